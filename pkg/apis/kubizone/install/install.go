@@ -1,0 +1,45 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package install
+
+import (
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+)
+
+// InternalGroupVersion is the version the generic server holds objects in. Its Go types are those of v1alpha1.
+var InternalGroupVersion = schema.GroupVersion{Group: v1alpha1.GroupName, Version: runtime.APIVersionInternal}
+
+// Install registers kubi.zone in a scheme, in every version and as the internal one.
+func Install(scheme *runtime.Scheme) {
+	// The order matters: ObjectKinds answers in the order of registration, and what takes the first means the version that is served.
+	utilruntime.Must(v1alpha1.AddToScheme(scheme))
+	scheme.AddKnownTypes(InternalGroupVersion, v1alpha1.Types()...)
+	utilruntime.Must(scheme.SetVersionPriority(v1alpha1.SchemeGroupVersion))
+}
+
+// Registry is a scheme with what goes with it: built anew by each call of New, so that nobody changes another's.
+type Registry struct {
+	// Scheme knows kubi.zone, and the meta types of the unversioned group that every server answers with.
+	Scheme *runtime.Scheme
+	// Codecs encode and decode the types of Scheme; strict where a client asks for field validation.
+	Codecs serializer.CodecFactory
+	// ParameterCodec reads the query parameters of the subresources.
+	ParameterCodec runtime.ParameterCodec
+}
+
+// New returns a Registry of its own. Further groups may be installed into its Scheme before Codecs is first used.
+func New(further ...func(*runtime.Scheme)) Registry {
+	scheme := runtime.NewScheme()
+	Install(scheme)
+	addUnversioned(scheme)
+	for _, install := range further {
+		install(scheme)
+	}
+	return Registry{Scheme: scheme, Codecs: serializer.NewCodecFactory(scheme), ParameterCodec: runtime.NewParameterCodec(scheme)}
+}

@@ -1,0 +1,109 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+// Condition types of Zones and Records (S6.7).
+const (
+	// ConditionAdopted of a Record: True while its data is part of a zone.
+	ConditionAdopted = "Adopted"
+	// ConditionReady of a Record: True when every class in force has confirmed a serial at or after status.serial.
+	// Of a Zone: True when Delegated, Servable and Settled are True and its serial is delivered everywhere.
+	ConditionReady = "Ready"
+	// ConditionDelegated of a Zone: True while its parent delegates it, or while it is standalone and established.
+	ConditionDelegated = "Delegated"
+	// ConditionServable of a Zone: True when name servers accept its content: NS at the apex, addresses for those in the zone.
+	ConditionServable = "Servable"
+	// ConditionSettled of a Zone: False while the consequences of a change of it are still being carried out (S7.2).
+	ConditionSettled = "Settled"
+)
+
+// Reasons of the condition Adopted.
+const (
+	// ReasonAdopted: the zone's delegations allow the Record and its data is part of the zone.
+	ReasonAdopted = "Adopted"
+	// ReasonNoEnclosingZone: no Zone of the Record's view encloses its name (S2.3).
+	ReasonNoEnclosingZone = "NoEnclosingZone"
+	// ReasonBelowZoneCut: the zoneRef names a zone, but a longer zone encloses the name (S2.5).
+	ReasonBelowZoneCut = "BelowZoneCut"
+	// ReasonNameHeld: another namespace holds the name; tried again when it is free (S2.7, S4.6).
+	ReasonNameHeld = "NameHeld"
+	// ReasonCNAMEConflict: other data at the name excludes this Record, or this Record would exclude it; tried again when it is gone (S2.7, S5.5).
+	ReasonCNAMEConflict = "CNAMEConflict"
+	// ReasonLimitExceeded: a limit of the name, the RRset, the zone or the namespace is reached (S5.6).
+	ReasonLimitExceeded = "LimitExceeded"
+	// ReasonNameTooLong: the name would have more than 255 octets (S1.4).
+	ReasonNameTooLong = "NameTooLong"
+	// ReasonMoving: the Record has left one zone and its adoption by the next is under way (S2.6).
+	ReasonMoving = "Moving"
+	// ReasonZoneTerminating: the zone is being deleted and adopts nothing new (S8.2).
+	ReasonZoneTerminating = "ZoneTerminating"
+)
+
+// Reasons shared by Adopted and Delegated.
+const (
+	// ReasonZoneNotFound: the Zone named by zoneRef does not exist (S2.3, S3.1).
+	ReasonZoneNotFound = "ZoneNotFound"
+	// ReasonDelegationWithdrawn: the zone once allowed this object and no longer does (S2.5, S3.4).
+	ReasonDelegationWithdrawn = "DelegationWithdrawn"
+)
+
+// Reasons of the condition Delegated.
+const (
+	// ReasonDelegated: the parent delegates this zone and lists its name servers.
+	ReasonDelegated = "Delegated"
+	// ReasonStandalone: no zone encloses this one; it was established by somebody allowed to (S3.2).
+	ReasonStandalone = "Standalone"
+	// ReasonNotDelegated: a zone that appeared above does not list this one (S3.3).
+	ReasonNotDelegated = "NotDelegated"
+	// ReasonExternalCut: NS records of the enclosing zone cut above this zone, so its own name servers are not added there (S3.5).
+	ReasonExternalCut = "ExternalCut"
+)
+
+// Reasons of the condition Servable.
+const (
+	// ReasonServable: name servers load the zone.
+	ReasonServable = "Servable"
+	// ReasonNoNameServers: there is no NS at the apex.
+	ReasonNoNameServers = "NoNameServers"
+	// ReasonNameServerWithoutAddress: an NS at the apex names a host of this zone that has no A or AAAA.
+	ReasonNameServerWithoutAddress = "NameServerWithoutAddress"
+	// ReasonNameServerIsAlias: an NS at the apex names a host of this zone that is a CNAME (RFC 2181 §10.3).
+	ReasonNameServerIsAlias = "NameServerIsAlias"
+	// ReasonMissingGlue: an NS below the apex names a host at or below the cut that has no address in this zone.
+	ReasonMissingGlue = "MissingGlue"
+)
+
+// Reasons of the condition Settled.
+const (
+	// ReasonSettled: every consequence of the changes so far is carried out.
+	ReasonSettled = "Settled"
+	// ReasonCascading: Records or zones are being adopted, released or renamed.
+	ReasonCascading = "Cascading"
+)
+
+// Reasons of the condition Ready.
+const (
+	// ReasonPending: written into the zone, not yet confirmed by every class in force (S6.7).
+	ReasonPending = "Pending"
+	// ReasonNoClass: no class is in force for the zone, so nothing delivers it (S6.7).
+	ReasonNoClass = "NoClass"
+	// ReasonDelivered: every class in force has confirmed the serial.
+	ReasonDelivered = "Delivered"
+	// ReasonNotAdopted: the Record is in no zone, so there is nothing to deliver.
+	ReasonNotAdopted = "NotAdopted"
+	// ReasonNotDelegatedOrServable: the zone is held back by another condition, which says more.
+	ReasonNotDelegatedOrServable = "NotDelegatedOrServable"
+	// ReasonSerialBehind: a secondary serves a serial ahead of the zone's (S6.6).
+	ReasonSerialBehind = "SerialBehind"
+)
+
+// LabelParentZone is set on every adopted object to `<zone>.<namespace>`, cut with a short hash over 63 characters.
+// It is output: setting it associates nothing (S3.8).
+const LabelParentZone = "kubi.zone/parent-zone"
+
+// FinalizerDelivery keeps an object until what providers hold of it is dealt with (S8.2).
+const FinalizerDelivery = "kubi.zone/delivery"
+
+// AnnotationAcceptSerial of a Zone accepts a jump of its serial over 2²⁴ to the value of a secondary (S6.6).
+const AnnotationAcceptSerial = "kubi.zone/accept-serial"

@@ -1,0 +1,24 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import (
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// Defaults of S6.3, in seconds. The `+default` markers of the fields name them; the setting of them is generated.
+const (
+	DefaultTTL                   int32 = 360
+	DefaultRefresh               int32 = 86400
+	DefaultRetry                 int32 = 7200
+	DefaultExpire                int32 = 3600000
+	DefaultNegativeResponseCache int32 = 360
+)
+
+// ClassIN is the only DNS class there is here (S5.4).
+const ClassIN = "IN"
+
+func addDefaultingFuncs(scheme *runtime.Scheme) error {
+	return RegisterDefaults(scheme)
+}

@@ -1,0 +1,305 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Forms of ZoneEntries and ZoneChanges.
+const (
+	// FormEntries answers with resolved entries: absolute names, served TTLs, SOA and glue (the default).
+	FormEntries = "entries"
+	// FormDefinition answers with the definition: header and RRsets as defined, names relative to the zone. What feeds another view.
+	FormDefinition = "definition"
+)
+
+// Formats of the answer that a query parameter can ask for where a header cannot be set.
+const (
+	FormatText  = "text"
+	FormatJSON  = "json"
+	FormatYAML  = "yaml"
+	FormatTable = "table"
+)
+
+// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+
+// ZoneEntries is what a zone contains at one serial: every entry, SOA first, then in canonical order (RFC 4034 §6.1).
+type ZoneEntries struct {
+	metav1.TypeMeta `json:",inline"`
+	// metadata of the Zone (name, namespace, uid), and `continue` where a limit cut the answer.
+	// +optional
+	Metadata ZoneViewMeta `json:"metadata,omitempty"`
+
+	// fqdn is the zone's name.
+	FQDN string `json:"fqdn"`
+	// view is the zone's view, empty for the default view.
+	// +optional
+	View string `json:"view,omitempty"`
+	// serial is the serial that all of the answer speaks of.
+	Serial int64 `json:"serial"`
+	// hash is the zone's hash at that serial.
+	Hash string `json:"hash"`
+
+	// entries are the entries, in the form `entries`.
+	// +optional
+	// +listType=atomic
+	Entries []Entry `json:"entries,omitempty"`
+
+	// position is the zone's place in its journal at that serial, in the form `definition`.
+	// +optional
+	Position int64 `json:"position,omitempty"`
+	// contentState is the set hash of the rrsets, in the form `definition`.
+	// +optional
+	ContentState string `json:"contentState,omitempty"`
+	// header is what the SOA and the zone's own name servers are made from, in the form `definition`.
+	// +optional
+	Header *ZoneHeader `json:"header,omitempty"`
+	// rrsets are the RRsets as defined, in the form `definition`.
+	// +optional
+	// +listType=atomic
+	RRsets []RRset `json:"rrsets,omitempty"`
+}
+
+// ZoneViewMeta names the Zone an answer is of. It has the members of an object's metadata that mean something here and `continue` of a list's.
+type ZoneViewMeta struct {
+	// name of the Zone.
+	// +optional
+	Name string `json:"name,omitempty"`
+	// namespace of the Zone.
+	// +optional
+	Namespace string `json:"namespace,omitempty"`
+	// uid of the Zone.
+	// +optional
+	UID string `json:"uid,omitempty"`
+	// continue asks for the rest, at the same serial, when a limit cut the answer. The server answers 410 Gone when it no longer has that serial.
+	// +optional
+	Continue string `json:"continue,omitempty"`
+}
+
+// Entry is one resource record of a zone.
+type Entry struct {
+	// fqdn is the absolute owner name in canonical form.
+	FQDN string `json:"fqdn"`
+	// type is the RR type.
+	Type string `json:"type"`
+	// class is the DNS class, IN.
+	Class string `json:"class"`
+	// ttl is the time to live in seconds.
+	TTL int64 `json:"ttl"`
+	// rdata is the data in presentation format with absolute names.
+	RData string `json:"rdata"`
+	// sources are the Records that define the entry, when asked for with `sources=true`. Entries made by the zone itself have none.
+	// +optional
+	// +listType=atomic
+	Sources []RecordReference `json:"sources,omitempty"`
+}
+
+// RecordReference names a Record.
+type RecordReference struct {
+	// namespace of the Record.
+	Namespace string `json:"namespace"`
+	// name of the Record.
+	Name string `json:"name"`
+}
+
+// ZoneHeader is what a zone's SOA, but the serial, and its own name servers are made from.
+type ZoneHeader struct {
+	// fqdn is the zone's name.
+	FQDN string `json:"fqdn"`
+	// ttl in seconds.
+	TTL int64 `json:"ttl"`
+	// refresh in seconds.
+	Refresh int64 `json:"refresh"`
+	// retry in seconds.
+	Retry int64 `json:"retry"`
+	// expire in seconds.
+	Expire int64 `json:"expire"`
+	// negativeResponseCache in seconds.
+	NegativeResponseCache int64 `json:"negativeResponseCache"`
+	// primaryNameServer as in the spec of the Zone.
+	// +optional
+	PrimaryNameServer string `json:"primaryNameServer,omitempty"`
+	// contact as in the spec of the Zone.
+	// +optional
+	Contact string `json:"contact,omitempty"`
+	// nameServers as in the spec of the Zone.
+	// +optional
+	// +listType=atomic
+	NameServers []NameServer `json:"nameServers,omitempty"`
+}
+
+// RRset is one RRset as defined.
+type RRset struct {
+	// owner is the owner name relative to the zone, "@" for the zone's own name.
+	Owner string `json:"owner"`
+	// type is the RR type.
+	Type string `json:"type"`
+	// ttl is "inherit", a number of seconds, or "min(inherit,N)".
+	TTL string `json:"ttl"`
+	// data are the values as defined: a name without a trailing dot is relative to the zone.
+	// +listType=atomic
+	Data []string `json:"data"`
+}
+
+// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+
+// ZoneChanges is what changed in a zone between two serials.
+type ZoneChanges struct {
+	metav1.TypeMeta `json:",inline"`
+	// metadata of the Zone (name, namespace, uid).
+	// +optional
+	Metadata ZoneViewMeta `json:"metadata,omitempty"`
+
+	// fqdn is the zone's name.
+	FQDN string `json:"fqdn"`
+	// view is the zone's view, empty for the default view.
+	// +optional
+	View string `json:"view,omitempty"`
+	// since is the serial before the first change.
+	Since int64 `json:"since"`
+	// until is the serial after the last change.
+	Until int64 `json:"until"`
+
+	// changes are the changes in order, one a serial, in the form `entries`.
+	// +optional
+	// +listType=atomic
+	Changes []ZoneChange `json:"changes,omitempty"`
+	// steps are the changes of the definition in order, one a serial, in the form `definition`.
+	// +optional
+	// +listType=atomic
+	Steps []ZoneStep `json:"steps,omitempty"`
+}
+
+// ZoneChange is the difference between a serial and the next (RFC 1995 §4).
+type ZoneChange struct {
+	// from is the serial before.
+	From int64 `json:"from"`
+	// to is the serial after.
+	To int64 `json:"to"`
+	// time is when it was committed.
+	// +optional
+	Time *metav1.Time `json:"time,omitempty"`
+	// removed are the entries that went, the SOA included.
+	// +optional
+	// +listType=atomic
+	Removed []Entry `json:"removed,omitempty"`
+	// added are the entries that came, the SOA included.
+	// +optional
+	// +listType=atomic
+	Added []Entry `json:"added,omitempty"`
+	// by is the user whose request made the change, for callers who may list Records and ask for `sources=true`.
+	// +optional
+	By string `json:"by,omitempty"`
+	// record is the Record written, for callers who may list Records and ask for `sources=true`.
+	// +optional
+	Record *RecordReference `json:"record,omitempty"`
+}
+
+// ZoneStep is the difference of the definition between a serial and the next. Steps apply and undo.
+type ZoneStep struct {
+	// position is the place of the step in the zone's journal.
+	Position int64 `json:"position"`
+	// serial after the step.
+	Serial int64 `json:"serial"`
+	// contentState after the step.
+	ContentState string `json:"contentState"`
+	// time is when it was committed.
+	// +optional
+	Time *metav1.Time `json:"time,omitempty"`
+	// headerBefore is the header before, when the step changed it.
+	// +optional
+	HeaderBefore *ZoneHeader `json:"headerBefore,omitempty"`
+	// headerAfter is the header after, when the step changed it.
+	// +optional
+	HeaderAfter *ZoneHeader `json:"headerAfter,omitempty"`
+	// removed are the values that went.
+	// +optional
+	// +listType=atomic
+	Removed []Row `json:"removed,omitempty"`
+	// added are the values that came.
+	// +optional
+	// +listType=atomic
+	Added []Row `json:"added,omitempty"`
+	// ttls are the changes of an RRset's ttl.
+	// +optional
+	// +listType=atomic
+	TTLs []TTLChange `json:"ttls,omitempty"`
+}
+
+// Row is one value as defined.
+type Row struct {
+	// owner is the owner name relative to the zone, "@" for the zone's own name.
+	Owner string `json:"owner"`
+	// type is the RR type.
+	Type string `json:"type"`
+	// data is the value as defined.
+	Data string `json:"data"`
+}
+
+// TTLChange is a change of the ttl of one RRset.
+type TTLChange struct {
+	// owner is the owner name relative to the zone.
+	Owner string `json:"owner"`
+	// type is the RR type.
+	Type string `json:"type"`
+	// before is the ttl before, as in RRset; absent where there was no such RRset.
+	// +optional
+	Before string `json:"before,omitempty"`
+	// after is the ttl after; absent where there is no such RRset any more.
+	// +optional
+	After string `json:"after,omitempty"`
+}
+
+// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+
+// ZoneEntriesOptions are the query parameters of `GET zones/{name}/entries`.
+type ZoneEntriesOptions struct {
+	metav1.TypeMeta `json:",inline"`
+
+	// limit is the most entries in an answer; 0 is all. More are announced by metadata.continue.
+	// +optional
+	Limit int64 `json:"limit,omitempty"`
+	// continue is the token of the answer before.
+	// +optional
+	Continue string `json:"continue,omitempty"`
+	// type selects entries of one RR type.
+	// +optional
+	Type string `json:"type,omitempty"`
+	// name selects entries of one owner name, absolute or relative to the zone.
+	// +optional
+	EntryName string `json:"name,omitempty"`
+	// sources asks which Records define each entry; the caller needs to be allowed to list Records in all namespaces.
+	// +optional
+	Sources bool `json:"sources,omitempty"`
+	// form is `entries` (the default) or `definition`.
+	// +optional
+	Form string `json:"form,omitempty"`
+	// format is `json`, `yaml`, `table` or `text` (RFC 1035 master file), where the Accept header cannot say it.
+	// +optional
+	Format string `json:"format,omitempty"`
+}
+
+// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+
+// ZoneChangesOptions are the query parameters of `GET zones/{name}/changes`.
+type ZoneChangesOptions struct {
+	metav1.TypeMeta `json:",inline"`
+
+	// since is the serial after which changes are wanted. Required.
+	// +optional
+	Since int64 `json:"since,omitempty"`
+	// until is the last serial wanted; 0 is the present one.
+	// +optional
+	Until int64 `json:"until,omitempty"`
+	// sources asks who made each change and by which Record; the caller needs to be allowed to list Records in all namespaces.
+	// +optional
+	Sources bool `json:"sources,omitempty"`
+	// form is `entries` (the default) or `definition`.
+	// +optional
+	Form string `json:"form,omitempty"`
+	// format is `json`, `yaml` or `text`, where the Accept header cannot say it.
+	// +optional
+	Format string `json:"format,omitempty"`
+}

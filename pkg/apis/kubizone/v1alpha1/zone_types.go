@@ -1,0 +1,257 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// +genclient
+// +genclient:method=GetEntries,verb=get,subresource=entries,result=ZoneEntries
+// +genclient:method=GetChanges,verb=get,subresource=changes,result=ZoneChanges
+// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+
+// Zone is one DNS zone: a name, the rules by which it takes in Records and child zones, and the parameters of its SOA. Its content is read at the subresource entries (`kubectl get zone NAME --subresource=entries`).
+type Zone struct {
+	metav1.TypeMeta `json:",inline"`
+	// Standard object's metadata.
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// spec is what the zone is meant to be.
+	Spec ZoneSpec `json:"spec"`
+	// status is what it is. The server writes it, in the transaction that changes the zone; what a client sends here is ignored.
+	// +optional
+	Status ZoneStatus `json:"status,omitempty"`
+}
+
+// ZoneSpec is what a zone is meant to be.
+type ZoneSpec struct {
+	// domainName is the name of the zone. Ending in a dot ("example.org.", "." for the root) it is absolute; otherwise ("dev") it is relative to the zone of zoneRef, which is then required.
+	DomainName string `json:"domainName"`
+
+	// view is the view (split horizon) the zone belongs to: an RFC 1123 label, empty for the default view. With a zoneRef it is empty or the view of that zone. Immutable.
+	// +optional
+	View string `json:"view,omitempty"`
+
+	// zoneRef names the parent that domainName is relative to, and the only zone that may be the parent.
+	// +optional
+	ZoneRef *ZoneReference `json:"zoneRef,omitempty"`
+
+	// delegations are the rules by which the zone takes in Records and child zones. What no rule lists is refused, also from the zone's own namespace.
+	// +optional
+	// +listType=atomic
+	Delegations []Delegation `json:"delegations,omitempty"`
+
+	// nameServers are the zone's own name servers. They make NS at the apex and, for hosts in the zone, their addresses, without a delegation. NS Records at "@" add to them.
+	// +optional
+	// +listType=atomic
+	NameServers []NameServer `json:"nameServers,omitempty"`
+
+	// ttl is the time to live in seconds of the SOA and of every Record that has none, 0 to 2147483647 (RFC 2181 §8). Defaults to 360.
+	// +optional
+	// +default=ref(DefaultTTL)
+	TTL *int32 `json:"ttl,omitempty"`
+
+	// refresh is the number of seconds after which a secondary asks for a new serial (SOA REFRESH, RFC 1035 §3.3.13). Defaults to 86400.
+	// +optional
+	// +default=ref(DefaultRefresh)
+	Refresh *int32 `json:"refresh,omitempty"`
+
+	// retry is the number of seconds after which a secondary asks again when that failed (SOA RETRY); less than refresh. Defaults to 7200.
+	// +optional
+	// +default=ref(DefaultRetry)
+	Retry *int32 `json:"retry,omitempty"`
+
+	// expire is the number of seconds after which a secondary stops serving a zone it could not refresh (SOA EXPIRE); more than refresh + retry. Defaults to 3600000.
+	// +optional
+	// +default=ref(DefaultExpire)
+	Expire *int32 `json:"expire,omitempty"`
+
+	// negativeResponseCache is the number of seconds that resolvers may remember that a name does not exist (SOA MINIMUM, RFC 2308 §4). Defaults to 360.
+	// +optional
+	// +default=ref(DefaultNegativeResponseCache)
+	NegativeResponseCache *int32 `json:"negativeResponseCache,omitempty"`
+
+	// primaryNameServer is the name server in the SOA (MNAME), relative to the zone without a trailing dot. Absent: the first of nameServers, else the first NS at the apex, else "ns" in the zone.
+	// +optional
+	PrimaryNameServer string `json:"primaryNameServer,omitempty"`
+
+	// contact is the address of who is responsible for the zone (SOA RNAME), as mail address ("hostmaster@example.org") or as name ("hostmaster.example.org."). Absent: hostmaster in the zone.
+	// +optional
+	Contact string `json:"contact,omitempty"`
+
+	// minimumSerial raises the serial: the next one is at least this, 1 to 4294967295, when it is ahead of the present one by RFC 1982. Each value is consumed once.
+	// +optional
+	MinimumSerial *int64 `json:"minimumSerial,omitempty"`
+
+	// dnsClassRefs are the classes that deliver the zone. Absent: the default classes.
+	// +optional
+	// +listType=map
+	// +listMapKey=kind
+	// +listMapKey=name
+	DNSClassRefs []DNSClassReference `json:"dnsClassRefs,omitempty"`
+
+	// limits bound what other namespaces may put into the zone.
+	// +optional
+	Limits *ZoneLimits `json:"limits,omitempty"`
+
+	// deletionProtection refuses the deletion of the Zone until it is set to false.
+	// +optional
+	DeletionProtection bool `json:"deletionProtection,omitempty"`
+
+	// deletionPolicy says what happens to the data at providers when the Zone is deleted: Delete removes it, Retain leaves it. Defaults to Delete.
+	// +optional
+	// +default=ref(DeletionPolicyDelete)
+	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
+}
+
+// DeletionPolicy says what becomes of a zone's data at its providers.
+// +enum
+type DeletionPolicy string
+
+const (
+	// DeletionPolicyDelete removes the zone's data from its providers.
+	DeletionPolicyDelete DeletionPolicy = "Delete"
+	// DeletionPolicyRetain leaves the zone's data at its providers as it is.
+	DeletionPolicyRetain DeletionPolicy = "Retain"
+)
+
+// Delegation is one rule: which names and types, or which child zones, which namespaces may have. A rule that names no namespace holds for every namespace.
+type Delegation struct {
+	// records are the Records the rule allows.
+	// +optional
+	// +listType=atomic
+	Records []RecordDelegation `json:"records,omitempty"`
+
+	// zones are patterns of the child zones the rule allows, written as records[].pattern.
+	// +optional
+	// +listType=atomic
+	Zones []string `json:"zones,omitempty"`
+
+	// namespace is one namespace the rule holds for.
+	// +optional
+	Namespace string `json:"namespace,omitempty"`
+
+	// namespaces are further namespaces the rule holds for.
+	// +optional
+	// +listType=set
+	Namespaces []string `json:"namespaces,omitempty"`
+}
+
+// RecordDelegation allows Records by name and type.
+type RecordDelegation struct {
+	// pattern is matched against the owner name: relative to the zone, absolute with a trailing dot, "@" alone or as the last label for the zone's own name.
+	// A leading label "*" stands for one or more labels, "*" as any other label for exactly one, "*" within a label for any part of it. "*" never stands for the zone's own name.
+	Pattern string `json:"pattern"`
+
+	// types are the RR types the rule allows: mnemonics in any case, or TYPE123 (RFC 3597). Absent: every type for the zone's own namespace; for others every type but NS, DS, DNSKEY, CDS, CDNSKEY, CSYNC, DNAME and ZONEMD, which must be named.
+	// +optional
+	// +listType=atomic
+	Types []string `json:"types,omitempty"`
+
+	// shared lets several namespaces have Records at one name. Without it the first namespace at a name holds it. Whoever is admitted by shared never holds.
+	// +optional
+	Shared bool `json:"shared,omitempty"`
+}
+
+// NameServer is one name server of a zone.
+type NameServer struct {
+	// name is the host name, relative to the zone without a trailing dot ("ns1").
+	Name string `json:"name"`
+	// addresses are its IPv4 and IPv6 addresses: needed for a host in the zone, refused for one outside.
+	// +optional
+	// +listType=atomic
+	Addresses []string `json:"addresses,omitempty"`
+}
+
+// DNSClassReference names what delivers a zone.
+type DNSClassReference struct {
+	// kind is DNSClass, or Bind9Cluster for one in the zone's own namespace. Defaults to DNSClass.
+	// +optional
+	// +default=ref(KindDNSClass)
+	Kind string `json:"kind,omitempty"`
+	// name of the object.
+	Name string `json:"name"`
+}
+
+// Kinds a DNSClassReference may name.
+const (
+	KindDNSClass     = "DNSClass"
+	KindBind9Cluster = "Bind9Cluster"
+)
+
+// ZoneLimits bound what other namespaces may put into a zone.
+type ZoneLimits struct {
+	// recordsPerNamespace is the number of Records that each namespace but the zone's own may have in the zone. Absent: no limit. Lowering it removes nothing.
+	// +optional
+	RecordsPerNamespace *int32 `json:"recordsPerNamespace,omitempty"`
+}
+
+// ZoneStatus is what a zone is.
+type ZoneStatus struct {
+	// observedGeneration is the metadata.generation that the rest of the status speaks of.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
+	// fqdn is the zone's absolute name in canonical form: lower case, A-labels, trailing dot. Empty while the zone it is relative to does not exist.
+	// +optional
+	FQDN string `json:"fqdn,omitempty"`
+
+	// view is the view in force.
+	// +optional
+	View string `json:"view,omitempty"`
+
+	// serial is the SOA serial, 1 to 4294967295; it changes with every change of what the zone contains. 0 while the zone is pending.
+	// +optional
+	Serial int64 `json:"serial,omitempty"`
+
+	// settledSerial is the serial that is delivered: the last one at which no consequence of a change was outstanding.
+	// +optional
+	SettledSerial int64 `json:"settledSerial,omitempty"`
+
+	// hash is the SHA-256 in hexadecimal over what the zone contains, in any order, and its SOA parameters, without the serial. Two zones of one name with equal hashes contain the same.
+	// +optional
+	Hash string `json:"hash,omitempty"`
+
+	// contentState is the set hash over what the zone contains, from which hash is made.
+	// +optional
+	ContentState string `json:"contentState,omitempty"`
+
+	// entryCount is the number of values the zone contains, its SOA and name servers included.
+	// +optional
+	EntryCount int64 `json:"entryCount,omitempty"`
+
+	// parentRef names the zone that delegates this one; absent where it has none.
+	// +optional
+	ParentRef *ZoneParent `json:"parentRef,omitempty"`
+
+	// conditions: Delegated, Servable, Settled, and Ready when all of them are True and the zone is delivered everywhere.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	// +patchStrategy=merge
+	// +patchMergeKey=type
+	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type"`
+}
+
+// ZoneParent names the Zone object that is the parent of another.
+type ZoneParent struct {
+	// namespace of the parent.
+	Namespace string `json:"namespace"`
+	// name of the parent.
+	Name string `json:"name"`
+}
+
+// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+
+// ZoneList is a list of Zones.
+type ZoneList struct {
+	metav1.TypeMeta `json:",inline"`
+	// Standard list metadata.
+	// +optional
+	metav1.ListMeta `json:"metadata,omitempty"`
+	// items are the Zones.
+	Items []Zone `json:"items"`
+}
