@@ -1,0 +1,70 @@
+# Copyright The Kubizone Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+# Go code builds from vendor/ alone. -buildvcs=false: a clone owned by another user must build too.
+export GOFLAGS := -mod=vendor -buildvcs=false
+GO ?= go
+
+# Packages whose promise is about concurrency; `make test` runs them a second time under the race detector.
+RACE := $(wildcard pkg/ledger pkg/zoneview pkg/primary pkg/apiserver pkg/registry)
+
+# PKG narrows test, test-race and bench: make test PKG=./pkg/dns/...
+PKG ?= ./...
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## print this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## build bin/kubizone from vendor/
+	$(GO) build -trimpath -o bin/kubizone ./cmd/kubizone
+
+.PHONY: run
+run: build ## start everything in one process with the examples and the root zone; Ctrl-C stops it
+	bin/kubizone up --data-dir .kubizone --dns-view "" --dns-view root \
+		--load artifacts/examples --load root=test/testdata/root-2018031200.zone
+
+.PHONY: test
+test: peers ## vet, every test, then the concurrent packages under the race detector (30 minutes on two cores)
+	KUBECTL=$$(hack/build-kubectl.sh) && export KUBECTL && \
+	$(GO) vet $(PKG) && \
+	$(GO) test -vet=off -p 2 -timeout 20m $(PKG)
+	$(MAKE) --no-print-directory test-race
+
+.PHONY: test-race
+test-race: ## the concurrent packages under the race detector
+	CGO_ENABLED=1 $(GO) test -race -vet=off -p 2 -timeout 20m $(RACE:%=./%/...)
+
+.PHONY: bench
+bench: ## every benchmark; ratios are measured in pairs within one run
+	$(GO) test -run '^$$' -bench . -benchmem -p 1 -timeout 60m $(PKG)
+
+.PHONY: verify
+verify: ## what must hold before a change lands: format, headers, generated code, vendor/, linters
+	@hack/each.sh verify
+
+.PHONY: update
+update: ## repair what verify finds and a machine can repair
+	@hack/each.sh update
+
+.PHONY: generate
+generate: ## regenerate deepcopy, defaults, clients, listers, informers, apply configurations, OpenAPI
+	hack/update-codegen.sh
+
+.PHONY: lint
+lint: ## staticcheck and govulncheck
+	hack/verify-lint.sh
+
+.PHONY: peers
+peers: ## install the DNS software that the tests talk to (Debian packages, as root)
+	hack/install-peers.sh
+
+.PHONY: kubectl
+kubectl: ## build the kubectl that the tests drive (once) and print its path
+	@hack/build-kubectl.sh
+
+.PHONY: clean
+clean: ## remove what build and run leave here
+	rm -rf bin .kubizone

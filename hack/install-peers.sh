@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# Copyright The Kubizone Authors.
+# SPDX-License-Identifier: Apache-2.0
+#
+# Installs the DNS software the tests talk to (Debian packages), when any of it is missing.
+set -euo pipefail
+
+# command:package
+peers=(
+  named:bind9
+  named-compilezone:bind9-utils
+  named-checkzone:bind9-utils
+  rndc:bind9-utils
+  dig:bind9-dnsutils
+  nsupdate:bind9-dnsutils
+  kdig:knot-dnsutils
+)
+
+# named and its tools live in sbin, which an ordinary user's PATH may lack.
+export PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
+
+missing=()
+for peer in "${peers[@]}"; do
+  if ! command -v "${peer%%:*}" >/dev/null; then
+    missing+=("${peer##*:}")
+  fi
+done
+if ((${#missing[@]} == 0)); then
+  exit 0
+fi
+mapfile -t packages < <(printf '%s\n' "${missing[@]}" | sort -u)
+
+if ! command -v apt-get >/dev/null; then
+  echo "missing: ${packages[*]}. Install them with your package manager (the names are Debian's) and start again." >&2
+  exit 1
+fi
+if ((EUID != 0)); then
+  echo "missing: ${packages[*]}. Run as root: apt-get update && apt-get install --no-install-recommends ${packages[*]}" >&2
+  exit 1
+fi
+
+echo "installing ${packages[*]}" >&2
+export DEBIAN_FRONTEND=noninteractive
+apt-get update -q >&2
+
+# The packages are wanted as programs only: their services must neither start nor take port 53.
+deny=/usr/sbin/policy-rc.d
+if [[ ! -e $deny ]]; then
+  printf '#!/bin/sh\nexit 101\n' >"$deny"
+  chmod 755 "$deny"
+  trap 'rm -f "$deny"' EXIT
+fi
+apt-get install -q -y --no-install-recommends "${packages[@]}" </dev/null >&2

@@ -1,0 +1,7 @@
+#!/usr/bin/env bash
+# Copyright The Kubizone Authors.
+# SPDX-License-Identifier: Apache-2.0
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+git ls-files -co --exclude-standard -- '*.go' ':!vendor' | xargs -r gofmt -s -w

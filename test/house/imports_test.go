@@ -1,0 +1,341 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package house
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+const module = "kubi.zone/kubizone"
+
+// row says what one package, or one subtree ("pkg/dns/..."), may import. The most specific row of a package
+// decides. Patterns end in "/..." to mean the path and everything below it. Test files are not bound by it,
+// but for rule 2 of TestImports_nonTestCodeImportsNoTestCode.
+type row struct {
+	pkg   string
+	may   []string // packages of this module
+	never []string // any package, reached directly or through others
+	avoid []string // any package, imported directly
+	calls []string // functions of the standard library that must not be called: "time.Now"
+	why   string
+}
+
+// These are the arrows of the house, and this is their only home.
+var table = []row{
+	{
+		pkg: "pkg/dns/name", never: impure, avoid: blocking, calls: clock,
+		why: "a name is a value; everything else is built from it",
+	},
+	{
+		pkg: "pkg/dns/serial", never: impure, avoid: blocking, calls: clock,
+		why: "RFC 1982 is arithmetic",
+	},
+	{
+		pkg: "pkg/dns/rdata", may: []string{"pkg/dns/name"}, never: impure, avoid: blocking, calls: clock,
+		why: "dns is what an RFC defines: a stranger could reuse it, so it knows neither Kubernetes nor the disk",
+	},
+	{
+		pkg: "pkg/dns", may: []string{"pkg/dns/name", "pkg/dns/rdata", "pkg/dns/serial"}, never: impure, avoid: blocking, calls: clock,
+		why: "the shared nouns live here so that a consumer can declare its interface without importing the supplier",
+	},
+	{
+		pkg: "pkg/dns/zonefile", may: []string{"pkg/dns", "pkg/dns/name", "pkg/dns/rdata", "pkg/dns/serial"}, never: impure, avoid: blocking, calls: clock,
+		why: "it reads and writes streams that others open",
+	},
+	{
+		pkg: "pkg/law/...", may: []string{"pkg/dns/...", "pkg/law/..."}, never: impure,
+		avoid: append([]string{miekg}, blocking...), calls: clock,
+		why: "a decision is a function of the facts it was given; what it cannot compute it asks for by returning Need",
+	},
+	{
+		pkg: "pkg/apis/...", may: []string{"pkg/apis/..."},
+		never: []string{miekg, "k8s.io/apiserver/...", "k8s.io/client-go/...", etcd},
+		why:   "clients vendor the types: they must bring apimachinery alone",
+	},
+	{
+		pkg: "pkg/apis/kubizone/validation", may: []string{"pkg/apis/...", "pkg/dns/...", "pkg/law/pattern"},
+		never: []string{"k8s.io/client-go/...", etcd},
+		why:   "validation sees one object: what needs another is the law's",
+	},
+	{
+		pkg: "pkg/ledger/...", may: []string{"pkg/ledger/...", "pkg/law/...", "pkg/dns/...", "pkg/apis/..."},
+		avoid: []string{"k8s.io/client-go/...", miekg},
+		why:   "it carries out plans in etcd and owes nothing to who asks or who reads",
+	},
+	{
+		pkg: "pkg/zoneview", may: []string{"pkg/law/content", "pkg/law/sethash", "pkg/dns/..."}, never: impure, avoid: blocking,
+		why: "entries, transfers and delivery share this view, so it must be testable without a watch",
+	},
+	{
+		pkg: "pkg/registry/...", may: []string{"pkg/registry/...", "pkg/apis/...", "pkg/law/...", "pkg/dns/..."},
+		avoid: []string{etcd, miekg},
+		why:   "the door declares the interfaces it needs and apiserver plugs them: it never imports the warehouse",
+	},
+	{
+		pkg: "pkg/primary", may: []string{"pkg/zoneview", "pkg/dns/...", "pkg/law/content"}, never: []string{"k8s.io/...", etcd},
+		why: "a DNS server over views: it can run far from the API server",
+	},
+	{
+		pkg: "pkg/apiserver/...", may: []string{"pkg/apiserver/...", "pkg/registry/...", "pkg/ledger/...", "pkg/apis/...", "pkg/generated/...", "pkg/law/...", "pkg/dns/...", "pkg/zoneview/..."},
+		avoid: []string{miekg},
+		why:   "wiring of registry and ledger into the generic server; who serves or delivers the zones is not its business",
+	},
+	{
+		pkg: "pkg/generated/...", may: []string{"pkg/generated/...", "pkg/apis/..."}, avoid: []string{etcd, miekg},
+		why: "machine-written from the types",
+	},
+	{
+		pkg: "pkg/cmd/...", may: []string{"pkg/..."}, avoid: []string{clientv3, miekg},
+		why: "options, configuration, Run: the one place that knows everybody",
+	},
+	{
+		pkg: "cmd/...", may: []string{"pkg/cmd/..."},
+		why: "main names the sub-command and nothing else: package main can be neither imported nor tested",
+	},
+	{
+		pkg: "test/...", may: []string{"pkg/...", "test/..."},
+		why: "tests may know everything, nothing may know them",
+	},
+}
+
+const (
+	miekg    = "github.com/miekg/dns"
+	etcd     = "go.etcd.io/etcd/..."
+	clientv3 = "go.etcd.io/etcd/client/v3/..."
+)
+
+var (
+	impure   = []string{"k8s.io/...", "sigs.k8s.io/...", etcd}
+	blocking = []string{"os", "os/exec", "net", "net/http", "database/sql"}
+	clock    = []string{"time.Now", "time.Since", "time.Sleep", "time.After", "time.NewTimer", "time.NewTicker", "time.Tick"}
+)
+
+// confined packages of others may be imported, by code that is no test, only from these rooms.
+var confined = []struct {
+	what  string
+	rooms []string
+	why   string
+}{
+	{miekg, []string{"pkg/dns/rdata", "pkg/dns/zonefile", "pkg/primary", "test/..."}, "its successor lives elsewhere already: the choice must be changeable in few rooms"},
+	{clientv3, []string{"pkg/ledger/...", "pkg/apiserver/...", "test/..."}, "every internal key has one owner"},
+	{"go.etcd.io/etcd/server/v3/...", []string{"pkg/apiserver/embed", "test/..."}, "who embeds etcd is one decision"},
+}
+
+// listed is what `go list` knows of a package.
+type listed struct {
+	Dir, ImportPath    string
+	Imports, Deps      []string
+	GoFiles            []string
+	TestGoFiles        []string
+	XTestGoFiles       []string
+	TestImports        []string
+	XTestImports       []string
+	IgnoredGoFiles     []string
+	DepsErrors, Module json.RawMessage
+	Error              *struct{ Err string }
+}
+
+// rel is the package's path inside the module, "." for the module's root.
+func (p *listed) rel() string {
+	if p.ImportPath == module {
+		return "."
+	}
+	return strings.TrimPrefix(p.ImportPath, module+"/")
+}
+
+var packages = sync.OnceValues(func() ([]*listed, error) {
+	cmd := exec.Command("go", "list", "-e", "-json=Dir,ImportPath,Imports,Deps,GoFiles,TestGoFiles,XTestGoFiles,TestImports,XTestImports,Error", "./...")
+	cmd.Dir = root
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, errors.New(err.Error() + ": " + stderr.String())
+	}
+	var all []*listed
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		p := new(listed)
+		if err := d.Decode(p); err == io.EOF {
+			return all, nil
+		} else if err != nil {
+			return nil, err
+		}
+		if len(p.GoFiles)+len(p.TestGoFiles)+len(p.XTestGoFiles) > 0 {
+			all = append(all, p)
+		}
+	}
+})
+
+func list(t *testing.T) []*listed {
+	t.Helper()
+	all, err := packages()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	return all
+}
+
+// matches reports whether the path is the pattern or, for "x/...", lies at or below x.
+func matches(pattern, p string) bool {
+	if tree, ok := strings.CutSuffix(pattern, "/..."); ok {
+		return p == tree || strings.HasPrefix(p, tree+"/")
+	}
+	return p == pattern
+}
+
+func anyMatches(patterns []string, p string) bool {
+	return slices.ContainsFunc(patterns, func(pattern string) bool { return matches(pattern, p) })
+}
+
+// rowOf is the most specific row: an exact one before the longest tree.
+func rowOf(p string) *row {
+	var best *row
+	for i := range table {
+		r := &table[i]
+		if !matches(r.pkg, p) {
+			continue
+		}
+		if best == nil || r.pkg == p || best.pkg != p && len(r.pkg) > len(best.pkg) {
+			best = r
+		}
+	}
+	return best
+}
+
+func TestImports_followTheTable(t *testing.T) {
+	for _, p := range list(t) {
+		r := rowOf(p.rel())
+		if r == nil {
+			t.Errorf("%s has no row: give it one, with the reason, in test/house/imports_test.go", p.rel())
+			continue
+		}
+		for _, imported := range p.Imports {
+			if ours, ok := strings.CutPrefix(imported, module+"/"); ok && !anyMatches(r.may, ours) {
+				t.Errorf("%s imports %s, its row allows %v (%s)", p.rel(), ours, r.may, r.why)
+			}
+			if anyMatches(r.avoid, imported) {
+				t.Errorf("%s imports %s (%s)", p.rel(), imported, r.why)
+			}
+			if imported == "C" {
+				t.Errorf("%s uses cgo: the binary is static", p.rel())
+			}
+		}
+		for _, dep := range p.Deps {
+			if anyMatches(r.never, dep) {
+				t.Errorf("%s depends on %s, directly or not (%s)", p.rel(), dep, r.why)
+			}
+		}
+	}
+}
+
+func TestImports_pureCodeAsksNoClock(t *testing.T) {
+	for _, p := range list(t) {
+		r := rowOf(p.rel())
+		if r == nil || len(r.calls) == 0 {
+			continue
+		}
+		for _, file := range p.GoFiles {
+			full := filepath.Join(p.Dir, file)
+			tree, err := parser.ParseFile(token.NewFileSet(), full, nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Errorf("%v", err)
+				continue
+			}
+			ast.Inspect(tree, func(n ast.Node) bool {
+				if sel, ok := n.(*ast.SelectorExpr); ok {
+					if x, ok := sel.X.(*ast.Ident); ok && slices.Contains(r.calls, x.Name+"."+sel.Sel.Name) {
+						t.Errorf("%s uses %s.%s: time is a fact that is handed in (%s)", path.Join(p.rel(), file), x.Name, sel.Sel.Name, r.why)
+					}
+				}
+				return true
+			})
+		}
+	}
+}
+
+func TestImports_confinedPackagesStayInTheirRooms(t *testing.T) {
+	used := map[string]bool{}
+	for _, p := range list(t) {
+		for _, c := range confined {
+			for _, imported := range p.Imports {
+				if !matches(c.what, imported) {
+					continue
+				}
+				used[c.what] = true
+				if !anyMatches(c.rooms, p.rel()) {
+					t.Errorf("%s imports %s, which is confined to %v: %s", p.rel(), imported, c.rooms, c.why)
+				}
+			}
+		}
+	}
+	for _, c := range confined {
+		if !used[c.what] {
+			t.Errorf("nobody imports %s: remove its row", c.what)
+		}
+	}
+}
+
+func TestImports_nonTestCodeImportsNoTestCode(t *testing.T) {
+	for _, p := range list(t) {
+		if matches("test/...", p.rel()) {
+			continue
+		}
+		for _, imported := range p.Imports {
+			switch base := path.Base(imported); {
+			case imported == "testing" || strings.HasPrefix(imported, "testing/"),
+				strings.HasPrefix(imported, module+"/test/"),
+				strings.HasSuffix(base, "test") && strings.HasPrefix(imported, module+"/"):
+				t.Errorf("%s imports %s outside its tests", p.rel(), imported)
+			}
+		}
+		for _, imported := range slices.Concat(p.Imports, p.TestImports, p.XTestImports) {
+			ours, ok := strings.CutPrefix(imported, module+"/")
+			if ok && matches("pkg/cmd/...", ours) && !matches("pkg/cmd/...", p.rel()) && !matches("cmd/...", p.rel()) {
+				t.Errorf("%s imports %s: only cmd/ and test/ may", p.rel(), ours)
+			}
+		}
+	}
+}
+
+func TestImports_noRowIsStale(t *testing.T) {
+	all := list(t)
+	exists := func(pattern string) bool {
+		return slices.ContainsFunc(all, func(p *listed) bool { return matches(pattern, p.rel()) })
+	}
+	for _, r := range table {
+		if !slices.ContainsFunc(all, func(p *listed) bool { return rowOf(p.rel()).is(r.pkg) }) {
+			t.Errorf("the row of %s decides for no package: remove it", r.pkg)
+		}
+		for _, may := range r.may {
+			if !exists(may) {
+				t.Errorf("the row of %s allows %s, which does not exist: remove it", r.pkg, may)
+			}
+		}
+		if r.why == "" {
+			t.Errorf("the row of %s gives no reason", r.pkg)
+		}
+	}
+	for _, c := range confined {
+		for _, room := range c.rooms {
+			if !exists(room) {
+				t.Errorf("%s is confined to %s, which does not exist: remove it", c.what, room)
+			}
+		}
+	}
+}
+
+func (r *row) is(pkg string) bool { return r != nil && r.pkg == pkg }

@@ -1,0 +1,288 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package house
+
+import (
+	"go/ast"
+	"go/doc/comment"
+	"go/parser"
+	"go/token"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// root is the module's root, seen from this package's directory, where go test runs it.
+const root = "../.."
+
+// files are the paths, relative to the root, of every file that is or could be committed, but vendor/.
+// Without git (a source archive) it walks the tree.
+func files(t *testing.T) []string {
+	t.Helper()
+	cmd := exec.Command("git", "-c", "safe.directory=*", "ls-files", "-co", "--exclude-standard", "--", ".", ":!vendor")
+	cmd.Dir = root
+	var all []string
+	if out, err := cmd.Output(); err == nil {
+		all = strings.Split(strings.TrimSpace(string(out)), "\n")
+	} else if err := filepath.WalkDir(root, func(p string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, p)
+		if d.IsDir() && slices.Contains([]string{"vendor", ".git", "bin", ".kubizone"}, rel) {
+			return filepath.SkipDir
+		}
+		if !d.IsDir() {
+			all = append(all, filepath.ToSlash(rel))
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	// A file deleted but not yet committed is still listed by git.
+	return slices.DeleteFunc(all, func(p string) bool {
+		info, err := os.Stat(filepath.Join(root, p))
+		return err != nil || !info.Mode().IsRegular()
+	})
+}
+
+func read(t *testing.T, p string) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(root, p))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// generated files carry the marker of https://go.dev/s/generatedcode.
+var generated = regexp.MustCompile(`(?m)^// Code generated .* DO NOT EDIT\.$`)
+
+func TestFiles_carryTheLicenseHeader(t *testing.T) {
+	for _, p := range files(t) {
+		if ext := path.Ext(p); ext != ".go" && ext != ".sh" && p != ".ci/run" {
+			continue
+		}
+		head := read(t, p)
+		head = head[:min(len(head), 1500)]
+		if generated.MatchString(head) {
+			continue
+		}
+		if !strings.Contains(head, "Copyright The Kubizone Authors.") || !strings.Contains(head, "SPDX-License-Identifier: Apache-2.0") {
+			t.Errorf("%s has no license header: run hack/update-boilerplate.sh", p)
+		}
+	}
+}
+
+func TestPackages_haveNamesOfTheDomain(t *testing.T) {
+	banned := []string{"util", "utils", "common", "helper", "helpers", "type", "types", "core", "manager", "misc", "base", "lib", "shared"}
+	for _, p := range list(t) {
+		for _, part := range strings.Split(p.rel(), "/") {
+			if slices.Contains(banned, part) {
+				t.Errorf("%s: %q says nothing about what lives there; name it by its noun or its task", p.rel(), part)
+			}
+			if strings.ContainsAny(part, "_-") && !strings.HasPrefix(p.rel(), "cmd/") && !strings.HasPrefix(p.rel(), "pkg/generated/") {
+				t.Errorf("%s: %q is more than one word", p.rel(), part)
+			}
+		}
+	}
+}
+
+// TestPackages_explainThemselves: what lives here; what it promises, numbered; what it does not know; which
+// file to read first.
+func TestPackages_explainThemselves(t *testing.T) {
+	fileName := regexp.MustCompile(`\b[\w/.-]+\.(go|txt|md|txtar)\b`)
+	numbered := regexp.MustCompile(`(?m)\([1-9]\) |^\s*[A-Z]?1\. `) // (1) in the text, or a list of 1. or I1.
+	ignorance := regexp.MustCompile(`(do|does)\s+not\s+know|knows\s+(nothing|neither)`)
+	for _, p := range list(t) {
+		if matches("pkg/generated/...", p.rel()) || matches("cmd/...", p.rel()) {
+			continue
+		}
+		full := filepath.Join(root, p.rel(), "doc.go")
+		tree, err := parser.ParseFile(token.NewFileSet(), full, nil, parser.ParseComments|parser.PackageClauseOnly)
+		if err != nil {
+			t.Errorf("%s has no doc.go: %v", p.rel(), err)
+			continue
+		}
+		text := tree.Doc.Text()
+		want := "Package " + tree.Name.Name
+		if tree.Name.Name == "main" {
+			want = "Command " + path.Base(p.rel())
+		}
+		if !strings.HasPrefix(text, want) {
+			t.Errorf("%s/doc.go: begins with %q", p.rel(), want)
+		}
+		var paragraphs int
+		var first string // what the last block that is no directive says
+		for _, b := range new(comment.Parser).Parse(text).Content {
+			if _, ok := b.(*comment.Paragraph); ok {
+				paragraphs++
+			}
+			var printer comment.Printer
+			if s := string(printer.Text(&comment.Doc{Content: []comment.Block{b}})); !strings.HasPrefix(s, "+") {
+				first = s
+			}
+		}
+		if paragraphs < 4 || !numbered.MatchString(text) {
+			t.Errorf("%s/doc.go: four paragraphs say what lives here, what it promises (numbered), what it does not know, which file to read first", p.rel())
+		}
+		if !ignorance.MatchString(text) {
+			t.Errorf("%s/doc.go: does not say what the package does not know", p.rel())
+		}
+		found := false
+		for _, name := range fileName.FindAllString(first, -1) {
+			found = true
+			if _, err := os.Stat(filepath.Join(root, p.rel(), name)); err != nil {
+				t.Errorf("%s/doc.go: sends the reader to %s, which does not exist", p.rel(), name)
+			}
+		}
+		if !found {
+			t.Errorf("%s/doc.go: its last paragraph names no file to read first", p.rel())
+		}
+	}
+}
+
+func TestPackages_areDocumentedInOnePlace(t *testing.T) {
+	for _, p := range list(t) {
+		for _, file := range p.GoFiles {
+			if file == "doc.go" || matches("cmd/...", p.rel()) {
+				continue
+			}
+			tree, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, file), nil, parser.ParseComments|parser.PackageClauseOnly)
+			if err != nil {
+				t.Error(err)
+				continue
+			}
+			if tree.Doc != nil && !ast.IsGenerated(tree) && !generated.MatchString(read(t, path.Join(p.rel(), file))) {
+				t.Errorf("%s/%s has a package comment: it belongs into doc.go", p.rel(), file)
+			}
+		}
+	}
+}
+
+func TestFiles_areNamedByWhatMustHold(t *testing.T) {
+	number := regexp.MustCompile(`(?i)(^|[^a-z])(issue|bug|gh|ticket|pr|fix)[-_#]?\d+`)
+	for _, p := range files(t) {
+		if number.MatchString(p) {
+			t.Errorf("%s is named after a number: name the property, put the link inside", p)
+		}
+	}
+}
+
+// TestSemantics_citedSentencesExist: a test names the sentence it proves, so the sentence must be there.
+func TestSemantics_citedSentencesExist(t *testing.T) {
+	defined := map[string]bool{}
+	for _, m := range regexp.MustCompile(`(?m)^- (S\d+\.\d+) `).FindAllStringSubmatch(read(t, "docs/semantics.md"), -1) {
+		if defined[m[1]] {
+			t.Errorf("docs/semantics.md: %s stands there twice", m[1])
+		}
+		defined[m[1]] = true
+	}
+	if len(defined) < 50 {
+		t.Fatalf("docs/semantics.md: only %d numbered sentences found", len(defined))
+	}
+	citation := regexp.MustCompile(`\bS[1-9]\.\d+\b`)
+	for _, p := range files(t) {
+		switch path.Ext(p) {
+		case ".go", ".txt", ".txtar", ".md", ".yaml", ".sh":
+		default:
+			continue
+		}
+		for _, cited := range citation.FindAllString(read(t, p), -1) {
+			if !defined[cited] {
+				t.Errorf("%s cites %s, which docs/semantics.md does not have", p, cited)
+			}
+		}
+	}
+}
+
+// TestDocuments_pointAtWhatExists covers the map in the README and every relative link of every page.
+func TestDocuments_pointAtWhatExists(t *testing.T) {
+	link := regexp.MustCompile(`\]\(([^)#\s]+)(?:#[^)]*)?\)`)
+	ticked := regexp.MustCompile("`((?:pkg|cmd|test|hack|docs|artifacts)/[^`\\s*<>{}…]*)`")
+	exists := func(p string) bool {
+		_, err := os.Stat(filepath.Join(root, p))
+		return err == nil
+	}
+	for _, p := range files(t) {
+		if path.Ext(p) != ".md" {
+			continue
+		}
+		text := read(t, p)
+		for _, m := range link.FindAllStringSubmatch(text, -1) {
+			if !strings.Contains(m[1], "://") && !strings.HasPrefix(m[1], "mailto:") && !exists(path.Join(path.Dir(p), m[1])) {
+				t.Errorf("%s links to %s, which does not exist", p, m[1])
+			}
+		}
+		for _, m := range ticked.FindAllStringSubmatch(text, -1) {
+			if !exists(strings.TrimSuffix(m[1], "/...")) {
+				t.Errorf("%s names %s, which does not exist", p, m[1])
+			}
+		}
+	}
+	rows := 0
+	_, after, _ := strings.Cut(read(t, "README.md"), "| you ask |")
+	for _, line := range strings.Split(after, "\n")[1:] {
+		cells := strings.Split(strings.Trim(line, "|"), "|")
+		if len(cells) != 3 {
+			break
+		}
+		if strings.HasPrefix(cells[0], "-") {
+			continue
+		}
+		rows++
+		for _, file := range strings.Split(cells[2], ",") {
+			file = strings.Trim(strings.TrimSpace(file), "`")
+			if !slices.ContainsFunc(strings.Split(cells[1], ","), func(room string) bool {
+				return exists(path.Join(strings.Trim(strings.TrimSpace(room), "`"), file))
+			}) {
+				t.Errorf("README.md: the map's row %q names %s, which is in none of its rooms", strings.TrimSpace(cells[0]), file)
+			}
+		}
+	}
+	if rows == 0 {
+		t.Error("README.md has no map (a table that begins with | you ask |)")
+	}
+}
+
+// TestMakefile_everyTargetExplainsItself keeps bare make complete, and every script it calls present.
+func TestMakefile_everyTargetExplainsItself(t *testing.T) {
+	text := read(t, "Makefile")
+	for _, m := range regexp.MustCompile(`(?m)^\.PHONY: (\S+)\n(.*)$`).FindAllStringSubmatch(text, -1) {
+		if !strings.HasPrefix(m[2], m[1]+":") || !strings.Contains(m[2], " ## ") {
+			t.Errorf("Makefile: target %s has no line for the list (## …)", m[1])
+		}
+	}
+	for _, script := range regexp.MustCompile(`hack/[\w-]+\.sh`).FindAllString(text, -1) {
+		if info, err := os.Stat(filepath.Join(root, script)); err != nil || info.Mode()&0o111 == 0 {
+			t.Errorf("Makefile calls %s, which is no executable file", script)
+		}
+	}
+}
+
+// TestHack_everyVerifyHasAnUpdate, and says so when it fails; linters alone are repaired by hand.
+func TestHack_everyVerifyHasAnUpdate(t *testing.T) {
+	scripts, err := filepath.Glob(filepath.Join(root, "hack", "verify-*.sh"))
+	if err != nil || len(scripts) == 0 {
+		t.Fatalf("no hack/verify-*.sh: %v", err)
+	}
+	for _, full := range scripts {
+		verify := "hack/" + filepath.Base(full)
+		if verify == "hack/verify-lint.sh" {
+			continue
+		}
+		update := strings.Replace(verify, "verify-", "update-", 1)
+		if _, err := os.Stat(filepath.Join(root, update)); err != nil {
+			t.Errorf("%s has no %s", verify, update)
+		}
+		if !strings.Contains(read(t, verify), "repair with: "+update) {
+			t.Errorf("%s does not name %s when it fails", verify, update)
+		}
+	}
+}
