@@ -1,0 +1,335 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package sethash
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func update(t testing.TB, state State, removed, added []Element) State {
+	t.Helper()
+	next, err := state.Update(removed, added)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return next
+}
+
+func of(t testing.TB, texts ...string) State {
+	t.Helper()
+	var elements []Element
+	for _, text := range texts {
+		elements = append(elements, NewElement(text))
+	}
+	return update(t, State{}, nil, elements)
+}
+
+// The algorithm is stored with the data, so its output must never drift: this
+// fails when the tag, the element encoding or the library's map changes.
+func TestAlgorithm1_isPinned(t *testing.T) {
+	if Algorithm != 1 {
+		t.Fatalf("Algorithm is %d: pin a vector for it here", Algorithm)
+	}
+	got := update(t, State{}, nil, []Element{NewElement("row", "www", "1", "192.0.2.1"), NewElement("ttl", "www", "1", "inherit")})
+	const want = "XkV++0yc0GbnC9Nqrhc2VPBFNj1VhOQrGoJ4u3huVBU"
+	if got.String() != want {
+		t.Errorf("state %s, want %s", got, want)
+	}
+}
+
+func TestUpdate_emptySetIsZeroBytes(t *testing.T) {
+	element := NewElement("www")
+	if got := update(t, update(t, State{}, nil, []Element{element}), []Element{element}, nil); got != (State{}) {
+		t.Errorf("one in, one out: %s, want the zero state", got)
+	}
+	if got := of(t); got != (State{}) {
+		t.Errorf("no element: %s, want the zero state", got)
+	}
+}
+
+// S6.4: in any order.
+func TestUpdate_orderFree(t *testing.T) {
+	texts := []string{"a", "b", "c", "d", "e", "e"}
+	want := of(t, texts...)
+	for range 20 {
+		rand.Shuffle(len(texts), func(i, j int) { texts[i], texts[j] = texts[j], texts[i] })
+		state := State{}
+		for _, text := range texts {
+			state = update(t, state, nil, []Element{NewElement(text)})
+		}
+		if state != want {
+			t.Fatalf("%v one by one: %s, want %s", texts, state, want)
+		}
+	}
+}
+
+func TestUpdate_countsMatter(t *testing.T) {
+	seen := map[State]int{}
+	var texts []string
+	for count := range 300 { // past 256: a count kept in an octet would come round
+		state := of(t, texts...)
+		if other, ok := seen[state]; ok {
+			t.Fatalf("%d and %d times the same element give one state", count, other)
+		}
+		seen[state] = count
+		texts = append(texts, "a")
+	}
+}
+
+// A XOR of element hashes forgets pairs and, over 256 bits, any 257 elements
+// contain a subset that cancels; a sum of them modulo a power of two gives way
+// to Wagner's generalised birthday. Both attacks are carried out here against
+// those sums, and the multisets they find must differ under State.
+func TestUpdate_linearAttacksFail(t *testing.T) {
+	digest := func(i int) (d [32]byte) { return sha256.Sum256(NewElement(fmt.Sprint(i))) }
+
+	t.Run("XOR", func(t *testing.T) {
+		subset := cancellingSubset(257, digest)
+		var xor [32]byte
+		var elements []Element
+		for _, i := range subset {
+			d := digest(i)
+			for b := range xor {
+				xor[b] ^= d[b]
+			}
+			elements = append(elements, NewElement(fmt.Sprint(i)))
+		}
+		if len(subset) == 0 || xor != [32]byte{} {
+			t.Fatalf("the attack on XOR itself failed (%d elements)", len(subset))
+		}
+		if got := update(t, State{}, nil, elements); got == (State{}) {
+			t.Errorf("%d elements that cancel under XOR give the empty set's state", len(subset))
+		}
+	})
+
+	t.Run("sum", func(t *testing.T) {
+		// Sums modulo 2^32 of two elements collide after some 2^16 tries.
+		word := func(i int) uint32 { d := digest(i); return uint32(d[0])<<24 | uint32(d[1])<<16 | uint32(d[2])<<8 | uint32(d[3]) }
+		seen := map[uint32][2]int{}
+		found := 0
+		for i := 0; i < 1000 && found < 8; i++ {
+			for j := range i {
+				other, ok := seen[word(i)+word(j)]
+				if !ok {
+					seen[word(i)+word(j)] = [2]int{i, j}
+					continue
+				}
+				found++
+				if of(t, fmt.Sprint(i), fmt.Sprint(j)) == of(t, fmt.Sprint(other[0]), fmt.Sprint(other[1])) {
+					t.Errorf("{%d, %d} and %v give one state", i, j, other)
+				}
+			}
+		}
+		if found == 0 {
+			t.Fatal("the attack on the sum itself failed")
+		}
+	})
+}
+
+// cancellingSubset finds, by elimination over GF(2), some of the first n
+// numbers whose digests XOR to zero.
+func cancellingSubset(n int, digest func(int) [32]byte) []int {
+	type row struct {
+		bits    [32]byte
+		members []int
+	}
+	pivots := map[int]row{}
+	for i := range n {
+		current := row{digest(i), []int{i}}
+		for bit := 0; bit < 256; bit++ {
+			if current.bits[bit/8]&(1<<(bit%8)) == 0 {
+				continue
+			}
+			pivot, ok := pivots[bit]
+			if !ok {
+				pivots[bit] = current
+				break
+			}
+			for b := range current.bits {
+				current.bits[b] ^= pivot.bits[b]
+			}
+			for _, member := range pivot.members {
+				if at := slices.Index(current.members, member); at >= 0 {
+					current.members = slices.Delete(slices.Clone(current.members), at, at+1)
+				} else {
+					current.members = append(slices.Clone(current.members), member)
+				}
+			}
+		}
+		if current.bits == [32]byte{} {
+			return current.members
+		}
+	}
+	return nil
+}
+
+// twin is the set hash nobody could get wrong: sort, then hash.
+type twin []Element
+
+func (w twin) apply(removed, added []Element) twin {
+	next := slices.Clone(w)
+	for _, element := range added {
+		next = append(next, element)
+	}
+	for _, element := range removed {
+		at := slices.IndexFunc(next, func(e Element) bool { return bytes.Equal(e, element) })
+		next = slices.Delete(next, at, at+1)
+	}
+	return next
+}
+
+func (w twin) hash() [32]byte {
+	sorted := slices.Clone(w)
+	slices.SortFunc(sorted, func(a, b Element) int { return bytes.Compare(a, b) })
+	sum := sha256.New()
+	for _, element := range sorted {
+		fmt.Fprintf(sum, "%d:%s", len(element), element)
+	}
+	return [32]byte(sum.Sum(nil))
+}
+
+// S6.4: same definition ⇔ same hash, over random histories with repetitions.
+func TestUpdate_agreesWithSortAndHash(t *testing.T) {
+	states := map[[32]byte]State{}
+	hashes := map[State][32]byte{}
+	rapid.Check(t, func(t *rapid.T) {
+		var set twin
+		state := State{}
+		for range rapid.IntRange(1, 12).Draw(t, "steps") {
+			var removed []Element
+			if len(set) > 0 && rapid.Bool().Draw(t, "remove") {
+				removed = append(removed, rapid.SampledFrom(set).Draw(t, "removed"))
+			}
+			added := rapid.SliceOfN(rapid.Map(rapid.SampledFrom([]string{"a", "b", "c", "d"}), func(s string) Element { return NewElement(s) }), 0, 3).Draw(t, "added")
+			set = set.apply(removed, added)
+			next, err := state.Update(removed, added)
+			if err != nil {
+				t.Fatal(err)
+			}
+			state = next
+			hash := set.hash()
+			if known, ok := states[hash]; ok && known != state {
+				t.Fatalf("%q: one multiset, two states %s and %s", set, known, state)
+			}
+			if known, ok := hashes[state]; ok && known != hash {
+				t.Fatalf("%q: two multisets, one state %s", set, state)
+			}
+			states[hash], hashes[state] = state, hash
+		}
+	})
+	if len(states) < 50 {
+		t.Fatalf("only %d multisets seen: the test says nothing", len(states))
+	}
+}
+
+func TestUpdate_inverse(t *testing.T) {
+	elements := rapid.SliceOfN(rapid.Map(rapid.String(), func(s string) Element { return NewElement(s) }), 0, 4)
+	rapid.Check(t, func(t *rapid.T) {
+		start, err := State{}.Update(nil, elements.Draw(t, "start"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		removed, added := elements.Draw(t, "removed"), elements.Draw(t, "added")
+		forth, err := start.Update(removed, added)
+		if err != nil {
+			t.Fatal(err)
+		}
+		back, err := forth.Update(added, removed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if back != start {
+			t.Fatalf("there and back: %s, want %s", back, start)
+		}
+	})
+}
+
+func TestNewElement_partsDoNotRunTogether(t *testing.T) {
+	lists := [][]string{{}, {""}, {"", ""}, {"ab"}, {"a", "b"}, {"", "ab"}, {"ab", ""}, {"a", "", "b"}, {"\x00\x00\x00\x01a"}, {"a\x00\x00\x00\x01b"}}
+	for i, one := range lists {
+		for j, other := range lists {
+			if i != j && bytes.Equal(NewElement(one...), NewElement(other...)) {
+				t.Errorf("%q and %q give one element", one, other)
+			}
+		}
+	}
+}
+
+func TestState_textRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		state, err := State{}.Update(nil, []Element{NewElement(rapid.String().Draw(t, "text"))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(state.String()) != 43 {
+			t.Fatalf("%d characters, want 43", len(state.String()))
+		}
+		data, err := json.Marshal(state)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var back State
+		if err := json.Unmarshal(data, &back); err != nil || back != state {
+			t.Fatalf("%s came back as %s, %v", state, back, err)
+		}
+	})
+}
+
+func TestParseState_refusesWhatEncodesNothing(t *testing.T) {
+	valid := of(t, "a").String()
+	field := State{0xed, 31: 0x7f} // 2^255-19: the identity, not in canonical form
+	for i := 1; i < 31; i++ {
+		field[i] = 0xff
+	}
+	odd := State{1} // negative field element (RFC 9496 §4.3.1)
+	for name, text := range map[string]string{
+		"empty": "", "short": valid[:42], "long": valid + "A", "padded": valid + "=", "line break": valid[:20] + "\n" + valid[20:],
+		"URL alphabet": strings.Repeat("_", 42) + "8", "trailing bits": "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAB",
+		"identity twice": field.String(), "negative": odd.String(),
+	} {
+		if state, err := ParseState(text); err == nil {
+			t.Errorf("%s: %q was read as %s", name, text, state)
+		}
+	}
+	for _, state := range []State{field, odd} {
+		if _, err := state.Update(nil, []Element{NewElement("a")}); err == nil {
+			t.Errorf("Update of %s: no error", state)
+		}
+		if _, err := state.Update(nil, nil); err == nil {
+			t.Errorf("empty Update of %s: no error", state)
+		}
+	}
+	if state, err := ParseState(strings.Repeat("A", 43)); err != nil || state != (State{}) {
+		t.Errorf("the empty set: %s, %v", state, err)
+	}
+}
+
+func BenchmarkUpdate(b *testing.B) {
+	row := func(i int) Element { return NewElement("row", "www", "1", fmt.Sprint("192.0.2.", i)) }
+	state := update(b, State{}, nil, []Element{row(0)})
+	b.Run("replace one", func(b *testing.B) {
+		b.ReportAllocs()
+		for i := 0; b.Loop(); i++ {
+			state = update(b, state, []Element{row(i)}, []Element{row(i + 1)})
+		}
+	})
+	b.Run("add 100", func(b *testing.B) {
+		var added []Element
+		for i := range 100 {
+			added = append(added, row(i))
+		}
+		for b.Loop() {
+			update(b, state, nil, added)
+		}
+	})
+}
