@@ -1,0 +1,199 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package embed
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// Format is the number of the data directory's layout. It changes only when an older binary could not use what a newer
+// one wrote; the formats of keys and values inside etcd have their own number, kept by the ledger.
+const Format = 1
+
+// DefaultMinFreeBytes is what must be free before etcd is started: it preallocates write-ahead segments of 64 MiB, two
+// at a time, and ends the process when that fails.
+const DefaultMinFreeBytes = 192 << 20
+
+const (
+	lockFile   = "lock"
+	formatFile = "format"
+)
+
+// Dir is an opened data directory: made if need be, locked for this process, of a format we know (E1, E2).
+type Dir struct {
+	path string
+	lock *os.File
+}
+
+// OpenDir makes the directory (mode 0700) if it does not exist, locks it and checks its format. minFree is in octets,
+// 0 means DefaultMinFreeBytes.
+//
+// Errors: *InUseError when another process has it, *NewerFormatError, *FullError, and the operating system's error
+// with the directory's name when it cannot be written.
+func OpenDir(path string, minFree uint64) (*Dir, error) {
+	if path == "" {
+		return nil, errors.New("data-dir: must not be empty, name a directory that this user may write")
+	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("data-dir %q: %w", path, err)
+	}
+	if err := os.MkdirAll(path, 0o700); err != nil {
+		return nil, unwritable(path, err)
+	}
+	lock, err := acquire(path)
+	if err != nil {
+		return nil, err
+	}
+	d := &Dir{path: path, lock: lock}
+	if err := d.check(minFree); err != nil {
+		d.Close()
+		return nil, err
+	}
+	return d, nil
+}
+
+// Path is absolute.
+func (d *Dir) Path() string { return d.path }
+
+// Close releases the lock. The lock file stays: removing it would let two processes lock two files of one name.
+func (d *Dir) Close() error {
+	if d.lock == nil {
+		return nil
+	}
+	lock := d.lock
+	d.lock = nil
+	return lock.Close()
+}
+
+func acquire(path string) (*os.File, error) {
+	name := filepath.Join(path, lockFile)
+	lock, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, unwritable(path, err)
+	}
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		defer lock.Close()
+		if !errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, fmt.Errorf("data-dir %s cannot be locked: %w; use a local file system", path, err)
+		}
+		holder, _ := io.ReadAll(io.LimitReader(lock, 32))
+		pid, _ := strconv.Atoi(strings.TrimSpace(string(holder)))
+		return nil, &InUseError{Dir: path, PID: pid}
+	}
+	// The number is for the reader of E1's message only; the lock itself is the kernel's and dies with the process.
+	err = lock.Truncate(0)
+	if err == nil {
+		_, err = lock.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
+	}
+	if err != nil {
+		lock.Close()
+		return nil, unwritable(path, err)
+	}
+	return lock, nil
+}
+
+func (d *Dir) check(minFree uint64) error {
+	if err := d.checkFormat(); err != nil {
+		return err
+	}
+	if minFree == 0 {
+		minFree = DefaultMinFreeBytes
+	}
+	var disk syscall.Statfs_t
+	if err := syscall.Statfs(d.path, &disk); err != nil {
+		return fmt.Errorf("data-dir %s: %w", d.path, err)
+	}
+	if free := disk.Bavail * uint64(disk.Bsize); free < minFree {
+		return &FullError{Dir: d.path, FreeBytes: free, NeedBytes: minFree}
+	}
+	return nil
+}
+
+func (d *Dir) checkFormat() error {
+	name := filepath.Join(d.path, formatFile)
+	text, err := os.ReadFile(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return d.writeFormat(name)
+	case err != nil:
+		return unwritable(d.path, err)
+	}
+	found, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		return fmt.Errorf("data-dir %s: %s holds %q where the number of its format should stand; is this a directory of kubizone? name another one, or an empty one", d.path, name, strings.TrimSpace(string(text)))
+	}
+	if found > Format {
+		return &NewerFormatError{Dir: d.path, Found: found}
+	}
+	return nil
+}
+
+// writeFormat goes through a rename, so that a crash leaves no empty number behind.
+func (d *Dir) writeFormat(name string) error {
+	temporary := name + ".new"
+	if err := os.WriteFile(temporary, []byte(strconv.Itoa(Format)+"\n"), 0o600); err != nil {
+		return unwritable(d.path, err)
+	}
+	if err := os.Rename(temporary, name); err != nil {
+		return unwritable(d.path, err)
+	}
+	return nil
+}
+
+func unwritable(path string, err error) error {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		return &FullError{Dir: path, Err: err}
+	}
+	return fmt.Errorf("data-dir %s cannot be written: %w; make it writable for this user, or name another directory", path, err)
+}
+
+// InUseError says which process has the directory. PID is 0 when it is not known.
+type InUseError struct {
+	Dir string
+	PID int
+}
+
+func (e *InUseError) Error() string {
+	holder := "another process"
+	if e.PID > 0 {
+		holder = fmt.Sprintf("process %d", e.PID)
+	}
+	return fmt.Sprintf("data-dir %s is in use by %s; stop that one first, or name another directory", e.Dir, holder)
+}
+
+// NewerFormatError says that a newer kubizone wrote the directory.
+type NewerFormatError struct {
+	Dir   string
+	Found int
+}
+
+func (e *NewerFormatError) Error() string {
+	return fmt.Sprintf("data-dir %s has format %d, this kubizone knows formats up to %d; run the newer kubizone that wrote it, or name another directory", e.Dir, e.Found, Format)
+}
+
+// FullError says that the disk below the directory is full, or too full to begin. FreeBytes and NeedBytes are 0 when
+// a write already failed; Err is that failure.
+type FullError struct {
+	Dir                  string
+	FreeBytes, NeedBytes uint64
+	Err                  error
+}
+
+func (e *FullError) Error() string {
+	if e.NeedBytes > 0 {
+		return fmt.Sprintf("data-dir %s: the disk is full: %d MiB are free, %d MiB are needed; free some space and start again", e.Dir, e.FreeBytes>>20, e.NeedBytes>>20)
+	}
+	return fmt.Sprintf("data-dir %s: the disk is full (%v); free some space and start again, what was answered is kept", e.Dir, e.Err)
+}
+
+func (e *FullError) Unwrap() error { return e.Err }

@@ -1,0 +1,254 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package embed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"syscall"
+	"time"
+
+	etcd "go.etcd.io/etcd/server/v3/embed"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+)
+
+// DefaultQuotaBytes bounds the store. etcd's own default of 2 GiB is met early here: every record write also writes
+// its zone.
+const DefaultQuotaBytes = 8 << 30
+
+// maxSocketPath is below sun_path of every system we build for (104 on the BSDs, 108 on Linux).
+const maxSocketPath = 100
+
+// Config says where the member lives.
+type Config struct {
+	// Dir is the opened data directory. Start takes no lock of its own: whoever opened Dir closes it after Stop.
+	Dir *Dir
+	// QuotaBytes is the largest size of the store; 0 means DefaultQuotaBytes. Above it etcd refuses writes.
+	QuotaBytes int64
+	// Log takes etcd's log, a line a call; nil drops it.
+	Log func(line string)
+	// Verbose logs what etcd does, not only what went wrong.
+	Verbose bool
+}
+
+// Member is a running etcd of one member.
+type Member struct {
+	dir      string
+	server   *etcd.Etcd
+	endpoint string
+	// ephemeral is the directory made for the socket where the data directory's path is too long for one.
+	ephemeral string
+	failure   *failure
+	stop      sync.Once
+}
+
+// Start starts etcd and returns when it takes writes. It returns early with ctx's error.
+func Start(ctx context.Context, cfg Config) (*Member, error) {
+	dir := filepath.Join(cfg.Dir.Path(), "etcd")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, unwritable(cfg.Dir.Path(), err)
+	}
+	// A directory that was there already may be open to others; E3 hangs on its mode.
+	if err := os.Chmod(dir, 0o700); err != nil {
+		return nil, unwritable(cfg.Dir.Path(), err)
+	}
+	m := &Member{dir: cfg.Dir.Path(), failure: newFailure(cfg.Dir.Path())}
+	socket, err := m.socket(dir)
+	if err != nil {
+		return nil, err
+	}
+	m.endpoint = "unix://" + socket
+
+	// etcd reports what it cannot survive by Fatal and Panic on its logger, on whatever goroutine it happens. The
+	// hooks end that goroutine (E4); so the start itself runs on one that may end.
+	type started struct {
+		server *etcd.Etcd
+		err    error
+	}
+	result := make(chan started, 1)
+	go func() {
+		server, err := etcd.StartEtcd(m.config(cfg, dir))
+		result <- started{server, err}
+	}()
+	select {
+	case r := <-result:
+		if r.err != nil {
+			m.cleanup()
+			return nil, m.failure.explain(r.err)
+		}
+		m.server = r.server
+	case <-m.failure.done:
+		m.cleanup()
+		return nil, m.failure.err
+	}
+	select {
+	case <-m.server.Server.ReadyNotify():
+		go m.relay()
+		return m, nil
+	case <-m.failure.done:
+		m.cleanup()
+		return nil, m.failure.err
+	case <-ctx.Done():
+		m.Stop()
+		return nil, context.Cause(ctx)
+	}
+}
+
+// Endpoints is what an etcd client dials.
+func (m *Member) Endpoints() []string { return []string{m.endpoint} }
+
+// Failed is closed when etcd stopped by itself; Err then says why and what to do.
+func (m *Member) Failed() <-chan struct{} { return m.failure.done }
+
+// Err is nil as long as Failed is open.
+func (m *Member) Err() error {
+	select {
+	case <-m.failure.done:
+		return m.failure.err
+	default:
+		return nil
+	}
+}
+
+// Stop closes etcd. After a failure it does not wait for goroutines that etcd lost by it.
+func (m *Member) Stop() {
+	m.stop.Do(func() {
+		closed := make(chan struct{})
+		go func() {
+			defer close(closed)
+			m.server.Close()
+		}()
+		var lost <-chan time.Time
+		if m.Err() != nil {
+			lost = time.After(2 * time.Second)
+		}
+		select {
+		case <-closed:
+		case <-lost:
+		}
+		m.cleanup()
+	})
+}
+
+func (m *Member) cleanup() {
+	if m.ephemeral != "" {
+		os.RemoveAll(m.ephemeral)
+	}
+}
+
+func (m *Member) relay() {
+	if err, open := <-m.server.Err(); open && err != nil {
+		m.failure.set(m.failure.explain(err))
+	}
+}
+
+func (m *Member) socket(dir string) (string, error) {
+	if path := filepath.Join(dir, "etcd.sock"); len(path) <= maxSocketPath {
+		return path, nil
+	}
+	short, err := os.MkdirTemp("", "kubizone-")
+	if err != nil {
+		return "", fmt.Errorf("data-dir %s: its path is too long for a unix socket, and no shorter place was found: %w; name a shorter directory", m.dir, err)
+	}
+	m.ephemeral = short
+	return filepath.Join(short, "etcd.sock"), nil
+}
+
+func (m *Member) config(cfg Config, dir string) *etcd.Config {
+	c := etcd.NewConfig()
+	c.Name = "kubizone"
+	c.Dir = dir
+	client := url.URL{Scheme: "unix", Path: m.endpoint[len("unix://"):]}
+	c.ListenClientUrls, c.AdvertiseClientUrls = []url.URL{client}, []url.URL{client}
+	// A member must have a peer address to form a cluster of one; nothing listens there (E3).
+	c.ListenPeerUrls = nil
+	c.AdvertisePeerUrls = []url.URL{{Scheme: "http", Host: "127.0.0.1:2380"}}
+	c.InitialCluster = c.InitialClusterFromName(c.Name)
+	c.QuotaBackendBytes = cfg.QuotaBytes
+	if c.QuotaBackendBytes == 0 {
+		c.QuotaBackendBytes = DefaultQuotaBytes
+	}
+	c.EnableGRPCGateway = false
+	// Shown every time a laptop sleeps or its disk stalls, and nothing anybody could act on.
+	c.WarningApplyDuration = 5 * time.Second
+	c.WarningUnaryRequestDuration = 5 * time.Second
+	c.ZapLoggerBuilder = etcd.NewZapLoggerBuilder(m.logger(cfg))
+	return c
+}
+
+func (m *Member) logger(cfg Config) *zap.Logger {
+	level := zapcore.ErrorLevel
+	if cfg.Verbose {
+		level = zapcore.InfoLevel
+	}
+	format := zap.NewProductionEncoderConfig()
+	format.TimeKey = ""
+	core := zapcore.NewCore(zapcore.NewConsoleEncoder(format), lines(func(line string) {
+		if cfg.Log != nil {
+			cfg.Log(line)
+		}
+	}), level)
+	return zap.New(core, zap.WithFatalHook(m.failure), zap.WithPanicHook(m.failure))
+}
+
+type lines func(string)
+
+func (l lines) Write(p []byte) (int, error) {
+	end := len(p)
+	for end > 0 && p[end-1] == '\n' {
+		end--
+	}
+	l(string(p[:end]))
+	return len(p), nil
+}
+
+func (lines) Sync() error { return nil }
+
+// failure keeps the first thing that etcd could not survive.
+type failure struct {
+	dir  string
+	once sync.Once
+	done chan struct{}
+	err  error
+}
+
+var _ zapcore.CheckWriteHook = (*failure)(nil)
+
+func newFailure(dir string) *failure { return &failure{dir: dir, done: make(chan struct{})} }
+
+func (f *failure) set(err error) {
+	f.once.Do(func() {
+		f.err = err
+		close(f.done)
+	})
+}
+
+// OnWrite is called after etcd logged at Fatal or Panic, and must not return to it.
+func (f *failure) OnWrite(entry *zapcore.CheckedEntry, fields []zapcore.Field) {
+	err := errors.New(entry.Message)
+	for _, field := range fields {
+		if cause, ok := field.Interface.(error); ok && field.Type == zapcore.ErrorType {
+			err = fmt.Errorf("%s: %w", entry.Message, cause)
+		}
+	}
+	f.set(f.explain(err))
+	runtime.Goexit()
+}
+
+func (f *failure) explain(err error) error {
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return &FullError{Dir: f.dir, Err: err}
+	case errors.Is(err, os.ErrPermission), errors.Is(err, syscall.EROFS):
+		return unwritable(f.dir, err)
+	}
+	return fmt.Errorf("data-dir %s: etcd stopped: %w; start again, what was answered is kept", f.dir, err)
+}

@@ -1,0 +1,193 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package embed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+)
+
+func open(t *testing.T, path string) *Dir {
+	t.Helper()
+	dir, err := OpenDir(path, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { dir.Close() })
+	return dir
+}
+
+func start(t *testing.T, dir *Dir) *Member {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	m, err := Start(ctx, Config{Dir: dir, Log: func(line string) { t.Log(line) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(m.Stop)
+	return m
+}
+
+func client(t *testing.T, m *Member) *clientv3.Client {
+	t.Helper()
+	c, err := clientv3.New(clientv3.Config{Endpoints: m.Endpoints(), DialTimeout: 10 * time.Second, Logger: zap.NewNop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+func TestMember_keepsWhatItStoredOverARestart(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "data")
+	dir := open(t, path)
+	m := start(t, dir)
+	if _, err := client(t, m).Put(t.Context(), "k", "v"); err != nil {
+		t.Fatal(err)
+	}
+	m.Stop()
+	if err := m.Err(); err != nil {
+		t.Fatalf("a graceful stop counts as a failure: %v", err)
+	}
+	dir.Close()
+
+	again := start(t, open(t, path))
+	answer, err := client(t, again).Get(t.Context(), "k")
+	if err != nil || len(answer.Kvs) != 1 || string(answer.Kvs[0].Value) != "v" {
+		t.Fatalf("after the restart: %v, %v", answer, err)
+	}
+}
+
+// E3: the socket is in a directory of mode 0700, also where that directory was there before and open to everybody.
+func TestMember_isReachedByItsOwnerOnly(t *testing.T) {
+	path := t.TempDir()
+	if err := os.Mkdir(filepath.Join(path, "etcd"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	m := start(t, open(t, path))
+	socket, ok := strings.CutPrefix(m.Endpoints()[0], "unix://")
+	if !ok {
+		t.Fatalf("endpoint %s is no unix socket", m.Endpoints()[0])
+	}
+	info, err := os.Stat(filepath.Dir(socket))
+	if err != nil || info.Mode().Perm() != 0o700 {
+		t.Fatalf("%s: mode %v, %v; want 0700", filepath.Dir(socket), info.Mode(), err)
+	}
+}
+
+func TestMember_startsInADirectoryTooDeepForASocket(t *testing.T) {
+	path := filepath.Join(t.TempDir(), strings.Repeat("d", 60), strings.Repeat("e", 60))
+	m := start(t, open(t, path))
+	if _, err := client(t, m).Put(t.Context(), "k", "v"); err != nil {
+		t.Fatal(err)
+	}
+	m.Stop()
+	if _, err := os.Stat(m.ephemeral); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%s is left behind: %v", m.ephemeral, err)
+	}
+}
+
+// E1
+func TestOpenDir_refusesADirectoryInUseAndNamesTheProcess(t *testing.T) {
+	path := t.TempDir()
+	first := open(t, path)
+	_, err := OpenDir(path, 1)
+	var inUse *InUseError
+	if !errors.As(err, &inUse) || inUse.PID != os.Getpid() || inUse.Dir != path {
+		t.Fatalf("second open: %v", err)
+	}
+	for _, want := range []string{path, fmt.Sprint(os.Getpid()), "stop that one first"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%q does not say %q", err, want)
+		}
+	}
+	first.Close()
+	open(t, path)
+}
+
+// E2
+func TestOpenDir_refusesANewerFormat(t *testing.T) {
+	path := t.TempDir()
+	open(t, path).Close()
+	written, err := os.ReadFile(filepath.Join(path, formatFile))
+	if err != nil || string(written) != fmt.Sprintf("%d\n", Format) {
+		t.Fatalf("format file: %q, %v", written, err)
+	}
+	if err := os.WriteFile(filepath.Join(path, formatFile), fmt.Appendf(nil, "%d\n", Format+1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err = OpenDir(path, 1)
+	var newer *NewerFormatError
+	if !errors.As(err, &newer) || newer.Found != Format+1 || !strings.Contains(err.Error(), path) {
+		t.Fatalf("open: %v", err)
+	}
+	if err := os.WriteFile(filepath.Join(path, formatFile), []byte("poem"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := OpenDir(path, 1); err == nil || !strings.Contains(err.Error(), "poem") {
+		t.Fatalf("open of a foreign directory: %v", err)
+	}
+}
+
+func TestOpenDir_refusesAFullDiskBeforeEtcdMeetsIt(t *testing.T) {
+	path := t.TempDir()
+	_, err := OpenDir(path, math.MaxUint64)
+	var full *FullError
+	if !errors.As(err, &full) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "disk is full") {
+		t.Fatalf("open: %v", err)
+	}
+	open(t, path) // the refusal released the lock
+}
+
+func TestOpenDir_saysWhatCannotBeWritten(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(file, "data")
+	if _, err := OpenDir(path, 1); err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "cannot be written") {
+		t.Fatalf("open: %v", err)
+	}
+	if _, err := OpenDir("", 1); err == nil {
+		t.Fatal("an empty path was opened")
+	}
+}
+
+// E4: Fatal and Panic end the goroutine that met them, and only it.
+func TestFailure_becomesAnErrorThatSaysWhatToDo(t *testing.T) {
+	for name, report := range map[string]func(*zap.Logger, ...zap.Field){
+		"fatal": func(l *zap.Logger, f ...zap.Field) { l.Fatal("failed to save Raft hard state and entries", f...) },
+		"panic": func(l *zap.Logger, f ...zap.Field) { l.Panic("failed to create WAL", f...) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := &Member{dir: "/data", failure: newFailure("/data")}
+			returned := make(chan bool, 1)
+			go func() {
+				defer func() { returned <- false }()
+				report(m.logger(Config{}), zap.Error(fmt.Errorf("write /data/etcd/wal: %w", syscall.ENOSPC)))
+				returned <- true
+			}()
+			if <-returned {
+				t.Fatal("the logger returned to a caller that cannot go on")
+			}
+			<-m.Failed()
+			var full *FullError
+			if err := m.Err(); !errors.As(err, &full) || !strings.Contains(err.Error(), "data-dir /data: the disk is full") {
+				t.Fatalf("failure: %v", err)
+			}
+		})
+	}
+}
