@@ -1,0 +1,18 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package pki makes what a standalone server and its administrator need to know each other: a certificate authority of
+// its own, a serving certificate, a client certificate of group system:masters, and the kubeconfig that holds them.
+//
+// It promises:
+//
+//	P1. Private keys and the kubeconfig have mode 0600 in a directory of mode 0700, from their first octet on.
+//	P2. What is there and still good is kept: a kubeconfig copied elsewhere goes on working over restarts. A leaf is
+//	    made anew when it covers too few addresses, does not belong to the authority or has less than a year left.
+//	P3. Every file is replaced whole: a crash leaves the old or the new one.
+//
+// It knows no cluster: an aggregated server gets its certificates from outside and never comes here. It does not
+// authenticate either; pkg/apiserver does, with the authority's certificate.
+//
+// Read pki.go first.
+package pki

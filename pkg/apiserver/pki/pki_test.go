@@ -1,0 +1,156 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package pki
+
+import (
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+func bundle(t *testing.T, dir string, hosts []string, now time.Time) *Bundle {
+	t.Helper()
+	b, err := Open(dir, hosts, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// What a client of the kubeconfig is to a server of the bundle: trusted, and a member of system:masters.
+func TestKubeconfig_letsItsHolderInAsAdministrator(t *testing.T) {
+	b := bundle(t, t.TempDir(), Hosts("127.0.0.1"), time.Now())
+	pair, err := tls.X509KeyPair(b.ServingCert, b.ServingKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(b.CA)
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		peer := r.TLS.PeerCertificates[0].Subject
+		io.WriteString(w, peer.CommonName+" "+strings.Join(peer.Organization, ","))
+	}))
+	server.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, ClientCAs: pool, ClientAuth: tls.RequireAndVerifyClientCert}
+	server.StartTLS()
+	defer server.Close()
+
+	text, err := b.Kubeconfig(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := clientcmd.RESTConfigFromKubeConfig(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := rest.HTTPClientFor(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := client.Get(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	got, _ := io.ReadAll(answer.Body)
+	if string(got) != AdminUser+" "+AdminGroup {
+		t.Errorf("the server sees %q", got)
+	}
+}
+
+// P1
+func TestOpen_keepsKeysFromOthers(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "pki")
+	bundle(t, dir, Hosts(""), time.Now())
+	info, err := os.Stat(dir)
+	if err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("%s: %v, %v", dir, info.Mode(), err)
+	}
+	keys, _ := filepath.Glob(filepath.Join(dir, "*.key"))
+	if len(keys) != 3 {
+		t.Errorf("keys: %v", keys)
+	}
+	for _, key := range keys {
+		if info, err := os.Stat(key); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: %v, %v", key, info.Mode(), err)
+		}
+	}
+}
+
+// P2
+func TestOpen_keepsWhatIsStillGood(t *testing.T) {
+	dir, now := t.TempDir(), time.Now()
+	first := bundle(t, dir, []string{"localhost", "127.0.0.1"}, now)
+
+	again := bundle(t, dir, []string{"localhost"}, now.Add(time.Hour))
+	if !bytes.Equal(first.CA, again.CA) || !bytes.Equal(first.ServingCert, again.ServingCert) || !bytes.Equal(first.AdminKey, again.AdminKey) {
+		t.Error("a restart made certificates anew")
+	}
+
+	moved := bundle(t, dir, []string{"localhost", "192.0.2.1"}, now)
+	if !bytes.Equal(first.CA, moved.CA) || !bytes.Equal(first.AdminCert, moved.AdminCert) {
+		t.Error("a new address changed more than the serving certificate")
+	}
+	if bytes.Equal(first.ServingCert, moved.ServingCert) {
+		t.Error("the serving certificate does not cover the new address")
+	}
+
+	late := bundle(t, dir, []string{"localhost"}, now.Add(validity-renewBefore))
+	if bytes.Equal(first.CA, late.CA) || bytes.Equal(first.AdminCert, late.AdminCert) {
+		t.Error("certificates with less than a year left were kept")
+	}
+}
+
+// P2, P3: half a pair is made anew, a broken file is named.
+func TestOpen_meetsWhatACrashOrAnEditorLeft(t *testing.T) {
+	dir, now := t.TempDir(), time.Now()
+	first := bundle(t, dir, []string{"localhost"}, now)
+	if err := os.Remove(filepath.Join(dir, "admin.crt")); err != nil {
+		t.Fatal(err)
+	}
+	if b := bundle(t, dir, []string{"localhost"}, now); bytes.Equal(b.AdminKey, first.AdminKey) || !bytes.Equal(b.CA, first.CA) {
+		t.Error("half a pair was kept, or the whole one was not")
+	}
+	// A new key beside the old certificate, as a crash between the two writes leaves it.
+	if err := os.WriteFile(filepath.Join(dir, "admin.key"), first.AdminKey, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b := bundle(t, dir, []string{"localhost"}, now)
+	if _, err := tls.X509KeyPair(b.AdminCert, b.AdminKey); err != nil {
+		t.Errorf("certificate and key do not belong together: %v", err)
+	}
+	broken := filepath.Join(dir, "serving.crt")
+	if err := os.WriteFile(broken, []byte("poem"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(dir, []string{"localhost"}, now); err == nil || !strings.Contains(err.Error(), broken) {
+		t.Errorf("a broken file: %v", err)
+	}
+}
+
+func TestHosts_coversWhatIsListenedOn(t *testing.T) {
+	if hosts := Hosts("192.0.2.7"); !slices.Contains(hosts, "192.0.2.7") || !slices.Contains(hosts, "localhost") {
+		t.Errorf("one address: %v", hosts)
+	}
+	name, err := os.Hostname()
+	if err != nil {
+		t.Skip("this machine has no name")
+	}
+	for _, unspecified := range []string{"", "0.0.0.0", "::"} {
+		if hosts := Hosts(unspecified); !slices.Contains(hosts, name) {
+			t.Errorf("%q: %v lacks this machine's name", unspecified, hosts)
+		}
+	}
+}
