@@ -1,0 +1,28 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package content says what a zone contains (semantics §6): the words of a
+// definition (Header, Row, RRset, TTL), the steps by which one becomes the
+// next (Step, Transaction), and how a definition becomes entries: the SOA, the
+// name servers of the header, the RRsets, what a delegated child contributes.
+//
+// It promises:
+//  1. A definition is a Header and a set of RRsets. A value that several
+//     Records give is one Row, there until the last goes (S5.8); two spellings
+//     that resolve alike are two Rows and one entry (S6.4).
+//  2. Header.Hash differs exactly when the definition does (S6.4). The order of
+//     nameServers is part of the definition, because the first one is the
+//     SOA's mname (S6.3); the order of their addresses is not, nor is the case
+//     in which a name was written (S1.3).
+//  3. Entries comes SOA first, then in canonical order (RFC 4034 §6.1), types
+//     by number, rdata in canonical order (RFC 4034 §6.3), no entry twice.
+//  4. Equal cuts are equal slices: a parent has to change exactly when Cut
+//     returns something else.
+//
+// It does not know where Records are, who may write them, what a serial is
+// worth or what the time is, and it never fails on what the law let in. What
+// the law should not have let in (an owner beyond 255 octets, rdata that no
+// longer parses) is an error of Resolve and left out of Entries; Check names it.
+//
+// Read definition.go first, then step.go and entries.go.
+package content

@@ -1,0 +1,112 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package content
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// MaxTTL is the largest TTL in seconds (RFC 2181 §8).
+const MaxTTL = 1<<31 - 1
+
+// TTL is the TTL of an RRset as defined: N seconds, inherited from the zone,
+// or the smaller of both where its Records differ (S5.8). It stays symbolic so
+// that a change of the zone's ttl is one step whatever the zone holds. The
+// zero value is the TTL of no RRset. TTLs are comparable.
+type TTL struct {
+	// Inherit says that at least one value takes the zone's ttl.
+	Inherit bool
+	// Explicit says that at least one value has a ttl of its own; Seconds is
+	// the smallest of them, and 0 where Explicit is false.
+	Explicit bool
+	Seconds  uint32
+}
+
+// InheritTTL is the TTL of values without one of their own (S5.4).
+func InheritTTL() TTL { return TTL{Inherit: true} }
+
+// ExplicitTTL is the TTL of values that say one.
+func ExplicitTTL(seconds uint32) TTL { return TTL{Explicit: true, Seconds: seconds} }
+
+// Merge is the TTL of an RRset in which both occur (S5.8). It is commutative,
+// associative and idempotent, with the zero value as neutral element.
+func (t TTL) Merge(other TTL) TTL {
+	merged := TTL{Inherit: t.Inherit || other.Inherit, Explicit: t.Explicit || other.Explicit}
+	switch {
+	case t.Explicit && other.Explicit:
+		merged.Seconds = min(t.Seconds, other.Seconds)
+	case t.Explicit:
+		merged.Seconds = t.Seconds
+	case other.Explicit:
+		merged.Seconds = other.Seconds
+	}
+	return merged
+}
+
+// Resolve is the TTL in seconds under a zone whose ttl is zoneTTL seconds.
+func (t TTL) Resolve(zoneTTL uint32) uint32 {
+	switch {
+	case !t.Explicit:
+		return zoneTTL
+	case t.Inherit:
+		return min(zoneTTL, t.Seconds)
+	default:
+		return t.Seconds
+	}
+}
+
+// String is "inherit", "300" or "min(inherit,300)"; "none" for the zero value.
+func (t TTL) String() string {
+	switch {
+	case t.Inherit && t.Explicit:
+		return "min(inherit," + strconv.FormatUint(uint64(t.Seconds), 10) + ")"
+	case t.Inherit:
+		return "inherit"
+	case t.Explicit:
+		return strconv.FormatUint(uint64(t.Seconds), 10)
+	default:
+		return "none"
+	}
+}
+
+// ParseTTL reads what String wrote of a TTL that is not zero.
+func ParseTTL(text string) (TTL, error) {
+	if text == "inherit" {
+		return InheritTTL(), nil
+	}
+	digits, inherit := text, false
+	if rest, ok := strings.CutPrefix(text, "min(inherit,"); ok {
+		if digits, inherit = strings.CutSuffix(rest, ")"); !inherit {
+			digits = ""
+		}
+	}
+	seconds, err := strconv.ParseUint(digits, 10, 32)
+	ttl := TTL{Inherit: inherit, Explicit: true, Seconds: uint32(seconds)}
+	// The comparison refuses other spellings of the number, of which one
+	// definition must not have two.
+	if err != nil || seconds > MaxTTL || ttl.String() != text {
+		return TTL{}, fmt.Errorf("ttl %.40q: want \"inherit\", seconds from 0 to %d, or \"min(inherit,SECONDS)\"", text, MaxTTL)
+	}
+	return ttl, nil
+}
+
+// MarshalText writes String; the zero value has no text form.
+func (t TTL) MarshalText() ([]byte, error) {
+	if t == (TTL{}) {
+		return nil, fmt.Errorf("ttl: neither inherited nor explicit, an RRset has one of them")
+	}
+	return []byte(t.String()), nil
+}
+
+// UnmarshalText is ParseTTL.
+func (t *TTL) UnmarshalText(text []byte) error {
+	ttl, err := ParseTTL(string(text))
+	if err != nil {
+		return err
+	}
+	*t = ttl
+	return nil
+}
