@@ -69,7 +69,7 @@ func readEntriesOptions(in url.Values, out *ZoneEntriesOptions) error {
 	}
 	out.Continue = in.Get("continue")
 	out.Type = in.Get("type")
-	out.EntryName = in.Get("name")
+	out.Name = in.Get("name")
 	out.Form = in.Get("form")
 	out.Format = in.Get("format")
 	return nil

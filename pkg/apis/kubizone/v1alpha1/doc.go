@@ -15,4 +15,5 @@
 // +k8s:openapi-gen=true
 // +k8s:openapi-model-package=zone.kubi.v1alpha1
 // +groupName=kubi.zone
+// +groupGoName=Kubizone
 package v1alpha1

@@ -269,7 +269,7 @@ type ZoneEntriesOptions struct {
 	Type string `json:"type,omitempty"`
 	// name selects entries of one owner name, absolute or relative to the zone.
 	// +optional
-	EntryName string `json:"name,omitempty"`
+	Name string `json:"name,omitempty"`
 	// sources asks which Records define each entry; the caller needs to be allowed to list Records in all namespaces.
 	// +optional
 	Sources bool `json:"sources,omitempty"`

@@ -9,7 +9,6 @@ import (
 
 // +genclient
 // +genclient:method=GetEntries,verb=get,subresource=entries,result=ZoneEntries
-// +genclient:method=GetChanges,verb=get,subresource=changes,result=ZoneChanges
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
 // Zone is one DNS zone: a name, the rules by which it takes in Records and child zones, and the parameters of its SOA. Its content is read at the subresource entries (`kubectl get zone NAME --subresource=entries`).
