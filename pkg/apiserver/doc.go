@@ -1,0 +1,22 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package apiserver is the generic Kubernetes API server with kubi.zone in it: the scheme, the storage behind it, who
+// may enter, and the views that follow the journal.
+//
+// It promises:
+//
+//	A1. Every write of a Zone or Record goes through the ledger: the storage of both is decorated by it, and no
+//	    other path to their keys is served.
+//	A2. zones/entries and zones/changes answer at the serial of a Zone read from etcd or later (S7.1).
+//	A3. Standalone, whoever holds a client certificate of group system:masters may do everything; everybody else is
+//	    refused with the reason, but for the paths that say how the server is.
+//	A4. No object of ours has a TTL, and no corrupt one is deleted unread: both would take records out of a zone
+//	    behind the ledger's back.
+//	A5. A stopping server first says that it is not ready, then answers what it has taken in, then lets go of etcd.
+//
+// It does not decide anything about names and records (law, ledger), does not speak DNS (primary), and does not know
+// where etcd runs: embed, beside it, may be told to start one.
+//
+// Read server.go first, then storage.go.
+package apiserver

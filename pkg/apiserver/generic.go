@@ -1,0 +1,93 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apiserver
+
+import (
+	"fmt"
+	"net"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+	apimachineryversion "k8s.io/apimachinery/pkg/version"
+	"k8s.io/apiserver/pkg/endpoints/openapi"
+	"k8s.io/apiserver/pkg/features"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/apiserver/pkg/server/dynamiccertificates"
+	"k8s.io/apiserver/pkg/server/filters"
+	genericoptions "k8s.io/apiserver/pkg/server/options"
+	"k8s.io/apiserver/pkg/util/compatibility"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	basecompatibility "k8s.io/component-base/compatibility"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/install"
+	generatedopenapi "kubi.zone/kubizone/pkg/generated/openapi"
+)
+
+const (
+	// Component is our name where upstream keeps versions and feature gates by component.
+	Component = "kubizone"
+	// Version is ours, not Kubernetes'.
+	Version = "0.1.0"
+
+	// requestTimeout bounds every request but watches and the two streams.
+	requestTimeout = time.Minute
+	// drainTimeout bounds what a stopping server waits for connections that stay open, watches for the most part.
+	drainTimeout = 5 * time.Second
+)
+
+// generic is the server's configuration before it has storage: who serves, where, for whom.
+func generic(registry install.Registry, cfg Config) (*genericapiserver.RecommendedConfig, error) {
+	// Deleting an object that cannot be decoded would take a record out of its zone without the zone knowing (A4).
+	// The generic server reads this gate from one place for the whole process.
+	gates := map[string]bool{string(features.AllowUnsafeMalformedObjectDeletion): false}
+	if err := utilfeature.DefaultMutableFeatureGate.SetFromMap(gates); err != nil {
+		return nil, fmt.Errorf("feature gates: %w", err)
+	}
+	config := genericapiserver.NewRecommendedConfig(registry.Codecs)
+	// The gates are Kubernetes', at the defaults of the release we build with; the version is ours.
+	config.FeatureGate = compatibility.DefaultComponentGlobalsRegistry.FeatureGateFor(basecompatibility.DefaultKubeComponent)
+	registered, _ := compatibility.DefaultComponentGlobalsRegistry.ComponentGlobalsOrRegister(
+		Component, basecompatibility.NewEffectiveVersionFromString(Version, "", ""), nil)
+	config.EffectiveVersion = effectiveVersion{registered}
+
+	namer := openapi.NewDefinitionNamer(registry.Scheme)
+	config.OpenAPIConfig = genericapiserver.DefaultOpenAPIConfig(generatedopenapi.GetOpenAPIDefinitions, namer)
+	config.OpenAPIConfig.Info.Title = Component
+	config.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(generatedopenapi.GetOpenAPIDefinitions, namer)
+	config.OpenAPIV3Config.Info.Title = Component
+
+	config.RequestTimeout = requestTimeout
+	// Both may stream a whole zone: the request timeout would cut them, and they would hold a seat meanwhile.
+	config.LongRunningFunc = filters.BasicLongRunningRequestCheck(sets.NewString("watch"), sets.NewString("entries", "changes"))
+	config.ShutdownWatchTerminationGracePeriod = drainTimeout / 2
+
+	serving := genericoptions.NewSecureServingOptions()
+	serving.Listener = cfg.Listener
+	certificate, err := dynamiccertificates.NewStaticCertKeyContent("serving-cert", cfg.ServingCert, cfg.ServingKey)
+	if err != nil {
+		return nil, fmt.Errorf("serving certificate: %w", err)
+	}
+	serving.ServerCert = genericoptions.GeneratableKeyCert{GeneratedCert: certificate}
+	if err := serving.WithLoopback().ApplyToConfig(&config.Config); err != nil {
+		return nil, fmt.Errorf("serving: %w", err)
+	}
+	// Where it listens on everything, upstream would look for an address to advertise; nobody reads it.
+	config.PublicAddress = net.IPv4(127, 0, 0, 1)
+	return config, nil
+}
+
+// effectiveVersion answers /version with our version: upstream's answer there names the release of component-base,
+// which says v0.0.0 in every module but Kubernetes' own.
+type effectiveVersion struct {
+	basecompatibility.EffectiveVersion
+}
+
+func (v effectiveVersion) Info() *apimachineryversion.Info {
+	info := v.EffectiveVersion.Info()
+	// Upstream writes a leading 0 as nothing.
+	info.Major, info.EmulationMajor, info.MinCompatibilityMajor = "0", "0", "0"
+	info.GitVersion = "v" + Version + "+" + Component
+	info.GitCommit, info.GitTreeState, info.BuildDate = "", "", ""
+	return info
+}

@@ -1,0 +1,61 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apiserver
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"k8s.io/apiserver/pkg/authentication/authenticator"
+	"k8s.io/apiserver/pkg/authentication/group"
+	"k8s.io/apiserver/pkg/authentication/request/union"
+	x509request "k8s.io/apiserver/pkg/authentication/request/x509"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/apiserver/pkg/server/dynamiccertificates"
+)
+
+// publicPaths tell how the server is and nothing about what it stores; a prober needs no certificate for them (A3).
+var publicPaths = []string{"/healthz", "/livez", "/readyz", "/version"}
+
+// applyStandalone lets in whoever has a client certificate of clientCA (PEM), and gives group system:masters
+// everything. There is no cluster to ask.
+func applyStandalone(config *genericapiserver.Config, clientCA []byte) error {
+	authority, err := dynamiccertificates.NewStaticCAContent("client-ca", clientCA)
+	if err != nil {
+		return fmt.Errorf("client CA: %w", err)
+	}
+	if err := config.Authentication.ApplyClientCert(authority, config.SecureServing); err != nil {
+		return fmt.Errorf("client CA: %w", err)
+	}
+	config.Authentication.Authenticator = union.NewFailOnError(
+		group.NewAuthenticatedGroupAdder(x509request.NewDynamic(authority.VerifyOptions, x509request.CommonNameUserConversion)),
+		authenticator.RequestFunc(anonymousOnPublicPaths),
+	)
+	config.Authorization.Authorizer = authorizer.AuthorizerFunc(authorizeStandalone)
+	return nil
+}
+
+func anonymousOnPublicPaths(request *http.Request) (*authenticator.Response, bool, error) {
+	if !slices.Contains(publicPaths, request.URL.Path) {
+		return nil, false, nil
+	}
+	return &authenticator.Response{User: &user.DefaultInfo{Name: user.Anonymous, Groups: []string{user.AllUnauthenticated}}}, true, nil
+}
+
+func authorizeStandalone(_ context.Context, attributes authorizer.Attributes) (authorizer.Decision, string, error) {
+	who := attributes.GetUser()
+	if slices.Contains(who.GetGroups(), user.SystemPrivilegedGroup) {
+		return authorizer.DecisionAllow, "", nil
+	}
+	if !attributes.IsResourceRequest() && attributes.GetVerb() == "get" && slices.Contains(publicPaths, attributes.GetPath()) {
+		return authorizer.DecisionAllow, "", nil
+	}
+	return authorizer.DecisionDeny, fmt.Sprintf(
+		"a standalone server has one role, group %s, and user %q is not in it: use the kubeconfig in the server's data directory",
+		user.SystemPrivilegedGroup, who.GetName()), nil
+}
