@@ -1,0 +1,108 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// binaries are the programs that the stories run, by absolute path.
+var binaries struct{ kubizone, kubectl string }
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "kubizone-e2e-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	code := func() int {
+		defer os.RemoveAll(dir)
+		if err := prepare(dir); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		return m.Run()
+	}()
+	os.Exit(code)
+}
+
+// prepare builds kubizone and finds kubectl: $KUBECTL, or what an earlier run has left in the cache.
+func prepare(dir string) error {
+	binaries.kubizone = filepath.Join(dir, "kubizone")
+	if out, err := exec.Command("go", "build", "-o", binaries.kubizone, "kubi.zone/kubizone/cmd/kubizone").CombinedOutput(); err != nil {
+		return fmt.Errorf("build kubizone: %v\n%s", err, out)
+	}
+	binaries.kubectl = os.Getenv("KUBECTL")
+	if binaries.kubectl == "" {
+		if out, err := exec.Command("../../hack/build-kubectl.sh", "--cached").Output(); err == nil {
+			binaries.kubectl = strings.TrimSpace(string(out))
+		}
+	}
+	return nil
+}
+
+// TestStories runs testdata/*.txtar. The commands that a story has beyond testscript's are in server_test.go
+// and secondary_test.go; its variables are
+//
+//	EXAMPLES    artifacts/examples
+//	ROOT_ZONE   the root zone of 2018-03-12
+//	KUBECONFIG  the admin's, once `up` has run
+//	API         host:port of the API server, once `up` has run
+//	DNS_PORT    port of the hidden primary on 127.0.0.1, once `up` has run
+func TestStories(t *testing.T) {
+	if binaries.kubectl == "" {
+		t.Skip("no kubectl 1.37: run hack/build-kubectl.sh once, set KUBECTL, or use make test, which does")
+	}
+	for _, peer := range []string{"dig", "named", "named-compilezone"} {
+		if _, err := exec.LookPath(peer); err != nil {
+			t.Skipf("no %s: run hack/install-peers.sh, or use make test, which does", peer)
+		}
+	}
+	repository, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:                "testdata",
+		RequireUniqueNames: true,
+		UpdateScripts:      os.Getenv("UPDATE_STORIES") != "",
+		Setup: func(env *testscript.Env) error {
+			bin := filepath.Join(env.WorkDir, ".bin")
+			if err := os.Mkdir(bin, 0o755); err != nil {
+				return err
+			}
+			for name, path := range map[string]string{"kubizone": binaries.kubizone, "kubectl": binaries.kubectl} {
+				if err := os.Symlink(path, filepath.Join(bin, name)); err != nil {
+					return err
+				}
+			}
+			env.Setenv("PATH", bin+":"+os.Getenv("PATH")+":/usr/sbin:/sbin")
+			env.Setenv("HOME", env.WorkDir)
+			env.Setenv("TZ", "UTC")
+			env.Setenv("EXAMPLES", filepath.Join(repository, "artifacts/examples"))
+			env.Setenv("ROOT_ZONE", filepath.Join(repository, "test/testdata/root-2018031200.zone"))
+			story := &story{}
+			env.Values[storyKey{}] = story
+			env.Defer(story.end)
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"up":        up,
+			"down":      down,
+			"secondary": secondary,
+			"until":     until,
+			"within":    within,
+			"anonymous": anonymous,
+			"port":      port,
+			"serial":    serial,
+		},
+	})
+}

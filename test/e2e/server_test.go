@@ -1,0 +1,286 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"bytes"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// patience bounds every wait for a fact. It is generous because a loaded machine is slow, not wrong.
+const patience = 2 * time.Minute
+
+type storyKey struct{}
+
+// story is what a running story holds: at most one server, started by up and again after down, and its
+// secondaries.
+type story struct {
+	server      *process
+	listen, dns string
+	secondaries []*process
+}
+
+func storyOf(ts *testscript.TestScript) *story { return ts.Value(storyKey{}).(*story) }
+
+func (s *story) end() {
+	for _, p := range append(s.secondaries, s.server) {
+		if p != nil {
+			p.kill()
+		}
+	}
+}
+
+// process is a program that runs beside the story.
+type process struct {
+	cmd  *exec.Cmd
+	done chan struct{} // closed when the program has ended
+	err  error         // what Wait said; valid after done
+
+	mu  sync.Mutex
+	out bytes.Buffer
+}
+
+func start(dir string, env []string, name string, args ...string) (*process, error) {
+	p := &process{cmd: exec.Command(name, args...), done: make(chan struct{})}
+	p.cmd.Dir, p.cmd.Env = dir, env
+	p.cmd.Stdout, p.cmd.Stderr = p, p
+	// A story that is killed must not leave its server behind.
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := p.cmd.Start(); err != nil {
+		return nil, err
+	}
+	go func() {
+		p.err = p.cmd.Wait()
+		close(p.done)
+	}()
+	return p, nil
+}
+
+func (p *process) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.out.Write(b)
+}
+
+func (p *process) output() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.out.String()
+}
+
+// waitLine returns when a line of the output matches, or says why none will.
+func (p *process) waitLine(line *regexp.Regexp) error {
+	deadline := time.After(patience)
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-p.done:
+			if line.MatchString(p.output()) {
+				return nil
+			}
+			return fmt.Errorf("%s ended (%v) before %q", filepath.Base(p.cmd.Path), p.err, line)
+		case <-deadline:
+			return fmt.Errorf("%s did not print %q within %s", filepath.Base(p.cmd.Path), line, patience)
+		case <-tick.C:
+			if line.MatchString(p.output()) {
+				return nil
+			}
+		}
+	}
+}
+
+func (p *process) kill() {
+	_ = p.cmd.Process.Kill()
+	<-p.done
+}
+
+// stop asks the program to end, as Ctrl-C does, and returns what it says to that.
+func (p *process) stop() error {
+	if err := p.cmd.Process.Signal(os.Interrupt); err != nil {
+		return err
+	}
+	select {
+	case <-p.done:
+		return p.err
+	case <-time.After(patience):
+		p.kill()
+		return fmt.Errorf("%s did not end within %s of Ctrl-C", filepath.Base(p.cmd.Path), patience)
+	}
+}
+
+func environ(ts *testscript.TestScript) []string {
+	var env []string
+	for _, name := range []string{"PATH", "HOME", "TZ", "TMPDIR", "KUBECONFIG"} {
+		env = append(env, name+"="+ts.Getenv(name))
+	}
+	return env
+}
+
+func freePort(ts *testscript.TestScript) string {
+	// DNS needs the same port for UDP and TCP.
+	for range 100 {
+		tcp, err := net.Listen("tcp", "127.0.0.1:0")
+		ts.Check(err)
+		udp, err := net.ListenPacket("udp", tcp.Addr().String())
+		_ = tcp.Close()
+		if err == nil {
+			_ = udp.Close()
+			return strconv.Itoa(tcp.Addr().(*net.TCPAddr).Port)
+		}
+	}
+	ts.Fatalf("no port is free for both TCP and UDP")
+	return ""
+}
+
+// up [FLAG...] starts `kubizone up` on $WORK/data and returns when it is ready; a second up after down
+// keeps the ports. What it prints until then is the command's stdout. `! up` wants it to end with an error
+// instead, which becomes stderr.
+func up(ts *testscript.TestScript, neg bool, args []string) {
+	s := storyOf(ts)
+	if s.listen == "" {
+		s.listen, s.dns = "127.0.0.1:"+freePort(ts), "127.0.0.1:"+freePort(ts)
+	}
+	data := ts.MkAbs("data")
+	args = append([]string{"up", "--data-dir", data, "--listen", s.listen, "--dns-listen", s.dns}, args...)
+	ts.Logf("> kubizone %s", strings.Join(args, " "))
+	p, err := start(ts.MkAbs("."), environ(ts), binaries.kubizone, args...)
+	ts.Check(err)
+	if neg {
+		select {
+		case <-p.done:
+		case <-time.After(patience):
+			p.kill()
+		}
+		fmt.Fprint(ts.Stderr(), p.output())
+		if p.err == nil {
+			ts.Fatalf("up ended without an error")
+		}
+		return
+	}
+	if s.server != nil {
+		p.kill()
+		ts.Fatalf("up: the story has a server already")
+	}
+	s.server = p
+	err = p.waitLine(regexp.MustCompile(`(?m)^ready`))
+	fmt.Fprint(ts.Stdout(), p.output())
+	ts.Check(err)
+	_, dnsPort, _ := net.SplitHostPort(s.dns)
+	ts.Setenv("KUBECONFIG", filepath.Join(data, "kubeconfig"))
+	ts.Setenv("API", s.listen)
+	ts.Setenv("DNS_PORT", dnsPort)
+}
+
+// down [-kill] ends the server, by Ctrl-C or by SIGKILL. What it printed in all is the command's stdout.
+func down(ts *testscript.TestScript, neg bool, args []string) {
+	s := storyOf(ts)
+	if neg || s.server == nil {
+		ts.Fatalf("usage: down [-kill], after up")
+	}
+	p := s.server
+	s.server = nil
+	var err error
+	if len(args) == 1 && args[0] == "-kill" {
+		p.kill()
+	} else {
+		err = p.stop()
+	}
+	fmt.Fprint(ts.Stdout(), p.output())
+	ts.Check(err)
+}
+
+// until [-not] PATTERN PROGRAM [ARG...] runs the program until its output matches (or no longer does).
+func until(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: until [-not] PATTERN PROGRAM [ARG...]")
+	}
+	poll(ts, patience, args)
+}
+
+// within DURATION [-not] PATTERN PROGRAM [ARG...] is until, for what promises a time.
+func within(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 3 {
+		ts.Fatalf("usage: within DURATION [-not] PATTERN PROGRAM [ARG...]")
+	}
+	limit, err := time.ParseDuration(args[0])
+	ts.Check(err)
+	poll(ts, limit, args[1:])
+}
+
+func poll(ts *testscript.TestScript, limit time.Duration, args []string) {
+	absent := args[0] == "-not"
+	if absent {
+		args = args[1:]
+	}
+	pattern, err := regexp.Compile("(?m)" + args[0])
+	ts.Check(err)
+	for begin := time.Now(); ; time.Sleep(50 * time.Millisecond) {
+		asked := time.Now()
+		cmd := exec.Command("env", args[1:]...) // env finds the program in the story's PATH
+		cmd.Dir, cmd.Env = ts.MkAbs("."), environ(ts)
+		out, _ := cmd.CombinedOutput()
+		if pattern.Match(out) != absent {
+			fmt.Fprintf(ts.Stdout(), "%s", out)
+			ts.Logf("[after %s]", time.Since(begin).Round(time.Millisecond))
+			return
+		}
+		if asked.Sub(begin) > limit {
+			ts.Fatalf("%s: never so within %s; last output:\n%s", strings.Join(args, " "), limit, out)
+		}
+	}
+}
+
+// anonymous PATH asks the API server without any credentials; the answer becomes "STATUS BODY" on stdout.
+func anonymous(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: anonymous PATH")
+	}
+	client := http.Client{Transport: &http.Transport{
+		DisableKeepAlives: true,
+		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true}, // who has no kubeconfig has no CA either
+	}}
+	response, err := client.Get("https://" + ts.Getenv("API") + args[0])
+	ts.Check(err)
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	ts.Check(err)
+	fmt.Fprintf(ts.Stdout(), "%d %s\n", response.StatusCode, body)
+}
+
+// port NAME puts a free port into the variable.
+func port(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: port NAME")
+	}
+	ts.Setenv(args[0], freePort(ts))
+}
+
+// serial NAME NAMESPACE/ZONE puts the zone's status.serial into the variable.
+func serial(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: serial NAME NAMESPACE/ZONE")
+	}
+	namespace, zone, _ := strings.Cut(args[1], "/")
+	cmd := exec.Command(binaries.kubectl, "get", "zone", "-n", namespace, zone, "-o", "jsonpath={.status.serial}")
+	cmd.Env = environ(ts)
+	out, err := cmd.Output()
+	ts.Check(err)
+	ts.Setenv(args[0], string(out))
+}
