@@ -1,0 +1,219 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package pattern
+
+import (
+	"strings"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+)
+
+// Octets, RFC 1035 §2.3.4.
+const (
+	maxLabel = 63
+	maxWire  = 255
+)
+
+// Pattern is one parsed pattern. The zero value matches nothing. A Pattern is
+// never modified and may be used from several goroutines.
+type Pattern struct {
+	text string
+	// absolute: labels are counted from the root, else from the zone's fqdn.
+	absolute bool
+	// many: a leading "*" stands before labels and takes one or more.
+	many bool
+	// star: there is a "*" somewhere, so the apex is out of reach (S4.4).
+	star bool
+	// labels from left to right, without the leading "*" that many stands for.
+	labels []label
+}
+
+// label is one label of a pattern, cut at its stars: "a*b*" is ["a","b",""].
+// One part means that it is literal.
+type label []string
+
+func (l label) literal() bool { return len(l) == 1 }
+
+// minLen is the length of the shortest label that l matches: a label has at
+// least one octet.
+func (l label) minLen() int {
+	length := 0
+	for _, part := range l {
+		length += len(part)
+	}
+	return max(length, 1)
+}
+
+// match compares one label of a name. Taking each part at the leftmost place
+// after the last leaves the most for those that follow, so the first try
+// decides and literal parts never overlap ("ab*ba" does not match "aba").
+func (l label) match(text string) bool {
+	if l.literal() {
+		return text == l[0]
+	}
+	first, middle, last := l[0], l[1:len(l)-1], l[len(l)-1]
+	if text == "" || len(text) < len(first)+len(last) || !strings.HasPrefix(text, first) || !strings.HasSuffix(text, last) {
+		return false
+	}
+	text = text[len(first) : len(text)-len(last)]
+	for _, part := range middle {
+		at := strings.Index(text, part)
+		if at < 0 {
+			return false
+		}
+		text = text[at+len(part):]
+	}
+	return true
+}
+
+// String is the pattern in canonical form: lower case, A-labels, "x.@" as "x".
+func (p Pattern) String() string { return p.text }
+
+// IsZero reports whether p is the zero value.
+func (p Pattern) IsZero() bool { return p.text == "" }
+
+// Match reports whether a rule with this pattern in zone speaks of n (S4.4). A
+// name outside the zone never matches.
+func (p Pattern) Match(n, zone name.Name) bool {
+	_, ok := p.compare(n, zone)
+	return ok
+}
+
+// NamesUnderscore reports whether p matches n and names literally what S4.7
+// asks for: n has labels below the zone that begin with "_", and each of them
+// is compared with a label of the pattern that has no "*". "_acme-challenge.*"
+// so names _acme-challenge.www; "*._tcp.www" does not name _443._tcp.www,
+// because _443 is left to a star.
+func (p Pattern) NamesUnderscore(n, zone name.Name) bool {
+	underscore, ok := p.compare(n, zone)
+	return ok && underscore == named
+}
+
+// What a comparison found out about the labels that begin with "_".
+type underscores int
+
+const (
+	none    underscores = iota // there are none
+	named                      // all are named by literal labels
+	unnamed                    // at least one is left to a "*"
+)
+
+func (u underscores) and(label string, literal bool) underscores {
+	switch {
+	case !strings.HasPrefix(label, "_"):
+		return u
+	case !literal || u == unnamed:
+		return unnamed
+	default:
+		return named
+	}
+}
+
+func (p Pattern) compare(n, zone name.Name) (underscores, bool) {
+	if p.IsZero() || n.IsZero() || zone.IsZero() {
+		return none, false
+	}
+	below, ok := n.Rel(zone)
+	if !ok || p.star && below.IsApex() {
+		return none, false
+	}
+	// A relative pattern's last label meets the label right below the zone, an
+	// absolute one's that right below the root; "_" of the zone's own labels
+	// is no business of S4.7.
+	rest, free := strings.TrimSuffix(n.String(), "."), n.NumLabels()-zone.NumLabels()
+	if !p.absolute {
+		rest = below.String()
+		if below.IsApex() {
+			rest = ""
+		}
+	}
+	toCompare := n.NumLabels()
+	if !p.absolute {
+		toCompare = free
+	}
+	found := none
+	for i := len(p.labels) - 1; i >= 0; i-- {
+		if toCompare == 0 {
+			return none, false
+		}
+		var text string
+		rest, text = cutLast(rest)
+		if !p.labels[i].match(text) {
+			return none, false
+		}
+		if toCompare <= free {
+			found = found.and(text, p.labels[i].literal())
+		}
+		toCompare--
+	}
+	if !p.many {
+		return found, toCompare == 0
+	}
+	if toCompare == 0 {
+		return none, false
+	}
+	for ; toCompare > 0; toCompare-- {
+		var text string
+		rest, text = cutLast(rest)
+		if toCompare <= free {
+			found = found.and(text, false)
+		}
+	}
+	return found, true
+}
+
+// cutLast takes the last label off a name without trailing dot.
+func cutLast(text string) (rest, label string) {
+	at := strings.LastIndexByte(text, '.')
+	if at < 0 {
+		return "", text
+	}
+	return text[:at], text[at+1:]
+}
+
+// CanMatch reports whether any legal name matches p in zone; if not, whoever
+// wrote the pattern gets a Warning (S4.4).
+func (p Pattern) CanMatch(zone name.Name) bool {
+	if p.IsZero() || zone.IsZero() {
+		return false
+	}
+	least := 1 // the root's octet
+	for _, label := range p.labels {
+		least += 1 + label.minLen()
+	}
+	if !p.absolute {
+		if p.many {
+			least += 2
+		}
+		return least+zone.WireLen()-1 <= maxWire
+	}
+
+	// Laid over the zone from the right, every label that meets one of the
+	// zone's must match it; those beyond, to the left, are free.
+	labels, zoneLabels := p.labels, zone.Labels()
+	for len(labels) > 0 && len(zoneLabels) > 0 {
+		last := labels[len(labels)-1]
+		if !last.match(zoneLabels[len(zoneLabels)-1]) {
+			return false
+		}
+		least += len(zoneLabels[len(zoneLabels)-1]) - last.minLen()
+		labels, zoneLabels = labels[:len(labels)-1], zoneLabels[:len(zoneLabels)-1]
+	}
+	switch {
+	case p.many && len(zoneLabels) > 0:
+		// The leading "*" takes what is left of the zone's labels and, as the
+		// apex itself is out of reach, at least one more.
+		for _, text := range zoneLabels {
+			least += 1 + len(text)
+		}
+		least += 2
+	case p.many:
+		least += 2
+	case len(zoneLabels) > 0:
+		return false // only names above the zone
+	case len(labels) == 0 && p.star:
+		return false // only the apex, which "*" never matches
+	}
+	return least <= maxWire
+}

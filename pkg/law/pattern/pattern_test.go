@@ -1,0 +1,463 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package pattern
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"pgregory.net/rapid"
+)
+
+func mustParse(t testing.TB, text string) Pattern {
+	t.Helper()
+	p, err := Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func in(t testing.TB, text, zone string) name.Name {
+	t.Helper()
+	n, err := name.ParseIn(text, name.MustParse(zone))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// S4.4, its table row by row and then each of its sentences.
+func TestMatch_S4_4(t *testing.T) {
+	for _, row := range []struct{ pattern, allows, refuses string }{
+		{"*", "www a.b.c * _dmarc", "@"},
+		{"@", "@", "www"},
+		{"*.dev", "t.dev a.b.dev", "dev a.prod"},
+		{"foo*", "foo foobar", "fo a.foobar"},
+		{"*.env-*", "www.env-dev a.b.env-dev", "www.prod env-dev"},
+		{"www.*", "www.a", "admin.a www.a.b www"},
+		{"*.*", "a.b a.b.c", "a"},
+		{"www.*.example.org.", "www.test", "www.subdomain.test"},
+		{"ab*ba", "abba abxba", "aba"},
+
+		// Trailing dot: absolute; otherwise relative.
+		{"www.example.org.", "www", "www.example.org @"},
+		{"www.example.org", "www.example.org", "www"},
+		{"example.org.", "@", "www"},
+		// "@" as last label is this zone's fqdn.
+		{"*.@", "www a.b", "@"},
+		{"www.@", "www", "a.www @"},
+		// A leading "*": one or more labels, absolute too.
+		{"*.example.org.", "a a.b", "@"},
+		{"*.org.", "a a.b", "@"},
+		{"*.", "a a.b", "@"},
+		// "*" never matches the apex, whichever label it is in.
+		{"*.org.", "a", "@"},
+		{"ex*.org.", "", "@ a"},
+		{"example.*.", "", "@ a"},
+		{"www.ex*le.org.", "www", "@ a"},
+		// "*" within a label may match nothing of it, several may stand in one.
+		{"*foo", "foo barfoo", "fo a.foo"},
+		{"a*b*c", "abc axbxc abbc", "acb ab"},
+		{"a*a*a", "aaa axaxa", "aa a"},
+		{"*a*", "a ba ab bab", "b"},
+		// Any other whole label: exactly one.
+		{"a.*.b", "a.x.b", "a.b a.x.y.b"},
+		{"*.*.*", "a.b.c a.b.c.d", "a.b"},
+		// S1.3: names and patterns are mapped before they are compared.
+		{"WWW", "www", "ww"},
+		{"bücher", "bücher xn--bcher-kva BÜCHER", "bucher"},
+		{"*。dev", "a.dev", "dev"},
+		{"www．example．org。", "www", "@"},
+		{"xn--bcher-kva", "bücher", "@"},
+		{"r3---x", "r3---x", "r3--x"},
+		// Other names' zones.
+		{"*.other.org.", "", "@ a other.org"},
+		{".", "", "@ a"},
+		{"org.", "", "@ a"},
+	} {
+		p := mustParse(t, row.pattern)
+		zone := name.MustParse("example.org.")
+		for _, text := range strings.Fields(row.allows) {
+			if !p.Match(in(t, text, "example.org."), zone) {
+				t.Errorf("%q refuses %q", row.pattern, text)
+			}
+		}
+		for _, text := range strings.Fields(row.refuses) {
+			if p.Match(in(t, text, "example.org."), zone) {
+				t.Errorf("%q allows %q", row.pattern, text)
+			}
+		}
+		if want := row.allows != ""; p.CanMatch(zone) != want {
+			t.Errorf("%q: CanMatch %v, want %v", row.pattern, !want, want)
+		}
+	}
+}
+
+// A name outside the zone is no name of the zone, whatever the pattern says.
+func TestMatch_outsideTheZone(t *testing.T) {
+	zone := name.MustParse("example.org.")
+	for _, text := range []string{"*.org.", "www.example.net.", "*.", "*", "www"} {
+		for _, n := range []string{"www.example.net.", "www.xexample.org.", "org.", "."} {
+			if mustParse(t, text).Match(name.MustParse(n), zone) {
+				t.Errorf("%q matches %s in %s", text, n, zone)
+			}
+		}
+	}
+	if (Pattern{}).Match(name.MustParse("www.example.org."), zone) || (Pattern{}).CanMatch(zone) {
+		t.Error("the zero Pattern matches")
+	}
+}
+
+// S1.5: "." is a valid zone.
+func TestMatch_root(t *testing.T) {
+	for _, row := range []struct {
+		pattern, name string
+		want          bool
+	}{
+		{"*", "org.", true}, {"*", "a.org.", true}, {"*", ".", false}, {"@", ".", true}, {".", ".", true}, {"*.", "org.", true},
+		{"*.", ".", false}, {"org", "org.", true}, {"org.", "org.", true}, {"*.org", "a.org.", true}, {"*.org.", "org.", false},
+	} {
+		if got := mustParse(t, row.pattern).Match(name.MustParse(row.name), name.Root); got != row.want {
+			t.Errorf("%q in the root zone, %s: %v, want %v", row.pattern, row.name, got, row.want)
+		}
+	}
+}
+
+// S4.7: its rule names the underscore label literally.
+func TestNamesUnderscore_S4_7(t *testing.T) {
+	for _, row := range []struct {
+		pattern, name string
+		want          bool
+	}{
+		{"_acme-challenge.*", "_acme-challenge.www", true},
+		{"_acme-challenge.*", "_dmarc.www", false}, // no match at all
+		{"_acme-challenge.*.example.org.", "_acme-challenge.www", true},
+		{"_dmarc", "_dmarc", true},
+		{"*", "_dmarc", false},
+		{"_*", "_dmarc", false},
+		{"_acme-*.*", "_acme-challenge.www", false},
+		{"*.www", "_acme-challenge.www", false},
+		{"www", "www", false}, // nothing to name
+		{"*._domainkey", "s1._domainkey", true},
+		{"*._domainkey.*", "s1._domainkey.www", true},
+		{"_443._tcp.*", "_443._tcp.www", true},
+		{"*._tcp.*", "_443._tcp.www", false},
+		{"_443.*.www", "_443._tcp.www", false},
+		{"a_b", "a_b", false}, // "_" does not begin the label
+	} {
+		if got := mustParse(t, row.pattern).NamesUnderscore(in(t, row.name, "example.org."), name.MustParse("example.org.")); got != row.want {
+			t.Errorf("%q names the underscore of %q: %v, want %v", row.pattern, row.name, got, row.want)
+		}
+	}
+	// The zone's own labels have no holder in this zone.
+	zone := name.MustParse("_tcp.example.org.")
+	if mustParse(t, "www._tcp.example.org.").NamesUnderscore(in(t, "www", "_tcp.example.org."), zone) {
+		t.Error("www in _tcp.example.org. has no underscore label below the zone")
+	}
+	if !mustParse(t, "_x.*.example.org.").NamesUnderscore(in(t, "_x", "_tcp.example.org."), zone) {
+		t.Error("_x is named; the zone's _tcp need not be")
+	}
+}
+
+func TestParse_refusals(t *testing.T) {
+	for text, want := range map[string]string{
+		"": "empty", "a..b": "empty label", ".a": "empty label", "..": "empty label", "@.": "leave out", "@.a": "last label", "a.@.b": "last label",
+		"**": "one \"*\"", "a**b": "one \"*\"", "a b": "owner name", `a\.b`: "owner name", "a;": "owner name", "$x": "owner name", "a@": "owner name", "\x00": "owner name",
+		"bü*": "internationalised", "xn--*": "IDNA", "xn--bcher-kva*": "internationalised", "xn--a.*": "IDNA",
+		strings.Repeat("a", 64): "limit is 63", strings.Repeat("a", 40) + "*" + strings.Repeat("b", 24): "limit is 63", strings.Repeat("a.", 600): "limit is 1024",
+	} {
+		p, err := Parse(text)
+		if err == nil {
+			t.Errorf("%q was read as %q", text, p)
+		} else if !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: error %q does not say %q", text, err, want)
+		}
+	}
+}
+
+func TestString_isCanonical(t *testing.T) {
+	for text, want := range map[string]string{
+		"*.@": "*", "@": "@", "A.@": "a", "Bücher.": "xn--bcher-kva.", "a。b": "a.b", ".": ".", "*.": "*.", "FOO*": "foo*",
+	} {
+		p := mustParse(t, text)
+		if p.String() != want {
+			t.Errorf("%q: %q, want %q", text, p, want)
+		}
+		if again := mustParse(t, p.String()); again.String() != want {
+			t.Errorf("%q read again: %q", p, again)
+		}
+	}
+}
+
+// CanMatch counts octets: a pattern may leave no room for a name.
+func TestCanMatch_length(t *testing.T) {
+	long := strings.Repeat("a", 63) + "." + strings.Repeat("b", 63) + "." + strings.Repeat("c", 63) + "." // 193 octets
+	for _, row := range []struct {
+		pattern string
+		want    bool
+	}{
+		{strings.Repeat("d", 61), true},
+		{strings.Repeat("d", 62), false},
+		{strings.Repeat("d", 61) + "*", true},
+		{"*." + strings.Repeat("d", 59), true},
+		{"*." + strings.Repeat("d", 60), false},
+		{"*." + strings.Repeat("d", 61) + "." + long, false},
+		{"*." + strings.Repeat("d", 59) + "." + long, true},
+		{strings.Repeat("d", 61) + "." + long, true},
+		{strings.Repeat("d", 62) + "." + long, false},
+		{"*.c*.", true},
+	} {
+		if got := mustParse(t, row.pattern).CanMatch(name.MustParse(long)); got != row.want {
+			t.Errorf("%.70q in a zone of 193 octets: %v, want %v", row.pattern, got, row.want)
+		}
+	}
+}
+
+// bruteMatch is S4.4 read aloud: every number of labels for a leading "*",
+// every number of characters for any other.
+func bruteMatch(pattern, n, zone string) bool {
+	labels := func(text string) []string {
+		if text = strings.TrimRight(text, "."); text == "" { // two dots under the root zone
+			return nil
+		}
+		return strings.Split(text, ".")
+	}
+	if n == zone && strings.Contains(pattern, "*") {
+		return false
+	}
+	if n != zone && zone != "." && !strings.HasSuffix(n, "."+zone) {
+		return false
+	}
+	switch {
+	case pattern == "@":
+		pattern = zone
+	case strings.HasSuffix(pattern, ".@"):
+		pattern = strings.TrimSuffix(pattern, "@") + zone
+	case !strings.HasSuffix(pattern, "."):
+		pattern += "." + zone
+	}
+	var glob func(p, s string) bool
+	glob = func(p, s string) bool {
+		if p == "" {
+			return s == ""
+		}
+		if p[0] == '*' {
+			return glob(p[1:], s) || s != "" && glob(p, s[1:])
+		}
+		return s != "" && p[0] == s[0] && glob(p[1:], s[1:])
+	}
+	var all func(p, s []string) bool
+	all = func(p, s []string) bool {
+		if len(p) == 0 || len(s) == 0 {
+			return len(p) == len(s)
+		}
+		return glob(p[0], s[0]) && all(p[1:], s[1:])
+	}
+	p, s := labels(pattern), labels(n)
+	if len(p) == 0 || p[0] != "*" {
+		return all(p, s)
+	}
+	for taken := 1; taken <= len(s); taken++ {
+		if all(p[1:], s[taken:]) {
+			return true
+		}
+	}
+	return false
+}
+
+// Few letters and short labels, so that names and patterns meet often.
+var (
+	nameLabels    = rapid.StringMatching(`_?[ab]{1,4}`)
+	patternLabels = rapid.OneOf(nameLabels, rapid.Just("*"), rapid.StringMatching(`_?(\*?[ab]{1,2}){1,2}\*?`))
+	zones         = rapid.SampledFrom([]string{".", "a.", "a.b.", "ab.a.b.", "_a.b."})
+)
+
+func drawName(t *rapid.T, zone string) string {
+	below := rapid.SliceOfN(nameLabels, 0, 4).Draw(t, "name")
+	if len(below) == 0 {
+		return zone
+	}
+	if rapid.IntRange(0, 9).Draw(t, "wildcard") == 0 {
+		below[0] = "*"
+	}
+	return under(below, zone)
+}
+
+func under(labels []string, zone string) string {
+	return strings.Join(labels, ".") + "." + strings.TrimPrefix(zone, ".")
+}
+
+func drawPattern(t *rapid.T) string {
+	text := strings.Join(rapid.SliceOfN(patternLabels, 1, 4).Draw(t, "pattern"), ".")
+	return text + rapid.SampledFrom([]string{"", "", ".", ".@", ".a.b."}).Draw(t, "end")
+}
+
+func TestMatch_agreesWithBruteForce(t *testing.T) {
+	matches := 0
+	rapid.Check(t, func(t *rapid.T) {
+		zone := zones.Draw(t, "zone")
+		text := drawPattern(t)
+		p, err := Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 20 {
+			n := drawName(t, zone)
+			want := bruteMatch(text, n, zone)
+			if got := p.Match(name.MustParse(n), name.MustParse(zone)); got != want {
+				t.Fatalf("%q in zone %s, name %s: %v, want %v", text, zone, n, got, want)
+			}
+			if want {
+				matches++
+				if !p.CanMatch(name.MustParse(zone)) {
+					t.Fatalf("%q in zone %s matches %s, yet CanMatch is false", text, zone, n)
+				}
+			}
+		}
+	})
+	if matches < 20 {
+		t.Fatalf("only %d matches: the test says little", matches)
+	}
+}
+
+// Where CanMatch is true there is a name to show for it: stars filled in, laid
+// over the zone where the pattern reaches into it.
+func TestCanMatch_agreesWithBruteForce(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		zone, text := zones.Draw(t, "zone"), drawPattern(t)
+		p, err := Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		witness := ""
+		for _, below := range candidates(text, zone) {
+			if bruteMatch(text, below, zone) {
+				witness = below
+			}
+		}
+		if got := p.CanMatch(name.MustParse(zone)); got != (witness != "") {
+			t.Fatalf("%q in zone %s: CanMatch %v, witness %q", text, zone, got, witness)
+		}
+	})
+}
+
+// candidates are names in the zone, one of which matches if any does: below
+// the zone, each pattern label with its stars as nothing or as "x".
+func candidates(pattern, zone string) []string {
+	all := []string{zone}
+	labels := strings.Split(strings.TrimSuffix(strings.TrimSuffix(pattern, ".@"), "."), ".")
+	for i := range labels {
+		if labels[i] == "*" {
+			labels[i] = "x"
+		}
+		labels[i] = strings.ReplaceAll(labels[i], "*", "")
+	}
+	for keep := 1; keep <= len(labels); keep++ {
+		all = append(all, under(labels[:keep], zone))
+	}
+	return all
+}
+
+func TestNamesUnderscore_impliesMatch(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		zone, text := zones.Draw(t, "zone"), drawPattern(t)
+		p, err := Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := drawName(t, zone)
+		if !p.NamesUnderscore(name.MustParse(n), name.MustParse(zone)) {
+			return
+		}
+		if !bruteMatch(text, n, zone) {
+			t.Fatalf("%q does not match %s in %s but names its underscore", text, n, zone)
+		}
+		below := strings.TrimSuffix(n, zone)
+		for _, label := range strings.Split(below, ".") {
+			if strings.HasPrefix(label, "_") && !strings.Contains("."+text+".", "."+label+".") {
+				t.Fatalf("%q names %s of %s, which is not in it", text, label, n)
+			}
+		}
+	})
+}
+
+func FuzzPattern(f *testing.F) {
+	for _, seed := range []string{"*", "@", "*.dev", "foo*", "*.@", "a**b", "bücher", "*。dev", "xn--*", ".", "_acme-challenge.*", "*a*a*a*"} {
+		f.Add(seed, "www.example.org.", "example.org.")
+	}
+	f.Fuzz(func(t *testing.T, text, n, zone string) {
+		p, err := Parse(text)
+		if err != nil {
+			return
+		}
+		again, err := Parse(p.String())
+		if err != nil || again.String() != p.String() {
+			t.Fatalf("%q is written %q, which is read as %q, %v", text, p, again, err)
+		}
+		owner, err := name.Parse(n)
+		if err != nil {
+			return
+		}
+		apex, err := name.Parse(zone)
+		if err != nil {
+			return
+		}
+		got := p.Match(owner, apex)
+		if len(p.String()) < 64 {
+			if want := bruteMatch(p.String(), owner.String(), apex.String()); got != want {
+				t.Fatalf("%q (%q) in zone %s, name %s: %v, want %v", text, p, apex, owner, got, want)
+			}
+		}
+		if got && !p.CanMatch(apex) {
+			t.Fatalf("%q matches %s in %s, yet CanMatch is false", p, owner, apex)
+		}
+		if p.NamesUnderscore(owner, apex) && !got {
+			t.Fatalf("%q names the underscore of %s without matching it", p, owner)
+		}
+	})
+}
+
+// The worst pattern and label there can be: a backtracking matcher takes years.
+func pathological(t testing.TB) (Pattern, name.Name, name.Name) {
+	zone := name.MustParse("example.org.")
+	return mustParse(t, strings.Repeat("*a", 31)+"*b"), in(t, strings.Repeat("a", 63)+"."+strings.Repeat("a", 63)+"."+strings.Repeat("a", 63), "example.org."), zone
+}
+
+func TestMatch_isLinear(t *testing.T) {
+	p, n, zone := pathological(t)
+	start := time.Now()
+	for range 1000 {
+		if p.Match(n, zone) {
+			t.Fatal("no b, yet a match")
+		}
+	}
+	if took := time.Since(start); took > 2*time.Second {
+		t.Errorf("1000 matches took %v", took)
+	}
+}
+
+func BenchmarkMatch(b *testing.B) {
+	b.Run("plain", func(b *testing.B) {
+		p, zone := mustParse(b, "*.env-*"), name.MustParse("example.org.")
+		n := in(b, "a.b.env-dev", "example.org.")
+		b.ReportAllocs()
+		for b.Loop() {
+			p.Match(n, zone)
+		}
+	})
+	// ns/op must grow with the length, not faster.
+	for _, stars := range []int{4, 8, 16, 31} {
+		p, zone := mustParse(b, strings.Repeat("*a", stars)+"*b"), name.MustParse("example.org.")
+		n := in(b, strings.Repeat("a", 2*stars), "example.org.")
+		b.Run("pathological/"+strings.Repeat("*a", 2)+"…x"+string(rune('0'+stars/10))+string(rune('0'+stars%10)), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				p.Match(n, zone)
+			}
+		})
+	}
+}
