@@ -50,6 +50,11 @@ func Parse(text string) (Pattern, error) {
 			}
 			return fail("not valid under IDNA (UTS 46): %v", err)
 		}
+		// Some of what is mapped without complaint (octets that are no UTF-8)
+		// is refused when read back: a canonical form is its own canonical form.
+		if again, err := mapping.ToASCII(mapped); err != nil || again != mapped {
+			return fail("not valid under IDNA (UTS 46): it becomes %q, which is not a valid A-label", mapped)
+		}
 	}
 
 	var p Pattern

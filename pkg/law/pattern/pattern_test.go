@@ -407,7 +407,7 @@ func FuzzPattern(f *testing.F) {
 			return
 		}
 		got := p.Match(owner, apex)
-		if len(p.String()) < 64 {
+		if strings.Count(p.String(), "*") <= 4 && len(n) < 100 { // brute force is exponential
 			if want := bruteMatch(p.String(), owner.String(), apex.String()); got != want {
 				t.Fatalf("%q (%q) in zone %s, name %s: %v, want %v", text, p, apex, owner, got, want)
 			}
