@@ -1,0 +1,90 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package content
+
+import (
+	"slices"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+)
+
+// Cut is what the zone named parent counts for a delegated child (S6.1): the
+// child's apex NS (those of its nameServers and its NS Records at "@") and the
+// addresses of those NS at or below the cut. childSets looks up the RRsets of
+// the child's definition, without what its nameServers make.
+//
+// Owners are relative to parent, Data is absolute and TTLs are explicit, so
+// that the parent needs nothing of the child to resolve them and a change of
+// the child's ttl or fqdn shows. The order is that of RRset.Compare; two cuts
+// are equal exactly when the slices are (RRset.Equal). A child without apex NS
+// cuts nothing: nil.
+func Cut(parent name.Name, child Header, childSets func(owner name.Rel, t rdata.Type) (RRset, bool)) []RRset {
+	cutOwner, ok := child.FQDN.Rel(parent)
+	if !ok || cutOwner.IsApex() {
+		return nil
+	}
+	made := child.NameServerRRsets()
+	lookup := func(owner name.Rel, t rdata.Type) (RRset, bool) {
+		set, ok := childSets(owner, t)
+		for _, other := range made {
+			if other.Owner == owner && other.Type == t {
+				if ok {
+					return set.Merge(other), true
+				}
+				return other, true
+			}
+		}
+		return set, ok
+	}
+
+	servers, ok := lookup(name.Apex, rdata.NS)
+	if !ok {
+		return nil
+	}
+	cut := appendAbsolute(nil, cutOwner, child, servers)
+	if len(cut) == 0 {
+		return nil
+	}
+	seen := map[name.Name]bool{}
+	for _, data := range servers.Data {
+		host, ok := rdata.Value{Type: rdata.NS, Text: data}.Target(child.FQDN)
+		if !ok || seen[host] {
+			continue
+		}
+		seen[host] = true
+		inChild, ok := host.Rel(child.FQDN)
+		if !ok {
+			continue
+		}
+		inParent, ok := host.Rel(parent)
+		if !ok {
+			continue
+		}
+		for _, t := range []rdata.Type{rdata.A, rdata.AAAA} {
+			if set, ok := lookup(inChild, t); ok {
+				cut = appendAbsolute(cut, inParent, child, set)
+			}
+		}
+	}
+	slices.SortFunc(cut, RRset.Compare)
+	return cut
+}
+
+// appendAbsolute appends set as the parent counts it, or nothing where none of
+// its values resolves.
+func appendAbsolute(cut []RRset, owner name.Rel, child Header, set RRset) []RRset {
+	absolute := RRset{Owner: owner, Type: set.Type, TTL: ExplicitTTL(set.TTL.Resolve(child.TTL))}
+	for _, data := range set.Data {
+		if text, err := (rdata.Value{Type: set.Type, Text: data}).Resolve(child.FQDN); err == nil {
+			absolute.Data = append(absolute.Data, text)
+		}
+	}
+	if len(absolute.Data) == 0 {
+		return cut
+	}
+	slices.Sort(absolute.Data)
+	absolute.Data = slices.Compact(absolute.Data)
+	return append(cut, absolute)
+}

@@ -1,0 +1,245 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package content
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strconv"
+
+	"kubi.zone/kubizone/pkg/dns"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/dns/serial"
+)
+
+// SOA is the entry that begins the zone (S6.3). firstApexNS is the first apex
+// NS in canonical order as absolute text, used where the header names no
+// server; empty where there is none. A name in the header that does not parse
+// is treated as absent; Header.Check names it.
+func (h Header) SOA(s serial.Serial, firstApexNS string) dns.Entry {
+	mname := ""
+	if h.PrimaryNameServer != "" {
+		mname, _ = HostName(h.PrimaryNameServer, h.FQDN)
+	}
+	for i := 0; mname == "" && i < len(h.NameServers); i++ {
+		mname, _ = HostName(h.NameServers[i].Name, h.FQDN)
+	}
+	if mname == "" {
+		mname = firstApexNS
+	}
+	if mname == "" {
+		mname = h.below("ns")
+	}
+	rname := ""
+	if h.Contact != "" {
+		rname, _ = ContactName(h.Contact, h.FQDN)
+	}
+	if rname == "" {
+		rname = h.below("hostmaster")
+	}
+	data := make([]byte, 0, len(mname)+len(rname)+56)
+	data = append(data, mname...)
+	data = append(append(data, ' '), rname...)
+	for _, number := range []uint32{uint32(s), h.Refresh, h.Retry, h.Expire, h.NegativeResponseCache} {
+		data = strconv.AppendUint(append(data, ' '), uint64(number), 10)
+	}
+	return dns.Entry{Name: h.FQDN, Type: rdata.SOA, TTL: h.TTL, Data: string(data)}
+}
+
+// below is label under the fqdn, or the fqdn itself where that would be beyond
+// 255 octets: an SOA has two names, whatever they are worth.
+func (h Header) below(label string) string {
+	if absolute, err := name.ParseIn(label, h.FQDN); err == nil {
+		return absolute.String()
+	}
+	return h.FQDN.String()
+}
+
+// NamesNoServer reports whether the SOA's mname depends on the apex NS (S6.3).
+func (h Header) NamesNoServer() bool { return h.PrimaryNameServer == "" && len(h.NameServers) == 0 }
+
+// Resolve makes the entries of one RRset: names absolute, each rdata once,
+// in canonical rdata order (RFC 4034 §6.3), all with the RRset's TTL. It does
+// not add what nameServers make for the same owner and type.
+//
+// The error names every value that has no entry (its names would pass 255
+// octets, or it no longer parses); the entries returned along are the others.
+func Resolve(h Header, set RRset) ([]dns.Entry, error) {
+	owner, err := set.Owner.In(h.FQDN)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", set.Type, err)
+	}
+	ttl := set.TTL.Resolve(h.TTL)
+	if len(set.Data) == 1 {
+		// Nothing to order: packing would double the cost of most of a zone.
+		text, err := rdata.Value{Type: set.Type, Text: set.Data[0]}.Resolve(h.FQDN)
+		if err != nil {
+			return nil, valueError(owner, set.Type, err)
+		}
+		return []dns.Entry{{Name: owner, Type: set.Type, TTL: ttl, Data: text}}, nil
+	}
+	type resolved struct {
+		wire  []byte
+		entry dns.Entry
+	}
+	var errs []error
+	all := make([]resolved, 0, len(set.Data))
+	for _, data := range set.Data {
+		value := rdata.Value{Type: set.Type, Text: data}
+		text, err := value.Resolve(h.FQDN)
+		if err != nil {
+			errs = append(errs, valueError(owner, set.Type, err))
+			continue
+		}
+		wire, err := value.Pack(h.FQDN)
+		if err != nil {
+			errs = append(errs, valueError(owner, set.Type, err))
+			continue
+		}
+		all = append(all, resolved{wire, dns.Entry{Name: owner, Type: set.Type, TTL: ttl, Data: text}})
+	}
+	slices.SortFunc(all, func(one, other resolved) int { return bytes.Compare(one.wire, other.wire) })
+	entries := make([]dns.Entry, 0, len(all))
+	for i, each := range all {
+		// S6.4: two spellings that resolve alike are one entry.
+		if i == 0 || !bytes.Equal(each.wire, all[i-1].wire) {
+			entries = append(entries, each.entry)
+		}
+	}
+	return entries, errors.Join(errs...)
+}
+
+func valueError(owner name.Name, t rdata.Type, err error) error {
+	return fmt.Errorf("%s %s: %w", owner, t, err)
+}
+
+// Entries is what the zone publishes at serial s (S6.1): the SOA, then all
+// else in canonical order. sets are the RRsets of the definition in the order
+// of RRset.Compare, the cuts of delegated children among them; what
+// nameServers make is added here, merged with RRsets of the same owner and
+// type (smallest TTL). The sequence runs as often as sets does.
+//
+// What Resolve refuses is left out, the rest is served: the law lets none of
+// it in, and one bad value must not take the zone down. Check says what.
+func Entries(h Header, s serial.Serial, sets iter.Seq[RRset]) iter.Seq[dns.Entry] {
+	return func(yield func(dns.Entry) bool) {
+		// The SOA comes first but may need the apex NS, so the apex waits.
+		var apex []RRset
+		begun := false
+		begin := func() bool {
+			begun = true
+			firstNS := ""
+			for _, set := range apex {
+				if set.Type == rdata.NS {
+					if entries, _ := Resolve(h, set); len(entries) > 0 {
+						firstNS = entries[0].Data
+					}
+				}
+			}
+			if !yield(h.SOA(s, firstNS)) {
+				return false
+			}
+			for _, set := range apex {
+				if !yieldResolved(h, set, yield) {
+					return false
+				}
+			}
+			return true
+		}
+		for set := range mergeSets(h.NameServerRRsets(), sets) {
+			if !begun {
+				if set.Owner.IsApex() {
+					apex = append(apex, set)
+					continue
+				}
+				if !begin() {
+					return
+				}
+			}
+			if !yieldResolved(h, set, yield) {
+				return
+			}
+		}
+		if !begun {
+			begin()
+		}
+	}
+}
+
+// EntriesFrom is the part of Entries at and after owner from, without the SOA.
+// sets begins at or after from.
+func EntriesFrom(h Header, from name.Rel, sets iter.Seq[RRset]) iter.Seq[dns.Entry] {
+	return func(yield func(dns.Entry) bool) {
+		made := slices.DeleteFunc(h.NameServerRRsets(), func(set RRset) bool { return set.Owner.Compare(from) < 0 })
+		for set := range mergeSets(made, sets) {
+			if !yieldResolved(h, set, yield) {
+				return
+			}
+		}
+	}
+}
+
+func yieldResolved(h Header, set RRset, yield func(dns.Entry) bool) bool {
+	entries, _ := Resolve(h, set)
+	for _, entry := range entries {
+		if !yield(entry) {
+			return false
+		}
+	}
+	return true
+}
+
+// mergeSets runs through both in the order of RRset.Compare.
+func mergeSets(made []RRset, sets iter.Seq[RRset]) iter.Seq[RRset] {
+	return func(yield func(RRset) bool) {
+		made := made
+		for set := range sets {
+			for len(made) > 0 && made[0].Compare(set) < 0 {
+				if !yield(made[0]) {
+					return
+				}
+				made = made[1:]
+			}
+			if len(made) > 0 && made[0].Compare(set) == 0 {
+				set = set.Merge(made[0])
+				made = made[1:]
+			}
+			if !yield(set) {
+				return
+			}
+		}
+		for _, set := range made {
+			if !yield(set) {
+				return
+			}
+		}
+	}
+}
+
+// Check reports what Entries leaves out: the faults of the header and every
+// value that does not resolve.
+func Check(h Header, sets iter.Seq[RRset]) error {
+	errs := []error{h.Check()}
+	for set := range sets {
+		if _, err := Resolve(h, set); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// EntryCount is status.entryCount (S6.4) of a definition with this header and
+// number of rows: the SOA, what nameServers make, and the rows. It counts
+// spellings, so it can exceed the number of entries.
+func EntryCount(h Header, rows int) int {
+	count := 1 + rows
+	for _, set := range h.NameServerRRsets() {
+		count += len(set.Data)
+	}
+	return count
+}

@@ -1,0 +1,273 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package content
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law/sethash"
+)
+
+// Canonical is the header with its names and addresses in canonical spelling
+// (S1.3): lower case, A-labels, relative names still relative, a mail address
+// in its name form, each address once and sorted. What does not parse stays as
+// it is. Equal and Hash compare this form.
+func (h Header) Canonical() Header {
+	h.PrimaryNameServer = canonicalOrAsIs(h.PrimaryNameServer, canonicalHost)
+	h.Contact = canonicalOrAsIs(h.Contact, canonicalContact)
+	if len(h.NameServers) == 0 {
+		h.NameServers = nil
+		return h
+	}
+	servers := make([]NameServer, 0, len(h.NameServers))
+	for _, server := range h.NameServers {
+		canonical := NameServer{Name: canonicalOrAsIs(server.Name, canonicalHost)}
+		for _, address := range server.Addresses {
+			if value, err := addressValue(address); err == nil {
+				address = value.Text
+			}
+			canonical.Addresses = append(canonical.Addresses, address)
+		}
+		slices.Sort(canonical.Addresses)
+		canonical.Addresses = slices.Compact(canonical.Addresses)
+		servers = append(servers, canonical)
+	}
+	h.NameServers = servers
+	return h
+}
+
+func canonicalOrAsIs(text string, canonical func(string) (string, error)) string {
+	if text == "" {
+		return ""
+	}
+	if value, err := canonical(text); err == nil {
+		return value
+	}
+	return text
+}
+
+// Equal reports whether both define the same, which is when they hash alike.
+func (h Header) Equal(other Header) bool { return h.digest() == other.digest() }
+
+// Hash is status.hash (S6.4) of a definition with this header and content
+// state: hex SHA-256 over the algorithm number, the header and the state.
+func (h Header) Hash(state sethash.State) string {
+	header := h.digest()
+	whole := sethash.NewElement("kubi.zone/hash", strconv.Itoa(sethash.Algorithm), string(header[:]), string(state[:]))
+	sum := sha256.Sum256(whole)
+	return hex.EncodeToString(sum[:])
+}
+
+// digest is SHA-256 over every field, each behind its length and every list
+// behind its count, so that no two canonical headers run together.
+func (h Header) digest() [sha256.Size]byte {
+	h = h.Canonical()
+	parts := []string{"kubi.zone/header", h.FQDN.String()}
+	for _, seconds := range []uint32{h.TTL, h.Refresh, h.Retry, h.Expire, h.NegativeResponseCache} {
+		parts = append(parts, strconv.FormatUint(uint64(seconds), 10))
+	}
+	parts = append(parts, h.PrimaryNameServer, h.Contact, strconv.Itoa(len(h.NameServers)))
+	for _, server := range h.NameServers {
+		parts = append(parts, server.Name, strconv.Itoa(len(server.Addresses)))
+		parts = append(parts, server.Addresses...)
+	}
+	return sha256.Sum256(sethash.NewElement(parts...))
+}
+
+// Check reports everything in the header that cannot become entries, by field.
+// A header that passes has all its entries.
+func (h Header) Check() error {
+	var errs []error
+	if h.FQDN.IsZero() {
+		errs = append(errs, errors.New("fqdn: missing, a zone has an absolute name"))
+	}
+	if h.PrimaryNameServer != "" {
+		if _, err := HostName(h.PrimaryNameServer, h.FQDN); err != nil {
+			errs = append(errs, fmt.Errorf("primaryNameServer: %w", err))
+		}
+	}
+	if h.Contact != "" {
+		if _, err := ContactName(h.Contact, h.FQDN); err != nil {
+			errs = append(errs, fmt.Errorf("contact: %w", err))
+		}
+	}
+	for i, server := range h.NameServers {
+		if _, err := HostName(server.Name, h.FQDN); err != nil {
+			errs = append(errs, fmt.Errorf("nameServers[%d].name: %w", i, err))
+		}
+		for j, address := range server.Addresses {
+			if _, err := addressValue(address); err != nil {
+				errs = append(errs, fmt.Errorf("nameServers[%d].addresses[%d]: %w", i, j, err))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// NameServerRRsets are the RRsets that nameServers make (S6.2): the NS at the
+// apex, and A and AAAA of those servers that are at or below it. Owners are
+// relative, TTLs inherit, the order is canonical. Names and addresses that do
+// not parse are left out; Check names them.
+func (h Header) NameServerRRsets() []RRset {
+	var sets []RRset
+	add := func(owner name.Rel, value rdata.Value) {
+		made := RRset{Owner: owner, Type: value.Type, TTL: InheritTTL(), Data: []string{value.Text}}
+		if i := slices.IndexFunc(sets, func(set RRset) bool { return set.Compare(made) == 0 }); i >= 0 {
+			sets[i] = sets[i].Merge(made)
+			return
+		}
+		sets = append(sets, made)
+	}
+	for _, server := range h.NameServers {
+		text, err := canonicalHost(server.Name)
+		if err != nil {
+			continue
+		}
+		ns := rdata.Value{Type: rdata.NS, Text: text}
+		if _, err := ns.Resolve(h.FQDN); err != nil {
+			continue
+		}
+		add(name.Apex, ns)
+		host, ok := ns.Target(h.FQDN)
+		if !ok {
+			continue
+		}
+		owner, ok := host.Rel(h.FQDN)
+		if !ok {
+			continue // The addresses of a host elsewhere are not this zone's to say.
+		}
+		for _, address := range server.Addresses {
+			if value, err := addressValue(address); err == nil {
+				add(owner, value)
+			}
+		}
+	}
+	slices.SortFunc(sets, RRset.Compare)
+	return sets
+}
+
+// HostName is the absolute presentation form of a host name as written in a
+// header: absolute, relative to origin, or "@".
+func HostName(text string, origin name.Name) (string, error) {
+	canonical, err := canonicalHost(text)
+	if err != nil {
+		return "", err
+	}
+	return rdata.Value{Type: rdata.NS, Text: canonical}.Resolve(origin)
+}
+
+// canonicalHost goes by the rules of owner names, IDNA included, and where
+// those refuse by the wider ones of names in rdata: a name server elsewhere
+// need not be a name that a Record could have.
+func canonicalHost(text string) (string, error) {
+	if name.IsAbsolute(text) {
+		if absolute, err := name.Parse(text); err == nil {
+			return absolute.String(), nil
+		}
+	} else if relative, err := name.ParseRel(text); err == nil {
+		return relative.String(), nil
+	}
+	value, err := rdata.Parse(rdata.NS, text)
+	if err != nil {
+		return "", err
+	}
+	return value.Text, nil
+}
+
+// ContactName is the SOA's rname (RFC 1035 §3.3.13) in absolute presentation
+// form, of a contact written as a mail address ("john.doe@example.org") or as
+// a name, absolute or relative to origin ("hostmaster").
+func ContactName(text string, origin name.Name) (string, error) {
+	canonical, err := canonicalContact(text)
+	if err != nil {
+		return "", err
+	}
+	return rdata.Value{Type: rdata.NS, Text: canonical}.Resolve(origin)
+}
+
+// canonicalContact turns a mail address into its name form: the local part is
+// one label, so a dot in it is escaped (RFC 1035 §8).
+func canonicalContact(text string) (string, error) {
+	at := unescapedAt(text)
+	if at < 0 || text == "@" {
+		return canonicalHost(text)
+	}
+	local, domain := text[:at], text[at+1:]
+	switch {
+	case local == "":
+		return "", fmt.Errorf("mail address %.100q has no local part: write hostmaster%.100s", text, text)
+	case strings.ContainsAny(local, "\"\\"):
+		return "", fmt.Errorf("mail address %.100q: quotes and backslashes cannot be in a contact: write the local part plain", text)
+	}
+	if !strings.HasSuffix(domain, ".") {
+		domain += "."
+	}
+	host, err := name.Parse(domain)
+	if err != nil {
+		return "", fmt.Errorf("mail address %.100q: %w", text, err)
+	}
+	rname := escapeLabel(local) + "."
+	if host != name.Root {
+		rname += host.String()
+	}
+	value, err := rdata.Parse(rdata.NS, rname)
+	if err != nil {
+		return "", fmt.Errorf("mail address %.100q: %w", text, err)
+	}
+	return value.Text, nil
+}
+
+// unescapedAt is where the last "@" without a backslash before it stands, -1
+// if nowhere: in name form an "@" inside a label is written "\@".
+func unescapedAt(text string) int {
+	for i := len(text) - 1; i >= 0; i-- {
+		if text[i] == '@' && (i == 0 || text[i-1] != '\\') {
+			return i
+		}
+	}
+	return -1
+}
+
+// escapeLabel writes any octets as one label of a master file (RFC 1035 §5.1).
+func escapeLabel(text string) string {
+	var escaped strings.Builder
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c <= ' ' || c >= 0x7f:
+			fmt.Fprintf(&escaped, "\\%03d", c)
+		case strings.IndexByte(`."();@$\`, c) >= 0:
+			escaped.WriteByte('\\')
+			escaped.WriteByte(c)
+		default:
+			escaped.WriteByte(c)
+		}
+	}
+	return escaped.String()
+}
+
+// addressValue is the A or AAAA value of an address as written.
+func addressValue(text string) (rdata.Value, error) {
+	address, err := netip.ParseAddr(text)
+	switch {
+	case err != nil:
+		return rdata.Value{}, fmt.Errorf("address %.60q is neither IPv4 (192.0.2.1) nor IPv6 (2001:db8::1)", text)
+	case address.Zone() != "":
+		return rdata.Value{}, fmt.Errorf("address %.60q has a scope zone, which DNS cannot say: write %s", text, address.WithZone(""))
+	case address.Is4In6():
+		return rdata.Value{}, fmt.Errorf("address %.60q is IPv4 mapped into IPv6: write %s", text, address.Unmap())
+	case address.Is4():
+		return rdata.Parse(rdata.A, address.String())
+	default:
+		return rdata.Parse(rdata.AAAA, address.String())
+	}
+}
