@@ -1,0 +1,246 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package name
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Name is an absolute owner name in canonical form, "www.example.org.". The
+// zero value is no name at all. Only Parse and its kin make one, so holding a
+// Name is the proof that the rules of S1.3 and S1.4 hold.
+type Name struct{ s string }
+
+// Root is the name of the root zone, ".".
+var Root = Name{"."}
+
+// String returns the canonical text, "" for the zero value.
+func (n Name) String() string { return n.s }
+
+// IsZero says that n is no name at all.
+func (n Name) IsZero() bool { return n.s == "" }
+
+// relText is n without its trailing dot: "" for the root, which has no labels.
+func (n Name) relText() string {
+	if n.s == "" {
+		return ""
+	}
+	return n.s[:len(n.s)-1]
+}
+
+// Labels returns the labels from left to right; none for the root.
+func (n Name) Labels() []string { return splitLabels(n.relText()) }
+
+// NumLabels is len(Labels()) without the allocation.
+func (n Name) NumLabels() int {
+	if n.s == "" || n.s == "." {
+		return 0
+	}
+	return strings.Count(n.s, ".")
+}
+
+// WireLen is the length of the uncompressed wire form in octets, the root's
+// length octet included (RFC 1035 §3.1): 1 for the root, at most 255.
+func (n Name) WireLen() int {
+	switch n.s {
+	case "":
+		return 0
+	case ".":
+		return 1
+	}
+	// Every label trades its dot for a length octet; one more ends the name.
+	return len(n.s) + 1
+}
+
+// IsWildcard says that the leftmost label is "*" (RFC 4592).
+func (n Name) IsWildcard() bool { return strings.HasPrefix(n.s, "*.") }
+
+// Parent is n without its leftmost label; false at the root.
+func (n Name) Parent() (Name, bool) {
+	if n.s == "" || n.s == "." {
+		return Name{}, false
+	}
+	rest := n.s[strings.IndexByte(n.s, '.')+1:]
+	if rest == "" {
+		return Root, true
+	}
+	return Name{rest}, true
+}
+
+// Encloses says that sub is n or lies below it. No name encloses the zero
+// value, and the zero value encloses none.
+func (n Name) Encloses(sub Name) bool {
+	_, ok := n.above(sub)
+	return ok
+}
+
+// above returns what sub has to the left of n, without the dot between them.
+func (n Name) above(sub Name) (string, bool) {
+	switch {
+	case n.s == "" || sub.s == "":
+		return "", false
+	case n.s == sub.s:
+		return "", true
+	case n.s == ".":
+		return sub.relText(), true
+	}
+	cut := len(sub.s) - len(n.s)
+	if cut < 2 || sub.s[cut-1] != '.' || sub.s[cut:] != n.s {
+		return "", false
+	}
+	return sub.s[:cut-1], true
+}
+
+// Rel is n as seen from origin; false when origin does not enclose n.
+func (n Name) Rel(origin Name) (Rel, bool) {
+	left, ok := origin.above(n)
+	switch {
+	case !ok:
+		return Rel{}, false
+	case left == "":
+		return Apex, true
+	}
+	return Rel{left}, true
+}
+
+// Compare orders names canonically (RFC 4034 §6.1): label by label from the
+// right, octet by octet, a name before everything below it. The zero value
+// sorts with the root.
+func (n Name) Compare(m Name) int { return compareLabels(n.relText(), m.relText()) }
+
+// Key is n with its labels reversed, each ended by a dot, and "/" written "~":
+// "org.example.www.", "" for the root. So what lies at and below n is exactly
+// the keys with prefix n.Key(), and a key is safe inside a slash-separated
+// path. Keys do not sort canonically; Compare does.
+func (n Name) Key() string { return labelsToKey(n.relText()) }
+
+// FromKey is the inverse of Key. It refuses what Key cannot have written. It
+// does not judge A-labels anew: a stored name outlives the Unicode tables
+// under which it was accepted.
+func FromKey(key string) (Name, error) {
+	text, err := keyToLabels(key)
+	if err != nil {
+		return Name{}, err
+	}
+	return Name{text + "."}, nil
+}
+
+// MarshalText returns the canonical text; the zero value is empty text.
+func (n Name) MarshalText() ([]byte, error) { return []byte(n.s), nil }
+
+// UnmarshalText reads what MarshalText wrote, without judging A-labels anew
+// (see FromKey), and otherwise what Parse takes.
+func (n *Name) UnmarshalText(text []byte) error {
+	s := string(text)
+	if s == "" {
+		*n = Name{}
+		return nil
+	}
+	if scan := scanASCII(s); scan.canonical() && scan.absolute {
+		*n = Name{s}
+		return nil
+	}
+	parsed, err := Parse(s)
+	if err != nil {
+		return err
+	}
+	*n = parsed
+	return nil
+}
+
+// MustParse is Parse for tests and tables; it panics on an error.
+func MustParse(text string) Name {
+	n, err := Parse(text)
+	if err != nil {
+		panic(err)
+	}
+	return n
+}
+
+func splitLabels(s string) []string {
+	if s == "" {
+		return nil
+	}
+	return strings.Split(s, ".")
+}
+
+// compareLabels compares two names given without trailing dot, "" having no
+// labels. It cuts labels off the right and allocates nothing.
+func compareLabels(a, b string) int {
+	for a != "" && b != "" {
+		var la, lb string
+		a, la = cutLast(a)
+		b, lb = cutLast(b)
+		if c := strings.Compare(la, lb); c != 0 {
+			return c
+		}
+	}
+	switch {
+	case a != "":
+		return 1
+	case b != "":
+		return -1
+	}
+	return 0
+}
+
+func cutLast(s string) (rest, label string) {
+	if i := strings.LastIndexByte(s, '.'); i >= 0 {
+		return s[:i], s[i+1:]
+	}
+	return "", s
+}
+
+// labelsToKey reverses the labels of s, a name without trailing dot.
+func labelsToKey(s string) string {
+	if s == "" {
+		return ""
+	}
+	var key strings.Builder
+	key.Grow(len(s) + 1)
+	for s != "" {
+		var label string
+		s, label = cutLast(s)
+		for i := 0; i < len(label); i++ {
+			if c := label[i]; c == '/' {
+				key.WriteByte('~')
+			} else {
+				key.WriteByte(c)
+			}
+		}
+		key.WriteByte('.')
+	}
+	return key.String()
+}
+
+// keyToLabels is the inverse of labelsToKey, strict: a key is made by us, so
+// anything else in its place is corruption.
+func keyToLabels(key string) (string, error) {
+	if key == "" {
+		return "", nil
+	}
+	if key[len(key)-1] != '.' {
+		return "", fmt.Errorf("key %s: every label of a key ends in a dot, \"org.example.\"", quote(key))
+	}
+	if strings.IndexByte(key, '/') >= 0 {
+		return "", fmt.Errorf("key %s: a slash in a key is written ~", quote(key))
+	}
+	var text strings.Builder
+	text.Grow(len(key))
+	for s := key[:len(key)-1]; ; {
+		var label string
+		s, label = cutLast(s)
+		text.WriteString(strings.ReplaceAll(label, "~", "/"))
+		if s == "" {
+			break
+		}
+		text.WriteByte('.')
+	}
+	s := text.String()
+	if scan := scanASCII(s + "."); !scan.canonical() || labelsToKey(s) != key {
+		return "", fmt.Errorf("key %s: not the key of a canonical name", quote(key))
+	}
+	return s, nil
+}

@@ -1,0 +1,228 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package name
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/net/idna"
+)
+
+const (
+	maxLabel = 63  // octets, RFC 1035 §2.3.4
+	maxWire  = 255 // octets, RFC 1035 §2.3.4
+	// maxText bounds the text before IDNA sees it: its decoder is quadratic,
+	// and no name within 255 octets needs as much (a code point costs at least
+	// one octet of an A-label and at most four bytes of UTF-8).
+	maxText = 4 * maxWire
+)
+
+// profile maps as lookups do, but leaves ASCII to us: the plain lookup profile
+// refuses "_", "*", "/" and "r3---x", all of which are owner names (S1.3).
+var profile = idna.New(
+	idna.MapForLookup(),
+	idna.Transitional(false),
+	idna.StrictDomainName(false),
+	idna.CheckHyphens(false),
+)
+
+// IsAbsolute says that text ends in a dot once it is mapped (S1.1, S1.3), be
+// it U+002E or one of the dots of other scripts. It does not say that text is
+// a name.
+func IsAbsolute(text string) bool {
+	if text == "" || len(text) > maxText {
+		return strings.HasSuffix(text, ".")
+	}
+	if isASCII(text) {
+		return text[len(text)-1] == '.'
+	}
+	// The mapping is complete even where a label is refused afterwards.
+	mapped, _ := profile.ToASCII(text)
+	return strings.HasSuffix(mapped, ".")
+}
+
+// Parse reads an absolute owner name, in any case, U-labels or A-labels
+// (S1.3), and judges it by S1.4. "." is the root.
+func Parse(text string) (Name, error) {
+	s, absolute, err := canonical(text)
+	switch {
+	case err != nil:
+		return Name{}, err
+	case !absolute:
+		return Name{}, fmt.Errorf("name %s is relative; an absolute name ends in a dot: %s", quote(text), quote(s+"."))
+	}
+	return Name{s}, nil
+}
+
+// ParseIn reads an absolute name, or one relative to origin, or "@", which is
+// origin itself (S1.1, S1.2). It does not ask whether origin encloses an
+// absolute name.
+func ParseIn(text string, origin Name) (Name, error) {
+	s, absolute, err := canonical(text)
+	switch {
+	case err != nil:
+		return Name{}, err
+	case absolute:
+		return Name{s}, nil
+	case origin.IsZero():
+		return Name{}, fmt.Errorf("name %s is relative and there is no zone it could be relative to; write it absolute: %s", quote(text), quote(s+"."))
+	}
+	return Rel{s}.In(origin)
+}
+
+// ParseRel reads a relative name or "@".
+func ParseRel(text string) (Rel, error) {
+	s, absolute, err := canonical(text)
+	switch {
+	case err != nil:
+		return Rel{}, err
+	case absolute:
+		return Rel{}, fmt.Errorf("name %s is absolute; a name relative to a zone has no trailing dot, \"@\" is the zone itself", quote(text))
+	}
+	return Rel{s}, nil
+}
+
+// canonical maps, then judges. The result is "@", a name without trailing dot,
+// or (absolute) one with it.
+func canonical(text string) (s string, absolute bool, err error) {
+	if text == "" {
+		return "", false, fmt.Errorf("name is empty; write \"@\" for the zone itself or \".\" for the root")
+	}
+	if len(text) > maxText {
+		return "", false, fmt.Errorf("name %s is %d bytes of text; a name has at most %d octets on the wire (RFC 1035 §2.3.4)", quote(text), len(text), maxWire)
+	}
+	scan := scanASCII(text)
+	if scan.needsIDNA {
+		mapped, idnaErr := profile.ToASCII(text)
+		if idnaErr != nil {
+			return "", false, fmt.Errorf("name %s is not valid under IDNA (UTS 46): %v; write letters of a script that IDNA allows, or a valid A-label", quote(text), idnaErr)
+		}
+		text, scan = mapped, scanASCII(mapped)
+		if text == "" {
+			return "", false, fmt.Errorf("name is empty after IDNA mapping; write \"@\" for the zone itself or \".\" for the root")
+		}
+	}
+	if scan.upper {
+		// Only reached for pure ASCII: the mapping already lowers the rest.
+		text = strings.ToLower(text)
+	}
+	if scan.fault != nil {
+		return "", false, scan.fault(text)
+	}
+	return text, scan.absolute, nil
+}
+
+// asciiScan is what one pass over a text finds.
+type asciiScan struct {
+	needsIDNA bool                    // a byte beyond ASCII, or a label that starts with xn--
+	upper     bool                    // a letter to be lowered
+	absolute  bool                    // ends in a dot
+	fault     func(text string) error // the first rule of S1.4 that is broken; nil if none
+	beyond    bool                    // a byte beyond ASCII
+}
+
+// canonical says that the scanned text is in the form that Name and Rel hold.
+// A-labels pass unjudged.
+func (a asciiScan) canonical() bool { return a.fault == nil && !a.upper && !a.beyond }
+
+// scanASCII judges text by S1.4 in one pass and without allocating, unless
+// there is something to complain about.
+func scanASCII(text string) asciiScan {
+	var a asciiScan
+	switch text {
+	case ".":
+		a.absolute = true
+		return a
+	case "@":
+		return a
+	}
+	start := 0 // of the current label
+	for i := 0; i <= len(text); i++ {
+		if i == len(text) || text[i] == '.' {
+			label := text[start:i]
+			if i == len(text) && label == "" && i > 0 {
+				a.absolute = true
+				break
+			}
+			a.judgeLabel(label, start)
+			start = i + 1
+			continue
+		}
+		switch c := text[i]; {
+		case 'a' <= c && c <= 'z', '0' <= c && c <= '9', c == '-', c == '_', c == '/':
+		case 'A' <= c && c <= 'Z':
+			a.upper = true
+		case c >= utf8.RuneSelf:
+			a.needsIDNA, a.beyond = true, true
+		case c == '*':
+			// Judged with the label it stands in.
+		default:
+			if a.fault == nil {
+				a.fault = func(text string) error {
+					return fmt.Errorf("name %s: %s is not allowed in an owner name; labels are letters, digits, \"-\", \"_\", \"/\", and \"*\" alone as the leftmost label", quote(text), quote(string(rune(c))))
+				}
+			}
+		}
+	}
+	if a.fault == nil && wireLen(text, a.absolute) > maxWire {
+		absolute := a.absolute
+		a.fault = func(text string) error {
+			return fmt.Errorf("name %s is %d octets on the wire, the limit is %d (RFC 1035 §2.3.4); shorten it", quote(text), wireLen(text, absolute), maxWire)
+		}
+	}
+	return a
+}
+
+// wireLen is the least that text takes on the wire: as it is when absolute,
+// and right below the root when relative.
+func wireLen(text string, absolute bool) int {
+	if absolute {
+		return len(text) + 1
+	}
+	return len(text) + 2
+}
+
+func (a *asciiScan) judgeLabel(label string, start int) {
+	if len(label) >= 4 && label[2] == '-' && label[3] == '-' && label[0]|0x20 == 'x' && label[1]|0x20 == 'n' {
+		a.needsIDNA = true
+	}
+	if a.fault != nil {
+		return
+	}
+	switch {
+	case label == "":
+		a.fault = func(text string) error {
+			return fmt.Errorf("name %s has an empty label; write one dot between labels and none in front", quote(text))
+		}
+	case len(label) > maxLabel:
+		a.fault = func(text string) error {
+			return fmt.Errorf("name %s: label %s is %d octets long, the limit is %d (RFC 1035 §2.3.4); shorten it", quote(text), quote(label), len(label), maxLabel)
+		}
+	case strings.IndexByte(label, '*') >= 0 && (label != "*" || start != 0):
+		a.fault = func(text string) error {
+			return fmt.Errorf("name %s: \"*\" may only be the whole leftmost label of an owner name (RFC 4592)", quote(text))
+		}
+	}
+}
+
+func isASCII(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// quote quotes text for a message and cuts what nobody would read.
+func quote(text string) string {
+	const most = 100
+	if len(text) > most {
+		return strconv.QuoteToASCII(text[:most]) + "…"
+	}
+	return strconv.QuoteToASCII(text)
+}

@@ -1,0 +1,123 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package name
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Rel is a canonical owner name relative to a zone, "www" or "_acme.www",
+// with "@" for the apex. It means something only together with an origin. The
+// zero value is no name at all.
+type Rel struct{ s string }
+
+// Apex is the zone's own name, "@".
+var Apex = Rel{"@"}
+
+// String returns the canonical text, "@" for the apex, "" for the zero value.
+func (r Rel) String() string { return r.s }
+
+// IsZero says that r is no name at all.
+func (r Rel) IsZero() bool { return r.s == "" }
+
+// IsApex says that r is the zone's own name.
+func (r Rel) IsApex() bool { return r.s == "@" }
+
+// IsWildcard says that the leftmost label is "*" (RFC 4592).
+func (r Rel) IsWildcard() bool { return r.s == "*" || strings.HasPrefix(r.s, "*.") }
+
+func (r Rel) labelText() string {
+	if r.s == "@" {
+		return ""
+	}
+	return r.s
+}
+
+// Labels returns the labels from left to right; none for the apex.
+func (r Rel) Labels() []string { return splitLabels(r.labelText()) }
+
+// In is the absolute name of r in the zone named origin. It fails when the
+// name would pass 255 octets on the wire (S1.4), or when origin is a wildcard,
+// which can have nothing below it here.
+func (r Rel) In(origin Name) (Name, error) {
+	switch {
+	case r.s == "" || origin.s == "":
+		return Name{}, fmt.Errorf("name %s in %s: both the name and its origin must be given", quote(r.s), quote(origin.s))
+	case r.s == "@":
+		return origin, nil
+	case origin.IsWildcard():
+		return Name{}, fmt.Errorf("name %s in %s: \"*\" may only be the leftmost label", quote(r.s), quote(origin.s))
+	}
+	if n := len(r.s) + 1 + origin.WireLen(); n > maxWire {
+		return Name{}, fmt.Errorf("name %s in %s is %d octets on the wire, the limit is %d (RFC 1035 §2.3.4); shorten it", quote(r.s), quote(origin.s), n, maxWire)
+	}
+	if origin.s == "." {
+		return Name{r.s + "."}, nil
+	}
+	return Name{r.s + "." + origin.s}, nil
+}
+
+// Compare is the canonical order of RFC 4034 §6.1 among names of one zone; the
+// apex comes first. It agrees with Name.Compare of the absolute names.
+func (r Rel) Compare(other Rel) int { return compareLabels(r.labelText(), other.labelText()) }
+
+// Key is like Name.Key: labels reversed, each ended by a dot, "" for the apex.
+func (r Rel) Key() string { return labelsToKey(r.labelText()) }
+
+// Parent is r without its leftmost label, "@" above a single label; false at
+// the apex.
+func (r Rel) Parent() (Rel, bool) {
+	if r.s == "" || r.s == "@" {
+		return Rel{}, false
+	}
+	if i := strings.IndexByte(r.s, '.'); i >= 0 {
+		return Rel{r.s[i+1:]}, true
+	}
+	return Apex, true
+}
+
+// RelFromKey is the inverse of Rel.Key, as strict as FromKey.
+func RelFromKey(key string) (Rel, error) {
+	text, err := keyToLabels(key)
+	if err != nil {
+		return Rel{}, err
+	}
+	if text == "" {
+		return Apex, nil
+	}
+	return Rel{text}, nil
+}
+
+// MarshalText returns the canonical text; the zero value is empty text.
+func (r Rel) MarshalText() ([]byte, error) { return []byte(r.s), nil }
+
+// UnmarshalText reads what MarshalText wrote, without judging A-labels anew
+// (see FromKey), and otherwise what ParseRel takes.
+func (r *Rel) UnmarshalText(text []byte) error {
+	s := string(text)
+	if s == "" {
+		*r = Rel{}
+		return nil
+	}
+	if scan := scanASCII(s); scan.canonical() && !scan.absolute {
+		*r = Rel{s}
+		return nil
+	}
+	parsed, err := ParseRel(s)
+	if err != nil {
+		return err
+	}
+	*r = parsed
+	return nil
+}
+
+// MustRel is ParseRel for tests and tables; it panics on an error.
+func MustRel(text string) Rel {
+	r, err := ParseRel(text)
+	if err != nil {
+		panic(err)
+	}
+	return r
+}
