@@ -1,0 +1,439 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rdata
+
+import (
+	"encoding/base32"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/netip"
+	"strconv"
+
+	mdns "github.com/miekg/dns"
+)
+
+// decoder reads wire rdata from the front.
+type decoder struct {
+	rest []byte
+	mark byte
+}
+
+var errShort = errors.New("the octets end in the middle of a field")
+
+func (d *decoder) take(n int) ([]byte, error) {
+	if len(d.rest) < n {
+		return nil, errShort
+	}
+	taken := d.rest[:n]
+	d.rest = d.rest[n:]
+	return taken, nil
+}
+
+// decode appends the canonical text of wire rdata. It judges the octets as
+// strictly as encode judges text: they may come from "\# length hex".
+func decode(t Type, wire []byte, mark byte, text []byte) ([]byte, error) {
+	p := planOf(t)
+	if !p.known() {
+		text = append(text, `\# `...)
+		text = strconv.AppendInt(text, int64(len(wire)), 10)
+		if len(wire) > 0 {
+			text = append(text, ' ')
+		}
+		return appendUpperHex(text, wire), nil
+	}
+	d := decoder{wire, mark}
+	var err error
+	for i, k := range p.fields {
+		if i > 0 {
+			text = append(text, ' ')
+		}
+		if text, err = d.field(t, k, text, wire); err != nil {
+			return nil, fmt.Errorf("field %d (%s): %w", i+1, kindWords[k], err)
+		}
+	}
+	if len(d.rest) > 0 {
+		return nil, fmt.Errorf("%d octets too many; this type has %s", len(d.rest), p.usage())
+	}
+	// A last field that may be absent leaves its blank behind.
+	if n := len(text); n > 0 && text[n-1] == ' ' {
+		text = text[:n-1]
+	}
+	return text, nil
+}
+
+func (d *decoder) field(t Type, k kind, text, wire []byte) ([]byte, error) {
+	switch k {
+	case kindUint8:
+		octets, err := d.take(1)
+		if err != nil {
+			return nil, err
+		}
+		return strconv.AppendUint(text, uint64(octets[0]), 10), nil
+	case kindUint16:
+		octets, err := d.take(2)
+		if err != nil {
+			return nil, err
+		}
+		return strconv.AppendUint(text, uint64(binary.BigEndian.Uint16(octets)), 10), nil
+	case kindUint32:
+		octets, err := d.take(4)
+		if err != nil {
+			return nil, err
+		}
+		return strconv.AppendUint(text, uint64(binary.BigEndian.Uint32(octets)), 10), nil
+	case kindRRType:
+		octets, err := d.take(2)
+		if err != nil {
+			return nil, err
+		}
+		return append(text, Type(binary.BigEndian.Uint16(octets)).String()...), nil
+	case kindName:
+		return d.name(text)
+	case kindIPv4, kindIPv6:
+		return d.address(text, k)
+	case kindString:
+		octets, err := d.string()
+		if err != nil {
+			return nil, err
+		}
+		return appendString(text, octets), nil
+	case kindDigits, kindDecimal, kindTag:
+		octets, err := d.string()
+		if err != nil {
+			return nil, err
+		}
+		if err := checkBareString(k, string(octets)); err != nil {
+			return nil, err
+		}
+		for _, c := range octets {
+			if 'A' <= c && c <= 'Z' {
+				c += 'a' - 'A'
+			}
+			text = append(text, c)
+		}
+		return text, nil
+	case kindOctets:
+		octets := d.rest
+		d.rest = nil
+		return appendString(text, octets), nil
+	case kindStrings:
+		if len(d.rest) == 0 {
+			return nil, errShort
+		}
+		for first := true; len(d.rest) > 0; first = false {
+			octets, err := d.string()
+			if err != nil {
+				return nil, err
+			}
+			if !first {
+				text = append(text, ' ')
+			}
+			text = appendString(text, octets)
+		}
+		return text, nil
+	case kindHex:
+		if len(d.rest) == 0 {
+			return nil, errShort
+		}
+		text = appendUpperHex(text, d.rest)
+		d.rest = nil
+		return text, nil
+	case kindBase64:
+		// Only an IPSECKEY may go without its key (RFC 4025 §2.4).
+		if len(d.rest) == 0 && t != Type(mdns.TypeIPSECKEY) {
+			return nil, errShort
+		}
+		text = base64.StdEncoding.AppendEncode(text, d.rest)
+		d.rest = nil
+		return text, nil
+	case kindLOC:
+		return d.loc(text)
+	default:
+		return d.rareField(t, k, text, wire)
+	}
+}
+
+// rareField is the part of field that no busy zone needs.
+func (d *decoder) rareField(t Type, k kind, text, wire []byte) ([]byte, error) {
+	switch k {
+	case kindEUI48, kindEUI64:
+		n := 6
+		if k == kindEUI64 {
+			n = 8
+		}
+		octets, err := d.take(n)
+		if err != nil {
+			return nil, err
+		}
+		for i, c := range octets {
+			if i > 0 {
+				text = append(text, '-')
+			}
+			text = hex.AppendEncode(text, []byte{c})
+		}
+		return text, nil
+	case kindLocator64:
+		octets, err := d.take(8)
+		if err != nil {
+			return nil, err
+		}
+		for i := 0; i < 8; i += 2 {
+			if i > 0 {
+				text = append(text, ':')
+			}
+			text = hex.AppendEncode(text, octets[i:i+2])
+		}
+		return text, nil
+	case kindTypes:
+		return d.types(text)
+	case kindSalt:
+		octets, err := d.string()
+		if err != nil {
+			return nil, err
+		}
+		if len(octets) == 0 {
+			return append(text, '-'), nil
+		}
+		return appendUpperHex(text, octets), nil
+	case kindHash32:
+		octets, err := d.string()
+		if err != nil {
+			return nil, err
+		}
+		return base32.HexEncoding.WithPadding(base32.NoPadding).AppendEncode(text, octets), nil
+	case kindParams:
+		return d.params(t, text, wire)
+	case kindPrefixes:
+		return d.prefixes(text)
+	case kindDiscovery:
+		octets, err := d.take(1)
+		if err != nil {
+			return nil, err
+		}
+		text = append(text, '0'+octets[0]>>7, ' ')
+		return strconv.AppendUint(text, uint64(octets[0]&0x7f), 10), nil
+	case kindGateway:
+		// In both types the gateway type is the second octet.
+		return d.gateway(text, wire[1]&0x7f)
+	case kindHIP:
+		return d.hip(text)
+	}
+	return nil, fmt.Errorf("no reader for %s", kindWords[k])
+}
+
+// string reads a length octet and what it announces.
+func (d *decoder) string() ([]byte, error) {
+	length, err := d.take(1)
+	if err != nil {
+		return nil, err
+	}
+	return d.take(int(length[0]))
+}
+
+// name reads an uncompressed name. What ends below the mark was relative.
+func (d *decoder) name(text []byte) ([]byte, error) {
+	start, total := len(text), 0
+	for {
+		length, err := d.take(1)
+		if err != nil {
+			return nil, err
+		}
+		n := int(length[0])
+		switch total += 1 + n; {
+		case n > 63:
+			return nil, errors.New("a compressed name; write it out")
+		case total > 255:
+			return nil, errors.New("a name of more than 255 octets (RFC 1035 §2.3.4)")
+		case n == 0 && len(text) == start:
+			return append(text, '.'), nil
+		case n == 0:
+			return text, nil
+		}
+		label, err := d.take(n)
+		if err != nil {
+			return nil, err
+		}
+		if d.mark != noMark && n == 1 && label[0] == d.mark && len(d.rest) > 0 && d.rest[0] == 0 {
+			d.rest = d.rest[1:]
+			if len(text) == start {
+				return append(text, '@'), nil
+			}
+			return text[:len(text)-1], nil
+		}
+		text = appendLabel(text, label)
+		text = append(text, '.')
+	}
+}
+
+func (d *decoder) address(text []byte, k kind) ([]byte, error) {
+	n := 4
+	if k == kindIPv6 {
+		n = 16
+	}
+	octets, err := d.take(n)
+	if err != nil {
+		return nil, err
+	}
+	addr, _ := netip.AddrFromSlice(octets)
+	return addr.AppendTo(text), nil
+}
+
+// types reads a bit map of RR types (RFC 4034 §4.1.2).
+func (d *decoder) types(text []byte) ([]byte, error) {
+	last := -1
+	for first := true; len(d.rest) > 0; {
+		head, err := d.take(2)
+		if err != nil {
+			return nil, err
+		}
+		window, length := int(head[0]), int(head[1])
+		if window <= last || length == 0 || length > 32 {
+			return nil, errors.New("the windows of the bit map are not in order, or empty, or too long (RFC 4034 §4.1.2)")
+		}
+		last = window
+		bits, err := d.take(length)
+		if err != nil {
+			return nil, err
+		}
+		if bits[length-1] == 0 {
+			return nil, errors.New("the bit map has trailing zero octets (RFC 4034 §4.1.2)")
+		}
+		for i := 0; i < 8*length; i++ {
+			if bits[i/8]&(0x80>>(i%8)) == 0 {
+				continue
+			}
+			if !first {
+				text = append(text, ' ')
+			}
+			first = false
+			text = append(text, Type(window*256+i).String()...)
+		}
+	}
+	return text, nil
+}
+
+// prefixes reads the items of APL (RFC 3123 §4).
+func (d *decoder) prefixes(text []byte) ([]byte, error) {
+	for first := true; len(d.rest) > 0; first = false {
+		head, err := d.take(4)
+		if err != nil {
+			return nil, err
+		}
+		afd, err := d.take(int(head[3] & 0x7f))
+		if err != nil {
+			return nil, err
+		}
+		var octets []byte
+		switch family := binary.BigEndian.Uint16(head); family {
+		case 1:
+			octets = make([]byte, 4)
+		case 2:
+			octets = make([]byte, 16)
+		default:
+			return nil, fmt.Errorf("address family %d; this type has 1 (IPv4) and 2 (IPv6)", family)
+		}
+		if len(afd) > len(octets) || int(head[2]) > 8*len(octets) || len(afd) > 0 && afd[len(afd)-1] == 0 {
+			return nil, errors.New("a prefix longer than its address, or with trailing zero octets (RFC 3123 §4)")
+		}
+		copy(octets, afd)
+		addr, _ := netip.AddrFromSlice(octets)
+		prefix := netip.PrefixFrom(addr, int(head[2]))
+		if prefix.Masked() != prefix {
+			return nil, fmt.Errorf("%s has bits beyond its prefix length; write %s", prefix, prefix.Masked())
+		}
+		if !first {
+			text = append(text, ' ')
+		}
+		if head[3]&0x80 != 0 {
+			text = append(text, '!')
+		}
+		text = append(text, '0'+head[1], ':')
+		text = prefix.AppendTo(text)
+	}
+	return text, nil
+}
+
+// gateway reads the gateway of IPSECKEY (RFC 4025 §2.5) and AMTRELAY.
+func (d *decoder) gateway(text []byte, gatewayType byte) ([]byte, error) {
+	switch gatewayType {
+	case 0:
+		return append(text, '.'), nil
+	case 1:
+		return d.address(text, kindIPv4)
+	case 2:
+		return d.address(text, kindIPv6)
+	case 3:
+		return d.name(text)
+	}
+	return nil, errGatewayType(gatewayType)
+}
+
+// hip reads all of HIP (RFC 8005 §5).
+func (d *decoder) hip(text []byte) ([]byte, error) {
+	head, err := d.take(4)
+	if err != nil {
+		return nil, err
+	}
+	hit, err := d.take(int(head[0]))
+	if err != nil {
+		return nil, err
+	}
+	key, err := d.take(int(binary.BigEndian.Uint16(head[2:])))
+	if err != nil {
+		return nil, err
+	}
+	if len(hit) == 0 || len(key) == 0 {
+		return nil, errShort
+	}
+	text = strconv.AppendUint(text, uint64(head[1]), 10)
+	text = append(text, ' ')
+	text = appendUpperHex(text, hit)
+	text = append(text, ' ')
+	text = base64.StdEncoding.AppendEncode(text, key)
+	for len(d.rest) > 0 {
+		text = append(text, ' ')
+		if text, err = d.name(text); err != nil {
+			return nil, err
+		}
+	}
+	return text, nil
+}
+
+// params reads service parameters (RFC 9460 §2.2). Their value formats are the
+// library's; each value is written in quotes, for some need them.
+func (d *decoder) params(t Type, text, wire []byte) ([]byte, error) {
+	if len(d.rest) == 0 {
+		return text, nil
+	}
+	header := mdns.RR_Header{Name: ".", Rrtype: uint16(t), Class: mdns.ClassINET, Rdlength: uint16(len(wire))}
+	rr, _, err := mdns.UnpackRRWithHeader(header, wire, 0)
+	if err != nil {
+		return nil, errors.New(libraryReason(err))
+	}
+	var pairs []mdns.SVCBKeyValue
+	switch rr := rr.(type) {
+	case *mdns.SVCB:
+		pairs = rr.Value
+	case *mdns.HTTPS:
+		pairs = rr.Value
+	default:
+		return nil, fmt.Errorf("type %s has no service parameters", t)
+	}
+	for i, pair := range pairs {
+		if i > 0 {
+			text = append(text, ' ')
+		}
+		text = append(text, pair.Key().String()...)
+		if value := pair.String(); value != "" {
+			text = append(text, '=', '"')
+			text = append(text, value...)
+			text = append(text, '"')
+		}
+	}
+	d.rest = nil
+	return text, nil
+}

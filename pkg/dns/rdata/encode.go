@@ -1,0 +1,481 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rdata
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	mdns "github.com/miekg/dns"
+)
+
+// noMark: the wire form has no relative names to recognise.
+const noMark = 0
+
+// encode turns the text of one value into uncompressed wire rdata, appended to
+// wire. Relative names end in a top label of one octet, mark, which the text
+// does not contain: so decode knows them from names that were absolute, and
+// strings that look like names are never touched.
+func encode(t Type, text string, wire []byte) ([]byte, byte, error) {
+	p := planOf(t)
+	text = strings.Trim(text, " \t")
+	if text == `\#` || strings.HasPrefix(text, `\# `) || strings.HasPrefix(text, "\\#\t") {
+		wire, err := encodeGeneric(text, wire)
+		return wire, noMark, err
+	}
+	if !p.known() {
+		return nil, noMark, fmt.Errorf("type %s has no presentation format here; write \\#, the number of octets and the octets in hex, as in \"\\# 4 0a000001\" (RFC 3597 §5)", t)
+	}
+	mark, err := chooseMark(p, text)
+	if err != nil {
+		return nil, noMark, err
+	}
+	if text != "" && text[0] != '"' && (t == TXT || t == SPF) {
+		wire, err := encodeBareText(text, wire)
+		return wire, noMark, err
+	}
+	var space [16]token
+	fields, err := split(text, syntaxOf(p), space[:0])
+	if err != nil {
+		return nil, noMark, err
+	}
+	if err := p.checkCount(fields); err != nil {
+		return nil, noMark, err
+	}
+	if !p.simple {
+		wire, err := encodeByLibrary(t, p, text, fields, mark, wire)
+		return wire, mark, err
+	}
+	simple, err := encodeFields(p, fields, mark, wire)
+	if err != nil && !p.own {
+		// Mnemonics of algorithms and certificates, times with units: the
+		// library knows them. Where it does not either, our error is the better.
+		if library, libErr := encodeByLibrary(t, p, text, fields, mark, wire); libErr == nil {
+			return library, mark, nil
+		}
+	}
+	return simple, mark, err
+}
+
+func syntaxOf(p *plan) syntax {
+	return syntax{strings: p.octets, innerQuotes: slices.Contains(p.fields, kindParams)}
+}
+
+// chooseMark returns an octet of which text has no trace, neither raw nor
+// escaped.
+func chooseMark(p *plan, text string) (byte, error) {
+	if !p.hasNames() {
+		return noMark, nil
+	}
+	for mark := byte(1); mark < ' '; mark++ {
+		if strings.IndexByte(text, mark) < 0 && (strings.IndexByte(text, '\\') < 0 || !strings.Contains(text, string(appendDDD(nil, mark)))) {
+			return mark, nil
+		}
+	}
+	return 0, errors.New("the names in the value use every control character there is; remove one")
+}
+
+// encodeGeneric reads "\# length hex…" (RFC 3597 §5).
+func encodeGeneric(text string, wire []byte) ([]byte, error) {
+	var space [8]token
+	fields, err := split(text, syntax{}, space[:0])
+	if err != nil {
+		return nil, err
+	}
+	if len(fields) < 2 {
+		return nil, errors.New("\\# takes the number of octets and the octets in hex, as in \"\\# 4 0a000001\" (RFC 3597 §5)")
+	}
+	length, err := parseUint(fields[1], 16)
+	if err != nil {
+		return nil, fmt.Errorf("length after \\#: %w", err)
+	}
+	start := len(wire)
+	if wire, err = appendHex(wire, fields[2:]); err != nil {
+		return nil, err
+	}
+	if n := len(wire) - start; n != int(length) {
+		return nil, fmt.Errorf("\\# announces %d octets and %d follow; correct the length", length, n)
+	}
+	return wire, nil
+}
+
+// encodeBareText reads TXT data that does not begin with a quote: all of it is
+// one string (S5.2), blanks within as written.
+func encodeBareText(text string, wire []byte) ([]byte, error) {
+	field, _, err := bareField(text, 0, syntax{strings: true}, 0)
+	if err != nil {
+		return nil, err
+	}
+	first, _, _ := strings.Cut(text, " ")
+	if err := checkDirective(first); err != nil {
+		return nil, err
+	}
+	return appendStrings(wire, field.text), nil
+}
+
+// appendStrings appends text as character-strings of at most 255 octets each
+// (S5.2), one empty string for empty text.
+func appendStrings(wire []byte, text string) []byte {
+	for {
+		at := len(wire)
+		wire = append(wire, 0)
+		n := 0
+		for ; n < 255 && text != ""; n++ {
+			c, size := unescape(text)
+			wire = append(wire, c)
+			text = text[size:]
+		}
+		wire[at] = byte(n)
+		if text == "" {
+			return wire
+		}
+	}
+}
+
+// encodeFields writes the fields of a simple type.
+func encodeFields(p *plan, fields []token, mark byte, wire []byte) ([]byte, error) {
+	var (
+		value uint64
+		addr  netip.Addr
+		err   error
+	)
+	start, i := len(wire), -1 // i counts tokens: a field may take two of them
+	for _, k := range p.fields {
+		if i++; i >= len(fields) {
+			break // checkCount has seen that the rest may be absent
+		}
+		field := fields[i]
+		if field.quoted && k != kindString && k != kindStrings && k != kindOctets && k != kindDigits && k != kindDecimal && k != kindTag {
+			return nil, fmt.Errorf("%s is quoted, but %s has no quotes; remove them", quote(field.text), kindWords[k])
+		}
+		switch k {
+		case kindUint8:
+			value, err = parseUint(field, 8)
+			wire = append(wire, byte(value))
+		case kindUint16:
+			value, err = parseUint(field, 16)
+			wire = binary.BigEndian.AppendUint16(wire, uint16(value))
+		case kindUint32:
+			value, err = parseUint(field, 32)
+			wire = binary.BigEndian.AppendUint32(wire, uint32(value))
+		case kindName:
+			wire, err = appendName(wire, field.text, mark)
+		case kindIPv4:
+			if addr, err = netip.ParseAddr(field.text); err != nil || !addr.Is4() {
+				return nil, fmt.Errorf("%s is not an IPv4 address; write four decimal numbers 0-255 with dots, as in \"192.0.2.1\"", quote(field.text))
+			}
+			four := addr.As4()
+			wire = append(wire, four[:]...)
+		case kindIPv6:
+			if addr, err = netip.ParseAddr(field.text); err != nil || !addr.Is6() || addr.Zone() != "" {
+				return nil, fmt.Errorf("%s is not an IPv6 address; write hex groups with colons, as in \"2001:db8::1\"", quote(field.text))
+			}
+			sixteen := addr.As16()
+			wire = append(wire, sixteen[:]...)
+		case kindString:
+			wire, err = appendOneString(wire, field.text)
+		case kindDigits, kindDecimal, kindTag:
+			if err = checkBareString(k, field.text); err == nil {
+				wire, err = appendOneString(wire, strings.ToLower(field.text))
+			}
+		case kindOctets:
+			for text := field.text; text != ""; {
+				c, size := unescape(text)
+				wire = append(wire, c)
+				text = text[size:]
+			}
+		case kindStrings:
+			for _, f := range fields[i:] {
+				wire = appendStrings(wire, f.text)
+			}
+		case kindHex:
+			wire, err = appendHex(wire, fields[i:])
+		case kindBase64:
+			wire, err = appendBase64(wire, fields[i:])
+		case kindDiscovery:
+			var discovery uint64
+			if discovery, err = parseUint(field, 1); err != nil {
+				return nil, err
+			}
+			i++
+			value, err = parseUint(fields[i], 7)
+			wire = append(wire, byte(discovery<<7|value))
+		case kindGateway:
+			wire, err = appendGateway(wire, wire[start+1]&0x7f, field.text, mark)
+		case kindLOC:
+			wire, err = appendLOC(wire, fields)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return wire, nil
+}
+
+// appendOneString appends text as one character-string; it may not be split,
+// for its place says what it is.
+func appendOneString(wire []byte, text string) ([]byte, error) {
+	start := len(wire)
+	if wire = appendStrings(wire, text); len(wire)-start > 256 {
+		return nil, fmt.Errorf("string %s is %d octets or longer, the limit is 255 (RFC 1035 §3.3); shorten it", quote(text), 256)
+	}
+	return wire, nil
+}
+
+// checkBareString holds the strings that are printed without quotes to a
+// syntax that never needs them.
+func checkBareString(k kind, text string) error {
+	ok := text != ""
+	switch k {
+	case kindDigits:
+		ok = len(text) >= 4
+		for i := 0; i < len(text); i++ {
+			ok = ok && isDigit(text[i])
+		}
+	case kindTag:
+		for i := 0; i < len(text); i++ {
+			c := text[i] | 0x20
+			ok = ok && (isDigit(text[i]) || 'a' <= c && c <= 'z')
+		}
+	case kindDecimal:
+		digits, dots := 0, 0
+		for i := 0; i < len(text); i++ {
+			switch c := text[i]; {
+			case isDigit(c):
+				digits++
+			case c == '.':
+				dots++
+			default:
+				ok = ok && i == 0 && (c == '-' || c == '+')
+			}
+		}
+		ok = ok && digits > 0 && dots <= 1
+	}
+	if !ok {
+		return fmt.Errorf("%s is not %s", quote(text), kindWords[k])
+	}
+	return nil
+}
+
+// parseUint reads a decimal number of at most bits bits.
+func parseUint(field token, bits int) (uint64, error) {
+	value, err := strconv.ParseUint(field.text, 10, bits)
+	if err != nil || field.quoted {
+		return 0, fmt.Errorf("%s is not a number from 0 to %d", quote(field.text), uint64(1)<<bits-1)
+	}
+	return value, nil
+}
+
+// appendName appends the uncompressed wire form of a name in presentation
+// format, in lower case. A relative name ends below the label mark.
+func appendName(wire []byte, text string, mark byte) ([]byte, error) {
+	start := len(wire)
+	switch text {
+	case ".":
+		return append(wire, 0), nil
+	case "@":
+		return append(wire, 1, mark, 0), nil
+	}
+	relative := true
+	for i := 0; i < len(text); {
+		length := len(wire)
+		wire = append(wire, 0)
+		relative = true
+		for i < len(text) {
+			if text[i] == '.' {
+				relative = false
+				i++
+				break
+			}
+			c, size := unescape(text[i:])
+			if 'A' <= c && c <= 'Z' {
+				c += 'a' - 'A'
+			}
+			wire = append(wire, c)
+			i += size
+		}
+		n := len(wire) - length - 1
+		if n == 0 {
+			return nil, fmt.Errorf("name %s has an empty label; write one dot between labels and none in front", quote(text))
+		}
+		if n > 63 {
+			return nil, fmt.Errorf("name %s has a label of %d octets, the limit is 63 (RFC 1035 §2.3.4); shorten it", quote(text), n)
+		}
+		wire[length] = byte(n)
+	}
+	if text == "" {
+		return nil, errors.New("a name is empty; write \".\" for the root or \"@\" for the zone itself")
+	}
+	if relative {
+		wire = append(wire, 1, mark)
+	}
+	wire = append(wire, 0)
+	if n := len(wire) - start; n > 255 {
+		return nil, fmt.Errorf("name %s is longer than 255 octets on the wire (RFC 1035 §2.3.4); shorten it", quote(text))
+	}
+	return wire, nil
+}
+
+// appendGateway appends the gateway of IPSECKEY and AMTRELAY: what it is, the
+// gateway type has said (RFC 4025 §2.5, RFC 8777 §4.2.3).
+func appendGateway(wire []byte, gatewayType byte, text string, mark byte) ([]byte, error) {
+	switch gatewayType {
+	case 0:
+		if text != "." {
+			return nil, fmt.Errorf("gateway type 0 means none, and the gateway is %s; write \".\", or type 1 (IPv4), 2 (IPv6) or 3 (name)", quote(text))
+		}
+		return wire, nil
+	case 1, 2:
+		addr, err := netip.ParseAddr(text)
+		if err != nil || addr.Zone() != "" || addr.Is4() != (gatewayType == 1) {
+			return nil, fmt.Errorf("gateway %s is not an address of gateway type %d; type 1 is IPv4, 2 is IPv6", quote(text), gatewayType)
+		}
+		return append(wire, addr.AsSlice()...), nil
+	case 3:
+		return appendName(wire, text, mark)
+	}
+	return nil, errGatewayType(gatewayType)
+}
+
+func errGatewayType(gatewayType byte) error {
+	return fmt.Errorf("gateway type %d is not known; it is 0 (none), 1 (IPv4), 2 (IPv6) or 3 (name)", gatewayType)
+}
+
+// appendHex appends the octets of fields, which are one number broken by
+// blanks where its author liked.
+func appendHex(wire []byte, fields []token) ([]byte, error) {
+	var high byte
+	digits := 0
+	for _, f := range fields {
+		for i := 0; i < len(f.text); i++ {
+			d, ok := hexDigit(f.text[i])
+			if !ok || f.quoted {
+				return nil, fmt.Errorf("%s is not hexadecimal; write the digits 0-9 and a-f", quote(f.text))
+			}
+			if digits++; digits%2 == 1 {
+				high = d << 4
+			} else {
+				wire = append(wire, high|d)
+			}
+		}
+	}
+	if digits%2 == 1 {
+		return nil, fmt.Errorf("%d hexadecimal digits; an octet has two", digits)
+	}
+	return wire, nil
+}
+
+func hexDigit(c byte) (byte, bool) {
+	switch {
+	case isDigit(c):
+		return c - '0', true
+	case 'a' <= c && c <= 'f':
+		return c - 'a' + 10, true
+	case 'A' <= c && c <= 'F':
+		return c - 'A' + 10, true
+	}
+	return 0, false
+}
+
+// appendBase64 appends the octets of fields, one text broken by blanks.
+func appendBase64(wire []byte, fields []token) ([]byte, error) {
+	text := fields[0].text
+	if len(fields) > 1 {
+		var whole strings.Builder
+		for _, f := range fields {
+			whole.WriteString(f.text)
+		}
+		text = whole.String()
+	}
+	wire, err := base64.StdEncoding.AppendDecode(wire, []byte(text))
+	if err != nil {
+		return nil, fmt.Errorf("%s is not base64 (RFC 4648 §4), padded with \"=\" to a multiple of four", quote(text))
+	}
+	return wire, nil
+}
+
+// encodeByLibrary leaves the text to miekg/dns, with the mark as origin.
+func encodeByLibrary(t Type, p *plan, text string, fields []token, mark byte, wire []byte) ([]byte, error) {
+	if err := checkForLibrary(p, fields); err != nil {
+		return nil, err
+	}
+	origin := "."
+	if mark != noMark {
+		origin = string(append(appendDDD(nil, mark), '.'))
+	}
+	parser := mdns.NewZoneParser(strings.NewReader(". 0 IN "+t.String()+" "+text+"\n"), origin, "")
+	rr, ok := parser.Next()
+	if err := parser.Err(); err != nil {
+		return nil, fmt.Errorf("%s; this type has %s", libraryReason(err), p.usage())
+	}
+	if !ok || rr == nil || Type(rr.Header().Rrtype) != t {
+		return nil, errors.New("this type has " + p.usage())
+	}
+	sortTypes(rr)
+	// The text bounds the wire: no octet needs less than one character, names
+	// grow by the mark, and fixed fields by at most what a number is shorter.
+	buffer := make([]byte, 1024+2*len(text))
+	end, err := mdns.PackRR(rr, buffer, 0, nil, false)
+	if err != nil {
+		return nil, fmt.Errorf("%s; this type has %s", libraryReason(err), p.usage())
+	}
+	const header = 11 // the root as owner, type, class, TTL, length
+	return append(wire, buffer[header:end]...), nil
+}
+
+// checkForLibrary refuses what the library would accept and bend.
+func checkForLibrary(p *plan, fields []token) error {
+	for i, f := range fields {
+		if f.quoted {
+			return fmt.Errorf("%s is quoted, but this type has no quoted fields: %s", quote(f.text), p.usage())
+		}
+		if i == 1 && p.namesFrom > 0 && len(f.text) > 2*127 {
+			return fmt.Errorf("a HIT of %d hexadecimal digits; the library computes its length octet for up to 254", len(f.text))
+		}
+	}
+	return nil
+}
+
+// sortTypes puts a bit map's types in order, which the author need not have
+// done and the library's packer wants.
+func sortTypes(rr mdns.RR) {
+	switch rr := rr.(type) {
+	case *mdns.CSYNC:
+		slices.Sort(rr.TypeBitMap)
+	case *mdns.NSEC:
+		slices.Sort(rr.TypeBitMap)
+	case *mdns.NXT:
+		slices.Sort(rr.TypeBitMap)
+	case *mdns.NSEC3:
+		slices.Sort(rr.TypeBitMap)
+	}
+}
+
+// libraryReason is the library's error without the position in a line that its
+// author never wrote.
+func libraryReason(err error) string {
+	reason := strings.TrimPrefix(err.Error(), "dns: ")
+	if i := strings.LastIndex(reason, " at line: "); i >= 0 {
+		reason = reason[:i]
+	}
+	return reason
+}
+
+func appendUpperHex(text, octets []byte) []byte {
+	start := len(text)
+	text = hex.AppendEncode(text, octets)
+	for i := start; i < len(text); i++ {
+		if text[i] >= 'a' {
+			text[i] -= 'a' - 'A'
+		}
+	}
+	return text
+}

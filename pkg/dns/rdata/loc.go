@@ -1,0 +1,190 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rdata
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// LOC is read and written here because the library computes it in floating
+// point, and its text does not read back to the same octets.
+
+const (
+	locEquator  = 1 << 31     // thousandths of an arc second, RFC 1876 §2
+	locDegree   = 3600 * 1000 // thousandths of an arc second
+	locSeaLevel = 10000000    // centimetres above the bottom of the scale
+)
+
+// appendLOC reads "d1 [m1 [s1]] N|S d2 [m2 [s2]] E|W alt [size [hp [vp]]]".
+func appendLOC(wire []byte, fields []token) ([]byte, error) {
+	latitude, fields, err := locAngle(fields, 90, "N", "S")
+	if err != nil {
+		return nil, fmt.Errorf("latitude: %w", err)
+	}
+	longitude, fields, err := locAngle(fields, 180, "E", "W")
+	if err != nil {
+		return nil, fmt.Errorf("longitude: %w", err)
+	}
+	if len(fields) == 0 || len(fields) > 4 {
+		return nil, errors.New("after the longitude come the altitude and at most size, horizontal and vertical precision, as in \"-2m 1m 10000m 10m\"")
+	}
+	altitude, err := locCentimetres(fields[0].text)
+	if err != nil || altitude < -locSeaLevel || altitude > 1<<32-1-locSeaLevel {
+		return nil, fmt.Errorf("altitude %s: write metres from -100000.00 to 42849672.95", quote(fields[0].text))
+	}
+	sizes := [3]byte{0x12, 0x16, 0x13} // 1m, 10000m, 10m: the defaults of RFC 1876 §3
+	for i, f := range fields[1:] {
+		if sizes[i], err = locSize(f.text); err != nil {
+			return nil, err
+		}
+	}
+	wire = append(wire, 0, sizes[0], sizes[1], sizes[2])
+	wire = binary.BigEndian.AppendUint32(wire, latitude)
+	wire = binary.BigEndian.AppendUint32(wire, longitude)
+	return binary.BigEndian.AppendUint32(wire, uint32(altitude+locSeaLevel)), nil
+}
+
+// locAngle reads degrees, minutes and seconds up to the letter of a direction.
+func locAngle(fields []token, most int64, plus, minus string) (uint32, []token, error) {
+	var parts [3]int64 // thousandths of degrees, minutes, seconds
+	for i, f := range fields {
+		upper := strings.ToUpper(f.text)
+		if upper == plus || upper == minus {
+			if i == 0 {
+				break
+			}
+			angle := parts[0]*3600 + parts[1]*60 + parts[2]
+			if angle > most*locDegree {
+				break
+			}
+			if upper == minus {
+				angle = -angle
+			}
+			return uint32(locEquator + angle), fields[i+1:], nil
+		}
+		if i == len(parts) {
+			break
+		}
+		decimals := 0
+		if i == 2 {
+			decimals = 3
+		}
+		value, err := locDecimal(f.text, decimals)
+		if err != nil || value < 0 || i > 0 && value >= pow10(decimals)*60 {
+			break
+		}
+		parts[i] = value * 1000 / pow10(decimals)
+	}
+	return 0, nil, fmt.Errorf("write degrees up to %d, minutes and seconds (at most three decimals) below 60, and %s or %s", most, plus, minus)
+}
+
+// locCentimetres reads metres with at most two decimals.
+func locCentimetres(text string) (int64, error) {
+	if n := len(text); n > 0 && text[n-1]|0x20 == 'm' {
+		text = text[:n-1]
+	}
+	return locDecimal(text, 2)
+}
+
+// locSize reads a size or precision, which the wire holds as one digit and a
+// power of ten.
+func locSize(text string) (byte, error) {
+	cm, err := locCentimetres(text)
+	if err != nil || cm < 0 || cm > 9e9 {
+		return 0, fmt.Errorf("size or precision %s: write metres from 0.00m to 90000000m", quote(text))
+	}
+	exponent := 0
+	for ; cm >= 10; exponent++ {
+		if cm%10 != 0 {
+			return 0, fmt.Errorf("size or precision %s: it can have only one digit that is not zero, as in \"20m\" (RFC 1876 §2)", quote(text))
+		}
+		cm /= 10
+	}
+	return byte(cm)<<4 | byte(exponent), nil
+}
+
+// locDecimal reads a decimal number as a multiple of 10^-decimals, exactly.
+func locDecimal(text string, decimals int) (int64, error) {
+	whole, fraction, _ := strings.Cut(text, ".")
+	negative := strings.HasPrefix(whole, "-")
+	whole = strings.TrimPrefix(whole, "-")
+	if whole == "" || len(whole) > 10 || len(fraction) > decimals {
+		return 0, errors.New("not a decimal number of this size")
+	}
+	digits := whole + fraction + strings.Repeat("0", decimals-len(fraction))
+	value, err := strconv.ParseUint(digits, 10, 63)
+	if err != nil {
+		return 0, errors.New("not a decimal number")
+	}
+	if negative {
+		return -int64(value), nil
+	}
+	return int64(value), nil
+}
+
+func pow10(n int) int64 {
+	value := int64(1)
+	for ; n > 0; n-- {
+		value *= 10
+	}
+	return value
+}
+
+// loc writes what appendLOC reads, every part spelled out.
+func (d *decoder) loc(text []byte) ([]byte, error) {
+	octets, err := d.take(16)
+	if err != nil {
+		return nil, err
+	}
+	if octets[0] != 0 {
+		return nil, fmt.Errorf("version %d; only version 0 is defined (RFC 1876 §2)", octets[0])
+	}
+	if text, err = appendAngle(text, binary.BigEndian.Uint32(octets[4:]), 90, 'N', 'S'); err != nil {
+		return nil, err
+	}
+	if text, err = appendAngle(text, binary.BigEndian.Uint32(octets[8:]), 180, 'E', 'W'); err != nil {
+		return nil, err
+	}
+	text = appendMetres(text, int64(binary.BigEndian.Uint32(octets[12:]))-locSeaLevel)
+	for _, size := range octets[1:4] {
+		digit, exponent := int64(size>>4), int(size&0x0f)
+		if digit > 9 || exponent > 9 || digit == 0 && exponent > 0 {
+			return nil, fmt.Errorf("size or precision %#02x is not a digit and a power of ten (RFC 1876 §2)", size)
+		}
+		text = append(text, ' ')
+		text = appendMetres(text, digit*pow10(exponent))
+	}
+	return text, nil
+}
+
+func appendAngle(text []byte, octets uint32, most int64, plus, minus byte) ([]byte, error) {
+	angle, direction := int64(octets)-locEquator, plus
+	if angle < 0 {
+		angle, direction = -angle, minus
+	}
+	if angle > most*locDegree {
+		return nil, fmt.Errorf("an angle of more than %d degrees", most)
+	}
+	text = strconv.AppendInt(text, angle/locDegree, 10)
+	text = append(text, ' ')
+	text = strconv.AppendInt(text, angle/60000%60, 10)
+	text = append(text, ' ')
+	text = strconv.AppendInt(text, angle/1000%60, 10)
+	thousandths := angle % 1000
+	text = append(text, '.', '0'+byte(thousandths/100), '0'+byte(thousandths/10%10), '0'+byte(thousandths%10))
+	return append(text, ' ', direction, ' '), nil
+}
+
+func appendMetres(text []byte, cm int64) []byte {
+	if cm < 0 {
+		text = append(text, '-')
+		cm = -cm
+	}
+	text = strconv.AppendInt(text, cm/100, 10)
+	return append(text, '.', '0'+byte(cm/10%10), '0'+byte(cm%10), 'm')
+}

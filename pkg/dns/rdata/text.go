@@ -1,0 +1,244 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rdata
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+)
+
+const (
+	// maxValue is the most a value may take on the wire, in octets (S5.6).
+	maxValue = 4096
+	// maxText bounds the text before anything looks at it: every octet written
+	// as \DDD, and the quotes and blanks of the shortest strings.
+	maxText = 5 * maxValue
+)
+
+// token is one field of a value's text, escapes untouched, quotes taken off.
+type token struct {
+	text   string
+	quoted bool
+}
+
+// syntax is what the reader of a type allows beyond plain fields.
+type syntax struct {
+	// strings: fields may hold any octet, control characters included.
+	strings bool
+	// innerQuotes: a bare field may contain a quoted part (SVCB: alpn="h2").
+	innerQuotes bool
+}
+
+// split cuts the text of one value into fields and refuses what belongs to a
+// file and not to a value: newlines, comments, parentheses, directives (S5.2).
+// Errors do not repeat the text; the caller does.
+func split(text string, allow syntax, fields []token) ([]token, error) {
+	for i := 0; ; {
+		for i < len(text) && (text[i] == ' ' || text[i] == '\t') {
+			i++
+		}
+		if i == len(text) {
+			break
+		}
+		var (
+			field token
+			err   error
+		)
+		if text[i] == '"' {
+			field, i, err = quotedField(text, i)
+		} else {
+			field, i, err = bareField(text, i, allow, ' ')
+		}
+		if err != nil {
+			return nil, err
+		}
+		if len(fields) == 0 && !field.quoted {
+			if err := checkDirective(field.text); err != nil {
+				return nil, err
+			}
+		}
+		fields = append(fields, field)
+	}
+	if len(fields) == 0 {
+		return nil, errors.New("the value is empty")
+	}
+	return fields, nil
+}
+
+// quotedField reads from the quote at text[start] to the one that closes it.
+func quotedField(text string, start int) (token, int, error) {
+	for i := start + 1; i < len(text); i++ {
+		switch text[i] {
+		case '"':
+			return token{text[start+1 : i], true}, i + 1, nil
+		case '\\':
+			n, err := checkEscape(text[i:])
+			if err != nil {
+				return token{}, 0, err
+			}
+			i += n - 1
+		case '\n', '\r':
+			return token{}, 0, errNewline(text[i])
+		}
+	}
+	return token{}, 0, errors.New("a quoted string is not closed; end it with \"")
+}
+
+// bareField reads to the next blank, or to the end when end is 0.
+func bareField(text string, start int, allow syntax, end byte) (token, int, error) {
+	i := start
+	for ; i < len(text); i++ {
+		switch c := text[i]; {
+		case end != 0 && (c == ' ' || c == '\t'):
+			return token{text[start:i], false}, i, nil
+		case c == '"':
+			if !allow.innerQuotes {
+				return token{}, 0, errors.New("a quote inside an unquoted field; quote the whole field, and write \\\" for a quote that belongs to the data")
+			}
+			_, after, err := quotedField(text, i)
+			if err != nil {
+				return token{}, 0, err
+			}
+			i = after - 1
+		case c == '\\':
+			n, err := checkEscape(text[i:])
+			if err != nil {
+				return token{}, 0, err
+			}
+			i += n - 1
+		case c == '\n', c == '\r':
+			return token{}, 0, errNewline(c)
+		case c == ';':
+			return token{}, 0, errors.New("a value has no comments; if the semicolon belongs to the data, put the string in quotes or write \\;")
+		case c == '(', c == ')':
+			return token{}, 0, errors.New("a value stands on one line without parentheses; if they belong to the data, put the string in quotes or escape them with \\")
+		case (c < ' ' && c != '\t' || c == 0x7f) && !allow.strings:
+			return token{}, 0, fmt.Errorf("control character %#02x; write \\%03d if it belongs to the data", c, c)
+		case c >= utf8.RuneSelf && !allow.strings:
+			return token{}, 0, fmt.Errorf("only ASCII is allowed here; write %s", asciiHint(text, start))
+		}
+	}
+	return token{text[start:i], false}, i, nil
+}
+
+// asciiHint proposes the A-label form of a name with U-labels.
+func asciiHint(text string, start int) string {
+	field := text[start:]
+	if i := strings.IndexAny(field, " \t"); i >= 0 {
+		field = field[:i]
+	}
+	if n, err := name.Parse(strings.TrimSuffix(field, ".") + "."); err == nil {
+		ascii := n.String()
+		if !name.IsAbsolute(field) {
+			ascii = strings.TrimSuffix(ascii, ".")
+		}
+		return "the name in A-labels: " + quote(ascii)
+	}
+	return "names in A-labels (xn--…), other octets as \\DDD"
+}
+
+func errNewline(c byte) error {
+	return fmt.Errorf("a value stands on one line; write \\%03d if the newline belongs to the data, and one value for each record", c)
+}
+
+// checkEscape judges the escape that s begins with and returns its length
+// (RFC 1035 §5.1): \X for a character that is no digit, \DDD for an octet.
+func checkEscape(s string) (int, error) {
+	if len(s) < 2 {
+		return 0, errors.New("a backslash ends the text; write \\\\ for a backslash")
+	}
+	switch c := s[1]; {
+	case c == '\n' || c == '\r':
+		return 0, errNewline(c)
+	case c < '0' || c > '9':
+		return 2, nil
+	}
+	if len(s) < 4 || !isDigit(s[2]) || !isDigit(s[3]) {
+		return 0, errors.New("a backslash and a digit begin \\DDD, an octet as three decimal digits; write \\\\ for a backslash")
+	}
+	if n := int(s[1]-'0')*100 + int(s[2]-'0')*10 + int(s[3]-'0'); n > 255 {
+		return 0, fmt.Errorf("\\%s is not an octet; \\DDD goes from \\000 to \\255", s[1:4])
+	}
+	return 4, nil
+}
+
+// unescape returns the octet that s begins with and how much of s it takes. s
+// has passed checkEscape; whatever has not is taken literally, never skipped.
+func unescape(s string) (byte, int) {
+	if s[0] != '\\' || len(s) < 2 {
+		return s[0], 1
+	}
+	if len(s) >= 4 && isDigit(s[1]) && isDigit(s[2]) && isDigit(s[3]) {
+		return byte(int(s[1]-'0')*100 + int(s[2]-'0')*10 + int(s[3]-'0')), 4
+	}
+	return s[1], 2
+}
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+// checkDirective refuses what a master file would obey (RFC 1035 §5.1): who
+// writes it here expects something that will not happen.
+func checkDirective(first string) error {
+	if first[0] != '$' {
+		return nil
+	}
+	switch directive := strings.ToUpper(first); directive {
+	case "$INCLUDE", "$ORIGIN", "$TTL", "$GENERATE":
+		return fmt.Errorf("%s is a directive of zone files, a value has none; write the data itself, in quotes if it begins so", directive)
+	}
+	return nil
+}
+
+// appendString appends data as a quoted character-string.
+func appendString(text, data []byte) []byte {
+	text = append(text, '"')
+	for _, c := range data {
+		switch {
+		case c == '"' || c == '\\':
+			text = append(text, '\\', c)
+		case c < ' ' || c > '~':
+			text = appendDDD(text, c)
+		default:
+			text = append(text, c)
+		}
+	}
+	return append(text, '"')
+}
+
+func appendDDD(text []byte, c byte) []byte {
+	return append(text, '\\', '0'+c/100, '0'+c/10%10, '0'+c%10)
+}
+
+// appendLabel appends one label of a name. Everything that means something
+// anywhere in a master file is escaped, so that the text is safe in all of
+// them; upper case is lowered (RFC 4034 §6.2).
+func appendLabel(text, label []byte) []byte {
+	for _, c := range label {
+		switch {
+		case 'A' <= c && c <= 'Z':
+			text = append(text, c+'a'-'A')
+		case c <= ' ' || c > '~':
+			text = appendDDD(text, c)
+		case c == '.' || c == '\\' || c == '"' || c == ';' || c == '(' || c == ')' || c == '@' || c == '$':
+			text = append(text, '\\', c)
+		default:
+			text = append(text, c)
+		}
+	}
+	return text
+}
+
+// quote quotes text for a message and cuts what nobody would read.
+func quote(text string) string {
+	const most = 100
+	if len(text) > most {
+		return strconv.QuoteToASCII(text[:most]) + "…"
+	}
+	return strconv.QuoteToASCII(text)
+}

@@ -1,0 +1,268 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rdata
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+)
+
+// Value is one rdata as its author defined it, in canonical spelling: one
+// space between fields, names in lower case, a name written relative still
+// relative (no trailing dot), "@" for the zone itself. Values are comparable:
+// == means the same definition.
+//
+// Only Parse and FromRR make a Value from foreign text. A Value put together
+// from a Text that Parse returned once is as good; on any other Text the
+// methods fail, they do not guess.
+type Value struct {
+	Type Type
+	Text string
+}
+
+// String returns Text.
+func (v Value) String() string { return v.Text }
+
+// Parse reads one value of type t in presentation format (S5.1–S5.3), or in
+// the generic form "\# length hex" (RFC 3597 §5), which becomes the type's own
+// form where there is one. It is strict: see split for what is refused, and at
+// most 4 KiB on the wire (S5.6). It does not ask whether t may be a Record;
+// that is CheckRecord.
+func Parse(t Type, text string) (Value, error) {
+	v, err := parse(t, text, maxValue)
+	if err != nil {
+		return Value{}, fmt.Errorf("%s rdata %s: %w", t, quote(text), err)
+	}
+	return v, nil
+}
+
+// FromRR is Parse for a record out of a zone file: rdata may take all of the
+// 65,535 octets that the wire has for it, and every name becomes absolute
+// under origin.
+func FromRR(t Type, text string, origin name.Name) (string, error) {
+	v, err := parse(t, text, maxWireValue)
+	if err != nil {
+		return "", fmt.Errorf("%s rdata %s: %w", t, quote(text), err)
+	}
+	return v.Resolve(origin)
+}
+
+const maxWireValue = 65535
+
+func parse(t Type, text string, limit int) (Value, error) {
+	if len(text) > 5*limit {
+		return Value{}, fmt.Errorf("%d bytes of text; a value has at most %d octets on the wire", len(text), limit)
+	}
+	var space [512]byte
+	wire, mark, err := encode(t, text, space[:0])
+	if err != nil {
+		return Value{}, err
+	}
+	if len(wire) > limit {
+		return Value{}, fmt.Errorf("%d octets on the wire, the limit is %d; split it into several records", len(wire), limit)
+	}
+	var textSpace [512]byte
+	canonical, err := decode(t, wire, mark, textSpace[:0])
+	if err != nil {
+		return Value{}, err
+	}
+	if string(canonical) == text {
+		return Value{t, text}, nil // the caller's string, no copy
+	}
+	v := Value{t, string(canonical)}
+	if p := planOf(t); p.known() && !p.simple {
+		// The library read this one; what it would read differently the second
+		// time (promise 1) has no canonical text.
+		again, mark, err := encode(t, v.Text, nil)
+		if err == nil {
+			textSpace := [512]byte{}
+			canonical, err = decode(t, again, mark, textSpace[:0])
+		}
+		if err != nil || string(canonical) != v.Text || !equalButCase(again, wire) {
+			return Value{}, errors.New("the value cannot be written in a form that reads back the same; write it as \\# and hex (RFC 3597 §5)")
+		}
+	}
+	return v, nil
+}
+
+// equalButCase compares octets, upper and lower case letters being the same:
+// names are lowered on the way.
+func equalButCase(a, b []byte) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i, c := range a {
+		if c != b[i] && (c|0x20 != b[i]|0x20 || c|0x20 < 'a' || c|0x20 > 'z') {
+			return false
+		}
+	}
+	return true
+}
+
+// Resolve returns the presentation text with every name absolute, as it stands
+// in a zone named origin. It fails when a name would pass 255 octets.
+func (v Value) Resolve(origin name.Name) (string, error) {
+	p := planOf(v.Type)
+	if !p.hasNames() || strings.HasPrefix(v.Text, `\# `) {
+		return v.Text, nil
+	}
+	var fieldSpace [8]token
+	fields, err := split(v.Text, syntaxOf(p), fieldSpace[:0])
+	if err != nil {
+		return "", fmt.Errorf("%s rdata %s: %w", v.Type, quote(v.Text), err)
+	}
+	if err := p.checkCount(fields); err != nil {
+		return "", fmt.Errorf("%s rdata %s: %w", v.Type, quote(v.Text), err)
+	}
+	relative := false
+	for i, f := range fields {
+		if p.isName(i, fields) && !absoluteText(f.text) {
+			relative = true
+			break
+		}
+	}
+	if !relative {
+		return v.Text, nil
+	}
+	if origin.IsZero() {
+		return "", fmt.Errorf("%s rdata %s: a relative name and no zone it could be relative to; end the name in a dot", v.Type, quote(v.Text))
+	}
+	out := make([]byte, 0, len(v.Text)+len(origin.String())+1)
+	for i, f := range fields {
+		if i > 0 {
+			out = append(out, ' ')
+		}
+		switch {
+		case f.quoted:
+			out = append(out, '"')
+			out = append(out, f.text...)
+			out = append(out, '"')
+		case !p.isName(i, fields) || absoluteText(f.text):
+			out = append(out, f.text...)
+		case f.text == "@":
+			out = append(out, origin.String()...)
+		default:
+			if n := relativeWireLen(f.text) + origin.WireLen(); n > 255 {
+				return "", fmt.Errorf("%s rdata %s: name %s in zone %s is %d octets on the wire, the limit is 255 (RFC 1035 §2.3.4); shorten it", v.Type, quote(v.Text), quote(f.text), origin, n)
+			}
+			out = append(out, f.text...)
+			out = append(out, '.')
+			if origin != name.Root {
+				out = append(out, origin.String()...)
+			}
+		}
+	}
+	return string(out), nil
+}
+
+// Pack returns the canonical, uncompressed wire form (RFC 4034 §6.2) of the
+// value in a zone named origin.
+func (v Value) Pack(origin name.Name) ([]byte, error) {
+	resolved, err := v.Resolve(origin)
+	if err != nil {
+		return nil, err
+	}
+	wire, _, err := encode(v.Type, resolved, make([]byte, 0, 32+len(resolved)))
+	if err != nil {
+		return nil, fmt.Errorf("%s rdata %s: %w", v.Type, quote(v.Text), err)
+	}
+	return wire, nil
+}
+
+// Target is the host that an NS, CNAME, DNAME, PTR, MX or SRV value names, in
+// a zone named origin; false for other types, and when the name could not be
+// an owner name (S1.4), so nothing in a zone can stand at it.
+func (v Value) Target(origin name.Name) (name.Name, bool) {
+	switch v.Type {
+	case NS, CNAME, DNAME, PTR, MX, SRV:
+	default:
+		return name.Name{}, false
+	}
+	host := v.Text[strings.LastIndexByte(v.Text, ' ')+1:]
+	if host == "" {
+		return name.Name{}, false
+	}
+	n, err := name.ParseIn(host, origin)
+	return n, err == nil
+}
+
+// Address is the address of an A or AAAA value; false for other types.
+func (v Value) Address() (netip.Addr, bool) {
+	if v.Type != A && v.Type != AAAA {
+		return netip.Addr{}, false
+	}
+	addr, err := netip.ParseAddr(v.Text)
+	if err != nil || addr.Zone() != "" || addr.Is4() != (v.Type == A) {
+		return netip.Addr{}, false
+	}
+	return addr, true
+}
+
+// absoluteText says that a name's text ends in a dot that is not escaped.
+func absoluteText(text string) bool {
+	if text == "" || text[len(text)-1] != '.' {
+		return false
+	}
+	backslashes := 0
+	for i := len(text) - 2; i >= 0 && text[i] == '\\'; i-- {
+		backslashes++
+	}
+	return backslashes%2 == 0
+}
+
+// relativeWireLen is what the labels of a relative name take on the wire.
+func relativeWireLen(text string) int {
+	n := 1
+	for i := 0; i < len(text); n++ {
+		_, size := unescape(text[i:])
+		i += size
+	}
+	return n
+}
+
+// checkCount compares the number of fields with what the type has, where that
+// number is fixed.
+func (p *plan) checkCount(fields []token) error {
+	least, most := p.counts()
+	if len(fields) >= least && len(fields) <= most {
+		return nil
+	}
+	plural := "s"
+	if len(fields) == 1 {
+		plural = ""
+	}
+	return errors.New(strconv.Itoa(len(fields)) + " field" + plural + "; this type has " + p.usage())
+}
+
+// counts returns how many fields the text of a type has, at least and at most.
+func (p *plan) counts() (least, most int) {
+	const any = 1 << 20
+	for _, k := range p.fields {
+		switch k {
+		case kindStrings, kindHex:
+			least, most = least+1, any
+		case kindBase64:
+			// An IPSECKEY may go without its key (RFC 4025 §2.4).
+			if most = any; p.gatewayType == 0 {
+				least++
+			}
+		case kindTypes, kindParams, kindPrefixes:
+			most = any
+		case kindDiscovery:
+			least, most = least+2, most+2
+		case kindHIP:
+			least, most = 3, any
+		case kindLOC:
+			least, most = 5, 12
+		default:
+			least, most = least+1, most+1
+		}
+	}
+	return least, most
+}
