@@ -1,0 +1,51 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package dns
+
+import (
+	"strconv"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/dns/serial"
+)
+
+// Entry is one resource record as a zone publishes it. Its class is always IN
+// (S5.4). Two entries are the same record when they are == apart from TTL.
+type Entry struct {
+	// Name is the owner, canonical and absolute.
+	Name name.Name
+	// Type is the RR type.
+	Type rdata.Type
+	// TTL is in seconds, 0 to 2^31-1 (RFC 2181 §8).
+	TTL uint32
+	// Data is the rdata in presentation format, every name in it absolute, as
+	// rdata.Value.Resolve returns it.
+	Data string
+}
+
+// String is the entry as a line of a master file (RFC 1035 §5.1), tab
+// separated, without the newline.
+func (e Entry) String() string {
+	return string(e.AppendText(make([]byte, 0, len(e.Name.String())+len(e.Data)+24)))
+}
+
+// AppendText appends what String returns, so that a writer of a million
+// entries can reuse one buffer.
+func (e Entry) AppendText(line []byte) []byte {
+	line = append(line, e.Name.String()...)
+	line = append(line, '\t')
+	line = strconv.AppendUint(line, uint64(e.TTL), 10)
+	line = append(line, "\tIN\t"...)
+	line = append(line, e.Type.String()...)
+	line = append(line, '\t')
+	return append(line, e.Data...)
+}
+
+// Change is what one or more consecutive serials did to a zone. Applying it to
+// the content at From gives the content at To; the SOA is not part of it.
+type Change struct {
+	From, To       serial.Serial
+	Removed, Added []Entry
+}
