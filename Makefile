@@ -28,14 +28,14 @@ run: build ## start everything in one process with the examples and the root zon
 
 .PHONY: test
 test: peers ## vet, every test, then the concurrent packages under the race detector (30 minutes on two cores)
-	KUBECTL=$$(hack/build-kubectl.sh) && export KUBECTL && \
+	KUBECTL=$$(hack/build-kubectl.sh) && export KUBECTL KUBIZONE_TEST_REQUIRE_ALL=1 && \
 	$(GO) vet $(PKG) && \
 	$(GO) test -vet=off -p 2 -timeout 20m $(PKG)
 	$(MAKE) --no-print-directory test-race
 
 .PHONY: test-race
 test-race: ## the concurrent packages under the race detector
-	CGO_ENABLED=1 $(GO) test -race -vet=off -p 2 -timeout 20m $(RACE:%=./%/...)
+	KUBIZONE_TEST_REQUIRE_ALL=1 CGO_ENABLED=1 $(GO) test -race -vet=off -p 2 -timeout 20m $(RACE:%=./%/...)
 
 .PHONY: bench
 bench: ## every benchmark; ratios are measured in pairs within one run

@@ -12,5 +12,5 @@
 //
 // It does not know any package of the module: it builds cmd/kubizone and uses what a user has.
 //
-// Read e2e_test.go for the commands a story has beyond testscript's, then testdata/tour.txtar.
+// Read e2e_test.go for the commands a story has beyond testscript's, then testdata/refuse.txtar.
 package e2e

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"kubi.zone/kubizone/test/rig"
 )
 
 // binaries are the programs that the stories run, by absolute path.
@@ -49,6 +51,18 @@ func prepare(dir string) error {
 	return nil
 }
 
+// needPrograms skips, with the reason, where what the stories drive is not installed.
+func needPrograms(t *testing.T) {
+	t.Helper()
+	if binaries.kubectl == "" {
+		rig.SkipMissing(t, &rig.Missing{Program: "kubectl 1.37", Install: "hack/build-kubectl.sh"})
+	}
+	for _, peer := range []string{"dig", "named", "named-compilezone"} {
+		_, err := rig.Find(peer, "hack/install-peers.sh")
+		rig.SkipMissing(t, err)
+	}
+}
+
 // TestStories runs testdata/*.txtar. The commands that a story has beyond testscript's are in server_test.go
 // and secondary_test.go; its variables are
 //
@@ -58,14 +72,7 @@ func prepare(dir string) error {
 //	API         host:port of the API server, once `up` has run
 //	DNS_PORT    port of the hidden primary on 127.0.0.1, once `up` has run
 func TestStories(t *testing.T) {
-	if binaries.kubectl == "" {
-		t.Skip("no kubectl 1.37: run hack/build-kubectl.sh once, set KUBECTL, or use make test, which does")
-	}
-	for _, peer := range []string{"dig", "named", "named-compilezone"} {
-		if _, err := exec.LookPath(peer); err != nil {
-			t.Skipf("no %s: run hack/install-peers.sh, or use make test, which does", peer)
-		}
-	}
+	needPrograms(t)
 	repository, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)

@@ -4,62 +4,43 @@
 package e2e
 
 import (
-	"fmt"
-	"os"
-	"path/filepath"
+	"context"
+	"net/netip"
 	"regexp"
-	"strings"
+	"strconv"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"kubi.zone/kubizone/test/rig"
 )
 
-// secondary PORT [-key FILE] ZONE... starts BIND on the port as secondary of the story's server, which it
-// knows by $DNS_PORT. With a key file it signs what it asks.
+var keyStatement = regexp.MustCompile(`key\s+"([^"]+)"\s*\{\s*algorithm\s+(\S+);\s*secret\s+"([^"]+)";\s*\}`)
+
+// secondary NAME [-key FILE] ZONE... starts BIND as secondary of the story's server, which may be up already
+// or not yet, and puts its port into the variable. With a key file it signs what it asks.
 func secondary(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
-		ts.Fatalf("usage: secondary PORT [-key FILE] ZONE...")
+		ts.Fatalf("usage: secondary NAME [-key FILE] ZONE...")
 	}
-	listen, zones := args[0], args[1:]
-	dir := ts.MkAbs("secondary-" + listen)
-	ts.Check(os.Mkdir(dir, 0o755))
-
-	var conf strings.Builder
-	primary := "127.0.0.1 port " + ts.Getenv("DNS_PORT")
+	s := storyOf(ts)
+	s.choosePorts(ts)
+	variable, zones := args[0], args[1:]
+	var config rig.BINDConfig
+	var key string
 	if zones[0] == "-key" {
-		key := ts.ReadFile(zones[1])
-		conf.WriteString(key)
-		name := regexp.MustCompile(`key\s+("[^"]+")`).FindStringSubmatch(key)
-		if name == nil {
+		found := keyStatement.FindStringSubmatch(ts.ReadFile(zones[1]))
+		if found == nil {
 			ts.Fatalf("%s: no key statement", zones[1])
 		}
-		primary += " key " + name[1]
+		key = found[1]
+		config.Keys = []rig.TSIGKey{{Name: key, Algorithm: found[2], Secret: found[3]}}
 		zones = zones[2:]
 	}
-	fmt.Fprintf(&conf, `
-options {
-	directory %q;
-	pid-file "named.pid";
-	session-keyfile "session.key";
-	listen-on port %s { 127.0.0.1; };
-	listen-on-v6 { none; };
-	recursion no;
-	notify no;
-	allow-transfer { 127.0.0.1; };
-	transfer-source 127.0.0.1;
-};
-controls { };
-`, dir, listen)
-	for i, zone := range zones {
-		fmt.Fprintf(&conf, "zone %q { type secondary; primaries { %s; }; file \"zone%d\"; masterfile-format text; };\n", zone, primary, i)
+	for _, zone := range zones {
+		config.Secondaries = append(config.Secondaries, rig.SecondaryZone{Zone: zone, Primary: netip.MustParseAddrPort(s.dns), Key: key})
 	}
-	file := filepath.Join(dir, "named.conf")
-	ts.Check(os.WriteFile(file, []byte(conf.String()), 0o600))
-	p, err := start(dir, environ(ts), "named", "-g", "-c", file)
+	bind, err := rig.StartBIND(context.Background(), config)
 	ts.Check(err)
-	s := storyOf(ts)
-	s.secondaries = append(s.secondaries, p)
-	if err := p.waitLine(regexp.MustCompile(`(?m) running$`)); err != nil {
-		ts.Logf("%s", p.output())
-		ts.Check(err)
-	}
+	s.secondaries = append(s.secondaries, bind)
+	ts.Setenv(variable, strconv.Itoa(int(bind.Addr.Port())))
 }

@@ -21,10 +21,15 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"kubi.zone/kubizone/test/rig"
 )
 
 // patience bounds every wait for a fact. It is generous because a loaded machine is slow, not wrong.
 const patience = 2 * time.Minute
+
+// ready is the line by which `kubizone up` says that it serves.
+var ready = regexp.MustCompile(`(?m)^ready`)
 
 type storyKey struct{}
 
@@ -33,16 +38,24 @@ type storyKey struct{}
 type story struct {
 	server      *process
 	listen, dns string
-	secondaries []*process
+	secondaries []*rig.BIND
 }
 
 func storyOf(ts *testscript.TestScript) *story { return ts.Value(storyKey{}).(*story) }
 
 func (s *story) end() {
-	for _, p := range append(s.secondaries, s.server) {
-		if p != nil {
-			p.kill()
-		}
+	if s.server != nil {
+		s.server.kill()
+	}
+	for _, b := range s.secondaries {
+		_ = b.Close()
+	}
+}
+
+// choosePorts settles the server's ports before it runs, so that a secondary can be told of them.
+func (s *story) choosePorts(ts *testscript.TestScript) {
+	if s.listen == "" {
+		s.listen, s.dns = "127.0.0.1:"+freePort(ts), "127.0.0.1:"+freePort(ts)
 	}
 }
 
@@ -134,19 +147,9 @@ func environ(ts *testscript.TestScript) []string {
 }
 
 func freePort(ts *testscript.TestScript) string {
-	// DNS needs the same port for UDP and TCP.
-	for range 100 {
-		tcp, err := net.Listen("tcp", "127.0.0.1:0")
-		ts.Check(err)
-		udp, err := net.ListenPacket("udp", tcp.Addr().String())
-		_ = tcp.Close()
-		if err == nil {
-			_ = udp.Close()
-			return strconv.Itoa(tcp.Addr().(*net.TCPAddr).Port)
-		}
-	}
-	ts.Fatalf("no port is free for both TCP and UDP")
-	return ""
+	addr, err := rig.FreePort()
+	ts.Check(err)
+	return strconv.Itoa(int(addr.Port()))
 }
 
 // up [FLAG...] starts `kubizone up` on $WORK/data and returns when it is ready; a second up after down
@@ -154,9 +157,7 @@ func freePort(ts *testscript.TestScript) string {
 // instead, which becomes stderr.
 func up(ts *testscript.TestScript, neg bool, args []string) {
 	s := storyOf(ts)
-	if s.listen == "" {
-		s.listen, s.dns = "127.0.0.1:"+freePort(ts), "127.0.0.1:"+freePort(ts)
-	}
+	s.choosePorts(ts)
 	data := ts.MkAbs("data")
 	args = append([]string{"up", "--data-dir", data, "--listen", s.listen, "--dns-listen", s.dns}, args...)
 	ts.Logf("> kubizone %s", strings.Join(args, " "))
@@ -179,7 +180,7 @@ func up(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("up: the story has a server already")
 	}
 	s.server = p
-	err = p.waitLine(regexp.MustCompile(`(?m)^ready`))
+	err = p.waitLine(ready)
 	fmt.Fprint(ts.Stdout(), p.output())
 	ts.Check(err)
 	_, dnsPort, _ := net.SplitHostPort(s.dns)

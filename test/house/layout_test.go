@@ -99,7 +99,7 @@ func TestPackages_haveNamesOfTheDomain(t *testing.T) {
 func TestPackages_explainThemselves(t *testing.T) {
 	fileName := regexp.MustCompile(`\b[\w/.-]+\.(go|txt|md|txtar)\b`)
 	numbered := regexp.MustCompile(`(?m)\([1-9]\) |^\s*[A-Z]?1\. `) // (1) in the text, or a list of 1. or I1.
-	ignorance := regexp.MustCompile(`(do|does)\s+not\s+know|knows\s+(nothing|neither)`)
+	ignorance := regexp.MustCompile(`(do|does)\s+not\s+know|knows\s+(nothing|neither|no)\b`)
 	for _, p := range list(t) {
 		if matches("pkg/generated/...", p.rel()) || matches("cmd/...", p.rel()) {
 			continue
