@@ -58,7 +58,7 @@ lint: ## staticcheck and govulncheck
 	hack/verify-lint.sh
 
 .PHONY: peers
-peers: ## install the DNS software that the tests talk to (Debian packages, as root)
+peers: ## install what the tests talk to: BIND, Knot's tools, a C compiler (Debian packages, as root)
 	hack/install-peers.sh
 
 .PHONY: kubectl

@@ -2,11 +2,13 @@
 # Copyright The Kubizone Authors.
 # SPDX-License-Identifier: Apache-2.0
 #
-# Installs the DNS software the tests talk to (Debian packages), when any of it is missing.
+# Installs the DNS software the tests talk to, and the C compiler the race detector needs, when any of it is
+# missing. The names are those of Debian packages.
 set -euo pipefail
 
-# command:package
+# command:packages
 peers=(
+  'cc:gcc libc6-dev'
   named:bind9
   named-compilezone:bind9-utils
   named-checkzone:bind9-utils
@@ -22,7 +24,8 @@ export PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 missing=()
 for peer in "${peers[@]}"; do
   if ! command -v "${peer%%:*}" >/dev/null; then
-    missing+=("${peer##*:}")
+    read -ra packages <<<"${peer##*:}"
+    missing+=("${packages[@]}")
   fi
 done
 if ((${#missing[@]} == 0)); then
