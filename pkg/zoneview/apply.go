@@ -1,0 +1,184 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package zoneview
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/google/btree"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/law/sethash"
+)
+
+// ErrMisfit is in every error that says that a snapshot and a step, or a
+// snapshot and its own state, do not belong together. Nothing was changed; the
+// view is to be built anew from a listing.
+var ErrMisfit = errors.New("the step does not fit the zone")
+
+func (s *Snapshot) misfit(n uint64, format string, args ...any) error {
+	return fmt.Errorf("%s, step %d: %w: %s", s, n, ErrMisfit, fmt.Sprintf(format, args...))
+}
+
+// Apply is the definition after step. The error is ErrMisfit with what differs.
+func (s *Snapshot) Apply(step content.Step) (*Snapshot, error) {
+	switch {
+	case step.N != s.n+1:
+		return nil, s.misfit(step.N, "the zone is at step %d and needs %d", s.n, s.n+1)
+	case step.From != s.serial:
+		return nil, s.misfit(step.N, "it starts from serial %d, the zone is at %d", step.From, s.serial)
+	case (step.HeaderBefore == nil) != (step.HeaderAfter == nil):
+		return nil, s.misfit(step.N, "it has one header, a change has both")
+	case step.HeaderBefore != nil && !step.HeaderBefore.Equal(s.header):
+		return nil, s.misfit(step.N, "it replaces the header %+v, the zone has %+v", *step.HeaderBefore, s.header)
+	}
+	return s.apply(step)
+}
+
+// apply checks the content; the caller has checked what leads to the step.
+func (s *Snapshot) apply(step content.Step) (*Snapshot, error) {
+	next, err := s.edit(step.N, step.Removed, step.Added, step.TTLs)
+	if err != nil {
+		return nil, err
+	}
+	removed, added := step.Elements()
+	state, err := s.state.Update(removed, added)
+	if err != nil {
+		return nil, s.misfit(step.N, "%v", err)
+	}
+	if state != step.State {
+		return nil, s.misfit(step.N, "it leads to content state %s and claims %s", state, step.State)
+	}
+	next.become(step.HeaderAfter, step.Serial, step.N, state)
+	return next, nil
+}
+
+// Undo is the definition before step, which must be the step that led to s. A
+// step that made its zone cannot be undone: there is nothing before it.
+func (s *Snapshot) Undo(step content.Step) (*Snapshot, error) {
+	switch {
+	case step.N != s.n:
+		return nil, s.misfit(step.N, "the zone is at step %d, only that can be undone", s.n)
+	case step.Serial != s.serial:
+		return nil, s.misfit(step.N, "it leads to serial %d, the zone is at %d", step.Serial, s.serial)
+	case step.State != s.state:
+		return nil, s.misfit(step.N, "it leads to content state %s, the zone has %s", step.State, s.state)
+	case step.Creates():
+		return nil, s.misfit(step.N, "it made the zone: there is no definition before it")
+	case (step.HeaderBefore == nil) != (step.HeaderAfter == nil):
+		return nil, s.misfit(step.N, "it has one header, a change has both")
+	case step.HeaderAfter != nil && !step.HeaderAfter.Equal(s.header):
+		return nil, s.misfit(step.N, "it leads to the header %+v, the zone has %+v", *step.HeaderAfter, s.header)
+	}
+	back := make([]content.TTLChange, 0, len(step.TTLs))
+	for _, change := range step.TTLs {
+		change.Before, change.After = change.After, change.Before
+		back = append(back, change)
+	}
+	previous, err := s.edit(step.N, step.Added, step.Removed, back)
+	if err != nil {
+		return nil, err
+	}
+	removed, added := step.Elements()
+	state, err := s.state.Update(added, removed)
+	if err != nil {
+		return nil, s.misfit(step.N, "%v", err)
+	}
+	previous.become(step.HeaderBefore, step.From, step.N-1, state)
+	return previous, nil
+}
+
+// become completes a fresh snapshot. header nil: unchanged.
+func (s *Snapshot) become(header *content.Header, sn serial.Serial, n uint64, state sethash.State) {
+	s.serial, s.n, s.state = sn, n, state
+	if header != nil {
+		s.header, s.made = *header, header.NameServerRRsets()
+	}
+}
+
+// fromFirstStep is the definition that the step which makes a zone leads to.
+func fromFirstStep(z Zone, step content.Step) (*Snapshot, error) {
+	nothing := &Snapshot{zone: z, header: *step.HeaderAfter, sets: newTree()}
+	return nothing.apply(step)
+}
+
+// key is what an RRset is found by.
+type key struct {
+	owner name.Rel
+	t     rdata.Type
+}
+
+// edit changes rows and TTLs, each checked against what is there. Everything
+// else is as in s.
+func (s *Snapshot) edit(n uint64, removed, added []content.Row, ttls []content.TTLChange) (*Snapshot, error) {
+	edited := map[key]*content.RRset{}
+	at := func(owner name.Rel, t rdata.Type) *content.RRset {
+		set, ok := edited[key{owner, t}]
+		if !ok {
+			existing, _ := s.RRset(owner, t)
+			existing.Owner, existing.Type, existing.Data = owner, t, slices.Clone(existing.Data)
+			set = &existing
+			edited[key{owner, t}] = set
+		}
+		return set
+	}
+
+	for _, row := range removed {
+		set := at(row.Owner, row.Type)
+		i, found := slices.BinarySearch(set.Data, row.Data)
+		if !found {
+			return nil, s.misfit(n, "it removes %s %s %q, which is not there", row.Owner, row.Type, row.Data)
+		}
+		set.Data = slices.Delete(set.Data, i, i+1)
+	}
+	for _, row := range added {
+		set := at(row.Owner, row.Type)
+		i, found := slices.BinarySearch(set.Data, row.Data)
+		if found {
+			return nil, s.misfit(n, "it adds %s %s %q, which is already there", row.Owner, row.Type, row.Data)
+		}
+		set.Data = slices.Insert(set.Data, i, row.Data)
+	}
+	for _, change := range ttls {
+		set := at(change.Owner, change.Type)
+		var before, after content.TTL
+		if change.Before != nil {
+			before = *change.Before
+		}
+		if change.After != nil {
+			after = *change.After
+		}
+		if set.TTL != before {
+			return nil, s.misfit(n, "it replaces ttl %s of %s %s, which has %s", before, change.Owner, change.Type, set.TTL)
+		}
+		set.TTL = after
+	}
+
+	next := &Snapshot{zone: s.zone, header: s.header, made: s.made, rows: s.rows + len(added) - len(removed), sets: s.clone()}
+	for at, set := range edited {
+		switch hasTTL := set.TTL != (content.TTL{}); {
+		case len(set.Data) > 0 && !hasTTL:
+			return nil, s.misfit(n, "it leaves %s %s with %d rows and no ttl", at.owner, at.t, len(set.Data))
+		case len(set.Data) == 0 && hasTTL:
+			return nil, s.misfit(n, "it leaves %s %s with ttl %s and no row", at.owner, at.t, set.TTL)
+		case len(set.Data) == 0:
+			next.sets.Delete(set)
+		default:
+			set.Data = slices.Clip(set.Data)
+			next.sets.ReplaceOrInsert(set)
+		}
+	}
+	return next, nil
+}
+
+func (s *Snapshot) clone() *btree.BTreeG[*content.RRset] {
+	s.cloning.Lock()
+	defer s.cloning.Unlock()
+	return s.sets.Clone()
+}

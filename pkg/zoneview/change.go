@@ -1,0 +1,129 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package zoneview
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+
+	"kubi.zone/kubizone/pkg/dns"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law/content"
+)
+
+// StepChange is what step did to the entries, given the snapshots before and
+// after it, RRset ttls and what nameServers make included. A change of the
+// fqdn or of the zone's ttl compares all entries; any other step costs its own
+// size. Both lists are in canonical order; the SOA is in neither.
+func StepChange(before, after *Snapshot, step content.Step) dns.Change {
+	change := dns.Change{From: before.serial, To: after.serial}
+	if before.header.FQDN != after.header.FQDN || before.header.TTL != after.header.TTL {
+		compareAll(&change, before.Entries(), after.Entries())
+		return change
+	}
+	touched := map[key]bool{}
+	for _, row := range step.Removed {
+		touched[key{row.Owner, row.Type}] = true
+	}
+	for _, row := range step.Added {
+		touched[key{row.Owner, row.Type}] = true
+	}
+	for _, ttl := range step.TTLs {
+		touched[key{ttl.Owner, ttl.Type}] = true
+	}
+	if step.HeaderAfter != nil {
+		for _, set := range slices.Concat(before.made, after.made) {
+			touched[key{set.Owner, set.Type}] = true
+		}
+	}
+	keys := make([]key, 0, len(touched))
+	for each := range touched {
+		keys = append(keys, each)
+	}
+	slices.SortFunc(keys, func(one, other key) int {
+		return cmp.Or(one.owner.Compare(other.owner), cmp.Compare(one.t, other.t))
+	})
+	for _, each := range keys {
+		compareRRset(&change, before.lookup(each.owner, each.t), after.lookup(each.owner, each.t))
+	}
+	return change
+}
+
+// compareRRset adds what differs between the entries of one name and type.
+func compareRRset(change *dns.Change, before, after []dns.Entry) {
+	for _, entry := range before {
+		if !slices.Contains(after, entry) {
+			change.Removed = append(change.Removed, entry)
+		}
+	}
+	for _, entry := range after {
+		if !slices.Contains(before, entry) {
+			change.Added = append(change.Added, entry)
+		}
+	}
+}
+
+// compareAll walks two zones side by side, one RRset at a time.
+func compareAll(change *dns.Change, before, after iter.Seq[dns.Entry]) {
+	nextBefore, stopBefore := iter.Pull(byRRset(before))
+	defer stopBefore()
+	nextAfter, stopAfter := iter.Pull(byRRset(after))
+	defer stopAfter()
+	old, moreOld := nextBefore()
+	current, moreCurrent := nextAfter()
+	for moreOld || moreCurrent {
+		order := 0
+		switch {
+		case !moreCurrent:
+			order = -1
+		case !moreOld:
+			order = 1
+		default:
+			order = cmp.Or(old[0].Name.Compare(current[0].Name), cmp.Compare(old[0].Type, current[0].Type))
+		}
+		switch {
+		case order < 0:
+			compareRRset(change, old, nil)
+		case order > 0:
+			compareRRset(change, nil, current)
+		default:
+			compareRRset(change, old, current)
+		}
+		if order <= 0 {
+			old, moreOld = nextBefore()
+		}
+		if order >= 0 {
+			current, moreCurrent = nextAfter()
+		}
+	}
+}
+
+// byRRset groups entries of one name and type, leaving out the SOA.
+func byRRset(entries iter.Seq[dns.Entry]) iter.Seq[[]dns.Entry] {
+	return func(yield func([]dns.Entry) bool) {
+		var group []dns.Entry
+		var of struct {
+			name name.Name
+			t    rdata.Type
+		}
+		for entry := range entries {
+			if entry.Type == rdata.SOA {
+				continue
+			}
+			if len(group) > 0 && (entry.Name != of.name || entry.Type != of.t) {
+				if !yield(group) {
+					return
+				}
+				group = nil
+			}
+			of.name, of.t = entry.Name, entry.Type
+			group = append(group, entry)
+		}
+		if len(group) > 0 {
+			yield(group)
+		}
+	}
+}

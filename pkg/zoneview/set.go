@@ -1,0 +1,340 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package zoneview
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"sync"
+
+	"kubi.zone/kubizone/pkg/dns"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/law/content"
+)
+
+// Errors of a Set; test with errors.Is.
+var (
+	// ErrTrimmed: the steps kept do not reach back to the serial asked for, or
+	// it never was one of this zone's.
+	ErrTrimmed = errors.New("the steps kept do not reach this serial")
+	// ErrUnknown: the Set holds no zone with this uid.
+	ErrUnknown = errors.New("no such zone in this view")
+	// ErrGone: the zone was removed while somebody waited for it.
+	ErrGone = errors.New("the zone was removed")
+)
+
+// Config of a Set; the zero value is usable.
+type Config struct {
+	// Retain is how many steps are kept for each zone; 0 means 1000.
+	Retain int
+}
+
+// Set is all zones of one process. It is safe for concurrent use; readers
+// never wait for a step to be worked out, only for its result to be put in.
+type Set struct {
+	retain int
+
+	// changing is held through a whole Put, Apply or Remove, so that each sees
+	// what the last one left. mu guards the fields below and is held briefly;
+	// who needs both takes changing first.
+	changing sync.Mutex
+	mu       sync.RWMutex
+	zones    map[string]*held
+	names    map[inView]string // settled names → uid
+	waiting  map[string]*waiters
+	subs     map[*subscriber]struct{}
+}
+
+// held is replaced, never modified, but by changes to the Set under mu.
+type held struct {
+	newest *Snapshot
+	// settled is nil until the zone settles for the first time.
+	settled *Snapshot
+	// steps lead to newest without a gap, oldest first, at most Set.retain.
+	steps []content.Step
+}
+
+type inView struct {
+	view string
+	fqdn name.Name
+}
+
+// NewSet makes an empty Set.
+func NewSet(config Config) *Set {
+	if config.Retain <= 0 {
+		config.Retain = 1000
+	}
+	return &Set{
+		retain:  config.Retain,
+		zones:   map[string]*held{},
+		names:   map[inView]string{},
+		waiting: map[string]*waiters{},
+		subs:    map[*subscriber]struct{}{},
+	}
+}
+
+// Put takes in a zone from a listing, replacing what the Set had of it. The
+// steps kept stay where the snapshot is the state they lead to. An unsettled
+// snapshot leaves the settled one as it was.
+func (v *Set) Put(snapshot *Snapshot, settled bool) {
+	v.changing.Lock()
+	defer v.changing.Unlock()
+	next := &held{newest: snapshot}
+	if known := v.held(snapshot.zone.UID); known != nil {
+		next.settled = known.settled
+		if known.newest.n == snapshot.n && known.newest.serial == snapshot.serial && known.newest.Hash() == snapshot.Hash() {
+			next.steps = known.steps
+		}
+	}
+	if settled {
+		next.settled = snapshot
+	}
+	v.publish(snapshot.zone, next)
+}
+
+// Apply carries out one transaction of the journal: all of it or, with an
+// error, none. Steps up to the zone's N are passed over. first is the identity
+// of a zone that the first step makes; it is not looked at otherwise.
+//
+// The error is ErrMisfit or, where a transaction is of a zone that the Set does
+// not hold and does not make, ErrUnknown. Either way take in a listing (Put).
+func (v *Set) Apply(uid string, tx content.Transaction, first Zone) error {
+	v.changing.Lock()
+	defer v.changing.Unlock()
+	if tx.Gone {
+		v.remove(uid)
+		return nil
+	}
+	next := &held{}
+	if known := v.held(uid); known != nil {
+		*next = *known
+	}
+	var applied []content.Step
+	for _, step := range tx.Steps {
+		var err error
+		switch {
+		case next.newest != nil && step.N <= next.newest.n:
+			continue
+		case next.newest != nil:
+			next.newest, err = next.newest.Apply(step)
+		case !step.Creates():
+			return fmt.Errorf("zone %s, step %d: %w", uid, step.N, ErrUnknown)
+		case first.UID != uid:
+			return fmt.Errorf("zone %s, step %d: %w: it makes the zone, whose identity is given as uid %q", uid, step.N, ErrMisfit, first.UID)
+		default:
+			next.newest, err = fromFirstStep(first, step)
+		}
+		if err != nil {
+			return err
+		}
+		applied = append(applied, step)
+	}
+	if next.newest == nil {
+		return fmt.Errorf("zone %s: %w", uid, ErrUnknown)
+	}
+	last := tx.After
+	if len(tx.Steps) > 0 {
+		last = tx.Steps[len(tx.Steps)-1].N
+	}
+	if last > next.newest.n {
+		return next.newest.misfit(last, "the zone is at step %d, those between are missing", next.newest.n)
+	}
+	// A mark from before the newest step says nothing about it (S7.2).
+	settles := tx.Settled && (last == 0 || last == next.newest.n)
+	if settles {
+		next.settled = next.newest
+	}
+	if len(applied) == 0 && !settles {
+		return nil
+	}
+	next.steps = v.keep(next.steps, applied)
+	v.publish(next.newest.zone, next)
+	return nil
+}
+
+// keep appends, and drops from the front what is beyond retain. The copy that
+// drops is made once in a while, not at every step; what readers hold of the
+// old slice stays as it is.
+func (v *Set) keep(steps, applied []content.Step) []content.Step {
+	steps = append(steps, applied...)
+	if surplus := len(steps) - v.retain; surplus > 0 {
+		steps = steps[surplus:]
+		if cap(steps)-len(steps) == 0 || surplus > v.retain {
+			steps = slices.Clone(steps)
+		}
+	}
+	return steps
+}
+
+// Remove takes a zone out; one that is not there is no error.
+func (v *Set) Remove(uid string) {
+	v.changing.Lock()
+	defer v.changing.Unlock()
+	v.remove(uid)
+}
+
+func (v *Set) remove(uid string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	known, ok := v.zones[uid]
+	if !ok {
+		return
+	}
+	delete(v.zones, uid)
+	v.unname(uid, known.settled)
+	if waiting := v.waiting[uid]; waiting != nil {
+		waiting.gone = true
+		v.wake(uid)
+	}
+	v.tell(Event{Zone: known.newest.zone, Gone: true})
+}
+
+func (v *Set) held(uid string) *held {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	return v.zones[uid]
+}
+
+func (v *Set) publish(zone Zone, next *held) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	known := v.zones[zone.UID]
+	v.zones[zone.UID] = next
+	if known == nil || known.settled != next.settled {
+		if known != nil {
+			v.unname(zone.UID, known.settled)
+		}
+		if next.settled != nil {
+			// The last to settle under a name has it: of two zones that still
+			// do, one has given the name up in a step not settled yet.
+			v.names[inView{zone.View, next.settled.header.FQDN}] = zone.UID
+		}
+	}
+	v.wake(zone.UID)
+	v.tell(Event{Zone: zone})
+}
+
+func (v *Set) unname(uid string, settled *Snapshot) {
+	if settled == nil {
+		return
+	}
+	if at := (inView{settled.zone.View, settled.header.FQDN}); v.names[at] == uid {
+		delete(v.names, at)
+	}
+}
+
+// ByUID is the newest snapshot of a zone.
+func (v *Set) ByUID(uid string) (*Snapshot, bool) {
+	known := v.held(uid)
+	if known == nil {
+		return nil, false
+	}
+	return known.newest, true
+}
+
+// Settled is the snapshot to deliver (S7.2): the newest that was settled. False
+// for a zone that has never been.
+func (v *Set) Settled(uid string) (*Snapshot, bool) {
+	known := v.held(uid)
+	if known == nil || known.settled == nil {
+		return nil, false
+	}
+	return known.settled, true
+}
+
+// Find is the settled snapshot of the zone with exactly this name. A zone that
+// is being renamed is found under its old name until it settles.
+func (v *Set) Find(view string, fqdn name.Name) (*Snapshot, bool) {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	known, ok := v.zones[v.names[inView{view, fqdn}]]
+	if !ok {
+		return nil, false
+	}
+	return known.settled, true
+}
+
+// All are the settled snapshots of the moment, in no order.
+func (v *Set) All() iter.Seq[*Snapshot] {
+	return func(yield func(*Snapshot) bool) {
+		v.mu.RLock()
+		settled := make([]*Snapshot, 0, len(v.zones))
+		for _, known := range v.zones {
+			if known.settled != nil {
+				settled = append(settled, known.settled)
+			}
+		}
+		v.mu.RUnlock()
+		for _, snapshot := range settled {
+			if !yield(snapshot) {
+				return
+			}
+		}
+	}
+}
+
+// Changes are the steps that lead from the definition at serial since to that
+// at until, oldest first; until 0 means the newest. Equal serials give no step.
+// ErrTrimmed if either is not among those kept, or until lies before since.
+func (v *Set) Changes(uid string, since, until serial.Serial) ([]content.Step, error) {
+	known := v.held(uid)
+	if known == nil {
+		return nil, fmt.Errorf("zone %s: %w", uid, ErrUnknown)
+	}
+	return known.between(since, until)
+}
+
+func (h *held) between(since, until serial.Serial) ([]content.Step, error) {
+	if until == 0 {
+		until = h.newest.serial
+	}
+	// position of a serial: how many of the steps lead to it, -1 if unknown.
+	// Serials do not repeat within what is kept (S6.5), but for the wrap they
+	// are not in order either, so they are looked for one by one.
+	position := func(sn serial.Serial) int {
+		if sn == h.newest.serial {
+			return len(h.steps)
+		}
+		// A zone's first step starts from no serial.
+		return slices.IndexFunc(h.steps, func(step content.Step) bool { return step.From == sn && !step.Creates() })
+	}
+	from, to := position(since), position(until)
+	if from < 0 || to < from {
+		return nil, fmt.Errorf("%s, from serial %d to %d: %w: %d are kept, the newest is %d", h.newest, since, until, ErrTrimmed, len(h.steps), h.newest.serial)
+	}
+	return slices.Clip(h.steps[from:to]), nil
+}
+
+// EntryChanges are Changes resolved to entries, one for each step. The work
+// grows with the distance of since from the newest serial, not with the zone,
+// unless the fqdn or the zone's ttl changed in between (StepChange).
+func (v *Set) EntryChanges(uid string, since, until serial.Serial) ([]dns.Change, error) {
+	known := v.held(uid)
+	if known == nil {
+		return nil, fmt.Errorf("zone %s: %w", uid, ErrUnknown)
+	}
+	steps, err := known.between(since, until)
+	if err != nil {
+		return nil, err
+	}
+	changes := make([]dns.Change, len(steps))
+	after := known.newest
+	for i := len(known.steps) - 1; i >= 0; i-- {
+		if after.serial == since {
+			break
+		}
+		before, err := after.Undo(known.steps[i])
+		if err != nil {
+			return nil, err
+		}
+		if len(steps) > 0 && known.steps[i].N <= steps[len(steps)-1].N {
+			changes[known.steps[i].N-steps[0].N] = StepChange(before, after, known.steps[i])
+		}
+		after = before
+	}
+	return changes, nil
+}

@@ -1,0 +1,241 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package zoneview
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+	"sync"
+
+	"github.com/google/btree"
+
+	"kubi.zone/kubizone/pkg/dns"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/law/sethash"
+)
+
+// Zone says which Zone object a snapshot is of. It never changes for a UID.
+type Zone struct {
+	UID string
+	// View is the effective view (S1.6), empty for the default one.
+	View      string
+	Namespace string
+	Name      string
+}
+
+// Snapshot is the definition of one zone at one serial. It is immutable and
+// may be used from any number of goroutines.
+type Snapshot struct {
+	zone   Zone
+	header content.Header
+	serial serial.Serial
+	n      uint64
+	state  sethash.State
+	// made is header.NameServerRRsets(), shared by all snapshots of a header.
+	made []content.RRset
+	rows int
+
+	// cloning guards sets.Clone, which must not meet another Clone of the same
+	// tree. Reading needs no lock: Clone writes nothing that a reader reads,
+	// and once a snapshot exists nothing else is ever written to its tree.
+	cloning sync.Mutex
+	sets    *btree.BTreeG[*content.RRset]
+}
+
+// degree bounds what a step copies: up to 31 pointers a level.
+const degree = 16
+
+func newTree() *btree.BTreeG[*content.RRset] {
+	// Nodes are shared between snapshots and left to the garbage collector; a
+	// free list would be a quarter of a kilobyte a zone for nothing.
+	return btree.NewWithFreeListG(degree, func(one, other *content.RRset) bool { return one.Compare(*other) < 0 }, btree.NewFreeListG[*content.RRset](0))
+}
+
+// NewSnapshot takes in a definition from a listing. sets come in any order, one
+// for each owner and type; their Data is copied only where it is not sorted. n
+// is the N of the last step that the listing contains. Whether sets is what
+// state says is for Prove.
+func NewSnapshot(z Zone, h content.Header, s serial.Serial, n uint64, state sethash.State, sets iter.Seq[content.RRset]) *Snapshot {
+	snapshot := &Snapshot{zone: z, header: h, serial: s, n: n, state: state, made: h.NameServerRRsets(), sets: newTree()}
+	for set := range sets {
+		if !slices.IsSorted(set.Data) {
+			set.Data = slices.Sorted(slices.Values(set.Data))
+		}
+		snapshot.rows += len(set.Data)
+		if old, replaced := snapshot.sets.ReplaceOrInsert(&set); replaced {
+			snapshot.rows -= len(old.Data)
+		}
+	}
+	return snapshot
+}
+
+// Zone is the object that this is the definition of.
+func (s *Snapshot) Zone() Zone { return s.zone }
+
+// Header is the part of the definition from the Zone object. Read-only.
+func (s *Snapshot) Header() content.Header { return s.header }
+
+// FQDN is Header().FQDN.
+func (s *Snapshot) FQDN() name.Name { return s.header.FQDN }
+
+// Serial is the serial of this definition (S6.5).
+func (s *Snapshot) Serial() serial.Serial { return s.serial }
+
+// N is the number of the step that led here.
+func (s *Snapshot) N() uint64 { return s.n }
+
+// State is the content state (S6.4) that this definition claims, checked at
+// every step and by Prove.
+func (s *Snapshot) State() sethash.State { return s.state }
+
+// Hash is status.hash at this serial (S6.4).
+func (s *Snapshot) Hash() string { return s.header.Hash(s.state) }
+
+// Len is the number of rows.
+func (s *Snapshot) Len() int { return s.rows }
+
+// EntryCount is status.entryCount (S6.4).
+func (s *Snapshot) EntryCount() int { return content.EntryCount(s.header, s.rows) }
+
+// proveChunk bounds the elements held while proving; at 7 µs each the cost of
+// a call to Update is lost among so many.
+const proveChunk = 1024
+
+// Prove computes the content state anew from all rows and TTLs, 7 µs each, and
+// reports where it is not State.
+func (s *Snapshot) Prove() error {
+	var proven sethash.State
+	elements := make([]sethash.Element, 0, proveChunk+128)
+	take := func() error {
+		next, err := proven.Update(nil, elements)
+		proven, elements = next, elements[:0]
+		return err
+	}
+	for set := range s.RRsets() {
+		elements = set.Elements(elements)
+		if len(elements) >= proveChunk {
+			if err := take(); err != nil {
+				return err
+			}
+		}
+	}
+	if err := take(); err != nil {
+		return err
+	}
+	if proven != s.state {
+		return s.misfit(s.n, "the content of %d rows has state %s, the zone claims %s", s.rows, proven, s.state)
+	}
+	return nil
+}
+
+// Check reports what Entries leaves out; see content.Check.
+func (s *Snapshot) Check() error { return content.Check(s.header, s.RRsets()) }
+
+// RRsets are the definition's RRsets in canonical order, without what the
+// header's nameServers make. Read-only.
+func (s *Snapshot) RRsets() iter.Seq[content.RRset] { return s.rrsetsFrom(name.Apex) }
+
+func (s *Snapshot) rrsetsFrom(owner name.Rel) iter.Seq[content.RRset] {
+	return func(yield func(content.RRset) bool) {
+		s.sets.AscendGreaterOrEqual(&content.RRset{Owner: owner}, func(set *content.RRset) bool { return yield(*set) })
+	}
+}
+
+// RRsetsAt are those of RRsets at one owner.
+func (s *Snapshot) RRsetsAt(owner name.Rel) []content.RRset {
+	var at []content.RRset
+	for set := range s.rrsetsFrom(owner) {
+		if set.Owner != owner {
+			break
+		}
+		at = append(at, set)
+	}
+	return at
+}
+
+// RRset is the one of RRsets with this owner and type.
+func (s *Snapshot) RRset(owner name.Rel, t rdata.Type) (content.RRset, bool) {
+	set, ok := s.sets.Get(&content.RRset{Owner: owner, Type: t})
+	if !ok {
+		return content.RRset{}, false
+	}
+	return *set, true
+}
+
+// published is RRset with what nameServers make (S6.2).
+func (s *Snapshot) published(owner name.Rel, t rdata.Type) (content.RRset, bool) {
+	set, ok := s.RRset(owner, t)
+	for _, made := range s.made {
+		if made.Owner == owner && made.Type == t {
+			if ok {
+				return set.Merge(made), true
+			}
+			return made, true
+		}
+	}
+	return set, ok
+}
+
+// Entries is all that the zone publishes: the SOA, then canonical order (S6.1).
+func (s *Snapshot) Entries() iter.Seq[dns.Entry] {
+	return content.Entries(s.header, s.serial, s.RRsets())
+}
+
+// EntriesFrom is Entries from the first entry at or after n in canonical order;
+// the zero Name, the apex and names before it start with the SOA. It is how a
+// listing goes on after its last name.
+func (s *Snapshot) EntriesFrom(n name.Name) iter.Seq[dns.Entry] {
+	if n.IsZero() || n.Compare(s.header.FQDN) <= 0 {
+		return s.Entries()
+	}
+	from, ok := n.Rel(s.header.FQDN)
+	if !ok {
+		// Names at and below the apex are one stretch of the canonical order,
+		// and n comes after its beginning without being in it.
+		return func(func(dns.Entry) bool) {}
+	}
+	return content.EntriesFrom(s.header, from, s.rrsetsFrom(from))
+}
+
+// SOA is the first of Entries.
+func (s *Snapshot) SOA() dns.Entry {
+	firstNS := ""
+	if servers := s.lookup(name.Apex, rdata.NS); len(servers) > 0 {
+		firstNS = servers[0].Data
+	}
+	return s.header.SOA(s.serial, firstNS)
+}
+
+// Lookup is those of Entries with this name and type, in canonical order.
+func (s *Snapshot) Lookup(n name.Name, t rdata.Type) []dns.Entry {
+	owner, ok := n.Rel(s.header.FQDN)
+	if !ok {
+		return nil
+	}
+	if t == rdata.SOA && owner.IsApex() {
+		return []dns.Entry{s.SOA()}
+	}
+	return s.lookup(owner, t)
+}
+
+func (s *Snapshot) lookup(owner name.Rel, t rdata.Type) []dns.Entry {
+	set, ok := s.published(owner, t)
+	if !ok {
+		return nil
+	}
+	entries, _ := content.Resolve(s.header, set) // the error is Check's to report
+	return entries
+}
+
+// String is for messages: the fqdn, the view where it has one, and the uid.
+func (s *Snapshot) String() string {
+	if s.zone.View == "" {
+		return fmt.Sprintf("zone %s (uid %s)", s.header.FQDN, s.zone.UID)
+	}
+	return fmt.Sprintf("zone %s in view %s (uid %s)", s.header.FQDN, s.zone.View, s.zone.UID)
+}
