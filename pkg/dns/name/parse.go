@@ -68,6 +68,8 @@ func ParseIn(text string, origin Name) (Name, error) {
 		return Name{}, err
 	case absolute:
 		return Name{s}, nil
+	case origin.IsZero() && s == "@":
+		return Name{}, fmt.Errorf("name \"@\" stands for a zone and none is given; write the zone's absolute name, which ends in a dot")
 	case origin.IsZero():
 		return Name{}, fmt.Errorf("name %s is relative and there is no zone it could be relative to; write it absolute: %s", quote(text), quote(s+"."))
 	}

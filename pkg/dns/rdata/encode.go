@@ -24,7 +24,7 @@ const noMark = 0
 // wire. Relative names end in a top label of one octet, mark, which the text
 // does not contain: so decode knows them from names that were absolute, and
 // strings that look like names are never touched.
-func encode(t Type, text string, wire []byte) ([]byte, byte, error) {
+func encode(t Type, text string, from source, wire []byte) ([]byte, byte, error) {
 	p := planOf(t)
 	text = strings.Trim(text, " \t")
 	if text == `\#` || strings.HasPrefix(text, `\# `) || strings.HasPrefix(text, "\\#\t") {
@@ -38,7 +38,7 @@ func encode(t Type, text string, wire []byte) ([]byte, byte, error) {
 	if err != nil {
 		return nil, noMark, err
 	}
-	if text != "" && text[0] != '"' && (t == TXT || t == SPF) {
+	if from == oneValue && text != "" && text[0] != '"' && (t == TXT || t == SPF) {
 		wire, err := encodeBareText(text, wire)
 		return wire, noMark, err
 	}

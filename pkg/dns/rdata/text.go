@@ -13,13 +13,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-const (
-	// maxValue is the most a value may take on the wire, in octets (S5.6).
-	maxValue = 4096
-	// maxText bounds the text before anything looks at it: every octet written
-	// as \DDD, and the quotes and blanks of the shortest strings.
-	maxText = 5 * maxValue
-)
+// maxValue is the most a value may take on the wire, in octets (S5.6).
+const maxValue = 4096
 
 // token is one field of a value's text, escapes untouched, quotes taken off.
 type token struct {

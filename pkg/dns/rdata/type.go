@@ -139,3 +139,16 @@ func (t Type) CheckRecord() error {
 	}
 	return nil
 }
+
+// Portable says that the presentation format of the type is read by every
+// server a zone has to load in (S5.7). The data of the others is written in
+// the generic form, Value.Generic.
+func (t Type) Portable() bool {
+	switch t {
+	case A, NS, CNAME, SOA, PTR, HINFO, MX, TXT, AAAA, LOC, SRV, NAPTR, KX, CERT, DNAME, APL, DS, SSHFP,
+		RRSIG, NSEC, DNSKEY, NSEC3, NSEC3PARAM, TLSA, CDS, CDNSKEY, SPF, CAA,
+		Type(mdns.TypeRP), Type(mdns.TypeAFSDB), Type(mdns.TypeDHCID), Type(mdns.TypeEUI48), Type(mdns.TypeEUI64), Type(mdns.TypeURI):
+		return true
+	}
+	return false
+}

@@ -35,32 +35,49 @@ func (v Value) String() string { return v.Text }
 // most 4 KiB on the wire (S5.6). It does not ask whether t may be a Record;
 // that is CheckRecord.
 func Parse(t Type, text string) (Value, error) {
-	v, err := parse(t, text, maxValue)
+	v, err := parse(t, text, oneValue)
 	if err != nil {
 		return Value{}, fmt.Errorf("%s rdata %s: %w", t, quote(text), err)
 	}
 	return v, nil
 }
 
-// FromRR is Parse for a record out of a zone file: rdata may take all of the
-// 65,535 octets that the wire has for it, and every name becomes absolute
-// under origin.
+// FromRR reads the rdata of a line in a zone file whose names are relative to
+// origin, and returns it resolved. Unlike Parse it lets TXT data be several
+// strings without quotes, as files write them (RFC 1035 §5.1), and take all of
+// the 65,535 octets that the wire has for it.
 func FromRR(t Type, text string, origin name.Name) (string, error) {
-	v, err := parse(t, text, maxWireValue)
+	v, err := parse(t, text, zoneFile)
 	if err != nil {
 		return "", fmt.Errorf("%s rdata %s: %w", t, quote(text), err)
 	}
 	return v.Resolve(origin)
 }
 
-const maxWireValue = 65535
+// source is where the text of a value comes from.
+type source uint8
 
-func parse(t Type, text string, limit int) (Value, error) {
+const (
+	oneValue source = iota // a field of an API object, or a Value's Text
+	zoneFile               // a line of a zone file
+)
+
+func (s source) limit() int {
+	if s == zoneFile {
+		return 65535
+	}
+	return maxValue
+}
+
+func parse(t Type, text string, from source) (Value, error) {
+	limit := from.limit()
+	// Before anything looks at the text: every octet written as \DDD, with the
+	// quotes and blanks of the shortest strings.
 	if len(text) > 5*limit {
 		return Value{}, fmt.Errorf("%d bytes of text; a value has at most %d octets on the wire", len(text), limit)
 	}
 	var space [512]byte
-	wire, mark, err := encode(t, text, space[:0])
+	wire, mark, err := encode(t, text, from, space[:0])
 	if err != nil {
 		return Value{}, err
 	}
@@ -79,7 +96,7 @@ func parse(t Type, text string, limit int) (Value, error) {
 	if p := planOf(t); p.known() && !p.simple {
 		// The library read this one; what it would read differently the second
 		// time (promise 1) has no canonical text.
-		again, mark, err := encode(t, v.Text, nil)
+		again, mark, err := encode(t, v.Text, oneValue, nil)
 		if err == nil {
 			textSpace := [512]byte{}
 			canonical, err = decode(t, again, mark, textSpace[:0])
@@ -168,7 +185,7 @@ func (v Value) Pack(origin name.Name) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	wire, _, err := encode(v.Type, resolved, make([]byte, 0, 32+len(resolved)))
+	wire, _, err := encode(v.Type, resolved, oneValue, make([]byte, 0, 32+len(resolved)))
 	if err != nil {
 		return nil, fmt.Errorf("%s rdata %s: %w", v.Type, quote(v.Text), err)
 	}
@@ -265,4 +282,19 @@ func (p *plan) counts() (least, most int) {
 		}
 	}
 	return least, most
+}
+
+// Generic is the value in the form that every reader of master files knows
+// whatever the type, "\# length hex" (RFC 3597 §5). Its names must be absolute.
+func (v Value) Generic() (string, error) {
+	wire, err := v.Pack(name.Name{})
+	if err != nil {
+		return "", err
+	}
+	text := append(make([]byte, 0, 12+2*len(wire)), `\# `...)
+	text = strconv.AppendInt(text, int64(len(wire)), 10)
+	if len(wire) > 0 {
+		text = append(text, ' ')
+	}
+	return string(appendUpperHex(text, wire)), nil
 }

@@ -1,0 +1,190 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package zonefile
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+const (
+	// maxLine bounds one record with all its continuation lines, in bytes: the
+	// largest rdata with every octet written as \DDD, and room for the rest.
+	maxLine = 300 << 10
+	// maxReread bounds how often a parenthesis that is never closed makes us
+	// read its lines again one by one.
+	maxReread = 100
+)
+
+// lines cuts a master file into logical lines: comments gone, parentheses and
+// the newlines within them turned into blanks, quotes and escapes untouched.
+type lines struct {
+	in      *bufio.Reader
+	number  int      // of the physical line read last, from 1
+	pending []string // physical lines to be read again, the next one first
+	rereads int
+	err     error // of the reader, sticky; io.EOF at the end
+	joined  []byte
+}
+
+func newLines(r io.Reader) *lines {
+	return &lines{in: bufio.NewReaderSize(r, 64<<10)}
+}
+
+// physical returns the next line without its line ending; false at the end.
+func (l *lines) physical() (string, bool) {
+	if len(l.pending) > 0 {
+		text := l.pending[0]
+		l.pending = l.pending[1:]
+		l.number++
+		return text, true
+	}
+	if l.err != nil {
+		return "", false
+	}
+	var long []byte
+	for {
+		part, err := l.in.ReadSlice('\n')
+		if errors.Is(err, bufio.ErrBufferFull) {
+			// Kept only until it is certain to be refused.
+			if len(long) <= maxLine {
+				long = append(long, part...)
+			}
+			continue
+		}
+		if err != nil {
+			l.err = err
+			if len(part) == 0 && len(long) == 0 {
+				return "", false
+			}
+		}
+		if long != nil {
+			part = append(long, part...)
+		}
+		if l.number++; l.number == 1 {
+			part = bytes.TrimPrefix(part, []byte("\ufeff"))
+		}
+		return string(bytes.TrimRight(part, "\r\n")), true
+	}
+}
+
+// next returns the next logical line that is not blank, and the number of its
+// first physical line. An error concerns this line only; reading goes on.
+func (l *lines) next() (text string, number int, err error) {
+	for {
+		first, ok := l.physical()
+		if !ok {
+			return "", l.number, io.EOF
+		}
+		number = l.number
+		text, err = l.logical(first)
+		if err != nil {
+			return first, number, err
+		}
+		if strings.Trim(text, " \t") != "" {
+			return text, number, nil
+		}
+	}
+}
+
+// logical completes first with the lines that follow while a parenthesis is
+// open.
+func (l *lines) logical(first string) (string, error) {
+	if len(first) > maxLine {
+		return "", fmt.Errorf("a line of more than %d bytes; break it with parentheses or split the record", maxLine)
+	}
+	if strings.IndexAny(first, "\"();\\") < 0 {
+		return first, nil
+	}
+	l.joined = l.joined[:0]
+	var (
+		open  bool
+		again []string
+	)
+	for text := first; ; {
+		var err error
+		if open, err = l.strip(text, open); err != nil {
+			return "", l.reread(again, err)
+		}
+		if !open {
+			return string(l.joined), nil
+		}
+		l.joined = append(l.joined, ' ')
+		next, ok := l.physical()
+		if !ok || len(l.joined) > maxLine {
+			if ok {
+				again = append(again, next)
+			}
+			return "", l.reread(again, errors.New("a parenthesis is not closed; end the record with )"))
+		}
+		again = append(again, next)
+		text = next
+	}
+}
+
+// reread lets the lines after a bad one be read on their own: a parenthesis
+// too many must not swallow them.
+func (l *lines) reread(again []string, err error) error {
+	if l.rereads++; len(again) == 0 || l.rereads > maxReread {
+		return err
+	}
+	l.pending = append(again, l.pending...)
+	l.number -= len(again)
+	return err
+}
+
+// strip appends text without comment and parentheses to joined, and says
+// whether a parenthesis is open after it.
+func (l *lines) strip(text string, open bool) (bool, error) {
+	quoted := false
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		switch {
+		case c == '\\':
+			l.joined = append(l.joined, c)
+			if i++; i == len(text) {
+				return open, errors.New("a backslash ends the line; write \\\\ for a backslash")
+			}
+			c = text[i]
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == ';':
+			return open, nil
+		case c == '(':
+			if open {
+				return open, errors.New("a parenthesis inside parentheses; remove one")
+			}
+			open, c = true, ' '
+		case c == ')':
+			if !open {
+				return open, errors.New("a closing parenthesis without an opening one; remove it or quote it")
+			}
+			open, c = false, ' '
+		}
+		l.joined = append(l.joined, c)
+	}
+	if quoted {
+		return open, errors.New("a quoted string is not closed on its line; end it with \", and write \\010 for a newline in it")
+	}
+	return open, nil
+}
+
+// cutField returns the first field of a logical line and what follows it.
+func cutField(text string) (field, rest string) {
+	text = strings.TrimLeft(text, " \t")
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case ' ', '\t':
+			return text[:i], strings.TrimLeft(text[i:], " \t")
+		}
+	}
+	return text, ""
+}

@@ -1,0 +1,367 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package zonefile
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"strconv"
+	"strings"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+)
+
+// maxTTL is the largest TTL there is, in seconds (RFC 2181 §8).
+const maxTTL = 1<<31 - 1
+
+// RR is one record of a file. Its class is IN.
+type RR struct {
+	// Line is the number of the line it begins on, from 1.
+	Line int
+	Name name.Name
+	Type rdata.Type
+	// TTL is in seconds.
+	TTL uint32
+	// Data is in canonical presentation format, every name absolute.
+	Data string
+}
+
+// ReadOptions says how to read a file.
+type ReadOptions struct {
+	// Origin is what relative names are relative to before the first $ORIGIN.
+	// Zero: the owner of the SOA, so names before it have to be absolute.
+	Origin name.Name
+	// MaxGenerate is the most records that the $GENERATE directives of a file
+	// may make together; 0 means 65,536, a negative number none at all.
+	MaxGenerate int
+}
+
+// LineError is what was wrong with one line.
+type LineError struct {
+	// Line is the number of the line it begins on, from 1.
+	Line int
+	// Text is the line, cut to a length that can be shown.
+	Text string
+	// Reason is the rule that it breaks, Fix is what would be right, empty
+	// where the reason says it.
+	Reason, Fix string
+}
+
+func (e *LineError) Error() string {
+	text := "line " + strconv.Itoa(e.Line) + ": " + e.Reason
+	if e.Fix != "" {
+		text += "; " + e.Fix
+	}
+	return text + ": " + strconv.QuoteToASCII(e.Text)
+}
+
+// Read yields the records of a master file in their order. For a line that is
+// no record it yields a *LineError and goes on; any other error is the
+// reader's and the last thing it yields.
+func Read(r io.Reader, opts ReadOptions) iter.Seq2[RR, error] {
+	return func(yield func(RR, error) bool) {
+		f := file{origin: opts.Origin, generate: opts.MaxGenerate}
+		if f.generate == 0 {
+			f.generate = 1 << 16
+		}
+		in := newLines(r)
+		for {
+			text, line, err := in.next()
+			if err == io.EOF {
+				break
+			}
+			if err != nil {
+				f.owner = name.Name{} // the line may have named one
+				if !yield(RR{Line: line}, lineError(line, text, err)) {
+					return
+				}
+				continue
+			}
+			if !f.line(text, line, yield) {
+				return
+			}
+		}
+		if in.err != nil && in.err != io.EOF {
+			yield(RR{Line: in.number}, fmt.Errorf("zone file after line %d: %w", in.number, in.err))
+		}
+	}
+}
+
+// lineError cuts an error of name or rdata into reason and fix: they are
+// written "what is wrong; what would be right".
+func lineError(line int, text string, err error) *LineError {
+	const most = 200
+	if text = strings.TrimRight(text, " \t"); len(text) > most {
+		text = text[:most] + "…"
+	}
+	e := &LineError{Line: line, Text: text, Reason: err.Error()}
+	if i := strings.LastIndex(e.Reason, "; "); i >= 0 && strings.Count(e.Reason[i:], `"`)%2 == 0 {
+		e.Reason, e.Fix = e.Reason[:i], e.Reason[i+2:]
+	}
+	return e
+}
+
+// file is what a reader remembers from line to line.
+type file struct {
+	origin   name.Name
+	generate int // records that may still be generated
+
+	ttl       uint32
+	ttlKnown  bool
+	directive bool // ttl is from $TTL, which explicit TTLs do not change
+
+	// owner is that of the last record, for lines that begin with a blank; zero
+	// when there is none or it was refused (promise 4). ownerText is what it
+	// was read from, under ownerOrigin.
+	owner       name.Name
+	ownerText   string
+	ownerOrigin name.Name
+}
+
+// line handles one logical line; false when the consumer has had enough.
+func (f *file) line(text string, line int, yield func(RR, error) bool) bool {
+	if text[0] == '$' {
+		keyword, rest := cutField(text)
+		var err error
+		switch strings.ToUpper(keyword) {
+		case "$ORIGIN":
+			err = f.setOrigin(rest)
+		case "$TTL":
+			err = f.setTTL(rest)
+		case "$GENERATE":
+			return f.generated(text, rest, line, yield)
+		case "$INCLUDE":
+			err = errors.New("$INCLUDE is not followed; put the records of the other file here, or load it by itself")
+		default:
+			err = fmt.Errorf("%s is not a directive; the directives are $ORIGIN, $TTL and $GENERATE", strconv.QuoteToASCII(cut(keyword)))
+		}
+		if err != nil {
+			return yield(RR{Line: line}, lineError(line, text, err))
+		}
+		return true
+	}
+	rr, err := f.record(text)
+	rr.Line = line
+	if err != nil {
+		return yield(RR{Line: line}, lineError(line, text, err))
+	}
+	return yield(rr, nil)
+}
+
+func (f *file) setOrigin(rest string) error {
+	text, rest := cutField(rest)
+	if text == "" || rest != "" {
+		return errors.New("$ORIGIN takes one name; write it absolute, as in \"$ORIGIN example.org.\"")
+	}
+	origin, err := f.parseName(text)
+	if err != nil {
+		// Names that follow would land in the wrong place.
+		f.origin = name.Name{}
+		return fmt.Errorf("$ORIGIN: %w", err)
+	}
+	f.origin = origin
+	return nil
+}
+
+func (f *file) setTTL(rest string) error {
+	text, rest := cutField(rest)
+	ttl, ok, err := parseTTL(text)
+	switch {
+	case err != nil:
+		return fmt.Errorf("$TTL: %w", err)
+	case !ok || rest != "":
+		return errors.New("$TTL takes one time; write seconds or units, as in \"$TTL 3600\" or \"$TTL 1h\"")
+	}
+	f.ttl, f.ttlKnown, f.directive = ttl, true, true
+	return nil
+}
+
+// record reads "[owner] [ttl] [class] type rdata", ttl and class in any order.
+func (f *file) record(text string) (RR, error) {
+	rest := text
+	if text[0] != ' ' && text[0] != '\t' {
+		var owner string
+		owner, rest = cutField(text)
+		if err := f.setOwner(owner); err != nil {
+			return RR{}, err
+		}
+	} else if f.owner.IsZero() {
+		return RR{}, errors.New("the line has no owner name and there is none above that it could take over; begin the line with the name")
+	}
+	rr := RR{Name: f.owner}
+	hasTTL, hasClass := false, false
+	for {
+		var field string
+		if field, rest = cutField(rest); field == "" {
+			return RR{}, errors.New("the record has no type; write \"name TTL IN type data\"")
+		}
+		if !hasClass {
+			class, err := isClass(field)
+			if err != nil {
+				return RR{}, err
+			}
+			if class {
+				hasClass = true
+				continue
+			}
+		}
+		if !hasTTL {
+			ttl, ok, err := parseTTL(field)
+			if err != nil {
+				return RR{}, err
+			}
+			if ok {
+				rr.TTL, hasTTL = ttl, true
+				continue
+			}
+		}
+		t, err := rdata.ParseType(field)
+		if err != nil {
+			return RR{}, err
+		}
+		rr.Type = t
+		break
+	}
+	if rr.Type == rdata.SOA && f.origin.IsZero() {
+		f.origin = rr.Name
+	}
+	var err error
+	if rr.Data, err = rdata.FromRR(rr.Type, rest, f.origin); err != nil {
+		return RR{}, err
+	}
+	switch {
+	case hasTTL && !f.directive:
+		f.ttl, f.ttlKnown = rr.TTL, true
+	case !hasTTL && !f.ttlKnown && rr.Type == rdata.SOA:
+		// RFC 1035 §5.1 leaves it open; BIND takes the SOA's last field.
+		minimum, _, err := parseTTL(rr.Data[strings.LastIndexByte(rr.Data, ' ')+1:])
+		if err != nil {
+			return RR{}, err
+		}
+		f.ttl, f.ttlKnown, rr.TTL = minimum, true, minimum
+	case !hasTTL && !f.ttlKnown:
+		return RR{}, errors.New("the record has no TTL and there is none above; put \"$TTL 3600\" at the top of the file")
+	case !hasTTL:
+		rr.TTL = f.ttl
+	}
+	return rr, nil
+}
+
+func (f *file) setOwner(text string) error {
+	if text == f.ownerText && f.origin == f.ownerOrigin && !f.owner.IsZero() {
+		return nil
+	}
+	owner, err := f.parseName(text)
+	f.owner, f.ownerText, f.ownerOrigin = owner, text, f.origin
+	return err
+}
+
+// parseName reads an owner name or origin. Escapes are undone where what they
+// stand for is allowed in an owner name (S1.4).
+func (f *file) parseName(text string) (name.Name, error) {
+	if strings.IndexByte(text, '\\') >= 0 {
+		plain, ok := unescapeOwner(text)
+		if !ok {
+			return name.Name{}, fmt.Errorf("name %s has an escape that stands for no character of an owner name; labels are letters, digits, \"-\", \"_\" and \"/\"", strconv.QuoteToASCII(cut(text)))
+		}
+		text = plain
+	}
+	return name.ParseIn(text, f.origin)
+}
+
+func unescapeOwner(text string) (string, bool) {
+	var plain strings.Builder
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		if c == '\\' {
+			if i+1 == len(text) {
+				return "", false
+			}
+			c = text[i+1]
+			if i++; '0' <= c && c <= '9' {
+				n, err := strconv.ParseUint(text[i:min(i+3, len(text))], 10, 8)
+				if err != nil || i+3 > len(text) {
+					return "", false
+				}
+				c, i = byte(n), i+2
+			}
+			// An escaped dot is part of a label, an escaped @ is no origin.
+			if c == '.' || c == '@' || c >= 0x80 {
+				return "", false
+			}
+		}
+		plain.WriteByte(c)
+	}
+	return plain.String(), true
+}
+
+// isClass says that a field is the class IN; other classes are an error.
+func isClass(field string) (bool, error) {
+	switch upper := strings.ToUpper(cut(field)); upper {
+	case "IN", "CLASS1":
+		return true, nil
+	case "CH", "CHAOS", "HS", "HESIOD", "CS", "NONE", "ANY":
+		// ANY is a type too, but no record has it either.
+		return false, fmt.Errorf("class %s; only records of class IN are read", upper)
+	default:
+		if digits, ok := strings.CutPrefix(upper, "CLASS"); ok {
+			if _, err := strconv.ParseUint(digits, 10, 16); err == nil {
+				return false, fmt.Errorf("class %s; only records of class IN are read", upper)
+			}
+		}
+	}
+	return false, nil
+}
+
+// parseTTL reads seconds, or numbers with the units w, d, h, m, s. It is not a
+// TTL at all (false) unless it begins with a digit.
+func parseTTL(text string) (uint32, bool, error) {
+	if text == "" || text[0] < '0' || text[0] > '9' {
+		return 0, false, nil
+	}
+	var total, number uint64
+	pending := false
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		unit := uint64(0)
+		switch c | 0x20 {
+		case 's':
+			unit = 1
+		case 'm':
+			unit = 60
+		case 'h':
+			unit = 3600
+		case 'd':
+			unit = 86400
+		case 'w':
+			unit = 604800
+		}
+		switch {
+		case '0' <= c && c <= '9':
+			number, pending = number*10+uint64(c-'0'), true
+		case unit > 0 && pending:
+			total, number, pending = total+number*unit, 0, false
+		default:
+			return 0, false, nil
+		}
+		if total > maxTTL || number > maxTTL {
+			return 0, true, fmt.Errorf("TTL %s is more than %d seconds (RFC 2181 §8); write a smaller one", strconv.QuoteToASCII(cut(text)), maxTTL)
+		}
+	}
+	if total += number; total > maxTTL {
+		return 0, true, fmt.Errorf("TTL %s is more than %d seconds (RFC 2181 §8); write a smaller one", strconv.QuoteToASCII(cut(text)), maxTTL)
+	}
+	return uint32(total), true, nil
+}
+
+func cut(text string) string {
+	const most = 100
+	if len(text) > most {
+		return text[:most]
+	}
+	return text
+}
