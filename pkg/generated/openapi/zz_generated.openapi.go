@@ -3023,7 +3023,7 @@ func schema_pkg_apis_kubizone_v1alpha1_NameServer(ref common.ReferenceCallback) 
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "addresses are its IPv4 and IPv6 addresses: needed for a host in the zone, refused for one outside.",
+							Description: "addresses are the IPv4 and IPv6 addresses of a host in the zone. They may be Records instead, or be in both. Refused for a host outside of the zone.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -4141,7 +4141,7 @@ func schema_pkg_apis_kubizone_v1alpha1_ZoneLimits(ref common.ReferenceCallback) 
 				Properties: map[string]spec.Schema{
 					"recordsPerNamespace": {
 						SchemaProps: spec.SchemaProps{
-							Description: "recordsPerNamespace is the number of Records that each namespace but the zone's own may have in the zone. Absent: no limit. Lowering it removes nothing.",
+							Description: "recordsPerNamespace is the number of Records that each namespace but the zone's own may have in the zone. At least 1. Absent: no limit. Lowering it removes nothing.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},

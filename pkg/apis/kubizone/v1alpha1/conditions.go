@@ -38,6 +38,8 @@ const (
 	ReasonMoving = "Moving"
 	// ReasonZoneTerminating: the zone is being deleted and adopts nothing new (S8.2).
 	ReasonZoneTerminating = "ZoneTerminating"
+	// ReasonInvalid: the rules of the zone's content refuse the Record; the message says which.
+	ReasonInvalid = "Invalid"
 )
 
 // Reasons shared by Adopted and Delegated.

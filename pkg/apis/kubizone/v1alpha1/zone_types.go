@@ -159,7 +159,7 @@ type RecordDelegation struct {
 type NameServer struct {
 	// name is the host name, relative to the zone without a trailing dot ("ns1").
 	Name string `json:"name"`
-	// addresses are its IPv4 and IPv6 addresses: needed for a host in the zone, refused for one outside.
+	// addresses are the IPv4 and IPv6 addresses of a host in the zone. They may be Records instead, or be in both. Refused for a host outside of the zone.
 	// +optional
 	// +listType=atomic
 	Addresses []string `json:"addresses,omitempty"`
@@ -183,7 +183,7 @@ const (
 
 // ZoneLimits bound what other namespaces may put into a zone.
 type ZoneLimits struct {
-	// recordsPerNamespace is the number of Records that each namespace but the zone's own may have in the zone. Absent: no limit. Lowering it removes nothing.
+	// recordsPerNamespace is the number of Records that each namespace but the zone's own may have in the zone. At least 1. Absent: no limit. Lowering it removes nothing.
 	// +optional
 	RecordsPerNamespace *int32 `json:"recordsPerNamespace,omitempty"`
 }

@@ -12,7 +12,7 @@ package v1alpha1
 type NameServerApplyConfiguration struct {
 	// name is the host name, relative to the zone without a trailing dot ("ns1").
 	Name *string `json:"name,omitempty"`
-	// addresses are its IPv4 and IPv6 addresses: needed for a host in the zone, refused for one outside.
+	// addresses are the IPv4 and IPv6 addresses of a host in the zone. They may be Records instead, or be in both. Refused for a host outside of the zone.
 	Addresses []string `json:"addresses,omitempty"`
 }
 

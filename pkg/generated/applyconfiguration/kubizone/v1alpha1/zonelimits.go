@@ -10,7 +10,7 @@ package v1alpha1
 //
 // ZoneLimits bound what other namespaces may put into a zone.
 type ZoneLimitsApplyConfiguration struct {
-	// recordsPerNamespace is the number of Records that each namespace but the zone's own may have in the zone. Absent: no limit. Lowering it removes nothing.
+	// recordsPerNamespace is the number of Records that each namespace but the zone's own may have in the zone. At least 1. Absent: no limit. Lowering it removes nothing.
 	RecordsPerNamespace *int32 `json:"recordsPerNamespace,omitempty"`
 }
 

@@ -1,0 +1,29 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package validation
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// Bounds of what controllers may write into a status: an object stays small, and a Zone is written with every change of its content (S6.7).
+const (
+	maxConditions = 8
+	maxMessage    = 1024
+)
+
+func conditions(list []metav1.Condition, path *field.Path) field.ErrorList {
+	errs := metavalidation.ValidateConditions(list, path)
+	if len(list) > maxConditions {
+		errs = append(errs, field.TooMany(path, len(list), maxConditions))
+	}
+	for i := range list {
+		if len(list[i].Message) > maxMessage {
+			errs = append(errs, field.TooLong(path.Index(i).Child("message"), "", maxMessage))
+		}
+	}
+	return errs
+}

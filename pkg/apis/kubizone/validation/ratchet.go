@@ -1,0 +1,45 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package validation
+
+import (
+	"fmt"
+	"regexp"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+var listIndex = regexp.MustCompile(`\[\d+\]`)
+
+// unlessStood drops the errors that the object had before: an update answers for what it changes. The same error at another place of the same list is
+// the same error, and a list that is too long may shrink. before is asked only when there is something to drop.
+func unlessStood(now field.ErrorList, before func() field.ErrorList) field.ErrorList {
+	if len(now) == 0 {
+		return nil
+	}
+	stood := map[string]int{}
+	tooMany := map[string]int{}
+	for _, err := range before() {
+		if n, ok := err.BadValue.(int); ok && err.Type == field.ErrorTypeTooMany {
+			tooMany[err.Field] = n
+		}
+		stood[fingerprint(err)]++
+	}
+	var left field.ErrorList
+	for _, err := range now {
+		if n, ok := err.BadValue.(int); ok && err.Type == field.ErrorTypeTooMany && n <= tooMany[err.Field] {
+			continue
+		}
+		if key := fingerprint(err); stood[key] > 0 {
+			stood[key]--
+			continue
+		}
+		left = append(left, err)
+	}
+	return left
+}
+
+func fingerprint(err *field.Error) string {
+	return fmt.Sprintf("%s\x00%s\x00%v\x00%s", err.Type, listIndex.ReplaceAllString(err.Field, "[]"), err.BadValue, err.Detail)
+}

@@ -1,0 +1,240 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package validation
+
+import (
+	"fmt"
+
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+)
+
+// Limits of one Record (S5.6).
+const (
+	// MaxValues is the most values of an RRset: BIND 9.18 refuses a zone with more.
+	MaxValues = 100
+	// MaxRRsetOctets is the most octets of rdata of an RRset on the wire.
+	MaxRRsetOctets = 60_000
+	// MaxDescription is the most characters of a description.
+	MaxDescription = 1024
+)
+
+var specPath = field.NewPath("spec")
+
+// Record reports everything that is wrong with a new Record.
+func Record(record *v1alpha1.Record) field.ErrorList {
+	errs := apivalidation.ValidateObjectMeta(&record.ObjectMeta, true, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
+	return append(errs, recordSpec(&record.Spec)...)
+}
+
+// RecordUpdate reports what is wrong with the change from before to after. An update that leaves spec alone is not judged by it (S2.4).
+func RecordUpdate(after, before *v1alpha1.Record) field.ErrorList {
+	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
+	errs = append(errs, immutableView(after.Spec.View, before.Spec.View)...)
+	return append(errs, unlessStood(recordSpec(&after.Spec), func() field.ErrorList { return recordSpec(&before.Spec) })...)
+}
+
+// RecordStatusUpdate reports what is wrong with the status that a controller wrote.
+func RecordStatusUpdate(after, before *v1alpha1.Record) field.ErrorList {
+	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
+	status := field.NewPath("status")
+	errs = append(errs, conditions(after.Status.Conditions, status.Child("conditions"))...)
+	if n := len(after.Status.LastDeliveryError); n > maxMessage {
+		errs = append(errs, field.TooLong(status.Child("lastDeliveryError"), "", maxMessage))
+	}
+	return errs
+}
+
+func recordSpec(spec *v1alpha1.RecordSpec) field.ErrorList {
+	var errs field.ErrorList
+	errs = append(errs, domainName(spec.DomainName, spec.ZoneRef, specPath.Child("domainName"))...)
+	errs = append(errs, view(spec.View)...)
+	errs = append(errs, zoneRef(spec.ZoneRef)...)
+	if spec.Class != v1alpha1.ClassIN && spec.Class != "" {
+		errs = append(errs, field.NotSupported(specPath.Child("class"), spec.Class, []string{v1alpha1.ClassIN}))
+	}
+	errs = append(errs, seconds(spec.TTL, 0, specPath.Child("ttl"))...)
+	if n := len([]rune(spec.Description)); n > MaxDescription {
+		errs = append(errs, field.TooLong(specPath.Child("description"), "", MaxDescription))
+	}
+
+	typePath := specPath.Child("type")
+	if spec.Type == "" {
+		// Without a type nothing can be said of the data.
+		return append(errs, field.Required(typePath, "an RR type such as A, CNAME, MX or TXT, or TYPE123 (RFC 3597)"))
+	}
+	rrtype, err := rdata.ParseType(spec.Type)
+	if err != nil {
+		return append(errs, field.Invalid(typePath, spec.Type, err.Error()))
+	}
+	if err := rrtype.CheckRecord(); err != nil {
+		return append(errs, field.Invalid(typePath, spec.Type, err.Error()))
+	}
+	errs = append(errs, typeAtName(spec, rrtype)...)
+	return append(errs, data(spec, rrtype)...)
+}
+
+// domainName judges the name of a Record or a Zone (S1.1, S1.4).
+func domainName(text string, ref *v1alpha1.ZoneReference, path *field.Path) field.ErrorList {
+	switch {
+	case text == "":
+		return field.ErrorList{field.Required(path, `an absolute name ("www.example.org."), or one relative to the zone of spec.zoneRef ("www", "@")`)}
+	case name.IsAbsolute(text):
+		if _, err := name.Parse(text); err != nil {
+			return field.ErrorList{field.Invalid(path, text, err.Error())}
+		}
+	default:
+		if _, err := name.ParseRel(text); err != nil {
+			return field.ErrorList{field.Invalid(path, text, err.Error())}
+		}
+		if ref == nil {
+			return field.ErrorList{field.Invalid(path, text, "is relative: name the zone it is relative to in spec.zoneRef, or end it in a dot to make it absolute (S1.1)")}
+		}
+	}
+	return nil
+}
+
+// view judges that a view is an RFC 1123 label (S1.6).
+func view(text string) field.ErrorList {
+	var errs field.ErrorList
+	if text != "" {
+		for _, message := range utilvalidation.IsDNS1123Label(text) {
+			errs = append(errs, field.Invalid(specPath.Child("view"), text, message))
+		}
+	}
+	return errs
+}
+
+func immutableView(after, before string) field.ErrorList {
+	if after == before {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(specPath.Child("view"), after, fmt.Sprintf("is immutable (it is %q): delete the object and create it in the other view (S1.6)", before))}
+}
+
+func zoneRef(ref *v1alpha1.ZoneReference) field.ErrorList {
+	if ref == nil {
+		return nil
+	}
+	var errs field.ErrorList
+	path := specPath.Child("zoneRef")
+	if ref.Name == "" {
+		errs = append(errs, field.Required(path.Child("name"), "the metadata.name of the Zone"))
+	} else {
+		for _, message := range apivalidation.NameIsDNSSubdomain(ref.Name, false) {
+			errs = append(errs, field.Invalid(path.Child("name"), ref.Name, message+" (it is the metadata.name of a Zone, not a domain name)"))
+		}
+	}
+	if ref.Namespace != "" {
+		errs = append(errs, namespace(ref.Namespace, path.Child("namespace"))...)
+	}
+	return errs
+}
+
+func namespace(text string, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for _, message := range apivalidation.ValidateNamespaceName(text, false) {
+		errs = append(errs, field.Invalid(path, text, message))
+	}
+	return errs
+}
+
+// seconds judges a number of seconds from least up; the type keeps it within RFC 2181 §8. Absent is fine: it has a default or is inherited.
+func seconds(value *int32, least int32, path *field.Path) field.ErrorList {
+	if value == nil || *value >= least {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(path, *value, fmt.Sprintf("must be from %d to 2147483647 seconds (RFC 2181 §8)", least))}
+}
+
+// typeAtName judges what S5.5 says of a type and a name alone.
+func typeAtName(spec *v1alpha1.RecordSpec, rrtype rdata.Type) field.ErrorList {
+	path := specPath.Child("domainName")
+	switch rrtype {
+	case rdata.CNAME:
+		if spec.DomainName == "@" {
+			return field.ErrorList{field.Invalid(path, spec.DomainName, "a CNAME cannot stand at a zone's own name, beside its SOA and NS (RFC 1034 §3.6.2): use A and AAAA there, or a CNAME at a name below (S5.5)")}
+		}
+	case rdata.DS:
+		if spec.DomainName == "@" {
+			return field.ErrorList{field.Invalid(path, spec.DomainName, "a DS stands in the parent zone, not at a zone's own name (RFC 4035 §2.4): write it there, or with an absolute domainName and without zoneRef (S5.5)")}
+		}
+	case rdata.NS:
+		if isWildcard(spec.DomainName) {
+			return field.ErrorList{field.Invalid(path, spec.DomainName, "an NS cannot stand at a wildcard (RFC 4592 §4.2): name the subdomain that is delegated (S5.5)")}
+		}
+	}
+	return nil
+}
+
+func isWildcard(text string) bool {
+	if name.IsAbsolute(text) {
+		n, err := name.Parse(text)
+		return err == nil && n.IsWildcard()
+	}
+	rel, err := name.ParseRel(text)
+	return err == nil && !rel.IsApex() && rel.Labels()[0] == "*"
+}
+
+// data judges rdata and values (S5.1, S5.2, S5.6).
+func data(spec *v1alpha1.RecordSpec, rrtype rdata.Type) field.ErrorList {
+	one, many := specPath.Child("rdata"), specPath.Child("values")
+	switch {
+	case spec.RData == "" && len(spec.Values) == 0:
+		return field.ErrorList{field.Required(one, "the data of one value in presentation format, or several of them in spec.values")}
+	case spec.RData != "" && len(spec.Values) > 0:
+		return field.ErrorList{field.Forbidden(one, "spec.values is there too: give one value here, or every value there")}
+	case len(spec.Values) > MaxValues:
+		return field.ErrorList{field.TooMany(many, len(spec.Values), MaxValues)}
+	}
+	if single(rrtype) && len(spec.Values) > 1 {
+		return field.ErrorList{field.Invalid(many, len(spec.Values), fmt.Sprintf("a name has one %s at most: give one value (S5.5)", rrtype))}
+	}
+	if spec.RData != "" {
+		_, errs := datum(rrtype, spec.RData, one)
+		return errs
+	}
+	var errs field.ErrorList
+	octets := 0
+	for i, text := range spec.Values {
+		size, bad := datum(rrtype, text, many.Index(i))
+		octets += size
+		errs = append(errs, bad...)
+	}
+	if octets > MaxRRsetOctets {
+		errs = append(errs, field.Invalid(many, octets, fmt.Sprintf("octets on the wire, the limit of an RRset is %d: it would not fit a DNS message (S5.6)", MaxRRsetOctets)))
+	}
+	return errs
+}
+
+// single says that a name has one value of the type at most.
+func single(rrtype rdata.Type) bool { return rrtype == rdata.CNAME || rrtype == rdata.DNAME }
+
+// datum judges one value and returns the least it takes on the wire: names relative to a zone count without it.
+func datum(rrtype rdata.Type, text string, path *field.Path) (octets int, errs field.ErrorList) {
+	value, err := rdata.Parse(rrtype, text)
+	if err != nil {
+		return 0, field.ErrorList{field.Invalid(path, cut(text), err.Error())}
+	}
+	wire, err := value.Pack(name.Root)
+	if err != nil {
+		return 0, field.ErrorList{field.Invalid(path, cut(text), err.Error())}
+	}
+	return len(wire), nil
+}
+
+// cut keeps a message readable: a value can be long, and what is wrong with it is told by the reason.
+func cut(text string) string {
+	const most = 200
+	runes := []rune(text)
+	if len(runes) <= most {
+		return text
+	}
+	return string(runes[:most]) + "…"
+}

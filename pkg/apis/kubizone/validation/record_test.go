@@ -1,0 +1,248 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package validation
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+)
+
+func newRecord(change func(*v1alpha1.RecordSpec)) *v1alpha1.Record {
+	record := &v1alpha1.Record{
+		ObjectMeta: metav1.ObjectMeta{Name: "www", Namespace: "team-a"},
+		Spec:       v1alpha1.RecordSpec{DomainName: "www.example.org.", Type: "A", Class: "IN", RData: "192.0.2.1"},
+	}
+	if change != nil {
+		change(&record.Spec)
+	}
+	return record
+}
+
+func inZone(spec *v1alpha1.RecordSpec) { spec.ZoneRef = &v1alpha1.ZoneReference{Name: "example-org"} }
+
+// wantErrors compares the fields that errors name; "" wants none.
+func wantErrors(t *testing.T, errs field.ErrorList, want string) {
+	t.Helper()
+	var fields []string
+	for _, err := range errs {
+		fields = append(fields, string(err.Type)+" "+err.Field)
+	}
+	if got := strings.Join(fields, ", "); got != want {
+		t.Errorf("errors at [%s], want [%s]:\n%v", got, want, errs.ToAggregate())
+	}
+}
+
+const (
+	invalid     = "FieldValueInvalid "
+	required    = "FieldValueRequired "
+	tooMany     = "FieldValueTooMany "
+	duplicate   = "FieldValueDuplicate "
+	unsupported = "FieldValueNotSupported "
+	forbidden   = "FieldValueForbidden "
+	tooLong     = "FieldValueTooLong "
+)
+
+func TestRecord_oneObject(t *testing.T) {
+	type spec = *v1alpha1.RecordSpec
+	for _, test := range []struct {
+		sentence string
+		change   func(spec)
+		want     string
+	}{
+		{"S1.1 absolute without zoneRef", nil, ""},
+		{"S1.1 relative needs zoneRef", func(s spec) { s.DomainName = "www" }, invalid + "spec.domainName"},
+		{"S1.1 relative with zoneRef", func(s spec) { inZone(s); s.DomainName = "www" }, ""},
+		{"S1.1 absolute with zoneRef", func(s spec) { inZone(s) }, ""},
+		{"S1.2 apex", func(s spec) { inZone(s); s.DomainName = "@" }, ""},
+		{"S1.2 apex needs zoneRef", func(s spec) { s.DomainName = "@" }, invalid + "spec.domainName"},
+		{"S1.2 wildcard", func(s spec) { s.DomainName = "*.example.org." }, ""},
+		{"S1.3 other scripts", func(s spec) { s.DomainName = "bücher.example.org." }, ""},
+		{"S1.3 U+3002 is a dot", func(s spec) { s.DomainName = "www。example。org。" }, ""},
+		{"S1.4 empty", func(s spec) { s.DomainName = "" }, required + "spec.domainName"},
+		{"S1.4 empty label", func(s spec) { s.DomainName = "www..example.org." }, invalid + "spec.domainName"},
+		{"S1.4 whitespace", func(s spec) { s.DomainName = "w w.example.org." }, invalid + "spec.domainName"},
+		{"S1.4 backslash", func(s spec) { s.DomainName = `w\.w.example.org.` }, invalid + "spec.domainName"},
+		{"S1.4 label of 64", func(s spec) { s.DomainName = strings.Repeat("a", 64) + ".example.org." }, invalid + "spec.domainName"},
+		{"S1.4 RFC 2317", func(s spec) {
+			s.DomainName = "0/25.2.0.192.in-addr.arpa."
+			s.Type = "PTR"
+			s.RData = "host.example.org."
+		}, ""},
+		{"S1.6 view", func(s spec) { s.View = "internal" }, ""},
+		{"S1.6 view is a label", func(s spec) { s.View = "Inside.Net" }, invalid + "spec.view"},
+		{"zoneRef name", func(s spec) { s.ZoneRef = &v1alpha1.ZoneReference{} }, required + "spec.zoneRef.name"},
+		{"zoneRef is no domain name", func(s spec) { s.ZoneRef = &v1alpha1.ZoneReference{Name: "example.org."} }, invalid + "spec.zoneRef.name"},
+		{"zoneRef namespace", func(s spec) { s.ZoneRef = &v1alpha1.ZoneReference{Name: "x", Namespace: "A b"} }, invalid + "spec.zoneRef.namespace"},
+		{"S5.1 several values", func(s spec) { s.RData = ""; s.Values = []string{"192.0.2.1", "192.0.2.2"} }, ""},
+		{"S5.1 relative name in rdata", func(s spec) { s.Type = "mx"; s.RData = "10 mail" }, ""},
+		{"S5.1 neither", func(s spec) { s.RData = "" }, required + "spec.rdata"},
+		{"S5.1 both", func(s spec) { s.Values = []string{"192.0.2.2"} }, forbidden + "spec.rdata"},
+		{"S5.2 does not parse", func(s spec) { s.RData = "192.0.2" }, invalid + "spec.rdata"},
+		{"S5.2 path of the value", func(s spec) { s.RData = ""; s.Values = []string{"192.0.2.1", "x"} }, invalid + "spec.values[1]"},
+		{"S5.2 newline", func(s spec) { s.Type = "TXT"; s.RData = "a\nb" }, invalid + "spec.rdata"},
+		{"S5.2 directive", func(s spec) { s.RData = "$INCLUDE /etc/passwd" }, invalid + "spec.rdata"},
+		{"S5.2 comment", func(s spec) { s.RData = "192.0.2.1 ; mine" }, invalid + "spec.rdata"},
+		{"S5.2 bare text", func(s spec) { s.Type = "TXT"; s.RData = "v=spf1 -all" }, ""},
+		{"S5.3 generic form", func(s spec) { s.Type = "TYPE65280"; s.RData = `\# 2 abcd` }, ""},
+		{"S5.3 no type", func(s spec) { s.Type = "" }, required + "spec.type"},
+		{"S5.3 unknown type", func(s spec) { s.Type = "NOPE" }, invalid + "spec.type"},
+		{"S5.3 SOA", func(s spec) { s.Type = "SOA"; s.RData = "a. b. 1 2 3 4 5" }, invalid + "spec.type"},
+		{"S5.3 SOA by number", func(s spec) { s.Type = "TYPE6"; s.RData = "a. b. 1 2 3 4 5" }, invalid + "spec.type"},
+		{"S5.3 meta type", func(s spec) { s.Type = "ANY" }, invalid + "spec.type"},
+		{"S5.4 class", func(s spec) { s.Class = "CH" }, unsupported + "spec.class"},
+		{"S5.4 ttl 0", func(s spec) { s.TTL = ptr.To[int32](0) }, ""},
+		{"S5.4 ttl below 0", func(s spec) { s.TTL = ptr.To[int32](-1) }, invalid + "spec.ttl"},
+		{"S5.5 CNAME twice", func(s spec) { s.Type = "CNAME"; s.RData = ""; s.Values = []string{"a", "b"} }, invalid + "spec.values"},
+		{"S5.5 two DNAMEs", func(s spec) { s.Type = "DNAME"; s.RData = ""; s.Values = []string{"a", "b"} }, invalid + "spec.values"},
+		{"S5.5 CNAME at the apex", func(s spec) { inZone(s); s.DomainName = "@"; s.Type = "CNAME"; s.RData = "www" }, invalid + "spec.domainName"},
+		{"S5.5 DS at the apex", func(s spec) {
+			inZone(s)
+			s.DomainName, s.Type = "@", "DS"
+			s.RData = "12345 13 2 " + strings.Repeat("ab", 32)
+		}, invalid + "spec.domainName"},
+		{"S5.5 NS at a wildcard", func(s spec) { s.DomainName = "*.example.org."; s.Type = "NS"; s.RData = "ns.example.net." }, invalid + "spec.domainName"},
+		{"S5.5 NS at a relative wildcard", func(s spec) { inZone(s); s.DomainName = "*"; s.Type = "NS"; s.RData = "ns.example.net." }, invalid + "spec.domainName"},
+		{"S5.6 100 values", func(s spec) { s.RData = ""; s.Values = manyAddresses(100) }, ""},
+		{"S5.6 101 values", func(s spec) { s.RData = ""; s.Values = manyAddresses(101) }, tooMany + "spec.values"},
+		{"S5.6 4 KiB", func(s spec) { s.Type = "TXT"; s.RData = strings.Repeat("a", 5000) }, invalid + "spec.rdata"},
+		{"S5.6 60,000 octets", func(s spec) {
+			s.Type, s.RData = "TXT", ""
+			for i := range 20 {
+				s.Values = append(s.Values, strings.Repeat(string(rune('a'+i)), 3500))
+			}
+		}, invalid + "spec.values"},
+		{"description", func(s spec) { s.Description = strings.Repeat("ü", 1025) }, tooLong + "spec.description"},
+		{"everything at once", func(s spec) { s.DomainName = "www"; s.Class = "CH"; s.RData = "x" },
+			invalid + "spec.domainName, " + unsupported + "spec.class, " + invalid + "spec.rdata"},
+	} {
+		t.Run(test.sentence, func(t *testing.T) {
+			wantErrors(t, Record(newRecord(test.change)), test.want)
+		})
+	}
+}
+
+func manyAddresses(n int) []string {
+	var out []string
+	for i := range n {
+		out = append(out, fmt.Sprintf("192.0.2.%d", i))
+	}
+	return out
+}
+
+// S5.2: a refusal says what was read and why it is none.
+func TestRecord_refusalNamesTheReason(t *testing.T) {
+	errs := Record(newRecord(func(s *v1alpha1.RecordSpec) { s.DomainName = "www" }))
+	if got := errs.ToAggregate().Error(); !strings.Contains(got, "zoneRef") || !strings.Contains(got, "S1.1") {
+		t.Errorf("the refusal does not say what would be right: %s", got)
+	}
+}
+
+// S2.4: an update that leaves spec alone is not judged by it; one that changes it answers for what it changes.
+func TestRecordUpdate_answersForWhatItChanges(t *testing.T) {
+	type spec = *v1alpha1.RecordSpec
+	broken := func(s spec) { s.RData = ""; s.Values = []string{"192.0.2.1", "not an address"} }
+	for _, test := range []struct {
+		name          string
+		before, after func(spec)
+		want          string
+	}{
+		{"nothing", broken, broken, ""},
+		{"another field", broken, func(s spec) { broken(s); s.TTL = ptr.To[int32](60) }, ""},
+		{"the same value at another place", broken, func(s spec) { s.RData = ""; s.Values = []string{"not an address"} }, ""},
+		{"a further broken value", broken, func(s spec) { broken(s); s.Values = append(s.Values, "nor this") }, invalid + "spec.values[2]"},
+		{"the same broken value once more", broken, func(s spec) { broken(s); s.Values = append(s.Values, "not an address") }, invalid + "spec.values[2]"},
+		{"too many may shrink", func(s spec) { s.RData = ""; s.Values = manyAddresses(130) }, func(s spec) { s.RData = ""; s.Values = manyAddresses(120) }, ""},
+		{"too many may not grow", func(s spec) { s.RData = ""; s.Values = manyAddresses(120) }, func(s spec) { s.RData = ""; s.Values = manyAddresses(130) }, tooMany + "spec.values"},
+		{"broken where it was sound", nil, func(s spec) { s.RData = "x" }, invalid + "spec.rdata"},
+		{"S1.6 view is immutable", nil, func(s spec) { s.View = "internal" }, invalid + "spec.view"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			before, after := newRecord(test.before), newRecord(test.after)
+			before.ResourceVersion, after.ResourceVersion = "1", "1"
+			wantErrors(t, RecordUpdate(after, before), test.want)
+		})
+	}
+}
+
+func TestRecordStatusUpdate_bounds(t *testing.T) {
+	before := newRecord(nil)
+	before.ResourceVersion = "1"
+	sound := metav1.Condition{Type: "Ready", Status: "True", Reason: "Delivered", LastTransitionTime: metav1.Now()}
+	after := before.DeepCopy()
+	after.Status.Conditions = []metav1.Condition{sound}
+	wantErrors(t, RecordStatusUpdate(after, before), "")
+	after.Status.Conditions[0].Reason = ""
+	wantErrors(t, RecordStatusUpdate(after, before), required+"status.conditions[0].reason")
+	after.Status.Conditions[0] = sound
+	after.Status.Conditions[0].Message = strings.Repeat("x", maxMessage+1)
+	wantErrors(t, RecordStatusUpdate(after, before), tooLong+"status.conditions[0].message")
+	after.Status.Conditions = nil
+	for i := range maxConditions + 1 {
+		next := sound
+		next.Type = "T" + string(rune('a'+i))
+		after.Status.Conditions = append(after.Status.Conditions, next)
+	}
+	wantErrors(t, RecordStatusUpdate(after, before), tooMany+"status.conditions")
+}
+
+func TestRecordWarnings(t *testing.T) {
+	type spec = *v1alpha1.RecordSpec
+	for _, test := range []struct {
+		name   string
+		change func(spec)
+		want   string // part of the only warning; "" wants none
+	}{
+		{"nothing to say", nil, ""},
+		{"S5.8 twice", func(s spec) { s.Type, s.RData = "AAAA", ""; s.Values = []string{"2001:db8::1", "2001:DB8:0::1"} }, "spec.values[1]: "},
+		{"S5.1 forgotten dot", func(s spec) { s.Type, s.RData = "CNAME", "web.example.org" }, `write "web.example.org."`},
+		{"S5.1 forgotten dot behind a preference", func(s spec) { s.Type, s.RData = "MX", "10 mail.example.org" }, `write "mail.example.org."`},
+		{"relative and meant so", func(s spec) { s.Type, s.RData = "CNAME", "web.dev" }, ""},
+		{"absolute", func(s spec) { s.Type, s.RData = "CNAME", "web.example.org." }, ""},
+		{"TXT is no name", func(s spec) { s.Type, s.RData = "TXT", "web.example.org" }, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) { wantWarning(t, RecordWarnings(newRecord(test.change)), test.want) })
+	}
+}
+
+func wantWarning(t *testing.T, warnings []string, want string) {
+	t.Helper()
+	switch {
+	case want == "" && len(warnings) > 0:
+		t.Errorf("unexpected warnings %q", warnings)
+	case want != "" && (len(warnings) != 1 || !strings.Contains(warnings[0], want)):
+		t.Errorf("warnings %q, want one with %q", warnings, want)
+	}
+}
+
+// Promise 2: whatever a Record contains, it is judged without a panic, and what is accepted raises none in the warnings either.
+func FuzzRecord(f *testing.F) {
+	for _, seed := range [][5]string{
+		{"www.example.org.", "A", "192.0.2.1", "", "example-org"}, {"@", "MX", "10 mail", "v", "x"}, {"*。例え。", "TXT", `"a\"b`, "", ""},
+		{"xn--a.", "TYPE1", `\# 4 c0000201`, "", ""}, {"\xff\xfe", "\x00", "\x00\\", "\xff", "."}, {"a.", "SVCB", "1 . alpn=h2", "", ""},
+	} {
+		f.Add(seed[0], seed[1], seed[2], seed[3], seed[4], int32(0))
+	}
+	f.Fuzz(func(t *testing.T, domainName, rrtype, rdata, view, ref string, ttl int32) {
+		record := newRecord(func(s *v1alpha1.RecordSpec) {
+			s.DomainName, s.Type, s.View, s.TTL = domainName, rrtype, view, &ttl
+			s.RData, s.Values = "", []string{rdata, domainName}
+			if ref != "" {
+				s.ZoneRef = &v1alpha1.ZoneReference{Name: ref, Namespace: view}
+			}
+		})
+		errs := Record(record)
+		RecordWarnings(record)
+		record.ResourceVersion = "1"
+		if left := RecordUpdate(record, record); len(left) > 0 {
+			t.Errorf("an update that changes nothing is refused: %v (of %v)", left, errs)
+		}
+	})
+}

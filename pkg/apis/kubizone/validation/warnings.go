@@ -1,0 +1,134 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package validation
+
+import (
+	"fmt"
+	"strings"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law/pattern"
+)
+
+// maxWarnings bounds the warnings of one answer: each is a header of it.
+const maxWarnings = 20
+
+// RecordWarnings says what is legal in a Record but most likely not meant.
+func RecordWarnings(record *v1alpha1.Record) []string {
+	spec := &record.Spec
+	rrtype, err := rdata.ParseType(spec.Type)
+	if err != nil {
+		return nil
+	}
+	var warnings []string
+	fqdn := knownName(spec.DomainName, record.Status.FQDN)
+	seen := map[rdata.Value]bool{}
+	judge := func(text, path string) {
+		value, err := rdata.Parse(rrtype, text)
+		if err != nil {
+			return
+		}
+		if seen[value] {
+			warnings = append(warnings, fmt.Sprintf("%s: %q is there twice and makes one entry (S5.8)", path, cut(text)))
+		}
+		seen[value] = true
+		if forgottenDot(value, fqdn) {
+			host := value.Text[strings.LastIndexByte(value.Text, ' ')+1:]
+			warnings = append(warnings, fmt.Sprintf("%s: %q has no trailing dot, so it is relative to the zone; write %q if it is absolute (S5.1)", path, cut(host), cut(host+".")))
+		}
+	}
+	if spec.RData != "" {
+		judge(spec.RData, "spec.rdata")
+	}
+	for i, text := range spec.Values {
+		judge(text, fmt.Sprintf("spec.values[%d]", i))
+	}
+	return bounded(warnings)
+}
+
+// forgottenDot says that a host is relative and yet ends as the record's own absolute name does.
+func forgottenDot(value rdata.Value, fqdn name.Name) bool {
+	switch value.Type {
+	case rdata.CNAME, rdata.DNAME, rdata.NS, rdata.PTR, rdata.MX, rdata.SRV:
+	default:
+		return false
+	}
+	labels := fqdn.Labels()
+	if len(labels) < 2 {
+		return false
+	}
+	host := value.Text[strings.LastIndexByte(value.Text, ' ')+1:]
+	return strings.HasSuffix("."+host, "."+strings.Join(labels[len(labels)-2:], "."))
+}
+
+// ZoneWarnings says what is legal in a Zone but most likely not meant.
+func ZoneWarnings(zone *v1alpha1.Zone) []string {
+	var warnings []string
+	fqdn := knownName(zone.Spec.DomainName, zone.Status.FQDN)
+	// S4.4: a pattern that can match nothing.
+	judge := func(text, path string) {
+		p, err := pattern.Parse(text)
+		if err != nil || fqdn.IsZero() || p.CanMatch(fqdn) {
+			return
+		}
+		warnings = append(warnings, fmt.Sprintf("%s: pattern %q can match no name of %s; patterns are relative to the zone unless they end in a dot (S4.4)", path, cut(text), fqdn))
+	}
+	for i := range zone.Spec.Delegations {
+		rule, path := &zone.Spec.Delegations[i], fmt.Sprintf("spec.delegations[%d]", i)
+		if len(rule.Records) == 0 && len(rule.Zones) == 0 {
+			warnings = append(warnings, path+": lists neither records nor zones, so it allows nothing (S4.1)")
+		}
+		for j := range rule.Records {
+			at := fmt.Sprintf("%s.records[%d]", path, j)
+			judge(rule.Records[j].Pattern, at+".pattern")
+			for k, text := range rule.Records[j].Types {
+				rrtype, err := rdata.ParseType(text)
+				if err != nil {
+					continue
+				}
+				if err := rrtype.CheckRecord(); err != nil {
+					warnings = append(warnings, fmt.Sprintf("%s.types[%d]: there is no Record of it: %v", at, k, err))
+				}
+			}
+		}
+		for j, text := range rule.Zones {
+			at := fmt.Sprintf("%s.zones[%d]", path, j)
+			if text == "@" {
+				warnings = append(warnings, at+`: "@" is this zone's own name, where no child can be (S4.4)`)
+				continue
+			}
+			judge(text, at)
+		}
+	}
+	return bounded(warnings)
+}
+
+// NewZoneWarnings adds what is worth saying once, when the Zone is created.
+func NewZoneWarnings(zone *v1alpha1.Zone) []string {
+	warnings := ZoneWarnings(zone)
+	if len(zone.Spec.Delegations) == 0 {
+		warnings = append(warnings, `spec.delegations is empty, so the zone takes no Record and no child zone, also not from its own namespace; a rule {"records":[{"pattern":"*"},{"pattern":"@"}]} would take all (S4.1)`)
+	}
+	return bounded(warnings)
+}
+
+// knownName is the absolute name of an object as far as the object itself tells; zero if it does not.
+func knownName(domainName, fqdn string) name.Name {
+	if name.IsAbsolute(domainName) {
+		n, _ := name.Parse(domainName)
+		return n
+	}
+	n, _ := name.Parse(fqdn)
+	return n
+}
+
+func bounded(warnings []string) []string {
+	if len(warnings) <= maxWarnings {
+		return warnings
+	}
+	left := len(warnings) - maxWarnings + 1
+	return append(warnings[:maxWarnings-1:maxWarnings-1], fmt.Sprintf("and %d more warnings", left))
+}

@@ -1,0 +1,356 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package validation
+
+import (
+	"fmt"
+	"math"
+	"net/netip"
+	"strings"
+
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law/pattern"
+)
+
+// Limits of one Zone. Every decision in a zone reads its rules, so there is a bound to each list.
+const (
+	MaxDelegations  = 1000
+	MaxRulesInOne   = 1000
+	MaxClassRefs    = 16
+	maxSerial       = math.MaxUint32
+	maxLocalPart    = 63
+	maxNameOctets   = 255
+	maxContactBytes = 1024
+)
+
+// Zone reports everything that is wrong with a new Zone.
+func Zone(zone *v1alpha1.Zone) field.ErrorList {
+	errs := apivalidation.ValidateObjectMeta(&zone.ObjectMeta, true, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
+	return append(errs, zoneSpec(zone)...)
+}
+
+// ZoneUpdate reports what is wrong with the change from before to after.
+func ZoneUpdate(after, before *v1alpha1.Zone) field.ErrorList {
+	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
+	errs = append(errs, immutableView(after.Spec.View, before.Spec.View)...)
+	return append(errs, unlessStood(zoneSpec(after), func() field.ErrorList { return zoneSpec(before) })...)
+}
+
+// ZoneStatusUpdate reports what is wrong with the status that a controller wrote.
+func ZoneStatusUpdate(after, before *v1alpha1.Zone) field.ErrorList {
+	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
+	return append(errs, conditions(after.Status.Conditions, field.NewPath("status", "conditions"))...)
+}
+
+func zoneSpec(zone *v1alpha1.Zone) field.ErrorList {
+	spec := &zone.Spec
+	var errs field.ErrorList
+	errs = append(errs, zoneName(spec)...)
+	errs = append(errs, view(spec.View)...)
+	errs = append(errs, zoneRef(spec.ZoneRef)...)
+	if ref := spec.ZoneRef; ref != nil && zone.Name != "" && ref.Name == zone.Name && (ref.Namespace == "" || ref.Namespace == zone.Namespace) {
+		errs = append(errs, field.Invalid(specPath.Child("zoneRef"), ref.Name, "is this Zone itself: refer to its parent, or give an absolute domainName and no zoneRef (S1.5)"))
+	}
+	errs = append(errs, delegations(spec.Delegations)...)
+	errs = append(errs, nameServers(spec)...)
+	errs = append(errs, timers(spec)...)
+	if spec.PrimaryNameServer != "" {
+		errs = append(errs, hostName(spec.PrimaryNameServer, specPath.Child("primaryNameServer"))...)
+	}
+	if spec.Contact != "" {
+		if err := contact(spec.Contact); err != nil {
+			errs = append(errs, field.Invalid(specPath.Child("contact"), cut(spec.Contact), err.Error()))
+		}
+	}
+	if n := spec.MinimumSerial; n != nil && (*n < 1 || *n > maxSerial) {
+		errs = append(errs, field.Invalid(specPath.Child("minimumSerial"), *n, "must be from 1 to 4294967295 (RFC 1982)"))
+	}
+	errs = append(errs, classRefs(spec.DNSClassRefs)...)
+	if l := spec.Limits; l != nil && l.RecordsPerNamespace != nil && *l.RecordsPerNamespace < 1 {
+		errs = append(errs, field.Invalid(specPath.Child("limits", "recordsPerNamespace"), *l.RecordsPerNamespace, "must be at least 1; leave it out for no limit, and delegate nothing to allow no Record (S5.6)"))
+	}
+	switch spec.DeletionPolicy {
+	case "", v1alpha1.DeletionPolicyDelete, v1alpha1.DeletionPolicyRetain:
+	default:
+		errs = append(errs, field.NotSupported(specPath.Child("deletionPolicy"), spec.DeletionPolicy, []v1alpha1.DeletionPolicy{v1alpha1.DeletionPolicyDelete, v1alpha1.DeletionPolicyRetain}))
+	}
+	return errs
+}
+
+func zoneName(spec *v1alpha1.ZoneSpec) field.ErrorList {
+	path := specPath.Child("domainName")
+	if errs := domainName(spec.DomainName, spec.ZoneRef, path); len(errs) > 0 {
+		return errs
+	}
+	if spec.DomainName == "@" {
+		return field.ErrorList{field.Invalid(path, spec.DomainName, "is the name of the zone it refers to: give the labels that come before it")}
+	}
+	if isWildcard(spec.DomainName) {
+		return field.ErrorList{field.Invalid(path, spec.DomainName, "a zone cannot have a wildcard name: its NS would stand at it (RFC 4592 §4.2)")}
+	}
+	return nil
+}
+
+// delegations judges the shape of the rules (S4.2–S4.4).
+func delegations(rules []v1alpha1.Delegation) field.ErrorList {
+	path := specPath.Child("delegations")
+	if len(rules) > MaxDelegations {
+		return field.ErrorList{field.TooMany(path, len(rules), MaxDelegations)}
+	}
+	var errs field.ErrorList
+	for i := range rules {
+		rule, path := &rules[i], path.Index(i)
+		errs = append(errs, atMost(len(rule.Records), path.Child("records"))...)
+		errs = append(errs, atMost(len(rule.Zones), path.Child("zones"))...)
+		errs = append(errs, atMost(len(rule.Namespaces), path.Child("namespaces"))...)
+		for j := range rule.Records {
+			errs = append(errs, recordRule(&rule.Records[j], path.Child("records").Index(j))...)
+		}
+		for j, text := range rule.Zones {
+			errs = append(errs, patternText(text, path.Child("zones").Index(j))...)
+		}
+		if rule.Namespace != "" {
+			errs = append(errs, namespace(rule.Namespace, path.Child("namespace"))...)
+		}
+		seen := map[string]bool{}
+		for j, text := range rule.Namespaces {
+			at := path.Child("namespaces").Index(j)
+			if seen[text] {
+				errs = append(errs, field.Duplicate(at, text))
+			}
+			seen[text] = true
+			errs = append(errs, namespace(text, at)...)
+		}
+	}
+	return errs
+}
+
+func atMost(n int, path *field.Path) field.ErrorList {
+	if n <= MaxRulesInOne {
+		return nil
+	}
+	return field.ErrorList{field.TooMany(path, n, MaxRulesInOne)}
+}
+
+func recordRule(rule *v1alpha1.RecordDelegation, path *field.Path) field.ErrorList {
+	errs := patternText(rule.Pattern, path.Child("pattern"))
+	if len(rule.Types) > MaxRulesInOne {
+		return append(errs, field.TooMany(path.Child("types"), len(rule.Types), MaxRulesInOne))
+	}
+	for i, text := range rule.Types {
+		if _, err := rdata.ParseType(text); err != nil {
+			errs = append(errs, field.Invalid(path.Child("types").Index(i), cut(text), err.Error()))
+		}
+	}
+	return errs
+}
+
+func patternText(text string, path *field.Path) field.ErrorList {
+	if text == "" {
+		return field.ErrorList{field.Required(path, `"*" for every name below the zone, "@" for the zone's own name, "www" for one name`)}
+	}
+	if _, err := pattern.Parse(text); err != nil {
+		return field.ErrorList{field.Invalid(path, cut(text), err.Error())}
+	}
+	return nil
+}
+
+// nameServers judges S6.2 as far as the Zone alone shows.
+func nameServers(spec *v1alpha1.ZoneSpec) field.ErrorList {
+	path := specPath.Child("nameServers")
+	if len(spec.NameServers) > MaxValues {
+		return field.ErrorList{field.TooMany(path, len(spec.NameServers), MaxValues)}
+	}
+	var errs field.ErrorList
+	origin, _ := name.Parse(spec.DomainName)
+	seen := map[string]bool{}
+	for i := range spec.NameServers {
+		server, path := &spec.NameServers[i], path.Index(i)
+		if server.Name == "" {
+			errs = append(errs, field.Required(path.Child("name"), `a host name, relative to the zone ("ns1") or absolute ("ns1.example.net.")`))
+			continue
+		}
+		bad := hostName(server.Name, path.Child("name"))
+		errs = append(errs, bad...)
+		if len(bad) == 0 {
+			canonical := canonicalHost(server.Name, origin)
+			if seen[canonical] {
+				errs = append(errs, field.Duplicate(path.Child("name"), server.Name))
+			}
+			seen[canonical] = true
+			if host, err := name.Parse(canonical); err == nil && !origin.IsZero() && !origin.Encloses(host) && len(server.Addresses) > 0 {
+				errs = append(errs, field.Forbidden(path.Child("addresses"), fmt.Sprintf("%s is outside of %s, so its addresses belong into another zone: leave them out (S6.2)", host, origin)))
+			}
+		}
+		errs = append(errs, addresses(server.Addresses, path.Child("addresses"))...)
+	}
+	return errs
+}
+
+// canonicalHost is what tells two spellings of one host apart from two hosts, as far as the zone's name is known.
+func canonicalHost(text string, origin name.Name) string {
+	if name.IsAbsolute(text) {
+		if n, err := name.Parse(text); err == nil {
+			return n.String()
+		}
+	} else if rel, err := name.ParseRel(text); err == nil {
+		if !origin.IsZero() {
+			if n, err := rel.In(origin); err == nil {
+				return n.String()
+			}
+		}
+		return rel.String()
+	}
+	if value, err := rdata.Parse(rdata.NS, text); err == nil {
+		return value.Text
+	}
+	return text
+}
+
+// hostName judges a name in rdata: one that a Record could have, or any that DNS allows.
+func hostName(text string, path *field.Path) field.ErrorList {
+	if isWildcard(text) {
+		return field.ErrorList{field.Invalid(path, cut(text), "is a wildcard: name a host")}
+	}
+	if err := dnsName(text); err != nil {
+		return field.ErrorList{field.Invalid(path, cut(text), err.Error())}
+	}
+	return nil
+}
+
+func dnsName(text string) error {
+	var err error
+	if name.IsAbsolute(text) {
+		_, err = name.Parse(text)
+	} else {
+		_, err = name.ParseRel(text)
+	}
+	if err == nil {
+		return nil
+	}
+	// A host elsewhere need not be a name that a Record could have; what is said of it is the owner-name rule, which is the likely one.
+	if value, wide := rdata.Parse(rdata.NS, text); wide == nil {
+		if _, wide = value.Pack(name.Root); wide == nil {
+			return nil
+		}
+	}
+	return err
+}
+
+func addresses(list []string, path *field.Path) field.ErrorList {
+	if len(list) > MaxValues {
+		return field.ErrorList{field.TooMany(path, len(list), MaxValues)}
+	}
+	var errs field.ErrorList
+	seen := map[netip.Addr]bool{}
+	for i, text := range list {
+		path := path.Index(i)
+		address, err := netip.ParseAddr(text)
+		switch {
+		case err != nil:
+			errs = append(errs, field.Invalid(path, cut(text), "is neither an IPv4 address (192.0.2.1) nor an IPv6 address (2001:db8::1)"))
+		case address.Zone() != "":
+			errs = append(errs, field.Invalid(path, cut(text), "has a scope zone, which DNS cannot say: write "+address.WithZone("").String()))
+		case address.Is4In6():
+			errs = append(errs, field.Invalid(path, text, "is an IPv4 address mapped into IPv6: write "+address.Unmap().String()))
+		case seen[address]:
+			errs = append(errs, field.Duplicate(path, text))
+		default:
+			seen[address] = true
+		}
+	}
+	return errs
+}
+
+// timers judges S6.3: retry < refresh, expire > refresh + retry.
+func timers(spec *v1alpha1.ZoneSpec) field.ErrorList {
+	errs := seconds(spec.TTL, 0, specPath.Child("ttl"))
+	errs = append(errs, seconds(spec.Refresh, 1, specPath.Child("refresh"))...)
+	errs = append(errs, seconds(spec.Retry, 1, specPath.Child("retry"))...)
+	errs = append(errs, seconds(spec.Expire, 1, specPath.Child("expire"))...)
+	errs = append(errs, seconds(spec.NegativeResponseCache, 0, specPath.Child("negativeResponseCache"))...)
+	if len(errs) > 0 {
+		return errs
+	}
+	refresh, retry, expire := orDefault(spec.Refresh, v1alpha1.DefaultRefresh), orDefault(spec.Retry, v1alpha1.DefaultRetry), orDefault(spec.Expire, v1alpha1.DefaultExpire)
+	if retry >= refresh {
+		errs = append(errs, field.Invalid(specPath.Child("retry"), retry, fmt.Sprintf("must be less than refresh (%d), or a failed refresh waits longer than a good one (S6.3)", refresh)))
+	}
+	if expire <= refresh+retry {
+		errs = append(errs, field.Invalid(specPath.Child("expire"), expire, fmt.Sprintf("must be more than refresh + retry (%d), or a secondary stops serving before it has asked twice (S6.3)", refresh+retry)))
+	}
+	return errs
+}
+
+func orDefault(value *int32, otherwise int32) int64 {
+	if value == nil {
+		return int64(otherwise)
+	}
+	return int64(*value)
+}
+
+// contact judges a mail address or a name (S6.3). In name form an "@" within the first label is escaped.
+func contact(text string) error {
+	if len(text) > maxContactBytes {
+		return fmt.Errorf("has %d bytes, more than any name: give a mail address (hostmaster@example.org)", len(text))
+	}
+	at := strings.LastIndexByte(text, '@')
+	if text == "@" || at < 0 || (at > 0 && text[at-1] == '\\') {
+		return dnsName(text)
+	}
+	local, domain := text[:at], text[at+1:]
+	switch {
+	case local == "":
+		return fmt.Errorf("has no local part: write hostmaster%s", text)
+	case len(local) > maxLocalPart:
+		return fmt.Errorf("has a local part of %d octets; it is one label of the SOA, which has at most %d", len(local), maxLocalPart)
+	case strings.ContainsFunc(local, func(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune(`"\()<>[],;:@`, r) }):
+		return fmt.Errorf("has a local part that cannot be written in an SOA: letters, digits, dots and one of !#$%%&'*+-/=?^_`{|}~")
+	}
+	if !name.IsAbsolute(domain) {
+		domain += "."
+	}
+	host, err := name.Parse(domain)
+	if err != nil {
+		return err
+	}
+	if octets := host.WireLen() + 1 + len(local); octets > maxNameOctets {
+		return fmt.Errorf("is a name of %d octets in the SOA, the limit is %d", octets, maxNameOctets)
+	}
+	return nil
+}
+
+func classRefs(refs []v1alpha1.DNSClassReference) field.ErrorList {
+	path := specPath.Child("dnsClassRefs")
+	if len(refs) > MaxClassRefs {
+		return field.ErrorList{field.TooMany(path, len(refs), MaxClassRefs)}
+	}
+	var errs field.ErrorList
+	seen := map[v1alpha1.DNSClassReference]bool{}
+	for i, ref := range refs {
+		path := path.Index(i)
+		switch ref.Kind {
+		case v1alpha1.KindDNSClass, v1alpha1.KindBind9Cluster, "":
+		default:
+			errs = append(errs, field.NotSupported(path.Child("kind"), ref.Kind, []string{v1alpha1.KindDNSClass, v1alpha1.KindBind9Cluster}))
+		}
+		if ref.Name == "" {
+			errs = append(errs, field.Required(path.Child("name"), "the metadata.name of the class"))
+		} else {
+			for _, message := range apivalidation.NameIsDNSSubdomain(ref.Name, false) {
+				errs = append(errs, field.Invalid(path.Child("name"), cut(ref.Name), message))
+			}
+		}
+		if seen[ref] {
+			errs = append(errs, field.Duplicate(path, ref.Kind+"/"+ref.Name))
+		}
+		seen[ref] = true
+	}
+	return errs
+}

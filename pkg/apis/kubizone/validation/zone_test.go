@@ -1,0 +1,196 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package validation
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+)
+
+func newZone(change func(*v1alpha1.ZoneSpec)) *v1alpha1.Zone {
+	zone := &v1alpha1.Zone{
+		ObjectMeta: metav1.ObjectMeta{Name: "example-org", Namespace: "dns"},
+		Spec: v1alpha1.ZoneSpec{
+			DomainName:  "example.org.",
+			Delegations: []v1alpha1.Delegation{{Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}},
+		},
+	}
+	v1alpha1.SetObjectDefaults_Zone(zone)
+	if change != nil {
+		change(&zone.Spec)
+	}
+	return zone
+}
+
+func rules(rules ...v1alpha1.Delegation) func(*v1alpha1.ZoneSpec) {
+	return func(s *v1alpha1.ZoneSpec) { s.Delegations = rules }
+}
+
+func servers(servers ...v1alpha1.NameServer) func(*v1alpha1.ZoneSpec) {
+	return func(s *v1alpha1.ZoneSpec) { s.NameServers = servers }
+}
+
+func TestZone_oneObject(t *testing.T) {
+	type spec = *v1alpha1.ZoneSpec
+	type rule = v1alpha1.Delegation
+	type records = []v1alpha1.RecordDelegation
+	type server = v1alpha1.NameServer
+	for _, test := range []struct {
+		sentence string
+		change   func(spec)
+		want     string
+	}{
+		{"S6.3 the defaults are right", nil, ""},
+		{"S1.5 the root", func(s spec) { s.DomainName = "." }, ""},
+		{"S1.5 relative", func(s spec) { s.DomainName = "dev"; s.ZoneRef = &v1alpha1.ZoneReference{Name: "parent"} }, ""},
+		{"S1.5 relative needs zoneRef", func(s spec) { s.DomainName = "dev" }, invalid + "spec.domainName"},
+		{"S1.5 cycle of one", func(s spec) { s.DomainName = "dev"; s.ZoneRef = &v1alpha1.ZoneReference{Name: "example-org"} }, invalid + "spec.zoneRef"},
+		{"S1.5 same name elsewhere is no cycle", func(s spec) {
+			s.DomainName = "dev"
+			s.ZoneRef = &v1alpha1.ZoneReference{Name: "example-org", Namespace: "other"}
+		}, ""},
+		{"@ is the parent", func(s spec) { s.DomainName = "@"; s.ZoneRef = &v1alpha1.ZoneReference{Name: "parent"} }, invalid + "spec.domainName"},
+		{"S5.5 wildcard zone", func(s spec) { s.DomainName = "*.example.org." }, invalid + "spec.domainName"},
+		{"S1.6 view", func(s spec) { s.View = "-x" }, invalid + "spec.view"},
+		{"S4.2 no pattern", rules(rule{Records: records{{}}}), required + "spec.delegations[0].records[0].pattern"},
+		{"S4.4 pattern", rules(rule{}, rule{Records: records{{Pattern: "*"}, {Pattern: "a..b"}}}), invalid + "spec.delegations[1].records[1].pattern"},
+		{"S4.4 zone pattern", rules(rule{Zones: []string{"dev", "a b"}}), invalid + "spec.delegations[0].zones[1]"},
+		{"S4.3 types", rules(rule{Records: records{{Pattern: "*", Types: []string{"a", "Type28", "TYPE65280"}}}}), ""},
+		{"S4.3 no type", rules(rule{Records: records{{Pattern: "*", Types: []string{"A", "AAAAA"}}}}), invalid + "spec.delegations[0].records[0].types[1]"},
+		{"S4.2 namespace", rules(rule{Zones: []string{"dev"}, Namespace: "team a"}), invalid + "spec.delegations[0].namespace"},
+		{"S4.2 namespaces are a set", rules(rule{Zones: []string{"dev"}, Namespaces: []string{"a", "b", "a"}}), duplicate + "spec.delegations[0].namespaces[2]"},
+		{"bound of rules", rules(make([]rule, MaxDelegations+1)...), tooMany + "spec.delegations"},
+		{"bound within a rule", rules(rule{Zones: strings.Split(strings.Repeat("a,", MaxRulesInOne)+"a", ",")}), tooMany + "spec.delegations[0].zones"},
+		{"S6.2 name servers", servers(server{Name: "ns1", Addresses: []string{"192.0.2.1", "2001:db8::1"}}, server{Name: "ns.example.net."}), ""},
+		{"S6.2 apex as name server", servers(server{Name: "@", Addresses: []string{"192.0.2.1"}}), ""},
+		{"S6.2 no name", servers(server{}), required + "spec.nameServers[0].name"},
+		{"S6.2 bad name", servers(server{Name: "n s"}), invalid + "spec.nameServers[0].name"},
+		{"S6.2 wildcard", servers(server{Name: "*"}), invalid + "spec.nameServers[0].name"},
+		{"S6.2 bad address", servers(server{Name: "ns1", Addresses: []string{"192.0.2.1", "192.0.2"}}), invalid + "spec.nameServers[0].addresses[1]"},
+		{"S6.2 scoped address", servers(server{Name: "ns1", Addresses: []string{"fe80::1%eth0"}}), invalid + "spec.nameServers[0].addresses[0]"},
+		{"S6.2 mapped address", servers(server{Name: "ns1", Addresses: []string{"::ffff:192.0.2.1"}}), invalid + "spec.nameServers[0].addresses[0]"},
+		{"S6.2 address twice", servers(server{Name: "ns1", Addresses: []string{"2001:db8::1", "2001:DB8::1"}}), duplicate + "spec.nameServers[0].addresses[1]"},
+		{"S6.2 server twice in two spellings", servers(server{Name: "ns1"}, server{Name: "NS1.example.org."}), duplicate + "spec.nameServers[1].name"},
+		{"S6.2 addresses of a host elsewhere", servers(server{Name: "ns.example.net.", Addresses: []string{"192.0.2.1"}}), forbidden + "spec.nameServers[0].addresses"},
+		{"S6.3 retry < refresh", func(s spec) { s.Retry = ptr.To[int32](86400) }, invalid + "spec.retry"},
+		{"S6.3 expire > refresh + retry", func(s spec) { s.Expire = ptr.To[int32](93600) }, invalid + "spec.expire"},
+		{"S6.3 expire of one more", func(s spec) { s.Expire = ptr.To[int32](93601) }, ""},
+		{"S6.3 sums do not overflow", func(s spec) {
+			s.Refresh, s.Retry, s.Expire = ptr.To[int32](2147483647), ptr.To[int32](2147483646), ptr.To[int32](2147483647)
+		}, invalid + "spec.expire"},
+		{"S6.3 ttl", func(s spec) { s.TTL = ptr.To[int32](-1) }, invalid + "spec.ttl"},
+		{"S6.3 refresh of 0", func(s spec) { s.Refresh = ptr.To[int32](0) }, invalid + "spec.refresh"},
+		{"S6.3 no numbers at all", func(s spec) { s.TTL, s.Refresh, s.Retry, s.Expire, s.NegativeResponseCache = nil, nil, nil, nil, nil }, ""},
+		{"S6.3 primary", func(s spec) { s.PrimaryNameServer = "ns1" }, ""},
+		{"S6.3 primary is no name", func(s spec) { s.PrimaryNameServer = "n s" }, invalid + "spec.primaryNameServer"},
+		{"S6.3 contact as mail", func(s spec) { s.Contact = "john.doe+dns@example.org" }, ""},
+		{"S6.3 contact as name", func(s spec) { s.Contact = "hostmaster" }, ""},
+		{"S6.3 contact as absolute name", func(s spec) { s.Contact = `john\.doe.example.org.` }, ""},
+		{"S6.3 contact without local part", func(s spec) { s.Contact = "@example.org" }, invalid + "spec.contact"},
+		{"S6.3 contact with a space", func(s spec) { s.Contact = "john doe@example.org" }, invalid + "spec.contact"},
+		{"S6.3 contact of a long local part", func(s spec) { s.Contact = strings.Repeat("a", 64) + "@example.org" }, invalid + "spec.contact"},
+		{"S6.5 minimumSerial", func(s spec) { s.MinimumSerial = ptr.To[int64](4294967295) }, ""},
+		{"S6.5 minimumSerial 0", func(s spec) { s.MinimumSerial = ptr.To[int64](0) }, invalid + "spec.minimumSerial"},
+		{"S6.5 minimumSerial of 33 bits", func(s spec) { s.MinimumSerial = ptr.To[int64](4294967296) }, invalid + "spec.minimumSerial"},
+		{"classes", func(s spec) {
+			s.DNSClassRefs = []v1alpha1.DNSClassReference{{Kind: "DNSClass", Name: "x"}, {Kind: "Bind9Cluster", Name: "x"}}
+		}, ""},
+		{"class of another kind", func(s spec) { s.DNSClassRefs = []v1alpha1.DNSClassReference{{Kind: "Secret", Name: "x"}} }, unsupported + "spec.dnsClassRefs[0].kind"},
+		{"class twice", func(s spec) {
+			s.DNSClassRefs = []v1alpha1.DNSClassReference{{Kind: "DNSClass", Name: "x"}, {Kind: "DNSClass", Name: "x"}}
+		}, duplicate + "spec.dnsClassRefs[1]"},
+		{"class without name", func(s spec) { s.DNSClassRefs = []v1alpha1.DNSClassReference{{Kind: "DNSClass"}} }, required + "spec.dnsClassRefs[0].name"},
+		{"S5.6 limits", func(s spec) { s.Limits = &v1alpha1.ZoneLimits{RecordsPerNamespace: ptr.To[int32](0)} }, invalid + "spec.limits.recordsPerNamespace"},
+		{"S8.2 deletionPolicy", func(s spec) { s.DeletionPolicy = "Keep" }, unsupported + "spec.deletionPolicy"},
+	} {
+		t.Run(test.sentence, func(t *testing.T) {
+			wantErrors(t, Zone(newZone(test.change)), test.want)
+		})
+	}
+}
+
+func TestZoneUpdate_viewIsImmutable(t *testing.T) {
+	before := newZone(nil)
+	before.ResourceVersion = "1"
+	after := before.DeepCopy()
+	after.Spec.View = "internal"
+	wantErrors(t, ZoneUpdate(after, before), invalid+"spec.view")
+}
+
+// What a newer version refuses in a stored Zone stays in it until somebody touches it.
+func TestZoneUpdate_answersForWhatItChanges(t *testing.T) {
+	before := newZone(servers(v1alpha1.NameServer{Name: "n s"}))
+	before.ResourceVersion = "1"
+	after := before.DeepCopy()
+	after.Spec.Contact = "hostmaster@example.org"
+	wantErrors(t, ZoneUpdate(after, before), "")
+	after.Spec.NameServers = append(after.Spec.NameServers, v1alpha1.NameServer{Name: "m s"})
+	wantErrors(t, ZoneUpdate(after, before), invalid+"spec.nameServers[1].name")
+}
+
+func TestZoneWarnings(t *testing.T) {
+	type rule = v1alpha1.Delegation
+	type records = []v1alpha1.RecordDelegation
+	for _, test := range []struct {
+		name   string
+		change func(*v1alpha1.ZoneSpec)
+		want   string
+	}{
+		{"nothing to say", nil, ""},
+		{"S4.4 matches nothing", rules(rule{Records: records{{Pattern: "*.other.org."}}}), `spec.delegations[0].records[0].pattern: pattern "*.other.org." can match no name of example.org.`},
+		{"S4.4 zone pattern matches nothing", rules(rule{Zones: []string{"example.com."}}), "spec.delegations[0].zones[0]"},
+		{"S4.4 the zone itself as its child", rules(rule{Zones: []string{"@"}}), "spec.delegations[0].zones[0]"},
+		{"S4.1 an empty rule", rules(rule{Namespace: "team-a"}), "spec.delegations[0]: lists neither"},
+		{"S5.3 a type that is no Record", rules(rule{Records: records{{Pattern: "*", Types: []string{"A", "SOA"}}}}), "spec.delegations[0].records[0].types[1]"},
+		{"unknown as long as the parent's name is", func(s *v1alpha1.ZoneSpec) {
+			rules(rule{Records: records{{Pattern: "*.other.org."}}})(s)
+			s.DomainName = "dev"
+		}, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) { wantWarning(t, ZoneWarnings(newZone(test.change)), test.want) })
+	}
+
+	wantWarning(t, NewZoneWarnings(newZone(rules())), "spec.delegations is empty")
+	var many []rule
+	for range 100 {
+		many = append(many, rule{})
+	}
+	warnings := ZoneWarnings(newZone(rules(many...)))
+	if len(warnings) != maxWarnings || warnings[maxWarnings-1] != fmt.Sprintf("and %d more warnings", 100-maxWarnings+1) {
+		t.Errorf("%d warnings, the last %q", len(warnings), warnings[len(warnings)-1])
+	}
+}
+
+func FuzzZone(f *testing.F) {
+	f.Add("example.org.", "*.@", "A", "ns1", "192.0.2.1", "hostmaster@example.org", "team-a", int32(60), int64(1))
+	f.Add("。", "*。*", "TYPE65535", "@", "fe80::1%x", `a\@b`, "\xff", int32(-5), int64(-1))
+	f.Add("xn--", "xn--*", "", `\000`, "::ffff:1.2.3.4", "@", "", int32(2147483647), int64(1<<40))
+	f.Fuzz(func(t *testing.T, domainName, pattern, rrtype, host, address, contact, namespace string, n int32, serial int64) {
+		zone := newZone(func(s *v1alpha1.ZoneSpec) {
+			s.DomainName, s.View, s.PrimaryNameServer, s.Contact = domainName, namespace, host, contact
+			s.Delegations = []v1alpha1.Delegation{
+				{Namespace: namespace, Namespaces: []string{namespace, host}, Zones: []string{pattern, domainName}},
+				{Records: []v1alpha1.RecordDelegation{{Pattern: pattern, Types: []string{rrtype}}}},
+			}
+			s.NameServers = []v1alpha1.NameServer{{Name: host, Addresses: []string{address}}, {Name: domainName, Addresses: []string{address, host}}}
+			s.TTL, s.Refresh, s.Retry, s.Expire, s.NegativeResponseCache = &n, &n, &n, &n, &n
+			s.MinimumSerial = &serial
+			s.ZoneRef = &v1alpha1.ZoneReference{Name: host, Namespace: namespace}
+			s.DNSClassRefs = []v1alpha1.DNSClassReference{{Kind: rrtype, Name: host}}
+			s.Limits = &v1alpha1.ZoneLimits{RecordsPerNamespace: &n}
+		})
+		errs := Zone(zone)
+		NewZoneWarnings(zone)
+		zone.ResourceVersion = "1"
+		if left := ZoneUpdate(zone, zone); len(left) > 0 {
+			t.Errorf("an update that changes nothing is refused: %v (of %v)", left, errs)
+		}
+	})
+}
