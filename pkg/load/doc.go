@@ -1,0 +1,21 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package load brings files into a server: manifests, and zone files as one Zone with one Record for each RRset.
+//
+// It promises:
+//
+//	L1. It is a client like any other: what the API would refuse a user, it refuses a file.
+//	L2. A refusal is one line that names the file, the line in it, what stands there, why it is refused and what would
+//	    be right; everything else of the file is loaded.
+//	L3. Loading again what is loaded writes nothing. A zone file that went in without a refusal is known by its digest
+//	    and not even compared; an interrupted one is finished.
+//	L4. What somebody else has changed since stays as they left it, and is said.
+//	L5. Objects of a zone file are named from owner and type alone, so that a second load of a changed file finds what
+//	    the first one made.
+//
+// It knows nothing of storage, serials or delegation: the server answers for those. It does not convert what no zone
+// file says; migrating from other systems is another package's work.
+//
+// Read load.go first, then plan.go: what becomes of a zone file is decided there, without a server.
+package load

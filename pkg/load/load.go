@@ -1,0 +1,278 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+
+	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
+)
+
+// FieldManager is the name under which everything is written, so that what others changed since can be told (L4).
+const FieldManager = "kubizone-load"
+
+const (
+	defaultWorkers  = 16
+	defaultInterval = 2 * time.Second
+	// attempts bounds how often one request is tried where the server or the way to it failed.
+	attempts = 6
+	// maxWarnings bounds how many different warnings are shown for one source.
+	maxWarnings = 20
+)
+
+// Config says where to and as whom.
+type Config struct {
+	// Client reaches the server as a user who may write Zones and Records.
+	Client *rest.Config
+	// Namespace takes the objects of zone files, and manifests that name none.
+	Namespace string
+	// Workers is how many writes are under way at a time; 0 means 16.
+	Workers int
+	// Interval is the time between two lines of progress; 0 means 2 s.
+	Interval time.Duration
+	// Report takes a line for people: progress, refusals, results. nil drops them.
+	Report func(line string)
+}
+
+// Result counts objects.
+type Result struct {
+	// Written were created or changed. For manifests it counts all that were applied.
+	Written int
+	// Present were there and equal.
+	Present int
+	// Left were changed by somebody else and stay so (L4).
+	Left int
+	// Refused are lines of zone files and objects of manifests that were not loaded.
+	Refused int
+}
+
+func (r *Result) add(more Result) {
+	r.Written += more.Written
+	r.Present += more.Present
+	r.Left += more.Left
+	r.Refused += more.Refused
+}
+
+// Loader loads sources, one after another.
+type Loader struct {
+	cfg      Config
+	typed    versioned.Interface
+	dynamic  dynamic.Interface
+	mapping  mapper
+	warnings *warnings
+	report   sync.Mutex
+}
+
+// New makes a Loader; it does not reach for the server yet.
+func New(cfg Config) (*Loader, error) {
+	heard := &warnings{}
+	client := rest.CopyConfig(cfg.Client)
+	client.QPS = -1 // the bound is Workers
+	client.WarningHandlerWithContext = heard
+	typed, err := versioned.NewForConfig(client)
+	if err != nil {
+		return nil, fmt.Errorf("load: %w", err)
+	}
+	any, err := dynamic.NewForConfig(client)
+	if err != nil {
+		return nil, fmt.Errorf("load: %w", err)
+	}
+	mapping, err := discovered(client)
+	if err != nil {
+		return nil, fmt.Errorf("load: %w", err)
+	}
+	return newLoader(cfg, typed, any, mapping, heard), nil
+}
+
+func newLoader(cfg Config, typed versioned.Interface, any dynamic.Interface, mapping mapper, heard *warnings) *Loader {
+	if cfg.Workers == 0 {
+		cfg.Workers = defaultWorkers
+	}
+	if cfg.Interval == 0 {
+		cfg.Interval = defaultInterval
+	}
+	return &Loader{cfg: cfg, typed: typed, dynamic: any, mapping: mapping, warnings: heard}
+}
+
+// Load loads one source. Refusals are reported and counted; an error is what stops the whole: a file that cannot be
+// read or holds no zone, a server that does not answer, ctx.
+func (l *Loader) Load(ctx context.Context, source Source) (Result, error) {
+	files, err := source.Files()
+	if err != nil {
+		return Result{}, err
+	}
+	var result Result
+	if len(files.Manifests) > 0 {
+		one, err := l.loadManifests(ctx, source, files.Manifests)
+		if err != nil {
+			return result, err
+		}
+		result.add(one)
+	}
+	for _, path := range files.Zones {
+		one, err := l.loadZoneFile(ctx, path, source.View)
+		if err != nil {
+			return result, err
+		}
+		result.add(one)
+	}
+	for _, line := range l.warnings.take() {
+		l.say("%s", line)
+	}
+	return result, nil
+}
+
+func (l *Loader) say(format string, arguments ...any) {
+	if l.cfg.Report == nil {
+		return
+	}
+	l.report.Lock()
+	defer l.report.Unlock()
+	l.cfg.Report(fmt.Sprintf(format, arguments...))
+}
+
+// each calls do for every index below n, at most Workers at a time, with a line of progress now and then. The first
+// error ends it.
+func (l *Loader) each(ctx context.Context, what string, weights []int, do func(ctx context.Context, i int) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	total := 0
+	for _, weight := range weights {
+		total += weight
+	}
+	var done atomic.Int64
+	began := time.Now()
+	progress := time.NewTicker(l.cfg.Interval)
+	defer progress.Stop()
+	quiet := make(chan struct{})
+	var told sync.WaitGroup
+	told.Go(func() {
+		for {
+			select {
+			case <-progress.C:
+				now := done.Load()
+				l.say("loading %s: %d of %d objects, %.0f/s", what, now, total, float64(now)/time.Since(began).Seconds())
+			case <-quiet:
+				return
+			}
+		}
+	})
+	queue := make(chan int)
+	var workers sync.WaitGroup
+	for range min(l.cfg.Workers, max(len(weights), 1)) {
+		workers.Go(func() {
+			for i := range queue {
+				if err := do(ctx, i); err != nil {
+					cancel(err)
+					return
+				}
+				done.Add(int64(weights[i]))
+			}
+		})
+	}
+feed:
+	for i := range weights {
+		select {
+		case queue <- i:
+		case <-ctx.Done():
+			break feed
+		}
+	}
+	close(queue)
+	workers.Wait()
+	close(quiet)
+	told.Wait()
+	return context.Cause(ctx)
+}
+
+// patient calls do until it answers for good: with success, or an error that is the request's own fault. What a lost
+// answer did is for do to find out when it is called again.
+func patient(ctx context.Context, do func() error) error {
+	pause := 200 * time.Millisecond
+	for attempt := 1; ; attempt++ {
+		err := do()
+		if err == nil || !passes(err) {
+			return err
+		}
+		if attempt == attempts {
+			return fmt.Errorf("%w (tried %d times)", err, attempts)
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(pause):
+		}
+		pause *= 2
+	}
+}
+
+func passes(err error) bool {
+	return apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) || apierrors.IsTooManyRequests(err) ||
+		apierrors.IsServiceUnavailable(err) || apierrors.IsInternalError(err) ||
+		utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err) || utilnet.IsHTTP2ConnectionLost(err) || utilnet.IsProbableEOF(err)
+}
+
+// refusal says whether err is the server's judgement of what was sent, in its own words (L1, L2).
+func refusal(err error) (reason string, ok bool) {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return "", false
+	}
+	if apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err) || apierrors.IsRequestEntityTooLargeError(err) ||
+		status.Status().Reason == metav1.StatusReasonUnsupportedMediaType {
+		return status.Status().Message, true
+	}
+	return "", false
+}
+
+// warnings gathers what the server warned of, each text once.
+type warnings struct {
+	mutex sync.Mutex
+	texts map[string]bool
+}
+
+var _ rest.WarningHandlerWithContext = (*warnings)(nil)
+
+// HandleWarningHeaderWithContext takes one warning; 299 is the code of those made by API servers.
+func (w *warnings) HandleWarningHeaderWithContext(_ context.Context, code int, _ string, text string) {
+	if code != 299 || text == "" {
+		return
+	}
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	if w.texts == nil {
+		w.texts = make(map[string]bool)
+	}
+	w.texts[text] = true
+}
+
+// take empties it into lines.
+func (w *warnings) take() []string {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	texts := slices.Sorted(maps.Keys(w.texts))
+	w.texts = nil
+	var lines []string
+	for i, text := range texts {
+		if i == maxWarnings {
+			lines = append(lines, fmt.Sprintf("and %d more warnings", len(texts)-i))
+			break
+		}
+		lines = append(lines, "warning: "+text)
+	}
+	return lines
+}

@@ -1,0 +1,365 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	dynamicfake "k8s.io/client-go/dynamic/fake"
+	clienttesting "k8s.io/client-go/testing"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/generated/clientset/versioned/fake"
+)
+
+const file = `$ORIGIN example.org.
+$TTL 3600
+@	IN	SOA	ns1 hostmaster 1 1800 900 604800 86400
+@	IN	NS	ns1
+ns1	IN	A	192.0.2.1
+www	IN	A	192.0.2.2
+www	IN	AAAA	2001:db8::2
+`
+
+// lab is a loader and the server it believes to talk to.
+type lab struct {
+	*Loader
+	server *fake.Clientset
+	mutex  sync.Mutex
+	said   []string
+}
+
+func newLab(t *testing.T, server *fake.Clientset) *lab {
+	l := &lab{server: server}
+	l.Loader = newLoader(Config{Namespace: "team", Interval: time.Hour, Report: func(line string) {
+		l.mutex.Lock()
+		defer l.mutex.Unlock()
+		l.said = append(l.said, line)
+		t.Log(line)
+	}}, server, nil, nil, &warnings{})
+	return l
+}
+
+func (l *lab) load(t *testing.T, path string) Result {
+	t.Helper()
+	result, err := l.Load(t.Context(), Source{Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+func (l *lab) heard(part string) bool {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	for _, line := range l.said {
+		if strings.Contains(line, part) {
+			return true
+		}
+	}
+	return false
+}
+
+// writes are the verbs and names of what was written since the last call.
+func (l *lab) writes() []string {
+	var verbs []string
+	for _, action := range l.server.Actions() {
+		switch a := action.(type) {
+		case clienttesting.CreateAction:
+			verbs = append(verbs, "create "+a.GetObject().(metav1.Object).GetName())
+		case clienttesting.PatchAction:
+			verbs = append(verbs, "patch "+a.GetName())
+		case clienttesting.DeleteAction:
+			verbs = append(verbs, "delete "+a.GetName())
+		}
+	}
+	l.server.ClearActions()
+	return verbs
+}
+
+// L3: a second load writes nothing and looks at no record; an interrupted one is finished.
+func TestLoad_isRepeatable(t *testing.T) {
+	path := write(t, filepath.Join(t.TempDir(), "example.org.zone"), file)
+	l := newLab(t, fake.NewSimpleClientset())
+	if got := l.load(t, path); got != (Result{Written: 5}) {
+		t.Errorf("first load: %+v", got)
+	}
+	zone, err := l.server.KubizoneV1alpha1().Zones("team").Get(t.Context(), "example.org", metav1.GetOptions{})
+	if err != nil || zone.Labels[LabelLoaded] == "" {
+		t.Fatalf("zone: %+v, %v", zone, err)
+	}
+	record, err := l.server.KubizoneV1alpha1().Records("team").Get(t.Context(), "www-aaaa.example.org", metav1.GetOptions{})
+	if err != nil || record.Spec.RData != "2001:db8::2" || record.Spec.DomainName != "www" || record.Spec.ZoneRef.Name != "example.org" || record.Spec.TTL != nil {
+		t.Fatalf("record: %+v, %v", record, err)
+	}
+	l.writes()
+	if got := l.load(t, path); got != (Result{Present: 1}) {
+		t.Errorf("second load: %+v", got)
+	}
+	for _, action := range l.server.Actions() {
+		if action.GetVerb() != "list" || action.GetResource().Resource != "zones" {
+			t.Errorf("the second load did %s %s", action.GetVerb(), action.GetResource().Resource)
+		}
+	}
+
+	// As an interruption leaves it: no mark, and a record missing.
+	patch := []byte(`{"metadata":{"labels":null}}`)
+	if _, err := l.server.KubizoneV1alpha1().Zones("team").Patch(t.Context(), "example.org", types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.server.KubizoneV1alpha1().Records("team").Delete(t.Context(), "ns1-a.example.org", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := l.load(t, path); got != (Result{Written: 1, Present: 4}) {
+		t.Errorf("load after an interruption: %+v", got)
+	}
+}
+
+// L4, L5: a changed file changes what it made itself, and leaves what others touched.
+func TestLoad_ofAChangedFileLeavesWhatOthersChanged(t *testing.T) {
+	path := write(t, filepath.Join(t.TempDir(), "example.org.zone"), file)
+	l := newLab(t, fake.NewSimpleClientset())
+	l.load(t, path)
+	records := l.server.KubizoneV1alpha1().Records("team")
+	edited, err := records.Get(t.Context(), "www-a.example.org", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	edited.Spec.RData = "203.0.113.1"
+	edited.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: FieldManager}, {Manager: "status", Subresource: "status"}, {Manager: "kubectl-edit"}}
+	if _, err := records.Update(t.Context(), edited, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	write(t, path, strings.NewReplacer("192.0.2.1", "198.51.100.1", "192.0.2.2", "198.51.100.2", "604800", "604801").Replace(file))
+	if got := l.load(t, path); got != (Result{Written: 2, Present: 2, Left: 1}) {
+		t.Errorf("second load: %+v", got)
+	}
+	if !l.heard("kubectl-edit") {
+		t.Error("nothing is said about what was left")
+	}
+	for object, want := range map[string]string{"www-a.example.org": "203.0.113.1", "ns1-a.example.org": "198.51.100.1"} {
+		if r, err := records.Get(t.Context(), object, metav1.GetOptions{}); err != nil || r.Spec.RData != want {
+			t.Errorf("%s: %v, %v; want %s", object, r.Spec.RData, err, want)
+		}
+	}
+	zone, _ := l.server.KubizoneV1alpha1().Zones("team").Get(t.Context(), "example.org", metav1.GetOptions{})
+	if *zone.Spec.Expire != 604801 {
+		t.Errorf("expire is %d", *zone.Spec.Expire)
+	}
+}
+
+// L1, L2: what the server refuses is reported in its words with the lines it concerns, and the rest is loaded. A file
+// with a refusal is tried again at the next start.
+func TestLoad_reportsWhatTheServerRefuses(t *testing.T) {
+	path := write(t, filepath.Join(t.TempDir(), "example.org.zone"), file+"www	IN	A	192.0.2.300\n")
+	l := newLab(t, fake.NewSimpleClientset())
+	refuse := true
+	l.server.PrependReactor("create", "records", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		record := action.(clienttesting.CreateAction).GetObject().(*v1alpha1.Record)
+		if !refuse || record.Spec.DomainName != "www" || record.Spec.Type != "AAAA" {
+			return false, nil, nil
+		}
+		return true, nil, apierrors.NewForbidden(schema.GroupResource{Group: "kubi.zone", Resource: "records"}, record.Name, errors.New("zone example.org. does not delegate AAAA"))
+	})
+	if got := l.load(t, path); got != (Result{Written: 4, Refused: 2}) {
+		t.Errorf("first load: %+v", got)
+	}
+	for _, want := range []string{path + ":7: www.example.org. AAAA: ", "zone example.org. does not delegate AAAA", path + ":8: "} {
+		if !l.heard(want) {
+			t.Errorf("nobody says %q", want)
+		}
+	}
+	refuse = false
+	if got := l.load(t, path); got != (Result{Written: 1, Present: 4, Refused: 1}) {
+		t.Errorf("second load: %+v", got)
+	}
+}
+
+// A server that stumbles is asked again; what the lost answer did is found out.
+func TestLoad_outlastsAServerThatStumbles(t *testing.T) {
+	path := write(t, filepath.Join(t.TempDir(), "example.org.zone"), file)
+	l := newLab(t, fake.NewSimpleClientset())
+	var mutex sync.Mutex
+	stumbled := make(map[string]bool)
+	l.server.PrependReactor("create", "*", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		mutex.Lock()
+		defer mutex.Unlock()
+		object := action.(clienttesting.CreateAction).GetObject()
+		id := object.(metav1.Object).GetName()
+		if stumbled[id] {
+			return false, nil, nil
+		}
+		stumbled[id] = true
+		if strings.HasPrefix(id, "www") { // the write went through, the answer did not
+			if err := l.server.Tracker().Create(action.GetResource(), object, action.GetNamespace()); err != nil {
+				return true, nil, err
+			}
+		}
+		return true, nil, apierrors.NewServerTimeout(action.GetResource().GroupResource(), "create", 1)
+	})
+	got := l.load(t, path)
+	if got.Written+got.Present != 5 || got.Refused+got.Left > 0 {
+		t.Errorf("result: %+v", got)
+	}
+	list, err := l.server.KubizoneV1alpha1().Records("team").List(t.Context(), metav1.ListOptions{})
+	if err != nil || len(list.Items) != 4 {
+		t.Errorf("%d records, %v", len(list.Items), err)
+	}
+}
+
+// L5: another's object of the nice name is neither taken nor touched.
+func TestLoad_meetsObjectsOfTheSameName(t *testing.T) {
+	path := write(t, filepath.Join(t.TempDir(), "example.org.zone"), file)
+	foreign := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "www-a.example.org"}, Spec: v1alpha1.RecordSpec{DomainName: "www.example.net.", Type: "A", RData: "203.0.113.9"}}
+	inside := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "example.org"}, Spec: v1alpha1.ZoneSpec{DomainName: "example.org.", View: "inside"}}
+	l := newLab(t, fake.NewSimpleClientset(foreign, inside))
+	if got := l.load(t, path); got != (Result{Written: 5}) {
+		t.Errorf("load: %+v", got)
+	}
+	if r, err := l.server.KubizoneV1alpha1().Records("team").Get(t.Context(), foreign.Name, metav1.GetOptions{}); err != nil || r.Spec.RData != "203.0.113.9" {
+		t.Errorf("another's object is now %+v, %v", r, err)
+	}
+	zones, _ := l.server.KubizoneV1alpha1().Zones("team").List(t.Context(), metav1.ListOptions{})
+	if len(zones.Items) != 2 {
+		t.Errorf("zones: %+v", zones.Items)
+	}
+}
+
+func TestLoad_endsWithItsContext(t *testing.T) {
+	path := write(t, filepath.Join(t.TempDir(), "example.org.zone"), file)
+	l := newLab(t, fake.NewSimpleClientset())
+	ctx, cancel := context.WithCancelCause(t.Context())
+	stop := errors.New("stop")
+	l.server.PrependReactor("create", "records", func(clienttesting.Action) (bool, runtime.Object, error) {
+		cancel(stop)
+		return true, nil, apierrors.NewServiceUnavailable("not now")
+	})
+	if _, err := l.Load(ctx, Source{Path: path}); !errors.Is(err, stop) {
+		t.Errorf("a cancelled load: %v", err)
+	}
+}
+
+type kinds map[string]string
+
+func (k kinds) RESTMapping(kind schema.GroupKind, versions ...string) (*meta.RESTMapping, error) {
+	resource, ok := k[kind.Kind]
+	if !ok {
+		return nil, &meta.NoKindMatchError{GroupKind: kind, SearchedVersions: versions}
+	}
+	gvk := kind.WithVersion(versions[0])
+	return &meta.RESTMapping{Resource: gvk.GroupVersion().WithResource(resource), GroupVersionKind: gvk, Scope: meta.RESTScopeNamespace}, nil
+}
+
+// Manifests: parents first, whatever their order; lists taken apart; what a server wrote forgotten; refusals by line.
+func TestLoad_appliesManifests(t *testing.T) {
+	path := write(t, filepath.Join(t.TempDir(), "all.yaml"), `# a comment
+apiVersion: kubi.zone/v1alpha1
+kind: Record
+metadata: {name: www, namespace: team-a, resourceVersion: "7", uid: x, managedFields: [{manager: m}]}
+spec: {domainName: www.dev.example.org., type: A, rdata: 192.0.2.1}
+status: {serial: 7}
+---
+apiVersion: v1
+kind: Namespace
+metadata: {name: team-a}
+---
+
+apiVersion: kubi.zone/v1alpha1
+kind: Zone
+metadata: {name: dev, namespace: team-a}
+spec: {domainName: dev, zoneRef: {name: parent, namespace: team}}
+--- # the parent comes last
+apiVersion: kubi.zone/v1alpha1
+kind: List
+items:
+- {apiVersion: kubi.zone/v1alpha1, kind: Zone, metadata: {name: parent}, spec: {domainName: example.org., ttl: 3600}}
+---
+kind: Zone
+---
+apiVersion: kubi.zone/v1alpha1
+kind: Zone
+metadata: {generateName: x}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: s}
+---
+a: 1
+a: 2
+`)
+	server := dynamicfake.NewSimpleDynamicClient(runtime.NewScheme())
+	var applied []string
+	refusedOnce := false
+	server.PrependReactor("patch", "*", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		patch := action.(clienttesting.PatchAction)
+		if patch.GetPatchType() != types.ApplyPatchType || strings.Contains(string(patch.GetPatch()), "managedFields") || strings.Contains(string(patch.GetPatch()), "status") {
+			return true, nil, fmt.Errorf("patch %s: %s", patch.GetPatchType(), patch.GetPatch())
+		}
+		if patch.GetName() == "dev" && !refusedOnce {
+			refusedOnce = true
+			return true, nil, apierrors.NewForbidden(action.GetResource().GroupResource(), "dev", errors.New("not yet"))
+		}
+		applied = append(applied, patch.GetNamespace()+"/"+patch.GetName())
+		return true, &unstructured.Unstructured{}, nil
+	})
+	l := newLab(t, fake.NewSimpleClientset())
+	l.dynamic, l.mapping = server, kinds{"Zone": "zones", "Record": "records"}
+	if got := l.load(t, path); got != (Result{Written: 3, Refused: 4}) {
+		t.Errorf("load: %+v", got)
+	}
+	if got := strings.Join(applied, " "); got != "team/parent team-a/dev team-a/www" {
+		t.Errorf("applied in the order %s", got)
+	}
+	for _, want := range []string{path + ":23: apiVersion or kind is missing", path + ":25: metadata.name of a Zone is missing", path + ":29: secret team/s: the server has no kind Secret", path + ":33: "} {
+		if !l.heard("refused: " + want) {
+			t.Errorf("nobody says %q", want)
+		}
+	}
+	if l.heard("not yet") {
+		t.Error("a refusal that a second try overcame is reported")
+	}
+}
+
+// L4: a conflict of server-side apply is somebody else's field.
+func TestLoad_leavesFieldsOfOthersInManifests(t *testing.T) {
+	path := write(t, filepath.Join(t.TempDir(), "z.json"), `{"apiVersion":"kubi.zone/v1alpha1","kind":"Zone","metadata":{"name":"z"},"spec":{"domainName":"example.org."}}`)
+	server := dynamicfake.NewSimpleDynamicClient(runtime.NewScheme())
+	server.PrependReactor("patch", "*", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, apierrors.NewApplyConflict([]metav1.StatusCause{{Type: metav1.CauseTypeFieldManagerConflict, Field: ".spec.ttl", Message: "conflict with kubectl-edit"}}, "Apply failed")
+	})
+	l := newLab(t, fake.NewSimpleClientset())
+	l.dynamic, l.mapping = server, kinds{"Zone": "zones"}
+	if got := l.load(t, path); got != (Result{Left: 1}) || !l.heard("left as it is: "+path+":1: zone team/z: ") {
+		t.Errorf("load: %+v", got)
+	}
+}
+
+func TestWarnings_areSaidOnceAndNotWithoutEnd(t *testing.T) {
+	var w warnings
+	for i := range 2 * (maxWarnings + 3) {
+		w.HandleWarningHeaderWithContext(t.Context(), 299, "", fmt.Sprintf("occluded %d", i/2))
+	}
+	w.HandleWarningHeaderWithContext(t.Context(), 199, "", "not ours")
+	lines := w.take()
+	if len(lines) != maxWarnings+1 || lines[0] != "warning: occluded 0" || lines[maxWarnings] != "and 3 more warnings" {
+		t.Errorf("%q", lines)
+	}
+	if len(w.take()) > 0 {
+		t.Error("warnings are said again")
+	}
+}

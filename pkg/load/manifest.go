@@ -1,0 +1,326 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package load
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"iter"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/restmapper"
+	"sigs.k8s.io/yaml"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+)
+
+// mapper finds the resource of a kind.
+type mapper interface {
+	RESTMapping(kind schema.GroupKind, versions ...string) (*meta.RESTMapping, error)
+}
+
+// discovered asks the server for its kinds when the first is needed.
+func discovered(client *rest.Config) (mapper, error) {
+	asked, err := discovery.NewDiscoveryClientForConfig(client)
+	if err != nil {
+		return nil, err
+	}
+	return &lazyMapper{client: asked}, nil
+}
+
+type lazyMapper struct {
+	client discovery.DiscoveryInterface
+	mutex  sync.Mutex
+	mapper meta.RESTMapper
+}
+
+func (m *lazyMapper) RESTMapping(kind schema.GroupKind, versions ...string) (*meta.RESTMapping, error) {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	if m.mapper == nil {
+		groups, err := restmapper.GetAPIGroupResources(m.client)
+		if err != nil {
+			return nil, fmt.Errorf("the kinds that the server knows: %w", err)
+		}
+		m.mapper = restmapper.NewDiscoveryRESTMapper(groups)
+	}
+	return m.mapper.RESTMapping(kind, versions...)
+}
+
+// manifest is one object of a file.
+type manifest struct {
+	path   string
+	line   int
+	object *unstructured.Unstructured
+}
+
+func (m *manifest) describe() string {
+	kind := strings.ToLower(m.object.GetKind())
+	if namespace := m.object.GetNamespace(); namespace != "" {
+		return kind + " " + namespace + "/" + m.object.GetName()
+	}
+	return kind + " " + m.object.GetName()
+}
+
+func (l *Loader) loadManifests(ctx context.Context, source Source, paths []string) (Result, error) {
+	began := time.Now()
+	var result Result
+	var all []*manifest
+	for _, path := range paths {
+		read, refused, err := readManifests(path)
+		if err != nil {
+			return result, err
+		}
+		for _, r := range refused {
+			l.say("refused: %s", r)
+		}
+		result.Refused += len(refused)
+		all = append(all, read...)
+	}
+	var zones, rest []*manifest
+	for _, m := range all {
+		if m.object.GroupVersionKind().GroupKind() == (schema.GroupKind{Kind: "Namespace"}) {
+			continue // every namespace is there already, standalone
+		}
+		if m.object.GetNamespace() == "" {
+			m.object.SetNamespace(l.cfg.Namespace)
+		}
+		if m.object.GroupVersionKind().GroupKind() == (schema.GroupKind{Group: v1alpha1.GroupName, Kind: "Zone"}) {
+			zones = append(zones, m)
+		} else {
+			rest = append(rest, m)
+		}
+	}
+	// A zone made above others does not capture them (S3.3), and records without a zone wait for one: parents first,
+	// one after the other, then everything else.
+	order(zones)
+	for _, batch := range []struct {
+		manifests []*manifest
+		workers   int
+	}{{zones, 1}, {rest, l.cfg.Workers}} {
+		one, err := l.applyAll(ctx, source, batch.manifests, batch.workers)
+		result.add(one)
+		if err != nil {
+			return result, fmt.Errorf("load %s: %w", source, err)
+		}
+	}
+	l.say("%s: %d objects applied, %d left as others changed them, %d refused, in %.1f s", source, result.Written, result.Left, result.Refused, time.Since(began).Seconds())
+	return result, nil
+}
+
+// applyAll applies manifests, and those refused again as long as that brings one in: what one of them needs may be
+// another of them.
+func (l *Loader) applyAll(ctx context.Context, source Source, manifests []*manifest, workers int) (Result, error) {
+	limited := *l.limited(workers)
+	var result Result
+	for len(manifests) > 0 {
+		var mutex sync.Mutex
+		var again []*manifest
+		var reasons []Refusal
+		weights := make([]int, len(manifests))
+		for i := range weights {
+			weights[i] = 1
+		}
+		err := limited.each(ctx, source.String(), weights, func(ctx context.Context, i int) error {
+			one, refused, err := l.apply(ctx, manifests[i])
+			if err != nil {
+				return err
+			}
+			mutex.Lock()
+			defer mutex.Unlock()
+			result.add(one)
+			if refused != nil {
+				again = append(again, manifests[i])
+				reasons = append(reasons, *refused)
+			}
+			return nil
+		})
+		if err != nil {
+			return result, err
+		}
+		if len(again) == len(manifests) || len(again) == 0 {
+			for _, r := range reasons {
+				l.say("refused: %s", r)
+			}
+			result.Refused += len(reasons)
+			return result, nil
+		}
+		manifests = again
+	}
+	return result, nil
+}
+
+func (l *Loader) limited(workers int) *Loader {
+	return &Loader{cfg: Config{Workers: workers, Interval: l.cfg.Interval, Report: func(line string) { l.say("%s", line) }}}
+}
+
+func (l *Loader) apply(ctx context.Context, m *manifest) (Result, *Refusal, error) {
+	refused := func(reason, fix string) (Result, *Refusal, error) {
+		return Result{}, &Refusal{Path: m.path, Lines: []int{m.line}, Text: m.describe(), Reason: reason, Fix: fix}, nil
+	}
+	kind := m.object.GroupVersionKind()
+	mapping, err := l.mapping.RESTMapping(kind.GroupKind(), kind.Version)
+	if meta.IsNoMatchError(err) {
+		return refused(fmt.Sprintf("the server has no kind %s in %s", kind.Kind, m.object.GetAPIVersion()), "load it into the server that has it")
+	}
+	if err != nil {
+		return Result{}, nil, err
+	}
+	var resource dynamic.ResourceInterface = l.dynamic.Resource(mapping.Resource)
+	if mapping.Scope.Name() == meta.RESTScopeNameNamespace {
+		resource = l.dynamic.Resource(mapping.Resource).Namespace(m.object.GetNamespace())
+	} else {
+		m.object.SetNamespace("")
+	}
+	// Not forced: a field that somebody else has set since is theirs (L4).
+	err = patient(ctx, func() error {
+		_, err := resource.Apply(ctx, m.object.GetName(), m.object, metav1.ApplyOptions{FieldManager: FieldManager})
+		return err
+	})
+	if apierrors.IsConflict(err) {
+		l.say("left as it is: %s:%d: %s: %v", m.path, m.line, m.describe(), err)
+		return Result{Left: 1}, nil, nil
+	}
+	if reason, ok := refusal(err); ok {
+		return refused(reason, "")
+	}
+	if err != nil {
+		return Result{}, nil, fmt.Errorf("%s:%d: %s: %w", m.path, m.line, m.describe(), err)
+	}
+	return Result{Written: 1}, nil, nil
+}
+
+// readManifests reads the documents of a YAML or JSON file; lists are taken apart. Lines are where documents begin.
+func readManifests(path string) (read []*manifest, refused []Refusal, err error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, nil, fmt.Errorf("load: %w", err)
+	}
+	for first, document := range documents(text) {
+		refuse := func(reason, fix string) {
+			refused = append(refused, Refusal{Path: path, Lines: []int{first}, Reason: reason, Fix: fix})
+		}
+		// Strict: a key written twice is a mistake that would lose one of them.
+		asJSON, err := yaml.YAMLToJSONStrict(document)
+		if err != nil {
+			refuse(err.Error(), "")
+			continue
+		}
+		var content map[string]any
+		if err := utiljson.Unmarshal(asJSON, &content); err != nil {
+			refuse("this is no object: "+err.Error(), "an object begins with apiVersion and kind")
+			continue
+		}
+		if len(content) == 0 {
+			continue
+		}
+		object := &unstructured.Unstructured{Object: content}
+		if object.GetAPIVersion() == "" || object.GetKind() == "" {
+			refuse("apiVersion or kind is missing", "an object begins with both")
+			continue
+		}
+		add := func(o *unstructured.Unstructured) {
+			if o.GetName() == "" {
+				refuse(fmt.Sprintf("metadata.name of a %s is missing", o.GetKind()), "name it: objects are applied by name, so that a second load finds them")
+				return
+			}
+			forget(o)
+			read = append(read, &manifest{path: path, line: first, object: o})
+		}
+		if !object.IsList() {
+			add(object)
+			continue
+		}
+		err = object.EachListItem(func(item runtime.Object) error {
+			add(item.(*unstructured.Unstructured))
+			return nil
+		})
+		if err != nil {
+			refuse(err.Error(), "")
+		}
+	}
+	return read, refused, nil
+}
+
+// documents splits YAML at its separators, and yields with each document the number of its first line that is neither
+// blank nor a comment.
+func documents(text []byte) iter.Seq2[int, []byte] {
+	return func(yield func(int, []byte) bool) {
+		var document []byte
+		first, number := 0, 0
+		for line := range bytes.Lines(text) {
+			number++
+			if after, found := bytes.CutPrefix(line, []byte("---")); found && (len(bytes.TrimSpace(after)) == 0 || bytes.HasPrefix(bytes.TrimSpace(after), []byte("#"))) {
+				if first > 0 && !yield(first, document) {
+					return
+				}
+				document, first = nil, 0
+				continue
+			}
+			document = append(document, line...)
+			if trimmed := bytes.TrimSpace(line); first == 0 && len(trimmed) > 0 && trimmed[0] != '#' {
+				first = number
+			}
+		}
+		if first > 0 {
+			yield(first, document)
+		}
+	}
+}
+
+// forget removes what a server writes and an export brings along.
+func forget(o *unstructured.Unstructured) {
+	for _, field := range []string{"managedFields", "resourceVersion", "uid", "creationTimestamp", "generation"} {
+		unstructured.RemoveNestedField(o.Object, "metadata", field)
+	}
+	unstructured.RemoveNestedField(o.Object, "status")
+}
+
+// order sorts zones so that a parent comes before its children: by the number of labels, as far as the manifests tell.
+func order(zones []*manifest) {
+	byObject := make(map[string]*manifest, len(zones))
+	id := func(namespace, object string) string { return namespace + "/" + object }
+	for _, m := range zones {
+		byObject[id(m.object.GetNamespace(), m.object.GetName())] = m
+	}
+	var depth func(m *manifest, seen int) int
+	depth = func(m *manifest, seen int) int {
+		domainName, _, _ := unstructured.NestedString(m.object.Object, "spec", "domainName")
+		if fqdn, err := name.Parse(domainName); err == nil {
+			return fqdn.NumLabels()
+		}
+		relative, err := name.ParseRel(domainName)
+		if err != nil {
+			return math.MaxInt32 // refused by the server, whenever it comes
+		}
+		namespace, _, _ := unstructured.NestedString(m.object.Object, "spec", "zoneRef", "namespace")
+		if namespace == "" {
+			namespace = m.object.GetNamespace()
+		}
+		target, _, _ := unstructured.NestedString(m.object.Object, "spec", "zoneRef", "name")
+		parent := byObject[id(namespace, target)]
+		if parent == nil || seen > len(zones) {
+			return len(relative.Labels())
+		}
+		return depth(parent, seen+1) + len(relative.Labels())
+	}
+	slices.SortStableFunc(zones, func(before, after *manifest) int { return depth(before, 0) - depth(after, 0) })
+}

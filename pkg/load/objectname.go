@@ -1,0 +1,122 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package load
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"regexp"
+	"strings"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+)
+
+const (
+	// maxObjectName is what an RFC 1123 subdomain may have.
+	maxObjectName = 253
+	// digestLength is in hexadecimal digits: 40 bits, and a clash is met at creation, not trusted away.
+	digestLength = 10
+)
+
+var (
+	plainLabel = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`)
+	digested   = regexp.MustCompile(`--[0-9a-f]{10}$`)
+	notAllowed = regexp.MustCompile(`[^-a-z0-9]+`)
+)
+
+// zoneObjectNames are the names a Zone object for fqdn may have, the nicest first: "example.org", "root", and one that
+// tells views apart where another zone has the first.
+func zoneObjectNames(fqdn name.Name, view string) [2]string {
+	nice, exact := slug(fqdn.Labels(), "root")
+	id := view + "|" + fqdn.String()
+	long := fit(nice, "--"+digest(id))
+	if !exact || nice == "root" && fqdn != name.Root || len(nice) > maxObjectName {
+		return [2]string{long, long}
+	}
+	return [2]string{nice, long}
+}
+
+// recordObjectNames are the names a Record object may have, the nicest first: "www-a.example.org", "apex-ns.root".
+//
+// The nice name says owner and type uniquely: it is used only where it can be read back, that is, where the labels of
+// the owner are labels of an object's name, none but the last ends in "-" and a type, and the first is not one of the
+// words that stand for "@" and "*". A digest makes all others unique (L5).
+func recordObjectNames(owner name.Rel, t rdata.Type, zone string) [2]string {
+	kind := strings.ToLower(t.String())
+	labels := owner.Labels()
+	nice, exact := slug(labels, "apex")
+	if exact && len(labels) > 0 {
+		exact = nice != "apex" && !strings.Contains(kind, "-")
+		for _, label := range labels[:len(labels)-1] {
+			exact = exact && !endsInType(label)
+		}
+	}
+	suffix := "-" + kind + "." + zone
+	long := suffix
+	if len(long) > maxObjectName/2 {
+		long = "-" + kind + "." + digest(zone)
+	}
+	long = fit(nice, "--"+digest(owner.String()+"|"+t.String()+"|"+zone)+long)
+	if !exact || len(nice)+len(suffix) > maxObjectName {
+		return [2]string{long, long}
+	}
+	return [2]string{nice + suffix, long}
+}
+
+// slug joins labels to the part of an object's name; exact says that they can be read back from it.
+func slug(labels []string, none string) (text string, exact bool) {
+	if len(labels) == 0 {
+		return none, true
+	}
+	exact = true
+	words := make([]string, 0, len(labels))
+	for _, label := range labels {
+		if plainLabel.MatchString(label) && !digested.MatchString(label) {
+			words = append(words, label)
+			continue
+		}
+		exact = false
+		if label == "*" {
+			words = append(words, "wildcard")
+			continue
+		}
+		if word := strings.Trim(notAllowed.ReplaceAllString(label, "-"), "-"); word != "" {
+			words = append(words, word)
+		}
+	}
+	if len(words) == 0 {
+		words = []string{"record"}
+	}
+	return strings.Join(words, "."), exact
+}
+
+// fit cuts text so that it and suffix, which must leave room, make an object's name together.
+func fit(text, suffix string) string {
+	if longest := maxObjectName - len(suffix); longest < len(text) {
+		text = text[:longest]
+	}
+	return strings.TrimRight(text, "-.") + suffix
+}
+
+func digest(id string) string {
+	sum := sha256.Sum256([]byte(id))
+	return hex.EncodeToString(sum[:])[:digestLength]
+}
+
+func endsInType(label string) bool {
+	_, kind, found := cutLast(label, '-')
+	if !found {
+		return false
+	}
+	_, err := rdata.ParseType(kind)
+	return err == nil
+}
+
+func cutLast(text string, separator byte) (before, after string, found bool) {
+	if i := strings.LastIndexByte(text, separator); i >= 0 {
+		return text[:i], text[i+1:], true
+	}
+	return text, "", false
+}

@@ -1,0 +1,291 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package load
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"strconv"
+	"strings"
+
+	"k8s.io/utils/ptr"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/dns/zonefile"
+)
+
+// plan is what becomes of a zone file: one Zone, one Record for each RRset, and the lines that nothing can be made of.
+type plan struct {
+	fqdn name.Name
+	view string
+	spec v1alpha1.ZoneSpec
+	// sets are in the order of their first line.
+	sets    []*set
+	refused []Refusal
+}
+
+// set is one RRset of the file.
+type set struct {
+	owner name.Rel
+	typ   rdata.Type
+	ttl   uint32
+	data  []string
+	lines []int
+}
+
+// Refusal is what could not be loaded, and what would be right (L2).
+type Refusal struct {
+	// Path is the file; Lines are the lines in it, none where the format has no lines to speak of.
+	Path  string
+	Lines []int
+	// Text is what stands there, shortened.
+	Text string
+	// Reason is why it is refused, Fix what would be right where the reason does not say it.
+	Reason, Fix string
+}
+
+func (r Refusal) String() string {
+	var b strings.Builder
+	b.WriteString(r.Path)
+	for i, line := range r.Lines {
+		if i == maxLinesNamed {
+			fmt.Fprintf(&b, " and %d more", len(r.Lines)-i)
+			break
+		}
+		b.WriteString([]string{":", ","}[min(i, 1)] + strconv.Itoa(line))
+	}
+	b.WriteString(": ")
+	if r.Text != "" {
+		b.WriteString(shorten(r.Text) + ": ")
+	}
+	b.WriteString(r.Reason)
+	if r.Fix != "" {
+		b.WriteString("; " + r.Fix)
+	}
+	return b.String()
+}
+
+const (
+	maxLinesNamed = 5
+	maxTextShown  = 120
+)
+
+func shorten(text string) string {
+	if len(text) <= maxTextShown {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxTextShown], "") + "…"
+}
+
+var errNoSOA = errors.New("there is no SOA in it: a zone file begins with the SOA of its zone; is this a zone file?")
+
+// makePlan decides about a whole file. view and namespace are the new Zone's. An error means that there is no zone in
+// the file at all.
+func makePlan(path string, rows iter.Seq2[zonefile.RR, error], view, namespace string) (*plan, error) {
+	p := &plan{view: view}
+	refuse := func(r Refusal) {
+		r.Path = path
+		p.refused = append(p.refused, r)
+	}
+	var all []zonefile.RR
+	soa := -1
+	for row, err := range rows {
+		if err != nil {
+			var line *zonefile.LineError
+			if !errors.As(err, &line) {
+				return nil, fmt.Errorf("load %s: %w", path, err)
+			}
+			refuse(Refusal{Lines: []int{line.Line}, Text: line.Text, Reason: line.Reason, Fix: line.Fix})
+			continue
+		}
+		if row.Type == rdata.SOA && soa < 0 {
+			soa = len(all)
+		}
+		all = append(all, row)
+	}
+	if soa < 0 {
+		if len(p.refused) > 0 {
+			return nil, fmt.Errorf("load %s: %w (the first of %d lines refused: %s)", path, errNoSOA, len(p.refused), p.refused[0])
+		}
+		return nil, fmt.Errorf("load %s: %w", path, errNoSOA)
+	}
+	p.fqdn = all[soa].Name
+	spec, err := zoneSpec(all[soa], namespace, refuse)
+	if err != nil {
+		return nil, fmt.Errorf("load %s: line %d: %w", path, all[soa].Line, err)
+	}
+	p.spec = spec
+	p.spec.View = view
+	p.group(all, soa, refuse)
+	return p, nil
+}
+
+// group gathers the rows into RRsets.
+func (p *plan) group(all []zonefile.RR, soa int, refuse func(Refusal)) {
+	type key struct {
+		owner name.Rel
+		typ   rdata.Type
+	}
+	type value struct {
+		key
+		data string
+	}
+	byKey := make(map[key]*set)
+	seen := make(map[value]bool)
+	for i, row := range all {
+		text := row.Name.String() + " " + row.Type.String() + " " + row.Data
+		at := Refusal{Lines: []int{row.Line}, Text: text}
+		owner, inside := row.Name.Rel(p.fqdn)
+		switch {
+		case i == soa:
+			continue
+		case row.Type == rdata.SOA && row.Data == all[soa].Data && row.Name == p.fqdn:
+			continue // a transfer written to a file ends with the SOA it began with (RFC 5936 §2.2)
+		case row.Type == rdata.SOA:
+			at.Reason, at.Fix = "a second SOA: a zone has one", "put the other zone into a file of its own"
+			refuse(at)
+			continue
+		case !inside:
+			at.Reason, at.Fix = fmt.Sprintf("out of zone: the file is of zone %s", p.fqdn), "put it into the file of its own zone"
+			refuse(at)
+			continue
+		}
+		if err := row.Type.CheckRecord(); err != nil {
+			at.Reason = err.Error()
+			refuse(at)
+			continue
+		}
+		have := byKey[key{owner, row.Type}]
+		if have == nil {
+			have = &set{owner: owner, typ: row.Type, ttl: row.TTL}
+			byKey[key{owner, row.Type}] = have
+			p.sets = append(p.sets, have)
+		}
+		// The smallest TTL of an RRset is served (S5.8, RFC 2181 §5.2); one object has one.
+		have.ttl = min(have.ttl, row.TTL)
+		if v := (value{key{owner, row.Type}, row.Data}); !seen[v] {
+			seen[v] = true
+			have.data = append(have.data, row.Data)
+		}
+		have.lines = append(have.lines, row.Line)
+	}
+}
+
+// zoneSpec makes the Zone of an SOA. What the API would refuse is reported and replaced, so that the zone is there for
+// its records.
+func zoneSpec(soa zonefile.RR, namespace string, refuse func(Refusal)) (v1alpha1.ZoneSpec, error) {
+	fields := strings.Fields(soa.Data)
+	if len(fields) != 7 {
+		return v1alpha1.ZoneSpec{}, fmt.Errorf("SOA %q: seven fields are needed (RFC 1035 §3.3.13): primary name server, contact, serial, refresh, retry, expire, minimum", soa.Data)
+	}
+	var numbers [5]uint32
+	for i, field := range fields[2:] {
+		n, err := strconv.ParseUint(field, 10, 32)
+		if err != nil {
+			return v1alpha1.ZoneSpec{}, fmt.Errorf("SOA %q: %q is not a number of 32 bits", soa.Data, field)
+		}
+		numbers[i] = uint32(n)
+	}
+	serial, refresh, retry, expire, minimum := numbers[0], numbers[1], numbers[2], numbers[3], numbers[4]
+	replaced := func(reason, fix string) {
+		refuse(Refusal{Lines: []int{soa.Line}, Text: soa.Name.String() + " SOA " + soa.Data, Reason: reason, Fix: fix})
+	}
+	for _, field := range []struct {
+		what  string
+		value *uint32
+		max   uint32
+	}{
+		{"refresh", &refresh, math.MaxInt32}, {"retry", &retry, math.MaxInt32},
+		{"expire", &expire, math.MaxInt32}, {"minimum", &minimum, math.MaxInt32},
+	} {
+		if *field.value > field.max {
+			replaced(fmt.Sprintf("%s %d is above %d", field.what, *field.value, field.max), fmt.Sprintf("loaded with %d", field.max))
+			*field.value = field.max
+		}
+	}
+	if retry >= refresh {
+		replaced(fmt.Sprintf("retry %d must be less than refresh %d", retry, refresh),
+			fmt.Sprintf("loaded with refresh %d and retry %d", v1alpha1.DefaultRefresh, v1alpha1.DefaultRetry))
+		refresh, retry = uint32(v1alpha1.DefaultRefresh), uint32(v1alpha1.DefaultRetry)
+	}
+	if uint64(expire) <= uint64(refresh)+uint64(retry) {
+		replaced(fmt.Sprintf("expire %d must be more than refresh %d + retry %d", expire, refresh, retry),
+			fmt.Sprintf("loaded with expire %d", expireFor(refresh, retry)))
+		expire = expireFor(refresh, retry)
+	}
+	spec := v1alpha1.ZoneSpec{
+		DomainName:            soa.Name.String(),
+		TTL:                   ptr.To(int32(soa.TTL)),
+		Refresh:               ptr.To(int32(refresh)),
+		Retry:                 ptr.To(int32(retry)),
+		Expire:                ptr.To(int32(expire)),
+		NegativeResponseCache: ptr.To(int32(minimum)),
+		// What is loaded is the zone's own: everything at and below its apex, every type.
+		Delegations: []v1alpha1.Delegation{{
+			Namespace: namespace,
+			Records:   []v1alpha1.RecordDelegation{{Pattern: "@"}, {Pattern: "*"}},
+		}},
+	}
+	if serial > 0 {
+		spec.MinimumSerial = ptr.To(int64(serial))
+	}
+	// The root as name server or contact says that there is none; the server has its own words for that (S6.3).
+	if fields[0] != "." {
+		spec.PrimaryNameServer = fields[0]
+	}
+	if fields[1] != "." {
+		spec.Contact = contact(fields[1])
+	}
+	return spec, nil
+}
+
+// expireFor is a default that fits: the usual one where that is enough.
+func expireFor(refresh, retry uint32) uint32 {
+	need := uint64(refresh) + uint64(retry) + 1
+	return uint32(min(max(need, uint64(v1alpha1.DefaultExpire)), math.MaxInt32))
+}
+
+// contact turns an RNAME into the form the API takes: a name, or a mail address where the local part has a dot
+// (RFC 1035 §8: "\." there is no label's end).
+func contact(rname string) string {
+	for i := 0; i < len(rname); i++ {
+		switch rname[i] {
+		case '\\':
+			i++
+		case '.':
+			local, domain := rname[:i], rname[i+1:]
+			if strings.Contains(local, `\.`) && domain != "" {
+				return strings.ReplaceAll(local, `\.`, ".") + "@" + strings.TrimSuffix(domain, ".")
+			}
+			return rname
+		}
+	}
+	return rname
+}
+
+// record is the Record of a set, without a name.
+func (p *plan) record(s *set, zone, namespace string) *v1alpha1.Record {
+	r := &v1alpha1.Record{}
+	r.Namespace = namespace
+	r.Spec = v1alpha1.RecordSpec{
+		// Relative to the Zone object, so that the records follow when the zone is renamed.
+		DomainName: s.owner.String(),
+		ZoneRef:    &v1alpha1.ZoneReference{Name: zone},
+		Type:       s.typ.String(),
+		Class:      v1alpha1.ClassIN,
+	}
+	if len(s.data) == 1 {
+		r.Spec.RData = s.data[0]
+	} else {
+		r.Spec.Values = s.data
+	}
+	if s.ttl != uint32(*p.spec.TTL) {
+		r.Spec.TTL = ptr.To(int32(s.ttl))
+	}
+	return r
+}

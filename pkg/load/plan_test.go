@@ -1,0 +1,121 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package load
+
+import (
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+
+	"k8s.io/utils/ptr"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/zonefile"
+)
+
+func planOf(t *testing.T, text string) *plan {
+	t.Helper()
+	p, err := makePlan("f.zone", zonefile.Read(strings.NewReader(text), zonefile.ReadOptions{MaxGenerate: 100}), "inside", "team")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func refusals(p *plan) []string {
+	var lines []string
+	for _, r := range p.refused {
+		lines = append(lines, r.String())
+	}
+	return lines
+}
+
+func TestPlan_makesAZoneOfTheSOA(t *testing.T) {
+	p := planOf(t, `example.org. 3600 IN SOA ns1.example.net. john\.doe.example.org. 2018031200 1800 900 604800 86400
+`)
+	want := v1alpha1.ZoneSpec{
+		DomainName: "example.org.", View: "inside", TTL: ptr.To[int32](3600),
+		Refresh: ptr.To[int32](1800), Retry: ptr.To[int32](900), Expire: ptr.To[int32](604800), NegativeResponseCache: ptr.To[int32](86400),
+		PrimaryNameServer: "ns1.example.net.", Contact: "john.doe@example.org", MinimumSerial: ptr.To[int64](2018031200),
+		Delegations: []v1alpha1.Delegation{{Namespace: "team", Records: []v1alpha1.RecordDelegation{{Pattern: "@"}, {Pattern: "*"}}}},
+	}
+	if !reflect.DeepEqual(p.spec, want) || len(p.refused) > 0 || len(p.sets) > 0 {
+		t.Errorf("spec %+v, refused %v, sets %v; want %+v", p.spec, refusals(p), p.sets, want)
+	}
+}
+
+func TestPlan_makesARecordOfAnRRset(t *testing.T) {
+	p := planOf(t, `$ORIGIN example.org.
+@	3600	IN	SOA	ns1 hostmaster 1 1800 900 604800 86400
+@	3600	IN	NS	ns1
+@	3600	IN	NS	ns2.example.net.
+ns1	3600	IN	A	192.0.2.1
+www	300	IN	A	192.0.2.2
+www	200	IN	A	192.0.2.3
+WWW	300	IN	A	192.0.2.2
+*	3600	IN	TXT	"a b" "c"
+@	3600	IN	SOA	ns1 hostmaster 1 1800 900 604800 86400
+`)
+	if len(p.refused) > 0 {
+		t.Errorf("refused: %v", refusals(p))
+	}
+	got := make(map[string]v1alpha1.RecordSpec)
+	for _, s := range p.sets {
+		r := p.record(s, "z", "team")
+		got[r.Spec.DomainName+" "+r.Spec.Type] = r.Spec
+	}
+	ref := &v1alpha1.ZoneReference{Name: "z"}
+	want := map[string]v1alpha1.RecordSpec{
+		"@ NS":  {DomainName: "@", ZoneRef: ref, Type: "NS", Class: "IN", Values: []string{"ns1.example.org.", "ns2.example.net."}},
+		"ns1 A": {DomainName: "ns1", ZoneRef: ref, Type: "A", Class: "IN", RData: "192.0.2.1"},
+		"www A": {DomainName: "www", ZoneRef: ref, Type: "A", Class: "IN", TTL: ptr.To[int32](200), Values: []string{"192.0.2.2", "192.0.2.3"}},
+		"* TXT": {DomainName: "*", ZoneRef: ref, Type: "TXT", Class: "IN", RData: `"a b" "c"`},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("records %+v\nwant %+v", got, want)
+	}
+}
+
+// L2: line by line, with the reason, and the rest goes on.
+func TestPlan_refusesLineByLine(t *testing.T) {
+	p := planOf(t, `$ORIGIN example.org.
+@	3600	IN	SOA	. . 0 100 100 150 86400
+www	3600	IN	A	192.0.2.256
+www	3600	IN	A	192.0.2.1
+www.example.net.	3600	IN	A	192.0.2.1
+@	3600	IN	RRSIG	A 13 2 3600 20300101000000 20200101000000 1 example.org. AAAA
+sub	3600	IN	SOA	ns1 hostmaster 1 1800 900 604800 86400
+mail	3600	IN	A	192.0.2.4
+`)
+	lines := strings.Join(refusals(p), "\n")
+	for _, want := range []string{
+		"f.zone:2: ", "retry 100 must be less than refresh 100; loaded with refresh 86400 and retry 7200",
+		"expire 150 must be more than refresh 86400 + retry 7200; loaded with expire 3600000",
+		"f.zone:3: ", "f.zone:5: www.example.net. A 192.0.2.1: out of zone: the file is of zone example.org.",
+		"f.zone:6: ", "RRSIG cannot be a Record", "f.zone:7: ", "a second SOA",
+	} {
+		if !strings.Contains(lines, want) {
+			t.Errorf("refusals lack %q:\n%s", want, lines)
+		}
+	}
+	if len(p.sets) != 2 || p.spec.PrimaryNameServer != "" || p.spec.Contact != "" || p.spec.MinimumSerial != nil {
+		t.Errorf("the rest: %d sets, %+v", len(p.sets), p.spec)
+	}
+}
+
+func TestPlan_needsAnSOA(t *testing.T) {
+	_, err := makePlan("f.zone", zonefile.Read(strings.NewReader("www.example.org. 60 IN A 192.0.2.1\n"), zonefile.ReadOptions{}), "", "team")
+	if !errors.Is(err, errNoSOA) || !strings.Contains(err.Error(), "f.zone") {
+		t.Errorf("a file without SOA: %v", err)
+	}
+}
+
+func TestRefusal_namesAFewLinesOnly(t *testing.T) {
+	r := Refusal{Path: "f", Lines: []int{1, 2, 3, 4, 5, 6, 7}, Text: strings.Repeat("ü", 100), Reason: "so"}
+	got := r.String()
+	if !strings.HasPrefix(got, "f:1,2,3,4,5 and 2 more: ü") || !strings.HasSuffix(got, "ü…: so") {
+		t.Errorf("%s", got)
+	}
+}

@@ -1,0 +1,114 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package load
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// Source is one thing to load: a file, or a directory with all below it.
+type Source struct {
+	// Path of a file or directory.
+	Path string
+	// View of the zones that zone files make; empty is the default view. Manifests name their view themselves.
+	View string
+	// viewGiven is true where the view was written out, be it the default one.
+	viewGiven bool
+}
+
+// ParseSource reads PATH or VIEW=PATH. What stands before the first "=" is a view when it is an RFC 1123 label or
+// nothing; a path with "=" in its first element is written "./a=b.zone".
+func ParseSource(text string) (Source, error) {
+	view, path, found := strings.Cut(text, "=")
+	if !found || strings.ContainsAny(view, "/\\.") {
+		view, path, found = "", text, false
+	}
+	if path == "" {
+		return Source{}, fmt.Errorf("%q names no file: write PATH or VIEW=PATH", text)
+	}
+	if view != "" {
+		if wrong := validation.IsDNS1123Label(view); len(wrong) > 0 {
+			return Source{}, fmt.Errorf("%q: view %q: %s; write VIEW=PATH, or ./%s if this is a path", text, view, strings.Join(wrong, ", "), text)
+		}
+	}
+	return Source{Path: path, View: view, viewGiven: found}, nil
+}
+
+// String is what ParseSource reads.
+func (s Source) String() string {
+	if !s.viewGiven {
+		return s.Path
+	}
+	return s.View + "=" + s.Path
+}
+
+// Files are the files of a Source, each kind in lexical order of their paths.
+type Files struct {
+	Manifests, Zones []string
+}
+
+// Files finds the files. A file named directly is a manifest when its name ends in .yaml, .yml or .json, and a zone file
+// otherwise; in a directory, zone files end in .zone or .db, and what has another ending is passed over.
+func (s Source) Files() (Files, error) {
+	info, err := os.Stat(s.Path)
+	if err != nil {
+		return Files{}, fmt.Errorf("load %s: %w; name a file or directory that exists and can be read", s, err)
+	}
+	var files Files
+	if !info.IsDir() {
+		if isManifest(s.Path) {
+			files.Manifests = []string{s.Path}
+		} else {
+			files.Zones = []string{s.Path}
+		}
+	} else if files, err = s.walk(); err != nil {
+		return Files{}, err
+	}
+	if s.viewGiven && len(files.Manifests) > 0 {
+		return Files{}, fmt.Errorf("load %s: a view is given to zone files only, and %s is a manifest: write %s without %q, and spec.view in the manifest", s, files.Manifests[0], s.Path, s.View+"=")
+	}
+	return files, nil
+}
+
+func (s Source) walk() (Files, error) {
+	var files Files
+	err := filepath.WalkDir(s.Path, func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir():
+			return nil
+		case isManifest(path):
+			files.Manifests = append(files.Manifests, path)
+		case isZoneFile(path):
+			files.Zones = append(files.Zones, path)
+		}
+		return nil
+	})
+	if err != nil {
+		return Files{}, fmt.Errorf("load %s: %w", s, err)
+	}
+	if len(files.Manifests)+len(files.Zones) == 0 {
+		return Files{}, fmt.Errorf("load %s: %w", s, errEmptyDirectory)
+	}
+	return files, nil
+}
+
+var errEmptyDirectory = errors.New("the directory holds no manifest (.yaml, .yml, .json) and no zone file (.zone, .db); a zone file of another name is loaded when named itself")
+
+func isManifest(path string) bool {
+	return slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(path)))
+}
+
+func isZoneFile(path string) bool {
+	return slices.Contains([]string{".zone", ".db"}, strings.ToLower(filepath.Ext(path)))
+}

@@ -1,0 +1,75 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package load
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+func TestParseSource_tellsViewsFromPaths(t *testing.T) {
+	for text, want := range map[string]Source{
+		"a.zone":         {Path: "a.zone"},
+		"root=a.zone":    {Path: "a.zone", View: "root", viewGiven: true},
+		"=a.zone":        {Path: "a.zone", viewGiven: true},
+		"./a=b.zone":     {Path: "./a=b.zone"},
+		"/tmp/x=1/a":     {Path: "/tmp/x=1/a"},
+		"root=/tmp/x=1/": {Path: "/tmp/x=1/", View: "root", viewGiven: true},
+	} {
+		got, err := ParseSource(text)
+		if err != nil || got != want {
+			t.Errorf("%q: %+v, %v; want %+v", text, got, err, want)
+		}
+		if got.String() != text {
+			t.Errorf("%q is written back as %q", text, got)
+		}
+	}
+	for _, text := range []string{"", "root=", "Root=a.zone", "in side=a.zone"} {
+		if got, err := ParseSource(text); err == nil {
+			t.Errorf("%q: %+v, want an error", text, got)
+		}
+	}
+}
+
+func write(t *testing.T, path, text string) string {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestFiles_takesWhatItKnowsAndSaysWhatItDoesNot(t *testing.T) {
+	dir := t.TempDir()
+	b := write(t, filepath.Join(dir, "b.yaml"), "")
+	a := write(t, filepath.Join(dir, "sub", "a.json"), "")
+	z := write(t, filepath.Join(dir, "sub", "z.zone"), "")
+	other := write(t, filepath.Join(dir, "db.example.org"), "")
+	write(t, filepath.Join(dir, "README.md"), "")
+
+	got, err := Source{Path: dir}.Files()
+	if want := (Files{Manifests: []string{b, a}, Zones: []string{z}}); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("directory: %+v, %v; want %+v", got, err, want)
+	}
+	got, err = Source{Path: other}.Files()
+	if want := (Files{Zones: []string{other}}); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("file: %+v, %v; want %+v", got, err, want)
+	}
+	if _, err := (Source{Path: dir, View: "inside", viewGiven: true}).Files(); err == nil || !strings.Contains(err.Error(), b) {
+		t.Errorf("a view for a manifest: %v", err)
+	}
+	missing := filepath.Join(dir, "missing")
+	if _, err := (Source{Path: missing}).Files(); err == nil || !strings.Contains(err.Error(), missing) {
+		t.Errorf("a missing file: %v", err)
+	}
+	if _, err := (Source{Path: t.TempDir()}).Files(); err == nil {
+		t.Error("an empty directory loads as if something were in it")
+	}
+}
