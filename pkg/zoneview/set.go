@@ -156,18 +156,12 @@ func (v *Set) Apply(uid string, tx content.Transaction, first Zone) error {
 	return nil
 }
 
-// keep appends, and drops from the front what is beyond retain. The copy that
-// drops is made once in a while, not at every step; what readers hold of the
-// old slice stays as it is.
+// keep appends, and drops from the front what is beyond retain. What readers
+// hold of the old slice stays as it is; append lets go of the dropped ones when
+// it next moves the rest.
 func (v *Set) keep(steps, applied []content.Step) []content.Step {
 	steps = append(steps, applied...)
-	if surplus := len(steps) - v.retain; surplus > 0 {
-		steps = steps[surplus:]
-		if cap(steps)-len(steps) == 0 || surplus > v.retain {
-			steps = slices.Clone(steps)
-		}
-	}
-	return steps
+	return steps[max(0, len(steps)-v.retain):]
 }
 
 // Remove takes a zone out; one that is not there is no error.
@@ -180,16 +174,16 @@ func (v *Set) Remove(uid string) {
 func (v *Set) remove(uid string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	if waiting := v.waiting[uid]; waiting != nil {
+		waiting.gone = true
+		v.wake(uid)
+	}
 	known, ok := v.zones[uid]
 	if !ok {
 		return
 	}
 	delete(v.zones, uid)
 	v.unname(uid, known.settled)
-	if waiting := v.waiting[uid]; waiting != nil {
-		waiting.gone = true
-		v.wake(uid)
-	}
 	v.tell(Event{Zone: known.newest.zone, Gone: true})
 }
 
@@ -318,20 +312,17 @@ func (v *Set) EntryChanges(uid string, since, until serial.Serial) ([]dns.Change
 		return nil, fmt.Errorf("zone %s: %w", uid, ErrUnknown)
 	}
 	steps, err := known.between(since, until)
-	if err != nil {
+	if err != nil || len(steps) == 0 {
 		return nil, err
 	}
 	changes := make([]dns.Change, len(steps))
 	after := known.newest
-	for i := len(known.steps) - 1; i >= 0; i-- {
-		if after.serial == since {
-			break
-		}
+	for i := len(known.steps) - 1; after.serial != since; i-- {
 		before, err := after.Undo(known.steps[i])
 		if err != nil {
 			return nil, err
 		}
-		if len(steps) > 0 && known.steps[i].N <= steps[len(steps)-1].N {
+		if known.steps[i].N <= steps[len(steps)-1].N {
 			changes[known.steps[i].N-steps[0].N] = StepChange(before, after, known.steps[i])
 		}
 		after = before

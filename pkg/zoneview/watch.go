@@ -56,7 +56,7 @@ func (v *Set) Wait(ctx context.Context, uid string, atLeast uint64) (*Snapshot, 
 				delete(v.waiting, uid)
 			}
 			v.mu.Unlock()
-			return nil, fmt.Errorf("zone %s, waiting for step %d: %w", uid, atLeast, context.Cause(ctx))
+			return nil, fmt.Errorf("zone %s, waiting for step %d: %w", uid, atLeast, ctx.Err())
 		}
 	}
 }

@@ -216,11 +216,10 @@ func canonicalContact(text string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("mail address %.100q: %w", text, err)
 	}
-	rname := escapeLabel(local) + "."
-	if host != name.Root {
-		rname += host.String()
+	if host == name.Root {
+		return "", fmt.Errorf("mail address %.100q has no domain: write %.100s@example.org with a domain of yours", text, local)
 	}
-	value, err := rdata.Parse(rdata.NS, rname)
+	value, err := rdata.Parse(rdata.NS, escapeLabel(local)+"."+host.String())
 	if err != nil {
 		return "", fmt.Errorf("mail address %.100q: %w", text, err)
 	}
