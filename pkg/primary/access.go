@@ -1,0 +1,90 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package primary
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+)
+
+// Rule allows a peer to ask for SOA, AXFR and IXFR. A request matches when its source is
+// in Prefixes (none: any source) and it is signed by Key (empty: signed by any key of the
+// server, or not at all). A rule with neither would allow the world and is refused.
+type Rule struct {
+	Prefixes []netip.Prefix
+	Key      string // as in Key.Name or without the trailing dot, any case
+}
+
+// Rules are the rules for a list of prefixes and a list of keys: where there are keys, a
+// peer needs both, its address and any one of them; where there are none, its address.
+func Rules(prefixes []netip.Prefix, keys []Key) []Rule {
+	if len(keys) == 0 {
+		return []Rule{{Prefixes: prefixes}}
+	}
+	rules := make([]Rule, len(keys))
+	for i, k := range keys {
+		rules[i] = Rule{Prefixes: prefixes, Key: k.Name}
+	}
+	return rules
+}
+
+// access is the compiled form of the rules. No rules allow nobody.
+type access []Rule
+
+func newAccess(rules []Rule, keys keyring) (access, error) {
+	var out access
+	var faults []error
+	for i, r := range rules {
+		if r.Key != "" {
+			r.Key = canonicalKeyName(r.Key)
+			if _, ok := keys[r.Key]; !ok {
+				faults = append(faults, fmt.Errorf("Allow[%d].Key: no key %q in Keys; add it there or name one that is", i, r.Key))
+			}
+		}
+		if r.Key == "" && len(r.Prefixes) == 0 {
+			faults = append(faults, fmt.Errorf("Allow[%d]: neither Prefixes nor Key; a rule without both would allow everybody: name prefixes, a key or both", i))
+		}
+		for j, p := range r.Prefixes {
+			if !p.IsValid() {
+				faults = append(faults, fmt.Errorf("Allow[%d].Prefixes[%d]: not a prefix; write 192.0.2.0/24 or 2001:db8::/32", i, j))
+			}
+		}
+		out = append(out, r)
+	}
+	return out, errors.Join(faults...)
+}
+
+func (r Rule) covers(from netip.Addr) bool {
+	if len(r.Prefixes) == 0 {
+		return true
+	}
+	for _, p := range r.Prefixes {
+		if p.Contains(from) {
+			return true
+		}
+	}
+	return false
+}
+
+// allows answers for a request whose signature, if any, holds; key is nil when unsigned.
+func (a access) allows(from netip.Addr, key *signingKey) bool {
+	for _, r := range a {
+		if r.covers(from) && (r.Key == "" || key != nil && r.Key == key.Name) {
+			return true
+		}
+	}
+	return false
+}
+
+// mayBePeer says whether any key at all could get this source allowed. A source that
+// cannot is an outsider: it is answered, from a small budget of its own.
+func (a access) mayBePeer(from netip.Addr) bool {
+	for _, r := range a {
+		if r.covers(from) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,238 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package primary
+
+import (
+	"errors"
+	"net/netip"
+	"time"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/zoneview"
+)
+
+// udpLimit is the largest answer sent over UDP, in octets: it passes any link unfragmented.
+const udpLimit = 1232
+
+// responder decides what a message is answered with. It does no I/O and holds no lock, so
+// raw bytes can be thrown at it (FuzzRespond).
+type responder struct {
+	zones  Zones
+	views  []string
+	keys   keyring
+	access access
+	clock  func() time.Time
+}
+
+// answer is what to do about a message: send msg, run the transfer, or with neither say
+// nothing.
+type answer struct {
+	msg      []byte // without length octets
+	transfer *transfer
+	refusal  string // why nothing of a zone is in msg, for the operator's log only
+	fault    error  // what kept a zone from being answered
+}
+
+// respond decides in an order that lets nobody learn a zone's name: form, signature,
+// opcode, version, access, and only then the zone.
+func (r *responder) respond(msg []byte, from netip.Addr, overTCP bool) answer {
+	req, state := readRequest(msg)
+	switch state {
+	case unwanted:
+		return answer{}
+	case malformed:
+		return answer{msg: bareError(req), refusal: "malformed"}
+	}
+	var key *signingKey
+	if req.signature != nil {
+		v := r.keys.verify(msg, req.signature, nil, r.clock())
+		switch {
+		case v.malformed:
+			return answer{msg: bareError(req), refusal: "MAC of impossible length"}
+		case v.err != 0:
+			return answer{msg: r.refuseSignature(req, v), refusal: tsigErrors[v.err]}
+		}
+		key = v.key
+	}
+	reply := func(rcode uint16, why string) answer {
+		return answer{msg: r.status(req, key, rcode), refusal: why}
+	}
+	switch {
+	case req.opcode == opcodeNotify:
+		return reply(rcodeRefused, "NOTIFY") // nobody above a primary has news for it
+	case req.opcode != opcodeQuery:
+		return reply(rcodeNotImp, "opcode")
+	case req.hasOPT && req.optVersion != 0:
+		return reply(rcodeBadVers, "EDNS version")
+	case req.qclass != classIN:
+		return reply(rcodeRefused, "class")
+	case req.qtype != typeSOA && req.qtype != typeAXFR && req.qtype != typeIXFR:
+		return reply(rcodeRefused, "type")
+	case !r.access.allows(from, key):
+		if key == nil {
+			return reply(rcodeRefused, "unsigned and not allowed by its address")
+		}
+		return reply(rcodeRefused, "key not allowed from this address")
+	}
+	// From here on the peer is one that may know.
+	if req.qtype == typeAXFR && !overTCP {
+		return reply(rcodeFormErr, "AXFR over UDP") // RFC 5936 §4.2 defines none
+	}
+	if req.qtype == typeIXFR && !req.hasSerial {
+		return reply(rcodeFormErr, "IXFR without a serial")
+	}
+	zone, ok := r.find(req.qname)
+	if !ok {
+		if req.qtype == typeSOA {
+			return reply(rcodeRefused, "zone not served")
+		}
+		return reply(rcodeNotAuth, "zone not served") // RFC 5936 §2.2.1
+	}
+	whole := req.qtype == typeAXFR
+	if req.qtype == typeIXFR && overTCP {
+		// Without a journal the difference is the whole zone (RFC 1995 §4), unless
+		// there is none. A serial that cannot be compared is no reason to say so.
+		switch serial.Serial(req.serial).Compare(zone.Serial()) {
+		case serial.Equal, serial.After:
+		default:
+			whole = true
+		}
+	}
+	if whole {
+		return answer{transfer: &transfer{zone: zone, request: req.kept(), key: key}}
+	}
+	return r.soa(req, key, zone, overTCP)
+}
+
+// find is the zone of that name in the first view that has it.
+func (r *responder) find(fqdn name.Name) (*zoneview.Snapshot, bool) {
+	if fqdn.IsZero() {
+		return nil, false
+	}
+	for _, view := range r.views {
+		if s, ok := r.zones.Find(view, fqdn); ok {
+			return s, true
+		}
+	}
+	return nil, false
+}
+
+// kept is the request with its question copied: a transfer outlives the buffer it came in.
+func (q request) kept() request {
+	q.question = append([]byte(nil), q.question...)
+	if q.signature != nil {
+		s := *q.signature
+		s.mac = append([]byte(nil), s.mac...)
+		q.signature = &s
+	}
+	return q
+}
+
+// priorMAC is what the MAC of a response begins with.
+func (q request) priorMAC() []byte {
+	if q.signature == nil {
+		return nil
+	}
+	return q.signature.mac
+}
+
+func (q request) replyFlags(more, rcode uint16) uint16 {
+	return flagQR | uint16(q.opcode)<<11 | q.flags&flagRD | more | rcode&0xF
+}
+
+// bareError answers what could not be read: twelve octets, never more than came.
+func bareError(q request) []byte {
+	m := newSmallMessage()
+	m.begin(q.id, q.replyFlags(0, rcodeFormErr), nil, name.Name{}, maxMessage)
+	return m.finish()
+}
+
+func newSmallMessage() *message {
+	return &message{buf: make([]byte, lengthOctets, 512), offsets: map[string]uint16{}}
+}
+
+// status answers with an rcode and nothing else; its size is at most the request's.
+func (r *responder) status(q request, key *signingKey, rcode uint16) []byte {
+	m := newSmallMessage()
+	m.begin(q.id, q.replyFlags(0, rcode), q.question, q.qname, maxMessage)
+	return r.seal(m, q, key, rcode)
+}
+
+// seal adds what stands behind the answers: OPT if asked with one, TSIG if signed.
+func (r *responder) seal(m *message, q request, key *signingKey, rcode uint16) []byte {
+	if q.hasOPT {
+		m.addOPT(rcode)
+	}
+	b := m.finish()
+	if key != nil {
+		b, _ = key.sign(b, q.priorMAC(), stampAt(r.clock()), false)
+	}
+	return b
+}
+
+// refuseSignature answers a signature that does not hold (RFC 8945 §5.2, §5.3.2): unsigned
+// where key or MAC are in doubt, signed where only time or length is.
+func (r *responder) refuseSignature(q request, v verdict) []byte {
+	m := newSmallMessage()
+	m.begin(q.id, q.replyFlags(0, rcodeNotAuth), q.question, q.qname, maxMessage)
+	if q.hasOPT {
+		m.addOPT(rcodeNotAuth)
+	}
+	b := m.finish()
+	s := q.signature
+	switch v.err {
+	case tsigBadTime:
+		p := stamp{time: s.time, fudge: s.fudge, err: v.err, other: make([]byte, 6)}
+		now := uint64(r.clock().Unix())
+		for i := range p.other {
+			p.other[i] = byte(now >> (8 * (5 - i)))
+		}
+		b, _ = v.key.sign(b, s.mac, p, false)
+	case tsigBadTrunc:
+		p := stampAt(r.clock())
+		p.err = v.err
+		b, _ = v.key.sign(b, s.mac, p, false)
+	default:
+		keyWire, err := wireName(s.key)
+		if err != nil {
+			return bareError(q)
+		}
+		algorithmWire, err := wireName(s.algorithm)
+		if err != nil {
+			return bareError(q)
+		}
+		b = appendTSIG(b, keyWire, algorithmWire, nil, stamp{time: s.time, fudge: s.fudge, err: v.err})
+	}
+	return b
+}
+
+// soa answers with the zone's SOA alone: a SOA query, an IXFR over UDP whatever its serial
+// (RFC 1995 §2) or one that is up to date (§4). What does not fit UDP is TC.
+func (r *responder) soa(q request, key *signingKey, zone *zoneview.Snapshot, overTCP bool) answer {
+	limit := maxMessage
+	if !overTCP {
+		limit = min(q.udpSize, udpLimit)
+	}
+	if q.hasOPT {
+		limit -= optLen
+	}
+	if key != nil {
+		limit -= key.tsigLen()
+	}
+	m := newSmallMessage()
+	m.begin(q.id, q.replyFlags(flagAA, rcodeSuccess), q.question, q.qname, limit)
+	_, fault := m.add(zone.SOA())
+	if fault != nil {
+		more, rcode := uint16(flagTC), uint16(rcodeSuccess)
+		if overTCP {
+			more, rcode = 0, rcodeServFail
+		}
+		m.begin(q.id, q.replyFlags(more, rcode), q.question, q.qname, maxMessage)
+		if !overTCP && errors.Is(fault, errTooLarge) {
+			fault = nil // that is what TCP is for
+		}
+	}
+	return answer{msg: r.seal(m, q, key, rcodeSuccess), fault: fault}
+}

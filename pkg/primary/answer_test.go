@@ -1,0 +1,316 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package primary
+
+import (
+	"bytes"
+	"encoding/binary"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	mdns "github.com/miekg/dns"
+)
+
+func TestRespond_toAllowedPeer(t *testing.T) {
+	r := newResponder(t, served(snapshot(t, "u", "", "example.org.", 100, "www A 192.0.2.1"), snapshot(t, "root", "", ".", 5)), Rules(local, nil))
+	update, notify := new(mdns.Msg), new(mdns.Msg)
+	update.SetUpdate("example.org.")
+	notify.SetNotify("example.org.")
+	chaos := query("version.bind.", mdns.TypeTXT)
+	chaos.Question[0].Qclass = mdns.ClassCHAOS
+	chaosSOA := query("example.org.", mdns.TypeSOA)
+	chaosSOA.Question[0].Qclass = mdns.ClassCHAOS
+	status := query("example.org.", mdns.TypeSOA)
+	status.Opcode = mdns.OpcodeStatus
+	two := query("example.org.", mdns.TypeSOA)
+	two.Question = append(two.Question, two.Question[0])
+	bareIXFR := query("example.org.", mdns.TypeIXFR)
+	version1 := query("example.org.", mdns.TypeSOA)
+	version1.SetEdns0(1232, false)
+	version1.IsEdns0().SetVersion(1)
+
+	const transfer, soa = -1, -2
+	tests := []struct {
+		what     string
+		msg      *mdns.Msg
+		udp, tcp int // rcode, or transfer, or soa: NOERROR with the SOA alone
+	}{
+		{"SOA", query("example.org.", mdns.TypeSOA), soa, soa},
+		{"SOA in other case", query("EXAMPLE.org.", mdns.TypeSOA), soa, soa},
+		{"SOA of the root", query(".", mdns.TypeSOA), soa, soa},
+		{"SOA below a zone", query("www.example.org.", mdns.TypeSOA), mdns.RcodeRefused, mdns.RcodeRefused},
+		{"SOA of a zone not here", query("example.net.", mdns.TypeSOA), mdns.RcodeRefused, mdns.RcodeRefused},
+		{"SOA of no zone name", query(`a\.b.example.`, mdns.TypeSOA), mdns.RcodeRefused, mdns.RcodeRefused},
+		{"AXFR", query("example.org.", mdns.TypeAXFR), mdns.RcodeFormatError, transfer},
+		{"AXFR of a zone not here", query("example.net.", mdns.TypeAXFR), mdns.RcodeFormatError, mdns.RcodeNotAuth},
+		{"IXFR from an older serial", ixfr("example.org.", 99), soa, transfer},
+		{"IXFR from the same serial", ixfr("example.org.", 100), soa, soa},
+		{"IXFR from a newer serial", ixfr("example.org.", 101), soa, soa},
+		{"IXFR from far behind", ixfr("example.org.", 100+1<<31+1), soa, transfer},
+		{"IXFR from an incomparable serial", ixfr("example.org.", 100+1<<31), soa, transfer},
+		{"IXFR without a serial", bareIXFR, mdns.RcodeFormatError, mdns.RcodeFormatError},
+		{"IXFR of a zone not here", ixfr("example.net.", 1), mdns.RcodeNotAuth, mdns.RcodeNotAuth},
+		{"A", query("www.example.org.", mdns.TypeA), mdns.RcodeRefused, mdns.RcodeRefused},
+		{"ANY", query("example.org.", mdns.TypeANY), mdns.RcodeRefused, mdns.RcodeRefused},
+		{"UPDATE", update, mdns.RcodeNotImplemented, mdns.RcodeNotImplemented},
+		{"NOTIFY", notify, mdns.RcodeRefused, mdns.RcodeRefused},
+		{"STATUS", status, mdns.RcodeNotImplemented, mdns.RcodeNotImplemented},
+		{"CHAOS", chaos, mdns.RcodeRefused, mdns.RcodeRefused},
+		{"SOA in class CHAOS", chaosSOA, mdns.RcodeRefused, mdns.RcodeRefused},
+		{"two questions", two, mdns.RcodeFormatError, mdns.RcodeFormatError},
+		{"EDNS version 1", version1, mdns.RcodeBadVers, mdns.RcodeBadVers},
+	}
+	for _, test := range tests {
+		for _, over := range []struct {
+			tcp  bool
+			want int
+		}{{false, test.udp}, {true, test.tcp}} {
+			a := r.respond(pack(t, test.msg), loopback, over.tcp)
+			if over.want == transfer {
+				if a.transfer == nil {
+					t.Errorf("%s, TCP: no transfer", test.what)
+				}
+				continue
+			}
+			if a.transfer != nil || a.msg == nil {
+				t.Errorf("%s, TCP %v: %+v", test.what, over.tcp, a)
+				continue
+			}
+			m := unpack(t, a.msg)
+			if m.Id != test.msg.Id || !m.Response || m.Opcode != test.msg.Opcode {
+				t.Errorf("%s, TCP %v: header %+v", test.what, over.tcp, m.MsgHdr)
+			}
+			if (m.IsEdns0() != nil) != (test.msg.IsEdns0() != nil) {
+				t.Errorf("%s, TCP %v: EDNS answered %v", test.what, over.tcp, m.IsEdns0())
+			}
+			if over.want == soa {
+				if m.Rcode != mdns.RcodeSuccess || !m.Authoritative || len(m.Answer) != 1 || m.Answer[0].Header().Rrtype != mdns.TypeSOA {
+					t.Errorf("%s, TCP %v: %v", test.what, over.tcp, m)
+				}
+			} else if m.Rcode != over.want || m.Authoritative || len(m.Answer)+len(m.Ns) > 0 {
+				t.Errorf("%s, TCP %v: %v; want rcode %d", test.what, over.tcp, m, over.want)
+			}
+		}
+	}
+}
+
+// A source that is not allowed cannot tell a zone that is here from one that is not: the
+// answers differ in nothing but the question, and none is longer than what was asked.
+func TestRespond_outsiderLearnsNothing(t *testing.T) {
+	k := testKey(t, "transfer.example.", HMACSHA256)
+	stranger := testKey(t, "stranger.example.", HMACSHA256)
+	for what, r := range map[string]*responder{
+		"by address": newResponder(t, served(snapshot(t, "u", "", "example.org.", 7)), Rules(local, nil)),
+		"by key":     newResponder(t, served(snapshot(t, "u", "", "example.org.", 7)), []Rule{{Key: k.Name}}, k),
+		"by both":    newResponder(t, served(snapshot(t, "u", "", "example.org.", 7)), Rules(local, []Key{k}), k),
+		"nobody":     newResponder(t, served(snapshot(t, "u", "", "example.org.", 7)), nil),
+	} {
+		r.clock = func() time.Time { return time.Unix(1700000000, 0) }
+		for _, qtype := range []uint16{mdns.TypeSOA, mdns.TypeAXFR, mdns.TypeIXFR, mdns.TypeA, mdns.TypeANY, mdns.TypeNS} {
+			for _, overTCP := range []bool{false, true} {
+				for _, withKey := range []bool{false, true} {
+					ask := func(zone string) []byte {
+						m := query(zone, qtype)
+						m.Id = 4711
+						m.SetEdns0(4096, true)
+						wire := pack(t, m)
+						if withKey {
+							wire, _ = signed(t, m, stranger, r.clock())
+						}
+						a := r.respond(wire, outside, overTCP)
+						if a.transfer != nil {
+							t.Fatalf("%s: a transfer", what)
+						}
+						if len(a.msg) > len(wire) {
+							t.Errorf("%s, type %d: %d octets for %d", what, qtype, len(a.msg), len(wire))
+						}
+						got := unpack(t, a.msg)
+						if want := map[bool]int{false: mdns.RcodeRefused, true: mdns.RcodeNotAuth}[withKey]; got.Rcode != want {
+							t.Errorf("%s, type %d: rcode %d, want %d", what, qtype, got.Rcode, want)
+						}
+						return a.msg
+					}
+					here, absent := ask("example.org."), ask("example.net.")
+					if !bytes.Equal(bytes.ReplaceAll(here, []byte("\x03org"), []byte("\x03net")), absent) {
+						t.Errorf("%s, type %d, TCP %v: the answers differ:\n%x\n%x", what, qtype, overTCP, here, absent)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestRules_neverAllowTheWorld(t *testing.T) {
+	for _, c := range []struct {
+		allow []Rule
+		want  string
+	}{
+		{[]Rule{{}}, "Allow[0]: neither Prefixes nor Key"},
+		{Rules(nil, nil), "Allow[0]: neither Prefixes nor Key"},
+		{[]Rule{{Key: "nobody."}}, `no key "nobody."`},
+		{[]Rule{{Prefixes: []netip.Prefix{{}}}}, "Allow[0].Prefixes[0]: not a prefix"},
+	} {
+		_, err := New(Config{Zones: served(), Listen: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:0")}, Allow: c.allow})
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v: %v, want %q", c.allow, err, c.want)
+		}
+	}
+}
+
+// Views are searched in order; the first that has the name serves it.
+func TestRespond_firstNamedViewServes(t *testing.T) {
+	set := served(snapshot(t, "a", "internal", "example.org.", 11), snapshot(t, "b", "", "example.org.", 22), snapshot(t, "c", "", "example.net.", 33), snapshot(t, "d", "secret", "example.com.", 44))
+	r := newResponder(t, set, Rules(local, nil))
+	for _, c := range []struct {
+		views  []string
+		fqdn   string
+		serial uint32
+	}{
+		{[]string{"internal", ""}, "example.org.", 11}, {[]string{"", "internal"}, "example.org.", 22},
+		{[]string{"internal", ""}, "example.net.", 33}, {[]string{"internal", ""}, "example.com.", 0}, {nil, "example.org.", 0},
+	} {
+		r.views = c.views
+		m := unpack(t, r.respond(pack(t, query(c.fqdn, mdns.TypeSOA)), loopback, false).msg)
+		var got uint32
+		if len(m.Answer) == 1 {
+			got = m.Answer[0].(*mdns.SOA).Serial
+		}
+		if got != c.serial {
+			t.Errorf("views %q, %s: serial %d, want %d", c.views, c.fqdn, got, c.serial)
+		}
+	}
+}
+
+// RFC 1035 §4.2.1: what does not fit the asker's UDP size is TC, and whole over TCP.
+func TestRespond_longSOAIsTruncatedOverUDP(t *testing.T) {
+	label := strings.Repeat("l", 60) + "."
+	fqdn := label + label + label + "example."
+	s := snapshot(t, "u", "", fqdn, 7)
+	h := header(fqdn)
+	h.PrimaryNameServer = strings.Repeat("m", 60) + "." + label + strings.Repeat("o", 60) + ".example."
+	h.Contact = strings.Repeat("n", 60) + "." + label + strings.Repeat("p", 60) + ".example."
+	set := served(replaceHeader(s, h))
+	r := newResponder(t, set, Rules(local, nil))
+	m := unpack(t, r.respond(pack(t, query(fqdn, mdns.TypeSOA)), loopback, false).msg)
+	if !m.Truncated || len(m.Answer) != 0 {
+		t.Errorf("512 octets: %v", m)
+	}
+	big := query(fqdn, mdns.TypeSOA)
+	big.SetEdns0(4096, false)
+	for _, over := range []struct {
+		wire []byte
+		tcp  bool
+	}{{pack(t, big), false}, {pack(t, query(fqdn, mdns.TypeSOA)), true}} {
+		if m := unpack(t, r.respond(over.wire, loopback, over.tcp).msg); m.Truncated || len(m.Answer) != 1 {
+			t.Errorf("TCP %v: %v", over.tcp, m)
+		}
+	}
+}
+
+// Messages that lie: each is answered with FORMERR in twelve octets or dropped, quickly.
+func TestRespond_malformed(t *testing.T) {
+	r := newResponder(t, served(snapshot(t, "u", "", "example.org.", 7)), Rules(local, nil))
+	head := func(qd, an, ns, ar uint16) []byte {
+		b := []byte{1, 2, 0, 0}
+		for _, n := range []uint16{qd, an, ns, ar} {
+			b = binary.BigEndian.AppendUint16(b, n)
+		}
+		return b
+	}
+	question := []byte("\x07example\x03org\x00\x00\x06\x00\x01")
+	chain := head(1, 0, 0, 1)
+	chain = append(chain, question...)
+	for i := 0; i < 8000; i++ { // each pointer at the one before
+		chain = binary.BigEndian.AppendUint16(chain, 0xC000|uint16(min(len(chain)-2, 0x3FFF)))
+	}
+	tests := map[string][]byte{
+		"no question":                     head(0, 0, 0, 0),
+		"question missing":                head(1, 0, 0, 0),
+		"pointer to itself":               append(head(1, 0, 0, 0), 0xC0, 12, 0, 6, 0, 1),
+		"pointer ahead":                   append(head(1, 0, 0, 0), 0xC0, 20, 0, 6, 0, 1),
+		"label past the end":              append(head(1, 0, 0, 0), 63, 'a'),
+		"withdrawn label type":            append(head(1, 0, 0, 0), 0x41, 'a', 0, 0, 6, 0, 1),
+		"name without end":                append(head(1, 0, 0, 0), bytes.Repeat([]byte("\x01a"), 140)...),
+		"65,535 records promised":         append(head(1, 65535, 65535, 65535), question...),
+		"octets left over":                append(append(head(1, 0, 0, 0), question...), 0),
+		"RDLENGTH past the end":           append(append(head(1, 0, 0, 1), question...), 0, 0, 1, 0, 1, 0, 0, 0, 0, 255, 255),
+		"half a record":                   append(append(head(1, 0, 0, 1), question...), 0, 0, 1, 0),
+		"chain of pointers":               chain,
+		"TSIG too short":                  append(append(head(1, 0, 0, 1), question...), 0, 0, typeTSIG, 0, classANY, 0, 0, 0, 0, 0, 1, 0),
+		"TSIG in the answer section":      append(append(head(1, 1, 0, 0), question...), 0, 0, typeTSIG, 0, classANY, 0, 0, 0, 0, 0, 0),
+		"OPT not at the root":             append(append(head(1, 0, 0, 1), question...), 1, 'a', 0, 0, typeOPT, 2, 0, 0, 0, 0, 0, 0, 0),
+		"SOA of an IXFR with short rdata": append(append(head(1, 0, 1, 0), question...), 0, 0, 6, 0, 1, 0, 0, 0, 0, 0, 2, 0, 0),
+	}
+	for what, wire := range tests {
+		start := time.Now()
+		a := r.respond(wire, loopback, true)
+		if took := time.Since(start); took > 50*time.Millisecond {
+			t.Errorf("%s: %s", what, took)
+		}
+		if len(a.msg) != headerLen || unpack(t, a.msg).Rcode != mdns.RcodeFormatError {
+			t.Errorf("%s: %x", what, a.msg)
+		}
+	}
+	for what, wire := range map[string][]byte{
+		"nothing": {}, "half a header": {1, 2, 3}, "a response": append(append([]byte{1, 2, 0x80, 0}, head(1, 0, 0, 0)[4:]...), question...),
+	} {
+		if a := r.respond(wire, loopback, false); a.msg != nil || a.transfer != nil {
+			t.Errorf("%s: answered with %x", what, a.msg)
+		}
+	}
+}
+
+func FuzzRespond(f *testing.F) {
+	k := testKey(f, "transfer.example.", HMACSHA256)
+	set := served(snapshot(f, "u", "", "example.org.", 7, "www A 192.0.2.1"), snapshot(f, "root", "", ".", 8))
+	r := newResponder(f, set, []Rule{{Prefixes: local}, {Key: k.Name}}, k)
+	now := time.Unix(1700000000, 0)
+	r.clock = func() time.Time { return now }
+	for _, m := range []*mdns.Msg{query("example.org.", mdns.TypeSOA), query(".", mdns.TypeAXFR), ixfr("example.org.", 3), new(mdns.Msg).SetNotify("example.org."), new(mdns.Msg).SetUpdate("example.org.")} {
+		f.Add(pack(f, m), true)
+		m.SetEdns0(4096, true)
+		f.Add(pack(f, m), false)
+		wire, _ := signed(f, m, k, now)
+		f.Add(wire, true)
+	}
+	f.Fuzz(func(t *testing.T, wire []byte, overTCP bool) {
+		if len(wire) > maxMessage {
+			return
+		}
+		before := bytes.Clone(wire)
+		for _, from := range []netip.Addr{loopback, outside} {
+			a := r.respond(wire, from, overTCP)
+			if !bytes.Equal(before, wire) {
+				t.Fatal("the request was written to")
+			}
+			if a.msg != nil {
+				m := unpack(t, a.msg)
+				if !m.Response || m.Id != binary.BigEndian.Uint16(wire) {
+					t.Errorf("header %+v", m.MsgHdr)
+				}
+				signedRequest := a.refusal == "" || m.IsTsig() != nil
+				if from == outside && !signedRequest && len(a.msg) > len(wire) {
+					t.Errorf("%d octets answered with %d", len(wire), len(a.msg))
+				}
+				if !overTCP && len(m.Answer) > 1 {
+					t.Errorf("UDP answer with %d records", len(m.Answer))
+				}
+			}
+			if a.transfer == nil {
+				continue
+			}
+			if !overTCP {
+				t.Error("transfer over UDP")
+			}
+			if from == outside && a.transfer.key == nil {
+				t.Error("transfer to an outsider")
+			}
+			if _, err := a.transfer.run(newMessage(), r.clock, func([]byte) error { return nil }); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}

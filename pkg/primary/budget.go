@@ -1,0 +1,74 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package primary
+
+import (
+	"context"
+	"net/netip"
+	"sync"
+)
+
+// budget bounds how many of something run at once, in total and for one client. A client
+// is an IPv4 address or an IPv6 /64, the smallest network a host is given.
+type budget struct {
+	total, perClient int
+
+	mu     sync.Mutex
+	used   int
+	client map[netip.Addr]int
+	freed  chan struct{} // closed and replaced whenever something is given back
+}
+
+func newBudget(total, perClient int) *budget {
+	return &budget{total: total, perClient: perClient, client: map[netip.Addr]int{}, freed: make(chan struct{})}
+}
+
+func clientOf(a netip.Addr) netip.Addr {
+	if a.Is6() {
+		p, _ := a.WithZone("").Prefix(64)
+		return p.Addr()
+	}
+	return a
+}
+
+// take reports whether there was room, and takes it. When there was none, freed is closed
+// at the next give.
+func (b *budget) take(from netip.Addr) (ok bool, freed <-chan struct{}) {
+	c := clientOf(from)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.used >= b.total || b.client[c] >= b.perClient {
+		return false, b.freed
+	}
+	b.used++
+	b.client[c]++
+	return true, nil
+}
+
+// wait takes as soon as there is room, or reports false when ctx ends first.
+func (b *budget) wait(ctx context.Context, from netip.Addr) bool {
+	for {
+		ok, freed := b.take(from)
+		if ok {
+			return true
+		}
+		select {
+		case <-freed:
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+func (b *budget) give(from netip.Addr) {
+	c := clientOf(from)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.used--
+	if b.client[c]--; b.client[c] == 0 {
+		delete(b.client, c)
+	}
+	close(b.freed)
+	b.freed = make(chan struct{})
+}

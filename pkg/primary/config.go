@@ -1,0 +1,244 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package primary
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"net"
+	"net/netip"
+	"time"
+
+	"k8s.io/klog/v2"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/zoneview"
+)
+
+// Zones is what the primary serves. Every snapshot it hands out is immutable and settled
+// (S7.2): what is delivered. zoneview.Set is one.
+type Zones interface {
+	// Find is the zone of the view that has exactly this name.
+	Find(view string, fqdn name.Name) (*zoneview.Snapshot, bool)
+	// Settled is the zone with this uid.
+	Settled(uid string) (*zoneview.Snapshot, bool)
+	// All is every zone of every view, in no order.
+	All() iter.Seq[*zoneview.Snapshot]
+	// Subscribe tells of zones that changed or went, coalesced; the function ends it.
+	Subscribe() (<-chan zoneview.Event, func())
+}
+
+var _ Zones = (*zoneview.Set)(nil)
+
+// Target is a secondary that is told of new serials.
+type Target struct {
+	Addr netip.AddrPort
+	Key  string // signs the NOTIFY; a name in Keys, empty: unsigned
+}
+
+// Config says what a primary serves, where and to whom. Zones and Listen are required;
+// every other zero value has the meaning its comment gives. Durations are as in package
+// time, none may be negative.
+type Config struct {
+	Zones Zones
+
+	// Views are the views served, in order: a name that several have is served from the
+	// first. None: nothing is served.
+	Views []string
+	// Listen are the addresses, each served over UDP and TCP. Port 0 takes a free port,
+	// the same for both; see Addrs.
+	Listen []netip.AddrPort
+	// Keys are the TSIG keys known. Allow and Notify name them.
+	Keys []Key
+	// Allow says who may ask. None: nobody; everyone is REFUSED.
+	Allow []Rule
+	// Notify are the secondaries told of new serials. None: nobody is.
+	Notify []Target
+
+	// MaxConns bounds TCP connections of sources that Allow could admit, in total.
+	// 0: 256. Sources it cannot admit share a sixteenth of it, at least 4, apart.
+	MaxConns int
+	// MaxConnsPerClient bounds them for one IPv4 address or IPv6 /64. 0: a quarter of MaxConns.
+	MaxConnsPerClient int
+	// MaxTransfers bounds transfers that run at once; more wait. 0: 16.
+	MaxTransfers int
+	// MaxTransfersPerClient is the same for one client. 0: half of MaxTransfers.
+	MaxTransfersPerClient int
+	// TransferWait is how long a transfer waits for its turn, then SERVFAIL. 0: 30 s.
+	TransferWait time.Duration
+	// TransferTimeout bounds one transfer. 0: 1 h.
+	TransferTimeout time.Duration
+	// IdleTimeout is how long a connection may ask nothing. 0: 30 s.
+	IdleTimeout time.Duration
+	// ReadTimeout is how long a message may take to arrive once begun. 0: 5 s.
+	ReadTimeout time.Duration
+	// WriteTimeout is how long one message (at most 64 KiB) may take to leave. 0: 30 s.
+	WriteTimeout time.Duration
+	// StopTimeout is how long running transfers are given when Run is told to end. 0: 5 s.
+	StopTimeout time.Duration
+
+	// NotifyTimeout is how long an answer to NOTIFY is waited for. 0: 2 s.
+	NotifyTimeout time.Duration
+	// NotifyInterval is the least time between two NOTIFYs of one zone to one target that
+	// were answered; serials in between are coalesced. 0: 200 ms.
+	NotifyInterval time.Duration
+	// NotifyBackoff is the wait before the first repetition; it doubles up to a minute. 0: 1 s.
+	NotifyBackoff time.Duration
+	// NotifyAttempts is how often a serial is announced to a target that does not confirm
+	// it; then its own refresh has to find it. 0: 8.
+	NotifyAttempts int
+
+	// Clock is the time TSIG is judged and signed by. Nil: time.Now.
+	Clock func() time.Time
+	// Logger takes the log. The zero value: klog.Background().
+	Logger klog.Logger
+}
+
+// complete fills in the defaults and reports all faults at once.
+func (c Config) complete() (Config, keyring, access, error) {
+	var faults []error
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
+	if c.Zones == nil {
+		fault("Zones: required")
+	}
+	if len(c.Listen) == 0 {
+		fault("Listen: at least one address is needed, like 127.0.0.1:5300")
+	}
+	for i, a := range c.Listen {
+		if !a.IsValid() {
+			fault("Listen[%d]: not an address with a port; write 127.0.0.1:5300 or [::1]:5300", i)
+		}
+	}
+	for _, n := range []struct {
+		name   string
+		value  *int
+		preset int
+	}{
+		{"MaxConns", &c.MaxConns, 256},
+		{"MaxTransfers", &c.MaxTransfers, 16},
+		{"NotifyAttempts", &c.NotifyAttempts, 8},
+	} {
+		if *n.value < 0 {
+			fault("%s: %d is negative; 0 means %d", n.name, *n.value, n.preset)
+		} else if *n.value == 0 {
+			*n.value = n.preset
+		}
+	}
+	for _, n := range []struct {
+		name   string
+		value  *int
+		preset int
+	}{
+		{"MaxConnsPerClient", &c.MaxConnsPerClient, max(1, c.MaxConns/4)},
+		{"MaxTransfersPerClient", &c.MaxTransfersPerClient, max(1, c.MaxTransfers/2)},
+	} {
+		if *n.value < 0 {
+			fault("%s: %d is negative; 0 means %d here", n.name, *n.value, n.preset)
+		} else if *n.value == 0 {
+			*n.value = n.preset
+		}
+	}
+	for _, d := range []struct {
+		name   string
+		value  *time.Duration
+		preset time.Duration
+	}{
+		{"TransferWait", &c.TransferWait, 30 * time.Second},
+		{"TransferTimeout", &c.TransferTimeout, time.Hour},
+		{"IdleTimeout", &c.IdleTimeout, 30 * time.Second},
+		{"ReadTimeout", &c.ReadTimeout, 5 * time.Second},
+		{"WriteTimeout", &c.WriteTimeout, 30 * time.Second},
+		{"StopTimeout", &c.StopTimeout, 5 * time.Second},
+		{"NotifyTimeout", &c.NotifyTimeout, 2 * time.Second},
+		{"NotifyInterval", &c.NotifyInterval, 200 * time.Millisecond},
+		{"NotifyBackoff", &c.NotifyBackoff, time.Second},
+	} {
+		if *d.value < 0 {
+			fault("%s: %s is negative; 0 means %s", d.name, *d.value, d.preset)
+		} else if *d.value == 0 {
+			*d.value = d.preset
+		}
+	}
+	if c.Clock == nil {
+		c.Clock = time.Now
+	}
+	if c.Logger.GetSink() == nil {
+		c.Logger = klog.Background()
+	}
+	keys := keyring{}
+	for i, k := range c.Keys {
+		if k.secret == nil {
+			fault("Keys[%d]: no key; make one with NewKey, ParseKeys or ReadKeyFile", i)
+			continue
+		}
+		if _, twice := keys[k.Name]; twice {
+			fault("Keys[%d]: %q stands twice; names must differ", i, k)
+		}
+		signing, err := newSigningKey(k)
+		if err != nil {
+			fault("Keys[%d]: %w", i, err)
+			continue
+		}
+		keys[k.Name] = signing
+	}
+	rules, err := newAccess(c.Allow, keys)
+	if err != nil {
+		faults = append(faults, err)
+	}
+	c.Notify = append([]Target(nil), c.Notify...)
+	for i := range c.Notify {
+		t := &c.Notify[i]
+		if !t.Addr.IsValid() || t.Addr.Port() == 0 {
+			fault("Notify[%d].Addr: not an address with a port; write 192.0.2.53:53", i)
+		}
+		if t.Key == "" {
+			continue
+		}
+		t.Key = canonicalKeyName(t.Key)
+		if _, ok := keys[t.Key]; !ok {
+			fault("Notify[%d].Key: no key %q in Keys; add it there or name one that is", i, t.Key)
+		}
+	}
+	return c, keys, rules, errors.Join(faults...)
+}
+
+// listenError says which address was wanted and, for the usual reason, what to do.
+func listenError(network string, at netip.AddrPort, err error) error {
+	if errors.Is(err, errAddrInUse) {
+		return fmt.Errorf("listen for DNS on %s %s: the port is taken by another process; stop it or choose another port: %w", network, at, err)
+	}
+	return fmt.Errorf("listen for DNS on %s %s: %w", network, at, err)
+}
+
+// pair is one address served over both transports.
+type pair struct {
+	udp *net.UDPConn
+	tcp *net.TCPListener
+	at  netip.AddrPort
+}
+
+// listenPair opens both. With port 0 the port TCP is given may be taken for UDP: then the
+// next one is tried.
+func listenPair(at netip.AddrPort) (pair, error) {
+	for attempt := 0; ; attempt++ {
+		tcp, err := net.ListenTCP("tcp", net.TCPAddrFromAddrPort(at))
+		if err != nil {
+			return pair{}, listenError("tcp", at, err)
+		}
+		got := tcp.Addr().(*net.TCPAddr).AddrPort()
+		both := netip.AddrPortFrom(at.Addr(), got.Port())
+		udp, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(both))
+		if err == nil {
+			err = answerFromWhereAsked(udp, at.Addr())
+			if err == nil {
+				return pair{udp: udp, tcp: tcp, at: both}, nil
+			}
+			udp.Close()
+		}
+		tcp.Close()
+		if at.Port() != 0 || attempt == 16 {
+			return pair{}, listenError("udp", both, err)
+		}
+	}
+}

@@ -1,0 +1,180 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package primary
+
+import (
+	"cmp"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	mdns "github.com/miekg/dns"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/law/sethash"
+	"kubi.zone/kubizone/pkg/zoneview"
+)
+
+var (
+	loopback = netip.MustParseAddr("127.0.0.1")
+	outside  = netip.MustParseAddr("192.0.2.66")
+	local    = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+)
+
+func testKey(t testing.TB, keyName string, a Algorithm) Key {
+	t.Helper()
+	k, err := NewKey(keyName, a, []byte("a secret of thirty-two octets ok"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+// header is a zone's header with one name server outside of it.
+func header(fqdn string) content.Header {
+	return content.Header{
+		FQDN: name.MustParse(fqdn), TTL: 300, Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360,
+		NameServers: []content.NameServer{{Name: "ns1.provider.example."}},
+	}
+}
+
+// snapshot is a zone whose RRsets are given as "owner type value"; equal owners and types
+// form one RRset.
+func snapshot(t testing.TB, uid, view, fqdn string, s serial.Serial, records ...string) *zoneview.Snapshot {
+	t.Helper()
+	var sets []content.RRset
+	at := map[string]int{}
+	for _, text := range records {
+		f := strings.SplitN(text, " ", 3)
+		rt, err := rdata.ParseType(f[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := rdata.Parse(rt, f[2])
+		if err != nil {
+			t.Fatal(err)
+		}
+		key := f[0] + " " + rt.String()
+		i, ok := at[key]
+		if !ok {
+			i = len(sets)
+			at[key] = i
+			sets = append(sets, content.RRset{Owner: name.MustRel(f[0]), Type: rt, TTL: content.InheritTTL()})
+		}
+		sets[i].Data = append(sets[i].Data, v.Text)
+	}
+	for _, set := range sets {
+		slices.Sort(set.Data)
+	}
+	slices.SortFunc(sets, func(a, b content.RRset) int {
+		return cmp.Or(a.Owner.Compare(b.Owner), cmp.Compare(a.Type, b.Type))
+	})
+	z := zoneview.Zone{UID: uid, View: view, Namespace: "default", Name: strings.Trim(fqdn, ".")}
+	return zoneview.NewSnapshot(z, header(fqdn), s, 1, sethash.State{}, slices.Values(sets))
+}
+
+// hosts are n A records with owners of varied length, so that message edges fall anywhere.
+func hosts(n int) []string {
+	out := make([]string, n)
+	for i := range out {
+		out[i] = fmt.Sprintf("%s%d A 10.%d.%d.%d", strings.Repeat("x", i*7%40), i, i>>16, i>>8&255, i&255)
+	}
+	return out
+}
+
+func served(zones ...*zoneview.Snapshot) *zoneview.Set {
+	set := zoneview.NewSet(zoneview.Config{})
+	for _, z := range zones {
+		set.Put(z, true)
+	}
+	return set
+}
+
+func newResponder(t testing.TB, set *zoneview.Set, rules []Rule, keys ...Key) *responder {
+	t.Helper()
+	c, ring, rulesIn, err := Config{Zones: set, Views: []string{""}, Listen: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:0")}, Keys: keys, Allow: rules}.complete()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &responder{zones: c.Zones, views: c.Views, keys: ring, access: rulesIn, clock: c.Clock}
+}
+
+func query(fqdn string, qtype uint16) *mdns.Msg {
+	m := new(mdns.Msg)
+	m.SetQuestion(fqdn, qtype)
+	m.RecursionDesired = false
+	return m
+}
+
+func ixfr(fqdn string, have uint32) *mdns.Msg {
+	m := new(mdns.Msg)
+	m.SetIxfr(fqdn, have, "ns.", "host.")
+	return m
+}
+
+func pack(t testing.TB, m *mdns.Msg) []byte {
+	t.Helper()
+	b, err := m.Pack()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func unpack(t testing.TB, b []byte) *mdns.Msg {
+	t.Helper()
+	m := new(mdns.Msg)
+	if err := m.Unpack(b); err != nil {
+		t.Fatalf("%v in %x", err, b)
+	}
+	return m
+}
+
+// secretOf is the base64 form that miekg/dns takes.
+func secretOf(k Key) map[string]string {
+	return map[string]string{k.Name: base64Of(k.secret)}
+}
+
+// start runs a primary until the test ends.
+func start(t testing.TB, c Config) *Primary {
+	t.Helper()
+	if c.Views == nil {
+		c.Views = []string{""}
+	}
+	if c.Listen == nil {
+		c.Listen = []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:0")}
+	}
+	if c.Allow == nil {
+		c.Allow = Rules(local, c.Keys)
+	}
+	p, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	runUntilCleanup(t, p)
+	return p
+}
+
+func dialTCP(t testing.TB, p *Primary) net.Conn {
+	t.Helper()
+	conn, err := net.Dial("tcp", p.Addrs()[0].String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	conn.SetDeadline(time.Now().Add(20 * time.Second))
+	return conn
+}
+
+func serialOf(n uint32) serial.Serial { return serial.Serial(n) }
+
+func replaceHeader(s *zoneview.Snapshot, h content.Header) *zoneview.Snapshot {
+	return zoneview.NewSnapshot(s.Zone(), h, s.Serial(), 1, sethash.State{}, slices.Values([]content.RRset(nil)))
+}

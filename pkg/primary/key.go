@@ -1,0 +1,275 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package primary
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+
+	mdns "github.com/miekg/dns"
+)
+
+// Algorithm names a TSIG algorithm in its canonical form (RFC 8945 §6).
+type Algorithm string
+
+const (
+	HMACSHA256 Algorithm = "hmac-sha256."
+	HMACSHA512 Algorithm = "hmac-sha512."
+)
+
+// Key is a TSIG key. Its secret is never printed.
+type Key struct {
+	Name      string // canonical: lower case, ending in a dot
+	Algorithm Algorithm
+	secret    []byte
+}
+
+// minSecret is the shortest secret taken, in octets: what is shorter can be guessed
+// offline from one signed message.
+const minSecret = 16
+
+// NewKey makes a key from its parts; secret is the decoded one, at least 16 octets.
+func NewKey(keyName string, algorithm Algorithm, secret []byte) (Key, error) {
+	if _, ok := mdns.IsDomainName(keyName); !ok || keyName == "" || keyName == "." {
+		return Key{}, fmt.Errorf("key %q: the name is no domain name; write one like \"transfer.example.org.\"", keyName)
+	}
+	if algorithm != HMACSHA256 && algorithm != HMACSHA512 {
+		return Key{}, fmt.Errorf("key %q: algorithm %q is not served; use hmac-sha256 or hmac-sha512", keyName, strings.TrimSuffix(string(algorithm), "."))
+	}
+	if len(secret) < minSecret {
+		return Key{}, fmt.Errorf("key %q: the secret has %d octets, at least %d are needed; make one with tsig-keygen", keyName, len(secret), minSecret)
+	}
+	return Key{Name: mdns.CanonicalName(keyName), Algorithm: algorithm, secret: append([]byte(nil), secret...)}, nil
+}
+
+func canonicalKeyName(text string) string { return mdns.CanonicalName(text) }
+
+func (k Key) String() string   { return strings.TrimSuffix(k.Name, ".") }
+func (k Key) GoString() string { return fmt.Sprintf("primary.Key(%q)", k.Name) }
+
+// maxKeyFile bounds a key file, in bytes.
+const maxKeyFile = 1 << 20
+
+// ReadKeyFile reads the keys of a file in BIND's syntax (see ParseKeys). The warnings are
+// for the operator: a file that others may read is taken, but named.
+func ReadKeyFile(path string) (keys []Key, warnings []string, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, nil, fmt.Errorf("TSIG key file: %w", err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, nil, fmt.Errorf("TSIG key file: %w", err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, nil, fmt.Errorf("TSIG key file %s: not a regular file", path)
+	}
+	if mode := info.Mode().Perm(); mode&0o077 != 0 {
+		warnings = append(warnings, modeWarning(path, mode))
+	}
+	text, err := io.ReadAll(io.LimitReader(f, maxKeyFile+1))
+	if err != nil {
+		return nil, nil, fmt.Errorf("TSIG key file: %w", err)
+	}
+	if len(text) > maxKeyFile {
+		return nil, nil, fmt.Errorf("TSIG key file %s: more than %d bytes", path, maxKeyFile)
+	}
+	keys, err = ParseKeys(string(text))
+	if err != nil {
+		return nil, nil, fmt.Errorf("TSIG key file %s: %w", path, err)
+	}
+	return keys, warnings, nil
+}
+
+func modeWarning(path string, mode fs.FileMode) string {
+	return fmt.Sprintf("TSIG key file %s has mode %#o: group or others may read the secrets; chmod 600 it", path, mode)
+}
+
+// ParseKeys reads key statements in the syntax of BIND's named.conf and tsig-keygen:
+//
+//	key "name" {
+//		algorithm hmac-sha256;
+//		secret "base64";
+//	};
+//
+// Comments (#, //, /* */) are allowed, any other statement is an error, and so are a key
+// named twice, a missing part and an empty file. Errors name the line, never the secret.
+func ParseKeys(text string) ([]Key, error) {
+	p := keyParser{text: text, line: 1}
+	var keys []Key
+	seen := map[string]int{}
+	for {
+		if err := p.next(); err != nil {
+			return nil, fmt.Errorf("line %d: %w", p.line, err)
+		}
+		if p.token == "" && !p.quoted {
+			break
+		}
+		at := p.line
+		k, err := p.key()
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", p.line, err)
+		}
+		if first, twice := seen[k.Name]; twice {
+			return nil, fmt.Errorf("line %d: key %q stands at line %d already; names must differ", at, k, first)
+		}
+		seen[k.Name] = at
+		keys = append(keys, k)
+	}
+	if len(keys) == 0 {
+		return nil, errors.New(`no key in it; write key "name" { algorithm hmac-sha256; secret "…"; };`)
+	}
+	return keys, nil
+}
+
+type keyParser struct {
+	text   string
+	line   int
+	token  string // "" at the end; one of { } ; or a word without its quotes
+	quoted bool
+}
+
+// expect moves on and requires a punctuation or keyword.
+func (p *keyParser) expect(want, after string) error {
+	if err := p.next(); err != nil {
+		return err
+	}
+	if p.token != want || p.quoted {
+		return fmt.Errorf("%q expected after %s", want, after)
+	}
+	return nil
+}
+
+// word moves on and requires a word or string.
+func (p *keyParser) word(what string) (string, error) {
+	if err := p.next(); err != nil {
+		return "", err
+	}
+	if !p.quoted && (p.token == "" || strings.Contains("{};", p.token)) {
+		return "", fmt.Errorf("%s expected", what)
+	}
+	return p.token, nil
+}
+
+func (p *keyParser) key() (Key, error) {
+	if p.token != "key" || p.quoted {
+		// What stands here may be a secret gone astray: it is not repeated.
+		return Key{}, errors.New(`only key statements are allowed: key "name" { … };`)
+	}
+	keyName, err := p.word("the key's name")
+	if err != nil {
+		return Key{}, err
+	}
+	if err := p.expect("{", "the key's name"); err != nil {
+		return Key{}, err
+	}
+	var algorithm Algorithm
+	var secret []byte
+	for {
+		if err := p.next(); err != nil {
+			return Key{}, err
+		}
+		if p.token == "}" && !p.quoted {
+			break
+		}
+		switch clause := p.token; {
+		case p.quoted:
+			return Key{}, errors.New("algorithm, secret or } expected")
+		case clause == "algorithm" && algorithm == "":
+			w, err := p.word("the algorithm")
+			if err != nil {
+				return Key{}, err
+			}
+			algorithm = Algorithm(mdns.CanonicalName(w))
+		case clause == "secret" && secret == nil:
+			w, err := p.word("the secret")
+			if err != nil {
+				return Key{}, err
+			}
+			if secret, err = base64.StdEncoding.Strict().DecodeString(w); err != nil {
+				return Key{}, errors.New("the secret is not base64")
+			}
+			if len(secret) == 0 {
+				return Key{}, errors.New("the secret is empty")
+			}
+		case clause == "algorithm" || clause == "secret":
+			return Key{}, fmt.Errorf("%s stands twice in key %q", clause, keyName)
+		default:
+			return Key{}, fmt.Errorf("algorithm, secret or } expected in key %q", keyName)
+		}
+		if err := p.expect(";", "the value"); err != nil {
+			return Key{}, err
+		}
+	}
+	if err := p.expect(";", "}"); err != nil {
+		return Key{}, err
+	}
+	if algorithm == "" {
+		return Key{}, fmt.Errorf("key %q has no algorithm; write algorithm hmac-sha256;", keyName)
+	}
+	if secret == nil {
+		return Key{}, fmt.Errorf("key %q has no secret", keyName)
+	}
+	return NewKey(keyName, algorithm, secret)
+}
+
+// next reads a token.
+func (p *keyParser) next() error {
+	p.token, p.quoted = "", false
+	if err := p.skip(); err != nil {
+		return err
+	}
+	if p.text == "" {
+		return nil
+	}
+	switch c := p.text[0]; c {
+	case '{', '}', ';':
+		p.token, p.text = p.text[:1], p.text[1:]
+	case '"':
+		end := strings.IndexAny(p.text[1:], "\"\n")
+		if end < 0 || p.text[1+end] == '\n' {
+			return errors.New("a string is not closed")
+		}
+		p.token, p.quoted, p.text = p.text[1:1+end], true, p.text[2+end:]
+	default:
+		end := strings.IndexAny(p.text, " \t\r\n{};\"")
+		if end < 0 {
+			end = len(p.text)
+		}
+		p.token, p.text = p.text[:end], p.text[end:]
+	}
+	return nil
+}
+
+// skip passes white space and comments.
+func (p *keyParser) skip() error {
+	for {
+		trimmed := strings.TrimLeft(p.text, " \t\r\n")
+		p.line += strings.Count(p.text[:len(p.text)-len(trimmed)], "\n")
+		p.text = trimmed
+		switch {
+		case strings.HasPrefix(p.text, "#"), strings.HasPrefix(p.text, "//"):
+			end := strings.IndexByte(p.text, '\n')
+			if end < 0 {
+				end = len(p.text)
+			}
+			p.text = p.text[end:]
+		case strings.HasPrefix(p.text, "/*"):
+			end := strings.Index(p.text, "*/")
+			if end < 0 {
+				return errors.New("a comment is not closed")
+			}
+			p.line += strings.Count(p.text[:end], "\n")
+			p.text = p.text[end+2:]
+		default:
+			return nil
+		}
+	}
+}

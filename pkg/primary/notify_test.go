@@ -1,0 +1,304 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package primary
+
+import (
+	"net"
+	"net/netip"
+	"sync"
+	"testing"
+	"time"
+
+	mdns "github.com/miekg/dns"
+	"kubi.zone/kubizone/pkg/dns/name"
+)
+
+// secondary is a target of NOTIFYs that answers as it is told. It notes what it heard.
+type secondary struct {
+	conn   *net.UDPConn
+	answer func(n int, m *mdns.Msg) *mdns.Msg // nil: stays silent; n counts from 1
+
+	mu    sync.Mutex
+	heard []uint32 // serials
+	zones []string
+	came  chan struct{}
+}
+
+func newSecondary(t testing.TB, answer func(int, *mdns.Msg) *mdns.Msg) *secondary {
+	t.Helper()
+	conn, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &secondary{conn: conn, answer: answer, came: make(chan struct{}, 10000)}
+	done := make(chan struct{})
+	go func() { defer close(done); s.serve(t) }()
+	t.Cleanup(func() { conn.Close(); <-done })
+	return s
+}
+
+func (s *secondary) at() netip.AddrPort { return s.conn.LocalAddr().(*net.UDPAddr).AddrPort() }
+
+func (s *secondary) serve(t testing.TB) {
+	buf := make([]byte, 4096)
+	for {
+		n, from, err := s.conn.ReadFromUDP(buf)
+		if err != nil {
+			return
+		}
+		m := new(mdns.Msg)
+		if err := m.Unpack(buf[:n]); err != nil {
+			t.Errorf("%v in %x", err, buf[:n])
+			return
+		}
+		if m.Opcode != mdns.OpcodeNotify || !m.Authoritative || len(m.Answer) != 1 || len(m.Question) != 1 || m.Question[0].Qtype != mdns.TypeSOA {
+			t.Errorf("no NOTIFY: %v", m)
+			return
+		}
+		s.mu.Lock()
+		s.heard = append(s.heard, m.Answer[0].(*mdns.SOA).Serial)
+		s.zones = append(s.zones, m.Question[0].Name)
+		count := len(s.heard)
+		s.mu.Unlock()
+		s.came <- struct{}{}
+		if reply := s.answer(count, m); reply != nil {
+			b, err := reply.Pack()
+			if err != nil {
+				t.Error(err)
+			}
+			s.conn.WriteToUDP(b, from)
+		}
+	}
+}
+
+func (s *secondary) serials() []uint32 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]uint32(nil), s.heard...)
+}
+
+// wait returns when n NOTIFYs came.
+func (s *secondary) wait(t testing.TB, n int) {
+	t.Helper()
+	deadline := time.After(20 * time.Second)
+	for len(s.serials()) < n {
+		select {
+		case <-s.came:
+		case <-deadline:
+			t.Fatalf("%d NOTIFYs, want %d: %v", len(s.serials()), n, s.serials())
+		}
+	}
+}
+
+func confirm(_ int, m *mdns.Msg) *mdns.Msg { return new(mdns.Msg).SetReply(m) }
+
+// RFC 1996: every zone is announced at start, a new serial at once.
+func TestNotify_newSerialIsAnnouncedAtOnce(t *testing.T) {
+	target := newSecondary(t, confirm)
+	set := served(snapshot(t, "u", "", "example.org.", 1))
+	start(t, Config{Zones: set, Notify: []Target{{Addr: target.at()}}, NotifyInterval: time.Millisecond})
+	target.wait(t, 1)
+	for serial := uint32(2); serial < 5; serial++ {
+		begin := time.Now()
+		set.Put(snapshot(t, "u", "", "example.org.", serialOf(serial)), true)
+		target.wait(t, int(serial))
+		if took := time.Since(begin); took > time.Second {
+			t.Errorf("after %s", took)
+		}
+	}
+	if got := target.serials(); got[3] != 4 || got[2] != 3 {
+		t.Errorf("%v", got)
+	}
+}
+
+// The serial did not change: nothing is said (P11: nothing changed, nothing done).
+func TestNotify_sameSerialIsNotRepeated(t *testing.T) {
+	target := newSecondary(t, confirm)
+	set := served(snapshot(t, "u", "", "example.org.", 1))
+	start(t, Config{Zones: set, Notify: []Target{{Addr: target.at()}}, NotifyInterval: time.Millisecond})
+	target.wait(t, 1)
+	for range 10 {
+		set.Put(snapshot(t, "u", "", "example.org.", 1), true)
+	}
+	set.Put(snapshot(t, "v", "", "example.net.", 2), true)
+	target.wait(t, 2)
+	if got := target.serials(); len(got) != 2 || got[1] != 2 {
+		t.Errorf("%v", got)
+	}
+}
+
+// A thousand changes while one NOTIFY is open: the target hears few, never two at a time,
+// and the last one it hears is the newest.
+func TestNotify_coalescesAndKeepsOneInFlight(t *testing.T) {
+	var flights sync.Mutex
+	target := newSecondary(t, func(n int, m *mdns.Msg) *mdns.Msg {
+		if !flights.TryLock() {
+			t.Error("two in flight")
+		}
+		time.Sleep(5 * time.Millisecond)
+		flights.Unlock()
+		return confirm(n, m)
+	})
+	set := served(snapshot(t, "u", "", "example.org.", 1))
+	start(t, Config{Zones: set, Notify: []Target{{Addr: target.at()}}, NotifyInterval: 20 * time.Millisecond})
+	target.wait(t, 1)
+	for serial := uint32(2); serial <= 1000; serial++ {
+		set.Put(snapshot(t, "u", "", "example.org.", serialOf(serial)), true)
+	}
+	deadline := time.Now().Add(20 * time.Second)
+	for {
+		got := target.serials()
+		if got[len(got)-1] == 1000 {
+			if len(got) > 100 {
+				t.Errorf("%d NOTIFYs for 1000 serials", len(got))
+			}
+			for i := 1; i < len(got); i++ {
+				if got[i] <= got[i-1] {
+					t.Errorf("serial %d after %d", got[i], got[i-1])
+				}
+			}
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the last serial is never announced: %v", got)
+		}
+		<-target.came
+	}
+}
+
+// RFC 1996 §3.6: repeated until confirmed, with a growing pause, and not for ever. A
+// refusal is no confirmation; a NOTIFY with another id is none either.
+func TestNotify_repeatsUntilConfirmed(t *testing.T) {
+	target := newSecondary(t, func(n int, m *mdns.Msg) *mdns.Msg {
+		switch n {
+		case 1:
+			return nil
+		case 2:
+			return new(mdns.Msg).SetRcode(m, mdns.RcodeNotAuth)
+		case 3:
+			reply := confirm(n, m)
+			reply.Id++
+			return reply
+		}
+		return confirm(n, m)
+	})
+	set := served(snapshot(t, "u", "", "example.org.", 1))
+	start(t, Config{Zones: set, Notify: []Target{{Addr: target.at()}}, NotifyTimeout: 50 * time.Millisecond, NotifyBackoff: 10 * time.Millisecond, NotifyInterval: time.Millisecond})
+	target.wait(t, 4)
+	set.Put(snapshot(t, "u", "", "example.org.", 2), true)
+	target.wait(t, 5)
+	if got := target.serials(); got[3] != 1 || got[4] != 2 {
+		t.Errorf("%v: serial 1 is confirmed by the fourth, then serial 2", got)
+	}
+}
+
+func TestNotify_givesUpAndStartsAgainWithNews(t *testing.T) {
+	target := newSecondary(t, func(int, *mdns.Msg) *mdns.Msg { return nil })
+	set := served(snapshot(t, "u", "", "example.org.", 1))
+	start(t, Config{Zones: set, Notify: []Target{{Addr: target.at()}}, NotifyTimeout: 5 * time.Millisecond, NotifyBackoff: time.Millisecond, NotifyInterval: time.Millisecond, NotifyAttempts: 3})
+	target.wait(t, 3)
+	time.Sleep(100 * time.Millisecond) // long enough for a fourth, were there one
+	if got := target.serials(); len(got) != 3 {
+		t.Errorf("%v: three attempts were allowed", got)
+	}
+	set.Put(snapshot(t, "u", "", "example.org.", 2), true)
+	target.wait(t, 6)
+}
+
+// A dead target does not keep news from a living one.
+func TestNotify_targetsAreIndependent(t *testing.T) {
+	dead := newSecondary(t, func(int, *mdns.Msg) *mdns.Msg { return nil })
+	alive := newSecondary(t, confirm)
+	set := served()
+	for i := range 200 {
+		z := name.MustParse(string(rune('a'+i%26)) + string(rune('a'+i/26)) + ".example.").String()
+		set.Put(snapshot(t, z, "", z, 1), true)
+	}
+	start(t, Config{Zones: set, Notify: []Target{{Addr: dead.at()}, {Addr: alive.at()}}, NotifyTimeout: 10 * time.Second})
+	begin := time.Now()
+	alive.wait(t, 200)
+	if took := time.Since(begin); took > 5*time.Second {
+		t.Errorf("200 zones after %s", took)
+	}
+}
+
+// RFC 8945 §5.3: a signed NOTIFY is confirmed by a signed answer only.
+func TestNotify_signedNeedsSignedAnswer(t *testing.T) {
+	k := testKey(t, "transfer.example.", HMACSHA256)
+	other, err := NewKey("transfer.example.", HMACSHA256, []byte("another secret, as long as this"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	handler := mdns.NewServeMux()
+	serials := make(chan uint32, 100)
+	count := 0
+	handler.HandleFunc("example.org.", func(w mdns.ResponseWriter, m *mdns.Msg) {
+		count++
+		if m.IsTsig() == nil || w.TsigStatus() != nil {
+			t.Errorf("signature: %v", w.TsigStatus())
+		}
+		reply := new(mdns.Msg).SetReply(m)
+		if count == 2 {
+			reply.SetTsig(k.Name, string(k.Algorithm), 300, time.Now().Unix())
+			serials <- m.Answer[0].(*mdns.SOA).Serial
+		}
+		w.WriteMsg(reply)
+	})
+	pc, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &mdns.Server{PacketConn: pc, Handler: handler, TsigSecret: secretOf(k), MsgAcceptFunc: func(mdns.Header) mdns.MsgAcceptAction { return mdns.MsgAccept }}
+	ended := make(chan struct{})
+	go func() { defer close(ended); server.ActivateAndServe() }()
+	t.Cleanup(func() { server.Shutdown(); <-ended })
+	set := served(snapshot(t, "u", "", "example.org.", 5))
+	target := []Target{{Addr: pc.LocalAddr().(*net.UDPAddr).AddrPort(), Key: "Transfer.example"}}
+	p := start(t, Config{Zones: set, Keys: []Key{k}, Notify: target, NotifyTimeout: 100 * time.Millisecond, NotifyBackoff: 10 * time.Millisecond})
+	select {
+	case got := <-serials:
+		if got != 5 {
+			t.Errorf("serial %d", got)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("not repeated after an unsigned answer")
+	}
+	// An answer signed with another secret is no answer.
+	sk, err := newSigningKey(other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	msg, mac, err := p.notifyMessage(&news{fqdn: name.MustParse("example.org."), serial: 5, soa: snapshot(t, "u", "", "example.org.", 5).SOA()}, p.keys[k.Name])
+	if err != nil {
+		t.Fatal(err)
+	}
+	reply := pack(t, new(mdns.Msg).SetReply(unpack(t, msg)))
+	forged, _ := sk.sign(reply, mac, stampAt(time.Now()), false)
+	if answered, _ := p.readNotifyAnswer(forged, unpack(t, msg).Id, p.keys[k.Name], mac); answered {
+		t.Error("a forged answer confirms")
+	}
+}
+
+// What a view hides is not announced; when the hiding zone goes, the other one is.
+func TestNotify_followsWhatIsServed(t *testing.T) {
+	target := newSecondary(t, confirm)
+	set := served(snapshot(t, "inner", "internal", "example.org.", 50), snapshot(t, "outer", "", "example.org.", 10))
+	start(t, Config{Zones: set, Views: []string{"internal", ""}, Notify: []Target{{Addr: target.at()}}, NotifyInterval: time.Millisecond})
+	target.wait(t, 1)
+	set.Put(snapshot(t, "outer", "", "example.org.", 11), true) // hidden
+	set.Put(snapshot(t, "inner", "internal", "example.org.", 51), true)
+	target.wait(t, 2)
+	set.Remove("inner")
+	target.wait(t, 3)
+	if got := target.serials(); got[0] != 50 || got[1] != 51 || got[2] != 11 {
+		t.Errorf("%v", got)
+	}
+	set.Put(snapshot(t, "outer", "", "renamed.example.", 12), true)
+	target.wait(t, 4)
+	target.mu.Lock()
+	defer target.mu.Unlock()
+	if target.zones[3] != "renamed.example." {
+		t.Errorf("%v", target.zones)
+	}
+}

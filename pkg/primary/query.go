@@ -1,0 +1,263 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package primary
+
+import (
+	"encoding/binary"
+
+	mdns "github.com/miekg/dns"
+	"kubi.zone/kubizone/pkg/dns/name"
+)
+
+const (
+	headerLen = 12
+
+	flagQR = 1 << 15
+	flagAA = 1 << 10
+	flagTC = 1 << 9
+	flagRD = 1 << 8
+
+	opcodeQuery  = 0
+	opcodeNotify = 4
+	opcodeUpdate = 5
+
+	typeSOA  = 6
+	typeOPT  = 41
+	typeTSIG = 250
+	typeIXFR = 251
+	typeAXFR = 252
+
+	classIN  = 1
+	classANY = 255
+
+	rcodeSuccess  = 0
+	rcodeFormErr  = 1
+	rcodeServFail = 2
+	rcodeNotImp   = 4
+	rcodeRefused  = 5
+	rcodeNotAuth  = 9
+	rcodeBadVers  = 16 // needs the OPT record's upper bits, RFC 6891 §6.1.3
+)
+
+// request is one message read once. All slices point into the message.
+type request struct {
+	id       uint16
+	flags    uint16
+	opcode   int
+	question []byte    // the question section's bytes as sent, empty when there is none
+	qname    name.Name // zero when the name cannot be a zone's
+	qtype    uint16
+	qclass   uint16
+
+	hasOPT     bool
+	udpSize    int // what the sender takes over UDP: 512 without OPT
+	optVersion uint8
+
+	signature *signature // nil: unsigned
+
+	hasSerial bool // an SOA stood in the authority section (RFC 1995 §3)
+	serial    uint32
+}
+
+// signature is a TSIG record as received (RFC 8945 §4.2).
+type signature struct {
+	at        int    // where the record begins in the message
+	key       string // canonical: lower case, absolute
+	algorithm string
+	time      uint64
+	fudge     uint16
+	mac       []byte
+	originID  uint16
+	err       uint16
+	other     []byte
+}
+
+// reading says what became of a message.
+type reading int
+
+const (
+	readable  reading = iota
+	malformed         // to be answered with FORMERR
+	unwanted          // to be dropped: no header, or a response (answering those makes loops)
+)
+
+// readRequest reads what a peer asks.
+func readRequest(msg []byte) (request, reading) {
+	if len(msg) < headerLen || msg[2]&0x80 != 0 {
+		return request{}, unwanted
+	}
+	return readMessage(msg)
+}
+
+// readMessage reads a message without trusting a single count or length in it; it has at
+// least a header. It is linear in the message: records are stepped over, never followed
+// through compression pointers; only the question and the TSIG record's names are decoded.
+// When malformed, id, flags and opcode are valid, the rest may be missing.
+func readMessage(msg []byte) (request, reading) {
+	r := request{
+		id:      binary.BigEndian.Uint16(msg),
+		flags:   binary.BigEndian.Uint16(msg[2:]),
+		udpSize: 512,
+	}
+	r.opcode = int(r.flags>>11) & 0xF
+	if r.opcode != opcodeQuery {
+		// Only the opcode and a signature matter of what is not a query, but the
+		// question of an UPDATE or NOTIFY has the same form and is echoed.
+		if binary.BigEndian.Uint16(msg[4:]) > 1 {
+			return r, malformed
+		}
+	} else if binary.BigEndian.Uint16(msg[4:]) != 1 {
+		return r, malformed
+	}
+	off := headerLen
+	if binary.BigEndian.Uint16(msg[4:]) == 1 {
+		// The first name of a message has nothing to point to.
+		end, compressed, ok := skipName(msg, off)
+		if !ok || compressed || end+4 > len(msg) {
+			return r, malformed
+		}
+		text, _, err := mdns.UnpackDomainName(msg, off)
+		if err != nil {
+			return r, malformed
+		}
+		r.qname = zoneName(text)
+		r.qtype = binary.BigEndian.Uint16(msg[end:])
+		r.qclass = binary.BigEndian.Uint16(msg[end+2:])
+		off = end + 4
+		r.question = msg[headerLen:off]
+	}
+	for section := 0; section < 3; section++ {
+		count := int(binary.BigEndian.Uint16(msg[6+2*section:]))
+		for i := 0; i < count; i++ {
+			rr, next, ok := readRecord(msg, off)
+			if !ok || r.signature != nil { // TSIG is the last record (RFC 8945 §5.1)
+				return r, malformed
+			}
+			if !r.takeRecord(msg, rr, section) {
+				return r, malformed
+			}
+			off = next
+		}
+	}
+	if off != len(msg) {
+		return r, malformed
+	}
+	return r, readable
+}
+
+const (
+	sectionAuthority  = 1
+	sectionAdditional = 2
+)
+
+// record is the frame of a record: where its parts lie.
+type record struct {
+	at, dataAt, dataEnd int
+	rtype, class        uint16
+	ttl                 uint32
+}
+
+func (r *request) takeRecord(msg []byte, rr record, section int) bool {
+	switch {
+	case rr.rtype == typeOPT:
+		if section != sectionAdditional || r.hasOPT || msg[rr.at] != 0 {
+			return false
+		}
+		r.hasOPT = true
+		r.optVersion = uint8(rr.ttl >> 16)
+		r.udpSize = max(512, int(rr.class))
+	case rr.rtype == typeTSIG:
+		if section != sectionAdditional || rr.class != classANY || rr.ttl != 0 {
+			return false
+		}
+		r.signature = readSignature(msg, rr)
+		return r.signature != nil
+	case rr.rtype == typeSOA && section == sectionAuthority && !r.hasSerial:
+		off := rr.dataAt
+		for range 2 {
+			next, _, ok := skipName(msg[:rr.dataEnd], off)
+			if !ok {
+				return false
+			}
+			off = next
+		}
+		if rr.dataEnd-off != 20 {
+			return false
+		}
+		r.hasSerial, r.serial = true, binary.BigEndian.Uint32(msg[off:])
+	}
+	return true
+}
+
+func readSignature(msg []byte, rr record) *signature {
+	key, _, err := mdns.UnpackDomainName(msg, rr.at)
+	if err != nil {
+		return nil
+	}
+	algorithm, off, err := mdns.UnpackDomainName(msg[:rr.dataEnd], rr.dataAt)
+	if err != nil || rr.dataEnd-off < 10 {
+		return nil
+	}
+	s := &signature{at: rr.at, key: mdns.CanonicalName(key), algorithm: mdns.CanonicalName(algorithm)}
+	s.time = uint64(binary.BigEndian.Uint16(msg[off:]))<<32 | uint64(binary.BigEndian.Uint32(msg[off+2:]))
+	s.fudge = binary.BigEndian.Uint16(msg[off+6:])
+	macLen := int(binary.BigEndian.Uint16(msg[off+8:]))
+	off += 10
+	if rr.dataEnd-off < macLen+6 {
+		return nil
+	}
+	s.mac = msg[off : off+macLen]
+	off += macLen
+	s.originID = binary.BigEndian.Uint16(msg[off:])
+	s.err = binary.BigEndian.Uint16(msg[off+2:])
+	otherLen := int(binary.BigEndian.Uint16(msg[off+4:]))
+	off += 6
+	if rr.dataEnd-off != otherLen {
+		return nil
+	}
+	s.other = msg[off:rr.dataEnd]
+	return s
+}
+
+func readRecord(msg []byte, off int) (rr record, next int, ok bool) {
+	end, _, ok := skipName(msg, off)
+	if !ok || end+10 > len(msg) {
+		return rr, 0, false
+	}
+	rr = record{
+		at:     off,
+		rtype:  binary.BigEndian.Uint16(msg[end:]),
+		class:  binary.BigEndian.Uint16(msg[end+2:]),
+		ttl:    binary.BigEndian.Uint32(msg[end+4:]),
+		dataAt: end + 10,
+	}
+	rr.dataEnd = rr.dataAt + int(binary.BigEndian.Uint16(msg[end+8:]))
+	return rr, rr.dataEnd, rr.dataEnd <= len(msg)
+}
+
+// skipName steps over a name. It never follows a pointer, so no message can make it loop.
+func skipName(msg []byte, off int) (next int, compressed, ok bool) {
+	for start := off; off < len(msg) && off-start < 255; {
+		switch c := int(msg[off]); {
+		case c == 0:
+			return off + 1, false, true
+		case c&0xC0 == 0xC0:
+			return off + 2, true, off+2 <= len(msg)
+		case c&0xC0 != 0: // label types of RFC 6891 §5, long withdrawn
+			return 0, false, false
+		default:
+			off += c + 1
+		}
+	}
+	return 0, false, false
+}
+
+// zoneName is the question's name where it could name a zone, else the zero Name.
+func zoneName(text string) name.Name {
+	n, err := name.Parse(text)
+	if err != nil {
+		return name.Name{}
+	}
+	return n
+}

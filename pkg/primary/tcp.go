@@ -1,0 +1,183 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package primary
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"net"
+	"net/netip"
+	"sync"
+	"time"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+)
+
+// acceptTCP takes connections while there is budget; beyond it they are closed at once, so
+// that a flood costs an accept each and nothing that stays. Sources that no rule could
+// admit have a budget of their own: they cannot take the secondaries' places.
+func (p *Primary) acceptTCP(ctx, connCtx context.Context, l *net.TCPListener, conns *sync.WaitGroup) error {
+	pause := 5 * time.Millisecond
+	for {
+		conn, err := l.AcceptTCP()
+		if err != nil {
+			if ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
+				return nil
+			}
+			// Out of file descriptors, or a peer that went before it was accepted.
+			p.log.V(2).Info("Accept failed", "err", err)
+			if !sleep(ctx, pause) {
+				return nil
+			}
+			pause = min(2*pause, time.Second)
+			continue
+		}
+		pause = 5 * time.Millisecond
+		from := conn.RemoteAddr().(*net.TCPAddr).AddrPort()
+		client := from.Addr().Unmap()
+		places, idle := p.peers, p.config.IdleTimeout
+		if !p.responder.access.mayBePeer(client) {
+			places, idle = p.outsiders, min(idle, outsiderIdle)
+		}
+		if ok, _ := places.take(client); !ok {
+			p.log.V(2).Info("Connection over the limit closed", "from", from.String())
+			conn.Close()
+			continue
+		}
+		conns.Go(func() {
+			defer places.give(client)
+			p.serveConn(connCtx, conn, from, idle)
+		})
+	}
+}
+
+// outsiderIdle is the idle timeout of sources that can only be refused.
+const outsiderIdle = 2 * time.Second
+
+// serveConn answers the messages of one connection in order (RFC 7766 §6.2.1.1 lets a
+// client send several before it reads).
+func (p *Primary) serveConn(ctx context.Context, conn *net.TCPConn, from netip.AddrPort, idle time.Duration) {
+	defer conn.Close()
+	defer p.guard(from)
+	p.track(conn, true)
+	defer p.track(conn, false)
+	for {
+		msg, err := p.readTCP(conn, idle)
+		if err != nil {
+			return
+		}
+		a := p.responder.respond(msg, from.Addr().Unmap(), true)
+		p.logAnswer(a, from, "tcp")
+		switch {
+		case a.transfer != nil:
+			err = p.serveTransfer(ctx, conn, from, a.transfer)
+		case a.msg != nil:
+			err = p.writeTCP(conn, append(binary.BigEndian.AppendUint16(nil, uint16(len(a.msg))), a.msg...), time.Time{})
+		default: // what deserves no answer deserves no connection
+			return
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (p *Primary) readTCP(conn *net.TCPConn, idle time.Duration) ([]byte, error) {
+	conn.SetReadDeadline(time.Now().Add(idle))
+	// wakeConns moves the deadline into the past after closing stopping: whichever of the
+	// two came last, the read ends.
+	select {
+	case <-p.stopping:
+		return nil, net.ErrClosed
+	default:
+	}
+	var length [2]byte
+	if _, err := io.ReadFull(conn, length[:]); err != nil {
+		return nil, err
+	}
+	conn.SetReadDeadline(time.Now().Add(p.config.ReadTimeout))
+	msg := make([]byte, binary.BigEndian.Uint16(length[:]))
+	_, err := io.ReadFull(conn, msg)
+	return msg, err
+}
+
+// writeTCP writes framed octets within WriteTimeout, and before end unless that is zero.
+func (p *Primary) writeTCP(conn *net.TCPConn, framed []byte, end time.Time) error {
+	deadline := time.Now().Add(p.config.WriteTimeout)
+	if !end.IsZero() && end.Before(deadline) {
+		deadline = end
+	}
+	conn.SetWriteDeadline(deadline)
+	_, err := conn.Write(framed)
+	return err
+}
+
+// serveTransfer runs a transfer when it is its turn. An error ends the connection, which
+// is how the peer learns that what it has is not whole.
+func (p *Primary) serveTransfer(ctx context.Context, conn *net.TCPConn, from netip.AddrPort, t *transfer) error {
+	log := p.log.WithValues("zone", t.zone.Header().FQDN.String(), "serial", uint32(t.zone.Serial()), "to", from.String())
+	client := from.Addr().Unmap()
+	turn, cancel := context.WithTimeout(ctx, p.config.TransferWait)
+	defer cancel()
+	if !p.transfers.wait(turn, client) {
+		log.Info("Transfer had to wait too long", "waited", p.config.TransferWait)
+		q := t.request
+		m := newSmallMessage()
+		m.begin(q.id, q.replyFlags(0, rcodeServFail), q.question, name.Name{}, maxMessage)
+		b := p.responder.seal(m, q, t.key, rcodeServFail)
+		return p.writeTCP(conn, append(binary.BigEndian.AppendUint16(nil, uint16(len(b))), b...), time.Time{})
+	}
+	defer p.transfers.give(client)
+	m := p.messages.Get().(*message)
+	defer func() {
+		clear(m.offsets) // it points into the snapshot's names
+		p.messages.Put(m)
+	}()
+	start := time.Now()
+	end := start.Add(p.config.TransferTimeout)
+	s, err := t.run(m, p.config.Clock, func(framed []byte) error { return p.writeTCP(conn, framed, end) })
+	log = log.WithValues("records", s.records, "messages", s.messages, "octets", s.octets, "took", time.Since(start))
+	if t.key != nil {
+		log = log.WithValues("key", t.key.String())
+	}
+	if _, cut := errors.AsType[*net.OpError](err); cut {
+		log.Info("Transfer cut: the peer went or is too slow", "err", err)
+		return err
+	}
+	if err != nil {
+		log.Error(err, "Transfer given up: the zone has a record that cannot be sent")
+		return err
+	}
+	log.V(1).Info("Transferred")
+	return nil
+}
+
+func (p *Primary) track(conn net.Conn, open bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if open {
+		p.conns[conn] = struct{}{}
+	} else {
+		delete(p.conns, conn)
+	}
+}
+
+// wakeConns ends every read that waits; transfers that run go on.
+func (p *Primary) wakeConns() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for conn := range p.conns {
+		conn.SetReadDeadline(time.Unix(1, 0))
+	}
+}
+
+func (p *Primary) closeConns() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for conn := range p.conns {
+		conn.Close()
+	}
+}

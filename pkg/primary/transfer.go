@@ -1,0 +1,123 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package primary
+
+import (
+	"encoding/binary"
+	"fmt"
+	"time"
+
+	"kubi.zone/kubizone/pkg/dns"
+	"kubi.zone/kubizone/pkg/zoneview"
+)
+
+// transfer is one AXFR, or an IXFR answered as one (RFC 1995 §4). It reads one immutable
+// snapshot, so what it sends is one serial's content however long it takes (S6.5), and it
+// holds one message at a time, so its memory does not grow with the zone.
+type transfer struct {
+	zone    *zoneview.Snapshot
+	request request
+	key     *signingKey // nil: unsigned
+}
+
+// sent counts what left.
+type sent struct {
+	messages, records int
+	octets            int64
+}
+
+// run packs the zone into messages and hands each, with its length octets in front, to
+// write: the SOA, every other entry, the SOA (RFC 5936 §2.2). Every message of a signed
+// transfer is signed. A record that no message can hold or that cannot be packed ends the
+// transfer with an error before the closing SOA: the peer then discards it whole, nothing
+// is ever left out of a transfer that looks complete (coredns/coredns#7859).
+func (t *transfer) run(m *message, now func() time.Time, write func([]byte) error) (sent, error) {
+	s := stream{transfer: t, message: m, now: now, write: write, prior: t.request.priorMAC()}
+	s.begin()
+	n := 0
+	var first dns.Entry
+	for e := range t.zone.Entries() {
+		if n == 0 {
+			first = e
+			if uint16(e.Type) != typeSOA {
+				return s.sent, fmt.Errorf("snapshot of %s begins with %s, not its SOA", e.Name, e.Type)
+			}
+		}
+		n++
+		if err := s.add(e); err != nil {
+			return s.sent, err
+		}
+	}
+	if n == 0 {
+		return s.sent, fmt.Errorf("snapshot has no entries")
+	}
+	if err := s.add(first); err != nil {
+		return s.sent, err
+	}
+	return s.sent, s.flush()
+}
+
+// stream is the sending side of a transfer.
+type stream struct {
+	*transfer
+	*message
+	now   func() time.Time
+	write func([]byte) error
+	prior []byte // MAC that the next message's begins with
+	sent  sent
+}
+
+// begin opens the next message. Question and OPT stand in the first (RFC 5936 §2.2.1,
+// §2.2.5), the room for what follows the answers is kept free in each.
+func (s *stream) begin() {
+	q := s.request
+	limit := maxMessage
+	if s.key != nil {
+		limit -= s.key.tsigLen()
+	}
+	question := q.question
+	if s.sent.messages > 0 {
+		question = nil
+	} else if q.hasOPT {
+		limit -= optLen
+	}
+	s.message.begin(q.id, q.replyFlags(flagAA, rcodeSuccess), question, q.qname, limit)
+}
+
+func (s *stream) add(e dns.Entry) error {
+	fits, err := s.message.add(e)
+	if err == nil && !fits {
+		if err = s.flush(); err != nil {
+			return err
+		}
+		s.begin()
+		_, err = s.message.add(e) // an empty message answers with an error, never with "no"
+	}
+	if err != nil {
+		return err
+	}
+	s.sent.records++
+	return nil
+}
+
+func (s *stream) flush() error {
+	if s.sent.messages == 0 && s.request.hasOPT {
+		s.addOPT(rcodeSuccess)
+	}
+	b := s.finish()
+	if s.key != nil {
+		b, s.prior = s.key.sign(b, s.prior, stampAt(s.now()), s.sent.messages > 0)
+	}
+	if len(b) > maxMessage {
+		return fmt.Errorf("message of %d octets: %w", len(b), errTooLarge)
+	}
+	s.buf = s.buf[:lengthOctets+len(b)] // sign appends in place: the capacity is a whole message's
+	binary.BigEndian.PutUint16(s.buf, uint16(len(b)))
+	if err := s.write(s.buf); err != nil {
+		return err
+	}
+	s.sent.messages++
+	s.sent.octets += int64(len(b))
+	return nil
+}

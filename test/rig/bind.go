@@ -1,0 +1,263 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rig
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+const installBIND = "apt-get install bind9 bind9-utils bind9-dnsutils"
+
+// TSIGKey is a key as BIND's tools take it.
+type TSIGKey struct {
+	Name      string
+	Algorithm string // hmac-sha256 or hmac-sha512
+	Secret    string // base64
+}
+
+// Statement is the key in named.conf syntax, which is also that of key files.
+func (k TSIGKey) Statement() string {
+	return fmt.Sprintf("key %q {\n\talgorithm %s;\n\tsecret %q;\n};\n", k.Name, k.Algorithm, k.Secret)
+}
+
+// SecondaryZone is a zone that BIND transfers from a primary.
+type SecondaryZone struct {
+	Zone    string // absolute
+	Primary netip.AddrPort
+	Key     string // signs queries and transfers; empty: unsigned
+}
+
+// PrimaryZone is a zone that BIND loads from a master file and, with a key, takes updates of.
+type PrimaryZone struct {
+	Zone      string // absolute
+	Text      string // the master file
+	UpdateKey string // may update and transfer; empty: no updates, anybody on loopback transfers
+}
+
+// BINDConfig describes one named. Everything it has lies below a directory of its own.
+type BINDConfig struct {
+	Keys        []TSIGKey
+	Secondaries []SecondaryZone
+	Primaries   []PrimaryZone
+	Options     string // further lines of the options block
+}
+
+// BIND is a running named on a loopback port.
+type BIND struct {
+	Addr netip.AddrPort
+
+	dir     string
+	rndc    string
+	control netip.AddrPort
+	process *process
+}
+
+// StartBIND starts named and waits until it answers. A missing program is a *Missing. The
+// caller calls Close, which ends the process and removes its directory.
+func StartBIND(ctx context.Context, c BINDConfig) (*BIND, error) {
+	named, err := Find("named", installBIND)
+	if err != nil {
+		return nil, err
+	}
+	rndc, err := Find("rndc", installBIND)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := Find("dig", installBIND); err != nil {
+		return nil, err
+	}
+	for attempt := 0; ; attempt++ {
+		b, err := startNamed(ctx, named, rndc, c)
+		if err == nil {
+			return b, nil
+		}
+		// The free port may have been taken in between.
+		if attempt == 4 || !strings.Contains(err.Error(), "address in use") {
+			return nil, err
+		}
+	}
+}
+
+func startNamed(ctx context.Context, named, rndc string, c BINDConfig) (*BIND, error) {
+	dir, err := os.MkdirTemp("", "kubizone-bind-")
+	if err != nil {
+		return nil, err
+	}
+	b := &BIND{dir: dir, rndc: rndc}
+	if b.Addr, err = FreePort(); err == nil {
+		b.control, err = FreePort()
+	}
+	if err == nil {
+		err = b.configure(c)
+	}
+	if err == nil {
+		// -n 1: one worker is plenty, and machines that test have few processors.
+		b.process, err = startProcess(dir, named, "-g", "-4", "-n", "1", "-c", filepath.Join(dir, "named.conf"))
+	}
+	if err == nil {
+		err = b.waitUp(ctx)
+	}
+	if err != nil {
+		b.Close()
+		return nil, fmt.Errorf("named: %w", err)
+	}
+	return b, nil
+}
+
+func (b *BIND) configure(c BINDConfig) error {
+	control := TSIGKey{Name: "rig-control", Algorithm: "hmac-sha256", Secret: "cmlnLWNvbnRyb2wtb24tbG9vcGJhY2stb25seS0wMDE="}
+	var conf strings.Builder
+	conf.WriteString(control.Statement())
+	for _, k := range c.Keys {
+		conf.WriteString(k.Statement())
+	}
+	fmt.Fprintf(&conf, `options {
+	directory %[1]q;
+	pid-file "named.pid";
+	session-keyfile "session.key";
+	managed-keys-directory ".";
+	listen-on port %[2]d { 127.0.0.1; };
+	listen-on-v6 { none; };
+	recursion no;
+	dnssec-validation no;
+	allow-query { 127.0.0.0/8; };
+	allow-transfer { 127.0.0.0/8; };
+	masterfile-format text;
+	notify no;
+	max-records 0;
+	tcp-clients 1000;
+	querylog no;
+	%[3]s
+};
+controls { inet 127.0.0.1 port %[4]d allow { 127.0.0.1; } keys { "rig-control"; }; };
+`, b.dir, b.Addr.Port(), c.Options, b.control.Port())
+	for _, z := range c.Secondaries {
+		key := ""
+		if z.Key != "" {
+			key = fmt.Sprintf(" key %q", z.Key)
+		}
+		fmt.Fprintf(&conf, "zone %q {\n\ttype secondary;\n\tfile %q;\n\tprimaries { %s port %d%s; };\n\tmin-retry-time 1;\n};\n",
+			z.Zone, zoneFile(z.Zone), z.Primary.Addr(), z.Primary.Port(), key)
+	}
+	for _, z := range c.Primaries {
+		if err := os.WriteFile(filepath.Join(b.dir, zoneFile(z.Zone)), []byte(z.Text), 0o600); err != nil {
+			return err
+		}
+		rights := ""
+		if z.UpdateKey != "" {
+			rights = fmt.Sprintf("\tallow-update { key %q; };\n\tallow-transfer { key %q; };\n", z.UpdateKey, z.UpdateKey)
+		}
+		fmt.Fprintf(&conf, "zone %q {\n\ttype primary;\n\tfile %q;\n%s};\n", z.Zone, zoneFile(z.Zone), rights)
+	}
+	rndcConf := control.Statement() + fmt.Sprintf("options { default-key \"rig-control\"; default-server 127.0.0.1; default-port %d; };\n", b.control.Port())
+	if err := os.WriteFile(filepath.Join(b.dir, "rndc.conf"), []byte(rndcConf), 0o600); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(b.dir, "named.conf"), []byte(conf.String()), 0o600)
+}
+
+func zoneFile(zone string) string {
+	text := strings.TrimSuffix(zone, ".")
+	if text == "" {
+		text = "root"
+	}
+	return strings.ReplaceAll(text, "/", "~") + ".db"
+}
+
+// waitUp returns when named says that it runs.
+func (b *BIND) waitUp(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	for {
+		log := b.Log()
+		if strings.Contains(log, "address in use") {
+			return fmt.Errorf("address in use:\n%s", log)
+		}
+		if strings.Contains(log, ": running") || strings.Contains(log, " running\n") {
+			return nil
+		}
+		select {
+		case <-b.process.ended:
+			return fmt.Errorf("it ended at once: %v\n%s", b.process.err, b.Log())
+		case <-ctx.Done():
+			return fmt.Errorf("not running in time:\n%s", b.Log())
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// Log is what named wrote so far (its last megabyte at least).
+func (b *BIND) Log() string {
+	if b.process == nil {
+		return ""
+	}
+	return b.process.out.String()
+}
+
+// Pid is the process id.
+func (b *BIND) Pid() int { return b.process.cmd.Process.Pid }
+
+// Close ends named and removes its directory.
+func (b *BIND) Close() error {
+	if b.process != nil {
+		b.process.end()
+	}
+	return os.RemoveAll(b.dir)
+}
+
+// Rndc runs a command of named's control channel and returns what it printed.
+func (b *BIND) Rndc(ctx context.Context, args ...string) (string, error) {
+	return run(ctx, b.dir, "", b.rndc, append([]string{"-c", filepath.Join(b.dir, "rndc.conf")}, args...)...)
+}
+
+// Serial is the SOA serial that this server answers with for the zone. ok is false while
+// it has none to serve.
+func (b *BIND) Serial(ctx context.Context, zone string) (serial uint32, ok bool, err error) {
+	out, err := Dig{Server: b.Addr}.Run(ctx, "+short", "+norecurse", "SOA", zone)
+	if err != nil {
+		return 0, false, err
+	}
+	fields := strings.Fields(out)
+	if len(fields) != 7 {
+		return 0, false, nil
+	}
+	_, err = fmt.Sscan(fields[2], &serial)
+	return serial, err == nil, err
+}
+
+// WaitSerial returns when the server answers with that serial, and an error with named's
+// log when it has not by the end of ctx.
+func (b *BIND) WaitSerial(ctx context.Context, zone string, want uint32) error {
+	var last uint32
+	for {
+		got, ok, err := b.Serial(ctx, zone)
+		if err == nil && ok && got == want {
+			return nil
+		}
+		last = got
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("zone %s: serial %d is not here, the last seen was %d (zero: none); named says:\n%s", zone, want, last, b.Log())
+		case <-b.process.ended:
+			return fmt.Errorf("named ended: %v\n%s", b.process.err, b.Log())
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// Transfer is the zone as this server hands it on by AXFR, as a canonical list of records
+// (see Canonical).
+func (b *BIND) Transfer(ctx context.Context, zone string) ([]string, error) {
+	text, err := Dig{Server: b.Addr}.Run(ctx, "+tcp", "+onesoa", "+nocomments", "+nostats", "+nocmd", "AXFR", zone)
+	if err != nil {
+		return nil, err
+	}
+	return Canonical(ctx, zone, text)
+}

@@ -1,0 +1,133 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rig
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Dig asks one server. It is BIND's dig: a client that shares no line with the server under test.
+type Dig struct {
+	Server netip.AddrPort
+	Source netip.Addr // zero: what the system takes; on Linux all of 127.0.0.0/8 is there
+	Key    *TSIGKey   // nil: unsigned
+}
+
+// Run returns what dig printed for these arguments. An answer with an error rcode is no
+// error of Run; no answer is.
+func (d Dig) Run(ctx context.Context, args ...string) (string, error) {
+	dig, err := Find("dig", installBIND)
+	if err != nil {
+		return "", err
+	}
+	all := []string{"@" + d.Server.Addr().String(), "-p", strconv.Itoa(int(d.Server.Port()))}
+	if d.Source.IsValid() {
+		all = append(all, "-b", d.Source.String())
+	}
+	if d.Key != nil {
+		dir, err := os.MkdirTemp("", "kubizone-dig-")
+		if err != nil {
+			return "", err
+		}
+		defer os.RemoveAll(dir)
+		file := filepath.Join(dir, "key")
+		if err := os.WriteFile(file, []byte(d.Key.Statement()), 0o600); err != nil {
+			return "", err
+		}
+		all = append(all, "-k", file)
+	}
+	return run(ctx, "", "", dig, append(all, args...)...)
+}
+
+// Nsupdate sends an update script (its "server" line is written for it) and returns what
+// nsupdate printed; a refused update is an error.
+func Nsupdate(ctx context.Context, server netip.AddrPort, key *TSIGKey, script string) (string, error) {
+	nsupdate, err := Find("nsupdate", installBIND)
+	if err != nil {
+		return "", err
+	}
+	var args []string
+	if key != nil {
+		dir, err := os.MkdirTemp("", "kubizone-nsupdate-")
+		if err != nil {
+			return "", err
+		}
+		defer os.RemoveAll(dir)
+		file := filepath.Join(dir, "key")
+		if err := os.WriteFile(file, []byte(key.Statement()), 0o600); err != nil {
+			return "", err
+		}
+		args = []string{"-k", file}
+	}
+	return run(ctx, "", fmt.Sprintf("server %s %d\n%s", server.Addr(), server.Port(), script), nsupdate, args...)
+}
+
+// Canonical is a zone's records as named-compilezone writes them, one a line with all
+// names absolute, sorted: two zones are equal when these are. The text is a master file
+// with absolute names; the checks that judge a zone's sense are off, those of its form are on.
+func Canonical(ctx context.Context, zone, text string) ([]string, error) {
+	compile, err := Find("named-compilezone", installBIND)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "kubizone-zone-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	in, out := filepath.Join(dir, "in"), filepath.Join(dir, "out")
+	if err := os.WriteFile(in, []byte(text), 0o600); err != nil {
+		return nil, err
+	}
+	if said, err := run(ctx, dir, "", compile, "-i", "none", "-k", "ignore", "-m", "ignore", "-n", "ignore", "-r", "ignore",
+		"-M", "ignore", "-S", "ignore", "-s", "full", "-o", out, zone, in); err != nil {
+		return nil, fmt.Errorf("%w\n%s", err, said)
+	}
+	compiled, err := os.ReadFile(out)
+	if err != nil {
+		return nil, err
+	}
+	lines := strings.Split(strings.TrimSpace(string(compiled)), "\n")
+	for i, l := range lines {
+		lines[i] = oneSpaced(l)
+	}
+	slices.Sort(lines)
+	return lines, nil
+}
+
+// oneSpaced separates owner, ttl, class, type and data by one space each; within the data
+// every space counts.
+func oneSpaced(line string) string {
+	parts := make([]string, 0, 5)
+	for range 4 {
+		field, rest, _ := strings.Cut(strings.TrimLeft(line, " \t"), " ")
+		if tabbed, after, ok := strings.Cut(field, "\t"); ok {
+			field, rest = tabbed, after+" "+rest
+		}
+		parts, line = append(parts, field), rest
+	}
+	return strings.Join(append(parts, strings.TrimLeft(line, " \t")), " ")
+}
+
+// run runs a program to its end and returns its standard output; the error holds the rest.
+func run(ctx context.Context, dir, stdin, path string, args ...string) (string, error) {
+	var out, complaint bytes.Buffer
+	cmd := exec.CommandContext(ctx, path, args...)
+	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = dir, strings.NewReader(stdin), &out, &complaint
+	err := cmd.Run()
+	if err != nil {
+		err = fmt.Errorf("%s: %w: %s", filepath.Base(path), errors.Join(err, ctx.Err()), strings.TrimSpace(complaint.String()+out.String()))
+	}
+	return out.String(), err
+}

@@ -1,0 +1,150 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rig
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// searched are the places beside PATH where distributions put servers.
+var searched = []string{"/usr/sbin", "/usr/local/sbin", "/usr/local/bin", "/usr/bin", "/sbin", "/bin"}
+
+// Missing is the reason that a test which needs a program is skipped.
+type Missing struct {
+	Program string
+	Install string // the command that brings it
+}
+
+func (m *Missing) Error() string {
+	return fmt.Sprintf("%s is neither in PATH nor in %v; %s brings it", m.Program, searched, m.Install)
+}
+
+// Find is the path of a program, or a *Missing.
+func Find(program, install string) (string, error) {
+	if path, err := exec.LookPath(program); err == nil {
+		return filepath.Abs(path)
+	}
+	for _, dir := range searched {
+		path := filepath.Join(dir, program)
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+			return path, nil
+		}
+	}
+	return "", &Missing{Program: program, Install: install}
+}
+
+// TB is what the rig needs of a *testing.T or *testing.B.
+type TB interface {
+	Helper()
+	Skipf(format string, args ...any)
+	Fatalf(format string, args ...any)
+}
+
+// RequireAll names the environment variable that turns every skip into a failure, for
+// machines that are meant to have everything.
+const RequireAll = "KUBIZONE_TEST_REQUIRE_ALL"
+
+// SkipMissing skips the test with the reason when err is a *Missing, fails it for every
+// other error, and does nothing for nil.
+func SkipMissing(t TB, err error) {
+	t.Helper()
+	if err == nil {
+		return
+	}
+	if m, ok := errors.AsType[*Missing](err); ok && os.Getenv(RequireAll) == "" {
+		t.Skipf("%v", m)
+		return
+	}
+	t.Fatalf("%v", err)
+}
+
+// FreePort is a loopback port that was free for both TCP and UDP a moment ago. Another
+// process may take it before it is used; who starts a server with it tries again then.
+func FreePort() (netip.AddrPort, error) {
+	for attempt := 0; ; attempt++ {
+		tcp, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
+		if err != nil {
+			return netip.AddrPort{}, err
+		}
+		at := netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), tcp.Addr().(*net.TCPAddr).AddrPort().Port())
+		udp, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(at))
+		tcp.Close()
+		if err == nil {
+			udp.Close()
+			return at, nil
+		}
+		if attempt == 16 {
+			return netip.AddrPort{}, fmt.Errorf("no port free for both TCP and UDP: %w", err)
+		}
+	}
+}
+
+// process is a server that the rig started. It is ended by its own id and by no other way.
+type process struct {
+	cmd   *exec.Cmd
+	out   *tail
+	ended chan struct{} // closed when it has been waited for
+	err   error         // of the wait; valid once ended
+}
+
+func startProcess(dir, path string, args ...string) (*process, error) {
+	p := &process{cmd: exec.Command(path, args...), out: &tail{}, ended: make(chan struct{})}
+	p.cmd.Dir = dir
+	p.cmd.Stdout, p.cmd.Stderr = p.out, p.out
+	// A group of its own: a Ctrl-C at the test's terminal reaches the test, which closes it.
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := p.cmd.Start(); err != nil {
+		return nil, err
+	}
+	go func() {
+		p.err = p.cmd.Wait()
+		close(p.ended)
+	}()
+	return p, nil
+}
+
+// end asks it to stop and kills it when it does not within five seconds.
+func (p *process) end() {
+	p.cmd.Process.Signal(syscall.SIGTERM)
+	select {
+	case <-p.ended:
+	case <-time.After(5 * time.Second):
+		p.cmd.Process.Kill()
+		<-p.ended
+	}
+}
+
+// tail keeps the last megabyte that a process wrote.
+type tail struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+const maxTail = 1 << 20
+
+func (t *tail) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.buf.Write(b)
+	if over := t.buf.Len() - maxTail; over > maxTail {
+		t.buf.Next(over)
+	}
+	return len(b), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.buf.String()
+}
