@@ -4,6 +4,7 @@
 package name
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -37,12 +38,15 @@ func IsAbsolute(text string) bool {
 	if text == "" || len(text) > maxText {
 		return strings.HasSuffix(text, ".")
 	}
-	if isASCII(text) {
+	if !scanASCII(text).needsIDNA {
 		return text[len(text)-1] == '.'
 	}
-	// The mapping is complete even where a label is refused afterwards.
-	mapped, _ := profile.ToASCII(text)
-	return strings.HasSuffix(mapped, ".")
+	if mapped, err := mapIDNA(text); err == nil {
+		return strings.HasSuffix(mapped, ".")
+	}
+	// No name at all; what it ends in is all there is to say.
+	last, _ := utf8.DecodeLastRuneInString(text)
+	return strings.ContainsRune(".\u3002\uff0e\uff61", last)
 }
 
 // Parse reads an absolute owner name, in any case, U-labels or A-labels
@@ -99,14 +103,11 @@ func canonical(text string) (s string, absolute bool, err error) {
 	}
 	scan := scanASCII(text)
 	if scan.needsIDNA {
-		mapped, idnaErr := profile.ToASCII(text)
+		mapped, idnaErr := mapIDNA(text)
 		if idnaErr != nil {
 			return "", false, fmt.Errorf("name %s is not valid under IDNA (UTS 46): %v; write letters of a script that IDNA allows, or a valid A-label", quote(text), idnaErr)
 		}
 		text, scan = mapped, scanASCII(mapped)
-		if text == "" {
-			return "", false, fmt.Errorf("name is empty after IDNA mapping; write \"@\" for the zone itself or \".\" for the root")
-		}
 	}
 	if scan.upper {
 		// Only reached for pure ASCII: the mapping already lowers the rest.
@@ -116,6 +117,38 @@ func canonical(text string) (s string, absolute bool, err error) {
 		return "", false, scan.fault(text)
 	}
 	return text, scan.absolute, nil
+}
+
+// mapIDNA maps text to A-labels. Beyond what the library refuses it holds to
+// three rules, or one text would be another name tomorrow: the text is UTF-8
+// (the library reads U+FFFD into it), no label vanishes ("xn--" and a label of
+// ignored code points would, and turn "www.xn--" absolute), and the result is
+// its own mapping.
+func mapIDNA(text string) (string, error) {
+	if !utf8.ValidString(text) {
+		return "", errors.New("not valid UTF-8")
+	}
+	mapped, err := profile.ToASCII(text)
+	if err != nil {
+		return "", err
+	}
+	rest := mapped
+	for from := text; ; {
+		i := strings.IndexAny(from, ".\u3002\uff0e\uff61")
+		label, after, found := strings.Cut(rest, ".")
+		if found != (i >= 0) || label == "" && from != "" && i != 0 {
+			return "", errors.New("a label of which the mapping leaves nothing")
+		}
+		if !found {
+			break
+		}
+		_, size := utf8.DecodeRuneInString(from[i:])
+		from, rest = from[i+size:], after
+	}
+	if again, err := profile.ToASCII(mapped); err != nil || again != mapped {
+		return "", errors.New("a label whose A-label is not valid itself")
+	}
+	return mapped, nil
 }
 
 // asciiScan is what one pass over a text finds.
@@ -209,15 +242,6 @@ func (a *asciiScan) judgeLabel(label string, start int) {
 			return fmt.Errorf("name %s: \"*\" may only be the whole leftmost label of an owner name (RFC 4592)", quote(text))
 		}
 	}
-}
-
-func isASCII(s string) bool {
-	for i := 0; i < len(s); i++ {
-		if s[i] >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
 }
 
 // quote quotes text for a message and cuts what nobody would read.

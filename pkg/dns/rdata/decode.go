@@ -143,8 +143,7 @@ func (d *decoder) field(t Type, k kind, text, wire []byte) ([]byte, error) {
 		d.rest = nil
 		return text, nil
 	case kindBase64:
-		// Only an IPSECKEY may go without its key (RFC 4025 §2.4).
-		if len(d.rest) == 0 && t != Type(mdns.TypeIPSECKEY) {
+		if len(d.rest) == 0 {
 			return nil, errShort
 		}
 		text = base64.StdEncoding.AppendEncode(text, d.rest)

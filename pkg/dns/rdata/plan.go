@@ -210,7 +210,7 @@ func (p *plan) finish(t Type) {
 	for i, k := range p.fields {
 		switch k {
 		case kindEUI48, kindEUI64, kindLocator64, kindRRType, kindTypes, kindSalt, kindHash32,
-			kindParams, kindPrefixes, kindGateway, kindDiscovery, kindHIP:
+			kindParams, kindPrefixes, kindHIP:
 			p.simple = false
 		case kindName:
 			p.names |= 1 << i

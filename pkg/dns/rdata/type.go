@@ -131,6 +131,10 @@ func (t Type) CheckRecord() error {
 		return fmt.Errorf("type %s cannot be a Record: it belongs to a message, not to a zone", t)
 	case Type(mdns.TypeNULL):
 		return fmt.Errorf("type NULL cannot be a Record: it is not allowed in master files (RFC 1035 §3.3.10)")
+	case Type(mdns.TypeMD), Type(mdns.TypeMF):
+		return fmt.Errorf("type %s cannot be a Record: servers refuse zones with it since RFC 973; use MX", t)
+	case typeWKS, typeATMA, typeA6, typeSINK, typeDOA:
+		return fmt.Errorf("type %s cannot be a Record: some servers judge its data and would refuse the whole zone, and its format is not known here", t)
 	case 0, Type(mdns.TypeReserved):
 		return fmt.Errorf("type %s cannot be a Record: it is reserved (RFC 6895 §3.1)", t)
 	}
@@ -138,17 +142,4 @@ func (t Type) CheckRecord() error {
 		return fmt.Errorf("type %s cannot be a Record: 128 to 255 are question and meta types (RFC 6895 §3.1)", t)
 	}
 	return nil
-}
-
-// Portable says that the presentation format of the type is read by every
-// server a zone has to load in (S5.7). The data of the others is written in
-// the generic form, Value.Generic.
-func (t Type) Portable() bool {
-	switch t {
-	case A, NS, CNAME, SOA, PTR, HINFO, MX, TXT, AAAA, LOC, SRV, NAPTR, KX, CERT, DNAME, APL, DS, SSHFP,
-		RRSIG, NSEC, DNSKEY, NSEC3, NSEC3PARAM, TLSA, CDS, CDNSKEY, SPF, CAA,
-		Type(mdns.TypeRP), Type(mdns.TypeAFSDB), Type(mdns.TypeDHCID), Type(mdns.TypeEUI48), Type(mdns.TypeEUI64), Type(mdns.TypeURI):
-		return true
-	}
-	return false
 }

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	mdns "github.com/miekg/dns"
+
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
@@ -89,10 +91,15 @@ func parse(t Type, text string, from source) (Value, error) {
 	if err != nil {
 		return Value{}, err
 	}
-	if string(canonical) == text {
-		return Value{t, text}, nil // the caller's string, no copy
+	if from == oneValue {
+		if err := checkLoadable(t, wire); err != nil {
+			return Value{}, err
+		}
 	}
-	v := Value{t, string(canonical)}
+	v := Value{t, text} // the caller's string where it is canonical, no copy
+	if string(canonical) != text {
+		v.Text = string(canonical)
+	}
 	if p := planOf(t); p.known() && !p.simple {
 		// The library read this one; what it would read differently the second
 		// time (promise 1) has no canonical text.
@@ -262,13 +269,8 @@ func (p *plan) counts() (least, most int) {
 	const any = 1 << 20
 	for _, k := range p.fields {
 		switch k {
-		case kindStrings, kindHex:
+		case kindStrings, kindHex, kindBase64:
 			least, most = least+1, any
-		case kindBase64:
-			// An IPSECKEY may go without its key (RFC 4025 §2.4).
-			if most = any; p.gatewayType == 0 {
-				least++
-			}
 		case kindTypes, kindParams, kindPrefixes:
 			most = any
 		case kindDiscovery:
@@ -282,6 +284,22 @@ func (p *plan) counts() (least, most int) {
 		}
 	}
 	return least, most
+}
+
+// Portable says that the text of the value is read by every server that a zone
+// has to load in (S5.7); the others get the generic form.
+func (v Value) Portable() bool {
+	switch v.Type {
+	case A, NS, CNAME, SOA, PTR, HINFO, MX, TXT, AAAA, LOC, SRV, NAPTR, KX, CERT, DNAME, APL, DS, SSHFP,
+		RRSIG, NSEC, DNSKEY, NSEC3, NSEC3PARAM, TLSA, CDS, CDNSKEY, SPF, CAA,
+		Type(mdns.TypeRP), Type(mdns.TypeAFSDB), Type(mdns.TypeDHCID), Type(mdns.TypeEUI48), Type(mdns.TypeEUI64),
+		Type(mdns.TypeURI), Type(mdns.TypeSMIMEA), Type(mdns.TypeOPENPGPKEY):
+		return true
+	case SVCB, HTTPS:
+		// Parameters younger than the servers.
+		return !strings.Contains(v.Text, " dohpath") && !strings.Contains(v.Text, " ohttp")
+	}
+	return false
 }
 
 // Generic is the value in the form that every reader of master files knows

@@ -35,10 +35,11 @@ func Write(w io.Writer, entries iter.Seq[dns.Entry]) (n int, err error) {
 }
 
 func appendLine(line []byte, entry dns.Entry) ([]byte, error) {
-	if entry.Type.Portable() {
+	value := rdata.Value{Type: entry.Type, Text: entry.Data}
+	if value.Portable() {
 		return append(entry.AppendText(line), '\n'), nil
 	}
-	data, err := rdata.Value{Type: entry.Type, Text: entry.Data}.Generic()
+	data, err := value.Generic()
 	if err != nil {
 		return nil, fmt.Errorf("zone file: entry at %s: %w", entry.Name, err)
 	}

@@ -1,0 +1,377 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package name
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+const (
+	label63 = "abcdefghijklmnopqrstuvwxyz0123456789abcdefghijklmnopqrstuvwxyz0"
+	label61 = "abcdefghijklmnopqrstuvwxyz0123456789abcdefghijklmnopqrstuvwxy"
+)
+
+// TestParse_canonical proves S1.3: lower case, A-labels, trailing dot, the
+// whole text mapped before it is split and judged.
+func TestParse_canonical(t *testing.T) {
+	longest := strings.Join([]string{label63, label63, label63, label61}, ".") + "." // 255 octets
+	for _, tc := range []struct{ text, want string }{
+		{".", "."},
+		{"org.", "org."},
+		{"www.Example.ORG.", "www.example.org."},
+		{"*.example.org.", "*.example.org."},
+		{"*.", "*."},
+		{"_acme-challenge.www.example.org.", "_acme-challenge.www.example.org."},
+		{"0/25.2.0.192.in-addr.arpa.", "0/25.2.0.192.in-addr.arpa."},
+		{"r3---x.example.org.", "r3---x.example.org."},
+		{"-a-.example.org.", "-a-.example.org."},
+		{"_x.example.org.", "_x.example.org."},
+		{label63 + ".org.", label63 + ".org."},
+		{longest, longest},
+		// IDNA
+		{"bücher.example.", "xn--bcher-kva.example."},
+		{"BÜCHER.example.", "xn--bcher-kva.example."},
+		{"bu\u0308cher.example.", "xn--bcher-kva.example."}, // NFC
+		{"XN--BCHER-KVA.example.", "xn--bcher-kva.example."},
+		{"straße.example.", "xn--strae-oqa.example."}, // not transitional
+		{"例え.テスト.", "xn--r8jz45g.xn--zckzah."},
+		{"例え。テスト。", "xn--r8jz45g.xn--zckzah."},                  // U+3002
+		{"www\u3002example\uff0eorg\uff61", "www.example.org."}, // all dots of UTS 46
+		{"ｗｗｗ．ｅｘａｍｐｌｅ．ｏｒｇ．", "www.example.org."},                // fullwidth
+		{"＿ａｃｍｅ.example.org.", "_acme.example.org."},
+		{"＊.example.org.", "*.example.org."},
+		{"0／25.example.org.", "0/25.example.org."},
+		{"\u212aelvin.example.", "kelvin.example."}, // KELVIN SIGN
+		{"so\u00adft.example.", "soft.example."},    // ignored code point
+		{"*.bücher.example.", "*.xn--bcher-kva.example."},
+		{"_dmarc.bücher.example.", "_dmarc.xn--bcher-kva.example."},
+	} {
+		n, err := Parse(tc.text)
+		if err != nil {
+			t.Errorf("S1.3: Parse(%q): %v", tc.text, err)
+			continue
+		}
+		if n.String() != tc.want {
+			t.Errorf("S1.3: Parse(%q) = %q, want %q", tc.text, n, tc.want)
+		}
+		if again, err := Parse(n.String()); err != nil || again != n {
+			t.Errorf("S1.3: Parse(%q) = %q, %v; a canonical name parses to itself", n, again, err)
+		}
+		if !IsAbsolute(tc.text) {
+			t.Errorf("S1.1: IsAbsolute(%q) = false", tc.text)
+		}
+	}
+}
+
+// TestParse_refusals proves S1.4; every message says what would be right.
+func TestParse_refusals(t *testing.T) {
+	tooLong := strings.Join([]string{label63, label63, label63, label63}, ".") + "."
+	for _, tc := range []struct{ text, says string }{
+		{"", `"."`},
+		{"www", `"www."`},
+		{"@", "relative"},
+		{"bücher", `"xn--bcher-kva."`},
+		{"..", "empty label"},
+		{".org.", "empty label"},
+		{"a..org.", "empty label"},
+		{"a\u3002\u3002org.", "empty label"},
+		{"a….org.", "IDNA"},
+		{label63 + "x.org.", "limit is 63"},
+		{tooLong, "limit is 255"},
+		{strings.Repeat("ü", 58) + ".org.", "limit is 63"},
+		{strings.Repeat("a.", 5000), "255 octets"},
+		{"foo*.org.", "leftmost"},
+		{"*foo.org.", "leftmost"},
+		{"**.org.", "leftmost"},
+		{"www.*.org.", "leftmost"},
+		{"a b.org.", "not allowed"},
+		{"a\u00a0b.org.", "not allowed"}, // maps to a space
+		{"a\tb.org.", "not allowed"},
+		{" a.org.", "not allowed"},
+		{"a.org. ", "not allowed"},
+		{`a"b.org.`, "not allowed"},
+		{"a'b.org.", "not allowed"},
+		{`a\.b.org.`, "not allowed"},
+		{`a\046b.org.`, "not allowed"},
+		{"$ORIGIN.", "not allowed"},
+		{"a;b.org.", "not allowed"},
+		{"a\x00b.org.", "not allowed"},
+		{"a\x7fb.org.", "not allowed"},
+		{"a\nb.org.", "not allowed"},
+		{"a@b.org.", "not allowed"},
+		{"＠.org.", "not allowed"},
+		{"a~b.org.", "not allowed"},
+		{"\xff.org.", "IDNA"},
+		{"a\ufffd.org.", "IDNA"},
+		{"xn--a.org.", "IDNA"},      // not Punycode
+		{"xn--\u00fc.org.", "IDNA"}, // not ASCII
+		{"xn--abc-.org.", "IDNA"},   // Punycode of plain ASCII
+		{"xn--.org.", "nothing"},    // Punycode of nothing
+		{"www.xn--", "nothing"},
+		{"xn--999999999.org.", "IDNA"}, // overflow
+		{"\u0308a.org.", "IDNA"},       // leading combining mark
+		{"a\u200db.org.", "IDNA"},      // joiner out of place
+		{"\u2064.", "nothing"},         // nothing is left in front of the dot
+	} {
+		n, err := Parse(tc.text)
+		if err == nil {
+			t.Errorf("S1.4: Parse(%q) = %q, want an error", tc.text, n)
+			continue
+		}
+		if !strings.Contains(err.Error(), tc.says) {
+			t.Errorf("S1.4: Parse(%q): %v; want it to say %q", tc.text, err, tc.says)
+		}
+		if len(err.Error()) > 700 {
+			t.Errorf("Parse(%.20q): an error of %d bytes", tc.text, len(err.Error()))
+		}
+	}
+}
+
+// TestParseIn_origin proves S1.1 and S1.2.
+func TestParseIn_origin(t *testing.T) {
+	origin := MustParse("example.org.")
+	for _, tc := range []struct{ text, want string }{
+		{"@", "example.org."},
+		{"＠", "example.org."},
+		{"www", "www.example.org."},
+		{"*", "*.example.org."},
+		{"*.dev", "*.dev.example.org."},
+		{"www.example.com.", "www.example.com."},
+		{"www。", "www."},
+		{"a。b", "a.b.example.org."},
+		{".", "."},
+		{"www.*", ""},
+		{"", ""},
+	} {
+		n, err := ParseIn(tc.text, origin)
+		if (err == nil) != (tc.want != "") || n.String() != tc.want {
+			t.Errorf("S1.2: ParseIn(%q, %s) = %q, %v; want %q", tc.text, origin, n, err, tc.want)
+		}
+	}
+	if _, err := ParseIn("www", Name{}); err == nil || !strings.Contains(err.Error(), `"www."`) {
+		t.Errorf("S1.1: a relative name without a zone: %v", err)
+	}
+	if _, err := ParseIn("@", Name{}); err == nil {
+		t.Errorf("S1.1: the apex of no zone is a name")
+	}
+	if n, err := ParseIn("www", Root); err != nil || n.String() != "www." {
+		t.Errorf("S1.5: ParseIn(www, .) = %q, %v", n, err)
+	}
+	if n, err := ParseIn("a", MustParse("*.example.org.")); err == nil {
+		t.Errorf("S1.4: %q below a wildcard; * is the leftmost label", n)
+	}
+}
+
+func TestParseRel_forms(t *testing.T) {
+	for _, tc := range []struct{ text, want string }{
+		{"@", "@"}, {"WWW", "www"}, {"*", "*"}, {"a.B", "a.b"}, {"bücher", "xn--bcher-kva"},
+		{"www.", ""}, {".", ""}, {"", ""}, {"a..b", ""}, {"a.@", ""},
+	} {
+		r, err := ParseRel(tc.text)
+		if (err == nil) != (tc.want != "") || r.String() != tc.want {
+			t.Errorf("S1.1: ParseRel(%q) = %q, %v; want %q", tc.text, r, err, tc.want)
+		}
+	}
+}
+
+// TestRelIn_length proves the limit of S1.4 where a relative name meets its
+// zone.
+func TestRelIn_length(t *testing.T) {
+	origin := MustParse(strings.Join([]string{label63, label63, label63}, ".") + ".") // 193 octets
+	fits, long := MustRel(label61), MustRel(label61+"0")
+	n, err := fits.In(origin)
+	if err != nil || n.WireLen() != 255 {
+		t.Errorf("S1.4: %d octets: %v", n.WireLen(), err)
+	}
+	if n, err := long.In(origin); err == nil {
+		t.Errorf("S1.4: a name of %d octets is accepted", n.WireLen())
+	}
+}
+
+// TestCompare_RFC4034 holds the example of RFC 4034 §6.1, with the octets that
+// owner names cannot have in wire form.
+func TestCompare_RFC4034(t *testing.T) {
+	sorted := []string{
+		"example", "a.example", "yljkjljk.a.example", "z.a.example", "zabc.a.example",
+		"z.example", "\x01.z.example", "*.z.example", "\xc8.z.example",
+	}
+	for i, a := range sorted {
+		for j, b := range sorted {
+			want := 0
+			if i < j {
+				want = -1
+			} else if i > j {
+				want = 1
+			}
+			if got := compareLabels(a, b); got != want {
+				t.Errorf("S6.1: compare(%q, %q) = %d, want %d", a, b, got, want)
+			}
+		}
+	}
+	if Root.Compare(MustParse("a.")) != -1 {
+		t.Error("S6.1: the root is first")
+	}
+	if Apex.Compare(MustRel("*")) != -1 || MustRel("a").Compare(MustRel("b.a")) != -1 {
+		t.Error("S6.1: a name comes before what is below it, the apex before all")
+	}
+}
+
+func TestName_parts(t *testing.T) {
+	n := MustParse("*.www.example.org.")
+	if got := n.Labels(); !slices.Equal(got, []string{"*", "www", "example", "org"}) || n.NumLabels() != 4 {
+		t.Errorf("labels %q, number %d", got, n.NumLabels())
+	}
+	if !n.IsWildcard() || MustParse("www.org.").IsWildcard() || Root.IsWildcard() {
+		t.Error("S1.2: * as leftmost label is a wildcard")
+	}
+	var up []string
+	for p, ok := n.Parent(); ok; p, ok = p.Parent() {
+		up = append(up, p.String())
+	}
+	if !slices.Equal(up, []string{"www.example.org.", "example.org.", "org.", "."}) {
+		t.Errorf("parents %q", up)
+	}
+	if len(Root.Labels()) != 0 || Root.NumLabels() != 0 || Root.WireLen() != 1 || MustParse("a.").WireLen() != 3 {
+		t.Error("the root has no labels and takes one octet")
+	}
+	for _, tc := range []struct {
+		zone, sub string
+		want      bool
+	}{
+		{"example.org.", "example.org.", true},
+		{"example.org.", "www.example.org.", true},
+		{"example.org.", "badexample.org.", false},
+		{"example.org.", "org.", false},
+		{".", "org.", true},
+		{".", ".", true},
+		{"org.", ".", false},
+	} {
+		if got := MustParse(tc.zone).Encloses(MustParse(tc.sub)); got != tc.want {
+			t.Errorf("%s encloses %s: %t", tc.zone, tc.sub, got)
+		}
+	}
+	var zero Name
+	if zero.Encloses(zero) || Root.Encloses(zero) || zero.Encloses(Root) || !zero.IsZero() || zero.WireLen() != 0 || zero.Labels() != nil {
+		t.Error("the zero value is no name")
+	}
+	if r, ok := MustParse("a.b.org.").Rel(MustParse("org.")); !ok || r != MustRel("a.b") {
+		t.Errorf("a.b.org. in org. is %q", r)
+	}
+	if r, ok := Root.Rel(Root); !ok || !r.IsApex() {
+		t.Errorf("the root in itself is %q", r)
+	}
+	rel := MustRel("a.b")
+	p, ok := rel.Parent()
+	top, ok2 := p.Parent()
+	if _, more := top.Parent(); p != MustRel("b") || top != Apex || !ok || !ok2 || more {
+		t.Errorf("parents of a.b: %q, %q, and more: %t", p, top, more)
+	}
+}
+
+// TestKey_form pins the stored form: it is part of the format of the store.
+func TestKey_form(t *testing.T) {
+	for _, tc := range []struct{ name, key string }{
+		{".", ""},
+		{"org.", "org."},
+		{"www.example.org.", "org.example.www."},
+		{"0/25.2.0.192.in-addr.arpa.", "arpa.in-addr.192.0.2.0~25."},
+		{"*.example.org.", "org.example.*."},
+	} {
+		n := MustParse(tc.name)
+		if n.Key() != tc.key {
+			t.Errorf("key of %s is %q, want %q", n, n.Key(), tc.key)
+		}
+		if back, err := FromKey(tc.key); err != nil || back != n {
+			t.Errorf("FromKey(%q) = %q, %v", tc.key, back, err)
+		}
+	}
+	if MustRel("a.b").Key() != "b.a." || Apex.Key() != "" {
+		t.Errorf("relative keys: %q, %q", MustRel("a.b").Key(), Apex.Key())
+	}
+	for _, key := range []string{"org", ".", "org..", ".org.", "Org.", "a/b.", "@.", "*.a.b.", "a b.", "\xff.", "ü.", strings.Repeat("a.", 200)} {
+		if n, err := FromKey(key); err == nil {
+			t.Errorf("FromKey(%q) = %q; Key never writes it", key, n)
+		}
+		if r, err := RelFromKey(key); err == nil {
+			t.Errorf("RelFromKey(%q) = %q; Key never writes it", key, r)
+		}
+	}
+	// A stored A-label is not judged by today's tables.
+	if n, err := FromKey("org.xn--zzzzzz."); err != nil {
+		t.Errorf("FromKey of a stored A-label: %q, %v", n, err)
+	}
+}
+
+func TestMarshalText_roundTrip(t *testing.T) {
+	for _, text := range []string{"", ".", "www.example.org.", "xn--zzzzzz.org."} {
+		var n Name
+		if err := n.UnmarshalText([]byte(text)); err != nil || n.String() != text {
+			t.Errorf("UnmarshalText(%q) = %q, %v", text, n, err)
+		}
+		if back, err := n.MarshalText(); err != nil || string(back) != text {
+			t.Errorf("MarshalText(%q) = %q, %v", n, back, err)
+		}
+	}
+	for _, text := range []string{"", "@", "www", "a.b", "*"} {
+		var r Rel
+		if err := r.UnmarshalText([]byte(text)); err != nil || r.String() != text {
+			t.Errorf("UnmarshalText(%q) = %q, %v", text, r, err)
+		}
+	}
+	var n Name
+	if err := n.UnmarshalText([]byte("www")); err == nil {
+		t.Error("a relative text became a Name")
+	}
+	if err := n.UnmarshalText([]byte("WWW.Org.")); err != nil || n != MustParse("www.org.") {
+		t.Errorf("UnmarshalText reads what Parse takes: %q, %v", n, err)
+	}
+	var r Rel
+	if err := r.UnmarshalText([]byte("www.")); err == nil {
+		t.Error("an absolute text became a Rel")
+	}
+	if err := r.UnmarshalText([]byte("WWW")); err != nil || r != MustRel("www") {
+		t.Errorf("UnmarshalText reads what ParseRel takes: %q, %v", r, err)
+	}
+}
+
+func TestParse_allocatesNothing(t *testing.T) {
+	names := []string{"www.example.org.", "*.example.org.", "_acme-challenge.a.b.c.example.org."}
+	if n := testing.AllocsPerRun(100, func() {
+		for _, text := range names {
+			if _, err := Parse(text); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}); n != 0 {
+		t.Errorf("parsing canonical names allocates %v times", n)
+	}
+	a, b := MustParse(names[0]), MustParse(names[2])
+	if n := testing.AllocsPerRun(100, func() { a.Compare(b); a.Encloses(b); a.Parent(); b.Rel(a) }); n != 0 {
+		t.Errorf("comparing names allocates %v times", n)
+	}
+}
+
+func BenchmarkParse(b *testing.B) {
+	for _, tc := range []struct{ name, text string }{
+		{"canonical", "www.example.org."}, {"upper", "WWW.Example.Org."}, {"idna", "bücher.example.org."},
+	} {
+		b.Run(tc.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := Parse(tc.text); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkCompare(b *testing.B) {
+	x, y := MustParse("a.very.long.name.example.org."), MustParse("b.very.long.name.example.org.")
+	for b.Loop() {
+		x.Compare(y)
+	}
+}

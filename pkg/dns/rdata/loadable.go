@@ -1,0 +1,146 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rdata
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	mdns "github.com/miekg/dns"
+)
+
+// The rules here are not of the syntax. Servers refuse a zone, all of it, for
+// one record that breaks them, whether it comes by transfer or as a file; so
+// one tenant could stop every other one in the zone (S5.7).
+
+// checkLoadable judges wire rdata that decode has found well-formed.
+func checkLoadable(t Type, wire []byte) error {
+	switch uint16(t) {
+	case mdns.TypeDS, mdns.TypeCDS, mdns.TypeDLV, mdns.TypeTA:
+		return checkDigest("digest type", int(wire[3]), len(wire)-4, delegationDigests)
+	case mdns.TypeSSHFP:
+		return checkDigest("fingerprint type", int(wire[1]), len(wire)-2, fingerprints)
+	case mdns.TypeZONEMD:
+		if len(wire)-6 < 12 {
+			return errors.New("a digest of less than 12 octets (RFC 8976 §2.2.4); write the whole digest")
+		}
+		return checkDigest("hash algorithm", int(wire[5]), len(wire)-6, zoneDigests)
+	case mdns.TypeKEY, mdns.TypeDNSKEY, mdns.TypeCDNSKEY:
+		return checkKey(wire)
+	case mdns.TypeRKEY:
+		if wire[0]|wire[1] != 0 {
+			return errors.New("the flags of an RKEY are 0; write \"0\"")
+		}
+	case mdns.TypeCERT:
+		return checkPrivateAlgorithm(wire[4], wire[5:])
+	case mdns.TypeSVCB, mdns.TypeHTTPS:
+		return checkParams(wire)
+	case typeNSAP:
+		if len(wire) == 0 {
+			return errors.New("an NSAP address has at least one octet")
+		}
+	case typeWALLET:
+		d := decoder{rest: wire}
+		if _, err := d.field(t, kindStrings, nil, nil); err != nil {
+			return errors.New("a WALLET holds character-strings; write each with its length octet")
+		}
+	}
+	return nil
+}
+
+// Types that the library does not know and servers do.
+const (
+	typeWKS    = 11
+	typeNSAP   = 22
+	typeATMA   = 34
+	typeA6     = 38
+	typeSINK   = 40
+	typeDOA    = 259
+	typeWALLET = 262
+)
+
+// Octets by algorithm number (IANA); read only.
+var (
+	delegationDigests = map[int]int{1: 20, 2: 32, 3: 32, 4: 48}
+	fingerprints      = map[int]int{1: 20, 2: 32}
+	zoneDigests       = map[int]int{1: 48, 2: 64}
+)
+
+// checkDigest compares the length of a digest with what its algorithm makes;
+// other algorithms may have any.
+func checkDigest(what string, algorithm, octets int, lengths map[int]int) error {
+	if want, ok := lengths[algorithm]; ok && octets != want {
+		return fmt.Errorf("%s %d has digests of %d octets, this one has %d; write all %d hexadecimal digits", what, algorithm, want, octets, 2*want)
+	}
+	return nil
+}
+
+func checkKey(wire []byte) error {
+	if binary.BigEndian.Uint16(wire)&0xc000 == 0xc000 {
+		return errors.New("the flags say that there is no key, and a key follows (RFC 2535 §3.1.2); correct the flags")
+	}
+	return checkPrivateAlgorithm(wire[3], wire[4:])
+}
+
+// checkPrivateAlgorithm: keys of the private algorithms begin with a name or
+// an object identifier that says which one it is (RFC 4034 §A.1.1).
+func checkPrivateAlgorithm(algorithm byte, key []byte) error {
+	const privateDNS, privateOID = 253, 254
+	switch algorithm {
+	case privateDNS:
+		d := decoder{rest: key}
+		if _, err := d.name(nil); err != nil || len(d.rest) == 0 {
+			return errors.New("data of algorithm 253 begins with the name of the algorithm (RFC 4034 §A.1.1); put it in front")
+		}
+	case privateOID:
+		if n := len(key); n == 0 || int(key[0]) >= n-1 {
+			return errors.New("data of algorithm 254 begins with a length octet and the identifier of the algorithm (RFC 4034 §A.1.1); put them in front")
+		}
+	}
+	return nil
+}
+
+// checkParams: RFC 9460 §2.4.3 and §8 say which service parameters need others.
+func checkParams(wire []byte) error {
+	d := decoder{rest: wire[2:]}
+	if _, err := d.name(nil); err != nil {
+		return err
+	}
+	var present [1 << 16 / 64]uint64
+	var mandatory []byte
+	has := func(key uint16) bool { return present[key/64]&(1<<(key%64)) != 0 }
+	for len(d.rest) > 0 {
+		head, err := d.take(4)
+		if err != nil {
+			return err
+		}
+		key := binary.BigEndian.Uint16(head)
+		value, err := d.take(int(binary.BigEndian.Uint16(head[2:])))
+		if err != nil {
+			return err
+		}
+		present[key/64] |= 1 << (key % 64)
+		if key == uint16(mdns.SVCB_MANDATORY) {
+			mandatory = value
+		}
+	}
+	if has(uint16(mdns.SVCB_NO_DEFAULT_ALPN)) && !has(uint16(mdns.SVCB_ALPN)) {
+		return errors.New("no-default-alpn without alpn (RFC 9460 §7.1.1); add alpn, or take no-default-alpn away")
+	}
+	last := -1
+	for ; len(mandatory) >= 2; mandatory = mandatory[2:] {
+		key := binary.BigEndian.Uint16(mandatory)
+		switch {
+		case key == uint16(mdns.SVCB_MANDATORY):
+			return errors.New("mandatory lists itself (RFC 9460 §8); take it out of the list")
+		case int(key) <= last:
+			return errors.New("mandatory lists its keys out of order or twice (RFC 9460 §8); list each once")
+		case !has(key):
+			return fmt.Errorf("mandatory lists %s, which the value does not have (RFC 9460 §8); add it or take it out of the list", mdns.SVCBKey(key))
+		}
+		last = int(key)
+	}
+	return nil
+}
