@@ -1,0 +1,467 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package zoneview
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"kubi.zone/kubizone/pkg/dns"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/law/sethash"
+	"pgregory.net/rapid"
+)
+
+var fqdn = name.MustParse("example.org.")
+
+func apply(t testing.TB, v *Set, tx content.Transaction) {
+	t.Helper()
+	if err := v.Apply(testZone.UID, tx, testZone); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func at(t testing.TB, v *Set) (newest, settled uint64) {
+	t.Helper()
+	if s, ok := v.ByUID(testZone.UID); ok {
+		newest = s.N()
+	}
+	if s, ok := v.Settled(testZone.UID); ok {
+		settled = s.N()
+	}
+	return newest, settled
+}
+
+// S7.2: what is delivered is what was settled.
+func TestSet_settled_S7_2(t *testing.T) {
+	steps := history(t, 6)
+	v := NewSet(Config{})
+	if _, ok := v.ByUID(testZone.UID); ok {
+		t.Fatal("a zone in an empty set")
+	}
+	expect := func(what string, newest, settled uint64) {
+		t.Helper()
+		if n, s := at(t, v); n != newest || s != settled {
+			t.Errorf("%s: newest %d, settled %d; want %d, %d", what, n, s, newest, settled)
+		}
+		found, ok := v.Find("inside", fqdn)
+		if ok != (settled > 0) || ok && found.N() != settled {
+			t.Errorf("%s: Find %v", what, ok)
+		}
+		if all := slices.Collect(v.All()); len(all) != min(1, int(settled)) {
+			t.Errorf("%s: All has %d", what, len(all))
+		}
+	}
+	apply(t, v, content.Transaction{Steps: steps[:1]})
+	expect("made, unsettled", 1, 0)
+	apply(t, v, content.Transaction{Settled: true})
+	expect("mark alone", 1, 1)
+	apply(t, v, content.Transaction{Steps: steps[1:3]})
+	expect("two steps, unsettled", 3, 1)
+	apply(t, v, content.Transaction{After: 1, Settled: true})
+	expect("a mark from before", 3, 1)
+	apply(t, v, content.Transaction{Steps: steps[1:2], Settled: true})
+	expect("an old settled transaction again", 3, 1)
+	apply(t, v, content.Transaction{After: 3, Settled: true})
+	expect("the mark for them", 3, 3)
+	apply(t, v, content.Transaction{Steps: steps[2:5], Settled: true})
+	expect("overlapping and settled", 5, 5)
+	if err := v.Apply(testZone.UID, content.Transaction{After: 6, Settled: true}, testZone); !errors.Is(err, ErrMisfit) {
+		t.Errorf("a mark for a step that did not come: %v", err)
+	}
+	expect("refused mark", 5, 5)
+	if _, ok := v.Find("", fqdn); ok {
+		t.Error("found in another view")
+	}
+	apply(t, v, content.Transaction{Gone: true})
+	expect("gone", 0, 0)
+	apply(t, v, content.Transaction{Gone: true}) // again is no error
+}
+
+func TestSet_applyIsAllOrNothing(t *testing.T) {
+	steps := history(t, 5)
+	v := NewSet(Config{})
+	if err := v.Apply(testZone.UID, content.Transaction{Steps: steps[1:2]}, testZone); !errors.Is(err, ErrUnknown) {
+		t.Errorf("a step of no zone: %v", err)
+	}
+	if err := v.Apply(testZone.UID, content.Transaction{Settled: true}, testZone); !errors.Is(err, ErrUnknown) {
+		t.Errorf("a mark of no zone: %v", err)
+	}
+	if err := v.Apply(testZone.UID, content.Transaction{Steps: steps[:1]}, Zone{UID: "other"}); !errors.Is(err, ErrMisfit) {
+		t.Errorf("another identity: %v", err)
+	}
+	apply(t, v, content.Transaction{Steps: steps[:2], Settled: true})
+	damaged := slices.Clone(steps[2:5])
+	damaged[2].State = sethash.State{}
+	if err := v.Apply(testZone.UID, content.Transaction{Steps: damaged, Settled: true}, testZone); !errors.Is(err, ErrMisfit) {
+		t.Errorf("damaged: %v", err)
+	}
+	if err := v.Apply(testZone.UID, content.Transaction{Steps: steps[3:5]}, testZone); !errors.Is(err, ErrMisfit) {
+		t.Errorf("gap: %v", err)
+	}
+	if n, s := at(t, v); n != 2 || s != 2 {
+		t.Errorf("newest %d, settled %d after refusals", n, s)
+	}
+	apply(t, v, content.Transaction{Steps: steps, Settled: true})
+	if n, s := at(t, v); n != 5 || s != 5 {
+		t.Errorf("newest %d, settled %d", n, s)
+	}
+}
+
+// S6.8: under its old name until it settles, then under the new one; whoever
+// takes the old name has it.
+func TestSet_rename_S6_8(t *testing.T) {
+	w := newTwin()
+	first := w.step(t, testHeader(), nil, nil)
+	renamed := testHeader()
+	renamed.FQDN = name.MustParse("example.net.")
+	rename := w.step(t, renamed, nil, nil)
+	v := NewSet(Config{})
+	apply(t, v, content.Transaction{Steps: []content.Step{first}, Settled: true})
+	apply(t, v, content.Transaction{Steps: []content.Step{rename}})
+	find := func(fqdn string) string {
+		s, ok := v.Find("inside", name.MustParse(fqdn))
+		if !ok {
+			return ""
+		}
+		if s.FQDN().String() != fqdn {
+			t.Errorf("looked for %s, found %s", fqdn, s)
+		}
+		return s.Zone().UID
+	}
+	if find("example.org.") != "uid-1" || find("example.net.") != "" {
+		t.Error("an unsettled rename is already seen")
+	}
+	heir := Zone{UID: "uid-2", View: "inside"}
+	if err := v.Apply(heir.UID, content.Transaction{Steps: []content.Step{first}, Settled: true}, heir); err != nil {
+		t.Fatal(err)
+	}
+	if find("example.org.") != "uid-2" {
+		t.Error("the freed name's new zone is not found")
+	}
+	apply(t, v, content.Transaction{Settled: true})
+	if find("example.org.") != "uid-2" || find("example.net.") != "uid-1" {
+		t.Error("a settled rename took the name from its heir")
+	}
+	v.Remove(heir.UID)
+	if find("example.org.") != "" || find("example.net.") != "uid-1" {
+		t.Error("removal took the wrong name")
+	}
+}
+
+func TestSet_changes(t *testing.T) {
+	steps := history(t, 20) // serials 1 to 20
+	v := NewSet(Config{Retain: 5})
+	for _, step := range steps {
+		apply(t, v, content.Transaction{Steps: []content.Step{step}, Settled: true})
+	}
+	for _, row := range []struct {
+		since, until serial.Serial
+		want         []content.Step
+		err          error
+	}{
+		{15, 20, steps[15:20], nil},
+		{15, 0, steps[15:20], nil},
+		{17, 19, steps[17:19], nil},
+		{20, 20, nil, nil},
+		{16, 16, nil, nil},
+		{14, 20, nil, ErrTrimmed},
+		{1, 0, nil, ErrTrimmed},
+		{21, 0, nil, ErrTrimmed},
+		{16, 99, nil, ErrTrimmed},
+		{19, 17, nil, ErrTrimmed},
+	} {
+		got, err := v.Changes(testZone.UID, row.since, row.until)
+		if !errors.Is(err, row.err) || !slices.EqualFunc(got, row.want, func(a, b content.Step) bool { return a.N == b.N }) {
+			t.Errorf("%d to %d: %d steps, %v", row.since, row.until, len(got), err)
+		}
+		changes, err := v.EntryChanges(testZone.UID, row.since, row.until)
+		if !errors.Is(err, row.err) || len(changes) != len(row.want) {
+			t.Errorf("%d to %d: %d changes, %v", row.since, row.until, len(changes), err)
+		}
+		for i, change := range changes {
+			want := dns.Change{From: row.want[i].From, To: row.want[i].Serial}
+			if change.From != want.From || change.To != want.To || len(change.Added) != 1 || change.Added[0].Name.String() != row.want[i].Added[0].Owner.String()+".example.org." {
+				t.Errorf("%d to %d, change %d: %v", row.since, row.until, i, change)
+			}
+		}
+	}
+	if _, err := v.Changes("other", 1, 0); !errors.Is(err, ErrUnknown) {
+		t.Errorf("another zone: %v", err)
+	}
+	if _, err := v.EntryChanges("other", 1, 0); !errors.Is(err, ErrUnknown) {
+		t.Errorf("another zone: %v", err)
+	}
+	// What a reader holds is not written over by what comes after.
+	held, err := v.Changes(testZone.UID, 15, 20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	more := history(t, 40)
+	for _, step := range more[20:] {
+		apply(t, v, content.Transaction{Steps: []content.Step{step}})
+	}
+	for i, step := range held {
+		if step.N != steps[15+i].N {
+			t.Fatalf("step %d became %d", steps[15+i].N, step.N)
+		}
+	}
+	if got := len(v.zones[testZone.UID].steps); got != 5 {
+		t.Errorf("%d steps kept, want 5", got)
+	}
+}
+
+// The zone from its first step has no serial before it.
+func TestSet_changesFromTheFirstStep(t *testing.T) {
+	steps := history(t, 3)
+	v := NewSet(Config{})
+	apply(t, v, content.Transaction{Steps: steps})
+	if got, err := v.Changes(testZone.UID, 0, 0); !errors.Is(err, ErrTrimmed) {
+		t.Errorf("since 0: %d steps, %v", len(got), err)
+	}
+	if got, err := v.EntryChanges(testZone.UID, 1, 0); err != nil || len(got) != 2 {
+		t.Errorf("since 1: %d changes, %v", len(got), err)
+	}
+}
+
+func TestSet_put(t *testing.T) {
+	steps := history(t, 4)
+	v := NewSet(Config{})
+	apply(t, v, content.Transaction{Steps: steps[:3], Settled: true})
+	newest, _ := v.ByUID(testZone.UID)
+	listed := NewSnapshot(testZone, newest.Header(), newest.Serial(), newest.N(), newest.State(), newest.RRsets())
+	v.Put(listed, false)
+	if got, err := v.Changes(testZone.UID, 1, 0); err != nil || len(got) != 2 {
+		t.Errorf("the same state listed again: %d steps kept, %v", len(got), err)
+	}
+	if s, ok := v.Settled(testZone.UID); !ok || s != newest {
+		t.Error("an unsettled listing replaced the settled snapshot")
+	}
+	later, err := listed.Apply(steps[3])
+	if err != nil {
+		t.Fatal(err)
+	}
+	v.Put(later, true)
+	if _, err := v.Changes(testZone.UID, 3, 0); !errors.Is(err, ErrTrimmed) {
+		t.Errorf("steps kept across a gap: %v", err)
+	}
+	if s, ok := v.Find("inside", fqdn); !ok || s != later {
+		t.Error("the settled listing is not found")
+	}
+}
+
+// A random history, cut into transactions that overlap, gives one zone.
+func TestSet_overlappingFeed(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := newTwin()
+		var steps []content.Step
+		for range rapid.IntRange(1, 8).Draw(t, "steps") {
+			steps = append(steps, w.drawStep(t))
+		}
+		v := NewSet(Config{Retain: rapid.IntRange(1, 10).Draw(t, "retain")})
+		for done := 0; done < len(steps); {
+			from := rapid.IntRange(0, done).Draw(t, "from")
+			to := rapid.IntRange(from, len(steps)).Draw(t, "to")
+			err := v.Apply(testZone.UID, content.Transaction{Steps: steps[from:to], Settled: true}, testZone)
+			if from == to && done == 0 {
+				if !errors.Is(err, ErrUnknown) {
+					t.Fatalf("a mark of no zone: %v", err)
+				}
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			done = max(done, to)
+		}
+		got, _ := v.ByUID(testZone.UID)
+		if want := w.snapshot(); zoneText(got) != zoneText(want) {
+			t.Fatalf("fed\n%s\nrebuilt\n%s", zoneText(got), zoneText(want))
+		}
+		kept := v.zones[testZone.UID].steps
+		if len(kept) > v.retain || kept[len(kept)-1].N != got.n {
+			t.Fatalf("%d steps kept of %d", len(kept), v.retain)
+		}
+	})
+}
+
+func TestSet_wait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		steps := history(t, 4)
+		v := NewSet(Config{})
+		type answer struct {
+			snapshot *Snapshot
+			err      error
+		}
+		wait := func(ctx context.Context, n uint64) chan answer {
+			got := make(chan answer, 1)
+			go func() {
+				snapshot, err := v.Wait(ctx, testZone.UID, n)
+				got <- answer{snapshot, err}
+			}()
+			synctest.Wait()
+			return got
+		}
+		pending := func(got chan answer) bool { synctest.Wait(); return len(got) == 0 }
+
+		two, three := wait(t.Context(), 2), wait(t.Context(), 3)
+		apply(t, v, content.Transaction{Steps: steps[:1]})
+		if !pending(two) || !pending(three) {
+			t.Fatal("answered by step 1")
+		}
+		apply(t, v, content.Transaction{Steps: steps[1:2]})
+		if pending(two) || !pending(three) {
+			t.Fatal("step 2 must answer the one and not the other")
+		}
+		if got := <-two; got.err != nil || got.snapshot.N() != 2 {
+			t.Errorf("%+v", got)
+		}
+		newest, _ := v.ByUID(testZone.UID)
+		later, err := newest.Apply(steps[2])
+		if err != nil {
+			t.Fatal(err)
+		}
+		v.Put(later, true)
+		if got := <-three; got.err != nil || got.snapshot != later {
+			t.Errorf("%+v", got)
+		}
+		if got := <-wait(t.Context(), 1); got.err != nil || got.snapshot != later {
+			t.Errorf("what is there is not waited for: %+v", got)
+		}
+
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		late := wait(ctx, 9)
+		time.Sleep(time.Minute)
+		if got := <-late; !errors.Is(got.err, context.DeadlineExceeded) {
+			t.Errorf("%+v", got)
+		}
+		gone := wait(t.Context(), 9)
+		v.Remove(testZone.UID)
+		if got := <-gone; !errors.Is(got.err, ErrGone) {
+			t.Errorf("%+v", got)
+		}
+		if len(v.waiting) != 0 {
+			t.Errorf("%d entries left behind", len(v.waiting))
+		}
+	})
+}
+
+func TestSet_subscribe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		steps := history(t, 30)
+		v := NewSet(Config{})
+		events, end := v.Subscribe()
+		for _, step := range steps {
+			apply(t, v, content.Transaction{Steps: []content.Step{step}, Settled: true})
+		}
+		other := Zone{UID: "uid-2"}
+		if err := v.Apply(other.UID, content.Transaction{Steps: steps[:1]}, other); err != nil {
+			t.Fatal(err)
+		}
+		v.Remove(other.UID)
+		synctest.Wait()
+
+		// One event may be on its way already when the others join into one.
+		var got []Event
+		for range 3 {
+			select {
+			case event := <-events:
+				got = append(got, event)
+			default:
+			}
+			synctest.Wait()
+		}
+		last := map[string]Event{}
+		for _, event := range got {
+			last[event.Zone.UID] = event
+		}
+		if len(got) > 3 || last["uid-1"] != (Event{Zone: testZone}) || last["uid-2"] != (Event{Zone: other, Gone: true}) {
+			t.Errorf("events %v", got)
+		}
+		select {
+		case event := <-events:
+			t.Errorf("one more: %v", event)
+		default:
+		}
+
+		apply(t, v, content.Transaction{Gone: true})
+		end()
+		end()
+		synctest.Wait()
+		for range events { // ends, or the test hangs
+		}
+		if len(v.subs) != 0 {
+			t.Error("the subscription is still there")
+		}
+	})
+}
+
+// Writers, readers, waiters and subscribers at once. Meant for -race.
+func TestSet_concurrentUse(t *testing.T) {
+	const zones, count = 4, 60
+	v := NewSet(Config{Retain: 20})
+	steps := history(t, count)
+	events, end := v.Subscribe()
+	sawAll := make(chan struct{})
+	go func() {
+		seen := map[string]bool{}
+		for event := range events {
+			if seen[event.Zone.UID] = true; len(seen) == zones {
+				close(sawAll)
+				break
+			}
+		}
+	}()
+	var group sync.WaitGroup
+	for z := range zones {
+		zone := Zone{UID: fmt.Sprint("uid-", z), View: fmt.Sprint("view-", z)}
+		group.Go(func() {
+			for i, step := range steps {
+				if err := v.Apply(zone.UID, content.Transaction{Steps: []content.Step{step}, Settled: i%3 == 0}, zone); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+		group.Go(func() {
+			for n := uint64(1); n <= count; n += 7 {
+				snapshot, err := v.Wait(t.Context(), zone.UID, n)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if err := snapshot.Prove(); err != nil || snapshot.N() < n {
+					t.Error(snapshot.N(), err)
+				}
+			}
+		})
+		group.Go(func() {
+			for range 200 {
+				if s, ok := v.Find(zone.View, fqdn); ok {
+					for range s.Entries() {
+					}
+					if changes, err := v.EntryChanges(zone.UID, s.Serial(), 0); err == nil && len(changes) > 0 && changes[0].From != s.Serial() {
+						t.Error("changes begin elsewhere")
+					}
+				}
+				for range v.All() {
+				}
+			}
+		})
+	}
+	group.Wait()
+	for z := range zones {
+		if s, ok := v.ByUID(fmt.Sprint("uid-", z)); !ok || s.N() != count || s.Prove() != nil {
+			t.Errorf("zone %d is not where its steps lead", z)
+		}
+	}
+	<-sawAll // every zone has at least one event that nothing swallows
+	end()
+}
