@@ -36,8 +36,8 @@ const (
 	drainTimeout = 5 * time.Second
 )
 
-// generic is the server's configuration before it has storage: who serves, where, for whom.
-func generic(registry install.Registry, cfg Config) (*genericapiserver.RecommendedConfig, error) {
+// genericConfig is the server's configuration before it has storage: who serves, where, for whom.
+func genericConfig(registry install.Registry, cfg Config) (*genericapiserver.RecommendedConfig, error) {
 	// Deleting an object that cannot be decoded would take a record out of its zone without the zone knowing (A4).
 	// The generic server reads this gate from one place for the whole process.
 	gates := map[string]bool{string(features.AllowUnsafeMalformedObjectDeletion): false}

@@ -35,7 +35,7 @@ func door(t *testing.T) (url string, us *pki.Bundle) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config, err := generic(install.New(), Config{Listener: listener, ServingCert: us.ServingCert, ServingKey: us.ServingKey})
+	config, err := genericConfig(install.New(), Config{Listener: listener, ServingCert: us.ServingCert, ServingKey: us.ServingKey})
 	if err != nil {
 		t.Fatal(err)
 	}

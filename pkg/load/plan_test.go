@@ -5,6 +5,7 @@ package load
 
 import (
 	"errors"
+	"os"
 	"reflect"
 	"strings"
 	"testing"
@@ -117,5 +118,32 @@ func TestRefusal_namesAFewLinesOnly(t *testing.T) {
 	got := r.String()
 	if !strings.HasPrefix(got, "f:1,2,3,4,5 and 2 more: ü") || !strings.HasSuffix(got, "ü…: so") {
 		t.Errorf("%s", got)
+	}
+}
+
+// The real root zone goes in without a word: every TLD's NS, DS and glue.
+func TestPlan_takesTheWholeRootZone(t *testing.T) {
+	f, err := os.Open("../../test/testdata/root-2018031200.zone")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	p, err := makePlan("root.zone", zonefile.Read(f, zonefile.ReadOptions{}), "root", "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(p.refused) > 0 {
+		t.Fatalf("%d lines refused, the first: %s", len(p.refused), p.refused[0])
+	}
+	values := 0
+	byType := make(map[string]int)
+	names := make(map[string]bool)
+	for _, s := range p.sets {
+		values += len(s.data)
+		byType[s.typ.String()]++
+		names[recordObjectNames(s.owner, s.typ, "root")[0]] = true
+	}
+	if values != 18051 || len(names) != len(p.sets) || byType["DNSKEY"] != 1 || byType["NS"] < 1500 || *p.spec.MinimumSerial != 2018031200 {
+		t.Errorf("%d values in %d RRsets %v with %d names", values, len(p.sets), byType, len(names))
 	}
 }

@@ -1,0 +1,96 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apiserver
+
+import (
+	"fmt"
+	"sync"
+
+	"go.etcd.io/etcd/client/v3/kubernetes"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/registry/generic"
+	"k8s.io/apiserver/pkg/storage"
+	"k8s.io/apiserver/pkg/storage/cacher"
+	"k8s.io/apiserver/pkg/storage/etcd3"
+	"k8s.io/apiserver/pkg/storage/storagebackend"
+	"k8s.io/apiserver/pkg/storage/storagebackend/factory"
+	"k8s.io/apiserver/pkg/storage/value/encrypt/identity"
+	"k8s.io/client-go/tools/cache"
+)
+
+// ours is where the generic server gets its storage from: upstream's answers, but for what the storage of a resource is
+// made of (A1).
+type ours struct {
+	generic.RESTOptionsGetter
+	decorator generic.StorageDecorator
+}
+
+func (o ours) GetRESTOptions(resource schema.GroupResource, example runtime.Object) (generic.RESTOptions, error) {
+	options, err := o.RESTOptionsGetter.GetRESTOptions(resource, example)
+	options.Decorator = o.decorator
+	return options, err
+}
+
+// decorator is upstream's storage with a watch cache, on a client of ours and with the ledger between the cache and
+// etcd. connect gives each resource its own client: progress notifications are counted by client, and two caches on
+// one would take each other's.
+func decorator(connect func() (*kubernetes.Client, error), compactor etcd3.Compactor, wrap func(schema.GroupResource, storage.Interface) (storage.Interface, error)) generic.StorageDecorator {
+	return func(
+		config *storagebackend.ConfigForResource, resourcePrefix string, key func(runtime.Object) (string, error),
+		newObject, newList func() runtime.Object, attributes storage.AttrFunc, triggers storage.IndexerFuncs, indexers *cache.Indexers,
+	) (storage.Interface, factory.DestroyFunc, error) {
+		client, err := connect()
+		if err != nil {
+			return nil, nil, err
+		}
+		transformer := config.Transformer
+		if transformer == nil {
+			transformer = identity.NewEncryptCheckTransformer()
+		}
+		versioner := storage.APIObjectVersioner{}
+		raw, err := etcd3.New(client, compactor, config.Codec, newObject, newList, config.Prefix, resourcePrefix, config.GroupResource,
+			transformer, config.LeaseManagerConfig, etcd3.NewDefaultDecoder(config.Codec, versioner), versioner)
+		if err != nil {
+			client.Close()
+			return nil, nil, fmt.Errorf("storage of %s: %w", config.GroupResource, err)
+		}
+		release := func() {
+			raw.Close()
+			client.Close()
+		}
+		wrapped, err := wrap(config.GroupResource, raw)
+		if err != nil {
+			release()
+			return nil, nil, err
+		}
+		cached, err := cacher.NewCacherFromConfig(cacher.Config{
+			Storage:             wrapped,
+			Versioner:           versioner,
+			GroupResource:       config.GroupResource,
+			EventsHistoryWindow: config.EventsHistoryWindow,
+			ResourcePrefix:      resourcePrefix,
+			KeyFunc:             key,
+			NewFunc:             newObject,
+			NewListFunc:         newList,
+			GetAttrsFunc:        attributes,
+			IndexerFuncs:        triggers,
+			Indexers:            indexers,
+			Codec:               config.Codec,
+		})
+		if err != nil {
+			release()
+			return nil, nil, fmt.Errorf("watch cache of %s: %w", config.GroupResource, err)
+		}
+		delegator := cacher.NewCacheDelegator(cached, wrapped)
+		var once sync.Once // storage is destroyed once for each subresource that shares it
+		return delegator, func() {
+			once.Do(func() {
+				delegator.Stop()
+				cached.Stop()
+				release()
+			})
+		}, nil
+	}
+}
