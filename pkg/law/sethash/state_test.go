@@ -114,7 +114,10 @@ func TestUpdate_linearAttacksFail(t *testing.T) {
 
 	t.Run("sum", func(t *testing.T) {
 		// Sums modulo 2^32 of two elements collide after some 2^16 tries.
-		word := func(i int) uint32 { d := digest(i); return uint32(d[0])<<24 | uint32(d[1])<<16 | uint32(d[2])<<8 | uint32(d[3]) }
+		word := func(i int) uint32 {
+			d := digest(i)
+			return uint32(d[0])<<24 | uint32(d[1])<<16 | uint32(d[2])<<8 | uint32(d[3])
+		}
 		seen := map[uint32][2]int{}
 		found := 0
 		for i := 0; i < 1000 && found < 8; i++ {
