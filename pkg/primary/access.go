@@ -60,6 +60,7 @@ func (r Rule) covers(from netip.Addr) bool {
 	if len(r.Prefixes) == 0 {
 		return true
 	}
+	from = from.WithZone("") // a prefix contains no address that names its interface
 	for _, p := range r.Prefixes {
 		if p.Contains(from) {
 			return true

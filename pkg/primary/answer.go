@@ -31,8 +31,11 @@ type responder struct {
 type answer struct {
 	msg      []byte // without length octets
 	transfer *transfer
-	refusal  string // why nothing of a zone is in msg, for the operator's log only
-	fault    error  // what kept a zone from being answered
+
+	// For the operator's log only:
+	zone    name.Name
+	refusal string // why nothing of a zone is in msg
+	fault   error  // what kept a zone from being answered
 }
 
 // respond decides in an order that lets nobody learn a zone's name: form, signature,
@@ -43,21 +46,21 @@ func (r *responder) respond(msg []byte, from netip.Addr, overTCP bool) answer {
 	case unwanted:
 		return answer{}
 	case malformed:
-		return answer{msg: bareError(req), refusal: "malformed"}
+		return answer{msg: bare(req, rcodeFormErr), refusal: "malformed"}
 	}
 	var key *signingKey
 	if req.signature != nil {
 		v := r.keys.verify(msg, req.signature, nil, r.clock())
 		switch {
 		case v.malformed:
-			return answer{msg: bareError(req), refusal: "MAC of impossible length"}
+			return answer{msg: bare(req, rcodeFormErr), zone: req.qname, refusal: "MAC of impossible length"}
 		case v.err != 0:
-			return answer{msg: r.refuseSignature(req, v), refusal: tsigErrors[v.err]}
+			return answer{msg: r.refuseSignature(req, v, len(msg)), zone: req.qname, refusal: tsigErrors[v.err]}
 		}
 		key = v.key
 	}
 	reply := func(rcode uint16, why string) answer {
-		return answer{msg: r.status(req, key, rcode), refusal: why}
+		return answer{msg: r.status(req, key, rcode), zone: req.qname, refusal: why}
 	}
 	switch {
 	case req.opcode == opcodeNotify:
@@ -142,10 +145,10 @@ func (q request) replyFlags(more, rcode uint16) uint16 {
 	return flagQR | uint16(q.opcode)<<11 | q.flags&flagRD | more | rcode&0xF
 }
 
-// bareError answers what could not be read: twelve octets, never more than came.
-func bareError(q request) []byte {
+// bare answers with a header alone: twelve octets, never more than came.
+func bare(q request, rcode uint16) []byte {
 	m := newSmallMessage()
-	m.begin(q.id, q.replyFlags(0, rcodeFormErr), nil, name.Name{}, maxMessage)
+	m.begin(q.id, q.replyFlags(0, rcode), nil, name.Name{}, maxMessage)
 	return m.finish()
 }
 
@@ -173,8 +176,10 @@ func (r *responder) seal(m *message, q request, key *signingKey, rcode uint16) [
 }
 
 // refuseSignature answers a signature that does not hold (RFC 8945 §5.2, §5.3.2): unsigned
-// where key or MAC are in doubt, signed where only time or length is.
-func (r *responder) refuseSignature(q request, v verdict) []byte {
+// where key or MAC are in doubt, signed where only time or length is. asked is the size of
+// the request, which an unsigned answer does not exceed: a key's name may have come
+// compressed, and it goes back whole or not at all.
+func (r *responder) refuseSignature(q request, v verdict, asked int) []byte {
 	m := newSmallMessage()
 	m.begin(q.id, q.replyFlags(0, rcodeNotAuth), q.question, q.qname, maxMessage)
 	if q.hasOPT {
@@ -195,15 +200,15 @@ func (r *responder) refuseSignature(q request, v verdict) []byte {
 		p.err = v.err
 		b, _ = v.key.sign(b, s.mac, p, false)
 	default:
-		keyWire, err := wireName(s.key)
-		if err != nil {
-			return bareError(q)
-		}
-		algorithmWire, err := wireName(s.algorithm)
-		if err != nil {
-			return bareError(q)
+		keyWire, keyErr := wireName(s.key)
+		algorithmWire, algorithmErr := wireName(s.algorithm)
+		if keyErr != nil || algorithmErr != nil {
+			return bare(q, rcodeNotAuth)
 		}
 		b = appendTSIG(b, keyWire, algorithmWire, nil, stamp{time: s.time, fudge: s.fudge, err: v.err})
+		if len(b) > asked {
+			return bare(q, rcodeNotAuth)
+		}
 	}
 	return b
 }

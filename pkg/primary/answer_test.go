@@ -263,6 +263,33 @@ func TestRespond_malformed(t *testing.T) {
 	}
 }
 
+// A key's name that came compressed does not make the refusal longer than the request.
+func TestRespond_refusedSignatureIsNoAmplifier(t *testing.T) {
+	r := newResponder(t, served(), nil)
+	label := strings.Repeat("k", 60) + "."
+	wire := pack(t, query(label+label+label+"example.", mdns.TypeSOA))
+	wire = append(wire, 0xC0, headerLen, 0, typeTSIG, 0, classANY, 0, 0, 0, 0)
+	algorithm, err := wireName(string(HMACSHA256))
+	if err != nil {
+		t.Fatal(err)
+	}
+	wire = append(wire, 0, byte(len(algorithm)+16))
+	wire = append(wire, algorithm...)
+	wire = withArcount(append(wire, make([]byte, 16)...), 1)
+	a := r.respond(wire, outside, false)
+	if m := unpack(t, a.msg); m.Rcode != mdns.RcodeNotAuth || len(a.msg) > len(wire) {
+		t.Errorf("%d octets for %d: %v", len(a.msg), len(wire), m)
+	}
+}
+
+// A link-local peer is in its prefix whatever interface it came through.
+func TestRule_coversAddressesWithAZone(t *testing.T) {
+	r := Rule{Prefixes: []netip.Prefix{netip.MustParsePrefix("fe80::/10")}}
+	if !r.covers(netip.MustParseAddr("fe80::1%eth0")) || r.covers(outside) {
+		t.Error("fe80::/10 is judged wrongly")
+	}
+}
+
 func FuzzRespond(f *testing.F) {
 	k := testKey(f, "transfer.example.", HMACSHA256)
 	set := served(snapshot(f, "u", "", "example.org.", 7, "www A 192.0.2.1"), snapshot(f, "root", "", ".", 8))
@@ -275,6 +302,9 @@ func FuzzRespond(f *testing.F) {
 		f.Add(pack(f, m), false)
 		wire, _ := signed(f, m, k, now)
 		f.Add(wire, true)
+		stranger := testKey(f, "stranger.example.", HMACSHA256)
+		wire, _ = signed(f, m, stranger, now)
+		f.Add(wire, false)
 	}
 	f.Fuzz(func(t *testing.T, wire []byte, overTCP bool) {
 		if len(wire) > maxMessage {
@@ -291,8 +321,8 @@ func FuzzRespond(f *testing.F) {
 				if !m.Response || m.Id != binary.BigEndian.Uint16(wire) {
 					t.Errorf("header %+v", m.MsgHdr)
 				}
-				signedRequest := a.refusal == "" || m.IsTsig() != nil
-				if from == outside && !signedRequest && len(a.msg) > len(wire) {
+				proved := m.IsTsig() != nil && m.IsTsig().MACSize > 0
+				if from == outside && !proved && len(a.msg) > len(wire) {
 					t.Errorf("%d octets answered with %d", len(wire), len(a.msg))
 				}
 				if !overTCP && len(m.Answer) > 1 {

@@ -80,10 +80,11 @@ type Config struct {
 
 	// NotifyTimeout is how long an answer to NOTIFY is waited for. 0: 2 s.
 	NotifyTimeout time.Duration
-	// NotifyInterval is the least time between two NOTIFYs of one zone to one target that
-	// were answered; serials in between are coalesced. 0: 200 ms.
+	// NotifyInterval is the least time between two NOTIFYs of one zone to one target when
+	// its serial goes on; serials in between are coalesced. 0: 200 ms.
 	NotifyInterval time.Duration
-	// NotifyBackoff is the wait before the first repetition; it doubles up to a minute. 0: 1 s.
+	// NotifyBackoff is the wait before the first repetition of the same serial; it doubles
+	// up to a minute. 0: 1 s.
 	NotifyBackoff time.Duration
 	// NotifyAttempts is how often a serial is announced to a target that does not confirm
 	// it; then its own refresh has to find it. 0: 8.

@@ -211,10 +211,10 @@ func (n *notifier) carry(ctx context.Context, k heraldKey, h *herald) {
 		case <-timer.C:
 			backoff = min(2*backoff, maxNotifyBackoff)
 		case <-h.wake:
-			// News is worth a new beginning, but not a hammer on a dead target.
+			// News does not wait out the backoff of old news: the target may be back.
 			timer.Stop()
 			attempts, backoff = 0, c.NotifyBackoff
-			if !sleep(ctx, backoff) {
+			if !sleep(ctx, min(backoff, c.NotifyInterval)) {
 				return
 			}
 		case <-ctx.Done():

@@ -302,3 +302,22 @@ func TestNotify_followsWhatIsServed(t *testing.T) {
 		t.Errorf("%v", target.zones)
 	}
 }
+
+// A target that was away hears news at once when it is back, however long the backoff of
+// the old news has grown.
+func TestNotify_newsDoesNotWaitOutTheBackoff(t *testing.T) {
+	target := newSecondary(t, func(n int, m *mdns.Msg) *mdns.Msg {
+		if n == 1 {
+			return new(mdns.Msg).SetRcode(m, mdns.RcodeServerFailure)
+		}
+		return confirm(n, m)
+	})
+	set := served(snapshot(t, "u", "", "example.org.", 1))
+	start(t, Config{Zones: set, Notify: []Target{{Addr: target.at()}}, NotifyBackoff: time.Hour, NotifyInterval: time.Millisecond})
+	target.wait(t, 1)
+	set.Put(snapshot(t, "u", "", "example.org.", 2), true)
+	target.wait(t, 2)
+	if got := target.serials(); got[1] != 2 {
+		t.Errorf("%v", got)
+	}
+}

@@ -206,7 +206,7 @@ func (p *Primary) logAnswer(a answer, from netip.AddrPort, over string) {
 		p.log.Error(a.fault, "SOA cannot be served", "from", from.String())
 	}
 	if a.refusal != "" {
-		p.log.V(2).Info("Refused", "from", from.String(), "over", over, "why", a.refusal)
+		p.log.V(2).Info("Refused", "zone", a.zone.String(), "from", from.String(), "over", over, "why", a.refusal)
 	}
 }
 

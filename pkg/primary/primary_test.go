@@ -300,8 +300,9 @@ func TestPrimary_survivesGarbage(t *testing.T) {
 // Stop: idle connections end at once, a running transfer is finished, a stuck one is cut
 // after StopTimeout.
 func TestRun_stopsGracefully(t *testing.T) {
-	s := snapshot(t, "u", "", "example.org.", 7, hosts(100000)...)
-	p, err := New(Config{Zones: served(s), Views: []string{""}, Listen: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:0")}, Allow: Rules(local, nil), StopTimeout: 2 * time.Second})
+	s := snapshot(t, "u", "", "example.org.", 7, hosts(20000)...)
+	huge := snapshot(t, "v", "", "huge.example.", 7, hosts(150000)...) // more than sockets hold
+	p, err := New(Config{Zones: served(s, huge), Views: []string{""}, Listen: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:0")}, Allow: Rules(local, nil), StopTimeout: 4 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -309,9 +310,9 @@ func TestRun_stopsGracefully(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- p.Run(ctx) }()
 	idle, busy, stuck := dialTCP(t, p), dialTCP(t, p), dialTCP(t, p)
-	for _, conn := range []net.Conn{busy, stuck} {
-		send(t, conn, pack(t, query("example.org.", mdns.TypeAXFR)))
-	}
+	stuck.(*net.TCPConn).SetReadBuffer(4096)
+	send(t, busy, pack(t, query("example.org.", mdns.TypeAXFR)))
+	send(t, stuck, pack(t, query("huge.example.", mdns.TypeAXFR)))
 	got := len(receive(t, busy).Answer)
 	var firstOfStuck [1]byte
 	if _, err := stuck.Read(firstOfStuck[:]); err != nil {

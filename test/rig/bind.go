@@ -43,6 +43,7 @@ type PrimaryZone struct {
 
 // BINDConfig describes one named. Everything it has lies below a directory of its own.
 type BINDConfig struct {
+	Addr        netip.AddrPort // where it listens; zero: a free loopback port
 	Keys        []TSIGKey
 	Secondaries []SecondaryZone
 	Primaries   []PrimaryZone
@@ -79,7 +80,7 @@ func StartBIND(ctx context.Context, c BINDConfig) (*BIND, error) {
 			return b, nil
 		}
 		// The free port may have been taken in between.
-		if attempt == 4 || !strings.Contains(err.Error(), "address in use") {
+		if attempt == 4 || c.Addr.IsValid() || !strings.Contains(err.Error(), "address in use") {
 			return nil, err
 		}
 	}
@@ -91,7 +92,10 @@ func startNamed(ctx context.Context, named, rndc string, c BINDConfig) (*BIND, e
 		return nil, err
 	}
 	b := &BIND{dir: dir, rndc: rndc}
-	if b.Addr, err = FreePort(); err == nil {
+	if b.Addr = c.Addr; !b.Addr.IsValid() {
+		b.Addr, err = FreePort()
+	}
+	if err == nil {
 		b.control, err = FreePort()
 	}
 	if err == nil {
@@ -123,7 +127,7 @@ func (b *BIND) configure(c BINDConfig) error {
 	pid-file "named.pid";
 	session-keyfile "session.key";
 	managed-keys-directory ".";
-	listen-on port %[2]d { 127.0.0.1; };
+	listen-on port %[2]d { %[5]s; };
 	listen-on-v6 { none; };
 	recursion no;
 	dnssec-validation no;
@@ -137,7 +141,7 @@ func (b *BIND) configure(c BINDConfig) error {
 	%[3]s
 };
 controls { inet 127.0.0.1 port %[4]d allow { 127.0.0.1; } keys { "rig-control"; }; };
-`, b.dir, b.Addr.Port(), c.Options, b.control.Port())
+`, b.dir, b.Addr.Port(), c.Options, b.control.Port(), b.Addr.Addr())
 	for _, z := range c.Secondaries {
 		key := ""
 		if z.Key != "" {

@@ -1,0 +1,70 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package notify_prompt proves: a BIND secondary has a new serial within a second of the
+// change, told by NOTIFY alone (its refresh timer is far away), and then holds the new
+// content (RFC 1996).
+package notify_prompt
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"kubi.zone/kubizone/pkg/primary"
+	"kubi.zone/kubizone/test/interop/subject"
+	"kubi.zone/kubizone/test/rig"
+)
+
+var key = rig.TSIGKey{Name: "notify.example", Algorithm: "hmac-sha256", Secret: "YSBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3RldHMgb2s="}
+
+func zone(serial int) string {
+	return fmt.Sprintf(`example.org. 300 IN SOA ns.example.org. host.example.org. %[1]d 86400 7200 3600000 300
+example.org. 300 IN NS ns.example.org.
+ns.example.org. 300 IN A 192.0.2.1
+www.example.org. 300 IN TXT "at serial %[1]d"
+`, serial)
+}
+
+func TestNewSerialWithinASecond(t *testing.T) {
+	for _, signed := range []bool{false, true} {
+		t.Run(fmt.Sprintf("signed=%v", signed), func(t *testing.T) {
+			ctx := subject.Within(t, time.Minute)
+			at, err := rig.FreePort()
+			if err != nil {
+				t.Fatal(err)
+			}
+			target := primary.Target{Addr: at}
+			c := primary.Config{}
+			if signed {
+				c.Keys, target.Key = subject.Keys(t, key.Statement()), key.Name
+			}
+			c.Notify = []primary.Target{target}
+			serving := subject.Start(t, c, subject.Zone(t, zone(1)))
+			bind, err := rig.StartBIND(ctx, rig.BINDConfig{
+				Addr: at, Keys: []rig.TSIGKey{key},
+				Secondaries: []rig.SecondaryZone{{Zone: "example.org.", Primary: serving.Addr, Key: target.Key}},
+			})
+			rig.SkipMissing(t, err)
+			defer bind.Close()
+			if err := bind.WaitSerial(ctx, "example.org.", 1); err != nil {
+				t.Fatal(err)
+			}
+			for serial := 2; serial <= 5; serial++ {
+				serving.Put(subject.Zone(t, zone(serial)), true)
+				if err := bind.WaitSerial(subject.Within(t, time.Second), "example.org.", uint32(serial)); err != nil {
+					t.Fatal(err)
+				}
+				got, err := bind.Transfer(ctx, "example.org.")
+				if err != nil {
+					t.Fatal(err)
+				}
+				want, err := rig.Canonical(ctx, "example.org.", zone(serial))
+				if err != nil {
+					t.Fatal(err)
+				}
+				subject.SameRecords(t, got, want)
+			}
+		})
+	}
+}

@@ -1,0 +1,67 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package outsider_refused proves: a client whose address is not allowed is REFUSED
+// whatever it asks, in the same words for a zone that is here and one that is not.
+package outsider_refused
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"kubi.zone/kubizone/pkg/primary"
+	"kubi.zone/kubizone/test/interop/subject"
+	"kubi.zone/kubizone/test/rig"
+)
+
+const zone = `example.org. 300 IN SOA ns.example.org. host.example.org. 7 86400 7200 3600000 300
+example.org. 300 IN NS ns.example.org.
+ns.example.org. 300 IN A 192.0.2.1
+`
+
+// passing is what differs between any two runs of dig.
+var passing = regexp.MustCompile(`id: \d+|COOKIE: \w+|;; (Query time|WHEN|SERVER|MSG SIZE).*`)
+
+func TestSameRefusalForZonesHereAndNot(t *testing.T) {
+	serving := subject.Start(t, primary.Config{}, subject.Zone(t, zone))
+	ask := func(client rig.Dig, args ...string) string {
+		out, err := client.Run(subject.Within(t, 20*time.Second), append([]string{"+tries=1", "+norecurse"}, args...)...)
+		rig.SkipMissing(t, err)
+		return passing.ReplaceAllString(out, "")
+	}
+	outsider := rig.Dig{Server: serving.Addr, Source: subject.Outside}
+	for _, question := range [][]string{
+		{"+notcp", "SOA"}, {"+tcp", "SOA"}, {"+notcp", "ANY"}, {"+tcp", "NS"}, {"+notcp", "A"}, {"+notcp", "IXFR=3"}, {"+tcp", "IXFR=3"}, {"+tcp", "AXFR"},
+	} {
+		here := ask(outsider, append(question, "example.org.")...)
+		absent := ask(outsider, append(question, "example.net.")...)
+		if strings.ReplaceAll(here, "example.org", "example.net") != absent {
+			t.Errorf("%v: a zone that is here is answered with\n%s\none that is not with\n%s", question, here, absent)
+		}
+		// Of a refused IXFR over UDP dig says nothing at all.
+		silent := strings.HasPrefix(question[1], "IXFR") && !strings.Contains(here, "SOA")
+		if !strings.Contains(here, "status: REFUSED") && !strings.Contains(here, "Transfer failed") && !silent {
+			t.Errorf("%v: not refused:\n%s", question, here)
+		}
+	}
+	// The same questions from an allowed address are answered: the test can fail.
+	peer := rig.Dig{Server: serving.Addr}
+	if out := ask(peer, "+notcp", "SOA", "example.org."); !strings.Contains(out, "status: NOERROR") {
+		t.Errorf("an allowed peer:\n%s", out)
+	}
+}
+
+// nsupdate changes nothing, whoever runs it (RFC 2136 is not served).
+func TestUpdateIsNotImplemented(t *testing.T) {
+	ctx := subject.Within(t, 20*time.Second)
+	serving := subject.Start(t, primary.Config{}, subject.Zone(t, zone))
+	_, err := rig.Nsupdate(ctx, serving.Addr, nil, "zone example.org.\nupdate add evil.example.org. 300 A 192.0.2.66\nsend\n")
+	if _, missing := err.(*rig.Missing); missing {
+		rig.SkipMissing(t, err)
+	}
+	if err == nil || !strings.Contains(err.Error(), "NOTIMP") {
+		t.Errorf("nsupdate: %v", err)
+	}
+}

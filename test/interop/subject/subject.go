@@ -1,0 +1,177 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package subject
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/dns/zonefile"
+	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/law/sethash"
+	"kubi.zone/kubizone/pkg/primary"
+	"kubi.zone/kubizone/pkg/zoneview"
+)
+
+// Loopback is the prefix that transfers are allowed to, but for Outside.
+var Loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/16")}
+
+// Outside is a loopback address that Loopback does not cover.
+var Outside = netip.MustParseAddr("127.99.0.1")
+
+// Zone makes a zone of the default view from a master file with exactly one SOA. Its uid
+// is its name, so a zone made again from other text replaces it in a Set.
+func Zone(t testing.TB, text string) *zoneview.Snapshot {
+	t.Helper()
+	header, s, sets, err := read(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var elements []sethash.Element
+	for _, set := range sets {
+		elements = set.Elements(elements)
+	}
+	state, err := sethash.State{}.Update(nil, elements)
+	if err != nil {
+		t.Fatal(err)
+	}
+	z := zoneview.Zone{UID: header.FQDN.String(), Namespace: "default", Name: "zone"}
+	snapshot := zoneview.NewSnapshot(z, header, s, uint64(s), state, slices.Values(sets))
+	if err := snapshot.Prove(); err != nil {
+		t.Fatal(err)
+	}
+	return snapshot
+}
+
+func read(text string) (header content.Header, s serial.Serial, sets []content.RRset, err error) {
+	type key struct {
+		owner name.Name
+		rtype rdata.Type
+	}
+	at := map[key]int{}
+	var all []zonefile.RR
+	for rr, err := range zonefile.Read(strings.NewReader(text), zonefile.ReadOptions{}) {
+		if err != nil {
+			return header, 0, nil, err
+		}
+		if rr.Type != rdata.SOA {
+			all = append(all, rr)
+			continue
+		}
+		if header, s, err = readSOA(rr); err != nil {
+			return header, 0, nil, err
+		}
+	}
+	for _, rr := range all {
+		owner, ok := rr.Name.Rel(header.FQDN)
+		if !ok {
+			return header, 0, nil, fmt.Errorf("line %d: %s is not in %s", rr.Line, rr.Name, header.FQDN)
+		}
+		k := key{rr.Name, rr.Type}
+		i, ok := at[k]
+		if !ok {
+			i = len(sets)
+			at[k] = i
+			sets = append(sets, content.RRset{Owner: owner, Type: rr.Type, TTL: content.ExplicitTTL(rr.TTL)})
+		}
+		sets[i].Data = append(sets[i].Data, rr.Data)
+	}
+	for _, set := range sets {
+		slices.Sort(set.Data)
+	}
+	slices.SortFunc(sets, func(a, b content.RRset) int { return a.Compare(b) })
+	return header, s, sets, nil
+}
+
+func readSOA(rr zonefile.RR) (content.Header, serial.Serial, error) {
+	f := strings.Fields(rr.Data)
+	var n [5]uint32
+	for i := range n {
+		v, err := strconv.ParseUint(f[2+i], 10, 32)
+		if err != nil {
+			return content.Header{}, 0, err
+		}
+		n[i] = uint32(v)
+	}
+	return content.Header{
+		FQDN: rr.Name, TTL: rr.TTL, PrimaryNameServer: f[0], Contact: f[1],
+		Refresh: n[1], Retry: n[2], Expire: n[3], NegativeResponseCache: n[4],
+	}, serial.Serial(n[0]), nil
+}
+
+// Serving is a running primary and the zones it serves.
+type Serving struct {
+	*zoneview.Set
+	Addr netip.AddrPort
+}
+
+// Start serves these zones on a free loopback port until the test ends. What the
+// configuration leaves open is filled in: the default view, and transfers for Loopback
+// with any of the keys.
+func Start(t testing.TB, c primary.Config, zones ...*zoneview.Snapshot) Serving {
+	t.Helper()
+	set := zoneview.NewSet(zoneview.Config{})
+	for _, z := range zones {
+		set.Put(z, true)
+	}
+	c.Zones, c.Views = set, []string{""}
+	c.Listen = []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:0")}
+	c.Allow = primary.Rules(Loopback, c.Keys)
+	p, err := primary.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- p.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return Serving{Set: set, Addr: p.Addrs()[0]}
+}
+
+// Keys are keys from text in BIND's syntax.
+func Keys(t testing.TB, text string) []primary.Key {
+	t.Helper()
+	keys, err := primary.ParseKeys(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return keys
+}
+
+// Within is a context that ends with the test or after d.
+func Within(t testing.TB, d time.Duration) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// SameRecords fails the test at the first difference of two sorted lists of records.
+func SameRecords(t testing.TB, got, want []string) {
+	t.Helper()
+	for i := range min(len(got), len(want)) {
+		if c := cmp.Compare(got[i], want[i]); c < 0 {
+			t.Fatalf("one too many: %s", got[i])
+		} else if c > 0 {
+			t.Fatalf("missing: %s", want[i])
+		}
+	}
+	if len(got) != len(want) {
+		t.Fatalf("%d records, want %d", len(got), len(want))
+	}
+}
