@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strconv"
 
 	mdns "github.com/miekg/dns"
@@ -409,7 +410,9 @@ func (d *decoder) params(t Type, text, wire []byte) ([]byte, error) {
 		return text, nil
 	}
 	header := mdns.RR_Header{Name: ".", Rrtype: uint16(t), Class: mdns.ClassINET, Rdlength: uint16(len(wire))}
-	rr, _, err := mdns.UnpackRRWithHeader(header, wire, 0)
+	// A copy, for what the library may keep would drag the buffer of every
+	// other type to the heap.
+	rr, _, err := mdns.UnpackRRWithHeader(header, slices.Clone(wire), 0)
 	if err != nil {
 		return nil, errors.New(libraryReason(err))
 	}

@@ -79,7 +79,7 @@ func ParseType(text string) (Type, error) {
 	}
 	const longest = len("NSEC3PARAM")
 	if len(text) <= longest {
-		upper := strings.ToUpper(text)
+		upper := upperASCII(text)
 		if t, ok := numbers[upper]; ok {
 			return t, nil
 		}
@@ -91,6 +91,16 @@ func ParseType(text string) (Type, error) {
 		}
 	}
 	return 0, fmt.Errorf("type %s is not known; write a mnemonic such as \"AAAA\", or \"TYPE\" and a number (RFC 3597 §5)", quote(text))
+}
+
+// upperASCII leaves other scripts alone: to strings.ToUpper "ſrv" is "SRV".
+func upperASCII(text string) string {
+	return strings.Map(func(r rune) rune {
+		if 'a' <= r && r <= 'z' {
+			return r - 'a' + 'A'
+		}
+		return r
+	}, text)
 }
 
 // String returns the mnemonic, or TYPE123 for a type without one.

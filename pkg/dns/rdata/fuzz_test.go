@@ -1,0 +1,210 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rdata
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	mdns "github.com/miekg/dns"
+	"pgregory.net/rapid"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+)
+
+// FuzzParseValue: no input panics, and what is accepted keeps the promises.
+func FuzzParseValue(f *testing.F) {
+	for _, mnemonic := range slices.Sorted(maps.Keys(samples)) {
+		for _, text := range samples[mnemonic] {
+			f.Add(uint16(mustType(f, mnemonic)), text)
+		}
+	}
+	f.Add(uint16(MX), `10 \@.\001.`)
+	f.Add(uint16(TXT), `"\999`)
+	f.Add(uint16(A), `\# 4 01020304 05`)
+	f.Add(uint16(CNAME), strings.Repeat(`\1`, 20))
+	f.Fuzz(func(t *testing.T, number uint16, text string) {
+		rt := Type(number)
+		v, err := Parse(rt, text)
+		if fromFile, fileErr := FromRR(rt, text, origin); fileErr == nil && err != nil && len(text) < maxValue && fromFile == "" {
+			t.Fatalf("%s %q is nothing in a file", rt, text)
+		}
+		if err != nil {
+			if v != (Value{}) || err.Error() == "" {
+				t.Fatalf("%s %q: %v with error %v", rt, text, v, err)
+			}
+			return
+		}
+		checkValue(t, v)
+	})
+}
+
+// FuzzDecode: no octets panic, whatever the type.
+func FuzzDecode(f *testing.F) {
+	for _, mnemonic := range slices.Sorted(maps.Keys(samples)) {
+		for _, text := range samples[mnemonic] {
+			rt := mustType(f, mnemonic)
+			v, err := Parse(rt, text)
+			if err != nil {
+				f.Fatal(err)
+			}
+			wire, err := v.Pack(origin)
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(uint16(rt), wire)
+		}
+	}
+	f.Fuzz(func(t *testing.T, number uint16, wire []byte) {
+		checkWire(t, Type(number), wire)
+	})
+}
+
+// checkWire takes octets of any origin through the generic form: what is
+// accepted comes back as the same octets, but for the case of names.
+func checkWire(t interface{ Fatalf(string, ...any) }, rt Type, wire []byte) {
+	generic := string(appendUpperHex([]byte(`\# `+strconv.Itoa(len(wire))+" "), wire))
+	v, err := Parse(rt, generic)
+	if err != nil {
+		return
+	}
+	checkValue(t, v)
+	back, err := v.Pack(name.Name{})
+	if err != nil {
+		t.Fatalf("%s %q: %v", rt, v.Text, err)
+	}
+	if !equalButCase(back, wire) {
+		t.Fatalf("%s %x is %q, which packs to %x", rt, wire, v.Text, back)
+	}
+}
+
+// fieldTexts draws the text of one field: mostly right, now and then wrong.
+func fieldTexts(k kind) *rapid.Generator[string] {
+	number := rapid.SampledFrom([]string{"0", "1", "255", "256", "65535", "65536", "4294967295", "4294967296", "007", "-1", "+1", "1x", "RSASHA256", "PKIX", "1h"})
+	switch k {
+	case kindUint8, kindUint16, kindUint32:
+		return number
+	case kindName:
+		return rapid.OneOf(rapid.SampledFrom([]string{".", "@", "a", "A.b", "a.", "a..", `a\.b`, `\001`, `a\@`, "a..b", ".a", "xn--a.", "_x", "*", strings.Repeat("a", 63), strings.Repeat("a", 64), strings.Repeat("a.", 127), strings.Repeat("a.", 128)}),
+			rapid.StringMatching(`[a-zA-Z0-9._-]{1,20}`))
+	case kindIPv4:
+		return rapid.OneOf(rapid.StringMatching(`[0-9]{1,3}(\.[0-9]{1,3}){3}`), rapid.SampledFrom([]string{"::1", "1.2.3", "1.2.3.4.5", "01.2.3.4"}))
+	case kindIPv6:
+		return rapid.OneOf(rapid.StringMatching(`[0-9a-f]{0,5}(:[0-9a-f]{0,5}){1,8}`), rapid.SampledFrom([]string{"::", "::1", "::ffff:1.2.3.4", "1.2.3.4", "fe80::1%0", "::1.2.3.4"}))
+	case kindHex:
+		return rapid.StringMatching(`[0-9a-fA-F]{0,8}( [0-9a-fA-F]{1,4})?g?`)
+	case kindBase64:
+		return rapid.SampledFrom([]string{"AAAA", "AA==", "AB==", "A", "AAA", "AA AA", "!AAA", "aGVsbG8="})
+	}
+	return rapid.Just("x")
+}
+
+// TestEncode_twin holds this package's reader of plain types against the
+// library's: it accepts nothing that the library refuses, and reads the same.
+func TestEncode_twin(t *testing.T) {
+	for number := range mdns.TypeToRR {
+		rt := Type(number)
+		p := planOf(rt)
+		if !p.simple || p.own {
+			continue
+		}
+		t.Run(rt.String(), rapid.MakeCheck(func(t *rapid.T) {
+			parts := make([]string, len(p.fields))
+			for i, k := range p.fields {
+				parts[i] = fieldTexts(k).Draw(t, kindWords[k])
+			}
+			text := strings.Join(parts, " ")
+			fields, err := split(text, syntax{}, nil)
+			if err != nil || p.checkCount(fields) != nil {
+				return
+			}
+			mark, err := chooseMark(p, text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ours, err := encodeFields(p, fields, mark, nil)
+			if err != nil {
+				return
+			}
+			theirs, err := encodeByLibrary(rt, p, text, fields, mark, nil)
+			if err != nil || !equalButCase(ours, theirs) {
+				t.Fatalf("S5.2: %s %q: %x, the library says %x, %v", rt, text, ours, theirs, err)
+			}
+		}))
+	}
+}
+
+// TestDecode_mutated breaks the octets of every sample in every place.
+func TestDecode_mutated(t *testing.T) {
+	eachSample(t, func(t *testing.T, rt Type, text string) {
+		v, err := Parse(rt, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wire, err := v.Pack(origin)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range min(len(wire), 64) {
+			for _, c := range []byte{0, 1, 0x3f, 0x40, 0x7f, 0x80, 0xc0, 0xff} {
+				broken := bytes.Clone(wire)
+				broken[i] = c
+				checkWire(t, rt, broken)
+			}
+			checkWire(t, rt, wire[:i])
+			checkWire(t, rt, append(bytes.Clone(wire), wire[:i+1]...))
+		}
+	})
+}
+
+// TestParse_allocations keeps the write path light: the common types cost at
+// most the text they return.
+func TestParse_allocations(t *testing.T) {
+	for _, tc := range []struct {
+		rt   Type
+		text string
+		most float64
+	}{
+		{A, "192.0.2.1", 0}, {AAAA, "2001:db8::1", 0}, {NS, "ns1.example.net.", 0}, {CNAME, "WWW", 1},
+		{MX, "10 mail", 0}, {SRV, "0 5 5060 sip", 0}, {TXT, `"v=spf1 -all"`, 0}, {TXT, "v=spf1 -all", 1}, {CAA, `0 issue "a"`, 0},
+	} {
+		if n := testing.AllocsPerRun(200, func() {
+			if _, err := Parse(tc.rt, tc.text); err != nil {
+				t.Fatal(err)
+			}
+		}); n > tc.most {
+			t.Errorf("%s %s: %v allocations, want at most %v", tc.rt, tc.text, n, tc.most)
+		}
+	}
+}
+
+func BenchmarkParse(b *testing.B) {
+	for _, tc := range []struct {
+		rt   Type
+		text string
+	}{{A, "192.0.2.1"}, {MX, "10 mail"}, {TXT, `"v=spf1 include:_spf.example.org -all"`}, {DS, "60485 5 1 2BB183AF5F22588179A53B0A98631FAD1A292118"}, {HTTPS, `1 . alpn="h2,h3"`}} {
+		b.Run(tc.rt.String(), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := Parse(tc.rt, tc.text); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkResolve(b *testing.B) {
+	v := Value{MX, "10 mail"}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := v.Resolve(origin); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,498 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rdata
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	mdns "github.com/miekg/dns"
+	"pgregory.net/rapid"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+)
+
+var origin = name.MustParse("zone.example.")
+
+func mustType(t testing.TB, text string) Type {
+	t.Helper()
+	rt, err := ParseType(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rt
+}
+
+// eachSample calls do with every sample, in a stable order.
+func eachSample(t *testing.T, do func(t *testing.T, rt Type, text string)) {
+	for _, mnemonic := range slices.Sorted(maps.Keys(samples)) {
+		for i, text := range samples[mnemonic] {
+			t.Run(fmt.Sprintf("%s/%d", mnemonic, i), func(t *testing.T) { do(t, mustType(t, mnemonic), text) })
+		}
+	}
+}
+
+// TestSamples_everyType: S5.3 says every type that the library knows; a new
+// version of it must not bring one that no test has seen.
+func TestSamples_everyType(t *testing.T) {
+	for number := range mdns.TypeToRR {
+		rt := Type(number)
+		if rt.CheckRecord() != nil {
+			continue
+		}
+		if len(samples[rt.String()]) == 0 {
+			t.Errorf("S5.3: %s may be a Record and has no sample", rt)
+		}
+		if !planOf(rt).known() || len(planOf(rt).fields) == 0 {
+			t.Errorf("S5.3: %s may be a Record and has no plan", rt)
+		}
+	}
+}
+
+// TestParse_everyType takes every sample the whole way: text, Value, wire,
+// Value. One spelling, relative names untouched, the library agrees.
+func TestParse_everyType(t *testing.T) {
+	eachSample(t, func(t *testing.T, rt Type, text string) {
+		v, err := Parse(rt, text)
+		if err != nil {
+			t.Fatalf("S5.2: %v", err)
+		}
+		checkValue(t, v)
+		wire, err := v.Pack(origin)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !planOf(rt).known() {
+			return
+		}
+		if rt.String() == "AMTRELAY" && wire[1]&0x80 != 0 {
+			return // the library takes the discovery bit for part of the gateway type
+		}
+		// The library reads the wire, and packs the same.
+		rr, _, err := mdns.UnpackRRWithHeader(mdns.RR_Header{Name: ".", Rrtype: uint16(rt), Class: 1, Rdlength: uint16(len(wire))}, slices.Clone(wire), 0)
+		if err != nil {
+			t.Fatalf("the library does not read %x: %v", wire, err)
+		}
+		buffer := make([]byte, 65535)
+		end, err := mdns.PackRR(rr, buffer, 0, nil, false)
+		if err != nil || !bytes.Equal(buffer[11:end], wire) {
+			t.Fatalf("the library packs %x as %x, %v", wire, buffer[11:end], err)
+		}
+		// And it reads the resolved text as the same octets.
+		resolved, err := v.Resolve(origin)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rt == LOC {
+			return // floating point: see loc.go
+		}
+		rr, err = mdns.NewRR(". 0 IN " + rt.String() + " " + resolved)
+		if err != nil {
+			t.Fatalf("the library does not read %q: %v", resolved, err)
+		}
+		end, err = mdns.PackRR(rr, buffer, 0, nil, false)
+		if err != nil || !bytes.Equal(buffer[11:end], wire) {
+			t.Fatalf("the library reads %q as %x, %v; want %x", resolved, buffer[11:end], err, wire)
+		}
+	})
+}
+
+// checkValue holds what is true of every Value, whatever it was read from.
+func checkValue(t interface{ Fatalf(string, ...any) }, v Value) {
+	again, err := Parse(v.Type, v.Text)
+	if err != nil || again != v {
+		t.Fatalf("promise 1: %s %q parses to %q, %v", v.Type, v.Text, again.Text, err)
+	}
+	if strings.ContainsAny(v.Text, "\n\r\t") || strings.HasPrefix(v.Text, " ") || strings.HasSuffix(v.Text, " ") {
+		t.Fatalf("%s %q is not one line of fields", v.Type, v.Text)
+	}
+	for i := range len(v.Text) {
+		if v.Text[i] < ' ' || v.Text[i] > '~' {
+			t.Fatalf("%s %q is not printable ASCII", v.Type, v.Text)
+		}
+	}
+	v.Target(origin)
+	v.Address()
+	for _, zone := range []name.Name{origin, name.Root, name.MustParse(strings.Repeat("a.", 120))} {
+		resolved, err := v.Resolve(zone)
+		if err != nil {
+			if !strings.Contains(err.Error(), "255") || zone.WireLen() < 3 && !strings.Contains(v.Text, ".") {
+				t.Fatalf("%s %q in %s: %v", v.Type, v.Text, zone, err)
+			}
+			continue
+		}
+		wire, err := v.Pack(zone)
+		if err != nil {
+			t.Fatalf("%s %q in %s: %v", v.Type, v.Text, zone, err)
+		}
+		if len(wire) > maxValue+3*255 && planOf(v.Type).namesFrom == 0 {
+			t.Fatalf("S5.6: %s of %d octets", v.Type, len(wire))
+		}
+		if len(wire) > maxValue {
+			continue
+		}
+		// Resolved, the value has no relative names left: it is the same in any
+		// zone, as text and as octets.
+		absolute, err := Parse(v.Type, resolved)
+		if err != nil || absolute.Text != resolved {
+			t.Fatalf("%s %q in %s is %q, which parses to %q, %v", v.Type, v.Text, zone, resolved, absolute.Text, err)
+		}
+		if anywhere, err := absolute.Resolve(name.MustParse("elsewhere.")); err != nil || anywhere != resolved {
+			t.Fatalf("%s %q depends on its zone: %q, %v", v.Type, resolved, anywhere, err)
+		}
+		generic, err := absolute.Generic()
+		if err != nil {
+			t.Fatalf("%s %q: %v", v.Type, resolved, err)
+		}
+		if back, err := Parse(v.Type, generic); err != nil || back != absolute {
+			t.Fatalf("RFC 3597: %s %q is %s, which reads as %q, %v", v.Type, resolved, generic, back.Text, err)
+		}
+		if fromFile, err := FromRR(v.Type, resolved, name.Name{}); err != nil || fromFile != resolved {
+			t.Fatalf("%s %q in a file reads as %q, %v", v.Type, resolved, fromFile, err)
+		}
+	}
+}
+
+// TestParse_spelling pins canonical texts: they are in hashes and in stores.
+func TestParse_spelling(t *testing.T) {
+	for _, tc := range []struct{ typ, text, want, resolved string }{
+		{"MX", "10\t Mail ", "10 mail", "10 mail.zone.example."},
+		{"MX", "010 @", "10 @", "10 zone.example."},
+		{"MX", `10 \@`, `10 \@`, `10 \@.zone.example.`},
+		{"MX", `10 m\097il`, "10 mail", "10 mail.zone.example."},
+		{"MX", `10 m\065il`, "10 mail", "10 mail.zone.example."},
+		{"CNAME", `a\.`, `a\.`, `a\..zone.example.`},
+		{"CNAME", `a\\.`, `a\\.`, `a\\.`},
+		{"CNAME", `mail.\001.`, `mail.\001.`, `mail.\001.`},
+		{"CNAME", `mail.\001`, `mail.\001`, `mail.\001.zone.example.`},
+		{"CNAME", `mail.\001.\002`, `mail.\001.\002`, `mail.\001.\002.zone.example.`},
+		{"CNAME", ".", ".", "."},
+		{"CNAME", `\$x`, `\$x`, `\$x.zone.example.`},
+		{"TXT", `mail.\001.`, `"mail.\001."`, `"mail.\001."`},
+		{"TXT", "mail", `"mail"`, `"mail"`},
+		{"TXT", "@", `"@"`, `"@"`},
+		{"AAAA", "2001:DB8:0:0:0:0:0:1", "2001:db8::1", "2001:db8::1"},
+		{"NAPTR", `1 1 u s "" Host`, `1 1 "u" "s" "" host`, `1 1 "u" "s" "" host.zone.example.`},
+		{"SOA", "ns root 1 1d 2h 3w 4m", "ns root 1 86400 7200 1814400 240", "ns.zone.example. root.zone.example. 1 86400 7200 1814400 240"},
+		{"DS", "1 RSASHA256 9 aabb", "1 8 9 AABB", "1 8 9 AABB"},
+		{"CAA", `0 ISSUE x`, `0 issue "x"`, `0 issue "x"`},
+		{"TYPE1", `\# 4 c0000201`, "192.0.2.1", "192.0.2.1"},
+		{"TYPE65280", `\# 2 ab CD`, `\# 2 ABCD`, `\# 2 ABCD`},
+		{"TYPE65280", `\#	0`, `\# 0`, `\# 0`},
+		{"CSYNC", "1 0 AAAA NS A", "1 0 A NS AAAA", "1 0 A NS AAAA"},
+		{"HTTPS", "1 Svc alpn=h2", `1 svc alpn="h2"`, `1 svc.zone.example. alpn="h2"`},
+		{"IPSECKEY", "10 3 2 gw AQNR", "10 3 2 gw AQNR", "10 3 2 gw.zone.example. AQNR"},
+		{"AMTRELAY", "10 1 3 amt", "10 1 3 amt", "10 1 3 amt.zone.example."},
+		{"HIP", "2 2001 AwEAAbdx rvs b.", "2 2001 AwEAAbdx rvs b.", "2 2001 AwEAAbdx rvs.zone.example. b."},
+		{"LOC", "42 21 54 N 71 06 18 W -24m 30m", "42 21 54.000 N 71 6 18.000 W -24.00m 30.00m 10000.00m 10.00m", "42 21 54.000 N 71 6 18.000 W -24.00m 30.00m 10000.00m 10.00m"},
+	} {
+		v, err := Parse(mustType(t, tc.typ), tc.text)
+		if err != nil || v.Text != tc.want {
+			t.Errorf("S5.1: %s %q is %q, %v; want %q", tc.typ, tc.text, v.Text, err, tc.want)
+			continue
+		}
+		if resolved, err := v.Resolve(origin); err != nil || resolved != tc.resolved {
+			t.Errorf("S5.1: %s %q resolves to %q, %v; want %q", tc.typ, tc.text, resolved, err, tc.resolved)
+		}
+	}
+}
+
+// TestParse_TXT proves S5.2: bare text is one string, quoted as written, over
+// 255 octets is split.
+func TestParse_TXT(t *testing.T) {
+	x := func(n int) string { return strings.Repeat("x", n) }
+	for _, tc := range []struct{ text, want string }{
+		{"hello", `"hello"`},
+		{"  hello   world ", `"hello   world"`},
+		{"a\tb", `"a\009b"`},
+		{`"hello" "world"`, `"hello" "world"`},
+		{`"hello""world"`, `"hello" "world"`},
+		{`"hello"  world`, `"hello" "world"`},
+		{`""`, `""`},
+		{`"" ""`, `"" ""`},
+		{`say \"hi\"`, `"say \"hi\""`},
+		{`a\;b\(c\)`, `"a;b(c)"`},
+		{`"v=DMARC1; p=none"`, `"v=DMARC1; p=none"`},
+		{`"(\\)"`, `"(\\)"`},
+		{`\065\010\\`, `"A\010\\"`},
+		{"$5", `"$5"`},
+		{"$includes", `"$includes"`},
+		{`"$INCLUDE x"`, `"$INCLUDE x"`},
+		{"grüße", `"gr\195\188\195\159e"`},
+		{"\x01\x1b", `"\001\027"`},
+		{"k=v", `"k=v"`},
+		{x(255), `"` + x(255) + `"`},
+		{x(256), `"` + x(255) + `" "x"`},
+		{`"` + x(511) + `" "y"`, `"` + x(255) + `" "` + x(255) + `" "x" "y"`},
+		{strings.Repeat(`\255`, 256), `"` + strings.Repeat(`\255`, 255) + `" "\255"`},
+		{`\# 4 03616263`, `"abc"`},
+	} {
+		for _, rt := range []Type{TXT, SPF} {
+			v, err := Parse(rt, tc.text)
+			if err != nil || v.Text != tc.want {
+				t.Errorf("S5.2: %s %.60q is %.60q, %v; want %.60q", rt, tc.text, v.Text, err, tc.want)
+			}
+		}
+	}
+	// In a file, several bare strings are several strings (RFC 1035 §5.1).
+	if data, err := FromRR(TXT, "hello world", name.Name{}); err != nil || data != `"hello" "world"` {
+		t.Errorf("a file's TXT is %q, %v", data, err)
+	}
+}
+
+// TestParse_TXTOctets: whatever octets a string has, they come back.
+func TestParse_TXTOctets(t *testing.T) {
+	octets := rapid.OneOf(rapid.SliceOfN(rapid.Byte(), 0, 700), rapid.SliceOfN(rapid.SampledFrom([]byte("\"\\;()$@ \t\x00\n\r\x1b\x7f\xff.019a")), 0, 80))
+	rapid.Check(t, func(t *rapid.T) {
+		data := octets.Draw(t, "data")
+		// As people escape: everything, or only what has to be.
+		all, some := []byte{'"'}, []byte{'"'}
+		for _, c := range data {
+			all = appendDDD(all, c)
+			switch {
+			case c == '"' || c == '\\':
+				some = append(some, '\\', c)
+			case c == '\n' || c == '\r':
+				some = appendDDD(some, c)
+			default:
+				some = append(some, c)
+			}
+		}
+		for _, text := range [][]byte{append(all, '"'), append(some, '"')} {
+			v, err := Parse(TXT, string(text))
+			if err != nil {
+				t.Fatalf("S5.2: %q: %v", text, err)
+			}
+			checkValue(t, v)
+			wire, err := v.Pack(origin)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var back []byte
+			for d := (decoder{rest: wire}); len(d.rest) > 0; {
+				s, err := d.string()
+				if err != nil {
+					t.Fatal(err)
+				}
+				back = append(back, s...)
+			}
+			if !bytes.Equal(back, data) {
+				t.Fatalf("S5.2: %q came back as %q", data, back)
+			}
+		}
+	})
+}
+
+// TestParse_refusals proves what S5.2, S5.3 and S5.6 refuse; every message says
+// what would be right.
+func TestParse_refusals(t *testing.T) {
+	for _, tc := range []struct{ typ, text, says string }{
+		{"A", "", "empty"},
+		{"A", " \t", "empty"},
+		{"A", "192.0.2.1\n192.0.2.2", "one line"},
+		{"A", "192.0.2.1\r", "one line"},
+		{"A", "192.0.2.1 ; comment", "no comments"},
+		{"A", "( 192.0.2.1 )", "without parentheses"},
+		{"A", "192.0.2.1 192.0.2.2", "2 fields"},
+		{"A", `"192.0.2.1"`, "remove them"},
+		{"A", "192.0.2.256", "IPv4"},
+		{"A", "192.0.2.01", "IPv4"},
+		{"A", "::ffff:192.0.2.1", "IPv4"},
+		{"A", "www", "IPv4"},
+		{"AAAA", "192.0.2.1", "IPv6"},
+		{"AAAA", "fe80::1%eth0", "IPv6"},
+		{"A", `\# 3 010203`, "middle of a field"},
+		{"A", `\# 5 0102030405`, "octets too many"},
+		{"A", `\# 4 010203`, "correct the length"},
+		{"A", `\# 4 01020`, "an octet has two"},
+		{"A", `\# x 00`, "number"},
+		{"A", `\#`, "takes the number"},
+		{"A", `\# 4 "01020304"`, "hexadecimal"},
+		{"A", "$INCLUDE /etc/passwd", "directive"},
+		{"TXT", "$include /etc/passwd", "directive"},
+		{"TXT", "$ORIGIN", "directive"},
+		{"TXT", "$TTL 5", "directive"},
+		{"TXT", "$GENERATE 1-9 a", "directive"},
+		{"TXT", "v=DMARC1; p=none", `\;`},
+		{"TXT", "a (b)", "quotes"},
+		{"TXT", "a\nb", `\010`},
+		{"TXT", "\"a\nb\"", `\010`},
+		{"TXT", "\"a\rb\"", `\013`},
+		{"TXT", "a\\\nb", `\010`},
+		{"TXT", `"a`, "not closed"},
+		{"TXT", `"a\"`, "not closed"},
+		{"TXT", `a"b"`, "quote the whole"},
+		{"TXT", `a\`, `\\`},
+		{"TXT", `a\1b`, `\DDD`},
+		{"TXT", `a\256`, `\255`},
+		{"TXT", `"\999"`, `\255`},
+		{"TXT", strings.Repeat("x", 4081), "the limit is 4096"}, // 16 length octets
+		{"TXT", strings.Repeat("x", 100000), "at most 4096"},
+		{"HINFO", `"` + strings.Repeat("x", 256) + `" ""`, "255"},
+		{"HINFO", "a b c", "3 fields"},
+		{"UINFO", "a b", "2 fields"},
+		{"MX", "10", "1 field;"},
+		{"MX", "mail", "1 field;"},
+		{"MX", "-1 mail", "0 to 65535"},
+		{"MX", "65536 mail", "0 to 65535"},
+		{"MX", "10 a..b", "empty label"},
+		{"MX", "10 .a", "empty label"},
+		{"MX", "10 " + strings.Repeat("a", 64), "limit is 63"},
+		{"MX", "10 " + strings.Repeat("a.", 128), "255"},
+		{"MX", "10 bücher", `"xn--bcher-kva"`},
+		{"MX", "10 a\x01b", `\001`},
+		{"MX", `10 "mail"`, "remove them"},
+		{"MX", "10 mail extra", "3 fields"},
+		{"CNAME", `\# 2 c000`, "compressed"},
+		{"CNAME", `\# 3 016100 00`, "correct the length"},
+		{"CAA", "0 is-sue x", "letters and digits"},
+		{"CAA", "256 issue x", "0 to 255"},
+		{"X25", "123", "four or more"},
+		{"GPOS", "1 2 x", "decimal"},
+		{"LOC", "91 N 0 E 0", "up to 90"},
+		{"LOC", "0 60 N 0 E 0", "below 60"},
+		{"LOC", "0 N 0 E 0 15m", "one digit"},
+		{"LOC", "0 N 0 0", "4 fields"},
+		{"LOC", "0 N 0 E 0 1 1 1 1", "at most size"},
+		{"LOC", `\# 16 01121613800000008000000000989680`, "version"},
+		{"LOC", `\# 16 00f21613800000008000000000989680`, "power of ten"},
+		{"DS", "1 8 2 AABB", "32 octets"},
+		{"CDS", "1 8 1 AABB", "20 octets"},
+		{"SSHFP", "1 1 AA", "20 octets"},
+		{"ZONEMD", "1 1 1 " + strings.Repeat("AA", 12), "48 octets"},
+		{"ZONEMD", "1 1 9 AABB", "less than 12"},
+		{"TLSA", "3 1 1 0g", "hexadecimal"},
+		{"TLSA", "3 1 1 000", "an octet has two"},
+		{"TLSA", "3 1 1", "3 fields"},
+		{"DNSKEY", "256 3 8 A", "base64"},
+		{"DNSKEY", "49152 3 8 AAAA", "flags"},
+		{"DNSKEY", "256 3 254 AA==", "254"},
+		{"DNSKEY", "256 3 253 BQ==", "253"},
+		{"RKEY", "1 3 8 AAAA", "flags"},
+		{"CERT", "NOPE 0 0 AAAA", "number"},
+		{"IPSECKEY", "10 0 2 192.0.2.1 AAAA", "gateway"},
+		{"IPSECKEY", "10 1 2 ::1 AAAA", "IPv4"},
+		{"IPSECKEY", "10 4 2 . AAAA", "0 (none)"},
+		{"IPSECKEY", "10 0 0 .", "4 fields"},
+		{"AMTRELAY", "10 2 0 .", "0 to 1"},
+		{"AMTRELAY", "10 0 9 .", "0 (none)"},
+		{"APL", "1:192.0.2.1/24", "extra bits"},
+		{"APL", "3:192.0.2.0/24", "APL"},
+		{"APL", `\# 5 0001180401`, "middle of a field"},
+		{"EUI48", "00-00-5e-00-53", "EUI48"},
+		{"NID", "10 0014", "NID"},
+		{"HIP", "2 20 A", "HIP"},
+		{"HIP", "2 " + strings.Repeat("20", 128) + " AAAA", "HIT"},
+		{"HTTPS", "1 . no-default-alpn", "add alpn"},
+		{"HTTPS", "1 . mandatory=port alpn=h2", "lists port"},
+		{"HTTPS", "1 . alpn=h2 alpn=h3", "repeated"},
+		{"HTTPS", "1 . bogus=1", "SVCB"},
+		{"HTTPS", `1 . key7="/q{?dns}"`, "SVCB"}, // a registered key has a name
+		{"HTTPS", `1 . alpn="h2`, "not closed"},
+		{"TYPE65280", "10.0.0.1", `\#`},
+		{"TYPE262", `\# 2 0561`, "WALLET"},
+		{"NSAP-PTR", "", "empty"},
+		{"TYPE22", `\# 0`, "NSAP"},
+		{"NULL", "x", `\#`},
+		{"ANY", "x", `\#`},
+	} {
+		v, err := Parse(mustType(t, tc.typ), tc.text)
+		if err == nil {
+			t.Errorf("S5.2: %s %.60q is %.60q; want an error", tc.typ, tc.text, v.Text)
+			continue
+		}
+		if !strings.Contains(err.Error(), tc.says) || !strings.HasPrefix(err.Error(), mustType(t, tc.typ).String()+" rdata ") {
+			t.Errorf("S5.2: %s %.60q: %v; want it to name the type and say %q", tc.typ, tc.text, err, tc.says)
+		}
+		if len(err.Error()) > 800 {
+			t.Errorf("%s %.20q: an error of %d bytes", tc.typ, tc.text, len(err.Error()))
+		}
+	}
+}
+
+// TestResolve_length proves S1.4 for names in rdata.
+func TestResolve_length(t *testing.T) {
+	v, err := Parse(MX, "10 mail")
+	if err != nil {
+		t.Fatal(err)
+	}
+	long := name.MustParse(strings.Repeat("a.", 125)) // 251 octets
+	if text, err := v.Resolve(long); err == nil {
+		t.Errorf("S1.4: %q", text)
+	}
+	if text, err := v.Resolve(name.Name{}); err == nil {
+		t.Errorf("S5.1: a relative name without a zone is %q", text)
+	}
+	if text, err := (Value{MX, "10 mail."}).Resolve(name.Name{}); err != nil || text != "10 mail." {
+		t.Errorf("S5.1: an absolute name needs no zone: %q, %v", text, err)
+	}
+	for _, bad := range []string{"", "10", "10 mail x", "10 \"mail", "x\ny"} {
+		if text, err := (Value{MX, bad}).Resolve(origin); err == nil {
+			t.Errorf("the Text %q, which Parse never returns, resolves to %q", bad, text)
+		}
+		if _, err := (Value{MX, bad}).Pack(origin); err == nil {
+			t.Errorf("the Text %q, which Parse never returns, packs", bad)
+		}
+	}
+}
+
+func TestTarget_types(t *testing.T) {
+	for _, tc := range []struct{ typ, text, want string }{
+		{"NS", "ns1", "ns1.zone.example."},
+		{"CNAME", "www.example.com.", "www.example.com."},
+		{"DNAME", "@", "zone.example."},
+		{"PTR", "host", "host.zone.example."},
+		{"MX", "10 mail", "mail.zone.example."},
+		{"MX", "0 .", "."},
+		{"SRV", "0 0 443 sip.a", "sip.a.zone.example."},
+		{"CNAME", `a\.b`, ""},
+		{"CNAME", `a\032b`, ""},
+		{"TXT", "mail", ""},
+		{"A", "192.0.2.1", ""},
+		{"SOA", "ns root 1 2 3 4 5", ""},
+	} {
+		v, err := Parse(mustType(t, tc.typ), tc.text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, ok := v.Target(origin); ok != (tc.want != "") || n.String() != tc.want {
+			t.Errorf("the target of %s %s is %q, %t; want %q", tc.typ, v, n, ok, tc.want)
+		}
+	}
+	if n, ok := (Value{NS, ""}).Target(origin); ok {
+		t.Errorf("no text names %q", n)
+	}
+}
+
+func TestAddress_types(t *testing.T) {
+	for _, tc := range []struct {
+		v  Value
+		ok bool
+	}{
+		{Value{A, "192.0.2.1"}, true}, {Value{AAAA, "2001:db8::1"}, true}, {Value{AAAA, "::ffff:192.0.2.1"}, true},
+		{Value{A, "2001:db8::1"}, false}, {Value{AAAA, "192.0.2.1"}, false}, {Value{AAAA, "fe80::1%a"}, false},
+		{Value{TXT, "192.0.2.1"}, false}, {Value{A, ""}, false},
+	} {
+		addr, ok := tc.v.Address()
+		if ok != tc.ok || ok && addr.String() != tc.v.Text {
+			t.Errorf("%s %q: %v, %t", tc.v.Type, tc.v.Text, addr, ok)
+		}
+	}
+}
+
+// TestPack_canonical proves RFC 4034 §6.2: names in lower case, uncompressed.
+func TestPack_canonical(t *testing.T) {
+	v, err := Parse(MX, "10 Mail.Zone.EXAMPLE.")
+	if err != nil {
+		t.Fatal(err)
+	}
+	wire, err := v.Pack(origin)
+	if want := "\x00\x0a\x04mail\x04zone\x07example\x00"; err != nil || string(wire) != want {
+		t.Errorf("RFC 4034 §6.2: %q, %v; want %q", wire, err, want)
+	}
+}
