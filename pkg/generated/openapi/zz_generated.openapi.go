@@ -4495,6 +4495,13 @@ func schema_pkg_apis_kubizone_v1alpha1_ZoneStatus(ref common.ReferenceCallback) 
 							Format:      "",
 						},
 					},
+					"contentGeneration": {
+						SchemaProps: spec.SchemaProps{
+							Description: "contentGeneration counts the changes of what the zone contains: each has a serial of its own, and this number never wraps.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
 					"entryCount": {
 						SchemaProps: spec.SchemaProps{
 							Description: "entryCount is the number of values the zone contains, its SOA and name servers included.",

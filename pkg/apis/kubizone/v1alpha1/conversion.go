@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/conversion"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -54,6 +55,10 @@ func selectable(kind string, labels []string) runtime.FieldLabelConversionFunc {
 	return func(label, value string) (string, string, error) {
 		if !known[label] {
 			return "", "", fmt.Errorf("%q is not a field selector of %s: use metadata.name, metadata.namespace or one of %q", label, kind, labels)
+		}
+		if label == FieldRecordType {
+			// Types are compared in upper case, whatever a Record wrote (S4.3).
+			value = strings.ToUpper(value)
 		}
 		return label, value, nil
 	}

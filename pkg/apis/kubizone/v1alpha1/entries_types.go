@@ -30,7 +30,7 @@ type ZoneEntries struct {
 	metav1.TypeMeta `json:",inline"`
 	// metadata of the Zone (name, namespace, uid), and `continue` where a limit cut the answer.
 	// +optional
-	Metadata ZoneViewMeta `json:"metadata,omitempty"`
+	Metadata ZoneViewMeta `json:"metadata,omitempty,omitzero"`
 
 	// fqdn is the zone's name.
 	FQDN string `json:"fqdn"`
@@ -150,7 +150,7 @@ type ZoneChanges struct {
 	metav1.TypeMeta `json:",inline"`
 	// metadata of the Zone (name, namespace, uid).
 	// +optional
-	Metadata ZoneViewMeta `json:"metadata,omitempty"`
+	Metadata ZoneViewMeta `json:"metadata,omitempty,omitzero"`
 
 	// fqdn is the zone's name.
 	FQDN string `json:"fqdn"`

@@ -218,6 +218,11 @@ type ZoneStatus struct {
 	// +optional
 	ContentState string `json:"contentState,omitempty"`
 
+	// contentGeneration counts the changes of what the zone contains: each has a serial of its own,
+	// and this number never wraps.
+	// +optional
+	ContentGeneration int64 `json:"contentGeneration,omitempty"`
+
 	// entryCount is the number of values the zone contains, its SOA and name servers included.
 	// +optional
 	EntryCount int64 `json:"entryCount,omitempty"`

@@ -28,6 +28,9 @@ type ZoneStatusApplyConfiguration struct {
 	Hash *string `json:"hash,omitempty"`
 	// contentState is the set hash over what the zone contains, from which hash is made.
 	ContentState *string `json:"contentState,omitempty"`
+	// contentGeneration counts the changes of what the zone contains: each has a serial of its own,
+	// and this number never wraps.
+	ContentGeneration *int64 `json:"contentGeneration,omitempty"`
 	// entryCount is the number of values the zone contains, its SOA and name servers included.
 	EntryCount *int64 `json:"entryCount,omitempty"`
 	// parentRef names the zone that delegates this one; absent where it has none.
@@ -95,6 +98,14 @@ func (b *ZoneStatusApplyConfiguration) WithHash(value string) *ZoneStatusApplyCo
 // If called multiple times, the ContentState field is set to the value of the last call.
 func (b *ZoneStatusApplyConfiguration) WithContentState(value string) *ZoneStatusApplyConfiguration {
 	b.ContentState = &value
+	return b
+}
+
+// WithContentGeneration sets the ContentGeneration field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the ContentGeneration field is set to the value of the last call.
+func (b *ZoneStatusApplyConfiguration) WithContentGeneration(value int64) *ZoneStatusApplyConfiguration {
+	b.ContentGeneration = &value
 	return b
 }
 

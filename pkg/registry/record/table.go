@@ -1,0 +1,60 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package record
+
+import (
+	"context"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/registry/status"
+)
+
+// dataWidth is the most characters of data in a row.
+const dataWidth = 60
+
+var columns = []metav1.TableColumnDefinition{
+	{Name: "Name", Type: "string", Format: "name", Description: "metadata.name of the Record."},
+	{Name: "Domain", Type: "string", Description: "spec.domainName: absolute with a trailing dot, else relative to the zone."},
+	{Name: "Type", Type: "string", Description: "The RR type."},
+	{Name: "Data", Type: "string", Description: "The data in presentation format, cut where it is long."},
+	{Name: "FQDN", Type: "string", Description: "The absolute owner name."},
+	{Name: "Zone", Type: "string", Description: "Namespace and name of the Zone that adopted the Record."},
+	{Name: "Ready", Type: "string", Description: "Whether every class has confirmed the Record's serial."},
+	{Name: "Age", Type: "string", Description: "Time since the creation of the Record."},
+	{Name: "TTL", Type: "string", Priority: 1, Description: "The time to live in seconds; inherited from the zone where there is none."},
+	{Name: "Serial", Type: "integer", Format: "int64", Priority: 1, Description: "The serial of the zone that took in the Record's data."},
+	{Name: "Message", Type: "string", Priority: 1, Description: "Why the Record is not adopted or not ready."},
+}
+
+// ConvertToTable makes what `kubectl get` prints.
+func (*REST) ConvertToTable(_ context.Context, obj, options runtime.Object) (*metav1.Table, error) {
+	return status.Table(columns, obj, options, row)
+}
+
+func row(record *v1alpha1.Record) []any {
+	ttl := "inherit"
+	if record.Spec.TTL != nil {
+		ttl = itoa(*record.Spec.TTL)
+	}
+	zone := status.None
+	if ref := record.Status.ZoneRef; ref != nil {
+		zone = zoneKey(ref)
+	}
+	return []any{
+		record.Name, record.Spec.DomainName, rrtype(record), status.Cut(data(record), dataWidth), status.OrNone(record.Status.FQDN), zone,
+		status.Ready(record.Status.Conditions), status.Age(record.CreationTimestamp),
+		ttl, record.Status.Serial, status.Message(record.Status.Conditions, v1alpha1.ConditionAdopted, v1alpha1.ConditionReady),
+	}
+}
+
+func data(record *v1alpha1.Record) string {
+	if record.Spec.RData != "" {
+		return record.Spec.RData
+	}
+	return strings.Join(record.Spec.Values, ", ")
+}

@@ -1,0 +1,12 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package status holds what every resource with a status here does alike: keeping the server's part of it from clients, and saying it in a table.
+//
+// It promises: (1) what a client writes into the server's fields is replaced by what stood there, silently (S7.4); (2) a Ready that speaks of an older
+// serial than the object's is dropped (S6.7); (3) a write of status changes nothing but status.
+//
+// It does not know which fields those are: each resource says so.
+//
+// Read merge.go.
+package status

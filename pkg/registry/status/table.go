@@ -1,0 +1,96 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package status
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+)
+
+// None is the cell of what is not there.
+const None = "<none>"
+
+// OrNone is the cell of a text that may not be there.
+func OrNone(text string) string {
+	if text == "" {
+		return None
+	}
+	return text
+}
+
+// Ready is the cell of the condition Ready: True, False or Unknown, also where it was never set.
+func Ready(conditions []metav1.Condition) string {
+	if ready := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady); ready != nil {
+		return string(ready.Status)
+	}
+	return string(metav1.ConditionUnknown)
+}
+
+// Message is the cell that says what stands in the way: of the first condition, in the order of types, that is not True.
+func Message(conditions []metav1.Condition, types ...string) string {
+	for _, kind := range types {
+		condition := meta.FindStatusCondition(conditions, kind)
+		switch {
+		case condition == nil || condition.Status == metav1.ConditionTrue:
+		case condition.Message == "":
+			return condition.Reason
+		default:
+			return condition.Reason + ": " + condition.Message
+		}
+	}
+	return None
+}
+
+// Age is the cell of the time since a creation.
+func Age(created metav1.Time) string {
+	if created.IsZero() {
+		return "<unknown>"
+	}
+	return duration.HumanDuration(time.Since(created.Time))
+}
+
+// Cut is the cell of a text of any length.
+func Cut(text string, most int) string {
+	runes := []rune(text)
+	if len(runes) <= most {
+		return text
+	}
+	return string(runes[:most-1]) + "…"
+}
+
+// Table makes the table of an object or a list of objects of type T: columns, and row for the cells of one object.
+func Table[T runtime.Object](columns []metav1.TableColumnDefinition, obj, options runtime.Object, row func(T) []any) (*metav1.Table, error) {
+	table := &metav1.Table{}
+	if opt, ok := options.(*metav1.TableOptions); !ok || !opt.NoHeaders {
+		table.ColumnDefinitions = columns
+	}
+	add := func(obj runtime.Object) error {
+		table.Rows = append(table.Rows, metav1.TableRow{Cells: row(obj.(T)), Object: runtime.RawExtension{Object: obj}})
+		return nil
+	}
+	if !meta.IsListType(obj) {
+		if err := add(obj); err != nil {
+			return nil, err
+		}
+		if accessor, err := meta.CommonAccessor(obj); err == nil {
+			table.ResourceVersion = accessor.GetResourceVersion()
+		}
+		return table, nil
+	}
+	if err := meta.EachListItem(obj, add); err != nil {
+		return nil, err
+	}
+	if accessor, err := meta.ListAccessor(obj); err == nil {
+		table.ResourceVersion = accessor.GetResourceVersion()
+		table.Continue = accessor.GetContinue()
+		table.RemainingItemCount = accessor.GetRemainingItemCount()
+	}
+	return table, nil
+}

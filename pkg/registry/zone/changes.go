@@ -1,0 +1,260 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package zone
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/registry/rest"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns"
+	"kubi.zone/kubizone/pkg/law/content"
+)
+
+// ChangesREST is the subresource zones/changes: what changed in a zone between two serials.
+type ChangesREST struct {
+	*streams
+}
+
+var (
+	_ rest.Connecter       = (*ChangesREST)(nil)
+	_ rest.StorageMetadata = (*ChangesREST)(nil)
+	_ rest.Storage         = (*ChangesREST)(nil)
+)
+
+// New makes an empty answer, for discovery and OpenAPI.
+func (*ChangesREST) New() runtime.Object { return &v1alpha1.ZoneChanges{} }
+
+// Destroy has nothing to let go of.
+func (*ChangesREST) Destroy() {}
+
+// ConnectMethods are the methods of the subresource.
+func (*ChangesREST) ConnectMethods() []string { return []string{http.MethodGet} }
+
+// NewConnectOptions makes empty query parameters.
+func (*ChangesREST) NewConnectOptions() (options runtime.Object, subpath bool, subpathKey string) {
+	return &v1alpha1.ZoneChangesOptions{}, false, ""
+}
+
+// ProducesMIMETypes are the media types of the answers.
+func (*ChangesREST) ProducesMIMETypes(string) []string {
+	return []string{mediaJSON, mediaYAML, mediaText}
+}
+
+// ProducesObject is what the answers decode into.
+func (*ChangesREST) ProducesObject(string) any { return &v1alpha1.ZoneChanges{} }
+
+// Connect answers a GET of zones/{name}/changes.
+func (r *ChangesREST) Connect(_ context.Context, id string, options runtime.Object, _ rest.Responder) (http.Handler, error) {
+	query, ok := options.(*v1alpha1.ZoneChangesOptions)
+	if !ok {
+		return nil, apierrors.NewInternalError(fmt.Errorf("options of changes are a %T", options))
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		r.handler(func(ctx context.Context) (func(http.ResponseWriter) error, error) {
+			return r.answer(ctx, id, query, req.Header.Get("Accept"))
+		}).ServeHTTP(w, req)
+	}), nil
+}
+
+func (r *ChangesREST) answer(ctx context.Context, id string, query *v1alpha1.ZoneChangesOptions, accept string) (func(http.ResponseWriter) error, error) {
+	definition, err := formOf(query.Form)
+	if err != nil {
+		return nil, err
+	}
+	offered := []string{v1alpha1.FormatJSON, v1alpha1.FormatYAML}
+	if !definition {
+		offered = append(offered, v1alpha1.FormatText)
+	}
+	format, err := negotiate(query.Format, accept, offered...)
+	if err != nil {
+		return nil, err
+	}
+	if query.Since == 0 {
+		return nil, apierrors.NewBadRequest("query parameter since: the serial after which changes are wanted is missing; zones/entries says at which the zone is")
+	}
+	since, err := serialOf("since", query.Since)
+	if err != nil {
+		return nil, err
+	}
+	if query.Sources {
+		if definition || format == v1alpha1.FormatText {
+			return nil, apierrors.NewBadRequest("sources=true is answered in JSON and YAML in the form entries")
+		}
+		if err := r.mayReadSources(ctx); err != nil {
+			return nil, err
+		}
+	}
+	zone, err := r.served(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	snapshot, err := r.snapshot(ctx, zone)
+	if err != nil {
+		return nil, err
+	}
+	until := snapshot.Serial()
+	if query.Until != 0 {
+		if until, err = serialOf("until", query.Until); err != nil {
+			return nil, err
+		}
+	}
+	const restart = "zones/entries"
+	steps, err := r.views.Steps(zone, since, until)
+	if errors.Is(err, ErrNotHeld) {
+		return nil, gone(zone, since, restart)
+	} else if err != nil {
+		return nil, err
+	}
+	object := v1alpha1.ZoneChanges{
+		TypeMeta: metav1.TypeMeta{Kind: "ZoneChanges", APIVersion: v1alpha1.SchemeGroupVersion.String()},
+		FQDN:     zone.Status.FQDN, View: zone.Status.View, Since: int64(since), Until: int64(until),
+	}
+	if definition {
+		return func(w http.ResponseWriter) error { return writeSteps(w, format, zone, object, steps) }, nil
+	}
+	changes, err := r.views.Changes(zone, since, until)
+	if errors.Is(err, ErrNotHeld) || (err == nil && !sameSerials(steps, changes)) {
+		// The journal was trimmed between the two questions.
+		return nil, gone(zone, since, restart)
+	} else if err != nil {
+		return nil, err
+	}
+	if format == v1alpha1.FormatText {
+		return func(w http.ResponseWriter) error { return writeDiff(w, zone, changes) }, nil
+	}
+	return func(w http.ResponseWriter) error {
+		return writeChanges(w, format, zone, object, steps, changes, query.Sources)
+	}, nil
+}
+
+func sameSerials(steps []content.Step, changes []dns.Change) bool {
+	if len(steps) != len(changes) {
+		return false
+	}
+	for i := range steps {
+		if steps[i].Serial != changes[i].To {
+			return false
+		}
+	}
+	return true
+}
+
+func writeChanges(w http.ResponseWriter, format string, zone *v1alpha1.Zone, object v1alpha1.ZoneChanges, steps []content.Step, changes []dns.Change, sources bool) error {
+	list, err := newStream(w, format).begin(format, object, "changes")
+	if err != nil {
+		return err
+	}
+	for i, change := range changes {
+		item := v1alpha1.ZoneChange{
+			From: int64(change.From), To: int64(change.To), Time: apiTime(steps[i].Time),
+			Removed: apiEntries(change.Removed), Added: apiEntries(change.Added),
+		}
+		if sources {
+			item.By = steps[i].By
+			if ref := steps[i].Record; ref != nil {
+				item.Record = &v1alpha1.RecordReference{Namespace: ref.Namespace, Name: ref.Name}
+			}
+		}
+		if err := list.item(item); err != nil {
+			return err
+		}
+	}
+	return list.end(metaOf(zone))
+}
+
+func writeSteps(w http.ResponseWriter, format string, zone *v1alpha1.Zone, object v1alpha1.ZoneChanges, steps []content.Step) error {
+	list, err := newStream(w, format).begin(format, object, "steps")
+	if err != nil {
+		return err
+	}
+	for _, step := range steps {
+		if err := list.item(apiStep(step)); err != nil {
+			return err
+		}
+	}
+	return list.end(metaOf(zone))
+}
+
+// writeDiff writes what people read: per serial the entries that went (-) and came (+).
+func writeDiff(w http.ResponseWriter, zone *v1alpha1.Zone, changes []dns.Change) error {
+	stream := newStream(w, v1alpha1.FormatText)
+	if err := stream.comment("changes of zone " + zone.Status.FQDN); err != nil {
+		return err
+	}
+	for _, change := range changes {
+		if err := stream.comment(fmt.Sprintf("serial %d to %d", change.From, change.To)); err != nil {
+			return err
+		}
+		for _, entry := range change.Removed {
+			if _, err := stream.WriteString("- " + entry.String() + "\n"); err != nil {
+				return err
+			}
+		}
+		for _, entry := range change.Added {
+			if _, err := stream.WriteString("+ " + entry.String() + "\n"); err != nil {
+				return err
+			}
+		}
+	}
+	return stream.Flush()
+}
+
+func apiEntries(entries []dns.Entry) []v1alpha1.Entry {
+	var out []v1alpha1.Entry
+	for _, entry := range entries {
+		out = append(out, apiEntry(entry))
+	}
+	return out
+}
+
+func apiStep(step content.Step) v1alpha1.ZoneStep {
+	out := v1alpha1.ZoneStep{
+		Position: int64(step.N), Serial: int64(step.Serial), ContentState: step.State.String(), Time: apiTime(step.Time),
+		Removed: apiRows(step.Removed), Added: apiRows(step.Added),
+	}
+	if step.HeaderBefore != nil {
+		out.HeaderBefore = apiHeader(*step.HeaderBefore)
+	}
+	if step.HeaderAfter != nil {
+		out.HeaderAfter = apiHeader(*step.HeaderAfter)
+	}
+	for _, change := range step.TTLs {
+		out.TTLs = append(out.TTLs, v1alpha1.TTLChange{
+			Owner: change.Owner.String(), Type: change.Type.String(), Before: apiTTL(change.Before), After: apiTTL(change.After),
+		})
+	}
+	return out
+}
+
+func apiRows(rows []content.Row) []v1alpha1.Row {
+	var out []v1alpha1.Row
+	for _, row := range rows {
+		out = append(out, v1alpha1.Row{Owner: row.Owner.String(), Type: row.Type.String(), Data: row.Data})
+	}
+	return out
+}
+
+func apiTTL(ttl *content.TTL) string {
+	if ttl == nil {
+		return ""
+	}
+	return ttl.String()
+}
+
+func apiTime(seconds int64) *metav1.Time {
+	if seconds == 0 {
+		return nil
+	}
+	at := metav1.NewTime(time.Unix(seconds, 0).UTC())
+	return &at
+}

@@ -1,0 +1,277 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package zone
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/registry/rest"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns"
+	"kubi.zone/kubizone/pkg/dns/zonefile"
+	"kubi.zone/kubizone/pkg/law/content"
+)
+
+// EntriesREST is the subresource zones/entries: what a zone contains at one serial (S6.1).
+type EntriesREST struct {
+	*streams
+}
+
+var (
+	_ rest.Connecter       = (*EntriesREST)(nil)
+	_ rest.StorageMetadata = (*EntriesREST)(nil)
+	_ rest.Storage         = (*EntriesREST)(nil)
+)
+
+// New makes an empty answer, for discovery and OpenAPI.
+func (*EntriesREST) New() runtime.Object { return &v1alpha1.ZoneEntries{} }
+
+// Destroy has nothing to let go of.
+func (*EntriesREST) Destroy() {}
+
+// ConnectMethods are the methods of the subresource.
+func (*EntriesREST) ConnectMethods() []string { return []string{http.MethodGet} }
+
+// NewConnectOptions makes empty query parameters.
+func (*EntriesREST) NewConnectOptions() (options runtime.Object, subpath bool, subpathKey string) {
+	return &v1alpha1.ZoneEntriesOptions{}, false, ""
+}
+
+// ProducesMIMETypes are the media types of the answers.
+func (*EntriesREST) ProducesMIMETypes(string) []string {
+	return []string{mediaJSON, mediaYAML, mediaText}
+}
+
+// ProducesObject is what the answers decode into.
+func (*EntriesREST) ProducesObject(string) any { return &v1alpha1.ZoneEntries{} }
+
+// Connect answers a GET of zones/{name}/entries.
+func (r *EntriesREST) Connect(_ context.Context, id string, options runtime.Object, _ rest.Responder) (http.Handler, error) {
+	query, ok := options.(*v1alpha1.ZoneEntriesOptions)
+	if !ok {
+		return nil, apierrors.NewInternalError(fmt.Errorf("options of entries are a %T", options))
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		r.handler(func(ctx context.Context) (func(http.ResponseWriter) error, error) {
+			return r.answer(ctx, id, query, req.Header.Get("Accept"))
+		}).ServeHTTP(w, req)
+	}), nil
+}
+
+func (r *EntriesREST) answer(ctx context.Context, id string, query *v1alpha1.ZoneEntriesOptions, accept string) (func(http.ResponseWriter) error, error) {
+	definition, err := formOf(query.Form)
+	if err != nil {
+		return nil, err
+	}
+	offered := []string{v1alpha1.FormatJSON, v1alpha1.FormatYAML}
+	if !definition {
+		offered = append(offered, v1alpha1.FormatText, v1alpha1.FormatTable)
+	} else if query.Limit != 0 || query.Continue != "" || query.Name != "" || query.Type != "" || query.Sources {
+		return nil, apierrors.NewBadRequest("form=definition is always the whole of a zone: leave out limit, continue, name, type and sources")
+	}
+	format, err := negotiate(query.Format, accept, offered...)
+	if err != nil {
+		return nil, err
+	}
+	if query.Sources {
+		if format == v1alpha1.FormatText {
+			return nil, apierrors.NewBadRequest("a master file has no place for sources: ask for JSON, YAML or a table")
+		}
+		if err := r.mayReadSources(ctx); err != nil {
+			return nil, err
+		}
+	}
+	zone, err := r.served(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	snapshot, from, err := r.at(ctx, zone, query.Continue)
+	if err != nil {
+		return nil, err
+	}
+	if definition {
+		return func(w http.ResponseWriter) error { return writeDefinition(w, format, zone, snapshot) }, nil
+	}
+	page, err := newPage(snapshot, zone, query, from)
+	if err != nil {
+		return nil, err
+	}
+	var sources *origins
+	if query.Sources {
+		sources = &origins{ctx: ctx, sources: r.sources, zone: zone, apex: snapshot.Header().FQDN}
+	}
+	switch format {
+	case v1alpha1.FormatText:
+		return func(w http.ResponseWriter) error { return writeText(w, snapshot, page) }, nil
+	case v1alpha1.FormatTable:
+		return func(w http.ResponseWriter) error { return writeTable(w, zone, page, sources) }, nil
+	}
+	return func(w http.ResponseWriter) error { return writeEntries(w, format, zone, page, sources) }, nil
+}
+
+// at is the snapshot that a request is answered from: the one its token names, else the newest.
+func (r *EntriesREST) at(ctx context.Context, zone *v1alpha1.Zone, token string) (Snapshot, place, error) {
+	if token == "" {
+		snapshot, err := r.snapshot(ctx, zone)
+		return snapshot, place{}, err
+	}
+	from, err := parsePlace(token)
+	if err != nil {
+		return nil, place{}, err
+	}
+	const restart = "the first page, without continue"
+	if from.UID != string(zone.UID) {
+		return nil, place{}, gone(zone, from.Serial, restart)
+	}
+	snapshot, err := r.views.At(zone, from.Serial)
+	if errors.Is(err, ErrNotHeld) {
+		return nil, place{}, gone(zone, from.Serial, restart)
+	}
+	return snapshot, from, err
+}
+
+// head is the answer without its list and metadata.
+func head(zone *v1alpha1.Zone, snapshot Snapshot) v1alpha1.ZoneEntries {
+	return v1alpha1.ZoneEntries{
+		TypeMeta: metav1.TypeMeta{Kind: "ZoneEntries", APIVersion: v1alpha1.SchemeGroupVersion.String()},
+		FQDN:     snapshot.Header().FQDN.String(), View: zone.Status.View, Serial: int64(snapshot.Serial()), Hash: snapshot.Hash(),
+	}
+}
+
+func writeEntries(w http.ResponseWriter, format string, zone *v1alpha1.Zone, page *page, sources *origins) error {
+	list, err := newStream(w, format).begin(format, head(zone, page.snapshot), "entries")
+	if err != nil {
+		return err
+	}
+	for entry := range page.entries() {
+		item := apiEntry(entry)
+		if item.Sources, err = sources.of(entry); err != nil {
+			return err
+		}
+		if err := list.item(item); err != nil {
+			return err
+		}
+	}
+	meta := metaOf(zone)
+	meta.Continue = page.next
+	return list.end(meta)
+}
+
+func writeDefinition(w http.ResponseWriter, format string, zone *v1alpha1.Zone, snapshot Snapshot) error {
+	object := head(zone, snapshot)
+	object.Position = int64(snapshot.N())
+	object.ContentState = snapshot.State().String()
+	object.Header = apiHeader(snapshot.Header())
+	list, err := newStream(w, format).begin(format, object, "rrsets")
+	if err != nil {
+		return err
+	}
+	for set := range snapshot.RRsets() {
+		if err := list.item(v1alpha1.RRset{Owner: set.Owner.String(), Type: set.Type.String(), TTL: set.TTL.String(), Data: set.Data}); err != nil {
+			return err
+		}
+	}
+	return list.end(metaOf(zone))
+}
+
+// writeText writes a master file (RFC 1035 §5.1) that any name server loads: what is not an entry is a comment.
+func writeText(w http.ResponseWriter, snapshot Snapshot, page *page) error {
+	stream := newStream(w, v1alpha1.FormatText)
+	if err := stream.comment(fmt.Sprintf("zone %s serial %d hash %s", snapshot.Header().FQDN, snapshot.Serial(), snapshot.Hash())); err != nil {
+		return err
+	}
+	if _, err := zonefile.Write(stream, page.entries()); err != nil {
+		return err
+	}
+	if page.next != "" {
+		if err := stream.comment("continue " + page.next); err != nil {
+			return err
+		}
+	}
+	return stream.Flush()
+}
+
+var entryColumns = []metav1.TableColumnDefinition{
+	{Name: "Name", Type: "string", Format: "name", Description: "The absolute owner name."},
+	{Name: "TTL", Type: "integer", Format: "int64", Description: "The time to live in seconds."},
+	{Name: "Class", Type: "string", Description: "The DNS class."},
+	{Name: "Type", Type: "string", Description: "The RR type."},
+	{Name: "Data", Type: "string", Description: "The data in presentation format."},
+}
+
+var sourceColumn = metav1.TableColumnDefinition{Name: "Sources", Type: "string", Description: "Namespace and name of the Records that define the entry."}
+
+// writeTable writes what `kubectl get zone NAME --subresource=entries` prints. A row without an object of a kind is not printed by kubectl.
+func writeTable(w http.ResponseWriter, zone *v1alpha1.Zone, page *page, sources *origins) error {
+	columns := entryColumns
+	if sources != nil {
+		columns = append(columns[:len(columns):len(columns)], sourceColumn)
+	}
+	begin, err := json.Marshal(struct {
+		metav1.TypeMeta
+		Columns []metav1.TableColumnDefinition `json:"columnDefinitions"`
+	}{metav1.TypeMeta{Kind: "Table", APIVersion: metav1.SchemeGroupVersion.String()}, columns})
+	if err != nil {
+		return err
+	}
+	list := &list{stream: newStream(w, v1alpha1.FormatTable), key: "rows"}
+	if _, err := list.Write(append(begin[:len(begin)-1], `,"rows":[`...)); err != nil {
+		return err
+	}
+	for entry := range page.entries() {
+		cells := []any{entry.Name.String(), entry.TTL, v1alpha1.ClassIN, entry.Type.String(), entry.Data}
+		if sources != nil {
+			refs, err := sources.of(entry)
+			if err != nil {
+				return err
+			}
+			var names []string
+			for _, ref := range refs {
+				names = append(names, ref.Namespace+"/"+ref.Name)
+			}
+			cells = append(cells, strings.Join(names, ","))
+		}
+		row := tableRow{Cells: cells}
+		row.Object.TypeMeta = metav1.TypeMeta{Kind: "PartialObjectMetadata", APIVersion: metav1.SchemeGroupVersion.String()}
+		row.Object.Metadata = v1alpha1.ZoneViewMeta{Name: entry.Name.String(), Namespace: zone.Namespace}
+		if err := list.item(row); err != nil {
+			return err
+		}
+	}
+	// Of the metadata a table has only this.
+	return list.end(v1alpha1.ZoneViewMeta{Continue: page.next})
+}
+
+// tableRow is a row of metav1.Table, whose own type wants its object encoded already.
+type tableRow struct {
+	Cells  []any `json:"cells"`
+	Object struct {
+		metav1.TypeMeta
+		Metadata v1alpha1.ZoneViewMeta `json:"metadata"`
+	} `json:"object"`
+}
+
+func apiEntry(entry dns.Entry) v1alpha1.Entry {
+	return v1alpha1.Entry{FQDN: entry.Name.String(), Type: entry.Type.String(), Class: v1alpha1.ClassIN, TTL: int64(entry.TTL), RData: entry.Data}
+}
+
+func apiHeader(header content.Header) *v1alpha1.ZoneHeader {
+	out := &v1alpha1.ZoneHeader{
+		FQDN: header.FQDN.String(), TTL: int64(header.TTL), Refresh: int64(header.Refresh), Retry: int64(header.Retry), Expire: int64(header.Expire),
+		NegativeResponseCache: int64(header.NegativeResponseCache), PrimaryNameServer: header.PrimaryNameServer, Contact: header.Contact,
+	}
+	for _, server := range header.NameServers {
+		out.NameServers = append(out.NameServers, v1alpha1.NameServer{Name: server.Name, Addresses: server.Addresses})
+	}
+	return out
+}

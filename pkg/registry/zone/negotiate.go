@@ -1,0 +1,104 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package zone
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/munnerz/goautoneg"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/endpoints/handlers/responsewriters"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+)
+
+// Media types of the answers.
+const (
+	mediaJSON = "application/json"
+	mediaYAML = "application/yaml"
+	// mediaText is a master file (RFC 1035 §5; the type is RFC 4027's).
+	mediaText = "text/dns"
+)
+
+// negotiate is the format of an answer: what the query asks for, else the best of Accept that is offered.
+func negotiate(query, accept string, offered ...string) (string, error) {
+	if query != "" {
+		if slices.Contains(offered, query) {
+			return query, nil
+		}
+		return "", apierrors.NewBadRequest(fmt.Sprintf("query parameter format: %q is none of %q", query, offered))
+	}
+	if accept == "" {
+		return v1alpha1.FormatJSON, nil
+	}
+	for _, clause := range goautoneg.ParseAccept(accept) {
+		if format := formatOf(clause); slices.Contains(offered, format) {
+			return format, nil
+		}
+	}
+	var media []string
+	for _, format := range offered {
+		if format != v1alpha1.FormatTable {
+			media = append(media, mediaOf(format))
+		}
+	}
+	err := apierrors.NewGenericServerResponse(http.StatusNotAcceptable, "get", v1alpha1.Resource("zones"), "", "", 0, true)
+	err.ErrStatus.Reason = metav1.StatusReasonNotAcceptable
+	err.ErrStatus.Message = fmt.Sprintf("none of Accept: %s is offered here, only %q", accept, media)
+	return "", err
+}
+
+// formatOf is the format a clause of Accept asks for, "" for one we never have.
+func formatOf(clause goautoneg.Accept) string {
+	if as := clause.Params["as"]; as != "" {
+		if as == "Table" && clause.Params["g"] == metav1.GroupName && clause.Params["v"] == "v1" && clause.Type == "application" && clause.SubType == "json" {
+			return v1alpha1.FormatTable
+		}
+		return ""
+	}
+	switch clause.Type + "/" + clause.SubType {
+	case mediaJSON, "application/*", "*/*":
+		return v1alpha1.FormatJSON
+	case mediaYAML:
+		return v1alpha1.FormatYAML
+	case mediaText, "text/*":
+		return v1alpha1.FormatText
+	}
+	return ""
+}
+
+func mediaOf(format string) string {
+	switch format {
+	case v1alpha1.FormatYAML:
+		return mediaYAML
+	case v1alpha1.FormatText:
+		return mediaText
+	}
+	return mediaJSON
+}
+
+// writeError answers with a Status. It is JSON whatever was asked for, as there is no Status in a master file, and YAML readers read JSON.
+func writeError(w http.ResponseWriter, err error) {
+	status := responsewriters.ErrorToAPIStatus(err)
+	var api apierrors.APIStatus
+	if errors.As(err, &api) && status.Details != nil && status.Details.RetryAfterSeconds > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(status.Details.RetryAfterSeconds)))
+	}
+	status.TypeMeta = metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}
+	body, err := json.Marshal(status)
+	if err != nil {
+		http.Error(w, "a status that cannot be encoded", http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", mediaJSON)
+	w.Header().Set("Cache-Control", "no-cache, private")
+	w.WriteHeader(int(status.Code))
+	_, _ = w.Write(body)
+}

@@ -1,0 +1,123 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package zone
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"iter"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/dns/serial"
+)
+
+// place is where a listing goes on: which zone at which serial, at which owner, after how many of that owner's entries.
+type place struct {
+	UID    string        `json:"u"`
+	Serial serial.Serial `json:"s"`
+	Name   name.Name     `json:"n"`
+	Skip   int           `json:"k,omitempty"`
+}
+
+func (p place) token() string {
+	text, err := json.Marshal(p)
+	if err != nil {
+		// Strings and numbers always marshal.
+		panic(err)
+	}
+	return base64.RawURLEncoding.EncodeToString(text)
+}
+
+func parsePlace(token string) (place, error) {
+	var p place
+	text, err := base64.RawURLEncoding.DecodeString(token)
+	if err == nil {
+		err = json.Unmarshal(text, &p)
+	}
+	if err != nil || p.UID == "" || p.Name.IsZero() || p.Skip < 0 {
+		return place{}, apierrors.NewBadRequest("query parameter continue: not a token of this server; start again without it")
+	}
+	return p, nil
+}
+
+// page selects entries of one snapshot.
+type page struct {
+	snapshot Snapshot
+	uid      string
+	// limit is the most entries; 0 is all.
+	limit int64
+	// from is where the page before ended; its zero value is the beginning.
+	from place
+	// owner selects one owner name; zero is all.
+	owner name.Name
+	// rrtype selects one type; 0 is all.
+	rrtype rdata.Type
+	// next is the token of the rest, set when entries has been gone through; "" at the end of the zone.
+	next string
+}
+
+func newPage(snapshot Snapshot, zone *v1alpha1.Zone, options *v1alpha1.ZoneEntriesOptions, from place) (*page, error) {
+	p := &page{snapshot: snapshot, uid: string(zone.UID), limit: options.Limit, from: from}
+	if p.limit < 0 {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("query parameter limit: %d is below 0", p.limit))
+	}
+	var err error
+	if options.Name != "" {
+		if p.owner, err = name.ParseIn(options.Name, snapshot.Header().FQDN); err != nil {
+			return nil, apierrors.NewBadRequest("query parameter name: " + err.Error())
+		}
+	}
+	if options.Type != "" {
+		if p.rrtype, err = rdata.ParseType(options.Type); err != nil {
+			return nil, apierrors.NewBadRequest("query parameter type: " + err.Error())
+		}
+	}
+	return p, nil
+}
+
+// entries goes through the page in canonical order.
+func (p *page) entries() iter.Seq[dns.Entry] {
+	return func(yield func(dns.Entry) bool) {
+		start := p.owner
+		if !p.from.Name.IsZero() {
+			start = p.from.Name
+		}
+		if start == p.snapshot.Header().FQDN {
+			// The apex begins with the SOA, which the zero name stands for.
+			start = name.Name{}
+		}
+		given := int64(0)
+		var at name.Name // the owner
+		index := 0       // of the entry among those of its owner
+		for entry := range p.snapshot.EntriesFrom(start) {
+			if entry.Name != at {
+				at, index = entry.Name, -1
+			}
+			index++
+			if !p.owner.IsZero() && at != p.owner {
+				return
+			}
+			if at == p.from.Name && index < p.from.Skip {
+				continue
+			}
+			if p.rrtype != 0 && entry.Type != p.rrtype {
+				continue
+			}
+			if p.limit > 0 && given == p.limit {
+				p.next = place{UID: p.uid, Serial: p.snapshot.Serial(), Name: at, Skip: index}.token()
+				return
+			}
+			given++
+			if !yield(entry) {
+				return
+			}
+		}
+	}
+}

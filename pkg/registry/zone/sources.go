@@ -1,0 +1,75 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package zone
+
+import (
+	"context"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+)
+
+// origins says which Records define entries. Entries come owner by owner, so it holds the Records of one owner at a time.
+// The Records are as they are now: an entry of a Record that went meanwhile has none.
+type origins struct {
+	ctx     context.Context
+	sources Sources
+	zone    *v1alpha1.Zone
+	apex    name.Name
+
+	owner name.Name
+	refs  map[value][]v1alpha1.RecordReference
+}
+
+type value struct {
+	rrtype rdata.Type
+	data   string
+}
+
+// of is nil on a nil origins: nobody asked.
+func (o *origins) of(entry dns.Entry) ([]v1alpha1.RecordReference, error) {
+	if o == nil {
+		return nil, nil
+	}
+	if entry.Name != o.owner {
+		records, err := o.sources.RecordsAt(o.ctx, o.zone, entry.Name)
+		if err != nil {
+			return nil, err
+		}
+		o.owner, o.refs = entry.Name, map[value][]v1alpha1.RecordReference{}
+		for _, record := range records {
+			o.add(record)
+		}
+	}
+	return o.refs[value{entry.Type, entry.Data}], nil
+}
+
+func (o *origins) add(record *v1alpha1.Record) {
+	rrtype, err := rdata.ParseType(record.Spec.Type)
+	if err != nil {
+		return
+	}
+	texts := record.Spec.Values
+	if record.Spec.RData != "" {
+		texts = []string{record.Spec.RData}
+	}
+	ref := v1alpha1.RecordReference{Namespace: record.Namespace, Name: record.Name}
+	seen := map[value]bool{}
+	for _, text := range texts {
+		parsed, err := rdata.Parse(rrtype, text)
+		if err != nil {
+			continue
+		}
+		data, err := parsed.Resolve(o.apex)
+		if err != nil {
+			continue
+		}
+		if key := (value{rrtype, data}); !seen[key] {
+			seen[key] = true
+			o.refs[key] = append(o.refs[key], ref)
+		}
+	}
+}

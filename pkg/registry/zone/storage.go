@@ -1,0 +1,190 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package zone
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/apiserver/pkg/registry/generic"
+	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
+	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/apiserver/pkg/storage"
+	"k8s.io/apiserver/pkg/storage/names"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/registry/preview"
+)
+
+// Config is what the storage of Zones is made of. Fields are required where nothing else is said.
+type Config struct {
+	// Scheme knows v1alpha1.
+	Scheme *runtime.Scheme
+	// RESTOptions says where and how Zones are stored.
+	RESTOptions generic.RESTOptionsGetter
+	// Preview decides a dry run.
+	Preview preview.Decide[*v1alpha1.Zone]
+	// Authorizer is the server's: it is asked for the verb establish, and for list of records where sources are wanted.
+	Authorizer authorizer.Authorizer
+	// WithEstablish hands the answer for the verb establish to the decision.
+	WithEstablish func(ctx context.Context, allowed bool) context.Context
+	// Views answers what zones contain.
+	Views Views
+	// Sources answers which Records define entries; nil refuses that question.
+	Sources Sources
+	// Streams is the most answers of entries and changes under way at once; 0 is 32.
+	Streams int
+	// Patience is how long a request waits for a view to reach its zone's serial; 0 is 5 seconds.
+	Patience time.Duration
+}
+
+// Storage is the REST storage of Zones, by resource name.
+type Storage struct {
+	Zone    *REST
+	Status  *StatusREST
+	Entries *EntriesREST
+	Changes *ChangesREST
+}
+
+// REST is the storage of zones.
+type REST struct {
+	*preview.Store[*v1alpha1.Zone]
+	establisher establisher
+}
+
+// StatusREST is the storage of zones/status.
+type StatusREST struct {
+	store *genericregistry.Store
+}
+
+var (
+	_ rest.StandardStorage      = (*REST)(nil)
+	_ rest.ShortNamesProvider   = (*REST)(nil)
+	_ rest.CategoriesProvider   = (*REST)(nil)
+	_ rest.SingularNameProvider = (*REST)(nil)
+	_ rest.Patcher              = (*StatusREST)(nil)
+	_ rest.ResetFieldsStrategy  = (*StatusREST)(nil)
+)
+
+// NewStorage makes the storage of Zones.
+func NewStorage(config Config) (*Storage, error) {
+	strategy := strategy{config.Scheme, names.SimpleNameGenerator}
+	store := &genericregistry.Store{
+		NewFunc:                   func() runtime.Object { return &v1alpha1.Zone{} },
+		NewListFunc:               func() runtime.Object { return &v1alpha1.ZoneList{} },
+		PredicateFunc:             match,
+		DefaultQualifiedResource:  v1alpha1.Resource("zones"),
+		SingularQualifiedResource: v1alpha1.Resource("zone"),
+		CreateStrategy:            strategy,
+		UpdateStrategy:            strategy,
+		DeleteStrategy:            strategy,
+		ResetFieldsStrategy:       strategy,
+	}
+	zone := &REST{&preview.Store[*v1alpha1.Zone]{Store: store, Decide: config.Preview}, establisher{config.Authorizer, config.WithEstablish}}
+	store.TableConvertor = zone
+	if err := store.CompleteWithOptions(&generic.StoreOptions{RESTOptions: config.RESTOptions, AttrFunc: attributes}); err != nil {
+		return nil, fmt.Errorf("storage of zones: %w", err)
+	}
+	ofStatus := *store
+	ofStatus.UpdateStrategy = statusStrategy{strategy}
+	ofStatus.ResetFieldsStrategy = statusStrategy{strategy}
+	read := func(ctx context.Context, name string) (*v1alpha1.Zone, error) {
+		// Without a resourceVersion this is a read of etcd, not of a cache: what S7.1 asks for.
+		obj, err := store.Get(ctx, name, &metav1.GetOptions{})
+		if err != nil {
+			return nil, err
+		}
+		return obj.(*v1alpha1.Zone), nil
+	}
+	streams := newStreams(config, read)
+	return &Storage{
+		Zone: zone, Status: &StatusREST{store: &ofStatus},
+		Entries: &EntriesREST{streams}, Changes: &ChangesREST{streams},
+	}, nil
+}
+
+// ShortNames of the resource.
+func (*REST) ShortNames() []string { return []string{"zn"} }
+
+// Categories the resource belongs to.
+func (*REST) Categories() []string { return []string{"kubizone"} }
+
+// Delete refuses where the Zone is protected (S8.1). What is asked is the object deleted, not one read before.
+func (r *REST) Delete(ctx context.Context, name string, validation rest.ValidateObjectFunc, options *metav1.DeleteOptions) (runtime.Object, bool, error) {
+	return r.Store.Delete(ctx, name, unprotected(validation), options)
+}
+
+// DeleteCollection refuses as Delete does, zone by zone.
+func (r *REST) DeleteCollection(ctx context.Context, validation rest.ValidateObjectFunc, options *metav1.DeleteOptions, list *internalversion.ListOptions) (runtime.Object, error) {
+	return r.Store.DeleteCollection(ctx, unprotected(validation), options, list)
+}
+
+func unprotected(validation rest.ValidateObjectFunc) rest.ValidateObjectFunc {
+	return func(ctx context.Context, obj runtime.Object) error {
+		if zone, ok := obj.(*v1alpha1.Zone); ok && zone.Spec.DeletionProtection {
+			return apierrors.NewForbidden(v1alpha1.Resource("zones"), zone.Name, fmt.Errorf(
+				"spec.deletionProtection is on; turn it off first: kubectl patch zone %s -n %s --type merge -p '{\"spec\":{\"deletionProtection\":false}}'",
+				zone.Name, zone.Namespace))
+		}
+		if validation == nil {
+			return nil
+		}
+		return validation(ctx, obj)
+	}
+}
+
+// New makes an empty Zone.
+func (s *StatusREST) New() runtime.Object { return s.store.New() }
+
+// Destroy leaves the store alone: it is the REST's to destroy.
+func (s *StatusREST) Destroy() {}
+
+// Get reads a Zone.
+func (s *StatusREST) Get(ctx context.Context, name string, options *metav1.GetOptions) (runtime.Object, error) {
+	return s.store.Get(ctx, name, options)
+}
+
+// Update writes the status of a Zone that exists.
+func (s *StatusREST) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc, updateValidation rest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
+	// A server-side apply of a status must not create the Zone.
+	return s.store.Update(ctx, name, info, createValidation, updateValidation, false, options)
+}
+
+// GetResetFields keeps a server-side apply from owning what it cannot say.
+func (s *StatusREST) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
+	return s.store.GetResetFields()
+}
+
+// ConvertToTable makes what `kubectl get --subresource=status` prints.
+func (s *StatusREST) ConvertToTable(ctx context.Context, obj, options runtime.Object) (*metav1.Table, error) {
+	return s.store.ConvertToTable(ctx, obj, options)
+}
+
+// match is the predicate of a list or watch.
+func match(label labels.Selector, field fields.Selector) storage.SelectionPredicate {
+	return storage.SelectionPredicate{Label: label, Field: field, GetAttrs: attributes}
+}
+
+// attributes are what selectors see of a Zone.
+func attributes(obj runtime.Object) (labels.Set, fields.Set, error) {
+	zone, ok := obj.(*v1alpha1.Zone)
+	if !ok {
+		return nil, nil, fmt.Errorf("%T is not a Zone", obj)
+	}
+	return zone.Labels, fields.Set{
+		"metadata.name":        zone.Name,
+		"metadata.namespace":   zone.Namespace,
+		v1alpha1.FieldZoneFQDN: zone.Status.FQDN,
+		v1alpha1.FieldZoneView: zone.Spec.View,
+	}, nil
+}

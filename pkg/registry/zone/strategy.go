@@ -1,0 +1,120 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package zone
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/apiserver/pkg/storage/names"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
+	"kubi.zone/kubizone/pkg/registry/status"
+)
+
+// strategy is what creating and updating a Zone means.
+type strategy struct {
+	runtime.ObjectTyper
+	names.NameGenerator
+}
+
+var (
+	_ rest.RESTCreateStrategy  = strategy{}
+	_ rest.RESTUpdateStrategy  = strategy{}
+	_ rest.RESTDeleteStrategy  = strategy{}
+	_ rest.ResetFieldsStrategy = strategy{}
+)
+
+func (strategy) NamespaceScoped() bool { return true }
+
+// PrepareForCreate takes away what a client cannot say: status and the label that is output.
+func (strategy) PrepareForCreate(_ context.Context, obj runtime.Object) {
+	zone := obj.(*v1alpha1.Zone)
+	zone.Status = v1alpha1.ZoneStatus{}
+	zone.Generation = 1
+	delete(zone.Labels, v1alpha1.LabelParentZone)
+}
+
+func (strategy) Validate(_ context.Context, obj runtime.Object) field.ErrorList {
+	return validation.Zone(obj.(*v1alpha1.Zone))
+}
+
+func (strategy) WarningsOnCreate(_ context.Context, obj runtime.Object) []string {
+	return validation.NewZoneWarnings(obj.(*v1alpha1.Zone))
+}
+
+func (strategy) Canonicalize(runtime.Object) {}
+
+func (strategy) AllowCreateOnUpdate(context.Context) bool { return false }
+
+// AllowUnconditionalUpdate: a PUT without resourceVersion replaces what is there; with one it would lose against every record of a busy zone.
+func (strategy) AllowUnconditionalUpdate(context.Context) bool { return true }
+
+// PrepareForUpdate leaves status alone and counts changes of spec (S7.4).
+func (strategy) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
+	after, before := obj.(*v1alpha1.Zone), old.(*v1alpha1.Zone)
+	after.Status = before.Status
+	status.KeepParentLabel(&after.ObjectMeta, &before.ObjectMeta)
+	after.Generation = before.Generation
+	if !equality.Semantic.DeepEqual(after.Spec, before.Spec) {
+		after.Generation++
+	}
+}
+
+func (strategy) ValidateUpdate(_ context.Context, obj, old runtime.Object) field.ErrorList {
+	return validation.ZoneUpdate(obj.(*v1alpha1.Zone), old.(*v1alpha1.Zone))
+}
+
+// WarningsOnUpdate warns of what the update could have made better, so not where it left spec alone.
+func (strategy) WarningsOnUpdate(_ context.Context, obj, old runtime.Object) []string {
+	after, before := obj.(*v1alpha1.Zone), old.(*v1alpha1.Zone)
+	if after.Generation == before.Generation {
+		return nil
+	}
+	return validation.ZoneWarnings(after)
+}
+
+// GetResetFields keeps a server-side apply from owning what it cannot say.
+func (strategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
+	return status.NotOwned(fieldpath.MakePathOrDie("status"))
+}
+
+// The server's part of the status; the rest is for controllers.
+var (
+	serverFields = []string{
+		"observedGeneration", "fqdn", "view", "serial", "settledSerial", "hash", "contentState", "entryCount", "parentRef",
+	}
+	serverConditions = []string{v1alpha1.ConditionDelegated, v1alpha1.ConditionServable, v1alpha1.ConditionSettled}
+)
+
+// statusStrategy is what updating the status of a Zone means.
+type statusStrategy struct{ strategy }
+
+// PrepareForUpdate takes over the conditions that are not the server's (S7.4).
+func (statusStrategy) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
+	after, before := obj.(*v1alpha1.Zone), old.(*v1alpha1.Zone)
+	written := after.Status
+	after.Spec = before.Spec
+	after.Status = before.Status
+	status.KeepMetadata(&after.ObjectMeta, &before.ObjectMeta)
+	stale := status.Stale(written.Serial, before.Status.Serial)
+	after.Status.Conditions = status.Conditions(before.Status.Conditions, written.Conditions, stale, serverConditions...)
+}
+
+func (statusStrategy) ValidateUpdate(_ context.Context, obj, old runtime.Object) field.ErrorList {
+	return validation.ZoneStatusUpdate(obj.(*v1alpha1.Zone), old.(*v1alpha1.Zone))
+}
+
+func (statusStrategy) WarningsOnUpdate(context.Context, runtime.Object, runtime.Object) []string {
+	return nil
+}
+
+func (statusStrategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
+	return status.NotOwnedOfStatus(serverFields, serverConditions)
+}

@@ -1,0 +1,150 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package zone
+
+import (
+	"bufio"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"time"
+
+	"sigs.k8s.io/yaml"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+)
+
+const (
+	// chunk is the most octets that wait to be sent.
+	chunk = 64 << 10
+	// stall is the longest a client may take for one chunk: a stream has no deadline, but each step of it has.
+	stall = 30 * time.Second
+)
+
+// stream sends an answer piece by piece.
+type stream struct {
+	*bufio.Writer
+}
+
+func newStream(w http.ResponseWriter, format string) *stream {
+	w.Header().Set("Content-Type", mediaOf(format))
+	w.Header().Set("Cache-Control", "no-cache, private")
+	w.WriteHeader(http.StatusOK)
+	return &stream{bufio.NewWriterSize(&impatient{w, http.NewResponseController(w)}, chunk)}
+}
+
+// impatient gives each write to a client its own deadline.
+type impatient struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+}
+
+func (i *impatient) Write(piece []byte) (int, error) {
+	// What cannot have deadlines (a recorder in a test) is written without.
+	_ = i.control.SetWriteDeadline(time.Now().Add(stall))
+	return i.w.Write(piece)
+}
+
+// list writes an object with one long list in it, item by item: the object without the list, then the items, then what is only known at the end.
+// The format is JSON or YAML.
+type list struct {
+	*stream
+	yaml  bool
+	key   string
+	count int
+}
+
+// begin writes the object without its list and without its metadata.
+func (s *stream) begin(format string, object any, key string) (*list, error) {
+	l := &list{stream: s, yaml: format == v1alpha1.FormatYAML, key: key}
+	if l.yaml {
+		head, err := yaml.Marshal(object)
+		if err != nil {
+			return nil, err
+		}
+		_, err = l.Write(head)
+		return l, err
+	}
+	head, err := json.Marshal(object)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := l.Write(head[:len(head)-1]); err != nil {
+		return nil, err
+	}
+	_, err = l.WriteString(`,"` + key + `":[`)
+	return l, err
+}
+
+func (l *list) item(item any) error {
+	if l.yaml {
+		if l.count == 0 {
+			if _, err := l.WriteString(l.key + ":\n"); err != nil {
+				return err
+			}
+		}
+		l.count++
+		text, err := yaml.Marshal([]any{item})
+		if err != nil {
+			return err
+		}
+		_, err = l.Write(text)
+		return err
+	}
+	separator := "\n"
+	if l.count > 0 {
+		separator = ",\n"
+	}
+	l.count++
+	if _, err := l.WriteString(separator); err != nil {
+		return err
+	}
+	text, err := json.Marshal(item)
+	if err != nil {
+		return err
+	}
+	_, err = l.Write(text)
+	return err
+}
+
+// end writes the metadata and sends what is left.
+func (l *list) end(meta v1alpha1.ZoneViewMeta) error {
+	if l.yaml {
+		if l.count == 0 {
+			if _, err := l.WriteString(l.key + ": []\n"); err != nil {
+				return err
+			}
+		}
+		text, err := yaml.Marshal(struct {
+			Metadata v1alpha1.ZoneViewMeta `json:"metadata"`
+		}{meta})
+		if err != nil {
+			return err
+		}
+		if _, err := l.Write(text); err != nil {
+			return err
+		}
+		return l.Flush()
+	}
+	text, err := json.Marshal(meta)
+	if err != nil {
+		return err
+	}
+	if _, err := l.WriteString("\n],\"metadata\":"); err != nil {
+		return err
+	}
+	if _, err := l.Write(text); err != nil {
+		return err
+	}
+	if _, err := l.WriteString("}\n"); err != nil {
+		return err
+	}
+	return l.Flush()
+}
+
+// comment is a line of a master file that says something to people.
+func (s *stream) comment(text string) error {
+	_, err := s.WriteString("; " + strings.ReplaceAll(text, "\n", " ") + "\n")
+	return err
+}

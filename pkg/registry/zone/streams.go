@@ -1,0 +1,142 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package zone
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/serial"
+)
+
+const (
+	defaultStreams  = 32
+	defaultPatience = 5 * time.Second
+	// retrySoon is the Retry-After in seconds of what will be right by itself.
+	retrySoon = 1
+)
+
+// streams is what entries and changes share: who reads the Zone, where the content comes from, how many may be under way.
+type streams struct {
+	zone       func(ctx context.Context, name string) (*v1alpha1.Zone, error)
+	views      Views
+	sources    Sources
+	authorizer authorizer.Authorizer
+	patience   time.Duration
+	// slots bounds the answers under way. Streams are exempt from the server's own limits, because they outlive its request timeout.
+	slots chan struct{}
+}
+
+func newStreams(config Config, zone func(ctx context.Context, name string) (*v1alpha1.Zone, error)) *streams {
+	s := &streams{
+		zone: zone, views: config.Views, sources: config.Sources, authorizer: config.Authorizer,
+		patience: config.Patience, slots: make(chan struct{}, defaultStreams),
+	}
+	if config.Streams > 0 {
+		s.slots = make(chan struct{}, config.Streams)
+	}
+	if s.patience == 0 {
+		s.patience = defaultPatience
+	}
+	return s
+}
+
+// answer is a refusal, or a function that writes the whole answer. Only the writing of the answer may fail after the first byte.
+type answer func(ctx context.Context) (write func(w http.ResponseWriter) error, err error)
+
+// handler runs an answer within a slot.
+func (s *streams) handler(prepare answer) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		select {
+		case s.slots <- struct{}{}:
+			defer func() { <-s.slots }()
+		default:
+			writeError(w, apierrors.NewTooManyRequests(fmt.Sprintf("%d zones are being read already; please try again", cap(s.slots)), retrySoon))
+			return
+		}
+		write, err := prepare(req.Context())
+		if err != nil {
+			writeError(w, err)
+			return
+		}
+		if err := write(w); err != nil && req.Context().Err() == nil {
+			// The status is sent. Ending the connection is the only way left to say that this is not the whole answer.
+			panic(http.ErrAbortHandler)
+		}
+	})
+}
+
+// served is the Zone as etcd has it now, if it has any content.
+func (s *streams) served(ctx context.Context, name string) (*v1alpha1.Zone, error) {
+	zone, err := s.zone(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if zone.Status.Serial == 0 {
+		err := apierrors.NewNotFound(v1alpha1.Resource("zones"), name)
+		err.ErrStatus.Message = fmt.Sprintf("zone %q is pending and contains nothing yet: the zone it refers to does not exist (see its condition Delegated)", name)
+		return nil, err
+	}
+	return zone, nil
+}
+
+// snapshot is what the zone contains, at the serial of zone or later (S7.1).
+func (s *streams) snapshot(ctx context.Context, zone *v1alpha1.Zone) (Snapshot, error) {
+	waiting, cancel := context.WithTimeout(ctx, s.patience)
+	defer cancel()
+	snapshot, err := s.views.Snapshot(waiting, zone)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return nil, apierrors.NewTimeoutError(fmt.Sprintf("the view of zone %s has not reached serial %d within %s; please try again", zone.Status.FQDN, zone.Status.Serial, s.patience), retrySoon)
+	}
+	return snapshot, err
+}
+
+// mayReadSources says no where the caller asks which Records define a zone and may not list Records everywhere: they are of many namespaces (S1.7).
+func (s *streams) mayReadSources(ctx context.Context) error {
+	if s.sources == nil {
+		return apierrors.NewBadRequest("sources is not available on this server")
+	}
+	allowed, err := allows(ctx, s.authorizer, "list", "records", "", "")
+	if err != nil {
+		return err
+	}
+	if !allowed {
+		return apierrors.NewForbidden(v1alpha1.Resource("records"), "", errors.New("sources=true names Records of every namespace, so it needs the right to list records in all of them"))
+	}
+	return nil
+}
+
+// serialOf reads a serial of a query.
+func serialOf(parameter string, value int64) (serial.Serial, error) {
+	if value < 1 || value > int64(^uint32(0)) {
+		return 0, apierrors.NewBadRequest(fmt.Sprintf("query parameter %s: %d is not a serial, which is from 1 to 4294967295", parameter, value))
+	}
+	return serial.Serial(uint32(value)), nil
+}
+
+func formOf(text string) (definition bool, err error) {
+	switch text {
+	case "", v1alpha1.FormEntries:
+		return false, nil
+	case v1alpha1.FormDefinition:
+		return true, nil
+	}
+	return false, apierrors.NewBadRequest(fmt.Sprintf("query parameter form: %q is neither %q nor %q", text, v1alpha1.FormEntries, v1alpha1.FormDefinition))
+}
+
+// gone tells a client that it has to start over.
+func gone(zone *v1alpha1.Zone, at serial.Serial, from string) error {
+	return apierrors.NewResourceExpired(fmt.Sprintf("serial %d of zone %s is not held here any more: start again from %s", at, zone.Status.FQDN, from))
+}
+
+func metaOf(zone *v1alpha1.Zone) v1alpha1.ZoneViewMeta {
+	return v1alpha1.ZoneViewMeta{Name: zone.Name, Namespace: zone.Namespace, UID: string(zone.UID)}
+}

@@ -1,0 +1,63 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package zone
+
+import (
+	"context"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/registry/status"
+)
+
+// hashWidth is the number of characters of a hash that people compare.
+const hashWidth = 8
+
+var columns = []metav1.TableColumnDefinition{
+	{Name: "Name", Type: "string", Format: "name", Description: "metadata.name of the Zone."},
+	{Name: "Domain", Type: "string", Description: "spec.domainName: absolute with a trailing dot, else relative to the parent."},
+	{Name: "FQDN", Type: "string", Description: "The absolute name of the zone."},
+	{Name: "Hash", Type: "string", Description: "The first characters of the hash over what the zone contains."},
+	{Name: "Serial", Type: "integer", Format: "int64", Description: "The SOA serial."},
+	{Name: "Parent", Type: "string", Description: "Namespace and name of the Zone that delegates this one."},
+	{Name: "Ready", Type: "string", Description: "Whether the zone is delegated, servable, settled and delivered everywhere."},
+	{Name: "Age", Type: "string", Description: "Time since the creation of the Zone."},
+	{Name: "View", Type: "string", Priority: 1, Description: "The view (split horizon) of the zone."},
+	{Name: "Entries", Type: "integer", Format: "int64", Priority: 1, Description: "The number of values in the zone."},
+	{Name: "Class", Type: "string", Priority: 1, Description: "What delivers the zone."},
+	{Name: "Message", Type: "string", Priority: 1, Description: "Why the zone is not ready."},
+}
+
+// ConvertToTable makes what `kubectl get` prints.
+func (*REST) ConvertToTable(_ context.Context, obj, options runtime.Object) (*metav1.Table, error) {
+	return status.Table(columns, obj, options, row)
+}
+
+func row(zone *v1alpha1.Zone) []any {
+	parent := status.None
+	if ref := zone.Status.ParentRef; ref != nil {
+		parent = ref.Namespace + "/" + ref.Name
+	}
+	var classes []string
+	for _, ref := range zone.Spec.DNSClassRefs {
+		class := ref.Name
+		if ref.Kind != v1alpha1.KindDNSClass {
+			class = ref.Kind + "/" + ref.Name
+		}
+		classes = append(classes, class)
+	}
+	hash := zone.Status.Hash
+	if len(hash) > hashWidth {
+		hash = hash[:hashWidth]
+	}
+	return []any{
+		zone.Name, zone.Spec.DomainName, status.OrNone(zone.Status.FQDN), status.OrNone(hash), zone.Status.Serial, parent,
+		status.Ready(zone.Status.Conditions), status.Age(zone.CreationTimestamp),
+		status.OrNone(zone.Status.View), zone.Status.EntryCount, status.OrNone(strings.Join(classes, ",")),
+		status.Message(zone.Status.Conditions, v1alpha1.ConditionDelegated, v1alpha1.ConditionServable, v1alpha1.ConditionSettled, v1alpha1.ConditionReady),
+	}
+}

@@ -1,0 +1,52 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package zone
+
+import (
+	"context"
+	"errors"
+	"iter"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/law/sethash"
+)
+
+// ErrNotHeld is what Views answers for a serial it does not have, or has no longer. The client is told to start over (410).
+var ErrNotHeld = errors.New("this serial is not held here")
+
+// Snapshot is what a zone contains at one serial. It never changes.
+type Snapshot interface {
+	Header() content.Header
+	Serial() serial.Serial
+	// N is the zone's place in its journal.
+	N() uint64
+	State() sethash.State
+	Hash() string
+	// EntriesFrom starts with the SOA for the zero name, else at the first owner at or after the name in canonical order.
+	EntriesFrom(name.Name) iter.Seq[dns.Entry]
+	// RRsets is the definition in canonical order.
+	RRsets() iter.Seq[content.RRset]
+}
+
+// Views answers what zones contain, out of memory.
+type Views interface {
+	// Snapshot is the zone at status.serial of the object given, or later. It waits until the view is there or ctx ends, and returns the error of ctx then.
+	Snapshot(ctx context.Context, zone *v1alpha1.Zone) (Snapshot, error)
+	// At is the zone (by uid) at exactly that serial, or ErrNotHeld.
+	At(zone *v1alpha1.Zone, at serial.Serial) (Snapshot, error)
+	// Steps are the changes of the definition after since, up to and with until, oldest first; or ErrNotHeld.
+	Steps(zone *v1alpha1.Zone, since, until serial.Serial) ([]content.Step, error)
+	// Changes are the same, each resolved into the entries removed and added, the SOA included; or ErrNotHeld.
+	Changes(zone *v1alpha1.Zone, since, until serial.Serial) ([]dns.Change, error)
+}
+
+// Sources answers which Records define what stands at a name.
+type Sources interface {
+	// RecordsAt are the Records adopted by the zone (by uid) at the owner name. They are read, never modified.
+	RecordsAt(ctx context.Context, zone *v1alpha1.Zone, owner name.Name) ([]*v1alpha1.Record, error)
+}
