@@ -79,6 +79,13 @@ func (s Step) Elements() (removed, added []sethash.Element) {
 	return removed, added
 }
 
+// Identity is where a zone's object is and the view it is in; none of it changes.
+type Identity struct {
+	View      string `json:"v,omitempty"`
+	Namespace string `json:"ns"`
+	Name      string `json:"n"`
+}
+
 // Transaction is the value of one journal key. One without steps marks that
 // the zone has settled, or that it is gone.
 type Transaction struct {
@@ -87,6 +94,8 @@ type Transaction struct {
 	// mark; 0 means whatever is newest when it is applied.
 	After uint64 `json:"n,omitempty"`
 	Steps []Step `json:"s,omitempty"`
+	// Zone says whose journal this is, in the transaction that makes the zone.
+	Zone *Identity `json:"z,omitempty"`
 	// Settled says that the definition after the last step is one to deliver (S7.2).
 	Settled bool `json:"ok,omitempty"`
 	// Gone says that the zone was removed.

@@ -1,0 +1,256 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package law
+
+import (
+	"fmt"
+	"slices"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+)
+
+// admissible decides whether zone z takes the contribution beside what others
+// have there: admission (S4), coexistence (S5.5) and the tenant's limit (S5.6).
+// others is the owner without this record. mark is what a loser leaves behind
+// so that it is tried again when what stood in its way goes (S2.7).
+func (d *recordDecision) admissible(z *Zone, holding *Holding, p *place, come *Contribution, others *Owner, holders *Holders, records int64, rule *string, member **Member, plan *Plan) (*Refusal, []Write) {
+	ns := d.ask.Namespace
+	base := Base(come.Owner)
+	holder, known := d.holder(z, holding, base, holders)
+	if !known {
+		return nil, nil
+	}
+	admission, text, refusal := z.admit(p.fqdn, come.Owner, come.Type, ns, holder)
+	if refusal == nil && slices.Contains(z.MadeNames, come.Owner) && ns != z.Namespace {
+		refusal = forbidden(ReasonNameHeld, "%s is a name server of zone %s itself, and its data is the zone's own namespace's (S6.2)", p.fqdn, z.FQDN())
+	}
+	if refusal == nil && ns != z.Namespace && (come.Type == rdata.NS && !come.Owner.IsApex() || come.Type == rdata.DNAME) {
+		refusal = d.cutsOthers(z, p, come, holder)
+	}
+	if len(d.needs) > 0 {
+		return nil, nil
+	}
+	if refusal != nil {
+		if refusal.Reason != ReasonNameHeld {
+			return refusal, nil
+		}
+		marked := holders.clone()
+		marked.Waited = true
+		return refusal, []Write{{Key: HoldersKey(z.UID, base), Value: marked}}
+	}
+	*rule = text
+	*member = &Member{UID: d.ask.After.UID, Admission: admission, Absolute: d.ask.After.Absolute(), Created: d.ask.After.Created}
+
+	at, refusal := d.coexists(z, p, come, others, plan)
+	if len(d.needs) > 0 {
+		return nil, nil
+	}
+	if refusal != nil {
+		o, _ := get[Owner](&d.reading, OwnerKey(z.UID, at))
+		marked := o.clone()
+		marked.Waited = true
+		return refusal, []Write{{Key: OwnerKey(z.UID, at), Value: marked}}
+	}
+	if max := z.RecordsPerNamespace; max > 0 && ns != z.Namespace && d.fresh(z) && records >= max {
+		c := &Count{Records: records, Waited: true}
+		return forbidden(ReasonLimitExceeded, "namespace %q has %d records in zone %s and its limits.recordsPerNamespace is %d (delete some, or ask the zone's owner for more)", ns, records, z.FQDN(), max),
+			[]Write{{Key: CountKey(z.UID, ns), Value: c}}
+	}
+	return nil, nil
+}
+
+// fresh: the record is not yet in the zone, so taking it in adds one.
+func (d *recordDecision) fresh(z *Zone) bool {
+	return d.ask.Before == nil || d.ask.Before.Zone.UID != z.UID
+}
+
+// cutsOthers refuses an NS below the apex or a DNAME by a namespace that is not
+// the zone's own where it would cut off somebody else (S3.6).
+func (d *recordDecision) cutsOthers(z *Zone, p *place, come *Contribution, holder string) *Refusal {
+	ns := d.ask.Namespace
+	tenants, known := get[TenantsBelow](&d.reading, Key{Kind: KindTenantsBelow, Zone: z.UID, Owner: come.Owner})
+	zones, known2 := get[ZonesBelow](&d.reading, Key{Kind: KindZonesBelow, View: p.view, Name: p.fqdn})
+	if !known || !known2 {
+		return nil
+	}
+	foreign := holder != "" && holder != ns
+	if tenants != nil {
+		for _, t := range tenants.Tenants {
+			foreign = foreign || t.Namespace != ns && t.Blocking > 0
+		}
+	}
+	if zones != nil {
+		for _, b := range zones.Zones {
+			foreign = foreign || b.Namespace != ns && z.FQDN().Encloses(b.FQDN) && b.FQDN != z.FQDN()
+		}
+	}
+	if foreign {
+		return forbidden(ReasonNameHeld, "%s at %s would cut off names at or below it that another namespace has in zone %s (S3.6; choose a name of your own)", come.Type, p.fqdn, z.FQDN())
+	}
+	return nil
+}
+
+// coexists holds S5.5: what may stand beside what. at is the owner in the way.
+func (d *recordDecision) coexists(z *Zone, p *place, come *Contribution, others *Owner, plan *Plan) (name.Rel, *Refusal) {
+	owner, t := come.Owner, come.Type
+	conflict := func(format string, args ...any) *Refusal {
+		return invalid("spec.domainName", d.ask.After.DomainName, ReasonCNAMEConflict, format, args...)
+	}
+	if owner.IsApex() && (t == rdata.CNAME || t == rdata.DS) {
+		return owner, conflict("%s cannot stand at %s, the zone's own apex (S5.5)", t, p.fqdn)
+	}
+	if isWildcard(owner) && (t == rdata.NS || t == rdata.DNAME) {
+		return owner, conflict("%s cannot stand at a wildcard (S5.5)", t)
+	}
+	present := others.types()
+	for _, s := range z.made(owner) {
+		if !slices.Contains(present, s.Type) {
+			present = append(present, s.Type)
+		}
+	}
+	for _, other := range present {
+		switch {
+		case other == t:
+		case t == rdata.CNAME:
+			return owner, conflict("CNAME cannot stand beside %s at %s (S5.5; remove the other data or use another name)", other, p.fqdn)
+		case other == rdata.CNAME:
+			return owner, conflict("%s cannot stand beside the CNAME at %s (S5.5; remove the CNAME or use another name)", t, p.fqdn)
+		case !owner.IsApex() && (t == rdata.DNAME && other == rdata.NS || t == rdata.NS && other == rdata.DNAME):
+			return owner, conflict("NS and DNAME cannot stand together at %s (S5.5)", p.fqdn)
+		}
+	}
+	if t == rdata.CNAME || t == rdata.DNAME {
+		merged := others.clone()
+		merged.add(come, make([]int, len(come.Values)))
+		if n, _ := merged.distinct(t); n > 1 {
+			return owner, conflict("there can be one %s at %s, not %d (S5.5)", t, p.fqdn, n)
+		}
+	}
+	occluded := false
+	for up, ok := owner.Parent(); ok; up, ok = up.Parent() {
+		o, _ := get[Owner](&d.reading, OwnerKey(z.UID, up))
+		if o.hasType(rdata.DNAME) {
+			at, _ := up.In(z.FQDN())
+			return up, conflict("%s lies below the DNAME at %s, which replaces every name below it (S5.5)", p.fqdn, at)
+		}
+		occluded = occluded || !up.IsApex() && o.hasType(rdata.NS) && t != rdata.A && t != rdata.AAAA
+	}
+	if t == rdata.DNAME || t == rdata.NS && !owner.IsApex() {
+		below, known := get[OwnersBelow](&d.reading, Key{Kind: KindOwnersBelow, Zone: z.UID, Owner: owner})
+		if !known {
+			return owner, nil
+		}
+		if t == rdata.DNAME {
+			any := below != nil && below.Any
+			for _, m := range z.MadeNames {
+				any = any || m != owner && encloses(owner, m)
+			}
+			if any {
+				return owner, conflict("there are names below %s, which a DNAME there would replace (S5.5; remove them first)", p.fqdn)
+			}
+		}
+		if t == rdata.NS && (below != nil && below.Occluding || slices.ContainsFunc(present, occludes)) {
+			plan.Warnings = append(plan.Warnings, fmt.Sprintf("NS at %s delegates the name away: other data at or below it is occluded (S5.5)", p.fqdn))
+		}
+	}
+	if !owner.IsApex() && slices.Contains(present, rdata.NS) && occludes(t) {
+		occluded = true
+	}
+	if occluded {
+		plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s at %s is occluded by NS records at or above it (S5.5)", t, p.fqdn))
+	}
+	d.remarks(z, p, come, others, plan)
+	return owner, nil
+}
+
+// occludes: whether data of the type vanishes at an external cut.
+func occludes(t rdata.Type) bool {
+	return t != rdata.NS && t != rdata.DS && t != rdata.A && t != rdata.AAAA
+}
+
+func encloses(up, sub name.Rel) bool {
+	for r, ok := sub, true; ok; r, ok = r.Parent() {
+		if r == up {
+			return true
+		}
+	}
+	return false
+}
+
+// remarks are the warnings of S5.8: differing TTLs, the same rdata twice or in
+// two spellings, and hosts that are aliases.
+func (d *recordDecision) remarks(z *Zone, p *place, come *Contribution, others *Owner, plan *Plan) {
+	if ttl := others.ttl(come.Type); ttl != nil {
+		mine := come.TTL
+		if mine == nil && !ttl.Inherit || mine != nil && (!ttl.Explicit || ttl.Seconds != *mine) {
+			plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s at %s has values with other TTLs: the smallest counts for all (S5.8)", come.Type, p.fqdn))
+		}
+	}
+	for _, v := range come.Values {
+		if others.has(come.Type, DigestOf(v.Text)) {
+			plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s %s stands at %s already: it is published once, until the last record with it goes (S5.8)", come.Type, v.Text, p.fqdn))
+		} else if abs, err := v.Resolve(z.FQDN()); err == nil && abs != v.Text && others.has(come.Type, DigestOf(abs)) {
+			plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s %s stands at %s already as %s: one entry in the listing, two values in the hash (S6.4)", come.Type, v.Text, p.fqdn, abs))
+		}
+		if come.Type != rdata.MX && come.Type != rdata.NS && come.Type != rdata.SRV {
+			continue
+		}
+		target, ok := v.Target(z.FQDN())
+		if !ok {
+			continue
+		}
+		if rel, ok := target.Rel(z.FQDN()); ok {
+			if o, _ := get[Owner](&d.reading, OwnerKey(z.UID, rel)); o.hasType(rdata.CNAME) {
+				plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s at %s points at %s, which is a CNAME (S5.8, RFC 2181 §10.3)", come.Type, p.fqdn, target))
+			}
+		}
+	}
+}
+
+// limits holds S5.6 at one name. What was above a limit before may stay and shrink.
+func (d *recordDecision) limits(z *Zone, come *Contribution, after, before *Owner) (*Refusal, []Write) {
+	t := come.Type
+	made := z.made(come.Owner)
+	values, octets := after.distinct(t)
+	for _, s := range made {
+		if s.Type == t {
+			values += len(s.Data)
+			octets += 16 * len(s.Data)
+		}
+	}
+	owner, _ := come.Owner.In(z.FQDN())
+	octets += values * (owner.WireLen() + 10)
+	var was, wasTypes, wasAll int
+	if before != nil {
+		was, _ = before.distinct(t)
+		wasTypes, wasAll = len(before.types()), total(before)
+	}
+	var why string
+	switch {
+	case values > MaxValuesInRRset && values > was:
+		why = fmt.Sprintf("%s at %s would have %d values; an RRset has at most %d, or BIND refuses the whole zone (S5.6)", t, owner, values, MaxValuesInRRset)
+	case len(after.types()) > MaxTypesAtName && len(after.types()) > wasTypes:
+		why = fmt.Sprintf("%s would have more than %d types (S5.6)", owner, MaxTypesAtName)
+	case total(after) > MaxValuesAtName && total(after) > wasAll:
+		why = fmt.Sprintf("%s would have more than %d values (S5.6)", owner, MaxValuesAtName)
+	case octets > MaxRRsetOctets:
+		why = fmt.Sprintf("%s at %s would take %d octets; an RRset has at most %d on the wire (S5.6)", t, owner, octets, MaxRRsetOctets)
+	}
+	if why == "" {
+		return nil, nil
+	}
+	marked := before.clone()
+	marked.Waited = true
+	return invalid("spec.values", nil, ReasonLimitExceeded, "%s", why), []Write{{Key: OwnerKey(z.UID, come.Owner), Value: marked}}
+}
+
+func total(o *Owner) int {
+	n := 0
+	for _, t := range o.types() {
+		v, _ := o.distinct(t)
+		n += v
+	}
+	return n
+}

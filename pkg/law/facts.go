@@ -1,0 +1,283 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package law
+
+import (
+	"crypto/sha256"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/law/content"
+)
+
+// Kind says what a Key asks for and which Go type its fact has.
+type Kind uint8
+
+const (
+	// KindHolding asks who holds (View, Name): *Holding.
+	KindHolding Kind = iota + 1
+	// KindZone asks for the zone object (Namespace, Object): *Zone.
+	KindZone
+	// KindOwner asks what stands at Owner in the zone with uid Zone: *Owner.
+	KindOwner
+	// KindHolders asks whose the base name Owner is in the zone with uid Zone: *Holders.
+	KindHolders
+	// KindCount asks how many records Namespace has in the zone with uid Zone: *Count.
+	KindCount
+	// KindMember asks how the record (Namespace, Object) was admitted at Owner in the zone with uid Zone: *Member.
+	KindMember
+	// KindOwnersBelow asks what stands strictly below Owner in the zone with uid Zone: *OwnersBelow.
+	KindOwnersBelow
+	// KindTenantsBelow asks who has records at or below Owner in the zone with uid Zone: *TenantsBelow.
+	KindTenantsBelow
+	// KindZonesBelow asks which zones stand at or below (View, Name): *ZonesBelow.
+	KindZonesBelow
+	// KindLastSerial asks for the last serial served under (View, Name) by a zone that is gone: *LastSerial.
+	KindLastSerial
+	// KindRoster asks about all records of the zone with uid Zone: *Roster.
+	KindRoster
+)
+
+// Key names one fact. The fields a Kind does not use are zero, so that equal
+// questions are equal keys.
+type Key struct {
+	Kind      Kind
+	Zone      string
+	View      string
+	Name      name.Name
+	Owner     name.Rel
+	Namespace string
+	Object    string
+}
+
+// Keys of the facts, one constructor a kind.
+func HoldingKey(view string, fqdn name.Name) Key {
+	return Key{Kind: KindHolding, View: view, Name: fqdn}
+}
+func ZoneKey(namespace, object string) Key {
+	return Key{Kind: KindZone, Namespace: namespace, Object: object}
+}
+func OwnerKey(zone string, owner name.Rel) Key { return Key{Kind: KindOwner, Zone: zone, Owner: owner} }
+func HoldersKey(zone string, base name.Rel) Key {
+	return Key{Kind: KindHolders, Zone: zone, Owner: base}
+}
+func CountKey(zone, namespace string) Key {
+	return Key{Kind: KindCount, Zone: zone, Namespace: namespace}
+}
+func MemberKey(zone string, owner name.Rel, namespace, object string) Key {
+	return Key{Kind: KindMember, Zone: zone, Owner: owner, Namespace: namespace, Object: object}
+}
+
+// Seen holds the facts known so far; a nil value is a fact too: there is nothing.
+type Seen map[Key]any
+
+// Ref names a zone object.
+type Ref struct {
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name,omitempty"`
+	UID       string `json:"uid,omitempty"`
+}
+
+// Holding is what stands at (view, fqdn): the zone that has the name, and the
+// little about that zone that changes rarely. Every write of the zone compares
+// it, so what stands here is known to each decision.
+type Holding struct {
+	Ref
+	// Parent is the enclosing zone that delegates this one; nil: standalone or not delegated.
+	Parent *Ref `json:"parent,omitempty"`
+	// ExternalCut: the parent has NS records above this zone's name, so it adds none for it (S3.5).
+	ExternalCut bool `json:"externalCut,omitempty"`
+	// Follows is the uid of the zone whose fqdn this one's relative name follows.
+	Follows string `json:"follows,omitempty"`
+	// ApexNS are the values of the apex NS records as defined, sorted: they make
+	// the cut in the parent, the SOA's mname (S6.3) and Servable.
+	ApexNS []string `json:"apexNS,omitempty"`
+	// MissingGlue counts delegated children whose name servers below the cut lack an address.
+	MissingGlue int `json:"missingGlue,omitempty"`
+	// MinimumConsumed is the spec.minimumSerial that was last used (S6.5).
+	MinimumConsumed *uint32 `json:"minimumConsumed,omitempty"`
+	// Works are the cascades that stand against this zone: while there are any it is unsettled (S7.2).
+	Works []StandingWork `json:"works,omitempty"`
+	// Waived says until when (unix seconds) the cascades of other namespaces do not
+	// unsettle this zone, because one of them took too long (S7.2).
+	Waived int64 `json:"waived,omitempty"`
+	// Overdue: the standing works took too long; delivered as it is until they are through.
+	Overdue bool `json:"overdue,omitempty"`
+}
+
+// StandingWork marks a cascade at a zone it touches.
+type StandingWork struct {
+	ID string `json:"id"`
+	// Losing is the uid of the zone whose records come here; its holders count as this zone's until then (S2.7).
+	Losing string `json:"losing,omitempty"`
+	// LosingFQDN is the name the losing zone had.
+	LosingFQDN name.Name `json:"losingFQDN,omitzero"`
+	Since      int64     `json:"since"`
+	// Own: the zone's own namespace caused it.
+	Own bool `json:"own,omitempty"`
+}
+
+// Settled reports whether what the zone contains may be delivered.
+func (h *Holding) Settled() bool { return len(h.Works) == 0 || h.Overdue }
+
+// Zone is a zone as its object says it is.
+type Zone struct {
+	Ref
+	View   string
+	Header content.Header
+	// Made are the RRsets that spec.nameServers makes and MadeNames its hosts at or
+	// below the apex, which are the zone's own namespace's (S6.2). Complete fills them.
+	Made      []content.RRset
+	MadeNames []name.Rel
+	Rules     []Rule
+	// RecordsPerNamespace bounds what a namespace other than the zone's own may have in it; 0: no bound.
+	RecordsPerNamespace int64
+	MinimumSerial       *uint32
+	Terminating         bool
+	// Pending: waits for the target of its zoneRef; holds nothing (S3.1).
+	Pending bool
+	// HasClass: a class delivers it, so Ready waits for that.
+	HasClass bool
+
+	Serial        serial.Serial
+	SettledSerial serial.Serial
+	N             uint64
+	State         [32]byte
+	Rows          int
+}
+
+// FQDN is the zone's name.
+func (z *Zone) FQDN() name.Name { return z.Header.FQDN }
+
+// Complete computes what follows from the header.
+func (z *Zone) Complete() {
+	z.Made, z.MadeNames = z.Header.NameServerRRsets(), nil
+	for _, ns := range z.Header.NameServers {
+		if n, err := name.ParseIn(ns.Name, z.FQDN()); err == nil {
+			if rel, ok := n.Rel(z.FQDN()); ok {
+				z.MadeNames = append(z.MadeNames, rel)
+			}
+		}
+	}
+}
+
+func (z *Zone) made(owner name.Rel) []content.RRset {
+	var out []content.RRset
+	for _, s := range z.Made {
+		if s.Owner == owner {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// Digest identifies the rdata of a value as defined.
+type Digest [sha256.Size]byte
+
+// DigestOf hashes an rdata as defined.
+func DigestOf(data string) Digest { return sha256.Sum256([]byte(data)) }
+
+// OwnerValue is one distinct (type, rdata, ttl) at an owner; Count objects give it.
+type OwnerValue struct {
+	Type   rdata.Type `json:"t"`
+	Digest Digest     `json:"d"`
+	// TTL is nil when it is inherited from the zone.
+	TTL   *uint32 `json:"l,omitempty"`
+	Count int     `json:"c"`
+	// Size is the rdata's length on the wire in octets.
+	Size int `json:"s"`
+}
+
+// Owner is what the records of a zone put at one name.
+type Owner struct {
+	Values []OwnerValue `json:"v,omitempty"`
+	// Waited: an unadopted record waits for something here to go (S2.7).
+	Waited bool `json:"w,omitempty"`
+}
+
+// Holder is a namespace's share of a base name.
+type Holder struct {
+	Namespace string `json:"n"`
+	// Count of its records that may hold.
+	Count int `json:"c"`
+	// First is the journal count at which it came.
+	First uint64 `json:"f"`
+}
+
+// Holders is who has records at a base name that may hold it, first comer first.
+type Holders struct {
+	List   []Holder `json:"h,omitempty"`
+	Waited bool     `json:"w,omitempty"`
+}
+
+// Count is how many records a namespace has in a zone.
+type Count struct {
+	Records int64 `json:"c"`
+	Waited  bool  `json:"w,omitempty"`
+}
+
+// Admission says by which kind of rule a record was admitted.
+type Admission string
+
+const (
+	// Holding admission: the record may hold its base name.
+	AdmittedPlain Admission = "plain"
+	// AdmittedShared: by a rule with shared: true; never holds.
+	AdmittedShared Admission = "shared"
+	// AdmittedUnderscore: by a rule that names the underscore label literally; never holds and stands in nobody's way (S3.6).
+	AdmittedUnderscore Admission = "underscore"
+)
+
+// Member is a record's place in a zone.
+type Member struct {
+	UID       string    `json:"uid"`
+	Admission Admission `json:"a"`
+	// Absolute: the record's domainName is absolute, so it does not follow a rename.
+	Absolute bool `json:"abs,omitempty"`
+	// Created is the object's creation time, unix seconds: the order of S2.7.
+	Created int64 `json:"t"`
+	// N is the journal count of its adoption.
+	N uint64 `json:"n"`
+}
+
+// OwnersBelow is what stands strictly below a name: whether anything does, and
+// whether anything but addresses and DS does (S5.5).
+type OwnersBelow struct {
+	Any       bool
+	Occluding bool
+}
+
+// Tenant is a namespace with records in a range of names.
+type Tenant struct {
+	Namespace string
+	Records   int
+	// At counts those exactly at the name.
+	At int
+	// Blocking counts the records not admitted by a literal underscore (S3.6).
+	Blocking int
+}
+
+// TenantsBelow lists who has records at or below a name.
+type TenantsBelow struct{ Tenants []Tenant }
+
+// ZoneBelow is one zone of ZonesBelow.
+type ZoneBelow struct {
+	FQDN name.Name
+	Holding
+}
+
+// ZonesBelow lists the zones at or below a name, in key order.
+type ZonesBelow struct{ Zones []ZoneBelow }
+
+// LastSerial is the last serial a name had, kept at least expire seconds (S6.5).
+type LastSerial struct {
+	Serial serial.Serial `json:"serial"`
+	// Until is when it may be forgotten, unix seconds.
+	Until int64 `json:"until"`
+}
+
+// Roster sums up the records of a zone: how many have absolute names, and the
+// octets of the longest owner relative to the zone.
+type Roster struct{ Absolute, Longest int }

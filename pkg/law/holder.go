@@ -1,0 +1,109 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package law
+
+import (
+	"slices"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+)
+
+func (h *Holders) clone() *Holders {
+	if h == nil {
+		return &Holders{}
+	}
+	return &Holders{List: slices.Clone(h.List), Waited: h.Waited}
+}
+
+// Holder is the namespace that holds the base name, "" for none.
+func (h *Holders) Holder() string {
+	if h == nil || len(h.List) == 0 {
+		return ""
+	}
+	return h.List[0].Namespace
+}
+
+func (h *Holders) join(namespace string, n uint64) {
+	if i := slices.IndexFunc(h.List, func(x Holder) bool { return x.Namespace == namespace }); i >= 0 {
+		h.List[i].Count++
+		return
+	}
+	h.List = append(h.List, Holder{Namespace: namespace, Count: 1, First: n})
+}
+
+func (h *Holders) leave(namespace string) {
+	i := slices.IndexFunc(h.List, func(x Holder) bool { return x.Namespace == namespace })
+	if i < 0 {
+		return
+	}
+	if h.List[i].Count--; h.List[i].Count == 0 {
+		h.List = slices.Delete(h.List, i, i+1)
+	}
+}
+
+func holdersFact(h *Holders) any {
+	if h == nil || len(h.List) == 0 && !h.Waited {
+		return nil
+	}
+	return h
+}
+
+// WithWork is the holding with the mark of a cascade (S7.2); the same holding
+// when id is empty or marked already. by is the namespace that caused it.
+func (h *Holding) WithWork(id, zoneNamespace, by, losing string, losingFQDN name.Name, now int64) *Holding {
+	if id == "" || slices.ContainsFunc(h.Works, func(w StandingWork) bool { return w.ID == id }) {
+		return h
+	}
+	out := *h
+	own := by == zoneNamespace
+	if len(h.Works) == 0 && (now >= h.Waived || own) {
+		out.Overdue = false
+	}
+	out.Works = append(slices.Clone(h.Works), StandingWork{ID: id, Losing: losing, LosingFQDN: losingFQDN, Since: now, Own: own})
+	return &out
+}
+
+// WithoutWork is the holding after the cascade is through.
+func (h *Holding) WithoutWork(id string) *Holding {
+	out := *h
+	out.Works = slices.DeleteFunc(slices.Clone(h.Works), func(w StandingWork) bool { return w.ID == id })
+	if len(out.Works) == 0 {
+		out.Works = nil
+	}
+	return &out
+}
+
+// holder is the namespace that holds a base name of the zone (S4.6): by rule at
+// the apex and at the zone's own name servers (S6.2), else the first comer,
+// else, while a cascade brings records here, who held it where they come from
+// (S2.7).
+func (d *recordDecision) holder(z *Zone, holding *Holding, base name.Rel, h *Holders) (string, bool) {
+	if base.IsApex() || slices.Contains(z.MadeNames, base) {
+		return z.Namespace, true
+	}
+	if first := h.Holder(); first != "" || d.ask.Cascade {
+		return first, true
+	}
+	at, err := base.In(z.FQDN())
+	if err != nil {
+		return "", true
+	}
+	for _, w := range holding.Works {
+		if w.Losing == "" {
+			continue
+		}
+		rel, ok := at.Rel(w.LosingFQDN)
+		if !ok {
+			continue
+		}
+		from, known := get[Holders](&d.reading, HoldersKey(w.Losing, rel))
+		if !known {
+			return "", false
+		}
+		if first := from.Holder(); first != "" {
+			return first, true
+		}
+	}
+	return "", true
+}

@@ -1,0 +1,227 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package law
+
+import (
+	"cmp"
+	"slices"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/law/sethash"
+)
+
+// Limits of S5.6. BIND 9.18 refuses a whole zone beyond 100 records in one
+// RRset, so a looser limit would let one tenant stop the zone for all.
+const (
+	MaxValuesInRRset = 100
+	MaxTypesAtName   = 100
+	MaxValuesAtName  = 1000
+	MaxRRsetOctets   = 60000
+)
+
+// Contribution is what one record puts into a zone.
+type Contribution struct {
+	Owner  name.Rel
+	Type   rdata.Type
+	TTL    *uint32
+	Values []rdata.Value
+}
+
+func sameTTL(l, r *uint32) bool {
+	return l == r || l != nil && r != nil && *l == *r
+}
+
+func (o *Owner) clone() *Owner {
+	if o == nil {
+		return &Owner{}
+	}
+	return &Owner{Values: slices.Clone(o.Values), Waited: o.Waited}
+}
+
+func (o *Owner) find(t rdata.Type, d Digest, ttl *uint32) int {
+	return slices.IndexFunc(o.Values, func(v OwnerValue) bool { return v.Type == t && v.Digest == d && sameTTL(v.TTL, ttl) })
+}
+
+func (o *Owner) has(t rdata.Type, d Digest) bool {
+	return o != nil && slices.ContainsFunc(o.Values, func(v OwnerValue) bool { return v.Type == t && v.Digest == d })
+}
+
+func (o *Owner) hasType(t rdata.Type) bool {
+	return o != nil && slices.ContainsFunc(o.Values, func(v OwnerValue) bool { return v.Type == t })
+}
+
+// add counts the values of a contribution; sizes are the wire lengths of its rdata.
+func (o *Owner) add(c *Contribution, sizes []int) {
+	for i, v := range c.Values {
+		d := DigestOf(v.Text)
+		if j := o.find(c.Type, d, c.TTL); j >= 0 {
+			o.Values[j].Count++
+			continue
+		}
+		o.Values = append(o.Values, OwnerValue{Type: c.Type, Digest: d, TTL: c.TTL, Count: 1, Size: sizes[i]})
+	}
+	slices.SortFunc(o.Values, compareOwnerValues)
+}
+
+func compareOwnerValues(x, y OwnerValue) int {
+	ttl := func(v OwnerValue) int64 {
+		if v.TTL == nil {
+			return -1
+		}
+		return int64(*v.TTL)
+	}
+	return cmp.Or(cmp.Compare(x.Type, y.Type), slices.Compare(x.Digest[:], y.Digest[:]), cmp.Compare(ttl(x), ttl(y)))
+}
+
+// remove takes a contribution out; it reports whether all of it was there.
+func (o *Owner) remove(c *Contribution) bool {
+	all := true
+	for _, v := range c.Values {
+		j := o.find(c.Type, DigestOf(v.Text), c.TTL)
+		if j < 0 {
+			all = false
+			continue
+		}
+		if o.Values[j].Count--; o.Values[j].Count == 0 {
+			o.Values = slices.Delete(o.Values, j, j+1)
+		}
+	}
+	return all
+}
+
+// ttl of an RRset as defined: the smallest explicit one, or inherited, or both (S5.8, S6.4).
+func (o *Owner) ttl(t rdata.Type) *content.TTL {
+	var out *content.TTL
+	for _, v := range o.Values {
+		if v.Type != t {
+			continue
+		}
+		if out == nil {
+			out = &content.TTL{}
+		}
+		switch {
+		case v.TTL == nil:
+			out.Inherit = true
+		case !out.Explicit || *v.TTL < out.Seconds:
+			out.Explicit, out.Seconds = true, *v.TTL
+		}
+	}
+	return out
+}
+
+// distinct counts the different values of a type.
+func (o *Owner) distinct(t rdata.Type) (values, octets int) {
+	var last Digest
+	for _, v := range o.Values { // sorted by type, digest
+		if v.Type != t || values > 0 && v.Digest == last {
+			continue
+		}
+		last = v.Digest
+		values++
+		octets += v.Size
+	}
+	return values, octets
+}
+
+func (o *Owner) types() []rdata.Type {
+	var out []rdata.Type
+	for _, v := range o.Values {
+		if len(out) == 0 || out[len(out)-1] != v.Type {
+			out = append(out, v.Type)
+		}
+	}
+	return out
+}
+
+func (o *Owner) empty() bool { return o == nil || len(o.Values) == 0 }
+
+// ownerFact is the stored form: nothing at all when there is nothing to say.
+func ownerFact(o *Owner) any {
+	if o == nil || len(o.Values) == 0 && !o.Waited {
+		return nil
+	}
+	return o
+}
+
+// diff collects how the definition changes between two states of owners.
+type diff struct {
+	removed, added []content.Row
+	ttls           []content.TTLChange
+	rows           int // growth of the number of rows
+}
+
+// compare adds what differs at one owner for the types and texts of the
+// contributions that go and come; other values cannot have changed.
+func (d *diff) compare(owner name.Rel, before, after *Owner, gone, come *Contribution) {
+	seen := map[content.Row]bool{}
+	types := map[rdata.Type]bool{}
+	for _, c := range []*Contribution{gone, come} {
+		if c == nil || c.Owner != owner {
+			continue
+		}
+		types[c.Type] = true
+		for _, v := range c.Values {
+			row := content.Row{Owner: owner, Type: c.Type, Data: v.Text}
+			if seen[row] {
+				continue
+			}
+			seen[row] = true
+			dg := DigestOf(v.Text)
+			switch was, is := before.has(c.Type, dg), after.has(c.Type, dg); {
+			case was && !is:
+				d.removed = append(d.removed, row)
+				d.rows--
+			case !was && is:
+				d.added = append(d.added, row)
+				d.rows++
+			}
+		}
+	}
+	for t := range types {
+		var was, is *content.TTL
+		if before != nil {
+			was = before.ttl(t)
+		}
+		if after != nil {
+			is = after.ttl(t)
+		}
+		if was == nil && is == nil || was != nil && is != nil && *was == *is {
+			continue
+		}
+		d.ttls = append(d.ttls, content.TTLChange{Owner: owner, Type: t, Before: was, After: is})
+	}
+	slices.SortFunc(d.ttls, func(x, y content.TTLChange) int {
+		return cmp.Or(x.Owner.Compare(y.Owner), cmp.Compare(x.Type, y.Type))
+	})
+}
+
+func (d *diff) empty() bool { return len(d.removed) == 0 && len(d.added) == 0 && len(d.ttls) == 0 }
+
+// Apply is the content state after the changes (S6.4).
+func (d *diff) apply(state sethash.State) (sethash.State, error) {
+	return StateAfter(state, d.removed, d.added, d.ttls)
+}
+
+// StateAfter is the content state after rows and RRset TTLs changed (S6.4).
+// Error: state is no valid encoding.
+func StateAfter(state sethash.State, removed, added []content.Row, ttls []content.TTLChange) (sethash.State, error) {
+	var minus, plus []sethash.Element
+	for _, r := range removed {
+		minus = append(minus, r.Element())
+	}
+	for _, r := range added {
+		plus = append(plus, r.Element())
+	}
+	for _, t := range ttls {
+		if t.Before != nil {
+			minus = append(minus, content.TTLElement(t.Owner, t.Type, *t.Before))
+		}
+		if t.After != nil {
+			plus = append(plus, content.TTLElement(t.Owner, t.Type, *t.After))
+		}
+	}
+	return state.Update(minus, plus)
+}

@@ -1,0 +1,186 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package law
+
+import (
+	"fmt"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/law/content"
+)
+
+// Outcome of a decision: exactly one of Plan, Refusal and Need is set.
+type Outcome struct {
+	Plan    *Plan
+	Refusal *Refusal
+	// Need lists facts that were not in Seen.
+	Need []Key
+}
+
+// Plan is a decided write. What it changes beside the object asked about is in
+// Writes; Zone is set when the zone object changes with it.
+type Plan struct {
+	// Record is the new place of the record, nil when the record goes.
+	Record *Placement
+	// Zone is what becomes of the one zone the plan touches.
+	Zone *ZoneChange
+	// Writes are the internal keys; a nil Value deletes.
+	Writes []Write
+	// Work is the outbox item the write owes, nil for none (I4).
+	Work *Work
+	// Debts name (parent, child) pairs whose cut must be counted anew.
+	Debts []Debt
+	// Orphan says under which keys the unadopted record (or pending zone) waits; OrphanBefore where it waited.
+	Orphan, OrphanBefore *Waiting
+	// Rule is the delegation that allowed it, for the audit annotation.
+	Rule     string
+	Warnings []string
+}
+
+// Write of an internal key: Value nil deletes it.
+type Write struct {
+	Key   Key
+	Value any
+}
+
+// Placement is where a record stands after a decision.
+type Placement struct {
+	FQDN    name.Name // zero when it cannot be computed
+	View    string
+	Zone    *Ref // nil: not adopted
+	Serial  serial.Serial
+	Reason  string // condition reason when not adopted, else "Adopted"
+	Message string
+	// HasClass: some class delivers the zone.
+	HasClass bool
+}
+
+// ZoneChange is the new state of a zone; without a Step its definition stays.
+type ZoneChange struct {
+	// Zone after the change; with Gone as it was.
+	Zone    *Zone
+	Holding *Holding
+	// Delegated and Servable are conditions to set; nil leaves them.
+	Delegated, Servable *Condition
+	Step                *content.Step
+	Gone                bool
+}
+
+// Settled reports whether what the zone contains after the change may be delivered.
+func (c *ZoneChange) Settled() bool { return c.Holding != nil && c.Holding.Settled() }
+
+// Condition is a decided condition; Status is "True", "False" or "Unknown".
+type Condition struct{ Status, Reason, Message string }
+
+// Debt names a delegated child whose NS and glue its parent must count anew.
+type Debt struct{ Parent, Child Ref }
+
+// Waiting says under which keys something unadopted is found again.
+type Waiting struct {
+	View string
+	FQDN name.Name // zero: only by reference
+	Zone *Ref      // the zoneRef's target
+}
+
+// Work is an outbox item: records and zones to decide anew.
+type Work struct {
+	ID     string `json:"id"`
+	Reason string `json:"reason"`
+	View   string `json:"view"`
+	Scans  []Scan `json:"scans"`
+	// Zones carry a StandingWork with this ID, which goes when the work is through.
+	Zones []Place `json:"zones,omitempty"`
+	// Purge is the uid of a zone that is gone; its internal keys go at the end.
+	Purge string `json:"purge,omitempty"`
+	// By is the namespace that caused it.
+	By    string `json:"by,omitempty"`
+	Since int64  `json:"since"`
+}
+
+// Place is a zone and the name it is found under.
+type Place struct {
+	Ref
+	View string    `json:"view,omitempty"`
+	FQDN name.Name `json:"fqdn"`
+}
+
+// ScanKind says what a Scan goes through.
+type ScanKind string
+
+const (
+	// ScanMembers: the records of the zone with uid Zone at or below Owner.
+	ScanMembers ScanKind = "members"
+	// ScanWaiting: what waits unadopted at (or below) (View, Name).
+	ScanWaiting ScanKind = "waiting"
+	// ScanReferring: what waits for the zone object Target.
+	ScanReferring ScanKind = "referring"
+	// ScanZones: the zones strictly below (View, Name), whose parent may be another now.
+	ScanZones ScanKind = "zones"
+)
+
+// Scan is one range of things to decide anew.
+type Scan struct {
+	Kind   ScanKind  `json:"kind"`
+	Zone   string    `json:"zone,omitempty"`
+	Owner  name.Rel  `json:"owner,omitzero"`
+	View   string    `json:"view,omitempty"`
+	Name   name.Name `json:"name,omitzero"`
+	Exact  bool      `json:"exact,omitempty"`
+	Target *Ref      `json:"target,omitempty"`
+}
+
+// RefusalKind is how a refusal is told to the client.
+type RefusalKind int
+
+const (
+	// Forbidden: 403, somebody else could allow it.
+	Forbidden RefusalKind = iota
+	// Invalid: 422, the object must be different.
+	Invalid
+	// Duplicate: 422 with cause FieldValueDuplicate (S1.6).
+	Duplicate
+)
+
+// Refusal says no, by which rule, and what would be right. It is an error so
+// that it can travel; ledger turns it into an API status at its border.
+type Refusal struct {
+	Kind RefusalKind
+	// Field is the path in the object, for Invalid and Duplicate.
+	Field string
+	Value any
+	// Reason is the condition reason when a cascade meets the refusal.
+	Reason  string
+	Message string
+}
+
+func (r *Refusal) Error() string { return r.Message }
+
+func forbidden(reason, format string, args ...any) *Refusal {
+	return &Refusal{Kind: Forbidden, Reason: reason, Message: fmt.Sprintf(format, args...)}
+}
+
+func invalid(field string, value any, reason, format string, args ...any) *Refusal {
+	return &Refusal{Kind: Invalid, Field: field, Value: value, Reason: reason, Message: fmt.Sprintf(format, args...)}
+}
+
+// Reasons of the Adopted and Delegated conditions that the law gives (S2.3, S2.5, S2.7, S3.1–S3.5).
+const (
+	ReasonAdopted             = "Adopted"
+	ReasonZoneNotFound        = "ZoneNotFound"
+	ReasonNoEnclosingZone     = "NoEnclosingZone"
+	ReasonDelegationWithdrawn = "DelegationWithdrawn"
+	ReasonBelowZoneCut        = "BelowZoneCut"
+	ReasonZoneTerminating     = "ZoneTerminating"
+	ReasonNameHeld            = "NameHeld"
+	ReasonCNAMEConflict       = "CNAMEConflict"
+	ReasonLimitExceeded       = "LimitExceeded"
+	ReasonNameTooLong         = "NameTooLong"
+	ReasonMoving              = "Moving"
+	ReasonStandalone          = "Standalone"
+	ReasonDelegated           = "Delegated"
+	ReasonNotDelegated        = "NotDelegated"
+	ReasonExternalCut         = "ExternalCut"
+	ReasonInvalid             = "Invalid"
+)

@@ -1,0 +1,612 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package law
+
+import (
+	"fmt"
+	"time"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/law/sethash"
+)
+
+// Record is a Record object as the law sees it; its values are parsed.
+type Record struct {
+	Namespace, Name, UID string
+	View                 string
+	DomainName           string
+	ZoneRef              *Ref
+	Type                 rdata.Type
+	TTL                  *uint32
+	Values               []rdata.Value
+	// Created is the object's creation time, unix seconds.
+	Created int64
+}
+
+// Absolute reports whether the record's name is absolute (S1.1).
+func (r *Record) Absolute() bool { return name.IsAbsolute(r.DomainName) }
+
+// Adopted is the contribution of a record that stands in a zone.
+type Adopted struct {
+	Zone Ref
+	// FQDN says where when the contribution's Owner is not given: the owner of a
+	// relative name is known by itself and survives a rename, that of an absolute
+	// name follows from the zone.
+	FQDN name.Name
+	Contribution
+}
+
+// RecordAsk is the request to decide one record write.
+type RecordAsk struct {
+	// Namespace, Name and UID of the record.
+	Namespace, Name, UID string
+	// Before is what the record contributes now; nil when it is not adopted.
+	Before *Adopted
+	// Waits is where it waits unadopted now; nil when it does not.
+	Waits *Waiting
+	// After is the record as it shall be; nil when it goes.
+	After *Record
+	// Cascade: nobody asks; a refusal becomes the reason why it is not adopted (S2.5, S2.7).
+	Cascade bool
+	Now     time.Time
+	// By is who asks, for the journal.
+	By string
+	// WorkID names the outbox item this decision may need.
+	WorkID string
+	// Work is the standing cascade that makes this step, "" for a client's write.
+	Work string
+	// WorkBy is the namespace that caused that cascade.
+	WorkBy string
+}
+
+// DecideRecord decides a write of one record (S1–S5).
+func DecideRecord(seen Seen, ask RecordAsk) Outcome {
+	d := &recordDecision{reading: reading{seen: seen}, ask: ask}
+	plan, refusal := d.decide()
+	if len(d.needs) > 0 {
+		return Outcome{Need: d.needs}
+	}
+	if refusal != nil {
+		return Outcome{Refusal: refusal}
+	}
+	return Outcome{Plan: plan}
+}
+
+type recordDecision struct {
+	reading
+	ask RecordAsk
+}
+
+// place is where a record belongs by its name alone.
+type place struct {
+	fqdn    name.Name
+	view    string
+	zone    *Zone
+	holding *Holding
+	owner   name.Rel
+	// reason why no zone takes it, with zone nil.
+	reason, message string
+}
+
+func (p *place) waiting(r *Record) *Waiting {
+	return &Waiting{View: p.view, FQDN: p.fqdn, Zone: r.ZoneRef}
+}
+
+// locate finds the zone of a record (S2.1, S2.3). nil place: facts are needed.
+func (d *recordDecision) locate(r *Record) (*place, *Refusal) {
+	p := &place{view: r.View}
+	var target *Zone
+	if r.ZoneRef != nil {
+		z, ok := get[Zone](&d.reading, ZoneKey(r.ZoneRef.Namespace, r.ZoneRef.Name))
+		if !ok {
+			return nil, nil
+		}
+		if z == nil || z.Pending {
+			if r.Absolute() {
+				p.fqdn, _ = name.Parse(r.DomainName)
+			}
+			p.reason = ReasonZoneNotFound
+			p.message = fmt.Sprintf("zone %s/%s does not exist yet; the record is adopted when it appears", r.ZoneRef.Namespace, r.ZoneRef.Name)
+			return p, nil
+		}
+		target = z
+		if r.View != "" && r.View != z.View {
+			return nil, invalid("spec.view", r.View, ReasonInvalid, "must be empty or %q, the view of the zone that zoneRef names (S1.6)", z.View)
+		}
+		p.view = z.View
+		n, err := name.ParseIn(r.DomainName, z.FQDN())
+		if err != nil {
+			return nil, invalid("spec.domainName", r.DomainName, ReasonNameTooLong, "%v", err)
+		}
+		if !z.FQDN().Encloses(n) {
+			return nil, invalid("spec.domainName", r.DomainName, ReasonInvalid, "is not at or below %s, the zone that zoneRef names (S1.1)", z.FQDN())
+		}
+		p.fqdn = n
+	} else {
+		n, err := name.Parse(r.DomainName)
+		if err != nil {
+			return nil, invalid("spec.domainName", r.DomainName, ReasonInvalid, "%v", err)
+		}
+		p.fqdn = n
+	}
+	if target != nil && r.Type == rdata.DS && p.fqdn == target.FQDN() {
+		return nil, invalid("spec.domainName", r.DomainName, ReasonCNAMEConflict, "DS stands at a delegation, in the parent of %s, not at the zone's own apex (S5.5; drop zoneRef or refer to the parent zone)", target.FQDN())
+	}
+	start, ok := p.fqdn, true
+	if r.Type == rdata.DS {
+		if start, ok = start.Parent(); !ok {
+			p.reason, p.message = ReasonNoEnclosingZone, "the root has no parent that could hold a DS"
+			return p, nil
+		}
+	}
+	at, holding, known := d.longest(p.view, start)
+	if !known {
+		return nil, nil
+	}
+	if holding == nil {
+		p.reason = ReasonNoEnclosingZone
+		p.message = fmt.Sprintf("no zone%s encloses %s yet; the record is adopted when one does", inView(p.view), p.fqdn)
+		return p, nil
+	}
+	z, ok := get[Zone](&d.reading, ZoneKey(holding.Namespace, holding.Name))
+	if !ok {
+		return nil, nil
+	}
+	if z == nil || z.UID != holding.UID {
+		// The name and the object disagree: the facts are of two moments. Ask again.
+		d.stale()
+		return nil, nil
+	}
+	if target != nil && z.UID != target.UID {
+		return nil, forbidden(ReasonBelowZoneCut, "%s lies in the longer zone %s, and zoneRef names %s (drop zoneRef, or refer to the longer zone)", p.fqdn, at, target.FQDN())
+	}
+	p.zone, p.holding = z, holding
+	p.owner, _ = p.fqdn.Rel(z.FQDN())
+	return p, nil
+}
+
+func inView(view string) string {
+	if view == "" {
+		return ""
+	}
+	return fmt.Sprintf(" of view %q", view)
+}
+
+func (d *recordDecision) decide() (*Plan, *Refusal) {
+	ask := &d.ask
+	plan := &Plan{OrphanBefore: ask.Waits}
+	// The zone the record stands in now; nil when that zone is gone with its keys.
+	var home *Zone
+	var homeHolding *Holding
+	if ask.Before != nil {
+		z, ok := get[Zone](&d.reading, ZoneKey(ask.Before.Zone.Namespace, ask.Before.Zone.Name))
+		if !ok {
+			return nil, nil
+		}
+		if z != nil && z.UID == ask.Before.Zone.UID {
+			home = z
+			if homeHolding, ok = get[Holding](&d.reading, HoldingKey(z.View, z.FQDN())); !ok {
+				return nil, nil
+			}
+			if homeHolding == nil || homeHolding.UID != z.UID {
+				d.stale()
+				return nil, nil
+			}
+			if ask.Before.Owner.IsZero() {
+				before := *ask.Before
+				if before.Owner, ok = before.FQDN.Rel(z.FQDN()); !ok {
+					d.stale()
+					return nil, nil
+				}
+				ask.Before = &before
+			}
+		}
+		// Where the zone is gone its keys go with it: its own cascade purges them.
+	}
+	if ask.After == nil {
+		if home != nil {
+			return d.change(plan, home, homeHolding, nil, nil)
+		}
+		return plan, nil
+	}
+	p, refusal := d.locate(ask.After)
+	if len(d.needs) > 0 {
+		return nil, nil
+	}
+	if refusal == nil && p.zone != nil && p.zone.Terminating && (home == nil || home.UID != p.zone.UID) {
+		refusal = forbidden(ReasonZoneTerminating, "zone %s is being deleted and adopts nothing new", p.zone.FQDN())
+	}
+	if refusal != nil {
+		if !ask.Cascade {
+			return nil, refusal
+		}
+		return d.lose(plan, home, homeHolding, p, refusal, nil)
+	}
+	if p.zone == nil {
+		plan.Orphan = p.waiting(ask.After)
+		plan.Record = &Placement{FQDN: p.fqdn, View: p.view, Reason: p.reason, Message: p.message}
+		if !ask.Cascade {
+			plan.Warnings = append(plan.Warnings, p.message)
+		}
+		if home != nil {
+			return d.change(plan, home, homeHolding, nil, nil)
+		}
+		return plan, nil
+	}
+	if home != nil && home.UID != p.zone.UID {
+		if !ask.Cascade {
+			return nil, invalid("spec", nil, ReasonMoving, "the change moves %s from zone %s to zone %s, which one write cannot do: delete this record and create it anew (S2.6)", p.fqdn, home.FQDN(), p.zone.FQDN())
+		}
+		// I1: one zone a transaction. It leaves now and is taken in by the next step.
+		plan.Orphan = p.waiting(ask.After)
+		plan.Record = &Placement{FQDN: p.fqdn, View: p.view, Reason: ReasonMoving, Message: fmt.Sprintf("moves to zone %s", p.zone.FQDN())}
+		return d.change(plan, home, homeHolding, nil, nil)
+	}
+	return d.change(plan, p.zone, p.holding, p, home)
+}
+
+// lose makes the record stand unadopted because of a refusal met by a cascade.
+func (d *recordDecision) lose(plan *Plan, home *Zone, homeHolding *Holding, p *place, why *Refusal, mark []Write) (*Plan, *Refusal) {
+	r := d.ask.After
+	if p == nil {
+		p = &place{view: r.View}
+		if r.Absolute() {
+			p.fqdn, _ = name.Parse(r.DomainName)
+		} else if r.ZoneRef != nil {
+			if z, _ := get[Zone](&d.reading, ZoneKey(r.ZoneRef.Namespace, r.ZoneRef.Name)); z != nil && !z.Pending {
+				p.view = z.View
+				p.fqdn, _ = name.ParseIn(r.DomainName, z.FQDN())
+			}
+		}
+	}
+	plan.Orphan = p.waiting(r)
+	plan.Record = &Placement{FQDN: p.fqdn, View: p.view, Reason: why.Reason, Message: why.Message}
+	if home != nil {
+		return d.change(plan, home, homeHolding, nil, nil)
+	}
+	if len(mark) > 0 {
+		// The mark is a key of the zone, and every key of a zone changes with the zone (I5).
+		plan.Writes = append(plan.Writes, mark...)
+		plan.Zone = d.untouched(p.zone, p.holding)
+	}
+	return plan, nil
+}
+
+// untouched is a write of the zone object that changes nothing in it: it moves
+// the revision that guards the zone's keys.
+func (d *recordDecision) untouched(z *Zone, h *Holding) *ZoneChange {
+	return &ZoneChange{Zone: z, Holding: h}
+}
+
+// keys collects the writes of one zone's keys, the last value of each.
+type keys struct {
+	order []Key
+	value map[Key]any
+}
+
+func (k *keys) put(key Key, v any) {
+	if k.value == nil {
+		k.value = map[Key]any{}
+	}
+	if _, ok := k.value[key]; !ok {
+		k.order = append(k.order, key)
+	}
+	k.value[key] = v
+}
+
+func (k *keys) writes() []Write {
+	out := make([]Write, 0, len(k.order))
+	for _, key := range k.order {
+		out = append(out, Write{Key: key, Value: k.value[key]})
+	}
+	return out
+}
+
+// change takes the record's contribution out of zone z where it stands there
+// (ask.Before) and puts the new one in (p, unless nil): one step of z.
+func (d *recordDecision) change(plan *Plan, z *Zone, holding *Holding, p *place, home *Zone) (*Plan, *Refusal) {
+	ask := &d.ask
+	leaving := ask.Before
+	if p != nil && home == nil {
+		leaving = nil // it stands nowhere yet, or in a zone that is gone
+	}
+	var gone, come *Contribution
+	owners := map[name.Rel]*Owner{} // before
+	var asked []Key
+	if leaving != nil {
+		gone = &leaving.Contribution
+		asked = append(asked, OwnerKey(z.UID, gone.Owner), HoldersKey(z.UID, Base(gone.Owner)), MemberKey(z.UID, gone.Owner, ask.Namespace, ask.Name))
+	}
+	if p != nil {
+		come = &Contribution{Owner: p.owner, Type: ask.After.Type, TTL: ask.After.TTL, Values: ask.After.Values}
+		asked = append(asked, OwnerKey(z.UID, come.Owner), HoldersKey(z.UID, Base(come.Owner)))
+		for up, ok := come.Owner.Parent(); ok; up, ok = up.Parent() {
+			asked = append(asked, OwnerKey(z.UID, up))
+		}
+	}
+	asked = append(asked, CountKey(z.UID, ask.Namespace))
+	if !d.all(asked) {
+		return nil, nil
+	}
+
+	after := map[name.Rel]*Owner{}
+	for _, c := range []*Contribution{gone, come} {
+		if c == nil {
+			continue
+		}
+		o, _ := get[Owner](&d.reading, OwnerKey(z.UID, c.Owner))
+		owners[c.Owner] = o
+		if after[c.Owner] == nil {
+			after[c.Owner] = o.clone()
+		}
+	}
+	holders := map[name.Rel]*Holders{}
+	heldBefore := map[name.Rel]*Holders{}
+	for _, c := range []*Contribution{gone, come} {
+		if c == nil || holders[Base(c.Owner)] != nil {
+			continue
+		}
+		h, _ := get[Holders](&d.reading, HoldersKey(z.UID, Base(c.Owner)))
+		heldBefore[Base(c.Owner)] = h
+		holders[Base(c.Owner)] = h.clone()
+	}
+	count, _ := get[Count](&d.reading, CountKey(z.UID, ask.Namespace))
+	var records int64
+	if count != nil {
+		records = count.Records
+	}
+
+	var was *Member
+	if gone != nil {
+		was, _ = get[Member](&d.reading, MemberKey(z.UID, gone.Owner, ask.Namespace, ask.Name))
+		if was == nil {
+			d.stale() // the object says it is a member: facts of two moments
+			return nil, nil
+		}
+		after[gone.Owner].remove(gone)
+		records--
+	}
+	n := z.N + 1
+	var member *Member
+	var rule string
+	if come != nil {
+		refusal, mark := d.admissible(z, holding, p, come, after[come.Owner], holders[Base(come.Owner)], records, &rule, &member, plan)
+		if len(d.needs) > 0 {
+			return nil, nil
+		}
+		if refusal != nil {
+			if !ask.Cascade {
+				return nil, refusal
+			}
+			if home != nil {
+				return d.lose(plan, home, holding, p, refusal, nil)
+			}
+			return d.lose(plan, nil, nil, p, refusal, mark)
+		}
+		member.N = n
+		if was != nil && gone.Owner == come.Owner {
+			member.N = was.N
+		}
+		sizes := make([]int, len(come.Values))
+		for i, v := range come.Values {
+			wire, err := v.Pack(z.FQDN())
+			if err != nil {
+				return nil, invalid("spec.values", v.Text, ReasonInvalid, "%v", err)
+			}
+			sizes[i] = len(wire)
+		}
+		after[come.Owner].add(come, sizes)
+		if r, mark := d.limits(z, come, after[come.Owner], owners[come.Owner]); r != nil {
+			if !ask.Cascade {
+				return nil, r
+			}
+			if home != nil {
+				return d.lose(plan, home, holding, p, r, nil)
+			}
+			return d.lose(plan, nil, nil, p, r, mark)
+		}
+		records++
+	}
+
+	// Holders: a change at the same base by a record that may still hold keeps its turn.
+	if was != nil && was.Admission == AdmittedPlain && !(member != nil && member.Admission == AdmittedPlain && Base(gone.Owner) == Base(come.Owner)) {
+		holders[Base(gone.Owner)].leave(ask.Namespace)
+	}
+	if member != nil && member.Admission == AdmittedPlain && !(was != nil && was.Admission == AdmittedPlain && Base(gone.Owner) == Base(come.Owner)) {
+		holders[Base(come.Owner)].join(ask.Namespace, n)
+	}
+
+	var k keys
+	var df diff
+	var retry []Scan
+	for _, owner := range affected(gone, come) {
+		o := after[owner]
+		df.compare(owner, owners[owner], o, gone, come)
+		if fact := owners[owner]; fact != nil && fact.Waited && shrank(fact, o) {
+			o.Waited = false
+			at, err := owner.In(z.FQDN())
+			if err == nil {
+				retry = append(retry, Scan{Kind: ScanWaiting, View: z.View, Name: at, Exact: !fact.hasType(rdata.DNAME) || o.hasType(rdata.DNAME)})
+			}
+		}
+		k.put(OwnerKey(z.UID, owner), ownerFact(o))
+	}
+	for _, owner := range affected(gone, come) {
+		base := Base(owner)
+		h := holders[base]
+		if before := heldBefore[base]; before != nil && before.Waited && len(h.List) < len(before.List) {
+			h.Waited = false
+			if at, err := base.In(z.FQDN()); err == nil {
+				retry = append(retry, Scan{Kind: ScanWaiting, View: z.View, Name: at})
+			}
+		}
+		k.put(HoldersKey(z.UID, base), holdersFact(h))
+	}
+	next := &Count{Records: records, Waited: count != nil && count.Waited}
+	if next.Waited && count.Records > records {
+		next.Waited = false
+		retry = append(retry, Scan{Kind: ScanWaiting, View: z.View, Name: z.FQDN()})
+	}
+	if next.Records == 0 && !next.Waited {
+		k.put(CountKey(z.UID, ask.Namespace), nil)
+	} else {
+		k.put(CountKey(z.UID, ask.Namespace), next)
+	}
+	if gone != nil {
+		k.put(MemberKey(z.UID, gone.Owner, ask.Namespace, ask.Name), nil)
+	}
+	if member != nil {
+		k.put(MemberKey(z.UID, come.Owner, ask.Namespace, ask.Name), member)
+	}
+	for _, owner := range affected(gone, come) {
+		// An external cut that comes or goes changes what delegated zones below it are (S3.5).
+		if before := owners[owner]; !owner.IsApex() && before.hasType(rdata.NS) != after[owner].hasType(rdata.NS) {
+			at, err := owner.In(z.FQDN())
+			if err != nil {
+				continue
+			}
+			below, known := get[ZonesBelow](&d.reading, Key{Kind: KindZonesBelow, View: z.View, Name: at})
+			if !known {
+				return nil, nil
+			}
+			if below != nil && len(below.Zones) > 0 {
+				retry = append(retry, Scan{Kind: ScanZones, View: z.View, Name: at})
+			}
+		}
+	}
+	if ask.Cascade && was != nil && member != nil && gone.Owner == come.Owner && df.empty() && *was == *member {
+		// It stays as it is: nothing to write, and the zone need not be touched.
+		plan.Record = &Placement{FQDN: p.fqdn, View: p.view, Zone: &z.Ref, Serial: z.Serial, Reason: ReasonAdopted, HasClass: z.HasClass,
+			Message: fmt.Sprintf("in zone %s by delegation pattern %q", z.FQDN(), rule)}
+		return plan, nil
+	}
+	plan.Writes = append(plan.Writes, k.writes()...)
+	plan.Rule = rule
+	if len(retry) > 0 {
+		plan.Work = &Work{ID: ask.WorkID, Reason: fmt.Sprintf("names in zone %s became free or are cut differently", z.FQDN()), View: z.View, Scans: retry, By: ask.Namespace, Since: ask.Now.Unix()}
+	}
+
+	holdingAfter := d.standing(z, holding)
+	change := &ZoneChange{Zone: z, Holding: holdingAfter}
+	if !df.empty() {
+		record := &content.RecordRef{Namespace: ask.Namespace, Name: ask.Name, UID: ask.UID}
+		if r := advance(change, z, &df, ask.Now, record, ask.By); r != nil {
+			return nil, r
+		}
+	}
+	if !d.nameServers(plan, change, z, gone, come, after) {
+		return nil, nil
+	}
+	if change.Holding != holding {
+		plan.Writes = append(plan.Writes, Write{Key: HoldingKey(z.View, z.FQDN()), Value: change.Holding})
+	}
+	plan.Zone = change
+	if p != nil {
+		plan.Record = &Placement{FQDN: p.fqdn, View: p.view, Zone: &z.Ref, Serial: change.Zone.Serial, Reason: ReasonAdopted, HasClass: z.HasClass,
+			Message: fmt.Sprintf("in zone %s by delegation pattern %q", z.FQDN(), rule)}
+	}
+	return plan, nil
+}
+
+// standing adds the mark of the cascade that makes this step (S7.2).
+func (d *recordDecision) standing(z *Zone, h *Holding) *Holding {
+	return h.WithWork(d.ask.Work, z.Namespace, d.ask.WorkBy, "", name.Name{}, d.ask.Now.Unix())
+}
+
+// advance fills change with the next serial, state and journal step of z (I3).
+func advance(change *ZoneChange, z *Zone, df *diff, now time.Time, record *content.RecordRef, by string) *Refusal {
+	state, err := df.apply(sethash.State(z.State))
+	if err != nil {
+		return &Refusal{Kind: Invalid, Field: "status.contentState", Reason: ReasonInvalid, Message: fmt.Sprintf("zone %s: %v; run kubizone fsck", z.FQDN(), err)}
+	}
+	next, used := NextSerial(z.Serial, now, z.MinimumSerial, change.Holding.MinimumConsumed)
+	if used {
+		h := *change.Holding
+		m := *z.MinimumSerial
+		h.MinimumConsumed = &m
+		change.Holding = &h
+	}
+	after := *z
+	after.Serial, after.State, after.Rows, after.N = next, state, z.Rows+df.rows, z.N+1
+	change.Zone = &after
+	change.Step = &content.Step{N: z.N + 1, From: z.Serial, Serial: next, State: state, Removed: df.removed, Added: df.added, TTLs: df.ttls, Record: record, By: by, Time: now.Unix()}
+	return nil
+}
+
+// affected are the owners a change touches, each once, where it leaves first.
+func affected(gone, come *Contribution) []name.Rel {
+	var out []name.Rel
+	if gone != nil {
+		out = append(out, gone.Owner)
+	}
+	if come != nil && (gone == nil || come.Owner != gone.Owner) {
+		out = append(out, come.Owner)
+	}
+	return out
+}
+
+func shrank(before, after *Owner) bool {
+	count := func(o *Owner) (n int) {
+		for _, v := range o.Values {
+			n += v.Count
+		}
+		return n
+	}
+	return count(after) < count(before)
+}
+
+// reading collects what is asked but not known.
+type reading struct {
+	seen  Seen
+	needs []Key
+}
+
+// get returns the fact of a key, nil when there is nothing; false: not known yet.
+func get[T any](r *reading, k Key) (*T, bool) {
+	v, ok := r.seen[k]
+	if !ok {
+		r.needs = append(r.needs, k)
+		return nil, false
+	}
+	t, _ := v.(*T)
+	return t, true
+}
+
+// all asks for several facts at once, so that they are fetched in one trip.
+func (r *reading) all(keys []Key) bool {
+	known := true
+	for _, k := range keys {
+		if _, ok := r.seen[k]; !ok {
+			r.needs = append(r.needs, k)
+			known = false
+		}
+	}
+	return known
+}
+
+// stale makes the caller read every fact again at one moment.
+func (r *reading) stale() {
+	for k := range r.seen {
+		r.needs = append(r.needs, k)
+	}
+}
+
+// longest finds the longest name at or above n that a zone of the view holds (S2.1).
+func (r *reading) longest(view string, n name.Name) (name.Name, *Holding, bool) {
+	var ks []Key
+	for at, ok := n, true; ok; at, ok = at.Parent() {
+		ks = append(ks, HoldingKey(view, at))
+	}
+	if !r.all(ks) {
+		return name.Name{}, nil, false
+	}
+	for _, k := range ks {
+		if h, _ := get[Holding](r, k); h != nil {
+			return k.Name, h, true
+		}
+	}
+	return name.Name{}, nil, true
+}

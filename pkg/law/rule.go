@@ -1,0 +1,171 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package law
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law/pattern"
+)
+
+// Rule is one delegation of a zone (S4.2), parsed.
+type Rule struct {
+	Records []RecordRule
+	Zones   []pattern.Pattern
+	// Namespaces it is for; none: any.
+	Namespaces []string
+}
+
+// RecordRule allows types at the names a pattern matches.
+type RecordRule struct {
+	Pattern pattern.Pattern
+	// Text is the pattern as written.
+	Text string
+	// Types none: see S4.3.
+	Types  []rdata.Type
+	Shared bool
+}
+
+// namedOnly are the types another namespace gets only from a rule that names them (S4.3).
+var namedOnly = []rdata.Type{rdata.NS, rdata.DS, rdata.DNSKEY, rdata.CDS, rdata.CDNSKEY, rdata.CSYNC, rdata.DNAME, rdata.ZONEMD}
+
+func (r *Rule) covers(namespace string) bool {
+	return len(r.Namespaces) == 0 || slices.Contains(r.Namespaces, namespace)
+}
+
+func (r *RecordRule) allowsType(t rdata.Type, own bool) bool {
+	if len(r.Types) > 0 {
+		return slices.Contains(r.Types, t)
+	}
+	return own || !slices.Contains(namedOnly, t)
+}
+
+// grant is one rule that allows a (name, type, namespace).
+type grant struct {
+	text       string
+	shared     bool
+	underscore bool // names the underscore label of the name literally (S4.7)
+	single     bool // is for this one namespace
+}
+
+// grants lists the rules of the zone that allow the record at all, S4.1–S4.4.
+func (z *Zone) grants(n name.Name, t rdata.Type, namespace string) []grant {
+	var out []grant
+	own := namespace == z.Namespace
+	for i := range z.Rules {
+		r := &z.Rules[i]
+		if !r.covers(namespace) {
+			continue
+		}
+		for j := range r.Records {
+			rr := &r.Records[j]
+			if !rr.allowsType(t, own) || !rr.Pattern.Match(n, z.FQDN()) {
+				continue
+			}
+			out = append(out, grant{
+				text:       rr.Text,
+				shared:     rr.Shared,
+				underscore: rr.Pattern.NamesUnderscore(n, z.FQDN()),
+				single:     len(r.Namespaces) == 1,
+			})
+		}
+	}
+	return out
+}
+
+// DelegatesZone reports whether a rule of z allows the namespace a zone named n (S3.1).
+func (z *Zone) DelegatesZone(n name.Name, namespace string) bool {
+	for i := range z.Rules {
+		if !z.Rules[i].covers(namespace) {
+			continue
+		}
+		for _, p := range z.Rules[i].Zones {
+			if p.Match(n, z.FQDN()) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Base is the base name of an owner (S4.6): the labels after the last one that
+// is "*" or begins with "_".
+func Base(owner name.Rel) name.Rel {
+	labels := owner.Labels()
+	for i := len(labels) - 1; i >= 0; i-- {
+		if labels[i] == "*" || strings.HasPrefix(labels[i], "_") {
+			for ; i >= 0; i-- {
+				owner, _ = owner.Parent()
+			}
+			return owner
+		}
+	}
+	return owner
+}
+
+func isWildcard(owner name.Rel) bool {
+	s := owner.String()
+	return s == "*" || strings.HasPrefix(s, "*.")
+}
+
+// patternFor is the pattern a zone's owner would add for one name.
+func patternFor(owner name.Rel) string {
+	if owner.IsApex() {
+		return "@"
+	}
+	return owner.String()
+}
+
+func (z *Zone) notDelegated(n name.Name, owner name.Rel, t rdata.Type, namespace string) *Refusal {
+	hint := fmt.Sprintf("its owner can add a delegation with pattern %q", patternFor(owner))
+	if namespace != z.Namespace && slices.Contains(namedOnly, t) {
+		hint += fmt.Sprintf(" that names type %s", t)
+	}
+	return forbidden(ReasonDelegationWithdrawn, "zone %s does not delegate %s at %s to namespace %q (%s)", z.FQDN(), t, n, namespace, hint)
+}
+
+// admit decides who may put a record where (S4.5–S4.7). holder is the namespace
+// that holds the base name, "" for nobody.
+func (z *Zone) admit(n name.Name, owner name.Rel, t rdata.Type, namespace, holder string) (Admission, string, *Refusal) {
+	grants := z.grants(n, t, namespace)
+	if len(grants) == 0 {
+		return "", "", z.notDelegated(n, owner, t, namespace)
+	}
+	if namespace == z.Namespace {
+		return AdmittedPlain, grants[0].text, nil
+	}
+	if isWildcard(owner) {
+		grants = slices.DeleteFunc(grants, func(g grant) bool { return !g.shared && !g.single })
+		if len(grants) == 0 {
+			return "", "", forbidden(ReasonDelegationWithdrawn, "zone %s does not delegate the wildcard %s to namespace %q (its owner can add a delegation with pattern %q for this one namespace, or with shared: true)", z.FQDN(), n, namespace, patternFor(owner))
+		}
+	}
+	if holder == "" || holder == namespace {
+		for _, g := range grants {
+			if !g.shared && !g.underscore {
+				return AdmittedPlain, g.text, nil
+			}
+		}
+	}
+	for _, g := range grants {
+		if g.underscore {
+			return AdmittedUnderscore, g.text, nil
+		}
+	}
+	for _, g := range grants {
+		if g.shared {
+			return AdmittedShared, g.text, nil
+		}
+	}
+	base := Base(owner)
+	at, err := base.In(z.FQDN())
+	if err != nil {
+		at = z.FQDN()
+	}
+	return "", "", forbidden(ReasonNameHeld, "%s of zone %s is held by another namespace, and no delegation with shared: true or with the literal underscore label allows %s at %s to namespace %q beside it (choose another name, or ask the zone's owner for such a delegation)", at, z.FQDN(), t, n, namespace)
+}

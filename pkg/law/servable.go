@@ -1,0 +1,143 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package law
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law/content"
+)
+
+// Reasons of the Servable condition (S6.7).
+const (
+	ReasonServable                 = "Servable"
+	ReasonNoNameServers            = "NoNameServers"
+	ReasonNameServerWithoutAddress = "NameServerWithoutAddress"
+	ReasonNameServerIsAlias        = "NameServerIsAlias"
+	ReasonMissingGlue              = "MissingGlue"
+)
+
+// nameServers keeps what depends on the zone's name servers when a record step
+// touches them: the apex NS list of the holding, the debt to the parent and
+// the Servable condition. false: facts are needed.
+func (d *recordDecision) nameServers(plan *Plan, change *ZoneChange, z *Zone, gone, come *Contribution, after map[name.Rel]*Owner) bool {
+	apexNS, address := false, false
+	hosts := apexHosts(z, change.Holding)
+	for _, c := range []*Contribution{gone, come} {
+		if c == nil {
+			continue
+		}
+		apexNS = apexNS || c.Owner.IsApex() && c.Type == rdata.NS
+		address = address || (c.Type == rdata.A || c.Type == rdata.AAAA || c.Type == rdata.CNAME) && slices.Contains(hosts, c.Owner)
+	}
+	if !apexNS && !address {
+		return true
+	}
+	if apexNS {
+		h := *change.Holding
+		h.ApexNS = slices.Clone(h.ApexNS)
+		apex := after[name.Apex]
+		for _, c := range []*Contribution{gone, come} {
+			if c == nil || !c.Owner.IsApex() || c.Type != rdata.NS {
+				continue
+			}
+			for _, v := range c.Values {
+				i, had := slices.BinarySearch(h.ApexNS, v.Text)
+				switch has := apex.has(rdata.NS, DigestOf(v.Text)); {
+				case has && !had:
+					h.ApexNS = slices.Insert(h.ApexNS, i, v.Text)
+				case !has && had:
+					h.ApexNS = slices.Delete(h.ApexNS, i, i+1)
+				}
+			}
+		}
+		change.Holding = &h
+	}
+	if change.Holding.Parent != nil {
+		plan.Debts = append(plan.Debts, Debt{Parent: *change.Holding.Parent, Child: z.Ref})
+	}
+	c, known := servable(&d.reading, z, change.Holding, after)
+	change.Servable = c
+	return known
+}
+
+// apexHosts are the hosts of the zone's name servers at or below its apex.
+func apexHosts(z *Zone, h *Holding) []name.Rel {
+	hosts := slices.Clone(z.MadeNames)
+	for _, text := range h.ApexNS {
+		v := rdata.Value{Type: rdata.NS, Text: text}
+		n, ok := v.Target(z.FQDN())
+		if !ok {
+			continue
+		}
+		if rel, ok := n.Rel(z.FQDN()); ok && !slices.Contains(hosts, rel) {
+			hosts = append(hosts, rel)
+		}
+	}
+	return hosts
+}
+
+// ApexHosts are the hosts of the zone's name servers, from its header and its
+// apex NS records, at or below the apex: their addresses are glue in the parent.
+func ApexHosts(z *Zone, h *Holding) []name.Rel { return apexHosts(z, h) }
+
+// servable is the Servable condition of a zone whose owners are overlaid with
+// after. false: facts are needed.
+func servable(r *reading, z *Zone, h *Holding, after map[name.Rel]*Owner) (*Condition, bool) {
+	if len(h.ApexNS) == 0 && len(z.Header.NameServers) == 0 {
+		return &Condition{Status: "False", Reason: ReasonNoNameServers, Message: "the zone has no name servers: set spec.nameServers or add NS records at @"}, true
+	}
+	hosts := apexHosts(z, h)
+	var ks []Key
+	for _, host := range hosts {
+		if after[host] == nil {
+			ks = append(ks, OwnerKey(z.UID, host))
+		}
+		for at, ok := host, !host.IsApex(); ok && !at.IsApex(); at, ok = at.Parent() {
+			if n, err := at.In(z.FQDN()); err == nil {
+				ks = append(ks, HoldingKey(z.View, n))
+			}
+		}
+	}
+	if !r.all(ks) {
+		return nil, false
+	}
+	var missing []string
+	for _, host := range hosts {
+		inChild := false
+		for at, ok := host, !host.IsApex(); ok && !at.IsApex(); at, ok = at.Parent() {
+			n, err := at.In(z.FQDN())
+			if err != nil {
+				continue
+			}
+			c, _ := get[Holding](r, HoldingKey(z.View, n))
+			inChild = inChild || c != nil
+		}
+		if inChild {
+			continue
+		}
+		o := after[host]
+		if o == nil {
+			o, _ = get[Owner](r, OwnerKey(z.UID, host))
+		}
+		if o.hasType(rdata.CNAME) {
+			return &Condition{Status: "False", Reason: ReasonNameServerIsAlias, Message: fmt.Sprintf("name server %s is a CNAME (RFC 2181 §10.3): give it addresses instead", host)}, true
+		}
+		made := slices.ContainsFunc(z.made(host), func(s content.RRset) bool { return s.Type == rdata.A || s.Type == rdata.AAAA })
+		if !made && !o.hasType(rdata.A) && !o.hasType(rdata.AAAA) {
+			missing = append(missing, host.String())
+		}
+	}
+	if len(missing) > 0 {
+		return &Condition{Status: "False", Reason: ReasonNameServerWithoutAddress, Message: fmt.Sprintf("name servers without A or AAAA in the zone: %s", strings.Join(missing, ", "))}, true
+	}
+	if h.MissingGlue > 0 {
+		return &Condition{Status: "False", Reason: ReasonMissingGlue, Message: fmt.Sprintf("%d delegated zones have name servers below their cut without an address", h.MissingGlue)}, true
+	}
+	return &Condition{Status: "True", Reason: ReasonServable, Message: "every name server can be reached"}, true
+}

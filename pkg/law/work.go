@@ -1,0 +1,91 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package law
+
+import "slices"
+
+// DecideThrough takes the mark of a finished cascade from one zone it touched
+// (S7.2). Plan.Zone is nil when the zone is gone or not marked.
+func DecideThrough(seen Seen, place Place, id string) Outcome {
+	d := &reading{seen: seen}
+	plan := &Plan{}
+	z, ok := get[Zone](d, ZoneKey(place.Namespace, place.Name))
+	if !ok {
+		return Outcome{Need: d.needs}
+	}
+	if z == nil || z.UID != place.UID || z.Pending {
+		return Outcome{Plan: plan}
+	}
+	h, ok := get[Holding](d, HoldingKey(z.View, z.FQDN()))
+	if !ok {
+		return Outcome{Need: d.needs}
+	}
+	if h == nil || h.UID != z.UID {
+		d.stale()
+		return Outcome{Need: d.needs}
+	}
+	if !slices.ContainsFunc(h.Works, func(w StandingWork) bool { return w.ID == id }) {
+		return Outcome{Plan: plan}
+	}
+	after := h.WithoutWork(id)
+	plan.Zone = &ZoneChange{Zone: z, Holding: after}
+	plan.Writes = []Write{{Key: HoldingKey(z.View, z.FQDN()), Value: after}}
+	return Outcome{Plan: plan}
+}
+
+// Patience of a zone with its cascades, in seconds (S7.2).
+const (
+	patienceForeign = 60
+	patienceOwn     = 600
+	waiver          = 3600
+)
+
+// Overdue reports whether the cascades that stand against a zone have taken so
+// long that it is delivered as it is.
+func (h *Holding) OverdueAt(now int64) bool {
+	if h.Overdue || len(h.Works) == 0 {
+		return false
+	}
+	for _, w := range h.Works {
+		patience := int64(patienceForeign)
+		if w.Own {
+			patience = patienceOwn
+		} else if now < h.Waived {
+			patience = 0
+		}
+		if now-w.Since < patience {
+			return false
+		}
+	}
+	return true
+}
+
+// DecideOverdue lets a zone be delivered although cascades stand against it.
+func DecideOverdue(seen Seen, place Place, now int64) Outcome {
+	d := &reading{seen: seen}
+	plan := &Plan{}
+	z, ok := get[Zone](d, ZoneKey(place.Namespace, place.Name))
+	if !ok {
+		return Outcome{Need: d.needs}
+	}
+	if z == nil || z.UID != place.UID || z.Pending {
+		return Outcome{Plan: plan}
+	}
+	h, ok := get[Holding](d, HoldingKey(z.View, z.FQDN()))
+	if !ok {
+		return Outcome{Need: d.needs}
+	}
+	if h == nil || h.UID != z.UID {
+		d.stale()
+		return Outcome{Need: d.needs}
+	}
+	if !h.OverdueAt(now) {
+		return Outcome{Plan: plan}
+	}
+	after := *h
+	after.Overdue, after.Waived = true, now+waiver
+	plan.Zone = &ZoneChange{Zone: z, Holding: &after}
+	plan.Writes = []Write{{Key: HoldingKey(z.View, z.FQDN()), Value: &after}}
+	return Outcome{Plan: plan}
+}

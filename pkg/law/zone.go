@@ -1,0 +1,619 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package law
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/law/content"
+)
+
+// ZoneSpec is what a Zone object asks for.
+type ZoneSpec struct {
+	Ref
+	DomainName string
+	View       string
+	ZoneRef    *Ref
+	// Header without the FQDN, which the law computes.
+	Header              content.Header
+	Rules               []Rule
+	RecordsPerNamespace int64
+	MinimumSerial       *uint32
+	Terminating         bool
+	HasClass            bool
+}
+
+// Absolute reports whether the zone's name is absolute (S1.5).
+func (s *ZoneSpec) Absolute() bool { return name.IsAbsolute(s.DomainName) }
+
+// ZoneAsk is the request to decide one zone write.
+type ZoneAsk struct {
+	// Before is the zone as it stands; nil when it is made. A pending zone has Pending set.
+	Before *Zone
+	// Waits is where a pending zone waits now.
+	Waits *Waiting
+	// After is what the zone shall be; nil when it goes.
+	After *ZoneSpec
+	// RulesChanged: delegations or limits differ, so that what is in the zone, or
+	// waits for it, must be decided anew.
+	RulesChanged bool
+	// MayEstablish is the answer to the establish review (S3.2).
+	MayEstablish bool
+	// Cascade: nobody asks; a refusal becomes the reason why it stays pending.
+	Cascade bool
+	Now     time.Time
+	By      string
+	WorkID  string
+}
+
+// DecideZone decides a write of one zone (S3, S6, S8).
+func DecideZone(seen Seen, ask ZoneAsk) Outcome {
+	d := &zoneDecision{reading: reading{seen: seen}, ask: ask}
+	plan, refusal := d.decide()
+	if len(d.needs) > 0 {
+		return Outcome{Need: d.needs}
+	}
+	if refusal != nil {
+		return Outcome{Refusal: refusal}
+	}
+	return Outcome{Plan: plan}
+}
+
+type zoneDecision struct {
+	reading
+	ask ZoneAsk
+}
+
+// seat is where a zone belongs by its name.
+type seat struct {
+	fqdn    name.Name
+	view    string
+	pending bool
+	// parent encloses it; nil: standalone.
+	parent        *Zone
+	parentHolding *Holding
+	owner         name.Rel // relative to parent
+	follows       string
+}
+
+func (d *zoneDecision) decide() (*Plan, *Refusal) {
+	ask := &d.ask
+	plan := &Plan{OrphanBefore: ask.Waits}
+	if ask.After == nil {
+		if ask.Before.Pending {
+			return plan, nil
+		}
+		return d.remove(plan)
+	}
+	s, refusal := d.sit()
+	if len(d.needs) > 0 {
+		return nil, nil
+	}
+	if refusal != nil {
+		if ask.Cascade {
+			return d.stayPending(plan, refusal.Reason, refusal.Message), nil
+		}
+		return nil, refusal
+	}
+	if s.pending {
+		if ask.Before != nil && !ask.Before.Pending {
+			return nil, invalid("spec.zoneRef", nil, ReasonZoneNotFound, "zone %s/%s does not exist, and a zone that stands cannot wait for another (create that zone first)", ask.After.ZoneRef.Namespace, ask.After.ZoneRef.Name)
+		}
+		message := fmt.Sprintf("zone %s/%s does not exist yet; this zone waits for it, holds no name and is not served", ask.After.ZoneRef.Namespace, ask.After.ZoneRef.Name)
+		if !ask.Cascade {
+			plan.Warnings = append(plan.Warnings, message)
+		}
+		return d.stayPending(plan, ReasonZoneNotFound, message), nil
+	}
+	if ask.Before == nil || ask.Before.Pending {
+		return d.found(plan, s)
+	}
+	if ask.Before.FQDN() == s.fqdn {
+		return d.amend(plan, s)
+	}
+	return d.rename(plan, s)
+}
+
+func (d *zoneDecision) stayPending(plan *Plan, reason, message string) *Plan {
+	spec := d.ask.After
+	z := &Zone{Ref: spec.Ref, View: spec.View, Pending: true, Terminating: spec.Terminating, HasClass: spec.HasClass}
+	z.Header = spec.Header
+	plan.Zone = &ZoneChange{Zone: z, Delegated: &Condition{Status: "False", Reason: reason, Message: message}}
+	plan.Orphan = &Waiting{View: spec.View, Zone: spec.ZoneRef}
+	return plan
+}
+
+// sit finds the name of the zone and who encloses it (S1.5, S3.1). It does not
+// ask whether it may sit there.
+func (d *zoneDecision) sit() (*seat, *Refusal) {
+	spec := d.ask.After
+	s := &seat{view: spec.View}
+	var target *Zone
+	if spec.ZoneRef != nil {
+		z, ok := get[Zone](&d.reading, ZoneKey(spec.ZoneRef.Namespace, spec.ZoneRef.Name))
+		if !ok {
+			return nil, nil
+		}
+		if spec.ZoneRef.Namespace == spec.Namespace && spec.ZoneRef.Name == spec.Name {
+			return nil, invalid("spec.zoneRef", spec.ZoneRef.Name, ReasonInvalid, "a zone cannot refer to itself (S1.5)")
+		}
+		if z == nil || z.Pending {
+			s.pending = true
+			return s, nil
+		}
+		target = z
+		if spec.View != "" && spec.View != z.View {
+			return nil, invalid("spec.view", spec.View, ReasonInvalid, "must be empty or %q, the view of the zone that zoneRef names (S1.6)", z.View)
+		}
+		s.view = z.View
+		n, err := name.ParseIn(spec.DomainName, z.FQDN())
+		if err != nil {
+			return nil, invalid("spec.domainName", spec.DomainName, ReasonNameTooLong, "%v", err)
+		}
+		if !z.FQDN().Encloses(n) || n == z.FQDN() {
+			return nil, invalid("spec.domainName", spec.DomainName, ReasonInvalid, "is not below %s, the zone that zoneRef names (S1.1)", z.FQDN())
+		}
+		if !spec.Absolute() {
+			s.follows = z.UID
+		}
+		s.fqdn = n
+	} else {
+		n, err := name.Parse(spec.DomainName)
+		if err != nil {
+			return nil, invalid("spec.domainName", spec.DomainName, ReasonInvalid, "%v", err)
+		}
+		s.fqdn = n
+	}
+	up, ok := s.fqdn.Parent()
+	if !ok {
+		return s, nil // the root
+	}
+	at, holding, known := d.longest(s.view, up)
+	if !known {
+		return nil, nil
+	}
+	if d.ask.Before != nil && holding != nil && holding.UID == d.ask.Before.UID {
+		// It would sit below itself: look above its present name.
+		if up, ok = at.Parent(); !ok {
+			return s, nil
+		}
+		if at, holding, known = d.longest(s.view, up); !known {
+			return nil, nil
+		}
+	}
+	if holding == nil {
+		return s, nil
+	}
+	p, ok := get[Zone](&d.reading, ZoneKey(holding.Namespace, holding.Name))
+	if !ok {
+		return nil, nil
+	}
+	if p == nil || p.UID != holding.UID {
+		d.stale()
+		return nil, nil
+	}
+	if target != nil && p.UID != target.UID {
+		return nil, forbidden(ReasonNotDelegated, "%s lies in the longer zone %s, and zoneRef names %s (refer to the longer zone)", s.fqdn, at, target.FQDN())
+	}
+	s.parent, s.parentHolding = p, holding
+	s.owner, _ = s.fqdn.Rel(p.FQDN())
+	return s, nil
+}
+
+// may asks whether a zone may be made at, or renamed to, its seat (S1.6, S3.1,
+// S3.2, S3.6). externalCut: the parent delegates a name above it away (S3.5).
+func (d *zoneDecision) may(plan *Plan, s *seat) (externalCut bool, refusal *Refusal) {
+	spec := d.ask.After
+	held, ok := get[Holding](&d.reading, HoldingKey(s.view, s.fqdn))
+	if !ok {
+		return false, nil
+	}
+	if held != nil && held.UID != spec.UID {
+		return false, &Refusal{Kind: Duplicate, Field: "spec.domainName", Value: s.fqdn.String(), Reason: ReasonNameHeld,
+			Message: fmt.Sprintf("a zone%s with this name exists already (S1.6)", inView(s.view))}
+	}
+	if s.parent == nil {
+		if !d.ask.MayEstablish {
+			resource := s.fqdn.String()
+			if resource != "." {
+				resource = resource[:len(resource)-1]
+			}
+			if s.view != "" {
+				resource = s.view + ":" + resource
+			}
+			return false, forbidden(ReasonNotDelegated, "no zone%s encloses %s, and a standalone zone needs the verb establish on zones.kubi.zone %q in namespace %q (S3.2; ask an administrator for that right, or for a delegating zone above it)", inView(s.view), s.fqdn, resource, spec.Namespace)
+		}
+		return false, nil
+	}
+	p, ns := s.parent, spec.Namespace
+	if p.Terminating {
+		return false, forbidden(ReasonZoneTerminating, "zone %s is being deleted and delegates nothing new", p.FQDN())
+	}
+	if !p.DelegatesZone(s.fqdn, ns) {
+		return false, forbidden(ReasonNotDelegated, "zone %s does not delegate the zone %s to namespace %q (its owner can add a delegation with zones: [%q])", p.FQDN(), s.fqdn, ns, s.owner)
+	}
+	tenants, ok1 := get[TenantsBelow](&d.reading, Key{Kind: KindTenantsBelow, Zone: p.UID, Owner: s.owner})
+	zones, ok2 := get[ZonesBelow](&d.reading, Key{Kind: KindZonesBelow, View: s.view, Name: s.fqdn})
+	base := Base(s.owner)
+	holders, ok3 := get[Holders](&d.reading, HoldersKey(p.UID, base))
+	ks := []Key{OwnerKey(p.UID, s.owner)}
+	for up, ok := s.owner.Parent(); ok; up, ok = up.Parent() {
+		ks = append(ks, OwnerKey(p.UID, up))
+	}
+	if !d.all(ks) || !ok1 || !ok2 || !ok3 {
+		return false, nil
+	}
+	if ns != p.Namespace {
+		holder := holders.Holder()
+		if base.IsApex() || slices.Contains(p.MadeNames, base) {
+			holder = p.Namespace
+		}
+		foreign := holder != "" && holder != ns
+		if tenants != nil {
+			for _, t := range tenants.Tenants {
+				foreign = foreign || t.Namespace != ns && t.Blocking > 0
+			}
+		}
+		if zones != nil {
+			for _, b := range zones.Zones {
+				foreign = foreign || b.Namespace != ns && b.UID != spec.UID
+			}
+		}
+		if foreign {
+			return false, forbidden(ReasonNameHeld, "another namespace has names at or below %s in zone %s, which the new zone would take over (S3.6; choose a name of your own)", s.fqdn, p.FQDN())
+		}
+	}
+	o, _ := get[Owner](&d.reading, OwnerKey(p.UID, s.owner))
+	if o.hasType(rdata.CNAME) {
+		return false, invalid("spec.domainName", spec.DomainName, ReasonCNAMEConflict, "zone %s has a CNAME at %s (S3.6; remove it first)", p.FQDN(), s.fqdn)
+	}
+	if o.hasType(rdata.NS) {
+		mine := &Zone{Ref: spec.Ref, Rules: spec.Rules}
+		mine.Header.FQDN = s.fqdn
+		allowed := true
+		if tenants != nil {
+			for _, t := range tenants.Tenants {
+				allowed = allowed && (t.At == 0 || len(mine.grants(s.fqdn, rdata.NS, t.Namespace)) > 0)
+			}
+		}
+		if !allowed {
+			return false, invalid("spec.domainName", spec.DomainName, ReasonCNAMEConflict, "zone %s has NS records at %s, which this zone's own rules do not allow at %q (S3.6; allow them, or remove them first)", p.FQDN(), s.fqdn, "@")
+		}
+	}
+	for up, ok := s.owner.Parent(); ok; up, ok = up.Parent() {
+		o, _ := get[Owner](&d.reading, OwnerKey(p.UID, up))
+		if o.hasType(rdata.DNAME) {
+			at, _ := up.In(p.FQDN())
+			return false, invalid("spec.domainName", spec.DomainName, ReasonCNAMEConflict, "%s lies below the DNAME at %s, which replaces every name below it (S5.5)", s.fqdn, at)
+		}
+		externalCut = externalCut || !up.IsApex() && o.hasType(rdata.NS)
+	}
+	if tenants != nil {
+		n := 0
+		for _, t := range tenants.Tenants {
+			n += t.Records
+		}
+		if n > 0 && !d.ask.Cascade {
+			plan.Warnings = append(plan.Warnings, fmt.Sprintf("the zone takes over %d records at or below %s as far as its delegations allow them; the others are released (S3.7)", n, s.fqdn))
+		}
+	}
+	return externalCut, nil
+}
+
+// found makes a new zone, or lets a pending one stand.
+func (d *zoneDecision) found(plan *Plan, s *seat) (*Plan, *Refusal) {
+	ask, spec := &d.ask, d.ask.After
+	cut, refusal := d.may(plan, s)
+	last, ok := get[LastSerial](&d.reading, Key{Kind: KindLastSerial, View: s.view, Name: s.fqdn})
+	if !ok || len(d.needs) > 0 {
+		return nil, nil
+	}
+	if refusal != nil {
+		if ask.Cascade {
+			return d.stayPending(plan, refusal.Reason, refusal.Message), nil
+		}
+		return nil, refusal
+	}
+	z := d.zone(s)
+	if last != nil {
+		z.Serial = last.Serial
+	}
+	h := &Holding{Ref: spec.Ref, Follows: s.follows}
+	change := &ZoneChange{Zone: z, Holding: h, Delegated: d.delegated(h, s, cut)}
+	var losing string
+	var losingFQDN name.Name
+	scans := []Scan{{Kind: ScanReferring, Target: &Ref{Namespace: spec.Namespace, Name: spec.Name}}}
+	if s.parent != nil {
+		losing, losingFQDN = s.parent.UID, s.parent.FQDN()
+		scans = append(scans, Scan{Kind: ScanMembers, Zone: losing, Owner: s.owner})
+		plan.Debts = append(plan.Debts, Debt{Parent: s.parent.Ref, Child: spec.Ref})
+	}
+	scans = append(scans, Scan{Kind: ScanWaiting, View: s.view, Name: s.fqdn}, Scan{Kind: ScanZones, View: s.view, Name: s.fqdn})
+	d.owe(plan, change, fmt.Sprintf("zone %s was made", s.fqdn), s, losing, losingFQDN, scans)
+	if r := d.advanceHeader(change, z, nil); r != nil {
+		return nil, r
+	}
+	if last != nil {
+		plan.Writes = append(plan.Writes, Write{Key: Key{Kind: KindLastSerial, View: s.view, Name: s.fqdn}})
+	}
+	return d.finish(plan, change)
+}
+
+// zone is the zone as its spec wants it, without what it has become.
+func (d *zoneDecision) zone(s *seat) *Zone {
+	spec := d.ask.After
+	z := &Zone{Ref: spec.Ref, View: s.view, Header: spec.Header, Rules: spec.Rules, RecordsPerNamespace: spec.RecordsPerNamespace,
+		MinimumSerial: spec.MinimumSerial, Terminating: spec.Terminating, HasClass: spec.HasClass}
+	z.Header.FQDN = s.fqdn
+	z.Complete()
+	return z
+}
+
+// delegated writes the parent into the holding and says the Delegated condition (S6.7).
+func (d *zoneDecision) delegated(h *Holding, s *seat, cut bool) *Condition {
+	if s.parent == nil {
+		h.Parent, h.ExternalCut = nil, false
+		return &Condition{Status: "True", Reason: ReasonStandalone, Message: "no zone encloses it"}
+	}
+	h.Parent, h.ExternalCut = &s.parent.Ref, cut
+	if cut {
+		return &Condition{Status: "False", Reason: ReasonExternalCut, Message: fmt.Sprintf("zone %s delegates a name above it away by NS records, so it adds none for this zone", s.parent.FQDN())}
+	}
+	return &Condition{Status: "True", Reason: ReasonDelegated, Message: fmt.Sprintf("by zone %s", s.parent.FQDN())}
+}
+
+// owe adds the outbox item of a zone write and marks the zone with it (I4, S7.2).
+func (d *zoneDecision) owe(plan *Plan, change *ZoneChange, reason string, s *seat, losing string, losingFQDN name.Name, scans []Scan) {
+	ask := &d.ask
+	ns := change.Zone.Namespace
+	plan.Work = &Work{ID: ask.WorkID, Reason: reason, View: s.view, Scans: scans, By: ns, Since: ask.Now.Unix(),
+		Zones: []Place{{Ref: change.Zone.Ref, View: s.view, FQDN: s.fqdn}}}
+	change.Holding = change.Holding.WithWork(ask.WorkID, ns, ns, losing, losingFQDN, ask.Now.Unix())
+}
+
+// advanceHeader makes the step of a header change; before nil is a creation.
+func (d *zoneDecision) advanceHeader(change *ZoneChange, z *Zone, before *content.Header) *Refusal {
+	if r := advance(change, z, &diff{}, d.ask.Now, nil, d.ask.By); r != nil {
+		return r
+	}
+	header := z.Header
+	change.Step.HeaderBefore, change.Step.HeaderAfter = before, &header
+	if before == nil {
+		change.Step.From = 0 // the zone begins here, whatever its name was served with before
+	}
+	return nil
+}
+
+func (d *zoneDecision) finish(plan *Plan, change *ZoneChange) (*Plan, *Refusal) {
+	c, known := servable(&d.reading, change.Zone, change.Holding, nil)
+	if !known {
+		return nil, nil
+	}
+	change.Servable = c
+	plan.Zone = change
+	plan.Writes = append(plan.Writes, Write{Key: HoldingKey(change.Zone.View, change.Zone.FQDN()), Value: change.Holding})
+	return plan, nil
+}
+
+// amend changes a zone that keeps its name.
+func (d *zoneDecision) amend(plan *Plan, s *seat) (*Plan, *Refusal) {
+	ask := &d.ask
+	before := ask.Before
+	holding, ok := get[Holding](&d.reading, HoldingKey(before.View, before.FQDN()))
+	if !ok {
+		return nil, nil
+	}
+	if holding == nil || holding.UID != before.UID {
+		d.stale()
+		return nil, nil
+	}
+	z := d.zone(s)
+	z.Serial, z.SettledSerial, z.N, z.State, z.Rows = before.Serial, before.SettledSerial, before.N, before.State, before.Rows
+	h := *holding
+	h.Follows = s.follows
+	change := &ZoneChange{Zone: z, Holding: &h}
+	if refusal := d.nameServersFree(z, before); refusal != nil || len(d.needs) > 0 {
+		return nil, refusal
+	}
+	if ask.RulesChanged {
+		d.owe(plan, change, fmt.Sprintf("the delegations of zone %s changed", s.fqdn), s, "", name.Name{}, []Scan{
+			{Kind: ScanMembers, Zone: z.UID, Owner: name.Apex},
+			{Kind: ScanWaiting, View: s.view, Name: s.fqdn},
+			{Kind: ScanReferring, Target: &Ref{Namespace: z.Namespace, Name: z.Name}},
+			{Kind: ScanZones, View: s.view, Name: s.fqdn},
+		})
+	}
+	raised := z.MinimumSerial != nil && serial.Serial(*z.MinimumSerial).Ahead(z.Serial) && (h.MinimumConsumed == nil || *h.MinimumConsumed != *z.MinimumSerial)
+	switch {
+	case !z.Header.Equal(before.Header):
+		header := before.Header
+		if r := d.advanceHeader(change, z, &header); r != nil {
+			return nil, r
+		}
+		if h.Parent != nil {
+			plan.Debts = append(plan.Debts, Debt{Parent: *h.Parent, Child: z.Ref})
+		}
+	case raised: // S6.6
+		if r := advance(change, z, &diff{}, ask.Now, nil, ask.By); r != nil {
+			return nil, r
+		}
+	}
+	return d.finish(plan, change)
+}
+
+// nameServersFree refuses spec.nameServers at names that another namespace has,
+// or that cannot carry addresses (S6.2).
+func (d *zoneDecision) nameServersFree(z, before *Zone) *Refusal {
+	for _, host := range z.MadeNames {
+		if before != nil && slices.Contains(before.MadeNames, host) {
+			continue
+		}
+		tenants, ok := get[TenantsBelow](&d.reading, Key{Kind: KindTenantsBelow, Zone: z.UID, Owner: host})
+		ks := []Key{OwnerKey(z.UID, host)}
+		for up, ok := host.Parent(); ok; up, ok = up.Parent() {
+			ks = append(ks, OwnerKey(z.UID, up))
+		}
+		if !d.all(ks) || !ok {
+			continue
+		}
+		if tenants != nil {
+			for _, t := range tenants.Tenants {
+				if t.At > 0 && t.Namespace != z.Namespace {
+					return invalid("spec.nameServers", host.String(), ReasonNameHeld, "another namespace has records at %s; a zone's own name servers are its own namespace's (S6.2; have them removed, or use another host name)", host)
+				}
+			}
+		}
+		if o, _ := get[Owner](&d.reading, OwnerKey(z.UID, host)); o.hasType(rdata.CNAME) && !host.IsApex() {
+			return invalid("spec.nameServers", host.String(), ReasonCNAMEConflict, "there is a CNAME at %s, and a name server needs addresses (S5.5)", host)
+		}
+		for up, ok := host.Parent(); ok; up, ok = up.Parent() {
+			if o, _ := get[Owner](&d.reading, OwnerKey(z.UID, up)); o.hasType(rdata.DNAME) {
+				return invalid("spec.nameServers", host.String(), ReasonCNAMEConflict, "%s lies below a DNAME (S5.5)", host)
+			}
+		}
+	}
+	return nil
+}
+
+// rename moves a zone to another name in one step (S6.8).
+func (d *zoneDecision) rename(plan *Plan, s *seat) (*Plan, *Refusal) {
+	ask, spec, before := &d.ask, d.ask.After, d.ask.Before
+	old := before.FQDN()
+	if s.view != before.View {
+		return nil, invalid("spec.view", spec.View, ReasonInvalid, "a zone cannot change its view (S1.6)")
+	}
+	holding, ok := get[Holding](&d.reading, HoldingKey(before.View, old))
+	below, ok1 := get[ZonesBelow](&d.reading, Key{Kind: KindZonesBelow, View: before.View, Name: old})
+	there, ok2 := get[ZonesBelow](&d.reading, Key{Kind: KindZonesBelow, View: s.view, Name: s.fqdn})
+	roster, ok3 := get[Roster](&d.reading, Key{Kind: KindRoster, Zone: before.UID})
+	last, ok4 := get[LastSerial](&d.reading, Key{Kind: KindLastSerial, View: s.view, Name: s.fqdn})
+	if !ok || !ok1 || !ok2 || !ok3 || !ok4 {
+		return nil, nil
+	}
+	if holding == nil || holding.UID != before.UID {
+		d.stale()
+		return nil, nil
+	}
+	no := func(format string, args ...any) *Refusal {
+		return invalid("spec.domainName", spec.DomainName, ReasonInvalid, format, args...)
+	}
+	var followers, children int
+	if below != nil {
+		for _, b := range below.Zones {
+			switch {
+			case b.Follows == before.UID:
+				followers++
+			case b.Parent != nil && b.Parent.UID == before.UID:
+				children++
+			}
+		}
+	}
+	if followers > 0 {
+		return nil, no("cannot rename %s: %d zones follow it by zoneRef (kubectl get zones -A -l kubi.zone/parent-zone); delete them or give them another zoneRef first (S6.8)", old, followers)
+	}
+	if children > 0 {
+		return nil, no("cannot rename %s: %d delegated zones with absolute names are below it (S6.8; kubectl get zones -A -l kubi.zone/parent-zone)", old, children)
+	}
+	if roster != nil && roster.Absolute > 0 {
+		return nil, no("cannot rename %s: %d records with absolute names are in it (S6.8; kubectl get records -A --field-selector status.zone=%s/%s)", old, roster.Absolute, before.Namespace, before.Name)
+	}
+	if roster != nil && roster.Longest+s.fqdn.WireLen() > 255 {
+		return nil, no("cannot rename %s to %s: a record's name would pass 255 octets (S6.8)", old, s.fqdn)
+	}
+	if there != nil {
+		for _, b := range there.Zones {
+			if b.UID != before.UID {
+				return nil, no("cannot rename to %s: another zone stands at or below it (S6.8)", s.fqdn)
+			}
+		}
+	}
+	cut, refusal := d.may(plan, s)
+	if len(d.needs) > 0 || refusal != nil {
+		return nil, refusal
+	}
+	z := d.zone(s)
+	z.Serial, z.SettledSerial, z.N, z.State, z.Rows = before.Serial, before.SettledSerial, before.N, before.State, before.Rows
+	if last != nil && last.Serial.Ahead(z.Serial) {
+		z.Serial = last.Serial
+	}
+	if refusal := d.nameServersFree(z, before); refusal != nil || len(d.needs) > 0 {
+		return nil, refusal
+	}
+	h := *holding
+	h.Follows = s.follows
+	change := &ZoneChange{Zone: z, Holding: &h, Delegated: d.delegated(&h, s, cut)}
+	var losing string
+	var losingFQDN name.Name
+	scans := []Scan{
+		{Kind: ScanMembers, Zone: z.UID, Owner: name.Apex},
+		{Kind: ScanReferring, Target: &Ref{Namespace: z.Namespace, Name: z.Name}},
+	}
+	if holding.Parent != nil {
+		plan.Debts = append(plan.Debts, Debt{Parent: *holding.Parent, Child: z.Ref})
+	}
+	if s.parent != nil {
+		losing, losingFQDN = s.parent.UID, s.parent.FQDN()
+		scans = append(scans, Scan{Kind: ScanMembers, Zone: losing, Owner: s.owner})
+		if holding.Parent == nil || holding.Parent.UID != s.parent.UID {
+			plan.Debts = append(plan.Debts, Debt{Parent: s.parent.Ref, Child: z.Ref})
+		}
+	}
+	scans = append(scans,
+		Scan{Kind: ScanWaiting, View: s.view, Name: s.fqdn},
+		Scan{Kind: ScanZones, View: s.view, Name: s.fqdn},
+		Scan{Kind: ScanZones, View: before.View, Name: old})
+	d.owe(plan, change, fmt.Sprintf("zone %s was renamed to %s", old, s.fqdn), s, losing, losingFQDN, scans)
+	header := before.Header
+	if r := d.advanceHeader(change, z, &header); r != nil {
+		return nil, r
+	}
+	plan.Writes = append(plan.Writes,
+		Write{Key: HoldingKey(before.View, old)},
+		Write{Key: Key{Kind: KindLastSerial, View: before.View, Name: old}, Value: &LastSerial{Serial: before.Serial, Until: ask.Now.Unix() + int64(before.Header.Expire)}})
+	return d.finish(plan, change)
+}
+
+// remove frees the name and leaves the records to the cascade (S8.1, S8.2).
+func (d *zoneDecision) remove(plan *Plan) (*Plan, *Refusal) {
+	ask, z := &d.ask, d.ask.Before
+	holding, ok := get[Holding](&d.reading, HoldingKey(z.View, z.FQDN()))
+	if !ok {
+		return nil, nil
+	}
+	if holding == nil || holding.UID != z.UID {
+		d.stale()
+		return nil, nil
+	}
+	plan.Zone = &ZoneChange{Zone: z, Holding: holding, Gone: true}
+	plan.Writes = append(plan.Writes,
+		Write{Key: HoldingKey(z.View, z.FQDN())},
+		Write{Key: Key{Kind: KindLastSerial, View: z.View, Name: z.FQDN()}, Value: &LastSerial{Serial: z.Serial, Until: ask.Now.Unix() + int64(z.Header.Expire)}})
+	plan.Work = &Work{ID: ask.WorkID, Reason: fmt.Sprintf("zone %s was removed", z.FQDN()), View: z.View, By: z.Namespace, Since: ask.Now.Unix(), Purge: z.UID, Scans: []Scan{
+		{Kind: ScanMembers, Zone: z.UID, Owner: name.Apex},
+		{Kind: ScanReferring, Target: &Ref{Namespace: z.Namespace, Name: z.Name}},
+		{Kind: ScanZones, View: z.View, Name: z.FQDN()},
+	}}
+	if holding.Parent != nil {
+		plan.Debts = append(plan.Debts, Debt{Parent: *holding.Parent, Child: z.Ref})
+	}
+	up, ok := z.FQDN().Parent()
+	if !ok {
+		return plan, nil
+	}
+	at, gaining, known := d.longest(z.View, up)
+	if !known {
+		return nil, nil
+	}
+	if gaining != nil { // its holders are the gaining zone's until the cascade is through (S2.7)
+		h := gaining.WithWork(ask.WorkID, gaining.Namespace, z.Namespace, z.UID, z.FQDN(), ask.Now.Unix())
+		plan.Writes = append(plan.Writes, Write{Key: HoldingKey(z.View, at), Value: h})
+		plan.Work.Zones = []Place{{Ref: gaining.Ref, View: z.View, FQDN: at}}
+	}
+	return plan, nil
+}

@@ -1,0 +1,535 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/klog/v2"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/law"
+)
+
+// errThrough: another server finished the work meanwhile.
+var errThrough = errors.New("the cascade is through")
+
+// standing is a work in progress: the outbox item and its revision.
+type standing struct {
+	work law.Work
+	mod  int64
+	next *law.Work // the item as the transaction under way writes it
+}
+
+// touch marks a zone that a step changes for the first time in the item itself,
+// in the same transaction, so that whoever finishes the work knows all of them.
+func (s *standing) touch(t *transaction, l *Ledger, c *law.ZoneChange, set func(string, any)) {
+	s.next = nil
+	place := law.Place{Ref: c.Zone.Ref, View: c.Zone.View, FQDN: c.Zone.FQDN()}
+	if c.Gone || c.Zone.Pending || slices.ContainsFunc(s.work.Zones, func(p law.Place) bool { return p.UID == place.UID }) {
+		return
+	}
+	if !slices.ContainsFunc(c.Holding.Works, func(w law.StandingWork) bool { return w.ID == s.work.ID }) {
+		return
+	}
+	next := s.work
+	next.Zones = append(slices.Clone(s.work.Zones), place)
+	s.next = &next
+	key := l.layout.outbox(s.work.ID)
+	t.cmps = append(t.cmps, clientv3.Compare(clientv3.ModRevision(key), "=", s.mod))
+	set(key, next)
+}
+
+// touched: the transaction committed.
+func (s *standing) touched(_ *law.Plan, rev int64) {
+	if s.next != nil {
+		s.work, s.mod, s.next = *s.next, rev, nil
+	}
+}
+
+// refresh reads the item again after a lost race; errThrough when it is gone.
+func (s *standing) refresh(ctx context.Context, l *Ledger) error {
+	r, err := l.config.Client.Get(ctx, l.layout.outbox(s.work.ID))
+	if err != nil {
+		return err
+	}
+	if len(r.Kvs) == 0 {
+		return errThrough
+	}
+	if r.Kvs[0].ModRevision == s.mod {
+		return nil
+	}
+	var w law.Work
+	if err := json.Unmarshal(r.Kvs[0].Value, &w); err != nil {
+		return fmt.Errorf("ledger: %s: %w", r.Kvs[0].Key, err)
+	}
+	s.work, s.mod = w, r.Kvs[0].ModRevision
+	return nil
+}
+
+// Intervals of the background.
+const (
+	sweepEvery = 500 * time.Millisecond
+	// foreignAfter is how long another server's cascade is left to that server.
+	foreignAfter = 3 * time.Second
+)
+
+// Run carries out what writes owe: cascades, debts, the patience of zones. It
+// returns when ctx ends. Several servers may run it on one store: every step is
+// decided by the law, guarded, and worth nothing the second time.
+func (l *Ledger) Run(ctx context.Context) error {
+	tick := time.NewTicker(sweepEvery)
+	defer tick.Stop()
+	var debts map[string]int64
+	first := true
+	for n := 0; ; n++ {
+		l.sweepOutbox(ctx, first)
+		if first || n%4 == 0 {
+			debts = l.sweepDebts(ctx, debts)
+			l.sweepPatience(ctx)
+		}
+		first = false
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-l.wake:
+		case <-tick.C:
+		}
+	}
+}
+
+// sweepOutbox carries out the items of the outbox, oldest first.
+func (l *Ledger) sweepOutbox(ctx context.Context, all bool) {
+	r, err := l.config.Client.Get(ctx, l.layout.room("outbox"), clientv3.WithPrefix(), clientv3.WithSort(clientv3.SortByCreateRevision, clientv3.SortAscend))
+	if err != nil {
+		return
+	}
+	for _, kv := range r.Kvs {
+		if ctx.Err() != nil {
+			return
+		}
+		var w law.Work
+		if err := json.Unmarshal(kv.Value, &w); err != nil {
+			klog.FromContext(ctx).Error(err, "an outbox item does not parse; run kubizone fsck", "key", string(kv.Key))
+			continue
+		}
+		l.mu.Lock()
+		mine := l.works[w.ID]
+		l.mu.Unlock()
+		if !all && !mine && l.now().Unix()-w.Since < int64(foreignAfter/time.Second) {
+			continue
+		}
+		s := &standing{work: w, mod: kv.ModRevision}
+		if err := l.carryOut(ctx, s); err != nil && !errors.Is(err, errThrough) {
+			if ctx.Err() == nil {
+				klog.FromContext(ctx).Error(err, "a cascade was interrupted; it goes on", "why", w.Reason)
+			}
+			continue
+		}
+		l.mu.Lock()
+		delete(l.works, w.ID)
+		l.mu.Unlock()
+	}
+}
+
+// candidate is something to decide anew.
+type candidate struct {
+	letter, namespace, object string
+	uid                       string
+	created                   int64
+}
+
+// carryOut does all of a work and consumes its item.
+func (l *Ledger) carryOut(ctx context.Context, s *standing) error {
+	for i := range s.work.Scans {
+		if s.work.Scans[i].Kind == law.ScanZones {
+			if err := l.reparent(ctx, s, s.work.Scans[i]); err != nil {
+				return err
+			}
+		}
+	}
+	var all []candidate
+	seen := map[candidate]bool{}
+	for _, scan := range s.work.Scans {
+		found, err := l.collect(ctx, scan)
+		if err != nil {
+			return err
+		}
+		for _, c := range found {
+			if !seen[c] {
+				seen[c] = true
+				all = append(all, c)
+			}
+		}
+	}
+	// S2.7: zones first, since they take records; then the gaining zone's own
+	// namespace, then age, then uid.
+	own := ""
+	if len(s.work.Zones) > 0 {
+		own = s.work.Zones[0].Namespace
+	}
+	rank := func(c candidate) int {
+		switch {
+		case c.letter == waitingZone:
+			return 0
+		case c.namespace == own:
+			return 1
+		}
+		return 2
+	}
+	slices.SortFunc(all, func(x, y candidate) int {
+		return cmp.Or(cmp.Compare(rank(x), rank(y)), cmp.Compare(x.created, y.created), cmp.Compare(x.uid, y.uid))
+	})
+	for _, c := range all {
+		l.fault("cascade-step")
+		l.stats.CascadeSteps.Add(1)
+		var err error
+		if c.letter == waitingZone {
+			err = l.reconsiderZone(ctx, s, c)
+		} else {
+			err = l.reconsiderRecord(ctx, s, c)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return l.finish(ctx, s)
+}
+
+// collect finds what a scan names.
+func (l *Ledger) collect(ctx context.Context, scan law.Scan) ([]candidate, error) {
+	var prefix string
+	switch scan.Kind {
+	case law.ScanMembers:
+		prefix = l.layout.Key(law.Key{Kind: law.KindTenantsBelow, Zone: scan.Zone, Owner: scan.Owner})
+	case law.ScanWaiting:
+		prefix = l.layout.waitingAt(scan.View, scan.Name, scan.Exact)
+	case law.ScanReferring:
+		prefix = l.layout.waitingFor(scan.Target)
+	default:
+		return nil, nil
+	}
+	var out []candidate
+	key, end := prefix, clientv3.GetPrefixRangeEnd(prefix)
+	for {
+		r, err := l.config.Client.Get(ctx, key, clientv3.WithRange(end), clientv3.WithLimit(2000))
+		if err != nil {
+			return nil, err
+		}
+		for _, kv := range r.Kvs {
+			c := candidate{letter: waitingRecord}
+			if scan.Kind == law.ScanMembers {
+				var m law.Member
+				if err := json.Unmarshal(kv.Value, &m); err != nil {
+					return nil, fmt.Errorf("ledger: %s: %w", kv.Key, err)
+				}
+				if _, _, c.namespace, c.object, err = l.layout.memberOf(string(kv.Key)); err != nil {
+					return nil, err
+				}
+				c.uid, c.created = m.UID, m.Created
+			} else {
+				var w waiter
+				if err := json.Unmarshal(kv.Value, &w); err != nil {
+					return nil, fmt.Errorf("ledger: %s: %w", kv.Key, err)
+				}
+				var ok bool
+				if c.letter, c.namespace, c.object, ok = who(string(kv.Key)); !ok {
+					return nil, fmt.Errorf("ledger: %q is no waiting key", kv.Key)
+				}
+				c.uid, c.created = w.UID, w.Created
+			}
+			out = append(out, c)
+		}
+		if !r.More {
+			return out, nil
+		}
+		key = string(r.Kvs[len(r.Kvs)-1].Key) + "\x00"
+	}
+}
+
+// reconsiderRecord decides a record anew, in up to two steps: it leaves one
+// zone, and another takes it in (I1).
+func (l *Ledger) reconsiderRecord(ctx context.Context, s *standing, c candidate) error {
+	for {
+		o, mod, err := l.readRecord(ctx, c.namespace, c.object)
+		if err != nil || o == nil || string(o.UID) != c.uid || o.DeletionTimestamp != nil { // S2.8
+			return err
+		}
+		r, err := lawRecord(o)
+		if err != nil {
+			return fmt.Errorf("record %s/%s: %w", c.namespace, c.object, err)
+		}
+		ask := law.RecordAsk{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID), After: r, Cascade: true,
+			Now: l.now(), By: "", WorkID: newID(), Work: s.work.ID, WorkBy: s.work.By}
+		if ask.Before, ask.Waits, err = adopted(o); err != nil {
+			return err
+		}
+		key := l.layout.Record(o.Namespace, o.Name)
+		moving := false
+		w := &write{
+			resource: "records", namespace: o.Namespace, name: o.Name, key: key, expected: mod, hint: l.guessZone(r), standing: s,
+			ask: func(seen law.Seen) law.Outcome { return law.DecideRecord(seen, ask) },
+			primary: func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
+				if l.stays(o, plan) {
+					plan.Orphan, plan.OrphanBefore = nil, nil
+					return nil, nil, nil
+				}
+				moving = plan.Record.Reason == law.ReasonMoving
+				placed := o.DeepCopy()
+				if plan.Zone == nil && plan.Record.Zone != nil {
+					plan.Record.Serial = serial.Serial(o.Status.Serial) // its zone did not change
+				}
+				l.placeRecord(placed, plan.Record)
+				data, err := l.config.Records.encode(ctx, key, placed)
+				op := clientv3.OpPut(key, string(data))
+				return &op, nil, err
+			},
+		}
+		out, err := l.commit(ctx, w, waits{uid: string(o.UID), created: o.CreationTimestamp.Unix()})
+		if err != nil {
+			return err
+		}
+		if out.ok {
+			l.payNow(ctx, w.plan.Debts)
+			if !moving {
+				return nil
+			}
+		}
+	}
+}
+
+// stays: the decision is what the object says already.
+func (l *Ledger) stays(o *v1alpha1.Record, plan *law.Plan) bool {
+	if plan.Zone != nil || len(plan.Writes) > 0 || plan.Record == nil {
+		return false
+	}
+	p := plan.Record
+	have := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionAdopted)
+	if have == nil || o.Status.FQDN != p.FQDN.String() || o.Status.View != p.View || (p.Zone == nil) != (o.Status.ZoneRef == nil) {
+		return false
+	}
+	if p.Zone == nil {
+		return have.Reason == p.Reason && have.Message == p.Message
+	}
+	return string(o.Status.ZoneRef.UID) == p.Zone.UID && have.Status == "True"
+}
+
+// readZone reads one Zone from etcd; nil when there is none.
+func (l *Ledger) readZone(ctx context.Context, namespace, object string) (*v1alpha1.Zone, int64, error) {
+	key := l.layout.Zone(namespace, object)
+	r, err := l.config.Client.Get(ctx, key)
+	if err != nil || len(r.Kvs) == 0 {
+		return nil, 0, err
+	}
+	o := &v1alpha1.Zone{}
+	if err := l.config.Zones.decode(ctx, key, r.Kvs[0].Value, r.Kvs[0].ModRevision, o); err != nil {
+		return nil, 0, fmt.Errorf("ledger: %s: %w", key, err)
+	}
+	return o, r.Kvs[0].ModRevision, nil
+}
+
+// reconsiderZone decides a pending zone anew, as a new child (S3.1).
+func (l *Ledger) reconsiderZone(ctx context.Context, s *standing, c candidate) error {
+	for {
+		o, mod, err := l.readZone(ctx, c.namespace, c.object)
+		if err != nil || o == nil || string(o.UID) != c.uid || o.DeletionTimestamp != nil || o.Status.FQDN != "" {
+			return err
+		}
+		ask, err := l.zoneAsk(ctx, o, o)
+		if err != nil {
+			return err
+		}
+		ask.Cascade, ask.MayEstablish = true, false
+		out, tx, err := l.writeZone(ctx, o, mod, s, func(seen law.Seen) law.Outcome { return law.DecideZone(seen, ask) })
+		if err != nil {
+			return err
+		}
+		if out.ok {
+			l.payNow(ctx, tx.plan.Debts)
+			return nil
+		}
+	}
+}
+
+// reparent decides anew who the parent of each zone below a name is (S3.3–S3.5).
+func (l *Ledger) reparent(ctx context.Context, s *standing, scan law.Scan) error {
+	k := law.Key{Kind: law.KindZonesBelow, View: scan.View, Name: scan.Name}
+	r, err := l.config.Client.Get(ctx, l.layout.Key(k), clientv3.WithPrefix())
+	if err != nil {
+		return err
+	}
+	v, err := l.decodeRange(k, r.Kvs)
+	if err != nil {
+		return err
+	}
+	for _, below := range v.(*law.ZonesBelow).Zones {
+		up, ok := below.FQDN.Parent()
+		if below.FQDN == scan.Name || !ok {
+			continue
+		}
+		if e := l.enclosing(scan.View, up); e != nil && below.Parent != nil && e.UID == below.Parent.UID && scan.Name.Encloses(up) && up != scan.Name && l.deeper(scan, e, up) {
+			continue // a zone between keeps it
+		}
+		for {
+			o, mod, err := l.readZone(ctx, below.Namespace, below.Ref.Name)
+			if err != nil {
+				return err
+			}
+			if o == nil || string(o.UID) != below.UID || o.Status.FQDN == "" {
+				break
+			}
+			z, err := LawZone(o)
+			if err != nil {
+				return err
+			}
+			cond := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionDelegated)
+			ask := law.ParentAsk{Zone: z, WasDelegated: cond != nil && (cond.Reason == law.ReasonStandalone || cond.Reason == law.ReasonDelegated)}
+			out, tx, err := l.writeZone(ctx, o, mod, s, func(seen law.Seen) law.Outcome { return law.DecideParent(seen, ask) })
+			if err != nil {
+				return err
+			}
+			if out.ok {
+				l.payNow(ctx, tx.plan.Debts)
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// deeper: zone e stands strictly below the scanned name.
+func (l *Ledger) deeper(scan law.Scan, e *law.Holding, up name.Name) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for at, ok := up, true; ok && at != scan.Name; at, ok = at.Parent() {
+		if x := l.index[law.HoldingKey(scan.View, at)]; x != nil && x.holding.UID == e.UID {
+			return true
+		}
+	}
+	return false
+}
+
+// writeZone commits a decision about a zone object that nobody asked for.
+func (l *Ledger) writeZone(ctx context.Context, o *v1alpha1.Zone, mod int64, s *standing, ask func(law.Seen) law.Outcome) (outcome, *write, error) {
+	key := l.layout.Zone(o.Namespace, o.Name)
+	w := &write{
+		resource: "zones", namespace: o.Namespace, name: o.Name, key: key, expected: mod, hint: key, standing: s, ask: ask,
+		primary: func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
+			if plan.Zone == nil {
+				return nil, nil, nil
+			}
+			placed := o.DeepCopy()
+			l.placeZone(placed, plan.Zone)
+			if apiequality.Semantic.DeepEqual(placed.Status, o.Status) && len(plan.Writes) == 0 {
+				plan.Zone, plan.Orphan, plan.OrphanBefore = nil, nil, nil
+				return nil, nil, nil
+			}
+			data, err := l.config.Zones.encode(ctx, key, placed)
+			op := clientv3.OpPut(key, string(data))
+			return &op, placed, err
+		},
+	}
+	out, err := l.commit(ctx, w, waits{uid: string(o.UID), created: o.CreationTimestamp.Unix()})
+	return out, w, err
+}
+
+// finish takes the work's mark from every zone it touched, one transaction each,
+// and consumes the outbox item with the last one (I4).
+func (l *Ledger) finish(ctx context.Context, s *standing) error {
+	key := l.layout.outbox(s.work.ID)
+	for {
+		rest := s.work
+		var place *law.Place
+		if n := len(rest.Zones); n > 0 {
+			place = &rest.Zones[n-1]
+			rest.Zones = slices.Clone(rest.Zones[:n-1])
+		}
+		last := len(rest.Zones) == 0
+		w := &write{
+			resource: "zones", key: key, expected: s.mod,
+			ask: func(seen law.Seen) law.Outcome {
+				if place == nil {
+					return law.Outcome{Plan: &law.Plan{}}
+				}
+				return law.DecideThrough(seen, *place, s.work.ID)
+			},
+			primary: func(context.Context, *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
+				op := clientv3.OpDelete(key)
+				if !last {
+					op = clientv3.OpPut(key, encode(rest))
+				}
+				return &op, nil, nil
+			},
+			also: func(*law.Plan) ([]clientv3.Cmp, []clientv3.Op) {
+				if !last || s.work.Purge == "" {
+					return nil, nil
+				}
+				var ops []clientv3.Op
+				for _, room := range zoneRooms {
+					ops = append(ops, clientv3.OpDelete(l.layout.room(room)+s.work.Purge+"/", clientv3.WithPrefix()))
+				}
+				return nil, ops
+			},
+		}
+		if place != nil {
+			w.namespace, w.name = place.Namespace, place.Name
+			w.hint = l.layout.Zone(place.Namespace, place.Name)
+		}
+		l.fault("cascade-finish")
+		out, err := l.commit(ctx, w, waits{})
+		if err != nil {
+			return err
+		}
+		if !out.ok {
+			if err := s.refresh(ctx, l); err != nil {
+				return err
+			}
+			continue
+		}
+		if last {
+			return nil
+		}
+		s.work, s.mod = rest, out.rev
+	}
+}
+
+// sweepPatience lets zones be delivered that their cascades held back too long,
+// and forgets serials that no secondary can remember (S6.5, S7.2).
+func (l *Ledger) sweepPatience(ctx context.Context) {
+	now := l.now().Unix()
+	for k, h := range l.holdings() {
+		if !h.OverdueAt(now) {
+			continue
+		}
+		o, mod, err := l.readZone(ctx, h.Namespace, h.Name)
+		if err != nil || o == nil {
+			continue
+		}
+		place := law.Place{Ref: h.Ref, View: k.View, FQDN: k.Name}
+		if _, _, err := l.writeZone(ctx, o, mod, nil, func(seen law.Seen) law.Outcome { return law.DecideOverdue(seen, place, now) }); err != nil {
+			klog.FromContext(ctx).V(2).Info("a zone stays unsettled", "zone", k.Name.String(), "why", err.Error())
+		}
+	}
+	r, err := l.config.Client.Get(ctx, l.layout.room("serials"), clientv3.WithPrefix(), clientv3.WithLimit(1000))
+	if err != nil {
+		return
+	}
+	for _, kv := range r.Kvs {
+		var last law.LastSerial
+		if json.Unmarshal(kv.Value, &last) == nil && last.Until < now {
+			_, _ = l.config.Client.Txn(ctx).If(clientv3.Compare(clientv3.ModRevision(string(kv.Key)), "=", kv.ModRevision)).Then(clientv3.OpDelete(string(kv.Key))).Commit()
+		}
+	}
+}

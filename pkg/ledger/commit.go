@@ -1,0 +1,484 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"k8s.io/klog/v2"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/content"
+)
+
+// write is one decision on its way into one transaction:
+//
+//	If    the object is at the expected revision, nothing reserves it,
+//	      and every fact the decision used is as it was (session.guards)
+//	Then  the object, its zone, the zone's keys, one journal key,
+//	      what waits or no longer waits, the outbox item, the debts
+//	Else  the present values of all that was compared
+//
+// When the guards do not hold the decision is made anew from the values of the
+// else branch. A refusal is proved the same way, by a transaction without Then:
+// nobody is refused by a stale memory. Two simple rules make it live: who lost a
+// race on a zone queues for that zone before trying again, and a writer that met
+// another server's revision lets that server have the next round trip.
+type write struct {
+	resource, namespace, name string
+	key                       string
+	expected                  int64
+	// guess: see session.guess.
+	guess bool
+	// ask runs the law.
+	ask func(law.Seen) law.Outcome
+	// primary is the operation on key under a plan, nil for none. When key is a
+	// zone it also returns the object as it will stand (nil: gone).
+	primary func(ctx context.Context, plan *law.Plan) (op *clientv3.Op, zone *v1alpha1.Zone, err error)
+	// also are further operations and compares of the same transaction.
+	also func(plan *law.Plan) ([]clientv3.Cmp, []clientv3.Op)
+	// standing is the cascade that makes this write, nil for a client's.
+	standing *standing
+	// hint is the zone key it will probably change.
+	hint string
+	// keep: the locks stay with the write after a lost race on its own object, so
+	// that the caller's next try cannot lose to this process again.
+	keep bool
+
+	locks []*head
+	plan  *law.Plan // as committed
+}
+
+// uid of the waiting object, for the orphan keys.
+type waits struct {
+	uid     string
+	created int64
+}
+
+func (l *Ledger) commit(ctx context.Context, w *write, who waits) (outcome, error) {
+	if !w.keep {
+		defer l.release(w)
+	}
+	if w.hint != "" && len(w.locks) == 0 {
+		if err := l.acquire(ctx, w, w.hint); err != nil {
+			return outcome{}, l.late(w, err)
+		}
+	}
+	for try := 0; ; try++ {
+		s := l.session(w.guess && try == 0)
+		out, err := s.decide(ctx, w.ask)
+		if err != nil {
+			return outcome{}, l.late(w, err)
+		}
+		if out.Plan != nil && out.Plan.Zone != nil {
+			z := out.Plan.Zone.Zone
+			if key := l.layout.Zone(z.Namespace, z.Name); !w.holds(key) {
+				if err := l.acquire(ctx, w, key); err != nil {
+					return outcome{}, l.late(w, err)
+				}
+				continue // what was true before the queue may not be now
+			}
+		}
+		t, err := l.transaction(ctx, w, s, out, who)
+		if err != nil {
+			return outcome{}, err
+		}
+		if t == nil { // too many single compares: read instead of guessing
+			w.guess = false
+			continue
+		}
+		l.fault("before-commit")
+		started := time.Now()
+		l.stats.Transactions.Add(1)
+		r, err := l.config.Client.Txn(ctx).If(t.cmps...).Then(t.then...).Else(t.orelse...).Commit()
+		if err != nil {
+			// The outcome is unknown: forget what depends on it, never repeat blindly.
+			l.drop(s)
+			return outcome{}, err
+		}
+		l.fault("after-commit")
+		if r.Succeeded {
+			if out.Refusal != nil {
+				return outcome{}, status(w.resource, w.name, out.Refusal)
+			}
+			w.plan = out.Plan
+			l.settle(w, s, t, r.Header.Revision)
+			l.yield(w, try, time.Since(started))
+			return outcome{ok: true, rev: r.Header.Revision}, nil
+		}
+		l.stats.Conflicts.Add(1)
+		if w.standing != nil {
+			if err := w.standing.refresh(ctx, l); err != nil {
+				return outcome{}, err
+			}
+		}
+		lost, err := l.catchUp(ctx, w, s, t, r)
+		if err != nil {
+			return outcome{}, err
+		}
+		if kv := one(r.Responses[0]); modRevision(kv) != w.expected {
+			return outcome{rev: r.Header.Revision, kv: kv}, nil // etcd3 runs the caller's update again, or reports AlreadyExists
+		}
+		if len(lost) > 0 {
+			if err := l.acquire(ctx, w, lost...); err != nil {
+				return outcome{}, l.late(w, err)
+			}
+		}
+		if klog.V(4).Enabled() {
+			klog.FromContext(ctx).V(4).Info("write decided anew", "resource", w.resource, "namespace", w.namespace, "name", w.name, "try", try)
+		}
+	}
+}
+
+// late turns the end of the request's time into an answer.
+func (l *Ledger) late(w *write, err error) error {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return tooBusy(w.resource, w.name, err)
+	}
+	return err
+}
+
+func (w *write) holds(key string) bool {
+	return slices.ContainsFunc(w.locks, func(h *head) bool { return h.key == key })
+}
+
+// acquire queues for zones beside those already held, in key order so that two
+// writes never wait for each other.
+func (l *Ledger) acquire(ctx context.Context, w *write, keys ...string) error {
+	for _, h := range w.locks {
+		if !slices.Contains(keys, h.key) {
+			keys = append(keys, h.key)
+		}
+	}
+	l.release(w)
+	slices.Sort(keys)
+	for _, key := range keys {
+		l.mu.Lock()
+		h := l.head(key)
+		l.mu.Unlock()
+		select {
+		case h.sem <- struct{}{}:
+			w.locks = append(w.locks, h)
+		case <-ctx.Done():
+			l.release(w)
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+func (l *Ledger) release(w *write) {
+	for _, h := range w.locks {
+		<-h.sem
+	}
+	w.locks = nil
+}
+
+// yield is the replicas' turn rule: a write that met another server's revision
+// keeps the zone's queue of this process closed for one more round trip.
+func (l *Ledger) yield(w *write, tries int, trip time.Duration) {
+	var foreign []*head
+	l.mu.Lock()
+	for _, h := range w.locks {
+		if h.foreign {
+			h.foreign = false
+			foreign = append(foreign, h)
+		}
+	}
+	l.mu.Unlock()
+	if len(foreign) == 0 || w.keep {
+		return
+	}
+	w.locks = slices.DeleteFunc(w.locks, func(h *head) bool { return slices.Contains(foreign, h) })
+	time.AfterFunc(min(trip, 20*time.Millisecond), func() {
+		for _, h := range foreign {
+			<-h.sem
+		}
+	})
+}
+
+// transaction of a decision.
+type transaction struct {
+	cmps         []clientv3.Cmp
+	then, orelse []clientv3.Op
+	zones        []string  // keys of the zones in orelse, from 1 on
+	singles      []law.Key // then these facts
+	head         *head     // of the zone that changes
+	object       *v1alpha1.Zone
+}
+
+func (l *Ledger) transaction(ctx context.Context, w *write, s *session, out law.Outcome, who waits) (*transaction, error) {
+	t := &transaction{}
+	t.cmps = append(s.guards(), clientv3.Compare(clientv3.ModRevision(w.key), "=", w.expected))
+	if w.resource == "records" {
+		t.cmps = append(t.cmps, clientv3.Compare(clientv3.CreateRevision(l.layout.reserved(w.key)), "=", 0))
+	}
+	if len(t.cmps) > maxCompares {
+		if s.guess {
+			return nil, nil
+		}
+		return nil, status(w.resource, w.name, &law.Refusal{Kind: law.Invalid, Field: "spec.domainName", Message: fmt.Sprintf("the name has so many labels that %d facts decide about it; at most %d fit into one transaction (use a name with fewer labels)", len(t.cmps), maxCompares)})
+	}
+	t.orelse = append(t.orelse, clientv3.OpGet(w.key))
+	for key := range s.zones {
+		t.zones = append(t.zones, key)
+		t.orelse = append(t.orelse, clientv3.OpGet(key))
+	}
+	for k := range s.single {
+		t.singles = append(t.singles, k)
+		t.orelse = append(t.orelse, clientv3.OpGet(l.layout.Key(k)))
+	}
+	if out.Refusal != nil {
+		return t, nil
+	}
+	plan := out.Plan
+	puts := map[string]*string{} // nil: delete
+	var order []string
+	put := func(key string, value *string) {
+		if _, ok := puts[key]; !ok {
+			order = append(order, key)
+		}
+		puts[key] = value
+	}
+	set := func(key string, v any) {
+		text := encode(v)
+		put(key, &text)
+	}
+	op, object, err := w.primary(ctx, plan)
+	if err != nil {
+		return nil, err
+	}
+	if op != nil {
+		t.then = append(t.then, *op)
+	}
+	for _, x := range plan.Writes {
+		if x.Value == nil {
+			put(l.layout.Key(x.Key), nil)
+		} else {
+			set(l.layout.Key(x.Key), x.Value)
+		}
+	}
+	if plan.OrphanBefore != nil {
+		for _, key := range l.layout.waiting(plan.OrphanBefore, waitingLetter(w.resource), w.namespace, w.name) {
+			put(key, nil)
+		}
+	}
+	if plan.Orphan != nil {
+		for _, key := range l.layout.waiting(plan.Orphan, waitingLetter(w.resource), w.namespace, w.name) {
+			set(key, waiter{UID: who.uid, Created: who.created})
+		}
+	}
+	if plan.Work != nil {
+		set(l.layout.outbox(plan.Work.ID), plan.Work)
+	}
+	for _, d := range plan.Debts {
+		set(l.layout.debt(d.Parent.UID, d.Child.UID), d)
+	}
+	if c := plan.Zone; c != nil {
+		key := l.layout.Zone(c.Zone.Namespace, c.Zone.Name)
+		l.mu.Lock()
+		t.head = l.head(key)
+		before := t.head.object
+		l.mu.Unlock()
+		t.object = object
+		if key != w.key {
+			t.object = before.DeepCopy()
+			l.placeZone(t.object, c)
+			data, err := l.config.Zones.encode(ctx, key, t.object)
+			if err != nil {
+				return nil, fmt.Errorf("ledger: encoding zone %s: %w", key, err)
+			}
+			text := string(data)
+			put(key, &text)
+		}
+		if !c.Zone.Pending {
+			if key, tx := l.journalled(before, c); tx != nil {
+				set(key, tx)
+				if keep := uint64(l.config.JournalSteps); c.Step != nil && c.Step.N > keep {
+					old := l.layout.journalKey(c.Zone.UID, c.Step.N-keep)
+					t.then = append(t.then, clientv3.OpDelete(old, clientv3.WithRange(old+"/")))
+				}
+			}
+		}
+		if w.standing != nil {
+			w.standing.touch(t, l, c, set)
+		}
+	}
+	for _, key := range order {
+		if v := puts[key]; v != nil {
+			t.then = append(t.then, clientv3.OpPut(key, *v))
+		} else {
+			t.then = append(t.then, clientv3.OpDelete(key))
+		}
+	}
+	if w.also != nil {
+		cmps, ops := w.also(plan)
+		t.cmps, t.then = append(t.cmps, cmps...), append(t.then, ops...)
+	}
+	return t, nil
+}
+
+func waitingLetter(resource string) string {
+	if resource == "zones" {
+		return waitingZone
+	}
+	return waitingRecord
+}
+
+// journalled is the journal key of a change: a step, or a mark that the zone
+// settled, unsettled or went. nil: there is nothing to tell.
+func (l *Ledger) journalled(before *v1alpha1.Zone, c *law.ZoneChange) (string, *content.Transaction) {
+	switch {
+	case c.Gone:
+		return l.layout.journalKey(c.Zone.UID, c.Zone.N) + ".gone", &content.Transaction{After: c.Zone.N, Gone: true}
+	case c.Step != nil:
+		tx := &content.Transaction{Steps: []content.Step{*c.Step}, Settled: c.Settled()}
+		if c.Step.Creates() {
+			tx.Zone = &content.Identity{View: c.Zone.View, Namespace: c.Zone.Namespace, Name: c.Zone.Name}
+		}
+		return l.layout.journalKey(c.Zone.UID, c.Step.N), tx
+	case before != nil && c.Settled() != (before.Status.SettledSerial == before.Status.Serial):
+		return l.layout.settledKey(c.Zone.UID, c.Zone.N), &content.Transaction{After: c.Zone.N, Settled: c.Settled()}
+	}
+	return "", nil
+}
+
+// settle remembers what a successful transaction made true.
+func (l *Ledger) settle(w *write, s *session, t *transaction, rev int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	plan := w.plan
+	if h := t.head; h != nil {
+		if plan.Zone.Gone {
+			l.set(h, nil, nil, 0)
+		} else {
+			facts := h.facts
+			l.set(h, t.object, plan.Zone.Zone, rev)
+			h.facts = facts
+			for k := range s.single { // a guess that held is knowledge
+				if k.Zone == plan.Zone.Zone.UID {
+					h.know(k, s.seen[k])
+				}
+			}
+			for _, x := range plan.Writes {
+				if x.Key.Zone == plan.Zone.Zone.UID {
+					h.know(x.Key, x.Value)
+				}
+			}
+		}
+	}
+	for _, x := range plan.Writes {
+		if x.Key.Kind == law.KindHolding {
+			h, _ := x.Value.(*law.Holding)
+			l.remember(x.Key, h, rev)
+		}
+	}
+	if w.standing != nil {
+		w.standing.touched(plan, rev)
+	}
+	if plan.Work != nil {
+		l.works[plan.Work.ID] = true
+		select {
+		case l.wake <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// drop forgets everything a transaction of unknown outcome may have changed.
+func (l *Ledger) drop(s *session) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for key := range s.zones {
+		l.head(key).loaded = false
+	}
+	for k := range s.single {
+		if k.Kind == law.KindHolding {
+			l.doubt[k] = true
+		}
+	}
+}
+
+// catchUp takes the else branch in; it returns the zones that were lost and are
+// not held, which the write queues for before it tries again.
+func (l *Ledger) catchUp(ctx context.Context, w *write, s *session, t *transaction, r *clientv3.TxnResponse) ([]string, error) {
+	var lost []string
+	for i, key := range t.zones {
+		kv := one(r.Responses[1+i])
+		if modRevision(kv) == s.zones[key] {
+			continue
+		}
+		l.mu.Lock()
+		h := l.head(key)
+		if w.holds(key) {
+			h.foreign = true
+		} else if key != w.key {
+			lost = append(lost, key)
+		}
+		l.mu.Unlock()
+		if err := l.reload(ctx, h, kv); err != nil {
+			return nil, err
+		}
+	}
+	for i, k := range t.singles {
+		kv := one(r.Responses[1+len(t.zones)+i])
+		if err := l.relearn(k, kv, r.Header.Revision); err != nil {
+			return nil, err
+		}
+	}
+	return lost, nil
+}
+
+// relearn remembers one fact of an else branch.
+func (l *Ledger) relearn(k law.Key, kv *mvccpb.KeyValue, rev int64) error {
+	var v any
+	if kv != nil {
+		var err error
+		if v, err = decodeFact(k, kv.Value); err != nil {
+			return fmt.Errorf("ledger: %s: %w", kv.Key, err)
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if k.Kind == law.KindHolding {
+		h, _ := v.(*law.Holding)
+		delete(l.doubt, k)
+		l.remember(k, h, modRevision(kv))
+		return nil
+	}
+	if h := l.byUID[k.Zone]; h != nil && h.loaded && h.mod <= rev && modRevision(kv) <= h.mod {
+		// The head stands at what the same else branch said of its zone.
+		h.know(k, v)
+	}
+	return nil
+}
+
+// plain writes an object whose content does not change: its own revision and
+// the reservation are all it compares, and no zone waits for it.
+func (l *Ledger) plain(ctx context.Context, key string, expected int64, data []byte) (outcome, error) {
+	op := clientv3.OpDelete(key)
+	if data != nil {
+		op = clientv3.OpPut(key, string(data))
+	}
+	cmps := []clientv3.Cmp{clientv3.Compare(clientv3.ModRevision(key), "=", expected)}
+	if strings.HasPrefix(key, l.layout.Objects("records")) {
+		cmps = append(cmps, clientv3.Compare(clientv3.CreateRevision(l.layout.reserved(key)), "=", 0))
+	}
+	r, err := l.config.Client.Txn(ctx).If(cmps...).Then(op).Else(clientv3.OpGet(key)).Commit()
+	if err != nil {
+		return outcome{}, err
+	}
+	if !r.Succeeded {
+		return outcome{rev: r.Header.Revision, kv: one(r.Responses[0])}, nil
+	}
+	return outcome{ok: true, rev: r.Header.Revision}, nil
+}

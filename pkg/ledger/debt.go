@@ -1,0 +1,249 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ledger
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"k8s.io/klog/v2"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/content"
+)
+
+// payNow counts what a write made a parent owe before the write is answered, so
+// that who changed a child's name servers sees the parent changed. What cannot
+// be paid now stays a debt, and the sweeper pays it (I4).
+func (l *Ledger) payNow(ctx context.Context, debts []law.Debt) {
+	for _, d := range debts {
+		if err := l.pay(ctx, d); err != nil {
+			klog.FromContext(ctx).V(2).Info("a parent's cut is paid later", "parent", d.Parent.Namespace+"/"+d.Parent.Name, "child", d.Child.Namespace+"/"+d.Child.Name, "why", err.Error())
+		}
+	}
+}
+
+// pay counts one child's NS and glue in its parent and consumes the debt, in one
+// transaction of the parent. The debt's own revision guards what was read of the
+// child: whatever changes there later owes again.
+func (l *Ledger) pay(ctx context.Context, d law.Debt) error {
+	debtKey, cutKey := l.layout.debt(d.Parent.UID, d.Child.UID), l.layout.cut(d.Parent.UID, d.Child.UID)
+	for {
+		r, err := l.config.Client.Txn(ctx).Then(clientv3.OpGet(debtKey), clientv3.OpGet(cutKey)).Commit()
+		if err != nil {
+			return err
+		}
+		kv := one(r.Responses[0])
+		if kv == nil {
+			return nil
+		}
+		var before *law.CountedCut
+		if c := one(r.Responses[1]); c != nil {
+			before = &law.CountedCut{}
+			if err := json.Unmarshal(c.Value, before); err != nil {
+				return fmt.Errorf("ledger: %s: %w", cutKey, err)
+			}
+		}
+		var after *law.CountedCut
+		var failed error
+		w := &write{
+			resource: "zones", namespace: d.Parent.Namespace, name: d.Parent.Name, key: debtKey, expected: kv.ModRevision,
+			hint: l.layout.Zone(d.Parent.Namespace, d.Parent.Name),
+			ask: func(seen law.Seen) law.Outcome {
+				key := law.ZoneKey(d.Parent.Namespace, d.Parent.Name)
+				p, ok := seen[key]
+				if !ok {
+					return law.Outcome{Need: []law.Key{key}}
+				}
+				parent, _ := p.(*law.Zone)
+				if parent == nil || parent.UID != d.Parent.UID || parent.Pending {
+					after = before // the parent is gone, and its keys go with it
+					return law.Outcome{Plan: &law.Plan{}}
+				}
+				if after, failed = l.count(ctx, parent, d.Child); failed != nil {
+					return law.Outcome{Plan: &law.Plan{}}
+				}
+				return law.DecideCut(seen, law.CutAsk{Parent: parent, Before: before, After: after, Now: l.now(), By: user(ctx)})
+			},
+			primary: func(context.Context, *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
+				op := clientv3.OpDelete(debtKey)
+				return &op, nil, failed
+			},
+			also: func(*law.Plan) ([]clientv3.Cmp, []clientv3.Op) {
+				cmps := []clientv3.Cmp{clientv3.Compare(clientv3.ModRevision(cutKey), "=", modRevision(one(r.Responses[1])))}
+				switch {
+				case after == before:
+					return cmps, nil
+				case after == nil:
+					return cmps, []clientv3.Op{clientv3.OpDelete(cutKey)}
+				}
+				return cmps, []clientv3.Op{clientv3.OpPut(cutKey, encode(after))}
+			},
+		}
+		out, err := l.commit(ctx, w, waits{})
+		if err != nil {
+			return err
+		}
+		if out.ok {
+			return nil
+		}
+	}
+}
+
+// count computes what parent counts for a child now; nil for nothing.
+func (l *Ledger) count(ctx context.Context, parent *law.Zone, child law.Ref) (*law.CountedCut, error) {
+	r, err := l.config.Client.Get(ctx, l.layout.Zone(child.Namespace, child.Name))
+	if err != nil || len(r.Kvs) == 0 {
+		return nil, err
+	}
+	object := &v1alpha1.Zone{}
+	if err := l.config.Zones.decode(ctx, string(r.Kvs[0].Key), r.Kvs[0].Value, r.Kvs[0].ModRevision, object); err != nil {
+		return nil, err
+	}
+	if string(object.UID) != child.UID || object.Status.FQDN == "" {
+		return nil, nil
+	}
+	z, err := LawZone(object)
+	if err != nil {
+		return nil, err
+	}
+	k := law.HoldingKey(z.View, z.FQDN())
+	if r, err = l.config.Client.Get(ctx, l.layout.Key(k)); err != nil || len(r.Kvs) == 0 {
+		return nil, err
+	}
+	v, err := decodeFact(k, r.Kvs[0].Value)
+	if err != nil {
+		return nil, err
+	}
+	h := v.(*law.Holding)
+	if h.UID != child.UID || h.Parent == nil || h.Parent.UID != parent.UID || h.ExternalCut {
+		return nil, nil
+	}
+	var failed error
+	at := map[name.Rel][]content.RRset{}
+	sets := content.Cut(parent.FQDN(), z.Header, func(owner name.Rel, t rdata.Type) (content.RRset, bool) {
+		if _, ok := at[owner]; !ok {
+			if at[owner], err = l.setsAt(ctx, child.UID, owner); err != nil {
+				failed = err
+			}
+		}
+		for _, s := range at[owner] {
+			if s.Type == t {
+				return s, true
+			}
+		}
+		return content.RRset{}, false
+	})
+	if failed != nil || len(sets) == 0 {
+		return nil, failed
+	}
+	cut := &law.CountedCut{Sets: sets}
+	for _, host := range law.ApexHosts(z, h) {
+		at, err := host.In(z.FQDN())
+		if err != nil {
+			continue
+		}
+		if e := l.enclosing(z.View, at); e != nil && e.UID != z.UID {
+			continue // its address is a deeper zone's to give
+		}
+		rel, _ := at.Rel(parent.FQDN())
+		cut.MissingGlue = cut.MissingGlue || !slices.ContainsFunc(sets, func(s content.RRset) bool {
+			return s.Owner == rel && (s.Type == rdata.A || s.Type == rdata.AAAA)
+		})
+	}
+	return cut, nil
+}
+
+// setsAt are the RRsets that a zone's records make at one owner.
+func (l *Ledger) setsAt(ctx context.Context, zone string, owner name.Rel) ([]content.RRset, error) {
+	prefix := l.layout.Key(law.OwnerKey(zone, owner))
+	prefix = l.layout.room("members") + prefix[len(l.layout.room("owners")):] + "/"
+	members, err := l.config.Client.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithKeysOnly())
+	if err != nil {
+		return nil, err
+	}
+	var sets []content.RRset
+	for _, m := range members.Kvs {
+		_, _, ns, object, err := l.layout.memberOf(string(m.Key))
+		if err != nil {
+			return nil, err
+		}
+		o, _, err := l.readRecord(ctx, ns, object)
+		if err != nil {
+			return nil, err
+		}
+		if o == nil {
+			continue
+		}
+		r, err := lawRecord(o)
+		if err != nil {
+			return nil, fmt.Errorf("record %s/%s: %w", ns, object, err)
+		}
+		sets = addRecord(sets, owner, r)
+	}
+	return sets, nil
+}
+
+// addRecord merges a record's values into the RRsets of its owner.
+func addRecord(sets []content.RRset, owner name.Rel, r *law.Record) []content.RRset {
+	s := content.RRset{Owner: owner, Type: r.Type, TTL: content.InheritTTL()}
+	if r.TTL != nil {
+		s.TTL = content.ExplicitTTL(*r.TTL)
+	}
+	for _, v := range r.Values {
+		s.Data = append(s.Data, v.Text)
+	}
+	slices.Sort(s.Data)
+	for i := range sets {
+		if sets[i].Type == s.Type {
+			sets[i] = sets[i].Merge(s)
+			return sets
+		}
+	}
+	return append(sets, s)
+}
+
+// readRecord reads one Record from etcd; nil when there is none.
+func (l *Ledger) readRecord(ctx context.Context, namespace, object string) (*v1alpha1.Record, int64, error) {
+	key := l.layout.Record(namespace, object)
+	r, err := l.config.Client.Get(ctx, key)
+	if err != nil || len(r.Kvs) == 0 {
+		return nil, 0, err
+	}
+	o := &v1alpha1.Record{}
+	if err := l.config.Records.decode(ctx, key, r.Kvs[0].Value, r.Kvs[0].ModRevision, o); err != nil {
+		return nil, 0, fmt.Errorf("ledger: %s: %w", key, err)
+	}
+	return o, r.Kvs[0].ModRevision, nil
+}
+
+// sweepDebts pays what stayed owed: after a crash, or when its writer's time was up.
+func (l *Ledger) sweepDebts(ctx context.Context, old map[string]int64) map[string]int64 {
+	r, err := l.config.Client.Get(ctx, l.layout.room("debts"), clientv3.WithPrefix())
+	if err != nil {
+		return old
+	}
+	now := map[string]int64{}
+	for _, kv := range r.Kvs {
+		if old != nil && old[string(kv.Key)] != kv.ModRevision {
+			now[string(kv.Key)] = kv.ModRevision // young: its writer is about to pay
+			continue
+		}
+		var d law.Debt
+		if err := json.Unmarshal(kv.Value, &d); err != nil {
+			klog.FromContext(ctx).Error(err, "a debt does not parse; run kubizone fsck", "key", string(kv.Key))
+			continue
+		}
+		if err := l.pay(ctx, d); err != nil {
+			klog.FromContext(ctx).Error(err, "counting a delegated zone's name servers failed; it is tried again", "parent", d.Parent.Namespace+"/"+d.Parent.Name, "child", d.Child.Namespace+"/"+d.Child.Name)
+		}
+	}
+	return now
+}

@@ -1,0 +1,26 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package ledger carries out what law decides: one etcd transaction for each
+// write, with the Record, its Zone and every internal key that follows from
+// them. It also pays what a write owes elsewhere: cascades and parents' cuts.
+//
+// Promises, which ledger/fsck recomputes from the objects. (I1) A transaction
+// touches at most one Record and at most one Zone. (I2) The definition of a zone
+// at the revision of its last write is a function of the store at that revision.
+// (I3) Serial and hash change in the transaction that changes the definition,
+// once for each. (I4) What a write owes elsewhere is an outbox item or a debt in
+// the same transaction, consumed in the transaction that pays it. (I5) A
+// decision holds at the revision it commits: everything it read is compared.
+//
+// I5 rests on one rule: every key that belongs to a zone changes only together
+// with the zone's object. So a fact once read stays true while the zone stands
+// at its revision, and one compare covers all of them. Names of zones are
+// compared by themselves, present or absent, which is why no fences are needed.
+//
+// It does not know DNS transfer, views, HTTP or admission; registry and
+// apiserver plug it into Kubernetes' storage (Seam, Records, Zones).
+//
+// Read first: commit.go (one write, from decision to transaction), then
+// session.go (facts and what proves them), then cascade.go.
+package ledger

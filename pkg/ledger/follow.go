@@ -1,0 +1,204 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ledger
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"k8s.io/klog/v2"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/content"
+)
+
+// Base is a zone as the store has it at one revision: where a view starts.
+type Base struct {
+	Identity content.Identity
+	Zone     *law.Zone
+	Settled  bool
+	// Sets of the definition in canonical order, delegated children's cuts included.
+	Sets []content.RRset
+}
+
+// Sink takes in what Follow reads. Its methods are called one after the other.
+type Sink interface {
+	// Reset begins a new start: zones that no Base names afterwards are gone.
+	Reset()
+	// Base gives one zone; at the start, and again after the feed was cut off.
+	Base(Base)
+	// Ready says that all zones of the start have been given.
+	Ready()
+	// Apply gives one journal transaction of the zone with this uid.
+	Apply(uid string, tx content.Transaction)
+}
+
+// Follow feeds a view of every zone until ctx ends: all zones at one revision,
+// then every journal transaction in order (I2). When etcd has compacted what
+// comes next, it starts over.
+func (l *Ledger) Follow(ctx context.Context, sink Sink) error {
+	for ctx.Err() == nil {
+		rev, err := l.start(ctx, sink)
+		if err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			klog.FromContext(ctx).Error(err, "reading the zones failed; trying again")
+			if !pause(ctx, time.Second) {
+				return nil
+			}
+			continue
+		}
+		sink.Ready()
+		if err := l.followJournal(ctx, sink, rev); err != nil && ctx.Err() == nil {
+			klog.FromContext(ctx).V(2).Info("the journal's watch was cut off; views start over", "why", err.Error())
+		}
+	}
+	return nil
+}
+
+func pause(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
+}
+
+func (l *Ledger) followJournal(ctx context.Context, sink Sink, rev int64) error {
+	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx))
+	defer cancel()
+	w := l.config.Client.Watch(ctx, l.layout.room("journal"), clientv3.WithPrefix(), clientv3.WithRev(rev+1), clientv3.WithFilterDelete())
+	for r := range w {
+		if err := r.Err(); err != nil {
+			return err
+		}
+		for _, e := range r.Events {
+			uid, _, ok := l.layout.parseJournal(string(e.Kv.Key))
+			if !ok {
+				return fmt.Errorf("ledger: %q is no journal key", e.Kv.Key)
+			}
+			var tx content.Transaction
+			if err := json.Unmarshal(e.Kv.Value, &tx); err != nil {
+				return fmt.Errorf("ledger: %s: %w", e.Kv.Key, err)
+			}
+			sink.Apply(uid, tx)
+		}
+	}
+	return ctx.Err()
+}
+
+// start reads every zone, its records and its cuts at one revision.
+func (l *Ledger) start(ctx context.Context, sink Sink) (int64, error) {
+	sink.Reset()
+	rev := int64(0)
+	bases := map[string]*Base{}
+	sets := map[string]map[name.Rel][]content.RRset{}
+	err := l.each(ctx, l.layout.Objects("zones"), &rev, func(key string, data []byte, mod int64) error {
+		o := &v1alpha1.Zone{}
+		if err := l.config.Zones.decode(ctx, key, data, mod, o); err != nil {
+			return err
+		}
+		if o.Status.FQDN == "" {
+			return nil
+		}
+		z, err := LawZone(o)
+		if err != nil {
+			return err
+		}
+		bases[z.UID] = &Base{Identity: content.Identity{View: z.View, Namespace: z.Namespace, Name: z.Name}, Zone: z, Settled: o.Status.SettledSerial == o.Status.Serial}
+		sets[z.UID] = map[name.Rel][]content.RRset{}
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	err = l.each(ctx, l.layout.Objects("records"), &rev, func(key string, data []byte, mod int64) error {
+		o := &v1alpha1.Record{}
+		if err := l.config.Records.decode(ctx, key, data, mod, o); err != nil {
+			return err
+		}
+		a, _, err := adopted(o)
+		if err != nil || a == nil {
+			return err
+		}
+		b := bases[a.Zone.UID]
+		if b == nil {
+			return nil // its zone is gone; the cascade will say so
+		}
+		if a.Owner.IsZero() {
+			var ok bool
+			if a.Owner, ok = a.FQDN.Rel(b.Zone.FQDN()); !ok {
+				return fmt.Errorf("record %s is not in %s, the zone it is adopted by", key, b.Zone.FQDN())
+			}
+		}
+		sets[a.Zone.UID][a.Owner] = addRecord(sets[a.Zone.UID][a.Owner], a.Owner, &law.Record{Type: a.Type, TTL: a.TTL, Values: a.Values})
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	cuts := l.layout.room("cuts")
+	err = l.each(ctx, cuts, &rev, func(key string, data []byte, _ int64) error {
+		parent := key[len(cuts):]
+		for i := range parent {
+			if parent[i] == '/' {
+				parent = parent[:i]
+				break
+			}
+		}
+		var c law.CountedCut
+		if err := json.Unmarshal(data, &c); err != nil {
+			return fmt.Errorf("%s: %w", key, err)
+		}
+		for _, s := range c.Sets {
+			if m := sets[parent]; m != nil {
+				m[s.Owner] = append(m[s.Owner], s)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	for uid, b := range bases {
+		for _, s := range sets[uid] {
+			b.Sets = append(b.Sets, s...)
+		}
+		slices.SortFunc(b.Sets, content.RRset.Compare)
+		delete(sets, uid)
+		sink.Base(*b)
+	}
+	return rev, nil
+}
+
+// each pages through a prefix at one revision; *rev 0 takes the present one.
+func (l *Ledger) each(ctx context.Context, prefix string, rev *int64, f func(key string, data []byte, mod int64) error) error {
+	key, end := prefix, clientv3.GetPrefixRangeEnd(prefix)
+	for {
+		r, err := l.config.Client.Get(ctx, key, clientv3.WithRange(end), clientv3.WithLimit(5000), clientv3.WithRev(*rev))
+		if err != nil {
+			return fmt.Errorf("ledger: %w", err)
+		}
+		if *rev == 0 {
+			*rev = r.Header.Revision
+		}
+		for _, kv := range r.Kvs {
+			if err := f(string(kv.Key), kv.Value, kv.ModRevision); err != nil {
+				return fmt.Errorf("ledger: %s: %w", kv.Key, err)
+			}
+		}
+		if !r.More {
+			return nil
+		}
+		key = string(r.Kvs[len(r.Kvs)-1].Key) + "\x00"
+	}
+}

@@ -1,0 +1,251 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ledger
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/law"
+)
+
+// Layout knows where everything is in etcd. The internal keys stand outside
+// every prefix that an API watch follows. Names are written label-reversed, so
+// that what is at and below one is one range (name.Name.Key).
+type Layout struct {
+	// Prefix of the whole server, without a trailing slash: "/registry/kubizone".
+	Prefix string
+}
+
+// defaultView stands for the empty view in keys; no RFC 1123 label looks like it.
+const defaultView = "@"
+
+func (l Layout) object(resource, namespace, object string) string {
+	return l.Prefix + "/kubi.zone/" + resource + "/" + namespace + "/" + object
+}
+
+// Zone is the key of a Zone object.
+func (l Layout) Zone(namespace, object string) string { return l.object("zones", namespace, object) }
+
+// Record is the key of a Record object.
+func (l Layout) Record(namespace, object string) string {
+	return l.object("records", namespace, object)
+}
+
+// Objects is the prefix of all objects of a resource.
+func (l Layout) Objects(resource string) string { return l.Prefix + "/kubi.zone/" + resource + "/" }
+
+// ObjectName splits an object's key.
+func (l Layout) ObjectName(key string) (namespace, object string, ok bool) {
+	rest := key[strings.LastIndexByte(key, '/')+1:]
+	head := strings.TrimSuffix(key, "/"+rest)
+	i := strings.LastIndexByte(head, '/')
+	if i < 0 || rest == "" {
+		return "", "", false
+	}
+	return head[i+1:], rest, true
+}
+
+// Internal is the prefix of every key that is the ledger's own.
+func (l Layout) Internal() string { return l.Prefix + "/ledger/" }
+
+func (l Layout) room(room string) string { return l.Internal() + room + "/" }
+
+func (l Layout) config() string { return l.Internal() + "config" }
+
+func viewKey(view string) string {
+	if view == "" {
+		return defaultView
+	}
+	return view
+}
+
+// Key is the key, or for the kinds that ask about a range the prefix, of a fact.
+func (l Layout) Key(k law.Key) string {
+	switch k.Kind {
+	case law.KindHolding, law.KindZonesBelow:
+		return l.room("names") + viewKey(k.View) + "/" + k.Name.Key()
+	case law.KindLastSerial:
+		return l.room("serials") + viewKey(k.View) + "/" + k.Name.Key()
+	case law.KindZone:
+		return l.Zone(k.Namespace, k.Object)
+	case law.KindOwner, law.KindOwnersBelow:
+		return l.room("owners") + k.Zone + "/" + k.Owner.Key()
+	case law.KindHolders:
+		return l.room("holders") + k.Zone + "/" + k.Owner.Key()
+	case law.KindCount:
+		return l.room("counts") + k.Zone + "/" + k.Namespace
+	case law.KindMember:
+		return l.room("members") + k.Zone + "/" + k.Owner.Key() + "/" + k.Namespace + "/" + k.Object
+	case law.KindTenantsBelow:
+		return l.room("members") + k.Zone + "/" + k.Owner.Key()
+	case law.KindRoster:
+		return l.room("members") + k.Zone + "/"
+	}
+	panic(fmt.Sprintf("ledger: no key for kind %d", k.Kind)) // a new kind without a key is a bug of this package
+}
+
+// isRange: the fact is about everything under the key.
+func isRange(k law.Key) bool {
+	switch k.Kind {
+	case law.KindZonesBelow, law.KindOwnersBelow, law.KindTenantsBelow, law.KindRoster:
+		return true
+	}
+	return false
+}
+
+// Rooms of a zone that are purged with it.
+var zoneRooms = []string{"owners", "holders", "counts", "members", "cuts", "debts", "journal"}
+
+func (l Layout) journal(zone string) string { return l.room("journal") + zone + "/" }
+
+func (l Layout) journalKey(zone string, n uint64) string {
+	return l.journal(zone) + fmt.Sprintf("%016x", n)
+}
+
+// settledKey marks a change of Settled without a step: it stands behind the step
+// it follows and is written anew each time.
+func (l Layout) settledKey(zone string, n uint64) string { return l.journalKey(zone, n) + ".settled" }
+
+// parseJournal splits a journal key.
+func (l Layout) parseJournal(key string) (zone string, n uint64, ok bool) {
+	rest, ok := strings.CutPrefix(key, l.room("journal"))
+	if !ok {
+		return "", 0, false
+	}
+	zone, count, ok := strings.Cut(rest, "/")
+	if !ok {
+		return "", 0, false
+	}
+	count, _, _ = strings.Cut(count, ".")
+	n, err := strconv.ParseUint(count, 16, 64)
+	return zone, n, err == nil
+}
+
+func (l Layout) cut(parent, child string) string  { return l.room("cuts") + parent + "/" + child }
+func (l Layout) debt(parent, child string) string { return l.room("debts") + parent + "/" + child }
+func (l Layout) outbox(id string) string          { return l.room("outbox") + id }
+func (l Layout) reserved(objectKey string) string { return l.room("reserved") + objectKey }
+
+// Waiters of the two resources are told apart in orphans/ by one letter.
+const (
+	waitingRecord = "r"
+	waitingZone   = "z"
+)
+
+// waiting are the keys under which something unadopted is found again.
+func (l Layout) waiting(w *law.Waiting, resource, namespace, object string) []string {
+	var keys []string
+	who := "/" + resource + "/" + namespace + "/" + object
+	if !w.FQDN.IsZero() {
+		keys = append(keys, l.room("orphans")+viewKey(w.View)+"/"+w.FQDN.Key()+who)
+	}
+	if w.Zone != nil {
+		keys = append(keys, l.room("orphans")+"ref/"+w.Zone.Namespace+"/"+w.Zone.Name+who)
+	}
+	return keys
+}
+
+// waitingAt is the prefix of what waits at a name, or at and below it.
+func (l Layout) waitingAt(view string, n name.Name, exact bool) string {
+	p := l.room("orphans") + viewKey(view) + "/" + n.Key()
+	if exact {
+		p += "/"
+	}
+	return p
+}
+
+func (l Layout) waitingFor(target *law.Ref) string {
+	return l.room("orphans") + "ref/" + target.Namespace + "/" + target.Name + "/"
+}
+
+// who reads resource, namespace and object from the end of a waiting key.
+func who(key string) (resource, namespace, object string, ok bool) {
+	parts := strings.Split(key, "/")
+	if len(parts) < 3 {
+		return "", "", "", false
+	}
+	t := parts[len(parts)-3:]
+	return t[0], t[1], t[2], true
+}
+
+// waiter is the value of a waiting key.
+type waiter struct {
+	UID     string `json:"uid"`
+	Created int64  `json:"t"`
+}
+
+// memberOf reads zone, owner, namespace and object from a member key.
+func (l Layout) memberOf(key string) (zone string, owner name.Rel, namespace, object string, err error) {
+	rest, _ := strings.CutPrefix(key, l.room("members"))
+	zone, rest, _ = strings.Cut(rest, "/")
+	j := strings.LastIndexByte(rest, '/')
+	if j < 0 {
+		return "", owner, "", "", fmt.Errorf("ledger: %q is no member key", key)
+	}
+	rest, object = rest[:j], rest[j+1:]
+	i := strings.LastIndexByte(rest, '/')
+	if i < 0 {
+		return "", owner, "", "", fmt.Errorf("ledger: %q is no member key", key)
+	}
+	rest, namespace = rest[:i], rest[i+1:]
+	owner, err = name.RelFromKey(rest)
+	return zone, owner, namespace, object, err
+}
+
+// nameOf reads view and fqdn from a names/ or serials/ key.
+func (l Layout) nameOf(room, key string) (view string, fqdn name.Name, err error) {
+	rest, _ := strings.CutPrefix(key, l.room(room))
+	view, rest, ok := strings.Cut(rest, "/")
+	if !ok {
+		return "", name.Name{}, fmt.Errorf("ledger: %q is no key of %s/", key, room)
+	}
+	if view == defaultView {
+		view = ""
+	}
+	fqdn, err = name.FromKey(rest)
+	return view, fqdn, err
+}
+
+// ownerOf reads zone and owner from an owners/ or holders/ key.
+func (l Layout) ownerOf(room, key string) (zone string, owner name.Rel, err error) {
+	rest, _ := strings.CutPrefix(key, l.room(room))
+	zone, rest, _ = strings.Cut(rest, "/")
+	owner, err = name.RelFromKey(rest)
+	return zone, owner, err
+}
+
+// encode writes an internal value. The types are this module's own and always encode.
+func encode(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("ledger: %T: %v", v, err))
+	}
+	return string(b)
+}
+
+// decodeFact reads the stored value of a single-key fact.
+func decodeFact(k law.Key, data []byte) (any, error) {
+	var v any
+	switch k.Kind {
+	case law.KindHolding:
+		v = &law.Holding{}
+	case law.KindOwner:
+		v = &law.Owner{}
+	case law.KindHolders:
+		v = &law.Holders{}
+	case law.KindCount:
+		v = &law.Count{}
+	case law.KindMember:
+		v = &law.Member{}
+	case law.KindLastSerial:
+		v = &law.LastSerial{}
+	default:
+		return nil, fmt.Errorf("ledger: kind %d is not stored", k.Kind)
+	}
+	return v, json.Unmarshal(data, v)
+}

@@ -1,0 +1,360 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ledger
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/sethash"
+)
+
+// Format is the version of the stored form this package reads and writes. A
+// higher one in the store is refused: an older binary would break invariants it
+// does not know.
+const Format = 1
+
+// Config of a Ledger.
+type Config struct {
+	// Client to etcd; required. The ledger does not close it.
+	Client *clientv3.Client
+	// Prefix of all keys, without a trailing slash; required.
+	Prefix string
+	// Zones and Records say how the objects stand in etcd; required.
+	Zones, Records ObjectCodec
+	// JournalSteps kept for each zone; 0: 10,000.
+	JournalSteps int
+	// Now is the clock; nil: time.Now.
+	Now func() time.Time
+	// Fault is called at the named points of a write, for tests that kill or
+	// delay there; nil: nothing.
+	Fault func(point string)
+	// dropGuards leaves out compares of a kind: the controls of the race tests,
+	// which must then find the damage.
+	dropGuards string
+}
+
+// Validate reports every fault of the configuration.
+func (c *Config) Validate() error {
+	var errs []error
+	if c.Client == nil {
+		errs = append(errs, errors.New("ledger: Client is required"))
+	}
+	if c.Prefix == "" {
+		errs = append(errs, errors.New("ledger: Prefix is required"))
+	}
+	if c.Zones.Codec == nil || c.Records.Codec == nil {
+		errs = append(errs, errors.New("ledger: the codecs of Zones and Records are required"))
+	}
+	return errors.Join(errs...)
+}
+
+// Ledger carries out what law decides. One is shared by all storage of a server.
+type Ledger struct {
+	config Config
+	layout Layout
+	now    func() time.Time
+
+	mu    sync.Mutex // guards everything below
+	index map[law.Key]*indexed
+	heads map[string]*head // by zone key
+	byUID map[string]*head
+	works map[string]bool // outbox items of this process, not yet taken up
+	// doubt: names whose place in the index led a decision astray; they are read.
+	doubt map[law.Key]bool
+
+	wake  chan struct{}
+	owing chan law.Debt
+	stats Stats
+}
+
+// Stats count what happened; all fields only grow.
+type Stats struct {
+	// Transactions sent, and those whose guards did not hold.
+	Transactions, Conflicts atomic.Int64
+	// Reads are transactions that only fetched facts.
+	Reads atomic.Int64
+	// CascadeSteps are records and zones decided anew by a cascade.
+	CascadeSteps atomic.Int64
+}
+
+// Stats of this ledger.
+func (l *Ledger) Stats() *Stats { return &l.stats }
+
+// indexed is what stands under names/ at a revision.
+type indexed struct {
+	holding *law.Holding
+	mod     int64
+}
+
+// head is what is known of one zone: its object at a revision, and facts under
+// its keys that hold as long as the zone is at that revision, because each of
+// them changes only together with the zone (I5).
+type head struct {
+	key string
+	sem chan struct{} // the zone's writers of this process queue here
+
+	// The rest is guarded by Ledger.mu.
+	loaded bool
+	mod    int64 // 0: there is no such zone
+	object *v1alpha1.Zone
+	zone   *law.Zone
+	facts  map[law.Key]any
+	// foreign: the last write met a revision of another server, so it leaves the
+	// next round trip to that one (replicas take turns).
+	foreign bool
+}
+
+// maxFacts bounds what a head remembers; maxHeads how many zones are remembered.
+const (
+	maxFacts = 1 << 17
+	maxHeads = 1 << 14
+)
+
+// stored is the value of the config key.
+type stored struct {
+	Format        int    `json:"format"`
+	HashAlgorithm int    `json:"hashAlgorithm"`
+	CreatedBy     string `json:"createdBy,omitempty"`
+	// Cluster is kube-system's UID where there is a cluster (S8.3).
+	Cluster string `json:"cluster,omitempty"`
+}
+
+// Open checks the stored format, writes it into an empty store and loads the
+// names. Errors: ErrFormat, and what etcd says.
+func Open(ctx context.Context, config Config) (*Ledger, error) {
+	if err := config.Validate(); err != nil {
+		return nil, err
+	}
+	if config.JournalSteps == 0 {
+		config.JournalSteps = 10000
+	}
+	l := &Ledger{
+		config: config, layout: Layout{Prefix: config.Prefix}, now: config.Now,
+		index: map[law.Key]*indexed{}, heads: map[string]*head{}, byUID: map[string]*head{}, works: map[string]bool{}, doubt: map[law.Key]bool{},
+		wake: make(chan struct{}, 1), owing: make(chan law.Debt, 1024),
+	}
+	if l.now == nil {
+		l.now = time.Now
+	}
+	if err := CheckFormat(ctx, config.Client, config.Prefix); err != nil {
+		return nil, err
+	}
+	rev, err := l.loadNames(ctx)
+	if err != nil {
+		return nil, err
+	}
+	go l.followNames(config.Client.Ctx(), rev)
+	return l, nil
+}
+
+// CheckFormat compares the stored format with Format and writes it into an
+// empty store.
+func CheckFormat(ctx context.Context, client *clientv3.Client, prefix string) error {
+	layout := Layout{Prefix: prefix}
+	mine := stored{Format: Format, HashAlgorithm: sethash.Algorithm}
+	r, err := client.Txn(ctx).If(clientv3.Compare(clientv3.CreateRevision(layout.config()), "=", 0)).
+		Then(clientv3.OpPut(layout.config(), encode(mine))).Else(clientv3.OpGet(layout.config())).Commit()
+	if err != nil {
+		return fmt.Errorf("ledger: reading the format: %w", err)
+	}
+	if r.Succeeded {
+		return nil
+	}
+	var theirs stored
+	if err := json.Unmarshal(r.Responses[0].GetResponseRange().Kvs[0].Value, &theirs); err != nil {
+		return fmt.Errorf("ledger: %s does not parse (%w): this is no data of kubizone", layout.config(), err)
+	}
+	if theirs.Format > Format {
+		return fmt.Errorf("ledger: format %d, this kubizone knows %d: %w; start a version that knows it", theirs.Format, Format, ErrFormat)
+	}
+	if theirs.HashAlgorithm != sethash.Algorithm {
+		return fmt.Errorf("ledger: hash algorithm %d, this kubizone knows %d: %w; start a version that knows it", theirs.HashAlgorithm, sethash.Algorithm, ErrFormat)
+	}
+	return nil
+}
+
+// Layout of the keys.
+func (l *Ledger) Layout() Layout { return l.layout }
+
+func (l *Ledger) fault(point string) {
+	if l.config.Fault != nil {
+		l.config.Fault(point)
+	}
+}
+
+func newID() string {
+	var b [12]byte
+	_, _ = rand.Read(b[:]) // never fails (crypto/rand)
+	return hex.EncodeToString(b[:])
+}
+
+// loadNames reads names/ whole; it returns the revision it was read at.
+func (l *Ledger) loadNames(ctx context.Context) (int64, error) {
+	prefix := l.layout.room("names")
+	key, end := prefix, clientv3.GetPrefixRangeEnd(prefix)
+	var rev int64
+	fresh := map[law.Key]*indexed{}
+	for {
+		r, err := l.config.Client.Get(ctx, key, clientv3.WithRange(end), clientv3.WithLimit(5000), clientv3.WithRev(rev))
+		if err != nil {
+			return 0, fmt.Errorf("ledger: loading the names of zones: %w", err)
+		}
+		if rev == 0 {
+			rev = r.Header.Revision
+		}
+		for _, kv := range r.Kvs {
+			k, h, err := l.decodeName(kv)
+			if err != nil {
+				return 0, err
+			}
+			fresh[k] = &indexed{holding: h, mod: kv.ModRevision}
+		}
+		if !r.More {
+			break
+		}
+		key = string(r.Kvs[len(r.Kvs)-1].Key) + "\x00"
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.index = fresh
+	return rev, nil
+}
+
+func (l *Ledger) decodeName(kv *mvccpb.KeyValue) (law.Key, *law.Holding, error) {
+	view, fqdn, err := l.layout.nameOf("names", string(kv.Key))
+	if err != nil {
+		return law.Key{}, nil, err
+	}
+	k := law.HoldingKey(view, fqdn)
+	v, err := decodeFact(k, kv.Value)
+	if err != nil {
+		return law.Key{}, nil, fmt.Errorf("ledger: %s: %w", kv.Key, err)
+	}
+	return k, v.(*law.Holding), nil
+}
+
+// followNames keeps the index near the store. It may lag: every decision
+// compares what it used, so a stale index costs a round trip, never truth.
+func (l *Ledger) followNames(ctx context.Context, rev int64) {
+	for ctx.Err() == nil {
+		w := l.config.Client.Watch(ctx, l.layout.room("names"), clientv3.WithPrefix(), clientv3.WithRev(rev+1))
+		for r := range w {
+			if r.Err() != nil {
+				break
+			}
+			rev = r.Header.Revision
+			l.mu.Lock()
+			for _, e := range r.Events {
+				view, fqdn, err := l.layout.nameOf("names", string(e.Kv.Key))
+				if err != nil {
+					continue
+				}
+				k := law.HoldingKey(view, fqdn)
+				if have := l.index[k]; have != nil && have.mod > e.Kv.ModRevision {
+					continue
+				}
+				if e.Type == clientv3.EventTypeDelete {
+					delete(l.index, k)
+				} else if _, h, err := l.decodeName(e.Kv); err == nil {
+					l.index[k] = &indexed{holding: h, mod: e.Kv.ModRevision}
+				}
+			}
+			l.mu.Unlock()
+		}
+		if ctx.Err() == nil { // compacted or cut off: read it whole again
+			if again, err := l.loadNames(ctx); err == nil {
+				rev = again
+			} else {
+				time.Sleep(time.Second)
+			}
+		}
+	}
+}
+
+// remember puts what is known of a name into the index. The caller holds l.mu.
+func (l *Ledger) remember(k law.Key, h *law.Holding, mod int64) {
+	if h == nil {
+		delete(l.index, k)
+		return
+	}
+	if have := l.index[k]; have == nil || have.mod <= mod {
+		l.index[k] = &indexed{holding: h, mod: mod}
+	}
+}
+
+// head returns the head of a zone key. The caller holds l.mu.
+func (l *Ledger) head(key string) *head {
+	h := l.heads[key]
+	if h == nil {
+		if len(l.heads) >= maxHeads {
+			for k, old := range l.heads { // any that is not in use; it is read again when needed
+				if len(old.sem) == 0 {
+					if old.zone != nil && l.byUID[old.zone.UID] == old {
+						delete(l.byUID, old.zone.UID)
+					}
+					delete(l.heads, k)
+					break
+				}
+			}
+		}
+		h = &head{key: key, sem: make(chan struct{}, 1)}
+		l.heads[key] = h
+	}
+	return h
+}
+
+// set makes the head stand at a revision of its zone. The caller holds l.mu.
+func (l *Ledger) set(h *head, object *v1alpha1.Zone, zone *law.Zone, mod int64) {
+	if h.zone != nil && l.byUID[h.zone.UID] == h {
+		delete(l.byUID, h.zone.UID)
+	}
+	h.loaded, h.mod, h.object, h.zone, h.facts = true, mod, object, zone, nil
+	if zone != nil {
+		l.byUID[zone.UID] = h
+	}
+}
+
+func (h *head) know(k law.Key, v any) {
+	if h.facts == nil || len(h.facts) >= maxFacts {
+		h.facts = map[law.Key]any{}
+	}
+	h.facts[k] = v
+}
+
+// Zones lists who holds which name, as far as this server has heard.
+func (l *Ledger) holdings() map[law.Key]*law.Holding {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	out := make(map[law.Key]*law.Holding, len(l.index))
+	for k, v := range l.index {
+		out[k] = v.holding
+	}
+	return out
+}
+
+// enclosing guesses the zone at or above a name from the index.
+func (l *Ledger) enclosing(view string, n name.Name) *law.Holding {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for at, ok := n, true; ok; at, ok = at.Parent() {
+		if x := l.index[law.HoldingKey(view, at)]; x != nil {
+			return x.holding
+		}
+	}
+	return nil
+}

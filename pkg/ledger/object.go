@@ -1,0 +1,302 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apiserver/pkg/storage"
+	"k8s.io/apiserver/pkg/storage/value"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/law/pattern"
+	"kubi.zone/kubizone/pkg/law/sethash"
+)
+
+// ObjectCodec is how the objects of one resource stand in etcd: the resource's
+// own storage codec and its encryption at rest. Transformer nil: no encryption.
+type ObjectCodec struct {
+	Codec       runtime.Codec
+	Transformer value.Transformer
+}
+
+// storageKey binds an encrypted value to its key, as etcd3's store does.
+type storageKey string
+
+func (k storageKey) AuthenticatedData() []byte { return []byte(k) }
+
+func (c ObjectCodec) encode(ctx context.Context, key string, obj runtime.Object) ([]byte, error) {
+	if err := (storage.APIObjectVersioner{}).PrepareObjectForStorage(obj); err != nil {
+		return nil, err
+	}
+	data, err := runtime.Encode(c.Codec, obj)
+	if err == nil && c.Transformer != nil {
+		data, err = c.Transformer.TransformToStorage(ctx, data, storageKey(key))
+	}
+	return data, err
+}
+
+func (c ObjectCodec) decode(ctx context.Context, key string, data []byte, rev int64, into runtime.Object) error {
+	var err error
+	if c.Transformer != nil {
+		if data, _, err = c.Transformer.TransformFromStorage(ctx, data, storageKey(key)); err != nil {
+			return err
+		}
+	}
+	if _, _, err = c.Codec.Decode(data, nil, into); err != nil {
+		return err
+	}
+	return (storage.APIObjectVersioner{}).UpdateObject(into, uint64(rev))
+}
+
+// LawZone is the zone an object says it is.
+func LawZone(o *v1alpha1.Zone) (*law.Zone, error) {
+	spec, err := zoneSpec(o)
+	if err != nil {
+		return nil, err
+	}
+	z := &law.Zone{Ref: spec.Ref, View: o.Status.View, Header: spec.Header, Rules: spec.Rules, RecordsPerNamespace: spec.RecordsPerNamespace,
+		MinimumSerial: spec.MinimumSerial, Terminating: spec.Terminating, HasClass: spec.HasClass,
+		Serial: serial.Serial(o.Status.Serial), N: uint64(o.Status.ContentGeneration)}
+	if o.Status.FQDN == "" {
+		z.Pending = true
+		return z, nil
+	}
+	if z.Header.FQDN, err = name.Parse(o.Status.FQDN); err != nil {
+		return nil, fmt.Errorf("zone %s/%s: status.fqdn: %w", o.Namespace, o.Name, err)
+	}
+	if o.Status.ContentState != "" {
+		state, err := sethash.ParseState(o.Status.ContentState)
+		if err != nil {
+			return nil, fmt.Errorf("zone %s/%s: status.contentState: %w", o.Namespace, o.Name, err)
+		}
+		z.State = state
+	}
+	z.Complete()
+	z.Rows = int(o.Status.EntryCount) - content.EntryCount(z.Header, 0)
+	return z, nil
+}
+
+func ref(r *v1alpha1.ZoneReference, namespace string) *law.Ref {
+	if r == nil {
+		return nil
+	}
+	if r.Namespace != "" {
+		namespace = r.Namespace
+	}
+	return &law.Ref{Namespace: namespace, Name: r.Name}
+}
+
+func seconds(v *int32, def uint32) uint32 {
+	if v == nil {
+		return def
+	}
+	return uint32(*v)
+}
+
+// zoneSpec is what a Zone object asks for.
+func zoneSpec(o *v1alpha1.Zone) (*law.ZoneSpec, error) {
+	s := &law.ZoneSpec{
+		Ref:        law.Ref{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID)},
+		DomainName: o.Spec.DomainName, View: o.Spec.View, ZoneRef: ref(o.Spec.ZoneRef, o.Namespace),
+		Header: content.Header{
+			TTL: seconds(o.Spec.TTL, 360), Refresh: seconds(o.Spec.Refresh, 86400), Retry: seconds(o.Spec.Retry, 7200),
+			Expire: seconds(o.Spec.Expire, 3600000), NegativeResponseCache: seconds(o.Spec.NegativeResponseCache, 360),
+			PrimaryNameServer: o.Spec.PrimaryNameServer, Contact: o.Spec.Contact,
+		},
+		Terminating: o.DeletionTimestamp != nil,
+		HasClass:    len(o.Spec.DNSClassRefs) > 0,
+	}
+	for _, ns := range o.Spec.NameServers {
+		s.Header.NameServers = append(s.Header.NameServers, content.NameServer{Name: ns.Name, Addresses: slices.Clone(ns.Addresses)})
+	}
+	if o.Spec.MinimumSerial != nil {
+		m := uint32(*o.Spec.MinimumSerial)
+		s.MinimumSerial = &m
+	}
+	if l := o.Spec.Limits; l != nil && l.RecordsPerNamespace != nil {
+		s.RecordsPerNamespace = int64(*l.RecordsPerNamespace)
+	}
+	for i, d := range o.Spec.Delegations {
+		rule := law.Rule{Namespaces: slices.Clone(d.Namespaces)}
+		if d.Namespace != "" && !slices.Contains(rule.Namespaces, d.Namespace) {
+			rule.Namespaces = append(rule.Namespaces, d.Namespace)
+		}
+		for j, r := range d.Records {
+			p, err := pattern.Parse(r.Pattern)
+			if err != nil {
+				return nil, fmt.Errorf("spec.delegations[%d].records[%d].pattern: %w", i, j, err)
+			}
+			rr := law.RecordRule{Pattern: p, Text: r.Pattern, Shared: r.Shared}
+			for _, text := range r.Types {
+				t, err := rdata.ParseType(text)
+				if err != nil {
+					return nil, fmt.Errorf("spec.delegations[%d].records[%d].types: %w", i, j, err)
+				}
+				rr.Types = append(rr.Types, t)
+			}
+			rule.Records = append(rule.Records, rr)
+		}
+		for j, text := range d.Zones {
+			p, err := pattern.Parse(text)
+			if err != nil {
+				return nil, fmt.Errorf("spec.delegations[%d].zones[%d]: %w", i, j, err)
+			}
+			rule.Zones = append(rule.Zones, p)
+		}
+		s.Rules = append(s.Rules, rule)
+	}
+	return s, nil
+}
+
+// lawRecord is the record an object asks for.
+func lawRecord(o *v1alpha1.Record) (*law.Record, error) {
+	t, err := rdata.ParseType(o.Spec.Type)
+	if err != nil {
+		return nil, fmt.Errorf("spec.type: %w", err)
+	}
+	r := &law.Record{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID), View: o.Spec.View, DomainName: o.Spec.DomainName,
+		ZoneRef: ref(o.Spec.ZoneRef, o.Namespace), Type: t, Created: o.CreationTimestamp.Unix()}
+	if o.Spec.TTL != nil {
+		ttl := uint32(*o.Spec.TTL)
+		r.TTL = &ttl
+	}
+	values := o.Spec.Values
+	if o.Spec.RData != "" || len(values) == 0 {
+		values = []string{o.Spec.RData}
+	}
+	seen := map[string]bool{}
+	for i, text := range values {
+		v, err := rdata.Parse(t, text)
+		if err != nil {
+			return nil, fmt.Errorf("spec.values[%d]: %w", i, err)
+		}
+		if !seen[v.Text] { // an RRset is a set: a value written twice is one (RFC 2181 §5)
+			seen[v.Text] = true
+			r.Values = append(r.Values, v)
+		}
+	}
+	return r, nil
+}
+
+// adopted is what a stored record contributes, and where it waits when it does not.
+func adopted(o *v1alpha1.Record) (*law.Adopted, *law.Waiting, error) {
+	var fqdn name.Name
+	if o.Status.FQDN != "" {
+		n, err := name.Parse(o.Status.FQDN)
+		if err != nil {
+			return nil, nil, fmt.Errorf("record %s/%s: status.fqdn: %w", o.Namespace, o.Name, err)
+		}
+		fqdn = n
+	}
+	if o.Status.ZoneRef == nil {
+		return nil, &law.Waiting{View: o.Status.View, FQDN: fqdn, Zone: ref(o.Spec.ZoneRef, o.Namespace)}, nil
+	}
+	r, err := lawRecord(o)
+	if err != nil {
+		return nil, nil, fmt.Errorf("record %s/%s: %w", o.Namespace, o.Name, err)
+	}
+	a := &law.Adopted{Zone: law.Ref{Namespace: o.Status.ZoneRef.Namespace, Name: o.Status.ZoneRef.Name, UID: string(o.Status.ZoneRef.UID)}, FQDN: fqdn}
+	a.Type, a.TTL, a.Values = r.Type, r.TTL, r.Values
+	if !r.Absolute() {
+		if a.Owner, err = name.ParseRel(o.Spec.DomainName); err != nil {
+			return nil, nil, fmt.Errorf("record %s/%s: spec.domainName: %w", o.Namespace, o.Name, err)
+		}
+	}
+	return a, nil, nil
+}
+
+func (l *Ledger) setCondition(conditions *[]metav1.Condition, kind, status, reason, message string, generation int64) {
+	meta.SetStatusCondition(conditions, metav1.Condition{Type: kind, Status: metav1.ConditionStatus(status), Reason: reason, Message: message,
+		ObservedGeneration: generation, LastTransitionTime: metav1.NewTime(l.now().UTC().Truncate(1e9))})
+}
+
+// placeRecord writes what was decided into the object's status (S6.7).
+func (l *Ledger) placeRecord(o *v1alpha1.Record, p *law.Placement) {
+	o.Status.ObservedGeneration = o.Generation
+	o.Status.FQDN, o.Status.View = p.FQDN.String(), p.View
+	o.Status.ZoneRef, o.Status.Serial = nil, 0
+	if p.Zone == nil {
+		delete(o.Labels, v1alpha1.LabelParentZone)
+		l.setCondition(&o.Status.Conditions, v1alpha1.ConditionAdopted, "False", p.Reason, p.Message, o.Generation)
+		l.setCondition(&o.Status.Conditions, v1alpha1.ConditionReady, "False", v1alpha1.ReasonNotAdopted, "no zone has taken the record in", o.Generation)
+		return
+	}
+	o.Status.ZoneRef = &v1alpha1.AdoptingZone{Namespace: p.Zone.Namespace, Name: p.Zone.Name, UID: types.UID(p.Zone.UID)}
+	o.Status.Serial = int64(p.Serial)
+	setParentLabel(o, p.Zone)
+	l.setCondition(&o.Status.Conditions, v1alpha1.ConditionAdopted, "True", v1alpha1.ReasonAdopted, p.Message, o.Generation)
+	l.pending(&o.Status.Conditions, p.HasClass, o.Generation)
+}
+
+// pending sets Ready=Unknown in the content write itself, so that a wait never
+// returns on an old True (S6.7).
+func (l *Ledger) pending(conditions *[]metav1.Condition, hasClass bool, generation int64) {
+	reason, message := v1alpha1.ReasonNoClass, "the zone names no class, so nothing delivers it"
+	if hasClass {
+		reason, message = v1alpha1.ReasonPending, "written; not yet confirmed by every class in force"
+	}
+	l.setCondition(conditions, v1alpha1.ConditionReady, "Unknown", reason, message, generation)
+}
+
+func setParentLabel(o metav1.Object, zone *law.Ref) {
+	labels := o.GetLabels()
+	if zone == nil {
+		delete(labels, v1alpha1.LabelParentZone)
+		return
+	}
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	labels[v1alpha1.LabelParentZone] = parentLabel(zone.Namespace, zone.Name)
+	o.SetLabels(labels)
+}
+
+// placeZone writes what was decided into a Zone object; o is the object to
+// store and is changed in place.
+func (l *Ledger) placeZone(o *v1alpha1.Zone, c *law.ZoneChange) {
+	z, s := c.Zone, &o.Status
+	if c.Delegated != nil {
+		l.setCondition(&s.Conditions, v1alpha1.ConditionDelegated, c.Delegated.Status, c.Delegated.Reason, c.Delegated.Message, o.Generation)
+	}
+	if z.Pending {
+		s.View = z.View
+		l.setCondition(&s.Conditions, v1alpha1.ConditionReady, "False", v1alpha1.ReasonNotDelegatedOrServable, "the zone waits for the zone it refers to", o.Generation)
+		return
+	}
+	s.FQDN, s.View = z.FQDN().String(), z.View
+	s.Serial, s.ContentGeneration = int64(z.Serial), int64(z.N)
+	state := sethash.State(z.State)
+	s.ContentState = state.String()
+	s.Hash = z.Header.Hash(state)
+	s.EntryCount = int64(content.EntryCount(z.Header, z.Rows))
+	s.ParentRef = nil
+	if p := c.Holding.Parent; p != nil {
+		s.ParentRef = &v1alpha1.ZoneParent{Namespace: p.Namespace, Name: p.Name}
+	}
+	setParentLabel(o, c.Holding.Parent)
+	if len(c.Holding.Works) == 0 {
+		l.setCondition(&s.Conditions, v1alpha1.ConditionSettled, "True", v1alpha1.ReasonSettled, "nothing is owed to this zone", o.Generation)
+	} else {
+		l.setCondition(&s.Conditions, v1alpha1.ConditionSettled, "False", v1alpha1.ReasonCascading, "records or zones are being adopted or released", o.Generation)
+	}
+	if c.Settled() {
+		s.SettledSerial = s.Serial
+	}
+	if c.Servable != nil {
+		l.setCondition(&s.Conditions, v1alpha1.ConditionServable, c.Servable.Status, c.Servable.Reason, c.Servable.Message, o.Generation)
+	}
+	l.pending(&s.Conditions, z.HasClass, o.Generation)
+}

@@ -1,0 +1,224 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ledger
+
+import (
+	"context"
+	"fmt"
+
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/runtime"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/storage"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/law"
+)
+
+// Records decorates the raw storage of Records: every write of one goes through
+// the law and takes its zone along. raw must be built with a client from Seam.
+func (l *Ledger) Records(raw storage.Interface) storage.Interface {
+	return &records{Interface: raw, l: l}
+}
+
+type records struct {
+	storage.Interface
+	l *Ledger
+}
+
+// recordWrite is the committer of one Record write; the storage calls fill it in
+// as they learn what is written.
+type recordWrite struct {
+	l             *Ledger
+	before, after *v1alpha1.Record
+	committed     *v1alpha1.Record
+}
+
+func (s *records) Create(ctx context.Context, key string, obj, out runtime.Object, ttl uint64) error {
+	if ttl != 0 {
+		return errLease
+	}
+	w := &recordWrite{l: s.l, after: obj.(*v1alpha1.Record).DeepCopy()}
+	if err := s.Interface.Create(withCommitter(ctx, w), key, obj, out, 0); err != nil {
+		return err
+	}
+	w.copyTo(out)
+	return nil
+}
+
+func (s *records) Delete(ctx context.Context, key string, out runtime.Object, preconditions *storage.Preconditions, validate storage.ValidateObjectFunc, cached runtime.Object, opts storage.DeleteOptions) error {
+	w := &recordWrite{l: s.l}
+	v := func(ctx context.Context, obj runtime.Object) error {
+		if err := validate(ctx, obj); err != nil {
+			return err
+		}
+		w.before, _ = obj.(*v1alpha1.Record)
+		return nil
+	}
+	return s.Interface.Delete(withCommitter(ctx, w), key, out, preconditions, v, cached, opts)
+}
+
+func (s *records) GuaranteedUpdate(ctx context.Context, key string, destination runtime.Object, ignoreNotFound bool, preconditions *storage.Preconditions, tryUpdate storage.UpdateFunc, cached runtime.Object) error {
+	w := &recordWrite{l: s.l}
+	try := func(in runtime.Object, meta storage.ResponseMeta) (runtime.Object, *uint64, error) {
+		w.before = nil
+		if meta.ResourceVersion != 0 {
+			w.before = in.(*v1alpha1.Record).DeepCopy() // tryUpdate may change in
+		}
+		out, ttl, err := tryUpdate(in, meta)
+		if err != nil {
+			return out, ttl, err
+		}
+		if ttl != nil && *ttl != 0 {
+			return nil, nil, errLease
+		}
+		w.after = out.(*v1alpha1.Record).DeepCopy()
+		return out, ttl, nil
+	}
+	if err := s.Interface.GuaranteedUpdate(withCommitter(ctx, w), key, destination, ignoreNotFound, preconditions, try, cached); err != nil {
+		return err
+	}
+	w.copyTo(destination)
+	return nil
+}
+
+// copyTo gives the caller the object as committed, which is not what it encoded.
+func (w *recordWrite) copyTo(out runtime.Object) {
+	if w.committed != nil && out != nil {
+		*out.(*v1alpha1.Record) = *w.committed
+	}
+}
+
+// sameContent: nothing the zone contains, or the decision rests on, differs.
+func sameContent(before, after *v1alpha1.Record) bool {
+	if before == nil || after == nil {
+		return false
+	}
+	x, y := before.Spec, after.Spec
+	x.Description, y.Description = "", ""
+	return apiequality.Semantic.DeepEqual(x, y)
+}
+
+func (w *recordWrite) commit(ctx context.Context, key string, expected int64, put []byte) (outcome, error) {
+	l := w.l
+	w.committed = nil
+	if put == nil {
+		w.after = nil
+		if w.before == nil {
+			return outcome{}, fmt.Errorf("ledger: %s cannot be decoded, and deleting it unseen would leave its data in the zone: restore it from a backup, then run kubizone fsck", key)
+		}
+	}
+	if put != nil && expected != 0 && w.before == nil {
+		return outcome{}, fmt.Errorf("ledger: update of %s without its present state", key)
+	}
+	if w.after != nil && sameContent(w.before, w.after) { // S2.4
+		if w.after.Generation == w.before.Generation {
+			return l.plain(ctx, key, expected, put)
+		}
+		o := w.after.DeepCopy()
+		o.Status.ObservedGeneration = o.Generation
+		data, err := l.config.Records.encode(ctx, key, o)
+		if err != nil {
+			return outcome{}, err
+		}
+		out, err := l.plain(ctx, key, expected, data)
+		if err == nil && out.ok {
+			w.commitAs(o, out.rev)
+		}
+		return out, err
+	}
+	ask, hint, err := l.recordAsk(ctx, w.before, w.after)
+	if err != nil {
+		return outcome{}, err
+	}
+	var placed *v1alpha1.Record
+	id := w.before
+	if w.after != nil {
+		id = w.after
+	}
+	tx := &write{
+		resource: "records", namespace: id.Namespace, name: id.Name, key: key, expected: expected, hint: hint,
+		guess: w.before == nil,
+		ask:   func(seen law.Seen) law.Outcome { return law.DecideRecord(seen, ask) },
+		primary: func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
+			if plan.Record == nil {
+				op := clientv3.OpDelete(key)
+				return &op, nil, nil
+			}
+			placed = w.after.DeepCopy()
+			l.placeRecord(placed, plan.Record)
+			data, err := l.config.Records.encode(ctx, key, placed)
+			op := clientv3.OpPut(key, string(data))
+			return &op, nil, err
+		},
+	}
+	out, err := l.commit(ctx, tx, waits{uid: string(id.UID), created: id.CreationTimestamp.Unix()})
+	if err != nil || !out.ok {
+		return out, err
+	}
+	warn(ctx, tx.plan.Warnings)
+	if placed != nil {
+		w.commitAs(placed, out.rev)
+	}
+	l.payNow(ctx, tx.plan.Debts)
+	return out, nil
+}
+
+func (w *recordWrite) commitAs(o *v1alpha1.Record, rev int64) {
+	_ = (storage.APIObjectVersioner{}).UpdateObject(o, uint64(rev))
+	w.committed = o
+}
+
+// recordAsk makes the request to the law of a client's write. hint is the zone
+// that will probably change.
+func (l *Ledger) recordAsk(ctx context.Context, before, after *v1alpha1.Record) (law.RecordAsk, string, error) {
+	ask := law.RecordAsk{Now: l.now(), WorkID: newID(), By: user(ctx)}
+	var hint string
+	if before != nil {
+		ask.Namespace, ask.Name, ask.UID = before.Namespace, before.Name, string(before.UID)
+		var err error
+		if ask.Before, ask.Waits, err = adopted(before); err != nil {
+			return ask, "", err
+		}
+		if ask.Before != nil {
+			hint = l.layout.Zone(ask.Before.Zone.Namespace, ask.Before.Zone.Name)
+		}
+	}
+	if after != nil {
+		ask.Namespace, ask.Name, ask.UID = after.Namespace, after.Name, string(after.UID)
+		r, err := lawRecord(after)
+		if err != nil {
+			return ask, "", status("records", after.Name, &law.Refusal{Kind: law.Invalid, Message: err.Error()})
+		}
+		ask.After = r
+		if hint == "" {
+			hint = l.guessZone(r)
+		}
+	}
+	return ask, hint, nil
+}
+
+func (l *Ledger) guessZone(r *law.Record) string {
+	if r.ZoneRef != nil {
+		return l.layout.Zone(r.ZoneRef.Namespace, r.ZoneRef.Name)
+	}
+	n, err := name.Parse(r.DomainName)
+	if err != nil {
+		return ""
+	}
+	if h := l.enclosing(r.View, n); h != nil {
+		return l.layout.Zone(h.Namespace, h.Name)
+	}
+	return ""
+}
+
+func user(ctx context.Context) string {
+	if u, ok := genericapirequest.UserFrom(ctx); ok {
+		return u.GetName()
+	}
+	return ""
+}

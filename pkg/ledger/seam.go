@@ -1,0 +1,70 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ledger
+
+import (
+	"context"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/client/v3/kubernetes"
+)
+
+// Seam is the client that the Kubernetes storage of our resources must be built
+// with: its optimistic writes of Records and Zones become the ledger's
+// transactions. etcd3.store writes objects only through these two methods;
+// reads and watches pass.
+func Seam(client *kubernetes.Client) *kubernetes.Client {
+	return &kubernetes.Client{Client: client.Client, Kubernetes: seam{client.Kubernetes}}
+}
+
+// committer carries out the write that the storage decorator put in the context.
+type committer interface {
+	// commit writes key from its expected revision (0: absent). put is the value
+	// the store encoded; nil deletes.
+	commit(ctx context.Context, key string, expected int64, put []byte) (outcome, error)
+}
+
+// outcome as etcd3.store wants to see it: not ok means that key was not at the
+// expected revision, and kv is what stands there.
+type outcome struct {
+	ok  bool
+	rev int64
+	kv  *mvccpb.KeyValue
+}
+
+type committerKey struct{}
+
+func withCommitter(ctx context.Context, c committer) context.Context {
+	return context.WithValue(ctx, committerKey{}, c)
+}
+
+type seam struct{ kubernetes.Interface }
+
+func (s seam) OptimisticPut(ctx context.Context, key string, data []byte, expected int64, opts kubernetes.PutOptions) (kubernetes.PutResponse, error) {
+	c, _ := ctx.Value(committerKey{}).(committer)
+	if c == nil {
+		return s.Interface.OptimisticPut(ctx, key, data, expected, opts)
+	}
+	if opts.LeaseID != clientv3.NoLease {
+		return kubernetes.PutResponse{}, errLease
+	}
+	out, err := c.commit(ctx, key, expected, data)
+	if err != nil {
+		return kubernetes.PutResponse{}, err
+	}
+	return kubernetes.PutResponse{Succeeded: out.ok, Revision: out.rev, KV: out.kv}, nil
+}
+
+func (s seam) OptimisticDelete(ctx context.Context, key string, expected int64, opts kubernetes.DeleteOptions) (kubernetes.DeleteResponse, error) {
+	c, _ := ctx.Value(committerKey{}).(committer)
+	if c == nil {
+		return s.Interface.OptimisticDelete(ctx, key, expected, opts)
+	}
+	out, err := c.commit(ctx, key, expected, nil)
+	if err != nil {
+		return kubernetes.DeleteResponse{}, err
+	}
+	return kubernetes.DeleteResponse{Succeeded: out.ok, Revision: out.rev, KV: out.kv}, nil
+}

@@ -1,0 +1,422 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law"
+)
+
+// maxCompares keeps a transaction below etcd's 128 operations (its longest of
+// compare, then, else) with room for the object, its zone and the journal.
+const maxCompares = 90
+
+// session collects the facts of one decision together with what proves that
+// they still hold when it commits.
+type session struct {
+	l    *Ledger
+	seen law.Seen
+	// single facts: the revision of their key, compared unless the zone's own
+	// revision covers them.
+	single map[law.Key]int64
+	// ranges: the revision they were read at; nothing in them may be younger.
+	ranges map[law.Key]int64
+	// zones: the revision of each zone object the decision looked at.
+	zones map[string]int64
+	// guess: a key never met is taken as absent and compared so, which saves the
+	// round trip of a read where that is likely (a new name).
+	guess bool
+}
+
+func (l *Ledger) session(guess bool) *session {
+	s := &session{l: l, guess: guess}
+	s.reset()
+	return s
+}
+
+func (s *session) reset() {
+	s.seen, s.single, s.ranges, s.zones = law.Seen{}, map[law.Key]int64{}, map[law.Key]int64{}, map[string]int64{}
+}
+
+// zoneScoped: the key belongs to one zone and changes only with its object.
+func zoneScoped(k law.Key) bool { return k.Zone != "" }
+
+// decide runs the law until it has what it asks for.
+func (s *session) decide(ctx context.Context, ask func(law.Seen) law.Outcome) (law.Outcome, error) {
+	for {
+		if err := ctx.Err(); err != nil {
+			return law.Outcome{}, err
+		}
+		out := ask(s.seen)
+		if len(out.Need) == 0 {
+			return out, nil
+		}
+		need := dedupe(out.Need)
+		again := false
+		for _, k := range need {
+			if _, known := s.seen[k]; known {
+				again = true // facts of two moments: all of them anew
+			}
+		}
+		if again {
+			s.forget(need)
+			s.reset()
+			s.guess = false
+			continue
+		}
+		if err := s.learn(ctx, need); err != nil {
+			return law.Outcome{}, err
+		}
+	}
+}
+
+func dedupe(keys []law.Key) []law.Key {
+	seen := map[law.Key]bool{}
+	return slices.DeleteFunc(keys, func(k law.Key) bool {
+		was := seen[k]
+		seen[k] = true
+		return was
+	})
+}
+
+// forget drops what is remembered of the named facts, so that they are read.
+func (s *session) forget(keys []law.Key) {
+	s.l.mu.Lock()
+	defer s.l.mu.Unlock()
+	for _, k := range keys {
+		switch {
+		case k.Kind == law.KindZone:
+			s.l.head(s.l.layout.Key(k)).loaded = false
+		case k.Kind == law.KindHolding:
+			delete(s.l.index, k)
+			if h := s.l.byUID[k.Zone]; h != nil {
+				h.loaded = false
+			}
+		case zoneScoped(k):
+			if h := s.l.byUID[k.Zone]; h != nil {
+				h.loaded = false
+			}
+		}
+	}
+	for _, k := range keys {
+		if k.Kind == law.KindHolding {
+			s.l.doubt[k] = true
+		}
+	}
+}
+
+// learn finds facts: in the index, at a head, by guess, else in one read.
+func (s *session) learn(ctx context.Context, need []law.Key) error {
+	var read []law.Key
+	s.l.mu.Lock()
+	for _, k := range need {
+		switch {
+		case k.Kind == law.KindHolding:
+			if s.l.doubt[k] {
+				read = append(read, k)
+			} else if x := s.l.index[k]; x != nil {
+				s.seen[k], s.single[k] = x.holding, x.mod
+			} else {
+				s.seen[k], s.single[k] = (*law.Holding)(nil), 0
+			}
+		case k.Kind == law.KindZone:
+			if h := s.l.head(s.l.layout.Key(k)); h.loaded {
+				s.seen[k], s.zones[h.key] = h.zone, h.mod
+			} else {
+				read = append(read, k)
+			}
+		case isRange(k) || !zoneScoped(k):
+			read = append(read, k)
+		default:
+			h := s.l.byUID[k.Zone]
+			if h == nil || !h.loaded || s.zones[h.key] != h.mod {
+				read = append(read, k)
+			} else if v, ok := h.facts[k]; ok {
+				s.seen[k] = v
+			} else if s.guess {
+				s.seen[k], s.single[k] = nil, 0
+			} else {
+				read = append(read, k)
+			}
+		}
+	}
+	s.l.mu.Unlock()
+	for len(read) > 0 {
+		n := min(len(read), 100)
+		if err := s.read(ctx, read[:n]); err != nil {
+			return err
+		}
+		read = read[n:]
+	}
+	return nil
+}
+
+// read fetches facts at one revision, with the zones they belong to.
+func (s *session) read(ctx context.Context, keys []law.Key) error {
+	l := s.l
+	var ops []clientv3.Op
+	for _, k := range keys {
+		ops = append(ops, l.get(k))
+	}
+	zones := s.homes(keys)
+	for _, z := range zones {
+		ops = append(ops, clientv3.OpGet(z.key))
+	}
+	l.stats.Reads.Add(1)
+	r, err := l.config.Client.Txn(ctx).Then(ops...).Commit()
+	if err != nil {
+		return err
+	}
+	covered := map[string]bool{}
+	moved := false
+	for i, z := range zones {
+		kv := one(r.Responses[len(keys)+i])
+		if err := l.reload(ctx, z, kv); err != nil {
+			return err
+		}
+		// A fact is covered by its zone's revision where the decision compares that anyway.
+		used, compared := s.zones[z.key]
+		moved = moved || compared && used != modRevision(kv)
+		l.mu.Lock()
+		if compared && z.zone != nil && z.mod == modRevision(kv) {
+			covered[z.zone.UID] = true
+		}
+		l.mu.Unlock()
+	}
+	for i, k := range keys {
+		if err := s.take(ctx, k, r.Responses[i], r.Header.Revision, covered[k.Zone]); err != nil {
+			return err
+		}
+	}
+	if moved {
+		// Facts of two revisions of one zone: what was read now is remembered at the
+		// head, and the decision starts over from it.
+		s.reset()
+	}
+	return nil
+}
+
+// take puts one answer into the session.
+func (s *session) take(ctx context.Context, k law.Key, r *etcdserverpb.ResponseOp, rev int64, covered bool) error {
+	l := s.l
+	kvs := r.GetResponseRange().Kvs
+	if isRange(k) {
+		v, err := l.decodeRange(k, kvs)
+		if err != nil {
+			return err
+		}
+		s.seen[k] = v
+		if !covered {
+			s.ranges[k] = rev
+		}
+		return nil
+	}
+	kv := one(r)
+	if k.Kind == law.KindZone {
+		l.mu.Lock()
+		h := l.head(l.layout.Key(k))
+		l.mu.Unlock()
+		if err := l.reload(ctx, h, kv); err != nil {
+			return err
+		}
+		l.mu.Lock()
+		s.seen[k], s.zones[h.key] = h.zone, h.mod
+		l.mu.Unlock()
+		return nil
+	}
+	var v any
+	if kv != nil {
+		var err error
+		if v, err = decodeFact(k, kv.Value); err != nil {
+			return fmt.Errorf("ledger: %s: %w", kv.Key, err)
+		}
+	}
+	s.seen[k] = v
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if k.Kind == law.KindHolding {
+		h, _ := v.(*law.Holding)
+		s.seen[k] = h
+		delete(l.doubt, k)
+		l.remember(k, h, modRevision(kv))
+	}
+	if covered {
+		if h := l.byUID[k.Zone]; h != nil {
+			h.know(k, v)
+		}
+		return nil
+	}
+	s.single[k] = modRevision(kv)
+	return nil
+}
+
+// homes are the heads of the zones that the keys belong to.
+func (s *session) homes(keys []law.Key) []*head {
+	s.l.mu.Lock()
+	defer s.l.mu.Unlock()
+	var out []*head
+	for _, k := range keys {
+		if h := s.l.byUID[k.Zone]; zoneScoped(k) && h != nil && !slices.Contains(out, h) {
+			out = append(out, h)
+		}
+	}
+	return out
+}
+
+// get is the operation that fetches a fact.
+func (l *Ledger) get(k law.Key) clientv3.Op {
+	key := l.layout.Key(k)
+	if isRange(k) {
+		return clientv3.OpGet(key, clientv3.WithPrefix())
+	}
+	return clientv3.OpGet(key)
+}
+
+func one(r *etcdserverpb.ResponseOp) *mvccpb.KeyValue {
+	if kvs := r.GetResponseRange().Kvs; len(kvs) > 0 {
+		return kvs[0]
+	}
+	return nil
+}
+
+func modRevision(kv *mvccpb.KeyValue) int64 {
+	if kv == nil {
+		return 0
+	}
+	return kv.ModRevision
+}
+
+// reload makes a head stand at what was read of its zone.
+func (l *Ledger) reload(ctx context.Context, h *head, kv *mvccpb.KeyValue) error {
+	l.mu.Lock()
+	known := h.loaded && h.mod == modRevision(kv)
+	if kv == nil {
+		l.set(h, nil, nil, 0)
+		known = true
+	}
+	l.mu.Unlock()
+	if known {
+		return nil
+	}
+	object := &v1alpha1.Zone{}
+	if err := l.config.Zones.decode(ctx, h.key, kv.Value, kv.ModRevision, object); err != nil {
+		return fmt.Errorf("ledger: %s: %w", h.key, err)
+	}
+	zone, err := LawZone(object)
+	if err != nil {
+		return fmt.Errorf("ledger: %w", err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.set(h, object, zone, kv.ModRevision)
+	return nil
+}
+
+// decodeRange reads a fact that is about a range of keys.
+func (l *Ledger) decodeRange(k law.Key, kvs []*mvccpb.KeyValue) (any, error) {
+	switch k.Kind {
+	case law.KindZonesBelow:
+		out := &law.ZonesBelow{}
+		for _, kv := range kvs {
+			key, h, err := l.decodeName(kv)
+			if err != nil {
+				return nil, err
+			}
+			out.Zones = append(out.Zones, law.ZoneBelow{FQDN: key.Name, Holding: *h})
+		}
+		return out, nil
+	case law.KindOwnersBelow:
+		out := &law.OwnersBelow{}
+		for _, kv := range kvs {
+			_, owner, err := l.layout.ownerOf("owners", string(kv.Key))
+			if err != nil {
+				return nil, err
+			}
+			v, err := decodeFact(law.Key{Kind: law.KindOwner}, kv.Value)
+			if err != nil {
+				return nil, fmt.Errorf("ledger: %s: %w", kv.Key, err)
+			}
+			o := v.(*law.Owner)
+			if owner == k.Owner || len(o.Values) == 0 {
+				continue
+			}
+			out.Any = true
+			for _, val := range o.Values {
+				out.Occluding = out.Occluding || val.Type != rdata.A && val.Type != rdata.AAAA && val.Type != rdata.DS
+			}
+		}
+		return out, nil
+	case law.KindTenantsBelow, law.KindRoster:
+		tenants, roster := &law.TenantsBelow{}, &law.Roster{}
+		at := map[string]int{}
+		for _, kv := range kvs {
+			_, owner, ns, _, err := l.layout.memberOf(string(kv.Key))
+			if err != nil {
+				return nil, err
+			}
+			v, err := decodeFact(law.Key{Kind: law.KindMember}, kv.Value)
+			if err != nil {
+				return nil, fmt.Errorf("ledger: %s: %w", kv.Key, err)
+			}
+			m := v.(*law.Member)
+			i, ok := at[ns]
+			if !ok {
+				i = len(tenants.Tenants)
+				at[ns] = i
+				tenants.Tenants = append(tenants.Tenants, law.Tenant{Namespace: ns})
+			}
+			t := &tenants.Tenants[i]
+			t.Records++
+			if owner == k.Owner {
+				t.At++
+			}
+			if m.Admission != law.AdmittedUnderscore {
+				t.Blocking++
+			}
+			if m.Absolute {
+				roster.Absolute++
+			}
+			octets := 0
+			for _, label := range owner.Labels() {
+				octets += len(label) + 1
+			}
+			roster.Longest = max(roster.Longest, octets)
+		}
+		if k.Kind == law.KindRoster {
+			return roster, nil
+		}
+		return tenants, nil
+	}
+	return nil, fmt.Errorf("ledger: kind %d is no range", k.Kind)
+}
+
+// guards are the compares that prove the facts (I5).
+func (s *session) guards() []clientv3.Cmp {
+	l := s.l
+	drop := l.config.dropGuards
+	var out []clientv3.Cmp
+	for key, mod := range s.zones {
+		if drop != "zone" {
+			out = append(out, clientv3.Compare(clientv3.ModRevision(key), "=", mod))
+		}
+	}
+	for k, mod := range s.single {
+		if drop != "facts" {
+			out = append(out, clientv3.Compare(clientv3.ModRevision(l.layout.Key(k)), "=", mod))
+		}
+	}
+	for k, rev := range s.ranges {
+		out = append(out, clientv3.Compare(clientv3.ModRevision(l.layout.Key(k)), "<", rev+1).WithPrefix())
+	}
+	return out
+}

@@ -1,0 +1,230 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ledger
+
+import (
+	"context"
+	"fmt"
+
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/storage"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/law"
+)
+
+// Zones decorates the raw storage of Zones. raw must be built with a client from Seam.
+func (l *Ledger) Zones(raw storage.Interface) storage.Interface {
+	return &zones{Interface: raw, l: l}
+}
+
+type establishKey struct{}
+
+// WithEstablish carries the authorizer's answer for the verb establish to the
+// decision: it is a fact asked before the write, never under a lock (S3.2).
+func (l *Ledger) WithEstablish(ctx context.Context, allowed bool) context.Context {
+	return context.WithValue(ctx, establishKey{}, allowed)
+}
+
+func mayEstablish(ctx context.Context) bool {
+	allowed, _ := ctx.Value(establishKey{}).(bool)
+	return allowed
+}
+
+type zones struct {
+	storage.Interface
+	l *Ledger
+}
+
+// zoneWrite is the committer of one Zone write.
+type zoneWrite struct {
+	l             *Ledger
+	before, after *v1alpha1.Zone
+	committed     *v1alpha1.Zone
+	// tx keeps the zone's queue after a lost race until the storage call returns:
+	// otherwise a PATCH under many record writers would lose for ever.
+	tx *write
+}
+
+func (s *zones) Create(ctx context.Context, key string, obj, out runtime.Object, ttl uint64) error {
+	if ttl != 0 {
+		return errLease
+	}
+	w := &zoneWrite{l: s.l, after: obj.(*v1alpha1.Zone).DeepCopy()}
+	defer w.release()
+	if err := s.Interface.Create(withCommitter(ctx, w), key, obj, out, 0); err != nil {
+		return err
+	}
+	w.copyTo(out)
+	return nil
+}
+
+func (s *zones) Delete(ctx context.Context, key string, out runtime.Object, preconditions *storage.Preconditions, validate storage.ValidateObjectFunc, cached runtime.Object, opts storage.DeleteOptions) error {
+	w := &zoneWrite{l: s.l}
+	defer w.release()
+	v := func(ctx context.Context, obj runtime.Object) error {
+		if err := validate(ctx, obj); err != nil {
+			return err
+		}
+		w.before, _ = obj.(*v1alpha1.Zone)
+		return nil
+	}
+	return s.Interface.Delete(withCommitter(ctx, w), key, out, preconditions, v, cached, opts)
+}
+
+func (s *zones) GuaranteedUpdate(ctx context.Context, key string, destination runtime.Object, ignoreNotFound bool, preconditions *storage.Preconditions, tryUpdate storage.UpdateFunc, cached runtime.Object) error {
+	w := &zoneWrite{l: s.l}
+	defer w.release()
+	try := func(in runtime.Object, meta storage.ResponseMeta) (runtime.Object, *uint64, error) {
+		w.before = nil
+		if meta.ResourceVersion != 0 {
+			w.before = in.(*v1alpha1.Zone).DeepCopy() // tryUpdate may change in
+		}
+		out, ttl, err := tryUpdate(in, meta)
+		if err != nil {
+			return out, ttl, err
+		}
+		if ttl != nil && *ttl != 0 {
+			return nil, nil, errLease
+		}
+		w.after = out.(*v1alpha1.Zone).DeepCopy()
+		return out, ttl, nil
+	}
+	if err := s.Interface.GuaranteedUpdate(withCommitter(ctx, w), key, destination, ignoreNotFound, preconditions, try, cached); err != nil {
+		return err
+	}
+	w.copyTo(destination)
+	return nil
+}
+
+func (w *zoneWrite) copyTo(out runtime.Object) {
+	if w.committed != nil && out != nil {
+		*out.(*v1alpha1.Zone) = *w.committed
+	}
+}
+
+func (w *zoneWrite) release() {
+	if w.tx != nil {
+		w.l.release(w.tx)
+	}
+}
+
+// zoneUnchanged reports whether a zone write asks for nothing that is decided.
+func zoneUnchanged(before, after *v1alpha1.Zone) bool {
+	return apiequality.Semantic.DeepEqual(before.Spec, after.Spec) && (before.DeletionTimestamp == nil) == (after.DeletionTimestamp == nil)
+}
+
+func (w *zoneWrite) commit(ctx context.Context, key string, expected int64, put []byte) (outcome, error) {
+	l := w.l
+	w.committed = nil
+	if put == nil {
+		w.after = nil
+		if w.before == nil {
+			return outcome{}, fmt.Errorf("ledger: %s cannot be decoded, and deleting it unseen would leave its names taken: restore it from a backup, then run kubizone fsck", key)
+		}
+	}
+	if put != nil && expected != 0 && w.before == nil {
+		return outcome{}, fmt.Errorf("ledger: update of %s without its present state", key)
+	}
+	ask, err := l.zoneAsk(ctx, w.before, w.after)
+	if err != nil {
+		return outcome{}, err
+	}
+	id := w.before
+	if w.after != nil {
+		id = w.after
+	}
+	if w.tx == nil {
+		w.tx = &write{resource: "zones", namespace: id.Namespace, name: id.Name, key: key, hint: key, keep: true}
+	}
+	tx := w.tx
+	tx.expected = expected
+	if w.before != nil && w.after != nil && zoneUnchanged(w.before, w.after) {
+		return w.plain(ctx, key, expected, put)
+	}
+	var placed *v1alpha1.Zone
+	tx.ask = func(seen law.Seen) law.Outcome { return law.DecideZone(seen, ask) }
+	tx.primary = func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
+		if w.after == nil {
+			op := clientv3.OpDelete(key)
+			return &op, nil, nil
+		}
+		placed = w.after.DeepCopy()
+		placed.Status.ObservedGeneration = placed.Generation
+		l.placeZone(placed, plan.Zone)
+		data, err := l.config.Zones.encode(ctx, key, placed)
+		op := clientv3.OpPut(key, string(data))
+		return &op, placed, err
+	}
+	out, err := l.commit(ctx, tx, waits{uid: string(id.UID), created: id.CreationTimestamp.Unix()})
+	if err != nil || !out.ok {
+		return out, err
+	}
+	l.release(tx)
+	warn(ctx, tx.plan.Warnings)
+	if placed != nil {
+		w.commitAs(placed, out.rev)
+	}
+	l.payNow(ctx, tx.plan.Debts)
+	return out, nil
+}
+
+// plain writes metadata or status of a zone. It changes the revision that
+// guards the zone's keys and nothing they say, so the head moves along and keeps
+// what it knows.
+func (w *zoneWrite) plain(ctx context.Context, key string, expected int64, put []byte) (outcome, error) {
+	l := w.l
+	if len(w.tx.locks) == 0 {
+		if err := l.acquire(ctx, w.tx, key); err != nil {
+			return outcome{}, l.late(w.tx, err)
+		}
+	}
+	out, err := l.plain(ctx, key, expected, put)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	h := l.head(key)
+	switch {
+	case err != nil:
+		h.loaded = false
+	case out.ok && h.loaded && h.mod == expected:
+		object := w.after.DeepCopy()
+		_ = (storage.APIObjectVersioner{}).UpdateObject(object, uint64(out.rev))
+		h.object, h.mod = object, out.rev
+	default:
+		h.loaded = false
+	}
+	return out, err
+}
+
+func (w *zoneWrite) commitAs(o *v1alpha1.Zone, rev int64) {
+	_ = (storage.APIObjectVersioner{}).UpdateObject(o, uint64(rev))
+	w.committed = o
+}
+
+// zoneAsk makes the request to the law of a client's zone write.
+func (l *Ledger) zoneAsk(ctx context.Context, before, after *v1alpha1.Zone) (law.ZoneAsk, error) {
+	ask := law.ZoneAsk{MayEstablish: mayEstablish(ctx), Now: l.now(), By: user(ctx), WorkID: newID()}
+	if before != nil {
+		z, err := LawZone(before)
+		if err != nil {
+			return ask, err
+		}
+		ask.Before = z
+		if z.Pending {
+			ask.Waits = &law.Waiting{View: before.Spec.View, Zone: ref(before.Spec.ZoneRef, before.Namespace)}
+		}
+	}
+	if after != nil {
+		spec, err := zoneSpec(after)
+		if err != nil {
+			return ask, status("zones", after.Name, &law.Refusal{Kind: law.Invalid, Message: err.Error()})
+		}
+		ask.After = spec
+		ask.RulesChanged = before != nil && (!apiequality.Semantic.DeepEqual(before.Spec.Delegations, after.Spec.Delegations) || !apiequality.Semantic.DeepEqual(before.Spec.Limits, after.Spec.Limits))
+	}
+	return ask, nil
+}
