@@ -97,7 +97,7 @@ func (p *Primary) Close() error {
 
 // Run serves until ctx ends, then lets running transfers finish for StopTimeout, and
 // returns when everything it started has ended. It returns nil after ctx ended and an
-// error when a listener failed. Run is called once.
+// error when a listener went away under it. Run is called once.
 func (p *Primary) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -174,8 +174,11 @@ func (p *Primary) serveUDP(ctx context.Context, conn *net.UDPConn) error {
 	for {
 		n, session, err := mdns.ReadFromSessionUDP(conn, buf)
 		if err != nil {
-			if ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
+			if ctx.Err() != nil {
 				return nil
+			}
+			if errors.Is(err, net.ErrClosed) {
+				return fmt.Errorf("UDP socket %s was closed while it served", conn.LocalAddr())
 			}
 			// An ICMP error of an earlier answer is reported here; it says nothing about the socket.
 			p.log.V(2).Info("UDP read failed", "err", err)

@@ -207,9 +207,8 @@ func TestTCP_connectionsAreBounded(t *testing.T) {
 
 // Slow-loris: a connection that says nothing, and one that never ends its message.
 func TestTCP_slowSendersAreCut(t *testing.T) {
-	p := start(t, Config{Zones: served(), IdleTimeout: 150 * time.Millisecond, ReadTimeout: 150 * time.Millisecond})
-	silent := dialTCP(t, p)
-	half := dialTCP(t, p)
+	silent := dialTCP(t, start(t, Config{Zones: served(), IdleTimeout: 150 * time.Millisecond, ReadTimeout: time.Hour}))
+	half := dialTCP(t, start(t, Config{Zones: served(), IdleTimeout: time.Hour, ReadTimeout: 150 * time.Millisecond}))
 	half.Write([]byte{0, 40, 1})
 	go func() {
 		for range 20 { // an octet now and then does not extend it
@@ -339,5 +338,17 @@ func TestRun_stopsGracefully(t *testing.T) {
 	}
 	if _, err := net.Dial("tcp", p.Addrs()[0].String()); err == nil {
 		t.Error("still listening")
+	}
+}
+
+// Serving nobody is no way to run: a listener that goes away ends Run with an error.
+func TestRun_lostListenerIsAnError(t *testing.T) {
+	p, err := New(Config{Zones: served(), Listen: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:0")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.pairs[0].tcp.Close()
+	if err := p.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "closed while it served") {
+		t.Errorf("%v", err)
 	}
 }

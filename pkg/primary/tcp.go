@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/netip"
@@ -24,8 +25,11 @@ func (p *Primary) acceptTCP(ctx, connCtx context.Context, l *net.TCPListener, co
 	for {
 		conn, err := l.AcceptTCP()
 		if err != nil {
-			if ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
+			if ctx.Err() != nil {
 				return nil
+			}
+			if errors.Is(err, net.ErrClosed) {
+				return fmt.Errorf("TCP listener %s was closed while it served", l.Addr())
 			}
 			// Out of file descriptors, or a peer that went before it was accepted.
 			p.log.V(2).Info("Accept failed", "err", err)
