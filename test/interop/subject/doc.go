@@ -1,5 +1,6 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
+
 // Package subject is the server that the interop tests hold against real neighbours: the
 // hidden primary over a zoneview.Set, with zones made from master files.
 //
