@@ -3,9 +3,44 @@
 
 package apiserver
 
-import "net"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
 
-// Config is what a server needs to be told.
+	"go.etcd.io/etcd/client/v3/kubernetes"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/apiserver/pkg/registry/generic"
+	"k8s.io/apiserver/pkg/registry/rest"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/apiserver/pkg/server/healthz"
+	genericoptions "k8s.io/apiserver/pkg/server/options"
+	"k8s.io/apiserver/pkg/storage"
+	"k8s.io/apiserver/pkg/storage/etcd3"
+	"k8s.io/apiserver/pkg/storage/storagebackend"
+	restclient "k8s.io/client-go/rest"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/install"
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/pkg/registry/record"
+	"kubi.zone/kubizone/pkg/registry/zone"
+	"kubi.zone/kubizone/pkg/zoneview"
+)
+
+// Prefix of every key in etcd. It is in every stored object's key, so it never changes.
+const Prefix = "/registry/kubizone"
+
+// Config is what a server needs to be told. Every field is required.
 type Config struct {
 	// Listener is bound already, so that a taken port is an error before anything is started. The server closes it.
 	Listener net.Listener
@@ -13,6 +48,230 @@ type Config struct {
 	ServingCert, ServingKey []byte
 	// ClientCA is PEM: who may enter, standalone.
 	ClientCA []byte
-	// EtcdEndpoints are URLs: http, https or unix.
-	EtcdEndpoints []string
+	// Etcd is where everything is stored: URLs (http, https, unix) and, for https, files.
+	Etcd storagebackend.TransportConfig
+	// Zones is kept at the state of the store while RunLedger runs.
+	Zones *zoneview.Set
+}
+
+// Server is an API server with its ledger. RunLedger and Run are each called once; Close comes last.
+type Server struct {
+	generic    *genericapiserver.GenericAPIServer
+	authorizer authorizer.Authorizer
+	loopback   *restclient.Config
+	ledger     *ledger.Ledger
+	client     *kubernetes.Client
+	compactor  interface{ Stop() }
+	feed       *feed
+	closing    sync.Once
+}
+
+// New connects to etcd, checks that what is stored there is of a format this version knows, and puts the server
+// together. Nothing is served yet. ctx bounds the connecting.
+func New(ctx context.Context, cfg Config) (_ *Server, err error) {
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	registry := install.New()
+	config, err := genericConfig(registry, cfg)
+	if err != nil {
+		return nil, err
+	}
+	if err := applyStandalone(&config.Config, cfg.ClientCA); err != nil {
+		return nil, err
+	}
+	etcd := etcdOptions(registry, cfg)
+	if err := etcd.ApplyTo(&config.Config); err != nil {
+		return nil, fmt.Errorf("etcd: %w", err)
+	}
+	s := &Server{loopback: config.LoopbackClientConfig}
+	defer func() {
+		if err != nil {
+			s.Close()
+		}
+	}()
+	if s.client, err = dial(ctx, etcd.StorageConfig.Transport); err != nil {
+		return nil, err
+	}
+	s.compactor = etcd3.StartCompactorPerEndpoint(s.client.Client, etcd.StorageConfig.CompactionInterval)
+	objects := ledger.ObjectCodec{Codec: etcd.StorageConfig.Codec, Transformer: etcd.StorageConfig.Transformer}
+	s.ledger, err = ledger.Open(ctx, ledger.Config{Client: s.client.Client, Prefix: Prefix, Zones: objects, Records: objects})
+	if err != nil {
+		return nil, err
+	}
+	s.feed = newFeed(s.ledger, cfg.Zones)
+	config.AddReadyzChecks(healthz.NamedCheck("views", func(*http.Request) error { return s.feed.check() }))
+	if s.generic, err = config.Complete().New(Component, genericapiserver.NewEmptyDelegate()); err != nil {
+		return nil, fmt.Errorf("API server: %w", err)
+	}
+	s.generic.ShutdownTimeout = drainTimeout
+	s.authorizer = config.Authorization.Authorizer
+	options := ours{RESTOptionsGetter: config.RESTOptionsGetter, decorator: s.decorator(etcd.StorageConfig.Transport)}
+	if err := s.install(registry, options, cfg.Zones); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func (c *Config) validate() error {
+	var wrong []error
+	for what, missing := range map[string]bool{
+		"Listener": c.Listener == nil, "ServingCert": len(c.ServingCert) == 0, "ServingKey": len(c.ServingKey) == 0,
+		"ClientCA": len(c.ClientCA) == 0, "Etcd.ServerList": len(c.Etcd.ServerList) == 0, "Zones": c.Zones == nil,
+	} {
+		if missing {
+			wrong = append(wrong, fmt.Errorf("apiserver: %s is required", what))
+		}
+	}
+	return errors.Join(wrong...)
+}
+
+func etcdOptions(registry install.Registry, cfg Config) *genericoptions.EtcdOptions {
+	stored := storagebackend.NewDefaultConfig(Prefix, registry.Codecs.LegacyCodec(v1alpha1.SchemeGroupVersion))
+	stored.EncodeVersioner = runtime.NewMultiGroupVersioner(v1alpha1.SchemeGroupVersion, schema.GroupKind{Group: v1alpha1.GroupName})
+	tracing := stored.Transport.TracerProvider
+	stored.Transport = cfg.Etcd
+	if stored.Transport.TracerProvider == nil {
+		stored.Transport.TracerProvider = tracing
+	}
+	return genericoptions.NewEtcdOptions(stored)
+}
+
+func (s *Server) decorator(where storagebackend.TransportConfig) generic.StorageDecorator {
+	compactor, _ := s.compactor.(etcd3.Compactor)
+	return decorator(
+		func() (*kubernetes.Client, error) {
+			client, err := dial(context.Background(), where)
+			if err != nil {
+				return nil, err
+			}
+			return ledger.Seam(client), nil
+		},
+		compactor,
+		func(resource schema.GroupResource, raw storage.Interface) (storage.Interface, error) {
+			switch resource {
+			case v1alpha1.Resource("zones"):
+				return s.ledger.Zones(raw), nil
+			case v1alpha1.Resource("records"):
+				return s.ledger.Records(raw), nil
+			}
+			return nil, fmt.Errorf("storage of %s: the ledger does not know this resource", resource)
+		},
+	)
+}
+
+// install makes the storage of the group and serves it.
+func (s *Server) install(registry install.Registry, options generic.RESTOptionsGetter, set *zoneview.Set) error {
+	records, err := record.NewStorage(record.Config{Scheme: registry.Scheme, RESTOptions: options, Preview: s.ledger.PreviewRecord})
+	if err != nil {
+		return err
+	}
+	layout := s.ledger.Layout()
+	zones, err := zone.NewStorage(zone.Config{
+		Scheme:        registry.Scheme,
+		RESTOptions:   options,
+		Preview:       s.ledger.PreviewZone,
+		Authorizer:    s.authorizer,
+		WithEstablish: s.ledger.WithEstablish,
+		Views:         views{set},
+		Sources: &sources{
+			client: s.client.Client,
+			members: func(uid string, owner name.Rel) string {
+				return strings.TrimSuffix(layout.Key(law.MemberKey(uid, owner, "", "")), "/")
+			},
+			records: records.Record,
+		},
+	})
+	if err != nil {
+		return err
+	}
+	group := genericapiserver.NewDefaultAPIGroupInfo(v1alpha1.GroupName, registry.Scheme, registry.ParameterCodec, registry.Codecs)
+	group.VersionedResourcesStorageMap[v1alpha1.SchemeGroupVersion.Version] = map[string]rest.Storage{
+		"zones":          zones.Zone,
+		"zones/status":   zones.Status,
+		"zones/entries":  zones.Entries,
+		"zones/changes":  zones.Changes,
+		"records":        records.Record,
+		"records/status": records.Status,
+	}
+	if err := s.generic.InstallAPIGroup(&group); err != nil {
+		return fmt.Errorf("API group %s: %w", v1alpha1.GroupName, err)
+	}
+	return nil
+}
+
+// Run serves the API until ctx ends; then it says that it is not ready, answers what it has taken in, and returns (A5).
+func (s *Server) Run(ctx context.Context) error {
+	return s.generic.PrepareRun().RunWithContext(ctx)
+}
+
+// RunLedger carries out what writes owe elsewhere and keeps the views at the state of the store, until ctx ends. The
+// API needs it: run it before Run begins and until Run has returned.
+func (s *Server) RunLedger(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var both sync.WaitGroup
+	for what, run := range map[string]func(context.Context) error{"cascades": s.ledger.Run, "views": s.feed.run} {
+		both.Go(func() {
+			if err := run(ctx); err != nil && ctx.Err() == nil {
+				cancel(fmt.Errorf("%s: %w", what, err))
+			}
+		})
+	}
+	<-ctx.Done()
+	both.Wait()
+	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil
+}
+
+// WaitForViews returns when every zone in the store is in the Set and proven by its hash.
+func (s *Server) WaitForViews(ctx context.Context) error { return s.feed.wait(ctx) }
+
+// WaitForAPI returns when /readyz says ok.
+func (s *Server) WaitForAPI(ctx context.Context) error {
+	client, err := restclient.HTTPClientFor(s.loopback)
+	if err != nil {
+		return fmt.Errorf("loopback client: %w", err)
+	}
+	defer client.CloseIdleConnections()
+	var last error
+	for {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.loopback.Host+"/readyz", nil)
+		if err != nil {
+			return err
+		}
+		answer, err := client.Do(request)
+		if err == nil {
+			answer.Body.Close()
+			if answer.StatusCode == http.StatusOK {
+				return nil
+			}
+			err = fmt.Errorf("/readyz answers %s", answer.Status)
+		}
+		if ctx.Err() == nil {
+			last = err
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(context.Cause(ctx), last)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// Close lets go of etcd. It comes after Run and RunLedger have returned.
+func (s *Server) Close() {
+	s.closing.Do(func() {
+		if s.generic != nil {
+			s.generic.Destroy()
+		}
+		if s.compactor != nil {
+			s.compactor.Stop()
+		}
+		if s.client != nil {
+			s.client.Close()
+		}
+	})
 }

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -48,6 +49,8 @@ type Member struct {
 	ephemeral string
 	failure   *failure
 	stop      sync.Once
+	// stopping mutes the log: etcd calls it an error that its listeners were closed.
+	stopping atomic.Bool
 }
 
 // Start starts etcd and returns when it takes writes. It returns early with ctx's error.
@@ -121,6 +124,7 @@ func (m *Member) Err() error {
 // Stop closes etcd. After a failure it does not wait for goroutines that etcd lost by it.
 func (m *Member) Stop() {
 	m.stop.Do(func() {
+		m.stopping.Store(true)
 		closed := make(chan struct{})
 		go func() {
 			defer close(closed)
@@ -192,7 +196,7 @@ func (m *Member) logger(cfg Config) *zap.Logger {
 	format := zap.NewProductionEncoderConfig()
 	format.TimeKey = ""
 	core := zapcore.NewCore(zapcore.NewConsoleEncoder(format), lines(func(line string) {
-		if cfg.Log != nil {
+		if cfg.Log != nil && !m.stopping.Load() {
 			cfg.Log(line)
 		}
 	}), level)

@@ -1,0 +1,15 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Command kubizone is the server and its tools. What it does is in pkg/cmd.
+package main
+
+import (
+	"os"
+
+	"kubi.zone/kubizone/pkg/cmd"
+)
+
+func main() {
+	os.Exit(cmd.Main(os.Args[1:], os.Stdout, os.Stderr))
+}

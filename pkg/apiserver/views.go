@@ -1,0 +1,128 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apiserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/registry/rest"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/registry/zone"
+	"kubi.zone/kubizone/pkg/zoneview"
+)
+
+// views answers the subresources of zones out of a Set that follows the journal (A2).
+type views struct{ set *zoneview.Set }
+
+var _ zone.Views = views{}
+
+// Snapshot waits until the view has come to the step that object, just read from etcd, stands at.
+func (v views) Snapshot(ctx context.Context, object *v1alpha1.Zone) (zone.Snapshot, error) {
+	snapshot, err := v.set.Wait(ctx, string(object.UID), uint64(object.Status.ContentGeneration))
+	if errors.Is(err, zoneview.ErrGone) {
+		return nil, apierrors.NewNotFound(v1alpha1.Resource("zones"), object.Name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return snapshot, nil
+}
+
+// At undoes the steps since, where the Set still has them.
+func (v views) At(object *v1alpha1.Zone, at serial.Serial) (zone.Snapshot, error) {
+	snapshot, ok := v.set.ByUID(string(object.UID))
+	if !ok {
+		return nil, zone.ErrNotHeld
+	}
+	if snapshot.Serial() == at {
+		return snapshot, nil
+	}
+	steps, err := v.Steps(object, at, snapshot.Serial())
+	if err != nil {
+		return nil, err
+	}
+	for i := len(steps) - 1; i >= 0; i-- {
+		if snapshot, err = snapshot.Undo(steps[i]); err != nil {
+			return nil, err
+		}
+	}
+	return snapshot, nil
+}
+
+// Steps are those the Set keeps.
+func (v views) Steps(object *v1alpha1.Zone, since, until serial.Serial) ([]content.Step, error) {
+	steps, err := v.set.Changes(string(object.UID), since, until)
+	return steps, held(err)
+}
+
+// Changes are the same as entries.
+func (v views) Changes(object *v1alpha1.Zone, since, until serial.Serial) ([]dns.Change, error) {
+	changes, err := v.set.EntryChanges(string(object.UID), since, until)
+	return changes, held(err)
+}
+
+// held says in the words of the door what the Set says in its own.
+func held(err error) error {
+	if errors.Is(err, zoneview.ErrTrimmed) || errors.Is(err, zoneview.ErrUnknown) {
+		return fmt.Errorf("%w: %w", zone.ErrNotHeld, err)
+	}
+	return err
+}
+
+// sources finds the Records at a name: who they are in the ledger's members, what they say in the watch cache.
+type sources struct {
+	client *clientv3.Client
+	// members is the prefix of the keys of a zone's members at one owner; the rest of a key is namespace/record.
+	members func(uid string, owner name.Rel) string
+	records rest.Getter
+}
+
+var _ zone.Sources = (*sources)(nil)
+
+// RecordsAt reads them. One that goes or moves meanwhile is left out.
+func (s *sources) RecordsAt(ctx context.Context, object *v1alpha1.Zone, owner name.Name) ([]*v1alpha1.Record, error) {
+	fqdn, err := name.Parse(object.Status.FQDN)
+	if err != nil {
+		return nil, fmt.Errorf("zone %s/%s: status.fqdn: %w", object.Namespace, object.Name, err)
+	}
+	relative, inside := owner.Rel(fqdn)
+	if !inside {
+		return nil, nil
+	}
+	prefix := s.members(string(object.UID), relative)
+	answer, err := s.client.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithKeysOnly())
+	if err != nil {
+		return nil, fmt.Errorf("members of zone %s/%s: %w", object.Namespace, object.Name, err)
+	}
+	var found []*v1alpha1.Record
+	for _, kv := range answer.Kvs {
+		namespace, record, ok := strings.Cut(string(kv.Key[len(prefix):]), "/")
+		if !ok {
+			continue
+		}
+		got, err := s.records.Get(genericapirequest.WithNamespace(ctx, namespace), record, &metav1.GetOptions{ResourceVersion: "0"})
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if r, ok := got.(*v1alpha1.Record); ok && r.Status.ZoneRef != nil && r.Status.ZoneRef.UID == object.UID && r.Status.FQDN == owner.String() {
+			found = append(found, r)
+		}
+	}
+	return found, nil
+}

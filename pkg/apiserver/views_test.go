@@ -1,0 +1,136 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apiserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/law/sethash"
+	"kubi.zone/kubizone/pkg/registry/zone"
+	"kubi.zone/kubizone/pkg/zoneview"
+)
+
+const uid = "u"
+
+// steps makes a zone and gives www one address more in each of n further steps; step i has serial 100+i.
+func steps(t *testing.T, n int) []content.Step {
+	t.Helper()
+	header := content.Header{FQDN: name.MustParse("example.org."), TTL: 360, Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}
+	all := []content.Step{{N: 1, Serial: 100, HeaderAfter: &header}}
+	var state sethash.State
+	for i := 1; i <= n; i++ {
+		step := content.Step{
+			N: uint64(i + 1), From: serial.Serial(99 + i), Serial: serial.Serial(100 + i),
+			Added: []content.Row{{Owner: name.MustRel("www"), Type: rdata.A, Data: fmt.Sprintf("192.0.2.%d", i)}},
+		}
+		if i == 1 {
+			inherit := content.InheritTTL()
+			step.TTLs = []content.TTLChange{{Owner: name.MustRel("www"), Type: rdata.A, After: &inherit}}
+		}
+		removed, added := step.Elements()
+		var err error
+		if state, err = state.Update(removed, added); err != nil {
+			t.Fatal(err)
+		}
+		step.State = state
+		all = append(all, step)
+	}
+	return all
+}
+
+func object(n int64) *v1alpha1.Zone {
+	return &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "z", UID: uid}, Status: v1alpha1.ZoneStatus{FQDN: "example.org.", Serial: 99 + n, ContentGeneration: n}}
+}
+
+func apply(t *testing.T, set *zoneview.Set, all []content.Step) {
+	t.Helper()
+	if err := set.Apply(uid, content.Transaction{Steps: all, Settled: true}, zoneview.Zone{UID: uid, Namespace: "ns", Name: "z"}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A2, S7.1: an answer waits for the step that the object read stands at, and for no more.
+func TestViews_answerAtTheZoneReadOrLater(t *testing.T) {
+	set := zoneview.NewSet(zoneview.Config{})
+	v := views{set}
+	all := steps(t, 2)
+	apply(t, set, all[:2])
+	snapshot, err := v.Snapshot(t.Context(), object(2))
+	if err != nil || snapshot.N() != 2 {
+		t.Fatalf("%v, %v", snapshot, err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if _, err := v.Snapshot(ctx, object(3)); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a view that is behind answers: %v", err)
+	}
+	got := make(chan zone.Snapshot)
+	go func() {
+		snapshot, _ := v.Snapshot(t.Context(), object(3))
+		got <- snapshot
+	}()
+	apply(t, set, all[2:])
+	if snapshot := <-got; snapshot == nil || snapshot.N() != 3 {
+		t.Errorf("after the step came: %v", snapshot)
+	}
+	go func() {
+		_, err := v.Snapshot(t.Context(), object(9))
+		if !apierrors.IsNotFound(err) {
+			t.Errorf("a zone that went while waited for: %v", err)
+		}
+		close(got)
+	}()
+	for len(got) == 0 {
+		set.Remove(uid)
+		select {
+		case <-got:
+			return
+		case <-time.After(time.Millisecond):
+		}
+	}
+}
+
+func TestViews_knowSerialsAsLongAsTheSetDoes(t *testing.T) {
+	set := zoneview.NewSet(zoneview.Config{Retain: 3})
+	v := views{set}
+	all := steps(t, 5)
+	apply(t, set, all)
+	for at := serial.Serial(102); at <= 105; at++ {
+		snapshot, err := v.At(object(6), at)
+		if err != nil || snapshot.Serial() != at || snapshot.State() != all[at-100].State {
+			t.Errorf("at %d: %v, %v", at, snapshot, err)
+		}
+	}
+	if _, err := v.At(object(6), 101); !errors.Is(err, zone.ErrNotHeld) {
+		t.Errorf("a serial that is trimmed: %v", err)
+	}
+	if _, err := v.Steps(object(6), 100, 105); !errors.Is(err, zone.ErrNotHeld) {
+		t.Errorf("steps that are trimmed: %v", err)
+	}
+	if got, err := v.Steps(object(6), 103, 105); err != nil || len(got) != 2 {
+		t.Errorf("steps: %v, %v", got, err)
+	}
+	if got, err := v.Changes(object(6), 103, 104); err != nil || len(got) != 1 || len(got[0].Added) == 0 {
+		t.Errorf("changes: %v, %v", got, err)
+	}
+	set.Remove(uid)
+	if _, err := v.At(object(6), 105); !errors.Is(err, zone.ErrNotHeld) {
+		t.Errorf("a zone that is gone: %v", err)
+	}
+	if _, err := v.Changes(object(6), 103, 104); !errors.Is(err, zone.ErrNotHeld) {
+		t.Errorf("changes of a zone that is gone: %v", err)
+	}
+}

@@ -1,0 +1,111 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cmd
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"k8s.io/klog/v2"
+
+	"kubi.zone/kubizone/pkg/apiserver"
+	"kubi.zone/kubizone/pkg/cmd/up"
+)
+
+// New is the root command. Nothing is shared between two of them but the log.
+func New() *cobra.Command {
+	var verbosity int
+	root := &cobra.Command{
+		Use:   "kubizone",
+		Short: "DNS as a native Kubernetes API",
+		Long: `DNS as a native Kubernetes API: zones and records are objects, a zone's serial and hash change in the transaction that
+changes a record, and secondaries are told within a second.`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		PersistentPreRunE: func(command *cobra.Command, _ []string) error {
+			return quiet(command.ErrOrStderr(), verbosity)
+		},
+	}
+	root.PersistentFlags().IntVarP(&verbosity, "v", "v", 0, "how much is logged: 0 warnings and errors, 2 what happens, 4 and more for debugging")
+	root.AddCommand([]*cobra.Command{
+		up.NewCommand(&verbosity),
+		versionCommand(),
+	}...)
+	return root
+}
+
+// Main runs the command line and returns the exit code.
+func Main(arguments []string, out, errors io.Writer) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // the second signal is the system's again (C3)
+	root := New()
+	root.SetArgs(arguments)
+	root.SetOut(out)
+	root.SetErr(errors)
+	if err := root.ExecuteContext(ctx); err != nil {
+		fmt.Fprintf(errors, "kubizone: %v\n", err)
+		return 1
+	}
+	return 0
+}
+
+// quiet sends warnings and errors to where errors go, and what is only information with -v alone (C4). klog is one for
+// the process; the libraries we are built on write to it.
+func quiet(to io.Writer, verbosity int) error {
+	flags := flag.NewFlagSet("klog", flag.ContinueOnError)
+	klog.InitFlags(flags)
+	for name, value := range map[string]string{
+		"v": strconv.Itoa(verbosity), "logtostderr": "false", "alsologtostderr": "false", "one_output": "true",
+		// Everything goes where it is sent below, and nowhere a second time.
+		"stderrthreshold": "FATAL",
+	} {
+		if err := flags.Set(name, value); err != nil {
+			return fmt.Errorf("log: %w", err)
+		}
+	}
+	information := io.Discard
+	if verbosity > 0 {
+		information = to
+	}
+	klog.SetOutputBySeverity("INFO", information)
+	for _, severity := range []string{"WARNING", "ERROR", "FATAL"} {
+		klog.SetOutputBySeverity(severity, to)
+	}
+	return nil
+}
+
+func versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "print the version",
+		Args:  cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			_, err := fmt.Fprintf(command.OutOrStdout(), "kubizone v%s (%s %s/%s, %s)\n", apiserver.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH, libraries())
+			return err
+		},
+	}
+}
+
+// libraries are the two whose behaviour shows through.
+func libraries() string {
+	versions := map[string]string{"k8s.io/apiserver": "unknown", "go.etcd.io/etcd/server/v3": "unknown"}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, module := range info.Deps {
+			if _, ours := versions[module.Path]; ours {
+				versions[module.Path] = module.Version
+			}
+		}
+	}
+	return "apiserver " + versions["k8s.io/apiserver"] + ", etcd " + versions["go.etcd.io/etcd/server/v3"]
+}

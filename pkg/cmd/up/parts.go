@@ -1,0 +1,84 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package up
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+)
+
+// parts are what runs, in the order of its start (U4).
+type parts struct {
+	running []*part
+	// failed gets the first error of a part that ended without being told to.
+	failed chan error
+	once   sync.Once
+}
+
+type part struct {
+	name string
+	stop context.CancelFunc
+	done chan struct{}
+	err  error
+}
+
+func newParts() *parts { return &parts{failed: make(chan error, 1)} }
+
+// start runs one more part until stop. It is given values of ctx, not its end: only the order of stop ends a part.
+func (p *parts) start(ctx context.Context, name string, run func(ctx context.Context) error) {
+	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
+	one := &part{name: name, stop: stop, done: make(chan struct{})}
+	p.running = append(p.running, one)
+	go func() {
+		defer close(one.done)
+		err := run(ctx)
+		if ctx.Err() != nil {
+			if err != nil && !errors.Is(err, context.Canceled) {
+				one.err = fmt.Errorf("stopping %s: %w", name, err)
+			}
+			return
+		}
+		if err == nil {
+			err = errors.New("it ended by itself")
+		}
+		p.fail(fmt.Errorf("%s: %w", name, err))
+	}()
+}
+
+func (p *parts) fail(err error) {
+	p.once.Do(func() { p.failed <- err })
+}
+
+// stop ends the parts, the last started first, each before the next is told.
+func (p *parts) stop() error {
+	var wrong []error
+	for i := len(p.running) - 1; i >= 0; i-- {
+		p.running[i].stop()
+		<-p.running[i].done
+		wrong = append(wrong, p.running[i].err)
+	}
+	p.running = nil
+	return errors.Join(wrong...)
+}
+
+// during runs do and returns its error, or the first of: a part's failure, ctx.
+func (p *parts) during(ctx context.Context, do func(ctx context.Context) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	done := make(chan error, 1)
+	go func() { done <- do(ctx) }()
+	select {
+	case err := <-done:
+		return err
+	case err := <-p.failed:
+		cancel(err)
+		<-done
+		return err
+	case <-ctx.Done():
+		<-done
+		return context.Cause(ctx)
+	}
+}

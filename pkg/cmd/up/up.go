@@ -1,0 +1,231 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package up
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"k8s.io/apiserver/pkg/storage/storagebackend"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/klog/v2"
+
+	"kubi.zone/kubizone/pkg/apiserver"
+	"kubi.zone/kubizone/pkg/apiserver/embed"
+	"kubi.zone/kubizone/pkg/apiserver/pki"
+	"kubi.zone/kubizone/pkg/load"
+	"kubi.zone/kubizone/pkg/primary"
+	"kubi.zone/kubizone/pkg/zoneview"
+)
+
+// shownZones bounds how many zones are named when it is ready.
+const shownZones = 12
+
+// Run runs everything until ctx ends, then stops it in order (U4). It returns nil when nothing but ctx ended it.
+func (c *Config) Run(ctx context.Context) error {
+	for _, warning := range c.Warnings {
+		c.say("warning: %s", warning)
+	}
+	dir, err := embed.OpenDir(c.DataDir, 0)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+
+	// Both ports before anything else: a taken one must not cost a start of etcd (U2).
+	listener, err := listen(c.Listen)
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
+	zones := zoneview.NewSet(zoneview.Config{})
+	dns, err := primary.New(primary.Config{
+		Zones: zones, Views: c.DNSViews, Listen: []netip.AddrPort{c.DNSListen},
+		Keys: c.Keys, Allow: c.Allow, Notify: c.Notify,
+	})
+	if err != nil {
+		return fmt.Errorf("--dns-listen %s: %w", c.DNSListen, err)
+	}
+	defer dns.Close()
+
+	credentials, kubeconfig, err := c.credentials(dir, listener.Addr().(*net.TCPAddr).AddrPort())
+	if err != nil {
+		return err
+	}
+
+	all := newParts()
+	err = c.serve(ctx, all, dir, listener, zones, dns, credentials, kubeconfig)
+	c.say("stopping")
+	if stopping := all.stop(); stopping != nil {
+		err = errors.Join(err, stopping)
+	}
+	if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
+		return nil // told to stop, at whatever moment
+	}
+	return err
+}
+
+// serve starts the parts one after the other, says that it is ready, and waits for an end.
+func (c *Config) serve(ctx context.Context, all *parts, dir *embed.Dir, listener net.Listener, zones *zoneview.Set, dns *primary.Primary, credentials *pki.Bundle, kubeconfig string) error {
+	member, err := c.startEtcd(ctx, all, dir)
+	if err != nil {
+		return err
+	}
+	server, err := apiserver.New(ctx, apiserver.Config{
+		Listener:    listener,
+		ServingCert: credentials.ServingCert,
+		ServingKey:  credentials.ServingKey,
+		ClientCA:    credentials.CA,
+		Etcd:        storagebackend.TransportConfig{ServerList: member.Endpoints()},
+		Zones:       zones,
+	})
+	if err != nil {
+		return fmt.Errorf("data-dir %s: %w", dir.Path(), err)
+	}
+	// The ledger and its views outlive the API and DNS; etcd outlives them, and its clients end in between.
+	all.start(ctx, "etcd clients", func(ctx context.Context) error { <-ctx.Done(); server.Close(); return nil })
+	all.start(ctx, "ledger", server.RunLedger)
+	if err := all.during(ctx, server.WaitForViews); err != nil {
+		return err
+	}
+	all.start(ctx, "dns", dns.Run)
+	all.start(ctx, "api", server.Run)
+	if err := all.during(ctx, server.WaitForAPI); err != nil {
+		return err
+	}
+	c.say("API on https://%s, kubeconfig %s", listener.Addr(), kubeconfig)
+	if err := all.during(ctx, func(ctx context.Context) error { return c.loadAll(ctx, kubeconfig) }); err != nil {
+		return err
+	}
+	c.sayWhatIsServed(zones)
+	c.say("ready: API on https://%s, DNS on %s (views %s), kubectl --kubeconfig %s get zones -A",
+		listener.Addr(), dns.Addrs()[0], views(c.DNSViews), kubeconfig)
+	return all.during(ctx, func(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) })
+}
+
+func (c *Config) startEtcd(ctx context.Context, all *parts, dir *embed.Dir) (*embed.Member, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, 2*time.Minute, fmt.Errorf("data-dir %s: etcd did not start within two minutes; -v=4 shows what it does", dir.Path()))
+	defer cancel()
+	member, err := embed.Start(ctx, embed.Config{
+		Dir:     dir,
+		Log:     func(line string) { klog.Warningf("etcd: %s", line) },
+		Verbose: c.Verbosity > 3,
+	})
+	if err != nil {
+		return nil, err
+	}
+	all.start(ctx, "etcd", func(ctx context.Context) error {
+		defer member.Stop()
+		select {
+		case <-member.Failed():
+			return member.Err()
+		case <-ctx.Done():
+			return nil
+		}
+	})
+	return member, nil
+}
+
+// credentials makes what is needed to serve and to be the administrator, and writes the kubeconfig.
+func (c *Config) credentials(dir *embed.Dir, at netip.AddrPort) (*pki.Bundle, string, error) {
+	bundle, err := pki.Open(filepath.Join(dir.Path(), "pki"), pki.Hosts(at.Addr().String()), time.Now())
+	if err != nil {
+		return nil, "", fmt.Errorf("data-dir %s: %w", dir.Path(), err)
+	}
+	if at.Addr().IsUnspecified() {
+		at = netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), at.Port())
+	}
+	text, err := bundle.Kubeconfig("https://" + at.String())
+	if err == nil {
+		err = pki.WriteFile(kubeconfigIn(dir), text)
+	}
+	if err != nil {
+		return nil, "", fmt.Errorf("data-dir %s: kubeconfig: %w", dir.Path(), err)
+	}
+	return bundle, kubeconfigIn(dir), nil
+}
+
+func kubeconfigIn(dir *embed.Dir) string { return filepath.Join(dir.Path(), "kubeconfig") }
+
+func (c *Config) loadAll(ctx context.Context, kubeconfig string) error {
+	if len(c.Load) == 0 {
+		return nil
+	}
+	text, err := os.ReadFile(kubeconfig)
+	if err != nil {
+		return err
+	}
+	client, err := clientcmd.RESTConfigFromKubeConfig(text)
+	if err != nil {
+		return err
+	}
+	client.UserAgent = "kubizone-up-load"
+	loader, err := load.New(load.Config{Client: client, Namespace: c.LoadNamespace, Report: func(line string) { c.say("%s", line) }})
+	if err != nil {
+		return err
+	}
+	for _, source := range c.Load {
+		if _, err := loader.Load(ctx, source); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *Config) sayWhatIsServed(zones *zoneview.Set) {
+	all := slices.SortedFunc(zones.All(), func(one, other *zoneview.Snapshot) int {
+		return cmp.Or(strings.Compare(one.Zone().View, other.Zone().View), one.FQDN().Compare(other.FQDN()))
+	})
+	for i, zone := range all {
+		if i == shownZones {
+			c.say("and %d more zones", len(all)-i)
+			break
+		}
+		served := ""
+		if !slices.Contains(c.DNSViews, zone.Zone().View) {
+			served = ", not served by DNS"
+		}
+		c.say("zone %s (view %s) of %s/%s: serial %d, %d entries%s", zone.FQDN(), views([]string{zone.Zone().View}), zone.Zone().Namespace, zone.Zone().Name, zone.Serial(), zone.EntryCount(), served)
+	}
+}
+
+func (c *Config) say(format string, arguments ...any) {
+	// A closed terminal must not stop a server.
+	_, _ = fmt.Fprintf(c.Out, format+"\n", arguments...)
+}
+
+func views(list []string) string {
+	named := make([]string, len(list))
+	for i, view := range list {
+		if named[i] = view; view == "" {
+			named[i] = "default"
+		}
+	}
+	return strings.Join(named, ", ")
+}
+
+func listen(at netip.AddrPort) (net.Listener, error) {
+	listener, err := net.Listen("tcp", at.String())
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, fmt.Errorf("--listen %s: the port is taken by another process; stop that one, or choose another port", at)
+	case errors.Is(err, syscall.EACCES):
+		return nil, fmt.Errorf("--listen %s: this user may not use the port; choose one above 1023", at)
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		return nil, fmt.Errorf("--listen %s: this machine does not have the address; choose one that it has", at)
+	case err != nil:
+		return nil, fmt.Errorf("--listen %s: %w", at, err)
+	}
+	return listener, nil
+}

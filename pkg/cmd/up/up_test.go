@@ -1,0 +1,293 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package up
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	mdns "github.com/miekg/dns"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
+)
+
+// output keeps what is said and tells when a line comes.
+type output struct {
+	mutex sync.Mutex
+	text  bytes.Buffer
+	more  chan struct{}
+}
+
+func newOutput() *output { return &output{more: make(chan struct{}, 1)} }
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
+	select {
+	case o.more <- struct{}{}:
+	default:
+	}
+	return o.text.Write(p)
+}
+
+func (o *output) String() string {
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
+	return o.text.String()
+}
+
+// running is an up in this process.
+type running struct {
+	out  *output
+	stop func() error
+	dir  string
+}
+
+// start runs until ready. Options name their ports, or take free ones.
+func start(t *testing.T, options *Options) *running {
+	t.Helper()
+	out := newOutput()
+	config, err := options.Complete(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- config.Run(ctx) }()
+	var once sync.Once
+	var result error
+	r := &running{out: out, dir: options.DataDir, stop: func() error {
+		once.Do(func() {
+			cancel()
+			result = <-ended
+		})
+		return result
+	}}
+	t.Cleanup(func() {
+		if err := r.stop(); err != nil {
+			t.Errorf("stop: %v", err)
+		}
+		if t.Failed() {
+			t.Logf("said:\n%s", out)
+		}
+	})
+	deadline := time.After(2 * time.Minute)
+	for !strings.Contains("\n"+out.String(), "\nready") {
+		select {
+		case <-out.more:
+		case err := <-ended:
+			ended <- err
+			t.Fatalf("ended before it was ready: %v\n%s", err, out)
+		case <-deadline:
+			t.Fatalf("not ready after two minutes:\n%s", out)
+		}
+	}
+	return r
+}
+
+func options(dir string) *Options {
+	o := NewOptions()
+	o.DataDir, o.Listen, o.DNSListen = dir, "127.0.0.1:0", "127.0.0.1:0"
+	return o
+}
+
+func (r *running) config(t *testing.T) *rest.Config {
+	t.Helper()
+	file := filepath.Join(r.dir, "kubeconfig")
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+		t.Fatalf("kubeconfig: %v, %v", info.Mode(), err)
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return config
+}
+
+func (r *running) client(t *testing.T) versioned.Interface {
+	t.Helper()
+	client, err := versioned.NewForConfig(r.config(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+// dns is the address that the ready line names.
+func (r *running) dns(t *testing.T) string {
+	t.Helper()
+	_, rest, _ := strings.Cut(r.out.String(), "\nready")
+	_, rest, _ = strings.Cut(rest, "DNS on ")
+	address, _, _ := strings.Cut(rest, " ")
+	if _, err := netip.ParseAddrPort(address); err != nil {
+		t.Fatalf("ready names no DNS address: %v", err)
+	}
+	return address
+}
+
+func soa(t *testing.T, server, zone string) *mdns.SOA {
+	t.Helper()
+	question := new(mdns.Msg)
+	question.SetQuestion(zone, mdns.TypeSOA)
+	answer, err := mdns.Exchange(question, server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(answer.Answer) == 0 {
+		t.Fatalf("SOA of %s: %s", zone, mdns.RcodeToString[answer.Rcode])
+	}
+	return answer.Answer[0].(*mdns.SOA)
+}
+
+func write(t *testing.T, path, text string) string {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// U3, L3: from an empty directory to a served zone, and again.
+func TestRun_servesWhatItLoadsAndFindsItAgain(t *testing.T) {
+	dir := t.TempDir()
+	file := write(t, filepath.Join(dir, "example.net.zone"), `$ORIGIN example.net.
+$TTL 3600
+@	IN	SOA	ns hostmaster 7 86400 7200 3600000 300
+@	IN	NS	ns
+ns	IN	A	192.0.2.53
+www	IN	A	192.0.2.1
+www	IN	A	192.0.2.2
+www	IN	A	192.0.2.300
+*	IN	TXT	"any"
+_dmarc	IN	TXT	"v=DMARC1; p=none"
+`)
+	manifest := write(t, filepath.Join(dir, "zone.yaml"), `apiVersion: kubi.zone/v1alpha1
+kind: Record
+metadata: {namespace: b, name: www}
+spec: {domainName: www.example.org., type: A, rdata: 192.0.2.9}
+---
+apiVersion: kubi.zone/v1alpha1
+kind: Zone
+metadata: {namespace: a, name: example-org}
+spec:
+  domainName: example.org.
+  nameServers: [{name: ns1, addresses: [192.0.2.53]}]
+  delegations: [{namespaces: [b], records: [{pattern: "*"}]}]
+`)
+	o := options(filepath.Join(dir, "data"))
+	o.Load, o.LoadNamespace = []string{manifest, file}, "net"
+	first := start(t, o)
+	for _, want := range []string{file + ":8: ", "example.net.zone is zone example.net. as net/example.net: 5 RRsets; 6 objects written, 0 there already, 0 left as others changed them, 1 refused"} {
+		if !strings.Contains(first.out.String(), want) {
+			t.Errorf("nothing says %q in\n%s", want, first.out)
+		}
+	}
+	zones, err := first.client(t).KubizoneV1alpha1().Zones("").List(t.Context(), metav1.ListOptions{})
+	if err != nil || len(zones.Items) != 2 {
+		t.Fatalf("zones: %v, %v", zones, err)
+	}
+	serials := make(map[string]uint32)
+	for _, zone := range zones.Items {
+		serials[zone.Status.FQDN] = uint32(zone.Status.Serial)
+		if got := soa(t, first.dns(t), zone.Status.FQDN).Serial; got != uint32(zone.Status.Serial) {
+			t.Errorf("%s: DNS has serial %d, the API %d", zone.Status.FQDN, got, zone.Status.Serial)
+		}
+	}
+	records, err := first.client(t).KubizoneV1alpha1().Records("").List(t.Context(), metav1.ListOptions{FieldSelector: v1alpha1.FieldRecordAdopted + "=true"})
+	if err != nil || len(records.Items) != 6 {
+		t.Fatalf("adopted records: %d, %v", len(records.Items), err)
+	}
+	if err := first.stop(); err != nil {
+		t.Fatal(err)
+	}
+
+	second := start(t, o)
+	for zone, serial := range serials {
+		if got := soa(t, second.dns(t), zone).Serial; got != serial {
+			t.Errorf("%s: serial %d became %d over a restart", zone, serial, got)
+		}
+	}
+	if !strings.Contains(second.out.String(), "0 objects written, 6 there already") {
+		t.Errorf("the second start says\n%s", second.out)
+	}
+}
+
+// U2
+func TestRun_namesWhatStandsInItsWay(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	occupied := taken.Addr().String()
+
+	inUse := t.TempDir()
+	server := start(t, options(inUse))
+
+	newer := t.TempDir()
+	write(t, filepath.Join(newer, "format"), "999\n")
+	file := write(t, filepath.Join(t.TempDir(), "file"), "")
+
+	for name, c := range map[string]struct {
+		change func(*Options)
+		wants  []string
+	}{
+		"API port":     {func(o *Options) { o.Listen = occupied }, []string{"--listen " + occupied, "taken", "choose another port"}},
+		"DNS port":     {func(o *Options) { o.DNSListen = occupied }, []string{"--dns-listen " + occupied, "taken", "choose another port"}},
+		"in use":       {func(o *Options) { o.DataDir = inUse }, []string{inUse, fmt.Sprint(os.Getpid()), "stop that one first"}},
+		"newer format": {func(o *Options) { o.DataDir = newer }, []string{newer, "format 999", "newer kubizone"}},
+		"unwritable":   {func(o *Options) { o.DataDir = filepath.Join(file, "data") }, []string{filepath.Join(file, "data"), "cannot be written"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := options(filepath.Join(t.TempDir(), "data"))
+			c.change(o)
+			config, err := o.Complete(newOutput())
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = config.Run(t.Context())
+			if err == nil {
+				t.Fatal("it ran")
+			}
+			for _, want := range c.wants {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("%q does not say %q", err, want)
+				}
+			}
+		})
+	}
+	// The one that was there has not noticed.
+	if _, err := server.client(t).KubizoneV1alpha1().Zones("").List(t.Context(), metav1.ListOptions{}); err != nil {
+		t.Error(err)
+	}
+}
+
+// A server told to stop while it starts stops without an error.
+func TestRun_mayBeStoppedAtAnyMoment(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	for _, after := range []time.Duration{0, 50 * time.Millisecond, 500 * time.Millisecond, 2 * time.Second} {
+		config, err := options(dir).Complete(newOutput())
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), after)
+		if err := config.Run(ctx); err != nil {
+			t.Errorf("stopped after %s: %v", after, err)
+		}
+		cancel()
+	}
+}
