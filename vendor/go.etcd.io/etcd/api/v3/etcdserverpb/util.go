@@ -1,0 +1,25 @@
+// Copyright 2026 The etcd Authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+//     http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package etcdserverpb
+
+import "google.golang.org/protobuf/proto"
+
+// Clone returns a deep copy of h, or an empty ResponseHeader if h is nil.
+func (h *ResponseHeader) Clone() *ResponseHeader {
+	if h == nil {
+		return &ResponseHeader{}
+	}
+	return proto.Clone(h).(*ResponseHeader)
+}
