@@ -54,15 +54,13 @@ func (*ChangesREST) ProducesMIMETypes(string) []string {
 func (*ChangesREST) ProducesObject(string) any { return &v1alpha1.ZoneChanges{} }
 
 // Connect answers a GET of zones/{name}/changes.
-func (r *ChangesREST) Connect(_ context.Context, id string, options runtime.Object, _ rest.Responder) (http.Handler, error) {
+func (r *ChangesREST) Connect(ctx context.Context, id string, options runtime.Object, _ rest.Responder) (http.Handler, error) {
 	query, ok := options.(*v1alpha1.ZoneChangesOptions)
 	if !ok {
 		return nil, apierrors.NewInternalError(fmt.Errorf("options of changes are a %T", options))
 	}
-	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		r.handler(func(ctx context.Context) (func(http.ResponseWriter) error, error) {
-			return r.answer(ctx, id, query, req.Header.Get("Accept"))
-		}).ServeHTTP(w, req)
+	return r.handler(ctx, func(accept string) (func(http.ResponseWriter) error, error) {
+		return r.answer(ctx, id, query, accept)
 	}), nil
 }
 

@@ -56,15 +56,13 @@ func (*EntriesREST) ProducesMIMETypes(string) []string {
 func (*EntriesREST) ProducesObject(string) any { return &v1alpha1.ZoneEntries{} }
 
 // Connect answers a GET of zones/{name}/entries.
-func (r *EntriesREST) Connect(_ context.Context, id string, options runtime.Object, _ rest.Responder) (http.Handler, error) {
+func (r *EntriesREST) Connect(ctx context.Context, id string, options runtime.Object, _ rest.Responder) (http.Handler, error) {
 	query, ok := options.(*v1alpha1.ZoneEntriesOptions)
 	if !ok {
 		return nil, apierrors.NewInternalError(fmt.Errorf("options of entries are a %T", options))
 	}
-	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		r.handler(func(ctx context.Context) (func(http.ResponseWriter) error, error) {
-			return r.answer(ctx, id, query, req.Header.Get("Accept"))
-		}).ServeHTTP(w, req)
+	return r.handler(ctx, func(accept string) (func(http.ResponseWriter) error, error) {
+		return r.answer(ctx, id, query, accept)
 	}), nil
 }
 

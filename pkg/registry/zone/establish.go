@@ -29,7 +29,7 @@ const maxReviews = 3
 
 // establisher asks whether the user of a request may establish a zone and hands the answer on to the decision.
 type establisher struct {
-	authorizer authorizer.Authorizer
+	authorizer authorizer.UnconditionalAuthorizer
 	// with puts the answer into the context of the write.
 	with func(ctx context.Context, allowed bool) context.Context
 }
@@ -64,7 +64,7 @@ func (e *establisher) asked(ctx context.Context, resource string) (context.Conte
 }
 
 // allows asks whether the user of the request may do something with a resource of this group.
-func allows(ctx context.Context, by authorizer.Authorizer, verb, resource, namespace, object string) (bool, error) {
+func allows(ctx context.Context, by authorizer.UnconditionalAuthorizer, verb, resource, namespace, object string) (bool, error) {
 	who, ok := genericapirequest.UserFrom(ctx)
 	if !ok {
 		return false, apierrors.NewInternalError(errors.New("the request has no user"))

@@ -35,7 +35,7 @@ type Config struct {
 	// Preview decides a dry run.
 	Preview preview.Decide[*v1alpha1.Zone]
 	// Authorizer is the server's: it is asked for the verb establish, and for list of records where sources are wanted.
-	Authorizer authorizer.Authorizer
+	Authorizer authorizer.UnconditionalAuthorizer
 	// WithEstablish hands the answer for the verb establish to the decision.
 	WithEstablish func(ctx context.Context, allowed bool) context.Context
 	// Views answers what zones contain.

@@ -29,7 +29,7 @@ type streams struct {
 	zone       func(ctx context.Context, name string) (*v1alpha1.Zone, error)
 	views      Views
 	sources    Sources
-	authorizer authorizer.Authorizer
+	authorizer authorizer.UnconditionalAuthorizer
 	patience   time.Duration
 	// slots bounds the answers under way. Streams are exempt from the server's own limits, because they outlive its request timeout.
 	slots chan struct{}
@@ -49,11 +49,11 @@ func newStreams(config Config, zone func(ctx context.Context, name string) (*v1a
 	return s
 }
 
-// answer is a refusal, or a function that writes the whole answer. Only the writing of the answer may fail after the first byte.
-type answer func(ctx context.Context) (write func(w http.ResponseWriter) error, err error)
+// answer is a refusal, or a function that writes the whole answer in a format that accept allows. Nothing is sent before write begins.
+type answer func(accept string) (write func(w http.ResponseWriter) error, err error)
 
-// handler runs an answer within a slot.
-func (s *streams) handler(prepare answer) http.Handler {
+// handler runs an answer within a slot. ctx is that of the connection, which has the namespace in it; the request's own has not.
+func (s *streams) handler(ctx context.Context, prepare answer) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		select {
 		case s.slots <- struct{}{}:
@@ -62,12 +62,12 @@ func (s *streams) handler(prepare answer) http.Handler {
 			writeError(w, apierrors.NewTooManyRequests(fmt.Sprintf("%d zones are being read already; please try again", cap(s.slots)), retrySoon))
 			return
 		}
-		write, err := prepare(req.Context())
+		write, err := prepare(req.Header.Get("Accept"))
 		if err != nil {
 			writeError(w, err)
 			return
 		}
-		if err := write(w); err != nil && req.Context().Err() == nil {
+		if err := write(w); err != nil && ctx.Err() == nil {
 			// The status is sent. Ending the connection is the only way left to say that this is not the whole answer.
 			panic(http.ErrAbortHandler)
 		}

@@ -1,0 +1,555 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package zone
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
+	"sigs.k8s.io/yaml"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/install"
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law/content"
+)
+
+// door serves the two subresources of one zone as the generic server would: options read from the query, the user in the context.
+type door struct {
+	*httptest.Server
+	zone    *v1alpha1.Zone
+	streams *streams
+}
+
+func openDoor(t *testing.T, views Views, change func(*Config)) *door {
+	t.Helper()
+	d := &door{zone: exampleZone(7)}
+	config := Config{
+		Views: views, Patience: 50 * time.Millisecond,
+		Authorizer: authorizer.AuthorizerFunc(func(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
+			if a.GetUser().GetName() == "admin" {
+				return authorizer.DecisionAllow, "", nil
+			}
+			return authorizer.DecisionNoOpinion, "", nil
+		}),
+	}
+	if change != nil {
+		change(&config)
+	}
+	d.streams = newStreams(config, func(_ context.Context, name string) (*v1alpha1.Zone, error) {
+		if name != d.zone.Name {
+			return nil, apierrors.NewNotFound(v1alpha1.Resource("zones"), name)
+		}
+		return d.zone, nil
+	})
+	codec := install.New().ParameterCodec
+	d.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		ctx := genericapirequest.WithUser(req.Context(), &user.DefaultInfo{Name: req.Header.Get("User")})
+		id, subresource, _ := strings.Cut(strings.TrimPrefix(req.URL.Path, "/"), "/")
+		var handler http.Handler
+		var err error
+		switch subresource {
+		case "entries":
+			rest := &EntriesREST{d.streams}
+			options, _, _ := rest.NewConnectOptions()
+			if err = codec.DecodeParameters(req.URL.Query(), v1alpha1.SchemeGroupVersion, options); err == nil {
+				handler, err = rest.Connect(ctx, id, options, nil)
+			}
+		case "changes":
+			rest := &ChangesREST{d.streams}
+			options, _, _ := rest.NewConnectOptions()
+			if err = codec.DecodeParameters(req.URL.Query(), v1alpha1.SchemeGroupVersion, options); err == nil {
+				handler, err = rest.Connect(ctx, id, options, nil)
+			}
+		}
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		handler.ServeHTTP(w, req.WithContext(ctx))
+	}))
+	t.Cleanup(d.Close)
+	return d
+}
+
+// get returns status, header and body of a request with an Accept header, as a user.
+func (d *door) get(t *testing.T, path, accept, as string) (int, http.Header, string) {
+	t.Helper()
+	req, err := http.NewRequest(http.MethodGet, d.URL+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if accept != "" {
+		req.Header.Set("Accept", accept)
+	}
+	req.Header.Set("User", as)
+	response, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatalf("%s broke off: %v", path, err)
+	}
+	return response.StatusCode, response.Header, string(body)
+}
+
+func (d *door) entries(t *testing.T, query string) v1alpha1.ZoneEntries {
+	t.Helper()
+	code, _, body := d.get(t, "/example-org/entries?"+query, "application/json", "tenant")
+	if code != http.StatusOK {
+		t.Fatalf("%s: %d %s", query, code, body)
+	}
+	var out v1alpha1.ZoneEntries
+	if err := json.Unmarshal([]byte(body), &out); err != nil {
+		t.Fatalf("%s: %v\n%s", query, err, body)
+	}
+	return out
+}
+
+// refused wants a Status of a code whose message has a text in it.
+func (d *door) refused(t *testing.T, path, accept, as string, code int, text string) http.Header {
+	t.Helper()
+	got, header, body := d.get(t, path, accept, as)
+	var status metav1.Status
+	if err := json.Unmarshal([]byte(body), &status); err != nil || status.Kind != "Status" || int(status.Code) != code {
+		t.Errorf("%s: not a Status of %d: %s", path, code, body)
+	}
+	if got != code || !strings.Contains(status.Message, text) {
+		t.Errorf("%s: %d %q, want %d with %q", path, got, status.Message, code, text)
+	}
+	return header
+}
+
+func listed(entries []v1alpha1.Entry) string {
+	var out []string
+	for _, e := range entries {
+		out = append(out, strings.TrimSuffix(e.FQDN, ".example.org.")+" "+e.Type)
+	}
+	return strings.Join(out, ", ")
+}
+
+// S6.1: SOA first, then canonical order, all of one serial.
+func TestEntries_json(t *testing.T) {
+	d := openDoor(t, &held{snapshots: []*fixed{example(7, 2)}}, nil)
+	got := d.entries(t, "")
+	if got.Kind != "ZoneEntries" || got.APIVersion != "kubi.zone/v1alpha1" || got.FQDN != "example.org." || got.Serial != 7 || got.Hash != "hash-of-7" {
+		t.Errorf("head %+v", got)
+	}
+	if want := (v1alpha1.ZoneViewMeta{Name: "example-org", Namespace: "dns", UID: string(exampleUID)}); got.Metadata != want {
+		t.Errorf("metadata %+v", got.Metadata)
+	}
+	if all := listed(got.Entries); all != "example.org. SOA, example.org. NS, example.org. MX, host000000 A, host000001 A, www A, www A, www A" {
+		t.Errorf("entries %s", all)
+	}
+	want := v1alpha1.Entry{FQDN: "example.org.", Type: "MX", Class: "IN", TTL: 360, RData: "10 mail.example.org."}
+	if mx := got.Entries[2]; mx.FQDN != want.FQDN || mx.Type != want.Type || mx.Class != want.Class || mx.TTL != want.TTL || mx.RData != want.RData {
+		t.Errorf("entry %+v", mx)
+	}
+}
+
+func TestEntries_yamlSaysTheSame(t *testing.T) {
+	d := openDoor(t, &held{snapshots: []*fixed{example(7, 2)}}, nil)
+	for _, query := range []string{"", "?type=CAA", "?form=definition"} {
+		_, header, text := d.get(t, "/example-org/entries"+query, "application/yaml", "tenant")
+		if header.Get("Content-Type") != mediaYAML {
+			t.Errorf("content type %q", header.Get("Content-Type"))
+		}
+		_, _, body := d.get(t, "/example-org/entries"+query, "application/json", "tenant")
+		fromYAML, err := yaml.YAMLToJSON([]byte(text))
+		if err != nil {
+			t.Fatalf("%v in\n%s", err, text)
+		}
+		fromJSON, err := yaml.YAMLToJSON([]byte(body))
+		if err != nil || string(fromYAML) != string(fromJSON) {
+			t.Errorf("%q: yaml\n%s\njson\n%s", query, fromYAML, fromJSON)
+		}
+	}
+}
+
+func TestEntries_text(t *testing.T) {
+	d := openDoor(t, &held{snapshots: []*fixed{example(7, 0)}}, nil)
+	const want = `; zone example.org. serial 7 hash hash-of-7
+example.org.	360	IN	SOA	ns1.example.org. hostmaster.example.org. 7 86400 7200 3600000 360
+example.org.	360	IN	NS	ns1.example.org.
+example.org.	360	IN	MX	10 mail.example.org.
+www.example.org.	360	IN	A	192.0.2.1
+www.example.org.	360	IN	A	192.0.2.2
+www.example.org.	360	IN	A	192.0.2.3
+`
+	for path, accept := range map[string]string{"/example-org/entries": "text/dns", "/example-org/entries?format=text": "application/json, */*"} {
+		code, header, body := d.get(t, path, accept, "tenant")
+		if code != http.StatusOK || header.Get("Content-Type") != "text/dns" || body != want {
+			t.Errorf("%s %s: %d %s\n%s", path, accept, code, header.Get("Content-Type"), body)
+		}
+	}
+}
+
+// kubectl prints a Table only where each row has an object with apiVersion and kind.
+func TestEntries_table(t *testing.T) {
+	d := openDoor(t, &held{snapshots: []*fixed{example(7, 1)}}, nil)
+	const kubectl = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json"
+	_, _, body := d.get(t, "/example-org/entries?limit=4", kubectl, "tenant")
+	var table metav1.Table
+	if err := json.Unmarshal([]byte(body), &table); err != nil || table.Kind != "Table" || table.APIVersion != "meta.k8s.io/v1" || table.Continue == "" {
+		t.Fatalf("%v: %s", err, body)
+	}
+	if len(table.Rows) != 4 || len(table.ColumnDefinitions) != len(table.Rows[0].Cells) {
+		t.Fatalf("%d rows of %d cells under %d columns", len(table.Rows), len(table.Rows[0].Cells), len(table.ColumnDefinitions))
+	}
+	var object metav1.PartialObjectMetadata
+	if err := json.Unmarshal(table.Rows[3].Object.Raw, &object); err != nil || object.Kind != "PartialObjectMetadata" || object.APIVersion != "meta.k8s.io/v1" || object.Name != "host000000.example.org." {
+		t.Errorf("%v: row object %s", err, table.Rows[3].Object.Raw)
+	}
+	if table.Rows[3].Cells[0] != "host000000.example.org." || table.Rows[3].Cells[4] != "10.0.0.0" {
+		t.Errorf("cells %v", table.Rows[3].Cells)
+	}
+}
+
+func TestEntries_definition(t *testing.T) {
+	d := openDoor(t, &held{snapshots: []*fixed{example(7, 2)}}, nil)
+	got := d.entries(t, "form=definition")
+	if got.Position != 1007 || got.ContentState == "" || got.Header == nil || got.Header.Expire != 3600000 || got.Header.NameServers[0].Addresses[0] != "192.0.2.53" {
+		t.Errorf("definition %+v, header %+v", got, got.Header)
+	}
+	if len(got.RRsets) != 2 || got.RRsets[0].Owner != "@" || got.RRsets[0].TTL != "inherit" || got.RRsets[1].TTL != "60" || len(got.RRsets[1].Data) != 3 || got.Entries != nil {
+		t.Errorf("rrsets %+v", got.RRsets)
+	}
+	d.refused(t, "/example-org/entries?form=definition&type=A", "", "tenant", http.StatusBadRequest, "whole of a zone")
+	d.refused(t, "/example-org/entries?form=definition", "text/dns", "tenant", http.StatusNotAcceptable, "application/json")
+	d.refused(t, "/example-org/entries?form=other", "", "tenant", http.StatusBadRequest, "definition")
+}
+
+func TestEntries_selected(t *testing.T) {
+	d := openDoor(t, &held{snapshots: []*fixed{example(7, 2)}}, nil)
+	for query, want := range map[string]string{
+		"type=a":                         "host000000 A, host000001 A, www A, www A, www A",
+		"type=TYPE15":                    "example.org. MX",
+		"name=www":                       "www A, www A, www A",
+		"name=@":                         "example.org. SOA, example.org. NS, example.org. MX",
+		"name=EXAMPLE.org.":              "example.org. SOA, example.org. NS, example.org. MX",
+		"name=@&type=NS":                 "example.org. NS",
+		"name=missing":                   "",
+		"name=www.example.net.":          "",
+		"type=CAA":                       "",
+		"name=www&type=A&limit=2":        "www A, www A",
+		"name=" + url.QueryEscape("*"):   "",
+		"name=host000001.example.org.":   "host000001 A",
+		"type=A&limit=3":                 "host000000 A, host000001 A, www A",
+		"type=A&limit=100&name=zzz":      "",
+		"type=SOA&limit=1":               "example.org. SOA",
+		"name=zzz&limit=1&type=TYPE6553": "",
+	} {
+		if got := listed(d.entries(t, query).Entries); got != want {
+			t.Errorf("%s: %s, want %s", query, got, want)
+		}
+	}
+	d.refused(t, "/example-org/entries?type=NOPE", "", "tenant", http.StatusBadRequest, "query parameter type")
+	d.refused(t, "/example-org/entries?name=a..b", "", "tenant", http.StatusBadRequest, "query parameter name")
+	d.refused(t, "/example-org/entries?limit=-1", "", "tenant", http.StatusBadRequest, "query parameter limit")
+}
+
+// However a listing is cut, its pages together are the listing, and all are of one serial, whatever is written meanwhile.
+func TestEntries_pagesAreOneSerial(t *testing.T) {
+	views := &held{snapshots: []*fixed{example(7, 20)}}
+	d := openDoor(t, views, nil)
+	for _, filter := range []string{"", "type=A", "name=www", "name=@"} {
+		whole := listed(d.entries(t, filter).Entries)
+		for _, limit := range []string{"1", "2", "3", "7", "25", "26", "1000"} {
+			var pages []v1alpha1.Entry
+			token := ""
+			for {
+				page := d.entries(t, filter+"&limit="+limit+"&continue="+token)
+				if page.Serial != 7 {
+					t.Fatalf("a page of serial %d", page.Serial)
+				}
+				pages = append(pages, page.Entries...)
+				if token = page.Metadata.Continue; token == "" {
+					break
+				}
+				if len(page.Entries) == 0 {
+					t.Fatal("an empty page that goes on")
+				}
+				if len(views.snapshots) == 1 {
+					views.put(example(8, 25))
+				}
+			}
+			if got := listed(pages); got != whole {
+				t.Errorf("filter %q, limit %s: %s, want %s", filter, limit, got, whole)
+			}
+			views.drop(8)
+		}
+	}
+}
+
+func TestEntries_continueIsGone(t *testing.T) {
+	views := &held{snapshots: []*fixed{example(7, 20)}}
+	d := openDoor(t, views, nil)
+	token := d.entries(t, "limit=5").Metadata.Continue
+	views.put(example(8, 20))
+	views.drop(7)
+	d.refused(t, "/example-org/entries?limit=5&continue="+token, "", "tenant", http.StatusGone, "serial 7")
+	d.refused(t, "/example-org/entries?continue=bm90IG91cnM", "", "tenant", http.StatusBadRequest, "continue")
+	// The zone was deleted and made again under its name: another zone.
+	views.put(example(7, 20))
+	d.zone.UID = "another"
+	d.refused(t, "/example-org/entries?limit=5&continue="+token, "", "tenant", http.StatusGone, "serial 7")
+}
+
+// S7.1: 504 with Retry-After when the view does not reach the Zone's serial in time.
+func TestEntries_viewIsLate(t *testing.T) {
+	d := openDoor(t, &held{block: true}, nil)
+	for _, accept := range []string{"application/json", "text/dns"} {
+		header := d.refused(t, "/example-org/entries", accept, "tenant", http.StatusGatewayTimeout, "has not reached serial 7")
+		if header.Get("Retry-After") != "1" {
+			t.Errorf("Retry-After %q", header.Get("Retry-After"))
+		}
+	}
+}
+
+func TestEntries_refused(t *testing.T) {
+	d := openDoor(t, &held{snapshots: []*fixed{example(7, 0)}}, nil)
+	d.refused(t, "/other/entries", "", "tenant", http.StatusNotFound, `"other" not found`)
+	d.refused(t, "/example-org/entries", "image/png", "tenant", http.StatusNotAcceptable, "text/dns")
+	d.refused(t, "/example-org/entries?format=png", "", "tenant", http.StatusBadRequest, "query parameter format")
+	d.zone.Status.Serial = 0
+	d.refused(t, "/example-org/entries", "", "tenant", http.StatusNotFound, "pending")
+}
+
+func TestEntries_concurrencyIsBounded(t *testing.T) {
+	views := &held{block: true}
+	d := openDoor(t, views, func(c *Config) { c.Streams, c.Patience = 1, time.Minute })
+	ctx, cancel := context.WithCancel(context.Background())
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, d.URL+"/example-org/entries", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if response, err := http.DefaultClient.Do(req); err == nil {
+			response.Body.Close()
+		}
+	}()
+	for len(d.streams.slots) == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	header := d.refused(t, "/example-org/entries", "", "tenant", http.StatusTooManyRequests, "try again")
+	if header.Get("Retry-After") == "" {
+		t.Error("no Retry-After")
+	}
+	cancel()
+	<-done
+	for len(d.streams.slots) > 0 {
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// S1.7: sources name foreign objects, so only those who may list them all are told.
+func TestEntries_sources(t *testing.T) {
+	www := func(namespace, object string, values ...string) *v1alpha1.Record {
+		record := &v1alpha1.Record{}
+		record.Namespace, record.Name = namespace, object
+		record.Spec = v1alpha1.RecordSpec{Type: "a", Values: values}
+		return record
+	}
+	mail := &v1alpha1.Record{Spec: v1alpha1.RecordSpec{Type: "MX", RData: "10 mail"}}
+	mail.Namespace, mail.Name = "dns", "mail"
+	d := openDoor(t, &held{snapshots: []*fixed{example(7, 1)}}, func(c *Config) {
+		c.Sources = recordsAt{
+			name.MustParse("www.example.org."): {www("team-a", "one", "192.0.2.1", "192.0.2.2"), www("team-b", "two", "192.0.2.2")},
+			name.MustParse("example.org."):     {mail},
+		}
+	})
+	d.refused(t, "/example-org/entries?sources=true", "", "tenant", http.StatusForbidden, "list records")
+	_, _, body := d.get(t, "/example-org/entries?sources=true", "", "admin")
+	var got v1alpha1.ZoneEntries
+	if err := json.Unmarshal([]byte(body), &got); err != nil {
+		t.Fatal(err)
+	}
+	var said []string
+	for _, entry := range got.Entries {
+		text := entry.Type + " " + entry.RData + ":"
+		for _, ref := range entry.Sources {
+			text += " " + ref.Namespace + "/" + ref.Name
+		}
+		said = append(said, text)
+	}
+	const want = "NS ns1.example.org.:|MX 10 mail.example.org.: dns/mail|A 10.0.0.0:|A 192.0.2.1: team-a/one|A 192.0.2.2: team-a/one team-b/two|A 192.0.2.3:"
+	if text := strings.Join(said[1:], "|"); text != want {
+		t.Errorf("sources %s, want %s", text, want)
+	}
+	d.refused(t, "/example-org/entries?sources=true&format=text", "", "admin", http.StatusBadRequest, "master file")
+}
+
+// A stream takes memory for what is under way, not for the zone.
+func TestEntries_flatMemory(t *testing.T) {
+	const n = 200_000
+	d := openDoor(t, &held{snapshots: []*fixed{example(7, n)}}, nil)
+	for _, format := range []string{"json", "text", "table"} {
+		response, err := http.Get(d.URL + "/example-org/entries?format=" + format)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var before, during, most runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		buffer, total := make([]byte, 1<<20), int64(0)
+		for {
+			read, err := io.ReadFull(response.Body, buffer)
+			total += int64(read)
+			if err != nil {
+				break
+			}
+			runtime.GC()
+			runtime.ReadMemStats(&during)
+			if during.HeapAlloc > most.HeapAlloc {
+				most = during
+			}
+		}
+		response.Body.Close()
+		if total < n*30 {
+			t.Fatalf("%s: only %d octets", format, total)
+		}
+		if most.HeapAlloc > before.HeapAlloc+uint64(total)/2 {
+			t.Errorf("%s: %d octets alive before, %d during a stream of %d", format, before.HeapAlloc, most.HeapAlloc, total)
+		}
+	}
+}
+
+// failing is Sources that break off in the middle of a zone.
+type failing struct{}
+
+func (failing) RecordsAt(_ context.Context, _ *v1alpha1.Zone, owner name.Name) ([]*v1alpha1.Record, error) {
+	if owner == name.MustParse("www.example.org.") {
+		return nil, errors.New("the records are out of reach")
+	}
+	return nil, nil
+}
+
+// What is sent cannot be taken back, so an answer that breaks off must not look whole.
+func TestEntries_breaksOffVisibly(t *testing.T) {
+	d := openDoor(t, &held{snapshots: []*fixed{example(7, 5000)}}, func(c *Config) { c.Sources = failing{} })
+	d.Config.ErrorLog = log.New(io.Discard, "", 0)
+	req, err := http.NewRequest(http.MethodGet, d.URL+"/example-org/entries?sources=true", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("User", "admin")
+	response, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if body, err := io.ReadAll(response.Body); response.StatusCode != http.StatusOK || err == nil {
+		t.Errorf("%d and %d octets that look whole", response.StatusCode, len(body))
+	}
+}
+
+func history() *held {
+	header := example(7, 0).header
+	later := header
+	later.TTL = 60
+	www := name.MustParse("www.example.org.")
+	return &held{
+		snapshots: []*fixed{example(7, 0)},
+		steps: []content.Step{
+			{N: 5, Serial: 6, Time: 1700000000, By: "alice", Record: &content.RecordRef{Namespace: "team-a", Name: "one", UID: "u"},
+				Added: []content.Row{{Owner: name.MustRel("www"), Type: rdata.A, Data: "192.0.2.3"}},
+				TTLs:  []content.TTLChange{{Owner: name.MustRel("www"), Type: rdata.A, After: &content.TTL{Explicit: true, Seconds: 60}}}},
+			{N: 6, Serial: 7, HeaderBefore: &header, HeaderAfter: &later},
+		},
+		changes: []dns.Change{
+			{From: 5, To: 6, Added: []dns.Entry{{Name: www, Type: rdata.A, TTL: 60, Data: "192.0.2.3"}}},
+			{From: 6, To: 7, Removed: []dns.Entry{{Name: www, Type: rdata.A, TTL: 360, Data: "192.0.2.1"}}, Added: []dns.Entry{{Name: www, Type: rdata.A, TTL: 60, Data: "192.0.2.1"}}},
+		},
+	}
+}
+
+func (d *door) changes(t *testing.T, query, as string) v1alpha1.ZoneChanges {
+	t.Helper()
+	code, _, body := d.get(t, "/example-org/changes?"+query, "application/json", as)
+	var out v1alpha1.ZoneChanges
+	if err := json.Unmarshal([]byte(body), &out); code != http.StatusOK || err != nil {
+		t.Fatalf("%s: %d %v %s", query, code, err, body)
+	}
+	return out
+}
+
+func TestChanges(t *testing.T) {
+	d := openDoor(t, history(), func(c *Config) { c.Sources = recordsAt{} })
+	got := d.changes(t, "since=5", "tenant")
+	if got.Kind != "ZoneChanges" || got.Since != 5 || got.Until != 7 || len(got.Changes) != 2 {
+		t.Fatalf("changes %+v", got)
+	}
+	first := got.Changes[0]
+	if first.From != 5 || first.To != 6 || first.Added[0].RData != "192.0.2.3" || first.Time.Unix() != 1700000000 {
+		t.Errorf("change %+v", first)
+	}
+	if first.By != "" || first.Record != nil {
+		t.Error("S1.7: who wrote it is told to everybody")
+	}
+	if one := d.changes(t, "since=5&until=6", "tenant"); len(one.Changes) != 1 || one.Until != 6 {
+		t.Errorf("until: %+v", one)
+	}
+	if none := d.changes(t, "since=7", "tenant"); len(none.Changes) != 0 || none.Until != 7 {
+		t.Errorf("nothing since: %+v", none)
+	}
+	told := d.changes(t, "since=5&sources=true", "admin").Changes[0]
+	if told.By != "alice" || told.Record == nil || told.Record.Namespace != "team-a" {
+		t.Errorf("sources %+v", told)
+	}
+	d.refused(t, "/example-org/changes?since=5&sources=true", "", "tenant", http.StatusForbidden, "list records")
+	d.refused(t, "/example-org/changes", "", "tenant", http.StatusBadRequest, "since")
+	d.refused(t, "/example-org/changes?since=4294967296", "", "tenant", http.StatusBadRequest, "since")
+	d.refused(t, "/example-org/changes?since=3", "", "tenant", http.StatusGone, "zones/entries")
+}
+
+func TestChanges_definition(t *testing.T) {
+	d := openDoor(t, history(), nil)
+	got := d.changes(t, "since=5&form=definition", "tenant")
+	if len(got.Steps) != 2 || got.Changes != nil {
+		t.Fatalf("steps %+v", got)
+	}
+	step := got.Steps[0]
+	if step.Position != 5 || step.Serial != 6 || step.ContentState == "" || step.Added[0].Owner != "www" || step.TTLs[0].Before != "" || step.TTLs[0].After != "60" {
+		t.Errorf("step %+v", step)
+	}
+	if header := got.Steps[1]; header.HeaderBefore.TTL != 360 || header.HeaderAfter.TTL != 60 {
+		t.Errorf("header step %+v", header)
+	}
+}
+
+func TestChanges_text(t *testing.T) {
+	d := openDoor(t, history(), nil)
+	_, _, body := d.get(t, "/example-org/changes?since=5&format=text", "", "tenant")
+	const want = `; changes of zone example.org.
+; serial 5 to 6
++ www.example.org.	60	IN	A	192.0.2.3
+; serial 6 to 7
+- www.example.org.	360	IN	A	192.0.2.1
++ www.example.org.	60	IN	A	192.0.2.1
+`
+	if body != want {
+		t.Errorf("got\n%s", body)
+	}
+}

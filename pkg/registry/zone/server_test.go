@@ -1,0 +1,616 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package zone
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	genericapifilters "k8s.io/apiserver/pkg/endpoints/filters"
+	"k8s.io/apiserver/pkg/endpoints/openapi"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/registry/generic"
+	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
+	"k8s.io/apiserver/pkg/registry/rest"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/apiserver/pkg/storage"
+	etcd3testing "k8s.io/apiserver/pkg/storage/etcd3/testing"
+	"k8s.io/apiserver/pkg/storage/storagebackend"
+	restclient "k8s.io/client-go/rest"
+	basecompatibility "k8s.io/component-base/compatibility"
+	"k8s.io/utils/ptr"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/install"
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
+	generatedopenapi "kubi.zone/kubizone/pkg/generated/openapi"
+	"kubi.zone/kubizone/pkg/registry/record"
+)
+
+// decision is what the tests plug where the ledger is: it fills a status, refuses what it is told to, and remembers what it was asked.
+type decision struct {
+	mu      sync.Mutex
+	refuse  error
+	asked   []string
+	reviews []string
+	// allow lists the users that may establish.
+	allow []string
+}
+
+type establishKey struct{}
+
+func withEstablish(ctx context.Context, allowed bool) context.Context {
+	return context.WithValue(ctx, establishKey{}, allowed)
+}
+
+func (d *decision) zone(ctx context.Context, before, after *v1alpha1.Zone) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.asked = append(d.asked, fmt.Sprintf("zone before=%v after=%v establish=%v", before != nil, after != nil, ctx.Value(establishKey{})))
+	if after != nil {
+		after.Status.Serial, after.Status.Hash = 42, "what would be"
+	}
+	return d.refuse
+}
+
+func (d *decision) record(_ context.Context, before, after *v1alpha1.Record) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.asked = append(d.asked, fmt.Sprintf("record before=%v after=%v", before != nil, after != nil))
+	if after != nil {
+		after.Status.Serial = 42
+	}
+	return d.refuse
+}
+
+func (d *decision) Authorize(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if a.GetVerb() == verbEstablish {
+		d.reviews = append(d.reviews, fmt.Sprintf("%s %s.%s %s/%s", a.GetUser().GetName(), a.GetResource(), a.GetAPIGroup(), a.GetNamespace(), a.GetName()))
+	}
+	if slices.Contains(d.allow, a.GetUser().GetName()) {
+		return authorizer.DecisionAllow, "", nil
+	}
+	return authorizer.DecisionNoOpinion, "", nil
+}
+
+func (d *decision) took() (asked, reviews []string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	asked, reviews = d.asked, d.reviews
+	d.asked, d.reviews = nil, nil
+	return asked, reviews
+}
+
+type server struct {
+	*httptest.Server
+	*decision
+	client versioned.Interface
+	store  *Storage
+}
+
+// serve runs the generic API server with Zones and Records over an etcd of its own, without the ledger.
+func serve(t *testing.T, views Views) *server {
+	t.Helper()
+	etcd, backend := etcd3testing.NewUnsecuredEtcd3TestClientServer(t)
+	t.Cleanup(func() { etcd.Terminate(t) })
+	registry := install.New()
+	backend.EventsHistoryWindow = storagebackend.DefaultEventsHistoryWindow
+	backend.Codec = registry.Codecs.LegacyCodec(v1alpha1.SchemeGroupVersion)
+
+	d := &decision{allow: []string{"admin"}}
+	options := func(resource string) generic.RESTOptions {
+		return generic.RESTOptions{
+			StorageConfig: backend.ForResource(v1alpha1.Resource(resource)), ResourcePrefix: "/" + resource,
+			Decorator: genericregistry.StorageWithCacher(), DeleteCollectionWorkers: 1, EnableGarbageCollection: true,
+		}
+	}
+	zones, err := NewStorage(Config{
+		Scheme: registry.Scheme, RESTOptions: options("zones"), Preview: d.zone, Authorizer: d, WithEstablish: withEstablish, Views: views,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(zones.Zone.Destroy)
+	records, err := record.NewStorage(record.Config{Scheme: registry.Scheme, RESTOptions: options("records"), Preview: d.record})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(records.Record.Destroy)
+
+	config := genericapiserver.NewConfig(registry.Codecs)
+	config.ExternalAddress, config.PublicAddress = "127.0.0.1:443", net.IPv4(127, 0, 0, 1)
+	config.Authorization.Authorizer = authorizer.AuthorizerFunc(d.Authorize)
+	config.LoopbackClientConfig = &restclient.Config{}
+	config.EffectiveVersion = basecompatibility.NewEffectiveVersionFromString("0.1", "", "")
+	namer := openapi.NewDefinitionNamer(registry.Scheme)
+	config.OpenAPIConfig = genericapiserver.DefaultOpenAPIConfig(generatedopenapi.GetOpenAPIDefinitions, namer)
+	config.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(generatedopenapi.GetOpenAPIDefinitions, namer)
+	config.BuildHandlerChainFunc = func(h http.Handler, c *genericapiserver.Config) http.Handler {
+		h = genericapifilters.WithWarningRecorder(h)
+		h = genericapifilters.WithAuditInit(asUser(h))
+		return genericapifilters.WithRequestInfo(h, genericapiserver.NewRequestInfoResolver(&genericapiserver.Config{LegacyAPIGroupPrefixes: sets.NewString("/api")}))
+	}
+	generic, err := config.Complete(nil).New("test", genericapiserver.NewEmptyDelegate())
+	if err != nil {
+		t.Fatal(err)
+	}
+	group := genericapiserver.NewDefaultAPIGroupInfo(v1alpha1.GroupName, registry.Scheme, registry.ParameterCodec, registry.Codecs)
+	group.VersionedResourcesStorageMap["v1alpha1"] = map[string]rest.Storage{
+		"zones": zones.Zone, "zones/status": zones.Status, "zones/entries": zones.Entries, "zones/changes": zones.Changes,
+		"records": records.Record, "records/status": records.Status,
+	}
+	if err := generic.InstallAPIGroup(&group); err != nil {
+		t.Fatal(err)
+	}
+	generic.PrepareRun()
+	s := &server{Server: httptest.NewServer(generic.Handler), decision: d, store: zones}
+	t.Cleanup(s.Close)
+	t.Cleanup(generic.Destroy)
+	s.client = s.as(t, "admin")
+	return s
+}
+
+// asUser takes the user from a header; without it everybody is the admin.
+func asUser(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		name := req.Header.Get("User")
+		if name == "" {
+			name = "admin"
+		}
+		h.ServeHTTP(w, req.WithContext(genericapirequest.WithUser(req.Context(), &user.DefaultInfo{Name: name})))
+	})
+}
+
+type userHeader struct {
+	name string
+	next http.RoundTripper
+}
+
+func (u userHeader) RoundTrip(req *http.Request) (*http.Response, error) {
+	req = req.Clone(req.Context())
+	req.Header.Set("User", u.name)
+	return u.next.RoundTrip(req)
+}
+
+func (s *server) as(t *testing.T, name string) versioned.Interface {
+	t.Helper()
+	client, err := versioned.NewForConfig(&restclient.Config{
+		Host: s.URL, QPS: -1, WrapTransport: func(next http.RoundTripper) http.RoundTripper { return userHeader{name, next} },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+func zoneNamed(object, domainName string) *v1alpha1.Zone {
+	return &v1alpha1.Zone{
+		ObjectMeta: metav1.ObjectMeta{Name: object, Namespace: "dns"},
+		Spec:       v1alpha1.ZoneSpec{DomainName: domainName, Delegations: []v1alpha1.Delegation{{Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}}},
+	}
+}
+
+// TestServer runs one server through what the door promises; its parts do not depend on each other.
+func TestServer(t *testing.T) {
+	views := &held{snapshots: []*fixed{example(7, 1)}}
+	s := serve(t, views)
+	for _, part := range []struct {
+		name string
+		run  func(*testing.T, *server)
+	}{
+		{"S7.4 spec and status", testSpecAndStatus}, {"S7.4 status subresource", testStatusSubresource}, {"S7.3 dry run", testDryRun},
+		{"S3.2 establish", testEstablish}, {"S8.1 deletion protection", testProtection}, {"selectors", testSelectors}, {"columns", testColumns},
+		{"server-side apply", testApply}, {"kubectl", testKubectl},
+	} {
+		t.Run(part.name, func(t *testing.T) {
+			s.took()
+			part.run(t, s)
+		})
+	}
+}
+
+func testSpecAndStatus(t *testing.T, s *server) {
+	ctx := t.Context()
+	zones, records := s.client.KubizoneV1alpha1().Zones("dns"), s.client.KubizoneV1alpha1().Records("dns")
+	zone := zoneNamed("s74", "S74.Example.org.")
+	zone.Status.Serial = 99
+	zone.Labels = map[string]string{v1alpha1.LabelParentZone: "mine", "kept": "yes"}
+	created, err := zones.Create(ctx, zone, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if created.Status.Serial != 0 || created.Generation != 1 || created.Spec.DomainName != "S74.Example.org." || *created.Spec.TTL != 360 || *created.Spec.Expire != 3600000 || created.Spec.DeletionPolicy != "Delete" {
+		t.Errorf("created %+v", created)
+	}
+	if _, is := created.Labels[v1alpha1.LabelParentZone]; is || created.Labels["kept"] != "yes" {
+		t.Errorf("S3.8: labels %v", created.Labels)
+	}
+	created.Labels["more"] = "yes"
+	updated, err := zones.Update(ctx, created, metav1.UpdateOptions{})
+	if err != nil || updated.Generation != 1 {
+		t.Errorf("a label is no new generation: %v, %d", err, updated.Generation)
+	}
+	updated.Spec.Contact = "hostmaster@example.org"
+	if updated, err = zones.Update(ctx, updated, metav1.UpdateOptions{}); err != nil || updated.Generation != 2 {
+		t.Errorf("spec is a new generation: %v, %d", err, updated.Generation)
+	}
+	updated.Spec.View = "internal"
+	if _, err := zones.Update(ctx, updated, metav1.UpdateOptions{}); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "immutable") {
+		t.Errorf("S1.6: %v", err)
+	}
+
+	bad := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: "bad"}, Spec: v1alpha1.RecordSpec{DomainName: "www", Type: "A", RData: "x"}}
+	if _, err := records.Create(ctx, bad, metav1.CreateOptions{}); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "spec.domainName") || !strings.Contains(err.Error(), "spec.rdata") {
+		t.Errorf("422 with every field: %v", err)
+	}
+}
+
+func testStatusSubresource(t *testing.T, s *server) {
+	ctx := t.Context()
+	records := s.client.KubizoneV1alpha1().Records("dns")
+	record, err := records.Create(ctx, &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: "status"}, Spec: v1alpha1.RecordSpec{DomainName: "www.example.org.", Type: "A", RData: "192.0.2.1"}}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	condition := func(kind, reason string) metav1.Condition {
+		return metav1.Condition{Type: kind, Status: "True", Reason: reason, LastTransitionTime: metav1.Now()}
+	}
+	record.Spec.RData = "192.0.2.9"
+	record.Labels = map[string]string{"not": "here"}
+	record.Status = v1alpha1.RecordStatus{
+		FQDN: "mine.", Serial: 99, LastDeliveryError: "refused by ns1",
+		Conditions: []metav1.Condition{condition("Adopted", "ByMe"), condition("Ready", "Delivered")},
+	}
+	record, err = records.UpdateStatus(ctx, record, metav1.UpdateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	st := record.Status
+	if st.FQDN != "" || st.Serial != 0 || st.LastDeliveryError != "refused by ns1" || len(st.Conditions) != 1 || st.Conditions[0].Type != "Ready" {
+		t.Errorf("S7.4: status %+v", st)
+	}
+	if record.Spec.RData != "192.0.2.1" || record.Labels != nil || record.Generation != 1 {
+		t.Errorf("status wrote more than status: %+v", record)
+	}
+}
+
+func testDryRun(t *testing.T, s *server) {
+	ctx := t.Context()
+	zones, records := s.client.KubizoneV1alpha1().Zones("dns"), s.client.KubizoneV1alpha1().Records("dns")
+	all := []string{metav1.DryRunAll}
+	would, err := zones.Create(ctx, zoneNamed("dry", "dry.example.org."), metav1.CreateOptions{DryRun: all})
+	if err != nil || would.Status.Serial != 42 || would.Status.Hash != "what would be" {
+		t.Errorf("create: %v, %+v", err, would.Status)
+	}
+	if _, err := zones.Get(ctx, "dry", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("a dry run wrote: %v", err)
+	}
+	record := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: "dry"}, Spec: v1alpha1.RecordSpec{DomainName: "www.example.org.", Type: "A", RData: "192.0.2.1"}}
+	real, err := records.Create(ctx, record, metav1.CreateOptions{})
+	if err != nil || real.Status.Serial != 0 {
+		t.Fatalf("a real write is not previewed: %v, %+v", err, real.Status)
+	}
+	patched, err := records.Patch(ctx, "dry", types.MergePatchType, []byte(`{"spec":{"ttl":5}}`), metav1.PatchOptions{DryRun: all})
+	if err != nil || patched.Status.Serial != 42 || *patched.Spec.TTL != 5 {
+		t.Errorf("patch: %v, %+v", err, patched)
+	}
+	if err := records.Delete(ctx, "dry", metav1.DeleteOptions{DryRun: all}); err != nil {
+		t.Errorf("delete: %v", err)
+	}
+	real.Finalizers = []string{"kubi.zone/delivery"}
+	if real, err = records.Update(ctx, real, metav1.UpdateOptions{}); err != nil || real.Spec.TTL != nil {
+		t.Fatalf("a dry run wrote: %v, %+v", err, real)
+	}
+	// Marking an object that has finalizers removes nothing yet; taking the last one does.
+	if err := records.Delete(ctx, "dry", metav1.DeleteOptions{DryRun: all}); err != nil {
+		t.Errorf("delete: %v", err)
+	}
+	if err := records.Delete(ctx, "dry", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := records.Patch(ctx, "dry", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{DryRun: all}); err != nil {
+		t.Errorf("last finalizer: %v", err)
+	}
+	asked, _ := s.took()
+	want := []string{"zone before=false after=true establish=true", "record before=true after=true", "record before=true after=false", "record before=true after=false"}
+	if !slices.Equal(asked, want) {
+		t.Errorf("asked %q, want %q", asked, want)
+	}
+
+	s.refuse = apierrors.NewForbidden(v1alpha1.Resource("records"), "x", errors.New("zone example.org. does not delegate A"))
+	defer func() { s.refuse = nil }()
+	other := record.DeepCopy()
+	other.Name = "refused"
+	if _, err := records.Create(ctx, other, metav1.CreateOptions{DryRun: all}); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "does not delegate") {
+		t.Errorf("a dry run says what a commit would: %v", err)
+	}
+}
+
+func testEstablish(t *testing.T, s *server) {
+	ctx := t.Context()
+	admin, tenant := s.client.KubizoneV1alpha1().Zones("dns"), s.as(t, "tenant").KubizoneV1alpha1().Zones("dns")
+	all := []string{metav1.DryRunAll}
+
+	// The answer is a fact for the decision, so nobody is refused here.
+	if _, err := tenant.Create(ctx, zoneNamed("e1", "Bücher.example."), metav1.CreateOptions{DryRun: all}); err != nil {
+		t.Error(err)
+	}
+	internal := zoneNamed("e2", ".")
+	internal.Spec.View = "internal"
+	if _, err := admin.Create(ctx, internal, metav1.CreateOptions{DryRun: all}); err != nil {
+		t.Error(err)
+	}
+	relative := zoneNamed("e3", "dev")
+	relative.Spec.ZoneRef = &v1alpha1.ZoneReference{Name: "e4"}
+	if _, err := tenant.Create(ctx, relative, metav1.CreateOptions{DryRun: all}); err != nil {
+		t.Error(err)
+	}
+	asked, reviews := s.took()
+	if want := []string{"tenant zones.kubi.zone dns/xn--bcher-kva.example", "admin zones.kubi.zone dns/internal:."}; !slices.Equal(reviews, want) {
+		t.Errorf("reviews %q, want %q", reviews, want)
+	}
+	want := []string{"zone before=false after=true establish=false", "zone before=false after=true establish=true", "zone before=false after=true establish=<nil>"}
+	if !slices.Equal(asked, want) {
+		t.Errorf("asked %q, want %q", asked, want)
+	}
+
+	if _, err := admin.Create(ctx, zoneNamed("e4", "e4.example."), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	s.took()
+	for _, patch := range []string{`{"spec":{"ttl":60}}`, `{"metadata":{"labels":{"a":"b"}}}`, `{"spec":{"domainName":"e5.example."}}`} {
+		if _, err := tenant.Patch(ctx, "e4", types.MergePatchType, []byte(patch), metav1.PatchOptions{DryRun: all}); err != nil {
+			t.Error(err)
+		}
+	}
+	asked, reviews = s.took()
+	if want := []string{"tenant zones.kubi.zone dns/e5.example"}; !slices.Equal(reviews, want) {
+		t.Errorf("only a rename is asked for: %q, want %q", reviews, want)
+	}
+	if last := asked[len(asked)-1]; len(asked) != 3 || last != "zone before=true after=true establish=false" {
+		t.Errorf("the answer goes with the rename: %q", asked)
+	}
+	// Server-side apply creates through an update.
+	applied := []byte(`{"apiVersion":"kubi.zone/v1alpha1","kind":"Zone","metadata":{"name":"e6"},"spec":{"domainName":"e6.example."}}`)
+	if _, err := admin.Patch(ctx, "e6", types.ApplyPatchType, applied, metav1.PatchOptions{FieldManager: "test", DryRun: all}); err != nil {
+		t.Error(err)
+	}
+	asked, reviews = s.took()
+	if !slices.Equal(reviews, []string{"admin zones.kubi.zone dns/e6.example"}) || !slices.Equal(asked, []string{"zone before=false after=true establish=true"}) {
+		t.Errorf("apply: asked %q, reviews %q", asked, reviews)
+	}
+}
+
+func testProtection(t *testing.T, s *server) {
+	ctx := t.Context()
+	zones := s.client.KubizoneV1alpha1().Zones("protected")
+	zone := zoneNamed("safe", "safe.example.")
+	zone.Namespace, zone.Spec.DeletionProtection = "protected", true
+	if _, err := zones.Create(ctx, zone, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for name, remove := range map[string]func() error{
+		"delete": func() error { return zones.Delete(ctx, "safe", metav1.DeleteOptions{}) },
+		"dry run": func() error {
+			return zones.Delete(ctx, "safe", metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}})
+		},
+		"delete collection": func() error { return zones.DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}) },
+		"background cascade": func() error {
+			return zones.Delete(ctx, "safe", metav1.DeleteOptions{PropagationPolicy: ptr.To(metav1.DeletePropagationForeground)})
+		},
+	} {
+		if err := remove(); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), `"deletionProtection":false`) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if left, err := zones.Get(ctx, "safe", metav1.GetOptions{}); err != nil || left.DeletionTimestamp != nil {
+		t.Errorf("a refused deletion left a mark: %v", err)
+	}
+	if _, err := zones.Patch(ctx, "safe", types.MergePatchType, []byte(`{"spec":{"deletionProtection":false}}`), metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := zones.Delete(ctx, "safe", metav1.DeleteOptions{}); err != nil {
+		t.Error(err)
+	}
+}
+
+func testSelectors(t *testing.T, s *server) {
+	ctx := t.Context()
+	records := s.client.KubizoneV1alpha1().Records("selectors")
+	for name, spec := range map[string]v1alpha1.RecordSpec{
+		"lower":  {DomainName: "a.example.org.", Type: "a", RData: "192.0.2.1"},
+		"number": {DomainName: "b.example.org.", Type: "TYPE1", RData: "192.0.2.1"},
+		"mail":   {DomainName: "@", Type: "MX", RData: "10 mail", ZoneRef: &v1alpha1.ZoneReference{Name: "parent"}},
+	} {
+		if _, err := records.Create(ctx, &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for selector, want := range map[string]string{
+		"spec.type=A": "lower number", "spec.type=a": "lower number", "spec.type=MX": "mail", "spec.zoneRef.name=parent": "mail",
+		"status.adopted=false": "lower mail number", "status.adopted=true": "", "status.zone=": "lower mail number", "metadata.name=mail,spec.type!=A": "mail",
+	} {
+		list, err := records.List(ctx, metav1.ListOptions{FieldSelector: selector})
+		if err != nil {
+			t.Errorf("%s: %v", selector, err)
+			continue
+		}
+		var got []string
+		for _, item := range list.Items {
+			got = append(got, item.Name)
+		}
+		if slices.Sort(got); strings.Join(got, " ") != want {
+			t.Errorf("%s: %s, want %s", selector, got, want)
+		}
+	}
+	if _, err := records.List(ctx, metav1.ListOptions{FieldSelector: "spec.rdata=x"}); !apierrors.IsBadRequest(err) || !strings.Contains(err.Error(), "spec.zoneRef.name") {
+		t.Errorf("a selector that is none: %v", err)
+	}
+	zones := s.client.KubizoneV1alpha1().Zones("selectors")
+	zone := zoneNamed("z", "z.example.")
+	zone.Namespace, zone.Spec.View = "selectors", "internal"
+	if _, err := zones.Create(ctx, zone, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for selector, want := range map[string]int{"spec.view=internal": 1, "spec.view=": 0, "status.fqdn=z.example.": 0} {
+		list, err := zones.List(ctx, metav1.ListOptions{FieldSelector: selector})
+		if err != nil || len(list.Items) != want {
+			t.Errorf("%s: %v, %d", selector, err, len(list.Items))
+		}
+	}
+}
+
+func testColumns(t *testing.T, s *server) {
+	for resource, want := range map[string]string{
+		"zones":   "Name Domain FQDN Hash Serial Parent Ready Age | View Entries Class Message",
+		"records": "Name Domain Type Data FQDN Zone Ready Age | TTL Serial Message",
+	} {
+		req, err := http.NewRequest(http.MethodGet, s.URL+"/apis/kubi.zone/v1alpha1/"+resource, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io")
+		response, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(response.Body)
+		response.Body.Close()
+		var table metav1.Table
+		if err != nil || json.Unmarshal(body, &table) != nil {
+			t.Fatalf("%v: %s", err, body)
+		}
+		var narrow, wide []string
+		for _, column := range table.ColumnDefinitions {
+			if column.Priority == 0 {
+				narrow = append(narrow, column.Name)
+			} else {
+				wide = append(wide, column.Name)
+			}
+		}
+		if got := strings.Join(narrow, " ") + " | " + strings.Join(wide, " "); got != want {
+			t.Errorf("%s: %s, want %s", resource, got, want)
+		}
+		for _, row := range table.Rows {
+			if len(row.Cells) != len(table.ColumnDefinitions) {
+				t.Errorf("%s: %d cells under %d columns", resource, len(row.Cells), len(table.ColumnDefinitions))
+			}
+		}
+	}
+}
+
+// Lists under server-side apply are of the types of the design, and nobody owns status.
+func testApply(t *testing.T, s *server) {
+	ctx := t.Context()
+	zones := s.client.KubizoneV1alpha1().Zones("dns")
+	apply := func(manager, spec string) (*v1alpha1.Zone, error) {
+		body := `{"apiVersion":"kubi.zone/v1alpha1","kind":"Zone","metadata":{"name":"ssa"},"spec":` + spec + `,"status":{"serial":7}}`
+		return zones.Patch(ctx, "ssa", types.ApplyPatchType, []byte(body), metav1.PatchOptions{FieldManager: manager})
+	}
+	if _, err := apply("one", `{"domainName":"ssa.example.","dnsClassRefs":[{"name":"a"}],"delegations":[{"zones":["x"],"namespaces":["n"]}]}`); err != nil {
+		t.Fatal(err)
+	}
+	zone, err := apply("two", `{"domainName":"ssa.example.","dnsClassRefs":[{"kind":"Bind9Cluster","name":"a"},{"name":"b"}]}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(zone.Spec.DNSClassRefs) != 3 || zone.Status.Serial != 0 {
+		t.Errorf("dnsClassRefs are a map by kind and name: %+v", zone.Spec.DNSClassRefs)
+	}
+	if _, err := apply("two", `{"domainName":"ssa.example.","delegations":[{"zones":["y"]}]}`); !apierrors.IsConflict(err) {
+		t.Errorf("delegations are atomic: %v", err)
+	}
+	for _, field := range zone.ManagedFields {
+		if strings.Contains(string(field.FieldsV1.Raw), "f:status") {
+			t.Errorf("%s owns status: %s", field.Manager, field.FieldsV1.Raw)
+		}
+	}
+}
+
+func testKubectl(t *testing.T, s *server) {
+	kubectl := os.Getenv("KUBECTL")
+	if kubectl == "" {
+		var err error
+		if kubectl, err = exec.LookPath("kubectl"); err != nil {
+			t.Skip("there is no kubectl: `make kubectl` builds one, KUBECTL names it")
+		}
+	}
+	ctx := t.Context()
+	home := t.TempDir()
+	run := func(args ...string) string {
+		t.Helper()
+		command := exec.CommandContext(ctx, kubectl, append([]string{"--server", s.URL, "-n", "dns"}, args...)...)
+		command.Env = append(os.Environ(), "HOME="+home, "KUBECONFIG=/dev/null")
+		var stderr bytes.Buffer
+		command.Stderr = &stderr
+		out, err := command.Output()
+		if err != nil {
+			t.Fatalf("kubectl %s: %v\n%s", strings.Join(args, " "), err, stderr.String())
+		}
+		return string(out)
+	}
+	if _, err := s.client.KubizoneV1alpha1().Zones("dns").Create(ctx, zoneNamed("example-org", "example.org."), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	// What the ledger does at commit: the zone gets a serial.
+	key, err := s.store.Zone.KeyFunc(genericapirequest.WithNamespace(ctx, "dns"), "example-org")
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = s.store.Zone.Storage.GuaranteedUpdate(ctx, key, &v1alpha1.Zone{}, false, nil, setSerial(7), false, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		args []string
+		want []string
+	}{
+		{[]string{"get", "zn", "example-org"}, []string{"DOMAIN", "example.org."}},
+		{[]string{"get", "kubizone"}, []string{"zone.kubi.zone/example-org"}},
+		{[]string{"get", "zone", "example-org", "--subresource=entries"}, []string{"NAME", "TTL", "CLASS", "TYPE", "DATA", "www.example.org.", "10 mail.example.org."}},
+		{[]string{"get", "zone", "example-org", "--subresource=entries", "-o", "json"}, []string{`"kind": "ZoneEntries"`, `"serial": 7`, `"rdata": "192.0.2.3"`}},
+		{[]string{"get", "zone", "example-org", "--subresource=entries", "-o", "yaml"}, []string{"kind: ZoneEntries", "rdata: 192.0.2.3"}},
+		{[]string{"get", "--raw", "/apis/kubi.zone/v1alpha1/namespaces/dns/zones/example-org/entries?format=text"}, []string{"www.example.org.\t360\tIN\tA\t192.0.2.1"}},
+		{[]string{"explain", "record.spec.ttl"}, []string{"RFC 2181", "integer"}},
+		{[]string{"explain", "zone.spec", "--recursive"}, []string{"negativeResponseCache", "recordsPerNamespace"}},
+	} {
+		out := run(test.args...)
+		for _, want := range test.want {
+			if !strings.Contains(out, want) {
+				t.Errorf("kubectl %s lacks %q:\n%s", strings.Join(test.args, " "), want, out)
+			}
+		}
+	}
+}
+
+// setSerial writes a status that only the ledger can write.
+func setSerial(serial int64) func(apiruntime.Object, storage.ResponseMeta) (apiruntime.Object, *uint64, error) {
+	return func(obj apiruntime.Object, _ storage.ResponseMeta) (apiruntime.Object, *uint64, error) {
+		zone := obj.(*v1alpha1.Zone)
+		zone.Status.Serial, zone.Status.FQDN = serial, "example.org."
+		return zone, nil, nil
+	}
+}
