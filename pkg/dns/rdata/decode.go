@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"slices"
 	"strconv"
 
 	mdns "github.com/miekg/dns"
@@ -217,8 +216,7 @@ func (d *decoder) rareField(t Type, k kind, text, wire []byte) ([]byte, error) {
 		text = append(text, '0'+octets[0]>>7, ' ')
 		return strconv.AppendUint(text, uint64(octets[0]&0x7f), 10), nil
 	case kindGateway:
-		// In both types the gateway type is the second octet.
-		return d.gateway(text, wire[1]&0x7f)
+		return d.gateway(text, gatewayType(t, wire))
 	case kindHIP:
 		return d.hip(text)
 	}
@@ -357,6 +355,15 @@ func (d *decoder) prefixes(text []byte) ([]byte, error) {
 	return text, nil
 }
 
+// gatewayType is in the second octet of both types that have one; AMTRELAY's
+// has the discovery bit on top (RFC 8777 §4.1).
+func gatewayType(t Type, wire []byte) byte {
+	if uint16(t) == mdns.TypeAMTRELAY {
+		return wire[1] & 0x7f
+	}
+	return wire[1]
+}
+
 // gateway reads the gateway of IPSECKEY (RFC 4025 §2.5) and AMTRELAY.
 func (d *decoder) gateway(text []byte, gatewayType byte) ([]byte, error) {
 	switch gatewayType {
@@ -400,42 +407,5 @@ func (d *decoder) hip(text []byte) ([]byte, error) {
 			return nil, err
 		}
 	}
-	return text, nil
-}
-
-// params reads service parameters (RFC 9460 §2.2). Their value formats are the
-// library's; each value is written in quotes, for some need them.
-func (d *decoder) params(t Type, text, wire []byte) ([]byte, error) {
-	if len(d.rest) == 0 {
-		return text, nil
-	}
-	header := mdns.RR_Header{Name: ".", Rrtype: uint16(t), Class: mdns.ClassINET, Rdlength: uint16(len(wire))}
-	// A copy, for what the library may keep would drag the buffer of every
-	// other type to the heap.
-	rr, _, err := mdns.UnpackRRWithHeader(header, slices.Clone(wire), 0)
-	if err != nil {
-		return nil, errors.New(libraryReason(err))
-	}
-	var pairs []mdns.SVCBKeyValue
-	switch rr := rr.(type) {
-	case *mdns.SVCB:
-		pairs = rr.Value
-	case *mdns.HTTPS:
-		pairs = rr.Value
-	default:
-		return nil, fmt.Errorf("type %s has no service parameters", t)
-	}
-	for i, pair := range pairs {
-		if i > 0 {
-			text = append(text, ' ')
-		}
-		text = append(text, pair.Key().String()...)
-		if value := pair.String(); value != "" {
-			text = append(text, '=', '"')
-			text = append(text, value...)
-			text = append(text, '"')
-		}
-	}
-	d.rest = nil
 	return text, nil
 }

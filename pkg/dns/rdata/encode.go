@@ -4,11 +4,13 @@
 package rdata
 
 import (
+	"encoding/base32"
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -54,7 +56,7 @@ func encode(t Type, text string, from source, wire []byte) ([]byte, byte, error)
 		wire, err := encodeByLibrary(t, p, text, fields, mark, wire)
 		return wire, mark, err
 	}
-	simple, err := encodeFields(p, fields, mark, wire)
+	simple, err := encodeFields(t, p, fields, mark, wire)
 	if err != nil && !p.own {
 		// Mnemonics of algorithms and certificates, times with units: the
 		// library knows them. Where it does not either, our error is the better.
@@ -141,7 +143,7 @@ func appendStrings(wire []byte, text string) []byte {
 }
 
 // encodeFields writes the fields of a simple type.
-func encodeFields(p *plan, fields []token, mark byte, wire []byte) ([]byte, error) {
+func encodeFields(t Type, p *plan, fields []token, mark byte, wire []byte) ([]byte, error) {
 	var (
 		value uint64
 		addr  netip.Addr
@@ -158,10 +160,10 @@ func encodeFields(p *plan, fields []token, mark byte, wire []byte) ([]byte, erro
 		}
 		switch k {
 		case kindUint8:
-			value, err = parseUint(field, 8)
+			value, err = parseMnemonic(t, i, field, 8)
 			wire = append(wire, byte(value))
 		case kindUint16:
-			value, err = parseUint(field, 16)
+			value, err = parseMnemonic(t, i, field, 16)
 			wire = binary.BigEndian.AppendUint16(wire, uint16(value))
 		case kindUint32:
 			value, err = parseUint(field, 32)
@@ -209,7 +211,23 @@ func encodeFields(p *plan, fields []token, mark byte, wire []byte) ([]byte, erro
 			value, err = parseUint(fields[i], 7)
 			wire = append(wire, byte(discovery<<7|value))
 		case kindGateway:
-			wire, err = appendGateway(wire, wire[start+1]&0x7f, field.text, mark)
+			wire, err = appendGateway(wire, gatewayType(t, wire[start:]), field.text, mark)
+		case kindSalt:
+			length := len(wire)
+			wire = append(wire, 0)
+			if field.text != "-" {
+				wire, err = appendHex(wire, fields[i:i+1])
+			}
+			err = putLength(wire, length, field, err)
+		case kindHash32:
+			length := len(wire)
+			wire = append(wire, 0)
+			wire, err = base32.HexEncoding.WithPadding(base32.NoPadding).AppendDecode(wire, []byte(upperASCII(field.text)))
+			err = putLength(wire, length, field, err)
+		case kindTypes:
+			wire, err = appendTypes(wire, fields[i:])
+		case kindLocator64:
+			wire, err = appendLocator64(wire, field.text)
 		case kindLOC:
 			wire, err = appendLOC(wire, fields)
 		}
@@ -272,6 +290,81 @@ func parseUint(field token, bits int) (uint64, error) {
 		return 0, fmt.Errorf("%s is not a number from 0 to %d", quote(field.text), uint64(1)<<bits-1)
 	}
 	return value, nil
+}
+
+// parseMnemonic reads the i-th field, a number, or the name that one has in the types where
+// servers read and write names: of a DNSSEC algorithm or a certificate type.
+func parseMnemonic(t Type, i int, field token, bits int) (uint64, error) {
+	value, err := parseUint(field, bits)
+	if err == nil || field.quoted {
+		return value, err
+	}
+	upper := upperASCII(field.text)
+	switch uint16(t) {
+	case mdns.TypeDS, mdns.TypeCDS, mdns.TypeDLV, mdns.TypeTA:
+		if number, ok := algorithmNames[upper]; ok && i == 1 {
+			return uint64(number), nil
+		}
+	case mdns.TypeCERT:
+		if number, ok := certificateNames[upper]; ok && i == 0 {
+			return uint64(number), nil
+		}
+		if number, ok := algorithmNames[upper]; ok && i == 2 {
+			return uint64(number), nil
+		}
+	}
+	return 0, err
+}
+
+// The library's names and those that only BIND writes; read only.
+var (
+	algorithmNames = func() map[string]uint8 {
+		names := map[string]uint8{"NSEC3DSA": mdns.DSANSEC3SHA1, "NSEC3RSASHA1": mdns.RSASHA1NSEC3SHA1, "ECCGOST": mdns.ECCGOST}
+		maps.Copy(names, mdns.StringToAlgorithm)
+		return names
+	}()
+	certificateNames = func() map[string]uint16 {
+		names := map[string]uint16{"IPKIX": mdns.CertIPIX}
+		maps.Copy(names, mdns.StringToCertType)
+		return names
+	}()
+)
+
+// putLength fills the length octet at wire[length] for what follows it.
+func putLength(wire []byte, length int, field token, err error) error {
+	if err != nil || len(wire)-length-1 > 255 {
+		return fmt.Errorf("%s is not the text of at most 255 octets; correct it", quote(field.text))
+	}
+	wire[length] = byte(len(wire) - length - 1)
+	return nil
+}
+
+// appendTypes appends RR types as a bit map (RFC 4034 §4.1.2). Their author
+// need not have sorted them.
+func appendTypes(wire []byte, fields []token) ([]byte, error) {
+	types := make([]Type, 0, 16)
+	for _, f := range fields {
+		t, err := ParseType(f.text)
+		if err != nil || f.quoted {
+			return nil, fmt.Errorf("%s is not an RR type; write mnemonics or \"TYPE\" and a number", quote(f.text))
+		}
+		types = append(types, t)
+	}
+	slices.Sort(types)
+	for len(types) > 0 {
+		window := types[0] >> 8
+		var bits [32]byte
+		last := 0
+		for len(types) > 0 && types[0]>>8 == window {
+			low := int(types[0] & 0xff)
+			last = low / 8
+			bits[last] |= 0x80 >> (low % 8)
+			types = types[1:]
+		}
+		wire = append(wire, byte(window), byte(last+1))
+		wire = append(wire, bits[:last+1]...)
+	}
+	return wire, nil
 }
 
 // appendName appends the uncompressed wire form of a name in presentation
@@ -349,6 +442,26 @@ func errGatewayType(gatewayType byte) error {
 	return fmt.Errorf("gateway type %d is not known; it is 0 (none), 1 (IPv4), 2 (IPv6) or 3 (name)", gatewayType)
 }
 
+// appendLocator64 reads four groups of hex digits (RFC 6742 §2.1.2). BIND
+// writes them without leading zeros, so groups may be short.
+func appendLocator64(wire []byte, text string) ([]byte, error) {
+	groups := 0
+	for more := true; more; groups++ {
+		var group string
+		group, text, more = strings.Cut(text, ":")
+		value, err := strconv.ParseUint(group, 16, 16)
+		if err != nil || len(group) > 4 || groups == 4 {
+			groups = 0
+			break
+		}
+		wire = binary.BigEndian.AppendUint16(wire, uint16(value))
+	}
+	if groups != 4 {
+		return nil, fmt.Errorf("write %s, as in \"0014:4fff:ff20:ee64\"", kindWords[kindLocator64])
+	}
+	return wire, nil
+}
+
 // appendHex appends the octets of fields, which are one number broken by
 // blanks where its author liked.
 func appendHex(wire []byte, fields []token) ([]byte, error) {
@@ -407,6 +520,13 @@ func encodeByLibrary(t Type, p *plan, text string, fields []token, mark byte, wi
 	if err := checkForLibrary(p, fields); err != nil {
 		return nil, err
 	}
+	var generic map[uint16][]byte
+	if slices.Contains(p.fields, kindParams) {
+		var err error
+		if text, generic, err = cutGenericParams(fields); err != nil {
+			return nil, err
+		}
+	}
 	origin := "."
 	if mark != noMark {
 		origin = string(append(appendDDD(nil, mark), '.'))
@@ -419,7 +539,6 @@ func encodeByLibrary(t Type, p *plan, text string, fields []token, mark byte, wi
 	if !ok || rr == nil || Type(rr.Header().Rrtype) != t {
 		return nil, errors.New("this type has " + p.usage())
 	}
-	sortTypes(rr)
 	// The text bounds the wire: no octet needs less than one character, names
 	// grow by the mark, and fixed fields by at most what a number is shorter.
 	buffer := make([]byte, 1024+2*len(text))
@@ -428,7 +547,13 @@ func encodeByLibrary(t Type, p *plan, text string, fields []token, mark byte, wi
 		return nil, fmt.Errorf("%s; this type has %s", libraryReason(err), p.usage())
 	}
 	const header = 11 // the root as owner, type, class, TTL, length
-	return append(wire, buffer[header:end]...), nil
+	packed := buffer[header:end]
+	if generic != nil {
+		if packed, err = addParams(packed, generic); err != nil {
+			return nil, err
+		}
+	}
+	return append(wire, packed...), nil
 }
 
 // checkForLibrary refuses what the library would accept and bend.
@@ -442,21 +567,6 @@ func checkForLibrary(p *plan, fields []token) error {
 		}
 	}
 	return nil
-}
-
-// sortTypes puts a bit map's types in order, which the author need not have
-// done and the library's packer wants.
-func sortTypes(rr mdns.RR) {
-	switch rr := rr.(type) {
-	case *mdns.CSYNC:
-		slices.Sort(rr.TypeBitMap)
-	case *mdns.NSEC:
-		slices.Sort(rr.TypeBitMap)
-	case *mdns.NXT:
-		slices.Sort(rr.TypeBitMap)
-	case *mdns.NSEC3:
-		slices.Sort(rr.TypeBitMap)
-	}
 }
 
 // libraryReason is the library's error without the position in a line that its

@@ -101,6 +101,14 @@ func fieldTexts(k kind) *rapid.Generator[string] {
 	case kindBase64:
 		return rapid.SampledFrom([]string{"AAAA", "AA==", "AB==", "A", "AAA", "AA AA", "!AAA", "aGVsbG8="})
 	}
+	switch k {
+	case kindSalt:
+		return rapid.SampledFrom([]string{"-", "aabb", "AABBCCDD"})
+	case kindHash32:
+		return rapid.Just("2T7B4G4VSA5SMI47K61MV5BV1A22BOJR") // the library knows SHA-1 only
+	case kindTypes:
+		return rapid.StringMatching(`(A )?(ns )?(AAAA )?(AAAA )?(HTTPS )?(TYPE65280)?`) // in order, as the library wants them
+	}
 	return rapid.Just("x")
 }
 
@@ -127,7 +135,7 @@ func TestEncode_twin(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			ours, err := encodeFields(p, fields, mark, nil)
+			ours, err := encodeFields(rt, p, fields, mark, nil)
 			if err != nil {
 				return
 			}

@@ -33,8 +33,20 @@ func checkLoadable(t Type, wire []byte) error {
 		if wire[0]|wire[1] != 0 {
 			return errors.New("the flags of an RKEY are 0; write \"0\"")
 		}
+		return checkPrivateAlgorithm(wire[3], wire[4:])
 	case mdns.TypeCERT:
 		return checkPrivateAlgorithm(wire[4], wire[5:])
+	case mdns.TypeNAPTR:
+		d := decoder{rest: wire[4:]}
+		for i := 0; ; i++ {
+			octets, err := d.string()
+			if err != nil {
+				return err
+			}
+			if i == 2 { // after flags and services
+				return checkSubstitution(octets)
+			}
+		}
 	case mdns.TypeSVCB, mdns.TypeHTTPS:
 		return checkParams(wire)
 	case typeNSAP:
@@ -98,49 +110,6 @@ func checkPrivateAlgorithm(algorithm byte, key []byte) error {
 		if n := len(key); n == 0 || int(key[0]) >= n-1 {
 			return errors.New("data of algorithm 254 begins with a length octet and the identifier of the algorithm (RFC 4034 §A.1.1); put them in front")
 		}
-	}
-	return nil
-}
-
-// checkParams: RFC 9460 §2.4.3 and §8 say which service parameters need others.
-func checkParams(wire []byte) error {
-	d := decoder{rest: wire[2:]}
-	if _, err := d.name(nil); err != nil {
-		return err
-	}
-	var present [1 << 16 / 64]uint64
-	var mandatory []byte
-	has := func(key uint16) bool { return present[key/64]&(1<<(key%64)) != 0 }
-	for len(d.rest) > 0 {
-		head, err := d.take(4)
-		if err != nil {
-			return err
-		}
-		key := binary.BigEndian.Uint16(head)
-		value, err := d.take(int(binary.BigEndian.Uint16(head[2:])))
-		if err != nil {
-			return err
-		}
-		present[key/64] |= 1 << (key % 64)
-		if key == uint16(mdns.SVCB_MANDATORY) {
-			mandatory = value
-		}
-	}
-	if has(uint16(mdns.SVCB_NO_DEFAULT_ALPN)) && !has(uint16(mdns.SVCB_ALPN)) {
-		return errors.New("no-default-alpn without alpn (RFC 9460 §7.1.1); add alpn, or take no-default-alpn away")
-	}
-	last := -1
-	for ; len(mandatory) >= 2; mandatory = mandatory[2:] {
-		key := binary.BigEndian.Uint16(mandatory)
-		switch {
-		case key == uint16(mdns.SVCB_MANDATORY):
-			return errors.New("mandatory lists itself (RFC 9460 §8); take it out of the list")
-		case int(key) <= last:
-			return errors.New("mandatory lists its keys out of order or twice (RFC 9460 §8); list each once")
-		case !has(key):
-			return fmt.Errorf("mandatory lists %s, which the value does not have (RFC 9460 §8); add it or take it out of the list", mdns.SVCBKey(key))
-		}
-		last = int(key)
 	}
 	return nil
 }

@@ -209,8 +209,7 @@ func (p *plan) finish(t Type) {
 	p.simple = true
 	for i, k := range p.fields {
 		switch k {
-		case kindEUI48, kindEUI64, kindLocator64, kindRRType, kindTypes, kindSalt, kindHash32,
-			kindParams, kindPrefixes, kindHIP:
+		case kindEUI48, kindEUI64, kindRRType, kindParams, kindPrefixes, kindHIP:
 			p.simple = false
 		case kindName:
 			p.names |= 1 << i
@@ -257,7 +256,7 @@ var kindWords = map[kind]string{
 	kindBase64:    "base64",
 	kindEUI48:     "six octets in hex with hyphens",
 	kindEUI64:     "eight octets in hex with hyphens",
-	kindLocator64: "four groups of four hex digits with colons",
+	kindLocator64: "four groups of up to four hex digits with colons",
 	kindRRType:    "an RR type",
 	kindTypes:     "RR types",
 	kindSalt:      "hexadecimal digits or \"-\"",

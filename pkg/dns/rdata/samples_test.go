@@ -3,83 +3,26 @@
 
 package rdata
 
-import "strings"
+import (
+	_ "embed"
+	"strings"
+)
 
-// samples has values of every type that may be a Record, as people write them.
-// TestSamples_everyType fails when a type of the library has none.
-var samples = map[string][]string{
-	"A":          {"192.0.2.1", "0.0.0.0", `\# 4 C0000201`},
-	"AAAA":       {"2001:db8::1", "2001:0DB8:0:0::0001", "::", "::ffff:192.0.2.1"},
-	"AFSDB":      {"1 afs", "2 AFS.example.com."},
-	"AMTRELAY":   {"10 0 0 .", "10 1 1 203.0.113.15", "128 0 2 2001:db8::15", "10 1 3 amt"},
-	"APL":        {"1:192.0.2.0/24", "1:192.168.32.0/21 !1:192.168.38.0/28", "2:2001:db8::/32 !2:::/0"},
-	"AVC":        {`"app-name:WOLFGANG|app-class:OAM"`, `a b "c d"`},
-	"CAA":        {`0 issue "ca.example.net; policy=ev"`, `128 Issue ";"`, `0 iodef "mailto:security@example.org"`, `0 issue ""`},
-	"CDNSKEY":    {"0 3 0 AA==", "257 3 8 AwEAAa=="},
-	"CDS":        {"0 0 0 00", "60485 5 1 2BB183AF5F22588179A53B0A98631FAD1A292118"},
-	"CERT":       {"PGP 0 0 AAAA", "1 12345 8 MIIB AAAA", "URI 0 RSASHA256 AAAA"},
-	"CNAME":      {"www", "@", ".", "WWW.Example.COM.", `a\.b\;c\"d.example.`, `\001\255.example.`},
-	"CSYNC":      {"66 3 A NS AAAA", "66 3 aaaa ns TYPE65280", "0 0"},
-	"DHCID":      {"AAIBY2/AuCccgoJbsaxcQc9TUapptP69lOjxfNuVAA2kjEA="},
-	"DLV":        {"60485 RSASHA1 1 2BB183AF5F22588179A53B0A98631FAD1A292118"},
-	"DNAME":      {"other.example.", "other"},
-	"DNSKEY":     {"256 3 8 AwEAAa== ", "257 3 13 mdsswUyr3DPW132mOi8V9xESWE8jTo0dxCjjnopKl+GqJxpVXckHAeF+KkxLbxILfDLUT0rAK9iUzy1L53eKGQ=="},
-	"DS":         {"60485 5 1 2BB183AF5F22588179A53B0A98631FAD1A292118", "1 8 2 " + strings.Repeat("a1 ", 32), "1 rsasha256 4 " + strings.Repeat("0f", 48)},
-	"EID":        {"AABBCC", "aa bb"},
-	"EUI48":      {"00-00-5e-00-53-2a", "00-00-5E-00-53-2A"},
-	"EUI64":      {"00-00-5e-ef-10-00-00-2a"},
-	"GID":        {"0", "4294967295"},
-	"GPOS":       {"-32.6882 116.8652 10.0", "0 0 0"},
-	"HINFO":      {`"PC" "Linux"`, "PC Linux", `"" ""`, `"a \"b\" \\c" "\000\255"`},
-	"HIP":        {"2 200100107B1A74DF365639CC39F1D578 AwEAAbdxyhNuSutc5EMzxTs9LBPCIkOFH8cIvM4p", "2 200100107B1A74DF365639CC39F1D578 AwEAAbdx rvs RVS.example.com."},
-	"HTTPS":      {"0 svc", "1 .", `1 . alpn=h2,h3 port=8443`, `16 foo alpn="h2" no-default-alpn ipv4hint=192.0.2.1,192.0.2.2 ipv6hint=2001:db8::1 ech="AEP+DQA/"`, `1 . mandatory=port,alpn port=443 alpn=h2`, `1 . key667="hello\210qoo"`, `1 . alpn="f\\\\oo\\,bar,h2"`, "1 . ohttp", `1 . dohpath="/dns-query{?dns}" alpn=h2`, `1 . key65280`},
-	"IPSECKEY":   {"10 0 2 . AQNRU3mG7TVTO2BkR47usntb102uFJtugbo6BSGvgqt4AQ==", "10 1 2 192.0.2.38 AQNR", "10 2 2 2001:db8::1 AQNR", "10 3 2 gw AQNR"},
-	"ISDN":       {`"150862028003217" "004"`, `150862028003217 ""`},
-	"KEY":        {"256 3 8 AwEAAa=="},
-	"KX":         {"10 kx"},
-	"L32":        {"10 10.1.2.0"},
-	"L64":        {"10 2001:0DB8:1140:1000"},
-	"LOC":        {"52 22 23.000 N 4 53 32.000 E -2.00m 0.00m 10000m 10m", "42 21 54 N 71 06 18 W -24m 30m", "90 S 180 W 0", "0 0 0.001 s 0 e -100000 0.01m", "0 59 59.999 N 0 0 59.999 E 42849672.95m 90000000m 90000000m 0m"},
-	"LP":         {"10 l64-subnet1"},
-	"MB":         {"mb"},
-	"MG":         {"mg"},
-	"MINFO":      {"resp err.example."},
-	"MR":         {"mr"},
-	"MX":         {"10 mail", "0 .", "010 MAIL.example.com.", "10 @", `10 mail\046x`},
-	"NAPTR":      {`100 50 "s" "z3950+I2L+N2C" "" _z3950._tcp`, `100 10 "U" "E2U+sip" "!^.*$!sip:info@example.com!" .`, `1 1 u s "!^\\+(.*)$!\\1!" .`},
-	"NID":        {"10 0014:4fff:ff20:ee64"},
-	"NIMLOC":     {"32251A030067"},
-	"NINFO":      {`"a" "b"`},
-	"NS":         {"ns1", "ns1.example.net."},
-	"NSAP-PTR":   {"foo.example."},
-	"OPENPGPKEY": {"AQNRU3mG7TVTO2BkR47usntb102uFJtugbo6BSGvgqt4AQ=="},
-	"PTR":        {"host", "Host.example.org."},
-	"PX":         {"10 map822 mapx400.example."},
-	"RESINFO":    {`qnamemin exterr=15,16,17 "infourl=https://resolver.example.com/guide"`},
-	"RKEY":       {"0 3 8 AwEAAa=="},
-	"RP":         {"hostmaster txt", `admin\.dns.example. .`},
-	"RT":         {"10 relay"},
-	"SMIMEA":     {"3 1 1 " + strings.Repeat("0d", 32)},
-	"SPF":        {"v=spf1 -all", `"v=spf1 " "-all"`},
-	"SRV":        {"0 5 5060 sip", "0 0 0 ."},
-	"SSHFP":      {"1 1 dd465c09cfa51fb45020cc83316fff21b9ec74ac", "4 2 " + strings.Repeat("ab", 32), "6 9 00"},
-	"SVCB":       {"0 svc", `1 svc.example. alpn="dot" port=853 dohpath="/q{?dns}"`, `1 . alpn=h2`},
-	"TA":         {"1 8 2 " + strings.Repeat("ab", 32)},
-	"TALINK":     {"a b"},
-	"TLSA":       {"3 1 1 0D6FCE13243AA7", "3 1 1 " + strings.Repeat("ab ", 32)},
-	"TXT":        {"hello world", `"hello" "world"`, `"v=DMARC1; p=none"`, `""`, `a\;b\(c\)\"d\\e`, "\"\\000\\010\\255\"", strings.Repeat("x", 600)},
-	"UID":        {"1000"},
-	"UINFO":      {`"user info"`},
-	"URI":        {`10 1 "ftp://ftp1.example.com/public"`, `10 1 "a\.b"`},
-	"X25":        {"311061700956"},
-	"ZONEMD":     {"2018031500 1 1 " + strings.Repeat("FE", 48), "1 1 240 " + strings.Repeat("00", 12)},
-	"TYPE65280":  {`\# 0`, `\# 4 0A000001`, `\# 4 0a 0000 01`},
-	"TYPE262":    {`\# 4 0361 6263`},
-	"UNSPEC":     {`\# 1 00`},
-	// Not Records, but lines of zone files.
-	"SOA":        {"ns hostmaster 2026112000 86400 7200 3600000 360", "ns.example. host\\.master.example. 1 1d 2h 5w6d16h 6m"},
-	"RRSIG":      {"A 8 3 3600 20260101000000 20251201000000 12345 example.org. AAAA", "TYPE65280 8 3 3600 1767225600 1764547200 12345 @ AAAA"},
-	"NSEC":       {"host A MX RRSIG NSEC TYPE1234", "@ NS SOA"},
-	"NSEC3":      {"1 1 12 AABBCCDD 2T7B4G4VSA5SMI47K61MV5BV1A22BOJR MX DNSKEY NS SOA", "1 0 0 - 2T7B4G4VSA5SMI47K61MV5BV1A22BOJR"},
-	"NSEC3PARAM": {"1 0 12 aabbccdd", "1 0 0 -"},
-}
+//go:embed testdata/values.txt
+var sampleText string
+
+// samples holds the values of testdata/values.txt by type.
+var samples = func() map[string][]string {
+	byType := map[string][]string{}
+	for line := range strings.Lines(sampleText) {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		mnemonic, text, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		if !ok {
+			panic("testdata/values.txt: no tab in " + line)
+		}
+		byType[mnemonic] = append(byType[mnemonic], text)
+	}
+	return byType
+}()

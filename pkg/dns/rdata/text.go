@@ -82,7 +82,7 @@ func quotedField(text string, start int) (token, int, error) {
 			return token{}, 0, errNewline(text[i])
 		}
 	}
-	return token{}, 0, errors.New("a quoted string is not closed; end it with \"")
+	return token{}, 0, errors.New("a quoted string is not closed; close it")
 }
 
 // bareField reads to the next blank, or to the end when end is 0.

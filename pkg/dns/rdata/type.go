@@ -71,6 +71,10 @@ var mnemonics, numbers = func() (map[Type]string, map[string]Type) {
 	return toText, toType
 }()
 
+// foreign are mnemonics that servers write and the library does not know. They
+// are read; such a type is written TYPE123, which every server reads.
+var foreign = map[string]Type{"WKS": typeWKS, "NSAP": typeNSAP, "A6": typeA6, "SINK": typeSINK, "DOA": typeDOA, "WALLET": typeWALLET}
+
 // ParseType reads a mnemonic in any case, or TYPE123 (RFC 3597 §5), and
 // normalises: TYPE1 is A (S4.3).
 func ParseType(text string) (Type, error) {
@@ -81,6 +85,9 @@ func ParseType(text string) (Type, error) {
 	if len(text) <= longest {
 		upper := upperASCII(text)
 		if t, ok := numbers[upper]; ok {
+			return t, nil
+		}
+		if t, ok := foreign[upper]; ok {
 			return t, nil
 		}
 		if digits, ok := strings.CutPrefix(upper, "TYPE"); ok {

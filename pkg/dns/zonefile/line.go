@@ -170,7 +170,7 @@ func (l *lines) strip(text string, open bool) (bool, error) {
 		l.joined = append(l.joined, c)
 	}
 	if quoted {
-		return open, errors.New("a quoted string is not closed on its line; end it with \", and write \\010 for a newline in it")
+		return open, errors.New("a quoted string is not closed on its line; close it, and write \\010 for a newline in it")
 	}
 	return open, nil
 }

@@ -1,0 +1,204 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rdata
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// checkSubstitution judges the regexp field of a NAPTR (RFC 3402 §3.2): empty,
+// or delimiter, POSIX extended regular expression, delimiter, replacement,
+// delimiter, flags. It is narrower than POSIX where implementations differ.
+func checkSubstitution(text []byte) error {
+	if len(text) == 0 {
+		return nil
+	}
+	delimiter := text[0]
+	if isDigit(delimiter) || delimiter == '\\' || delimiter == 'i' || delimiter == 0 {
+		return errors.New("regexp begins with its delimiter, which is no digit, backslash or \"i\" (RFC 3402 §3.2); write \"!expression!replacement!\"")
+	}
+	var parts [3][]byte // expression, replacement, flags
+	part, reference := 0, 0
+	for i := 1; i < len(text); i++ {
+		c := text[i]
+		switch {
+		case c == 0:
+			return errors.New("regexp holds a zero octet; remove it")
+		case c == delimiter:
+			if part++; part == len(parts) {
+				return errors.New("regexp has more than three delimiters (RFC 3402 §3.2); write \"!expression!replacement!\"")
+			}
+			continue
+		case c == '\\' && part < 2:
+			if i++; i == len(text) || text[i] == 0 {
+				return errors.New("regexp ends in a backslash; remove it")
+			}
+			if part == 1 && isDigit(text[i]) {
+				if text[i] == '0' {
+					return errors.New("regexp refers to \\0; references are \\1 to \\9 (RFC 3402 §3.2)")
+				}
+				reference = max(reference, int(text[i]-'0'))
+			}
+			parts[part] = append(parts[part], c, text[i])
+			continue
+		}
+		parts[part] = append(parts[part], c)
+	}
+	if part != 2 {
+		return errors.New("regexp has less than three delimiters (RFC 3402 §3.2); write \"!expression!replacement!\"")
+	}
+	if strings.Trim(string(parts[2]), "i") != "" {
+		return fmt.Errorf("regexp has flags %s; the only flag is \"i\" (RFC 3402 §3.2)", quote(string(parts[2])))
+	}
+	e := expression{rest: string(parts[0])}
+	if err := e.alternatives(0); err != nil {
+		return fmt.Errorf("regexp %s: %w", quote(string(parts[0])), err)
+	}
+	if reference > e.groups {
+		return fmt.Errorf("regexp refers to \\%d and its expression has %d groups in parentheses; correct one of them", reference, e.groups)
+	}
+	return nil
+}
+
+// expression reads a POSIX extended regular expression from the front.
+type expression struct {
+	rest   string
+	groups int
+}
+
+func (e *expression) alternatives(depth int) error {
+	if depth > 20 {
+		return errors.New("parentheses more than 20 deep; remove some")
+	}
+	for {
+		if err := e.sequence(depth); err != nil {
+			return err
+		}
+		if !strings.HasPrefix(e.rest, "|") {
+			break
+		}
+		e.rest = e.rest[1:]
+	}
+	if depth == 0 && e.rest != "" {
+		return errors.New("a closing parenthesis without an opening one; write \\)")
+	}
+	return nil
+}
+
+// sequence reads up to the end, "|" or ")"; something has to be there.
+func (e *expression) sequence(depth int) error {
+	empty := true
+	for e.rest != "" && e.rest[0] != '|' && e.rest[0] != ')' {
+		empty = false
+		c := e.rest[0]
+		e.rest = e.rest[1:]
+		repeatable := true
+		switch c {
+		case '^', '$':
+			repeatable = false
+		case '*', '+', '?', '{', '}':
+			return fmt.Errorf("%q has nothing to repeat; write \\%c for the character", c, c)
+		case ']':
+			return errors.New("a closing bracket without an opening one; write \\]")
+		case '\\':
+			// checkSubstitution has seen that something follows.
+			if isDigit(e.rest[0]) {
+				return errors.New("a reference inside the expression; references belong to the replacement")
+			}
+			e.rest = e.rest[1:]
+		case '(':
+			e.groups++
+			if err := e.alternatives(depth + 1); err != nil {
+				return err
+			}
+			if !strings.HasPrefix(e.rest, ")") {
+				return errors.New("a parenthesis is not closed; add )")
+			}
+			e.rest = e.rest[1:]
+		case '[':
+			if err := e.bracket(); err != nil {
+				return err
+			}
+		}
+		if repeatable {
+			if err := e.repetition(); err != nil {
+				return err
+			}
+		}
+	}
+	if empty {
+		return errors.New("an empty alternative or expression; write what it should match")
+	}
+	return nil
+}
+
+// repetition reads at most one of * + ? {n} {n,} {n,m}; a second one finds
+// nothing to repeat.
+func (e *expression) repetition() error {
+	if e.rest == "" {
+		return nil
+	}
+	switch e.rest[0] {
+	case '*', '+', '?':
+		e.rest = e.rest[1:]
+	case '{':
+		bounds, after, ok := strings.Cut(e.rest[1:], "}")
+		least, most, ranged := strings.Cut(bounds, ",")
+		low, err := strconv.ParseUint(least, 10, 8)
+		high := low
+		if ranged && most != "" && err == nil {
+			high, err = strconv.ParseUint(most, 10, 8)
+		}
+		if !ok || err != nil || high < low {
+			return errors.New("a repetition that is not {n}, {n,} or {n,m} with numbers up to 255")
+		}
+		e.rest = after
+	}
+	return nil
+}
+
+// bracket reads a bracket expression after its "[": plain characters, ranges of
+// letters or digits, and named classes.
+func (e *expression) bracket() error {
+	bad := errors.New("a bracket expression that is not plain; write characters, ranges such as a-z, or [:digit:] in it, and ] first or not at all")
+	e.rest = strings.TrimPrefix(e.rest, "^")
+	for first := true; ; first = false {
+		switch {
+		case e.rest == "":
+			return bad
+		case e.rest[0] == ']' && !first:
+			e.rest = e.rest[1:]
+			return nil
+		case e.rest[0] == '[':
+			class, after, ok := strings.Cut(e.rest[1:], ":]")
+			switch class {
+			case ":alnum", ":alpha", ":blank", ":cntrl", ":digit", ":graph", ":lower", ":print", ":punct", ":space", ":upper", ":xdigit":
+			default:
+				ok = false
+			}
+			if !ok {
+				return bad
+			}
+			e.rest = after
+		case e.rest[0] == '\\':
+			return bad // an escape to some, a backslash to others
+		case len(e.rest) > 2 && e.rest[1] == '-' && e.rest[2] != ']':
+			if low, high := e.rest[0], e.rest[2]; low > high || !alike(low, high) {
+				return bad
+			}
+			e.rest = e.rest[3:]
+		default:
+			e.rest = e.rest[1:]
+		}
+	}
+}
+
+// alike: ranges over other characters depend on the locale.
+func alike(low, high byte) bool {
+	in := func(from, to byte) bool { return from <= low && high <= to }
+	return in('0', '9') || in('a', 'z') || in('A', 'Z')
+}

@@ -1,0 +1,200 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rdata
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	mdns "github.com/miekg/dns"
+)
+
+// Service parameters (RFC 9460). The formats of their values are the library's;
+// what it does not read is the generic form of a registered key, "key7=…",
+// which RFC 9460 §2.1 allows and BIND writes for keys it has no name for.
+
+// cutGenericParams takes the generic forms of registered keys out of the fields
+// of an SVCB: their octets by key, and the text that is left for the library.
+func cutGenericParams(fields []token) (rest string, octets map[uint16][]byte, err error) {
+	var kept []string
+	for _, f := range fields {
+		digits, isKey := strings.CutPrefix(f.text, "key")
+		digits, value, hasValue := strings.Cut(digits, "=")
+		key, numErr := strconv.ParseUint(digits, 10, 16)
+		if !isKey || numErr != nil || digits != strconv.FormatUint(key, 10) || mdns.SVCBKey(key).String() == "key"+digits || key == 65535 {
+			kept = append(kept, f.text)
+			continue
+		}
+		if hasValue && len(value) > 1 && value[0] == '"' && value[len(value)-1] == '"' {
+			value = value[1 : len(value)-1]
+		}
+		if _, twice := octets[uint16(key)]; twice {
+			return "", nil, fmt.Errorf("key%d stands twice; write each key once", key)
+		}
+		if octets == nil {
+			octets = map[uint16][]byte{}
+		}
+		raw := []byte{}
+		for value != "" {
+			c, size := unescape(value)
+			raw, value = append(raw, c), value[size:]
+		}
+		octets[uint16(key)] = raw
+	}
+	return strings.Join(kept, " "), octets, nil
+}
+
+// addParams puts octets among the parameters of SVCB wire rdata, in order.
+func addParams(wire []byte, octets map[uint16][]byte) ([]byte, error) {
+	d := decoder{rest: wire[2:]}
+	if _, err := d.name(nil); err != nil {
+		return nil, err
+	}
+	head := len(wire) - len(d.rest)
+	keys := make([]uint16, 0, len(octets))
+	for key := range octets {
+		keys = append(keys, key)
+	}
+	for len(d.rest) > 0 {
+		front, err := d.take(4)
+		if err != nil {
+			return nil, err
+		}
+		key := binary.BigEndian.Uint16(front)
+		value, err := d.take(int(binary.BigEndian.Uint16(front[2:])))
+		if err != nil {
+			return nil, err
+		}
+		if _, twice := octets[key]; twice {
+			return nil, fmt.Errorf("%s stands twice; write each key once", mdns.SVCBKey(key))
+		}
+		octets[key] = value
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	merged := slices.Clone(wire[:head])
+	for _, key := range keys {
+		merged = binary.BigEndian.AppendUint16(merged, key)
+		merged = binary.BigEndian.AppendUint16(merged, uint16(len(octets[key])))
+		merged = append(merged, octets[key]...)
+	}
+	return merged, nil
+}
+
+// params reads service parameters (RFC 9460 §2.2). Their value formats are the
+// library's; each value is written in quotes, for some need them.
+func (d *decoder) params(t Type, text, wire []byte) ([]byte, error) {
+	if len(d.rest) == 0 {
+		return text, nil
+	}
+	header := mdns.RR_Header{Name: ".", Rrtype: uint16(t), Class: mdns.ClassINET, Rdlength: uint16(len(wire))}
+	// A copy, for what the library may keep would drag the buffer of every
+	// other type to the heap.
+	rr, _, err := mdns.UnpackRRWithHeader(header, slices.Clone(wire), 0)
+	if err != nil {
+		return nil, errors.New(libraryReason(err))
+	}
+	var pairs []mdns.SVCBKeyValue
+	switch rr := rr.(type) {
+	case *mdns.SVCB:
+		pairs = rr.Value
+	case *mdns.HTTPS:
+		pairs = rr.Value
+	default:
+		return nil, fmt.Errorf("type %s has no service parameters", t)
+	}
+	for i, pair := range pairs {
+		if i > 0 {
+			text = append(text, ' ')
+		}
+		text = append(text, pair.Key().String()...)
+		if value := pair.String(); value != "" {
+			text = append(text, '=', '"')
+			text = append(text, value...)
+			text = append(text, '"')
+		}
+	}
+	d.rest = nil
+	return text, nil
+}
+
+// checkParams: RFC 9460 §2.4.3 and §8 say which service parameters need others.
+func checkParams(wire []byte) error {
+	d := decoder{rest: wire[2:]}
+	if _, err := d.name(nil); err != nil {
+		return err
+	}
+	var present [1 << 16 / 64]uint64
+	var mandatory []byte
+	has := func(key uint16) bool { return present[key/64]&(1<<(key%64)) != 0 }
+	for len(d.rest) > 0 {
+		head, err := d.take(4)
+		if err != nil {
+			return err
+		}
+		key := binary.BigEndian.Uint16(head)
+		value, err := d.take(int(binary.BigEndian.Uint16(head[2:])))
+		if err != nil {
+			return err
+		}
+		present[key/64] |= 1 << (key % 64)
+		switch mdns.SVCBKey(key) {
+		case mdns.SVCB_MANDATORY:
+			mandatory = value
+		case mdns.SVCB_ALPN:
+			if len(value) == 0 {
+				return errors.New("alpn without a protocol (RFC 9460 §7.1.1); name one, as in \"alpn=h2\"")
+			}
+		case mdns.SVCB_DOHPATH:
+			if !isQueryPath(string(value)) {
+				return errors.New("dohpath is not a path with the variable dns (RFC 9461 §5); write it as in \"/dns-query{?dns}\"")
+			}
+		}
+	}
+	if has(uint16(mdns.SVCB_MANDATORY)) && len(mandatory) == 0 {
+		return errors.New("mandatory lists nothing (RFC 9460 §8); name keys, or take it away")
+	}
+	if has(uint16(mdns.SVCB_NO_DEFAULT_ALPN)) && !has(uint16(mdns.SVCB_ALPN)) {
+		return errors.New("no-default-alpn without alpn (RFC 9460 §7.1.1); add alpn, or take no-default-alpn away")
+	}
+	last := -1
+	for ; len(mandatory) >= 2; mandatory = mandatory[2:] {
+		key := binary.BigEndian.Uint16(mandatory)
+		switch {
+		case key == uint16(mdns.SVCB_MANDATORY):
+			return errors.New("mandatory lists itself (RFC 9460 §8); take it out of the list")
+		case int(key) <= last:
+			return errors.New("mandatory lists its keys out of order or twice (RFC 9460 §8); list each once")
+		case !has(key):
+			return fmt.Errorf("mandatory lists %s, which the value does not have (RFC 9460 §8); add it or take it out of the list", mdns.SVCBKey(key))
+		}
+		last = int(key)
+	}
+	return nil
+}
+
+// isQueryPath: of the URI templates of RFC 6570, the one kind that RFC 9461 §5
+// is about: a path of plain characters and the variable dns.
+func isQueryPath(path string) bool {
+	before, after, ok := strings.Cut(path, "{?dns}")
+	if !ok {
+		before, after, ok = strings.Cut(path, "{&dns}")
+	}
+	if !ok || !strings.HasPrefix(before, "/") {
+		return false
+	}
+	for _, c := range before + after {
+		switch {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
+		case strings.ContainsRune("-._~/!$&'()*+,;=:@?", c):
+		default:
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,210 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package zonefile
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+)
+
+// render reads a file and writes down what came out, a line for each.
+func render(text string, opts ReadOptions) []string {
+	var out []string
+	for rr, err := range Read(strings.NewReader(text), opts) {
+		var bad *LineError
+		switch {
+		case errors.As(err, &bad):
+			out = append(out, fmt.Sprintf("%d! %s | %s", bad.Line, bad.Reason, bad.Fix))
+		case err != nil:
+			out = append(out, "error "+err.Error())
+		default:
+			out = append(out, fmt.Sprintf("%d %s %d %s %s", rr.Line, rr.Name, rr.TTL, rr.Type, rr.Data))
+		}
+	}
+	return out
+}
+
+// TestRead_syntax takes RFC 1035 §5.1 sentence by sentence.
+func TestRead_syntax(t *testing.T) {
+	org := ReadOptions{Origin: name.MustParse("example.org.")}
+	for _, tc := range []struct {
+		what, text string
+		opts       ReadOptions
+		want       []string
+	}{
+		{"nothing", "", org, nil},
+		{"blank lines and comments", "\n  \t\n; all\n   ; of it\n", org, nil},
+		{"owner, ttl, class in both orders", "a 5 IN A 192.0.2.1\nb IN 6 A 192.0.2.1\nc 7 A 192.0.2.1\nd IN A 192.0.2.1\n", org, []string{
+			"1 a.example.org. 5 A 192.0.2.1", "2 b.example.org. 6 A 192.0.2.1", "3 c.example.org. 7 A 192.0.2.1", "4 d.example.org. 7 A 192.0.2.1"}},
+		{"the last owner is taken over", "a 5 A 192.0.2.1\n  A 192.0.2.2\n\tAAAA ::1\n", org, []string{
+			"1 a.example.org. 5 A 192.0.2.1", "2 a.example.org. 5 A 192.0.2.2", "3 a.example.org. 5 AAAA ::1"}},
+		{"a refused owner is not", "a 5 A 192.0.2.1\nb..c A 192.0.2.1\n A 192.0.2.2\nd A 192.0.2.3\n", org, []string{
+			"1 a.example.org. 5 A 192.0.2.1",
+			`2! name "b..c" has an empty label | write one dot between labels and none in front`,
+			"3! the line has no owner name and there is none above that it could take over | begin the line with the name",
+			"4 d.example.org. 5 A 192.0.2.3"}},
+		{"the SOA names the zone and its minimum the TTL", "example.com. IN SOA ns root (\n 1 ; serial\n 2 3 ; refresh, retry\n 4\n 5 )\n NS ns\nwww A 192.0.2.1", ReadOptions{}, []string{
+			"1 example.com. 5 SOA ns.example.com. root.example.com. 1 2 3 4 5", "6 example.com. 5 NS ns.example.com.", "7 www.example.com. 5 A 192.0.2.1"}},
+		{"$TTL outlasts explicit TTLs", "$TTL 1h\na A 192.0.2.1\nb 5 A 192.0.2.1\nc A 192.0.2.1\n", org, []string{
+			"2 a.example.org. 3600 A 192.0.2.1", "3 b.example.org. 5 A 192.0.2.1", "4 c.example.org. 3600 A 192.0.2.1"}},
+		{"TTL units", "a 1w2D3h4M5s A 192.0.2.1\nb 0 A 192.0.2.1\nc 2147483647 A 192.0.2.1\n", org, []string{
+			"1 a.example.org. 788645 A 192.0.2.1", "2 b.example.org. 0 A 192.0.2.1", "3 c.example.org. 2147483647 A 192.0.2.1"}},
+		{"S5.4: TTL limit", "a 2147483648 A 192.0.2.1\nb 99999999999999999999 A 192.0.2.1\nc 3551w A 192.0.2.1", org, []string{
+			`1! TTL "2147483648" is more than 2147483647 seconds (RFC 2181 §8) | write a smaller one`,
+			`2! TTL "99999999999999999999" is more than 2147483647 seconds (RFC 2181 §8) | write a smaller one`,
+			`3! TTL "3551w" is more than 2147483647 seconds (RFC 2181 §8) | write a smaller one`}},
+		{"no TTL", "a A 192.0.2.1\n", org, []string{`1! the record has no TTL and there is none above | put "$TTL 3600" at the top of the file`}},
+		{"S5.4: class", "a 5 CH A 192.0.2.1\nb 5 CLASS1 A 192.0.2.1\nc 5 CLASS3 A 192.0.2.1", org, []string{
+			"1! class CH | only records of class IN are read", "2 b.example.org. 5 A 192.0.2.1", "3! class CLASS3 | only records of class IN are read"}},
+		{"$ORIGIN", "$ORIGIN dev\na 5 CNAME b\n$ORIGIN example.com.\na 5 CNAME @\n@ NS c\n", org, []string{
+			"2 a.dev.example.org. 5 CNAME b.dev.example.org.", "4 a.example.com. 5 CNAME example.com.", "5 example.com. 5 NS c.example.com."}},
+		{"a bad $ORIGIN leaves nothing relative", "$ORIGIN a..b.\nwww 5 A 192.0.2.1\nw.org. 5 A 192.0.2.1\n", org, []string{
+			`1! $ORIGIN: name "a..b." has an empty label | write one dot between labels and none in front`,
+			`2! name "www" is relative and there is no zone it could be relative to | write it absolute: "www."`,
+			"3 w.org. 5 A 192.0.2.1"}},
+		{"$INCLUDE", "$INCLUDE /etc/passwd\na 5 A 192.0.2.1\n", org, []string{
+			"1! $INCLUDE is not followed | put the records of the other file here, or load it by itself", "2 a.example.org. 5 A 192.0.2.1"}},
+		{"other directives", "$UNIX x\n$TTL\n$TTL soon\n$ORIGIN\n", org, []string{
+			`1! "$UNIX" is not a directive | the directives are $ORIGIN, $TTL and $GENERATE`,
+			`2! $TTL takes one time | write seconds or units, as in "$TTL 3600" or "$TTL 1h"`,
+			`3! $TTL takes one time | write seconds or units, as in "$TTL 3600" or "$TTL 1h"`,
+			`4! $ORIGIN takes one name | write it absolute, as in "$ORIGIN example.org."`}},
+		{"quotes keep what comments and parentheses would take", "a 5 TXT \"b;c (d\" ; comment\nb 5 TXT a\\;b \\( ; x\nc 5 TXT ( one\n \"two ) ;\" ; x\n three )\n", org, []string{
+			`1 a.example.org. 5 TXT "b;c (d"`, `2 b.example.org. 5 TXT "a;b" "("`, `3 c.example.org. 5 TXT "one" "two ) ;" "three"`}},
+		{"an open quote ends with its line", "a 5 TXT \"b\nc 5 A 192.0.2.1\n", org, []string{
+			`1! a quoted string is not closed on its line | close it, and write \010 for a newline in it`, "2 c.example.org. 5 A 192.0.2.1"}},
+		{"an open parenthesis does not swallow the rest", "a 5 A ( 192.0.2.1\nb 5 A 192.0.2.2\nc 5 A ( 192.0.2.3 )\n", org, []string{
+			"1! a parenthesis inside parentheses | remove one", "2 b.example.org. 5 A 192.0.2.2", "3 c.example.org. 5 A 192.0.2.3"}},
+		{"at the end of the file neither", "a 5 A ( 192.0.2.1\nb 5 A 192.0.2.2\n", org, []string{
+			"1! a parenthesis is not closed | end the record with )", "2 b.example.org. 5 A 192.0.2.2"}},
+		{"a closing parenthesis alone", "a 5 A 192.0.2.1 )\nb 5 A 192.0.2.2\n", org, []string{
+			"1! a closing parenthesis without an opening one | remove it or quote it", "2 b.example.org. 5 A 192.0.2.2"}},
+		{"S1.4: escapes in owners", `\119ww 5 A 192.0.2.1` + "\n" + `\*.a 5 A 192.0.2.1` + "\n" + `a\.b 5 A 192.0.2.1` + "\n" + `a\ b 5 A 192.0.2.1` + "\n" + `a\9 5 A 192.0.2.1`, org, []string{
+			"1 www.example.org. 5 A 192.0.2.1", "2 *.a.example.org. 5 A 192.0.2.1",
+			`3! name "a\\.b" has an escape that stands for no character of an owner name | labels are letters, digits, "-", "_" and "/"`,
+			`4! name "a b": " " is not allowed in an owner name | labels are letters, digits, "-", "_", "/", and "*" alone as the leftmost label`,
+			`5! name "a\\9" has an escape that stands for no character of an owner name | labels are letters, digits, "-", "_" and "/"`}},
+		{"S1.3: U-labels", "bücher 5 A 192.0.2.1\n", org, []string{"1 xn--bcher-kva.example.org. 5 A 192.0.2.1"}},
+		{"types by number", "a 5 TYPE1 \\# 4 C0000201\nb 5 TYPE65280 \\# 2 ( AB\n CD )\n", org, []string{
+			"1 a.example.org. 5 A 192.0.2.1", `2 b.example.org. 5 TYPE65280 \# 2 ABCD`}},
+		{"bad data names the type", "a 5 A 192.0.2\na 5 WHAT 1\na 5 IN\na 5 MX 10\n", org, []string{
+			`1! A rdata "192.0.2": "192.0.2" is not an IPv4 address | write four decimal numbers 0-255 with dots, as in "192.0.2.1"`,
+			`2! type "WHAT" is not known | write a mnemonic such as "AAAA", or "TYPE" and a number (RFC 3597 §5)`,
+			`3! the record has no type | write "name TTL IN type data"`,
+			`4! MX rdata "10": 1 field | this type has a number 0-65535, a domain name`}},
+		{"line ends and a byte order mark", "\ufeffa 5 A 192.0.2.1\r\nb A 192.0.2.2", org, []string{
+			"1 a.example.org. 5 A 192.0.2.1", "2 b.example.org. 5 A 192.0.2.2"}},
+		{"$GENERATE", "$TTL 5\n$GENERATE 1-3 a$ A 192.0.2.$\n$GENERATE 0-4/2 ${10,3,d} CNAME \\$x-${0,2,x}-$$\n$GENERATE 18-18 ${0,3,n}.ip6.arpa. PTR h$\n", org, []string{
+			"2 a1.example.org. 5 A 192.0.2.1", "2 a2.example.org. 5 A 192.0.2.2", "2 a3.example.org. 5 A 192.0.2.3",
+			`3 010.example.org. 5 CNAME \$x-00-\$.example.org.`, `3 012.example.org. 5 CNAME \$x-02-\$.example.org.`, `3 014.example.org. 5 CNAME \$x-04-\$.example.org.`,
+			"4 2.1.ip6.arpa. 5 PTR h18.example.org."}},
+		{"$GENERATE bounded", "$TTL 5\n$GENERATE 1-3 a$ A 192.0.2.$\n$GENERATE 1-3 b$ A 192.0.2.$\n$GENERATE 1-2 c$ A 192.0.2.$\n", ReadOptions{Origin: org.Origin, MaxGenerate: 5}, []string{
+			"2 a1.example.org. 5 A 192.0.2.1", "2 a2.example.org. 5 A 192.0.2.2", "2 a3.example.org. 5 A 192.0.2.3",
+			"3! $GENERATE: 3 records, 2 are left of what a file may generate | write a smaller range",
+			"4 c1.example.org. 5 A 192.0.2.1", "4 c2.example.org. 5 A 192.0.2.2"}},
+		{"$GENERATE refused", "$GENERATE 1-1 a$ A 192.0.2.$\n", ReadOptions{Origin: org.Origin, MaxGenerate: -1}, []string{
+			"1! $GENERATE: 1 records, 0 are left of what a file may generate | write a smaller range"}},
+		{"$GENERATE wrong", "$TTL 5\n$GENERATE 3-1 a A 192.0.2.1\n$GENERATE 0-1/0 a A 192.0.2.1\n$GENERATE 1-2\n$GENERATE 0-2147483647 a$ A 192.0.2.1\n$GENERATE 1-1 a${x} A 192.0.2.1\n$GENERATE 1-1 a${ A 192.0.2.1\n$GENERATE 1-1 a A ${0,200}\n", org, []string{
+			`2! $GENERATE: range "3-1" | write "start-stop" or "start-stop/step" with numbers from 0 to 2147483647`,
+			`3! $GENERATE: range "0-1/0" | write "start-stop" or "start-stop/step" with numbers from 0 to 2147483647`,
+			`4! $GENERATE: a template is missing | write "owner type rdata" with $ where the number goes`,
+			"5! $GENERATE: 2147483648 records, 65536 are left of what a file may generate | write a smaller range",
+			`6! $GENERATE: modifier "x" | write ${offset,width,base}, the width up to 100 and the base d, o, x, X, n or N`,
+			"7! $GENERATE: ${ is not closed | end it with }",
+			`8! $GENERATE: modifier "0,200" | write ${offset,width,base}, the width up to 100 and the base d, o, x, X, n or N`}},
+	} {
+		t.Run(tc.what, func(t *testing.T) {
+			if got := render(tc.text, tc.opts); !slices.Equal(got, tc.want) {
+				t.Errorf("got\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(tc.want, "\n\t"))
+			}
+		})
+	}
+}
+
+func TestRead_longLine(t *testing.T) {
+	text := "a. 5 TXT \"" + strings.Repeat("x", maxLine) + "\"\nb. 5 A 192.0.2.1\nc. 5 TXT (" + strings.Repeat(" x\n", maxLine) + ")\n"
+	got := render(text, ReadOptions{})
+	if len(got) < 3 || !strings.Contains(got[0], "a line of more than") || got[1] != "2 b. 5 A 192.0.2.1" || !strings.Contains(got[2], "3! a parenthesis is not closed") {
+		t.Errorf("%.300q", got[:min(3, len(got))])
+	}
+}
+
+// TestRead_openParentheses: what must be read again is bounded, or a file of
+// opening parentheses would take for ever.
+func TestRead_openParentheses(t *testing.T) {
+	got := render(strings.Repeat("a. 5 TXT ( x\n\n;\n", 2000), ReadOptions{})
+	if len(got) == 0 {
+		t.Fatal("no line was reported")
+	}
+	for _, line := range got {
+		if !strings.Contains(line, "parenthes") {
+			t.Fatal(line)
+		}
+	}
+}
+
+func TestRead_readerFails(t *testing.T) {
+	broken := errors.New("disk on fire")
+	var got []string
+	for rr, err := range Read(io.MultiReader(strings.NewReader("a. 5 A 192.0.2.1\nb. 5 A 192.0.2.2\n"), iotest.ErrReader(broken)), ReadOptions{}) {
+		got = append(got, fmt.Sprint(rr.Name, err))
+		if err != nil && !errors.Is(err, broken) {
+			t.Errorf("%v; want it to wrap %v", err, broken)
+		}
+	}
+	if len(got) != 3 || !strings.Contains(got[2], "after line 2") {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestRead_stops(t *testing.T) {
+	for _, text := range []string{"a. 5 A 192.0.2.1\nb. 5 A 192.0.2.1\n", "x\ny\n", "$TTL 5\n$GENERATE 1-9 a$. A 192.0.2.$\n", "\"\n\"\n"} {
+		n := 0
+		for range Read(strings.NewReader(text), ReadOptions{}) {
+			n++
+			break
+		}
+		if n != 1 {
+			t.Errorf("%q: %d", text, n)
+		}
+	}
+}
+
+func FuzzZonefile(f *testing.F) {
+	for _, text := range []string{
+		"", "$TTL 1h\n@ SOA a b 1 2 3 4 5\n NS a\n", "a. 5 IN TXT \"b;c\" ( d ; e\n ) \n", "$GENERATE 1-3 a$. 5 A 192.0.2.${0,1,d}\n",
+		"\\119.a 5 A 1.2.3.4", "a 5 TYPE1 \\# 4 01020304\n", "( \n)\n(", "\"", "$ORIGIN a.\n$INCLUDE b\n", "\ufeff\r\n", "a. 5 HTTPS 1 . alpn=\"h2,h3\"\n",
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		n, lines := 0, strings.Count(text, "\n")+1
+		for rr, err := range Read(strings.NewReader(text), ReadOptions{Origin: name.MustParse("example.org."), MaxGenerate: 50}) {
+			if n++; n > lines+50 {
+				t.Fatalf("%d results from %d lines and 50 generated", n, lines)
+			}
+			var bad *LineError
+			switch {
+			case rr.Line < 1 || rr.Line > lines:
+				t.Fatalf("line %d of %d", rr.Line, lines)
+			case errors.As(err, &bad):
+				if bad.Line != rr.Line || bad.Reason == "" || len(bad.Error()) > 2500 {
+					t.Fatalf("%d: %v", rr.Line, bad)
+				}
+			case err != nil:
+				t.Fatal(err)
+			default:
+				// What was read is written as a line that reads the same.
+				checkLine(t, rr)
+			}
+		}
+	})
+}
