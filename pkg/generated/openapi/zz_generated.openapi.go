@@ -3913,9 +3913,9 @@ func schema_pkg_apis_kubizone_v1alpha1_ZoneEntries(ref common.ReferenceCallback)
 							},
 						},
 					},
-					"position": {
+					"contentGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "position is the zone's place in its journal at that serial, in the form `definition`.",
+							Description: "contentGeneration is the zone's status.contentGeneration at that serial, in the form `definition`.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -4553,9 +4553,9 @@ func schema_pkg_apis_kubizone_v1alpha1_ZoneStep(ref common.ReferenceCallback) co
 				Description: "ZoneStep is the difference of the definition between a serial and the next. Steps apply and undo.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
-					"position": {
+					"contentGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "position is the place of the step in the zone's journal.",
+							Description: "contentGeneration is the zone's status.contentGeneration after the step: each step counts one up.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int64",
@@ -4650,7 +4650,7 @@ func schema_pkg_apis_kubizone_v1alpha1_ZoneStep(ref common.ReferenceCallback) co
 						},
 					},
 				},
-				Required: []string{"position", "serial", "contentState"},
+				Required: []string{"contentGeneration", "serial", "contentState"},
 			},
 		},
 		Dependencies: []string{

@@ -217,7 +217,7 @@ func apiEntries(entries []dns.Entry) []v1alpha1.Entry {
 
 func apiStep(step content.Step) v1alpha1.ZoneStep {
 	out := v1alpha1.ZoneStep{
-		Position: int64(step.N), Serial: int64(step.Serial), ContentState: step.State.String(), Time: apiTime(step.Time),
+		ContentGeneration: int64(step.N), Serial: int64(step.Serial), ContentState: step.State.String(), Time: apiTime(step.Time),
 		Removed: apiRows(step.Removed), Added: apiRows(step.Added),
 	}
 	if step.HeaderBefore != nil {

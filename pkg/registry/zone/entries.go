@@ -167,7 +167,7 @@ func writeEntries(w http.ResponseWriter, format string, zone *v1alpha1.Zone, pag
 
 func writeDefinition(w http.ResponseWriter, format string, zone *v1alpha1.Zone, snapshot Snapshot) error {
 	object := head(zone, snapshot)
-	object.Position = int64(snapshot.N())
+	object.ContentGeneration = int64(snapshot.N())
 	object.ContentState = snapshot.State().String()
 	object.Header = apiHeader(snapshot.Header())
 	list, err := newStream(w, format).begin(format, object, "rrsets")

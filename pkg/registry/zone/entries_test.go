@@ -228,7 +228,7 @@ func TestEntries_table(t *testing.T) {
 func TestEntries_definition(t *testing.T) {
 	d := openDoor(t, &held{snapshots: []*fixed{example(7, 2)}}, nil)
 	got := d.entries(t, "form=definition")
-	if got.Position != 1007 || got.ContentState == "" || got.Header == nil || got.Header.Expire != 3600000 || got.Header.NameServers[0].Addresses[0] != "192.0.2.53" {
+	if got.ContentGeneration != 1007 || got.ContentState == "" || got.Header == nil || got.Header.Expire != 3600000 || got.Header.NameServers[0].Addresses[0] != "192.0.2.53" {
 		t.Errorf("definition %+v, header %+v", got, got.Header)
 	}
 	if len(got.RRsets) != 2 || got.RRsets[0].Owner != "@" || got.RRsets[0].TTL != "inherit" || got.RRsets[1].TTL != "60" || len(got.RRsets[1].Data) != 3 || got.Entries != nil {
@@ -531,7 +531,7 @@ func TestChanges_definition(t *testing.T) {
 		t.Fatalf("steps %+v", got)
 	}
 	step := got.Steps[0]
-	if step.Position != 5 || step.Serial != 6 || step.ContentState == "" || step.Added[0].Owner != "www" || step.TTLs[0].Before != "" || step.TTLs[0].After != "60" {
+	if step.ContentGeneration != 5 || step.Serial != 6 || step.ContentState == "" || step.Added[0].Owner != "www" || step.TTLs[0].Before != "" || step.TTLs[0].After != "60" {
 		t.Errorf("step %+v", step)
 	}
 	if header := got.Steps[1]; header.HeaderBefore.TTL != 360 || header.HeaderAfter.TTL != 60 {

@@ -88,7 +88,8 @@ func (strategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 // The server's part of the status; the rest is for controllers.
 var (
 	serverFields = []string{
-		"observedGeneration", "fqdn", "view", "serial", "settledSerial", "hash", "contentState", "entryCount", "parentRef",
+		"observedGeneration", "fqdn", "view", "serial", "settledSerial", "hash", "contentState",
+		"contentGeneration", "entryCount", "parentRef",
 	}
 	serverConditions = []string{v1alpha1.ConditionDelegated, v1alpha1.ConditionServable, v1alpha1.ConditionSettled}
 )

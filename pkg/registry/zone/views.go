@@ -23,7 +23,7 @@ var ErrNotHeld = errors.New("this serial is not held here")
 type Snapshot interface {
 	Header() content.Header
 	Serial() serial.Serial
-	// N is the zone's place in its journal.
+	// N is the zone's status.contentGeneration at that serial.
 	N() uint64
 	State() sethash.State
 	Hash() string

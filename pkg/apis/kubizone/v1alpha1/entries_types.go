@@ -47,9 +47,9 @@ type ZoneEntries struct {
 	// +listType=atomic
 	Entries []Entry `json:"entries,omitempty"`
 
-	// position is the zone's place in its journal at that serial, in the form `definition`.
+	// contentGeneration is the zone's status.contentGeneration at that serial, in the form `definition`.
 	// +optional
-	Position int64 `json:"position,omitempty"`
+	ContentGeneration int64 `json:"contentGeneration,omitempty"`
 	// contentState is the set hash of the rrsets, in the form `definition`.
 	// +optional
 	ContentState string `json:"contentState,omitempty"`
@@ -199,8 +199,8 @@ type ZoneChange struct {
 
 // ZoneStep is the difference of the definition between a serial and the next. Steps apply and undo.
 type ZoneStep struct {
-	// position is the place of the step in the zone's journal.
-	Position int64 `json:"position"`
+	// contentGeneration is the zone's status.contentGeneration after the step: each step counts one up.
+	ContentGeneration int64 `json:"contentGeneration"`
 	// serial after the step.
 	Serial int64 `json:"serial"`
 	// contentState after the step.

@@ -1,0 +1,135 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package record
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+)
+
+func adopted() *v1alpha1.Record {
+	return &v1alpha1.Record{
+		ObjectMeta: metav1.ObjectMeta{Name: "www", Namespace: "team-a", Generation: 3, Labels: map[string]string{v1alpha1.LabelParentZone: "z.dns"}},
+		Spec:       v1alpha1.RecordSpec{DomainName: "www", Type: "a", Class: "IN", Values: []string{"192.0.2.1", "192.0.2.2"}, ZoneRef: &v1alpha1.ZoneReference{Name: "z", Namespace: "dns"}},
+		Status: v1alpha1.RecordStatus{
+			FQDN: "www.example.org.", Serial: 2026112003, ZoneRef: &v1alpha1.AdoptingZone{Namespace: "dns", Name: "z", UID: types.UID("u")},
+			Conditions: []metav1.Condition{{Type: "Adopted", Status: "True", Reason: "Adopted"}, {Type: "Ready", Status: "Unknown", Reason: "Pending", Message: "not confirmed yet"}},
+		},
+	}
+}
+
+// S7.4: spec is the client's, status and generation are the server's.
+func TestStrategy_prepare(t *testing.T) {
+	created := adopted()
+	strategy{}.PrepareForCreate(t.Context(), created)
+	if !reflect.DeepEqual(created.Status, v1alpha1.RecordStatus{}) || created.Generation != 1 || len(created.Labels) != 0 {
+		t.Errorf("created %+v", created)
+	}
+
+	before, after := adopted(), adopted()
+	after.Status, after.Labels = v1alpha1.RecordStatus{Serial: 1}, nil
+	strategy{}.PrepareForUpdate(t.Context(), after, before)
+	if !reflect.DeepEqual(after.Status, before.Status) || after.Generation != 3 || after.Labels[v1alpha1.LabelParentZone] != "z.dns" {
+		t.Errorf("updated %+v", after)
+	}
+	after.Spec.TTL = ptr.To[int32](0)
+	strategy{}.PrepareForUpdate(t.Context(), after, before)
+	if after.Generation != 4 {
+		t.Errorf("a ttl of 0 is a change of spec: generation %d", after.Generation)
+	}
+}
+
+func TestStatusStrategy_prepare(t *testing.T) {
+	before, after := adopted(), adopted()
+	after.Spec.RData = "192.0.2.9"
+	after.Status.FQDN, after.Status.ZoneRef = "forged.", nil
+	after.Status.LastDeliveryError = "refused"
+	after.Status.Conditions = []metav1.Condition{{Type: "Ready", Status: "True", Reason: "Delivered"}}
+	late := after.DeepCopy()
+	late.Status.Serial-- // speaks of the serial before
+
+	statusStrategy{}.PrepareForUpdate(t.Context(), after, before)
+	if after.Spec.RData != "" || after.Status.FQDN != "www.example.org." || after.Status.ZoneRef == nil || after.Status.LastDeliveryError != "refused" {
+		t.Errorf("updated %+v", after)
+	}
+	if c := after.Status.Conditions; len(c) != 2 || c[0].Type != "Adopted" || c[1].Reason != "Delivered" {
+		t.Errorf("conditions %+v", c)
+	}
+
+	statusStrategy{}.PrepareForUpdate(t.Context(), late, before)
+	if c := late.Status.Conditions; late.Status.Serial != before.Status.Serial || late.Status.LastDeliveryError != "" || len(c) != 2 || c[1].Reason != "Pending" {
+		t.Errorf("S6.7: a Ready of an older serial was taken: %+v", late.Status)
+	}
+}
+
+// Whatever is added to the status is the server's or is said to be a controller's.
+func TestServerFields_areComplete(t *testing.T) {
+	controllers := []string{"conditions", "lastDeliveryError"}
+	kind := reflect.TypeFor[v1alpha1.RecordStatus]()
+	for i := range kind.NumField() {
+		name, _, _ := strings.Cut(kind.Field(i).Tag.Get("json"), ",")
+		if slices.Contains(serverFields, name) == slices.Contains(controllers, name) {
+			t.Errorf("status.%s: whose is it?", name)
+		}
+	}
+}
+
+func TestRow(t *testing.T) {
+	record := adopted()
+	want := []any{"www", "www", "A", "192.0.2.1, 192.0.2.2", "www.example.org.", "dns/z", "Unknown", "<unknown>", "inherit", int64(2026112003), "Pending: not confirmed yet"}
+	if got := row(record); !reflect.DeepEqual(got, want) {
+		t.Errorf("row %q, want %q", got, want)
+	}
+	orphan := &v1alpha1.Record{Spec: v1alpha1.RecordSpec{Type: "TXT", RData: strings.Repeat("x", 100), TTL: ptr.To[int32](0)}}
+	got := row(orphan)
+	if data := got[3].(string); len([]rune(data)) != dataWidth || !strings.HasSuffix(data, "…") {
+		t.Errorf("data %q", data)
+	}
+	if got[4] != "<none>" || got[5] != "<none>" || got[8] != "0" {
+		t.Errorf("row %q", got)
+	}
+}
+
+func TestAttributes(t *testing.T) {
+	_, set, err := attributes(adopted())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for field, want := range map[string]string{
+		"metadata.name": "www", "metadata.namespace": "team-a", "spec.type": "A", "spec.zoneRef.name": "z",
+		"status.fqdn": "www.example.org.", "status.zone": "dns/z", "status.adopted": "true",
+	} {
+		if set[field] != want {
+			t.Errorf("%s: %q, want %q", field, set[field], want)
+		}
+	}
+	if _, _, err := attributes(&v1alpha1.Zone{}); err == nil {
+		t.Error("a Zone is no Record")
+	}
+}
+
+// Warnings speak of what the request said, so a change of labels has none.
+func TestStrategy_warnings(t *testing.T) {
+	before := adopted()
+	before.Spec.Values = []string{"192.0.2.1", "192.0.2.1"}
+	after := before.DeepCopy()
+	after.Labels["a"] = "b"
+	strategy{}.PrepareForUpdate(t.Context(), after, before)
+	if warnings := (strategy{}).WarningsOnUpdate(t.Context(), after, before); warnings != nil {
+		t.Errorf("warnings %q", warnings)
+	}
+	after.Spec.Description = "twice"
+	strategy{}.PrepareForUpdate(t.Context(), after, before)
+	if warnings := (strategy{}).WarningsOnUpdate(t.Context(), after, before); len(warnings) != 1 {
+		t.Errorf("warnings %q", warnings)
+	}
+}

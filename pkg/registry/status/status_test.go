@@ -1,0 +1,129 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package status
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+)
+
+func condition(kind, reason string) metav1.Condition {
+	return metav1.Condition{Type: kind, Status: metav1.ConditionFalse, Reason: reason}
+}
+
+// S7.4: the server's conditions are the server's, the rest is the writer's.
+func TestConditions(t *testing.T) {
+	before := []metav1.Condition{condition("Adopted", "Server"), condition("Ready", "Before"), condition("Mine", "Before")}
+	written := []metav1.Condition{condition("Ready", "Written"), condition("Adopted", "Forged"), condition("Other", "Written")}
+	for _, test := range []struct {
+		stale bool
+		want  string
+	}{
+		{false, "Adopted=Server Ready=Written Other=Written"},
+		{true, "Adopted=Server Ready=Before Other=Written"},
+	} {
+		var got []string
+		for _, c := range Conditions(before, written, test.stale, "Adopted") {
+			got = append(got, c.Type+"="+c.Reason)
+		}
+		if text := strings.Join(got, " "); text != test.want {
+			t.Errorf("stale %v: %s, want %s", test.stale, text, test.want)
+		}
+	}
+}
+
+// S6.7: a Ready naming a serial below status.serial is ignored; below as serials go (RFC 1982).
+func TestStale(t *testing.T) {
+	for _, test := range []struct {
+		written, now int64
+		want         bool
+	}{
+		{0, 7, false}, {7, 7, false}, {6, 7, true}, {8, 7, false}, {4294967295, 3, true}, {3, 4294967295, false},
+		{1, 1 + 1<<31, true}, {1 + 1<<31, 1, true}, // cannot be compared
+	} {
+		if got := Stale(test.written, test.now); got != test.want {
+			t.Errorf("a status of serial %d at serial %d: stale %v", test.written, test.now, got)
+		}
+	}
+}
+
+func TestKeepParentLabel(t *testing.T) {
+	const label = v1alpha1.LabelParentZone
+	for name, test := range map[string]struct{ before, written, want map[string]string }{
+		"kept":        {map[string]string{label: "z.dns"}, map[string]string{"a": "b"}, map[string]string{"a": "b", label: "z.dns"}},
+		"kept alone":  {map[string]string{label: "z.dns"}, nil, map[string]string{label: "z.dns"}},
+		"not forged":  {nil, map[string]string{"a": "b", label: "x"}, map[string]string{"a": "b"}},
+		"not changed": {map[string]string{label: "z.dns"}, map[string]string{label: "x"}, map[string]string{label: "z.dns"}},
+	} {
+		before, after := &metav1.ObjectMeta{Labels: test.before}, &metav1.ObjectMeta{Labels: test.written}
+		KeepParentLabel(after, before)
+		if len(after.Labels) != len(test.want) {
+			t.Errorf("%s: %v", name, after.Labels)
+		}
+		for key, value := range test.want {
+			if after.Labels[key] != value {
+				t.Errorf("%s: %v", name, after.Labels)
+			}
+		}
+	}
+}
+
+func TestKeepMetadata(t *testing.T) {
+	before := &metav1.ObjectMeta{Generation: 3, Labels: map[string]string{"a": "b"}, Finalizers: []string{"f"}}
+	after := &metav1.ObjectMeta{Generation: 9, Annotations: map[string]string{"x": "y"}, OwnerReferences: []metav1.OwnerReference{{Name: "o"}}, ResourceVersion: "5"}
+	KeepMetadata(after, before)
+	if after.Generation != 3 || after.Labels["a"] != "b" || len(after.Finalizers) != 1 || after.Annotations != nil || after.OwnerReferences != nil || after.ResourceVersion != "5" {
+		t.Errorf("metadata %+v", after)
+	}
+}
+
+func TestNotOwnedOfStatus(t *testing.T) {
+	set := NotOwnedOfStatus([]string{"serial"}, []string{"Adopted"})[fieldpath.APIVersion("kubi.zone/v1alpha1")]
+	owned := func(parts ...any) bool { return !set.Has(fieldpath.MakePathOrDie(parts...)) }
+	adopted, ready := fieldpath.KeyByFields("type", "Adopted"), fieldpath.KeyByFields("type", "Ready")
+	if owned("status", "serial") || owned("status", "conditions", adopted) || owned("spec") || owned("metadata", "labels") {
+		t.Errorf("the server's part can be owned: %v", set)
+	}
+	if !owned("status", "conditions", ready) || !owned("status", "lastDeliveryError") {
+		t.Errorf("a controller's part cannot be owned: %v", set)
+	}
+}
+
+func TestCells(t *testing.T) {
+	ready := metav1.Condition{Type: "Ready", Status: metav1.ConditionTrue, Reason: "Delivered"}
+	adopted := metav1.Condition{Type: "Adopted", Status: metav1.ConditionFalse, Reason: "NameHeld", Message: "held"}
+	for _, test := range []struct{ name, got, want string }{
+		{"ready", Ready([]metav1.Condition{ready}), "True"},
+		{"never ready", Ready(nil), "Unknown"},
+		{"nothing in the way", Message([]metav1.Condition{ready}, "Adopted", "Ready"), "<none>"},
+		{"the first in the way", Message([]metav1.Condition{condition("Ready", "Pending"), adopted}, "Adopted", "Ready"), "NameHeld: held"},
+		{"no message", Message([]metav1.Condition{condition("Ready", "Pending")}, "Adopted", "Ready"), "Pending"},
+		{"no age", Age(metav1.Time{}), "<unknown>"},
+		{"age", Age(metav1.NewTime(time.Now().Add(-3 * time.Hour))), "3h"},
+		{"short", Cut("äbc", 3), "äbc"},
+		{"long", Cut("äbcd", 3), "äb…"},
+	} {
+		if test.got != test.want {
+			t.Errorf("%s: %q, want %q", test.name, test.got, test.want)
+		}
+	}
+}
+
+func TestTable_ofListKeepsItsMetadata(t *testing.T) {
+	list := &v1alpha1.RecordList{ListMeta: metav1.ListMeta{ResourceVersion: "5", Continue: "more"}, Items: []v1alpha1.Record{{}, {}}}
+	row := func(*v1alpha1.Record) []any { return []any{"x"} }
+	table, err := Table([]metav1.TableColumnDefinition{{Name: "X"}}, list, &metav1.TableOptions{}, row)
+	if err != nil || len(table.Rows) != 2 || table.ResourceVersion != "5" || table.Continue != "more" || len(table.ColumnDefinitions) != 1 {
+		t.Errorf("%v, %+v", err, table)
+	}
+	if table, err = Table([]metav1.TableColumnDefinition{{Name: "X"}}, list, &metav1.TableOptions{NoHeaders: true}, row); err != nil || table.ColumnDefinitions != nil {
+		t.Errorf("no headers: %v, %+v", err, table)
+	}
+}

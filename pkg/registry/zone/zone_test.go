@@ -1,0 +1,130 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package zone
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+)
+
+// S7.4: spec is the client's, status and generation are the server's.
+func TestStrategy_prepare(t *testing.T) {
+	before := exampleZone(7)
+	before.Generation = 3
+	after := before.DeepCopy()
+	after.Status = v1alpha1.ZoneStatus{Serial: 9}
+	strategy{}.PrepareForUpdate(t.Context(), after, before)
+	if !reflect.DeepEqual(after.Status, before.Status) || after.Generation != 3 {
+		t.Errorf("updated %+v", after)
+	}
+	after.Spec.NameServers = []v1alpha1.NameServer{{Name: "ns1"}}
+	strategy{}.PrepareForUpdate(t.Context(), after, before)
+	if after.Generation != 4 {
+		t.Errorf("generation %d", after.Generation)
+	}
+	strategy{}.PrepareForCreate(t.Context(), after)
+	if after.Generation != 1 || after.Status.Serial != 0 {
+		t.Errorf("created %+v", after)
+	}
+}
+
+func TestStatusStrategy_prepare(t *testing.T) {
+	before := exampleZone(7)
+	before.Spec.TTL = ptr.To[int32](60)
+	before.Status.Conditions = []metav1.Condition{
+		{Type: "Delegated", Status: "True", Reason: "Standalone"}, {Type: "Servable", Status: "False", Reason: "NoNameServers"}, {Type: "Ready", Status: "Unknown", Reason: "Pending"},
+	}
+	written := before.DeepCopy()
+	written.Spec.TTL, written.Status.Hash, written.Status.Serial = nil, "forged", 0
+	written.Status.Conditions = []metav1.Condition{{Type: "Servable", Status: "True", Reason: "Forged"}, {Type: "Ready", Status: "True", Reason: "Delivered"}}
+	statusStrategy{}.PrepareForUpdate(t.Context(), written, before)
+	var got []string
+	for _, c := range written.Status.Conditions {
+		got = append(got, c.Type+"="+c.Reason)
+	}
+	if text := strings.Join(got, " "); text != "Delegated=Standalone Servable=NoNameServers Ready=Delivered" {
+		t.Errorf("conditions %s", text)
+	}
+	if written.Status.Serial != 7 || written.Status.Hash != "" || *written.Spec.TTL != 60 {
+		t.Errorf("updated %+v", written)
+	}
+}
+
+// Whatever is added to the status is the server's or is said to be a controller's.
+func TestServerFields_areComplete(t *testing.T) {
+	kind := reflect.TypeFor[v1alpha1.ZoneStatus]()
+	for i := range kind.NumField() {
+		name, _, _ := strings.Cut(kind.Field(i).Tag.Get("json"), ",")
+		if slices.Contains(serverFields, name) == (name == "conditions") {
+			t.Errorf("status.%s: whose is it?", name)
+		}
+	}
+}
+
+func TestRow(t *testing.T) {
+	zone := exampleZone(7)
+	zone.Spec = v1alpha1.ZoneSpec{DomainName: "example.org.", DNSClassRefs: []v1alpha1.DNSClassReference{{Kind: "DNSClass", Name: "public"}, {Kind: "Bind9Cluster", Name: "mine"}}}
+	zone.Status.Hash, zone.Status.EntryCount = "0123456789abcdef", 12
+	zone.Status.ParentRef = &v1alpha1.ZoneParent{Namespace: "top", Name: "org"}
+	want := []any{"example-org", "example.org.", "example.org.", "01234567", int64(7), "top/org", "Unknown", "<unknown>", "<none>", int64(12), "public,Bind9Cluster/mine", "<none>"}
+	if got := row(zone); !reflect.DeepEqual(got, want) {
+		t.Errorf("row %q, want %q", got, want)
+	}
+}
+
+// S3.2: the resourceName is the fqdn without trailing dot, "." for the root, behind the view.
+func TestResourceName(t *testing.T) {
+	for _, test := range []struct{ domainName, view, want string }{
+		{"example.org.", "", "example.org"}, {"Example.ORG.", "", "example.org"}, {"bücher.example.", "", "xn--bcher-kva.example"}, {"example。org。", "", "example.org"},
+		{".", "", "."}, {"example.org.", "internal", "internal:example.org"}, {".", "root", "root:."},
+		{"dev", "", ""}, {"a..b.", "", ""}, {"", "", ""},
+	} {
+		got, ok := resourceName(&v1alpha1.ZoneSpec{DomainName: test.domainName, View: test.view})
+		if got != test.want || ok != (test.want != "") {
+			t.Errorf("%q in view %q: %q %v, want %q", test.domainName, test.view, got, ok, test.want)
+		}
+	}
+}
+
+func TestNegotiate(t *testing.T) {
+	all := []string{v1alpha1.FormatJSON, v1alpha1.FormatYAML, v1alpha1.FormatText, v1alpha1.FormatTable}
+	for _, test := range []struct{ query, accept, want string }{
+		{"", "", "json"}, {"", "*/*", "json"}, {"", "application/json", "json"}, {"", "application/yaml", "yaml"}, {"", "text/dns", "text"},
+		{"", "text/dns;q=0.5, application/yaml", "yaml"}, {"", "image/png, text/dns;q=0.1", "text"}, {"", "application/vnd.kubernetes.protobuf,application/json", "json"},
+		{"", "application/json;as=Table;v=v1;g=meta.k8s.io,application/json", "table"},
+		{"", "application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json", "json"},
+		{"", "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io,application/json", "json"},
+		{"text", "application/json", "text"}, {"table", "", "table"},
+	} {
+		if got, err := negotiate(test.query, test.accept, all...); err != nil || got != test.want {
+			t.Errorf("%q %q: %q %v, want %q", test.query, test.accept, got, err, test.want)
+		}
+	}
+}
+
+func TestPlace_roundTrip(t *testing.T) {
+	snapshot := example(7, 0)
+	want := place{UID: "u", Serial: 7, Name: snapshot.header.FQDN, Skip: 2}
+	if got, err := parsePlace(want.token()); err != nil || got != want {
+		t.Errorf("%+v %v", got, err)
+	}
+}
+
+func FuzzParsePlace(f *testing.F) {
+	f.Add("")
+	f.Add(place{UID: "u", Serial: 1, Name: example(7, 0).header.FQDN}.token())
+	f.Fuzz(func(t *testing.T, token string) {
+		p, err := parsePlace(token)
+		if err == nil && (p.UID == "" || p.Name.IsZero() || p.Skip < 0) {
+			t.Errorf("accepted %+v", p)
+		}
+	})
+}
