@@ -203,6 +203,9 @@ func (d *decoder) rareField(t Type, k kind, text, wire []byte) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
+		if len(octets) == 0 {
+			return nil, errShort
+		}
 		return base32.HexEncoding.WithPadding(base32.NoPadding).AppendEncode(text, octets), nil
 	case kindParams:
 		return d.params(t, text, wire)
