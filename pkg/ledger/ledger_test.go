@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package ledger
+package ledger_test
 
 import (
 	"strings"
@@ -11,21 +11,23 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/test/store"
 )
 
 func TestWrite_recordTakesItsZoneAlong_S7_1(t *testing.T) {
-	s := newServer(t, startEtcd(t))
-	s.run()
-	z := must(s.createZone(zoneObject("default", "example-org", "example.org.", allow("default", "@", "*"), allow("team-a", "*.dev"))))
+	s := store.New(t).Server()
+	s.Run()
+	z := store.Must(s.CreateZone(store.Zone("default", "example-org", "example.org.", store.Allow("default", "@", "*"), store.Allow("team-a", "*.dev"))))
 	if z.Status.FQDN != "example.org." || z.Status.Serial == 0 || z.Status.Hash == "" || z.Status.EntryCount != 3 {
 		t.Fatalf("zone after creation: %+v", z.Status)
 	}
+	store.Eventually(t, "the zone settles", func() bool { z = s.Zone("default", "example-org"); return z.Status.SettledSerial == z.Status.Serial })
 	before := z.Status
-	r := must(s.createRecord(s.ctx, recordObject("default", "www", "www.example.org.", "A", "192.0.2.1")))
+	r := store.Must(s.CreateRecord(s.Ctx, store.Record("default", "www", "www.example.org.", "A", "192.0.2.1")))
 	if r.Status.ZoneRef == nil || r.Status.FQDN != "www.example.org." || !meta.IsStatusConditionTrue(r.Status.Conditions, v1alpha1.ConditionAdopted) {
 		t.Fatalf("record: %+v", r.Status)
 	}
-	z = s.zone("default", "example-org")
+	z = s.Zone("default", "example-org")
 	if z.Status.Serial != before.Serial+1 || r.Status.Serial != z.Status.Serial || z.Status.Hash == before.Hash || z.Status.EntryCount != 4 {
 		t.Errorf("zone after the record: %+v, record %+v", z.Status, r.Status)
 	}
@@ -35,23 +37,26 @@ func TestWrite_recordTakesItsZoneAlong_S7_1(t *testing.T) {
 	if got := r.Labels[v1alpha1.LabelParentZone]; got != "example-org.default" {
 		t.Errorf("parent label %q", got)
 	}
-	r = must(s.updateRecord(s.ctx, "default", "www", func(r *v1alpha1.Record) { r.Spec.Values = []string{"192.0.2.2"} }))
+	r = store.Must(s.UpdateRecord(s.Ctx, "default", "www", func(r *v1alpha1.Record) { r.Spec.Values = []string{"192.0.2.2"} }))
 	if r.Status.Serial != before.Serial+2 {
 		t.Errorf("serial %d after the update, want %d", r.Status.Serial, before.Serial+2)
 	}
-	if err := s.deleteRecord(s.ctx, "default", "www"); err != nil {
+	if err := s.DeleteRecord(s.Ctx, "default", "www"); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the zone settles", func() bool { z = s.zone("default", "example-org"); return z.Status.SettledSerial == z.Status.Serial })
+	z = s.Zone("default", "example-org")
+	if z.Status.SettledSerial != z.Status.Serial {
+		t.Errorf("settledSerial %d, serial %d: nothing holds the zone back", z.Status.SettledSerial, z.Status.Serial)
+	}
 	if z.Status.Hash != before.Hash || z.Status.Serial != before.Serial+3 || z.Status.EntryCount != 3 {
 		t.Errorf("zone after the deletion: %+v, want hash %s", z.Status, before.Hash)
 	}
 }
 
 func TestWrite_refusalReads_S2_2(t *testing.T) {
-	s := newServer(t, startEtcd(t))
-	must(s.createZone(zoneObject("default", "example-org", "example.org.", allow("default", "*"))))
-	_, err := s.createRecord(s.ctx, recordObject("team-a", "www", "www.example.org.", "A", "192.0.2.1"))
+	s := store.New(t).Server()
+	store.Must(s.CreateZone(store.Zone("default", "example-org", "example.org.", store.Allow("default", "*"))))
+	_, err := s.CreateRecord(s.Ctx, store.Record("team-a", "www", "www.example.org.", "A", "192.0.2.1"))
 	want := `records.kubi.zone "www" is forbidden: zone example.org. does not delegate A at www.example.org. to namespace "team-a" (its owner can add a delegation with pattern "www")`
 	if err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
@@ -59,72 +64,63 @@ func TestWrite_refusalReads_S2_2(t *testing.T) {
 	if !apierrors.IsForbidden(err) {
 		t.Errorf("%v is no 403", err)
 	}
-	if _, err = s.createZone(zoneObject("other", "again", "EXAMPLE.org.")); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "exists already") {
+	if _, err = s.CreateZone(store.Zone("other", "again", "EXAMPLE.org.")); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "exists already") {
 		t.Errorf("a second zone of the name (S1.6): %v", err)
 	}
 }
 
 func TestCascade_orphanIsAdopted_S2_3(t *testing.T) {
-	s := newServer(t, startEtcd(t))
-	s.run()
-	r := must(s.createRecord(s.ctx, recordObject("default", "www", "www.example.org.", "A", "192.0.2.1")))
+	st := store.New(t)
+	s := st.Server()
+	s.Run()
+	r := store.Must(s.CreateRecord(s.Ctx, store.Record("default", "www", "www.example.org.", "A", "192.0.2.1")))
 	if c := meta.FindStatusCondition(r.Status.Conditions, v1alpha1.ConditionAdopted); c == nil || c.Reason != v1alpha1.ReasonNoEnclosingZone {
 		t.Fatalf("condition %+v", c)
 	}
-	must(s.createZone(zoneObject("default", "example-org", "example.org.", allow("default", "*"))))
-	eventually(t, "adoption", func() bool { return s.record("default", "www").Status.ZoneRef != nil })
-	eventually(t, "settled", func() bool {
-		return meta.IsStatusConditionTrue(s.zone("default", "example-org").Status.Conditions, v1alpha1.ConditionSettled)
+	store.Must(s.CreateZone(store.Zone("default", "example-org", "example.org.", store.Allow("default", "*"))))
+	store.Eventually(t, "adoption", func() bool { return s.Record("default", "www").Status.ZoneRef != nil })
+	store.Eventually(t, "settled", func() bool {
+		return meta.IsStatusConditionTrue(s.Zone("default", "example-org").Status.Conditions, v1alpha1.ConditionSettled)
 	})
-	must(s.updateZone("default", "example-org", func(z *v1alpha1.Zone) { z.Spec.Delegations = nil }))
-	eventually(t, "release", func() bool {
-		c := meta.FindStatusCondition(s.record("default", "www").Status.Conditions, v1alpha1.ConditionAdopted)
+	store.Must(s.UpdateZone("default", "example-org", func(z *v1alpha1.Zone) { z.Spec.Delegations = nil }))
+	store.Eventually(t, "release", func() bool {
+		c := meta.FindStatusCondition(s.Record("default", "www").Status.Conditions, v1alpha1.ConditionAdopted)
 		return c.Reason == v1alpha1.ReasonDelegationWithdrawn
 	})
-	must(s.updateZone("default", "example-org", func(z *v1alpha1.Zone) { z.Spec.Delegations = []v1alpha1.Delegation{allow("", "www")} }))
-	eventually(t, "adoption again", func() bool { return s.record("default", "www").Status.ZoneRef != nil })
-	if err := s.deleteZone("default", "example-org"); err != nil {
+	store.Must(s.UpdateZone("default", "example-org", func(z *v1alpha1.Zone) { z.Spec.Delegations = []v1alpha1.Delegation{store.Allow("", "www")} }))
+	store.Eventually(t, "adoption again", func() bool { return s.Record("default", "www").Status.ZoneRef != nil })
+	if err := s.DeleteZone("default", "example-org"); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "release", func() bool { return s.record("default", "www").Status.ZoneRef == nil })
-	eventually(t, "keys purged", func() bool {
-		r := must(s.l.config.Client.Get(s.ctx, s.l.layout.Internal(), withPrefix()...))
-		n := 0
-		for _, kv := range r.Kvs {
-			k := strings.TrimPrefix(string(kv.Key), s.l.layout.Internal())
-			if k != "config" && !strings.HasPrefix(k, "serials/") && !strings.HasPrefix(k, "orphans/") {
-				n++
-			}
-		}
-		return n == 0
-	})
+	store.Eventually(t, "release", func() bool { return s.Record("default", "www").Status.ZoneRef == nil })
+	st.Settle()
 }
 
 func TestChild_parentCountsItsNameServers_S6_1(t *testing.T) {
-	s := newServer(t, startEtcd(t))
-	s.run()
-	parent := zoneObject("default", "example-org", "example.org.", v1alpha1.Delegation{Namespace: "team-a", Zones: []string{"dev"}})
-	must(s.createZone(parent))
-	child := zoneObject("team-a", "dev", "dev.example.org.", allow("team-a", "@", "*"))
-	before := s.zone("default", "example-org")
-	c := must(s.createZone(child))
+	s := store.New(t).Server()
+	s.Run()
+	parent := store.Zone("default", "example-org", "example.org.", v1alpha1.Delegation{Namespace: "team-a", Zones: []string{"dev"}})
+	store.Must(s.CreateZone(parent))
+	child := store.Zone("team-a", "dev", "dev.example.org.", store.Allow("team-a", "@", "*"))
+	before := s.Zone("default", "example-org")
+	c := store.Must(s.CreateZone(child))
 	if c.Status.ParentRef == nil || c.Status.ParentRef.Name != "example-org" {
 		t.Fatalf("child: %+v", c.Status)
 	}
-	after := s.zone("default", "example-org")
+	after := s.Zone("default", "example-org")
 	if after.Status.EntryCount != before.Status.EntryCount+2 {
 		t.Errorf("entryCount %d → %d, want the child's NS and glue", before.Status.EntryCount, after.Status.EntryCount)
 	}
-	must(s.createRecord(s.ctx, recordObject("team-a", "ns", "dev.example.org.", "NS", "ns2")))
-	must(s.createRecord(s.ctx, recordObject("team-a", "ns2", "ns2.dev.example.org.", "AAAA", "2001:db8::2")))
-	if z := s.zone("default", "example-org"); z.Status.EntryCount != after.Status.EntryCount+2 {
+	store.Must(s.CreateRecord(s.Ctx, store.Record("team-a", "ns", "dev.example.org.", "NS", "ns2")))
+	store.Must(s.CreateRecord(s.Ctx, store.Record("team-a", "ns2", "ns2.dev.example.org.", "AAAA", "2001:db8::2")))
+	if z := s.Zone("default", "example-org"); z.Status.EntryCount != after.Status.EntryCount+2 {
 		t.Errorf("entryCount %d, want %d", z.Status.EntryCount, after.Status.EntryCount+2)
 	}
-	if err := s.deleteZone("team-a", "dev"); err != nil {
+	if err := s.DeleteZone("team-a", "dev"); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the cut goes", func() bool {
-		z := s.zone("default", "example-org")
+	store.Eventually(t, "the cut goes", func() bool {
+		z := s.Zone("default", "example-org")
 		return z.Status.EntryCount == before.Status.EntryCount && z.Status.ContentState == before.Status.ContentState && z.Status.SettledSerial == z.Status.Serial
 	})
 }

@@ -1,0 +1,288 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package fsck
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law"
+)
+
+// checkDecisions asks the law again, with facts from the objects alone: a record
+// in a zone would be let in, one that waits would not, and each zone has the
+// parent it has (I5). What a cascade is about to decide is owed.
+func (c *check) checkDecisions() error {
+	for i, r := range c.records {
+		if i%page == 0 {
+			if err := c.ctx.Err(); err != nil {
+				return err
+			}
+		}
+		if r.deleting || r.adopted != nil && r.zone == nil {
+			continue // S2.8; a removed zone's is owed already
+		}
+		if r.zone != nil {
+			c.checkAdopted(r)
+		} else {
+			c.checkWaiting(r)
+		}
+	}
+	for _, z := range c.zones {
+		if z.Pending {
+			c.checkPending(z)
+		} else if c.names[place{z.View, z.FQDN()}] == z {
+			c.checkParent(z)
+		}
+	}
+	return nil
+}
+
+// ask runs the law on the model; ok is false where it finds the facts at odds.
+func (c *check) ask(decide func(law.Seen) law.Outcome) (out law.Outcome, ok bool) {
+	seen := law.Seen{}
+	for {
+		out = decide(seen)
+		if len(out.Need) == 0 {
+			return out, true
+		}
+		for _, k := range out.Need {
+			if _, known := seen[k]; known {
+				return out, false
+			}
+		}
+		for _, k := range out.Need {
+			seen[k] = c.fact(k)
+		}
+	}
+}
+
+func (c *check) recordAsk(r *record) law.RecordAsk {
+	return law.RecordAsk{Namespace: r.Namespace, Name: r.Name, UID: r.UID, After: r.Record, Cascade: true, Now: time.Unix(r.Created, 0), WorkID: "fsck"}
+}
+
+// orderly are the reasons that depend on who came first: they refuse a newcomer
+// and say nothing against who stands.
+var orderly = []string{law.ReasonNameHeld, law.ReasonLimitExceeded}
+
+func (c *check) checkAdopted(r *record) {
+	ask := c.recordAsk(r)
+	ask.Before = &law.Adopted{Zone: r.zone.Ref, FQDN: r.fqdn, Contribution: r.contribution()}
+	out, ok := c.ask(func(seen law.Seen) law.Outcome { return law.DecideRecord(seen, ask) })
+	p := placement(out)
+	if ok && p != nil && p.Zone != nil && p.Zone.UID == r.zone.UID || p != nil && p.Zone == nil && slices.Contains(orderly, p.Reason) {
+		return
+	}
+	want := "facts that fit each other"
+	if p != nil {
+		want = fmt.Sprintf("%s: %s", p.Reason, p.Message)
+	} else if out.Refusal != nil {
+		want = out.Refusal.Message
+	}
+	c.differs(c.covered(r), r.key, "I5", "adopted by zone "+r.zone.FQDN().String(), "%s", want)
+}
+
+func placement(out law.Outcome) *law.Placement {
+	if out.Plan == nil {
+		return nil
+	}
+	return out.Plan.Record
+}
+
+func (c *check) checkWaiting(r *record) {
+	ask := c.recordAsk(r)
+	ask.Waits = &law.Waiting{View: r.view, FQDN: r.fqdn, Zone: r.ZoneRef}
+	out, ok := c.ask(func(seen law.Seen) law.Outcome { return law.DecideRecord(seen, ask) })
+	p := placement(out)
+	switch {
+	case !ok || p == nil:
+		c.differs(c.covered(r), r.key, "I5", "not adopted", "facts that fit each other")
+	case p.Zone != nil:
+		c.differs(c.covered(r), r.key, "S2.3", "not adopted", "adopted by zone %s/%s, which allows it", p.Zone.Namespace, p.Zone.Name)
+	case p.FQDN != r.fqdn || p.View != r.view:
+		c.differs(c.covered(r), r.key, "S2.3", fmt.Sprintf("waits at %q %q", r.view, r.fqdn), "%q %q, where its zone would look for it", p.View, p.FQDN)
+	case len(out.Plan.Writes) > 0 && !c.noticed(r, p):
+		c.differs(c.covered(r), r.key, "S2.7", fmt.Sprintf("waits (%s) and no key in its way says so", p.Reason), "a waiter mark, or nobody tries it again: %s", p.Message)
+	}
+}
+
+// noticed: one of the keys that can be in a record's way has a waiter mark.
+func (c *check) noticed(r *record, p *law.Placement) bool {
+	z := c.enclosing(p.View, p.FQDN)
+	if z == nil {
+		return false
+	}
+	owner, ok := p.FQDN.Rel(z.FQDN())
+	if !ok {
+		return false
+	}
+	keys := []law.Key{law.HoldersKey(z.UID, law.Base(owner)), law.CountKey(z.UID, r.Namespace)}
+	for at, ok := owner, true; ok; at, ok = at.Parent() {
+		keys = append(keys, law.OwnerKey(z.UID, at))
+	}
+	return slices.ContainsFunc(keys, func(k law.Key) bool { return c.waited[c.layout.Key(k)] })
+}
+
+func (c *check) checkPending(z *zone) {
+	if z.deleting || z.spec.ZoneRef == nil {
+		return
+	}
+	spec := &law.ZoneSpec{Ref: z.Ref, DomainName: z.spec.DomainName, View: z.spec.View, ZoneRef: z.target(), Header: z.Header, Rules: z.Rules,
+		RecordsPerNamespace: z.RecordsPerNamespace, MinimumSerial: z.MinimumSerial, Terminating: z.Terminating, HasClass: z.HasClass}
+	ask := law.ZoneAsk{Before: z.Zone, After: spec, Cascade: true, Now: time.Unix(z.created, 0), WorkID: "fsck"}
+	out, ok := c.ask(func(seen law.Seen) law.Outcome { return law.DecideZone(seen, ask) })
+	if ok && out.Plan != nil && out.Plan.Zone != nil && out.Plan.Zone.Zone.Pending {
+		return
+	}
+	t := *z.target()
+	excused := c.scanned(func(s *law.Scan) bool {
+		return s.Kind == law.ScanReferring && s.Target != nil && s.Target.Namespace == t.Namespace && s.Target.Name == t.Name
+	})
+	c.differs(excused, z.key, "S3.1", "pending", "standing: the zone it refers to is there and delegates it")
+}
+
+func (c *check) checkParent(z *zone) {
+	cond := meta.FindStatusCondition(z.status.Conditions, v1alpha1.ConditionDelegated)
+	ask := law.ParentAsk{Zone: z.Zone, WasDelegated: cond != nil && (cond.Reason == law.ReasonStandalone || cond.Reason == law.ReasonDelegated)}
+	out, ok := c.ask(func(seen law.Seen) law.Outcome { return law.DecideParent(seen, ask) })
+	if ok && out.Plan != nil && out.Plan.Zone == nil {
+		return
+	}
+	want := "facts that fit each other"
+	if ok && out.Plan != nil {
+		want = "parent " + refText(out.Plan.Zone.Holding.Parent)
+		if d := out.Plan.Zone.Delegated; d != nil {
+			want += ", " + d.Reason
+		}
+	}
+	excused := c.scanned(func(s *law.Scan) bool {
+		return s.Kind == law.ScanZones && s.View == z.View && s.Name.Encloses(z.FQDN())
+	})
+	c.differs(excused, z.key, "S3.3", "parent "+refText(z.holding.Parent), "%s", want)
+}
+
+// covered: a standing work decides this record anew.
+func (c *check) covered(r *record) bool {
+	return c.scanned(func(s *law.Scan) bool {
+		switch s.Kind {
+		case law.ScanMembers:
+			return r.adopted != nil && string(r.adopted.UID) == s.Zone && (r.zone == nil || strings.HasPrefix(r.owner.Key(), s.Owner.Key()))
+		case law.ScanWaiting:
+			return r.adopted == nil && !r.fqdn.IsZero() && r.view == s.View && (r.fqdn == s.Name || !s.Exact && s.Name.Encloses(r.fqdn))
+		case law.ScanReferring:
+			return r.adopted == nil && r.ZoneRef != nil && s.Target != nil && r.ZoneRef.Namespace == s.Target.Namespace && r.ZoneRef.Name == s.Target.Name
+		}
+		return false
+	})
+}
+
+func (c *check) scanned(by func(*law.Scan) bool) bool {
+	for _, w := range c.works {
+		for i := range w.Scans {
+			if by(&w.Scans[i]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// fact answers the law from the model.
+func (c *check) fact(k law.Key) any {
+	switch k.Kind {
+	case law.KindHolding:
+		if z := c.names[place{k.View, k.Name}]; z != nil {
+			return z.holding
+		}
+		return nil
+	case law.KindZone:
+		if z := c.objects[law.Ref{Namespace: k.Namespace, Name: k.Object}]; z != nil {
+			return z.Zone
+		}
+		return nil
+	case law.KindZonesBelow:
+		return c.zonesBelow(k)
+	}
+	z := c.zones[k.Zone]
+	if z == nil {
+		return nil
+	}
+	switch k.Kind {
+	case law.KindOwner:
+		if o := z.owners[k.Owner]; o != nil {
+			return o
+		}
+	case law.KindHolders:
+		if h := z.bases[k.Owner]; h != nil {
+			return h
+		}
+	case law.KindCount:
+		if n := z.counts[k.Namespace]; n > 0 {
+			return &law.Count{Records: n}
+		}
+	case law.KindMember:
+		for _, r := range z.at(k.Owner) {
+			if r.Namespace == k.Namespace && r.Name == k.Object {
+				return r.member
+			}
+		}
+	case law.KindOwnersBelow:
+		out := &law.OwnersBelow{}
+		for _, o := range z.under(k.Owner) {
+			if o == k.Owner {
+				continue
+			}
+			out.Any = true
+			for _, v := range z.owners[o].Values {
+				out.Occluding = out.Occluding || v.Type != rdata.A && v.Type != rdata.AAAA && v.Type != rdata.DS
+			}
+		}
+		return out
+	case law.KindTenantsBelow:
+		return z.tenants(k)
+	}
+	return nil
+}
+
+func (c *check) zonesBelow(k law.Key) *law.ZonesBelow {
+	out := &law.ZonesBelow{}
+	i, _ := slices.BinarySearchFunc(c.below, place{k.View, k.Name}, comparePlaces)
+	for ; i < len(c.below) && c.below[i].view == k.View && k.Name.Encloses(c.below[i].fqdn); i++ {
+		out.Zones = append(out.Zones, law.ZoneBelow{FQDN: c.below[i].fqdn, Holding: *c.names[c.below[i]].holding})
+	}
+	return out
+}
+
+func (z *zone) tenants(k law.Key) any {
+	byNamespace := map[string]*law.Tenant{}
+	for _, o := range z.under(k.Owner) {
+		for _, r := range z.at(o) {
+			t := byNamespace[r.Namespace]
+			if t == nil {
+				t = &law.Tenant{Namespace: r.Namespace}
+				byNamespace[r.Namespace] = t
+			}
+			t.Records++
+			if o == k.Owner {
+				t.At++
+			}
+			if r.member.Admission != law.AdmittedUnderscore {
+				t.Blocking++
+			}
+		}
+	}
+	out := &law.TenantsBelow{}
+	for _, t := range byNamespace {
+		out.Tenants = append(out.Tenants, *t)
+	}
+	slices.SortFunc(out.Tenants, func(x, y law.Tenant) int { return cmp.Compare(x.Namespace, y.Namespace) })
+	return out
+}

@@ -1,0 +1,189 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package fsck
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"kubi.zone/kubizone/pkg/ledger"
+)
+
+// Config of one check.
+type Config struct {
+	// Client to etcd; required, and not closed.
+	Client *clientv3.Client
+	// Prefix of all keys, without a trailing slash, as the ledger's; required.
+	Prefix string
+	// Zones and Records say how the objects stand in etcd; required.
+	Zones, Records ledger.ObjectCodec
+	// Revision to check; 0: the present one.
+	Revision int64
+}
+
+// Rule names the invariant (I1–I5 of the ledger) or the sentence of
+// docs/semantics.md (S6.4) that a finding breaks.
+type Rule string
+
+// Finding is one difference.
+type Finding struct {
+	// Key in etcd that is not as it should be.
+	Key  string
+	Rule Rule
+	// Have is what stands there, Want what the objects say; in words where the
+	// whole value would not help.
+	Have, Want string
+}
+
+func (f Finding) String() string {
+	return fmt.Sprintf("%s: %s: have %s, want %s", f.Key, f.Rule, f.Have, f.Want)
+}
+
+// MaxFindings are kept of each kind; more are only counted.
+const MaxFindings = 1000
+
+// Findings of one kind.
+type Findings struct {
+	List []Finding // at most MaxFindings, by key
+	// Total counts all of them.
+	Total int
+}
+
+// Report is what a check found.
+type Report struct {
+	// Revision of etcd that was checked.
+	Revision int64
+	// Zones, Records, Keys (internal ones) and Steps (of journals) that were looked at.
+	Zones, Records, Keys, Steps int
+	// Damage is what no work in progress explains.
+	Damage Findings
+	// Owed is work in progress: outbox items, debts, and what waits for them. A
+	// running server takes it away by itself.
+	Owed Findings
+}
+
+// Clean reports whether there is no damage.
+func (r *Report) Clean() bool { return r.Damage.Total == 0 }
+
+// WriteText writes the report for people: what was checked, each damage, and
+// what is owed, then the verdict.
+func (r *Report) WriteText(w io.Writer) error {
+	var errs []error
+	line := func(format string, args ...any) {
+		_, err := fmt.Fprintf(w, format+"\n", args...)
+		errs = append(errs, err)
+	}
+	line("checked %d zones, %d records, %d internal keys and %d journal steps at revision %d", r.Zones, r.Records, r.Keys, r.Steps, r.Revision)
+	for _, kind := range []struct {
+		name string
+		of   Findings
+	}{{"damage", r.Damage}, {"owed", r.Owed}} {
+		for _, f := range kind.of.List {
+			line("%s: %s (%s)\n    have %s\n    want %s", kind.name, f.Key, f.Rule, f.Have, f.Want)
+		}
+		if more := kind.of.Total - len(kind.of.List); more > 0 {
+			line("%s: %d more", kind.name, more)
+		}
+	}
+	switch {
+	case !r.Clean():
+		line("DAMAGED: %d differences that no work in progress explains", r.Damage.Total)
+	case r.Owed.Total > 0:
+		line("clean; %d things are owed, which a running server pays", r.Owed.Total)
+	default:
+		line("clean; nothing is owed")
+	}
+	return errors.Join(errs...)
+}
+
+// check is one run.
+type check struct {
+	ctx    context.Context
+	config Config
+	layout ledger.Layout
+	report Report
+	model
+}
+
+// Run checks the whole store. The error says why it could not be read: etcd is
+// away, or has compacted the revision meanwhile (run it again). What is wrong in
+// the store is in the report.
+func Run(ctx context.Context, config Config) (Report, error) {
+	if config.Client == nil || config.Prefix == "" || config.Zones.Codec == nil || config.Records.Codec == nil {
+		return Report{}, errors.New("fsck: Client, Prefix and the codecs of Zones and Records are required")
+	}
+	c := &check{ctx: ctx, config: config, layout: ledger.Layout{Prefix: config.Prefix}, model: newModel()}
+	c.report.Revision = config.Revision
+	for _, step := range []func() error{
+		c.checkFormat, c.readZones, c.readNames, c.readOutbox, c.readDebts, c.readCuts, c.readRecords, c.readMembers,
+		c.checkKeys, c.checkSerials, c.checkZones, c.checkCuts, c.checkDecisions, c.checkJournals,
+	} {
+		if err := step(); err != nil {
+			return c.report, fmt.Errorf("fsck: %w", err)
+		}
+	}
+	for _, f := range []*Findings{&c.report.Damage, &c.report.Owed} {
+		slices.SortStableFunc(f.List, func(x, y Finding) int { return cmp.Compare(x.Key, y.Key) })
+	}
+	return c.report, nil
+}
+
+func (c *check) damage(key string, rule Rule, have, want string, args ...any) {
+	c.report.Damage.add(Finding{Key: key, Rule: rule, Have: have, Want: fmt.Sprintf(want, args...)})
+}
+
+func (c *check) owed(key string, rule Rule, have, want string, args ...any) {
+	c.report.Owed.add(Finding{Key: key, Rule: rule, Have: have, Want: fmt.Sprintf(want, args...)})
+}
+
+func (f *Findings) add(x Finding) {
+	if f.Total++; len(f.List) < MaxFindings {
+		f.List = append(f.List, x)
+	}
+}
+
+// Pages keep an answer of etcd below its limits and this process small.
+const page = 1000
+
+// each goes through a prefix at the checked revision.
+func (c *check) each(prefix string, f func(key string, kv *mvccpb.KeyValue) error) error {
+	return c.eachBetween(prefix, clientv3.GetPrefixRangeEnd(prefix), f)
+}
+
+func (c *check) eachBetween(from, to string, f func(key string, kv *mvccpb.KeyValue) error, opts ...clientv3.OpOption) error {
+	for {
+		r, err := c.get(from, append(opts, clientv3.WithRange(to), clientv3.WithLimit(page))...)
+		if err != nil {
+			return err
+		}
+		for _, kv := range r.Kvs {
+			if err := f(string(kv.Key), kv); err != nil {
+				return err
+			}
+		}
+		if !r.More {
+			return nil
+		}
+		from = string(r.Kvs[len(r.Kvs)-1].Key) + "\x00"
+	}
+}
+
+// get reads at the checked revision, which the first read fixes.
+func (c *check) get(key string, opts ...clientv3.OpOption) (*clientv3.GetResponse, error) {
+	r, err := c.config.Client.Get(c.ctx, key, append(opts, clientv3.WithRev(c.report.Revision))...)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s at revision %d: %w", key, c.report.Revision, err)
+	}
+	if c.report.Revision == 0 {
+		c.report.Revision = r.Header.Revision
+	}
+	return r, nil
+}

@@ -1,0 +1,235 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package fsck
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/law/sethash"
+)
+
+// checkJournals recomputes each zone's content, then undoes its journal step by
+// step from there.
+func (c *check) checkJournals() error {
+	cuts := c.cutsOf()
+	done := map[string]bool{}
+	room := c.layout.Room("journal")
+	for from, end := room, clientv3.GetPrefixRangeEnd(room); ; {
+		r, err := c.get(from, clientv3.WithRange(end), clientv3.WithLimit(1), clientv3.WithKeysOnly())
+		if err != nil {
+			return err
+		}
+		if len(r.Kvs) == 0 {
+			break
+		}
+		key := string(r.Kvs[0].Key)
+		uid, _, _ := strings.Cut(key[len(room):], "/")
+		from = clientv3.GetPrefixRangeEnd(room + uid + "/")
+		z := c.standing(key, uid)
+		if z == nil {
+			continue
+		}
+		done[uid] = true
+		sets, overlap := z.definition(cuts[uid])
+		for _, k := range overlap {
+			c.damage(z.key, "I2", fmt.Sprintf("%s %s of its own records and of a delegated zone's cut", k.owner, k.t), "one of them: a definition has one RRset of an owner and type")
+		}
+		c.checkContent(z, sets)
+		if err := c.replay(z, sets); err != nil {
+			return err
+		}
+	}
+	for _, z := range c.names {
+		if !done[z.UID] {
+			c.damage(room+z.UID+"/", "S6.5", "no journal", "%d steps", z.N)
+		}
+	}
+	return nil
+}
+
+// replay undoes a zone's journal from its present definition: the serials form a
+// chain, every state is that of the definition it belongs to, every step takes
+// away what is there, and no step is missing.
+func (c *check) replay(z *zone, sets map[setKey]*rrset) error {
+	prefix := c.layout.Room("journal") + z.UID + "/"
+	b := &back{check: c, zone: z, sets: sets, n: z.N, serial: z.Serial, state: sethash.State(z.State), header: z.Header}
+	for end := clientv3.GetPrefixRangeEnd(prefix); ; {
+		r, err := c.get(prefix, clientv3.WithRange(end), clientv3.WithLimit(page), clientv3.WithSort(clientv3.SortByKey, clientv3.SortDescend))
+		if err != nil {
+			return err
+		}
+		for _, kv := range r.Kvs {
+			b.key(prefix, kv)
+		}
+		if !r.More {
+			break
+		}
+		end = string(r.Kvs[len(r.Kvs)-1].Key)
+	}
+	if !b.begun && !b.broken && b.n > 0 && b.steps == 0 {
+		c.damage(prefix, "S6.5", "no step", "steps up to %d", z.N)
+	}
+	return nil
+}
+
+// back walks from a definition to those before it.
+type back struct {
+	*check
+	zone   *zone
+	sets   map[setKey]*rrset
+	n      uint64
+	serial serial.Serial
+	state  sethash.State
+	header content.Header
+	steps  int
+	begun  bool // the step that made the zone was met
+	broken bool // a misfit was reported; what lies before cannot be judged
+}
+
+func (b *back) key(prefix string, kv *mvccpb.KeyValue) {
+	b.report.Keys++
+	key := string(kv.Key)
+	count, suffix, _ := strings.Cut(key[len(prefix):], ".")
+	n, err := strconv.ParseUint(count, 16, 64)
+	if err != nil || len(count) != 16 || suffix != "" && suffix != "settled" && suffix != "gone" {
+		b.damage(key, "I2", "a key of journal/", "journal/<uid>/<16 hex digits>, perhaps .settled or .gone")
+		return
+	}
+	var tx content.Transaction
+	if err := json.Unmarshal(kv.Value, &tx); err != nil {
+		b.broken = true
+		b.damage(key, "I2", fmt.Sprintf("%.200q", kv.Value), "a transaction: %v", err)
+		return
+	}
+	if suffix != "" {
+		if len(tx.Steps) > 0 || tx.After != n || n > b.zone.N || suffix == "gone" {
+			b.damage(key, "I2", encoded(tx), "a mark without steps, after step %d of a zone that stands at step %d", n, b.zone.N)
+		}
+		return
+	}
+	if len(tx.Steps) == 0 || tx.Steps[len(tx.Steps)-1].N != n {
+		b.damage(key, "I2", encoded(tx), "steps of which the last is %d", n)
+		b.broken = true
+		return
+	}
+	for _, step := range slices.Backward(tx.Steps) {
+		b.report.Steps++
+		b.steps++
+		if b.broken {
+			continue
+		}
+		if why := b.undo(step); why != "" {
+			b.broken = true
+			b.damage(key, "I2", encoded(step), "%s", why)
+		}
+		if step.Creates() && (tx.Zone == nil || tx.Zone.View != b.zone.View || tx.Zone.Namespace != b.zone.Namespace || tx.Zone.Name != b.zone.Name) {
+			b.damage(key, "I2", encoded(tx.Zone), "the identity of %s", b.zone.key)
+		}
+	}
+}
+
+// undo takes one step back; it says what does not fit, "" for nothing.
+func (b *back) undo(step content.Step) string {
+	switch {
+	case b.begun:
+		return "no step before the one that made the zone"
+	case step.N != b.n:
+		return fmt.Sprintf("step %d", b.n)
+	case step.Serial != b.serial:
+		return fmt.Sprintf("serial %d, from which the next step starts", b.serial)
+	case step.Serial == 0:
+		return "a serial that is not 0"
+	case step.State != b.state:
+		return fmt.Sprintf("content state %s, which the definition after it has", b.state)
+	case step.HeaderBefore != nil && step.HeaderAfter == nil:
+		return "both headers or none"
+	case step.HeaderAfter != nil && !step.HeaderAfter.Equal(b.header):
+		return "the header " + encoded(b.header)
+	case step.Creates() != (step.N == 1):
+		return "the zone made in step 1, and only there"
+	case !step.Creates() && !step.Serial.Ahead(step.From):
+		return fmt.Sprintf("a serial ahead of %d, where it starts", step.From)
+	}
+	if why := b.rows(step); why != "" {
+		return why
+	}
+	removed, added := step.Elements()
+	state, err := b.state.Update(added, removed)
+	if err != nil {
+		return err.Error()
+	}
+	if step.Creates() {
+		b.begun = true
+		if len(b.sets) > 0 || state != (sethash.State{}) {
+			return fmt.Sprintf("nothing before it, not %d RRsets with state %s", len(b.sets), state)
+		}
+		return ""
+	}
+	b.n, b.serial, b.state = step.N-1, step.From, state
+	if step.HeaderBefore != nil {
+		b.header = *step.HeaderBefore
+	}
+	return ""
+}
+
+func (b *back) rows(step content.Step) string {
+	touched := map[setKey]*rrset{}
+	at := func(k setKey) *rrset {
+		s := b.sets[k]
+		if s == nil {
+			s = &rrset{}
+			b.sets[k] = s
+		}
+		touched[k] = s
+		return s
+	}
+	for _, row := range step.Added {
+		s := at(setKey{row.Owner, row.Type})
+		i, found := slices.BinarySearch(s.data, row.Data)
+		if !found {
+			return fmt.Sprintf("%s %s %q added by it to be there after it", row.Owner, row.Type, row.Data)
+		}
+		s.data = slices.Delete(s.data, i, i+1)
+	}
+	for _, row := range step.Removed {
+		s := at(setKey{row.Owner, row.Type})
+		i, found := slices.BinarySearch(s.data, row.Data)
+		if found {
+			return fmt.Sprintf("%s %s %q removed by it to be gone after it", row.Owner, row.Type, row.Data)
+		}
+		s.data = slices.Insert(s.data, i, row.Data)
+	}
+	for _, change := range step.TTLs {
+		s := at(setKey{change.Owner, change.Type})
+		var before, after content.TTL
+		if change.Before != nil {
+			before = *change.Before
+		}
+		if change.After != nil {
+			after = *change.After
+		}
+		if s.ttl != after {
+			return fmt.Sprintf("ttl %s of %s %s, which it has after it", s.ttl, change.Owner, change.Type)
+		}
+		s.ttl = before
+	}
+	for k, s := range touched {
+		if (len(s.data) == 0) != (s.ttl == content.TTL{}) {
+			return fmt.Sprintf("%s %s before it with rows and ttl or with neither, not %d rows and ttl %s", k.owner, k.t, len(s.data), s.ttl)
+		}
+		if len(s.data) == 0 {
+			delete(b.sets, k)
+		}
+	}
+	return ""
+}

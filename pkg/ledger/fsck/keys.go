@@ -1,0 +1,297 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package fsck
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/ledger"
+)
+
+// ahead compares serials as kept in objects (RFC 1982).
+func ahead(s, of int64) bool { return serial.Serial(s).Ahead(serial.Serial(of)) }
+
+// readMembers compares members/ with the records that zones have, and gives each
+// record its member: how it was admitted is nowhere else.
+func (c *check) readMembers() error {
+	room := c.layout.Room("members")
+	byKey := map[string]*record{}
+	for _, r := range c.records {
+		if r.zone != nil {
+			byKey[c.memberKey(r)] = r
+		}
+	}
+	err := c.each(room, func(key string, kv *mvccpb.KeyValue) error {
+		c.report.Keys++
+		uid, _, _ := strings.Cut(key[len(room):], "/")
+		z := c.standing(key, uid)
+		if z == nil {
+			return nil
+		}
+		var m law.Member
+		if !c.parse(key, kv, &m) {
+			return nil
+		}
+		r := byKey[key]
+		if r == nil {
+			c.damage(key, "I1", "a member", "nothing: no record of the zone stands there")
+			return nil
+		}
+		r.member = &m
+		if want := (law.Member{UID: r.UID, Admission: m.Admission, Absolute: r.Absolute(), Created: r.Created, N: m.N}); m != want {
+			c.damage(key, "I1", encoded(m), "%s", encoded(want))
+		}
+		// A record that changes nothing of the definition comes without a step of its own.
+		if m.N == 0 || m.N > z.N+1 {
+			c.damage(key, "I3", fmt.Sprintf("adopted at step %d", m.N), "a step from 1 to %d, the zone's", z.N+1)
+		}
+		switch m.Admission {
+		case law.AdmittedPlain, law.AdmittedShared, law.AdmittedUnderscore:
+		default:
+			c.damage(key, "S4.7", "admission "+string(m.Admission), "plain, shared or underscore")
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for key, r := range byKey {
+		if r.member == nil {
+			c.damage(key, "I1", "nothing", "the record %s", r.key)
+			r.member = &law.Member{UID: r.UID, Admission: law.AdmittedPlain, Absolute: r.Absolute(), Created: r.Created, N: 1}
+		}
+	}
+	for _, z := range c.names {
+		c.hold(z)
+	}
+	return nil
+}
+
+func (c *check) memberKey(r *record) string {
+	return c.layout.Key(law.MemberKey(r.zone.UID, r.owner, r.Namespace, r.Name))
+}
+
+// hold works out who holds which base name of a zone (S4.6) from its members.
+func (c *check) hold(z *zone) {
+	oldest := func(h *law.Holders, ns string) *law.Holder {
+		i := slices.IndexFunc(h.List, func(x law.Holder) bool { return x.Namespace == ns })
+		if i < 0 {
+			h.List = append(h.List, law.Holder{Namespace: ns})
+			i = len(h.List) - 1
+		}
+		return &h.List[i]
+	}
+	for _, r := range z.records {
+		if r.member.Admission != law.AdmittedPlain {
+			continue
+		}
+		base := law.Base(r.owner)
+		h := z.bases[base]
+		if h == nil {
+			h = &law.Holders{}
+			z.bases[base] = h
+		}
+		x := oldest(h, r.Namespace)
+		if x.Count++; x.First == 0 || r.member.N < x.First {
+			x.First = r.member.N
+		}
+	}
+	for base, h := range z.bases {
+		slices.SortFunc(h.List, func(x, y law.Holder) int { return int(x.First) - int(y.First) })
+		var foreign []string
+		for _, x := range h.List {
+			if x.Namespace != z.Namespace {
+				foreign = append(foreign, x.Namespace)
+			}
+		}
+		if len(foreign) > 1 {
+			slices.Sort(foreign)
+			c.damage(c.layout.Key(law.HoldersKey(z.UID, base)), "S4.6", "plainly admitted records of the namespaces "+strings.Join(foreign, ", "), "one holder beside the zone's own namespace")
+		}
+	}
+}
+
+func encoded(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprintf("%+v", v)
+	}
+	return string(b)
+}
+
+// checkKeys compares what records make in owners/, holders/, counts/ and orphans/.
+func (c *check) checkKeys() error {
+	if err := c.room("owners", c.checkOwner, func(z *zone, want func(string, string)) {
+		for o, v := range z.owners {
+			want(c.layout.Key(law.OwnerKey(z.UID, o)), encoded(v))
+		}
+	}); err != nil {
+		return err
+	}
+	if err := c.room("holders", c.checkHolders, func(z *zone, want func(string, string)) {
+		for o, v := range z.bases {
+			want(c.layout.Key(law.HoldersKey(z.UID, o)), encoded(v))
+		}
+	}); err != nil {
+		return err
+	}
+	if err := c.room("counts", c.checkCount, func(z *zone, want func(string, string)) {
+		for ns, n := range z.counts {
+			want(c.layout.Key(law.CountKey(z.UID, ns)), fmt.Sprint(n))
+		}
+	}); err != nil {
+		return err
+	}
+	return c.checkOrphans()
+}
+
+// room goes through the keys of one kind: each present one is checked, and each
+// wanted one must have been present.
+func (c *check) room(room string, present func(z *zone, rest, key string, kv *mvccpb.KeyValue), wanted func(z *zone, want func(key, value string))) error {
+	prefix := c.layout.Room(room)
+	seen := map[string]bool{}
+	err := c.each(prefix, func(key string, kv *mvccpb.KeyValue) error {
+		c.report.Keys++
+		uid, rest, _ := strings.Cut(key[len(prefix):], "/")
+		if z := c.standing(key, uid); z != nil {
+			seen[key] = true
+			present(z, rest, key, kv)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, z := range c.names {
+		wanted(z, func(key, value string) {
+			if !seen[key] {
+				c.damage(key, "I1", "nothing", "%s", value)
+			}
+		})
+	}
+	return nil
+}
+
+func (c *check) checkOwner(z *zone, rest, key string, kv *mvccpb.KeyValue) {
+	owner, err := name.RelFromKey(rest)
+	var have law.Owner
+	if err != nil {
+		c.damage(key, "I1", err.Error(), "an owner")
+		return
+	}
+	if !c.parse(key, kv, &have) {
+		return
+	}
+	c.waited[key] = have.Waited
+	want := z.owners[owner]
+	if want == nil {
+		want = &law.Owner{}
+	}
+	if !slices.EqualFunc(have.Values, want.Values, sameValue) || len(have.Values) == 0 && !have.Waited {
+		have.Waited = false
+		c.damage(key, "I1", encoded(have), "%s", encoded(want))
+	}
+}
+
+// checkHolders compares counts; when a namespace came is known to be no later
+// than its oldest record there.
+func (c *check) checkHolders(z *zone, rest, key string, kv *mvccpb.KeyValue) {
+	base, err := name.RelFromKey(rest)
+	var have law.Holders
+	if err != nil {
+		c.damage(key, "S4.6", err.Error(), "a base name")
+		return
+	}
+	if !c.parse(key, kv, &have) {
+		return
+	}
+	c.waited[key] = have.Waited
+	want := z.bases[base]
+	if want == nil {
+		want = &law.Holders{}
+	}
+	same := len(have.List) == len(want.List) && (len(have.List) > 0 || have.Waited)
+	for i, x := range have.List {
+		j := slices.IndexFunc(want.List, func(y law.Holder) bool { return y.Namespace == x.Namespace })
+		same = same && j >= 0 && x.Count == want.List[j].Count && x.First <= want.List[j].First && (i == 0 || have.List[i-1].First <= x.First)
+	}
+	if !same {
+		have.Waited = false
+		c.damage(key, "S4.6", encoded(have), "%s, each first at its oldest record or before", encoded(want))
+	}
+}
+
+func (c *check) checkCount(z *zone, ns, key string, kv *mvccpb.KeyValue) {
+	var have law.Count
+	if !c.parse(key, kv, &have) {
+		return
+	}
+	c.waited[key] = have.Waited
+	if want := z.counts[ns]; have.Records != want || want == 0 && !have.Waited {
+		c.damage(key, "S5.6", fmt.Sprintf("%d records", have.Records), "%d", want)
+	}
+}
+
+// checkOrphans compares both indexes of what waits.
+func (c *check) checkOrphans() error {
+	want := map[string]string{}
+	for _, r := range c.records {
+		if r.adopted != nil {
+			continue
+		}
+		for _, key := range c.layout.WaitingKeys(&law.Waiting{View: r.view, FQDN: r.fqdn, Zone: r.ZoneRef}, "records", r.Namespace, r.Name) {
+			want[key] = ledger.WaitingValue(r.UID, r.Created)
+		}
+	}
+	for _, z := range c.zones {
+		if z.Pending && z.spec.ZoneRef != nil {
+			for _, key := range c.layout.WaitingKeys(&law.Waiting{View: z.spec.View, Zone: z.target()}, "zones", z.Namespace, z.Name) {
+				want[key] = ledger.WaitingValue(z.UID, z.created)
+			}
+		}
+	}
+	err := c.each(c.layout.Room("orphans"), func(key string, kv *mvccpb.KeyValue) error {
+		c.report.Keys++
+		if w, ok := want[key]; !ok {
+			c.damage(key, "S2.3", string(kv.Value), "nothing: nothing unadopted waits there")
+		} else if w != string(kv.Value) {
+			c.damage(key, "S2.3", string(kv.Value), "%s", w)
+		}
+		delete(want, key)
+		return nil
+	})
+	for key, w := range want {
+		c.damage(key, "S2.3", "nothing", "%s: without it no zone would find what waits", w)
+	}
+	return err
+}
+
+// checkSerials: what a name remembers is not ahead of a zone that stands there (S6.5).
+func (c *check) checkSerials() error {
+	room := c.layout.Room("serials")
+	remembered := map[string]law.LastSerial{}
+	err := c.each(room, func(key string, kv *mvccpb.KeyValue) error {
+		c.report.Keys++
+		var last law.LastSerial
+		if c.parse(key, kv, &last) {
+			remembered[key] = last
+		}
+		return nil
+	})
+	for p, z := range c.names {
+		key := c.layout.Key(law.Key{Kind: law.KindLastSerial, View: p.view, Name: p.fqdn})
+		if last, ok := remembered[key]; ok && last.Serial.Ahead(z.Serial) {
+			c.damage(key, "S6.5", fmt.Sprintf("serial %d", last.Serial), "none ahead of the zone's, %d", z.Serial)
+		}
+	}
+	return err
+}

@@ -1,0 +1,209 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package fsck
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/content"
+)
+
+// model is the store as the objects tell it, with the few internal values that
+// no object determines: works in progress, and how a member was admitted.
+type model struct {
+	zones   map[string]*zone // by uid, pending ones too
+	objects map[law.Ref]*zone
+	names   map[place]*zone // standing zones
+	below   []place         // keys of names, sorted by view and key
+	works   map[string]*law.Work
+	purging map[string]bool // uids of removed zones whose keys a work will take away
+	debts   map[edge]bool
+	cuts    map[edge]*law.CountedCut
+	records []*record
+	waited  map[string]bool // keys with a waiter mark
+}
+
+func newModel() model {
+	return model{zones: map[string]*zone{}, objects: map[law.Ref]*zone{}, names: map[place]*zone{}, works: map[string]*law.Work{},
+		purging: map[string]bool{}, debts: map[edge]bool{}, cuts: map[edge]*law.CountedCut{}, waited: map[string]bool{}}
+}
+
+// place is a name in a view.
+type place struct {
+	view string
+	fqdn name.Name
+}
+
+// edge is a parent and a child by uid.
+type edge struct{ parent, child string }
+
+// zone is one Zone object and what its records make of it.
+type zone struct {
+	*law.Zone
+	key      string
+	revision int64
+	created  int64
+	spec     v1alpha1.ZoneSpec
+	status   v1alpha1.ZoneStatus
+	deleting bool
+
+	// holding is what stands under its name; nil when nothing of this zone does.
+	holding         *law.Holding
+	holdingRevision int64
+
+	records []*record
+	owners  map[name.Rel]*law.Owner
+	counts  map[string]int64
+	bases   map[name.Rel]*law.Holders // wanted; filled once members are known
+	sorted  []name.Rel                // owners by key, made when first asked for
+	byOwner map[name.Rel][]*record    // made when first asked for
+}
+
+// record is one Record object.
+type record struct {
+	*law.Record
+	key      string
+	revision int64
+	deleting bool
+	fqdn     name.Name // zero: unknown
+	view     string
+	serial   int64
+	adopted  *v1alpha1.AdoptingZone
+	claims   bool // condition Adopted is True
+
+	zone   *zone // standing, and adopting it; nil otherwise
+	owner  name.Rel
+	member *law.Member // as stored
+}
+
+func (r *record) contribution() law.Contribution {
+	return law.Contribution{Owner: r.owner, Type: r.Type, TTL: r.TTL, Values: r.Values}
+}
+
+// add counts a record in its zone, by a plain fold over its values.
+func (z *zone) add(r *record) {
+	z.records = append(z.records, r)
+	z.counts[r.Namespace]++
+	o := z.owners[r.owner]
+	if o == nil {
+		o = &law.Owner{}
+		z.owners[r.owner] = o
+	}
+	for _, v := range r.Values {
+		want := law.OwnerValue{Type: r.Type, Digest: law.DigestOf(v.Text), TTL: r.TTL, Count: 1}
+		if wire, err := v.Pack(z.FQDN()); err == nil {
+			want.Size = len(wire)
+		}
+		i, found := slices.BinarySearchFunc(o.Values, want, compareValues)
+		if found {
+			o.Values[i].Count++
+		} else {
+			o.Values = slices.Insert(o.Values, i, want)
+		}
+	}
+}
+
+// compareValues orders by type, digest and ttl, inherited first.
+func compareValues(x, y law.OwnerValue) int {
+	return cmp.Or(cmp.Compare(x.Type, y.Type), bytes.Compare(x.Digest[:], y.Digest[:]), cmp.Compare(ttlRank(x.TTL), ttlRank(y.TTL)))
+}
+
+func ttlRank(ttl *uint32) int64 {
+	if ttl == nil {
+		return -1
+	}
+	return int64(*ttl)
+}
+
+// sameValue leaves the size out where it depends on the zone's name: a rename
+// does not write every owner anew.
+func sameValue(x, y law.OwnerValue) bool { return compareValues(x, y) == 0 && x.Count == y.Count }
+
+// under lists the owners at and below one, in key order.
+func (z *zone) under(owner name.Rel) []name.Rel {
+	if z.sorted == nil {
+		for o := range z.owners {
+			z.sorted = append(z.sorted, o)
+		}
+		slices.SortFunc(z.sorted, func(x, y name.Rel) int { return cmp.Compare(x.Key(), y.Key()) })
+	}
+	prefix := owner.Key()
+	from, _ := slices.BinarySearchFunc(z.sorted, prefix, func(o name.Rel, k string) int { return cmp.Compare(o.Key(), k) })
+	to := from
+	for to < len(z.sorted) && len(z.sorted[to].Key()) >= len(prefix) && z.sorted[to].Key()[:len(prefix)] == prefix {
+		to++
+	}
+	return z.sorted[from:to]
+}
+
+// rrset is one RRset of a definition while it is replayed.
+type rrset struct {
+	ttl  content.TTL
+	data []string // sorted
+}
+
+type setKey struct {
+	owner name.Rel
+	t     rdata.Type
+}
+
+// definition are the zone's RRsets: its records', and the cuts counted in it. A
+// cut's RRset where a record's stands is reported by overlap.
+func (z *zone) definition(cuts []*law.CountedCut) (sets map[setKey]*rrset, overlap []setKey) {
+	sets = map[setKey]*rrset{}
+	for _, r := range z.records {
+		k := setKey{r.owner, r.Type}
+		s := sets[k]
+		if s == nil {
+			s = &rrset{}
+			sets[k] = s
+		}
+		mine := content.InheritTTL()
+		if r.TTL != nil {
+			mine = content.ExplicitTTL(*r.TTL)
+		}
+		s.ttl = s.ttl.Merge(mine)
+		for _, v := range r.Values {
+			if i, found := slices.BinarySearch(s.data, v.Text); !found {
+				s.data = slices.Insert(s.data, i, v.Text)
+			}
+		}
+	}
+	for _, c := range cuts {
+		for _, set := range c.Sets {
+			k := setKey{set.Owner, set.Type}
+			if sets[k] != nil {
+				overlap = append(overlap, k)
+				continue
+			}
+			sets[k] = &rrset{ttl: set.TTL, data: slices.Clone(set.Data)}
+		}
+	}
+	return sets, overlap
+}
+
+// cutsOf are the stored cuts of a parent.
+func (m *model) cutsOf() map[string][]*law.CountedCut {
+	out := map[string][]*law.CountedCut{}
+	for e, c := range m.cuts {
+		out[e.parent] = append(out[e.parent], c)
+	}
+	return out
+}
+
+// enclosing is the standing zone with the longest name at or above n.
+func (m *model) enclosing(view string, n name.Name) *zone {
+	for at, ok := n, true; ok; at, ok = at.Parent() {
+		if z := m.names[place{view, at}]; z != nil {
+			return z
+		}
+	}
+	return nil
+}

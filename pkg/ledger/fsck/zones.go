@@ -1,0 +1,259 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package fsck
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/law/sethash"
+)
+
+// target is the zone that spec.zoneRef names; nil for none.
+func (z *zone) target() *law.Ref {
+	if z.spec.ZoneRef == nil {
+		return nil
+	}
+	r := &law.Ref{Namespace: z.spec.ZoneRef.Namespace, Name: z.spec.ZoneRef.Name}
+	if r.Namespace == "" {
+		r.Namespace = z.Namespace
+	}
+	return r
+}
+
+// checkZones holds what a zone's status and its key under names/ say against
+// each other, its spec and its records.
+func (c *check) checkZones() error {
+	for _, z := range c.names {
+		c.checkName(z)
+		c.checkSettled(z)
+		c.checkHolding(z)
+	}
+	for _, z := range c.zones {
+		if s := z.status; z.Pending && (s.Serial != 0 || s.ContentState != "" || s.Hash != "" || s.ContentGeneration != 0 || s.EntryCount != 0) {
+			c.damage(z.key, "S3.1", fmt.Sprintf("a pending zone with serial %d and hash %q", s.Serial, s.Hash), "none of it: it waits for the zone it refers to")
+		}
+	}
+	return nil
+}
+
+// checkName: the fqdn follows from spec and the zone referred to (S1.5).
+func (c *check) checkName(z *zone) {
+	if name.IsAbsolute(z.spec.DomainName) {
+		if n, err := name.Parse(z.spec.DomainName); err != nil || n != z.FQDN() {
+			c.damage(z.key, "S1.5", "status.fqdn "+z.status.FQDN, "%q", z.spec.DomainName)
+		}
+	} else if t := z.target(); t == nil {
+		c.damage(z.key, "S1.1", "a relative name without zoneRef", "one of them")
+	} else if up := c.objects[*t]; up != nil && up.UID == z.holding.Follows && !up.Pending {
+		if n, err := name.ParseIn(z.spec.DomainName, up.FQDN()); err != nil || n != z.FQDN() {
+			c.damage(z.key, "S1.5", "status.fqdn "+z.status.FQDN, "%q in %s", z.spec.DomainName, up.FQDN())
+		}
+	}
+}
+
+// checkSettled: Settled, settledSerial and the marks of cascades tell one story
+// (S7.2). The mark that a removed zone leaves at the one that gains its records
+// is set without that zone's object (I1), so until a step touches it the object
+// may still say settled.
+func (c *check) checkSettled(z *zone) {
+	s, works := z.status, len(z.holding.Works)
+	says := meta.IsStatusConditionTrue(s.Conditions, v1alpha1.ConditionSettled)
+	through := s.SettledSerial == s.Serial
+	if works == 0 && !says {
+		c.damage(z.key, "S7.2", "not Settled", "Settled: no work stands against the zone")
+	}
+	if works > 0 && says && !through {
+		c.damage(z.key, "S7.2", "Settled", "not Settled: %d works stand against the zone", works)
+	}
+	if !through && (works == 0 || z.holding.Overdue) {
+		c.damage(z.key, "S7.2", fmt.Sprintf("settledSerial %d", s.SettledSerial), "%d, the serial: nothing holds the zone back", s.Serial)
+	}
+	if ahead(s.SettledSerial, s.Serial) && s.SettledSerial != 0 {
+		c.damage(z.key, "S7.2", fmt.Sprintf("settledSerial %d", s.SettledSerial), "none ahead of the serial, %d", s.Serial)
+	}
+}
+
+// checkHolding: what names/ says of the zone beside its works.
+func (c *check) checkHolding(z *zone) {
+	key, h := c.nameKey(z), z.holding
+	parent := "none"
+	if p := z.status.ParentRef; p != nil {
+		parent = p.Namespace + "/" + p.Name
+	}
+	if have := refText(h.Parent); have != parent {
+		c.damage(key, "S3.1", "parent "+have, "%s, as status.parentRef", parent)
+	}
+	cond := meta.FindStatusCondition(z.status.Conditions, v1alpha1.ConditionDelegated)
+	if external := cond != nil && cond.Reason == v1alpha1.ReasonExternalCut; external != h.ExternalCut {
+		c.damage(key, "S3.5", fmt.Sprintf("externalCut %t", h.ExternalCut), "%t, as the condition Delegated", external)
+	}
+	if follows := !name.IsAbsolute(z.spec.DomainName); follows != (h.Follows != "") {
+		c.damage(key, "S6.8", fmt.Sprintf("follows %q", h.Follows), "a zone only where the name is relative")
+	}
+	if ns := z.apexNS(); !slices.Equal(ns, h.ApexNS) {
+		c.damage(key, "S6.2", "apex NS "+strings.Join(h.ApexNS, ", "), "%s", strings.Join(ns, ", "))
+	}
+	missing := 0
+	for e, cut := range c.cuts {
+		if e.parent == z.UID && cut.MissingGlue {
+			missing++
+		}
+	}
+	if missing != h.MissingGlue {
+		c.damage(key, "S6.7", fmt.Sprintf("missingGlue %d", h.MissingGlue), "%d, by its cuts", missing)
+	}
+}
+
+func refText(r *law.Ref) string {
+	if r == nil {
+		return "none"
+	}
+	return r.Namespace + "/" + r.Name
+}
+
+// apexNS are the values of the NS records at the apex, sorted.
+func (z *zone) apexNS() []string {
+	var out []string
+	for _, r := range z.at(name.Apex) {
+		if r.Type != rdata.NS {
+			continue
+		}
+		for _, v := range r.Values {
+			if i, found := slices.BinarySearch(out, v.Text); !found {
+				out = slices.Insert(out, i, v.Text)
+			}
+		}
+	}
+	return out
+}
+
+// at are the zone's records with one owner.
+func (z *zone) at(owner name.Rel) []*record {
+	if z.byOwner == nil {
+		z.byOwner = map[name.Rel][]*record{}
+		for _, r := range z.records {
+			z.byOwner[r.owner] = append(z.byOwner[r.owner], r)
+		}
+	}
+	return z.byOwner[owner]
+}
+
+// set is the RRset that records make at an owner.
+func (z *zone) set(owner name.Rel, t rdata.Type) (content.RRset, bool) {
+	out := content.RRset{Owner: owner, Type: t}
+	for _, r := range z.at(owner) {
+		if r.Type != t {
+			continue
+		}
+		one := content.RRset{Owner: owner, Type: t, TTL: content.InheritTTL()}
+		if r.TTL != nil {
+			one.TTL = content.ExplicitTTL(*r.TTL)
+		}
+		for _, v := range r.Values {
+			one.Data = append(one.Data, v.Text)
+		}
+		out = out.Merge(one)
+	}
+	return out, len(out.Data) > 0
+}
+
+// checkCuts recounts what parents count for their delegated children (S6.1).
+func (c *check) checkCuts() error {
+	want := map[edge]*law.CountedCut{}
+	for _, z := range c.names {
+		if z.holding.Parent == nil || z.holding.ExternalCut {
+			continue
+		}
+		if p := c.zones[z.holding.Parent.UID]; p != nil && !p.Pending {
+			if cut := c.cut(p, z); cut != nil {
+				want[edge{p.UID, z.UID}] = cut
+			}
+		}
+	}
+	for e, w := range want {
+		if have := c.cuts[e]; have == nil || !sameCut(have, w) {
+			c.differs(c.debts[e], c.cutKey(e), "S6.1", encoded(have), "%s", encoded(w))
+		}
+	}
+	for e, have := range c.cuts {
+		if want[e] == nil {
+			c.differs(c.debts[e], c.cutKey(e), "S6.1", encoded(have), "nothing: the parent delegates no such zone")
+		}
+	}
+	return nil
+}
+
+func (c *check) cutKey(e edge) string { return c.layout.Room("cuts") + e.parent + "/" + e.child }
+
+func sameCut(x, y *law.CountedCut) bool {
+	return x.MissingGlue == y.MissingGlue && slices.EqualFunc(x.Sets, y.Sets, content.RRset.Equal)
+}
+
+// cut is what parent should count for child; nil for nothing.
+func (c *check) cut(parent, child *zone) *law.CountedCut {
+	sets := content.Cut(parent.FQDN(), child.Header, child.set)
+	if len(sets) == 0 {
+		return nil
+	}
+	cut := &law.CountedCut{Sets: sets}
+	for _, s := range sets {
+		if s.Type != rdata.NS {
+			continue
+		}
+		for _, target := range s.Data { // absolute
+			host, err := name.Parse(target)
+			if err != nil || !child.FQDN().Encloses(host) {
+				continue
+			}
+			if at := c.enclosing(child.View, host); at != nil && at != child {
+				continue // a deeper zone gives the address
+			}
+			rel, _ := host.Rel(parent.FQDN())
+			cut.MissingGlue = cut.MissingGlue || !slices.ContainsFunc(sets, func(s content.RRset) bool {
+				return s.Owner == rel && (s.Type == rdata.A || s.Type == rdata.AAAA)
+			})
+		}
+	}
+	return cut
+}
+
+// checkContent compares what the zone's status says of its definition.
+func (c *check) checkContent(z *zone, sets map[setKey]*rrset) {
+	rows := 0
+	var elements []sethash.Element
+	var state sethash.State
+	var err error
+	add := func() {
+		if err == nil {
+			state, err = state.Update(nil, elements)
+		}
+		elements = elements[:0]
+	}
+	for k, s := range sets {
+		rows += len(s.data)
+		elements = content.RRset{Owner: k.owner, Type: k.t, TTL: s.ttl, Data: s.data}.Elements(elements)
+		if len(elements) >= page {
+			add()
+		}
+	}
+	add()
+	if err != nil || state.String() != z.status.ContentState {
+		c.damage(z.key, "S6.4", "contentState "+z.status.ContentState, "%s, of %d rows", state, rows)
+	}
+	if hash := z.Header.Hash(sethash.State(z.State)); hash != z.status.Hash {
+		c.damage(z.key, "S6.4", "hash "+z.status.Hash, "%s, of the header and contentState", hash)
+	}
+	if n := int64(content.EntryCount(z.Header, rows)); n != z.status.EntryCount {
+		c.damage(z.key, "S6.4", fmt.Sprintf("entryCount %d", z.status.EntryCount), "%d", n)
+	}
+}

@@ -1,0 +1,101 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/client/v3/kubernetes"
+	"go.etcd.io/etcd/server/v3/embed"
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+)
+
+// member is the one etcd of this test binary; Main starts it.
+var member *Etcd
+
+// Main runs the tests of a package over one etcd member and returns the exit code.
+func Main(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "kubizone-store-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	if member, err = StartEtcd(dir); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	// It is not stopped: closing a member takes seconds, and it ends with this process.
+	return m.Run()
+}
+
+// Etcd is an embedded member.
+type Etcd struct{ Endpoint string }
+
+// StartEtcd runs a member on dir, which may hold the data of an earlier one,
+// until this process ends. Nothing is synced to disk: a killed process loses
+// nothing by that, and a power failure is etcd's matter.
+func StartEtcd(dir string) (*Etcd, error) {
+	for range 5 {
+		e, err := startEtcd(dir)
+		if err == nil {
+			return e, nil
+		}
+		if !errors.Is(err, errPort) {
+			return nil, err
+		}
+	}
+	return nil, fmt.Errorf("starting etcd on %s: %w, five times", dir, errPort)
+}
+
+var errPort = errors.New("a port that was free is taken")
+
+func startEtcd(dir string) (*Etcd, error) {
+	var urls [2]url.URL
+	for i := range urls {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, err
+		}
+		urls[i] = url.URL{Scheme: "http", Host: l.Addr().String()}
+		l.Close()
+	}
+	c := embed.NewConfig()
+	c.Dir, c.UnsafeNoFsync = dir, true
+	c.ListenClientUrls, c.AdvertiseClientUrls = urls[:1], urls[:1]
+	c.ListenPeerUrls, c.AdvertisePeerUrls = urls[1:], urls[1:]
+	c.InitialCluster = c.InitialClusterFromName(c.Name)
+	c.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.NewNop())
+	e, err := embed.StartEtcd(c)
+	if err != nil {
+		var op *net.OpError
+		if errors.As(err, &op) {
+			return nil, fmt.Errorf("%w: %v", errPort, err)
+		}
+		return nil, err
+	}
+	select {
+	case <-e.Server.ReadyNotify():
+		return &Etcd{Endpoint: urls[0].String()}, nil
+	case err := <-e.Err():
+		return nil, err
+	case <-time.After(time.Minute):
+		return nil, fmt.Errorf("etcd on %s did not become ready in a minute", dir)
+	}
+}
+
+// Client is a connection of its own.
+func (e *Etcd) Client() (*kubernetes.Client, error) {
+	return kubernetes.New(clientv3.Config{Endpoints: []string{e.Endpoint}, DialTimeout: 10 * time.Second, Logger: zap.NewNop(),
+		DialOptions: []grpc.DialOption{grpc.WithTransportCredentials(insecure.NewCredentials())}})
+}

@@ -1,0 +1,157 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/uuid"
+	"k8s.io/apiserver/pkg/storage"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+)
+
+func objectMeta(ns, name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: ns, Name: name, UID: types.UID(uuid.NewUUID()), Generation: 1, CreationTimestamp: metav1.NewTime(time.Now().Truncate(time.Second))}
+}
+
+// Zone is a zone with one name server of its own.
+func Zone(ns, name, domain string, delegations ...v1alpha1.Delegation) *v1alpha1.Zone {
+	z := &v1alpha1.Zone{ObjectMeta: objectMeta(ns, name)}
+	z.Spec.DomainName, z.Spec.Delegations = domain, delegations
+	z.Spec.NameServers = []v1alpha1.NameServer{{Name: "ns1", Addresses: []string{"192.0.2.53"}}}
+	return z
+}
+
+// Allow is a rule for one namespace, "" for any.
+func Allow(ns string, patterns ...string) v1alpha1.Delegation {
+	d := v1alpha1.Delegation{Namespace: ns}
+	for _, p := range patterns {
+		d.Records = append(d.Records, v1alpha1.RecordDelegation{Pattern: p})
+	}
+	return d
+}
+
+// Record is a record by name, without a zoneRef.
+func Record(ns, name, domain, kind string, values ...string) *v1alpha1.Record {
+	r := &v1alpha1.Record{ObjectMeta: objectMeta(ns, name)}
+	r.Spec.DomainName, r.Spec.Type, r.Spec.Values = domain, kind, values
+	return r
+}
+
+// Key is an object's key as storage takes it.
+func Key(resource, ns, name string) string { return "/kubi.zone/" + resource + "/" + ns + "/" + name }
+
+// CreateZone writes a zone as one who may establish.
+func (s *Server) CreateZone(z *v1alpha1.Zone) (*v1alpha1.Zone, error) {
+	out := &v1alpha1.Zone{}
+	err := s.Zones.Create(s.Ledger.WithEstablish(s.Ctx, true), Key("zones", z.Namespace, z.Name), z, out, 0)
+	return out, err
+}
+
+func (s *Server) CreateRecord(ctx context.Context, r *v1alpha1.Record) (*v1alpha1.Record, error) {
+	out := &v1alpha1.Record{}
+	err := s.Records.Create(ctx, Key("records", r.Namespace, r.Name), r, out, 0)
+	return out, err
+}
+
+// UpdateRecord changes the spec.
+func (s *Server) UpdateRecord(ctx context.Context, ns, name string, change func(*v1alpha1.Record)) (*v1alpha1.Record, error) {
+	out := &v1alpha1.Record{}
+	err := s.Records.GuaranteedUpdate(ctx, Key("records", ns, name), out, false, nil, func(in runtime.Object, _ storage.ResponseMeta) (runtime.Object, *uint64, error) {
+		r := in.(*v1alpha1.Record)
+		change(r)
+		r.Generation++
+		return r, nil, nil
+	}, nil)
+	return out, err
+}
+
+// UpdateZone changes the spec as one who may establish.
+func (s *Server) UpdateZone(ns, name string, change func(*v1alpha1.Zone)) (*v1alpha1.Zone, error) {
+	return s.WriteZone(s.Ctx, ns, name, func(z *v1alpha1.Zone) { change(z); z.Generation++ })
+}
+
+// WriteZone changes anything of a zone, metadata alone too.
+func (s *Server) WriteZone(ctx context.Context, ns, name string, change func(*v1alpha1.Zone)) (*v1alpha1.Zone, error) {
+	out := &v1alpha1.Zone{}
+	err := s.Zones.GuaranteedUpdate(s.Ledger.WithEstablish(ctx, true), Key("zones", ns, name), out, false, nil, func(in runtime.Object, _ storage.ResponseMeta) (runtime.Object, *uint64, error) {
+		z := in.(*v1alpha1.Zone)
+		change(z)
+		return z, nil, nil
+	}, nil)
+	return out, err
+}
+
+func always(context.Context, runtime.Object) error { return nil }
+
+func (s *Server) DeleteRecord(ctx context.Context, ns, name string) error {
+	return s.Records.Delete(ctx, Key("records", ns, name), &v1alpha1.Record{}, nil, always, nil, storage.DeleteOptions{})
+}
+
+func (s *Server) DeleteZone(ns, name string) error {
+	return s.Zones.Delete(s.Ctx, Key("zones", ns, name), &v1alpha1.Zone{}, nil, always, nil, storage.DeleteOptions{})
+}
+
+func (s *Server) Zone(ns, name string) *v1alpha1.Zone {
+	s.T.Helper()
+	z := &v1alpha1.Zone{}
+	if err := s.Zones.Get(s.Ctx, Key("zones", ns, name), storage.GetOptions{}, z); err != nil {
+		s.T.Fatal(err)
+	}
+	return z
+}
+
+func (s *Server) Record(ns, name string) *v1alpha1.Record {
+	s.T.Helper()
+	r := &v1alpha1.Record{}
+	if err := s.Records.Get(s.Ctx, Key("records", ns, name), storage.GetOptions{}, r); err != nil {
+		s.T.Fatal(err)
+	}
+	return r
+}
+
+// ListRecords are all of a namespace, "" for all.
+func (s *Server) ListRecords(ns string) []v1alpha1.Record {
+	s.T.Helper()
+	key := "/kubi.zone/records/"
+	if ns != "" {
+		key += ns + "/"
+	}
+	out := &v1alpha1.RecordList{}
+	if err := s.Records.GetList(s.Ctx, key, storage.ListOptions{Recursive: true, Predicate: storage.Everything}, out); err != nil {
+		s.T.Fatal(err)
+	}
+	return out.Items
+}
+
+// Eventually waits on a fact, not on a time.
+func Eventually(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		if holds() {
+			return
+		}
+	}
+	t.Fatalf("not within a minute: %s", what)
+}
+
+// Must is v; an error, which only a wrong test can meet, panics.
+func Must[T any](v T, err error) T {
+	if err != nil {
+		panic(fmt.Sprintf("%+v", err))
+	}
+	return v
+}
+
+func prefixLimit() []clientv3.OpOption {
+	return []clientv3.OpOption{clientv3.WithPrefix(), clientv3.WithLimit(1), clientv3.WithKeysOnly()}
+}

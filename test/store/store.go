@@ -1,0 +1,202 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.etcd.io/etcd/client/v3/kubernetes"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/storage"
+	"k8s.io/apiserver/pkg/storage/etcd3"
+	"k8s.io/apiserver/pkg/storage/value/encrypt/identity"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/install"
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/pkg/ledger/fsck"
+)
+
+// Store is a prefix of the shared etcd.
+type Store struct {
+	T      testing.TB
+	Prefix string
+	Client *kubernetes.Client
+	etcd   *Etcd
+	// Damaged says that the test breaks the store, so that it is not checked at the end.
+	Damaged bool
+}
+
+var stores atomic.Int64
+
+// New makes a Store that is checked when the test ends. Main must have run.
+func New(t testing.TB) *Store {
+	t.Helper()
+	if member == nil {
+		t.Fatal("the package's TestMain must call store.Main")
+	}
+	return On(t, member, fmt.Sprintf("/registry/kubizone-%d", stores.Add(1)))
+}
+
+// On is New over a given member and prefix.
+func On(t testing.TB, etcd *Etcd, prefix string) *Store {
+	t.Helper()
+	s := &Store{T: t, Prefix: prefix, etcd: etcd}
+	s.Client = s.connect()
+	t.Cleanup(func() {
+		if !s.Damaged && !t.Failed() {
+			s.MustBeClean()
+		}
+	})
+	return s
+}
+
+func (s *Store) connect() *kubernetes.Client {
+	s.T.Helper()
+	c, err := s.etcd.Client()
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	s.T.Cleanup(func() { c.Close() })
+	return c
+}
+
+// Codec is how objects stand in etcd here.
+func Codec() ledger.ObjectCodec {
+	return ledger.ObjectCodec{Codec: install.New().Codecs.LegacyCodec(v1alpha1.SchemeGroupVersion)}
+}
+
+// Fsck checks the store.
+func (s *Store) Fsck() fsck.Report {
+	s.T.Helper()
+	r, err := fsck.Run(context.Background(), fsck.Config{Client: s.Client.Client, Prefix: s.Prefix, Zones: Codec(), Records: Codec()})
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	return r
+}
+
+// MustBeClean fails the test where fsck finds damage.
+func (s *Store) MustBeClean() {
+	s.T.Helper()
+	if r := s.Fsck(); !r.Clean() {
+		s.T.Errorf("fsck: %s", Text(r))
+	}
+}
+
+// Settle waits until nothing is owed; some server must Run.
+func (s *Store) Settle() {
+	s.T.Helper()
+	var last fsck.Report
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		layout := ledger.Layout{Prefix: s.Prefix}
+		if s.empty(layout.Room("outbox")) && s.empty(layout.Room("debts")) {
+			if last = s.Fsck(); last.Owed.Total == 0 {
+				if !last.Clean() && !s.Damaged {
+					s.T.Fatalf("fsck: %s", Text(last))
+				}
+				return
+			}
+		}
+	}
+	s.T.Fatalf("not settled within two minutes: %s", Text(s.Fsck()))
+}
+
+func (s *Store) empty(prefix string) bool {
+	r, err := s.Client.Client.Get(context.Background(), prefix, prefixLimit()...)
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	return len(r.Kvs) == 0
+}
+
+// Text is a report to print.
+func Text(r fsck.Report) string {
+	var b strings.Builder
+	_ = r.WriteText(&b)
+	return b.String()
+}
+
+// Server is one API server's share of a store: a ledger with its own
+// connection, and the storage it decorates.
+type Server struct {
+	T       testing.TB
+	Ctx     context.Context
+	Ledger  *ledger.Ledger
+	Zones   storage.Interface
+	Records storage.Interface
+	stop    func()
+}
+
+// Server starts one; it ends with the test.
+func (s *Store) Server(change ...func(*ledger.Config)) *Server {
+	s.T.Helper()
+	client := s.connect()
+	server, err := NewServer(s.T.Context(), client, s.Prefix, change...)
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	server.T = s.T
+	s.T.Cleanup(server.stop)
+	return server
+}
+
+// NewServer is a server over a connection, outside a test too.
+func NewServer(ctx context.Context, client *kubernetes.Client, prefix string, change ...func(*ledger.Config)) (*Server, error) {
+	config := ledger.Config{Client: client.Client, Prefix: prefix, Zones: Codec(), Records: Codec()}
+	for _, f := range change {
+		f(&config)
+	}
+	l, err := ledger.Open(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{Ctx: ctx, Ledger: l}
+	var stops []func()
+	s.stop = func() {
+		for _, f := range stops {
+			f()
+		}
+	}
+	raw := func(resource string, newFunc, newListFunc func() runtime.Object) storage.Interface {
+		codec, versioner := Codec().Codec, storage.APIObjectVersioner{}
+		compactor := etcd3.NewCompactor(client.Client, 0, nil, nil)
+		st, failed := etcd3.New(ledger.Seam(client), compactor, codec, newFunc, newListFunc, prefix, "/kubi.zone/"+resource,
+			v1alpha1.Resource(resource), identity.NewEncryptCheckTransformer(), etcd3.NewDefaultLeaseManagerConfig(),
+			etcd3.NewDefaultDecoder(codec, versioner), versioner)
+		stops = append(stops, compactor.Stop)
+		if failed != nil {
+			err = failed
+			return nil
+		}
+		stops = append(stops, st.Close)
+		return st
+	}
+	zones := raw("zones", func() runtime.Object { return &v1alpha1.Zone{} }, func() runtime.Object { return &v1alpha1.ZoneList{} })
+	if err != nil {
+		return nil, err
+	}
+	records := raw("records", func() runtime.Object { return &v1alpha1.Record{} }, func() runtime.Object { return &v1alpha1.RecordList{} })
+	if err != nil {
+		return nil, err
+	}
+	s.Zones, s.Records = l.Zones(zones), l.Records(records)
+	return s, nil
+}
+
+// Run carries out what writes owe in the background; stop ends it and waits. It
+// ends with the test at the latest.
+func (s *Server) Run() (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() { defer close(done); _ = s.Ledger.Run(ctx) }()
+	stop = func() { cancel(); <-done }
+	s.T.Cleanup(stop)
+	return stop
+}
