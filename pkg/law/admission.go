@@ -15,7 +15,7 @@ import (
 // have there: admission (S4), coexistence (S5.5) and the tenant's limit (S5.6).
 // others is the owner without this record. mark is what a loser leaves behind
 // so that it is tried again when what stood in its way goes (S2.7).
-func (d *recordDecision) admissible(z *Zone, holding *Holding, p *place, come *Contribution, others *Owner, holders *Holders, records int64, rule *string, member **Member, plan *Plan) (*Refusal, []Write) {
+func (d *recordDecision) admissible(z *Zone, holding *Holding, p *place, come *Contribution, others *Owner, holders *Holders, records int64, rule *string, member **Member, plan *Plan) (*Refusal, []Key) {
 	ns := d.ask.Namespace
 	base := Base(come.Owner)
 	holder, known := d.holder(z, holding, base, holders)
@@ -27,7 +27,7 @@ func (d *recordDecision) admissible(z *Zone, holding *Holding, p *place, come *C
 		refusal = forbidden(ReasonNameHeld, "%s is a name server of zone %s itself, and its data is the zone's own namespace's (S6.2)", p.fqdn, z.FQDN())
 	}
 	if refusal == nil && ns != z.Namespace && (come.Type == rdata.NS && !come.Owner.IsApex() || come.Type == rdata.DNAME) {
-		refusal = d.cutsOthers(z, p, come, holder)
+		refusal = d.cutsOthers(z, holding, p, come, holder)
 	}
 	if len(d.needs) > 0 {
 		return nil, nil
@@ -36,9 +36,7 @@ func (d *recordDecision) admissible(z *Zone, holding *Holding, p *place, come *C
 		if refusal.Reason != ReasonNameHeld {
 			return refusal, nil
 		}
-		marked := holders.clone()
-		marked.Waited = true
-		return refusal, []Write{{Key: HoldersKey(z.UID, base), Value: marked}}
+		return refusal, []Key{HoldersKey(z.UID, base), OwnerKey(z.UID, come.Owner)}
 	}
 	*rule = text
 	*member = &Member{UID: d.ask.After.UID, Admission: admission, Absolute: d.ask.After.Absolute(), Created: d.ask.After.Created}
@@ -48,15 +46,11 @@ func (d *recordDecision) admissible(z *Zone, holding *Holding, p *place, come *C
 		return nil, nil
 	}
 	if refusal != nil {
-		o, _ := get[Owner](&d.reading, OwnerKey(z.UID, at))
-		marked := o.clone()
-		marked.Waited = true
-		return refusal, []Write{{Key: OwnerKey(z.UID, at), Value: marked}}
+		return refusal, []Key{OwnerKey(z.UID, at)}
 	}
 	if max := z.RecordsPerNamespace; max > 0 && ns != z.Namespace && d.fresh(z) && records >= max {
-		c := &Count{Records: records, Waited: true}
 		return forbidden(ReasonLimitExceeded, "namespace %q has %d records in zone %s and its limits.recordsPerNamespace is %d (delete some, or ask the zone's owner for more)", ns, records, z.FQDN(), max),
-			[]Write{{Key: CountKey(z.UID, ns), Value: c}}
+			[]Key{CountKey(z.UID, ns)}
 	}
 	return nil, nil
 }
@@ -67,19 +61,26 @@ func (d *recordDecision) fresh(z *Zone) bool {
 }
 
 // cutsOthers refuses an NS below the apex or a DNAME by a namespace that is not
-// the zone's own where it would cut off somebody else (S3.6).
-func (d *recordDecision) cutsOthers(z *Zone, p *place, come *Contribution, holder string) *Refusal {
+// the zone's own where it would cut off somebody else (S3.6), also somebody whose
+// records a cascade is still bringing here (S2.7). A cascade does not ask it of
+// one that stands: the zone's own namespace may have put names below it since.
+func (d *recordDecision) cutsOthers(z *Zone, holding *Holding, p *place, come *Contribution, holder string) *Refusal {
 	ns := d.ask.Namespace
+	if b := d.ask.Before; d.ask.Cascade && b != nil && b.Zone.UID == z.UID && b.Owner == come.Owner && b.Type == come.Type {
+		return nil
+	}
 	tenants, known := get[TenantsBelow](&d.reading, Key{Kind: KindTenantsBelow, Zone: z.UID, Owner: come.Owner})
 	zones, known2 := get[ZonesBelow](&d.reading, Key{Kind: KindZonesBelow, View: p.view, Name: p.fqdn})
 	if !known || !known2 {
 		return nil
 	}
-	foreign := holder != "" && holder != ns
-	if tenants != nil {
-		for _, t := range tenants.Tenants {
-			foreign = foreign || t.Namespace != ns && t.Blocking > 0
+	foreign := holder != "" && holder != ns || blocks(tenants, ns)
+	if !d.ask.Cascade {
+		arriving, known := d.arriving(holding, p.fqdn, ns)
+		if !known {
+			return nil
 		}
+		foreign = foreign || arriving
 	}
 	if zones != nil {
 		for _, b := range zones.Zones {
@@ -147,6 +148,16 @@ func (d *recordDecision) coexists(z *Zone, p *place, come *Contribution, others 
 			for _, m := range z.MadeNames {
 				any = any || m != owner && encloses(owner, m)
 			}
+			// The NS of a delegated child would stand below the DNAME, and no server loads that (S5.7).
+			zones, known := get[ZonesBelow](&d.reading, Key{Kind: KindZonesBelow, View: p.view, Name: p.fqdn})
+			if !known {
+				return owner, nil
+			}
+			if zones != nil {
+				for _, b := range zones.Zones {
+					any = any || b.Parent != nil && b.Parent.UID == z.UID && !b.ExternalCut
+				}
+			}
 			if any {
 				return owner, conflict("there are names below %s, which a DNAME there would replace (S5.5; remove them first)", p.fqdn)
 			}
@@ -210,23 +221,23 @@ func (d *recordDecision) remarks(z *Zone, p *place, come *Contribution, others *
 }
 
 // limits holds S5.6 at one name. What was above a limit before may stay and shrink.
-func (d *recordDecision) limits(z *Zone, come *Contribution, after, before *Owner) (*Refusal, []Write) {
+func (d *recordDecision) limits(z *Zone, come *Contribution, after, before *Owner) (*Refusal, []Key) {
 	t := come.Type
-	made := z.made(come.Owner)
 	values, octets := after.distinct(t)
-	for _, s := range made {
+	var was, wasOctets, wasTypes, wasAll int
+	if before != nil {
+		was, wasOctets = before.distinct(t)
+		wasTypes, wasAll = len(before.types()), total(before)
+	}
+	for _, s := range z.made(come.Owner) {
 		if s.Type == t {
-			values += len(s.Data)
-			octets += 16 * len(s.Data)
+			values, was = values+len(s.Data), was+len(s.Data)
+			octets, wasOctets = octets+16*len(s.Data), wasOctets+16*len(s.Data)
 		}
 	}
 	owner, _ := come.Owner.In(z.FQDN())
 	octets += values * (owner.WireLen() + 10)
-	var was, wasTypes, wasAll int
-	if before != nil {
-		was, _ = before.distinct(t)
-		wasTypes, wasAll = len(before.types()), total(before)
-	}
+	wasOctets += was * (owner.WireLen() + 10)
 	var why string
 	switch {
 	case values > MaxValuesInRRset && values > was:
@@ -235,15 +246,13 @@ func (d *recordDecision) limits(z *Zone, come *Contribution, after, before *Owne
 		why = fmt.Sprintf("%s would have more than %d types (S5.6)", owner, MaxTypesAtName)
 	case total(after) > MaxValuesAtName && total(after) > wasAll:
 		why = fmt.Sprintf("%s would have more than %d values (S5.6)", owner, MaxValuesAtName)
-	case octets > MaxRRsetOctets:
+	case octets > MaxRRsetOctets && octets > wasOctets:
 		why = fmt.Sprintf("%s at %s would take %d octets; an RRset has at most %d on the wire (S5.6)", t, owner, octets, MaxRRsetOctets)
 	}
 	if why == "" {
 		return nil, nil
 	}
-	marked := before.clone()
-	marked.Waited = true
-	return invalid("spec.values", nil, ReasonLimitExceeded, "%s", why), []Write{{Key: OwnerKey(z.UID, come.Owner), Value: marked}}
+	return invalid("spec.values", nil, ReasonLimitExceeded, "%s", why), []Key{OwnerKey(z.UID, come.Owner)}
 }
 
 func total(o *Owner) int {

@@ -25,6 +25,10 @@ type CutAsk struct {
 	Before, After *CountedCut // nil: none
 	Now           time.Time
 	By            string
+	// Work is the cascade of the child that brings the parent's records to it, ""
+	// when none stands: paying meanwhile unsettles the parent (S7.2). WorkBy is who
+	// caused it.
+	Work, WorkBy string
 }
 
 // DecideCut decides the parent's step. Plan.Zone is nil when nothing changes.
@@ -35,9 +39,9 @@ func DecideCut(seen Seen, ask CutAsk) Outcome {
 		return Outcome{Need: d.needs}
 	}
 	if refusal != nil {
-		return Outcome{Refusal: refusal}
+		return Outcome{Refusal: refusal, Used: d.used}
 	}
-	return Outcome{Plan: plan}
+	return Outcome{Plan: plan, Used: d.used}
 }
 
 func decideCut(d *reading, ask CutAsk) (*Plan, *Refusal) {
@@ -62,9 +66,10 @@ func decideCut(d *reading, ask CutAsk) (*Plan, *Refusal) {
 	if df.empty() && glue == 0 {
 		return plan, nil
 	}
-	change := &ZoneChange{Zone: p, Holding: holding}
+	marked := holding.WithWork(ask.Work, p.Namespace, ask.WorkBy, "", name.Name{}, ask.Now.Unix())
+	change := &ZoneChange{Zone: p, Holding: marked}
 	if glue != 0 {
-		h := *holding
+		h := *marked
 		h.MissingGlue += glue
 		change.Holding = &h
 	}

@@ -100,6 +100,9 @@ type Holding struct {
 	MinimumConsumed *uint32 `json:"minimumConsumed,omitempty"`
 	// Works are the cascades that stand against this zone: while there are any it is unsettled (S7.2).
 	Works []StandingWork `json:"works,omitempty"`
+	// Unsettled is since when some cascade has stood without a break: one after
+	// the other must not hold the zone back longer than one alone (S7.2).
+	Unsettled int64 `json:"unsettled,omitempty"`
 	// Waived says until when (unix seconds) the cascades of other namespaces do not
 	// unsettle this zone, because one of them took too long (S7.2).
 	Waived int64 `json:"waived,omitempty"`

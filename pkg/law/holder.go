@@ -57,8 +57,11 @@ func (h *Holding) WithWork(id, zoneNamespace, by, losing string, losingFQDN name
 	}
 	out := *h
 	own := by == zoneNamespace
-	if len(h.Works) == 0 && (now >= h.Waived || own) {
-		out.Overdue = false
+	switch first := !slices.ContainsFunc(h.Works, func(w StandingWork) bool { return w.Own }); {
+	case own && first:
+		out.Unsettled, out.Overdue = now, false
+	case len(h.Works) == 0:
+		out.Unsettled, out.Overdue = now, now < h.Waived
 	}
 	out.Works = append(slices.Clone(h.Works), StandingWork{ID: id, Losing: losing, LosingFQDN: losingFQDN, Since: now, Own: own})
 	return &out
@@ -89,7 +92,13 @@ func (d *recordDecision) holder(z *Zone, holding *Holding, base name.Rel, h *Hol
 	if err != nil {
 		return "", true
 	}
-	for _, w := range holding.Works {
+	return d.heldElsewhere(holding, at)
+}
+
+// heldElsewhere is who holds base name at where a standing cascade brings
+// records from, "" for nobody (S2.7). false: facts are needed.
+func (r *reading) heldElsewhere(h *Holding, at name.Name) (string, bool) {
+	for _, w := range h.Works {
 		if w.Losing == "" {
 			continue
 		}
@@ -97,7 +106,7 @@ func (d *recordDecision) holder(z *Zone, holding *Holding, base name.Rel, h *Hol
 		if !ok {
 			continue
 		}
-		from, known := get[Holders](&d.reading, HoldersKey(w.Losing, rel))
+		from, known := get[Holders](r, HoldersKey(w.Losing, rel))
 		if !known {
 			return "", false
 		}
@@ -106,4 +115,33 @@ func (d *recordDecision) holder(z *Zone, holding *Holding, base name.Rel, h *Hol
 		}
 	}
 	return "", true
+}
+
+// arriving reports whether a standing cascade brings records of another
+// namespace than ns to n or below it (S2.7, S3.6). known false: facts are needed.
+func (r *reading) arriving(h *Holding, n name.Name, ns string) (foreign, known bool) {
+	for _, w := range h.Works {
+		if w.Losing == "" {
+			continue
+		}
+		at, ok := n.Rel(w.LosingFQDN)
+		if !ok {
+			if !n.Encloses(w.LosingFQDN) {
+				continue
+			}
+			at = name.Apex
+		}
+		tenants, known := get[TenantsBelow](r, Key{Kind: KindTenantsBelow, Zone: w.Losing, Owner: at})
+		if !known {
+			return false, false
+		}
+		foreign = foreign || blocks(tenants, ns)
+	}
+	return foreign, true
+}
+
+// blocks reports whether a namespace other than ns has records there that may
+// not be cut off: all but those admitted by a literal underscore (S3.6).
+func blocks(t *TenantsBelow, ns string) bool {
+	return t != nil && slices.ContainsFunc(t.Tenants, func(t Tenant) bool { return t.Namespace != ns && t.Blocking > 0 })
 }

@@ -136,7 +136,19 @@ func (o *Owner) types() []rdata.Type {
 	return out
 }
 
-func (o *Owner) empty() bool { return o == nil || len(o.Values) == 0 }
+// packed are the wire lengths of a contribution's rdata in zone z; a refusal
+// where a name in it is too long there.
+func packed(z *Zone, c *Contribution) ([]int, *Refusal) {
+	sizes := make([]int, len(c.Values))
+	for i, v := range c.Values {
+		wire, err := v.Pack(z.FQDN())
+		if err != nil {
+			return nil, invalid("spec.values", v.Text, ReasonNameTooLong, "%v", err)
+		}
+		sizes[i] = len(wire)
+	}
+	return sizes, nil
+}
 
 // ownerFact is the stored form: nothing at all when there is nothing to say.
 func ownerFact(o *Owner) any {

@@ -25,7 +25,7 @@ func DecideParent(seen Seen, ask ParentAsk) Outcome {
 	if len(d.needs) > 0 {
 		return Outcome{Need: d.needs}
 	}
-	return Outcome{Plan: plan}
+	return Outcome{Plan: plan, Used: d.used}
 }
 
 func decideParent(d *reading, ask ParentAsk) *Plan {
@@ -62,10 +62,13 @@ func decideParent(d *reading, ask ParentAsk) *Plan {
 			if !d.all(ks) {
 				return nil
 			}
-			cut := false
+			cut, by := false, rdata.NS
 			for _, k := range ks {
 				o, _ := get[Owner](d, k)
 				cut = cut || !k.Owner.IsApex() && o.hasType(rdata.NS)
+				if o.hasType(rdata.DNAME) {
+					cut, by = true, rdata.DNAME // NS below it would keep the parent from loading (S5.7)
+				}
 			}
 			switch {
 			case !p.DelegatesZone(z.FQDN(), z.Namespace):
@@ -75,7 +78,7 @@ func decideParent(d *reading, ask ParentAsk) *Plan {
 				}
 			case cut:
 				h.Parent, h.ExternalCut = &p.Ref, true
-				cond = &Condition{Status: "False", Reason: ReasonExternalCut, Message: fmt.Sprintf("zone %s delegates a name above it away by NS records, so it adds none for this zone", p.FQDN())}
+				cond = &Condition{Status: "False", Reason: ReasonExternalCut, Message: fmt.Sprintf("zone %s delegates a name above it away by %s records, so it adds none for this zone", p.FQDN(), by)}
 			default:
 				h.Parent = &p.Ref
 				cond = &Condition{Status: "True", Reason: ReasonDelegated, Message: fmt.Sprintf("by zone %s", p.FQDN())}
@@ -93,10 +96,10 @@ func decideParent(d *reading, ask ParentAsk) *Plan {
 		return plan
 	}
 	if holding.Parent != nil {
-		plan.Debts = append(plan.Debts, Debt{Parent: *holding.Parent, Child: z.Ref})
+		plan.Debts = append(plan.Debts, Debt{Parent: *holding.Parent, Child: z.Ref, View: z.View, FQDN: z.FQDN()})
 	}
 	if h.Parent != nil && (holding.Parent == nil || holding.Parent.UID != h.Parent.UID) {
-		plan.Debts = append(plan.Debts, Debt{Parent: *h.Parent, Child: z.Ref})
+		plan.Debts = append(plan.Debts, Debt{Parent: *h.Parent, Child: z.Ref, View: z.View, FQDN: z.FQDN()})
 	}
 	plan.Zone = &ZoneChange{Zone: z, Holding: &h, Delegated: cond}
 	plan.Writes = append(plan.Writes, Write{Key: HoldingKey(z.View, z.FQDN()), Value: &h})

@@ -17,6 +17,9 @@ type Outcome struct {
 	Refusal *Refusal
 	// Need lists facts that were not in Seen.
 	Need []Key
+	// Used lists the facts that a plan or a refusal rests on: those must hold when
+	// it commits. Others in Seen were at hand and made no difference.
+	Used map[Key]bool
 }
 
 // Plan is a decided write. What it changes beside the object asked about is in
@@ -75,7 +78,13 @@ func (c *ZoneChange) Settled() bool { return c.Holding != nil && c.Holding.Settl
 type Condition struct{ Status, Reason, Message string }
 
 // Debt names a delegated child whose NS and glue its parent must count anew.
-type Debt struct{ Parent, Child Ref }
+// View and FQDN are the child's name when it was owed.
+type Debt struct {
+	Parent Ref       `json:"parent"`
+	Child  Ref       `json:"child"`
+	View   string    `json:"view,omitempty"`
+	FQDN   name.Name `json:"fqdn"`
+}
 
 // Waiting says under which keys something unadopted is found again.
 type Waiting struct {

@@ -5,6 +5,7 @@ package law
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"kubi.zone/kubizone/pkg/dns/name"
@@ -70,9 +71,9 @@ func DecideRecord(seen Seen, ask RecordAsk) Outcome {
 		return Outcome{Need: d.needs}
 	}
 	if refusal != nil {
-		return Outcome{Refusal: refusal}
+		return Outcome{Refusal: refusal, Used: d.used}
 	}
-	return Outcome{Plan: plan}
+	return Outcome{Plan: plan, Used: d.used}
 }
 
 type recordDecision struct {
@@ -249,7 +250,9 @@ func (d *recordDecision) decide() (*Plan, *Refusal) {
 }
 
 // lose makes the record stand unadopted because of a refusal met by a cascade.
-func (d *recordDecision) lose(plan *Plan, home *Zone, homeHolding *Holding, p *place, why *Refusal, mark []Write) (*Plan, *Refusal) {
+// mark are the keys of what stood in its way: whoever removes that finds the
+// mark there and owes the record another decision (S2.7).
+func (d *recordDecision) lose(plan *Plan, home *Zone, homeHolding *Holding, p *place, why *Refusal, mark []Key) (*Plan, *Refusal) {
 	r := d.ask.After
 	if p == nil {
 		p = &place{view: r.View}
@@ -265,11 +268,15 @@ func (d *recordDecision) lose(plan *Plan, home *Zone, homeHolding *Holding, p *p
 	plan.Orphan = p.waiting(r)
 	plan.Record = &Placement{FQDN: p.fqdn, View: p.view, Reason: why.Reason, Message: why.Message}
 	if home != nil {
-		return d.change(plan, home, homeHolding, nil, nil)
+		plan, refusal := d.change(plan, home, homeHolding, nil, nil)
+		if plan != nil {
+			d.mark(plan, mark)
+		}
+		return plan, refusal
 	}
 	if len(mark) > 0 {
 		// The mark is a key of the zone, and every key of a zone changes with the zone (I5).
-		plan.Writes = append(plan.Writes, mark...)
+		d.mark(plan, mark)
 		plan.Zone = d.untouched(p.zone, p.holding)
 	}
 	return plan, nil
@@ -323,7 +330,9 @@ func (d *recordDecision) change(plan *Plan, z *Zone, holding *Holding, p *place,
 	if p != nil {
 		come = &Contribution{Owner: p.owner, Type: ask.After.Type, TTL: ask.After.TTL, Values: ask.After.Values}
 		asked = append(asked, OwnerKey(z.UID, come.Owner), HoldersKey(z.UID, Base(come.Owner)))
-		for up, ok := come.Owner.Parent(); ok; up, ok = up.Parent() {
+	}
+	for _, owner := range affected(gone, come) {
+		for up, ok := owner.Parent(); ok; up, ok = up.Parent() {
 			asked = append(asked, OwnerKey(z.UID, up))
 		}
 	}
@@ -377,36 +386,27 @@ func (d *recordDecision) change(plan *Plan, z *Zone, holding *Holding, p *place,
 		if len(d.needs) > 0 {
 			return nil, nil
 		}
+		var sizes []int
+		if refusal == nil {
+			sizes, refusal = packed(z, come)
+		}
+		if refusal == nil {
+			after[come.Owner].add(come, sizes)
+			refusal, mark = d.limits(z, come, after[come.Owner], owners[come.Owner])
+		}
 		if refusal != nil {
 			if !ask.Cascade {
 				return nil, refusal
 			}
+			plan.Warnings = nil
 			if home != nil {
-				return d.lose(plan, home, holding, p, refusal, nil)
+				return d.lose(plan, home, holding, p, refusal, mark)
 			}
 			return d.lose(plan, nil, nil, p, refusal, mark)
 		}
 		member.N = n
 		if was != nil && gone.Owner == come.Owner {
 			member.N = was.N
-		}
-		sizes := make([]int, len(come.Values))
-		for i, v := range come.Values {
-			wire, err := v.Pack(z.FQDN())
-			if err != nil {
-				return nil, invalid("spec.values", v.Text, ReasonInvalid, "%v", err)
-			}
-			sizes[i] = len(wire)
-		}
-		after[come.Owner].add(come, sizes)
-		if r, mark := d.limits(z, come, after[come.Owner], owners[come.Owner]); r != nil {
-			if !ask.Cascade {
-				return nil, r
-			}
-			if home != nil {
-				return d.lose(plan, home, holding, p, r, nil)
-			}
-			return d.lose(plan, nil, nil, p, r, mark)
 		}
 		records++
 	}
@@ -422,26 +422,41 @@ func (d *recordDecision) change(plan *Plan, z *Zone, holding *Holding, p *place,
 	var k keys
 	var df diff
 	var retry []Scan
+	at := func(owner name.Rel) name.Name {
+		n, _ := owner.In(z.FQDN()) // it stands in the zone, so it is short enough
+		return n
+	}
 	for _, owner := range affected(gone, come) {
 		o := after[owner]
 		df.compare(owner, owners[owner], o, gone, come)
-		if fact := owners[owner]; fact != nil && fact.Waited && shrank(fact, o) {
+		if fact := owners[owner]; fact != nil && fact.Waited && freed(fact, o) {
 			o.Waited = false
-			at, err := owner.In(z.FQDN())
-			if err == nil {
-				retry = append(retry, Scan{Kind: ScanWaiting, View: z.View, Name: at, Exact: !fact.hasType(rdata.DNAME) || o.hasType(rdata.DNAME)})
+			retry = append(retry, Scan{Kind: ScanWaiting, View: z.View, Name: at(owner), Exact: !fact.hasType(rdata.DNAME) || o.hasType(rdata.DNAME)})
+		}
+	}
+	if gone != nil && (come == nil || come.Owner != gone.Owner) {
+		// A DNAME or NS above may have waited for the names below it to go.
+		for up, ok := gone.Owner.Parent(); ok; up, ok = up.Parent() {
+			if fact, _ := get[Owner](&d.reading, OwnerKey(z.UID, up)); fact != nil && fact.Waited {
+				if after[up] == nil {
+					after[up] = fact.clone()
+					k.put(OwnerKey(z.UID, up), nil)
+				}
+				after[up].Waited = false
+				retry = append(retry, Scan{Kind: ScanWaiting, View: z.View, Name: at(up), Exact: true})
 			}
 		}
-		k.put(OwnerKey(z.UID, owner), ownerFact(o))
+	}
+	for _, key := range k.order {
+		k.put(key, ownerFact(after[key.Owner]))
 	}
 	for _, owner := range affected(gone, come) {
+		k.put(OwnerKey(z.UID, owner), ownerFact(after[owner]))
 		base := Base(owner)
 		h := holders[base]
-		if before := heldBefore[base]; before != nil && before.Waited && len(h.List) < len(before.List) {
+		if before := heldBefore[base]; before != nil && before.Waited && h.Waited && len(h.List) < len(before.List) {
 			h.Waited = false
-			if at, err := base.In(z.FQDN()); err == nil {
-				retry = append(retry, Scan{Kind: ScanWaiting, View: z.View, Name: at})
-			}
+			retry = append(retry, Scan{Kind: ScanWaiting, View: z.View, Name: at(base)})
 		}
 		k.put(HoldersKey(z.UID, base), holdersFact(h))
 	}
@@ -462,19 +477,17 @@ func (d *recordDecision) change(plan *Plan, z *Zone, holding *Holding, p *place,
 		k.put(MemberKey(z.UID, come.Owner, ask.Namespace, ask.Name), member)
 	}
 	for _, owner := range affected(gone, come) {
-		// An external cut that comes or goes changes what delegated zones below it are (S3.5).
-		if before := owners[owner]; !owner.IsApex() && before.hasType(rdata.NS) != after[owner].hasType(rdata.NS) {
-			at, err := owner.In(z.FQDN())
-			if err != nil {
-				continue
-			}
-			below, known := get[ZonesBelow](&d.reading, Key{Kind: KindZonesBelow, View: z.View, Name: at})
-			if !known {
-				return nil, nil
-			}
-			if below != nil && len(below.Zones) > 0 {
-				retry = append(retry, Scan{Kind: ScanZones, View: z.View, Name: at})
-			}
+		// An external cut, or a DNAME, that comes or goes changes what delegated zones below it are (S3.5).
+		was, is := owners[owner], after[owner]
+		if was.hasType(rdata.DNAME) == is.hasType(rdata.DNAME) && (owner.IsApex() || was.hasType(rdata.NS) == is.hasType(rdata.NS)) {
+			continue
+		}
+		below, known := get[ZonesBelow](&d.reading, Key{Kind: KindZonesBelow, View: z.View, Name: at(owner)})
+		if !known {
+			return nil, nil
+		}
+		if below != nil && slices.ContainsFunc(below.Zones, func(b ZoneBelow) bool { return b.UID != z.UID }) {
+			retry = append(retry, Scan{Kind: ScanZones, View: z.View, Name: at(owner)})
 		}
 	}
 	if ask.Cascade && was != nil && member != nil && gone.Owner == come.Owner && df.empty() && *was == *member {
@@ -486,7 +499,13 @@ func (d *recordDecision) change(plan *Plan, z *Zone, holding *Holding, p *place,
 	plan.Writes = append(plan.Writes, k.writes()...)
 	plan.Rule = rule
 	if len(retry) > 0 {
-		plan.Work = &Work{ID: ask.WorkID, Reason: fmt.Sprintf("names in zone %s became free or are cut differently", z.FQDN()), View: z.View, Scans: retry, By: ask.Namespace, Since: ask.Now.Unix()}
+		by := ask.Namespace
+		if ask.Cascade {
+			by = ask.WorkBy // what a cascade sets off is its causer's too: nobody freezes another's delivery (S7.2)
+		}
+		// The zone is named for its own namespace to come first (S2.7); it is not marked before a step touches it.
+		plan.Work = &Work{ID: ask.WorkID, Reason: fmt.Sprintf("names in zone %s became free or are cut differently", z.FQDN()), View: z.View, Scans: retry,
+			Zones: []Place{{Ref: z.Ref, View: z.View, FQDN: z.FQDN()}}, By: by, Since: ask.Now.Unix()}
 	}
 
 	holdingAfter := d.standing(z, holding)
@@ -546,67 +565,4 @@ func affected(gone, come *Contribution) []name.Rel {
 		out = append(out, come.Owner)
 	}
 	return out
-}
-
-func shrank(before, after *Owner) bool {
-	count := func(o *Owner) (n int) {
-		for _, v := range o.Values {
-			n += v.Count
-		}
-		return n
-	}
-	return count(after) < count(before)
-}
-
-// reading collects what is asked but not known.
-type reading struct {
-	seen  Seen
-	needs []Key
-}
-
-// get returns the fact of a key, nil when there is nothing; false: not known yet.
-func get[T any](r *reading, k Key) (*T, bool) {
-	v, ok := r.seen[k]
-	if !ok {
-		r.needs = append(r.needs, k)
-		return nil, false
-	}
-	t, _ := v.(*T)
-	return t, true
-}
-
-// all asks for several facts at once, so that they are fetched in one trip.
-func (r *reading) all(keys []Key) bool {
-	known := true
-	for _, k := range keys {
-		if _, ok := r.seen[k]; !ok {
-			r.needs = append(r.needs, k)
-			known = false
-		}
-	}
-	return known
-}
-
-// stale makes the caller read every fact again at one moment.
-func (r *reading) stale() {
-	for k := range r.seen {
-		r.needs = append(r.needs, k)
-	}
-}
-
-// longest finds the longest name at or above n that a zone of the view holds (S2.1).
-func (r *reading) longest(view string, n name.Name) (name.Name, *Holding, bool) {
-	var ks []Key
-	for at, ok := n, true; ok; at, ok = at.Parent() {
-		ks = append(ks, HoldingKey(view, at))
-	}
-	if !r.all(ks) {
-		return name.Name{}, nil, false
-	}
-	for _, k := range ks {
-		if h, _ := get[Holding](r, k); h != nil {
-			return k.Name, h, true
-		}
-	}
-	return name.Name{}, nil, true
 }

@@ -59,7 +59,7 @@ func (d *recordDecision) nameServers(plan *Plan, change *ZoneChange, z *Zone, go
 		change.Holding = &h
 	}
 	if change.Holding.Parent != nil {
-		plan.Debts = append(plan.Debts, Debt{Parent: *change.Holding.Parent, Child: z.Ref})
+		plan.Debts = append(plan.Debts, Debt{Parent: *change.Holding.Parent, Child: z.Ref, View: z.View, FQDN: z.FQDN()})
 	}
 	c, known := servable(&d.reading, z, change.Holding, after)
 	change.Servable = c

@@ -15,7 +15,7 @@ func DecideThrough(seen Seen, place Place, id string) Outcome {
 		return Outcome{Need: d.needs}
 	}
 	if z == nil || z.UID != place.UID || z.Pending {
-		return Outcome{Plan: plan}
+		return Outcome{Plan: plan, Used: d.used}
 	}
 	h, ok := get[Holding](d, HoldingKey(z.View, z.FQDN()))
 	if !ok {
@@ -26,12 +26,12 @@ func DecideThrough(seen Seen, place Place, id string) Outcome {
 		return Outcome{Need: d.needs}
 	}
 	if !slices.ContainsFunc(h.Works, func(w StandingWork) bool { return w.ID == id }) {
-		return Outcome{Plan: plan}
+		return Outcome{Plan: plan, Used: d.used}
 	}
 	after := h.WithoutWork(id)
 	plan.Zone = &ZoneChange{Zone: z, Holding: after}
 	plan.Writes = []Write{{Key: HoldingKey(z.View, z.FQDN()), Value: after}}
-	return Outcome{Plan: plan}
+	return Outcome{Plan: plan, Used: d.used}
 }
 
 // Patience of a zone with its cascades, in seconds (S7.2).
@@ -41,24 +41,20 @@ const (
 	waiver          = 3600
 )
 
-// Overdue reports whether the cascades that stand against a zone have taken so
+// OverdueAt reports whether the cascades that stand against a zone have taken so
 // long that it is delivered as it is.
 func (h *Holding) OverdueAt(now int64) bool {
 	if h.Overdue || len(h.Works) == 0 {
 		return false
 	}
-	for _, w := range h.Works {
-		patience := int64(patienceForeign)
-		if w.Own {
-			patience = patienceOwn
-		} else if now < h.Waived {
-			patience = 0
-		}
-		if now-w.Since < patience {
-			return false
-		}
+	patience := int64(patienceForeign)
+	switch {
+	case slices.ContainsFunc(h.Works, func(w StandingWork) bool { return w.Own }):
+		patience = patienceOwn
+	case now < h.Waived:
+		patience = 0
 	}
-	return true
+	return now-h.Unsettled >= patience
 }
 
 // DecideOverdue lets a zone be delivered although cascades stand against it.
@@ -70,7 +66,7 @@ func DecideOverdue(seen Seen, place Place, now int64) Outcome {
 		return Outcome{Need: d.needs}
 	}
 	if z == nil || z.UID != place.UID || z.Pending {
-		return Outcome{Plan: plan}
+		return Outcome{Plan: plan, Used: d.used}
 	}
 	h, ok := get[Holding](d, HoldingKey(z.View, z.FQDN()))
 	if !ok {
@@ -81,11 +77,14 @@ func DecideOverdue(seen Seen, place Place, now int64) Outcome {
 		return Outcome{Need: d.needs}
 	}
 	if !h.OverdueAt(now) {
-		return Outcome{Plan: plan}
+		return Outcome{Plan: plan, Used: d.used}
 	}
 	after := *h
-	after.Overdue, after.Waived = true, now+waiver
+	after.Overdue = true
+	if now >= h.Waived {
+		after.Waived = now + waiver
+	}
 	plan.Zone = &ZoneChange{Zone: z, Holding: &after}
 	plan.Writes = []Write{{Key: HoldingKey(z.View, z.FQDN()), Value: &after}}
-	return Outcome{Plan: plan}
+	return Outcome{Plan: plan, Used: d.used}
 }

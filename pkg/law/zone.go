@@ -43,6 +43,9 @@ type ZoneAsk struct {
 	// RulesChanged: delegations or limits differ, so that what is in the zone, or
 	// waits for it, must be decided anew.
 	RulesChanged bool
+	// SameName: domainName, view and zoneRef are as they were, so a zone that stands
+	// keeps its seat, whatever became of the zone it refers to (S3.2).
+	SameName bool
 	// MayEstablish is the answer to the establish review (S3.2).
 	MayEstablish bool
 	// Cascade: nobody asks; a refusal becomes the reason why it stays pending.
@@ -60,9 +63,9 @@ func DecideZone(seen Seen, ask ZoneAsk) Outcome {
 		return Outcome{Need: d.needs}
 	}
 	if refusal != nil {
-		return Outcome{Refusal: refusal}
+		return Outcome{Refusal: refusal, Used: d.used}
 	}
-	return Outcome{Plan: plan}
+	return Outcome{Plan: plan, Used: d.used}
 }
 
 type zoneDecision struct {
@@ -91,6 +94,12 @@ func (d *zoneDecision) decide() (*Plan, *Refusal) {
 		}
 		return d.remove(plan)
 	}
+	if ask.Before != nil && ask.Before.Pending && ask.After.Terminating {
+		return d.stayPending(plan, ReasonZoneTerminating, "the zone is being deleted"), nil // S8.2: it takes no name any more
+	}
+	if ask.SameName && ask.Before != nil && !ask.Before.Pending {
+		return d.amend(plan, &seat{fqdn: ask.Before.FQDN(), view: ask.Before.View})
+	}
 	s, refusal := d.sit()
 	if len(d.needs) > 0 {
 		return nil, nil
@@ -100,6 +109,9 @@ func (d *zoneDecision) decide() (*Plan, *Refusal) {
 			return d.stayPending(plan, refusal.Reason, refusal.Message), nil
 		}
 		return nil, refusal
+	}
+	if ask.Before != nil && !ask.Before.Pending && !s.pending && s.view != ask.Before.View {
+		return nil, invalid("spec.view", ask.After.View, ReasonInvalid, "the zone would move from view %q to view %q, and a zone cannot change its view (S1.6; make a new zone)", ask.Before.View, s.view)
 	}
 	if s.pending {
 		if ask.Before != nil && !ask.Before.Pending {
@@ -254,12 +266,21 @@ func (d *zoneDecision) may(plan *Plan, s *seat) (externalCut bool, refusal *Refu
 		if base.IsApex() || slices.Contains(p.MadeNames, base) {
 			holder = p.Namespace
 		}
-		foreign := holder != "" && holder != ns
-		if tenants != nil {
-			for _, t := range tenants.Tenants {
-				foreign = foreign || t.Namespace != ns && t.Blocking > 0
+		foreign := blocks(tenants, ns)
+		if !d.ask.Cascade {
+			arriving, known := d.arriving(s.parentHolding, s.fqdn, ns)
+			at, err := base.In(p.FQDN())
+			if holder == "" && err == nil {
+				var known2 bool
+				holder, known2 = d.heldElsewhere(s.parentHolding, at)
+				known = known && known2
 			}
+			if !known {
+				return false, nil
+			}
+			foreign = foreign || arriving
 		}
+		foreign = foreign || holder != "" && holder != ns
 		if zones != nil {
 			for _, b := range zones.Zones {
 				foreign = foreign || b.Namespace != ns && b.UID != spec.UID
@@ -279,7 +300,11 @@ func (d *zoneDecision) may(plan *Plan, s *seat) (externalCut bool, refusal *Refu
 		allowed := true
 		if tenants != nil {
 			for _, t := range tenants.Tenants {
-				allowed = allowed && (t.At == 0 || len(mine.grants(s.fqdn, rdata.NS, t.Namespace)) > 0)
+				if t.At > 0 {
+					// The apex of the new zone is its own namespace's (S4.6).
+					_, _, no := mine.admit(s.fqdn, name.Apex, rdata.NS, t.Namespace, mine.Namespace)
+					allowed = allowed && no == nil
+				}
 			}
 		}
 		if !allowed {
@@ -321,6 +346,13 @@ func (d *zoneDecision) found(plan *Plan, s *seat) (*Plan, *Refusal) {
 		return nil, refusal
 	}
 	z := d.zone(s)
+	if refusal := d.nameServersFit(z, nil); refusal != nil {
+		if ask.Cascade {
+			return d.stayPending(plan, refusal.Reason, refusal.Message), nil
+		}
+		return nil, refusal
+	}
+	d.dead(plan, z)
 	if last != nil {
 		z.Serial = last.Serial
 	}
@@ -332,7 +364,7 @@ func (d *zoneDecision) found(plan *Plan, s *seat) (*Plan, *Refusal) {
 	if s.parent != nil {
 		losing, losingFQDN = s.parent.UID, s.parent.FQDN()
 		scans = append(scans, Scan{Kind: ScanMembers, Zone: losing, Owner: s.owner})
-		plan.Debts = append(plan.Debts, Debt{Parent: s.parent.Ref, Child: spec.Ref})
+		plan.Debts = append(plan.Debts, Debt{Parent: s.parent.Ref, Child: spec.Ref, View: s.view, FQDN: s.fqdn})
 	}
 	scans = append(scans, Scan{Kind: ScanWaiting, View: s.view, Name: s.fqdn}, Scan{Kind: ScanZones, View: s.view, Name: s.fqdn})
 	d.owe(plan, change, fmt.Sprintf("zone %s was made", s.fqdn), s, losing, losingFQDN, scans)
@@ -416,12 +448,22 @@ func (d *zoneDecision) amend(plan *Plan, s *seat) (*Plan, *Refusal) {
 	z := d.zone(s)
 	z.Serial, z.SettledSerial, z.N, z.State, z.Rows = before.Serial, before.SettledSerial, before.N, before.State, before.Rows
 	h := *holding
-	h.Follows = s.follows
+	if !ask.SameName {
+		h.Follows = s.follows
+	}
 	change := &ZoneChange{Zone: z, Holding: &h}
 	if refusal := d.nameServersFree(z, before); refusal != nil || len(d.needs) > 0 {
 		return nil, refusal
 	}
+	if !ask.RulesChanged && slices.ContainsFunc(before.Made, func(s content.RRset) bool {
+		return !slices.ContainsFunc(z.Made, func(t content.RRset) bool { return s.Compare(t) == 0 && len(s.Data) <= len(t.Data) })
+	}) || slices.ContainsFunc(before.MadeNames, func(n name.Rel) bool { return !slices.Contains(z.MadeNames, n) }) {
+		// What a name server kept out may come in now (S2.7).
+		plan.Work = &Work{ID: ask.WorkID, Reason: fmt.Sprintf("zone %s has fewer name servers", s.fqdn), View: s.view, By: z.Namespace, Since: ask.Now.Unix(),
+			Scans: []Scan{{Kind: ScanWaiting, View: s.view, Name: s.fqdn}}, Zones: []Place{{Ref: z.Ref, View: s.view, FQDN: s.fqdn}}}
+	}
 	if ask.RulesChanged {
+		d.dead(plan, z)
 		d.owe(plan, change, fmt.Sprintf("the delegations of zone %s changed", s.fqdn), s, "", name.Name{}, []Scan{
 			{Kind: ScanMembers, Zone: z.UID, Owner: name.Apex},
 			{Kind: ScanWaiting, View: s.view, Name: s.fqdn},
@@ -437,7 +479,7 @@ func (d *zoneDecision) amend(plan *Plan, s *seat) (*Plan, *Refusal) {
 			return nil, r
 		}
 		if h.Parent != nil {
-			plan.Debts = append(plan.Debts, Debt{Parent: *h.Parent, Child: z.Ref})
+			plan.Debts = append(plan.Debts, Debt{Parent: *h.Parent, Child: z.Ref, View: z.View, FQDN: z.FQDN()})
 		}
 	case raised: // S6.6
 		if r := advance(change, z, &diff{}, ask.Now, nil, ask.By); r != nil {
@@ -445,175 +487,4 @@ func (d *zoneDecision) amend(plan *Plan, s *seat) (*Plan, *Refusal) {
 		}
 	}
 	return d.finish(plan, change)
-}
-
-// nameServersFree refuses spec.nameServers at names that another namespace has,
-// or that cannot carry addresses (S6.2).
-func (d *zoneDecision) nameServersFree(z, before *Zone) *Refusal {
-	for _, host := range z.MadeNames {
-		if before != nil && slices.Contains(before.MadeNames, host) {
-			continue
-		}
-		tenants, ok := get[TenantsBelow](&d.reading, Key{Kind: KindTenantsBelow, Zone: z.UID, Owner: host})
-		ks := []Key{OwnerKey(z.UID, host)}
-		for up, ok := host.Parent(); ok; up, ok = up.Parent() {
-			ks = append(ks, OwnerKey(z.UID, up))
-		}
-		if !d.all(ks) || !ok {
-			continue
-		}
-		if tenants != nil {
-			for _, t := range tenants.Tenants {
-				if t.At > 0 && t.Namespace != z.Namespace {
-					return invalid("spec.nameServers", host.String(), ReasonNameHeld, "another namespace has records at %s; a zone's own name servers are its own namespace's (S6.2; have them removed, or use another host name)", host)
-				}
-			}
-		}
-		if o, _ := get[Owner](&d.reading, OwnerKey(z.UID, host)); o.hasType(rdata.CNAME) && !host.IsApex() {
-			return invalid("spec.nameServers", host.String(), ReasonCNAMEConflict, "there is a CNAME at %s, and a name server needs addresses (S5.5)", host)
-		}
-		for up, ok := host.Parent(); ok; up, ok = up.Parent() {
-			if o, _ := get[Owner](&d.reading, OwnerKey(z.UID, up)); o.hasType(rdata.DNAME) {
-				return invalid("spec.nameServers", host.String(), ReasonCNAMEConflict, "%s lies below a DNAME (S5.5)", host)
-			}
-		}
-	}
-	return nil
-}
-
-// rename moves a zone to another name in one step (S6.8).
-func (d *zoneDecision) rename(plan *Plan, s *seat) (*Plan, *Refusal) {
-	ask, spec, before := &d.ask, d.ask.After, d.ask.Before
-	old := before.FQDN()
-	if s.view != before.View {
-		return nil, invalid("spec.view", spec.View, ReasonInvalid, "a zone cannot change its view (S1.6)")
-	}
-	holding, ok := get[Holding](&d.reading, HoldingKey(before.View, old))
-	below, ok1 := get[ZonesBelow](&d.reading, Key{Kind: KindZonesBelow, View: before.View, Name: old})
-	there, ok2 := get[ZonesBelow](&d.reading, Key{Kind: KindZonesBelow, View: s.view, Name: s.fqdn})
-	roster, ok3 := get[Roster](&d.reading, Key{Kind: KindRoster, Zone: before.UID})
-	last, ok4 := get[LastSerial](&d.reading, Key{Kind: KindLastSerial, View: s.view, Name: s.fqdn})
-	if !ok || !ok1 || !ok2 || !ok3 || !ok4 {
-		return nil, nil
-	}
-	if holding == nil || holding.UID != before.UID {
-		d.stale()
-		return nil, nil
-	}
-	no := func(format string, args ...any) *Refusal {
-		return invalid("spec.domainName", spec.DomainName, ReasonInvalid, format, args...)
-	}
-	var followers, children int
-	if below != nil {
-		for _, b := range below.Zones {
-			switch {
-			case b.Follows == before.UID:
-				followers++
-			case b.Parent != nil && b.Parent.UID == before.UID:
-				children++
-			}
-		}
-	}
-	if followers > 0 {
-		return nil, no("cannot rename %s: %d zones follow it by zoneRef (kubectl get zones -A -l kubi.zone/parent-zone); delete them or give them another zoneRef first (S6.8)", old, followers)
-	}
-	if children > 0 {
-		return nil, no("cannot rename %s: %d delegated zones with absolute names are below it (S6.8; kubectl get zones -A -l kubi.zone/parent-zone)", old, children)
-	}
-	if roster != nil && roster.Absolute > 0 {
-		return nil, no("cannot rename %s: %d records with absolute names are in it (S6.8; kubectl get records -A --field-selector status.zone=%s/%s)", old, roster.Absolute, before.Namespace, before.Name)
-	}
-	if roster != nil && roster.Longest+s.fqdn.WireLen() > 255 {
-		return nil, no("cannot rename %s to %s: a record's name would pass 255 octets (S6.8)", old, s.fqdn)
-	}
-	if there != nil {
-		for _, b := range there.Zones {
-			if b.UID != before.UID {
-				return nil, no("cannot rename to %s: another zone stands at or below it (S6.8)", s.fqdn)
-			}
-		}
-	}
-	cut, refusal := d.may(plan, s)
-	if len(d.needs) > 0 || refusal != nil {
-		return nil, refusal
-	}
-	z := d.zone(s)
-	z.Serial, z.SettledSerial, z.N, z.State, z.Rows = before.Serial, before.SettledSerial, before.N, before.State, before.Rows
-	if last != nil && last.Serial.Ahead(z.Serial) {
-		z.Serial = last.Serial
-	}
-	if refusal := d.nameServersFree(z, before); refusal != nil || len(d.needs) > 0 {
-		return nil, refusal
-	}
-	h := *holding
-	h.Follows = s.follows
-	change := &ZoneChange{Zone: z, Holding: &h, Delegated: d.delegated(&h, s, cut)}
-	var losing string
-	var losingFQDN name.Name
-	scans := []Scan{
-		{Kind: ScanMembers, Zone: z.UID, Owner: name.Apex},
-		{Kind: ScanReferring, Target: &Ref{Namespace: z.Namespace, Name: z.Name}},
-	}
-	if holding.Parent != nil {
-		plan.Debts = append(plan.Debts, Debt{Parent: *holding.Parent, Child: z.Ref})
-	}
-	if s.parent != nil {
-		losing, losingFQDN = s.parent.UID, s.parent.FQDN()
-		scans = append(scans, Scan{Kind: ScanMembers, Zone: losing, Owner: s.owner})
-		if holding.Parent == nil || holding.Parent.UID != s.parent.UID {
-			plan.Debts = append(plan.Debts, Debt{Parent: s.parent.Ref, Child: z.Ref})
-		}
-	}
-	scans = append(scans,
-		Scan{Kind: ScanWaiting, View: s.view, Name: s.fqdn},
-		Scan{Kind: ScanZones, View: s.view, Name: s.fqdn},
-		Scan{Kind: ScanZones, View: before.View, Name: old})
-	d.owe(plan, change, fmt.Sprintf("zone %s was renamed to %s", old, s.fqdn), s, losing, losingFQDN, scans)
-	header := before.Header
-	if r := d.advanceHeader(change, z, &header); r != nil {
-		return nil, r
-	}
-	plan.Writes = append(plan.Writes,
-		Write{Key: HoldingKey(before.View, old)},
-		Write{Key: Key{Kind: KindLastSerial, View: before.View, Name: old}, Value: &LastSerial{Serial: before.Serial, Until: ask.Now.Unix() + int64(before.Header.Expire)}})
-	return d.finish(plan, change)
-}
-
-// remove frees the name and leaves the records to the cascade (S8.1, S8.2).
-func (d *zoneDecision) remove(plan *Plan) (*Plan, *Refusal) {
-	ask, z := &d.ask, d.ask.Before
-	holding, ok := get[Holding](&d.reading, HoldingKey(z.View, z.FQDN()))
-	if !ok {
-		return nil, nil
-	}
-	if holding == nil || holding.UID != z.UID {
-		d.stale()
-		return nil, nil
-	}
-	plan.Zone = &ZoneChange{Zone: z, Holding: holding, Gone: true}
-	plan.Writes = append(plan.Writes,
-		Write{Key: HoldingKey(z.View, z.FQDN())},
-		Write{Key: Key{Kind: KindLastSerial, View: z.View, Name: z.FQDN()}, Value: &LastSerial{Serial: z.Serial, Until: ask.Now.Unix() + int64(z.Header.Expire)}})
-	plan.Work = &Work{ID: ask.WorkID, Reason: fmt.Sprintf("zone %s was removed", z.FQDN()), View: z.View, By: z.Namespace, Since: ask.Now.Unix(), Purge: z.UID, Scans: []Scan{
-		{Kind: ScanMembers, Zone: z.UID, Owner: name.Apex},
-		{Kind: ScanReferring, Target: &Ref{Namespace: z.Namespace, Name: z.Name}},
-		{Kind: ScanZones, View: z.View, Name: z.FQDN()},
-	}}
-	if holding.Parent != nil {
-		plan.Debts = append(plan.Debts, Debt{Parent: *holding.Parent, Child: z.Ref})
-	}
-	up, ok := z.FQDN().Parent()
-	if !ok {
-		return plan, nil
-	}
-	at, gaining, known := d.longest(z.View, up)
-	if !known {
-		return nil, nil
-	}
-	if gaining != nil { // its holders are the gaining zone's until the cascade is through (S2.7)
-		h := gaining.WithWork(ask.WorkID, gaining.Namespace, z.Namespace, z.UID, z.FQDN(), ask.Now.Unix())
-		plan.Writes = append(plan.Writes, Write{Key: HoldingKey(z.View, at), Value: h})
-		plan.Work.Zones = []Place{{Ref: gaining.Ref, View: z.View, FQDN: at}}
-	}
-	return plan, nil
 }

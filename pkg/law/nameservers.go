@@ -1,0 +1,94 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package law
+
+import (
+	"fmt"
+	"slices"
+
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/law/pattern"
+)
+
+// nameServersFree refuses spec.nameServers at names that another namespace has,
+// or that cannot carry addresses (S6.2).
+func (d *zoneDecision) nameServersFree(z, before *Zone) *Refusal {
+	for _, host := range z.MadeNames {
+		if before != nil && slices.Contains(before.MadeNames, host) {
+			continue
+		}
+		tenants, ok := get[TenantsBelow](&d.reading, Key{Kind: KindTenantsBelow, Zone: z.UID, Owner: host})
+		ks := []Key{OwnerKey(z.UID, host)}
+		for up, ok := host.Parent(); ok; up, ok = up.Parent() {
+			ks = append(ks, OwnerKey(z.UID, up))
+		}
+		if !d.all(ks) || !ok {
+			continue
+		}
+		if tenants != nil {
+			for _, t := range tenants.Tenants {
+				if t.At > 0 && t.Namespace != z.Namespace {
+					return invalid("spec.nameServers", host.String(), ReasonNameHeld, "another namespace has records at %s; a zone's own name servers are its own namespace's (S6.2; have them removed, or use another host name)", host)
+				}
+			}
+		}
+		if o, _ := get[Owner](&d.reading, OwnerKey(z.UID, host)); o.hasType(rdata.CNAME) && !host.IsApex() {
+			return invalid("spec.nameServers", host.String(), ReasonCNAMEConflict, "there is a CNAME at %s, and a name server needs addresses (S5.5)", host)
+		}
+		for up, ok := host.Parent(); ok; up, ok = up.Parent() {
+			if o, _ := get[Owner](&d.reading, OwnerKey(z.UID, up)); o.hasType(rdata.DNAME) {
+				return invalid("spec.nameServers", host.String(), ReasonCNAMEConflict, "%s lies below a DNAME (S5.5)", host)
+			}
+		}
+	}
+	return d.nameServersFit(z, before)
+}
+
+// nameServersFit holds the limits of S5.6 for the RRsets that spec.nameServers
+// makes together with the records there. What was above them may shrink.
+func (d *zoneDecision) nameServersFit(z, before *Zone) *Refusal {
+	for _, s := range z.Made {
+		was := 0
+		var o *Owner
+		if before != nil {
+			if i := slices.IndexFunc(before.Made, func(t content.RRset) bool { return s.Compare(t) == 0 }); i >= 0 {
+				was = len(before.Made[i].Data)
+			}
+			if len(s.Data) <= was {
+				continue
+			}
+			var known bool
+			if o, known = get[Owner](&d.reading, OwnerKey(z.UID, s.Owner)); !known {
+				continue
+			}
+		}
+		values := len(s.Data)
+		if o != nil {
+			n, _ := o.distinct(s.Type)
+			values += n
+		}
+		if values > MaxValuesInRRset {
+			return invalid("spec.nameServers", nil, ReasonLimitExceeded, "%s at %s would have %d values with those of records; an RRset has at most %d, or BIND refuses the whole zone (S5.6)", s.Type, s.Owner, values, MaxValuesInRRset)
+		}
+	}
+	return nil
+}
+
+// dead warns of patterns that no name in the zone can match (S4.4).
+func (d *zoneDecision) dead(plan *Plan, z *Zone) {
+	warn := func(p pattern.Pattern) {
+		if !p.CanMatch(z.FQDN()) {
+			plan.Warnings = append(plan.Warnings, fmt.Sprintf("pattern %q can match no name in zone %s (S4.4)", p, z.FQDN()))
+		}
+	}
+	for _, r := range z.Rules {
+		for _, rr := range r.Records {
+			warn(rr.Pattern)
+		}
+		for _, p := range r.Zones {
+			warn(p)
+		}
+	}
+}

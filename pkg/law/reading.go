@@ -1,0 +1,64 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package law
+
+import "kubi.zone/kubizone/pkg/dns/name"
+
+// reading collects what is asked but not known.
+type reading struct {
+	seen  Seen
+	needs []Key
+	used  map[Key]bool
+}
+
+// get returns the fact of a key, nil when there is nothing; false: not known yet.
+func get[T any](r *reading, k Key) (*T, bool) {
+	v, ok := r.seen[k]
+	if !ok {
+		r.needs = append(r.needs, k)
+		return nil, false
+	}
+	if r.used == nil {
+		r.used = map[Key]bool{}
+	}
+	r.used[k] = true
+	t, _ := v.(*T)
+	return t, true
+}
+
+// all asks for several facts at once, so that they are fetched in one trip.
+func (r *reading) all(keys []Key) bool {
+	known := true
+	for _, k := range keys {
+		if _, ok := r.seen[k]; !ok {
+			r.needs = append(r.needs, k)
+			known = false
+		}
+	}
+	return known
+}
+
+// stale makes the caller read every fact again at one moment.
+func (r *reading) stale() {
+	for k := range r.seen {
+		r.needs = append(r.needs, k)
+	}
+}
+
+// longest finds the longest name at or above n that a zone of the view holds (S2.1).
+func (r *reading) longest(view string, n name.Name) (name.Name, *Holding, bool) {
+	var ks []Key
+	for at, ok := n, true; ok; at, ok = at.Parent() {
+		ks = append(ks, HoldingKey(view, at))
+	}
+	if !r.all(ks) {
+		return name.Name{}, nil, false
+	}
+	for _, k := range ks {
+		if h, _ := get[Holding](r, k); h != nil {
+			return k.Name, h, true
+		}
+	}
+	return name.Name{}, nil, true
+}

@@ -1,0 +1,474 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package law_test
+
+import (
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/law/pattern"
+)
+
+// TestScenarios runs testdata/*.txt; a new case is no Go code. After every
+// command the whole state is checked, after every settle that nothing was
+// forgotten. "go test -rewrite" writes the output anew. Commands:
+//
+//	zone NS/NAME [establish] [ref=NS/NAME] [view=VIEW]     create or replace; the first line is the domain name, then
+//	    ns HOST [ADDRESS...]                                   spec.nameServers
+//	    allow PATTERN,... [types=A,...] [shared] [to NS...]    a rule for records
+//	    zones PATTERN,... [to NS...]                           a rule for zones
+//	    limit N | minimum SERIAL | ttl N | expire N | class
+//	record NS/NAME [ref=NS/NAME] [view=VIEW]               create or replace; a line a value: NAME [TTL] TYPE RDATA
+//	try                                                    as record, for up to many writes: lines NS NAME [TTL] TYPE RDATA [; ref=NS/NAME];
+//	                                                       what is adopted is taken back, so each is decided alone
+//	fill NS PREFIX COUNT                                   COUNT records; the line is as in record, with # for the number
+//	delete record|zone NS/NAME; terminate zone NS/NAME; deleting record NS/NAME
+//	settle; clock TIME|+DURATION; patience
+//	show zone|record|holders|entries|journal|waiting ...; grep=TEXT keeps lines with it
+func TestScenarios(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no scenarios: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			w := newWorld()
+			datadriven.RunTest(t, file, func(t *testing.T, d *datadriven.TestData) string {
+				if d.Cmd == "reset" {
+					w = newWorld()
+					return ""
+				}
+				return w.command(t, d)
+			})
+		})
+	}
+}
+
+func (w *world) command(t *testing.T, d *datadriven.TestData) (out string) {
+	defer func() {
+		if r := recover(); r != nil {
+			if text, ok := r.(string); ok && strings.HasPrefix(text, "invariant: ") {
+				t.Errorf("%s: %s", d.Pos, text)
+				out = text + "\n"
+				return
+			}
+			panic(r)
+		}
+	}()
+	w.now = w.now.Add(time.Second)
+	switch d.Cmd {
+	case "zone":
+		plan, refusal := w.putZone(parseZone(t, d), d.HasArg("establish"))
+		out = w.outcome(plan, refusal)
+	case "record":
+		plan, refusal := w.putRecord(parseRecord(t, d, object{}, d.Input))
+		out = w.outcome(plan, refusal)
+	case "try":
+		out = w.try(t, d)
+	case "fill":
+		out = w.fill(t, d)
+	case "delete":
+		o := parseObject(t, d, d.CmdArgs[1].Key)
+		var plan *law.Plan
+		if d.CmdArgs[0].Key == "zone" {
+			plan = w.deleteZone(o)
+		} else {
+			plan = w.deleteRecord(o)
+		}
+		out = w.outcome(plan, nil)
+	case "terminate":
+		spec := w.zones[parseObject(t, d, d.CmdArgs[1].Key)].spec
+		spec.Terminating = true
+		plan, refusal := w.putZone(spec, false)
+		out = w.outcome(plan, refusal)
+	case "deleting":
+		w.records[parseObject(t, d, d.CmdArgs[1].Key)].deleting = true
+	case "settle":
+		out = w.settleAloud()
+		for _, line := range w.checkSettled() {
+			t.Errorf("%s: %s", d.Pos, line)
+		}
+	case "clock":
+		text := d.CmdArgs[0].Key
+		if by, err := time.ParseDuration(strings.TrimPrefix(text, "+")); err == nil {
+			w.now = w.now.Add(by)
+		} else if w.now, err = time.Parse(time.RFC3339, text); err != nil {
+			d.Fatalf(t, "%v", err)
+		}
+	case "patience":
+		out = w.patience()
+	case "show":
+		out = w.show(t, d)
+	default:
+		d.Fatalf(t, "no such command: %s", d.Cmd)
+	}
+	for _, line := range w.check() {
+		t.Errorf("%s: %s", d.Pos, line)
+	}
+	return out
+}
+
+func parseObject(t *testing.T, d *datadriven.TestData, text string) object {
+	ns, n, ok := strings.Cut(text, "/")
+	if !ok {
+		d.Fatalf(t, "%q is no NS/NAME", text)
+	}
+	return object{ns, n}
+}
+
+func parseRef(t *testing.T, d *datadriven.TestData) *law.Ref {
+	var text string
+	d.MaybeScanArgs(t, "ref", &text)
+	if text == "" {
+		return nil
+	}
+	o := parseObject(t, d, text)
+	return &law.Ref{Namespace: o.Namespace, Name: o.Name}
+}
+
+func parseZone(t *testing.T, d *datadriven.TestData) law.ZoneSpec {
+	o := parseObject(t, d, d.CmdArgs[0].Key)
+	lines := strings.Split(d.Input, "\n")
+	spec := law.ZoneSpec{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name}, DomainName: lines[0], ZoneRef: parseRef(t, d)}
+	d.MaybeScanArgs(t, "view", &spec.View)
+	spec.Header = content.Header{TTL: 360, Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}
+	number := func(text string) uint32 {
+		n, err := strconv.ParseUint(text, 10, 32)
+		if err != nil {
+			d.Fatalf(t, "%v", err)
+		}
+		return uint32(n)
+	}
+	for _, line := range lines[1:] {
+		f := strings.Fields(line)
+		switch f[0] {
+		case "ns":
+			spec.Header.NameServers = append(spec.Header.NameServers, content.NameServer{Name: f[1], Addresses: f[2:]})
+		case "allow", "zones":
+			spec.Rules = append(spec.Rules, parseRule(t, d, f))
+		case "limit":
+			spec.RecordsPerNamespace = int64(number(f[1]))
+		case "minimum":
+			m := number(f[1])
+			spec.MinimumSerial = &m
+		case "ttl":
+			spec.Header.TTL = number(f[1])
+		case "expire":
+			spec.Header.Expire = number(f[1])
+		case "class":
+			spec.HasClass = true
+		default:
+			d.Fatalf(t, "no such line in a zone: %s", line)
+		}
+	}
+	return spec
+}
+
+func parseRule(t *testing.T, d *datadriven.TestData, f []string) law.Rule {
+	var r law.Rule
+	var types []rdata.Type
+	shared := false
+	for i, word := range f[2:] {
+		if word == "to" {
+			r.Namespaces = f[2+i+1:]
+			break
+		}
+		if word == "shared" {
+			shared = true
+		} else if list, ok := strings.CutPrefix(word, "types="); ok {
+			for _, text := range strings.Split(list, ",") {
+				rt, err := rdata.ParseType(text)
+				if err != nil {
+					d.Fatalf(t, "%v", err)
+				}
+				types = append(types, rt)
+			}
+		} else {
+			d.Fatalf(t, "no such word in a rule: %s", word)
+		}
+	}
+	for _, text := range strings.Split(f[1], ",") {
+		p, err := pattern.Parse(text)
+		if err != nil {
+			d.Fatalf(t, "%v", err)
+		}
+		if f[0] == "zones" {
+			r.Zones = append(r.Zones, p)
+		} else {
+			r.Records = append(r.Records, law.RecordRule{Pattern: p, Text: text, Types: types, Shared: shared})
+		}
+	}
+	return r
+}
+
+func parseRecord(t *testing.T, d *datadriven.TestData, o object, input string) law.Record {
+	r := law.Record{ZoneRef: parseRef(t, d)}
+	if o == (object{}) {
+		o = parseObject(t, d, d.CmdArgs[0].Key)
+		d.MaybeScanArgs(t, "view", &r.View)
+	}
+	r.Namespace, r.Name = o.Namespace, o.Name
+	for _, line := range strings.Split(input, "\n") {
+		f := strings.Fields(line)
+		r.DomainName = f[0]
+		f = f[1:]
+		if ttl, err := strconv.ParseUint(f[0], 10, 32); err == nil {
+			seconds := uint32(ttl)
+			r.TTL = &seconds
+			f = f[1:]
+		}
+		var err error
+		if r.Type, err = rdata.ParseType(f[0]); err != nil {
+			d.Fatalf(t, "%v", err)
+		}
+		v, err := rdata.Parse(r.Type, strings.Join(f[1:], " "))
+		if err != nil {
+			d.Fatalf(t, "%v", err)
+		}
+		if !slices.Contains(r.Values, v) {
+			r.Values = append(r.Values, v)
+		}
+	}
+	return r
+}
+
+func (w *world) try(t *testing.T, d *datadriven.TestData) string {
+	var out strings.Builder
+	for _, line := range strings.Split(d.Input, "\n") {
+		text, ref, _ := strings.Cut(line, " ; ref=")
+		ns, rest, _ := strings.Cut(strings.TrimSpace(text), " ")
+		o := object{ns, "try"}
+		r := parseRecord(t, d, o, rest)
+		if ref != "" {
+			to := parseObject(t, d, ref)
+			r.ZoneRef = &law.Ref{Namespace: to.Namespace, Name: to.Name}
+		}
+		w.now = w.now.Add(time.Second)
+		plan, refusal := w.putRecord(r)
+		fmt.Fprintf(&out, "%s: %s", line, w.outcome(plan, refusal))
+		if plan != nil {
+			w.deleteRecord(o)
+		}
+	}
+	return out.String()
+}
+
+func (w *world) fill(t *testing.T, d *datadriven.TestData) string {
+	count, err := strconv.Atoi(d.CmdArgs[2].Key)
+	if err != nil {
+		d.Fatalf(t, "%v", err)
+	}
+	adopted := 0
+	last := ""
+	for i := 1; i <= count; i++ {
+		n := strconv.Itoa(i)
+		r := parseRecord(t, d, object{d.CmdArgs[0].Key, d.CmdArgs[1].Key + n}, strings.ReplaceAll(d.Input, "#", n))
+		plan, refusal := w.putRecord(r)
+		if plan != nil && plan.Record.Zone != nil {
+			adopted++
+		} else {
+			last = w.outcome(plan, refusal)
+		}
+	}
+	return fmt.Sprintf("adopted %d of %d\n%s", adopted, count, last)
+}
+
+var refusalKinds = map[law.RefusalKind]string{law.Forbidden: "403 Forbidden", law.Invalid: "422 Invalid", law.Duplicate: "422 Duplicate"}
+
+// outcome tells what a client is told.
+func (w *world) outcome(plan *law.Plan, refusal *law.Refusal) string {
+	var out strings.Builder
+	if refusal != nil {
+		fmt.Fprintf(&out, "%s %s", refusalKinds[refusal.Kind], refusal.Reason)
+		if refusal.Field != "" {
+			fmt.Fprintf(&out, " %s", refusal.Field)
+		}
+		fmt.Fprintf(&out, ": %s\n", refusal.Message)
+		return out.String()
+	}
+	switch {
+	case plan.Record != nil && plan.Record.Zone != nil:
+		fmt.Fprintf(&out, "adopted %s, serial %d, %s\n", plan.Record.FQDN, plan.Record.Serial, plan.Record.Message)
+	case plan.Record != nil:
+		fmt.Fprintf(&out, "stored, not adopted: %s: %s\n", plan.Record.Reason, plan.Record.Message)
+	case plan.Zone != nil && plan.Zone.Gone:
+		out.WriteString("gone\n")
+	case plan.Zone != nil:
+		z := w.zones[object{plan.Zone.Zone.Namespace, plan.Zone.Zone.Name}]
+		out.WriteString(zoneLine(z))
+	default:
+		out.WriteString("gone\n")
+	}
+	for _, text := range plan.Warnings {
+		fmt.Fprintf(&out, "warning: %s\n", text)
+	}
+	return out.String()
+}
+
+func zoneLine(z *zoneObject) string {
+	if z.zone.Pending {
+		return fmt.Sprintf("pending: %s: %s\n", z.delegated.Reason, z.delegated.Message)
+	}
+	return fmt.Sprintf("zone %s serial %d, Delegated=%s %s, Servable=%s %s\n", z.zone.FQDN(), z.zone.Serial, z.delegated.Status, z.delegated.Reason, z.servable.Status, z.servable.Reason)
+}
+
+// settleAloud settles and tells what changed meanwhile.
+func (w *world) settleAloud() string {
+	state := func() map[string]string {
+		lines := map[string]string{}
+		for o, r := range w.records {
+			lines["record "+o.String()] = placed(&r.placed) + "\n"
+		}
+		for o, z := range w.zones {
+			lines["zone "+o.String()] = zoneLine(z)
+		}
+		return lines
+	}
+	before := state()
+	w.settle()
+	var out strings.Builder
+	after := state()
+	for _, k := range slices.Sorted(maps.Keys(after)) {
+		if before[k] != after[k] {
+			fmt.Fprintf(&out, "%s: %s", k, after[k])
+		}
+	}
+	return out.String()
+}
+
+func (w *world) patience() string {
+	var out strings.Builder
+	for _, k := range w.holdings() {
+		h := w.facts[k].(*law.Holding)
+		if !h.OverdueAt(w.now.Unix()) {
+			continue
+		}
+		place := law.Place{Ref: h.Ref, View: k.View, FQDN: k.Name}
+		o := w.decide(func(s law.Seen) law.Outcome { return law.DecideOverdue(s, place, w.now.Unix()) })
+		w.apply(object{h.Namespace, h.Ref.Name}, true, o.Plan, nil)
+		fmt.Fprintf(&out, "%s is delivered as it is\n", k.Name)
+	}
+	return out.String()
+}
+
+func (w *world) holdings() []law.Key {
+	var keys []law.Key
+	for k := range w.facts {
+		if k.Kind == law.KindHolding {
+			keys = append(keys, k)
+		}
+	}
+	slices.SortFunc(keys, func(x, y law.Key) int { return x.Name.Compare(y.Name) })
+	return keys
+}
+
+func (w *world) show(t *testing.T, d *datadriven.TestData) string {
+	var lines []string
+	say := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
+	var z *zoneObject
+	var o object
+	if len(d.CmdArgs) > 1 && d.CmdArgs[1].Key != "grep" {
+		o = parseObject(t, d, d.CmdArgs[1].Key)
+		z = w.zones[o]
+	}
+	if z == nil && d.CmdArgs[0].Key != "record" && d.CmdArgs[0].Key != "waiting" {
+		return "none\n"
+	}
+	switch d.CmdArgs[0].Key {
+	case "record":
+		if r := w.records[o]; r != nil {
+			say("%s", placed(&r.placed))
+		}
+	case "zone":
+		say("%s", strings.TrimSuffix(zoneLine(z), "\n"))
+		if z.delegated.Message != "" && z.delegated.Reason != law.ReasonStandalone {
+			say("  Delegated: %s", z.delegated.Message)
+		}
+		if !z.zone.Pending {
+			say("  Servable: %s", z.servable.Message)
+			h := w.holding(z.zone)
+			say("  settled %v, settled serial %d", h.Settled(), z.zone.SettledSerial)
+		}
+	case "holders":
+		for k, v := range w.facts {
+			if k.Zone == z.zone.UID && k.Kind == law.KindHolders {
+				h := v.(*law.Holders)
+				text := ""
+				for _, x := range h.List {
+					text += fmt.Sprintf(" %s(%d)", x.Namespace, x.Count)
+				}
+				if h.Waited {
+					text += " waited for"
+				}
+				say("%s:%s", k.Owner, text)
+			}
+		}
+		slices.Sort(lines)
+	case "members":
+		for k, v := range w.facts {
+			if k.Zone == z.zone.UID && k.Kind == law.KindMember {
+				say("%s %s/%s %s", k.Owner, k.Namespace, k.Object, v.(*law.Member).Admission)
+			}
+		}
+		slices.Sort(lines)
+	case "entries":
+		for e := range w.views[z.zone.UID].Entries() {
+			say("%s", strings.ReplaceAll(e.String(), "\t", " "))
+		}
+	case "journal":
+		for _, s := range w.journal[z.zone.UID] {
+			text := fmt.Sprintf("%d: %d -> %d", s.N, s.From, s.Serial)
+			if s.HeaderAfter != nil {
+				text += " header"
+			}
+			for _, r := range s.Removed {
+				text += fmt.Sprintf(" -%s %s %s", r.Owner, r.Type, r.Data)
+			}
+			for _, r := range s.Added {
+				text += fmt.Sprintf(" +%s %s %s", r.Owner, r.Type, r.Data)
+			}
+			for _, c := range s.TTLs {
+				was, is := name.Name{}.String(), ""
+				if c.Before != nil {
+					was = c.Before.String()
+				}
+				if c.After != nil {
+					is = c.After.String()
+				}
+				text += fmt.Sprintf(" ttl(%s %s: %s>%s)", c.Owner, c.Type, was, is)
+			}
+			say("%s", text)
+		}
+	case "waiting":
+		for k := range w.waiting {
+			if k.fqdn.IsZero() {
+				say("%s for %s", k.object, k.ref)
+			} else {
+				say("%s at %s", k.object, k.fqdn)
+			}
+		}
+		slices.Sort(lines)
+	default:
+		d.Fatalf(t, "show what?")
+	}
+	var grep string
+	d.MaybeScanArgs(t, "grep", &grep)
+	lines = slices.DeleteFunc(lines, func(line string) bool { return !strings.Contains(line, grep) })
+	if len(lines) == 0 {
+		return "none\n"
+	}
+	return strings.Join(lines, "\n") + "\n"
+}

@@ -1,0 +1,320 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package law_test
+
+import (
+	"cmp"
+	"slices"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/content"
+)
+
+// settle carries out everything owed. It panics when that does not end.
+func (w *world) settle() {
+	for n := 0; len(w.outbox) > 0; n++ {
+		if n > 500 {
+			bug("the cascades feed each other without end: %s", w.outbox[0].Reason)
+		}
+		w.carryOut(w.outbox[0])
+		w.outbox = w.outbox[1:]
+	}
+}
+
+// candidate is something to decide anew.
+type candidate struct {
+	zone bool
+	object
+	uid     string
+	created int64
+}
+
+func (w *world) carryOut(work *law.Work) {
+	for _, scan := range work.Scans {
+		if scan.Kind == law.ScanZones {
+			w.reparent(scan)
+		}
+	}
+	for _, c := range w.candidates(work) {
+		if c.zone {
+			w.reconsiderZone(work, c)
+		} else {
+			w.reconsiderRecord(work, c)
+		}
+	}
+	for i := len(work.Zones) - 1; i >= 0; i-- {
+		place := work.Zones[i]
+		out := w.decide(func(s law.Seen) law.Outcome { return law.DecideThrough(s, place, work.ID) })
+		w.apply(object{place.Namespace, place.Name}, true, out.Plan, nil)
+	}
+	if work.Purge == "" {
+		return
+	}
+	for k := range w.facts {
+		if k.Zone == work.Purge {
+			delete(w.facts, k)
+		}
+	}
+	for k := range w.cuts {
+		if k[0] == work.Purge {
+			delete(w.cuts, k)
+		}
+	}
+	delete(w.views, work.Purge)
+	delete(w.journal, work.Purge)
+}
+
+// candidates of a work in the order of S2.7: zones, since they take records in;
+// the gaining zone's own namespace; age; uid.
+func (w *world) candidates(work *law.Work) []candidate {
+	found := map[candidate]bool{}
+	for _, scan := range work.Scans {
+		switch scan.Kind {
+		case law.ScanMembers:
+			for k, v := range w.facts {
+				if k.Kind == law.KindMember && k.Zone == scan.Zone && below(k.Owner, scan.Owner) {
+					m := v.(*law.Member)
+					found[candidate{object: object{k.Namespace, k.Object}, uid: m.UID, created: m.Created}] = true
+				}
+			}
+		case law.ScanWaiting, law.ScanReferring:
+			for k := range w.waiting {
+				if scan.Kind == law.ScanReferring && k.ref != (object{scan.Target.Namespace, scan.Target.Name}) {
+					continue
+				}
+				if scan.Kind == law.ScanWaiting && (k.fqdn.IsZero() || k.view != scan.View || !scan.Name.Encloses(k.fqdn) || scan.Exact && k.fqdn != scan.Name) {
+					continue
+				}
+				c := candidate{zone: k.zone, object: k.object}
+				if k.zone {
+					z := w.zones[k.object]
+					c.uid, c.created = z.spec.UID, z.created
+				} else {
+					r := w.records[k.object]
+					c.uid, c.created = r.record.UID, r.record.Created
+				}
+				found[c] = true
+			}
+		}
+	}
+	var all []candidate
+	for c := range found {
+		all = append(all, c)
+	}
+	own := ""
+	if len(work.Zones) > 0 {
+		own = work.Zones[0].Namespace
+	}
+	rank := func(c candidate) int {
+		switch {
+		case c.zone:
+			return 0
+		case c.Namespace == own:
+			return 1
+		}
+		return 2
+	}
+	slices.SortFunc(all, func(x, y candidate) int {
+		return cmp.Or(cmp.Compare(rank(x), rank(y)), cmp.Compare(x.created, y.created), cmp.Compare(len(x.uid), len(y.uid)), cmp.Compare(x.uid, y.uid))
+	})
+	return all
+}
+
+// again is the request to decide a record anew, nobody asking.
+func (w *world) again(o object, work *law.Work) law.RecordAsk {
+	r := w.records[o]
+	record := r.record
+	ask := law.RecordAsk{Namespace: o.Namespace, Name: o.Name, UID: record.UID, Before: r.adopted(), Waits: r.waits, After: &record, Cascade: true, Now: w.now, WorkID: w.fresh("work")}
+	if work != nil {
+		ask.Work, ask.WorkBy = work.ID, work.By
+	}
+	return ask
+}
+
+func (w *world) reconsiderRecord(work *law.Work, c candidate) {
+	for step := 0; ; step++ {
+		if step > 2 {
+			bug("record %s moves on and on", c.object)
+		}
+		r := w.records[c.object]
+		if r == nil || r.record.UID != c.uid || r.deleting { // S2.8
+			return
+		}
+		ask := w.again(c.object, work)
+		out := w.decide(func(s law.Seen) law.Outcome { return law.DecideRecord(s, ask) })
+		if out.Refusal != nil {
+			bug("a cascade is refused, and would be for ever: %v", out.Refusal)
+		}
+		plan := out.Plan
+		if plan.Zone == nil && plan.Record.Zone != nil {
+			plan.Record.Serial = r.placed.Serial
+		}
+		w.apply(c.object, false, plan, work)
+		r.placed, r.waits = *plan.Record, plan.Orphan
+		w.payDebts()
+		if plan.Record.Reason != law.ReasonMoving {
+			return
+		}
+	}
+}
+
+func (w *world) reconsiderZone(work *law.Work, c candidate) {
+	z := w.zones[c.object]
+	if z == nil || z.spec.UID != c.uid || !z.zone.Pending || z.spec.Terminating {
+		return
+	}
+	out := w.decideAnew(z)
+	z.waits = out.Plan.Orphan
+	w.apply(c.object, true, out.Plan, work)
+	w.payDebts()
+}
+
+// decideAnew decides a pending zone, nobody asking.
+func (w *world) decideAnew(z *zoneObject) law.Outcome {
+	before, spec := *z.zone, z.spec
+	ask := law.ZoneAsk{Before: &before, Waits: z.waits, After: &spec, Cascade: true, Now: w.now, WorkID: w.fresh("work")}
+	out := w.decide(func(s law.Seen) law.Outcome { return law.DecideZone(s, ask) })
+	if out.Refusal != nil {
+		bug("a cascade is refused: %v", out.Refusal)
+	}
+	return out
+}
+
+// reparent decides anew who the parent of each zone below a name is.
+func (w *world) reparent(scan law.Scan) {
+	below := w.answer(law.Key{Kind: law.KindZonesBelow, View: scan.View, Name: scan.Name}).(*law.ZonesBelow)
+	for _, b := range below.Zones {
+		o := object{b.Namespace, b.Holding.Name}
+		z := w.zones[o]
+		if b.FQDN == scan.Name || z == nil || z.zone.UID != b.UID {
+			continue
+		}
+		out := w.decideParent(z)
+		w.apply(o, true, out.Plan, nil)
+		w.payDebts()
+	}
+}
+
+func (w *world) decideParent(z *zoneObject) law.Outcome {
+	zone := *z.zone
+	was := z.delegated != nil && (z.delegated.Reason == law.ReasonStandalone || z.delegated.Reason == law.ReasonDelegated)
+	return w.decide(func(s law.Seen) law.Outcome {
+		return law.DecideParent(s, law.ParentAsk{Zone: &zone, WasDelegated: was})
+	})
+}
+
+// payDebts counts what children changed in their parents.
+func (w *world) payDebts() {
+	for len(w.debts) > 0 {
+		d := w.debts[0]
+		w.debts = w.debts[1:]
+		key := [2]string{d.Parent.UID, d.Child.UID}
+		o := object{d.Parent.Namespace, d.Parent.Name}
+		p := w.zones[o]
+		if p == nil || p.zone.UID != d.Parent.UID || p.zone.Pending {
+			continue
+		}
+		parent := *p.zone
+		before, after := w.cuts[key], w.count(&parent, d.Child)
+		out := w.decide(func(s law.Seen) law.Outcome {
+			return law.DecideCut(s, law.CutAsk{Parent: &parent, Before: before, After: after, Now: w.now})
+		})
+		if out.Refusal != nil {
+			bug("a cut is refused: %v", out.Refusal)
+		}
+		w.apply(o, true, out.Plan, nil)
+		if after == nil {
+			delete(w.cuts, key)
+		} else {
+			w.cuts[key] = after
+		}
+	}
+}
+
+// count is what parent counts for a child now; nil for nothing.
+func (w *world) count(parent *law.Zone, child law.Ref) *law.CountedCut {
+	z := w.zones[object{child.Namespace, child.Name}]
+	if z == nil || z.zone.UID != child.UID || z.zone.Pending {
+		return nil
+	}
+	h := w.holding(z.zone)
+	if h == nil || h.UID != child.UID || h.Parent == nil || h.Parent.UID != parent.UID || h.ExternalCut {
+		return nil
+	}
+	sets := w.sets(z.zone)
+	cut := &law.CountedCut{Sets: content.Cut(parent.FQDN(), z.zone.Header, func(owner name.Rel, t rdata.Type) (content.RRset, bool) {
+		i := slices.IndexFunc(sets, func(s content.RRset) bool { return s.Owner == owner && s.Type == t })
+		if i < 0 {
+			return content.RRset{}, false
+		}
+		return sets[i], true
+	})}
+	if len(cut.Sets) == 0 {
+		return nil
+	}
+	for _, host := range law.ApexHosts(z.zone, h) {
+		at, err := host.In(z.zone.FQDN())
+		if err != nil {
+			continue
+		}
+		if e := w.enclosing(z.zone.View, at); e != nil && e.UID != z.zone.UID {
+			continue
+		}
+		rel, _ := at.Rel(parent.FQDN())
+		cut.MissingGlue = cut.MissingGlue || !slices.ContainsFunc(cut.Sets, func(s content.RRset) bool {
+			return s.Owner == rel && (s.Type == rdata.A || s.Type == rdata.AAAA)
+		})
+	}
+	return cut
+}
+
+// sets are the RRsets of a zone's records, from the record objects alone.
+func (w *world) sets(z *law.Zone) []content.RRset {
+	var sets []content.RRset
+	for _, r := range w.records {
+		if r.placed.Zone == nil || r.placed.Zone.UID != z.UID {
+			continue
+		}
+		sets = merge(sets, r.set(z))
+	}
+	slices.SortFunc(sets, content.RRset.Compare)
+	return sets
+}
+
+// owner of an adopted record in its zone.
+func (r *recordObject) owner(z *law.Zone) name.Rel {
+	n, err := name.ParseIn(r.record.DomainName, z.FQDN())
+	if err != nil {
+		bug("record %s/%s: %v", r.record.Namespace, r.record.Name, err)
+	}
+	owner, ok := n.Rel(z.FQDN())
+	if !ok {
+		bug("record %s/%s at %s is in zone %s", r.record.Namespace, r.record.Name, n, z.FQDN())
+	}
+	return owner
+}
+
+func (r *recordObject) set(z *law.Zone) content.RRset {
+	s := content.RRset{Owner: r.owner(z), Type: r.record.Type, TTL: content.InheritTTL()}
+	if r.record.TTL != nil {
+		s.TTL = content.ExplicitTTL(*r.record.TTL)
+	}
+	for _, v := range r.record.Values {
+		s.Data = append(s.Data, v.Text)
+	}
+	slices.Sort(s.Data)
+	return s
+}
+
+func merge(sets []content.RRset, s content.RRset) []content.RRset {
+	for i := range sets {
+		if sets[i].Owner == s.Owner && sets[i].Type == s.Type {
+			sets[i] = sets[i].Merge(s)
+			return sets
+		}
+	}
+	return append(sets, s)
+}

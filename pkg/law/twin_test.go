@@ -1,0 +1,360 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package law_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/law/sethash"
+	"kubi.zone/kubizone/pkg/zoneview"
+)
+
+// check is the whole-state checker: it recomputes every stored fact from the
+// objects, the dumb way, and reports all that differs.
+func (w *world) check() []string {
+	var wrong []string
+	report := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
+	standing := map[string]*law.Zone{}
+	for o, z := range w.zones {
+		if !z.zone.Pending {
+			standing[z.zone.UID] = z.zone
+			w.checkZone(o, z, report)
+		}
+	}
+	for k, v := range w.facts {
+		switch k.Kind {
+		case law.KindHolding:
+			h := v.(*law.Holding)
+			z := standing[h.UID]
+			if z == nil || z.View != k.View || z.FQDN() != k.Name {
+				report("S1.6: %s is held by zone %s, which does not stand there", k.Name, h.Ref.UID)
+			}
+		case law.KindLastSerial:
+		default:
+			if standing[k.Zone] == nil && !slices.ContainsFunc(w.outbox, func(x *law.Work) bool { return x.Purge == k.Zone }) {
+				report("zone %s is gone and its key %v is not", k.Zone, k)
+			}
+		}
+	}
+	want := map[waitKey]bool{}
+	for o, r := range w.records {
+		if (r.placed.Zone == nil) != (r.waits != nil) {
+			report("record %s: adopted and waiting, or neither", o)
+		}
+		for _, k := range waitKeys(r.waits, o, false) {
+			want[k] = true
+		}
+		if r.placed.Zone != nil && standing[r.placed.Zone.UID] == nil && len(w.outbox) == 0 {
+			report("S2.5: record %s stands in zone %s, which is gone", o, r.placed.Zone.UID)
+		}
+	}
+	for o, z := range w.zones {
+		if z.zone.Pending != (z.waits != nil) {
+			report("zone %s: pending and not waiting, or the other way", o)
+		}
+		for _, k := range waitKeys(z.waits, o, true) {
+			want[k] = true
+		}
+	}
+	if !maps.Equal(want, w.waiting) {
+		report("waiting: keys %v, objects %v", w.waiting, want)
+	}
+	for uid := range w.views {
+		if standing[uid] == nil && len(w.outbox) == 0 {
+			report("a journal of the gone zone %s", uid)
+		}
+	}
+	slices.Sort(wrong)
+	return wrong
+}
+
+func (w *world) checkZone(o object, zo *zoneObject, report func(string, ...any)) {
+	z := zo.zone
+	h := w.holding(z)
+	if h == nil || h.UID != z.UID {
+		report("S1.6: zone %s stands at %s and does not hold it", o, z.FQDN())
+		return
+	}
+	owners, counts, members := map[name.Rel]*law.Owner{}, map[string]int64{}, map[law.Key]bool{}
+	holders := map[name.Rel]map[string]int{}
+	for ro, r := range w.records {
+		if r.placed.Zone == nil || r.placed.Zone.UID != z.UID {
+			continue
+		}
+		owner := r.owner(z)
+		if n, _ := owner.In(z.FQDN()); n != r.placed.FQDN && len(w.outbox) == 0 {
+			report("S6.8: record %s says it is %s and is %s", ro, r.placed.FQDN, n)
+		}
+		key := law.MemberKey(z.UID, owner, ro.Namespace, ro.Name)
+		members[key] = true
+		m, _ := w.facts[key].(*law.Member)
+		if m == nil {
+			report("record %s is in %s and no member", ro, z.FQDN())
+			continue
+		}
+		if m.UID != r.record.UID || m.Absolute != r.record.Absolute() || m.Created != r.record.Created || m.N == 0 || m.N > z.N+1 {
+			report("member %v is not its record's: %+v", key, m)
+		}
+		if ro.Namespace == z.Namespace && m.Admission != law.AdmittedPlain {
+			report("S4.5: %s is the zone's own and admitted %s", ro, m.Admission)
+		}
+		counts[ro.Namespace]++
+		if m.Admission == law.AdmittedPlain {
+			base := law.Base(owner)
+			if holders[base] == nil {
+				holders[base] = map[string]int{}
+			}
+			holders[base][ro.Namespace]++
+			if base.IsApex() && ro.Namespace != z.Namespace {
+				report("S4.6: %s holds the apex of %s", ro, z.FQDN())
+			}
+		}
+		at := owners[owner]
+		if at == nil {
+			at = &law.Owner{}
+			owners[owner] = at
+		}
+		for _, v := range r.record.Values {
+			i := slices.IndexFunc(at.Values, func(x law.OwnerValue) bool {
+				return x.Type == r.record.Type && x.Digest == law.DigestOf(v.Text) && fingerprint(x.TTL) == fingerprint(r.record.TTL)
+			})
+			if i >= 0 {
+				at.Values[i].Count++
+				continue
+			}
+			at.Values = append(at.Values, law.OwnerValue{Type: r.record.Type, Digest: law.DigestOf(v.Text), TTL: r.record.TTL, Count: 1})
+		}
+	}
+	for k, v := range w.facts {
+		if k.Zone != z.UID {
+			continue
+		}
+		switch fact := v.(type) {
+		case *law.Owner:
+			if len(fact.Values) == 0 && !fact.Waited {
+				report("%s: an empty owner %s", z.FQDN(), k.Owner)
+			}
+			is := map[string]int{}
+			for _, x := range fact.Values {
+				is[ownerValue(x)] += x.Count
+			}
+			was := map[string]int{}
+			if at := owners[k.Owner]; at != nil {
+				for _, x := range at.Values {
+					was[ownerValue(x)] += x.Count
+				}
+			}
+			if !maps.Equal(is, was) {
+				report("%s: owner %s has %v, its records give %v", z.FQDN(), k.Owner, is, was)
+			}
+			delete(owners, k.Owner)
+		case *law.Holders:
+			is := map[string]int{}
+			for i, x := range fact.List {
+				is[x.Namespace] = x.Count
+				if i > 0 && x.First < fact.List[i-1].First {
+					report("S4.6: %s: holders of %s are out of turn: %+v", z.FQDN(), k.Owner, fact.List)
+				}
+			}
+			if !maps.Equal(is, holders[k.Owner]) {
+				report("%s: holders of %s are %v, its records give %v", z.FQDN(), k.Owner, is, holders[k.Owner])
+			}
+			foreign := 0
+			for ns := range is {
+				if ns != z.Namespace {
+					foreign++
+				}
+			}
+			if foreign > 1 {
+				report("S4.6: %s: two tenants hold %s: %v", z.FQDN(), k.Owner, is)
+			}
+			delete(holders, k.Owner)
+		case *law.Count:
+			if fact.Records != counts[k.Namespace] {
+				report("%s: %d records of %s, counted %d", z.FQDN(), counts[k.Namespace], k.Namespace, fact.Records)
+			}
+			delete(counts, k.Namespace)
+		case *law.Member:
+			if !members[k] {
+				report("%s: member %v without a record", z.FQDN(), k)
+			}
+		}
+	}
+	if len(owners)+len(holders)+len(counts) > 0 {
+		report("%s: facts are missing for %v %v %v", z.FQDN(), owners, holders, counts)
+	}
+	w.checkContent(z, h, report)
+}
+
+func ownerValue(x law.OwnerValue) string {
+	return fmt.Sprintf("%s %x %s", x.Type, x.Digest[:4], fingerprint(x.TTL))
+}
+
+// checkContent recomputes what the zone contains and compares state, rows,
+// journal and S5.5 with it.
+func (w *world) checkContent(z *law.Zone, h *law.Holding, report func(string, ...any)) {
+	sets := w.sets(z)
+	var apexNS []string
+	for _, s := range sets {
+		if s.Owner.IsApex() && s.Type == rdata.NS {
+			apexNS = s.Data
+		}
+	}
+	if !slices.Equal(apexNS, h.ApexNS) {
+		report("%s: apex NS %v, the holding says %v", z.FQDN(), apexNS, h.ApexNS)
+	}
+	missing := 0
+	all := slices.Clone(sets)
+	for k, cut := range w.cuts {
+		if k[0] != z.UID {
+			continue
+		}
+		if cut.MissingGlue {
+			missing++
+		}
+		for _, s := range cut.Sets {
+			all = merge(all, s)
+		}
+		if fingerprint(w.countOf(z, k[1])) != fingerprint(cut) {
+			report("S6.1: %s counts %s for a child that has %s", z.FQDN(), fingerprint(cut), fingerprint(w.countOf(z, k[1])))
+		}
+	}
+	for _, c := range w.zones {
+		ref := c.zone.Ref
+		if w.cuts[[2]string{z.UID, ref.UID}] == nil && w.count(z, ref) != nil {
+			report("S6.1: %s does not count its child %s", z.FQDN(), c.zone.FQDN())
+		}
+	}
+	if missing != h.MissingGlue {
+		report("%s: %d children miss glue, the holding says %d", z.FQDN(), missing, h.MissingGlue)
+	}
+	slices.SortFunc(all, content.RRset.Compare)
+	var elements []sethash.Element
+	rows := 0
+	for _, s := range all {
+		elements = s.Elements(elements)
+		rows += len(s.Data)
+	}
+	state, err := sethash.State{}.Update(nil, elements)
+	if err != nil {
+		report("%s: %v", z.FQDN(), err)
+	}
+	if state != sethash.State(z.State) || rows != z.Rows {
+		report("S6.4: %s has state %s of %d rows, its records give %s of %d", z.FQDN(), sethash.State(z.State), z.Rows, state, rows)
+	}
+	rebuilt := zoneview.NewSnapshot(zoneview.Zone{UID: z.UID, View: z.View, Namespace: z.Namespace, Name: z.Name}, z.Header, z.Serial, z.N, state, slices.Values(all))
+	view := w.views[z.UID]
+	if view == nil {
+		report("%s: no journal", z.FQDN())
+		return
+	}
+	if view.Hash() != rebuilt.Hash() || view.Serial() != rebuilt.Serial() || view.Len() != rebuilt.Len() || view.N() != rebuilt.N() {
+		report("%s: the journal leads to %s serial %d, the records to %s serial %d", z.FQDN(), view.Hash(), view.Serial(), rebuilt.Hash(), rebuilt.Serial())
+	}
+	if err := view.Prove(); err != nil {
+		report("%v", err)
+	}
+	w.checkLoadable(view, report)
+}
+
+func (w *world) countOf(parent *law.Zone, child string) *law.CountedCut {
+	for _, c := range w.zones {
+		if c.zone.UID == child {
+			return w.count(parent, c.zone.Ref)
+		}
+	}
+	return nil
+}
+
+// checkLoadable holds S5.7 as far as the owners show: what BIND, Knot, NSD or
+// PowerDNS refuse a zone for.
+func (w *world) checkLoadable(view *zoneview.Snapshot, report func(string, ...any)) {
+	types := map[name.Name]map[rdata.Type]int{}
+	seen := map[string]bool{}
+	for e := range view.Entries() {
+		if types[e.Name] == nil {
+			types[e.Name] = map[rdata.Type]int{}
+		}
+		types[e.Name][e.Type]++
+		if seen[e.String()] {
+			report("S6.1: %s twice", e)
+		}
+		seen[e.String()] = true
+	}
+	for n, at := range types {
+		apex := n == view.FQDN()
+		if at[rdata.CNAME] > 0 && (len(at) > 1 || at[rdata.CNAME] > 1 || apex) {
+			report("S5.5: %s has a CNAME and %v", n, at)
+		}
+		if at[rdata.DNAME] > 1 || at[rdata.DNAME] > 0 && at[rdata.NS] > 0 && !apex || at[rdata.DS] > 0 && apex || n.IsWildcard() && at[rdata.NS]+at[rdata.DNAME] > 0 {
+			report("S5.5: %s has %v", n, at)
+		}
+		for t, count := range at {
+			if count > law.MaxValuesInRRset {
+				report("S5.6: %s has %d %s", n, count, t)
+			}
+		}
+		for up, ok := n.Parent(); ok && view.FQDN().Encloses(up); up, ok = up.Parent() {
+			if types[up][rdata.DNAME] > 0 {
+				report("S5.5: %s lies below the DNAME at %s", n, up)
+			}
+		}
+	}
+}
+
+// checkSettled holds that nothing was forgotten: with nothing owed, deciding
+// anything once more changes nothing (S2.3, S2.5, S2.7, S3.3–S3.5, S7.2).
+func (w *world) checkSettled() []string {
+	var wrong []string
+	report := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
+	if len(w.outbox)+len(w.debts) > 0 {
+		return []string{"something is owed still"}
+	}
+	for o, r := range w.records {
+		if r.deleting {
+			continue
+		}
+		ask := w.again(o, nil)
+		out := w.decide(func(s law.Seen) law.Outcome { return law.DecideRecord(s, ask) })
+		if out.Refusal != nil {
+			report("deciding record %s anew is refused: %v", o, out.Refusal)
+			continue
+		}
+		p := out.Plan.Record
+		if fingerprint(p.Zone) != fingerprint(r.placed.Zone) || p.FQDN != r.placed.FQDN || p.Reason != r.placed.Reason && p.Zone != nil {
+			report("record %s was forgotten: it is %s, decided anew it is %s", o, placed(&r.placed), placed(p))
+		}
+	}
+	for o, z := range w.zones {
+		if z.zone.Pending {
+			if !z.spec.Terminating {
+				if out := w.decideAnew(z); !out.Plan.Zone.Zone.Pending {
+					report("pending zone %s was forgotten", o)
+				}
+			}
+			continue
+		}
+		if h := w.holding(z.zone); len(h.Works) > 0 {
+			report("S7.2: zone %s has marks of cascades that are through: %v", o, h.Works)
+		}
+		if out := w.decideParent(z); out.Plan.Zone != nil && len(out.Plan.Writes) > 0 {
+			report("zone %s was forgotten: decided anew it is %+v", o, *out.Plan.Zone.Delegated)
+		}
+	}
+	slices.Sort(wrong)
+	return wrong
+}
+
+func placed(p *law.Placement) string {
+	if p.Zone == nil {
+		return fmt.Sprintf("not adopted: %s: %s", p.Reason, p.Message)
+	}
+	return fmt.Sprintf("adopted %s by zone %s/%s", p.FQDN, p.Zone.Namespace, p.Zone.Name)
+}

@@ -1,0 +1,58 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package law
+
+import "slices"
+
+// mark notes at each key that a record waits for something there to go (S2.7).
+// A key the plan writes already is written with the mark.
+func (d *recordDecision) mark(plan *Plan, keys []Key) {
+	for _, k := range keys {
+		i := slices.IndexFunc(plan.Writes, func(x Write) bool { return x.Key == k })
+		var value any
+		if i >= 0 {
+			value = plan.Writes[i].Value
+		}
+		switch k.Kind {
+		case KindOwner:
+			o, _ := value.(*Owner)
+			if i < 0 {
+				o, _ = get[Owner](&d.reading, k)
+			}
+			marked := o.clone()
+			marked.Waited = true
+			value = marked
+		case KindHolders:
+			h, _ := value.(*Holders)
+			if i < 0 {
+				h, _ = get[Holders](&d.reading, k)
+			}
+			marked := h.clone()
+			marked.Waited = true
+			value = marked
+		case KindCount:
+			c, _ := value.(*Count)
+			if i < 0 {
+				c, _ = get[Count](&d.reading, k)
+			}
+			marked := &Count{Waited: true}
+			if c != nil {
+				marked.Records = c.Records
+			}
+			value = marked
+		}
+		if i >= 0 {
+			plan.Writes[i].Value = value
+		} else {
+			plan.Writes = append(plan.Writes, Write{Key: k, Value: value})
+		}
+	}
+}
+
+// freed reports whether a value that stood at an owner is gone, so that what
+// waited there may fit now. How many objects give a value does not matter, and
+// neither does its TTL.
+func freed(before, after *Owner) bool {
+	return slices.ContainsFunc(before.Values, func(v OwnerValue) bool { return !after.has(v.Type, v.Digest) })
+}

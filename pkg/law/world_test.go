@@ -1,0 +1,482 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package law_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/law/sethash"
+	"kubi.zone/kubizone/pkg/zoneview"
+)
+
+// world is a whole server in maps: it answers what the law asks for, applies
+// its plans the way one transaction would, and carries out what they owe. It
+// panics with a message where a plan breaks an invariant.
+type world struct {
+	facts   map[law.Key]any // the stored kinds only
+	zones   map[object]*zoneObject
+	records map[object]*recordObject
+	waiting map[waitKey]bool
+	outbox  []*law.Work
+	debts   []law.Debt
+	cuts    map[[2]string]*law.CountedCut // parent uid, child uid
+	views   map[string]*zoneview.Snapshot // by zone uid, from the journal alone
+	journal map[string][]content.Step
+
+	now time.Time
+	uid int
+	// asked counts the rounds of the longest decision.
+	asked int
+}
+
+type object struct{ Namespace, Name string }
+
+func (o object) String() string { return o.Namespace + "/" + o.Name }
+
+type zoneObject struct {
+	spec      law.ZoneSpec
+	zone      *law.Zone
+	created   int64
+	waits     *law.Waiting
+	delegated *law.Condition
+	servable  *law.Condition
+}
+
+type recordObject struct {
+	record law.Record
+	placed law.Placement
+	waits  *law.Waiting
+	// deleting: it has a deletionTimestamp and a finalizer (S2.8).
+	deleting bool
+}
+
+type waitKey struct {
+	view string
+	fqdn name.Name
+	ref  object // when it waits for a zone object
+	zone bool   // a pending zone waits, not a record
+	object
+}
+
+func newWorld() *world {
+	return &world{
+		facts: map[law.Key]any{}, zones: map[object]*zoneObject{}, records: map[object]*recordObject{},
+		waiting: map[waitKey]bool{}, cuts: map[[2]string]*law.CountedCut{}, views: map[string]*zoneview.Snapshot{}, journal: map[string][]content.Step{},
+		now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
+	}
+}
+
+func bug(format string, args ...any) { panic(fmt.Sprintf("invariant: "+format, args...)) }
+
+func (w *world) fresh(kind string) string {
+	w.uid++
+	return fmt.Sprintf("%s-%d", kind, w.uid)
+}
+
+// answer computes the fact of any key.
+func (w *world) answer(k law.Key) any {
+	switch k.Kind {
+	case law.KindZone:
+		if z := w.zones[object{k.Namespace, k.Object}]; z != nil {
+			copied := *z.zone
+			return &copied
+		}
+		return nil
+	case law.KindOwnersBelow:
+		out := &law.OwnersBelow{}
+		for key, v := range w.facts {
+			if key.Kind != law.KindOwner || key.Zone != k.Zone || key.Owner == k.Owner || !below(key.Owner, k.Owner) {
+				continue
+			}
+			for _, value := range v.(*law.Owner).Values {
+				out.Any = true
+				out.Occluding = out.Occluding || value.Type != rdata.A && value.Type != rdata.AAAA && value.Type != rdata.DS
+			}
+		}
+		return out
+	case law.KindTenantsBelow, law.KindRoster:
+		return w.members(k)
+	case law.KindZonesBelow:
+		out := &law.ZonesBelow{}
+		for key, v := range w.facts {
+			if key.Kind == law.KindHolding && key.View == k.View && k.Name.Encloses(key.Name) {
+				out.Zones = append(out.Zones, law.ZoneBelow{FQDN: key.Name, Holding: *v.(*law.Holding)})
+			}
+		}
+		slices.SortFunc(out.Zones, func(x, y law.ZoneBelow) int { return x.FQDN.Compare(y.FQDN) })
+		return out
+	}
+	return w.facts[k]
+}
+
+func (w *world) members(k law.Key) any {
+	tenants, roster := map[string]*law.Tenant{}, &law.Roster{}
+	for key, v := range w.facts {
+		if key.Kind != law.KindMember || key.Zone != k.Zone || k.Kind == law.KindTenantsBelow && !below(key.Owner, k.Owner) {
+			continue
+		}
+		m := v.(*law.Member)
+		t := tenants[key.Namespace]
+		if t == nil {
+			t = &law.Tenant{Namespace: key.Namespace}
+			tenants[key.Namespace] = t
+		}
+		t.Records++
+		if key.Owner == k.Owner {
+			t.At++
+		}
+		if m.Admission != law.AdmittedUnderscore {
+			t.Blocking++
+		}
+		if m.Absolute {
+			roster.Absolute++
+		}
+		octets := 0
+		for _, label := range key.Owner.Labels() {
+			octets += len(label) + 1
+		}
+		roster.Longest = max(roster.Longest, octets)
+	}
+	if k.Kind == law.KindRoster {
+		return roster
+	}
+	out := &law.TenantsBelow{}
+	for _, ns := range slices.Sorted(maps.Keys(tenants)) {
+		out.Tenants = append(out.Tenants, *tenants[ns])
+	}
+	return out
+}
+
+func below(sub, up name.Rel) bool {
+	for r, ok := sub, true; ok; r, ok = r.Parent() {
+		if r == up {
+			return true
+		}
+	}
+	return false
+}
+
+// decide runs the law until it has what it asks for. It proves that asking
+// ends, that the answer is a function of the facts, and that the facts handed
+// in are not changed by it (promise 1 of the package).
+func (w *world) decide(ask func(law.Seen) law.Outcome) law.Outcome {
+	seen := law.Seen{}
+	for round := 1; ; round++ {
+		if round > 20 {
+			bug("the law asks without end: %v", seen)
+		}
+		w.asked = max(w.asked, round)
+		before := fingerprint(seen)
+		out := ask(seen)
+		if after := fingerprint(seen); after != before {
+			bug("a decision changed its facts:\n%s\n%s", before, after)
+		}
+		if len(out.Need) > 0 {
+			if out.Plan != nil || out.Refusal != nil {
+				bug("Need beside an answer")
+			}
+			grown := false
+			for _, k := range out.Need {
+				if _, known := seen[k]; !known {
+					grown = true
+				}
+				seen[k] = w.answer(k)
+			}
+			if !grown {
+				bug("the law takes facts of one moment for stale: %v", out.Need)
+			}
+			continue
+		}
+		if (out.Plan == nil) == (out.Refusal == nil) {
+			bug("neither or both of Plan and Refusal")
+		}
+		if again := ask(maps.Clone(seen)); fingerprint(again) != fingerprint(out) {
+			bug("same facts, other answer:\n%s\n%s", fingerprint(out), fingerprint(again))
+		}
+		// What the answer does not rest on makes no difference: nothing stands there instead.
+		for k := range seen {
+			if !out.Used[k] {
+				seen[k] = nil
+			}
+		}
+		if again := ask(seen); fingerprint(again) != fingerprint(out) {
+			bug("the answer rests on more than it says:\n%s\n%s", fingerprint(out), fingerprint(again))
+		}
+		return out
+	}
+}
+
+// fingerprint writes out everything a pointer leads to.
+func fingerprint(v any) string {
+	if seen, ok := v.(law.Seen); ok {
+		var lines []string
+		for k, fact := range seen {
+			lines = append(lines, fmt.Sprintf("%v=%s", k, fingerprint(fact)))
+		}
+		slices.Sort(lines)
+		return strings.Join(lines, "\n")
+	}
+	if out, ok := v.(law.Outcome); ok && out.Plan == nil {
+		return fmt.Sprint(out.Need) + fingerprint(out.Refusal)
+	} else if ok {
+		plan := *out.Plan
+		var writes []string
+		for _, x := range plan.Writes {
+			writes = append(writes, fmt.Sprintf("%v=%s", x.Key, fingerprint(x.Value)))
+		}
+		plan.Writes = nil
+		return fingerprint(plan) + strings.Join(writes, "\n")
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		bug("%T: %v", v, err)
+	}
+	return string(b)
+}
+
+// apply does what one transaction would with a plan for an object. standing is
+// the cascade that makes the step, nil for a client's write.
+func (w *world) apply(o object, isZone bool, plan *law.Plan, standing *law.Work) {
+	for _, x := range plan.Writes {
+		switch x.Key.Kind {
+		case law.KindHolding, law.KindOwner, law.KindHolders, law.KindCount, law.KindMember, law.KindLastSerial:
+		default:
+			bug("a plan writes the computed fact %v", x.Key)
+		}
+		if x.Key.Zone != "" && (plan.Zone == nil || plan.Zone.Zone.UID != x.Key.Zone) {
+			bug("I5: a key of zone %s changes and the zone does not: %v", x.Key.Zone, x.Key)
+		}
+		if x.Value == nil {
+			delete(w.facts, x.Key)
+		} else {
+			w.facts[x.Key] = x.Value
+		}
+	}
+	for _, k := range waitKeys(plan.OrphanBefore, o, isZone) {
+		delete(w.waiting, k)
+	}
+	for _, k := range waitKeys(plan.Orphan, o, isZone) {
+		w.waiting[k] = true
+	}
+	if plan.Work != nil {
+		work := *plan.Work
+		w.outbox = append(w.outbox, &work)
+	}
+	for _, d := range plan.Debts {
+		if !slices.Contains(w.debts, d) {
+			w.debts = append(w.debts, d)
+		}
+	}
+	if plan.Zone != nil {
+		w.applyZone(plan.Zone, standing)
+	}
+}
+
+func (w *world) applyZone(c *law.ZoneChange, standing *law.Work) {
+	o := object{c.Zone.Namespace, c.Zone.Name}
+	z := w.zones[o]
+	if c.Gone {
+		if c.Step != nil {
+			bug("a zone that goes has a step")
+		}
+		return
+	}
+	if z == nil {
+		bug("plan for zone %s, which is not there", o)
+	}
+	before := z.zone
+	after := *c.Zone
+	if c.Delegated != nil {
+		z.delegated = c.Delegated
+	}
+	if c.Servable != nil {
+		z.servable = c.Servable
+	}
+	if before != nil && !before.Pending && !after.Pending {
+		// I3: serial, state and N change with a step and only with one.
+		if moved := before.Serial != after.Serial || before.State != after.State || before.N != after.N || before.Rows != after.Rows || !before.Header.Equal(after.Header); moved != (c.Step != nil) {
+			bug("I3: zone %s: definition moved %v, step %v", after.FQDN(), moved, c.Step)
+		}
+		if c.Step != nil && !after.Serial.Ahead(before.Serial) {
+			bug("S6.5: serial of %s from %d to %d", after.FQDN(), before.Serial, after.Serial)
+		}
+	}
+	if c.Step != nil {
+		w.step(&after, *c.Step)
+	}
+	if !after.Pending && c.Settled() {
+		after.SettledSerial = after.Serial
+	}
+	z.zone = &after
+	if standing != nil && !after.Pending && slices.ContainsFunc(c.Holding.Works, func(x law.StandingWork) bool { return x.ID == standing.ID }) &&
+		!slices.ContainsFunc(standing.Zones, func(p law.Place) bool { return p.UID == after.UID }) {
+		standing.Zones = append(standing.Zones, law.Place{Ref: after.Ref, View: after.View, FQDN: after.FQDN()})
+	}
+}
+
+// step follows the journal as a view does, there and back.
+func (w *world) step(z *law.Zone, step content.Step) {
+	if step.N != z.N || step.Serial != z.Serial || step.State != sethash.State(z.State) {
+		bug("the step of %s is not its zone's: %+v", z.FQDN(), step)
+	}
+	w.journal[z.UID] = append(w.journal[z.UID], step)
+	identity := zoneview.Zone{UID: z.UID, View: z.View, Namespace: z.Namespace, Name: z.Name}
+	was := w.views[z.UID]
+	if was == nil {
+		set := zoneview.NewSet(zoneview.Config{})
+		if err := set.Apply(z.UID, content.Transaction{Steps: []content.Step{step}}, identity); err != nil {
+			bug("first step of %s: %v", z.FQDN(), err)
+		}
+		w.views[z.UID], _ = set.ByUID(z.UID)
+		return
+	}
+	is, err := was.Apply(step)
+	if err != nil {
+		bug("step of %s: %v", z.FQDN(), err)
+	}
+	back, err := is.Undo(step)
+	if err != nil {
+		bug("undoing a step of %s: %v", z.FQDN(), err)
+	}
+	if back.Hash() != was.Hash() || back.Serial() != was.Serial() || back.Len() != was.Len() {
+		bug("undoing a step of %s leads elsewhere", z.FQDN())
+	}
+	w.views[z.UID] = is
+}
+
+func waitKeys(x *law.Waiting, o object, isZone bool) []waitKey {
+	var out []waitKey
+	if x == nil {
+		return nil
+	}
+	if !x.FQDN.IsZero() {
+		out = append(out, waitKey{view: x.View, fqdn: x.FQDN, zone: isZone, object: o})
+	}
+	if x.Zone != nil {
+		out = append(out, waitKey{ref: object{x.Zone.Namespace, x.Zone.Name}, zone: isZone, object: o})
+	}
+	return out
+}
+
+// adopted is what a record contributes now, as its object tells it.
+func (r *recordObject) adopted() *law.Adopted {
+	if r.placed.Zone == nil {
+		return nil
+	}
+	a := &law.Adopted{Zone: *r.placed.Zone, FQDN: r.placed.FQDN}
+	a.Type, a.TTL, a.Values = r.record.Type, r.record.TTL, r.record.Values
+	if !r.record.Absolute() {
+		a.Owner, _ = name.ParseRel(r.record.DomainName)
+	}
+	return a
+}
+
+// putRecord is a client's create or update; a refusal is returned and changes nothing.
+func (w *world) putRecord(r law.Record) (*law.Plan, *law.Refusal) {
+	o := object{r.Namespace, r.Name}
+	was := w.records[o]
+	ask := law.RecordAsk{Namespace: r.Namespace, Name: r.Name, After: &r, Now: w.now, By: r.Namespace, WorkID: w.fresh("work")}
+	if was != nil {
+		r.UID, r.Created = was.record.UID, was.record.Created
+		ask.Before, ask.Waits = was.adopted(), was.waits
+	} else {
+		r.UID, r.Created = w.fresh("record"), w.now.Unix()
+	}
+	ask.UID = r.UID
+	out := w.decide(func(s law.Seen) law.Outcome { return law.DecideRecord(s, ask) })
+	if out.Refusal != nil {
+		return nil, out.Refusal
+	}
+	w.apply(o, false, out.Plan, nil)
+	n := &recordObject{record: r, placed: *out.Plan.Record, waits: out.Plan.Orphan}
+	if was != nil {
+		n.deleting = was.deleting
+	}
+	w.records[o] = n
+	w.payDebts()
+	return out.Plan, nil
+}
+
+func (w *world) deleteRecord(o object) *law.Plan {
+	was := w.records[o]
+	ask := law.RecordAsk{Namespace: o.Namespace, Name: o.Name, UID: was.record.UID, Before: was.adopted(), Waits: was.waits, Now: w.now, By: o.Namespace, WorkID: w.fresh("work")}
+	out := w.decide(func(s law.Seen) law.Outcome { return law.DecideRecord(s, ask) })
+	if out.Refusal != nil {
+		bug("S2.4: deleting %s is refused: %v", o, out.Refusal)
+	}
+	w.apply(o, false, out.Plan, nil)
+	delete(w.records, o)
+	w.payDebts()
+	return out.Plan
+}
+
+// putZone is a client's create or update of a zone.
+func (w *world) putZone(spec law.ZoneSpec, establish bool) (*law.Plan, *law.Refusal) {
+	o := object{spec.Namespace, spec.Name}
+	was := w.zones[o]
+	ask := law.ZoneAsk{After: &spec, MayEstablish: establish, Now: w.now, By: spec.Namespace, WorkID: w.fresh("work")}
+	created := w.now.Unix()
+	if was != nil {
+		spec.UID, created = was.spec.UID, was.created
+		before := *was.zone
+		ask.Before, ask.Waits = &before, was.waits
+		ask.SameName = was.spec.DomainName == spec.DomainName && was.spec.View == spec.View && fingerprint(was.spec.ZoneRef) == fingerprint(spec.ZoneRef)
+		ask.RulesChanged = fmt.Sprint(was.spec.Rules) != fmt.Sprint(spec.Rules) || was.spec.RecordsPerNamespace != spec.RecordsPerNamespace
+	} else {
+		spec.UID = w.fresh("zone")
+	}
+	out := w.decide(func(s law.Seen) law.Outcome { return law.DecideZone(s, ask) })
+	if out.Refusal != nil {
+		return nil, out.Refusal
+	}
+	if was == nil {
+		was = &zoneObject{created: created}
+		w.zones[o] = was
+	}
+	was.spec, was.waits = spec, out.Plan.Orphan
+	w.apply(o, true, out.Plan, nil)
+	w.payDebts()
+	return out.Plan, nil
+}
+
+func (w *world) deleteZone(o object) *law.Plan {
+	was := w.zones[o]
+	before := *was.zone
+	ask := law.ZoneAsk{Before: &before, Waits: was.waits, Now: w.now, By: o.Namespace, WorkID: w.fresh("work")}
+	out := w.decide(func(s law.Seen) law.Outcome { return law.DecideZone(s, ask) })
+	if out.Refusal != nil {
+		bug("S8.1: deleting zone %s is refused: %v", o, out.Refusal)
+	}
+	w.apply(o, true, out.Plan, nil)
+	delete(w.zones, o)
+	w.payDebts()
+	return out.Plan
+}
+
+// zoneOf finds the zone that holds a name exactly.
+func (w *world) zoneOf(view string, n name.Name) *law.Holding {
+	h, _ := w.facts[law.HoldingKey(view, n)].(*law.Holding)
+	return h
+}
+
+// enclosing finds the longest zone at or above a name.
+func (w *world) enclosing(view string, n name.Name) *law.Holding {
+	for at, ok := n, true; ok; at, ok = at.Parent() {
+		if h := w.zoneOf(view, at); h != nil {
+			return h
+		}
+	}
+	return nil
+}
+
+func (w *world) holding(z *law.Zone) *law.Holding { return w.zoneOf(z.View, z.FQDN()) }
