@@ -1,0 +1,16 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package fsck checks what is stored, from the command line.
+//
+// It promises:
+//
+//	F1. It writes nothing: not into a data directory that is not there, not into one that it checks, but for what
+//	    etcd itself writes when it is started.
+//	F2. A data directory in use is checked through the process that has it.
+//	F3. Damage is exit code 1; work that a running server will do is none.
+//
+// What is right is the ledger's to say (pkg/ledger/fsck).
+//
+// Read fsck.go.
+package fsck

@@ -1,0 +1,104 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package fsck
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+
+	"kubi.zone/kubizone/pkg/apiserver"
+	"kubi.zone/kubizone/pkg/apiserver/embed"
+	"kubi.zone/kubizone/pkg/ledger"
+)
+
+// store is a data directory with an empty ledger in it, and etcd running.
+func store(t *testing.T) (path string, member *embed.Member, stop func()) {
+	t.Helper()
+	path = t.TempDir()
+	dir, err := embed.OpenDir(path, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	member, err = embed.Start(t.Context(), embed.Config{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, member, func(client *clientv3.Client) error {
+		return ledger.CheckFormat(t.Context(), client, apiserver.Prefix)
+	})
+	stop = func() { member.Stop(); dir.Close() }
+	t.Cleanup(stop)
+	return path, member, stop
+}
+
+func put(t *testing.T, member *embed.Member, do func(*clientv3.Client) error) {
+	t.Helper()
+	client, err := clientv3.New(clientv3.Config{Endpoints: member.Endpoints(), DialTimeout: 10 * time.Second, Logger: zap.NewNop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	if err := do(client); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// F2, F3: clean and damaged, through the process that has the directory and after it.
+func TestRun_findsDamageBesideAServerAndAfterIt(t *testing.T) {
+	path, member, stop := store(t)
+	check := func() (string, error) {
+		var out bytes.Buffer
+		o := Options{DataDir: path}
+		if err := o.Validate(); err != nil {
+			t.Fatal(err)
+		}
+		err := o.Run(t.Context(), &out)
+		return out.String(), err
+	}
+	if out, err := check(); err != nil || !strings.Contains(out, "clean") {
+		t.Errorf("a fresh store: %v\n%s", err, out)
+	}
+	put(t, member, func(client *clientv3.Client) error {
+		_, err := client.Put(t.Context(), apiserver.Prefix+"/ledger/counts/no-such-zone/ns", `{"n":1}`)
+		return err
+	})
+	if out, err := check(); !errors.Is(err, ErrDamaged) || !strings.Contains(out, "no-such-zone") {
+		t.Errorf("beside the server: %v\n%s", err, out)
+	}
+	stop()
+	if out, err := check(); !errors.Is(err, ErrDamaged) || !strings.Contains(out, "no-such-zone") {
+		t.Errorf("after the server: %v\n%s", err, out)
+	}
+}
+
+// F1
+func TestValidate_makesNoDataDirectory(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "data")
+	if err := (&Options{DataDir: path}).Validate(); err == nil || !strings.Contains(err.Error(), path) {
+		t.Errorf("a directory that is not there: %v", err)
+	}
+	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("it was made: %v", err)
+	}
+}
+
+func TestValidate_saysAllThatIsWrong(t *testing.T) {
+	err := (&Options{KeyFile: "k"}).Validate()
+	for _, want := range []string{"either --data-dir or --etcd-servers", "go with --etcd-servers", "give both or none"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("nothing says %q in %v", want, err)
+		}
+	}
+	if err := (&Options{DataDir: t.TempDir(), Servers: []string{"http://127.0.0.1:1"}}).Validate(); err == nil {
+		t.Error("both stores at once are accepted")
+	}
+}
