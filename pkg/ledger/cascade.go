@@ -425,7 +425,7 @@ func (l *Ledger) deeper(scan law.Scan, e *law.Holding, up name.Name) bool {
 func (l *Ledger) writeZone(ctx context.Context, o *v1alpha1.Zone, mod int64, s *standing, ask func(law.Seen) law.Outcome) (outcome, *write, error) {
 	key := l.layout.Zone(o.Namespace, o.Name)
 	w := &write{
-		resource: "zones", namespace: o.Namespace, name: o.Name, key: key, expected: mod, hint: key, standing: s, ask: ask,
+		resource: "zones", namespace: o.Namespace, name: o.Name, key: key, expected: mod, was: o, hint: key, standing: s, ask: ask,
 		primary: func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
 			if plan.Zone == nil {
 				return nil, nil, nil

@@ -37,6 +37,8 @@ type write struct {
 	resource, namespace, name string
 	key                       string
 	expected                  int64
+	// was is the zone at that revision where key is a zone's, nil while it is made.
+	was *v1alpha1.Zone
 	// guess: see session.guess.
 	guess bool
 	// ask runs the law.
@@ -214,11 +216,12 @@ type transaction struct {
 	singles      []law.Key // then these facts
 	head         *head     // of the zone that changes
 	object       *v1alpha1.Zone
+	zoneAt       int64 // the revision of that zone where it is the object itself
 }
 
 func (l *Ledger) transaction(ctx context.Context, w *write, s *session, out law.Outcome, who waits) (*transaction, error) {
 	t := &transaction{}
-	t.cmps = append(s.guards(), clientv3.Compare(clientv3.ModRevision(w.key), "=", w.expected))
+	t.cmps = append(s.guards(out.Used), clientv3.Compare(clientv3.ModRevision(w.key), "=", w.expected))
 	if w.resource == "records" {
 		t.cmps = append(t.cmps, clientv3.Compare(clientv3.CreateRevision(l.layout.reserved(w.key)), "=", 0))
 	}
@@ -234,6 +237,9 @@ func (l *Ledger) transaction(ctx context.Context, w *write, s *session, out law.
 		t.orelse = append(t.orelse, clientv3.OpGet(key))
 	}
 	for k := range s.single {
+		if !out.Used[k] {
+			continue
+		}
 		t.singles = append(t.singles, k)
 		t.orelse = append(t.orelse, clientv3.OpGet(l.layout.Key(k)))
 	}
@@ -287,8 +293,11 @@ func (l *Ledger) transaction(ctx context.Context, w *write, s *session, out law.
 		key := l.layout.Zone(c.Zone.Namespace, c.Zone.Name)
 		l.mu.Lock()
 		t.head = l.head(key)
-		before := t.head.object
 		l.mu.Unlock()
+		before := s.objects[key]
+		if key == w.key {
+			before, t.zoneAt = w.was, w.expected
+		}
 		t.object = object
 		if key != w.key {
 			t.object = before.DeepCopy()
@@ -357,14 +366,18 @@ func (l *Ledger) settle(w *write, s *session, t *transaction, rev int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	plan := w.plan
-	if h := t.head; h != nil {
+	if h := t.head; h != nil && h.mod <= rev {
 		if plan.Zone.Gone {
 			l.set(h, nil, nil, 0)
 		} else {
+			// What was known holds on, unless somebody read the zone at a revision between.
 			facts := h.facts
+			if was := max(s.zones[h.key], t.zoneAt); h.mod != was && h.mod != rev {
+				facts = nil
+			}
 			l.set(h, t.object, plan.Zone.Zone, rev)
 			h.facts = facts
-			for k := range s.single { // a guess that held is knowledge
+			for _, k := range t.singles { // a guess that held is knowledge
 				if k.Zone == plan.Zone.Zone.UID {
 					h.know(k, s.seen[k])
 				}

@@ -6,6 +6,7 @@ package ledger
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -53,9 +54,17 @@ func (l *Ledger) pay(ctx context.Context, d law.Debt) error {
 		}
 		var after *law.CountedCut
 		var failed error
+		stand, err := l.gaining(ctx, d)
+		if err != nil {
+			return err
+		}
+		cutAsk := law.CutAsk{Before: before, Now: l.now(), By: user(ctx)}
+		if stand != nil {
+			cutAsk.Work, cutAsk.WorkBy = stand.work.ID, stand.work.By
+		}
 		w := &write{
 			resource: "zones", namespace: d.Parent.Namespace, name: d.Parent.Name, key: debtKey, expected: kv.ModRevision,
-			hint: l.layout.Zone(d.Parent.Namespace, d.Parent.Name),
+			hint: l.layout.Zone(d.Parent.Namespace, d.Parent.Name), standing: stand,
 			ask: func(seen law.Seen) law.Outcome {
 				key := law.ZoneKey(d.Parent.Namespace, d.Parent.Name)
 				p, ok := seen[key]
@@ -65,12 +74,13 @@ func (l *Ledger) pay(ctx context.Context, d law.Debt) error {
 				parent, _ := p.(*law.Zone)
 				if parent == nil || parent.UID != d.Parent.UID || parent.Pending {
 					after = before // the parent is gone, and its keys go with it
-					return law.Outcome{Plan: &law.Plan{}}
+					return law.Outcome{Plan: &law.Plan{}, Used: map[law.Key]bool{key: true}}
 				}
 				if after, failed = l.count(ctx, parent, d.Child); failed != nil {
 					return law.Outcome{Plan: &law.Plan{}}
 				}
-				return law.DecideCut(seen, law.CutAsk{Parent: parent, Before: before, After: after, Now: l.now(), By: user(ctx)})
+				cutAsk.Parent, cutAsk.After = parent, after
+				return law.DecideCut(seen, cutAsk)
 			},
 			primary: func(context.Context, *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
 				op := clientv3.OpDelete(debtKey)
@@ -88,6 +98,9 @@ func (l *Ledger) pay(ctx context.Context, d law.Debt) error {
 			},
 		}
 		out, err := l.commit(ctx, w, waits{})
+		if errors.Is(err, errThrough) {
+			continue // the child's cascade ended meanwhile
+		}
 		if err != nil {
 			return err
 		}
@@ -95,6 +108,33 @@ func (l *Ledger) pay(ctx context.Context, d law.Debt) error {
 			return nil
 		}
 	}
+}
+
+// gaining is the standing cascade that brings records of the debt's parent to
+// its child, nil when there is none.
+func (l *Ledger) gaining(ctx context.Context, d law.Debt) (*standing, error) {
+	var id string
+	l.mu.Lock()
+	if x := l.index[law.HoldingKey(d.View, d.FQDN)]; x != nil && x.holding.UID == d.Child.UID {
+		for _, w := range x.holding.Works {
+			if w.Losing == d.Parent.UID {
+				id = w.ID
+			}
+		}
+	}
+	l.mu.Unlock()
+	if id == "" {
+		return nil, nil
+	}
+	s := &standing{}
+	s.work.ID = id
+	if err := s.refresh(ctx, l); err != nil && !errors.Is(err, errThrough) {
+		return nil, err
+	}
+	if s.mod == 0 {
+		return nil, nil
+	}
+	return s, nil
 }
 
 // count computes what parent counts for a child now; nil for nothing.

@@ -298,5 +298,7 @@ func (l *Ledger) placeZone(o *v1alpha1.Zone, c *law.ZoneChange) {
 	if c.Servable != nil {
 		l.setCondition(&s.Conditions, v1alpha1.ConditionServable, c.Servable.Status, c.Servable.Reason, c.Servable.Message, o.Generation)
 	}
-	l.pending(&s.Conditions, z.HasClass, o.Generation)
+	if c.Step != nil || meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionReady) == nil {
+		l.pending(&s.Conditions, z.HasClass, o.Generation)
+	}
 }

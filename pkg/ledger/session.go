@@ -31,8 +31,10 @@ type session struct {
 	single map[law.Key]int64
 	// ranges: the revision they were read at; nothing in them may be younger.
 	ranges map[law.Key]int64
-	// zones: the revision of each zone object the decision looked at.
-	zones map[string]int64
+	// zones: the revision of each zone object the decision looked at, and the
+	// object at it.
+	zones   map[string]int64
+	objects map[string]*v1alpha1.Zone
 	// guess: a key never met is taken as absent and compared so, which saves the
 	// round trip of a read where that is likely (a new name).
 	guess bool
@@ -45,7 +47,8 @@ func (l *Ledger) session(guess bool) *session {
 }
 
 func (s *session) reset() {
-	s.seen, s.single, s.ranges, s.zones = law.Seen{}, map[law.Key]int64{}, map[law.Key]int64{}, map[string]int64{}
+	s.seen, s.single, s.ranges = law.Seen{}, map[law.Key]int64{}, map[law.Key]int64{}
+	s.zones, s.objects = map[string]int64{}, map[string]*v1alpha1.Zone{}
 }
 
 // zoneScoped: the key belongs to one zone and changes only with its object.
@@ -131,7 +134,7 @@ func (s *session) learn(ctx context.Context, need []law.Key) error {
 			}
 		case k.Kind == law.KindZone:
 			if h := s.l.head(s.l.layout.Key(k)); h.loaded {
-				s.seen[k], s.zones[h.key] = h.zone, h.mod
+				s.seen[k], s.zones[h.key], s.objects[h.key] = h.zone, h.mod, h.object
 			} else {
 				read = append(read, k)
 			}
@@ -230,7 +233,7 @@ func (s *session) take(ctx context.Context, k law.Key, r *etcdserverpb.ResponseO
 			return err
 		}
 		l.mu.Lock()
-		s.seen[k], s.zones[h.key] = h.zone, h.mod
+		s.seen[k], s.zones[h.key], s.objects[h.key] = h.zone, h.mod, h.object
 		l.mu.Unlock()
 		return nil
 	}
@@ -401,7 +404,7 @@ func (l *Ledger) decodeRange(k law.Key, kvs []*mvccpb.KeyValue) (any, error) {
 }
 
 // guards are the compares that prove the facts (I5).
-func (s *session) guards() []clientv3.Cmp {
+func (s *session) guards(used map[law.Key]bool) []clientv3.Cmp {
 	l := s.l
 	drop := l.config.dropGuards
 	var out []clientv3.Cmp
@@ -411,11 +414,14 @@ func (s *session) guards() []clientv3.Cmp {
 		}
 	}
 	for k, mod := range s.single {
-		if drop != "facts" {
+		if used[k] && drop != "facts" {
 			out = append(out, clientv3.Compare(clientv3.ModRevision(l.layout.Key(k)), "=", mod))
 		}
 	}
 	for k, rev := range s.ranges {
+		if !used[k] {
+			continue
+		}
 		out = append(out, clientv3.Compare(clientv3.ModRevision(l.layout.Key(k)), "<", rev+1).WithPrefix())
 	}
 	return out

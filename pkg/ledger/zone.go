@@ -142,7 +142,7 @@ func (w *zoneWrite) commit(ctx context.Context, key string, expected int64, put 
 		w.tx = &write{resource: "zones", namespace: id.Namespace, name: id.Name, key: key, hint: key, keep: true}
 	}
 	tx := w.tx
-	tx.expected = expected
+	tx.expected, tx.was = expected, w.before
 	if w.before != nil && w.after != nil && zoneUnchanged(w.before, w.after) {
 		return w.plain(ctx, key, expected, put)
 	}
@@ -224,6 +224,7 @@ func (l *Ledger) zoneAsk(ctx context.Context, before, after *v1alpha1.Zone) (law
 			return ask, status("zones", after.Name, &law.Refusal{Kind: law.Invalid, Message: err.Error()})
 		}
 		ask.After = spec
+		ask.SameName = before != nil && before.Spec.DomainName == after.Spec.DomainName && before.Spec.View == after.Spec.View && apiequality.Semantic.DeepEqual(before.Spec.ZoneRef, after.Spec.ZoneRef)
 		ask.RulesChanged = before != nil && (!apiequality.Semantic.DeepEqual(before.Spec.Delegations, after.Spec.Delegations) || !apiequality.Semantic.DeepEqual(before.Spec.Limits, after.Spec.Limits))
 	}
 	return ask, nil
