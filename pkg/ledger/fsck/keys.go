@@ -130,21 +130,21 @@ func encoded(v any) string {
 
 // checkKeys compares what records make in owners/, holders/, counts/ and orphans/.
 func (c *check) checkKeys() error {
-	if err := c.room("owners", c.checkOwner, func(z *zone, want func(string, string)) {
+	if err := c.room("owners", "I1", c.checkOwner, func(z *zone, want func(string, string)) {
 		for o, v := range z.owners {
 			want(c.layout.Key(law.OwnerKey(z.UID, o)), encoded(v))
 		}
 	}); err != nil {
 		return err
 	}
-	if err := c.room("holders", c.checkHolders, func(z *zone, want func(string, string)) {
+	if err := c.room("holders", "S4.6", c.checkHolders, func(z *zone, want func(string, string)) {
 		for o, v := range z.bases {
 			want(c.layout.Key(law.HoldersKey(z.UID, o)), encoded(v))
 		}
 	}); err != nil {
 		return err
 	}
-	if err := c.room("counts", c.checkCount, func(z *zone, want func(string, string)) {
+	if err := c.room("counts", "S5.6", c.checkCount, func(z *zone, want func(string, string)) {
 		for ns, n := range z.counts {
 			want(c.layout.Key(law.CountKey(z.UID, ns)), fmt.Sprint(n))
 		}
@@ -156,7 +156,7 @@ func (c *check) checkKeys() error {
 
 // room goes through the keys of one kind: each present one is checked, and each
 // wanted one must have been present.
-func (c *check) room(room string, present func(z *zone, rest, key string, kv *mvccpb.KeyValue), wanted func(z *zone, want func(key, value string))) error {
+func (c *check) room(room string, rule Rule, present func(z *zone, rest, key string, kv *mvccpb.KeyValue), wanted func(z *zone, want func(key, value string))) error {
 	prefix := c.layout.Room(room)
 	seen := map[string]bool{}
 	err := c.each(prefix, func(key string, kv *mvccpb.KeyValue) error {
@@ -174,7 +174,7 @@ func (c *check) room(room string, present func(z *zone, rest, key string, kv *mv
 	for _, z := range c.names {
 		wanted(z, func(key, value string) {
 			if !seen[key] {
-				c.damage(key, "I1", "nothing", "%s", value)
+				c.damage(key, rule, "nothing", "%s", value)
 			}
 		})
 	}

@@ -1,0 +1,169 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package fsck_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/test/store"
+)
+
+// world writes something of every kind and returns the server, which does not
+// Run any more.
+func world(t *testing.T, st *store.Store) *store.Server {
+	t.Helper()
+	s := st.Server()
+	stop := s.Run()
+	defer stop()
+	zone := func(z *v1alpha1.Zone, change ...func(*v1alpha1.Zone)) {
+		t.Helper()
+		for _, f := range change {
+			f(z)
+		}
+		if _, err := s.CreateZone(z); err != nil {
+			t.Fatalf("zone %s: %v", z.Name, err)
+		}
+	}
+	record := func(r *v1alpha1.Record, change ...func(*v1alpha1.Record)) {
+		t.Helper()
+		for _, f := range change {
+			f(r)
+		}
+		if _, err := s.CreateRecord(s.Ctx, r); err != nil {
+			t.Fatalf("record %s/%s: %v", r.Namespace, r.Name, err)
+		}
+	}
+	in := func(name string) func(*v1alpha1.Record) {
+		return func(r *v1alpha1.Record) { r.Spec.ZoneRef = &v1alpha1.ZoneReference{Name: name, Namespace: "infra"} }
+	}
+	ttl := func(seconds int32) func(*v1alpha1.Record) {
+		return func(r *v1alpha1.Record) { r.Spec.TTL = &seconds }
+	}
+
+	// Waits before there is any zone, and for zones that never come.
+	record(store.Record("infra", "early", "early.example.org.", "A", "192.0.2.9"))
+	record(store.Record("team-a", "nowhere", "www.nowhere.test.", "A", "192.0.2.9"))
+	record(store.Record("team-a", "no-ref", "www", "A", "192.0.2.9"), func(r *v1alpha1.Record) { r.Spec.ZoneRef = &v1alpha1.ZoneReference{Name: "never"} })
+	zone(store.Zone("team-a", "pending", "sub"), func(z *v1alpha1.Zone) { z.Spec.ZoneRef = &v1alpha1.ZoneReference{Name: "never"} })
+
+	top := v1alpha1.Delegation{Records: []v1alpha1.RecordDelegation{{Pattern: "*"}, {Pattern: "_acme-challenge.*"}, {Pattern: "*", Types: []string{"NS", "DNAME", "DS", "CNAME", "A"}}},
+		Zones: []string{"dev", "*.dev", "late"}}
+	zone(store.Zone("infra", "example", "example.org.", store.Allow("infra", "@", "*"), top), func(z *v1alpha1.Zone) {
+		limit := int32(5)
+		z.Spec.Limits = &v1alpha1.ZoneLimits{RecordsPerNamespace: &limit}
+	})
+	record(store.Record("infra", "www", "www", "A", "192.0.2.1", "192.0.2.2"), in("example"))
+	record(store.Record("infra", "www-too", "www.example.org.", "A", "192.0.2.2", "192.0.2.3"), ttl(60))
+	record(store.Record("infra", "mx", "@", "MX", "10 mail", "20 mail.example.net."), in("example"))
+	record(store.Record("infra", "mail", "mail", "AAAA", "2001:db8::1"), in("example"), ttl(0))
+	record(store.Record("infra", "ns", "@", "NS", "ns2"), in("example"))
+	record(store.Record("infra", "ns2", "ns2", "A", "192.0.2.54"), in("example"))
+	record(store.Record("infra", "spf", "@", "TXT", "v=spf1 -all"), in("example"))
+	record(store.Record("infra", "any", "*", "TXT", "anything"), in("example"))
+	record(store.Record("team-a", "app", "app.example.org.", "CNAME", "www"))
+	record(store.Record("team-b", "acme", "_acme-challenge.app.example.org.", "TXT", "token"))
+	record(store.Record("team-b", "cut", "cut.example.org.", "NS", "ns.cut", "ns.example.net."))
+	record(store.Record("team-b", "glue", "ns.cut.example.org.", "A", "192.0.2.7"))
+	record(store.Record("team-c", "alias", "alias.example.org.", "DNAME", "www.example.net."))
+	record(store.Record("infra", "unknown", "odd", "TYPE65280", `\# 3 010203`), in("example"))
+
+	// A delegated child with glue, one below it, one in another view, a renamed one, one that is gone.
+	zone(store.Zone("team-d", "dev", "dev.example.org.", store.Allow("team-d", "@", "*"), v1alpha1.Delegation{Zones: []string{"*"}}))
+	record(store.Record("team-d", "dev-ns", "dev.example.org.", "NS", "ns2", "ns.elsewhere.test."))
+	record(store.Record("team-d", "dev-ns2", "ns2.dev.example.org.", "A", "192.0.2.60"))
+	record(store.Record("infra", "ds", "dev.example.org.", "DS", "1 13 2 0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"))
+	zone(store.Zone("team-d", "deep", "deep"), func(z *v1alpha1.Zone) {
+		z.Spec.ZoneRef = &v1alpha1.ZoneReference{Name: "dev"}
+		z.Spec.NameServers = []v1alpha1.NameServer{{Name: "ns.deep.dev.example.org."}} // no address: MissingGlue
+	})
+	zone(store.Zone("infra", "inside", "example.org.", store.Allow("", "*")), func(z *v1alpha1.Zone) { z.Spec.View = "inside" })
+	record(store.Record("team-a", "inside", "www.example.org.", "A", "10.0.0.1"), func(r *v1alpha1.Record) { r.Spec.View = "inside" })
+	zone(store.Zone("infra", "old", "old.test.", store.Allow("infra", "@", "*")))
+	record(store.Record("infra", "in-old", "mail", "MX", "10 mail"), in("old"))
+	store.Must(s.UpdateZone("infra", "old", func(z *v1alpha1.Zone) { z.Spec.DomainName = "new.test." }))
+	zone(store.Zone("infra", "gone", "gone.test.", store.Allow("infra", "*")))
+	record(store.Record("infra", "in-gone", "www", "A", "192.0.2.1"), in("gone"))
+	if err := s.DeleteZone("infra", "gone"); err != nil {
+		t.Fatal(err)
+	}
+
+	// Losers that wait at a name, and one that waits for room.
+	st.Settle()
+	for i := range 3 {
+		record(store.Record("team-e", fmt.Sprintf("e%d", i), fmt.Sprintf("e%d.example.org.", i), "A", "192.0.2.1"))
+	}
+	zone(store.Zone("infra", "late-view", "late.test.", store.Allow("", "*")), func(z *v1alpha1.Zone) { z.Spec.View = "late" })
+	late := func(age time.Duration) func(*v1alpha1.Record) {
+		return func(r *v1alpha1.Record) {
+			r.Spec.View, r.CreationTimestamp = "late", metav1.NewTime(r.CreationTimestamp.Add(-age))
+		}
+	}
+	record(store.Record("team-a", "first", "same.late.test.", "A", "192.0.2.1"), late(time.Hour))
+	if err := s.DeleteZone("infra", "late-view"); err != nil {
+		t.Fatal(err)
+	}
+	st.Settle()
+	record(store.Record("team-b", "second", "same.late.test.", "A", "192.0.2.2"), late(time.Minute))
+	record(store.Record("team-a", "clash", "same.late.test.", "CNAME", "x.test."), late(0))
+	zone(store.Zone("infra", "late-again", "late.test.", store.Allow("", "*")), func(z *v1alpha1.Zone) { z.Spec.View = "late" })
+
+	// Every kind of change.
+	store.Must(s.UpdateRecord(s.Ctx, "infra", "www", func(r *v1alpha1.Record) { r.Spec.Values = []string{"192.0.2.2", "192.0.2.4"} }))
+	store.Must(s.UpdateRecord(s.Ctx, "infra", "www-too", ttlOf(30)))
+	store.Must(s.UpdateRecord(s.Ctx, "infra", "spf", func(r *v1alpha1.Record) { r.Spec.DomainName = "other" }))
+	store.Must(s.UpdateZone("infra", "example", func(z *v1alpha1.Zone) {
+		seconds := int32(600)
+		z.Spec.TTL = &seconds
+	}))
+	store.Must(s.UpdateZone("infra", "inside", func(z *v1alpha1.Zone) {
+		minimum := int64(4000000000)
+		z.Spec.MinimumSerial = &minimum
+	}))
+	if err := s.DeleteRecord(s.Ctx, "infra", "ns2"); err != nil {
+		t.Fatal(err)
+	}
+	st.Settle()
+	return s
+}
+
+func ttlOf(seconds int32) func(*v1alpha1.Record) {
+	return func(r *v1alpha1.Record) { r.Spec.TTL = &seconds }
+}
+
+func TestRun_isCleanOnEveryKindOfStore(t *testing.T) {
+	st := store.New(t)
+	if r := st.Fsck(); r.Zones+r.Records != 0 || r.Damage.Total != 1 || r.Damage.List[0].Rule != "format" {
+		t.Errorf("an empty store without a format: %s", store.Text(r))
+	}
+	s := world(t, st)
+	r := st.Fsck()
+	if !r.Clean() || r.Owed.Total > 0 {
+		t.Fatalf("%s", store.Text(r))
+	}
+	for _, room := range ledger.Rooms {
+		got := store.Must(st.Client.Client.Get(s.Ctx, s.Ledger.Layout().Room(room), prefix()...))
+		if room != "outbox" && room != "debts" && len(got.Kvs) == 0 {
+			t.Errorf("the store has no key under %s/: it does not show what it should", room)
+		}
+	}
+	if text := store.Text(r); !strings.HasSuffix(text, "clean; nothing is owed\n") || !strings.HasPrefix(text, fmt.Sprintf("checked %d zones", r.Zones)) {
+		t.Errorf("report:\n%s", text)
+	}
+	// At an earlier revision it says what was owed then.
+	if err := s.DeleteZone("infra", "example"); err != nil {
+		t.Fatal(err)
+	}
+	if r = st.Fsck(); !r.Clean() || r.Owed.Total < 10 {
+		t.Errorf("after a deletion that nobody carries out:\n%s", store.Text(r))
+	}
+	s.Run()
+	st.Settle()
+}

@@ -1,0 +1,464 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package fsck_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/ledger/fsck"
+	"kubi.zone/kubizone/test/store"
+)
+
+func prefix() []clientv3.OpOption { return []clientv3.OpOption{clientv3.WithPrefix()} }
+
+// vandal damages one thing and undoes it.
+type vandal struct {
+	t    *testing.T
+	s    *store.Server
+	st   *store.Store
+	undo []clientv3.Op
+}
+
+func (v *vandal) get(key string) []byte {
+	v.t.Helper()
+	r := store.Must(v.st.Client.Client.Get(v.s.Ctx, key))
+	if len(r.Kvs) == 0 {
+		v.t.Fatalf("nothing at %s to damage", key)
+	}
+	return r.Kvs[0].Value
+}
+
+func (v *vandal) put(key string, value []byte) {
+	v.t.Helper()
+	r := store.Must(v.st.Client.Client.Get(v.s.Ctx, key))
+	if len(r.Kvs) == 0 {
+		v.undo = append(v.undo, clientv3.OpDelete(key))
+	} else {
+		v.undo = append(v.undo, clientv3.OpPut(key, string(r.Kvs[0].Value)))
+	}
+	if value == nil {
+		store.Must(v.st.Client.Client.Delete(v.s.Ctx, key))
+	} else {
+		store.Must(v.st.Client.Client.Put(v.s.Ctx, key, string(value)))
+	}
+}
+
+func (v *vandal) restore() {
+	for i := len(v.undo) - 1; i >= 0; i-- {
+		store.Must(v.st.Client.Client.Do(v.s.Ctx, v.undo[i]))
+	}
+	v.undo = nil
+}
+
+// edit changes the JSON at the first key under a prefix that suits.
+func edit[T any](v *vandal, under string, change func(key string, value *T) bool) string {
+	v.t.Helper()
+	r := store.Must(v.st.Client.Client.Get(v.s.Ctx, under, prefix()...))
+	for _, kv := range r.Kvs {
+		var value T
+		if err := json.Unmarshal(kv.Value, &value); err != nil {
+			v.t.Fatalf("%s: %v", kv.Key, err)
+		}
+		if change(string(kv.Key), &value) {
+			v.put(string(kv.Key), store.Must(json.Marshal(value)))
+			return string(kv.Key)
+		}
+	}
+	v.t.Fatalf("nothing under %s suits", under)
+	return ""
+}
+
+func (v *vandal) object(key string, o runtime.Object, change func()) string {
+	v.t.Helper()
+	codec := store.Codec()
+	if err := codec.Decode(v.s.Ctx, key, v.get(key), 0, o); err != nil {
+		v.t.Fatal(err)
+	}
+	change()
+	v.put(key, store.Must(runtime.Encode(codec.Codec, o)))
+	return key
+}
+
+func (v *vandal) zone(ns, name string, change func(*v1alpha1.Zone)) string {
+	z := &v1alpha1.Zone{}
+	return v.object(v.s.Ledger.Layout().Zone(ns, name), z, func() { change(z) })
+}
+
+func (v *vandal) record(ns, name string, change func(*v1alpha1.Record)) string {
+	r := &v1alpha1.Record{}
+	return v.object(v.s.Ledger.Layout().Record(ns, name), r, func() { change(r) })
+}
+
+func (v *vandal) room(room string) string { return v.s.Ledger.Layout().Room(room) }
+
+// mid is the key of a journal step of example.org. from its middle.
+func (v *vandal) mid() string {
+	uid := string(v.s.Zone("infra", "example").UID)
+	return fmt.Sprintf("%s%s/%016x", v.room("journal"), uid, 7)
+}
+
+func (v *vandal) step(change func(*content.Step)) string {
+	key := v.mid()
+	var tx content.Transaction
+	if err := json.Unmarshal(v.get(key), &tx); err != nil {
+		v.t.Fatal(err)
+	}
+	change(&tx.Steps[0])
+	v.put(key, store.Must(json.Marshal(tx)))
+	return key
+}
+
+func TestRun_findsEveryKindOfDamage(t *testing.T) {
+	st := store.New(t)
+	s := world(t, st)
+	example := string(s.Zone("infra", "example").UID)
+	drop := func(room, rest string) func(*vandal) string {
+		return func(v *vandal) string {
+			key := v.room(room) + rest
+			v.get(key)
+			v.put(key, nil)
+			return key
+		}
+	}
+	cases := []struct {
+		name string
+		rule fsck.Rule
+		// do damages and returns the key that must be reported.
+		do func(v *vandal) string
+	}{
+		{"format of the future", "format", func(v *vandal) string {
+			v.put(s.Ledger.Layout().Config(), []byte(`{"format":2,"hashAlgorithm":1}`))
+			return s.Ledger.Layout().Config()
+		}},
+		{"another hash algorithm", "format", func(v *vandal) string {
+			v.put(s.Ledger.Layout().Config(), []byte(`{"format":1,"hashAlgorithm":7}`))
+			return s.Ledger.Layout().Config()
+		}},
+		{"a room that does not exist", "format", func(v *vandal) string {
+			v.put(s.Ledger.Layout().Internal()+"later/x", []byte("{}"))
+			return s.Ledger.Layout().Internal() + "later/x"
+		}},
+		{"no name", "S1.6", drop("names", "@/org.example.")},
+		{"a name of nobody", "S1.6", func(v *vandal) string {
+			v.put(v.room("names")+"@/test.nobody.", []byte(`{"namespace":"x","name":"y","uid":"z"}`))
+			return v.room("names") + "@/test.nobody."
+		}},
+		{"a name twice", "S1.6", func(v *vandal) string {
+			v.put(v.room("names")+"@/test.twice.", v.get(v.room("names")+"@/org.example."))
+			return v.room("names") + "@/test.twice."
+		}},
+		{"a name that does not parse", "I2", func(v *vandal) string {
+			v.put(v.room("names")+"@/org.example.", []byte(`{`))
+			return v.room("names") + "@/org.example."
+		}},
+		{"another parent", "S3.1", func(v *vandal) string {
+			return edit(v, v.room("names")+"@/org.example.dev.", func(_ string, h *law.Holding) bool { h.Parent = nil; return true })
+		}},
+		{"an external cut that is none", "S3.5", func(v *vandal) string {
+			return edit(v, v.room("names")+"@/org.example.dev.", func(_ string, h *law.Holding) bool { h.ExternalCut = true; return true })
+		}},
+		{"other apex NS", "S6.2", func(v *vandal) string {
+			return edit(v, v.room("names")+"@/org.example.", func(_ string, h *law.Holding) bool { h.ApexNS = append(h.ApexNS, "zz"); return true })
+		}},
+		{"missing glue miscounted", "S6.7", func(v *vandal) string {
+			return edit(v, v.room("names")+"@/org.example.dev.", func(_ string, h *law.Holding) bool { h.MissingGlue = 0; return true })
+		}},
+		{"follows nobody", "S6.8", func(v *vandal) string {
+			return edit(v, v.room("names")+"@/org.example.dev.deep.", func(_ string, h *law.Holding) bool { h.Follows = ""; return true })
+		}},
+		{"the mark of no work", "I4", func(v *vandal) string {
+			return edit(v, v.room("names")+"@/org.example.", func(_ string, h *law.Holding) bool {
+				h.Works = []law.StandingWork{{ID: "lost"}}
+				return true
+			})
+		}},
+		{"a work without its mark", "I4", func(v *vandal) string {
+			w := law.Work{ID: "w1", Reason: "planted", Zones: []law.Place{{Ref: law.Ref{Namespace: "infra", Name: "example", UID: example}}}}
+			v.put(v.room("outbox")+"w1", store.Must(json.Marshal(w)))
+			return v.room("names") + "@/org.example."
+		}},
+		{"a work that purges a living zone", "I4", func(v *vandal) string {
+			v.put(v.room("outbox")+"w1", store.Must(json.Marshal(law.Work{ID: "w1", Purge: example})))
+			return v.room("outbox") + "w1"
+		}},
+		{"settled with work", "S7.2", func(v *vandal) string {
+			w := law.Work{ID: "w1", Zones: []law.Place{{Ref: law.Ref{Namespace: "infra", Name: "example", UID: example}}}}
+			v.put(v.room("outbox")+"w1", store.Must(json.Marshal(w)))
+			edit(v, v.room("names")+"@/org.example.", func(_ string, h *law.Holding) bool {
+				h.Works = []law.StandingWork{{ID: "w1"}}
+				return true
+			})
+			return v.zone("infra", "example", func(z *v1alpha1.Zone) { z.Status.SettledSerial-- })
+		}},
+		{"unsettled without work", "S7.2", func(v *vandal) string {
+			return v.zone("infra", "example", func(z *v1alpha1.Zone) { z.Status.SettledSerial-- })
+		}},
+		{"an owner gone", "I1", drop("owners", example+"/www.")},
+		{"an owner of nothing", "I1", func(v *vandal) string {
+			v.put(v.room("owners")+example+"/never.", []byte(`{}`))
+			return v.room("owners") + example + "/never."
+		}},
+		{"a value miscounted", "I1", func(v *vandal) string {
+			return edit(v, v.room("owners")+example+"/www.", func(_ string, o *law.Owner) bool { o.Values[0].Count++; return true })
+		}},
+		{"a value of another ttl", "I1", func(v *vandal) string {
+			return edit(v, v.room("owners")+example+"/mail.", func(_ string, o *law.Owner) bool { o.Values[0].TTL = nil; return true })
+		}},
+		{"holders gone", "S4.6", drop("holders", example+"/app.")},
+		{"another holder", "S4.6", func(v *vandal) string {
+			return edit(v, v.room("holders")+example+"/app.", func(_ string, h *law.Holders) bool { h.List[0].Namespace = "thief"; return true })
+		}},
+		{"holders miscounted", "S4.6", func(v *vandal) string {
+			return edit(v, v.room("holders")+example+"/www.", func(_ string, h *law.Holders) bool { h.List[0].Count++; return true })
+		}},
+		{"a holder that came late", "S4.6", func(v *vandal) string {
+			return edit(v, v.room("holders")+example+"/app.", func(_ string, h *law.Holders) bool { h.List[0].First += 100; return true })
+		}},
+		{"counts", "S5.6", func(v *vandal) string {
+			return edit(v, v.room("counts")+example+"/infra", func(_ string, n *law.Count) bool { n.Records--; return true })
+		}},
+		{"a count of nobody", "S5.6", func(v *vandal) string {
+			v.put(v.room("counts")+example+"/nobody", []byte(`{"c":0}`))
+			return v.room("counts") + example + "/nobody"
+		}},
+		{"a member gone", "I1", drop("members", example+"/www./infra/www")},
+		{"a member that is none", "I1", func(v *vandal) string {
+			key := v.room("members") + example + "/www./infra/other"
+			v.put(key, v.get(v.room("members")+example+"/www./infra/www"))
+			return key
+		}},
+		{"a member of another uid", "I1", func(v *vandal) string {
+			return edit(v, v.room("members")+example+"/www./infra/www", func(_ string, m *law.Member) bool { m.UID = "x"; return true })
+		}},
+		{"a member of the future", "I3", func(v *vandal) string {
+			return edit(v, v.room("members")+example+"/www./infra/www", func(_ string, m *law.Member) bool { m.N = 1 << 40; return true })
+		}},
+		{"a member admitted somehow", "S4.7", func(v *vandal) string {
+			return edit(v, v.room("members")+example+"/www./infra/www", func(_ string, m *law.Member) bool { m.Admission = "bribe"; return true })
+		}},
+		{"two holders by force", "S4.6", func(v *vandal) string {
+			edit(v, v.room("members")+example+"/app._acme-challenge./team-b/acme", func(_ string, m *law.Member) bool { m.Admission = law.AdmittedPlain; return true })
+			return v.room("holders") + example + "/app."
+		}},
+		{"keys of a zone that is gone", "I4", func(v *vandal) string {
+			v.put(v.room("owners")+"no-such-uid/www.", []byte(`{}`))
+			return v.room("owners") + "no-such-uid/www."
+		}},
+		{"a journal of a zone that is gone", "I4", func(v *vandal) string {
+			key := v.room("journal") + "no-such-uid/0000000000000001"
+			v.put(key, []byte(`{}`))
+			return key
+		}},
+		{"a cut gone", "S6.1", func(v *vandal) string {
+			return drop("cuts", example+"/"+string(s.Zone("team-d", "dev").UID))(v)
+		}},
+		{"a cut that differs", "S6.1", func(v *vandal) string {
+			return edit(v, v.room("cuts")+example+"/", func(_ string, c *law.CountedCut) bool { c.Sets[0].TTL.Seconds++; return true })
+		}},
+		{"a cut of nobody", "S6.1", func(v *vandal) string {
+			key := v.room("cuts") + example + "/stranger"
+			v.put(key, []byte(`{"sets":[]}`))
+			return key
+		}},
+		{"an orphan that no name finds", "S2.3", drop("orphans", "@/test.nowhere.www./r/team-a/nowhere")},
+		{"an orphan that no reference finds", "S2.3", drop("orphans", "ref/team-a/never/r/team-a/no-ref")},
+		{"a pending zone that no reference finds", "S2.3", drop("orphans", "ref/team-a/never/z/team-a/pending")},
+		{"an orphan of another uid", "S2.3", func(v *vandal) string {
+			key := v.room("orphans") + "@/test.nowhere.www./r/team-a/nowhere"
+			v.put(key, []byte(`{"uid":"x","t":1}`))
+			return key
+		}},
+		{"an orphan that is adopted", "S2.3", func(v *vandal) string {
+			key := v.room("orphans") + "@/org.example.www./r/infra/www"
+			v.put(key, v.get(v.room("orphans")+"@/test.nowhere.www./r/team-a/nowhere"))
+			return key
+		}},
+		{"a loser that nobody wakes", "S2.7", func(v *vandal) string {
+			uid := string(s.Zone("infra", "late-again").UID)
+			for _, room := range []string{"holders", "owners"} {
+				r := store.Must(st.Client.Client.Get(s.Ctx, v.room(room)+uid+"/", prefix()...))
+				for _, kv := range r.Kvs {
+					v.put(string(kv.Key), bytes.ReplaceAll(kv.Value, []byte(`,"w":true`), nil))
+				}
+			}
+			return s.Ledger.Layout().Record("team-b", "second")
+		}},
+		{"a serial forgotten forwards", "S6.5", func(v *vandal) string {
+			key := v.room("serials") + "@/org.example."
+			v.put(key, []byte(fmt.Sprintf(`{"serial":%d,"until":1}`, s.Zone("infra", "example").Status.Serial+1)))
+			return key
+		}},
+		{"no journal", "S6.5", func(v *vandal) string {
+			under := v.room("journal") + example + "/"
+			for _, kv := range store.Must(st.Client.Client.Get(s.Ctx, under, prefix()...)).Kvs {
+				v.put(string(kv.Key), nil)
+			}
+			return under
+		}},
+		{"a gap in the journal", "I2", func(v *vandal) string {
+			v.put(v.mid(), nil)
+			return strings.TrimSuffix(v.mid(), "7") + "6"
+		}},
+		{"a journal that begins in the middle of itself", "I2", func(v *vandal) string {
+			var tx content.Transaction
+			_ = json.Unmarshal(v.get(v.mid()), &tx)
+			tx.Steps[0].HeaderAfter, tx.Steps[0].HeaderBefore = &content.Header{FQDN: name.MustParse("example.org.")}, nil
+			v.put(v.mid(), store.Must(json.Marshal(tx)))
+			return v.mid()
+		}},
+		{"a step of another serial", "I2", func(v *vandal) string { return v.step(func(x *content.Step) { x.Serial++ }) }},
+		{"a step from another serial", "I2", func(v *vandal) string {
+			v.step(func(x *content.Step) { x.From-- })
+			return strings.TrimSuffix(v.mid(), "7") + "6"
+		}},
+		{"a step to another state", "I2", func(v *vandal) string { return v.step(func(x *content.Step) { x.State[3]++ }) }},
+		{"a step that adds what is not there", "I2", func(v *vandal) string {
+			return v.step(func(x *content.Step) {
+				x.Added = append(x.Added, content.Row{Owner: x.Added[0].Owner, Type: 16, Data: `"x"`})
+			})
+		}},
+		{"a step that removes what is there", "I2", func(v *vandal) string {
+			return v.step(func(x *content.Step) { x.Removed = x.Added; x.Added = nil })
+		}},
+		{"a step with another ttl", "I2", func(v *vandal) string {
+			return v.step(func(x *content.Step) {
+				x.TTLs = append(x.TTLs, content.TTLChange{Owner: x.Added[0].Owner, Type: 16, After: &content.TTL{Inherit: true}})
+			})
+		}},
+		{"a step that forgets a row", "I2", func(v *vandal) string {
+			// What it added is still there when all is undone, at the latest in the first step.
+			v.step(func(x *content.Step) { x.Added = x.Added[1:] })
+			return v.mid()
+		}},
+		{"a first step by somebody else", "I2", func(v *vandal) string {
+			return edit(v, v.room("journal")+example+"/0000000000000001", func(_ string, tx *content.Transaction) bool { tx.Zone.Name = "other"; return true })
+		}},
+		{"a mark of the future", "I2", func(v *vandal) string {
+			key := v.room("journal") + example + "/00000000ffffffff.settled"
+			v.put(key, []byte(`{"n":4294967295,"ok":true}`))
+			return key
+		}},
+		{"a key that is none", "I2", func(v *vandal) string {
+			key := v.room("journal") + example + "/7"
+			v.put(key, []byte(`{}`))
+			return key
+		}},
+		{"content state", "S6.4", func(v *vandal) string {
+			return v.zone("infra", "example", func(z *v1alpha1.Zone) { z.Status.ContentState = s.Zone("team-d", "dev").Status.ContentState })
+		}},
+		{"hash", "S6.4", func(v *vandal) string {
+			return v.zone("infra", "example", func(z *v1alpha1.Zone) { z.Status.Hash = strings.Repeat("0", 64) })
+		}},
+		{"entryCount", "S6.4", func(v *vandal) string {
+			return v.zone("infra", "example", func(z *v1alpha1.Zone) { z.Status.EntryCount++ })
+		}},
+		{"serial", "I2", func(v *vandal) string {
+			v.zone("infra", "example", func(z *v1alpha1.Zone) { z.Status.Serial += 2; z.Status.SettledSerial += 2 })
+			return lastStep(v, example)
+		}},
+		{"contentGeneration", "I2", func(v *vandal) string {
+			v.zone("infra", "example", func(z *v1alpha1.Zone) { z.Status.ContentGeneration++ })
+			return lastStep(v, example)
+		}},
+		{"a header that no step wrote", "I2", func(v *vandal) string {
+			v.zone("infra", "old", func(z *v1alpha1.Zone) { z.Spec.Contact = "somebody.else" })
+			return fmt.Sprintf("%s%s/%016x", v.room("journal"), s.Zone("infra", "old").UID, s.Zone("infra", "old").Status.ContentGeneration)
+		}},
+		{"another fqdn", "S1.5", func(v *vandal) string {
+			return v.zone("infra", "inside", func(z *v1alpha1.Zone) { z.Spec.DomainName = "other.org." })
+		}},
+		{"a pending zone with content", "S3.1", func(v *vandal) string {
+			return v.zone("team-a", "pending", func(z *v1alpha1.Zone) { z.Status.Serial = 5 })
+		}},
+		{"a record of a zone that is gone", "S2.5", func(v *vandal) string {
+			return v.record("infra", "www", func(r *v1alpha1.Record) { r.Status.ZoneRef.UID = "no-such-uid" })
+		}},
+		{"a record that says it is not adopted", "S6.7", func(v *vandal) string {
+			return v.record("infra", "www", func(r *v1alpha1.Record) {
+				for i := range r.Status.Conditions {
+					r.Status.Conditions[i].Status = "False"
+				}
+			})
+		}},
+		{"a record that names its zone wrongly", "S6.7", func(v *vandal) string {
+			return v.record("infra", "www", func(r *v1alpha1.Record) { r.Status.ZoneRef.Name = "other" })
+		}},
+		{"a record of the future", "S6.7", func(v *vandal) string {
+			return v.record("infra", "www", func(r *v1alpha1.Record) { r.Status.Serial += 1000000 })
+		}},
+		{"a record at another name", "S6.7", func(v *vandal) string {
+			return v.record("infra", "www", func(r *v1alpha1.Record) { r.Status.FQDN = "other.example.org." })
+		}},
+		{"a record in another view", "S1.6", func(v *vandal) string {
+			return v.record("infra", "www", func(r *v1alpha1.Record) { r.Status.View = "inside" })
+		}},
+		{"a record outside its zone", "S2.1", func(v *vandal) string {
+			return v.record("infra", "www-too", func(r *v1alpha1.Record) { r.Spec.DomainName = "www.elsewhere.test." })
+		}},
+		{"a record changed behind the ledger's back", "S6.4", func(v *vandal) string {
+			v.record("infra", "www", func(r *v1alpha1.Record) { r.Spec.Values = []string{"192.0.2.99"} })
+			return s.Ledger.Layout().Zone("infra", "example")
+		}},
+		{"a record removed behind the ledger's back", "I1", func(v *vandal) string {
+			v.put(s.Ledger.Layout().Record("infra", "mail"), nil)
+			return v.room("members") + example + "/mail./infra/mail"
+		}},
+		{"an object that does not decode", "I2", func(v *vandal) string {
+			key := s.Ledger.Layout().Record("infra", "mail")
+			v.put(key, []byte("garbage"))
+			return key
+		}},
+		{"a delegation withdrawn without a cascade", "I5", func(v *vandal) string {
+			v.zone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.Delegations = z.Spec.Delegations[:1] })
+			return s.Ledger.Layout().Record("team-a", "app")
+		}},
+		{"a delegation given without a cascade", "S2.3", func(v *vandal) string {
+			v.record("infra", "www", func(r *v1alpha1.Record) {
+				r.Status.ZoneRef, r.Status.Serial = nil, 0
+				r.Status.Conditions[0].Status = "False"
+			})
+			return s.Ledger.Layout().Record("infra", "www")
+		}},
+		{"a child withdrawn without a cascade", "S3.3", func(v *vandal) string {
+			v.zone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.Delegations[1].Zones = nil })
+			return s.Ledger.Layout().Zone("team-d", "dev")
+		}},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			v := &vandal{t: t, s: s, st: st}
+			defer v.restore()
+			key := c.do(v)
+			r := st.Fsck()
+			for _, f := range r.Damage.List {
+				if f.Key == key && f.Rule == c.rule {
+					return
+				}
+			}
+			t.Errorf("no finding %s at %s among:\n%s", c.rule, key, store.Text(r))
+		})
+	}
+}
+
+func lastStep(v *vandal, uid string) string {
+	r := store.Must(v.st.Client.Client.Get(v.s.Ctx, v.room("journal")+uid+"/", append(prefix(), clientv3.WithSort(clientv3.SortByKey, clientv3.SortDescend))...))
+	for _, kv := range r.Kvs {
+		if !strings.Contains(string(kv.Key), ".") {
+			return string(kv.Key)
+		}
+	}
+	v.t.Fatal("no step")
+	return ""
+}
