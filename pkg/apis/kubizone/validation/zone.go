@@ -320,6 +320,9 @@ func contact(text string) error {
 	if err != nil {
 		return err
 	}
+	if host == name.Root {
+		return fmt.Errorf("has no domain: write %s@example.org with a domain of yours", local)
+	}
 	if octets := host.WireLen() + 1 + len(local); octets > maxNameOctets {
 		return fmt.Errorf("is a name of %d octets in the SOA, the limit is %d", octets, maxNameOctets)
 	}

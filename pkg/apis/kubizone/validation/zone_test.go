@@ -94,6 +94,7 @@ func TestZone_oneObject(t *testing.T) {
 		{"S6.3 contact as name", func(s spec) { s.Contact = "hostmaster" }, ""},
 		{"S6.3 contact as absolute name", func(s spec) { s.Contact = `john\.doe.example.org.` }, ""},
 		{"S6.3 contact without local part", func(s spec) { s.Contact = "@example.org" }, invalid + "spec.contact"},
+		{"S6.3 contact without domain", func(s spec) { s.Contact = "hostmaster@" }, invalid + "spec.contact"},
 		{"S6.3 contact with a space", func(s spec) { s.Contact = "john doe@example.org" }, invalid + "spec.contact"},
 		{"S6.3 contact of a long local part", func(s spec) { s.Contact = strings.Repeat("a", 64) + "@example.org" }, invalid + "spec.contact"},
 		{"S6.5 minimumSerial", func(s spec) { s.MinimumSerial = ptr.To[int64](4294967295) }, ""},
