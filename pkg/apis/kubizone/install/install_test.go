@@ -1,0 +1,118 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package install
+
+import (
+	"encoding/json"
+	"net/url"
+	"reflect"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+)
+
+// What is stored is what was written, and nothing is converted on the way: the internal version is v1alpha1 by another name.
+func TestNew_roundTrip(t *testing.T) {
+	registry := New()
+	codec := registry.Codecs.LegacyCodec(v1alpha1.SchemeGroupVersion)
+	for _, text := range []string{
+		`{"kind":"Zone","apiVersion":"kubi.zone/v1alpha1","metadata":{"name":"z","namespace":"dns"},"spec":{"domainName":"example.org.","ttl":0,"refresh":1,"retry":2,"expire":3,"negativeResponseCache":0,"dnsClassRefs":[{"kind":"DNSClass","name":"x"}],"deletionPolicy":"Retain"},"status":{}}`,
+		`{"kind":"Record","apiVersion":"kubi.zone/v1alpha1","metadata":{"name":"r","namespace":"dns"},"spec":{"domainName":"@","zoneRef":{"name":"z"},"type":"mx","class":"IN","ttl":0,"values":["10 mail","20 mail"]},"status":{}}`,
+	} {
+		object, kind, err := codec.Decode([]byte(text), nil, nil)
+		if err != nil || kind.Version != "v1alpha1" {
+			t.Fatalf("%v, %v", kind, err)
+		}
+		encoded, err := runtime.Encode(codec, object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want, got any
+		if json.Unmarshal([]byte(text), &want) != nil || json.Unmarshal(encoded, &got) != nil || !reflect.DeepEqual(want, got) {
+			t.Errorf("got %s, want %s", encoded, text)
+		}
+	}
+}
+
+// S6.3: the defaults are set on decoding, and only where there is nothing: a ttl of 0 is legal.
+func TestNew_defaults(t *testing.T) {
+	codec := New().Codecs.LegacyCodec(v1alpha1.SchemeGroupVersion)
+	object, _, err := codec.Decode([]byte(`{"kind":"Zone","apiVersion":"kubi.zone/v1alpha1","spec":{"dnsClassRefs":[{"name":"x"}]}}`), nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := object.(*v1alpha1.Zone).Spec
+	if *spec.TTL != 360 || *spec.Refresh != 86400 || *spec.Retry != 7200 || *spec.Expire != 3600000 || *spec.NegativeResponseCache != 360 || spec.DeletionPolicy != "Delete" || spec.DNSClassRefs[0].Kind != "DNSClass" {
+		t.Errorf("defaults of a Zone: %+v", spec)
+	}
+	if object, _, err = codec.Decode([]byte(`{"kind":"Record","apiVersion":"kubi.zone/v1alpha1","spec":{}}`), nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	if spec := object.(*v1alpha1.Record).Spec; spec.Class != "IN" || spec.TTL != nil {
+		t.Errorf("defaults of a Record: %+v", spec)
+	}
+}
+
+// A field that does not exist is an error for a client that asks for strict validation.
+func TestNew_strict(t *testing.T) {
+	registry := New()
+	info, ok := runtime.SerializerInfoForMediaType(registry.Codecs.SupportedMediaTypes(), runtime.ContentTypeJSON)
+	if !ok {
+		t.Fatal("no JSON")
+	}
+	decoder := registry.Codecs.DecoderToVersion(info.StrictSerializer, InternalGroupVersion)
+	_, _, err := decoder.Decode([]byte(`{"kind":"Zone","apiVersion":"kubi.zone/v1alpha1","spec":{"domainname":"x"}}`), nil, nil)
+	if !runtime.IsStrictDecodingError(err) {
+		t.Errorf("strict decoding: %v", err)
+	}
+}
+
+func TestNew_isNobodyElses(t *testing.T) {
+	one, other := New(), New(func(scheme *runtime.Scheme) { scheme.AddUnversionedTypes(v1alpha1.SchemeGroupVersion, &metav1.Table{}) })
+	if one.Scheme == other.Scheme || one.Scheme.Recognizes(v1alpha1.SchemeGroupVersion.WithKind("Table")) {
+		t.Error("two registries share a scheme")
+	}
+}
+
+func TestParameterCodec(t *testing.T) {
+	codec := New().ParameterCodec
+	var entries v1alpha1.ZoneEntriesOptions
+	query := url.Values{"limit": {"5"}, "continue": {"c"}, "type": {"A"}, "name": {"www"}, "sources": {"true"}, "form": {"definition"}, "format": {"text"}, "includeObject": {"Object"}}
+	if err := codec.DecodeParameters(query, v1alpha1.SchemeGroupVersion, &entries); err != nil {
+		t.Fatal(err)
+	}
+	if want := (v1alpha1.ZoneEntriesOptions{Limit: 5, Continue: "c", Type: "A", Name: "www", Sources: true, Form: "definition", Format: "text"}); entries != want {
+		t.Errorf("options %+v", entries)
+	}
+	back, err := codec.EncodeParameters(&entries, v1alpha1.SchemeGroupVersion)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if delete(query, "includeObject"); !reflect.DeepEqual(back, query) {
+		t.Errorf("a client would ask %v, want %v", back, query)
+	}
+	var changes v1alpha1.ZoneChangesOptions
+	if err := codec.DecodeParameters(url.Values{"since": {"4294967295"}, "until": {"3"}}, v1alpha1.SchemeGroupVersion, &changes); err != nil || changes.Since != 4294967295 || changes.Until != 3 {
+		t.Errorf("%v, %+v", err, changes)
+	}
+	for _, bad := range []url.Values{{"since": {"x"}}, {"until": {"1.5"}}, {"sources": {"perhaps"}}} {
+		if err := codec.DecodeParameters(bad, v1alpha1.SchemeGroupVersion, &changes); err == nil {
+			t.Errorf("%v was taken", bad)
+		}
+	}
+}
+
+func TestFieldSelectors(t *testing.T) {
+	scheme := New().Scheme
+	label, value, err := scheme.ConvertFieldLabel(v1alpha1.SchemeGroupVersion.WithKind("Record"), "spec.type", "aaaa")
+	if err != nil || label != "spec.type" || value != "AAAA" {
+		t.Errorf("%s=%s %v", label, value, err)
+	}
+	if _, _, err := scheme.ConvertFieldLabel(v1alpha1.SchemeGroupVersion.WithKind("Zone"), "spec.type", "A"); err == nil {
+		t.Error("a Zone has no type")
+	}
+}
