@@ -16,6 +16,6 @@
 // It does not know owners, TTLs, RRsets or zones, nor which records may stand
 // beside each other.
 //
-// Read value.go for the API, plan.go for how a type is described, text.go for
-// the syntax of one value.
+// Read value.go for the API, pack.go for many values at once, plan.go for how a
+// type is described, text.go for the syntax of one value.
 package rdata

@@ -40,14 +40,21 @@ func encode(t Type, text string, from source, wire []byte) ([]byte, byte, error)
 	if err != nil {
 		return nil, noMark, err
 	}
-	if from == oneValue && text != "" && text[0] != '"' && (t == TXT || t == SPF) {
-		wire, err := encodeBareText(text, wire)
+	if from == oneValue && t.isText() && text != "" && text[0] != '"' {
+		wire, err := encodeBareText(t, text, wire)
 		return wire, noMark, err
 	}
 	var space [16]token
 	fields, err := split(text, syntaxOf(p), space[:0])
 	if err != nil {
 		return nil, noMark, err
+	}
+	if from == oneValue && t.isText() {
+		for _, f := range fields {
+			if !f.quoted {
+				return nil, noMark, fmt.Errorf("%s stands outside of the quotes; text that begins with a quote is quoted strings only, so quote this as well, or write \\\" for a quote that belongs to the data", quote(f.text))
+			}
+		}
 	}
 	if err := p.checkCount(fields); err != nil {
 		return nil, noMark, err
@@ -56,7 +63,7 @@ func encode(t Type, text string, from source, wire []byte) ([]byte, byte, error)
 		wire, err := encodeByLibrary(t, p, text, fields, mark, wire)
 		return wire, mark, err
 	}
-	simple, err := encodeFields(t, p, fields, mark, wire)
+	simple, err := encodeFields(t, p, fields, []byte{1, mark, 0}, wire)
 	if err != nil && !p.own {
 		// Mnemonics of algorithms and certificates, times with units: the
 		// library knows them. Where it does not either, our error is the better.
@@ -109,18 +116,28 @@ func encodeGeneric(text string, wire []byte) ([]byte, error) {
 	return wire, nil
 }
 
-// encodeBareText reads TXT data that does not begin with a quote: all of it is
-// one string (S5.2), blanks within as written.
-func encodeBareText(text string, wire []byte) ([]byte, error) {
-	field, _, err := bareField(text, 0, syntax{strings: true}, 0)
-	if err != nil {
-		return nil, err
+// encodeBareText reads the data of a text type that does not begin with a
+// quote: all of it is one string, octet by octet (S5.2). Nothing in it means
+// anything, a backslash, a quote or a semicolon no more than a letter: what its
+// author sees is what is served, and the canonical text, in quotes, escapes it.
+// Octets that nobody sees are refused; in quotes they can be written.
+func encodeBareText(t Type, text string, wire []byte) ([]byte, error) {
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '\n' || c == '\r':
+			return nil, fmt.Errorf("a value stands on one line; if the newline belongs to the data, put the text in quotes and write \\%03d there", c)
+		case c < ' ' && c != '\t' || c == 0x7f:
+			return nil, fmt.Errorf("control character %#02x; if it belongs to the data, put the text in quotes and write \\%03d there", c, c)
+		}
 	}
-	first, _, _ := strings.Cut(text, " ")
-	if err := checkDirective(first); err != nil {
-		return nil, err
+	if t == uinfo && len(text) > 255 {
+		return nil, errLongString(text)
 	}
-	return appendStrings(wire, field.text), nil
+	for len(text) > 255 {
+		wire = append(append(wire, 255), text[:255]...)
+		text = text[255:]
+	}
+	return append(append(wire, byte(len(text))), text...), nil
 }
 
 // appendStrings appends text as character-strings of at most 255 octets each
@@ -142,8 +159,9 @@ func appendStrings(wire []byte, text string) []byte {
 	}
 }
 
-// encodeFields writes the fields of a simple type.
-func encodeFields(t Type, p *plan, fields []token, mark byte, wire []byte) ([]byte, error) {
+// encodeFields writes the fields of a simple type. Relative names end in top,
+// the wire form of an absolute name.
+func encodeFields(t Type, p *plan, fields []token, top, wire []byte) ([]byte, error) {
 	var (
 		value uint64
 		addr  netip.Addr
@@ -169,7 +187,7 @@ func encodeFields(t Type, p *plan, fields []token, mark byte, wire []byte) ([]by
 			value, err = parseUint(field, 32)
 			wire = binary.BigEndian.AppendUint32(wire, uint32(value))
 		case kindName:
-			wire, err = appendName(wire, field.text, mark)
+			wire, err = appendName(wire, field.text, top)
 		case kindIPv4:
 			if addr, err = netip.ParseAddr(field.text); err != nil || !addr.Is4() {
 				return nil, fmt.Errorf("%s is not an IPv4 address; write four decimal numbers 0-255 with dots, as in \"192.0.2.1\"", quote(field.text))
@@ -211,7 +229,7 @@ func encodeFields(t Type, p *plan, fields []token, mark byte, wire []byte) ([]by
 			value, err = parseUint(fields[i], 7)
 			wire = append(wire, byte(discovery<<7|value))
 		case kindGateway:
-			wire, err = appendGateway(wire, gatewayType(t, wire[start:]), field.text, mark)
+			wire, err = appendGateway(wire, gatewayType(t, wire[start:]), field.text, top)
 		case kindSalt:
 			length := len(wire)
 			wire = append(wire, 0)
@@ -243,9 +261,13 @@ func encodeFields(t Type, p *plan, fields []token, mark byte, wire []byte) ([]by
 func appendOneString(wire []byte, text string) ([]byte, error) {
 	start := len(wire)
 	if wire = appendStrings(wire, text); len(wire)-start > 256 {
-		return nil, fmt.Errorf("string %s is %d octets or longer, the limit is 255 (RFC 1035 §3.3); shorten it", quote(text), 256)
+		return nil, errLongString(text)
 	}
 	return wire, nil
+}
+
+func errLongString(text string) error {
+	return fmt.Errorf("string %s is %d octets or longer, the limit is 255 (RFC 1035 §3.3); shorten it", quote(text), 256)
 }
 
 // checkBareString holds the strings that are printed without quotes to a
@@ -368,14 +390,15 @@ func appendTypes(wire []byte, fields []token) ([]byte, error) {
 }
 
 // appendName appends the uncompressed wire form of a name in presentation
-// format, in lower case. A relative name ends below the label mark.
-func appendName(wire []byte, text string, mark byte) ([]byte, error) {
+// format, in lower case. A relative name ends in top, the wire form of what it
+// is relative to.
+func appendName(wire []byte, text string, top []byte) ([]byte, error) {
 	start := len(wire)
 	switch text {
 	case ".":
 		return append(wire, 0), nil
 	case "@":
-		return append(wire, 1, mark, 0), nil
+		return append(wire, top...), nil
 	}
 	relative := true
 	for i := 0; i < len(text); {
@@ -408,9 +431,10 @@ func appendName(wire []byte, text string, mark byte) ([]byte, error) {
 		return nil, errors.New("a name is empty; write \".\" for the root or \"@\" for the zone itself")
 	}
 	if relative {
-		wire = append(wire, 1, mark)
+		wire = append(wire, top...)
+	} else {
+		wire = append(wire, 0)
 	}
-	wire = append(wire, 0)
 	if n := len(wire) - start; n > 255 {
 		return nil, fmt.Errorf("name %s is longer than 255 octets on the wire (RFC 1035 §2.3.4); shorten it", quote(text))
 	}
@@ -419,7 +443,7 @@ func appendName(wire []byte, text string, mark byte) ([]byte, error) {
 
 // appendGateway appends the gateway of IPSECKEY and AMTRELAY: what it is, the
 // gateway type has said (RFC 4025 §2.5, RFC 8777 §4.2.3).
-func appendGateway(wire []byte, gatewayType byte, text string, mark byte) ([]byte, error) {
+func appendGateway(wire []byte, gatewayType byte, text string, top []byte) ([]byte, error) {
 	switch gatewayType {
 	case 0:
 		if text != "." {
@@ -433,7 +457,7 @@ func appendGateway(wire []byte, gatewayType byte, text string, mark byte) ([]byt
 		}
 		return append(wire, addr.AsSlice()...), nil
 	case 3:
-		return appendName(wire, text, mark)
+		return appendName(wire, text, top)
 	}
 	return nil, errGatewayType(gatewayType)
 }

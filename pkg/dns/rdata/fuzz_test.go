@@ -26,11 +26,21 @@ func FuzzParseValue(f *testing.F) {
 	}
 	f.Add(uint16(MX), `10 \@.\001.`)
 	f.Add(uint16(TXT), `"\999`)
+	f.Add(uint16(TXT), `v=DMARC1; p="(none)"\`)
+	f.Add(uint16(TXT), `\#x ; \256 $TTL`)
+	f.Add(uint16(TXT), `"a" b`)
+	f.Add(uint16(uinfo), strings.Repeat("x", 256))
 	f.Add(uint16(A), `\# 4 01020304 05`)
 	f.Add(uint16(CNAME), strings.Repeat(`\1`, 20))
 	f.Fuzz(func(t *testing.T, number uint16, text string) {
 		rt := Type(number)
 		v, err := Parse(rt, text)
+		if rt == TXT && bareIsLiteral(text) && len(text) < 4000 {
+			wire, packErr := v.Pack(origin)
+			if err != nil || packErr != nil || !bytes.Equal(joined(t, wire), []byte(text)) {
+				t.Fatalf("S5.2: bare text %q is %q, %v, %v", text, v.Text, err, packErr)
+			}
+		}
 		if fromFile, fileErr := FromRR(rt, text, origin); fileErr == nil && err != nil && len(text) < maxValue && fromFile == "" {
 			t.Fatalf("%s %q is nothing in a file", rt, text)
 		}
@@ -42,6 +52,19 @@ func FuzzParseValue(f *testing.F) {
 		}
 		checkValue(t, v)
 	})
+}
+
+// joined is the text that character-strings carry together.
+func joined(t interface{ Fatal(...any) }, wire []byte) []byte {
+	var all []byte
+	for d := (decoder{rest: wire}); len(d.rest) > 0; {
+		s, err := d.string()
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, s...)
+	}
+	return all
 }
 
 // FuzzDecode: no octets panic, whatever the type.
@@ -135,7 +158,7 @@ func TestEncode_twin(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			ours, err := encodeFields(rt, p, fields, mark, nil)
+			ours, err := encodeFields(rt, p, fields, []byte{1, mark, 0}, nil)
 			if err != nil {
 				return
 			}

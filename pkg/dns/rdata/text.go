@@ -48,7 +48,7 @@ func split(text string, allow syntax, fields []token) ([]token, error) {
 		if text[i] == '"' {
 			field, i, err = quotedField(text, i)
 		} else {
-			field, i, err = bareField(text, i, allow, ' ')
+			field, i, err = bareField(text, i, allow)
 		}
 		if err != nil {
 			return nil, err
@@ -85,12 +85,12 @@ func quotedField(text string, start int) (token, int, error) {
 	return token{}, 0, errors.New("a quoted string is not closed; close it")
 }
 
-// bareField reads to the next blank, or to the end when end is 0.
-func bareField(text string, start int, allow syntax, end byte) (token, int, error) {
+// bareField reads to the next blank.
+func bareField(text string, start int, allow syntax) (token, int, error) {
 	i := start
 	for ; i < len(text); i++ {
 		switch c := text[i]; {
-		case end != 0 && (c == ' ' || c == '\t'):
+		case c == ' ' || c == '\t':
 			return token{text[start:i], false}, i, nil
 		case c == '"':
 			if !allow.innerQuotes {
@@ -113,7 +113,7 @@ func bareField(text string, start int, allow syntax, end byte) (token, int, erro
 			return token{}, 0, errors.New("a value has no comments; if the semicolon belongs to the data, put the string in quotes or write \\;")
 		case c == '(', c == ')':
 			return token{}, 0, errors.New("a value stands on one line without parentheses; if they belong to the data, put the string in quotes or escape them with \\")
-		case (c < ' ' && c != '\t' || c == 0x7f) && !allow.strings:
+		case (c < ' ' || c == 0x7f) && !allow.strings:
 			return token{}, 0, fmt.Errorf("control character %#02x; write \\%03d if it belongs to the data", c, c)
 		case c >= utf8.RuneSelf && !allow.strings:
 			return token{}, 0, fmt.Errorf("only ASCII is allowed here; write %s", asciiHint(text, start))

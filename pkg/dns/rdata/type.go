@@ -56,6 +56,23 @@ const (
 	CAA        = Type(mdns.TypeCAA)
 )
 
+const (
+	avc   = Type(mdns.TypeAVC)
+	ninfo = Type(mdns.TypeNINFO)
+	uinfo = Type(mdns.TypeUINFO)
+)
+
+// isText says that the data of the type is a text, however many strings carry
+// it, so that a bare value can only mean one (S5.2). The strings of RESINFO are
+// a list of keys (RFC 9606 §3), so it is none of them.
+func (t Type) isText() bool {
+	switch t {
+	case TXT, SPF, avc, ninfo, uinfo:
+		return true
+	}
+	return false
+}
+
 // mnemonics and numbers are the two directions of the type registry, without
 // the placeholders ("None", "Reserved") that miekg/dns keeps in its own.
 var mnemonics, numbers = func() (map[Type]string, map[string]Type) {

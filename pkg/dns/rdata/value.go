@@ -34,8 +34,16 @@ func (v Value) String() string { return v.Text }
 // Parse reads one value of type t in presentation format (S5.1–S5.3), or in
 // the generic form "\# length hex" (RFC 3597 §5), which becomes the type's own
 // form where there is one. It is strict: see split for what is refused, and at
-// most 4 KiB on the wire (S5.6). It does not ask whether t may be a Record;
-// that is CheckRecord.
+// most 4 KiB on the wire (S5.6).
+//
+// In the types that hold a text (TXT, SPF, AVC, NINFO, UINFO) a value that does
+// not begin with a quote is that text, octet by octet, blanks at its ends taken
+// off: "v=DMARC1; p=none", "it's (a) \"test\"" and `C:\temp` need no quotes and no
+// escapes, and a backslash is a backslash. It is written as quoted strings of
+// at most 255 octets (S5.2). A value that begins with a quote is quoted strings
+// and nothing else, with the escapes of RFC 1035 §5.1.
+//
+// It does not ask whether t may be a Record; that is CheckRecord.
 func Parse(t Type, text string) (Value, error) {
 	v, err := parse(t, text, oneValue)
 	if err != nil {
@@ -188,15 +196,7 @@ func (v Value) Resolve(origin name.Name) (string, error) {
 // Pack returns the canonical, uncompressed wire form (RFC 4034 §6.2) of the
 // value in a zone named origin.
 func (v Value) Pack(origin name.Name) ([]byte, error) {
-	resolved, err := v.Resolve(origin)
-	if err != nil {
-		return nil, err
-	}
-	wire, _, err := encode(v.Type, resolved, oneValue, make([]byte, 0, 32+len(resolved)))
-	if err != nil {
-		return nil, fmt.Errorf("%s rdata %s: %w", v.Type, quote(v.Text), err)
-	}
-	return wire, nil
+	return NewPacker(origin).Append(make([]byte, 0, 32+len(v.Text)), v)
 }
 
 // Target is the host that an NS, CNAME, DNAME, PTR, MX or SRV value names, in

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -173,7 +174,8 @@ func TestParse_spelling(t *testing.T) {
 		{"CNAME", `mail.\001.\002`, `mail.\001.\002`, `mail.\001.\002.zone.example.`},
 		{"CNAME", ".", ".", "."},
 		{"CNAME", `\$x`, `\$x`, `\$x.zone.example.`},
-		{"TXT", `mail.\001.`, `"mail.\001."`, `"mail.\001."`},
+		{"TXT", `"mail.\001."`, `"mail.\001."`, `"mail.\001."`},
+		{"TXT", `mail.\001.`, `"mail.\\001."`, `"mail.\\001."`},
 		{"TXT", "mail", `"mail"`, `"mail"`},
 		{"TXT", "@", `"@"`, `"@"`},
 		{"AAAA", "2001:DB8:0:0:0:0:0:1", "2001:db8::1", "2001:db8::1"},
@@ -217,27 +219,37 @@ func TestParse_TXT(t *testing.T) {
 		{"a\tb", `"a\009b"`},
 		{`"hello" "world"`, `"hello" "world"`},
 		{`"hello""world"`, `"hello" "world"`},
-		{`"hello"  world`, `"hello" "world"`},
+		{`"hello"  "wor;ld"`, `"hello" "wor;ld"`},
 		{`""`, `""`},
 		{`"" ""`, `"" ""`},
-		{`say \"hi\"`, `"say \"hi\""`},
-		{`a\;b\(c\)`, `"a;b(c)"`},
+		{`say "hi"`, `"say \"hi\""`},
+		{`it's`, `"it's"`},
+		{"v=DMARC1; p=none", `"v=DMARC1; p=none"`},
+		{"v=DKIM1; k=rsa; p=MIGf/+==", `"v=DKIM1; k=rsa; p=MIGf/+=="`},
+		{"; (", `"; ("`},
+		{`C:\temp\`, `"C:\\temp\\"`},
+		{`\065\999\;\"`, `"\\065\\999\\;\\\""`},
+		{`\#x`, `"\\#x"`},
+		{`"say \"hi\"" "\;"`, `"say \"hi\"" ";"`},
 		{`"v=DMARC1; p=none"`, `"v=DMARC1; p=none"`},
 		{`"(\\)"`, `"(\\)"`},
-		{`\065\010\\`, `"A\010\\"`},
+		{`"\065\010\\"`, `"A\010\\"`},
 		{"$5", `"$5"`},
 		{"$includes", `"$includes"`},
+		{"$INCLUDE /etc/passwd", `"$INCLUDE /etc/passwd"`},
 		{`"$INCLUDE x"`, `"$INCLUDE x"`},
 		{"grüße", `"gr\195\188\195\159e"`},
-		{"\x01\x1b", `"\001\027"`},
+		{"\"\x01\x1b\"", `"\001\027"`},
+		{"\u00a0", `"\194\160"`},
 		{"k=v", `"k=v"`},
 		{x(255), `"` + x(255) + `"`},
 		{x(256), `"` + x(255) + `" "x"`},
 		{`"` + x(511) + `" "y"`, `"` + x(255) + `" "` + x(255) + `" "x" "y"`},
-		{strings.Repeat(`\255`, 256), `"` + strings.Repeat(`\255`, 255) + `" "\255"`},
+		{`"` + strings.Repeat(`\255`, 256) + `"`, `"` + strings.Repeat(`\255`, 255) + `" "\255"`},
+		{strings.Repeat("\xff", 510), `"` + strings.Repeat(`\255`, 255) + `" "` + strings.Repeat(`\255`, 255) + `"`},
 		{`\# 4 03616263`, `"abc"`},
 	} {
-		for _, rt := range []Type{TXT, SPF} {
+		for _, rt := range []Type{TXT, SPF, avc, ninfo} {
 			v, err := Parse(rt, tc.text)
 			if err != nil || v.Text != tc.want {
 				t.Errorf("S5.2: %s %.60q is %.60q, %v; want %.60q", rt, tc.text, v.Text, err, tc.want)
@@ -268,7 +280,11 @@ func TestParse_TXTOctets(t *testing.T) {
 				some = append(some, c)
 			}
 		}
-		for _, text := range [][]byte{append(all, '"'), append(some, '"')} {
+		texts := [][]byte{append(all, '"'), append(some, '"')}
+		if bare := string(data); bareIsLiteral(bare) {
+			texts = append(texts, data)
+		}
+		for _, text := range texts {
 			v, err := Parse(TXT, string(text))
 			if err != nil {
 				t.Fatalf("S5.2: %q: %v", text, err)
@@ -278,19 +294,20 @@ func TestParse_TXTOctets(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var back []byte
-			for d := (decoder{rest: wire}); len(d.rest) > 0; {
-				s, err := d.string()
-				if err != nil {
-					t.Fatal(err)
-				}
-				back = append(back, s...)
-			}
+			back := joined(t, wire)
 			if !bytes.Equal(back, data) {
 				t.Fatalf("S5.2: %q came back as %q", data, back)
 			}
 		}
 	})
+}
+
+// bareIsLiteral: what S5.2 says of a text without quotes, told otherwise.
+func bareIsLiteral(text string) bool {
+	if text == "" || strings.Trim(text, " \t") != text || text[0] == '"' || text == `\#` || strings.HasPrefix(text, `\# `) || strings.HasPrefix(text, "\\#\t") {
+		return false
+	}
+	return !slices.ContainsFunc([]byte(text), func(c byte) bool { return c < ' ' && c != '\t' || c == 0x7f })
 }
 
 // TestParse_refusals proves what S5.2, S5.3 and S5.6 refuse; every message says
@@ -319,28 +336,36 @@ func TestParse_refusals(t *testing.T) {
 		{"A", `\#`, "takes the number"},
 		{"A", `\# 4 "01020304"`, "hexadecimal"},
 		{"A", "$INCLUDE /etc/passwd", "directive"},
-		{"TXT", "$include /etc/passwd", "directive"},
-		{"TXT", "$ORIGIN", "directive"},
-		{"TXT", "$TTL 5", "directive"},
-		{"TXT", "$GENERATE 1-9 a", "directive"},
-		{"TXT", "v=DMARC1; p=none", `\;`},
-		{"TXT", "a (b)", "quotes"},
 		{"TXT", "a\nb", `\010`},
 		{"TXT", "\"a\nb\"", `\010`},
 		{"TXT", "\"a\rb\"", `\013`},
-		{"TXT", "a\\\nb", `\010`},
 		{"TXT", `"a`, "not closed"},
 		{"TXT", `"a\"`, "not closed"},
-		{"TXT", `a"b"`, "quote the whole"},
-		{"TXT", `a\`, `\\`},
-		{"TXT", `a\1b`, `\DDD`},
-		{"TXT", `a\256`, `\255`},
+		{"TXT", `"a" b`, "outside of the quotes"},
+		{"TXT", `"a"; b`, "no comments"},
+		{"TXT", `"v=spf1" -all`, "quote this as well"},
+		{"TXT", "a\x00b", `\000`},
+		{"TXT", "a\x7f", `\127`},
+		{"TXT", "a\\\nb", `\010`},
+		{"TXT", `\# x`, "length after"},
+		{"TXT", `"a\1b"`, `\DDD`},
+		{"TXT", `"a\256"`, `\255`},
+		{"CAA", "0 issue a; b", "no comments"},
+		{"CAA", "0 issue (a)", "quotes"},
+		{"CAA", `0 issue a"b"`, "quote the whole"},
+		{"CAA", `0 issue a\`, `\\`},
+		{"CAA", "$INCLUDE /etc/passwd x", "directive"},
+		{"CAA", "$ORIGIN", "directive"},
+		{"CAA", "$ttl 5", "directive"},
+		{"CAA", "$GENERATE 1-9 a", "directive"},
+		{"RESINFO", "qnamemin; exterr", "no comments"},
 		{"TXT", `"\999"`, `\255`},
 		{"TXT", strings.Repeat("x", 4081), "the limit is 4096"}, // 16 length octets
 		{"TXT", strings.Repeat("x", 100000), "at most 4096"},
 		{"HINFO", `"` + strings.Repeat("x", 256) + `" ""`, "255"},
 		{"HINFO", "a b c", "3 fields"},
-		{"UINFO", "a b", "2 fields"},
+		{"UINFO", `"a" "b"`, "2 fields"},
+		{"UINFO", strings.Repeat("x", 256), "255"},
 		{"MX", "10", "1 field;"},
 		{"MX", "mail", "1 field;"},
 		{"MX", "-1 mail", "0 to 65535"},
@@ -515,4 +540,70 @@ func TestPack_canonical(t *testing.T) {
 	if want := "\x00\x0a\x04mail\x04zone\x07example\x00"; err != nil || string(wire) != want {
 		t.Errorf("RFC 4034 §6.2: %q, %v; want %q", wire, err, want)
 	}
+}
+
+// TestPacker_twin holds the way without a resolved text against the way with
+// one, for every sample and for names at the limits (S1.4).
+func TestPacker_twin(t *testing.T) {
+	eachSample(t, func(t *testing.T, rt Type, text string) {
+		v, err := Parse(rt, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, zone := range []name.Name{origin, name.Root, name.MustParse("*.a."), name.MustParse(strings.Repeat("a.", 120)), name.MustParse(strings.Repeat("a.", 127)), {}} {
+			front := []byte("front")
+			got, gotErr := NewPacker(zone).Append(front, v)
+			resolved, err := v.Resolve(zone)
+			if (gotErr != nil) != (err != nil) {
+				t.Fatalf("%s %q in %q packs with %v and resolves with %v", rt, v.Text, zone, gotErr, err)
+			}
+			if err != nil {
+				if string(got) != "front" {
+					t.Fatalf("%s %q in %q: %v, and %q is left", rt, v.Text, zone, gotErr, got)
+				}
+				continue
+			}
+			want, _, err := encode(rt, resolved, oneValue, nil)
+			if err != nil || string(got) != "front"+string(want) {
+				t.Fatalf("%s %q in %q packs to %q; want %q, %v", rt, v.Text, zone, got, want, err)
+			}
+		}
+	})
+}
+
+func TestAppendName_wire(t *testing.T) {
+	for _, text := range []string{".", "a.", "www.example.org.", "*._tcp.xn--bcher-kva.example.", strings.Repeat("a.", 127), strings.Repeat(strings.Repeat("x", 61)+".", 4)} {
+		n := name.MustParse(text)
+		want := make([]byte, 256)
+		end, err := mdns.PackDomainName(text, want, 0, nil, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := AppendName(nil, n); !bytes.Equal(got, want[:end]) || len(got) != n.WireLen() {
+			t.Errorf("RFC 1035 §3.1: %s is %q, want %q", text, got, want[:end])
+		}
+		if text == "." {
+			continue
+		}
+		rel := name.MustRel(strings.TrimSuffix(text, "."))
+		if got := AppendLabels(nil, rel); !bytes.Equal(got, want[:end-1]) {
+			t.Errorf("RFC 1035 §3.1: the labels of %s are %q, want %q", rel, got, want[:end-1])
+		}
+	}
+	if got := AppendLabels([]byte("x"), name.Apex); string(got) != "x" {
+		t.Errorf("the apex has the labels %q", got)
+	}
+}
+
+// TestParseIPv4_twin: the short way reads what netip reads, and nothing else.
+func TestParseIPv4_twin(t *testing.T) {
+	texts := rapid.OneOf(rapid.StringMatching(`[0-9]{0,4}(\.[0-9]{0,4}){2,4}`), rapid.StringMatching(`(0|[1-9][0-9]?|1[0-9]{2}|25[0-9])(\.(0|[1-9]|2[0-9]{2}|25[4-6])){3}`), rapid.String())
+	rapid.Check(t, func(t *rapid.T) {
+		text := texts.Draw(t, "text")
+		four, ok := parseIPv4(text)
+		addr, err := netip.ParseAddr(text)
+		if ok != (err == nil && addr.Is4()) || ok && four != addr.As4() {
+			t.Fatalf("%q is %v, %t; netip says %v, %v", text, four, ok, addr, err)
+		}
+	})
 }
