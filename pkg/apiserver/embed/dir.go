@@ -21,7 +21,7 @@ const Format = 1
 
 // DefaultMinFreeBytes is what must be free before etcd is started: it preallocates write-ahead segments of 64 MiB, two
 // at a time, and ends the process when that fails.
-const DefaultMinFreeBytes = 192 << 20
+const DefaultMinFreeBytes = 144 << 20
 
 const (
 	lockFile   = "lock"

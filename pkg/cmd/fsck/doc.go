@@ -10,7 +10,7 @@
 //	F2. A data directory in use is checked through the process that has it.
 //	F3. Damage is exit code 1; work that a running server will do is none.
 //
-// What is right is the ledger's to say (pkg/ledger/fsck).
+// It does not know what is right: that is the ledger's to say (pkg/ledger/fsck).
 //
 // Read fsck.go.
 package fsck

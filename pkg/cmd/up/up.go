@@ -66,7 +66,12 @@ func (c *Config) Run(ctx context.Context) error {
 
 	all := newParts()
 	err = c.serve(ctx, all, dir, listener, zones, dns, credentials, kubeconfig)
-	c.say("stopping")
+	if ctx.Err() != nil {
+		c.say("stopping")
+	} else {
+		// First, for what the others say while they are stopped would hide it.
+		c.say("stopping: %v", err)
+	}
 	if stopping := all.stop(); stopping != nil {
 		err = errors.Join(err, stopping)
 	}
