@@ -19,7 +19,7 @@ help: ## print this list
 
 .PHONY: build
 build: ## build bin/kubizone from vendor/
-	$(GO) build -trimpath -o bin/kubizone ./cmd/kubizone
+	$(GO) build -o bin/kubizone ./cmd/kubizone
 
 .PHONY: run
 run: build ## start everything in one process with the examples and the root zone; Ctrl-C stops it
