@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
@@ -55,7 +56,10 @@ func decideCut(d *reading, ask CutAsk) (*Plan, *Refusal) {
 		return nil, nil
 	}
 	plan := &Plan{}
-	df := cutDiff(ask.Before, ask.After)
+	df, owners := cutDiff(d, p, ask.Before, ask.After)
+	if len(d.needs) > 0 {
+		return nil, nil
+	}
 	missing := func(c *CountedCut) int {
 		if c != nil && c.MissingGlue {
 			return 1
@@ -63,9 +67,10 @@ func decideCut(d *reading, ask CutAsk) (*Plan, *Refusal) {
 		return 0
 	}
 	glue := missing(ask.After) - missing(ask.Before)
-	if df.empty() && glue == 0 {
+	if df.empty() && glue == 0 && len(owners) == 0 {
 		return plan, nil
 	}
+	plan.Writes = owners
 	marked := holding.WithWork(ask.Work, p.Namespace, ask.WorkBy, "", name.Name{}, ask.Now.Unix())
 	change := &ZoneChange{Zone: p, Holding: marked}
 	if glue != 0 {
@@ -90,56 +95,84 @@ func decideCut(d *reading, ask CutAsk) (*Plan, *Refusal) {
 	return plan, nil
 }
 
-func cutDiff(before, after *CountedCut) *diff {
-	type ttlKey struct {
+// cutDiff is how the definition of p changes when it counts after instead of
+// before, and the owners that say so. A value that p's own records give too stays
+// one value.
+func cutDiff(d *reading, p *Zone, before, after *CountedCut) (*diff, []Write) {
+	type set struct {
 		owner name.Rel
-		t     uint16
+		t     rdata.Type
 	}
-	rows := func(c *CountedCut) (map[content.Row]bool, map[ttlKey]content.RRset) {
-		m, sets := map[content.Row]bool{}, map[ttlKey]content.RRset{}
-		if c != nil {
-			for _, s := range c.Sets {
-				sets[ttlKey{s.Owner, uint16(s.Type)}] = s
-				for _, data := range s.Data {
-					m[content.Row{Owner: s.Owner, Type: s.Type, Data: data}] = true
+	var sets []set
+	data := map[set][]string{}
+	var order []name.Rel
+	was, is := map[name.Rel]*Owner{}, map[name.Rel]*Owner{}
+	count := func(c *CountedCut, n int) {
+		if c == nil {
+			return
+		}
+		for _, s := range c.Sets {
+			k := set{s.Owner, s.Type}
+			if _, ok := data[k]; !ok {
+				sets = append(sets, k)
+			}
+			data[k] = append(data[k], s.Data...)
+			if is[s.Owner] == nil {
+				o, ok := get[Owner](d, OwnerKey(p.UID, s.Owner))
+				if !ok {
+					continue
 				}
+				was[s.Owner], is[s.Owner] = o, o.clone()
+				order = append(order, s.Owner)
+			}
+			is[s.Owner].countCut(s, n)
+		}
+	}
+	count(before, -1)
+	count(after, 1)
+	df := &diff{}
+	if len(d.needs) > 0 {
+		return df, nil
+	}
+	for _, k := range sets {
+		slices.Sort(data[k])
+		for _, text := range slices.Compact(data[k]) {
+			row, dg := content.Row{Owner: k.owner, Type: k.t, Data: text}, DigestOf(text)
+			switch had, has := was[k.owner].defines(k.t, dg), is[k.owner].defines(k.t, dg); {
+			case had && !has:
+				df.removed = append(df.removed, row)
+			case !had && has:
+				df.added = append(df.added, row)
 			}
 		}
-		return m, sets
-	}
-	was, wasSets := rows(before)
-	is, isSets := rows(after)
-	d := &diff{}
-	for r := range was {
-		if !is[r] {
-			d.removed = append(d.removed, r)
+		x, y := was[k.owner].definedTTL(k.t), is[k.owner].definedTTL(k.t)
+		if x == nil && y == nil || x != nil && y != nil && *x == *y {
+			continue
 		}
+		df.ttls = append(df.ttls, content.TTLChange{Owner: k.owner, Type: k.t, Before: x, After: y})
 	}
-	for r := range is {
-		if !was[r] {
-			d.added = append(d.added, r)
-		}
-	}
-	d.rows = len(d.added) - len(d.removed)
-	slices.SortFunc(d.removed, content.Row.Compare)
-	slices.SortFunc(d.added, content.Row.Compare)
-	for k, s := range wasSets {
-		ttl := s.TTL
-		switch n, ok := isSets[k]; {
-		case !ok:
-			d.ttls = append(d.ttls, content.TTLChange{Owner: s.Owner, Type: s.Type, Before: &ttl})
-		case n.TTL != ttl:
-			d.ttls = append(d.ttls, content.TTLChange{Owner: s.Owner, Type: s.Type, Before: &ttl, After: &n.TTL})
-		}
-	}
-	for k, s := range isSets {
-		if _, ok := wasSets[k]; !ok {
-			ttl := s.TTL
-			d.ttls = append(d.ttls, content.TTLChange{Owner: s.Owner, Type: s.Type, After: &ttl})
-		}
-	}
-	slices.SortFunc(d.ttls, func(x, y content.TTLChange) int {
+	df.rows = len(df.added) - len(df.removed)
+	slices.SortFunc(df.removed, content.Row.Compare)
+	slices.SortFunc(df.added, content.Row.Compare)
+	slices.SortFunc(df.ttls, func(x, y content.TTLChange) int {
 		return cmp.Or(x.Owner.Compare(y.Owner), cmp.Compare(x.Type, y.Type))
 	})
-	return d
+	var writes []Write
+	for _, owner := range order {
+		if !slices.EqualFunc(ownerCut(was[owner]), is[owner].Cut, sameOwnerValue) {
+			writes = append(writes, Write{Key: OwnerKey(p.UID, owner), Value: ownerFact(is[owner])})
+		}
+	}
+	return df, writes
+}
+
+func ownerCut(o *Owner) []OwnerValue {
+	if o == nil {
+		return nil
+	}
+	return o.Cut
+}
+
+func sameOwnerValue(x, y OwnerValue) bool {
+	return compareOwnerValues(x, y) == 0 && x.Count == y.Count
 }

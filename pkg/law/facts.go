@@ -196,6 +196,10 @@ type OwnerValue struct {
 // Owner is what the records of a zone put at one name.
 type Owner struct {
 	Values []OwnerValue `json:"v,omitempty"`
+	// Cut are the values that the cuts of delegated children count here (S6.1),
+	// without sizes. While records pass to or from a child both may give the same
+	// RRset, and the definition has it once.
+	Cut []OwnerValue `json:"x,omitempty"`
 	// Waited: an unadopted record waits for something here to go (S2.7).
 	Waited bool `json:"w,omitempty"`
 }

@@ -38,7 +38,7 @@ func (o *Owner) clone() *Owner {
 	if o == nil {
 		return &Owner{}
 	}
-	return &Owner{Values: slices.Clone(o.Values), Waited: o.Waited}
+	return &Owner{Values: slices.Clone(o.Values), Cut: slices.Clone(o.Cut), Waited: o.Waited}
 }
 
 func (o *Owner) find(t rdata.Type, d Digest, ttl *uint32) int {
@@ -92,10 +92,51 @@ func (o *Owner) remove(c *Contribution) bool {
 	return all
 }
 
-// ttl of an RRset as defined: the smallest explicit one, or inherited, or both (S5.8, S6.4).
+// ttl of the RRset that records give: the smallest explicit one, or inherited, or both (S5.8, S6.4).
 func (o *Owner) ttl(t rdata.Type) *content.TTL {
+	if o == nil {
+		return nil
+	}
+	return ttlOf(o.Values, t)
+}
+
+// defines reports whether the definition has the value, from whatever source.
+func (o *Owner) defines(t rdata.Type, d Digest) bool {
+	return o.has(t, d) || o != nil && slices.ContainsFunc(o.Cut, func(v OwnerValue) bool { return v.Type == t && v.Digest == d })
+}
+
+// definedTTL is the TTL of the RRset in the definition, from whatever source.
+func (o *Owner) definedTTL(t rdata.Type) *content.TTL {
+	if o == nil {
+		return nil
+	}
+	if len(o.Cut) == 0 {
+		return ttlOf(o.Values, t)
+	}
+	return ttlOf(slices.Concat(o.Values, o.Cut), t)
+}
+
+// countCut adds n to the count of each value that a cut has here, n being 1 or -1.
+func (o *Owner) countCut(s content.RRset, n int) {
+	ttl := s.TTL.Seconds
+	for _, data := range s.Data {
+		v := OwnerValue{Type: s.Type, Digest: DigestOf(data), TTL: &ttl, Count: n}
+		i := slices.IndexFunc(o.Cut, func(x OwnerValue) bool { return compareOwnerValues(x, v) == 0 })
+		switch {
+		case i < 0 && n > 0:
+			o.Cut = append(o.Cut, v)
+		case i >= 0:
+			if o.Cut[i].Count += n; o.Cut[i].Count == 0 {
+				o.Cut = slices.Delete(o.Cut, i, i+1)
+			}
+		}
+	}
+	slices.SortFunc(o.Cut, compareOwnerValues)
+}
+
+func ttlOf(values []OwnerValue, t rdata.Type) *content.TTL {
 	var out *content.TTL
-	for _, v := range o.Values {
+	for _, v := range values {
 		if v.Type != t {
 			continue
 		}
@@ -152,7 +193,7 @@ func packed(z *Zone, c *Contribution) ([]int, *Refusal) {
 
 // ownerFact is the stored form: nothing at all when there is nothing to say.
 func ownerFact(o *Owner) any {
-	if o == nil || len(o.Values) == 0 && !o.Waited {
+	if o == nil || len(o.Values) == 0 && len(o.Cut) == 0 && !o.Waited {
 		return nil
 	}
 	return o
@@ -182,7 +223,7 @@ func (d *diff) compare(owner name.Rel, before, after *Owner, gone, come *Contrib
 			}
 			seen[row] = true
 			dg := DigestOf(v.Text)
-			switch was, is := before.has(c.Type, dg), after.has(c.Type, dg); {
+			switch was, is := before.defines(c.Type, dg), after.defines(c.Type, dg); {
 			case was && !is:
 				d.removed = append(d.removed, row)
 				d.rows--
@@ -193,13 +234,7 @@ func (d *diff) compare(owner name.Rel, before, after *Owner, gone, come *Contrib
 		}
 	}
 	for t := range types {
-		var was, is *content.TTL
-		if before != nil {
-			was = before.ttl(t)
-		}
-		if after != nil {
-			is = after.ttl(t)
-		}
+		was, is := before.definedTTL(t), after.definedTTL(t)
 		if was == nil && is == nil || was != nil && is != nil && *was == *is {
 			continue
 		}

@@ -218,20 +218,37 @@ func (w *world) payDebts() {
 			continue
 		}
 		parent := *p.zone
-		before, after := w.cuts[key], w.count(&parent, d.Child)
-		out := w.decide(func(s law.Seen) law.Outcome {
-			return law.DecideCut(s, law.CutAsk{Parent: &parent, Before: before, After: after, Now: w.now})
-		})
+		ask := law.CutAsk{Parent: &parent, Before: w.cuts[key], After: w.count(&parent, d.Child), Now: w.now}
+		standing := w.gaining(d)
+		if standing != nil {
+			ask.Work, ask.WorkBy = standing.ID, standing.By
+		}
+		out := w.decide(func(s law.Seen) law.Outcome { return law.DecideCut(s, ask) })
 		if out.Refusal != nil {
 			bug("a cut is refused: %v", out.Refusal)
 		}
-		w.apply(o, true, out.Plan, nil)
+		after := ask.After
+		w.apply(o, true, out.Plan, standing)
 		if after == nil {
 			delete(w.cuts, key)
 		} else {
 			w.cuts[key] = after
 		}
 	}
+}
+
+// gaining is the cascade that brings the parent's records to the child (S7.2).
+func (w *world) gaining(d law.Debt) *law.Work {
+	h := w.zoneOf(d.View, d.FQDN)
+	if h == nil || h.UID != d.Child.UID {
+		return nil
+	}
+	for _, x := range h.Works {
+		if i := slices.IndexFunc(w.outbox, func(work *law.Work) bool { return work.ID == x.ID }); x.Losing == d.Parent.UID && i >= 0 {
+			return w.outbox[i]
+		}
+	}
+	return nil
 }
 
 // count is what parent counts for a child now; nil for nothing.

@@ -1,0 +1,289 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package law_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/law/pattern"
+)
+
+// A small forest, so that names, namespaces and zones meet all the time.
+var (
+	someNamespaces = []string{"owner", "a", "b"}
+	someZones      = []object{{"owner", "org"}, {"owner", "example"}, {"owner", "sub"}, {"a", "zone"}, {"b", "zone"}}
+	someFQDNs      = []string{"org.", "example.org.", "b.example.org.", "x.b.example.org.", "www.example.org.", "net."}
+	someRelatives  = []string{"example", "b", "x.b", "www"}
+	someOwners     = []string{"org.", "example.org.", "www.example.org.", "b.example.org.", "x.b.example.org.", "y.x.b.example.org.", "*.b.example.org.",
+		"_acme-challenge.www.example.org.", "_acme-challenge.b.example.org.", "*.example.org.", "_dmarc.example.org.", "ns1.example.org.", "net.", "www.net."}
+	someOwnersRelative = []string{"@", "www", "b", "x.b", "*", "*.b", "_acme-challenge.www", "ns1"}
+	somePatterns       = []string{"*", "@", "www", "b", "*.b", "x.b", "_acme-challenge.*", "_dmarc", "example", "*.example", "ns1", "*.example.org."}
+	someValues         = []string{"A 192.0.2.1", "A 192.0.2.2", "AAAA 2001:db8::1", "TXT t", "CNAME www", "CNAME x.b", "NS ns1", "NS ns.example.net.", "NS ns1.b.example.org.", "DNAME example.net.",
+		"MX 10 www", "MX 10 www.example.org.", "DS 1 8 2 0000000000000000000000000000000000000000000000000000000000000000"}
+	someTypes = [][]rdata.Type{nil, nil, {rdata.A}, {rdata.A, rdata.AAAA, rdata.TXT, rdata.CNAME, rdata.MX}, {rdata.NS, rdata.DNAME, rdata.DS, rdata.A}}
+)
+
+// generous allows everything to everybody, so that what refuses is not S4.1.
+func generous() []law.Rule {
+	every, apex := pattern.Pattern{}, pattern.Pattern{}
+	_, _ = every.UnmarshalText([]byte("*")), apex.UnmarshalText([]byte("@"))
+	all := []rdata.Type{rdata.A, rdata.AAAA, rdata.TXT, rdata.CNAME, rdata.MX, rdata.NS, rdata.DNAME, rdata.DS}
+	var rules []law.Rule
+	for _, ns := range someNamespaces {
+		rules = append(rules, law.Rule{Namespaces: []string{ns}, Zones: []pattern.Pattern{every}, Records: []law.RecordRule{{Pattern: every, Text: "*", Types: all}, {Pattern: apex, Text: "@", Types: all}}})
+	}
+	return rules
+}
+
+func drawRules(t *rapid.T) []law.Rule {
+	var rules []law.Rule
+	if rapid.Bool().Draw(t, "generous") {
+		rules = generous()
+	}
+	for range rapid.IntRange(0, 3).Draw(t, "rules") {
+		var r law.Rule
+		r.Namespaces = slices.Clone(rapid.SampledFrom([][]string{nil, {"owner"}, {"a"}, {"b"}, {"a", "b"}}).Draw(t, "to"))
+		text := rapid.SampledFrom(somePatterns).Draw(t, "pattern")
+		p, err := pattern.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rapid.IntRange(0, 2).Draw(t, "for zones") == 0 {
+			r.Zones = append(r.Zones, p)
+		} else {
+			r.Records = append(r.Records, law.RecordRule{Pattern: p, Text: text, Types: rapid.SampledFrom(someTypes).Draw(t, "types"), Shared: rapid.IntRange(0, 3).Draw(t, "shared") == 0})
+		}
+		rules = append(rules, r)
+	}
+	return rules
+}
+
+func drawRef(t *rapid.T) *law.Ref {
+	o := rapid.SampledFrom(someZones).Draw(t, "ref")
+	return &law.Ref{Namespace: o.Namespace, Name: o.Name}
+}
+
+func drawZone(t *rapid.T) law.ZoneSpec {
+	o := rapid.SampledFrom(someZones).Draw(t, "zone")
+	s := law.ZoneSpec{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name}, Rules: drawRules(t)}
+	switch rapid.IntRange(0, 3).Draw(t, "named") {
+	case 0:
+		s.ZoneRef, s.DomainName = drawRef(t), rapid.SampledFrom(someRelatives).Draw(t, "relative")
+	case 1:
+		s.ZoneRef, s.DomainName = drawRef(t), rapid.SampledFrom(someFQDNs).Draw(t, "fqdn")
+	default:
+		s.DomainName = rapid.SampledFrom(someFQDNs).Draw(t, "fqdn")
+	}
+	if s.ZoneRef == nil && rapid.IntRange(0, 9).Draw(t, "in a view") == 0 {
+		s.View = "inside"
+	}
+	s.Header = content.Header{TTL: rapid.SampledFrom([]uint32{60, 360}).Draw(t, "ttl"), Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}
+	for _, host := range []string{"ns1", "ns.example.net.", "ns1.b.example.org.", "@"} {
+		if rapid.IntRange(0, 5).Draw(t, host) == 0 {
+			s.Header.NameServers = append(s.Header.NameServers, content.NameServer{Name: host, Addresses: []string{"192.0.2.53"}[:rapid.IntRange(0, 1).Draw(t, "addresses")]})
+		}
+	}
+	if rapid.IntRange(0, 4).Draw(t, "limited") == 0 {
+		s.RecordsPerNamespace = 2
+	}
+	if rapid.IntRange(0, 6).Draw(t, "minimum") == 0 {
+		m := rapid.SampledFrom([]uint32{1, 2026010150, 2030000000, 4000000000}).Draw(t, "minimumSerial")
+		s.MinimumSerial = &m
+	}
+	return s
+}
+
+func drawRecord(t *rapid.T) law.Record {
+	r := law.Record{Namespace: rapid.SampledFrom(someNamespaces).Draw(t, "namespace"), Name: fmt.Sprintf("r%d", rapid.IntRange(1, 5).Draw(t, "record"))}
+	switch rapid.IntRange(0, 3).Draw(t, "named") {
+	case 0:
+		r.ZoneRef, r.DomainName = drawRef(t), rapid.SampledFrom(someOwnersRelative).Draw(t, "relative")
+	case 1:
+		r.ZoneRef, r.DomainName = drawRef(t), rapid.SampledFrom(someOwners).Draw(t, "owner")
+	default:
+		r.DomainName = rapid.SampledFrom(someOwners).Draw(t, "owner")
+	}
+	if r.ZoneRef == nil && rapid.IntRange(0, 9).Draw(t, "in a view") == 0 {
+		r.View = "inside"
+	}
+	if rapid.IntRange(0, 3).Draw(t, "ttl") == 0 {
+		ttl := rapid.SampledFrom([]uint32{0, 60, 300}).Draw(t, "seconds")
+		r.TTL = &ttl
+	}
+	value := func() rdata.Value {
+		mnemonic, text, _ := strings.Cut(rapid.SampledFrom(someValues).Draw(t, "value"), " ")
+		rt, err := rdata.ParseType(mnemonic)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := rdata.Parse(rt, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	first := value()
+	r.Type, r.Values = first.Type, []rdata.Value{first}
+	if second := value(); second.Type == r.Type && second != first {
+		r.Values = append(r.Values, second)
+	}
+	return r
+}
+
+// state is all of the world that a refusal must leave alone.
+func (w *world) state() string {
+	var lines []string
+	for k, v := range w.facts {
+		lines = append(lines, fmt.Sprintf("%v=%s", k, fingerprint(v)))
+	}
+	for o, r := range w.records {
+		lines = append(lines, fmt.Sprintf("record %s %s %s", o, fingerprint(r.record), fingerprint(r.placed)))
+	}
+	for o, z := range w.zones {
+		lines = append(lines, fmt.Sprintf("zone %s %s %s", o, fingerprint(z.spec.Header), fingerprint(z.zone.Serial)))
+	}
+	lines = append(lines, fingerprint(w.outbox), fingerprint(w.debts), fmt.Sprint(len(w.waiting)))
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}
+
+// TestForest does random things to a small forest and holds the whole-state
+// checker against it after each (I1–I5, S4.6, S5.5, S6.1, S6.4, S6.5, S7.1),
+// and once everything owed is done, that nothing was forgotten (S2.3–S2.7).
+func TestForest(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld()
+		act := func(what string, do func()) {
+			defer func() {
+				if r := recover(); r != nil {
+					if text, ok := r.(string); ok && strings.HasPrefix(text, "invariant: ") {
+						t.Fatalf("%s: %s", what, text)
+					}
+					panic(r)
+				}
+			}()
+			do()
+			for _, line := range w.check() {
+				t.Errorf("%s: %s", what, line)
+			}
+			if t.Failed() {
+				t.FailNow()
+			}
+		}
+		refused := func(before string, refusal *law.Refusal) {
+			if refusal == nil {
+				return
+			}
+			t.Logf("  refused: %s", refusal.Message)
+			if after := w.state(); after != before {
+				t.Fatalf("S7.1: a refused write changes something:\n%s\n%s", before, after)
+			}
+			for _, o := range sortedObjects(w.records) {
+				if strings.Contains(refusal.Message, o.String()) {
+					t.Fatalf("S1.7: %s", refusal.Message)
+				}
+			}
+		}
+		settled := func() {
+			act("settle", func() {
+				w.settle()
+				for _, line := range w.checkSettled() {
+					t.Errorf("%s", line)
+				}
+			})
+		}
+		record := func(t *rapid.T) {
+			r := drawRecord(t)
+			before := w.state()
+			act("record", func() {
+				plan, refusal := w.putRecord(r)
+				refused(before, refusal)
+				if plan != nil {
+					t.Logf("  %s/%s %s", r.Namespace, r.Name, placed(plan.Record))
+				}
+			})
+		}
+		if rapid.IntRange(0, 3).Draw(t, "planted") > 0 {
+			header := content.Header{TTL: 360, Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}
+			for i, fqdn := range []string{"org.", "example.org."} {
+				o := someZones[i]
+				act("plant", func() {
+					if _, refusal := w.putZone(law.ZoneSpec{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name}, DomainName: fqdn, Header: header, Rules: generous()}, true); refusal != nil {
+						t.Fatal(refusal)
+					}
+				})
+			}
+		}
+		t.Repeat(map[string]func(*rapid.T){
+			"zone": func(t *rapid.T) {
+				spec, establish := drawZone(t), rapid.IntRange(0, 3).Draw(t, "establish") > 0
+				before := w.state()
+				act("zone", func() {
+					_, refusal := w.putZone(spec, establish)
+					refused(before, refusal)
+				})
+			},
+			"record": record, "record too": record, "another record": record, // records are what there is most of
+			"delete record": func(t *rapid.T) {
+				if len(w.records) == 0 {
+					t.Skip("no records")
+				}
+				o := rapid.SampledFrom(sortedObjects(w.records)).Draw(t, "object")
+				act("delete record", func() { w.deleteRecord(o) })
+			},
+			"delete zone": func(t *rapid.T) {
+				if len(w.zones) == 0 {
+					t.Skip("no zones")
+				}
+				o := rapid.SampledFrom(sortedObjects(w.zones)).Draw(t, "object")
+				act("delete zone", func() { w.deleteZone(o) })
+			},
+			"terminate": func(t *rapid.T) {
+				if len(w.zones) == 0 || rapid.IntRange(0, 2).Draw(t, "rarely") > 0 {
+					t.Skip("no zones")
+				}
+				o := rapid.SampledFrom(sortedObjects(w.zones)).Draw(t, "object")
+				spec := w.zones[o].spec
+				spec.Terminating = true
+				act("terminate", func() {
+					if _, refusal := w.putZone(spec, false); refusal != nil {
+						t.Fatalf("S2.4: a deletion is refused: %v", refusal)
+					}
+				})
+			},
+			"step": func(t *rapid.T) {
+				if len(w.outbox) == 0 {
+					t.Skip("nothing owed")
+				}
+				act("step", func() {
+					w.carryOut(w.outbox[0])
+					w.outbox = w.outbox[1:]
+				})
+			},
+			"settle": func(t *rapid.T) { settled() },
+			"clock": func(t *rapid.T) {
+				w.now = w.now.Add(time.Duration(rapid.IntRange(-100, 2000).Draw(t, "hours")) * time.Hour)
+			},
+			"": func(t *rapid.T) { w.now = w.now.Add(time.Second) },
+		})
+		settled()
+		if w.asked > 12 {
+			t.Fatalf("a decision took %d rounds of facts", w.asked)
+		}
+	})
+}
+
+func sortedObjects[V any](m map[object]V) []object {
+	return slices.SortedFunc(maps.Keys(m), func(x, y object) int { return strings.Compare(x.String(), y.String()) })
+}
