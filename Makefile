@@ -8,7 +8,7 @@ GO ?= go
 # Packages whose promise is about concurrency; `make test` runs them a second time under the race detector.
 RACE := $(wildcard pkg/ledger pkg/zoneview pkg/primary pkg/apiserver pkg/registry)
 
-# PKG narrows test, test-race and bench: make test PKG=./pkg/dns/...
+# PKG narrows test: make test PKG=./pkg/dns/...
 PKG ?= ./...
 
 .DEFAULT_GOAL := help
@@ -38,8 +38,9 @@ test-race: ## the concurrent packages under the race detector
 	KUBIZONE_TEST_REQUIRE_ALL=1 CGO_ENABLED=1 $(GO) test -race -vet=off -p 2 -timeout 20m $(RACE:%=./%/...)
 
 .PHONY: bench
-bench: ## every benchmark; ratios are measured in pairs within one run
-	$(GO) test -run '^$$' -bench . -benchmem -p 1 -timeout 60m $(PKG)
+bench: ## what truth costs: writes and reads in pairs within one run, then the packages' benchmarks (BENCH=-h)
+	$(GO) run ./test/bench $(BENCH)
+	$(GO) test -run '^$$' -bench . -benchmem -p 1 -timeout 60m ./pkg/...
 
 .PHONY: verify
 verify: ## what must hold before a change lands: format, headers, generated code, vendor/, linters
