@@ -152,10 +152,6 @@ func bare(q request, rcode uint16) []byte {
 	return m.finish()
 }
 
-func newSmallMessage() *message {
-	return &message{buf: make([]byte, lengthOctets, 512), offsets: map[string]uint16{}}
-}
-
 // status answers with an rcode and nothing else; its size is at most the request's.
 func (r *responder) status(q request, key *signingKey, rcode uint16) []byte {
 	m := newSmallMessage()
@@ -228,7 +224,10 @@ func (r *responder) soa(q request, key *signingKey, zone *zoneview.Snapshot, ove
 	}
 	m := newSmallMessage()
 	m.begin(q.id, q.replyFlags(flagAA, rcodeSuccess), q.question, q.qname, limit)
-	_, fault := m.add(zone.SOA())
+	record, fault := zone.PackedSOA()
+	if fault == nil {
+		_, fault = m.add(record.Owner, record.Type, record.TTL, record.Rdata[0])
+	}
 	if fault != nil {
 		more, rcode := uint16(flagTC), uint16(rcodeSuccess)
 		if overTCP {

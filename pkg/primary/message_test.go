@@ -6,15 +6,20 @@ package primary
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	mdns "github.com/miekg/dns"
-	"kubi.zone/kubizone/pkg/dns"
+	"pgregory.net/rapid"
+
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/law/sethash"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
@@ -131,25 +136,25 @@ func TestTransfer_messageEdgesLoseNothing(t *testing.T) {
 
 // A record whose size makes a message full to the octet is still sent once.
 func TestMessage_limitIsExact(t *testing.T) {
-	e := dns.Entry{Name: name.MustParse("a.example."), Type: rdata.A, TTL: 1, Data: "192.0.2.1"}
+	zone, owner, data := name.MustParse("example."), name.MustRel("a"), []byte{192, 0, 2, 1}
 	m := newMessage()
-	m.begin(1, 0, nil, name.Name{}, maxMessage)
-	if _, err := m.add(e); err != nil {
+	m.begin(1, 0, nil, zone, maxMessage)
+	if _, err := m.add(owner, rdata.A, 1, data); err != nil {
 		t.Fatal(err)
 	}
 	whole := m.size()
-	m.begin(1, 0, nil, name.Name{}, whole)
-	if fits, err := m.add(e); !fits || err != nil {
+	m.begin(1, 0, nil, zone, whole)
+	if fits, err := m.add(owner, rdata.A, 1, data); !fits || err != nil {
 		t.Errorf("at its own size: %v %v", fits, err)
 	}
-	m.begin(1, 0, nil, name.Name{}, whole-1)
-	if _, err := m.add(e); err == nil {
-		t.Error("one octet less: taken")
+	m.begin(1, 0, nil, zone, whole-1)
+	if _, err := m.add(owner, rdata.A, 1, data); !errors.Is(err, errTooLarge) {
+		t.Errorf("one octet less: %v", err)
 	}
-	m.begin(1, 0, nil, name.Name{}, 2*whole)
-	m.add(e)
+	m.begin(1, 0, nil, zone, 2*whole)
+	m.add(owner, rdata.A, 1, data)
 	for size := m.size(); ; size = m.size() {
-		fits, err := m.add(e)
+		fits, err := m.add(owner, rdata.A, 1, data)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -157,8 +162,15 @@ func TestMessage_limitIsExact(t *testing.T) {
 			if m.size() != size {
 				t.Errorf("a record that did not fit left %d octets behind", m.size()-size)
 			}
+			if fits, err := m.add(name.Apex, rdata.TXT, 1, nil); fits || err != nil {
+				t.Errorf("behind a record that did not fit stands another: %v %v", fits, err)
+			}
 			break
 		}
+	}
+	m.begin(1, 0, nil, zone, maxMessage)
+	if _, err := m.add(owner, rdata.TXT, 1, make([]byte, maxMessage+1)); !errors.Is(err, errTooLarge) {
+		t.Errorf("rdata longer than its length field can say: %v", err)
 	}
 }
 
@@ -181,77 +193,44 @@ func TestTransfer_everyMessageSigned(t *testing.T) {
 	same(t, "signed", transferred(t, messages), wanted(t, s))
 }
 
-// A record that cannot be packed ends the transfer before its closing SOA.
+// What a listing shows and no message can carry ends the transfer before its closing SOA;
+// what is not listed is not missing.
 func TestTransfer_endsVisiblyWhenARecordCannotBeSent(t *testing.T) {
-	m := newMessage()
-	m.begin(1, 0, nil, name.Name{}, maxMessage)
-	for _, e := range []dns.Entry{
-		{Name: name.MustParse("a.example."), Type: rdata.A, Data: "2001:db8::1"},
-		{Name: name.MustParse("a.example."), Type: rdata.A, Data: "nonsense"},
-		{Name: name.MustParse("a.example."), Type: rdata.NS, Data: "relative"},
-		{Name: name.MustParse("a.example."), Type: rdata.NS, Data: strings.Repeat("a.", 127) + "b."},
-		{Name: name.MustParse("a.example."), Type: rdata.NS, Data: strings.Repeat("a", 64) + "."},
-		{Name: name.MustParse("a.example."), Type: rdata.NS, Data: `a\25.`},
-		{Name: name.MustParse("a.example."), Type: rdata.MX, Data: "65536 a."},
-		{Name: name.MustParse("a.example."), Type: rdata.SOA, Data: "a. b. 1 2 3 4"},
-		{Name: name.MustParse("a.example."), Type: rdata.SOA, Data: "a. b. 1 2 3 4 5 6"},
+	listed := func(s *zoneview.Snapshot) (n int) {
+		for range s.Entries() {
+			n++
+		}
+		return n
+	}
+	for _, tc := range []struct {
+		set  content.RRset
+		sent bool
+	}{
+		{content.RRset{Type: rdata.A, Data: []string{"2001:db8::1"}}, false},
+		{content.RRset{Type: rdata.A, Data: []string{"nonsense"}}, false},
+		{content.RRset{Type: rdata.NS, Data: []string{strings.Repeat("a", 64) + "."}}, false},
+		{content.RRset{Type: rdata.NS, Data: []string{strings.Repeat("a.", 127) + "b."}}, false},
+		{content.RRset{Type: rdata.MX, Data: []string{"65536 a."}}, false},
+		{content.RRset{Type: rdata.TXT, Data: []string{`"` + strings.Repeat("x", 65500) + `"`}}, false},
+		{content.RRset{Type: rdata.NS, Data: []string{strings.Repeat("a.", 126) + "b"}}, true},
+		{content.RRset{Type: rdata.MX, Data: []string{"0 a", "65536 a."}}, true},
 	} {
-		size := m.size()
-		if fits, err := m.add(e); err == nil {
-			t.Errorf("%s: fits %v, no error", e, fits)
-		}
-		if m.size() != size {
-			t.Errorf("%s: left %d octets behind", e, m.size()-size)
-		}
-	}
-}
-
-// The types packed here are packed as rdata packs them, but for compression.
-func TestPackData_sameAsRdata(t *testing.T) {
-	for _, e := range []dns.Entry{
-		{Type: rdata.A, Data: "192.0.2.1"}, {Type: rdata.AAAA, Data: "2001:db8::1"}, {Type: rdata.AAAA, Data: "::ffff:192.0.2.1"},
-		{Type: rdata.NS, Data: "ns.example."}, {Type: rdata.CNAME, Data: "."}, {Type: rdata.PTR, Data: `a\.b\032\255\\.example.`},
-		{Type: rdata.MX, Data: "0 ."}, {Type: rdata.MX, Data: "65535 mail.example."},
-		{Type: rdata.SOA, Data: `ns.example. john\.doe.example. 4294967295 1 2 3 4`},
-		{Type: rdata.TXT, Data: `"a" "b c"`}, {Type: rdata.SRV, Data: "1 2 3 host.example."},
-	} {
-		m := newMessage()
-		m.begin(0, 0, nil, name.Name{}, maxMessage)
-		m.offsets = map[string]uint16{}
-		at := len(m.buf)
-		if err := m.packData(e); err != nil {
-			t.Errorf("%s: %v", e.Data, err)
-			continue
-		}
-		rr, err := mdns.NewRR(fmt.Sprintf(". 0 IN %s %s", e.Type, e.Data))
-		if err != nil {
-			t.Fatal(err)
-		}
-		buf := make([]byte, 1024)
-		off, err := mdns.PackRR(rr, buf, 0, nil, false)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, want := m.buf[at:], buf[11:off]
-		if e.Type == rdata.SOA || e.Type == rdata.MX { // these have a suffix of their own to point at
-			got = []byte(expanded(t, e.Type, m.finish(), at-lengthOctets))
-			want = []byte(rr.String())
-		}
-		if !bytes.Equal(got, want) {
-			t.Errorf("%s %s: %q, want %q", e.Type, e.Data, got, want)
+		tc.set.Owner, tc.set.TTL = name.MustRel("x"), content.InheritTTL()
+		z := zoneview.Zone{UID: "u", Namespace: "default", Name: "z"}
+		s := zoneview.NewSnapshot(z, header("example.org."), 1, 1, sethash.State{}, slices.Values([]content.RRset{tc.set}))
+		a := newResponder(t, served(s), Rules(local, nil)).respond(pack(t, query("example.org.", mdns.TypeAXFR)), loopback, true)
+		octets := 0
+		sent, err := a.transfer.run(newMessage(), time.Now, func(b []byte) error { octets += len(b); return nil })
+		switch {
+		case (err == nil) != tc.sent:
+			t.Errorf("%s %.40q: %v", tc.set.Type, tc.set.Data, err)
+		case errors.Is(err, errTooLarge): // behind whole messages
+		case err != nil && octets > 0:
+			t.Errorf("%s %.40q: %d octets went out", tc.set.Type, tc.set.Data, octets)
+		case err == nil && sent.records != listed(s)+1:
+			t.Errorf("%s %.40q: %d records sent, %d listed", tc.set.Type, tc.set.Data, sent.records, listed(s))
 		}
 	}
-}
-
-// expanded reads rdata out of a message by miekg/dns.
-func expanded(t testing.TB, rt rdata.Type, msg []byte, at int) string {
-	t.Helper()
-	head := mdns.RR_Header{Name: ".", Rrtype: uint16(rt), Class: mdns.ClassINET, Rdlength: uint16(len(msg) - at)}
-	rr, _, err := mdns.UnpackRRWithHeader(head, msg, at)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return rr.String()
 }
 
 // RFC 1035 §4.1.4: names are compressed, no pointer leaves its reach, and a question in
@@ -286,6 +265,103 @@ func TestMessage_compression(t *testing.T) {
 	}
 }
 
+// Names of zone and rdata, whatever they have in common, come out as they went in.
+func TestCompressor_namesSurvive(t *testing.T) {
+	labels := []string{"a", "b", "c", "example", "org", "www", "*", "_tcp", strings.Repeat("x", 63)}
+	rapid.Check(t, func(t *rapid.T) {
+		relative := rapid.Custom(func(t *rapid.T) string {
+			return strings.Join(rapid.SliceOfN(rapid.SampledFrom(labels), 1, 3).Draw(t, "labels"), ".")
+		})
+		zone := name.MustParse(rapid.SampledFrom([]string{".", "org.", "example.org.", "a.example.org.", "org.org."}).Draw(t, "zone"))
+		m := newMessage()
+		if rapid.Bool().Draw(t, "small") {
+			m = newSmallMessage()
+			m.buf = make([]byte, lengthOctets, 1<<20)
+		}
+		var question []byte
+		if rapid.Bool().Draw(t, "question") {
+			question = append(rdata.AppendName(nil, zone), 0, typeAXFR, 0, classIN)
+		}
+		m.begin(1, flagQR, question, zone, maxMessage)
+		var want []string
+		for range rapid.IntRange(1, 40).Draw(t, "records") {
+			owner := name.Apex
+			if text := relative.Draw(t, "owner"); text[0] != '*' || rapid.Bool().Draw(t, "wild") {
+				if parsed, err := name.ParseRel(text); err == nil {
+					owner = parsed
+				}
+			}
+			value := rdata.Value{Type: rapid.SampledFrom([]rdata.Type{rdata.NS, rdata.CNAME, rdata.PTR, rdata.MX, rdata.SOA, rdata.SRV, rdata.TXT}).Draw(t, "type")}
+			host := func() string {
+				return relative.Draw(t, "host") + rapid.SampledFrom([]string{"", "."}).Draw(t, "dot")
+			}
+			switch value.Type {
+			case rdata.MX:
+				value.Text = "10 " + host()
+			case rdata.SRV:
+				value.Text = "1 2 3 " + host()
+			case rdata.SOA:
+				value.Text = host() + " " + host() + " 1 2 3 4 5"
+			case rdata.TXT: // moves what follows beyond the reach of pointers
+				value.Text = `"` + strings.Repeat("t", rapid.IntRange(0, 4000).Draw(t, "length")) + `"`
+			default:
+				value.Text = host()
+			}
+			data, err := value.Pack(zone)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if fits, err := m.add(owner, value.Type, 5, data); err != nil || !fits {
+				break
+			}
+			text, err := value.Resolve(zone)
+			absolute, errIn := owner.In(zone)
+			if err != nil || errIn != nil {
+				t.Fatal(err, errIn)
+			}
+			rr, err := mdns.NewRR(fmt.Sprintf("%s 5 IN %s %s", absolute, value.Type, text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			want = append(want, rr.String())
+		}
+		read := new(mdns.Msg)
+		if err := read.Unpack(m.finish()); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, rr := range read.Answer {
+			got = append(got, rr.String())
+		}
+		if !slices.Equal(got, want) {
+			t.Fatalf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+	})
+}
+
+// RFC 3597 §4: names are compressed in the types of RFC 1035 and in no other.
+func TestMessage_compressesOnlyWhereEverybodyReads(t *testing.T) {
+	zone := name.MustParse("example.org.")
+	host := rdata.AppendName(nil, zone)
+	for _, tc := range []struct {
+		t    rdata.Type
+		head int // octets in front of the name
+		want bool
+	}{{rdata.NS, 0, true}, {rdata.CNAME, 0, true}, {rdata.PTR, 0, true}, {rdata.MX, 2, true}, {rdata.DNAME, 0, false}, {rdata.SRV, 6, false}, {rdata.KX, 2, false}, {65280, 0, false}, {65280, 2, false}} {
+		m := newMessage()
+		m.begin(1, 0, nil, zone, maxMessage)
+		m.add(name.Apex, rdata.A, 1, []byte{192, 0, 2, 1})
+		before := m.size()
+		if fits, err := m.add(name.Apex, tc.t, 1, append(make([]byte, tc.head), host...)); err != nil || !fits {
+			t.Fatal(fits, err)
+		}
+		const pointer, header = 2, 10
+		if got := m.size()-before-pointer-header-tc.head == pointer; got != tc.want {
+			t.Errorf("RFC 3597 §4: %s compressed: %t", tc.t, got)
+		}
+	}
+}
+
 // The first design promise of a transfer: memory does not grow with the zone. One message
 // is packed again and again in the same buffer.
 func TestTransfer_flatMemory(t *testing.T) {
@@ -299,13 +375,20 @@ func TestTransfer_flatMemory(t *testing.T) {
 		if &framed[0] != first {
 			t.Error("a message in another buffer")
 		}
-		names = max(names, len(m.offsets))
+		names = max(names, m.names.used)
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if names > pointerReach/2 {
-		t.Errorf("%d names remembered", names)
+	if names == 0 || names > transferSlots/2 || len(m.names.slots) != transferSlots {
+		t.Errorf("%d names remembered in %d places", names, len(m.names.slots))
+	}
+	if n := testing.AllocsPerRun(3, func() {
+		if _, err := a.transfer.run(m, r.clock, func([]byte) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+	}); n > 100 {
+		t.Errorf("%.0f allocations for 20,000 records", n)
 	}
 }

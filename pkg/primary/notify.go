@@ -14,9 +14,9 @@ import (
 	"sync"
 	"time"
 
-	"kubi.zone/kubizone/pkg/dns"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/law/content"
 )
 
 const (
@@ -30,7 +30,7 @@ const (
 type news struct {
 	fqdn   name.Name
 	serial serial.Serial
-	soa    dns.Entry
+	soa    content.Packed
 }
 
 // notifier tells every target of every new serial (RFC 1996). For one (zone, target) at
@@ -137,7 +137,8 @@ func (n *notifier) announce(ctx context.Context, fqdn name.Name) {
 		return
 	}
 	n.announced[fqdn] = is
-	w := &news{fqdn: fqdn, serial: s.Serial(), soa: s.SOA()}
+	w := &news{fqdn: fqdn, serial: s.Serial()}
+	w.soa, _ = s.PackedSOA()
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for i := range n.places {
@@ -288,8 +289,10 @@ func (p *Primary) notifyMessage(w *news, key *signingKey) (msg, mac []byte, err 
 	question := append(zone, 0, typeSOA, 0, classIN)
 	m := newSmallMessage()
 	m.begin(binary.BigEndian.Uint16(id[:]), opcodeNotify<<11|flagAA, question, w.fqdn, udpLimit)
-	if _, err := m.add(w.soa); err != nil && !errors.Is(err, errTooLarge) { // the SOA is a hint (RFC 1996 §3.7)
-		return nil, nil, err
+	if len(w.soa.Rdata) > 0 { // a hint (RFC 1996 §3.7): what there is not or has no room is left out
+		if _, err := m.add(w.soa.Owner, w.soa.Type, w.soa.TTL, w.soa.Rdata[0]); err != nil && !errors.Is(err, errTooLarge) {
+			return nil, nil, err
+		}
 	}
 	msg = m.finish()
 	if key != nil {

@@ -273,7 +273,11 @@ func TestNotify_signedNeedsSignedAnswer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	msg, mac, err := p.notifyMessage(&news{fqdn: name.MustParse("example.org."), serial: 5, soa: snapshot(t, "u", "", "example.org.", 5).SOA()}, p.keys[k.Name])
+	soa, err := snapshot(t, "u", "", "example.org.", 5).PackedSOA()
+	if err != nil {
+		t.Fatal(err)
+	}
+	msg, mac, err := p.notifyMessage(&news{fqdn: name.MustParse("example.org."), serial: 5, soa: soa}, p.keys[k.Name])
 	if err != nil {
 		t.Fatal(err)
 	}

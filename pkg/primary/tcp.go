@@ -136,10 +136,7 @@ func (p *Primary) serveTransfer(ctx context.Context, conn *net.TCPConn, from net
 	}
 	defer p.transfers.give(client)
 	m := p.messages.Get().(*message)
-	defer func() {
-		clear(m.offsets) // it points into the snapshot's names
-		p.messages.Put(m)
-	}()
+	defer p.messages.Put(m)
 	start := time.Now()
 	end := start.Add(p.config.TransferTimeout)
 	s, err := t.run(m, p.config.Clock, func(framed []byte) error { return p.writeTCP(conn, framed, end) })

@@ -4,11 +4,13 @@
 package primary
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"time"
 
-	"kubi.zone/kubizone/pkg/dns"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
@@ -28,31 +30,35 @@ type sent struct {
 }
 
 // run packs the zone into messages and hands each, with its length octets in front, to
-// write: the SOA, every other entry, the SOA (RFC 5936 §2.2). Every message of a signed
+// write: the SOA, every other record, the SOA (RFC 5936 §2.2). Every message of a signed
 // transfer is signed. A record that no message can hold or that cannot be packed ends the
 // transfer with an error before the closing SOA: the peer then discards it whole, nothing
 // is ever left out of a transfer that looks complete (coredns/coredns#7859).
 func (t *transfer) run(m *message, now func() time.Time, write func([]byte) error) (sent, error) {
 	s := stream{transfer: t, message: m, now: now, write: write, prior: t.request.priorMAC()}
 	s.begin()
-	n := 0
-	var first dns.Entry
-	for e := range t.zone.Entries() {
-		if n == 0 {
-			first = e
-			if uint16(e.Type) != typeSOA {
-				return s.sent, fmt.Errorf("snapshot of %s begins with %s, not its SOA", e.Name, e.Type)
-			}
-		}
-		n++
-		if err := s.add(e); err != nil {
+	var soa content.Packed
+	for set, err := range t.zone.Packed() {
+		if err != nil {
 			return s.sent, err
 		}
+		if soa.Rdata == nil {
+			if set.Type != rdata.SOA {
+				return s.sent, fmt.Errorf("snapshot of %s begins with %s, not its SOA", t.zone.FQDN(), set.Type)
+			}
+			soa = set
+			soa.Rdata = [][]byte{bytes.Clone(set.Rdata[0])}
+		}
+		for _, data := range set.Rdata {
+			if err := s.add(set, data); err != nil {
+				return s.sent, err
+			}
+		}
 	}
-	if n == 0 {
-		return s.sent, fmt.Errorf("snapshot has no entries")
+	if soa.Rdata == nil {
+		return s.sent, fmt.Errorf("snapshot of %s has no records", t.zone.FQDN())
 	}
-	if err := s.add(first); err != nil {
+	if err := s.add(soa, soa.Rdata[0]); err != nil {
 		return s.sent, err
 	}
 	return s.sent, s.flush()
@@ -82,17 +88,17 @@ func (s *stream) begin() {
 	} else if q.hasOPT {
 		limit -= optLen
 	}
-	s.message.begin(q.id, q.replyFlags(flagAA, rcodeSuccess), question, q.qname, limit)
+	s.message.begin(q.id, q.replyFlags(flagAA, rcodeSuccess), question, s.zone.FQDN(), limit)
 }
 
-func (s *stream) add(e dns.Entry) error {
-	fits, err := s.message.add(e)
+func (s *stream) add(set content.Packed, data []byte) error {
+	fits, err := s.message.add(set.Owner, set.Type, set.TTL, data)
 	if err == nil && !fits {
 		if err = s.flush(); err != nil {
 			return err
 		}
 		s.begin()
-		_, err = s.message.add(e) // an empty message answers with an error, never with "no"
+		_, err = s.message.add(set.Owner, set.Type, set.TTL, data) // an empty message answers with an error, never with "no"
 	}
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ package zoneview
 import (
 	"fmt"
 	"iter"
+	"runtime"
 	"slices"
 	"sync"
 
@@ -140,10 +141,57 @@ func (s *Snapshot) Check() error { return content.Check(s.header, s.RRsets()) }
 // header's nameServers make. Read-only.
 func (s *Snapshot) RRsets() iter.Seq[content.RRset] { return s.rrsetsFrom(name.Apex) }
 
+// ahead is how many RRsets are fetched before the first of them is used.
+const ahead = 32
+
 func (s *Snapshot) rrsetsFrom(owner name.Rel) iter.Seq[content.RRset] {
 	return func(yield func(content.RRset) bool) {
-		s.sets.AscendGreaterOrEqual(&content.RRset{Owner: owner}, func(set *content.RRset) bool { return yield(*set) })
+		// Who looks at one name only shall not pay for a stretch.
+		var stretch [ahead]*content.RRset
+		n, most, going := 0, 1, true
+		hand := func() bool {
+			fetch(stretch[:n])
+			for _, set := range stretch[:n] {
+				if going = yield(*set); !going {
+					return false
+				}
+			}
+			n, most = 0, min(2*most, ahead)
+			return true
+		}
+		s.sets.AscendGreaterOrEqual(&content.RRset{Owner: owner}, func(set *content.RRset) bool {
+			stretch[n] = set
+			n++
+			return n < most || hand()
+		})
+		if going {
+			hand()
+		}
 	}
+}
+
+// fetch touches what the RRsets of a stretch point at. They lie all over the
+// memory of a large zone, and one after the other each would be waited for;
+// here the processor waits for all of them at once.
+func fetch(stretch []*content.RRset) {
+	var octets byte
+	for _, set := range stretch {
+		octets += byte(len(set.Data))
+	}
+	for _, set := range stretch {
+		if len(set.Data) > 0 {
+			octets += byte(len(set.Data[0]))
+		}
+		if owner := set.Owner.String(); owner != "" {
+			octets += owner[0]
+		}
+	}
+	for _, set := range stretch {
+		if len(set.Data) > 0 && set.Data[0] != "" {
+			octets += set.Data[0][0]
+		}
+	}
+	runtime.KeepAlive(octets)
 }
 
 // RRsetsAt are those of RRsets at one owner.
@@ -202,13 +250,26 @@ func (s *Snapshot) EntriesFrom(n name.Name) iter.Seq[dns.Entry] {
 	return content.EntriesFrom(s.header, from, s.rrsetsFrom(from))
 }
 
+// Packed is Entries in wire form, RRset by RRset: what a transfer sends. See
+// content.Pack for what holds how long.
+func (s *Snapshot) Packed() iter.Seq2[content.Packed, error] {
+	return content.Pack(s.header, s.serial, s.RRsets())
+}
+
 // SOA is the first of Entries.
-func (s *Snapshot) SOA() dns.Entry {
-	firstNS := ""
+func (s *Snapshot) SOA() dns.Entry { return s.header.SOA(s.serial, s.firstServer()) }
+
+// PackedSOA is the first of Packed; its Rdata belongs to the caller.
+func (s *Snapshot) PackedSOA() (content.Packed, error) {
+	return s.header.PackSOA(s.serial, s.firstServer())
+}
+
+// firstServer is the first apex NS in canonical order, empty without one.
+func (s *Snapshot) firstServer() string {
 	if servers := s.lookup(name.Apex, rdata.NS); len(servers) > 0 {
-		firstNS = servers[0].Data
+		return servers[0].Data
 	}
-	return s.header.SOA(s.serial, firstNS)
+	return ""
 }
 
 // Lookup is those of Entries with this name and type, in canonical order.

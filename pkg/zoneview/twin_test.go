@@ -4,6 +4,7 @@
 package zoneview
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"slices"
@@ -263,6 +264,27 @@ func checkChange(t rapid.TB, before, after *Snapshot, step content.Step) {
 // checkReading: every way to read shows parts of Entries.
 func checkReading(t rapid.TB, s *Snapshot) {
 	entries := slices.Collect(s.Entries())
+	at := 0
+	for packed, err := range s.Packed() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, wire := range packed.Rdata {
+			if at >= len(entries) {
+				t.Fatalf("S6.1: packed %s %s is more than is listed", packed.Owner, packed.Type)
+			}
+			entry := entries[at]
+			want, err := rdata.Value{Type: entry.Type, Text: entry.Data}.Pack(name.Name{})
+			owner, _ := entry.Name.Rel(s.FQDN())
+			if err != nil || packed.Owner != owner || packed.Type != entry.Type || packed.TTL != entry.TTL || !bytes.Equal(wire, want) {
+				t.Fatalf("S6.1: packed %s %d %s %x, listed %s, %v", packed.Owner, packed.TTL, packed.Type, wire, entry, err)
+			}
+			at++
+		}
+	}
+	if soa, err := s.PackedSOA(); at != len(entries) || err != nil || soa.TTL != entries[0].TTL || len(soa.Rdata) != 1 {
+		t.Fatalf("S6.1: %d packed, %d listed; SOA %v, %v", at, len(entries), soa, err)
+	}
 	if entries[0] != s.SOA() {
 		t.Fatalf("SOA is %s, the first entry %s", s.SOA(), entries[0])
 	}

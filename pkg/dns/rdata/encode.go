@@ -45,18 +45,8 @@ func encode(t Type, text string, from source, wire []byte) ([]byte, byte, error)
 		return wire, noMark, err
 	}
 	var space [16]token
-	fields, err := split(text, syntaxOf(p), space[:0])
+	fields, err := splitFields(t, p, text, from, space[:0])
 	if err != nil {
-		return nil, noMark, err
-	}
-	if from == oneValue && t.isText() {
-		for _, f := range fields {
-			if !f.quoted {
-				return nil, noMark, fmt.Errorf("%s stands outside of the quotes; text that begins with a quote is quoted strings only, so quote this as well, or write \\\" for a quote that belongs to the data", quote(f.text))
-			}
-		}
-	}
-	if err := p.checkCount(fields); err != nil {
 		return nil, noMark, err
 	}
 	if !p.simple {
@@ -72,6 +62,23 @@ func encode(t Type, text string, from source, wire []byte) ([]byte, byte, error)
 		}
 	}
 	return simple, mark, err
+}
+
+// splitFields is split for a type: as many fields as it has, and for a text
+// that begins with a quote strings in quotes only (S5.2).
+func splitFields(t Type, p *plan, text string, from source, space []token) ([]token, error) {
+	fields, err := split(text, syntaxOf(p), space)
+	if err != nil {
+		return nil, err
+	}
+	if from == oneValue && t.isText() {
+		for _, f := range fields {
+			if !f.quoted {
+				return nil, fmt.Errorf("%s stands outside of the quotes; text that begins with a quote is quoted strings only, so quote this as well, or write \\\" for a quote that belongs to the data", quote(f.text))
+			}
+		}
+	}
+	return fields, p.checkCount(fields)
 }
 
 func syntaxOf(p *plan) syntax {

@@ -20,8 +20,8 @@ type Packer struct {
 
 // NewPacker is the packer of a zone named origin; the zero Name does for
 // values without relative names.
-func NewPacker(origin name.Name) Packer {
-	p := Packer{origin: origin}
+func NewPacker(origin name.Name) *Packer {
+	p := &Packer{origin: origin}
 	if !origin.IsZero() {
 		p.top = AppendName(make([]byte, 0, origin.WireLen()), origin)
 	}
@@ -63,51 +63,39 @@ func appendLabels(wire []byte, text string) []byte {
 
 // Append appends the canonical, uncompressed wire form (RFC 4034 §6.2) of v. On
 // an error wire is as it was; the octets behind its end may have changed.
-func (p Packer) Append(wire []byte, v Value) ([]byte, error) {
+func (p *Packer) Append(wire []byte, v Value) ([]byte, error) {
 	if v.Type == A {
 		if four, ok := parseIPv4(v.Text); ok {
 			return append(wire, four[:]...), nil
 		}
 	}
-	start := len(wire)
-	if packed, ok := p.appendPlain(wire, v); ok {
-		return packed, nil
-	}
-	resolved, err := v.Resolve(p.origin)
+	packed, err := p.append(wire, v)
 	if err != nil {
-		return wire, err
-	}
-	packed, _, err := encode(v.Type, resolved, oneValue, wire)
-	if err != nil {
-		return wire[:start], fmt.Errorf("%s rdata %s: %w", v.Type, quote(v.Text), err)
+		return wire, fmt.Errorf("%s rdata %s: %w", v.Type, quote(v.Text), err)
 	}
 	return packed, nil
 }
 
-// appendPlain is Append of canonical texts whose type has plain fields. It
-// leaves all others, faulty ones too, to the longer way.
-func (p Packer) appendPlain(wire []byte, v Value) ([]byte, bool) {
-	plan := planOf(v.Type)
-	switch {
-	case !plan.simple, strings.HasPrefix(v.Text, `\#`), v.Type.isText() && !strings.HasPrefix(v.Text, `"`):
-		return nil, false
-	case plan.hasNames() && len(p.top) == 0:
-		return nil, false
-	}
-	var space [16]token
-	fields, err := split(v.Text, syntaxOf(plan), space[:0])
-	if err != nil || plan.checkCount(fields) != nil {
-		return nil, false
-	}
-	if v.Type.isText() {
-		for _, f := range fields {
-			if !f.quoted {
-				return nil, false
-			}
+func (p *Packer) append(wire []byte, v Value) ([]byte, error) {
+	plan, text := planOf(v.Type), v.Text
+	plain := plan.simple && !strings.HasPrefix(text, `\#`) && (!v.Type.isText() || strings.HasPrefix(text, `"`))
+	if !plain || plan.hasNames() && len(p.top) == 0 {
+		var err error
+		if text, err = v.resolve(p.origin); err != nil {
+			return nil, err
 		}
 	}
-	packed, err := encodeFields(v.Type, plan, fields, p.top, wire)
-	return packed, err == nil
+	if !plain {
+		packed, _, err := encode(v.Type, text, oneValue, wire)
+		return packed, err
+	}
+	var space [16]token
+	fields, err := splitFields(v.Type, plan, text, oneValue, space[:0])
+	if err != nil {
+		return nil, err
+	}
+	// No mnemonics, so no library: a canonical text has none.
+	return encodeFields(v.Type, plan, fields, p.top, wire)
 }
 
 // parseIPv4 reads four decimal numbers without leading zeros; what else may be

@@ -140,6 +140,14 @@ func equalButCase(a, b []byte) bool {
 // Resolve returns the presentation text with every name absolute, as it stands
 // in a zone named origin. It fails when a name would pass 255 octets.
 func (v Value) Resolve(origin name.Name) (string, error) {
+	text, err := v.resolve(origin)
+	if err != nil {
+		return "", fmt.Errorf("%s rdata %s: %w", v.Type, quote(v.Text), err)
+	}
+	return text, nil
+}
+
+func (v Value) resolve(origin name.Name) (string, error) {
 	p := planOf(v.Type)
 	if !p.hasNames() || strings.HasPrefix(v.Text, `\# `) {
 		return v.Text, nil
@@ -147,10 +155,10 @@ func (v Value) Resolve(origin name.Name) (string, error) {
 	var fieldSpace [8]token
 	fields, err := split(v.Text, syntaxOf(p), fieldSpace[:0])
 	if err != nil {
-		return "", fmt.Errorf("%s rdata %s: %w", v.Type, quote(v.Text), err)
+		return "", err
 	}
 	if err := p.checkCount(fields); err != nil {
-		return "", fmt.Errorf("%s rdata %s: %w", v.Type, quote(v.Text), err)
+		return "", err
 	}
 	relative := false
 	for i, f := range fields {
@@ -163,7 +171,7 @@ func (v Value) Resolve(origin name.Name) (string, error) {
 		return v.Text, nil
 	}
 	if origin.IsZero() {
-		return "", fmt.Errorf("%s rdata %s: a relative name and no zone it could be relative to; end the name in a dot", v.Type, quote(v.Text))
+		return "", errors.New("a relative name and no zone it could be relative to; end the name in a dot")
 	}
 	out := make([]byte, 0, len(v.Text)+len(origin.String())+1)
 	for i, f := range fields {
@@ -181,7 +189,7 @@ func (v Value) Resolve(origin name.Name) (string, error) {
 			out = append(out, origin.String()...)
 		default:
 			if n := relativeWireLen(f.text) + origin.WireLen(); n > 255 {
-				return "", fmt.Errorf("%s rdata %s: name %s in zone %s is %d octets on the wire, the limit is 255 (RFC 1035 §2.3.4); shorten it", v.Type, quote(v.Text), quote(f.text), origin, n)
+				return "", fmt.Errorf("name %s in zone %s is %d octets on the wire, the limit is 255 (RFC 1035 §2.3.4); shorten it", quote(f.text), origin, n)
 			}
 			out = append(out, f.text...)
 			out = append(out, '.')

@@ -575,3 +575,77 @@ func TestTransaction_jsonRoundTrip(t *testing.T) {
 		t.Errorf("%d bytes: %s", len(data), data)
 	}
 }
+
+// unpack is what Pack says as entries, read back from the octets.
+func unpack(t *testing.T, h Header, sets []RRset) []dns.Entry {
+	t.Helper()
+	var entries []dns.Entry
+	for packed, err := range Pack(h, 7, slices.Values(sets)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		owner, err := packed.Owner.In(h.FQDN)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, wire := range packed.Rdata {
+			value, err := rdata.Parse(packed.Type, fmt.Sprintf(`\# %d %x`, len(wire), wire))
+			if err != nil {
+				t.Fatal(err)
+			}
+			entries = append(entries, dns.Entry{Name: owner, Type: packed.Type, TTL: packed.TTL, Data: value.Text})
+		}
+	}
+	return entries
+}
+
+// TestPack_isEntries proves that S6.1 has one answer, as text and as octets.
+func TestPack_isEntries(t *testing.T) {
+	long := strings.Repeat("a.", 120) + "a"
+	sets := parseSets(t,
+		"@ inherit NS ns1", "@ 5 NS ns.example.net.", "@ inherit TXT v=spf1; -all", "@ inherit HTTPS 1 . alpn=h2",
+		"mail 300 MX 10 mail", "mail inherit MX 10 mail.example.org.", "mail 300 MX 5 @", "mail 300 A 192.0.2.2", "mail 300 A 192.0.2.1",
+		"* min(inherit,60) CNAME www", "relay 5 AMTRELAY 10 1 3 amt", "where 5 LOC 0 N 0 E 0", "odd 5 TYPE65280 \\# 2 abcd", "odd 5 APL 1:192.0.2.0/24",
+		long+" 5 A 192.0.2.3", "x 5 NS "+long, "x 5 NS short", "y 5 CNAME "+long)
+	for _, fqdn := range []string{"example.org.", ".", "a-long.example.org."} {
+		for _, servers := range [][]NameServer{nil, {{Name: "ns1", Addresses: []string{"192.0.2.53", "2001:db8::53"}}, {Name: "ns9.example.net."}}} {
+			h := header()
+			h.FQDN, h.NameServers = name.MustParse(fqdn), servers
+			for _, some := range [][]RRset{sets, nil, sets[:1]} {
+				want := slices.Collect(Entries(h, 7, slices.Values(some)))
+				if got := unpack(t, h, some); !slices.Equal(got, want) {
+					t.Errorf("S6.1: in %s packed\n%s\nlisted\n%s", fqdn, show(got), show(want))
+				}
+			}
+		}
+	}
+}
+
+// TestPack_endsWithItsReader: the sequence stops when told to, and runs again.
+func TestPack_endsWithItsReader(t *testing.T) {
+	sequence := Pack(header(), 7, slices.Values(parseSets(t, "@ inherit NS ns1", "a inherit A 192.0.2.1", "b inherit A 192.0.2.2")))
+	for most := 1; most <= 4; most++ {
+		n := 0
+		for range sequence {
+			if n++; n == most {
+				break
+			}
+		}
+		if n != most {
+			t.Errorf("%d RRsets, want %d", n, most)
+		}
+	}
+}
+
+// TestPack_unpackable: what is listed and has no octets is an error, and the last thing said.
+func TestPack_unpackable(t *testing.T) {
+	sets := []RRset{{Owner: name.MustRel("a"), Type: rdata.A, TTL: InheritTTL(), Data: []string{"nonsense"}}, {Owner: name.MustRel("b"), Type: rdata.A, TTL: InheritTTL(), Data: []string{"192.0.2.1"}}}
+	n := 0
+	var last error
+	for _, err := range Pack(header(), 7, slices.Values(sets)) {
+		n, last = n+1, err
+	}
+	if n != 2 || last == nil || !strings.Contains(last.Error(), "a.example.org. A") {
+		t.Errorf("after %d RRsets: %v", n, last)
+	}
+}

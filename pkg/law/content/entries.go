@@ -128,47 +128,58 @@ func valueError(owner name.Name, t rdata.Type, err error) error {
 // it in, and one bad value must not take the zone down. Check says what.
 func Entries(h Header, s serial.Serial, sets iter.Seq[RRset]) iter.Seq[dns.Entry] {
 	return func(yield func(dns.Entry) bool) {
-		// The SOA comes first but may need the apex NS, so the apex waits.
-		var apex []RRset
-		begun := false
-		begin := func() bool {
-			begun = true
-			firstNS := ""
-			for _, set := range apex {
-				if set.Type == rdata.NS {
-					if entries, _ := Resolve(h, set); len(entries) > 0 {
-						firstNS = entries[0].Data
-					}
-				}
-			}
-			if !yield(h.SOA(s, firstNS)) {
+		publish(h, sets,
+			func(firstNS string) bool { return yield(h.SOA(s, firstNS)) },
+			func(set RRset) bool { return yieldResolved(h, set, yield) })
+	}
+}
+
+// publish runs through what the zone publishes until one of both says false.
+// The SOA comes first but may need the apex NS, so the apex waits.
+func publish(h Header, sets iter.Seq[RRset], soa func(firstNS string) bool, next func(RRset) bool) {
+	var apex []RRset
+	begun := false
+	begin := func() bool {
+		begun = true
+		if !soa(firstServer(h, apex)) {
+			return false
+		}
+		for _, set := range apex {
+			if !next(set) {
 				return false
 			}
-			for _, set := range apex {
-				if !yieldResolved(h, set, yield) {
-					return false
-				}
-			}
-			return true
 		}
-		for set := range mergeSets(h.NameServerRRsets(), sets) {
-			if !begun {
-				if set.Owner.IsApex() {
-					apex = append(apex, set)
-					continue
-				}
-				if !begin() {
-					return
-				}
+		return true
+	}
+	for set := range mergeSets(h.NameServerRRsets(), sets) {
+		if !begun {
+			if set.Owner.IsApex() {
+				apex = append(apex, set)
+				continue
 			}
-			if !yieldResolved(h, set, yield) {
+			if !begin() {
 				return
 			}
 		}
-		if !begun {
-			begin()
+		if !next(set) {
+			return
 		}
 	}
+	if !begun {
+		begin()
+	}
+}
+
+// firstServer is the first apex NS in canonical order, empty without one.
+func firstServer(h Header, apex []RRset) string {
+	for _, set := range apex {
+		if set.Type == rdata.NS {
+			if entries, _ := Resolve(h, set); len(entries) > 0 {
+				return entries[0].Data
+			}
+		}
+	}
+	return ""
 }
 
 // EntriesFrom is the part of Entries at and after owner from, without the SOA.

@@ -1,0 +1,110 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package content
+
+import (
+	"bytes"
+	"fmt"
+	"iter"
+	"slices"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/dns/serial"
+)
+
+// Packed is one RRset as the zone publishes it, in wire form: what Resolve says
+// of it, for those who send octets and need no text.
+type Packed struct {
+	Owner name.Rel
+	Type  rdata.Type
+	TTL   uint32 // seconds
+	// Rdata has each rdata once, uncompressed and in canonical form and order
+	// (RFC 4034 §6.2, §6.3); at least one. It belongs to the sequence and holds
+	// until the sequence goes on.
+	Rdata [][]byte
+}
+
+// Pack is Entries in wire form, RRset by RRset: the same records in the same
+// order, the SOA first (S6.1). What Entries leaves out is left out; what it
+// shows and the wire has no form for is an error, which ends the sequence: a
+// transfer that looks complete has all that a listing has.
+func Pack(h Header, s serial.Serial, sets iter.Seq[RRset]) iter.Seq2[Packed, error] {
+	return func(yield func(Packed, error) bool) {
+		p := packing{header: h, packer: rdata.NewPacker(h.FQDN)}
+		publish(h, sets,
+			func(firstNS string) bool {
+				soa, err := h.PackSOA(s, firstNS)
+				return yield(soa, err) && err == nil
+			},
+			func(set RRset) bool {
+				packed, err := p.pack(set)
+				if err == nil && len(packed.Rdata) == 0 {
+					return true
+				}
+				return yield(packed, err) && err == nil
+			})
+	}
+}
+
+// PackSOA is SOA in wire form; its Rdata belongs to the caller.
+func (h Header) PackSOA(s serial.Serial, firstApexNS string) (Packed, error) {
+	entry := h.SOA(s, firstApexNS)
+	wire, err := rdata.Value{Type: rdata.SOA, Text: entry.Data}.Pack(h.FQDN)
+	if err != nil {
+		return Packed{}, valueError(h.FQDN, rdata.SOA, err)
+	}
+	return Packed{Owner: name.Apex, Type: rdata.SOA, TTL: entry.TTL, Rdata: [][]byte{wire}}, nil
+}
+
+// packing packs one RRset after another in the same memory.
+type packing struct {
+	header Header
+	packer *rdata.Packer
+	octets []byte
+	ends   []int
+	rdata  [][]byte
+}
+
+// pack is Resolve without the text. It has no rdata where the RRset has no
+// entries.
+func (p *packing) pack(set RRset) (Packed, error) {
+	packed := Packed{Owner: set.Owner, Type: set.Type, TTL: set.TTL.Resolve(p.header.TTL)}
+	if fqdn := p.header.FQDN; !set.Owner.IsApex() && (len(set.Owner.String())+1+fqdn.WireLen() > 255 || fqdn.IsWildcard()) {
+		return packed, nil // Rel.In has no such name; Check says so
+	}
+	p.octets, p.ends, p.rdata = p.octets[:0], p.ends[:0], p.rdata[:0]
+	for _, data := range set.Data {
+		var err error
+		if p.octets, err = p.packer.Append(p.octets, rdata.Value{Type: set.Type, Text: data}); err != nil {
+			return p.packResolved(packed, set)
+		}
+		p.ends = append(p.ends, len(p.octets))
+	}
+	start := 0
+	for _, end := range p.ends {
+		p.rdata = append(p.rdata, p.octets[start:end:end])
+		start = end
+	}
+	if len(p.rdata) > 1 {
+		slices.SortFunc(p.rdata, bytes.Compare)
+		p.rdata = slices.CompactFunc(p.rdata, bytes.Equal) // S6.4: two spellings, one entry
+	}
+	packed.Rdata = p.rdata
+	return packed, nil
+}
+
+// packResolved is for the RRset with a faulty value: which of the others there
+// are, Resolve knows.
+func (p *packing) packResolved(packed Packed, set RRset) (Packed, error) {
+	entries, _ := Resolve(p.header, set)
+	for _, entry := range entries {
+		wire, err := rdata.Value{Type: entry.Type, Text: entry.Data}.Pack(name.Name{})
+		if err != nil {
+			return Packed{}, fmt.Errorf("%s %s: shown and without a wire form: %w", entry.Name, entry.Type, err)
+		}
+		packed.Rdata = append(packed.Rdata, wire)
+	}
+	return packed, nil
+}

@@ -1,0 +1,222 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package primary
+
+import (
+	"bytes"
+	"encoding/binary"
+	"hash/maphash"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+)
+
+// compressor remembers where names stand in a message and points at them (RFC 1035
+// §4.1.4). It keeps offsets only, and compares with the octets of the message itself.
+//
+// Names in it are canonical (lower case), so names that are equal are equal octet by octet.
+// What it does not remember is written out: it may forget, it must not err.
+type compressor struct {
+	zone []byte // wire form of the zone's name, empty for none
+	// zoneAt is where the zone's name stands in this message, 0 while it does not. Names in
+	// the zone are remembered as what they have in front of it, all others down to the root.
+	zoneAt uint16
+	slots  []slot // a power of two
+	used   int
+
+	owner   name.Rel // the last one
+	ownerAt uint16   // where it stands, 0: out of reach
+
+	// Scratch: the labels of a name, where they begin, and the hash from each to the end.
+	labels []byte
+	starts [128]uint8
+	hashes [128]uint64
+}
+
+// slot is one name: its place and a part of its hash, so that most others are told apart
+// without a look at the message. The place 0 is none: there the message's ID stands.
+type slot struct{ at, tag uint16 }
+
+const (
+	// pointerReach is the first offset that no pointer can name.
+	pointerReach = 1 << 14
+
+	transferSlots = 4096 // 16 KiB of names of eight octets and more
+	answerSlots   = 16
+)
+
+func newCompressor(slots int) compressor {
+	return compressor{slots: make([]slot, slots), labels: make([]byte, 0, 256)}
+}
+
+// Every process hashes differently: no owner can choose names that collide.
+var hashSeed = maphash.MakeSeed()
+
+// Names in the zone and names down to the root differ in what their hash begins with.
+const (
+	hashOfRoot = 0x9e3779b97f4a7c15
+	hashOfZone = 0xc2b2ae3d27d4eb4f
+)
+
+func hashOf(label []byte, rest uint64) uint64 {
+	return (maphash.Bytes(hashSeed, label) ^ rest) * 0xd6e8feb86659fd93
+}
+
+// begin forgets the last message.
+func (c *compressor) begin(zone name.Name) {
+	clear(c.slots)
+	c.used, c.zoneAt, c.ownerAt, c.owner = 0, 0, 0, name.Rel{}
+	c.zone = c.zone[:0]
+	if !zone.IsZero() {
+		c.zone = rdata.AppendName(c.zone, zone)
+	}
+}
+
+// appendOwner appends the owner's name.
+func (c *compressor) appendOwner(b []byte, owner name.Rel) []byte {
+	if owner == c.owner && c.ownerAt != 0 {
+		return appendPointer(b, c.ownerAt)
+	}
+	at := len(b) - lengthOctets
+	c.labels = rdata.AppendLabels(c.labels[:0], owner)
+	b = c.append(b, c.labels, true)
+	c.owner, c.ownerAt = owner, 0
+	switch first := b[lengthOctets+at]; {
+	case first >= 0xC0:
+		c.ownerAt = binary.BigEndian.Uint16(b[lengthOctets+at:]) &^ 0xC000
+	case first > 0 && at < pointerReach:
+		c.ownerAt = uint16(at)
+	}
+	return b
+}
+
+// appendName appends the name that wire begins with and returns what follows it there.
+func (c *compressor) appendName(b, wire []byte) (message, rest []byte) {
+	end := 0
+	for {
+		if end >= len(wire) || end > 254 || wire[end] > 63 {
+			return b, wire // no name: the octets go as they are
+		}
+		left := len(wire) - end
+		if len(c.zone) > 1 && left >= len(c.zone) && wire[end] == c.zone[0] && bytes.Equal(wire[end:end+len(c.zone)], c.zone) {
+			return c.append(b, wire[:end], true), wire[end+len(c.zone):]
+		}
+		if wire[end] == 0 {
+			return c.append(b, wire[:end], false), wire[end+1:]
+		}
+		end += 1 + int(wire[end])
+	}
+}
+
+// appendZone appends the zone's name, which is not in the message yet, and has all names
+// in the zone point at it.
+func (c *compressor) appendZone(b []byte) []byte {
+	at := len(b) - lengthOctets
+	b = c.append(b, c.zone[:len(c.zone)-1], false)
+	if at < pointerReach {
+		c.zoneAt = uint16(at)
+	}
+	return b
+}
+
+// append appends labels and then the zone's name or the root: as many labels as have to be
+// written, and a pointer to the longest name that is there.
+func (c *compressor) append(b, labels []byte, inZone bool) []byte {
+	if inZone && len(c.zone) <= 1 {
+		inZone = false // the root, or no zone at all
+	}
+	starts, hashes := &c.starts, &c.hashes
+	n := 0
+	for i := 0; i < len(labels); i += 1 + int(labels[i]) {
+		starts[n] = uint8(i)
+		n++
+	}
+	rest := uint64(hashOfRoot)
+	if inZone {
+		rest = hashOfZone
+	}
+	// From the right: a name is there only if what it ends in is.
+	known, target := n, uint16(0)
+	if inZone {
+		target = c.zoneAt
+	}
+	for i := n - 1; i >= 0; i-- {
+		label := labels[starts[i]:][:1+labels[starts[i]]]
+		rest = hashOf(label, rest)
+		hashes[i] = rest
+		if known == i+1 && (!inZone || c.zoneAt != 0) {
+			if at := c.find(b, rest, label, target); at != 0 {
+				known, target = i, at
+			}
+		}
+	}
+	front := len(b) - lengthOctets
+	if known < n {
+		b = append(b, labels[:starts[known]]...)
+	} else {
+		b = append(b, labels...)
+	}
+	for i := range known {
+		c.remember(hashes[i], front+int(starts[i]))
+	}
+	switch {
+	case target != 0:
+		return appendPointer(b, target)
+	case inZone:
+		return c.appendZone(b)
+	}
+	return append(b, 0)
+}
+
+// find is where label stands in front of what stands at rest; rest 0 is the root.
+func (c *compressor) find(b []byte, hash uint64, label []byte, rest uint16) uint16 {
+	mask := len(c.slots) - 1
+	for i := int(hash) & mask; ; i = (i + 1) & mask {
+		s := c.slots[i]
+		if s.at == 0 {
+			return 0
+		}
+		if s.tag != uint16(hash>>48) {
+			continue
+		}
+		at := lengthOctets + int(s.at)
+		if !bytes.HasPrefix(b[at:], label) {
+			continue
+		}
+		if follows(b, at+len(label), rest) {
+			return s.at
+		}
+	}
+}
+
+// follows says that the name at b[at:] is the one at offset rest, 0 being the root.
+func follows(b []byte, at int, rest uint16) bool {
+	if at+1 >= len(b) {
+		return false // the name is being written
+	}
+	if b[at] >= 0xC0 {
+		at = lengthOctets + int(binary.BigEndian.Uint16(b[at:])&^0xC000)
+	}
+	if rest == 0 {
+		return b[at] == 0
+	}
+	return at == lengthOctets+int(rest)
+}
+
+// remember keeps a name that stands at an offset, while it can be pointed at and there is
+// room; a table half full stays quick.
+func (c *compressor) remember(hash uint64, at int) {
+	if at >= pointerReach || c.used >= len(c.slots)/2 {
+		return
+	}
+	mask := len(c.slots) - 1
+	i := int(hash) & mask
+	for c.slots[i].at != 0 {
+		i = (i + 1) & mask
+	}
+	c.slots[i] = slot{uint16(at), uint16(hash >> 48)}
+	c.used++
+}
+
+func appendPointer(b []byte, at uint16) []byte { return append(b, 0xC0|byte(at>>8), byte(at)) }
