@@ -113,6 +113,7 @@ func New(ctx context.Context, cfg Config) (_ *Server, err error) {
 	if err := s.install(registry, options, cfg.Zones); err != nil {
 		return nil, err
 	}
+	serveNamespaces(s.generic)
 	return s, nil
 }
 

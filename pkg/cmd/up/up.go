@@ -113,7 +113,7 @@ func (c *Config) serve(ctx context.Context, all *parts, dir *embed.Dir, listener
 	if err := all.during(ctx, func(ctx context.Context) error { return c.loadAll(ctx, kubeconfig) }); err != nil {
 		return err
 	}
-	c.sayWhatIsServed(zones)
+	c.sayWhatIsServed(zones, kubeconfig, dns.Addrs()[0])
 	c.say("ready: API on https://%s, DNS on %s (views %s), kubectl --kubeconfig %s get zones -A",
 		listener.Addr(), dns.Addrs()[0], views(c.DNSViews), kubeconfig)
 	return all.during(ctx, func(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) })
@@ -188,7 +188,7 @@ func (c *Config) loadAll(ctx context.Context, kubeconfig string) error {
 	return nil
 }
 
-func (c *Config) sayWhatIsServed(zones *zoneview.Set) {
+func (c *Config) sayWhatIsServed(zones *zoneview.Set, kubeconfig string, dns netip.AddrPort) {
 	all := slices.SortedFunc(zones.All(), func(one, other *zoneview.Snapshot) int {
 		return cmp.Or(strings.Compare(one.Zone().View, other.Zone().View), one.FQDN().Compare(other.FQDN()))
 	})
@@ -202,6 +202,12 @@ func (c *Config) sayWhatIsServed(zones *zoneview.Set) {
 			served = ", not served by DNS"
 		}
 		c.say("zone %s (view %s) of %s/%s: serial %d, %d entries%s", zone.FQDN(), views([]string{zone.Zone().View}), zone.Zone().Namespace, zone.Zone().Name, zone.Serial(), zone.EntryCount(), served)
+	}
+	c.say("try: kubectl --kubeconfig %s get records -A", kubeconfig)
+	if len(all) > 0 {
+		one := all[0]
+		c.say("try: kubectl --kubeconfig %s get zone -n %s %s --subresource=entries", kubeconfig, one.Zone().Namespace, one.Zone().Name)
+		c.say("try: dig @%s -p %d %s AXFR", dns.Addr(), dns.Port(), one.FQDN())
 	}
 }
 
