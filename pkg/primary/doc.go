@@ -26,6 +26,6 @@
 // UPDATE and answers no other query.
 //
 // Read answer.go first: what is decided about a message, in which order. query.go reads a
-// message, message.go writes one, transfer.go streams a zone, tsig.go signs; tcp.go and
-// primary.go are the sockets, notify.go the way back.
+// message, message.go writes one, compress.go its names, transfer.go streams a zone, tsig.go
+// signs; tcp.go and primary.go are the sockets, notify.go the way back.
 package primary

@@ -239,3 +239,26 @@ func BenchmarkResolve(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkPack is what a transfer pays for a value.
+func BenchmarkPack(b *testing.B) {
+	p := NewPacker(origin)
+	var wire [512]byte
+	for _, tc := range []struct {
+		rt   Type
+		text string
+	}{{A, "192.0.2.1"}, {AAAA, "2001:db8::1"}, {MX, "10 mail"}, {TXT, "v=spf1 include:_spf.example.org -all"}, {HTTPS, "1 . alpn=h2,h3 ipv4hint=192.0.2.1"}} {
+		v, err := Parse(tc.rt, tc.text)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Run(tc.rt.String(), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := p.Append(wire[:0], v); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

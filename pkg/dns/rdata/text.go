@@ -66,6 +66,47 @@ func split(text string, allow syntax, fields []token) ([]token, error) {
 	return fields, nil
 }
 
+// splitFields is split for a type: as many fields as it has, and for a text
+// that begins with a quote strings in quotes only (S5.2).
+func splitFields(t Type, p *plan, text string, from source, space []token) ([]token, error) {
+	fields, err := split(text, syntaxOf(p), space)
+	if err != nil {
+		return nil, err
+	}
+	if from == oneValue && t.isText() {
+		for _, f := range fields {
+			if !f.quoted {
+				return nil, fmt.Errorf("%s stands outside of the quotes; text that begins with a quote is quoted strings only, so quote this as well, or write \\\" for a quote that belongs to the data", quote(f.text))
+			}
+		}
+	}
+	return fields, p.checkCount(fields)
+}
+
+// encodeBareText reads the data of a text type that does not begin with a
+// quote: all of it is one string, octet by octet (S5.2). Nothing in it means
+// anything, a backslash, a quote or a semicolon no more than a letter: what its
+// author sees is what is served, and the canonical text, in quotes, escapes it.
+// Octets that nobody sees are refused; in quotes they can be written.
+func encodeBareText(t Type, text string, wire []byte) ([]byte, error) {
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '\n' || c == '\r':
+			return nil, fmt.Errorf("a value stands on one line; if the newline belongs to the data, put the text in quotes and write \\%03d there", c)
+		case c < ' ' && c != '\t' || c == 0x7f:
+			return nil, fmt.Errorf("control character %#02x; if it belongs to the data, put the text in quotes and write \\%03d there", c, c)
+		}
+	}
+	if t == uinfo && len(text) > 255 {
+		return nil, errLongString(text)
+	}
+	for len(text) > 255 {
+		wire = append(append(wire, 255), text[:255]...)
+		text = text[255:]
+	}
+	return append(append(wire, byte(len(text))), text...), nil
+}
+
 // quotedField reads from the quote at text[start] to the one that closes it.
 func quotedField(text string, start int) (token, int, error) {
 	for i := start + 1; i < len(text); i++ {

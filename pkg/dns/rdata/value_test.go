@@ -607,3 +607,44 @@ func TestParseIPv4_twin(t *testing.T) {
 		}
 	})
 }
+
+// TestPacker_services: the two readers of service parameters agree on every
+// canonical text, and the short one is the one that is used.
+func TestPacker_services(t *testing.T) {
+	plain := []string{`mandatory="port"`, `alpn="h2,h3"`, `no-default-alpn`, `port="8443"`, `ipv4hint="192.0.2.1,192.0.2.2"`, `ech="AEP+DQA/"`, `ipv6hint="2001:db8::1,::"`}
+	odd := []string{"", "", "", `ipv6hint="2001:db8::1.2.3.4"`, `alpn="h\\044"`, `dohpath="/q{?dns}"`, "ohttp", `key667="hello"`, "key65280", `key65281="a\"b"`, `mandatory="alpn,port"`}
+	p := NewPacker(origin)
+	short, long := 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.SampledFrom([]string{"0 ", "1 ", "65535 "}).Draw(t, "priority") + rapid.SampledFrom([]string{".", "@", "svc", `a\.b.example.`}).Draw(t, "target")
+		for _, param := range append(slices.Clone(plain), rapid.SampledFrom(odd).Draw(t, "odd")) {
+			if param != "" && rapid.Bool().Draw(t, param) {
+				text += " " + param
+			}
+		}
+		rt := rapid.SampledFrom([]Type{SVCB, HTTPS}).Draw(t, "type")
+		v, err := Parse(rt, text)
+		if err != nil {
+			return
+		}
+		resolved, err := v.Resolve(origin)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, _, err := encode(rt, resolved, oneValue, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := p.Append(nil, v); err != nil || !bytes.Equal(got, want) {
+			t.Fatalf("RFC 9460 §2.2: %s packs to %x, %v; want %x", v, got, err, want)
+		}
+		if _, ok := p.appendService(nil, planOf(rt), v.Text); ok {
+			short++
+		} else {
+			long++
+		}
+	})
+	if short == 0 || long == 0 {
+		t.Errorf("%d went the short way and %d the long one", short, long)
+	}
+}

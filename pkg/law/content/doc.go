@@ -15,7 +15,8 @@
 //     SOA's mname (S6.3); the order of their addresses is not, nor is the case
 //     in which a name was written (S1.3).
 //  3. Entries comes SOA first, then in canonical order (RFC 4034 §6.1), types
-//     by number, rdata in canonical order (RFC 4034 §6.3), no entry twice.
+//     by number, rdata in canonical order (RFC 4034 §6.3), no entry twice; Pack
+//     is the same in octets.
 //  4. Equal cuts are equal slices: a parent has to change exactly when Cut
 //     returns something else.
 //
@@ -24,5 +25,5 @@
 // the law should not have let in (an owner beyond 255 octets, rdata that no
 // longer parses) is an error of Resolve and left out of Entries; Check names it.
 //
-// Read definition.go first, then step.go and entries.go.
+// Read definition.go first, then step.go, entries.go and packed.go.
 package content
