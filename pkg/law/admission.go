@@ -136,7 +136,7 @@ func (d *recordDecision) coexists(z *Zone, p *place, come *Contribution, others 
 			at, _ := up.In(z.FQDN())
 			return up, conflict("%s lies below the DNAME at %s, which replaces every name below it (S5.5)", p.fqdn, at)
 		}
-		occluded = occluded || !up.IsApex() && o.hasType(rdata.NS) && t != rdata.A && t != rdata.AAAA
+		occluded = occluded || !up.IsApex() && o.hasType(rdata.NS) && !glue(o, t, p.fqdn, owner)
 	}
 	if t == rdata.DNAME || t == rdata.NS && !owner.IsApex() {
 		below, known := get[OwnersBelow](&d.reading, Key{Kind: KindOwnersBelow, Zone: z.UID, Owner: owner})
@@ -162,11 +162,16 @@ func (d *recordDecision) coexists(z *Zone, p *place, come *Contribution, others 
 				return owner, conflict("there are names below %s, which a DNAME there would replace (S5.5; remove them first)", p.fqdn)
 			}
 		}
-		if t == rdata.NS && (below != nil && below.Occluding || slices.ContainsFunc(present, occludes)) {
-			plan.Warnings = append(plan.Warnings, fmt.Sprintf("NS at %s delegates the name away: other data at or below it is occluded (S5.5)", p.fqdn))
+		after := others.clone()
+		after.add(come, make([]int, len(come.Values)))
+		beside := slices.ContainsFunc(present, func(other rdata.Type) bool {
+			return other != rdata.NS && other != rdata.DS && !glue(after, other, p.fqdn, owner)
+		})
+		if t == rdata.NS && (below != nil && below.Any || beside) {
+			plan.Warnings = append(plan.Warnings, fmt.Sprintf("NS at %s delegates the name away: data at or below it is occluded but for DS and the addresses of its name servers (S5.5)", p.fqdn))
 		}
 	}
-	if !owner.IsApex() && slices.Contains(present, rdata.NS) && occludes(t) {
+	if !owner.IsApex() && t != rdata.NS && t != rdata.DS && others.hasType(rdata.NS) && !glue(others, t, p.fqdn, owner) {
 		occluded = true
 	}
 	if occluded {
@@ -176,9 +181,10 @@ func (d *recordDecision) coexists(z *Zone, p *place, come *Contribution, others 
 	return owner, nil
 }
 
-// occludes: whether data of the type vanishes at an external cut.
-func occludes(t rdata.Type) bool {
-	return t != rdata.NS && t != rdata.DS && t != rdata.A && t != rdata.AAAA
+// glue reports whether data of type t at owner is an address of one of the name
+// servers that cut has, written absolute or relative to the zone.
+func glue(cut *Owner, t rdata.Type, fqdn name.Name, owner name.Rel) bool {
+	return (t == rdata.A || t == rdata.AAAA) && (cut.has(rdata.NS, DigestOf(fqdn.String())) || cut.has(rdata.NS, DigestOf(owner.String())))
 }
 
 func encloses(up, sub name.Rel) bool {

@@ -32,12 +32,12 @@ import (
 //	    zones PATTERN,... [to NS...]                           a rule for zones
 //	    limit N | minimum SERIAL | ttl N | expire N | class
 //	record NS/NAME [ref=NS/NAME] [view=VIEW]               create or replace; a line a value: NAME [TTL] TYPE RDATA
-//	try                                                    as record, for up to many writes: lines NS NAME [TTL] TYPE RDATA [; ref=NS/NAME];
-//	                                                       what is adopted is taken back, so each is decided alone
-//	fill NS PREFIX COUNT                                   COUNT records; the line is as in record, with # for the number
+//	try                                                    a create a line: NS NAME [TTL] TYPE RDATA [; ref=NS/NAME];
+//	                                                       what is stored is taken back, so each is decided alone
+//	fill NS PREFIX COUNT                                   COUNT records; the line is as in record, with % for the number, & for three digits of it
 //	delete record|zone NS/NAME; terminate zone NS/NAME; deleting record NS/NAME
-//	settle; clock TIME|+DURATION; patience
-//	show zone|record|holders|entries|journal|waiting ...; grep=TEXT keeps lines with it
+//	reset; settle; clock TIME|+DURATION; patience
+//	show zone|record|holders|members|entries|journal|waiting ...; grep=TEXT keeps lines with it
 func TestScenarios(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -274,8 +274,9 @@ func (w *world) fill(t *testing.T, d *datadriven.TestData) string {
 	adopted := 0
 	last := ""
 	for i := 1; i <= count; i++ {
+		w.quick = i > 1 && i < count
 		n := strconv.Itoa(i)
-		r := parseRecord(t, d, object{d.CmdArgs[0].Key, d.CmdArgs[1].Key + n}, strings.ReplaceAll(d.Input, "#", n))
+		r := parseRecord(t, d, object{d.CmdArgs[0].Key, d.CmdArgs[1].Key + n}, strings.NewReplacer("%", n, "&", fmt.Sprintf("%03d", i)).Replace(d.Input))
 		plan, refusal := w.putRecord(r)
 		if plan != nil && plan.Record.Zone != nil {
 			adopted++

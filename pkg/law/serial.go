@@ -12,18 +12,23 @@ import (
 // NextSerial is the serial after last (S6.5): last+1, then the day's first
 // serial YYYYMMDD00 (UTC) if that is ahead, then minimum if that is ahead and
 // not the one already consumed. usedMinimum says that minimum was taken.
+//
+// Being ahead is not transitive (RFC 1982 §3.2): what is ahead of the day may be
+// behind last. So whatever is taken is ahead of last too; a minimum too far away
+// is taken from the next serial on. last 0: there was none.
 func NextSerial(last serial.Serial, now time.Time, minimum, consumed *uint32) (next serial.Serial, usedMinimum bool) {
 	next = last.Next()
+	ahead := func(s serial.Serial) bool { return s != 0 && s.Ahead(next) && (last == 0 || s.Ahead(last)) }
 	if y, m, d := now.UTC().Date(); y >= 2000 && y <= 2099 {
-		if today := serial.Serial(((y*100+int(m))*100 + d) * 100); today.Ahead(next) {
+		if today := serial.Serial(((y*100+int(m))*100 + d) * 100); ahead(today) {
 			next = today
 		}
 	}
 	if minimum != nil && (consumed == nil || *consumed != *minimum) {
-		switch m := serial.Serial(*minimum); m.Compare(next) {
-		case serial.After:
+		switch m := serial.Serial(*minimum); {
+		case ahead(m):
 			return m, true
-		case serial.Equal:
+		case m == next:
 			return next, true
 		}
 	}
