@@ -6,6 +6,7 @@ package law
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
@@ -210,6 +211,8 @@ func (d *recordDecision) remarks(z *Zone, p *place, come *Contribution, others *
 			plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s %s stands at %s already: it is published once, until the last record with it goes (S5.8)", come.Type, v.Text, p.fqdn))
 		} else if abs, err := v.Resolve(z.FQDN()); err == nil && abs != v.Text && others.has(come.Type, DigestOf(abs)) {
 			plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s %s stands at %s already as %s: one entry in the listing, two values in the hash (S6.4)", come.Type, v.Text, p.fqdn, abs))
+		} else if rel, ok := relative(v.Text, z.FQDN()); ok && others.has(come.Type, DigestOf(rel)) {
+			plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s %s stands at %s already as %s: one entry in the listing, two values in the hash (S6.4)", come.Type, v.Text, p.fqdn, rel))
 		}
 		if come.Type != rdata.MX && come.Type != rdata.NS && come.Type != rdata.SRV {
 			continue
@@ -224,6 +227,19 @@ func (d *recordDecision) remarks(z *Zone, p *place, come *Contribution, others *
 			}
 		}
 	}
+}
+
+// relative is rdata whose last field is an absolute name in the zone, spelled
+// relative to it: MX, SRV, NS, CNAME, PTR and DNAME are like that.
+func relative(text string, zone name.Name) (string, bool) {
+	i := strings.LastIndexByte(text, ' ') + 1
+	switch host := text[i:]; {
+	case host == zone.String():
+		return text[:i] + "@", true
+	case strings.HasSuffix(host, "."+zone.String()):
+		return text[:i] + strings.TrimSuffix(host, "."+zone.String()), true
+	}
+	return "", false
 }
 
 // limits holds S5.6 at one name. What was above a limit before may stay and shrink.

@@ -5,6 +5,8 @@ package law
 
 import (
 	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
 
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
@@ -178,6 +180,21 @@ func (z *Zone) made(owner name.Rel) []content.RRset {
 
 // Digest identifies the rdata of a value as defined.
 type Digest [sha256.Size]byte
+
+// MarshalText is raw base64, 43 characters: the digest stands in every owner key.
+func (d Digest) MarshalText() ([]byte, error) {
+	return base64.RawStdEncoding.AppendEncode(nil, d[:]), nil
+}
+
+// UnmarshalText reads what MarshalText writes.
+func (d *Digest) UnmarshalText(text []byte) error {
+	b, err := base64.RawStdEncoding.DecodeString(string(text))
+	if err != nil || len(b) != len(d) {
+		return fmt.Errorf("law: %q is no digest", text)
+	}
+	copy(d[:], b)
+	return nil
+}
 
 // DigestOf hashes an rdata as defined.
 func DigestOf(data string) Digest { return sha256.Sum256([]byte(data)) }

@@ -407,6 +407,18 @@ func (d *zoneDecision) owe(plan *Plan, change *ZoneChange, reason string, s *sea
 	plan.Work = &Work{ID: ask.WorkID, Reason: reason, View: s.view, Scans: scans, By: ns, Since: ask.Now.Unix(),
 		Zones: []Place{{Ref: change.Zone.Ref, View: s.view, FQDN: s.fqdn}}}
 	change.Holding = change.Holding.WithWork(ask.WorkID, ns, ns, losing, losingFQDN, ask.Now.Unix())
+	if losing == "" {
+		return
+	}
+	// What still comes to the parent from a zone that went may belong here now: who
+	// held it there holds it here until then (S2.7).
+	h := *change.Holding
+	for _, w := range s.parentHolding.Works {
+		if w.Losing != "" && (s.fqdn.Encloses(w.LosingFQDN) || w.LosingFQDN.Encloses(s.fqdn)) {
+			h.Works = append(slices.Clone(h.Works), StandingWork{ID: ask.WorkID, Losing: w.Losing, LosingFQDN: w.LosingFQDN, Since: ask.Now.Unix(), Own: true})
+		}
+	}
+	change.Holding = &h
 }
 
 // advanceHeader makes the step of a header change; before nil is a creation.
