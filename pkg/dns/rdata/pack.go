@@ -55,16 +55,14 @@ func AppendLabels(wire []byte, owner name.Rel) []byte {
 
 // appendLabels: names of this type have no escapes (S1.3).
 func appendLabels(wire []byte, text string) []byte {
-	length := len(wire)
-	wire = append(append(wire, 0), text...)
-	for i := length + 1; i < len(wire); i++ {
-		if wire[i] == '.' {
-			wire[length] = byte(i - length - 1)
-			length = i
+	for {
+		dot := strings.IndexByte(text, '.')
+		if dot < 0 {
+			return append(append(wire, byte(len(text))), text...)
 		}
+		wire = append(append(wire, byte(dot)), text[:dot]...)
+		text = text[dot+1:]
 	}
-	wire[length] = byte(len(wire) - length - 1)
-	return wire
 }
 
 // Append appends the canonical, uncompressed wire form (RFC 4034 §6.2) of v. On

@@ -39,11 +39,11 @@ func Pack(h Header, s serial.Serial, sets iter.Seq[RRset]) iter.Seq2[Packed, err
 				return yield(soa, err) && err == nil
 			},
 			func(set RRset) bool {
-				packed, err := p.pack(set)
-				if err == nil && len(packed.Rdata) == 0 {
-					return true
+				if err := p.pack(&set); err != nil {
+					yield(Packed{}, err)
+					return false
 				}
-				return yield(packed, err) && err == nil
+				return len(p.packed.Rdata) == 0 || yield(p.packed, nil)
 			})
 	}
 }
@@ -65,20 +65,21 @@ type packing struct {
 	octets []byte
 	ends   []int
 	rdata  [][]byte
+	packed Packed // the last one
 }
 
 // pack is Resolve without the text. It has no rdata where the RRset has no
 // entries.
-func (p *packing) pack(set RRset) (Packed, error) {
-	packed := Packed{Owner: set.Owner, Type: set.Type, TTL: set.TTL.Resolve(p.header.TTL)}
+func (p *packing) pack(set *RRset) error {
+	p.packed.Owner, p.packed.Type, p.packed.TTL = set.Owner, set.Type, set.TTL.Resolve(p.header.TTL)
+	p.octets, p.ends, p.rdata, p.packed.Rdata = p.octets[:0], p.ends[:0], p.rdata[:0], nil
 	if fqdn := p.header.FQDN; !set.Owner.IsApex() && (len(set.Owner.String())+1+fqdn.WireLen() > 255 || fqdn.IsWildcard()) {
-		return packed, nil // Rel.In has no such name; Check says so
+		return nil // Rel.In has no such name; Check says so
 	}
-	p.octets, p.ends, p.rdata = p.octets[:0], p.ends[:0], p.rdata[:0]
 	for _, data := range set.Data {
 		var err error
 		if p.octets, err = p.packer.Append(p.octets, rdata.Value{Type: set.Type, Text: data}); err != nil {
-			return p.packResolved(packed, set)
+			return p.packResolved(*set)
 		}
 		p.ends = append(p.ends, len(p.octets))
 	}
@@ -91,20 +92,22 @@ func (p *packing) pack(set RRset) (Packed, error) {
 		slices.SortFunc(p.rdata, bytes.Compare)
 		p.rdata = slices.CompactFunc(p.rdata, bytes.Equal) // S6.4: two spellings, one entry
 	}
-	packed.Rdata = p.rdata
-	return packed, nil
+	p.packed.Rdata = p.rdata
+	return nil
 }
 
 // packResolved is for the RRset with a faulty value: which of the others there
 // are, Resolve knows.
-func (p *packing) packResolved(packed Packed, set RRset) (Packed, error) {
+func (p *packing) packResolved(set RRset) error {
 	entries, _ := Resolve(p.header, set)
+	p.rdata = p.rdata[:0]
 	for _, entry := range entries {
 		wire, err := rdata.Value{Type: entry.Type, Text: entry.Data}.Pack(name.Name{})
 		if err != nil {
-			return Packed{}, fmt.Errorf("%s %s: shown and without a wire form: %w", entry.Name, entry.Type, err)
+			return fmt.Errorf("%s %s: shown and without a wire form: %w", entry.Name, entry.Type, err)
 		}
-		packed.Rdata = append(packed.Rdata, wire)
+		p.rdata = append(p.rdata, wire)
 	}
-	return packed, nil
+	p.packed.Rdata = p.rdata
+	return nil
 }
