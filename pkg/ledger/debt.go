@@ -241,6 +241,11 @@ func addRecord(sets []content.RRset, owner name.Rel, r *law.Record) []content.RR
 		s.Data = append(s.Data, v.Text)
 	}
 	slices.Sort(s.Data)
+	return addSet(sets, s)
+}
+
+// addSet merges an RRset into those of its owner.
+func addSet(sets []content.RRset, s content.RRset) []content.RRset {
 	for i := range sets {
 		if sets[i].Type == s.Type {
 			sets[i] = sets[i].Merge(s)

@@ -161,7 +161,7 @@ func (l *Ledger) start(ctx context.Context, sink Sink) (int64, error) {
 		}
 		for _, s := range c.Sets {
 			if m := sets[parent]; m != nil {
-				m[s.Owner] = append(m[s.Owner], s)
+				m[s.Owner] = addSet(m[s.Owner], s)
 			}
 		}
 		return nil

@@ -124,3 +124,22 @@ func TestChild_parentCountsItsNameServers_S6_1(t *testing.T) {
 		return z.Status.EntryCount == before.Status.EntryCount && z.Status.ContentState == before.Status.ContentState && z.Status.SettledSerial == z.Status.Serial
 	})
 }
+
+func TestWrite_deepNames_S1_4(t *testing.T) {
+	s := store.New(t).Server()
+	store.Must(s.CreateZone(store.Zone("default", "example-org", "example.org.", store.Allow("default", "*"), v1alpha1.Delegation{Zones: []string{"*"}})))
+	deep := strings.Repeat("a.", 120) + "example.org."
+	r := store.Must(s.CreateRecord(s.Ctx, store.Record("default", "deep", deep, "A", "192.0.2.1")))
+	if r.Status.FQDN != deep || r.Status.ZoneRef == nil {
+		t.Fatalf("%+v", r.Status)
+	}
+	// A zone so deep takes what is below it, and its parent's record there is no longer that zone's to change.
+	store.Must(s.CreateZone(store.Zone("default", "deeper", strings.Repeat("a.", 110)+"example.org.", store.Allow("default", "*"))))
+	if r := store.Must(s.CreateRecord(s.Ctx, store.Record("default", "deep2", "b."+deep, "A", "192.0.2.1"))); r.Status.ZoneRef.Name != "deeper" {
+		t.Errorf("adopted by %s, not the longest zone", r.Status.ZoneRef.Name)
+	}
+	store.Must(s.UpdateRecord(s.Ctx, "default", "deep2", func(r *v1alpha1.Record) { r.Spec.Values = []string{"192.0.2.2"} }))
+	if err := s.DeleteRecord(s.Ctx, "default", "deep2"); err != nil {
+		t.Fatal(err)
+	}
+}

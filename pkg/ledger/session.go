@@ -33,7 +33,9 @@ type session struct {
 	ranges map[law.Key]int64
 	// zones: the revision of each zone object the decision looked at, and the
 	// object at it.
-	zones   map[string]int64
+	zones map[string]int64
+	// deep: ranges of names above deepName labels, read at a revision.
+	deep    map[law.Key]int64
 	objects map[string]*v1alpha1.Zone
 	// guess: a key never met is taken as absent and compared so, which saves the
 	// round trip of a read where that is likely (a new name).
@@ -48,6 +50,7 @@ func (l *Ledger) session(guess bool) *session {
 
 func (s *session) reset() {
 	s.seen, s.single, s.ranges = law.Seen{}, map[law.Key]int64{}, map[law.Key]int64{}
+	s.deep = map[law.Key]int64{}
 	s.zones, s.objects = map[string]int64{}, map[string]*v1alpha1.Zone{}
 }
 
@@ -120,10 +123,12 @@ func (s *session) forget(keys []law.Key) {
 
 // learn finds facts: in the index, at a head, by guess, else in one read.
 func (s *session) learn(ctx context.Context, need []law.Key) error {
-	var read []law.Key
+	var read, deep []law.Key
 	s.l.mu.Lock()
 	for _, k := range need {
 		switch {
+		case k.Kind == law.KindHolding && k.Name.NumLabels() > deepName:
+			deep = append(deep, k)
 		case k.Kind == law.KindHolding:
 			if s.l.doubt[k] {
 				read = append(read, k)
@@ -154,6 +159,9 @@ func (s *session) learn(ctx context.Context, need []law.Key) error {
 		}
 	}
 	s.l.mu.Unlock()
+	if err := s.dive(ctx, deep); err != nil {
+		return err
+	}
 	for len(read) > 0 {
 		n := min(len(read), 100)
 		if err := s.read(ctx, read[:n]); err != nil {
@@ -161,6 +169,47 @@ func (s *session) learn(ctx context.Context, need []law.Key) error {
 		}
 		read = read[n:]
 	}
+	return nil
+}
+
+// deepName is the number of labels above which the zones at a name's ancestors
+// are read and guarded as one range: a name may have 127 labels, and one compare
+// for each would not fit into a transaction.
+const deepName = 40
+
+// dive reads the holdings of ancestors that all have more than deepName labels.
+func (s *session) dive(ctx context.Context, keys []law.Key) error {
+	if len(keys) == 0 {
+		return nil
+	}
+	top := keys[0].Name
+	for top.NumLabels() > deepName {
+		top, _ = top.Parent()
+	}
+	all := law.Key{Kind: law.KindZonesBelow, View: keys[0].View, Name: top}
+	r, err := s.l.config.Client.Get(ctx, s.l.layout.Key(all), clientv3.WithPrefix())
+	if err != nil {
+		return err
+	}
+	v, err := s.l.decodeRange(all, r.Kvs)
+	if err != nil {
+		return err
+	}
+	at := map[law.Key]*law.Holding{}
+	for _, z := range v.(*law.ZonesBelow).Zones {
+		at[law.HoldingKey(all.View, z.FQDN)] = &z.Holding
+	}
+	for _, k := range keys {
+		s.seen[k] = at[k]
+		if h := at[k]; h != nil {
+			for _, kv := range r.Kvs {
+				if string(kv.Key) == s.l.layout.Key(k) {
+					s.single[k] = kv.ModRevision
+				}
+			}
+		}
+	}
+	s.deep[all] = r.Header.Revision
 	return nil
 }
 
@@ -409,14 +458,17 @@ func (s *session) guards(used map[law.Key]bool) []clientv3.Cmp {
 	drop := l.config.dropGuards
 	var out []clientv3.Cmp
 	for key, mod := range s.zones {
-		if drop != "zone" {
+		if drop != "zone" && drop != "all" {
 			out = append(out, clientv3.Compare(clientv3.ModRevision(key), "=", mod))
 		}
 	}
 	for k, mod := range s.single {
-		if used[k] && drop != "facts" {
+		if used[k] && drop != "facts" && drop != "all" {
 			out = append(out, clientv3.Compare(clientv3.ModRevision(l.layout.Key(k)), "=", mod))
 		}
+	}
+	for k, rev := range s.deep {
+		out = append(out, clientv3.Compare(clientv3.ModRevision(l.layout.Key(k)), "<", rev+1).WithPrefix())
 	}
 	for k, rev := range s.ranges {
 		if !used[k] {

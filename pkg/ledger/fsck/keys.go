@@ -196,7 +196,8 @@ func (c *check) checkOwner(z *zone, rest, key string, kv *mvccpb.KeyValue) {
 	if want == nil {
 		want = &law.Owner{}
 	}
-	if !slices.EqualFunc(have.Values, want.Values, sameValue) || len(have.Values) == 0 && !have.Waited {
+	empty := len(have.Values) == 0 && len(have.Cut) == 0 && !have.Waited
+	if !slices.EqualFunc(have.Values, want.Values, sameValue) || !slices.EqualFunc(have.Cut, want.Cut, sameValue) || empty {
 		have.Waited = false
 		c.damage(key, "I1", encoded(have), "%s", encoded(want))
 	}

@@ -110,6 +110,27 @@ func (z *zone) add(r *record) {
 	}
 }
 
+// addCut counts a delegated child's cut in its parent's owners.
+func (z *zone) addCut(cut *law.CountedCut) {
+	for _, set := range cut.Sets {
+		o := z.owners[set.Owner]
+		if o == nil {
+			o = &law.Owner{}
+			z.owners[set.Owner] = o
+		}
+		ttl := set.TTL.Seconds
+		for _, data := range set.Data {
+			want := law.OwnerValue{Type: set.Type, Digest: law.DigestOf(data), TTL: &ttl, Count: 1}
+			i, found := slices.BinarySearchFunc(o.Cut, want, compareValues)
+			if found {
+				o.Cut[i].Count++
+			} else {
+				o.Cut = slices.Insert(o.Cut, i, want)
+			}
+		}
+	}
+}
+
 // compareValues orders by type, digest and ttl, inherited first.
 func compareValues(x, y law.OwnerValue) int {
 	return cmp.Or(cmp.Compare(x.Type, y.Type), bytes.Compare(x.Digest[:], y.Digest[:]), cmp.Compare(ttlRank(x.TTL), ttlRank(y.TTL)))
@@ -129,8 +150,10 @@ func sameValue(x, y law.OwnerValue) bool { return compareValues(x, y) == 0 && x.
 // under lists the owners at and below one, in key order.
 func (z *zone) under(owner name.Rel) []name.Rel {
 	if z.sorted == nil {
-		for o := range z.owners {
-			z.sorted = append(z.sorted, o)
+		for o, v := range z.owners {
+			if len(v.Values) > 0 { // of records: a cut alone is a child's
+				z.sorted = append(z.sorted, o)
+			}
 		}
 		slices.SortFunc(z.sorted, func(x, y name.Rel) int { return cmp.Compare(x.Key(), y.Key()) })
 	}
@@ -154,39 +177,39 @@ type setKey struct {
 	t     rdata.Type
 }
 
-// definition are the zone's RRsets: its records', and the cuts counted in it. A
-// cut's RRset where a record's stands is reported by overlap.
-func (z *zone) definition(cuts []*law.CountedCut) (sets map[setKey]*rrset, overlap []setKey) {
-	sets = map[setKey]*rrset{}
-	for _, r := range z.records {
-		k := setKey{r.owner, r.Type}
+// definition are the zone's RRsets: its records', and the cuts counted in it.
+// Where both give one RRset, while records pass to or from a child, it is one.
+func (z *zone) definition(cuts []*law.CountedCut) map[setKey]*rrset {
+	sets := map[setKey]*rrset{}
+	add := func(owner name.Rel, t rdata.Type, ttl content.TTL, data []string) {
+		k := setKey{owner, t}
 		s := sets[k]
 		if s == nil {
 			s = &rrset{}
 			sets[k] = s
 		}
-		mine := content.InheritTTL()
-		if r.TTL != nil {
-			mine = content.ExplicitTTL(*r.TTL)
-		}
-		s.ttl = s.ttl.Merge(mine)
-		for _, v := range r.Values {
-			if i, found := slices.BinarySearch(s.data, v.Text); !found {
-				s.data = slices.Insert(s.data, i, v.Text)
+		s.ttl = s.ttl.Merge(ttl)
+		for _, text := range data {
+			if i, found := slices.BinarySearch(s.data, text); !found {
+				s.data = slices.Insert(s.data, i, text)
 			}
+		}
+	}
+	for _, r := range z.records {
+		ttl := content.InheritTTL()
+		if r.TTL != nil {
+			ttl = content.ExplicitTTL(*r.TTL)
+		}
+		for _, v := range r.Values {
+			add(r.owner, r.Type, ttl, []string{v.Text})
 		}
 	}
 	for _, c := range cuts {
 		for _, set := range c.Sets {
-			k := setKey{set.Owner, set.Type}
-			if sets[k] != nil {
-				overlap = append(overlap, k)
-				continue
-			}
-			sets[k] = &rrset{ttl: set.TTL, data: slices.Clone(set.Data)}
+			add(set.Owner, set.Type, set.TTL, set.Data)
 		}
 	}
-	return sets, overlap
+	return sets
 }
 
 // cutsOf are the stored cuts of a parent.

@@ -231,12 +231,14 @@ func (c *check) readCuts() error {
 			c.damage(key, "I2", "a key of cuts/", "cuts/<parent>/<child>")
 			return nil
 		}
-		if c.standing(key, parent) == nil {
+		z := c.standing(key, parent)
+		if z == nil {
 			return nil
 		}
 		var cut law.CountedCut
 		if c.parse(key, kv, &cut) {
 			c.cuts[edge{parent, child}] = &cut
+			z.addCut(&cut)
 		}
 		return nil
 	})
