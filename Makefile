@@ -37,10 +37,16 @@ test: peers ## vet, every test, then the concurrent packages under the race dete
 test-race: ## the concurrent packages under the race detector
 	KUBIZONE_TEST_REQUIRE_ALL=1 CGO_ENABLED=1 $(GO) test -race -vet=off -p 2 -timeout 20m $(RACE:%=./%/...)
 
+# BENCH are flags of test/bench: make bench BENCH='-profiles /tmp/profiles', BENCH=-keep to compare later runs with this one.
+BENCH ?=
+
 .PHONY: bench
-bench: ## what truth costs: writes and reads in pairs within one run, then the packages' benchmarks (BENCH=-h)
+bench: ## the ledger against the same server without it, in pairs, and reads of a big zone (10 minutes)
 	$(GO) run ./test/bench $(BENCH)
-	$(GO) test -run '^$$' -bench . -benchmem -p 1 -timeout 60m ./pkg/...
+
+.PHONY: bench-go
+bench-go: ## the packages' own Go benchmarks
+	$(GO) test -run '^$$' -bench . -benchmem -p 1 -timeout 60m $(PKG)
 
 .PHONY: verify
 verify: ## what must hold before a change lands: format, headers, generated code, vendor/, linters

@@ -1,0 +1,172 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
+)
+
+// The Zones are of one namespace and the Records of another, which the Zones delegate everything to: what a platform
+// team and its tenant do, and the longer way through the law.
+const (
+	zoneNamespace   = "platform"
+	recordNamespace = "tenant"
+)
+
+// Names of the arms.
+const (
+	armOne     = "one zone"
+	armSixteen = "16 zones"
+	armPlain   = "plain"
+	armRaw     = "raw"
+)
+
+// arm is one way of writing Records.
+type arm struct {
+	name string
+	// server is nil where there is none; etcd is shared by the arms of a server.
+	server, etcd *process
+	// batch makes n writes whose names nothing was ever called.
+	batch func(label string, n int) (batch, error)
+}
+
+// batch is n Records to write: all created, then all updated, then all deleted.
+type batch interface {
+	create(ctx context.Context, i int) error
+	update(ctx context.Context, i int) error
+	remove(ctx context.Context, i int) error
+	// between waits until the server's caches know what was written last, so that the next write starts from it.
+	between(ctx context.Context) error
+}
+
+// backend is an API server with its etcd, and a client.
+type backend struct {
+	server, etcd *process
+	config       *rest.Config
+	client       versioned.Interface
+}
+
+func newBackend(ctx context.Context, dir string, plain bool, started func(*process)) (*backend, error) {
+	var b backend
+	var err error
+	if b.etcd, err = start(ctx, role{Kind: "etcd", Dir: filepath.Join(dir, "e")}); err != nil {
+		return nil, err
+	}
+	started(b.etcd)
+	if b.server, err = start(ctx, role{Kind: "server", Dir: filepath.Join(dir, "s"), Etcd: b.etcd.Etcd, Plain: plain}); err != nil {
+		return nil, err
+	}
+	started(b.server)
+	if b.config, err = clientcmd.BuildConfigFromFlags("", b.server.Kubeconfig); err != nil {
+		return nil, err
+	}
+	// The client must not be what is measured: no rate limit of its own.
+	b.config.QPS, b.config.UserAgent = -1, "kubizone-bench"
+	b.client, err = versioned.NewForConfig(b.config)
+	return &b, err
+}
+
+// zone makes a standalone zone that delegates all names below it, and waits until nothing is owed to it.
+func (b *backend) zone(ctx context.Context, object, domain string) error {
+	z := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: zoneNamespace, Name: object}}
+	z.Spec.DomainName = domain
+	z.Spec.NameServers = []v1alpha1.NameServer{{Name: "ns1", Addresses: []string{"192.0.2.53"}}}
+	z.Spec.Delegations = []v1alpha1.Delegation{{Namespace: recordNamespace, Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}}
+	if _, err := b.client.KubizoneV1alpha1().Zones(zoneNamespace).Create(ctx, z, metav1.CreateOptions{}); err != nil {
+		return err
+	}
+	return b.settled(ctx, object)
+}
+
+func (b *backend) settled(ctx context.Context, object string) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, time.Minute, fmt.Errorf("zone %s did not settle within a minute", object))
+	defer cancel()
+	for {
+		z, err := b.client.KubizoneV1alpha1().Zones(zoneNamespace).Get(ctx, object, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		if meta.IsStatusConditionTrue(z.Status.Conditions, v1alpha1.ConditionSettled) {
+			return nil
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// record is one of a tenant's: one A with a ttl of its own.
+func record(object, domainName string, n int) *v1alpha1.Record {
+	ttl := int32(300)
+	r := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Namespace: recordNamespace, Name: object}}
+	r.Spec = v1alpha1.RecordSpec{DomainName: domainName, Type: "A", TTL: &ttl, Values: []string{address(10, n)}}
+	return r
+}
+
+func address(net, n int) string {
+	return fmt.Sprintf("%d.%d.%d.%d", net, n>>16&0xff, n>>8&0xff, n&0xff)
+}
+
+// apiBatch writes through the API, into the zones in turn.
+type apiBatch struct {
+	client  versioned.Interface
+	records []*v1alpha1.Record
+	last    []*v1alpha1.Record // as answered
+}
+
+func (b *backend) batch(zones []string) func(string, int) (batch, error) {
+	return func(label string, n int) (batch, error) {
+		w := &apiBatch{client: b.client, last: make([]*v1alpha1.Record, n)}
+		for i := range n {
+			object := fmt.Sprintf("%s-%05d", label, i)
+			w.records = append(w.records, record(object, object+"."+zones[i%len(zones)], i))
+		}
+		return w, nil
+	}
+}
+
+func (w *apiBatch) create(ctx context.Context, i int) (err error) {
+	w.last[i], err = w.client.KubizoneV1alpha1().Records(recordNamespace).Create(ctx, w.records[i], metav1.CreateOptions{})
+	return err
+}
+
+func (w *apiBatch) update(ctx context.Context, i int) (err error) {
+	r := w.last[i].DeepCopy()
+	r.Spec.Values[0] = address(11, i)
+	w.last[i], err = w.client.KubizoneV1alpha1().Records(recordNamespace).Update(ctx, r, metav1.UpdateOptions{})
+	return err
+}
+
+func (w *apiBatch) remove(ctx context.Context, i int) error {
+	return w.client.KubizoneV1alpha1().Records(recordNamespace).Delete(ctx, w.records[i].Name, metav1.DeleteOptions{})
+}
+
+// between reads the youngest answer's revision from the watch cache, which waits until it has it.
+func (w *apiBatch) between(ctx context.Context) error {
+	youngest := w.last[0]
+	for _, r := range w.last[1:] {
+		if len(r.ResourceVersion) > len(youngest.ResourceVersion) || len(r.ResourceVersion) == len(youngest.ResourceVersion) && r.ResourceVersion > youngest.ResourceVersion {
+			youngest = r
+		}
+	}
+	_, err := w.client.KubizoneV1alpha1().Records(recordNamespace).Get(ctx, youngest.Name, metav1.GetOptions{ResourceVersion: youngest.ResourceVersion})
+	if apierrors.IsNotFound(err) {
+		return nil // deleted: the cache is further than asked
+	}
+	return err
+}

@@ -1,0 +1,137 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestMain(m *testing.M) {
+	if played, err := playRole(); played {
+		exit(err)
+	}
+	quiet("FATAL")
+	os.Exit(m.Run())
+}
+
+// TestRun_countsWhatAWriteIs runs the whole benchmark on a small scale. Times mean nothing here, counts do: a lone
+// write is one transaction and one fsync, and reads no more with the ledger than without it.
+func TestRun_countsWhatAWriteIs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts five servers")
+	}
+	dir := t.TempDir()
+	p := plan{Rounds: 1, Records: 300, Load: []load{{1, 24}, {8, 64}}, Profiles: filepath.Join(dir, "profiles")}
+	r, err := p.run(t.Context(), testWriter{t})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, op := range operations {
+		for _, a := range []string{armOne, armSixteen, armPlain, armRaw} {
+			at := writeName(op, 1, a)
+			for what, want := range map[string]float64{"txns": 1, "fsyncs": 1} {
+				got, ok := r.median(at + "/" + what)
+				if !ok || got != want {
+					t.Errorf("%s: %v %s a write, want %v", at, got, what, want)
+				}
+			}
+			reads := 0.0
+			if op == "delete" && a != armRaw {
+				reads = 1 // the generic registry looks at what it deletes
+			}
+			// Caches read now and then too, so this one is not exact.
+			if got, _ := r.median(at + "/reads"); got < reads || got > reads+0.5 {
+				t.Errorf("%s: %v reads a write, want %v", at, got, reads)
+			}
+			if v, _ := r.median(at + "/rate"); v <= 0 {
+				t.Errorf("%s: no rate", at)
+			}
+		}
+		ledger, _ := r.median(writeName(op, 1, armOne) + "/wal")
+		raw, _ := r.median(writeName(op, 1, armRaw) + "/wal")
+		if raw < 0.95*ledger || raw > 1.05*ledger {
+			t.Errorf("%s: the raw transaction logs %.0f bytes, the ledger's %.0f: they are not the same", op, raw, ledger)
+		}
+	}
+	for _, name := range []string{
+		"fill/rate", "size/create/ratio", "size/delete/ratio/cpu", "memory/server/record", "memory/view/record", "etcd/stored/record",
+		"read/json/time", "read/text/speed", "read/axfr/size", "read/axfr/peak",
+	} {
+		if _, ok := r.median(name); !ok {
+			t.Errorf("%s was not measured", name)
+		}
+	}
+	for _, name := range []string{"one-zone-1.cpu.pb.gz", "plain-8.cpu.pb.gz", "ledger.allocs.pb.gz"} {
+		if info, err := os.Stat(filepath.Join(dir, "profiles", name)); err != nil || info.Size() == 0 {
+			t.Errorf("no profile %s: %v", name, err)
+		}
+	}
+	var first, second bytes.Buffer
+	if err := finish(r, dir, true, &first); err != nil {
+		t.Fatal(err)
+	}
+	if err := finish(r, dir, false, &second); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"a lone caller's create ÷ plain, p50", "creates by 8"} {
+		if strings.Contains(want, "lone") != strings.Contains(first.String(), want) {
+			t.Errorf("%q:\n%s", want, first.String())
+		}
+	}
+	if !strings.Contains(second.String(), "0 of ") {
+		t.Errorf("a run differs from itself:\n%s", second.String())
+	}
+	t.Log("\n" + first.String())
+}
+
+// What differs beyond the spread of the rounds is told, what does not is not.
+func TestCompare_tellsWhatMoved(t *testing.T) {
+	before, after := newResults(plan{}), newResults(plan{})
+	for i := range 3 {
+		before.add("same", "ms", float64(10+i))
+		after.add("same", "ms", float64(11+i))
+		before.add("moved", "ms", float64(10+i))
+		after.add("moved", "ms", float64(20+2*i))
+		after.add("new", "ms", 1)
+	}
+	file := filepath.Join(t.TempDir(), "kept.jsonl")
+	if err := before.write(file); err != nil {
+		t.Fatal(err)
+	}
+	kept, err := readResults(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	compare(kept, after, &out)
+	if got := out.String(); !strings.Contains(got, "moved   11 ms  22   2.00") || strings.Contains(got, "same") || strings.Contains(got, "new") {
+		t.Error(got)
+	}
+}
+
+func TestTarget_isMetOnItsSide(t *testing.T) {
+	for _, c := range []struct {
+		target target
+		value  float64
+		met    bool
+	}{
+		{target{most: true, bound: 1.15}, 1.15, true}, {target{most: true, bound: 1.15}, 1.16, false},
+		{target{bound: 0.85}, 0.85, true}, {target{bound: 0.85}, 0.84, false},
+	} {
+		if got := c.target.met(c.value); got != c.met {
+			t.Errorf("%+v, %v: %t", c.target, c.value, got)
+		}
+	}
+}
+
+type testWriter struct{ t *testing.T }
+
+func (w testWriter) Write(p []byte) (int, error) {
+	w.t.Log(strings.TrimSuffix(string(p), "\n"))
+	return len(p), nil
+}

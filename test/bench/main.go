@@ -1,0 +1,48 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+func main() {
+	if played, err := playRole(); played {
+		exit(err)
+	}
+	quiet("FATAL") // what goes wrong here comes back as an error
+	plan := defaultPlan()
+	flag.IntVar(&plan.Rounds, "rounds", plan.Rounds, "rounds of the write benchmarks")
+	flag.DurationVar(&plan.Time, "time", plan.Time, "start no further round after this long; three are made in any case")
+	flag.IntVar(&plan.Records, "records", plan.Records, "records of the big zone; 0 leaves out what needs one")
+	flag.StringVar(&plan.Dir, "dir", "", "where the servers keep their data, which decides the disk that is measured (default: a new directory below the system's temporary one)")
+	flag.StringVar(&plan.Profiles, "profiles", "", "directory for CPU and allocation profiles of the server of each arm, taken in a round of its own")
+	flag.StringVar(&plan.Results, "results", "test/bench/results", "directory with kept.jsonl, the run to compare with, and last.jsonl, which is written")
+	keep := flag.Bool("keep", false, "make this run the kept one")
+	flag.Parse()
+
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	began := time.Now()
+	results, err := plan.run(ctx, os.Stderr)
+	if err != nil {
+		exit(err)
+	}
+	results.Header.Seconds = int(time.Since(began).Seconds())
+	exit(finish(results, plan.Results, *keep, os.Stdout))
+}
+
+func exit(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}

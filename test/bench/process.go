@@ -1,0 +1,197 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// process is a running role.
+type process struct {
+	places
+	pid     int
+	input   io.Closer
+	command *exec.Cmd
+	control *http.Client
+}
+
+// startTime bounds the start of one process on a busy machine.
+const startTime = 2 * time.Minute
+
+func start(ctx context.Context, r role) (*process, error) {
+	if err := os.MkdirAll(r.Dir, 0o700); err != nil {
+		return nil, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(r)
+	if err != nil {
+		return nil, err
+	}
+	c := exec.Command(self)
+	c.Env = append(os.Environ(), roleVariable+"="+string(text))
+	c.Stderr = os.Stderr
+	input, err := c.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	output, err := c.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := c.Start(); err != nil {
+		return nil, err
+	}
+	p := &process{pid: c.Process.Pid, input: input, command: c}
+	ready := make(chan error, 1)
+	go func() {
+		line, err := bufio.NewReader(output).ReadBytes('\n')
+		if err == nil {
+			err = json.Unmarshal(line, &p.places)
+		}
+		ready <- err
+	}()
+	select {
+	case err = <-ready:
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	case <-time.After(startTime):
+		err = fmt.Errorf("not ready after %s", startTime)
+	}
+	if err != nil {
+		p.stop()
+		return nil, fmt.Errorf("starting %s: %w", r.Kind, err)
+	}
+	p.control = overSocket(p.Control)
+	return p, nil
+}
+
+// stop tells it by the end of its input, and waits.
+func (p *process) stop() {
+	_ = p.input.Close()
+	force := time.AfterFunc(30*time.Second, func() { _ = p.command.Process.Kill() })
+	_ = p.command.Wait() // it was told to
+	force.Stop()
+}
+
+// overSocket speaks HTTP to whatever host over one unix socket.
+func overSocket(path string) *http.Client {
+	return &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		var d net.Dialer
+		return d.DialContext(ctx, "unix", path)
+	}}}
+}
+
+// ask calls a control; file may be empty.
+func (p *process) ask(ctx context.Context, control, file string) ([]byte, error) {
+	return fetch(ctx, p.control, "http://process"+control+"?file="+url.QueryEscape(file))
+}
+
+func fetch(ctx context.Context, client *http.Client, address string) ([]byte, error) {
+	q, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return nil, err
+	}
+	a, err := client.Do(q)
+	if err != nil {
+		return nil, err
+	}
+	defer a.Body.Close()
+	body, err := io.ReadAll(a.Body)
+	if err == nil && a.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s: %s: %s", address, a.Status, body)
+	}
+	return body, err
+}
+
+func (p *process) counters(ctx context.Context) (c counters, err error) {
+	body, err := p.ask(ctx, "/counters", "")
+	if err == nil {
+		err = json.Unmarshal(body, &c)
+	}
+	return c, err
+}
+
+// settledHeap are the bytes in use after a collection.
+func (p *process) settledHeap(ctx context.Context) (uint64, error) {
+	if _, err := p.ask(ctx, "/collect", ""); err != nil {
+		return 0, err
+	}
+	c, err := p.counters(ctx)
+	return c.HeapBytes, err
+}
+
+// log is what etcd counts of its own work.
+type log struct{ txns, ranges, fsyncs, bytes, stored float64 }
+
+// log reads the metrics that a member serves beside its API.
+func (p *process) log(ctx context.Context) (log, error) {
+	body, err := fetch(ctx, overSocket(strings.TrimPrefix(p.Etcd, "unix://")), "http://etcd/metrics")
+	if err != nil {
+		return log{}, err
+	}
+	var l log
+	wanted := map[string]*float64{
+		`grpc_server_handled_total{grpc_code="OK",grpc_method="Txn",grpc_service="etcdserverpb.KV",grpc_type="unary"}`:   &l.txns,
+		`grpc_server_handled_total{grpc_code="OK",grpc_method="Range",grpc_service="etcdserverpb.KV",grpc_type="unary"}`: &l.ranges,
+		"etcd_disk_wal_fsync_duration_seconds_count": &l.fsyncs,
+		"etcd_disk_wal_write_bytes_total":            &l.bytes,
+		"etcd_mvcc_db_total_size_in_use_in_bytes":    &l.stored,
+	}
+	found := 0
+	for line := range strings.Lines(string(body)) {
+		i := strings.LastIndexByte(line, ' ')
+		if i < 0 {
+			continue
+		}
+		if into := wanted[line[:i]]; into != nil {
+			if *into, err = strconv.ParseFloat(strings.TrimSpace(line[i+1:]), 64); err != nil {
+				return log{}, fmt.Errorf("metrics of etcd: %q: %w", line, err)
+			}
+			found++
+		}
+	}
+	if found != len(wanted) {
+		return log{}, fmt.Errorf("metrics of etcd: %d of %d found: has a release renamed some?", found, len(wanted))
+	}
+	return l, nil
+}
+
+func (l log) minus(m log) log {
+	return log{txns: l.txns - m.txns, ranges: l.ranges - m.ranges, fsyncs: l.fsyncs - m.fsyncs, bytes: l.bytes - m.bytes, stored: l.stored - m.stored}
+}
+
+// resident reads a line of /proc/<pid>/status, in bytes: "VmRSS" or "VmHWM".
+func (p *process) resident(what string) (uint64, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.pid))
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(text)) {
+		if rest, ok := strings.CutPrefix(line, what+":"); ok {
+			kib, err := strconv.ParseUint(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64)
+			return kib << 10, err
+		}
+	}
+	return 0, fmt.Errorf("/proc/%d/status has no %s", p.pid, what)
+}
+
+// forgetPeak makes VmHWM count from now (proc(5), clear_refs).
+func (p *process) forgetPeak() error {
+	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", p.pid), []byte("5"), 0)
+}

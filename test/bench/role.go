@@ -1,0 +1,257 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"runtime/pprof"
+	"syscall"
+	"time"
+
+	"k8s.io/apiserver/pkg/storage/storagebackend"
+	"k8s.io/klog/v2"
+
+	"kubi.zone/kubizone/pkg/apiserver"
+	"kubi.zone/kubizone/pkg/apiserver/embed"
+	"kubi.zone/kubizone/pkg/apiserver/pki"
+	"kubi.zone/kubizone/pkg/primary"
+	"kubi.zone/kubizone/pkg/zoneview"
+)
+
+// roleVariable holds the role that this program is started again in.
+const roleVariable = "KUBIZONE_BENCH_ROLE"
+
+// role of a process beside the measuring one.
+type role struct {
+	// Kind is "etcd" or "server".
+	Kind string
+	// Dir is the process's own.
+	Dir string
+	// Etcd is where the server's etcd is.
+	Etcd string
+	// Plain leaves the ledger out of the server.
+	Plain bool
+}
+
+// places are what a process says once it is ready, as one line of JSON.
+type places struct {
+	// Control is a unix socket with the handlers of control.
+	Control string
+	// Etcd is the endpoint of a member.
+	Etcd string
+	// API is the URL and Kubeconfig the file of a server, DNS the address of its primary.
+	API, Kubeconfig, DNS string
+}
+
+// playRole runs the role this process was started in until its standard input ends, which is when the process that
+// measures ends, however it does. played is false where there is none.
+func playRole() (played bool, err error) {
+	text := os.Getenv(roleVariable)
+	if text == "" {
+		return false, nil
+	}
+	quiet("ERROR")
+	var r role
+	if err := json.Unmarshal([]byte(text), &r); err != nil {
+		return true, fmt.Errorf("%s: %w", roleVariable, err)
+	}
+	ctx, stop := context.WithCancelCause(context.Background())
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		stop(context.Canceled)
+	}()
+	if r.Kind == "etcd" {
+		err = r.etcd(ctx)
+	} else {
+		err = r.server(ctx, stop)
+	}
+	if err != nil {
+		err = fmt.Errorf("%s in %s: %w", r.Kind, r.Dir, err)
+	}
+	return true, err
+}
+
+// quiet leaves of Kubernetes' log what is at least so severe.
+func quiet(least string) {
+	flags := flag.NewFlagSet("klog", flag.PanicOnError)
+	klog.InitFlags(flags)
+	for name, value := range map[string]string{"logtostderr": "false", "stderrthreshold": least} {
+		_ = flags.Set(name, value) // both are klog's
+	}
+	klog.SetOutput(io.Discard)
+}
+
+func (r role) etcd(ctx context.Context) error {
+	dir, err := embed.OpenDir(r.Dir, 0)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	member, err := embed.Start(ctx, embed.Config{Dir: dir, Log: func(line string) { fmt.Fprintln(os.Stderr, "etcd:", line) }})
+	if err != nil {
+		return err
+	}
+	defer member.Stop()
+	if err := r.ready(places{Etcd: member.Endpoints()[0]}); err != nil {
+		return err
+	}
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-member.Failed():
+		return member.Err()
+	}
+}
+
+// server is the API and the hidden primary, as `kubizone up` wires them, but for etcd.
+func (r role) server(ctx context.Context, stop context.CancelCauseFunc) error {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	bundle, err := pki.Open(filepath.Join(r.Dir, "pki"), pki.Hosts("127.0.0.1"), time.Now())
+	if err != nil {
+		return err
+	}
+	url := "https://" + listener.Addr().String()
+	kubeconfig, err := bundle.Kubeconfig(url)
+	if err != nil {
+		return err
+	}
+	at := places{API: url, Kubeconfig: filepath.Join(r.Dir, "kubeconfig")}
+	if err := pki.WriteFile(at.Kubeconfig, kubeconfig); err != nil {
+		return err
+	}
+	zones := zoneview.NewSet(zoneview.Config{})
+	loopback := netip.MustParseAddr("127.0.0.1")
+	dns, err := primary.New(primary.Config{
+		Zones: zones, Views: []string{""}, Listen: []netip.AddrPort{netip.AddrPortFrom(loopback, 0)},
+		Allow: primary.Rules([]netip.Prefix{netip.PrefixFrom(loopback, 8)}, nil),
+	})
+	if err != nil {
+		return err
+	}
+	defer dns.Close()
+	at.DNS = dns.Addrs()[0].String()
+	open := apiserver.New
+	if r.Plain {
+		open = apiserver.NewPlain
+	}
+	server, err := open(ctx, apiserver.Config{
+		Listener: listener, ServingCert: bundle.ServingCert, ServingKey: bundle.ServingKey, ClientCA: bundle.CA,
+		Etcd: storagebackend.TransportConfig{ServerList: []string{r.Etcd}}, Zones: zones,
+	})
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	ended := together(ctx, stop, server.RunLedger, dns.Run, server.Run)
+	if err := server.WaitForAPI(ctx); err != nil {
+		return err
+	}
+	if err := r.ready(at); err != nil {
+		return err
+	}
+	return ended()
+}
+
+// together runs all until ctx ends; the first that fails ends it. The function waits and returns why.
+func together(ctx context.Context, stop context.CancelCauseFunc, runs ...func(context.Context) error) func() error {
+	done := make(chan struct{}, len(runs))
+	for _, run := range runs {
+		go func() {
+			if err := run(ctx); err != nil && ctx.Err() == nil {
+				stop(err)
+			}
+			done <- struct{}{}
+		}()
+	}
+	return func() error {
+		for range runs {
+			<-done
+		}
+		if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
+			return err
+		}
+		return nil
+	}
+}
+
+// ready serves the controls and says where everything is.
+func (r role) ready(at places) error {
+	at.Control = filepath.Join(r.Dir, "control")
+	listener, err := net.Listen("unix", at.Control)
+	if err != nil {
+		return err
+	}
+	go func() { _ = http.Serve(listener, controls()) }()
+	return json.NewEncoder(os.Stdout).Encode(at)
+}
+
+// counters are what a process used since it began.
+type counters struct {
+	Mallocs, AllocBytes uint64
+	// HeapBytes are in use now.
+	HeapBytes uint64
+	CPU       time.Duration
+}
+
+// controls are what the measuring process asks of another.
+func controls() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/counters", func(w http.ResponseWriter, _ *http.Request) {
+		_ = json.NewEncoder(w).Encode(count())
+	})
+	mux.HandleFunc("/collect", func(http.ResponseWriter, *http.Request) { collect() })
+	mux.HandleFunc("/cpu/start", func(w http.ResponseWriter, q *http.Request) {
+		f, err := os.Create(q.URL.Query().Get("file"))
+		if err == nil {
+			err = pprof.StartCPUProfile(f)
+		}
+		answer(w, err)
+	})
+	mux.HandleFunc("/cpu/stop", func(http.ResponseWriter, *http.Request) { pprof.StopCPUProfile() })
+	mux.HandleFunc("/allocations", func(w http.ResponseWriter, q *http.Request) {
+		f, err := os.Create(q.URL.Query().Get("file"))
+		if err == nil {
+			defer f.Close()
+			err = pprof.Lookup("allocs").WriteTo(f, 0)
+		}
+		answer(w, err)
+	})
+	return mux
+}
+
+func answer(w http.ResponseWriter, err error) {
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+	}
+}
+
+func count() counters {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	var u syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // fails for a wrong argument only
+	return counters{Mallocs: m.Mallocs, AllocBytes: m.TotalAlloc, HeapBytes: m.HeapAlloc, CPU: time.Duration(u.Utime.Nano() + u.Stime.Nano())}
+}
+
+// collect leaves in memory what is in use: twice, because what has a finalizer or a cleanup goes the second time.
+func collect() {
+	runtime.GC()
+	runtime.GC()
+	debug.FreeOSMemory()
+}

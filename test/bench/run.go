@@ -1,0 +1,172 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// plan of a run.
+type plan struct {
+	Rounds  int
+	Time    time.Duration
+	Records int
+	// Load is what each round writes: so many Records by so many callers.
+	Load                   []load
+	Dir, Profiles, Results string
+}
+
+type load struct{ Callers, Writes int }
+
+func defaultPlan() plan {
+	return plan{Rounds: 5, Time: 4 * time.Minute, Records: 100_000, Load: []load{{1, 300}, {16, 1600}, {64, 2560}}}
+}
+
+// fewestRounds a median is made of, whatever the time.
+const fewestRounds = 3
+
+// run measures everything and returns what it found.
+func (p plan) run(ctx context.Context, log io.Writer) (_ *Results, err error) {
+	say := func(format string, args ...any) { fmt.Fprintf(log, "bench: "+format+"\n", args...) }
+	dir, err := os.MkdirTemp(p.Dir, "kubizone-bench-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	for _, out := range []string{p.Profiles} {
+		if out == "" {
+			continue
+		}
+		if p.Profiles, err = filepath.Abs(out); err != nil {
+			return nil, err
+		}
+		if err := os.MkdirAll(p.Profiles, 0o755); err != nil {
+			return nil, err
+		}
+	}
+	var running []*process
+	defer func() {
+		for i := len(running) - 1; i >= 0; i-- {
+			running[i].stop()
+		}
+	}()
+	started := func(one *process) { running = append(running, one) }
+
+	results := newResults(p)
+	say("starting servers in %s", dir)
+	s, err := newStage(ctx, dir, started)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.writes(ctx, p, results, say); err != nil {
+		return nil, err
+	}
+	if p.Profiles != "" {
+		if err := s.profiles(ctx, p, say); err != nil {
+			return nil, err
+		}
+	}
+	if p.Records > 0 {
+		b := &big{backend: s.ledger, records: p.Records, example: s.example, into: results, say: say}
+		if err := b.run(ctx, max(fewestRounds, p.Rounds)); err != nil {
+			return nil, err
+		}
+	}
+	results.Header.LoadAfter = loadAverage()
+	return results, nil
+}
+
+// writes goes through all arms in every round, each round beginning with another, so that what the machine does
+// meanwhile meets all of them.
+func (s *stage) writes(ctx context.Context, p plan, into *Results, say func(string, ...any)) error {
+	began := time.Now()
+	for round := range p.Rounds + 1 {
+		if round > fewestRounds && time.Since(began) > p.Time {
+			say("no time for more than %d rounds", round-1)
+			break
+		}
+		say("round %d of %d, load %s", round, p.Rounds, loadAverage())
+		for _, l := range p.Load {
+			n := l.Writes
+			if round == 0 { // the first makes connections, indexes and the heap's size
+				n = max(l.Callers, n/8)
+			}
+			got := map[string]map[string]sample{}
+			for i := range s.arms {
+				a := s.arms[(i+round)%len(s.arms)]
+				samples, err := a.round(ctx, s.label(a, round, l), l.Callers, n)
+				if err != nil {
+					return err
+				}
+				got[a.name] = samples
+			}
+			if round > 0 {
+				into.addWrites(l.Callers, got)
+			}
+		}
+		if round > 0 {
+			into.Header.Rounds++
+		}
+	}
+	return nil
+}
+
+// label makes names that no other batch has, as long as those of the recorded transaction.
+func (s *stage) label(a *arm, round int, l load) string {
+	return fmt.Sprintf("%c%02d-%03d", "abcdefgh"[s.index(a)], round, l.Callers)
+}
+
+func (s *stage) index(a *arm) int {
+	for i, one := range s.arms {
+		if one == a {
+			return i
+		}
+	}
+	return len(s.arms)
+}
+
+// profiles takes one more round with the profiler on, apart from what is measured.
+func (s *stage) profiles(ctx context.Context, p plan, say func(string, ...any)) error {
+	for _, a := range s.arms {
+		if a.server == nil {
+			continue
+		}
+		for _, l := range p.Load {
+			name := fmt.Sprintf("%s-%d", strings.ReplaceAll(a.name, " ", "-"), l.Callers)
+			if _, err := a.server.ask(ctx, "/cpu/start", filepath.Join(p.Profiles, name+".cpu.pb.gz")); err != nil {
+				return err
+			}
+			_, err := a.round(ctx, s.label(a, 99, l), l.Callers, 4*l.Writes)
+			_, stop := a.server.ask(ctx, "/cpu/stop", "")
+			if err := errors.Join(err, stop); err != nil {
+				return err
+			}
+		}
+	}
+	for name, b := range map[string]*backend{"ledger": s.ledger, "plain": s.plain} {
+		if _, err := b.server.ask(ctx, "/allocations", filepath.Join(p.Profiles, name+".allocs.pb.gz")); err != nil {
+			return err
+		}
+	}
+	say("profiles of the servers are in %s", p.Profiles)
+	return nil
+}
+
+func loadAverage() string {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return "unknown"
+	}
+	return strings.Join(strings.Fields(string(text))[:3], " ")
+}
+
+func goVersion() string { return runtime.Version() }

@@ -1,0 +1,72 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+)
+
+// stage is everything that runs, and the arms over it.
+type stage struct {
+	ledger, plain *backend
+	raw           *process
+	arms          []*arm
+	example       *v1alpha1.Record
+}
+
+const (
+	hotDomain = "hot.example."
+	// manyZones is how many zones the second arm spreads its Records over.
+	manyZones = 16
+)
+
+func newStage(ctx context.Context, dir string, started func(*process)) (*stage, error) {
+	s := &stage{}
+	var err error
+	if s.ledger, err = newBackend(ctx, filepath.Join(dir, "l"), false, started); err != nil {
+		return nil, err
+	}
+	if s.plain, err = newBackend(ctx, filepath.Join(dir, "p"), true, started); err != nil {
+		return nil, err
+	}
+	if s.raw, err = start(ctx, role{Kind: "etcd", Dir: filepath.Join(dir, "r")}); err != nil {
+		return nil, err
+	}
+	started(s.raw)
+	if err := s.ledger.zone(ctx, "hot", hotDomain); err != nil {
+		return nil, err
+	}
+	var many []string
+	for i := range manyZones {
+		many = append(many, fmt.Sprintf("z%02d.example.", i))
+		if err := s.ledger.zone(ctx, fmt.Sprintf("z%02d", i), many[i]); err != nil {
+			return nil, err
+		}
+	}
+	records := s.ledger.client.KubizoneV1alpha1().Records(recordNamespace)
+	if s.example, err = records.Create(ctx, record("example", "example."+hotDomain, 1), metav1.CreateOptions{}); err != nil {
+		return nil, err
+	}
+	hot, err := s.ledger.client.KubizoneV1alpha1().Zones(zoneNamespace).Get(ctx, "hot", metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	z, err := newRawZone(ctx, s.raw.Etcd, hot, s.example)
+	if err != nil {
+		return nil, fmt.Errorf("recording a transaction: %w", err)
+	}
+	s.arms = []*arm{
+		{name: armOne, server: s.ledger.server, etcd: s.ledger.etcd, batch: s.ledger.batch([]string{hotDomain})},
+		{name: armPlain, server: s.plain.server, etcd: s.plain.etcd, batch: s.plain.batch([]string{hotDomain})},
+		{name: armSixteen, server: s.ledger.server, etcd: s.ledger.etcd, batch: s.ledger.batch(many)},
+		{name: armRaw, etcd: s.raw, batch: z.batch},
+	}
+	return s, nil
+}

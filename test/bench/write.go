@@ -1,0 +1,129 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// operations in the order in which a batch undergoes them.
+var operations = []string{"create", "update", "delete"}
+
+// sample is one operation of one batch, n writes by some callers at once.
+type sample struct {
+	rate float64 // writes/s
+	// p50 and p99 of the latency, in milliseconds.
+	p50, p99 float64
+	// All below are for one write. txns and ranges are calls of etcd; bytes are of its log.
+	txns, ranges, fsyncs, bytes float64
+	// mallocs, allocated bytes and CPU time (µs) of the server; memberCPU of etcd.
+	mallocs, allocated, cpu, memberCPU float64
+}
+
+// callers runs f for 0 … n-1 by some callers at once and returns how long each call and all of them took.
+func callers(ctx context.Context, callers, n int, f func(ctx context.Context, i int) error) ([]time.Duration, time.Duration, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	took := make([]time.Duration, n)
+	var next atomic.Int64
+	var all sync.WaitGroup
+	began := time.Now()
+	for range callers {
+		all.Go(func() {
+			for ctx.Err() == nil {
+				i := int(next.Add(1)) - 1
+				if i >= n {
+					return
+				}
+				at := time.Now()
+				if err := f(ctx, i); err != nil {
+					cancel(err)
+					return
+				}
+				took[i] = time.Since(at)
+			}
+		})
+	}
+	all.Wait()
+	total := time.Since(began)
+	if ctx.Err() != nil {
+		return nil, 0, context.Cause(ctx)
+	}
+	return took, total, nil
+}
+
+// quantile of durations in milliseconds; it sorts them.
+func quantile(took []time.Duration, q float64) float64 {
+	slices.Sort(took)
+	return took[min(len(took)-1, int(q*float64(len(took))))].Seconds() * 1e3
+}
+
+// measure one operation.
+func (a *arm) measure(ctx context.Context, clients, n int, do func(ctx context.Context, i int) error) (sample, error) {
+	var s sample
+	logBefore, err := a.etcd.log(ctx)
+	if err != nil {
+		return s, err
+	}
+	memberBefore, err := a.etcd.counters(ctx)
+	if err != nil {
+		return s, err
+	}
+	var before, after counters
+	if a.server != nil {
+		if before, err = a.server.counters(ctx); err != nil {
+			return s, err
+		}
+	}
+	took, total, err := callers(ctx, clients, n, do)
+	if err != nil {
+		return s, err
+	}
+	if a.server != nil {
+		if after, err = a.server.counters(ctx); err != nil {
+			return s, err
+		}
+	}
+	memberAfter, err := a.etcd.counters(ctx)
+	if err != nil {
+		return s, err
+	}
+	log, err := a.etcd.log(ctx)
+	if err != nil {
+		return s, err
+	}
+	log = log.minus(logBefore)
+	each := func(v float64) float64 { return v / float64(n) }
+	return sample{
+		rate: float64(n) / total.Seconds(), p50: quantile(took, 0.50), p99: quantile(took, 0.99),
+		txns: each(log.txns), ranges: each(log.ranges), fsyncs: each(log.fsyncs), bytes: each(log.bytes),
+		mallocs: each(float64(after.Mallocs - before.Mallocs)), allocated: each(float64(after.AllocBytes - before.AllocBytes)),
+		cpu: each(float64((after.CPU - before.CPU).Microseconds())), memberCPU: each(float64((memberAfter.CPU - memberBefore.CPU).Microseconds())),
+	}, nil
+}
+
+// round puts one batch of n through the arm and returns a sample of each operation.
+func (a *arm) round(ctx context.Context, label string, clients, n int) (map[string]sample, error) {
+	b, err := a.batch(label, n)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]sample{}
+	for i, do := range []func(context.Context, int) error{b.create, b.update, b.remove} {
+		if out[operations[i]], err = a.measure(ctx, clients, n, do); err != nil {
+			return nil, fmt.Errorf("%s, %s by %d callers: %w", a.name, operations[i], clients, err)
+		}
+		if operations[i] != "delete" {
+			if err := b.between(ctx); err != nil {
+				return nil, fmt.Errorf("%s, after %s: %w", a.name, operations[i], err)
+			}
+		}
+	}
+	return out, nil
+}
