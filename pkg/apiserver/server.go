@@ -138,7 +138,11 @@ func etcdOptions(registry install.Registry, cfg Config) *genericoptions.EtcdOpti
 	if stored.Transport.TracerProvider == nil {
 		stored.Transport.TracerProvider = tracing
 	}
-	return genericoptions.NewEtcdOptions(stored)
+	options := genericoptions.NewEtcdOptions(stored)
+	// No garbage collector watches a standalone server: the finalizers of the propagation policies Orphan and Foreground
+	// would stand for ever, and a delete with one of them would never end (S8.4). Without it every policy deletes at once.
+	options.EnableGarbageCollection = false
+	return options
 }
 
 func (s *Server) decorator(where storagebackend.TransportConfig, plain bool) generic.StorageDecorator {

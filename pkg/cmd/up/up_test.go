@@ -17,6 +17,7 @@ import (
 	"time"
 
 	mdns "github.com/miekg/dns"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -223,6 +224,23 @@ spec:
 	}
 	if !strings.Contains(second.out.String(), "0 objects written, 6 there already") {
 		t.Errorf("the second start says\n%s", second.out)
+	}
+}
+
+// S8.4: every propagation policy ends. Nothing here would take away a finalizer meant for a garbage collector.
+func TestRun_deletesUnderEveryPropagationPolicy(t *testing.T) {
+	records := start(t, options(filepath.Join(t.TempDir(), "data"))).client(t).KubizoneV1alpha1().Records("a")
+	for _, policy := range []metav1.DeletionPropagation{metav1.DeletePropagationBackground, metav1.DeletePropagationForeground, metav1.DeletePropagationOrphan} {
+		record := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: "www"}, Spec: v1alpha1.RecordSpec{DomainName: "www.example.org.", Type: "A", RData: "192.0.2.1"}}
+		if _, err := records.Create(t.Context(), record, metav1.CreateOptions{}); err != nil {
+			t.Fatalf("before %s: %v", policy, err)
+		}
+		if err := records.Delete(t.Context(), "www", metav1.DeleteOptions{PropagationPolicy: &policy}); err != nil {
+			t.Fatalf("%s: %v", policy, err)
+		}
+		if left, err := records.Get(t.Context(), "www", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+			t.Fatalf("%s: %v, finalizers %q", policy, err, left.Finalizers)
+		}
 	}
 }
 
