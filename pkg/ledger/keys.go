@@ -145,7 +145,7 @@ func (l Layout) waiting(w *law.Waiting, resource, namespace, object string) []st
 		keys = append(keys, l.room("orphans")+viewKey(w.View)+"/"+w.FQDN.Key()+who)
 	}
 	if w.Zone != nil {
-		keys = append(keys, l.room("orphans")+"ref/"+w.Zone.Namespace+"/"+w.Zone.Name+who)
+		keys = append(keys, l.room("orphans")+"@ref/"+w.Zone.Namespace+"/"+w.Zone.Name+who)
 	}
 	return keys
 }
@@ -160,7 +160,7 @@ func (l Layout) waitingAt(view string, n name.Name, exact bool) string {
 }
 
 func (l Layout) waitingFor(target *law.Ref) string {
-	return l.room("orphans") + "ref/" + target.Namespace + "/" + target.Name + "/"
+	return l.room("orphans") + "@ref/" + target.Namespace + "/" + target.Name + "/"
 }
 
 // who reads resource, namespace and object from the end of a waiting key.

@@ -273,8 +273,8 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 			return key
 		}},
 		{"an orphan that no name finds", "S2.3", drop("orphans", "@/test.nowhere.www./r/team-a/nowhere")},
-		{"an orphan that no reference finds", "S2.3", drop("orphans", "ref/team-a/never/r/team-a/no-ref")},
-		{"a pending zone that no reference finds", "S2.3", drop("orphans", "ref/team-a/never/z/team-a/pending")},
+		{"an orphan that no reference finds", "S2.3", drop("orphans", "@ref/team-a/never/r/team-a/no-ref")},
+		{"a pending zone that no reference finds", "S2.3", drop("orphans", "@ref/team-a/never/z/team-a/pending")},
 		{"an orphan of another uid", "S2.3", func(v *vandal) string {
 			key := v.room("orphans") + "@/test.nowhere.www./r/team-a/nowhere"
 			v.put(key, []byte(`{"uid":"x","t":1}`))
