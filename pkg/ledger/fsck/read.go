@@ -178,10 +178,13 @@ func (c *check) readOutbox() error {
 			}
 		}
 		c.owed(key, "I4", w.Reason, "carried out")
-		for _, p := range w.Zones {
+		for i, p := range w.Zones {
 			z := c.zones[p.UID]
 			if z == nil || z.Pending {
 				continue // gone since; nothing to take from it
+			}
+			if i == 0 && retries(&w) {
+				continue // named for its namespace to come first; the step that first touches it marks it (S7.2)
 			}
 			if !slices.ContainsFunc(z.holding.Works, func(s law.StandingWork) bool { return s.ID == w.ID }) {
 				c.damage(c.nameKey(z), "I4", "no mark of work "+w.ID, "marked: the work names the zone")
@@ -203,6 +206,12 @@ func (c *check) readOutbox() error {
 		}
 	}
 	return nil
+}
+
+// retries: the work only asks again who waits and who the parents are, because
+// something in their way went.
+func retries(w *law.Work) bool {
+	return w.Purge == "" && len(w.Scans) > 0 && !slices.ContainsFunc(w.Scans, func(s law.Scan) bool { return s.Kind != law.ScanWaiting && s.Kind != law.ScanZones })
 }
 
 func (c *check) readDebts() error {

@@ -1,0 +1,54 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package fsck_test
+
+import (
+	"testing"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/test/store"
+)
+
+// A work that only asks again whoever waits (S2.7) marks its zone when a step first touches it, so a store that stops
+// before that step is owed something, and not damaged.
+func TestRun_isCleanBeforeTheFirstStepOfARetry(t *testing.T) {
+	for what, free := range map[string]func(s *store.Server) error{
+		"a name server goes": func(s *store.Server) error {
+			_, err := s.UpdateZone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.NameServers = nil })
+			return err
+		},
+		"a record goes": func(s *store.Server) error { return s.DeleteRecord(s.Ctx, "team-a", "www") },
+	} {
+		t.Run(what, func(t *testing.T) {
+			st := store.New(t)
+			s := st.Server()
+			stop := s.Run()
+			defer stop()
+			z := store.Zone("infra", "example", "example.org.", store.Allow("", "*"))
+			z.Spec.NameServers = []v1alpha1.NameServer{{Name: "ns1", Addresses: []string{"192.0.2.53"}}}
+			for _, r := range []*v1alpha1.Record{
+				store.Record("team-a", "www", "www.example.org.", "A", "192.0.2.1"),
+				store.Record("team-b", "www", "www.example.org.", "A", "192.0.2.2"),
+				store.Record("team-b", "ns1", "ns1.example.org.", "A", "192.0.2.3"),
+			} {
+				store.Must(s.CreateRecord(s.Ctx, r))
+			}
+			store.Must(s.CreateZone(z))
+			st.Settle()
+			stop()
+			if err := free(s); err != nil {
+				t.Fatal(err)
+			}
+			r := st.Fsck()
+			if !r.Clean() || r.Owed.Total == 0 {
+				t.Errorf("%s", store.Text(r))
+			}
+			s.Run()
+			st.Settle()
+			if r = st.Fsck(); !r.Clean() || r.Owed.Total > 0 {
+				t.Errorf("carried out:\n%s", store.Text(r))
+			}
+		})
+	}
+}
