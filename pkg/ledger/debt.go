@@ -36,6 +36,17 @@ func (l *Ledger) payNow(ctx context.Context, debts []law.Debt) {
 // child: whatever changes there later owes again.
 func (l *Ledger) pay(ctx context.Context, d law.Debt) error {
 	debtKey, cutKey := l.layout.debt(d.Parent.UID, d.Child.UID), l.layout.cut(d.Parent.UID, d.Child.UID)
+	// Payers of one debt queue here before they count: who waited finds it paid,
+	// where all of them would count, and all but one in vain.
+	l.mu.Lock()
+	queue := l.head(debtKey)
+	l.mu.Unlock()
+	select {
+	case queue.sem <- struct{}{}:
+		defer func() { <-queue.sem }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	for {
 		r, err := l.config.Client.Txn(ctx).Then(clientv3.OpGet(debtKey), clientv3.OpGet(cutKey)).Commit()
 		if err != nil {
