@@ -106,10 +106,17 @@ func (r *ChangesREST) answer(ctx context.Context, id string, query *v1alpha1.Zon
 			return nil, err
 		}
 	}
-	const restart = "zones/entries"
+	notHeld := func() error {
+		const restart = "zones/entries"
+		if query.Until == 0 {
+			return gone(zone, since, restart)
+		}
+		// Either may be the one that is not held, or they may be the wrong way round.
+		return apierrors.NewResourceExpired(fmt.Sprintf("the steps from serial %d (since) to serial %d (until) of zone %s are not held here: start again from %s, or leave until out", since, until, zone.Status.FQDN, restart))
+	}
 	steps, err := r.views.Steps(zone, since, until)
 	if errors.Is(err, ErrNotHeld) {
-		return nil, gone(zone, since, restart)
+		return nil, notHeld()
 	} else if err != nil {
 		return nil, err
 	}
@@ -123,7 +130,7 @@ func (r *ChangesREST) answer(ctx context.Context, id string, query *v1alpha1.Zon
 	changes, err := r.views.Changes(zone, since, until)
 	if errors.Is(err, ErrNotHeld) || (err == nil && !sameSerials(steps, changes)) {
 		// The journal was trimmed between the two questions.
-		return nil, gone(zone, since, restart)
+		return nil, notHeld()
 	} else if err != nil {
 		return nil, err
 	}

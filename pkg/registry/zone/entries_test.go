@@ -350,7 +350,7 @@ func TestEntries_concurrencyIsBounded(t *testing.T) {
 			response.Body.Close()
 		}
 	}()
-	for len(d.streams.slots) == 0 {
+	for d.streams.seats.inUse() == 0 {
 		time.Sleep(time.Millisecond)
 	}
 	header := d.refused(t, "/example-org/entries", "", "tenant", http.StatusTooManyRequests, "try again")
@@ -359,7 +359,7 @@ func TestEntries_concurrencyIsBounded(t *testing.T) {
 	}
 	cancel()
 	<-done
-	for len(d.streams.slots) > 0 {
+	for d.streams.seats.inUse() > 0 {
 		time.Sleep(time.Millisecond)
 	}
 }
@@ -521,7 +521,8 @@ func TestChanges(t *testing.T) {
 	d.refused(t, "/example-org/changes?since=5&sources=true", "", "tenant", http.StatusForbidden, "list records")
 	d.refused(t, "/example-org/changes", "", "tenant", http.StatusBadRequest, "since")
 	d.refused(t, "/example-org/changes?since=4294967296", "", "tenant", http.StatusBadRequest, "since")
-	d.refused(t, "/example-org/changes?since=3", "", "tenant", http.StatusGone, "zones/entries")
+	d.refused(t, "/example-org/changes?since=3", "", "tenant", http.StatusGone, "serial 3 of zone example.org. is not held here any more: start again from zones/entries")
+	d.refused(t, "/example-org/changes?since=3&until=6", "", "tenant", http.StatusGone, "from serial 3 (since) to serial 6 (until)")
 }
 
 func TestChanges_definition(t *testing.T) {

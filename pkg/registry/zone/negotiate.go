@@ -39,7 +39,8 @@ func negotiate(query, accept string, offered ...string) (string, error) {
 		return v1alpha1.FormatJSON, nil
 	}
 	for _, clause := range goautoneg.ParseAccept(accept) {
-		if format := formatOf(clause); slices.Contains(offered, format) {
+		// A weight of 0 says "not this" (RFC 9110 §12.4.2).
+		if format := formatOf(clause); clause.Q > 0 && slices.Contains(offered, format) {
 			return format, nil
 		}
 	}

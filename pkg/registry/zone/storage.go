@@ -42,7 +42,7 @@ type Config struct {
 	Views Views
 	// Sources answers which Records define entries; nil refuses that question.
 	Sources Sources
-	// Streams is the most answers of entries and changes under way at once; 0 is 32.
+	// Streams is the most answers of entries and changes under way at once, of which one user has at most half; 0 is 32.
 	Streams int
 	// Patience is how long a request waits for a view to reach its zone's serial; 0 is 5 seconds.
 	Patience time.Duration

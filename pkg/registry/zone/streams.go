@@ -31,17 +31,17 @@ type streams struct {
 	sources    Sources
 	authorizer authorizer.UnconditionalAuthorizer
 	patience   time.Duration
-	// slots bounds the answers under way. Streams are exempt from the server's own limits, because they outlive its request timeout.
-	slots chan struct{}
+	// seats bound the answers under way. Streams are exempt from the server's own limits, because they outlive its request timeout.
+	seats *seats
 }
 
 func newStreams(config Config, zone func(ctx context.Context, name string) (*v1alpha1.Zone, error)) *streams {
 	s := &streams{
 		zone: zone, views: config.Views, sources: config.Sources, authorizer: config.Authorizer,
-		patience: config.Patience, slots: make(chan struct{}, defaultStreams),
+		patience: config.Patience, seats: newSeats(defaultStreams),
 	}
 	if config.Streams > 0 {
-		s.slots = make(chan struct{}, config.Streams)
+		s.seats = newSeats(config.Streams)
 	}
 	if s.patience == 0 {
 		s.patience = defaultPatience
@@ -52,16 +52,15 @@ func newStreams(config Config, zone func(ctx context.Context, name string) (*v1a
 // answer is a refusal, or a function that writes the whole answer in a format that accept allows. Nothing is sent before write begins.
 type answer func(accept string) (write func(w http.ResponseWriter) error, err error)
 
-// handler runs an answer within a slot. ctx is that of the connection, which has the namespace in it; the request's own has not.
+// handler runs an answer on a seat. ctx is that of the connection, which has the namespace in it; the request's own has not.
 func (s *streams) handler(ctx context.Context, prepare answer) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		select {
-		case s.slots <- struct{}{}:
-			defer func() { <-s.slots }()
-		default:
-			writeError(w, apierrors.NewTooManyRequests(fmt.Sprintf("%d zones are being read already; please try again", cap(s.slots)), retrySoon))
+		leave, refusal := s.seats.take(readerOf(ctx))
+		if refusal != nil {
+			writeError(w, refusal)
 			return
 		}
+		defer leave()
 		write, err := prepare(req.Header.Get("Accept"))
 		if err != nil {
 			writeError(w, err)
@@ -82,7 +81,7 @@ func (s *streams) served(ctx context.Context, name string) (*v1alpha1.Zone, erro
 	}
 	if zone.Status.Serial == 0 {
 		err := apierrors.NewNotFound(v1alpha1.Resource("zones"), name)
-		err.ErrStatus.Message = fmt.Sprintf("zone %q is pending and contains nothing yet: the zone it refers to does not exist (see its condition Delegated)", name)
+		err.ErrStatus.Message = fmt.Sprintf("zone %q is pending and contains nothing yet; its condition Delegated says what it waits for", name)
 		return nil, err
 	}
 	return zone, nil

@@ -102,11 +102,15 @@ func TestNegotiate(t *testing.T) {
 		{"", "application/json;as=Table;v=v1;g=meta.k8s.io,application/json", "table"},
 		{"", "application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json", "json"},
 		{"", "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io,application/json", "json"},
+		{"", "text/dns;q=0, application/yaml;q=0.1", "yaml"},
 		{"text", "application/json", "text"}, {"table", "", "table"},
 	} {
 		if got, err := negotiate(test.query, test.accept, all...); err != nil || got != test.want {
 			t.Errorf("%q %q: %q %v, want %q", test.query, test.accept, got, err, test.want)
 		}
+	}
+	if got, err := negotiate("", "text/dns;q=0", all...); err == nil {
+		t.Errorf("what is not wanted is sent: %q", got)
 	}
 }
 
