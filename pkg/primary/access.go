@@ -40,11 +40,11 @@ func newAccess(rules []Rule, keys keyring) (access, error) {
 		if r.Key != "" {
 			r.Key = canonicalKeyName(r.Key)
 			if _, ok := keys[r.Key]; !ok {
-				faults = append(faults, fmt.Errorf("Allow[%d].Key: no key %q in Keys; add it there or name one that is", i, r.Key))
+				faults = append(faults, fmt.Errorf("config: Allow[%d].Key: no key %q in Keys; add it there or name one that is", i, r.Key))
 			}
 		}
 		if r.Key == "" && len(r.Prefixes) == 0 {
-			faults = append(faults, fmt.Errorf("Allow[%d]: neither Prefixes nor Key; a rule without both would allow everybody: name prefixes, a key or both", i))
+			faults = append(faults, fmt.Errorf("config: Allow[%d]: neither Prefixes nor Key; a rule without both would allow everybody: name prefixes, a key or both", i))
 		}
 		for j, p := range r.Prefixes {
 			if !p.IsValid() {

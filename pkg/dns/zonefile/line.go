@@ -98,7 +98,7 @@ func (l *lines) logical(first string) (string, error) {
 	if len(first) > maxLine {
 		return "", fmt.Errorf("a line of more than %d bytes; break it with parentheses or split the record", maxLine)
 	}
-	if strings.IndexAny(first, "\"();\\") < 0 {
+	if !strings.ContainsAny(first, "\"();\\") {
 		return first, nil
 	}
 	l.joined = l.joined[:0]
