@@ -95,8 +95,7 @@ func (s *Store) Settle() {
 	s.T.Helper()
 	var last fsck.Report
 	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		layout := ledger.Layout{Prefix: s.Prefix}
-		if s.empty(layout.Room("outbox")) && s.empty(layout.Room("debts")) {
+		if s.Quiet() {
 			if last = s.Fsck(); last.Owed.Total == 0 {
 				if !last.Clean() && !s.Damaged {
 					s.T.Fatalf("fsck: %s", Text(last))
@@ -106,6 +105,13 @@ func (s *Store) Settle() {
 		}
 	}
 	s.T.Fatalf("not settled within two minutes: %s", Text(s.Fsck()))
+}
+
+// Quiet reports whether outbox and debts are empty.
+func (s *Store) Quiet() bool {
+	s.T.Helper()
+	layout := ledger.Layout{Prefix: s.Prefix}
+	return s.empty(layout.Room("outbox")) && s.empty(layout.Room("debts"))
 }
 
 func (s *Store) empty(prefix string) bool {

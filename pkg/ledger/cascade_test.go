@@ -1,0 +1,316 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ledger_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/test/store"
+)
+
+// fill creates n records of a zone by eight writers.
+func fill(t *testing.T, s *store.Server, n int, make func(i int) *v1alpha1.Record) {
+	t.Helper()
+	ctx := deadline(t)
+	var next atomic.Int64
+	parallel(8, func(int) {
+		for {
+			i := int(next.Add(1)) - 1
+			if i >= n {
+				return
+			}
+			if _, err := s.CreateRecord(ctx, make(i)); err != nil {
+				t.Errorf("record %d: %v", i, err)
+				return
+			}
+		}
+	})
+}
+
+// mishap ends a server's background work at a random fault point, by a panic as
+// a bug would or by the end of its context as a restart does.
+type mishap struct{ left atomic.Int64 }
+
+type struck struct{}
+
+// interrupted runs fresh servers, each of which is struck after a few fault
+// points, until nothing is owed; after each the store is checked.
+func interrupted(t *testing.T, st *store.Store, between func(i int)) (times int) {
+	t.Helper()
+	rnd := rand.New(rand.NewPCG(7, uint64(len(t.Name()))))
+	for i := 0; ; i++ {
+		if i > 2000 {
+			t.Fatal("2,000 interruptions and still not through: a cascade makes no way")
+		}
+		var m mishap
+		ctx, cancel := context.WithCancel(t.Context())
+		// Longer and longer, so that it ends, however big the work.
+		m.left.Store(1 + int64(rnd.IntN(8<<min(i/4, 10))))
+		softly := i%2 == 0
+		s := st.Server(func(c *ledger.Config) {
+			c.Fault = func(string) {
+				if m.left.Add(-1) == 0 {
+					if softly {
+						cancel()
+					} else {
+						panic(struck{})
+					}
+				}
+			}
+		})
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			defer func() {
+				if r := recover(); r != nil {
+					if _, ok := r.(struck); !ok {
+						panic(r)
+					}
+				}
+			}()
+			_ = s.Ledger.Run(ctx)
+		}()
+		quiet := false
+		for waiting := true; waiting; {
+			select {
+			case <-done:
+				waiting = false
+			case <-time.After(10 * time.Millisecond):
+				if st.Quiet() {
+					quiet, waiting = true, false
+				}
+			}
+		}
+		cancel()
+		<-done
+		if r := st.Fsck(); !r.Clean() {
+			t.Fatalf("after interruption %d: %s", i, store.Text(r))
+		} else if quiet && r.Owed.Total == 0 {
+			return i
+		}
+		if between != nil {
+			between(i)
+		}
+	}
+}
+
+func TestCascade_interruptedAnywhereItGoesOn_I4(t *testing.T) {
+	n := scale(200, 60)
+	in := func(i int) *v1alpha1.Record {
+		return store.Record(fmt.Sprintf("team-%d", i%3), fmt.Sprintf("r%d", i), fmt.Sprintf("r%d.dev.example.org.", i), "A", fmt.Sprintf("192.0.2.%d", i%250))
+	}
+	st := store.New(t)
+	s := st.Server()
+	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"), v1alpha1.Delegation{Zones: []string{"*"}})))
+	stop := s.Run()
+	st.Settle()
+	stop()
+	fill(t, s, n, in)
+	count := func(zone string) (in int) {
+		for _, r := range s.ListRecords("") {
+			if r.Status.ZoneRef != nil && r.Status.ZoneRef.Name == zone {
+				in++
+			}
+		}
+		return in
+	}
+	// A child takes them over, is withdrawn from by its rules, given them back, and removed.
+	store.Must(s.CreateZone(store.Zone("infra", "dev", "dev.example.org.", store.Allow("", "*"))))
+	times := interrupted(t, st, nil)
+	if got := count("dev"); got != n {
+		t.Errorf("%d of %d records in the child", got, n)
+	}
+	store.Must(s.UpdateZone("infra", "dev", func(z *v1alpha1.Zone) { z.Spec.Delegations = []v1alpha1.Delegation{store.Allow("team-0", "*")} }))
+	times += interrupted(t, st, nil)
+	if got := count("dev"); got != (n+2)/3 {
+		t.Errorf("%d records in the child, want the %d of team-0", got, (n+2)/3)
+	}
+	store.Must(s.UpdateZone("infra", "dev", func(z *v1alpha1.Zone) { z.Spec.Delegations = []v1alpha1.Delegation{store.Allow("", "*")} }))
+	times += interrupted(t, st, func(i int) { // clients go on meanwhile
+		if _, err := s.CreateRecord(t.Context(), store.Record("team-9", fmt.Sprintf("between-%d", i), fmt.Sprintf("between-%d.dev.example.org.", i), "TXT", "x")); err != nil {
+			t.Errorf("a client's write between: %v", err)
+		}
+	})
+	if got, all := count("dev"), len(s.ListRecords("")); got != all {
+		t.Errorf("%d of %d records in the child", got, all)
+	}
+	if err := s.DeleteZone("infra", "dev"); err != nil {
+		t.Fatal(err)
+	}
+	times += interrupted(t, st, nil)
+	if got, all := count("example"), len(s.ListRecords("")); got != all {
+		t.Errorf("%d of %d records back in the parent", got, all)
+	}
+	t.Logf("%d interruptions", times)
+}
+
+func TestCascade_renamedZoneInterrupted_S6_8(t *testing.T) {
+	st := store.New(t)
+	s := st.Server()
+	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"))))
+	n := scale(200, 60)
+	fill(t, s, n, func(i int) *v1alpha1.Record {
+		r := store.Record("team-a", fmt.Sprintf("r%d", i), fmt.Sprintf("r%d", i), "MX", "10 mail")
+		r.Spec.ZoneRef = &v1alpha1.ZoneReference{Namespace: "infra", Name: "example"}
+		return r
+	})
+	times := 0
+	serial := s.Zone("infra", "example").Status.Serial
+	for i, to := range []string{"example.net.", "sub.example.net.", "example.org.", "example.net."} {
+		z := store.Must(s.UpdateZone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.DomainName = to }))
+		if z.Status.FQDN != to || z.Status.Serial <= serial {
+			t.Fatalf("renaming to %s: %s at serial %d after %d", to, z.Status.FQDN, z.Status.Serial, serial)
+		}
+		serial = z.Status.Serial
+		times += interrupted(t, st, nil)
+		for _, r := range s.ListRecords("team-a") {
+			if want := r.Name + "." + to; r.Status.FQDN != want {
+				t.Fatalf("rename %d: record %s has fqdn %s, want %s", i, r.Name, r.Status.FQDN, want)
+			}
+		}
+	}
+	t.Logf("%d interruptions", times)
+}
+
+func TestCascade_deletedZoneReleasesAll_S8_1(t *testing.T) {
+	st := store.New(t)
+	s := st.Server()
+	stop := s.Run()
+	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"))))
+	n := scale(2000, 400)
+	fill(t, s, n, func(i int) *v1alpha1.Record {
+		return store.Record("team-a", fmt.Sprintf("r%d", i), fmt.Sprintf("r%d.example.org.", i), "A", "192.0.2.1")
+	})
+	if err := s.DeleteZone("infra", "example"); err != nil {
+		t.Fatal(err)
+	}
+	stop()
+	started := time.Now()
+	s.Run()
+	st.Settle()
+	t.Logf("%d records released in %v", n, time.Since(started).Round(time.Millisecond))
+	for _, r := range s.ListRecords("team-a") {
+		if r.Status.ZoneRef != nil {
+			t.Fatalf("record %s is still adopted", r.Name)
+		}
+	}
+	// The name was kept, so the next zone goes on from its serial (S6.5), and takes them in again.
+	store.Must(s.CreateZone(store.Zone("infra", "again", "example.org.", store.Allow("", "*"))))
+	st.Settle()
+	if z := s.Zone("infra", "again"); z.Status.EntryCount != int64(n)+3 {
+		t.Errorf("entryCount %d, want %d", z.Status.EntryCount, n+3)
+	}
+}
+
+// A child's name servers change under load from two servers; in the end its
+// parent counts what the child has, once.
+func TestDebt_parentFollowsItsChildUnderLoad_S6_1(t *testing.T) {
+	st := store.New(t)
+	servers := []*store.Server{st.Server(), st.Server()}
+	servers[0].Run()
+	servers[1].Run()
+	store.Must(servers[0].CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"), v1alpha1.Delegation{Zones: []string{"*"}})))
+	store.Must(servers[0].CreateZone(store.Zone("team-a", "dev", "dev.example.org.", store.Allow("", "@", "*"))))
+	st.Settle()
+	ctx := deadline(t)
+	writes := scale(40, 12)
+	parallel(8, func(w int) {
+		s := servers[w%2]
+		for i := range writes {
+			var err error
+			switch w {
+			case 0, 1, 2, 3: // apex NS and their addresses come and go
+				ns := fmt.Sprintf("ns-%d", w)
+				if i%2 == 0 {
+					if _, err = s.CreateRecord(ctx, store.Record("team-a", ns, "dev.example.org.", "NS", ns)); err == nil {
+						_, err = s.CreateRecord(ctx, store.Record("team-a", ns+"-a", ns+".dev.example.org.", "A", fmt.Sprintf("192.0.2.%d", i)))
+					}
+				} else if err = s.DeleteRecord(ctx, "team-a", ns); err == nil {
+					err = s.DeleteRecord(ctx, "team-a", ns+"-a")
+				}
+			case 4, 5: // the child's own header
+				_, err = s.WriteZone(ctx, "team-a", "dev", func(z *v1alpha1.Zone) {
+					ttl := int32(300 + i)
+					z.Spec.TTL = &ttl
+					z.Generation++
+				})
+			default: // the parent is busy itself
+				_, err = s.CreateRecord(ctx, store.Record("team-b", fmt.Sprintf("r-%d-%d", w, i), fmt.Sprintf("r-%d-%d.example.org.", w, i), "TXT", strconv.Itoa(i)))
+			}
+			if err != nil {
+				t.Errorf("writer %d, write %d: %v", w, i, err)
+				return
+			}
+		}
+	})
+	st.Settle() // fsck compares the cut with the child
+}
+
+// While a removed zone's records pass to the zone above it, clients on both
+// servers try to take their names: until the cascade is through they are held
+// as they were in the zone that went (S2.7).
+func TestCascade_nobodyStealsANameOfAZoneThatWent_S2_7(t *testing.T) {
+	st := store.New(t)
+	servers := []*store.Server{st.Server(), st.Server()}
+	stop := servers[0].Run()
+	store.Must(servers[0].CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"), v1alpha1.Delegation{Zones: []string{"*"}})))
+	store.Must(servers[0].CreateZone(store.Zone("infra", "dev", "dev.example.org.", store.Allow("", "*"))))
+	st.Settle()
+	stop()
+	n := scale(100, 40)
+	fill(t, servers[0], n, func(i int) *v1alpha1.Record {
+		return store.Record("team-a", fmt.Sprintf("r%d", i), fmt.Sprintf("r%d.dev.example.org.", i), "TXT", "mine")
+	})
+	ctx := deadline(t)
+	var stolen, refused atomic.Int64
+	var wg sync.WaitGroup
+	done := make(chan struct{})
+	for w := range 4 {
+		wg.Go(func() {
+			for i := 0; ; i++ {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				name := fmt.Sprintf("thief-%d-%d", w, i)
+				_, err := servers[w%2].CreateRecord(ctx, store.Record("team-b", name, fmt.Sprintf("r%d.dev.example.org.", (i*7+w)%n), "TXT", "stolen"))
+				switch {
+				case err == nil:
+					stolen.Add(1)
+				case apierrors.IsForbidden(err):
+					refused.Add(1)
+				default:
+					t.Errorf("thief: %v", err)
+					return
+				}
+			}
+		})
+	}
+	store.Eventually(t, "thieves are at work", func() bool { return refused.Load() > 20 })
+	if err := servers[1].DeleteZone("infra", "dev"); err != nil {
+		t.Fatal(err)
+	}
+	before := refused.Load()
+	store.Eventually(t, "thieves try in the gap", func() bool { return refused.Load() > before+20 })
+	servers[0].Run()
+	st.Settle()
+	close(done)
+	wg.Wait()
+	if stolen.Load() > 0 {
+		t.Errorf("%d names went to another namespace while their zone changed", stolen.Load())
+	}
+	t.Logf("%d refused", refused.Load())
+}

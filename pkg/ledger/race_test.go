@@ -1,0 +1,490 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ledger_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/test/store"
+)
+
+// scale is the size of a test: full, or small where time is short or the race
+// detector makes everything slower.
+func scale(full, small int) int {
+	if testing.Short() || raceDetector {
+		return small
+	}
+	return full
+}
+
+// today stands still, so that each change of a definition is one serial (S6.5).
+func today(c *ledger.Config) {
+	now := time.Now()
+	c.Now = func() time.Time { return now }
+}
+
+// parallel runs n workers and waits for them.
+func parallel(n int, work func(worker int)) {
+	var wg sync.WaitGroup
+	for w := range n {
+		wg.Go(func() { work(w) })
+	}
+	wg.Wait()
+}
+
+func deadline(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// mixture is the load of the race tests: 40 % creations, 20 % updates, 20 %
+// deletions, 20 % increments of shared counters, by 16 workers on two servers.
+// Every acknowledged write changes a definition once.
+type mixture struct {
+	t       *testing.T
+	servers []*store.Server
+	zones   int
+	acked   []atomic.Int64 // by zone
+	added   []atomic.Int64 // increments by zone
+	errors  atomic.Int64
+	// tolerate: writes may fail, as without guards they do.
+	tolerate bool
+}
+
+const counters = 8
+
+func zoneName(z int) string { return fmt.Sprintf("z%d", z) }
+
+func newMixture(t *testing.T, servers []*store.Server, zones int) *mixture {
+	m := &mixture{t: t, servers: servers, zones: zones, acked: make([]atomic.Int64, zones), added: make([]atomic.Int64, zones)}
+	for z := range zones {
+		store.Must(servers[0].CreateZone(store.Zone("infra", zoneName(z), zoneName(z)+".test.", store.Allow("", "*"))))
+		for c := range counters {
+			store.Must(servers[0].CreateRecord(t.Context(), store.Record("infra", fmt.Sprintf("%s-counter-%d", zoneName(z), c), fmt.Sprintf("counter-%d.%s.test.", c, zoneName(z)), "TXT", "0")))
+		}
+	}
+	return m
+}
+
+func (m *mixture) run(workers, writes int) {
+	ctx := deadline(m.t)
+	parallel(workers, func(w int) {
+		s, rnd := m.servers[w%len(m.servers)], rand.New(rand.NewPCG(uint64(w), 1))
+		type mine struct {
+			name string
+			zone int
+		}
+		var have []mine
+		for i := range writes {
+			var err error
+			var zone int
+			switch p := rnd.IntN(10); {
+			case p < 4 || len(have) == 0:
+				zone = rnd.IntN(m.zones)
+				x := mine{fmt.Sprintf("r-%d-%d", w, i), zone}
+				// A third of the records share owners with others of their worker.
+				owner := x.name
+				if i%3 == 0 {
+					owner = fmt.Sprintf("shared-%d-%d", w, rnd.IntN(4))
+				}
+				r := store.Record(fmt.Sprintf("team-%d", w), x.name, fmt.Sprintf("%s.%s.test.", owner, zoneName(zone)), "TXT", "created "+x.name)
+				if i%4 == 0 {
+					ttl := int32(30 + i%3)
+					r.Spec.TTL = &ttl
+				}
+				if _, err = s.CreateRecord(ctx, r); err == nil {
+					have = append(have, x)
+				}
+			case p < 6:
+				x := have[rnd.IntN(len(have))]
+				zone = x.zone
+				_, err = s.UpdateRecord(ctx, fmt.Sprintf("team-%d", w), x.name, func(r *v1alpha1.Record) { r.Spec.Values = []string{fmt.Sprintf("updated %s %d", x.name, i)} })
+			case p < 8:
+				j := rnd.IntN(len(have))
+				x := have[j]
+				zone = x.zone
+				if err = s.DeleteRecord(ctx, fmt.Sprintf("team-%d", w), x.name); err == nil {
+					have = append(have[:j], have[j+1:]...)
+				}
+			default:
+				zone = rnd.IntN(m.zones)
+				_, err = s.UpdateRecord(ctx, "infra", fmt.Sprintf("%s-counter-%d", zoneName(zone), rnd.IntN(counters)), func(r *v1alpha1.Record) {
+					n, _ := strconv.Atoi(strings.Trim(r.Spec.Values[0], `"`))
+					r.Spec.Values = []string{strconv.Itoa(n + 1)}
+				})
+				if err == nil {
+					m.added[zone].Add(1)
+				}
+			}
+			if err != nil {
+				if m.errors.Add(1); !m.tolerate {
+					m.t.Errorf("worker %d, write %d: %v", w, i, err)
+					return
+				}
+				continue
+			}
+			m.acked[zone].Add(1)
+		}
+	})
+}
+
+// faults compares what was acknowledged with what the zones say; nil when all is one.
+func (m *mixture) faults(before []*v1alpha1.Zone) (faults []string) {
+	s := m.servers[0]
+	for z := range m.zones {
+		after := s.Zone("infra", zoneName(z))
+		acked := m.acked[z].Load()
+		if got := after.Status.ContentGeneration - before[z].Status.ContentGeneration; got != acked {
+			faults = append(faults, fmt.Sprintf("zone %d: %d steps for %d acknowledged changes", z, got, acked))
+		}
+		if got := after.Status.Serial - before[z].Status.Serial; got != acked {
+			faults = append(faults, fmt.Sprintf("zone %d: the serial grew by %d with %d acknowledged changes", z, got, acked))
+		}
+		var sum int64
+		for c := range counters {
+			n, _ := strconv.Atoi(strings.Trim(s.Record("infra", fmt.Sprintf("%s-counter-%d", zoneName(z), c)).Spec.Values[0], `"`))
+			sum += int64(n)
+		}
+		if sum != m.added[z].Load() {
+			faults = append(faults, fmt.Sprintf("zone %d: the counters say %d after %d increments", z, sum, m.added[z].Load()))
+		}
+	}
+	return faults
+}
+
+func (m *mixture) present() (zones []*v1alpha1.Zone) {
+	for z := range m.zones {
+		zones = append(zones, m.servers[0].Zone("infra", zoneName(z)))
+	}
+	return zones
+}
+
+func testMixture(t *testing.T, zones int) {
+	st := store.New(t)
+	m := newMixture(t, []*store.Server{st.Server(today), st.Server(today)}, zones)
+	m.servers[0].Run()
+	st.Settle()
+	before := m.present()
+	started := time.Now()
+	m.run(16, scale(500, 60))
+	took := time.Since(started)
+	for _, f := range m.faults(before) {
+		t.Error(f)
+	}
+	r := st.Fsck()
+	if !r.Clean() {
+		t.Errorf("fsck: %s", store.Text(r))
+	}
+	var n int64
+	for z := range m.acked {
+		n += m.acked[z].Load()
+	}
+	a, b := m.servers[0].Ledger.Stats(), m.servers[1].Ledger.Stats()
+	t.Logf("%d changes in %v (%.0f/s), transactions %d and %d, of which lost %d and %d; %d journal steps replayed", n, took.Round(time.Millisecond), float64(n)/took.Seconds(),
+		a.Transactions.Load(), b.Transactions.Load(), a.Conflicts.Load(), b.Conflicts.Load(), r.Steps)
+}
+
+func TestRace_oneSerialForEachChangeOfOneZone_I3(t *testing.T) { testMixture(t, 1) }
+func TestRace_oneSerialForEachChangeOf16Zones_I3(t *testing.T) { testMixture(t, 16) }
+func TestRace_withoutTheCompareOfZonesTheDamageIsSeen(t *testing.T) {
+	st := store.New(t)
+	st.Damaged = true
+	drop := ledger.DropGuards("zone")
+	m := newMixture(t, []*store.Server{st.Server(today, drop), st.Server(today, drop)}, 1)
+	m.tolerate = true
+	stop := m.servers[0].Run()
+	st.Settle()
+	stop()
+	before := m.present()
+	m.run(16, 60)
+	faults, r := m.faults(before), st.Fsck()
+	if len(faults) == 0 || r.Clean() {
+		t.Errorf("two servers wrote one zone without comparing its revision, and the test saw: %v; fsck: %s", faults, store.Text(r))
+	}
+	t.Logf("seen: %v, and %d findings of fsck", faults, r.Damage.Total)
+}
+
+// A zone's delegation is withdrawn and given back under the hands of writers on
+// both servers: no record comes in while it is withdrawn.
+func TestRace_noRecordComesInAfterItsDelegationWent_I5(t *testing.T) {
+	st := store.New(t)
+	servers := []*store.Server{st.Server(), st.Server()}
+	servers[0].Run()
+	var inside, outside, refused int
+	flips := scale(5, 2)
+	store.Must(servers[0].CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("infra", "*"), store.Allow("team-a", "*"))))
+	type interval struct{ deny, allow int64 }
+	var intervals []interval
+	var mu sync.Mutex
+	var adopted []int64
+	done, ctx := make(chan struct{}), deadline(t)
+	var wg sync.WaitGroup
+	var created atomic.Int64
+	for w := range 8 {
+		wg.Go(func() {
+			for i := 0; ; i++ {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				r, err := servers[w%2].CreateRecord(ctx, store.Record("team-a", fmt.Sprintf("r-%d-%d", w, i), fmt.Sprintf("r-%d-%d.example.org.", w, i), "A", "192.0.2.1"))
+				mu.Lock()
+				switch {
+				case err == nil && r.Status.ZoneRef != nil:
+					adopted = append(adopted, revision(r.ResourceVersion))
+					created.Add(1)
+				case apierrors.IsForbidden(err):
+					refused++
+				default:
+					t.Errorf("neither in nor refused: %v, %+v", err, r.Status)
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	for range flips {
+		seen := created.Load()
+		store.Eventually(t, "records come in", func() bool { return created.Load() >= seen+20 })
+		z := store.Must(servers[0].UpdateZone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.Delegations = z.Spec.Delegations[:1] }))
+		x := interval{deny: revision(z.ResourceVersion)}
+		mu.Lock()
+		before := refused
+		mu.Unlock()
+		store.Eventually(t, "refusals", func() bool { mu.Lock(); defer mu.Unlock(); return refused >= before+20 })
+		z = store.Must(servers[1].UpdateZone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.Delegations = append(z.Spec.Delegations, store.Allow("team-a", "*")) }))
+		x.allow = revision(z.ResourceVersion)
+		intervals = append(intervals, x)
+	}
+	seen := created.Load()
+	store.Eventually(t, "records come in again", func() bool { return created.Load() >= seen+20 })
+	z := store.Must(servers[0].UpdateZone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.Delegations = z.Spec.Delegations[:1] }))
+	intervals = append(intervals, interval{deny: revision(z.ResourceVersion), allow: 1 << 62})
+	time.Sleep(50 * time.Millisecond) // let them try after the last word
+	close(done)
+	wg.Wait()
+	for _, rev := range adopted {
+		leaked := false
+		for _, x := range intervals {
+			leaked = leaked || rev >= x.deny && rev < x.allow
+		}
+		if leaked {
+			inside++
+		} else {
+			outside++
+		}
+	}
+	if inside > 0 {
+		t.Errorf("%d records came in at a revision where their delegation was withdrawn", inside)
+	}
+	t.Logf("%d records while allowed, %d refusals", outside, refused)
+	st.Settle()
+	for _, r := range servers[0].ListRecords("team-a") {
+		if r.Status.ZoneRef != nil {
+			t.Fatalf("record %s is still adopted after the cascade (S2.5)", r.Name)
+		}
+	}
+}
+
+func revision(text string) int64 {
+	n, _ := strconv.ParseInt(text, 10, 64)
+	return n
+}
+
+// The control: what keeps records out are the compares, first of them that of the
+// zone's revision. The second server has the zone in its memory as it was.
+func TestRace_withoutItsComparesRecordsLeakIn(t *testing.T) {
+	for _, c := range []struct {
+		drop  string
+		leaks bool
+	}{{"", false}, {"facts", false}, {"all", true}} {
+		st := store.New(t)
+		st.Damaged = c.leaks
+		here, there := st.Server(ledger.DropGuards(c.drop)), st.Server(ledger.DropGuards(c.drop))
+		store.Must(here.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("team-a", "*"))))
+		store.Must(there.CreateRecord(t.Context(), store.Record("team-a", "before", "before.example.org.", "A", "192.0.2.1")))
+		store.Must(here.UpdateZone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.Delegations = nil }))
+		r, err := there.CreateRecord(t.Context(), store.Record("team-a", "after", "after.example.org.", "A", "192.0.2.1"))
+		switch leaked := err == nil && r.Status.ZoneRef != nil; {
+		case leaked != c.leaks:
+			t.Errorf("without the compares %q: leaked %t, want %t (%v)", c.drop, leaked, c.leaks, err)
+		case !leaked && !apierrors.IsForbidden(err):
+			t.Errorf("without the compares %q: %v, want 403", c.drop, err)
+		}
+	}
+}
+
+// Two servers give one name away: to the first.
+func TestRace_oneHolderOfAName_S4_6(t *testing.T) {
+	st := store.New(t)
+	servers := []*store.Server{st.Server(), st.Server()}
+	stop := servers[0].Run()
+	store.Must(servers[0].CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"))))
+	st.Settle()
+	stop()
+	for i := range scale(60, 20) {
+		errs := make([]error, 2)
+		start := make(chan struct{})
+		var wg sync.WaitGroup
+		for w := range 2 {
+			wg.Go(func() {
+				<-start
+				// One takes the name, the other a name that has the same base.
+				owner := []string{"", "_x."}[w*(i%2)] + fmt.Sprintf("n%d", i)
+				_, errs[w] = servers[w].CreateRecord(t.Context(), store.Record(fmt.Sprintf("team-%d", w), fmt.Sprintf("n%d", i), owner+".example.org.", "TXT", "mine"))
+			})
+		}
+		close(start)
+		wg.Wait()
+		if (errs[0] == nil) == (errs[1] == nil) {
+			t.Fatalf("name %d: one must win, the errors are %v and %v", i, errs[0], errs[1])
+		}
+		for _, err := range errs {
+			if err != nil && !apierrors.IsForbidden(err) {
+				t.Errorf("name %d: the loser got %v, want 403", i, err)
+			}
+		}
+	}
+}
+
+func TestRace_neverCNAMEBesideOtherData_S5_5(t *testing.T) {
+	st := store.New(t)
+	servers := []*store.Server{st.Server(), st.Server()}
+	stop := servers[0].Run()
+	store.Must(servers[0].CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"))))
+	st.Settle()
+	stop()
+	kinds := [][2]string{{"A", "192.0.2.1"}, {"CNAME", "www"}, {"DNAME", "x.test."}}
+	for i := range scale(60, 20) {
+		errs := make([]error, 2)
+		start := make(chan struct{})
+		var wg sync.WaitGroup
+		other := 1 + i%2
+		for w, k := range [][2]string{kinds[0], kinds[other]} {
+			owner := fmt.Sprintf("n%d", i)
+			if w == 0 && other == 2 {
+				owner = "below." + owner // the names below a DNAME
+			}
+			wg.Go(func() {
+				<-start
+				_, errs[w] = servers[(w+i)%2].CreateRecord(t.Context(), store.Record("infra", fmt.Sprintf("n%d-%d", i, w), owner+".example.org.", k[0], k[1]))
+			})
+		}
+		close(start)
+		wg.Wait()
+		if (errs[0] == nil) == (errs[1] == nil) {
+			t.Fatalf("name %d: one of A and %s must win, the errors are %v and %v", i, kinds[other][0], errs[0], errs[1])
+		}
+	}
+}
+
+// Writers of a zone's own object get through under many record writers: a lost
+// race keeps the queue (see write.keep).
+func TestRace_zoneWritesFinishUnderLoad(t *testing.T) {
+	st := store.New(t)
+	servers := []*store.Server{st.Server(), st.Server()}
+	servers[0].Run()
+	store.Must(servers[0].CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"))))
+	st.Settle()
+	done, ctx := make(chan struct{}), deadline(t)
+	var wg sync.WaitGroup
+	var writes atomic.Int64
+	for w := range 8 {
+		wg.Go(func() {
+			for i := 0; ; i++ {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				name := fmt.Sprintf("r-%d", w)
+				var err error
+				if i == 0 {
+					_, err = servers[w%2].CreateRecord(ctx, store.Record("infra", name, name+".example.org.", "TXT", "0"))
+				} else {
+					_, err = servers[w%2].UpdateRecord(ctx, "infra", name, func(r *v1alpha1.Record) { r.Spec.Values = []string{strconv.Itoa(i)} })
+				}
+				if err != nil {
+					t.Errorf("writer %d: %v", w, err)
+					return
+				}
+				writes.Add(1)
+			}
+		})
+	}
+	n := scale(200, 40)
+	var worst time.Duration
+	started := time.Now()
+	for i := range n {
+		begin := time.Now()
+		_, err := servers[i%2].WriteZone(ctx, "infra", "example", func(z *v1alpha1.Zone) {
+			if z.Annotations == nil {
+				z.Annotations = map[string]string{}
+			}
+			z.Annotations["count"] = strconv.Itoa(i)
+			if i%4 >= 2 {
+				ttl := int32(300 + i)
+				z.Spec.TTL = &ttl
+				z.Generation++
+			}
+		})
+		if err != nil {
+			t.Fatalf("write %d of the zone: %v", i, err)
+		}
+		worst = max(worst, time.Since(begin))
+	}
+	took := time.Since(started)
+	close(done)
+	wg.Wait()
+	if worst > 10*time.Second {
+		t.Errorf("one write of the zone took %v", worst)
+	}
+	t.Logf("%d writes of the zone beside %d of records: mean %v, worst %v", n, writes.Load(), (took / time.Duration(n)).Round(time.Microsecond), worst.Round(time.Microsecond))
+}
+
+// Two servers write one zone as fast as they can: they take turns.
+func TestRace_neitherServerStarves(t *testing.T) {
+	st := store.New(t)
+	servers := []*store.Server{st.Server(), st.Server()}
+	store.Must(servers[0].CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"))))
+	ctx := deadline(t)
+	var done [2]atomic.Int64
+	until := time.Now().Add(time.Duration(scale(3000, 1500)) * time.Millisecond)
+	parallel(16, func(w int) {
+		name := fmt.Sprintf("r-%d", w)
+		for i := 0; time.Now().Before(until); i++ {
+			var err error
+			if i == 0 {
+				_, err = servers[w%2].CreateRecord(ctx, store.Record("infra", name, name+".example.org.", "TXT", "0"))
+			} else {
+				_, err = servers[w%2].UpdateRecord(ctx, "infra", name, func(r *v1alpha1.Record) { r.Spec.Values = []string{strconv.Itoa(i)} })
+			}
+			if err != nil {
+				t.Errorf("writer %d: %v", w, err)
+				return
+			}
+			done[w%2].Add(1)
+		}
+	})
+	a, b := done[0].Load(), done[1].Load()
+	if 5*min(a, b) < a+b {
+		t.Errorf("%d and %d writes: each should have a fifth at least", a, b)
+	}
+	t.Logf("%d and %d writes", a, b)
+	servers[0].Run()
+	st.Settle()
+}
