@@ -31,7 +31,8 @@ type records struct {
 }
 
 // recordWrite is the committer of one Record write; the storage calls fill it in
-// as they learn what is written.
+// as they learn what is written. after is the caller's: it is read, and copied
+// where it is placed.
 type recordWrite struct {
 	l             *Ledger
 	before, after *v1alpha1.Record
@@ -42,8 +43,9 @@ func (s *records) Create(ctx context.Context, key string, obj, out runtime.Objec
 	if ttl != 0 {
 		return errLease
 	}
-	w := &recordWrite{l: s.l, after: obj.(*v1alpha1.Record).DeepCopy()}
-	if err := s.Interface.Create(withCommitter(ctx, w), key, obj, out, 0); err != nil {
+	w := &recordWrite{l: s.l, after: obj.(*v1alpha1.Record)}
+	// Without out: what the store encoded is not what was committed, so it need not decode it.
+	if err := s.Interface.Create(withCommitter(ctx, w), key, obj, nil, 0); err != nil {
 		return err
 	}
 	w.copyTo(out)
@@ -76,7 +78,7 @@ func (s *records) GuaranteedUpdate(ctx context.Context, key string, destination 
 		if ttl != nil && *ttl != 0 {
 			return nil, nil, errLease
 		}
-		w.after = out.(*v1alpha1.Record).DeepCopy()
+		w.after = out.(*v1alpha1.Record)
 		return out, ttl, nil
 	}
 	if err := s.Interface.GuaranteedUpdate(withCommitter(ctx, w), key, destination, ignoreNotFound, preconditions, try, cached); err != nil {
