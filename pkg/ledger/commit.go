@@ -231,7 +231,7 @@ func (l *Ledger) transaction(ctx context.Context, w *write, s *session, out law.
 		}
 		return nil, status(w.resource, w.name, &law.Refusal{Kind: law.Invalid, Field: "spec.domainName", Message: fmt.Sprintf("the name has so many labels that %d facts decide about it; at most %d fit into one transaction (use a name with fewer labels)", len(t.cmps), maxCompares)})
 	}
-	t.orelse = append(t.orelse, clientv3.OpGet(w.key))
+	t.orelse = append(make([]clientv3.Op, 0, 1+len(s.zones)+len(s.single)), clientv3.OpGet(w.key))
 	for key := range s.zones {
 		t.zones = append(t.zones, key)
 		t.orelse = append(t.orelse, clientv3.OpGet(key))
@@ -263,10 +263,14 @@ func (l *Ledger) transaction(ctx context.Context, w *write, s *session, out law.
 	if err != nil {
 		return nil, err
 	}
+	t.then = make([]clientv3.Op, 0, len(plan.Writes)+6) // and the object, zone, journal, outbox
 	if op != nil {
 		t.then = append(t.then, *op)
 	}
 	for _, x := range plan.Writes {
+		if s.stands(x, out.Used) {
+			continue
+		}
 		if x.Value == nil {
 			put(l.layout.Key(x.Key), nil)
 		} else {

@@ -6,6 +6,7 @@ package ledger
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -452,11 +453,27 @@ func (l *Ledger) decodeRange(k law.Key, kvs []*mvccpb.KeyValue) (any, error) {
 	return nil, fmt.Errorf("ledger: kind %d is no range", k.Kind)
 }
 
+// stands reports whether what is to be written is there already, by a fact that
+// the same transaction proves. Half the keys of a record's update are such.
+func (s *session) stands(x law.Write, used map[law.Key]bool) bool {
+	seen, known := s.seen[x.Key]
+	if !known || !zoneScoped(x.Key) {
+		return false // names are remembered with the revision of their last write
+	}
+	if _, single := s.single[x.Key]; single && !used[x.Key] {
+		return false
+	}
+	if seen != nil && seen == x.Value {
+		return false // one object in two roles says nothing
+	}
+	return reflect.DeepEqual(seen, x.Value)
+}
+
 // guards are the compares that prove the facts (I5).
 func (s *session) guards(used map[law.Key]bool) []clientv3.Cmp {
 	l := s.l
 	drop := l.config.dropGuards
-	var out []clientv3.Cmp
+	out := make([]clientv3.Cmp, 0, len(s.zones)+len(s.single)+len(s.deep)+len(s.ranges)+2) // and the object's own
 	for key, mod := range s.zones {
 		if drop != "zone" && drop != "all" {
 			out = append(out, clientv3.Compare(clientv3.ModRevision(key), "=", mod))
