@@ -99,6 +99,7 @@ func Start(ctx context.Context, cfg Config) (*Member, error) {
 	}
 	select {
 	case <-m.server.Server.ReadyNotify():
+		m.failure.ready.Store(true)
 		go m.relay()
 		return m, nil
 	case <-m.failure.done:
@@ -126,7 +127,8 @@ func (m *Member) Err() error {
 	}
 }
 
-// Stop closes etcd. After a failure it does not wait for goroutines that etcd lost by it.
+// Stop closes etcd. After a failure it does not wait for goroutines that etcd lost by it, and where etcd never took
+// writes not for those that wait until it does.
 func (m *Member) Stop() {
 	m.stop.Do(func() {
 		m.stopping.Store(true)
@@ -136,7 +138,7 @@ func (m *Member) Stop() {
 			m.server.Close()
 		}()
 		var lost <-chan time.Time
-		if m.Err() != nil {
+		if m.Err() != nil || !m.failure.ready.Load() {
 			lost = time.After(2 * time.Second)
 		}
 		select {
@@ -239,10 +241,12 @@ func (lines) Sync() error { return nil }
 
 // failure keeps the first thing that etcd could not survive.
 type failure struct {
-	dir  string
-	once sync.Once
-	done chan struct{}
-	err  error
+	dir string
+	// ready: etcd has taken writes in this process.
+	ready atomic.Bool
+	once  sync.Once
+	done  chan struct{}
+	err   error
 }
 
 var _ zapcore.CheckWriteHook = (*failure)(nil)
@@ -274,6 +278,9 @@ func (f *failure) explain(err error) error {
 		return &FullError{Dir: f.dir, Err: err}
 	case errors.Is(err, os.ErrPermission), errors.Is(err, syscall.EROFS):
 		return unwritable(f.dir, err)
+	}
+	if !f.ready.Load() {
+		return fmt.Errorf("data-dir %s: etcd does not start: %w; where a file is damaged starting again does not help: keep a copy of the directory, put back one from before, or name another directory", f.dir, err)
 	}
 	return fmt.Errorf("data-dir %s: etcd stopped: %w; start again, what was answered is kept", f.dir, err)
 }
