@@ -17,6 +17,9 @@ import (
 // Errors are those of the write itself.
 func (l *Ledger) PreviewRecord(ctx context.Context, before, after *v1alpha1.Record) error {
 	if after != nil && sameContent(before, after) {
+		if after.Generation != before.Generation {
+			after.Status.ObservedGeneration = after.Generation
+		}
 		return nil
 	}
 	ask, _, err := l.recordAsk(ctx, before, after)

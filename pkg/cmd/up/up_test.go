@@ -17,8 +17,10 @@ import (
 	"time"
 
 	mdns "github.com/miekg/dns"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -241,6 +243,27 @@ func TestRun_deletesUnderEveryPropagationPolicy(t *testing.T) {
 		if left, err := records.Get(t.Context(), "www", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 			t.Fatalf("%s: %v, finalizers %q", policy, err, left.Finalizers)
 		}
+	}
+}
+
+// S7.3: also where nothing is decided, as where only the description changes.
+func TestRun_dryRunOfADescriptionAnswersAsTheWrite(t *testing.T) {
+	records := start(t, options(filepath.Join(t.TempDir(), "data"))).client(t).KubizoneV1alpha1().Records("a")
+	record := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: "www"}, Spec: v1alpha1.RecordSpec{DomainName: "www.example.org.", Type: "A", RData: "192.0.2.1"}}
+	if _, err := records.Create(t.Context(), record, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	patch := []byte(`{"spec":{"description":"the web"}}`)
+	dry, err := records.Patch(t.Context(), "www", types.MergePatchType, patch, metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wet, err := records.Patch(t.Context(), "www", types.MergePatchType, patch, metav1.PatchOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if wet.Generation != 2 || wet.Status.ObservedGeneration != 2 || !equality.Semantic.DeepEqual(dry.Status, wet.Status) {
+		t.Errorf("dry run %+v, write %+v", dry.Status, wet.Status)
 	}
 }
 
