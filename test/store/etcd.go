@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -20,8 +21,12 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 )
 
-// member is the one etcd of this test binary; Main starts it.
-var member *Etcd
+// member is the one etcd of this test binary; Main starts it, in a directory
+// below which others can be (Fresh).
+var (
+	member *Etcd
+	home   string
+)
 
 // Main runs the tests of a package over one etcd member and returns the exit code.
 func Main(m *testing.M) int {
@@ -31,12 +36,27 @@ func Main(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(dir)
-	if member, err = StartEtcd(dir); err != nil {
+	home = dir
+	if member, err = StartEtcd(filepath.Join(dir, "shared")); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	// It is not stopped: closing a member takes seconds, and it ends with this process.
 	return m.Run()
+}
+
+// Fresh is a member of its own, for tests to which the first revisions matter.
+func Fresh(t testing.TB) *Etcd {
+	t.Helper()
+	dir, err := os.MkdirTemp(home, "fresh-")
+	if err == nil {
+		var e *Etcd
+		if e, err = StartEtcd(dir); err == nil {
+			return e
+		}
+	}
+	t.Fatal(err)
+	return nil
 }
 
 // Etcd is an embedded member.
@@ -75,6 +95,7 @@ func startEtcd(dir string) (*Etcd, error) {
 	c.ListenClientUrls, c.AdvertiseClientUrls = urls[:1], urls[:1]
 	c.ListenPeerUrls, c.AdvertisePeerUrls = urls[1:], urls[1:]
 	c.InitialCluster = c.InitialClusterFromName(c.Name)
+	c.WatchProgressNotifyInterval = time.Second
 	c.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.NewNop())
 	e, err := embed.StartEtcd(c)
 	if err != nil {

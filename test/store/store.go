@@ -35,13 +35,20 @@ type Store struct {
 
 var stores atomic.Int64
 
+// Unchecked: the store will not hold what fsck knows.
+func Unchecked(s *Store) { s.Damaged = true }
+
 // New makes a Store that is checked when the test ends. Main must have run.
-func New(t testing.TB) *Store {
+func New(t testing.TB, change ...func(*Store)) *Store {
 	t.Helper()
 	if member == nil {
 		t.Fatal("the package's TestMain must call store.Main")
 	}
-	return On(t, member, fmt.Sprintf("/registry/kubizone-%d", stores.Add(1)))
+	s := On(t, member, fmt.Sprintf("/registry/kubizone-%d", stores.Add(1)))
+	for _, f := range change {
+		f(s)
+	}
+	return s
 }
 
 // On is New over a given member and prefix.

@@ -1,0 +1,28 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ledger
+
+import (
+	"context"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+)
+
+// CommitFunc carries out one optimistic write of Kubernetes' storage in a
+// transaction of its own: put nil deletes key, expected 0 means that it is
+// absent. Not ok: key was not at expected, and present is what stands there, nil
+// for nothing. An error is the answer that the client gets.
+type CommitFunc func(ctx context.Context, key string, expected int64, put []byte) (ok bool, revision int64, present *mvccpb.KeyValue, err error)
+
+func (f CommitFunc) commit(ctx context.Context, key string, expected int64, put []byte) (outcome, error) {
+	ok, revision, present, err := f(ctx, key, expected, put)
+	return outcome{ok: ok, rev: revision, kv: present}, err
+}
+
+// WithCommit hands the write that a storage call makes through a client of Seam
+// to f. Records and Zones bring their own; this is for other resources, and for
+// holding the seam against Kubernetes' own exam of storage (test/storage).
+func WithCommit(ctx context.Context, f CommitFunc) context.Context {
+	return withCommitter(ctx, f)
+}

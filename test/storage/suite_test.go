@@ -1,0 +1,150 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package storage
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"k8s.io/apiserver/pkg/storage"
+	storagetesting "k8s.io/apiserver/pkg/storage/testing"
+)
+
+// suite is one exam by name; where says on what it is run.
+type suite struct {
+	name  string
+	where int
+	run   func(ctx context.Context, t *testing.T, e *exam, cached bool)
+}
+
+const (
+	both = iota
+	rawOnly
+	cachedOnly
+)
+
+// plain suites take the storage alone.
+func plain(name string, where int, f func(context.Context, *testing.T, storage.Interface)) suite {
+	return suite{name, where, func(ctx context.Context, t *testing.T, e *exam, _ bool) { f(ctx, t, e.Interface) }}
+}
+
+func uncounted(*testing.T, uint64, uint64) {}
+
+var suites = []suite{
+	plain("CreateWithTTL", both, storagetesting.RunTestCreateWithTTL),
+	plain("CreateWithKeyExist", both, storagetesting.RunTestCreateWithKeyExist),
+	plain("Get", both, storagetesting.RunTestGet),
+	plain("UnconditionalDelete", both, storagetesting.RunTestUnconditionalDelete),
+	plain("ConditionalDelete", both, storagetesting.RunTestConditionalDelete),
+	plain("DeleteWithSuggestion", both, storagetesting.RunTestDeleteWithSuggestion),
+	plain("DeleteWithSuggestionAndConflict", both, storagetesting.RunTestDeleteWithSuggestionAndConflict),
+	plain("DeleteWithConflict", both, storagetesting.RunTestDeleteWithConflict),
+	plain("DeleteWithSuggestionOfDeletedObject", both, storagetesting.RunTestDeleteWithSuggestionOfDeletedObject),
+	plain("ValidateDeletionWithSuggestion", both, storagetesting.RunTestValidateDeletionWithSuggestion),
+	plain("ValidateDeletionWithOnlySuggestionValid", both, storagetesting.RunTestValidateDeletionWithOnlySuggestionValid),
+	plain("PreconditionalDeleteWithSuggestion", both, storagetesting.RunTestPreconditionalDeleteWithSuggestion),
+	plain("PreconditionalDeleteWithOnlySuggestionPass", both, storagetesting.RunTestPreconditionalDeleteWithOnlySuggestionPass),
+	plain("GetListRecursivePrefix", both, storagetesting.RunTestGetListRecursivePrefix),
+	plain("ListPaging", both, storagetesting.RunTestListPaging),
+	plain("NamespaceScopedList", both, storagetesting.RunTestNamespaceScopedList),
+	plain("GuaranteedUpdateWithTTL", both, storagetesting.RunTestGuaranteedUpdateWithTTL),
+	plain("GuaranteedUpdateWithConflict", both, storagetesting.RunTestGuaranteedUpdateWithConflict),
+	plain("GuaranteedUpdateWithSuggestionAndConflict", both, storagetesting.RunTestGuaranteedUpdateWithSuggestionAndConflict),
+	plain("KeySchema", both, storagetesting.RunTestKeySchema),
+	plain("Watch", both, storagetesting.RunTestWatch),
+	plain("DeleteTriggerWatch", both, storagetesting.RunTestDeleteTriggerWatch),
+	plain("WatchFromNonZero", both, storagetesting.RunTestWatchFromNonZero),
+	plain("DelayedWatchDelivery", both, storagetesting.RunTestDelayedWatchDelivery),
+	plain("WatchContextCancel", both, storagetesting.RunTestWatchContextCancel),
+	plain("WatchDeleteEventObjectHaveLatestRV", both, storagetesting.RunTestWatchDeleteEventObjectHaveLatestRV),
+	plain("WatchInitializationSignal", both, storagetesting.RunTestWatchInitializationSignal),
+	plain("ClusterScopedWatch", both, storagetesting.RunTestClusterScopedWatch),
+	plain("NamespaceScopedWatch", both, storagetesting.RunTestNamespaceScopedWatch),
+	plain("SendInitialEventsBackwardCompatibility", both, storagetesting.RunSendInitialEventsBackwardCompatibility),
+	plain("WatchSemantics", both, storagetesting.RunWatchSemantics),
+	plain("WatchSemanticInitialEventsExtended", both, storagetesting.RunWatchSemanticInitialEventsExtended),
+	plain("WatchListMatchSingle", both, storagetesting.RunWatchListMatchSingle),
+	plain("WatcherTimeout", rawOnly, storagetesting.RunTestWatcherTimeout),
+	plain("OptionalWatchBookmarksWithCorrectResourceVersion", cachedOnly, storagetesting.RunTestOptionalWatchBookmarksWithCorrectResourceVersion),
+	{"Create", both, func(ctx context.Context, t *testing.T, e *exam, _ bool) {
+		storagetesting.RunTestCreate(ctx, t, e.Interface, e.stored)
+	}},
+	{"List", both, func(ctx context.Context, t *testing.T, e *exam, cached bool) {
+		storagetesting.RunTestList(ctx, t, e.Interface, e.compact, cached, e.client.Kubernetes.(*storagetesting.KubernetesRecorder))
+	}},
+	{"ConsistentList", both, func(ctx context.Context, t *testing.T, e *exam, cached bool) {
+		storagetesting.RunTestConsistentList(ctx, t, e.Interface, e.increase, cached, true, cached)
+	}},
+	{"GetListNonRecursive", both, func(ctx context.Context, t *testing.T, e *exam, _ bool) {
+		storagetesting.RunTestGetListNonRecursive(ctx, t, e.increase, e.Interface)
+	}},
+	{"ListContinuation", both, func(ctx context.Context, t *testing.T, e *exam, _ bool) {
+		storagetesting.RunTestListContinuation(ctx, t, e.Interface, uncounted)
+	}},
+	{"ListPaginationRareObject", both, func(ctx context.Context, t *testing.T, e *exam, _ bool) {
+		storagetesting.RunTestListPaginationRareObject(ctx, t, e.Interface, uncounted)
+	}},
+	{"ListContinuationWithFilter", both, func(ctx context.Context, t *testing.T, e *exam, _ bool) {
+		storagetesting.RunTestListContinuationWithFilter(ctx, t, e.Interface, uncounted)
+	}},
+	{"CompactRevision", both, func(ctx context.Context, t *testing.T, e *exam, _ bool) {
+		storagetesting.RunTestCompactRevision(ctx, t, e.Interface, e.increase, e.compact)
+	}},
+	{"ProgressNotify", rawOnly, func(ctx context.Context, t *testing.T, e *exam, _ bool) {
+		storagetesting.RunOptionalTestProgressNotify(ctx, t, e.Interface, e.increase)
+	}},
+	{"GuaranteedUpdate", rawOnly, func(ctx context.Context, t *testing.T, e *exam, _ bool) {
+		storagetesting.RunTestGuaranteedUpdate(ctx, t, e, e.stored)
+	}},
+	{"GuaranteedUpdateChecksStoredData", rawOnly, func(ctx context.Context, t *testing.T, e *exam, _ bool) {
+		storagetesting.RunTestGuaranteedUpdateChecksStoredData(ctx, t, e)
+	}},
+	{"TransformationFailure", rawOnly, func(ctx context.Context, t *testing.T, e *exam, _ bool) {
+		storagetesting.RunTestTransformationFailure(ctx, t, e)
+	}},
+	{"ListInconsistentContinuation", rawOnly, func(ctx context.Context, t *testing.T, e *exam, _ bool) {
+		storagetesting.RunTestListInconsistentContinuation(ctx, t, e.Interface, e.compact)
+	}},
+	{"ListResourceVersionMatch", rawOnly, func(ctx context.Context, t *testing.T, e *exam, _ bool) {
+		storagetesting.RunTestListResourceVersionMatch(ctx, t, e)
+	}},
+	{"WatchFromZero", rawOnly, func(ctx context.Context, t *testing.T, e *exam, _ bool) {
+		storagetesting.RunTestWatchFromZero(ctx, t, e.Interface, e.compact)
+	}},
+	{"WatchError", rawOnly, func(ctx context.Context, t *testing.T, e *exam, _ bool) {
+		storagetesting.RunTestWatchError(ctx, t, e)
+	}},
+	{"WatchErrorIsBlockingFurtherEvents", rawOnly, func(ctx context.Context, t *testing.T, e *exam, _ bool) {
+		storagetesting.RunWatchErrorIsBlockingFurtherEvents(ctx, t, e)
+	}},
+	{"Stats", rawOnly, func(ctx context.Context, t *testing.T, e *exam, _ bool) {
+		storagetesting.RunTestStats(ctx, t, e.Interface, e.codec, e.transformer, false)
+	}},
+}
+
+// compacting are the suites that compact etcd, which all tests share: others
+// read from its first revision on, so these come last.
+var compacting = []string{"List", "CompactRevision", "ListInconsistentContinuation", "WatchFromZero"}
+
+func TestSuites_rawStoreUnderTheSeam(t *testing.T) { examine(t, false, false) }
+
+func TestSuites_watchCacheOverTheSeam(t *testing.T) { examine(t, true, false) }
+
+func TestSuites_whereHistoryIsCompacted(t *testing.T) {
+	t.Run("raw", func(t *testing.T) { examine(t, false, true) })
+	t.Run("cached", func(t *testing.T) { examine(t, true, true) })
+}
+
+func examine(t *testing.T, cached, compacts bool) {
+	for _, s := range suites {
+		if slices.Contains(compacting, s.name) != compacts || s.where == rawOnly && cached || s.where == cachedOnly && !cached {
+			continue
+		}
+		t.Run(s.name, func(t *testing.T) {
+			ctx, e := newExam(t, cached, s.name == "WatchSemantics") // which watches from revision 1
+			s.run(ctx, t, e, cached)
+		})
+	}
+}
