@@ -106,6 +106,9 @@ func (d *recordDecision) coexists(z *Zone, p *place, come *Contribution, others 
 	if isWildcard(owner) && (t == rdata.NS || t == rdata.DNAME) {
 		return owner, conflict("%s cannot stand at a wildcard (S5.5)", t)
 	}
+	if r := d.hosts(z, p, come); r != nil {
+		return owner, r
+	}
 	present := others.types()
 	for _, s := range z.made(owner) {
 		if !slices.Contains(present, s.Type) {

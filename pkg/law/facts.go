@@ -141,8 +141,10 @@ type Zone struct {
 	RecordsPerNamespace int64
 	MinimumSerial       *uint32
 	Terminating         bool
-	// Pending: waits for the target of its zoneRef; holds nothing (S3.1).
+	// Pending: waits for the target of its zoneRef; holds nothing (S3.1). ZoneRef is
+	// that target.
 	Pending bool
+	ZoneRef *Ref
 	// HasClass: a class delivers it, so Ready waits for that.
 	HasClass bool
 

@@ -4,6 +4,7 @@
 package law
 
 import (
+	"cmp"
 	"slices"
 
 	"kubi.zone/kubizone/pkg/dns/name"
@@ -24,12 +25,16 @@ func (h *Holders) Holder() string {
 	return h.List[0].Namespace
 }
 
+// join counts one more record of a namespace that came at n: its place in the
+// list is that of its oldest record (S4.6).
 func (h *Holders) join(namespace string, n uint64) {
 	if i := slices.IndexFunc(h.List, func(x Holder) bool { return x.Namespace == namespace }); i >= 0 {
 		h.List[i].Count++
-		return
+		h.List[i].First = min(h.List[i].First, n)
+	} else {
+		h.List = append(h.List, Holder{Namespace: namespace, Count: 1, First: n})
 	}
-	h.List = append(h.List, Holder{Namespace: namespace, Count: 1, First: n})
+	slices.SortStableFunc(h.List, func(x, y Holder) int { return cmp.Compare(x.First, y.First) })
 }
 
 func (h *Holders) leave(namespace string) {

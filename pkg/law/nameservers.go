@@ -49,6 +49,11 @@ func (d *zoneDecision) nameServersFree(z, before *Zone) *Refusal {
 // nameServersFit holds the limits of S5.6 for the RRsets that spec.nameServers
 // makes together with the records there. What was above them may shrink.
 func (d *zoneDecision) nameServersFit(z, before *Zone) *Refusal {
+	if before == nil || !before.Header.Equal(z.Header) {
+		if r := hostsNamed(z); r != nil {
+			return r
+		}
+	}
 	for _, s := range z.Made {
 		was := 0
 		var o *Owner

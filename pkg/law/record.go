@@ -115,7 +115,7 @@ func (d *recordDecision) locate(r *Record) (*place, *Refusal) {
 		}
 		target = z
 		if r.View != "" && r.View != z.View {
-			return nil, invalid("spec.view", r.View, ReasonInvalid, "must be empty or %q, the view of the zone that zoneRef names (S1.6)", z.View)
+			return nil, invalid("spec.view", r.View, ReasonInvalid, "%s", viewOf(z))
 		}
 		p.view = z.View
 		n, err := name.ParseIn(r.DomainName, z.FQDN())
@@ -167,6 +167,14 @@ func (d *recordDecision) locate(r *Record) (*place, *Refusal) {
 	p.zone, p.holding = z, holding
 	p.owner, _ = p.fqdn.Rel(z.FQDN())
 	return p, nil
+}
+
+// viewOf says which view an object with a zoneRef to z may name (S1.6).
+func viewOf(z *Zone) string {
+	if z.View == "" {
+		return "must be empty: the zone that zoneRef names is in the default view (S1.6)"
+	}
+	return fmt.Sprintf("must be empty or %q, the view of the zone that zoneRef names (S1.6)", z.View)
 }
 
 func inView(view string) string {
@@ -416,7 +424,7 @@ func (d *recordDecision) change(plan *Plan, z *Zone, holding *Holding, p *place,
 		holders[Base(gone.Owner)].leave(ask.Namespace)
 	}
 	if member != nil && member.Admission == AdmittedPlain && !(was != nil && was.Admission == AdmittedPlain && Base(gone.Owner) == Base(come.Owner)) {
-		holders[Base(come.Owner)].join(ask.Namespace, n)
+		holders[Base(come.Owner)].join(ask.Namespace, member.N)
 	}
 
 	var k keys

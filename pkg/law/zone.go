@@ -134,7 +134,7 @@ func (d *zoneDecision) decide() (*Plan, *Refusal) {
 
 func (d *zoneDecision) stayPending(plan *Plan, reason, message string) *Plan {
 	spec := d.ask.After
-	z := &Zone{Ref: spec.Ref, View: spec.View, Pending: true, Terminating: spec.Terminating, HasClass: spec.HasClass}
+	z := &Zone{Ref: spec.Ref, View: spec.View, Pending: true, ZoneRef: spec.ZoneRef, Terminating: spec.Terminating, HasClass: spec.HasClass}
 	z.Header = spec.Header
 	plan.Zone = &ZoneChange{Zone: z, Delegated: &Condition{Status: "False", Reason: reason, Message: message}}
 	plan.Orphan = &Waiting{View: spec.View, Zone: spec.ZoneRef}
@@ -156,12 +156,19 @@ func (d *zoneDecision) sit() (*seat, *Refusal) {
 			return nil, invalid("spec.zoneRef", spec.ZoneRef.Name, ReasonInvalid, "a zone cannot refer to itself (S1.5)")
 		}
 		if z == nil || z.Pending {
+			cycle, known := d.cycle(z, spec.Ref)
+			if !known {
+				return nil, nil
+			}
+			if cycle {
+				return nil, invalid("spec.zoneRef", spec.ZoneRef.Name, ReasonInvalid, "the zones refer to each other in a circle, so none of them gets a name (S1.5; give one of them an absolute domainName)")
+			}
 			s.pending = true
 			return s, nil
 		}
 		target = z
 		if spec.View != "" && spec.View != z.View {
-			return nil, invalid("spec.view", spec.View, ReasonInvalid, "must be empty or %q, the view of the zone that zoneRef names (S1.6)", z.View)
+			return nil, invalid("spec.view", spec.View, ReasonInvalid, "%s", viewOf(z))
 		}
 		s.view = z.View
 		n, err := name.ParseIn(spec.DomainName, z.FQDN())

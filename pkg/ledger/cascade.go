@@ -522,14 +522,13 @@ func (l *Ledger) sweepPatience(ctx context.Context) {
 			klog.FromContext(ctx).V(2).Info("a zone stays unsettled", "zone", k.Name.String(), "why", err.Error())
 		}
 	}
-	r, err := l.config.Client.Get(ctx, l.layout.room("serials"), clientv3.WithPrefix(), clientv3.WithLimit(1000))
-	if err != nil {
-		return
-	}
-	for _, kv := range r.Kvs {
+	serials := l.layout.room("serials")
+	var rev int64
+	_ = l.each(ctx, serials, &rev, func(key string, data []byte, mod int64) error {
 		var last law.LastSerial
-		if json.Unmarshal(kv.Value, &last) == nil && last.Until < now {
-			_, _ = l.config.Client.Txn(ctx).If(clientv3.Compare(clientv3.ModRevision(string(kv.Key)), "=", kv.ModRevision)).Then(clientv3.OpDelete(string(kv.Key))).Commit()
+		if json.Unmarshal(data, &last) == nil && last.Until < now {
+			_, _ = l.config.Client.Txn(ctx).If(clientv3.Compare(clientv3.ModRevision(key), "=", mod)).Then(clientv3.OpDelete(key)).Commit()
 		}
-	}
+		return nil
+	})
 }

@@ -461,7 +461,7 @@ func (l *Ledger) relearn(k law.Key, kv *mvccpb.KeyValue, rev int64) error {
 	if kv != nil {
 		var err error
 		if v, err = decodeFact(k, kv.Value); err != nil {
-			return fmt.Errorf("ledger: %s: %w", kv.Key, err)
+			return unreadable(string(kv.Key), err)
 		}
 	}
 	l.mu.Lock()

@@ -70,6 +70,11 @@ func tooBusy(resource, object string, cause error) error {
 	return e
 }
 
+// unreadable: a key of the ledger's own does not parse.
+func unreadable(key string, err error) error {
+	return fmt.Errorf("ledger: %s does not parse (%w): run kubizone fsck, which says what is damaged", key, err)
+}
+
 func warn(ctx context.Context, texts []string) {
 	for _, t := range texts {
 		warning.AddWarning(ctx, "", t)

@@ -78,7 +78,6 @@ type Ledger struct {
 	doubt map[law.Key]bool
 
 	wake  chan struct{}
-	owing chan law.Debt
 	stats Stats
 }
 
@@ -146,7 +145,7 @@ func Open(ctx context.Context, config Config) (*Ledger, error) {
 	l := &Ledger{
 		config: config, layout: Layout{Prefix: config.Prefix}, now: config.Now,
 		index: map[law.Key]*indexed{}, heads: map[string]*head{}, byUID: map[string]*head{}, works: map[string]bool{}, doubt: map[law.Key]bool{},
-		wake: make(chan struct{}, 1), owing: make(chan law.Debt, 1024),
+		wake: make(chan struct{}, 1),
 	}
 	if l.now == nil {
 		l.now = time.Now
@@ -243,7 +242,7 @@ func (l *Ledger) decodeName(kv *mvccpb.KeyValue) (law.Key, *law.Holding, error) 
 	k := law.HoldingKey(view, fqdn)
 	v, err := decodeFact(k, kv.Value)
 	if err != nil {
-		return law.Key{}, nil, fmt.Errorf("ledger: %s: %w", kv.Key, err)
+		return law.Key{}, nil, unreadable(string(kv.Key), err)
 	}
 	return k, v.(*law.Holding), nil
 }

@@ -71,7 +71,7 @@ func LawZone(o *v1alpha1.Zone) (*law.Zone, error) {
 		MinimumSerial: spec.MinimumSerial, Terminating: spec.Terminating, HasClass: spec.HasClass,
 		Serial: serial.Serial(o.Status.Serial), N: uint64(o.Status.ContentGeneration)}
 	if o.Status.FQDN == "" {
-		z.Pending = true
+		z.Pending, z.ZoneRef = true, spec.ZoneRef
 		return z, nil
 	}
 	if z.Header.FQDN, err = name.Parse(o.Status.FQDN); err != nil {

@@ -291,7 +291,7 @@ func (s *session) take(ctx context.Context, k law.Key, r *etcdserverpb.ResponseO
 	if kv != nil {
 		var err error
 		if v, err = decodeFact(k, kv.Value); err != nil {
-			return fmt.Errorf("ledger: %s: %w", kv.Key, err)
+			return unreadable(string(kv.Key), err)
 		}
 	}
 	s.seen[k] = v
@@ -397,7 +397,7 @@ func (l *Ledger) decodeRange(k law.Key, kvs []*mvccpb.KeyValue) (any, error) {
 			}
 			v, err := decodeFact(law.Key{Kind: law.KindOwner}, kv.Value)
 			if err != nil {
-				return nil, fmt.Errorf("ledger: %s: %w", kv.Key, err)
+				return nil, unreadable(string(kv.Key), err)
 			}
 			o := v.(*law.Owner)
 			if owner == k.Owner || len(o.Values) == 0 {
@@ -419,7 +419,7 @@ func (l *Ledger) decodeRange(k law.Key, kvs []*mvccpb.KeyValue) (any, error) {
 			}
 			v, err := decodeFact(law.Key{Kind: law.KindMember}, kv.Value)
 			if err != nil {
-				return nil, fmt.Errorf("ledger: %s: %w", kv.Key, err)
+				return nil, unreadable(string(kv.Key), err)
 			}
 			m := v.(*law.Member)
 			i, ok := at[ns]
