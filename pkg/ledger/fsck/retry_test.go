@@ -5,6 +5,7 @@ package fsck_test
 
 import (
 	"testing"
+	"time"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/test/store"
@@ -32,6 +33,9 @@ func TestRun_isCleanBeforeTheFirstStepOfARetry(t *testing.T) {
 				store.Record("team-b", "www", "www.example.org.", "A", "192.0.2.2"),
 				store.Record("team-b", "ns1", "ns1.example.org.", "A", "192.0.2.3"),
 			} {
+				if r.Namespace == "team-a" {
+					r.CreationTimestamp.Time = r.CreationTimestamp.Add(-time.Hour) // the older one is adopted (S2.7)
+				}
 				store.Must(s.CreateRecord(s.Ctx, r))
 			}
 			store.Must(s.CreateZone(z))
