@@ -143,3 +143,17 @@ func TestWrite_deepNames_S1_4(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// What a zone's write returns is the caller's: changing it changes nothing that
+// the next write of the zone is made from.
+func TestWrite_answerIsTheCallersOwn(t *testing.T) {
+	s := store.New(t).Server()
+	z := store.Must(s.CreateZone(store.Zone("default", "example-org", "example.org.", store.Allow("default", "*"))))
+	z.Spec.NameServers[0].Name = "changed"
+	z.Status.Conditions[0].Message = "changed"
+	z.Labels = map[string]string{"changed": ""}
+	store.Must(s.CreateRecord(s.Ctx, store.Record("default", "www", "www.example.org.", "A", "192.0.2.1")))
+	if z = s.Zone("default", "example-org"); z.Spec.NameServers[0].Name != "ns1" || z.Status.Conditions[0].Message == "changed" {
+		t.Errorf("the stored zone took over what its creator did with the answer: %+v %+v", z.Spec.NameServers, z.Status.Conditions)
+	}
+}

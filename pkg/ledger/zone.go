@@ -167,7 +167,7 @@ func (w *zoneWrite) commit(ctx context.Context, key string, expected int64, put 
 	l.release(tx)
 	warn(ctx, tx.plan.Warnings)
 	if placed != nil {
-		w.commitAs(placed, out.rev)
+		w.commitAs(placed.DeepCopy(), out.rev) // the head keeps placed, and the caller may change what it gets
 	}
 	l.payNow(ctx, tx.plan.Debts)
 	return out, nil
