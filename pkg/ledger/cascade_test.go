@@ -107,7 +107,7 @@ func interrupted(t *testing.T, st *store.Store, between func(i int)) (times int)
 }
 
 func TestCascade_interruptedAnywhereItGoesOn_I4(t *testing.T) {
-	n := scale(200, 60)
+	n := scale(120, 40)
 	in := func(i int) *v1alpha1.Record {
 		return store.Record(fmt.Sprintf("team-%d", i%3), fmt.Sprintf("r%d", i), fmt.Sprintf("r%d.dev.example.org.", i), "A", fmt.Sprintf("192.0.2.%d", i%250))
 	}
@@ -160,7 +160,7 @@ func TestCascade_renamedZoneInterrupted_S6_8(t *testing.T) {
 	st := store.New(t)
 	s := st.Server()
 	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"))))
-	n := scale(200, 60)
+	n := scale(120, 40)
 	fill(t, s, n, func(i int) *v1alpha1.Record {
 		r := store.Record("team-a", fmt.Sprintf("r%d", i), fmt.Sprintf("r%d", i), "MX", "10 mail")
 		r.Spec.ZoneRef = &v1alpha1.ZoneReference{Namespace: "infra", Name: "example"}

@@ -247,7 +247,7 @@ func TestCrash_killedAtRandomMomentsNothingIsLost_I4(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer said.Close()
-	kills := scale(14, 8)
+	kills := scale(10, 8)
 	acked := 0
 	for i := range kills + 1 {
 		c := exec.Command(os.Args[0], "-test.run=^$")

@@ -173,14 +173,14 @@ func (m *mixture) present() (zones []*v1alpha1.Zone) {
 	return zones
 }
 
-func testMixture(t *testing.T, zones int) {
+func testMixture(t *testing.T, zones, writes int) {
 	st := store.New(t)
 	m := newMixture(t, []*store.Server{st.Server(today), st.Server(today)}, zones)
 	m.servers[0].Run()
 	st.Settle()
 	before := m.present()
 	started := time.Now()
-	m.run(16, scale(500, 60))
+	m.run(16, writes)
 	took := time.Since(started)
 	for _, f := range m.faults(before) {
 		t.Error(f)
@@ -198,8 +198,8 @@ func testMixture(t *testing.T, zones int) {
 		a.Transactions.Load(), b.Transactions.Load(), a.Conflicts.Load(), b.Conflicts.Load(), r.Steps)
 }
 
-func TestRace_oneSerialForEachChangeOfOneZone_I3(t *testing.T) { testMixture(t, 1) }
-func TestRace_oneSerialForEachChangeOf16Zones_I3(t *testing.T) { testMixture(t, 16) }
+func TestRace_oneSerialForEachChangeOfOneZone_I3(t *testing.T) { testMixture(t, 1, scale(500, 60)) }
+func TestRace_oneSerialForEachChangeOf16Zones_I3(t *testing.T) { testMixture(t, 16, scale(250, 60)) }
 func TestRace_withoutTheCompareOfZonesTheDamageIsSeen(t *testing.T) {
 	st := store.New(t)
 	st.Damaged = true
