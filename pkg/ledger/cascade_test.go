@@ -57,7 +57,7 @@ func interrupted(t *testing.T, st *store.Store, between func(i int)) (times int)
 		var m mishap
 		ctx, cancel := context.WithCancel(t.Context())
 		// Longer and longer, so that it ends, however big the work.
-		m.left.Store(1 + int64(rnd.IntN(8<<min(i/4, 10))))
+		m.left.Store(1 + int64(rnd.IntN(8<<min(i/scale(4, 2), 10))))
 		softly := i%2 == 0
 		s := st.Server(func(c *ledger.Config) {
 			c.Fault = func(string) {
@@ -225,7 +225,7 @@ func TestDebt_parentFollowsItsChildUnderLoad_S6_1(t *testing.T) {
 	store.Must(servers[0].CreateZone(store.Zone("team-a", "dev", "dev.example.org.", store.Allow("", "@", "*"))))
 	st.Settle()
 	ctx := deadline(t)
-	writes := scale(40, 12)
+	writes := scale(40, 8)
 	parallel(8, func(w int) {
 		s := servers[w%2]
 		for i := range writes {
