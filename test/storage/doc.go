@@ -12,7 +12,7 @@
 // those promises that a caller sees at a write: what is returned is what is
 // stored, conflicts, preconditions, suggestions from a cache, empty updates.
 //
-// It does not prove the ledger's decisions (pkg/ledger does), and the suites do
+// It does not know the ledger's decisions (pkg/ledger proves them), and the suites do
 // not run over Zones and Records: they write Pods and nothing else. Not run:
 // the suites of unsafe deletion of malformed objects (DeleteExpectedTransform…,
 // GetListWithErrorAggregation, WatchWithUnsafeDelete), since our server turns
