@@ -77,7 +77,7 @@ func (d *recordDecision) cutsOthers(z *Zone, holding *Holding, p *place, come *C
 	}
 	foreign := holder != "" && holder != ns || blocks(tenants, ns)
 	if !d.ask.Cascade {
-		arriving, known := d.arriving(holding, p.fqdn, ns)
+		arriving, known := d.arriving(holding, p.view, p.fqdn, ns)
 		if !known {
 			return nil
 		}

@@ -38,6 +38,9 @@ const (
 	KindZonesBelow
 	// KindLastSerial asks for the last serial served under (View, Name) by a zone that is gone: *LastSerial.
 	KindLastSerial
+	// KindArriving asks what has left one zone with its hold on a name and is not in
+	// the next yet, at or below (View, Name): *Arriving.
+	KindArriving
 	// KindRoster asks about all records of the zone with uid Zone: *Roster.
 	KindRoster
 )
@@ -303,6 +306,16 @@ type LastSerial struct {
 	// Until is when it may be forgotten, unix seconds.
 	Until int64 `json:"until"`
 }
+
+// Arrival is a record that is between two zones.
+type Arrival struct {
+	FQDN      name.Name
+	Namespace string
+}
+
+// Arriving lists the records that left a zone where they held their base name and
+// wait for the step that takes them into another (S2.7).
+type Arriving struct{ Records []Arrival }
 
 // Roster sums up the records of a zone: how many have absolute names, and the
 // octets of the longest owner relative to the zone.

@@ -97,16 +97,19 @@ func (d *recordDecision) holder(z *Zone, holding *Holding, base name.Rel, h *Hol
 	if err != nil {
 		return "", true
 	}
-	return d.heldElsewhere(holding, at)
+	return d.heldElsewhere(holding, z.View, at, d.ask.Namespace)
 }
 
 // heldElsewhere is who holds base name at where a standing cascade brings
-// records from, "" for nobody (S2.7). false: facts are needed.
-func (r *reading) heldElsewhere(h *Holding, at name.Name) (string, bool) {
+// records from, or on the way from there; ns itself before others, "" for nobody
+// (S2.7). false: facts are needed.
+func (r *reading) heldElsewhere(h *Holding, view string, at name.Name, ns string) (string, bool) {
+	gaining := false
 	for _, w := range h.Works {
 		if w.Losing == "" {
 			continue
 		}
+		gaining = true
 		rel, ok := at.Rel(w.LosingFQDN)
 		if !ok {
 			continue
@@ -119,16 +122,38 @@ func (r *reading) heldElsewhere(h *Holding, at name.Name) (string, bool) {
 			return first, true
 		}
 	}
-	return "", true
+	if !gaining {
+		return "", true
+	}
+	coming, known := get[Arriving](r, Key{Kind: KindArriving, View: view, Name: at})
+	if !known {
+		return "", false
+	}
+	holder := ""
+	if coming != nil {
+		for _, a := range coming.Records {
+			rel, ok := a.FQDN.Rel(at)
+			switch {
+			case !ok || !Base(rel).IsApex(): // it holds a name below
+			case a.Namespace == ns:
+				return ns, true
+			case holder == "":
+				holder = a.Namespace
+			}
+		}
+	}
+	return holder, true
 }
 
 // arriving reports whether a standing cascade brings records of another
 // namespace than ns to n or below it (S2.7, S3.6). known false: facts are needed.
-func (r *reading) arriving(h *Holding, n name.Name, ns string) (foreign, known bool) {
+func (r *reading) arriving(h *Holding, view string, n name.Name, ns string) (foreign, known bool) {
+	gaining := false
 	for _, w := range h.Works {
 		if w.Losing == "" {
 			continue
 		}
+		gaining = true
 		at, ok := n.Rel(w.LosingFQDN)
 		if !ok {
 			if !n.Encloses(w.LosingFQDN) {
@@ -141,6 +166,13 @@ func (r *reading) arriving(h *Holding, n name.Name, ns string) (foreign, known b
 			return false, false
 		}
 		foreign = foreign || blocks(tenants, ns)
+	}
+	if gaining {
+		coming, known := get[Arriving](r, Key{Kind: KindArriving, View: view, Name: n})
+		if !known {
+			return false, false
+		}
+		foreign = foreign || coming != nil && slices.ContainsFunc(coming.Records, func(a Arrival) bool { return a.Namespace != ns })
 	}
 	return foreign, true
 }

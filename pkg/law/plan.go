@@ -91,6 +91,9 @@ type Waiting struct {
 	View string
 	FQDN name.Name // zero: only by reference
 	Zone *Ref      // the zoneRef's target
+	// Held: it moves, and held its base name where it left. Until it is taken in, the
+	// name is still its namespace's (S2.7).
+	Held bool
 }
 
 // Work is an outbox item: records and zones to decide anew.

@@ -250,7 +250,12 @@ func (d *recordDecision) decide() (*Plan, *Refusal) {
 			return nil, invalid("spec", nil, ReasonMoving, "the change moves %s from zone %s to zone %s, which one write cannot do: delete this record and create it anew (S2.6)", p.fqdn, home.FQDN(), p.zone.FQDN())
 		}
 		// I1: one zone a transaction. It leaves now and is taken in by the next step.
+		was, ok := get[Member](&d.reading, MemberKey(home.UID, ask.Before.Owner, ask.Namespace, ask.Name))
+		if !ok {
+			return nil, nil
+		}
 		plan.Orphan = p.waiting(ask.After)
+		plan.Orphan.Held = was != nil && was.Admission == AdmittedPlain
 		plan.Record = &Placement{FQDN: p.fqdn, View: p.view, Reason: ReasonMoving, Message: fmt.Sprintf("moves to zone %s", p.zone.FQDN())}
 		return d.change(plan, home, homeHolding, nil, nil)
 	}

@@ -4,6 +4,7 @@
 package law_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -108,6 +109,17 @@ func (w *world) answer(k law.Key) any {
 		return out
 	case law.KindTenantsBelow, law.KindRoster:
 		return w.members(k)
+	case law.KindArriving:
+		out := &law.Arriving{}
+		for o, r := range w.records {
+			if r.waits != nil && r.waits.Held && r.waits.View == k.View && k.Name.Encloses(r.waits.FQDN) {
+				out.Records = append(out.Records, law.Arrival{FQDN: r.waits.FQDN, Namespace: o.Namespace})
+			}
+		}
+		slices.SortFunc(out.Records, func(x, y law.Arrival) int {
+			return cmp.Or(x.FQDN.Compare(y.FQDN), cmp.Compare(x.Namespace, y.Namespace))
+		})
+		return out
 	case law.KindZonesBelow:
 		out := &law.ZonesBelow{}
 		for key, v := range w.facts {

@@ -275,11 +275,11 @@ func (d *zoneDecision) may(plan *Plan, s *seat) (externalCut bool, refusal *Refu
 		}
 		foreign := blocks(tenants, ns)
 		if !d.ask.Cascade {
-			arriving, known := d.arriving(s.parentHolding, s.fqdn, ns)
+			arriving, known := d.arriving(s.parentHolding, s.view, s.fqdn, ns)
 			at, err := base.In(p.FQDN())
 			if holder == "" && err == nil {
 				var known2 bool
-				holder, known2 = d.heldElsewhere(s.parentHolding, at)
+				holder, known2 = d.heldElsewhere(s.parentHolding, s.view, at, ns)
 				known = known && known2
 			}
 			if !known {

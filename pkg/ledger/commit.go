@@ -284,7 +284,7 @@ func (l *Ledger) transaction(ctx context.Context, w *write, s *session, out law.
 	}
 	if plan.Orphan != nil {
 		for _, key := range l.layout.waiting(plan.Orphan, waitingLetter(w.resource), w.namespace, w.name) {
-			set(key, waiter{UID: who.uid, Created: who.created})
+			set(key, waiter{UID: who.uid, Created: who.created, Held: plan.Orphan.Held})
 		}
 	}
 	if plan.Work != nil {

@@ -32,9 +32,9 @@ func (l Layout) WaitingKeys(w *law.Waiting, resource, namespace, object string) 
 	return l.waiting(w, waitingLetter(resource), namespace, object)
 }
 
-// WaitingValue is the value under each of WaitingKeys.
-func WaitingValue(uid string, created int64) string {
-	return encode(waiter{UID: uid, Created: created})
+// WaitingValue is the value under each of WaitingKeys; held as in law.Waiting.
+func WaitingValue(uid string, created int64, held bool) string {
+	return encode(waiter{UID: uid, Created: created, Held: held})
 }
 
 // Decode reads an object as it stands in etcd under key.

@@ -69,6 +69,8 @@ func (l Layout) Key(k law.Key) string {
 	switch k.Kind {
 	case law.KindHolding, law.KindZonesBelow:
 		return l.room("names") + viewKey(k.View) + "/" + k.Name.Key()
+	case law.KindArriving:
+		return l.waitingAt(k.View, k.Name, false)
 	case law.KindLastSerial:
 		return l.room("serials") + viewKey(k.View) + "/" + k.Name.Key()
 	case law.KindZone:
@@ -92,7 +94,7 @@ func (l Layout) Key(k law.Key) string {
 // isRange: the fact is about everything under the key.
 func isRange(k law.Key) bool {
 	switch k.Kind {
-	case law.KindZonesBelow, law.KindOwnersBelow, law.KindTenantsBelow, law.KindRoster:
+	case law.KindZonesBelow, law.KindOwnersBelow, law.KindTenantsBelow, law.KindRoster, law.KindArriving:
 		return true
 	}
 	return false
@@ -173,10 +175,26 @@ func who(key string) (resource, namespace, object string, ok bool) {
 	return t[0], t[1], t[2], true
 }
 
+// waitsAt reads the name from a waiting key that has one.
+func (l Layout) waitsAt(key string) (name.Name, error) {
+	rest, _ := strings.CutPrefix(key, l.room("orphans"))
+	_, rest, ok := strings.Cut(rest, "/")
+	for range 3 { // resource, namespace and object
+		i := strings.LastIndexByte(rest, '/')
+		if !ok || i < 0 {
+			return name.Name{}, fmt.Errorf("ledger: %q is no waiting key", key)
+		}
+		rest = rest[:i]
+	}
+	return name.FromKey(rest)
+}
+
 // waiter is the value of a waiting key.
 type waiter struct {
 	UID     string `json:"uid"`
 	Created int64  `json:"t"`
+	// Held: see law.Waiting.
+	Held bool `json:"h,omitempty"`
 }
 
 // memberOf reads zone, owner, namespace and object from a member key.

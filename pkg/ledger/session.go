@@ -5,6 +5,7 @@ package ledger
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
@@ -407,6 +408,24 @@ func (l *Ledger) decodeRange(k law.Key, kvs []*mvccpb.KeyValue) (any, error) {
 			for _, val := range o.Values {
 				out.Occluding = out.Occluding || val.Type != rdata.A && val.Type != rdata.AAAA && val.Type != rdata.DS
 			}
+		}
+		return out, nil
+	case law.KindArriving:
+		out := &law.Arriving{}
+		for _, kv := range kvs {
+			var w waiter
+			if err := json.Unmarshal(kv.Value, &w); err != nil {
+				return nil, unreadable(string(kv.Key), err)
+			}
+			_, namespace, _, ok := who(string(kv.Key))
+			if !w.Held || !ok {
+				continue
+			}
+			fqdn, err := l.layout.waitsAt(string(kv.Key))
+			if err != nil {
+				return nil, unreadable(string(kv.Key), err)
+			}
+			out.Records = append(out.Records, law.Arrival{FQDN: fqdn, Namespace: namespace})
 		}
 		return out, nil
 	case law.KindTenantsBelow, law.KindRoster:

@@ -244,19 +244,22 @@ func (c *check) checkCount(z *zone, ns, key string, kv *mvccpb.KeyValue) {
 
 // checkOrphans compares both indexes of what waits.
 func (c *check) checkOrphans() error {
-	want := map[string]string{}
+	want, held := map[string]string{}, map[string]string{}
 	for _, r := range c.records {
 		if r.adopted != nil {
 			continue
 		}
 		for _, key := range c.layout.WaitingKeys(&law.Waiting{View: r.view, FQDN: r.fqdn, Zone: r.ZoneRef}, "records", r.Namespace, r.Name) {
-			want[key] = ledger.WaitingValue(r.UID, r.Created)
+			want[key] = ledger.WaitingValue(r.UID, r.Created, false)
+			if r.moving { // whether it held its name where it left, nothing else says
+				held[key] = ledger.WaitingValue(r.UID, r.Created, true)
+			}
 		}
 	}
 	for _, z := range c.zones {
 		if z.Pending && z.spec.ZoneRef != nil {
 			for _, key := range c.layout.WaitingKeys(&law.Waiting{View: z.spec.View, Zone: z.target()}, "zones", z.Namespace, z.Name) {
-				want[key] = ledger.WaitingValue(z.UID, z.created)
+				want[key] = ledger.WaitingValue(z.UID, z.created, false)
 			}
 		}
 	}
@@ -264,7 +267,7 @@ func (c *check) checkOrphans() error {
 		c.report.Keys++
 		if w, ok := want[key]; !ok {
 			c.damage(key, "S2.3", string(kv.Value), "nothing: nothing unadopted waits there")
-		} else if w != string(kv.Value) {
+		} else if w != string(kv.Value) && held[key] != string(kv.Value) {
 			c.damage(key, "S2.3", string(kv.Value), "%s", w)
 		}
 		delete(want, key)

@@ -77,6 +77,7 @@ type record struct {
 	serial   int64
 	adopted  *v1alpha1.AdoptingZone
 	claims   bool // condition Adopted is True
+	moving   bool // it is False with reason Moving
 
 	zone   *zone // standing, and adopting it; nil otherwise
 	owner  name.Rel

@@ -284,6 +284,9 @@ func (c *check) readRecords() error {
 		}
 		r := &record{Record: l, key: key, revision: kv.ModRevision, deleting: o.DeletionTimestamp != nil, view: o.Status.View, serial: o.Status.Serial,
 			adopted: o.Status.ZoneRef, claims: meta.IsStatusConditionTrue(o.Status.Conditions, v1alpha1.ConditionAdopted)}
+		if adopted := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionAdopted); adopted != nil {
+			r.moving = adopted.Reason == v1alpha1.ReasonMoving
+		}
 		if o.Status.FQDN != "" {
 			if r.fqdn, err = name.Parse(o.Status.FQDN); err != nil {
 				c.damage(key, "S1.3", o.Status.FQDN, "a canonical name in status.fqdn")
