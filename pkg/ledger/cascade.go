@@ -35,20 +35,21 @@ type standing struct {
 
 // touch marks a zone that a step changes for the first time in the item itself,
 // in the same transaction, so that whoever finishes the work knows all of them.
+// A step that leaves the work's mark at a zone compares the item in any case: its
+// mark may have been taken off, and the item be gone, since the item was read.
 func (s *standing) touch(t *transaction, l *Ledger, c *law.ZoneChange, set func(string, any)) {
 	s.next = nil
-	place := law.Place{Ref: c.Zone.Ref, View: c.Zone.View, FQDN: c.Zone.FQDN()}
-	if c.Gone || c.Zone.Pending || slices.ContainsFunc(s.work.Zones, func(p law.Place) bool { return p.UID == place.UID }) {
+	if c.Gone || c.Zone.Pending || !slices.ContainsFunc(c.Holding.Works, func(w law.StandingWork) bool { return w.ID == s.work.ID }) {
 		return
 	}
-	if !slices.ContainsFunc(c.Holding.Works, func(w law.StandingWork) bool { return w.ID == s.work.ID }) {
+	key := l.layout.outbox(s.work.ID)
+	t.cmps = append(t.cmps, clientv3.Compare(clientv3.ModRevision(key), "=", s.mod))
+	if slices.ContainsFunc(s.work.Zones, func(p law.Place) bool { return p.UID == c.Zone.UID }) {
 		return
 	}
 	next := s.work
-	next.Zones = append(slices.Clone(s.work.Zones), place)
+	next.Zones = append(slices.Clone(s.work.Zones), law.Place{Ref: c.Zone.Ref, View: c.Zone.View, FQDN: c.Zone.FQDN()})
 	s.next = &next
-	key := l.layout.outbox(s.work.ID)
-	t.cmps = append(t.cmps, clientv3.Compare(clientv3.ModRevision(key), "=", s.mod))
 	set(key, next)
 }
 

@@ -316,6 +316,10 @@ func TestRace_withoutItsComparesRecordsLeakIn(t *testing.T) {
 		st.Damaged = c.leaks
 		here, there := st.Server(ledger.DropGuards(c.drop)), st.Server(ledger.DropGuards(c.drop))
 		store.Must(here.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("team-a", "*"))))
+		store.Eventually(t, "the second server has heard of the zone", func() bool {
+			r := store.Record("team-a", "before", "before.example.org.", "A", "192.0.2.1")
+			return there.Ledger.PreviewRecord(t.Context(), nil, r) == nil && r.Status.ZoneRef != nil
+		})
 		store.Must(there.CreateRecord(t.Context(), store.Record("team-a", "before", "before.example.org.", "A", "192.0.2.1")))
 		store.Must(here.UpdateZone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.Delegations = nil }))
 		r, err := there.CreateRecord(t.Context(), store.Record("team-a", "after", "after.example.org.", "A", "192.0.2.1"))
