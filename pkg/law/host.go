@@ -42,10 +42,7 @@ func needsHost(t rdata.Type) bool { return t == rdata.A || t == rdata.AAAA || t 
 // Active Directory puts the addresses of its global catalogs, and BIND lets it.
 func ownerIsHost(fqdn name.Name) bool {
 	text := strings.TrimPrefix(fqdn.String(), "*.")
-	if strings.HasPrefix(text, "gc._msdcs.") {
-		text = strings.TrimPrefix(text, "gc._msdcs.")
-	}
-	return isHost(text)
+	return isHost(strings.TrimPrefix(text, "gc._msdcs."))
 }
 
 // hostField is which field of the rdata must be a host name, or -1. mailbox: its

@@ -105,7 +105,7 @@ func TestDecorators_keepThePromisesOfStorage(t *testing.T) {
 	st := store.New(t)
 	s := st.Server()
 	stop := s.Run()
-	z := store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"))))
+	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"))))
 	st.Settle()
 	stop()
 	www := store.Record("team-a", "www", "www.example.org.", "A", "192.0.2.1")
@@ -116,7 +116,7 @@ func TestDecorators_keepThePromisesOfStorage(t *testing.T) {
 	if !apiequality.Semantic.DeepEqual(r, stored) {
 		t.Errorf("what a creation returns is not what is stored:\n%+v\n%+v", r, stored)
 	}
-	if z = s.Zone("infra", "example"); z.ResourceVersion != r.ResourceVersion {
+	if z := s.Zone("infra", "example"); z.ResourceVersion != r.ResourceVersion {
 		t.Errorf("zone at %s, record at %s", z.ResourceVersion, r.ResourceVersion)
 	}
 	promises[v1alpha1.Record](t, s.Records, s.Ctx, store.Key("records", "team-a", "www"),

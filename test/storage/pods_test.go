@@ -329,7 +329,7 @@ func (e *exam) stored(ctx context.Context, t *testing.T, key string) {
 	if err != nil {
 		t.Fatalf("%s: %v", key, err)
 	}
-	if pod := obj.(*example.Pod); pod.ResourceVersion != "" || pod.SelfLink != "" {
-		t.Errorf("stored with resourceVersion %q, selfLink %q", pod.ResourceVersion, pod.SelfLink)
+	if pod := obj.(*example.Pod); pod.ResourceVersion != "" {
+		t.Errorf("stored with resourceVersion %q", pod.ResourceVersion)
 	}
 }

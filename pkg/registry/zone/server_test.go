@@ -544,8 +544,8 @@ func testApply(t *testing.T, s *server) {
 		t.Errorf("delegations are atomic: %v", err)
 	}
 	for _, field := range zone.ManagedFields {
-		if strings.Contains(string(field.FieldsV1.Raw), "f:status") {
-			t.Errorf("%s owns status: %s", field.Manager, field.FieldsV1.Raw)
+		if strings.Contains(field.FieldsV1.GetRawString(), "f:status") {
+			t.Errorf("%s owns status: %s", field.Manager, field.FieldsV1.GetRawString())
 		}
 	}
 }
