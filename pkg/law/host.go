@@ -4,7 +4,6 @@
 package law
 
 import (
-	"slices"
 	"strings"
 
 	"kubi.zone/kubizone/pkg/dns/name"
@@ -116,25 +115,4 @@ func hostsNamed(z *Zone) *Refusal {
 		}
 	}
 	return nil
-}
-
-// cycle reports whether following zoneRefs from a pending zone leads to self
-// (S1.5). known false: facts are needed.
-func (r *reading) cycle(z *Zone, self Ref) (cycle, known bool) {
-	seen := []Ref{}
-	for z != nil && z.Pending && z.ZoneRef != nil {
-		at := Ref{Namespace: z.ZoneRef.Namespace, Name: z.ZoneRef.Name}
-		if at.Namespace == self.Namespace && at.Name == self.Name {
-			return true, true
-		}
-		if slices.Contains(seen, at) || len(seen) > 127 { // a name has at most 127 labels
-			return false, true
-		}
-		seen = append(seen, at)
-		var ok bool
-		if z, ok = get[Zone](r, ZoneKey(at.Namespace, at.Name)); !ok {
-			return false, false
-		}
-	}
-	return false, true
 }

@@ -3,7 +3,11 @@
 
 package law
 
-import "kubi.zone/kubizone/pkg/dns/name"
+import (
+	"slices"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+)
 
 // reading collects what is asked but not known.
 type reading struct {
@@ -61,4 +65,25 @@ func (r *reading) longest(view string, n name.Name) (name.Name, *Holding, bool) 
 		}
 	}
 	return name.Name{}, nil, true
+}
+
+// cycle reports whether following zoneRefs from a pending zone leads to self
+// (S1.5). known false: facts are needed.
+func (r *reading) cycle(z *Zone, self Ref) (cycle, known bool) {
+	seen := []Ref{}
+	for z != nil && z.Pending && z.ZoneRef != nil {
+		at := Ref{Namespace: z.ZoneRef.Namespace, Name: z.ZoneRef.Name}
+		if at.Namespace == self.Namespace && at.Name == self.Name {
+			return true, true
+		}
+		if slices.Contains(seen, at) || len(seen) > 127 { // a name has at most 127 labels
+			return false, true
+		}
+		seen = append(seen, at)
+		var ok bool
+		if z, ok = get[Zone](r, ZoneKey(at.Namespace, at.Name)); !ok {
+			return false, false
+		}
+	}
+	return false, true
 }
