@@ -28,7 +28,7 @@ run: build ## start everything in one process with the examples and the root zon
 
 .PHONY: test
 test: peers ## vet, every test, then the concurrent packages under the race detector (30 minutes on two cores)
-	KUBECTL=$$(hack/build-kubectl.sh) && export KUBECTL KUBIZONE_TEST_REQUIRE_ALL=1 && \
+	KUBE_BIN=$$(hack/build-kube.sh) && export KUBE_BIN KUBIZONE_TEST_REQUIRE_ALL=1 && \
 	$(GO) vet $(PKG) && \
 	$(GO) test -vet=off -p 2 -timeout 20m $(PKG)
 	$(MAKE) --no-print-directory test-race
@@ -70,7 +70,7 @@ peers: ## install what the tests talk to: BIND, Knot's tools, a C compiler (Debi
 
 .PHONY: kubectl
 kubectl: ## build the kubectl that the tests drive (once) and print its path
-	@hack/build-kubectl.sh
+	@echo $$(hack/build-kube.sh kubectl)/kubectl
 
 .PHONY: clean
 clean: ## remove what build and run leave here

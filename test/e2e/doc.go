@@ -6,7 +6,7 @@
 //
 // It promises:
 //  1. A story meets the real things: the kubizone binary in a process of its own, the kubectl that
-//     hack/build-kubectl.sh builds, dig and named of the distribution.
+//     hack/build-kube.sh builds, dig and named of the distribution.
 //  2. A story has its own data directory and ports, and everything it started ends with it.
 //  3. What a story waits for is a fact it can ask for; nothing sleeps and hopes.
 //

@@ -4,11 +4,11 @@
 package e2e
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -36,27 +36,25 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// prepare builds kubizone and finds kubectl: $KUBECTL, or what an earlier run has left in the cache.
+// prepare builds kubizone and finds kubectl.
 func prepare(dir string) error {
 	binaries.kubizone = filepath.Join(dir, "kubizone")
 	if out, err := exec.Command("go", "build", "-o", binaries.kubizone, "kubi.zone/kubizone/cmd/kubizone").CombinedOutput(); err != nil {
 		return fmt.Errorf("build kubizone: %v\n%s", err, out)
 	}
-	binaries.kubectl = os.Getenv("KUBECTL")
-	if binaries.kubectl == "" {
-		if out, err := exec.Command("../../hack/build-kubectl.sh", "--cached").Output(); err == nil {
-			binaries.kubectl = strings.TrimSpace(string(out))
-		}
+	var missing *rig.Missing
+	var err error
+	if binaries.kubectl, err = rig.KubeProgram("kubectl"); errors.As(err, &missing) {
+		return nil // needPrograms says so
 	}
-	return nil
+	return err
 }
 
 // needPrograms skips, with the reason, where what the stories drive is not installed.
 func needPrograms(t *testing.T) {
 	t.Helper()
-	if binaries.kubectl == "" {
-		rig.SkipMissing(t, &rig.Missing{Program: "kubectl 1.37", Install: "hack/build-kubectl.sh"})
-	}
+	_, err := rig.KubeProgram("kubectl")
+	rig.SkipMissing(t, err)
 	for _, peer := range []string{"dig", "named", "named-compilezone"} {
 		_, err := rig.Find(peer, "hack/install-peers.sh")
 		rig.SkipMissing(t, err)

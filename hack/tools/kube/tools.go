@@ -3,9 +3,12 @@
 
 //go:build tools
 
-// Package kube pins the kubectl that the tests drive, for hack/build-kubectl.sh.
+// Package kube pins the Kubernetes programs that the tests drive, for hack/build-kube.sh.
 package kube
 
 import (
+	_ "k8s.io/kubernetes/cmd/kube-apiserver"
+	_ "k8s.io/kubernetes/cmd/kube-controller-manager"
 	_ "k8s.io/kubernetes/cmd/kubectl"
+	_ "k8s.io/sample-apiserver"
 )

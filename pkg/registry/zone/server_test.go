@@ -46,6 +46,7 @@ import (
 	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
 	generatedopenapi "kubi.zone/kubizone/pkg/generated/openapi"
 	"kubi.zone/kubizone/pkg/registry/record"
+	"kubi.zone/kubizone/test/rig"
 )
 
 // decision is what the tests plug where the ledger is: it fills a status, refuses what it is told to, and remembers what it was asked.
@@ -551,13 +552,8 @@ func testApply(t *testing.T, s *server) {
 }
 
 func testKubectl(t *testing.T, s *server) {
-	kubectl := os.Getenv("KUBECTL")
-	if kubectl == "" {
-		var err error
-		if kubectl, err = exec.LookPath("kubectl"); err != nil {
-			t.Skip("there is no kubectl: `make kubectl` builds one, KUBECTL names it")
-		}
-	}
+	kubectl, err := rig.KubeProgram("kubectl")
+	rig.SkipMissing(t, err)
 	ctx := t.Context()
 	home := t.TempDir()
 	run := func(args ...string) string {

@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# Copyright The Kubizone Authors.
+# SPDX-License-Identifier: Apache-2.0
+#
+# Prints the directory of the Kubernetes programs that the tests drive, building first what is not in the
+# cache: kubectl, kube-apiserver and kube-controller-manager, or those named. All of them take some twelve CPU
+# minutes and need the Go module proxy; the cache is keyed by the tool module's go.mod and go.sum, so a version
+# is built once per machine. With --cached it builds nothing and fails when one is missing.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/tools/kube"
+
+version=v1.37.1
+dir=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/kubizone/kube-$(cat go.mod go.sum | sha256sum | cut -c1-16)
+cached=
+if [[ ${1:-} == --cached ]]; then
+  cached=1
+  shift
+fi
+names=("$@")
+((${#names[@]})) || names=(kubectl kube-apiserver kube-controller-manager)
+
+info="-X k8s.io/component-base/version.gitVersion=$version"
+info+=" -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=37"
+for name in "${names[@]}"; do
+  bin=$dir/$name
+  [[ ! -x $bin ]] || continue
+  [[ -z $cached ]] || exit 1
+  mkdir -p "$dir"
+  # Two test runs on one machine build once: the second waits for the first and finds the file.
+  exec 9>"$dir/lock"
+  flock 9
+  [[ ! -x $bin ]] || continue
+  package=k8s.io/kubernetes/cmd/$name
+  [[ $name != sample-apiserver ]] || package=k8s.io/sample-apiserver
+  echo "building $name $version into $dir (once, some minutes)" >&2
+  if ! GOFLAGS= GOWORK=off CGO_ENABLED=0 go build -mod=readonly -buildvcs=false -trimpath \
+    -ldflags "-s -w $info" -o "$bin.new" "$package"; then
+    echo "$name cannot be built: the Go module proxy must be reachable (GOPROXY=$(go env GOPROXY))" >&2
+    exit 1
+  fi
+  mv "$bin.new" "$bin"
+done
+echo "$dir"
