@@ -2,8 +2,8 @@
 # Copyright The Kubizone Authors.
 # SPDX-License-Identifier: Apache-2.0
 #
-# Generates deepcopy, defaults, model names, apply configurations, clients, listers, informers and OpenAPI.
-# Needs nothing but Go and the modules of go.mod, from vendor/ where GOFLAGS says so.
+# Generates deepcopy, defaults, protobuf, model names, apply configurations, clients, listers, informers and OpenAPI.
+# Needs Go, the modules of go.mod, from vendor/ where GOFLAGS says so, and protoc (Debian: protobuf-compiler, libprotobuf-dev).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -11,21 +11,40 @@ module=kubi.zone/kubizone
 # Every package of API types: its import path below the module. What is added here is generated for.
 types=(pkg/apis/kubizone/v1alpha1)
 
+if ! command -v protoc >/dev/null; then
+  echo 'protoc is not in PATH; Debian has it: apt-get install protobuf-compiler libprotobuf-dev' >&2
+  exit 1
+fi
+
 bin=${XDG_CACHE_HOME:-$HOME/.cache}/kubizone/codegen
 mkdir -p "$bin"
 go build -o "$bin/" \
   k8s.io/code-generator/cmd/{applyconfiguration-gen,client-gen,deepcopy-gen,defaulter-gen,informer-gen,lister-gen} \
+  k8s.io/code-generator/cmd/go-to-protobuf{,/protoc-gen-gogo} golang.org/x/tools/cmd/goimports \
   k8s.io/kube-openapi/cmd/openapi-gen
 
 inputs=("${types[@]/#/$module/}")
 groups=()
 for dir in "${types[@]}"; do
   groups+=(--input "${dir#pkg/apis/}")
-  rm -f "$dir"/zz_generated.*.go
+  rm -f "$dir"/zz_generated.*.go "$dir"/generated.{pb,protomessage.pb}.go "$dir"/generated.proto
 done
 generated=pkg/generated
 rm -rf "${generated:?}"
 header=(--go-header-file hack/boilerplate.go.txt)
+
+# protoc wants one tree of import paths: ours to write to, apimachinery's to read from.
+tree=$(mktemp -d)
+violations=$(mktemp)
+trap 'rm -rf "$tree" "$violations"' EXIT
+mkdir -p "$tree/kubi.zone" "$tree/k8s.io" "$tree/github.com/gogo/protobuf"
+ln -s "$PWD" "$tree/$module"
+machinery=$(go list -f '{{.Dir}}' k8s.io/apimachinery/pkg/runtime)
+ln -s "${machinery%/pkg/runtime}" "$tree/k8s.io/apimachinery"
+ln -s "$(go list -f '{{.Dir}}' github.com/gogo/protobuf/gogoproto)" "$tree/github.com/gogo/protobuf/gogoproto"
+PATH=$bin:$PATH "$bin/go-to-protobuf" "${header[@]}" --output-dir "$tree" --packages "$(IFS=,; echo "${inputs[*]}")" \
+  --apimachinery-packages "$(printf -- '-k8s.io/apimachinery/pkg/%s,' \
+    util/intstr api/resource runtime/schema runtime apis/meta/v1 | sed 's/,$//')"
 
 "$bin/deepcopy-gen" "${header[@]}" --output-file zz_generated.deepcopy.go "${inputs[@]}"
 "$bin/defaulter-gen" "${header[@]}" --output-file zz_generated.defaults.go "${inputs[@]}"
@@ -34,8 +53,6 @@ header=(--go-header-file hack/boilerplate.go.txt)
 meta=(k8s.io/apimachinery/pkg/{apis/meta/v1,runtime,version,api/resource})
 readonly_meta=()
 for package in "${meta[@]}"; do readonly_meta+=(--readonly-pkg "$package"); done
-violations=$(mktemp)
-trap 'rm -f "$violations"' EXIT
 "$bin/openapi-gen" "${header[@]}" \
   --output-dir $generated/openapi --output-pkg $module/$generated/openapi --output-file zz_generated.openapi.go \
   --output-model-name-file zz_generated.model_name.go --report-filename "$violations" \

@@ -76,7 +76,7 @@ func (s *Store) connect() *kubernetes.Client {
 
 // Codec is how objects stand in etcd here.
 func Codec() ledger.ObjectCodec {
-	return ledger.ObjectCodec{Codec: install.New().Codecs.LegacyCodec(v1alpha1.SchemeGroupVersion)}
+	return ledger.ObjectCodec{Codec: install.New().StorageCodec()}
 }
 
 // Fsck checks the store.

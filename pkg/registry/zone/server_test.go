@@ -119,7 +119,7 @@ func serve(t *testing.T, views Views) *server {
 	t.Cleanup(func() { etcd.Terminate(t) })
 	registry := install.New()
 	backend.EventsHistoryWindow = storagebackend.DefaultEventsHistoryWindow
-	backend.Codec = registry.Codecs.LegacyCodec(v1alpha1.SchemeGroupVersion)
+	backend.Codec = registry.StorageCodec()
 
 	d := &decision{allow: []string{"admin"}}
 	options := func(resource string) generic.RESTOptions {

@@ -30,117 +30,117 @@ type ZoneEntries struct {
 	metav1.TypeMeta `json:",inline"`
 	// metadata of the Zone (name, namespace, uid), and `continue` where a limit cut the answer.
 	// +optional
-	Metadata ZoneViewMeta `json:"metadata,omitempty,omitzero"`
+	Metadata ZoneViewMeta `json:"metadata,omitempty,omitzero" protobuf:"bytes,1,opt,name=metadata"`
 
 	// fqdn is the zone's name.
-	FQDN string `json:"fqdn"`
+	FQDN string `json:"fqdn" protobuf:"bytes,2,opt,name=fqdn"`
 	// view is the zone's view, empty for the default view.
 	// +optional
-	View string `json:"view,omitempty"`
+	View string `json:"view,omitempty" protobuf:"bytes,3,opt,name=view"`
 	// serial is the serial that all of the answer speaks of.
-	Serial int64 `json:"serial"`
+	Serial int64 `json:"serial" protobuf:"varint,4,opt,name=serial"`
 	// hash is the zone's hash at that serial.
-	Hash string `json:"hash"`
+	Hash string `json:"hash" protobuf:"bytes,5,opt,name=hash"`
 
 	// entries are the entries, in the form `entries`.
 	// +optional
 	// +listType=atomic
-	Entries []Entry `json:"entries,omitempty"`
+	Entries []Entry `json:"entries,omitempty" protobuf:"bytes,6,rep,name=entries"`
 
 	// contentGeneration is the zone's status.contentGeneration at that serial, in the form `definition`.
 	// +optional
-	ContentGeneration int64 `json:"contentGeneration,omitempty"`
+	ContentGeneration int64 `json:"contentGeneration,omitempty" protobuf:"varint,7,opt,name=contentGeneration"`
 	// contentState is the set hash of the rrsets, in the form `definition`.
 	// +optional
-	ContentState string `json:"contentState,omitempty"`
+	ContentState string `json:"contentState,omitempty" protobuf:"bytes,8,opt,name=contentState"`
 	// header is what the SOA and the zone's own name servers are made from, in the form `definition`.
 	// +optional
-	Header *ZoneHeader `json:"header,omitempty"`
+	Header *ZoneHeader `json:"header,omitempty" protobuf:"bytes,9,opt,name=header"`
 	// rrsets are the RRsets as defined, in the form `definition`.
 	// +optional
 	// +listType=atomic
-	RRsets []RRset `json:"rrsets,omitempty"`
+	RRsets []RRset `json:"rrsets,omitempty" protobuf:"bytes,10,rep,name=rrsets"`
 }
 
 // ZoneViewMeta names the Zone an answer is of. It has the members of an object's metadata that mean something here and `continue` of a list's.
 type ZoneViewMeta struct {
 	// name of the Zone.
 	// +optional
-	Name string `json:"name,omitempty"`
+	Name string `json:"name,omitempty" protobuf:"bytes,1,opt,name=name"`
 	// namespace of the Zone.
 	// +optional
-	Namespace string `json:"namespace,omitempty"`
+	Namespace string `json:"namespace,omitempty" protobuf:"bytes,2,opt,name=namespace"`
 	// uid of the Zone.
 	// +optional
-	UID string `json:"uid,omitempty"`
+	UID string `json:"uid,omitempty" protobuf:"bytes,3,opt,name=uid"`
 	// continue asks for the rest, at the same serial, when a limit cut the answer. The server answers 410 Gone when it no longer has that serial.
 	// +optional
-	Continue string `json:"continue,omitempty"`
+	Continue string `json:"continue,omitempty" protobuf:"bytes,4,opt,name=continue"`
 }
 
 // Entry is one resource record of a zone.
 type Entry struct {
 	// fqdn is the absolute owner name in canonical form.
-	FQDN string `json:"fqdn"`
+	FQDN string `json:"fqdn" protobuf:"bytes,1,opt,name=fqdn"`
 	// type is the RR type.
-	Type string `json:"type"`
+	Type string `json:"type" protobuf:"bytes,2,opt,name=type"`
 	// class is the DNS class, IN.
-	Class string `json:"class"`
+	Class string `json:"class" protobuf:"bytes,3,opt,name=class"`
 	// ttl is the time to live in seconds.
-	TTL int64 `json:"ttl"`
+	TTL int64 `json:"ttl" protobuf:"varint,4,opt,name=ttl"`
 	// rdata is the data in presentation format with absolute names.
-	RData string `json:"rdata"`
+	RData string `json:"rdata" protobuf:"bytes,5,opt,name=rdata"`
 	// sources are the Records that define the entry, when asked for with `sources=true`. Entries made by the zone itself have none.
 	// +optional
 	// +listType=atomic
-	Sources []RecordReference `json:"sources,omitempty"`
+	Sources []RecordReference `json:"sources,omitempty" protobuf:"bytes,6,rep,name=sources"`
 }
 
 // RecordReference names a Record.
 type RecordReference struct {
 	// namespace of the Record.
-	Namespace string `json:"namespace"`
+	Namespace string `json:"namespace" protobuf:"bytes,1,opt,name=namespace"`
 	// name of the Record.
-	Name string `json:"name"`
+	Name string `json:"name" protobuf:"bytes,2,opt,name=name"`
 }
 
 // ZoneHeader is what a zone's SOA, but the serial, and its own name servers are made from.
 type ZoneHeader struct {
 	// fqdn is the zone's name.
-	FQDN string `json:"fqdn"`
+	FQDN string `json:"fqdn" protobuf:"bytes,1,opt,name=fqdn"`
 	// ttl in seconds.
-	TTL int64 `json:"ttl"`
+	TTL int64 `json:"ttl" protobuf:"varint,2,opt,name=ttl"`
 	// refresh in seconds.
-	Refresh int64 `json:"refresh"`
+	Refresh int64 `json:"refresh" protobuf:"varint,3,opt,name=refresh"`
 	// retry in seconds.
-	Retry int64 `json:"retry"`
+	Retry int64 `json:"retry" protobuf:"varint,4,opt,name=retry"`
 	// expire in seconds.
-	Expire int64 `json:"expire"`
+	Expire int64 `json:"expire" protobuf:"varint,5,opt,name=expire"`
 	// negativeResponseCache in seconds.
-	NegativeResponseCache int64 `json:"negativeResponseCache"`
+	NegativeResponseCache int64 `json:"negativeResponseCache" protobuf:"varint,6,opt,name=negativeResponseCache"`
 	// primaryNameServer as in the spec of the Zone.
 	// +optional
-	PrimaryNameServer string `json:"primaryNameServer,omitempty"`
+	PrimaryNameServer string `json:"primaryNameServer,omitempty" protobuf:"bytes,7,opt,name=primaryNameServer"`
 	// contact as in the spec of the Zone.
 	// +optional
-	Contact string `json:"contact,omitempty"`
+	Contact string `json:"contact,omitempty" protobuf:"bytes,8,opt,name=contact"`
 	// nameServers as in the spec of the Zone.
 	// +optional
 	// +listType=atomic
-	NameServers []NameServer `json:"nameServers,omitempty"`
+	NameServers []NameServer `json:"nameServers,omitempty" protobuf:"bytes,9,rep,name=nameServers"`
 }
 
 // RRset is one RRset as defined.
 type RRset struct {
 	// owner is the owner name relative to the zone, "@" for the zone's own name.
-	Owner string `json:"owner"`
+	Owner string `json:"owner" protobuf:"bytes,1,opt,name=owner"`
 	// type is the RR type.
-	Type string `json:"type"`
+	Type string `json:"type" protobuf:"bytes,2,opt,name=type"`
 	// ttl is "inherit", a number of seconds, or "min(inherit,N)".
-	TTL string `json:"ttl"`
+	TTL string `json:"ttl" protobuf:"bytes,3,opt,name=ttl"`
 	// data are the values as defined: a name without a trailing dot is relative to the zone.
 	// +listType=atomic
-	Data []string `json:"data"`
+	Data []string `json:"data" protobuf:"bytes,4,rep,name=data"`
 }
 
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
@@ -150,106 +150,106 @@ type ZoneChanges struct {
 	metav1.TypeMeta `json:",inline"`
 	// metadata of the Zone (name, namespace, uid).
 	// +optional
-	Metadata ZoneViewMeta `json:"metadata,omitempty,omitzero"`
+	Metadata ZoneViewMeta `json:"metadata,omitempty,omitzero" protobuf:"bytes,1,opt,name=metadata"`
 
 	// fqdn is the zone's name.
-	FQDN string `json:"fqdn"`
+	FQDN string `json:"fqdn" protobuf:"bytes,2,opt,name=fqdn"`
 	// view is the zone's view, empty for the default view.
 	// +optional
-	View string `json:"view,omitempty"`
+	View string `json:"view,omitempty" protobuf:"bytes,3,opt,name=view"`
 	// since is the serial before the first change.
-	Since int64 `json:"since"`
+	Since int64 `json:"since" protobuf:"varint,4,opt,name=since"`
 	// until is the serial after the last change.
-	Until int64 `json:"until"`
+	Until int64 `json:"until" protobuf:"varint,5,opt,name=until"`
 
 	// changes are the changes in order, one a serial, in the form `entries`.
 	// +optional
 	// +listType=atomic
-	Changes []ZoneChange `json:"changes,omitempty"`
+	Changes []ZoneChange `json:"changes,omitempty" protobuf:"bytes,6,rep,name=changes"`
 	// steps are the changes of the definition in order, one a serial, in the form `definition`.
 	// +optional
 	// +listType=atomic
-	Steps []ZoneStep `json:"steps,omitempty"`
+	Steps []ZoneStep `json:"steps,omitempty" protobuf:"bytes,7,rep,name=steps"`
 }
 
 // ZoneChange is the difference between a serial and the next (RFC 1995 §4).
 type ZoneChange struct {
 	// from is the serial before.
-	From int64 `json:"from"`
+	From int64 `json:"from" protobuf:"varint,1,opt,name=from"`
 	// to is the serial after.
-	To int64 `json:"to"`
+	To int64 `json:"to" protobuf:"varint,2,opt,name=to"`
 	// time is when it was committed.
 	// +optional
-	Time *metav1.Time `json:"time,omitempty"`
+	Time *metav1.Time `json:"time,omitempty" protobuf:"bytes,3,opt,name=time"`
 	// removed are the entries that went, the SOA included.
 	// +optional
 	// +listType=atomic
-	Removed []Entry `json:"removed,omitempty"`
+	Removed []Entry `json:"removed,omitempty" protobuf:"bytes,4,rep,name=removed"`
 	// added are the entries that came, the SOA included.
 	// +optional
 	// +listType=atomic
-	Added []Entry `json:"added,omitempty"`
+	Added []Entry `json:"added,omitempty" protobuf:"bytes,5,rep,name=added"`
 	// by is the user whose request made the change, for callers who may list Records and ask for `sources=true`.
 	// +optional
-	By string `json:"by,omitempty"`
+	By string `json:"by,omitempty" protobuf:"bytes,6,opt,name=by"`
 	// record is the Record written, for callers who may list Records and ask for `sources=true`.
 	// +optional
-	Record *RecordReference `json:"record,omitempty"`
+	Record *RecordReference `json:"record,omitempty" protobuf:"bytes,7,opt,name=record"`
 }
 
 // ZoneStep is the difference of the definition between a serial and the next. Steps apply and undo.
 type ZoneStep struct {
 	// contentGeneration is the zone's status.contentGeneration after the step: each step counts one up.
-	ContentGeneration int64 `json:"contentGeneration"`
+	ContentGeneration int64 `json:"contentGeneration" protobuf:"varint,1,opt,name=contentGeneration"`
 	// serial after the step.
-	Serial int64 `json:"serial"`
+	Serial int64 `json:"serial" protobuf:"varint,2,opt,name=serial"`
 	// contentState after the step.
-	ContentState string `json:"contentState"`
+	ContentState string `json:"contentState" protobuf:"bytes,3,opt,name=contentState"`
 	// time is when it was committed.
 	// +optional
-	Time *metav1.Time `json:"time,omitempty"`
+	Time *metav1.Time `json:"time,omitempty" protobuf:"bytes,4,opt,name=time"`
 	// headerBefore is the header before, when the step changed it.
 	// +optional
-	HeaderBefore *ZoneHeader `json:"headerBefore,omitempty"`
+	HeaderBefore *ZoneHeader `json:"headerBefore,omitempty" protobuf:"bytes,5,opt,name=headerBefore"`
 	// headerAfter is the header after, when the step changed it.
 	// +optional
-	HeaderAfter *ZoneHeader `json:"headerAfter,omitempty"`
+	HeaderAfter *ZoneHeader `json:"headerAfter,omitempty" protobuf:"bytes,6,opt,name=headerAfter"`
 	// removed are the values that went.
 	// +optional
 	// +listType=atomic
-	Removed []Row `json:"removed,omitempty"`
+	Removed []Row `json:"removed,omitempty" protobuf:"bytes,7,rep,name=removed"`
 	// added are the values that came.
 	// +optional
 	// +listType=atomic
-	Added []Row `json:"added,omitempty"`
+	Added []Row `json:"added,omitempty" protobuf:"bytes,8,rep,name=added"`
 	// ttls are the changes of an RRset's ttl.
 	// +optional
 	// +listType=atomic
-	TTLs []TTLChange `json:"ttls,omitempty"`
+	TTLs []TTLChange `json:"ttls,omitempty" protobuf:"bytes,9,rep,name=ttls"`
 }
 
 // Row is one value as defined.
 type Row struct {
 	// owner is the owner name relative to the zone, "@" for the zone's own name.
-	Owner string `json:"owner"`
+	Owner string `json:"owner" protobuf:"bytes,1,opt,name=owner"`
 	// type is the RR type.
-	Type string `json:"type"`
+	Type string `json:"type" protobuf:"bytes,2,opt,name=type"`
 	// data is the value as defined.
-	Data string `json:"data"`
+	Data string `json:"data" protobuf:"bytes,3,opt,name=data"`
 }
 
 // TTLChange is a change of the ttl of one RRset.
 type TTLChange struct {
 	// owner is the owner name relative to the zone.
-	Owner string `json:"owner"`
+	Owner string `json:"owner" protobuf:"bytes,1,opt,name=owner"`
 	// type is the RR type.
-	Type string `json:"type"`
+	Type string `json:"type" protobuf:"bytes,2,opt,name=type"`
 	// before is the ttl before, as in RRset; absent where there was no such RRset.
 	// +optional
-	Before string `json:"before,omitempty"`
+	Before string `json:"before,omitempty" protobuf:"bytes,3,opt,name=before"`
 	// after is the ttl after; absent where there is no such RRset any more.
 	// +optional
-	After string `json:"after,omitempty"`
+	After string `json:"after,omitempty" protobuf:"bytes,4,opt,name=after"`
 }
 
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
@@ -260,25 +260,25 @@ type ZoneEntriesOptions struct {
 
 	// limit is the most entries in an answer; 0 is all. More are announced by metadata.continue.
 	// +optional
-	Limit int64 `json:"limit,omitempty"`
+	Limit int64 `json:"limit,omitempty" protobuf:"varint,1,opt,name=limit"`
 	// continue is the token of the answer before.
 	// +optional
-	Continue string `json:"continue,omitempty"`
+	Continue string `json:"continue,omitempty" protobuf:"bytes,2,opt,name=continue"`
 	// type selects entries of one RR type.
 	// +optional
-	Type string `json:"type,omitempty"`
+	Type string `json:"type,omitempty" protobuf:"bytes,3,opt,name=type"`
 	// name selects entries of one owner name, absolute or relative to the zone.
 	// +optional
-	Name string `json:"name,omitempty"`
+	Name string `json:"name,omitempty" protobuf:"bytes,4,opt,name=name"`
 	// sources asks which Records define each entry; the caller needs to be allowed to list Records in all namespaces.
 	// +optional
-	Sources bool `json:"sources,omitempty"`
+	Sources bool `json:"sources,omitempty" protobuf:"varint,5,opt,name=sources"`
 	// form is `entries` (the default) or `definition`.
 	// +optional
-	Form string `json:"form,omitempty"`
+	Form string `json:"form,omitempty" protobuf:"bytes,6,opt,name=form"`
 	// format is `json`, `yaml`, `table` or `text` (RFC 1035 master file), where the Accept header cannot say it.
 	// +optional
-	Format string `json:"format,omitempty"`
+	Format string `json:"format,omitempty" protobuf:"bytes,7,opt,name=format"`
 }
 
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
@@ -289,17 +289,17 @@ type ZoneChangesOptions struct {
 
 	// since is the serial after which changes are wanted. Required.
 	// +optional
-	Since int64 `json:"since,omitempty"`
+	Since int64 `json:"since,omitempty" protobuf:"varint,1,opt,name=since"`
 	// until is the last serial wanted; 0 is the present one.
 	// +optional
-	Until int64 `json:"until,omitempty"`
+	Until int64 `json:"until,omitempty" protobuf:"varint,2,opt,name=until"`
 	// sources asks who made each change and by which Record; the caller needs to be allowed to list Records in all namespaces.
 	// +optional
-	Sources bool `json:"sources,omitempty"`
+	Sources bool `json:"sources,omitempty" protobuf:"varint,3,opt,name=sources"`
 	// form is `entries` (the default) or `definition`.
 	// +optional
-	Form string `json:"form,omitempty"`
+	Form string `json:"form,omitempty" protobuf:"bytes,4,opt,name=form"`
 	// format is `json`, `yaml` or `text`, where the Accept header cannot say it.
 	// +optional
-	Format string `json:"format,omitempty"`
+	Format string `json:"format,omitempty" protobuf:"bytes,5,opt,name=format"`
 }

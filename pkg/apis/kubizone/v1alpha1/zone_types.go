@@ -16,94 +16,94 @@ type Zone struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard object's metadata.
 	// +optional
-	metav1.ObjectMeta `json:"metadata,omitempty"`
+	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
 	// spec is what the zone is meant to be.
-	Spec ZoneSpec `json:"spec"`
+	Spec ZoneSpec `json:"spec" protobuf:"bytes,2,opt,name=spec"`
 	// status is what it is. The server writes it, in the transaction that changes the zone; what a client sends here is ignored.
 	// +optional
-	Status ZoneStatus `json:"status,omitempty"`
+	Status ZoneStatus `json:"status,omitempty" protobuf:"bytes,3,opt,name=status"`
 }
 
 // ZoneSpec is what a zone is meant to be.
 type ZoneSpec struct {
 	// domainName is the name of the zone. Ending in a dot ("example.org.", "." for the root) it is absolute; otherwise ("dev") it is relative to the zone of zoneRef, which is then required.
-	DomainName string `json:"domainName"`
+	DomainName string `json:"domainName" protobuf:"bytes,1,opt,name=domainName"`
 
 	// view is the view (split horizon) the zone belongs to: an RFC 1123 label, empty for the default view. With a zoneRef it is empty or the view of that zone. Immutable.
 	// +optional
-	View string `json:"view,omitempty"`
+	View string `json:"view,omitempty" protobuf:"bytes,2,opt,name=view"`
 
 	// zoneRef names the parent that domainName is relative to, and the only zone that may be the parent.
 	// +optional
-	ZoneRef *ZoneReference `json:"zoneRef,omitempty"`
+	ZoneRef *ZoneReference `json:"zoneRef,omitempty" protobuf:"bytes,3,opt,name=zoneRef"`
 
 	// delegations are the rules by which the zone takes in Records and child zones. What no rule lists is refused, also from the zone's own namespace.
 	// +optional
 	// +listType=atomic
-	Delegations []Delegation `json:"delegations,omitempty"`
+	Delegations []Delegation `json:"delegations,omitempty" protobuf:"bytes,4,rep,name=delegations"`
 
 	// nameServers are the zone's own name servers. They make NS at the apex and, for hosts in the zone, their addresses, without a delegation. NS Records at "@" add to them.
 	// +optional
 	// +listType=atomic
-	NameServers []NameServer `json:"nameServers,omitempty"`
+	NameServers []NameServer `json:"nameServers,omitempty" protobuf:"bytes,5,rep,name=nameServers"`
 
 	// ttl is the time to live in seconds of the SOA and of every Record that has none, 0 to 2147483647 (RFC 2181 §8). Defaults to 360.
 	// +optional
 	// +default=ref(DefaultTTL)
-	TTL *int32 `json:"ttl,omitempty"`
+	TTL *int32 `json:"ttl,omitempty" protobuf:"varint,6,opt,name=ttl"`
 
 	// refresh is the number of seconds after which a secondary asks for a new serial (SOA REFRESH, RFC 1035 §3.3.13). Defaults to 86400.
 	// +optional
 	// +default=ref(DefaultRefresh)
-	Refresh *int32 `json:"refresh,omitempty"`
+	Refresh *int32 `json:"refresh,omitempty" protobuf:"varint,7,opt,name=refresh"`
 
 	// retry is the number of seconds after which a secondary asks again when that failed (SOA RETRY); less than refresh. Defaults to 7200.
 	// +optional
 	// +default=ref(DefaultRetry)
-	Retry *int32 `json:"retry,omitempty"`
+	Retry *int32 `json:"retry,omitempty" protobuf:"varint,8,opt,name=retry"`
 
 	// expire is the number of seconds after which a secondary stops serving a zone it could not refresh (SOA EXPIRE); more than refresh + retry. Defaults to 3600000.
 	// +optional
 	// +default=ref(DefaultExpire)
-	Expire *int32 `json:"expire,omitempty"`
+	Expire *int32 `json:"expire,omitempty" protobuf:"varint,9,opt,name=expire"`
 
 	// negativeResponseCache is the number of seconds that resolvers may remember that a name does not exist (SOA MINIMUM, RFC 2308 §4). Defaults to 360.
 	// +optional
 	// +default=ref(DefaultNegativeResponseCache)
-	NegativeResponseCache *int32 `json:"negativeResponseCache,omitempty"`
+	NegativeResponseCache *int32 `json:"negativeResponseCache,omitempty" protobuf:"varint,10,opt,name=negativeResponseCache"`
 
 	// primaryNameServer is the name server in the SOA (MNAME), relative to the zone without a trailing dot. Absent: the first of nameServers, else the first NS at the apex, else "ns" in the zone.
 	// +optional
-	PrimaryNameServer string `json:"primaryNameServer,omitempty"`
+	PrimaryNameServer string `json:"primaryNameServer,omitempty" protobuf:"bytes,11,opt,name=primaryNameServer"`
 
 	// contact is the address of who is responsible for the zone (SOA RNAME), as mail address ("hostmaster@example.org") or as name ("hostmaster.example.org."). Absent: hostmaster in the zone.
 	// +optional
-	Contact string `json:"contact,omitempty"`
+	Contact string `json:"contact,omitempty" protobuf:"bytes,12,opt,name=contact"`
 
 	// minimumSerial raises the serial: the next one is at least this, 1 to 4294967295, when it is ahead of the present one by RFC 1982. Each value is consumed once.
 	// +optional
-	MinimumSerial *int64 `json:"minimumSerial,omitempty"`
+	MinimumSerial *int64 `json:"minimumSerial,omitempty" protobuf:"varint,13,opt,name=minimumSerial"`
 
 	// dnsClassRefs are the classes that deliver the zone. Absent: the default classes.
 	// +optional
 	// +listType=map
 	// +listMapKey=kind
 	// +listMapKey=name
-	DNSClassRefs []DNSClassReference `json:"dnsClassRefs,omitempty"`
+	DNSClassRefs []DNSClassReference `json:"dnsClassRefs,omitempty" protobuf:"bytes,14,rep,name=dnsClassRefs"`
 
 	// limits bound what other namespaces may put into the zone.
 	// +optional
-	Limits *ZoneLimits `json:"limits,omitempty"`
+	Limits *ZoneLimits `json:"limits,omitempty" protobuf:"bytes,15,opt,name=limits"`
 
 	// deletionProtection refuses the deletion of the Zone until it is set to false.
 	// +optional
-	DeletionProtection bool `json:"deletionProtection,omitempty"`
+	DeletionProtection bool `json:"deletionProtection,omitempty" protobuf:"varint,16,opt,name=deletionProtection"`
 
 	// deletionPolicy says what happens to the data at providers when the Zone is deleted: Delete removes it, Retain leaves it. Defaults to Delete.
 	// +optional
 	// +default=ref(DeletionPolicyDelete)
-	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
+	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty" protobuf:"bytes,17,opt,name=deletionPolicy,casttype=DeletionPolicy"`
 }
 
 // DeletionPolicy says what becomes of a zone's data at its providers.
@@ -122,47 +122,47 @@ type Delegation struct {
 	// records are the Records the rule allows.
 	// +optional
 	// +listType=atomic
-	Records []RecordDelegation `json:"records,omitempty"`
+	Records []RecordDelegation `json:"records,omitempty" protobuf:"bytes,1,rep,name=records"`
 
 	// zones are patterns of the child zones the rule allows, written as records[].pattern.
 	// +optional
 	// +listType=atomic
-	Zones []string `json:"zones,omitempty"`
+	Zones []string `json:"zones,omitempty" protobuf:"bytes,2,rep,name=zones"`
 
 	// namespace is one namespace the rule holds for.
 	// +optional
-	Namespace string `json:"namespace,omitempty"`
+	Namespace string `json:"namespace,omitempty" protobuf:"bytes,3,opt,name=namespace"`
 
 	// namespaces are further namespaces the rule holds for.
 	// +optional
 	// +listType=set
-	Namespaces []string `json:"namespaces,omitempty"`
+	Namespaces []string `json:"namespaces,omitempty" protobuf:"bytes,4,rep,name=namespaces"`
 }
 
 // RecordDelegation allows Records by name and type.
 type RecordDelegation struct {
 	// pattern is matched against the owner name: relative to the zone, absolute with a trailing dot, "@" alone or as the last label for the zone's own name.
 	// A leading label "*" stands for one or more labels, "*" as any other label for exactly one, "*" within a label for any part of it. "*" never stands for the zone's own name.
-	Pattern string `json:"pattern"`
+	Pattern string `json:"pattern" protobuf:"bytes,1,opt,name=pattern"`
 
 	// types are the RR types the rule allows: mnemonics in any case, or TYPE123 (RFC 3597). Absent: every type for the zone's own namespace; for others every type but NS, DS, DNSKEY, CDS, CDNSKEY, CSYNC, DNAME and ZONEMD, which must be named.
 	// +optional
 	// +listType=atomic
-	Types []string `json:"types,omitempty"`
+	Types []string `json:"types,omitempty" protobuf:"bytes,2,rep,name=types"`
 
 	// shared lets several namespaces have Records at one name. Without it the first namespace at a name holds it. Whoever is admitted by shared never holds.
 	// +optional
-	Shared bool `json:"shared,omitempty"`
+	Shared bool `json:"shared,omitempty" protobuf:"varint,3,opt,name=shared"`
 }
 
 // NameServer is one name server of a zone.
 type NameServer struct {
 	// name is the host name, relative to the zone without a trailing dot ("ns1").
-	Name string `json:"name"`
+	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`
 	// addresses are the IPv4 and IPv6 addresses of a host in the zone. They may be Records instead, or be in both. Refused for a host outside of the zone.
 	// +optional
 	// +listType=atomic
-	Addresses []string `json:"addresses,omitempty"`
+	Addresses []string `json:"addresses,omitempty" protobuf:"bytes,2,rep,name=addresses"`
 }
 
 // DNSClassReference names what delivers a zone.
@@ -170,9 +170,9 @@ type DNSClassReference struct {
 	// kind is DNSClass, or Bind9Cluster for one in the zone's own namespace. Defaults to DNSClass.
 	// +optional
 	// +default=ref(KindDNSClass)
-	Kind string `json:"kind,omitempty"`
+	Kind string `json:"kind,omitempty" protobuf:"bytes,1,opt,name=kind"`
 	// name of the object.
-	Name string `json:"name"`
+	Name string `json:"name" protobuf:"bytes,2,opt,name=name"`
 }
 
 // Kinds a DNSClassReference may name.
@@ -185,51 +185,51 @@ const (
 type ZoneLimits struct {
 	// recordsPerNamespace is the number of Records that each namespace but the zone's own may have in the zone. At least 1. Absent: no limit. Lowering it removes nothing.
 	// +optional
-	RecordsPerNamespace *int32 `json:"recordsPerNamespace,omitempty"`
+	RecordsPerNamespace *int32 `json:"recordsPerNamespace,omitempty" protobuf:"varint,1,opt,name=recordsPerNamespace"`
 }
 
 // ZoneStatus is what a zone is.
 type ZoneStatus struct {
 	// observedGeneration is the metadata.generation that the rest of the status speaks of.
 	// +optional
-	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	ObservedGeneration int64 `json:"observedGeneration,omitempty" protobuf:"varint,1,opt,name=observedGeneration"`
 
 	// fqdn is the zone's absolute name in canonical form: lower case, A-labels, trailing dot. Empty while the zone it is relative to does not exist.
 	// +optional
-	FQDN string `json:"fqdn,omitempty"`
+	FQDN string `json:"fqdn,omitempty" protobuf:"bytes,2,opt,name=fqdn"`
 
 	// view is the view in force.
 	// +optional
-	View string `json:"view,omitempty"`
+	View string `json:"view,omitempty" protobuf:"bytes,3,opt,name=view"`
 
 	// serial is the SOA serial, 1 to 4294967295; it changes with every change of what the zone contains. 0 while the zone is pending.
 	// +optional
-	Serial int64 `json:"serial,omitempty"`
+	Serial int64 `json:"serial,omitempty" protobuf:"varint,4,opt,name=serial"`
 
 	// settledSerial is the serial that is delivered: the last one at which no consequence of a change was outstanding.
 	// +optional
-	SettledSerial int64 `json:"settledSerial,omitempty"`
+	SettledSerial int64 `json:"settledSerial,omitempty" protobuf:"varint,5,opt,name=settledSerial"`
 
 	// hash is the SHA-256 in hexadecimal over what the zone contains, in any order, and its SOA parameters, without the serial. Two zones of one name with equal hashes contain the same.
 	// +optional
-	Hash string `json:"hash,omitempty"`
+	Hash string `json:"hash,omitempty" protobuf:"bytes,6,opt,name=hash"`
 
 	// contentState is the set hash over what the zone contains, from which hash is made.
 	// +optional
-	ContentState string `json:"contentState,omitempty"`
+	ContentState string `json:"contentState,omitempty" protobuf:"bytes,7,opt,name=contentState"`
 
 	// contentGeneration counts the changes of what the zone contains: each has a serial of its own,
 	// and this number never wraps.
 	// +optional
-	ContentGeneration int64 `json:"contentGeneration,omitempty"`
+	ContentGeneration int64 `json:"contentGeneration,omitempty" protobuf:"varint,8,opt,name=contentGeneration"`
 
 	// entryCount is the number of values the zone contains, its SOA and name servers included.
 	// +optional
-	EntryCount int64 `json:"entryCount,omitempty"`
+	EntryCount int64 `json:"entryCount,omitempty" protobuf:"varint,9,opt,name=entryCount"`
 
 	// parentRef names the zone that delegates this one; absent where it has none.
 	// +optional
-	ParentRef *ZoneParent `json:"parentRef,omitempty"`
+	ParentRef *ZoneParent `json:"parentRef,omitempty" protobuf:"bytes,10,opt,name=parentRef"`
 
 	// conditions: Delegated, Servable, Settled, and Ready when all of them are True and the zone is delivered everywhere.
 	// +optional
@@ -237,15 +237,15 @@ type ZoneStatus struct {
 	// +listMapKey=type
 	// +patchStrategy=merge
 	// +patchMergeKey=type
-	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type"`
+	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type" protobuf:"bytes,11,rep,name=conditions"`
 }
 
 // ZoneParent names the Zone object that is the parent of another.
 type ZoneParent struct {
 	// namespace of the parent.
-	Namespace string `json:"namespace"`
+	Namespace string `json:"namespace" protobuf:"bytes,1,opt,name=namespace"`
 	// name of the parent.
-	Name string `json:"name"`
+	Name string `json:"name" protobuf:"bytes,2,opt,name=name"`
 }
 
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
@@ -255,7 +255,7 @@ type ZoneList struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard list metadata.
 	// +optional
-	metav1.ListMeta `json:"metadata,omitempty"`
+	metav1.ListMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 	// items are the Zones.
-	Items []Zone `json:"items"`
+	Items []Zone `json:"items" protobuf:"bytes,2,rep,name=items"`
 }

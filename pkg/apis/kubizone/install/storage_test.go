@@ -1,0 +1,57 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package install
+
+import (
+	"bytes"
+	"math/rand"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/randfill"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+)
+
+// An object read back from storage is, field by field, what was stored: the form in etcd loses nothing that JSON keeps.
+func TestStorageCodec_keepsEveryField(t *testing.T) {
+	registry := New()
+	stored, text := registry.StorageCodec(), registry.Codecs.LegacyCodec(v1alpha1.SchemeGroupVersion)
+	fill := randfill.New().NilChance(0.3).NumElements(1, 3).RandSource(rand.NewSource(1)).Funcs(
+		// What the meta types hold in a finer form than they are written in.
+		func(at *metav1.Time, c randfill.Continue) { at.Time = time.Unix(c.Int63n(1<<32), 0) },
+		func(fields *metav1.FieldsV1, c randfill.Continue) { fields.SetRawBytes([]byte(`{"f:spec":{}}`)) },
+		func(meta *metav1.TypeMeta, c randfill.Continue) {},
+	)
+	for i := range 500 {
+		for _, object := range []runtime.Object{&v1alpha1.Zone{}, &v1alpha1.Record{}} {
+			fill.Fill(object)
+			data, err := runtime.Encode(stored, object.DeepCopyObject())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.HasPrefix(data, []byte("k8s\x00")) {
+				t.Fatalf("stored as %q, not as protobuf", data[:min(len(data), 20)])
+			}
+			got, err := runtime.Decode(stored, data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			json, err := runtime.Encode(text, object.DeepCopyObject())
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := runtime.Decode(stored, json) // what stood in etcd as JSON is read, too
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !equality.Semantic.DeepEqual(got, want) {
+				t.Fatalf("object %d: got %+v, want %+v", i, got, want)
+			}
+		}
+	}
+}
