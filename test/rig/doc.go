@@ -16,5 +16,5 @@
 // It does not know what is tested with it: it imports no package whose behaviour a test
 // judges with its help, so subject and judge share no code.
 //
-// Read process.go first, then bind.go.
+// Read process.go first, then bind.go; for what stands behind a real kube-apiserver kube.go, then server.go.
 package rig

@@ -102,8 +102,7 @@ func startProcess(dir, path string, args ...string) (*process, error) {
 	p := &process{cmd: exec.Command(path, args...), out: &tail{}, ended: make(chan struct{})}
 	p.cmd.Dir = dir
 	p.cmd.Stdout, p.cmd.Stderr = p.out, p.out
-	// A group of its own: a Ctrl-C at the test's terminal reaches the test, which closes it.
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	p.cmd.SysProcAttr = attributes()
 	if err := p.cmd.Start(); err != nil {
 		return nil, err
 	}

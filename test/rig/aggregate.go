@@ -1,0 +1,245 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rig
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/netip"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+)
+
+// What the install manifests call things.
+const (
+	InstallNamespace = "kubizone-system"
+	ServerName       = "kubizone-apiserver" // service account and service
+	APIServiceName   = "v1alpha1.kubi.zone"
+)
+
+var apiServices = schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}
+
+// Namespace makes a namespace that may be there already.
+func (k *Kube) Namespace(ctx context.Context, name string) error {
+	clients, err := k.Clients()
+	if err != nil {
+		return err
+	}
+	_, err = clients.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+	return exists(err)
+}
+
+func exists(err error) error {
+	if apierrors.IsAlreadyExists(err) {
+		return nil
+	}
+	return err
+}
+
+// ServiceAccount is the path of a kubeconfig with a token of the service account, good for a day; the account and its
+// namespace are made where they are missing.
+func (k *Kube) ServiceAccount(ctx context.Context, namespace, name string) (kubeconfig string, err error) {
+	clients, err := k.Clients()
+	if err != nil {
+		return "", err
+	}
+	if err := k.Namespace(ctx, namespace); err != nil {
+		return "", err
+	}
+	accounts := clients.CoreV1().ServiceAccounts(namespace)
+	if _, err := accounts.Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}); exists(err) != nil {
+		return "", err
+	}
+	seconds := int64((24 * time.Hour).Seconds())
+	token, err := accounts.CreateToken(ctx, name, &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &seconds}}, metav1.CreateOptions{})
+	if err != nil {
+		return "", err
+	}
+	user := "system:serviceaccount:" + namespace + ":" + name
+	if _, err := k.writeKubeconfig(user, &clientcmdapi.AuthInfo{Token: token.Status.Token}); err != nil {
+		return "", err
+	}
+	return k.kubeconfigPath(user), nil
+}
+
+// Grant gives a user (or "system:serviceaccount:NAMESPACE:NAME") rules in one namespace by a Role and its binding,
+// named like the user; in all namespaces where namespace is empty.
+func (k *Kube) Grant(ctx context.Context, namespace, user string, rules ...rbacv1.PolicyRule) error {
+	clients, err := k.Clients()
+	if err != nil {
+		return err
+	}
+	meta := metav1.ObjectMeta{Name: user, Namespace: namespace}
+	subjects := []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}}
+	if namespace == "" {
+		if _, err := clients.RbacV1().ClusterRoles().Create(ctx, &rbacv1.ClusterRole{ObjectMeta: meta, Rules: rules}, metav1.CreateOptions{}); err != nil {
+			return err
+		}
+		_, err := clients.RbacV1().ClusterRoleBindings().Create(ctx, &rbacv1.ClusterRoleBinding{
+			ObjectMeta: meta, Subjects: subjects, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: user},
+		}, metav1.CreateOptions{})
+		return err
+	}
+	if _, err := clients.RbacV1().Roles(namespace).Create(ctx, &rbacv1.Role{ObjectMeta: meta, Rules: rules}, metav1.CreateOptions{}); err != nil {
+		return err
+	}
+	_, err = clients.RbacV1().RoleBindings(namespace).Create(ctx, &rbacv1.RoleBinding{
+		ObjectMeta: meta, Subjects: subjects, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: user},
+	}, metav1.CreateOptions{})
+	return err
+}
+
+// delegated are the rights of an aggregated server beside those of extension-apiserver-authentication-reader and
+// system:auth-delegator: what its admission and its flow control read, and whose namespaces it serves.
+var delegated = []rbacv1.PolicyRule{
+	{APIGroups: []string{""}, Resources: []string{"namespaces"}, Verbs: []string{"get", "list", "watch"}},
+	{APIGroups: []string{"admissionregistration.k8s.io"}, Verbs: []string{"get", "list", "watch"}, Resources: []string{
+		"mutatingwebhookconfigurations", "validatingwebhookconfigurations",
+		"validatingadmissionpolicies", "validatingadmissionpolicybindings", "mutatingadmissionpolicies", "mutatingadmissionpolicybindings",
+	}},
+	{APIGroups: []string{"flowcontrol.apiserver.k8s.io"}, Resources: []string{"flowschemas", "prioritylevelconfigurations"}, Verbs: []string{"get", "list", "watch"}},
+	{APIGroups: []string{"flowcontrol.apiserver.k8s.io"}, Resources: []string{"flowschemas/status"}, Verbs: []string{"patch"}},
+}
+
+// Delegate makes the service account of an aggregated server with the rights that one needs, and returns the path of
+// its kubeconfig, for --kubeconfig, --authentication-kubeconfig and --authorization-kubeconfig.
+func (k *Kube) Delegate(ctx context.Context) (kubeconfig string, err error) {
+	clients, err := k.Clients()
+	if err != nil {
+		return "", err
+	}
+	if kubeconfig, err = k.ServiceAccount(ctx, InstallNamespace, ServerName); err != nil {
+		return "", err
+	}
+	subjects := []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: InstallNamespace, Name: ServerName}}
+	if _, err := clients.RbacV1().RoleBindings("kube-system").Create(ctx, &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: ServerName + "-auth-reader"}, Subjects: subjects,
+		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "extension-apiserver-authentication-reader"},
+	}, metav1.CreateOptions{}); exists(err) != nil {
+		return "", err
+	}
+	if _, err := clients.RbacV1().ClusterRoles().Create(ctx, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: ServerName}, Rules: delegated}, metav1.CreateOptions{}); exists(err) != nil {
+		return "", err
+	}
+	for binding, role := range map[string]string{ServerName: ServerName, ServerName + "-auth-delegator": "system:auth-delegator"} {
+		if _, err := clients.RbacV1().ClusterRoleBindings().Create(ctx, &rbacv1.ClusterRoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: binding}, Subjects: subjects,
+			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
+		}, metav1.CreateOptions{}); exists(err) != nil {
+			return "", err
+		}
+	}
+	return kubeconfig, nil
+}
+
+// Aggregate registers what listens on a loopback port as kubi.zone/v1alpha1: a Service of type ExternalName and the
+// APIService with the CA (PEM) that signed its serving certificate, which must be for ServingHosts. It does not wait:
+// see WaitAvailable.
+func (k *Kube) Aggregate(ctx context.Context, at netip.AddrPort, ca []byte) error {
+	if err := k.Namespace(ctx, InstallNamespace); err != nil {
+		return err
+	}
+	clients, err := k.Clients()
+	if err != nil {
+		return err
+	}
+	service := &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: ServerName},
+		Spec: corev1.ServiceSpec{
+			Type: corev1.ServiceTypeExternalName, ExternalName: "localhost", Ports: []corev1.ServicePort{{Port: int32(at.Port())}},
+		},
+	}
+	if err := k.replaceService(ctx, clients, service); err != nil {
+		return err
+	}
+	services, err := dynamic.NewForConfig(k.Admin())
+	if err != nil {
+		return err
+	}
+	if err := k.Unaggregate(ctx); err != nil {
+		return err
+	}
+	_, err = services.Resource(apiServices).Create(ctx, &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService",
+		"metadata": map[string]any{"name": APIServiceName},
+		"spec": map[string]any{
+			"group": "kubi.zone", "version": "v1alpha1", "groupPriorityMinimum": int64(1000), "versionPriority": int64(15),
+			"service":  map[string]any{"namespace": InstallNamespace, "name": ServerName, "port": int64(at.Port())},
+			"caBundle": base64.StdEncoding.EncodeToString(ca),
+		},
+	}}, metav1.CreateOptions{})
+	return err
+}
+
+func (k *Kube) replaceService(ctx context.Context, clients *kubernetes.Clientset, service *corev1.Service) error {
+	services := clients.CoreV1().Services(InstallNamespace)
+	if err := services.Delete(ctx, service.Name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+		return err
+	}
+	_, err := services.Create(ctx, service, metav1.CreateOptions{})
+	return err
+}
+
+// Unaggregate takes the APIService away, if there is one.
+func (k *Kube) Unaggregate(ctx context.Context) error {
+	services, err := dynamic.NewForConfig(k.Admin())
+	if err != nil {
+		return err
+	}
+	err = services.Resource(apiServices).Delete(ctx, APIServiceName, metav1.DeleteOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// WaitAvailable returns when kube-apiserver says that the APIService is available, or with want false that it is not,
+// and gives the condition's reason and message.
+func (k *Kube) WaitAvailable(ctx context.Context, want bool) (reason, message string, err error) {
+	services, err := dynamic.NewForConfig(k.Admin())
+	if err != nil {
+		return "", "", err
+	}
+	wanted := map[bool]string{true: "True", false: "False"}[want]
+	for {
+		var service *unstructured.Unstructured
+		if service, err = services.Resource(apiServices).Get(ctx, APIServiceName, metav1.GetOptions{}); err == nil {
+			conditions, _, _ := unstructured.NestedSlice(service.Object, "status", "conditions")
+			for _, c := range conditions {
+				condition, _ := c.(map[string]any)
+				if condition["type"] != "Available" {
+					continue
+				}
+				reason, _ = condition["reason"].(string)
+				message, _ = condition["message"].(string)
+				if condition["status"] == wanted {
+					return reason, message, nil
+				}
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return reason, message, fmt.Errorf("APIService %s is not Available=%s: %s: %s: %w", APIServiceName, wanted, reason, message, errors.Join(err, ctx.Err()))
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// ServingHosts are what the serving certificate of an aggregated server must be for: kube-apiserver asks for the name
+// of the Service, clients that go straight to it for the address.
+func ServingHosts() []string {
+	return []string{ServerName + "." + InstallNamespace + ".svc", "localhost", "127.0.0.1"}
+}

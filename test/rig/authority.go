@@ -1,0 +1,124 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rig
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"net"
+	"os"
+	"time"
+)
+
+// Authority signs certificates. A cluster has two: one for who it is and who its users are, one for the front proxy.
+type Authority struct {
+	PEM []byte // its certificate
+
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+}
+
+// Pair is a certificate and its key, both PEM.
+type Pair struct{ Cert, Key []byte }
+
+// NewAuthority makes a certificate authority that is known to nobody yet.
+func NewAuthority(name string) (*Authority, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	a := &Authority{key: key}
+	pair, err := a.issue(key, x509.Certificate{
+		Subject: pkix.Name{CommonName: name}, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign | x509.KeyUsageDigitalSignature,
+		IsCA: true, BasicConstraintsValid: true,
+	})
+	if err != nil {
+		return nil, err
+	}
+	a.PEM = pair.Cert
+	block, _ := pem.Decode(pair.Cert)
+	a.cert, err = x509.ParseCertificate(block.Bytes)
+	return a, err
+}
+
+// Serving is a server's certificate for these DNS names and addresses.
+func (a *Authority) Serving(hosts ...string) (Pair, error) {
+	template := x509.Certificate{
+		Subject: pkix.Name{CommonName: hosts[0]}, KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
+	for _, host := range hosts {
+		if ip := net.ParseIP(host); ip != nil {
+			template.IPAddresses = append(template.IPAddresses, ip)
+		} else {
+			template.DNSNames = append(template.DNSNames, host)
+		}
+	}
+	return a.leaf(template)
+}
+
+// Client is a client's certificate: the common name is the user, the organizations are the groups.
+func (a *Authority) Client(user string, groups ...string) (Pair, error) {
+	return a.leaf(x509.Certificate{
+		Subject: pkix.Name{CommonName: user, Organization: groups}, KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	})
+}
+
+func (a *Authority) leaf(template x509.Certificate) (Pair, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return Pair{}, err
+	}
+	return a.issue(key, template)
+}
+
+func (a *Authority) issue(key *ecdsa.PrivateKey, template x509.Certificate) (Pair, error) {
+	var err error
+	if template.SerialNumber, err = rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127)); err != nil {
+		return Pair{}, err
+	}
+	template.NotBefore, template.NotAfter = time.Now().Add(-time.Hour), time.Now().Add(24*time.Hour)
+	parent := a.cert
+	if parent == nil {
+		parent = &template // it signs itself
+	}
+	der, err := x509.CreateCertificate(rand.Reader, &template, parent, key.Public(), a.key)
+	if err != nil {
+		return Pair{}, err
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return Pair{}, err
+	}
+	return Pair{
+		Cert: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
+		Key:  pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}),
+	}, nil
+}
+
+// TLS is the pair as crypto/tls takes it.
+func (p Pair) TLS() (tls.Certificate, error) { return tls.X509KeyPair(p.Cert, p.Key) }
+
+// Write puts the pair into base.crt and base.key, each replaced whole: a server that reads them again while they are
+// written sees the old file or the new one.
+func (p Pair) Write(base string) (cert, key string, err error) {
+	cert, key = base+".crt", base+".key"
+	if err = replaceFile(key, p.Key); err == nil {
+		err = replaceFile(cert, p.Cert)
+	}
+	return cert, key, err
+}
+
+func replaceFile(path string, content []byte) error {
+	if err := os.WriteFile(path+".new", content, 0o600); err != nil {
+		return fmt.Errorf("rig: %w", err)
+	}
+	return os.Rename(path+".new", path)
+}

@@ -1,0 +1,193 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rig
+
+import (
+	"context"
+	"crypto/tls"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync"
+	"time"
+)
+
+// Balancer stands for a Service with several pods behind it: it hands each new connection to the next backend whose
+// readiness probe passes, and leaves the connections that are there alone.
+type Balancer struct {
+	Addr netip.AddrPort
+
+	listener net.Listener
+	prober   *http.Client
+	stop     context.CancelFunc
+	running  sync.WaitGroup
+
+	mu       sync.Mutex
+	backends []netip.AddrPort // what Set named
+	ready    []netip.AddrPort // those of them whose last probe passed
+	next     int
+	open     map[net.Conn]struct{}
+}
+
+// probeInterval is shorter than any kubelet's: what a test waits for is not how slow Kubernetes is.
+const probeInterval = 100 * time.Millisecond
+
+// StartBalancer listens on a free loopback port and has no backends yet. The caller calls Close.
+func StartBalancer() (*Balancer, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	b := &Balancer{
+		Addr: listener.Addr().(*net.TCPAddr).AddrPort(), listener: listener, stop: stop, open: map[net.Conn]struct{}{},
+		// A probe knows no CA, as a kubelet's does not; and a new connection each time finds a listener that has closed.
+		prober: &http.Client{Timeout: time.Second, Transport: &http.Transport{
+			DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
+		}},
+	}
+	b.running.Go(b.accept)
+	b.running.Go(func() { b.probe(ctx) })
+	return b, nil
+}
+
+// Set names the backends. Who is new is used from its first passed probe on.
+func (b *Balancer) Set(backends ...netip.AddrPort) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.backends = backends
+}
+
+// Ready is how many backends would get a connection now.
+func (b *Balancer) Ready() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.ready)
+}
+
+func (b *Balancer) probe(ctx context.Context) {
+	tick := time.NewTicker(probeInterval)
+	defer tick.Stop()
+	for {
+		b.mu.Lock()
+		backends := b.backends
+		b.mu.Unlock()
+		passed := make([]bool, len(backends))
+		var all sync.WaitGroup
+		for i, at := range backends {
+			all.Go(func() { passed[i] = b.passes(ctx, at) })
+		}
+		all.Wait()
+		var ready []netip.AddrPort
+		for i, at := range backends {
+			if passed[i] {
+				ready = append(ready, at)
+			}
+		}
+		b.mu.Lock()
+		b.ready = ready
+		b.mu.Unlock()
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+func (b *Balancer) passes(ctx context.Context, at netip.AddrPort) bool {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+at.String()+"/readyz", nil)
+	if err != nil {
+		return false
+	}
+	answer, err := b.prober.Do(request)
+	if err != nil {
+		return false
+	}
+	answer.Body.Close()
+	return answer.StatusCode == http.StatusOK
+}
+
+func (b *Balancer) accept() {
+	for {
+		client, err := b.listener.Accept()
+		if err != nil {
+			return
+		}
+		b.running.Go(func() { b.carry(client) })
+	}
+}
+
+// carry joins the connection with one to a backend until either side ends it. Without a ready backend the client is
+// refused as by a Service without endpoints.
+func (b *Balancer) carry(client net.Conn) {
+	defer client.Close()
+	at, ok := b.pick()
+	if !ok {
+		return
+	}
+	server, err := net.DialTimeout("tcp", at.String(), 5*time.Second)
+	if err != nil {
+		return
+	}
+	defer server.Close()
+	if !b.keep(client, server) {
+		return
+	}
+	defer b.forget(client, server)
+	var both sync.WaitGroup
+	for _, way := range [][2]net.Conn{{client, server}, {server, client}} {
+		both.Go(func() {
+			io.Copy(way[0], way[1])
+			way[0].(*net.TCPConn).CloseWrite()
+		})
+	}
+	both.Wait()
+}
+
+func (b *Balancer) pick() (netip.AddrPort, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.ready) == 0 {
+		return netip.AddrPort{}, false
+	}
+	b.next++
+	return b.ready[b.next%len(b.ready)], true
+}
+
+// keep remembers connections for Close; false when it has begun.
+func (b *Balancer) keep(connections ...net.Conn) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.open == nil {
+		return false
+	}
+	for _, c := range connections {
+		b.open[c] = struct{}{}
+	}
+	return true
+}
+
+func (b *Balancer) forget(connections ...net.Conn) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, c := range connections {
+		delete(b.open, c)
+	}
+}
+
+// Close ends every connection.
+func (b *Balancer) Close() {
+	b.stop()
+	b.listener.Close()
+	b.mu.Lock()
+	for c := range b.open {
+		c.Close()
+	}
+	b.open = nil
+	b.mu.Unlock()
+	b.running.Wait()
+	b.prober.CloseIdleConnections()
+}

@@ -1,0 +1,78 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rig
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"go.etcd.io/etcd/server/v3/embed"
+	"go.uber.org/zap"
+)
+
+// Etcd is a member of its own cluster, inside this process, that listens on loopback without TLS.
+type Etcd struct {
+	Endpoint string // http://127.0.0.1:port
+
+	server *embed.Etcd
+	once   sync.Once
+}
+
+// StartEtcd runs a member on dir until Close. Nothing is synced to disk: a killed process loses nothing by that, and a
+// power failure is not what the rig is for.
+func StartEtcd(ctx context.Context, dir string) (*Etcd, error) {
+	for attempt := 0; ; attempt++ {
+		e, err := startEtcd(ctx, dir)
+		// The free port may have been taken in between.
+		if err == nil || attempt == 4 || !errors.Is(err, syscall.EADDRINUSE) {
+			return e, err
+		}
+	}
+}
+
+func startEtcd(ctx context.Context, dir string) (*Etcd, error) {
+	var urls [2]url.URL
+	for i := range urls {
+		port, err := FreePort()
+		if err != nil {
+			return nil, err
+		}
+		urls[i] = url.URL{Scheme: "http", Host: port.String()}
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	c := embed.NewConfig()
+	c.Dir, c.UnsafeNoFsync = filepath.Join(dir, "member"), true
+	c.ListenClientUrls, c.AdvertiseClientUrls = urls[:1], urls[:1]
+	c.ListenPeerUrls, c.AdvertisePeerUrls = urls[1:], urls[1:]
+	c.InitialCluster = c.InitialClusterFromName(c.Name)
+	c.WatchProgressNotifyInterval = 5 * time.Second // as a cluster's etcd is set for consistent reads from caches
+	c.TickMs, c.ElectionMs = 20, 200
+	c.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.NewNop())
+	server, err := embed.StartEtcd(c)
+	if err != nil {
+		return nil, fmt.Errorf("etcd: %w", err)
+	}
+	e := &Etcd{Endpoint: urls[0].String(), server: server}
+	select {
+	case <-server.Server.ReadyNotify():
+		return e, nil
+	case err = <-server.Err():
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	}
+	server.Close()
+	return nil, fmt.Errorf("etcd on %s: %w", dir, err)
+}
+
+// Close ends the member, once. Its directory stays.
+func (e *Etcd) Close() { e.once.Do(e.server.Close) }

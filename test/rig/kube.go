@@ -1,0 +1,323 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rig
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+)
+
+// FrontProxyName is the only common name that kube-apiserver's front proxy certificate may carry.
+const FrontProxyName = "front-proxy-client"
+
+// controllers are those of kube-controller-manager that meet aggregated resources: no machine is needed for any.
+const controllers = "namespace-controller,garbage-collector-controller,serviceaccount-controller,serviceaccount-token-controller," +
+	"resourcequota-controller,clusterrole-aggregation-controller,root-ca-certificate-publisher-controller"
+
+// KubeConfig says what runs beside kube-apiserver and how.
+type KubeConfig struct {
+	// ControllerManager starts kube-controller-manager at once; StartControllerManager does it later. What serves an
+	// aggregated API before it starts is seen at once by its garbage collector and quota, else within half a minute.
+	ControllerManager bool
+	// Args are further flags of kube-apiserver.
+	Args []string
+}
+
+// Kube is a control plane: etcd, kube-apiserver with RBAC and aggregation, and on request kube-controller-manager.
+type Kube struct {
+	Addr netip.AddrPort // where kube-apiserver listens
+
+	ClusterCA    *Authority // signs kube-apiserver, its users and what it aggregates
+	FrontProxyCA *Authority // signs whom aggregated servers believe the identity headers of
+
+	dir       string
+	etcd      *Etcd
+	apiserver *process
+	manager   *process
+	admin     *rest.Config
+	accounts  string // path of the key that signs service account tokens
+}
+
+// StartKube starts etcd and kube-apiserver with their data, certificates and kubeconfigs below dir and returns when
+// kube-apiserver is ready. A program that was not built is a *Missing. The caller calls Close.
+func StartKube(ctx context.Context, dir string, c KubeConfig) (_ *Kube, err error) {
+	if _, err := KubeProgram("kube-apiserver"); err != nil {
+		return nil, err
+	}
+	if c.ControllerManager {
+		if _, err := KubeProgram("kube-controller-manager"); err != nil {
+			return nil, err
+		}
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	k := &Kube{dir: dir}
+	defer func() {
+		if err != nil {
+			k.Close()
+		}
+	}()
+	if k.ClusterCA, err = NewAuthority("rig cluster"); err != nil {
+		return nil, err
+	}
+	if k.FrontProxyCA, err = NewAuthority("rig front proxy"); err != nil {
+		return nil, err
+	}
+	if k.etcd, err = StartEtcd(ctx, filepath.Join(dir, "etcd")); err != nil {
+		return nil, err
+	}
+	for attempt := 0; ; attempt++ {
+		if err = k.startAPIServer(ctx, c.Args); err == nil {
+			break
+		}
+		// The free port may have been taken in between.
+		if attempt == 4 || !strings.Contains(err.Error(), "address already in use") {
+			return nil, err
+		}
+	}
+	if c.ControllerManager {
+		err = k.StartControllerManager(ctx)
+	}
+	return k, err
+}
+
+func (k *Kube) startAPIServer(ctx context.Context, further []string) error {
+	program, err := KubeProgram("kube-apiserver")
+	if err != nil {
+		return err
+	}
+	if k.Addr, err = FreePort(); err != nil {
+		return err
+	}
+	file := func(name string) string { return filepath.Join(k.dir, name) }
+	if err := k.writeCertificates(); err != nil {
+		return err
+	}
+	k.admin, err = k.client("admin", "system:masters")
+	if err != nil {
+		return err
+	}
+	k.apiserver, err = startProcess(k.dir, program, append([]string{
+		"--etcd-servers", k.etcd.Endpoint,
+		"--bind-address", k.Addr.Addr().String(), "--advertise-address", k.Addr.Addr().String(), "--secure-port", port(k.Addr),
+		"--endpoint-reconciler-type", "none", "--service-cluster-ip-range", "10.96.0.0/16",
+		"--tls-cert-file", file("apiserver.crt"), "--tls-private-key-file", file("apiserver.key"),
+		"--client-ca-file", file("ca.crt"), "--anonymous-auth=true", "--authorization-mode", "Node,RBAC",
+		"--service-account-issuer", "https://kubernetes.default.svc",
+		"--service-account-key-file", file("accounts.crt"), "--service-account-signing-key-file", file("accounts.key"),
+		"--requestheader-client-ca-file", file("front-proxy-ca.crt"), "--requestheader-allowed-names", FrontProxyName,
+		"--requestheader-username-headers", "X-Remote-User", "--requestheader-group-headers", "X-Remote-Group",
+		"--requestheader-extra-headers-prefix", "X-Remote-Extra-",
+		"--proxy-client-cert-file", file("front-proxy.crt"), "--proxy-client-key-file", file("front-proxy.key"),
+		"--enable-aggregator-routing=false",
+	}, further...)...)
+	if err != nil {
+		return err
+	}
+	if err := waitReady(ctx, k.apiserver, k.admin, "/readyz", 2*time.Minute); err != nil {
+		k.apiserver.end()
+		return fmt.Errorf("kube-apiserver: %w", err)
+	}
+	return nil
+}
+
+func (k *Kube) writeCertificates() error {
+	for name, authority := range map[string]*Authority{"ca": k.ClusterCA, "front-proxy-ca": k.FrontProxyCA} {
+		if err := replaceFile(filepath.Join(k.dir, name+".crt"), authority.PEM); err != nil {
+			return err
+		}
+	}
+	serving, err := k.ClusterCA.Serving("kube-apiserver", "localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "127.0.0.1", "10.96.0.1")
+	if err != nil {
+		return err
+	}
+	frontProxy, err := k.FrontProxyCA.Client(FrontProxyName)
+	if err != nil {
+		return err
+	}
+	// Any key pair will do for tokens; a certificate is one of the forms that kube-apiserver reads public keys in.
+	accounts, err := k.ClusterCA.Client("service accounts")
+	if err != nil {
+		return err
+	}
+	for name, pair := range map[string]Pair{"apiserver": serving, "front-proxy": frontProxy, "accounts": accounts} {
+		if _, _, err := pair.Write(filepath.Join(k.dir, name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// StartControllerManager starts kube-controller-manager with the controllers that need no machine: namespaces, garbage
+// collection, quota, service accounts, aggregated cluster roles.
+func (k *Kube) StartControllerManager(ctx context.Context) error {
+	program, err := KubeProgram("kube-controller-manager")
+	if err != nil {
+		return err
+	}
+	kubeconfig, err := k.Tenant("system:kube-controller-manager")
+	if err != nil {
+		return err
+	}
+	at, err := FreePort()
+	if err != nil {
+		return err
+	}
+	file := func(name string) string { return filepath.Join(k.dir, name) }
+	k.manager, err = startProcess(k.dir, program,
+		"--kubeconfig", kubeconfig, "--authentication-kubeconfig", kubeconfig, "--authorization-kubeconfig", kubeconfig,
+		"--bind-address", at.Addr().String(), "--secure-port", port(at), "--leader-elect=false",
+		"--cluster-name", "rig", "--root-ca-file", file("ca.crt"),
+		"--service-account-private-key-file", file("accounts.key"), "--use-service-account-credentials=true",
+		"--controllers", controllers, "--concurrent-gc-syncs", "5", "--concurrent-namespace-syncs", "5",
+	)
+	if err != nil {
+		return err
+	}
+	// It makes itself a serving certificate that nobody can know.
+	health := &rest.Config{Host: "https://" + at.String(), TLSClientConfig: rest.TLSClientConfig{Insecure: true}}
+	if err := waitReady(ctx, k.manager, health, "/healthz", time.Minute); err != nil {
+		return fmt.Errorf("kube-controller-manager: %w", err)
+	}
+	return nil
+}
+
+// waitReady returns when the path answers 200.
+func waitReady(ctx context.Context, p *process, config *rest.Config, path string, limit time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	transport, err := rest.TransportFor(config)
+	if err != nil {
+		return err
+	}
+	client := http.Client{Transport: transport, Timeout: 10 * time.Second}
+	defer client.CloseIdleConnections()
+	for {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, config.Host+path, nil)
+		if err != nil {
+			return err
+		}
+		answer, err := client.Do(request)
+		if err == nil {
+			answer.Body.Close()
+			if answer.StatusCode == http.StatusOK {
+				return nil
+			}
+			err = fmt.Errorf("%s answers %s", path, answer.Status)
+		}
+		select {
+		case <-p.ended:
+			return fmt.Errorf("it ended: %v\n%s", p.err, p.out.String())
+		case <-ctx.Done():
+			return fmt.Errorf("not ready in time: %w; it says:\n%s", err, p.out.String())
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+func port(at netip.AddrPort) string { return strconv.Itoa(int(at.Port())) }
+
+// URL is where kube-apiserver answers.
+func (k *Kube) URL() string { return "https://" + k.Addr.String() }
+
+// Admin is the configuration of a client in group system:masters, without limits of its own. The caller may change it.
+func (k *Kube) Admin() *rest.Config { return rest.CopyConfig(k.admin) }
+
+// AdminKubeconfig is the path of the same as a kubeconfig.
+func (k *Kube) AdminKubeconfig() string { return filepath.Join(k.dir, "admin.kubeconfig") }
+
+// Clients are typed clients of Kubernetes' own kinds for the administrator.
+func (k *Kube) Clients() (*kubernetes.Clientset, error) { return kubernetes.NewForConfig(k.Admin()) }
+
+// Tenant is the path of a kubeconfig of a user with a client certificate of the cluster. It holds no rights: RBAC gives
+// them to the name or the groups.
+func (k *Kube) Tenant(name string, groups ...string) (kubeconfig string, err error) {
+	if _, err := k.client(name, groups...); err != nil {
+		return "", err
+	}
+	return k.kubeconfigPath(name), nil
+}
+
+func (k *Kube) kubeconfigPath(name string) string {
+	return filepath.Join(k.dir, strings.ReplaceAll(strings.ReplaceAll(name, "/", "-"), ":", "-")+".kubeconfig")
+}
+
+func (k *Kube) client(name string, groups ...string) (*rest.Config, error) {
+	pair, err := k.ClusterCA.Client(name, groups...)
+	if err != nil {
+		return nil, err
+	}
+	return k.writeKubeconfig(name, &clientcmdapi.AuthInfo{ClientCertificateData: pair.Cert, ClientKeyData: pair.Key})
+}
+
+func (k *Kube) writeKubeconfig(name string, who *clientcmdapi.AuthInfo) (*rest.Config, error) {
+	config := clientcmdapi.NewConfig()
+	config.Clusters["rig"] = &clientcmdapi.Cluster{Server: k.URL(), CertificateAuthorityData: k.ClusterCA.PEM}
+	config.AuthInfos[name] = who
+	config.Contexts["rig"] = &clientcmdapi.Context{Cluster: "rig", AuthInfo: name}
+	config.CurrentContext = "rig"
+	if err := clientcmd.WriteToFile(*config, k.kubeconfigPath(name)); err != nil {
+		return nil, err
+	}
+	return ClientConfig(k.kubeconfigPath(name))
+}
+
+// ClientConfig is what a kubeconfig says, without client-go's limit on the rate of requests: a rig has no rate to protect.
+func ClientConfig(kubeconfig string) (*rest.Config, error) {
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	config.QPS = -1
+	return config, nil
+}
+
+// FrontProxy is the certificate by which an aggregated server knows that identity headers come from kube-apiserver.
+func (k *Kube) FrontProxy() (tls.Certificate, error) {
+	return tls.LoadX509KeyPair(filepath.Join(k.dir, "front-proxy.crt"), filepath.Join(k.dir, "front-proxy.key"))
+}
+
+// Pause stops kube-apiserver in its tracks: its connections stay and nothing answers on them. Resume lets it go on.
+func (k *Kube) Pause() error { return k.apiserver.cmd.Process.Signal(syscall.SIGSTOP) }
+
+// Resume undoes Pause.
+func (k *Kube) Resume() error { return k.apiserver.cmd.Process.Signal(syscall.SIGCONT) }
+
+// Log is what kube-apiserver wrote so far (its last megabyte at least).
+func (k *Kube) Log() string { return k.apiserver.out.String() }
+
+// ControllerManagerLog is the same of kube-controller-manager.
+func (k *Kube) ControllerManagerLog() string { return k.manager.out.String() }
+
+// Close ends what runs and removes the directory.
+func (k *Kube) Close() error {
+	if k.manager != nil {
+		k.manager.end()
+	}
+	if k.apiserver != nil {
+		// One that is paused would not hear that it shall end.
+		k.apiserver.cmd.Process.Signal(syscall.SIGCONT)
+		k.apiserver.end()
+	}
+	if k.etcd != nil {
+		k.etcd.Close()
+	}
+	return errors.Join(os.RemoveAll(k.dir))
+}

@@ -1,0 +1,12 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !linux
+
+package rig
+
+import "syscall"
+
+// attributes of a process that the rig starts. It is in a group of its own: a Ctrl-C at the test's terminal reaches the
+// test, which closes it. Only Linux can end it with a test that is killed.
+func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
