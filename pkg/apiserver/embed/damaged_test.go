@@ -28,7 +28,7 @@ func damaged(t *testing.T, damage func(t *testing.T, etcd string)) *Dir {
 	return dir
 }
 
-func wal(t *testing.T, etcd string) string {
+func walFile(t *testing.T, etcd string) string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(etcd, "member", "wal", "*.wal"))
 	if err != nil || len(files) != 1 {
@@ -53,7 +53,7 @@ func overwrite(t *testing.T, path string, at int64) {
 func TestStart_damagedFilesAreNoReasonToStartAgain(t *testing.T) {
 	for name, damage := range map[string]func(t *testing.T, etcd string){
 		"database":        func(t *testing.T, etcd string) { overwrite(t, filepath.Join(etcd, "member", "snap", "db"), 0) },
-		"write-ahead log": func(t *testing.T, etcd string) { overwrite(t, wal(t, etcd), 600) },
+		"write-ahead log": func(t *testing.T, etcd string) { overwrite(t, walFile(t, etcd), 600) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := damaged(t, damage)
@@ -77,7 +77,7 @@ func TestStart_damagedFilesAreNoReasonToStartAgain(t *testing.T) {
 // An etcd that waits for entries its log has lost never takes writes. Whoever stops it does not wait with it.
 func TestStart_isStoppedWhereItCannotBecomeReady(t *testing.T) {
 	dir := damaged(t, func(t *testing.T, etcd string) {
-		if err := os.Truncate(wal(t, etcd), 4000); err != nil {
+		if err := os.Truncate(walFile(t, etcd), 4000); err != nil {
 			t.Fatal(err)
 		}
 	})

@@ -124,7 +124,7 @@ func (d *Dir) checkFormat() error {
 	text, err := os.ReadFile(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return d.writeFormat(name)
+		return d.write(name, strconv.Itoa(Format))
 	case err != nil:
 		return unwritable(d.path, err)
 	}
@@ -138,10 +138,10 @@ func (d *Dir) checkFormat() error {
 	return nil
 }
 
-// writeFormat goes through a rename, so that a crash leaves no empty number behind.
-func (d *Dir) writeFormat(name string) error {
+// write goes through a rename, so that a crash leaves no empty file behind.
+func (d *Dir) write(name, line string) error {
 	temporary := name + ".new"
-	if err := os.WriteFile(temporary, []byte(strconv.Itoa(Format)+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(temporary, []byte(line+"\n"), 0o600); err != nil {
 		return unwritable(d.path, err)
 	}
 	if err := os.Rename(temporary, name); err != nil {

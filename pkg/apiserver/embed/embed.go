@@ -43,9 +43,18 @@ type Config struct {
 	Log func(line string)
 	// Verbose logs what etcd does, not only what went wrong.
 	Verbose bool
+	// Cluster makes it one of several members; nil: it is the only one.
+	Cluster *Cluster
 }
 
-// Member is a running etcd of one member.
+func (c *Config) memberName() string {
+	if c.Cluster == nil {
+		return ""
+	}
+	return c.Cluster.MemberName
+}
+
+// Member is a running etcd, the only one or one of several.
 type Member struct {
 	dir      string
 	server   *etcd.Etcd
@@ -58,9 +67,15 @@ type Member struct {
 	stopping atomic.Bool
 }
 
-// Start starts etcd and returns when it takes writes. It returns early with ctx's error.
+// Start starts etcd and returns when it takes writes: one of several members needs more than half of them for that. It
+// returns early with ctx's error.
+//
+// Errors: *FullError, *LostMemberError, and others that name the flag or the directory and the next step.
 func Start(ctx context.Context, cfg Config) (*Member, error) {
 	dir := filepath.Join(cfg.Dir.Path(), etcdDir)
+	if err := cfg.Dir.checkMember(cfg.memberName()); err != nil {
+		return nil, err
+	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, unwritable(cfg.Dir.Path(), err)
 	}
@@ -74,6 +89,17 @@ func Start(ctx context.Context, cfg Config) (*Member, error) {
 		return nil, err
 	}
 	m.endpoint = "unix://" + socket
+	config := m.config(cfg, dir)
+	if cfg.Cluster != nil {
+		err = cfg.Cluster.join(config, cfg.Dir, m.logger(cfg))
+	}
+	if err == nil && !stored(dir) {
+		err = cfg.Dir.SetMember(cfg.memberName())
+	}
+	if err != nil {
+		m.cleanup()
+		return nil, err
+	}
 
 	// etcd reports what it cannot survive by Fatal and Panic on its logger, on whatever goroutine it happens. The
 	// hooks end that goroutine (E4); so the start itself runs on one that may end.
@@ -83,7 +109,7 @@ func Start(ctx context.Context, cfg Config) (*Member, error) {
 	}
 	result := make(chan started, 1)
 	go func() {
-		server, err := etcd.StartEtcd(m.config(cfg, dir))
+		server, err := etcd.StartEtcd(config)
 		result <- started{server, err}
 	}()
 	select {

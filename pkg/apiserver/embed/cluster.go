@@ -1,0 +1,251 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package embed
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"go.etcd.io/etcd/client/pkg/v3/transport"
+	"go.etcd.io/etcd/client/pkg/v3/types"
+	etcd "go.etcd.io/etcd/server/v3/embed"
+	"go.etcd.io/etcd/server/v3/etcdserver"
+	"go.etcd.io/etcd/server/v3/etcdserver/api/membership"
+	"go.etcd.io/etcd/server/v3/etcdserver/api/rafthttp"
+	"go.etcd.io/etcd/server/v3/storage/wal"
+	"go.uber.org/zap"
+)
+
+// clusterToken goes into the identifiers of members, so it never changes.
+const clusterToken = "kubizone"
+
+// peerDialTimeout bounds the question to one peer whether there is a cluster; etcd bounds the answer.
+const peerDialTimeout = 2 * time.Second
+
+// memberFile holds the name of the member whose data the directory is. Where it is absent the data is that of a sole
+// member, or there is none.
+const memberFile = "member"
+
+// Cluster is a member's place among others.
+type Cluster struct {
+	// MemberName is the name of this member, one of those in InitialCluster.
+	MemberName string
+	// InitialCluster names all members and where their peers reach them, as NAME=https://HOST:PORT, with commas
+	// between. It decides who the members are when the first of them starts; from then on what is stored decides.
+	InitialCluster string
+	// ListenPeer is where this member listens for its peers, as https://IP:PORT.
+	ListenPeer string
+	// CertFile and KeyFile are shown to peers, as server and as client; CAFile is who signs peers, and whoever it
+	// signed is one: it is made for nothing else. PEM. Certificate and key are read again at each handshake.
+	CertFile, KeyFile, CAFile string
+}
+
+// Validate reports all that is wrong, by the names of the flags.
+func (c *Cluster) Validate() error {
+	var wrong []error
+	members, err := c.members()
+	switch {
+	case err != nil:
+		wrong = append(wrong, fmt.Errorf("--etcd-initial-cluster %q: %w; want NAME=https://HOST:PORT for each member, with commas between", c.InitialCluster, err))
+	case c.MemberName == "":
+		wrong = append(wrong, errors.New("--etcd-member-name: must not be empty; in a StatefulSet it is the name of the pod"))
+	case members[c.MemberName] == nil:
+		wrong = append(wrong, fmt.Errorf("--etcd-member-name %s: --etcd-initial-cluster does not name it, only %s; add it there, the same on every member", c.MemberName, strings.Join(names(members), ", ")))
+	}
+	if listen, err := url.Parse(c.ListenPeer); err != nil || listen.Scheme != "https" || net.ParseIP(listen.Hostname()) == nil || listen.Port() == "" || strings.Trim(listen.Path, "/") != "" {
+		wrong = append(wrong, fmt.Errorf("--etcd-listen-peer %q: must be https://IP:PORT, for all addresses of the pod https://0.0.0.0:2380", c.ListenPeer))
+	}
+	for _, file := range []struct{ flag, name string }{
+		{"--etcd-peer-cert-file", c.CertFile}, {"--etcd-peer-key-file", c.KeyFile}, {"--etcd-peer-ca-file", c.CAFile},
+	} {
+		if file.name == "" {
+			wrong = append(wrong, fmt.Errorf("%s: must not be empty: peers prove to each other who they are", file.flag))
+		} else if _, err := os.Stat(file.name); err != nil {
+			wrong = append(wrong, fmt.Errorf("%s: %w", file.flag, err))
+		}
+	}
+	return errors.Join(wrong...)
+}
+
+func (c *Cluster) members() (types.URLsMap, error) {
+	members, err := types.NewURLsMap(c.InitialCluster)
+	if err != nil {
+		return nil, err
+	}
+	if len(members) == 0 {
+		return nil, errors.New("it names no member")
+	}
+	seen := map[string]string{}
+	for _, member := range names(members) {
+		urls := members[member]
+		if len(urls) != 1 || urls[0].Scheme != "https" {
+			return nil, fmt.Errorf("member %q must have one URL, and an https one", member)
+		}
+		if other, twice := seen[urls[0].Host]; twice {
+			return nil, fmt.Errorf("members %q and %q have one URL", other, member)
+		}
+		seen[urls[0].Host] = member
+	}
+	return members, nil
+}
+
+func names(members types.URLsMap) []string {
+	var out []string
+	for member := range members {
+		out = append(out, member)
+	}
+	slices.Sort(out)
+	return out
+}
+
+func (c *Cluster) tls() transport.TLSInfo {
+	return transport.TLSInfo{
+		CertFile: c.CertFile, KeyFile: c.KeyFile, TrustedCAFile: c.CAFile, ClientCertAuth: true,
+		// A pod that comes back has another address than DNS says for a while; the CA signs peers and nobody else.
+		SkipClientSANVerify: true,
+	}
+}
+
+// join makes c, which is that of a sole member, the configuration of a member of cluster.
+func (c *Cluster) join(to *etcd.Config, dir *Dir, log *zap.Logger) error {
+	if err := c.Validate(); err != nil {
+		return err
+	}
+	members, err := c.members()
+	if err != nil {
+		return err
+	}
+	listen, err := url.Parse(c.ListenPeer)
+	if err != nil {
+		return err
+	}
+	to.Name, to.InitialClusterToken, to.InitialCluster = c.MemberName, clusterToken, members.String()
+	to.ListenPeerUrls, to.AdvertisePeerUrls = []url.URL{*listen}, members[c.MemberName]
+	to.PeerTLSInfo = c.tls()
+	// Between machines a leader is waited for as long as etcd thinks right.
+	defaults := etcd.NewConfig()
+	to.TickMs, to.ElectionMs = defaults.TickMs, defaults.ElectionMs
+	if stored(to.Dir) {
+		return nil // what is stored decides (E6)
+	}
+	formed, err := c.formed(members, log)
+	if err != nil || formed == nil {
+		return err // nobody has begun: all of them begin together
+	}
+	return c.joinFormed(to, dir, members, formed)
+}
+
+// stored reports whether a member has run in the directory.
+func stored(etcdDir string) bool { return wal.Exist(filepath.Join(etcdDir, "member", "wal")) }
+
+// formed is the cluster as the first peer that answers knows it; nil where none does.
+func (c *Cluster) formed(members types.URLsMap, log *zap.Logger) (*membership.RaftCluster, error) {
+	round, err := rafthttp.NewRoundTripper(c.tls(), peerDialTimeout)
+	if err != nil {
+		return nil, fmt.Errorf("--etcd-peer-cert-file, --etcd-peer-key-file, --etcd-peer-ca-file: %w", err)
+	}
+	var peers []string
+	for _, member := range names(members) {
+		if member != c.MemberName {
+			peers = append(peers, members[member].StringSlice()...)
+		}
+	}
+	formed, err := etcdserver.GetClusterFromRemotePeers(log, peers, round)
+	if err != nil {
+		return nil, nil // etcd says no more than that nobody answered
+	}
+	return formed, nil
+}
+
+// joinFormed is what an empty member does where the others have begun. Beginning again would make it a second member
+// with the name and the vote of the first, which no longer knows what it has voted for.
+func (c *Cluster) joinFormed(to *etcd.Config, dir *Dir, members types.URLsMap, formed *membership.RaftCluster) error {
+	initial, err := membership.NewClusterFromURLsMap(zap.NewNop(), clusterToken, members)
+	if err != nil {
+		return fmt.Errorf("--etcd-initial-cluster: %w", err)
+	}
+	mine := members[c.MemberName].StringSlice()
+	there := slices.IndexFunc(formed.Members(), func(m *membership.Member) bool { return slices.Equal(m.PeerURLs, mine) })
+	if there < 0 {
+		return &LostMemberError{Dir: dir.Path(), Member: c.MemberName}
+	}
+	place := formed.Members()[there]
+	if len(place.ClientURLs) > 0 {
+		return &LostMemberError{Dir: dir.Path(), Member: c.MemberName, Known: true}
+	}
+	if place.ID == initial.MemberByName(c.MemberName).ID {
+		return nil // one of the first, and only late
+	}
+	all := types.URLsMap{}
+	for _, m := range formed.Members() {
+		member := m.Name
+		switch {
+		case m.ID == place.ID:
+			member = c.MemberName
+		case member == "":
+			member = m.ID.String() // has not started yet either
+		}
+		if all[member], err = types.NewURLs(m.PeerURLs); err != nil {
+			return fmt.Errorf("member %s of the cluster: %w", member, err)
+		}
+	}
+	to.ClusterState, to.InitialCluster = etcd.ClusterStateFlagExisting, all.String()
+	return nil
+}
+
+// checkMember compares whose data is in the directory with who is to be started, "" for a sole member.
+func (d *Dir) checkMember(name string) error {
+	if !stored(filepath.Join(d.path, etcdDir)) {
+		return nil
+	}
+	text, err := os.ReadFile(filepath.Join(d.path, memberFile))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return unwritable(d.path, err)
+	}
+	switch have := strings.TrimSpace(string(text)); {
+	case have == name:
+		return nil
+	case have == "":
+		return fmt.Errorf("data-dir %s holds a store of one member, which cannot join others as it is: take a backup of it and restore that for --etcd-member-name %s, or leave out --etcd-member-name", d.path, name)
+	case name == "":
+		return fmt.Errorf("data-dir %s holds member %s of a cluster, which starts with --etcd-member-name and --etcd-initial-cluster only", d.path, have)
+	default:
+		return fmt.Errorf("data-dir %s holds member %s of a cluster, not %s; give each member its own directory", d.path, have, name)
+	}
+}
+
+// SetMember writes down whose data will be in the directory, "" for a sole member.
+func (d *Dir) SetMember(name string) error {
+	path := filepath.Join(d.path, memberFile)
+	if name == "" {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return unwritable(d.path, err)
+		}
+		return nil
+	}
+	return d.write(path, name)
+}
+
+// LostMemberError says that the directory is empty while the cluster has long begun. Known: the cluster still counts
+// the member that had the name.
+type LostMemberError struct {
+	Dir, Member string
+	Known       bool
+}
+
+func (e *LostMemberError) Error() string {
+	is := "the cluster has begun without it"
+	if e.Known {
+		is = "the cluster still counts the member of this name that had data"
+	}
+	return fmt.Sprintf("data-dir %s is empty and member %s cannot begin anew: %s; if its data is lost, run on a member that is alive: kubizone replace-member %s --data-dir DIR --etcd-initial-cluster …, then start this one again", e.Dir, e.Member, is, e.Member)
+}
