@@ -1,7 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package load brings files into a server: manifests, and zone files as one Zone with one Record for each RRset.
+// Package load brings files into a server: manifests, and zone files as one Zone with one Record for each RRset. Load
+// takes what a server is started with, Import what a user brings into a Zone that is there.
 //
 // It promises:
 //
@@ -12,10 +13,13 @@
 //	    and not even compared; an interrupted one is finished.
 //	L4. What somebody else has changed since stays as they left it, and is said.
 //	L5. Objects of a zone file are named from owner and type alone, so that a second load of a changed file finds what
-//	    the first one made.
+//	    the first one made. A Record that somebody else made of the same data is found, too, and none is put beside it.
+//	L6. Custom resources of kubizone v0 become objects of this API without what belonged to their controller, and what
+//	    each zone lost or gained by that is said entry by entry.
 //
-// It knows nothing of storage, serials or delegation: the server answers for those. It does not convert what no zone
-// file says; migrating from other systems is another package's work.
+// It knows nothing of storage, serials or delegation: the server answers for those. It does not convert what other
+// systems than kubizone have beside zone files.
 //
-// Read load.go first, then plan.go: what becomes of a zone file is decided there, without a server.
+// Read load.go first, then plan.go: what becomes of a zone file is decided there, without a server. import.go is what a
+// Zone that is there changes in that, crd.go what custom resources do.
 package load

@@ -22,7 +22,8 @@ import (
 	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
 )
 
-// FieldManager is the name under which everything is written, so that what others changed since can be told (L4).
+// FieldManager is the name under which everything is written unless the configuration has another, so that what others
+// changed since can be told (L4).
 const FieldManager = "kubizone-load"
 
 const (
@@ -42,6 +43,17 @@ type Config struct {
 	Namespace string
 	// Workers is how many writes are under way at a time; 0 means 16.
 	Workers int
+	// FieldManager is the name under which everything is written; empty means the constant FieldManager.
+	FieldManager string
+	// DryRun asks the server to decide about every write and to keep none.
+	DryRun bool
+	// ForceConflicts takes over what somebody else has changed (L4).
+	ForceConflicts bool
+	// StopAtRefusal ends a file at the first refusal instead of loading the rest of it (L2).
+	StopAtRefusal bool
+	// FromCRD reads manifests as objects of the CRDs of kubizone v0.1 to v0.4, and compares what each zone contains with
+	// what it contained there.
+	FromCRD bool
 	// Interval is the time between two lines of progress; 0 means 2 s.
 	Interval time.Duration
 	// Report takes a line for people: progress, refusals, results. nil drops them.
@@ -58,13 +70,17 @@ type Result struct {
 	Left int
 	// Refused are lines of zone files and objects of manifests that were not loaded.
 	Refused int
+	// Changed are entries that a zone had as a custom resource and now has not, or with another TTL.
+	Changed int
 }
 
-func (r *Result) add(more Result) {
+// Add counts more objects.
+func (r *Result) Add(more Result) {
 	r.Written += more.Written
 	r.Present += more.Present
 	r.Left += more.Left
 	r.Refused += more.Refused
+	r.Changed += more.Changed
 }
 
 // Loader loads sources, one after another.
@@ -102,6 +118,9 @@ func newLoader(cfg Config, typed versioned.Interface, any dynamic.Interface, map
 	if cfg.Workers == 0 {
 		cfg.Workers = defaultWorkers
 	}
+	if cfg.FieldManager == "" {
+		cfg.FieldManager = FieldManager
+	}
 	if cfg.Interval == 0 {
 		cfg.Interval = defaultInterval
 	}
@@ -121,14 +140,14 @@ func (l *Loader) Load(ctx context.Context, source Source) (Result, error) {
 		if err != nil {
 			return result, err
 		}
-		result.add(one)
+		result.Add(one)
 	}
 	for _, path := range files.Zones {
 		one, err := l.loadZoneFile(ctx, path, source.View)
 		if err != nil {
 			return result, err
 		}
-		result.add(one)
+		result.Add(one)
 	}
 	for _, line := range l.warnings.take() {
 		l.say("%s", line)

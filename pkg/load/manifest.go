@@ -6,6 +6,7 @@ package load
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"math"
@@ -81,21 +82,49 @@ func (m *manifest) describe() string {
 }
 
 func (l *Loader) loadManifests(ctx context.Context, source Source, paths []string) (Result, error) {
-	began := time.Now()
 	var result Result
 	var all []*manifest
 	for _, path := range paths {
-		read, refused, err := readManifests(path)
+		text, err := os.ReadFile(path)
 		if err != nil {
-			return result, err
+			return result, fmt.Errorf("load: %w", err)
 		}
+		read, refused := readManifests(path, text)
 		for _, r := range refused {
 			l.say("refused: %s", r)
 		}
 		result.Refused += len(refused)
 		all = append(all, read...)
 	}
+	one, err := l.applyManifests(ctx, source.String(), all)
+	result.Add(one)
+	return result, err
+}
+
+// ImportManifests applies the objects of a YAML or JSON text, as Load does for files. path is what the text is called in
+// the report.
+func (l *Loader) ImportManifests(ctx context.Context, path string, text []byte) (Result, error) {
+	read, refused := readManifests(path, text)
+	for _, r := range refused {
+		l.say("refused: %s", r)
+	}
+	result := Result{Refused: len(refused)}
+	if l.cfg.StopAtRefusal && result.Refused > 0 {
+		return result, nil
+	}
+	one, err := l.applyManifests(ctx, path, read)
+	result.Add(one)
+	for _, line := range l.warnings.take() {
+		l.say("%s", line)
+	}
+	return result, err
+}
+
+func (l *Loader) applyManifests(ctx context.Context, what string, all []*manifest) (Result, error) {
+	began := time.Now()
+	var result Result
 	var zones, rest []*manifest
+	var served []*customResource
 	for _, m := range all {
 		if m.object.GroupVersionKind().GroupKind() == (schema.GroupKind{Kind: "Namespace"}) {
 			continue // every namespace is there already, standalone
@@ -103,6 +132,17 @@ func (l *Loader) loadManifests(ctx context.Context, source Source, paths []strin
 		if m.object.GetNamespace() == "" {
 			m.object.SetNamespace(l.cfg.Namespace)
 		}
+		if l.cfg.FromCRD {
+			if reason, fix := fromCustomResource(m.object); reason != "" {
+				l.say("refused: %s", Refusal{Path: m.path, Lines: []int{m.line}, Text: m.describe(), Reason: reason, Fix: fix})
+				result.Refused++
+				continue
+			}
+			if was := before(m.object); was != nil {
+				served = append(served, was)
+			}
+		}
+		forget(m.object)
 		if m.object.GroupVersionKind().GroupKind() == (schema.GroupKind{Group: v1alpha1.GroupName, Kind: "Zone"}) {
 			zones = append(zones, m)
 		} else {
@@ -116,19 +156,33 @@ func (l *Loader) loadManifests(ctx context.Context, source Source, paths []strin
 		manifests []*manifest
 		workers   int
 	}{{zones, 1}, {rest, l.cfg.Workers}} {
-		one, err := l.applyAll(ctx, source, batch.manifests, batch.workers)
-		result.add(one)
+		one, err := l.applyAll(ctx, what, batch.manifests, batch.workers)
+		result.Add(one)
+		if errors.Is(err, errStopped) {
+			return result, nil
+		}
 		if err != nil {
-			return result, fmt.Errorf("load %s: %w", source, err)
+			return result, fmt.Errorf("load %s: %w", what, err)
 		}
 	}
-	l.say("%s: %d objects applied, %d left as others changed them, %d refused, in %.1f s", source, result.Written, result.Left, result.Refused, time.Since(began).Seconds())
+	l.say("%s: %d objects applied, %d left as others changed them, %d refused, in %.1f s", what, result.Written, result.Left, result.Refused, time.Since(began).Seconds())
+	if l.cfg.DryRun {
+		return result, nil // nothing is there to compare
+	}
+	for _, was := range served {
+		one, err := l.compare(ctx, was)
+		result.Add(one)
+		if err != nil {
+			l.say("zone %s cannot be compared with its custom resource: %v", was.zone, err)
+			result.Changed++
+		}
+	}
 	return result, nil
 }
 
 // applyAll applies manifests, and those refused again as long as that brings one in: what one of them needs may be
 // another of them.
-func (l *Loader) applyAll(ctx context.Context, source Source, manifests []*manifest, workers int) (Result, error) {
+func (l *Loader) applyAll(ctx context.Context, what string, manifests []*manifest, workers int) (Result, error) {
 	limited := *l.limited(workers)
 	var result Result
 	for len(manifests) > 0 {
@@ -139,14 +193,14 @@ func (l *Loader) applyAll(ctx context.Context, source Source, manifests []*manif
 		for i := range weights {
 			weights[i] = 1
 		}
-		err := limited.each(ctx, source.String(), weights, func(ctx context.Context, i int) error {
+		err := limited.each(ctx, what, weights, func(ctx context.Context, i int) error {
 			one, refused, err := l.apply(ctx, manifests[i])
 			if err != nil {
 				return err
 			}
 			mutex.Lock()
 			defer mutex.Unlock()
-			result.add(one)
+			result.Add(one)
 			if refused != nil {
 				again = append(again, manifests[i])
 				reasons = append(reasons, *refused)
@@ -161,6 +215,9 @@ func (l *Loader) applyAll(ctx context.Context, source Source, manifests []*manif
 				l.say("refused: %s", r)
 			}
 			result.Refused += len(reasons)
+			if l.cfg.StopAtRefusal && result.Refused > 0 {
+				return result, errStopped
+			}
 			return result, nil
 		}
 		manifests = again
@@ -190,9 +247,9 @@ func (l *Loader) apply(ctx context.Context, m *manifest) (Result, *Refusal, erro
 	} else {
 		m.object.SetNamespace("")
 	}
-	// Not forced: a field that somebody else has set since is theirs (L4).
+	// Not forced unless that is wanted: a field that somebody else has set since is theirs (L4).
 	err = patient(ctx, func() error {
-		_, err := resource.Apply(ctx, m.object.GetName(), m.object, metav1.ApplyOptions{FieldManager: FieldManager})
+		_, err := resource.Apply(ctx, m.object.GetName(), m.object, metav1.ApplyOptions{FieldManager: l.cfg.FieldManager, DryRun: l.dryRun(), Force: l.cfg.ForceConflicts})
 		return err
 	})
 	if apierrors.IsConflict(err) {
@@ -209,11 +266,7 @@ func (l *Loader) apply(ctx context.Context, m *manifest) (Result, *Refusal, erro
 }
 
 // readManifests reads the documents of a YAML or JSON file; lists are taken apart. Lines are where documents begin.
-func readManifests(path string) (read []*manifest, refused []Refusal, err error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, nil, fmt.Errorf("load: %w", err)
-	}
+func readManifests(path string, text []byte) (read []*manifest, refused []Refusal) {
 	for first, document := range documents(text) {
 		refuse := func(reason, fix string) {
 			refused = append(refused, Refusal{Path: path, Lines: []int{first}, Reason: reason, Fix: fix})
@@ -242,7 +295,6 @@ func readManifests(path string) (read []*manifest, refused []Refusal, err error)
 				refuse(fmt.Sprintf("metadata.name of a %s is missing", o.GetKind()), "name it: objects are applied by name, so that a second load finds them")
 				return
 			}
-			forget(o)
 			read = append(read, &manifest{path: path, line: first, object: o})
 		}
 		if !object.IsList() {
@@ -257,7 +309,7 @@ func readManifests(path string) (read []*manifest, refused []Refusal, err error)
 			refuse(err.Error(), "")
 		}
 	}
-	return read, refused, nil
+	return read, refused
 }
 
 // documents splits YAML at its separators, and yields with each document the number of its first line that is neither

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
@@ -88,19 +89,30 @@ var errNoSOA = errors.New("there is no SOA in it: a zone file begins with the SO
 // the file at all.
 func makePlan(path string, rows iter.Seq2[zonefile.RR, error], view, namespace string) (*plan, error) {
 	p := &plan{view: view}
-	refuse := func(r Refusal) {
-		r.Path = path
-		p.refused = append(p.refused, r)
+	all, soa, err := p.read(path, rows)
+	if err != nil {
+		return nil, err
 	}
-	var all []zonefile.RR
-	soa := -1
+	if soa < 0 {
+		return nil, p.noSOA(path)
+	}
+	if err := p.takeSOA(path, all[soa], namespace); err != nil {
+		return nil, err
+	}
+	p.group(path, all, soa)
+	return p, nil
+}
+
+// read takes the rows in; soa is the place of the first SOA, -1 where there is none.
+func (p *plan) read(path string, rows iter.Seq2[zonefile.RR, error]) (all []zonefile.RR, soa int, err error) {
+	soa = -1
 	for row, err := range rows {
 		if err != nil {
 			var line *zonefile.LineError
 			if !errors.As(err, &line) {
-				return nil, fmt.Errorf("load %s: %w", path, err)
+				return nil, -1, fmt.Errorf("load %s: %w", path, err)
 			}
-			refuse(Refusal{Lines: []int{line.Line}, Text: line.Text, Reason: line.Reason, Fix: line.Fix})
+			p.refuse(Refusal{Path: path, Lines: []int{line.Line}, Text: line.Text, Reason: line.Reason, Fix: line.Fix})
 			continue
 		}
 		if row.Type == rdata.SOA && soa < 0 {
@@ -108,25 +120,34 @@ func makePlan(path string, rows iter.Seq2[zonefile.RR, error], view, namespace s
 		}
 		all = append(all, row)
 	}
-	if soa < 0 {
-		if len(p.refused) > 0 {
-			return nil, fmt.Errorf("load %s: %w (the first of %d lines refused: %s)", path, errNoSOA, len(p.refused), p.refused[0])
-		}
-		return nil, fmt.Errorf("load %s: %w", path, errNoSOA)
-	}
-	p.fqdn = all[soa].Name
-	spec, err := zoneSpec(all[soa], namespace, refuse)
-	if err != nil {
-		return nil, fmt.Errorf("load %s: line %d: %w", path, all[soa].Line, err)
-	}
-	p.spec = spec
-	p.spec.View = view
-	p.group(all, soa, refuse)
-	return p, nil
+	return all, soa, nil
 }
 
-// group gathers the rows into RRsets.
-func (p *plan) group(all []zonefile.RR, soa int, refuse func(Refusal)) {
+func (p *plan) refuse(r Refusal) { p.refused = append(p.refused, r) }
+
+func (p *plan) noSOA(path string) error {
+	if len(p.refused) > 0 {
+		return fmt.Errorf("load %s: %w (the first of %d lines refused: %s)", path, errNoSOA, len(p.refused), p.refused[0])
+	}
+	return fmt.Errorf("load %s: %w", path, errNoSOA)
+}
+
+// takeSOA makes the Zone of the file.
+func (p *plan) takeSOA(path string, soa zonefile.RR, namespace string) error {
+	spec, err := zoneSpec(soa, namespace, func(r Refusal) {
+		r.Path = path
+		p.refuse(r)
+	})
+	if err != nil {
+		return fmt.Errorf("load %s: line %d: %w", path, soa.Line, err)
+	}
+	spec.View = p.view
+	p.fqdn, p.spec = soa.Name, spec
+	return nil
+}
+
+// group gathers the rows into RRsets of the zone p.fqdn. soa is the place of its SOA, -1 where it has none.
+func (p *plan) group(path string, all []zonefile.RR, soa int) {
 	type key struct {
 		owner name.Rel
 		typ   rdata.Type
@@ -139,25 +160,25 @@ func (p *plan) group(all []zonefile.RR, soa int, refuse func(Refusal)) {
 	seen := make(map[value]bool)
 	for i, row := range all {
 		text := row.Name.String() + " " + row.Type.String() + " " + row.Data
-		at := Refusal{Lines: []int{row.Line}, Text: text}
+		at := Refusal{Path: path, Lines: []int{row.Line}, Text: text}
 		owner, inside := row.Name.Rel(p.fqdn)
 		switch {
 		case i == soa:
 			continue
-		case row.Type == rdata.SOA && row.Data == all[soa].Data && row.Name == p.fqdn:
+		case row.Type == rdata.SOA && soa >= 0 && row.Data == all[soa].Data && row.Name == p.fqdn:
 			continue // a transfer written to a file ends with the SOA it began with (RFC 5936 §2.2)
 		case row.Type == rdata.SOA:
 			at.Reason, at.Fix = "a second SOA: a zone has one", "put the other zone into a file of its own"
-			refuse(at)
+			p.refuse(at)
 			continue
 		case !inside:
 			at.Reason, at.Fix = fmt.Sprintf("out of zone: the file is of zone %s", p.fqdn), "put it into the file of its own zone"
-			refuse(at)
+			p.refuse(at)
 			continue
 		}
 		if err := row.Type.CheckRecord(); err != nil {
 			at.Reason = err.Error()
-			refuse(at)
+			p.refuse(at)
 			continue
 		}
 		have := byKey[key{owner, row.Type}]
@@ -268,14 +289,37 @@ func contact(rname string) string {
 	return rname
 }
 
+// destination is where the records of a file go.
+type destination struct {
+	zone types.NamespacedName
+	// fqdn is the zone's.
+	fqdn name.Name
+	// ttl is the zone's; nil where it is not known: then every record says its own.
+	ttl *int32
+	// namespace takes the records.
+	namespace string
+}
+
+// destination of a file whose zone is the one it describes.
+func (p *plan) destination(zone types.NamespacedName) *destination {
+	return &destination{zone: zone, fqdn: p.fqdn, ttl: p.spec.TTL, namespace: zone.Namespace}
+}
+
+func (d *destination) zoneRef() *v1alpha1.ZoneReference {
+	if d.namespace == d.zone.Namespace {
+		return &v1alpha1.ZoneReference{Name: d.zone.Name}
+	}
+	return &v1alpha1.ZoneReference{Name: d.zone.Name, Namespace: d.zone.Namespace}
+}
+
 // record is the Record of a set, without a name.
-func (p *plan) record(s *set, zone, namespace string) *v1alpha1.Record {
+func (d *destination) record(s *set) *v1alpha1.Record {
 	r := &v1alpha1.Record{}
-	r.Namespace = namespace
+	r.Namespace = d.namespace
 	r.Spec = v1alpha1.RecordSpec{
 		// Relative to the Zone object, so that the records follow when the zone is renamed.
 		DomainName: s.owner.String(),
-		ZoneRef:    &v1alpha1.ZoneReference{Name: zone},
+		ZoneRef:    d.zoneRef(),
 		Type:       s.typ.String(),
 		Class:      v1alpha1.ClassIN,
 	}
@@ -284,7 +328,7 @@ func (p *plan) record(s *set, zone, namespace string) *v1alpha1.Record {
 	} else {
 		r.Spec.Values = s.data
 	}
-	if s.ttl != uint32(*p.spec.TTL) {
+	if d.ttl == nil || s.ttl != uint32(*d.ttl) {
 		r.Spec.TTL = ptr.To(int32(s.ttl))
 	}
 	return r

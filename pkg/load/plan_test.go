@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
@@ -64,7 +65,7 @@ WWW	300	IN	A	192.0.2.2
 	}
 	got := make(map[string]v1alpha1.RecordSpec)
 	for _, s := range p.sets {
-		r := p.record(s, "z", "team")
+		r := p.destination(types.NamespacedName{Namespace: "team", Name: "z"}).record(s)
 		got[r.Spec.DomainName+" "+r.Spec.Type] = r.Spec
 	}
 	ref := &v1alpha1.ZoneReference{Name: "z"}

@@ -12,8 +12,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
-	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -63,9 +61,9 @@ func (l *Loader) loadZoneFile(ctx context.Context, path, view string) (Result, e
 	if err != nil {
 		return result, fmt.Errorf("load %s: zone %s: %w", path, p.fqdn, err)
 	}
-	result.add(one)
-	more, err := l.putRecords(ctx, path, p, zone)
-	result.add(more)
+	result.Add(one)
+	more, err := l.putRecords(ctx, path, p.sets, p.destination(types.NamespacedName{Namespace: zone.Namespace, Name: zone.Name}))
+	result.Add(more)
 	if err != nil {
 		return result, fmt.Errorf("load %s: %w", path, err)
 	}
@@ -117,7 +115,7 @@ func (l *Loader) setMark(ctx context.Context, zone *v1alpha1.Zone, mark string) 
 		return err
 	}
 	return patient(ctx, func() error {
-		_, err := l.typed.KubizoneV1alpha1().Zones(zone.Namespace).Patch(ctx, zone.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: FieldManager})
+		_, err := l.typed.KubizoneV1alpha1().Zones(zone.Namespace).Patch(ctx, zone.Name, types.MergePatchType, patch, l.patching())
 		return err
 	})
 }
@@ -135,7 +133,7 @@ func (l *Loader) putZone(ctx context.Context, p *plan) (*v1alpha1.Zone, Result, 
 		var made *v1alpha1.Zone
 		for _, zone.Name = range zoneObjectNames(p.fqdn, p.view) {
 			err = patient(ctx, func() (err error) {
-				made, err = zones.Create(ctx, zone, metav1.CreateOptions{FieldManager: FieldManager})
+				made, err = zones.Create(ctx, zone, l.creating())
 				return err
 			})
 			if err == nil {
@@ -159,8 +157,8 @@ func (l *Loader) putZone(ctx context.Context, p *plan) (*v1alpha1.Zone, Result, 
 	switch {
 	case sameZone(&have.Spec, &p.spec):
 		return have, Result{Present: 1}, nil
-	case !onlyOurs(have.ManagedFields):
-		l.say("left as it is: zone %s (%s/%s) differs from the file and was changed by %q since", p.fqdn, have.Namespace, have.Name, others(have.ManagedFields))
+	case !l.mayChange(have.ManagedFields):
+		l.say("left as it is: zone %s (%s/%s) differs from the file and was changed by %q since", p.fqdn, have.Namespace, have.Name, l.others(have.ManagedFields))
 		return have, Result{Left: 1}, nil
 	}
 	// Zones change with each of their records: a patch, for a PUT would lose every race.
@@ -169,7 +167,7 @@ func (l *Loader) putZone(ctx context.Context, p *plan) (*v1alpha1.Zone, Result, 
 		return nil, Result{}, err
 	}
 	err = patient(ctx, func() (err error) {
-		have, err = zones.Patch(ctx, have.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: FieldManager})
+		have, err = zones.Patch(ctx, have.Name, types.MergePatchType, patch, l.patching())
 		return err
 	})
 	return have, Result{Written: 1}, err
@@ -193,143 +191,10 @@ func (l *Loader) findZone(ctx context.Context, p *plan) (*v1alpha1.Zone, error) 
 	return nil, nil
 }
 
-func (l *Loader) putRecords(ctx context.Context, path string, p *plan, zone *v1alpha1.Zone) (Result, error) {
-	there, err := l.records(ctx, zone)
-	if err != nil {
-		return Result{}, err
-	}
-	// What stands at one owner goes one after the other, in the order of the file: which of two that exclude each
-	// other is refused must not depend on the weather.
-	var owners [][]*set
-	at := make(map[name.Rel]int)
-	for _, s := range p.sets {
-		i, ok := at[s.owner]
-		if !ok {
-			i = len(owners)
-			at[s.owner] = i
-			owners = append(owners, nil)
-		}
-		owners[i] = append(owners[i], s)
-	}
-	weights := make([]int, len(owners))
-	for i, sets := range owners {
-		weights[i] = len(sets)
-	}
-	var mutex sync.Mutex
-	var total Result
-	err = l.each(ctx, filepath.Base(path), weights, func(ctx context.Context, i int) error {
-		for _, s := range owners[i] {
-			one, err := l.putRecord(ctx, p, s, zone, there)
-			if reason, ok := refusal(err); ok {
-				l.say("refused: %s", Refusal{Path: path, Lines: s.lines, Text: s.describe(p.fqdn), Reason: reason})
-				one, err = Result{Refused: len(s.lines)}, nil
-			}
-			if err != nil {
-				return fmt.Errorf("%s: %w", s.describe(p.fqdn), err)
-			}
-			mutex.Lock()
-			total.add(one)
-			mutex.Unlock()
-		}
-		return nil
-	})
-	return total, err
-}
-
-func (s *set) describe(origin name.Name) string {
-	fqdn, err := s.owner.In(origin)
-	if err != nil {
-		return s.owner.String() + " " + s.typ.String()
-	}
-	return fqdn.String() + " " + s.typ.String()
-}
-
-// records are those that name zone, by object name.
-func (l *Loader) records(ctx context.Context, zone *v1alpha1.Zone) (map[string]*v1alpha1.Record, error) {
-	there := make(map[string]*v1alpha1.Record)
-	options := metav1.ListOptions{FieldSelector: v1alpha1.FieldRecordZoneRefName + "=" + zone.Name, Limit: pageSize}
-	for {
-		var page *v1alpha1.RecordList
-		err := patient(ctx, func() (err error) {
-			page, err = l.typed.KubizoneV1alpha1().Records(zone.Namespace).List(ctx, options)
-			return err
-		})
-		if err != nil {
-			return nil, fmt.Errorf("records of zone %s/%s: %w", zone.Namespace, zone.Name, err)
-		}
-		for i := range page.Items {
-			there[page.Items[i].Name] = &page.Items[i]
-		}
-		if options.Continue = page.Continue; options.Continue == "" {
-			return there, nil
-		}
-	}
-}
-
-func (l *Loader) putRecord(ctx context.Context, p *plan, s *set, zone *v1alpha1.Zone, there map[string]*v1alpha1.Record) (Result, error) {
-	want := p.record(s, zone.Name, zone.Namespace)
-	records := l.typed.KubizoneV1alpha1().Records(zone.Namespace)
-	for _, want.Name = range recordObjectNames(s.owner, s.typ, zone.Name) {
-		have := there[want.Name]
-		if have == nil {
-			err := patient(ctx, func() error {
-				_, err := records.Create(ctx, want, metav1.CreateOptions{FieldManager: FieldManager})
-				return err
-			})
-			if err == nil {
-				return Result{Written: 1}, nil
-			}
-			if !apierrors.IsAlreadyExists(err) {
-				return Result{}, err
-			}
-			// Ours, where the answer to its creation was lost; else somebody's of the same name.
-			if have, err = records.Get(ctx, want.Name, metav1.GetOptions{}); err != nil {
-				return Result{}, err
-			}
-		}
-		if have.Spec.DomainName != want.Spec.DomainName || have.Spec.Type != want.Spec.Type || !equality.Semantic.DeepEqual(have.Spec.ZoneRef, want.Spec.ZoneRef) {
-			continue // another's object; the second name tells them apart
-		}
-		switch {
-		case sameRecord(&have.Spec, &want.Spec):
-			return Result{Present: 1}, nil
-		case !onlyOurs(have.ManagedFields):
-			l.say("left as it is: %s (%s/%s) differs from the file and was changed by %q since", s.describe(p.fqdn), have.Namespace, have.Name, others(have.ManagedFields))
-			return Result{Left: 1}, nil
-		}
-		update := have.DeepCopy()
-		update.Spec = want.Spec
-		return Result{Written: 1}, patient(ctx, func() error {
-			_, err := records.Update(ctx, update, metav1.UpdateOptions{FieldManager: FieldManager})
-			return err
-		})
-	}
-	return Result{}, fmt.Errorf("the object names %q are taken in namespace %s; load into another one", recordObjectNames(s.owner, s.typ, zone.Name), zone.Namespace)
-}
-
-func sameRecord(have, want *v1alpha1.RecordSpec) bool {
-	left, right := have.DeepCopy(), want.DeepCopy()
-	left.Description = ""
-	return equality.Semantic.DeepEqual(left, right)
-}
-
 // sameZone compares what a file says; the rest of a Zone is its owner's.
 func sameZone(have, want *v1alpha1.ZoneSpec) bool {
 	said := have.DeepCopy()
 	said.NameServers, said.DNSClassRefs, said.Limits, said.DeletionProtection, said.DeletionPolicy = nil, nil, nil, false, want.DeletionPolicy
 	said.ZoneRef, said.DomainName = nil, want.DomainName
 	return equality.Semantic.DeepEqual(said, want)
-}
-
-// onlyOurs says that nobody else has set a field of the object but the server itself in its status.
-func onlyOurs(fields []metav1.ManagedFieldsEntry) bool { return len(others(fields)) == 0 }
-
-func others(fields []metav1.ManagedFieldsEntry) []string {
-	var managers []string
-	for _, entry := range fields {
-		if entry.Subresource == "" && entry.Manager != FieldManager && !slices.Contains(managers, entry.Manager) {
-			managers = append(managers, entry.Manager)
-		}
-	}
-	return managers
 }

@@ -35,6 +35,9 @@ type ReadOptions struct {
 	// Origin is what relative names are relative to before the first $ORIGIN.
 	// Zero: the owner of the SOA, so names before it have to be absolute.
 	Origin name.Name
+	// TTL is that of records without one where the file has said none before,
+	// in seconds. nil: such a record is refused.
+	TTL *uint32
 	// MaxGenerate is the most records that the $GENERATE directives of a file
 	// may make together; 0 means 65,536, a negative number none at all.
 	MaxGenerate int
@@ -64,7 +67,7 @@ func (e *LineError) Error() string {
 // reader's and the last thing it yields.
 func Read(r io.Reader, opts ReadOptions) iter.Seq2[RR, error] {
 	return func(yield func(RR, error) bool) {
-		f := file{origin: opts.Origin, generate: opts.MaxGenerate}
+		f := file{origin: opts.Origin, fallback: opts.TTL, generate: opts.MaxGenerate}
 		if f.generate == 0 {
 			f.generate = 1 << 16
 		}
@@ -112,7 +115,8 @@ type file struct {
 
 	ttl       uint32
 	ttlKnown  bool
-	directive bool // ttl is from $TTL, which explicit TTLs do not change
+	directive bool    // ttl is from $TTL, which explicit TTLs do not change
+	fallback  *uint32 // where the file says none
 
 	// owner is that of the last record, for lines that begin with a blank; zero
 	// when there is none or it was refused (promise 4). ownerText is what it
@@ -243,6 +247,8 @@ func (f *file) record(text string) (RR, error) {
 			return RR{}, err
 		}
 		f.ttl, f.ttlKnown, rr.TTL = minimum, true, minimum
+	case !hasTTL && !f.ttlKnown && f.fallback != nil:
+		rr.TTL = *f.fallback
 	case !hasTTL && !f.ttlKnown:
 		return RR{}, errors.New("the record has no TTL and there is none above; put \"$TTL 3600\" at the top of the file")
 	case !hasTTL:

@@ -1,0 +1,314 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package load
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/dns/zonefile"
+)
+
+// Target says into which Zone a zone file is imported.
+type Target struct {
+	// Zone names the Zone object.
+	Zone types.NamespacedName
+	// Namespace takes the Records; it may be another one than the Zone's.
+	Namespace string
+	// View of the Zone, where it is made; where it is there it must be in that view, or View be empty.
+	View string
+	// CreateZone makes the Zone of the SOA where it is not there. Then the file is the whole zone: NS at the apex become
+	// Records like the rest.
+	CreateZone bool
+}
+
+// Import brings the records of a zone file into a Zone. What the file is called in the report is path. Refusals are
+// reported and counted; SOA and name servers belong to the Zone, and what the file has of them is reported with the
+// command that would set it. An error is what stops the whole.
+func (l *Loader) Import(ctx context.Context, path string, text io.Reader, target Target) (Result, error) {
+	result, err := l.importFile(ctx, path, text, target)
+	for _, line := range l.warnings.take() {
+		l.say("%s", line)
+	}
+	if errors.Is(err, errStopped) {
+		err = nil
+	}
+	if err != nil {
+		return result, fmt.Errorf("import %s: %w", path, err)
+	}
+	return result, nil
+}
+
+func (l *Loader) importFile(ctx context.Context, path string, text io.Reader, target Target) (Result, error) {
+	began := time.Now()
+	zone, err := l.getZone(ctx, target.Zone)
+	if err != nil {
+		return Result{}, err
+	}
+	if zone != nil && target.View != "" && zone.Status.View != target.View {
+		return Result{}, fmt.Errorf("zone %s is in view %q, not %q: leave out --view, or name the zone of that view", target.Zone, zone.Status.View, target.View)
+	}
+	p, to, result, err := l.planImport(ctx, path, text, zone, target)
+	if p != nil {
+		for _, refused := range p.refused {
+			l.say("refused: %s", refused)
+		}
+		result.Refused += len(p.refused)
+	}
+	if err != nil {
+		return result, err
+	}
+	if l.cfg.StopAtRefusal && result.Refused > 0 {
+		return result, errStopped
+	}
+	more, err := l.putRecords(ctx, path, p.sets, to)
+	result.Add(more)
+	if err != nil {
+		return result, err
+	}
+	dry := ""
+	if l.cfg.DryRun {
+		dry = " (server dry run)"
+	}
+	l.say("%s into zone %s (%s)%s: %d RRsets; %d objects written, %d there already, %d left as others changed them, %d refused, in %.1f s",
+		path, to.fqdn, target.Zone, dry, len(p.sets), result.Written, result.Present, result.Left, result.Refused, time.Since(began).Seconds())
+	return result, nil
+}
+
+// getZone is nil where there is none; one that may not be read has an empty spec, for its name may still be in the file.
+func (l *Loader) getZone(ctx context.Context, id types.NamespacedName) (zone *v1alpha1.Zone, err error) {
+	err = patient(ctx, func() (err error) {
+		zone, err = l.typed.KubizoneV1alpha1().Zones(id.Namespace).Get(ctx, id.Name, metav1.GetOptions{})
+		return err
+	})
+	switch {
+	case err == nil && zone.Status.FQDN == "":
+		return nil, fmt.Errorf("zone %s has no name yet: the zone that its zoneRef names does not exist; create that one first", id)
+	case err == nil:
+		return zone, nil
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case apierrors.IsForbidden(err):
+		l.say("zone %s may not be read (%v): its name is taken from the file, and every record says its TTL", id, err)
+		return &v1alpha1.Zone{}, nil
+	}
+	return nil, fmt.Errorf("zone %s: %w", id, err)
+}
+
+// planImport reads the file for a zone, and makes the zone where that is wanted. The plan is returned with an error, too,
+// for what it refused.
+func (l *Loader) planImport(ctx context.Context, path string, text io.Reader, zone *v1alpha1.Zone, target Target) (*plan, *destination, Result, error) {
+	p := &plan{view: target.View}
+	var options zonefile.ReadOptions
+	if zone != nil && zone.Status.FQDN != "" {
+		fqdn, err := name.Parse(zone.Status.FQDN)
+		if err != nil {
+			return nil, nil, Result{}, fmt.Errorf("zone %s: %w", target.Zone, err)
+		}
+		ttl := uint32(*zone.Spec.TTL)
+		p.fqdn, options.Origin, options.TTL = fqdn, fqdn, &ttl
+	}
+	all, soa, err := p.read(path, zonefile.Read(text, options))
+	if err != nil {
+		return p, nil, Result{}, err
+	}
+	to := &destination{zone: target.Zone, namespace: target.Namespace}
+	var result Result
+	switch {
+	case soa >= 0 && !p.fqdn.IsZero() && all[soa].Name != p.fqdn:
+		return p, nil, Result{}, fmt.Errorf("the file is of zone %s (line %d), and %s is zone %s: name the Zone of the file, or the file of the Zone", all[soa].Name, all[soa].Line, target.Zone, p.fqdn)
+	case zone == nil && soa < 0:
+		return p, nil, Result{}, fmt.Errorf("zone %s does not exist, and there is no SOA in the file to make one of; create the Zone first", target.Zone)
+	case zone == nil:
+		if err := p.takeSOA(path, all[soa], target.Namespace); err != nil {
+			return p, nil, Result{}, err
+		}
+		if result, err = l.makeZone(ctx, p, target); err != nil {
+			return p, nil, result, err
+		}
+		to.ttl = p.spec.TTL
+	case p.fqdn.IsZero() && soa < 0:
+		return p, nil, Result{}, fmt.Errorf("nobody says what zone this is: zone %s may not be read and the file has no SOA; ask its owner for the right to get the Zone", target.Zone)
+	case p.fqdn.IsZero():
+		p.fqdn = all[soa].Name
+		to.namespace = target.Namespace
+	default:
+		result.Present = 1
+		to.ttl = zone.Spec.TTL
+	}
+	to.fqdn = p.fqdn
+	p.group(path, all, soa)
+	if zone != nil && zone.Status.FQDN != "" && soa >= 0 {
+		l.reportSOA(path, all[soa], zone)
+	}
+	if zone != nil && !target.CreateZone {
+		l.reportNameServers(ctx, path, p, zone, to)
+	}
+	return p, to, result, nil
+}
+
+func (l *Loader) makeZone(ctx context.Context, p *plan, target Target) (Result, error) {
+	zone := &v1alpha1.Zone{
+		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: "Zone"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: target.Zone.Namespace, Name: target.Zone.Name}, Spec: p.spec,
+	}
+	if !target.CreateZone {
+		manifest, err := applicable(zone)
+		if err != nil {
+			return Result{}, err
+		}
+		return Result{}, fmt.Errorf("zone %s does not exist; import with --create-zone, or apply this first (kubectl apply -f -):\n%s", target.Zone, manifest)
+	}
+	err := patient(ctx, func() error {
+		_, err := l.typed.KubizoneV1alpha1().Zones(zone.Namespace).Create(ctx, zone, l.creating())
+		return err
+	})
+	if apierrors.IsAlreadyExists(err) {
+		err = nil // the answer to our own creation was lost
+	}
+	if err != nil {
+		return Result{}, fmt.Errorf("zone %s: %w", target.Zone, err)
+	}
+	if l.cfg.DryRun {
+		l.say("zone %s would be created; in a dry run it is not there, so its records are judged each by itself", target.Zone)
+	}
+	return Result{Written: 1}, nil
+}
+
+// applicable is the YAML of an object as one would write it.
+func applicable(object any) ([]byte, error) {
+	content, err := AsWritten(object)
+	if err != nil {
+		return nil, err
+	}
+	return yaml.Marshal(content)
+}
+
+// AsWritten is an object without its status.
+func AsWritten(object any) (map[string]any, error) {
+	text, err := json.Marshal(object)
+	if err != nil {
+		return nil, err
+	}
+	var content map[string]any
+	if err := json.Unmarshal(text, &content); err != nil {
+		return nil, err
+	}
+	delete(content, "status")
+	if metadata, ok := content["metadata"].(map[string]any); ok {
+		delete(metadata, "creationTimestamp")
+	}
+	return content, nil
+}
+
+// reportSOA says where the SOA of the file differs from the Zone's, and how to take it over.
+func (l *Loader) reportSOA(path string, soa zonefile.RR, zone *v1alpha1.Zone) {
+	text := soa.Name.String() + " SOA " + soa.Data
+	var wrong []string
+	said, err := zoneSpec(soa, "", func(r Refusal) { wrong = append(wrong, r.Reason) })
+	if err != nil {
+		l.say("not taken over: %s", Refusal{Path: path, Lines: []int{soa.Line}, Text: text, Reason: err.Error()})
+		return
+	}
+	if len(wrong) > 0 {
+		l.say("not taken over: %s", Refusal{Path: path, Lines: []int{soa.Line}, Text: text, Reason: strings.Join(wrong, ", ")})
+		return
+	}
+	patch := make(map[string]any)
+	for _, field := range []struct {
+		name       string
+		file, zone *int32
+	}{
+		{"ttl", said.TTL, zone.Spec.TTL}, {"refresh", said.Refresh, zone.Spec.Refresh}, {"retry", said.Retry, zone.Spec.Retry},
+		{"expire", said.Expire, zone.Spec.Expire}, {"negativeResponseCache", said.NegativeResponseCache, zone.Spec.NegativeResponseCache},
+	} {
+		if field.file != nil && (field.zone == nil || *field.file != *field.zone) {
+			patch[field.name] = *field.file
+		}
+	}
+	if said.PrimaryNameServer != "" && said.PrimaryNameServer != zone.Spec.PrimaryNameServer {
+		patch["primaryNameServer"] = said.PrimaryNameServer
+	}
+	if said.Contact != "" && said.Contact != zone.Spec.Contact {
+		patch["contact"] = said.Contact
+	}
+	if said.MinimumSerial != nil && serial.Serial(*said.MinimumSerial).Ahead(serial.Serial(zone.Status.Serial)) {
+		patch["minimumSerial"] = *said.MinimumSerial
+	}
+	if len(patch) == 0 {
+		return
+	}
+	l.say("not taken over: %s", Refusal{Path: path, Lines: []int{soa.Line}, Text: text,
+		Reason: "the SOA is made from the Zone, which differs", Fix: "to take it over: " + patchCommand(zone, patch)})
+}
+
+// reportNameServers takes the NS at the apex out of the plan, and says those that the Zone does not have.
+func (l *Loader) reportNameServers(ctx context.Context, path string, p *plan, zone *v1alpha1.Zone, to *destination) {
+	i := slices.IndexFunc(p.sets, func(s *set) bool { return s.owner.IsApex() && s.typ == rdata.NS })
+	if i < 0 {
+		return
+	}
+	ns := p.sets[i]
+	p.sets = slices.Delete(p.sets, i, i+1)
+	at := Refusal{Path: path, Lines: ns.lines, Text: ns.describe(p.fqdn) + " " + strings.Join(ns.data, " "), Reason: "the name servers of a zone are its Zone's"}
+	if zone.Status.FQDN == "" {
+		at.Fix = "ask the owner of the zone to set spec.nameServers"
+		l.say("not taken over: %s", at)
+		return
+	}
+	there, err := l.apexNameServers(ctx, zone, p.fqdn)
+	if err != nil {
+		at.Fix = err.Error()
+		l.say("not taken over: %s", at)
+		return
+	}
+	servers := slices.Clone(zone.Spec.NameServers)
+	for _, host := range ns.data {
+		if !there[host] {
+			servers = append(servers, v1alpha1.NameServer{Name: host})
+		}
+	}
+	if len(servers) == len(zone.Spec.NameServers) {
+		return
+	}
+	at.Fix = "to serve them: " + patchCommand(zone, map[string]any{"nameServers": servers})
+	l.say("not taken over: %s", at)
+}
+
+// apexNameServers are the name servers that the zone has, from spec.nameServers or Records.
+func (l *Loader) apexNameServers(ctx context.Context, zone *v1alpha1.Zone, fqdn name.Name) (map[string]bool, error) {
+	there := make(map[string]bool)
+	for row, err := range l.entries(ctx, types.NamespacedName{Namespace: zone.Namespace, Name: zone.Name}, map[string]string{"type": "NS", "name": fqdn.String()}) {
+		if err != nil {
+			return nil, err
+		}
+		if row.Name == fqdn && row.Type == rdata.NS {
+			there[row.Data] = true
+		}
+	}
+	return there, nil
+}
+
+func patchCommand(zone *v1alpha1.Zone, spec map[string]any) string {
+	patch, err := json.Marshal(map[string]any{"spec": spec})
+	if err != nil {
+		return err.Error()
+	}
+	return fmt.Sprintf("kubectl patch zone -n %s %s --type=merge -p '%s'", zone.Namespace, zone.Name, patch)
+}

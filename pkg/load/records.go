@@ -1,0 +1,282 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package load
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+)
+
+// errStopped ends a file at its first refusal, where that is wanted.
+var errStopped = errors.New("stopped at the first refusal")
+
+// putRecords writes the RRsets of a file.
+func (l *Loader) putRecords(ctx context.Context, path string, sets []*set, to *destination) (Result, error) {
+	there, err := l.records(ctx, to)
+	if err != nil {
+		return Result{}, err
+	}
+	// What stands at one owner goes one after the other, in the order of the file: which of two that exclude each
+	// other is refused must not depend on the weather.
+	var owners [][]*set
+	at := make(map[name.Rel]int)
+	for _, s := range sets {
+		i, ok := at[s.owner]
+		if !ok {
+			i = len(owners)
+			at[s.owner] = i
+			owners = append(owners, nil)
+		}
+		owners[i] = append(owners[i], s)
+	}
+	weights := make([]int, len(owners))
+	for i, sets := range owners {
+		weights[i] = len(sets)
+	}
+	var mutex sync.Mutex
+	var total Result
+	count := func(one Result) {
+		mutex.Lock()
+		defer mutex.Unlock()
+		total.Add(one)
+	}
+	err = l.each(ctx, filepath.Base(path), weights, func(ctx context.Context, i int) error {
+		for _, s := range owners[i] {
+			one, err := l.putRecord(ctx, path, s, to, there)
+			if reason, ok := refusal(err); ok {
+				l.say("refused: %s", Refusal{Path: path, Lines: s.lines, Text: s.describe(to.fqdn), Reason: reason})
+				one, err = Result{Refused: len(s.lines)}, nil
+			}
+			if err != nil {
+				return fmt.Errorf("%s: %w", s.describe(to.fqdn), err)
+			}
+			count(one)
+			if l.cfg.StopAtRefusal && one.Refused+one.Left > 0 {
+				return errStopped
+			}
+		}
+		return nil
+	})
+	return total, err
+}
+
+func (s *set) describe(origin name.Name) string {
+	fqdn, err := s.owner.In(origin)
+	if err != nil {
+		return s.owner.String() + " " + s.typ.String()
+	}
+	return fqdn.String() + " " + s.typ.String()
+}
+
+// standing are the records that are there already.
+type standing struct {
+	byName map[string]*v1alpha1.Record
+	// adopted are those that the zone has adopted, whoever made them.
+	adopted map[rrset][]*v1alpha1.Record
+}
+
+type rrset struct {
+	fqdn string
+	typ  rdata.Type
+}
+
+// records are those in the namespace that name the zone or are part of it.
+func (l *Loader) records(ctx context.Context, to *destination) (*standing, error) {
+	there := &standing{byName: make(map[string]*v1alpha1.Record), adopted: make(map[rrset][]*v1alpha1.Record)}
+	for _, selector := range []string{v1alpha1.FieldRecordZoneRefName + "=" + to.zone.Name, v1alpha1.FieldRecordZone + "=" + to.zone.String()} {
+		options := metav1.ListOptions{FieldSelector: selector, Limit: pageSize}
+		for {
+			var page *v1alpha1.RecordList
+			err := patient(ctx, func() (err error) {
+				page, err = l.typed.KubizoneV1alpha1().Records(to.namespace).List(ctx, options)
+				return err
+			})
+			if err != nil {
+				return nil, fmt.Errorf("records in namespace %s of zone %s: %w", to.namespace, to.zone, err)
+			}
+			for i := range page.Items {
+				there.add(&page.Items[i], to.zone)
+			}
+			if options.Continue = page.Continue; options.Continue == "" {
+				break
+			}
+		}
+	}
+	return there, nil
+}
+
+func (t *standing) add(record *v1alpha1.Record, zone types.NamespacedName) {
+	if t.byName[record.Name] != nil {
+		return
+	}
+	t.byName[record.Name] = record
+	by := record.Status.ZoneRef
+	typ, err := rdata.ParseType(record.Spec.Type)
+	if err != nil || by == nil || by.Namespace != zone.Namespace || by.Name != zone.Name || record.DeletionTimestamp != nil {
+		return
+	}
+	key := rrset{record.Status.FQDN, typ}
+	t.adopted[key] = append(t.adopted[key], record)
+}
+
+// covers says that adopted records hold every value of s, and the time to live that they are served with. For a record
+// made by hand no second one is made.
+func (t *standing) covers(s *set, to *destination) (ttl uint32, ok bool) {
+	fqdn, err := s.owner.In(to.fqdn)
+	if err != nil {
+		return 0, false
+	}
+	held := make(map[string]bool)
+	for i, record := range t.adopted[rrset{fqdn.String(), s.typ}] {
+		for _, text := range append([]string{record.Spec.RData}, record.Spec.Values...) {
+			if value, err := rdata.Parse(s.typ, text); err == nil {
+				if resolved, err := value.Resolve(to.fqdn); err == nil {
+					held[resolved] = true
+				}
+			}
+		}
+		own := record.Spec.TTL
+		if own == nil {
+			own = to.ttl
+		}
+		if own == nil {
+			return 0, false
+		}
+		if i == 0 || uint32(*own) < ttl {
+			ttl = uint32(*own)
+		}
+	}
+	for _, text := range s.data {
+		if !held[text] {
+			return 0, false
+		}
+	}
+	return ttl, true
+}
+
+func (l *Loader) putRecord(ctx context.Context, path string, s *set, to *destination, there *standing) (Result, error) {
+	want := to.record(s)
+	objectNames := recordObjectNames(s.owner, s.typ, to.zone.Name)
+	if there.byName[objectNames[0]] == nil && there.byName[objectNames[1]] == nil {
+		ttl, covered := there.covers(s, to)
+		switch {
+		case covered && ttl == s.ttl:
+			return Result{Present: 1}, nil
+		case covered:
+			l.say("left as it is: %s:%d: %s is there with TTL %d, the file has %d; change the Record that has it, or delete it and import again", path, s.lines[0], s.describe(to.fqdn), ttl, s.ttl)
+			return Result{Left: 1}, nil
+		}
+	}
+	records := l.typed.KubizoneV1alpha1().Records(to.namespace)
+	for _, want.Name = range objectNames {
+		have := there.byName[want.Name]
+		if have == nil {
+			err := patient(ctx, func() error {
+				_, err := records.Create(ctx, want, l.creating())
+				return err
+			})
+			if err == nil {
+				return Result{Written: 1}, nil
+			}
+			if !apierrors.IsAlreadyExists(err) {
+				return Result{}, err
+			}
+			// Ours, where the answer to its creation was lost; else somebody's of the same name.
+			if have, err = records.Get(ctx, want.Name, metav1.GetOptions{}); err != nil {
+				return Result{}, err
+			}
+		}
+		if have.Spec.DomainName != want.Spec.DomainName || have.Spec.Type != want.Spec.Type || !equality.Semantic.DeepEqual(have.Spec.ZoneRef, want.Spec.ZoneRef) {
+			continue // another's object; the second name tells them apart
+		}
+		switch {
+		case sameRecord(&have.Spec, &want.Spec):
+			return Result{Present: 1}, nil
+		case !l.mayChange(have.ManagedFields):
+			l.say("left as it is: %s:%d: %s (%s/%s) differs from the file and was changed by %q since", path, s.lines[0], s.describe(to.fqdn), have.Namespace, have.Name, l.others(have.ManagedFields))
+			return Result{Left: 1}, nil
+		}
+		// A status may be written at any time: a patch, for a PUT would lose that race.
+		patch, err := json.Marshal(map[string]any{"spec": map[string]any{"ttl": want.Spec.TTL, "rdata": orNull(want.Spec.RData), "values": want.Spec.Values}})
+		if err != nil {
+			return Result{}, err
+		}
+		return Result{Written: 1}, patient(ctx, func() error {
+			_, err := records.Patch(ctx, have.Name, types.MergePatchType, patch, l.patching())
+			return err
+		})
+	}
+	return Result{}, fmt.Errorf("the object names %q are taken in namespace %s; load into another one", objectNames, to.namespace)
+}
+
+// orNull is what removes a field in a merge patch where text is empty.
+func orNull(text string) any {
+	if text == "" {
+		return nil
+	}
+	return text
+}
+
+func sameRecord(have, want *v1alpha1.RecordSpec) bool {
+	left, right := have.DeepCopy(), want.DeepCopy()
+	left.Description = ""
+	return equality.Semantic.DeepEqual(left, right)
+}
+
+func (l *Loader) creating() metav1.CreateOptions {
+	return metav1.CreateOptions{FieldManager: l.cfg.FieldManager, DryRun: l.dryRun()}
+}
+
+func (l *Loader) patching() metav1.PatchOptions {
+	return metav1.PatchOptions{FieldManager: l.cfg.FieldManager, DryRun: l.dryRun()}
+}
+
+func (l *Loader) dryRun() []string {
+	if l.cfg.DryRun {
+		return []string{metav1.DryRunAll}
+	}
+	return nil
+}
+
+// mayChange says that nobody else has set a field of the spec, or that it does not matter (L4).
+func (l *Loader) mayChange(fields []metav1.ManagedFieldsEntry) bool {
+	return l.cfg.ForceConflicts || len(l.others(fields)) == 0
+}
+
+// others are those who have set a field of the spec beside us.
+func (l *Loader) others(fields []metav1.ManagedFieldsEntry) []string {
+	var managers []string
+	for _, entry := range fields {
+		if entry.Subresource == "" && entry.Manager != l.cfg.FieldManager && touchesSpec(entry.FieldsV1) && !slices.Contains(managers, entry.Manager) {
+			managers = append(managers, entry.Manager)
+		}
+	}
+	return managers
+}
+
+func touchesSpec(fields *metav1.FieldsV1) bool {
+	if fields == nil {
+		return true // it may
+	}
+	var owned map[string]json.RawMessage
+	if err := json.Unmarshal(fields.Raw, &owned); err != nil {
+		return true
+	}
+	_, spec := owned["f:spec"]
+	return spec
+}
