@@ -1,0 +1,209 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package transfer
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"time"
+
+	mdns "github.com/miekg/dns"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/primary"
+)
+
+const (
+	// patience is how long the server may take for the connection and for each message.
+	patience = 30 * time.Second
+	// maxOctets bounds a transfer as it comes over the wire.
+	maxOctets = 1 << 30
+)
+
+// Source is where a zone comes from.
+type Source struct {
+	// Server is HOST:PORT.
+	Server string
+	Zone   name.Name
+	// Key signs the request, and has to sign the answer; nil asks without.
+	Key *primary.Key
+}
+
+// String is the URL that ParseSource reads.
+func (s Source) String() string {
+	return Scheme + s.Server + "/" + strings.TrimSuffix(s.Zone.String(), ".")
+}
+
+// Scheme begins the URL of a transfer.
+const Scheme = "axfr://"
+
+// ParseSource reads axfr://SERVER[:PORT]/ZONE; the port is 53 where none is given, and the zone "." is the root.
+func ParseSource(text string) (Source, error) {
+	rest, found := strings.CutPrefix(text, Scheme)
+	server, zone, slash := strings.Cut(rest, "/")
+	if !found || server == "" || !slash || zone == "" {
+		return Source{}, fmt.Errorf("%q: write %sSERVER[:PORT]/ZONE, like %s192.0.2.53/example.org or %s[2001:db8::53]:5353/example.org", text, Scheme, Scheme, Scheme)
+	}
+	if _, _, err := net.SplitHostPort(server); err != nil {
+		server = net.JoinHostPort(strings.Trim(server, "[]"), "53")
+	}
+	fqdn, err := name.Parse(strings.TrimSuffix(zone, ".") + ".")
+	if err != nil {
+		return Source{}, fmt.Errorf("%q: zone: %w", text, err)
+	}
+	return Source{Server: server, Zone: fqdn}, nil
+}
+
+// Receive asks for the zone and returns it as a master file, one record a line, the SOA first and once.
+func Receive(ctx context.Context, source Source) ([]byte, error) {
+	text, err := receive(ctx, source)
+	if err != nil {
+		return nil, fmt.Errorf("transfer of %s from %s: %w", source.Zone, source.Server, err)
+	}
+	return text, nil
+}
+
+func receive(ctx context.Context, source Source) ([]byte, error) {
+	dialer := net.Dialer{Timeout: patience}
+	conn, err := dialer.DialContext(ctx, "tcp", source.Server)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	defer stop()
+	text, err := ask(conn, source)
+	if err != nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return text, err
+}
+
+func ask(conn net.Conn, source Source) ([]byte, error) {
+	question := new(mdns.Msg)
+	question.SetAxfr(source.Zone.String())
+	var judge *judge
+	packed, err := question.Pack()
+	if source.Key != nil {
+		packed, judge, err = sign(question, *source.Key)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
+		return nil, err
+	}
+	if _, err := conn.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(packed))), packed...)); err != nil {
+		return nil, err
+	}
+	z := &zone{source: source}
+	for octets := 0; ; {
+		raw, err := message(conn)
+		if err != nil {
+			return nil, fmt.Errorf("after %d records: %w", z.records, err)
+		}
+		if octets += len(raw); octets > maxOctets {
+			return nil, fmt.Errorf("more than %d octets; is this the zone you mean?", maxOctets)
+		}
+		done, err := z.take(raw, question.Id, judge)
+		if err != nil {
+			return nil, err
+		}
+		if done {
+			return z.text.Bytes(), nil
+		}
+	}
+}
+
+// message reads one, with the two octets of length before it (RFC 1035 §4.2.2).
+func message(conn net.Conn) ([]byte, error) {
+	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
+		return nil, err
+	}
+	var length [2]byte
+	if _, err := io.ReadFull(conn, length[:]); err != nil {
+		if errors.Is(err, io.EOF) {
+			err = errors.New("the server closed the connection before the end of the zone")
+		}
+		return nil, err
+	}
+	raw := make([]byte, binary.BigEndian.Uint16(length[:]))
+	_, err := io.ReadFull(conn, raw)
+	return raw, err
+}
+
+// zone is what came so far.
+type zone struct {
+	source  Source
+	soa     *mdns.SOA
+	records int
+	text    bytes.Buffer
+}
+
+// take adds one message; done is true with the second SOA.
+func (z *zone) take(raw []byte, id uint16, judge *judge) (done bool, err error) {
+	m := new(mdns.Msg)
+	if err := m.Unpack(raw); err != nil {
+		return false, fmt.Errorf("a message that is none: %w", err)
+	}
+	if m.Id != id || !m.Response {
+		return false, errors.New("a message that answers something else")
+	}
+	// Before anything in it is believed, its error included: an error may be signed as well.
+	judged := judge.take(raw, m)
+	if m.Rcode != mdns.RcodeSuccess {
+		return false, refused(m, judged)
+	}
+	if judged != nil {
+		return false, judged
+	}
+	for _, rr := range m.Answer {
+		if done {
+			return false, errors.New("records after the SOA that ends the zone")
+		}
+		soa, isSOA := rr.(*mdns.SOA)
+		switch {
+		case z.soa == nil && (!isSOA || mdns.CanonicalName(soa.Hdr.Name) != z.source.Zone.String()):
+			return false, fmt.Errorf("it begins with %s %s, not with the SOA of the zone", rr.Header().Name, mdns.TypeToString[rr.Header().Rrtype])
+		case z.soa == nil:
+			z.soa = soa
+		case isSOA && soa.Serial != z.soa.Serial:
+			return false, fmt.Errorf("it began with serial %d and ends with %d; try again", z.soa.Serial, soa.Serial)
+		case isSOA:
+			done = true
+			continue
+		}
+		z.records++
+		z.text.WriteString(rr.String())
+		z.text.WriteByte('\n')
+	}
+	if z.soa == nil {
+		return false, errors.New("an answer without records; the server may not have the zone, or not hand it out to us")
+	}
+	if done {
+		return true, judge.end()
+	}
+	return false, nil
+}
+
+// refused says what an error of the server means.
+func refused(m *mdns.Msg, judged error) error {
+	code := mdns.RcodeToString[m.Rcode]
+	if t := m.IsTsig(); t != nil && t.Error != 0 {
+		return fmt.Errorf("%s, TSIG error %s: the server does not take the key; compare name, algorithm, secret and the clocks", code, mdns.RcodeToString[int(t.Error)])
+	}
+	switch m.Rcode {
+	case mdns.RcodeRefused:
+		return fmt.Errorf("%s: the server does not hand the zone out to us; allow transfers to this address or give --tsig-key-file", code)
+	case mdns.RcodeNotAuth:
+		return fmt.Errorf("%s: the server does not have the zone, or not the key", code)
+	}
+	return errors.Join(fmt.Errorf("the server answers %s", code), judged)
+}

@@ -1,0 +1,100 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package transfer
+
+import (
+	"crypto/hmac"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"time"
+
+	mdns "github.com/miekg/dns"
+
+	"kubi.zone/kubizone/pkg/primary"
+)
+
+const (
+	// fudge is what our signature grants the server's clock, in seconds (RFC 8945 §10).
+	fudge = 300
+	// maxUnsigned is how many messages in a row may come without a signature (RFC 8945 §5.3.1).
+	maxUnsigned = 99
+)
+
+// judge verifies the messages of one transfer. A nil one takes everything.
+type judge struct {
+	key primary.Key
+	// mac is that of the last signed message, the request's at first, in hexadecimal.
+	mac string
+	// first is true until one message has been verified.
+	first bool
+	// pending are the messages without a signature since then, and unsigned is how many.
+	pending  []byte
+	unsigned int
+}
+
+var _ mdns.TsigProvider = (*judge)(nil)
+
+// sign packs a request with a signature, and returns who judges the answer.
+func sign(question *mdns.Msg, key primary.Key) ([]byte, *judge, error) {
+	j := &judge{key: key, first: true}
+	question.SetTsig(key.Name, string(key.Algorithm), fudge, time.Now().Unix())
+	packed, mac, err := mdns.TsigGenerateWithProvider(question, j, "", false)
+	j.mac = mac
+	return packed, j, err
+}
+
+// Generate is the MAC of a request.
+func (j *judge) Generate(digested []byte, _ *mdns.TSIG) ([]byte, error) {
+	return j.key.MAC(digested), nil
+}
+
+// Verify compares a MAC. What is digested begins with the length of the MAC before and that MAC; the messages that came
+// since without a signature follow it, and miekg/dns knows of none.
+func (j *judge) Verify(digested []byte, t *mdns.TSIG) error {
+	if mdns.CanonicalName(t.Hdr.Name) != j.key.Name || mdns.CanonicalName(t.Algorithm) != string(j.key.Algorithm) {
+		return fmt.Errorf("it is signed with key %s (%s), not with %s (%s)", t.Hdr.Name, t.Algorithm, j.key.Name, j.key.Algorithm)
+	}
+	got, err := hex.DecodeString(t.MAC)
+	if err != nil {
+		return err
+	}
+	at := 2 + int(binary.BigEndian.Uint16(digested))
+	if !hmac.Equal(j.key.MAC(digested[:at], j.pending, digested[at:]), got) {
+		return errors.New("the signature does not hold: the secrets differ, or somebody changed the message")
+	}
+	return nil
+}
+
+// take judges the next message.
+func (j *judge) take(raw []byte, m *mdns.Msg) error {
+	if j == nil {
+		return nil
+	}
+	t := m.IsTsig()
+	if t == nil {
+		if j.unsigned++; j.first || j.unsigned > maxUnsigned {
+			return fmt.Errorf("message without a signature, %d in a row: the first has to be signed and one in a hundred after it; the server may not know the key", j.unsigned)
+		}
+		j.pending = append(j.pending, raw...)
+		return nil
+	}
+	if err := mdns.TsigVerifyWithProvider(raw, j, j.mac, !j.first); err != nil {
+		if errors.Is(err, mdns.ErrTime) {
+			err = fmt.Errorf("the signature is of another time: %w; compare the clocks", err)
+		}
+		return fmt.Errorf("TSIG: %w", err)
+	}
+	j.mac, j.first, j.pending, j.unsigned = t.MAC, false, nil, 0
+	return nil
+}
+
+// end judges the whole: its last message has to be signed.
+func (j *judge) end() error {
+	if j != nil && j.unsigned > 0 {
+		return errors.New("TSIG: the last message is not signed, so nobody vouches for the end of the zone")
+	}
+	return nil
+}
