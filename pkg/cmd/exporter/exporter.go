@@ -1,0 +1,214 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package exporter
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/yaml"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
+	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
+	"kubi.zone/kubizone/pkg/load"
+)
+
+// Output formats.
+const (
+	formatZoneFile = "zonefile"
+	formatYAML     = "yaml"
+	formatJSON     = "json"
+)
+
+// pageSize bounds one answer of a list.
+const pageSize = 1000
+
+// Options are the flags.
+type Options struct {
+	Client *kubeconfig.Options
+	Output string
+}
+
+// NewOptions are the defaults.
+func NewOptions() *Options {
+	return &Options{Client: kubeconfig.NewOptions(), Output: formatZoneFile}
+}
+
+// AddFlags binds the options to flags.
+func (o *Options) AddFlags(flags *pflag.FlagSet) {
+	o.Client.AddFlags(flags)
+	flags.StringVarP(&o.Output, "output", "o", o.Output, "zonefile: what the zone contains; yaml or json: the Zone and its Records as manifests")
+}
+
+// Run writes the zone that text names, NAMESPACE/NAME or NAME, to out. remarks takes what is missing.
+func (o *Options) Run(ctx context.Context, text string, out, remarks io.Writer) error {
+	if formats := []string{formatZoneFile, formatYAML, formatJSON}; !slices.Contains(formats, o.Output) {
+		return fmt.Errorf("--output %q: write one of %q", o.Output, formats)
+	}
+	config, namespace, err := o.Client.Client()
+	if err != nil {
+		return err
+	}
+	zone := types.NamespacedName{Namespace: namespace, Name: text}
+	if before, after, found := strings.Cut(text, "/"); found {
+		if asked := o.Client.Namespace(); asked != "" && asked != before {
+			return fmt.Errorf("%s is in namespace %s, and -n says %s: leave one of them out", text, before, asked)
+		}
+		zone = types.NamespacedName{Namespace: before, Name: after}
+	}
+	config.QPS = -1
+	client, err := versioned.NewForConfig(withoutWarnings(config))
+	if err != nil {
+		return err
+	}
+	if o.Output == formatZoneFile {
+		return exportFile(ctx, client, zone, out)
+	}
+	return o.exportManifests(ctx, client, zone, out, remarks)
+}
+
+// withoutWarnings keeps what a server says of reading to itself: out may be the terminal.
+func withoutWarnings(config *rest.Config) *rest.Config {
+	config.WarningHandlerWithContext = rest.NoWarnings{}
+	return config
+}
+
+func exportFile(ctx context.Context, client versioned.Interface, zone types.NamespacedName, out io.Writer) error {
+	text, err := load.OpenEntries(ctx, client, zone, nil)
+	if err != nil {
+		return err
+	}
+	defer text.Close()
+	if _, err := io.Copy(out, text); err != nil {
+		return fmt.Errorf("entries of zone %s, cut: %w", zone, err)
+	}
+	return nil
+}
+
+func (o *Options) exportManifests(ctx context.Context, client versioned.Interface, id types.NamespacedName, out, remarks io.Writer) error {
+	zone, err := client.KubizoneV1alpha1().Zones(id.Namespace).Get(ctx, id.Name, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	records, missing, err := recordsOf(ctx, client, id)
+	if err != nil {
+		return err
+	}
+	zone.TypeMeta = metav1.TypeMeta{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: "Zone"}
+	zone.ObjectMeta = asWritten(zone.ObjectMeta)
+	zone.Status = v1alpha1.ZoneStatus{}
+	objects := []any{zone}
+	for i := range records {
+		record := &records[i]
+		record.TypeMeta = metav1.TypeMeta{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: "Record"}
+		record.ObjectMeta = asWritten(record.ObjectMeta)
+		record.Status = v1alpha1.RecordStatus{}
+		objects = append(objects, record)
+	}
+	buffered := bufio.NewWriter(out)
+	if err := o.write(buffered, objects); err != nil {
+		return err
+	}
+	if err := buffered.Flush(); err != nil {
+		return err
+	}
+	if missing != nil {
+		_, err = fmt.Fprintf(remarks, "records that the zone has from other namespaces than %s are not in it, for they may not be listed (%v); ask for the right to list records in all namespaces, or export -o zonefile\n", id.Namespace, missing)
+	}
+	return err
+}
+
+// recordsOf are the Records that the zone has adopted. missing says why there may be others.
+func recordsOf(ctx context.Context, client versioned.Interface, zone types.NamespacedName) (records []v1alpha1.Record, missing, err error) {
+	records, err = listRecords(ctx, client, metav1.NamespaceAll, zone)
+	if apierrors.IsForbidden(err) {
+		missing = err
+		records, err = listRecords(ctx, client, zone.Namespace, zone)
+	}
+	return records, missing, err
+}
+
+func listRecords(ctx context.Context, client versioned.Interface, namespace string, zone types.NamespacedName) ([]v1alpha1.Record, error) {
+	var records []v1alpha1.Record
+	options := metav1.ListOptions{FieldSelector: v1alpha1.FieldRecordZone + "=" + zone.String(), Limit: pageSize}
+	for {
+		page, err := client.KubizoneV1alpha1().Records(namespace).List(ctx, options)
+		if err != nil {
+			return nil, err
+		}
+		records = append(records, page.Items...)
+		if options.Continue = page.Continue; options.Continue == "" {
+			return records, nil
+		}
+	}
+}
+
+// asWritten is what somebody wrote of an object's metadata.
+func asWritten(metadata metav1.ObjectMeta) metav1.ObjectMeta {
+	kept := metav1.ObjectMeta{Namespace: metadata.Namespace, Name: metadata.Name, Labels: metadata.Labels, Annotations: metadata.Annotations}
+	// The server's word (S3.8), the mark of a file that was loaded into another server, and a copy of the object itself.
+	delete(kept.Labels, v1alpha1.GroupName+"/parent-zone")
+	delete(kept.Labels, load.LabelLoaded)
+	delete(kept.Annotations, "kubectl.kubernetes.io/last-applied-configuration")
+	return kept
+}
+
+func (o *Options) write(out *bufio.Writer, objects []any) error {
+	for i, object := range objects {
+		content, err := load.AsWritten(object)
+		if err != nil {
+			return err
+		}
+		if objects[i] = content; o.Output == formatJSON {
+			continue
+		}
+		text, err := yaml.Marshal(content)
+		if err != nil {
+			return err
+		}
+		if i > 0 {
+			fmt.Fprintln(out, "---")
+		}
+		if _, err := out.Write(text); err != nil {
+			return err
+		}
+	}
+	if o.Output == formatYAML {
+		return nil
+	}
+	encoder := json.NewEncoder(out)
+	encoder.SetIndent("", "    ")
+	return encoder.Encode(map[string]any{"apiVersion": "v1", "kind": "List", "items": objects})
+}
+
+// NewCommand is the sub-command.
+func NewCommand() *cobra.Command {
+	options := NewOptions()
+	command := &cobra.Command{
+		Use:   "export ZONE",
+		Short: "write a zone out as zone file or manifests",
+		Long: `Write a zone out: what it contains, as a zone file that name servers load and kubizone import reads, or the Zone and its
+Records as manifests that can be applied again. ZONE is the name of the Zone object, or NAMESPACE/NAME.`,
+		Example: `  kubizone export -n platform example-org > example.org.zone
+  kubizone export platform/example-org -o yaml | kubectl --context other apply -f -`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(command *cobra.Command, arguments []string) error {
+			return options.Run(command.Context(), arguments[0], command.OutOrStdout(), command.ErrOrStderr())
+		},
+	}
+	options.AddFlags(command.Flags())
+	return command
+}

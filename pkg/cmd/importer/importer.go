@@ -1,0 +1,274 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package importer
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/client-go/rest"
+
+	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
+	"kubi.zone/kubizone/pkg/load"
+	"kubi.zone/kubizone/pkg/primary"
+	"kubi.zone/kubizone/pkg/transfer"
+)
+
+// FieldManager is the name under which an import writes.
+const FieldManager = "kubizone-import"
+
+// ErrRefused says that the report names what was not taken.
+var ErrRefused = errors.New("not everything was taken: see above")
+
+// Options are the flags.
+type Options struct {
+	Client         *kubeconfig.Options
+	Zone, View     string
+	CreateZone     bool
+	DryRun         string
+	StopOnError    bool
+	ForceConflicts bool
+	FromCRD        bool
+	TSIGKeyFile    string
+}
+
+// NewOptions are the defaults.
+func NewOptions() *Options { return &Options{Client: kubeconfig.NewOptions(), DryRun: dryRunNone} }
+
+// The values of --dry-run that kubectl has and that mean something here.
+const (
+	dryRunNone   = "none"
+	dryRunServer = "server"
+)
+
+// AddFlags binds the options to flags.
+func (o *Options) AddFlags(flags *pflag.FlagSet) {
+	o.Client.AddFlags(flags)
+	flags.StringVar(&o.Zone, "zone", o.Zone, "NAMESPACE/NAME or NAME of the Zone object that takes the records of a zone file or transfer")
+	flags.StringVar(&o.View, "view", o.View, "view that the Zone is in, or is made in with --create-zone; empty is the default view")
+	flags.BoolVar(&o.CreateZone, "create-zone", o.CreateZone, "make the Zone of the SOA if it does not exist, and import NS at the apex as Records")
+	flags.StringVar(&o.DryRun, "dry-run", o.DryRun, "none, or server: the server decides about everything and keeps nothing")
+	flags.Lookup("dry-run").NoOptDefVal = dryRunServer
+	flags.BoolVar(&o.StopOnError, "stop-on-error", o.StopOnError, "stop at the first record that is not taken, instead of going on with the others")
+	flags.BoolVar(&o.ForceConflicts, "force-conflicts", o.ForceConflicts, "take over what others have changed since the last import")
+	flags.BoolVar(&o.FromCRD, "from-crd", o.FromCRD, "the manifests are custom resources of kubizone v0.1 to v0.4: map them, and compare what each zone contains with what it contained there")
+	flags.StringVar(&o.TSIGKeyFile, "tsig-key-file", o.TSIGKeyFile, "file of TSIG keys as tsig-keygen writes them; the first signs requests for transfers, and has to sign the answers")
+}
+
+// source is one argument.
+type source struct {
+	name     string
+	manifest bool
+	transfer *transfer.Source
+}
+
+// Config is what the options mean.
+type Config struct {
+	client  *rest.Config
+	sources []source
+	target  load.Target
+	load    load.Config
+}
+
+// Complete reads the options and reports all that is wrong with them. warnings are for the user and stop nothing.
+func (o *Options) Complete(arguments []string) (c *Config, warnings []string, err error) {
+	c = &Config{}
+	var wrong []error
+	fault := func(err error) {
+		if err != nil {
+			wrong = append(wrong, err)
+		}
+	}
+	var namespace string
+	c.client, namespace, err = o.Client.Client()
+	fault(err)
+
+	var key *primary.Key
+	if o.TSIGKeyFile != "" {
+		keys, warned, err := primary.ReadKeyFile(o.TSIGKeyFile)
+		if err == nil {
+			key = &keys[0]
+		} else {
+			fault(fmt.Errorf("--tsig-key-file: %w", err))
+		}
+		warnings = append(warnings, warned...)
+	}
+	for _, argument := range arguments {
+		one, err := o.source(argument)
+		fault(err)
+		if one.transfer != nil {
+			one.transfer.Key = key
+		}
+		c.sources = append(c.sources, one)
+	}
+	zoneFile := func(s source) bool { return !s.manifest }
+	switch {
+	case slices.ContainsFunc(c.sources, zoneFile):
+		c.target, err = o.target(namespace)
+		fault(err)
+		if o.FromCRD {
+			fault(errors.New("--from-crd goes with manifests, and a zone file is none: import one after the other"))
+		}
+	case o.Zone != "" || o.View != "" || o.CreateZone:
+		fault(errors.New("--zone, --view and --create-zone go with zone files and transfers: manifests say theirs themselves"))
+	}
+	if key != nil && !slices.ContainsFunc(c.sources, func(s source) bool { return s.transfer != nil }) {
+		fault(fmt.Errorf("--tsig-key-file goes with transfers: name one, like %s192.0.2.53/example.org", transfer.Scheme))
+	}
+	if o.DryRun != dryRunNone && o.DryRun != dryRunServer {
+		fault(fmt.Errorf("--dry-run %q: write %s or %s; what a record would meet only the server knows", o.DryRun, dryRunNone, dryRunServer))
+	}
+	c.load = load.Config{
+		Client: c.client, Namespace: namespace, FieldManager: FieldManager, DryRun: o.DryRun == dryRunServer,
+		ForceConflicts: o.ForceConflicts, StopAtRefusal: o.StopOnError, FromCRD: o.FromCRD,
+	}
+	return c, warnings, errors.Join(wrong...)
+}
+
+func (o *Options) source(argument string) (source, error) {
+	switch {
+	case strings.Contains(argument, "://"):
+		from, err := transfer.ParseSource(argument)
+		return source{name: argument, transfer: &from}, err
+	case argument == "-":
+		// What is a zone's goes into a zone.
+		return source{name: "standard input", manifest: o.Zone == ""}, nil
+	}
+	manifest := slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(argument)))
+	return source{name: argument, manifest: manifest}, nil
+}
+
+// target finds the namespaces: that of the Zone is the one before the slash, that of the records the one of -n; each is
+// the other's where only one is given, and the context's where none is.
+func (o *Options) target(namespace string) (load.Target, error) {
+	if o.Zone == "" {
+		return load.Target{}, errors.New("--zone: name the Zone that takes the records, as NAMESPACE/NAME or NAME")
+	}
+	zone := types.NamespacedName{Namespace: namespace, Name: o.Zone}
+	if before, after, found := strings.Cut(o.Zone, "/"); found {
+		zone = types.NamespacedName{Namespace: before, Name: after}
+		if o.Client.Namespace() == "" {
+			namespace = before
+		}
+	}
+	if wrong := validation.IsDNS1123Label(zone.Namespace); len(wrong) > 0 {
+		return load.Target{}, fmt.Errorf("--zone %q: namespace: %s", o.Zone, strings.Join(wrong, ", "))
+	}
+	if wrong := validation.IsDNS1123Subdomain(zone.Name); len(wrong) > 0 {
+		return load.Target{}, fmt.Errorf("--zone %q: this is the name of an object, such as example-org: %s", o.Zone, strings.Join(wrong, ", "))
+	}
+	if o.View != "" {
+		if wrong := validation.IsDNS1123Label(o.View); len(wrong) > 0 {
+			return load.Target{}, fmt.Errorf("--view %q: %s", o.View, strings.Join(wrong, ", "))
+		}
+	}
+	return load.Target{Zone: zone, Namespace: namespace, View: o.View, CreateZone: o.CreateZone}, nil
+}
+
+// Run imports one source after the other. ErrRefused when something of them was not taken.
+func (c *Config) Run(ctx context.Context, in io.Reader, out, progress io.Writer) error {
+	cfg := c.load
+	cfg.Report = func(line string) { fmt.Fprintln(progress, line) }
+	loader, err := load.New(cfg)
+	if err != nil {
+		return err
+	}
+	var total load.Result
+	for _, s := range c.sources {
+		one, err := c.importOne(ctx, loader, s, in)
+		total.Add(one)
+		if err != nil {
+			return err
+		}
+		if cfg.StopAtRefusal && incomplete(total) {
+			break
+		}
+	}
+	summary := fmt.Sprintf("%d written, %d unchanged, %d left to others, %d refused", total.Written, total.Present, total.Left, total.Refused)
+	if cfg.FromCRD {
+		summary += fmt.Sprintf(", %d entries missing or changed", total.Changed)
+	}
+	if cfg.DryRun {
+		summary += " (server dry run)"
+	}
+	fmt.Fprintln(out, summary)
+	if incomplete(total) {
+		return ErrRefused
+	}
+	return nil
+}
+
+func incomplete(r load.Result) bool { return r.Refused+r.Left+r.Changed > 0 }
+
+func (c *Config) importOne(ctx context.Context, loader *load.Loader, s source, in io.Reader) (load.Result, error) {
+	text := in
+	switch {
+	case s.transfer != nil:
+		received, err := transfer.Receive(ctx, *s.transfer)
+		if err != nil {
+			return load.Result{}, err
+		}
+		text = bytes.NewReader(received)
+	case s.name != "standard input":
+		file, err := os.Open(s.name)
+		if err != nil {
+			return load.Result{}, fmt.Errorf("import: %w", err)
+		}
+		defer file.Close()
+		text = file
+	}
+	if !s.manifest {
+		return loader.Import(ctx, s.name, text, c.target)
+	}
+	all, err := io.ReadAll(text)
+	if err != nil {
+		return load.Result{}, fmt.Errorf("import %s: %w", s.name, err)
+	}
+	return loader.ImportManifests(ctx, s.name, all)
+}
+
+// NewCommand is the sub-command.
+func NewCommand() *cobra.Command {
+	options := NewOptions()
+	command := &cobra.Command{
+		Use:   "import FILE|-|axfr://SERVER[:PORT]/ZONE...",
+		Short: "bring zone files, transfers and manifests into zones",
+		Long: `Bring the records of zone files, or of zones that other servers hand out by AXFR, into a Zone: one Record for each RRset,
+through the API, as the user of the kubeconfig. What is not taken is reported line by line with what would be right,
+and the exit code is 1. The same import again writes nothing.
+
+SOA and name servers are the Zone's: what the file has of them is reported with the command that sets it.
+The records go into the namespace of -n, which may be another one than the Zone's; without it, into the Zone's.
+
+Files that end in .yaml, .yml or .json are manifests, and applied; standard input is a zone file where --zone is given.`,
+		Example: `  kubizone import example.org.zone --zone platform/example-org
+  kubizone import example.org.zone --zone platform/example-org --create-zone --dry-run
+  kubizone import axfr://192.0.2.53/example.org --zone platform/example-org --tsig-key-file transfer.key
+  kubectl get zones,records -A -o yaml | kubizone import - --from-crd --server https://127.0.0.1:7443 --token "$TOKEN"`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(command *cobra.Command, arguments []string) error {
+			config, warnings, err := options.Complete(arguments)
+			for _, warning := range warnings {
+				fmt.Fprintf(command.ErrOrStderr(), "warning: %s\n", warning)
+			}
+			if err != nil {
+				return err
+			}
+			return config.Run(command.Context(), command.InOrStdin(), command.OutOrStdout(), command.ErrOrStderr())
+		},
+	}
+	options.AddFlags(command.Flags())
+	return command
+}
