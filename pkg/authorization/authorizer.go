@@ -1,0 +1,139 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package authorization
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/apiserver/pkg/authorization/authorizerfactory"
+	authorizationcel "k8s.io/apiserver/pkg/authorization/cel"
+	"k8s.io/apiserver/pkg/authorization/path"
+	"k8s.io/apiserver/pkg/authorization/union"
+	"k8s.io/apiserver/plugin/pkg/authorizer/webhook"
+	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
+)
+
+// Config is what a delegating authorizer is made of.
+type Config struct {
+	// Client creates SubjectAccessReviews in the cluster; required. Its limits and its timeout are the authorizer's.
+	Client authorizationclient.AuthorizationV1Interface
+	// AllowCacheTTL and DenyCacheTTL are how long an answer is remembered; 0: not at all.
+	AllowCacheTTL, DenyCacheTTL time.Duration
+	// RetryBackoff says how a review is repeated that the cluster was too busy to answer; Steps is at least 1.
+	RetryBackoff wait.Backoff
+	// AlwaysAllowGroups may do everything without being asked about; none: nobody.
+	AlwaysAllowGroups []string
+	// AlwaysAllowPaths are open to everybody: paths, or prefixes that end in *; none: no path.
+	AlwaysAllowPaths []string
+	// AskByName asks about every request as it is, for clusters with authorizers that deny.
+	AskByName bool
+}
+
+// Validate reports every fault of the configuration.
+func (c *Config) Validate() error {
+	var wrong []error
+	if c.Client == nil {
+		wrong = append(wrong, errors.New("authorization: Client is required: without it nobody but AlwaysAllowGroups could be allowed anything"))
+	}
+	if c.AllowCacheTTL < 0 || c.DenyCacheTTL < 0 {
+		wrong = append(wrong, fmt.Errorf("authorization: AllowCacheTTL %v and DenyCacheTTL %v must not be negative (0: ask every time)", c.AllowCacheTTL, c.DenyCacheTTL))
+	}
+	if c.RetryBackoff.Steps < 1 {
+		wrong = append(wrong, fmt.Errorf("authorization: RetryBackoff.Steps is %d and must be at least 1: with 0 no review is ever sent", c.RetryBackoff.Steps))
+	}
+	return errors.Join(wrong...)
+}
+
+// New makes the authorizer. Errors: those of Validate, and an AlwaysAllowPaths that is no path.
+func New(config Config) (authorizer.Authorizer, error) {
+	if err := config.Validate(); err != nil {
+		return nil, err
+	}
+	// DecisionDeny on an error: upstream's NoOpinion leaves the door to a later authorizer open (hardening, attack 46).
+	reviews, err := webhook.NewFromInterface(config.Client, config.AllowCacheTTL, config.DenyCacheTTL, config.RetryBackoff,
+		authorizer.DecisionDeny, authorizerfactory.NewDelegatingAuthorizerMetrics(), authorizationcel.NewDefaultCompiler())
+	if err != nil {
+		return nil, fmt.Errorf("authorization: %w", err)
+	}
+	var chain []union.NamedAuthorizer
+	if len(config.AlwaysAllowGroups) > 0 {
+		chain = append(chain, union.NamedAuthorizer{
+			AuthorizerName: "kubernetes.io/always-allow-groups",
+			Authorizer:     authorizerfactory.NewPrivilegedGroups(config.AlwaysAllowGroups...),
+		})
+	}
+	if len(config.AlwaysAllowPaths) > 0 {
+		open, err := path.NewAuthorizer(config.AlwaysAllowPaths)
+		if err != nil {
+			return nil, fmt.Errorf("authorization: AlwaysAllowPaths: %w", err)
+		}
+		chain = append(chain, union.NamedAuthorizer{AuthorizerName: "kubernetes.io/always-allow-paths", Authorizer: open})
+	}
+	var delegated authorizer.Authorizer = reviews
+	if !config.AskByName {
+		delegated = broadFirst{reviews}
+	}
+	return union.New(append(chain, union.NamedAuthorizer{AuthorizerName: "kubernetes.io/webhook", Authorizer: delegated})...)
+}
+
+// broadFirst asks whether a request is allowed for every object before it asks about the one: the answer to the first
+// question is the same for all of them, so it is in the cache.
+type broadFirst struct {
+	authorizer.UnconditionalAuthorizer
+}
+
+var _ authorizer.Authorizer = broadFirst{}
+
+// Authorize allows what is allowed for every name, and else what is allowed for this one.
+func (b broadFirst) Authorize(ctx context.Context, asked authorizer.Attributes) (authorizer.Decision, string, error) {
+	if !narrow(asked) {
+		return b.UnconditionalAuthorizer.Authorize(ctx, asked)
+	}
+	decision, reason, err := b.UnconditionalAuthorizer.Authorize(ctx, everyName{asked})
+	if decision == authorizer.DecisionAllow || err != nil {
+		return decision, reason, err
+	}
+	return b.UnconditionalAuthorizer.Authorize(ctx, asked)
+}
+
+// ConditionsAwareAuthorize is Authorize: SubjectAccessReviews carry no conditions.
+func (b broadFirst) ConditionsAwareAuthorize(ctx context.Context, asked authorizer.Attributes) authorizer.ConditionsAwareDecision {
+	return authorizer.ConditionsAwareDecisionFromParts(b.Authorize(ctx, asked))
+}
+
+// EvaluateConditions refuses, as interface authorizer.Authorizer asks of one that makes no conditions.
+func (broadFirst) EvaluateConditions(context.Context, authorizer.ConditionsAwareDecision, authorizer.ConditionsData) (authorizer.Decision, string, error) {
+	return authorizer.DecisionDeny, "", authorizer.ErrorConditionEvaluationNotSupported
+}
+
+// narrow: the request is about fewer objects than all of its resource. A selector that does not parse narrows nothing.
+func narrow(asked authorizer.Attributes) bool {
+	if !asked.IsResourceRequest() {
+		return false
+	}
+	byField, _ := asked.GetFieldSelector()
+	byLabel, _ := asked.GetLabelSelector()
+	return asked.GetName() != "" || len(byField) > 0 || len(byLabel) > 0
+}
+
+// everyName is a request without what narrows it.
+type everyName struct {
+	authorizer.Attributes
+}
+
+func (everyName) GetName() string { return "" }
+
+// GetPath is the request's own and has the name in it; the review of a resource does not carry it.
+func (everyName) GetPath() string { return "" }
+
+func (everyName) GetFieldSelector() (fields.Requirements, error) { return nil, nil }
+
+func (everyName) GetLabelSelector() (labels.Requirements, error) { return nil, nil }

@@ -1,0 +1,101 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package authorization
+
+import (
+	"fmt"
+
+	"github.com/spf13/pflag"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	genericoptions "k8s.io/apiserver/pkg/server/options"
+	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+const flagAskByName = "authorization-ask-by-name"
+
+// Options are upstream's flags of delegated authorization and our own. What upstream makes of the flags is replaced by
+// New; RemoteKubeConfigFileOptional is not heeded, as a server that cannot ask would refuse everybody.
+type Options struct {
+	*genericoptions.DelegatingAuthorizationOptions
+	// AskByName: see Config.
+	AskByName bool
+}
+
+// NewOptions returns upstream's defaults: answers are remembered 10 s, a review may take 10 s, system:masters and the
+// health paths are always allowed.
+func NewOptions() *Options {
+	return &Options{DelegatingAuthorizationOptions: genericoptions.NewDelegatingAuthorizationOptions()}
+}
+
+// AddFlags adds --authorization-* .
+func (o *Options) AddFlags(flags *pflag.FlagSet) {
+	o.DelegatingAuthorizationOptions.AddFlags(flags)
+	flags.BoolVar(&o.AskByName, flagAskByName, o.AskByName,
+		"Ask the 'core' kubernetes server about each object by its name. Without it a request is first asked about without the name of the object, "+
+			"which is exact under RBAC and remembered for all names. Set it where an authorizer of the cluster refuses single names of what it allows in general.")
+}
+
+// Validate reports every fault.
+func (o *Options) Validate() []error {
+	wrong := o.DelegatingAuthorizationOptions.Validate()
+	if o.AllowCacheTTL < 0 || o.DenyCacheTTL < 0 {
+		wrong = append(wrong, fmt.Errorf("--authorization-webhook-cache-authorized-ttl %v and --authorization-webhook-cache-unauthorized-ttl %v must not be negative (0: ask every time)", o.AllowCacheTTL, o.DenyCacheTTL))
+	}
+	if o.ClientTimeout <= 0 {
+		wrong = append(wrong, fmt.Errorf("the timeout of authorization reviews is %v and must be positive: a review that never ends holds its request for ever", o.ClientTimeout))
+	}
+	return wrong
+}
+
+// ApplyTo makes the server ask the cluster of --authorization-kubeconfig, or the one it runs in.
+func (o *Options) ApplyTo(info *genericapiserver.AuthorizationInfo) error {
+	cluster, err := o.clientConfig()
+	if err != nil {
+		return err
+	}
+	client, err := authorizationclient.NewForConfig(cluster)
+	if err != nil {
+		return fmt.Errorf("--authorization-kubeconfig: %w", err)
+	}
+	config := Config{
+		Client:            client,
+		AllowCacheTTL:     o.AllowCacheTTL,
+		DenyCacheTTL:      o.DenyCacheTTL,
+		AlwaysAllowGroups: o.AlwaysAllowGroups,
+		AlwaysAllowPaths:  o.AlwaysAllowPaths,
+		AskByName:         o.AskByName,
+	}
+	if o.WebhookRetryBackoff != nil {
+		config.RetryBackoff = *o.WebhookRetryBackoff
+	}
+	info.Authorizer, err = New(config)
+	return err
+}
+
+// clientConfig is how reviews are sent.
+func (o *Options) clientConfig() (*rest.Config, error) {
+	var config *rest.Config
+	var err error
+	if o.RemoteKubeConfigFile != "" {
+		config, err = clientcmd.NewNonInteractiveDeferredLoadingClientConfig(
+			&clientcmd.ClientConfigLoadingRules{ExplicitPath: o.RemoteKubeConfigFile}, &clientcmd.ConfigOverrides{}).ClientConfig()
+	} else {
+		config, err = rest.InClusterConfig()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("--authorization-kubeconfig %q: %w (name a kubeconfig of the cluster to ask; without one the server must run in a pod)", o.RemoteKubeConfigFile, err)
+	}
+	config = rest.CopyConfig(config)
+	// Requests are limited before they come here; a second limit would let them wait for each other (doc.go, 4).
+	config.QPS = -1
+	config.Timeout = o.ClientTimeout
+	config.ContentType = "application/vnd.kubernetes.protobuf"
+	config.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
+	if o.CustomRoundTripperFn != nil {
+		config.Wrap(o.CustomRoundTripperFn)
+	}
+	return config, nil
+}
