@@ -5,7 +5,6 @@ package apiserver
 
 import (
 	"fmt"
-	"net"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -13,9 +12,7 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/openapi"
 	"k8s.io/apiserver/pkg/features"
 	genericapiserver "k8s.io/apiserver/pkg/server"
-	"k8s.io/apiserver/pkg/server/dynamiccertificates"
 	"k8s.io/apiserver/pkg/server/filters"
-	genericoptions "k8s.io/apiserver/pkg/server/options"
 	"k8s.io/apiserver/pkg/util/compatibility"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	basecompatibility "k8s.io/component-base/compatibility"
@@ -36,13 +33,21 @@ const (
 	drainTimeout = 5 * time.Second
 )
 
-// genericConfig is the server's configuration before it has storage: who serves, where, for whom.
-func genericConfig(registry install.Registry, cfg Config) (*genericapiserver.RecommendedConfig, error) {
+// SetGates gives Kubernetes' feature gates, which the generic server reads from one place for the whole process, the
+// values of ours that differ. Whoever takes gates from flags sets these first, so as to see which were asked for.
+func SetGates() error {
 	// Deleting an object that cannot be decoded would take a record out of its zone without the zone knowing (A4).
-	// The generic server reads this gate from one place for the whole process.
 	gates := map[string]bool{string(features.AllowUnsafeMalformedObjectDeletion): false}
 	if err := utilfeature.DefaultMutableFeatureGate.SetFromMap(gates); err != nil {
-		return nil, fmt.Errorf("feature gates: %w", err)
+		return fmt.Errorf("feature gates: %w", err)
+	}
+	return nil
+}
+
+// genericConfig is what every server of ours has in common, before it is said where it serves and for whom.
+func genericConfig(registry install.Registry) (*genericapiserver.RecommendedConfig, error) {
+	if err := SetGates(); err != nil {
+		return nil, err
 	}
 	config := genericapiserver.NewRecommendedConfig(registry.Codecs)
 	// The gates are Kubernetes', at the defaults of the release we build with; the version is ours.
@@ -61,19 +66,6 @@ func genericConfig(registry install.Registry, cfg Config) (*genericapiserver.Rec
 	// Both may stream a whole zone: the request timeout would cut them, and they would hold a seat meanwhile.
 	config.LongRunningFunc = filters.BasicLongRunningRequestCheck(sets.NewString("watch"), sets.NewString("entries", "changes"))
 	config.ShutdownWatchTerminationGracePeriod = drainTimeout / 2
-
-	serving := genericoptions.NewSecureServingOptions()
-	serving.Listener = cfg.Listener
-	certificate, err := dynamiccertificates.NewStaticCertKeyContent("serving-cert", cfg.ServingCert, cfg.ServingKey)
-	if err != nil {
-		return nil, fmt.Errorf("serving certificate: %w", err)
-	}
-	serving.ServerCert = genericoptions.GeneratableKeyCert{GeneratedCert: certificate}
-	if err := serving.WithLoopback().ApplyToConfig(&config.Config); err != nil {
-		return nil, fmt.Errorf("serving: %w", err)
-	}
-	// Where it listens on everything, upstream would look for an address to advertise; nobody reads it.
-	config.PublicAddress = net.IPv4(127, 0, 0, 1)
 	return config, nil
 }
 

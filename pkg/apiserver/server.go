@@ -25,6 +25,7 @@ import (
 	"k8s.io/apiserver/pkg/storage"
 	"k8s.io/apiserver/pkg/storage/etcd3"
 	"k8s.io/apiserver/pkg/storage/storagebackend"
+	"k8s.io/apiserver/pkg/storage/value"
 	restclient "k8s.io/client-go/rest"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/install"
@@ -40,7 +41,7 @@ import (
 // Prefix of every key in etcd. It is in every stored object's key, so it never changes.
 const Prefix = "/registry/kubizone"
 
-// Config is what a server needs to be told. Every field is required.
+// Config is what a standalone server needs to be told. Every field is required.
 type Config struct {
 	// Listener is bound already, so that a taken port is an error before anything is started. The server closes it.
 	Listener net.Listener
@@ -69,21 +70,36 @@ type Server struct {
 	closing    sync.Once
 }
 
-// New connects to etcd, checks that what is stored there is of a format this version knows, and puts the server
-// together. Nothing is served yet. ctx bounds the connecting.
-func New(ctx context.Context, cfg Config) (_ *Server, err error) {
+// New makes a standalone server: it connects to etcd, checks that what is stored there is of a format this version
+// knows, and puts the server together. Nothing is served yet. ctx bounds the connecting.
+func New(ctx context.Context, cfg Config) (*Server, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
 	registry := install.New()
-	config, err := genericConfig(registry, cfg)
+	config, err := genericConfig(registry)
 	if err != nil {
+		return nil, err
+	}
+	if err := serveStandalone(&config.Config, cfg); err != nil {
 		return nil, err
 	}
 	if err := applyStandalone(&config.Config, cfg.ClientCA); err != nil {
 		return nil, err
 	}
-	etcd := etcdOptions(registry, cfg)
+	s, err := assemble(ctx, registry, config, etcdOptions(registry, cfg), cfg.Zones, cfg.plain)
+	if err != nil {
+		return nil, err
+	}
+	serveNamespaces(s.generic)
+	return s, nil
+}
+
+// assemble puts storage, ledger and views behind a door that config describes.
+func assemble(
+	ctx context.Context, registry install.Registry, config *genericapiserver.RecommendedConfig,
+	etcd *genericoptions.EtcdOptions, set *zoneview.Set, plain bool,
+) (_ *Server, err error) {
 	if err := etcd.ApplyTo(&config.Config); err != nil {
 		return nil, fmt.Errorf("etcd: %w", err)
 	}
@@ -97,24 +113,36 @@ func New(ctx context.Context, cfg Config) (_ *Server, err error) {
 		return nil, err
 	}
 	s.compactor = etcd3.StartCompactorPerEndpoint(s.client.Client, etcd.StorageConfig.CompactionInterval)
-	objects := ledger.ObjectCodec{Codec: etcd.StorageConfig.Codec, Transformer: etcd.StorageConfig.Transformer}
-	s.ledger, err = ledger.Open(ctx, ledger.Config{Client: s.client.Client, Prefix: Prefix, Zones: objects, Records: objects})
+	s.ledger, err = ledger.Open(ctx, ledger.Config{
+		Client: s.client.Client, Prefix: Prefix,
+		Zones:   stored(etcd, config.ResourceTransformers, v1alpha1.Resource("zones")),
+		Records: stored(etcd, config.ResourceTransformers, v1alpha1.Resource("records")),
+	})
 	if err != nil {
 		return nil, err
 	}
-	s.feed = newFeed(s.ledger, cfg.Zones)
+	s.feed = newFeed(s.ledger, set)
 	config.AddReadyzChecks(healthz.NamedCheck("views", func(*http.Request) error { return s.feed.check() }))
 	if s.generic, err = config.Complete().New(Component, genericapiserver.NewEmptyDelegate()); err != nil {
 		return nil, fmt.Errorf("API server: %w", err)
 	}
 	s.generic.ShutdownTimeout = drainTimeout
 	s.authorizer = config.Authorization.Authorizer
-	options := ours{RESTOptionsGetter: config.RESTOptionsGetter, decorator: s.decorator(etcd.StorageConfig.Transport, cfg.plain)}
-	if err := s.install(registry, options, cfg.Zones); err != nil {
+	options := ours{RESTOptionsGetter: config.RESTOptionsGetter, decorator: s.decorator(etcd.StorageConfig.Transport, plain)}
+	if err := s.install(registry, options, set); err != nil {
 		return nil, err
 	}
-	serveNamespaces(s.generic)
 	return s, nil
+}
+
+// stored is how objects of a resource are written: the codec and, with an encryption configuration, what it says of them.
+// The ledger writes some of them past the storage and must write them alike.
+func stored(etcd *genericoptions.EtcdOptions, encryption value.ResourceTransformers, resource schema.GroupResource) ledger.ObjectCodec {
+	codec := ledger.ObjectCodec{Codec: etcd.StorageConfig.Codec, Transformer: etcd.StorageConfig.Transformer}
+	if encryption != nil {
+		codec.Transformer = encryption.TransformerForResource(resource)
+	}
+	return codec
 }
 
 func (c *Config) validate() error {
@@ -131,7 +159,7 @@ func (c *Config) validate() error {
 }
 
 func etcdOptions(registry install.Registry, cfg Config) *genericoptions.EtcdOptions {
-	stored := storagebackend.NewDefaultConfig(Prefix, registry.Codecs.LegacyCodec(v1alpha1.SchemeGroupVersion))
+	stored := storagebackend.NewDefaultConfig(Prefix, registry.StorageCodec())
 	stored.EncodeVersioner = runtime.NewMultiGroupVersioner(v1alpha1.SchemeGroupVersion, schema.GroupKind{Group: v1alpha1.GroupName})
 	tracing := stored.Transport.TracerProvider
 	stored.Transport = cfg.Etcd

@@ -6,6 +6,7 @@ package apiserver
 import (
 	"context"
 	"fmt"
+	"net"
 	"net/http"
 	"slices"
 
@@ -17,10 +18,28 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/apiserver/pkg/server/dynamiccertificates"
+	genericoptions "k8s.io/apiserver/pkg/server/options"
 )
 
 // publicPaths tell how the server is and nothing about what it stores; a prober needs no certificate for them (A3).
 var publicPaths = []string{"/healthz", "/livez", "/readyz", "/version"}
+
+// serveStandalone serves on a listener that is bound already, with a certificate that lasts as long as the process.
+func serveStandalone(config *genericapiserver.Config, cfg Config) error {
+	serving := genericoptions.NewSecureServingOptions()
+	serving.Listener = cfg.Listener
+	certificate, err := dynamiccertificates.NewStaticCertKeyContent("serving-cert", cfg.ServingCert, cfg.ServingKey)
+	if err != nil {
+		return fmt.Errorf("serving certificate: %w", err)
+	}
+	serving.ServerCert = genericoptions.GeneratableKeyCert{GeneratedCert: certificate}
+	if err := serving.WithLoopback().ApplyToConfig(config); err != nil {
+		return fmt.Errorf("serving: %w", err)
+	}
+	// Where it listens on everything, upstream would look for an address to advertise; nobody reads it.
+	config.PublicAddress = net.IPv4(127, 0, 0, 1)
+	return nil
+}
 
 // applyStandalone lets in whoever has a client certificate of clientCA (PEM), and gives group system:masters
 // everything. There is no cluster to ask.

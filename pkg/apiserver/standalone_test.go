@@ -35,8 +35,11 @@ func door(t *testing.T) (url string, us *pki.Bundle) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config, err := genericConfig(install.New(), Config{Listener: listener, ServingCert: us.ServingCert, ServingKey: us.ServingKey})
+	config, err := genericConfig(install.New())
 	if err != nil {
+		t.Fatal(err)
+	}
+	if err := serveStandalone(&config.Config, Config{Listener: listener, ServingCert: us.ServingCert, ServingKey: us.ServingKey}); err != nil {
 		t.Fatal(err)
 	}
 	if err := applyStandalone(&config.Config, us.CA); err != nil {

@@ -19,6 +19,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/pkg/apiserver"
+	apiservercmd "kubi.zone/kubizone/pkg/cmd/apiserver"
 	"kubi.zone/kubizone/pkg/cmd/fsck"
 	"kubi.zone/kubizone/pkg/cmd/up"
 )
@@ -40,6 +41,7 @@ changes a record, and secondaries are told within a second.`,
 	root.PersistentFlags().IntVarP(&verbosity, "v", "v", 0, "how much is logged: 0 warnings and errors, 2 what happens, 4 and more for debugging")
 	root.AddCommand([]*cobra.Command{
 		up.NewCommand(&verbosity),
+		apiservercmd.NewCommand(),
 		fsck.NewCommand(),
 		versionCommand(),
 	}...)

@@ -1,0 +1,156 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apiserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/uuid"
+	apiserverapi "k8s.io/apiserver/pkg/apis/apiserver"
+	"k8s.io/apiserver/pkg/authentication/authenticatorfactory"
+	"k8s.io/apiserver/pkg/authentication/request/headerrequest"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/apiserver/pkg/server/dynamiccertificates"
+	"k8s.io/apiserver/pkg/server/healthz"
+	genericoptions "k8s.io/apiserver/pkg/server/options"
+	"k8s.io/client-go/kubernetes"
+)
+
+const (
+	// authenticationConfigMap of kube-system is where kube-apiserver says whom it trusts: client certificates, and who may
+	// speak for others.
+	authenticationConfigMap = "extension-apiserver-authentication"
+	allowedNamesKey         = "requestheader-allowed-names"
+)
+
+// healthPaths are all that is answered without knowing who asks (A6).
+var healthPaths = []string{"/healthz", "/livez", "/readyz"}
+
+// applyDelegatedAuthentication asks kube-apiserver who a token is, and believes its certificate authorities, with two
+// things narrower than upstream's ApplyTo: headers that name a user are believed from allowed names alone, where
+// upstream lets an empty list mean every certificate of that authority; and anonymous are the health paths alone (A6).
+func applyDelegatedAuthentication(o *genericoptions.DelegatingAuthenticationOptions, client kubernetes.Interface, config *genericapiserver.Config) error {
+	factory := authenticatorfactory.DelegatingAuthenticatorConfig{
+		Anonymous:                &apiserverapi.AnonymousAuthConfig{Enabled: true},
+		TokenAccessReviewClient:  client.AuthenticationV1(),
+		TokenAccessReviewTimeout: o.TokenRequestTimeout,
+		WebhookRetryBackoff:      o.WebhookRetryBackoff,
+		CacheTTL:                 o.CacheTTL,
+	}
+	for _, path := range healthPaths {
+		factory.Anonymous.Conditions = append(factory.Anonymous.Conditions, apiserverapi.AnonymousAuthCondition{Path: path})
+	}
+	var err error
+	if factory.ClientCertificateCAContentProvider, err = clientCA(o, client); err != nil {
+		return err
+	}
+	if authority := factory.ClientCertificateCAContentProvider; authority != nil {
+		if err := config.Authentication.ApplyClientCert(authority, config.SecureServing); err != nil {
+			return fmt.Errorf("client CA: %w", err)
+		}
+	}
+	if factory.RequestHeaderConfig, err = requestHeader(o, client); err != nil {
+		return err
+	}
+	if header := factory.RequestHeaderConfig; header != nil {
+		names := header.AllowedClientNames
+		if len(names.Value()) == 0 {
+			return errors.New("whoever speaks for users must be named: kube-apiserver's --requestheader-allowed-names is empty (configmap " +
+				metav1.NamespaceSystem + "/" + authenticationConfigMap + "), and then any certificate of its --requestheader-client-ca-file could be anybody; " +
+				"set it there to the common name of --proxy-client-cert-file, or both here (--requestheader-client-ca-file, --requestheader-allowed-names)")
+		}
+		header.AllowedClientNames = neverEmpty{names, "nobody:" + string(uuid.NewUUID())}
+		config.AddReadyzChecks(healthz.NamedCheck(allowedNamesKey, func(*http.Request) error {
+			if len(names.Value()) == 0 {
+				return errors.New("the list has been emptied: no header that names a user is believed until kube-apiserver's --requestheader-allowed-names names who may")
+			}
+			return nil
+		}))
+		config.Authentication.RequestHeaderConfig = header
+		if err := config.Authentication.ApplyClientCert(header.CAContentProvider, config.SecureServing); err != nil {
+			return fmt.Errorf("requestheader client CA: %w", err)
+		}
+	}
+	authenticator, definitions, err := factory.New()
+	if err != nil {
+		return err
+	}
+	config.Authentication.Authenticator = authenticator
+	config.OpenAPIConfig.SecurityDefinitions = definitions
+	return nil
+}
+
+// clientCA follows the file or the config map. Nil where neither is to be looked at.
+func clientCA(o *genericoptions.DelegatingAuthenticationOptions, client kubernetes.Interface) (dynamiccertificates.CAContentProvider, error) {
+	if o.ClientCert.ClientCA != "" {
+		authority, err := o.ClientCert.GetClientCAContentProvider()
+		if err != nil {
+			return nil, fmt.Errorf("--client-ca-file: %w", err)
+		}
+		return authority, nil
+	}
+	if o.SkipInClusterLookup {
+		return nil, nil
+	}
+	authority, err := dynamiccertificates.NewDynamicCAFromConfigMapController("client-ca", metav1.NamespaceSystem, authenticationConfigMap, "client-ca-file", client)
+	if err != nil {
+		return nil, fmt.Errorf("client CA: %w", err)
+	}
+	return authority, nil
+}
+
+// requestHeader is whose headers are believed. Nil where neither file nor config map is to be looked at.
+func requestHeader(o *genericoptions.DelegatingAuthenticationOptions, client kubernetes.Interface) (*authenticatorfactory.RequestHeaderConfig, error) {
+	if o.RequestHeader.ClientCAFile != "" {
+		header, err := o.RequestHeader.ToAuthenticationRequestHeaderConfig()
+		if err != nil {
+			return nil, fmt.Errorf("--requestheader-client-ca-file: %w", err)
+		}
+		return header, nil
+	}
+	if o.SkipInClusterLookup {
+		return nil, nil
+	}
+	authority, err := dynamiccertificates.NewDynamicCAFromConfigMapController("requestheader-client-ca", metav1.NamespaceSystem, authenticationConfigMap, "requestheader-client-ca-file", client)
+	if err != nil {
+		return nil, fmt.Errorf("requestheader client CA: %w", err)
+	}
+	// Upstream's controller of both, so that whoever serves runs both.
+	both := &genericoptions.DynamicRequestHeaderController{
+		ConfigMapCAController: authority,
+		RequestHeaderAuthRequestController: headerrequest.NewRequestHeaderAuthRequestController(authenticationConfigMap, metav1.NamespaceSystem, client,
+			"requestheader-username-headers", "requestheader-uid-headers", "requestheader-group-headers", "requestheader-extra-headers-prefix", allowedNamesKey),
+	}
+	if err := both.RunOnce(context.Background()); err != nil {
+		return nil, fmt.Errorf("configmap %s/%s: %w", metav1.NamespaceSystem, authenticationConfigMap, err)
+	}
+	values := func(value func() []string) headerrequest.StringSliceProvider {
+		return headerrequest.StringSliceProviderFunc(value)
+	}
+	return &authenticatorfactory.RequestHeaderConfig{
+		CAContentProvider:   both,
+		UsernameHeaders:     values(both.UsernameHeaders),
+		UIDHeaders:          values(both.UIDHeaders),
+		GroupHeaders:        values(both.GroupHeaders),
+		ExtraHeaderPrefixes: values(both.ExtraHeaderPrefixes),
+		AllowedClientNames:  values(both.AllowedClientNames),
+	}, nil
+}
+
+// neverEmpty answers an empty list with a name that nobody has: upstream reads an empty one as everybody.
+type neverEmpty struct {
+	names  headerrequest.StringSliceProvider
+	nobody string
+}
+
+func (n neverEmpty) Value() []string {
+	if names := n.names.Value(); len(names) > 0 {
+		return names
+	}
+	return []string{n.nobody}
+}

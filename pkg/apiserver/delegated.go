@@ -1,0 +1,201 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apiserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/apiserver/pkg/server/healthz"
+	genericoptions "k8s.io/apiserver/pkg/server/options"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	restclient "k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/install"
+	"kubi.zone/kubizone/pkg/authorization"
+	"kubi.zone/kubizone/pkg/zoneview"
+)
+
+// Delegated is what a server behind a kube-apiserver needs to be told: upstream's groups of options, completed and
+// validated. Every field is required.
+type Delegated struct {
+	ServerRun      *genericoptions.ServerRunOptions
+	Etcd           *genericoptions.EtcdOptions
+	SecureServing  *genericoptions.SecureServingOptionsWithLoopback
+	Authentication *genericoptions.DelegatingAuthenticationOptions
+	Authorization  *authorization.Options
+	Audit          *genericoptions.AuditOptions
+	Features       *genericoptions.FeatureOptions
+	CoreAPI        *genericoptions.CoreAPIOptions
+	Admission      *genericoptions.AdmissionOptions
+	Traces         *genericoptions.TracingOptions
+	// Zones is kept at the state of the store while RunLedger runs.
+	Zones *zoneview.Set
+}
+
+const (
+	// coreQPS and coreBurst bound what admission asks of kube-apiserver; client-go's defaults (5, 10) would let the
+	// lookups of namespaces that do not exist queue for seconds.
+	coreQPS, coreBurst = 50, 100
+	// authenticationTimeout bounds requests at start, so that a kube-apiserver that does not answer is an error.
+	authenticationTimeout = 10 * time.Second
+)
+
+// NewDelegated makes a server behind a kube-apiserver, as New makes a standalone one. What is wrong with the options
+// shows here: files that cannot be read, a kube-apiserver that does not answer, an authentication configuration that
+// would let in everybody.
+func NewDelegated(ctx context.Context, cfg Delegated) (*Server, error) {
+	registry := install.New()
+	config, err := genericConfig(registry)
+	if err != nil {
+		return nil, err
+	}
+	if err := cfg.applyServing(&config.Config); err != nil {
+		return nil, err
+	}
+	permissions := &permissions{}
+	if err := cfg.applyEntrance(ctx, &config.Config, permissions); err != nil {
+		return nil, err
+	}
+	if err := cfg.Audit.ApplyTo(&config.Config); err != nil {
+		return nil, fmt.Errorf("audit: %w", err)
+	}
+	if err := cfg.applyCore(config, permissions); err != nil {
+		return nil, err
+	}
+	config.AddReadyzChecks(healthz.NamedCheck("permissions", func(*http.Request) error { return permissions.check() }))
+	if err := config.AddPostStartHook("kubizone-permissions", func(hook genericapiserver.PostStartHookContext) error {
+		go permissions.run(hook)
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	etcd := cfg.etcd(registry)
+	etcd.StorageConfig.Transport.TracerProvider = config.TracerProvider
+	return assemble(ctx, registry, config, etcd, cfg.Zones, false)
+}
+
+// applyServing is where, how long and how many: nothing yet of who.
+func (d *Delegated) applyServing(config *genericapiserver.Config) error {
+	ours := *config
+	if err := d.ServerRun.ApplyTo(config); err != nil {
+		return err
+	}
+	// Both are the process's and not the run options': the version is ours, the gates are Kubernetes'.
+	config.EffectiveVersion, config.FeatureGate = ours.EffectiveVersion, ours.FeatureGate
+	if err := d.SecureServing.ApplyToConfig(config); err != nil {
+		return fmt.Errorf("serving: %w", err)
+	}
+	if err := d.Traces.ApplyTo(nil, config); err != nil {
+		return fmt.Errorf("--tracing-config-file: %w", err)
+	}
+	return nil
+}
+
+// applyEntrance delegates who somebody is and what they may do (A6).
+func (d *Delegated) applyEntrance(ctx context.Context, config *genericapiserver.Config, permissions *permissions) error {
+	client, err := clientOf("--authentication-kubeconfig", d.Authentication.RemoteKubeConfigFile, authenticationTimeout)
+	if err != nil {
+		return err
+	}
+	permissions.needs = append(permissions.needs, need{"--authentication-kubeconfig", client, tokenReviewRules})
+	if !d.Authentication.SkipInClusterLookup {
+		permissions.needs = append(permissions.needs, need{"--authentication-kubeconfig", client, authenticationConfigRules})
+	}
+	if err := applyDelegatedAuthentication(d.Authentication, client, config); err != nil {
+		// Where it could not read what it needs because it may not, all that it may not is said at once.
+		return fmt.Errorf("authentication: %w", errors.Join(err, permissions.ask(ctx)))
+	}
+	if err := d.Authorization.ApplyTo(&config.Authorization); err != nil {
+		return fmt.Errorf("authorization: %w", err)
+	}
+	reviewer, err := clientOf("--authorization-kubeconfig", d.Authorization.RemoteKubeConfigFile, authenticationTimeout)
+	if err != nil {
+		return err
+	}
+	permissions.needs = append(permissions.needs, need{"--authorization-kubeconfig", reviewer, accessReviewRules})
+	return nil
+}
+
+// applyCore is what follows kube-apiserver's objects: admission, and priority and fairness.
+func (d *Delegated) applyCore(config *genericapiserver.RecommendedConfig, permissions *permissions) error {
+	if err := d.CoreAPI.ApplyTo(config); err != nil {
+		return fmt.Errorf("--kubeconfig: %w", err)
+	}
+	config.ClientConfig.QPS, config.ClientConfig.Burst = coreQPS, coreBurst
+	client, err := kubernetes.NewForConfig(config.ClientConfig)
+	if err != nil {
+		return fmt.Errorf("--kubeconfig: %w", err)
+	}
+	objects, err := dynamic.NewForConfig(config.ClientConfig)
+	if err != nil {
+		return fmt.Errorf("--kubeconfig: %w", err)
+	}
+	if err := d.Features.ApplyTo(&config.Config, client, config.SharedInformerFactory); err != nil {
+		return err
+	}
+	if err := d.Admission.ApplyTo(&config.Config, config.SharedInformerFactory, client, objects, config.FeatureGate, config.EffectiveVersion); err != nil {
+		return fmt.Errorf("admission: %w", err)
+	}
+	rules := rulesOfAdmission(d.plugins())
+	if d.Features.EnablePriorityAndFairness {
+		rules = append(rules, flowControlRules...)
+	}
+	permissions.needs = append(permissions.needs, need{"--kubeconfig", client, rules})
+	return nil
+}
+
+// plugins are the admission plugins that run.
+func (d *Delegated) plugins() []string {
+	return slices.DeleteFunc(slices.Clone(d.Admission.RecommendedPluginOrder), func(plugin string) bool {
+		return slices.Contains(d.Admission.DisablePlugins, plugin) ||
+			d.Admission.DefaultOffPlugins.Has(plugin) && !slices.Contains(d.Admission.EnablePlugins, plugin)
+	})
+}
+
+// etcd is where the objects are stored as the options say, and in the form that every server of ours stores them in.
+func (d *Delegated) etcd(registry install.Registry) *genericoptions.EtcdOptions {
+	options := etcdOptions(registry, Config{Etcd: d.Etcd.StorageConfig.Transport})
+	asked, stored := d.Etcd.StorageConfig, &options.StorageConfig
+	stored.CompactionInterval = asked.CompactionInterval
+	stored.CountMetricPollPeriod = asked.CountMetricPollPeriod
+	stored.DBMetricPollInterval = asked.DBMetricPollInterval
+	stored.HealthcheckTimeout = asked.HealthcheckTimeout
+	stored.ReadycheckTimeout = asked.ReadycheckTimeout
+	options.EncryptionProviderConfigFilepath = d.Etcd.EncryptionProviderConfigFilepath
+	options.EncryptionProviderConfigAutomaticReload = d.Etcd.EncryptionProviderConfigAutomaticReload
+	options.DeleteCollectionWorkers = d.Etcd.DeleteCollectionWorkers
+	// kube-controller-manager collects here: it takes away the finalizers of Orphan and Foreground (S8.4).
+	options.EnableGarbageCollection = true
+	return options
+}
+
+// clientOf is a client of kube-apiserver: of the kubeconfig, or of the pod's service account where none is named.
+func clientOf(flag, kubeconfig string, timeout time.Duration) (kubernetes.Interface, error) {
+	var config *restclient.Config
+	var err error
+	if kubeconfig != "" {
+		config, err = clientcmd.NewNonInteractiveDeferredLoadingClientConfig(
+			&clientcmd.ClientConfigLoadingRules{ExplicitPath: kubeconfig}, &clientcmd.ConfigOverrides{}).ClientConfig()
+	} else {
+		config, err = restclient.InClusterConfig()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w; name a kubeconfig of the cluster, or run in a pod of it", flag, err)
+	}
+	// As upstream's: a low limit here is how fast anybody can enter.
+	config.QPS, config.Burst, config.Timeout = 200, 400, timeout
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", flag, err)
+	}
+	return client, nil
+}

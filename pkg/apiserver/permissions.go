@@ -1,0 +1,202 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apiserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/admission/plugin/namespace/lifecycle"
+	mutatingadmissionpolicy "k8s.io/apiserver/pkg/admission/plugin/policy/mutating"
+	validatingadmissionpolicy "k8s.io/apiserver/pkg/admission/plugin/policy/validating"
+	mutatingwebhook "k8s.io/apiserver/pkg/admission/plugin/webhook/mutating"
+	validatingwebhook "k8s.io/apiserver/pkg/admission/plugin/webhook/validating"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/klog/v2"
+)
+
+// permissionsPause is how long after a refusal the server asks again what it may do.
+const permissionsPause = 5 * time.Second
+
+// rule is something the server does at kube-apiserver, in the words of RBAC.
+type rule struct {
+	group, resource, subresource string
+	// namespace and name bound it; empty is all.
+	namespace, name string
+	verbs           []string
+	// purpose is what does not work without it.
+	purpose string
+}
+
+func (r rule) String() string {
+	resource := r.resource
+	if r.subresource != "" {
+		resource += "/" + r.subresource
+	}
+	text := fmt.Sprintf("{apiGroups: [%q], resources: [%q], verbs: [%s]", r.group, resource, strings.Join(r.verbs, ", "))
+	if r.name != "" {
+		text += fmt.Sprintf(", resourceNames: [%q]", r.name)
+	}
+	text += "}"
+	if r.namespace != "" {
+		text += " in namespace " + r.namespace
+	}
+	return text
+}
+
+var informed = []string{"get", "list", "watch"}
+
+// enteringRules are what authentication and authorization need, of the identities they ask with.
+var (
+	tokenReviewRules = []rule{
+		{group: "authentication.k8s.io", resource: "tokenreviews", verbs: []string{"create"}, purpose: "nobody can be let in by a token"},
+	}
+	authenticationConfigRules = []rule{
+		{resource: "configmaps", namespace: metav1.NamespaceSystem, name: authenticationConfigMap, verbs: informed, purpose: "kube-apiserver's aggregator and client certificates cannot be believed"},
+	}
+	accessReviewRules = []rule{
+		{group: "authorization.k8s.io", resource: "subjectaccessreviews", verbs: []string{"create"}, purpose: "nobody but system:masters is allowed anything"},
+	}
+	flowControlRules = []rule{
+		{group: "flowcontrol.apiserver.k8s.io", resource: "flowschemas", verbs: informed, purpose: "priority and fairness has no configuration"},
+		{group: "flowcontrol.apiserver.k8s.io", resource: "prioritylevelconfigurations", verbs: informed, purpose: "priority and fairness has no configuration"},
+	}
+)
+
+// admissionRules are what the plugins of admission need, by plugin.
+var admissionRules = map[string][]rule{
+	lifecycle.PluginName: {
+		{resource: "namespaces", verbs: informed, purpose: "nothing can be created"},
+	},
+	mutatingadmissionpolicy.PluginName: {
+		{group: "admissionregistration.k8s.io", resource: "mutatingadmissionpolicies", verbs: informed, purpose: "every write is refused"},
+		{group: "admissionregistration.k8s.io", resource: "mutatingadmissionpolicybindings", verbs: informed, purpose: "every write is refused"},
+	},
+	mutatingwebhook.PluginName: {
+		{group: "admissionregistration.k8s.io", resource: "mutatingwebhookconfigurations", verbs: informed, purpose: "every write is refused"},
+	},
+	validatingadmissionpolicy.PluginName: {
+		{group: "admissionregistration.k8s.io", resource: "validatingadmissionpolicies", verbs: informed, purpose: "every write is refused"},
+		{group: "admissionregistration.k8s.io", resource: "validatingadmissionpolicybindings", verbs: informed, purpose: "every write is refused"},
+	},
+	validatingwebhook.PluginName: {
+		{group: "admissionregistration.k8s.io", resource: "validatingwebhookconfigurations", verbs: informed, purpose: "every write is refused"},
+	},
+}
+
+// permissions asks kube-apiserver what the server may do there, until it may do all it needs (A7).
+type permissions struct {
+	needs []need
+
+	mutex sync.Mutex
+	// wrong is what the last round found; asked is false before the first.
+	wrong error
+	asked bool
+}
+
+// need is what one identity must be allowed.
+type need struct {
+	// flag names the kubeconfig of the identity.
+	flag   string
+	client kubernetes.Interface
+	rules  []rule
+}
+
+// run asks until nothing is missing. Whoever takes a permission away later sees what it was for fail.
+func (p *permissions) run(ctx context.Context) {
+	var told string
+	for {
+		err := p.ask(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		p.mutex.Lock()
+		p.asked, p.wrong = true, err
+		p.mutex.Unlock()
+		if err == nil {
+			return
+		}
+		if text := err.Error(); text != told {
+			told = text
+			klog.FromContext(ctx).Error(err, "This server may not do at kube-apiserver what it needs; it asks again until it may", "pause", permissionsPause)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(permissionsPause):
+		}
+	}
+}
+
+// check is the readiness of permissions.
+func (p *permissions) check() error {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	if !p.asked {
+		return errors.New("not asked yet")
+	}
+	return p.wrong
+}
+
+// ask is one round: an error names every rule that is missing, each with the verbs of it that are.
+func (p *permissions) ask(ctx context.Context) error {
+	var wrong []error
+	for _, need := range p.needs {
+		for _, one := range need.rules {
+			var missing []string
+			for _, verb := range one.verbs {
+				allowed, err := may(ctx, need.client, one, verb)
+				if err != nil {
+					// Where one question is not answered, the others wait as long for nothing.
+					return fmt.Errorf("asking kube-apiserver what the identity of %s may do there: %w", need.flag, err)
+				}
+				if !allowed {
+					missing = append(missing, verb)
+				}
+			}
+			if len(missing) > 0 {
+				short := one
+				short.verbs = missing
+				wrong = append(wrong, fmt.Errorf("the identity of %s lacks the RBAC rule %s: %s", need.flag, short, one.purpose))
+			}
+		}
+	}
+	return errors.Join(wrong...)
+}
+
+func may(ctx context.Context, client kubernetes.Interface, one rule, verb string) (bool, error) {
+	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
+		ResourceAttributes: &authorizationv1.ResourceAttributes{
+			Group: one.group, Resource: one.resource, Subresource: one.subresource,
+			Namespace: one.namespace, Name: one.name, Verb: verb,
+		},
+	}}
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	answer, err := client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
+	if err != nil {
+		return false, err
+	}
+	return answer.Status.Allowed, nil
+}
+
+// rulesOfAdmission are those of the plugins given, each once.
+func rulesOfAdmission(plugins []string) []rule {
+	var rules []rule
+	for _, plugin := range plugins {
+		for _, one := range admissionRules[plugin] {
+			if !slices.ContainsFunc(rules, func(other rule) bool { return other.group == one.group && other.resource == one.resource }) {
+				rules = append(rules, one)
+			}
+		}
+	}
+	return rules
+}

@@ -1,0 +1,74 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apiserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/pflag"
+	"k8s.io/klog/v2"
+
+	"kubi.zone/kubizone/pkg/apiserver/embed"
+)
+
+// MemberOptions are of an etcd that runs in this process, alone or, where Cluster names members, as one of them.
+type MemberOptions struct {
+	DataDir string
+	Cluster embed.Cluster
+}
+
+// AddFlags binds the options to flags.
+func (o *MemberOptions) AddFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&o.DataDir, "etcd-data-dir", o.DataDir, "Directory of an etcd that runs in this process, instead of --etcd-servers; made if it is not there.")
+	flags.StringVar(&o.Cluster.MemberName, "etcd-member-name", o.Cluster.MemberName, "Name of this member among several of --etcd-data-dir: in a StatefulSet the name of the pod.")
+	flags.StringVar(&o.Cluster.InitialCluster, "etcd-initial-cluster", o.Cluster.InitialCluster, "All members, the same on each of them, as NAME=https://HOST:PORT with commas between. Without it --etcd-data-dir is the only one.")
+	flags.StringVar(&o.Cluster.ListenPeer, "etcd-listen-peer", o.Cluster.ListenPeer, "Where this member listens for the others, as https://IP:PORT.")
+	flags.StringVar(&o.Cluster.CertFile, "etcd-peer-cert-file", o.Cluster.CertFile, "Certificate shown to the other members, as server and as client.")
+	flags.StringVar(&o.Cluster.KeyFile, "etcd-peer-key-file", o.Cluster.KeyFile, "Private key of --etcd-peer-cert-file.")
+	flags.StringVar(&o.Cluster.CAFile, "etcd-peer-ca-file", o.Cluster.CAFile, "Who signs the members' certificates, and nobody else's: whoever it signed is a member.")
+}
+
+// Validate reports all that is wrong with the options.
+func (o *MemberOptions) Validate() []error {
+	if o.Cluster == (embed.Cluster{}) {
+		return nil
+	}
+	if o.DataDir == "" {
+		return []error{errors.New("--etcd-member-name, --etcd-initial-cluster, --etcd-listen-peer and --etcd-peer-* go with --etcd-data-dir: they say whom the etcd in this process is one of")}
+	}
+	if err := o.Cluster.Validate(); err != nil {
+		return []error{err}
+	}
+	return nil
+}
+
+// start starts the member and returns when it takes writes.
+func (o *MemberOptions) start(ctx context.Context) (_ *embed.Member, release func(), err error) {
+	dir, err := embed.OpenDir(o.DataDir, 0)
+	if err != nil {
+		return nil, nil, fmt.Errorf("--etcd-data-dir: %w", err)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, 2*time.Minute, fmt.Errorf("--etcd-data-dir %s: etcd did not start within two minutes; -v=4 shows what it does", dir.Path()))
+	defer cancel()
+	config := embed.Config{
+		Dir:     dir,
+		Log:     func(line string) { klog.Warningf("etcd: %s", line) },
+		Verbose: klog.V(4).Enabled(),
+	}
+	if o.Cluster != (embed.Cluster{}) {
+		config.Cluster = &o.Cluster
+	}
+	member, err := embed.Start(ctx, config)
+	if err != nil {
+		dir.Close()
+		return nil, nil, err
+	}
+	return member, func() {
+		member.Stop()
+		dir.Close()
+	}, nil
+}

@@ -1,0 +1,204 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apiserver
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/spf13/pflag"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/apiserver/pkg/features"
+	genericoptions "k8s.io/apiserver/pkg/server/options"
+	"k8s.io/apiserver/pkg/storage/storagebackend"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	cliflag "k8s.io/component-base/cli/flag"
+	"k8s.io/component-base/logs"
+	logsapi "k8s.io/component-base/logs/api/v1"
+	"k8s.io/component-base/metrics"
+
+	"kubi.zone/kubizone/pkg/apiserver"
+	"kubi.zone/kubizone/pkg/authorization"
+)
+
+const (
+	// DefaultPort is open from the control plane to nodes wherever a kubelet is.
+	DefaultPort = 10250
+
+	// A Service must have forgotten a server before it stops: until then it answers, and says that it is not ready.
+	defaultShutdownDelay = 5 * time.Second
+	// Watches are told to go elsewhere, a few at a time.
+	defaultWatchTermination = 5 * time.Second
+)
+
+// Options are the flags as they were written.
+type Options struct {
+	ServerRun      *genericoptions.ServerRunOptions
+	Etcd           *genericoptions.EtcdOptions
+	Member         MemberOptions
+	SecureServing  *genericoptions.SecureServingOptionsWithLoopback
+	Authentication *genericoptions.DelegatingAuthenticationOptions
+	Authorization  *authorization.Options
+	Audit          *genericoptions.AuditOptions
+	Features       *genericoptions.FeatureOptions
+	CoreAPI        *genericoptions.CoreAPIOptions
+	Admission      *genericoptions.AdmissionOptions
+	Traces         *genericoptions.TracingOptions
+	Metrics        *metrics.Options
+	Logs           *logs.Options
+}
+
+// addLogGates makes the gates of logging known beside the server's: once, and before any flag can name them.
+var addLogGates = sync.OnceValue(func() error { return logsapi.AddFeatureGates(utilfeature.DefaultMutableFeatureGate) })
+
+// NewOptions are the defaults: upstream's for an aggregated server, but where a constant above says why not.
+func NewOptions() *Options {
+	utilruntime.Must(addLogGates())
+	o := &Options{
+		ServerRun:      genericoptions.NewServerRunOptions(),
+		Etcd:           genericoptions.NewEtcdOptions(storagebackend.NewDefaultConfig(apiserver.Prefix, nil)),
+		SecureServing:  genericoptions.NewSecureServingOptions().WithLoopback(),
+		Authentication: genericoptions.NewDelegatingAuthenticationOptions(),
+		Authorization:  authorization.NewOptions(),
+		Audit:          genericoptions.NewAuditOptions(),
+		Features:       genericoptions.NewFeatureOptions(),
+		CoreAPI:        genericoptions.NewCoreAPIOptions(),
+		Admission:      genericoptions.NewAdmissionOptions(),
+		Traces:         genericoptions.NewTracingOptions(),
+		Metrics:        metrics.NewOptions(),
+		Logs:           logs.NewOptions(),
+	}
+	o.ServerRun.ShutdownDelayDuration = defaultShutdownDelay
+	o.ServerRun.ShutdownWatchTerminationGracePeriod = defaultWatchTermination
+	// A request that comes late is told to come again; a closed port would be an error that clients do not repeat.
+	o.ServerRun.ShutdownSendRetryAfter = true
+	o.SecureServing.Required = true
+	o.SecureServing.BindPort = DefaultPort
+	// The aggregator sends everybody's requests through one connection.
+	o.SecureServing.HTTP2MaxStreamsPerConnection = 1000
+	// Without files a certificate is made in memory: a container's file system cannot be written.
+	o.SecureServing.ServerCert.CertDirectory, o.SecureServing.ServerCert.PairName = "", ""
+	return o
+}
+
+// etcdFlags are those of upstream's group that this server can keep: the prefix is in every key and never changes,
+// objects of ours have one storage form and always a watch cache, and kube-controller-manager always collects.
+var etcdFlags = []string{
+	"etcd-servers", "etcd-cafile", "etcd-certfile", "etcd-keyfile",
+	"encryption-provider-config", "encryption-provider-config-automatic-reload",
+	"etcd-compaction-interval", "etcd-count-metric-poll-period", "etcd-db-metric-poll-interval",
+	"etcd-healthcheck-timeout", "etcd-readycheck-timeout", "delete-collection-workers",
+}
+
+// notRunFlags are those of upstream's group that an aggregated server has no use for.
+var notRunFlags = []string{
+	// Of a server that has APIs of several releases to choose from, and is reached by its own name.
+	"emulation-forward-compatible", "runtime-config-emulation-forward-compatible", "emulated-version", "min-compatibility-version",
+	"advertise-address", "external-hostname",
+}
+
+// Flags binds the options to flags, by group.
+func (o *Options) Flags() cliflag.NamedFlagSets {
+	var all cliflag.NamedFlagSets
+	run := pflag.NewFlagSet("", pflag.ContinueOnError)
+	o.ServerRun.AddUniversalFlags(run)
+	run.VisitAll(func(flag *pflag.Flag) {
+		if !slices.Contains(notRunFlags, flag.Name) {
+			all.FlagSet("generic").AddFlag(flag)
+		}
+	})
+	etcd := pflag.NewFlagSet("", pflag.ContinueOnError)
+	o.Etcd.AddFlags(etcd)
+	for _, name := range etcdFlags {
+		all.FlagSet("etcd").AddFlag(etcd.Lookup(name))
+	}
+	o.Member.AddFlags(all.FlagSet("etcd"))
+	o.SecureServing.AddFlags(all.FlagSet("secure serving"))
+	o.Authentication.AddFlags(all.FlagSet("authentication"))
+	o.Authorization.AddFlags(all.FlagSet("authorization"))
+	o.Audit.AddFlags(all.FlagSet("auditing"))
+	o.Features.AddFlags(all.FlagSet("features"))
+	o.CoreAPI.AddFlags(all.FlagSet("cluster"))
+	o.Admission.AddFlags(all.FlagSet("admission"))
+	o.Traces.AddFlags(all.FlagSet("traces"))
+	o.Metrics.AddFlags(all.FlagSet("metrics"))
+	logsapi.AddFlags(o.Logs, all.FlagSet("logs"))
+	return all
+}
+
+// Complete sets the feature gates, and fills in what follows from what was given: one kubeconfig is enough for all that
+// the server asks the cluster.
+func (o *Options) Complete() error {
+	if err := apiserver.SetGates(); err != nil {
+		return err
+	}
+	if err := o.ServerRun.ComponentGlobalsRegistry.Set(); err != nil {
+		return fmt.Errorf("--feature-gates: %w", err)
+	}
+	for _, other := range []*string{&o.Authentication.RemoteKubeConfigFile, &o.Authorization.RemoteKubeConfigFile} {
+		if *other == "" {
+			*other = o.CoreAPI.CoreAPIKubeconfigPath
+		}
+	}
+	return nil
+}
+
+// Validate reports all that is wrong with the options (P1).
+func (o *Options) Validate() error {
+	var wrong []error
+	for _, faults := range [][]error{
+		o.ServerRun.Validate(), o.validateEtcd(), o.SecureServing.Validate(), o.Authentication.Validate(), o.Authorization.Validate(),
+		o.Audit.Validate(), o.Features.Validate(), o.CoreAPI.Validate(), o.Admission.Validate(), o.Traces.Validate(), o.Metrics.Validate(),
+	} {
+		wrong = append(wrong, faults...)
+	}
+	if err := logsapi.Validate(o.Logs, utilfeature.DefaultFeatureGate, nil).ToAggregate(); err != nil {
+		wrong = append(wrong, err)
+	}
+	if utilfeature.DefaultFeatureGate.Enabled(features.AllowUnsafeMalformedObjectDeletion) {
+		wrong = append(wrong, fmt.Errorf("--feature-gates %s=true: deleting an object that cannot be read would take it out of a zone that does not know; leave it off, kubizone fsck says what is damaged", features.AllowUnsafeMalformedObjectDeletion))
+	}
+	if (o.SecureServing.ServerCert.CertKey.CertFile == "") != (o.SecureServing.ServerCert.CertKey.KeyFile == "") {
+		wrong = append(wrong, errors.New("--tls-cert-file and --tls-private-key-file: give both or none"))
+	}
+	if o.Features.EnablePriorityAndFairness && o.ServerRun.MaxRequestsInFlight+o.ServerRun.MaxMutatingRequestsInFlight <= 0 {
+		wrong = append(wrong, errors.New("--max-requests-inflight and --max-mutating-requests-inflight: their sum must be positive, or --enable-priority-and-fairness=false"))
+	}
+	wrong = append(wrong, o.validateRequestHeader()...)
+	return errors.Join(wrong...)
+}
+
+// validateRequestHeader: whoever may speak for users is named (hardening, attack 42). Upstream lets an empty list of
+// names mean every certificate of the authority.
+func (o *Options) validateRequestHeader() []error {
+	header := o.Authentication.RequestHeader
+	if header.ClientCAFile != "" && len(header.AllowedNames) == 0 {
+		return []error{errors.New("--requestheader-client-ca-file: name in --requestheader-allowed-names whose headers are believed, the common name of kube-apiserver's --proxy-client-cert-file: without it any certificate of that authority could be anybody")}
+	}
+	if header.ClientCAFile == "" && len(header.AllowedNames) > 0 {
+		return []error{errors.New("--requestheader-allowed-names goes with --requestheader-client-ca-file: without it the names in the cluster's configmap hold")}
+	}
+	return nil
+}
+
+func (o *Options) validateEtcd() []error {
+	var wrong []error
+	transport := o.Etcd.StorageConfig.Transport
+	if (o.Member.DataDir == "") == (len(transport.ServerList) == 0) {
+		wrong = append(wrong, errors.New("give either --etcd-servers or --etcd-data-dir: one says where zones and records are stored"))
+	}
+	if (transport.CertFile == "") != (transport.KeyFile == "") {
+		wrong = append(wrong, errors.New("--etcd-certfile and --etcd-keyfile: give both or none"))
+	}
+	if len(transport.ServerList) == 0 && (transport.CertFile != "" || transport.KeyFile != "" || transport.TrustedCAFile != "") {
+		wrong = append(wrong, errors.New("--etcd-cafile, --etcd-certfile and --etcd-keyfile go with --etcd-servers"))
+	}
+	if o.Etcd.EncryptionProviderConfigAutomaticReload && o.Etcd.EncryptionProviderConfigFilepath == "" {
+		wrong = append(wrong, errors.New("--encryption-provider-config-automatic-reload goes with --encryption-provider-config"))
+	}
+	return append(wrong, o.Member.Validate()...)
+}

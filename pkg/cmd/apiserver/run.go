@@ -1,0 +1,117 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apiserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"syscall"
+
+	genericoptions "k8s.io/apiserver/pkg/server/options"
+	"k8s.io/klog/v2"
+
+	"kubi.zone/kubizone/pkg/apiserver"
+	"kubi.zone/kubizone/pkg/zoneview"
+)
+
+// Run serves until ctx ends, then stops everything in order (P3). It returns nil when nothing but ctx ended it. The
+// options are completed and validated.
+func (o *Options) Run(ctx context.Context) error {
+	told := ctx
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	// The port before anything else: a taken one must not cost a start of etcd.
+	if err := o.listen(); err != nil {
+		return err
+	}
+	defer func() {
+		if o.SecureServing.Listener != nil {
+			o.SecureServing.Listener.Close()
+		}
+	}()
+	etcd := *o.Etcd
+	if o.Member.DataDir != "" {
+		member, release, err := o.Member.start(ctx)
+		if err != nil {
+			return stopped(told, err)
+		}
+		defer release()
+		go func() {
+			select {
+			case <-member.Failed():
+				fail(member.Err())
+			case <-ctx.Done():
+			}
+		}()
+		etcd.StorageConfig.Transport.ServerList = member.Endpoints()
+	}
+	server, err := apiserver.NewDelegated(ctx, apiserver.Delegated{
+		ServerRun: o.ServerRun, Etcd: &etcd, SecureServing: o.SecureServing, Authentication: o.Authentication, Authorization: o.Authorization,
+		Audit: o.Audit, Features: o.Features, CoreAPI: o.CoreAPI, Admission: o.Admission, Traces: o.Traces,
+		Zones: zoneview.NewSet(zoneview.Config{}),
+	})
+	if err != nil {
+		return stopped(told, err)
+	}
+	defer server.Close()
+	// The ledger ends after the API: what the API has taken in needs it.
+	beyond, stopLedger := context.WithCancel(context.WithoutCancel(ctx))
+	ledger := make(chan error, 1)
+	go func() {
+		err := server.RunLedger(beyond)
+		if err == nil && beyond.Err() == nil {
+			err = errors.New("it ended by itself")
+		}
+		if err != nil {
+			err = fmt.Errorf("ledger: %w", err)
+			fail(err)
+		}
+		ledger <- err
+	}()
+	err = server.Run(ctx)
+	stopLedger()
+	err = errors.Join(err, <-ledger)
+	if err == nil && told.Err() == nil {
+		err = context.Cause(ctx)
+	}
+	return err
+}
+
+// stopped: being told to stop while starting is no error.
+func stopped(told context.Context, err error) error {
+	if told.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// listen binds the port and makes a certificate where none is given.
+func (o *Options) listen() error {
+	at := net.JoinHostPort(o.SecureServing.BindAddress.String(), strconv.Itoa(o.SecureServing.BindPort))
+	if o.SecureServing.ServerCert.CertKey.CertFile == "" {
+		if err := o.SecureServing.MaybeDefaultWithSelfSignedCerts("localhost", nil, []net.IP{net.IPv4(127, 0, 0, 1)}); err != nil {
+			return fmt.Errorf("serving certificate: %w", err)
+		}
+		klog.Warning("The serving certificate is self-signed and lasts as long as this process; name one by --tls-cert-file and --tls-private-key-file")
+	}
+	if o.SecureServing.Listener != nil || o.SecureServing.PermitPortSharing || o.SecureServing.PermitAddressSharing {
+		return nil // it is there, or upstream binds it as it is asked to
+	}
+	listener, _, err := genericoptions.CreateListener(o.SecureServing.BindNetwork, at, net.ListenConfig{})
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return fmt.Errorf("--secure-port %d: the port is taken by another process; stop that one, or choose another port: %w", o.SecureServing.BindPort, err)
+	case errors.Is(err, syscall.EACCES):
+		return fmt.Errorf("--secure-port %d: this user may not use the port; choose one above 1023", o.SecureServing.BindPort)
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		return fmt.Errorf("--bind-address %s: this machine does not have the address; choose one that it has", o.SecureServing.BindAddress)
+	case err != nil:
+		return fmt.Errorf("--bind-address, --secure-port: %w", err)
+	}
+	o.SecureServing.Listener = listener
+	return nil
+}
