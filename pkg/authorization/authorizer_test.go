@@ -1,0 +1,460 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package authorization
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/client-go/kubernetes/scheme"
+	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
+	"k8s.io/client-go/rest"
+)
+
+// cluster answers SubjectAccessReviews over HTTP and keeps what it was asked.
+type cluster struct {
+	*httptest.Server
+	answer func(*authorizationv1.SubjectAccessReviewSpec) authorizationv1.SubjectAccessReviewStatus
+
+	mu sync.Mutex
+	// fail, unless nil, answers in the place of answer.
+	fail  http.HandlerFunc
+	asked []authorizationv1.SubjectAccessReviewSpec
+}
+
+func newCluster(t testing.TB, answer func(*authorizationv1.SubjectAccessReviewSpec) authorizationv1.SubjectAccessReviewStatus) *cluster {
+	c := &cluster{answer: answer}
+	c.Server = httptest.NewServer(c)
+	t.Cleanup(c.Close)
+	return c
+}
+
+func (c *cluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	review := &authorizationv1.SubjectAccessReview{}
+	if _, _, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, review); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	c.mu.Lock()
+	c.asked = append(c.asked, review.Spec)
+	fail := c.fail
+	c.mu.Unlock()
+	if fail != nil {
+		fail(w, r)
+		return
+	}
+	review.Status = c.answer(&review.Spec)
+	review.APIVersion, review.Kind = "authorization.k8s.io/v1", "SubjectAccessReview"
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusCreated)
+	json.NewEncoder(w).Encode(review)
+}
+
+// names of the objects it was asked about, in order; "" where a review had none.
+func (c *cluster) names() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var out []string
+	for _, spec := range c.asked {
+		if spec.ResourceAttributes == nil {
+			out = append(out, spec.NonResourceAttributes.Path)
+			continue
+		}
+		out = append(out, spec.ResourceAttributes.Name)
+	}
+	return out
+}
+
+func (c *cluster) config(t testing.TB) Config {
+	t.Helper()
+	client, err := authorizationclient.NewForConfig(&rest.Config{Host: c.URL, QPS: -1, Timeout: 10 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Config{
+		Client: client, AllowCacheTTL: time.Hour, DenyCacheTTL: time.Hour, RetryBackoff: wait.Backoff{Steps: 1},
+		AlwaysAllowGroups: []string{user.SystemPrivilegedGroup}, AlwaysAllowPaths: []string{"/healthz", "/livez", "/readyz"},
+	}
+}
+
+func open(t testing.TB, config Config) authorizer.Authorizer {
+	t.Helper()
+	a, err := New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// rule is a role of one namespace, as RBAC reads it.
+type rule struct {
+	namespace, verb, resource string
+	names                     []string
+}
+
+// rbac evaluates rules as plugin/pkg/auth/authorizer/rbac of Kubernetes does: a rule with names covers no request without one.
+func rbac(rules ...rule) func(*authorizationv1.SubjectAccessReviewSpec) authorizationv1.SubjectAccessReviewStatus {
+	return func(spec *authorizationv1.SubjectAccessReviewSpec) authorizationv1.SubjectAccessReviewStatus {
+		a := spec.ResourceAttributes
+		if a == nil || spec.User != "alice" {
+			return authorizationv1.SubjectAccessReviewStatus{}
+		}
+		resource := a.Resource
+		if a.Subresource != "" {
+			resource += "/" + a.Subresource
+		}
+		allowed := a.Group == "kubi.zone" && slices.ContainsFunc(rules, func(r rule) bool {
+			return r.namespace == a.Namespace && r.verb == a.Verb && r.resource == resource && (len(r.names) == 0 || slices.Contains(r.names, a.Name))
+		})
+		return authorizationv1.SubjectAccessReviewStatus{Allowed: allowed}
+	}
+}
+
+func request(verb, resource, subresource, name string) authorizer.AttributesRecord {
+	return authorizer.AttributesRecord{
+		User: &user.DefaultInfo{Name: "alice", Groups: []string{"tenants", user.AllAuthenticated}},
+		Verb: verb, Namespace: "team-a", APIGroup: "kubi.zone", APIVersion: "v1alpha1", Resource: resource, Subresource: subresource, Name: name,
+		ResourceRequest: true, Path: "/apis/kubi.zone/v1alpha1/namespaces/team-a/" + resource + "/" + name,
+	}
+}
+
+func TestAuthorize_differentNamesAreOneReview(t *testing.T) {
+	c := newCluster(t, rbac(rule{namespace: "team-a", verb: "delete", resource: "records"}))
+	a := open(t, c.config(t))
+	for i := range 300 {
+		decision, _, err := a.Authorize(t.Context(), request("delete", "records", "", fmt.Sprintf("www-%d", i)))
+		if decision != authorizer.DecisionAllow || err != nil {
+			t.Fatalf("name %d: %v, %v; want Allow", i, decision, err)
+		}
+	}
+	if got := c.names(); !slices.Equal(got, []string{""}) {
+		t.Errorf("asked about %q, want one review without a name", got)
+	}
+	// What is kept in the question tells requests apart.
+	for _, other := range []authorizer.AttributesRecord{
+		request("get", "records", "", "www-1"), request("delete", "zones", "", "www-1"), request("delete", "records", "status", "www-1"),
+		func() authorizer.AttributesRecord {
+			r := request("delete", "records", "", "www-1")
+			r.Namespace = "team-b"
+			return r
+		}(),
+		func() authorizer.AttributesRecord {
+			r := request("delete", "records", "", "www-1")
+			r.APIGroup = "bind9.kubi.zone"
+			return r
+		}(),
+		func() authorizer.AttributesRecord {
+			r := request("delete", "records", "", "www-1")
+			r.User = &user.DefaultInfo{Name: "mallory"}
+			return r
+		}(),
+	} {
+		if decision, _, err := a.Authorize(t.Context(), other); decision == authorizer.DecisionAllow || err != nil {
+			t.Errorf("%+v: %v, %v; want not allowed", other, decision, err)
+		}
+	}
+}
+
+func TestAuthorize_refusedWithoutTheNameIsAskedWithIt(t *testing.T) {
+	c := newCluster(t, rbac(rule{namespace: "team-a", verb: "get", resource: "records", names: []string{"www"}}))
+	a := open(t, c.config(t))
+	for range 2 { // the second time everything is remembered
+		if decision, _, err := a.Authorize(t.Context(), request("get", "records", "", "www")); decision != authorizer.DecisionAllow || err != nil {
+			t.Errorf("www: %v, %v; want Allow", decision, err)
+		}
+		if decision, _, err := a.Authorize(t.Context(), request("get", "records", "", "mail")); decision == authorizer.DecisionAllow || err != nil {
+			t.Errorf("mail: %v, %v; want not allowed", decision, err)
+		}
+	}
+	if got := c.names(); !slices.Equal(got, []string{"", "www", "mail"}) {
+		t.Errorf("asked about %q, want without a name, then by name, each once", got)
+	}
+}
+
+// The claim of doc.go (1), by a second implementation: whatever the roles, asking without the name first decides as asking by name does.
+func TestAuthorize_isExactUnderRBAC(t *testing.T) {
+	verbs, resources, names := []string{"get", "create", "establish"}, []string{"records", "zones"}, []string{"", "www", "mail"}
+	roles := []rule{
+		{"team-a", "get", "records", nil}, {"team-a", "get", "zones", []string{"www"}}, {"team-b", "get", "zones", nil},
+		{"team-a", "establish", "zones", []string{"www", "mail"}}, {"team-a", "create", "records", []string{"www"}},
+	}
+	for set := range 1 << len(roles) {
+		var bound []rule
+		for i, r := range roles {
+			if set&(1<<i) != 0 {
+				bound = append(bound, r)
+			}
+		}
+		answer := rbac(bound...)
+		direct := authorizer.AuthorizerFunc(func(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
+			if answer(&authorizationv1.SubjectAccessReviewSpec{User: a.GetUser().GetName(), ResourceAttributes: &authorizationv1.ResourceAttributes{
+				Namespace: a.GetNamespace(), Verb: a.GetVerb(), Group: a.GetAPIGroup(), Resource: a.GetResource(), Subresource: a.GetSubresource(), Name: a.GetName(),
+			}}).Allowed {
+				return authorizer.DecisionAllow, "", nil
+			}
+			return authorizer.DecisionNoOpinion, "", nil
+		})
+		for _, verb := range verbs {
+			for _, resource := range resources {
+				for _, name := range names {
+					asked := request(verb, resource, "", name)
+					want, _, _ := direct.Authorize(t.Context(), asked)
+					got, _, err := broadFirst{direct}.Authorize(t.Context(), asked)
+					if got != want || err != nil {
+						t.Errorf("roles %v, %s %s %q: %v, %v; by name %v", bound, verb, resource, name, got, err, want)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestAuthorize_selectorsNarrowAsNamesDo(t *testing.T) {
+	c := newCluster(t, rbac(rule{namespace: "team-a", verb: "watch", resource: "records"}))
+	a := open(t, c.config(t))
+	for i := range 20 { // kubectl wait watches one object by the field metadata.name
+		asked := request("watch", "records", "", fmt.Sprintf("www-%d", i))
+		asked.FieldSelectorRequirements = fields.OneTermEqualSelector("metadata.name", asked.Name).Requirements()
+		labelled, err := labels.Parse(fmt.Sprintf("app=%d", i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		asked.LabelSelectorRequirements, _ = labelled.Requirements()
+		if decision, _, err := a.Authorize(t.Context(), asked); decision != authorizer.DecisionAllow || err != nil {
+			t.Fatalf("%v, %v; want Allow", decision, err)
+		}
+	}
+	if got := c.asked; len(got) != 1 || got[0].ResourceAttributes.FieldSelector != nil || got[0].ResourceAttributes.LabelSelector != nil {
+		t.Errorf("asked %+v, want one review without selectors", got)
+	}
+}
+
+// A cluster that refuses one name of what it allows in general needs AskByName; without it the refusal is not met.
+func TestAuthorize_askByNameMeetsADenyingAuthorizer(t *testing.T) {
+	answer := func(spec *authorizationv1.SubjectAccessReviewSpec) authorizationv1.SubjectAccessReviewStatus {
+		denied := spec.ResourceAttributes.Name == "payroll"
+		return authorizationv1.SubjectAccessReviewStatus{Allowed: !denied, Denied: denied, Reason: "policy"}
+	}
+	c := newCluster(t, answer)
+	config := c.config(t)
+	config.AskByName = true
+	a := open(t, config)
+	if decision, reason, err := a.Authorize(t.Context(), request("get", "records", "", "payroll")); decision != authorizer.DecisionDeny || reason != "policy" || err != nil {
+		t.Errorf("payroll: %v, %q, %v; want Deny with the cluster's reason", decision, reason, err)
+	}
+	if decision, _, err := a.Authorize(t.Context(), request("get", "records", "", "www")); decision != authorizer.DecisionAllow || err != nil {
+		t.Errorf("www: %v, %v; want Allow", decision, err)
+	}
+	if got := c.names(); !slices.Equal(got, []string{"payroll", "www"}) {
+		t.Errorf("asked about %q, want each request as it is", got)
+	}
+}
+
+func TestAuthorize_failsClosed(t *testing.T) { // hardening.md, attack 46
+	for name, c := range map[string]struct {
+		fail    http.HandlerFunc
+		both    bool
+		timeout time.Duration
+		ctx     time.Duration
+	}{
+		"the review times out":    {timeout: 300 * time.Millisecond, fail: func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }},
+		"the request's time ends": {ctx: 50 * time.Millisecond, fail: func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }},
+		"the cluster answers 500": {fail: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }},
+		"the cluster answers 429": {fail: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTooManyRequests) }},
+		"the cluster answers 504": {fail: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusGatewayTimeout) }},
+		"we may not ask":          {fail: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }},
+		"the answer is no review": {fail: func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			io.WriteString(w, "<html>allowed</html>")
+		}},
+		"the connection breaks": {fail: func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }},
+		"allowed and denied":    {both: true},
+	} {
+		for _, byName := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, by name %v", name, byName), func(t *testing.T) {
+				server := newCluster(t, func(*authorizationv1.SubjectAccessReviewSpec) authorizationv1.SubjectAccessReviewStatus {
+					return authorizationv1.SubjectAccessReviewStatus{Allowed: true, Denied: c.both}
+				})
+				server.fail = c.fail
+				config := server.config(t)
+				if c.timeout > 0 {
+					client, err := authorizationclient.NewForConfig(&rest.Config{Host: server.URL, QPS: -1, Timeout: c.timeout})
+					if err != nil {
+						t.Fatal(err)
+					}
+					config.Client = client
+				}
+				config.AskByName = byName
+				ctx := t.Context()
+				if c.ctx > 0 {
+					var cancel context.CancelFunc
+					ctx, cancel = context.WithTimeout(ctx, c.ctx)
+					defer cancel()
+				}
+				a := open(t, config)
+				decision, _, err := a.Authorize(ctx, request("delete", "records", "", "www"))
+				if decision != authorizer.DecisionDeny || err == nil {
+					t.Errorf("%v, %v; want Deny and an error, which the generic server answers with 500", decision, err)
+				}
+				if aware := a.ConditionsAwareAuthorize(ctx, request("delete", "records", "", "www")); aware.IsAllow() {
+					t.Error("the conditions-aware answer allows")
+				}
+				want := "www"
+				if !byName {
+					want = ""
+				}
+				for _, asked := range server.names() {
+					if asked != want {
+						t.Errorf("after the failure it was asked about %q too", asked)
+					}
+				}
+				// The failure is not remembered: what the cluster allows next is allowed.
+				if !c.both {
+					server.mu.Lock()
+					server.fail = nil
+					server.mu.Unlock()
+					if decision, _, err := a.Authorize(t.Context(), request("delete", "records", "", "www")); decision != authorizer.DecisionAllow {
+						t.Errorf("after the failure: %v, %v", decision, err)
+					}
+				}
+			})
+		}
+	}
+}
+
+func TestAuthorize_answersEndWithTheirTTL(t *testing.T) {
+	var mu sync.Mutex
+	allowed := true
+	c := newCluster(t, func(*authorizationv1.SubjectAccessReviewSpec) authorizationv1.SubjectAccessReviewStatus {
+		mu.Lock()
+		defer mu.Unlock()
+		return authorizationv1.SubjectAccessReviewStatus{Allowed: allowed}
+	})
+	config := c.config(t)
+	config.AllowCacheTTL, config.DenyCacheTTL = 10*time.Millisecond, 10*time.Millisecond
+	a := open(t, config)
+	for _, now := range []bool{true, false, true} {
+		mu.Lock()
+		allowed = now
+		mu.Unlock()
+		err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, 10*time.Second, true, func(ctx context.Context) (bool, error) {
+			decision, _, err := a.Authorize(ctx, request("get", "records", "", "www"))
+			return (decision == authorizer.DecisionAllow) == now, err
+		})
+		if err != nil {
+			t.Fatalf("allowed becomes %v in the cluster, and the remembered answer stays: %v", now, err)
+		}
+	}
+}
+
+func TestAuthorize_isNotAskedAbout(t *testing.T) {
+	c := newCluster(t, rbac())
+	a := open(t, c.config(t))
+	anonymous := &user.DefaultInfo{Name: user.Anonymous, Groups: []string{user.AllUnauthenticated}}
+	master := request("delete", "zones", "", "example-org")
+	master.User = &user.DefaultInfo{Name: "root", Groups: []string{user.SystemPrivilegedGroup}}
+	allowed := []authorizer.AttributesRecord{master}
+	for _, p := range []string{"/healthz", "/livez", "/readyz"} {
+		allowed = append(allowed, authorizer.AttributesRecord{User: anonymous, Verb: "get", Path: p})
+	}
+	for _, asked := range allowed {
+		if decision, _, err := a.Authorize(t.Context(), asked); decision != authorizer.DecisionAllow || err != nil {
+			t.Errorf("%+v: %v, %v; want Allow", asked, decision, err)
+		}
+	}
+	if got := c.names(); len(got) != 0 {
+		t.Errorf("asked about %q, want nothing", got)
+	}
+	for _, p := range []string{"/metrics", "/debug/pprof/", "/openapi/v3", "/readyz/etcd", "/"} { // attack 44
+		if decision, _, err := a.Authorize(t.Context(), authorizer.AttributesRecord{User: anonymous, Verb: "get", Path: p}); decision == authorizer.DecisionAllow || err != nil {
+			t.Errorf("%s: %v, %v; want not allowed", p, decision, err)
+		}
+	}
+	if got := c.names(); !slices.Equal(got, []string{"/metrics", "/debug/pprof/", "/openapi/v3", "/readyz/etcd", "/"}) {
+		t.Errorf("asked about %q, want each path once", got)
+	}
+}
+
+func TestAuthorize_manyAtOnce(t *testing.T) {
+	c := newCluster(t, rbac(
+		rule{namespace: "team-a", verb: "update", resource: "records"},
+		rule{namespace: "team-a", verb: "get", resource: "records", names: []string{"www-1", "www-3"}},
+	))
+	a := open(t, c.config(t))
+	var group sync.WaitGroup
+	for i := range 16 {
+		group.Go(func() {
+			for j := range 50 {
+				name := fmt.Sprintf("www-%d", (i+j)%5)
+				if decision, _, err := a.Authorize(t.Context(), request("update", "records", "", name)); decision != authorizer.DecisionAllow || err != nil {
+					t.Errorf("update %s: %v, %v", name, decision, err)
+				}
+				decision, _, err := a.Authorize(t.Context(), request("get", "records", "", name))
+				if want := name == "www-1" || name == "www-3"; (decision == authorizer.DecisionAllow) != want || err != nil {
+					t.Errorf("get %s: %v, %v", name, decision, err)
+				}
+			}
+		})
+	}
+	group.Wait()
+	if n := len(c.names()); n > 16*7 { // two questions without a name and five with, each at most once by each that began together
+		t.Errorf("%d reviews for 1600 requests", n)
+	}
+}
+
+func TestConfig_saysEveryFault(t *testing.T) {
+	_, err := New(Config{AllowCacheTTL: -1})
+	for _, want := range []string{"Client is required", "must not be negative", "RetryBackoff.Steps"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v does not say %q", err, want)
+		}
+	}
+	c := newCluster(t, rbac())
+	config := c.config(t)
+	config.AlwaysAllowPaths = []string{"/a*b"}
+	if _, err := New(config); err == nil {
+		t.Error("a path with * in the middle is accepted")
+	}
+}
+
+func BenchmarkAuthorize_differentNames(b *testing.B) {
+	c := newCluster(b, rbac(rule{namespace: "team-a", verb: "update", resource: "records"}))
+	for _, byName := range []bool{false, true} {
+		b.Run(fmt.Sprintf("by-name=%v", byName), func(b *testing.B) {
+			config := c.config(b)
+			config.AskByName = byName
+			a := open(b, config)
+			b.ReportAllocs()
+			before := len(c.names())
+			i := 0
+			for b.Loop() {
+				i++
+				if decision, _, err := a.Authorize(b.Context(), request("update", "records", "", fmt.Sprintf("www-%d", i))); decision != authorizer.DecisionAllow || err != nil {
+					b.Fatal(decision, err)
+				}
+			}
+			b.ReportMetric(float64(len(c.names())-before)/float64(i), "reviews/op")
+		})
+	}
+}

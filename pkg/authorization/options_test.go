@@ -1,0 +1,100 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package authorization
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/pflag"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
+)
+
+func parsed(t *testing.T, args ...string) *Options {
+	t.Helper()
+	o := NewOptions()
+	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
+	o.AddFlags(flags)
+	if err := flags.Parse(args); err != nil {
+		t.Fatal(err)
+	}
+	if wrong := o.Validate(); len(wrong) > 0 {
+		t.Fatal(wrong)
+	}
+	return o
+}
+
+func kubeconfig(t *testing.T, server string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	text := fmt.Sprintf("apiVersion: v1\nkind: Config\ncurrent-context: c\nclusters: [{name: c, cluster: {server: %q}}]\ncontexts: [{name: c, context: {cluster: c}}]\n", server)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func TestOptions_makeTheAuthorizerOfTheServer(t *testing.T) {
+	for _, byName := range []bool{false, true} {
+		c := newCluster(t, rbac(rule{namespace: "team-a", verb: "get", resource: "records"}))
+		var info genericapiserver.AuthorizationInfo
+		o := parsed(t, "--authorization-kubeconfig="+kubeconfig(t, c.URL), fmt.Sprintf("--authorization-ask-by-name=%v", byName))
+		if err := o.ApplyTo(&info); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"www", "mail"} {
+			if decision, _, err := info.Authorizer.Authorize(t.Context(), request("get", "records", "", name)); decision != authorizer.DecisionAllow || err != nil {
+				t.Errorf("%s: %v, %v; want Allow", name, decision, err)
+			}
+		}
+		want := []string{""}
+		if byName {
+			want = []string{"www", "mail"}
+		}
+		if got := c.names(); !slices.Equal(got, want) {
+			t.Errorf("by name %v: asked about %q, want %q", byName, got, want)
+		}
+	}
+}
+
+// Upstream's client sends 200 reviews a second; a limit here would be the limit of every tenant whose roles list names.
+func TestOptions_doNotLimitReviews(t *testing.T) {
+	o := parsed(t, "--authorization-kubeconfig="+kubeconfig(t, "http://127.0.0.1:1"))
+	config, err := o.clientConfig()
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := authorizationclient.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if limiter := client.RESTClient().GetRateLimiter(); limiter != nil {
+		t.Errorf("the client is limited to %v requests a second", limiter.QPS())
+	}
+	if config.Timeout != 10*time.Second {
+		t.Errorf("a review may take %v, want upstream's 10s", config.Timeout)
+	}
+}
+
+func TestOptions_nameTheFlagAtFault(t *testing.T) {
+	o := parsed(t, "--authorization-kubeconfig=/nowhere")
+	if err := o.ApplyTo(&genericapiserver.AuthorizationInfo{}); err == nil || !strings.Contains(err.Error(), "--authorization-kubeconfig") {
+		t.Errorf("%v does not name --authorization-kubeconfig", err)
+	}
+	o = NewOptions()
+	if err := o.ApplyTo(&genericapiserver.AuthorizationInfo{}); err == nil || !strings.Contains(err.Error(), "--authorization-kubeconfig") {
+		t.Errorf("outside of a pod without a kubeconfig: %v does not name --authorization-kubeconfig", err)
+	}
+	o.DenyCacheTTL, o.ClientTimeout = -time.Second, 0
+	if wrong := o.Validate(); len(wrong) != 2 {
+		t.Errorf("%v, want two faults", wrong)
+	}
+}
