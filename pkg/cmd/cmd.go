@@ -20,7 +20,9 @@ import (
 
 	"kubi.zone/kubizone/pkg/apiserver"
 	apiservercmd "kubi.zone/kubizone/pkg/cmd/apiserver"
+	"kubi.zone/kubizone/pkg/cmd/exporter"
 	"kubi.zone/kubizone/pkg/cmd/fsck"
+	"kubi.zone/kubizone/pkg/cmd/importer"
 	"kubi.zone/kubizone/pkg/cmd/up"
 )
 
@@ -42,6 +44,8 @@ changes a record, and secondaries are told within a second.`,
 	root.AddCommand([]*cobra.Command{
 		up.NewCommand(&verbosity),
 		apiservercmd.NewCommand(),
+		importer.NewCommand(),
+		exporter.NewCommand(),
 		fsck.NewCommand(),
 		versionCommand(),
 	}...)
