@@ -1,0 +1,185 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"kubi.zone/kubizone/test/rig"
+)
+
+// patience bounds every wait for a fact. It is generous because a loaded machine is slow, not wrong.
+const patience = 2 * time.Minute
+
+// home is where everything of this test binary lies; TestMain removes it.
+var home string
+
+// started says that the shared cluster has something to close.
+var started atomic.Bool
+
+func TestMain(m *testing.M) {
+	var err error
+	if home, err = os.MkdirTemp("", "kubizone-cluster-"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	code := func() int {
+		defer os.RemoveAll(home)
+		code := m.Run()
+		if started.Load() {
+			if c, _ := shared(); c != nil {
+				c.close()
+			}
+		}
+		return code
+	}()
+	os.Exit(code)
+}
+
+// cluster is a control plane with the server under test behind it. Tests that need one share it: it takes ten seconds.
+type cluster struct {
+	kube       *rig.Kube
+	etcd       *rig.Etcd // the server's
+	kubizone   string    // path of the binary
+	kubectl    string
+	kubeconfig string // of the server, to kube-apiserver
+	serving    rig.Pair
+
+	server *rig.Server
+}
+
+var shared = sync.OnceValues(func() (*cluster, error) {
+	started.Store(true)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	defer cancel()
+	c := &cluster{}
+	if err := c.start(ctx); err != nil {
+		c.close()
+		return nil, err
+	}
+	return c, nil
+})
+
+func (c *cluster) start(ctx context.Context) (err error) {
+	for program, path := range map[string]*string{"kubectl": &c.kubectl, "kube-apiserver": new(string), "kube-controller-manager": new(string)} {
+		if *path, err = rig.KubeProgram(program); err != nil {
+			return err
+		}
+	}
+	built := make(chan error, 1)
+	c.kubizone = filepath.Join(home, "kubizone")
+	go func() {
+		out, err := exec.CommandContext(ctx, "go", "build", "-o", c.kubizone, "kubi.zone/kubizone/cmd/kubizone").CombinedOutput()
+		if err != nil {
+			err = fmt.Errorf("build kubizone: %w\n%s", err, out)
+		}
+		built <- err
+	}()
+	c.kube, err = rig.StartKube(ctx, filepath.Join(home, "kube"), rig.KubeConfig{})
+	if err := errors.Join(err, <-built); err != nil {
+		return err
+	}
+	if c.kubeconfig, err = c.kube.Delegate(ctx); err != nil {
+		return err
+	}
+	if c.etcd, err = rig.StartEtcd(ctx, filepath.Join(home, "etcd")); err != nil {
+		return err
+	}
+	if c.serving, err = c.kube.ClusterCA.Serving(rig.ServingHosts()...); err != nil {
+		return err
+	}
+	if err := c.startServer(ctx); err != nil {
+		return err
+	}
+	if err := c.kube.Aggregate(ctx, c.server.Addr, c.kube.ClusterCA.PEM); err != nil {
+		return err
+	}
+	if _, _, err := c.kube.WaitAvailable(ctx, true); err != nil {
+		return fmt.Errorf("%w\nthe server says:\n%s", err, c.server.Log())
+	}
+	// Its garbage collector and quota look for kinds at their start and every half minute.
+	return c.kube.StartControllerManager(ctx)
+}
+
+// startServer starts the server where it was before, if it was.
+func (c *cluster) startServer(ctx context.Context) error {
+	config := rig.ServerConfig{Program: c.kubizone, Kube: c.kube, Kubeconfig: c.kubeconfig, Etcd: c.etcd.Endpoint, Serving: c.serving}
+	if c.server != nil {
+		config.Addr = c.server.Addr
+	}
+	server, err := rig.StartServer(ctx, filepath.Join(home, "server"), config)
+	if err == nil {
+		c.server = server
+	}
+	return err
+}
+
+func (c *cluster) close() {
+	if c.server != nil {
+		c.server.Close()
+	}
+	if c.etcd != nil {
+		c.etcd.Close()
+	}
+	if c.kube != nil {
+		c.kube.Close()
+	}
+}
+
+// need is the shared cluster; the test is skipped, with the reason, where Kubernetes' programs were not built.
+func need(t *testing.T) *cluster {
+	t.Helper()
+	c, err := shared()
+	rig.SkipMissing(t, err)
+	return c
+}
+
+// within is a context for one test's waits.
+func within(t *testing.T, limit time.Duration) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// must gives what has been made, or fails the test.
+func must[T any](value T, err error) func(*testing.T) T {
+	return func(t *testing.T) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return value
+	}
+}
+
+// clients are the typed and the dynamic client of a configuration.
+func clients(t *testing.T, config *rest.Config) (*kubernetes.Clientset, *dynamic.DynamicClient) {
+	t.Helper()
+	return must(kubernetes.NewForConfig(config))(t), must(dynamic.NewForConfig(config))(t)
+}
+
+// httpClient speaks as the configuration says, and follows no redirect: an API server has no reason to answer with one.
+func httpClient(t *testing.T, config *rest.Config) *http.Client {
+	t.Helper()
+	client := &http.Client{
+		Transport: must(rest.TransportFor(config))(t), Timeout: time.Minute,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	t.Cleanup(client.CloseIdleConnections)
+	return client
+}

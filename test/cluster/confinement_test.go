@@ -1,0 +1,314 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+
+	"kubi.zone/kubizone/test/rig"
+)
+
+var (
+	zones   = schema.GroupVersionResource{Group: "kubi.zone", Version: "v1alpha1", Resource: "zones"}
+	records = schema.GroupVersionResource{Group: "kubi.zone", Version: "v1alpha1", Resource: "records"}
+)
+
+func zoneObject(namespace, name, domain string, delegations ...any) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "kubi.zone/v1alpha1", "kind": "Zone", "metadata": map[string]any{"namespace": namespace, "name": name},
+		"spec": map[string]any{
+			"domainName": domain, "delegations": delegations,
+			"nameServers": []any{map[string]any{"name": "ns1", "addresses": []any{"192.0.2.53"}}},
+		},
+	}}
+}
+
+func everyName(namespace string) any {
+	return map[string]any{"namespace": namespace, "records": []any{map[string]any{"pattern": "*"}}}
+}
+
+func recordObject(namespace, name, domain string) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "kubi.zone/v1alpha1", "kind": "Record", "metadata": map[string]any{"namespace": namespace, "name": name},
+		"spec": map[string]any{"domainName": domain, "type": "A", "rdata": "192.0.2.1"},
+	}}
+}
+
+// neighbours are two tenants with a zone and three records each. Names of the victim's side are nobody else's to read.
+type neighbours struct {
+	kubeconfig string // of the curious one
+	own        string // namespace
+	secret     string // a word in every name that the victim has
+}
+
+func (c *cluster) neighbours(ctx context.Context, t *testing.T, own, secret string) neighbours {
+	t.Helper()
+	n := neighbours{own: own, secret: secret}
+	for _, namespace := range []string{own, secret} {
+		kubeconfig, err := c.tenant(ctx, namespace, namespace+"-user", namespace+".example.")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, objects := clients(t, must(rig.ClientConfig(kubeconfig))(t))
+		if _, err := objects.Resource(zones).Namespace(namespace).Create(ctx, zoneObject(namespace, namespace+"-zone", namespace+".example.", everyName(namespace)), metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		for i := range 3 {
+			name := fmt.Sprintf("%s-%d", namespace, i)
+			if _, err := objects.Resource(records).Namespace(namespace).Create(ctx, recordObject(namespace, name, name+"."+namespace+".example."), metav1.CreateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if namespace == own {
+			n.kubeconfig = kubeconfig
+		}
+	}
+	return n
+}
+
+// Continue tokens of others or made up, selectors, resource versions and sendInitialEvents give nobody more than their
+// own objects: a token that is none for this list is 400 or 410 (attack 47).
+func TestConfinement_listsAndWatchesShowOnesOwn(t *testing.T) {
+	c := need(t)
+	ctx := within(t, patience)
+	n := c.neighbours(ctx, t, "curious", "victim")
+	_, all := clients(t, c.kube.Admin())
+	var tokens []string
+	for _, namespace := range []string{"", n.secret} {
+		page, err := all.Resource(records).Namespace(namespace).List(ctx, metav1.ListOptions{Limit: 1})
+		if err != nil || page.GetContinue() == "" {
+			t.Fatalf("a page of namespace %q: %q, %v", namespace, page.GetContinue(), err)
+		}
+		tokens = append(tokens, page.GetContinue())
+	}
+	own := must(dynamic.NewForConfig(must(rig.ClientConfig(n.kubeconfig))(t)))(t).Resource(records).Namespace(n.own)
+	page, err := own.List(ctx, metav1.ListOptions{Limit: 1})
+	if err != nil || page.GetContinue() == "" {
+		t.Fatalf("a page of one's own: %v", err)
+	}
+	for start, rv := range map[string]int64{
+		"../" + n.secret + "/":                    1,
+		"../" + n.secret + "/" + n.secret + "-0":  -1,
+		"/../" + n.secret + "/":                   -1,
+		"..\x00":                                  -1,
+		n.secret + "-0\x00":                       1 << 62,
+		"../../../kubizone/":                      -1,
+		n.own + "-0/../../" + n.secret + "/a\x00": -1,
+	} {
+		text, _ := json.Marshal(map[string]any{"v": "meta.k8s.io/v1", "rv": rv, "start": start})
+		tokens = append(tokens, base64.RawURLEncoding.EncodeToString(text))
+	}
+	mine := page.GetContinue()
+	tokens = append(tokens, "x", mine[:len(mine)/2], mine+"x", strings.ToUpper(mine), base64.RawURLEncoding.EncodeToString([]byte(`{}`)))
+	for _, token := range tokens {
+		list, err := own.List(ctx, metav1.ListOptions{Limit: 10, Continue: token})
+		if err != nil {
+			if !apierrors.IsBadRequest(err) && !apierrors.IsResourceExpired(err) && !apierrors.IsGone(err) && !apierrors.IsTimeout(err) {
+				t.Errorf("continue=%s: %v; want 400 or 410", token, err)
+			}
+			continue
+		}
+		for _, item := range list.Items {
+			if item.GetNamespace() != n.own {
+				t.Errorf("continue=%s shows %s/%s", token, item.GetNamespace(), item.GetName())
+			}
+		}
+	}
+	for _, options := range []metav1.ListOptions{
+		{FieldSelector: "metadata.namespace=" + n.secret},
+		{FieldSelector: "metadata.namespace!=" + n.own},
+		{FieldSelector: "status.zone=" + n.secret + "/" + n.secret + "-zone"},
+		{FieldSelector: "status.fqdn=" + n.secret + "-0." + n.secret + ".example."},
+		{LabelSelector: "kubi.zone/parent-zone=" + n.secret + "-zone." + n.secret},
+		{LabelSelector: "kubi.zone/parent-zone"},
+		{ResourceVersion: "0"},
+		{ResourceVersion: "1", ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan},
+		{ResourceVersion: "1", ResourceVersionMatch: metav1.ResourceVersionMatchExact},
+	} {
+		list, err := own.List(ctx, options)
+		if err != nil {
+			continue
+		}
+		for _, item := range list.Items {
+			if item.GetNamespace() != n.own {
+				t.Errorf("%+v shows %s/%s", options, item.GetNamespace(), item.GetName())
+			}
+		}
+	}
+	yes := true
+	watched, err := own.Watch(ctx, metav1.ListOptions{SendInitialEvents: &yes, ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan, AllowWatchBookmarks: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer watched.Stop()
+	initial := 0
+	for done := false; !done; {
+		select {
+		case event, open := <-watched.ResultChan():
+			object, ok := event.Object.(*unstructured.Unstructured)
+			if !open || !ok {
+				t.Fatalf("watch: %v %v", event.Type, event.Object)
+			}
+			switch {
+			case event.Type == "BOOKMARK":
+				done = object.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true"
+			case object.GetNamespace() != n.own:
+				t.Errorf("the watch shows %s/%s", object.GetNamespace(), object.GetName())
+			default:
+				initial++
+			}
+		case <-ctx.Done():
+			t.Fatal("the watch does not come to the end of its initial events")
+		}
+	}
+	if initial != 3 {
+		t.Errorf("the watch shows %d objects at its beginning, want 3", initial)
+	}
+	for _, namespace := range []string{"", n.secret} {
+		if _, err := must(dynamic.NewForConfig(must(rig.ClientConfig(n.kubeconfig))(t)))(t).Resource(records).Namespace(namespace).Watch(ctx, metav1.ListOptions{SendInitialEvents: &yes, ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan, AllowWatchBookmarks: true}); !apierrors.IsForbidden(err) {
+			t.Errorf("a watch of namespace %q: %v", namespace, err)
+		}
+	}
+}
+
+// What a tenant is told when it runs into another tenant's objects, what the server counts and what the cluster's events
+// say names none of theirs (S1.7, attack 48).
+func TestConfinement_nobodyReadsForeignNames(t *testing.T) {
+	c := need(t)
+	ctx := within(t, patience)
+	n := c.neighbours(ctx, t, "asker", "hushed")
+	_, all := clients(t, c.kube.Admin())
+	// A zone of a third that both may write into, where the victim was first.
+	if err := c.kube.Namespace(ctx, "commons"); err != nil {
+		t.Fatal(err)
+	}
+	commons := zoneObject("commons", "commons", "commons.example.", map[string]any{"records": []any{map[string]any{"pattern": "*"}}, "zones": []any{"*"}})
+	if _, err := all.Resource(zones).Namespace("commons").Create(ctx, commons, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, object := range []*unstructured.Unstructured{
+		recordObject(n.secret, n.secret+"-first", "first.commons.example."),
+		recordObject(n.secret, n.secret+"-below", "a.taken.commons.example."),
+	} {
+		if _, err := all.Resource(records).Namespace(n.secret).Create(ctx, object, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, own := clients(t, must(rig.ClientConfig(n.kubeconfig))(t))
+	cname := recordObject(n.own, "alias", "first.commons.example.")
+	_ = unstructured.SetNestedField(cname.Object, "CNAME", "spec", "type")
+	_ = unstructured.SetNestedField(cname.Object, "x", "spec", "rdata")
+	cut := recordObject(n.own, "cut", "taken.commons.example.")
+	_ = unstructured.SetNestedField(cut.Object, "NS", "spec", "type")
+	_ = unstructured.SetNestedField(cut.Object, "ns.example.net.", "spec", "rdata")
+	pinned := recordObject(n.own, "pinned", "www")
+	_ = unstructured.SetNestedField(pinned.Object, map[string]any{"namespace": n.secret, "name": n.secret + "-zone"}, "spec", "zoneRef")
+	for what, err := range map[string]error{
+		"a name that is held":      second(own.Resource(records).Namespace(n.own).Create(ctx, recordObject(n.own, "second", "first.commons.example."), metav1.CreateOptions{})),
+		"a CNAME beside theirs":    second(own.Resource(records).Namespace(n.own).Create(ctx, cname, metav1.CreateOptions{})),
+		"a cut above theirs":       second(own.Resource(records).Namespace(n.own).Create(ctx, cut, metav1.CreateOptions{})),
+		"a zone above theirs":      second(own.Resource(zones).Namespace(n.own).Create(ctx, zoneObject(n.own, "above", "taken.commons.example."), metav1.CreateOptions{})),
+		"reading by name":          second(own.Resource(records).Namespace(n.secret).Get(ctx, "guess", metav1.GetOptions{})),
+		"a dry run of a held name": second(own.Resource(records).Namespace(n.own).Create(ctx, recordObject(n.own, "second", "first.commons.example."), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})),
+	} {
+		if err == nil {
+			t.Errorf("%s passes", what)
+			continue
+		}
+		// Who asks for a namespace by its name has it from elsewhere; what is in it is not said.
+		said := strings.ReplaceAll(err.Error(), `in the namespace "`+n.secret+`"`, "")
+		if strings.Contains(said, n.secret) || strings.Contains(said, "192.0.2.") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	// A zoneRef names a zone of another tenant: the answer about it is the same whether it is there or not, but for its
+	// own name.
+	there := second(own.Resource(records).Namespace(n.own).Create(ctx, pinned, metav1.CreateOptions{}))
+	if there == nil || strings.Contains(strings.ReplaceAll(there.Error(), n.secret+".example.", ""), n.secret) {
+		t.Errorf("a zoneRef to a zone of theirs: %v", there)
+	}
+
+	config := c.kube.Admin()
+	config.Host = c.server.URL()
+	response, err := httpClient(t, config).Get(c.server.URL() + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	metrics := new(strings.Builder)
+	if err := response.Write(metrics); err != nil || response.StatusCode != http.StatusOK {
+		t.Fatalf("metrics: %s, %v", response.Status, err)
+	}
+	for line := range strings.Lines(metrics.String()) {
+		if strings.Contains(line, n.secret) || strings.Contains(line, n.own) || strings.Contains(line, "commons") {
+			t.Errorf("metrics name tenants: %s", line)
+		}
+	}
+	if !strings.Contains(metrics.String(), `apiserver_request_total{`) {
+		t.Error("metrics count no request: the search above proves nothing")
+	}
+	typed, _ := clients(t, c.kube.Admin())
+	events, err := typed.CoreV1().Events("").List(ctx, metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, event := range events.Items {
+		if event.Namespace != n.secret && (strings.Contains(event.Message, n.secret) || strings.Contains(event.InvolvedObject.Name, n.secret)) {
+			t.Errorf("an event in %s says %s of %s", event.Namespace, event.Message, event.InvolvedObject.Name)
+		}
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+// The refusal of somebody who may not is the same for what is there and for what is not (attack 48).
+func TestConfinement_refusalsTellNothingOfWhatIsThere(t *testing.T) {
+	c := need(t)
+	ctx := within(t, patience)
+	n := c.neighbours(ctx, t, "prober", "quiet")
+	config := must(rig.ClientConfig(n.kubeconfig))(t)
+	client := httpClient(t, config)
+	ask := func(path string) (int, string) {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, config.Host+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, err := client.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer response.Body.Close()
+		var status metav1.Status
+		if err := json.NewDecoder(response.Body).Decode(&status); err != nil {
+			t.Fatal(err)
+		}
+		return response.StatusCode, status.Message
+	}
+	for _, path := range []string{
+		"/apis/kubi.zone/v1alpha1/namespaces/%[1]s/records/%[2]s",
+		"/apis/kubi.zone/v1alpha1/namespaces/%[1]s/zones/%[2]s",
+		"/apis/kubi.zone/v1alpha1/namespaces/%[1]s/zones/%[2]s/entries",
+		"/apis/kubi.zone/v1alpha1/namespaces/%[1]s/zones/%[2]s/changes?since=1",
+	} {
+		code, there := ask(fmt.Sprintf(path, n.secret, n.secret+"-zone"))
+		other, absent := ask(fmt.Sprintf(path, "absent", "absent"))
+		there = strings.NewReplacer(n.secret+"-zone", "NAME", n.secret, "NS").Replace(there)
+		absent = strings.NewReplacer(`"absent" is`, `"NAME" is`, "absent", "NS").Replace(absent)
+		if code != http.StatusForbidden || other != code || there != absent {
+			t.Errorf("%s: %d %q where it is there, %d %q where it is not", path, code, there, other, absent)
+		}
+	}
+}

@@ -1,0 +1,237 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"kubi.zone/kubizone/test/rig"
+)
+
+// TestStories runs testdata/*.txtar as an administrator and as a tenant. Beyond testscript's own a story has the
+// commands until, within, admin and serial, the conditions [masters] and [tenant], and these variables, which are also
+// put in where its files name them:
+//
+//	NS, OTHER        two namespaces of its own: the one the story is about, and another tenant's
+//	DOMAIN           a domain of its own, absolute; in NS a tenant may establish it as a zone
+//	USER             who the story is
+//	KUBECONFIG       whose it is; ADMIN names the administrator's, THEM that of the tenant of OTHER
+func TestStories(t *testing.T) {
+	c := need(t)
+	for _, who := range []string{"masters", "tenant"} {
+		t.Run(who, func(t *testing.T) {
+			testscript.Run(t, testscript.Params{
+				Dir:                "testdata",
+				RequireUniqueNames: true,
+				UpdateScripts:      os.Getenv("UPDATE_STORIES") != "",
+				Condition: func(condition string) (bool, error) {
+					if condition != "masters" && condition != "tenant" {
+						return false, fmt.Errorf("a story is as masters or as tenant, not as %q", condition)
+					}
+					return condition == who, nil
+				},
+				Setup: func(env *testscript.Env) error { return c.prepare(t.Context(), env, who) },
+				Cmds: map[string]func(*testscript.TestScript, bool, []string){
+					"until": until, "within": withinLimit, "admin": admin, "serial": serial,
+				},
+			})
+		})
+	}
+}
+
+// tenantRules is what a namespace's owner is given: everything of zones and records but what the server writes.
+var tenantRules = []rbacv1.PolicyRule{
+	{APIGroups: []string{"kubi.zone"}, Resources: []string{"zones", "records"}, Verbs: []string{"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"}},
+	{APIGroups: []string{"kubi.zone"}, Resources: []string{"zones/entries", "zones/changes"}, Verbs: []string{"get"}},
+}
+
+// tenant makes a namespace and who owns it, with the right to establish the domain, and returns the owner's kubeconfig
+// when RBAC knows of it.
+func (c *cluster) tenant(ctx context.Context, namespace, user, domain string) (kubeconfig string, err error) {
+	if err := c.kube.Namespace(ctx, namespace); err != nil {
+		return "", err
+	}
+	if kubeconfig, err = c.kube.Tenant(user, "tenants"); err != nil {
+		return "", err
+	}
+	rules := append([]rbacv1.PolicyRule{
+		{APIGroups: []string{"kubi.zone"}, Resources: []string{"zones"}, Verbs: []string{"establish"}, ResourceNames: []string{strings.TrimSuffix(domain, ".")}},
+	}, tenantRules...)
+	if err := c.kube.Grant(ctx, namespace, user, rules...); err != nil {
+		return "", err
+	}
+	return kubeconfig, c.waitAllowed(ctx, kubeconfig, namespace)
+}
+
+// waitAllowed returns when whoever the kubeconfig names may list records: the authorizer follows its informers.
+func (c *cluster) waitAllowed(ctx context.Context, kubeconfig, namespace string) error {
+	config, err := rig.ClientConfig(kubeconfig)
+	if err != nil {
+		return err
+	}
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	for {
+		review, err := client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, &authorizationv1.SelfSubjectAccessReview{
+			Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
+				Namespace: namespace, Verb: "list", Group: "kubi.zone", Resource: "records",
+			}},
+		}, metav1.CreateOptions{})
+		if err == nil && review.Status.Allowed {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%s may not list records in %s: %w", kubeconfig, namespace, ctx.Err())
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+func (c *cluster) prepare(ctx context.Context, env *testscript.Env, who string) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	name := strings.TrimPrefix(filepath.Base(env.WorkDir), "script-") + "-" + who
+	other := name + "-other"
+	domain := name + ".example."
+	mine, err := c.tenant(ctx, name, name+"-user", domain)
+	if err != nil {
+		return err
+	}
+	them, err := c.tenant(ctx, other, other+"-user", "other."+domain)
+	if err != nil {
+		return err
+	}
+	bin := filepath.Join(env.WorkDir, ".bin")
+	if err := os.Mkdir(bin, 0o755); err != nil {
+		return err
+	}
+	for name, path := range map[string]string{"kubizone": c.kubizone, "kubectl": c.kubectl} {
+		if err := os.Symlink(path, filepath.Join(bin, name)); err != nil {
+			return err
+		}
+	}
+	user := name + "-user"
+	if who == "masters" {
+		mine, user = c.kube.AdminKubeconfig(), "admin"
+	}
+	variables := map[string]string{
+		"NS": name, "OTHER": other, "DOMAIN": domain, "USER": user,
+		"KUBECONFIG": mine, "ADMIN": c.kube.AdminKubeconfig(), "THEM": them,
+	}
+	for name, value := range variables {
+		env.Setenv(name, value)
+	}
+	env.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	env.Setenv("HOME", env.WorkDir)
+	env.Setenv("TZ", "UTC")
+	return fill(env.WorkDir, variables)
+}
+
+// fill puts the story's variables into the files it came with.
+func fill(dir string, variables map[string]string) error {
+	return filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		filled := os.Expand(string(content), func(name string) string {
+			if value, ok := variables[name]; ok {
+				return value
+			}
+			return "$" + name
+		})
+		return os.WriteFile(path, []byte(filled), 0o600)
+	})
+}
+
+func environ(ts *testscript.TestScript) []string {
+	var env []string
+	for _, name := range []string{"PATH", "HOME", "TZ", "TMPDIR", "KUBECONFIG"} {
+		env = append(env, name+"="+ts.Getenv(name))
+	}
+	return env
+}
+
+// until [-not] PATTERN PROGRAM [ARG...] runs the program until its output matches (or no longer does).
+func until(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: until [-not] PATTERN PROGRAM [ARG...]")
+	}
+	poll(ts, patience, args)
+}
+
+// within DURATION [-not] PATTERN PROGRAM [ARG...] is until, for what promises a time.
+func withinLimit(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 3 {
+		ts.Fatalf("usage: within DURATION [-not] PATTERN PROGRAM [ARG...]")
+	}
+	limit, err := time.ParseDuration(args[0])
+	ts.Check(err)
+	poll(ts, limit, args[1:])
+}
+
+func poll(ts *testscript.TestScript, limit time.Duration, args []string) {
+	absent := args[0] == "-not"
+	if absent {
+		args = args[1:]
+	}
+	pattern, err := regexp.Compile("(?m)" + args[0])
+	ts.Check(err)
+	for begin := time.Now(); ; time.Sleep(100 * time.Millisecond) {
+		asked := time.Now()
+		cmd := exec.Command("env", args[1:]...) // env finds the program in the story's PATH
+		cmd.Dir, cmd.Env = ts.MkAbs("."), environ(ts)
+		out, _ := cmd.CombinedOutput()
+		if pattern.Match(out) != absent {
+			fmt.Fprintf(ts.Stdout(), "%s", out)
+			ts.Logf("[after %s]", time.Since(begin).Round(time.Millisecond))
+			return
+		}
+		if asked.Sub(begin) > limit {
+			ts.Fatalf("%s: never so within %s; last output:\n%s", strings.Join(args, " "), limit, out)
+		}
+	}
+}
+
+// admin ARG... is kubectl as the administrator, whoever the story is.
+func admin(ts *testscript.TestScript, neg bool, args []string) {
+	err := ts.Exec("kubectl", append([]string{"--kubeconfig", ts.Getenv("ADMIN")}, args...)...)
+	if (err != nil) != neg {
+		ts.Fatalf("admin %s: %v", strings.Join(args, " "), err)
+	}
+}
+
+// serial NAME NAMESPACE/ZONE puts the zone's status.serial into the variable.
+func serial(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: serial NAME NAMESPACE/ZONE")
+	}
+	namespace, zone, _ := strings.Cut(args[1], "/")
+	cmd := exec.Command("env", "kubectl", "get", "zone", "-n", namespace, zone, "-o", "jsonpath={.status.serial}")
+	cmd.Dir, cmd.Env = ts.MkAbs("."), environ(ts)
+	out, err := cmd.Output()
+	ts.Check(err)
+	ts.Setenv(args[0], string(out))
+}
