@@ -62,7 +62,7 @@ type Config struct {
 
 // Result counts objects.
 type Result struct {
-	// Written were created or changed. For manifests it counts all that were applied.
+	// Written were created or changed.
 	Written int
 	// Present were there and equal.
 	Present int

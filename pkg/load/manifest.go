@@ -165,7 +165,7 @@ func (l *Loader) applyManifests(ctx context.Context, what string, all []*manifes
 			return result, fmt.Errorf("load %s: %w", what, err)
 		}
 	}
-	l.say("%s: %d objects applied, %d left as others changed them, %d refused, in %.1f s", what, result.Written, result.Left, result.Refused, time.Since(began).Seconds())
+	l.say("%s: %d objects applied, %d left as others changed them, %d refused, in %.1f s", what, result.Written+result.Present, result.Left, result.Refused, time.Since(began).Seconds())
 	if l.cfg.DryRun {
 		return result, nil // nothing is there to compare
 	}
@@ -248,8 +248,13 @@ func (l *Loader) apply(ctx context.Context, m *manifest) (Result, *Refusal, erro
 		m.object.SetNamespace("")
 	}
 	// Not forced unless that is wanted: a field that somebody else has set since is theirs (L4).
-	err = patient(ctx, func() error {
-		_, err := resource.Apply(ctx, m.object.GetName(), m.object, metav1.ApplyOptions{FieldManager: l.cfg.FieldManager, DryRun: l.dryRun(), Force: l.cfg.ForceConflicts})
+	before, err := resource.Get(ctx, m.object.GetName(), metav1.GetOptions{})
+	if err != nil {
+		before = nil // not there, or not to be read: the apply says what matters of that
+	}
+	var after *unstructured.Unstructured
+	err = patient(ctx, func() (err error) {
+		after, err = resource.Apply(ctx, m.object.GetName(), m.object, metav1.ApplyOptions{FieldManager: l.cfg.FieldManager, DryRun: l.dryRun(), Force: l.cfg.ForceConflicts})
 		return err
 	})
 	if apierrors.IsConflict(err) {
@@ -261,6 +266,9 @@ func (l *Loader) apply(ctx context.Context, m *manifest) (Result, *Refusal, erro
 	}
 	if err != nil {
 		return Result{}, nil, fmt.Errorf("%s:%d: %s: %w", m.path, m.line, m.describe(), err)
+	}
+	if before != nil && before.GetResourceVersion() == after.GetResourceVersion() && !l.cfg.DryRun {
+		return Result{Present: 1}, nil, nil
 	}
 	return Result{Written: 1}, nil, nil
 }

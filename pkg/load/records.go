@@ -235,6 +235,9 @@ func orNull(text string) any {
 func sameRecord(have, want *v1alpha1.RecordSpec) bool {
 	left, right := have.DeepCopy(), want.DeepCopy()
 	left.Description = ""
+	// The values of an RRset have no order.
+	slices.Sort(left.Values)
+	slices.Sort(right.Values)
 	return equality.Semantic.DeepEqual(left, right)
 }
 

@@ -1,0 +1,299 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package importer_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/cmd/importer"
+)
+
+const file = `$ORIGIN example.org.
+$TTL 3600
+@	IN	SOA	ns1 hostmaster 2030010100 1800 900 604800 300
+@	IN	NS	ns1
+@	IN	NS	ns.example.net.
+ns1	IN	A	192.0.2.53
+www	IN	A	192.0.2.1
+www	IN	A	192.0.2.2
+www	IN	A	192.0.2.300
+mail	IN	CNAME	www
+mail	IN	TXT	"beside an alias"
+other.example.net.	IN	A	192.0.2.9
+*	300	IN	TXT	"any; \"quoted\""
+`
+
+func everything(namespace string) []v1alpha1.Delegation {
+	return []v1alpha1.Delegation{{Namespace: namespace, Records: []v1alpha1.RecordDelegation{{Pattern: "@"}, {Pattern: "*"}}}}
+}
+
+func organisation() v1alpha1.ZoneSpec {
+	return v1alpha1.ZoneSpec{
+		DomainName: "example.org.", TTL: ptr.To[int32](3600), Refresh: ptr.To[int32](1800), Retry: ptr.To[int32](900), Expire: ptr.To[int32](604800),
+		NameServers: []v1alpha1.NameServer{{Name: "ns1", Addresses: []string{"192.0.2.53"}}},
+		Delegations: append(everything("platform"), v1alpha1.Delegation{Namespace: "team", Records: []v1alpha1.RecordDelegation{{Pattern: "*.apps"}}}),
+	}
+}
+
+// M2, M3: what is not taken is said with its line, the rest goes in, and the second time nothing is written.
+func TestImport_bringsAFileIntoAZoneThatIsThere(t *testing.T) {
+	s := start(t)
+	s.makeZone("platform", "example-org", organisation())
+	path := write(t, "example.org.zone", file)
+	first := s.importing("", path, "--zone", "platform/example-org")
+	if !errors.Is(first.failed, importer.ErrRefused) {
+		t.Errorf("the import ended with %v", first.failed)
+	}
+	first.hears(
+		path+":9: ", "192.0.2.300",
+		path+":11: mail.example.org. TXT: ", "CNAME",
+		path+":12: other.example.net.", "put it into the file of its own zone",
+		"not taken over: "+path+":3: example.org. SOA",
+		`kubectl patch zone -n platform example-org --type=merge -p '{"spec":{"contact":"hostmaster.example.org.","minimumSerial":2030010100,"negativeResponseCache":300,"primaryNameServer":"ns1.example.org."}}'`,
+		"not taken over: "+path+":4,5: example.org. NS",
+		`-p '{"spec":{"nameServers":[{"name":"ns1","addresses":["192.0.2.53"]},{"name":"ns.example.net."}]}}'`,
+	)
+	if first.out != "4 written, 1 unchanged, 0 left to others, 3 refused\n" {
+		t.Errorf("standard output: %s", first.out)
+	}
+	text := s.export("platform/example-org")
+	for _, want := range []string{"www.example.org.\t3600\tIN\tA\t192.0.2.2\n", "mail.example.org.\t3600\tIN\tCNAME\twww.example.org.\n", "*.example.org.\t300\tIN\tTXT\t\"any; \\\"quoted\\\"\"\n"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the zone has no %q", want)
+		}
+	}
+	before := s.zone("platform", "example-org")
+	second := s.importing("", path, "--zone", "example-org", "-n", "platform")
+	if second.out != "0 written, 5 unchanged, 0 left to others, 3 refused\n" {
+		t.Errorf("the second time: %s", second.out)
+	}
+	if after := s.zone("platform", "example-org"); after.Status.ContentGeneration != before.Status.ContentGeneration {
+		t.Errorf("the second import changed the zone: serial %d, %d before", after.Status.Serial, before.Status.Serial)
+	}
+}
+
+// L4: what others have changed is theirs, until it is taken over.
+func TestImport_leavesWhatOthersChangedUnlessForced(t *testing.T) {
+	s := start(t)
+	s.makeZone("platform", "example-org", organisation())
+	records := s.KubizoneV1alpha1().Records("platform")
+	one := "www 3600 IN A 192.0.2.1\napi 3600 IN A 192.0.2.2\n"
+	if first := s.importing(one, "-", "--zone", "platform/example-org"); first.failed != nil {
+		t.Fatal(first.failed)
+	}
+	if _, err := records.Patch(t.Context(), "www-a.example-org", types.MergePatchType, []byte(`{"spec":{"rdata":"198.51.100.1"}}`), metav1.PatchOptions{FieldManager: "kubectl-edit"}); err != nil {
+		t.Fatal(err)
+	}
+	// A label is nobody's business here.
+	if _, err := records.Patch(t.Context(), "api-a.example-org", types.MergePatchType, []byte(`{"metadata":{"labels":{"app":"api"}}}`), metav1.PatchOptions{FieldManager: "kubectl-label"}); err != nil {
+		t.Fatal(err)
+	}
+	changed := "www 3600 IN A 203.0.113.1\nwww 3600 IN A 203.0.113.2\napi 3600 IN A 203.0.113.3\n"
+	left := s.importing(changed, "-", "--zone", "platform/example-org")
+	left.hears(`standard input:1: www.example.org. A (platform/www-a.example-org) differs from the file and was changed by ["kubectl-edit"]`)
+	if !errors.Is(left.failed, importer.ErrRefused) || left.out != "1 written, 1 unchanged, 1 left to others, 0 refused\n" {
+		t.Errorf("%v, %s", left.failed, left.out)
+	}
+	if forced := s.importing(changed, "-", "--zone", "platform/example-org", "--force-conflicts"); forced.failed != nil {
+		t.Error(forced.failed)
+	}
+	record, err := records.Get(t.Context(), "www-a.example-org", metav1.GetOptions{})
+	if err != nil || record.Spec.RData != "" || !slices.Equal(record.Spec.Values, []string{"203.0.113.1", "203.0.113.2"}) {
+		t.Errorf("%+v, %v", record.Spec, err)
+	}
+}
+
+// A part of a zone, from a pipe: no SOA, no origin, no TTL. A record that somebody made by hand is found by its data.
+func TestImport_takesAPartOfAZoneFromStandardInput(t *testing.T) {
+	s := start(t)
+	zone := s.makeZone("platform", "example-org", organisation())
+	byHand := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: "by-hand"}, Spec: v1alpha1.RecordSpec{DomainName: "www.apps.example.org.", Type: "CNAME", RData: "www.example.org."}}
+	if _, err := s.KubizoneV1alpha1().Records("team").Create(t.Context(), byHand, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	part := "www.apps CNAME www\napi.apps A 192.0.2.7\nadmin A 192.0.2.8\n"
+	got := s.importing(part, "-", "--zone", "platform/example-org", "-n", "team")
+	got.hears("refused: standard input:3: admin.example.org. A: ", `zone example.org. does not delegate A at admin.example.org. to namespace "team"`)
+	if got.out != "1 written, 2 unchanged, 0 left to others, 1 refused\n" {
+		t.Errorf("standard output: %s", got.out)
+	}
+	record, err := s.KubizoneV1alpha1().Records("team").Get(t.Context(), "api.apps-a.example-org", metav1.GetOptions{})
+	if err != nil || record.Spec.TTL != nil || *record.Spec.ZoneRef != (v1alpha1.ZoneReference{Namespace: zone.Namespace, Name: zone.Name}) {
+		t.Errorf("%+v, %v", record, err)
+	}
+	other := s.importing("www.apps 60 CNAME www\n", "-", "--zone", "platform/example-org", "-n", "team")
+	other.hears("left as it is: standard input:1: www.apps.example.org. CNAME is there with TTL 3600, the file has 60")
+}
+
+// M4
+func TestImport_dryRunSaysTheSameAndKeepsNothing(t *testing.T) {
+	s := start(t)
+	before := s.makeZone("platform", "example-org", organisation())
+	path := write(t, "example.org.zone", file)
+	dry := s.importing("", path, "--zone", "platform/example-org", "--dry-run")
+	if !strings.Contains(dry.out, "(server dry run)") || !errors.Is(dry.failed, importer.ErrRefused) {
+		t.Errorf("%v, %s", dry.failed, dry.out)
+	}
+	after := s.zone("platform", "example-org")
+	records, err := s.KubizoneV1alpha1().Records("platform").List(t.Context(), metav1.ListOptions{})
+	if err != nil || len(records.Items) > 0 || after.Status.ContentGeneration != before.Status.ContentGeneration {
+		t.Errorf("the dry run left %d records and serial %d (%d before), %v", len(records.Items), after.Status.Serial, before.Status.Serial, err)
+	}
+	// What contradicts only another record of the file is met when that one is there.
+	dry.hears(path+":9: ", path+":12: ", "not taken over: "+path+":3: ", "not taken over: "+path+":4,5: ")
+}
+
+func TestImport_stopsWhereItIsTold(t *testing.T) {
+	s := start(t)
+	s.makeZone("platform", "example-org", organisation())
+	before := s.zone("platform", "example-org")
+	got := s.importing("", write(t, "a.zone", file), write(t, "b.zone", file), "--zone", "platform/example-org", "--stop-on-error")
+	if !errors.Is(got.failed, importer.ErrRefused) || strings.Contains(got.err, "b.zone") {
+		t.Errorf("%v", got.failed)
+	}
+	if after := s.zone("platform", "example-org"); after.Status.ContentGeneration != before.Status.ContentGeneration {
+		t.Error("records of a file with a bad line were written")
+	}
+	refused := s.importing("example.net. A 192.0.2.1\n", "-", "--zone", "platform/example-org", "--stop-on-error")
+	refused.hears("refused: standard input:1: ")
+}
+
+// A missing zone is answered with the manifest that would make it, and that manifest does.
+func TestImport_saysHowToMakeTheZone(t *testing.T) {
+	s := start(t)
+	path := write(t, "example.org.zone", file)
+	missing := s.importing("", path, "--zone", "platform/example-org")
+	if missing.failed == nil {
+		t.Fatal("records of a zone that is not there were taken")
+	}
+	_, manifest, found := strings.Cut(missing.failed.Error(), "(kubectl apply -f -):\n")
+	if !found || !strings.Contains(missing.failed.Error(), "--create-zone") {
+		t.Fatal(missing.failed)
+	}
+	if applied := s.importing(manifest, "-"); applied.failed != nil {
+		t.Fatalf("%v with\n%s", applied.failed, manifest)
+	}
+	zone := s.zone("platform", "example-org")
+	if zone.Status.FQDN != "example.org." || *zone.Spec.Expire != 604800 || zone.Spec.PrimaryNameServer != "ns1.example.org." {
+		t.Errorf("%+v", zone.Spec)
+	}
+	if got := s.importing("", path, "--zone", "platform/other", "--view", "inside"); got.failed == nil || !strings.Contains(got.failed.Error(), "view: inside") {
+		t.Errorf("the manifest has no view: %v", got.failed)
+	}
+	wrong := s.importing("$ORIGIN example.com.\n@ 60 SOA ns h 1 1800 900 604800 300\n", "-", "--zone", "platform/example-org")
+	if wrong.failed == nil || !strings.Contains(wrong.failed.Error(), "the file is of zone example.com. (line 2), and platform/example-org is zone example.org.") {
+		t.Errorf("a file of another zone: %v", wrong.failed)
+	}
+	if wrong := s.importing("", path, "--zone", "platform/example-org", "--view", "inside"); wrong.failed == nil || !strings.Contains(wrong.failed.Error(), `in view ""`) {
+		t.Errorf("another view: %v", wrong.failed)
+	}
+}
+
+// X1, X2: out and in again, by both ways, is the same zone.
+func TestExport_comesBackAsTheSameZone(t *testing.T) {
+	s := start(t)
+	whole := `$ORIGIN example.org.
+$TTL 3600
+@	IN	SOA	ns1.example.net. john\.doe.example.org. 2018031200 1800 900 604800 86400
+@	IN	NS	ns1
+@	600	IN	NS	ns.example.net.
+ns1	IN	A	192.0.2.53
+_sip._tcp	IN	SRV	10 60 5060 sip
+sip	60	IN	AAAA	2001:db8::1
+sip	60	IN	AAAA	2001:db8::2
+@	IN	MX	10 mail.example.net.
+@	IN	CAA	0 issue "ca.example.net"
+long	IN	TXT	"` + strings.Repeat("x", 255) + `" "` + strings.Repeat("y", 100) + `"
+a-a	IN	HTTPS	1 . alpn=h2
+ex-a.ample	IN	TYPE65534	\# 3 010203
+sub	IN	NS	ns.sub
+ns.sub	IN	A	192.0.2.54
+*.apps	IN	CNAME	sip
+`
+	path := write(t, "example.org.zone", whole)
+	if first := s.importing("", path, "--zone", "a/example-org", "--create-zone"); first.failed != nil {
+		t.Fatal(first.failed)
+	}
+	original := s.zone("a", "example-org")
+
+	asFile := write(t, "exported.zone", s.export("a/example-org"))
+	if again := s.importing("", asFile, "--zone", "a/example-org", "--create-zone"); again.failed != nil || !strings.HasPrefix(again.out, "0 written") {
+		t.Errorf("into itself: %v, %s", again.failed, again.out)
+	}
+	if second := s.importing("", asFile, "--zone", "b/example-org", "--create-zone", "--view", "second"); second.failed != nil {
+		t.Fatal(second.failed)
+	}
+	asManifests := s.export("a/example-org", "-o", "yaml")
+	for _, written := range []string{"status:", "uid:", "managedFields", "resourceVersion", "creationTimestamp", "parent-zone"} {
+		if strings.Contains(asManifests, written) {
+			t.Errorf("the manifests have %s", written)
+		}
+	}
+	elsewhere := start(t)
+	if third := elsewhere.importing("", write(t, "all.yaml", asManifests)); third.failed != nil {
+		t.Fatal(third.failed)
+	}
+	before := elsewhere.zone("a", "example-org")
+	if fourth := elsewhere.importing("", write(t, "all.json", s.export("a/example-org", "-o", "json"))); fourth.failed != nil || !strings.HasPrefix(fourth.out, "0 written") {
+		t.Errorf("%v, %s", fourth.failed, fourth.out)
+	}
+	if after := elsewhere.zone("a", "example-org"); after.Status.Serial != before.Status.Serial {
+		t.Errorf("the same manifests as JSON changed the serial from %d to %d", before.Status.Serial, after.Status.Serial)
+	}
+	for what, zone := range map[string]*v1alpha1.Zone{"the zone file": s.zone("b", "example-org"), "the manifests": elsewhere.zone("a", "example-org")} {
+		if zone.Status.Hash != original.Status.Hash || zone.Status.EntryCount != original.Status.EntryCount {
+			t.Errorf("%s made hash %s with %d entries, want %s with %d", what, zone.Status.Hash, zone.Status.EntryCount, original.Status.Hash, original.Status.EntryCount)
+		}
+	}
+	want := withoutSOA(s.export("a/example-org"))
+	if got := withoutSOA(s.export("b/example-org")); !slices.Equal(got, want) {
+		t.Errorf("entries\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if got := withoutSOA(elsewhere.export("example-org", "-n", "a")); !slices.Equal(got, want) {
+		t.Errorf("entries\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// withoutSOA drops what a serial stands in.
+func withoutSOA(text string) []string {
+	lines := strings.Split(text, "\n")
+	return slices.DeleteFunc(lines, func(line string) bool { return strings.Contains(line, "\tSOA\t") || strings.HasPrefix(line, ";") })
+}
+
+func TestImport_refusesWhatGoesNotTogether(t *testing.T) {
+	s := start(t)
+	for want, arguments := range map[string][]string{
+		"--zone: name the Zone":              {"a.zone"},
+		"--zone \"Example_Org\"":             {"a.zone", "--zone", "Example_Org"},
+		"manifests say theirs themselves":    {"a.yaml", "--zone", "x"},
+		"--from-crd goes with manifests":     {"a.zone", "--zone", "x", "--from-crd"},
+		"--dry-run \"client\"":               {"a.zone", "--zone", "x", "--dry-run=client"},
+		"axfr://SERVER[:PORT]/ZONE":          {"axfr://192.0.2.1", "--zone", "x"},
+		"--tsig-key-file":                    {"axfr://192.0.2.1/example.org", "--zone", "x", "--tsig-key-file", "/nonexistent"},
+		"--view \"In Side\"":                 {"a.zone", "--zone", "x", "--view", "In Side"},
+		"open a.zone: no such file":          {"a.zone", "--zone", "x"},
+		"--zone \"no space/x\": namespace":   {"a.zone", "--zone", "no space/x"},
+		"http://x\": write axfr://SERVER[:P": {"http://x", "--zone", "x"},
+	} {
+		if got := s.importing("", arguments...); got.failed == nil || !strings.Contains(got.failed.Error(), want) {
+			t.Errorf("%q: %v, want %q", arguments, got.failed, want)
+		}
+	}
+	missing := s.run(importer.NewCommand(), "", "a.zone", "--zone", "x", "--context", "nowhere")
+	if missing.failed == nil || !strings.Contains(missing.failed.Error(), "nowhere") {
+		t.Errorf("a context that is not there: %v", missing.failed)
+	}
+	if _, err := s.KubizoneV1alpha1().Zones("default").Get(t.Context(), "x", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("zone x: %v", err)
+	}
+}

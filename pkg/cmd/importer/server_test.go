@@ -1,0 +1,168 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package importer_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/cmd/exporter"
+	"kubi.zone/kubizone/pkg/cmd/importer"
+	"kubi.zone/kubizone/pkg/cmd/up"
+	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
+)
+
+// server is a whole kubizone in this process, and what a user types against it.
+type server struct {
+	t          *testing.T
+	kubeconfig string
+	versioned.Interface
+}
+
+// output is written to by a server that still runs.
+type output struct {
+	mutex sync.Mutex
+	text  bytes.Buffer
+	ready chan struct{}
+	once  sync.Once
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
+	n, err := o.text.Write(p)
+	if strings.Contains("\n"+o.text.String(), "\nready") {
+		o.once.Do(func() { close(o.ready) })
+	}
+	return n, err
+}
+
+func (o *output) String() string {
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
+	return o.text.String()
+}
+
+func start(t *testing.T) *server {
+	t.Helper()
+	options := up.NewOptions()
+	options.DataDir, options.Listen, options.DNSListen = filepath.Join(t.TempDir(), "data"), "127.0.0.1:0", "127.0.0.1:0"
+	out := &output{ready: make(chan struct{})}
+	config, err := options.Complete(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- config.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("the server: %v\n%s", err, out)
+		}
+	})
+	select {
+	case <-out.ready:
+	case err := <-ended:
+		ended <- err
+		t.Fatalf("the server ended before it was ready: %v\n%s", err, out)
+	case <-time.After(2 * time.Minute):
+		t.Fatalf("the server is not ready after two minutes:\n%s", out)
+	}
+	kubeconfig := filepath.Join(options.DataDir, "kubeconfig")
+	client, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client.QPS = -1
+	typed, err := versioned.NewForConfig(client)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &server{t: t, kubeconfig: kubeconfig, Interface: typed}
+}
+
+// said is what a command left behind.
+type said struct {
+	t        *testing.T
+	out, err string
+	failed   error
+}
+
+func (s *server) run(command *cobra.Command, in string, arguments ...string) said {
+	s.t.Helper()
+	var out, err bytes.Buffer
+	command.SilenceErrors, command.SilenceUsage = true, true
+	command.SetArgs(append(arguments, "--kubeconfig", s.kubeconfig))
+	command.SetIn(strings.NewReader(in))
+	command.SetOut(&out)
+	command.SetErr(&err)
+	failed := command.ExecuteContext(s.t.Context())
+	s.t.Logf("%s %s: %v\n%s%s", command.Name(), strings.Join(arguments, " "), failed, err.String(), shorten(out.String()))
+	return said{s.t, out.String(), err.String(), failed}
+}
+
+func shorten(text string) string { return text[:min(len(text), 2000)] }
+
+func (s *server) importing(in string, arguments ...string) said {
+	s.t.Helper()
+	return s.run(importer.NewCommand(), in, arguments...)
+}
+
+func (s *server) export(arguments ...string) string {
+	s.t.Helper()
+	said := s.run(exporter.NewCommand(), "", arguments...)
+	if said.failed != nil || said.err != "" {
+		s.t.Fatalf("export: %v\n%s", said.failed, said.err)
+	}
+	return said.out
+}
+
+func (s *server) zone(namespace, name string) *v1alpha1.Zone {
+	s.t.Helper()
+	zone, err := s.KubizoneV1alpha1().Zones(namespace).Get(s.t.Context(), name, metav1.GetOptions{})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return zone
+}
+
+func (s *server) makeZone(namespace, name string, spec v1alpha1.ZoneSpec) *v1alpha1.Zone {
+	s.t.Helper()
+	zone, err := s.KubizoneV1alpha1().Zones(namespace).Create(s.t.Context(), &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return zone
+}
+
+// hears requires each of the parts on standard error.
+func (s said) hears(parts ...string) {
+	s.t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(s.err, part) {
+			s.t.Errorf("nothing says %q in\n%s", part, s.err)
+		}
+	}
+}
+
+func write(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
