@@ -201,6 +201,27 @@ func Running(path string) (endpoint string, ok bool) {
 	return "unix://" + path, true
 }
 
+// Reach finds the etcd of a data directory: the one that runs there, or a sole member that is started and that release
+// stops again. log is as in Config.
+func Reach(ctx context.Context, path string, log func(line string)) (endpoints []string, release func(), err error) {
+	dir, err := OpenDir(path, 0)
+	var inUse *InUseError
+	if errors.As(err, &inUse) {
+		if endpoint, running := Running(path); running {
+			return []string{endpoint}, func() {}, nil
+		}
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	member, err := Start(ctx, Config{Dir: dir, Log: log})
+	if err != nil {
+		dir.Close()
+		return nil, nil, err
+	}
+	return member.Endpoints(), func() { member.Stop(); dir.Close() }, nil
+}
+
 func (m *Member) socket(dir string) (string, error) {
 	if path := filepath.Join(dir, socketFile); len(path) <= maxSocketPath {
 		return path, nil

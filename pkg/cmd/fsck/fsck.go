@@ -65,7 +65,7 @@ func (o *Options) Validate() error {
 func (o *Options) Run(ctx context.Context, out io.Writer) (err error) {
 	where := storagebackend.TransportConfig{ServerList: o.Servers, TrustedCAFile: o.CAFile, CertFile: o.CertFile, KeyFile: o.KeyFile}
 	if o.DataDir != "" {
-		servers, closeStore, err := open(ctx, o.DataDir)
+		servers, closeStore, err := embed.Reach(ctx, o.DataDir, func(line string) { klog.Warningf("etcd: %s", line) })
 		if err != nil {
 			return err
 		}
@@ -83,28 +83,6 @@ func (o *Options) Run(ctx context.Context, out io.Writer) (err error) {
 		return ErrDamaged
 	}
 	return nil
-}
-
-// open reaches the etcd of a data directory: the running one, or one that is started for the check.
-func open(ctx context.Context, path string) (servers []string, closeStore func(), err error) {
-	dir, err := embed.OpenDir(path, 0)
-	var inUse *embed.InUseError
-	if errors.As(err, &inUse) {
-		endpoint, running := embed.Running(path)
-		if !running {
-			return nil, nil, err
-		}
-		return []string{endpoint}, func() {}, nil
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	member, err := embed.Start(ctx, embed.Config{Dir: dir, Log: func(line string) { klog.Warningf("etcd: %s", line) }})
-	if err != nil {
-		dir.Close()
-		return nil, nil, err
-	}
-	return member.Endpoints(), func() { member.Stop(); dir.Close() }, nil
 }
 
 // NewCommand is the sub-command.

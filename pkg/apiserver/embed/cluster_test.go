@@ -1,0 +1,310 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package embed
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+// peers are the members of one cluster on loopback, each with its directory, and the files that peers show each other.
+type peers struct {
+	t       *testing.T
+	initial string
+	listen  map[string]string
+	paths   map[string]string
+	files   Cluster
+	running map[string]*Member
+	dirs    map[string]*Dir
+}
+
+func newPeers(t *testing.T, names ...string) *peers {
+	t.Helper()
+	p := &peers{t: t, listen: map[string]string{}, paths: map[string]string{}, running: map[string]*Member{}, dirs: map[string]*Dir{}, files: peerFiles(t)}
+	var initial []string
+	for _, name := range names {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.listen[name] = "https://" + listener.Addr().String()
+		listener.Close()
+		p.paths[name] = filepath.Join(t.TempDir(), name)
+		initial = append(initial, name+"="+p.listen[name])
+	}
+	p.initial = strings.Join(initial, ",")
+	return p
+}
+
+func (p *peers) cluster(name string) *Cluster {
+	c := p.files
+	c.MemberName, c.InitialCluster, c.ListenPeer = name, p.initial, p.listen[name]
+	return &c
+}
+
+// start starts members together, for the first of them is ready only with the second.
+func (p *peers) start(names ...string) map[string]error {
+	p.t.Helper()
+	type result struct {
+		name   string
+		member *Member
+		err    error
+	}
+	results := make(chan result)
+	for _, name := range names {
+		dir := open(p.t, p.paths[name])
+		p.dirs[name] = dir
+		go func() {
+			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+			defer cancel()
+			m, err := Start(ctx, Config{Dir: dir, Cluster: p.cluster(name)})
+			if err != nil {
+				dir.Close()
+			}
+			results <- result{name, m, err}
+		}()
+	}
+	failed := map[string]error{}
+	for range names {
+		r := <-results
+		if r.err != nil {
+			failed[r.name] = r.err
+			continue
+		}
+		p.running[r.name] = r.member
+		p.t.Cleanup(r.member.Stop)
+	}
+	return failed
+}
+
+func (p *peers) mustStart(names ...string) {
+	p.t.Helper()
+	if failed := p.start(names...); len(failed) > 0 {
+		p.t.Fatal(failed)
+	}
+}
+
+func (p *peers) stop(name string) {
+	p.running[name].Stop()
+	p.dirs[name].Close()
+}
+
+func (p *peers) client(name string) *clientv3.Client {
+	p.t.Helper()
+	return client(p.t, p.running[name])
+}
+
+func (p *peers) put(by, key string) {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.t.Context(), 20*time.Second)
+	defer cancel()
+	for {
+		_, err := p.client(by).Put(ctx, key, "v")
+		if err == nil {
+			return
+		}
+		if ctx.Err() != nil {
+			p.t.Fatalf("%s does not write %s: %v", by, key, err)
+		}
+	}
+}
+
+// E6: writes go on without one of three, and it has them when it is back.
+func TestCluster_goesOnWithoutOneOfThree(t *testing.T) {
+	p := newPeers(t, "a", "b", "c")
+	p.mustStart("a", "b", "c")
+	p.put("a", "before")
+	p.stop("c")
+	p.put("b", "meanwhile")
+
+	// Its flags say other things of the others now; what is stored decides.
+	p.initial = "c=" + p.listen["c"]
+	p.mustStart("c")
+	for _, key := range []string{"before", "meanwhile"} {
+		answer, err := p.client("c").Get(t.Context(), key)
+		if err != nil || len(answer.Kvs) != 1 {
+			t.Errorf("%s on the member that is back: %v, %v", key, answer, err)
+		}
+	}
+	p.put("c", "after")
+}
+
+// E6: a member that lost its disk is told what to do, and does not vote in its own name; let in again, it follows.
+func TestCluster_doesNotTakeTheLostMembersPlaceUnasked(t *testing.T) {
+	p := newPeers(t, "a", "b", "c")
+	p.mustStart("a", "b", "c")
+	p.put("a", "k")
+	p.stop("c")
+	if err := os.RemoveAll(p.paths["c"]); err != nil {
+		t.Fatal(err)
+	}
+	var lost *LostMemberError
+	if err := p.start("c")["c"]; !errors.As(err, &lost) || !lost.Known || !strings.Contains(err.Error(), "kubizone replace-member c") {
+		t.Fatalf("the empty member started: %v", err)
+	}
+
+	replaced := make(chan error, 1)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	waiting := make(chan struct{})
+	go func() {
+		replaced <- Replace(ctx, p.client("a"), "c", p.initial, func(string) { close(waiting) })
+	}()
+	select {
+	case <-waiting:
+	case err := <-replaced:
+		t.Fatal(err)
+	}
+	p.mustStart("c")
+	if err := <-replaced; err != nil {
+		t.Fatal(err)
+	}
+	p.stop("a")
+	p.put("c", "with the vote of the new member")
+}
+
+// E1, E6: a directory is one member's.
+func TestCluster_refusesTheDirectoryOfAnother(t *testing.T) {
+	p := newPeers(t, "a")
+	p.mustStart("a")
+	if _, err := OpenDir(p.paths["a"], 1); err == nil || !strings.Contains(err.Error(), "in use") {
+		t.Errorf("a second member on one directory: %v", err)
+	}
+	p.stop("a")
+
+	other := newPeers(t, "b")
+	other.paths["b"] = p.paths["a"]
+	if err := other.start("b")["b"]; err == nil || !strings.Contains(err.Error(), "holds member a of a cluster, not b") {
+		t.Errorf("as another member: %v", err)
+	}
+	sole := open(t, p.paths["a"])
+	if m, err := Start(t.Context(), Config{Dir: sole}); err == nil || !strings.Contains(err.Error(), "holds member a") {
+		m.Stop()
+		t.Errorf("as the only member: %v", err)
+	}
+	sole.Close()
+	if err := os.WriteFile(filepath.Join(p.paths["a"], formatFile), fmt.Appendf(nil, "%d\n", Format+1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var newer *NewerFormatError
+	if _, err := OpenDir(p.paths["a"], 1); !errors.As(err, &newer) {
+		t.Errorf("of a newer format: %v", err)
+	}
+
+	single := open(t, t.TempDir())
+	start(t, single).Stop()
+	if _, err := Start(t.Context(), Config{Dir: single, Cluster: p.cluster("a")}); err == nil || !strings.Contains(err.Error(), "holds a store of one member") {
+		t.Errorf("a sole member's data as one of several: %v", err)
+	}
+}
+
+// E3: the peers' port is for those whom the peers' CA signed.
+func TestCluster_answersNoPeerOfAnotherCA(t *testing.T) {
+	p := newPeers(t, "a")
+	p.mustStart("a")
+	stranger := peerFiles(t)
+	pair, err := tls.LoadX509KeyPair(stranger.CertFile, stranger.KeyFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, certificates := range map[string][]tls.Certificate{"none": nil, "another CA's": {pair}} {
+		conn, err := tls.Dial("tcp", strings.TrimPrefix(p.listen["a"], "https://"), &tls.Config{InsecureSkipVerify: true, Certificates: certificates})
+		if err == nil {
+			// In TLS 1.3 the refusal of a client's certificate arrives with the first read.
+			conn.SetDeadline(time.Now().Add(10 * time.Second))
+			fmt.Fprintf(conn, "GET /members HTTP/1.1\r\nHost: a\r\n\r\n")
+			_, err = conn.Read(make([]byte, 1))
+			conn.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), "tls: ") {
+			t.Errorf("a peer with certificate %s: %v", what, err)
+		}
+	}
+}
+
+func TestCluster_Validate_saysAllThatIsWrong(t *testing.T) {
+	good := newPeers(t, "a", "b").cluster("a")
+	if err := good.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	for want, change := range map[string]func(*Cluster){
+		`it names no member`:                        func(c *Cluster) { c.InitialCluster = "" },
+		`member "a" must have one URL, and an https`: func(c *Cluster) { c.InitialCluster = "a=http://127.0.0.1:2380" },
+		`"a" and "b" have one URL`:                  func(c *Cluster) { c.InitialCluster = "a=https://h:1,b=https://h:1" },
+		`--etcd-initial-cluster "a"`:                func(c *Cluster) { c.InitialCluster = "a" },
+		`--etcd-initial-cluster does not name it, only a, b`: func(c *Cluster) { c.MemberName = "d" },
+		`--etcd-member-name: must not be empty`:              func(c *Cluster) { c.MemberName = "" },
+		`--etcd-listen-peer "https://host:2380"`:             func(c *Cluster) { c.ListenPeer = "https://host:2380" },
+		`--etcd-listen-peer "http://127.0.0.1:2380"`:         func(c *Cluster) { c.ListenPeer = "http://127.0.0.1:2380" },
+		`--etcd-peer-cert-file: must not be empty`:           func(c *Cluster) { c.CertFile = "" },
+		`--etcd-peer-ca-file: stat /nowhere`:                 func(c *Cluster) { c.CAFile = "/nowhere" },
+	} {
+		c := *good
+		change(&c)
+		if err := c.Validate(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v does not say %q", err, want)
+		}
+	}
+}
+
+// peerFiles are a CA of peers and a certificate of it for loopback.
+func peerFiles(t *testing.T) Cluster {
+	t.Helper()
+	dir := t.TempDir()
+	write := func(name, kind string, der []byte) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	sign := func(template, parent *x509.Certificate, key, by *ecdsa.PrivateKey) []byte {
+		der, err := x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, by)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return der
+	}
+	authority, key := newKey(t), newKey(t)
+	ca := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "peers"}, IsCA: true, BasicConstraintsValid: true,
+		KeyUsage: x509.KeyUsageCertSign, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)}
+	peer := &x509.Certificate{SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "peer"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+		NotBefore: ca.NotBefore, NotAfter: ca.NotAfter}
+	private, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Cluster{
+		CAFile:   write("ca.crt", "CERTIFICATE", sign(ca, ca, authority, authority)),
+		CertFile: write("peer.crt", "CERTIFICATE", sign(peer, ca, key, authority)),
+		KeyFile:  write("peer.key", "EC PRIVATE KEY", private),
+	}
+}
+
+func newKey(t *testing.T) *ecdsa.PrivateKey {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}

@@ -1,0 +1,91 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package embed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"go.etcd.io/etcd/client/pkg/v3/types"
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+// Replace lets a member in that has no data, in place of the one of its name, and returns when it has a vote. client
+// reaches a member that is alive; initialCluster is as in Cluster. report gets a line when the new member may start.
+//
+// It comes in without a vote and gets one when it has everything, so a member that never arrives blocks nobody. It may
+// be called again where it was cut off.
+func Replace(ctx context.Context, client *clientv3.Client, member, initialCluster string, report func(line string)) error {
+	members, err := types.NewURLsMap(initialCluster)
+	if err != nil {
+		return fmt.Errorf("--etcd-initial-cluster %q: %w", initialCluster, err)
+	}
+	urls := members[member].StringSlice()
+	if len(urls) == 0 {
+		return fmt.Errorf("member %s: --etcd-initial-cluster does not name it", member)
+	}
+	var id uint64
+	for {
+		id, err = replacePlace(ctx, client, member, urls)
+		if err == nil {
+			break
+		}
+		// Members that have only just met are not yet trusted to stay; etcd wants five seconds.
+		if !errors.Is(err, rpctypes.ErrUnhealthy) || !pause(ctx) {
+			return fmt.Errorf("member %s: %w", member, err)
+		}
+	}
+	report(fmt.Sprintf("member %s (%x) may start now, on an empty directory; waiting until it has everything", member, id))
+	for {
+		_, err := client.MemberPromote(ctx, id)
+		switch {
+		case err == nil:
+			return nil
+		case errors.Is(err, rpctypes.ErrMemberNotLearner):
+			return nil // it has a vote already
+		case !errors.Is(err, rpctypes.ErrMemberLearnerNotReady):
+			return fmt.Errorf("member %s: giving it a vote: %w", member, err)
+		}
+		if !pause(ctx) {
+			return fmt.Errorf("member %s has not arrived: %w; run this again when it starts", member, context.Cause(ctx))
+		}
+	}
+}
+
+func pause(ctx context.Context) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(time.Second):
+		return true
+	}
+}
+
+// replacePlace takes the old member out and the new one in; it returns the new one's identifier.
+func replacePlace(ctx context.Context, client *clientv3.Client, member string, urls []string) (uint64, error) {
+	list, err := client.MemberList(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("asking for the members: %w", err)
+	}
+	at := slices.IndexFunc(list.Members, func(m *etcdserverpb.Member) bool { return m.Name == member || slices.Equal(m.PeerURLs, urls) })
+	if at >= 0 {
+		old := list.Members[at]
+		if old.Name == "" || old.IsLearner {
+			return old.ID, nil // let in by an earlier call
+		}
+		if _, err := client.MemberRemove(ctx, old.ID); err != nil {
+			return 0, fmt.Errorf("taking the old one out: %w", err)
+		}
+	}
+	added, err := client.MemberAddAsLearner(ctx, urls)
+	if err != nil {
+		return 0, fmt.Errorf("letting it in: %w", err)
+	}
+	return added.Member.ID, nil
+}
