@@ -16,6 +16,7 @@ peers=(
   dig:bind9-dnsutils
   nsupdate:bind9-dnsutils
   kdig:knot-dnsutils
+  knotd:knot
 )
 
 # named and its tools live in sbin, which an ordinary user's PATH may lack.

@@ -1,0 +1,311 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package transfer
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	mdns "github.com/miekg/dns"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/primary"
+	"kubi.zone/kubizone/test/rig"
+)
+
+var zoneName = name.MustParse("example.org.")
+
+// big is a zone that no server sends in one message.
+func big() string {
+	var text strings.Builder
+	text.WriteString("$TTL 3600\n@ IN SOA ns1.example.org. hostmaster.example.org. 7 1800 900 604800 300\n@ IN NS ns1.example.org.\nns1 IN A 192.0.2.53\n")
+	for i := range 9000 {
+		fmt.Fprintf(&text, "host-%d IN TXT \"%s\"\n", i, strings.Repeat("x", 100))
+	}
+	return text.String()
+}
+
+var rigKey = rig.TSIGKey{Name: "transfer", Algorithm: "hmac-sha256", Secret: base64.StdEncoding.EncodeToString([]byte("0123456789abcdef0123456789abcdef"))}
+
+func keyOf(t *testing.T, statement string) *primary.Key {
+	t.Helper()
+	keys, err := primary.ParseKeys(statement)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &keys[0]
+}
+
+// Promises 1 and 2 with real servers: whole with the key, nothing without it or with another.
+func TestReceive_takesAWholeZoneFromRealServers(t *testing.T) {
+	servers := map[string]func() (netip.AddrPort, func() error, error){
+		"BIND": func() (netip.AddrPort, func() error, error) {
+			b, err := rig.StartBIND(t.Context(), rig.BINDConfig{
+				Keys:      []rig.TSIGKey{rigKey},
+				Primaries: []rig.PrimaryZone{{Zone: zoneName.String(), Text: "$ORIGIN example.org.\n" + big(), UpdateKey: rigKey.Name}},
+			})
+			if err != nil {
+				return netip.AddrPort{}, nil, err
+			}
+			return b.Addr, b.Close, nil
+		},
+		"Knot": func() (netip.AddrPort, func() error, error) {
+			k, err := rig.StartKnot(t.Context(), rig.KnotConfig{Key: &rigKey, Zones: []rig.PrimaryZone{{Zone: zoneName.String(), Text: "$ORIGIN example.org.\n" + big()}}})
+			if err != nil {
+				return netip.AddrPort{}, nil, err
+			}
+			return k.Addr, k.Close, nil
+		},
+	}
+	for which, startServer := range servers {
+		t.Run(which, func(t *testing.T) {
+			at, stop, err := startServer()
+			rig.SkipMissing(t, err)
+			defer stop()
+			source := Source{Server: at.String(), Zone: zoneName, Key: keyOf(t, rigKey.Statement())}
+			text, err := Receive(t.Context(), source)
+			if err != nil {
+				t.Fatal(err)
+			}
+			lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+			if len(lines) != 9003 || !strings.Contains(lines[0], "\tSOA\t") || strings.Count(string(text), "\tSOA\t") != 1 {
+				t.Errorf("%d records, the first %q", len(lines), lines[0])
+			}
+			source.Key = nil
+			if text, err := Receive(t.Context(), source); err == nil || text != nil || !strings.Contains(err.Error(), "--tsig-key-file") && !strings.Contains(err.Error(), "not the key") {
+				t.Errorf("without a key: %d octets, %v", len(text), err)
+			}
+			other := rigKey
+			other.Secret = base64.StdEncoding.EncodeToString([]byte("another secret of 32 octets here"))
+			source.Key = keyOf(t, other.Statement())
+			if text, err := Receive(t.Context(), source); err == nil || text != nil || !strings.Contains(err.Error(), "BADSIG") {
+				t.Errorf("with another secret: %d octets, %v", len(text), err)
+			}
+			source.Zone, source.Key = name.MustParse("example.net."), keyOf(t, rigKey.Statement())
+			if text, err := Receive(t.Context(), source); err == nil || text != nil || !strings.Contains(err.Error(), "example.net.") {
+				t.Errorf("a zone it does not have: %d octets, %v", len(text), err)
+			}
+		})
+	}
+}
+
+// script is a server that answers one question with these messages.
+type script struct {
+	key *primary.Key
+	// messages are the records of each; signed says which of them carry a signature.
+	messages [][]string
+	signed   func(i int) bool
+	// change is applied to a message after it was signed.
+	change func(i int, raw []byte)
+	cut    bool
+}
+
+func (s script) start(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	t.Cleanup(func() { listener.Close(); <-done })
+	go func() {
+		defer close(done)
+		conn, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		conn.SetDeadline(time.Now().Add(10 * time.Second))
+		raw, err := message(conn)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		question := new(mdns.Msg)
+		if err := question.Unpack(raw); err != nil {
+			t.Error(err)
+			return
+		}
+		for _, raw := range s.answer(t, question) {
+			if _, err := conn.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(raw))), raw...)); err != nil {
+				return // the client has had enough
+			}
+		}
+		if !s.cut {
+			message(conn) // until the client is gone
+		}
+	}()
+	return listener.Addr().String()
+}
+
+// answer signs by the letter of RFC 8945 §5.3.1, with its own arithmetic: length and MAC of the last signed message,
+// the messages since, then all variables in the first and only the timers later.
+func (s script) answer(t *testing.T, question *mdns.Msg) [][]byte {
+	var all [][]byte
+	var mac, since []byte
+	first := true
+	if asked := question.IsTsig(); asked != nil {
+		mac, _ = hex.DecodeString(asked.MAC)
+	}
+	for i, records := range s.messages {
+		m := new(mdns.Msg)
+		m.SetReply(question)
+		m.Extra = nil
+		for _, text := range records {
+			rr, err := mdns.NewRR(text)
+			if err != nil {
+				t.Error(err)
+				return nil
+			}
+			m.Answer = append(m.Answer, rr)
+		}
+		raw, err := m.Pack()
+		if err != nil {
+			t.Error(err)
+			return nil
+		}
+		if s.key == nil || !s.signed(i) {
+			since = append(since, raw...)
+			if s.change != nil {
+				s.change(i, raw)
+			}
+			all = append(all, raw)
+			continue
+		}
+		now := uint64(time.Now().Unix())
+		timers := binary.BigEndian.AppendUint16(binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint16(nil, uint16(now>>32)), uint32(now)), 300)
+		variables := timers
+		if first {
+			variables = slices.Concat(wire(s.key.Name), []byte{0, 255, 0, 0, 0, 0}, wire(string(s.key.Algorithm)), timers, []byte{0, 0, 0, 0})
+		}
+		mac = s.key.MAC(binary.BigEndian.AppendUint16(nil, uint16(len(mac))), mac, since, raw, variables)
+		tsig := &mdns.TSIG{
+			Hdr:       mdns.RR_Header{Name: s.key.Name, Rrtype: mdns.TypeTSIG, Class: mdns.ClassANY},
+			Algorithm: string(s.key.Algorithm), TimeSigned: now, Fudge: 300, MACSize: uint16(len(mac)), MAC: hex.EncodeToString(mac), OrigId: m.Id,
+		}
+		m.Extra = append(m.Extra, tsig)
+		if raw, err = m.Pack(); err != nil {
+			t.Error(err)
+			return nil
+		}
+		if s.change != nil {
+			s.change(i, raw)
+		}
+		first, since = false, nil
+		all = append(all, raw)
+	}
+	return all
+}
+
+func wire(text string) []byte {
+	buf := make([]byte, 256)
+	n, err := mdns.PackDomainName(text, buf, 0, nil, false)
+	if err != nil {
+		panic(err)
+	}
+	return buf[:n]
+}
+
+const soa = "example.org. 60 IN SOA ns. host. 7 1800 900 604800 300"
+
+// body is a transfer of n messages with one record each between the two SOAs.
+func body(n int) [][]string {
+	messages := [][]string{{soa}}
+	for i := range n {
+		messages = append(messages, []string{fmt.Sprintf("h%d.example.org. 60 IN A 192.0.2.%d", i, i%250)})
+	}
+	return append(messages, []string{soa})
+}
+
+// Promise 2: what stands between signed messages is vouched for by the next of them, and by nothing else.
+func TestReceive_takesUnsignedMessagesBetweenSignedOnes(t *testing.T) {
+	key := keyOf(t, rigKey.Statement())
+	every := func(n int) func(int) bool { return func(i int) bool { return i%n == 0 } }
+	flip := func(at int) func(int, []byte) {
+		return func(i int, raw []byte) {
+			if i == at {
+				raw[30] ^= 1 // in a name
+			}
+		}
+	}
+	for what, c := range map[string]struct {
+		script
+		want string
+	}{
+		"every message":        {script{messages: body(11), signed: every(1)}, ""},
+		"every third":          {script{messages: body(11), signed: every(3)}, ""},
+		"every hundredth":      {script{messages: body(199), signed: every(100)}, ""},
+		"every hundred-first":  {script{messages: body(201), signed: every(101)}, "one in a hundred"},
+		"not the first":        {script{messages: body(11), signed: func(i int) bool { return i > 0 }}, "the first has to be signed"},
+		"not the last":         {script{messages: body(11), signed: every(5)}, "the last message is not signed"},
+		"none":                 {script{messages: body(1), signed: func(int) bool { return false }}, "may not know the key"},
+		"a changed signed one": {script{messages: body(11), signed: every(1), change: flip(4)}, "the signature does not hold"},
+		"a changed unsigned":   {script{messages: body(11), signed: every(3), change: flip(4)}, "the signature does not hold"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			c.script.key = key
+			text, err := Receive(t.Context(), Source{Server: c.script.start(t), Zone: zoneName, Key: key})
+			if c.want == "" {
+				if err != nil || strings.Count(string(text), "\n") != len(c.messages)-1 {
+					t.Errorf("%d lines, %v", strings.Count(string(text), "\n"), err)
+				}
+				return
+			}
+			if err == nil || text != nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%d octets, %v; want %q", len(text), err, c.want)
+			}
+		})
+	}
+}
+
+// Promise 1
+func TestReceive_takesNoPartOfAZone(t *testing.T) {
+	for what, c := range map[string]struct {
+		script
+		want string
+	}{
+		"cut":               {script{messages: body(3)[:3], cut: true}, "after 3 records: the server closed the connection before the end"},
+		"no SOA":            {script{messages: [][]string{{"www.example.org. 60 IN A 192.0.2.1"}}}, "it begins with www.example.org. A"},
+		"of another zone":   {script{messages: [][]string{{strings.Replace(soa, "org", "net", 1)}}}, "not with the SOA of the zone"},
+		"another serial":    {script{messages: [][]string{{soa}, {strings.Replace(soa, " 7 ", " 8 ", 1)}}}, "began with serial 7 and ends with 8"},
+		"empty":             {script{messages: [][]string{{}}}, "an answer without records"},
+		"more than the end": {script{messages: [][]string{{soa, soa, "www.example.org. 60 IN A 192.0.2.1"}}}, "after the SOA that ends the zone"},
+		"another question":  {script{messages: body(1), change: func(_ int, raw []byte) { raw[0] ^= 1 }}, "answers something else"},
+		"refused":           {script{messages: [][]string{{}}, change: func(_ int, raw []byte) { raw[3] |= 5 }}, "REFUSED"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			text, err := Receive(t.Context(), Source{Server: c.script.start(t), Zone: zoneName})
+			if err == nil || text != nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%d octets, %v; want %q", len(text), err, c.want)
+			}
+		})
+	}
+}
+
+func TestParseSource_readsURLs(t *testing.T) {
+	for text, want := range map[string]Source{
+		"axfr://192.0.2.1/example.org":                {Server: "192.0.2.1:53", Zone: zoneName},
+		"axfr://192.0.2.1:5353/example.org.":          {Server: "192.0.2.1:5353", Zone: zoneName},
+		"axfr://[2001:db8::1]/Example.ORG":            {Server: "[2001:db8::1]:53", Zone: zoneName},
+		"axfr://[2001:db8::1]:5353/.":                 {Server: "[2001:db8::1]:5353", Zone: name.Root},
+		"axfr://ns.example/0/25.2.0.192.in-addr.arpa": {Server: "ns.example:53", Zone: name.MustParse("0/25.2.0.192.in-addr.arpa.")},
+	} {
+		if got, err := ParseSource(text); err != nil || got != want {
+			t.Errorf("%s: %+v, %v; want %+v", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "axfr://", "axfr:///example.org", "axfr://192.0.2.1", "axfr://192.0.2.1/", "http://192.0.2.1/example.org", "axfr://192.0.2.1/exa mple"} {
+		if got, err := ParseSource(text); err == nil {
+			t.Errorf("%q: %+v, want an error", text, got)
+		}
+	}
+}

@@ -1,0 +1,145 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rig
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+const installKnot = "apt-get install knot"
+
+// KnotConfig describes one knotd that serves master files.
+type KnotConfig struct {
+	// Key signs transfers, and nobody without it gets one; nil lets anybody on loopback transfer.
+	Key   *TSIGKey
+	Zones []PrimaryZone // UpdateKey is not used
+}
+
+// Knot is a running knotd on a loopback port.
+type Knot struct {
+	Addr netip.AddrPort
+
+	dir     string
+	process *process
+}
+
+// StartKnot starts knotd and waits until it answers for its zones. A missing program is a *Missing. The caller calls
+// Close, which ends the process and removes its directory.
+func StartKnot(ctx context.Context, c KnotConfig) (*Knot, error) {
+	knotd, err := Find("knotd", installKnot)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := Find("dig", installBIND); err != nil {
+		return nil, err
+	}
+	for attempt := 0; ; attempt++ {
+		k, err := startKnotd(ctx, knotd, c)
+		if err == nil {
+			return k, nil
+		}
+		// The free port may have been taken in between.
+		if attempt == 4 || !strings.Contains(err.Error(), "address already in use") {
+			return nil, err
+		}
+	}
+}
+
+func startKnotd(ctx context.Context, knotd string, c KnotConfig) (*Knot, error) {
+	dir, err := os.MkdirTemp("", "kubizone-knot-")
+	if err != nil {
+		return nil, err
+	}
+	k := &Knot{dir: dir}
+	k.Addr, err = FreePort()
+	if err == nil {
+		err = k.configure(c)
+	}
+	if err == nil {
+		k.process, err = startProcess(dir, knotd, "-c", filepath.Join(dir, "knot.conf"))
+	}
+	if err == nil {
+		err = k.waitUp(ctx, c)
+	}
+	if err != nil {
+		k.Close()
+		return nil, fmt.Errorf("knotd: %w", err)
+	}
+	return k, nil
+}
+
+func (k *Knot) configure(c KnotConfig) error {
+	var conf strings.Builder
+	fmt.Fprintf(&conf, `server:
+    rundir: %[1]q
+    listen: %[2]s@%[3]d
+    tcp-workers: 1
+    udp-workers: 1
+    background-workers: 1
+log:
+  - target: stderr
+    any: info
+database:
+    storage: %[1]q
+`, k.dir, k.Addr.Addr(), k.Addr.Port())
+	key := ""
+	if c.Key != nil {
+		fmt.Fprintf(&conf, "key:\n  - id: %s\n    algorithm: %s\n    secret: %s\n", c.Key.Name, c.Key.Algorithm, c.Key.Secret)
+		key = "    key: " + c.Key.Name + "\n"
+	}
+	fmt.Fprintf(&conf, "acl:\n  - id: transfer\n    address: 127.0.0.0/8\n    action: transfer\n%s", key)
+	fmt.Fprintf(&conf, "template:\n  - id: default\n    storage: %q\n    acl: transfer\n", k.dir)
+	conf.WriteString("zone:\n")
+	for _, z := range c.Zones {
+		if err := os.WriteFile(filepath.Join(k.dir, zoneFile(z.Zone)), []byte(z.Text), 0o600); err != nil {
+			return err
+		}
+		fmt.Fprintf(&conf, "  - domain: %s\n    file: %q\n", z.Zone, zoneFile(z.Zone))
+	}
+	return os.WriteFile(filepath.Join(k.dir, "knot.conf"), []byte(conf.String()), 0o600)
+}
+
+// waitUp returns when each zone is answered for.
+func (k *Knot) waitUp(ctx context.Context, c KnotConfig) error {
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	for _, z := range c.Zones {
+		for {
+			out, err := Dig{Server: k.Addr}.Run(ctx, "+short", "+norecurse", "+tries=1", "+time=1", "SOA", z.Zone)
+			if err == nil && len(strings.Fields(out)) == 7 {
+				break
+			}
+			select {
+			case <-k.process.ended:
+				return fmt.Errorf("it ended at once: %v\n%s", k.process.err, k.Log())
+			case <-ctx.Done():
+				return fmt.Errorf("no SOA of %s in time:\n%s", z.Zone, k.Log())
+			case <-time.After(20 * time.Millisecond):
+			}
+		}
+	}
+	return nil
+}
+
+// Log is what knotd wrote so far (its last megabyte at least).
+func (k *Knot) Log() string {
+	if k.process == nil {
+		return ""
+	}
+	return k.process.out.String()
+}
+
+// Close ends knotd and removes its directory.
+func (k *Knot) Close() error {
+	if k.process != nil {
+		k.process.end()
+	}
+	return os.RemoveAll(k.dir)
+}
