@@ -11,8 +11,8 @@
 //	    made anew when it covers too few addresses, does not belong to the authority or has less than a year left.
 //	P3. Every file is replaced whole: a crash leaves the old or the new one.
 //
-// It knows no cluster: an aggregated server gets its certificates from outside and never comes here. It does not
-// authenticate either; pkg/apiserver does, with the authority's certificate.
+// It knows no cluster: what an aggregated server serves with is kept and renewed by pkg/apiserver/serving, which makes
+// its pairs with Issue. It does not authenticate either; pkg/apiserver does, with the authority's certificate.
 //
-// Read pki.go first.
+// Read pki.go first, then pair.go.
 package pki

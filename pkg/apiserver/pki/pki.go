@@ -4,18 +4,11 @@
 package pki
 
 import (
-	"bytes"
-	"crypto"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/x509"
 	"crypto/x509/pkix"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"io/fs"
-	"math/big"
 	"net"
 	"os"
 	"path/filepath"
@@ -30,9 +23,6 @@ const (
 	validity = 10 * 365 * 24 * time.Hour
 	// renewBefore is also the longest a process may run before its certificates could expire under it.
 	renewBefore = 365 * 24 * time.Hour
-	// clockSkew lets a client whose clock is behind use a certificate made just now.
-	clockSkew = time.Hour
-
 	// AdminUser is the name the administrator's certificate carries; AdminGroup is what gives it its rights.
 	AdminUser  = "kubizone-admin"
 	AdminGroup = "system:masters"
@@ -54,58 +44,41 @@ func Open(dir string, hosts []string, now time.Time) (*Bundle, error) {
 	if err := os.Chmod(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("certificates: %w", err)
 	}
-	authority, err := ensure(dir, "ca", func(have *pair) (*pair, error) {
-		if have != nil && have.cert.IsCA && have.lasts(now) {
+	authority, err := ensure(dir, "ca", func(have *Pair) (*Pair, error) {
+		if have != nil && have.Cert.IsCA && lasts(have, now) {
 			return have, nil
 		}
-		return issue(nil, x509.Certificate{
-			Subject:               pkix.Name{CommonName: "kubizone standalone authority"},
-			KeyUsage:              x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
-			IsCA:                  true,
-			BasicConstraintsValid: true,
-		}, now)
+		return Issue(nil, Authority("kubizone standalone authority"), now, validity)
 	})
 	if err != nil {
 		return nil, err
 	}
-	serving, err := ensure(dir, "serving", func(have *pair) (*pair, error) {
-		if have != nil && have.lasts(now) && have.signedBy(authority) && have.covers(hosts) {
+	serving, err := ensure(dir, "serving", func(have *Pair) (*Pair, error) {
+		if have != nil && lasts(have, now) && have.SignedBy(authority) && have.Covers(hosts) {
 			return have, nil
 		}
-		template := x509.Certificate{
-			Subject:     pkix.Name{CommonName: "kubizone"},
-			KeyUsage:    x509.KeyUsageDigitalSignature,
-			ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-		}
-		for _, host := range hosts {
-			if ip := net.ParseIP(host); ip != nil {
-				template.IPAddresses = append(template.IPAddresses, ip)
-			} else {
-				template.DNSNames = append(template.DNSNames, host)
-			}
-		}
-		return issue(authority, template, now)
+		return Issue(authority, Serving("kubizone", hosts), now, validity)
 	})
 	if err != nil {
 		return nil, err
 	}
-	admin, err := ensure(dir, "admin", func(have *pair) (*pair, error) {
-		if have != nil && have.lasts(now) && have.signedBy(authority) && slices.Contains(have.cert.Subject.Organization, AdminGroup) {
+	admin, err := ensure(dir, "admin", func(have *Pair) (*Pair, error) {
+		if have != nil && lasts(have, now) && have.SignedBy(authority) && slices.Contains(have.Cert.Subject.Organization, AdminGroup) {
 			return have, nil
 		}
-		return issue(authority, x509.Certificate{
+		return Issue(authority, x509.Certificate{
 			Subject:     pkix.Name{CommonName: AdminUser, Organization: []string{AdminGroup}},
 			KeyUsage:    x509.KeyUsageDigitalSignature,
 			ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
-		}, now)
+		}, now, validity)
 	})
 	if err != nil {
 		return nil, err
 	}
 	return &Bundle{
-		CA:          authority.certPEM,
-		ServingCert: serving.certPEM, ServingKey: serving.keyPEM,
-		AdminCert: admin.certPEM, AdminKey: admin.keyPEM,
+		CA:          authority.CertPEM,
+		ServingCert: serving.CertPEM, ServingKey: serving.KeyPEM,
+		AdminCert: admin.CertPEM, AdminKey: admin.KeyPEM,
 	}, nil
 }
 
@@ -169,33 +142,13 @@ func WriteFile(name string, text []byte) error {
 	return err
 }
 
-// pair is a certificate and its key, parsed together so that they are known to belong together.
-type pair struct {
-	cert            *x509.Certificate
-	key             crypto.Signer
-	certPEM, keyPEM []byte
-}
-
-func (p *pair) lasts(now time.Time) bool {
-	return !now.Before(p.cert.NotBefore) && now.Add(renewBefore).Before(p.cert.NotAfter)
-}
-
-func (p *pair) signedBy(authority *pair) bool {
-	return p.cert.CheckSignatureFrom(authority.cert) == nil
-}
-
-func (p *pair) covers(hosts []string) bool {
-	for _, host := range hosts {
-		if p.cert.VerifyHostname(host) != nil {
-			return false
-		}
-	}
-	return true
+func lasts(p *Pair, now time.Time) bool {
+	return !now.Before(p.Cert.NotBefore) && now.Add(renewBefore).Before(p.Cert.NotAfter)
 }
 
 // ensure keeps the pair stored under name if choose does, else it stores what choose made. The key goes first: a
 // certificate without its key would be kept for good.
-func ensure(dir, name string, choose func(have *pair) (*pair, error)) (*pair, error) {
+func ensure(dir, name string, choose func(have *Pair) (*Pair, error)) (*Pair, error) {
 	certFile, keyFile := filepath.Join(dir, name+".crt"), filepath.Join(dir, name+".key")
 	have, err := read(certFile, keyFile)
 	if err != nil {
@@ -208,17 +161,17 @@ func ensure(dir, name string, choose func(have *pair) (*pair, error)) (*pair, er
 	if chosen == have {
 		return have, nil
 	}
-	if err := WriteFile(keyFile, chosen.keyPEM); err != nil {
+	if err := WriteFile(keyFile, chosen.KeyPEM); err != nil {
 		return nil, fmt.Errorf("certificate %s: %w", certFile, err)
 	}
-	if err := WriteFile(certFile, chosen.certPEM); err != nil {
+	if err := WriteFile(certFile, chosen.CertPEM); err != nil {
 		return nil, fmt.Errorf("certificate %s: %w", certFile, err)
 	}
 	return chosen, nil
 }
 
 // read returns nil for a pair that is not there, or of which a crash left half.
-func read(certFile, keyFile string) (*pair, error) {
+func read(certFile, keyFile string) (*Pair, error) {
 	certPEM, err := os.ReadFile(certFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -233,62 +186,12 @@ func read(certFile, keyFile string) (*pair, error) {
 	if err != nil {
 		return nil, fmt.Errorf("certificate: %w", err)
 	}
-	certBlock, _ := pem.Decode(certPEM)
-	keyBlock, _ := pem.Decode(keyPEM)
-	if certBlock == nil || keyBlock == nil {
-		return nil, fmt.Errorf("certificate: %s or %s is not PEM; remove both and start again, they are made anew", certFile, keyFile)
-	}
-	cert, err := x509.ParseCertificate(certBlock.Bytes)
-	if err != nil {
-		return nil, fmt.Errorf("certificate: %s: %w; remove it and start again, it is made anew", certFile, err)
-	}
-	key, err := x509.ParsePKCS8PrivateKey(keyBlock.Bytes)
-	if err != nil {
-		return nil, fmt.Errorf("certificate: %s: %w; remove it and start again, it is made anew", keyFile, err)
-	}
-	signer, ok := key.(*ecdsa.PrivateKey)
-	if !ok || !signer.PublicKey.Equal(cert.PublicKey) {
+	have, err := ParsePair(certPEM, keyPEM)
+	if errors.Is(err, ErrForeignKey) {
 		return nil, nil
 	}
-	return &pair{cert: cert, key: signer, certPEM: certPEM, keyPEM: keyPEM}, nil
-}
-
-// issue signs template with authority, or with the new key itself when authority is nil.
-func issue(authority *pair, template x509.Certificate, now time.Time) (*pair, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("certificate: %s and %s: %w; remove both and start again, they are made anew", certFile, keyFile, err)
 	}
-	serialNumber, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
-	if err != nil {
-		return nil, err
-	}
-	template.SerialNumber = serialNumber
-	template.NotBefore = now.Add(-clockSkew)
-	template.NotAfter = now.Add(validity)
-	issuer, signer := &template, crypto.Signer(key)
-	if authority != nil {
-		issuer, signer = authority.cert, authority.key
-		if template.NotAfter.After(issuer.NotAfter) {
-			template.NotAfter = issuer.NotAfter
-		}
-	}
-	der, err := x509.CreateCertificate(rand.Reader, &template, issuer, key.Public(), signer)
-	if err != nil {
-		return nil, err
-	}
-	cert, err := x509.ParseCertificate(der)
-	if err != nil {
-		return nil, err
-	}
-	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		return nil, err
-	}
-	encode := func(kind string, der []byte) []byte {
-		var text bytes.Buffer
-		pem.Encode(&text, &pem.Block{Type: kind, Bytes: der}) // a bytes.Buffer takes every write
-		return text.Bytes()
-	}
-	return &pair{cert: cert, key: key, certPEM: encode("CERTIFICATE", der), keyPEM: encode("PRIVATE KEY", keyDER)}, nil
+	return have, nil
 }

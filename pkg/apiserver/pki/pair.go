@@ -1,0 +1,142 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package pki
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"math/big"
+	"net"
+	"time"
+)
+
+// clockSkew lets a client whose clock is behind use a certificate made just now.
+const clockSkew = time.Hour
+
+// ErrForeignKey says that a certificate was made for another key.
+var ErrForeignKey = errors.New("the key is not the certificate's")
+
+// Pair is a certificate and its key, known to belong together. CertPEM holds this one certificate, KeyPEM is PKCS #8.
+type Pair struct {
+	Cert            *x509.Certificate
+	Key             *ecdsa.PrivateKey
+	CertPEM, KeyPEM []byte
+}
+
+// ParsePair reads the first certificate of certPEM and the key of keyPEM. The error is ErrForeignKey when both are
+// readable and do not belong together.
+func ParsePair(certPEM, keyPEM []byte) (*Pair, error) {
+	certBlock, _ := pem.Decode(certPEM)
+	if certBlock == nil {
+		return nil, errors.New("the certificate is not PEM")
+	}
+	keyBlock, _ := pem.Decode(keyPEM)
+	if keyBlock == nil {
+		return nil, errors.New("the key is not PEM")
+	}
+	cert, err := x509.ParseCertificate(certBlock.Bytes)
+	if err != nil {
+		return nil, fmt.Errorf("the certificate: %w", err)
+	}
+	key, err := x509.ParsePKCS8PrivateKey(keyBlock.Bytes)
+	if err != nil {
+		return nil, fmt.Errorf("the key: %w", err)
+	}
+	private, ok := key.(*ecdsa.PrivateKey)
+	if !ok || !private.PublicKey.Equal(cert.PublicKey) {
+		return nil, ErrForeignKey
+	}
+	return &Pair{Cert: cert, Key: private, CertPEM: encode("CERTIFICATE", certBlock.Bytes), KeyPEM: encode("PRIVATE KEY", keyBlock.Bytes)}, nil
+}
+
+// Authority is the template of a certificate authority that signs leaves.
+func Authority(commonName string) x509.Certificate {
+	return x509.Certificate{
+		Subject:               pkix.Name{CommonName: commonName},
+		KeyUsage:              x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
+		IsCA:                  true,
+		BasicConstraintsValid: true,
+	}
+}
+
+// Serving is the template of a TLS server's certificate. hosts are names or addresses.
+func Serving(commonName string, hosts []string) x509.Certificate {
+	template := x509.Certificate{
+		Subject:     pkix.Name{CommonName: commonName},
+		KeyUsage:    x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
+	for _, host := range hosts {
+		if ip := net.ParseIP(host); ip != nil {
+			template.IPAddresses = append(template.IPAddresses, ip)
+		} else {
+			template.DNSNames = append(template.DNSNames, host)
+		}
+	}
+	return template
+}
+
+// Issue makes a key and a certificate for it that is valid from now for validity, or as long as authority if that is
+// shorter. authority signs it, or the new key itself when authority is nil.
+func Issue(authority *Pair, template x509.Certificate, now time.Time, validity time.Duration) (*Pair, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	serialNumber, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
+	if err != nil {
+		return nil, err
+	}
+	template.SerialNumber = serialNumber
+	template.NotBefore = now.Add(-clockSkew)
+	template.NotAfter = now.Add(validity)
+	issuer, signer := &template, key
+	if authority != nil {
+		issuer, signer = authority.Cert, authority.Key
+		if template.NotAfter.After(issuer.NotAfter) {
+			template.NotAfter = issuer.NotAfter
+		}
+	}
+	der, err := x509.CreateCertificate(rand.Reader, &template, issuer, key.Public(), signer)
+	if err != nil {
+		return nil, err
+	}
+	cert, err := x509.ParseCertificate(der)
+	if err != nil {
+		return nil, err
+	}
+	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return nil, err
+	}
+	return &Pair{Cert: cert, Key: key, CertPEM: encode("CERTIFICATE", der), KeyPEM: encode("PRIVATE KEY", keyDER)}, nil
+}
+
+// SignedBy says whether authority signed the certificate.
+func (p *Pair) SignedBy(authority *Pair) bool {
+	return p.Cert.CheckSignatureFrom(authority.Cert) == nil
+}
+
+// Covers says whether the certificate is good for all of hosts.
+func (p *Pair) Covers(hosts []string) bool {
+	for _, host := range hosts {
+		if p.Cert.VerifyHostname(host) != nil {
+			return false
+		}
+	}
+	return true
+}
+
+func encode(kind string, der []byte) []byte {
+	var text bytes.Buffer
+	pem.Encode(&text, &pem.Block{Type: kind, Bytes: der}) // a bytes.Buffer takes every write
+	return text.Bytes()
+}

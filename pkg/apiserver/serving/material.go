@@ -1,0 +1,162 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package serving
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	certutil "k8s.io/client-go/util/cert"
+
+	"kubi.zone/kubizone/pkg/apiserver/pki"
+)
+
+const (
+	authorityLife = 10 * 365 * 24 * time.Hour
+	leafLife      = 90 * 24 * time.Hour
+
+	// The keys of the Secret. The first two are what kubernetes.io/tls asks for; ca.crt holds every authority to trust,
+	// the signing one first.
+	leafCertKey      = corev1.TLSCertKey
+	leafPrivateKey   = corev1.TLSPrivateKeyKey
+	authorityCertKey = corev1.ServiceAccountRootCAKey
+	authorityKeyKey  = "ca.key"
+)
+
+// material is what one state of the Secret says.
+type material struct {
+	authority, leaf *pki.Pair
+	// trust is the signing authority and those before it that replicas may still serve leaves of.
+	trust []*x509.Certificate
+}
+
+// parse reads a Secret. It returns nil for one without any of our keys, as an administrator may have made it ready.
+func parse(data map[string][]byte) (*material, error) {
+	var missing []string
+	for _, key := range []string{leafCertKey, leafPrivateKey, authorityCertKey, authorityKeyKey} {
+		if len(data[key]) == 0 {
+			missing = append(missing, key)
+		}
+	}
+	if len(missing) == 4 {
+		return nil, nil
+	}
+	if len(missing) > 0 {
+		return nil, fmt.Errorf("it has no %q", missing)
+	}
+	trust, err := certutil.ParseCertsPEM(data[authorityCertKey])
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", authorityCertKey, err)
+	}
+	authority, err := pki.ParsePair(data[authorityCertKey], data[authorityKeyKey])
+	if err != nil {
+		return nil, fmt.Errorf("%s and %s: %w", authorityCertKey, authorityKeyKey, err)
+	}
+	leaf, err := pki.ParsePair(data[leafCertKey], data[leafPrivateKey])
+	if err != nil {
+		return nil, fmt.Errorf("%s and %s: %w", leafCertKey, leafPrivateKey, err)
+	}
+	if !leaf.SignedBy(authority) {
+		return nil, errors.New(leafCertKey + " is not signed by the first certificate of " + authorityCertKey)
+	}
+	return &material{authority: authority, leaf: leaf, trust: trust}, nil
+}
+
+// data is the inverse of parse.
+func (m *material) data() map[string][]byte {
+	return map[string][]byte{
+		leafCertKey: m.leaf.CertPEM, leafPrivateKey: m.leaf.KeyPEM,
+		authorityCertKey: m.bundle(), authorityKeyKey: m.authority.KeyPEM,
+	}
+}
+
+// bundle is trust as PEM, as caBundle has it.
+func (m *material) bundle() []byte {
+	var text bytes.Buffer
+	for _, cert := range m.trust {
+		pem.Encode(&text, &pem.Block{Type: certutil.CertificateBlockType, Bytes: cert.Raw}) // a bytes.Buffer takes every write
+	}
+	return text.Bytes()
+}
+
+// renewed is what has to stand in the Secret now, and why; m itself and no reason if it is good as it is. m is nil when
+// the Secret has nothing; before holds the authorities whose leaves replicas may be serving then. settled says that
+// nobody needs the authorities before the signing one any more.
+func (m *material) renewed(before []*x509.Certificate, hosts []string, settled bool, now time.Time) (after *material, why string, err error) {
+	if m != nil {
+		before = m.trust
+	}
+	switch {
+	case m == nil:
+		why = "there was none"
+	case due(m.authority.Cert, now):
+		why = "two thirds of the authority's life are over"
+	}
+	if why != "" {
+		authority, err := pki.Issue(nil, pki.Authority("kubizone serving authority"), now, authorityLife)
+		if err != nil {
+			return nil, "", err
+		}
+		leaf, err := pki.Issue(authority, pki.Serving("kubizone", hosts), now, leafLife)
+		if err != nil {
+			return nil, "", err
+		}
+		return &material{authority: authority, leaf: leaf, trust: append([]*x509.Certificate{authority.Cert}, alive(before, now)...)}, why, nil
+	}
+
+	next := *m
+	switch {
+	case due(m.leaf.Cert, now):
+		why = "two thirds of the certificate's life are over"
+	case !m.leaf.Covers(hosts):
+		why = fmt.Sprintf("the certificate did not cover all of %q", hosts)
+	}
+	if why != "" {
+		if next.leaf, err = pki.Issue(m.authority, pki.Serving("kubizone", hosts), now, leafLife); err != nil {
+			return nil, "", err
+		}
+	}
+	keep := alive(m.trust, now)
+	if settled {
+		keep = keep[:1]
+	}
+	if len(keep) < len(m.trust) {
+		next.trust = keep
+		if why == "" {
+			why = "authorities before the present one are not needed any more"
+		}
+	}
+	if why == "" {
+		return m, "", nil
+	}
+	return &next, why, nil
+}
+
+// due says whether two thirds of a certificate's life are over, or it is from the future of a clock since put right.
+func due(cert *x509.Certificate, now time.Time) bool {
+	life := cert.NotAfter.Sub(cert.NotBefore)
+	return now.Before(cert.NotBefore) || !now.Before(cert.NotBefore.Add(life*2/3))
+}
+
+func alive(certs []*x509.Certificate, now time.Time) []*x509.Certificate {
+	return slices.DeleteFunc(slices.Clone(certs), func(cert *x509.Certificate) bool { return now.After(cert.NotAfter) })
+}
+
+// identity tells authorities apart.
+type identity [sha256.Size]byte
+
+func identify(cert *x509.Certificate) identity { return sha256.Sum256(cert.Raw) }
+
+// names says whether a caBundle has the authority. One that cannot be read has none.
+func names(caBundle []byte, authority *x509.Certificate) bool {
+	certs, err := certutil.ParseCertsPEM(caBundle)
+	return err == nil && slices.ContainsFunc(certs, authority.Equal)
+}

@@ -1,0 +1,346 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package serving
+
+import (
+	"bytes"
+	"context"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apiserver/pkg/server/dynamiccertificates"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	certutil "k8s.io/client-go/util/cert"
+	"k8s.io/klog/v2"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+	apiregistrationv1client "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset/typed/apiregistration/v1"
+	"k8s.io/utils/clock"
+)
+
+const (
+	// interval is the time between two looks at Secret and APIService when all is well; after trouble the first
+	// look comes after retry, then twice that, up to interval.
+	interval = 30 * time.Second
+	retry    = time.Second
+	// settle is how long an authority must have stood in caBundle before a leaf of it is served: every kube-apiserver
+	// of the cluster must have seen the APIService by then.
+	settle = 30 * time.Second
+	// overlap is how long authorities before the present one stay trusted after that: every replica has long
+	// taken over the new leaf by then.
+	overlap = 24 * time.Hour
+	// attempts bounds how often one look begins anew because another replica wrote the Secret meanwhile.
+	attempts = 5
+	// patience bounds one look.
+	patience = time.Minute
+
+	fieldManager = "kubizone-serving"
+)
+
+// Config says where the certificate is kept. All fields but Clock are required.
+type Config struct {
+	Secrets     corev1client.SecretsGetter
+	APIServices apiregistrationv1client.APIServicesGetter
+	// Namespace and Secret name the Secret, APIService the registration whose caBundle is kept: "v1alpha1.kubi.zone".
+	Namespace, Secret string
+	APIService        string
+	// Hosts are names and addresses the certificate covers beside SERVICE.NAMESPACE.svc of the APIService, which is
+	// the one kube-apiserver asks for.
+	Hosts []string
+	// Clock is the real one when nil.
+	Clock clock.Clock
+}
+
+// Validate reports all that is missing.
+func (c *Config) Validate() error {
+	var wrong []error
+	if c.Secrets == nil || c.APIServices == nil {
+		wrong = append(wrong, errors.New("serving certificate: clients for Secrets and APIServices are required"))
+	}
+	if c.Namespace == "" || c.Secret == "" {
+		wrong = append(wrong, errors.New("serving certificate: namespace and name of its Secret are required"))
+	}
+	if c.APIService == "" {
+		wrong = append(wrong, errors.New("serving certificate: the name of the APIService is required, as v1alpha1.kubi.zone"))
+	}
+	if len(c.Hosts) == 0 {
+		wrong = append(wrong, errors.New("serving certificate: a host to cover is required, as localhost"))
+	}
+	return errors.Join(wrong...)
+}
+
+// Provider gives the generic API server the leaf to serve (options.GeneratableKeyCert.GeneratedCert takes it). The server
+// runs it and hears of every change; call RunOnce before, so that a server without a certificate does not start.
+type Provider struct {
+	config Config
+	clock  clock.Clock
+	name   string
+
+	// pass serializes RunOnce and Run, which upstream's secure serving both call.
+	pass sync.Mutex
+	// trusted is since when this process sees an authority in caBundle. Guarded by pass.
+	trusted map[identity]time.Time
+	// last is what the Secret said when it was read last. Guarded by pass.
+	last *material
+
+	mu        sync.RWMutex
+	served    *material
+	listeners []dynamiccertificates.Listener
+}
+
+var (
+	_ dynamiccertificates.CertKeyContentProvider = (*Provider)(nil)
+	_ dynamiccertificates.ControllerRunner       = (*Provider)(nil)
+)
+
+// New checks the configuration; it asks nobody yet.
+func New(config Config) (*Provider, error) {
+	if err := config.Validate(); err != nil {
+		return nil, err
+	}
+	p := &Provider{config: config, clock: config.Clock, trusted: map[identity]time.Time{},
+		name: "secret " + config.Namespace + "/" + config.Secret}
+	if p.clock == nil {
+		p.clock = clock.RealClock{}
+	}
+	return p, nil
+}
+
+// Name says where the certificate comes from.
+func (p *Provider) Name() string { return p.name }
+
+// CurrentCertKeyContent is the leaf to serve and its key, as PEM; nothing before the first RunOnce that succeeded.
+func (p *Provider) CurrentCertKeyContent() (cert, key []byte) {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	if p.served == nil {
+		return nil, nil
+	}
+	return p.served.leaf.CertPEM, p.served.leaf.KeyPEM
+}
+
+// AddListener has listener told of every new leaf.
+func (p *Provider) AddListener(listener dynamiccertificates.Listener) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.listeners = append(p.listeners, listener)
+}
+
+// RunOnce looks at Secret and APIService once and does what is due. It fails if there is no certificate to serve after
+// it; what else went wrong is logged, and tried again by Run.
+func (p *Provider) RunOnce(ctx context.Context) error {
+	err := p.look(ctx)
+	if err == nil {
+		return nil
+	}
+	if cert, _ := p.CurrentCertKeyContent(); cert == nil {
+		return err
+	}
+	klog.FromContext(ctx).Info("Serving certificate: what is served stays, trying again", "reason", err.Error())
+	return nil
+}
+
+// Run looks again and again until ctx ends. It needs one worker, whatever workers says.
+func (p *Provider) Run(ctx context.Context, _ int) {
+	wait, said := retry, ""
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-p.clock.After(wait):
+		}
+		err := p.look(ctx)
+		if err == nil {
+			wait, said = interval, ""
+			continue
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		// A trouble that lasts is said once.
+		if err.Error() != said {
+			said = err.Error()
+			wait = retry
+			klog.FromContext(ctx).Error(err, "Serving certificate: trying again")
+		} else {
+			wait = min(2*wait, interval)
+		}
+	}
+}
+
+// look is one pass: APIService, Secret, caBundle, leaf, in this order (C2, C3). The Secret is read after the APIService: if
+// the APIService is still at that resourceVersion when caBundle is written, then nobody wrote a caBundle from a later
+// state of the Secret in between.
+func (p *Provider) look(ctx context.Context) error {
+	p.pass.Lock()
+	defer p.pass.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+
+	registration, trouble := p.registration(ctx)
+	absent := apierrors.IsNotFound(trouble)
+	hosts := p.config.Hosts
+	if registration != nil {
+		service := registration.Spec.Service
+		hosts = append(slices.Clone(hosts), service.Name+"."+service.Namespace+".svc")
+	}
+	material, err := p.ensure(ctx, registration, hosts)
+	if err != nil {
+		return errors.Join(err, trouble)
+	}
+	p.last = material
+	if registration != nil {
+		trouble = p.publish(ctx, registration, material)
+	}
+	p.serve(ctx, material, absent)
+	return trouble
+}
+
+// registration is the APIService, or nil and why not.
+func (p *Provider) registration(ctx context.Context) (*apiregistrationv1.APIService, error) {
+	name := p.config.APIService
+	registration, err := p.config.APIServices.APIServices().Get(ctx, name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, fmt.Errorf("caBundle: there is no APIService %s yet: apply the manifest that has it: %w", name, err)
+	case err != nil:
+		return nil, fmt.Errorf("caBundle: APIService %s: %w", name, err)
+	case registration.Spec.Service == nil:
+		return nil, fmt.Errorf("caBundle: APIService %s names no service: it is that of a CustomResourceDefinition; apply the manifest of kubizone's, without the label kube-aggregator.kubernetes.io/automanaged", name)
+	case registration.Spec.InsecureSkipTLSVerify:
+		return nil, fmt.Errorf("caBundle: APIService %s has insecureSkipTLSVerify, which lets anybody be the API server: set it to false", name)
+	}
+	return registration, nil
+}
+
+// ensure returns what the Secret says, after it was made or renewed if that was due (C1, C4).
+func (p *Provider) ensure(ctx context.Context, registration *apiregistrationv1.APIService, hosts []string) (*material, error) {
+	secrets := p.config.Secrets.Secrets(p.config.Namespace)
+	var conflict error
+	for range attempts {
+		secret, err := secrets.Get(ctx, p.config.Secret, metav1.GetOptions{})
+		absent := apierrors.IsNotFound(err)
+		if err != nil && !absent {
+			return nil, fmt.Errorf("serving certificate: %s: %w", p.name, err)
+		}
+		var have *material
+		if !absent {
+			if have, err = parse(secret.Data); err != nil {
+				return nil, fmt.Errorf("serving certificate: %s cannot be used: %w; delete it and it is made anew, or serve your own certificate with --tls-cert-file", p.name, err)
+			}
+		}
+		now := p.clock.Now()
+		after, why, err := have.renewed(p.remembered(registration), hosts, have != nil && p.settled(registration, have.authority.Cert, overlap), now)
+		if err != nil {
+			return nil, fmt.Errorf("serving certificate: %w", err)
+		}
+		if why == "" {
+			return have, nil
+		}
+		if absent {
+			_, err = secrets.Create(ctx, &corev1.Secret{
+				ObjectMeta: metav1.ObjectMeta{Name: p.config.Secret, Namespace: p.config.Namespace, Labels: map[string]string{"app.kubernetes.io/name": "kubizone"}},
+				Type:       corev1.SecretTypeTLS,
+				Data:       after.data(),
+			}, metav1.CreateOptions{FieldManager: fieldManager})
+		} else {
+			secret = secret.DeepCopy()
+			secret.Data = after.data()
+			_, err = secrets.Update(ctx, secret, metav1.UpdateOptions{FieldManager: fieldManager})
+		}
+		switch {
+		case err == nil:
+			klog.FromContext(ctx).Info("Serving certificate: written", "secret", klog.KRef(p.config.Namespace, p.config.Secret), "why", why, "expires", after.leaf.Cert.NotAfter)
+			return after, nil
+		case apierrors.IsAlreadyExists(err), apierrors.IsConflict(err), apierrors.IsNotFound(err):
+			conflict = err
+		default:
+			return nil, fmt.Errorf("serving certificate: %s: %w", p.name, err)
+		}
+	}
+	return nil, fmt.Errorf("serving certificate: %s: changed %d times while it was renewed: %w", p.name, attempts, conflict)
+}
+
+// remembered are the authorities whose leaves this or other replicas may be serving if the Secret is gone. Those of
+// caBundle that are not ours (cert-manager's, say) are kept for the overlap as well.
+func (p *Provider) remembered(registration *apiregistrationv1.APIService) []*x509.Certificate {
+	var authorities []*x509.Certificate
+	if p.last != nil {
+		authorities = slices.Clone(p.last.trust)
+	}
+	if registration != nil {
+		certs, _ := certutil.ParseCertsPEM(registration.Spec.CABundle) // what nobody can read, nobody trusts
+		for _, cert := range certs {
+			if !slices.ContainsFunc(authorities, cert.Equal) {
+				authorities = append(authorities, cert)
+			}
+		}
+	}
+	return authorities
+}
+
+// publish puts the authorities to trust into caBundle, if registration is still what it was (C3), and takes note since
+// when the signing one stands there.
+func (p *Provider) publish(ctx context.Context, registration *apiregistrationv1.APIService, m *material) error {
+	authority := m.authority.Cert
+	if bundle := m.bundle(); !bytes.Equal(registration.Spec.CABundle, bundle) {
+		if !names(registration.Spec.CABundle, authority) {
+			delete(p.trusted, identify(authority))
+		}
+		patch, err := json.Marshal(map[string]any{
+			"metadata": map[string]any{"resourceVersion": registration.ResourceVersion, "uid": registration.UID},
+			"spec":     map[string]any{"caBundle": bundle},
+		})
+		if err != nil {
+			return err
+		}
+		if _, err := p.config.APIServices.APIServices().Patch(ctx, registration.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: fieldManager}); err != nil {
+			return fmt.Errorf("caBundle: APIService %s: %w", registration.Name, err)
+		}
+		klog.FromContext(ctx).Info("Serving certificate: caBundle written", "apiService", registration.Name, "authorities", len(m.trust))
+	}
+	if _, ok := p.trusted[identify(authority)]; !ok {
+		p.trusted[identify(authority)] = p.clock.Now()
+	}
+	return nil
+}
+
+// settled says whether caBundle has named the authority for at least d, as far as this process has seen.
+func (p *Provider) settled(registration *apiregistrationv1.APIService, authority *x509.Certificate, d time.Duration) bool {
+	since, ok := p.trusted[identify(authority)]
+	return ok && registration != nil && p.clock.Since(since) >= d && names(registration.Spec.CABundle, authority)
+}
+
+// serve takes over the Secret's leaf, unless kube-apiserver would not trust it yet and trusts the one served (C2).
+func (p *Provider) serve(ctx context.Context, m *material, unregistered bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.served != nil {
+		if bytes.Equal(p.served.leaf.CertPEM, m.leaf.CertPEM) {
+			return
+		}
+		since, trusted := p.trusted[identify(m.authority.Cert)]
+		switch now := p.clock.Now(); {
+		case p.served.authority.Cert.Equal(m.authority.Cert):
+		case trusted && now.Sub(since) >= settle:
+		case unregistered: // nobody comes through kube-apiserver
+		case now.After(p.served.leaf.Cert.NotAfter): // nobody trusts it any more
+		default:
+			return
+		}
+	}
+	p.served = m
+	klog.FromContext(ctx).Info("Serving certificate: served from now on", "from", p.name, "expires", m.leaf.Cert.NotAfter)
+	for _, listener := range p.listeners {
+		listener.Enqueue()
+	}
+}
