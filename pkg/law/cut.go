@@ -33,16 +33,16 @@ type CutAsk struct {
 }
 
 // DecideCut decides the parent's step. Plan.Zone is nil when nothing changes.
-func DecideCut(seen Seen, ask CutAsk) Outcome {
-	d := &reading{seen: seen}
+func DecideCut(seen *Seen, ask CutAsk) Outcome {
+	d := new(read(seen))
 	plan, refusal := decideCut(d, ask)
 	if len(d.needs) > 0 {
 		return Outcome{Need: d.needs}
 	}
 	if refusal != nil {
-		return Outcome{Refusal: refusal, Used: d.used}
+		return Outcome{Refusal: refusal}
 	}
-	return Outcome{Plan: plan, Used: d.used}
+	return Outcome{Plan: plan}
 }
 
 func decideCut(d *reading, ask CutAsk) (*Plan, *Refusal) {

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
+	"iter"
 
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
@@ -76,7 +77,61 @@ func MemberKey(zone string, owner name.Rel, namespace, object string) Key {
 }
 
 // Seen holds the facts known so far; a nil value is a fact too: there is nothing.
-type Seen map[Key]any
+// A decision knows some ten of them, so they are a list and not a map.
+type Seen struct{ facts []fact }
+
+type fact struct {
+	key   Key
+	value any
+	used  bool
+}
+
+// NewSeen has room for the facts of an ordinary decision.
+func NewSeen() *Seen { return &Seen{facts: make([]fact, 0, 12)} }
+
+func (s *Seen) at(k Key) *fact {
+	for i := range s.facts {
+		if s.facts[i].key == k {
+			return &s.facts[i]
+		}
+	}
+	return nil
+}
+
+// Get returns a fact; false: it is not known.
+func (s *Seen) Get(k Key) (any, bool) {
+	if f := s.at(k); f != nil {
+		return f.value, true
+	}
+	return nil, false
+}
+
+// Put makes a fact known.
+func (s *Seen) Put(k Key, v any) {
+	if f := s.at(k); f != nil {
+		f.value = v
+		return
+	}
+	s.facts = append(s.facts, fact{key: k, value: v})
+}
+
+// Used reports whether the last decision rests on the fact: those must hold when
+// it commits. Others were at hand and made no difference.
+func (s *Seen) Used(k Key) bool {
+	f := s.at(k)
+	return f != nil && f.used
+}
+
+// All lists the facts in the order in which they became known.
+func (s *Seen) All() iter.Seq2[Key, any] {
+	return func(yield func(Key, any) bool) {
+		for i := range s.facts {
+			if !yield(s.facts[i].key, s.facts[i].value) {
+				return
+			}
+		}
+	}
+}
 
 // Ref names a zone object.
 type Ref struct {

@@ -19,13 +19,13 @@ type ParentAsk struct {
 
 // DecideParent decides the parent of a zone after something above it changed
 // (S3.3–S3.5). Plan.Zone is nil when nothing changes.
-func DecideParent(seen Seen, ask ParentAsk) Outcome {
-	d := &reading{seen: seen}
+func DecideParent(seen *Seen, ask ParentAsk) Outcome {
+	d := new(read(seen))
 	plan := decideParent(d, ask)
 	if len(d.needs) > 0 {
 		return Outcome{Need: d.needs}
 	}
-	return Outcome{Plan: plan, Used: d.used}
+	return Outcome{Plan: plan}
 }
 
 func decideParent(d *reading, ask ParentAsk) *Plan {

@@ -15,11 +15,9 @@ import (
 type Outcome struct {
 	Plan    *Plan
 	Refusal *Refusal
-	// Need lists facts that were not in Seen.
+	// Need lists facts that were not in Seen. Where there are none, Seen.Used tells
+	// which facts the plan or the refusal rests on.
 	Need []Key
-	// Used lists the facts that a plan or a refusal rests on: those must hold when
-	// it commits. Others in Seen were at hand and made no difference.
-	Used map[Key]bool
 }
 
 // Plan is a decided write. What it changes beside the object asked about is in

@@ -11,23 +11,27 @@ import (
 
 // reading collects what is asked but not known.
 type reading struct {
-	seen  Seen
+	seen  *Seen
 	needs []Key
-	used  map[Key]bool
+}
+
+// read begins a decision: nothing is used yet.
+func read(seen *Seen) reading {
+	for i := range seen.facts {
+		seen.facts[i].used = false
+	}
+	return reading{seen: seen}
 }
 
 // get returns the fact of a key, nil when there is nothing; false: not known yet.
 func get[T any](r *reading, k Key) (*T, bool) {
-	v, ok := r.seen[k]
-	if !ok {
+	f := r.seen.at(k)
+	if f == nil {
 		r.needs = append(r.needs, k)
 		return nil, false
 	}
-	if r.used == nil {
-		r.used = map[Key]bool{}
-	}
-	r.used[k] = true
-	t, _ := v.(*T)
+	f.used = true
+	t, _ := f.value.(*T)
 	return t, true
 }
 
@@ -35,7 +39,10 @@ func get[T any](r *reading, k Key) (*T, bool) {
 func (r *reading) all(keys []Key) bool {
 	known := true
 	for _, k := range keys {
-		if _, ok := r.seen[k]; !ok {
+		if r.seen.at(k) == nil {
+			if r.needs == nil {
+				r.needs = make([]Key, 0, len(keys))
+			}
 			r.needs = append(r.needs, k)
 			known = false
 		}
@@ -45,14 +52,14 @@ func (r *reading) all(keys []Key) bool {
 
 // stale makes the caller read every fact again at one moment.
 func (r *reading) stale() {
-	for k := range r.seen {
+	for k := range r.seen.All() {
 		r.needs = append(r.needs, k)
 	}
 }
 
 // longest finds the longest name at or above n that a zone of the view holds (S2.1).
 func (r *reading) longest(view string, n name.Name) (name.Name, *Holding, bool) {
-	var ks []Key
+	ks := make([]Key, 0, n.NumLabels()+1)
 	for at, ok := n, true; ok; at, ok = at.Parent() {
 		ks = append(ks, HoldingKey(view, at))
 	}

@@ -64,16 +64,16 @@ type RecordAsk struct {
 }
 
 // DecideRecord decides a write of one record (S1–S5).
-func DecideRecord(seen Seen, ask RecordAsk) Outcome {
-	d := &recordDecision{reading: reading{seen: seen}, ask: ask}
+func DecideRecord(seen *Seen, ask RecordAsk) Outcome {
+	d := &recordDecision{reading: read(seen), ask: ask}
 	plan, refusal := d.decide()
 	if len(d.needs) > 0 {
 		return Outcome{Need: d.needs}
 	}
 	if refusal != nil {
-		return Outcome{Refusal: refusal, Used: d.used}
+		return Outcome{Refusal: refusal}
 	}
-	return Outcome{Plan: plan, Used: d.used}
+	return Outcome{Plan: plan}
 }
 
 type recordDecision struct {
@@ -302,27 +302,19 @@ func (d *recordDecision) untouched(z *Zone, h *Holding) *ZoneChange {
 }
 
 // keys collects the writes of one zone's keys, the last value of each.
-type keys struct {
-	order []Key
-	value map[Key]any
-}
+type keys []Write
 
 func (k *keys) put(key Key, v any) {
-	if k.value == nil {
-		k.value = map[Key]any{}
+	for i := range *k {
+		if (*k)[i].Key == key {
+			(*k)[i].Value = v
+			return
+		}
 	}
-	if _, ok := k.value[key]; !ok {
-		k.order = append(k.order, key)
+	if *k == nil {
+		*k = make(keys, 0, 8)
 	}
-	k.value[key] = v
-}
-
-func (k *keys) writes() []Write {
-	out := make([]Write, 0, len(k.order))
-	for _, key := range k.order {
-		out = append(out, Write{Key: key, Value: k.value[key]})
-	}
-	return out
+	*k = append(*k, Write{Key: key, Value: v})
 }
 
 // change takes the record's contribution out of zone z where it stands there
@@ -335,7 +327,7 @@ func (d *recordDecision) change(plan *Plan, z *Zone, holding *Holding, p *place,
 	}
 	var gone, come *Contribution
 	owners := map[name.Rel]*Owner{} // before
-	var asked []Key
+	asked := make([]Key, 0, 8)
 	if leaving != nil {
 		gone = &leaving.Contribution
 		asked = append(asked, OwnerKey(z.UID, gone.Owner), HoldersKey(z.UID, Base(gone.Owner)), MemberKey(z.UID, gone.Owner, ask.Namespace, ask.Name))
@@ -460,8 +452,8 @@ func (d *recordDecision) change(plan *Plan, z *Zone, holding *Holding, p *place,
 			}
 		}
 	}
-	for _, key := range k.order {
-		k.put(key, ownerFact(after[key.Owner]))
+	for i := range k {
+		k[i].Value = ownerFact(after[k[i].Key.Owner])
 	}
 	for _, owner := range affected(gone, come) {
 		k.put(OwnerKey(z.UID, owner), ownerFact(after[owner]))
@@ -509,7 +501,7 @@ func (d *recordDecision) change(plan *Plan, z *Zone, holding *Holding, p *place,
 			Message: fmt.Sprintf("in zone %s by delegation pattern %q", z.FQDN(), rule)}
 		return plan, nil
 	}
-	plan.Writes = append(plan.Writes, k.writes()...)
+	plan.Writes = append(plan.Writes, k...)
 	plan.Rule = rule
 	if len(retry) > 0 {
 		by := ask.Namespace

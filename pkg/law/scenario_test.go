@@ -358,7 +358,7 @@ func (w *world) patience() string {
 			continue
 		}
 		place := law.Place{Ref: h.Ref, View: k.View, FQDN: k.Name}
-		o := w.decide(func(s law.Seen) law.Outcome { return law.DecideOverdue(s, place, w.now.Unix()) })
+		o := w.decide(func(s *law.Seen) law.Outcome { return law.DecideOverdue(s, place, w.now.Unix()) })
 		w.apply(object{h.Namespace, h.Ref.Name}, true, o.Plan, nil)
 		fmt.Fprintf(&out, "%s is delivered as it is\n", k.Name)
 	}

@@ -47,7 +47,7 @@ func (w *world) carryOut(work *law.Work) {
 	}
 	for i := len(work.Zones) - 1; i >= 0; i-- {
 		place := work.Zones[i]
-		out := w.decide(func(s law.Seen) law.Outcome { return law.DecideThrough(s, place, work.ID) })
+		out := w.decide(func(s *law.Seen) law.Outcome { return law.DecideThrough(s, place, work.ID) })
 		w.apply(object{place.Namespace, place.Name}, true, out.Plan, nil)
 	}
 	if work.Purge == "" {
@@ -144,7 +144,7 @@ func (w *world) reconsiderRecord(work *law.Work, c candidate) {
 			return
 		}
 		ask := w.again(c.object, work)
-		out := w.decide(func(s law.Seen) law.Outcome { return law.DecideRecord(s, ask) })
+		out := w.decide(func(s *law.Seen) law.Outcome { return law.DecideRecord(s, ask) })
 		if out.Refusal != nil {
 			bug("a cascade is refused, and would be for ever: %v", out.Refusal)
 		}
@@ -176,7 +176,7 @@ func (w *world) reconsiderZone(work *law.Work, c candidate) {
 func (w *world) decideAnew(z *zoneObject) law.Outcome {
 	before, spec := *z.zone, z.spec
 	ask := law.ZoneAsk{Before: &before, Waits: z.waits, After: &spec, Cascade: true, Now: w.now, WorkID: w.fresh("work")}
-	out := w.decide(func(s law.Seen) law.Outcome { return law.DecideZone(s, ask) })
+	out := w.decide(func(s *law.Seen) law.Outcome { return law.DecideZone(s, ask) })
 	if out.Refusal != nil {
 		bug("a cascade is refused: %v", out.Refusal)
 	}
@@ -201,7 +201,7 @@ func (w *world) reparent(scan law.Scan) {
 func (w *world) decideParent(z *zoneObject) law.Outcome {
 	zone := *z.zone
 	was := z.delegated != nil && (z.delegated.Reason == law.ReasonStandalone || z.delegated.Reason == law.ReasonDelegated)
-	return w.decide(func(s law.Seen) law.Outcome {
+	return w.decide(func(s *law.Seen) law.Outcome {
 		return law.DecideParent(s, law.ParentAsk{Zone: &zone, WasDelegated: was})
 	})
 }
@@ -223,7 +223,7 @@ func (w *world) payDebts() {
 		if standing != nil {
 			ask.Work, ask.WorkBy = standing.ID, standing.By
 		}
-		out := w.decide(func(s law.Seen) law.Outcome { return law.DecideCut(s, ask) })
+		out := w.decide(func(s *law.Seen) law.Outcome { return law.DecideCut(s, ask) })
 		if out.Refusal != nil {
 			bug("a cut is refused: %v", out.Refusal)
 		}

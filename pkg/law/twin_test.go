@@ -343,7 +343,7 @@ func (w *world) checkSettled() []string {
 			continue
 		}
 		ask := w.again(o, nil)
-		out := w.decide(func(s law.Seen) law.Outcome { return law.DecideRecord(s, ask) })
+		out := w.decide(func(s *law.Seen) law.Outcome { return law.DecideRecord(s, ask) })
 		if out.Refusal != nil {
 			report("deciding record %s anew is refused: %v", o, out.Refusal)
 			continue

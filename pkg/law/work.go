@@ -7,15 +7,15 @@ import "slices"
 
 // DecideThrough takes the mark of a finished cascade from one zone it touched
 // (S7.2). Plan.Zone is nil when the zone is gone or not marked.
-func DecideThrough(seen Seen, place Place, id string) Outcome {
-	d := &reading{seen: seen}
+func DecideThrough(seen *Seen, place Place, id string) Outcome {
+	d := new(read(seen))
 	plan := &Plan{}
 	z, ok := get[Zone](d, ZoneKey(place.Namespace, place.Name))
 	if !ok {
 		return Outcome{Need: d.needs}
 	}
 	if z == nil || z.UID != place.UID || z.Pending {
-		return Outcome{Plan: plan, Used: d.used}
+		return Outcome{Plan: plan}
 	}
 	h, ok := get[Holding](d, HoldingKey(z.View, z.FQDN()))
 	if !ok {
@@ -26,12 +26,12 @@ func DecideThrough(seen Seen, place Place, id string) Outcome {
 		return Outcome{Need: d.needs}
 	}
 	if !slices.ContainsFunc(h.Works, func(w StandingWork) bool { return w.ID == id }) {
-		return Outcome{Plan: plan, Used: d.used}
+		return Outcome{Plan: plan}
 	}
 	after := h.WithoutWork(id)
 	plan.Zone = &ZoneChange{Zone: z, Holding: after}
 	plan.Writes = []Write{{Key: HoldingKey(z.View, z.FQDN()), Value: after}}
-	return Outcome{Plan: plan, Used: d.used}
+	return Outcome{Plan: plan}
 }
 
 // Patience of a zone with its cascades, in seconds (S7.2).
@@ -58,15 +58,15 @@ func (h *Holding) OverdueAt(now int64) bool {
 }
 
 // DecideOverdue lets a zone be delivered although cascades stand against it.
-func DecideOverdue(seen Seen, place Place, now int64) Outcome {
-	d := &reading{seen: seen}
+func DecideOverdue(seen *Seen, place Place, now int64) Outcome {
+	d := new(read(seen))
 	plan := &Plan{}
 	z, ok := get[Zone](d, ZoneKey(place.Namespace, place.Name))
 	if !ok {
 		return Outcome{Need: d.needs}
 	}
 	if z == nil || z.UID != place.UID || z.Pending {
-		return Outcome{Plan: plan, Used: d.used}
+		return Outcome{Plan: plan}
 	}
 	h, ok := get[Holding](d, HoldingKey(z.View, z.FQDN()))
 	if !ok {
@@ -77,7 +77,7 @@ func DecideOverdue(seen Seen, place Place, now int64) Outcome {
 		return Outcome{Need: d.needs}
 	}
 	if !h.OverdueAt(now) {
-		return Outcome{Plan: plan, Used: d.used}
+		return Outcome{Plan: plan}
 	}
 	after := *h
 	after.Overdue = true
@@ -86,5 +86,5 @@ func DecideOverdue(seen Seen, place Place, now int64) Outcome {
 	}
 	plan.Zone = &ZoneChange{Zone: z, Holding: &after}
 	plan.Writes = []Write{{Key: HoldingKey(z.View, z.FQDN()), Value: &after}}
-	return Outcome{Plan: plan, Used: d.used}
+	return Outcome{Plan: plan}
 }

@@ -183,8 +183,8 @@ func below(sub, up name.Rel) bool {
 // decide runs the law until it has what it asks for. It proves that asking
 // ends, that the answer is a function of the facts, and that the facts handed
 // in are not changed by it (promise 1 of the package).
-func (w *world) decide(ask func(law.Seen) law.Outcome) law.Outcome {
-	seen := law.Seen{}
+func (w *world) decide(ask func(*law.Seen) law.Outcome) law.Outcome {
+	seen := law.NewSeen()
 	for round := 1; ; round++ {
 		if round > 20 {
 			bug("the law asks without end: %v", seen)
@@ -201,10 +201,10 @@ func (w *world) decide(ask func(law.Seen) law.Outcome) law.Outcome {
 			}
 			grown := false
 			for _, k := range out.Need {
-				if _, known := seen[k]; !known {
+				if _, known := seen.Get(k); !known {
 					grown = true
 				}
-				seen[k] = w.answer(k)
+				seen.Put(k, w.answer(k))
 			}
 			if !grown {
 				bug("the law takes facts of one moment for stale: %v", out.Need)
@@ -217,23 +217,26 @@ func (w *world) decide(ask func(law.Seen) law.Outcome) law.Outcome {
 		if w.quick {
 			return out
 		}
-		if again := ask(maps.Clone(seen)); fingerprint(again) != fingerprint(out) {
+		clone, less := law.NewSeen(), law.NewSeen()
+		for k, fact := range seen.All() {
+			clone.Put(k, fact)
+			// What the answer does not rest on makes no difference: nothing stands there instead.
+			if !seen.Used(k) {
+				fact = nil
+			}
+			less.Put(k, fact)
+		}
+		if again := ask(clone); fingerprint(again) != fingerprint(out) {
 			bug("same facts, other answer:\n%s\n%s", fingerprint(out), fingerprint(again))
 		}
-		// What the answer does not rest on makes no difference: nothing stands there instead.
-		for k := range seen {
-			if !out.Used[k] {
-				seen[k] = nil
-			}
-		}
-		if again := ask(seen); fingerprint(again) != fingerprint(out) {
+		if again := ask(less); fingerprint(again) != fingerprint(out) {
 			bug("the answer rests on more than it says:\n%s\n%s", fingerprint(out), fingerprint(again))
 		}
 		return out
 	}
 }
 
-func (w *world) proof(seen law.Seen) string {
+func (w *world) proof(seen *law.Seen) string {
 	if w.quick {
 		return ""
 	}
@@ -242,9 +245,9 @@ func (w *world) proof(seen law.Seen) string {
 
 // fingerprint writes out everything a pointer leads to.
 func fingerprint(v any) string {
-	if seen, ok := v.(law.Seen); ok {
+	if seen, ok := v.(*law.Seen); ok {
 		var lines []string
-		for k, fact := range seen {
+		for k, fact := range seen.All() {
 			lines = append(lines, fmt.Sprintf("%v=%s", k, fingerprint(fact)))
 		}
 		slices.Sort(lines)
@@ -417,7 +420,7 @@ func (w *world) putRecord(r law.Record) (*law.Plan, *law.Refusal) {
 		r.UID, r.Created = w.fresh("record"), w.now.Unix()
 	}
 	ask.UID = r.UID
-	out := w.decide(func(s law.Seen) law.Outcome { return law.DecideRecord(s, ask) })
+	out := w.decide(func(s *law.Seen) law.Outcome { return law.DecideRecord(s, ask) })
 	if out.Refusal != nil {
 		return nil, out.Refusal
 	}
@@ -434,7 +437,7 @@ func (w *world) putRecord(r law.Record) (*law.Plan, *law.Refusal) {
 func (w *world) deleteRecord(o object) *law.Plan {
 	was := w.records[o]
 	ask := law.RecordAsk{Namespace: o.Namespace, Name: o.Name, UID: was.record.UID, Before: was.adopted(), Waits: was.waits, Now: w.now, By: o.Namespace, WorkID: w.fresh("work")}
-	out := w.decide(func(s law.Seen) law.Outcome { return law.DecideRecord(s, ask) })
+	out := w.decide(func(s *law.Seen) law.Outcome { return law.DecideRecord(s, ask) })
 	if out.Refusal != nil {
 		bug("S2.4: deleting %s is refused: %v", o, out.Refusal)
 	}
@@ -459,7 +462,7 @@ func (w *world) putZone(spec law.ZoneSpec, establish bool) (*law.Plan, *law.Refu
 	} else {
 		spec.UID = w.fresh("zone")
 	}
-	out := w.decide(func(s law.Seen) law.Outcome { return law.DecideZone(s, ask) })
+	out := w.decide(func(s *law.Seen) law.Outcome { return law.DecideZone(s, ask) })
 	if out.Refusal != nil {
 		return nil, out.Refusal
 	}
@@ -477,7 +480,7 @@ func (w *world) deleteZone(o object) *law.Plan {
 	was := w.zones[o]
 	before := *was.zone
 	ask := law.ZoneAsk{Before: &before, Waits: was.waits, Now: w.now, By: o.Namespace, WorkID: w.fresh("work")}
-	out := w.decide(func(s law.Seen) law.Outcome { return law.DecideZone(s, ask) })
+	out := w.decide(func(s *law.Seen) law.Outcome { return law.DecideZone(s, ask) })
 	if out.Refusal != nil {
 		bug("S8.1: deleting zone %s is refused: %v", o, out.Refusal)
 	}

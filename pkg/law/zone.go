@@ -56,16 +56,16 @@ type ZoneAsk struct {
 }
 
 // DecideZone decides a write of one zone (S3, S6, S8).
-func DecideZone(seen Seen, ask ZoneAsk) Outcome {
-	d := &zoneDecision{reading: reading{seen: seen}, ask: ask}
+func DecideZone(seen *Seen, ask ZoneAsk) Outcome {
+	d := &zoneDecision{reading: read(seen), ask: ask}
 	plan, refusal := d.decide()
 	if len(d.needs) > 0 {
 		return Outcome{Need: d.needs}
 	}
 	if refusal != nil {
-		return Outcome{Refusal: refusal, Used: d.used}
+		return Outcome{Refusal: refusal}
 	}
-	return Outcome{Plan: plan, Used: d.used}
+	return Outcome{Plan: plan}
 }
 
 type zoneDecision struct {

@@ -281,7 +281,7 @@ func (l *Ledger) reconsiderRecord(ctx context.Context, s *standing, c candidate)
 		moving := false
 		w := &write{
 			resource: "records", namespace: o.Namespace, name: o.Name, key: key, expected: mod, hint: l.guessZone(r), standing: s,
-			ask: func(seen law.Seen) law.Outcome { return law.DecideRecord(seen, ask) },
+			ask: func(seen *law.Seen) law.Outcome { return law.DecideRecord(seen, ask) },
 			primary: func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
 				if l.stays(o, plan) {
 					plan.Orphan, plan.OrphanBefore = nil, nil
@@ -353,7 +353,7 @@ func (l *Ledger) reconsiderZone(ctx context.Context, s *standing, c candidate) e
 			return err
 		}
 		ask.Cascade, ask.MayEstablish = true, false
-		out, tx, err := l.writeZone(ctx, o, mod, s, func(seen law.Seen) law.Outcome { return law.DecideZone(seen, ask) })
+		out, tx, err := l.writeZone(ctx, o, mod, s, func(seen *law.Seen) law.Outcome { return law.DecideZone(seen, ask) })
 		if err != nil {
 			return err
 		}
@@ -397,7 +397,7 @@ func (l *Ledger) reparent(ctx context.Context, s *standing, scan law.Scan) error
 			}
 			cond := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionDelegated)
 			ask := law.ParentAsk{Zone: z, WasDelegated: cond != nil && (cond.Reason == law.ReasonStandalone || cond.Reason == law.ReasonDelegated)}
-			out, tx, err := l.writeZone(ctx, o, mod, s, func(seen law.Seen) law.Outcome { return law.DecideParent(seen, ask) })
+			out, tx, err := l.writeZone(ctx, o, mod, s, func(seen *law.Seen) law.Outcome { return law.DecideParent(seen, ask) })
 			if err != nil {
 				return err
 			}
@@ -423,7 +423,7 @@ func (l *Ledger) deeper(scan law.Scan, e *law.Holding, up name.Name) bool {
 }
 
 // writeZone commits a decision about a zone object that nobody asked for.
-func (l *Ledger) writeZone(ctx context.Context, o *v1alpha1.Zone, mod int64, s *standing, ask func(law.Seen) law.Outcome) (outcome, *write, error) {
+func (l *Ledger) writeZone(ctx context.Context, o *v1alpha1.Zone, mod int64, s *standing, ask func(*law.Seen) law.Outcome) (outcome, *write, error) {
 	key := l.layout.Zone(o.Namespace, o.Name)
 	w := &write{
 		resource: "zones", namespace: o.Namespace, name: o.Name, key: key, expected: mod, was: o, hint: key, standing: s, ask: ask,
@@ -460,7 +460,7 @@ func (l *Ledger) finish(ctx context.Context, s *standing) error {
 		last := len(rest.Zones) == 0
 		w := &write{
 			resource: "zones", key: key, expected: s.mod,
-			ask: func(seen law.Seen) law.Outcome {
+			ask: func(seen *law.Seen) law.Outcome {
 				if place == nil {
 					return law.Outcome{Plan: &law.Plan{}}
 				}
@@ -519,7 +519,7 @@ func (l *Ledger) sweepPatience(ctx context.Context) {
 			continue
 		}
 		place := law.Place{Ref: h.Ref, View: k.View, FQDN: k.Name}
-		if _, _, err := l.writeZone(ctx, o, mod, nil, func(seen law.Seen) law.Outcome { return law.DecideOverdue(seen, place, now) }); err != nil {
+		if _, _, err := l.writeZone(ctx, o, mod, nil, func(seen *law.Seen) law.Outcome { return law.DecideOverdue(seen, place, now) }); err != nil {
 			klog.FromContext(ctx).V(2).Info("a zone stays unsettled", "zone", k.Name.String(), "why", err.Error())
 		}
 	}

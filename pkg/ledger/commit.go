@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"k8s.io/klog/v2"
 
@@ -26,10 +25,10 @@ import (
 //	      and every fact the decision used is as it was (session.guards)
 //	Then  the object, its zone, the zone's keys, one journal key,
 //	      what waits or no longer waits, the outbox item, the debts
-//	Else  the present values of all that was compared
+//	Else  the object and the zones as they are
 //
 // When the guards do not hold the decision is made anew from the values of the
-// else branch. A refusal is proved the same way, by a transaction without Then:
+// else branch, or from a fresh read where no zone has moved. A refusal is proved the same way, by a transaction without Then:
 // nobody is refused by a stale memory. Two simple rules make it live: who lost a
 // race on a zone queues for that zone before trying again, and a writer that met
 // another server's revision lets that server have the next round trip.
@@ -42,7 +41,7 @@ type write struct {
 	// guess: see session.guess.
 	guess bool
 	// ask runs the law.
-	ask func(law.Seen) law.Outcome
+	ask func(*law.Seen) law.Outcome
 	// primary is the operation on key under a plan, nil for none. When key is a
 	// zone it also returns the object as it will stand (nil: gone).
 	primary func(ctx context.Context, plan *law.Plan) (op *clientv3.Op, zone *v1alpha1.Zone, err error)
@@ -210,18 +209,39 @@ func (l *Ledger) yield(w *write, tries int, trip time.Duration) {
 
 // transaction of a decision.
 type transaction struct {
-	cmps         []clientv3.Cmp
-	then, orelse []clientv3.Op
-	zones        []string  // keys of the zones in orelse, from 1 on
-	singles      []law.Key // then these facts
-	head         *head     // of the zone that changes
-	object       *v1alpha1.Zone
-	zoneAt       int64 // the revision of that zone where it is the object itself
+	cmps   []clientv3.Cmp
+	then   []clientv3.Op
+	orelse []clientv3.Op // the object, then the zones of the session
+	head   *head         // of the zone that changes
+	object *v1alpha1.Zone
+	zoneAt int64 // the revision of that zone that the decision is about
 }
+
+// puts are the writes of a transaction beside the object, the last of each key.
+type puts []keyValue
+
+type keyValue struct {
+	key, value string
+	gone       bool
+}
+
+func (p *puts) add(x keyValue) {
+	for i := range *p {
+		if (*p)[i].key == x.key {
+			(*p)[i] = x
+			return
+		}
+	}
+	*p = append(*p, x)
+}
+
+func (p *puts) put(key, value string) { p.add(keyValue{key: key, value: value}) }
+func (p *puts) set(key string, v any) { p.put(key, encode(v)) }
+func (p *puts) del(key string)        { p.add(keyValue{key: key, gone: true}) }
 
 func (l *Ledger) transaction(ctx context.Context, w *write, s *session, out law.Outcome, who waits) (*transaction, error) {
 	t := &transaction{}
-	t.cmps = append(s.guards(out.Used), clientv3.Compare(clientv3.ModRevision(w.key), "=", w.expected))
+	t.cmps = append(s.guards(), clientv3.Compare(clientv3.ModRevision(w.key), "=", w.expected))
 	if w.resource == "records" {
 		t.cmps = append(t.cmps, clientv3.Compare(clientv3.CreateRevision(l.layout.reserved(w.key)), "=", 0))
 	}
@@ -231,76 +251,59 @@ func (l *Ledger) transaction(ctx context.Context, w *write, s *session, out law.
 		}
 		return nil, status(w.resource, w.name, &law.Refusal{Kind: law.Invalid, Field: "spec.domainName", Message: fmt.Sprintf("the name has so many labels that %d facts decide about it; at most %d fit into one transaction (use a name with fewer labels)", len(t.cmps), maxCompares)})
 	}
-	t.orelse = append(make([]clientv3.Op, 0, 1+len(s.zones)+len(s.single)), clientv3.OpGet(w.key))
-	for key := range s.zones {
-		t.zones = append(t.zones, key)
-		t.orelse = append(t.orelse, clientv3.OpGet(key))
-	}
-	for k := range s.single {
-		if !out.Used[k] {
-			continue
-		}
-		t.singles = append(t.singles, k)
-		t.orelse = append(t.orelse, clientv3.OpGet(l.layout.Key(k)))
+	t.orelse = append(make([]clientv3.Op, 0, 1+len(s.zones)), clientv3.OpGet(w.key))
+	for _, z := range s.zones {
+		t.orelse = append(t.orelse, clientv3.OpGet(z.key))
 	}
 	if out.Refusal != nil {
 		return t, nil
 	}
 	plan := out.Plan
-	puts := map[string]*string{} // nil: delete
-	var order []string
-	put := func(key string, value *string) {
-		if _, ok := puts[key]; !ok {
-			order = append(order, key)
-		}
-		puts[key] = value
-	}
-	set := func(key string, v any) {
-		text := encode(v)
-		put(key, &text)
-	}
+	puts := make(puts, 0, len(plan.Writes)+6) // and the zone, journal, outbox
 	op, object, err := w.primary(ctx, plan)
 	if err != nil {
 		return nil, err
 	}
-	t.then = make([]clientv3.Op, 0, len(plan.Writes)+6) // and the object, zone, journal, outbox
+	t.then = make([]clientv3.Op, 0, len(plan.Writes)+6)
 	if op != nil {
 		t.then = append(t.then, *op)
 	}
 	for _, x := range plan.Writes {
-		if s.stands(x, out.Used) {
+		if s.stands(x) {
 			continue
 		}
 		if x.Value == nil {
-			put(l.layout.Key(x.Key), nil)
+			puts.del(l.layout.Key(x.Key))
 		} else {
-			set(l.layout.Key(x.Key), x.Value)
+			puts.set(l.layout.Key(x.Key), x.Value)
 		}
 	}
 	if plan.OrphanBefore != nil {
 		for _, key := range l.layout.waiting(plan.OrphanBefore, waitingLetter(w.resource), w.namespace, w.name) {
-			put(key, nil)
+			puts.del(key)
 		}
 	}
 	if plan.Orphan != nil {
 		for _, key := range l.layout.waiting(plan.Orphan, waitingLetter(w.resource), w.namespace, w.name) {
-			set(key, waiter{UID: who.uid, Created: who.created, Held: plan.Orphan.Held})
+			puts.set(key, waiter{UID: who.uid, Created: who.created, Held: plan.Orphan.Held})
 		}
 	}
 	if plan.Work != nil {
-		set(l.layout.outbox(plan.Work.ID), plan.Work)
+		puts.set(l.layout.outbox(plan.Work.ID), plan.Work)
 	}
 	for _, d := range plan.Debts {
-		set(l.layout.debt(d.Parent.UID, d.Child.UID), d)
+		puts.set(l.layout.debt(d.Parent.UID, d.Child.UID), d)
 	}
 	if c := plan.Zone; c != nil {
 		key := l.layout.Zone(c.Zone.Namespace, c.Zone.Name)
 		l.mu.Lock()
 		t.head = l.head(key)
 		l.mu.Unlock()
-		before := s.objects[key]
+		var before *v1alpha1.Zone
 		if key == w.key {
 			before, t.zoneAt = w.was, w.expected
+		} else if z := s.zone(key); z != nil {
+			before, t.zoneAt = z.object, z.mod
 		}
 		t.object = object
 		if key != w.key {
@@ -310,12 +313,11 @@ func (l *Ledger) transaction(ctx context.Context, w *write, s *session, out law.
 			if err != nil {
 				return nil, fmt.Errorf("ledger: encoding zone %s: %w", key, err)
 			}
-			text := string(data)
-			put(key, &text)
+			puts.put(key, string(data))
 		}
 		if !c.Zone.Pending {
 			if key, tx := l.journalled(before, c); tx != nil {
-				set(key, tx)
+				puts.set(key, tx)
 				if keep := uint64(l.config.JournalSteps); c.Step != nil && c.Step.N > keep {
 					old := l.layout.journalKey(c.Zone.UID, c.Step.N-keep)
 					t.then = append(t.then, clientv3.OpDelete(old, clientv3.WithRange(old+"/")))
@@ -323,14 +325,14 @@ func (l *Ledger) transaction(ctx context.Context, w *write, s *session, out law.
 			}
 		}
 		if w.standing != nil {
-			w.standing.touch(t, l, c, set)
+			w.standing.touch(t, l, c, puts.set)
 		}
 	}
-	for _, key := range order {
-		if v := puts[key]; v != nil {
-			t.then = append(t.then, clientv3.OpPut(key, *v))
+	for _, p := range puts {
+		if p.gone {
+			t.then = append(t.then, clientv3.OpDelete(p.key))
 		} else {
-			t.then = append(t.then, clientv3.OpDelete(key))
+			t.then = append(t.then, clientv3.OpPut(p.key, p.value))
 		}
 	}
 	if w.also != nil {
@@ -376,14 +378,15 @@ func (l *Ledger) settle(w *write, s *session, t *transaction, rev int64) {
 		} else {
 			// What was known holds on, unless somebody read the zone at a revision between.
 			facts := h.facts
-			if was := max(s.zones[h.key], t.zoneAt); h.mod != was && h.mod != rev {
+			if h.mod != t.zoneAt && h.mod != rev {
 				facts = nil
 			}
 			l.set(h, t.object, plan.Zone.Zone, rev)
 			h.facts = facts
-			for _, k := range t.singles { // a guess that held is knowledge
-				if k.Zone == plan.Zone.Zone.UID {
-					h.know(k, s.seen[k])
+			for _, p := range s.single { // a guess that held is knowledge
+				if p.key.Zone == plan.Zone.Zone.UID && s.seen.Used(p.key) {
+					v, _ := s.seen.Get(p.key)
+					h.know(p.key, v)
 				}
 			}
 			for _, x := range plan.Writes {
@@ -415,25 +418,23 @@ func (l *Ledger) settle(w *write, s *session, t *transaction, rev int64) {
 func (l *Ledger) drop(s *session) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for key := range s.zones {
-		l.head(key).loaded = false
+	for _, z := range s.zones {
+		l.head(z.key).loaded = false
 	}
-	for k := range s.single {
-		if k.Kind == law.KindHolding {
-			l.doubt[k] = true
-		}
-	}
+	l.suspect(s)
 }
 
 // catchUp takes the else branch in; it returns the zones that were lost and are
 // not held, which the write queues for before it tries again.
 func (l *Ledger) catchUp(ctx context.Context, w *write, s *session, t *transaction, r *clientv3.TxnResponse) ([]string, error) {
 	var lost []string
-	for i, key := range t.zones {
-		kv := one(r.Responses[1+i])
-		if modRevision(kv) == s.zones[key] {
+	moved := false
+	for i, z := range s.zones {
+		key, kv := z.key, one(r.Responses[1+i])
+		if modRevision(kv) == z.mod {
 			continue
 		}
+		moved = true
 		l.mu.Lock()
 		h := l.head(key)
 		if w.holds(key) {
@@ -446,37 +447,22 @@ func (l *Ledger) catchUp(ctx context.Context, w *write, s *session, t *transacti
 			return nil, err
 		}
 	}
-	for i, k := range t.singles {
-		kv := one(r.Responses[1+len(t.zones)+i])
-		if err := l.relearn(k, kv, r.Header.Revision); err != nil {
-			return nil, err
-		}
+	if !moved {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.suspect(s)
 	}
 	return lost, nil
 }
 
-// relearn remembers one fact of an else branch.
-func (l *Ledger) relearn(k law.Key, kv *mvccpb.KeyValue, rev int64) error {
-	var v any
-	if kv != nil {
-		var err error
-		if v, err = decodeFact(k, kv.Value); err != nil {
-			return unreadable(string(kv.Key), err)
+// suspect makes the next decision read the names that this one took from memory,
+// since one of them may be what has changed.
+func (l *Ledger) suspect(s *session) {
+	for _, p := range s.single {
+		if p.key.Kind == law.KindHolding {
+			l.doubt[p.key] = true
 		}
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if k.Kind == law.KindHolding {
-		h, _ := v.(*law.Holding)
-		delete(l.doubt, k)
-		l.remember(k, h, modRevision(kv))
-		return nil
-	}
-	if h := l.byUID[k.Zone]; h != nil && h.loaded && h.mod <= rev && modRevision(kv) <= h.mod {
-		// The head stands at what the same else branch said of its zone.
-		h.know(k, v)
-	}
-	return nil
 }
 
 // plain writes an object whose content does not change: its own revision and

@@ -76,16 +76,16 @@ func (l *Ledger) pay(ctx context.Context, d law.Debt) error {
 		w := &write{
 			resource: "zones", namespace: d.Parent.Namespace, name: d.Parent.Name, key: debtKey, expected: kv.ModRevision,
 			hint: l.layout.Zone(d.Parent.Namespace, d.Parent.Name), standing: stand,
-			ask: func(seen law.Seen) law.Outcome {
+			ask: func(seen *law.Seen) law.Outcome {
 				key := law.ZoneKey(d.Parent.Namespace, d.Parent.Name)
-				p, ok := seen[key]
+				p, ok := seen.Get(key)
 				if !ok {
 					return law.Outcome{Need: []law.Key{key}}
 				}
 				parent, _ := p.(*law.Zone)
 				if parent == nil || parent.UID != d.Parent.UID || parent.Pending {
 					after = before // the parent is gone, and its keys go with it
-					return law.Outcome{Plan: &law.Plan{}, Used: map[law.Key]bool{key: true}}
+					return law.Outcome{Plan: &law.Plan{}}
 				}
 				if after, failed = l.count(ctx, parent, d.Child); failed != nil {
 					return law.Outcome{Plan: &law.Plan{}}

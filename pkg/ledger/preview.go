@@ -26,7 +26,7 @@ func (l *Ledger) PreviewRecord(ctx context.Context, before, after *v1alpha1.Reco
 	if err != nil {
 		return err
 	}
-	out, err := l.session(false).decide(ctx, func(seen law.Seen) law.Outcome { return law.DecideRecord(seen, ask) })
+	out, err := l.session(false).decide(ctx, func(seen *law.Seen) law.Outcome { return law.DecideRecord(seen, ask) })
 	if err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func (l *Ledger) PreviewZone(ctx context.Context, before, after *v1alpha1.Zone) 
 	if err != nil {
 		return err
 	}
-	out, err := l.session(false).decide(ctx, func(seen law.Seen) law.Outcome { return law.DecideZone(seen, ask) })
+	out, err := l.session(false).decide(ctx, func(seen *law.Seen) law.Outcome { return law.DecideZone(seen, ask) })
 	if err != nil {
 		return err
 	}

@@ -145,7 +145,7 @@ func (w *recordWrite) commit(ctx context.Context, key string, expected int64, pu
 	tx := &write{
 		resource: "records", namespace: id.Namespace, name: id.Name, key: key, expected: expected, hint: hint,
 		guess: w.before == nil,
-		ask:   func(seen law.Seen) law.Outcome { return law.DecideRecord(seen, ask) },
+		ask:   func(seen *law.Seen) law.Outcome { return law.DecideRecord(seen, ask) },
 		primary: func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
 			if plan.Record == nil {
 				op := clientv3.OpDelete(key)

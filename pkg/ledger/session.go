@@ -24,24 +24,34 @@ import (
 const maxCompares = 90
 
 // session collects the facts of one decision together with what proves that
-// they still hold when it commits.
+// they still hold when it commits. There are some ten of them: lists, no maps.
 type session struct {
 	l    *Ledger
-	seen law.Seen
+	seen *law.Seen
 	// single facts: the revision of their key, compared unless the zone's own
 	// revision covers them.
-	single map[law.Key]int64
+	single []proof
 	// ranges: the revision they were read at; nothing in them may be younger.
-	ranges map[law.Key]int64
-	// zones: the revision of each zone object the decision looked at, and the
-	// object at it.
-	zones map[string]int64
+	ranges []proof
 	// deep: ranges of names above deepName labels, read at a revision.
-	deep    map[law.Key]int64
-	objects map[string]*v1alpha1.Zone
+	deep []proof
+	// zones the decision looked at.
+	zones []zoneSeen
 	// guess: a key never met is taken as absent and compared so, which saves the
 	// round trip of a read where that is likely (a new name).
 	guess bool
+}
+
+type proof struct {
+	key law.Key
+	rev int64
+}
+
+// zoneSeen is a zone object at a revision, 0 and nil where there is none.
+type zoneSeen struct {
+	key    string
+	mod    int64
+	object *v1alpha1.Zone
 }
 
 func (l *Ledger) session(guess bool) *session {
@@ -51,16 +61,54 @@ func (l *Ledger) session(guess bool) *session {
 }
 
 func (s *session) reset() {
-	s.seen, s.single, s.ranges = law.Seen{}, map[law.Key]int64{}, map[law.Key]int64{}
-	s.deep = map[law.Key]int64{}
-	s.zones, s.objects = map[string]int64{}, map[string]*v1alpha1.Zone{}
+	s.seen = law.NewSeen()
+	s.single, s.zones = make([]proof, 0, 8), make([]zoneSeen, 0, 2)
+	s.ranges, s.deep = nil, nil
+}
+
+func (s *session) prove(k law.Key, rev int64) {
+	for i := range s.single {
+		if s.single[i].key == k {
+			s.single[i].rev = rev
+			return
+		}
+	}
+	s.single = append(s.single, proof{k, rev})
+}
+
+func (s *session) isSingle(k law.Key) bool {
+	for i := range s.single {
+		if s.single[i].key == k {
+			return true
+		}
+	}
+	return false
+}
+
+// zone is what was seen of a zone object; nil: the decision did not look at it.
+func (s *session) zone(key string) *zoneSeen {
+	for i := range s.zones {
+		if s.zones[i].key == key {
+			return &s.zones[i]
+		}
+	}
+	return nil
+}
+
+func (s *session) sawZone(k law.Key, h *head) {
+	s.seen.Put(k, h.zone)
+	if z := s.zone(h.key); z != nil {
+		z.mod, z.object = h.mod, h.object
+		return
+	}
+	s.zones = append(s.zones, zoneSeen{h.key, h.mod, h.object})
 }
 
 // zoneScoped: the key belongs to one zone and changes only with its object.
 func zoneScoped(k law.Key) bool { return k.Zone != "" }
 
 // decide runs the law until it has what it asks for.
-func (s *session) decide(ctx context.Context, ask func(law.Seen) law.Outcome) (law.Outcome, error) {
+func (s *session) decide(ctx context.Context, ask func(*law.Seen) law.Outcome) (law.Outcome, error) {
 	for {
 		if err := ctx.Err(); err != nil {
 			return law.Outcome{}, err
@@ -72,7 +120,7 @@ func (s *session) decide(ctx context.Context, ask func(law.Seen) law.Outcome) (l
 		need := dedupe(out.Need)
 		again := false
 		for _, k := range need {
-			if _, known := s.seen[k]; known {
+			if _, known := s.seen.Get(k); known {
 				again = true // facts of two moments: all of them anew
 			}
 		}
@@ -89,12 +137,13 @@ func (s *session) decide(ctx context.Context, ask func(law.Seen) law.Outcome) (l
 }
 
 func dedupe(keys []law.Key) []law.Key {
-	seen := map[law.Key]bool{}
-	return slices.DeleteFunc(keys, func(k law.Key) bool {
-		was := seen[k]
-		seen[k] = true
-		return was
-	})
+	out := keys[:0]
+	for _, k := range keys {
+		if !slices.Contains(out, k) {
+			out = append(out, k)
+		}
+	}
+	return out
 }
 
 // forget drops what is remembered of the named facts, so that they are read.
@@ -123,6 +172,13 @@ func (s *session) forget(keys []law.Key) {
 	}
 }
 
+// stoodAt: the decision looked at the zone, and at the revision that the head
+// stands at.
+func (s *session) stoodAt(h *head) bool {
+	z := s.zone(h.key)
+	return z != nil && z.mod == h.mod
+}
+
 // learn finds facts: in the index, at a head, by guess, else in one read.
 func (s *session) learn(ctx context.Context, need []law.Key) error {
 	var read, deep []law.Key
@@ -135,13 +191,15 @@ func (s *session) learn(ctx context.Context, need []law.Key) error {
 			if s.l.doubt[k] {
 				read = append(read, k)
 			} else if x := s.l.index[k]; x != nil {
-				s.seen[k], s.single[k] = x.holding, x.mod
+				s.seen.Put(k, x.holding)
+				s.prove(k, x.mod)
 			} else {
-				s.seen[k], s.single[k] = (*law.Holding)(nil), 0
+				s.seen.Put(k, (*law.Holding)(nil))
+				s.prove(k, 0)
 			}
 		case k.Kind == law.KindZone:
 			if h := s.l.head(s.l.layout.Key(k)); h.loaded {
-				s.seen[k], s.zones[h.key], s.objects[h.key] = h.zone, h.mod, h.object
+				s.sawZone(k, h)
 			} else {
 				read = append(read, k)
 			}
@@ -149,12 +207,13 @@ func (s *session) learn(ctx context.Context, need []law.Key) error {
 			read = append(read, k)
 		default:
 			h := s.l.byUID[k.Zone]
-			if h == nil || !h.loaded || s.zones[h.key] != h.mod {
+			if h == nil || !h.loaded || !s.stoodAt(h) {
 				read = append(read, k)
 			} else if v, ok := h.facts[k]; ok {
-				s.seen[k] = v
+				s.seen.Put(k, v)
 			} else if s.guess {
-				s.seen[k], s.single[k] = nil, 0
+				s.seen.Put(k, nil)
+				s.prove(k, 0)
 			} else {
 				read = append(read, k)
 			}
@@ -202,16 +261,16 @@ func (s *session) dive(ctx context.Context, keys []law.Key) error {
 		at[law.HoldingKey(all.View, z.FQDN)] = &z.Holding
 	}
 	for _, k := range keys {
-		s.seen[k] = at[k]
+		s.seen.Put(k, at[k])
 		if h := at[k]; h != nil {
 			for _, kv := range r.Kvs {
 				if string(kv.Key) == s.l.layout.Key(k) {
-					s.single[k] = kv.ModRevision
+					s.prove(k, kv.ModRevision)
 				}
 			}
 		}
 	}
-	s.deep[all] = r.Header.Revision
+	s.deep = append(s.deep, proof{all, r.Header.Revision})
 	return nil
 }
 
@@ -239,8 +298,9 @@ func (s *session) read(ctx context.Context, keys []law.Key) error {
 			return err
 		}
 		// A fact is covered by its zone's revision where the decision compares that anyway.
-		used, compared := s.zones[z.key]
-		moved = moved || compared && used != modRevision(kv)
+		seen := s.zone(z.key)
+		compared := seen != nil
+		moved = moved || compared && seen.mod != modRevision(kv)
 		l.mu.Lock()
 		if compared && z.zone != nil && z.mod == modRevision(kv) {
 			covered[z.zone.UID] = true
@@ -269,9 +329,9 @@ func (s *session) take(ctx context.Context, k law.Key, r *etcdserverpb.ResponseO
 		if err != nil {
 			return err
 		}
-		s.seen[k] = v
+		s.seen.Put(k, v)
 		if !covered {
-			s.ranges[k] = rev
+			s.ranges = append(s.ranges, proof{k, rev})
 		}
 		return nil
 	}
@@ -284,7 +344,7 @@ func (s *session) take(ctx context.Context, k law.Key, r *etcdserverpb.ResponseO
 			return err
 		}
 		l.mu.Lock()
-		s.seen[k], s.zones[h.key], s.objects[h.key] = h.zone, h.mod, h.object
+		s.sawZone(k, h)
 		l.mu.Unlock()
 		return nil
 	}
@@ -295,12 +355,12 @@ func (s *session) take(ctx context.Context, k law.Key, r *etcdserverpb.ResponseO
 			return unreadable(string(kv.Key), err)
 		}
 	}
-	s.seen[k] = v
+	s.seen.Put(k, v)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if k.Kind == law.KindHolding {
 		h, _ := v.(*law.Holding)
-		s.seen[k] = h
+		s.seen.Put(k, h)
 		delete(l.doubt, k)
 		l.remember(k, h, modRevision(kv))
 	}
@@ -310,7 +370,7 @@ func (s *session) take(ctx context.Context, k law.Key, r *etcdserverpb.ResponseO
 		}
 		return nil
 	}
-	s.single[k] = modRevision(kv)
+	s.prove(k, modRevision(kv))
 	return nil
 }
 
@@ -474,12 +534,12 @@ func (l *Ledger) decodeRange(k law.Key, kvs []*mvccpb.KeyValue) (any, error) {
 
 // stands reports whether what is to be written is there already, by a fact that
 // the same transaction proves. Half the keys of a record's update are such.
-func (s *session) stands(x law.Write, used map[law.Key]bool) bool {
-	seen, known := s.seen[x.Key]
+func (s *session) stands(x law.Write) bool {
+	seen, known := s.seen.Get(x.Key)
 	if !known || !zoneScoped(x.Key) {
 		return false // names are remembered with the revision of their last write
 	}
-	if _, single := s.single[x.Key]; single && !used[x.Key] {
+	if s.isSingle(x.Key) && !s.seen.Used(x.Key) {
 		return false
 	}
 	if seen != nil && seen == x.Value {
@@ -489,28 +549,27 @@ func (s *session) stands(x law.Write, used map[law.Key]bool) bool {
 }
 
 // guards are the compares that prove the facts (I5).
-func (s *session) guards(used map[law.Key]bool) []clientv3.Cmp {
+func (s *session) guards() []clientv3.Cmp {
 	l := s.l
 	drop := l.config.dropGuards
 	out := make([]clientv3.Cmp, 0, len(s.zones)+len(s.single)+len(s.deep)+len(s.ranges)+2) // and the object's own
-	for key, mod := range s.zones {
+	for _, z := range s.zones {
 		if drop != "zone" && drop != "all" {
-			out = append(out, clientv3.Compare(clientv3.ModRevision(key), "=", mod))
+			out = append(out, clientv3.Compare(clientv3.ModRevision(z.key), "=", z.mod))
 		}
 	}
-	for k, mod := range s.single {
-		if used[k] && drop != "facts" && drop != "all" {
-			out = append(out, clientv3.Compare(clientv3.ModRevision(l.layout.Key(k)), "=", mod))
+	for _, p := range s.single {
+		if s.seen.Used(p.key) && drop != "facts" && drop != "all" {
+			out = append(out, clientv3.Compare(clientv3.ModRevision(l.layout.Key(p.key)), "=", p.rev))
 		}
 	}
-	for k, rev := range s.deep {
-		out = append(out, clientv3.Compare(clientv3.ModRevision(l.layout.Key(k)), "<", rev+1).WithPrefix())
+	for _, p := range s.deep {
+		out = append(out, clientv3.Compare(clientv3.ModRevision(l.layout.Key(p.key)), "<", p.rev+1).WithPrefix())
 	}
-	for k, rev := range s.ranges {
-		if !used[k] {
-			continue
+	for _, p := range s.ranges {
+		if s.seen.Used(p.key) {
+			out = append(out, clientv3.Compare(clientv3.ModRevision(l.layout.Key(p.key)), "<", p.rev+1).WithPrefix())
 		}
-		out = append(out, clientv3.Compare(clientv3.ModRevision(l.layout.Key(k)), "<", rev+1).WithPrefix())
 	}
 	return out
 }

@@ -147,7 +147,7 @@ func (w *zoneWrite) commit(ctx context.Context, key string, expected int64, put 
 		return w.plain(ctx, key, expected, put)
 	}
 	var placed *v1alpha1.Zone
-	tx.ask = func(seen law.Seen) law.Outcome { return law.DecideZone(seen, ask) }
+	tx.ask = func(seen *law.Seen) law.Outcome { return law.DecideZone(seen, ask) }
 	tx.primary = func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
 		if w.after == nil {
 			op := clientv3.OpDelete(key)

@@ -47,20 +47,20 @@ func (c *check) checkDecisions() error {
 }
 
 // ask runs the law on the model; ok is false where it finds the facts at odds.
-func (c *check) ask(decide func(law.Seen) law.Outcome) (out law.Outcome, ok bool) {
-	seen := law.Seen{}
+func (c *check) ask(decide func(*law.Seen) law.Outcome) (out law.Outcome, ok bool) {
+	seen := law.NewSeen()
 	for {
 		out = decide(seen)
 		if len(out.Need) == 0 {
 			return out, true
 		}
 		for _, k := range out.Need {
-			if _, known := seen[k]; known {
+			if _, known := seen.Get(k); known {
 				return out, false
 			}
 		}
 		for _, k := range out.Need {
-			seen[k] = c.fact(k)
+			seen.Put(k, c.fact(k))
 		}
 	}
 }
@@ -76,7 +76,7 @@ var orderly = []string{law.ReasonNameHeld, law.ReasonLimitExceeded}
 func (c *check) checkAdopted(r *record) {
 	ask := c.recordAsk(r)
 	ask.Before = &law.Adopted{Zone: r.zone.Ref, FQDN: r.fqdn, Contribution: r.contribution()}
-	out, ok := c.ask(func(seen law.Seen) law.Outcome { return law.DecideRecord(seen, ask) })
+	out, ok := c.ask(func(seen *law.Seen) law.Outcome { return law.DecideRecord(seen, ask) })
 	p := placement(out)
 	if ok && p != nil && p.Zone != nil && p.Zone.UID == r.zone.UID || p != nil && p.Zone == nil && slices.Contains(orderly, p.Reason) {
 		return
@@ -100,7 +100,7 @@ func placement(out law.Outcome) *law.Placement {
 func (c *check) checkWaiting(r *record) {
 	ask := c.recordAsk(r)
 	ask.Waits = &law.Waiting{View: r.view, FQDN: r.fqdn, Zone: r.ZoneRef}
-	out, ok := c.ask(func(seen law.Seen) law.Outcome { return law.DecideRecord(seen, ask) })
+	out, ok := c.ask(func(seen *law.Seen) law.Outcome { return law.DecideRecord(seen, ask) })
 	p := placement(out)
 	switch {
 	case !ok || p == nil:
@@ -138,7 +138,7 @@ func (c *check) checkPending(z *zone) {
 	spec := &law.ZoneSpec{Ref: z.Ref, DomainName: z.spec.DomainName, View: z.spec.View, ZoneRef: z.target(), Header: z.Header, Rules: z.Rules,
 		RecordsPerNamespace: z.RecordsPerNamespace, MinimumSerial: z.MinimumSerial, Terminating: z.Terminating, HasClass: z.HasClass}
 	ask := law.ZoneAsk{Before: z.Zone, After: spec, Cascade: true, Now: time.Unix(z.created, 0), WorkID: "fsck"}
-	out, ok := c.ask(func(seen law.Seen) law.Outcome { return law.DecideZone(seen, ask) })
+	out, ok := c.ask(func(seen *law.Seen) law.Outcome { return law.DecideZone(seen, ask) })
 	if ok && out.Plan != nil && out.Plan.Zone != nil && out.Plan.Zone.Zone.Pending {
 		return
 	}
@@ -152,7 +152,7 @@ func (c *check) checkPending(z *zone) {
 func (c *check) checkParent(z *zone) {
 	cond := meta.FindStatusCondition(z.status.Conditions, v1alpha1.ConditionDelegated)
 	ask := law.ParentAsk{Zone: z.Zone, WasDelegated: cond != nil && (cond.Reason == law.ReasonStandalone || cond.Reason == law.ReasonDelegated)}
-	out, ok := c.ask(func(seen law.Seen) law.Outcome { return law.DecideParent(seen, ask) })
+	out, ok := c.ask(func(seen *law.Seen) law.Outcome { return law.DecideParent(seen, ask) })
 	if ok && out.Plan != nil && out.Plan.Zone == nil {
 		return
 	}
