@@ -23,6 +23,7 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/exporter"
 	"kubi.zone/kubizone/pkg/cmd/fsck"
 	"kubi.zone/kubizone/pkg/cmd/importer"
+	"kubi.zone/kubizone/pkg/cmd/peercert"
 	"kubi.zone/kubizone/pkg/cmd/up"
 )
 
@@ -47,6 +48,7 @@ changes a record, and secondaries are told within a second.`,
 		importer.NewCommand(),
 		exporter.NewCommand(),
 		fsck.NewCommand(),
+		peercert.NewCommand(),
 		versionCommand(),
 	}...)
 	return root
