@@ -1,0 +1,181 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package delegation_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/authentication/user"
+
+	"kubi.zone/kubizone/pkg/admission/delegation"
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/test/store"
+)
+
+func TestMain(m *testing.M) { os.Exit(store.Main(m)) }
+
+// chain is the plugin as the admission options make it.
+func chain(t *testing.T, initializers ...admission.PluginInitializer) (admission.ValidationInterface, error) {
+	t.Helper()
+	plugins := admission.NewPlugins()
+	delegation.Register(plugins)
+	config, err := admission.ReadAdmissionConfiguration([]string{delegation.PluginName}, "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := plugins.NewFromPlugins([]string{delegation.PluginName}, config, admission.PluginInitializers(initializers), nil)
+	if err != nil {
+		return nil, err
+	}
+	return made.(admission.ValidationInterface), nil
+}
+
+func attributes(operation admission.Operation, resource, subresource string, before, after runtime.Object) admission.Attributes {
+	var options runtime.Object = &metav1.CreateOptions{}
+	if operation == admission.Update {
+		options = &metav1.UpdateOptions{}
+	}
+	return &annotated{Attributes: admission.NewAttributesRecord(after, before, v1alpha1.Kind("Record").WithVersion("v1alpha1"), "team-a", "www",
+		v1alpha1.Resource(resource).WithVersion("v1alpha1"), subresource, operation, options, false, &user.DefaultInfo{Name: "alice"})}
+}
+
+// annotated keeps the annotations that upstream's attributes took.
+type annotated struct {
+	admission.Attributes
+	taken map[string]string
+}
+
+func (a *annotated) AddAnnotation(key, value string) error {
+	if err := a.Attributes.AddAnnotation(key, value); err != nil {
+		return err
+	}
+	if a.taken == nil {
+		a.taken = map[string]string{}
+	}
+	a.taken[key] = value
+	return nil
+}
+
+func annotations(a admission.Attributes) map[string]string { return a.(*annotated).taken }
+
+// fake answers what it is told and keeps what it was asked.
+type fake struct {
+	rule          string
+	err           error
+	asked         int
+	before, after *v1alpha1.Record
+}
+
+func (f *fake) EarlyRecord(_ context.Context, before, after *v1alpha1.Record) (string, error) {
+	f.asked++
+	f.before, f.after = before, after
+	return f.rule, f.err
+}
+
+func TestValidate_asksAboutWritesOfRecordsAlone(t *testing.T) {
+	before := store.Record("team-a", "www", "www.example.org.", "A", "192.0.2.1")
+	after := store.Record("team-a", "www", "www.example.org.", "A", "192.0.2.2")
+	refused := apierrors.NewForbidden(v1alpha1.Resource("records"), "www", errors.New("because"))
+	for name, c := range map[string]struct {
+		attributes admission.Attributes
+		asked      bool
+		before     *v1alpha1.Record
+	}{
+		"create":        {attributes(admission.Create, "records", "", nil, after), true, nil},
+		"update":        {attributes(admission.Update, "records", "", before, after), true, before},
+		"status":        {attributes(admission.Update, "records", "status", before, after), false, nil},
+		"zone":          {attributes(admission.Create, "zones", "", nil, &v1alpha1.Zone{}), false, nil},
+		"another group": {admission.NewAttributesRecord(after, nil, v1alpha1.Kind("Record").WithVersion("v1"), "team-a", "www", metav1.SchemeGroupVersion.WithResource("records"), "", admission.Create, &metav1.CreateOptions{}, false, nil), false, nil},
+		"delete (S2.4)": {attributes(admission.Delete, "records", "", before, nil), false, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := &fake{err: refused}
+			plugin, err := chain(t, delegation.NewInitializer(f))
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = plugin.Validate(t.Context(), c.attributes, nil)
+			if (f.asked > 0) != c.asked {
+				t.Fatalf("asked %d times, want it asked: %v", f.asked, c.asked)
+			}
+			if !c.asked {
+				if err != nil {
+					t.Errorf("not asked, and refused: %v", err)
+				}
+				return
+			}
+			if f.after != after || f.before != c.before {
+				t.Errorf("asked about %v and %v", f.before, f.after)
+			}
+			if err != error(refused) {
+				t.Errorf("%v, want the Decider's error unchanged", err)
+			}
+			f.err, f.rule = nil, `zone example.org., pattern "*"`
+			if err := plugin.Validate(t.Context(), c.attributes, nil); err != nil {
+				t.Errorf("allowed, and refused: %v", err)
+			}
+			if got := annotations(c.attributes)["delegation.kubi.zone/rule"]; got != f.rule {
+				t.Errorf("audit annotation %q", got)
+			}
+			// The update lost a race and is validated again, by another rule.
+			f.rule = `zone example.org., pattern "www"`
+			if err := plugin.Validate(t.Context(), c.attributes, nil); err != nil {
+				t.Errorf("the second time: %v", err)
+			}
+			if got := annotations(c.attributes)["delegation.kubi.zone/rule"]; got != `zone example.org., pattern "*"` {
+				t.Errorf("audit annotation %q after the second time, want the first", got)
+			}
+		})
+	}
+}
+
+func TestValidate_withoutARuleWritesNoAnnotation(t *testing.T) {
+	plugin, err := chain(t, delegation.NewInitializer(&fake{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := attributes(admission.Create, "records", "", nil, store.Record("team-a", "www", "www.example.org.", "A", "192.0.2.1"))
+	if err := plugin.Validate(t.Context(), a, nil); err != nil || len(annotations(a)) != 0 {
+		t.Errorf("%v, annotations %v", err, annotations(a))
+	}
+}
+
+func TestNew_needsADecider(t *testing.T) {
+	if _, err := chain(t); err == nil {
+		t.Error("a plugin that cannot decide is accepted")
+	}
+}
+
+// The ledger as the Decider: what it refuses early the write would refuse in the same words (S2.2).
+func TestValidate_refusesAsTheWriteDoes_S2_2(t *testing.T) {
+	s := store.New(t).Server()
+	store.Must(s.CreateZone(store.Zone("platform", "example-org", "example.org.", store.Allow("team-a", "*.dev"))))
+	plugin, err := chain(t, delegation.NewInitializer(s.Ledger))
+	if err != nil {
+		t.Fatal(err)
+	}
+	www := store.Record("team-a", "www", "www.example.org.", "A", "192.0.2.1")
+	early := plugin.Validate(t.Context(), attributes(admission.Create, "records", "", nil, www), nil)
+	want := `records.kubi.zone "www" is forbidden: zone example.org. does not delegate A at www.example.org. to namespace "team-a" (its owner can add a delegation with pattern "www")`
+	if early == nil || early.Error() != want || !apierrors.IsForbidden(early) {
+		t.Errorf("got  %v\nwant %s", early, want)
+	}
+	if _, late := s.CreateRecord(s.Ctx, www); late == nil || late.Error() != want {
+		t.Errorf("the write says %v", late)
+	}
+	allowed := attributes(admission.Create, "records", "", nil, store.Record("team-a", "www", "www.dev.example.org.", "A", "192.0.2.1"))
+	if err := plugin.Validate(t.Context(), allowed, nil); err != nil {
+		t.Error(err)
+	}
+	if got := annotations(allowed)[delegation.AnnotationRule]; got != `zone example.org., pattern "*.dev"` {
+		t.Errorf("audit annotation %q", got)
+	}
+}

@@ -1,0 +1,151 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ledger_test
+
+import (
+	"fmt"
+	"testing"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/test/store"
+)
+
+// An early answer costs an allowed write no round trip, and is the write's own where it refuses.
+func TestEarlyRecord_saysWhatTheWriteWillSay_S2_2(t *testing.T) {
+	s := store.New(t).Server()
+	store.Must(s.CreateZone(store.Zone("platform", "example-org", "example.org.", store.Allow("platform", "@", "*"), store.Allow("team-a", "*.dev", "www"), store.Allow("team-b", "www"))))
+	zone := store.Zone("platform", "limited", "example.net.", store.Allow("", "*"))
+	zone.Spec.Limits = &v1alpha1.ZoneLimits{RecordsPerNamespace: new(int32(1))}
+	store.Must(s.CreateZone(zone))
+	store.Must(s.CreateRecord(s.Ctx, store.Record("team-a", "www", "www.example.org.", "A", "192.0.2.1")))
+	store.Must(s.CreateRecord(s.Ctx, store.Record("team-a", "one", "one.example.net.", "A", "192.0.2.1")))
+	store.Must(s.CreateRecord(s.Ctx, store.Record("team-b", "alias", "alias.example.net.", "CNAME", "www.example.org.")))
+	below := store.Record("team-a", "below", "x.example.org.", "A", "192.0.2.1")
+	below.Spec.DomainName, below.Spec.ZoneRef = "x.example.org.", &v1alpha1.ZoneReference{Namespace: "platform", Name: "limited"}
+
+	for _, c := range []struct {
+		name    string
+		record  *v1alpha1.Record
+		rule    string
+		refused bool
+	}{
+		{"delegated", store.Record("team-a", "x", "x.dev.example.org.", "A", "192.0.2.1"), `zone example.org., pattern "*.dev"`, false},
+		{"not delegated", store.Record("team-c", "x", "x.dev.example.org.", "A", "192.0.2.1"), "", true},
+		{"a type the rule must name", store.Record("team-a", "x", "x.dev.example.org.", "DS", "1 8 2 E2D3C916F6DEEAC73294E8268FB5885044A833FC5459588F4A9184CFC41A5766"), "", true},
+		{"held by another namespace", store.Record("team-b", "www", "www.example.org.", "A", "192.0.2.2"), "", true},
+		{"one too many", store.Record("team-a", "two", "two.example.net.", "A", "192.0.2.1"), "", true},
+		{"422 is left to the write", store.Record("platform", "apex", "example.org.", "CNAME", "www"), "", false},
+		{"422 of the reference too", below, "", false},
+		{"422 comes before one too many", store.Record("team-b", "alias-2", "alias.example.net.", "CNAME", "mail.example.org."), "", false},
+		{"no zone yet", store.Record("team-a", "x", "x.example.com.", "A", "192.0.2.1"), "", false},
+		{"no value", store.Record("team-a", "x", "x.dev.example.org.", "A", "no address"), "", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			reads, transactions := s.Ledger.Stats().Reads.Load(), s.Ledger.Stats().Transactions.Load()
+			rule, early := s.Ledger.EarlyRecord(s.Ctx, nil, c.record)
+			if rule != c.rule || (early != nil) != c.refused {
+				t.Errorf("rule %q, %v; want rule %q, refused %v", rule, early, c.rule, c.refused)
+			}
+			if n := s.Ledger.Stats().Reads.Load() - reads; n != 0 {
+				t.Errorf("%d reads for an early answer", n)
+			}
+			want := int64(0)
+			if c.refused {
+				want = 1 // the proof
+			}
+			if n := s.Ledger.Stats().Transactions.Load() - transactions; n != want {
+				t.Errorf("%d transactions, want %d", n, want)
+			}
+			if !c.refused {
+				return
+			}
+			_, late := s.CreateRecord(s.Ctx, c.record)
+			if late == nil || early == nil || early.Error() != late.Error() {
+				t.Errorf("early %v\nlate  %v", early, late)
+			}
+		})
+	}
+}
+
+// What a server remembers may be older than what another one wrote: no refusal rests on it.
+func TestEarlyRecord_isNeverRefusedByAStaleMemory_S2_2(t *testing.T) {
+	st := store.New(t)
+	s, other := st.Server(), st.Server()
+	other.Run()
+	store.Must(s.CreateZone(store.Zone("platform", "example-org", "example.org.", store.Allow("team-a", "*"))))
+	mine := store.Record("team-b", "www", "www.example.org.", "A", "192.0.2.1")
+	if _, err := s.Ledger.EarlyRecord(s.Ctx, nil, mine); err == nil {
+		t.Fatal("nothing delegates the name, and it is not refused")
+	}
+	store.Must(other.UpdateZone("platform", "example-org", func(z *v1alpha1.Zone) {
+		z.Spec.Delegations = append(z.Spec.Delegations, store.Allow("team-b", "*"))
+	}))
+	if _, err := s.Ledger.EarlyRecord(s.Ctx, nil, mine); err != nil {
+		t.Errorf("delegated by now, and refused early: %v", err)
+	}
+	r := store.Must(s.CreateRecord(s.Ctx, mine))
+
+	// An update begun from an older state of the object is the write's to decide.
+	store.Must(other.UpdateRecord(other.Ctx, "team-b", "www", func(r *v1alpha1.Record) { r.Spec.Values = []string{"192.0.2.2"} }))
+	foreign := r.DeepCopy()
+	foreign.Spec.DomainName = "team-a.example.org."
+	store.Must(s.UpdateZone("platform", "example-org", func(z *v1alpha1.Zone) {
+		z.Spec.Delegations = []v1alpha1.Delegation{store.Allow("team-a", "*"), store.Allow("team-b", "www")}
+	}))
+	if _, err := s.Ledger.EarlyRecord(s.Ctx, r, foreign); err != nil {
+		t.Errorf("refused early from a state of the object that is gone: %v", err)
+	}
+	now := store.Must(s.UpdateRecord(s.Ctx, "team-b", "www", func(r *v1alpha1.Record) { r.Spec.Values = []string{"192.0.2.3"} }))
+	foreign = now.DeepCopy()
+	foreign.Spec.DomainName = "team-a.example.org."
+	if _, err := s.Ledger.EarlyRecord(s.Ctx, now, foreign); err == nil {
+		t.Error("from its present state it is not refused")
+	}
+	// Metadata and description always pass (S2.4), also where spec would be refused today.
+	store.Must(s.UpdateZone("platform", "example-org", func(z *v1alpha1.Zone) { z.Spec.Delegations = nil }))
+	labelled := now.DeepCopy()
+	labelled.Labels = map[string]string{"a": "b"}
+	labelled.Spec.Description = "why"
+	if rule, err := s.Ledger.EarlyRecord(s.Ctx, now, labelled); rule != "" || err != nil {
+		t.Errorf("an update that leaves spec alone: %q, %v", rule, err)
+	}
+
+	// The zone goes behind our back: the record waits for one (S2.3), it is not forbidden.
+	if err := other.DeleteZone("platform", "example-org"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Ledger.EarlyRecord(s.Ctx, nil, store.Record("team-c", "www", "www.example.org.", "A", "192.0.2.1")); err != nil {
+		t.Errorf("the zone is gone, and it refuses early: %v", err)
+	}
+	st.Settle()
+}
+
+// A server that has not met the zone knows nothing to refuse by.
+func TestEarlyRecord_withoutMemoryPasses(t *testing.T) {
+	st := store.New(t)
+	store.Must(st.Server().CreateZone(store.Zone("platform", "example-org", "example.org.", store.Allow("team-a", "*"))))
+	cold := st.Server()
+	if rule, err := cold.Ledger.EarlyRecord(cold.Ctx, nil, store.Record("team-b", "www", "www.example.org.", "A", "192.0.2.1")); rule != "" || err != nil {
+		t.Errorf("%q, %v", rule, err)
+	}
+	if n := cold.Ledger.Stats().Reads.Load() + cold.Ledger.Stats().Transactions.Load(); n != 0 {
+		t.Errorf("%d round trips", n)
+	}
+}
+
+// BenchmarkEarlyRecord is what the admission plugin adds to a write that passes.
+func BenchmarkEarlyRecord(b *testing.B) {
+	s := store.New(b).Server()
+	store.Must(s.CreateZone(store.Zone("platform", "example-org", "example.org.", store.Allow("platform", "@", "*"))))
+	r := store.Record("platform", "www", "", "A", "192.0.2.1")
+	b.ReportAllocs()
+	i := 0
+	for b.Loop() {
+		i++
+		r.Spec.DomainName = fmt.Sprintf("www-%d.example.org.", i)
+		if rule, err := s.Ledger.EarlyRecord(s.Ctx, nil, r); rule == "" || err != nil {
+			b.Fatal(rule, err)
+		}
+	}
+}
