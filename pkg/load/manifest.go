@@ -71,6 +71,17 @@ type manifest struct {
 	path   string
 	line   int
 	object *unstructured.Unstructured
+	// owner is the DNS name it is of, as far as the manifest tells, and created when an earlier server took it.
+	owner   string
+	created time.Time
+}
+
+// remember what forget takes away.
+func (m *manifest) remember() {
+	m.created = m.object.GetCreationTimestamp().Time
+	if m.owner, _, _ = unstructured.NestedString(m.object.Object, "status", "fqdn"); m.owner == "" {
+		m.owner, _, _ = unstructured.NestedString(m.object.Object, "spec", "domainName")
+	}
 }
 
 func (m *manifest) describe() string {
@@ -142,6 +153,7 @@ func (l *Loader) applyManifests(ctx context.Context, what string, all []*manifes
 				served = append(served, was)
 			}
 		}
+		m.remember()
 		forget(m.object)
 		if m.object.GroupVersionKind().GroupKind() == (schema.GroupKind{Group: v1alpha1.GroupName, Kind: "Zone"}) {
 			zones = append(zones, m)
@@ -153,10 +165,10 @@ func (l *Loader) applyManifests(ctx context.Context, what string, all []*manifes
 	// one after the other, then everything else.
 	order(zones)
 	for _, batch := range []struct {
-		manifests []*manifest
-		workers   int
-	}{{zones, 1}, {rest, l.cfg.Workers}} {
-		one, err := l.applyAll(ctx, what, batch.manifests, batch.workers)
+		groups  [][]*manifest
+		workers int
+	}{{[][]*manifest{zones}, 1}, {byOwner(rest), l.cfg.Workers}} {
+		one, err := l.applyAll(ctx, what, batch.groups, batch.workers)
 		result.Add(one)
 		if errors.Is(err, errStopped) {
 			return result, nil
@@ -180,37 +192,66 @@ func (l *Loader) applyManifests(ctx context.Context, what string, all []*manifes
 	return result, nil
 }
 
-// applyAll applies manifests, and those refused again as long as that brings one in: what one of them needs may be
-// another of them.
-func (l *Loader) applyAll(ctx context.Context, what string, manifests []*manifest, workers int) (Result, error) {
+// byOwner groups what is of one name, the oldest first: which of two that exclude each other is refused must not depend
+// on the weather, and who was there first goes on holding the name (S4.6).
+func byOwner(manifests []*manifest) [][]*manifest {
+	var groups [][]*manifest
+	at := make(map[string]int)
+	for _, m := range manifests {
+		i, ok := at[m.owner]
+		if !ok {
+			i = len(groups)
+			at[m.owner] = i
+			groups = append(groups, nil)
+		}
+		groups[i] = append(groups[i], m)
+	}
+	for _, group := range groups {
+		slices.SortStableFunc(group, func(one, other *manifest) int { return one.created.Compare(other.created) })
+	}
+	return groups
+}
+
+// applyAll applies manifests, each group in its order, and those refused again as long as that brings one in: what one
+// of them needs may be another of them.
+func (l *Loader) applyAll(ctx context.Context, what string, groups [][]*manifest, workers int) (Result, error) {
 	limited := *l.limited(workers)
 	var result Result
-	for len(manifests) > 0 {
+	for len(groups) > 0 {
 		var mutex sync.Mutex
-		var again []*manifest
+		var again [][]*manifest
 		var reasons []Refusal
-		weights := make([]int, len(manifests))
-		for i := range weights {
-			weights[i] = 1
+		weights, tried := make([]int, len(groups)), 0
+		for i, group := range groups {
+			weights[i] = len(group)
+			tried += len(group)
 		}
 		err := limited.each(ctx, what, weights, func(ctx context.Context, i int) error {
-			one, refused, err := l.apply(ctx, manifests[i])
-			if err != nil {
-				return err
+			var left []*manifest
+			for _, m := range groups[i] {
+				one, refused, err := l.apply(ctx, m)
+				if err != nil {
+					return err
+				}
+				mutex.Lock()
+				result.Add(one)
+				if refused != nil {
+					left = append(left, m)
+					reasons = append(reasons, *refused)
+				}
+				mutex.Unlock()
 			}
-			mutex.Lock()
-			defer mutex.Unlock()
-			result.Add(one)
-			if refused != nil {
-				again = append(again, manifests[i])
-				reasons = append(reasons, *refused)
+			if len(left) > 0 {
+				mutex.Lock()
+				again = append(again, left)
+				mutex.Unlock()
 			}
 			return nil
 		})
 		if err != nil {
 			return result, err
 		}
-		if len(again) == len(manifests) || len(again) == 0 {
+		if len(reasons) == tried || len(reasons) == 0 {
 			for _, r := range reasons {
 				l.say("refused: %s", r)
 			}
@@ -220,7 +261,7 @@ func (l *Loader) applyAll(ctx context.Context, what string, manifests []*manifes
 			}
 			return result, nil
 		}
-		manifests = again
+		groups = again
 	}
 	return result, nil
 }
