@@ -19,6 +19,7 @@ import (
 	"k8s.io/apiserver/pkg/server/healthz"
 	genericoptions "k8s.io/apiserver/pkg/server/options"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/klog/v2"
 )
 
 const (
@@ -50,6 +51,7 @@ func applyDelegatedAuthentication(o *genericoptions.DelegatingAuthenticationOpti
 		return err
 	}
 	if authority := factory.ClientCertificateCAContentProvider; authority != nil {
+		config.AddReadyzChecks(authorityCheck("client-ca", authority))
 		if err := config.Authentication.ApplyClientCert(authority, config.SecureServing); err != nil {
 			return fmt.Errorf("client CA: %w", err)
 		}
@@ -71,6 +73,7 @@ func applyDelegatedAuthentication(o *genericoptions.DelegatingAuthenticationOpti
 			}
 			return nil
 		}))
+		config.AddReadyzChecks(authorityCheck("requestheader-client-ca", header.CAContentProvider))
 		config.Authentication.RequestHeaderConfig = header
 		if err := config.Authentication.ApplyClientCert(header.CAContentProvider, config.SecureServing); err != nil {
 			return fmt.Errorf("requestheader client CA: %w", err)
@@ -95,6 +98,15 @@ func clientCA(o *genericoptions.DelegatingAuthenticationOptions, client kubernet
 		return authority, nil
 	}
 	if o.SkipInClusterLookup {
+		return nil, nil
+	}
+	// A cluster may do without client certificates.
+	found, err := client.CoreV1().ConfigMaps(metav1.NamespaceSystem).Get(context.Background(), authenticationConfigMap, metav1.GetOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("client CA: %w", err)
+	}
+	if found.Data["client-ca-file"] == "" {
+		klog.Warningf("configmap %s/%s has no client-ca-file: client certificates are believed from the front proxy alone", metav1.NamespaceSystem, authenticationConfigMap)
 		return nil, nil
 	}
 	authority, err := dynamiccertificates.NewDynamicCAFromConfigMapController("client-ca", metav1.NamespaceSystem, authenticationConfigMap, "client-ca-file", client)
@@ -140,6 +152,17 @@ func requestHeader(o *genericoptions.DelegatingAuthenticationOptions, client kub
 		ExtraHeaderPrefixes: values(both.ExtraHeaderPrefixes),
 		AllowedClientNames:  values(both.AllowedClientNames),
 	}, nil
+}
+
+// authorityCheck is the readiness of certificates that an authority signed: its controller reads it after the start, and
+// refuses them until then.
+func authorityCheck(name string, authority dynamiccertificates.CAContentProvider) healthz.HealthChecker {
+	return healthz.NamedCheck(name, func(*http.Request) error {
+		if len(authority.CurrentCABundleContent()) == 0 {
+			return fmt.Errorf("%s has not been read yet", authority.Name())
+		}
+		return nil
+	})
 }
 
 // neverEmpty answers an empty list with a name that nobody has: upstream reads an empty one as everybody.

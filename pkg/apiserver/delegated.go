@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apiserver/pkg/admission"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/apiserver/pkg/server/healthz"
 	genericoptions "k8s.io/apiserver/pkg/server/options"
@@ -19,6 +20,7 @@ import (
 	restclient "k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"kubi.zone/kubizone/pkg/admission/delegation"
 	"kubi.zone/kubizone/pkg/apis/kubizone/install"
 	"kubi.zone/kubizone/pkg/authorization"
 	"kubi.zone/kubizone/pkg/zoneview"
@@ -52,7 +54,7 @@ const (
 // NewDelegated makes a server behind a kube-apiserver, as New makes a standalone one. What is wrong with the options
 // shows here: files that cannot be read, a kube-apiserver that does not answer, an authentication configuration that
 // would let in everybody.
-func NewDelegated(ctx context.Context, cfg Delegated) (*Server, error) {
+func NewDelegated(ctx context.Context, cfg Delegated) (_ *Server, err error) {
 	registry := install.New()
 	config, err := genericConfig(registry)
 	if err != nil {
@@ -68,7 +70,19 @@ func NewDelegated(ctx context.Context, cfg Delegated) (*Server, error) {
 	if err := cfg.Audit.ApplyTo(&config.Config); err != nil {
 		return nil, fmt.Errorf("audit: %w", err)
 	}
-	if err := cfg.applyCore(config, permissions); err != nil {
+	etcd := cfg.etcd(registry)
+	etcd.StorageConfig.Transport.TracerProvider = config.TracerProvider
+	s, err := connect(ctx, config, etcd)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			s.Close()
+		}
+	}()
+	// Admission asks the ledger.
+	if err := cfg.applyCore(config, permissions, delegation.NewInitializer(s.ledger)); err != nil {
 		return nil, err
 	}
 	config.AddReadyzChecks(healthz.NamedCheck("permissions", func(*http.Request) error { return permissions.check() }))
@@ -78,9 +92,7 @@ func NewDelegated(ctx context.Context, cfg Delegated) (*Server, error) {
 	}); err != nil {
 		return nil, err
 	}
-	etcd := cfg.etcd(registry)
-	etcd.StorageConfig.Transport.TracerProvider = config.TracerProvider
-	return assemble(ctx, registry, config, etcd, cfg.Zones, false)
+	return s, s.assemble(registry, config, etcd, cfg.Zones, false)
 }
 
 // applyServing is where, how long and how many: nothing yet of who.
@@ -102,7 +114,7 @@ func (d *Delegated) applyServing(config *genericapiserver.Config) error {
 
 // applyEntrance delegates who somebody is and what they may do (A6).
 func (d *Delegated) applyEntrance(ctx context.Context, config *genericapiserver.Config, permissions *permissions) error {
-	client, err := clientOf("--authentication-kubeconfig", d.Authentication.RemoteKubeConfigFile, authenticationTimeout)
+	client, err := clientOf("--authentication-kubeconfig", d.Authentication.RemoteKubeConfigFile)
 	if err != nil {
 		return err
 	}
@@ -117,7 +129,7 @@ func (d *Delegated) applyEntrance(ctx context.Context, config *genericapiserver.
 	if err := d.Authorization.ApplyTo(&config.Authorization); err != nil {
 		return fmt.Errorf("authorization: %w", err)
 	}
-	reviewer, err := clientOf("--authorization-kubeconfig", d.Authorization.RemoteKubeConfigFile, authenticationTimeout)
+	reviewer, err := clientOf("--authorization-kubeconfig", d.Authorization.RemoteKubeConfigFile)
 	if err != nil {
 		return err
 	}
@@ -126,7 +138,7 @@ func (d *Delegated) applyEntrance(ctx context.Context, config *genericapiserver.
 }
 
 // applyCore is what follows kube-apiserver's objects: admission, and priority and fairness.
-func (d *Delegated) applyCore(config *genericapiserver.RecommendedConfig, permissions *permissions) error {
+func (d *Delegated) applyCore(config *genericapiserver.RecommendedConfig, permissions *permissions, initializers ...admission.PluginInitializer) error {
 	if err := d.CoreAPI.ApplyTo(config); err != nil {
 		return fmt.Errorf("--kubeconfig: %w", err)
 	}
@@ -142,7 +154,7 @@ func (d *Delegated) applyCore(config *genericapiserver.RecommendedConfig, permis
 	if err := d.Features.ApplyTo(&config.Config, client, config.SharedInformerFactory); err != nil {
 		return err
 	}
-	if err := d.Admission.ApplyTo(&config.Config, config.SharedInformerFactory, client, objects, config.FeatureGate, config.EffectiveVersion); err != nil {
+	if err := d.Admission.ApplyTo(&config.Config, config.SharedInformerFactory, client, objects, config.FeatureGate, config.EffectiveVersion, initializers...); err != nil {
 		return fmt.Errorf("admission: %w", err)
 	}
 	rules := rulesOfAdmission(d.plugins())
@@ -178,8 +190,9 @@ func (d *Delegated) etcd(registry install.Registry) *genericoptions.EtcdOptions 
 	return options
 }
 
-// clientOf is a client of kube-apiserver: of the kubeconfig, or of the pod's service account where none is named.
-func clientOf(flag, kubeconfig string, timeout time.Duration) (kubernetes.Interface, error) {
+// ClientConfig is how kube-apiserver is reached: by the kubeconfig, or as the pod's service account where none is named.
+// flag names the kubeconfig in the error.
+func ClientConfig(flag, kubeconfig string) (*restclient.Config, error) {
 	var config *restclient.Config
 	var err error
 	if kubeconfig != "" {
@@ -191,8 +204,17 @@ func clientOf(flag, kubeconfig string, timeout time.Duration) (kubernetes.Interf
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w; name a kubeconfig of the cluster, or run in a pod of it", flag, err)
 	}
+	return config, nil
+}
+
+// clientOf asks kube-apiserver who somebody is, and what the server itself may do.
+func clientOf(flag, kubeconfig string) (kubernetes.Interface, error) {
+	config, err := ClientConfig(flag, kubeconfig)
+	if err != nil {
+		return nil, err
+	}
 	// As upstream's: a low limit here is how fast anybody can enter.
-	config.QPS, config.Burst, config.Timeout = 200, 400, timeout
+	config.QPS, config.Burst, config.Timeout = 200, 400, authenticationTimeout
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", flag, err)

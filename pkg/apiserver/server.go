@@ -87,19 +87,21 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	if err := applyStandalone(&config.Config, cfg.ClientCA); err != nil {
 		return nil, err
 	}
-	s, err := assemble(ctx, registry, config, etcdOptions(registry, cfg), cfg.Zones, cfg.plain)
+	etcd := etcdOptions(registry, cfg)
+	s, err := connect(ctx, config, etcd)
 	if err != nil {
+		return nil, err
+	}
+	if err := s.assemble(registry, config, etcd, cfg.Zones, cfg.plain); err != nil {
+		s.Close()
 		return nil, err
 	}
 	serveNamespaces(s.generic)
 	return s, nil
 }
 
-// assemble puts storage, ledger and views behind a door that config describes.
-func assemble(
-	ctx context.Context, registry install.Registry, config *genericapiserver.RecommendedConfig,
-	etcd *genericoptions.EtcdOptions, set *zoneview.Set, plain bool,
-) (_ *Server, err error) {
+// connect connects to etcd and opens the ledger there.
+func connect(ctx context.Context, config *genericapiserver.RecommendedConfig, etcd *genericoptions.EtcdOptions) (_ *Server, err error) {
 	if err := etcd.ApplyTo(&config.Config); err != nil {
 		return nil, fmt.Errorf("etcd: %w", err)
 	}
@@ -121,18 +123,22 @@ func assemble(
 	if err != nil {
 		return nil, err
 	}
+	return s, nil
+}
+
+// assemble puts storage and views behind a door that config describes.
+func (s *Server) assemble(
+	registry install.Registry, config *genericapiserver.RecommendedConfig, etcd *genericoptions.EtcdOptions, set *zoneview.Set, plain bool,
+) (err error) {
 	s.feed = newFeed(s.ledger, set)
 	config.AddReadyzChecks(healthz.NamedCheck("views", func(*http.Request) error { return s.feed.check() }))
 	if s.generic, err = config.Complete().New(Component, genericapiserver.NewEmptyDelegate()); err != nil {
-		return nil, fmt.Errorf("API server: %w", err)
+		return fmt.Errorf("API server: %w", err)
 	}
 	s.generic.ShutdownTimeout = drainTimeout
 	s.authorizer = config.Authorization.Authorizer
 	options := ours{RESTOptionsGetter: config.RESTOptionsGetter, decorator: s.decorator(etcd.StorageConfig.Transport, plain)}
-	if err := s.install(registry, options, set); err != nil {
-		return nil, err
-	}
-	return s, nil
+	return s.install(registry, options, set)
 }
 
 // stored is how objects of a resource are written: the codec and, with an encryption configuration, what it says of them.

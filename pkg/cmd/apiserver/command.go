@@ -14,7 +14,6 @@ import (
 	"k8s.io/component-base/logs"
 	logsapi "k8s.io/component-base/logs/api/v1"
 	"k8s.io/component-base/metrics"
-	"k8s.io/component-base/term"
 	"k8s.io/klog/v2"
 )
 
@@ -65,7 +64,7 @@ servers may share, or in an etcd that runs in this process (--etcd-data-dir).`,
 	for _, group := range groups.FlagSets {
 		command.Flags().AddFlagSet(group)
 	}
-	columns, _, _ := term.TerminalSize(command.OutOrStdout())
-	cliflag.SetUsageAndHelpFunc(command, groups, columns)
+	const width = 120
+	cliflag.SetUsageAndHelpFunc(command, groups, width)
 	return command
 }

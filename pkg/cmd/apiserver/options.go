@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/pflag"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	validatingadmissionpolicy "k8s.io/apiserver/pkg/admission/plugin/policy/validating"
 	"k8s.io/apiserver/pkg/features"
 	genericoptions "k8s.io/apiserver/pkg/server/options"
 	"k8s.io/apiserver/pkg/storage/storagebackend"
@@ -21,6 +22,7 @@ import (
 	logsapi "k8s.io/component-base/logs/api/v1"
 	"k8s.io/component-base/metrics"
 
+	"kubi.zone/kubizone/pkg/admission/delegation"
 	"kubi.zone/kubizone/pkg/apiserver"
 	"kubi.zone/kubizone/pkg/authorization"
 )
@@ -41,6 +43,7 @@ type Options struct {
 	Etcd           *genericoptions.EtcdOptions
 	Member         MemberOptions
 	SecureServing  *genericoptions.SecureServingOptionsWithLoopback
+	Certificate    CertificateOptions
 	Authentication *genericoptions.DelegatingAuthenticationOptions
 	Authorization  *authorization.Options
 	Audit          *genericoptions.AuditOptions
@@ -72,6 +75,10 @@ func NewOptions() *Options {
 		Metrics:        metrics.NewOptions(),
 		Logs:           logs.NewOptions(),
 	}
+	delegation.Register(o.Admission.Plugins)
+	// Before the policies and webhooks that validate: what no zone takes they need not be asked about.
+	validating := slices.Index(o.Admission.RecommendedPluginOrder, validatingadmissionpolicy.PluginName)
+	o.Admission.RecommendedPluginOrder = slices.Insert(o.Admission.RecommendedPluginOrder, validating, delegation.PluginName)
 	o.ServerRun.ShutdownDelayDuration = defaultShutdownDelay
 	o.ServerRun.ShutdownWatchTerminationGracePeriod = defaultWatchTermination
 	// A request that comes late is told to come again; a closed port would be an error that clients do not repeat.
@@ -118,6 +125,7 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	}
 	o.Member.AddFlags(all.FlagSet("etcd"))
 	o.SecureServing.AddFlags(all.FlagSet("secure serving"))
+	o.Certificate.AddFlags(all.FlagSet("secure serving"))
 	o.Authentication.AddFlags(all.FlagSet("authentication"))
 	o.Authorization.AddFlags(all.FlagSet("authorization"))
 	o.Audit.AddFlags(all.FlagSet("auditing"))
@@ -168,6 +176,10 @@ func (o *Options) Validate() error {
 	if o.Features.EnablePriorityAndFairness && o.ServerRun.MaxRequestsInFlight+o.ServerRun.MaxMutatingRequestsInFlight <= 0 {
 		wrong = append(wrong, errors.New("--max-requests-inflight and --max-mutating-requests-inflight: their sum must be positive, or --enable-priority-and-fairness=false"))
 	}
+	if o.Certificate.Secret != "" && o.SecureServing.ServerCert.CertKey.CertFile != "" {
+		wrong = append(wrong, errors.New("give either --serving-cert-secret or --tls-cert-file: one says which certificate is served"))
+	}
+	wrong = append(wrong, o.Certificate.Validate()...)
 	wrong = append(wrong, o.validateRequestHeader()...)
 	return errors.Join(wrong...)
 }

@@ -11,9 +11,6 @@ import (
 	"strconv"
 	"syscall"
 
-	genericoptions "k8s.io/apiserver/pkg/server/options"
-	"k8s.io/klog/v2"
-
 	"kubi.zone/kubizone/pkg/apiserver"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
@@ -33,6 +30,9 @@ func (o *Options) Run(ctx context.Context) error {
 			o.SecureServing.Listener.Close()
 		}
 	}()
+	if err := o.certify(ctx); err != nil {
+		return stopped(told, err)
+	}
 	etcd := *o.Etcd
 	if o.Member.DataDir != "" {
 		member, release, err := o.Member.start(ctx)
@@ -89,19 +89,13 @@ func stopped(told context.Context, err error) error {
 	return err
 }
 
-// listen binds the port and makes a certificate where none is given.
+// listen binds the port.
 func (o *Options) listen() error {
 	at := net.JoinHostPort(o.SecureServing.BindAddress.String(), strconv.Itoa(o.SecureServing.BindPort))
-	if o.SecureServing.ServerCert.CertKey.CertFile == "" {
-		if err := o.SecureServing.MaybeDefaultWithSelfSignedCerts("localhost", nil, []net.IP{net.IPv4(127, 0, 0, 1)}); err != nil {
-			return fmt.Errorf("serving certificate: %w", err)
-		}
-		klog.Warning("The serving certificate is self-signed and lasts as long as this process; name one by --tls-cert-file and --tls-private-key-file")
-	}
 	if o.SecureServing.Listener != nil || o.SecureServing.PermitPortSharing || o.SecureServing.PermitAddressSharing {
 		return nil // it is there, or upstream binds it as it is asked to
 	}
-	listener, _, err := genericoptions.CreateListener(o.SecureServing.BindNetwork, at, net.ListenConfig{})
+	listener, err := net.Listen("tcp", at)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
 		return fmt.Errorf("--secure-port %d: the port is taken by another process; stop that one, or choose another port: %w", o.SecureServing.BindPort, err)

@@ -1,0 +1,86 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apiserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+
+	"github.com/spf13/pflag"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/klog/v2"
+	aggregator "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset"
+
+	"kubi.zone/kubizone/pkg/apiserver"
+	"kubi.zone/kubizone/pkg/apiserver/serving"
+)
+
+// CertificateOptions are of a serving certificate that the servers make and renew themselves.
+type CertificateOptions struct {
+	// Secret is NAMESPACE/NAME.
+	Secret string
+	// APIService is the registration that kube-apiserver reads the authority from.
+	APIService string
+}
+
+// AddFlags binds the options to flags.
+func (o *CertificateOptions) AddFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&o.Secret, "serving-cert-secret", o.Secret, "NAMESPACE/NAME of a Secret in the cluster where the servers keep a serving certificate that they make and renew, instead of --tls-cert-file. Goes with --apiservice.")
+	flags.StringVar(&o.APIService, "apiservice", o.APIService, "Name of the APIService whose caBundle is kept at the authority of --serving-cert-secret, as v1alpha1.kubi.zone.")
+}
+
+// Validate reports all that is wrong with the options.
+func (o *CertificateOptions) Validate() []error {
+	var wrong []error
+	if (o.Secret == "") != (o.APIService == "") {
+		wrong = append(wrong, errors.New("--serving-cert-secret and --apiservice: give both or none; kube-apiserver must be told whom to trust"))
+	}
+	if namespace, name, ok := strings.Cut(o.Secret, "/"); o.Secret != "" && (!ok || namespace == "" || name == "" || strings.Contains(name, "/")) {
+		wrong = append(wrong, fmt.Errorf("--serving-cert-secret %q: write NAMESPACE/NAME, as kubizone-system/kubizone-apiserver-serving", o.Secret))
+	}
+	return wrong
+}
+
+// certify finds the certificate to serve with where no files are named: that of the Secret, or one made in memory.
+func (o *Options) certify(ctx context.Context) error {
+	server := &o.SecureServing.ServerCert
+	switch {
+	case server.CertKey.CertFile != "":
+		return nil
+	case o.Certificate.Secret == "":
+		klog.Warning("The serving certificate is self-signed and lasts as long as this process; name one by --tls-cert-file and --tls-private-key-file, or --serving-cert-secret")
+		if err := o.SecureServing.MaybeDefaultWithSelfSignedCerts("localhost", nil, []net.IP{net.IPv4(127, 0, 0, 1)}); err != nil {
+			return fmt.Errorf("serving certificate: %w", err)
+		}
+		return nil
+	}
+	cluster, err := apiserver.ClientConfig("--kubeconfig", o.CoreAPI.CoreAPIKubeconfigPath)
+	if err != nil {
+		return err
+	}
+	client, err := kubernetes.NewForConfig(cluster)
+	if err != nil {
+		return fmt.Errorf("--kubeconfig: %w", err)
+	}
+	registrations, err := aggregator.NewForConfig(cluster)
+	if err != nil {
+		return fmt.Errorf("--kubeconfig: %w", err)
+	}
+	namespace, name, _ := strings.Cut(o.Certificate.Secret, "/")
+	provider, err := serving.New(serving.Config{
+		Secrets: client.CoreV1(), APIServices: registrations.ApiregistrationV1(),
+		Namespace: namespace, Secret: name, APIService: o.Certificate.APIService, Hosts: []string{"localhost"},
+	})
+	if err != nil {
+		return err
+	}
+	if err := provider.RunOnce(ctx); err != nil {
+		return fmt.Errorf("--serving-cert-secret %s: %w", o.Certificate.Secret, err)
+	}
+	server.GeneratedCert = provider
+	return nil
+}

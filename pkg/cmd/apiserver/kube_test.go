@@ -1,0 +1,326 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apiserver
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"math/big"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+)
+
+const allowedProxy = "front-proxy-client"
+
+// kube answers what an aggregated server asks of a kube-apiserver, and nothing else. It plays the cluster's side of the
+// conversation alone: what is tested is the server that asks.
+type kube struct {
+	server *httptest.Server
+	// clients and proxies sign users, and whoever may speak for users.
+	clients, proxies *authority
+
+	mutex sync.Mutex
+	// revision grows with every change; watchers look for it.
+	revision     int
+	namespaces   map[string]bool
+	allowedNames []string
+	// tokens are users by token; granted are those who may do everything.
+	tokens  map[string]string
+	granted map[string]bool
+	// broken makes every access review an internal error.
+	broken bool
+	// withheld is the resource that the server itself may not list.
+	withheld string
+}
+
+func newKube(t *testing.T) *kube {
+	t.Helper()
+	k := &kube{
+		clients: newAuthority(t, "clients"), proxies: newAuthority(t, "proxies"), revision: 1,
+		namespaces: map[string]bool{"a": true}, allowedNames: []string{allowedProxy},
+		tokens: map[string]string{"alices": "alice", "bobs": "bob"}, granted: map[string]bool{"alice": true},
+	}
+	k.server = httptest.NewTLSServer(k)
+	t.Cleanup(func() {
+		k.server.CloseClientConnections() // watches would hold it
+		k.server.Close()
+	})
+	return k
+}
+
+// change does something to the cluster that watchers see.
+func (k *kube) change(do func()) {
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	do()
+	k.revision++
+}
+
+// kubeconfig writes one and returns its path.
+func (k *kube) kubeconfig(t *testing.T) string {
+	t.Helper()
+	config := clientcmdapi.NewConfig()
+	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: k.server.Certificate().Raw})
+	config.Clusters["kube"] = &clientcmdapi.Cluster{Server: k.server.URL, CertificateAuthorityData: ca}
+	config.AuthInfos["kubizone"] = &clientcmdapi.AuthInfo{Token: "kubizones"}
+	config.Contexts["kube"] = &clientcmdapi.Context{Cluster: "kube", AuthInfo: "kubizone"}
+	config.CurrentContext = "kube"
+	path := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := clientcmd.WriteToFile(*config, path); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// kinds are what informers follow, by path.
+var kinds = map[string][2]string{
+	"/api/v1/namespaces":                                                      {"v1", "Namespace"},
+	"/api/v1/namespaces/kube-system/configmaps":                               {"v1", "ConfigMap"},
+	"/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations":     {"admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration"},
+	"/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations":   {"admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration"},
+	"/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies":         {"admissionregistration.k8s.io/v1", "MutatingAdmissionPolicy"},
+	"/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicybindings":   {"admissionregistration.k8s.io/v1", "MutatingAdmissionPolicyBinding"},
+	"/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies":       {"admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy"},
+	"/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings": {"admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicyBinding"},
+	"/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas":                       {"flowcontrol.apiserver.k8s.io/v1", "FlowSchema"},
+	"/apis/flowcontrol.apiserver.k8s.io/v1/prioritylevelconfigurations":       {"flowcontrol.apiserver.k8s.io/v1", "PriorityLevelConfiguration"},
+}
+
+func (k *kube) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case r.Method == http.MethodPost:
+		k.review(w, r)
+	case r.URL.Query().Get("watch") != "":
+		k.watch(w, r)
+	default:
+		k.get(w, r)
+	}
+}
+
+// objects are those at a path, by name. The mutex is held.
+func (k *kube) objects(path string) map[string]any {
+	kind, all := kinds[path], make(map[string]any)
+	object := func(name string, more map[string]any) {
+		meta := map[string]any{"name": name, "uid": name, "resourceVersion": strconv.Itoa(k.revision)}
+		one := map[string]any{"apiVersion": kind[0], "kind": kind[1], "metadata": meta}
+		if kind[1] == "ConfigMap" {
+			meta["namespace"] = "kube-system"
+		}
+		for key, value := range more {
+			one[key] = value
+		}
+		all[name] = one
+	}
+	switch kind[1] {
+	case "Namespace":
+		for name := range k.namespaces {
+			object(name, map[string]any{"status": map[string]any{"phase": "Active"}})
+		}
+	case "ConfigMap":
+		names, _ := json.Marshal(k.allowedNames)
+		object("extension-apiserver-authentication", map[string]any{"data": map[string]any{
+			"client-ca-file":                     string(k.clients.pem),
+			"requestheader-client-ca-file":       string(k.proxies.pem),
+			"requestheader-allowed-names":        string(names),
+			"requestheader-username-headers":     `["X-Remote-User"]`,
+			"requestheader-uid-headers":          `["X-Remote-Uid"]`,
+			"requestheader-group-headers":        `["X-Remote-Group"]`,
+			"requestheader-extra-headers-prefix": `["X-Remote-Extra-"]`,
+		}})
+	}
+	return all
+}
+
+func (k *kube) get(w http.ResponseWriter, r *http.Request) {
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	if kind, ok := kinds[r.URL.Path]; ok {
+		items := []any{}
+		for _, one := range k.objects(r.URL.Path) {
+			items = append(items, one)
+		}
+		answer(w, http.StatusOK, map[string]any{
+			"apiVersion": kind[0], "kind": kind[1] + "List", "metadata": map[string]any{"resourceVersion": strconv.Itoa(k.revision)}, "items": items,
+		})
+		return
+	}
+	parent, name := r.URL.Path[:strings.LastIndex(r.URL.Path, "/")], r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]
+	if one, ok := k.objects(parent)[name]; ok {
+		answer(w, http.StatusOK, one)
+		return
+	}
+	resource := parent[strings.LastIndex(parent, "/")+1:]
+	answer(w, http.StatusNotFound, map[string]any{
+		"apiVersion": "v1", "kind": "Status", "status": "Failure", "reason": "NotFound", "code": http.StatusNotFound, "message": fmt.Sprintf("%s %q not found", resource, name),
+	})
+}
+
+// watch tells, after what is there if that is asked for, what comes, changes and goes.
+func (k *kube) watch(w http.ResponseWriter, r *http.Request) {
+	kind, known := kinds[r.URL.Path]
+	if !known {
+		http.NotFound(w, r)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	tell := func(event string, object any) {
+		_ = json.NewEncoder(w).Encode(map[string]any{"type": event, "object": object})
+	}
+	k.mutex.Lock()
+	told, seen := k.objects(r.URL.Path), k.revision
+	k.mutex.Unlock()
+	if r.URL.Query().Get("sendInitialEvents") == "true" {
+		for _, one := range told {
+			tell("ADDED", one)
+		}
+		tell("BOOKMARK", map[string]any{"apiVersion": kind[0], "kind": kind[1], "metadata": map[string]any{
+			"resourceVersion": strconv.Itoa(seen), "annotations": map[string]any{"k8s.io/initial-events-end": "true"},
+		}})
+	}
+	for {
+		w.(http.Flusher).Flush()
+		select {
+		case <-r.Context().Done():
+			return
+		case <-time.After(10 * time.Millisecond):
+		}
+		k.mutex.Lock()
+		now, revision := k.objects(r.URL.Path), k.revision
+		k.mutex.Unlock()
+		if revision == seen {
+			continue
+		}
+		for name, one := range now {
+			if _, was := told[name]; was {
+				tell("MODIFIED", one)
+			} else {
+				tell("ADDED", one)
+			}
+		}
+		for name, one := range told {
+			if _, is := now[name]; !is {
+				tell("DELETED", one)
+			}
+		}
+		told, seen = now, revision
+	}
+}
+
+func (k *kube) review(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	asked, _, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, nil)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	switch review := asked.(type) {
+	case *authenticationv1.TokenReview:
+		name, ok := k.tokens[review.Spec.Token]
+		review.Status = authenticationv1.TokenReviewStatus{Authenticated: ok, User: authenticationv1.UserInfo{Username: name, Groups: []string{"tenants"}}}
+		review.APIVersion, review.Kind = "authentication.k8s.io/v1", "TokenReview"
+	case *authorizationv1.SubjectAccessReview:
+		if k.broken {
+			http.Error(w, "out of order", http.StatusInternalServerError)
+			return
+		}
+		review.Status = authorizationv1.SubjectAccessReviewStatus{Allowed: k.granted[review.Spec.User]}
+		review.APIVersion, review.Kind = "authorization.k8s.io/v1", "SubjectAccessReview"
+	case *authorizationv1.SelfSubjectAccessReview:
+		attributes := review.Spec.ResourceAttributes
+		review.Status.Allowed = k.withheld == "" || attributes.Resource != k.withheld || attributes.Verb != "list"
+		review.APIVersion, review.Kind = "authorization.k8s.io/v1", "SelfSubjectAccessReview"
+	default:
+		http.Error(w, fmt.Sprintf("%T is not answered here", asked), http.StatusNotFound)
+		return
+	}
+	answer(w, http.StatusCreated, asked)
+}
+
+func answer(w http.ResponseWriter, code int, object any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	_ = json.NewEncoder(w).Encode(object)
+}
+
+// authority signs certificates for a day.
+type authority struct {
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+	pem  []byte
+}
+
+func newAuthority(t *testing.T, name string) *authority {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &authority{cert, key, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})}
+}
+
+// leaf signs a certificate for a client or, on loopback, a server; PEM.
+func (a *authority) leaf(t *testing.T, name string, groups ...string) (cert, key []byte) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	number, err := rand.Int(rand.Reader, big.NewInt(1<<62))
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: number, Subject: pkix.Name{CommonName: name, Organization: groups},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth},
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, a.cert, private.Public(), a.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	encoded, err := x509.MarshalECPrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: encoded})
+}

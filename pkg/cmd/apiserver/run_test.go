@@ -1,0 +1,415 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apiserver
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/pflag"
+)
+
+// options are those of flags, completed.
+func options(t *testing.T, arguments ...string) *Options {
+	t.Helper()
+	o := NewOptions()
+	flags := pflag.NewFlagSet("apiserver", pflag.ContinueOnError)
+	for _, group := range o.Flags().FlagSets {
+		flags.AddFlagSet(group)
+	}
+	if err := flags.Parse(arguments); err != nil {
+		t.Fatal(err)
+	}
+	if err := o.Complete(); err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// running is a server of this process behind a kube.
+type running struct {
+	kube    *kube
+	url     string
+	serving *authority
+	cert    string // path without .crt and .key
+	stop    func() error
+}
+
+func start(t *testing.T, k *kube, arguments ...string) *running {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &running{kube: k, url: "https://" + listener.Addr().String(), serving: newAuthority(t, "serving"), cert: filepath.Join(t.TempDir(), "serving")}
+	r.rotate(t, "first")
+	o := options(t, append([]string{
+		"--etcd-data-dir", filepath.Join(t.TempDir(), "data"), "--kubeconfig", k.kubeconfig(t),
+		"--tls-cert-file", r.cert + ".crt", "--tls-private-key-file", r.cert + ".key", "--shutdown-delay-duration", "1s",
+		"--authentication-token-webhook-cache-ttl", "0s", "--authorization-webhook-cache-authorized-ttl", "0s", "--authorization-webhook-cache-unauthorized-ttl", "0s",
+	}, arguments...)...)
+	if err := o.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	o.SecureServing.Listener = listener
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- o.Run(ctx) }()
+	var once bool
+	r.stop = func() error {
+		if once {
+			return nil
+		}
+		once = true
+		cancel()
+		return <-ended
+	}
+	t.Cleanup(func() {
+		if err := r.stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return r
+}
+
+// rotate writes another serving certificate, whose name tells it apart.
+func (r *running) rotate(t *testing.T, name string) {
+	t.Helper()
+	cert, key := r.serving.leaf(t, name)
+	for file, content := range map[string][]byte{".key": key, ".crt": cert} {
+		if err := os.WriteFile(r.cert+file, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// client trusts the server and shows a certificate of signer, if any.
+func (r *running) client(t *testing.T, signer *authority, name string, groups ...string) *http.Client {
+	t.Helper()
+	pool := x509.NewCertPool()
+	pool.AddCert(r.serving.cert)
+	config := &tls.Config{RootCAs: pool}
+	if signer != nil {
+		cert, key := signer.leaf(t, name, groups...)
+		pair, err := tls.X509KeyPair(cert, key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Shown also where the server asks for certificates of others.
+		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &pair, nil }
+	}
+	transport := &http.Transport{TLSClientConfig: config}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport, Timeout: 30 * time.Second}
+}
+
+func do(t *testing.T, client *http.Client, method, url string, headers map[string]string, body string) (int, string) {
+	t.Helper()
+	request, err := http.NewRequest(method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	for name, value := range headers {
+		request.Header.Set(name, value)
+	}
+	answer, err := client.Do(request)
+	if err != nil {
+		return 0, err.Error()
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		return 0, err.Error()
+	}
+	return answer.StatusCode, string(text)
+}
+
+// eventually asks until the answer is as wanted.
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); !is(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%s: not within 30 s", what)
+		}
+	}
+}
+
+func (r *running) waitReady(t *testing.T) {
+	t.Helper()
+	anyone := r.client(t, nil, "")
+	eventually(t, "ready", func() bool {
+		code, _ := do(t, anyone, http.MethodGet, r.url+"/readyz", nil, "")
+		return code == http.StatusOK
+	})
+}
+
+const (
+	zonesPath = "/apis/kubi.zone/v1alpha1/namespaces/a/zones"
+	zoneBody  = `{"apiVersion": "kubi.zone/v1alpha1", "kind": "Zone", "metadata": {"name": "NAME"}, "spec": {"domainName": "NAME.example."}}`
+)
+
+func administrator() map[string]string {
+	return map[string]string{"X-Remote-User": "admin", "X-Remote-Group": "system:masters"}
+}
+
+func TestRun_behindAKubeAPIServer(t *testing.T) {
+	k := newKube(t)
+	r := start(t, k)
+	r.waitReady(t)
+	aggregator := r.client(t, k.proxies, allowedProxy)
+
+	t.Run("who enters", func(t *testing.T) { testEntrance(t, r) })
+	t.Run("anonymous see health alone", func(t *testing.T) { testAnonymous(t, r, aggregator) })
+	t.Run("a review that fails allows nothing", func(t *testing.T) {
+		k.change(func() { k.broken = true })
+		defer k.change(func() { k.broken = false })
+		if code, body := do(t, r.client(t, nil, ""), http.MethodGet, r.url+zonesPath, map[string]string{"Authorization": "Bearer alices"}, ""); code < 400 {
+			t.Errorf("%d %s", code, body)
+		}
+	})
+	t.Run("namespaces", func(t *testing.T) { testNamespaces(t, r, aggregator) })
+	t.Run("metrics and OpenAPI", func(t *testing.T) {
+		for _, path := range []string{"/metrics", "/openapi/v2", "/openapi/v3", "/readyz?verbose", "/apis"} {
+			if code, body := do(t, aggregator, http.MethodGet, r.url+path, administrator(), ""); code != http.StatusOK {
+				t.Errorf("%s: %d %s", path, code, body)
+			}
+		}
+	})
+	t.Run("an emptied list of names is nobody", func(t *testing.T) {
+		k.change(func() { k.allowedNames = nil })
+		eventually(t, "headers are believed no more", func() bool {
+			code, _ := do(t, aggregator, http.MethodGet, r.url+zonesPath, administrator(), "")
+			return code == http.StatusUnauthorized
+		})
+		if code, body := do(t, r.client(t, nil, ""), http.MethodGet, r.url+"/readyz", nil, ""); code == http.StatusOK || !strings.Contains(body, "requestheader-allowed-names") {
+			t.Errorf("/readyz: %d %s", code, body)
+		}
+		k.change(func() { k.allowedNames = []string{allowedProxy} })
+		r.waitReady(t)
+	})
+	t.Run("certificate reload", func(t *testing.T) {
+		r.rotate(t, "second")
+		eventually(t, "the second certificate is shown", func() bool {
+			connection, err := tls.Dial("tcp", strings.TrimPrefix(r.url, "https://"), &tls.Config{InsecureSkipVerify: true}) // its name is the question
+			if err != nil {
+				return false
+			}
+			defer connection.Close()
+			return connection.ConnectionState().PeerCertificates[0].Subject.CommonName == "second"
+		})
+	})
+	t.Run("not ready before it closes", func(t *testing.T) {
+		ended := make(chan error, 1)
+		go func() { ended <- r.stop() }()
+		eventually(t, "not ready", func() bool {
+			code, _ := do(t, aggregator, http.MethodGet, r.url+"/readyz", administrator(), "")
+			return code == http.StatusInternalServerError
+		})
+		if code, body := do(t, r.client(t, k.proxies, allowedProxy), http.MethodGet, r.url+zonesPath, administrator(), ""); code != http.StatusOK {
+			t.Errorf("on a new connection, not ready and not closed: %d %s", code, body)
+		}
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		if _, err := net.Dial("tcp", strings.TrimPrefix(r.url, "https://")); err == nil {
+			t.Error("it listens after its end")
+		}
+	})
+}
+
+// Hardening, attacks 41 to 43, and 401 and 403 as kube-apiserver answers them.
+func testEntrance(t *testing.T, r *running) {
+	k := r.kube
+	foreign := newAuthority(t, "foreign")
+	bearer := func(token string) map[string]string { return map[string]string{"Authorization": "Bearer " + token} }
+	for name, c := range map[string]struct {
+		client  *http.Client
+		headers map[string]string
+		code    int
+		says    string
+	}{
+		"headers, no certificate":                       {r.client(t, nil, ""), administrator(), http.StatusUnauthorized, ""},
+		"headers, front proxy":                          {r.client(t, k.proxies, allowedProxy), administrator(), http.StatusOK, ""},
+		"headers of a user who may nothing":             {r.client(t, k.proxies, allowedProxy), map[string]string{"X-Remote-User": "bob"}, http.StatusForbidden, `"bob\"`},
+		"headers, a name that is not allowed":           {r.client(t, k.proxies, "somebody"), administrator(), http.StatusUnauthorized, ""},
+		"headers, a certificate of the clients' CA":     {r.client(t, k.clients, "bob"), administrator(), http.StatusForbidden, `"bob\"`},
+		"headers, the allowed name of the clients' CA":  {r.client(t, k.clients, allowedProxy), administrator(), http.StatusForbidden, allowedProxy},
+		"headers, the allowed name of a foreign CA":     {r.client(t, foreign, allowedProxy), administrator(), http.StatusUnauthorized, ""},
+		"front proxy without headers":                   {r.client(t, k.proxies, allowedProxy), nil, http.StatusUnauthorized, ""},
+		"certificate of a user who may":                 {r.client(t, k.clients, "alice"), nil, http.StatusOK, ""},
+		"certificate of system:masters":                 {r.client(t, k.clients, "root", "system:masters"), nil, http.StatusOK, ""},
+		"certificate of a foreign CA":                   {r.client(t, foreign, "alice"), nil, http.StatusUnauthorized, ""},
+		"token of a user who may":                       {r.client(t, nil, ""), bearer("alices"), http.StatusOK, ""},
+		"token of a user who may nothing":               {r.client(t, nil, ""), bearer("bobs"), http.StatusForbidden, `"bob\"`},
+		"token that nobody has":                         {r.client(t, nil, ""), bearer("nobodys"), http.StatusUnauthorized, ""},
+		"token and headers of another":                  {r.client(t, nil, ""), map[string]string{"Authorization": "Bearer bobs", "X-Remote-User": "alice"}, http.StatusForbidden, `"bob\"`},
+		"nobody":                                        {r.client(t, nil, ""), nil, http.StatusUnauthorized, ""},
+		"nobody who would be somebody":                  {r.client(t, nil, ""), map[string]string{"Impersonate-User": "alice"}, http.StatusUnauthorized, ""},
+		"a user who may nothing would be somebody else": {r.client(t, nil, ""), map[string]string{"Authorization": "Bearer bobs", "Impersonate-User": "alice"}, http.StatusForbidden, "impersonate"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if code, body := do(t, c.client, http.MethodGet, r.url+zonesPath, c.headers, ""); code != c.code || !strings.Contains(body, c.says) {
+				t.Errorf("%d, want %d that says %q: %s", code, c.code, c.says, body)
+			}
+		})
+	}
+}
+
+// Hardening, attack 44: over every path that the server says it has, and some that it does not say.
+func testAnonymous(t *testing.T, r *running, aggregator *http.Client) {
+	_, body := do(t, aggregator, http.MethodGet, r.url+"/", administrator(), "")
+	var root struct{ Paths []string }
+	if err := json.Unmarshal([]byte(body), &root); err != nil || len(root.Paths) < 20 {
+		t.Fatalf("paths: %v %s", err, body)
+	}
+	paths := append(root.Paths, "/", "/api", "/logs/", "/debug/flags/v", "/readyz/", "/readyz/x", "/healthz/../metrics", "//readyz", "/READYZ", zonesPath, "/apis/kubi.zone/v1alpha1/zones?watch=1")
+	open := map[string]bool{"/healthz": true, "/livez": true, "/readyz": true}
+	anyone := r.client(t, nil, "")
+	anyone.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	for _, path := range paths {
+		want := http.StatusUnauthorized
+		if open[path] {
+			want = http.StatusOK
+		}
+		if code, body := do(t, anyone, http.MethodGet, r.url+path, nil, ""); code != want {
+			t.Errorf("%s: %d, want %d: %.200s", path, code, want, body)
+		}
+	}
+	for _, path := range []string{"/readyz", "/livez"} {
+		if code, body := do(t, anyone, http.MethodPost, r.url+path, nil, ""); code == http.StatusCreated {
+			t.Errorf("POST %s: %d %s", path, code, body)
+		}
+	}
+}
+
+// NamespaceLifecycle, and the deletion of what a namespace left that is gone; S8.4.
+func testNamespaces(t *testing.T, r *running, aggregator *http.Client) {
+	zone := func(method, namespace, name, query string) (int, string) {
+		path, body := strings.Replace(zonesPath, "/a/", "/"+namespace+"/", 1), ""
+		if method == http.MethodPost {
+			body = strings.ReplaceAll(zoneBody, "NAME", name)
+		} else {
+			path += "/" + name
+		}
+		return do(t, aggregator, method, r.url+path+query, administrator(), body)
+	}
+	if code, body := zone(http.MethodPost, "nowhere", "one", ""); code != http.StatusNotFound {
+		t.Errorf("create in no namespace: %d %s", code, body)
+	}
+	if code, body := zone(http.MethodPost, "a", "dry", "?dryRun=All"); code != http.StatusCreated || !strings.Contains(body, `"serial"`) {
+		t.Errorf("S7.3: %d %s", code, body)
+	}
+	for _, name := range []string{"one", "two"} {
+		if code, body := zone(http.MethodPost, "a", name, ""); code != http.StatusCreated {
+			t.Fatalf("create: %d %s", code, body)
+		}
+	}
+	// A garbage collector is there to take the finalizer away.
+	if code, body := zone(http.MethodDelete, "a", "two", "?propagationPolicy=Foreground"); code != http.StatusOK || !strings.Contains(body, "foregroundDeletion") {
+		t.Errorf("S8.4: %d %s", code, body)
+	}
+	r.kube.change(func() { delete(r.kube.namespaces, "a") })
+	if code, body := zone(http.MethodDelete, "a", "one", ""); code != http.StatusOK {
+		t.Errorf("delete where the namespace is gone: %d %s", code, body)
+	}
+	eventually(t, "the namespace is known to be gone", func() bool {
+		code, _ := zone(http.MethodPost, "a", "three", "?dryRun=All")
+		return code == http.StatusNotFound
+	})
+	r.kube.change(func() { r.kube.namespaces["a"] = true })
+}
+
+// A7: a rule that is missing is named, and asked for again.
+func TestRun_namesThePermissionItLacks(t *testing.T) {
+	k := newKube(t)
+	k.withheld = "mutatingadmissionpolicybindings"
+	r := start(t, k)
+	anyone, alice := r.client(t, nil, ""), map[string]string{"Authorization": "Bearer alices"}
+	eventually(t, "named", func() bool {
+		_, body := do(t, anyone, http.MethodGet, r.url+"/readyz/permissions", alice, "")
+		return strings.Contains(body, `--kubeconfig lacks the RBAC rule {apiGroups: ["admissionregistration.k8s.io"], resources: ["mutatingadmissionpolicybindings"], verbs: [list]}`)
+	})
+	if code, body := do(t, anyone, http.MethodGet, r.url+"/readyz", nil, ""); code == http.StatusOK || !strings.Contains(body, "[-]permissions failed") {
+		t.Errorf("/readyz: %d %s", code, body)
+	}
+	if code, body := do(t, anyone, http.MethodGet, r.url+"/livez", nil, ""); code != http.StatusOK {
+		t.Errorf("/livez: %d %s", code, body)
+	}
+	k.change(func() { k.withheld = "" })
+	r.waitReady(t)
+}
+
+// Hardening, attack 42: an empty list of allowed names is refused at start.
+func TestRun_refusesToStart(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	_, occupied, _ := net.SplitHostPort(taken.Addr().String())
+	for name, c := range map[string]struct {
+		change    func(*kube)
+		arguments []string
+		says      []string
+	}{
+		"anybody may speak for users": {func(k *kube) { k.allowedNames = nil }, nil, []string{"--requestheader-allowed-names is empty", "kube-system/extension-apiserver-authentication", "set it"}},
+		"port taken":                  {func(*kube) {}, []string{"--bind-address", "127.0.0.1", "--secure-port", occupied}, []string{"--secure-port " + occupied, "another port"}},
+		"no kube-apiserver":           {func(k *kube) { k.server.Close() }, nil, []string{"authentication", "refused"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := newKube(t)
+			kubeconfig := k.kubeconfig(t)
+			c.change(k)
+			// Nothing listens there: it is not come to.
+			o := options(t, append([]string{"--etcd-servers", "http://127.0.0.1:1", "--kubeconfig", kubeconfig}, c.arguments...)...)
+			if len(c.arguments) == 0 {
+				if o.SecureServing.Listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+			defer cancel()
+			err := o.Run(ctx)
+			if err == nil {
+				t.Fatal("it ran")
+			}
+			for _, want := range c.says {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("%q does not say %q", err, want)
+				}
+			}
+		})
+	}
+}
+
+// The command line says all that is wrong, and where --help stands.
+func TestCommand_saysWhatIsWrong(t *testing.T) {
+	command := NewCommand()
+	var out bytes.Buffer
+	command.SetOut(&out)
+	command.SetErr(&out)
+	command.SilenceUsage, command.SilenceErrors = true, true
+	command.SetArgs([]string{"--secure-port", "0", "--requestheader-client-ca-file", "ca.crt"})
+	err := command.ExecuteContext(t.Context())
+	if err == nil {
+		t.Fatal("it ran")
+	}
+	for _, want := range []string{"--etcd-servers", "--secure-port", "--requestheader-allowed-names"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%q does not say %q", err, want)
+		}
+	}
+}
