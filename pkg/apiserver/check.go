@@ -5,22 +5,49 @@ package apiserver
 
 import (
 	"context"
+	"fmt"
 
+	"go.etcd.io/etcd/client/v3/kubernetes"
+	"k8s.io/apiserver/pkg/server/options/encryptionconfig"
 	"k8s.io/apiserver/pkg/storage/storagebackend"
+	"k8s.io/apiserver/pkg/storage/value"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/install"
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/ledger/fsck"
 )
 
+// Source is a store without a server of its own.
+type Source struct {
+	Etcd storagebackend.TransportConfig
+	// EncryptionProviderConfigFile as upstream's --encryption-provider-config; empty: what is stored is not encrypted.
+	EncryptionProviderConfigFile string
+}
+
+// open connects to the store. The caller closes the client.
+func (s Source) open(ctx context.Context) (client *kubernetes.Client, zones, records ledger.ObjectCodec, err error) {
+	options := etcdOptions(install.New(), Config{Etcd: s.Etcd})
+	var encryption value.ResourceTransformers
+	if s.EncryptionProviderConfigFile != "" {
+		loaded, err := encryptionconfig.LoadEncryptionConfig(ctx, s.EncryptionProviderConfigFile, false, "")
+		if err != nil {
+			return nil, zones, records, fmt.Errorf("--encryption-provider-config: %w", err)
+		}
+		encryption = encryptionconfig.StaticTransformers(loaded.Transformers)
+	}
+	zones = stored(options, encryption, v1alpha1.Resource("zones"))
+	records = stored(options, encryption, v1alpha1.Resource("records"))
+	client, err = dial(ctx, options.StorageConfig.Transport)
+	return client, zones, records, err
+}
+
 // Check recomputes what the ledger keeps, from the objects stored there. It writes nothing and may run beside a server.
-func Check(ctx context.Context, where storagebackend.TransportConfig) (fsck.Report, error) {
-	stored := etcdOptions(install.New(), Config{Etcd: where}).StorageConfig
-	client, err := dial(ctx, stored.Transport)
+func Check(ctx context.Context, source Source) (fsck.Report, error) {
+	client, zones, records, err := source.open(ctx)
 	if err != nil {
 		return fsck.Report{}, err
 	}
 	defer client.Close()
-	objects := ledger.ObjectCodec{Codec: stored.Codec, Transformer: stored.Transformer}
-	return fsck.Run(ctx, fsck.Config{Client: client.Client, Prefix: Prefix, Zones: objects, Records: objects})
+	return fsck.Run(ctx, fsck.Config{Client: client.Client, Prefix: Prefix, Zones: zones, Records: records})
 }

@@ -20,9 +20,12 @@ import (
 
 	"kubi.zone/kubizone/pkg/apiserver"
 	apiservercmd "kubi.zone/kubizone/pkg/cmd/apiserver"
+	"kubi.zone/kubizone/pkg/cmd/backup"
 	"kubi.zone/kubizone/pkg/cmd/exporter"
 	"kubi.zone/kubizone/pkg/cmd/fsck"
 	"kubi.zone/kubizone/pkg/cmd/importer"
+	"kubi.zone/kubizone/pkg/cmd/replacemember"
+	"kubi.zone/kubizone/pkg/cmd/restore"
 	"kubi.zone/kubizone/pkg/cmd/peercert"
 	"kubi.zone/kubizone/pkg/cmd/up"
 )
@@ -48,6 +51,9 @@ changes a record, and secondaries are told within a second.`,
 		importer.NewCommand(),
 		exporter.NewCommand(),
 		fsck.NewCommand(),
+		backup.NewCommand(),
+		restore.NewCommand(),
+		replacemember.NewCommand(),
 		peercert.NewCommand(),
 		versionCommand(),
 	}...)

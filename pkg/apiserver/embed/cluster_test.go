@@ -166,7 +166,7 @@ func TestCluster_doesNotTakeTheLostMembersPlaceUnasked(t *testing.T) {
 	defer cancel()
 	waiting := make(chan struct{})
 	go func() {
-		replaced <- Replace(ctx, p.client("a"), "c", p.initial, func(string) { close(waiting) })
+		replaced <- Replace(ctx, p.paths["a"], "c", p.initial, func(string) { close(waiting) })
 	}()
 	select {
 	case <-waiting:
@@ -246,10 +246,10 @@ func TestCluster_Validate_saysAllThatIsWrong(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, change := range map[string]func(*Cluster){
-		`it names no member`:                        func(c *Cluster) { c.InitialCluster = "" },
-		`member "a" must have one URL, and an https`: func(c *Cluster) { c.InitialCluster = "a=http://127.0.0.1:2380" },
-		`"a" and "b" have one URL`:                  func(c *Cluster) { c.InitialCluster = "a=https://h:1,b=https://h:1" },
-		`--etcd-initial-cluster "a"`:                func(c *Cluster) { c.InitialCluster = "a" },
+		`it names no member`:                                 func(c *Cluster) { c.InitialCluster = "" },
+		`member "a" must have one URL, and an https`:         func(c *Cluster) { c.InitialCluster = "a=http://127.0.0.1:2380" },
+		`"a" and "b" have one URL`:                           func(c *Cluster) { c.InitialCluster = "a=https://h:1,b=https://h:1" },
+		`--etcd-initial-cluster "a"`:                         func(c *Cluster) { c.InitialCluster = "a" },
 		`--etcd-initial-cluster does not name it, only a, b`: func(c *Cluster) { c.MemberName = "d" },
 		`--etcd-member-name: must not be empty`:              func(c *Cluster) { c.MemberName = "" },
 		`--etcd-listen-peer "https://host:2380"`:             func(c *Cluster) { c.ListenPeer = "https://host:2380" },

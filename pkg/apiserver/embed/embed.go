@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -236,13 +237,13 @@ func (m *Member) socket(dir string) (string, error) {
 
 func (m *Member) config(cfg Config, dir string) *etcd.Config {
 	c := etcd.NewConfig()
-	c.Name = "kubizone"
+	c.Name = soleMember
 	c.Dir = dir
 	client := url.URL{Scheme: "unix", Path: m.endpoint[len("unix://"):]}
 	c.ListenClientUrls, c.AdvertiseClientUrls = []url.URL{client}, []url.URL{client}
 	// A member must have a peer address to form a cluster of one; nothing listens there (E3).
 	c.ListenPeerUrls = nil
-	c.AdvertisePeerUrls = []url.URL{{Scheme: "http", Host: "127.0.0.1:2380"}}
+	c.AdvertisePeerUrls = []url.URL{{Scheme: "http", Host: strings.TrimPrefix(solePeer, "http://")}}
 	c.InitialCluster = c.InitialClusterFromName(c.Name)
 	c.QuotaBackendBytes = cfg.QuotaBytes
 	if c.QuotaBackendBytes == 0 {

@@ -14,14 +14,24 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"go.etcd.io/etcd/client/pkg/v3/types"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
 )
 
-// Replace lets a member in that has no data, in place of the one of its name, and returns when it has a vote. client
-// reaches a member that is alive; initialCluster is as in Cluster. report gets a line when the new member may start.
+// Replace lets a member in that has no data, in place of the one of its name, and returns when it has a vote. dataDir is
+// that of a member that runs; initialCluster is as in Cluster. report gets a line when the new member may start.
 //
 // It comes in without a vote and gets one when it has everything, so a member that never arrives blocks nobody. It may
 // be called again where it was cut off.
-func Replace(ctx context.Context, client *clientv3.Client, member, initialCluster string, report func(line string)) error {
+func Replace(ctx context.Context, dataDir, member, initialCluster string, report func(line string)) error {
+	endpoint, running := Running(dataDir)
+	if !running {
+		return fmt.Errorf("--data-dir %s: no etcd runs there; name the directory of a member that does", dataDir)
+	}
+	client, err := clientv3.New(clientv3.Config{Endpoints: []string{endpoint}, DialTimeout: 10 * time.Second, Logger: zap.NewNop()})
+	if err != nil {
+		return fmt.Errorf("--data-dir %s: %w", dataDir, err)
+	}
+	defer client.Close()
 	members, err := types.NewURLsMap(initialCluster)
 	if err != nil {
 		return fmt.Errorf("--etcd-initial-cluster %q: %w", initialCluster, err)

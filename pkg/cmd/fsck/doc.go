@@ -5,8 +5,7 @@
 //
 // It promises:
 //
-//	F1. It writes nothing: not into a data directory that is not there, not into one that it checks, but for what
-//	    etcd itself writes when it is started.
+//	F1. It writes nothing into a store that it checks, but for what etcd itself writes when it is started.
 //	F2. A data directory in use is checked through the process that has it.
 //	F3. Damage is exit code 1; work that a running server will do is none.
 //

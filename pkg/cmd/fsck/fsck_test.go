@@ -6,8 +6,6 @@ package fsck
 import (
 	"bytes"
 	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +15,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/apiserver"
 	"kubi.zone/kubizone/pkg/apiserver/embed"
+	"kubi.zone/kubizone/pkg/cmd/source"
 	"kubi.zone/kubizone/pkg/ledger"
 )
 
@@ -57,7 +56,7 @@ func TestRun_findsDamageBesideAServerAndAfterIt(t *testing.T) {
 	path, member, stop := store(t)
 	check := func() (string, error) {
 		var out bytes.Buffer
-		o := Options{DataDir: path}
+		o := Options{Source: source.Options{DataDir: path}}
 		if err := o.Validate(); err != nil {
 			t.Fatal(err)
 		}
@@ -77,28 +76,5 @@ func TestRun_findsDamageBesideAServerAndAfterIt(t *testing.T) {
 	stop()
 	if out, err := check(); !errors.Is(err, ErrDamaged) || !strings.Contains(out, "no-such-zone") {
 		t.Errorf("after the server: %v\n%s", err, out)
-	}
-}
-
-// F1
-func TestValidate_makesNoDataDirectory(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "data")
-	if err := (&Options{DataDir: path}).Validate(); err == nil || !strings.Contains(err.Error(), path) {
-		t.Errorf("a directory that is not there: %v", err)
-	}
-	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("it was made: %v", err)
-	}
-}
-
-func TestValidate_saysAllThatIsWrong(t *testing.T) {
-	err := (&Options{KeyFile: "k"}).Validate()
-	for _, want := range []string{"either --data-dir or --etcd-servers", "go with --etcd-servers", "give both or none"} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("nothing says %q in %v", want, err)
-		}
-	}
-	if err := (&Options{DataDir: t.TempDir(), Servers: []string{"http://127.0.0.1:1"}}).Validate(); err == nil {
-		t.Error("both stores at once are accepted")
 	}
 }

@@ -1,0 +1,105 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package embed
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"go.etcd.io/etcd/etcdutl/v3/snapshot"
+	"go.uber.org/zap"
+)
+
+// A sole member has an address that nobody listens on: a cluster of one needs one to form.
+const (
+	soleMember = "kubizone"
+	solePeer   = "http://127.0.0.1:2380"
+)
+
+// revisionBump is added to the revision of a restored store, and everything before is compacted: who has seen a later
+// revision than the snapshot's is told to list again, and never sees it a second time with other content. It is three
+// years of ten thousand writes a second, and 2^63 has room for nine million restores.
+const revisionBump = 1_000_000_000_000
+
+// Snapshot says what Restore restores.
+type Snapshot struct {
+	// Path of a file as etcd's snapshots are, with their hash at the end.
+	Path string
+	// Bump moves the revision far ahead and compacts what is before. It is done once to what comes from a backup.
+	Bump bool
+	// MemberName and InitialCluster as in Cluster make it the first member of a new cluster, which others join by
+	// Replace; empty: a sole member.
+	MemberName, InitialCluster string
+}
+
+// Restore puts a snapshot into a directory that has no data. It is there whole or not at all.
+func (d *Dir) Restore(from Snapshot) error {
+	target := filepath.Join(d.path, etcdDir)
+	if _, err := os.Stat(target); err == nil {
+		return fmt.Errorf("data-dir %s has data; restore into another one, or move %s away first", d.path, target)
+	} else if !errors.Is(err, os.ErrNotExist) {
+		return unwritable(d.path, err)
+	}
+	partial := target + ".partial"
+	if err := os.RemoveAll(partial); err != nil {
+		return unwritable(d.path, err)
+	}
+	config := snapshot.RestoreConfig{
+		SnapshotPath: from.Path, OutputDataDir: partial,
+		Name: soleMember, PeerURLs: []string{solePeer}, InitialCluster: soleMember + "=" + solePeer, InitialClusterToken: clusterToken,
+	}
+	if from.MemberName != "" {
+		cluster := Cluster{MemberName: from.MemberName, InitialCluster: from.InitialCluster}
+		members, err := cluster.members()
+		if err != nil || members[from.MemberName] == nil {
+			return fmt.Errorf("--etcd-initial-cluster %q: it must name member %s with its URL (%v)", from.InitialCluster, from.MemberName, err)
+		}
+		config.Name, config.PeerURLs = from.MemberName, members[from.MemberName].StringSlice()
+		config.InitialCluster = from.MemberName + "=" + members[from.MemberName].String()
+	}
+	if from.Bump {
+		config.RevisionBump, config.MarkCompacted = revisionBump, true
+	}
+	if err := snapshot.NewV3(zap.NewNop()).Restore(config); err != nil {
+		os.RemoveAll(partial)
+		return fmt.Errorf("data-dir %s: %s cannot be restored: %w", d.path, from.Path, err)
+	}
+	err := os.Chmod(partial, 0o700)
+	if err == nil {
+		err = d.SetMember(from.MemberName)
+	}
+	if err == nil {
+		err = os.Rename(partial, target)
+	}
+	if err != nil {
+		os.RemoveAll(partial)
+		return unwritable(d.path, err)
+	}
+	return nil
+}
+
+// Adopt moves the data of another directory of the same file system into this one, which has none. Both are stopped.
+func (d *Dir) Adopt(other *Dir) error {
+	member, err := os.ReadFile(filepath.Join(other.path, memberFile))
+	if err == nil {
+		err = os.WriteFile(filepath.Join(d.path, memberFile), member, 0o600)
+	} else if errors.Is(err, os.ErrNotExist) {
+		err = nil
+	}
+	if err == nil {
+		err = os.Rename(filepath.Join(other.path, etcdDir), filepath.Join(d.path, etcdDir))
+	}
+	if err != nil {
+		return unwritable(d.path, err)
+	}
+	return nil
+}
+
+// HasData reports whether a member has run in the directory, or something was restored into it.
+func (d *Dir) HasData() bool {
+	_, err := os.Stat(filepath.Join(d.path, etcdDir))
+	return err == nil
+}

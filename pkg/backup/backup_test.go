@@ -1,0 +1,269 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package backup
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"k8s.io/apiserver/pkg/storage/storagebackend"
+
+	"kubi.zone/kubizone/pkg/apiserver"
+	"kubi.zone/kubizone/pkg/apiserver/embed"
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/test/store"
+)
+
+// running is a server's share of the store in a data directory.
+type running struct {
+	*store.Server
+	member *embed.Member
+	where  storagebackend.TransportConfig
+	store  *store.Store
+}
+
+func start(t *testing.T, path string) *running {
+	t.Helper()
+	dir, err := embed.OpenDir(path, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { dir.Close() })
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	member, err := embed.Start(ctx, embed.Config{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(member.Stop)
+	s := store.On(t, &store.Etcd{Endpoint: member.Endpoints()[0]}, apiserver.Prefix)
+	return &running{Server: s.Server(), member: member, where: storagebackend.TransportConfig{ServerList: member.Endpoints()}, store: s}
+}
+
+func restore(t *testing.T, file string, change ...func(*Restore)) (path string, lines string, err error) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "data")
+	var text strings.Builder
+	r := Restore{Backup: file, DataDir: path, SerialJump: 1000, Report: func(line string) { fmt.Fprintln(&text, line) }, Log: func(line string) { t.Log(line) }}
+	for _, f := range change {
+		f(&r)
+	}
+	_, err = r.Run(t.Context())
+	return path, text.String(), err
+}
+
+func lastSerial(t *testing.T, s *running, zone string) serial.Serial {
+	t.Helper()
+	return serial.Serial(s.Zone("dns", zone).Status.Serial)
+}
+
+// B1, B3, B4, S6.5, S6.6: taken while records are written, restored clean, with every serial ahead of what was handed
+// out since, and with nobody able to watch from before.
+func TestBackup_underLoadIsRestoredAheadOfWhatWasHandedOut(t *testing.T) {
+	old := start(t, t.TempDir())
+	store.Must(old.CreateZone(store.Zone("dns", "org", "example.org.", store.Allow("", "*"))))
+	store.Must(old.CreateZone(store.Zone("dns", "com", "example.com.", store.Allow("", "*"))))
+	store.Must(old.CreateZone(store.Zone("dns", "gone", "gone.test.", store.Allow("", "*"))))
+	gone := lastSerial(t, old, "gone")
+	if err := old.DeleteZone("dns", "gone"); err != nil {
+		t.Fatal(err)
+	}
+
+	ctx, stop := context.WithCancel(t.Context())
+	var writers sync.WaitGroup
+	var written atomic.Int64
+	for i, zone := range []string{"example.org.", "example.com."} {
+		writers.Go(func() {
+			for n := 0; ctx.Err() == nil; n++ {
+				if _, err := old.CreateRecord(ctx, store.Record("app", fmt.Sprintf("r%d-%d", i, n), fmt.Sprintf("r%d.%s", n, zone), "A", "192.0.2.1")); err != nil && ctx.Err() == nil {
+					t.Error(err)
+					return
+				}
+				written.Add(1)
+			}
+		})
+	}
+	store.Eventually(t, "some writes", func() bool { return written.Load() > 50 })
+	acknowledged := written.Load()
+	file := filepath.Join(t.TempDir(), "backup")
+	m, err := Take(t.Context(), old.where, file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if int64(m.Records) < acknowledged || m.Zones != 2 || m.Format != ledger.Format {
+		t.Errorf("%d records were written before it began: %+v", acknowledged, m)
+	}
+	after := written.Load()
+	store.Eventually(t, "writes after the backup", func() bool { return written.Load() > after+50 })
+	stop()
+	writers.Wait()
+	handedOut := map[string]serial.Serial{"org": lastSerial(t, old, "org"), "com": lastSerial(t, old, "com")}
+	lastRevision := store.Must(old.store.Client.Client.Get(t.Context(), "x")).Header.Revision
+	old.store.Damaged = true // it is checked as long as it runs only
+	old.member.Stop()
+
+	path, said, err := restore(t, file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(said, "2 zones") {
+		t.Errorf("said: %s", said)
+	}
+	again := start(t, path)
+	if n := len(again.ListRecords("")); n != m.Records {
+		t.Errorf("%d records, %d in the backup", n, m.Records)
+	}
+	for zone, was := range handedOut {
+		if now := lastSerial(t, again, zone); !now.Ahead(was) || now.Compare(was+2000) == serial.After {
+			t.Errorf("zone %s: serial %d after %d was handed out; want it ahead, by the jump", zone, now, was)
+		}
+	}
+	// The name of a removed zone goes on too.
+	store.Must(again.CreateZone(store.Zone("dns", "gone", "gone.test.", store.Allow("", "*"))))
+	if now := lastSerial(t, again, "gone"); !now.Ahead(gone + 999) {
+		t.Errorf("the removed zone comes back with serial %d after %d", now, gone)
+	}
+
+	now := store.Must(again.store.Client.Client.Get(t.Context(), "x")).Header.Revision
+	if now <= lastRevision {
+		t.Errorf("revision %d after %d was handed out", now, lastRevision)
+	}
+	watch := <-again.store.Client.Client.Watch(t.Context(), apiserver.Prefix, clientv3.WithPrefix(), clientv3.WithRev(lastRevision))
+	if !errors.Is(watch.Err(), rpctypes.ErrCompacted) {
+		t.Errorf("a watch from before goes on: %v", watch)
+	}
+	if _, err := os.Stat(filepath.Join(path, "restoring")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("something is left behind: %v", err)
+	}
+}
+
+// B2, B3: nothing is written where the file is not what it should be.
+func TestRestore_refusesWhatIsNoWholeBackup(t *testing.T) {
+	old := start(t, t.TempDir())
+	store.Must(old.CreateZone(store.Zone("dns", "org", "example.org.")))
+	file := filepath.Join(t.TempDir(), "backup")
+	store.Must(Take(t.Context(), old.where, file))
+	if _, err := Take(t.Context(), old.where, file); err == nil || !strings.Contains(err.Error(), "is there already") {
+		t.Errorf("a backup was written over: %v", err)
+	}
+	whole, manifest := store.Must(os.ReadFile(file)), store.Must(os.ReadFile(ManifestFile(file)))
+	edit := func(change func(*Manifest)) []byte {
+		var m Manifest
+		if err := json.Unmarshal(manifest, &m); err != nil {
+			t.Fatal(err)
+		}
+		change(&m)
+		return store.Must(json.Marshal(m))
+	}
+	flipped := append([]byte{}, whole...)
+	flipped[len(flipped)/2] ^= 1
+	for what, c := range map[string]struct {
+		snapshot, manifest []byte
+		want               string
+	}{
+		"cut":             {whole[:len(whole)/2], manifest, "is cut: it has"},
+		"a bit flipped":   {flipped, manifest, "is not the file of its manifest"},
+		"no manifest":     {whole, nil, "is no whole backup"},
+		"not a manifest":  {whole, []byte("{}"), "is no manifest of a backup"},
+		"a newer backup":  {whole, edit(func(m *Manifest) { m.Version++ }), "is of a newer kubizone"},
+		"a newer format":  {whole, edit(func(m *Manifest) { m.Format++ }), "is of a newer kubizone"},
+		"another's count": {whole, edit(func(m *Manifest) { m.Records++ }), "not this file's manifest"},
+		"a poem":          {[]byte("roses"), manifest, "is cut"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			bad := filepath.Join(t.TempDir(), "bad")
+			if err := os.WriteFile(bad, c.snapshot, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if c.manifest != nil {
+				if err := os.WriteFile(ManifestFile(bad), c.manifest, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			path, _, err := restore(t, bad)
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v does not say %q", err, c.want)
+			}
+			if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("a directory is left behind: %v", err)
+			}
+		})
+	}
+
+	if _, _, err := restore(t, file, func(r *Restore) { r.DataDir = filepath.Dir(strings.TrimPrefix(filepath.Dir(old.where.ServerList[0]), "unix:")) }); err == nil || !strings.Contains(err.Error(), "in use") {
+		t.Errorf("over a running server: %v", err)
+	}
+}
+
+// B2: an etcd of somebody else is no store of ours.
+func TestTake_refusesAnEtcdWithoutKubizone(t *testing.T) {
+	dir := store.Must(embed.OpenDir(t.TempDir(), 0))
+	defer dir.Close()
+	member := store.Must(embed.Start(t.Context(), embed.Config{Dir: dir}))
+	defer member.Stop()
+	out := filepath.Join(t.TempDir(), "backup")
+	_, err := Take(t.Context(), storagebackend.TransportConfig{ServerList: member.Endpoints()}, out)
+	if err == nil || !strings.Contains(err.Error(), "no data of kubizone") {
+		t.Errorf("taken: %v", err)
+	}
+	if left := store.Must(os.ReadDir(filepath.Dir(out))); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+// B3: the first member of a cluster has what a sole member would have.
+func TestRestore_makesTheFirstMemberOfACluster(t *testing.T) {
+	old := start(t, t.TempDir())
+	store.Must(old.CreateZone(store.Zone("dns", "org", "example.org.")))
+	file := filepath.Join(t.TempDir(), "backup")
+	store.Must(Take(t.Context(), old.where, file))
+	path, _, err := restore(t, file, func(r *Restore) {
+		r.MemberName, r.InitialCluster = "a", "a=https://127.0.0.1:2380,b=https://127.0.0.2:2380"
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := store.Must(embed.OpenDir(path, 0))
+	defer dir.Close()
+	if _, err := embed.Start(t.Context(), embed.Config{Dir: dir}); err == nil || !strings.Contains(err.Error(), "holds member a of a cluster") {
+		t.Errorf("it starts as a sole member: %v", err)
+	}
+}
+
+// S6.5: however far today's date is ahead of what a zone has, the jump is counted from it.
+func TestRaiseSerials_fromEveryHalfOfTheCircle(t *testing.T) {
+	s := start(t, t.TempDir())
+	today, _ := law.NextSerial(1, time.Now(), nil, nil)
+	want := map[string]serial.Serial{}
+	for i, first := range []int64{1, 2_000_000_000, 4_294_967_295, 4_173_000_000, 4_180_000_000, int64(today) + 5000} {
+		zone := store.Zone("dns", fmt.Sprintf("z%d", i), fmt.Sprintf("z%d.test.", i))
+		zone.Spec.MinimumSerial = &first
+		created := store.Must(s.CreateZone(zone))
+		// What a write after the backup may have handed out.
+		next, _ := law.NextSerial(serial.Serial(created.Status.Serial), time.Now(), nil, nil)
+		want[zone.Name] = next + apiserver.MaxSerialJump
+	}
+	source := apiserver.Source{Etcd: s.where}
+	if n, err := apiserver.RaiseSerials(t.Context(), source, apiserver.MaxSerialJump); err != nil || n != len(want) {
+		t.Fatalf("%d zones: %v", n, err)
+	}
+	for zone, want := range want {
+		if now := lastSerial(t, s, zone); now != want {
+			t.Errorf("%s: serial %d, want %d", zone, now, want)
+		}
+	}
+}

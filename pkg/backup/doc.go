@@ -1,0 +1,19 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package backup takes a store out of etcd into a file and puts it back into a new data directory.
+//
+// It promises:
+//
+//	B1. A backup holds every write that was answered before it began, at one revision, and servers go on meanwhile.
+//	B2. It is two files: what etcd's own tools call a snapshot, and a manifest that says what must be in it. A backup
+//	    that was cut, or a file that is none, is refused before anything is written.
+//	B3. A restored store is in its directory whole or not at all, and fsck found it clean.
+//	B4. Whoever saw the old store starts over: revisions are far ahead of what was handed out and nothing before them
+//	    can be watched. Secondaries take what is restored: every serial is ahead of what was handed out (S6.5, S6.6).
+//
+// It does not know when backups are due and where they are kept; and a zone made after the backup is not in it, so
+// who makes it again sets spec.minimumSerial.
+//
+// Read take.go first, then restore.go.
+package backup

@@ -1,0 +1,95 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package backup
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+
+	"kubi.zone/kubizone/pkg/ledger"
+)
+
+// kind and version are in every manifest; a later version is refused.
+const (
+	kind    = "KubizoneBackup"
+	version = 1
+)
+
+// Manifest says what a backup holds.
+type Manifest struct {
+	Kind    string `json:"kind"`
+	Version int    `json:"version"`
+	// Time is when it was taken, Kubizone and Etcd by which versions.
+	Time     time.Time `json:"time"`
+	Kubizone string    `json:"kubizone"`
+	Etcd     string    `json:"etcd"`
+	// Format of the stored form, as ledger.Format.
+	Format int `json:"format"`
+	// Revision of etcd, and how many zones and records there are at it.
+	Revision int64 `json:"revision"`
+	Zones    int   `json:"zones"`
+	Records  int   `json:"records"`
+	// Bytes and SHA256 (hex) are of the snapshot's file.
+	Bytes  int64  `json:"bytes"`
+	SHA256 string `json:"sha256"`
+}
+
+// ManifestFile is where the manifest of a backup is.
+func ManifestFile(backup string) string { return backup + ".manifest.json" }
+
+// Verify reads the manifest of a backup and holds the file against it.
+func Verify(backup string) (*Manifest, error) {
+	text, err := os.ReadFile(ManifestFile(backup))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s is no whole backup: %s is not beside it; copy both files, or take another backup", backup, ManifestFile(backup))
+	}
+	if err != nil {
+		return nil, err
+	}
+	var m Manifest
+	if err := json.Unmarshal(text, &m); err != nil || m.Kind != kind {
+		return nil, fmt.Errorf("%s is no manifest of a backup of kubizone (kind %q, %v); name the file that kubizone backup wrote", ManifestFile(backup), m.Kind, err)
+	}
+	if m.Version > version || m.Format > ledger.Format {
+		return nil, fmt.Errorf("%s is of a newer kubizone, %s (manifest version %d, format %d; known are %d and %d); restore it with that one", backup, m.Kubizone, m.Version, m.Format, version, ledger.Format)
+	}
+	size, sum, err := digest(backup)
+	switch {
+	case err != nil:
+		return nil, err
+	case size < m.Bytes:
+		return nil, fmt.Errorf("%s is cut: it has %d octets of %d; copy it again, or take another backup", backup, size, m.Bytes)
+	case size != m.Bytes || sum != m.SHA256:
+		return nil, fmt.Errorf("%s is not the file of its manifest: %d octets with SHA-256 %s, not %d with %s; copy both again, or take another backup", backup, size, sum, m.Bytes, m.SHA256)
+	}
+	return &m, nil
+}
+
+func (m *Manifest) write(backup string) error {
+	text, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(ManifestFile(backup), append(text, '\n'), 0o600)
+}
+
+func digest(path string) (size int64, sum string, err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return 0, "", err
+	}
+	defer file.Close()
+	hash := sha256.New()
+	if size, err = io.Copy(hash, file); err != nil {
+		return 0, "", fmt.Errorf("%s: %w", path, err)
+	}
+	return size, hex.EncodeToString(hash.Sum(nil)), nil
+}

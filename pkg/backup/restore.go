@@ -1,0 +1,129 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package backup
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/client/v3/snapshot"
+	"go.uber.org/zap"
+	"k8s.io/apiserver/pkg/storage/storagebackend"
+
+	"kubi.zone/kubizone/pkg/apiserver"
+	"kubi.zone/kubizone/pkg/apiserver/embed"
+	"kubi.zone/kubizone/pkg/ledger/fsck"
+)
+
+// Restore says what is restored where.
+type Restore struct {
+	// Backup is the file that Take wrote.
+	Backup string
+	// DataDir has no data yet; it is made if need be.
+	DataDir string
+	// SerialJump: see apiserver.RaiseSerials.
+	SerialJump uint32
+	// EncryptionProviderConfigFile: see apiserver.Source.
+	EncryptionProviderConfigFile string
+	// MemberName and InitialCluster: see embed.Snapshot.
+	MemberName, InitialCluster string
+	// Report gets a line for each thing done.
+	Report func(line string)
+	// Log takes etcd's log.
+	Log func(line string)
+}
+
+// Run restores and returns what fsck found, which is clean. On an error the directory has no data.
+func (r *Restore) Run(ctx context.Context) (*fsck.Report, error) {
+	manifest, err := Verify(r.Backup)
+	if err != nil {
+		return nil, err
+	}
+	r.Report(fmt.Sprintf("%s: %d zones and %d records at revision %d, taken %s", r.Backup, manifest.Zones, manifest.Records, manifest.Revision, manifest.Time.Format("2006-01-02 15:04:05 MST")))
+	_, before := os.Stat(r.DataDir)
+	// The snapshot stands there twice for a moment, and a member needs room to start.
+	dir, err := embed.OpenDir(r.DataDir, embed.DefaultMinFreeBytes+uint64(2*manifest.Bytes))
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	if dir.HasData() {
+		return nil, fmt.Errorf("data-dir %s has data; name a directory without", dir.Path())
+	}
+	work := filepath.Join(dir.Path(), "restoring")
+	report, err := r.into(ctx, dir, work, manifest)
+	if cleaning := os.RemoveAll(work); err == nil && cleaning != nil {
+		err = cleaning
+	}
+	if err != nil && os.IsNotExist(before) {
+		os.RemoveAll(dir.Path())
+	}
+	return report, err
+}
+
+// into prepares everything in a directory of its own and moves it to its place at the end (B3).
+func (r *Restore) into(ctx context.Context, dir *embed.Dir, work string, manifest *Manifest) (*fsck.Report, error) {
+	if err := os.RemoveAll(work); err != nil { // of a restore that was cut off
+		return nil, err
+	}
+	scratch, err := embed.OpenDir(filepath.Join(work, "store"), 0)
+	if err != nil {
+		return nil, err
+	}
+	defer scratch.Close()
+	if err := scratch.Restore(embed.Snapshot{Path: r.Backup, Bump: true}); err != nil {
+		return nil, err
+	}
+	finished := filepath.Join(work, "snapshot")
+	report, err := r.raise(ctx, scratch, finished, manifest)
+	if err != nil {
+		return nil, err
+	}
+	if r.MemberName == "" {
+		return report, dir.Adopt(scratch)
+	}
+	return report, dir.Restore(embed.Snapshot{Path: finished, MemberName: r.MemberName, InitialCluster: r.InitialCluster})
+}
+
+// raise runs the restored store as it is, moves its serials ahead and checks it. With a member's name it leaves a
+// snapshot of the result, to be made a member of.
+func (r *Restore) raise(ctx context.Context, scratch *embed.Dir, finished string, manifest *Manifest) (*fsck.Report, error) {
+	member, err := embed.Start(ctx, embed.Config{Dir: scratch, Log: r.Log})
+	if err != nil {
+		return nil, err
+	}
+	defer member.Stop()
+	source := apiserver.Source{
+		Etcd:                         storagebackend.TransportConfig{ServerList: member.Endpoints()},
+		EncryptionProviderConfigFile: r.EncryptionProviderConfigFile,
+	}
+	zones, err := apiserver.RaiseSerials(ctx, source, r.SerialJump)
+	if err != nil {
+		return nil, fmt.Errorf("--serial-jump: %w", err)
+	}
+	r.Report(fmt.Sprintf("moved the serials of %d zones ahead by %d", zones, r.SerialJump))
+	report, err := apiserver.Check(ctx, source)
+	if err != nil {
+		return nil, err
+	}
+	if !report.Clean() {
+		var text strings.Builder
+		_ = report.WriteText(&text)
+		return nil, fmt.Errorf("what %s holds is damaged, and nothing was restored:\n%s", r.Backup, text.String())
+	}
+	if report.Zones != manifest.Zones || report.Records != manifest.Records {
+		return nil, fmt.Errorf("%s held %d zones and %d records, and %d and %d were restored: not this file's manifest", r.Backup, manifest.Zones, manifest.Records, report.Zones, report.Records)
+	}
+	if r.MemberName != "" {
+		config := clientv3.Config{Endpoints: member.Endpoints(), DialTimeout: dialTimeout, Logger: zap.NewNop()}
+		if _, err := snapshot.SaveWithVersion(ctx, zap.NewNop(), config, finished); err != nil {
+			return nil, fmt.Errorf("data-dir %s: %w", r.DataDir, err)
+		}
+	}
+	return &report, nil
+}

@@ -1,0 +1,117 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"go.etcd.io/etcd/client/pkg/v3/transport"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/client/v3/snapshot"
+	"go.uber.org/zap"
+	"k8s.io/apiserver/pkg/storage/storagebackend"
+
+	"kubi.zone/kubizone/pkg/apiserver"
+	"kubi.zone/kubizone/pkg/ledger"
+)
+
+// dialTimeout bounds the wait for one member; the next is tried then.
+const dialTimeout = 10 * time.Second
+
+// Take writes a backup of the etcd at where: out, and its manifest beside it. The manifest is written last, so a crash
+// leaves nothing that passes for a backup. Neither may be there before.
+func Take(ctx context.Context, where storagebackend.TransportConfig, out string) (*Manifest, error) {
+	for _, path := range []string{out, ManifestFile(out)} {
+		if _, err := os.Lstat(path); err == nil {
+			return nil, fmt.Errorf("%s is there already; name another file", path)
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
+	m := &Manifest{Kind: kind, Version: version, Time: time.Now().UTC().Truncate(time.Second), Kubizone: apiserver.Version}
+	partial := out + ".partial"
+	defer os.Remove(partial)
+	if err := m.save(ctx, where, partial); err != nil {
+		return nil, err
+	}
+	if err := m.read(partial); err != nil {
+		return nil, err
+	}
+	var err error
+	if m.Bytes, m.SHA256, err = digest(partial); err != nil {
+		return nil, err
+	}
+	if err := os.Rename(partial, out); err != nil {
+		return nil, err
+	}
+	if err := m.write(out); err != nil {
+		return nil, err
+	}
+	return m, syncDir(filepath.Dir(out))
+}
+
+// save takes the snapshot from the first member that gives one.
+func (m *Manifest) save(ctx context.Context, where storagebackend.TransportConfig, path string) error {
+	config := clientv3.Config{DialTimeout: dialTimeout, Logger: zap.NewNop()}
+	if where.CertFile != "" || where.KeyFile != "" || where.TrustedCAFile != "" {
+		var err error
+		files := transport.TLSInfo{CertFile: where.CertFile, KeyFile: where.KeyFile, TrustedCAFile: where.TrustedCAFile}
+		if config.TLS, err = files.ClientConfig(); err != nil {
+			return fmt.Errorf("etcd %v: %w", where.ServerList, err)
+		}
+	}
+	var wrong []error
+	for _, endpoint := range where.ServerList {
+		config.Endpoints = []string{endpoint}
+		err := caughtUp(ctx, config)
+		if err == nil {
+			m.Etcd, err = snapshot.SaveWithVersion(ctx, zap.NewNop(), config, path)
+		}
+		if err == nil {
+			return nil
+		}
+		wrong = append(wrong, fmt.Errorf("etcd %s: %w", endpoint, err))
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return errors.Join(wrong...)
+}
+
+// caughtUp reads through the member what only a member with every answered write can answer: its snapshot then has them
+// (B1). A member alone gives what it happens to have.
+func caughtUp(ctx context.Context, config clientv3.Config) error {
+	client, err := clientv3.New(config)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	layout := ledger.Layout{Prefix: apiserver.Prefix}
+	answer, err := client.Get(ctx, layout.Config())
+	if err != nil {
+		return err
+	}
+	if len(answer.Kvs) == 0 {
+		return fmt.Errorf("it holds no data of kubizone: %s is not there; is this the right etcd?", layout.Config())
+	}
+	return nil
+}
+
+// syncDir makes the names of new files survive a power failure.
+func syncDir(path string) error {
+	dir, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return dir.Sync()
+}

@@ -1,0 +1,100 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package restore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"k8s.io/klog/v2"
+
+	"kubi.zone/kubizone/pkg/apiserver"
+	"kubi.zone/kubizone/pkg/backup"
+)
+
+// DefaultSerialJump is more than one change a second of a zone for a day: a backup a day and secondaries that saw all
+// that came after it are behind then.
+const DefaultSerialJump = 100_000
+
+// Options are the flags and the argument.
+type Options struct {
+	Backup, DataDir              string
+	SerialJump                   uint32
+	EncryptionProviderConfigFile string
+	MemberName, InitialCluster   string
+}
+
+// AddFlags binds the options to flags.
+func (o *Options) AddFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&o.DataDir, "data-dir", o.DataDir, "data directory to restore into; it must have no data")
+	flags.Uint32Var(&o.SerialJump, "serial-jump", o.SerialJump, "by how much every serial moves ahead; more than a zone may have changed since the backup was taken")
+	flags.StringVar(&o.EncryptionProviderConfigFile, "encryption-provider-config", o.EncryptionProviderConfigFile, "encryption configuration of the server, where it has one")
+	flags.StringVar(&o.MemberName, "etcd-member-name", o.MemberName, "restore the first member of a cluster: its name; the others join by kubizone replace-member")
+	flags.StringVar(&o.InitialCluster, "etcd-initial-cluster", o.InitialCluster, "with --etcd-member-name: as kubizone apiserver has it")
+}
+
+// Validate reports all that is wrong with the options.
+func (o *Options) Validate() error {
+	var wrong []error
+	if o.DataDir == "" {
+		wrong = append(wrong, errors.New("--data-dir: must not be empty; name a directory without data"))
+	}
+	if o.SerialJump < 1 || o.SerialJump > apiserver.MaxSerialJump {
+		wrong = append(wrong, fmt.Errorf("--serial-jump %d: must be from 1 to %d", o.SerialJump, apiserver.MaxSerialJump))
+	}
+	if (o.MemberName == "") != (o.InitialCluster == "") {
+		wrong = append(wrong, errors.New("--etcd-member-name and --etcd-initial-cluster: give both or none"))
+	}
+	return errors.Join(wrong...)
+}
+
+// Run restores and says what is there then.
+func (o *Options) Run(ctx context.Context, out io.Writer) error {
+	restore := backup.Restore{
+		Backup: o.Backup, DataDir: o.DataDir, SerialJump: o.SerialJump, EncryptionProviderConfigFile: o.EncryptionProviderConfigFile,
+		MemberName: o.MemberName, InitialCluster: o.InitialCluster,
+		Report: func(line string) { fmt.Fprintln(out, line) },
+		Log:    func(line string) { klog.Warningf("etcd: %s", line) },
+	}
+	report, err := restore.Run(ctx)
+	if err != nil {
+		return err
+	}
+	if err := report.WriteText(out); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "restored into %s; start the server on it, it continues with what is owed\n", o.DataDir)
+	return err
+}
+
+// NewCommand is the sub-command.
+func NewCommand() *cobra.Command {
+	options := &Options{SerialJump: DefaultSerialJump}
+	command := &cobra.Command{
+		Use:   "restore FILE",
+		Short: "put a backup into a new data directory",
+		Long: `Put what kubizone backup wrote into a data directory without data, check it, and move every serial ahead (by
+spec.minimumSerial), so that secondaries which saw later serials than the backup's take what is restored. Clients that
+watch start over. Stop whatever serves the old data first: two servers would hand out different zones.
+
+Zones that were made after the backup are not in it. Who makes one again sets spec.minimumSerial to a serial ahead of
+what its secondaries have.`,
+		Example: `  kubizone restore ./backup-2026-11-20 --data-dir ./data-new
+  kubizone restore ./backup --data-dir /data --etcd-member-name kubizone-apiserver-0 --etcd-initial-cluster kubizone-apiserver-0=https://…`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(command *cobra.Command, arguments []string) error {
+			options.Backup = arguments[0]
+			if err := options.Validate(); err != nil {
+				return err
+			}
+			return options.Run(command.Context(), command.OutOrStdout())
+		},
+	}
+	options.AddFlags(command.Flags())
+	return command
+}

@@ -1,0 +1,66 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/pflag"
+	"k8s.io/apiserver/pkg/storage/storagebackend"
+	"k8s.io/klog/v2"
+
+	"kubi.zone/kubizone/pkg/apiserver/embed"
+)
+
+// Options are the flags. Either DataDir or Servers is given.
+type Options struct {
+	DataDir string
+	// Servers are URLs of etcd, with files where they are https.
+	Servers                   []string
+	CAFile, CertFile, KeyFile string
+}
+
+// AddFlags binds the options to flags.
+func (o *Options) AddFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&o.DataDir, "data-dir", o.DataDir, "data directory of kubizone up or of kubizone apiserver --etcd-data-dir, in use or not")
+	flags.StringSliceVar(&o.Servers, "etcd-servers", o.Servers, "URLs of an etcd cluster, instead of --data-dir")
+	flags.StringVar(&o.CAFile, "etcd-cafile", o.CAFile, "CA of the etcd cluster")
+	flags.StringVar(&o.CertFile, "etcd-certfile", o.CertFile, "client certificate for the etcd cluster")
+	flags.StringVar(&o.KeyFile, "etcd-keyfile", o.KeyFile, "its key")
+}
+
+// Validate reports all that is wrong with the options.
+func (o *Options) Validate() error {
+	var wrong []error
+	if (o.DataDir == "") == (len(o.Servers) == 0) {
+		wrong = append(wrong, errors.New("give either --data-dir or --etcd-servers: one says which store is meant"))
+	}
+	if len(o.Servers) == 0 && (o.CAFile != "" || o.CertFile != "" || o.KeyFile != "") {
+		wrong = append(wrong, errors.New("--etcd-cafile, --etcd-certfile and --etcd-keyfile go with --etcd-servers"))
+	}
+	if (o.CertFile == "") != (o.KeyFile == "") {
+		wrong = append(wrong, errors.New("--etcd-certfile and --etcd-keyfile: give both or none"))
+	}
+	if o.DataDir != "" {
+		// Opening would make one.
+		if _, err := os.Stat(filepath.Join(o.DataDir, "etcd")); err != nil {
+			wrong = append(wrong, fmt.Errorf("--data-dir %s: there is no data of kubizone: %w", o.DataDir, err))
+		}
+	}
+	return errors.Join(wrong...)
+}
+
+// Reach is how to connect. The caller calls release when it has closed its connections.
+func (o *Options) Reach(ctx context.Context) (where storagebackend.TransportConfig, release func(), err error) {
+	where = storagebackend.TransportConfig{ServerList: o.Servers, TrustedCAFile: o.CAFile, CertFile: o.CertFile, KeyFile: o.KeyFile}
+	if o.DataDir == "" {
+		return where, func() {}, nil
+	}
+	where.ServerList, release, err = embed.Reach(ctx, o.DataDir, func(line string) { klog.Warningf("etcd: %s", line) })
+	return where, release, err
+}

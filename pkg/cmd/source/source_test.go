@@ -1,0 +1,35 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package source
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// S1
+func TestValidate_makesNoDataDirectory(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "data")
+	if err := (&Options{DataDir: path}).Validate(); err == nil || !strings.Contains(err.Error(), path) {
+		t.Errorf("a directory that is not there: %v", err)
+	}
+	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("it was made: %v", err)
+	}
+}
+
+func TestValidate_saysAllThatIsWrong(t *testing.T) {
+	err := (&Options{KeyFile: "k"}).Validate()
+	for _, want := range []string{"either --data-dir or --etcd-servers", "go with --etcd-servers", "give both or none"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("nothing says %q in %v", want, err)
+		}
+	}
+	if err := (&Options{DataDir: t.TempDir(), Servers: []string{"http://127.0.0.1:1"}}).Validate(); err == nil {
+		t.Error("both stores at once are accepted")
+	}
+}
