@@ -24,9 +24,9 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/exporter"
 	"kubi.zone/kubizone/pkg/cmd/fsck"
 	"kubi.zone/kubizone/pkg/cmd/importer"
+	"kubi.zone/kubizone/pkg/cmd/peercert"
 	"kubi.zone/kubizone/pkg/cmd/replacemember"
 	"kubi.zone/kubizone/pkg/cmd/restore"
-	"kubi.zone/kubizone/pkg/cmd/peercert"
 	"kubi.zone/kubizone/pkg/cmd/up"
 )
 
