@@ -1,0 +1,17 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package deploy tests what is installed: the manifests of artifacts/deploy, rendered as kubectl renders them and applied to
+// a real kube-apiserver, and the image of artifacts/image.
+//
+// It promises:
+//
+//	M1. What is granted, and to whom, changes only together with testdata/rbac.golden.
+//	M2. One apply works, before the server runs, and so does every further one: neither takes caBundle away.
+//	M3. The server runs with the flags of the manifests and the rights of the manifests, and nothing beside them.
+//	M4. The documented uninstall leaves nothing, and no namespace hangs after it.
+//
+// It does not know a kubelet: the server of the tests is a process beside kube-apiserver, which the Service points to.
+//
+// Read render_test.go, then install_test.go.
+package deploy

@@ -1,0 +1,298 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deploy
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+
+	"kubi.zone/kubizone/test/rig"
+)
+
+// patience bounds every wait for a fact.
+const patience = 2 * time.Minute
+
+// installation is a control plane on which a test installs.
+type installation struct {
+	t       *testing.T
+	kube    *rig.Kube
+	kubectl string
+	binary  string
+	dir     string // the kustomization that is applied
+	port    string // of the server
+}
+
+func (i *installation) context() context.Context {
+	ctx, cancel := context.WithTimeout(i.t.Context(), patience)
+	i.t.Cleanup(cancel)
+	return ctx
+}
+
+// run is kubectl as administrator; stdin may be empty.
+func (i *installation) run(stdin string, arguments ...string) (out, stderr string, err error) {
+	command := exec.CommandContext(i.context(), i.kubectl, append([]string{"--kubeconfig", i.kube.AdminKubeconfig()}, arguments...)...)
+	var o, e bytes.Buffer
+	command.Stdin, command.Stdout, command.Stderr = strings.NewReader(stdin), &o, &e
+	err = command.Run()
+	return o.String(), e.String(), err
+}
+
+// must is run without trouble: no error and not a warning either.
+func (i *installation) must(arguments ...string) string {
+	i.t.Helper()
+	out, stderr, err := i.run("", arguments...)
+	if err != nil || strings.Contains(stderr, "arning") {
+		i.t.Fatalf("kubectl %s: %v\n%s%s", strings.Join(arguments, " "), err, out, stderr)
+	}
+	return strings.TrimSpace(out)
+}
+
+// until repeats kubectl until it says what is wanted.
+func (i *installation) until(want string, arguments ...string) {
+	i.t.Helper()
+	var out, stderr string
+	for start := time.Now(); time.Since(start) < patience; time.Sleep(200 * time.Millisecond) {
+		if out, stderr, _ = i.run("", arguments...); strings.TrimSpace(out) == want {
+			return
+		}
+	}
+	i.t.Fatalf("kubectl %s says %q, want %q\n%s", strings.Join(arguments, " "), out, want, stderr)
+}
+
+// newInstallation starts a control plane. What is applied to it is the form with two changes, for want of a network of pods:
+// the Service is an alias of this machine, and the port is the server's own.
+func newInstallation(t *testing.T, form string) *installation {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("starts a control plane")
+	}
+	i := &installation{t: t, kubectl: kubectl(t), binary: filepath.Join(t.TempDir(), "kubizone")}
+	for _, program := range []string{"kube-apiserver", "kube-controller-manager"} {
+		_, err := rig.KubeProgram(program)
+		rig.SkipMissing(t, err)
+	}
+	if out, err := exec.Command("go", "build", "-o", i.binary, "kubi.zone/kubizone/cmd/kubizone").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	var err error
+	if i.kube, err = rig.StartKube(i.context(), t.TempDir(), rig.KubeConfig{ControllerManager: true}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { i.kube.Close() })
+	at, err := rig.FreePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	i.port = fmt.Sprint(at.Port())
+	i.dir = kustomization(t, form, `components: [DEPLOY/aggregate-roles]
+patches:
+- target: {kind: Service, name: kubizone-apiserver}
+  patch: |-
+    - {op: replace, path: /spec, value: {type: ExternalName, externalName: localhost, ports: [{port: `+i.port+`}]}}
+- target: {kind: APIService}
+  patch: |-
+    - {op: replace, path: /spec/service/port, value: `+i.port+`}
+`)
+	return i
+}
+
+// server runs the binary as the pod would: its arguments, its service account.
+func (i *installation) server() {
+	t := i.t
+	t.Helper()
+	kubeconfig, err := i.kube.ServiceAccount(i.context(), rig.InstallNamespace, rig.ServerName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := t.TempDir()
+	var arguments []string
+	for _, argument := range workload(t, render(t, i.dir)).Spec.Containers[0].Args {
+		arguments = append(arguments, strings.NewReplacer(
+			"$(POD_NAMESPACE)", rig.InstallNamespace, "/var/lib/kubizone", data, "--secure-port=10250", "--secure-port="+i.port,
+			"--shutdown-delay-duration=10s", "--shutdown-delay-duration=0s",
+		).Replace(argument))
+	}
+	// What a pod has without a flag: an address of its own, and a service account that client-go finds.
+	arguments = append(arguments, "--bind-address=127.0.0.1", "--kubeconfig="+kubeconfig)
+	var log buffer
+	command := exec.Command(i.binary, arguments...)
+	command.Stdout, command.Stderr = &log, &log
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- command.Wait() }()
+	t.Cleanup(func() {
+		command.Process.Signal(syscall.SIGTERM)
+		select {
+		case <-ended:
+		case <-time.After(30 * time.Second):
+			command.Process.Kill()
+			t.Error("the server does not stop")
+		}
+		if t.Failed() {
+			t.Logf("the server says:\n%s", log.String())
+		}
+		for _, forbidden := range []string{"forbidden", "lacks the RBAC rule"} {
+			if strings.Contains(log.String(), forbidden) && !t.Failed() {
+				t.Errorf("the server was refused something:\n%s", log.String())
+			}
+		}
+	})
+}
+
+// buffer is what a process writes while a test reads.
+type buffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
+
+const caBundleOf = "jsonpath={.spec.caBundle}"
+
+// M2, M3, M4: the life of an installation.
+func TestInstall_untilUninstalled(t *testing.T) {
+	i := newInstallation(t, "embedded")
+	i.must("create", "namespace", "team-a")
+
+	// M2: everything in one apply, the server after it.
+	if out := i.must("apply", "-k", i.dir); strings.Contains(out, "unchanged") {
+		t.Errorf("the first apply:\n%s", out)
+	}
+	i.until("False", "get", "apiservice", rig.APIServiceName, "-o", `jsonpath={.status.conditions[?(@.type=="Available")].status}`)
+	// An apply that comes too early is told to come again, and not that there is no such kind.
+	_, stderr, err := i.run("", "get", "zones", "-n", "team-a")
+	if err == nil || strings.Contains(stderr, "doesn't have a resource type") {
+		t.Logf("while the server is not there yet: %s", stderr)
+	}
+	i.server()
+	if _, _, err := i.kube.WaitAvailable(i.context(), true); err != nil {
+		t.Fatal(err)
+	}
+	bundle := i.must("get", "apiservice", rig.APIServiceName, "-o", caBundleOf)
+	if bundle == "" {
+		t.Fatal("Available without a caBundle")
+	}
+
+	// M2: whoever applies again, and however, leaves caBundle.
+	for _, again := range [][]string{
+		{"apply", "-k", i.dir},
+		{"apply", "--server-side", "--force-conflicts", "--field-manager=gitops", "-k", i.dir},
+		{"apply", "--server-side", "--field-manager=gitops", "-k", i.dir},
+		{"apply", "-k", i.dir},
+	} {
+		i.must(again...)
+		if got := i.must("get", "apiservice", rig.APIServiceName, "-o", caBundleOf); got != bundle {
+			t.Fatalf("kubectl %s changed caBundle from %.20s… to %.20s…", strings.Join(again, " "), bundle, got)
+		}
+	}
+	if _, _, err := i.kube.WaitAvailable(i.context(), true); err != nil {
+		t.Fatal(err)
+	}
+
+	t.Run("a tenant has what the aggregated roles say", i.tenant)
+	t.Run("a pod of the template is admitted", i.admitted)
+
+	// M4
+	i.must("delete", "apiservice", rig.APIServiceName)
+	i.must("delete", "-k", i.dir, "--ignore-not-found", "--timeout=60s")
+	for _, object := range render(t, i.dir) {
+		arguments := []string{"get", object.GroupVersionKind().GroupKind().String(), object.GetName(), "--ignore-not-found", "-o", "name"}
+		if namespace := object.GetNamespace(); namespace != "" {
+			arguments = append(arguments, "-n", namespace)
+		}
+		if out := i.must(arguments...); out != "" {
+			t.Errorf("left after uninstall: %s", out)
+		}
+	}
+	i.must("delete", "namespace", "team-a", "--timeout=60s")
+}
+
+func (i *installation) tenant(t *testing.T) {
+	i.must("create", "rolebinding", "alice", "-n", "team-a", "--clusterrole=edit", "--user=alice")
+	// kube-controller-manager aggregates.
+	i.until("yes", "auth", "can-i", "create", "records.kubi.zone", "-n", "team-a", "--as=alice")
+	for _, refused := range [][]string{
+		{"create", "zones.kubi.zone"}, {"establish", "zones.kubi.zone"}, {"update", "records.kubi.zone", "--subresource=status"},
+	} {
+		out, _, _ := i.run("", slices.Concat([]string{"auth", "can-i"}, refused, []string{"-n", "team-a", "--as=alice"})...)
+		if strings.TrimSpace(out) != "no" {
+			t.Errorf("%q: %s", refused, out)
+		}
+	}
+	i.must("get", "zones", "-n", "team-a", "--as=alice")
+	if _, stderr, err := i.run("apiVersion: kubi.zone/v1alpha1\nkind: Zone\nmetadata: {name: z, namespace: team-a}\nspec: {domainName: z.example.}\n", "create", "-f", "-", "--as=alice"); err == nil || !strings.Contains(stderr, "forbidden") {
+		t.Errorf("a tenant's zone: %v %s", err, stderr)
+	}
+	if out, stderr, err := i.run("apiVersion: kubi.zone/v1alpha1\nkind: Zone\nmetadata: {name: z, namespace: team-a}\nspec: {domainName: z.example.}\n", "create", "-f", "-"); err != nil {
+		t.Errorf("the administrator's zone: %v %s%s", err, out, stderr)
+	}
+}
+
+// admitted: with the namespace's Pod Security labels and quota, whoever controls pods could make them, in every form.
+func (i *installation) admitted(t *testing.T) {
+	for _, form := range forms {
+		objects := render(t, filepath.Join(manifests, form))
+		template := workload(t, objects)
+		pod := &corev1.Pod{Spec: template.Spec}
+		pod.APIVersion, pod.Kind, pod.Name, pod.Namespace, pod.Labels = "v1", "Pod", "kubizone-apiserver-0", rig.InstallNamespace, template.Labels
+		// The volume of the claim, which the StatefulSet's controller adds.
+		if !slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == "data" }) && form != "external-etcd" {
+			pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: "data", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data-kubizone-apiserver-0"}}})
+		}
+		text, err := yaml.Marshal(pod)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out, stderr, err := i.run(string(text), "create", "--dry-run=server", "-f", "-"); err != nil || stderr != "" {
+			t.Errorf("%s: %v\n%s%s", form, err, out, stderr)
+		}
+		// The rest of the form, beside what is there.
+		var all bytes.Buffer
+		for _, object := range objects {
+			if object.GetKind() == "Service" && object.GetName() == rig.ServerName {
+				continue // an alias here
+			}
+			if object.GetKind() == "StatefulSet" || object.GetKind() == "Deployment" {
+				object.SetName(form) // fields of a StatefulSet that is there do not change
+			}
+			text, err := yaml.Marshal(object)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all.WriteString("---\n")
+			all.Write(text)
+		}
+		if out, stderr, err := i.run(all.String(), "apply", "--dry-run=server", "-f", "-"); err != nil || strings.Contains(stderr, "arning") {
+			t.Errorf("%s: %v\n%s%s", form, err, out, stderr)
+		}
+	}
+	privileged := `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","namespace":"` + rig.InstallNamespace + `"},"spec":{"containers":[{"name":"c","image":"i"}]}}`
+	if _, stderr, err := i.run(privileged, "create", "--dry-run=server", "-f", "-"); err == nil || !strings.Contains(stderr, "restricted") {
+		t.Errorf("a pod that is not restricted is admitted: %v %s", err, stderr)
+	}
+}

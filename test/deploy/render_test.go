@@ -1,0 +1,301 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deploy
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/yaml"
+
+	"kubi.zone/kubizone/pkg/cmd"
+	"kubi.zone/kubizone/test/rig"
+)
+
+var update = flag.Bool("update", false, "write testdata/rbac.golden")
+
+// forms are the ways to install.
+var forms = []string{"embedded", "ha", "external-etcd"}
+
+const manifests = "../../artifacts/deploy"
+
+func kubectl(t *testing.T) string {
+	t.Helper()
+	program, err := rig.KubeProgram("kubectl")
+	rig.SkipMissing(t, err)
+	return program
+}
+
+// kustomization is a directory with one that has the form and what else is given as YAML.
+func kustomization(t *testing.T, form, further string) string {
+	t.Helper()
+	dir := t.TempDir()
+	base, err := filepath.Abs(manifests)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Roots of kustomize are relative.
+	relative, err := filepath.Rel(dir, base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := "resources: [" + filepath.Join(relative, form) + "]\n" + strings.ReplaceAll(further, "DEPLOY", relative)
+	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func render(t *testing.T, dir string) []*unstructured.Unstructured {
+	t.Helper()
+	var stderr bytes.Buffer
+	command := exec.Command(kubectl(t), "kustomize", dir)
+	command.Stderr = &stderr
+	out, err := command.Output()
+	if err != nil || stderr.Len() > 0 {
+		t.Fatalf("kubectl kustomize %s: %v\n%s", dir, err, &stderr)
+	}
+	var objects []*unstructured.Unstructured
+	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(out), 4096)
+	for {
+		object := &unstructured.Unstructured{}
+		err := decoder.Decode(object)
+		if errors.Is(err, io.EOF) {
+			return objects
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		objects = append(objects, object)
+	}
+}
+
+func as[T any](t *testing.T, object *unstructured.Unstructured) *T {
+	t.Helper()
+	typed := new(T)
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(object.Object, typed, true); err != nil {
+		t.Fatalf("%s %s: %v", object.GetKind(), object.GetName(), err)
+	}
+	return typed
+}
+
+// workload is the pod template of a form.
+func workload(t *testing.T, objects []*unstructured.Unstructured) corev1.PodTemplateSpec {
+	t.Helper()
+	for _, object := range objects {
+		switch object.GetKind() {
+		case "StatefulSet":
+			return as[appsv1.StatefulSet](t, object).Spec.Template
+		case "Deployment":
+			return as[appsv1.Deployment](t, object).Spec.Template
+		}
+	}
+	t.Fatal("no workload")
+	return corev1.PodTemplateSpec{}
+}
+
+// M1
+func TestRBAC_isWhatTheGoldenFileSays(t *testing.T) {
+	var got strings.Builder
+	for _, form := range forms {
+		fmt.Fprintf(&got, "# %s\n%s\n", form, grants(t, render(t, filepath.Join(manifests, form))))
+	}
+	fmt.Fprintf(&got, "# embedded with cert-manager\n%s", grants(t, render(t, kustomization(t, "embedded", "components: [DEPLOY/cert-manager]\n"))))
+	const golden = "testdata/rbac.golden"
+	if *update {
+		if err := os.WriteFile(golden, []byte(got.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.String() != string(want) {
+		t.Errorf("what is granted has changed; if that is meant: go test ./test/deploy -run RBAC -update\n%s", got.String())
+	}
+}
+
+// grants is one line for each rule, of bound roles under who holds them.
+func grants(t *testing.T, objects []*unstructured.Unstructured) string {
+	rules := map[string][]rbacv1.PolicyRule{}
+	for _, object := range objects {
+		switch object.GetKind() {
+		case "ClusterRole":
+			rules["ClusterRole "+object.GetName()] = as[rbacv1.ClusterRole](t, object).Rules
+		case "Role":
+			rules["Role "+object.GetNamespace()+"/"+object.GetName()] = as[rbacv1.Role](t, object).Rules
+		}
+	}
+	var lines []string
+	bound := map[string]bool{}
+	add := func(who, role string) {
+		bound[role] = true
+		if len(rules[role]) == 0 {
+			lines = append(lines, who+": "+role)
+		}
+		for _, rule := range rules[role] {
+			lines = append(lines, who+": "+role+": "+text(rule))
+		}
+	}
+	for _, object := range objects {
+		var subjects []rbacv1.Subject
+		var role string
+		switch object.GetKind() {
+		case "ClusterRoleBinding":
+			binding := as[rbacv1.ClusterRoleBinding](t, object)
+			subjects, role = binding.Subjects, "ClusterRole "+binding.RoleRef.Name
+		case "RoleBinding":
+			binding := as[rbacv1.RoleBinding](t, object)
+			subjects, role = binding.Subjects, "Role "+binding.Namespace+"/"+binding.RoleRef.Name
+		}
+		for _, subject := range subjects {
+			add(subject.Kind+" "+subject.Namespace+"/"+subject.Name, role)
+		}
+	}
+	for role := range rules {
+		if !bound[role] {
+			add("nobody", role)
+		}
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "\n") + "\n"
+}
+
+func text(rule rbacv1.PolicyRule) string {
+	names := ""
+	if len(rule.ResourceNames) > 0 {
+		names = " named " + strings.Join(rule.ResourceNames, ",")
+	}
+	return fmt.Sprintf("%s %s in %q%s", strings.Join(rule.Verbs, ","), strings.Join(rule.Resources, ","), strings.Join(rule.APIGroups, ","), names)
+}
+
+// Roles that may be given to tenants hold nothing that reaches beyond their namespace, and none is aggregated unasked.
+func TestTenantRoles_holdNoEstablishAndNoStatus(t *testing.T) {
+	for name, objects := range map[string][]*unstructured.Unstructured{
+		"plain":      render(t, filepath.Join(manifests, "embedded")),
+		"aggregated": render(t, kustomization(t, "embedded", "components: [DEPLOY/aggregate-roles]\n")),
+	} {
+		into := map[string]string{}
+		for _, object := range objects {
+			if object.GetKind() != "ClusterRole" {
+				continue
+			}
+			for label := range object.GetLabels() {
+				if role, ok := strings.CutPrefix(label, "rbac.authorization.k8s.io/aggregate-to-"); ok {
+					into[role] = object.GetName()
+				}
+			}
+			if object.GetName() == "kubizone-apiserver" || object.GetName() == "kubizone-establisher" {
+				continue
+			}
+			for _, rule := range as[rbacv1.ClusterRole](t, object).Rules {
+				for _, resource := range rule.Resources {
+					if strings.HasSuffix(resource, "/status") || strings.Contains(resource, "*") || strings.HasPrefix(resource, "dnsclasses") {
+						t.Errorf("%s: ClusterRole %s has %s", name, object.GetName(), resource)
+					}
+				}
+				if slices.Contains(rule.Verbs, "establish") || slices.Contains(rule.Verbs, "*") {
+					t.Errorf("%s: ClusterRole %s has the verbs %s", name, object.GetName(), rule.Verbs)
+				}
+			}
+		}
+		want := map[string]string{}
+		if name == "aggregated" {
+			want = map[string]string{"view": "kubizone-viewer", "edit": "kubizone-record-editor", "admin": "kubizone-zone-admin"}
+		}
+		if fmt.Sprint(into) != fmt.Sprint(want) {
+			t.Errorf("%s: roles aggregated are %v, want %v", name, into, want)
+		}
+	}
+}
+
+// M3: a flag that is no flag any more would be found by whoever upgrades.
+func TestArgs_areFlagsOfTheBinary(t *testing.T) {
+	for _, form := range forms {
+		for _, components := range []string{"", "components: [DEPLOY/cert-manager]\n"} {
+			pod := workload(t, render(t, kustomization(t, form, components))).Spec
+			for _, container := range slices.Concat(pod.InitContainers, pod.Containers) {
+				command, rest, err := cmd.New().Find(container.Args)
+				if err != nil {
+					t.Fatalf("%s: %v", form, err)
+				}
+				if err := command.ParseFlags(rest); err != nil || command.Flags().NArg() > 0 || !command.Runnable() {
+					t.Errorf("%s: container %s: %v, arguments %q", form, container.Name, err, command.Flags().Args())
+				}
+			}
+		}
+	}
+}
+
+func TestAPIService_trustsWhatTheServerWritesAlone(t *testing.T) {
+	for _, form := range forms {
+		for _, object := range render(t, filepath.Join(manifests, form)) {
+			if object.GetKind() != "APIService" {
+				continue
+			}
+			spec := object.Object["spec"].(map[string]any)
+			if spec["insecureSkipTLSVerify"] != nil || spec["caBundle"] != nil {
+				t.Errorf("%s: %v", form, spec)
+			}
+		}
+	}
+}
+
+// Every replica is found by the Service, the budget and the policies, has probes, and names all it writes to.
+func TestWorkload_isWhatTheOthersSelect(t *testing.T) {
+	for _, form := range forms {
+		objects := render(t, filepath.Join(manifests, form))
+		template := workload(t, objects)
+		labels := template.Labels
+		for _, object := range objects {
+			var selector map[string]string
+			switch object.GetKind() {
+			case "Service":
+				selector, _, _ = unstructured.NestedStringMap(object.Object, "spec", "selector")
+			case "PodDisruptionBudget":
+				selector, _, _ = unstructured.NestedStringMap(object.Object, "spec", "selector", "matchLabels")
+			case "NetworkPolicy":
+				selector, _, _ = unstructured.NestedStringMap(object.Object, "spec", "podSelector", "matchLabels")
+			default:
+				continue
+			}
+			for key, value := range selector {
+				if labels[key] != value {
+					t.Errorf("%s: %s %s selects %s=%s, the pods have %q", form, object.GetKind(), object.GetName(), key, value, labels[key])
+				}
+			}
+		}
+		pod := template.Spec
+		server := pod.Containers[0]
+		if server.StartupProbe == nil || server.LivenessProbe == nil || server.ReadinessProbe == nil {
+			t.Errorf("%s: a probe is missing", form)
+		}
+		if pod.PriorityClassName != "system-cluster-critical" {
+			t.Errorf("%s: priority class %q", form, pod.PriorityClassName)
+		}
+		for _, container := range slices.Concat(pod.InitContainers, pod.Containers) {
+			if c := container.SecurityContext; c == nil || c.ReadOnlyRootFilesystem == nil || !*c.ReadOnlyRootFilesystem {
+				t.Errorf("%s: container %s may write to its image", form, container.Name)
+			}
+			if container.Resources.Requests.Cpu().IsZero() || container.Resources.Limits.Memory().IsZero() {
+				t.Errorf("%s: container %s has no resources", form, container.Name)
+			}
+		}
+	}
+}
