@@ -1,0 +1,143 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ledger
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+// What the config key says beside the format (see stored): which cluster the
+// store belongs to, by kube-system's UID, and when a namespace was last reaped,
+// in unix seconds.
+const (
+	configCluster = "cluster"
+	configReaped  = "reaped"
+)
+
+// Namespaces lists, sorted, the namespaces that have Zones or Records. It costs a
+// round trip for each of both, whatever is in it.
+func (l *Ledger) Namespaces(ctx context.Context) ([]string, error) {
+	var out []string
+	for _, resource := range []string{"zones", "records"} {
+		prefix := l.layout.Objects(resource)
+		end := clientv3.GetPrefixRangeEnd(prefix)
+		for from := prefix; ; {
+			r, err := l.config.Client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(1), clientv3.WithKeysOnly())
+			if err != nil {
+				return nil, fmt.Errorf("ledger: looking for the namespaces of %s: %w", resource, err)
+			}
+			if len(r.Kvs) == 0 {
+				break
+			}
+			namespace, _, _ := strings.Cut(strings.TrimPrefix(string(r.Kvs[0].Key), prefix), "/")
+			out = append(out, namespace)
+			from = clientv3.GetPrefixRangeEnd(prefix + namespace + "/")
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out), nil
+}
+
+// RememberCluster returns the cluster that the store belongs to. Where it belongs
+// to none yet, it belongs to uid from now on (S8.3).
+func (l *Ledger) RememberCluster(ctx context.Context, uid string) (string, error) {
+	remembered := uid
+	err := editConfig(ctx, l.config.Client, l.layout, func(config map[string]json.RawMessage) (bool, error) {
+		remembered = uid
+		text, ok := config[configCluster]
+		if !ok {
+			config[configCluster] = json.RawMessage(encode(uid))
+			return true, nil
+		}
+		return false, json.Unmarshal(text, &remembered)
+	})
+	if err != nil {
+		return "", err
+	}
+	return remembered, nil
+}
+
+// AdoptCluster makes the store belong to the cluster whose kube-system has this
+// uid, and returns the one it belonged to, "" for none.
+func AdoptCluster(ctx context.Context, client *clientv3.Client, prefix, uid string) (before string, err error) {
+	err = editConfig(ctx, client, Layout{Prefix: prefix}, func(config map[string]json.RawMessage) (bool, error) {
+		before = ""
+		if text, ok := config[configCluster]; ok {
+			if err := json.Unmarshal(text, &before); err != nil {
+				return false, err
+			}
+		}
+		config[configCluster] = json.RawMessage(encode(uid))
+		return before != uid, nil
+	})
+	return before, err
+}
+
+// TakeReapingTurn is how all replicas together keep the pace of S8.3: it returns 0
+// to one of them, once in each pace, and to the others how long it is to the next
+// turn. A turn that is not used is lost.
+func (l *Ledger) TakeReapingTurn(ctx context.Context, pace time.Duration) (wait time.Duration, err error) {
+	err = editConfig(ctx, l.config.Client, l.layout, func(config map[string]json.RawMessage) (bool, error) {
+		wait = 0
+		now := l.now()
+		if text, ok := config[configReaped]; ok {
+			var seconds int64
+			if err := json.Unmarshal(text, &seconds); err != nil {
+				return false, err
+			}
+			last := time.Unix(seconds, 0)
+			if last.After(now) {
+				// A clock that was ahead must not hold the turns back until this one is there too.
+				wait = pace
+			} else if wait = pace - now.Sub(last); wait > 0 {
+				return false, nil
+			} else {
+				wait = 0
+			}
+		}
+		config[configReaped] = json.RawMessage(encode(now.Unix()))
+		return true, nil
+	})
+	return wait, err
+}
+
+// editConfig changes the config key by compare and swap; what it does not know
+// there stays. edit may be called again, and says whether to write.
+func editConfig(ctx context.Context, client *clientv3.Client, layout Layout, edit func(map[string]json.RawMessage) (bool, error)) error {
+	key := layout.config()
+	for {
+		r, err := client.Get(ctx, key)
+		if err != nil {
+			return fmt.Errorf("ledger: reading %s: %w", key, err)
+		}
+		if len(r.Kvs) == 0 {
+			return fmt.Errorf("ledger: %s is not there: this is no data of kubizone (start the server once, which writes it)", key)
+		}
+		config := map[string]json.RawMessage{}
+		if err := json.Unmarshal(r.Kvs[0].Value, &config); err != nil {
+			return unreadable(key, err)
+		}
+		write, err := edit(config)
+		if err != nil {
+			return unreadable(key, err)
+		}
+		if !write {
+			return nil
+		}
+		done, err := client.Txn(ctx).If(clientv3.Compare(clientv3.ModRevision(key), "=", r.Kvs[0].ModRevision)).Then(clientv3.OpPut(key, encode(config))).Commit()
+		if err != nil {
+			return fmt.Errorf("ledger: writing %s: %w", key, err)
+		}
+		if done.Succeeded {
+			return nil
+		}
+	}
+}
