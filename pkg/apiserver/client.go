@@ -11,10 +11,14 @@ import (
 	"go.etcd.io/etcd/client/pkg/v3/transport"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/kubernetes"
+	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
+	"go.opentelemetry.io/otel/trace"
 	"go.uber.org/zap"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/connectivity"
 	"k8s.io/apiserver/pkg/storage/etcd3"
 	"k8s.io/apiserver/pkg/storage/storagebackend"
+	"k8s.io/component-base/tracing"
 )
 
 const (
@@ -43,6 +47,10 @@ func dial(ctx context.Context, where storagebackend.TransportConfig) (*kubernete
 			return nil, fmt.Errorf("etcd %v: %w", where.ServerList, err)
 		}
 	}
+	if records(ctx, where.TracerProvider) {
+		config.DialOptions = append(config.DialOptions, grpc.WithStatsHandler(otelgrpc.NewClientHandler(
+			otelgrpc.WithPropagators(tracing.Propagators()), otelgrpc.WithTracerProvider(where.TracerProvider))))
+	}
 	client, err := kubernetes.New(config)
 	if err != nil {
 		return nil, fmt.Errorf("etcd %v: %w", where.ServerList, err)
@@ -62,4 +70,13 @@ func dial(ctx context.Context, where storagebackend.TransportConfig) (*kubernete
 	// The time spent in etcd is then seen in the audit log and traces of a request.
 	client.KV = etcd3.NewETCDLatencyTracker(client.KV)
 	return client, nil
+}
+
+// records: somebody takes the spans. Making them for nobody would still cost each request to etcd its share.
+func records(ctx context.Context, provider trace.TracerProvider) bool {
+	if provider == nil {
+		return false
+	}
+	_, span := provider.Tracer(Component).Start(ctx, "etcd") // never ended, so never sent
+	return span.SpanContext().IsValid()
 }

@@ -16,8 +16,10 @@ import (
 	"k8s.io/apiserver/pkg/features"
 	genericoptions "k8s.io/apiserver/pkg/server/options"
 	"k8s.io/apiserver/pkg/storage/storagebackend"
+	"k8s.io/apiserver/pkg/util/compatibility"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	cliflag "k8s.io/component-base/cli/flag"
+	basecompatibility "k8s.io/component-base/compatibility"
 	"k8s.io/component-base/logs"
 	logsapi "k8s.io/component-base/logs/api/v1"
 	"k8s.io/component-base/metrics"
@@ -61,8 +63,11 @@ var addLogGates = sync.OnceValue(func() error { return logsapi.AddFeatureGates(u
 // NewOptions are the defaults: upstream's for an aggregated server, but where a constant above says why not.
 func NewOptions() *Options {
 	utilruntime.Must(addLogGates())
+	// Of its own, so that two of these do not share flags; the gates behind it are the process's.
+	components := basecompatibility.NewComponentGlobalsRegistry()
+	utilruntime.Must(components.Register(basecompatibility.DefaultKubeComponent, compatibility.DefaultBuildEffectiveVersion(), utilfeature.DefaultMutableFeatureGate))
 	o := &Options{
-		ServerRun:      genericoptions.NewServerRunOptions(),
+		ServerRun:      genericoptions.NewServerRunOptionsForComponent(basecompatibility.DefaultKubeComponent, components),
 		Etcd:           genericoptions.NewEtcdOptions(storagebackend.NewDefaultConfig(apiserver.Prefix, nil)),
 		SecureServing:  genericoptions.NewSecureServingOptions().WithLoopback(),
 		Authentication: genericoptions.NewDelegatingAuthenticationOptions(),
