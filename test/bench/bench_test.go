@@ -35,7 +35,7 @@ func TestRun_countsWhatAWriteIs(t *testing.T) {
 		for _, a := range []string{armOne, armSixteen, armPlain, armRaw} {
 			at := writeName(op, 1, a)
 			for what, want := range map[string]float64{"txns": 1, "fsyncs": 1} {
-				got, ok := r.median(at + "/" + what)
+				got, ok := r.Median(at + "/" + what)
 				if !ok || got != want {
 					t.Errorf("%s: %v %s a write, want %v", at, got, what, want)
 				}
@@ -45,15 +45,15 @@ func TestRun_countsWhatAWriteIs(t *testing.T) {
 				reads = 1 // the generic registry looks at what it deletes
 			}
 			// Caches read now and then too, so this one is not exact.
-			if got, _ := r.median(at + "/reads"); got < reads || got > reads+0.5 {
+			if got, _ := r.Median(at + "/reads"); got < reads || got > reads+0.5 {
 				t.Errorf("%s: %v reads a write, want %v", at, got, reads)
 			}
-			if v, _ := r.median(at + "/rate"); v <= 0 {
+			if v, _ := r.Median(at + "/rate"); v <= 0 {
 				t.Errorf("%s: no rate", at)
 			}
 		}
-		ledger, _ := r.median(writeName(op, 1, armOne) + "/wal")
-		raw, _ := r.median(writeName(op, 1, armRaw) + "/wal")
+		ledger, _ := r.Median(writeName(op, 1, armOne) + "/wal")
+		raw, _ := r.Median(writeName(op, 1, armRaw) + "/wal")
 		if raw < 0.95*ledger || raw > 1.05*ledger {
 			t.Errorf("%s: the raw transaction logs %.0f bytes, the ledger's %.0f: they are not the same", op, raw, ledger)
 		}
@@ -62,7 +62,7 @@ func TestRun_countsWhatAWriteIs(t *testing.T) {
 		"fill/rate", "size/create/ratio", "size/delete/ratio/cpu", "memory/server/record", "memory/view/record", "etcd/stored/record",
 		"read/json/time", "read/text/speed", "read/axfr/size", "read/axfr/peak",
 	} {
-		if _, ok := r.median(name); !ok {
+		if _, ok := r.Median(name); !ok {
 			t.Errorf("%s was not measured", name)
 		}
 	}
@@ -72,10 +72,11 @@ func TestRun_countsWhatAWriteIs(t *testing.T) {
 		}
 	}
 	var first, second bytes.Buffer
-	if err := finish(r, dir, true, &first); err != nil {
+	report{r}.print(&first)
+	if err := r.Finish(dir, true, &first); err != nil {
 		t.Fatal(err)
 	}
-	if err := finish(r, dir, false, &second); err != nil {
+	if err := r.Finish(dir, false, &second); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"a lone caller's create ÷ plain, p50", "creates by 8"} {
@@ -87,46 +88,6 @@ func TestRun_countsWhatAWriteIs(t *testing.T) {
 		t.Errorf("a run differs from itself:\n%s", second.String())
 	}
 	t.Log("\n" + first.String())
-}
-
-// What differs beyond the spread of the rounds is told, what does not is not.
-func TestCompare_tellsWhatMoved(t *testing.T) {
-	before, after := newResults(plan{}), newResults(plan{})
-	for i := range 3 {
-		before.add("same", "ms", float64(10+i))
-		after.add("same", "ms", float64(11+i))
-		before.add("moved", "ms", float64(10+i))
-		after.add("moved", "ms", float64(20+2*i))
-		after.add("new", "ms", 1)
-	}
-	file := filepath.Join(t.TempDir(), "kept.jsonl")
-	if err := before.write(file); err != nil {
-		t.Fatal(err)
-	}
-	kept, err := readResults(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out bytes.Buffer
-	compare(kept, after, &out)
-	if got := out.String(); !strings.Contains(got, "moved   11 ms  22   2.00") || strings.Contains(got, "same") || strings.Contains(got, "new") {
-		t.Error(got)
-	}
-}
-
-func TestTarget_isMetOnItsSide(t *testing.T) {
-	for _, c := range []struct {
-		target target
-		value  float64
-		met    bool
-	}{
-		{target{most: true, bound: 1.15}, 1.15, true}, {target{most: true, bound: 1.15}, 1.16, false},
-		{target{bound: 0.85}, 0.85, true}, {target{bound: 0.85}, 0.84, false},
-	} {
-		if got := c.target.met(c.value); got != c.met {
-			t.Errorf("%+v, %v: %t", c.target, c.value, got)
-		}
-	}
 }
 
 type testWriter struct{ t *testing.T }

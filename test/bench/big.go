@@ -31,6 +31,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/zoneview"
+	"kubi.zone/kubizone/test/bench/figures"
 	"kubi.zone/kubizone/test/store"
 )
 
@@ -66,7 +67,7 @@ func fill(ctx context.Context, endpoint, domain, label string, n int, example *v
 	if err != nil {
 		return err
 	}
-	_, _, err = callers(ctx, 16, n, func(ctx context.Context, i int) error {
+	_, _, err = figures.Callers(ctx, 16, n, func(ctx context.Context, i int) error {
 		o := example.DeepCopy()
 		o.Name, o.UID, o.ResourceVersion, o.Labels, o.Status = fmt.Sprintf("%s-%06d", label, i), types.UID(uuid.NewUUID()), "", nil, v1alpha1.RecordStatus{}
 		o.Spec.DomainName, o.Spec.Values = o.Name+"."+domain, []string{address(12, i)}
@@ -82,7 +83,7 @@ type big struct {
 	records int
 	// example is a Record as the API stores it.
 	example *v1alpha1.Record
-	into    *Results
+	into    *figures.Results
 	say     func(format string, args ...any)
 }
 
@@ -114,7 +115,7 @@ func (b *big) run(ctx context.Context, rounds int) error {
 	if err := fill(ctx, b.backend.etcd.Etcd, bigDomain, "b", b.records, b.example); err != nil {
 		return err
 	}
-	b.into.add("fill/rate", "records/s", float64(b.records)/time.Since(began).Seconds())
+	b.into.Add("fill/rate", "records/s", float64(b.records)/time.Since(began).Seconds())
 	if err := b.backend.settled(ctx, bigZone); err != nil {
 		return err
 	}
@@ -130,8 +131,8 @@ func (b *big) run(ctx context.Context, rounds int) error {
 		return err
 	}
 	each := float64(b.records)
-	b.into.add("memory/server/record", "B", (float64(after)-float64(before))/each)
-	b.into.add("etcd/stored/record", "B", stored.minus(storedBefore).stored/each)
+	b.into.Add("memory/server/record", "B", (float64(after)-float64(before))/each)
+	b.into.Add("etcd/stored/record", "B", stored.minus(storedBefore).stored/each)
 	if err := b.view(ctx); err != nil {
 		return err
 	}
@@ -163,11 +164,11 @@ func (b *big) size(ctx context.Context, rounds int) error {
 		}
 		for _, op := range operations {
 			for object, samples := range got {
-				b.into.add("size/"+op+"/"+object+"/p50", "ms", samples[op].p50)
-				b.into.add("size/"+op+"/"+object+"/cpu", "µs", samples[op].cpu)
+				b.into.Add("size/"+op+"/"+object+"/p50", "ms", samples[op].p50)
+				b.into.Add("size/"+op+"/"+object+"/cpu", "µs", samples[op].cpu)
 			}
-			b.into.add("size/"+op+"/ratio", "×", got[bigZone][op].p50/got[smallZone][op].p50)
-			b.into.add("size/"+op+"/ratio/cpu", "×", got[bigZone][op].cpu/got[smallZone][op].cpu)
+			b.into.Add("size/"+op+"/ratio", "×", got[bigZone][op].p50/got[smallZone][op].p50)
+			b.into.Add("size/"+op+"/ratio/cpu", "×", got[bigZone][op].cpu/got[smallZone][op].cpu)
 		}
 	}
 	return nil
@@ -212,7 +213,7 @@ func (b *big) view(ctx context.Context) error {
 		return fmt.Errorf("the ledger does not know zone %s", bigZone)
 	}
 	collect()
-	b.into.add("memory/view/record", "B", (float64(count().HeapBytes)-float64(before))/float64(c.snapshot.Len()))
+	b.into.Add("memory/view/record", "B", (float64(count().HeapBytes)-float64(before))/float64(c.snapshot.Len()))
 	runtime.KeepAlive(c)
 	return nil
 }
@@ -247,7 +248,7 @@ func (b *big) read(ctx context.Context, rounds int) error {
 			if err := b.backend.server.forgetPeak(); err != nil {
 				return err
 			}
-			resident, err := b.backend.server.resident("VmRSS")
+			resident, err := figures.Resident(b.backend.server.pid, "VmRSS")
 			if err != nil {
 				return err
 			}
@@ -257,14 +258,14 @@ func (b *big) read(ctx context.Context, rounds int) error {
 				return fmt.Errorf("reading %s of %d records: %w", f.name, b.records, err)
 			}
 			took := time.Since(began)
-			peak, err := b.backend.server.resident("VmHWM")
+			peak, err := figures.Resident(b.backend.server.pid, "VmHWM")
 			if err != nil {
 				return err
 			}
-			b.into.add("read/"+f.name+"/time", "ms", took.Seconds()*1e3)
-			b.into.add("read/"+f.name+"/speed", "MB/s", float64(n)/1e6/took.Seconds())
-			b.into.add("read/"+f.name+"/size", "MB", float64(n)/1e6)
-			b.into.add("read/"+f.name+"/peak", "MB", (float64(peak)-float64(resident))/1e6)
+			b.into.Add("read/"+f.name+"/time", "ms", took.Seconds()*1e3)
+			b.into.Add("read/"+f.name+"/speed", "MB/s", float64(n)/1e6/took.Seconds())
+			b.into.Add("read/"+f.name+"/size", "MB", float64(n)/1e6)
+			b.into.Add("read/"+f.name+"/peak", "MB", (float64(peak)-float64(resident))/1e6)
 		}
 	}
 	return nil

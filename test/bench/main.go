@@ -40,7 +40,8 @@ func main() {
 		exit(err)
 	}
 	results.Header.Seconds = int(time.Since(began).Seconds())
-	exit(finish(results, plan.Results, *keep, os.Stdout))
+	report{results}.print(os.Stdout)
+	exit(results.Finish(plan.Results, *keep, os.Stdout))
 }
 
 func exit(err error) {

@@ -176,21 +176,6 @@ func (l log) minus(m log) log {
 	return log{txns: l.txns - m.txns, ranges: l.ranges - m.ranges, fsyncs: l.fsyncs - m.fsyncs, bytes: l.bytes - m.bytes, stored: l.stored - m.stored}
 }
 
-// resident reads a line of /proc/<pid>/status, in bytes: "VmRSS" or "VmHWM".
-func (p *process) resident(what string) (uint64, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.pid))
-	if err != nil {
-		return 0, err
-	}
-	for line := range strings.Lines(string(text)) {
-		if rest, ok := strings.CutPrefix(line, what+":"); ok {
-			kib, err := strconv.ParseUint(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64)
-			return kib << 10, err
-		}
-	}
-	return 0, fmt.Errorf("/proc/%d/status has no %s", p.pid, what)
-}
-
 // forgetPeak makes VmHWM count from now (proc(5), clear_refs).
 func (p *process) forgetPeak() error {
 	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", p.pid), []byte("5"), 0)

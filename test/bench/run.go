@@ -10,9 +10,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"time"
+
+	"kubi.zone/kubizone/test/bench/figures"
 )
 
 // plan of a run.
@@ -35,7 +36,7 @@ func defaultPlan() plan {
 const fewestRounds = 3
 
 // run measures everything and returns what it found.
-func (p plan) run(ctx context.Context, log io.Writer) (_ *Results, err error) {
+func (p plan) run(ctx context.Context, log io.Writer) (_ *figures.Results, err error) {
 	say := func(format string, args ...any) { fmt.Fprintf(log, "bench: "+format+"\n", args...) }
 	dir, err := os.MkdirTemp(p.Dir, "kubizone-bench-")
 	if err != nil {
@@ -61,7 +62,7 @@ func (p plan) run(ctx context.Context, log io.Writer) (_ *Results, err error) {
 	}()
 	started := func(one *process) { running = append(running, one) }
 
-	results := newResults(p)
+	results := figures.New(p.Records)
 	say("starting servers in %s", dir)
 	s, err := newStage(ctx, dir, started)
 	if err != nil {
@@ -81,20 +82,20 @@ func (p plan) run(ctx context.Context, log io.Writer) (_ *Results, err error) {
 			return nil, err
 		}
 	}
-	results.Header.LoadAfter = loadAverage()
+	results.Header.LoadAfter = figures.LoadAverage()
 	return results, nil
 }
 
 // writes goes through all arms in every round, each round beginning with another, so that what the machine does
 // meanwhile meets all of them.
-func (s *stage) writes(ctx context.Context, p plan, into *Results, say func(string, ...any)) error {
+func (s *stage) writes(ctx context.Context, p plan, into *figures.Results, say func(string, ...any)) error {
 	began := time.Now()
 	for round := range p.Rounds + 1 {
 		if round > fewestRounds && time.Since(began) > p.Time {
 			say("no time for more than %d rounds", round-1)
 			break
 		}
-		say("round %d of %d, load %s", round, p.Rounds, loadAverage())
+		say("round %d of %d, load %s", round, p.Rounds, figures.LoadAverage())
 		for _, l := range p.Load {
 			n := l.Writes
 			if round == 0 { // the first makes connections, indexes and the heap's size
@@ -110,7 +111,7 @@ func (s *stage) writes(ctx context.Context, p plan, into *Results, say func(stri
 				got[a.name] = samples
 			}
 			if round > 0 {
-				into.addWrites(l.Callers, got)
+				addWrites(into, l.Callers, got)
 			}
 		}
 		if round > 0 {
@@ -160,13 +161,3 @@ func (s *stage) profiles(ctx context.Context, p plan, say func(string, ...any)) 
 	say("profiles of the servers are in %s", p.Profiles)
 	return nil
 }
-
-func loadAverage() string {
-	text, err := os.ReadFile("/proc/loadavg")
-	if err != nil {
-		return "unknown"
-	}
-	return strings.Join(strings.Fields(string(text))[:3], " ")
-}
-
-func goVersion() string { return runtime.Version() }

@@ -6,10 +6,8 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
-	"sync"
-	"sync/atomic"
-	"time"
+
+	"kubi.zone/kubizone/test/bench/figures"
 )
 
 // operations in the order in which a batch undergoes them.
@@ -24,44 +22,6 @@ type sample struct {
 	txns, ranges, fsyncs, bytes float64
 	// mallocs, allocated bytes and CPU time (µs) of the server; memberCPU of etcd.
 	mallocs, allocated, cpu, memberCPU float64
-}
-
-// callers runs f for 0 … n-1 by some callers at once and returns how long each call and all of them took.
-func callers(ctx context.Context, callers, n int, f func(ctx context.Context, i int) error) ([]time.Duration, time.Duration, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	took := make([]time.Duration, n)
-	var next atomic.Int64
-	var all sync.WaitGroup
-	began := time.Now()
-	for range callers {
-		all.Go(func() {
-			for ctx.Err() == nil {
-				i := int(next.Add(1)) - 1
-				if i >= n {
-					return
-				}
-				at := time.Now()
-				if err := f(ctx, i); err != nil {
-					cancel(err)
-					return
-				}
-				took[i] = time.Since(at)
-			}
-		})
-	}
-	all.Wait()
-	total := time.Since(began)
-	if ctx.Err() != nil {
-		return nil, 0, context.Cause(ctx)
-	}
-	return took, total, nil
-}
-
-// quantile of durations in milliseconds; it sorts them.
-func quantile(took []time.Duration, q float64) float64 {
-	slices.Sort(took)
-	return took[min(len(took)-1, int(q*float64(len(took))))].Seconds() * 1e3
 }
 
 // measure one operation.
@@ -81,7 +41,7 @@ func (a *arm) measure(ctx context.Context, clients, n int, do func(ctx context.C
 			return s, err
 		}
 	}
-	took, total, err := callers(ctx, clients, n, do)
+	took, total, err := figures.Callers(ctx, clients, n, do)
 	if err != nil {
 		return s, err
 	}
@@ -101,7 +61,7 @@ func (a *arm) measure(ctx context.Context, clients, n int, do func(ctx context.C
 	log = log.minus(logBefore)
 	each := func(v float64) float64 { return v / float64(n) }
 	return sample{
-		rate: float64(n) / total.Seconds(), p50: quantile(took, 0.50), p99: quantile(took, 0.99),
+		rate: float64(n) / total.Seconds(), p50: figures.Quantile(took, 0.50), p99: figures.Quantile(took, 0.99),
 		txns: each(log.txns), ranges: each(log.ranges), fsyncs: each(log.fsyncs), bytes: each(log.bytes),
 		mallocs: each(float64(after.Mallocs - before.Mallocs)), allocated: each(float64(after.AllocBytes - before.AllocBytes)),
 		cpu: each(float64((after.CPU - before.CPU).Microseconds())), memberCPU: each(float64((memberAfter.CPU - memberBefore.CPU).Microseconds())),

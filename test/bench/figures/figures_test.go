@@ -1,0 +1,51 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package figures
+
+import (
+	"bytes"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// What differs beyond the spread of the rounds is told, what does not is not.
+func TestCompare_tellsWhatMoved(t *testing.T) {
+	before, after := New(0), New(0)
+	for i := range 3 {
+		before.Add("same", "ms", float64(10+i))
+		after.Add("same", "ms", float64(11+i))
+		before.Add("moved", "ms", float64(10+i))
+		after.Add("moved", "ms", float64(20+2*i))
+		after.Add("new", "ms", 1)
+	}
+	file := filepath.Join(t.TempDir(), "kept.jsonl")
+	if err := before.Write(file); err != nil {
+		t.Fatal(err)
+	}
+	kept, err := Read(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	compare(kept, after, &out)
+	if got := out.String(); !strings.Contains(got, "moved   11 ms  22   2.00") || strings.Contains(got, "same") || strings.Contains(got, "new") {
+		t.Error(got)
+	}
+}
+
+func TestTarget_isMetOnItsSide(t *testing.T) {
+	for _, c := range []struct {
+		target Target
+		value  float64
+		met    bool
+	}{
+		{Target{Most: true, Bound: 1.15}, 1.15, true}, {Target{Most: true, Bound: 1.15}, 1.16, false},
+		{Target{Bound: 0.85}, 0.85, true}, {Target{Bound: 0.85}, 0.84, false},
+	} {
+		if got := c.target.Met(c.value); got != c.met {
+			t.Errorf("%+v, %v: %t", c.target, c.value, got)
+		}
+	}
+}

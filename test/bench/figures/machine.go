@@ -1,0 +1,78 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package figures
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Callers runs f for 0 … n-1 by some callers at once and returns how long each call and all of them took.
+func Callers(ctx context.Context, callers, n int, f func(ctx context.Context, i int) error) ([]time.Duration, time.Duration, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	took := make([]time.Duration, n)
+	var next atomic.Int64
+	var all sync.WaitGroup
+	began := time.Now()
+	for range callers {
+		all.Go(func() {
+			for ctx.Err() == nil {
+				i := int(next.Add(1)) - 1
+				if i >= n {
+					return
+				}
+				at := time.Now()
+				if err := f(ctx, i); err != nil {
+					cancel(err)
+					return
+				}
+				took[i] = time.Since(at)
+			}
+		})
+	}
+	all.Wait()
+	total := time.Since(began)
+	if ctx.Err() != nil {
+		return nil, 0, context.Cause(ctx)
+	}
+	return took, total, nil
+}
+
+// Quantile of durations in milliseconds; it sorts them.
+func Quantile(took []time.Duration, q float64) float64 {
+	slices.Sort(took)
+	return took[min(len(took)-1, int(q*float64(len(took))))].Seconds() * 1e3
+}
+
+// Resident reads a line of /proc/<pid>/status, in bytes: "VmRSS" or "VmHWM".
+func Resident(pid int, what string) (uint64, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(text)) {
+		if rest, ok := strings.CutPrefix(line, what+":"); ok {
+			kib, err := strconv.ParseUint(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64)
+			return kib << 10, err
+		}
+	}
+	return 0, fmt.Errorf("/proc/%d/status has no %s", pid, what)
+}
+
+// LoadAverage of the machine over 1, 5 and 15 minutes.
+func LoadAverage() string {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return "unknown"
+	}
+	return strings.Join(strings.Fields(string(text))[:3], " ")
+}
