@@ -18,7 +18,9 @@ import (
 	"google.golang.org/grpc/connectivity"
 	"k8s.io/apiserver/pkg/storage/etcd3"
 	"k8s.io/apiserver/pkg/storage/storagebackend"
+
 	"k8s.io/component-base/tracing"
+	"kubi.zone/kubizone/pkg/apiserver/maintenance"
 )
 
 const (
@@ -68,7 +70,7 @@ func dial(ctx context.Context, where storagebackend.TransportConfig) (*kubernete
 		}
 	}
 	// The time spent in etcd is then seen in the audit log and traces of a request.
-	client.KV = etcd3.NewETCDLatencyTracker(client.KV)
+	client.KV = maintenance.Explain(etcd3.NewETCDLatencyTracker(client.KV))
 	return client, nil
 }
 

@@ -26,10 +26,14 @@ import (
 	"k8s.io/apiserver/pkg/storage/etcd3"
 	"k8s.io/apiserver/pkg/storage/storagebackend"
 	"k8s.io/apiserver/pkg/storage/value"
+	"k8s.io/apiserver/pkg/storage/value/encrypt/identity"
 	restclient "k8s.io/client-go/rest"
+	"k8s.io/component-base/metrics/legacyregistry"
+	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/install"
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apiserver/maintenance"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/ledger"
@@ -66,6 +70,7 @@ type Server struct {
 	ledger     *ledger.Ledger
 	client     *kubernetes.Client
 	compactor  interface{ Stop() }
+	keeper     *maintenance.Keeper
 	feed       *feed
 	closing    sync.Once
 }
@@ -114,6 +119,10 @@ func connect(ctx context.Context, config *genericapiserver.RecommendedConfig, et
 	if s.client, err = dial(ctx, etcd.StorageConfig.Transport); err != nil {
 		return nil, err
 	}
+	if err := maintenance.Probe(ctx, s.client.Client, Prefix); err != nil {
+		return nil, err
+	}
+	s.keeper = maintenance.NewKeeper(s.client.Client, Prefix)
 	s.compactor = etcd3.StartCompactorPerEndpoint(s.client.Client, etcd.StorageConfig.CompactionInterval)
 	s.ledger, err = ledger.Open(ctx, ledger.Config{
 		Client: s.client.Client, Prefix: Prefix,
@@ -132,6 +141,13 @@ func (s *Server) assemble(
 ) (err error) {
 	s.feed = newFeed(s.ledger, set)
 	config.AddReadyzChecks(healthz.NamedCheck("views", func(*http.Request) error { return s.feed.check() }))
+	config.HealthzChecks = append(config.HealthzChecks, s.keeper)
+	for _, metric := range s.keeper.Metrics() {
+		// What /metrics shows is one for the process: where two servers are in it, the second's are not shown.
+		if err := legacyregistry.Register(metric); err != nil {
+			klog.V(4).Infof("a metric of etcd is not shown: %v", err)
+		}
+	}
 	if s.generic, err = config.Complete().New(Component, genericapiserver.NewEmptyDelegate()); err != nil {
 		return fmt.Errorf("API server: %w", err)
 	}
@@ -144,7 +160,8 @@ func (s *Server) assemble(
 // stored is how objects of a resource are written: the codec and, with an encryption configuration, what it says of them.
 // The ledger writes some of them past the storage and must write them alike.
 func stored(etcd *genericoptions.EtcdOptions, encryption value.ResourceTransformers, resource schema.GroupResource) ledger.ObjectCodec {
-	codec := ledger.ObjectCodec{Codec: etcd.StorageConfig.Codec, Transformer: etcd.StorageConfig.Transformer}
+	// Without encryption, what somebody else encrypted is called that, and not damaged.
+	codec := ledger.ObjectCodec{Codec: etcd.StorageConfig.Codec, Transformer: identity.NewEncryptCheckTransformer()}
 	if encryption != nil {
 		codec.Transformer = encryption.TransformerForResource(resource)
 	}
@@ -250,13 +267,13 @@ func (s *Server) Run(ctx context.Context) error {
 	return s.generic.PrepareRun().RunWithContext(ctx)
 }
 
-// RunLedger carries out what writes owe elsewhere and keeps the views at the state of the store, until ctx ends. The
-// API needs it: run it before Run begins and until Run has returned.
+// RunLedger carries out what writes owe elsewhere, keeps the views at the state of the store and cares for etcd, until
+// ctx ends. The API needs it: run it before Run begins and until Run has returned.
 func (s *Server) RunLedger(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var both sync.WaitGroup
-	for what, run := range map[string]func(context.Context) error{"cascades": s.ledger.Run, "views": s.feed.run} {
+	for what, run := range map[string]func(context.Context) error{"cascades": s.ledger.Run, "views": s.feed.run, "care for etcd": s.keeper.Run} {
 		both.Go(func() {
 			if err := run(ctx); err != nil && ctx.Err() == nil {
 				cancel(fmt.Errorf("%s: %w", what, err))

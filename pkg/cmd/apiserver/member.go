@@ -18,12 +18,15 @@ import (
 // MemberOptions are of an etcd that runs in this process, alone or, where Cluster names members, as one of them.
 type MemberOptions struct {
 	DataDir string
-	Cluster embed.Cluster
+	// QuotaBytes: see embed.Config.
+	QuotaBytes int64
+	Cluster    embed.Cluster
 }
 
 // AddFlags binds the options to flags.
 func (o *MemberOptions) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.DataDir, "etcd-data-dir", o.DataDir, "Directory of an etcd that runs in this process, instead of --etcd-servers; made if it is not there.")
+	flags.Int64Var(&o.QuotaBytes, "etcd-quota-bytes", o.QuotaBytes, "Size above which the etcd of --etcd-data-dir takes no writes; 0 means 8 GiB.")
 	flags.StringVar(&o.Cluster.MemberName, "etcd-member-name", o.Cluster.MemberName, "Name of this member among several of --etcd-data-dir: in a StatefulSet the name of the pod.")
 	flags.StringVar(&o.Cluster.InitialCluster, "etcd-initial-cluster", o.Cluster.InitialCluster, "All members, the same on each of them, as NAME=https://HOST:PORT with commas between. Without it --etcd-data-dir is the only one.")
 	flags.StringVar(&o.Cluster.ListenPeer, "etcd-listen-peer", o.Cluster.ListenPeer, "Where this member listens for the others, as https://IP:PORT.")
@@ -34,6 +37,9 @@ func (o *MemberOptions) AddFlags(flags *pflag.FlagSet) {
 
 // Validate reports all that is wrong with the options.
 func (o *MemberOptions) Validate() []error {
+	if o.QuotaBytes < 0 {
+		return []error{fmt.Errorf("--etcd-quota-bytes %d: must not be negative; 0 means 8 GiB", o.QuotaBytes)}
+	}
 	if o.Cluster == (embed.Cluster{}) {
 		return nil
 	}
@@ -55,9 +61,10 @@ func (o *MemberOptions) start(ctx context.Context) (_ *embed.Member, release fun
 	ctx, cancel := context.WithTimeoutCause(ctx, 2*time.Minute, fmt.Errorf("--etcd-data-dir %s: etcd did not start within two minutes; -v=4 shows what it does", dir.Path()))
 	defer cancel()
 	config := embed.Config{
-		Dir:     dir,
-		Log:     func(line string) { klog.Warningf("etcd: %s", line) },
-		Verbose: klog.V(4).Enabled(),
+		Dir:        dir,
+		QuotaBytes: o.QuotaBytes,
+		Log:        func(line string) { klog.Warningf("etcd: %s", line) },
+		Verbose:    klog.V(4).Enabled(),
 	}
 	if o.Cluster != (embed.Cluster{}) {
 		config.Cluster = &o.Cluster

@@ -1,0 +1,21 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package maintenance cares for the etcd that a server stores in, in etcd's own sense of the word: its size, its
+// fragments and its alarm.
+//
+// It promises:
+//
+//	M1. What etcd does not need any more is given back to the disk, one member at a time and only where it is more than
+//	    half of what a member takes.
+//	M2. An etcd that refuses writes for want of space is said so to everybody who writes, with the next step. Reads go
+//	    on. History is compacted, members are defragmented and the alarm is taken back without anybody asking; if what
+//	    is alive does not fit, the log says so instead.
+//	M3. A store that cannot carry out the transactions everything rests on is refused at the start, by name.
+//	M4. Nothing that is alive is touched: it compacts history and never deletes.
+//
+// It does not know what is stored. Compaction day by day is upstream's compactor in the API server, which keeps five
+// minutes for watches to resume; this package compacts only where nobody can write any more.
+//
+// Read keeper.go first, then space.go.
+package maintenance

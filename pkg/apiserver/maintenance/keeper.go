@@ -1,0 +1,285 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package maintenance
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/client/v3/concurrency"
+	"k8s.io/klog/v2"
+)
+
+const (
+	// interval between two looks at etcd, and while it is full.
+	interval     = time.Minute
+	intervalFull = 5 * time.Second
+	// askTimeout bounds one question; defragmentTimeout one defragmentation, during which its member answers nobody:
+	// about ten seconds for a gigabyte.
+	askTimeout        = 10 * time.Second
+	defragmentTimeout = 3 * time.Minute
+	// minReclaim is what a defragmentation must be worth: a small store is not stopped for its kilobytes.
+	minReclaim = 64 << 20
+	// lockSeconds is how long a server that died keeps others from defragmenting.
+	lockSeconds = 240
+	// turnSeconds is how long it is one member's turn where no lock can be had.
+	turnSeconds = 15
+)
+
+// Keeper looks after one etcd, from one API server. Several may look after the same.
+type Keeper struct {
+	client  *clientv3.Client
+	lockKey string
+	figures figures
+	// interval, intervalFull and minReclaim as the constants; tests have smaller ones.
+	interval, intervalFull time.Duration
+	minReclaim             int64
+
+	mutex sync.Mutex
+	// full is what the last look says of the alarm; nil: etcd takes writes.
+	full error
+}
+
+// NewKeeper makes a Keeper. client reaches the members it cares for, and is not closed; prefix is that of the server's
+// keys. Nothing is done before Run.
+func NewKeeper(client *clientv3.Client, prefix string) *Keeper {
+	return &Keeper{
+		client: client, lockKey: prefix + "/maintenance/defragment", figures: newFigures(),
+		interval: interval, intervalFull: intervalFull, minReclaim: minReclaim,
+	}
+}
+
+// Run looks after etcd until ctx ends.
+func (k *Keeper) Run(ctx context.Context) error {
+	for {
+		full, err := k.look(ctx)
+		if err != nil && ctx.Err() == nil {
+			klog.FromContext(ctx).Error(err, "Looking after etcd")
+		}
+		pause := k.interval
+		if full {
+			pause = k.intervalFull
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(pause):
+		}
+	}
+}
+
+// Name and Check make a Keeper a health check: it fails while etcd takes no writes. It belongs to /healthz alone. A
+// server that said so in /readyz would be taken out of its Service, and reads would end too (M2).
+func (k *Keeper) Name() string { return "etcd-space" }
+
+// Check is nil while etcd takes writes, as of the last look.
+func (k *Keeper) Check(*http.Request) error {
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	return k.full
+}
+
+func (k *Keeper) setFull(full error) (changed bool) {
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	changed = (k.full == nil) != (full == nil)
+	k.full = full
+	return changed
+}
+
+// member is one that this Keeper reaches.
+type member struct {
+	endpoint string
+	*clientv3.StatusResponse
+}
+
+func (m member) id() uint64 { return m.Header.MemberId }
+
+// free is what a defragmentation gives back.
+func (m member) free() int64 { return m.DbSize - m.DbSizeInUse }
+
+// fits leaves a twentieth of the quota, so that a member does not go back and forth.
+func (m member) fits() bool { return m.DbSizeQuota > 0 && m.DbSize <= m.DbSizeQuota/20*19 }
+
+// look measures, and does what is due: at most one defragmentation.
+func (k *Keeper) look(ctx context.Context) (full bool, err error) {
+	members, err := k.members(ctx)
+	if err != nil {
+		return false, err
+	}
+	alarms, err := k.alarms(ctx)
+	if err != nil {
+		return false, err
+	}
+	if len(alarms) > 0 {
+		k.figures.full.Set(1)
+		if k.setFull(errors.New("etcd takes no writes: alarm NOSPACE")) {
+			klog.FromContext(ctx).Error(nil, "Etcd is full (alarm NOSPACE): nothing can be written, reading goes on. It is compacted and defragmented now", "size", members[0].DbSize, "inUse", members[0].DbSizeInUse, "quota", members[0].DbSizeQuota)
+		}
+		return true, k.makeRoom(ctx, alarms)
+	}
+	k.figures.full.Set(0)
+	if k.setFull(nil) {
+		klog.FromContext(ctx).Info("Etcd takes writes again")
+	}
+	return false, k.tidy(ctx, members)
+}
+
+// members that answer, those that lead last: a leader that stops for a while makes everybody wait.
+func (k *Keeper) members(ctx context.Context) ([]member, error) {
+	var members []member
+	var wrong []error
+	for _, endpoint := range k.client.Endpoints() {
+		asking, cancel := context.WithTimeout(ctx, askTimeout)
+		status, err := k.client.Status(asking, endpoint)
+		cancel()
+		if err != nil {
+			wrong = append(wrong, fmt.Errorf("etcd %s: %w", endpoint, err))
+			continue
+		}
+		k.figures.size.WithLabelValues(endpoint).Set(float64(status.DbSize))
+		k.figures.inUse.WithLabelValues(endpoint).Set(float64(status.DbSizeInUse))
+		k.figures.quota.WithLabelValues(endpoint).Set(float64(status.DbSizeQuota))
+		members = append(members, member{endpoint, status})
+	}
+	if len(members) == 0 {
+		return nil, errors.Join(wrong...)
+	}
+	slices.SortStableFunc(members, func(a, b member) int {
+		return cmp.Compare(leads(a), leads(b))
+	})
+	return members, nil
+}
+
+func leads(m member) int {
+	if m.Leader == m.id() {
+		return 1
+	}
+	return 0
+}
+
+// alarms are the members that are full.
+func (k *Keeper) alarms(ctx context.Context) ([]uint64, error) {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	list, err := k.client.AlarmList(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("etcd's alarms: %w", err)
+	}
+	var full []uint64
+	for _, alarm := range list.Alarms {
+		if alarm.Alarm == etcdserverpb.AlarmType_NOSPACE {
+			full = append(full, alarm.MemberID)
+		}
+	}
+	return full, nil
+}
+
+// tidy defragments one member that is more than half empty, if no other server is at it (M1).
+func (k *Keeper) tidy(ctx context.Context, members []member) error {
+	due := slices.IndexFunc(members, func(m member) bool { return m.free() > m.DbSize/2 && m.free() >= k.minReclaim })
+	if due < 0 {
+		return nil
+	}
+	// Nothing but the wait of some requests depends on the lock, so what a lock in etcd cannot promise is no matter.
+	session, err := concurrency.NewSession(k.client, concurrency.WithTTL(lockSeconds), concurrency.WithContext(ctx))
+	if err != nil {
+		return fmt.Errorf("etcd: a session for the lock of defragmentation: %w", err)
+	}
+	defer session.Close()
+	lock := concurrency.NewMutex(session, k.lockKey)
+	if err := lock.TryLock(ctx); err != nil {
+		if errors.Is(err, concurrency.ErrLocked) {
+			return nil
+		}
+		return fmt.Errorf("etcd: the lock of defragmentation: %w", err)
+	}
+	return k.defragment(ctx, members[due])
+}
+
+func (k *Keeper) defragment(ctx context.Context, m member) error {
+	limited, cancel := context.WithTimeout(ctx, defragmentTimeout)
+	defer cancel()
+	began := time.Now()
+	_, err := k.client.Defragment(limited, m.endpoint)
+	if err != nil {
+		k.figures.defragmentations.WithLabelValues(m.endpoint, "error").Inc()
+		return fmt.Errorf("defragmenting etcd %s: %w", m.endpoint, err)
+	}
+	k.figures.defragmentations.WithLabelValues(m.endpoint, "success").Inc()
+	klog.FromContext(ctx).Info("Defragmented a member of etcd", "endpoint", m.endpoint, "free", m.free(), "of", m.DbSize, "took", time.Since(began).Round(time.Millisecond))
+	return nil
+}
+
+// makeRoom is what is done while nobody can write: history goes, members are defragmented, and where that made room
+// the alarm goes too (M2, M4). No lock can be had then, for a lock is a write; members take turns by the clock.
+func (k *Keeper) makeRoom(ctx context.Context, alarms []uint64) error {
+	limited, cancel := context.WithTimeout(ctx, defragmentTimeout)
+	defer cancel()
+	now, err := k.client.Get(limited, k.lockKey)
+	if err != nil {
+		return fmt.Errorf("etcd: its revision: %w", err)
+	}
+	if _, err := k.client.Compact(limited, now.Header.Revision, clientv3.WithCompactPhysical()); err != nil && !errors.Is(err, rpctypes.ErrCompacted) {
+		return fmt.Errorf("compacting etcd: %w", err)
+	}
+	turn, err := k.turn(limited)
+	if err != nil {
+		return err
+	}
+	members, err := k.members(ctx)
+	if err != nil {
+		return err
+	}
+	for _, m := range members {
+		if m.id() != turn || m.fits() || m.free() < m.DbSize/20 {
+			continue
+		}
+		if err := k.defragment(ctx, m); err != nil {
+			return err
+		}
+	}
+	if members, err = k.members(ctx); err != nil {
+		return err
+	}
+	var wrong []error
+	for _, m := range members {
+		switch {
+		case !slices.Contains(alarms, m.id()):
+		case m.fits():
+			_, err := k.client.AlarmDisarm(limited, &clientv3.AlarmMember{MemberID: m.id(), Alarm: etcdserverpb.AlarmType_NOSPACE})
+			if err != nil {
+				wrong = append(wrong, fmt.Errorf("taking back the alarm of etcd %s: %w", m.endpoint, err))
+			}
+		case m.DbSizeQuota == 0:
+			wrong = append(wrong, fmt.Errorf("etcd %s does not tell its quota (before 3.6): take back its alarm with etcdctl alarm disarm when there is room", m.endpoint))
+		case m.id() == turn:
+			wrong = append(wrong, fmt.Errorf("etcd %s is full of what is alive: %d of %d octets after compaction and defragmentation; raise its quota (docs/operations.md, NOSPACE)", m.endpoint, m.DbSize, m.DbSizeQuota))
+		}
+	}
+	return errors.Join(wrong...)
+}
+
+// turn is the member whose turn it is by the clock.
+func (k *Keeper) turn(ctx context.Context) (uint64, error) {
+	list, err := k.client.MemberList(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("etcd's members: %w", err)
+	}
+	ids := make([]uint64, 0, len(list.Members))
+	for _, m := range list.Members {
+		ids = append(ids, m.ID)
+	}
+	slices.Sort(ids)
+	return ids[time.Now().Unix()/turnSeconds%int64(len(ids))], nil
+}

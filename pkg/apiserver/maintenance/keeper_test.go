@@ -1,0 +1,289 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package maintenance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/client/v3/concurrency"
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/component-base/metrics"
+	"k8s.io/component-base/metrics/testutil"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apiserver/embed"
+	"kubi.zone/kubizone/test/store"
+)
+
+const prefix = "/registry/kubizone"
+
+func sole(t *testing.T, quota int64) (path string, endpoint string, stop func()) {
+	t.Helper()
+	path = t.TempDir()
+	endpoint, stop = run(t, path, quota)
+	return path, endpoint, stop
+}
+
+func run(t *testing.T, path string, quota int64) (endpoint string, stop func()) {
+	t.Helper()
+	dir, err := embed.OpenDir(path, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	m, err := embed.Start(ctx, embed.Config{Dir: dir, QuotaBytes: quota})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop = func() { m.Stop(); dir.Close() }
+	t.Cleanup(stop)
+	return m.Endpoints()[0], stop
+}
+
+func connect(t *testing.T, endpoint string) *clientv3.Client {
+	t.Helper()
+	client, err := clientv3.New(clientv3.Config{Endpoints: []string{endpoint}, DialTimeout: 10 * time.Second, Logger: zap.NewNop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { client.Close() })
+	return client
+}
+
+// quick is a Keeper that looks often.
+func quick(client *clientv3.Client) *Keeper {
+	k := NewKeeper(client, prefix)
+	k.interval, k.intervalFull = 20*time.Millisecond, 20*time.Millisecond
+	return k
+}
+
+func keep(t *testing.T, k *Keeper) (stop func()) {
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); _ = k.Run(ctx) }()
+	stop = func() { cancel(); <-done }
+	t.Cleanup(stop)
+	return stop
+}
+
+// explaining is a server whose client is as the API server's.
+func explaining(t *testing.T, endpoint string) *store.Server {
+	t.Helper()
+	client, err := (&store.Etcd{Endpoint: endpoint}).Client()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { client.Close() })
+	client.KV = Explain(client.KV)
+	server, err := store.NewServer(t.Context(), client, prefix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.T = t
+	return server
+}
+
+// fill writes through the ledger until etcd is full; it returns the refusal.
+func fill(t *testing.T, write func(n int) error) error {
+	t.Helper()
+	for n := range 100_000 {
+		if err := write(n); err != nil {
+			return err
+		}
+	}
+	t.Fatal("it never was full")
+	return nil
+}
+
+func mustBeNoSpace(t *testing.T, err error) {
+	t.Helper()
+	var refused *apierrors.StatusError
+	if !errors.As(err, &refused) || refused.ErrStatus.Code != http.StatusInsufficientStorage || refused.ErrStatus.Reason != ReasonInsufficientStorage {
+		t.Fatalf("refused by %T: %v", err, err)
+	}
+	for _, want := range []string{"etcd is full (NOSPACE)", "nothing was written", "try again in a minute", "docs/operations.md"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%q does not say %q", err, want)
+		}
+	}
+	if _, direct := err.(apierrors.APIStatus); !direct {
+		t.Errorf("%T is wrapped: the API server would answer 500", err)
+	}
+}
+
+// M2, M4: full of history, it says so, reads go on, it frees itself, writes go on and fsck is clean.
+func TestKeeper_freesAFullEtcdOfItsHistory(t *testing.T) {
+	_, endpoint, _ := sole(t, 6<<20)
+	s := store.On(t, &store.Etcd{Endpoint: endpoint}, prefix)
+	server := explaining(t, endpoint)
+	store.Must(server.CreateZone(store.Zone("dns", "org", "example.org.", store.Allow("", "*"))))
+	store.Must(server.CreateRecord(t.Context(), store.Record("app", "www", "www.example.org.", "TXT", "first")))
+	mustBeNoSpace(t, fill(t, func(n int) error {
+		_, err := server.UpdateRecord(t.Context(), "app", "www", func(r *v1alpha1.Record) { r.Spec.Values = long(n) })
+		return err
+	}))
+	before := server.Record("app", "www")
+	if len(server.ListRecords("")) != 1 {
+		t.Error("reading does not go on")
+	}
+
+	k := quick(connect(t, endpoint))
+	registry := metrics.NewKubeRegistry()
+	for _, m := range k.Metrics() {
+		registry.MustRegister(m)
+	}
+	if _, err := k.look(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := k.Check(nil); err == nil || !strings.Contains(err.Error(), "NOSPACE") {
+		t.Errorf("the health check says: %v", err)
+	}
+	if err := testutil.GatherAndCompare(registry, strings.NewReader("# HELP kubizone_etcd_nospace [ALPHA] 1 while etcd refuses writes for want of space (alarm NOSPACE), else 0.\n# TYPE kubizone_etcd_nospace gauge\nkubizone_etcd_nospace 1\n"), "kubizone_etcd_nospace"); err != nil {
+		t.Error(err)
+	}
+	keep(t, k)
+	store.Eventually(t, "it takes writes again", func() bool { return k.Check(nil) == nil })
+	if after := server.Record("app", "www"); after.ResourceVersion != before.ResourceVersion {
+		t.Errorf("the record went from %s to %s", before.ResourceVersion, after.ResourceVersion)
+	}
+	store.Must(server.UpdateRecord(t.Context(), "app", "www", func(r *v1alpha1.Record) { r.Spec.Values = []string{"last"} }))
+	s.MustBeClean()
+}
+
+// M2, M4: full of what is alive, nothing is deleted, and the log's next step is the one that helps: more quota.
+func TestKeeper_waitsForQuotaWhereHistoryIsNotTheMatter(t *testing.T) {
+	path, endpoint, stop := sole(t, 4<<20)
+	client := connect(t, endpoint)
+	var err error
+	for n := 0; err == nil && n < 10_000; n++ {
+		_, err = client.Put(t.Context(), fmt.Sprintf("alive/%d", n), strings.Repeat("v", 32<<10))
+	}
+	mustBeNoSpace(t, noSpace(err))
+	k := quick(client)
+	for range 3 {
+		full, err := k.look(t.Context())
+		if !full || err == nil || !strings.Contains(err.Error(), "is full of what is alive") || !strings.Contains(err.Error(), "raise its quota") {
+			t.Fatalf("full %t: %v", full, err)
+		}
+	}
+	alive := store.Must(client.Get(t.Context(), "alive/", clientv3.WithPrefix(), clientv3.WithCountOnly())).Count
+	stop()
+
+	endpoint, _ = run(t, path, 64<<20)
+	client = connect(t, endpoint)
+	k = quick(client)
+	keep(t, k)
+	store.Eventually(t, "the raised quota is used", func() bool {
+		_, err := client.Put(t.Context(), "more", "v")
+		return err == nil
+	})
+	if now := store.Must(client.Get(t.Context(), "alive/", clientv3.WithPrefix(), clientv3.WithCountOnly())).Count; now != alive {
+		t.Errorf("%d of %d keys are left", now, alive)
+	}
+}
+
+// M1: more than half free is given back, by one server at a time.
+func TestKeeper_givesBackWhatIsFree(t *testing.T) {
+	_, endpoint, _ := sole(t, 0)
+	client := connect(t, endpoint)
+	for n := range 100 {
+		store.Must(client.Put(t.Context(), "k", strings.Repeat("v", 64<<10)+fmt.Sprint(n)))
+	}
+	revision := store.Must(client.Get(t.Context(), "k")).Header.Revision
+	store.Must(client.Compact(t.Context(), revision, clientv3.WithCompactPhysical()))
+	size := func() int64 { return store.Must(client.Status(t.Context(), endpoint)).DbSize }
+	store.Eventually(t, "etcd counts what is free", func() bool {
+		s := store.Must(client.Status(t.Context(), endpoint))
+		return s.DbSizeInUse < s.DbSize/2
+	})
+	big := size()
+
+	k := quick(client)
+	if _, err := k.look(t.Context()); err != nil || size() != big {
+		t.Fatalf("a small store was stopped for little: %d from %d, %v", size(), big, err)
+	}
+	k.minReclaim = 1 << 20
+	session := store.Must(concurrency.NewSession(client))
+	other := concurrency.NewMutex(session, k.lockKey)
+	if err := other.Lock(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := k.look(t.Context()); err != nil || size() != big {
+		t.Fatalf("defragmented beside another server: %d from %d, %v", size(), big, err)
+	}
+	if err := session.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := k.look(t.Context()); err != nil || size() > big/2 {
+		t.Fatalf("not given back: %d from %d, %v", size(), big, err)
+	}
+}
+
+// M3: a real etcd passes and is not written; a store for Kubernetes alone is named.
+func TestProbe_tellsAnEtcdFromWhatSpeaksItsProtocol(t *testing.T) {
+	_, endpoint, _ := sole(t, 0)
+	client := connect(t, endpoint)
+	before := store.Must(client.Get(t.Context(), "x")).Header.Revision
+	if err := Probe(t.Context(), client, prefix); err != nil {
+		t.Fatal(err)
+	}
+	if after := store.Must(client.Get(t.Context(), "x")).Header.Revision; after != before {
+		t.Errorf("revision %d after %d: it wrote", after, before)
+	}
+
+	for _, refusal := range []error{
+		errors.New("unsupported transaction: compare:<target:CREATE>"),
+		status.Error(codes.InvalidArgument, "etcdserver: unsupported operations in txn request"),
+	} {
+		err := Probe(t.Context(), connect(t, kubernetesOnly(t, refusal)), prefix)
+		if err == nil || !strings.Contains(err.Error(), "is it kine") || !strings.Contains(err.Error(), "--etcd-servers of a real etcd") {
+			t.Errorf("%v: %v", refusal, err)
+		}
+	}
+	away := connect(t, "http://127.0.0.1:1")
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	if err := Probe(ctx, away, prefix); err == nil || strings.Contains(err.Error(), "kine") {
+		t.Errorf("an etcd that is away: %v", err)
+	}
+}
+
+// kubernetesOnly answers every transaction as kine answers those it does not know.
+func kubernetesOnly(t *testing.T, refusal error) (endpoint string) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := grpc.NewServer()
+	pb.RegisterKVServer(server, refusing{err: refusal})
+	go server.Serve(listener)
+	t.Cleanup(server.Stop)
+	return "http://" + listener.Addr().String()
+}
+
+type refusing struct {
+	pb.UnimplementedKVServer
+	err error
+}
+
+func (r refusing) Txn(context.Context, *pb.TxnRequest) (*pb.TxnResponse, error) { return nil, r.err }
+
+func long(n int) []string {
+	return []string{strings.Repeat("x", 200) + fmt.Sprint(n), strings.Repeat("y", 200) + fmt.Sprint(n)}
+}

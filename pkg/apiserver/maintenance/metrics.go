@@ -1,0 +1,35 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package maintenance
+
+import "k8s.io/component-base/metrics"
+
+// figures are what a Keeper measures; each Keeper has its own.
+type figures struct {
+	size, inUse, quota *metrics.GaugeVec
+	full               *metrics.Gauge
+	defragmentations   *metrics.CounterVec
+}
+
+func newFigures() figures {
+	const namespace, subsystem = "kubizone", "etcd"
+	gauge := func(name, help string) *metrics.GaugeVec {
+		return metrics.NewGaugeVec(&metrics.GaugeOpts{Namespace: namespace, Subsystem: subsystem, Name: name, Help: help, StabilityLevel: metrics.ALPHA}, []string{"endpoint"})
+	}
+	return figures{
+		size:  gauge("size_bytes", "Size of the member's database on its disk."),
+		inUse: gauge("in_use_bytes", "Part of the size that holds data; the rest is given back by defragmentation."),
+		quota: gauge("quota_bytes", "Size above which the member takes no writes."),
+		full: metrics.NewGauge(&metrics.GaugeOpts{Namespace: namespace, Subsystem: subsystem, Name: "nospace",
+			Help: "1 while etcd refuses writes for want of space (alarm NOSPACE), else 0.", StabilityLevel: metrics.ALPHA}),
+		defragmentations: metrics.NewCounterVec(&metrics.CounterOpts{Namespace: namespace, Subsystem: subsystem, Name: "defragmentations_total",
+			Help: "Defragmentations by this server, by their result.", StabilityLevel: metrics.ALPHA}, []string{"endpoint", "result"}),
+	}
+}
+
+// Metrics are to be registered by whoever serves them, before Run.
+func (k *Keeper) Metrics() []metrics.Registerable {
+	f := k.figures
+	return []metrics.Registerable{f.size, f.inUse, f.quota, f.full, f.defragmentations}
+}
