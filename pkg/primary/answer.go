@@ -71,7 +71,7 @@ func (r *responder) respond(msg []byte, from netip.Addr, overTCP bool) answer {
 		return reply(rcodeBadVers, "EDNS version")
 	case req.qclass != classIN:
 		return reply(rcodeRefused, "class")
-	case req.qtype != typeSOA && req.qtype != typeAXFR && req.qtype != typeIXFR:
+	case metaType(req.qtype):
 		return reply(rcodeRefused, "type")
 	case !r.access.allows(from, key):
 		if key == nil {
@@ -86,11 +86,11 @@ func (r *responder) respond(msg []byte, from netip.Addr, overTCP bool) answer {
 	if req.qtype == typeIXFR && !req.hasSerial {
 		return reply(rcodeFormErr, "IXFR without a serial")
 	}
+	if req.qtype != typeAXFR && req.qtype != typeIXFR {
+		return r.lookup(req, key, overTCP)
+	}
 	zone, ok := r.find(req.qname)
 	if !ok {
-		if req.qtype == typeSOA {
-			return reply(rcodeRefused, "zone not served")
-		}
 		return reply(rcodeNotAuth, "zone not served") // RFC 5936 §2.2.1
 	}
 	whole := req.qtype == typeAXFR
@@ -107,6 +107,15 @@ func (r *responder) respond(msg []byte, from netip.Addr, overTCP bool) answer {
 		return answer{transfer: &transfer{zone: zone, request: req.kept(), key: key}}
 	}
 	return r.soa(req, key, zone, overTCP)
+}
+
+// metaType: no record has the type, and no question that is answered here.
+func metaType(t uint16) bool {
+	switch t {
+	case 0, typeOPT, typeTKEY, typeTSIG, typeMAILB, typeMAILA:
+		return true
+	}
+	return false
 }
 
 // find is the zone of that name in the first view that has it.
@@ -209,7 +218,7 @@ func (r *responder) refuseSignature(q request, v verdict, asked int) []byte {
 	return b
 }
 
-// soa answers with the zone's SOA alone: a SOA query, an IXFR over UDP whatever its serial
+// soa answers with the zone's SOA alone: an IXFR over UDP whatever its serial
 // (RFC 1995 §2) or one that is up to date (§4). What does not fit UDP is TC.
 func (r *responder) soa(q request, key *signingKey, zone *zoneview.Snapshot, overTCP bool) answer {
 	limit := maxMessage

@@ -32,18 +32,20 @@ func TestRespond_toAllowedPeer(t *testing.T) {
 	version1.SetEdns0(1232, false)
 	version1.IsEdns0().SetVersion(1)
 
-	const transfer, soa = -1, -2
+	const transfer, soa, data, none, nx = -1, -2, -3, -4, -5
 	tests := []struct {
-		what     string
-		msg      *mdns.Msg
-		udp, tcp int // rcode, or transfer, or soa: NOERROR with the SOA alone
+		what string
+		msg  *mdns.Msg
+		// rcode, or transfer, or soa: NOERROR with the SOA alone; data: an answer, none: NOERROR without one, nx:
+		// NXDOMAIN, both with the SOA in the authority section
+		udp, tcp int
 	}{
 		{"SOA", query("example.org.", mdns.TypeSOA), soa, soa},
 		{"SOA in other case", query("EXAMPLE.org.", mdns.TypeSOA), soa, soa},
 		{"SOA of the root", query(".", mdns.TypeSOA), soa, soa},
-		{"SOA below a zone", query("www.example.org.", mdns.TypeSOA), mdns.RcodeRefused, mdns.RcodeRefused},
-		{"SOA of a zone not here", query("example.net.", mdns.TypeSOA), mdns.RcodeRefused, mdns.RcodeRefused},
-		{"SOA of no zone name", query(`a\.b.example.`, mdns.TypeSOA), mdns.RcodeRefused, mdns.RcodeRefused},
+		{"SOA below a zone", query("www.example.org.", mdns.TypeSOA), none, none},
+		{"SOA of a zone not here", query("example.net.", mdns.TypeSOA), nx, nx},
+		{"SOA of no zone name", query(`a\.b.example.`, mdns.TypeSOA), nx, nx},
 		{"AXFR", query("example.org.", mdns.TypeAXFR), mdns.RcodeFormatError, transfer},
 		{"AXFR of a zone not here", query("example.net.", mdns.TypeAXFR), mdns.RcodeFormatError, mdns.RcodeNotAuth},
 		{"IXFR from an older serial", ixfr("example.org.", 99), soa, transfer},
@@ -53,8 +55,12 @@ func TestRespond_toAllowedPeer(t *testing.T) {
 		{"IXFR from an incomparable serial", ixfr("example.org.", 100+1<<31), soa, transfer},
 		{"IXFR without a serial", bareIXFR, mdns.RcodeFormatError, mdns.RcodeFormatError},
 		{"IXFR of a zone not here", ixfr("example.net.", 1), mdns.RcodeNotAuth, mdns.RcodeNotAuth},
-		{"A", query("www.example.org.", mdns.TypeA), mdns.RcodeRefused, mdns.RcodeRefused},
-		{"ANY", query("example.org.", mdns.TypeANY), mdns.RcodeRefused, mdns.RcodeRefused},
+		{"A", query("mail.example.org.", mdns.TypeA), nx, nx},
+		{"A at the apex", query("example.org.", mdns.TypeA), none, none},
+		{"A of no Record's name", query(`a\.b.example.org.`, mdns.TypeA), nx, nx},
+		{"ANY", query("example.org.", mdns.TypeANY), data, data},
+		{"A of a zone not here", query("www.example.net.", mdns.TypeA), nx, nx}, // it is in the root zone
+		{"MAILA", query("example.org.", mdns.TypeMAILA), mdns.RcodeRefused, mdns.RcodeRefused},
 		{"UPDATE", update, mdns.RcodeNotImplemented, mdns.RcodeNotImplemented},
 		{"NOTIFY", notify, mdns.RcodeRefused, mdns.RcodeRefused},
 		{"STATUS", status, mdns.RcodeNotImplemented, mdns.RcodeNotImplemented},
@@ -85,6 +91,19 @@ func TestRespond_toAllowedPeer(t *testing.T) {
 			}
 			if (m.IsEdns0() != nil) != (test.msg.IsEdns0() != nil) {
 				t.Errorf("%s, TCP %v: EDNS answered %v", test.what, over.tcp, m.IsEdns0())
+			}
+			denied := len(m.Answer) == 0 && len(m.Ns) == 1 && m.Ns[0].Header().Rrtype == mdns.TypeSOA && m.Authoritative
+			switch over.want {
+			case data:
+				if m.Rcode != mdns.RcodeSuccess || !m.Authoritative || len(m.Answer) == 0 {
+					t.Errorf("%s, TCP %v: %v", test.what, over.tcp, m)
+				}
+				continue
+			case none, nx:
+				if want := map[int]int{none: mdns.RcodeSuccess, nx: mdns.RcodeNameError}[over.want]; m.Rcode != want || !denied {
+					t.Errorf("%s, TCP %v: %v; want rcode %d", test.what, over.tcp, m, want)
+				}
+				continue
 			}
 			if over.want == soa {
 				if m.Rcode != mdns.RcodeSuccess || !m.Authoritative || len(m.Answer) != 1 || m.Answer[0].Header().Rrtype != mdns.TypeSOA {
@@ -343,4 +362,16 @@ func FuzzRespond(f *testing.F) {
 			}
 		}
 	})
+}
+
+// What no zone served here encloses is REFUSED, whatever is asked.
+func TestRespond_outsideOfEveryZone(t *testing.T) {
+	r := newResponder(t, served(snapshot(t, "u", "", "example.org.", 7)), Rules(local, nil))
+	for _, qname := range []string{".", "org.", "example.net.", "www.example.net.", `a\.b.example.`} {
+		for _, qtype := range []uint16{mdns.TypeA, mdns.TypeSOA, mdns.TypeDS, mdns.TypeANY} {
+			if m := unpack(t, r.respond(pack(t, query(qname, qtype)), loopback, false).msg); m.Rcode != mdns.RcodeRefused || m.Authoritative || len(m.Answer)+len(m.Ns) > 0 {
+				t.Errorf("%s %s: %v, want REFUSED", qname, mdns.TypeToString[qtype], m)
+			}
+		}
+	}
 }

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package primary is the hidden primary: it hands zones to secondaries by SOA, AXFR and
-// IXFR over UDP and TCP, and tells them of new serials by NOTIFY. TSIG (RFC 8945) proves
-// who asks; nobody else learns anything.
+// IXFR over UDP and TCP, tells them of new serials by NOTIFY, and answers the plain
+// questions of those who may transfer. TSIG (RFC 8945) proves who asks; nobody else learns
+// anything.
 //
 // It promises:
 //
@@ -14,7 +15,8 @@
 //     that is not. A bad signature is answered as RFC 8945 §5.2 says, also without looking
 //     for the zone.
 //  3. No message makes it panic, loop or send more than the question's size to a source that
-//     is not allowed; over UDP an allowed one gets a single SOA or TC.
+//     is not allowed; over UDP an allowed one gets at most 1232 octets, and TC in the place
+//     of half an RRset.
 //  4. Every signed request is answered by signed messages, each message of a transfer.
 //  5. A new serial reaches each target as one NOTIFY at once, repeated until confirmed; at
 //     most one is in flight for a zone and target, later serials are coalesced into it.
@@ -23,9 +25,9 @@
 // It does not know where zones come from, who may write them, or any Kubernetes object: it
 // sees settled snapshots through the interface Zones. It keeps no journal; an IXFR that is
 // behind gets the whole zone, as RFC 1995 §4 allows. It signs no zone (DNSSEC), takes no
-// UPDATE and answers no other query.
+// UPDATE and asks nobody: a CNAME out of its zone is where the answer ends.
 //
 // Read answer.go first: what is decided about a message, in which order. query.go reads a
-// message, message.go writes one, compress.go its names, transfer.go streams a zone, tsig.go
+// message, resolve.go finds what a zone says, message.go writes one, compress.go its names, transfer.go streams a zone, tsig.go
 // signs; tcp.go and primary.go are the sockets, notify.go the way back.
 package primary

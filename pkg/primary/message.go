@@ -19,11 +19,11 @@ const maxMessage = 65535 // RFC 1035 §4.2.2: the length field over TCP has two 
 // a message leaves in one write, and is used again for the next one of a transfer. All its
 // answers are of one zone. What is added is packed already; here it gets its place.
 type message struct {
-	buf     []byte // two length octets, then the message
-	limit   int    // the message's greatest size, what follows the answers already taken off
-	answers int
-	full    bool // an answer did not fit: the next message begins before the next answer
-	names   compressor
+	buf    []byte    // two length octets, then the message
+	limit  int       // the message's greatest size, what follows the answers already taken off
+	counts [3]uint16 // records of the answer, authority and additional sections
+	full   bool      // an answer did not fit: the next message begins before the next answer
+	names  compressor
 }
 
 const lengthOctets = 2
@@ -54,7 +54,7 @@ func (m *message) begin(id, flags uint16, question []byte, zone name.Name, limit
 	b = binary.BigEndian.AppendUint16(b, qdcount)
 	b = append(b, 0, 0, 0, 0, 0, 0)
 	m.names.begin(zone)
-	m.limit, m.answers, m.full = limit, 0, false
+	m.limit, m.counts, m.full = limit, [3]uint16{}, false
 	if len(question) > 0 {
 		if named := question[:len(question)-4]; len(named) > 1 && bytes.Equal(named, m.names.zone) {
 			b = m.names.appendZone(b)
@@ -88,13 +88,13 @@ func (m *message) add(owner name.Rel, t rdata.Type, ttl uint32, data []byte) (fi
 	}
 	if len(b)-lengthOctets > m.limit {
 		m.buf, m.full = b[:mark], true // what was remembered of its names is gone
-		if m.answers == 0 {
+		if m.counts[sectionAnswer] == 0 {
 			return false, fmt.Errorf("%s %s: %w", owner, t, errTooLarge)
 		}
 		return false, nil
 	}
 	m.buf = b
-	m.answers++
+	m.counts[sectionAnswer]++
 	return true, nil
 }
 
@@ -119,8 +119,7 @@ func (m *message) addOPT(rcode uint16) {
 	m.buf = append(m.buf, 0, 0, typeOPT)
 	m.buf = binary.BigEndian.AppendUint16(m.buf, udpLimit)
 	m.buf = append(m.buf, byte(rcode>>4), 0, 0, 0, 0, 0)
-	b := m.buf[lengthOctets:]
-	binary.BigEndian.PutUint16(b[10:], binary.BigEndian.Uint16(b[10:])+1)
+	m.counts[sectionMore]++
 }
 
 const optLen = 11
@@ -128,6 +127,8 @@ const optLen = 11
 // finish writes the counts that were open and returns the message without length octets.
 func (m *message) finish() []byte {
 	b := m.buf[lengthOctets:]
-	binary.BigEndian.PutUint16(b[6:], uint16(m.answers))
+	for i, n := range m.counts {
+		binary.BigEndian.PutUint16(b[6+2*i:], n)
+	}
 	return b
 }

@@ -24,9 +24,14 @@ const (
 
 	typeSOA  = 6
 	typeOPT  = 41
+	typeTKEY = 249
 	typeTSIG = 250
 	typeIXFR = 251
 	typeAXFR = 252
+	// typeMAILB and typeMAILA are long gone (RFC 1035 §3.2.3).
+	typeMAILB = 253
+	typeMAILA = 254
+	typeANY   = 255
 
 	classIN  = 1
 	classANY = 255
@@ -34,8 +39,10 @@ const (
 	rcodeSuccess  = 0
 	rcodeFormErr  = 1
 	rcodeServFail = 2
+	rcodeNXDomain = 3
 	rcodeNotImp   = 4
 	rcodeRefused  = 5
+	rcodeYXDomain = 6
 	rcodeNotAuth  = 9
 	rcodeBadVers  = 16 // needs the OPT record's upper bits, RFC 6891 §6.1.3
 )

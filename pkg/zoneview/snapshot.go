@@ -8,6 +8,7 @@ import (
 	"iter"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/google/btree"
@@ -262,6 +263,62 @@ func (s *Snapshot) SOA() dns.Entry { return s.header.SOA(s.serial, s.firstServer
 // PackedSOA is the first of Packed; its Rdata belongs to the caller.
 func (s *Snapshot) PackedSOA() (content.Packed, error) {
 	return s.header.PackSOA(s.serial, s.firstServer())
+}
+
+// PackedRRset is the RRset of this owner and type as the zone publishes it, its SOA too; false: there is none. Its
+// Rdata belongs to the caller.
+func (s *Snapshot) PackedRRset(owner name.Rel, t rdata.Type) (content.Packed, bool, error) {
+	if t == rdata.SOA && owner.IsApex() {
+		soa, err := s.PackedSOA()
+		return soa, err == nil, err
+	}
+	set, ok := s.published(owner, t)
+	if !ok {
+		return content.Packed{}, false, nil
+	}
+	packed, err := content.PackRRset(s.header, set)
+	return packed, err == nil && len(packed.Rdata) > 0, err
+}
+
+// Exists reports whether something stands at or below owner: a name between two
+// labels of another exists without data (RFC 8499, empty non-terminal).
+func (s *Snapshot) Exists(owner name.Rel) bool {
+	if owner.IsApex() {
+		return true
+	}
+	for _, made := range s.made {
+		if below(made.Owner, owner) {
+			return true
+		}
+	}
+	exists := false
+	s.sets.AscendGreaterOrEqual(&content.RRset{Owner: owner}, func(set *content.RRset) bool {
+		exists = below(set.Owner, owner)
+		return false // what is below a name follows it in canonical order
+	})
+	return exists
+}
+
+// below: at or below, for a top that is not the apex.
+func below(owner, top name.Rel) bool {
+	return owner == top || strings.HasSuffix(owner.String(), "."+top.String())
+}
+
+// TypesAt are the types of the RRsets at owner as the zone publishes them.
+func (s *Snapshot) TypesAt(owner name.Rel) []rdata.Type {
+	var types []rdata.Type
+	if owner.IsApex() {
+		types = append(types, rdata.SOA)
+	}
+	for _, set := range s.RRsetsAt(owner) {
+		types = append(types, set.Type)
+	}
+	for _, made := range s.made {
+		if made.Owner == owner && !slices.Contains(types, made.Type) {
+			types = append(types, made.Type)
+		}
+	}
+	return types
 }
 
 // firstServer is the first apex NS in canonical order, empty without one.

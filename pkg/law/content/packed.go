@@ -58,6 +58,14 @@ func (h Header) PackSOA(s serial.Serial, firstApexNS string) (Packed, error) {
 	return Packed{Owner: name.Apex, Type: rdata.SOA, TTL: entry.TTL, Rdata: [][]byte{wire}}, nil
 }
 
+// PackRRset is one of Pack's; its Rdata belongs to the caller, and has none where
+// the RRset has no entries.
+func PackRRset(h Header, set RRset) (Packed, error) {
+	p := packing{header: h, packer: rdata.NewPacker(h.FQDN)}
+	err := p.pack(&set)
+	return p.packed, err
+}
+
 // packing packs one RRset after another in the same memory.
 type packing struct {
 	header Header

@@ -1,0 +1,396 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package primary
+
+import (
+	"encoding/binary"
+
+	mdns "github.com/miekg/dns"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/zoneview"
+)
+
+// maxChain is how many CNAMEs and DNAMEs of a zone are followed for one question: enough for anything that is meant,
+// and a circle ends.
+const maxChain = 16
+
+// owned is an RRset with its owner: in the zone, or the name that was asked for.
+type owned struct {
+	content.Packed
+	// asked: the owner is the question's name, as the questioner spelled it (a wildcard's answer has no other name).
+	asked bool
+	// at is the owner where it is neither in the zone nor asked: labels in wire form, the root included.
+	at []byte
+}
+
+// result is what is said about a question, section by section.
+type result struct {
+	rcode                         uint16
+	authoritative                 bool
+	answer, authority, additional []owned
+	// glue is how many of additional a referral is worth nothing without (RFC 9471 §3).
+	glue int
+}
+
+// qname is a name that is asked for on its way through a zone.
+type qname struct {
+	wire []byte // as asked, or lower case where a CNAME or DNAME led to it
+	// known is the longest suffix that can own something in a zone, and beyond how many labels stand before it: a name
+	// with a label that no Record can have is asked for like any other, and is not there.
+	known  name.Name
+	beyond int
+	first  bool // it is the question's own name
+}
+
+// readName finds what of a name a zone may have. ok is false for a name that does not parse at all.
+func readName(wire []byte, first bool) (qname, bool) {
+	q := qname{wire: wire, first: first}
+	for at := 0; at < len(wire); at += 1 + int(wire[at]) {
+		text, _, err := mdns.UnpackDomainName(wire, at)
+		if err != nil {
+			return q, false
+		}
+		if n, err := name.Parse(text); err == nil {
+			q.known = n
+			return q, true
+		}
+		q.beyond++
+	}
+	return q, false
+}
+
+// enclosing is the zone with the longest name at or above n (S2.1) among those served. A DS is the parent's (RFC 4035
+// §3.1.4.1): its question goes to the zone above, where that one is served too.
+func (r *responder) enclosing(q qname, qtype rdata.Type) (*zoneview.Snapshot, bool) {
+	var own *zoneview.Snapshot
+	for at, ok := q.known, true; ok; at, ok = at.Parent() {
+		zone, found := r.find(at)
+		if !found {
+			continue
+		}
+		if qtype == rdata.DS && q.beyond == 0 && at == q.known && own == nil {
+			own = zone
+			continue
+		}
+		return zone, true
+	}
+	return own, own != nil
+}
+
+// resolve answers a question from one zone (RFC 1034 §4.3.2, with RFC 4592 for wildcards, RFC 6672 for DNAME and RFC
+// 2308 for what is not there). CNAMEs are followed within the zone: what another zone has is for who asks it.
+func resolve(zone *zoneview.Snapshot, q qname, qtype rdata.Type) (result, error) {
+	s := resolution{zone: zone, qtype: qtype}
+	for range maxChain {
+		next, err := s.step(q)
+		if err != nil || next == nil {
+			return s.result, err
+		}
+		q = *next
+	}
+	return s.result, nil
+}
+
+type resolution struct {
+	result
+	zone  *zoneview.Snapshot
+	qtype rdata.Type
+}
+
+// step says what the zone has at one name; the query it returns is where a CNAME or DNAME leads, nil at the end.
+func (s *resolution) step(q qname) (*qname, error) {
+	rel, ok := q.known.Rel(s.zone.FQDN())
+	if !ok {
+		return nil, nil // the chain has left the zone
+	}
+	labels := rel.Labels()
+	encloser := name.Apex
+	for i := len(labels); i >= 0; i-- {
+		owner := name.Apex
+		if i < len(labels) {
+			owner = ancestor(rel, i)
+		}
+		here := i == 0 && q.beyond == 0
+		if !owner.IsApex() && !s.zone.Exists(owner) {
+			return s.absent(q, encloser)
+		}
+		encloser = owner
+		if !owner.IsApex() && !(here && s.qtype == rdata.DS) {
+			servers, ok, err := s.zone.PackedRRset(owner, rdata.NS)
+			if err != nil {
+				return nil, err
+			}
+			if ok {
+				return nil, s.refer(servers)
+			}
+		}
+		if !here {
+			dname, ok, err := s.zone.PackedRRset(owner, rdata.DNAME)
+			if err != nil {
+				return nil, err
+			}
+			if ok {
+				return s.redirect(q, dname)
+			}
+		}
+		if here {
+			return s.found(q, owner, false)
+		}
+	}
+	return s.absent(q, encloser)
+}
+
+// ancestor is rel without its first n labels.
+func ancestor(rel name.Rel, n int) name.Rel {
+	for range n {
+		rel, _ = rel.Parent()
+	}
+	return rel
+}
+
+// absent answers for a name that does not exist: by the wildcard at its closest encloser, or with NXDOMAIN.
+func (s *resolution) absent(q qname, encloser name.Rel) (*qname, error) {
+	wildcard, err := wildcardOf(encloser)
+	if err == nil && s.zone.Exists(wildcard) {
+		return s.found(q, wildcard, true)
+	}
+	s.rcode = rcodeNXDomain
+	return nil, s.deny()
+}
+
+func wildcardOf(encloser name.Rel) (name.Rel, error) {
+	if encloser.IsApex() {
+		return name.ParseRel("*")
+	}
+	return name.ParseRel("*." + encloser.String())
+}
+
+// found answers from what stands at an owner, under the name that was asked for.
+func (s *resolution) found(q qname, owner name.Rel, wild bool) (*qname, error) {
+	add := func(set content.Packed) {
+		o := owned{Packed: set, asked: q.first}
+		if wild && !q.first {
+			o.at = q.wire
+		}
+		s.answer = append(s.answer, o)
+		s.authoritative = true
+	}
+	if s.qtype != rdata.CNAME && s.qtype != typeANY {
+		cname, ok, err := s.zone.PackedRRset(owner, rdata.CNAME)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			add(cname)
+			next, ok := readName(cname.Rdata[0], false)
+			if !ok {
+				return nil, nil
+			}
+			return &next, nil
+		}
+	}
+	types := []rdata.Type{s.qtype}
+	if s.qtype == typeANY {
+		types = s.zone.TypesAt(owner)
+	}
+	any := false
+	for _, t := range types {
+		set, ok, err := s.zone.PackedRRset(owner, t)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			add(set)
+			any = true
+		}
+	}
+	if !any {
+		return nil, s.deny()
+	}
+	return nil, nil
+}
+
+// deny adds the SOA by which who asked may remember that there is nothing (RFC 2308 §3).
+func (s *resolution) deny() error {
+	soa, err := s.zone.PackedSOA()
+	if err != nil {
+		return err
+	}
+	soa.TTL = min(soa.TTL, s.zone.Header().NegativeResponseCache)
+	s.authority, s.authoritative = append(s.authority, owned{Packed: soa}), true
+	return nil
+}
+
+// redirect follows a DNAME (RFC 6672 §3.2): the labels before its owner go in front of its target.
+func (s *resolution) redirect(q qname, dname content.Packed) (*qname, error) {
+	s.answer, s.authoritative = append(s.answer, owned{Packed: dname}), true
+	owner, err := dname.Owner.In(s.zone.FQDN())
+	if err != nil {
+		return nil, err
+	}
+	front := q.wire[:len(q.wire)-owner.WireLen()]
+	target := append(append([]byte(nil), front...), dname.Rdata[0]...)
+	if len(target) > maxName {
+		s.rcode = rcodeYXDomain
+		return nil, nil
+	}
+	cname := owned{Packed: content.Packed{Type: rdata.CNAME, TTL: dname.TTL, Rdata: [][]byte{target}}, asked: q.first}
+	if !q.first {
+		cname.at = q.wire
+	}
+	s.answer = append(s.answer, cname)
+	if s.qtype == rdata.CNAME || s.qtype == typeANY {
+		return nil, nil // that is the answer
+	}
+	next, ok := readName(target, false)
+	if !ok {
+		return nil, nil
+	}
+	return &next, nil
+}
+
+// refer points to the name servers of a delegated zone, with the addresses that the zone has of them.
+func (s *resolution) refer(servers content.Packed) error {
+	cut := servers.Owner
+	s.authority = append(s.authority, owned{Packed: servers})
+	var beside []owned
+	for _, wire := range servers.Rdata {
+		q, ok := readName(wire, false)
+		if !ok || q.beyond > 0 {
+			continue
+		}
+		host, ok := q.known.Rel(s.zone.FQDN())
+		if !ok {
+			continue
+		}
+		for _, t := range []rdata.Type{rdata.A, rdata.AAAA} {
+			set, ok, err := s.zone.PackedRRset(host, t)
+			if err != nil {
+				return err
+			}
+			if !ok {
+				continue
+			}
+			if below(host, cut) {
+				s.additional = append(s.additional, owned{Packed: set})
+			} else {
+				beside = append(beside, owned{Packed: set})
+			}
+		}
+	}
+	s.glue = len(s.additional)
+	s.additional = append(s.additional, beside...)
+	return nil
+}
+
+// below: at or below.
+func below(owner, top name.Rel) bool {
+	for !owner.IsApex() {
+		if owner == top {
+			return true
+		}
+		owner, _ = owner.Parent()
+	}
+	return top.IsApex()
+}
+
+const maxName = 255 // octets of a name in wire form (RFC 1035 §2.3.4)
+
+// lookup answers an ordinary question. Over UDP what does not fit is left to TCP (RFC 2181 §9).
+func (r *responder) lookup(req request, key *signingKey, overTCP bool) answer {
+	fail := func(rcode uint16, why string, fault error) answer {
+		return answer{msg: r.status(req, key, rcode), zone: req.qname, refusal: why, fault: fault}
+	}
+	// The question is read already; its name stands in it uncompressed.
+	q, ok := readName(req.question[:len(req.question)-4], true)
+	if !ok {
+		return fail(rcodeRefused, "zone not served", nil)
+	}
+	zone, ok := r.enclosing(q, rdata.Type(req.qtype))
+	if !ok {
+		return fail(rcodeRefused, "zone not served", nil)
+	}
+	res, fault := resolve(zone, q, rdata.Type(req.qtype))
+	if fault != nil {
+		return fail(rcodeServFail, "", fault)
+	}
+	limit := maxMessage
+	if !overTCP {
+		limit = min(req.udpSize, udpLimit)
+	}
+	if req.hasOPT {
+		limit -= optLen
+	}
+	if key != nil {
+		limit -= key.tsigLen()
+	}
+	m := newSmallMessage()
+	flags := uint16(0)
+	if res.authoritative {
+		flags = flagAA
+	}
+	m.begin(req.id, req.replyFlags(flags, res.rcode), req.question, zone.FQDN(), limit)
+	whole := m.section(res.answer, sectionAnswer) && m.section(res.authority, sectionNS) && m.section(res.additional[:res.glue], sectionMore)
+	if whole {
+		m.section(res.additional[res.glue:], sectionMore)
+	} else {
+		// Half an RRset would be taken for the whole. Who gets TC asks again over TCP, where all of it fits but an
+		// answer of more than 64 KiB.
+		m.begin(req.id, req.replyFlags(flags|flagTC, res.rcode), req.question, zone.FQDN(), limit)
+		if overTCP {
+			return fail(rcodeServFail, "", errTooLarge)
+		}
+	}
+	return answer{msg: r.seal(m, req, key, res.rcode), zone: zone.FQDN()}
+}
+
+// section adds RRsets, each whole or not at all; false: one did not fit.
+func (m *message) section(sets []owned, section int) bool {
+	for _, set := range sets {
+		mark, count := len(m.buf), m.counts[section]
+		for _, data := range set.Rdata {
+			if !m.addTo(section, set, data) {
+				m.buf, m.counts[section] = m.buf[:mark], count
+				return false
+			}
+		}
+	}
+	return true
+}
+
+const (
+	sectionAnswer = iota
+	sectionNS
+	sectionMore
+)
+
+// addTo adds one record to a section of an answer.
+func (m *message) addTo(section int, set owned, data []byte) bool {
+	if m.full {
+		return false
+	}
+	b := m.buf
+	switch {
+	case set.asked:
+		b = append(b, 0xC0, headerLen) // the question's name, in the questioner's spelling
+	case set.at != nil:
+		b = append(b, set.at...)
+	default:
+		b = m.names.appendOwner(b, set.Owner)
+	}
+	b = append(b, byte(set.Type>>8), byte(set.Type), 0, classIN, byte(set.TTL>>24), byte(set.TTL>>16), byte(set.TTL>>8), byte(set.TTL), 0, 0)
+	at := len(b)
+	b = m.appendData(b, set.Type, data)
+	binary.BigEndian.PutUint16(b[at-2:], uint16(len(b)-at))
+	if len(b)-lengthOctets > m.limit {
+		m.full = true
+		return false
+	}
+	m.buf = b
+	m.counts[section]++
+	return true
+}

@@ -1,0 +1,121 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package primary
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	mdns "github.com/miekg/dns"
+)
+
+// What a zone says, as the RFCs want it. test/interop/plain_answers asks BIND and Knot the same and far more.
+func TestLookup(t *testing.T) {
+	zone := snapshot(t, "u", "", "example.org.", 7,
+		"www A 192.0.2.1", "www A 192.0.2.2", "a.b.c A 192.0.2.3",
+		"*.wild TXT \"x\"", "deep.host.wild A 192.0.2.4",
+		"alias CNAME www", "out CNAME www.example.net.", "gone CNAME nothing", "one CNAME two", "two CNAME one", "viawild CNAME any.wild",
+		"cut NS ns.cut", "cut NS ns.beside", "cut NS ns.example.net.", "cut DS 1 13 2 "+strings.Repeat("ab", 32), "ns.cut A 192.0.2.53", "ns.beside A 192.0.2.54",
+		"old DNAME new", "x.new A 192.0.2.5")
+	child := snapshot(t, "c", "", "kid.example.org.", 3, "www A 192.0.2.6")
+	r := newResponder(t, served(zone, child), Rules(local, nil))
+	for _, test := range []struct {
+		question string // name and type
+		want     string // rcode, aa, then the records of each section: short owner, type, data
+	}{
+		{"www A", "NOERROR aa | www A 192.0.2.1, www A 192.0.2.2 | |"},
+		{"WwW A", "NOERROR aa | WwW A 192.0.2.1, WwW A 192.0.2.2 | |"}, // the questioner's spelling
+		{"www MX", "NOERROR aa | | @ SOA |"},
+		{"b.c A", "NOERROR aa | | @ SOA |"},                     // an empty non-terminal exists
+		{"x.b.c A", "NXDOMAIN aa | | @ SOA |"},                  // and has no wildcard
+		{"any.wild TXT", "NOERROR aa | any.wild TXT \"x\" | |"}, // RFC 4592
+		{"a.any.wild TXT", "NOERROR aa | a.any.wild TXT \"x\" | |"},
+		{"any.wild A", "NOERROR aa | | @ SOA |"},
+		{"host.wild TXT", "NOERROR aa | | @ SOA |"}, // exists: its wildcard is another
+		{"x.host.wild TXT", "NXDOMAIN aa | | @ SOA |"},
+		{`odd\.one.wild TXT`, `NOERROR aa | odd\.one.wild TXT "x" | |`}, // no Record can have it, a wildcard can
+		{"alias A", "NOERROR aa | alias CNAME www.example.org., www A 192.0.2.1, www A 192.0.2.2 | |"},
+		{"alias CNAME", "NOERROR aa | alias CNAME www.example.org. | |"},
+		{"alias MX", "NOERROR aa | alias CNAME www.example.org. | @ SOA |"},
+		{"out A", "NOERROR aa | out CNAME www.example.net. | |"},
+		{"gone A", "NXDOMAIN aa | gone CNAME nothing.example.org. | @ SOA |"}, // RFC 6604
+		{"viawild TXT", "NOERROR aa | viawild CNAME any.wild.example.org., any.wild TXT \"x\" | |"},
+		{"cut A", "NOERROR | | cut NS ns.cut.example.org., cut NS ns.beside.example.org., cut NS ns.example.net. | ns.cut A 192.0.2.53, ns.beside A 192.0.2.54"},
+		{"x.y.cut A", "NOERROR | | cut NS ns.cut.example.org., cut NS ns.beside.example.org., cut NS ns.example.net. | ns.cut A 192.0.2.53, ns.beside A 192.0.2.54"},
+		{"cut DS", "NOERROR aa | cut DS 1 13 2 " + strings.Repeat("AB", 32) + " | |"}, // the parent's (RFC 4035 §3.1.4.1)
+		{"x.old A", "NOERROR aa | old DNAME new.example.org., x.old CNAME x.new.example.org., x.new A 192.0.2.5 | |"},
+		{"old A", "NOERROR aa | | @ SOA |"}, // a DNAME is for what is below it
+		{"www.kid A", "NOERROR aa | www.kid A 192.0.2.6 | |"},
+		{"kid DS", "NXDOMAIN aa | | @ SOA |"}, // asked of the parent, which has no cut there
+	} {
+		short, qtype, _ := strings.Cut(test.question, " ")
+		m := unpack(t, r.respond(pack(t, query(short+".example.org.", mdns.StringToType[qtype])), loopback, true).msg)
+		if got := summary(m); got != test.want {
+			t.Errorf("%s\n got %s\nwant %s", test.question, got, test.want)
+		}
+	}
+	// A circle ends.
+	if m := unpack(t, r.respond(pack(t, query("one.example.org.", mdns.TypeA)), loopback, true).msg); m.Rcode != mdns.RcodeSuccess || len(m.Answer) > maxChain {
+		t.Errorf("a circle of CNAMEs: %v", m)
+	}
+}
+
+func summary(m *mdns.Msg) string {
+	out := mdns.RcodeToString[m.Rcode]
+	if m.Authoritative {
+		out += " aa"
+	}
+	for _, section := range [][]mdns.RR{m.Answer, m.Ns, m.Extra} {
+		var list []string
+		for _, rr := range section {
+			f := strings.SplitN(rr.String(), "\t", 5)
+			owner := strings.TrimSuffix(strings.TrimSuffix(f[0], "example.org."), ".")
+			if owner == "" {
+				owner = "@"
+			}
+			text := owner + " " + f[3] + " " + f[4]
+			if f[3] == "SOA" {
+				text = owner + " SOA"
+			}
+			list = append(list, text)
+		}
+		out += " | " + strings.Join(list, ", ")
+	}
+	return strings.TrimSuffix(strings.ReplaceAll(out, "|  |", "| |"), " ")
+}
+
+// Half an RRset would be taken for all of it: what does not fit is TC and nothing, over TCP it is whole (RFC 2181 §9).
+// A referral without the addresses that it hangs on is cut the same way (RFC 9471 §3).
+func TestLookup_truncates(t *testing.T) {
+	rows := hosts(0)
+	for i := range 60 {
+		rows = append(rows, fmt.Sprintf("big A 192.0.2.%d", i), fmt.Sprintf("cut NS ns%d.cut", i), fmt.Sprintf("ns%d.cut A 192.0.2.%d", i, i))
+	}
+	r := newResponder(t, served(snapshot(t, "u", "", "example.org.", 7, rows...)), Rules(local, nil))
+	for _, qname := range []string{"big.example.org.", "x.cut.example.org."} {
+		for _, size := range []uint16{0, 512, 1232, 4096} {
+			q := query(qname, mdns.TypeA)
+			if size > 0 {
+				q.SetEdns0(size, false)
+			}
+			wire := r.respond(pack(t, q), loopback, false).msg
+			m := unpack(t, wire)
+			if limit := min(max(512, int(size)), udpLimit); len(wire) > limit {
+				t.Errorf("%s: %d octets for a size of %d", qname, len(wire), size)
+			}
+			whole := unpack(t, r.respond(pack(t, q), loopback, true).msg)
+			if len(whole.Answer)+len(whole.Ns) != 60 || whole.Truncated {
+				t.Errorf("%s over TCP: %d records", qname, len(whole.Answer)+len(whole.Ns))
+			}
+			if m.Truncated && len(m.Answer)+len(m.Ns) > 0 || !m.Truncated && !slices.EqualFunc(m.Answer, whole.Answer, func(x, y mdns.RR) bool { return x.String() == y.String() }) {
+				t.Errorf("%s, %d: TC %v with %d records", qname, size, m.Truncated, len(m.Answer)+len(m.Ns))
+			}
+			if size == 0 && !m.Truncated {
+				t.Errorf("%s: %d octets are not cut to 512", qname, len(wire))
+			}
+		}
+	}
+}
