@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -54,13 +55,15 @@ func TestMain(m *testing.M) {
 // cluster is a control plane with the server under test behind it. Tests that need one share it: it takes ten seconds.
 type cluster struct {
 	kube       *rig.Kube
-	etcd       *rig.Etcd // the server's
-	kubizone   string    // path of the binary
+	etcd       *rig.Etcd     // the server's
+	service    *rig.Balancer // what the APIService names: a Service with one pod or several
+	kubizone   string        // path of the binary
 	kubectl    string
 	kubeconfig string // of the server, to kube-apiserver
 	serving    rig.Pair
 
-	server *rig.Server
+	server   *rig.Server   // the one that is always there
+	replicas []*rig.Server // it, and what a test has beside it
 }
 
 var shared = sync.OnceValues(func() (*cluster, error) {
@@ -103,10 +106,13 @@ func (c *cluster) start(ctx context.Context) (err error) {
 	if c.serving, err = c.kube.ClusterCA.Serving(rig.ServingHosts()...); err != nil {
 		return err
 	}
-	if err := c.startServer(ctx); err != nil {
+	if c.service, err = rig.StartBalancer(); err != nil {
 		return err
 	}
-	if err := c.kube.Aggregate(ctx, c.server.Addr, c.kube.ClusterCA.PEM); err != nil {
+	if err := c.scale(ctx, 1); err != nil {
+		return err
+	}
+	if err := c.kube.Aggregate(ctx, c.service.Addr, c.kube.ClusterCA.PEM); err != nil {
 		return err
 	}
 	if _, _, err := c.kube.WaitAvailable(ctx, true); err != nil {
@@ -116,22 +122,69 @@ func (c *cluster) start(ctx context.Context) (err error) {
 	return c.kube.StartControllerManager(ctx)
 }
 
-// startServer starts the server where it was before, if it was.
-func (c *cluster) startServer(ctx context.Context) error {
-	config := rig.ServerConfig{Program: c.kubizone, Kube: c.kube, Kubeconfig: c.kubeconfig, Etcd: c.etcd.Endpoint, Serving: c.serving}
-	if c.server != nil {
-		config.Addr = c.server.Addr
+// scale stops replicas, the youngest first, or starts more over the same etcd, and returns when the Service has them.
+func (c *cluster) scale(ctx context.Context, want int) error {
+	for len(c.replicas) > max(want, 1) {
+		last := len(c.replicas) - 1
+		if err := c.replicas[last].Stop(ctx); err != nil {
+			return err
+		}
+		c.replicas = c.replicas[:last]
 	}
-	server, err := rig.StartServer(ctx, filepath.Join(home, "server"), config)
-	if err == nil {
-		c.server = server
+	for len(c.replicas) < want {
+		c.replicas = append(c.replicas, nil)
+		if err := c.restart(ctx, len(c.replicas)-1); err != nil {
+			c.replicas = c.replicas[:len(c.replicas)-1]
+			return err
+		}
 	}
-	return err
+	var backends []netip.AddrPort
+	for _, replica := range c.replicas {
+		backends = append(backends, replica.Addr)
+	}
+	c.service.Set(backends...)
+	return c.waitReady(ctx)
+}
+
+// restart starts a replica that is not running, where it was before if it was.
+func (c *cluster) restart(ctx context.Context, replica int) error {
+	config := rig.ServerConfig{
+		Program: c.kubizone, Kube: c.kube, Kubeconfig: c.kubeconfig, Etcd: c.etcd.Endpoint, Serving: c.serving,
+		// The balancer knows of a server that stops after one probe, a tenth of a second.
+		Args: []string{"--shutdown-delay-duration", "1s"},
+	}
+	if before := c.replicas[replica]; before != nil {
+		config.Addr = before.Addr
+	}
+	server, err := rig.StartServer(ctx, filepath.Join(home, fmt.Sprintf("server-%d", replica)), config)
+	if err != nil {
+		return err
+	}
+	c.replicas[replica] = server
+	c.server = c.replicas[0]
+	return nil
+}
+
+// waitReady returns when the Service has all replicas.
+func (c *cluster) waitReady(ctx context.Context) error {
+	for c.service.Ready() != len(c.replicas) {
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%d of %d replicas are ready: %w", c.service.Ready(), len(c.replicas), ctx.Err())
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	return nil
 }
 
 func (c *cluster) close() {
-	if c.server != nil {
-		c.server.Close()
+	for _, replica := range c.replicas {
+		if replica != nil {
+			replica.Close()
+		}
+	}
+	if c.service != nil {
+		c.service.Close()
 	}
 	if c.etcd != nil {
 		c.etcd.Close()
@@ -170,6 +223,8 @@ func must[T any](value T, err error) func(*testing.T) T {
 // clients are the typed and the dynamic client of a configuration.
 func clients(t *testing.T, config *rest.Config) (*kubernetes.Clientset, *dynamic.DynamicClient) {
 	t.Helper()
+	config = rest.CopyConfig(config)
+	config.WarningHandler = rest.NoWarnings{}
 	return must(kubernetes.NewForConfig(config))(t), must(dynamic.NewForConfig(config))(t)
 }
 

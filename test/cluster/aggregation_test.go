@@ -1,0 +1,201 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// While the server is away kube-apiserver serves its own kinds and answers 503 for ours, and does not finish the deletion
+// of any namespace, of which it cannot know whether it is empty; all of it ends when the server is back.
+func TestAggregation_serverAway(t *testing.T) {
+	c := need(t)
+	ctx := within(t, patience)
+	typed, objects := clients(t, c.kube.Admin())
+	for _, namespace := range []string{"away", "unrelated"} {
+		if err := c.kube.Namespace(ctx, namespace); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := objects.Resource(zones).Namespace("away").Create(ctx, zoneObject("away", "away", "away.example.", everyName("away")), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	manifest := filepath.Join(t.TempDir(), "record.yaml")
+	if err := os.WriteFile(manifest, []byte("apiVersion: kubi.zone/v1alpha1\nkind: Record\nmetadata: {namespace: away, name: www}\nspec: {domainName: www.away.example., type: A, rdata: 192.0.2.1}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	user := t.TempDir()
+	kubectl := func(args ...string) (string, error) {
+		cmd := exec.CommandContext(ctx, c.kubectl, append([]string{"--kubeconfig", c.kube.AdminKubeconfig(), "-n", "away"}, args...)...)
+		cmd.Env = append(os.Environ(), "HOME="+user)
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	// This kubectl has met our kinds before. One that asks for the first time while the server is away hears of a group
+	// without kinds: client-go leaves out what kube-apiserver calls stale.
+	if out, err := kubectl("get", "records"); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if err := c.server.Stop(ctx); err != nil {
+		t.Fatal(err)
+	}
+	back := sync.OnceValue(func() error {
+		if err := c.restart(ctx, 0); err != nil {
+			return err
+		}
+		if err := c.waitReady(ctx); err != nil {
+			return err
+		}
+		_, _, err := c.kube.WaitAvailable(ctx, true)
+		return err
+	})
+	defer func() {
+		if err := back(); err != nil {
+			t.Error(err)
+		}
+	}()
+	if _, err := objects.Resource(records).Namespace("away").List(ctx, metav1.ListOptions{}); !apierrors.IsServiceUnavailable(err) {
+		t.Errorf("list: %v", err)
+	}
+	for _, args := range [][]string{{"get", "records"}, {"apply", "-f", manifest}, {"apply", "--server-side", "-f", manifest}, {"delete", "-f", manifest}} {
+		if out, err := kubectl(args...); err == nil || !strings.Contains(out, "the server is currently unable to handle the request") {
+			t.Errorf("kubectl %s: %v\n%s", strings.Join(args, " "), err, out)
+		}
+	}
+	if out, err := kubectl("get", "configmaps"); err != nil {
+		t.Errorf("kubectl get configmaps: %v\n%s", err, out)
+	}
+
+	if err := typed.CoreV1().Namespaces().Delete(ctx, "unrelated", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for failing := false; !failing; time.Sleep(50 * time.Millisecond) {
+		namespace, err := typed.CoreV1().Namespaces().Get(ctx, "unrelated", metav1.GetOptions{})
+		if err != nil {
+			t.Fatalf("a namespace that may hold records went: %v", err)
+		}
+		for _, condition := range namespace.Status.Conditions {
+			// The first where kube-apiserver knows already that the server is away, the second where it does not yet.
+			discovery, content := condition.Type == corev1.NamespaceDeletionDiscoveryFailure, condition.Type == corev1.NamespaceDeletionContentFailure
+			if condition.Status != corev1.ConditionTrue || !discovery && !content {
+				continue
+			}
+			failing = true
+			if !strings.Contains(condition.Message, "kubi.zone/v1alpha1") && !strings.Contains(condition.Message, "unable to handle the request") {
+				t.Errorf("the namespace does not say what it waits for: %s", condition.Message)
+			}
+		}
+	}
+	if err := back(); err != nil {
+		t.Fatal(err)
+	}
+	begin := time.Now()
+	for {
+		_, err := typed.CoreV1().Namespaces().Get(ctx, "unrelated", metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			break
+		}
+		if ctx.Err() != nil {
+			t.Fatalf("the namespace does not go: %v", err)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	t.Logf("the namespace went %s after the server was back", time.Since(begin).Round(time.Millisecond))
+	if out, err := kubectl("apply", "-f", manifest); err != nil {
+		t.Errorf("kubectl apply: %v\n%s", err, out)
+	}
+}
+
+// presented is the serial number of the certificate that the server shows.
+func presented(ctx context.Context, c *cluster) (string, error) {
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(c.kube.ClusterCA.PEM)
+	connection, err := (&tls.Dialer{Config: &tls.Config{RootCAs: roots}}).DialContext(ctx, "tcp", c.server.Addr.String())
+	if err != nil {
+		return "", err
+	}
+	defer connection.Close()
+	return connection.(*tls.Conn).ConnectionState().PeerCertificates[0].SerialNumber.String(), nil
+}
+
+// A serving certificate that is replaced on disk is shown from then on, without a restart and without a failed request
+// through the aggregator; one that cannot be read is not taken.
+func TestAggregation_certificateIsFollowed(t *testing.T) {
+	c := need(t)
+	ctx := within(t, 3*time.Minute)
+	_, objects := clients(t, c.kube.Admin())
+	before, err := presented(ctx, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asking, stop := context.WithCancel(ctx)
+	var requests int
+	failed := make(chan error, 1)
+	var done sync.WaitGroup
+	done.Go(func() {
+		for asking.Err() == nil {
+			if _, err := objects.Resource(records).Namespace("kube-system").List(asking, metav1.ListOptions{}); err != nil && asking.Err() == nil {
+				failed <- fmt.Errorf("request %d: %w", requests, err)
+				return
+			}
+			requests++
+			time.Sleep(5 * time.Millisecond)
+		}
+	})
+	pair := must(c.kube.ClusterCA.Serving("kubizone-apiserver.kubizone-system.svc", "localhost", "127.0.0.1"))(t)
+	broken := pair
+	broken.Key = []byte("no key")
+	begin := time.Now()
+	if err := c.server.Rotate(broken); err != nil {
+		t.Fatal(err)
+	}
+	// The server looks when the file changes; that it has looked shows in what it logs.
+	for !strings.Contains(c.server.Log(), "no key") && !strings.Contains(c.server.Log(), "tls: failed to find any PEM data") {
+		if time.Since(begin) > 90*time.Second {
+			t.Fatalf("the server says nothing of a key that is none:\n%s", c.server.Log())
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	if now, err := presented(ctx, c); err != nil || now != before {
+		t.Errorf("after a key that is none it shows %s, %v; want %s as before", now, err, before)
+	}
+	if err := c.server.Rotate(pair); err != nil {
+		t.Fatal(err)
+	}
+	c.serving = pair
+	begin = time.Now()
+	for now := before; now == before; time.Sleep(20 * time.Millisecond) {
+		if now, err = presented(ctx, c); err != nil {
+			t.Fatal(err)
+		}
+		if time.Since(begin) > 90*time.Second {
+			t.Fatalf("it still shows the old certificate:\n%s", c.server.Log())
+		}
+	}
+	t.Logf("followed within %s", time.Since(begin).Round(time.Millisecond))
+	stop()
+	done.Wait()
+	select {
+	case err := <-failed:
+		t.Error(err)
+	default:
+	}
+	if requests == 0 {
+		t.Error("no request was made meanwhile")
+	}
+}

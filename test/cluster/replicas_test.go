@@ -1,0 +1,398 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/tools/cache"
+)
+
+// load is writers of records in one zone who know what they were answered.
+type load struct {
+	namespace string
+	clients   []dynamic.ResourceInterface
+
+	mu      sync.Mutex
+	there   map[string]string // name to rdata: what must be there, or the last of what is not known otherwise
+	retried map[string]int    // by what went wrong
+	failed  []error           // what no client may repeat
+	acked   int
+}
+
+// retryable says whether a client may repeat the request: the server or somebody before it said so, or the connection
+// broke and nobody knows.
+func retryable(err error) (why string, ok bool) {
+	switch {
+	case apierrors.IsTooManyRequests(err):
+		return "429", true
+	case apierrors.IsServiceUnavailable(err):
+		return "503", true
+	case apierrors.IsTimeout(err), apierrors.IsServerTimeout(err):
+		return "504", true
+	case utilnet.IsConnectionRefused(err):
+		return "refused", true
+	case utilnet.IsConnectionReset(err), utilnet.IsHTTP2ConnectionLost(err), utilnet.IsProbableEOF(err), errors.Is(err, io.ErrUnexpectedEOF):
+		return "connection lost", true
+	case errors.Is(err, context.DeadlineExceeded), utilnet.IsTimeout(err):
+		return "own deadline", true
+	}
+	return "", false
+}
+
+// try repeats a request until it is answered. again says that an earlier try may have been carried out.
+func (l *load) try(ctx context.Context, what string, request func(ctx context.Context, again bool) error) bool {
+	for again := false; ; again = true {
+		err := request(ctx, again)
+		if err == nil {
+			l.mu.Lock()
+			l.acked++
+			l.mu.Unlock()
+			return true
+		}
+		why, ok := retryable(err)
+		l.mu.Lock()
+		if ok {
+			l.retried[why]++
+		} else {
+			l.failed = append(l.failed, fmt.Errorf("%s: %w", what, err))
+		}
+		l.mu.Unlock()
+		if !ok || ctx.Err() != nil {
+			return false
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// write creates, changes and deletes records until enough is closed; patience bounds it, so every try has an end.
+func (l *load) write(ctx context.Context, worker int, enough <-chan struct{}) {
+	client := l.clients[worker%len(l.clients)]
+	for n := 0; ; n++ {
+		select {
+		case <-enough:
+			return
+		default:
+		}
+		name := fmt.Sprintf("w%d-%d", worker, n)
+		if !l.try(ctx, "create "+name, func(ctx context.Context, again bool) error {
+			_, err := client.Create(ctx, recordObject(l.namespace, name, name+"."+l.namespace+".example."), metav1.CreateOptions{})
+			if again && apierrors.IsAlreadyExists(err) {
+				return nil // the outcome of the try before
+			}
+			return err
+		}) {
+			return
+		}
+		l.set(name, "192.0.2.1")
+		if n%2 == 0 {
+			if !l.try(ctx, "patch "+name, func(ctx context.Context, _ bool) error {
+				_, err := client.Patch(ctx, name, types.MergePatchType, []byte(`{"spec":{"rdata":"192.0.2.2"}}`), metav1.PatchOptions{})
+				return err
+			}) {
+				return
+			}
+			l.set(name, "192.0.2.2")
+		}
+		if n%3 == 0 {
+			if !l.try(ctx, "delete "+name, func(ctx context.Context, again bool) error {
+				err := client.Delete(ctx, name, metav1.DeleteOptions{})
+				if again && apierrors.IsNotFound(err) {
+					return nil
+				}
+				return err
+			}) {
+				return
+			}
+			l.mu.Lock()
+			delete(l.there, name)
+			l.mu.Unlock()
+		}
+	}
+}
+
+func (l *load) set(name, rdata string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.there[name] = rdata
+}
+
+// zoneFor makes a namespace with a zone that its own records may fill.
+func (c *cluster) zoneFor(ctx context.Context, t *testing.T, namespace string) {
+	t.Helper()
+	if err := c.kube.Namespace(ctx, namespace); err != nil {
+		t.Fatal(err)
+	}
+	_, objects := clients(t, c.kube.Admin())
+	if _, err := objects.Resource(zones).Namespace(namespace).Create(ctx, zoneObject(namespace, "zone", namespace+".example.", everyName(namespace)), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// through are clients of the namespace's records: one through the aggregator, one straight to the Service.
+func (c *cluster) through(t *testing.T, namespace string) []dynamic.ResourceInterface {
+	t.Helper()
+	_, aggregated := clients(t, c.kube.Admin())
+	config := c.kube.Admin()
+	config.Host = "https://" + c.service.Addr.String()
+	_, direct := clients(t, config)
+	return []dynamic.ResourceInterface{aggregated.Resource(records).Namespace(namespace), direct.Resource(records).Namespace(namespace)}
+}
+
+// contents is what a replica says of the zone: name to rdata of the Records, and of the entries the A records by name.
+func (c *cluster) contents(ctx context.Context, t *testing.T, base, namespace string) (objects, entries map[string]string, serial int64) {
+	t.Helper()
+	config := c.kube.Admin()
+	config.Host = base
+	_, client := clients(t, config)
+	list, err := client.Resource(records).Namespace(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects, entries = map[string]string{}, map[string]string{}
+	for _, item := range list.Items {
+		objects[item.GetName()], _, _ = unstructured.NestedString(item.Object, "spec", "rdata")
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/apis/kubi.zone/v1alpha1/namespaces/"+namespace+"/zones/zone/entries", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := httpClient(t, config).Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	var view struct {
+		Serial  int64
+		Entries []struct{ Fqdn, Type, Rdata string }
+	}
+	if err := json.NewDecoder(response.Body).Decode(&view); err != nil || response.StatusCode != http.StatusOK {
+		t.Fatalf("entries: %s, %v", response.Status, err)
+	}
+	for _, entry := range view.Entries {
+		if name := strings.TrimSuffix(entry.Fqdn, "."+namespace+".example."); entry.Type == "A" && name != "ns1" {
+			entries[name] = entry.Rdata
+		}
+	}
+	return objects, entries, view.Serial
+}
+
+// check compares what the writers know with what every replica says, and lets fsck recompute everything.
+func (l *load) check(ctx context.Context, t *testing.T, c *cluster) {
+	t.Helper()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i, err := range l.failed {
+		if i == 5 {
+			t.Errorf("and %d more", len(l.failed)-i)
+			break
+		}
+		t.Errorf("a request failed that was not retryable: %v", err)
+	}
+	var serials []int64
+	for i, replica := range c.replicas {
+		objects, entries, serial := c.contents(ctx, t, replica.URL(), l.namespace)
+		if !maps.Equal(objects, l.there) {
+			t.Errorf("replica %d has %d records, the writers know of %d; %s", i, len(objects), len(l.there), difference(objects, l.there))
+		}
+		if !maps.Equal(entries, l.there) {
+			t.Errorf("the zone of replica %d has %d names, the writers know of %d; %s", i, len(entries), len(l.there), difference(entries, l.there))
+		}
+		serials = append(serials, serial)
+	}
+	if len(slices.Compact(slices.Clone(serials))) != 1 {
+		t.Errorf("replicas are at serials %v", serials)
+	}
+	t.Logf("%d requests answered, %d records there, serial %d, repeated: %v", l.acked, len(l.there), serials[0], l.retried)
+	if out, err := exec.CommandContext(ctx, c.kubizone, "fsck", "--etcd-servers", c.etcd.Endpoint).CombinedOutput(); err != nil {
+		t.Errorf("fsck: %v\n%s", err, out)
+	}
+}
+
+func difference(got, want map[string]string) string {
+	var text []string
+	for name := range got {
+		if got[name] != want[name] {
+			text = append(text, fmt.Sprintf("%s is %q, want %q", name, got[name], want[name]))
+		}
+	}
+	for name := range want {
+		if _, ok := got[name]; !ok {
+			text = append(text, fmt.Sprintf("%s is missing, want %q", name, want[name]))
+		}
+	}
+	slices.Sort(text)
+	return strings.Join(text[:min(len(text), 5)], "; ")
+}
+
+// run lets six writers work while disturb does what it does, then stops them in order.
+func (l *load) run(ctx context.Context, disturb func() error) error {
+	enough := make(chan struct{})
+	var writers sync.WaitGroup
+	for worker := range 6 {
+		writers.Go(func() { l.write(ctx, worker, enough) })
+	}
+	err := disturb()
+	close(enough)
+	writers.Wait()
+	return err
+}
+
+// follow keeps what a watch of the records shows, as an informer does, until the test ends.
+func follow(t *testing.T, client dynamic.ResourceInterface) cache.Store {
+	t.Helper()
+	source := &cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return client.List(ctx, o) },
+		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			return client.Watch(ctx, o)
+		},
+	}
+	store := cache.NewStore(cache.MetaNamespaceKeyFunc)
+	reflector := cache.NewReflector(source, &unstructured.Unstructured{}, store, 0)
+	go reflector.RunWithContext(t.Context())
+	return store
+}
+
+// Two and three servers behind one Service, each stopped and started in turn while clients write through the aggregator
+// and straight to the Service: no request fails that its client may not repeat, nothing that was answered is lost, all
+// replicas say the same, and a watch that was there all the time has seen it.
+func TestReplicas_rollingRestart(t *testing.T) {
+	c := need(t)
+	for _, replicas := range []int{2, 3} {
+		t.Run(fmt.Sprint(replicas), func(t *testing.T) {
+			ctx := within(t, patience)
+			namespace := fmt.Sprintf("rolling-%d", replicas)
+			c.zoneFor(ctx, t, namespace)
+			if err := c.scale(ctx, replicas); err != nil {
+				t.Fatal(err)
+			}
+			defer func() {
+				if err := c.scale(context.WithoutCancel(ctx), 1); err != nil {
+					t.Error(err)
+				}
+			}()
+			l := &load{namespace: namespace, clients: c.through(t, namespace), there: map[string]string{}, retried: map[string]int{}}
+			watched := follow(t, l.clients[0])
+			if err := l.run(ctx, func() error {
+				for i := range c.replicas {
+					if err := c.replicas[i].Stop(ctx); err != nil {
+						return fmt.Errorf("replica %d: %w", i, err)
+					}
+					if err := c.restart(ctx, i); err != nil {
+						return err
+					}
+					if err := c.waitReady(ctx); err != nil {
+						return err
+					}
+				}
+				return nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+			l.check(ctx, t, c)
+			for !maps.Equal(shown(watched), l.there) {
+				if ctx.Err() != nil {
+					t.Fatalf("the watch shows %d records, want %d; %s", len(shown(watched)), len(l.there), difference(shown(watched), l.there))
+				}
+				time.Sleep(20 * time.Millisecond)
+			}
+		})
+	}
+}
+
+func shown(store cache.Store) map[string]string {
+	out := map[string]string{}
+	for _, object := range store.List() {
+		record := object.(*unstructured.Unstructured)
+		out[record.GetName()], _, _ = unstructured.NestedString(record.Object, "spec", "rdata")
+	}
+	return out
+}
+
+// A replica that is killed, and requests whose client did not wait for the answer, leave nobody in doubt for long: each
+// such record is there, and then in the zone, or it is neither; and what was answered stays.
+func TestReplicas_unknownOutcomesCanBeLookedUp(t *testing.T) {
+	c := need(t)
+	ctx := within(t, patience)
+	const namespace = "doubt"
+	c.zoneFor(ctx, t, namespace)
+	if err := c.scale(ctx, 2); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := c.scale(context.WithoutCancel(ctx), 1); err != nil {
+			t.Error(err)
+		}
+	}()
+	l := &load{namespace: namespace, clients: c.through(t, namespace), there: map[string]string{}, retried: map[string]int{}}
+	var impatient sync.WaitGroup
+	unknown := make([]bool, 150)
+	if err := l.run(ctx, func() error {
+		for i := range unknown {
+			impatient.Go(func() {
+				name := fmt.Sprintf("unknown-%d", i)
+				short, cancel := context.WithTimeout(ctx, time.Duration(i)*time.Millisecond)
+				defer cancel()
+				_, err := l.clients[i%2].Create(short, recordObject(namespace, name, name+"."+namespace+".example."), metav1.CreateOptions{})
+				unknown[i] = err != nil
+				if err == nil {
+					l.set(name, "192.0.2.1")
+				}
+			})
+			time.Sleep(10 * time.Millisecond)
+			if i == len(unknown)/2 {
+				c.replicas[1].Kill()
+			}
+		}
+		impatient.Wait()
+		if err := c.restart(ctx, 1); err != nil {
+			return err
+		}
+		return c.waitReady(ctx)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	// What was sent is decided before anything that is sent now: reads here are of what is stored.
+	doubts, came := 0, 0
+	for i, doubt := range unknown {
+		if !doubt {
+			continue
+		}
+		doubts++
+		name := fmt.Sprintf("unknown-%d", i)
+		_, err := l.clients[0].Get(ctx, name, metav1.GetOptions{})
+		switch {
+		case err == nil:
+			came++
+			l.set(name, "192.0.2.1")
+		case !apierrors.IsNotFound(err):
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	t.Logf("of %d requests nobody waited for %d were carried out", doubts, came)
+	if doubts == 0 || doubts == len(unknown) {
+		t.Errorf("%d of %d requests were given up: nothing is proved of the others", doubts, len(unknown))
+	}
+	l.check(ctx, t, c)
+}
