@@ -64,7 +64,7 @@ func RaiseSerials(ctx context.Context, source Source, jump uint32) (zones int, e
 	defer raw.Close()
 
 	layout := opened.Layout()
-	if err := raiseRemembered(ctx, client.Client, layout.Room("serials"), jump); err != nil {
+	if err := raiseRemembered(ctx, opened.Client(), layout.Room("serials"), jump); err != nil {
 		return 0, err
 	}
 	store := opened.Zones(raw)

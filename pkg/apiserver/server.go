@@ -237,7 +237,7 @@ func (s *Server) install(registry install.Registry, options generic.RESTOptionsG
 		WithEstablish: s.ledger.WithEstablish,
 		Views:         views{set},
 		Sources: &sources{
-			client: s.client.Client,
+			client: s.ledger.Client(),
 			members: func(uid string, owner name.Rel) string {
 				return strings.TrimSuffix(layout.Key(law.MemberKey(uid, owner, "", "")), "/")
 			},

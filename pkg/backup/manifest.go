@@ -58,8 +58,8 @@ func Verify(backup string) (*Manifest, error) {
 	if err := json.Unmarshal(text, &m); err != nil || m.Kind != kind {
 		return nil, fmt.Errorf("%s is no manifest of a backup of kubizone (kind %q, %v); name the file that kubizone backup wrote", ManifestFile(backup), m.Kind, err)
 	}
-	if m.Version > version || m.Format > ledger.Format {
-		return nil, fmt.Errorf("%s is of a newer kubizone, %s (manifest version %d, format %d; known are %d and %d); restore it with that one", backup, m.Kubizone, m.Version, m.Format, version, ledger.Format)
+	if m.Version > version || m.Format > ledger.SealedFormat {
+		return nil, fmt.Errorf("%s is of a newer kubizone, %s (manifest version %d, format %d; known are %d and %d); restore it with that one", backup, m.Kubizone, m.Version, m.Format, version, ledger.SealedFormat)
 	}
 	size, sum, err := digest(backup)
 	switch {

@@ -61,7 +61,7 @@ func TestRememberCluster_firstOneStays_S8_3(t *testing.T) {
 		t.Errorf("after the adoption %q", now)
 	}
 	// The format beside it is as it was: the store opens.
-	if err := ledger.CheckFormat(t.Context(), st.Client.Client, st.Prefix); err != nil {
+	if _, err := ledger.OpenStore(t.Context(), st.Client.Client, st.Prefix, nil); err != nil {
 		t.Error(err)
 	}
 	if _, err := ledger.AdoptCluster(t.Context(), st.Client.Client, st.Prefix+"-nowhere", "three"); err == nil {

@@ -25,6 +25,10 @@ var errLease = errors.New("ledger: objects of kubi.zone cannot expire: write the
 // ErrFormat is returned by Open when the store was written by a newer kubizone.
 var ErrFormat = errors.New("the data was written by a newer kubizone")
 
+// ErrSealed is returned by Open when the encryption configuration does not open
+// the keys that the store is sealed with.
+var ErrSealed = errors.New("the data is encrypted, and this encryption configuration does not decrypt it")
+
 // ErrTrimmed: the journal no longer reaches back so far.
 var ErrTrimmed = errors.New("the journal no longer reaches back so far")
 

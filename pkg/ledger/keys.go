@@ -24,6 +24,9 @@ type Layout struct {
 // defaultView stands for the empty view in keys; no RFC 1123 label looks like it.
 const defaultView = "@"
 
+// byReference stands in a view's place for what waits for a zone object, not for a name.
+const byReference = "@ref"
+
 func (l Layout) object(resource, namespace, object string) string {
 	return l.Prefix + "/kubi.zone/" + resource + "/" + namespace + "/" + object
 }
@@ -56,6 +59,22 @@ func (l Layout) Internal() string { return l.Prefix + "/ledger/" }
 func (l Layout) room(room string) string { return l.Internal() + room + "/" }
 
 func (l Layout) config() string { return l.Internal() + "config" }
+
+// labelsAt is the index in an internal key at which the labels of a name begin,
+// -1 where none do (sealed.Layout).
+func (l Layout) labelsAt(key string) int {
+	room, rest, _ := strings.Cut(strings.TrimPrefix(key, l.Internal()), "/")
+	switch room {
+	case "names", "serials", "owners", "holders", "members", "orphans":
+	default:
+		return -1
+	}
+	of, labels, ok := strings.Cut(rest, "/")
+	if !ok || of == byReference {
+		return -1
+	}
+	return len(key) - len(labels)
+}
 
 func viewKey(view string) string {
 	if view == "" {
@@ -147,7 +166,7 @@ func (l Layout) waiting(w *law.Waiting, resource, namespace, object string) []st
 		keys = append(keys, l.room("orphans")+viewKey(w.View)+"/"+w.FQDN.Key()+who)
 	}
 	if w.Zone != nil {
-		keys = append(keys, l.room("orphans")+"@ref/"+w.Zone.Namespace+"/"+w.Zone.Name+who)
+		keys = append(keys, l.room("orphans")+byReference+"/"+w.Zone.Namespace+"/"+w.Zone.Name+who)
 	}
 	return keys
 }

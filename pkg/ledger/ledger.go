@@ -7,7 +7,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -20,13 +19,16 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/law"
-	"kubi.zone/kubizone/pkg/law/sethash"
 )
 
-// Format is the version of the stored form this package reads and writes. A
+// Format is the version of the stored form this package reads and writes, and
+// SealedFormat that of the same form with the internal keys sealed (store.go). A
 // higher one in the store is refused: an older binary would break invariants it
 // does not know.
-const Format = 1
+const (
+	Format       = 1
+	SealedFormat = 2
+)
 
 // Config of a Ledger.
 type Config struct {
@@ -34,7 +36,8 @@ type Config struct {
 	Client *clientv3.Client
 	// Prefix of all keys, without a trailing slash; required.
 	Prefix string
-	// Zones and Records say how the objects stand in etcd; required.
+	// Zones and Records say how the objects stand in etcd; required. Where Records
+	// are encrypted the internal keys are too.
 	Zones, Records ObjectCodec
 	// JournalSteps kept for each zone; 0: 10,000.
 	JournalSteps int
@@ -124,17 +127,8 @@ const (
 	maxHeads = 1 << 14
 )
 
-// stored is the value of the config key.
-type stored struct {
-	Format        int    `json:"format"`
-	HashAlgorithm int    `json:"hashAlgorithm"`
-	CreatedBy     string `json:"createdBy,omitempty"`
-	// Cluster is kube-system's UID where there is a cluster (S8.3).
-	Cluster string `json:"cluster,omitempty"`
-}
-
 // Open checks the stored format, writes it into an empty store and loads the
-// names. Errors: ErrFormat, and what etcd says.
+// names. Errors: ErrFormat, ErrSealed, and what etcd says.
 func Open(ctx context.Context, config Config) (*Ledger, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
@@ -150,42 +144,22 @@ func Open(ctx context.Context, config Config) (*Ledger, error) {
 	if l.now == nil {
 		l.now = time.Now
 	}
-	if err := CheckFormat(ctx, config.Client, config.Prefix); err != nil {
+	client, err := OpenStore(ctx, config.Client, config.Prefix, config.Records.Transformer)
+	if err != nil {
 		return nil, err
 	}
+	l.config.Client = client
 	rev, err := l.loadNames(ctx)
 	if err != nil {
 		return nil, err
 	}
-	go l.followNames(config.Client.Ctx(), rev)
+	go l.followNames(client.Ctx(), rev)
 	return l, nil
 }
 
-// CheckFormat compares the stored format with Format and writes it into an
-// empty store.
-func CheckFormat(ctx context.Context, client *clientv3.Client, prefix string) error {
-	layout := Layout{Prefix: prefix}
-	mine := stored{Format: Format, HashAlgorithm: sethash.Algorithm}
-	r, err := client.Txn(ctx).If(clientv3.Compare(clientv3.CreateRevision(layout.config()), "=", 0)).
-		Then(clientv3.OpPut(layout.config(), encode(mine))).Else(clientv3.OpGet(layout.config())).Commit()
-	if err != nil {
-		return fmt.Errorf("ledger: reading the format: %w", err)
-	}
-	if r.Succeeded {
-		return nil
-	}
-	var theirs stored
-	if err := json.Unmarshal(r.Responses[0].GetResponseRange().Kvs[0].Value, &theirs); err != nil {
-		return fmt.Errorf("ledger: %s does not parse (%w): this is no data of kubizone", layout.config(), err)
-	}
-	if theirs.Format > Format {
-		return fmt.Errorf("ledger: format %d, this kubizone knows %d: %w; start a version that knows it", theirs.Format, Format, ErrFormat)
-	}
-	if theirs.HashAlgorithm != sethash.Algorithm {
-		return fmt.Errorf("ledger: hash algorithm %d, this kubizone knows %d: %w; start a version that knows it", theirs.HashAlgorithm, sethash.Algorithm, ErrFormat)
-	}
-	return nil
-}
+// Client sees the internal keys as Layout writes them, sealed or not. It lives as
+// long as the one in Config.
+func (l *Ledger) Client() *clientv3.Client { return l.config.Client }
 
 // Layout of the keys.
 func (l *Ledger) Layout() Layout { return l.layout }

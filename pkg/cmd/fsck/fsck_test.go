@@ -32,7 +32,8 @@ func store(t *testing.T) (path string, member *embed.Member, stop func()) {
 		t.Fatal(err)
 	}
 	put(t, member, func(client *clientv3.Client) error {
-		return ledger.CheckFormat(t.Context(), client, apiserver.Prefix)
+		_, err := ledger.OpenStore(t.Context(), client, apiserver.Prefix, nil)
+		return err
 	})
 	stop = func() { member.Stop(); dir.Close() }
 	t.Cleanup(stop)

@@ -23,7 +23,7 @@ type Config struct {
 	Client *clientv3.Client
 	// Prefix of all keys, without a trailing slash, as the ledger's; required.
 	Prefix string
-	// Zones and Records say how the objects stand in etcd; required.
+	// Zones and Records say how the objects stand in etcd, as in ledger.Config; required.
 	Zones, Records ledger.ObjectCodec
 	// Revision to check; 0: the present one.
 	Revision int64
@@ -114,12 +114,17 @@ type check struct {
 }
 
 // Run checks the whole store. The error says why it could not be read: etcd is
-// away, or has compacted the revision meanwhile (run it again). What is wrong in
-// the store is in the report.
+// away, or has compacted the revision meanwhile (run it again); the encryption
+// configuration does not open it. What is wrong in the store is in the report.
 func Run(ctx context.Context, config Config) (Report, error) {
 	if config.Client == nil || config.Prefix == "" || config.Zones.Codec == nil || config.Records.Codec == nil {
 		return Report{}, errors.New("fsck: Client, Prefix and the codecs of Zones and Records are required")
 	}
+	client, err := ledger.ReadStore(ctx, config.Client, config.Prefix, config.Records.Transformer)
+	if err != nil {
+		return Report{}, fmt.Errorf("fsck: %w", err)
+	}
+	config.Client = client
 	c := &check{ctx: ctx, config: config, layout: ledger.Layout{Prefix: config.Prefix}, model: newModel()}
 	c.report.Revision = config.Revision
 	for _, step := range []func() error{

@@ -33,11 +33,17 @@ func (c *check) checkFormat() error {
 		c.damage(key, "format", "nothing", "format %d, hash algorithm %d", ledger.Format, sethash.Algorithm)
 	} else {
 		var have struct {
-			Format        int `json:"format"`
-			HashAlgorithm int `json:"hashAlgorithm"`
+			Format        int    `json:"format"`
+			HashAlgorithm int    `json:"hashAlgorithm"`
+			Keys          []byte `json:"keys"`
 		}
-		if err := json.Unmarshal(r.Kvs[0].Value, &have); err != nil || have.Format != ledger.Format || have.HashAlgorithm != sethash.Algorithm {
-			c.damage(key, "format", string(r.Kvs[0].Value), "format %d, hash algorithm %d", ledger.Format, sethash.Algorithm)
+		err := json.Unmarshal(r.Kvs[0].Value, &have)
+		format := ledger.Format
+		if len(have.Keys) > 0 {
+			format = ledger.SealedFormat
+		}
+		if err != nil || have.Format != format || have.HashAlgorithm != sethash.Algorithm {
+			c.damage(key, "format", string(r.Kvs[0].Value), "format %d, hash algorithm %d", format, sethash.Algorithm)
 		}
 	}
 	from := c.layout.Internal()

@@ -1,0 +1,253 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package sealed
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+// Client is one whose KV and Watcher seal; it has no others of a client's parts.
+// It lives as long as client and need not be closed.
+func (s *Seal) Client(client *clientv3.Client) *clientv3.Client {
+	c := clientv3.NewCtxClient(client.Ctx())
+	c.KV, c.Watcher = s.KV(client.KV), s.Watcher(client.Watcher)
+	return c
+}
+
+// KV seals what goes through inner. A value cannot be compared, and names cannot
+// be sorted by etcd: both are errors.
+func (s *Seal) KV(inner clientv3.KV) clientv3.KV { return &kv{inner, s} }
+
+type kv struct {
+	clientv3.KV
+	seal *Seal
+}
+
+func (k *kv) Put(ctx context.Context, key, val string, opts ...clientv3.OpOption) (*clientv3.PutResponse, error) {
+	r, err := k.Do(ctx, clientv3.OpPut(key, val, opts...))
+	return r.Put(), err
+}
+
+func (k *kv) Get(ctx context.Context, key string, opts ...clientv3.OpOption) (*clientv3.GetResponse, error) {
+	r, err := k.Do(ctx, clientv3.OpGet(key, opts...))
+	return r.Get(), err
+}
+
+func (k *kv) Delete(ctx context.Context, key string, opts ...clientv3.OpOption) (*clientv3.DeleteResponse, error) {
+	r, err := k.Do(ctx, clientv3.OpDelete(key, opts...))
+	return r.Del(), err
+}
+
+// GetStream is refused: whoever wants it wants keys as they come, in another order.
+func (k *kv) GetStream(context.Context, string, ...clientv3.OpOption) (clientv3.GetStreamChan, error) {
+	return nil, errors.New("sealed: no streams; read page by page")
+}
+
+func (k *kv) Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, error) {
+	sealed, err := k.seal.op(op)
+	if err != nil {
+		return clientv3.OpResponse{}, err
+	}
+	r, err := k.KV.Do(ctx, sealed)
+	if err != nil {
+		return r, err
+	}
+	switch {
+	case r.Get() != nil:
+		err = k.seal.got((*etcdserverpb.RangeResponse)(r.Get()), op)
+	case r.Put() != nil:
+		err = k.seal.open(r.Put().PrevKv)
+	case r.Del() != nil:
+		err = k.seal.openAll(r.Del().PrevKvs)
+	case r.Txn() != nil:
+		_, then, orelse := op.Txn()
+		err = k.seal.did((*etcdserverpb.TxnResponse)(r.Txn()), then, orelse)
+	}
+	if err != nil {
+		return clientv3.OpResponse{}, err
+	}
+	return r, nil
+}
+
+func (k *kv) Txn(ctx context.Context) clientv3.Txn {
+	return &txn{Txn: k.KV.Txn(ctx), seal: k.seal}
+}
+
+// txn keeps what cannot be sealed for Commit to say.
+type txn struct {
+	clientv3.Txn
+	seal         *Seal
+	then, orelse []clientv3.Op
+	err          error
+}
+
+func (t *txn) If(cmps ...clientv3.Cmp) clientv3.Txn {
+	sealed, err := t.seal.cmps(cmps)
+	t.Txn, t.err = t.Txn.If(sealed...), errors.Join(t.err, err)
+	return t
+}
+
+func (t *txn) Then(ops ...clientv3.Op) clientv3.Txn {
+	sealed, err := t.seal.ops(ops)
+	t.Txn, t.then, t.err = t.Txn.Then(sealed...), ops, errors.Join(t.err, err)
+	return t
+}
+
+func (t *txn) Else(ops ...clientv3.Op) clientv3.Txn {
+	sealed, err := t.seal.ops(ops)
+	t.Txn, t.orelse, t.err = t.Txn.Else(sealed...), ops, errors.Join(t.err, err)
+	return t
+}
+
+func (t *txn) Commit() (*clientv3.TxnResponse, error) {
+	if t.err != nil {
+		return nil, t.err
+	}
+	r, err := t.Txn.Commit()
+	if err != nil {
+		return nil, err
+	}
+	if err := t.seal.did((*etcdserverpb.TxnResponse)(r), t.then, t.orelse); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+func (s *Seal) ops(ops []clientv3.Op) ([]clientv3.Op, error) {
+	out := make([]clientv3.Op, len(ops))
+	for i := range ops {
+		var err error
+		if out[i], err = s.op(ops[i]); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func (s *Seal) op(op clientv3.Op) (clientv3.Op, error) {
+	if op.IsTxn() {
+		cmps, then, orelse := op.Txn()
+		sealedCmps, errCmps := s.cmps(cmps)
+		sealedThen, errThen := s.ops(then)
+		sealedElse, errElse := s.ops(orelse)
+		return clientv3.OpTxn(sealedCmps, sealedThen, sealedElse), errors.Join(errCmps, errThen, errElse)
+	}
+	key := string(op.KeyBytes())
+	from, end, err := s.interval(key, string(op.RangeBytes()))
+	if err != nil {
+		return op, err
+	}
+	op.WithKeyBytes([]byte(from))
+	if end != "" {
+		op.WithRangeBytes([]byte(end))
+	}
+	if op.IsPut() && s.covers(key) {
+		op.WithValueBytes(s.sealValue(from, op.ValueBytes()))
+	}
+	return op, nil
+}
+
+func (s *Seal) cmps(cmps []clientv3.Cmp) ([]clientv3.Cmp, error) {
+	out := make([]clientv3.Cmp, len(cmps))
+	for i := range cmps {
+		out[i] = cmps[i].Clone()
+		c := out[i].GetCompare()
+		key := string(c.Key)
+		if c.Target == etcdserverpb.Compare_VALUE && s.covers(key) {
+			return nil, fmt.Errorf("sealed: %q: its value cannot be compared: the same one looks different each time it is written", key)
+		}
+		from, end, err := s.interval(key, string(c.RangeEnd))
+		if err != nil {
+			return nil, err
+		}
+		c.Key = []byte(from)
+		if end != "" {
+			c.RangeEnd = []byte(end)
+		}
+	}
+	return out, nil
+}
+
+// did opens the answer to a transaction of these operations.
+func (s *Seal) did(r *etcdserverpb.TxnResponse, then, orelse []clientv3.Op) error {
+	ops := orelse
+	if r.Succeeded {
+		ops = then
+	}
+	for i, one := range r.Responses {
+		var err error
+		switch {
+		case one.GetResponseRange() != nil:
+			err = s.got(one.GetResponseRange(), ops[i])
+		case one.GetResponsePut() != nil:
+			err = s.open(one.GetResponsePut().PrevKv)
+		case one.GetResponseDeleteRange() != nil:
+			err = s.openAll(one.GetResponseDeleteRange().PrevKvs)
+		case one.GetResponseTxn() != nil:
+			_, then, orelse := ops[i].Txn()
+			err = s.did(one.GetResponseTxn(), then, orelse)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// got opens the answer to one get. What was asked for whole is put in the order
+// of the caller's keys; a page is not, since the next begins behind its last key.
+func (s *Seal) got(r *etcdserverpb.RangeResponse, op clientv3.Op) error {
+	if s.names != nil && op.IsSortSet() {
+		for _, kv := range r.Kvs {
+			if _, _, _, inside := s.parts(string(kv.Key)); inside {
+				return fmt.Errorf("sealed: %q: names cannot be sorted by etcd", op.KeyBytes())
+			}
+		}
+	}
+	if err := s.openAll(r.Kvs); err != nil {
+		return err
+	}
+	if s.names != nil && !op.IsSortSet() && op.Limit() == 0 {
+		slices.SortFunc(r.Kvs, func(x, y *mvccpb.KeyValue) int { return bytes.Compare(x.Key, y.Key) })
+	}
+	return nil
+}
+
+func (s *Seal) openAll(kvs []*mvccpb.KeyValue) error {
+	for _, kv := range kvs {
+		if err := s.open(kv); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// open turns what etcd says of one key into what the caller stored. A value that
+// was not asked for, or has gone, is empty; a sealed one never is.
+func (s *Seal) open(kv *mvccpb.KeyValue) error {
+	if kv == nil || !s.covers(string(kv.Key)) {
+		return nil
+	}
+	stored := string(kv.Key)
+	key, err := s.openKey(stored)
+	if err != nil {
+		return err
+	}
+	kv.Key = []byte(key)
+	if len(kv.Value) == 0 {
+		return nil
+	}
+	if kv.Value, err = s.openValue(stored, kv.Value); err != nil {
+		return fmt.Errorf("sealed: the value of %s does not decrypt (%w): it was changed in etcd, or moved there from another key or store; restore a backup", key, err)
+	}
+	return nil
+}

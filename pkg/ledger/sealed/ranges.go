@@ -1,0 +1,51 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package sealed
+
+import (
+	"fmt"
+	"strings"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+// interval translates [from, end), or one key where there is no end.
+//
+// Among labels etcd's order is not the caller's, so there a range may only be all
+// that begins with a key whose labels are ended, or what of that follows a key
+// read before, which etcd's order then tells (paging). An end that stands before
+// any label is the same in both orders.
+func (s *Seal) interval(from, end string) (string, string, error) {
+	if end == "" {
+		key, err := s.sealKey(from)
+		return key, "", err
+	}
+	_, _, _, fromInside := s.parts(from)
+	_, _, _, endInside := s.parts(end)
+	if !fromInside && !endInside {
+		return from, end, nil
+	}
+	last := len(end) - 1
+	prefix := end[:last] + string([]byte{end[last] - 1})
+	if endInside {
+		if !s.whole(prefix) || !strings.HasPrefix(from, prefix) {
+			return "", "", fmt.Errorf("sealed: the range from %q to %q: among names a range is everything that begins with ended labels, or what follows a key there", from, end)
+		}
+		sealed, err := s.sealKey(prefix)
+		if err != nil {
+			return "", "", err
+		}
+		end = clientv3.GetPrefixRangeEnd(sealed)
+	}
+	if from == prefix || !fromInside {
+		from, err := s.sealKey(from)
+		return from, end, err
+	}
+	key, follows := strings.CutSuffix(from, "\x00")
+	if !follows {
+		return "", "", fmt.Errorf("sealed: the range from %q to %q: among names a range begins with its prefix, or behind a key", from, end)
+	}
+	sealed, err := s.sealKey(key)
+	return sealed + "\x00", end, err
+}
