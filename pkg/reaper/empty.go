@@ -1,0 +1,110 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package reaper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/pager"
+	"k8s.io/klog/v2"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+)
+
+const (
+	// page is how many objects are in memory at a time.
+	page = 250
+	// recheck is after how many removals the namespace is asked for again (R4).
+	recheck = 100
+)
+
+// errEnough ends a walk that has found what it looked for.
+var errEnough = errors.New("enough")
+
+// kind is one kind of namespaced objects of ours.
+type kind struct {
+	name   string
+	list   func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error)
+	remove func(ctx context.Context, name string, options metav1.DeleteOptions) error
+}
+
+// kinds in the order they are removed: a zone that goes last need not release its records.
+func (r *Reaper) kinds(namespace string) []kind {
+	records, zones := r.config.Objects.KubizoneV1alpha1().Records(namespace), r.config.Objects.KubizoneV1alpha1().Zones(namespace)
+	return []kind{
+		{"records", func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return records.List(ctx, o) }, records.Delete},
+		{"zones", func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return zones.List(ctx, o) }, zones.Delete},
+	}
+}
+
+// each calls f with every object of a kind that can be removed: not what is being deleted, nor what is protected.
+func each(ctx context.Context, k kind, f func(metav1.Object) error) error {
+	p := pager.New(k.list)
+	p.PageSize, p.PageBufferSize = page, 1
+	return p.EachListItem(ctx, metav1.ListOptions{}, func(item runtime.Object) error {
+		if zone, ok := item.(*v1alpha1.Zone); ok && zone.Spec.DeletionProtection {
+			return nil
+		}
+		object := item.(metav1.Object)
+		if object.GetDeletionTimestamp() != nil {
+			return nil
+		}
+		return f(object)
+	})
+}
+
+// leftover reports whether there is anything to remove.
+func (r *Reaper) leftover(ctx context.Context, namespace string) (bool, error) {
+	for _, k := range r.kinds(namespace) {
+		err := each(ctx, k, func(metav1.Object) error { return errEnough })
+		if errors.Is(err, errEnough) {
+			return true, nil
+		}
+		if err != nil {
+			return false, fmt.Errorf("reaper: listing the %s of namespace %s: %w", k.name, namespace, err)
+		}
+	}
+	return false, nil
+}
+
+// empty removes what the namespace left. What another replica or anybody removed meanwhile is removed.
+func (r *Reaper) empty(ctx context.Context, namespace string) error {
+	tried, removed, failed := 0, 0, 0
+	var last error
+	for _, k := range r.kinds(namespace) {
+		err := each(ctx, k, func(object metav1.Object) error {
+			if tried++; tried%recheck == 1 {
+				if gone, err := r.isGone(ctx, namespace); err != nil || !gone {
+					return errors.Join(fmt.Errorf("reaper: namespace %s is back, or may be, after %d removals: the rest of its objects stays", namespace, removed), err)
+				}
+			}
+			uid, background := object.GetUID(), metav1.DeletePropagationBackground
+			err := k.remove(ctx, object.GetName(), metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}, PropagationPolicy: &background})
+			switch {
+			case err == nil:
+				removed++
+			case apierrors.IsNotFound(err) || apierrors.IsConflict(err): // it is gone, or is another one by now
+			case ctx.Err() != nil:
+				return ctx.Err()
+			default:
+				failed++
+				last = fmt.Errorf("%s %q: %w", k.name, object.GetName(), err)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	klog.FromContext(ctx).Info("removed what a namespace that is gone left", "namespace", namespace, "objects", removed)
+	if last != nil {
+		return fmt.Errorf("reaper: %d objects of namespace %s, which is gone, are not removed; the last: %w", failed, namespace, last)
+	}
+	return nil
+}
