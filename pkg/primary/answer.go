@@ -93,20 +93,15 @@ func (r *responder) respond(msg []byte, from netip.Addr, overTCP bool) answer {
 	if !ok {
 		return reply(rcodeNotAuth, "zone not served") // RFC 5936 §2.2.1
 	}
-	whole := req.qtype == typeAXFR
-	if req.qtype == typeIXFR && overTCP {
-		// Without a journal the difference is the whole zone (RFC 1995 §4), unless
-		// there is none. A serial that cannot be compared is no reason to say so.
-		switch serial.Serial(req.serial).Compare(zone.Serial()) {
-		case serial.Equal, serial.After:
-		default:
-			whole = true
-		}
-	}
-	if whole {
+	if req.qtype == typeAXFR {
 		return answer{transfer: &transfer{zone: zone, request: req.kept(), key: key}}
 	}
-	return r.soa(req, key, zone, overTCP)
+	switch serial.Serial(req.serial).Compare(zone.Serial()) {
+	case serial.Equal, serial.After:
+		return r.soa(req, key, zone, overTCP)
+	}
+	// A serial that cannot be compared is one that is behind.
+	return r.incremental(req, key, zone, overTCP)
 }
 
 // metaType: no record has the type, and no question that is answered here.
@@ -218,21 +213,11 @@ func (r *responder) refuseSignature(q request, v verdict, asked int) []byte {
 	return b
 }
 
-// soa answers with the zone's SOA alone: an IXFR over UDP whatever its serial
-// (RFC 1995 §2) or one that is up to date (§4). What does not fit UDP is TC.
+// soa answers an IXFR with the zone's SOA alone: there is nothing new (RFC 1995 §4), or what is new does not fit UDP
+// (§2). An SOA that does not fit is TC.
 func (r *responder) soa(q request, key *signingKey, zone *zoneview.Snapshot, overTCP bool) answer {
-	limit := maxMessage
-	if !overTCP {
-		limit = min(q.udpSize, udpLimit)
-	}
-	if q.hasOPT {
-		limit -= optLen
-	}
-	if key != nil {
-		limit -= key.tsigLen()
-	}
 	m := newSmallMessage()
-	m.begin(q.id, q.replyFlags(flagAA, rcodeSuccess), q.question, q.qname, limit)
+	m.begin(q.id, q.replyFlags(flagAA, rcodeSuccess), q.question, q.qname, r.room(q, key, overTCP))
 	record, fault := zone.PackedSOA()
 	if fault == nil {
 		_, fault = m.add(record.Owner, record.Type, record.TTL, record.Rdata[0])

@@ -23,11 +23,12 @@
 //  6. Connections, transfers, messages and every wait are bounded (Config).
 //
 // It does not know where zones come from, who may write them, or any Kubernetes object: it
-// sees settled snapshots through the interface Zones. It keeps no journal; an IXFR that is
-// behind gets the whole zone, as RFC 1995 §4 allows. It signs no zone (DNSSEC), takes no
-// UPDATE and asks nobody: a CNAME out of its zone is where the answer ends.
+// sees settled snapshots, and the difference to one, through the interface Zones. An IXFR
+// from before what is kept gets the whole zone (RFC 1995 §4). It signs no zone (DNSSEC),
+// takes no UPDATE and asks nobody: a CNAME out of its zone is where the answer ends.
 //
 // Read answer.go first: what is decided about a message, in which order. query.go reads a
-// message, resolve.go finds what a zone says, message.go writes one, compress.go its names, transfer.go streams a zone, tsig.go
-// signs; tcp.go and primary.go are the sockets, notify.go the way back.
+// message, resolve.go finds what a zone says, difference.go what is new in it; message.go
+// writes a message, compress.go its names, transfer.go streams a zone, tsig.go signs; tcp.go
+// and primary.go are the sockets, notify.go the way back.
 package primary

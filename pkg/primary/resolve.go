@@ -318,16 +318,7 @@ func (r *responder) lookup(req request, key *signingKey, overTCP bool) answer {
 	if fault != nil {
 		return fail(rcodeServFail, "", fault)
 	}
-	limit := maxMessage
-	if !overTCP {
-		limit = min(req.udpSize, udpLimit)
-	}
-	if req.hasOPT {
-		limit -= optLen
-	}
-	if key != nil {
-		limit -= key.tsigLen()
-	}
+	limit := r.room(req, key, overTCP)
 	m := newSmallMessage()
 	flags := uint16(0)
 	if res.authoritative {

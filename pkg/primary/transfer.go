@@ -14,13 +14,15 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// transfer is one AXFR, or an IXFR answered as one (RFC 1995 §4). It reads one immutable
-// snapshot, so what it sends is one serial's content however long it takes (S6.5), and it
-// holds one message at a time, so its memory does not grow with the zone.
+// transfer is one AXFR or IXFR. It reads one immutable snapshot, so what it sends is one
+// serial's content however long it takes (S6.5), and it holds one message at a time, so its
+// memory does not grow with the zone.
 type transfer struct {
 	zone    *zoneview.Snapshot
 	request request
 	key     *signingKey // nil: unsigned
+	// records are sent in the zone's place where there are any: a difference, complete with its SOAs.
+	records []content.Packed
 }
 
 // sent counts what left.
@@ -37,6 +39,14 @@ type sent struct {
 func (t *transfer) run(m *message, now func() time.Time, write func([]byte) error) (sent, error) {
 	s := stream{transfer: t, message: m, now: now, write: write, prior: t.request.priorMAC()}
 	s.begin()
+	if t.records != nil {
+		for _, record := range t.records {
+			if err := s.add(record, record.Rdata[0]); err != nil {
+				return s.sent, err
+			}
+		}
+		return s.sent, s.flush()
+	}
 	var soa content.Packed
 	for set, err := range t.zone.Packed() {
 		if err != nil {

@@ -9,17 +9,21 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 )
 
 const installKnot = "apt-get install knot"
 
-// KnotConfig describes one knotd that serves master files.
+// KnotConfig describes one knotd that serves master files and transfers zones.
 type KnotConfig struct {
+	Addr netip.AddrPort // where it listens; zero: a free loopback port
 	// Key signs transfers, and nobody without it gets one; nil lets anybody on loopback transfer.
 	Key   *TSIGKey
 	Zones []PrimaryZone // UpdateKey is not used
+	// Secondaries are not waited for.
+	Secondaries []SecondaryZone // Key is not used
 }
 
 // Knot is a running knotd on a loopback port.
@@ -46,7 +50,7 @@ func StartKnot(ctx context.Context, c KnotConfig) (*Knot, error) {
 			return k, nil
 		}
 		// The free port may have been taken in between.
-		if attempt == 4 || !strings.Contains(err.Error(), "address already in use") {
+		if attempt == 4 || c.Addr.IsValid() || !strings.Contains(err.Error(), "address already in use") {
 			return nil, err
 		}
 	}
@@ -58,7 +62,9 @@ func startKnotd(ctx context.Context, knotd string, c KnotConfig) (*Knot, error) 
 		return nil, err
 	}
 	k := &Knot{dir: dir}
-	k.Addr, err = FreePort()
+	if k.Addr = c.Addr; !k.Addr.IsValid() {
+		k.Addr, err = FreePort()
+	}
 	if err == nil {
 		err = k.configure(c)
 	}
@@ -95,6 +101,10 @@ database:
 		key = "    key: " + c.Key.Name + "\n"
 	}
 	fmt.Fprintf(&conf, "acl:\n  - id: transfer\n    address: 127.0.0.0/8\n    action: transfer\n%s", key)
+	conf.WriteString("  - id: notify\n    address: 127.0.0.0/8\n    action: notify\n")
+	for _, z := range c.Secondaries {
+		fmt.Fprintf(&conf, "remote:\n  - id: primary-of-%s\n    address: %s@%d\n", z.Zone, z.Primary.Addr(), z.Primary.Port())
+	}
 	fmt.Fprintf(&conf, "template:\n  - id: default\n    storage: %q\n    acl: transfer\n", k.dir)
 	conf.WriteString("zone:\n")
 	for _, z := range c.Zones {
@@ -102,6 +112,9 @@ database:
 			return err
 		}
 		fmt.Fprintf(&conf, "  - domain: %s\n    file: %q\n", z.Zone, zoneFile(z.Zone))
+	}
+	for _, z := range c.Secondaries {
+		fmt.Fprintf(&conf, "  - domain: %s\n    file: %q\n    master: primary-of-%s\n    acl: [transfer, notify]\n", z.Zone, zoneFile(z.Zone), z.Zone)
 	}
 	return os.WriteFile(filepath.Join(k.dir, "knot.conf"), []byte(conf.String()), 0o600)
 }
@@ -126,6 +139,33 @@ func (k *Knot) waitUp(ctx context.Context, c KnotConfig) error {
 		}
 	}
 	return nil
+}
+
+// WaitSerial returns when the server answers with that serial, and an error with knotd's log when it has not by the end
+// of ctx.
+func (k *Knot) WaitSerial(ctx context.Context, zone string, want uint32) error {
+	for {
+		out, err := Dig{Server: k.Addr}.Run(ctx, "+short", "+norecurse", "+tries=1", "+time=1", "SOA", zone)
+		if fields := strings.Fields(out); err == nil && len(fields) == 7 && fields[2] == strconv.FormatUint(uint64(want), 10) {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("zone %s: serial %d is not here, the last SOA was %q; knotd says:\n%s", zone, want, out, k.Log())
+		case <-k.process.ended:
+			return fmt.Errorf("knotd ended: %v\n%s", k.process.err, k.Log())
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// Transfer is the zone as this server hands it on by AXFR, as a canonical list of records (see Canonical).
+func (k *Knot) Transfer(ctx context.Context, zone string) ([]string, error) {
+	text, err := Dig{Server: k.Addr}.Run(ctx, "+tcp", "+onesoa", "+nocomments", "+nostats", "+nocmd", "AXFR", zone)
+	if err != nil {
+		return nil, err
+	}
+	return Canonical(ctx, zone, text)
 }
 
 // Log is what knotd wrote so far (its last megabyte at least).

@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ixfr_axfr_fallback proves: without a journal an IXFR is still answered rightly:
+// Package ixfr_axfr_fallback proves: where no step leads from the serial that an IXFR names it is still answered rightly:
 // the whole zone to one that is behind, a single SOA to one that is not or asks over UDP
 // (RFC 1995 §2, §4).
 package ixfr_axfr_fallback

@@ -110,6 +110,50 @@ func readSOA(rr zonefile.RR) (content.Header, serial.Serial, error) {
 	}, serial.Serial(n[0]), nil
 }
 
+// Step is the step that takes rows out of a zone and puts others in; RRsets that come have a TTL of 300 s.
+func Step(t testing.TB, z *zoneview.Snapshot, removed, added []content.Row) content.Step {
+	t.Helper()
+	type key struct {
+		owner name.Rel
+		rtype rdata.Type
+	}
+	before, after := map[key]int{}, map[key]int{}
+	for _, row := range slices.Concat(removed, added) {
+		k := key{row.Owner, row.Type}
+		if _, ok := before[k]; !ok {
+			set, _ := z.RRset(row.Owner, row.Type)
+			before[k], after[k] = len(set.Data), len(set.Data)
+		}
+	}
+	for _, row := range removed {
+		after[key{row.Owner, row.Type}]--
+	}
+	for _, row := range added {
+		after[key{row.Owner, row.Type}]++
+	}
+	step := content.Step{N: z.N() + 1, From: z.Serial(), Serial: z.Serial().Next(), Removed: removed, Added: added}
+	explicit := content.ExplicitTTL(300)
+	for k, had := range before {
+		change := content.TTLChange{Owner: k.owner, Type: k.rtype}
+		switch {
+		case had == 0 && after[k] > 0:
+			change.After = &explicit
+		case had > 0 && after[k] == 0:
+			set, _ := z.RRset(k.owner, k.rtype)
+			change.Before = &set.TTL
+		default:
+			continue
+		}
+		step.TTLs = append(step.TTLs, change)
+	}
+	out, in := step.Elements()
+	var err error
+	if step.State, err = z.State().Update(out, in); err != nil {
+		t.Fatal(err)
+	}
+	return step
+}
+
 // Serving is a running primary and the zones it serves.
 type Serving struct {
 	*zoneview.Set

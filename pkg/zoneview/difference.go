@@ -1,0 +1,141 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package zoneview
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"kubi.zone/kubizone/pkg/dns"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/law/content"
+)
+
+// Difference is what lies between two serials of a zone as one change: what came and went in between is not in it
+// (RFC 1995 §5, condensed). Both lists are in canonical order; the SOA is in neither.
+type Difference struct {
+	// Before and After are the SOAs at both ends.
+	Before, After dns.Entry
+	dns.Change
+}
+
+// Difference leads from the settled serial since to the settled serial until of the zone with this uid. The work grows
+// with the steps between, not with the zone. ErrTrimmed: the steps that are kept do not reach back to since, until is
+// not the settled serial of the moment, or the zone was renamed or got another ttl in between, which changes
+// everything.
+func (v *Set) Difference(uid string, since, until serial.Serial) (Difference, error) {
+	known := v.held(uid)
+	if known == nil || known.settled == nil {
+		return Difference{}, fmt.Errorf("zone %s: %w", uid, ErrUnknown)
+	}
+	after := known.settled
+	if after.serial != until {
+		return Difference{}, fmt.Errorf("%s: %w: serial %d is not the settled one", after, ErrTrimmed, until)
+	}
+	steps, err := known.between(since, until)
+	if err != nil {
+		return Difference{}, err
+	}
+	b := backwards{after: after, header: after.header, sets: map[key]*content.RRset{}}
+	for _, step := range slices.Backward(steps) {
+		if err := b.undo(step); err != nil {
+			return Difference{}, err
+		}
+	}
+	if b.header.FQDN != after.header.FQDN || b.header.TTL != after.header.TTL {
+		return Difference{}, fmt.Errorf("%s, from serial %d to %d: %w: its name or ttl changed", after, since, until, ErrTrimmed)
+	}
+	return b.difference(since), nil
+}
+
+// backwards knows how the RRsets that steps touched were before them. It looks at nothing else of the zone, and
+// computes no hash: the snapshot it begins at is proven, and so is each step.
+type backwards struct {
+	after  *Snapshot
+	header content.Header
+	sets   map[key]*content.RRset // no Data: there was none
+}
+
+func (b *backwards) at(k key) *content.RRset {
+	set := b.sets[k]
+	if set == nil {
+		set = &content.RRset{Owner: k.owner, Type: k.t}
+		if now, ok := b.after.RRset(k.owner, k.t); ok {
+			*set = now
+			set.Data = slices.Clone(now.Data)
+		}
+		b.sets[k] = set
+	}
+	return set
+}
+
+func (b *backwards) undo(step content.Step) error {
+	for _, row := range step.Added {
+		set := b.at(key{row.Owner, row.Type})
+		i := slices.Index(set.Data, row.Data)
+		if i < 0 {
+			return b.after.misfit(step.N, "it added %s %s %s, which is not there", row.Owner, row.Type, row.Data)
+		}
+		set.Data = slices.Delete(set.Data, i, i+1)
+	}
+	for _, row := range step.Removed {
+		set := b.at(key{row.Owner, row.Type})
+		set.Data = append(set.Data, row.Data)
+	}
+	for _, change := range step.TTLs {
+		if set := b.at(key{change.Owner, change.Type}); change.Before != nil {
+			set.TTL = *change.Before
+		}
+	}
+	if step.HeaderBefore != nil {
+		b.header = *step.HeaderBefore
+	}
+	return nil
+}
+
+func (b *backwards) difference(since serial.Serial) Difference {
+	d := Difference{After: b.after.SOA()}
+	d.From, d.To = since, b.after.serial
+	made := b.after.made
+	if !b.header.Equal(b.after.header) {
+		made = b.header.NameServerRRsets()
+		for _, set := range slices.Concat(made, b.after.made) {
+			b.at(key{set.Owner, set.Type})
+		}
+	}
+	order := func(one, other key) int { return cmp.Or(one.owner.Compare(other.owner), cmp.Compare(one.t, other.t)) }
+	for _, k := range slices.SortedFunc(maps.Keys(b.sets), order) {
+		compareRRset(&d.Change, b.entries(k, made), b.after.lookup(k.owner, k.t))
+	}
+	firstServer := ""
+	if servers := b.entries(key{name.Apex, rdata.NS}, made); len(servers) > 0 {
+		firstServer = servers[0].Data
+	}
+	d.Before = b.header.SOA(since, firstServer)
+	return d
+}
+
+// entries is lookup before the steps.
+func (b *backwards) entries(k key, made []content.RRset) []dns.Entry {
+	set := *b.at(k)
+	there := len(set.Data) > 0
+	for _, other := range made {
+		switch {
+		case other.Owner != k.owner || other.Type != k.t:
+		case there:
+			set = set.Merge(other)
+		default:
+			set, there = other, true
+		}
+	}
+	if !there {
+		return nil
+	}
+	entries, _ := content.Resolve(b.header, set) // the error is Check's to report
+	return entries
+}

@@ -1,0 +1,99 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package zoneview
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"testing"
+
+	"kubi.zone/kubizone/pkg/dns"
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/law/content"
+	"pgregory.net/rapid"
+)
+
+// The difference between any two serials, applied to the entries of the first, makes those of the second, and has
+// nothing in it that both have.
+func TestDifference_leadsFromOneSerialToTheOther(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w, set := newTwin(), NewSet(Config{})
+		var snapshots []*Snapshot
+		for range rapid.IntRange(2, 8).Draw(t, "steps") {
+			tx := content.Transaction{Steps: []content.Step{w.drawStep(t)}, Settled: true}
+			if err := set.Apply(testZone.UID, tx, testZone); err != nil {
+				t.Fatal(err)
+			}
+			snapshots = append(snapshots, w.snapshot())
+		}
+		after := snapshots[len(snapshots)-1]
+		for i, before := range snapshots {
+			d, err := set.Difference(testZone.UID, before.Serial(), after.Serial())
+			if before.FQDN() != after.FQDN() || before.header.TTL != after.header.TTL {
+				if !errors.Is(err, ErrTrimmed) {
+					t.Fatalf("across another name or ttl: %v", err)
+				}
+				continue
+			}
+			if err != nil {
+				t.Fatalf("from %d of %d: %v", i, len(snapshots), err)
+			}
+			if d.Before != before.SOA() || d.After != after.SOA() || d.From != before.Serial() || d.To != after.Serial() {
+				t.Fatalf("from %v to %v, want %v to %v", d.Before, d.After, before.SOA(), after.SOA())
+			}
+			entries := map[dns.Entry]bool{}
+			for entry := range before.Entries() {
+				entries[entry] = true
+			}
+			delete(entries, before.SOA())
+			for _, entry := range d.Removed {
+				if !entries[entry] {
+					t.Fatalf("removes %v, which is not there", entry)
+				}
+				delete(entries, entry)
+			}
+			for _, entry := range d.Added {
+				if entries[entry] || slices.Contains(d.Removed, entry) {
+					t.Fatalf("adds %v, which is there", entry)
+				}
+				entries[entry] = true
+			}
+			entries[after.SOA()] = true
+			want := map[dns.Entry]bool{}
+			for entry := range after.Entries() {
+				want[entry] = true
+			}
+			if !maps.Equal(entries, want) {
+				t.Fatalf("from step %d: got %v, want %v", i, entries, want)
+			}
+		}
+	})
+}
+
+func TestDifference_refusals(t *testing.T) {
+	set := NewSet(Config{Retain: 2})
+	if _, err := set.Difference("nobody", 1, 2); !errors.Is(err, ErrUnknown) {
+		t.Errorf("an unknown zone: %v", err)
+	}
+	for i, step := range history(t, 5) {
+		if err := set.Apply(testZone.UID, content.Transaction{Steps: []content.Step{step}, Settled: i < 4}, testZone); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// Serials 1 to 5, settled at 4; the steps to 4 and 5 are kept.
+	if d, err := set.Difference(testZone.UID, 3, 4); err != nil || len(d.Added) != 1 || len(d.Removed) != 0 {
+		t.Errorf("the last settled step: %+v, %v", d, err)
+	}
+	if d, err := set.Difference(testZone.UID, 4, 4); err != nil || len(d.Removed)+len(d.Added) > 0 {
+		t.Errorf("from the same serial: %+v, %v", d, err)
+	}
+	for what, serials := range map[string][2]serial.Serial{
+		"from a step no longer kept": {1, 4}, "to one that is not settled": {3, 5}, "to one before the settled": {3, 3}, "from one after": {5, 4},
+	} {
+		if _, err := set.Difference(testZone.UID, serials[0], serials[1]); !errors.Is(err, ErrTrimmed) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}

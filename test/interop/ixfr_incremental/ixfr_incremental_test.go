@@ -1,0 +1,185 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package ixfr_incremental proves: BIND and Knot follow a zone by the difference alone, over many steps at once and over
+// one packet, and hold it exactly (RFC 1995).
+package ixfr_incremental
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/dns/zonefile"
+	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/primary"
+	"kubi.zone/kubizone/pkg/zoneview"
+	"kubi.zone/kubizone/test/interop/subject"
+	"kubi.zone/kubizone/test/rig"
+)
+
+const (
+	apex  = "example.org."
+	hosts = 2000
+)
+
+func start() string {
+	var b strings.Builder
+	b.WriteString("example.org. 300 IN SOA ns.example.org. host.example.org. 4294967280 86400 7200 3600000 300\n")
+	b.WriteString("example.org. 300 IN NS ns.example.org.\nns.example.org. 300 IN A 192.0.2.1\n")
+	for i := range hosts {
+		fmt.Fprintf(&b, "h%d.example.org. 300 IN A 10.0.%d.%d\n", i, i>>8, i&255)
+	}
+	return b.String()
+}
+
+// grow applies one random step: rows go, rows come, some come back.
+func grow(t *testing.T, serving subject.Serving, rnd *rand.Rand) *zoneview.Snapshot {
+	t.Helper()
+	z, ok := serving.ByUID(apex)
+	if !ok {
+		t.Fatal("no zone")
+	}
+	var removed, added []content.Row
+	touched := map[name.Rel]bool{}
+	for range 1 + rnd.IntN(4) {
+		owner := name.MustRel(fmt.Sprintf("h%d", rnd.IntN(hosts/10)))
+		if touched[owner] {
+			continue
+		}
+		touched[owner] = true
+		set, there := z.RRset(owner, rdata.A)
+		if there && rnd.IntN(3) == 0 {
+			for _, data := range set.Data {
+				removed = append(removed, content.Row{Owner: owner, Type: rdata.A, Data: data})
+			}
+			continue
+		}
+		row := content.Row{Owner: owner, Type: rdata.A, Data: fmt.Sprintf("10.1.%d.%d", rnd.IntN(256), rnd.IntN(256))}
+		added = append(added, row)
+	}
+	tx := content.Transaction{Steps: []content.Step{subject.Step(t, z, removed, added)}, Settled: true}
+	if err := serving.Apply(apex, tx, zoneview.Zone{}); err != nil {
+		t.Fatal(err)
+	}
+	z, _ = serving.Settled(apex)
+	return z
+}
+
+func wanted(t *testing.T, z *zoneview.Snapshot) []string {
+	t.Helper()
+	var text strings.Builder
+	if _, err := zonefile.Write(&text, z.Entries()); err != nil {
+		t.Fatal(err)
+	}
+	want, err := rig.Canonical(t.Context(), apex, text.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return want
+}
+
+func TestSecondariesFollowByTheDifference(t *testing.T) {
+	ctx := subject.Within(t, 2*time.Minute)
+	atBIND, err := rig.FreePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	atKnot, err := rig.FreePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	serving := subject.Start(t, primary.Config{Notify: []primary.Target{{Addr: atBIND}, {Addr: atKnot}}}, subject.Zone(t, start()))
+	bind, err := rig.StartBIND(ctx, rig.BINDConfig{Addr: atBIND, Secondaries: []rig.SecondaryZone{{Zone: apex, Primary: serving.Addr}}})
+	rig.SkipMissing(t, err)
+	t.Cleanup(func() { bind.Close() })
+	knot, err := rig.StartKnot(ctx, rig.KnotConfig{Addr: atKnot, Secondaries: []rig.SecondaryZone{{Zone: apex, Primary: serving.Addr}}})
+	rig.SkipMissing(t, err)
+	t.Cleanup(func() { knot.Close() })
+	peers := map[string]secondary{"BIND": bind, "Knot": knot}
+	z, _ := serving.Settled(apex)
+	for what, peer := range peers {
+		if err := peer.WaitSerial(ctx, apex, uint32(z.Serial())); err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+	}
+	rnd := rand.New(rand.NewPCG(1995, 1))
+	// The serial wraps on the way; single steps, then many between two questions.
+	for _, steps := range []int{1, 1, 1, 3, 10, 1, 40, 100} {
+		for range steps {
+			z = grow(t, serving, rnd)
+		}
+		want := wanted(t, z)
+		for what, peer := range peers {
+			if err := peer.WaitSerial(ctx, apex, uint32(z.Serial())); err != nil {
+				t.Fatalf("%s: %v", what, err)
+			}
+			got, err := peer.Transfer(ctx, apex)
+			if err != nil {
+				t.Fatal(err)
+			}
+			subject.SameRecords(t, got, want)
+		}
+	}
+	// The whole zone travelled once to each: when it was new.
+	sizes := regexp.MustCompile(`Transfer completed: \d+ messages, (\d+) records`).FindAllStringSubmatch(bind.Log(), -1)
+	whole := 0
+	for _, size := range sizes {
+		if n, _ := strconv.Atoi(size[1]); n > hosts {
+			whole++
+		}
+	}
+	if whole != 1 || len(sizes) < 5 {
+		t.Errorf("BIND took the whole zone %d times in %d transfers, want once; it says:\n%s", whole, len(sizes), bind.Log())
+	}
+	whole = len(regexp.MustCompile(`AXFR, incoming, .* started`).FindAllString(knot.Log(), -1))
+	if differences := len(regexp.MustCompile(`IXFR, incoming, .* finished`).FindAllString(knot.Log(), -1)); whole != 1 || differences < 5 {
+		t.Errorf("Knot took the whole zone %d times and %d differences, want one and many; it says:\n%s", whole, differences, knot.Log())
+	}
+}
+
+type secondary interface {
+	WaitSerial(ctx context.Context, zone string, want uint32) error
+	Transfer(ctx context.Context, zone string) ([]string, error)
+}
+
+// One packet over UDP has a small difference, with its two SOAs at each end; a great one is an SOA, upon which TCP is
+// asked.
+func TestDifferenceInOnePacket(t *testing.T) {
+	serving := subject.Start(t, primary.Config{}, subject.Zone(t, start()))
+	before, _ := serving.Settled(apex)
+	rnd := rand.New(rand.NewPCG(1995, 2))
+	grow(t, serving, rnd)
+	ask := func(transport string) []string {
+		t.Helper()
+		out, err := rig.Dig{Server: serving.Addr}.Run(subject.Within(t, 20*time.Second), transport, "+tries=1", "+ignore", "+nocomments", "+nocmd", "+nostats", fmt.Sprintf("IXFR=%d", before.Serial()), apex)
+		rig.SkipMissing(t, err)
+		var records []string
+		for line := range strings.Lines(out) {
+			if strings.Contains(line, "\tIN\t") {
+				records = append(records, line)
+			}
+		}
+		return records
+	}
+	small := ask("+notcp")
+	if len(small) < 5 || strings.Count(strings.Join(small, ""), "\tSOA\t") != 4 {
+		t.Errorf("a small difference over UDP: %q", small)
+	}
+	for range 60 {
+		grow(t, serving, rnd)
+	}
+	if great := ask("+notcp"); len(great) != 1 {
+		t.Errorf("a great difference over UDP: %d records, want the SOA alone", len(great))
+	}
+	if great := ask("+tcp"); strings.Count(strings.Join(great, ""), "\tSOA\t") != 4 || len(great) > hosts/2 {
+		t.Errorf("a great difference over TCP: %d records", len(great))
+	}
+}
