@@ -15,6 +15,9 @@ import (
 	"kubi.zone/kubizone/pkg/apiserver/embed"
 )
 
+// aloneTimeout bounds the start of an etcd that waits for nobody.
+const aloneTimeout = 2 * time.Minute
+
 // MemberOptions are of an etcd that runs in this process, alone or, where Cluster names members, as one of them.
 type MemberOptions struct {
 	DataDir string
@@ -58,8 +61,6 @@ func (o *MemberOptions) start(ctx context.Context) (_ *embed.Member, release fun
 	if err != nil {
 		return nil, nil, fmt.Errorf("--etcd-data-dir: %w", err)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, 2*time.Minute, fmt.Errorf("--etcd-data-dir %s: etcd did not start within two minutes; -v=4 shows what it does", dir.Path()))
-	defer cancel()
 	config := embed.Config{
 		Dir:        dir,
 		QuotaBytes: o.QuotaBytes,
@@ -68,6 +69,12 @@ func (o *MemberOptions) start(ctx context.Context) (_ *embed.Member, release fun
 	}
 	if o.Cluster != (embed.Cluster{}) {
 		config.Cluster = &o.Cluster
+		// However long: members that give up and are started again later and later could miss each other for ever.
+		klog.Infof("Waiting until more than half of the members of etcd are there: %s", o.Cluster.InitialCluster)
+	} else {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, aloneTimeout, fmt.Errorf("--etcd-data-dir %s: etcd did not start within %s; -v=4 shows what it does", dir.Path(), aloneTimeout))
+		defer cancel()
 	}
 	member, err := embed.Start(ctx, config)
 	if err != nil {
