@@ -45,7 +45,7 @@ func New(further ...func(*runtime.Scheme)) Registry {
 	return Registry{Scheme: scheme, Codecs: serializer.NewCodecFactory(scheme), ParameterCodec: runtime.NewParameterCodec(scheme)}
 }
 
-// StorageCodec is how the objects stand in etcd: protobuf, of which a Zone takes half the octets and a tenth of the time
+// StorageCodec is how the objects stand in etcd: protobuf, of which a Zone takes half the octets and a twentieth of the time
 // of JSON to read. It reads every form.
 func (r Registry) StorageCodec() runtime.Codec {
 	return r.Codecs.CodecForVersions(protobuf.NewSerializer(r.Scheme, r.Scheme), r.Codecs.UniversalDeserializer(),
