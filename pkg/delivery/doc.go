@@ -1,0 +1,16 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package delivery carries zones out to name servers and providers: the contract that a provider keeps, and the loop
+// that keeps every (zone, class) at the zone's settled serial.
+//
+// It promises: (1) A provider is asked for one plan of a zone at a time, and for none older than one it was asked for
+// before: every write outside is fenced. (2) What a provider did not get from us is never removed by us: an empty or
+// foreign list answer deletes nothing. (3) An error says when the same thing is tried again; nothing is given up for
+// good. (4) One slow or broken zone, class or record holds up no other.
+//
+// It does not know Kubernetes: classes come in as values, statuses go out through an interface it declares. It does not
+// know any provider: those are packages below it, each held to deliverytest.
+//
+// Read provider.go first, then errors.go.
+package delivery

@@ -1,0 +1,81 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package delivery
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Reason is what a condition Ready says when a class does not deliver. They are API.
+type Reason string
+
+// Reasons that providers give.
+const (
+	// ReasonServerUnreachable: no connection, no answer in time.
+	ReasonServerUnreachable Reason = "ServerUnreachable"
+	// ReasonServerError: it answered that it could not, or what is no answer.
+	ReasonServerError Reason = "ServerError"
+	// ReasonAuthenticationFailed: it does not let us in.
+	ReasonAuthenticationFailed Reason = "AuthenticationFailed"
+	// ReasonSecretNotFound: the class names a Secret, or a key in one, that is missing or empty.
+	ReasonSecretNotFound Reason = "SecretNotFound"
+	// ReasonInvalidConfiguration: the class cannot work as it is.
+	ReasonInvalidConfiguration Reason = "InvalidConfiguration"
+	// ReasonValidationFailed: the provider refuses data, or has no form for it.
+	ReasonValidationFailed Reason = "ValidationFailed"
+	// ReasonZoneNotFound: the provider does not have the zone and cannot make it.
+	ReasonZoneNotFound Reason = "ZoneNotFound"
+	// ReasonConflict: another zone or another cluster has the name at the provider.
+	ReasonConflict Reason = "Conflict"
+	// ReasonRateLimited and ReasonQuotaExceeded: the provider wants less.
+	ReasonRateLimited   Reason = "RateLimited"
+	ReasonQuotaExceeded Reason = "QuotaExceeded"
+	// ReasonSerialBehind: a server holds a serial ahead of the zone's (S6.6).
+	ReasonSerialBehind Reason = "SerialBehind"
+)
+
+// Error is what went wrong at a provider, in a form that decides when it is tried again and what the user reads.
+type Error struct {
+	Reason Reason
+	// Code is the provider's own, such as an rcode or an HTTP status; empty without one.
+	Code string
+	// Message is for people: what happened and the next step. It holds no secret and nothing of a foreign answer's body.
+	Message string
+	// Permanent: not tried again before the zone, the class or its credentials change.
+	Permanent bool
+	// RetryAfter is how long the provider wants to be left alone, 0: the usual backoff.
+	RetryAfter time.Duration
+	// WholeClass: it concerns every zone of the class, which waits with it.
+	WholeClass bool
+	// Err is the cause, for the log.
+	Err error
+}
+
+func (e *Error) Error() string {
+	text := string(e.Reason)
+	if e.Code != "" {
+		text += " (" + e.Code + ")"
+	}
+	if e.Message != "" {
+		text += ": " + e.Message
+	}
+	return text
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Errorf makes an Error; a cause among the arguments (%w) is kept.
+func Errorf(reason Reason, format string, args ...any) *Error {
+	err := fmt.Errorf(format, args...)
+	return &Error{Reason: reason, Message: err.Error(), Err: errors.Unwrap(err)}
+}
+
+// ErrCannotList: the provider has no way to say what it holds.
+var ErrCannotList = errors.New("the provider cannot say what it holds")
+
+// ErrFenced: a later plan of the zone is under way elsewhere.
+var ErrFenced = errors.New("another worker delivers the zone")

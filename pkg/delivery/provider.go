@@ -1,0 +1,106 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package delivery
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/dns/serial"
+)
+
+// Provider makes name servers hold zones. One is made for each class and used by any number of goroutines, each for
+// another zone. Every method is idempotent, returns when its context ends, and reports what went wrong as an *Error.
+type Provider interface {
+	// Deliver makes the provider hold plan.Zone as it is at plan.Serial. Before every call that changes something
+	// outside it asks fence; when that fails it stops at once and returns the fence's error as it is. A report is
+	// returned beside an error too: what it says is true.
+	Deliver(ctx context.Context, plan Plan, fence Fence) (Report, error)
+	// Withdraw removes what Deliver put there for the zone, and nothing that others put there.
+	Withdraw(ctx context.Context, plan Plan, fence Fence) (Report, error)
+	// Verify compares without changing anything. Errors: *Error; ErrCannotList where the provider has no way to tell.
+	Verify(ctx context.Context, plan Plan) (Drift, error)
+	// Health asks whether the provider answers and lets us in.
+	Health(ctx context.Context) error
+	// Close lets go of connections. No other method is called after it.
+	Close() error
+}
+
+// Fence proves that nobody else has begun to deliver a later plan of the zone. It returns an error when somebody has,
+// or when that cannot be told: then nothing more may be written (hardening, F22).
+type Fence func(ctx context.Context) error
+
+// Plan is one zone at one settled serial.
+type Plan struct {
+	Zone name.Name
+	// UID of the Zone object: a zone made anew under the same name is another one.
+	UID string
+	// Serial is what the provider shall hold, Hash what the zone then contains.
+	Serial serial.Serial
+	Hash   string
+	// Since is the serial the provider confirmed last, 0 for none.
+	Since serial.Serial
+	// SOA is the zone's, absolute presentation form.
+	SOA RRset
+	// Changes are the RRsets that differ between Since and Serial, as they shall be and as they were, in canonical order.
+	// They are nil where the difference is not known: then the whole zone is compared or written.
+	Changes []Change
+	// All are all RRsets of the zone at Serial but the SOA, in canonical order.
+	All iter.Seq[RRset]
+}
+
+// RRset is one RRset with absolute names in presentation form; without Data there is none.
+type RRset struct {
+	Name name.Name
+	Type rdata.Type
+	TTL  uint32
+	Data []string
+}
+
+// Change of an RRset: what it was and shall be. Both have the name and type.
+type Change struct{ Before, After RRset }
+
+// Report says what was done.
+type Report struct {
+	// Confirmed is the serial that everything the class consists of holds, 0 where that is not known.
+	Confirmed serial.Serial
+	// Servers has a row for each server or instance, in the order of the class; none where the provider is one service.
+	Servers []Server
+	// Failed are RRsets that the provider refused; all others are delivered.
+	Failed []Failure
+	// Skipped counts RRsets that the provider has no form for.
+	Skipped int
+}
+
+// Server is one server of a class.
+type Server struct {
+	// Name is what the class calls it: an address, an instance.
+	Name   string
+	Serial serial.Serial
+	// Err is why it does not hold the serial, nil while it does or is on its way.
+	Err *Error
+	// At is when this was seen.
+	At time.Time
+}
+
+// Failure is one RRset that was refused.
+type Failure struct {
+	Name name.Name
+	Type rdata.Type
+	Err  *Error
+}
+
+// Drift is what a provider holds beside and in the place of the zone.
+type Drift struct {
+	Missing, Differing []RRset
+	// Foreign are RRsets that we did not put there. They are left alone.
+	Foreign []RRset
+	Servers []Server
+}
+
+// Empty: the provider holds the zone.
+func (d Drift) Empty() bool { return len(d.Missing)+len(d.Differing) == 0 }
