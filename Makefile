@@ -28,7 +28,7 @@ run: build ## start everything in one process with the examples and the root zon
 
 .PHONY: test
 test: peers ## vet, every test, then the concurrent packages under the race detector (30 minutes on two cores)
-	KUBE_BIN=$$(hack/build-kube.sh) && export KUBE_BIN KUBIZONE_TEST_REQUIRE_ALL=1 && \
+	KUBE_BIN=$$(hack/build-kube.sh kubectl kube-apiserver kube-controller-manager sample-apiserver) && export KUBE_BIN KUBIZONE_TEST_REQUIRE_ALL=1 && \
 	$(GO) vet $(PKG) && \
 	$(GO) test -vet=off -p 2 -timeout 20m $(PKG)
 	$(MAKE) --no-print-directory test-race
@@ -37,12 +37,16 @@ test: peers ## vet, every test, then the concurrent packages under the race dete
 test-race: ## the concurrent packages under the race detector
 	KUBIZONE_TEST_REQUIRE_ALL=1 CGO_ENABLED=1 $(GO) test -race -vet=off -p 2 -timeout 20m $(RACE:%=./%/...)
 
-# BENCH are flags of test/bench: make bench BENCH='-profiles /tmp/profiles', BENCH=-keep to compare later runs with this one.
+# BENCH are flags of bench and bench-cluster: make bench BENCH='-profiles /tmp/profiles', BENCH=-keep to compare later runs with this one.
 BENCH ?=
 
 .PHONY: bench
 bench: ## the ledger against the same server without it, in pairs, and reads of a big zone (10 minutes)
 	$(GO) run ./test/bench $(BENCH)
+
+.PHONY: bench-cluster
+bench-cluster: ## Records against a CRD and sample-apiserver behind a real kube-apiserver, as system:masters and as a tenant (10 minutes)
+	KUBE_BIN=$$(hack/build-kube.sh kube-apiserver sample-apiserver) && export KUBE_BIN && $(GO) run ./test/bench/cluster $(BENCH)
 
 .PHONY: bench-go
 bench-go: ## the packages' own Go benchmarks

@@ -306,6 +306,12 @@ func (k *Kube) Log() string { return k.apiserver.out.String() }
 // ControllerManagerLog is the same of kube-controller-manager.
 func (k *Kube) ControllerManagerLog() string { return k.manager.out.String() }
 
+// Pid is the process id of kube-apiserver.
+func (k *Kube) Pid() int { return k.apiserver.cmd.Process.Pid }
+
+// Etcd is the endpoint of the member that kube-apiserver stores everything in.
+func (k *Kube) Etcd() string { return k.etcd.Endpoint }
+
 // Close ends what runs and removes the directory.
 func (k *Kube) Close() error {
 	if k.manager != nil {

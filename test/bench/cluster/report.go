@@ -1,0 +1,89 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"kubi.zone/kubizone/test/bench/figures"
+)
+
+// targets: that a tenant is authorized must cost little beside what system:masters, who are not asked about, get.
+var targets = func() (out []figures.Target) {
+	for _, via := range []string{direct, aggregated} {
+		ours := pair{arm{kind: records, via: via, user: tenant}.String(), arm{kind: records, via: via, user: masters}.String()}
+		for _, op := range operations {
+			if op != "get" {
+				out = append(out, figures.Target{What: "a tenant's " + op + "s, " + via + " ÷ system:masters', 16 callers", Name: ours.String() + "/" + at(op, many), Bound: 0.8})
+			}
+		}
+	}
+	return out
+}()
+
+// report is how a run is printed: Markdown, for docs/performance.md.
+type report struct{ *figures.Results }
+
+func (r report) print(out io.Writer) {
+	r.Header.Print(out)
+	head := []string{""}
+	for _, m := range measures {
+		head = append(head, m.head+", "+m.unit)
+	}
+	var arms, ratios [][]string
+	for _, name := range r.names() {
+		row := []string{name}
+		for _, m := range measures {
+			row = append(row, r.cell(name+"/"+m.name))
+		}
+		if strings.Contains(name, "÷") {
+			ratios = append(ratios, row)
+		} else {
+			arms = append(arms, row)
+		}
+	}
+	fmt.Fprintf(out, "Objects of %s, %s and %s octets. Rates of %d callers, then medians of a lone one.\n\n",
+		r.cell("size/"+records.name), r.cell("size/"+flunders.name), r.cell("size/"+custom.name), many)
+	figures.Table(out, head, arms)
+	fmt.Fprint(out, "Ratios in the same round: of rates (more is better), then of times (less is better) but for the last.\n\n")
+	figures.Table(out, head, ratios)
+	r.printSizes(out)
+	r.Targets(out, targets, nil)
+}
+
+// names of arms and pairs, in the order in which they were measured.
+func (r report) names() (out []string) {
+	for _, s := range r.Series {
+		if name, ok := strings.CutSuffix(s.Name, "/"+listed); ok && !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+func (r report) cell(name string) string {
+	v, ok := r.Median(name)
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf("%.4g", v)
+}
+
+func (r report) printSizes(out io.Writer) {
+	if _, ok := r.Median("fill/Records"); !ok {
+		return
+	}
+	var rows [][]string
+	for _, with := range []string{withPopulation, withBig} {
+		what := map[string]string{withPopulation: "what is listed", withBig: fmt.Sprintf("%d objects", r.Header.Records)}[with]
+		for _, of := range []struct{ name, unit string }{{"start", "from start to ready, s"}, {"resident", "resident, MB"}} {
+			cell := func(name string) string { return r.cell(of.name + "/" + name + "/" + with) }
+			rows = append(rows, []string{of.unit + ", with " + what, cell(records.name), cell(flunders.name), cell(ratio), cell(custom.name)})
+		}
+	}
+	figures.Table(out, []string{"", "kubizone apiserver", "sample-apiserver", "÷", "kube-apiserver with the CRD"}, rows)
+}
