@@ -21,6 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/apiserver"
 	apiservercmd "kubi.zone/kubizone/pkg/cmd/apiserver"
 	"kubi.zone/kubizone/pkg/cmd/backup"
+	"kubi.zone/kubizone/pkg/cmd/doctor"
 	"kubi.zone/kubizone/pkg/cmd/exporter"
 	"kubi.zone/kubizone/pkg/cmd/fsck"
 	"kubi.zone/kubizone/pkg/cmd/importer"
@@ -55,6 +56,7 @@ changes a record, and secondaries are told within a second.`,
 		restore.NewCommand(),
 		replacemember.NewCommand(),
 		peercert.NewCommand(),
+		doctor.NewCommand(),
 		versionCommand(),
 	}...)
 	return root

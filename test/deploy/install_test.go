@@ -6,6 +6,9 @@ package deploy
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/base64"
 	"fmt"
 	"os/exec"
 	"path/filepath"
@@ -17,6 +20,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/yaml"
 
 	"kubi.zone/kubizone/test/rig"
@@ -110,7 +114,7 @@ patches:
 }
 
 // server runs the binary as the pod would: its arguments, its service account.
-func (i *installation) server() {
+func (i *installation) server() (stop func()) {
 	t := i.t
 	t.Helper()
 	kubeconfig, err := i.kube.ServiceAccount(i.context(), rig.InstallNamespace, rig.ServerName)
@@ -135,7 +139,7 @@ func (i *installation) server() {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- command.Wait() }()
-	t.Cleanup(func() {
+	stop = sync.OnceFunc(func() {
 		command.Process.Signal(syscall.SIGTERM)
 		select {
 		case <-ended:
@@ -143,6 +147,9 @@ func (i *installation) server() {
 			command.Process.Kill()
 			t.Error("the server does not stop")
 		}
+	})
+	t.Cleanup(func() {
+		stop()
 		if t.Failed() {
 			t.Logf("the server says:\n%s", log.String())
 		}
@@ -152,6 +159,7 @@ func (i *installation) server() {
 			}
 		}
 	})
+	return stop
 }
 
 // buffer is what a process writes while a test reads.
@@ -172,6 +180,8 @@ func (b *buffer) String() string {
 	return b.text.String()
 }
 
+const zone = "apiVersion: kubi.zone/v1alpha1\nkind: Zone\nmetadata: {name: z, namespace: team-a}\nspec: {domainName: z.example.}\n"
+
 const caBundleOf = "jsonpath={.spec.caBundle}"
 
 // M2, M3, M4: the life of an installation.
@@ -184,12 +194,14 @@ func TestInstall_untilUninstalled(t *testing.T) {
 		t.Errorf("the first apply:\n%s", out)
 	}
 	i.until("False", "get", "apiservice", rig.APIServiceName, "-o", `jsonpath={.status.conditions[?(@.type=="Available")].status}`)
-	// An apply that comes too early is told to come again, and not that there is no such kind.
-	_, stderr, err := i.run("", "get", "zones", "-n", "team-a")
-	if err == nil || strings.Contains(stderr, "doesn't have a resource type") {
-		t.Logf("while the server is not there yet: %s", stderr)
+	// docs/install.md: before it was there the first time, kube-apiserver knows no kinds of it.
+	if _, stderr, err := i.run(zone, "apply", "-f", "-"); err == nil || !strings.Contains(stderr, "no matches for kind") {
+		t.Errorf("before the server was there: %v %s", err, stderr)
 	}
-	i.server()
+	i.diagnosed("before the server runs", 1, map[string]string{
+		"apiservice": "OK", "available": "FAIL FailedDiscoveryCheck", "service": "OK", "cabundle": "FAIL empty", "permissions": "OK", "ready": "WARN refused", "version": "OK", "api": "FAIL",
+	})
+	stop := i.server()
 	if _, _, err := i.kube.WaitAvailable(i.context(), true); err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +215,6 @@ func TestInstall_untilUninstalled(t *testing.T) {
 		{"apply", "-k", i.dir},
 		{"apply", "--server-side", "--force-conflicts", "--field-manager=gitops", "-k", i.dir},
 		{"apply", "--server-side", "--field-manager=gitops", "-k", i.dir},
-		{"apply", "-k", i.dir},
 	} {
 		i.must(again...)
 		if got := i.must("get", "apiservice", rig.APIServiceName, "-o", caBundleOf); got != bundle {
@@ -214,8 +225,23 @@ func TestInstall_untilUninstalled(t *testing.T) {
 		t.Fatal(err)
 	}
 
+	i.diagnosed("with a server", 0, map[string]string{
+		"available": "OK", "cabundle": "OK 1 authorities", "certificate": "OK 1 addresses", "permissions": "OK", "ready": "OK", "version": "OK", "api": "OK",
+	})
+	i.must("delete", "clusterrolebinding", "kubizone-apiserver-auth-delegator")
+	i.diagnosed("without a binding", 1, map[string]string{"permissions": "FAIL tokenreviews", "available": "OK"})
+	i.must("apply", "--server-side", "--field-manager=gitops", "-k", i.dir)
+
+	t.Run("a new authority costs no request", i.newAuthority)
 	t.Run("a tenant has what the aggregated roles say", i.tenant)
 	t.Run("a pod of the template is admitted", i.admitted)
+
+	stop()
+	i.until("False", "get", "apiservice", rig.APIServiceName, "-o", `jsonpath={.status.conditions[?(@.type=="Available")].status}`)
+	// docs/install.md: from then on an apply that comes while it is away is told to come again.
+	if _, stderr, err := i.run(zone, "apply", "-f", "-"); err == nil || !strings.Contains(stderr, "ServiceUnavailable") {
+		t.Errorf("while the server is away: %v %s", err, stderr)
+	}
 
 	// M4
 	i.must("delete", "apiservice", rig.APIServiceName)
@@ -232,6 +258,40 @@ func TestInstall_untilUninstalled(t *testing.T) {
 	i.must("delete", "namespace", "team-a", "--timeout=60s")
 }
 
+// newAuthority: an administrator deletes the Secret. From then until the new leaf is served, whoever connects as
+// kube-apiserver does trusts what it is shown, and requests through kube-apiserver are answered.
+func (i *installation) newAuthority(t *testing.T) {
+	client, err := kubernetes.NewForConfig(i.kube.Admin())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var first []byte
+	for start := time.Now(); time.Since(start) < patience; time.Sleep(100 * time.Millisecond) {
+		if err := client.RESTClient().Get().AbsPath("/apis/kubi.zone/v1alpha1/namespaces/team-a/zones").Do(t.Context()).Error(); err != nil {
+			t.Errorf("after %s: %v", time.Since(start), err)
+		}
+		bundle, err := base64.StdEncoding.DecodeString(i.must("get", "apiservice", rig.APIServiceName, "-o", caBundleOf))
+		if err != nil {
+			t.Fatal(err)
+		}
+		roots := x509.NewCertPool()
+		roots.AppendCertsFromPEM(bundle)
+		conn, err := tls.Dial("tcp", "127.0.0.1:"+i.port, &tls.Config{RootCAs: roots, ServerName: rig.ServerName + "." + rig.InstallNamespace + ".svc"})
+		if err != nil {
+			t.Fatalf("after %s: %v", time.Since(start), err)
+		}
+		shown := conn.ConnectionState().PeerCertificates[0].Raw
+		conn.Close()
+		if first == nil {
+			first = shown
+			i.must("delete", "secret", "-n", rig.InstallNamespace, "kubizone-apiserver-serving")
+		} else if !bytes.Equal(first, shown) {
+			return
+		}
+	}
+	t.Error("the server goes on with the old certificate")
+}
+
 func (i *installation) tenant(t *testing.T) {
 	i.must("create", "rolebinding", "alice", "-n", "team-a", "--clusterrole=edit", "--user=alice")
 	// kube-controller-manager aggregates.
@@ -245,10 +305,10 @@ func (i *installation) tenant(t *testing.T) {
 		}
 	}
 	i.must("get", "zones", "-n", "team-a", "--as=alice")
-	if _, stderr, err := i.run("apiVersion: kubi.zone/v1alpha1\nkind: Zone\nmetadata: {name: z, namespace: team-a}\nspec: {domainName: z.example.}\n", "create", "-f", "-", "--as=alice"); err == nil || !strings.Contains(stderr, "forbidden") {
+	if _, stderr, err := i.run(zone, "create", "-f", "-", "--as=alice"); err == nil || !strings.Contains(stderr, "forbidden") {
 		t.Errorf("a tenant's zone: %v %s", err, stderr)
 	}
-	if out, stderr, err := i.run("apiVersion: kubi.zone/v1alpha1\nkind: Zone\nmetadata: {name: z, namespace: team-a}\nspec: {domainName: z.example.}\n", "create", "-f", "-"); err != nil {
+	if out, stderr, err := i.run(zone, "create", "-f", "-"); err != nil {
 		t.Errorf("the administrator's zone: %v %s%s", err, out, stderr)
 	}
 }
@@ -287,7 +347,7 @@ func (i *installation) admitted(t *testing.T) {
 			all.WriteString("---\n")
 			all.Write(text)
 		}
-		if out, stderr, err := i.run(all.String(), "apply", "--dry-run=server", "-f", "-"); err != nil || strings.Contains(stderr, "arning") {
+		if out, stderr, err := i.run(all.String(), "apply", "--dry-run=server", "--server-side", "--force-conflicts", "-f", "-"); err != nil || strings.Contains(stderr, "arning") {
 			t.Errorf("%s: %v\n%s%s", form, err, out, stderr)
 		}
 	}

@@ -1,0 +1,16 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package doctor is kubizone doctor: what keeps the API from being served in a cluster, and what to do next.
+//
+// It promises:
+//
+//	D1. It changes nothing. What it may not see is a WARN that says so, never an OK.
+//	D2. Every finding that is not OK has a next step.
+//	D3. FAIL is exit code 1; WARN is none.
+//	D4. Judging is a function of what was gathered: gather.go asks, judge.go decides and asks nobody.
+//
+// It does not know zones or records; what is stored is checked by kubizone fsck.
+//
+// Read judge.go first.
+package doctor

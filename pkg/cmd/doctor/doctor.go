@@ -1,0 +1,148 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package doctor
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"k8s.io/client-go/kubernetes"
+	aggregator "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset"
+
+	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
+)
+
+// ErrFailed says that the findings name what keeps the API from being served.
+var ErrFailed = errors.New("something is wrong: see FAIL above")
+
+// Status is how bad a finding is.
+type Status string
+
+const (
+	OK   Status = "OK"
+	Warn Status = "WARN"
+	Fail Status = "FAIL"
+)
+
+// Finding is the outcome of one check. Next is what to do, empty with OK.
+type Finding struct {
+	Check   string `json:"check"`
+	Status  Status `json:"status"`
+	Message string `json:"message"`
+	Next    string `json:"next,omitempty"`
+}
+
+// Options are the flags.
+type Options struct {
+	kubeconfig *kubeconfig.Options
+	// APIService is the registration to look at.
+	APIService string
+	// Output is text or json.
+	Output  string
+	Timeout time.Duration
+}
+
+// NewOptions are the defaults.
+func NewOptions() *Options {
+	return &Options{kubeconfig: kubeconfig.NewOptions(), APIService: "v1alpha1.kubi.zone", Output: "text", Timeout: 30 * time.Second}
+}
+
+// AddFlags binds the options to flags.
+func (o *Options) AddFlags(flags *pflag.FlagSet) {
+	o.kubeconfig.AddFlags(flags)
+	flags.StringVar(&o.APIService, "apiservice", o.APIService, "APIService of the server")
+	flags.StringVarP(&o.Output, "output", "o", o.Output, "text, one line a check, or json")
+	flags.DurationVar(&o.Timeout, "timeout", o.Timeout, "how long all of it may take")
+}
+
+// Validate reports all that is wrong with the options.
+func (o *Options) Validate() error {
+	var wrong []error
+	if o.APIService == "" {
+		wrong = append(wrong, errors.New("--apiservice: must not be empty"))
+	}
+	if o.Output != "text" && o.Output != "json" {
+		wrong = append(wrong, fmt.Errorf("--output %q: must be text or json", o.Output))
+	}
+	if o.Timeout <= 0 {
+		wrong = append(wrong, fmt.Errorf("--timeout %s: must be positive", o.Timeout))
+	}
+	return errors.Join(wrong...)
+}
+
+// NewCommand is the sub-command.
+func NewCommand() *cobra.Command {
+	options := NewOptions()
+	command := &cobra.Command{
+		Use:   "doctor",
+		Short: "say what keeps the API from being served in a cluster, and what to do next",
+		Long: `Look at everything between kube-apiserver and the server: the APIService and why it is not available, Service, endpoints and
+pods, the certificate that is served and the one that is trusted, what the server may do at kube-apiserver, whether this
+kube-apiserver has what the server needs, and etcd. Nothing is changed. The exit code is 1 when a check fails.`,
+		Example: "  kubizone doctor\n  kubizone doctor -o json",
+		Args:    cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			if err := options.Validate(); err != nil {
+				return err
+			}
+			return options.Run(command.Context(), command.OutOrStdout())
+		},
+	}
+	options.AddFlags(command.Flags())
+	return command
+}
+
+// Run looks and writes the findings. The error is ErrFailed when one of them is a FAIL.
+func (o *Options) Run(ctx context.Context, out io.Writer) error {
+	config, _, err := o.kubeconfig.Client()
+	if err != nil {
+		return err
+	}
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return fmt.Errorf("kubeconfig: %w", err)
+	}
+	registrations, err := aggregator.NewForConfig(config)
+	if err != nil {
+		return fmt.Errorf("kubeconfig: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
+	defer cancel()
+	findings := judge(gather(ctx, client, registrations, o.APIService), time.Now())
+	return write(out, findings, o.Output)
+}
+
+func write(out io.Writer, findings []Finding, form string) error {
+	failed := false
+	for _, finding := range findings {
+		failed = failed || finding.Status == Fail
+	}
+	var err error
+	if form == "json" {
+		var text []byte
+		if text, err = json.MarshalIndent(map[string]any{"ok": !failed, "checks": findings}, "", "  "); err == nil {
+			_, err = fmt.Fprintf(out, "%s\n", text)
+		}
+	} else {
+		for _, finding := range findings {
+			line := fmt.Sprintf("%-4s  %-12s  %s", finding.Status, finding.Check, finding.Message)
+			if finding.Next != "" {
+				line += "; next: " + finding.Next
+			}
+			if _, err = fmt.Fprintln(out, line); err != nil {
+				break
+			}
+		}
+	}
+	if err == nil && failed {
+		err = ErrFailed
+	}
+	return err
+}

@@ -1,0 +1,270 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package doctor
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/kubernetes"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+	aggregator "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset"
+)
+
+const (
+	// What the manifests call the server, for where no APIService says it.
+	installNamespace = "kubizone-system"
+	serverName       = "kubizone-apiserver"
+	servingSecret    = "kubizone-apiserver-serving"
+
+	// dialTime bounds a connection that a firewall may swallow.
+	dialTime = 3 * time.Second
+)
+
+// facts are what could be seen; with every one the error that kept it from being seen.
+type facts struct {
+	name string // of the APIService
+
+	version    string
+	versionErr error
+	// absent are resources the server watches that this kube-apiserver does not have.
+	absent    []string
+	absentErr error
+
+	registration    *apiregistrationv1.APIService
+	registrationErr error
+	service         *corev1.Service
+	serviceErr      error
+	slices          []discoveryv1.EndpointSlice
+	slicesErr       error
+	pods            []corev1.Pod
+	podsErr         error
+	secret          *corev1.Secret
+	secretErr       error
+
+	account    string // the server's, as a user name
+	refused    []Rule // with the verbs and resources that are
+	refusedErr error
+
+	answers   []answer
+	discovery error // of the group version, through kube-apiserver
+}
+
+// answer is what one address of the server said to us.
+type answer struct {
+	from   string
+	direct bool
+	chain  []*x509.Certificate // of a direct one
+	readyz string              // verbose
+	err    error
+}
+
+// at is what the APIService names, else what the manifests call it.
+func (f *facts) at() (namespace, service string, port int32) {
+	if f.registration != nil && f.registration.Spec.Service != nil {
+		s := f.registration.Spec.Service
+		port = 443
+		if s.Port != nil {
+			port = *s.Port
+		}
+		return s.Namespace, s.Name, port
+	}
+	return installNamespace, serverName, 443
+}
+
+// byCertManager says that others than the server see to its certificate.
+func (f *facts) byCertManager() bool {
+	return f.registration != nil && f.registration.Annotations["cert-manager.io/inject-ca-from"] != ""
+}
+
+func gather(ctx context.Context, client kubernetes.Interface, registrations aggregator.Interface, name string) *facts {
+	f := &facts{name: name}
+	if info, err := client.Discovery().ServerVersion(); err != nil {
+		f.versionErr = err
+		return f // nothing else would be answered
+	} else {
+		f.version = info.GitVersion
+	}
+	f.absent, f.absentErr = absent(client)
+	f.registration, f.registrationErr = registrations.ApiregistrationV1().APIServices().Get(ctx, name, metav1.GetOptions{})
+	if f.registrationErr != nil {
+		f.registration = nil
+	}
+	namespace, service, _ := f.at()
+	if f.service, f.serviceErr = client.CoreV1().Services(namespace).Get(ctx, service, metav1.GetOptions{}); f.serviceErr != nil {
+		f.service = nil
+	}
+	if list, err := client.DiscoveryV1().EndpointSlices(namespace).List(ctx, metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=" + service}); err != nil {
+		f.slicesErr = err
+	} else {
+		f.slices = list.Items
+	}
+	selector := labels.Set{"app.kubernetes.io/name": serverName}
+	if f.service != nil && len(f.service.Spec.Selector) > 0 {
+		selector = f.service.Spec.Selector
+	}
+	if list, err := client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{LabelSelector: selector.String()}); err != nil {
+		f.podsErr = err
+	} else {
+		f.pods = list.Items
+	}
+	if f.secret, f.secretErr = client.CoreV1().Secrets(namespace).Get(ctx, servingSecret, metav1.GetOptions{}); f.secretErr != nil {
+		f.secret = nil
+	}
+	account := serverName
+	if len(f.pods) > 0 && f.pods[0].Spec.ServiceAccountName != "" {
+		account = f.pods[0].Spec.ServiceAccountName
+	}
+	f.account = "system:serviceaccount:" + namespace + ":" + account
+	f.refused, f.refusedErr = refused(ctx, client, namespace, f.account)
+	f.answers = f.ask(ctx, client)
+	if version, group, ok := strings.Cut(name, "."); ok {
+		_, f.discovery = client.Discovery().ServerResourcesForGroupVersion(group + "/" + version)
+	}
+	return f
+}
+
+// absent are the kinds the server watches and does not find here: its informers would wait for ever.
+func absent(client kubernetes.Interface) ([]string, error) {
+	var names []string
+	for _, group := range []string{"admissionregistration.k8s.io", "flowcontrol.apiserver.k8s.io"} {
+		list, err := client.Discovery().ServerResourcesForGroupVersion(group + "/v1")
+		if err != nil {
+			return nil, err
+		}
+		for _, rule := range Rules() {
+			if rule.APIGroups[0] != group {
+				continue
+			}
+			for _, resource := range rule.Resources {
+				if !slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == resource }) {
+					names = append(names, resource+"."+group)
+				}
+			}
+		}
+	}
+	return names, nil
+}
+
+// refused asks for every rule, resource and verb whether user has it.
+func refused(ctx context.Context, client kubernetes.Interface, namespace, user string) ([]Rule, error) {
+	var missing []Rule
+	for _, rule := range Rules() {
+		at := rule.Namespace
+		if at == InstallNamespace {
+			at = namespace
+		}
+		name := ""
+		if len(rule.ResourceNames) > 0 {
+			name = rule.ResourceNames[0]
+		}
+		for _, resource := range rule.Resources {
+			resource, subresource, _ := strings.Cut(resource, "/")
+			var verbs []string
+			for _, verb := range rule.Verbs {
+				review, err := client.AuthorizationV1().SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+					User: user, Groups: []string{"system:serviceaccounts", "system:serviceaccounts:" + namespace, "system:authenticated"},
+					ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: at, Group: rule.APIGroups[0], Resource: resource, Subresource: subresource, Name: name, Verb: verb},
+				}}, metav1.CreateOptions{})
+				if err != nil {
+					return nil, err
+				}
+				if !review.Status.Allowed {
+					verbs = append(verbs, verb)
+				}
+			}
+			if len(verbs) > 0 {
+				short := rule
+				short.Namespace, short.Verbs = at, verbs
+				if short.Resources = []string{resource}; subresource != "" {
+					short.Resources[0] += "/" + subresource
+				}
+				missing = append(missing, short)
+			}
+		}
+	}
+	return missing, nil
+}
+
+// ask connects to every address that may be the server's, and through kube-apiserver to every pod.
+func (f *facts) ask(ctx context.Context, client kubernetes.Interface) []answer {
+	var all []answer
+	for _, address := range f.addresses() {
+		all = append(all, direct(ctx, address))
+	}
+	for _, pod := range f.pods {
+		if pod.Status.Phase != corev1.PodRunning {
+			continue
+		}
+		a := answer{from: "pod " + pod.Name}
+		text, err := client.CoreV1().Pods(pod.Namespace).ProxyGet("https", pod.Name, "https", "readyz", map[string]string{"verbose": ""}).DoRaw(ctx)
+		a.readyz = string(text)
+		if !strings.Contains(a.readyz, "readyz check") && !strings.Contains(a.readyz, "[") {
+			a.err = err
+		}
+		all = append(all, a)
+	}
+	return all
+}
+
+// addresses are HOST:PORT, as kube-apiserver may use them.
+func (f *facts) addresses() []string {
+	_, _, port := f.at()
+	if f.service != nil && f.service.Spec.Type == corev1.ServiceTypeExternalName {
+		return []string{net.JoinHostPort(f.service.Spec.ExternalName, strconv.Itoa(int(port)))}
+	}
+	var all []string
+	for _, slice := range f.slices {
+		for _, endpoint := range slice.Endpoints {
+			for _, slicePort := range slice.Ports {
+				if len(endpoint.Addresses) > 0 && slicePort.Port != nil {
+					all = append(all, net.JoinHostPort(endpoint.Addresses[0], strconv.Itoa(int(*slicePort.Port))))
+				}
+			}
+		}
+	}
+	return all
+}
+
+// direct takes whatever certificate is shown: it is what is looked at, and nothing is told to the other side.
+func direct(ctx context.Context, address string) answer {
+	a := answer{from: address, direct: true}
+	transport := &http.Transport{
+		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true},
+		DialContext:       (&net.Dialer{Timeout: dialTime}).DialContext,
+		DisableKeepAlives: true,
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+address+"/readyz?verbose", nil)
+	if err != nil {
+		a.err = err
+		return a
+	}
+	response, err := (&http.Client{Transport: transport, Timeout: 2 * dialTime}).Do(request)
+	if err != nil {
+		a.err = err
+		return a
+	}
+	defer response.Body.Close()
+	a.chain = response.TLS.PeerCertificates
+	text, err := io.ReadAll(io.LimitReader(response.Body, 1<<20))
+	if err != nil {
+		a.err = fmt.Errorf("reading /readyz: %w", err)
+	}
+	a.readyz = string(text)
+	return a
+}

@@ -1,0 +1,116 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package doctor
+
+import (
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	discoveryfake "k8s.io/client-go/discovery/fake"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+	aggregatorfake "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset/fake"
+)
+
+// server answers /readyz over TLS, as the service of type ExternalName that the clients know.
+func server(t *testing.T, answer string) (client *fake.Clientset, registrations *aggregatorfake.Clientset, at *httptest.Server) {
+	t.Helper()
+	at = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/readyz" || r.Header.Get("Authorization") != "" {
+			t.Errorf("%s, authorization %q", r.URL, r.Header.Get("Authorization"))
+		}
+		w.Write([]byte(answer))
+	}))
+	t.Cleanup(at.Close)
+	host, text, _ := net.SplitHostPort(at.Listener.Addr().String())
+	number, _ := strconv.Atoi(text)
+	port := int32(number)
+	client = fake.NewClientset(&corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "kubizone-system", Name: "kubizone-apiserver"},
+		Spec:       corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: host},
+	})
+	registrations = aggregatorfake.NewClientset(&apiregistrationv1.APIService{
+		ObjectMeta: metav1.ObjectMeta{Name: "v1alpha1.kubi.zone"},
+		Spec:       apiregistrationv1.APIServiceSpec{Service: &apiregistrationv1.ServiceReference{Namespace: "kubizone-system", Name: "kubizone-apiserver", Port: &port}},
+	})
+	client.Resources = []*metav1.APIResourceList{
+		{GroupVersion: "admissionregistration.k8s.io/v1", APIResources: []metav1.APIResource{
+			{Name: "mutatingwebhookconfigurations"}, {Name: "validatingwebhookconfigurations"}, {Name: "validatingadmissionpolicies"}, {Name: "validatingadmissionpolicybindings"},
+		}},
+		{GroupVersion: "flowcontrol.apiserver.k8s.io/v1", APIResources: []metav1.APIResource{{Name: "flowschemas"}, {Name: "flowschemas/status"}, {Name: "prioritylevelconfigurations"}}},
+	}
+	return client, registrations, at
+}
+
+func TestGather_seesAServerAndWhatItMayNotDo(t *testing.T) {
+	client, registrations, at := server(t, readyz)
+	var asked []string
+	client.PrependReactor("create", "subjectaccessreviews", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		review := action.(clienttesting.CreateAction).GetObject().(*authorizationv1.SubjectAccessReview).DeepCopy()
+		asked = append(asked, review.Spec.User)
+		review.Status.Allowed = review.Spec.ResourceAttributes.Resource != "secrets"
+		return true, review, nil
+	})
+	f := gather(t.Context(), client, registrations, "v1alpha1.kubi.zone")
+	if want := []string{"mutatingadmissionpolicies.admissionregistration.k8s.io", "mutatingadmissionpolicybindings.admissionregistration.k8s.io"}; !slices.Equal(f.absent, want) || f.absentErr != nil {
+		t.Errorf("absent %q, %v", f.absent, f.absentErr)
+	}
+	if len(f.answers) != 1 || f.answers[0].err != nil || f.answers[0].readyz != readyz || !f.answers[0].chain[0].Equal(at.Certificate()) {
+		t.Errorf("answers %+v", f.answers)
+	}
+	if slices.ContainsFunc(asked, func(user string) bool { return user != "system:serviceaccount:kubizone-system:kubizone-apiserver" }) || len(asked) == 0 {
+		t.Errorf("asked for %q", asked)
+	}
+	if len(f.refused) != 2 || f.refused[0].Namespace != "kubizone-system" || !slices.Equal(f.refused[0].Verbs, []string{"get", "update"}) {
+		t.Errorf("refused %v", f.refused)
+	}
+	for _, action := range slices.Concat(client.Actions(), registrations.Actions()) {
+		if verb := action.GetVerb(); verb != "get" && verb != "list" && action.GetResource().Resource != "subjectaccessreviews" {
+			t.Errorf("D1: %s %s", verb, action.GetResource().Resource)
+		}
+	}
+}
+
+// D1: somebody without rights learns that, and no OK about what could not be seen.
+func TestGather_saysWhatItMayNotSee(t *testing.T) {
+	client, registrations, _ := server(t, readyz)
+	refuse := func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, forbidden }
+	client.PrependReactor("*", "*", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		if action.GetResource().Resource == "version" || action.GetResource().Resource == "resource" || action.GetResource().Resource == "group" {
+			return false, nil, nil
+		}
+		return refuse(action)
+	})
+	registrations.PrependReactor("*", "*", refuse)
+	for _, finding := range judge(gather(t.Context(), client, registrations, "v1alpha1.kubi.zone"), now) {
+		switch finding.Check {
+		case "version", "replicas":
+		default:
+			if finding.Status != Warn {
+				t.Errorf("%+v", finding)
+			}
+		}
+	}
+}
+
+func TestGather_stopsWhereNobodyAnswers(t *testing.T) {
+	client, registrations, _ := server(t, readyz)
+	client.Discovery().(*discoveryfake.FakeDiscovery).PrependReactor("get", "version", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, &net.OpError{Op: "dial", Err: net.ErrClosed}
+	})
+	findings := judge(gather(t.Context(), client, registrations, "v1alpha1.kubi.zone"), now)
+	if len(findings) != 1 || findings[0].Status != Fail || !strings.Contains(findings[0].Message, "dial") {
+		t.Errorf("%+v", findings)
+	}
+}

@@ -1,0 +1,399 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package doctor
+
+import (
+	"crypto/x509"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	certutil "k8s.io/client-go/util/cert"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+
+	"kubi.zone/kubizone/pkg/apiserver"
+)
+
+// automanaged is the label of an APIService that kube-apiserver makes for a CustomResourceDefinition, and puts back.
+const automanaged = "kube-aggregator.kubernetes.io/automanaged"
+
+// expiring is how much life a certificate has left when nobody renewed it in time: leaves are renewed with a third left.
+const expiring = 14 * 24 * time.Hour
+
+const install = "kubectl apply -k artifacts/deploy/embedded (or ha, external-etcd)"
+
+// judge says what the facts mean, in the order in which a request takes its way (D4).
+func judge(f *facts, now time.Time) []Finding {
+	if f.versionErr != nil {
+		return []Finding{fail("kube-apiserver", "it does not answer: "+f.versionErr.Error(), "check --kubeconfig and --context; nothing else can be checked without it")}
+	}
+	findings := []Finding{f.judgeVersion(), f.judgeAPIService()}
+	if f.registration != nil {
+		findings = append(findings, f.judgeAvailable())
+	}
+	findings = append(findings, f.judgeService(), f.judgeEndpoints(), f.judgePods())
+	if f.registration != nil {
+		findings = append(findings, f.judgeCABundle(now))
+	}
+	findings = append(findings, f.judgeCertificate(now), f.judgePermissions(), f.judgeReady(), f.judgeReplicas())
+	if f.registration != nil {
+		findings = append(findings, f.judgeAnswer())
+	}
+	return findings
+}
+
+func ok(check, message string) Finding { return Finding{Check: check, Status: OK, Message: message} }
+
+func warn(check, message, next string) Finding {
+	return Finding{Check: check, Status: Warn, Message: message, Next: next}
+}
+
+func fail(check, message, next string) Finding {
+	return Finding{Check: check, Status: Fail, Message: message, Next: next}
+}
+
+// unseen is the finding for what could not be looked at (D1).
+func unseen(check, what string, err error) Finding {
+	next := "look again when kube-apiserver answers"
+	if apierrors.IsForbidden(err) {
+		next = "run this as somebody who may see it"
+	}
+	return warn(check, what+" could not be looked at: "+err.Error(), next)
+}
+
+func (f *facts) judgeVersion() Finding {
+	const check = "version"
+	switch {
+	case len(f.absent) > 0:
+		return fail(check, fmt.Sprintf("kube-apiserver %s does not have %s: the server waits for them before it takes a write", f.version, strings.Join(f.absent, ", ")),
+			"upgrade the cluster to a version that has them, or switch off what asks for them with --disable-admission-plugins or --enable-priority-and-fairness=false")
+	case f.absentErr != nil:
+		return unseen(check, fmt.Sprintf("what kube-apiserver %s has", f.version), f.absentErr)
+	}
+	return ok(check, fmt.Sprintf("kube-apiserver %s has all that the server watches", f.version))
+}
+
+func (f *facts) judgeAPIService() Finding {
+	const check = "apiservice"
+	switch {
+	case apierrors.IsNotFound(f.registrationErr):
+		return fail(check, f.name+" is not there: kubectl knows no zones", install)
+	case f.registrationErr != nil:
+		return unseen(check, f.name, f.registrationErr)
+	case f.registration.Spec.Service == nil:
+		return fail(check, f.name+" names no service: it serves a CustomResourceDefinition of an older kubizone", "follow docs/migration.md: take the label "+automanaged+" off and apply the manifest")
+	case f.registration.Labels[automanaged] != "":
+		return fail(check, f.name+" has the label "+automanaged+" of a CustomResourceDefinition: kube-apiserver puts the old spec back", "kubectl label apiservice "+f.name+" "+automanaged+"- and apply the manifest again")
+	case f.registration.Spec.InsecureSkipTLSVerify:
+		return fail(check, f.name+" has insecureSkipTLSVerify: anybody who reaches the address may be the server", "set it to false; the server writes caBundle")
+	}
+	namespace, service, port := f.at()
+	return ok(check, fmt.Sprintf("%s is served by service %s/%s, port %d", f.name, namespace, service, port))
+}
+
+// nextByReason is what to do about an APIService that is not available, by the reason kube-apiserver gives.
+var nextByReason = map[string]string{
+	"ServiceNotFound":      "make the service: " + install,
+	"ServiceAccessError":   "kube-apiserver cannot read services: look at its log",
+	"ServicePortError":     "make the port of the APIService one of the service's: apply the manifest again",
+	"EndpointsNotFound":    "see endpoints and pods below: no pod is selected by the service, or none was ever ready",
+	"EndpointsAccessError": "kube-apiserver cannot read endpoint slices: look at its log",
+	"MissingEndpoints":     "see pods below: none is ready",
+	"FailedDiscoveryCheck": "kube-apiserver reaches nobody who answers rightly, by what the message says: a timeout is a firewall or NetworkPolicy between control plane and pods (open TCP 10250, or choose another --secure-port), a certificate error is under cabundle and certificate below, 401 and 403 are under permissions",
+}
+
+func (f *facts) judgeAvailable() Finding {
+	const check = "available"
+	for _, condition := range f.registration.Status.Conditions {
+		if condition.Type != apiregistrationv1.Available {
+			continue
+		}
+		if condition.Status == apiregistrationv1.ConditionTrue {
+			return ok(check, "kube-apiserver says so since "+condition.LastTransitionTime.UTC().Format(time.RFC3339))
+		}
+		next := nextByReason[condition.Reason]
+		if next == "" {
+			next = "see the checks below"
+		}
+		return fail(check, fmt.Sprintf("kube-apiserver says %s: %s", condition.Reason, condition.Message), next)
+	}
+	return warn(check, "kube-apiserver has not said yet", "wait a few seconds and look again")
+}
+
+func (f *facts) judgeService() Finding {
+	const check = "service"
+	namespace, name, port := f.at()
+	switch {
+	case apierrors.IsNotFound(f.serviceErr):
+		return fail(check, namespace+"/"+name+" is not there", install)
+	case f.serviceErr != nil:
+		return unseen(check, namespace+"/"+name, f.serviceErr)
+	case f.service.Spec.Type == corev1.ServiceTypeExternalName:
+		return ok(check, fmt.Sprintf("%s/%s is %s", namespace, name, f.service.Spec.ExternalName))
+	case !slices.ContainsFunc(f.service.Spec.Ports, func(p corev1.ServicePort) bool { return p.Port == port }):
+		return fail(check, fmt.Sprintf("%s/%s has no port %d, which the APIService names", namespace, name, port), "make them equal: apply the manifest again")
+	}
+	return ok(check, fmt.Sprintf("%s/%s has port %d", namespace, name, port))
+}
+
+func (f *facts) judgeEndpoints() Finding {
+	const check = "endpoints"
+	if f.slicesErr != nil {
+		return unseen(check, "endpoint slices", f.slicesErr)
+	}
+	if f.service != nil && f.service.Spec.Type == corev1.ServiceTypeExternalName {
+		return ok(check, "an alias needs none")
+	}
+	ready, all := 0, 0
+	for _, slice := range f.slices {
+		for _, endpoint := range slice.Endpoints {
+			all++
+			if isReady(endpoint) {
+				ready++
+			}
+		}
+	}
+	switch {
+	case all == 0:
+		return fail(check, "the service selects no pod", "see pods below; the selector must be a label of theirs")
+	case ready == 0:
+		return fail(check, fmt.Sprintf("none of %d is ready", all), "see pods and ready below")
+	case ready < all:
+		return warn(check, fmt.Sprintf("%d of %d are ready", ready, all), "see pods and ready below; the others serve")
+	}
+	return ok(check, fmt.Sprintf("%d ready", ready))
+}
+
+func isReady(endpoint discoveryv1.Endpoint) bool {
+	return endpoint.Conditions.Ready == nil || *endpoint.Conditions.Ready
+}
+
+func (f *facts) judgePods() Finding {
+	const check = "pods"
+	if f.podsErr != nil {
+		return unseen(check, "pods", f.podsErr)
+	}
+	namespace, _, _ := f.at()
+	if len(f.pods) == 0 {
+		if f.service != nil && f.service.Spec.Type == corev1.ServiceTypeExternalName {
+			return warn(check, "none: the server runs elsewhere", "see to it there")
+		}
+		return fail(check, "there is none in namespace "+namespace, "kubectl describe statefulset,deployment -n "+namespace+" says why: an image, a quota or Pod Security")
+	}
+	var troubles []string
+	for _, pod := range f.pods {
+		if trouble := troubleOf(pod); trouble != "" {
+			troubles = append(troubles, pod.Name+": "+trouble)
+		}
+	}
+	if len(troubles) > 0 {
+		next := "kubectl logs -n " + namespace + " POD (--previous after a restart) and kubectl describe pod -n " + namespace + " POD"
+		if len(troubles) < len(f.pods) {
+			return warn(check, strings.Join(troubles, "; "), next)
+		}
+		return fail(check, strings.Join(troubles, "; "), next)
+	}
+	return ok(check, fmt.Sprintf("%d ready", len(f.pods)))
+}
+
+// troubleOf is why a pod is not ready, the nearest cause first.
+func troubleOf(pod corev1.Pod) string {
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse {
+			return "has no node: " + condition.Message
+		}
+	}
+	for _, container := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
+		if waiting := container.State.Waiting; waiting != nil && waiting.Reason != "PodInitializing" {
+			text := fmt.Sprintf("container %s waits: %s %s", container.Name, waiting.Reason, waiting.Message)
+			if last := container.LastTerminationState.Terminated; last != nil {
+				text += fmt.Sprintf(" (ended with %d %s)", last.ExitCode, last.Reason)
+			}
+			return strings.TrimSpace(text)
+		}
+	}
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type == corev1.PodReady && condition.Status != corev1.ConditionTrue {
+			return strings.TrimSpace("is not ready: " + condition.Message)
+		}
+	}
+	return ""
+}
+
+func (f *facts) judgeCABundle(now time.Time) Finding {
+	const check = "cabundle"
+	if len(f.registration.Spec.CABundle) == 0 {
+		next := "the server writes it when it starts with --serving-cert-secret and --apiservice: see pods and permissions"
+		if f.byCertManager() {
+			next = "cert-manager's cainjector writes it: look at its log, and at the Certificate"
+		}
+		return fail(check, "it is empty: kube-apiserver trusts no certificate of the server", next)
+	}
+	certs, err := certutil.ParseCertsPEM(f.registration.Spec.CABundle)
+	if err != nil {
+		return fail(check, "it is not PEM: "+err.Error(), "take it out of the manifest; the server writes it")
+	}
+	last := slices.MaxFunc(certs, func(a, b *x509.Certificate) int { return a.NotAfter.Compare(b.NotAfter) })
+	switch {
+	case now.After(last.NotAfter):
+		return fail(check, "its authority expired on "+last.NotAfter.UTC().Format(time.DateOnly), "delete the Secret "+servingSecret+" and the server makes a new one")
+	case now.Add(expiring).After(last.NotAfter):
+		return warn(check, "its authority expires on "+last.NotAfter.UTC().Format(time.DateOnly), "delete the Secret "+servingSecret+" and the server makes a new one")
+	}
+	return ok(check, fmt.Sprintf("%d authorities, good until %s", len(certs), last.NotAfter.UTC().Format(time.DateOnly)))
+}
+
+// judgeCertificate looks at what is served where we can connect, else at what the Secret has.
+func (f *facts) judgeCertificate(now time.Time) Finding {
+	const check = "certificate"
+	namespace, service, _ := f.at()
+	host := service + "." + namespace + ".svc"
+	roots := x509.NewCertPool()
+	if f.registration != nil {
+		roots.AppendCertsFromPEM(f.registration.Spec.CABundle)
+	}
+	trusted := func(chain []*x509.Certificate, from string) *Finding {
+		between := x509.NewCertPool()
+		for _, cert := range chain[1:] {
+			between.AddCert(cert)
+		}
+		if _, err := chain[0].Verify(x509.VerifyOptions{DNSName: host, Roots: roots, Intermediates: between, CurrentTime: now}); err != nil {
+			finding := fail(check, fmt.Sprintf("kube-apiserver does not trust that of %s for %s: %v", from, host, err),
+				"see permissions: the server must be able to write caBundle; with certificates of your own, put their authority into caBundle and "+host+" into their names")
+			return &finding
+		}
+		if now.Add(expiring).After(chain[0].NotAfter) {
+			finding := warn(check, "that of "+from+" expires on "+chain[0].NotAfter.UTC().Format(time.DateOnly), "it should have been renewed: see the log of the server, or of cert-manager")
+			return &finding
+		}
+		return nil
+	}
+	seen := 0
+	for _, a := range f.answers {
+		if len(a.chain) == 0 {
+			continue
+		}
+		seen++
+		if finding := trusted(a.chain, a.from); finding != nil {
+			return *finding
+		}
+	}
+	if seen > 0 {
+		return ok(check, fmt.Sprintf("%d addresses show one that kube-apiserver trusts for %s", seen, host))
+	}
+	switch {
+	case f.secret != nil:
+		chain, err := certutil.ParseCertsPEM(f.secret.Data[corev1.TLSCertKey])
+		if err != nil {
+			return fail(check, "secret "+namespace+"/"+servingSecret+" has none that can be read: "+err.Error(), "delete the Secret and the server makes a new one")
+		}
+		if finding := trusted(chain, "secret "+servingSecret); finding != nil {
+			return *finding
+		}
+		return ok(check, "secret "+servingSecret+" has one that kube-apiserver trusts for "+host)
+	case apierrors.IsNotFound(f.secretErr):
+		return warn(check, "no address of the server can be reached from here, and there is no secret "+servingSecret, "if the server should make one: see pods and permissions")
+	default:
+		return unseen(check, "secret "+servingSecret, f.secretErr)
+	}
+}
+
+func (f *facts) judgePermissions() Finding {
+	const check = "permissions"
+	if f.refusedErr != nil {
+		return unseen(check, "what "+f.account+" may do", f.refusedErr)
+	}
+	var texts []string
+	for _, rule := range f.refused {
+		if rule.Certificate && f.byCertManager() {
+			continue
+		}
+		text := rule.String()
+		if rule.Namespace != "" {
+			text += " in namespace " + rule.Namespace
+		}
+		texts = append(texts, text+": "+rule.Purpose)
+	}
+	if len(texts) > 0 {
+		return fail(check, f.account+" lacks "+strings.Join(texts, "; "), "apply the manifest again: artifacts/deploy/base/rbac.yaml")
+	}
+	return ok(check, f.account+" has what it needs")
+}
+
+// judgeReady reads /readyz?verbose, which lists each check of the server and whether it passes.
+func (f *facts) judgeReady() Finding {
+	const check = "ready"
+	var troubles, unreached []string
+	etcd := false
+	answered := 0
+	for _, a := range f.answers {
+		if a.readyz == "" || !strings.Contains(a.readyz, "[") {
+			text := "nothing that is a /readyz"
+			if a.err != nil {
+				text = a.err.Error()
+			}
+			unreached = append(unreached, a.from+": "+text)
+			continue
+		}
+		answered++
+		for line := range strings.Lines(a.readyz) {
+			name, failed := strings.CutPrefix(strings.TrimSpace(line), "[-]")
+			if !failed {
+				continue
+			}
+			name, _, _ = strings.Cut(name, " ")
+			etcd = etcd || strings.HasPrefix(name, "etcd")
+			if text := a.from + ": " + name; !slices.Contains(troubles, text) {
+				troubles = append(troubles, text)
+			}
+		}
+	}
+	switch {
+	case len(troubles) > 0 && etcd:
+		return fail(check, "failing checks: "+strings.Join(troubles, ", "), "etcd is not answering or has no space or no quorum: look at its members, disks and certificates, and at the log of the server")
+	case len(troubles) > 0:
+		return fail(check, "failing checks: "+strings.Join(troubles, ", "), "the log of the server says why")
+	case answered > 0:
+		return ok(check, fmt.Sprintf("/readyz of %d addresses passes every check, etcd included", answered))
+	case len(unreached) > 0:
+		return warn(check, "no server could be reached from here: "+strings.Join(unreached, "; "), "that is usual from outside the cluster; run this where pods are reached, or as somebody who may proxy to pods")
+	}
+	return warn(check, "there is nobody to ask", "see service, endpoints and pods")
+}
+
+// judgeReplicas compares the images of the replicas with each other and with this program.
+func (f *facts) judgeReplicas() Finding {
+	const check = "replicas"
+	var tags []string
+	for _, pod := range f.pods {
+		for _, container := range pod.Spec.Containers {
+			name, _, _ := strings.Cut(container.Image, "@")
+			if _, tag, ok := strings.Cut(name[strings.LastIndex(name, "/")+1:], ":"); ok && !slices.Contains(tags, tag) {
+				tags = append(tags, tag)
+			}
+		}
+	}
+	slices.Sort(tags)
+	switch {
+	case len(tags) > 1:
+		return warn(check, "they run several versions: "+strings.Join(tags, ", "), "usual during an upgrade; else kubectl rollout status")
+	case len(tags) == 1 && strings.TrimPrefix(tags[0], "v") != apiserver.Version:
+		return warn(check, fmt.Sprintf("they run %s, this program is v%s: what it knows of the server may not hold", tags[0], apiserver.Version), "use the doctor of that version")
+	case len(tags) == 1:
+		return ok(check, "they run this version, "+tags[0])
+	}
+	return ok(check, "none says its version")
+}
+
+func (f *facts) judgeAnswer() Finding {
+	const check = "api"
+	if f.discovery != nil {
+		return fail(check, "through kube-apiserver: "+f.discovery.Error(), "mend the first FAIL above, and this one goes")
+	}
+	return ok(check, "kube-apiserver passes requests on and they are answered")
+}

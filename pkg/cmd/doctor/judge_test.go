@@ -1,0 +1,256 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package doctor
+
+import (
+	"bytes"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+
+	"kubi.zone/kubizone/pkg/apiserver"
+	"kubi.zone/kubizone/pkg/apiserver/pki"
+)
+
+const servedName = "kubizone-apiserver.kubizone-system.svc"
+
+var now = time.Now()
+
+func authority(t *testing.T) *pki.Pair {
+	t.Helper()
+	pair, err := pki.Issue(nil, pki.Authority("a"), now, 365*24*time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pair
+}
+
+func leaf(t *testing.T, ca *pki.Pair, host string, life time.Duration) *pki.Pair {
+	t.Helper()
+	pair, err := pki.Issue(ca, pki.Serving("s", []string{host}), now, life)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pair
+}
+
+const readyz = "[+]ping ok\n[+]etcd ok\nreadyz check passed\n"
+
+// healthy is an installation without a fault, seen by somebody who may see everything.
+func healthy(t *testing.T) (*facts, *pki.Pair) {
+	ca := authority(t)
+	yes, port := true, int32(10250)
+	serving := leaf(t, ca, servedName, 90*24*time.Hour)
+	return &facts{
+		secret: &corev1.Secret{Data: map[string][]byte{corev1.TLSCertKey: serving.CertPEM}},
+		name:   "v1alpha1.kubi.zone", version: "v1.37.1", account: "system:serviceaccount:kubizone-system:kubizone-apiserver",
+		registration: &apiregistrationv1.APIService{
+			Spec:   apiregistrationv1.APIServiceSpec{Service: &apiregistrationv1.ServiceReference{Namespace: "kubizone-system", Name: "kubizone-apiserver"}, CABundle: ca.CertPEM},
+			Status: apiregistrationv1.APIServiceStatus{Conditions: []apiregistrationv1.APIServiceCondition{{Type: apiregistrationv1.Available, Status: apiregistrationv1.ConditionTrue}}},
+		},
+		service: &corev1.Service{Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 443}}}},
+		slices:  []discoveryv1.EndpointSlice{{Endpoints: []discoveryv1.Endpoint{{Addresses: []string{"10.0.0.7"}, Conditions: discoveryv1.EndpointConditions{Ready: &yes}}}, Ports: []discoveryv1.EndpointPort{{Port: &port}}}},
+		pods: []corev1.Pod{{
+			ObjectMeta: metav1.ObjectMeta{Name: "kubizone-apiserver-0"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Image: "registry.example:5000/kubizone:v" + apiserver.Version}}},
+			Status: corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}},
+		}},
+		answers: []answer{{from: "10.0.0.7:10250", direct: true, chain: []*x509.Certificate{serving.Cert}, readyz: readyz}},
+	}, ca
+}
+
+func find(t *testing.T, findings []Finding, check string) Finding {
+	t.Helper()
+	at := slices.IndexFunc(findings, func(f Finding) bool { return f.Check == check })
+	if at < 0 {
+		t.Fatalf("no check %s in %+v", check, findings)
+	}
+	return findings[at]
+}
+
+func TestJudge_findsNothingInAHealthyInstallation(t *testing.T) {
+	f, _ := healthy(t)
+	for _, finding := range judge(f, now) {
+		if finding.Status != OK || finding.Next != "" {
+			t.Errorf("%+v", finding)
+		}
+	}
+}
+
+var (
+	forbidden = apierrors.NewForbidden(schema.GroupResource{Resource: "things"}, "", errors.New("no"))
+	notFound  = apierrors.NewNotFound(schema.GroupResource{Resource: "things"}, "x")
+)
+
+func unavailable(reason, message string) func(*testing.T, *facts, *pki.Pair) {
+	return func(_ *testing.T, f *facts, _ *pki.Pair) {
+		f.registration.Status.Conditions[0] = apiregistrationv1.APIServiceCondition{Type: apiregistrationv1.Available, Status: apiregistrationv1.ConditionFalse, Reason: reason, Message: message}
+	}
+}
+
+// D1, D2: one fault each; what is said and what to do next.
+func TestJudge_namesTheFaultAndTheNextStep(t *testing.T) {
+	for name, test := range map[string]struct {
+		break_            func(*testing.T, *facts, *pki.Pair)
+		check             string
+		status            Status
+		says, andThenNext string
+	}{
+		"kube-apiserver away": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.versionErr = errors.New("refused") }, "kube-apiserver", Fail, "refused", "--kubeconfig"},
+		"kube-apiserver old": {func(_ *testing.T, f *facts, _ *pki.Pair) {
+			f.absent = []string{"mutatingadmissionpolicies.admissionregistration.k8s.io"}
+		}, "version", Fail, "mutatingadmissionpolicies", "--disable-admission-plugins"},
+		"no APIService":       {func(_ *testing.T, f *facts, _ *pki.Pair) { f.registration, f.registrationErr = nil, notFound }, "apiservice", Fail, "not there", "kubectl apply"},
+		"APIService unseen":   {func(_ *testing.T, f *facts, _ *pki.Pair) { f.registration, f.registrationErr = nil, forbidden }, "apiservice", Warn, "could not be looked at", "who may see"},
+		"APIService of a CRD": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.registration.Spec.Service = nil }, "apiservice", Fail, "CustomResourceDefinition", "migration.md"},
+		"automanaged": {func(_ *testing.T, f *facts, _ *pki.Pair) {
+			f.registration.Labels = map[string]string{automanaged: "true"}
+		}, "apiservice", Fail, automanaged, "kubectl label"},
+		"no verification":      {func(_ *testing.T, f *facts, _ *pki.Pair) { f.registration.Spec.InsecureSkipTLSVerify = true }, "apiservice", Fail, "insecureSkipTLSVerify", "false"},
+		"FailedDiscoveryCheck": {unavailable("FailedDiscoveryCheck", "context deadline exceeded"), "available", Fail, "context deadline exceeded", "10250"},
+		"MissingEndpoints":     {unavailable("MissingEndpoints", "none"), "available", Fail, "MissingEndpoints", "pods below"},
+		"ServiceNotFound":      {unavailable("ServiceNotFound", "none"), "available", Fail, "ServiceNotFound", "kubectl apply"},
+		"ServicePortError":     {unavailable("ServicePortError", "none"), "available", Fail, "ServicePortError", "port"},
+		"EndpointsNotFound":    {unavailable("EndpointsNotFound", "none"), "available", Fail, "EndpointsNotFound", "below"},
+		"a reason of later":    {unavailable("NewReason", "something"), "available", Fail, "something", "below"},
+		"not said yet":         {func(_ *testing.T, f *facts, _ *pki.Pair) { f.registration.Status.Conditions = nil }, "available", Warn, "not said", "wait"},
+		"no service":           {func(_ *testing.T, f *facts, _ *pki.Pair) { f.service, f.serviceErr = nil, notFound }, "service", Fail, "not there", "kubectl apply"},
+		"another port":         {func(_ *testing.T, f *facts, _ *pki.Pair) { f.service.Spec.Ports[0].Port = 8443 }, "service", Fail, "no port 443", "equal"},
+		"nothing selected":     {func(_ *testing.T, f *facts, _ *pki.Pair) { f.slices = nil }, "endpoints", Fail, "selects no pod", "label"},
+		"none ready":           {func(_ *testing.T, f *facts, _ *pki.Pair) { *f.slices[0].Endpoints[0].Conditions.Ready = false }, "endpoints", Fail, "none of 1", "ready below"},
+		"no pods":              {func(_ *testing.T, f *facts, _ *pki.Pair) { f.pods = nil }, "pods", Fail, "none in namespace kubizone-system", "describe"},
+		"image": {func(_ *testing.T, f *facts, _ *pki.Pair) {
+			f.pods[0].Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "apiserver", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff", Message: "no such image"}}}}
+		}, "pods", Fail, "ImagePullBackOff no such image", "describe"},
+		"crash": {func(_ *testing.T, f *facts, _ *pki.Pair) {
+			f.pods[0].Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "apiserver", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}, LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1, Reason: "Error"}}}}
+		}, "pods", Fail, "ended with 1", "--previous"},
+		"no node": {func(_ *testing.T, f *facts, _ *pki.Pair) {
+			f.pods[0].Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Message: "0/3 nodes"}}
+		}, "pods", Fail, "0/3 nodes", "describe"},
+		"one of two": {func(_ *testing.T, f *facts, _ *pki.Pair) {
+			other := *f.pods[0].DeepCopy()
+			other.Status.Conditions[0].Status, other.Status.Conditions[0].Message = corev1.ConditionFalse, "starting"
+			f.pods = append(f.pods, other)
+		}, "pods", Warn, "starting", "logs"},
+		"caBundle empty": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.registration.Spec.CABundle = nil }, "cabundle", Fail, "empty", "--serving-cert-secret"},
+		"caBundle empty with cert-manager": {func(_ *testing.T, f *facts, _ *pki.Pair) {
+			f.registration.Spec.CABundle, f.registration.Annotations = nil, map[string]string{"cert-manager.io/inject-ca-from": "x/y"}
+		}, "cabundle", Fail, "empty", "cainjector"},
+		"caBundle garbage": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.registration.Spec.CABundle = []byte("x") }, "cabundle", Fail, "not PEM", "manifest"},
+		"caBundle expired": {func(t *testing.T, f *facts, _ *pki.Pair) {
+			old, err := pki.Issue(nil, pki.Authority("a"), now.Add(-48*time.Hour), 24*time.Hour)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f.registration.Spec.CABundle = old.CertPEM
+		}, "cabundle", Fail, "expired on", "delete the Secret"},
+		"served by another authority": {func(t *testing.T, f *facts, _ *pki.Pair) {
+			f.answers[0].chain = []*x509.Certificate{leaf(t, authority(t), servedName, time.Hour).Cert}
+		}, "certificate", Fail, "10.0.0.7:10250", "caBundle"},
+		"served for another name": {func(t *testing.T, f *facts, ca *pki.Pair) {
+			f.answers[0].chain = []*x509.Certificate{leaf(t, ca, "localhost", 90*24*time.Hour).Cert}
+		}, "certificate", Fail, servedName, "names"},
+		"not renewed": {func(t *testing.T, f *facts, ca *pki.Pair) {
+			f.answers[0].chain = []*x509.Certificate{leaf(t, ca, servedName, 24*time.Hour).Cert}
+		}, "certificate", Warn, "expires on", "renewed"},
+		"unreached, secret of another authority": {func(t *testing.T, f *facts, _ *pki.Pair) {
+			other := leaf(t, authority(t), servedName, time.Hour)
+			f.answers, f.secret = nil, &corev1.Secret{Data: map[string][]byte{corev1.TLSCertKey: other.CertPEM}}
+		}, "certificate", Fail, "secret kubizone-apiserver-serving", "caBundle"},
+		"unreached, secret unseen": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.answers, f.secret, f.secretErr = nil, nil, forbidden }, "certificate", Warn, "could not be looked at", "who may see"},
+		"a rule is missing":        {func(_ *testing.T, f *facts, _ *pki.Pair) { f.refused = Rules()[4:5] }, "permissions", Fail, "mutatingwebhookconfigurations", "rbac.yaml"},
+		"permissions unseen":       {func(_ *testing.T, f *facts, _ *pki.Pair) { f.refusedErr = forbidden }, "permissions", Warn, "could not be looked at", "who may see"},
+		"etcd away": {func(_ *testing.T, f *facts, _ *pki.Pair) {
+			f.answers[0].readyz = "[+]ping ok\n[-]etcd failed: reason withheld\nreadyz check failed\n"
+		}, "ready", Fail, "10.0.0.7:10250: etcd", "quorum"},
+		"not synced": {func(_ *testing.T, f *facts, _ *pki.Pair) {
+			f.answers[0].readyz = "[-]informer-sync failed: reason withheld\n"
+		}, "ready", Fail, "informer-sync", "log"},
+		"nobody reached": {func(_ *testing.T, f *facts, _ *pki.Pair) {
+			f.answers[0] = answer{from: "10.0.0.7:10250", err: errors.New("i/o timeout")}
+		}, "ready", Warn, "i/o timeout", "outside the cluster"},
+		"versions mixed": {func(_ *testing.T, f *facts, _ *pki.Pair) {
+			other := *f.pods[0].DeepCopy()
+			other.Spec.Containers[0].Image = "kubizone:v0.0.9@sha256:00"
+			f.pods = append(f.pods, other)
+		}, "replicas", Warn, "v0.0.9, v" + apiserver.Version, "rollout"},
+		"another version": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.pods[0].Spec.Containers[0].Image = "kubizone:v9.0.0" }, "replicas", Warn, "v9.0.0", "doctor of that version"},
+		"no answer":       {func(_ *testing.T, f *facts, _ *pki.Pair) { f.discovery = errors.New("unable to handle the request") }, "api", Fail, "unable to handle", "first FAIL"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, ca := healthy(t)
+			test.break_(t, f, ca)
+			findings := judge(f, now)
+			got := find(t, findings, test.check)
+			if got.Status != test.status || !strings.Contains(got.Message, test.says) || !strings.Contains(got.Next, test.andThenNext) {
+				t.Errorf("%+v; want %s with %q and next %q", got, test.status, test.says, test.andThenNext)
+			}
+			for _, finding := range findings {
+				if (finding.Status == OK) != (finding.Next == "") {
+					t.Errorf("%+v", finding)
+				}
+			}
+		})
+	}
+}
+
+// A server whose certificate cert-manager makes needs no right to make one.
+func TestJudge_asksForNoRightThatCertManagerHas(t *testing.T) {
+	f, _ := healthy(t)
+	f.registration.Annotations = map[string]string{"cert-manager.io/inject-ca-from": "x/y"}
+	f.refused = slices.DeleteFunc(Rules(), func(r Rule) bool { return !r.Certificate })
+	if len(f.refused) == 0 {
+		t.Fatal("no rule is about certificates")
+	}
+	if got := find(t, judge(f, now), "permissions"); got.Status != OK {
+		t.Errorf("%+v", got)
+	}
+}
+
+// D3
+func TestWrite_endsWithAnErrorForAFailAlone(t *testing.T) {
+	bad := []Finding{ok("a", "fine"), warn("b", "hm", "look"), fail("c", "broken", "mend")}
+	for _, form := range []string{"text", "json"} {
+		var out bytes.Buffer
+		if err := write(&out, bad, form); !errors.Is(err, ErrFailed) {
+			t.Errorf("%s: %v", form, err)
+		}
+		if err := write(&bytes.Buffer{}, bad[:2], form); err != nil {
+			t.Errorf("%s: %v", form, err)
+		}
+		if form == "text" {
+			if got := strings.Count(out.String(), "\n"); got != 3 || !strings.Contains(out.String(), "FAIL  c             broken; next: mend\n") {
+				t.Errorf("%q", out.String())
+			}
+			continue
+		}
+		var read struct {
+			OK     bool
+			Checks []Finding
+		}
+		if err := json.Unmarshal(out.Bytes(), &read); err != nil || read.OK || !slices.Equal(read.Checks, bad) {
+			t.Errorf("%v %+v", err, read)
+		}
+	}
+}
+
+func TestValidate_namesEveryFlag(t *testing.T) {
+	err := (&Options{Output: "yaml"}).Validate()
+	for _, flag := range []string{"--apiservice", "--output", "--timeout"} {
+		if err == nil || !strings.Contains(err.Error(), flag) {
+			t.Errorf("%v does not name %s", err, flag)
+		}
+	}
+}

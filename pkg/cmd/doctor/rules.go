@@ -1,0 +1,61 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package doctor
+
+import (
+	"fmt"
+	"strings"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Rule is something the server does at kube-apiserver.
+type Rule struct {
+	// Namespace bounds it; empty is the cluster, InstallNamespace that of the server.
+	Namespace string
+	rbacv1.PolicyRule
+	// Purpose is what does not work without it.
+	Purpose string
+	// Certificate says that a server that was given its certificate does not need it.
+	Certificate bool
+}
+
+// InstallNamespace stands for the namespace of the server.
+const InstallNamespace = "INSTALL"
+
+// Rules are what the server needs; artifacts/deploy grants these and no others.
+func Rules() []Rule {
+	read := []string{"get", "list", "watch"}
+	policy := func(group string, verbs []string, resources ...string) rbacv1.PolicyRule {
+		return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: resources, Verbs: verbs}
+	}
+	named := func(rule rbacv1.PolicyRule, name string) rbacv1.PolicyRule {
+		rule.ResourceNames = []string{name}
+		return rule
+	}
+	return []Rule{
+		{PolicyRule: policy("authentication.k8s.io", []string{"create"}, "tokenreviews"), Purpose: "nobody is let in by a token"},
+		{PolicyRule: policy("authorization.k8s.io", []string{"create"}, "subjectaccessreviews"), Purpose: "nobody but system:masters is allowed anything"},
+		{Namespace: metav1.NamespaceSystem, PolicyRule: named(policy("", read, "configmaps"), "extension-apiserver-authentication"), Purpose: "kube-apiserver's aggregator is not believed"},
+		{PolicyRule: policy("", read, "namespaces"), Purpose: "nothing can be created"},
+		{PolicyRule: policy("admissionregistration.k8s.io", read,
+			"mutatingwebhookconfigurations", "validatingwebhookconfigurations", "mutatingadmissionpolicies", "mutatingadmissionpolicybindings",
+			"validatingadmissionpolicies", "validatingadmissionpolicybindings"), Purpose: "every write is refused"},
+		{PolicyRule: policy("flowcontrol.apiserver.k8s.io", read, "flowschemas", "prioritylevelconfigurations"), Purpose: "priority and fairness has no configuration"},
+		{PolicyRule: policy("flowcontrol.apiserver.k8s.io", []string{"patch"}, "flowschemas/status"), Purpose: "the log fills up"},
+		{PolicyRule: named(policy("apiregistration.k8s.io", []string{"get", "patch"}, "apiservices"), "v1alpha1.kubi.zone"), Purpose: "caBundle is not written", Certificate: true},
+		{Namespace: InstallNamespace, PolicyRule: named(policy("", []string{"get", "update"}, "secrets"), "kubizone-apiserver-serving"), Purpose: "there is no serving certificate", Certificate: true},
+		{Namespace: InstallNamespace, PolicyRule: policy("", []string{"create"}, "secrets"), Purpose: "there is no serving certificate", Certificate: true},
+	}
+}
+
+// String is the rule as RBAC has it, on one line.
+func (r Rule) String() string {
+	text := fmt.Sprintf("{apiGroups: [%q], resources: [%s], verbs: [%s]", strings.Join(r.APIGroups, ", "), strings.Join(r.Resources, ", "), strings.Join(r.Verbs, ", "))
+	if len(r.ResourceNames) > 0 {
+		text += fmt.Sprintf(", resourceNames: [%s]", strings.Join(r.ResourceNames, ", "))
+	}
+	return text + "}"
+}

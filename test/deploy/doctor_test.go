@@ -1,0 +1,101 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deploy
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"kubi.zone/kubizone/pkg/cmd/doctor"
+	"kubi.zone/kubizone/test/rig"
+)
+
+// What the doctor asks for is what the manifests grant: neither knows a rule that the other does not.
+func TestDoctor_knowsTheRulesThatAreGranted(t *testing.T) {
+	set := map[string]int{}
+	add := func(namespace string, rule rbacv1.PolicyRule, side int) {
+		for _, resource := range rule.Resources {
+			for _, verb := range rule.Verbs {
+				set[fmt.Sprintf("%s %s.%s %q in %q", verb, resource, rule.APIGroups[0], rule.ResourceNames, namespace)] |= side
+			}
+		}
+	}
+	const granted, asked = 1, 2
+	for _, object := range render(t, filepath.Join(manifests, "embedded")) {
+		if object.GetName() != rig.ServerName {
+			continue
+		}
+		switch object.GetKind() {
+		case "ClusterRole":
+			for _, rule := range as[rbacv1.ClusterRole](t, object).Rules {
+				add("", rule, granted)
+			}
+		case "Role":
+			for _, rule := range as[rbacv1.Role](t, object).Rules {
+				add(doctor.InstallNamespace, rule, granted)
+			}
+		}
+	}
+	// What system:auth-delegator and extension-apiserver-authentication-reader grant, in every cluster.
+	read := []string{"get", "list", "watch"}
+	add("", rbacv1.PolicyRule{APIGroups: []string{"authentication.k8s.io"}, Resources: []string{"tokenreviews"}, Verbs: []string{"create"}}, granted)
+	add("", rbacv1.PolicyRule{APIGroups: []string{"authorization.k8s.io"}, Resources: []string{"subjectaccessreviews"}, Verbs: []string{"create"}}, granted)
+	add("kube-system", rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"configmaps"}, ResourceNames: []string{"extension-apiserver-authentication"}, Verbs: read}, granted)
+	for _, rule := range doctor.Rules() {
+		add(rule.Namespace, rule.PolicyRule, asked)
+	}
+	for _, text := range slices.Sorted(maps.Keys(set)) {
+		switch set[text] {
+		case granted:
+			t.Errorf("granted and not asked for: %s", text)
+		case asked:
+			t.Errorf("asked for and not granted: %s", text)
+		}
+	}
+}
+
+// doctor is the exit code of kubizone doctor and the status and text of each check.
+func (i *installation) doctor() (code int, status, text map[string]string) {
+	i.t.Helper()
+	out, err := exec.CommandContext(i.context(), i.binary, "doctor", "-o", "json", "--kubeconfig", i.kube.AdminKubeconfig()).Output()
+	exit, failed := errors.AsType[*exec.ExitError](err)
+	if failed {
+		code = exit.ExitCode()
+	} else if err != nil {
+		i.t.Fatal(err)
+	}
+	var read struct{ Checks []doctor.Finding }
+	if err := json.Unmarshal(out, &read); err != nil {
+		i.t.Fatalf("%v\n%s", err, out)
+	}
+	status, text = map[string]string{}, map[string]string{}
+	for _, finding := range read.Checks {
+		status[finding.Check], text[finding.Check] = string(finding.Status), finding.Message+"; "+finding.Next
+	}
+	return code, status, text
+}
+
+// diagnosed holds the doctor to what is there: checks not named are not looked at.
+func (i *installation) diagnosed(when string, code int, want map[string]string) {
+	i.t.Helper()
+	got, status, text := i.doctor()
+	if got != code {
+		i.t.Errorf("%s: doctor ends with %d, want %d: %v", when, got, code, text)
+	}
+	for check, words := range want {
+		wanted, says, _ := strings.Cut(words, " ")
+		if status[check] != wanted || !strings.Contains(text[check], says) {
+			i.t.Errorf("%s: %s is %s %s, want %s", when, check, status[check], text[check], words)
+		}
+	}
+}
