@@ -23,6 +23,8 @@ import (
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/client/v3/snapshot"
+	"go.uber.org/zap"
 )
 
 // peers are the members of one cluster on loopback, each with its directory, and the files that peers show each other.
@@ -127,8 +129,30 @@ func (p *peers) put(by, key string) {
 	}
 }
 
+// replace lets a member in by a member that is alive, and starts it.
+func (p *peers) replace(alive, joins string) {
+	p.t.Helper()
+	replaced := make(chan error, 1)
+	ctx, cancel := context.WithTimeout(p.t.Context(), time.Minute)
+	defer cancel()
+	waiting := make(chan struct{})
+	go func() {
+		replaced <- Replace(ctx, p.paths[alive], joins, p.initial, func(string) { close(waiting) })
+	}()
+	select {
+	case <-waiting:
+	case err := <-replaced:
+		p.t.Fatal(err)
+	}
+	p.mustStart(joins)
+	if err := <-replaced; err != nil {
+		p.t.Fatal(err)
+	}
+}
+
 // E6: writes go on without one of three, and it has them when it is back.
 func TestCluster_goesOnWithoutOneOfThree(t *testing.T) {
+	t.Parallel() // they wait, for the most part
 	p := newPeers(t, "a", "b", "c")
 	p.mustStart("a", "b", "c")
 	p.put("a", "before")
@@ -149,6 +173,7 @@ func TestCluster_goesOnWithoutOneOfThree(t *testing.T) {
 
 // E6: a member that lost its disk is told what to do, and does not vote in its own name; let in again, it follows.
 func TestCluster_doesNotTakeTheLostMembersPlaceUnasked(t *testing.T) {
+	t.Parallel() // they wait, for the most part
 	p := newPeers(t, "a", "b", "c")
 	p.mustStart("a", "b", "c")
 	p.put("a", "k")
@@ -161,24 +186,44 @@ func TestCluster_doesNotTakeTheLostMembersPlaceUnasked(t *testing.T) {
 		t.Fatalf("the empty member started: %v", err)
 	}
 
-	replaced := make(chan error, 1)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	waiting := make(chan struct{})
-	go func() {
-		replaced <- Replace(ctx, p.paths["a"], "c", p.initial, func(string) { close(waiting) })
-	}()
-	select {
-	case <-waiting:
-	case err := <-replaced:
-		t.Fatal(err)
-	}
-	p.mustStart("c")
-	if err := <-replaced; err != nil {
-		t.Fatal(err)
-	}
+	p.replace("a", "c")
 	p.stop("a")
 	p.put("c", "with the vote of the new member")
+}
+
+// E6: a snapshot restored for the first of several members runs alone until the others are let in, whatever its flags
+// say; one that was not let in does not begin a cluster of its own.
+func TestDir_Restore_makesAMemberThatOthersJoin(t *testing.T) {
+	t.Parallel() // they wait, for the most part
+	sole := start(t, open(t, t.TempDir()))
+	if _, err := client(t, sole).Put(t.Context(), "kept", "v"); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "snapshot")
+	if _, err := snapshot.SaveWithVersion(t.Context(), zap.NewNop(), clientv3.Config{Endpoints: sole.Endpoints()}, file); err != nil {
+		t.Fatal(err)
+	}
+	sole.Stop()
+
+	p := newPeers(t, "a", "b")
+	dir := open(t, p.paths["a"])
+	if err := dir.Restore(Snapshot{Path: file, Bump: true, MemberName: "a", InitialCluster: p.initial}); err != nil {
+		t.Fatal(err)
+	}
+	if err := dir.Restore(Snapshot{Path: file}); err == nil || !strings.Contains(err.Error(), "has data") {
+		t.Errorf("restored over data: %v", err)
+	}
+	dir.Close()
+	p.mustStart("a")
+	var lost *LostMemberError
+	if err := p.start("b")["b"]; !errors.As(err, &lost) || lost.Known {
+		t.Fatalf("b began: %v", err)
+	}
+	p.replace("a", "b")
+	answer, err := p.client("b").Get(t.Context(), "kept")
+	if err != nil || len(answer.Kvs) != 1 || answer.Header.Revision < revisionBump {
+		t.Errorf("on the member that joined: %v, %v", answer, err)
+	}
 }
 
 // E1, E6: a directory is one member's.
