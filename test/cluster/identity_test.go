@@ -21,6 +21,9 @@ import (
 	"testing"
 	"time"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"kubi.zone/kubizone/test/rig"
 )
 
@@ -161,6 +164,54 @@ func TestIdentity_headersOfOthersAreNotBelieved(t *testing.T) {
 	// Groups alone, without a user, are refused before anything is asked; how is upstream's matter, but never by letting in.
 	if got, err := c.ask(ctx, direct, who.tenant, records, "Impersonate-Group: system:masters"); err != nil || got.status < 400 {
 		t.Errorf("43 impersonation of a group alone: %d %s, %v", got.status, got.body, err)
+	}
+}
+
+// A token is who it was made for at kube-apiserver; one for another audience, or one of an account that is gone, is
+// nobody's (attack 41).
+func TestIdentity_tokensAreKubeAPIServersToJudge(t *testing.T) {
+	c := need(t)
+	ctx := within(t, patience)
+	typed, _ := clients(t, c.kube.Admin())
+	if _, err := c.kube.ServiceAccount(ctx, "tokens", "robot"); err != nil {
+		t.Fatal(err)
+	}
+	accounts := typed.CoreV1().ServiceAccounts("tokens")
+	token := func(audiences ...string) string {
+		t.Helper()
+		request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{Audiences: audiences}}
+		return must(accounts.CreateToken(ctx, "robot", request, metav1.CreateOptions{}))(t).Status.Token
+	}
+	const records = "GET /apis/kubi.zone/v1alpha1/namespaces/tokens/records"
+	ask := func(token string) answer {
+		t.Helper()
+		got, err := c.ask(ctx, c.server.Addr, nil, records, "Authorization: Bearer "+token)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	good := token()
+	if got := ask(good); got.status != 403 || !strings.Contains(got.body, `User \"system:serviceaccount:tokens:robot\" cannot list`) {
+		t.Errorf("a token: %d %s", got.status, got.body)
+	}
+	for what, text := range map[string]string{
+		"for another audience": token("https://elsewhere.example"), "with another signature": good[:len(good)-8] + "AAAAAAAA", "cut": good[:len(good)/2],
+	} {
+		if got := ask(text); got.status != 401 {
+			t.Errorf("a token %s: %d %s", what, got.status, got.body)
+		}
+	}
+	unused := token()
+	if err := accounts.Delete(ctx, "robot", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	// kube-apiserver and the server each remember a token that was good for a moment.
+	for got := ask(unused); got.status != 401; got = ask(unused) {
+		if ctx.Err() != nil {
+			t.Fatalf("a token of an account that is gone: %d %s", got.status, got.body)
+		}
+		time.Sleep(100 * time.Millisecond)
 	}
 }
 

@@ -1,0 +1,188 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// drained names the environment variable that sets how many records TestNamespace_manyRecordsAreDrained makes.
+const drained = "KUBIZONE_TEST_DRAIN"
+
+// kube-controller-manager empties a namespace of thousands of records, through the aggregator and the ledger, and the
+// zone in another namespace is without them (S8.3). How long it takes is measured and not judged.
+func TestNamespace_manyRecordsAreDrained(t *testing.T) {
+	c := need(t)
+	ctx := within(t, 5*time.Minute)
+	count := 2000
+	if text := os.Getenv(drained); text != "" {
+		count = must(strconv.Atoi(text))(t)
+	}
+	for _, namespace := range []string{"drain", "drain-zone"} {
+		if err := c.kube.Namespace(ctx, namespace); err != nil {
+			t.Fatal(err)
+		}
+	}
+	typed, objects := clients(t, c.kube.Admin())
+	if _, err := objects.Resource(zones).Namespace("drain-zone").Create(ctx, zoneObject("drain-zone", "zone", "drain.example.", everyName("drain")), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	entryCount := func() int64 {
+		t.Helper()
+		zone, err := objects.Resource(zones).Namespace("drain-zone").Get(ctx, "zone", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		status, _ := zone.Object["status"].(map[string]any)
+		entries, _ := status["entryCount"].(int64)
+		return entries
+	}
+	empty := entryCount()
+
+	begin := time.Now()
+	var writers sync.WaitGroup
+	for worker := range 16 {
+		writers.Go(func() {
+			for i := worker; i < count; i += 16 {
+				name := fmt.Sprintf("r%d", i)
+				if _, err := objects.Resource(records).Namespace("drain").Create(ctx, recordObject("drain", name, name+".drain.example."), metav1.CreateOptions{}); err != nil {
+					t.Errorf("%s: %v", name, err)
+					return
+				}
+			}
+		})
+	}
+	writers.Wait()
+	made := time.Since(begin)
+	if got := entryCount(); got != empty+int64(count) || t.Failed() {
+		t.Fatalf("the zone has %d entries, want %d", got, empty+int64(count))
+	}
+
+	begin = time.Now()
+	if err := typed.CoreV1().Namespaces().Delete(ctx, "drain", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		_, err := typed.CoreV1().Namespaces().Get(ctx, "drain", metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			break
+		}
+		if ctx.Err() != nil {
+			t.Fatalf("the namespace is still there (%v), the zone has %d entries:\n%s", err, entryCount(), c.kube.ControllerManagerLog())
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	t.Logf("%d records made in %s, the namespace gone in %s", count, made.Round(time.Millisecond), time.Since(begin).Round(time.Millisecond))
+	if got := entryCount(); got != empty {
+		t.Errorf("the zone has %d entries, want %d as before", got, empty)
+	}
+}
+
+// slow names the environment variable that makes the tests wait for what takes a quarter of an hour by its nature.
+const slow = "KUBIZONE_TEST_SLOW"
+
+// A namespace that was deleted while nobody served leaves its records: nothing new comes into it, what is there can be
+// deleted by hand (S2.4), and in the end the reaper does it (S8.3).
+func TestNamespace_deletedWhileNobodyServed(t *testing.T) {
+	c := need(t)
+	ctx := within(t, 25*time.Minute)
+	for _, namespace := range []string{"left", "left-zone"} {
+		if err := c.kube.Namespace(ctx, namespace); err != nil {
+			t.Fatal(err)
+		}
+	}
+	typed, objects := clients(t, c.kube.Admin())
+	if _, err := objects.Resource(zones).Namespace("left-zone").Create(ctx, zoneObject("left-zone", "zone", "left.example.", everyName("left"), everyName("left-zone")), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for namespace, names := range map[string][]string{"left": {"by-hand", "by-reaper"}, "left-zone": {"stays"}} {
+		for _, name := range names {
+			if _, err := objects.Resource(records).Namespace(namespace).Create(ctx, recordObject(namespace, name, name+".left.example."), metav1.CreateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := c.server.Stop(ctx); err != nil {
+		t.Fatal(err)
+	}
+	// With an APIService that is unavailable the namespace would wait; without one nobody knows of records.
+	if err := c.kube.Unaggregate(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := typed.CoreV1().Namespaces().Delete(ctx, "left", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for gone := false; !gone; time.Sleep(20 * time.Millisecond) {
+		_, err := typed.CoreV1().Namespaces().Get(ctx, "left", metav1.GetOptions{})
+		gone = apierrors.IsNotFound(err)
+		if ctx.Err() != nil {
+			t.Fatal(err)
+		}
+	}
+	began := time.Now()
+	if err := c.restart(ctx, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.waitReady(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.kube.Aggregate(ctx, c.service.Addr, c.kube.ClusterCA.PEM); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := c.kube.WaitAvailable(ctx, true); err != nil {
+		t.Fatal(err)
+	}
+	present := func(namespace, name string) bool {
+		t.Helper()
+		for {
+			_, err := objects.Resource(records).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+			switch {
+			case err == nil:
+				return true
+			case apierrors.IsNotFound(err) && strings.Contains(err.Error(), name):
+				return false
+			case ctx.Err() != nil:
+				t.Fatal(err)
+			}
+			time.Sleep(20 * time.Millisecond) // the aggregator takes a moment to know where the group is
+		}
+	}
+	if !present("left", "by-hand") || !present("left", "by-reaper") {
+		t.Fatal("records went with nobody to delete them")
+	}
+	if _, err := objects.Resource(records).Namespace("left").Create(ctx, recordObject("left", "new", "new.left.example."), metav1.CreateOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("a record in a namespace that is gone: %v", err)
+	}
+	if err := objects.Resource(records).Namespace("left").Delete(ctx, "by-hand", metav1.DeleteOptions{}); err != nil {
+		t.Errorf("delete in a namespace that is gone: %v", err)
+	}
+	if present("left", "by-hand") {
+		t.Error("it was deleted and is there")
+	}
+	t.Run("reaper", func(t *testing.T) {
+		if os.Getenv(slow) == "" {
+			t.Skipf("the reaper asks twice in ten minutes, and begins with one namespace at a time: set %s and -timeout 40m", slow)
+		}
+		for present("left", "by-reaper") {
+			time.Sleep(time.Second)
+		}
+		took := time.Since(began)
+		t.Logf("the reaper took it %s after the server was back", took.Round(time.Second))
+		if took < 10*time.Minute {
+			t.Errorf("the reaper took it %s after the server was back: it asks twice, ten minutes apart", took)
+		}
+		if !present("left-zone", "stays") {
+			t.Error("the reaper took a record of a namespace that is there")
+		}
+	})
+}
