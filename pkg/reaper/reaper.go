@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -31,6 +32,8 @@ const (
 	// between is the time from one look to the next where nothing happens, settle where a namespace was deleted: what
 	// empties it needs a moment, and many deletions at once need one look.
 	between, settle = 2 * time.Minute, 10 * time.Second
+	// patience bounds one live question: a client without a timeout of its own would hold every look for ever.
+	patience = 30 * time.Second
 )
 
 // Store is what the reaper needs of the store; the ledger is one.
@@ -199,7 +202,7 @@ func (r *Reaper) look(ctx context.Context) error {
 
 // isOurs asks the cluster who it is.
 func (r *Reaper) isOurs(ctx context.Context) error {
-	system, err := r.config.Live.Namespaces().Get(ctx, metav1.NamespaceSystem, metav1.GetOptions{})
+	system, err := r.ask(ctx, metav1.NamespaceSystem)
 	if err != nil {
 		return fmt.Errorf("reaper: asking the cluster who it is, by namespace %s: %w", metav1.NamespaceSystem, err)
 	}
@@ -215,6 +218,13 @@ func (r *Reaper) isOurs(ctx context.Context) error {
 			"nothing is removed until `kubizone adopt-cluster` says that it belongs here (S8.3)", metav1.NamespaceSystem, ours, system.UID)
 	}
 	return nil
+}
+
+// ask gets a namespace from the kube-apiserver itself.
+func (r *Reaper) ask(ctx context.Context, namespace string) (*corev1.Namespace, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	return r.config.Live.Namespaces().Get(ctx, namespace, metav1.GetOptions{})
 }
 
 // listed are the namespaces that the informer has; a list that cannot be whole is an error.
@@ -235,7 +245,7 @@ func (r *Reaper) listed() (sets.Set[string], error) {
 
 // isGone asks the kube-apiserver. The error is an answer that says neither.
 func (r *Reaper) isGone(ctx context.Context, namespace string) (bool, error) {
-	_, err := r.config.Live.Namespaces().Get(ctx, namespace, metav1.GetOptions{})
+	_, err := r.ask(ctx, namespace)
 	if err == nil {
 		return false, nil
 	}
