@@ -11,7 +11,6 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/apiserver/pkg/admission"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/apiserver/pkg/server/healthz"
 	genericoptions "k8s.io/apiserver/pkg/server/options"
@@ -19,10 +18,14 @@ import (
 	"k8s.io/client-go/kubernetes"
 	restclient "k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/pkg/admission/delegation"
 	"kubi.zone/kubizone/pkg/apis/kubizone/install"
 	"kubi.zone/kubizone/pkg/authorization"
+	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
+	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/pkg/reaper"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
@@ -81,8 +84,7 @@ func NewDelegated(ctx context.Context, cfg Delegated) (_ *Server, err error) {
 			s.Close()
 		}
 	}()
-	// Admission asks the ledger.
-	if err := cfg.applyCore(config, permissions, delegation.NewInitializer(s.ledger)); err != nil {
+	if err := cfg.applyCore(config, permissions, s.ledger); err != nil {
 		return nil, err
 	}
 	config.AddReadyzChecks(healthz.NamedCheck("permissions", func(*http.Request) error { return permissions.check() }))
@@ -137,8 +139,9 @@ func (d *Delegated) applyEntrance(ctx context.Context, config *genericapiserver.
 	return nil
 }
 
-// applyCore is what follows kube-apiserver's objects: admission, and priority and fairness.
-func (d *Delegated) applyCore(config *genericapiserver.RecommendedConfig, permissions *permissions, initializers ...admission.PluginInitializer) error {
+// applyCore is what follows kube-apiserver's objects: admission, which also asks the ledger, priority and fairness, and
+// the reaper.
+func (d *Delegated) applyCore(config *genericapiserver.RecommendedConfig, permissions *permissions, ledger *ledger.Ledger) error {
 	if err := d.CoreAPI.ApplyTo(config); err != nil {
 		return fmt.Errorf("--kubeconfig: %w", err)
 	}
@@ -154,15 +157,41 @@ func (d *Delegated) applyCore(config *genericapiserver.RecommendedConfig, permis
 	if err := d.Features.ApplyTo(&config.Config, client, config.SharedInformerFactory); err != nil {
 		return err
 	}
-	if err := d.Admission.ApplyTo(&config.Config, config.SharedInformerFactory, client, objects, config.FeatureGate, config.EffectiveVersion, initializers...); err != nil {
+	if err := d.Admission.ApplyTo(&config.Config, config.SharedInformerFactory, client, objects, config.FeatureGate, config.EffectiveVersion,
+		delegation.NewInitializer(ledger)); err != nil {
 		return fmt.Errorf("admission: %w", err)
 	}
-	rules := rulesOfAdmission(d.plugins())
+	if err := reap(config, client, ledger); err != nil {
+		return err
+	}
+	rules := append(slices.Clone(reaperRules), rulesOfAdmission(d.plugins())...)
 	if d.Features.EnablePriorityAndFairness {
 		rules = append(rules, flowControlRules...)
 	}
 	permissions.needs = append(permissions.needs, need{"--kubeconfig", client, rules})
 	return nil
+}
+
+// reap removes what namespaces left that are gone (S8.3), as long as the server serves: it goes through our own API.
+func reap(config *genericapiserver.RecommendedConfig, client kubernetes.Interface, store reaper.Store) error {
+	objects, err := versioned.NewForConfig(config.LoopbackClientConfig)
+	if err != nil {
+		return fmt.Errorf("loopback client: %w", err)
+	}
+	namespaces := config.SharedInformerFactory.Core().V1().Namespaces()
+	namespaces.Informer() // before the factory starts what it was asked for
+	reaper, err := reaper.New(reaper.Config{Informer: namespaces, Live: client.CoreV1(), Objects: objects, Store: store})
+	if err != nil {
+		return err
+	}
+	return config.AddPostStartHook("kubizone-reaper", func(hook genericapiserver.PostStartHookContext) error {
+		go func() {
+			if err := reaper.Run(hook); err != nil {
+				klog.FromContext(hook).Error(err, "What namespaces left that are gone stays until the server is started again")
+			}
+		}()
+		return nil
+	})
 }
 
 // plugins are the admission plugins that run.

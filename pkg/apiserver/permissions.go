@@ -7,14 +7,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apiserver/pkg/admission/plugin/namespace/lifecycle"
 	mutatingadmissionpolicy "k8s.io/apiserver/pkg/admission/plugin/policy/mutating"
 	validatingadmissionpolicy "k8s.io/apiserver/pkg/admission/plugin/policy/validating"
 	mutatingwebhook "k8s.io/apiserver/pkg/admission/plugin/webhook/mutating"
@@ -65,17 +63,18 @@ var (
 	accessReviewRules = []rule{
 		{group: "authorization.k8s.io", resource: "subjectaccessreviews", verbs: []string{"create"}, purpose: "nobody but system:masters is allowed anything"},
 	}
+	reaperRules = []rule{
+		{resource: "namespaces", verbs: informed, purpose: "nothing can be created, and nobody knows which namespaces are gone"},
+	}
 	flowControlRules = []rule{
 		{group: "flowcontrol.apiserver.k8s.io", resource: "flowschemas", verbs: informed, purpose: "priority and fairness has no configuration"},
 		{group: "flowcontrol.apiserver.k8s.io", resource: "prioritylevelconfigurations", verbs: informed, purpose: "priority and fairness has no configuration"},
+		{group: "flowcontrol.apiserver.k8s.io", resource: "flowschemas", subresource: "status", verbs: []string{"patch"}, purpose: "priority and fairness cannot say which of its configuration is wrong"},
 	}
 )
 
 // admissionRules are what the plugins of admission need, by plugin.
 var admissionRules = map[string][]rule{
-	lifecycle.PluginName: {
-		{resource: "namespaces", verbs: informed, purpose: "nothing can be created"},
-	},
 	mutatingadmissionpolicy.PluginName: {
 		{group: "admissionregistration.k8s.io", resource: "mutatingadmissionpolicies", verbs: informed, purpose: "every write is refused"},
 		{group: "admissionregistration.k8s.io", resource: "mutatingadmissionpolicybindings", verbs: informed, purpose: "every write is refused"},
@@ -188,15 +187,11 @@ func may(ctx context.Context, client kubernetes.Interface, one rule, verb string
 	return answer.Status.Allowed, nil
 }
 
-// rulesOfAdmission are those of the plugins given, each once.
+// rulesOfAdmission are those of the plugins given.
 func rulesOfAdmission(plugins []string) []rule {
 	var rules []rule
 	for _, plugin := range plugins {
-		for _, one := range admissionRules[plugin] {
-			if !slices.ContainsFunc(rules, func(other rule) bool { return other.group == one.group && other.resource == one.resource }) {
-				rules = append(rules, one)
-			}
-		}
+		rules = append(rules, admissionRules[plugin]...)
 	}
 	return rules
 }

@@ -93,7 +93,7 @@ func NewOptions() *Options {
 	// The aggregator sends everybody's requests through one connection.
 	o.SecureServing.HTTP2MaxStreamsPerConnection = 1000
 	// Without files a certificate is made in memory: a container's file system cannot be written.
-	o.SecureServing.ServerCert.CertDirectory, o.SecureServing.ServerCert.PairName = "", ""
+	o.SecureServing.ServerCert.CertDirectory = ""
 	return o
 }
 
@@ -113,16 +113,25 @@ var notRunFlags = []string{
 	"advertise-address", "external-hostname",
 }
 
+// notAuthenticationFlags are those of upstream's group that this server cannot keep: one that does not know whom to
+// believe would answer everybody with 401 and call itself well, so it does not start (A6 of package apiserver).
+var notAuthenticationFlags = []string{"authentication-tolerate-lookup-failure"}
+
+// without adds what a group of upstream's adds, but for the names given.
+func without(names []string, to *pflag.FlagSet, add func(*pflag.FlagSet)) {
+	all := pflag.NewFlagSet("", pflag.ContinueOnError)
+	add(all)
+	all.VisitAll(func(flag *pflag.Flag) {
+		if !slices.Contains(names, flag.Name) {
+			to.AddFlag(flag)
+		}
+	})
+}
+
 // Flags binds the options to flags, by group.
 func (o *Options) Flags() cliflag.NamedFlagSets {
 	var all cliflag.NamedFlagSets
-	run := pflag.NewFlagSet("", pflag.ContinueOnError)
-	o.ServerRun.AddUniversalFlags(run)
-	run.VisitAll(func(flag *pflag.Flag) {
-		if !slices.Contains(notRunFlags, flag.Name) {
-			all.FlagSet("generic").AddFlag(flag)
-		}
-	})
+	without(notRunFlags, all.FlagSet("generic"), o.ServerRun.AddUniversalFlags)
 	etcd := pflag.NewFlagSet("", pflag.ContinueOnError)
 	o.Etcd.AddFlags(etcd)
 	for _, name := range etcdFlags {
@@ -131,7 +140,7 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	o.Member.AddFlags(all.FlagSet("etcd"))
 	o.SecureServing.AddFlags(all.FlagSet("secure serving"))
 	o.Certificate.AddFlags(all.FlagSet("secure serving"))
-	o.Authentication.AddFlags(all.FlagSet("authentication"))
+	without(notAuthenticationFlags, all.FlagSet("authentication"), o.Authentication.AddFlags)
 	o.Authorization.AddFlags(all.FlagSet("authorization"))
 	o.Audit.AddFlags(all.FlagSet("auditing"))
 	o.Features.AddFlags(all.FlagSet("features"))

@@ -45,7 +45,7 @@ func TestOptions_offerWhatTheyCanKeep(t *testing.T) {
 	}
 	for _, name := range []string{
 		"etcd-prefix", "etcd-servers-overrides", "storage-media-type", "storage-backend", "watch-cache", "watch-cache-sizes", "enable-garbage-collector",
-		"emulated-version", "external-hostname",
+		"emulated-version", "external-hostname", "authentication-tolerate-lookup-failure",
 	} {
 		if flags.Lookup(name) != nil {
 			t.Errorf("--%s is offered, and nothing would heed it", name)
