@@ -180,7 +180,7 @@ func TestRestore_refusesWhatIsNoWholeBackup(t *testing.T) {
 		"no manifest":     {whole, nil, "is no whole backup"},
 		"not a manifest":  {whole, []byte("{}"), "is no manifest of a backup"},
 		"a newer backup":  {whole, edit(func(m *Manifest) { m.Version++ }), "is of a newer kubizone"},
-		"a newer format":  {whole, edit(func(m *Manifest) { m.Format++ }), "is of a newer kubizone"},
+		"a newer format":  {whole, edit(func(m *Manifest) { m.Format = ledger.SealedFormat + 1 }), "is of a newer kubizone"},
 		"another's count": {whole, edit(func(m *Manifest) { m.Records++ }), "not this file's manifest"},
 		"a poem":          {[]byte("roses"), manifest, "is cut"},
 	} {
@@ -204,7 +204,9 @@ func TestRestore_refusesWhatIsNoWholeBackup(t *testing.T) {
 		})
 	}
 
-	if _, _, err := restore(t, file, func(r *Restore) { r.DataDir = filepath.Dir(strings.TrimPrefix(filepath.Dir(old.where.ServerList[0]), "unix:")) }); err == nil || !strings.Contains(err.Error(), "in use") {
+	if _, _, err := restore(t, file, func(r *Restore) {
+		r.DataDir = filepath.Dir(strings.TrimPrefix(filepath.Dir(old.where.ServerList[0]), "unix:"))
+	}); err == nil || !strings.Contains(err.Error(), "in use") {
 		t.Errorf("over a running server: %v", err)
 	}
 }

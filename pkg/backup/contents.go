@@ -7,55 +7,32 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"time"
-
-	"go.etcd.io/bbolt"
-	"go.etcd.io/etcd/api/v3/mvccpb"
-	"go.etcd.io/etcd/server/v3/storage/mvcc"
-	"go.etcd.io/etcd/server/v3/storage/schema"
-	"google.golang.org/protobuf/proto"
 
 	"kubi.zone/kubizone/pkg/apiserver"
+	"kubi.zone/kubizone/pkg/apiserver/embed"
 	"kubi.zone/kubizone/pkg/ledger"
 )
 
 // read fills in what the snapshot at path says of itself. A server could be asked, but would answer for another moment.
 func (m *Manifest) read(path string) error {
-	db, err := bbolt.Open(path, 0o400, &bbolt.Options{ReadOnly: true, Timeout: time.Second})
-	if err != nil {
-		return fmt.Errorf("%s is no snapshot of etcd: %w", path, err)
-	}
-	defer db.Close()
 	layout := ledger.Layout{Prefix: apiserver.Prefix}
 	zones, records := map[string]bool{}, map[string]bool{}
+	live := map[string]map[string]bool{layout.Objects("zones"): zones, layout.Objects("records"): records}
 	var config []byte
-	err = db.View(func(tx *bbolt.Tx) error {
-		bucket := tx.Bucket(schema.Key.Name())
-		if bucket == nil {
-			return fmt.Errorf("%s is no snapshot of etcd: it has no keys", path)
+	err := embed.ReadSnapshot(path, func(change embed.Change) {
+		m.Revision = change.Revision
+		for prefix, keys := range live {
+			switch {
+			case !strings.HasPrefix(change.Key, prefix):
+			case change.Deleted:
+				delete(keys, change.Key)
+			default:
+				keys[change.Key] = true
+			}
 		}
-		return bucket.ForEach(func(revision, value []byte) error { // in the order of revisions
-			var kv mvccpb.KeyValue
-			if err := proto.Unmarshal(value, &kv); err != nil {
-				return fmt.Errorf("%s: a value does not parse: %w", path, err)
-			}
-			m.Revision = mvcc.BytesToRev(revision).Main
-			key, gone := string(kv.Key), mvcc.IsTombstone(revision)
-			for prefix, live := range map[string]map[string]bool{layout.Objects("zones"): zones, layout.Objects("records"): records} {
-				if !strings.HasPrefix(key, prefix) {
-					continue
-				}
-				if gone {
-					delete(live, key)
-				} else {
-					live[key] = true
-				}
-			}
-			if key == layout.Config() && !gone {
-				config = kv.Value
-			}
-			return nil
-		})
+		if change.Key == layout.Config() {
+			config = append([]byte{}, change.Value...)
+		}
 	})
 	if err != nil {
 		return err
