@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/storage"
 	"k8s.io/apiserver/pkg/storage/etcd3"
+	"k8s.io/apiserver/pkg/storage/value"
 	"k8s.io/apiserver/pkg/storage/value/encrypt/identity"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/install"
@@ -29,6 +30,8 @@ type Store struct {
 	Prefix string
 	Client *kubernetes.Client
 	etcd   *Etcd
+	// Encryption of objects and internal keys at rest; nil: none.
+	Encryption value.Transformer
 	// Damaged says that the test breaks the store, so that it is not checked at the end.
 	Damaged bool
 }
@@ -37,6 +40,9 @@ var stores atomic.Int64
 
 // Unchecked: the store will not hold what fsck knows.
 func Unchecked(s *Store) { s.Damaged = true }
+
+// Encrypted gives the store an encryption configuration.
+func Encrypted(t value.Transformer) func(*Store) { return func(s *Store) { s.Encryption = t } }
 
 // New makes a Store that is checked when the test ends. Main must have run.
 func New(t testing.TB, change ...func(*Store)) *Store {
@@ -79,10 +85,16 @@ func Codec() ledger.ObjectCodec {
 	return ledger.ObjectCodec{Codec: install.New().StorageCodec()}
 }
 
+func encrypted(t value.Transformer) ledger.ObjectCodec {
+	c := Codec()
+	c.Transformer = t
+	return c
+}
+
 // Fsck checks the store.
 func (s *Store) Fsck() fsck.Report {
 	s.T.Helper()
-	r, err := fsck.Run(context.Background(), fsck.Config{Client: s.Client.Client, Prefix: s.Prefix, Zones: Codec(), Records: Codec()})
+	r, err := fsck.Run(context.Background(), fsck.Config{Client: s.Client.Client, Prefix: s.Prefix, Zones: encrypted(s.Encryption), Records: encrypted(s.Encryption)})
 	if err != nil {
 		s.T.Fatal(err)
 	}
@@ -151,7 +163,8 @@ type Server struct {
 func (s *Store) Server(change ...func(*ledger.Config)) *Server {
 	s.T.Helper()
 	client := s.connect()
-	server, err := NewServer(s.T.Context(), client, s.Prefix, change...)
+	encrypt := func(c *ledger.Config) { c.Zones, c.Records = encrypted(s.Encryption), encrypted(s.Encryption) }
+	server, err := NewServer(s.T.Context(), client, s.Prefix, append([]func(*ledger.Config){encrypt}, change...)...)
 	if err != nil {
 		s.T.Fatal(err)
 	}
@@ -177,11 +190,15 @@ func NewServer(ctx context.Context, client *kubernetes.Client, prefix string, ch
 			f()
 		}
 	}
+	transformer := config.Records.Transformer
+	if transformer == nil {
+		transformer = identity.NewEncryptCheckTransformer()
+	}
 	raw := func(resource string, newFunc, newListFunc func() runtime.Object) storage.Interface {
 		codec, versioner := Codec().Codec, storage.APIObjectVersioner{}
 		compactor := etcd3.NewCompactor(client.Client, 0, nil, nil)
 		st, failed := etcd3.New(ledger.Seam(client), compactor, codec, newFunc, newListFunc, prefix, "/kubi.zone/"+resource,
-			v1alpha1.Resource(resource), identity.NewEncryptCheckTransformer(), etcd3.NewDefaultLeaseManagerConfig(),
+			v1alpha1.Resource(resource), transformer, etcd3.NewDefaultLeaseManagerConfig(),
 			etcd3.NewDefaultDecoder(codec, versioner), versioner)
 		stops = append(stops, compactor.Stop)
 		if failed != nil {

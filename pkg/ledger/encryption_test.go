@@ -1,0 +1,279 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ledger_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"k8s.io/apiserver/pkg/storage/value"
+	"k8s.io/apiserver/pkg/storage/value/encrypt/identity"
+	"k8s.io/apiserver/pkg/storage/value/encrypt/secretbox"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/pkg/ledger/fsck"
+	"kubi.zone/kubizone/test/store"
+)
+
+// provided is what upstream makes of an encryption configuration that names
+// these keys of the secretbox provider, or "identity", for a resource.
+func provided(names ...string) value.Transformer {
+	var providers []value.PrefixTransformer
+	for _, name := range names {
+		p := value.PrefixTransformer{Prefix: []byte("k8s:enc:secretbox:v1:" + name + ":"), Transformer: secretbox.NewSecretboxTransformer(sha256.Sum256([]byte(name)))}
+		if name == "identity" {
+			p = value.PrefixTransformer{Transformer: identity.NewEncryptCheckTransformer()}
+		}
+		providers = append(providers, p)
+	}
+	return value.NewPrefixTransformers(errors.New("no provider of the configuration reads it"), providers...)
+}
+
+// secrets are what a tenant's names and data are made of; names of objects,
+// namespaces and views are not.
+var secrets = []string{"quokka", "numbat", "bilby", "wombat", "echidna", "192.0.2.77", "192.0.2.53", "dingo"}
+
+// story makes each kind of internal key, and takes most of them away again.
+func story(t *testing.T, st *store.Store) {
+	t.Helper()
+	a, b := st.Server(), st.Server()
+	stop := a.Run()
+	ctx := t.Context()
+	store.Must(a.CreateRecord(ctx, store.Record("team", "early", "early.dingo.quokka.example.", "A", "192.0.2.77"))) // waits
+	allowed := store.Allow("", "*", "*.bilby", "*.wombat", "*.dingo")
+	allowed.Zones = []string{"*"}
+	store.Must(a.CreateZone(store.Zone("platform", "top", "quokka.example.", allowed)))
+	for i, at := range []string{"www.bilby", "mail.wombat", "bilby", "_echidna.bilby", "numbat"} {
+		store.Must(b.CreateRecord(ctx, store.Record("team", fmt.Sprintf("r%d", i), at+".quokka.example.", "TXT", fmt.Sprintf("\"echidna %d\"", i))))
+	}
+	waiting := store.Record("team", "refers", "numbat", "A", "192.0.2.77")
+	waiting.Spec.ZoneRef = &v1alpha1.ZoneReference{Namespace: "platform", Name: "below"}
+	store.Must(b.CreateRecord(ctx, waiting))
+	store.Must(b.CreateZone(store.Zone("platform", "below", "wombat.quokka.example.", store.Allow("", "*")))) // takes, and has a parent
+	st.Settle()
+	if got := b.Record("team", "r1").Status.ZoneRef; got == nil || got.Name != "below" {
+		t.Errorf("record r1 is of %v, want below", got)
+	}
+	if err := a.DeleteRecord(ctx, "team", "r1"); err != nil { // its absolute name would hold the zone to its own
+		t.Error(err)
+	}
+	store.Must(b.UpdateRecord(ctx, "team", "r0", func(r *v1alpha1.Record) { r.Spec.Values = []string{`"dingo"`} }))
+	store.Must(a.UpdateZone("platform", "below", func(z *v1alpha1.Zone) { z.Spec.DomainName = "dingo.quokka.example." })) // renames
+	st.Settle()
+	for _, want := range []struct{ name, zone string }{{"early", "below"}, {"refers", "below"}, {"r0", "top"}, {"r2", "top"}} {
+		if got := b.Record("team", want.name).Status.ZoneRef; got == nil || got.Name != want.zone {
+			t.Errorf("record %s is of %v, want %s", want.name, got, want.zone)
+		}
+	}
+	if err := a.DeleteRecord(ctx, "team", "r0"); err != nil {
+		t.Error(err)
+	}
+	if err := b.DeleteZone("platform", "below"); err != nil {
+		t.Error(err)
+	}
+	st.Settle()
+	stop()
+	again := st.Server() // a restart
+	defer again.Run()()
+	store.Must(again.CreateRecord(ctx, store.Record("team", "late", "late.bilby.quokka.example.", "A", "192.0.2.77")))
+	if _, err := again.CreateRecord(ctx, store.Record("other", "r0", "x.example.org.", "A", "192.0.2.77")); err != nil {
+		t.Error(err)
+	}
+	st.Settle()
+	st.MustBeClean()
+}
+
+// seen returns the keys and values under the store's prefix that ever stood in
+// etcd, with those in which a secret is in sight.
+func seen(t *testing.T, st *store.Store) (events int, in map[string][]string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	raw := st.Client.Client
+	last := store.Must(raw.Put(ctx, st.Prefix+"/last", "")).Header.Revision
+	in = map[string][]string{}
+	for r := range raw.Watch(ctx, st.Prefix, clientv3.WithPrefix(), clientv3.WithRev(1)) {
+		if r.Err() != nil {
+			t.Fatal(r.Err())
+		}
+		for _, e := range r.Events {
+			if e.Kv.ModRevision == last {
+				return events, in
+			}
+			events++
+			for _, secret := range secrets {
+				if bytes.Contains(bytes.ToLower(e.Kv.Key), []byte(secret)) || bytes.Contains(bytes.ToLower(e.Kv.Value), []byte(secret)) {
+					in[secret] = append(in[secret], string(e.Kv.Key))
+				}
+			}
+		}
+	}
+	t.Fatal("the watch ended")
+	return 0, nil
+}
+
+// Nothing that a tenant calls by a name in DNS, nor what it says there, was ever
+// in etcd. The same story without encryption shows that all of it would be seen.
+func TestEncryption_nothingOfATenantIsInEtcd(t *testing.T) {
+	plain := store.New(t)
+	story(t, plain)
+	wanted, in := seen(t, plain)
+	for _, secret := range secrets {
+		if !strings.Contains(strings.Join(in[secret], " "), "/ledger/") {
+			t.Errorf("without encryption nothing internal has %q: this test proves nothing of it", secret)
+		}
+	}
+	st := store.New(t, store.Encrypted(provided("one")))
+	story(t, st)
+	events, in := seen(t, st)
+	for secret, keys := range in {
+		t.Errorf("%q is in %d keys or values: %.5q", secret, len(keys), keys)
+	}
+	if events < wanted/2 {
+		t.Errorf("%d events, and %d without encryption: not the same story", events, wanted)
+	}
+}
+
+// storedFormat is what the config key says.
+func storedFormat(t *testing.T, st *store.Store) (format int) {
+	t.Helper()
+	var config struct{ Format int }
+	kv := store.Must(st.Client.Client.Get(t.Context(), ledger.Layout{Prefix: st.Prefix}.Config())).Kvs[0]
+	if err := json.Unmarshal(kv.Value, &config); err != nil {
+		t.Fatal(err)
+	}
+	return config.Format
+}
+
+func opens(t *testing.T, st *store.Store, with value.Transformer) error {
+	t.Helper()
+	_, err := ledger.OpenStore(t.Context(), st.Client.Client, st.Prefix, with)
+	_, read := ledger.ReadStore(t.Context(), st.Client.Client, st.Prefix, with)
+	if (err == nil) != (read == nil) {
+		t.Errorf("opening says %v, reading %v", err, read)
+	}
+	return err
+}
+
+// Who has not the key serves nothing, and an older binary neither.
+func TestEncryption_wrongKeyIsRefused(t *testing.T) {
+	st := store.New(t, store.Encrypted(provided("one")))
+	s := st.Server()
+	store.Must(s.CreateZone(store.Zone("platform", "top", "example.org.")))
+	if f := storedFormat(t, st); f != ledger.SealedFormat || f <= ledger.Format {
+		t.Errorf("format %d", f)
+	}
+	for what, with := range map[string]value.Transformer{"no configuration": nil, "another key": provided("two"), "identity": provided("identity")} {
+		if err := opens(t, st, with); !errors.Is(err, ledger.ErrSealed) || !strings.Contains(err.Error(), "--encryption-provider-config") {
+			t.Errorf("%s: %v", what, err)
+		}
+		codec := store.Codec()
+		codec.Transformer = with
+		if _, err := ledger.Open(t.Context(), ledger.Config{Client: st.Client.Client, Prefix: st.Prefix, Zones: codec, Records: codec}); !errors.Is(err, ledger.ErrSealed) {
+			t.Errorf("%s: open: %v", what, err)
+		}
+		if _, err := fsck.Run(t.Context(), fsck.Config{Client: st.Client.Client, Prefix: st.Prefix, Zones: codec, Records: codec}); !errors.Is(err, ledger.ErrSealed) {
+			t.Errorf("%s: fsck: %v", what, err)
+		}
+	}
+}
+
+// Upstream's rotation: the new key is added, then first, then objects are written
+// anew, then the old key goes. Back to no encryption likewise.
+func TestEncryption_rotatesAsUpstream(t *testing.T) {
+	st := store.New(t, store.Encrypted(provided("one")))
+	store.Must(st.Server().CreateZone(store.Zone("platform", "top", "example.org.", store.Allow("", "*"))))
+	n := 0
+	for _, step := range [][]string{{"one", "two"}, {"two", "one"}, {"two"}, {"identity", "two"}, {"identity"}, nil, {"identity", "three"}, {"three", "identity"}, {"three"}} {
+		st.Encryption = nil
+		if step != nil {
+			st.Encryption = provided(step...)
+		}
+		s := st.Server()
+		store.Must(s.CreateRecord(t.Context(), store.Record("team", fmt.Sprintf("r%d", n), fmt.Sprintf("r%d.example.org.", n), "A", "192.0.2.1")))
+		n++
+		touch := func(annotations *map[string]string) { *annotations = map[string]string{"written": fmt.Sprint(n)} }
+		store.Must(s.WriteZone(t.Context(), "platform", "top", func(z *v1alpha1.Zone) { touch(&z.Annotations) }))
+		for _, r := range s.ListRecords("") {
+			store.Must(s.UpdateRecord(t.Context(), "team", r.Name, func(r *v1alpha1.Record) { touch(&r.Annotations) }))
+		}
+		st.MustBeClean()
+		if t.Failed() {
+			t.Fatalf("with the providers %q", step)
+		}
+	}
+	if err := opens(t, st, provided("one")); err == nil {
+		t.Error("the first key opens it still")
+	}
+	if got := len(st.Server().ListRecords("")); got != n {
+		t.Errorf("%d records of %d", got, n)
+	}
+}
+
+// A store made without: values are sealed as they are written, names never.
+func TestEncryption_comesLater(t *testing.T) {
+	st := store.New(t)
+	s := st.Server()
+	cluster := store.Must(s.Ledger.RememberCluster(t.Context(), "uid"))
+	store.Must(s.CreateZone(store.Zone("platform", "top", "example.org.", store.Allow("", "*"))))
+	store.Must(s.CreateRecord(t.Context(), store.Record("team", "before", "numbat.example.org.", "A", "192.0.2.1")))
+	if err := opens(t, st, provided("identity", "one")); err != nil || storedFormat(t, st) != ledger.Format {
+		t.Fatalf("with identity first nothing is encrypted: %v", err)
+	}
+	before := store.Must(st.Client.Client.Put(t.Context(), st.Prefix+"/mark", "")).Header.Revision
+
+	st.Encryption = provided("one", "identity")
+	later := st.Server()
+	store.Must(later.CreateRecord(t.Context(), store.Record("team", "after", "quokka.example.org.", "TXT", `"echidna"`)))
+	if now := store.Must(later.Ledger.RememberCluster(t.Context(), "other")); now != cluster || storedFormat(t, st) != ledger.SealedFormat {
+		t.Errorf("cluster %q, format %d", now, storedFormat(t, st))
+	}
+	st.MustBeClean()
+	layout := ledger.Layout{Prefix: st.Prefix}
+	named := false
+	for _, kv := range store.Must(st.Client.Client.Get(t.Context(), layout.Internal(), clientv3.WithPrefix())).Kvs {
+		named = named || strings.Contains(string(kv.Key), "quokka")
+		if kv.ModRevision > before && (bytes.Contains(kv.Value, []byte("echidna")) || bytes.HasPrefix(kv.Value, []byte("{")) && string(kv.Key) != layout.Config()) {
+			t.Errorf("written since: %s = %s", kv.Key, kv.Value)
+		}
+	}
+	if !named {
+		t.Error("the names of a store that has some plain ones are sealed: they would not be found")
+	}
+	if err := opens(t, st, nil); !errors.Is(err, ledger.ErrSealed) {
+		t.Errorf("without it again: %v", err)
+	}
+}
+
+// Servers that start together agree about the keys.
+func TestEncryption_firstServersAgree(t *testing.T) {
+	st := store.New(t, store.Encrypted(provided("one")))
+	var all sync.WaitGroup
+	var clients [8]*clientv3.Client
+	for i := range clients {
+		all.Go(func() {
+			clients[i] = store.Must(ledger.OpenStore(t.Context(), st.Client.Client, st.Prefix, st.Encryption))
+		})
+	}
+	all.Wait()
+	key := ledger.Layout{Prefix: st.Prefix}.Room("serials") + "@/org.example."
+	for i, writer := range clients {
+		store.Must(writer.Put(t.Context(), key, fmt.Sprintf(`{"serial":%d}`, i+1)))
+		for _, reader := range clients {
+			if kvs := store.Must(reader.Get(t.Context(), key)).Kvs; len(kvs) != 1 || string(kvs[0].Value) != fmt.Sprintf(`{"serial":%d}`, i+1) {
+				t.Fatalf("server %d wrote, another read %v", i, kvs)
+			}
+		}
+	}
+}
