@@ -4,7 +4,9 @@
 package backup
 
 import (
+	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,8 +20,10 @@ import (
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"k8s.io/apiserver/pkg/server/options/encryptionconfig"
 	"k8s.io/apiserver/pkg/storage/storagebackend"
 
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apiserver"
 	"kubi.zone/kubizone/pkg/apiserver/embed"
 	"kubi.zone/kubizone/pkg/dns/serial"
@@ -36,7 +40,7 @@ type running struct {
 	store  *store.Store
 }
 
-func start(t *testing.T, path string) *running {
+func start(t *testing.T, path string, change ...func(*store.Store)) *running {
 	t.Helper()
 	dir, err := embed.OpenDir(path, 0)
 	if err != nil {
@@ -51,6 +55,9 @@ func start(t *testing.T, path string) *running {
 	}
 	t.Cleanup(member.Stop)
 	s := store.On(t, &store.Etcd{Endpoint: member.Endpoints()[0]}, apiserver.Prefix)
+	for _, f := range change {
+		f(s)
+	}
 	return &running{Server: s.Server(), member: member, where: storagebackend.TransportConfig{ServerList: member.Endpoints()}, store: s}
 }
 
@@ -208,6 +215,40 @@ func TestRestore_refusesWhatIsNoWholeBackup(t *testing.T) {
 		r.DataDir = filepath.Dir(strings.TrimPrefix(filepath.Dir(old.where.ServerList[0]), "unix:"))
 	}); err == nil || !strings.Contains(err.Error(), "in use") {
 		t.Errorf("over a running server: %v", err)
+	}
+}
+
+// B3: what the server encrypts stays so, and is restored with its configuration alone; names are in no file in plain.
+func TestRestore_ofWhatIsEncryptedNeedsItsKeys(t *testing.T) {
+	configuration := filepath.Join(t.TempDir(), "encryption.yaml")
+	key := base64.StdEncoding.EncodeToString([]byte("0123456789abcdef0123456789abcdef"))
+	text := "apiVersion: apiserver.config.k8s.io/v1\nkind: EncryptionConfiguration\nresources:\n- resources: [zones.kubi.zone, records.kubi.zone]\n" +
+		"  providers:\n  - secretbox: {keys: [{name: one, secret: " + key + "}]}\n"
+	if err := os.WriteFile(configuration, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	loaded := store.Must(encryptionconfig.LoadEncryptionConfig(t.Context(), configuration, false, ""))
+	encrypted := store.Encrypted(loaded.Transformers[v1alpha1.Resource("records")])
+	old := start(t, t.TempDir(), encrypted)
+	store.Must(old.CreateZone(store.Zone("dns", "org", "example.org.", store.Allow("", "*"))))
+	store.Must(old.CreateRecord(t.Context(), store.Record("app", "r", "hidden-name.example.org.", "A", "192.0.2.1")))
+	was := lastSerial(t, old, "org")
+	file := filepath.Join(t.TempDir(), "backup")
+	store.Must(Take(t.Context(), old.where, file))
+	if bytes.Contains(store.Must(os.ReadFile(file)), []byte("hidden-name")) {
+		t.Error("the backup holds a name in plain")
+	}
+	if path, _, err := restore(t, file); err == nil {
+		t.Error("restored without the keys")
+	} else if _, left := os.Stat(path); !errors.Is(left, os.ErrNotExist) || !strings.Contains(err.Error(), "encrypt") {
+		t.Errorf("without the keys: %v, %v", err, left)
+	}
+	path, _, err := restore(t, file, func(r *Restore) { r.EncryptionProviderConfigFile = configuration })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if now := lastSerial(t, start(t, path, encrypted), "org"); !now.Ahead(was + 999) {
+		t.Errorf("serial %d after %d", now, was)
 	}
 }
 
