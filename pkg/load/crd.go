@@ -56,8 +56,8 @@ func fromCustomResource(o *unstructured.Unstructured) (reason, fix string) {
 		group, _, found := strings.Cut(owner.APIVersion, "/")
 		return found && (group == v1alpha1.GroupName || group == devGroup)
 	}))
-	// Optional fields were stored as null.
-	dropNulls(o.Object)
+	// Optional fields were stored as null, and lists as empty ones, which an apply would find changed every time.
+	dropEmpty(o.Object)
 
 	switch kind.Kind {
 	case "Zone":
@@ -82,20 +82,24 @@ func fromCustomResource(o *unstructured.Unstructured) (reason, fix string) {
 	return "", ""
 }
 
-func dropNulls(content map[string]any) {
-	maps.DeleteFunc(content, func(_ string, value any) bool { return value == nil })
-	for _, value := range content {
+func dropEmpty(content map[string]any) {
+	maps.DeleteFunc(content, func(_ string, value any) bool {
 		switch value := value.(type) {
+		case nil:
+			return true
 		case map[string]any:
-			dropNulls(value)
+			dropEmpty(value)
+			return len(value) == 0
 		case []any:
 			for _, item := range value {
 				if inner, ok := item.(map[string]any); ok {
-					dropNulls(inner)
+					dropEmpty(inner)
 				}
 			}
+			return len(value) == 0
 		}
-	}
+		return false
+	})
 }
 
 // before is what v0 served for a Zone, nil where it says nothing of that.

@@ -1,0 +1,366 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package migration
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	"kubi.zone/kubizone/test/rig"
+)
+
+const document = "../../docs/migration.md"
+
+// block is one fenced block of the document.
+type block struct {
+	info, text string
+	line       int
+}
+
+func blocks(t *testing.T) []block {
+	t.Helper()
+	text, err := os.ReadFile(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []block
+	for _, at := range regexp.MustCompile("(?ms)^```(\\S[^\n]*)\n(.*?)^```$").FindAllSubmatchIndex(text, -1) {
+		all = append(all, block{string(text[at[2]:at[3]]), string(text[at[4]:at[5]]), 1 + bytes.Count(text[:at[0]], []byte("\n"))})
+	}
+	return all
+}
+
+// lab is a cluster with v0's custom resources and the new server beside them, not registered.
+type lab struct {
+	*testing.T
+	kube   *rig.Kube
+	server *rig.Server
+	dir    string
+	env    []string
+}
+
+func start(t *testing.T) *lab {
+	t.Helper()
+	kubectl, err := rig.KubeProgram("kubectl")
+	rig.SkipMissing(t, err)
+	l := &lab{T: t, dir: t.TempDir()}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	kubizone := filepath.Join(l.dir, "bin", "kubizone")
+	if out, err := exec.CommandContext(ctx, "go", "build", "-o", kubizone, "kubi.zone/kubizone/cmd/kubizone").CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, out)
+	}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(os.Symlink(kubectl, filepath.Join(l.dir, "bin", "kubectl")))
+	l.kube, err = rig.StartKube(ctx, filepath.Join(l.dir, "kube"), rig.KubeConfig{})
+	rig.SkipMissing(t, err)
+	t.Cleanup(func() { l.kube.Close() })
+	kubeconfig, err := l.kube.Delegate(ctx)
+	must(err)
+	l.server, err = rig.StartServer(ctx, filepath.Join(l.dir, "server"), rig.ServerConfig{Program: kubizone, Kube: l.kube, Kubeconfig: kubeconfig})
+	must(err)
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the server says:\n%s", l.server.Log())
+		}
+		l.server.Close()
+	})
+	must(os.Mkdir(filepath.Join(l.dir, "home"), 0o700))
+	l.env = []string{
+		"PATH=" + filepath.Join(l.dir, "bin") + ":" + os.Getenv("PATH"), "HOME=" + filepath.Join(l.dir, "home"),
+		"KUBECONFIG=" + l.kube.AdminKubeconfig(), "SERVER=" + l.server.URL(),
+	}
+	l.install(ctx)
+	return l
+}
+
+// install makes what step 1 of the document finds: the Service and the Secret of an installation.
+func (l *lab) install(ctx context.Context) {
+	l.Helper()
+	clients, err := l.kube.Clients()
+	if err != nil {
+		l.Fatal(err)
+	}
+	if _, err := clients.CoreV1().Services(rig.InstallNamespace).Create(ctx, &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: rig.ServerName},
+		Spec:       corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "localhost", Ports: []corev1.ServicePort{{Port: int32(l.server.Addr.Port())}}},
+	}, metav1.CreateOptions{}); err != nil {
+		l.Fatal(err)
+	}
+	if _, err := clients.CoreV1().Secrets(rig.InstallNamespace).Create(ctx, &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Name: rig.ServerName + "-serving"}, Data: map[string][]byte{"ca.crt": l.kube.ClusterCA.PEM},
+	}, metav1.CreateOptions{}); err != nil {
+		l.Fatal(err)
+	}
+	for _, namespace := range []string{"dns", "shop", "blue", "green"} {
+		if err := l.kube.Namespace(ctx, namespace); err != nil {
+			l.Fatal(err)
+		}
+	}
+}
+
+// shell runs a script as the administrator, with the variables that earlier ones exported.
+func (l *lab) shell(script string) (out string, exit int) {
+	l.Helper()
+	ctx, cancel := context.WithTimeout(l.Context(), 5*time.Minute)
+	defer cancel()
+	state := filepath.Join(l.dir, "exports")
+	command := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c",
+		fmt.Sprintf("if [ -e %[1]s ]; then . %[1]s; fi\n%[2]s\nexport -p >%[1]s\n", state, script))
+	command.Dir, command.Env = filepath.Join(l.dir, "home"), l.env
+	text, err := command.CombinedOutput()
+	l.Logf("$ %s\n%s", strings.TrimSpace(script), text)
+	if err != nil && command.ProcessState == nil {
+		l.Fatal(err)
+	}
+	return string(text), command.ProcessState.ExitCode()
+}
+
+func (l *lab) succeed(script string) string {
+	l.Helper()
+	out, exit := l.shell(script)
+	if exit != 0 {
+		l.Fatalf("exit code %d of\n%s\n%s", exit, script, out)
+	}
+	return out
+}
+
+func (l *lab) apply(text string) {
+	l.Helper()
+	path := filepath.Join(l.dir, "apply.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		l.Fatal(err)
+	}
+	l.succeed("kubectl apply -f " + path)
+}
+
+func (l *lab) applyFile(path string) {
+	l.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		l.Fatal(err)
+	}
+	l.apply(string(text))
+}
+
+// statuses writes what v0's controllers had.
+func (l *lab) statuses(change func(zone string, status map[string]any)) {
+	l.Helper()
+	text, err := os.ReadFile("testdata/statuses.yaml")
+	if err != nil {
+		l.Fatal(err)
+	}
+	var all map[string]map[string]any
+	if err := yaml.Unmarshal(text, &all); err != nil {
+		l.Fatal(err)
+	}
+	for zone, status := range all {
+		change(zone, status)
+		patch, err := json.Marshal(map[string]any{"status": status})
+		if err != nil {
+			l.Fatal(err)
+		}
+		namespace, name, _ := strings.Cut(zone, "/")
+		l.succeed(fmt.Sprintf("kubectl patch zones.kubi.zone -n %s %s --subresource=status --type=merge -p '%s'", namespace, name, patch))
+	}
+}
+
+// get is an object through kube-apiserver, or with direct flags past it.
+func (l *lab) get(flags, kind, namespace, name string) map[string]any {
+	l.Helper()
+	var object map[string]any
+	out := l.succeed(fmt.Sprintf("kubectl %s get %s -n %s %s -o json", flags, kind, namespace, name))
+	if err := json.Unmarshal([]byte(out), &object); err != nil {
+		l.Fatalf("%v in\n%s", err, out)
+	}
+	return object
+}
+
+func number(object map[string]any, fields ...string) int64 {
+	var value any = object
+	for _, field := range fields {
+		inner, _ := value.(map[string]any)
+		value = inner[field]
+	}
+	n, _ := value.(float64)
+	return int64(n)
+}
+
+// has says where object lacks what want has.
+func has(path string, object, want any) []string {
+	switch want := want.(type) {
+	case map[string]any:
+		object, _ := object.(map[string]any)
+		var missing []string
+		for key, value := range want {
+			missing = append(missing, has(path+"."+key, object[key], value)...)
+		}
+		return missing
+	case []any:
+		object, _ := object.([]any)
+		if len(object) != len(want) {
+			return []string{fmt.Sprintf("%s has %d items, not %d", path, len(object), len(want))}
+		}
+		var missing []string
+		for i, value := range want {
+			missing = append(missing, has(fmt.Sprintf("%s[%d]", path, i), object[i], value)...)
+		}
+		return missing
+	}
+	if fmt.Sprint(object) != fmt.Sprint(want) {
+		return []string{fmt.Sprintf("%s is %v, not %v", path, object, want)}
+	}
+	return nil
+}
+
+// hasObjects requires the objects of a block of the document, in the words that it has them.
+func (l *lab) hasObjects(flags string, shown block) {
+	l.Helper()
+	for _, text := range strings.Split(shown.text, "\n---\n") {
+		var want map[string]any
+		if err := yaml.Unmarshal([]byte(text), &want); err != nil {
+			l.Fatalf("%s:%d: %v", document, shown.line, err)
+		}
+		metadata := want["metadata"].(map[string]any)
+		have := l.get(flags, strings.ToLower(want["kind"].(string))+"s.kubi.zone", metadata["namespace"].(string), metadata["name"].(string))
+		for _, difference := range has(want["kind"].(string)+" "+metadata["name"].(string), have, want) {
+			l.Errorf("%s:%d: %s", document, shown.line, difference)
+		}
+	}
+}
+
+// explains waits until kubectl shows the schema of the new server: kube-apiserver fetches it now and then.
+func (l *lab) explains() {
+	l.Helper()
+	deadline := time.Now().Add(2 * time.Minute)
+	for {
+		out, exit := l.shell("kubectl explain zone.spec.nameServers --api-version=kubi.zone/v1alpha1")
+		if exit == 0 && strings.Contains(out, "addresses") {
+			return
+		}
+		if time.Now().After(deadline) {
+			l.Errorf("kubectl explain shows another schema: %s", out)
+			return
+		}
+		time.Sleep(time.Second)
+	}
+}
+
+func TestMigration_goesAsTheDocumentSays(t *testing.T) {
+	var yamls, shells, reports []block
+	for _, b := range blocks(t) {
+		switch kind, _, _ := strings.Cut(b.info, " "); kind {
+		case "yaml":
+			yamls = append(yamls, b)
+		case "sh":
+			shells = append(shells, b)
+		case "report":
+			reports = append(reports, b)
+		case "console":
+		default:
+			t.Fatalf("%s:%d: nobody runs a block of %q", document, b.line, b.info)
+		}
+	}
+	if len(yamls) != 2 || len(reports) != 1 || len(shells) != 10 {
+		t.Fatalf("the document has %d blocks of YAML, %d reports and %d of shell; this test knows 2, 1 and 10", len(yamls), len(reports), len(shells))
+	}
+	l := start(t)
+	l.applyFile("testdata/crds.yaml")
+	l.succeed("kubectl wait crd zones.kubi.zone records.kubi.zone --for=condition=Established --timeout=1m")
+	l.apply(yamls[0].text)
+	l.applyFile("testdata/objects.yaml")
+	l.statuses(func(string, map[string]any) {})
+	step := func(n int) string {
+		t.Helper()
+		want := 0
+		if strings.HasSuffix(shells[n].info, " exit-1") {
+			want = 1
+		}
+		out, exit := l.shell(shells[n].text)
+		if exit != want {
+			t.Fatalf("%s:%d: exit code %d, want %d:\n%s", document, shells[n].line, exit, want, out)
+		}
+		return out
+	}
+	contains := func(out string, wants ...string) {
+		t.Helper()
+		for _, want := range wants {
+			if !strings.Contains(out, want) {
+				t.Errorf("nothing says %q in\n%s", want, out)
+			}
+		}
+	}
+
+	// 1, 2: beside, import, compare, mend.
+	step(0)
+	contains(step(1), strings.Split(strings.TrimSpace(reports[0].text), "\n")...)
+	out := step(2)
+	contains(out, "zone dns/corp compared with its custom resource: 8 entries as before, 0 added, 0 missing or changed", "zone dns/dev compared with its custom resource: 1 entries as before, 0 added", " 0 refused, 0 entries missing or changed")
+	if again := step(3); !strings.Contains(again, "0 written") {
+		t.Errorf("the same import again wrote something:\n%s", again)
+	}
+	record := l.get("$DIRECT", "records.kubi.zone", "dns", "ns1")
+	metadata := record["metadata"].(map[string]any)
+	labels, _ := metadata["labels"].(map[string]any)
+	if metadata["finalizers"] != nil || metadata["ownerReferences"] != nil || labels["team"] != "dns" || labels["kubi.zone/parent-zone"] != "corp.dns" {
+		t.Errorf("marks of v0: %v", metadata)
+	}
+
+	// 3: what v0 did until the freeze goes in as well.
+	l.apply("apiVersion: kubi.zone/v1alpha1\nkind: Record\nmetadata: {namespace: blue, name: late}\nspec: {domainName: late.apps.corp.test., type: A, rdata: 192.0.2.99}\n")
+	l.statuses(func(zone string, status map[string]any) {
+		if zone == "dns/corp" {
+			status["serial"] = 2031010108
+			status["entries"] = append(status["entries"].([]any), map[string]any{"fqdn": "late.apps.corp.test.", "type": "A", "class": "IN", "ttl": 360, "rdata": "192.0.2.99"})
+		}
+	})
+	contains(step(3), "zone dns/corp compared with its custom resource: 9 entries as before, 0 added, 0 missing or changed", "corp.test.")
+	contains(step(4), "record.kubi.zone/ns1 patched")
+	for zone, old := range map[string]int64{"dns corp": 2031010108, "shop shop": 2024010100} {
+		namespace, name, _ := strings.Cut(zone, " ")
+		if serial := number(l.get("$DIRECT", "zones.kubi.zone", namespace, name), "status", "serial"); serial < old {
+			t.Errorf("zone %s has serial %d, behind %d of v0", zone, serial, old)
+		}
+	}
+
+	// 4: the same names, another server.
+	contains(step(5), "DOMAIN", "corp.test.")
+	l.hasObjects("", yamls[1])
+	contains(l.succeed("kubectl get zone -n dns corp --subresource=entries"), "www.apps.corp.test.", "192.0.2.72")
+	step(6)
+	l.explains()
+	l.succeed("kubectl delete record -n blue late")
+
+	// 5: back, where nothing was touched, and forward again, where everything still is.
+	step(7)
+	l.hasObjects("", yamls[0])
+	contains(l.succeed("kubectl get records.kubi.zone -n blue late -o name"), "late")
+	if serial := number(l.get("", "zones.kubi.zone", "dns", "corp"), "status", "serial"); serial != 2031010108 {
+		t.Errorf("the custom resource has serial %d", serial)
+	}
+	contains(step(8), "condition met")
+	l.hasObjects("", yamls[1])
+
+	// 6: for good.
+	contains(step(9), "corp.test.", "www.apps.corp.test.")
+	l.hasObjects("", yamls[1])
+}
