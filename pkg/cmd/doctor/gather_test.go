@@ -72,7 +72,7 @@ func TestGather_seesAServerAndWhatItMayNotDo(t *testing.T) {
 	if slices.ContainsFunc(asked, func(user string) bool { return user != "system:serviceaccount:kubizone-system:kubizone-apiserver" }) || len(asked) == 0 {
 		t.Errorf("asked for %q", asked)
 	}
-	if len(f.refused) != 2 || f.refused[0].Namespace != "kubizone-system" || !slices.Equal(f.refused[0].Verbs, []string{"get", "update"}) {
+	if len(f.refused) != 4 || f.refused[0].Namespace != "kubizone-system" || !slices.Equal(f.refused[0].Verbs, []string{"get", "update"}) {
 		t.Errorf("refused %v", f.refused)
 	}
 	for _, action := range slices.Concat(client.Actions(), registrations.Actions()) {

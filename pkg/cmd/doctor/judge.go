@@ -303,6 +303,13 @@ func (f *facts) judgeCertificate(now time.Time) Finding {
 	}
 }
 
+// isMember says that the pods have their peer certificate made, as those of the form ha do.
+func (f *facts) isMember() bool {
+	return slices.ContainsFunc(f.pods, func(pod corev1.Pod) bool {
+		return slices.ContainsFunc(pod.Spec.InitContainers, func(c corev1.Container) bool { return slices.Contains(c.Args, "peer-certificate") })
+	})
+}
+
 func (f *facts) judgePermissions() Finding {
 	const check = "permissions"
 	if f.refusedErr != nil {
@@ -310,7 +317,7 @@ func (f *facts) judgePermissions() Finding {
 	}
 	var texts []string
 	for _, rule := range f.refused {
-		if rule.Certificate && f.byCertManager() {
+		if rule.Certificate && f.byCertManager() || rule.Peers && !f.isMember() {
 			continue
 		}
 		text := rule.String()

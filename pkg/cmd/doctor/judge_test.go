@@ -219,6 +219,19 @@ func TestJudge_asksForNoRightThatCertManagerHas(t *testing.T) {
 	}
 }
 
+// A single server keeps no peer certificate; a member does.
+func TestJudge_asksMembersAloneForTheRightsOfMembers(t *testing.T) {
+	f, _ := healthy(t)
+	f.refused = slices.DeleteFunc(Rules(), func(r Rule) bool { return !r.Peers })
+	if got := find(t, judge(f, now), "permissions"); got.Status != OK {
+		t.Errorf("%+v", got)
+	}
+	f.pods[0].Spec.InitContainers = []corev1.Container{{Args: []string{"peer-certificate"}}}
+	if got := find(t, judge(f, now), "permissions"); got.Status != Fail || !strings.Contains(got.Message, "kubizone-etcd-peer") {
+		t.Errorf("%+v", got)
+	}
+}
+
 // D3
 func TestWrite_endsWithAnErrorForAFailAlone(t *testing.T) {
 	bad := []Finding{ok("a", "fine"), warn("b", "hm", "look"), fail("c", "broken", "mend")}

@@ -20,6 +20,8 @@ type Rule struct {
 	Purpose string
 	// Certificate says that a server that was given its certificate does not need it.
 	Certificate bool
+	// Peers says that only a server with an etcd member among several needs it.
+	Peers bool
 }
 
 // InstallNamespace stands for the namespace of the server.
@@ -48,6 +50,8 @@ func Rules() []Rule {
 		{PolicyRule: named(policy("apiregistration.k8s.io", []string{"get", "patch"}, "apiservices"), "v1alpha1.kubi.zone"), Purpose: "caBundle is not written", Certificate: true},
 		{Namespace: InstallNamespace, PolicyRule: named(policy("", []string{"get", "update"}, "secrets"), "kubizone-apiserver-serving"), Purpose: "there is no serving certificate", Certificate: true},
 		{Namespace: InstallNamespace, PolicyRule: policy("", []string{"create"}, "secrets"), Purpose: "there is no serving certificate", Certificate: true},
+		{Namespace: InstallNamespace, PolicyRule: named(policy("", []string{"get", "update"}, "secrets"), "kubizone-etcd-peer"), Purpose: "etcd members do not know each other", Peers: true},
+		{Namespace: InstallNamespace, PolicyRule: policy("", []string{"create"}, "secrets"), Purpose: "etcd members do not know each other", Peers: true},
 	}
 }
 
