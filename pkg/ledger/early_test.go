@@ -99,6 +99,9 @@ func TestEarlyRecord_isNeverRefusedByAStaleMemory_S2_2(t *testing.T) {
 		t.Errorf("refused early from a state of the object that is gone: %v", err)
 	}
 	now := store.Must(s.UpdateRecord(s.Ctx, "team-b", "www", func(r *v1alpha1.Record) { r.Spec.Values = []string{"192.0.2.3"} }))
+	if _, err := s.Ledger.EarlyRecord(s.Ctx, r, foreign); err != nil {
+		t.Errorf("refused early from a state of the object that is gone, with everything else remembered: %v", err)
+	}
 	foreign = now.DeepCopy()
 	foreign.Spec.DomainName = "team-a.example.org."
 	if _, err := s.Ledger.EarlyRecord(s.Ctx, now, foreign); err == nil {
