@@ -1,0 +1,45 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package restore
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"kubi.zone/kubizone/pkg/apiserver"
+)
+
+func TestValidate_saysAllThatIsWrong(t *testing.T) {
+	good := Options{DataDir: "data", SerialJump: DefaultSerialJump}
+	if err := good.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	for want, change := range map[string]func(*Options){
+		"--data-dir: must not be empty":                                    func(o *Options) { o.DataDir = "" },
+		"--serial-jump 0: must be from 1 to 16777216":                      func(o *Options) { o.SerialJump = 0 },
+		"--serial-jump 16777217":                                           func(o *Options) { o.SerialJump = apiserver.MaxSerialJump + 1 },
+		"--etcd-member-name and --etcd-initial-cluster: give both or none": func(o *Options) { o.MemberName = "a" },
+	} {
+		o := good
+		change(&o)
+		if err := o.Validate(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v does not say %q", err, want)
+		}
+	}
+}
+
+// (1): without a backup there is no directory either.
+func TestNewCommand_leavesNothingWhereTheBackupIsMissing(t *testing.T) {
+	dir := t.TempDir()
+	command := NewCommand()
+	command.SetArgs([]string{dir + "/nothing", "--data-dir", dir + "/data"})
+	command.SilenceUsage, command.SilenceErrors = true, true
+	if err := command.ExecuteContext(t.Context()); err == nil || !strings.Contains(err.Error(), "nothing.manifest.json is not beside it") {
+		t.Errorf("restored: %v", err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
