@@ -86,6 +86,7 @@ type arm struct {
 	kind
 	via, user string
 	client    rest.Interface
+	servers   []int // process ids of those whose CPU time answers cost: also straight to a server, which asks kube-apiserver who may
 }
 
 func (a arm) String() string { return a.name + " " + a.via + " " + a.user }

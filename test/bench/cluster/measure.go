@@ -39,7 +39,10 @@ var measures = func() (out []measure) {
 	for _, op := range operations {
 		out = append(out, measure{at(op, lone), "ms", op})
 	}
-	return append(out, measure{listed, "ms", "list"}, measure{event, "ms", "event"}, measure{initial, "events/s", "initial events"})
+	for _, op := range operations {
+		out = append(out, measure{at(op, many) + "/cpu", "µs", op})
+	}
+	return append(out, measure{listed, "ms", "list"}, measure{event, "ms", "event"}, measure{initial, "/s", "initial events"})
 }()
 
 func at(op string, callers int) string { return fmt.Sprintf("%s/%d", op, callers) }
@@ -48,6 +51,7 @@ func at(op string, callers int) string { return fmt.Sprintf("%s/%d", op, callers
 type sample struct {
 	rate     float64 // requests or events a second
 	p50, p99 float64 // ms
+	cpu      float64 // µs of kube-apiserver and of the server behind it, for each
 }
 
 func newSample(took []time.Duration, total time.Duration) sample {
@@ -55,8 +59,11 @@ func newSample(took []time.Duration, total time.Duration) sample {
 }
 
 func (s sample) of(m measure) float64 {
-	if m.unit == "ms" {
+	switch m.unit {
+	case "ms":
 		return s.p50
+	case "µs":
+		return s.cpu
 	}
 	return s.rate
 }
@@ -107,11 +114,21 @@ func (a *arm) batch(ctx context.Context, l load, label string, out map[string]sa
 		},
 	}
 	for _, op := range operations {
+		before, err := a.cpu()
+		if err != nil {
+			return err
+		}
 		took, total, err := figures.Callers(ctx, l.Callers, n, do[op])
 		if err != nil {
 			return fmt.Errorf("%s: %w", op, err)
 		}
-		out[at(op, l.Callers)] = newSample(took, total)
+		after, err := a.cpu()
+		if err != nil {
+			return err
+		}
+		one := newSample(took, total)
+		one.cpu = float64((after - before).Microseconds()) / float64(n)
+		out[at(op, l.Callers)] = one
 		if op != "create" {
 			continue
 		}
@@ -125,13 +142,25 @@ func (a *arm) batch(ctx context.Context, l load, label string, out map[string]sa
 		if err != nil {
 			return fmt.Errorf("watch: %w", err)
 		}
-		after := make([]time.Duration, n)
+		late := make([]time.Duration, n)
 		for i := range came {
-			after[i] = came[i].Sub(sent[i])
+			late[i] = came[i].Sub(sent[i])
 		}
-		out[event] = newSample(after, total)
+		out[event] = newSample(late, total)
 	}
 	return nil
+}
+
+// cpu is what the servers used so far that take part in answering.
+func (a *arm) cpu() (sum time.Duration, err error) {
+	for _, pid := range a.servers {
+		one, err := figures.CPU(pid)
+		if err != nil {
+			return 0, err
+		}
+		sum += one
+	}
+	return sum, nil
 }
 
 // label differs from arm to arm.

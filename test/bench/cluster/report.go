@@ -30,29 +30,39 @@ type report struct{ *figures.Results }
 
 func (r report) print(out io.Writer) {
 	r.Header.Print(out)
-	head := []string{""}
-	for _, m := range measures {
-		head = append(head, m.head+", "+m.unit)
-	}
-	var arms, ratios [][]string
-	for _, name := range r.names() {
-		row := []string{name}
-		for _, m := range measures {
-			row = append(row, r.cell(name+"/"+m.name))
-		}
-		if strings.Contains(name, "÷") {
-			ratios = append(ratios, row)
-		} else {
-			arms = append(arms, row)
-		}
-	}
-	fmt.Fprintf(out, "Objects of %s, %s and %s octets. Rates of %d callers, then medians of a lone one.\n\n",
+	fmt.Fprintf(out, "Objects of %s, %s and %s octets. A rate is of %d callers, a time the median of a lone one.\n\n",
 		r.cell("size/"+records.name), r.cell("size/"+flunders.name), r.cell("size/"+custom.name), many)
-	figures.Table(out, head, arms)
-	fmt.Fprint(out, "Ratios in the same round: of rates (more is better), then of times (less is better) but for the last.\n\n")
-	figures.Table(out, head, ratios)
+	spent := func(m measure) bool { return m.unit == "µs" }
+	answered := func(m measure) bool { return !spent(m) }
+	r.printMeasures(out, answered, false)
+	fmt.Fprint(out, "Ratios in the same round: more is better for rates, less for times.\n\n")
+	r.printMeasures(out, answered, true)
+	fmt.Fprintf(out, "CPU time of kube-apiserver and the server behind it for one of the requests of %d callers, which a busy neighbour changes least.\n\n", many)
+	r.printMeasures(out, spent, false)
+	r.printMeasures(out, spent, true)
 	r.printSizes(out)
 	r.Targets(out, targets, nil)
+}
+
+// printMeasures prints a line for each arm, or for each ratio of two, and a column for each measure chosen.
+func (r report) printMeasures(out io.Writer, chosen func(measure) bool, ratios bool) {
+	head := []string{""}
+	var rows [][]string
+	for _, name := range r.names() {
+		if strings.Contains(name, "÷") == ratios {
+			rows = append(rows, []string{name})
+		}
+	}
+	for _, m := range measures {
+		if !chosen(m) {
+			continue
+		}
+		head = append(head, m.head+" "+m.unit)
+		for i := range rows {
+			rows[i] = append(rows[i], r.cell(rows[i][0]+"/"+m.name))
+		}
+	}
+	figures.Table(out, head, rows)
 }
 
 // names of arms and pairs, in the order in which they were measured.
@@ -70,7 +80,10 @@ func (r report) cell(name string) string {
 	if !ok {
 		return ""
 	}
-	return fmt.Sprintf("%.4g", v)
+	if v >= 100 {
+		return fmt.Sprintf("%.0f", v)
+	}
+	return fmt.Sprintf("%.3g", v)
 }
 
 func (r report) printSizes(out io.Writer) {

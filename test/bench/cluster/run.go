@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"kubi.zone/kubizone/test/bench/figures"
@@ -111,13 +112,18 @@ func (s *stage) rounds(ctx context.Context, into *figures.Results) error {
 // add a round of all arms, and its ratios: pairs of the same round.
 func (s *stage) add(into *figures.Results, got map[string]sample) {
 	for _, m := range measures {
+		sampled := "/" + strings.TrimSuffix(m.name, "/cpu")
 		for _, a := range s.arms {
-			into.Add(a.String()+"/"+m.name, m.unit, got[a.String()+"/"+m.name].of(m))
-			into.Add(a.String()+"/"+m.name+"/p99", "ms", got[a.String()+"/"+m.name].p99)
+			into.Add(a.String()+"/"+m.name, m.unit, got[a.String()+sampled].of(m))
+			if m.unit != "µs" {
+				into.Add(a.String()+"/"+m.name+"/p99", "ms", got[a.String()+sampled].p99)
+			}
 		}
 		for _, pair := range pairs {
-			over, under := got[pair.over+"/"+m.name].of(m), got[pair.under+"/"+m.name].of(m)
-			into.Add(pair.String()+"/"+m.name, "×", over/under)
+			over, under := got[pair.over+sampled].of(m), got[pair.under+sampled].of(m)
+			if under > 0 { // so few requests may have used no hundredth of a second of CPU time
+				into.Add(pair.String()+"/"+m.name, "×", over/under)
+			}
 		}
 	}
 }

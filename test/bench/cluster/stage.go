@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -228,6 +229,7 @@ func (s *stage) grant(ctx context.Context) (err error) {
 }
 
 func (s *stage) makeArms() error {
+	kubizone, sample := []int{s.kube.Pid(), s.kubizone.server.Pid()}, []int{s.kube.Pid(), s.sample.server.Pid()}
 	for _, user := range []string{masters, tenant} {
 		kubeconfig := s.kube.AdminKubeconfig()
 		if user == tenant {
@@ -247,13 +249,18 @@ func (s *stage) makeArms() error {
 		}
 		for _, way := range []struct {
 			kind
-			via    string
-			config *rest.Config
-		}{{records, direct, ours}, {flunders, direct, theirs}, {custom, direct, through}, {records, aggregated, through}, {flunders, aggregated, through}} {
+			via     string
+			config  *rest.Config
+			servers []int
+		}{
+			{records, direct, ours, kubizone}, {flunders, direct, theirs, sample}, {custom, direct, through, kubizone[:1]},
+			{records, aggregated, through, kubizone}, {flunders, aggregated, through, sample},
+		} {
 			a, err := newArm(way.kind, way.via, user, way.config)
 			if err != nil {
 				return err
 			}
+			a.servers = way.servers
 			s.arms = append(s.arms, a)
 		}
 	}
@@ -340,7 +347,7 @@ func (s *stage) profiles(ctx context.Context, _ *figures.Results) error {
 		go func() {
 			profile, err := s.to(records).client.Get().AbsPath("/debug/pprof/profile").Param("seconds", seconds).DoRaw(ctx)
 			if err == nil {
-				err = os.WriteFile(filepath.Join(s.plan.Profiles, a.via+"-"+a.user[len(a.user)-6:]+".cpu.pb.gz"), profile, 0o644)
+				err = os.WriteFile(filepath.Join(s.plan.Profiles, a.via+"-"+strings.TrimPrefix(a.user, "system:")+".cpu.pb.gz"), profile, 0o644)
 			}
 			taken <- err
 		}()

@@ -5,9 +5,11 @@ package figures
 
 import (
 	"bytes"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // What differs beyond the spread of the rounds is told, what does not is not.
@@ -47,5 +49,24 @@ func TestTarget_isMetOnItsSide(t *testing.T) {
 		if got := c.target.Met(c.value); got != c.met {
 			t.Errorf("%+v, %v: %t", c.target, c.value, got)
 		}
+	}
+}
+
+// What this process computes is counted as its own.
+func TestCPU_isOfTheProcess(t *testing.T) {
+	before, err := CPU(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var used time.Duration
+	for began := time.Now(); used < 50*time.Millisecond; {
+		if time.Since(began) > 30*time.Second {
+			t.Fatalf("%s after half a minute of computing", used)
+		}
+		now, err := CPU(os.Getpid())
+		if err != nil {
+			t.Fatal(err)
+		}
+		used = now - before
 	}
 }
