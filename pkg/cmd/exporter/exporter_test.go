@@ -1,0 +1,74 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package exporter
+
+import (
+	"bytes"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// against is a kubeconfig whose server answers with answer.
+func against(t *testing.T, answer http.HandlerFunc) string {
+	t.Helper()
+	server := httptest.NewServer(answer)
+	t.Cleanup(server.Close)
+	path := filepath.Join(t.TempDir(), "kubeconfig")
+	text := "apiVersion: v1\nkind: Config\ncurrent-context: c\nclusters: [{name: c, cluster: {server: " + server.URL + "}}]\ncontexts: [{name: c, context: {cluster: c, namespace: team}}]\n"
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func run(t *testing.T, kubeconfig string, arguments ...string) (out, remarks string, err error) {
+	t.Helper()
+	command := NewCommand()
+	command.SilenceErrors, command.SilenceUsage = true, true
+	var o, e bytes.Buffer
+	command.SetOut(&o)
+	command.SetErr(&e)
+	command.SetArgs(append(arguments, "--kubeconfig", kubeconfig))
+	err = command.ExecuteContext(t.Context())
+	return o.String(), e.String(), err
+}
+
+func TestRun_asksForTheZoneThatIsMeant(t *testing.T) {
+	var asked []string
+	kubeconfig := against(t, func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.URL.String())
+		w.Write([]byte("; a zone\n"))
+	})
+	for _, arguments := range [][]string{{"z"}, {"z", "-n", "other"}, {"there/z"}, {"there/z", "-n", "there"}} {
+		if out, _, err := run(t, kubeconfig, arguments...); err != nil || out != "; a zone\n" {
+			t.Errorf("%q: %q, %v", arguments, out, err)
+		}
+	}
+	want := "/apis/kubi.zone/v1alpha1/namespaces/team/zones/z/entries?format=text /apis/kubi.zone/v1alpha1/namespaces/other/zones/z/entries?format=text" +
+		strings.Repeat(" /apis/kubi.zone/v1alpha1/namespaces/there/zones/z/entries?format=text", 2)
+	if got := strings.Join(asked, " "); got != want {
+		t.Errorf("asked for %s", got)
+	}
+	for want, arguments := range map[string][]string{"--output \"table\"": {"z", "-o", "table"}, "-n says here": {"there/z", "-n", "here"}} {
+		if _, _, err := run(t, kubeconfig, arguments...); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", arguments, err, want)
+		}
+	}
+}
+
+// A file that is cut is an error, and not a smaller zone.
+func TestRun_saysWhenTheAnswerBreaksOff(t *testing.T) {
+	kubeconfig := against(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Write([]byte("; a zone\n"))
+		w.(http.Flusher).Flush()
+		panic(http.ErrAbortHandler)
+	})
+	if out, _, err := run(t, kubeconfig, "z"); err == nil || !strings.Contains(err.Error(), "cut") {
+		t.Errorf("%q, %v", out, err)
+	}
+}
