@@ -21,12 +21,38 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 	// Group=kubi.zone, Version=v1alpha1
 	case v1alpha1.SchemeGroupVersion.WithKind("AdoptingZone"):
 		return &kubizonev1alpha1.AdoptingZoneApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ClassHealth"):
+		return &kubizonev1alpha1.ClassHealthApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Delegation"):
 		return &kubizonev1alpha1.DelegationApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("DeliveredZone"):
+		return &kubizonev1alpha1.DeliveredZoneApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("Delivery"):
+		return &kubizonev1alpha1.DeliveryApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("DeliveryError"):
+		return &kubizonev1alpha1.DeliveryErrorApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("DeliveryIntent"):
+		return &kubizonev1alpha1.DeliveryIntentApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("DeliveryServer"):
+		return &kubizonev1alpha1.DeliveryServerApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("DeliverySpec"):
+		return &kubizonev1alpha1.DeliverySpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("DeliveryStatus"):
+		return &kubizonev1alpha1.DeliveryStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("DNSClass"):
+		return &kubizonev1alpha1.DNSClassApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("DNSClassReference"):
 		return &kubizonev1alpha1.DNSClassReferenceApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("DNSClassSpec"):
+		return &kubizonev1alpha1.DNSClassSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("DNSClassStatus"):
+		return &kubizonev1alpha1.DNSClassStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("HMACAuth"):
+		return &kubizonev1alpha1.HMACAuthApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("NameServer"):
 		return &kubizonev1alpha1.NameServerApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("NamespaceSelection"):
+		return &kubizonev1alpha1.NamespaceSelectionApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Record"):
 		return &kubizonev1alpha1.RecordApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("RecordDelegation"):
@@ -35,6 +61,20 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &kubizonev1alpha1.RecordSpecApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("RecordStatus"):
 		return &kubizonev1alpha1.RecordStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("RFC2136Provider"):
+		return &kubizonev1alpha1.RFC2136ProviderApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("Secondary"):
+		return &kubizonev1alpha1.SecondaryApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("SecretKeyReference"):
+		return &kubizonev1alpha1.SecretKeyReferenceApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("SecretReference"):
+		return &kubizonev1alpha1.SecretReferenceApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("TransferProvider"):
+		return &kubizonev1alpha1.TransferProviderApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("WebhookProvider"):
+		return &kubizonev1alpha1.WebhookProviderApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("WebhookTLS"):
+		return &kubizonev1alpha1.WebhookTLSApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Zone"):
 		return &kubizonev1alpha1.ZoneApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ZoneLimits"):

@@ -76,10 +76,26 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		runtime.Unknown{}.OpenAPIModelName():              schema_k8sio_apimachinery_pkg_runtime_Unknown(ref),
 		version.Info{}.OpenAPIModelName():                 schema_k8sio_apimachinery_pkg_version_Info(ref),
 		v1alpha1.AdoptingZone{}.OpenAPIModelName():        schema_pkg_apis_kubizone_v1alpha1_AdoptingZone(ref),
+		v1alpha1.ClassHealth{}.OpenAPIModelName():         schema_pkg_apis_kubizone_v1alpha1_ClassHealth(ref),
+		v1alpha1.DNSClass{}.OpenAPIModelName():            schema_pkg_apis_kubizone_v1alpha1_DNSClass(ref),
+		v1alpha1.DNSClassList{}.OpenAPIModelName():        schema_pkg_apis_kubizone_v1alpha1_DNSClassList(ref),
 		v1alpha1.DNSClassReference{}.OpenAPIModelName():   schema_pkg_apis_kubizone_v1alpha1_DNSClassReference(ref),
+		v1alpha1.DNSClassSpec{}.OpenAPIModelName():        schema_pkg_apis_kubizone_v1alpha1_DNSClassSpec(ref),
+		v1alpha1.DNSClassStatus{}.OpenAPIModelName():      schema_pkg_apis_kubizone_v1alpha1_DNSClassStatus(ref),
 		v1alpha1.Delegation{}.OpenAPIModelName():          schema_pkg_apis_kubizone_v1alpha1_Delegation(ref),
+		v1alpha1.DeliveredZone{}.OpenAPIModelName():       schema_pkg_apis_kubizone_v1alpha1_DeliveredZone(ref),
+		v1alpha1.Delivery{}.OpenAPIModelName():            schema_pkg_apis_kubizone_v1alpha1_Delivery(ref),
+		v1alpha1.DeliveryError{}.OpenAPIModelName():       schema_pkg_apis_kubizone_v1alpha1_DeliveryError(ref),
+		v1alpha1.DeliveryIntent{}.OpenAPIModelName():      schema_pkg_apis_kubizone_v1alpha1_DeliveryIntent(ref),
+		v1alpha1.DeliveryList{}.OpenAPIModelName():        schema_pkg_apis_kubizone_v1alpha1_DeliveryList(ref),
+		v1alpha1.DeliveryServer{}.OpenAPIModelName():      schema_pkg_apis_kubizone_v1alpha1_DeliveryServer(ref),
+		v1alpha1.DeliverySpec{}.OpenAPIModelName():        schema_pkg_apis_kubizone_v1alpha1_DeliverySpec(ref),
+		v1alpha1.DeliveryStatus{}.OpenAPIModelName():      schema_pkg_apis_kubizone_v1alpha1_DeliveryStatus(ref),
 		v1alpha1.Entry{}.OpenAPIModelName():               schema_pkg_apis_kubizone_v1alpha1_Entry(ref),
+		v1alpha1.HMACAuth{}.OpenAPIModelName():            schema_pkg_apis_kubizone_v1alpha1_HMACAuth(ref),
 		v1alpha1.NameServer{}.OpenAPIModelName():          schema_pkg_apis_kubizone_v1alpha1_NameServer(ref),
+		v1alpha1.NamespaceSelection{}.OpenAPIModelName():  schema_pkg_apis_kubizone_v1alpha1_NamespaceSelection(ref),
+		v1alpha1.RFC2136Provider{}.OpenAPIModelName():     schema_pkg_apis_kubizone_v1alpha1_RFC2136Provider(ref),
 		v1alpha1.RRset{}.OpenAPIModelName():               schema_pkg_apis_kubizone_v1alpha1_RRset(ref),
 		v1alpha1.Record{}.OpenAPIModelName():              schema_pkg_apis_kubizone_v1alpha1_Record(ref),
 		v1alpha1.RecordDelegation{}.OpenAPIModelName():    schema_pkg_apis_kubizone_v1alpha1_RecordDelegation(ref),
@@ -88,7 +104,13 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		v1alpha1.RecordSpec{}.OpenAPIModelName():          schema_pkg_apis_kubizone_v1alpha1_RecordSpec(ref),
 		v1alpha1.RecordStatus{}.OpenAPIModelName():        schema_pkg_apis_kubizone_v1alpha1_RecordStatus(ref),
 		v1alpha1.Row{}.OpenAPIModelName():                 schema_pkg_apis_kubizone_v1alpha1_Row(ref),
+		v1alpha1.Secondary{}.OpenAPIModelName():           schema_pkg_apis_kubizone_v1alpha1_Secondary(ref),
+		v1alpha1.SecretKeyReference{}.OpenAPIModelName():  schema_pkg_apis_kubizone_v1alpha1_SecretKeyReference(ref),
+		v1alpha1.SecretReference{}.OpenAPIModelName():     schema_pkg_apis_kubizone_v1alpha1_SecretReference(ref),
 		v1alpha1.TTLChange{}.OpenAPIModelName():           schema_pkg_apis_kubizone_v1alpha1_TTLChange(ref),
+		v1alpha1.TransferProvider{}.OpenAPIModelName():    schema_pkg_apis_kubizone_v1alpha1_TransferProvider(ref),
+		v1alpha1.WebhookProvider{}.OpenAPIModelName():     schema_pkg_apis_kubizone_v1alpha1_WebhookProvider(ref),
+		v1alpha1.WebhookTLS{}.OpenAPIModelName():          schema_pkg_apis_kubizone_v1alpha1_WebhookTLS(ref),
 		v1alpha1.Zone{}.OpenAPIModelName():                schema_pkg_apis_kubizone_v1alpha1_Zone(ref),
 		v1alpha1.ZoneChange{}.OpenAPIModelName():          schema_pkg_apis_kubizone_v1alpha1_ZoneChange(ref),
 		v1alpha1.ZoneChanges{}.OpenAPIModelName():         schema_pkg_apis_kubizone_v1alpha1_ZoneChanges(ref),
@@ -2819,6 +2841,145 @@ func schema_pkg_apis_kubizone_v1alpha1_AdoptingZone(ref common.ReferenceCallback
 	}
 }
 
+func schema_pkg_apis_kubizone_v1alpha1_ClassHealth(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ClassHealth is the answer to a health check.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Description: "status is Healthy, Unhealthy or Unknown.\n\nPossible enum values:\n - `\"Healthy\"`\n - `\"Unhealthy\"`\n - `\"Unknown\"`",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"Healthy", "Unhealthy", "Unknown"},
+						},
+					},
+					"lastCheck": {
+						SchemaProps: spec.SchemaProps{
+							Description: "lastCheck is when.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"message": {
+						SchemaProps: spec.SchemaProps{
+							Description: "message is for people.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"status"},
+			},
+		},
+		Dependencies: []string{
+			v1.Time{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_kubizone_v1alpha1_DNSClass(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "DNSClass is one way by which zones reach name servers: exactly one of its provider blocks says which. Cluster admins write classes; tenants name them in spec.dnsClassRefs of their zones.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Standard object's metadata. The annotation kubi.zone/is-default-class: \"true\" makes the class one that delivers every zone which names none.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Description: "spec is what the class is meant to be.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.DNSClassSpec{}.OpenAPIModelName()),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Description: "status is how it is. The controller writes it.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.DNSClassStatus{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"spec"},
+			},
+		},
+		Dependencies: []string{
+			v1.ObjectMeta{}.OpenAPIModelName(), v1alpha1.DNSClassSpec{}.OpenAPIModelName(), v1alpha1.DNSClassStatus{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_kubizone_v1alpha1_DNSClassList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "DNSClassList is a list of DNSClasses.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Standard list metadata.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Description: "items are the DNSClasses.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1alpha1.DNSClass{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			v1.ListMeta{}.OpenAPIModelName(), v1alpha1.DNSClass{}.OpenAPIModelName()},
+	}
+}
+
 func schema_pkg_apis_kubizone_v1alpha1_DNSClassReference(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
@@ -2846,6 +3007,130 @@ func schema_pkg_apis_kubizone_v1alpha1_DNSClassReference(ref common.ReferenceCal
 				Required: []string{"name"},
 			},
 		},
+	}
+}
+
+func schema_pkg_apis_kubizone_v1alpha1_DNSClassSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "DNSClassSpec is what a class is meant to be. Exactly one of transfer, rfc2136 and webhook is given.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"defaultTTL": {
+						SchemaProps: spec.SchemaProps{
+							Description: "defaultTTL is the ttl in seconds of zones that are made in the class without one, 0 to 2147483647. Absent: the default of Zones.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"namespaces": {
+						SchemaProps: spec.SchemaProps{
+							Description: "namespaces say whose zones the class may deliver. Absent: every namespace's, in a default class; no namespace's in any other.",
+							Ref:         ref(v1alpha1.NamespaceSelection{}.OpenAPIModelName()),
+						},
+					},
+					"allowLocalAddresses": {
+						SchemaProps: spec.SchemaProps{
+							Description: "allowLocalAddresses lets the class reach loopback, link-local and metadata addresses. Without it what resolves to one of them is not connected to.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"paused": {
+						SchemaProps: spec.SchemaProps{
+							Description: "paused stops the delivery of every zone of the class. What is delivered stays as it is.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"requestsPerSecond": {
+						SchemaProps: spec.SchemaProps{
+							Description: "requestsPerSecond bounds what the class is asked for, all its zones together, 1 to 10000. Absent: 50.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"transfer": {
+						SchemaProps: spec.SchemaProps{
+							Description: "transfer hands zones to secondaries by the hidden primary: AXFR, IXFR, NOTIFY and a catalog zone (RFC 9432).",
+							Ref:         ref(v1alpha1.TransferProvider{}.OpenAPIModelName()),
+						},
+					},
+					"rfc2136": {
+						SchemaProps: spec.SchemaProps{
+							Description: "rfc2136 writes into a primary of somebody else by dynamic update (RFC 2136).",
+							Ref:         ref(v1alpha1.RFC2136Provider{}.OpenAPIModelName()),
+						},
+					},
+					"webhook": {
+						SchemaProps: spec.SchemaProps{
+							Description: "webhook calls an HTTP service that writes into whatever it stands before.",
+							Ref:         ref(v1alpha1.WebhookProvider{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.NamespaceSelection{}.OpenAPIModelName(), v1alpha1.RFC2136Provider{}.OpenAPIModelName(), v1alpha1.TransferProvider{}.OpenAPIModelName(), v1alpha1.WebhookProvider{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_kubizone_v1alpha1_DNSClassStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "DNSClassStatus is how a class is.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"observedGeneration": {
+						SchemaProps: spec.SchemaProps{
+							Description: "observedGeneration is the metadata.generation that the rest of the status speaks of.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"lastHealthCheck": {
+						SchemaProps: spec.SchemaProps{
+							Description: "lastHealthCheck is when the provider was last asked whether it works.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"health": {
+						SchemaProps: spec.SchemaProps{
+							Description: "health is what it said. It informs and holds up nothing.",
+							Ref:         ref(v1alpha1.ClassHealth{}.OpenAPIModelName()),
+						},
+					},
+					"conditions": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-map-keys": []interface{}{
+									"type",
+								},
+								"x-kubernetes-list-type":       "map",
+								"x-kubernetes-patch-merge-key": "type",
+								"x-kubernetes-patch-strategy":  "merge",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "conditions: Ready.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1.Condition{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1.Condition{}.OpenAPIModelName(), v1.Time{}.OpenAPIModelName(), v1alpha1.ClassHealth{}.OpenAPIModelName()},
 	}
 }
 
@@ -2927,6 +3212,432 @@ func schema_pkg_apis_kubizone_v1alpha1_Delegation(ref common.ReferenceCallback) 
 	}
 }
 
+func schema_pkg_apis_kubizone_v1alpha1_DeliveredZone(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "DeliveredZone names a Zone of the same namespace.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name of the Zone.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"uid": {
+						SchemaProps: spec.SchemaProps{
+							Description: "uid of the Zone: a Zone deleted and made again under the same name is another one.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"fqdn": {
+						SchemaProps: spec.SchemaProps{
+							Description: "fqdn of the zone at the provider.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"name", "uid", "fqdn"},
+			},
+		},
+	}
+}
+
+func schema_pkg_apis_kubizone_v1alpha1_Delivery(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "Delivery is how far one zone is with one class. The controller makes it in the zone's namespace, named `<zone>-<hash>`, and owned by the Zone; tenants read it.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Standard object's metadata.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Description: "spec names the zone and the class. Immutable.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.DeliverySpec{}.OpenAPIModelName()),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Description: "status is how far the delivery is.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.DeliveryStatus{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"spec"},
+			},
+		},
+		Dependencies: []string{
+			v1.ObjectMeta{}.OpenAPIModelName(), v1alpha1.DeliverySpec{}.OpenAPIModelName(), v1alpha1.DeliveryStatus{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_kubizone_v1alpha1_DeliveryError(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "DeliveryError is the last failure of a delivery.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"code": {
+						SchemaProps: spec.SchemaProps{
+							Description: "code is the provider's own, an rcode or an HTTP status.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"message": {
+						SchemaProps: spec.SchemaProps{
+							Description: "message is for people: what happened and the next step.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"timestamp": {
+						SchemaProps: spec.SchemaProps{
+							Description: "timestamp of the failure.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"message", "timestamp"},
+			},
+		},
+		Dependencies: []string{
+			v1.Time{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_kubizone_v1alpha1_DeliveryIntent(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "DeliveryIntent is a write that is under way: whoever finds another's knows that it may still arrive.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"serial": {
+						SchemaProps: spec.SchemaProps{
+							Description: "serial that is being delivered.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"holder": {
+						SchemaProps: spec.SchemaProps{
+							Description: "holder is the identity of the worker.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"time": {
+						SchemaProps: spec.SchemaProps{
+							Description: "time at which it began.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"rrsets": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "rrsets are those being written, as \"name type\", where they are few.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"serial", "holder", "time"},
+			},
+		},
+		Dependencies: []string{
+			v1.Time{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_kubizone_v1alpha1_DeliveryList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "DeliveryList is a list of Deliveries.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Standard list metadata.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Description: "items are the Deliveries.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1alpha1.Delivery{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			v1.ListMeta{}.OpenAPIModelName(), v1alpha1.Delivery{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_kubizone_v1alpha1_DeliveryServer(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "DeliveryServer is one server or instance of a class.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name is what the class calls it.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"serial": {
+						SchemaProps: spec.SchemaProps{
+							Description: "serial it has confirmed, 0 while none.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"state": {
+						SchemaProps: spec.SchemaProps{
+							Description: "state is Current, Behind, Ahead or Failed.\n\nPossible enum values:\n - `\"Ahead\"` : it has a serial that the zone has not (S6.6).\n - `\"Behind\"` : it has an earlier one, or none yet.\n - `\"Current\"` : it has the zone's settled serial.\n - `\"Failed\"` : it does not answer, or not with the zone.",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"Ahead", "Behind", "Current", "Failed"},
+						},
+					},
+					"lastProbeTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "lastProbeTime is when it was last asked.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"message": {
+						SchemaProps: spec.SchemaProps{
+							Description: "message is for people.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"name"},
+			},
+		},
+		Dependencies: []string{
+			v1.Time{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_kubizone_v1alpha1_DeliverySpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "DeliverySpec names a zone and a class.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"zone": {
+						SchemaProps: spec.SchemaProps{
+							Description: "zone is the Zone of this namespace that is delivered.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.DeliveredZone{}.OpenAPIModelName()),
+						},
+					},
+					"classRef": {
+						SchemaProps: spec.SchemaProps{
+							Description: "classRef is the class that delivers it.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.DNSClassReference{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"zone", "classRef"},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.DNSClassReference{}.OpenAPIModelName(), v1alpha1.DeliveredZone{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_kubizone_v1alpha1_DeliveryStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "DeliveryStatus is how far a delivery is.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"serial": {
+						SchemaProps: spec.SchemaProps{
+							Description: "serial is the last one that everything in the class has confirmed, 0 while none has.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"hash": {
+						SchemaProps: spec.SchemaProps{
+							Description: "hash is the zone's hash at that serial.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"lastSyncTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "lastSyncTime is when it was confirmed.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"lastDriftCheckTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "lastDriftCheckTime is when the provider was last compared with the zone.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"intent": {
+						SchemaProps: spec.SchemaProps{
+							Description: "intent is what is being written, set before the first call and checked before every further one. Absent while nothing is.",
+							Ref:         ref(v1alpha1.DeliveryIntent{}.OpenAPIModelName()),
+						},
+					},
+					"servers": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-map-keys": []interface{}{
+									"name",
+								},
+								"x-kubernetes-list-type": "map",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "servers has a row for each server or instance of the class, where it has any.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1alpha1.DeliveryServer{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"error": {
+						SchemaProps: spec.SchemaProps{
+							Description: "error is the last failure; absent after a success.",
+							Ref:         ref(v1alpha1.DeliveryError{}.OpenAPIModelName()),
+						},
+					},
+					"failedRecords": {
+						SchemaProps: spec.SchemaProps{
+							Description: "failedRecords counts the RRsets that the provider refused.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"skippedRecords": {
+						SchemaProps: spec.SchemaProps{
+							Description: "skippedRecords counts the RRsets that the provider has no form for.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"conditions": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-map-keys": []interface{}{
+									"type",
+								},
+								"x-kubernetes-list-type":       "map",
+								"x-kubernetes-patch-merge-key": "type",
+								"x-kubernetes-patch-strategy":  "merge",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "conditions: Ready.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1.Condition{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1.Condition{}.OpenAPIModelName(), v1.Time{}.OpenAPIModelName(), v1alpha1.DeliveryError{}.OpenAPIModelName(), v1alpha1.DeliveryIntent{}.OpenAPIModelName(), v1alpha1.DeliveryServer{}.OpenAPIModelName()},
+	}
+}
+
 func schema_pkg_apis_kubizone_v1alpha1_Entry(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
@@ -3001,6 +3712,43 @@ func schema_pkg_apis_kubizone_v1alpha1_Entry(ref common.ReferenceCallback) commo
 	}
 }
 
+func schema_pkg_apis_kubizone_v1alpha1_HMACAuth(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "HMACAuth signs requests with a shared secret. Exactly one of secretRef and secret is given.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"secretRef": {
+						SchemaProps: spec.SchemaProps{
+							Description: "secretRef names the shared secret.",
+							Ref:         ref(v1alpha1.SecretKeyReference{}.OpenAPIModelName()),
+						},
+					},
+					"secret": {
+						SchemaProps: spec.SchemaProps{
+							Description: "secret is the shared secret itself, which everybody reads who may read the class: for tests. The server takes it with --allow-inline-secrets alone.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"algorithm": {
+						SchemaProps: spec.SchemaProps{
+							Description: "algorithm is SHA256 or SHA512. Defaults to SHA256.\n\nPossible enum values:\n - `\"SHA256\"`\n - `\"SHA512\"`",
+							Default:     v1alpha1.HMACAlgorithmSHA256,
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"SHA256", "SHA512"},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.SecretKeyReference{}.OpenAPIModelName()},
+	}
+}
+
 func schema_pkg_apis_kubizone_v1alpha1_NameServer(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
@@ -3039,6 +3787,84 @@ func schema_pkg_apis_kubizone_v1alpha1_NameServer(ref common.ReferenceCallback) 
 				Required: []string{"name"},
 			},
 		},
+	}
+}
+
+func schema_pkg_apis_kubizone_v1alpha1_NamespaceSelection(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "NamespaceSelection selects namespaces by name, by label, or by either.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"names": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "set",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "names of namespaces.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+					"selector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "selector selects namespaces by their labels. Empty ({}) selects all.",
+							Ref:         ref(v1.LabelSelector{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1.LabelSelector{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_kubizone_v1alpha1_RFC2136Provider(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "RFC2136Provider is a primary that takes dynamic updates.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"server": {
+						SchemaProps: spec.SchemaProps{
+							Description: "server is the host name or IP address, with or without a port (53), that takes the updates, over TCP.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"transferServer": {
+						SchemaProps: spec.SchemaProps{
+							Description: "transferServer is where the zone is transferred from to be compared. Absent: server.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"tsigSecretRef": {
+						SchemaProps: spec.SchemaProps{
+							Description: "tsigSecretRef names the Secret with the TSIG key: data name, algorithm (hmac-sha256 or hmac-sha512; absent: hmac-sha256) and secret (base64, as BIND writes it).",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.SecretReference{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"server", "tsigSecretRef"},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.SecretReference{}.OpenAPIModelName()},
 	}
 }
 
@@ -3488,6 +4314,104 @@ func schema_pkg_apis_kubizone_v1alpha1_Row(ref common.ReferenceCallback) common.
 	}
 }
 
+func schema_pkg_apis_kubizone_v1alpha1_Secondary(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "Secondary is one name server that transfers zones.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"address": {
+						SchemaProps: spec.SchemaProps{
+							Description: "address of the server, an IP address with or without a port: \"192.0.2.1\", \"192.0.2.1:5353\", \"[2001:db8::1]:53\".",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"tsigSecretRef": {
+						SchemaProps: spec.SchemaProps{
+							Description: "tsigSecretRef names the Secret with the server's own TSIG key. Absent: the key of the class.",
+							Ref:         ref(v1alpha1.SecretReference{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"address"},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.SecretReference{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_kubizone_v1alpha1_SecretKeyReference(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "SecretKeyReference names one value in a Secret.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name of the Secret.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"namespace": {
+						SchemaProps: spec.SchemaProps{
+							Description: "namespace of the Secret.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"key": {
+						SchemaProps: spec.SchemaProps{
+							Description: "key of the value in the Secret's data.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"name", "namespace", "key"},
+			},
+		},
+	}
+}
+
+func schema_pkg_apis_kubizone_v1alpha1_SecretReference(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "SecretReference names a Secret.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name of the Secret.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"namespace": {
+						SchemaProps: spec.SchemaProps{
+							Description: "namespace of the Secret.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"name", "namespace"},
+			},
+		},
+	}
+}
+
 func schema_pkg_apis_kubizone_v1alpha1_TTLChange(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
@@ -3529,6 +4453,152 @@ func schema_pkg_apis_kubizone_v1alpha1_TTLChange(ref common.ReferenceCallback) c
 				Required: []string{"owner", "type"},
 			},
 		},
+	}
+}
+
+func schema_pkg_apis_kubizone_v1alpha1_TransferProvider(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "TransferProvider is the hidden primary.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"secondaries": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-map-keys": []interface{}{
+									"address",
+								},
+								"x-kubernetes-list-type": "map",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "secondaries are the name servers that serve the zones of the class. A zone is Ready when every one of them answers with its serial.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1alpha1.Secondary{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"alsoNotify": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "set",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "alsoNotify are further addresses (\"192.0.2.1\", \"192.0.2.1:5353\", \"[2001:db8::1]:53\") that are told of new serials and not waited for.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+					"tsigSecretRef": {
+						SchemaProps: spec.SchemaProps{
+							Description: "tsigSecretRef names the Secret with the TSIG key of the class: data name, algorithm (hmac-sha256 or hmac-sha512; absent: hmac-sha256) and secret (base64, as BIND writes it). Absent: the addresses of secondaries alone say who may transfer.",
+							Ref:         ref(v1alpha1.SecretReference{}.OpenAPIModelName()),
+						},
+					},
+					"catalogZone": {
+						SchemaProps: spec.SchemaProps{
+							Description: "catalogZone is the name of the class's catalog zone (RFC 9432), absolute with a trailing dot. Absent: none is served.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.Secondary{}.OpenAPIModelName(), v1alpha1.SecretReference{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_kubizone_v1alpha1_WebhookProvider(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "WebhookProvider is an HTTP service that speaks the webhook protocol.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"server": {
+						SchemaProps: spec.SchemaProps{
+							Description: "server is the base URL, http or https.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"timeoutSeconds": {
+						SchemaProps: spec.SchemaProps{
+							Description: "timeoutSeconds bounds one request, 1 to 300. Defaults to 30.",
+							Default:     v1alpha1.DefaultWebhookTimeout,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"hmacAuth": {
+						SchemaProps: spec.SchemaProps{
+							Description: "hmacAuth signs requests.",
+							Ref:         ref(v1alpha1.HMACAuth{}.OpenAPIModelName()),
+						},
+					},
+					"tls": {
+						SchemaProps: spec.SchemaProps{
+							Description: "tls says how the server proves itself and how we do.",
+							Ref:         ref(v1alpha1.WebhookTLS{}.OpenAPIModelName()),
+						},
+					},
+					"bearerTokenFrom": {
+						SchemaProps: spec.SchemaProps{
+							Description: "bearerTokenFrom names a token sent in the Authorization header; only with https.",
+							Ref:         ref(v1alpha1.SecretKeyReference{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"server"},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.HMACAuth{}.OpenAPIModelName(), v1alpha1.SecretKeyReference{}.OpenAPIModelName(), v1alpha1.WebhookTLS{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_kubizone_v1alpha1_WebhookTLS(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "WebhookTLS says how the ends of a connection prove themselves.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"caBundle": {
+						SchemaProps: spec.SchemaProps{
+							Description: "caBundle are the PEM certificates that the server's is checked with. Absent: the system's.",
+							Type:        []string{"string"},
+							Format:      "byte",
+						},
+					},
+					"clientSecretRef": {
+						SchemaProps: spec.SchemaProps{
+							Description: "clientSecretRef names a Secret of type kubernetes.io/tls with the client's certificate and key.",
+							Ref:         ref(v1alpha1.SecretReference{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.SecretReference{}.OpenAPIModelName()},
 	}
 }
 

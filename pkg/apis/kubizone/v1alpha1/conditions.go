@@ -109,3 +109,9 @@ const FinalizerDelivery = "kubi.zone/delivery"
 
 // AnnotationAcceptSerial of a Zone accepts a jump of its serial over 2²⁴ to the value of a secondary (S6.6).
 const AnnotationAcceptSerial = "kubi.zone/accept-serial"
+
+// AnnotationDefaultClass of a DNSClass, "true": it delivers every zone that names no class.
+const AnnotationDefaultClass = "kubi.zone/is-default-class"
+
+// AnnotationPaused of a Zone, "true": nothing of it is delivered until it is gone.
+const AnnotationPaused = "kubi.zone/paused"

@@ -19,6 +19,9 @@ const (
 // ClassIN is the only DNS class there is here (S5.4).
 const ClassIN = "IN"
 
+// DefaultWebhookTimeout bounds one request to a webhook, in seconds.
+const DefaultWebhookTimeout int32 = 30
+
 func addDefaultingFuncs(scheme *runtime.Scheme) error {
 	return RegisterDefaults(scheme)
 }

@@ -36,6 +36,7 @@ func Resource(resource string) schema.GroupResource {
 func Types() []runtime.Object {
 	return []runtime.Object{
 		&Zone{}, &ZoneList{}, &Record{}, &RecordList{},
+		&DNSClass{}, &DNSClassList{}, &Delivery{}, &DeliveryList{},
 		&ZoneEntries{}, &ZoneEntriesOptions{}, &ZoneChanges{}, &ZoneChangesOptions{},
 	}
 }

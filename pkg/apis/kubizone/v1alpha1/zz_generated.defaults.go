@@ -16,11 +16,49 @@ import (
 // Public to allow building arbitrary schemes.
 // All generated defaulters are covering - they call all nested defaulters.
 func RegisterDefaults(scheme *runtime.Scheme) error {
+	scheme.AddTypeDefaultingFunc(&DNSClass{}, func(obj interface{}) { SetObjectDefaults_DNSClass(obj.(*DNSClass)) })
+	scheme.AddTypeDefaultingFunc(&DNSClassList{}, func(obj interface{}) { SetObjectDefaults_DNSClassList(obj.(*DNSClassList)) })
+	scheme.AddTypeDefaultingFunc(&Delivery{}, func(obj interface{}) { SetObjectDefaults_Delivery(obj.(*Delivery)) })
+	scheme.AddTypeDefaultingFunc(&DeliveryList{}, func(obj interface{}) { SetObjectDefaults_DeliveryList(obj.(*DeliveryList)) })
 	scheme.AddTypeDefaultingFunc(&Record{}, func(obj interface{}) { SetObjectDefaults_Record(obj.(*Record)) })
 	scheme.AddTypeDefaultingFunc(&RecordList{}, func(obj interface{}) { SetObjectDefaults_RecordList(obj.(*RecordList)) })
 	scheme.AddTypeDefaultingFunc(&Zone{}, func(obj interface{}) { SetObjectDefaults_Zone(obj.(*Zone)) })
 	scheme.AddTypeDefaultingFunc(&ZoneList{}, func(obj interface{}) { SetObjectDefaults_ZoneList(obj.(*ZoneList)) })
 	return nil
+}
+
+func SetObjectDefaults_DNSClass(in *DNSClass) {
+	if in.Spec.Webhook != nil {
+		if in.Spec.Webhook.TimeoutSeconds == nil {
+			ptrVar1 := int32(DefaultWebhookTimeout)
+			in.Spec.Webhook.TimeoutSeconds = &ptrVar1
+		}
+		if in.Spec.Webhook.HMACAuth != nil {
+			if in.Spec.Webhook.HMACAuth.Algorithm == "" {
+				in.Spec.Webhook.HMACAuth.Algorithm = HMACAlgorithm(HMACAlgorithmSHA256)
+			}
+		}
+	}
+}
+
+func SetObjectDefaults_DNSClassList(in *DNSClassList) {
+	for i := range in.Items {
+		a := &in.Items[i]
+		SetObjectDefaults_DNSClass(a)
+	}
+}
+
+func SetObjectDefaults_Delivery(in *Delivery) {
+	if in.Spec.ClassRef.Kind == "" {
+		in.Spec.ClassRef.Kind = string(KindDNSClass)
+	}
+}
+
+func SetObjectDefaults_DeliveryList(in *DeliveryList) {
+	for i := range in.Items {
+		a := &in.Items[i]
+		SetObjectDefaults_Delivery(a)
+	}
 }
 
 func SetObjectDefaults_Record(in *Record) {

@@ -14,8 +14,33 @@ func (in AdoptingZone) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ClassHealth) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.ClassHealth"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in DNSClass) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.DNSClass"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in DNSClassList) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.DNSClassList"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in DNSClassReference) OpenAPIModelName() string {
 	return "zone.kubi.v1alpha1.DNSClassReference"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in DNSClassSpec) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.DNSClassSpec"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in DNSClassStatus) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.DNSClassStatus"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
@@ -24,13 +49,68 @@ func (in Delegation) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in DeliveredZone) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.DeliveredZone"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in Delivery) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.Delivery"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in DeliveryError) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.DeliveryError"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in DeliveryIntent) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.DeliveryIntent"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in DeliveryList) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.DeliveryList"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in DeliveryServer) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.DeliveryServer"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in DeliverySpec) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.DeliverySpec"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in DeliveryStatus) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.DeliveryStatus"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in Entry) OpenAPIModelName() string {
 	return "zone.kubi.v1alpha1.Entry"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in HMACAuth) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.HMACAuth"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in NameServer) OpenAPIModelName() string {
 	return "zone.kubi.v1alpha1.NameServer"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in NamespaceSelection) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.NamespaceSelection"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in RFC2136Provider) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.RFC2136Provider"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
@@ -74,8 +154,38 @@ func (in Row) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in Secondary) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.Secondary"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in SecretKeyReference) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.SecretKeyReference"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in SecretReference) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.SecretReference"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in TTLChange) OpenAPIModelName() string {
 	return "zone.kubi.v1alpha1.TTLChange"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in TransferProvider) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.TransferProvider"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in WebhookProvider) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.WebhookProvider"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in WebhookTLS) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.WebhookTLS"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.

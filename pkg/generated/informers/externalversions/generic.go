@@ -40,6 +40,10 @@ func (f *genericInformer) Lister() cache.GenericLister {
 func (f *sharedInformerFactory) ForResource(resource schema.GroupVersionResource) (GenericInformer, error) {
 	switch resource {
 	// Group=kubi.zone, Version=v1alpha1
+	case v1alpha1.SchemeGroupVersion.WithResource("dnsclasses"):
+		return &genericInformer{resource: resource.GroupResource(), informer: f.Kubizone().V1alpha1().DNSClasses().Informer()}, nil
+	case v1alpha1.SchemeGroupVersion.WithResource("deliveries"):
+		return &genericInformer{resource: resource.GroupResource(), informer: f.Kubizone().V1alpha1().Deliveries().Informer()}, nil
 	case v1alpha1.SchemeGroupVersion.WithResource("records"):
 		return &genericInformer{resource: resource.GroupResource(), informer: f.Kubizone().V1alpha1().Records().Informer()}, nil
 	case v1alpha1.SchemeGroupVersion.WithResource("zones"):

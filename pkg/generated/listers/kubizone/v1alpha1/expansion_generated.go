@@ -5,6 +5,18 @@
 
 package v1alpha1
 
+// DNSClassListerExpansion allows custom methods to be added to
+// DNSClassLister.
+type DNSClassListerExpansion interface{}
+
+// DeliveryListerExpansion allows custom methods to be added to
+// DeliveryLister.
+type DeliveryListerExpansion interface{}
+
+// DeliveryNamespaceListerExpansion allows custom methods to be added to
+// DeliveryNamespaceLister.
+type DeliveryNamespaceListerExpansion interface{}
+
 // RecordListerExpansion allows custom methods to be added to
 // RecordLister.
 type RecordListerExpansion interface{}

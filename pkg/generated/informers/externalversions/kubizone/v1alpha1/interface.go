@@ -11,6 +11,10 @@ import (
 
 // Interface provides access to all the informers in this group version.
 type Interface interface {
+	// DNSClasses returns a DNSClassInformer.
+	DNSClasses() TypedDNSClassInformer
+	// Deliveries returns a DeliveryInformer.
+	Deliveries() TypedDeliveryInformer
 	// Records returns a RecordInformer.
 	Records() TypedRecordInformer
 	// Zones returns a ZoneInformer.
@@ -26,6 +30,16 @@ type version struct {
 // New returns a new Interface.
 func New(f internalinterfaces.SharedInformerFactory, namespace string, tweakListOptions internalinterfaces.TweakListOptionsFunc) Interface {
 	return &version{factory: f, namespace: namespace, tweakListOptions: tweakListOptions}
+}
+
+// DNSClasses returns a TypedDNSClassInformer.
+func (v *version) DNSClasses() TypedDNSClassInformer {
+	return &dNSClassInformer{factory: v.factory, tweakListOptions: v.tweakListOptions}
+}
+
+// Deliveries returns a TypedDeliveryInformer.
+func (v *version) Deliveries() TypedDeliveryInformer {
+	return &deliveryInformer{factory: v.factory, namespace: v.namespace, tweakListOptions: v.tweakListOptions}
 }
 
 // Records returns a TypedRecordInformer.

@@ -5,6 +5,10 @@
 
 package v1alpha1
 
+type DNSClassExpansion interface{}
+
+type DeliveryExpansion interface{}
+
 type RecordExpansion interface{}
 
 type ZoneExpansion interface{}

@@ -15,6 +15,8 @@ import (
 
 type KubizoneV1alpha1Interface interface {
 	RESTClient() rest.Interface
+	DNSClassesGetter
+	DeliveriesGetter
 	RecordsGetter
 	ZonesGetter
 }
@@ -22,6 +24,14 @@ type KubizoneV1alpha1Interface interface {
 // KubizoneV1alpha1Client is used to interact with features provided by the kubi.zone group.
 type KubizoneV1alpha1Client struct {
 	restClient rest.Interface
+}
+
+func (c *KubizoneV1alpha1Client) DNSClasses() DNSClassInterface {
+	return newDNSClasses(c)
+}
+
+func (c *KubizoneV1alpha1Client) Deliveries(namespace string) DeliveryInterface {
+	return newDeliveries(c, namespace)
 }
 
 func (c *KubizoneV1alpha1Client) Records(namespace string) RecordInterface {

@@ -15,6 +15,14 @@ type FakeKubizoneV1alpha1 struct {
 	*testing.Fake
 }
 
+func (c *FakeKubizoneV1alpha1) DNSClasses() v1alpha1.DNSClassInterface {
+	return newFakeDNSClasses(c)
+}
+
+func (c *FakeKubizoneV1alpha1) Deliveries(namespace string) v1alpha1.DeliveryInterface {
+	return newFakeDeliveries(c, namespace)
+}
+
 func (c *FakeKubizoneV1alpha1) Records(namespace string) v1alpha1.RecordInterface {
 	return newFakeRecords(c, namespace)
 }

@@ -1,0 +1,154 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// +genclient
+// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+
+// Delivery is how far one zone is with one class. The controller makes it in the zone's namespace, named `<zone>-<hash>`, and owned by the Zone; tenants read it.
+type Delivery struct {
+	metav1.TypeMeta `json:",inline"`
+	// Standard object's metadata.
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
+
+	// spec names the zone and the class. Immutable.
+	Spec DeliverySpec `json:"spec" protobuf:"bytes,2,opt,name=spec"`
+	// status is how far the delivery is.
+	// +optional
+	Status DeliveryStatus `json:"status,omitempty" protobuf:"bytes,3,opt,name=status"`
+}
+
+// DeliverySpec names a zone and a class.
+type DeliverySpec struct {
+	// zone is the Zone of this namespace that is delivered.
+	Zone DeliveredZone `json:"zone" protobuf:"bytes,1,opt,name=zone"`
+	// classRef is the class that delivers it.
+	ClassRef DNSClassReference `json:"classRef" protobuf:"bytes,2,opt,name=classRef"`
+}
+
+// DeliveredZone names a Zone of the same namespace.
+type DeliveredZone struct {
+	// name of the Zone.
+	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`
+	// uid of the Zone: a Zone deleted and made again under the same name is another one.
+	UID types.UID `json:"uid" protobuf:"bytes,2,opt,name=uid,casttype=k8s.io/apimachinery/pkg/types.UID"`
+	// fqdn of the zone at the provider.
+	FQDN string `json:"fqdn" protobuf:"bytes,3,opt,name=fqdn"`
+}
+
+// DeliveryStatus is how far a delivery is.
+type DeliveryStatus struct {
+	// serial is the last one that everything in the class has confirmed, 0 while none has.
+	// +optional
+	Serial int64 `json:"serial,omitempty" protobuf:"varint,1,opt,name=serial"`
+	// hash is the zone's hash at that serial.
+	// +optional
+	Hash string `json:"hash,omitempty" protobuf:"bytes,2,opt,name=hash"`
+	// lastSyncTime is when it was confirmed.
+	// +optional
+	LastSyncTime *metav1.Time `json:"lastSyncTime,omitempty" protobuf:"bytes,3,opt,name=lastSyncTime"`
+	// lastDriftCheckTime is when the provider was last compared with the zone.
+	// +optional
+	LastDriftCheckTime *metav1.Time `json:"lastDriftCheckTime,omitempty" protobuf:"bytes,4,opt,name=lastDriftCheckTime"`
+	// intent is what is being written, set before the first call and checked before every further one. Absent while nothing is.
+	// +optional
+	Intent *DeliveryIntent `json:"intent,omitempty" protobuf:"bytes,5,opt,name=intent"`
+	// servers has a row for each server or instance of the class, where it has any.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	Servers []DeliveryServer `json:"servers,omitempty" protobuf:"bytes,6,rep,name=servers"`
+	// error is the last failure; absent after a success.
+	// +optional
+	Error *DeliveryError `json:"error,omitempty" protobuf:"bytes,7,opt,name=error"`
+	// failedRecords counts the RRsets that the provider refused.
+	// +optional
+	FailedRecords int32 `json:"failedRecords,omitempty" protobuf:"varint,8,opt,name=failedRecords"`
+	// skippedRecords counts the RRsets that the provider has no form for.
+	// +optional
+	SkippedRecords int32 `json:"skippedRecords,omitempty" protobuf:"varint,9,opt,name=skippedRecords"`
+	// conditions: Ready.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	// +patchStrategy=merge
+	// +patchMergeKey=type
+	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type" protobuf:"bytes,10,rep,name=conditions"`
+}
+
+// DeliveryIntent is a write that is under way: whoever finds another's knows that it may still arrive.
+type DeliveryIntent struct {
+	// serial that is being delivered.
+	Serial int64 `json:"serial" protobuf:"varint,1,opt,name=serial"`
+	// holder is the identity of the worker.
+	Holder string `json:"holder" protobuf:"bytes,2,opt,name=holder"`
+	// time at which it began.
+	Time metav1.Time `json:"time" protobuf:"bytes,3,opt,name=time"`
+	// rrsets are those being written, as "name type", where they are few.
+	// +optional
+	// +listType=atomic
+	RRsets []string `json:"rrsets,omitempty" protobuf:"bytes,4,rep,name=rrsets"`
+}
+
+// DeliveryServer is one server or instance of a class.
+type DeliveryServer struct {
+	// name is what the class calls it.
+	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`
+	// serial it has confirmed, 0 while none.
+	// +optional
+	Serial int64 `json:"serial,omitempty" protobuf:"varint,2,opt,name=serial"`
+	// state is Current, Behind, Ahead or Failed.
+	// +optional
+	State ServerState `json:"state,omitempty" protobuf:"bytes,3,opt,name=state,casttype=ServerState"`
+	// lastProbeTime is when it was last asked.
+	// +optional
+	LastProbeTime *metav1.Time `json:"lastProbeTime,omitempty" protobuf:"bytes,4,opt,name=lastProbeTime"`
+	// message is for people.
+	// +optional
+	Message string `json:"message,omitempty" protobuf:"bytes,5,opt,name=message"`
+}
+
+// ServerState says where a server stands against the zone.
+// +enum
+type ServerState string
+
+const (
+	// ServerCurrent: it has the zone's settled serial.
+	ServerCurrent ServerState = "Current"
+	// ServerBehind: it has an earlier one, or none yet.
+	ServerBehind ServerState = "Behind"
+	// ServerAhead: it has a serial that the zone has not (S6.6).
+	ServerAhead ServerState = "Ahead"
+	// ServerFailed: it does not answer, or not with the zone.
+	ServerFailed ServerState = "Failed"
+)
+
+// DeliveryError is the last failure of a delivery.
+type DeliveryError struct {
+	// code is the provider's own, an rcode or an HTTP status.
+	// +optional
+	Code string `json:"code,omitempty" protobuf:"bytes,1,opt,name=code"`
+	// message is for people: what happened and the next step.
+	Message string `json:"message" protobuf:"bytes,2,opt,name=message"`
+	// timestamp of the failure.
+	Timestamp metav1.Time `json:"timestamp" protobuf:"bytes,3,opt,name=timestamp"`
+}
+
+// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+
+// DeliveryList is a list of Deliveries.
+type DeliveryList struct {
+	metav1.TypeMeta `json:",inline"`
+	// Standard list metadata.
+	// +optional
+	metav1.ListMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
+	// items are the Deliveries.
+	Items []Delivery `json:"items" protobuf:"bytes,2,rep,name=items"`
+}
