@@ -17,7 +17,6 @@ import (
 	mdns "github.com/miekg/dns"
 
 	"kubi.zone/kubizone/pkg/dns/name"
-	"kubi.zone/kubizone/pkg/primary"
 )
 
 const (
@@ -33,12 +32,7 @@ type Source struct {
 	Server string
 	Zone   name.Name
 	// Key signs the request, and has to sign the answer; nil asks without.
-	Key *primary.Key
-}
-
-// String is the URL that ParseSource reads.
-func (s Source) String() string {
-	return Scheme + s.Server + "/" + strings.TrimSuffix(s.Zone.String(), ".")
+	Key *Key
 }
 
 // Scheme begins the URL of a transfer.

@@ -36,13 +36,13 @@ func big() string {
 
 var rigKey = rig.TSIGKey{Name: "transfer", Algorithm: "hmac-sha256", Secret: base64.StdEncoding.EncodeToString([]byte("0123456789abcdef0123456789abcdef"))}
 
-func keyOf(t *testing.T, statement string) *primary.Key {
+func keyOf(t *testing.T, statement string) *Key {
 	t.Helper()
 	keys, err := primary.ParseKeys(statement)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &keys[0]
+	return &Key{Name: keys[0].Name, Algorithm: string(keys[0].Algorithm), MAC: keys[0].MAC}
 }
 
 // Promises 1 and 2 with real servers: whole with the key, nothing without it or with another.
@@ -100,7 +100,7 @@ func TestReceive_takesAWholeZoneFromRealServers(t *testing.T) {
 
 // script is a server that answers one question with these messages.
 type script struct {
-	key *primary.Key
+	key *Key
 	// messages are the records of each; signed says which of them carry a signature.
 	messages [][]string
 	signed   func(i int) bool
@@ -185,12 +185,12 @@ func (s script) answer(t *testing.T, question *mdns.Msg) [][]byte {
 		timers := binary.BigEndian.AppendUint16(binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint16(nil, uint16(now>>32)), uint32(now)), 300)
 		variables := timers
 		if first {
-			variables = slices.Concat(wire(s.key.Name), []byte{0, 255, 0, 0, 0, 0}, wire(string(s.key.Algorithm)), timers, []byte{0, 0, 0, 0})
+			variables = slices.Concat(wire(s.key.Name), []byte{0, 255, 0, 0, 0, 0}, wire(s.key.Algorithm), timers, []byte{0, 0, 0, 0})
 		}
 		mac = s.key.MAC(binary.BigEndian.AppendUint16(nil, uint16(len(mac))), mac, since, raw, variables)
 		tsig := &mdns.TSIG{
 			Hdr:       mdns.RR_Header{Name: s.key.Name, Rrtype: mdns.TypeTSIG, Class: mdns.ClassANY},
-			Algorithm: string(s.key.Algorithm), TimeSigned: now, Fudge: 300, MACSize: uint16(len(mac)), MAC: hex.EncodeToString(mac), OrigId: m.Id,
+			Algorithm: s.key.Algorithm, TimeSigned: now, Fudge: 300, MACSize: uint16(len(mac)), MAC: hex.EncodeToString(mac), OrigId: m.Id,
 		}
 		m.Extra = append(m.Extra, tsig)
 		if raw, err = m.Pack(); err != nil {

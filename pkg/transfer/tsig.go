@@ -12,9 +12,15 @@ import (
 	"time"
 
 	mdns "github.com/miekg/dns"
-
-	"kubi.zone/kubizone/pkg/primary"
 )
+
+// Key signs. Its secret stays with who has it.
+type Key struct {
+	Name      string // canonical: lower case, ending in a dot
+	Algorithm string // canonical: "hmac-sha256."
+	// MAC is the key's whole MAC over parts, one after the other.
+	MAC func(parts ...[]byte) []byte
+}
 
 const (
 	// fudge is what our signature grants the server's clock, in seconds (RFC 8945 §10).
@@ -25,7 +31,7 @@ const (
 
 // judge verifies the messages of one transfer. A nil one takes everything.
 type judge struct {
-	key primary.Key
+	key Key
 	// mac is that of the last signed message, the request's at first, in hexadecimal.
 	mac string
 	// first is true until one message has been verified.
@@ -38,9 +44,9 @@ type judge struct {
 var _ mdns.TsigProvider = (*judge)(nil)
 
 // sign packs a request with a signature, and returns who judges the answer.
-func sign(question *mdns.Msg, key primary.Key) ([]byte, *judge, error) {
+func sign(question *mdns.Msg, key Key) ([]byte, *judge, error) {
 	j := &judge{key: key, first: true}
-	question.SetTsig(key.Name, string(key.Algorithm), fudge, time.Now().Unix())
+	question.SetTsig(key.Name, key.Algorithm, fudge, time.Now().Unix())
 	packed, mac, err := mdns.TsigGenerateWithProvider(question, j, "", false)
 	j.mac = mac
 	return packed, j, err
@@ -54,7 +60,7 @@ func (j *judge) Generate(digested []byte, _ *mdns.TSIG) ([]byte, error) {
 // Verify compares a MAC. What is digested begins with the length of the MAC before and that MAC; the messages that came
 // since without a signature follow it, and miekg/dns knows of none.
 func (j *judge) Verify(digested []byte, t *mdns.TSIG) error {
-	if mdns.CanonicalName(t.Hdr.Name) != j.key.Name || mdns.CanonicalName(t.Algorithm) != string(j.key.Algorithm) {
+	if mdns.CanonicalName(t.Hdr.Name) != j.key.Name || mdns.CanonicalName(t.Algorithm) != j.key.Algorithm {
 		return fmt.Errorf("it is signed with key %s (%s), not with %s (%s)", t.Hdr.Name, t.Algorithm, j.key.Name, j.key.Algorithm)
 	}
 	got, err := hex.DecodeString(t.MAC)

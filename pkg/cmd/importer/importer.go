@@ -95,11 +95,11 @@ func (o *Options) Complete(arguments []string) (c *Config, warnings []string, er
 	c.client, namespace, err = o.Client.Client()
 	fault(err)
 
-	var key *primary.Key
+	var key *transfer.Key
 	if o.TSIGKeyFile != "" {
 		keys, warned, err := primary.ReadKeyFile(o.TSIGKeyFile)
 		if err == nil {
-			key = &keys[0]
+			key = &transfer.Key{Name: keys[0].Name, Algorithm: string(keys[0].Algorithm), MAC: keys[0].MAC}
 		} else {
 			fault(fmt.Errorf("--tsig-key-file: %w", err))
 		}
