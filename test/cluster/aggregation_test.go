@@ -8,6 +8,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,8 +18,11 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubi.zone/kubizone/test/rig"
 )
 
 // While the server is away kube-apiserver serves its own kinds and answers 503 for ours, and does not finish the deletion
@@ -197,5 +201,74 @@ func TestAggregation_certificateIsFollowed(t *testing.T) {
 	}
 	if requests == 0 {
 		t.Error("no request was made meanwhile")
+	}
+}
+
+// A server whose account lacks rights says which, each as the rule to add: at its start where it cannot know anybody
+// without them, else by not being ready until it has them.
+func TestAggregation_missingRightsAreNamed(t *testing.T) {
+	c := need(t)
+	ctx := within(t, patience)
+	const user = "system:serviceaccount:poor:server"
+	kubeconfig := must(c.kube.ServiceAccount(ctx, "poor", "server"))(t)
+	config := rig.ServerConfig{Program: c.kubizone, Kube: c.kube, Kubeconfig: kubeconfig, Etcd: c.etcd.Endpoint, Serving: c.serving, Addr: must(rig.FreePort())(t)}
+	dir := filepath.Join(t.TempDir(), "server")
+	_, err := rig.StartServer(ctx, dir, config)
+	for _, rule := range []string{`lacks the RBAC rule {apiGroups: ["authentication.k8s.io"], resources: ["tokenreviews"], verbs: [create]}`, `resourceNames: ["extension-apiserver-authentication"]} in namespace kube-system`} {
+		if err == nil || !strings.Contains(err.Error(), rule) {
+			t.Errorf("without any right: %v; want it to name %s", err, rule)
+		}
+	}
+
+	if err := c.kube.Grant(ctx, "kube-system", user, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"get", "list", "watch"}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.kube.Grant(ctx, "", user,
+		rbacv1.PolicyRule{APIGroups: []string{"authentication.k8s.io"}, Resources: []string{"tokenreviews"}, Verbs: []string{"create"}},
+		rbacv1.PolicyRule{APIGroups: []string{"authorization.k8s.io"}, Resources: []string{"subjectaccessreviews"}, Verbs: []string{"create"}},
+		rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"namespaces"}, Verbs: []string{"get", "list", "watch"}},
+		rbacv1.PolicyRule{APIGroups: []string{"flowcontrol.apiserver.k8s.io"}, Resources: []string{"*"}, Verbs: []string{"get", "list", "watch", "patch"}},
+	); err != nil {
+		t.Fatal(err)
+	}
+	type started struct {
+		server *rig.Server
+		err    error
+	}
+	result := make(chan started, 1)
+	go func() {
+		server, err := rig.StartServer(ctx, dir, config)
+		result <- started{server, err}
+	}()
+	admin := c.callers(t, "nobody").admin
+	for named := false; !named; time.Sleep(50 * time.Millisecond) {
+		select {
+		case r := <-result:
+			t.Fatalf("it starts or ends without rights that it needs: %v", r.err)
+		default:
+		}
+		got, err := c.ask(ctx, config.Addr, admin, "GET /readyz/permissions")
+		if err != nil || got.status == http.StatusUnauthorized || strings.Contains(got.body, "not asked yet") {
+			continue // it is on its way: the authority that signs users comes by informer
+		}
+		named = true
+		for _, resource := range []string{"validatingadmissionpolicies", "mutatingadmissionpolicybindings", "validatingwebhookconfigurations"} {
+			if rule := `lacks the RBAC rule {apiGroups: ["admissionregistration.k8s.io"], resources: ["` + resource + `"], verbs: [get, list, watch]}`; got.status < 500 || !strings.Contains(got.body, rule) {
+				t.Errorf("it says %d %s; want it to name %s", got.status, got.body, rule)
+			}
+		}
+	}
+	typed, _ := clients(t, c.kube.Admin())
+	role := must(typed.RbacV1().ClusterRoles().Get(ctx, user, metav1.GetOptions{}))(t)
+	role.Rules = append(role.Rules, rbacv1.PolicyRule{APIGroups: []string{"admissionregistration.k8s.io"}, Resources: []string{"*"}, Verbs: []string{"get", "list", "watch"}})
+	if _, err := typed.RbacV1().ClusterRoles().Update(ctx, role, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	r := <-result
+	if r.err != nil {
+		t.Fatal(r.err)
+	}
+	if err := r.server.Close(); err != nil {
+		t.Error(err)
 	}
 }
