@@ -1,0 +1,88 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apiserver_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"k8s.io/apiserver/pkg/server/options/encryptionconfig"
+	"k8s.io/apiserver/pkg/storage/storagebackend"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apiserver"
+	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/test/store"
+)
+
+const encryptionConfiguration = `
+apiVersion: apiserver.config.k8s.io/v1
+kind: EncryptionConfiguration
+resources:
+- resources: [zones.kubi.zone, records.kubi.zone]
+  providers:
+  - secretbox: {keys: [{name: one, secret: AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=}]}
+`
+
+// The file that a server has is what checking and restoring its store takes, and
+// nothing is read, checked or raised without it.
+func TestSource_readsWhatAnEncryptingServerWrote(t *testing.T) {
+	etcd, err := store.StartEtcd(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := store.Must(etcd.Client())
+	t.Cleanup(func() { client.Close() })
+	file := filepath.Join(t.TempDir(), "encryption.yaml")
+	if err := os.WriteFile(file, []byte(encryptionConfiguration), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	loaded := store.Must(encryptionconfig.LoadEncryptionConfig(t.Context(), file, false, ""))
+	transformers := encryptionconfig.StaticTransformers(loaded.Transformers)
+	s := store.Must(store.NewServer(t.Context(), client, apiserver.Prefix, func(c *ledger.Config) {
+		c.Zones.Transformer = transformers.TransformerForResource(v1alpha1.Resource("zones"))
+		c.Records.Transformer = transformers.TransformerForResource(v1alpha1.Resource("records"))
+	}))
+	s.T = t
+	store.Must(s.CreateZone(store.Zone("platform", "stays", "example.org.", store.Allow("", "*"))))
+	store.Must(s.CreateRecord(t.Context(), store.Record("team", "www", "www.example.org.", "A", "192.0.2.1")))
+	store.Must(s.CreateZone(store.Zone("platform", "goes", "example.net.")))
+	if err := s.DeleteZone("platform", "goes"); err != nil {
+		t.Fatal(err)
+	}
+	remembered := func() string {
+		kvs := store.Must(s.Ledger.Client().Get(t.Context(), s.Ledger.Layout().Room("serials"), clientv3.WithPrefix())).Kvs
+		if len(kvs) != 1 {
+			t.Fatalf("serials are remembered for %d names", len(kvs))
+		}
+		return string(kvs[0].Value)
+	}
+	before, serial := remembered(), s.Zone("platform", "stays").Status.Serial
+
+	without := apiserver.Source{Etcd: storagebackend.TransportConfig{ServerList: []string{etcd.Endpoint}}}
+	if _, err := apiserver.Check(t.Context(), without); !errors.Is(err, ledger.ErrSealed) {
+		t.Errorf("checking without the file: %v", err)
+	}
+	if _, err := apiserver.RaiseSerials(t.Context(), without, 1000); !errors.Is(err, ledger.ErrSealed) {
+		t.Errorf("raising without the file: %v", err)
+	}
+	with := without
+	with.EncryptionProviderConfigFile = file
+	if n, err := apiserver.RaiseSerials(t.Context(), with, 1000); n != 1 || err != nil {
+		t.Fatalf("raised %d zones, %v", n, err)
+	}
+	if now := s.Zone("platform", "stays").Status.Serial; now < serial+1000 {
+		t.Errorf("serial %d became %d", serial, now)
+	}
+	if now := remembered(); now == before {
+		t.Errorf("still remembered: %s", now)
+	}
+	report, err := apiserver.Check(t.Context(), with)
+	if err != nil || !report.Clean() || report.Zones != 1 || report.Records != 1 {
+		t.Errorf("%v, %s", err, store.Text(report))
+	}
+}
