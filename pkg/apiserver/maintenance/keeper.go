@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -22,7 +23,7 @@ import (
 
 const (
 	// interval between two looks at etcd, and while it is full.
-	interval     = time.Minute
+	interval     = 15 * time.Second
 	intervalFull = 5 * time.Second
 	// askTimeout bounds one question; defragmentTimeout one defragmentation, during which its member answers nobody:
 	// about ten seconds for a gigabyte.
@@ -117,7 +118,7 @@ func (k *Keeper) look(ctx context.Context) (full bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	alarms, err := k.alarms(ctx)
+	alarms, err := k.alarms(ctx, members)
 	if err != nil {
 		return false, err
 	}
@@ -168,8 +169,14 @@ func leads(m member) int {
 	return 0
 }
 
-// alarms are the members that are full.
-func (k *Keeper) alarms(ctx context.Context) ([]uint64, error) {
+// alarms are the members that are full. Every member knows all alarms; which of them are of members that do not answer
+// is asked only where there is one, for the question goes through the log of all members as a write does.
+func (k *Keeper) alarms(ctx context.Context, members []member) ([]uint64, error) {
+	if !slices.ContainsFunc(members, func(m member) bool {
+		return slices.ContainsFunc(m.Errors, func(alarm string) bool { return strings.Contains(alarm, etcdserverpb.AlarmType_NOSPACE.String()) })
+	}) {
+		return nil, nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	list, err := k.client.AlarmList(ctx)

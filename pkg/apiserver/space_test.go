@@ -1,0 +1,109 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apiserver
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+	"k8s.io/apiserver/pkg/storage/storagebackend"
+
+	"kubi.zone/kubizone/pkg/apiserver/embed"
+	"kubi.zone/kubizone/pkg/apiserver/pki"
+	"kubi.zone/kubizone/pkg/zoneview"
+)
+
+// Where etcd is full, who writes reads 507 and why; reading and readiness go on; and the server frees what is history.
+func TestServer_saysThatEtcdIsFullAndFreesIt(t *testing.T) {
+	dir, err := embed.OpenDir(t.TempDir(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { dir.Close() })
+	member, err := embed.Start(t.Context(), embed.Config{Dir: dir, QuotaBytes: 4 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(member.Stop)
+	us, err := pki.Open(t.TempDir(), pki.Hosts("127.0.0.1"), time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := New(t.Context(), Config{
+		Listener: listener, ServingCert: us.ServingCert, ServingKey: us.ServingKey, ClientCA: us.CA,
+		Etcd: storagebackend.TransportConfig{ServerList: member.Endpoints()}, Zones: zoneview.NewSet(zoneview.Config{}),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	api, ledger := make(chan error, 1), make(chan error, 1)
+	stopLedger := func() {}
+	t.Cleanup(func() {
+		stop()
+		<-api
+		stopLedger()
+		server.Close()
+	})
+	go func() { api <- server.Run(ctx) }()
+
+	client, err := clientv3.New(clientv3.Config{Endpoints: member.Endpoints(), DialTimeout: 10 * time.Second, Logger: zap.NewNop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	for n := 0; err == nil; n++ {
+		_, err = client.Put(t.Context(), "/junk", strings.Repeat("v", 64<<10)+fmt.Sprint(n))
+	}
+	admin := visitor(t, us, us.AdminCert, us.AdminKey)
+	url := "https://" + listener.Addr().String()
+	write := func() (int, string) {
+		body := `{"apiVersion":"kubi.zone/v1alpha1","kind":"Zone","metadata":{"name":"org"},"spec":{"domainName":"example.org."}}`
+		answer, err := admin.Post(url+"/apis/kubi.zone/v1alpha1/namespaces/default/zones", "application/json", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer answer.Body.Close()
+		text := make([]byte, 4096)
+		n, _ := answer.Body.Read(text)
+		return answer.StatusCode, string(text[:n])
+	}
+	if code, body := write(); code != http.StatusInsufficientStorage || !strings.Contains(body, "etcd is full (NOSPACE)") || !strings.Contains(body, "InsufficientStorage") {
+		t.Errorf("a write: %d %s", code, body)
+	}
+	if code, body := get(t, admin, url+"/apis/kubi.zone/v1alpha1/zones"); code != http.StatusOK {
+		t.Errorf("a read: %d %s", code, body)
+	}
+
+	ctxLedger, cancel := context.WithCancel(context.Background())
+	go func() { ledger <- server.RunLedger(ctxLedger) }()
+	stopLedger = func() { cancel(); <-ledger }
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		code, body := write()
+		if code == http.StatusCreated {
+			break
+		}
+		if code != http.StatusInsufficientStorage || time.Now().After(deadline) {
+			t.Fatalf("a write: %d %s", code, body)
+		}
+	}
+	// Until the next look, seconds later, it says what the last one found.
+	if code, body := get(t, admin, url+"/healthz/etcd-space"); code != http.StatusInternalServerError {
+		t.Errorf("/healthz while etcd was full: %d %s", code, body)
+	}
+	if code, body := get(t, admin, url+"/readyz?exclude=views"); code != http.StatusOK {
+		t.Errorf("readiness: %d %s", code, body)
+	}
+}
