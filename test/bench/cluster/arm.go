@@ -43,29 +43,30 @@ type kind struct {
 	path, resource string
 	// object is the i-th, as a client sends it.
 	object func(name string, i int) string
-	// from and to are what an update changes in what the server answered.
-	from, to string
 }
+
+// An update changes the one address to the other in what the server answered to the create.
+const createdAddress, updatedAddress = `"192.0.2.1"`, `"192.0.2.2"`
 
 func (k kind) group() string { return strings.Split(k.path, "/")[2] }
 
 var (
 	records = kind{
-		name: "Records", path: "/apis/kubi.zone/v1alpha1", resource: "records", from: `"192.0.2.1"`, to: `"192.0.2.2"`,
+		name: "Records", path: "/apis/kubi.zone/v1alpha1", resource: "records",
 		object: func(name string, i int) string {
 			return fmt.Sprintf(`{"apiVersion":"kubi.zone/v1alpha1","kind":"Record","metadata":{"name":%q},`+
 				`"spec":{"domainName":"%s.%s","type":"A","ttl":300,"values":["192.0.2.1"]}}`, name, name, domain(i))
 		},
 	}
 	flunders = kind{
-		name: "Flunders", path: "/apis/wardle.example.com/v1alpha1", resource: "flunders", from: `"192.0.2.1"`, to: `"192.0.2.2"`,
+		name: "Flunders", path: "/apis/wardle.example.com/v1alpha1", resource: "flunders",
 		object: func(name string, i int) string {
 			return fmt.Sprintf(`{"apiVersion":"wardle.example.com/v1alpha1","kind":"Flunder","metadata":{"name":%q,"annotations":{"note":%q}},`+
 				`"spec":{"reference":"192.0.2.1","referenceType":"Flunder"}}`, name, note[:noteOfFlunder])
 		},
 	}
 	custom = kind{
-		name: "CRD", path: "/apis/bench.kubi.zone/v1", resource: "customrecords", from: `"192.0.2.1"`, to: `"192.0.2.2"`,
+		name: "CRD", path: "/apis/bench.kubi.zone/v1", resource: "customrecords",
 		object: func(name string, i int) string {
 			return fmt.Sprintf(`{"apiVersion":"bench.kubi.zone/v1","kind":"CustomRecord","metadata":{"name":%q},`+
 				`"spec":{"domainName":"%s.%s","type":"A","ttl":300,"values":["192.0.2.1"],"note":%q}}`, name, name, domain(i), note[:noteOfCustom])

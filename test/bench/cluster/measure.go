@@ -114,7 +114,7 @@ func (a *arm) batch(ctx context.Context, l load, label string, out map[string]sa
 		},
 	}
 	for _, op := range operations {
-		before, err := a.cpu()
+		idle, err := a.cpu()
 		if err != nil {
 			return err
 		}
@@ -122,18 +122,20 @@ func (a *arm) batch(ctx context.Context, l load, label string, out map[string]sa
 		if err != nil {
 			return fmt.Errorf("%s: %w", op, err)
 		}
-		after, err := a.cpu()
+		spent, err := a.cpu()
 		if err != nil {
 			return err
 		}
 		one := newSample(took, total)
-		one.cpu = float64((after - before).Microseconds()) / float64(n)
+		one.cpu = float64((spent - idle).Microseconds()) / float64(n)
 		out[at(op, l.Callers)] = one
 		if op != "create" {
 			continue
 		}
-		for i := range answers {
-			answers[i] = bytes.Replace(answers[i], []byte(a.from), []byte(a.to), 1)
+		for i, answer := range answers {
+			if answers[i] = bytes.Replace(answer, []byte(createdAddress), []byte(updatedAddress), 1); bytes.Equal(answers[i], answer) {
+				return fmt.Errorf("nothing to update in %s", answer)
+			}
 		}
 		if seen == nil {
 			continue

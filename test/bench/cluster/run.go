@@ -33,7 +33,7 @@ type plan struct {
 type load struct{ Callers, Requests int }
 
 func defaultPlan() plan {
-	return plan{Rounds: 5, Time: 5 * time.Minute, Load: []load{{lone, 100}, {many, 500}}, Population: 1000, Reads: 10, Records: 100_000, Calm: 3 * time.Second}
+	return plan{Rounds: 5, Time: 4 * time.Minute, Load: []load{{lone, 100}, {many, 500}}, Population: 1000, Reads: 10, Records: 100_000, Calm: 3 * time.Second}
 }
 
 const lone, many = 1, 16
