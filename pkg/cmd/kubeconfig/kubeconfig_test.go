@@ -1,0 +1,76 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package kubeconfig
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+	"k8s.io/client-go/rest"
+)
+
+const two = `apiVersion: v1
+kind: Config
+current-context: one
+clusters:
+- {name: one, cluster: {server: "https://one.test", certificate-authority-data: bm9uZQ==}}
+- {name: two, cluster: {server: "https://two.test"}}
+contexts:
+- {name: one, context: {cluster: one, user: me, namespace: mine}}
+- {name: two, context: {cluster: two, user: me}}
+users:
+- {name: me, user: {token: secret}}
+`
+
+func write(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func client(t *testing.T, arguments ...string) (asked string, config *rest.Config, namespace string, err error) {
+	t.Helper()
+	options := NewOptions()
+	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
+	options.AddFlags(flags)
+	if err := flags.Parse(arguments); err != nil {
+		t.Fatal(err)
+	}
+	config, namespace, err = options.Client()
+	return options.Namespace(), config, namespace, err
+}
+
+// K1, K2
+func TestClient_readsFlagsFilesAndEnvironmentAsKubectlDoes(t *testing.T) {
+	path := write(t, two)
+	t.Setenv("KUBECONFIG", path)
+	t.Setenv("HOME", t.TempDir())
+	asked, config, namespace, err := client(t)
+	if err != nil || asked != "" || namespace != "mine" || config.Host != "https://one.test" || config.BearerToken != "secret" || !strings.HasPrefix(config.UserAgent, "kubeconfig") {
+		t.Errorf("from the environment: %q %q %v, %v", asked, namespace, config, err)
+	}
+	asked, config, namespace, err = client(t, "--context", "two", "-n", "other", "--as", "you", "--as-group", "team")
+	if err != nil || asked != "other" || namespace != "other" || config.Host != "https://two.test" || config.Impersonate.UserName != "you" || len(config.Impersonate.Groups) != 1 {
+		t.Errorf("with flags: %q %q %v, %v", asked, namespace, config, err)
+	}
+	// Another server with another authority, as the same user: what a migration needs.
+	authority := write(t, "not read here")
+	_, config, _, err = client(t, "--server", "https://127.0.0.1:1", "--certificate-authority", authority, "--tls-server-name", "x.svc")
+	if err != nil || config.Host != "https://127.0.0.1:1" || config.BearerToken != "secret" || config.CAFile != authority || config.CAData != nil || config.ServerName != "x.svc" {
+		t.Errorf("another server: %v, %v", config, err)
+	}
+	t.Setenv("KUBECONFIG", "")
+	if _, config, namespace, err = client(t, "--kubeconfig", path); err != nil || config.Host != "https://one.test" || namespace != "mine" {
+		t.Errorf("from a flag: %q %v, %v", namespace, config, err)
+	}
+	if _, _, _, err = client(t, "--kubeconfig", path, "--context", "three"); err == nil || !strings.Contains(err.Error(), "three") {
+		t.Errorf("a context that is not there: %v", err)
+	}
+}
