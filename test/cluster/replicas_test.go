@@ -352,7 +352,11 @@ func TestReplicas_unknownOutcomesCanBeLookedUp(t *testing.T) {
 		for i := range unknown {
 			impatient.Go(func() {
 				name := fmt.Sprintf("unknown-%d", i)
-				short, cancel := context.WithTimeout(ctx, time.Duration(i)*time.Millisecond)
+				wait := time.Duration(i) * time.Millisecond
+				if i%10 == 9 {
+					wait = patience // some have their answer on any machine
+				}
+				short, cancel := context.WithTimeout(ctx, wait)
 				defer cancel()
 				_, err := l.clients[i%2].Create(short, recordObject(namespace, name, name+"."+namespace+".example."), metav1.CreateOptions{})
 				unknown[i] = err != nil

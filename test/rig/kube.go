@@ -51,7 +51,6 @@ type Kube struct {
 	apiserver *process
 	manager   *process
 	admin     *rest.Config
-	accounts  string // path of the key that signs service account tokens
 }
 
 // StartKube starts etcd and kube-apiserver with their data, certificates and kubeconfigs below dir and returns when
