@@ -51,3 +51,14 @@ func Check(ctx context.Context, source Source) (fsck.Report, error) {
 	defer client.Close()
 	return fsck.Run(ctx, fsck.Config{Client: client.Client, Prefix: Prefix, Zones: zones, Records: records})
 }
+
+// AdoptCluster makes the store belong to the cluster whose kube-system has this uid, and returns the one it belonged to,
+// "" for none (S8.3). Servers may run.
+func AdoptCluster(ctx context.Context, source Source, uid string) (before string, err error) {
+	client, _, _, err := source.open(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer client.Close()
+	return ledger.AdoptCluster(ctx, client.Client, Prefix, uid)
+}

@@ -19,6 +19,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/pkg/apiserver"
+	"kubi.zone/kubizone/pkg/cmd/adoptcluster"
 	apiservercmd "kubi.zone/kubizone/pkg/cmd/apiserver"
 	"kubi.zone/kubizone/pkg/cmd/backup"
 	"kubi.zone/kubizone/pkg/cmd/doctor"
@@ -55,6 +56,7 @@ changes a record, and secondaries are told within a second.`,
 		backup.NewCommand(),
 		restore.NewCommand(),
 		replacemember.NewCommand(),
+		adoptcluster.NewCommand(),
 		peercert.NewCommand(),
 		doctor.NewCommand(),
 		versionCommand(),
