@@ -97,8 +97,13 @@ func (c *cluster) start(ctx context.Context) (err error) {
 	if err := errors.Join(err, <-built); err != nil {
 		return err
 	}
-	if c.kubeconfig, err = c.kube.Delegate(ctx); err != nil {
+	if c.kubeconfig, err = c.kube.ServiceAccount(ctx, rig.InstallNamespace, rig.ServerName); err != nil {
 		return err
+	}
+	// What the installation grants, to the server and to tenants, is all that there is.
+	const deploy = "../../artifacts/deploy/base/"
+	if out, err := exec.CommandContext(ctx, c.kubectl, "--kubeconfig", c.kube.AdminKubeconfig(), "apply", "-f", deploy+"rbac.yaml", "-f", deploy+"roles.yaml").CombinedOutput(); err != nil {
+		return fmt.Errorf("rights: %w\n%s", err, out)
 	}
 	if c.etcd, err = rig.StartEtcd(ctx, filepath.Join(home, "etcd")); err != nil {
 		return err

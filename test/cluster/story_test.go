@@ -55,13 +55,7 @@ func TestStories(t *testing.T) {
 	}
 }
 
-// tenantRules is what a namespace's owner is given: everything of zones and records but what the server writes.
-var tenantRules = []rbacv1.PolicyRule{
-	{APIGroups: []string{"kubi.zone"}, Resources: []string{"zones", "records"}, Verbs: []string{"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"}},
-	{APIGroups: []string{"kubi.zone"}, Resources: []string{"zones/entries", "zones/changes"}, Verbs: []string{"get"}},
-}
-
-// tenant makes a namespace and who owns it, with the right to establish the domain, and returns the owner's kubeconfig
+// tenant makes a namespace and who owns it, with the role for that and the right to establish the domain, and returns the owner's kubeconfig
 // when RBAC knows of it.
 func (c *cluster) tenant(ctx context.Context, namespace, user, domain string) (kubeconfig string, err error) {
 	if err := c.kube.Namespace(ctx, namespace); err != nil {
@@ -70,17 +64,20 @@ func (c *cluster) tenant(ctx context.Context, namespace, user, domain string) (k
 	if kubeconfig, err = c.kube.Tenant(user, "tenants"); err != nil {
 		return "", err
 	}
-	rules := append([]rbacv1.PolicyRule{
-		{APIGroups: []string{"kubi.zone"}, Resources: []string{"zones"}, Verbs: []string{"establish"}, ResourceNames: []string{strings.TrimSuffix(domain, ".")}},
-	}, tenantRules...)
-	if err := c.kube.Grant(ctx, namespace, user, rules...); err != nil {
+	if err := c.kube.Bind(ctx, namespace, user, "kubizone-zone-admin"); err != nil {
 		return "", err
 	}
-	return kubeconfig, c.waitAllowed(ctx, kubeconfig, namespace)
+	if err := c.kube.Grant(ctx, namespace, user, rbacv1.PolicyRule{
+		APIGroups: []string{"kubi.zone"}, Resources: []string{"zones"}, Verbs: []string{"establish"}, ResourceNames: []string{strings.TrimSuffix(domain, ".")},
+	}); err != nil {
+		return "", err
+	}
+	return kubeconfig, c.waitAllowed(ctx, kubeconfig, namespace, domain)
 }
 
-// waitAllowed returns when whoever the kubeconfig names may list records: the authorizer follows its informers.
-func (c *cluster) waitAllowed(ctx context.Context, kubeconfig, namespace string) error {
+// waitAllowed returns when whoever the kubeconfig names may establish zones: the authorizer follows its informers, and
+// that right came last.
+func (c *cluster) waitAllowed(ctx context.Context, kubeconfig, namespace, domain string) error {
 	config, err := rig.ClientConfig(kubeconfig)
 	if err != nil {
 		return err
@@ -92,7 +89,7 @@ func (c *cluster) waitAllowed(ctx context.Context, kubeconfig, namespace string)
 	for {
 		review, err := client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, &authorizationv1.SelfSubjectAccessReview{
 			Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
-				Namespace: namespace, Verb: "list", Group: "kubi.zone", Resource: "records",
+				Namespace: namespace, Verb: "establish", Group: "kubi.zone", Resource: "zones", Name: strings.TrimSuffix(domain, "."),
 			}},
 		}, metav1.CreateOptions{})
 		if err == nil && review.Status.Allowed {
@@ -100,7 +97,7 @@ func (c *cluster) waitAllowed(ctx context.Context, kubeconfig, namespace string)
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("%s may not list records in %s: %w", kubeconfig, namespace, ctx.Err())
+			return fmt.Errorf("%s may not establish %s in %s: %w", kubeconfig, domain, namespace, ctx.Err())
 		case <-time.After(10 * time.Millisecond):
 		}
 	}

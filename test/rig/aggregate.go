@@ -102,6 +102,20 @@ func (k *Kube) Grant(ctx context.Context, namespace, user string, rules ...rbacv
 	return err
 }
 
+// Bind gives a user what a ClusterRole allows, in one namespace.
+func (k *Kube) Bind(ctx context.Context, namespace, user, clusterRole string) error {
+	clients, err := k.Clients()
+	if err != nil {
+		return err
+	}
+	_, err = clients.RbacV1().RoleBindings(namespace).Create(ctx, &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: user + "-" + clusterRole, Namespace: namespace},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: clusterRole},
+	}, metav1.CreateOptions{})
+	return err
+}
+
 // delegated are the rights of an aggregated server beside those of extension-apiserver-authentication-reader and
 // system:auth-delegator: what its admission and its flow control read, and whose namespaces it serves.
 var delegated = []rbacv1.PolicyRule{
