@@ -37,6 +37,16 @@ const (
 	ReasonSerialBehind Reason = "SerialBehind"
 )
 
+// Reasons that the loop gives.
+const (
+	// ReasonDelivered: everything in the class has confirmed the serial.
+	ReasonDelivered Reason = "Delivered"
+	// ReasonPending: written, and servers are still on their way to it; or not yet begun.
+	ReasonPending Reason = "Pending"
+	// ReasonInternalError: the provider crashed on this zone. The log says where; the other zones go on.
+	ReasonInternalError Reason = "InternalError"
+)
+
 // Error is what went wrong at a provider, in a form that decides when it is tried again and what the user reads.
 type Error struct {
 	Reason Reason

@@ -4,8 +4,11 @@
 package delivery
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"iter"
+	"strings"
 	"time"
 
 	"kubi.zone/kubizone/pkg/dns/name"
@@ -17,10 +20,13 @@ import (
 // another zone. Every method is idempotent, returns when its context ends, and reports what went wrong as an *Error.
 type Provider interface {
 	// Deliver makes the provider hold plan.Zone as it is at plan.Serial. Before every call that changes something
-	// outside it asks fence; when that fails it stops at once and returns the fence's error as it is. A report is
-	// returned beside an error too: what it says is true.
+	// outside it asks fence; when that fails it stops at once and returns the fence's error as it is. Every single call
+	// outside ends within plan.CallTimeout. The whole may take long in a large zone, but it does not wait for servers
+	// to follow for longer than that: it reports what they have and is asked again. A report is returned beside an
+	// error too: what it says is true.
 	Deliver(ctx context.Context, plan Plan, fence Fence) (Report, error)
-	// Withdraw removes what Deliver put there for the zone, and nothing that others put there.
+	// Withdraw removes what Deliver put there for the zone, and nothing that others put there. plan.All are the RRsets
+	// that stand there as far as is known, plan.Changes those that may stand there besides; their After is empty.
 	Withdraw(ctx context.Context, plan Plan, fence Fence) (Report, error)
 	// Verify compares without changing anything. Errors: *Error; ErrCannotList where the provider has no way to tell.
 	Verify(ctx context.Context, plan Plan) (Drift, error)
@@ -31,7 +37,9 @@ type Provider interface {
 }
 
 // Fence proves that nobody else has begun to deliver a later plan of the zone. It returns an error when somebody has,
-// or when that cannot be told: then nothing more may be written (hardening, F22).
+// or when that cannot be told: then nothing more may be written (hardening, F22). It waits for the class's rate limit
+// first, so one call of it is one call outside. The first one makes the intent known; a Deliver that finds nothing to
+// write does not ask and leaves no trace.
 type Fence func(ctx context.Context) error
 
 // Plan is one zone at one settled serial.
@@ -47,10 +55,44 @@ type Plan struct {
 	// SOA is the zone's, absolute presentation form.
 	SOA RRset
 	// Changes are the RRsets that differ between Since and Serial, as they shall be and as they were, in canonical order.
-	// They are nil where the difference is not known: then the whole zone is compared or written.
+	// They are nil where the difference is not known: then the whole zone is compared or written, and what the provider
+	// holds besides is left alone. Empty and not nil: the RRsets are the same, only the serial is another.
 	Changes []Change
+	// Uncertain: an earlier plan was written in part, or may still arrive. What stands in the place of a Change may be
+	// neither Before nor After and is ours nevertheless: it is replaced without asking what it was.
+	Uncertain bool
+	// CallTimeout bounds every single call outside; it is half a lease at most.
+	CallTimeout time.Duration
 	// All are all RRsets of the zone at Serial but the SOA, in canonical order.
 	All iter.Seq[RRset]
+}
+
+// RRsetKey names an RRset of a zone.
+type RRsetKey struct {
+	Name name.Name
+	Type rdata.Type
+}
+
+// String is "www.example.org. A".
+func (k RRsetKey) String() string { return k.Name.String() + " " + k.Type.String() }
+
+// Compare is the canonical order: names (RFC 4034 §6.1), then types by number.
+func (k RRsetKey) Compare(other RRsetKey) int {
+	return cmp.Or(k.Name.Compare(other.Name), cmp.Compare(k.Type, other.Type))
+}
+
+// ParseRRsetKey reads what RRsetKey.String wrote.
+func ParseRRsetKey(text string) (RRsetKey, error) {
+	owner, mnemonic, _ := strings.Cut(text, " ")
+	n, err := name.Parse(owner)
+	if err != nil {
+		return RRsetKey{}, fmt.Errorf("RRset %q: %w", text, err)
+	}
+	t, err := rdata.ParseType(mnemonic)
+	if err != nil {
+		return RRsetKey{}, fmt.Errorf("RRset %q: %w", text, err)
+	}
+	return RRsetKey{n, t}, nil
 }
 
 // RRset is one RRset with absolute names in presentation form; without Data there is none.
@@ -61,6 +103,9 @@ type RRset struct {
 	Data []string
 }
 
+// Key of an RRset.
+func (s RRset) Key() RRsetKey { return RRsetKey{s.Name, s.Type} }
+
 // Change of an RRset: what it was and shall be. Both have the name and type.
 type Change struct{ Before, After RRset }
 
@@ -70,7 +115,7 @@ type Report struct {
 	Confirmed serial.Serial
 	// Servers has a row for each server or instance, in the order of the class; none where the provider is one service.
 	Servers []Server
-	// Failed are RRsets that the provider refused; all others are delivered.
+	// Failed are RRsets that the provider refused; all others are delivered, so Confirmed is Serial beside them.
 	Failed []Failure
 	// Skipped counts RRsets that the provider has no form for.
 	Skipped int
@@ -96,6 +141,7 @@ type Failure struct {
 
 // Drift is what a provider holds beside and in the place of the zone.
 type Drift struct {
+	// Missing and Differing are given as the zone has them.
 	Missing, Differing []RRset
 	// Foreign are RRsets that we did not put there. They are left alone.
 	Foreign []RRset
