@@ -338,22 +338,27 @@ func classRefs(refs []v1alpha1.DNSClassReference) field.ErrorList {
 	seen := map[v1alpha1.DNSClassReference]bool{}
 	for i, ref := range refs {
 		path := path.Index(i)
-		switch ref.Kind {
-		case v1alpha1.KindDNSClass, v1alpha1.KindBind9Cluster, "":
-		default:
-			errs = append(errs, field.NotSupported(path.Child("kind"), ref.Kind, []string{v1alpha1.KindDNSClass, v1alpha1.KindBind9Cluster}))
-		}
-		if ref.Name == "" {
-			errs = append(errs, field.Required(path.Child("name"), "the metadata.name of the class"))
-		} else {
-			for _, message := range apivalidation.NameIsDNSSubdomain(ref.Name, false) {
-				errs = append(errs, field.Invalid(path.Child("name"), cut(ref.Name), message))
-			}
-		}
+		errs = append(errs, classRef(ref, path)...)
 		if seen[ref] {
 			errs = append(errs, field.Duplicate(path, ref.Kind+"/"+ref.Name))
 		}
 		seen[ref] = true
+	}
+	return errs
+}
+
+func classRef(ref v1alpha1.DNSClassReference, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	switch ref.Kind {
+	case v1alpha1.KindDNSClass, v1alpha1.KindBind9Cluster, "":
+	default:
+		errs = append(errs, field.NotSupported(path.Child("kind"), ref.Kind, []string{v1alpha1.KindDNSClass, v1alpha1.KindBind9Cluster}))
+	}
+	if ref.Name == "" {
+		return append(errs, field.Required(path.Child("name"), "the metadata.name of the class"))
+	}
+	for _, message := range apivalidation.NameIsDNSSubdomain(ref.Name, false) {
+		errs = append(errs, field.Invalid(path.Child("name"), cut(ref.Name), message))
 	}
 	return errs
 }

@@ -1,0 +1,61 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package class
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+)
+
+// LabelNamespaceName is the label that kube-apiserver gives every namespace: its name.
+const LabelNamespaceName = "kubernetes.io/metadata.name"
+
+// IsDefault says that the class delivers zones that name none.
+func IsDefault(class *v1alpha1.DNSClass) bool {
+	return class.Annotations[v1alpha1.AnnotationDefaultClass] == "true"
+}
+
+// Admits says whether the class may deliver zones of a namespace that has these labels. Where spec.namespaces is absent a default class delivers those
+// of every namespace, any other those of none.
+func Admits(class *v1alpha1.DNSClass, namespace string, of map[string]string) bool {
+	selection := class.Spec.Namespaces
+	if selection == nil {
+		return IsDefault(class)
+	}
+	if slices.Contains(selection.Names, namespace) {
+		return true
+	}
+	if selection.Selector == nil {
+		return false
+	}
+	selector, err := metav1.LabelSelectorAsSelector(selection.Selector)
+	return err == nil && selector.Matches(labels.Set(of))
+}
+
+const (
+	// hashWidth is the number of hexadecimal characters that tell the deliveries of one zone apart.
+	hashWidth = 10
+	maxName   = 253
+)
+
+// DeliveryName is the metadata.name of the Delivery of a Zone, by its name and uid, with a class: `<zone>-<hash>`, the zone's name cut where it is long.
+func DeliveryName(zone string, uid types.UID, ref v1alpha1.DNSClassReference) string {
+	kind := ref.Kind
+	if kind == "" {
+		kind = v1alpha1.KindDNSClass
+	}
+	sum := sha256.Sum256([]byte(string(uid) + "\x00" + kind + "\x00" + ref.Name))
+	if most := maxName - hashWidth - 1; len(zone) > most {
+		zone = strings.TrimRight(zone[:most], ".-")
+	}
+	return zone + "-" + hex.EncodeToString(sum[:])[:hashWidth]
+}

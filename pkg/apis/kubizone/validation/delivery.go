@@ -1,0 +1,142 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package validation
+
+import (
+	"fmt"
+	"strings"
+
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/class"
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+)
+
+// Limits of the status of one Delivery: it is written with every change that is delivered.
+const (
+	maxDeliveryServers = 1000
+	maxIntentRRsets    = 1000
+	maxRRsetText       = 1100 // an escaped name of 255 octets, a blank and a type
+	hashDigits         = 64
+	maxCode            = 64
+)
+
+// Delivery reports everything that is wrong with a new Delivery. There is one name for each zone and class, so there is one Delivery too.
+func Delivery(delivery *v1alpha1.Delivery) field.ErrorList {
+	errs := apivalidation.ValidateObjectMeta(&delivery.ObjectMeta, true, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
+	spec := &delivery.Spec
+	zone, ref := specPath.Child("zone"), specPath.Child("classRef")
+	if spec.Zone.Name == "" {
+		errs = append(errs, field.Required(zone.Child("name"), "the metadata.name of a Zone in this namespace"))
+	}
+	if spec.Zone.UID == "" {
+		errs = append(errs, field.Required(zone.Child("uid"), "the metadata.uid of the Zone"))
+	}
+	if spec.Zone.FQDN == "" {
+		errs = append(errs, field.Required(zone.Child("fqdn"), "the status.fqdn of the Zone"))
+	} else if fqdn, err := name.Parse(spec.Zone.FQDN); err != nil {
+		errs = append(errs, field.Invalid(zone.Child("fqdn"), cut(spec.Zone.FQDN), err.Error()))
+	} else if fqdn.String() != spec.Zone.FQDN {
+		errs = append(errs, field.Invalid(zone.Child("fqdn"), cut(spec.Zone.FQDN), fmt.Sprintf("is not in canonical form: write %q, the status.fqdn of the Zone", fqdn)))
+	}
+	errs = append(errs, classRef(spec.ClassRef, ref)...)
+	if want := class.DeliveryName(spec.Zone.Name, spec.Zone.UID, spec.ClassRef); len(errs) == 0 && delivery.Name != want {
+		errs = append(errs, field.Invalid(field.NewPath("metadata", "name"), delivery.Name, fmt.Sprintf("must be %q, the name for this zone, its uid and this class", want)))
+	}
+	return errs
+}
+
+// DeliveryUpdate reports what is wrong with the change from before to after.
+func DeliveryUpdate(after, before *v1alpha1.Delivery) field.ErrorList {
+	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
+	if after.Spec != before.Spec {
+		errs = append(errs, field.Invalid(specPath, field.OmitValueType{}, "is immutable: a Delivery is one zone with one class for as long as it is; another zone, or another class, has a Delivery of its own"))
+	}
+	return errs
+}
+
+// DeliveryStatusUpdate reports what is wrong with the status that a controller wrote.
+func DeliveryStatusUpdate(after, before *v1alpha1.Delivery) field.ErrorList {
+	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
+	path, status := field.NewPath("status"), &after.Status
+	errs = append(errs, confirmed(status.Serial, path.Child("serial"))...)
+	if h := status.Hash; h != "" && (len(h) != hashDigits || strings.Trim(h, "0123456789abcdef") != "") {
+		errs = append(errs, field.Invalid(path.Child("hash"), cut(h), "must be the status.hash of the Zone at that serial: 64 hexadecimal digits"))
+	}
+	if status.Intent != nil {
+		errs = append(errs, intent(status.Intent, path.Child("intent"))...)
+	}
+	errs = append(errs, deliveryServers(status.Servers, path.Child("servers"))...)
+	if status.Error != nil {
+		at := path.Child("error")
+		if len(status.Error.Code) > maxCode {
+			errs = append(errs, field.TooLong(at.Child("code"), "", maxCode))
+		}
+		if status.Error.Message == "" {
+			errs = append(errs, field.Required(at.Child("message"), "what happened and the next step"))
+		}
+		errs = append(errs, message(status.Error.Message, at.Child("message"))...)
+	}
+	errs = append(errs, apivalidation.ValidateNonnegativeField(int64(status.FailedRecords), path.Child("failedRecords"))...)
+	errs = append(errs, apivalidation.ValidateNonnegativeField(int64(status.SkippedRecords), path.Child("skippedRecords"))...)
+	return append(errs, conditions(status.Conditions, path.Child("conditions"))...)
+}
+
+func intent(intent *v1alpha1.DeliveryIntent, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if intent.Serial < 1 || intent.Serial > maxSerial {
+		errs = append(errs, field.Invalid(path.Child("serial"), intent.Serial, "must be the serial that is being delivered, from 1 to 4294967295 (RFC 1982)"))
+	}
+	if intent.Holder == "" {
+		errs = append(errs, field.Required(path.Child("holder"), "the identity of the worker"))
+	}
+	errs = append(errs, message(intent.Holder, path.Child("holder"))...)
+	rrsets := path.Child("rrsets")
+	if n := len(intent.RRsets); n > maxIntentRRsets {
+		return append(errs, field.TooMany(rrsets, n, maxIntentRRsets))
+	}
+	for i, text := range intent.RRsets {
+		if len(text) > maxRRsetText {
+			errs = append(errs, field.TooLong(rrsets.Index(i), "", maxRRsetText))
+		}
+	}
+	return errs
+}
+
+func deliveryServers(servers []v1alpha1.DeliveryServer, path *field.Path) field.ErrorList {
+	if n := len(servers); n > maxDeliveryServers {
+		return field.ErrorList{field.TooMany(path, n, maxDeliveryServers)}
+	}
+	var errs field.ErrorList
+	seen := map[string]bool{}
+	for i := range servers {
+		server, at := &servers[i], path.Index(i)
+		switch {
+		case server.Name == "":
+			errs = append(errs, field.Required(at.Child("name"), "what the class calls the server"))
+		case seen[server.Name]:
+			errs = append(errs, field.Duplicate(at.Child("name"), cut(server.Name)))
+		}
+		seen[server.Name] = true
+		errs = append(errs, message(server.Name, at.Child("name"))...)
+		errs = append(errs, confirmed(server.Serial, at.Child("serial"))...)
+		switch server.State {
+		case "", v1alpha1.ServerCurrent, v1alpha1.ServerBehind, v1alpha1.ServerAhead, v1alpha1.ServerFailed:
+		default:
+			errs = append(errs, field.NotSupported(at.Child("state"), server.State,
+				[]v1alpha1.ServerState{v1alpha1.ServerCurrent, v1alpha1.ServerBehind, v1alpha1.ServerAhead, v1alpha1.ServerFailed}))
+		}
+		errs = append(errs, message(server.Message, at.Child("message"))...)
+	}
+	return errs
+}
+
+func confirmed(serial int64, path *field.Path) field.ErrorList {
+	if serial >= 0 && serial <= maxSerial {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(path, serial, "must be from 1 to 4294967295 (RFC 1982), or 0 while none is confirmed")}
+}

@@ -1,0 +1,459 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package validation
+
+import (
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+)
+
+// Limits of one DNSClass.
+const (
+	// MaxServers is the most secondaries, and the most further addresses that are notified.
+	MaxServers = 100
+	// MaxClassNamespaces is the most namespaces that a class names; a selector takes any number.
+	MaxClassNamespaces   = 1000
+	maxRequestsPerSecond = 10_000
+	maxWebhookTimeout    = 300
+	maxURL               = 2048
+	maxCABundle          = 256 << 10
+)
+
+// DNSClass reports everything that is wrong with a new DNSClass. inlineSecrets: the server takes secrets that stand in the class itself.
+func DNSClass(class *v1alpha1.DNSClass, inlineSecrets bool) field.ErrorList {
+	errs := apivalidation.ValidateObjectMeta(&class.ObjectMeta, false, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
+	return append(errs, dnsClass(class, inlineSecrets)...)
+}
+
+// DNSClassUpdate reports what is wrong with the change from before to after.
+func DNSClassUpdate(after, before *v1alpha1.DNSClass, inlineSecrets bool) field.ErrorList {
+	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
+	return append(errs, unlessStood(dnsClass(after, inlineSecrets), func() field.ErrorList { return dnsClass(before, inlineSecrets) })...)
+}
+
+// DNSClassStatusUpdate reports what is wrong with the status that a controller wrote.
+func DNSClassStatusUpdate(after, before *v1alpha1.DNSClass) field.ErrorList {
+	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
+	status := field.NewPath("status")
+	if health := after.Status.Health; health != nil {
+		path := status.Child("health")
+		switch health.Status {
+		case v1alpha1.HealthStatusHealthy, v1alpha1.HealthStatusUnhealthy, v1alpha1.HealthStatusUnknown:
+		default:
+			errs = append(errs, field.NotSupported(path.Child("status"), health.Status,
+				[]v1alpha1.HealthStatus{v1alpha1.HealthStatusHealthy, v1alpha1.HealthStatusUnhealthy, v1alpha1.HealthStatusUnknown}))
+		}
+		errs = append(errs, message(health.Message, path.Child("message"))...)
+	}
+	return append(errs, conditions(after.Status.Conditions, status.Child("conditions"))...)
+}
+
+func dnsClass(class *v1alpha1.DNSClass, inlineSecrets bool) field.ErrorList {
+	spec := &class.Spec
+	var errs field.ErrorList
+	if text, ok := class.Annotations[v1alpha1.AnnotationDefaultClass]; ok && text != "true" && text != "false" {
+		// Any other text would read as false, also where true is meant.
+		errs = append(errs, field.NotSupported(field.NewPath("metadata", "annotations").Key(v1alpha1.AnnotationDefaultClass), text, []string{"true", "false"}))
+	}
+	errs = append(errs, seconds(spec.DefaultTTL, 0, specPath.Child("defaultTTL"))...)
+	errs = append(errs, selection(spec.Namespaces)...)
+	errs = append(errs, between(spec.RequestsPerSecond, maxRequestsPerSecond, "requests a second", specPath.Child("requestsPerSecond"))...)
+	errs = append(errs, oneProvider(spec)...)
+	if spec.Transfer != nil {
+		errs = append(errs, transfer(spec.Transfer, specPath.Child("transfer"))...)
+	}
+	if spec.RFC2136 != nil {
+		errs = append(errs, rfc2136(spec.RFC2136, specPath.Child("rfc2136"))...)
+	}
+	if spec.Webhook != nil {
+		errs = append(errs, webhook(spec.Webhook, inlineSecrets, specPath.Child("webhook"))...)
+	}
+	return errs
+}
+
+func oneProvider(spec *v1alpha1.DNSClassSpec) field.ErrorList {
+	const all = "transfer, rfc2136 and webhook"
+	var given []string
+	for _, block := range []struct {
+		name  string
+		given bool
+	}{{"transfer", spec.Transfer != nil}, {"rfc2136", spec.RFC2136 != nil}, {"webhook", spec.Webhook != nil}} {
+		if block.given {
+			given = append(given, block.name)
+		}
+	}
+	if len(given) == 0 {
+		return field.ErrorList{field.Required(specPath, "exactly one provider block: one of "+all)}
+	}
+	var errs field.ErrorList
+	for _, further := range given[1:] {
+		errs = append(errs, field.Forbidden(specPath.Child(further), fmt.Sprintf("spec.%s is there too: a class has exactly one of %s; make a further class, and name both in spec.dnsClassRefs of the zones", given[0], all)))
+	}
+	return errs
+}
+
+func selection(namespaces *v1alpha1.NamespaceSelection) field.ErrorList {
+	if namespaces == nil {
+		return nil
+	}
+	path := specPath.Child("namespaces")
+	var errs field.ErrorList
+	if n := len(namespaces.Names); n > MaxClassNamespaces {
+		errs = append(errs, field.TooMany(path.Child("names"), n, MaxClassNamespaces))
+	} else {
+		seen := map[string]bool{}
+		for i, text := range namespaces.Names {
+			at := path.Child("names").Index(i)
+			if seen[text] {
+				errs = append(errs, field.Duplicate(at, text))
+			}
+			seen[text] = true
+			errs = append(errs, namespace(text, at)...)
+		}
+	}
+	return append(errs, metavalidation.ValidateLabelSelector(namespaces.Selector, metavalidation.LabelSelectorValidationOptions{}, path.Child("selector"))...)
+}
+
+func transfer(transfer *v1alpha1.TransferProvider, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	servers := path.Child("secondaries")
+	if n := len(transfer.Secondaries); n > MaxServers {
+		errs = append(errs, field.TooMany(servers, n, MaxServers))
+	} else {
+		seen := map[netip.AddrPort]bool{}
+		for i := range transfer.Secondaries {
+			server, at := &transfer.Secondaries[i], servers.Index(i)
+			errs = append(errs, serverAddress(server.Address, seen, at.Child("address"))...)
+			if server.TSIGSecretRef != nil {
+				errs = append(errs, secretRef(*server.TSIGSecretRef, at.Child("tsigSecretRef"))...)
+			}
+		}
+	}
+	notified := path.Child("alsoNotify")
+	if n := len(transfer.AlsoNotify); n > MaxServers {
+		errs = append(errs, field.TooMany(notified, n, MaxServers))
+	} else {
+		seen := map[netip.AddrPort]bool{}
+		for i, text := range transfer.AlsoNotify {
+			errs = append(errs, serverAddress(text, seen, notified.Index(i))...)
+		}
+	}
+	if transfer.TSIGSecretRef != nil {
+		errs = append(errs, secretRef(*transfer.TSIGSecretRef, path.Child("tsigSecretRef"))...)
+	}
+	if text := transfer.CatalogZone; text != "" {
+		errs = append(errs, catalogZone(text, path.Child("catalogZone"))...)
+	}
+	return errs
+}
+
+func catalogZone(text string, path *field.Path) field.ErrorList {
+	if !name.IsAbsolute(text) {
+		return field.ErrorList{field.Invalid(path, cut(text), fmt.Sprintf("is relative: write %q, an absolute name with a trailing dot", cut(text+".")))}
+	}
+	fqdn, err := name.Parse(text)
+	switch {
+	case err != nil:
+		return field.ErrorList{field.Invalid(path, cut(text), err.Error())}
+	case fqdn == name.Root, fqdn.IsWildcard():
+		return field.ErrorList{field.Invalid(path, text, "is no name that a zone of its own can have: write one below a domain of yours, as catalog.example.org. (RFC 9432 §4)")}
+	}
+	return nil
+}
+
+// serverAddress judges an IP address with or without a port. seen has those that stand before it in the list, port 53 where none was said.
+func serverAddress(text string, seen map[netip.AddrPort]bool, path *field.Path) field.ErrorList {
+	if text == "" {
+		return field.ErrorList{field.Required(path, `an IP address with or without a port: "192.0.2.1", "192.0.2.1:5353", "[2001:db8::1]:53"`)}
+	}
+	server, err := netip.ParseAddrPort(text)
+	if err != nil {
+		address, err := netip.ParseAddr(text)
+		if err != nil {
+			return field.ErrorList{field.Invalid(path, cut(text), `is no IP address with or without a port: write "192.0.2.1", "192.0.2.1:5353" or "[2001:db8::1]:53"`)}
+		}
+		server = netip.AddrPortFrom(address, 53)
+	}
+	address := server.Addr()
+	switch {
+	case server.Port() == 0:
+		return field.ErrorList{field.Invalid(path, text, "has port 0, which nobody listens on: write a port from 1 to 65535, or none for 53")}
+	case address.Zone() != "":
+		return field.ErrorList{field.Invalid(path, text, "has a scope zone, which means something on one machine alone: write an address without")}
+	case address.Is4In6():
+		return field.ErrorList{field.Invalid(path, text, "is an IPv4 address mapped into IPv6: write "+netip.AddrPortFrom(address.Unmap(), server.Port()).String())}
+	case address.IsUnspecified(), address.IsMulticast():
+		return field.ErrorList{field.Invalid(path, text, "is not the address of one server")}
+	case seen[server]:
+		return field.ErrorList{field.Duplicate(path, text)}
+	}
+	seen[server] = true
+	return nil
+}
+
+func rfc2136(update *v1alpha1.RFC2136Provider, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if update.Server == "" {
+		errs = append(errs, field.Required(path.Child("server"), `the host that takes the updates: "ns1.example.net", "192.0.2.1:53"`))
+	} else {
+		errs = append(errs, hostPort(update.Server, path.Child("server"))...)
+	}
+	if update.TransferServer != "" {
+		errs = append(errs, hostPort(update.TransferServer, path.Child("transferServer"))...)
+	}
+	return append(errs, secretRef(update.TSIGSecretRef, path.Child("tsigSecretRef"))...)
+}
+
+// hostPort judges a host name or IP address with or without a port.
+func hostPort(text string, path *field.Path) field.ErrorList {
+	wrong := func(why string) field.ErrorList { return field.ErrorList{field.Invalid(path, cut(text), why)} }
+	const examples = `write a host with or without a port: "ns1.example.net", "ns1.example.net:5353", "192.0.2.1", "[2001:db8::1]:53"`
+	host, port := text, "53"
+	if address, err := netip.ParseAddr(text); err != nil {
+		if at := strings.LastIndexByte(text, ':'); at >= 0 {
+			host, port = text[:at], text[at+1:]
+		}
+		if bare, ok := strings.CutPrefix(host, "["); ok {
+			if host, ok = strings.CutSuffix(bare, "]"); !ok {
+				return wrong("has a bracket that is not closed: " + examples)
+			}
+			if address, err := netip.ParseAddr(host); err != nil || !address.Is6() {
+				return wrong("has brackets around what is no IPv6 address: " + examples)
+			}
+		} else if strings.Contains(host, ":") {
+			return wrong("is an IPv6 address with a port and without brackets, or no address: " + examples)
+		}
+	} else if address.Zone() != "" {
+		return wrong("has a scope zone, which means something on one machine alone: write an address without")
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+		return wrong(fmt.Sprintf("port %q is none: write one from 1 to 65535, or none for 53", cut(port)))
+	}
+	return host1123(host, text, path)
+}
+
+// host1123 judges the host in text: an IP address, or a host name (RFC 1123 §2.1).
+func host1123(host, text string, path *field.Path) field.ErrorList {
+	if address, err := netip.ParseAddr(host); err == nil {
+		if address.Zone() != "" || address.IsUnspecified() || address.IsMulticast() {
+			return field.ErrorList{field.Invalid(path, cut(text), "is not the address of one server")}
+		}
+		return nil
+	}
+	var errs field.ErrorList
+	lower := strings.ToLower(strings.TrimSuffix(host, "."))
+	for _, wrong := range utilvalidation.IsDNS1123Subdomain(lower) {
+		errs = append(errs, field.Invalid(path, cut(text), "its host is neither an IP address nor a host name: "+wrong))
+	}
+	// A resolver of the C library reads 0x7f.1 and 2130706433 as addresses: what looks like one must be written as one.
+	if last := lower[strings.LastIndexByte(lower, '.')+1:]; len(errs) == 0 && looksNumeric(last) {
+		errs = append(errs, field.Invalid(path, cut(text), "its host ends in a number and is no IP address: write the address in full (192.0.2.1), or a host name"))
+	}
+	return errs
+}
+
+func looksNumeric(label string) bool {
+	digits, hex := strings.CutPrefix(label, "0x")
+	if digits == "" {
+		return hex
+	}
+	return strings.Trim(digits, "0123456789") == "" || hex && strings.Trim(digits, "0123456789abcdef") == ""
+}
+
+func webhook(webhook *v1alpha1.WebhookProvider, inlineSecrets bool, path *field.Path) field.ErrorList {
+	secure, errs := serverURL(webhook.Server, path.Child("server"))
+	errs = append(errs, between(webhook.TimeoutSeconds, maxWebhookTimeout, "seconds", path.Child("timeoutSeconds"))...)
+	if auth := webhook.HMACAuth; auth != nil {
+		errs = append(errs, hmacAuth(auth, inlineSecrets, path.Child("hmacAuth"))...)
+	}
+	if tls := webhook.TLS; tls != nil {
+		at := path.Child("tls")
+		if !secure {
+			errs = append(errs, field.Forbidden(at, "spec.webhook.server is not an https URL, so there is no TLS: write https, or leave this out"))
+		}
+		if len(tls.CABundle) > 0 {
+			if wrong := certificates(tls.CABundle); wrong != "" {
+				// The bundle itself says nothing to a reader, and can be long.
+				errs = append(errs, field.Invalid(at.Child("caBundle"), fmt.Sprintf("%d bytes", len(tls.CABundle)), wrong))
+			}
+		}
+		if tls.ClientSecretRef != nil {
+			errs = append(errs, secretRef(*tls.ClientSecretRef, at.Child("clientSecretRef"))...)
+		}
+	}
+	if token := webhook.BearerTokenFrom; token != nil {
+		at := path.Child("bearerTokenFrom")
+		if !secure {
+			errs = append(errs, field.Forbidden(at, "spec.webhook.server is not an https URL, and a token is not sent where others can read it: write https, or use hmacAuth"))
+		}
+		errs = append(errs, secretKeyRef(*token, at)...)
+	}
+	return errs
+}
+
+// serverURL judges the base URL of a webhook. secure: it is an https one.
+func serverURL(text string, path *field.Path) (secure bool, errs field.ErrorList) {
+	const example = `write one like "https://dns-webhook.example.net/v1"`
+	wrong := func(why string) (bool, field.ErrorList) {
+		return secure, field.ErrorList{field.Invalid(path, cut(text), why)}
+	}
+	if text == "" {
+		return false, field.ErrorList{field.Required(path, "the base URL of the service: "+example)}
+	}
+	if len(text) > maxURL {
+		return false, field.ErrorList{field.TooLong(path, "", maxURL)}
+	}
+	parsed, err := url.Parse(text)
+	if err != nil {
+		// The parser's error repeats the text, and with it a password that somebody wrote there.
+		return false, field.ErrorList{field.Invalid(path, field.OmitValueType{}, "is no URL: "+example)}
+	}
+	secure = parsed.Scheme == "https"
+	if parsed.User != nil {
+		return secure, field.ErrorList{field.Invalid(path, field.OmitValueType{}, "has a user name or password, which everybody reads who may read the class: leave it out and use hmacAuth or bearerTokenFrom")}
+	}
+	switch {
+	case parsed.Scheme != "http" && parsed.Scheme != "https":
+		return wrong("is not an http or https URL: " + example)
+	case parsed.Opaque != "" || parsed.Hostname() == "":
+		return wrong("has no host: " + example)
+	case parsed.RawQuery != "" || parsed.ForceQuery:
+		return wrong("has a query, and requests have their own: write scheme, host and path alone")
+	case parsed.Fragment != "" || strings.Contains(text, "#"):
+		return wrong("has a fragment, which is never sent: write scheme, host and path alone")
+	}
+	if port := parsed.Port(); port != "" || strings.HasSuffix(parsed.Host, ":") {
+		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+			return wrong(fmt.Sprintf("port %q is none: write one from 1 to 65535, or none for that of the scheme", cut(port)))
+		}
+	}
+	return secure, host1123(parsed.Hostname(), text, path)
+}
+
+func hmacAuth(auth *v1alpha1.HMACAuth, inlineSecrets bool, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	switch {
+	case auth.SecretRef == nil && auth.Secret == "":
+		errs = append(errs, field.Required(path.Child("secretRef"), "name, namespace and key of the Secret with the shared secret"))
+	case auth.SecretRef != nil && auth.Secret != "":
+		errs = append(errs, field.Forbidden(path.Child("secret"), "secretRef is there too: give exactly one of them, secretRef"))
+	case auth.Secret != "" && !inlineSecrets:
+		errs = append(errs, field.Forbidden(path.Child("secret"), "everybody reads it who may read the class: put it into a Secret and name that in secretRef; only servers that run with --allow-inline-secrets take it here"))
+	}
+	if auth.SecretRef != nil {
+		errs = append(errs, secretKeyRef(*auth.SecretRef, path.Child("secretRef"))...)
+	}
+	switch auth.Algorithm {
+	case "", v1alpha1.HMACAlgorithmSHA256, v1alpha1.HMACAlgorithmSHA512:
+	default:
+		errs = append(errs, field.NotSupported(path.Child("algorithm"), auth.Algorithm, []v1alpha1.HMACAlgorithm{v1alpha1.HMACAlgorithmSHA256, v1alpha1.HMACAlgorithmSHA512}))
+	}
+	return errs
+}
+
+// certificates says what is wrong with PEM certificates.
+func certificates(bundle []byte) string {
+	if len(bundle) > maxCABundle {
+		return fmt.Sprintf("more than %d bytes: list the authorities of this server alone", maxCABundle)
+	}
+	count := 0
+	for rest := bundle; ; {
+		var block *pem.Block
+		if block, rest = pem.Decode(rest); block == nil {
+			if strings.TrimSpace(string(rest)) != "" && count > 0 {
+				return fmt.Sprintf("after %d certificates comes what is not PEM", count)
+			}
+			break
+		}
+		count++
+		if block.Type != "CERTIFICATE" {
+			return fmt.Sprintf("block %d is a %s: list certificates alone", count, cut(block.Type))
+		}
+		if _, err := x509.ParseCertificate(block.Bytes); err != nil {
+			return fmt.Sprintf("certificate %d does not parse: %v", count, err)
+		}
+	}
+	if count == 0 {
+		return "no certificate is in it: give PEM, from -----BEGIN CERTIFICATE----- on (in JSON and YAML base64 over that)"
+	}
+	return ""
+}
+
+func secretRef(ref v1alpha1.SecretReference, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if ref.Name == "" {
+		errs = append(errs, field.Required(path.Child("name"), "the metadata.name of the Secret"))
+	} else {
+		for _, wrong := range apivalidation.NameIsDNSSubdomain(ref.Name, false) {
+			errs = append(errs, field.Invalid(path.Child("name"), cut(ref.Name), wrong))
+		}
+	}
+	if ref.Namespace == "" {
+		return append(errs, field.Required(path.Child("namespace"), "the namespace of the Secret: a class has none of its own"))
+	}
+	return append(errs, namespace(ref.Namespace, path.Child("namespace"))...)
+}
+
+func secretKeyRef(ref v1alpha1.SecretKeyReference, path *field.Path) field.ErrorList {
+	errs := secretRef(v1alpha1.SecretReference{Name: ref.Name, Namespace: ref.Namespace}, path)
+	if ref.Key == "" {
+		return append(errs, field.Required(path.Child("key"), "the key of the value in the Secret's data"))
+	}
+	for _, wrong := range utilvalidation.IsConfigMapKey(ref.Key) {
+		errs = append(errs, field.Invalid(path.Child("key"), cut(ref.Key), wrong))
+	}
+	return errs
+}
+
+// between judges a number from 1 to most. Absent is fine: it has a default.
+func between(value *int32, most int32, unit string, path *field.Path) field.ErrorList {
+	if value == nil || *value >= 1 && *value <= most {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(path, *value, fmt.Sprintf("must be from 1 to %d %s", most, unit))}
+}
+
+func message(text string, path *field.Path) field.ErrorList {
+	if len(text) <= maxMessage {
+		return nil
+	}
+	return field.ErrorList{field.TooLong(path, "", maxMessage)}
+}
+
+// DNSClassWarnings says what is legal in a DNSClass but most likely not meant.
+func DNSClassWarnings(class *v1alpha1.DNSClass) []string {
+	var warnings []string
+	spec := &class.Spec
+	switch {
+	case spec.Namespaces == nil && class.Annotations[v1alpha1.AnnotationDefaultClass] != "true":
+		warnings = append(warnings, "spec.namespaces: is absent and the class is not a default one, so it may deliver nobody's zones; {selector: {}} selects every namespace")
+	case spec.Namespaces != nil && len(spec.Namespaces.Names) == 0 && spec.Namespaces.Selector == nil:
+		warnings = append(warnings, "spec.namespaces: selects no namespace, so the class may deliver nobody's zones; {selector: {}} selects every namespace")
+	}
+	if t := spec.Transfer; t != nil && len(t.Secondaries) == 0 && t.TSIGSecretRef == nil {
+		warnings = append(warnings, "spec.transfer: has neither secondaries nor tsigSecretRef, so nobody may transfer the zones")
+	}
+	if w := spec.Webhook; w != nil {
+		if parsed, err := url.Parse(w.Server); err == nil && parsed.Scheme == "http" && w.HMACAuth == nil {
+			warnings = append(warnings, "spec.webhook: requests over http without hmacAuth can be read, changed and made by anybody in between")
+		}
+		if w.HMACAuth != nil && w.HMACAuth.Secret != "" {
+			warnings = append(warnings, "spec.webhook.hmacAuth.secret: everybody reads it who may read the class; secretRef names it in a Secret")
+		}
+	}
+	return warnings
+}
