@@ -73,7 +73,10 @@ func (o *Options) certify(ctx context.Context) error {
 	namespace, name, _ := strings.Cut(o.Certificate.Secret, "/")
 	provider, err := serving.New(serving.Config{
 		Secrets: client.CoreV1(), APIServices: registrations.ApiregistrationV1(),
-		Namespace: namespace, Secret: name, APIService: o.Certificate.APIService, Hosts: []string{"localhost"},
+		Namespace: namespace, Secret: name, APIService: o.Certificate.APIService,
+		// The Service of artifacts/deploy, so that a server that starts before its APIService has the right certificate
+		// when it is registered.
+		Hosts: []string{"localhost", "kubizone-apiserver." + namespace + ".svc"},
 	})
 	if err != nil {
 		return err
