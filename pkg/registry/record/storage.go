@@ -4,12 +4,10 @@
 package record
 
 import (
-	"context"
 	"fmt"
 	"strconv"
 	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -18,11 +16,11 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/apiserver/pkg/storage"
 	"k8s.io/apiserver/pkg/storage/names"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/registry/preview"
+	"kubi.zone/kubizone/pkg/registry/status"
 )
 
 // Config is what the storage of Records is made of. Every field is required.
@@ -38,7 +36,7 @@ type Config struct {
 // Storage is the REST storage of Records, by resource name.
 type Storage struct {
 	Record *REST
-	Status *StatusREST
+	Status *status.REST
 }
 
 // REST is the storage of records.
@@ -46,18 +44,11 @@ type REST struct {
 	*preview.Store[*v1alpha1.Record]
 }
 
-// StatusREST is the storage of records/status.
-type StatusREST struct {
-	store *genericregistry.Store
-}
-
 var (
 	_ rest.StandardStorage      = (*REST)(nil)
 	_ rest.ShortNamesProvider   = (*REST)(nil)
 	_ rest.CategoriesProvider   = (*REST)(nil)
 	_ rest.SingularNameProvider = (*REST)(nil)
-	_ rest.Patcher              = (*StatusREST)(nil)
-	_ rest.ResetFieldsStrategy  = (*StatusREST)(nil)
 )
 
 // NewStorage makes the storage of Records.
@@ -79,10 +70,7 @@ func NewStorage(config Config) (*Storage, error) {
 	if err := store.CompleteWithOptions(&generic.StoreOptions{RESTOptions: config.RESTOptions, AttrFunc: attributes}); err != nil {
 		return nil, fmt.Errorf("storage of records: %w", err)
 	}
-	ofStatus := *store
-	ofStatus.UpdateStrategy = statusStrategy{strategy}
-	ofStatus.ResetFieldsStrategy = statusStrategy{strategy}
-	return &Storage{Record: record, Status: &StatusREST{store: &ofStatus}}, nil
+	return &Storage{Record: record, Status: status.NewREST(store, statusStrategy{strategy})}, nil
 }
 
 // ShortNames of the resource.
@@ -90,33 +78,6 @@ func (*REST) ShortNames() []string { return []string{"rec"} }
 
 // Categories the resource belongs to.
 func (*REST) Categories() []string { return []string{"kubizone"} }
-
-// New makes an empty Record.
-func (s *StatusREST) New() runtime.Object { return s.store.New() }
-
-// Destroy leaves the store alone: it is the REST's to destroy.
-func (s *StatusREST) Destroy() {}
-
-// Get reads a Record.
-func (s *StatusREST) Get(ctx context.Context, name string, options *metav1.GetOptions) (runtime.Object, error) {
-	return s.store.Get(ctx, name, options)
-}
-
-// Update writes the status of a Record that exists.
-func (s *StatusREST) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc, updateValidation rest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
-	// A server-side apply of a status must not create the Record.
-	return s.store.Update(ctx, name, info, createValidation, updateValidation, false, options)
-}
-
-// GetResetFields keeps a server-side apply from owning what it cannot say.
-func (s *StatusREST) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
-	return s.store.GetResetFields()
-}
-
-// ConvertToTable makes what `kubectl get --subresource=status` prints.
-func (s *StatusREST) ConvertToTable(ctx context.Context, obj, options runtime.Object) (*metav1.Table, error) {
-	return s.store.ConvertToTable(ctx, obj, options)
-}
 
 // match is the predicate of a list or watch.
 func match(label labels.Selector, field fields.Selector) storage.SelectionPredicate {

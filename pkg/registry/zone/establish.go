@@ -92,13 +92,14 @@ func (r *REST) Create(ctx context.Context, obj runtime.Object, validation rest.V
 			}
 		}
 	}
-	return r.Store.Create(ctx, obj, validation, options)
+	return r.Store.Create(ctx, obj, r.classed(validation), options)
 }
 
 // Update updates a Zone. Which name it comes to is known only within the update, after the patch and the admission, where a lock may be held; so a name
 // that must be asked for ends the attempt, is asked for, and the update begins again.
 func (r *REST) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc, updateValidation rest.ValidateObjectUpdateFunc, forceAllowCreate bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
 	attempt, asked := ctx, ""
+	createValidation, updateValidation = r.classed(createValidation), r.reclassed(updateValidation)
 	for range maxReviews {
 		out, created, err := r.Store.Update(attempt, name, unasked{info, asked}, createValidation, updateValidation, forceAllowCreate, options)
 		var review *reviewFirst

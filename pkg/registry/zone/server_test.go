@@ -57,6 +57,16 @@ type decision struct {
 	reviews []string
 	// allow lists the users that may establish.
 	allow []string
+	// classes lists, for each class that there is, its one namespace.
+	classes map[string]string
+}
+
+func (d *decision) admits(_ context.Context, class, namespace string) (bool, error) {
+	if class == "unreadable" {
+		return false, errors.New("etcd is away")
+	}
+	only, there := d.classes[class]
+	return !there || only == namespace, nil
 }
 
 type establishKey struct{}
@@ -121,7 +131,7 @@ func serve(t *testing.T, views Views) *server {
 	backend.EventsHistoryWindow = storagebackend.DefaultEventsHistoryWindow
 	backend.Codec = registry.StorageCodec()
 
-	d := &decision{allow: []string{"admin"}}
+	d := &decision{allow: []string{"admin"}, classes: map[string]string{"ours": "classed", "theirs": "elsewhere"}}
 	options := func(resource string) generic.RESTOptions {
 		return generic.RESTOptions{
 			StorageConfig: backend.ForResource(v1alpha1.Resource(resource)), ResourcePrefix: "/" + resource,
@@ -129,7 +139,7 @@ func serve(t *testing.T, views Views) *server {
 		}
 	}
 	zones, err := NewStorage(Config{
-		Scheme: registry.Scheme, RESTOptions: options("zones"), Preview: d.zone, Authorizer: d, WithEstablish: withEstablish, Views: views,
+		Scheme: registry.Scheme, RESTOptions: options("zones"), Preview: d.zone, Authorizer: d, WithEstablish: withEstablish, Admits: d.admits, Views: views,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -223,7 +233,7 @@ func TestServer(t *testing.T) {
 		run  func(*testing.T, *server)
 	}{
 		{"S7.4 spec and status", testSpecAndStatus}, {"S7.4 status subresource", testStatusSubresource}, {"S7.3 dry run", testDryRun},
-		{"S3.2 establish", testEstablish}, {"S8.1 deletion protection", testProtection}, {"selectors", testSelectors}, {"columns", testColumns},
+		{"S3.2 establish", testEstablish}, {"S8.1 deletion protection", testProtection}, {"classes", testClasses}, {"selectors", testSelectors}, {"columns", testColumns},
 		{"server-side apply", testApply}, {"kubectl", testKubectl},
 	} {
 		t.Run(part.name, func(t *testing.T) {
@@ -434,6 +444,46 @@ func testProtection(t *testing.T, s *server) {
 		t.Fatal(err)
 	}
 	if err := zones.Delete(ctx, "safe", metav1.DeleteOptions{}); err != nil {
+		t.Error(err)
+	}
+}
+
+// DNSClass.spec.namespaces decides which namespaces may use a class: 403, but for what stood and for what is not there yet.
+func testClasses(t *testing.T, s *server) {
+	ctx := t.Context()
+	zones := s.client.KubizoneV1alpha1().Zones("classed")
+	in := func(name string, refs ...v1alpha1.DNSClassReference) *v1alpha1.Zone {
+		zone := zoneNamed(name, name+".example.")
+		zone.Namespace, zone.Spec.DNSClassRefs = "classed", refs
+		return zone
+	}
+	ours, theirs, later := v1alpha1.DNSClassReference{Name: "ours"}, v1alpha1.DNSClassReference{Name: "theirs"}, v1alpha1.DNSClassReference{Name: "later"}
+	servers := v1alpha1.DNSClassReference{Kind: v1alpha1.KindBind9Cluster, Name: "theirs"}
+	refused := func(err error) {
+		t.Helper()
+		if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), `spec.dnsClassRefs[1]: DNSClass "theirs" does not deliver zones of namespace "classed"; a cluster admin can`) {
+			t.Errorf("%v", err)
+		}
+	}
+	if _, err := zones.Create(ctx, in("c1", ours, later, servers), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, options := range []metav1.CreateOptions{{}, {DryRun: []string{metav1.DryRunAll}}} {
+		_, err := zones.Create(ctx, in("c2", ours, theirs), options)
+		refused(err)
+	}
+	add := []byte(`{"spec":{"dnsClassRefs":[{"kind":"DNSClass","name":"ours"},{"kind":"DNSClass","name":"theirs"}]}}`)
+	_, err := zones.Patch(ctx, "c1", types.MergePatchType, add, metav1.PatchOptions{})
+	refused(err)
+	applied := []byte(`{"apiVersion":"kubi.zone/v1alpha1","kind":"Zone","metadata":{"name":"c3"},"spec":{"domainName":"c3.example.","dnsClassRefs":[{"name":"ours"},{"name":"theirs"}]}}`)
+	_, err = zones.Patch(ctx, "c3", types.ApplyPatchType, applied, metav1.PatchOptions{FieldManager: "test"})
+	refused(err)
+	if _, err := zones.Create(ctx, in("c4", v1alpha1.DNSClassReference{Name: "unreadable"}), metav1.CreateOptions{}); !apierrors.IsInternalError(err) {
+		t.Errorf("a class that cannot be read admits nobody: %v", err)
+	}
+	// The class comes into being and is for others: the zone keeps naming it, and can be changed otherwise.
+	s.classes["later"] = "elsewhere"
+	if _, err := zones.Patch(ctx, "c1", types.MergePatchType, []byte(`{"spec":{"ttl":60}}`), metav1.PatchOptions{}); err != nil {
 		t.Error(err)
 	}
 }

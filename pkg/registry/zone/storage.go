@@ -20,10 +20,10 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/apiserver/pkg/storage"
 	"k8s.io/apiserver/pkg/storage/names"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/registry/preview"
+	"kubi.zone/kubizone/pkg/registry/status"
 )
 
 // Config is what the storage of Zones is made of. Fields are required where nothing else is said.
@@ -38,6 +38,8 @@ type Config struct {
 	Authorizer authorizer.UnconditionalAuthorizer
 	// WithEstablish hands the answer for the verb establish to the decision.
 	WithEstablish func(ctx context.Context, allowed bool) context.Context
+	// Admits says whether a DNSClass may deliver zones of a namespace; true where there is no such class, so that zones may come before their classes.
+	Admits func(ctx context.Context, class, namespace string) (bool, error)
 	// Views answers what zones contain.
 	Views Views
 	// Sources answers which Records define entries; nil refuses that question.
@@ -51,7 +53,7 @@ type Config struct {
 // Storage is the REST storage of Zones, by resource name.
 type Storage struct {
 	Zone    *REST
-	Status  *StatusREST
+	Status  *status.REST
 	Entries *EntriesREST
 	Changes *ChangesREST
 }
@@ -60,11 +62,7 @@ type Storage struct {
 type REST struct {
 	*preview.Store[*v1alpha1.Zone]
 	establisher establisher
-}
-
-// StatusREST is the storage of zones/status.
-type StatusREST struct {
-	store *genericregistry.Store
+	admits      func(ctx context.Context, class, namespace string) (bool, error)
 }
 
 var (
@@ -72,8 +70,6 @@ var (
 	_ rest.ShortNamesProvider   = (*REST)(nil)
 	_ rest.CategoriesProvider   = (*REST)(nil)
 	_ rest.SingularNameProvider = (*REST)(nil)
-	_ rest.Patcher              = (*StatusREST)(nil)
-	_ rest.ResetFieldsStrategy  = (*StatusREST)(nil)
 )
 
 // NewStorage makes the storage of Zones.
@@ -90,14 +86,11 @@ func NewStorage(config Config) (*Storage, error) {
 		DeleteStrategy:            strategy,
 		ResetFieldsStrategy:       strategy,
 	}
-	zone := &REST{&preview.Store[*v1alpha1.Zone]{Store: store, Decide: config.Preview}, establisher{config.Authorizer, config.WithEstablish}}
+	zone := &REST{&preview.Store[*v1alpha1.Zone]{Store: store, Decide: config.Preview}, establisher{config.Authorizer, config.WithEstablish}, config.Admits}
 	store.TableConvertor = zone
 	if err := store.CompleteWithOptions(&generic.StoreOptions{RESTOptions: config.RESTOptions, AttrFunc: attributes}); err != nil {
 		return nil, fmt.Errorf("storage of zones: %w", err)
 	}
-	ofStatus := *store
-	ofStatus.UpdateStrategy = statusStrategy{strategy}
-	ofStatus.ResetFieldsStrategy = statusStrategy{strategy}
 	read := func(ctx context.Context, name string) (*v1alpha1.Zone, error) {
 		// Without a resourceVersion this is a read of etcd, not of a cache: what S7.1 asks for.
 		obj, err := store.Get(ctx, name, &metav1.GetOptions{})
@@ -108,7 +101,7 @@ func NewStorage(config Config) (*Storage, error) {
 	}
 	streams := newStreams(config, read)
 	return &Storage{
-		Zone: zone, Status: &StatusREST{store: &ofStatus},
+		Zone: zone, Status: status.NewREST(store, statusStrategy{strategy}),
 		Entries: &EntriesREST{streams}, Changes: &ChangesREST{streams},
 	}, nil
 }
@@ -141,33 +134,6 @@ func unprotected(validation rest.ValidateObjectFunc) rest.ValidateObjectFunc {
 		}
 		return validation(ctx, obj)
 	}
-}
-
-// New makes an empty Zone.
-func (s *StatusREST) New() runtime.Object { return s.store.New() }
-
-// Destroy leaves the store alone: it is the REST's to destroy.
-func (s *StatusREST) Destroy() {}
-
-// Get reads a Zone.
-func (s *StatusREST) Get(ctx context.Context, name string, options *metav1.GetOptions) (runtime.Object, error) {
-	return s.store.Get(ctx, name, options)
-}
-
-// Update writes the status of a Zone that exists.
-func (s *StatusREST) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc, updateValidation rest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
-	// A server-side apply of a status must not create the Zone.
-	return s.store.Update(ctx, name, info, createValidation, updateValidation, false, options)
-}
-
-// GetResetFields keeps a server-side apply from owning what it cannot say.
-func (s *StatusREST) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
-	return s.store.GetResetFields()
-}
-
-// ConvertToTable makes what `kubectl get --subresource=status` prints.
-func (s *StatusREST) ConvertToTable(ctx context.Context, obj, options runtime.Object) (*metav1.Table, error) {
-	return s.store.ConvertToTable(ctx, obj, options)
 }
 
 // match is the predicate of a list or watch.

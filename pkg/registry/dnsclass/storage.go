@@ -1,0 +1,100 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package dnsclass
+
+import (
+	"context"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/registry/generic"
+	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
+	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/apiserver/pkg/storage"
+	"k8s.io/apiserver/pkg/storage/names"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/registry/status"
+)
+
+// Config is what the storage of DNSClasses is made of. Fields are required where nothing else is said.
+type Config struct {
+	// Scheme knows v1alpha1.
+	Scheme *runtime.Scheme
+	// RESTOptions says where and how DNSClasses are stored.
+	RESTOptions generic.RESTOptionsGetter
+	// AllowInlineSecrets takes secrets that stand in the class itself, where everybody reads them who may read classes. Optional.
+	AllowInlineSecrets bool
+}
+
+// Storage is the REST storage of DNSClasses, by resource name.
+type Storage struct {
+	DNSClass *REST
+	Status   *status.REST
+}
+
+// REST is the storage of dnsclasses.
+type REST struct {
+	*genericregistry.Store
+}
+
+var (
+	_ rest.StandardStorage      = (*REST)(nil)
+	_ rest.ShortNamesProvider   = (*REST)(nil)
+	_ rest.CategoriesProvider   = (*REST)(nil)
+	_ rest.SingularNameProvider = (*REST)(nil)
+)
+
+// NewStorage makes the storage of DNSClasses.
+func NewStorage(config Config) (*Storage, error) {
+	strategy := strategy{config.Scheme, names.SimpleNameGenerator, config.AllowInlineSecrets}
+	class := &REST{&genericregistry.Store{
+		NewFunc:                   func() runtime.Object { return &v1alpha1.DNSClass{} },
+		NewListFunc:               func() runtime.Object { return &v1alpha1.DNSClassList{} },
+		PredicateFunc:             match,
+		DefaultQualifiedResource:  v1alpha1.Resource("dnsclasses"),
+		SingularQualifiedResource: v1alpha1.Resource("dnsclass"),
+		CreateStrategy:            strategy,
+		UpdateStrategy:            strategy,
+		DeleteStrategy:            strategy,
+		ResetFieldsStrategy:       strategy,
+	}}
+	class.TableConvertor = class
+	if err := class.CompleteWithOptions(&generic.StoreOptions{RESTOptions: config.RESTOptions, AttrFunc: attributes}); err != nil {
+		return nil, fmt.Errorf("storage of dnsclasses: %w", err)
+	}
+	return &Storage{DNSClass: class, Status: status.NewREST(class.Store, statusStrategy{strategy})}, nil
+}
+
+// Class reads a DNSClass as etcd has it.
+func (r *REST) Class(ctx context.Context, name string) (*v1alpha1.DNSClass, error) {
+	obj, err := r.Get(ctx, name, &metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return obj.(*v1alpha1.DNSClass), nil
+}
+
+// ShortNames of the resource.
+func (*REST) ShortNames() []string { return []string{"dc"} }
+
+// Categories the resource belongs to.
+func (*REST) Categories() []string { return []string{"kubizone"} }
+
+// match is the predicate of a list or watch.
+func match(label labels.Selector, field fields.Selector) storage.SelectionPredicate {
+	return storage.SelectionPredicate{Label: label, Field: field, GetAttrs: attributes}
+}
+
+// attributes are what selectors see of a DNSClass.
+func attributes(obj runtime.Object) (labels.Set, fields.Set, error) {
+	class, ok := obj.(*v1alpha1.DNSClass)
+	if !ok {
+		return nil, nil, fmt.Errorf("%T is not a DNSClass", obj)
+	}
+	return class.Labels, fields.Set{"metadata.name": class.Name}, nil
+}

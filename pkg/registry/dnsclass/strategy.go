@@ -1,0 +1,109 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package dnsclass
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/apiserver/pkg/storage/names"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
+	"kubi.zone/kubizone/pkg/registry/status"
+)
+
+// strategy is what creating and updating a DNSClass means.
+type strategy struct {
+	runtime.ObjectTyper
+	names.NameGenerator
+	inlineSecrets bool
+}
+
+var (
+	_ rest.RESTCreateStrategy = strategy{}
+	_ rest.RESTUpdateStrategy = strategy{}
+	_ rest.RESTDeleteStrategy = strategy{}
+	_ status.Strategy         = statusStrategy{}
+)
+
+func (strategy) NamespaceScoped() bool { return false }
+
+// PrepareForCreate takes away what a client cannot say: status.
+func (strategy) PrepareForCreate(_ context.Context, obj runtime.Object) {
+	class := obj.(*v1alpha1.DNSClass)
+	class.Status = v1alpha1.DNSClassStatus{}
+	class.Generation = 1
+}
+
+func (s strategy) Validate(_ context.Context, obj runtime.Object) field.ErrorList {
+	return validation.DNSClass(obj.(*v1alpha1.DNSClass), s.inlineSecrets)
+}
+
+func (strategy) WarningsOnCreate(_ context.Context, obj runtime.Object) []string {
+	return validation.DNSClassWarnings(obj.(*v1alpha1.DNSClass))
+}
+
+func (strategy) Canonicalize(runtime.Object) {}
+
+func (strategy) AllowCreateOnUpdate(context.Context) bool { return false }
+
+// AllowUnconditionalUpdate: a PUT without resourceVersion replaces what is there, as with built-in kinds.
+func (strategy) AllowUnconditionalUpdate(context.Context) bool { return true }
+
+// PrepareForUpdate leaves status alone and counts changes of spec.
+func (strategy) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
+	after, before := obj.(*v1alpha1.DNSClass), old.(*v1alpha1.DNSClass)
+	after.Status = before.Status
+	after.Generation = before.Generation
+	if !equality.Semantic.DeepEqual(after.Spec, before.Spec) {
+		after.Generation++
+	}
+}
+
+func (s strategy) ValidateUpdate(_ context.Context, obj, old runtime.Object) field.ErrorList {
+	return validation.DNSClassUpdate(obj.(*v1alpha1.DNSClass), old.(*v1alpha1.DNSClass), s.inlineSecrets)
+}
+
+// WarningsOnUpdate warns of what the update could have made better, so not where it left spec alone.
+func (strategy) WarningsOnUpdate(_ context.Context, obj, old runtime.Object) []string {
+	after, before := obj.(*v1alpha1.DNSClass), old.(*v1alpha1.DNSClass)
+	if after.Generation == before.Generation {
+		return nil
+	}
+	return validation.DNSClassWarnings(after)
+}
+
+// GetResetFields keeps a server-side apply from owning what it cannot say.
+func (strategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
+	return map[fieldpath.APIVersion]*fieldpath.Set{
+		fieldpath.APIVersion(v1alpha1.SchemeGroupVersion.String()): fieldpath.NewSet(fieldpath.MakePathOrDie("status")),
+	}
+}
+
+// statusStrategy is what updating the status of a DNSClass means.
+type statusStrategy struct{ strategy }
+
+// PrepareForUpdate takes over the status, all of which is the controller's.
+func (statusStrategy) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
+	after, before := obj.(*v1alpha1.DNSClass), old.(*v1alpha1.DNSClass)
+	after.Spec = before.Spec
+	status.KeepMetadata(&after.ObjectMeta, &before.ObjectMeta)
+}
+
+func (statusStrategy) ValidateUpdate(_ context.Context, obj, old runtime.Object) field.ErrorList {
+	return validation.DNSClassStatusUpdate(obj.(*v1alpha1.DNSClass), old.(*v1alpha1.DNSClass))
+}
+
+func (statusStrategy) WarningsOnUpdate(context.Context, runtime.Object, runtime.Object) []string {
+	return nil
+}
+
+func (statusStrategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
+	return status.NotOwnedOfStatus(nil, nil)
+}

@@ -1,0 +1,73 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package dnsclass
+
+import (
+	"context"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/class"
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/registry/status"
+)
+
+// namespacesWidth is the most characters of the namespaces in a row.
+const namespacesWidth = 60
+
+var columns = []metav1.TableColumnDefinition{
+	{Name: "Name", Type: "string", Format: "name", Description: "metadata.name of the DNSClass."},
+	{Name: "Provider", Type: "string", Description: "The provider block of the class."},
+	{Name: "Default", Type: "boolean", Description: "Whether the class delivers zones that name none."},
+	{Name: "Ready", Type: "string", Description: "Whether the class can deliver zones."},
+	{Name: "Age", Type: "string", Description: "Time since the creation of the DNSClass."},
+	{Name: "Namespaces", Type: "string", Priority: 1, Description: "Whose zones the class may deliver: <all>, <none>, names, or a selector of labels."},
+	{Name: "Message", Type: "string", Priority: 1, Description: "Why the class is not ready."},
+}
+
+// ConvertToTable makes what `kubectl get` prints.
+func (*REST) ConvertToTable(_ context.Context, obj, options runtime.Object) (*metav1.Table, error) {
+	return status.Table(columns, obj, options, row)
+}
+
+func row(of *v1alpha1.DNSClass) []any {
+	return []any{
+		of.Name, provider(&of.Spec), class.IsDefault(of), status.Ready(of.Status.Conditions), status.Age(of.CreationTimestamp),
+		status.Cut(namespaces(of), namespacesWidth), status.Message(of.Status.Conditions, v1alpha1.ConditionReady),
+	}
+}
+
+func provider(spec *v1alpha1.DNSClassSpec) string {
+	switch {
+	case spec.Transfer != nil:
+		return "transfer"
+	case spec.RFC2136 != nil:
+		return "rfc2136"
+	case spec.Webhook != nil:
+		return "webhook"
+	}
+	return status.None
+}
+
+func namespaces(of *v1alpha1.DNSClass) string {
+	const all = "<all>"
+	selection := of.Spec.Namespaces
+	if selection == nil {
+		if class.IsDefault(of) {
+			return all
+		}
+		return status.None
+	}
+	said := selection.Names
+	if selection.Selector != nil {
+		text := metav1.FormatLabelSelector(selection.Selector)
+		if text == "<none>" { // what upstream calls a selector of everything
+			return all
+		}
+		said = append(said[:len(said):len(said)], text)
+	}
+	return status.OrNone(strings.Join(said, ","))
+}

@@ -1,0 +1,65 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package status
+
+import (
+	"context"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
+	"k8s.io/apiserver/pkg/registry/rest"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+)
+
+// REST is the storage of a resource's subresource status.
+type REST struct {
+	store *genericregistry.Store
+}
+
+var (
+	_ rest.Patcher             = (*REST)(nil)
+	_ rest.ResetFieldsStrategy = (*REST)(nil)
+	_ rest.TableConvertor      = (*REST)(nil)
+)
+
+// Strategy is what writing a status means.
+type Strategy interface {
+	rest.RESTUpdateStrategy
+	rest.ResetFieldsStrategy
+}
+
+// NewREST makes the subresource of a resource that of stores. The store stays the resource's to destroy.
+func NewREST(of *genericregistry.Store, strategy Strategy) *REST {
+	store := *of
+	store.UpdateStrategy, store.ResetFieldsStrategy = strategy, strategy
+	return &REST{&store}
+}
+
+// New makes an empty object.
+func (s *REST) New() runtime.Object { return s.store.New() }
+
+// Destroy leaves the store alone.
+func (s *REST) Destroy() {}
+
+// Get reads an object.
+func (s *REST) Get(ctx context.Context, name string, options *metav1.GetOptions) (runtime.Object, error) {
+	return s.store.Get(ctx, name, options)
+}
+
+// Update writes the status of an object that exists.
+func (s *REST) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc, updateValidation rest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
+	// A server-side apply of a status must not create the object.
+	return s.store.Update(ctx, name, info, createValidation, updateValidation, false, options)
+}
+
+// GetResetFields keeps a server-side apply from owning what it cannot say.
+func (s *REST) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
+	return s.store.GetResetFields()
+}
+
+// ConvertToTable makes what `kubectl get --subresource=status` prints.
+func (s *REST) ConvertToTable(ctx context.Context, obj, options runtime.Object) (*metav1.Table, error) {
+	return s.store.ConvertToTable(ctx, obj, options)
+}
