@@ -1,0 +1,349 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package protocol
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+)
+
+// DefaultTTL is what a record without a ttl gets, in seconds.
+const DefaultTTL = 300
+
+const maxTTL = 1<<31 - 1 // RFC 2181 §8
+
+// RRset is what a record stands for: names are absolute, Data is in presentation format as rdata.Value.Resolve
+// returns it. Without Data there is none.
+type RRset struct {
+	Zone, Name name.Name
+	Type       rdata.Type
+	TTL        uint32
+	Data       []string
+}
+
+// Record is an RRset as the protocol has it.
+type Record struct {
+	Type string `json:"type"`
+	// Domain is the zone without its trailing dot, Subdomain the rest of the owner or "@".
+	Domain    string `json:"domain"`
+	Subdomain string `json:"subdomain"`
+	// FQDN is Domain and Subdomain together; servers may say it.
+	FQDN string `json:"fqdn,omitempty"`
+	// Values are addresses, hosts without a trailing dot (NS, CNAME, PTR, DNAME, MX, SRV), texts without quotes (TXT),
+	// and in all other types what a zone file has.
+	Values []string `json:"values,omitempty"`
+	// TTL in seconds; absent: DefaultTTL.
+	TTL *int64 `json:"ttl,omitempty"`
+	// Metadata is for MX and SRV.
+	Metadata MetadataList `json:"metadata,omitempty"`
+}
+
+// Metadata is what an MX (priority) or SRV (all) value has beside its host.
+type Metadata struct {
+	Priority *uint16 `json:"priority,omitempty"`
+	Weight   *uint16 `json:"weight,omitempty"`
+	Port     *uint16 `json:"port,omitempty"`
+}
+
+// MetadataList has one Metadata for all values, or one for each. As JSON one is an object, and several are an array.
+type MetadataList []Metadata
+
+// MarshalJSON writes an object for one.
+func (l MetadataList) MarshalJSON() ([]byte, error) {
+	if len(l) == 1 {
+		return json.Marshal(l[0])
+	}
+	return json.Marshal([]Metadata(l))
+}
+
+// UnmarshalJSON reads an object or an array.
+func (l *MetadataList) UnmarshalJSON(text []byte) error {
+	if !bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) {
+		return json.Unmarshal(text, (*[]Metadata)(l))
+	}
+	*l = make(MetadataList, 1)
+	return json.Unmarshal(text, &(*l)[0])
+}
+
+// ByValue: the record needs FeatureValueMetadata.
+func (r Record) ByValue() bool { return len(r.Metadata) > 1 }
+
+// ErrNoForm: the protocol cannot say it.
+var ErrNoForm = errors.New("the webhook protocol has no form for it")
+
+func noForm(format string, args ...any) error {
+	return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), ErrNoForm)
+}
+
+func split(zone, owner name.Name) (domain, subdomain string, err error) {
+	if zone == name.Root {
+		return "", "", noForm("the root zone")
+	}
+	relative, ok := owner.Rel(zone)
+	if !ok {
+		return "", "", fmt.Errorf("%s is not in %s", owner, zone)
+	}
+	return strings.TrimSuffix(zone.String(), "."), relative.String(), nil
+}
+
+// Encode writes an RRset. Without Data the record names it for Delete. Errors wrap ErrNoForm and name the value.
+func Encode(set RRset) (Record, error) {
+	domain, subdomain, err := split(set.Zone, set.Name)
+	if err != nil {
+		return Record{}, err
+	}
+	record := Record{Type: set.Type.String(), Domain: domain, Subdomain: subdomain}
+	if len(set.Data) == 0 {
+		return record, nil
+	}
+	ttl := int64(set.TTL)
+	record.TTL = &ttl
+	for _, data := range set.Data {
+		value, metadata, err := encodeValue(set.Type, data)
+		if err != nil {
+			return Record{}, err
+		}
+		record.Values = append(record.Values, value)
+		if metadata != nil {
+			record.Metadata = append(record.Metadata, *metadata)
+		}
+	}
+	if alike(record.Metadata) {
+		record.Metadata = record.Metadata[:min(1, len(record.Metadata))]
+	}
+	return record, nil
+}
+
+func encodeValue(t rdata.Type, data string) (string, *Metadata, error) {
+	numbers := 0
+	switch t {
+	case rdata.TXT:
+		text, err := unquote(data)
+		return text, nil, err
+	case rdata.NS, rdata.CNAME, rdata.PTR, rdata.DNAME:
+	case rdata.MX:
+		numbers = 1
+	case rdata.SRV:
+		numbers = 3
+	default:
+		return data, nil, nil
+	}
+	fields := strings.Fields(data)
+	if len(fields) != numbers+1 {
+		return "", nil, noForm("value %q", data)
+	}
+	host := fields[numbers]
+	if host != "." {
+		host = strings.TrimSuffix(host, ".")
+	}
+	if numbers == 0 {
+		return host, nil, nil
+	}
+	var values [3]*uint16
+	for i, field := range fields[:numbers] {
+		number, err := strconv.ParseUint(field, 10, 16)
+		if err != nil {
+			return "", nil, noForm("value %q", data)
+		}
+		value := uint16(number)
+		values[i] = &value
+	}
+	return host, &Metadata{Priority: values[0], Weight: values[1], Port: values[2]}, nil
+}
+
+func alike(list []Metadata) bool {
+	same := func(one, other *uint16) bool { return one == other || one != nil && other != nil && *one == *other }
+	for _, m := range list {
+		if !same(m.Priority, list[0].Priority) || !same(m.Weight, list[0].Weight) || !same(m.Port, list[0].Port) {
+			return false
+		}
+	}
+	return true
+}
+
+// unquote joins the quoted strings of a TXT value.
+func unquote(data string) (string, error) {
+	var text []byte
+	quoted := false
+	for i := 0; i < len(data); i++ {
+		switch c := data[i]; {
+		case c == '"':
+			quoted = !quoted
+		case !quoted && c == ' ':
+		case !quoted:
+			return "", noForm("value %q", data)
+		case c != '\\':
+			text = append(text, c)
+		case i+3 < len(data) && '0' <= data[i+1] && data[i+1] <= '9':
+			octet, err := strconv.ParseUint(data[i+1:i+4], 10, 8)
+			if err != nil {
+				return "", noForm("value %q", data)
+			}
+			text = append(text, byte(octet))
+			i += 3
+		case i+1 < len(data):
+			i++
+			text = append(text, data[i])
+		}
+	}
+	if !utf8.Valid(text) {
+		return "", noForm("value %s, which is no UTF-8", data)
+	}
+	return string(text), nil
+}
+
+// quote is the inverse of unquote; strings are as long as they may be.
+func quote(text string) string {
+	var data strings.Builder
+	for first := true; first || text != ""; first = false {
+		if !first {
+			data.WriteByte(' ')
+		}
+		part := text[:min(255, len(text))]
+		text = text[len(part):]
+		data.WriteByte('"')
+		for i := range len(part) {
+			switch c := part[i]; {
+			case c == '"' || c == '\\':
+				data.Write([]byte{'\\', c})
+			case c < ' ' || c > '~':
+				fmt.Fprintf(&data, "\\%03d", c)
+			default:
+				data.WriteByte(c)
+			}
+		}
+		data.WriteByte('"')
+	}
+	return data.String()
+}
+
+func parseKey(typeText, domain, subdomain string) (zone, owner name.Name, t rdata.Type, err error) {
+	if t, err = rdata.ParseType(typeText); err == nil {
+		err = t.CheckRecord()
+	}
+	if err != nil {
+		return zone, owner, t, Refuse(CodeInvalidRecord, "type: %v", err)
+	}
+	if domain == "" || name.IsAbsolute(domain) {
+		return zone, owner, t, Refuse(CodeInvalidDomain, "domain: must be a name without a trailing dot")
+	}
+	if zone, err = name.Parse(domain + "."); err != nil {
+		return zone, owner, t, Refuse(CodeInvalidDomain, "domain: %v", err)
+	}
+	relative, err := name.ParseRel(subdomain)
+	if err == nil {
+		owner, err = relative.In(zone)
+	}
+	if err != nil {
+		return zone, owner, t, Refuse(CodeInvalidDomain, "subdomain: %v", err)
+	}
+	return zone, owner, t, nil
+}
+
+// Key is what a record names, without its values. Errors are *Error.
+func (r Record) Key() (RRset, error) {
+	zone, owner, t, err := parseKey(r.Type, r.Domain, r.Subdomain)
+	return RRset{Zone: zone, Name: owner, Type: t}, err
+}
+
+// Decode reads a record with at least one value. Equal values count once; Data is sorted. Errors are *Error.
+func Decode(record Record) (RRset, error) {
+	set, err := record.Key()
+	if err != nil {
+		return RRset{}, err
+	}
+	ttl := int64(DefaultTTL)
+	if record.TTL != nil {
+		ttl = *record.TTL
+	}
+	if ttl < 0 || ttl > maxTTL {
+		return RRset{}, Refuse(CodeInvalidRecord, "ttl %d: must be 0 to %d", ttl, maxTTL)
+	}
+	set.TTL = uint32(ttl)
+	if len(record.Values) == 0 {
+		return RRset{}, Refuse(CodeInvalidRecord, "values: give at least one")
+	}
+	switch n := len(record.Metadata); {
+	case set.Type != rdata.MX && set.Type != rdata.SRV && n > 0:
+		return RRset{}, Refuse(CodeInvalidRecord, "metadata: is for MX and SRV")
+	case n > 1 && n != len(record.Values):
+		return RRset{}, Refuse(CodeInvalidRecord, "metadata: %d for %d values; give one, or one for each", n, len(record.Values))
+	case n == 0 && (set.Type == rdata.MX || set.Type == rdata.SRV):
+		return RRset{}, Refuse(CodeInvalidRecord, "metadata: %s needs priority%s", set.Type, map[rdata.Type]string{rdata.SRV: ", weight and port"}[set.Type])
+	}
+	for i, value := range record.Values {
+		var metadata Metadata
+		if n := len(record.Metadata); n > 0 {
+			metadata = record.Metadata[min(i, n-1)]
+		}
+		data, err := decodeValue(set.Type, value, metadata, set.Zone)
+		if err != nil {
+			return RRset{}, err
+		}
+		set.Data = append(set.Data, data)
+	}
+	slices.Sort(set.Data)
+	set.Data = slices.Compact(set.Data)
+	if len(set.Data) > 1 && (set.Type == rdata.CNAME || set.Type == rdata.DNAME) {
+		return RRset{}, Refuse(CodeInvalidRecord, "values: %s has exactly one", set.Type)
+	}
+	return set, nil
+}
+
+func decodeValue(t rdata.Type, value string, metadata Metadata, zone name.Name) (string, error) {
+	text := value
+	switch t {
+	case rdata.TXT:
+		data, err := rdata.FromRR(t, quote(value), zone)
+		if err != nil {
+			return "", Refuse(CodeInvalidValue, "value: %v", err)
+		}
+		return data, nil
+	case rdata.NS, rdata.CNAME, rdata.PTR, rdata.DNAME, rdata.MX, rdata.SRV:
+		host, err := absolute(value)
+		if err != nil {
+			return "", err
+		}
+		text = host
+	}
+	switch {
+	case t == rdata.MX && metadata.Priority != nil:
+		text = fmt.Sprintf("%d %s", *metadata.Priority, text)
+	case t == rdata.SRV && metadata.Priority != nil && metadata.Weight != nil && metadata.Port != nil:
+		text = fmt.Sprintf("%d %d %d %s", *metadata.Priority, *metadata.Weight, *metadata.Port, text)
+	case t == rdata.MX, t == rdata.SRV:
+		return "", Refuse(CodeInvalidRecord, "metadata: MX needs priority, SRV priority, weight and port")
+	}
+	parsed, err := rdata.Parse(t, text)
+	if err != nil {
+		return "", Refuse(CodeInvalidValue, "value: %v", err)
+	}
+	data, err := parsed.Resolve(zone)
+	if err != nil {
+		return "", Refuse(CodeInvalidValue, "value: %v", err)
+	}
+	return data, nil
+}
+
+// absolute gives a host its dot. One that has a dot already, or whose last backslash would eat it, is refused.
+func absolute(host string) (string, error) {
+	if host == "." {
+		return host, nil
+	}
+	body := strings.TrimSuffix(host, ".")
+	escaped := (len(body)-len(strings.TrimRight(body, `\`)))%2 == 1
+	if host == "" || (body != host) != escaped {
+		return "", Refuse(CodeInvalidValue, "value: must be a name without a trailing dot")
+	}
+	return host + ".", nil
+}

@@ -1,0 +1,135 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package protocol
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/sha512"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"net/url"
+	"strings"
+	"time"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+)
+
+// The headers of a signed request.
+const (
+	HeaderTimestamp = "X-DNS-Timestamp"
+	HeaderNonce     = "X-DNS-Nonce"
+	HeaderSignature = "X-DNS-Signature"
+)
+
+// Window is how far a timestamp may be from the server's clock, either way, and so how long a nonce is remembered.
+const Window = 5 * time.Minute
+
+// Algorithm is the hash of the HMAC, as classes name it.
+type Algorithm string
+
+const (
+	SHA256 Algorithm = "SHA256"
+	SHA512 Algorithm = "SHA512"
+)
+
+func (a Algorithm) hash() (func() hash.Hash, error) {
+	switch a {
+	case SHA256:
+		return sha256.New, nil
+	case SHA512:
+		return sha512.New, nil
+	}
+	return nil, fmt.Errorf("algorithm %q: use SHA256 or SHA512", string(a))
+}
+
+// Validate says that there is no such algorithm.
+func (a Algorithm) Validate() error {
+	_, err := a.hash()
+	return err
+}
+
+// Signed is what a signature vouches for.
+type Signed struct {
+	Method string
+	// Path as it is sent: escaped, with the base path, without a query.
+	Path string
+	// Timestamp is RFC 3339 in UTC with seconds, as Timestamp writes it.
+	Timestamp string
+	Nonce     string
+	// Body is empty for none.
+	Body []byte
+}
+
+// Timestamp is t in the form that is signed and sent.
+func Timestamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// MAC is the octets of the signature. The algorithm is valid.
+func (s Signed) MAC(algorithm Algorithm, secret []byte) []byte {
+	make, err := algorithm.hash()
+	if err != nil {
+		panic(err)
+	}
+	mac := hmac.New(make, secret)
+	mac.Write([]byte(s.Method + "\n" + s.Path + "\n" + s.Timestamp + "\n" + s.Nonce))
+	if len(s.Body) > 0 {
+		mac.Write([]byte{'\n'})
+		mac.Write(s.Body)
+	}
+	return mac.Sum(nil)
+}
+
+// Signature is the MAC in lower case hex, as it is sent.
+func (s Signed) Signature(algorithm Algorithm, secret []byte) string {
+	return hex.EncodeToString(s.MAC(algorithm, secret))
+}
+
+// The paths, below the base path.
+const (
+	HealthPath  = "/health"
+	RecordsPath = "/records"
+	BatchPath   = "/records/batch"
+)
+
+// RecordPath is the escaped path of one RRset: /records/{type}/{domain}/{subdomain}. It fails for the root zone, whose
+// name without its dot is nothing.
+func RecordPath(zone, owner name.Name, t rdata.Type) (string, error) {
+	domain, subdomain, err := split(zone, owner)
+	if err != nil {
+		return "", err
+	}
+	return RecordsPath + "/" + Segment(t.String()) + "/" + Segment(domain) + "/" + Segment(subdomain), nil
+}
+
+// Segment escapes one segment of a path: letters, digits, ".", "_", "-", "*" and "@" stand for themselves, every other
+// octet is percent-encoded with upper case digits.
+func Segment(text string) string {
+	const digits = "0123456789ABCDEF"
+	var escaped strings.Builder
+	for i := range len(text) {
+		switch c := text[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', strings.IndexByte("._-*@", c) >= 0:
+			escaped.WriteByte(c)
+		default:
+			escaped.Write([]byte{'%', digits[c>>4], digits[c&15]})
+		}
+	}
+	return escaped.String()
+}
+
+// ParseRecordPath is the inverse of RecordPath for what follows RecordsPath in an escaped path. Errors are *Error.
+func ParseRecordPath(escaped string) (zone, owner name.Name, t rdata.Type, err error) {
+	segments := strings.Split(strings.TrimPrefix(escaped, "/"), "/")
+	if len(segments) != 3 {
+		return zone, owner, t, Refuse(CodeInvalidRecord, "the path must be /records/{type}/{domain}/{subdomain}")
+	}
+	for i, segment := range segments {
+		if segments[i], err = url.PathUnescape(segment); err != nil {
+			return zone, owner, t, Refuse(CodeInvalidRecord, "a segment of the path is no percent-encoding")
+		}
+	}
+	return parseKey(segments[0], segments[1], segments[2])
+}
