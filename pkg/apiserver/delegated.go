@@ -30,7 +30,7 @@ import (
 )
 
 // Delegated is what a server behind a kube-apiserver needs to be told: upstream's groups of options, completed and
-// validated. Every field is required.
+// validated. Fields are required where nothing else is said.
 type Delegated struct {
 	ServerRun      *genericoptions.ServerRunOptions
 	Etcd           *genericoptions.EtcdOptions
@@ -44,6 +44,8 @@ type Delegated struct {
 	Traces         *genericoptions.TracingOptions
 	// Zones is kept at the state of the store while RunLedger runs.
 	Zones *zoneview.Set
+	// AllowInlineSecrets takes DNSClasses with secrets in them. Optional.
+	AllowInlineSecrets bool
 }
 
 const (
@@ -94,7 +96,8 @@ func NewDelegated(ctx context.Context, cfg Delegated) (_ *Server, err error) {
 	}); err != nil {
 		return nil, err
 	}
-	return s, s.assemble(registry, config, etcd, cfg.Zones, false)
+	s.classes.namespaces = config.SharedInformerFactory.Core().V1().Namespaces().Lister()
+	return s, s.assemble(registry, config, etcd, assembly{zones: cfg.Zones, inlineSecrets: cfg.AllowInlineSecrets})
 }
 
 // applyServing is where, how long and how many: nothing yet of who.
@@ -158,7 +161,7 @@ func (d *Delegated) applyCore(config *genericapiserver.RecommendedConfig, permis
 		return err
 	}
 	if err := d.Admission.ApplyTo(&config.Config, config.SharedInformerFactory, client, objects, config.FeatureGate, config.EffectiveVersion,
-		delegation.NewInitializer(ledger)); err != nil {
+		delegation.NewInitializer(ledger), quotas{}); err != nil {
 		return fmt.Errorf("admission: %w", err)
 	}
 	if err := reap(config, client, ledger); err != nil {

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	mutatingadmissionpolicy "k8s.io/apiserver/pkg/admission/plugin/policy/mutating"
 	validatingadmissionpolicy "k8s.io/apiserver/pkg/admission/plugin/policy/validating"
+	"k8s.io/apiserver/pkg/admission/plugin/resourcequota"
 	mutatingwebhook "k8s.io/apiserver/pkg/admission/plugin/webhook/mutating"
 	validatingwebhook "k8s.io/apiserver/pkg/admission/plugin/webhook/validating"
 	"k8s.io/client-go/kubernetes"
@@ -85,6 +86,10 @@ var admissionRules = map[string][]rule{
 	validatingadmissionpolicy.PluginName: {
 		{group: "admissionregistration.k8s.io", resource: "validatingadmissionpolicies", verbs: informed, purpose: "every write is refused"},
 		{group: "admissionregistration.k8s.io", resource: "validatingadmissionpolicybindings", verbs: informed, purpose: "every write is refused"},
+	},
+	resourcequota.PluginName: {
+		{resource: "resourcequotas", verbs: informed, purpose: "every write is refused"},
+		{resource: "resourcequotas", subresource: "status", verbs: []string{"update"}, purpose: "nothing can be created in a namespace with a quota of our objects"},
 	},
 	validatingwebhook.PluginName: {
 		{group: "admissionregistration.k8s.io", resource: "validatingwebhookconfigurations", verbs: informed, purpose: "every write is refused"},

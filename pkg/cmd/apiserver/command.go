@@ -24,7 +24,7 @@ func NewCommand() *cobra.Command {
 		Use:   "apiserver",
 		Short: "serve the API behind a kube-apiserver",
 		Long: `Serve zones and records as an aggregated API until SIGTERM: kube-apiserver says who somebody is and what they may do, and
-its namespaces, quota, webhooks and policies hold. Objects are stored in an etcd cluster (--etcd-servers) that several
+its namespaces, quotas, webhooks and policies hold. Objects are stored in an etcd cluster (--etcd-servers) that several
 servers may share, or in an etcd that runs in this process (--etcd-data-dir).`,
 		Example: `  kubizone apiserver --etcd-servers https://etcd-0:2379 --etcd-cafile ca.crt --etcd-certfile c.crt --etcd-keyfile c.key \
     --tls-cert-file tls.crt --tls-private-key-file tls.key

@@ -96,6 +96,8 @@ func (k *kube) kubeconfig(t *testing.T) string {
 // kinds are what informers follow, by path.
 var kinds = map[string][2]string{
 	"/api/v1/namespaces":                                                      {"v1", "Namespace"},
+	"/api/v1/resourcequotas":                                                  {"v1", "ResourceQuota"},
+	"/api/v1/namespaces/a/resourcequotas":                                     {"v1", "ResourceQuota"},
 	"/api/v1/namespaces/kube-system/configmaps":                               {"v1", "ConfigMap"},
 	"/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations":     {"admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration"},
 	"/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations":   {"admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration"},

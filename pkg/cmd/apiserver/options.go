@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	validatingadmissionpolicy "k8s.io/apiserver/pkg/admission/plugin/policy/validating"
+	"k8s.io/apiserver/pkg/admission/plugin/resourcequota"
 	"k8s.io/apiserver/pkg/features"
 	genericoptions "k8s.io/apiserver/pkg/server/options"
 	"k8s.io/apiserver/pkg/storage/storagebackend"
@@ -81,9 +82,12 @@ func NewOptions() *Options {
 		Logs:           logs.NewOptions(),
 	}
 	delegation.Register(o.Admission.Plugins)
+	resourcequota.Register(o.Admission.Plugins)
 	// Before the policies and webhooks that validate: what no zone takes they need not be asked about.
 	validating := slices.Index(o.Admission.RecommendedPluginOrder, validatingadmissionpolicy.PluginName)
 	o.Admission.RecommendedPluginOrder = slices.Insert(o.Admission.RecommendedPluginOrder, validating, delegation.PluginName)
+	// Quota comes last, as upstream has it: it counts what everybody else has let pass.
+	o.Admission.RecommendedPluginOrder = append(o.Admission.RecommendedPluginOrder, resourcequota.PluginName)
 	o.ServerRun.ShutdownDelayDuration = defaultShutdownDelay
 	o.ServerRun.ShutdownWatchTerminationGracePeriod = defaultWatchTermination
 	// A request that comes late is told to come again; a closed port would be an error that clients do not repeat.

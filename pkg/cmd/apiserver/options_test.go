@@ -65,7 +65,7 @@ func TestOptions_defaults(t *testing.T) {
 	if o.ServerRun.ShutdownDelayDuration <= 0 || !o.ServerRun.ShutdownSendRetryAfter {
 		t.Errorf("shutdown: %+v", o.ServerRun)
 	}
-	want := []string{"NamespaceLifecycle", "MutatingAdmissionPolicy", "MutatingAdmissionWebhook", "KubizoneDelegation", "ValidatingAdmissionPolicy", "ValidatingAdmissionWebhook"}
+	want := []string{"NamespaceLifecycle", "MutatingAdmissionPolicy", "MutatingAdmissionWebhook", "KubizoneDelegation", "ValidatingAdmissionPolicy", "ValidatingAdmissionWebhook", "ResourceQuota"}
 	if !reflect.DeepEqual(o.Admission.RecommendedPluginOrder, want) {
 		t.Errorf("admission: %q", o.Admission.RecommendedPluginOrder)
 	}

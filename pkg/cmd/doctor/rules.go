@@ -45,6 +45,8 @@ func Rules() []Rule {
 		{PolicyRule: policy("admissionregistration.k8s.io", read,
 			"mutatingwebhookconfigurations", "validatingwebhookconfigurations", "mutatingadmissionpolicies", "mutatingadmissionpolicybindings",
 			"validatingadmissionpolicies", "validatingadmissionpolicybindings"), Purpose: "every write is refused"},
+		{PolicyRule: policy("", read, "resourcequotas"), Purpose: "every write is refused"},
+		{PolicyRule: policy("", []string{"update"}, "resourcequotas/status"), Purpose: "nothing can be created in a namespace with a quota of records or zones"},
 		{PolicyRule: policy("flowcontrol.apiserver.k8s.io", read, "flowschemas", "prioritylevelconfigurations"), Purpose: "priority and fairness has no configuration"},
 		{PolicyRule: policy("flowcontrol.apiserver.k8s.io", []string{"patch"}, "flowschemas/status"), Purpose: "the log fills up"},
 		{PolicyRule: named(policy("apiregistration.k8s.io", []string{"get", "patch"}, "apiservices"), "v1alpha1.kubi.zone"), Purpose: "caBundle is not written", Certificate: true},
