@@ -37,6 +37,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/pkg/registry/delivery"
+	"kubi.zone/kubizone/pkg/registry/dnsclass"
 	"kubi.zone/kubizone/pkg/registry/record"
 	"kubi.zone/kubizone/pkg/registry/zone"
 	"kubi.zone/kubizone/pkg/zoneview"
@@ -45,7 +47,7 @@ import (
 // Prefix of every key in etcd. It is in every stored object's key, so it never changes.
 const Prefix = "/registry/kubizone"
 
-// Config is what a standalone server needs to be told. Every field is required.
+// Config is what a standalone server needs to be told. Fields are required where nothing else is said.
 type Config struct {
 	// Listener is bound already, so that a taken port is an error before anything is started. The server closes it.
 	Listener net.Listener
@@ -57,6 +59,9 @@ type Config struct {
 	Etcd storagebackend.TransportConfig
 	// Zones is kept at the state of the store while RunLedger runs.
 	Zones *zoneview.Set
+
+	// AllowInlineSecrets takes DNSClasses with secrets in them. Optional.
+	AllowInlineSecrets bool
 
 	// plain: see NewPlain.
 	plain bool
@@ -72,6 +77,7 @@ type Server struct {
 	compactor  interface{ Stop() }
 	keeper     *maintenance.Keeper
 	feed       *feed
+	classes    *classes
 	closing    sync.Once
 }
 
@@ -97,7 +103,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.assemble(registry, config, etcd, cfg.Zones, cfg.plain); err != nil {
+	if err := s.assemble(registry, config, etcd, assembly{zones: cfg.Zones, inlineSecrets: cfg.AllowInlineSecrets, plain: cfg.plain}); err != nil {
 		s.Close()
 		return nil, err
 	}
@@ -110,7 +116,7 @@ func connect(ctx context.Context, config *genericapiserver.RecommendedConfig, et
 	if err := etcd.ApplyTo(&config.Config); err != nil {
 		return nil, fmt.Errorf("etcd: %w", err)
 	}
-	s := &Server{loopback: config.LoopbackClientConfig}
+	s := &Server{loopback: config.LoopbackClientConfig, classes: newClasses()}
 	defer func() {
 		if err != nil {
 			s.Close()
@@ -128,6 +134,8 @@ func connect(ctx context.Context, config *genericapiserver.RecommendedConfig, et
 		Client: s.client.Client, Prefix: Prefix,
 		Zones:   stored(etcd, config.ResourceTransformers, v1alpha1.Resource("zones")),
 		Records: stored(etcd, config.ResourceTransformers, v1alpha1.Resource("records")),
+
+		DefaultClass: s.classes.deliver,
 	})
 	if err != nil {
 		return nil, err
@@ -135,12 +143,19 @@ func connect(ctx context.Context, config *genericapiserver.RecommendedConfig, et
 	return s, nil
 }
 
+// assembly is what storage and views are told.
+type assembly struct {
+	zones                *zoneview.Set
+	inlineSecrets, plain bool
+}
+
 // assemble puts storage and views behind a door that config describes.
-func (s *Server) assemble(
-	registry install.Registry, config *genericapiserver.RecommendedConfig, etcd *genericoptions.EtcdOptions, set *zoneview.Set, plain bool,
-) (err error) {
-	s.feed = newFeed(s.ledger, set)
-	config.AddReadyzChecks(healthz.NamedCheck("views", func(*http.Request) error { return s.feed.check() }))
+func (s *Server) assemble(registry install.Registry, config *genericapiserver.RecommendedConfig, etcd *genericoptions.EtcdOptions, of assembly) (err error) {
+	s.feed = newFeed(s.ledger, of.zones)
+	config.AddReadyzChecks(
+		healthz.NamedCheck("views", func(*http.Request) error { return s.feed.check() }),
+		healthz.NamedCheck("classes", func(*http.Request) error { return s.classes.check() }),
+	)
 	config.HealthzChecks = append(config.HealthzChecks, s.keeper)
 	for _, metric := range s.keeper.Metrics() {
 		// What /metrics shows is one for the process: where two servers are in it, the second's are not shown.
@@ -153,8 +168,8 @@ func (s *Server) assemble(
 	}
 	s.generic.ShutdownTimeout = drainTimeout
 	s.authorizer = config.Authorization.Authorizer
-	options := ours{RESTOptionsGetter: config.RESTOptionsGetter, decorator: s.decorator(etcd.StorageConfig.Transport, plain)}
-	return s.install(registry, options, set)
+	options := ours{RESTOptionsGetter: config.RESTOptionsGetter, decorator: s.decorator(etcd.StorageConfig.Transport, of.plain)}
+	return s.install(registry, options, of)
 }
 
 // stored is how objects of a resource are written: the codec and, with an encryption configuration, what it says of them.
@@ -216,15 +231,26 @@ func (s *Server) decorator(where storagebackend.TransportConfig, plain bool) gen
 				return s.ledger.Zones(raw), nil
 			case v1alpha1.Resource("records"):
 				return s.ledger.Records(raw), nil
+			case v1alpha1.Resource("dnsclasses"), v1alpha1.Resource("deliveries"):
+				return raw, nil // nothing that a zone contains
 			}
-			return nil, fmt.Errorf("storage of %s: the ledger does not know this resource", resource)
+			return nil, fmt.Errorf("storage of %s: whether the ledger must know this resource is not said", resource)
 		},
 	)
 }
 
 // install makes the storage of the group and serves it.
-func (s *Server) install(registry install.Registry, options generic.RESTOptionsGetter, set *zoneview.Set) error {
+func (s *Server) install(registry install.Registry, options generic.RESTOptionsGetter, of assembly) error {
 	records, err := record.NewStorage(record.Config{Scheme: registry.Scheme, RESTOptions: options, Preview: s.ledger.PreviewRecord})
+	if err != nil {
+		return err
+	}
+	classes, err := dnsclass.NewStorage(dnsclass.Config{Scheme: registry.Scheme, RESTOptions: options, AllowInlineSecrets: of.inlineSecrets})
+	if err != nil {
+		return err
+	}
+	s.classes.store = classes.DNSClass
+	deliveries, err := delivery.NewStorage(delivery.Config{Scheme: registry.Scheme, RESTOptions: options})
 	if err != nil {
 		return err
 	}
@@ -235,7 +261,8 @@ func (s *Server) install(registry install.Registry, options generic.RESTOptionsG
 		Preview:       s.ledger.PreviewZone,
 		Authorizer:    s.authorizer,
 		WithEstablish: s.ledger.WithEstablish,
-		Views:         views{set},
+		Admits:        s.classes.admits,
+		Views:         views{of.zones},
 		Sources: &sources{
 			client: s.ledger.Client(),
 			members: func(uid string, owner name.Rel) string {
@@ -249,12 +276,16 @@ func (s *Server) install(registry install.Registry, options generic.RESTOptionsG
 	}
 	group := genericapiserver.NewDefaultAPIGroupInfo(v1alpha1.GroupName, registry.Scheme, registry.ParameterCodec, registry.Codecs)
 	group.VersionedResourcesStorageMap[v1alpha1.SchemeGroupVersion.Version] = map[string]rest.Storage{
-		"zones":          zones.Zone,
-		"zones/status":   zones.Status,
-		"zones/entries":  zones.Entries,
-		"zones/changes":  zones.Changes,
-		"records":        records.Record,
-		"records/status": records.Status,
+		"zones":             zones.Zone,
+		"zones/status":      zones.Status,
+		"zones/entries":     zones.Entries,
+		"zones/changes":     zones.Changes,
+		"records":           records.Record,
+		"records/status":    records.Status,
+		"dnsclasses":        classes.DNSClass,
+		"dnsclasses/status": classes.Status,
+		"deliveries":        deliveries.Delivery,
+		"deliveries/status": deliveries.Status,
 	}
 	if err := s.generic.InstallAPIGroup(&group); err != nil {
 		return fmt.Errorf("API group %s: %w", v1alpha1.GroupName, err)
@@ -267,21 +298,21 @@ func (s *Server) Run(ctx context.Context) error {
 	return s.generic.PrepareRun().RunWithContext(ctx)
 }
 
-// RunLedger carries out what writes owe elsewhere, keeps the views at the state of the store and cares for etcd, until
+// RunLedger carries out what writes owe elsewhere, keeps views and classes at the state of the store and cares for etcd, until
 // ctx ends. The API needs it: run it before Run begins and until Run has returned.
 func (s *Server) RunLedger(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	var both sync.WaitGroup
-	for what, run := range map[string]func(context.Context) error{"cascades": s.ledger.Run, "views": s.feed.run, "care for etcd": s.keeper.Run} {
-		both.Go(func() {
+	var all sync.WaitGroup
+	for what, run := range map[string]func(context.Context) error{"cascades": s.ledger.Run, "views": s.feed.run, "classes": s.classes.run, "care for etcd": s.keeper.Run} {
+		all.Go(func() {
 			if err := run(ctx); err != nil && ctx.Err() == nil {
 				cancel(fmt.Errorf("%s: %w", what, err))
 			}
 		})
 	}
 	<-ctx.Done()
-	both.Wait()
+	all.Wait()
 	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
 		return err
 	}

@@ -41,6 +41,11 @@ type Config struct {
 	Zones, Records ObjectCodec
 	// JournalSteps kept for each zone; 0: 10,000.
 	JournalSteps int
+	// DefaultClass says whether a default class delivers the zones of a namespace
+	// that name none; nil: none does. Every write of content asks it, so it answers
+	// from memory. Nothing rests on the answer but a reason of Ready, which the
+	// controller corrects (S6.7).
+	DefaultClass func(namespace string) bool
 	// Now is the clock; nil: time.Now.
 	Now func() time.Time
 	// Fault is called at the named points of a write, for tests that kill or

@@ -54,7 +54,9 @@ type Options struct {
 	CoreAPI        *genericoptions.CoreAPIOptions
 	Admission      *genericoptions.AdmissionOptions
 	Traces         *genericoptions.TracingOptions
-	Metrics        *metrics.Options
+	// AllowInlineSecrets takes DNSClasses with secrets in them.
+	AllowInlineSecrets bool
+	Metrics            *metrics.Options
 	Logs           *logs.Options
 }
 
@@ -151,6 +153,7 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	o.CoreAPI.AddFlags(all.FlagSet("cluster"))
 	o.Admission.AddFlags(all.FlagSet("admission"))
 	o.Traces.AddFlags(all.FlagSet("traces"))
+	all.FlagSet("classes").BoolVar(&o.AllowInlineSecrets, "allow-inline-secrets", o.AllowInlineSecrets, "Take DNSClasses that hold a secret themselves instead of naming a Secret. Everybody reads it who may read classes: for tests.")
 	o.Metrics.AddFlags(all.FlagSet("metrics"))
 	logsapi.AddFlags(o.Logs, all.FlagSet("logs"))
 	return all

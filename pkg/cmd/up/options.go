@@ -30,6 +30,8 @@ type Options struct {
 	TransferAllow []string
 	TransferTo    []string
 	TSIGKeyFile   string
+	// AllowInlineSecrets takes DNSClasses with secrets in them.
+	AllowInlineSecrets bool
 	// Verbosity is the level of -v; above 3, etcd tells what it does, too.
 	Verbosity int
 }
@@ -56,6 +58,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&o.DNSViews, "dns-view", o.DNSViews, `view served by DNS, "" for the default view; repeatable: a name that is in several is served from the first`)
 	flags.StringSliceVar(&o.TransferAllow, "transfer-allow", o.TransferAllow, "addresses or prefixes that may ask for SOA and transfers")
 	flags.StringSliceVar(&o.TransferTo, "transfer-to", o.TransferTo, "secondaries told of new serials, ADDRESS or ADDRESS:PORT")
+	flags.BoolVar(&o.AllowInlineSecrets, "allow-inline-secrets", o.AllowInlineSecrets, "take DNSClasses that hold a secret themselves; everybody reads it who may read classes: for tests")
 	flags.StringVar(&o.TSIGKeyFile, "tsig-key-file", o.TSIGKeyFile, "file of TSIG keys as tsig-keygen writes them: transfers then need one of them, and the first signs what is sent to secondaries")
 }
 
@@ -70,6 +73,8 @@ type Config struct {
 	Keys          []primary.Key
 	Allow         []primary.Rule
 	Notify        []primary.Target
+	// AllowInlineSecrets: see Options.
+	AllowInlineSecrets bool
 	// Warnings are for the operator and stop nothing.
 	Warnings  []string
 	Verbosity int
@@ -79,7 +84,7 @@ type Config struct {
 
 // Complete reads the options, and files they name, and reports all that is wrong with them (U1).
 func (o *Options) Complete(out io.Writer) (*Config, error) {
-	c := &Config{DataDir: o.DataDir, LoadNamespace: o.LoadNamespace, DNSViews: o.DNSViews, Verbosity: o.Verbosity, Out: out}
+	c := &Config{DataDir: o.DataDir, LoadNamespace: o.LoadNamespace, DNSViews: o.DNSViews, AllowInlineSecrets: o.AllowInlineSecrets, Verbosity: o.Verbosity, Out: out}
 	var wrong []error
 	fault := func(err error) {
 		if err != nil {

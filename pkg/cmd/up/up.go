@@ -94,6 +94,8 @@ func (c *Config) serve(ctx context.Context, all *parts, dir *embed.Dir, listener
 		ClientCA:    credentials.CA,
 		Etcd:        storagebackend.TransportConfig{ServerList: member.Endpoints()},
 		Zones:       zones,
+
+		AllowInlineSecrets: c.AllowInlineSecrets,
 	})
 	if err != nil {
 		return fmt.Errorf("data-dir %s: %w", dir.Path(), err)

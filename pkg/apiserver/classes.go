@@ -1,0 +1,114 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apiserver
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	corev1 "k8s.io/client-go/listers/core/v1"
+	"k8s.io/client-go/tools/cache"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/class"
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/registry/dnsclass"
+)
+
+// classes says which DNSClasses are for a namespace: for those who name one by what etcd has, and of the default ones by
+// what a watch has told.
+type classes struct {
+	store *dnsclass.REST
+	// namespaces is where labels come from; nil standalone, where every namespace there could be is there and has its name.
+	namespaces corev1.NamespaceLister
+	// informer follows store and indexes the default classes.
+	informer cache.SharedIndexInformer
+}
+
+// byDefault is the index, whose one value is "", of the classes that are default ones.
+const byDefault = "default"
+
+func newClasses() *classes {
+	c := &classes{}
+	c.informer = cache.NewSharedIndexInformer(&cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			within, err := internal(options)
+			if err != nil {
+				return nil, err
+			}
+			return c.store.List(ctx, within)
+		},
+		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			within, err := internal(options)
+			if err != nil {
+				return nil, err
+			}
+			return c.store.Watch(ctx, within)
+		},
+	}, &v1alpha1.DNSClass{}, 0, cache.Indexers{byDefault: func(obj any) ([]string, error) {
+		if class.IsDefault(obj.(*v1alpha1.DNSClass)) {
+			return []string{""}, nil
+		}
+		return nil, nil
+	}})
+	return c
+}
+
+// internal is options in the form that storage takes.
+func internal(options metav1.ListOptions) (*internalversion.ListOptions, error) {
+	within := &internalversion.ListOptions{}
+	err := internalversion.Convert_v1_ListOptions_To_internalversion_ListOptions(&options, within, nil)
+	return within, err
+}
+
+// run follows the classes until ctx ends.
+func (c *classes) run(ctx context.Context) error {
+	c.informer.RunWithContext(ctx)
+	return nil
+}
+
+// check is the readiness of classes.
+func (c *classes) check() error {
+	if !c.informer.HasSynced() {
+		return errors.New("not listed yet")
+	}
+	return nil
+}
+
+// admits says whether a class may deliver zones of a namespace; true where there is no such class (the controller says so
+// of the zone), for a zone may be made before its class.
+func (c *classes) admits(ctx context.Context, name, namespace string) (bool, error) {
+	named, err := c.store.Class(ctx, name)
+	if apierrors.IsNotFound(err) {
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return class.Admits(named, namespace, c.labels(namespace)), nil
+}
+
+// deliver says whether a default class delivers zones of a namespace that name none. It is asked with every write.
+func (c *classes) deliver(namespace string) bool {
+	all, err := c.informer.GetIndexer().ByIndex(byDefault, "")
+	if err != nil || len(all) == 0 {
+		return false
+	}
+	labels := c.labels(namespace)
+	return slices.ContainsFunc(all, func(one any) bool { return class.Admits(one.(*v1alpha1.DNSClass), namespace, labels) })
+}
+
+func (c *classes) labels(namespace string) map[string]string {
+	if c.namespaces != nil {
+		if known, err := c.namespaces.Get(namespace); err == nil {
+			return known.Labels
+		}
+	}
+	return map[string]string{class.LabelNamespaceName: namespace}
+}
