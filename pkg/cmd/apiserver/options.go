@@ -57,7 +57,7 @@ type Options struct {
 	// AllowInlineSecrets takes DNSClasses with secrets in them.
 	AllowInlineSecrets bool
 	Metrics            *metrics.Options
-	Logs           *logs.Options
+	Logs               *logs.Options
 }
 
 // addLogGates makes the gates of logging known beside the server's: once, and before any flag can name them.
