@@ -107,9 +107,14 @@ type Batch struct {
 // BatchResponse answers a batch that was taken: one result for each item, in their order. Success: all succeeded. A
 // batch that was not taken is answered by a Response.
 type BatchResponse struct {
-	Success *bool      `json:"success"`
-	Results []Response `json:"results"`
-	Error   *Error     `json:"error,omitempty"`
+	Success *bool         `json:"success"`
+	Results []BatchResult `json:"results"`
+}
+
+// BatchResult is the answer that an item would have had alone.
+type BatchResult struct {
+	Status int `json:"status"`
+	Response
 }
 
 const (

@@ -1,0 +1,170 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package delivery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+
+	"kubi.zone/kubizone/pkg/dns"
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/zoneview"
+)
+
+// Config of a Loop.
+type Config struct {
+	// Identity of this process, never used by another one.
+	Identity string
+	// Views holds the zones; what is settled there is delivered (S7.2).
+	Views *zoneview.Set
+	// History says what each serial after since, up to until, did to a zone, for those that Views does not reach back
+	// to. nil: there is no other source. An error that wraps zoneview.ErrTrimmed: it does not reach back either.
+	History func(ctx context.Context, uid string, since, until serial.Serial) ([]dns.Change, error)
+	Store   Store
+	// Observer, Metrics and Logger are optional.
+	Observer Observer
+	Metrics  Metrics
+	Logger   *slog.Logger
+	// Lease is how long another process may think that it is the one that works after it no longer is. A single call
+	// outside ends within half of it. 0: 15 s.
+	Lease time.Duration
+	// Stall is how long a provider's method may go on without asking the fence. 0: 5 min.
+	Stall time.Duration
+	// Workers bounds how many zones of one class are worked on at a time. 0: 8.
+	Workers int
+	Backoff Backoff
+}
+
+// Backoff is when a failed delivery is tried again: after min(Base·2ⁿ, Max), less up to a fifth, for Attempts
+// times, then every Slow. The zero value of a field stands for 5 s, 60 s, 5, 10 min.
+type Backoff struct {
+	Base, Max time.Duration
+	Attempts  int
+	Slow      time.Duration
+}
+
+func (b Backoff) delay(attempt int) time.Duration {
+	if attempt >= b.Attempts {
+		return jitter(b.Slow)
+	}
+	delay := b.Base
+	for range attempt {
+		if delay *= 2; delay >= b.Max {
+			break
+		}
+	}
+	return jitter(min(delay, b.Max))
+}
+
+// jitter takes off up to a fifth, so that what failed together does not come back together.
+func jitter(d time.Duration) time.Duration { return d - time.Duration(rand.Int64N(int64(d)/5+1)) }
+
+// Validate reports everything that is wrong, by field.
+func (c Config) Validate() error {
+	var errs []error
+	if c.Identity == "" {
+		errs = append(errs, errors.New("Identity: required, and unique to the process: the fence tells workers apart by it"))
+	}
+	if c.Views == nil {
+		errs = append(errs, errors.New("Views: required"))
+	}
+	if c.Store == nil {
+		errs = append(errs, errors.New("Store: required"))
+	}
+	for field, d := range map[string]time.Duration{"Lease": c.Lease, "Stall": c.Stall, "Backoff.Base": c.Backoff.Base, "Backoff.Max": c.Backoff.Max, "Backoff.Slow": c.Backoff.Slow} {
+		if d < 0 {
+			errs = append(errs, fmt.Errorf("%s: %s is negative", field, d))
+		}
+	}
+	if c.Workers < 0 || c.Backoff.Attempts < 0 {
+		errs = append(errs, errors.New("Workers, Backoff.Attempts: negative"))
+	}
+	return errors.Join(errs...)
+}
+
+func (c Config) withDefaults() Config {
+	if c.Metrics == nil {
+		c.Metrics = noMetrics{}
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	for _, field := range []struct {
+		value *time.Duration
+		or    time.Duration
+	}{{&c.Lease, 15 * time.Second}, {&c.Stall, 5 * time.Minute}, {&c.Backoff.Base, 5 * time.Second}, {&c.Backoff.Max, time.Minute}, {&c.Backoff.Slow, 10 * time.Minute}} {
+		if *field.value == 0 {
+			*field.value = field.or
+		}
+	}
+	if c.Workers == 0 {
+		c.Workers = 8
+	}
+	if c.Backoff.Attempts == 0 {
+		c.Backoff.Attempts = 5
+	}
+	return c
+}
+
+// callTimeout bounds a call outside: within half a lease, so that whoever takes over a lease later knows that it ended.
+func (c Config) callTimeout() time.Duration { return c.Lease / 2 }
+
+// takeOverAfter is how long another's intent is left alone unless it is renewed. It is longer than repeatAfter, so that
+// an intent kept for a repeat is not taken for an abandoned one.
+func (c Config) takeOverAfter() time.Duration { return 2 * c.Lease }
+
+// repeatAfter is when nothing of a worker that lost its intent can arrive any more: a lease, and the deadline of the
+// call that it may have begun at the end of it.
+func (c Config) repeatAfter() time.Duration { return c.Lease + c.callTimeout() }
+
+// Class is one way by which zones reach name servers.
+type Class struct {
+	// Name is unique among all classes, of whatever kind.
+	Name string
+	// Generation changes with everything that a failed delivery may have waited for, credentials included.
+	Generation string
+	// Target stands for where zones go. When it is not the one of a State, what that confirmed is void and the whole
+	// zone is delivered.
+	Target string
+	// Provider belongs to the Loop from now on, which closes it. nil: the class cannot work, Err says why; what is
+	// retained can be let go of nevertheless.
+	Provider Provider
+	Err      *Error
+	// RequestsPerSecond bounds calls that write, all zones of the class together. 0: 50.
+	RequestsPerSecond float64
+	// Paused: nothing is asked of the provider.
+	Paused bool
+	// DriftInterval is how often each zone is compared. 0: 1 h.
+	DriftInterval time.Duration
+}
+
+// Zone is what shall be done with a Zone object. What it contains comes from Config.Views.
+type Zone struct {
+	UID string
+	// Classes deliver the zone.
+	Classes []string
+	// Former are classes that delivered it once and have a state of it left: it is withdrawn from them. What the Loop
+	// has seen in Classes itself need not be named.
+	Former []string
+	// Withdraw: the zone is going; it is withdrawn from Classes too.
+	Withdraw bool
+	// Retain: what is withdrawn stays at the provider and is only let go of (S8.2).
+	Retain bool
+	// Paused: nothing is delivered. Withdrawing goes on.
+	Paused bool
+	// Frozen is the serial to stay at, 0 for none: the namespace of the zone terminates, and its records go before it.
+	Frozen serial.Serial
+}
+
+// broken is why a class has no provider.
+func (c Class) broken() *Error {
+	if c.Err != nil {
+		return c.Err
+	}
+	return &Error{Reason: ReasonInvalidConfiguration, Permanent: true, Message: fmt.Sprintf("class %s has no provider", c.Name)}
+}

@@ -1,0 +1,431 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package delivery
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// Loop keeps every zone at its settled serial with each of its classes. It is level-triggered: it is told which zones
+// and classes there are and looks for itself what is left to do; changes while a zone is in flight become one. It is
+// safe for concurrent use.
+type Loop struct {
+	config Config
+
+	mu      sync.Mutex
+	ctx     context.Context // nil before Run
+	classes map[string]*class
+	zones   map[string]*zone
+	working sync.WaitGroup
+	closing sync.WaitGroup
+}
+
+// zone is guarded by Loop.mu.
+type zone struct {
+	Zone
+	items map[string]*item // by class
+}
+
+// class is guarded by Loop.mu.
+type class struct {
+	spec     Class
+	known    bool // SetClass was called; until then its items wait
+	provider *shared
+	limiter  *rate.Limiter
+	// revision is counted up when failures are forgotten.
+	revision int
+
+	ready   []*item
+	running int
+	// until is when a class whose provider wants to be left alone goes on; attempts are its failures in a row.
+	until    time.Time
+	attempts int
+	timer    *time.Timer
+}
+
+// shared closes a provider when the last one that uses it is done.
+type shared struct {
+	Provider
+	uses   int // guarded by Loop.mu
+	closed bool
+}
+
+// New makes a Loop that does nothing before Run.
+func New(config Config) (*Loop, error) {
+	if err := config.Validate(); err != nil {
+		return nil, err
+	}
+	return &Loop{config: config.withDefaults(), classes: map[string]*class{}, zones: map[string]*zone{}}, nil
+}
+
+// Run works until ctx ends: when the process stops, or is not the one that delivers any more. It returns when no call
+// outside is under way, and has closed the providers. It runs once.
+func (l *Loop) Run(ctx context.Context) error {
+	l.mu.Lock()
+	if l.ctx != nil {
+		l.mu.Unlock()
+		return errors.New("a Loop runs once: make a new one")
+	}
+	l.ctx = ctx
+	for _, c := range l.classes {
+		l.pump(c)
+	}
+	l.mu.Unlock()
+	events, unsubscribe := l.config.Views.Subscribe()
+	defer unsubscribe()
+	// What changed between New and Subscribe was told to nobody.
+	l.mu.Lock()
+	for _, z := range l.zones {
+		l.enqueueZone(z)
+	}
+	l.mu.Unlock()
+	for {
+		select {
+		case event, ok := <-events:
+			if ok {
+				l.mu.Lock()
+				if z := l.zones[event.Zone.UID]; z != nil && !event.Gone {
+					l.enqueueZone(z)
+				}
+				l.mu.Unlock()
+			}
+			continue
+		case <-ctx.Done():
+		}
+		break
+	}
+	l.working.Wait()
+	l.mu.Lock()
+	for _, z := range l.zones {
+		for _, i := range z.items {
+			i.stopTimer()
+		}
+	}
+	for _, c := range l.classes {
+		if c.timer != nil {
+			c.timer.Stop()
+		}
+		l.release(c.provider, true)
+		c.provider, c.known = nil, false
+	}
+	l.mu.Unlock()
+	l.closing.Wait()
+	return nil
+}
+
+// SetClass makes a class known or changes it. Another Generation, Target or Provider is a reason to try again what
+// failed, at once.
+func (l *Loop) SetClass(spec Class) {
+	if spec.RequestsPerSecond <= 0 {
+		spec.RequestsPerSecond = 50
+	}
+	if spec.DriftInterval <= 0 {
+		spec.DriftInterval = time.Hour
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c := l.class(spec.Name)
+	before := c.spec
+	c.spec = spec
+	burst := max(1, int(spec.RequestsPerSecond))
+	if c.limiter == nil {
+		c.limiter = rate.NewLimiter(rate.Limit(spec.RequestsPerSecond), burst)
+	} else if before.RequestsPerSecond != spec.RequestsPerSecond {
+		c.limiter.SetLimit(rate.Limit(spec.RequestsPerSecond))
+		c.limiter.SetBurst(burst)
+	}
+	if !c.known || before.Provider != spec.Provider {
+		l.release(c.provider, true)
+		c.provider = nil
+		if spec.Provider != nil {
+			c.provider = &shared{Provider: spec.Provider}
+		}
+	}
+	if !c.known || before.Provider != spec.Provider || before.Generation != spec.Generation || before.Target != spec.Target {
+		c.revision++
+		c.until, c.attempts = time.Time{}, 0
+	}
+	c.known = true
+	for _, z := range l.zones {
+		if i := z.items[spec.Name]; i != nil {
+			l.enqueue(i)
+		}
+	}
+	l.pump(c)
+}
+
+// RemoveClass forgets a class. Zones that name it wait for it to come again.
+func (l *Loop) RemoveClass(class string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c := l.classes[class]
+	if c == nil {
+		return
+	}
+	l.release(c.provider, true)
+	c.provider, c.known = nil, false
+}
+
+// SetZone says what shall be done with a zone, in place of what was said before.
+func (l *Loop) SetZone(desired Zone) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	z := l.zones[desired.UID]
+	if z == nil {
+		z = &zone{items: map[string]*item{}}
+		l.zones[desired.UID] = z
+	}
+	desired.Classes, desired.Former = slices.Clone(desired.Classes), slices.Clone(desired.Former)
+	z.Zone = desired
+	for _, name := range slices.Concat(desired.Classes, desired.Former) {
+		if z.items[name] == nil {
+			z.items[name] = &item{key: Key{desired.UID, name}, class: l.class(name), zone: z}
+		}
+	}
+	for name, i := range z.items {
+		if i.withdrawn && !i.running && !slices.Contains(desired.Classes, name) && !slices.Contains(desired.Former, name) {
+			i.stopTimer()
+			delete(z.items, name)
+		}
+	}
+	l.enqueueZone(z)
+}
+
+// RemoveZone forgets a zone whose object is gone. Nothing is withdrawn any more.
+func (l *Loop) RemoveZone(uid string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	z := l.zones[uid]
+	if z == nil {
+		return
+	}
+	delete(l.zones, uid)
+	for _, i := range z.items {
+		i.gone = true
+		i.stopTimer()
+	}
+}
+
+// Retry tries again at once what failed or waits with a class: its credentials changed outside of its Generation.
+func (l *Loop) Retry(class string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c := l.classes[class]
+	if c == nil {
+		return
+	}
+	c.revision++
+	c.until, c.attempts = time.Time{}, 0
+	for _, z := range l.zones {
+		if i := z.items[class]; i != nil {
+			l.enqueue(i)
+		}
+	}
+	l.pump(c)
+}
+
+// Health asks the class's provider whether it works (Provider.Health). It waits for nothing else of the class.
+func (l *Loop) Health(ctx context.Context, class string) error {
+	l.mu.Lock()
+	c := l.classes[class]
+	if c == nil || !c.known {
+		l.mu.Unlock()
+		return Errorf(ReasonInvalidConfiguration, "class %s is not known here", class)
+	}
+	if c.provider == nil {
+		defer l.mu.Unlock()
+		return c.spec.broken()
+	}
+	provider := c.provider
+	provider.uses++
+	l.mu.Unlock()
+	defer func() {
+		l.mu.Lock()
+		l.release(provider, false)
+		l.mu.Unlock()
+	}()
+	ctx, cancel := context.WithTimeout(ctx, l.config.callTimeout())
+	defer cancel()
+	return l.guard(class, "Health", func() error { return provider.Health(ctx) })
+}
+
+// ClassStatus is how a class is doing at a moment.
+type ClassStatus struct {
+	Name string
+	// Zones that are to be delivered or withdrawn, of them Waiting for a worker, Working, and Failing since they were
+	// last tried.
+	Zones, Waiting, Working, Failing int
+	// PausedUntil is when a class whose provider wants to be left alone goes on; zero while it does not.
+	PausedUntil time.Time
+}
+
+// Status is of every class, in no order.
+func (l *Loop) Status() []ClassStatus {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	counts := map[*class]*ClassStatus{}
+	var all []*ClassStatus
+	for name, c := range l.classes {
+		status := &ClassStatus{Name: name, Waiting: len(c.ready), Working: c.running}
+		if c.until.After(time.Now()) {
+			status.PausedUntil = c.until
+		}
+		counts[c], all = status, append(all, status)
+	}
+	for _, z := range l.zones {
+		for _, i := range z.items {
+			if i.withdrawn {
+				continue
+			}
+			counts[i.class].Zones++
+			if i.failing {
+				counts[i.class].Failing++
+			}
+		}
+	}
+	statuses := make([]ClassStatus, len(all))
+	for n, status := range all {
+		statuses[n] = *status
+	}
+	return statuses
+}
+
+// class is called with mu held.
+func (l *Loop) class(name string) *class {
+	c := l.classes[name]
+	if c == nil {
+		c = &class{spec: Class{Name: name}}
+		l.classes[name] = c
+	}
+	return c
+}
+
+// release is called with mu held: by who used a provider, or with closing by who will not hand it out any more.
+func (l *Loop) release(provider *shared, closing bool) {
+	if provider == nil {
+		return
+	}
+	if closing {
+		provider.closed = true
+	} else {
+		provider.uses--
+	}
+	if provider.closed && provider.uses == 0 {
+		provider.closed = false // once
+		l.closing.Add(1)
+		go func() {
+			defer l.closing.Done()
+			if err := l.guard("", "Close", provider.Close); err != nil {
+				l.config.Logger.Warn("A provider did not close", "err", err)
+			}
+		}()
+	}
+}
+
+// enqueueZone is called with mu held.
+func (l *Loop) enqueueZone(z *zone) {
+	for _, i := range z.items {
+		if i.changed.IsZero() {
+			i.changed = time.Now()
+		}
+		l.enqueue(i)
+	}
+}
+
+// enqueue is called with mu held.
+func (l *Loop) enqueue(i *item) {
+	switch {
+	case i.gone || i.queued:
+	case i.running:
+		i.again = true
+	default:
+		i.queued = true
+		i.class.ready = append(i.class.ready, i)
+		l.pump(i.class)
+	}
+}
+
+// pump starts workers for what is ready. It is called with mu held.
+func (l *Loop) pump(c *class) {
+	if l.ctx == nil || l.ctx.Err() != nil || !c.known || c.spec.Paused {
+		return
+	}
+	if wait := time.Until(c.until); wait > 0 {
+		if c.timer != nil {
+			c.timer.Stop()
+		}
+		c.timer = time.AfterFunc(wait, func() {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.pump(c)
+		})
+		return
+	}
+	for len(c.ready) > 0 && c.running < l.config.Workers {
+		i := c.ready[0]
+		c.ready[0] = nil
+		if c.ready = c.ready[1:]; len(c.ready) == 0 {
+			c.ready = nil // lets go of what a burst needed
+		}
+		i.queued = false
+		if i.gone {
+			continue
+		}
+		i.running = true
+		c.running++
+		if c.provider != nil {
+			c.provider.uses++
+		}
+		attempt := &attempt{loop: l, item: i, zone: i.zone.Zone, class: c, spec: c.spec, provider: c.provider, limiter: c.limiter, revision: c.revision, changed: i.changed}
+		i.changed = time.Time{}
+		l.working.Add(1)
+		go l.work(attempt)
+	}
+}
+
+func (l *Loop) work(a *attempt) {
+	defer l.working.Done()
+	a.run(l.ctx)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	i, c := a.item, a.class
+	i.running = false
+	c.running--
+	l.release(a.provider, false)
+	i.failing = i.attempts > 0 || i.blocked
+	if !a.settled && i.changed.IsZero() {
+		i.changed = a.changed // Its lag goes on.
+	}
+	switch now := time.Now(); {
+	case a.revision != c.revision: // what it met is no longer how the class is
+	case a.pause != nil && !c.until.After(now):
+		delay := l.config.Backoff.delay(c.attempts)
+		c.attempts++
+		if a.pause.RetryAfter > 0 {
+			delay = a.pause.RetryAfter
+		}
+		c.until = now.Add(delay)
+	case a.worked:
+		c.attempts = 0
+	}
+	if i.again {
+		i.again = false
+		l.enqueue(i)
+	}
+	i.stopTimer()
+	if wake := i.wake(a.began); !wake.IsZero() && !i.gone && !i.queued && l.ctx.Err() == nil {
+		i.timer = time.AfterFunc(time.Until(wake), func() {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.enqueue(i)
+		})
+	}
+	l.pump(c)
+}

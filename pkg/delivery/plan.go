@@ -1,0 +1,296 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package delivery
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"maps"
+	"slices"
+
+	"kubi.zone/kubizone/pkg/dns"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/zoneview"
+)
+
+// maxListed bounds the RRsets that an Intent lists, and so what a State can weigh.
+const maxListed = 256
+
+// snapshot is what of the zone is to be delivered, nil while there is nothing.
+func (l *Loop) snapshot(zone Zone) *zoneview.Snapshot {
+	settled, ok := l.config.Views.Settled(zone.UID)
+	if !ok {
+		return nil
+	}
+	if zone.Frozen == 0 || !settled.Serial().Ahead(zone.Frozen) {
+		return settled
+	}
+	steps, err := l.config.Views.Changes(zone.UID, zone.Frozen, settled.Serial())
+	if err != nil {
+		return nil // What it was then is not known any more; what it is now must not go out.
+	}
+	for _, step := range slices.Backward(steps) {
+		if settled, err = settled.Undo(step); err != nil {
+			return nil
+		}
+	}
+	return settled
+}
+
+// changes are what each serial after since did, up to until. No error but that there is no knowing.
+func (l *Loop) changes(ctx context.Context, uid string, since, until serial.Serial) ([]dns.Change, error) {
+	if since == until {
+		return nil, nil
+	}
+	changes, err := l.config.Views.EntryChanges(uid, since, until)
+	if err != nil && l.config.History != nil {
+		changes, err = l.config.History(ctx, uid, since, until)
+	}
+	return changes, err
+}
+
+// basePlan is the plan of a whole zone.
+func (l *Loop) basePlan(snapshot *zoneview.Snapshot) Plan {
+	soa := snapshot.SOA()
+	return Plan{
+		Zone: snapshot.FQDN(), UID: snapshot.Zone().UID, Serial: snapshot.Serial(), Hash: snapshot.Hash(),
+		SOA: RRset{soa.Name, soa.Type, soa.TTL, []string{soa.Data}}, All: rrsets(snapshot.Entries()),
+		CallTimeout: l.config.callTimeout(),
+	}
+}
+
+// plans lead from state to snapshot: one, and where the whole zone is written after something was written in part a
+// second one, of what may stand there and shall not.
+func (l *Loop) plans(ctx context.Context, state State, snapshot *zoneview.Snapshot) ([]Plan, error) {
+	plan := l.basePlan(snapshot)
+	plan.Since = state.Serial
+	intent := state.Intent
+	if intent == nil {
+		if state.Serial != 0 {
+			changes, err := l.difference(ctx, plan.UID, state.Serial, snapshot)
+			if err != nil && !errors.Is(err, zoneview.ErrTrimmed) {
+				return nil, err
+			}
+			plan.Changes = changes
+		}
+		if plan.Changes == nil {
+			plan.Since = 0
+		}
+		return []Plan{plan}, nil
+	}
+	plan.Uncertain = true
+	touched := map[RRsetKey][]dns.Entry{}
+	known := true
+	changes, err := l.changes(ctx, plan.UID, intent.From, plan.Serial)
+	switch {
+	case err == nil:
+		touched = undo(snapshot, changes)
+	case !errors.Is(err, zoneview.ErrTrimmed):
+		return nil, err
+	default:
+		known = false
+	}
+	for _, key := range intent.RRsets {
+		if _, ok := touched[key]; !ok && plan.Zone.Encloses(key.Name) {
+			touched[key] = snapshot.Lookup(key.Name, key.Type)
+		}
+	}
+	owed := toChanges(snapshot, touched)
+	if known && state.Serial != 0 {
+		plan.Changes = owed
+		return []Plan{plan}, nil
+	}
+	plan.Since = 0
+	// All says what shall be; only what shall not be is left to say.
+	removed := slices.DeleteFunc(owed, func(change Change) bool { return len(change.After.Data) > 0 })
+	if len(removed) == 0 {
+		return []Plan{plan}, nil
+	}
+	second := plan
+	second.Since, second.Changes = plan.Serial, removed
+	return []Plan{plan, second}, nil
+}
+
+// difference is never nil without an error.
+func (l *Loop) difference(ctx context.Context, uid string, since serial.Serial, snapshot *zoneview.Snapshot) ([]Change, error) {
+	changes := []dns.Change{}
+	if net, err := l.config.Views.Difference(uid, since, snapshot.Serial()); err == nil {
+		changes = append(changes, net.Change)
+	} else if changes, err = l.changes(ctx, uid, since, snapshot.Serial()); err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(toChanges(snapshot, undo(snapshot, changes)), func(change Change) bool {
+		before, after := slices.Sorted(slices.Values(change.Before.Data)), slices.Sorted(slices.Values(change.After.Data))
+		return slices.Equal(before, after) && change.Before.TTL == change.After.TTL
+	}), nil
+}
+
+// undo is what changes touched, as it was before them. What lies outside the zone it is now is left out.
+func undo(snapshot *zoneview.Snapshot, changes []dns.Change) map[RRsetKey][]dns.Entry {
+	touched := map[RRsetKey][]dns.Entry{}
+	at := func(entry dns.Entry) (RRsetKey, bool) {
+		key := RRsetKey{entry.Name, entry.Type}
+		if entry.Type == rdata.SOA || !snapshot.FQDN().Encloses(entry.Name) {
+			return key, false
+		}
+		if _, ok := touched[key]; !ok {
+			touched[key] = slices.Clone(snapshot.Lookup(key.Name, key.Type))
+		}
+		return key, true
+	}
+	for _, change := range slices.Backward(changes) {
+		for _, entry := range change.Added {
+			if key, ok := at(entry); ok {
+				touched[key] = slices.DeleteFunc(touched[key], func(other dns.Entry) bool { return other == entry })
+			}
+		}
+		for _, entry := range change.Removed {
+			if key, ok := at(entry); ok {
+				touched[key] = append(touched[key], entry)
+			}
+		}
+	}
+	return touched
+}
+
+// toChanges is never nil.
+func toChanges(snapshot *zoneview.Snapshot, before map[RRsetKey][]dns.Entry) []Change {
+	changes := make([]Change, 0, len(before))
+	for _, key := range slices.SortedFunc(maps.Keys(before), RRsetKey.Compare) {
+		changes = append(changes, Change{Before: toRRset(key, before[key]), After: toRRset(key, snapshot.Lookup(key.Name, key.Type))})
+	}
+	return changes
+}
+
+func toRRset(key RRsetKey, entries []dns.Entry) RRset {
+	set := RRset{Name: key.Name, Type: key.Type}
+	for _, entry := range entries {
+		set.TTL = entry.TTL
+		set.Data = append(set.Data, entry.Data)
+	}
+	return set
+}
+
+// rrsets groups entries, leaving out the SOA.
+func rrsets(entries iter.Seq[dns.Entry]) iter.Seq[RRset] {
+	return func(yield func(RRset) bool) {
+		var set RRset
+		for entry := range entries {
+			if entry.Type == rdata.SOA {
+				continue
+			}
+			if key := (RRsetKey{entry.Name, entry.Type}); len(set.Data) == 0 || key != set.Key() {
+				if len(set.Data) > 0 && !yield(set) {
+					return
+				}
+				set = RRset{Name: entry.Name, Type: entry.Type, TTL: entry.TTL}
+			}
+			set.Data = append(set.Data, entry.Data)
+		}
+		if len(set.Data) > 0 {
+			yield(set)
+		}
+	}
+}
+
+// withdrawal is the plan that takes away what state says the provider has. snapshot may be nil: then only what the
+// provider itself knows to be ours can go.
+func (l *Loop) withdrawal(ctx context.Context, uid string, state State, snapshot *zoneview.Snapshot) Plan {
+	zone := state.Zone
+	if zone.IsZero() && snapshot != nil {
+		zone = snapshot.FQDN()
+	}
+	plan := Plan{Zone: zone, UID: uid, Serial: state.Serial, Hash: state.Hash, Since: state.Serial, Uncertain: true, CallTimeout: l.config.callTimeout(), All: func(func(RRset) bool) {}}
+	touched := map[RRsetKey]bool{}
+	if state.Intent != nil {
+		for _, key := range state.Intent.RRsets {
+			touched[key] = zone.Encloses(key.Name)
+		}
+	}
+	if snapshot == nil {
+		plan.Changes = absent(touched)
+		return plan
+	}
+	whole := l.basePlan(snapshot)
+	plan.SOA, plan.All = whole.SOA, moved(whole.All, snapshot.FQDN(), zone)
+	plan.SOA.Name = zone
+	from := state.Serial
+	if state.Intent != nil {
+		from = state.Intent.From
+	}
+	if from != 0 && from != snapshot.Serial() {
+		// Without the history what was removed since stays behind at a provider that cannot list; nothing knows of it.
+		changes, err := l.changes(ctx, uid, from, snapshot.Serial())
+		if err != nil {
+			l.config.Logger.Warn("What was removed since the last delivery is not known and not withdrawn", "zone", zone, "uid", uid, "serial", from, "err", err)
+		}
+		for _, change := range changes {
+			for _, entry := range slices.Concat(change.Removed, change.Added) {
+				touched[RRsetKey{entry.Name, entry.Type}] = zone.Encloses(entry.Name)
+			}
+		}
+	}
+	plan.Changes = absent(touched)
+	if plan.Serial == 0 {
+		plan.Serial = snapshot.Serial()
+	}
+	return plan
+}
+
+// absent are changes after which none of touched is there. It is never nil.
+func absent(touched map[RRsetKey]bool) []Change {
+	changes := []Change{}
+	for _, key := range slices.SortedFunc(maps.Keys(touched), RRsetKey.Compare) {
+		if touched[key] {
+			set := RRset{Name: key.Name, Type: key.Type}
+			changes = append(changes, Change{set, set})
+		}
+	}
+	return changes
+}
+
+// moved is sets with their owners under another zone, where they were before it was renamed.
+func moved(sets iter.Seq[RRset], from, to name.Name) iter.Seq[RRset] {
+	if from == to {
+		return sets
+	}
+	return func(yield func(RRset) bool) {
+		for set := range sets {
+			owner, ok := set.Name.Rel(from)
+			if !ok {
+				continue
+			}
+			n, err := owner.In(to)
+			if err != nil {
+				continue // It never fit under that name, so it is not there.
+			}
+			if set.Name = n; !yield(set) {
+				return
+			}
+		}
+	}
+}
+
+// keysOf are the RRsets that plans change, nil for more than an Intent lists.
+func keysOf(owed []RRsetKey, plans ...Plan) []RRsetKey {
+	keys := map[RRsetKey]bool{}
+	for _, key := range owed {
+		keys[key] = true
+	}
+	for _, plan := range plans {
+		if plan.Changes == nil || len(keys)+len(plan.Changes) > 2*maxListed {
+			return nil
+		}
+		for _, change := range plan.Changes {
+			keys[change.After.Key()] = true
+		}
+	}
+	if len(keys) > maxListed {
+		return nil
+	}
+	return slices.SortedFunc(maps.Keys(keys), RRsetKey.Compare)
+}

@@ -1,0 +1,264 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rfc2136
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"time"
+
+	mdns "github.com/miekg/dns"
+
+	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/transfer"
+)
+
+// Config of a Provider.
+type Config struct {
+	// Server takes the updates: HOST or HOST:PORT, port 53 where none is given.
+	Server string
+	// TransferServer hands the zone out to be compared, in the same form; empty: Server.
+	TransferServer string
+	// Key signs: hmac-sha256 or hmac-sha512.
+	Key transfer.Key
+	// Dial connects over TCP. It refuses the addresses that the class may not reach.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+// Provider updates zones at one server.
+type Provider struct {
+	config Config
+
+	mu sync.Mutex
+	// disputed are RRsets that others have, by the UID of the zone that wants them: a plan of which something was
+	// written before takes what it finds for ours, and these are known not to be.
+	disputed map[string]map[delivery.RRsetKey]bool
+	// last is the zone that was delivered last.
+	last name.Name
+}
+
+var _ delivery.Provider = (*Provider)(nil)
+
+// patience bounds a call where no plan says what it may take.
+const patience = 30 * time.Second
+
+// New checks the configuration; its error is a *delivery.Error. It connects to nothing.
+func New(config Config) (*Provider, error) {
+	if config.Server == "" {
+		return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "rfc2136.server: required; write the server that takes the updates, like 192.0.2.53 or ns.example.org:5353")
+	}
+	switch config.Key.Algorithm {
+	case mdns.HmacSHA256, mdns.HmacSHA512:
+	default:
+		return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "TSIG key %s: algorithm %q is not used for updates; make one with hmac-sha256 or hmac-sha512", config.Key.Name, strings.TrimSuffix(config.Key.Algorithm, "."))
+	}
+	if config.TransferServer == "" {
+		config.TransferServer = config.Server
+	}
+	config.Server, config.TransferServer = withPort(config.Server), withPort(config.TransferServer)
+	if config.Dial == nil {
+		config.Dial = new(net.Dialer).DialContext
+	}
+	return &Provider{config: config, disputed: map[string]map[delivery.RRsetKey]bool{}}, nil
+}
+
+func withPort(server string) string {
+	if _, _, err := net.SplitHostPort(server); err == nil {
+		return server
+	}
+	return net.JoinHostPort(strings.Trim(server, "[]"), "53")
+}
+
+// Deliver writes the changes, or, where they are not known, what is missing and what differs.
+func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
+	w := p.begin(plan, fence)
+	defer w.end()
+	out := &write{work: w, again: w.left}
+	changes := plan.Changes
+	if changes == nil {
+		held, err := w.transfer(ctx)
+		if err != nil {
+			return delivery.Report{}, err
+		}
+		changes = w.difference(held)
+	}
+	err := out.all(ctx, w.ours(changes), plan.Changes == nil, 0)
+	report := delivery.Report{Failed: w.failures()}
+	if err == nil {
+		report.Confirmed = plan.Serial
+		p.mu.Lock()
+		p.last = plan.Zone
+		p.mu.Unlock()
+	}
+	return report, err
+}
+
+// Withdraw removes, of the RRsets of the zone, the records that it has; RRsets that may stand there besides go whole.
+func (p *Provider) Withdraw(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
+	w := p.begin(plan, fence)
+	defer w.end()
+	held, err := w.transfer(ctx)
+	if err != nil {
+		return delivery.Report{}, err
+	}
+	out := &write{work: w, again: func(_ []delivery.Change, held contents) []delivery.Change { return w.withdrawal(held) }}
+	err = out.all(ctx, w.withdrawal(held), true, 0)
+	if err == nil && len(w.failed) == 0 {
+		p.forget(plan.UID)
+	}
+	return delivery.Report{Failed: w.failures()}, err
+}
+
+// Verify transfers the zone and compares.
+func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Drift, error) {
+	w := p.begin(plan, nil)
+	defer w.end()
+	held, err := w.transfer(ctx)
+	if err != nil {
+		return delivery.Drift{}, err
+	}
+	return w.drift(held), nil
+}
+
+// Health asks for the SOA of the zone that was delivered last. Before the first one it asks for the root's, which the
+// server need not have: then it is healthy when it answers, because some refuse a zone without looking at the key.
+func (p *Provider) Health(ctx context.Context) error {
+	p.mu.Lock()
+	zone := p.last
+	p.mu.Unlock()
+	w := p.begin(delivery.Plan{}, nil)
+	defer w.end()
+	question := new(mdns.Msg)
+	question.SetQuestion(".", mdns.TypeSOA)
+	if !zone.IsZero() {
+		question.SetQuestion(zone.String(), mdns.TypeSOA)
+	}
+	question.RecursionDesired = false
+	_, err := w.exchange(ctx, question)
+	var refusal *transfer.Refusal
+	if zone.IsZero() && errors.As(err, &refusal) && refusal.TSIG == 0 {
+		return nil
+	}
+	return err
+}
+
+// Close lets go of nothing: connections end with the call that made them.
+func (p *Provider) Close() error { return nil }
+
+func (p *Provider) dispute(uid string, key delivery.RRsetKey, disputed bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !disputed {
+		delete(p.disputed[uid], key)
+		return
+	}
+	if p.disputed[uid] == nil {
+		p.disputed[uid] = map[delivery.RRsetKey]bool{}
+	}
+	p.disputed[uid][key] = true
+}
+
+func (p *Provider) isDisputed(uid string, key delivery.RRsetKey) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.disputed[uid][key]
+}
+
+func (p *Provider) forget(uid string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.disputed, uid)
+}
+
+// work is one call for one zone.
+type work struct {
+	*Provider
+	plan  delivery.Plan
+	fence delivery.Fence
+	wait  time.Duration
+	conn  net.Conn // nil: none yet, or lost
+	// failed is why an RRset was set aside.
+	failed map[delivery.RRsetKey]*delivery.Error
+}
+
+func (p *Provider) begin(plan delivery.Plan, fence delivery.Fence) *work {
+	w := &work{Provider: p, plan: plan, fence: fence, wait: plan.CallTimeout, failed: map[delivery.RRsetKey]*delivery.Error{}}
+	if w.wait == 0 {
+		w.wait = patience
+	}
+	return w
+}
+
+func (w *work) end() {
+	if w.conn != nil {
+		w.conn.Close()
+	}
+}
+
+// exchange asks the server one thing within the time of a call. The error is a *delivery.Error.
+func (w *work) exchange(ctx context.Context, question *mdns.Msg) (*mdns.Msg, error) {
+	call, cancel := context.WithTimeout(ctx, w.wait)
+	defer cancel()
+	if w.conn == nil {
+		conn, err := w.config.Dial(call, "tcp", w.config.Server)
+		if err != nil {
+			return nil, w.unreachable(w.config.Server, err)
+		}
+		w.conn = conn
+	}
+	deadline, _ := call.Deadline()
+	err := w.conn.SetDeadline(deadline)
+	var answer *mdns.Msg
+	if err == nil {
+		answer, err = transfer.Exchange(call, w.conn, question, &w.config.Key)
+	}
+	if err != nil {
+		w.conn.Close()
+		w.conn = nil
+		return nil, w.unanswered(w.config.Server, err)
+	}
+	return answer, nil
+}
+
+// servers says that an RRset is the server's business: the SOA is made by it, the apex NS say who serves there.
+func (w *work) servers(key delivery.RRsetKey) bool {
+	return key.Type == rdata.SOA || key.Type == rdata.NS && key.Name == w.plan.Zone
+}
+
+// ours are the changes that are not the server's business.
+func (w *work) ours(changes []delivery.Change) []delivery.Change {
+	var out []delivery.Change
+	for _, change := range changes {
+		if !w.servers(change.After.Key()) {
+			out = append(out, change)
+		}
+	}
+	return out
+}
+
+func (w *work) setAside(key delivery.RRsetKey, err *delivery.Error) {
+	w.failed[key] = err
+	w.dispute(w.plan.UID, key, err.Reason == delivery.ReasonConflict)
+}
+
+func conflict(key delivery.RRsetKey, what string) *delivery.Error {
+	e := delivery.Errorf(delivery.ReasonConflict, "%s: the server has %s that is not from this zone; remove it there, or take it into the zone as it is", key, what)
+	return e
+}
+
+func (w *work) unreachable(server string, err error) *delivery.Error {
+	e := delivery.Errorf(delivery.ReasonServerUnreachable, "no connection to %s: %w", server, err)
+	e.WholeClass = true
+	return e
+}
+
+func (w *work) String() string {
+	return fmt.Sprintf("%s at %s", w.plan.Zone, w.config.Server)
+}

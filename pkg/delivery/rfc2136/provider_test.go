@@ -1,0 +1,281 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rfc2136
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+
+	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/test/rig"
+)
+
+// A zone arrives, changes and goes; what others have beside it stays, and is told.
+func TestDeliver_aZoneArrivesChangesAndGoes(t *testing.T) {
+	servers(t, zoneText, func(t *testing.T, s server) {
+		p := s.provider(t)
+		s.foreign(t, "add theirs.example.org. 60 TXT theirs")
+		if err := p.Health(t.Context()); err != nil {
+			t.Errorf("Health: %v", err)
+		}
+		first := zone(t, "@ 300 NS elsewhere.example.net.", "@ 300 MX 10|mail 20|mail.example.net.", "www 300 A 192.0.2.7 192.0.2.8", "mail 60 A 192.0.2.9",
+			"alias 60 CNAME www", "stays 60 A 192.0.2.10", `text 60 TXT "a;b\"c"`, `*.wild 60 TXT wild`, `svc 60 HTTPS 1|.|alpn=h2`, `old 60 TYPE65280 \#|2|abcd`)
+		if report := deliver(t, p, first.plan(100)); len(report.Failed) > 0 {
+			t.Fatalf("%v", failedKeys(report))
+		}
+		if err := p.Health(t.Context()); err != nil {
+			t.Errorf("Health: %v", err)
+		}
+		drift, err := p.Verify(t.Context(), first.plan(100))
+		if err != nil || !drift.Empty() || len(drift.Foreign) != 2 || drift.Foreign[0].Name.String() != "ns.example.org." || drift.Foreign[1].Name.String() != "theirs.example.org." {
+			t.Errorf("after the first delivery: %+v, %v", drift, err)
+		}
+		second := zone(t, "@ 300 MX 10|mail", "www 300 A 192.0.2.8 192.0.2.11", "mail 120 A 192.0.2.9", "alias 60 A 192.0.2.12", "stays 60 A 192.0.2.10", "mail2 60 CNAME mail")
+		deliver(t, p, second.since(first, 100, 101))
+		s.has(t, "example.org. 300 MX 10 mail.example.org.", "www.example.org. 300 A 192.0.2.8", "www.example.org. 300 A 192.0.2.11", "mail.example.org. 120 A 192.0.2.9",
+			"alias.example.org. 60 A 192.0.2.12", "stays.example.org. 60 A 192.0.2.10", "mail2.example.org. 60 CNAME mail.example.org.", `theirs.example.org. 60 TXT "theirs"`)
+		third := zone(t, "alias 60 CNAME www", "stays 60 A 192.0.2.10")
+		deliver(t, p, third.since(second, 101, 102))
+		s.has(t, "alias.example.org. 60 CNAME www.example.org.", "stays.example.org. 60 A 192.0.2.10", `theirs.example.org. 60 TXT "theirs"`)
+		plan := third.plan(102)
+		plan.Since, plan.Uncertain, plan.Changes = 102, true, []delivery.Change{}
+		if _, err := p.Withdraw(t.Context(), plan, open); err != nil {
+			t.Fatal(err)
+		}
+		s.has(t, `theirs.example.org. 60 TXT "theirs"`)
+	})
+}
+
+// Promise 1: what others put in the place of an RRset stays; what they put there that we wanted is taken for done; the
+// rest of the zone goes out.
+func TestDeliver_overwritesNothingUnseen(t *testing.T) {
+	servers(t, zoneText, func(t *testing.T, s server) {
+		p := s.provider(t)
+		s.foreign(t, "add taken.example.org. 60 A 203.0.113.1", "add equal.example.org. 60 A 192.0.2.2", "add beside.example.org. 60 TXT theirs", "add over.example.org. 60 CNAME www.example.net.")
+		first := zone(t, "taken 60 A 192.0.2.1", "equal 60 A 192.0.2.2", "beside 60 CNAME www", "over 60 A 192.0.2.3", "free 60 A 192.0.2.4", "changed 60 A 192.0.2.5", "grown 60 A 192.0.2.6")
+		conflicts := []string{"beside.example.org. CNAME Conflict", "over.example.org. A Conflict", "taken.example.org. A Conflict"}
+		for _, how := range []string{"unknown history", "nothing there before"} {
+			plan := first.plan(1)
+			if how != "unknown history" {
+				plan = first.since(nil, 1, 2)
+			}
+			if got := failedKeys(deliver(t, p, plan)); !slices.Equal(got, conflicts) {
+				t.Fatalf("%s: set aside: %q", how, got)
+			}
+			s.has(t, "taken.example.org. 60 A 203.0.113.1", "equal.example.org. 60 A 192.0.2.2", `beside.example.org. 60 TXT "theirs"`, "over.example.org. 60 CNAME www.example.net.",
+				"free.example.org. 60 A 192.0.2.4", "changed.example.org. 60 A 192.0.2.5", "grown.example.org. 60 A 192.0.2.6")
+		}
+		// What we put is changed by others, and then by us.
+		s.foreign(t, "delete changed.example.org. A", "add changed.example.org. 60 A 203.0.113.5", "add grown.example.org. 60 A 203.0.113.6")
+		second := zone(t, "equal 60 A 192.0.2.2", "free 60 A 192.0.2.40", "changed 60 A 192.0.2.50")
+		if got := failedKeys(deliver(t, p, second.since(first, 2, 3))); !slices.Equal(got, []string{"changed.example.org. A Conflict"}) {
+			t.Errorf("set aside: %q", got)
+		}
+		s.has(t, "taken.example.org. 60 A 203.0.113.1", "equal.example.org. 60 A 192.0.2.2", `beside.example.org. 60 TXT "theirs"`, "over.example.org. 60 CNAME www.example.net.",
+			"free.example.org. 60 A 192.0.2.40", "changed.example.org. 60 A 203.0.113.5", "grown.example.org. 60 A 203.0.113.6")
+		// A dispute is remembered where a plan takes what it finds for ours, and ends when the other goes.
+		again := second.since(first, 2, 3)
+		again.Uncertain = true
+		if got := failedKeys(deliver(t, p, again)); !slices.Contains(got, "changed.example.org. A Conflict") {
+			t.Errorf("set aside: %q", got)
+		}
+		s.foreign(t, "delete changed.example.org. A")
+		deliver(t, p, again)
+		if got := s.records(t); !slices.Contains(got, "changed.example.org. 60 A 192.0.2.50") {
+			t.Errorf("the name is free and the zone's record is not there: %q", got)
+		}
+	})
+}
+
+// F22, F23: repeating changes nothing, a plan after a crash replaces, and without its fence nothing is written.
+func TestDeliver_isRepeatedAndFenced(t *testing.T) {
+	servers(t, zoneText, func(t *testing.T, s server) {
+		p := s.provider(t)
+		first := zone(t, "www 60 A 192.0.2.1", "gone 60 A 192.0.2.2", "alias 60 CNAME www")
+		second := zone(t, "www 60 A 192.0.2.3", "alias 90 CNAME www", "new 60 A 192.0.2.4")
+		fenced := errors.New("somebody else")
+		if report, err := p.Deliver(t.Context(), first.plan(1), func(context.Context) error { return fenced }); err != fenced || report.Confirmed != 0 {
+			t.Errorf("%+v, %v", report, err)
+		}
+		s.has(t)
+		deliver(t, p, first.plan(1))
+		after := s.serial(t)
+		deliver(t, p, first.plan(1))
+		deliver(t, p, first.since(nil, 0, 1))
+		if got := s.serial(t); got != after {
+			t.Errorf("repeating went from serial %s to %s", after, got)
+		}
+		// A crash left www as neither version has it.
+		s.foreign(t, "delete www.example.org. A", "add www.example.org. 60 A 192.0.2.99")
+		plan := second.since(first, 1, 3)
+		plan.Uncertain = true
+		if report := deliver(t, p, plan); len(report.Failed) > 0 {
+			t.Errorf("%v", failedKeys(report))
+		}
+		want := []string{"www.example.org. 60 A 192.0.2.3", "alias.example.org. 90 CNAME www.example.org.", "new.example.org. 60 A 192.0.2.4"}
+		s.has(t, want...)
+		// What a drift check finds is repaired.
+		s.foreign(t, "delete www.example.org. A", "add new.example.org. 60 A 192.0.2.5")
+		drift, err := p.Verify(t.Context(), second.plan(3))
+		if err != nil || len(drift.Missing) != 1 || len(drift.Differing) != 1 {
+			t.Errorf("%+v, %v", drift, err)
+		}
+		repair := second.plan(3)
+		repair.Since = 3
+		deliver(t, p, repair)
+		s.has(t, want...)
+	})
+}
+
+// Promise 3: what 64 KiB do not hold goes in several updates, and an RRset that none can hold is set aside.
+func TestDeliver_splitsWhatOneMessageDoesNotHold(t *testing.T) {
+	servers(t, zoneText, func(t *testing.T, s server) {
+		p := s.provider(t)
+		var texts []string
+		for i := range 3000 {
+			texts = append(texts, fmt.Sprintf("host-%d 60 A 10.0.%d.%d", i, i>>8, i&255))
+		}
+		calls := 0
+		report, err := p.Deliver(t.Context(), zone(t, texts...).plan(1), func(context.Context) error { calls++; return nil })
+		if err != nil || len(report.Failed) > 0 || calls < 3 || calls > 10 {
+			t.Fatalf("%v, %v, %d calls", failedKeys(report), err, calls)
+		}
+		if n := len(s.records(t)); n != 3001 {
+			t.Errorf("%d records", n)
+		}
+		large := func(c string) string {
+			return "large 60 TXT " + strings.Join(slices.Collect(func(yield func(string) bool) {
+				for i := range 20 {
+					if !yield(fmt.Sprintf("%d%s", i, strings.Repeat(c, 2000))) {
+						return
+					}
+				}
+			}), " ")
+		}
+		before, after := append(zone(t, texts...), zone(t, large("a"))...), append(zone(t, texts...), zone(t, large("b"), "small 60 A 192.0.2.1")...)
+		report = deliver(t, p, after.since(before, 1, 2))
+		if got := failedKeys(report); !slices.Equal(got, []string{"large.example.org. TXT ValidationFailed"}) {
+			t.Errorf("%q", got)
+		}
+		if got := s.records(t); !slices.Contains(got, "small.example.org. 60 A 192.0.2.1") {
+			t.Error("the RRset beside it is not there")
+		}
+	})
+}
+
+// Promise 4: a record that the server refuses costs the others nothing.
+func TestDeliver_setsAsideWhatTheServerRefuses(t *testing.T) {
+	bind, err := rig.StartBIND(t.Context(), rig.BINDConfig{Keys: []rig.TSIGKey{rigKey}, Primaries: []rig.PrimaryZone{{Zone: "example.org.", Text: zoneText, UpdateKey: rigKey.Name}}})
+	rig.SkipMissing(t, err)
+	t.Cleanup(func() { bind.Close() })
+	s := server{"BIND", bind.Addr, rigKey, bind.Log}
+	// BIND takes no addresses of hosts with an underscore in their names.
+	report := deliver(t, s.provider(t), zone(t, "a 60 A 192.0.2.1", "b_c 60 A 192.0.2.2", "d 60 A 192.0.2.3", "e 60 A 192.0.2.4").plan(1))
+	if got := failedKeys(report); !slices.Equal(got, []string{"b_c.example.org. A ValidationFailed"}) || report.Failed[0].Err.Code != "REFUSED" {
+		t.Errorf("%q: %v", got, report.Failed)
+	}
+	s.has(t, "a.example.org. 60 A 192.0.2.1", "d.example.org. 60 A 192.0.2.3", "e.example.org. 60 A 192.0.2.4")
+}
+
+// Each way of being refused has the reason that the user reads.
+func TestErrors_haveTheReasonsOfTheAnswer(t *testing.T) {
+	servers(t, zoneText, func(t *testing.T, s server) {
+		wrongSecret, unknown, algorithm := s.key, s.key, s.key
+		wrongSecret.Secret = "YW5vdGhlciBzZWNyZXQsIGFzIGxvbmcgYXMgdGhpcyE="
+		unknown.Name = "unknown.example"
+		algorithm.Algorithm = map[string]string{"hmac-sha256": "hmac-sha512", "hmac-sha512": "hmac-sha256"}[s.key.Algorithm]
+		elsewhere := zone(t, "www 60 A 192.0.2.1").plan(1)
+		elsewhere.Zone = name.MustParse("example.net.")
+		changes := zone(t, "www 60 A 192.0.2.1").since(nil, 1, 2)
+		changesElsewhere := changes
+		changesElsewhere.Zone = elsewhere.Zone
+		for _, c := range []struct {
+			what string
+			key  rig.TSIGKey
+			plan delivery.Plan
+			want delivery.Reason
+			code string
+		}{
+			{"wrong secret, update", wrongSecret, changes, delivery.ReasonAuthenticationFailed, "BADSIG"},
+			{"wrong secret, transfer", wrongSecret, zone(t, "www 60 A 192.0.2.1").plan(1), delivery.ReasonAuthenticationFailed, "BADSIG"},
+			{"unknown key", unknown, changes, delivery.ReasonAuthenticationFailed, "BADKEY"},
+			{"another algorithm", algorithm, changes, delivery.ReasonAuthenticationFailed, "BADKEY"},
+			{"another zone, update", s.key, changesElsewhere, delivery.ReasonZoneNotFound, "NOTAUTH"},
+			{"another zone, transfer", s.key, elsewhere, delivery.ReasonZoneNotFound, "NOTAUTH"},
+		} {
+			provider, err := New(Config{Server: s.addr.String(), Key: keyOf(t, c.key)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = provider.Deliver(t.Context(), c.plan, open)
+			var e *delivery.Error
+			if !errors.As(err, &e) || e.Reason != c.want || e.Code != c.code {
+				t.Errorf("%s: %v, want %s (%s)", c.what, err, c.want, c.code)
+			}
+		}
+		provider := s.provider(t)
+		deliver(t, provider, zone(t).plan(1))
+		provider.config.Key = keyOf(t, wrongSecret)
+		var e *delivery.Error
+		if err := provider.Health(t.Context()); !errors.As(err, &e) || e.Reason != delivery.ReasonAuthenticationFailed || !e.WholeClass {
+			t.Errorf("Health with a wrong secret: %v", err)
+		}
+		s.has(t)
+	})
+}
+
+func TestErrors_ofWhoMayNotUpdateOrIsNotThere(t *testing.T) {
+	key := rigKey
+	bind, err := rig.StartBIND(t.Context(), rig.BINDConfig{Keys: []rig.TSIGKey{key}, Primaries: []rig.PrimaryZone{{Zone: "example.org.", Text: zoneText}}})
+	rig.SkipMissing(t, err)
+	t.Cleanup(func() { bind.Close() })
+	gone, err := rig.FreePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	refusal := errors.New("a loopback address")
+	for _, c := range []struct {
+		config Config
+		want   delivery.Reason
+	}{
+		{Config{Server: bind.Addr.String()}, delivery.ReasonInvalidConfiguration},
+		{Config{Server: gone.String()}, delivery.ReasonServerUnreachable},
+		{Config{Server: bind.Addr.String(), Dial: func(context.Context, string, string) (net.Conn, error) { return nil, refusal }}, delivery.ReasonServerUnreachable},
+	} {
+		c.config.Key = keyOf(t, key)
+		p, err := New(c.config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = p.Deliver(t.Context(), zone(t, "www 60 A 192.0.2.1").since(nil, serial.Serial(1), 2), open)
+		var e *delivery.Error
+		if !errors.As(err, &e) || e.Reason != c.want {
+			t.Errorf("%+v: %v, want %s", c.config.Server, err, c.want)
+		}
+	}
+}
+
+func TestNew_refusesWhatCannotWork(t *testing.T) {
+	key := keyOf(t, rigKey)
+	weak := key
+	weak.Algorithm = "hmac-md5.sig-alg.reg.int."
+	for _, c := range []Config{{Key: key}, {Server: "192.0.2.1", Key: weak}, {Server: "192.0.2.1"}} {
+		var e *delivery.Error
+		if _, err := New(c); !errors.As(err, &e) || e.Reason != delivery.ReasonInvalidConfiguration {
+			t.Errorf("%q %q: %v", c.Server, c.Key.Algorithm, err)
+		}
+	}
+	for server, want := range map[string]string{"192.0.2.1": "192.0.2.1:53", "[2001:db8::1]": "[2001:db8::1]:53", "2001:db8::1": "[2001:db8::1]:53", "ns.example:5353": "ns.example:5353"} {
+		if p, err := New(Config{Server: server, Key: key}); err != nil || p.config.Server != want || p.config.TransferServer != want {
+			t.Errorf("%s: %v, %v", server, p.config.Server, err)
+		}
+	}
+}

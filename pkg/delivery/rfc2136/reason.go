@@ -1,0 +1,67 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rfc2136
+
+import (
+	"errors"
+	"io"
+	"net"
+	"os"
+	"syscall"
+
+	mdns "github.com/miekg/dns"
+
+	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/transfer"
+)
+
+// answered is what an rcode means that the key vouches for.
+func (w *work) answered(rcode int) *delivery.Error {
+	var e *delivery.Error
+	switch rcode {
+	case mdns.RcodeNotZone, mdns.RcodeNotAuth:
+		e = delivery.Errorf(delivery.ReasonZoneNotFound, "%s is no primary of %s; make the zone there, or name the server that has it", w.config.Server, w.plan.Zone)
+	case mdns.RcodeRefused:
+		e = delivery.Errorf(delivery.ReasonInvalidConfiguration, "%s does not let the key %s update %s; allow it there", w.config.Server, w.config.Key.Name, w.plan.Zone)
+	case mdns.RcodeNotImplemented:
+		e = delivery.Errorf(delivery.ReasonInvalidConfiguration, "%s takes no updates of %s; switch dynamic updates on there", w.config.Server, w.plan.Zone)
+	default:
+		e = delivery.Errorf(delivery.ReasonServerError, "%s answers an update of %s with an error; its log says why", w.config.Server, w.plan.Zone)
+	}
+	e.Code = mdns.RcodeToString[rcode]
+	return e
+}
+
+// unanswered is what it means that there is no answer that the key vouches for.
+func (w *work) unanswered(server string, err error) *delivery.Error {
+	var refusal *transfer.Refusal
+	if errors.As(err, &refusal) {
+		return w.refused(server, refusal)
+	}
+	var network net.Error
+	if errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, os.ErrDeadlineExceeded) {
+		return w.unreachable(server, err)
+	}
+	return delivery.Errorf(delivery.ReasonServerError, "%s: %w", server, err)
+}
+
+func (w *work) refused(server string, refusal *transfer.Refusal) *delivery.Error {
+	reason := delivery.ReasonServerError
+	switch {
+	case refusal.TSIG != 0:
+		reason = delivery.ReasonAuthenticationFailed
+	case refusal.Rcode == mdns.RcodeNotAuth, refusal.Rcode == mdns.RcodeNotZone:
+		// What is about the key says so in a TSIG (RFC 8945 §5.2); this is about the zone (RFC 2136 §3.1.1).
+		reason = delivery.ReasonZoneNotFound
+	case refusal.Rcode == mdns.RcodeRefused:
+		reason = delivery.ReasonInvalidConfiguration
+	}
+	e := delivery.Errorf(reason, "%s: %w", server, refusal)
+	e.Code = mdns.RcodeToString[refusal.Rcode]
+	if refusal.TSIG != 0 {
+		e.Code = mdns.RcodeToString[refusal.TSIG]
+	}
+	e.WholeClass = reason == delivery.ReasonAuthenticationFailed
+	return e
+}

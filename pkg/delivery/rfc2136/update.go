@@ -1,0 +1,291 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rfc2136
+
+import (
+	"context"
+	"encoding/hex"
+	"slices"
+
+	mdns "github.com/miekg/dns"
+
+	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+)
+
+const (
+	// maxUpdate is what the records of an update may take, in octets: the 64 KiB of a message less its header, its
+	// zone and the largest signature.
+	maxUpdate = 1<<16 - 1 - 12 - 260 - 700
+	// maxReviews is how often a zone is read anew because it changes under our hands.
+	maxReviews = 3
+	// maxIsolating is how many updates of one delivery look for the records that the server refuses.
+	maxIsolating = 64
+)
+
+// written is one change as it goes into a message.
+type written struct {
+	delivery.Change
+	// blind: Before says nothing about what stands there, and it is ours whatever it is.
+	blind bool
+	// asks: whether a CNAME was taken is only known by asking for it.
+	asks                   bool
+	given, removals, comes []mdns.RR
+}
+
+func (w written) octets() int {
+	n := 0
+	for _, section := range [][]mdns.RR{w.given, w.removals, w.comes} {
+		for _, rr := range section {
+			n += mdns.Len(rr)
+		}
+	}
+	return n
+}
+
+// write carries changes out in as few updates as hold them, those of one name in the same one. again says what is left
+// of changes that met another zone than they were made for.
+type write struct {
+	*work
+	again func(changes []delivery.Change, held contents) []delivery.Change
+	// isolated counts updates that look for refused records.
+	isolated int
+}
+
+// all takes changes that were made from what the server has (seen) or from what we left there.
+func (w *write) all(ctx context.Context, changes []delivery.Change, seen bool, reviews int) error {
+	for _, batch := range w.batches(changes, seen) {
+		if err := w.apply(ctx, batch, reviews); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// batches encodes changes and divides them.
+func (w *write) batches(changes []delivery.Change, seen bool) [][]written {
+	byName := map[name.Name][]delivery.Change{}
+	var names []name.Name
+	for _, change := range changes {
+		if _, ok := byName[change.After.Name]; !ok {
+			names = append(names, change.After.Name)
+		}
+		byName[change.After.Name] = append(byName[change.After.Name], change)
+	}
+	var batches [][]written
+	var batch []written
+	size := 0
+	for _, n := range names {
+		group, octets := w.encode(byName[n], seen)
+		for len(group) > 0 {
+			part := group
+			if octets > maxUpdate {
+				part = group[:1] // a name that fills messages goes RRset by RRset
+			}
+			group = group[len(part):]
+			for _, one := range part {
+				if one.octets() > maxUpdate {
+					w.setAside(one.After.Key(), delivery.Errorf(delivery.ReasonValidationFailed, "%s: what it was and what it shall be do not fit the 64 KiB of an update; make it smaller", one.After.Key()))
+					part = nil
+				}
+			}
+			taken := 0
+			for _, one := range part {
+				taken += one.octets()
+			}
+			if size+taken > maxUpdate {
+				batches, batch, size = append(batches, batch), nil, 0
+			}
+			batch, size = append(batch, part...), size+taken
+		}
+	}
+	if len(batch) > 0 {
+		batches = append(batches, batch)
+	}
+	return batches
+}
+
+// encode turns the changes of one name into records, and says how many octets they take.
+func (w *write) encode(changes []delivery.Change, seen bool) ([]written, int) {
+	aliasChanges, somethingWas := false, false
+	for _, change := range changes {
+		aliasChanges = aliasChanges || change.After.Type == rdata.CNAME
+		somethingWas = somethingWas || len(change.Before.Data) > 0
+	}
+	var out []written
+	total := 0
+	for _, change := range changes {
+		one := written{Change: change, blind: !seen && w.mayReplace(change.After.Key())}
+		if err := one.encode(); err != nil {
+			w.setAside(change.After.Key(), err)
+			continue
+		}
+		header := mdns.RR_Header{Name: change.After.Name.String(), Class: mdns.ClassNONE}
+		appears := len(change.After.Data) > 0
+		alias := change.After.Type == rdata.CNAME
+		switch {
+		case alias && appears && !seen && (one.blind || somethingWas && len(change.Before.Data) == 0):
+			one.asks = true
+		case alias && appears && !somethingWas && !one.blind:
+			header.Rrtype = mdns.TypeANY // "name is not in use" (RFC 2136 §2.4.5), which says more than "no such RRset"
+			one.given = []mdns.RR{&mdns.ANY{Hdr: header}}
+		case !alias && appears && !aliasChanges:
+			header.Rrtype = mdns.TypeCNAME
+			one.given = append(one.given, &mdns.ANY{Hdr: header})
+		}
+		total += one.octets()
+		out = append(out, one)
+	}
+	return out, total
+}
+
+// encode makes the records of one change: what has to be there, what goes, what comes (RFC 2136 §2.4, §2.5).
+func (w *written) encode() *delivery.Error {
+	header := mdns.RR_Header{Name: w.After.Name.String(), Rrtype: uint16(w.After.Type)}
+	add := func(to *[]mdns.RR, class uint16, ttl uint32, set delivery.RRset) *delivery.Error {
+		for _, text := range set.Data {
+			// The wire form in RFC 3597's clothes: no text of a user is read again on its way out.
+			wire, err := rdata.Value{Type: set.Type, Text: text}.Pack(name.Name{})
+			if err != nil {
+				return delivery.Errorf(delivery.ReasonValidationFailed, "%s: %w", set.Key(), err)
+			}
+			h := header
+			h.Class, h.Ttl, h.Rdlength = class, ttl, uint16(len(wire))
+			*to = append(*to, &mdns.RFC3597{Hdr: h, Rdata: hex.EncodeToString(wire)})
+		}
+		return nil
+	}
+	bare := func(class uint16) mdns.RR {
+		h := header
+		h.Class = class
+		return &mdns.ANY{Hdr: h}
+	}
+	var err *delivery.Error
+	switch {
+	case w.blind:
+	case len(w.Before.Data) == 0:
+		w.given = append(w.given, bare(mdns.ClassNONE))
+	default:
+		err = add(&w.given, mdns.ClassINET, 0, w.Before)
+	}
+	comes := w.After
+	switch {
+	case err != nil:
+	case w.blind, len(w.After.Data) == 0, w.Before.TTL != w.After.TTL && len(w.Before.Data) > 0:
+		w.removals = append(w.removals, bare(mdns.ClassANY))
+	default:
+		err = add(&w.removals, mdns.ClassNONE, 0, without(w.Before, w.After))
+		comes = without(w.After, w.Before)
+	}
+	if err == nil {
+		err = add(&w.comes, mdns.ClassINET, w.After.TTL, comes)
+	}
+	return err
+}
+
+// apply sends one update and sees to what the server says about it.
+func (w *write) apply(ctx context.Context, batch []written, reviews int) error {
+	if len(batch) == 0 {
+		return nil
+	}
+	if err := w.fence(ctx); err != nil {
+		return err
+	}
+	answer, err := w.exchange(ctx, w.message(batch))
+	if err != nil {
+		return err
+	}
+	switch answer.Rcode {
+	case mdns.RcodeSuccess:
+		missed, err := w.confirm(ctx, batch)
+		if err != nil || len(missed) == 0 {
+			return err
+		}
+		return w.review(ctx, missed, reviews)
+	case mdns.RcodeYXDomain, mdns.RcodeYXRrset, mdns.RcodeNXRrset, mdns.RcodeNameError:
+		return w.review(ctx, batch, reviews)
+	case mdns.RcodeNotZone, mdns.RcodeNotAuth:
+		return w.answered(answer.Rcode)
+	}
+	return w.isolate(ctx, batch, answer.Rcode, reviews)
+}
+
+// message puts what goes before what comes: a CNAME takes the place of other data only when that is gone.
+func (w *write) message(batch []written) *mdns.Msg {
+	m := new(mdns.Msg)
+	m.SetUpdate(w.plan.Zone.String())
+	for _, one := range batch {
+		m.Answer = append(m.Answer, one.given...)
+		m.Ns = append(m.Ns, one.removals...)
+	}
+	for _, one := range batch {
+		m.Ns = append(m.Ns, one.comes...)
+	}
+	return m
+}
+
+// review looks at the zone and goes on with what is left to do there.
+func (w *write) review(ctx context.Context, batch []written, reviews int) error {
+	if reviews == maxReviews {
+		return delivery.Errorf(delivery.ReasonServerError, "%s: somebody else keeps changing what this zone changes", w.work)
+	}
+	held, err := w.transfer(ctx)
+	if err != nil {
+		return err
+	}
+	changes := make([]delivery.Change, len(batch))
+	for i, one := range batch {
+		changes[i] = one.Change
+	}
+	return w.all(ctx, w.again(changes, held), true, reviews+1)
+}
+
+// confirm returns the CNAMEs that the server passed over, and ends the disputes about what it took.
+func (w *write) confirm(ctx context.Context, batch []written) ([]written, error) {
+	var missed []written
+	for _, one := range batch {
+		if !one.asks {
+			w.dispute(w.plan.UID, one.After.Key(), false)
+			continue
+		}
+		question := new(mdns.Msg)
+		question.SetQuestion(one.After.Name.String(), mdns.TypeCNAME)
+		question.RecursionDesired = false
+		answer, err := w.exchange(ctx, question)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.ContainsFunc(answer.Answer, func(rr mdns.RR) bool {
+			_, is := rr.(*mdns.CNAME)
+			return is
+		}) {
+			missed = append(missed, one)
+		}
+	}
+	return missed, nil
+}
+
+// isolate finds the changes that the server refuses where it takes others of the zone.
+func (w *write) isolate(ctx context.Context, batch []written, rcode, reviews int) error {
+	answer, err := w.exchange(ctx, w.message(nil))
+	if err != nil {
+		return err
+	}
+	if answer.Rcode != mdns.RcodeSuccess || w.isolated >= maxIsolating {
+		return w.answered(rcode)
+	}
+	w.isolated++
+	if len(batch) > 1 {
+		if err := w.apply(ctx, batch[:len(batch)/2], reviews); err != nil {
+			return err
+		}
+		return w.apply(ctx, batch[len(batch)/2:], reviews)
+	}
+	key := batch[0].After.Key()
+	refused := delivery.Errorf(delivery.ReasonValidationFailed, "%s: %s does not take it, though it takes updates of the zone; its log says why", key, w.config.Server)
+	refused.Code = mdns.RcodeToString[rcode]
+	w.setAside(key, refused)
+	return nil
+}

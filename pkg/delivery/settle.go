@@ -1,0 +1,319 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package delivery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"kubi.zone/kubizone/pkg/dns/serial"
+)
+
+func (a *attempt) load(ctx context.Context) error {
+	i := a.item
+	storing, cancel := a.storing(ctx)
+	defer cancel()
+	state, err := a.loop.config.Store.Load(storing, i.key)
+	if err != nil {
+		return err
+	}
+	i.loaded, i.stored, i.state = true, state, state
+	return nil
+}
+
+// mine: no other worker is at it. One that let its intent grow old is taken over.
+func (a *attempt) mine(now time.Time) bool {
+	i, l := a.item, a.loop
+	intent := i.state.Intent
+	if intent == nil || intent.Holder == "" || intent.Holder == l.config.Identity {
+		i.waitAt, i.foreign = time.Time{}, Intent{}
+		return true
+	}
+	if !intent.same(&i.foreign) || !intent.Time.Equal(i.foreign.Time) {
+		i.foreign, i.foreignSince = *intent, now
+	}
+	since := i.foreignSince // Its clock may be ahead of ours.
+	if intent.Time.Before(since) {
+		since = intent.Time
+	}
+	if waitAt := since.Add(l.config.takeOverAfter()); waitAt.After(now) {
+		i.waitAt, i.loaded = waitAt, false
+		return false
+	}
+	l.config.Metrics.TakenOver(i.key.Class)
+	l.config.Logger.Info("Taking over from another worker", "zone", i.state.Zone, "class", i.key.Class, "serial", intent.Serial, "holder", intent.Holder)
+	i.waitAt, i.foreign = time.Time{}, Intent{}
+	i.repeatAt = now.Add(l.config.repeatAfter())
+	return true
+}
+
+// stopped deals with an attempt whose fence failed: whatever the provider then returned says nothing.
+func (a *attempt) stopped(ctx context.Context, returned error) bool {
+	i, f := a.item, &a.fencing
+	f.mu.Lock()
+	err := f.err
+	f.mu.Unlock()
+	switch {
+	case err == nil && (returned == nil || ctx.Err() == nil):
+		return false
+	case errors.Is(err, errStopping), errors.Is(err, errSuperseded), ctx.Err() != nil:
+		// No call is on its way, so nobody has to wait for one.
+		if f.recorded && i.repeatAt.IsZero() {
+			next := i.state
+			next.Intent = a.let(next.Intent)
+			if err := a.save(ctx, next); err != nil {
+				i.loaded = false
+			}
+		}
+	case errors.Is(err, ErrFenced):
+		a.loop.config.Metrics.Fenced(i.key.Class)
+		i.loaded, i.repeatAt = false, time.Time{}
+		i.retryAt = time.Now().Add(jitter(time.Second))
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return false // The rate limit's wait ended with the call: an ordinary failure.
+	default:
+		a.storeFailed(ctx, "check", err)
+	}
+	return true
+}
+
+// let is an intent whose RRsets are still owed and that nobody is writing.
+func (a *attempt) let(intent *Intent) *Intent {
+	if intent == nil {
+		return nil
+	}
+	free := *intent
+	if free.Holder = ""; !a.item.repeatAt.IsZero() {
+		free.Holder = a.loop.config.Identity
+	}
+	return &free
+}
+
+// storeFailed is no failure of the provider: it is neither told nor stored.
+func (a *attempt) storeFailed(ctx context.Context, what string, err error) {
+	i := a.item
+	if ctx.Err() != nil {
+		return
+	}
+	i.loaded = false
+	if errors.Is(err, ErrFenced) {
+		a.loop.config.Metrics.Fenced(i.key.Class)
+		i.repeatAt = time.Time{}
+		i.retryAt = time.Now().Add(jitter(time.Second))
+		return
+	}
+	i.retryAt = time.Now().Add(jitter(a.loop.config.Backoff.Base))
+	a.loop.config.Logger.Warn("The delivery could not be stored or read", "what", what, "uid", i.key.UID, "class", i.key.Class, "err", err)
+}
+
+// fail stores why an attempt failed and decides when the next one is.
+func (a *attempt) fail(ctx context.Context, at serial.Serial, report Report, e *Error) {
+	i, now := a.item, time.Now()
+	next := i.state
+	first := next.Error == nil
+	next.Intent = a.let(next.Intent)
+	next.Error = &StateError{e.Reason, e.Code, e.Message, now}
+	next.Ready = Condition{False, e.Reason, e.Message}
+	next.Failed, next.Skipped = len(report.Failed), report.Skipped
+	if report.Servers != nil {
+		next.Servers = report.Servers
+	}
+	a.retry(e, at, now)
+	if e.WholeClass {
+		a.pause = e
+	}
+	a.store(ctx, next, Event{Outcome: OutcomeFailed, Serial: at, Failed: report.Failed, First: first})
+}
+
+// retry counts a failure and sets when it is tried again.
+func (a *attempt) retry(e *Error, at serial.Serial, now time.Time) {
+	i, b := a.item, a.loop.config.Backoff
+	i.attempts++
+	switch {
+	case e.RetryAfter > 0:
+		i.retryAt = now.Add(e.RetryAfter)
+	case e.Permanent:
+		i.blocked, i.blockedAt = true, at
+	case e.Reason == ReasonQuotaExceeded:
+		i.retryAt = now.Add(jitter(b.Slow))
+	default:
+		i.retryAt = now.Add(b.delay(i.attempts - 1))
+	}
+}
+
+// succeed stores what the provider did without an error of its own: delivered, but for RRsets refused, or on the way.
+func (a *attempt) succeed(ctx context.Context, plan Plan, report Report) {
+	i, now := a.item, time.Now()
+	if len(report.Failed) > maxListed {
+		// More than can be remembered one by one: the whole change is tried again.
+		a.fail(ctx, plan.Serial, report, refusal(report.Failed))
+		return
+	}
+	a.worked = true
+	next := i.state
+	next.Zone, next.Target = plan.Zone, a.spec.Target
+	next.Servers, next.Failed, next.Skipped = report.Servers, len(report.Failed), report.Skipped
+	event := Event{Outcome: OutcomeDelivered, Serial: plan.Serial, Failed: report.Failed}
+	had := next.Error
+	next.Error = nil
+	if report.Confirmed != plan.Serial {
+		event.Outcome = OutcomePending
+		a.wait(&next, plan, report, now)
+	} else {
+		a.confirmed(&next, plan, report, now)
+	}
+	event.First, event.Recovered = had == nil && next.Error != nil, had != nil && next.Error == nil && event.Outcome == OutcomeDelivered
+	if event.Outcome == OutcomePending && next.Error == nil {
+		next.Error = had // It has not recovered before it has arrived.
+	}
+	a.store(ctx, next, event)
+}
+
+func (a *attempt) wait(next *State, plan Plan, report Report, now time.Time) {
+	i := a.item
+	if i.pending != plan.Serial {
+		i.pending, i.polls = plan.Serial, 0
+	}
+	i.pollAt = now.Add(min(500*time.Millisecond<<min(i.polls, 7), time.Minute))
+	i.polls++
+	i.attempts = 0
+	next.Intent = a.let(next.Intent)
+	next.Ready = Condition{Unknown, ReasonPending, "servers are on their way to the serial"}
+	for _, server := range report.Servers {
+		if server.Err != nil {
+			next.Error = &StateError{server.Err.Reason, server.Err.Code, fmt.Sprintf("%s: %s", server.Name, server.Err.Message), now}
+			next.Ready = Condition{False, server.Err.Reason, next.Error.Message}
+			break
+		}
+	}
+}
+
+func (a *attempt) confirmed(next *State, plan Plan, report Report, now time.Time) {
+	i := a.item
+	ahead := uint32(plan.Serial - next.Serial)
+	if next.Serial == 0 {
+		ahead = 1
+	}
+	if next.Serial != plan.Serial {
+		lag := time.Duration(0)
+		if !a.changed.IsZero() {
+			lag = now.Sub(a.changed)
+		}
+		a.loop.config.Metrics.Delivered(i.key.Class, ahead, lag)
+	}
+	a.settled = true
+	next.Serial, next.Hash, next.SyncTime = plan.Serial, plan.Hash, now
+	next.Ready = Condition{True, ReasonDelivered, "everything in the class has confirmed the serial"}
+	i.pending, i.polls, i.pollAt = 0, 0, time.Time{}
+	i.attempts, i.blocked = 0, false
+	if i.driftAt.IsZero() && !i.cannotList {
+		i.driftAt = now.Add(jitter(a.spec.DriftInterval))
+	}
+	var owed []RRsetKey
+	for _, failure := range report.Failed {
+		owed = append(owed, RRsetKey{failure.Name, failure.Type})
+	}
+	intent := next.Intent
+	switch {
+	case !i.repeatAt.IsZero() && intent != nil:
+		// Kept until the repeat, and mine until then: whoever takes over repeats it too.
+		kept := *intent
+		kept.Holder, kept.Time = a.loop.config.Identity, now
+		next.Intent = &kept
+	case len(owed) > 0:
+		slices.SortFunc(owed, RRsetKey.Compare)
+		next.Intent = &Intent{Serial: plan.Serial, From: plan.Serial, Time: now, RRsets: slices.Compact(owed)}
+	default:
+		next.Intent = nil
+	}
+	if len(owed) == 0 {
+		return
+	}
+	e := refusal(report.Failed)
+	next.Error = &StateError{e.Reason, e.Code, e.Message, now}
+	next.Ready = Condition{False, e.Reason, e.Message}
+	// A change of the zone goes out meanwhile: what is refused is set aside, it holds up nothing.
+	a.retry(e, plan.Serial, now)
+	i.owedAt, i.retryAt = i.retryAt, time.Time{}
+}
+
+// refusal is one error for RRsets that were refused: permanent if all of them are, else as urgent as the most urgent.
+func refusal(failed []Failure) *Error {
+	sum := &Error{Permanent: true}
+	for _, failure := range failed {
+		e := failure.Err
+		if e == nil {
+			e = &Error{Reason: ReasonServerError, Message: "refused without a reason"}
+		}
+		if sum.Reason == "" {
+			sum.Reason, sum.Code, sum.Err = e.Reason, e.Code, e.Err
+			sum.Message = fmt.Sprintf("%s: %s", RRsetKey{failure.Name, failure.Type}, e.Message)
+		}
+		if !e.Permanent {
+			sum.Permanent = false
+			if e.RetryAfter > 0 && (sum.RetryAfter == 0 || e.RetryAfter < sum.RetryAfter) {
+				sum.RetryAfter = e.RetryAfter
+			}
+		}
+	}
+	if more := len(failed) - 1; more > 0 {
+		sum.Message += fmt.Sprintf(" (and %d more RRsets)", more)
+	}
+	return sum
+}
+
+// store saves the end of an attempt and tells it, unless there is nothing new in it: a retry that fails like the last
+// one writes nothing.
+func (a *attempt) store(ctx context.Context, next State, event Event) {
+	i := a.item
+	if next.alike(i.stored) {
+		next.Version = i.stored.Version
+		i.state = next
+	} else if err := a.save(ctx, next); err != nil {
+		// Done and not written down: it is done again, which changes nothing (F24).
+		a.storeFailed(ctx, "save", err)
+		return
+	}
+	event.State = i.state
+	a.observe(event)
+}
+
+// alike: they differ in nothing but times.
+func (s State) alike(other State) bool {
+	if s.Error == nil != (other.Error == nil) || s.Error != nil && (s.Error.Reason != other.Error.Reason || s.Error.Code != other.Error.Code || s.Error.Message != other.Error.Message) {
+		return false
+	}
+	return s.Zone == other.Zone && s.Target == other.Target && s.Serial == other.Serial && s.Hash == other.Hash && s.Intent.alike(other.Intent) &&
+		s.Failed == other.Failed && s.Skipped == other.Skipped && s.Ready == other.Ready && slices.EqualFunc(s.Servers, other.Servers, Server.alike)
+}
+
+func (s Server) alike(other Server) bool {
+	if s.Err == nil != (other.Err == nil) || s.Err != nil && s.Err.Message != other.Err.Message {
+		return false
+	}
+	return s.Name == other.Name && s.Serial == other.Serial
+}
+
+func (a *attempt) observe(event Event) {
+	event.Key = a.item.key
+	if a.loop.config.Observer != nil {
+		a.loop.config.Observer.Observe(event)
+	}
+}
+
+func (a *attempt) setWithdrawn(withdrawn bool) {
+	a.loop.mu.Lock()
+	defer a.loop.mu.Unlock()
+	a.item.withdrawn = withdrawn
+}
+
+// again has the item run once more right after this attempt.
+func (a *attempt) again() {
+	a.loop.mu.Lock()
+	defer a.loop.mu.Unlock()
+	a.item.again = true
+}

@@ -1,0 +1,174 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package delivery
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/serial"
+)
+
+// Key names one delivery: a Zone object and a class.
+type Key struct {
+	// UID of the Zone object.
+	UID string
+	// Class is Class.Name.
+	Class string
+}
+
+// State is what is known of one delivery and outlives the process.
+type State struct {
+	// Version is the Store's, and stands for this state being the newest; empty for one that is not stored.
+	Version string
+	// Zone is the name under which the provider has the zone.
+	Zone name.Name
+	// Target is the Class.Target that Serial was confirmed for.
+	Target string
+	// Serial is what everything in the class confirmed last, 0 for none, Hash what the zone contained then.
+	Serial serial.Serial
+	Hash   string
+	// SyncTime is when Serial was confirmed, DriftCheckTime when provider and zone were compared last, as of the last
+	// write for another reason: a comparison that finds nothing is not written down.
+	SyncTime, DriftCheckTime time.Time
+	// Intent is what may stand at the provider in part, or is still owed to it; nil for nothing.
+	Intent *Intent
+	// Servers are those of the last report.
+	Servers []Server
+	// Failed counts RRsets that the provider refused, Skipped those that it has no form for.
+	Failed, Skipped int
+	// Error is the last failure, nil after a success.
+	Error *StateError
+	// Ready is the condition of that name.
+	Ready Condition
+}
+
+// Intent of a worker: written before the first call that changes something outside, read before each further one.
+type Intent struct {
+	// Serial that is being delivered.
+	Serial serial.Serial
+	// From is the earliest serial of which something may stand at the provider; what was touched since is replaced.
+	From serial.Serial
+	// Holder is the Config.Identity of the worker that writes; empty when nobody does and RRsets are still owed.
+	Holder string
+	// Time is when the holder began, renewed while it goes on.
+	Time time.Time
+	// RRsets are those that may stand half written. None: more than are listed, all that was touched since From.
+	RRsets []RRsetKey
+}
+
+// same: nobody else has written an intent since this one was read. A holder has one attempt at a time, and renews Time.
+func (i *Intent) same(other *Intent) bool {
+	if i == nil || other == nil {
+		return i == other
+	}
+	return i.Serial == other.Serial && i.Holder == other.Holder
+}
+
+// alike: same, and nothing else is owed.
+func (i *Intent) alike(other *Intent) bool {
+	return i.same(other) && (i == nil || i.From == other.From && slices.Equal(i.RRsets, other.RRsets))
+}
+
+// StateError is a failure as users read it.
+type StateError struct {
+	Reason  Reason
+	Code    string
+	Message string
+	Time    time.Time
+}
+
+// Status of a condition, in the words of Kubernetes.
+type Status string
+
+const (
+	True    Status = "True"
+	False   Status = "False"
+	Unknown Status = "Unknown"
+)
+
+// Condition is the Ready of a delivery.
+type Condition struct {
+	Status  Status
+	Reason  Reason
+	Message string
+}
+
+// ErrConflict: the state was written by somebody else since it was loaded. Nothing was changed.
+var ErrConflict = errors.New("the delivery was changed by somebody else")
+
+// Store keeps states. It may be used from any number of goroutines, one for each Key.
+type Store interface {
+	// Load returns what stands there now, past every cache: the fence rests on it. A delivery that is not stored is the
+	// zero State and no error.
+	Load(ctx context.Context, key Key) (State, error)
+	// Save writes a state and returns its new version. An empty Version makes the delivery, and with it whatever keeps
+	// the zone from going while the provider has its data (S8.2). ErrConflict: what stands there is not of
+	// state.Version, or there is something where Version is empty, or nothing where it is not.
+	Save(ctx context.Context, key Key, state State) (version string, err error)
+	// Delete lets go of a delivery whose data is withdrawn or left (S8.2). One that is not there is no error.
+	Delete(ctx context.Context, key Key) error
+}
+
+// Outcome of an attempt.
+type Outcome string
+
+const (
+	// OutcomeDelivered: everything in the class confirmed Serial, but for the RRsets in Failed.
+	OutcomeDelivered Outcome = "Delivered"
+	// OutcomePending: written; servers are on their way.
+	OutcomePending Outcome = "Pending"
+	// OutcomeFailed: State.Error says why, and what was not in Failed may be missing too.
+	OutcomeFailed Outcome = "Failed"
+	// OutcomeDrifted: the provider held something else than was confirmed; it is repaired next.
+	OutcomeDrifted Outcome = "Drifted"
+	// OutcomeWithdrawn: nothing of the zone is at the provider any more, or it is left there (Retain); the state is gone.
+	OutcomeWithdrawn Outcome = "Withdrawn"
+)
+
+// Event is the end of an attempt, told after it is stored.
+type Event struct {
+	Key     Key
+	Outcome Outcome
+	// Serial that the attempt was for.
+	Serial serial.Serial
+	State  State
+	// Failed are the RRsets refused in this attempt.
+	Failed []Failure
+	// First failure since a success, or Recovered: the first success since a failure. Both are for Events; what comes
+	// in between is not.
+	First, Recovered bool
+	// Drift of OutcomeDrifted.
+	Drift Drift
+}
+
+// Observer is told how attempts ended. It is called from the worker of the item: it may not block for long.
+type Observer interface {
+	Observe(event Event)
+}
+
+// Metrics counts what the loop does. It is called from many goroutines.
+type Metrics interface {
+	// Called is one call of a provider's method ("Deliver", "Withdraw", "Verify", "Health"); reason is empty on success.
+	Called(class, method string, reason Reason, took time.Duration)
+	// Delivered is a confirmed serial: how many serials it was ahead of the one confirmed before, and how long after
+	// the loop first saw it settled.
+	Delivered(class string, serials uint32, lag time.Duration)
+	// Drifted counts RRsets that a check found.
+	Drifted(class string, missing, differing, foreign int)
+	// Fenced is an attempt given up because another worker had the zone; TakenOver one that took over another's.
+	Fenced(class string)
+	TakenOver(class string)
+}
+
+type noMetrics struct{}
+
+func (noMetrics) Called(string, string, Reason, time.Duration) {}
+func (noMetrics) Delivered(string, uint32, time.Duration)      {}
+func (noMetrics) Drifted(string, int, int, int)                {}
+func (noMetrics) Fenced(string)                                {}
+func (noMetrics) TakenOver(string)                             {}

@@ -1,0 +1,316 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/delivery/dial"
+	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
+)
+
+const (
+	// maxRetryAfter bounds how long a server can silence us.
+	maxRetryAfter = time.Hour
+	// quotaRetry is how often it is seen whether there is room again.
+	quotaRetry = 10 * time.Minute
+	// maxForeign bounds what of a server's words gets into a log.
+	maxForeign = 200
+)
+
+// answer is what came back for one request.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+	// secrets went out with the request: what comes back may repeat them.
+	secrets []string
+}
+
+// call sends one request and signs it; once more, with another nonce, where the server has seen the first. before is
+// asked in front of each attempt, nil for requests that change nothing; its error is returned as it is. The other
+// errors are *delivery.Error and mean that there is no answer.
+func (p *Provider) call(ctx context.Context, timeout time.Duration, before delivery.Fence, method, path string, body []byte) (answer, error) {
+	for again := false; ; again = true {
+		if before != nil {
+			if err := before(ctx); err != nil {
+				return answer{}, err
+			}
+		}
+		got, err := p.attempt(ctx, timeout, method, path, body)
+		if err != nil || again || p.config.HMAC == nil {
+			return got, err
+		}
+		var response protocol.Response
+		if got.status < 300 || json.Unmarshal(got.body, &response) != nil || response.Error == nil || response.Error.Code != protocol.CodeNonceReused {
+			return got, nil
+		}
+	}
+}
+
+func (p *Provider) attempt(ctx context.Context, timeout time.Duration, method, path string, body []byte) (answer, error) {
+	if timeout <= 0 || timeout > p.config.Timeout {
+		timeout = p.config.Timeout
+	}
+	attempt, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	request, secrets, err := p.request(attempt, method, p.basePath+path, body)
+	if err != nil {
+		return answer{}, err
+	}
+	response, err := p.client.Do(request)
+	if err != nil {
+		return answer{}, p.unreachable(ctx, err, timeout, secrets)
+	}
+	defer response.Body.Close()
+	got := answer{status: response.StatusCode, header: response.Header, secrets: secrets}
+	if got.body, err = io.ReadAll(io.LimitReader(response.Body, protocol.MaxBody+1)); err != nil {
+		return answer{}, p.unreachable(ctx, err, timeout, secrets)
+	}
+	if len(got.body) > protocol.MaxBody {
+		return answer{}, &delivery.Error{Reason: delivery.ReasonServerError, Code: strconv.Itoa(got.status), Message: fmt.Sprintf("the server's answer is longer than %d octets; no answer of the protocol is", protocol.MaxBody)}
+	}
+	return got, nil
+}
+
+// request makes one that is signed and has its own nonce. Errors are *delivery.Error.
+func (p *Provider) request(ctx context.Context, method, path string, body []byte) (*http.Request, []string, error) {
+	target := *p.base
+	unescaped, err := url.PathUnescape(path)
+	if err != nil {
+		return nil, nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "server: the path is no percent-encoding: %w", err)
+	}
+	target.Path, target.RawPath = unescaped, path
+	if target.EscapedPath() != path {
+		return nil, nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "server: write the path with percent-encoding")
+	}
+	var content io.Reader
+	if len(body) > 0 {
+		content = bytes.NewReader(body)
+	}
+	request, err := http.NewRequestWithContext(ctx, method, "", content)
+	if err != nil {
+		return nil, nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "request: %w", err)
+	}
+	request.URL, request.Host = &target, target.Host
+	request.Header.Set("User-Agent", "kubizone")
+	request.Header.Set("Accept", "application/json")
+	if content != nil {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	var secrets []string
+	if p.config.HMAC != nil {
+		secret, err := p.config.HMAC.Secret(ctx)
+		if err != nil {
+			return nil, nil, secretError("hmacAuth", err)
+		}
+		if len(secret) == 0 {
+			return nil, nil, secretError("hmacAuth", nil)
+		}
+		var nonce [32]byte
+		rand.Read(nonce[:]) // never fails
+		signed := protocol.Signed{Method: method, Path: path, Timestamp: protocol.Timestamp(time.Now()), Nonce: hex.EncodeToString(nonce[:]), Body: body}
+		request.Header.Set(protocol.HeaderTimestamp, signed.Timestamp)
+		request.Header.Set(protocol.HeaderNonce, signed.Nonce)
+		request.Header.Set(protocol.HeaderSignature, signed.Signature(p.config.HMAC.Algorithm, secret))
+		secrets = append(secrets, string(secret), strings.TrimSpace(string(secret)))
+	}
+	if p.config.BearerToken != nil {
+		token, err := p.config.BearerToken(ctx)
+		if err != nil {
+			return nil, nil, secretError("bearerTokenFrom", err)
+		}
+		// Tokens are kept in files, and files end in a newline.
+		if token = strings.TrimSpace(token); token == "" {
+			return nil, nil, secretError("bearerTokenFrom", nil)
+		}
+		if strings.IndexFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) >= 0 {
+			return nil, nil, &delivery.Error{Reason: delivery.ReasonInvalidConfiguration, WholeClass: true, Message: "bearerTokenFrom: the token has octets that a header cannot have"}
+		}
+		request.Header.Set("Authorization", "Bearer "+token)
+		secrets = append(secrets, token)
+	}
+	return request, secrets, nil
+}
+
+// secretError is for a credential that there is none of; nil err: it is empty.
+func secretError(field string, err error) *delivery.Error {
+	var known *delivery.Error
+	if errors.As(err, &known) {
+		return known
+	}
+	message := field + ": the secret is empty; put a value under the key that the class names"
+	if err != nil {
+		message = field + ": the secret cannot be read; see that the Secret and the key that the class names are there"
+	}
+	return &delivery.Error{Reason: delivery.ReasonSecretNotFound, WholeClass: true, Message: message, Err: err}
+}
+
+// unreachable is for a request without an answer. Only what we and the system say gets into its message: what a
+// stranger answered instead of HTTP stands in some of these errors.
+func (p *Provider) unreachable(ctx context.Context, err error, timeout time.Duration, secrets []string) *delivery.Error {
+	var known *delivery.Error
+	if errors.As(err, &known) {
+		return known
+	}
+	failure := &delivery.Error{Reason: delivery.ReasonServerUnreachable, Err: errors.New(foreign(err.Error(), secrets))}
+	var (
+		operation   *net.OpError
+		resolution  *net.DNSError
+		certificate *tls.CertificateVerificationError
+		late        net.Error
+	)
+	local, refused := dial.AsLocal(err)
+	switch {
+	case refused:
+		failure.Reason, failure.WholeClass = delivery.ReasonInvalidConfiguration, true
+		failure.Message = "server: " + local.Error()
+	case ctx.Err() != nil:
+		failure.Message, failure.Err = "given up before the server answered", ctx.Err()
+	case errors.As(err, &resolution):
+		failure.WholeClass = true
+		failure.Message = fmt.Sprintf("server: %s cannot be resolved", p.base.Hostname())
+	case errors.As(err, &certificate):
+		failure.WholeClass = true
+		failure.Message = "server: its certificate is not one for this host that tls.caBundle, or the system, vouches for"
+	case errors.As(err, &operation) && operation.Op == "dial":
+		failure.WholeClass = true
+		failure.Message = "server: " + operation.Error()
+	case errors.As(err, &late) && late.Timeout():
+		failure.Message = fmt.Sprintf("no answer within %s", timeout)
+	default:
+		failure.Message = "the connection broke before there was an answer in HTTP"
+	}
+	return failure
+}
+
+// foreign is text that others wrote, fit for a log: short, printable, and without what we must not repeat.
+func foreign(text string, secrets []string) string {
+	for _, secret := range secrets {
+		if secret != "" {
+			text = strings.ReplaceAll(text, secret, "[secret]")
+		}
+	}
+	text = strings.ToValidUTF8(text, "?")
+	text = strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return ' '
+		}
+		return r
+	}, text)
+	if runes := []rune(text); len(runes) > maxForeign {
+		text = string(runes[:maxForeign]) + "…"
+	}
+	return text
+}
+
+// respond reads an answer of the protocol; nil for success. A 404 is an error here like any other.
+func (got answer) respond() (protocol.Response, *delivery.Error) {
+	var response protocol.Response
+	spoken := json.Unmarshal(got.body, &response) == nil && response.Success != nil
+	if spoken && *response.Success && got.status/100 == 2 {
+		return response, nil
+	}
+	if !spoken {
+		response = protocol.Response{}
+	}
+	return response, got.judge(response.Error, spoken)
+}
+
+// judge says what an answer that is no success means. refusal is nil where the answer had none; spoken: the answer was
+// the protocol's.
+func (got answer) judge(refusal *protocol.Error, spoken bool) *delivery.Error {
+	code, said := "", ""
+	if refusal != nil {
+		code, said = refusal.Code, refusal.Message
+	}
+	failure := &delivery.Error{Code: code}
+	if !known(code) {
+		// Anybody can write anything there.
+		failure.Code = strconv.Itoa(got.status)
+	}
+	if said != "" {
+		failure.Err = fmt.Errorf("the server says: %s", foreign(said, got.secrets))
+	}
+	status := got.status
+	switch {
+	case code == protocol.CodeTimestampStale:
+		failure.Reason, failure.WholeClass = delivery.ReasonAuthenticationFailed, true
+		failure.Message = "the server takes our timestamp for stale; set both clocks"
+	case code == protocol.CodeNonceReused:
+		failure.Reason, failure.WholeClass = delivery.ReasonAuthenticationFailed, true
+		failure.Message = "the server says that it has seen a nonce that was made just now, twice; see how it keeps nonces"
+	case code == protocol.CodeAuthFailed, status == http.StatusUnauthorized, status == http.StatusForbidden:
+		failure.Reason, failure.WholeClass = delivery.ReasonAuthenticationFailed, true
+		failure.Message = "the server does not let us in; compare the secret and the algorithm at both ends"
+	case code == protocol.CodeQuotaExceeded:
+		failure.Reason, failure.RetryAfter = delivery.ReasonQuotaExceeded, max(quotaRetry, got.retryAfter())
+		failure.Message = "the quota at the provider is used up; raise it or remove records"
+	case code == protocol.CodeRateLimited, status == http.StatusTooManyRequests:
+		failure.Reason, failure.WholeClass, failure.RetryAfter = delivery.ReasonRateLimited, true, got.retryAfter()
+		failure.Message = "the server wants fewer requests; lower spec.requestsPerSecond of the class"
+	case spoken && status == http.StatusConflict:
+		failure.Reason = delivery.ReasonConflict
+		failure.Message = "the record cannot stand beside what else the provider has at this name"
+	case code == protocol.CodeInvalidRecord, code == protocol.CodeInvalidDomain, code == protocol.CodeInvalidValue, status == http.StatusBadRequest, status == http.StatusRequestEntityTooLarge:
+		failure.Reason, failure.Permanent = delivery.ReasonValidationFailed, true
+		failure.Message = "the server refuses the record; its log says why. It is asked again when the record or the class changes"
+		if code == protocol.CodeInvalidDomain {
+			failure.Message = "the server refuses the name of the zone or of the record; see that it has the zone. It is asked again when the record or the class changes"
+		}
+	case spoken && (status == http.StatusNotFound || code == protocol.CodeRecordNotFound):
+		failure.Reason = delivery.ReasonZoneNotFound
+		failure.Message = "the server does not find where the record belongs; make the zone at the provider"
+	case status/100 == 3:
+		failure.Reason, failure.WholeClass = delivery.ReasonInvalidConfiguration, true
+		failure.Message = "the server redirects, and redirects are not followed; name the final URL in webhook.server"
+	case spoken && status/100 == 2, spoken && status >= 500:
+		failure.Reason, failure.RetryAfter = delivery.ReasonServerError, got.retryAfter()
+		failure.Message = "the server could not do it; its log says why"
+	case status/100 == 2:
+		failure.Reason = delivery.ReasonServerError
+		failure.Message = "the server answers what is not the protocol's JSON; see that webhook.server is the URL of a webhook server, with its base path"
+	default:
+		failure.Reason, failure.RetryAfter = delivery.ReasonServerError, got.retryAfter()
+		failure.Message = fmt.Sprintf("HTTP status %d, and not the protocol's JSON; see that webhook.server is the URL of a webhook server, with its base path", status)
+	}
+	return failure
+}
+
+func known(code string) bool {
+	switch code {
+	case protocol.CodeInvalidRecord, protocol.CodeInvalidDomain, protocol.CodeInvalidValue, protocol.CodeRecordNotFound, protocol.CodeServerError,
+		protocol.CodeAuthFailed, protocol.CodeTimestampStale, protocol.CodeNonceReused, protocol.CodeRateLimited, protocol.CodeQuotaExceeded:
+		return true
+	}
+	return false
+}
+
+// retryAfter is the header of that name, 0 for none (RFC 9110 §10.2.3).
+func (got answer) retryAfter() time.Duration {
+	text := got.header.Get("Retry-After")
+	wait := time.Duration(0)
+	if seconds, err := strconv.ParseUint(text, 10, 32); err == nil {
+		wait = time.Duration(seconds) * time.Second
+	} else if at, err := http.ParseTime(text); err == nil {
+		wait = time.Until(at)
+	}
+	return min(max(wait, 0), maxRetryAfter)
+}

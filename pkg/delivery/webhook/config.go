@@ -1,0 +1,122 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package webhook
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/delivery/dial"
+	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
+)
+
+// Config of a Provider, as a class has it. The functions are called for each use, so a credential that changes is
+// taken at once; what they return is not kept, logged or put into errors. An error of theirs that is a *delivery.Error
+// is reported as it is, any other as SecretNotFound.
+type Config struct {
+	// Server is the base URL, http or https, without user, query and fragment.
+	Server string
+	// Timeout bounds one request; 0: 30 s.
+	Timeout time.Duration
+	// HMAC signs requests; nil: they are not signed.
+	HMAC *HMAC
+	// CABundle are PEM certificates that the server's is checked with; empty: the system's.
+	CABundle []byte
+	// ClientCertificate is what we prove ourselves with where the server asks; nil: with nothing.
+	ClientCertificate func(ctx context.Context) (*tls.Certificate, error)
+	// BearerToken is sent in the Authorization header, and only over https; nil: none is.
+	BearerToken func(ctx context.Context) (string, error)
+	// AllowLocalAddresses is the class's leave to connect to loopback, link-local and metadata addresses.
+	AllowLocalAddresses bool
+}
+
+// HMAC is the shared secret and what it is used with.
+type HMAC struct {
+	Algorithm protocol.Algorithm
+	Secret    func(ctx context.Context) ([]byte, error)
+}
+
+const (
+	defaultTimeout = 30 * time.Second
+	maxHeader      = 64 << 10
+)
+
+// New makes the provider of a class and connects to nothing. The error is a *delivery.Error that names all faults.
+func New(config Config) (*Provider, error) {
+	var wrong []error
+	fault := func(format string, args ...any) { wrong = append(wrong, fmt.Errorf(format, args...)) }
+	base, err := url.Parse(config.Server)
+	switch {
+	case err != nil:
+		// What url.Parse says repeats the text, which may hold a password.
+		fault("server: is no URL")
+	case base.Scheme != "http" && base.Scheme != "https", base.Host == "", base.Opaque != "":
+		fault("server: must begin with http:// or https:// and name a host")
+	case base.User != nil, base.RawQuery != "", base.ForceQuery, base.Fragment != "":
+		fault("server: has no place for a user, a query or a fragment; credentials come from Secrets")
+	default:
+		segments := strings.Split(base.Path, "/")
+		if slices.Contains(segments, ".") || slices.Contains(segments, "..") {
+			fault("server: the path may not have the segments . and ..")
+		}
+		if config.BearerToken != nil && base.Scheme != "https" {
+			fault("bearerTokenFrom: goes with https alone, for who reads it has it")
+		}
+	}
+	if config.Timeout < 0 {
+		fault("timeoutSeconds: must be positive")
+	}
+	if config.HMAC != nil {
+		if err := config.HMAC.Algorithm.Validate(); err != nil {
+			fault("hmacAuth: %w", err)
+		}
+	}
+	client := &tls.Config{MinVersion: tls.VersionTLS12}
+	if len(config.CABundle) > 0 {
+		client.RootCAs = x509.NewCertPool()
+		if !client.RootCAs.AppendCertsFromPEM(config.CABundle) {
+			fault("tls.caBundle: has no certificate in PEM")
+		}
+	}
+	if len(wrong) > 0 {
+		return nil, &delivery.Error{Reason: delivery.ReasonInvalidConfiguration, Permanent: true, WholeClass: true, Message: errors.Join(wrong...).Error()}
+	}
+	if certificate := config.ClientCertificate; certificate != nil {
+		client.GetClientCertificate = func(request *tls.CertificateRequestInfo) (*tls.Certificate, error) {
+			return certificate(request.Context())
+		}
+	}
+	if config.Timeout == 0 {
+		config.Timeout = defaultTimeout
+	}
+	transport := &http.Transport{
+		// No proxy: what it connects to is judged by nobody.
+		DialContext:         dial.New(config.AllowLocalAddresses).DialContext,
+		TLSClientConfig:     client,
+		TLSHandshakeTimeout: config.Timeout,
+		ForceAttemptHTTP2:   true,
+		// We ask for no compression and undo none, so a body is as long as it looks.
+		DisableCompression:     true,
+		MaxResponseHeaderBytes: maxHeader,
+		MaxIdleConnsPerHost:    16,
+		IdleConnTimeout:        90 * time.Second,
+	}
+	return &Provider{
+		config: config, base: base, basePath: strings.TrimRight(base.EscapedPath(), "/"), transport: transport,
+		client: &http.Client{
+			Transport: transport,
+			// Another host has no claim to what is signed for this one, and may be one that we must not reach.
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+	}, nil
+}

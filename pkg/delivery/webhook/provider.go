@@ -1,0 +1,234 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package webhook
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+)
+
+// Provider is the delivery.Provider of a class with a webhook.
+type Provider struct {
+	config    Config
+	base      *url.URL
+	basePath  string
+	transport *http.Transport
+	client    *http.Client
+
+	mu         sync.Mutex
+	extensions []string
+	askedAt    time.Time
+}
+
+var _ delivery.Provider = (*Provider)(nil)
+
+// extensionsLife is how long an answer to which extensions there are is believed.
+const extensionsLife = 10 * time.Minute
+
+// Deliver posts and deletes what changed, or posts all. An RRset that the server refuses is in the report's Failed,
+// and Confirmed is plan.Serial beside it; with an error it is not known what arrived.
+func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
+	w := &writer{provider: p, plan: plan, fence: fence}
+	err := w.writeAll(ctx)
+	if err == nil {
+		err = w.flush(ctx)
+	}
+	if err == nil {
+		w.report.Confirmed = plan.Serial
+	}
+	return w.report, err
+}
+
+func (w *writer) writeAll(ctx context.Context) error {
+	if w.plan.Changes == nil {
+		for set := range w.plan.All {
+			if err := w.put(ctx, set, false); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for at := 0; at < len(w.plan.Changes); {
+		end := at
+		for end < len(w.plan.Changes) && w.plan.Changes[end].After.Name == w.plan.Changes[at].After.Name {
+			end++
+		}
+		atOneName := w.plan.Changes[at:end]
+		at = end
+		// What goes must go first: a CNAME takes the place of other types, and they its.
+		for _, change := range atOneName {
+			if len(change.After.Data) == 0 {
+				if err := w.remove(ctx, change.After.Key()); err != nil {
+					return err
+				}
+			}
+		}
+		for _, change := range atOneName {
+			if len(change.After.Data) > 0 {
+				if err := w.put(ctx, change.After, len(change.Before.Data) == 0); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// Withdraw deletes every RRset of the plan. The protocol has no way to tell whose an RRset is that stands there now.
+func (p *Provider) Withdraw(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
+	w := &writer{provider: p, plan: plan, fence: fence}
+	err := func() error {
+		listed := map[delivery.RRsetKey]bool{}
+		for _, change := range plan.Changes {
+			key := change.After.Key()
+			if change.After.Name.IsZero() {
+				key = change.Before.Key()
+			}
+			listed[key] = true
+			if err := w.remove(ctx, key); err != nil {
+				return err
+			}
+		}
+		if plan.All != nil {
+			for set := range plan.All {
+				if !listed[set.Key()] {
+					if err := w.remove(ctx, set.Key()); err != nil {
+						return err
+					}
+				}
+			}
+		}
+		return w.flush(ctx)
+	}()
+	if err == nil && len(w.report.Failed) == 0 {
+		w.report.Confirmed = plan.Serial
+	}
+	return w.report, err
+}
+
+// Verify asks for every RRset of the zone, because the protocol has no list: what stands at the provider besides is
+// not seen. A server without GET for records makes it ErrCannotList.
+func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Drift, error) {
+	var drift delivery.Drift
+	for set := range plan.All {
+		want := protocol.RRset{Zone: plan.Zone, Name: set.Name, Type: set.Type, TTL: set.TTL, Data: set.Data}
+		record, err := protocol.Encode(want)
+		if err != nil {
+			continue // It never went out, and Deliver has said so.
+		}
+		if record.ByValue() {
+			if has, err := p.has(ctx, plan.CallTimeout, protocol.FeatureValueMetadata); err != nil {
+				return drift, err
+			} else if !has {
+				continue
+			}
+		}
+		// Read like the server's, so that how a text was split into strings is no difference.
+		if want, err = protocol.Decode(record); err != nil {
+			continue
+		}
+		path, err := protocol.RecordPath(plan.Zone, set.Name, set.Type)
+		if err != nil {
+			continue
+		}
+		got, err := p.call(ctx, plan.CallTimeout, nil, http.MethodGet, path, nil)
+		if err != nil {
+			return drift, err
+		}
+		response, refusal := got.respond()
+		switch {
+		case refusal == nil && response.Record != nil:
+			have, err := protocol.Decode(*response.Record)
+			if err != nil || have.TTL != want.TTL || !slices.Equal(have.Data, want.Data) {
+				drift.Differing = append(drift.Differing, set)
+			}
+		case refusal == nil:
+			return drift, delivery.ErrCannotList
+		case refusal.Code == protocol.CodeRecordNotFound:
+			drift.Missing = append(drift.Missing, set)
+		case got.status == http.StatusNotFound, got.status == http.StatusMethodNotAllowed, got.status == http.StatusNotImplemented:
+			return drift, delivery.ErrCannotList
+		case refusal.Permanent:
+			continue // It refuses the record, and Deliver has said so.
+		default:
+			return drift, refusal
+		}
+	}
+	return drift, nil
+}
+
+// Health asks GET /health.
+func (p *Provider) Health(ctx context.Context) error {
+	_, err := p.ask(ctx, 0)
+	return err
+}
+
+// ask learns the extensions, also from a server that is not healthy.
+func (p *Provider) ask(ctx context.Context, timeout time.Duration) ([]string, error) {
+	got, err := p.call(ctx, timeout, nil, http.MethodGet, protocol.HealthPath, nil)
+	if err != nil {
+		return nil, err
+	}
+	var health protocol.Health
+	if json.Unmarshal(got.body, &health) != nil || health.Status == "" {
+		_, refusal := got.respond()
+		if refusal == nil {
+			refusal = &delivery.Error{Reason: delivery.ReasonServerError, Code: strconv.Itoa(got.status), Message: "the answer to GET /health has no status"}
+		}
+		return nil, refusal
+	}
+	p.mu.Lock()
+	p.extensions, p.askedAt = health.Features, time.Now()
+	p.mu.Unlock()
+	if health.Status != protocol.Healthy || got.status/100 != 2 {
+		err := delivery.Errorf(delivery.ReasonServerError, "the server says that it is not healthy")
+		err.Code, err.Err = strconv.Itoa(got.status), fmt.Errorf("the server says: %s: %s", foreign(health.Status, got.secrets), foreign(health.Message, got.secrets))
+		return health.Features, err
+	}
+	return health.Features, nil
+}
+
+// has says whether the server has an extension. A server that is not healthy, and says so, is asked nevertheless.
+func (p *Provider) has(ctx context.Context, timeout time.Duration, extension string) (bool, error) {
+	p.mu.Lock()
+	extensions, fresh := p.extensions, time.Since(p.askedAt) < extensionsLife
+	p.mu.Unlock()
+	if !fresh {
+		var err error
+		if extensions, err = p.ask(ctx, timeout); err != nil && extensions == nil {
+			return false, err
+		}
+	}
+	return slices.Contains(extensions, extension), nil
+}
+
+// without forgets an extension that the server turns out not to have.
+func (p *Provider) without(extension string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.extensions = slices.DeleteFunc(slices.Clone(p.extensions), func(has string) bool { return has == extension })
+}
+
+// Close closes the connections that are idle; those in use are closed by their contexts.
+func (p *Provider) Close() error {
+	p.transport.CloseIdleConnections()
+	return nil
+}
+
+// apexNS: the RRset without which a zone is none.
+func apexNS(zone name.Name, key delivery.RRsetKey) bool {
+	return key.Name == zone && key.Type == rdata.NS
+}

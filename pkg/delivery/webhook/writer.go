@@ -1,0 +1,248 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package webhook
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
+)
+
+// patience is how many RRsets in a row may fail for no fault of their own before the server is left alone: one that
+// chokes on a record must not keep the rest of the zone waiting, and a zone must not wait for every one of its RRsets
+// to time out.
+const patience = 3
+
+// featureRetry is how often a server is asked for an extension that a record needs.
+const featureRetry = 10 * time.Minute
+
+// writer carries one plan out.
+type writer struct {
+	provider *Provider
+	plan     delivery.Plan
+	fence    delivery.Fence
+	report   delivery.Report
+
+	waiting []item
+	size    int // octets of waiting in a batch
+	streak  int
+	full    *delivery.Error // the quota is used up
+}
+
+// item is one RRset to write.
+type item struct {
+	key     delivery.RRsetKey
+	request protocol.Request
+	path    string // of a Delete
+	fresh   bool   // there was none before
+}
+
+func (w *writer) set(key delivery.RRsetKey) protocol.RRset {
+	return protocol.RRset{Zone: w.plan.Zone, Name: key.Name, Type: key.Type}
+}
+
+func (w *writer) fail(key delivery.RRsetKey, err *delivery.Error) {
+	w.report.Failed = append(w.report.Failed, delivery.Failure{Name: key.Name, Type: key.Type, Err: err})
+}
+
+func (w *writer) put(ctx context.Context, set delivery.RRset, fresh bool) error {
+	key := set.Key()
+	whole := w.set(key)
+	whole.TTL, whole.Data = set.TTL, set.Data
+	record, err := protocol.Encode(whole)
+	if err != nil {
+		w.fail(key, &delivery.Error{Reason: delivery.ReasonValidationFailed, Permanent: true, Message: err.Error()})
+		return nil
+	}
+	if record.ByValue() {
+		has, err := w.provider.has(ctx, w.plan.CallTimeout, protocol.FeatureValueMetadata)
+		var unknown *delivery.Error
+		if errors.As(err, &unknown) {
+			if unknown.WholeClass || ctx.Err() != nil {
+				return unknown
+			}
+			w.fail(key, unknown)
+			return nil
+		}
+		if !has {
+			w.fail(key, &delivery.Error{
+				Reason: delivery.ReasonValidationFailed, RetryAfter: featureRetry,
+				Message: fmt.Sprintf("the values %s differ in what stands before the host; the webhook protocol has one for all of them, unless the server has the feature %s", excerpt(set.Data), protocol.FeatureValueMetadata),
+			})
+			return nil
+		}
+	}
+	return w.add(ctx, item{key: key, request: protocol.Request{Record: record, Operation: protocol.Upsert}, fresh: fresh})
+}
+
+// excerpt is a few of many values.
+func excerpt(values []string) string {
+	const most = 4
+	var quoted []string
+	for _, value := range values[:min(most, len(values))] {
+		quoted = append(quoted, fmt.Sprintf("%.100q", value))
+	}
+	if len(values) > most {
+		quoted = append(quoted, fmt.Sprintf("and %d more", len(values)-most))
+	}
+	return strings.Join(quoted, ", ")
+}
+
+func (w *writer) remove(ctx context.Context, key delivery.RRsetKey) error {
+	record, err := protocol.Encode(w.set(key))
+	if err != nil {
+		return nil // It never went out.
+	}
+	path, err := protocol.RecordPath(w.plan.Zone, key.Name, key.Type)
+	if err != nil {
+		return nil
+	}
+	return w.add(ctx, item{key: key, request: protocol.Request{Record: record, Operation: protocol.Delete}, path: path})
+}
+
+// add puts an item behind those that wait, and has them go where a batch is full.
+func (w *writer) add(ctx context.Context, i item) error {
+	body, err := protocol.Marshal(i.request)
+	if err != nil {
+		return err
+	}
+	const around = 64 // what a batch has besides its items
+	if len(body)+around > protocol.MaxBody {
+		w.fail(i.key, &delivery.Error{Reason: delivery.ReasonValidationFailed, Permanent: true, Message: fmt.Sprintf("the RRset is %d octets long in the webhook protocol, which takes %d", len(body), protocol.MaxBody-around)})
+		return nil
+	}
+	if w.size+len(body)+1+around > protocol.MaxBody || len(w.waiting) == protocol.MaxBatch {
+		if err := w.flush(ctx); err != nil {
+			return err
+		}
+	}
+	w.waiting = append(w.waiting, i)
+	w.size += len(body) + 1
+	return nil
+}
+
+// flush writes what waits: in one request where there is more than one and the server has batches, else one by one.
+func (w *writer) flush(ctx context.Context) error {
+	items := w.waiting
+	w.waiting, w.size = nil, 0
+	if len(items) > 1 {
+		// Where that cannot be learned, the plain protocol does: health informs and holds up nothing.
+		if has, err := w.provider.has(ctx, w.plan.CallTimeout, protocol.FeatureBatch); err == nil && has {
+			done, err := w.writeBatch(ctx, items)
+			if done || err != nil {
+				return err
+			}
+		}
+	}
+	for _, i := range items {
+		if err := w.write(ctx, i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeBatch reports false where the items have to go one by one.
+func (w *writer) writeBatch(ctx context.Context, items []item) (bool, error) {
+	var batch protocol.Batch
+	for _, i := range items {
+		batch.Operations = append(batch.Operations, i.request)
+	}
+	body, err := protocol.Marshal(batch)
+	if err != nil {
+		return false, err
+	}
+	got, err := w.provider.call(ctx, w.plan.CallTimeout, w.fence, http.MethodPost, protocol.BatchPath, body)
+	if err != nil {
+		return false, err
+	}
+	var response protocol.BatchResponse
+	if got.status/100 != 2 || json.Unmarshal(got.body, &response) != nil || len(response.Results) != len(items) {
+		switch got.status {
+		case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented:
+			w.provider.without(protocol.FeatureBatch)
+			return false, nil
+		}
+		if _, refusal := got.respond(); refusal != nil && (refusal.WholeClass || refusal.Reason == delivery.ReasonQuotaExceeded) {
+			return false, refusal
+		}
+		return false, nil // It is not told which item it is about: alone each gets its own answer.
+	}
+	for at, result := range response.Results {
+		alone := answer{status: result.Status, header: got.header, secrets: got.secrets}
+		var refusal *delivery.Error
+		if result.Success == nil || !*result.Success || result.Status/100 != 2 {
+			refusal = alone.judge(result.Error, result.Success != nil)
+		}
+		if err := w.settle(items[at], refusal, true); err != nil {
+			return true, err
+		}
+	}
+	return true, nil
+}
+
+func (w *writer) write(ctx context.Context, i item) error {
+	if w.full != nil && i.fresh {
+		w.fail(i.key, w.full)
+		return nil
+	}
+	method, path, body := http.MethodDelete, i.path, []byte(nil)
+	if i.request.Operation == protocol.Upsert {
+		method, path = http.MethodPost, protocol.RecordsPath
+		var err error
+		if body, err = protocol.Marshal(i.request); err != nil {
+			return err
+		}
+	}
+	got, err := w.provider.call(ctx, w.plan.CallTimeout, w.fence, method, path, body)
+	var failure *delivery.Error
+	switch {
+	case err == nil:
+		_, failure = got.respond()
+		spoken := failure == nil || failure.Reason != delivery.ReasonServerError || failure.Code == protocol.CodeServerError
+		return w.settle(i, failure, spoken)
+	case errors.As(err, &failure) && ctx.Err() == nil && failure.Reason == delivery.ReasonServerUnreachable && !failure.WholeClass:
+		// Connected to, and then silent: that may be the record's doing.
+		return w.settle(i, failure, true)
+	}
+	return err
+}
+
+// settle takes down how an item ended. It returns an error where nothing more is to be asked. spoken: the failure may
+// be the item's own, not that of something that is no webhook server.
+func (w *writer) settle(i item, failure *delivery.Error, spoken bool) error {
+	switch {
+	case failure == nil,
+		i.request.Operation == protocol.Delete && failure.Code == protocol.CodeRecordNotFound,
+		i.request.Operation == protocol.Delete && failure.Reason == delivery.ReasonZoneNotFound:
+		w.streak = 0
+		return nil
+	case i.request.Operation == protocol.Delete && failure.Permanent && apexNS(w.plan.Zone, i.key):
+		// The zone stays at the provider, and so do the name servers that it cannot be without.
+		w.streak = 0
+		return nil
+	case failure.WholeClass, !spoken:
+		return failure
+	}
+	w.fail(i.key, failure)
+	if failure.Reason == delivery.ReasonQuotaExceeded && w.plan.Changes != nil {
+		// What is new would be refused as well; what goes and what is replaced takes no room.
+		w.full = failure
+	}
+	if failure.Reason != delivery.ReasonServerError && failure.Reason != delivery.ReasonServerUnreachable {
+		w.streak = 0
+		return nil
+	}
+	if w.streak++; w.streak >= patience {
+		return failure
+	}
+	return nil
+}
