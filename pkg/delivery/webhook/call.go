@@ -175,6 +175,8 @@ func (p *Provider) unreachable(ctx context.Context, err error, timeout time.Dura
 		operation   *net.OpError
 		resolution  *net.DNSError
 		certificate *tls.CertificateVerificationError
+		plain       tls.RecordHeaderError
+		alert       tls.AlertError
 		late        net.Error
 	)
 	local, refused := dial.AsLocal(err)
@@ -190,6 +192,12 @@ func (p *Provider) unreachable(ctx context.Context, err error, timeout time.Dura
 	case errors.As(err, &certificate):
 		failure.WholeClass = true
 		failure.Message = "server: its certificate is not one for this host that tls.caBundle, or the system, vouches for"
+	case errors.As(err, &plain):
+		failure.WholeClass = true
+		failure.Message = "server: it does not speak TLS at this address; is it http://?"
+	case errors.As(err, &alert):
+		failure.WholeClass = true
+		failure.Message = "server: it ends the TLS handshake: " + alert.Error()
 	case errors.As(err, &operation) && operation.Op == "dial":
 		failure.WholeClass = true
 		failure.Message = "server: " + operation.Error()
@@ -221,17 +229,16 @@ func foreign(text string, secrets []string) string {
 	return text
 }
 
-// respond reads an answer of the protocol; nil for success. A 404 is an error here like any other.
-func (got answer) respond() (protocol.Response, *delivery.Error) {
-	var response protocol.Response
-	spoken := json.Unmarshal(got.body, &response) == nil && response.Success != nil
+// respond reads an answer; no failure for success. spoken: it is one of the protocol. A 404 is a failure like any other.
+func (got answer) respond() (response protocol.Response, spoken bool, failure *delivery.Error) {
+	spoken = json.Unmarshal(got.body, &response) == nil && response.Success != nil
 	if spoken && *response.Success && got.status/100 == 2 {
-		return response, nil
+		return response, true, nil
 	}
 	if !spoken {
 		response = protocol.Response{}
 	}
-	return response, got.judge(response.Error, spoken)
+	return response, spoken, got.judge(response.Error, spoken)
 }
 
 // judge says what an answer that is no success means. refusal is nil where the answer had none; spoken: the answer was
@@ -266,6 +273,9 @@ func (got answer) judge(refusal *protocol.Error, spoken bool) *delivery.Error {
 	case code == protocol.CodeRateLimited, status == http.StatusTooManyRequests:
 		failure.Reason, failure.WholeClass, failure.RetryAfter = delivery.ReasonRateLimited, true, got.retryAfter()
 		failure.Message = "the server wants fewer requests; lower spec.requestsPerSecond of the class"
+	case spoken && (status == http.StatusNotFound || code == protocol.CodeRecordNotFound):
+		failure.Reason = delivery.ReasonZoneNotFound
+		failure.Message = "the server does not find where the record belongs; make the zone at the provider"
 	case spoken && status == http.StatusConflict:
 		failure.Reason = delivery.ReasonConflict
 		failure.Message = "the record cannot stand beside what else the provider has at this name"
@@ -275,9 +285,6 @@ func (got answer) judge(refusal *protocol.Error, spoken bool) *delivery.Error {
 		if code == protocol.CodeInvalidDomain {
 			failure.Message = "the server refuses the name of the zone or of the record; see that it has the zone. It is asked again when the record or the class changes"
 		}
-	case spoken && (status == http.StatusNotFound || code == protocol.CodeRecordNotFound):
-		failure.Reason = delivery.ReasonZoneNotFound
-		failure.Message = "the server does not find where the record belongs; make the zone at the provider"
 	case status/100 == 3:
 		failure.Reason, failure.WholeClass = delivery.ReasonInvalidConfiguration, true
 		failure.Message = "the server redirects, and redirects are not followed; name the final URL in webhook.server"

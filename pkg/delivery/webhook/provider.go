@@ -148,7 +148,7 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 		if err != nil {
 			return drift, err
 		}
-		response, refusal := got.respond()
+		response, _, refusal := got.respond()
 		switch {
 		case refusal == nil && response.Record != nil:
 			have, err := protocol.Decode(*response.Record)
@@ -157,7 +157,7 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 			}
 		case refusal == nil:
 			return drift, delivery.ErrCannotList
-		case refusal.Code == protocol.CodeRecordNotFound:
+		case refusal.Reason == delivery.ReasonZoneNotFound:
 			drift.Missing = append(drift.Missing, set)
 		case got.status == http.StatusNotFound, got.status == http.StatusMethodNotAllowed, got.status == http.StatusNotImplemented:
 			return drift, delivery.ErrCannotList
@@ -184,7 +184,7 @@ func (p *Provider) ask(ctx context.Context, timeout time.Duration) ([]string, er
 	}
 	var health protocol.Health
 	if json.Unmarshal(got.body, &health) != nil || health.Status == "" {
-		_, refusal := got.respond()
+		_, _, refusal := got.respond()
 		if refusal == nil {
 			refusal = &delivery.Error{Reason: delivery.ReasonServerError, Code: strconv.Itoa(got.status), Message: "the answer to GET /health has no status"}
 		}

@@ -171,7 +171,7 @@ func (w *writer) writeBatch(ctx context.Context, items []item) (bool, error) {
 			w.provider.without(protocol.FeatureBatch)
 			return false, nil
 		}
-		if _, refusal := got.respond(); refusal != nil && (refusal.WholeClass || refusal.Reason == delivery.ReasonQuotaExceeded) {
+		if _, _, refusal := got.respond(); refusal != nil && (refusal.WholeClass || refusal.Reason == delivery.ReasonQuotaExceeded) {
 			return false, refusal
 		}
 		return false, nil // It is not told which item it is about: alone each gets its own answer.
@@ -206,8 +206,7 @@ func (w *writer) write(ctx context.Context, i item) error {
 	var failure *delivery.Error
 	switch {
 	case err == nil:
-		_, failure = got.respond()
-		spoken := failure == nil || failure.Reason != delivery.ReasonServerError || failure.Code == protocol.CodeServerError
+		_, spoken, failure := got.respond()
 		return w.settle(i, failure, spoken)
 	case errors.As(err, &failure) && ctx.Err() == nil && failure.Reason == delivery.ReasonServerUnreachable && !failure.WholeClass:
 		// Connected to, and then silent: that may be the record's doing.
@@ -220,16 +219,14 @@ func (w *writer) write(ctx context.Context, i item) error {
 // be the item's own, not that of something that is no webhook server.
 func (w *writer) settle(i item, failure *delivery.Error, spoken bool) error {
 	switch {
-	case failure == nil,
-		i.request.Operation == protocol.Delete && failure.Code == protocol.CodeRecordNotFound,
-		i.request.Operation == protocol.Delete && failure.Reason == delivery.ReasonZoneNotFound:
+	case failure == nil, i.request.Operation == protocol.Delete && failure.Reason == delivery.ReasonZoneNotFound:
 		w.streak = 0
 		return nil
 	case i.request.Operation == protocol.Delete && failure.Permanent && apexNS(w.plan.Zone, i.key):
 		// The zone stays at the provider, and so do the name servers that it cannot be without.
 		w.streak = 0
 		return nil
-	case failure.WholeClass, !spoken:
+	case failure.WholeClass, !spoken && !failure.Permanent:
 		return failure
 	}
 	w.fail(i.key, failure)
