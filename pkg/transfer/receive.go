@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	// patience is how long the server may take for the connection and for each message.
+	// patience is how long the server may take for the connection and for each message where a Source does not say.
 	patience = 30 * time.Second
 	// maxOctets bounds a transfer as it comes over the wire.
 	maxOctets = 1 << 30
@@ -33,6 +33,10 @@ type Source struct {
 	Zone   name.Name
 	// Key signs the request, and has to sign the answer; nil asks without.
 	Key *Key
+	// Dial connects; nil connects to whatever Server resolves to.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// Wait bounds the connection and each message; 0: 30 s.
+	Wait time.Duration
 }
 
 // Scheme begins the URL of a transfer.
@@ -65,8 +69,15 @@ func Receive(ctx context.Context, source Source) ([]byte, error) {
 }
 
 func receive(ctx context.Context, source Source) ([]byte, error) {
-	dialer := net.Dialer{Timeout: patience}
-	conn, err := dialer.DialContext(ctx, "tcp", source.Server)
+	if source.Wait == 0 {
+		source.Wait = patience
+	}
+	if source.Dial == nil {
+		source.Dial = new(net.Dialer).DialContext
+	}
+	dialing, cancel := context.WithTimeout(ctx, source.Wait)
+	conn, err := source.Dial(dialing, "tcp", source.Server)
+	cancel()
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +102,7 @@ func ask(conn net.Conn, source Source) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(source.Wait)); err != nil {
 		return nil, err
 	}
 	if _, err := conn.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(packed))), packed...)); err != nil {
@@ -99,7 +110,7 @@ func ask(conn net.Conn, source Source) ([]byte, error) {
 	}
 	z := &zone{source: source}
 	for octets := 0; ; {
-		raw, err := message(conn)
+		raw, err := message(conn, source.Wait)
 		if err != nil {
 			return nil, fmt.Errorf("after %d records: %w", z.records, err)
 		}
@@ -117,8 +128,8 @@ func ask(conn net.Conn, source Source) ([]byte, error) {
 }
 
 // message reads one, with the two octets of length before it (RFC 1035 §4.2.2).
-func message(conn net.Conn) ([]byte, error) {
-	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
+func message(conn net.Conn, wait time.Duration) ([]byte, error) {
+	if err := conn.SetDeadline(time.Now().Add(wait)); err != nil {
 		return nil, err
 	}
 	var length [2]byte
@@ -153,7 +164,7 @@ func (z *zone) take(raw []byte, id uint16, judge *judge) (done bool, err error) 
 	// Before anything in it is believed, its error included: an error may be signed as well.
 	judged := judge.take(raw, m)
 	if m.Rcode != mdns.RcodeSuccess {
-		return false, refused(m, judged)
+		return false, refused(m, z.source.Key, judged)
 	}
 	if judged != nil {
 		return false, judged
@@ -185,19 +196,4 @@ func (z *zone) take(raw []byte, id uint16, judge *judge) (done bool, err error) 
 		return true, judge.end()
 	}
 	return false, nil
-}
-
-// refused says what an error of the server means.
-func refused(m *mdns.Msg, judged error) error {
-	code := mdns.RcodeToString[m.Rcode]
-	if t := m.IsTsig(); t != nil && t.Error != 0 {
-		return fmt.Errorf("%s, TSIG error %s: the server does not take the key; compare name, algorithm, secret and the clocks", code, mdns.RcodeToString[int(t.Error)])
-	}
-	switch m.Rcode {
-	case mdns.RcodeRefused:
-		return fmt.Errorf("%s: the server does not hand the zone out to us; allow transfers to this address or give --tsig-key-file", code)
-	case mdns.RcodeNotAuth:
-		return fmt.Errorf("%s: the server does not have the zone, or not the key", code)
-	}
-	return errors.Join(fmt.Errorf("the server answers %s", code), judged)
 }

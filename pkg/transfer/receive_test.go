@@ -81,7 +81,7 @@ func TestReceive_takesAWholeZoneFromRealServers(t *testing.T) {
 				t.Errorf("%d records, the first %q", len(lines), lines[0])
 			}
 			source.Key = nil
-			if text, err := Receive(t.Context(), source); err == nil || text != nil || !strings.Contains(err.Error(), "--tsig-key-file") && !strings.Contains(err.Error(), "not the key") {
+			if text, err := Receive(t.Context(), source); err == nil || text != nil || !strings.Contains(err.Error(), "a key that we have") && !strings.Contains(err.Error(), "not the key") {
 				t.Errorf("without a key: %d octets, %v", len(text), err)
 			}
 			other := rigKey
@@ -125,7 +125,7 @@ func (s script) start(t *testing.T) string {
 		}
 		defer conn.Close()
 		conn.SetDeadline(time.Now().Add(10 * time.Second))
-		raw, err := message(conn)
+		raw, err := message(conn, patience)
 		if err != nil {
 			t.Error(err)
 			return
@@ -141,7 +141,7 @@ func (s script) start(t *testing.T) string {
 			}
 		}
 		if !s.cut {
-			message(conn) // until the client is gone
+			message(conn, patience) // until the client is gone
 		}
 	}()
 	return listener.Addr().String()
@@ -299,7 +299,7 @@ func TestParseSource_readsURLs(t *testing.T) {
 		"axfr://[2001:db8::1]:5353/.":                 {Server: "[2001:db8::1]:5353", Zone: name.Root},
 		"axfr://ns.example/0/25.2.0.192.in-addr.arpa": {Server: "ns.example:53", Zone: name.MustParse("0/25.2.0.192.in-addr.arpa.")},
 	} {
-		if got, err := ParseSource(text); err != nil || got != want {
+		if got, err := ParseSource(text); err != nil || got.Server != want.Server || got.Zone != want.Zone {
 			t.Errorf("%s: %+v, %v; want %+v", text, got, err, want)
 		}
 	}

@@ -21,7 +21,7 @@ type KnotConfig struct {
 	Addr netip.AddrPort // where it listens; zero: a free loopback port
 	// Key signs transfers, and nobody without it gets one; nil lets anybody on loopback transfer.
 	Key   *TSIGKey
-	Zones []PrimaryZone // UpdateKey is not used
+	Zones []PrimaryZone // UpdateKey is Key's name or empty
 	// Secondaries are not waited for.
 	Secondaries []SecondaryZone // Key is not used
 }
@@ -101,6 +101,7 @@ database:
 		key = "    key: " + c.Key.Name + "\n"
 	}
 	fmt.Fprintf(&conf, "acl:\n  - id: transfer\n    address: 127.0.0.0/8\n    action: transfer\n%s", key)
+	fmt.Fprintf(&conf, "  - id: update\n    address: 127.0.0.0/8\n    action: update\n%s", key)
 	conf.WriteString("  - id: notify\n    address: 127.0.0.0/8\n    action: notify\n")
 	for _, z := range c.Secondaries {
 		fmt.Fprintf(&conf, "remote:\n  - id: primary-of-%s\n    address: %s@%d\n", z.Zone, z.Primary.Addr(), z.Primary.Port())
@@ -112,6 +113,9 @@ database:
 			return err
 		}
 		fmt.Fprintf(&conf, "  - domain: %s\n    file: %q\n", z.Zone, zoneFile(z.Zone))
+		if z.UpdateKey != "" {
+			conf.WriteString("    acl: [transfer, update]\n")
+		}
 	}
 	for _, z := range c.Secondaries {
 		fmt.Fprintf(&conf, "  - domain: %s\n    file: %q\n    master: primary-of-%s\n    acl: [transfer, notify]\n", z.Zone, zoneFile(z.Zone), z.Zone)

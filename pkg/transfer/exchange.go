@@ -1,0 +1,115 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package transfer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+
+	mdns "github.com/miekg/dns"
+)
+
+// Refusal is a server's answer that it will not, or one that the key does not vouch for.
+type Refusal struct {
+	// Rcode is the answer's (RFC 6895 §2.3), TSIG the error of its signature (RFC 8945 §3), 0 without one.
+	Rcode, TSIG int
+	// Signed: the key vouches for the answer. Anybody on the way may have made one that is not.
+	Signed bool
+	// doubt is why the key does not vouch for it.
+	doubt error
+	// hint is what to do about it.
+	hint string
+}
+
+func (r *Refusal) Error() string {
+	code := mdns.RcodeToString[r.Rcode]
+	switch {
+	case r.TSIG != 0:
+		return fmt.Sprintf("%s, TSIG error %s: the server does not take the key; compare name, algorithm, secret and the clocks", code, mdns.RcodeToString[r.TSIG])
+	case r.hint != "":
+		return code + ": " + r.hint
+	}
+	return errors.Join(fmt.Errorf("the server answers %s", code), r.doubt).Error()
+}
+
+// Unwrap is why the key does not vouch for the answer, nil where it does.
+func (r *Refusal) Unwrap() error { return r.doubt }
+
+func newRefusal(m *mdns.Msg, key *Key, judged error) *Refusal {
+	r := &Refusal{Rcode: m.Rcode, Signed: key != nil && judged == nil, doubt: judged}
+	if t := m.IsTsig(); t != nil {
+		r.TSIG = int(t.Error)
+	}
+	return r
+}
+
+// refused says what an error of a server means that was asked for a zone.
+func refused(m *mdns.Msg, key *Key, judged error) error {
+	r := newRefusal(m, key, judged)
+	switch m.Rcode {
+	case mdns.RcodeRefused:
+		r.hint = "the server does not hand the zone out to us; allow transfers to this address, or to a key that we have"
+	case mdns.RcodeNotAuth:
+		r.hint = "the server does not have the zone, or not the key"
+	}
+	return r
+}
+
+// Exchange asks one question on a connection, UDP or TCP, whose deadline the caller has set, and returns the answer,
+// whatever its rcode. With a key it is signed and so is what is returned: an answer that the key does not vouch for is a
+// *Refusal. The question is signed in place.
+func Exchange(ctx context.Context, conn net.Conn, question *mdns.Msg, key *Key) (*mdns.Msg, error) {
+	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	defer stop()
+	answer, err := exchange(conn, question, key)
+	if err != nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return answer, err
+}
+
+func exchange(conn net.Conn, question *mdns.Msg, key *Key) (*mdns.Msg, error) {
+	packed, err := question.Pack()
+	var judge *judge
+	if key != nil {
+		packed, judge, err = sign(question, *key)
+	}
+	if err != nil {
+		return nil, err
+	}
+	wire := mdns.Conn{Conn: conn, UDPSize: mdns.MaxMsgSize}
+	if _, err := wire.Write(packed); err != nil {
+		return nil, err
+	}
+	_, packets := conn.(net.PacketConn)
+	for {
+		raw, err := wire.ReadMsgHeader(nil)
+		if errors.Is(err, mdns.ErrShortRead) && packets {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		m := new(mdns.Msg)
+		switch err := m.Unpack(raw); {
+		case err == nil && m.Id == question.Id && m.Response:
+		case packets:
+			continue // somebody guesses; the deadline ends it
+		case err != nil:
+			return nil, fmt.Errorf("a message that is none: %w", err)
+		default:
+			return nil, errors.New("a message that answers something else")
+		}
+		judged := judge.take(raw, m)
+		if judged == nil {
+			judged = judge.end()
+		}
+		if t := m.IsTsig(); judged != nil || t != nil && t.Error != 0 {
+			return nil, newRefusal(m, key, judged)
+		}
+		return m, nil
+	}
+}

@@ -1,0 +1,91 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package transfer
+
+import (
+	"context"
+	"errors"
+	"net"
+	"testing"
+	"time"
+
+	mdns "github.com/miekg/dns"
+
+	"kubi.zone/kubizone/test/rig"
+)
+
+// Promise 2, for single answers: over UDP and TCP, from a real server.
+func TestExchange_returnsWhatTheKeyVouchesFor(t *testing.T) {
+	bind, err := rig.StartBIND(t.Context(), rig.BINDConfig{Keys: []rig.TSIGKey{rigKey}, Primaries: []rig.PrimaryZone{{Zone: zoneName.String(), Text: soa + "\nexample.org. 60 IN NS ns.example.net.\n"}}})
+	rig.SkipMissing(t, err)
+	t.Cleanup(func() { bind.Close() })
+	other := rigKey
+	other.Name = "other.example"
+	ask := func(network string, key *Key) (*mdns.Msg, error) {
+		conn, err := net.Dial(network, bind.Addr.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		conn.SetDeadline(time.Now().Add(10 * time.Second))
+		question := new(mdns.Msg)
+		question.SetQuestion(zoneName.String(), mdns.TypeSOA)
+		return Exchange(t.Context(), conn, question, key)
+	}
+	for _, network := range []string{"udp", "tcp"} {
+		for _, key := range []*Key{nil, keyOf(t, rigKey.Statement())} {
+			if m, err := ask(network, key); err != nil || len(m.Answer) != 1 || (m.IsTsig() != nil) != (key != nil) {
+				t.Errorf("%s, key %v: %v, %v", network, key != nil, m, err)
+			}
+		}
+		m, err := ask(network, keyOf(t, other.Statement()))
+		var refusal *Refusal
+		if m != nil || !errors.As(err, &refusal) || refusal.TSIG != mdns.RcodeBadKey || refusal.Signed {
+			t.Errorf("%s, unknown key: %v, %v", network, m, err)
+		}
+	}
+}
+
+// Promise 2: a signed question is not answered by an unsigned message, nor by a guess.
+func TestExchange_takesNoAnswerOfOthers(t *testing.T) {
+	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	go func() {
+		buf := make([]byte, 4096)
+		n, from, err := conn.ReadFrom(buf)
+		question := new(mdns.Msg)
+		if err != nil || question.Unpack(buf[:n]) != nil {
+			return
+		}
+		answer := new(mdns.Msg)
+		answer.SetReply(question)
+		answer.Extra = nil
+		raw, _ := answer.Pack()
+		conn.WriteTo([]byte("no message"), from)
+		raw[0] ^= 1
+		conn.WriteTo(raw, from)
+		raw[0] ^= 1
+		conn.WriteTo(raw, from)
+	}()
+	asking, err := net.Dial("udp", conn.LocalAddr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer asking.Close()
+	question := new(mdns.Msg)
+	question.SetQuestion(zoneName.String(), mdns.TypeSOA)
+	m, err := Exchange(t.Context(), asking, question, keyOf(t, rigKey.Statement()))
+	var refusal *Refusal
+	if m != nil || !errors.As(err, &refusal) || refusal.Signed || refusal.Rcode != mdns.RcodeSuccess {
+		t.Errorf("%v, %v", m, err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if m, err := Exchange(ctx, asking, question, nil); m != nil || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("nobody answers: %v, %v", m, err)
+	}
+}
