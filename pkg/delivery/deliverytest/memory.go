@@ -1,0 +1,306 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deliverytest
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/serial"
+)
+
+// Server is what stands behind Memory: zones, and a record of who wrote what. It outlives the providers that write to
+// it, and any number of them share it.
+type Server struct {
+	mu    sync.Mutex
+	zones map[name.Name]*zoneData
+	// Log has every change of an RRset in the order in which it was applied, and is read with Writes.
+	log []Write
+	// calls counts by method.
+	calls map[string]int
+}
+
+type zoneData struct {
+	serial serial.Serial
+	sets   map[delivery.RRsetKey]delivery.RRset
+	ours   map[delivery.RRsetKey]bool
+}
+
+// Write is one change that a server applied.
+type Write struct {
+	Zone name.Name
+	// Serial of the plan that it was part of.
+	Serial serial.Serial
+	// Set as it stood after it; without Data it was removed.
+	Set delivery.RRset
+}
+
+// NewServer is an empty one.
+func NewServer() *Server { return &Server{zones: map[name.Name]*zoneData{}, calls: map[string]int{}} }
+
+func (s *Server) zone(n name.Name) *zoneData {
+	z := s.zones[n]
+	if z == nil {
+		z = &zoneData{sets: map[delivery.RRsetKey]delivery.RRset{}, ours: map[delivery.RRsetKey]bool{}}
+		s.zones[n] = z
+	}
+	return z
+}
+
+// Inspect is what stands in a zone, in canonical order.
+func (s *Server) Inspect(zone name.Name) []delivery.RRset {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	z := s.zone(zone)
+	var sets []delivery.RRset
+	for _, key := range slices.SortedFunc(maps.Keys(z.sets), delivery.RRsetKey.Compare) {
+		sets = append(sets, z.sets[key])
+	}
+	return sets
+}
+
+// Disturb puts an RRset in place as somebody else would, or without Data takes it away.
+func (s *Server) Disturb(zone name.Name, set delivery.RRset) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	z := s.zone(zone)
+	if len(set.Data) == 0 {
+		delete(z.sets, set.Key())
+		return
+	}
+	z.sets[set.Key()] = set
+}
+
+// Writes are all changes so far.
+func (s *Server) Writes() []Write {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.log)
+}
+
+// Calls is how often a method of a provider was called.
+func (s *Server) Calls(method string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.calls[method]
+}
+
+func (s *Server) count(method string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls[method]++
+}
+
+// Point is where a fault can be put.
+type Point struct {
+	// Method is "Deliver", "Withdraw" or "Verify".
+	Method string
+	Zone   name.Name
+	Serial serial.Serial
+	// Set that is about to be written, the zero value for Verify.
+	Set delivery.RRset
+	// Applied: the write has been applied and the answer is on its way.
+	Applied bool
+}
+
+// Memory is a provider that writes to a Server, RRset by RRset, one fence and one call each.
+type Memory struct {
+	Server *Server
+	// Fault is asked before and after each write and may be nil. Its error becomes the provider's: that before means
+	// nothing was applied, that after that the answer was lost. It may block, until ctx ends, and it may panic.
+	Fault func(ctx context.Context, at Point) error
+	// Refuse names RRsets that are refused for good or for now; nil refuses none.
+	Refuse func(set delivery.RRset) *delivery.Error
+	// Blind providers cannot list: Verify says so, and a whole zone is written without a look.
+	Blind bool
+	// HidesFromList are RRsets that a list answer leaves out.
+	HidesFromList func(key delivery.RRsetKey) bool
+
+	mu     sync.Mutex
+	closed bool
+}
+
+var _ delivery.Provider = (*Memory)(nil)
+
+// write is one call outside.
+func (m *Memory) write(ctx context.Context, method string, plan delivery.Plan, fence delivery.Fence, set delivery.RRset) error {
+	if err := fence(ctx); err != nil {
+		return err
+	}
+	call, cancel := context.WithTimeout(ctx, plan.CallTimeout)
+	defer cancel()
+	at := Point{Method: method, Zone: plan.Zone, Serial: plan.Serial, Set: set}
+	if err := m.fault(call, at); err != nil {
+		return err
+	}
+	m.Server.apply(plan, set)
+	at.Applied = true
+	return m.fault(call, at)
+}
+
+func (s *Server) apply(plan delivery.Plan, set delivery.RRset) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	z, key := s.zone(plan.Zone), set.Key()
+	if len(set.Data) == 0 {
+		delete(z.sets, key)
+		delete(z.ours, key)
+	} else {
+		set.Data = slices.Clone(set.Data)
+		z.sets[key], z.ours[key] = set, true
+	}
+	s.log = append(s.log, Write{plan.Zone, plan.Serial, set})
+}
+
+func (m *Memory) fault(ctx context.Context, at Point) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if m.Fault == nil {
+		return nil
+	}
+	return m.Fault(ctx, at)
+}
+
+// at is what stands there, ours or not.
+func (s *Server) at(zone name.Name, key delivery.RRsetKey) (set delivery.RRset, there, ours bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	z := s.zone(zone)
+	set, there = z.sets[key]
+	return set, there, z.ours[key]
+}
+
+// Deliver implements delivery.Provider.
+func (m *Memory) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
+	m.Server.count("Deliver")
+	var report delivery.Report
+	put := func(set delivery.RRset) error {
+		stands, there, ours := m.Server.at(plan.Zone, set.Key())
+		switch {
+		case len(set.Data) == 0 && (!there || !ours):
+			return nil
+		case len(set.Data) > 0 && ours && there && same(stands, set) && !m.Blind:
+			return nil
+		}
+		if m.Refuse != nil {
+			if err := m.Refuse(set); err != nil {
+				report.Failed = append(report.Failed, delivery.Failure{Name: set.Name, Type: set.Type, Err: err})
+				return nil
+			}
+		}
+		return m.write(ctx, "Deliver", plan, fence, set)
+	}
+	if plan.Changes == nil {
+		for set := range plan.All {
+			if err := put(set); err != nil {
+				return report, err
+			}
+		}
+	}
+	for _, change := range plan.Changes {
+		if err := put(change.After); err != nil {
+			return report, err
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return report, err
+	}
+	report.Confirmed = plan.Serial
+	return report, nil
+}
+
+// Withdraw implements delivery.Provider.
+func (m *Memory) Withdraw(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
+	m.Server.count("Withdraw")
+	var keys []delivery.RRsetKey
+	for set := range plan.All {
+		keys = append(keys, set.Key())
+	}
+	for _, change := range plan.Changes {
+		keys = append(keys, change.After.Key())
+	}
+	for _, key := range keys {
+		if _, there, ours := m.Server.at(plan.Zone, key); !there || !ours {
+			continue
+		}
+		if err := m.write(ctx, "Withdraw", plan, fence, delivery.RRset{Name: key.Name, Type: key.Type}); err != nil {
+			return delivery.Report{}, err
+		}
+	}
+	return delivery.Report{}, ctx.Err()
+}
+
+// Verify implements delivery.Provider.
+func (m *Memory) Verify(ctx context.Context, plan delivery.Plan) (delivery.Drift, error) {
+	m.Server.count("Verify")
+	if m.Blind {
+		return delivery.Drift{}, delivery.ErrCannotList
+	}
+	if err := m.fault(ctx, Point{Method: "Verify", Zone: plan.Zone, Serial: plan.Serial}); err != nil {
+		return delivery.Drift{}, err
+	}
+	var drift delivery.Drift
+	want := map[delivery.RRsetKey]bool{}
+	for set := range plan.All {
+		want[set.Key()] = true
+		stands, there, _ := m.Server.at(plan.Zone, set.Key())
+		switch {
+		case !there || m.HidesFromList != nil && m.HidesFromList(set.Key()):
+			drift.Missing = append(drift.Missing, set)
+		case !same(stands, set):
+			drift.Differing = append(drift.Differing, set)
+		}
+	}
+	for _, set := range m.Server.Inspect(plan.Zone) {
+		if !want[set.Key()] {
+			drift.Foreign = append(drift.Foreign, set)
+		}
+	}
+	return drift, nil
+}
+
+// Health implements delivery.Provider.
+func (m *Memory) Health(ctx context.Context) error { return ctx.Err() }
+
+// Close implements delivery.Provider.
+func (m *Memory) Close() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.closed = true
+	return nil
+}
+
+// Closed reports whether Close was called.
+func (m *Memory) Closed() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.closed
+}
+
+func same(one, other delivery.RRset) bool {
+	return one.TTL == other.TTL && slices.Equal(slices.Sorted(slices.Values(one.Data)), slices.Sorted(slices.Values(other.Data)))
+}
+
+// Slow is a Fault that lets every call run into its deadline.
+func Slow(ctx context.Context, _ Point) error {
+	<-ctx.Done()
+	return &delivery.Error{Reason: delivery.ReasonServerUnreachable, Message: "no answer in time", Err: ctx.Err()}
+}
+
+// Until is a Fault that fails with err before time has passed since now.
+func Until(passed time.Duration, err error) func(context.Context, Point) error {
+	end := time.Now().Add(passed)
+	return func(context.Context, Point) error {
+		if time.Now().Before(end) {
+			return err
+		}
+		return nil
+	}
+}

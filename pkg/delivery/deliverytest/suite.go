@@ -1,0 +1,630 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deliverytest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/dns/serial"
+)
+
+// Subject is a provider under examination, with the eyes and hands that the exam needs at its server.
+type Subject struct {
+	// New makes a provider; every one made writes to the same server, as after a restart.
+	New func(t *testing.T) delivery.Provider
+	// Zone is one that no other part of the exam uses, ready to be delivered: made at the server where the provider
+	// does not make zones.
+	Zone func(t *testing.T) name.Name
+	// Inspect is what the server has in a zone, absolute presentation form, with or without the SOA, read by another
+	// way than the provider's own.
+	Inspect func(t *testing.T, zone name.Name) []delivery.RRset
+	// Disturb puts an RRset in place as somebody else would, and without Data takes it away; nil where nobody else can.
+	Disturb func(t *testing.T, zone name.Name, set delivery.RRset)
+	// Offer is called before each Deliver with its plan, for a provider that takes content from elsewhere; else nil.
+	Offer func(t *testing.T, plan delivery.Plan)
+	// Refused is the leftmost label of a TXT RRset that the server refuses while it takes others; empty without one.
+	Refused string
+	// Unsupported are RRsets that the provider has no form for, counted in Skipped; nil: it takes all.
+	Unsupported func(set delivery.RRset) bool
+	// Unfenced providers change nothing outside: their servers come and fetch.
+	Unfenced bool
+	// Patience is how long servers may take to follow. 0: 20 s.
+	Patience time.Duration
+}
+
+// Run examines a provider. Each part is a subtest of its own.
+func Run(t *testing.T, subject Subject) {
+	if subject.Patience == 0 {
+		subject.Patience = 20 * time.Second
+	}
+	for _, part := range []struct {
+		name string
+		run  func(*exam)
+	}{
+		{"first delivery, change, removal", lifecycle},
+		{"every value comes out as it went in", echo},
+		{"the same plan twice", twice},
+		{"the serial alone", serialAlone},
+		{"a whole zone over what is there", wholeAgain},
+		{"an empty zone", emptyZone},
+		{"withdraw", withdraw},
+		{"foreign data stays", foreign},
+		{"drift is found and repaired", drift},
+		{"a lost fence stops everything", fenced},
+		{"a lost fence stops half way", fencedHalfWay},
+		{"a cancelled context", cancelled},
+		{"written and not acknowledged", unacknowledged},
+		{"half written, then changed back", changedBack},
+		{"a refused RRset is named", refused},
+		{"zones at the same time", concurrent},
+		{"health", health},
+	} {
+		t.Run(part.name, func(t *testing.T) {
+			provider := subject.New(t)
+			defer func() {
+				if err := provider.Close(); err != nil {
+					t.Errorf("Close: %v", err)
+				}
+			}()
+			part.run(&exam{T: t, Subject: subject, provider: provider})
+		})
+	}
+}
+
+type exam struct {
+	*testing.T
+	Subject
+	provider delivery.Provider
+}
+
+// content of a zone: the apex NS that every one has, and sets.
+type content struct {
+	zone   name.Name
+	serial serial.Serial
+	sets   []delivery.RRset
+}
+
+func (e *exam) content(zone name.Name, s serial.Serial, sets ...delivery.RRset) content {
+	ns := delivery.RRset{Name: zone, Type: rdata.NS, TTL: 3600, Data: []string{"ns1.provider.example."}}
+	all := append([]delivery.RRset{ns}, sets...)
+	slices.SortFunc(all, func(one, other delivery.RRset) int { return one.Key().Compare(other.Key()) })
+	return content{zone, s, all}
+}
+
+func (e *exam) set(zone name.Name, owner string, t rdata.Type, data ...string) delivery.RRset {
+	e.Helper()
+	n, err := name.ParseIn(owner, zone)
+	if err != nil {
+		e.Fatal(err)
+	}
+	return delivery.RRset{Name: n, Type: t, TTL: 300, Data: data}
+}
+
+func without(c content, s serial.Serial, keys ...delivery.RRsetKey) content {
+	left := slices.DeleteFunc(slices.Clone(c.sets), func(set delivery.RRset) bool { return slices.Contains(keys, set.Key()) })
+	return content{c.zone, s, left}
+}
+
+func (c content) find(key delivery.RRsetKey) delivery.RRset {
+	for _, set := range c.sets {
+		if set.Key() == key {
+			return set
+		}
+	}
+	return delivery.RRset{Name: key.Name, Type: key.Type}
+}
+
+// plan leads from before, nil for nothing, to after.
+func plan(before *content, after content) delivery.Plan {
+	p := delivery.Plan{
+		Zone: after.zone, UID: "uid-of-" + after.zone.String(), Serial: after.serial, Hash: fmt.Sprintf("%x", uint32(after.serial)),
+		SOA: delivery.RRset{Name: after.zone, Type: rdata.SOA, TTL: 3600, Data: []string{fmt.Sprintf("ns1.provider.example. hostmaster.%s %d 86400 7200 3600000 360", after.zone, after.serial)}},
+		All: slices.Values(after.sets), CallTimeout: 7 * time.Second,
+	}
+	if before == nil {
+		return p
+	}
+	p.Since, p.Changes = before.serial, []delivery.Change{}
+	seen := map[delivery.RRsetKey]bool{}
+	for _, set := range slices.Concat(before.sets, after.sets) {
+		key := set.Key()
+		if was, is := before.find(key), after.find(key); !seen[key] && !same(was, is) {
+			p.Changes = append(p.Changes, delivery.Change{Before: was, After: is})
+		}
+		seen[key] = true
+	}
+	slices.SortFunc(p.Changes, func(one, other delivery.Change) int { return one.After.Key().Compare(other.After.Key()) })
+	return p
+}
+
+func open(context.Context) error { return nil }
+
+// deliver has a provider deliver until it confirms.
+func (e *exam) deliver(provider delivery.Provider, p delivery.Plan) delivery.Report {
+	e.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), e.Patience)
+	defer cancel()
+	for {
+		if e.Offer != nil {
+			e.Offer(e.T, p)
+		}
+		report, err := provider.Deliver(ctx, p, open)
+		if err != nil {
+			e.Fatalf("Deliver %s at %d: %v", p.Zone, p.Serial, err)
+		}
+		if report.Confirmed == p.Serial {
+			return report
+		}
+		select {
+		case <-ctx.Done():
+			e.Fatalf("Deliver %s at %d: %d is confirmed after %s: %+v", p.Zone, p.Serial, report.Confirmed, e.Patience, report.Servers)
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+// expect compares what the server has with want, and with gone, which it must not have.
+func (e *exam) expect(want content, gone ...delivery.RRset) {
+	e.Helper()
+	stands := map[delivery.RRsetKey]delivery.RRset{}
+	for _, set := range e.Inspect(e.T, want.zone) {
+		if old, twice := stands[set.Key()]; twice {
+			e.Errorf("%s is there twice: %v and %v", set.Key(), old, set)
+		}
+		stands[set.Key()] = set
+	}
+	for _, set := range want.sets {
+		if e.Unsupported != nil && e.Unsupported(set) {
+			continue
+		}
+		got, there := stands[set.Key()]
+		if !there {
+			e.Errorf("%s is missing; the zone has %q", set.Key(), set.Data)
+		} else if !same(e.canonical(got), e.canonical(set)) {
+			e.Errorf("%s: server has ttl %d %q, the zone ttl %d %q", set.Key(), got.TTL, got.Data, set.TTL, set.Data)
+		}
+	}
+	for _, set := range gone {
+		if got, there := stands[set.Key()]; there {
+			e.Errorf("%s is still there: %q", set.Key(), got.Data)
+		}
+	}
+}
+
+// canonical is a set with its data in the spelling of rdata; names in it must be absolute.
+func (e *exam) canonical(set delivery.RRset) delivery.RRset {
+	data := make([]string, len(set.Data))
+	for i, text := range set.Data {
+		value, err := rdata.Parse(set.Type, text)
+		if err != nil {
+			e.Errorf("%s: %q does not parse: %v", set.Key(), text, err)
+			return set
+		}
+		data[i] = value.Text
+	}
+	set.Data = data
+	return set
+}
+
+func lifecycle(e *exam) {
+	zone := e.Zone(e.T)
+	www, mail, old := e.set(zone, "www", rdata.A, "192.0.2.1", "192.0.2.2"), e.set(zone, "mail", rdata.A, "192.0.2.3"), e.set(zone, "old", rdata.TXT, `"x"`)
+	first := e.content(zone, 10, www, mail, old)
+	e.deliver(e.provider, plan(nil, first))
+	e.expect(first)
+
+	changed := www
+	changed.Data, changed.TTL = []string{"192.0.2.2", "192.0.2.9"}, 60
+	more := e.set(zone, "more", rdata.AAAA, "2001:db8::1")
+	second := e.content(zone, 11, changed, mail, old, more)
+	e.deliver(e.provider, plan(&first, second))
+	e.expect(second)
+
+	third := without(second, 12, old.Key(), www.Key())
+	e.deliver(e.provider, plan(&second, third))
+	e.expect(third, old, www)
+
+	// Over several serials, and with a provider that has seen none of them.
+	fourth := e.content(zone, 40, mail, www)
+	e.deliver(e.New(e.T), plan(&third, fourth))
+	e.expect(fourth, more)
+}
+
+func echo(e *exam) {
+	zone := e.Zone(e.T)
+	long := `"` + string(slices.Repeat([]byte("a"), 255)) + `" "` + string(slices.Repeat([]byte("b"), 255)) + `" "c"`
+	want := e.content(zone, 1,
+		e.set(zone, "*", rdata.A, "192.0.2.1"),
+		e.set(zone, "*.deep", rdata.TXT, `"wildcard"`),
+		e.set(zone, "@", rdata.A, "192.0.2.2"),
+		e.set(zone, "@", rdata.MX, "10 mail."+zone.String(), "20 mx.example.net."),
+		e.set(zone, "@", rdata.TXT, `"v=spf1 -all"`, `"two" "strings"`),
+		e.set(zone, "@", rdata.CAA, `0 issue "ca.example.net; policy=ev"`, `128 iodef "mailto:a@example.net"`),
+		e.set(zone, "_sip._tcp", rdata.SRV, "10 60 5060 sip."+zone.String()),
+		e.set(zone, "_acme-challenge.www", rdata.TXT, `"Keep-CASE_123"`),
+		e.set(zone, "escaped", rdata.TXT, `"quote \" backslash \\ semicolon ; paren ( ) dollar $ at @"`),
+		e.set(zone, "control", rdata.TXT, `"new\010line tab\009 esc\027[31m nul\000 high\200\255"`),
+		e.set(zone, "directive", rdata.TXT, `"$INCLUDE /etc/passwd"`, `"$GENERATE 1-1000000 x A 192.0.2.1"`),
+		e.set(zone, "injection", rdata.TXT, `"x\010send\010update delete `+zone.String()+` ANY"`, `"\",\"values\":[\"y"`, `"</a>../../%2e%2e"`),
+		e.set(zone, "empty", rdata.TXT, `""`),
+		e.set(zone, "blank", rdata.TXT, `"  two blanks  "`),
+		e.set(zone, "long", rdata.TXT, long),
+		e.set(zone, "alias", rdata.CNAME, "www.example.net."),
+		e.set(zone, "naptr", rdata.NAPTR, `100 10 "u" "E2U+sip" "!^.*$!sip:info@example.net!" .`),
+		e.set(zone, "4", rdata.PTR, "host.example.net."),
+		e.set(zone, "0/25", rdata.NS, "ns.example.net."),
+		e.set(zone, "a.b.c.d", rdata.AAAA, "2001:db8::a"),
+	)
+	report := e.deliver(e.provider, plan(nil, want))
+	skipped := 0
+	for _, set := range want.sets {
+		if e.Unsupported != nil && e.Unsupported(set) {
+			skipped++
+		}
+	}
+	if report.Skipped != skipped {
+		e.Errorf("Skipped is %d, the provider has no form for %d", report.Skipped, skipped)
+	}
+	e.expect(want)
+	if drift, err := e.provider.Verify(context.Background(), plan(nil, want)); err == nil && !drift.Empty() {
+		e.Errorf("what was just delivered drifts: %+v", drift)
+	}
+}
+
+func twice(e *exam) {
+	zone := e.Zone(e.T)
+	first := e.content(zone, 1, e.set(zone, "www", rdata.A, "192.0.2.1"), e.set(zone, "old", rdata.A, "192.0.2.1"))
+	second := e.content(zone, 2, e.set(zone, "www", rdata.A, "192.0.2.2"), e.set(zone, "new", rdata.TXT, `"x"`))
+	for range 2 {
+		e.deliver(e.provider, plan(nil, first))
+	}
+	e.expect(first)
+	for range 2 {
+		e.deliver(e.provider, plan(&first, second))
+		e.expect(second, e.set(zone, "old", rdata.A))
+	}
+	e.deliver(e.New(e.T), plan(&first, second))
+	e.expect(second, e.set(zone, "old", rdata.A))
+}
+
+func serialAlone(e *exam) {
+	zone := e.Zone(e.T)
+	first := e.content(zone, 1, e.set(zone, "www", rdata.A, "192.0.2.1"))
+	e.deliver(e.provider, plan(nil, first))
+	second := content{zone, 7, first.sets}
+	e.deliver(e.provider, plan(&first, second))
+	e.expect(second)
+}
+
+func wholeAgain(e *exam) {
+	zone := e.Zone(e.T)
+	first := e.content(zone, 1, e.set(zone, "www", rdata.A, "192.0.2.1"), e.set(zone, "same", rdata.A, "192.0.2.1"))
+	e.deliver(e.provider, plan(nil, first))
+	second := e.content(zone, 5, e.set(zone, "www", rdata.A, "192.0.2.5"), e.set(zone, "same", rdata.A, "192.0.2.1"), e.set(zone, "new", rdata.A, "192.0.2.1"))
+	e.deliver(e.New(e.T), plan(nil, second))
+	e.expect(second)
+}
+
+func emptyZone(e *exam) {
+	zone := e.Zone(e.T)
+	first := e.content(zone, 1, e.set(zone, "www", rdata.A, "192.0.2.1"))
+	e.deliver(e.provider, plan(nil, first))
+	// No known difference and nothing in the zone is the moment where a mistake deletes everything (attack 56).
+	nothing := content{zone: zone, serial: 1}
+	p := plan(nil, nothing)
+	p.Changes = []delivery.Change{}
+	p.Since = 1
+	if e.Offer == nil {
+		e.deliver(e.provider, p)
+		e.expect(first)
+	}
+	second := e.content(zone, 2)
+	e.deliver(e.provider, plan(&first, second))
+	e.expect(second, e.set(zone, "www", rdata.A))
+}
+
+func withdraw(e *exam) {
+	zone := e.Zone(e.T)
+	www, old := e.set(zone, "www", rdata.A, "192.0.2.1"), e.set(zone, "old", rdata.TXT, `"x"`)
+	first := e.content(zone, 3, www, old)
+	e.deliver(e.provider, plan(nil, first))
+	// What a plan that was never confirmed may have left is in Changes.
+	p := plan(&first, without(first, 3, old.Key()))
+	p.Changes = []delivery.Change{{Before: delivery.RRset{Name: old.Name, Type: old.Type}, After: delivery.RRset{Name: old.Name, Type: old.Type}}}
+	p.Uncertain = true
+	for _, provider := range []delivery.Provider{e.provider, e.New(e.T)} { // twice is no error
+		ctx, cancel := context.WithTimeout(context.Background(), e.Patience)
+		if _, err := provider.Withdraw(ctx, p, open); err != nil {
+			e.Fatalf("Withdraw: %v", err)
+		}
+		cancel()
+		if e.Offer == nil {
+			e.expect(content{zone: zone}, www, old)
+		}
+	}
+	again := e.content(zone, 4, www)
+	e.deliver(e.provider, plan(nil, again))
+	if e.Offer == nil {
+		e.expect(again, old)
+	}
+}
+
+func foreign(e *exam) {
+	if e.Disturb == nil {
+		e.Skip("nobody else can write there")
+	}
+	zone := e.Zone(e.T)
+	theirs := []delivery.RRset{e.set(zone, "theirs", rdata.A, "198.51.100.1"), e.set(zone, "www", rdata.TXT, `"theirs"`)}
+	first := e.content(zone, 1, e.set(zone, "www", rdata.A, "192.0.2.1"), e.set(zone, "old", rdata.A, "192.0.2.1"))
+	e.deliver(e.provider, plan(nil, first))
+	for _, set := range theirs {
+		e.Disturb(e.T, zone, set)
+	}
+	both := func(c content) content { return content{zone, c.serial, slices.Concat(c.sets, theirs)} }
+	second := e.content(zone, 2, e.set(zone, "www", rdata.A, "192.0.2.2"))
+	e.deliver(e.provider, plan(&first, second))
+	e.expect(both(second), e.set(zone, "old", rdata.A))
+	e.deliver(e.New(e.T), plan(nil, second))
+	e.expect(both(second))
+	drift, err := e.provider.Verify(context.Background(), plan(nil, second))
+	switch {
+	case errors.Is(err, delivery.ErrCannotList):
+	case err != nil:
+		e.Errorf("Verify: %v", err)
+	case !drift.Empty():
+		e.Errorf("foreign data is drift: %+v", drift)
+	default:
+		for _, set := range theirs {
+			if !slices.ContainsFunc(drift.Foreign, func(other delivery.RRset) bool { return other.Key() == set.Key() }) {
+				e.Errorf("Verify does not report %s as foreign", set.Key())
+			}
+		}
+	}
+	if _, err := e.provider.Withdraw(context.Background(), plan(&second, second), open); err != nil {
+		e.Fatalf("Withdraw: %v", err)
+	}
+	e.expect(content{zone: zone, sets: theirs}, e.set(zone, "www", rdata.A))
+}
+
+func drift(e *exam) {
+	if e.Disturb == nil {
+		e.Skip("nobody else can write there")
+	}
+	zone := e.Zone(e.T)
+	www, mail := e.set(zone, "www", rdata.A, "192.0.2.1"), e.set(zone, "mail", rdata.A, "192.0.2.2")
+	want := e.content(zone, 1, www, mail, e.set(zone, "same", rdata.A, "192.0.2.3"))
+	e.deliver(e.provider, plan(nil, want))
+	other := www
+	other.Data = []string{"198.51.100.7"}
+	e.Disturb(e.T, zone, other)
+	e.Disturb(e.T, zone, delivery.RRset{Name: mail.Name, Type: mail.Type})
+	found, err := e.provider.Verify(context.Background(), plan(nil, want))
+	if errors.Is(err, delivery.ErrCannotList) {
+		e.Skip("the provider cannot list")
+	}
+	if err != nil {
+		e.Fatal(err)
+	}
+	if len(found.Missing) != 1 || found.Missing[0].Key() != mail.Key() || len(found.Differing) != 1 || found.Differing[0].Key() != www.Key() {
+		e.Fatalf("mail is missing, www differs; Verify says %+v", found)
+	}
+	e.expect(content{zone: zone, sets: []delivery.RRset{other}}, mail) // It changed nothing.
+	p := plan(&want, want)
+	p.Uncertain = true
+	for _, set := range slices.Concat(found.Missing, found.Differing) {
+		p.Changes = append(p.Changes, delivery.Change{Before: set, After: set})
+	}
+	e.deliver(e.provider, p)
+	e.expect(want)
+}
+
+func fenced(e *exam) {
+	if e.Unfenced {
+		e.Skip("it changes nothing outside")
+	}
+	zone := e.Zone(e.T)
+	first := e.content(zone, 1, e.set(zone, "www", rdata.A, "192.0.2.1"), e.set(zone, "old", rdata.A, "192.0.2.1"))
+	e.deliver(e.provider, plan(nil, first))
+	second := e.content(zone, 2, e.set(zone, "www", rdata.A, "192.0.2.2"), e.set(zone, "new", rdata.A, "192.0.2.2"))
+	lost := fmt.Errorf("lost: %w", delivery.ErrFenced)
+	closed := func(context.Context) error { return lost }
+	if report, err := e.provider.Deliver(context.Background(), plan(&first, second), closed); !errors.Is(err, lost) {
+		e.Errorf("Deliver without a fence: %+v, %v; want the fence's error as it is", report, err)
+	} else if report.Confirmed == 2 {
+		e.Error("Deliver without a fence confirmed the serial")
+	}
+	e.expect(first, e.set(zone, "new", rdata.A))
+	if _, err := e.provider.Withdraw(context.Background(), plan(&first, first), closed); !errors.Is(err, lost) {
+		e.Errorf("Withdraw without a fence: %v; want the fence's error as it is", err)
+	}
+	e.expect(first)
+}
+
+// many is a content of more RRsets than a provider puts into few calls.
+func (e *exam) many(zone name.Name, s serial.Serial, data string) content {
+	var sets []delivery.RRset
+	for i := range 40 {
+		sets = append(sets, e.set(zone, fmt.Sprintf("n%02d", i), rdata.TXT, fmt.Sprintf(`"%s"`, data)))
+	}
+	return e.content(zone, s, sets...)
+}
+
+// only lets a fence be passed n times. after counts calls of the fence once it was lost.
+func only(n int64) (fence delivery.Fence, after *atomic.Int64) {
+	var calls atomic.Int64
+	after = &atomic.Int64{}
+	return func(context.Context) error {
+		if calls.Add(1) > n {
+			after.Add(1)
+			return delivery.ErrFenced
+		}
+		return nil
+	}, after
+}
+
+func fencedHalfWay(e *exam) {
+	if e.Unfenced {
+		e.Skip("it changes nothing outside")
+	}
+	zone := e.Zone(e.T)
+	first := e.many(zone, 1, "first")
+	e.deliver(e.provider, plan(nil, first))
+	second := e.many(zone, 2, "second")
+	fence, after := only(1)
+	_, err := e.provider.Deliver(context.Background(), plan(&first, second), fence)
+	if after.Load() == 0 {
+		if err != nil {
+			e.Fatal(err)
+		}
+		e.expect(second) // all of it was one call
+		return
+	}
+	if !errors.Is(err, delivery.ErrFenced) {
+		e.Errorf("%v; want the fence's error", err)
+	}
+	written := 0
+	for _, set := range e.Inspect(e.T, zone) {
+		if set.Type == rdata.TXT && same(e.canonical(set), second.find(set.Key())) {
+			written++
+		}
+	}
+	if written == 0 || written == 40 {
+		e.Errorf("%d of 40 RRsets are written; one call should have been made and no more", written)
+	}
+}
+
+func cancelled(e *exam) {
+	zone := e.Zone(e.T)
+	first := e.content(zone, 1, e.set(zone, "www", rdata.A, "192.0.2.1"))
+	e.deliver(e.provider, plan(nil, first))
+	second := e.many(zone, 2, "second")
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	began := time.Now()
+	if _, err := e.provider.Deliver(ctx, plan(&first, second), func(ctx context.Context) error { return ctx.Err() }); err == nil {
+		e.Error("Deliver under a cancelled context succeeded")
+	}
+	ctx, cancel = context.WithCancel(context.Background())
+	defer cancel()
+	if report, err := e.provider.Deliver(ctx, plan(&first, second), func(context.Context) error { cancel(); return nil }); err == nil && report.Confirmed == 2 && !e.Unfenced {
+		e.Log("cancelled within the only call, which went through")
+	}
+	if took := time.Since(began); took > 3*time.Second {
+		e.Errorf("cancelled deliveries took %s", took)
+	}
+	p := plan(&first, second)
+	p.Uncertain = true
+	e.deliver(e.provider, p)
+	e.expect(second)
+}
+
+func unacknowledged(e *exam) {
+	zone := e.Zone(e.T)
+	first := e.content(zone, 1, e.set(zone, "www", rdata.A, "192.0.2.1"), e.set(zone, "old", rdata.A, "192.0.2.1"))
+	e.deliver(e.provider, plan(nil, first))
+	second := e.content(zone, 2, e.set(zone, "www", rdata.A, "192.0.2.2"), e.set(zone, "new", rdata.A, "192.0.2.2"))
+	e.deliver(e.provider, plan(&first, second))
+	// The process dies before it writes that down; the next one goes by the first serial (F24).
+	p := plan(&first, second)
+	p.Uncertain = true
+	e.deliver(e.New(e.T), p)
+	e.expect(second, e.set(zone, "old", rdata.A))
+}
+
+func changedBack(e *exam) {
+	zone := e.Zone(e.T)
+	first := e.many(zone, 1, "first")
+	e.deliver(e.provider, plan(nil, first))
+	extra := e.set(zone, "extra", rdata.TXT, `"short lived"`)
+	second := e.many(zone, 2, "second")
+	second.sets = append(second.sets, extra)
+	if e.Offer != nil {
+		e.Offer(e.T, plan(&first, second))
+	}
+	fence, _ := only(1)
+	if _, err := e.provider.Deliver(context.Background(), plan(&first, second), fence); err != nil && !errors.Is(err, delivery.ErrFenced) {
+		e.Fatal(err)
+	}
+	// The zone is again what was confirmed, under a third serial. What was touched in between is given nevertheless.
+	third := content{zone, 3, first.sets}
+	p := plan(&first, third)
+	p.Uncertain = true
+	for _, set := range second.sets {
+		if set.Type == rdata.TXT {
+			after := third.find(set.Key())
+			p.Changes = append(p.Changes, delivery.Change{Before: after, After: after})
+		}
+	}
+	e.deliver(e.New(e.T), p)
+	e.expect(third, extra)
+}
+
+func refused(e *exam) {
+	if e.Refused == "" {
+		e.Skip("the server refuses nothing by itself")
+	}
+	zone := e.Zone(e.T)
+	poison := e.set(zone, e.Refused, rdata.TXT, `"x"`)
+	good := []delivery.RRset{e.set(zone, "aaa", rdata.A, "192.0.2.1"), e.set(zone, "zzz", rdata.A, "192.0.2.2")}
+	report := e.deliver(e.provider, plan(nil, e.content(zone, 1, append(good, poison)...)))
+	e.expect(e.content(zone, 1, good...), poison)
+	if len(report.Failed) != 1 || report.Failed[0].Name != poison.Name || report.Failed[0].Type != poison.Type {
+		e.Fatalf("Failed is %+v, want %s", report.Failed, poison.Key())
+	}
+	if why := report.Failed[0].Err; why == nil || why.Reason == "" || why.Message == "" {
+		e.Errorf("the refusal says %+v", why)
+	}
+}
+
+func concurrent(e *exam) {
+	var running sync.WaitGroup
+	contents := make([]content, 6)
+	failed := make([]error, len(contents))
+	for i := range contents {
+		zone := e.Zone(e.T)
+		contents[i] = e.content(zone, serial.Serial(i+1), e.set(zone, fmt.Sprintf("www%d", i), rdata.A, fmt.Sprintf("192.0.2.%d", i)))
+		if e.Offer != nil {
+			e.Offer(e.T, plan(nil, contents[i]))
+		}
+	}
+	for i, c := range contents {
+		running.Go(func() {
+			ctx, cancel := context.WithTimeout(context.Background(), e.Patience)
+			defer cancel()
+			for {
+				report, err := e.provider.Deliver(ctx, plan(nil, c), open)
+				if err != nil || report.Confirmed == c.serial {
+					failed[i] = err
+					return
+				}
+				time.Sleep(50 * time.Millisecond)
+			}
+		})
+	}
+	running.Wait()
+	for i, c := range contents {
+		if failed[i] != nil {
+			e.Errorf("%s: %v", c.zone, failed[i])
+		}
+		e.expect(c)
+	}
+}
+
+func health(e *exam) {
+	ctx, cancel := context.WithTimeout(context.Background(), e.Patience)
+	defer cancel()
+	if err := e.provider.Health(ctx); err != nil {
+		e.Errorf("Health: %v", err)
+	}
+}
