@@ -1,0 +1,361 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package validation
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+)
+
+func newClass(change func(*v1alpha1.DNSClassSpec)) *v1alpha1.DNSClass {
+	class := &v1alpha1.DNSClass{
+		ObjectMeta: metav1.ObjectMeta{Name: "public"},
+		Spec:       v1alpha1.DNSClassSpec{Namespaces: &v1alpha1.NamespaceSelection{Names: []string{"team-a"}}},
+	}
+	if change != nil {
+		change(&class.Spec)
+	}
+	v1alpha1.SetObjectDefaults_DNSClass(class)
+	return class
+}
+
+func tsig(name string) *v1alpha1.SecretReference {
+	return &v1alpha1.SecretReference{Name: name, Namespace: "dns-system"}
+}
+
+func hmacKey() *v1alpha1.SecretKeyReference {
+	return &v1alpha1.SecretKeyReference{Name: "hook", Namespace: "dns-system", Key: "hmac-secret"}
+}
+
+// withTransfer, withUpdate and withWebhook are sound blocks, changed.
+func withTransfer(change func(*v1alpha1.TransferProvider)) func(*v1alpha1.DNSClassSpec) {
+	return func(s *v1alpha1.DNSClassSpec) {
+		s.Transfer = &v1alpha1.TransferProvider{Secondaries: []v1alpha1.Secondary{{Address: "192.0.2.1"}}, TSIGSecretRef: tsig("key"), CatalogZone: "catalog.example.org."}
+		if change != nil {
+			change(s.Transfer)
+		}
+	}
+}
+
+func withUpdate(change func(*v1alpha1.RFC2136Provider)) func(*v1alpha1.DNSClassSpec) {
+	return func(s *v1alpha1.DNSClassSpec) {
+		s.RFC2136 = &v1alpha1.RFC2136Provider{Server: "ns1.example.net", TSIGSecretRef: *tsig("key")}
+		if change != nil {
+			change(s.RFC2136)
+		}
+	}
+}
+
+func withWebhook(change func(*v1alpha1.WebhookProvider)) func(*v1alpha1.DNSClassSpec) {
+	return func(s *v1alpha1.DNSClassSpec) {
+		s.Webhook = &v1alpha1.WebhookProvider{Server: "https://hook.example.net:7100/v1", HMACAuth: &v1alpha1.HMACAuth{SecretRef: hmacKey()}}
+		if change != nil {
+			change(s.Webhook)
+		}
+	}
+}
+
+// certificate is the PEM of one that an authority could have.
+func certificate(t testing.TB) []byte {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1)}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+}
+
+func TestDNSClass_oneObject(t *testing.T) {
+	type spec = *v1alpha1.DNSClassSpec
+	ca := certificate(t)
+	key := pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: []byte{1}})
+	server := func(url string) func(spec) {
+		return withWebhook(func(w *v1alpha1.WebhookProvider) { w.Server = url })
+	}
+	update := func(host string) func(spec) {
+		return withUpdate(func(u *v1alpha1.RFC2136Provider) { u.Server = host })
+	}
+	secondary := func(addresses ...string) func(spec) {
+		return withTransfer(func(p *v1alpha1.TransferProvider) {
+			p.Secondaries = nil
+			for _, address := range addresses {
+				p.Secondaries = append(p.Secondaries, v1alpha1.Secondary{Address: address})
+			}
+		})
+	}
+	catalog := func(name string) func(spec) {
+		return withTransfer(func(p *v1alpha1.TransferProvider) { p.CatalogZone = name })
+	}
+	hmac := func(auth v1alpha1.HMACAuth) func(spec) {
+		return withWebhook(func(w *v1alpha1.WebhookProvider) { w.HMACAuth = &auth })
+	}
+	const (
+		address = "spec.transfer.secondaries[0].address"
+		url     = "spec.webhook.server"
+		host    = "spec.rfc2136.server"
+	)
+	for _, test := range []struct {
+		name   string
+		change func(spec)
+		want   string
+	}{
+		{"transfer", withTransfer(nil), ""},
+		{"rfc2136", withUpdate(nil), ""},
+		{"webhook", withWebhook(nil), ""},
+		{"no provider", nil, required + "spec"},
+		{"two providers", func(s spec) { withTransfer(nil)(s); withWebhook(nil)(s) }, forbidden + "spec.webhook"},
+		{"three providers", func(s spec) { withTransfer(nil)(s); withUpdate(nil)(s); withWebhook(nil)(s) }, forbidden + "spec.rfc2136, " + forbidden + "spec.webhook"},
+		{"ttl 0", func(s spec) { withUpdate(nil)(s); s.DefaultTTL = ptr.To[int32](0) }, ""},
+		{"ttl below 0", func(s spec) { withUpdate(nil)(s); s.DefaultTTL = ptr.To[int32](-1) }, invalid + "spec.defaultTTL"},
+		{"rate 1", func(s spec) { withUpdate(nil)(s); s.RequestsPerSecond = ptr.To[int32](1) }, ""},
+		{"rate 0", func(s spec) { withUpdate(nil)(s); s.RequestsPerSecond = ptr.To[int32](0) }, invalid + "spec.requestsPerSecond"},
+		{"rate 10001", func(s spec) { withUpdate(nil)(s); s.RequestsPerSecond = ptr.To[int32](10001) }, invalid + "spec.requestsPerSecond"},
+
+		{"namespaces", func(s spec) {
+			withUpdate(nil)(s)
+			s.Namespaces = &v1alpha1.NamespaceSelection{Names: []string{"a", "A", "a"}, Selector: &metav1.LabelSelector{
+				MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "x", Operator: "Is"}},
+			}}
+		}, invalid + "spec.namespaces.names[1], " + duplicate + "spec.namespaces.names[2], " + invalid + "spec.namespaces.selector.matchExpressions[0].operator"},
+		{"all namespaces", func(s spec) {
+			withUpdate(nil)(s)
+			s.Namespaces = &v1alpha1.NamespaceSelection{Selector: &metav1.LabelSelector{}}
+		}, ""},
+		{"too many namespaces", func(s spec) { withUpdate(nil)(s); s.Namespaces.Names = make([]string, MaxClassNamespaces+1) }, tooMany + "spec.namespaces.names"},
+
+		{"secondary with port", secondary("192.0.2.1:5353", "[2001:db8::1]:53", "2001:db8::2"), ""},
+		{"secondary without address", secondary(""), required + address},
+		{"secondary by name", secondary("ns1.example.org"), invalid + address},
+		{"secondary with port 0", secondary("192.0.2.1:0"), invalid + address},
+		{"secondary with bracket and no port", secondary("[2001:db8::1]"), invalid + address},
+		{"secondary with scope", secondary("fe80::1%eth0"), invalid + address},
+		{"attack 51: IPv4 in IPv6", secondary("::ffff:169.254.169.254"), invalid + address},
+		{"attack 51: a number", secondary("2852039166"), invalid + address},
+		{"secondary is everybody", secondary("0.0.0.0"), invalid + address},
+		{"secondary is many", secondary("224.0.0.1"), invalid + address},
+		{"one secondary twice", secondary("192.0.2.1", "192.0.2.1:53"), duplicate + "spec.transfer.secondaries[1].address"},
+		{"too many secondaries", withTransfer(func(p *v1alpha1.TransferProvider) { p.Secondaries = make([]v1alpha1.Secondary, MaxServers+1) }), tooMany + "spec.transfer.secondaries"},
+		{"alsoNotify", withTransfer(func(p *v1alpha1.TransferProvider) { p.AlsoNotify = []string{"192.0.2.9", "x", "192.0.2.9:53"} }),
+			invalid + "spec.transfer.alsoNotify[1], " + duplicate + "spec.transfer.alsoNotify[2]"},
+		{"too many notified", withTransfer(func(p *v1alpha1.TransferProvider) { p.AlsoNotify = make([]string, MaxServers+1) }), tooMany + "spec.transfer.alsoNotify"},
+		{"keys", withTransfer(func(p *v1alpha1.TransferProvider) {
+			p.TSIGSecretRef, p.Secondaries[0].TSIGSecretRef = &v1alpha1.SecretReference{Name: "key"}, &v1alpha1.SecretReference{Name: "a/b", Namespace: "dns"}
+		}), invalid + "spec.transfer.secondaries[0].tsigSecretRef.name, " + required + "spec.transfer.tsigSecretRef.namespace"},
+		{"attack 49: ns/name", withTransfer(func(p *v1alpha1.TransferProvider) {
+			p.TSIGSecretRef = &v1alpha1.SecretReference{Name: "kube-system/token", Namespace: "../kube-system"}
+		}), invalid + "spec.transfer.tsigSecretRef.name, " + invalid + "spec.transfer.tsigSecretRef.namespace"},
+		{"no catalog", catalog(""), ""},
+		{"relative catalog", catalog("catalog.example.org"), invalid + "spec.transfer.catalogZone"},
+		{"broken catalog", catalog("cat..example.org."), invalid + "spec.transfer.catalogZone"},
+		{"root catalog", catalog("."), invalid + "spec.transfer.catalogZone"},
+		{"wildcard catalog", catalog("*.example.org."), invalid + "spec.transfer.catalogZone"},
+
+		{"update to a host with a port", update("NS1.Example.net.:5353"), ""},
+		{"update to an address", update("192.0.2.1"), ""},
+		{"update to an IPv6 address", update("2001:db8::1"), ""},
+		{"update to an IPv6 address with a port", update("[2001:db8::1]:53"), ""},
+		{"update to nobody", update(""), required + host},
+		{"update to port 0", update("ns1:0"), invalid + host},
+		{"update to no port", update("ns1:"), invalid + host},
+		{"update to an open bracket", update("[2001:db8::1:53"), invalid + host},
+		{"update to a host in brackets", update("[ns1]:53"), invalid + host},
+		{"update to an IPv6 address and a port", update("2001:db8::1:99999"), invalid + host},
+		{"update to no host name", update("ns_1.example.net"), invalid + host},
+		{"update to a URL", update("tcp://ns1.example.net"), invalid + host},
+		{"attack 51: unix socket", update("/var/run/docker.sock"), invalid + host},
+		{"attack 51: decimal address", update("2852039166"), invalid + host},
+		{"attack 51: octal address", update("0251.0376.0251.0376:53"), invalid + host},
+		{"attack 51: hexadecimal address", update("0xa9fea9fe"), invalid + host},
+		{"attack 51: scope", update("fe80::1%eth0"), invalid + host},
+		{"update everything at once", func(s spec) { s.RFC2136 = &v1alpha1.RFC2136Provider{TransferServer: "[x"} },
+			required + host + ", " + invalid + "spec.rfc2136.transferServer, " + required + "spec.rfc2136.tsigSecretRef.name, " + required + "spec.rfc2136.tsigSecretRef.namespace"},
+
+		{"http", server("http://cloudflare-dns.dns.svc:7100"), ""},
+		{"no URL", server(""), required + url},
+		{"not quite a URL", server("hook.example.net"), invalid + url},
+		{"control character", server("https://hook\x7f/"), invalid + url},
+		{"no host", server("https:///v1"), invalid + url},
+		{"no host but a port", server("https://:443"), invalid + url},
+		{"opaque", server("http:hook"), invalid + url},
+		{"attack 51: file", server("file:///etc/passwd"), invalid + url},
+		{"attack 51: unix", server("unix:/var/run/x"), invalid + url},
+		{"attack 51: decimal", server("http://2852039166/"), invalid + url},
+		{"attack 51: hexadecimal", server("http://0xa9.0xfe.0xa9.0xfe/"), invalid + url},
+		{"user", server("https://me:secret@hook.example.net"), invalid + url},
+		{"query", server("https://hook.example.net/?a=b"), invalid + url},
+		{"empty query", server("https://hook.example.net/?"), invalid + url},
+		{"fragment", server("https://hook.example.net/#"), invalid + url},
+		{"port 0", server("https://hook.example.net:0"), invalid + url},
+		{"empty port", server("https://hook.example.net:"), invalid + url},
+		{"port 65536", server("https://hook.example.net:65536"), invalid + url},
+		{"IPv6", server("https://[2001:db8::1]:8443/v1"), ""},
+		{"too long", server("https://hook.example.net/" + strings.Repeat("a", maxURL)), tooLong + url},
+		{"timeout 0", withWebhook(func(w *v1alpha1.WebhookProvider) { w.TimeoutSeconds = ptr.To[int32](0) }), invalid + "spec.webhook.timeoutSeconds"},
+		{"timeout 300", withWebhook(func(w *v1alpha1.WebhookProvider) { w.TimeoutSeconds = ptr.To[int32](300) }), ""},
+		{"timeout 301", withWebhook(func(w *v1alpha1.WebhookProvider) { w.TimeoutSeconds = ptr.To[int32](301) }), invalid + "spec.webhook.timeoutSeconds"},
+
+		{"no secret", hmac(v1alpha1.HMACAuth{}), required + "spec.webhook.hmacAuth.secretRef"},
+		{"two secrets", hmac(v1alpha1.HMACAuth{SecretRef: hmacKey(), Secret: "x"}), forbidden + "spec.webhook.hmacAuth.secret"},
+		{"inline secret", hmac(v1alpha1.HMACAuth{Secret: "x"}), forbidden + "spec.webhook.hmacAuth.secret"},
+		{"secret without anything", hmac(v1alpha1.HMACAuth{SecretRef: &v1alpha1.SecretKeyReference{}}),
+			required + "spec.webhook.hmacAuth.secretRef.name, " + required + "spec.webhook.hmacAuth.secretRef.namespace, " + required + "spec.webhook.hmacAuth.secretRef.key"},
+		{"key that is none", hmac(v1alpha1.HMACAuth{SecretRef: &v1alpha1.SecretKeyReference{Name: "a", Namespace: "b", Key: "b/c"}}), invalid + "spec.webhook.hmacAuth.secretRef.key"},
+		{"SHA512", hmac(v1alpha1.HMACAuth{SecretRef: hmacKey(), Algorithm: "SHA512"}), ""},
+		{"algorithm", hmac(v1alpha1.HMACAuth{SecretRef: hmacKey(), Algorithm: "sha256"}), unsupported + "spec.webhook.hmacAuth.algorithm"},
+
+		{"CA", withWebhook(func(w *v1alpha1.WebhookProvider) {
+			w.TLS = &v1alpha1.WebhookTLS{CABundle: append(append([]byte("# ours\n"), ca...), ca...), ClientSecretRef: tsig("client")}
+		}), ""},
+		{"CA that is text", withWebhook(func(w *v1alpha1.WebhookProvider) { w.TLS = &v1alpha1.WebhookTLS{CABundle: []byte("x")} }), invalid + "spec.webhook.tls.caBundle"},
+		{"CA that is a key", withWebhook(func(w *v1alpha1.WebhookProvider) { w.TLS = &v1alpha1.WebhookTLS{CABundle: key} }), invalid + "spec.webhook.tls.caBundle"},
+		{"CA that is cut off", withWebhook(func(w *v1alpha1.WebhookProvider) {
+			w.TLS = &v1alpha1.WebhookTLS{CABundle: append(append([]byte{}, ca...), ca[:len(ca)/2]...)}
+		}), invalid + "spec.webhook.tls.caBundle"},
+		{"CA that is no certificate", withWebhook(func(w *v1alpha1.WebhookProvider) {
+			w.TLS = &v1alpha1.WebhookTLS{CABundle: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: []byte{1}})}
+		}), invalid + "spec.webhook.tls.caBundle"},
+		{"CA without end", withWebhook(func(w *v1alpha1.WebhookProvider) { w.TLS = &v1alpha1.WebhookTLS{CABundle: make([]byte, maxCABundle+1)} }), invalid + "spec.webhook.tls.caBundle"},
+		{"client without namespace", withWebhook(func(w *v1alpha1.WebhookProvider) {
+			w.TLS = &v1alpha1.WebhookTLS{ClientSecretRef: &v1alpha1.SecretReference{Name: "client"}}
+		}), required + "spec.webhook.tls.clientSecretRef.namespace"},
+		{"tls over http", withWebhook(func(w *v1alpha1.WebhookProvider) {
+			w.Server, w.TLS = "http://hook.example.net", &v1alpha1.WebhookTLS{ClientSecretRef: tsig("client")}
+		}), forbidden + "spec.webhook.tls"},
+		{"token", withWebhook(func(w *v1alpha1.WebhookProvider) { w.BearerTokenFrom = hmacKey() }), ""},
+		{"attack 53: token over http", withWebhook(func(w *v1alpha1.WebhookProvider) {
+			w.Server, w.BearerTokenFrom = "http://hook.example.net", hmacKey()
+		}), forbidden + "spec.webhook.bearerTokenFrom"},
+		{"HTTPS in capitals", withWebhook(func(w *v1alpha1.WebhookProvider) {
+			w.Server, w.BearerTokenFrom = "HTTPS://hook.example.net", hmacKey()
+		}), ""},
+		{"everything at once", func(s spec) {
+			s.DefaultTTL, s.RequestsPerSecond = ptr.To[int32](-1), ptr.To[int32](-1)
+			s.Webhook = &v1alpha1.WebhookProvider{Server: "ftp://x", TimeoutSeconds: ptr.To[int32](-1), HMACAuth: &v1alpha1.HMACAuth{Algorithm: "MD5"}, BearerTokenFrom: hmacKey()}
+		}, invalid + "spec.defaultTTL, " + invalid + "spec.requestsPerSecond, " + invalid + url + ", " + invalid + "spec.webhook.timeoutSeconds, " +
+			required + "spec.webhook.hmacAuth.secretRef, " + unsupported + "spec.webhook.hmacAuth.algorithm, " + forbidden + "spec.webhook.bearerTokenFrom"},
+	} {
+		t.Run(test.name, func(t *testing.T) { wantErrors(t, DNSClass(newClass(test.change), false), test.want) })
+	}
+}
+
+func TestDNSClass_metadata(t *testing.T) {
+	for text, want := range map[string]string{
+		"true": "", "false": "", "True": unsupported + "metadata.annotations[kubi.zone/is-default-class]", "": unsupported + "metadata.annotations[kubi.zone/is-default-class]",
+	} {
+		class := newClass(withUpdate(nil))
+		class.Annotations = map[string]string{v1alpha1.AnnotationDefaultClass: text}
+		wantErrors(t, DNSClass(class, false), want)
+	}
+	class := newClass(withUpdate(nil))
+	class.Name, class.Namespace = "Public", "dns"
+	wantErrors(t, DNSClass(class, false), invalid+"metadata.name, "+forbidden+"metadata.namespace")
+}
+
+// A secret in the class itself is taken by servers that were told to alone; what stands there already is left alone by any.
+func TestDNSClass_inlineSecrets(t *testing.T) {
+	class := newClass(withWebhook(func(w *v1alpha1.WebhookProvider) { w.HMACAuth = &v1alpha1.HMACAuth{Secret: "hunter2"} }))
+	class.ResourceVersion = "1"
+	wantErrors(t, DNSClass(class, true), "")
+	refused := DNSClass(class, false)
+	wantErrors(t, refused, forbidden+"spec.webhook.hmacAuth.secret")
+	if text := refused.ToAggregate().Error(); strings.Contains(text, "hunter2") || !strings.Contains(text, "--allow-inline-secrets") {
+		t.Errorf("the refusal: %s", text)
+	}
+	labelled := class.DeepCopy()
+	labelled.Labels = map[string]string{"a": "b"}
+	wantErrors(t, DNSClassUpdate(labelled, class, false), "")
+	sound := newClass(withWebhook(nil))
+	sound.ResourceVersion = "1"
+	wantErrors(t, DNSClassUpdate(class, sound, false), forbidden+"spec.webhook.hmacAuth.secret")
+}
+
+// What somebody wrote where secrets do not belong is not repeated in answers and logs.
+func TestDNSClass_refusalsShowNoSecret(t *testing.T) {
+	for _, url := range []string{"https://me:hunter2@hook.example.net", "https://me:hunter2@hook\x7f/", "ftp://me:hunter2@hook", "https://me:hunter2@hook.example.net:0/?x"} {
+		class := newClass(withWebhook(func(w *v1alpha1.WebhookProvider) { w.Server = url }))
+		if text := DNSClass(class, false).ToAggregate().Error(); strings.Contains(text, "hunter2") {
+			t.Errorf("%q: %s", url, text)
+		}
+	}
+}
+
+func TestDNSClassUpdate_answersForWhatItChanges(t *testing.T) {
+	broken := newClass(withUpdate(func(u *v1alpha1.RFC2136Provider) { u.Server = "ns_1" }))
+	broken.ResourceVersion = "1"
+	other := broken.DeepCopy()
+	other.Spec.Paused = true
+	wantErrors(t, DNSClassUpdate(other, broken, false), "")
+	other.Spec.RequestsPerSecond = ptr.To[int32](0)
+	wantErrors(t, DNSClassUpdate(other, broken, false), invalid+"spec.requestsPerSecond")
+}
+
+func TestDNSClassStatusUpdate_bounds(t *testing.T) {
+	before := newClass(withUpdate(nil))
+	before.ResourceVersion = "1"
+	after := before.DeepCopy()
+	after.Status = v1alpha1.DNSClassStatus{Health: &v1alpha1.ClassHealth{Status: v1alpha1.HealthStatusHealthy, Message: "fine"},
+		Conditions: []metav1.Condition{{Type: "Ready", Status: "True", Reason: "ServerHealthy", LastTransitionTime: metav1.Now()}}}
+	wantErrors(t, DNSClassStatusUpdate(after, before), "")
+	after.Status.Health = &v1alpha1.ClassHealth{Status: "Fine", Message: strings.Repeat("x", maxMessage+1)}
+	after.Status.Conditions[0].Reason = ""
+	wantErrors(t, DNSClassStatusUpdate(after, before), unsupported+"status.health.status, "+tooLong+"status.health.message, "+required+"status.conditions[0].reason")
+}
+
+func TestDNSClassWarnings(t *testing.T) {
+	type spec = *v1alpha1.DNSClassSpec
+	for _, test := range []struct {
+		name   string
+		change func(spec)
+		want   string
+	}{
+		{"nothing to say", withWebhook(nil), ""},
+		{"for nobody", func(s spec) { withWebhook(nil)(s); s.Namespaces = nil }, "spec.namespaces: is absent"},
+		{"for nobody, said so", func(s spec) { withWebhook(nil)(s); s.Namespaces = &v1alpha1.NamespaceSelection{} }, "spec.namespaces: selects no namespace"},
+		{"transferred by nobody", withTransfer(func(p *v1alpha1.TransferProvider) { p.Secondaries, p.TSIGSecretRef = nil, nil }), "spec.transfer:"},
+		{"transferred by whoever has the key", withTransfer(func(p *v1alpha1.TransferProvider) { p.Secondaries = nil }), ""},
+		{"unsigned over http", withWebhook(func(w *v1alpha1.WebhookProvider) { w.Server, w.HMACAuth = "http://hook", nil }), "without hmacAuth"},
+		{"secret for everybody", withWebhook(func(w *v1alpha1.WebhookProvider) { w.HMACAuth = &v1alpha1.HMACAuth{Secret: "x"} }), "spec.webhook.hmacAuth.secret:"},
+	} {
+		t.Run(test.name, func(t *testing.T) { wantWarning(t, DNSClassWarnings(newClass(test.change)), test.want) })
+	}
+	class := newClass(withWebhook(nil))
+	class.Spec.Namespaces, class.Annotations = nil, map[string]string{v1alpha1.AnnotationDefaultClass: "true"}
+	wantWarning(t, DNSClassWarnings(class), "")
+}
+
+// Promise 2: whatever a DNSClass contains, it is judged without a panic.
+func FuzzDNSClass(f *testing.F) {
+	for _, seed := range [][4]string{
+		{"https://hook/v1", "192.0.2.1:53", "ns1:53", "catalog."}, {"http://[::1%25eth0]:x", "[::1]", "[::1]:", "*"}, {"//", ":", ":", "."}, {"https://%zz@:", "::ffff:1.2.3.4%x", "0x", "\xff"},
+	} {
+		f.Add(seed[0], seed[1], seed[2], seed[3], []byte("-----BEGIN CERTIFICATE-----"))
+	}
+	f.Fuzz(func(t *testing.T, url, address, host, catalog string, ca []byte) {
+		class := newClass(withWebhook(func(w *v1alpha1.WebhookProvider) { w.Server, w.TLS = url, &v1alpha1.WebhookTLS{CABundle: ca} }))
+		withTransfer(func(p *v1alpha1.TransferProvider) { p.Secondaries[0].Address, p.CatalogZone = address, catalog })(&class.Spec)
+		withUpdate(func(u *v1alpha1.RFC2136Provider) { u.Server = host })(&class.Spec)
+		errs := DNSClass(class, false)
+		DNSClassWarnings(class)
+		class.ResourceVersion = "1"
+		if left := DNSClassUpdate(class, class, false); len(left) > 0 {
+			t.Error(fmt.Errorf("an update that changes nothing is refused: %v (of %v)", left, errs))
+		}
+	})
+}
