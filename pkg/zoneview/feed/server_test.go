@@ -1,0 +1,275 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package feed_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/cmd/up"
+	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
+	"kubi.zone/kubizone/pkg/generated/informers/externalversions"
+	"kubi.zone/kubizone/pkg/zoneview"
+	"kubi.zone/kubizone/pkg/zoneview/feed"
+	"kubi.zone/kubizone/test/rig"
+)
+
+// server is a whole kubizone in this process that can be stopped and started again.
+type server struct {
+	t    *testing.T
+	dir  string
+	stop func()
+	versioned.Interface
+	config *rest.Config
+}
+
+// output is written to by a server that still runs.
+type output struct {
+	mutex sync.Mutex
+	text  bytes.Buffer
+	ready chan struct{}
+	once  sync.Once
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
+	n, err := o.text.Write(p)
+	if strings.Contains("\n"+o.text.String(), "\nready") {
+		o.once.Do(func() { close(o.ready) })
+	}
+	return n, err
+}
+
+func newServer(t *testing.T) *server {
+	t.Helper()
+	s := &server{t: t, dir: filepath.Join(t.TempDir(), "data"), stop: func() {}}
+	t.Cleanup(func() { s.stop() })
+	s.start()
+	return s
+}
+
+func (s *server) start() {
+	s.t.Helper()
+	options := up.NewOptions()
+	options.DataDir, options.Listen, options.DNSListen = s.dir, "127.0.0.1:0", "127.0.0.1:0"
+	out := &output{ready: make(chan struct{})}
+	config, err := options.Complete(out)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- config.Run(ctx) }()
+	var once sync.Once
+	s.stop = func() {
+		once.Do(func() {
+			cancel()
+			if err := <-ended; err != nil {
+				s.t.Errorf("the server: %v", err)
+			}
+		})
+	}
+	select {
+	case <-out.ready:
+	case err := <-ended:
+		ended <- err
+		s.t.Fatalf("the server ended before it was ready: %v", err)
+	case <-time.After(2 * time.Minute):
+		s.t.Fatal("the server is not ready after two minutes")
+	}
+	if s.config, err = clientcmd.BuildConfigFromFlags("", filepath.Join(s.dir, "kubeconfig")); err != nil {
+		s.t.Fatal(err)
+	}
+	s.config.QPS = -1
+	if s.Interface, err = versioned.NewForConfig(s.config); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *server) address() netip.AddrPort {
+	s.t.Helper()
+	at, err := url.Parse(s.config.Host)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return netip.MustParseAddrPort(at.Host)
+}
+
+// fed is a Set on a feed.
+type fed struct {
+	*zoneview.Set
+	feed *feed.Feed
+	stop func()
+}
+
+// startFeed reaches the server at host until the test ends.
+func (s *server) startFeed(host string, interest func(*v1alpha1.Zone) bool) *fed {
+	s.t.Helper()
+	config := rest.CopyConfig(s.config)
+	config.Host = "https://" + host
+	client, err := versioned.NewForConfig(config)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	factory := externalversions.NewSharedInformerFactoryWithOptions(client, 0, externalversions.WithTransform(feed.Trim))
+	set := zoneview.NewSet(zoneview.Config{})
+	f, err := feed.New(feed.Config{Client: client.KubizoneV1alpha1().RESTClient(), Zones: factory.Kubizone().V1alpha1().Zones(), Set: set, Interest: interest})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	factory.StartWithContext(ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- f.Run(ctx) }()
+	one := &fed{Set: set, feed: f, stop: sync.OnceFunc(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			s.t.Errorf("the feed: %v", err)
+		}
+		factory.Shutdown()
+	})}
+	s.t.Cleanup(one.stop)
+	return one
+}
+
+func (f *fed) waitForSync(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := f.feed.WaitForSync(ctx); err != nil {
+		t.Fatal(err, f.feed.Check())
+	}
+	if err := f.feed.Check(); err != nil {
+		t.Error(err)
+	}
+}
+
+// waitEqual requires the Set to come to what the server says of the zones in which it is interested.
+func (s *server) waitEqual(f *fed, interest func(*v1alpha1.Zone) bool) {
+	s.t.Helper()
+	deadline := time.Now().Add(time.Minute)
+	for {
+		difference := s.difference(f, interest)
+		if difference == "" {
+			return
+		}
+		if time.Now().After(deadline) {
+			s.t.Fatal(difference)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+func (s *server) difference(f *fed, interest func(*v1alpha1.Zone) bool) string {
+	s.t.Helper()
+	list, err := s.KubizoneV1alpha1().Zones("").List(s.t.Context(), metav1.ListOptions{})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	there := map[string]bool{}
+	for _, zone := range list.Items {
+		if interest != nil && !interest(&zone) {
+			continue
+		}
+		there[string(zone.UID)] = true
+		if zone.Status.Serial != zone.Status.SettledSerial {
+			return "zone " + zone.Name + " is not settled"
+		}
+		snapshot, ok := f.Settled(string(zone.UID))
+		if !ok {
+			return "zone " + zone.Name + " is not in"
+		}
+		if int64(snapshot.Serial()) != zone.Status.Serial {
+			return fmt.Sprintf("zone %s: serial %d, the server has %d", zone.Name, snapshot.Serial(), zone.Status.Serial)
+		}
+		entries, err := s.KubizoneV1alpha1().Zones(zone.Namespace).GetEntries(s.t.Context(), zone.Name, metav1.GetOptions{})
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		if entries.Serial != zone.Status.Serial {
+			return "zone " + zone.Name + " goes on"
+		}
+		var want, got []string
+		for _, entry := range entries.Entries {
+			want = append(want, fmt.Sprint(entry.FQDN, " ", entry.TTL, " ", entry.Type, " ", entry.RData))
+		}
+		for entry := range snapshot.Entries() {
+			got = append(got, fmt.Sprint(entry.Name, " ", entry.TTL, " ", entry.Type, " ", entry.Data))
+		}
+		if !slices.Equal(want, got) {
+			s.t.Fatalf("zone %s, serial %d: the server has\n%s\nthe view\n%s", zone.Name, zone.Status.Serial, strings.Join(want, "\n"), strings.Join(got, "\n"))
+		}
+		if snapshot.Zone() != (zoneview.Zone{UID: string(zone.UID), View: zone.Status.View, Namespace: zone.Namespace, Name: zone.Name}) {
+			s.t.Fatalf("zone %s is %+v", zone.Name, snapshot.Zone())
+		}
+		if found, ok := f.Find(zone.Status.View, snapshot.FQDN()); !ok || found.Zone().UID != string(zone.UID) {
+			return "zone " + zone.Name + " is not found by its name"
+		}
+	}
+	for snapshot := range f.All() {
+		if !there[snapshot.Zone().UID] {
+			return snapshot.String() + " is there no more"
+		}
+	}
+	return ""
+}
+
+func (s *server) makeZone(namespace, name string, spec v1alpha1.ZoneSpec) *v1alpha1.Zone {
+	s.t.Helper()
+	if spec.Delegations == nil {
+		spec.Delegations = []v1alpha1.Delegation{{Records: []v1alpha1.RecordDelegation{{Pattern: "@"}, {Pattern: "*"}}, Zones: []string{"*"}}}
+	}
+	if spec.NameServers == nil {
+		spec.NameServers = []v1alpha1.NameServer{{Name: "ns", Addresses: []string{"192.0.2.53"}}}
+	}
+	zone, err := s.KubizoneV1alpha1().Zones(namespace).Create(s.t.Context(), &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return zone
+}
+
+func (s *server) makeRecord(namespace, name string, spec v1alpha1.RecordSpec) {
+	s.t.Helper()
+	if _, err := s.KubizoneV1alpha1().Records(namespace).Create(s.t.Context(), &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{}); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// behindBalancer is a way to the server that can be closed.
+func behindBalancer(t *testing.T, s *server) *rig.Balancer {
+	t.Helper()
+	b, err := rig.StartBalancer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.Close)
+	b.Set(s.address())
+	waitReady(t, b, 1)
+	return b
+}
+
+func waitReady(t *testing.T, b *rig.Balancer, backends int) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); b.Ready() != backends; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("the balancer has %d backends, not %d", b.Ready(), backends)
+		}
+	}
+}
