@@ -50,12 +50,9 @@ func (c *Config) Run(ctx context.Context) error {
 	}
 	defer listener.Close()
 	zones := zoneview.NewSet(zoneview.Config{})
-	dns, err := primary.New(primary.Config{
-		Zones: zones, Views: c.DNSViews, Listen: []netip.AddrPort{c.DNSListen},
-		Keys: c.Keys, Allow: c.Allow, Notify: c.Notify,
-	})
+	dns, err := c.Primary(zones)
 	if err != nil {
-		return fmt.Errorf("--dns-listen %s: %w", c.DNSListen, err)
+		return err
 	}
 	defer dns.Close()
 
