@@ -49,7 +49,11 @@ func newClasses() *classes {
 			if err != nil {
 				return nil, err
 			}
-			return c.store.Watch(ctx, within)
+			events, err := c.store.Watch(ctx, within)
+			if err != nil {
+				return nil, err
+			}
+			return watch.Filter(events, bare), nil
 		},
 	}, &v1alpha1.DNSClass{}, 0, cache.Indexers{byDefault: func(obj any) ([]string, error) {
 		if class.IsDefault(obj.(*v1alpha1.DNSClass)) {
@@ -58,6 +62,14 @@ func newClasses() *classes {
 		return nil, nil
 	}})
 	return c
+}
+
+// bare takes an object out of what a watch cache wraps it in, so that it is encoded once for all who watch.
+func bare(event watch.Event) (watch.Event, bool) {
+	if wrapped, ok := event.Object.(runtime.CacheableObject); ok {
+		event.Object = wrapped.GetObject()
+	}
+	return event, true
 }
 
 // internal is options in the form that storage takes.

@@ -1,0 +1,382 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apiserver
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	etcd3testing "k8s.io/apiserver/pkg/storage/etcd3/testing"
+	"k8s.io/apiserver/pkg/storage/storagebackend"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/class"
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apiserver/pki"
+	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
+	typed "kubi.zone/kubizone/pkg/generated/clientset/versioned/typed/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/zoneview"
+)
+
+// whole is a standalone server with everything in it.
+func whole(t *testing.T) typed.KubizoneV1alpha1Interface {
+	t.Helper()
+	etcd, _ := etcd3testing.NewUnsecuredEtcd3TestClientServer(t)
+	us, err := pki.Open(t.TempDir(), pki.Hosts("127.0.0.1"), time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := New(t.Context(), Config{
+		Listener: listener, ServingCert: us.ServingCert, ServingKey: us.ServingKey, ClientCA: us.CA, Zones: zoneview.NewSet(zoneview.Config{}),
+		Etcd: storagebackend.TransportConfig{ServerList: etcd.V3Client.Endpoints()},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 2)
+	go func() { ended <- server.RunLedger(ctx) }()
+	go func() { ended <- server.Run(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		for range 2 {
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+		}
+		server.Close()
+		etcd.Terminate(t)
+	})
+	waiting, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := server.WaitForAPI(waiting); err != nil {
+		t.Fatal(err)
+	}
+	kubeconfig, err := us.Kubeconfig("https://" + listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := clientcmd.RESTConfigFromKubeConfig([]byte(kubeconfig))
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.QPS = -1
+	client, err := versioned.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client.KubizoneV1alpha1()
+}
+
+func webhookClass(name string, namespaces ...string) *v1alpha1.DNSClass {
+	return &v1alpha1.DNSClass{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: v1alpha1.DNSClassSpec{
+			Namespaces: &v1alpha1.NamespaceSelection{Names: namespaces},
+			Webhook:    &v1alpha1.WebhookProvider{Server: "https://hook.example.net"},
+		},
+	}
+}
+
+// TestClasses runs one server through what classes and deliveries promise; its parts do not depend on each other.
+func TestClasses(t *testing.T) {
+	api := whole(t)
+	for _, part := range []struct {
+		name string
+		run  func(*testing.T, typed.KubizoneV1alpha1Interface)
+	}{
+		{"a class", testClass}, {"a delivery", testDelivery}, {"columns", testClassColumns}, {"403", testClassNotFor}, {"S6.7 NoClass", testNoClass},
+	} {
+		t.Run(part.name, func(t *testing.T) { part.run(t, api) })
+	}
+}
+
+func testClass(t *testing.T, api typed.KubizoneV1alpha1Interface) {
+	ctx, classes := t.Context(), api.DNSClasses()
+	made := webhookClass("made", "team-a")
+	made.Spec.Webhook.HMACAuth = &v1alpha1.HMACAuth{SecretRef: &v1alpha1.SecretKeyReference{Name: "a", Namespace: "b", Key: "c"}}
+	made.Status.ObservedGeneration = 7
+	made, err := classes.Create(ctx, made, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if hook := made.Spec.Webhook; made.Generation != 1 || made.Status.ObservedGeneration != 0 || *hook.TimeoutSeconds != 30 || hook.HMACAuth.Algorithm != "SHA256" {
+		t.Errorf("made %+v", made)
+	}
+	watching, err := classes.Watch(ctx, metav1.ListOptions{ResourceVersion: made.ResourceVersion, FieldSelector: "metadata.name=made"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer watching.Stop()
+
+	written := made.DeepCopy()
+	written.Spec.Paused = true
+	written.Status = v1alpha1.DNSClassStatus{ObservedGeneration: 1, Health: &v1alpha1.ClassHealth{Status: v1alpha1.HealthStatusHealthy}}
+	if written, err = classes.UpdateStatus(ctx, written, metav1.UpdateOptions{}); err != nil || written.Spec.Paused || written.Status.Health == nil || written.Generation != 1 {
+		t.Errorf("status: %v, %+v", err, written)
+	}
+	if event := <-watching.ResultChan(); event.Type != watch.Modified || event.Object.(*v1alpha1.DNSClass).Status.Health == nil {
+		t.Errorf("watched %+v", event)
+	}
+	apply := func(manager, spec string) (*v1alpha1.DNSClass, error) {
+		body := `{"apiVersion":"kubi.zone/v1alpha1","kind":"DNSClass","metadata":{"name":"applied"},"spec":` + spec + `}`
+		return classes.Patch(ctx, "applied", types.ApplyPatchType, []byte(body), metav1.PatchOptions{FieldManager: manager})
+	}
+	if _, err := apply("one", `{"transfer":{"secondaries":[{"address":"192.0.2.1"}],"alsoNotify":["192.0.2.9"]}}`); err != nil {
+		t.Fatal(err)
+	}
+	applied, err := apply("two", `{"transfer":{"secondaries":[{"address":"192.0.2.2"}],"alsoNotify":["192.0.2.8"]}}`)
+	if err != nil || len(applied.Spec.Transfer.Secondaries) != 2 || len(applied.Spec.Transfer.AlsoNotify) != 2 {
+		t.Errorf("secondaries are a map by address: %v, %+v", err, applied)
+	}
+	list, err := classes.List(ctx, metav1.ListOptions{})
+	if err != nil || len(list.Items) != 2 {
+		t.Errorf("%v, %d classes", err, len(list.Items))
+	}
+	bad := webhookClass("bad")
+	bad.Spec.Transfer, bad.Spec.Webhook.HMACAuth = &v1alpha1.TransferProvider{CatalogZone: "x"}, &v1alpha1.HMACAuth{Secret: "hunter2"}
+	_, err = classes.Create(ctx, bad, metav1.CreateOptions{})
+	if !apierrors.IsInvalid(err) {
+		t.Fatalf("%v", err)
+	}
+	for _, want := range []string{"spec.webhook:", "spec.transfer.catalogZone", "spec.webhook.hmacAuth.secret"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("all errors at once: no %s in %v", want, err)
+		}
+	}
+	if err := classes.Delete(ctx, "made", metav1.DeleteOptions{}); err != nil {
+		t.Error(err)
+	}
+}
+
+func testDelivery(t *testing.T, api typed.KubizoneV1alpha1Interface) {
+	ctx, deliveries := t.Context(), api.Deliveries("dns")
+	of := func(zone, by string) *v1alpha1.Delivery {
+		ref := v1alpha1.DNSClassReference{Name: by}
+		return &v1alpha1.Delivery{
+			ObjectMeta: metav1.ObjectMeta{Name: class.DeliveryName(zone, "u1", ref)},
+			Spec:       v1alpha1.DeliverySpec{Zone: v1alpha1.DeliveredZone{Name: zone, UID: "u1", FQDN: zone + ".example."}, ClassRef: ref},
+		}
+	}
+	made, err := deliveries.Create(ctx, of("one", "public"), metav1.CreateOptions{})
+	if err != nil || made.Spec.ClassRef.Kind != v1alpha1.KindDNSClass {
+		t.Fatalf("%v, %+v", err, made)
+	}
+	for _, further := range []*v1alpha1.Delivery{of("one", "private"), of("two", "public")} {
+		if _, err := deliveries.Create(ctx, further, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := deliveries.Create(ctx, of("one", "public"), metav1.CreateOptions{}); !apierrors.IsAlreadyExists(err) {
+		t.Errorf("one for a zone and a class: %v", err)
+	}
+	for selector, want := range map[string]int{"spec.zone.name=one": 2, "spec.classRef.name=public": 2, "spec.zone.name=one,spec.classRef.name=public": 1} {
+		if list, err := deliveries.List(ctx, metav1.ListOptions{FieldSelector: selector}); err != nil || len(list.Items) != want {
+			t.Errorf("%s: %v, %d", selector, err, len(list.Items))
+		}
+	}
+	// Of two workers that saw the same state one alone writes its intent.
+	first, second := made.DeepCopy(), made.DeepCopy()
+	first.Status.Intent = &v1alpha1.DeliveryIntent{Serial: 7, Holder: "first", Time: metav1.NewTime(time.Unix(1e9, 0))}
+	second.Status.Intent = &v1alpha1.DeliveryIntent{Serial: 6, Holder: "second"}
+	first, err = deliveries.UpdateStatus(ctx, first, metav1.UpdateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := deliveries.UpdateStatus(ctx, second, metav1.UpdateOptions{}); !apierrors.IsConflict(err) {
+		t.Errorf("an intent over another's: %v", err)
+	}
+	second.ResourceVersion = ""
+	if _, err := deliveries.UpdateStatus(ctx, second, metav1.UpdateOptions{}); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "metadata.resourceVersion") {
+		t.Errorf("a status that says nothing of the one before: %v", err)
+	}
+	moved := first.DeepCopy()
+	moved.Spec.Zone.FQDN = "other.example."
+	if _, err := deliveries.Update(ctx, moved, metav1.UpdateOptions{}); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "immutable") {
+		t.Errorf("spec: %v", err)
+	}
+	first.Finalizers, first.Status = []string{v1alpha1.FinalizerDelivery}, v1alpha1.DeliveryStatus{}
+	held, err := deliveries.Update(ctx, first, metav1.UpdateOptions{})
+	if err != nil || held.Status.Intent == nil || held.Generation != 1 {
+		t.Errorf("%v, %+v", err, held)
+	}
+}
+
+func testClassColumns(t *testing.T, api typed.KubizoneV1alpha1Interface) {
+	for resource, want := range map[string]string{
+		"dnsclasses": "Name Provider Default Ready Age | Namespaces Message",
+		"deliveries": "Name Zone Class Serial Ready Age | Servers Message",
+	} {
+		body, err := api.RESTClient().Get().Resource(resource).SetHeader("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io").DoRaw(t.Context())
+		var table metav1.Table
+		if err != nil || json.Unmarshal(body, &table) != nil {
+			t.Fatalf("%v: %s", err, body)
+		}
+		var narrow, wide []string
+		for _, column := range table.ColumnDefinitions {
+			if column.Priority == 0 {
+				narrow = append(narrow, column.Name)
+			} else {
+				wide = append(wide, column.Name)
+			}
+		}
+		if got := strings.Join(narrow, " ") + " | " + strings.Join(wide, " "); got != want {
+			t.Errorf("%s: %s, want %s", resource, got, want)
+		}
+	}
+	body, err := api.RESTClient().Get().AbsPath("/apis/kubi.zone/v1alpha1").DoRaw(t.Context())
+	var resources metav1.APIResourceList
+	if err != nil || json.Unmarshal(body, &resources) != nil {
+		t.Fatalf("%v: %s", err, body)
+	}
+	for _, resource := range resources.APIResources {
+		switch resource.Name {
+		case "dnsclasses":
+			if resource.Namespaced || !equality.Semantic.DeepEqual(resource.ShortNames, []string{"dc"}) || !equality.Semantic.DeepEqual(resource.Categories, []string{"kubizone"}) {
+				t.Errorf("%+v", resource)
+			}
+		case "deliveries":
+			if !resource.Namespaced || !equality.Semantic.DeepEqual(resource.Categories, []string{"kubizone"}) {
+				t.Errorf("%+v", resource)
+			}
+		}
+	}
+}
+
+func zoneOfClasses(namespace, name string, refs ...string) *v1alpha1.Zone {
+	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: v1alpha1.ZoneSpec{
+		DomainName: name + ".example.", Delegations: []v1alpha1.Delegation{{Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}},
+	}}
+	for _, ref := range refs {
+		zone.Spec.DNSClassRefs = append(zone.Spec.DNSClassRefs, v1alpha1.DNSClassReference{Name: ref})
+	}
+	return zone
+}
+
+// A class that is not for the namespace: 403, from the moment it is there, until the admin says otherwise.
+func testClassNotFor(t *testing.T, api typed.KubizoneV1alpha1Interface) {
+	ctx := t.Context()
+	if _, err := api.Zones("team-b").Create(ctx, zoneOfClasses("team-b", "early", "closed"), metav1.CreateOptions{}); err != nil {
+		t.Errorf("a class that is not there yet refuses nobody: %v", err)
+	}
+	closed, err := api.DNSClasses().Create(ctx, webhookClass("closed", "team-a"), metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := api.Zones("team-b").Create(ctx, zoneOfClasses("team-b", "late", "closed"), metav1.CreateOptions{}); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), `"closed"`) || !strings.Contains(err.Error(), "cluster admin") {
+		t.Errorf("%v", err)
+	}
+	if _, err := api.Zones("team-a").Create(ctx, zoneOfClasses("team-a", "late-a", "closed"), metav1.CreateOptions{}); err != nil {
+		t.Error(err)
+	}
+	closed.Spec.Namespaces.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{class.LabelNamespaceName: "team-b"}}
+	if _, err := api.DNSClasses().Update(ctx, closed, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := api.Zones("team-b").Create(ctx, zoneOfClasses("team-b", "late", "closed"), metav1.CreateOptions{}); err != nil {
+		t.Errorf("once it is for the namespace: %v", err)
+	}
+}
+
+// S6.7: a content write says NoClass where no class is in force, Pending where a default class is.
+func testNoClass(t *testing.T, api typed.KubizoneV1alpha1Interface) {
+	ctx := t.Context()
+	reason := func(conditions []metav1.Condition) string {
+		ready := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady)
+		if ready == nil || ready.Status != metav1.ConditionUnknown {
+			t.Fatalf("Ready %+v", ready)
+		}
+		return ready.Reason
+	}
+	none, err := api.Zones("team-d").Create(ctx, zoneOfClasses("team-d", "none"), metav1.CreateOptions{})
+	if err != nil || reason(none.Status.Conditions) != v1alpha1.ReasonNoClass {
+		t.Fatalf("%v, %+v", err, none)
+	}
+	named, err := api.Zones("team-d").Create(ctx, zoneOfClasses("team-d", "named", "nowhere"), metav1.CreateOptions{})
+	if err != nil || reason(named.Status.Conditions) != v1alpha1.ReasonPending {
+		t.Fatalf("%v, %+v", err, named)
+	}
+	byDefault := webhookClass("by-default", "team-d")
+	byDefault.Annotations = map[string]string{v1alpha1.AnnotationDefaultClass: "true"}
+	if _, err := api.DNSClasses().Create(ctx, byDefault, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	// The watch of classes may lag behind the write; a further write of content then says it.
+	record := func(namespace, name string) *v1alpha1.Record {
+		return &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace}, Spec: v1alpha1.RecordSpec{DomainName: name + ".none.example.", Type: "A", RData: "192.0.2.1"}}
+	}
+	deadline := time.Now().Add(30 * time.Second)
+	for i := 0; ; i++ {
+		made, err := api.Records("team-d").Create(ctx, record("team-d", fmt.Sprintf("r%d", i)), metav1.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if reason(made.Status.Conditions) == v1alpha1.ReasonPending {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the ledger did not hear of the default class")
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if zone, err := api.Zones("team-d").Get(ctx, "none", metav1.GetOptions{}); err != nil || reason(zone.Status.Conditions) != v1alpha1.ReasonPending {
+		t.Errorf("the zone: %v, %+v", err, zone.Status.Conditions)
+	}
+	// What counts is the zone's namespace: a tenant's record in it is delivered, a zone elsewhere is not.
+	if made, err := api.Records("team-e").Create(ctx, record("team-e", "tenant"), metav1.CreateOptions{}); err != nil || reason(made.Status.Conditions) != v1alpha1.ReasonPending {
+		t.Errorf("%v, %+v", err, made)
+	}
+	if other, err := api.Zones("team-e").Create(ctx, zoneOfClasses("team-e", "other"), metav1.CreateOptions{}); err != nil || reason(other.Status.Conditions) != v1alpha1.ReasonNoClass {
+		t.Errorf("%v, %+v", err, other)
+	}
+}
+
+// Behind a kube-apiserver labels are the namespace's, and of one that is not known there is the name.
+func TestClasses_labels(t *testing.T) {
+	indexer := cache.NewIndexer(cache.MetaNamespaceKeyFunc, nil)
+	if err := indexer.Add(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team-a", Labels: map[string]string{"dns": "public"}}}); err != nil {
+		t.Fatal(err)
+	}
+	c := newClasses()
+	add := func(name, label string) {
+		one := webhookClass(name)
+		one.Annotations = map[string]string{v1alpha1.AnnotationDefaultClass: "true"}
+		one.Spec.Namespaces.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"dns": label}}
+		if err := c.informer.GetIndexer().Add(one); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add("private", "private")
+	c.namespaces = corelisters.NewNamespaceLister(indexer)
+	if c.deliver("team-a") {
+		t.Error("a class of another label delivers")
+	}
+	add("public", "public")
+	for namespace, want := range map[string]bool{"team-a": true, "team-b": false} {
+		if c.deliver(namespace) != want {
+			t.Errorf("%s: %v", namespace, !want)
+		}
+	}
+	if labels := c.labels("team-b"); len(labels) != 1 || labels["kubernetes.io/metadata.name"] != "team-b" {
+		t.Errorf("labels %v", labels)
+	}
+}

@@ -1,0 +1,108 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package dnsclass
+
+import (
+	"reflect"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+)
+
+func public() *v1alpha1.DNSClass {
+	return &v1alpha1.DNSClass{
+		ObjectMeta: metav1.ObjectMeta{Name: "public", Generation: 3, Labels: map[string]string{"a": "b"}},
+		Spec: v1alpha1.DNSClassSpec{
+			Namespaces: &v1alpha1.NamespaceSelection{Names: []string{"team-a"}},
+			Webhook:    &v1alpha1.WebhookProvider{Server: "https://hook.example.net", HMACAuth: &v1alpha1.HMACAuth{Secret: "x"}},
+		},
+		Status: v1alpha1.DNSClassStatus{ObservedGeneration: 3, Conditions: []metav1.Condition{{Type: "Ready", Status: "False", Reason: "SecretNotFound", Message: "no Secret"}}},
+	}
+}
+
+// Promise 1: spec is the cluster admin's, status the controller's.
+func TestStrategy_prepare(t *testing.T) {
+	created := public()
+	strategy{}.PrepareForCreate(t.Context(), created)
+	if !reflect.DeepEqual(created.Status, v1alpha1.DNSClassStatus{}) || created.Generation != 1 {
+		t.Errorf("created %+v", created)
+	}
+	before, after := public(), public()
+	after.Status, after.Generation, after.Labels = v1alpha1.DNSClassStatus{}, 9, nil
+	strategy{}.PrepareForUpdate(t.Context(), after, before)
+	if !equality.Semantic.DeepEqual(after.Status, before.Status) || after.Generation != 3 || after.Labels != nil {
+		t.Errorf("updated %+v", after)
+	}
+	after.Spec.Paused = true
+	strategy{}.PrepareForUpdate(t.Context(), after, before)
+	if after.Generation != 4 {
+		t.Errorf("a change of spec: generation %d", after.Generation)
+	}
+	written := public()
+	written.Spec.Webhook, written.Labels, written.Finalizers = nil, nil, []string{"f"}
+	written.Status = v1alpha1.DNSClassStatus{ObservedGeneration: 4}
+	statusStrategy{}.PrepareForUpdate(t.Context(), written, before)
+	if written.Spec.Webhook == nil || written.Labels["a"] != "b" || written.Finalizers != nil || written.Generation != 3 || !reflect.DeepEqual(written.Status, v1alpha1.DNSClassStatus{ObservedGeneration: 4}) {
+		t.Errorf("status written: %+v", written)
+	}
+}
+
+// Promise 2.
+func TestStrategy_inlineSecrets(t *testing.T) {
+	if errs := (strategy{}).Validate(t.Context(), public()); len(errs) != 1 || errs[0].Field != "spec.webhook.hmacAuth.secret" {
+		t.Errorf("not told to take them: %v", errs)
+	}
+	if errs := (strategy{inlineSecrets: true}).Validate(t.Context(), public()); len(errs) != 0 {
+		t.Errorf("told to take them: %v", errs)
+	}
+}
+
+// Warnings speak of what the request said, so a change of labels has none.
+func TestStrategy_warnings(t *testing.T) {
+	before, after := public(), public()
+	after.Labels = nil
+	strategy{}.PrepareForUpdate(t.Context(), after, before)
+	if warnings := (strategy{}).WarningsOnUpdate(t.Context(), after, before); warnings != nil {
+		t.Errorf("warnings %q", warnings)
+	}
+	after.Spec.Namespaces = nil
+	strategy{}.PrepareForUpdate(t.Context(), after, before)
+	if warnings := (strategy{}).WarningsOnUpdate(t.Context(), after, before); len(warnings) != 2 {
+		t.Errorf("warnings %q", warnings)
+	}
+}
+
+func TestRow(t *testing.T) {
+	want := []any{"public", "webhook", false, "False", "<unknown>", "team-a", "SecretNotFound: no Secret"}
+	if got := row(public()); !reflect.DeepEqual(got, want) {
+		t.Errorf("row %q, want %q", got, want)
+	}
+	every := &metav1.LabelSelector{}
+	some := &metav1.LabelSelector{MatchLabels: map[string]string{"dns": "public"}}
+	for _, test := range []struct {
+		selection *v1alpha1.NamespaceSelection
+		def       string
+		want      string
+	}{
+		{nil, "", "<none>"}, {nil, "true", "<all>"}, {&v1alpha1.NamespaceSelection{}, "true", "<none>"},
+		{&v1alpha1.NamespaceSelection{Names: []string{"a"}, Selector: every}, "", "<all>"},
+		{&v1alpha1.NamespaceSelection{Names: []string{"a", "b"}, Selector: some}, "", "a,b,dns=public"},
+	} {
+		class := public()
+		class.Spec.Namespaces, class.Annotations = test.selection, map[string]string{v1alpha1.AnnotationDefaultClass: test.def}
+		if got := namespaces(class); got != test.want {
+			t.Errorf("%+v: %s, want %s", test.selection, got, test.want)
+		}
+	}
+	for want, spec := range map[string]v1alpha1.DNSClassSpec{
+		"transfer": {Transfer: &v1alpha1.TransferProvider{}}, "rfc2136": {RFC2136: &v1alpha1.RFC2136Provider{}}, "<none>": {},
+	} {
+		if got := provider(&spec); got != want {
+			t.Errorf("provider %s, want %s", got, want)
+		}
+	}
+}
