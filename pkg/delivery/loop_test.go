@@ -1,0 +1,598 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package delivery_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/delivery/deliverytest"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/zoneview"
+)
+
+func TestLoop_twoStateWritesAChange(t *testing.T) {
+	inScene(t, func(s *scene) {
+		s.start()
+		s.zone.expect(s.server)
+		state := s.state()
+		if state.Serial != s.zone.serial || state.Intent != nil || state.Ready.Status != delivery.True || state.Ready.Reason != delivery.ReasonDelivered {
+			t.Fatalf("%+v", state)
+		}
+		before := s.store.written()
+		s.zone.put(map[string]string{"www": "192.0.2.9", "mail": ""})
+		synctest.Wait()
+		s.zone.expect(s.server)
+		if wrote := s.store.written() - before; wrote != 2 {
+			t.Errorf("%d state writes for a change; one intent and one result", wrote)
+		}
+		if got := s.state(); got.Serial != s.zone.serial || got.Hash == state.Hash {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+// S7.2: what is not settled is not delivered.
+func TestLoop_onlySettledSerials_S7_2(t *testing.T) {
+	inScene(t, func(s *scene) {
+		s.start()
+		settled := s.zone.want()
+		s.zone.commit(map[string]string{"www": "192.0.2.7"}, false, nil)
+		after(time.Minute)
+		if got := stands(s.server, s.zone.header.FQDN); !maps.Equal(got, settled) {
+			t.Errorf("unsettled content went out: %v", got)
+		}
+		s.zone.put(map[string]string{"more": "192.0.2.8"})
+		synctest.Wait()
+		s.zone.expect(s.server)
+	})
+}
+
+func TestLoop_changesInFlightBecomeOne(t *testing.T) {
+	inScene(t, func(s *scene) {
+		release := make(chan struct{})
+		s.memory.Fault = func(_ context.Context, at deliverytest.Point) error {
+			<-release
+			return nil
+		}
+		s.start()
+		for i := range 50 {
+			s.zone.put(map[string]string{"www": fmt.Sprintf("192.0.2.%d", 100+i)})
+		}
+		close(release)
+		synctest.Wait()
+		s.zone.expect(s.server)
+		if calls := s.server.Calls("Deliver"); calls != 2 {
+			t.Errorf("%d deliveries of 51 serials; the first and one for all that came meanwhile", calls)
+		}
+	})
+}
+
+// Idle means idle: nothing is written and nothing asked but the scheduled checks.
+func TestLoop_idle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const zones = 1000
+		views, store, server := zoneview.NewSet(zoneview.Config{}), newStore(), deliverytest.NewServer()
+		w := startWorker(t, store, views, nil)
+		defer w.stop()
+		w.SetClass(delivery.Class{Name: "main", Generation: "1", Provider: &deliverytest.Memory{Server: server}, RequestsPerSecond: 10000})
+		for i := range zones {
+			uid := fmt.Sprint("z", i)
+			newWriter(t, uid, fmt.Sprintf("zone%d.example.", i), views).put(map[string]string{"www": "192.0.2.1"})
+			w.SetZone(zoneOf(uid, "main"))
+		}
+		after(time.Minute)
+		deliveries, writes, loads := server.Calls("Deliver"), store.written(), store.loads
+		if deliveries != zones || len(server.Writes()) != zones {
+			t.Fatalf("%d deliveries, %d writes at the provider", deliveries, len(server.Writes()))
+		}
+		after(10 * time.Minute)
+		if server.Calls("Verify") != 0 {
+			t.Errorf("%d checks before they are due", server.Calls("Verify"))
+		}
+		after(2 * time.Hour)
+		if checks := server.Calls("Verify"); checks < 2*zones || checks > 3*zones {
+			t.Errorf("%d checks of %d zones in 131 minutes; the schedule is one an hour, less up to a fifth", checks, zones)
+		}
+		if server.Calls("Deliver") != deliveries || store.written() != writes || store.loads != loads || len(server.Writes()) != zones {
+			t.Errorf("idle: %d deliveries, %d state writes, %d loads", server.Calls("Deliver")-deliveries, store.written()-writes, store.loads-loads)
+		}
+	})
+}
+
+// F22: a worker that was paused with an old plan wakes and writes nothing.
+func TestLoop_pausedWorkerWritesNothing_F22(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, server := newStore(), deliverytest.NewServer()
+		oldView, newView := zoneview.NewSet(zoneview.Config{}), zoneview.NewSet(zoneview.Config{})
+		zone := newWriter(t, "z", "example.org.", oldView, newView)
+		zone.put(map[string]string{"a": "192.0.2.1", "b": "192.0.2.1", "c": "192.0.2.1"})
+		old := zone.serial
+
+		wake := make(chan struct{})
+		paused := &deliverytest.Memory{Server: server, Fault: func(_ context.Context, at deliverytest.Point) error {
+			if at.Applied {
+				<-wake // after its first write, whatever its contexts say
+			}
+			return nil
+		}}
+		class := delivery.Class{Name: "main", Generation: "1", Target: "here"}
+		first := startWorker(t, store, oldView, nil)
+		defer first.stop()
+		class.Provider = paused
+		first.SetClass(class)
+		first.SetZone(zoneOf("z", "main"))
+		synctest.Wait()
+		if writes := server.Writes(); len(writes) != 1 {
+			t.Fatalf("%d writes before the pause", len(writes))
+		}
+
+		zone.sets = zone.sets[1:] // The paused one sees nothing of what follows.
+		zone.put(map[string]string{"a": "192.0.2.2", "b": "", "c": "192.0.2.2", "d": "192.0.2.2"})
+		second := startWorker(t, store, newView, nil)
+		defer second.stop()
+		class.Provider = &deliverytest.Memory{Server: server}
+		second.SetClass(class)
+		second.SetZone(zoneOf("z", "main"))
+		after(20 * time.Second)
+		if len(server.Writes()) != 1 {
+			t.Fatal("a fresh intent was not left alone")
+		}
+		after(5 * time.Minute)
+		zone.expect(server)
+
+		before := len(server.Writes())
+		close(wake)
+		after(5 * time.Minute)
+		for _, write := range server.Writes()[before:] {
+			if write.Serial == old {
+				t.Errorf("the paused worker wrote %v after it woke", write)
+			}
+		}
+		zone.expect(server)
+	})
+}
+
+// F22: a call that was on the wire when another worker took over is overwritten.
+func TestLoop_callOnTheWireIsOverwritten_F22(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, server := newStore(), deliverytest.NewServer()
+		oldView, newView := zoneview.NewSet(zoneview.Config{}), zoneview.NewSet(zoneview.Config{})
+		zone := newWriter(t, "z", "example.org.", oldView, newView)
+		zone.put(map[string]string{"a": "192.0.2.1"})
+		class := delivery.Class{Name: "main", Generation: "1", Target: "here"}
+		first := startWorker(t, store, oldView, nil)
+		defer first.stop()
+		var hold atomic.Bool
+		arrive := make(chan struct{})
+		class.Provider = &deliverytest.Memory{Server: server, Fault: func(_ context.Context, at deliverytest.Point) error {
+			if hold.Load() && !at.Applied {
+				<-arrive
+			}
+			return nil
+		}}
+		first.SetClass(class)
+		first.SetZone(zoneOf("z", "main"))
+		synctest.Wait()
+		hold.Store(true)
+		zone.put(map[string]string{"a": "192.0.2.2"})
+		synctest.Wait()
+
+		// The zone changes back: nothing differs from what was confirmed last, and still it is written.
+		zone.sets = zone.sets[1:]
+		zone.put(map[string]string{"a": "192.0.2.1"})
+		second := startWorker(t, store, newView, nil)
+		defer second.stop()
+		class.Provider = &deliverytest.Memory{Server: server}
+		second.SetClass(class)
+		second.SetZone(zoneOf("z", "main"))
+		after(31 * time.Second)
+		if state := store.state("z", "main"); state.Serial != zone.serial || state.Intent == nil {
+			t.Fatalf("taken over and to be repeated: %+v", state)
+		}
+		close(arrive)
+		synctest.Wait()
+		if got := stands(server, zone.header.FQDN); got["a.example.org."] != "192.0.2.2" {
+			t.Fatalf("the late call did not arrive: %v", got)
+		}
+		after(30 * time.Second)
+		zone.expect(server)
+		if state := store.state("z", "main"); state.Serial != zone.serial || state.Intent != nil {
+			t.Errorf("after the repeat: %+v", state)
+		}
+	})
+}
+
+// F23: what failed after it was applied is written over, also where the zone changed back meanwhile.
+func TestLoop_changedBackAfterAnUnknownOutcome_F23(t *testing.T) {
+	for _, blind := range []bool{false, true} {
+		inScene(t, func(s *scene) {
+			s.memory.Blind = blind
+			s.start()
+			lost := errors.New("the answer was lost")
+			s.memory.Fault = func(_ context.Context, at deliverytest.Point) error {
+				if at.Applied {
+					return lost
+				}
+				return nil
+			}
+			s.zone.put(map[string]string{"brief": "192.0.2.7"})
+			synctest.Wait()
+			if got := stands(s.server, s.zone.header.FQDN); got["brief.example.org."] == "" {
+				t.Fatal("it was not applied")
+			}
+			s.memory.Fault = nil
+			s.zone.put(map[string]string{"brief": ""})
+			after(time.Minute)
+			s.zone.expect(s.server)
+			if state := s.state(); state.Serial != s.zone.serial || state.Intent != nil || state.Error != nil {
+				t.Errorf("%+v", state)
+			}
+		})
+	}
+}
+
+// A first delivery that broke off, and removals before the next try: nothing is left behind.
+func TestLoop_removedDuringAFirstDelivery(t *testing.T) {
+	inScene(t, func(s *scene) {
+		s.memory.Blind = true
+		s.memory.Fault = func(_ context.Context, at deliverytest.Point) error {
+			if at.Applied && at.Set.Name.String() == "www.example.org." {
+				return errors.New("broken off")
+			}
+			return nil
+		}
+		s.start()
+		s.memory.Fault = nil
+		s.zone.put(map[string]string{"mail": "", "www": ""})
+		after(time.Minute)
+		s.zone.expect(s.server)
+	})
+}
+
+// F24: what was written and not noted is written again, to the same effect.
+func TestLoop_resultNotStored_F24(t *testing.T) {
+	inScene(t, func(s *scene) {
+		s.start()
+		saves := 0
+		s.store.Fault = func(method string, after bool) error {
+			if method == "Save" && !after {
+				if saves++; saves == 2 {
+					return errors.New("etcd is away")
+				}
+			}
+			return nil
+		}
+		s.zone.put(map[string]string{"www": "192.0.2.9"})
+		synctest.Wait()
+		if state := s.state(); state.Serial == s.zone.serial || state.Intent == nil {
+			t.Fatalf("the result was to be lost: %+v", state)
+		}
+		after(time.Minute)
+		s.zone.expect(s.server)
+		if state := s.state(); state.Serial != s.zone.serial || state.Intent != nil {
+			t.Errorf("%+v", state)
+		}
+		for _, event := range s.worker.events.of("z") {
+			if event.Outcome == delivery.OutcomeFailed {
+				t.Errorf("a store away is no failure of the class: %+v", event)
+			}
+		}
+	})
+}
+
+// Somebody who labels the Delivery is no other worker.
+func TestLoop_conflictWithoutAnotherWorker(t *testing.T) {
+	inScene(t, func(s *scene) {
+		s.start()
+		s.store.mu.Lock()
+		state := s.store.states[delivery.Key{UID: "z", Class: "main"}]
+		state.Version = "labelled"
+		s.store.states[delivery.Key{UID: "z", Class: "main"}] = state
+		s.store.mu.Unlock()
+		s.zone.put(map[string]string{"www": "192.0.2.9"})
+		synctest.Wait()
+		s.zone.expect(s.server)
+	})
+}
+
+func TestLoop_slowClassHoldsUpNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		views, store := zoneview.NewSet(zoneview.Config{}), newStore()
+		healthy := deliverytest.NewServer()
+		w := startWorker(t, store, views, nil)
+		defer w.stop()
+		w.SetClass(delivery.Class{Name: "slow", Generation: "1", Provider: &deliverytest.Memory{Server: deliverytest.NewServer(), Fault: deliverytest.Slow}})
+		w.SetClass(delivery.Class{Name: "healthy", Generation: "1", Provider: &deliverytest.Memory{Server: healthy}, RequestsPerSecond: 10000})
+		var zones []*writer
+		for i := range 100 {
+			uid := fmt.Sprint("z", i)
+			zones = append(zones, newWriter(t, uid, fmt.Sprintf("zone%d.example.", i), views))
+			w.SetZone(zoneOf(uid, "slow", "healthy"))
+		}
+		for round := range 20 {
+			for _, zone := range zones {
+				zone.put(map[string]string{"www": fmt.Sprintf("192.0.2.%d", round)})
+			}
+			synctest.Wait() // No time passes: nothing of the healthy class waits for the slow one.
+			for _, zone := range zones {
+				zone.expect(healthy)
+			}
+			after(3 * time.Second)
+		}
+	})
+}
+
+// One slow zone beside others of its class.
+func TestLoop_slowZoneHoldsUpNoOther(t *testing.T) {
+	inScene(t, func(s *scene) {
+		s.memory.Fault = func(ctx context.Context, at deliverytest.Point) error {
+			if at.Zone == s.zone.header.FQDN {
+				return deliverytest.Slow(ctx, at)
+			}
+			return nil
+		}
+		s.start()
+		other := newWriter(t, "other", "example.net.", s.worker.views)
+		s.worker.SetZone(zoneOf("other", "main"))
+		other.put(map[string]string{"www": "192.0.2.1"})
+		synctest.Wait()
+		other.expect(s.server)
+	})
+}
+
+// Attack 60: content that crashes a provider is one zone's failure.
+func TestLoop_panicIsAnError(t *testing.T) {
+	inScene(t, func(s *scene) {
+		s.memory.Fault = func(_ context.Context, at deliverytest.Point) error {
+			if at.Zone == s.zone.header.FQDN {
+				panic("odd record: hunter2")
+			}
+			return nil
+		}
+		s.start()
+		other := newWriter(t, "other", "example.net.", s.worker.views)
+		other.put(map[string]string{"www": "192.0.2.1"})
+		s.worker.SetZone(zoneOf("other", "main"))
+		synctest.Wait()
+		other.expect(s.server)
+		if state := s.state(); state.Ready.Status != delivery.False || state.Ready.Reason != delivery.ReasonInternalError || state.Error == nil || state.Error.Message != state.Ready.Message {
+			t.Errorf("%+v", state)
+		}
+		s.memory.Fault = nil
+		after(time.Minute)
+		s.zone.expect(s.server)
+		if events := s.worker.events.of("z"); len(events) < 2 || !events[0].First || !events[len(events)-1].Recovered {
+			t.Errorf("events: %+v", events)
+		}
+	})
+}
+
+// A store that restarts where the view has no steps asks for the history.
+func TestLoop_restart(t *testing.T) {
+	for _, reaches := range []bool{true, false} {
+		inScene(t, func(s *scene) {
+			s.memory.Blind = true
+			s.start()
+			s.worker.stop()
+			s.zone.put(map[string]string{"www": "", "new": "192.0.2.3"})
+			snapshot, _ := s.worker.views.Settled("z")
+			views := zoneview.NewSet(zoneview.Config{})
+			views.Put(snapshot, true)
+			master := s.worker.views
+			before := len(s.server.Writes())
+			s.memory = &deliverytest.Memory{Server: s.server, Blind: true}
+			s.class.Provider = s.memory
+			s.worker = startWorker(s.T, s.store, views, func(c *delivery.Config) {
+				if reaches {
+					c.History = history(master)
+				}
+			})
+			s.start()
+			if reaches {
+				s.zone.expect(s.server)
+				if wrote := len(s.server.Writes()) - before; wrote != 2 {
+					t.Errorf("%d writes for 2 changed RRsets", wrote)
+				}
+			} else if got := stands(s.server, s.zone.header.FQDN); got["new.example.org."] == "" || got["www.example.org."] == "" {
+				t.Errorf("without a history all is written and nothing removed: %v", got)
+			}
+			before = len(s.server.Writes())
+			after(time.Minute)
+			if len(s.server.Writes()) != before {
+				t.Error("it goes on writing")
+			}
+		})
+	}
+}
+
+// A class that goes elsewhere is delivered to in full; its old provider is closed.
+func TestLoop_otherTarget(t *testing.T) {
+	inScene(t, func(s *scene) {
+		s.start()
+		elsewhere := deliverytest.NewServer()
+		class := s.class
+		class.Generation, class.Target, class.Provider = "2", "there", &deliverytest.Memory{Server: elsewhere}
+		s.worker.SetClass(class)
+		synctest.Wait()
+		s.zone.expect(elsewhere)
+		if !s.memory.Closed() {
+			t.Error("the provider that was replaced is not closed")
+		}
+		writes := s.store.written()
+		class.Generation = "3" // other credentials, the same target
+		class.Provider = &deliverytest.Memory{Server: elsewhere}
+		s.worker.SetClass(class)
+		after(time.Minute)
+		if elsewhere.Calls("Deliver") != 1 || s.store.written() != writes {
+			t.Error("the same target was delivered to again")
+		}
+	})
+}
+
+func TestLoop_withdraw(t *testing.T) {
+	for _, c := range []struct {
+		what   string
+		then   delivery.Zone
+		leaves bool
+	}{
+		{"class changed", zoneOf("z"), false},
+		{"deleted", delivery.Zone{UID: "z", Classes: []string{"main"}, Withdraw: true}, false},
+		{"deleted while paused", delivery.Zone{UID: "z", Classes: []string{"main"}, Withdraw: true, Paused: true}, false},
+		{"retained (S8.2)", delivery.Zone{UID: "z", Classes: []string{"main"}, Withdraw: true, Retain: true}, true},
+		{"former class after a restart", delivery.Zone{UID: "z", Former: []string{"main"}}, false},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			inScene(t, func(s *scene) {
+				s.start()
+				s.server.Disturb(s.zone.header.FQDN, delivery.RRset{Name: name.MustParse("theirs.example.org."), Type: 1, TTL: 1, Data: []string{"198.51.100.1"}})
+				s.worker.SetZone(c.then)
+				after(time.Minute)
+				got := stands(s.server, s.zone.header.FQDN)
+				if want := map[bool]int{true: 3, false: 1}[c.leaves]; len(got) != want || got["theirs.example.org."] == "" {
+					t.Errorf("left: %v", got)
+				}
+				if s.state().Version != "" {
+					t.Errorf("the state is still there: %+v", s.state())
+				}
+				events := s.worker.events.of("z")
+				if last := events[len(events)-1]; last.Outcome != delivery.OutcomeWithdrawn {
+					t.Errorf("%+v", last)
+				}
+				count := len(events)
+				s.worker.SetZone(c.then)
+				after(time.Hour)
+				if len(s.worker.events.of("z")) != count {
+					t.Error("withdrawn more than once")
+				}
+				s.worker.SetZone(zoneOf("z", "main"))
+				synctest.Wait()
+				if s.state().Serial != s.zone.serial {
+					t.Errorf("taken on again: %+v", s.state())
+				}
+			})
+		})
+	}
+}
+
+// S6.8: under the new name all of it, under the old one nothing.
+func TestLoop_rename_S6_8(t *testing.T) {
+	inScene(t, func(s *scene) {
+		s.start()
+		old := s.zone.header.FQDN
+		s.zone.commit(map[string]string{"mail": "", "new": "192.0.2.5"}, true, func(h *content.Header) { h.FQDN = name.MustParse("example.net.") })
+		after(time.Minute)
+		s.zone.expect(s.server)
+		if left := stands(s.server, old); len(left) > 0 {
+			t.Errorf("left under the old name: %v", left)
+		}
+		if state := s.state(); state.Zone != s.zone.header.FQDN || state.Serial != s.zone.serial || state.Intent != nil {
+			t.Errorf("%+v", state)
+		}
+	})
+}
+
+// A zone whose namespace terminates stays as it was at its settled serial, after a restart too.
+func TestLoop_frozen(t *testing.T) {
+	inScene(t, func(s *scene) {
+		frozen, want := s.zone.serial, s.zone.want()
+		s.zone.put(map[string]string{"www": ""})
+		s.zone.put(map[string]string{"mail": ""})
+		s.worker.SetClass(s.class)
+		s.worker.SetZone(delivery.Zone{UID: "z", Classes: []string{"main"}, Frozen: frozen})
+		synctest.Wait()
+		if got := stands(s.server, s.zone.header.FQDN); !maps.Equal(got, want) {
+			t.Errorf("got %v, want %v", got, want)
+		}
+		s.worker.SetZone(delivery.Zone{UID: "z", Classes: []string{"main"}, Frozen: frozen, Withdraw: true})
+		synctest.Wait()
+		if got := stands(s.server, s.zone.header.FQDN); len(got) != 0 {
+			t.Errorf("not withdrawn: %v", got)
+		}
+	})
+}
+
+func TestLoop_paused(t *testing.T) {
+	inScene(t, func(s *scene) {
+		s.start()
+		was := s.zone.want()
+		s.worker.SetZone(delivery.Zone{UID: "z", Classes: []string{"main"}, Paused: true})
+		s.zone.put(map[string]string{"www": "192.0.2.9"})
+		after(3 * time.Hour)
+		if got := stands(s.server, s.zone.header.FQDN); !maps.Equal(got, was) || s.server.Calls("Verify") > 0 {
+			t.Errorf("a paused zone: %v", got)
+		}
+		s.start()
+		s.zone.expect(s.server)
+
+		s.class.Paused = true
+		s.worker.SetClass(s.class)
+		was = s.zone.want()
+		s.zone.put(map[string]string{"www": "192.0.2.10"})
+		after(3 * time.Hour)
+		if got := stands(s.server, s.zone.header.FQDN); !maps.Equal(got, was) {
+			t.Errorf("a paused class: %v", got)
+		}
+		s.class.Paused = false
+		s.worker.SetClass(s.class)
+		synctest.Wait()
+		s.zone.expect(s.server)
+	})
+}
+
+// Orderly stop: the call under way ends, nothing else begins, and the next worker need not wait.
+func TestLoop_stop(t *testing.T) {
+	inScene(t, func(s *scene) {
+		s.memory.Fault = func(ctx context.Context, at deliverytest.Point) error {
+			if at.Applied {
+				time.Sleep(2 * time.Second)
+			}
+			return nil
+		}
+		s.start()
+		began := time.Now()
+		s.worker.stop()
+		if took := time.Since(began); took != 2*time.Second || len(s.server.Writes()) != 1 || !s.memory.Closed() {
+			t.Errorf("stopped after %s with %d writes, provider closed: %v", took, len(s.server.Writes()), s.memory.Closed())
+		}
+		if state := s.state(); state.Intent == nil || state.Intent.Holder != "" || state.Serial != 0 {
+			t.Errorf("%+v", state)
+		}
+		s.class.Provider = &deliverytest.Memory{Server: s.server}
+		s.worker = startWorker(s.T, s.store, s.worker.views, nil)
+		s.start()
+		s.zone.expect(s.server)
+	})
+}
+
+func TestLoop_status(t *testing.T) {
+	inScene(t, func(s *scene) {
+		s.memory.Fault = deliverytest.Until(time.Minute, &delivery.Error{Reason: delivery.ReasonServerError, Message: "no"})
+		s.start()
+		want := []delivery.ClassStatus{{Name: "main", Zones: 1, Failing: 1}}
+		if got := s.worker.Status(); !slices.Equal(got, want) {
+			t.Errorf("%+v, want %+v", got, want)
+		}
+		after(2 * time.Minute)
+		want[0].Failing = 0
+		if got := s.worker.Status(); !slices.Equal(got, want) {
+			t.Errorf("%+v, want %+v", got, want)
+		}
+		if err := s.worker.Health(s.Context(), "main"); err != nil {
+			t.Error(err)
+		}
+		if err := s.worker.Health(s.Context(), "none"); err == nil {
+			t.Error("the health of a class that there is not")
+		}
+	})
+}

@@ -1,0 +1,319 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package delivery_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/delivery/deliverytest"
+	"kubi.zone/kubizone/pkg/dns"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/law/sethash"
+	"kubi.zone/kubizone/pkg/zoneview"
+)
+
+// writer makes a zone's steps, the way the ledger would, and applies them to the views that follow it.
+type writer struct {
+	t      *testing.T
+	zone   zoneview.Zone
+	header content.Header
+	serial serial.Serial
+	n      uint64
+	state  sethash.State
+	data   map[string]string // owner → the address it has
+	sets   []*zoneview.Set
+}
+
+func newWriter(t *testing.T, uid, fqdn string, sets ...*zoneview.Set) *writer {
+	w := &writer{t: t, zone: zoneview.Zone{UID: uid, Namespace: "team", Name: uid}, data: map[string]string{}, sets: sets}
+	w.header = content.Header{FQDN: name.MustParse(fqdn), TTL: 360, Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}
+	w.commit(nil, true, nil)
+	return w
+}
+
+// put changes addresses: "" takes an owner away.
+func (w *writer) put(changes map[string]string) { w.commit(changes, true, nil) }
+
+func (w *writer) commit(changes map[string]string, settled bool, header func(*content.Header)) {
+	w.t.Helper()
+	step := content.Step{N: w.n + 1, From: w.serial, Serial: w.serial.Next()}
+	before := w.header
+	if header != nil {
+		header(&w.header)
+	}
+	if after := w.header; w.n == 0 {
+		step.HeaderAfter = &after
+	} else if header != nil {
+		step.HeaderBefore, step.HeaderAfter = &before, &after
+	}
+	inherit := content.InheritTTL()
+	for _, owner := range slices.Sorted(maps.Keys(changes)) {
+		was, is := w.data[owner], changes[owner]
+		if was == is {
+			continue
+		}
+		rel := name.MustRel(owner)
+		ttl := content.TTLChange{Owner: rel, Type: rdata.A}
+		if was != "" {
+			step.Removed = append(step.Removed, content.Row{Owner: rel, Type: rdata.A, Data: was})
+			ttl.Before = &inherit
+		}
+		if is != "" {
+			step.Added = append(step.Added, content.Row{Owner: rel, Type: rdata.A, Data: is})
+			ttl.After = &inherit
+			w.data[owner] = is
+		} else {
+			delete(w.data, owner)
+		}
+		if was == "" || is == "" {
+			step.TTLs = append(step.TTLs, ttl)
+		}
+	}
+	removed, added := step.Elements()
+	state, err := w.state.Update(removed, added)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	step.State = state
+	w.serial, w.n, w.state = step.Serial, step.N, state
+	for _, set := range w.sets {
+		if err := set.Apply(w.zone.UID, content.Transaction{Steps: []content.Step{step}, Settled: settled}, w.zone); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+}
+
+// want is what the provider shall have.
+func (w *writer) want() map[string]string {
+	want := map[string]string{}
+	for owner, data := range w.data {
+		n, err := name.MustRel(owner).In(w.header.FQDN)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		want[n.String()] = data
+	}
+	return want
+}
+
+func stands(server *deliverytest.Server, zone name.Name) map[string]string {
+	has := map[string]string{}
+	for _, set := range server.Inspect(zone) {
+		has[set.Name.String()] = fmt.Sprint(set.Data[0])
+	}
+	return has
+}
+
+func (w *writer) expect(server *deliverytest.Server) {
+	w.t.Helper()
+	if got, want := stands(server, w.header.FQDN), w.want(); !maps.Equal(got, want) {
+		w.t.Errorf("%s at %d: the server has\n%v\nthe zone\n%v", w.header.FQDN, w.serial, got, want)
+	}
+}
+
+// memoryStore is a Store, with a Fault that may fail a call before or after it took effect.
+type memoryStore struct {
+	mu     sync.Mutex
+	states map[delivery.Key]delivery.State
+	writes int
+	loads  int
+	Fault  func(method string, after bool) error
+}
+
+func newStore() *memoryStore { return &memoryStore{states: map[delivery.Key]delivery.State{}} }
+
+func (s *memoryStore) fault(method string, after bool) error {
+	s.mu.Lock()
+	fault := s.Fault
+	s.mu.Unlock()
+	if fault == nil {
+		return nil
+	}
+	return fault(method, after)
+}
+
+func (s *memoryStore) Load(_ context.Context, key delivery.Key) (delivery.State, error) {
+	if err := s.fault("Load", false); err != nil {
+		return delivery.State{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.loads++
+	return copied(s.states[key]), nil
+}
+
+// copied shares nothing with the original, as what goes through a server does not.
+func copied(state delivery.State) delivery.State {
+	if state.Intent != nil {
+		intent := *state.Intent
+		intent.RRsets = slices.Clone(intent.RRsets)
+		state.Intent = &intent
+	}
+	state.Servers = slices.Clone(state.Servers)
+	return state
+}
+
+func (s *memoryStore) Save(_ context.Context, key delivery.Key, state delivery.State) (string, error) {
+	if err := s.fault("Save", false); err != nil {
+		return "", err
+	}
+	s.mu.Lock()
+	if s.states[key].Version != state.Version {
+		s.mu.Unlock()
+		return "", delivery.ErrConflict
+	}
+	s.writes++
+	state.Version = fmt.Sprint("v", s.writes)
+	s.states[key] = copied(state)
+	s.mu.Unlock()
+	return state.Version, s.fault("Save", true)
+}
+
+func (s *memoryStore) Delete(_ context.Context, key delivery.Key) error {
+	if err := s.fault("Delete", false); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.states, key)
+	s.writes++
+	return nil
+}
+
+func (s *memoryStore) state(uid, class string) delivery.State {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return copied(s.states[delivery.Key{UID: uid, Class: class}])
+}
+
+func (s *memoryStore) written() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.writes
+}
+
+// events is an Observer.
+type events struct {
+	mu  sync.Mutex
+	all []delivery.Event
+}
+
+func (e *events) Observe(event delivery.Event) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.all = append(e.all, event)
+}
+
+func (e *events) of(uid string) []delivery.Event {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var of []delivery.Event
+	for _, event := range e.all {
+		if event.Key.UID == uid {
+			of = append(of, event)
+		}
+	}
+	return of
+}
+
+// worker is a running Loop with its own view and memory.
+type worker struct {
+	*delivery.Loop
+	views  *zoneview.Set
+	events *events
+	cancel context.CancelFunc
+	done   chan struct{}
+}
+
+var workers int
+
+func startWorker(t *testing.T, store delivery.Store, views *zoneview.Set, change func(*delivery.Config)) *worker {
+	t.Helper()
+	workers++
+	w := &worker{views: views, events: &events{}, done: make(chan struct{})}
+	config := delivery.Config{Identity: fmt.Sprint("worker-", workers), Views: views, Store: store, Observer: w.events}
+	if change != nil {
+		change(&config)
+	}
+	loop, err := delivery.New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Loop = loop
+	ctx, cancel := context.WithCancel(t.Context())
+	w.cancel = cancel
+	go func() {
+		defer close(w.done)
+		if err := loop.Run(ctx); err != nil {
+			t.Error(err)
+		}
+	}()
+	return w
+}
+
+// stop ends a worker in order.
+func (w *worker) stop() {
+	w.cancel()
+	<-w.done
+}
+
+func zoneOf(uid string, classes ...string) delivery.Zone {
+	return delivery.Zone{UID: uid, Classes: classes}
+}
+
+// scene is one worker, one class "main", one zone "z" of example.org.
+type scene struct {
+	*testing.T
+	store  *memoryStore
+	server *deliverytest.Server
+	memory *deliverytest.Memory
+	zone   *writer
+	worker *worker
+	class  delivery.Class
+}
+
+// inScene runs a test under a clock of its own.
+func inScene(t *testing.T, run func(*scene)) {
+	synctest.Test(t, func(t *testing.T) {
+		views := zoneview.NewSet(zoneview.Config{})
+		server := deliverytest.NewServer()
+		s := &scene{T: t, store: newStore(), server: server, memory: &deliverytest.Memory{Server: server}, zone: newWriter(t, "z", "example.org.", views)}
+		s.zone.put(map[string]string{"www": "192.0.2.1", "mail": "192.0.2.2"})
+		s.worker = startWorker(t, s.store, views, nil)
+		defer func() { s.worker.stop() }()
+		s.class = delivery.Class{Name: "main", Generation: "1", Target: "here", Provider: s.memory}
+		run(s)
+	})
+}
+
+func (s *scene) start() {
+	s.worker.SetClass(s.class)
+	s.worker.SetZone(zoneOf("z", "main"))
+	synctest.Wait()
+}
+
+func (s *scene) state() delivery.State { return s.store.state("z", "main") }
+
+// after lets time pass until everything is at rest.
+func after(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+func history(master *zoneview.Set) func(context.Context, string, serial.Serial, serial.Serial) ([]dns.Change, error) {
+	return func(_ context.Context, uid string, since, until serial.Serial) ([]dns.Change, error) {
+		return master.EntryChanges(uid, since, until)
+	}
+}
