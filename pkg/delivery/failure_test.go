@@ -1,0 +1,368 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package delivery_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/delivery/deliverytest"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+)
+
+// failing makes every write fail with err, and returns when that was tried.
+func (s *scene) failing(err error) *[]time.Time {
+	var mu sync.Mutex
+	tries := &[]time.Time{}
+	s.memory.Fault = func(_ context.Context, at deliverytest.Point) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if !at.Applied {
+			*tries = append(*tries, time.Now())
+		}
+		return err
+	}
+	return tries
+}
+
+func gaps(tries []time.Time) []time.Duration {
+	var gaps []time.Duration
+	for i := 1; i < len(tries); i++ {
+		gaps = append(gaps, tries[i].Sub(tries[i-1]))
+	}
+	return gaps
+}
+
+func TestLoop_backoff(t *testing.T) {
+	inScene(t, func(s *scene) {
+		tries := s.failing(&delivery.Error{Reason: delivery.ReasonServerError, Code: "500", Message: "it is on fire"})
+		s.start()
+		after(time.Hour)
+		got := gaps(*tries)
+		want := []time.Duration{5 * time.Second, 10 * time.Second, 20 * time.Second, 40 * time.Second, time.Minute, 10 * time.Minute, 10 * time.Minute}
+		if len(got) < len(want) {
+			t.Fatalf("given up: %v", got)
+		}
+		for i, most := range want {
+			if got[i] > most || got[i] < most*4/5 {
+				t.Errorf("gap %d is %s, want %s less up to a fifth: %v", i, got[i], most, got)
+			}
+		}
+		if state := s.state(); state.Ready != (delivery.Condition{Status: delivery.False, Reason: delivery.ReasonServerError, Message: "it is on fire"}) || state.Error.Code != "500" {
+			t.Errorf("%+v", state)
+		}
+		first, recovered := 0, 0
+		s.memory.Fault = nil
+		after(15 * time.Minute)
+		s.zone.expect(s.server)
+		for _, event := range s.worker.events.of("z") {
+			if event.First {
+				first++
+			}
+			if event.Recovered {
+				recovered++
+			}
+		}
+		if first != 1 || recovered != 1 {
+			t.Errorf("%d first failures, %d recoveries", first, recovered)
+		}
+		if state := s.state(); state.Error != nil || state.Ready.Status != delivery.True || state.Intent != nil {
+			t.Errorf("%+v", state)
+		}
+	})
+}
+
+func TestLoop_permanentWaitsForAChange(t *testing.T) {
+	inScene(t, func(s *scene) {
+		tries := s.failing(&delivery.Error{Reason: delivery.ReasonInvalidConfiguration, Message: "no such path", Permanent: true})
+		s.start()
+		after(24 * time.Hour)
+		if len(*tries) != 1 {
+			t.Fatalf("%d tries", len(*tries))
+		}
+		s.zone.put(map[string]string{"www": "192.0.2.3"})
+		after(time.Hour)
+		if len(*tries) != 2 {
+			t.Errorf("%d tries after a change of the zone", len(*tries))
+		}
+		s.class.Generation = "2"
+		s.worker.SetClass(s.class)
+		synctest.Wait()
+		if len(*tries) != 3 {
+			t.Errorf("%d tries after a change of the class", len(*tries))
+		}
+		s.memory.Fault = nil
+		s.worker.Retry("main")
+		synctest.Wait()
+		s.zone.expect(s.server)
+	})
+}
+
+func TestLoop_retryAfter(t *testing.T) {
+	inScene(t, func(s *scene) {
+		tries := s.failing(&delivery.Error{Reason: delivery.ReasonServerError, Message: "later", RetryAfter: 97 * time.Second})
+		s.start()
+		after(5 * time.Minute)
+		if got := gaps(*tries); !slices.Equal(got, []time.Duration{97 * time.Second, 97 * time.Second, 97 * time.Second}) {
+			t.Errorf("gaps %v", got)
+		}
+	})
+}
+
+// 429 for one zone stops the whole class, for as long as it says.
+func TestLoop_wholeClassWaits(t *testing.T) {
+	inScene(t, func(s *scene) {
+		for i := range 50 {
+			uid := fmt.Sprint("z", i)
+			newWriter(t, uid, fmt.Sprintf("zone%d.example.", i), s.worker.views).put(map[string]string{"www": "192.0.2.1"})
+			s.worker.SetZone(zoneOf(uid, "main"))
+		}
+		tries := s.failing(&delivery.Error{Reason: delivery.ReasonRateLimited, Message: "less", RetryAfter: time.Minute, WholeClass: true})
+		s.start()
+		after(59 * time.Second)
+		if count := len(*tries); count == 0 || count > 8 {
+			t.Errorf("%d tries in the first minute; what was under way, and no more", count)
+		}
+		if status := s.worker.Status()[0]; status.PausedUntil.IsZero() || status.Waiting == 0 {
+			t.Errorf("%+v", status)
+		}
+		s.memory.Fault = nil
+		after(2 * time.Minute)
+		s.zone.expect(s.server)
+		if status := s.worker.Status()[0]; !status.PausedUntil.IsZero() || status.Failing != 0 || len(s.server.Writes()) != 52 {
+			t.Errorf("%+v, %d writes", status, len(s.server.Writes()))
+		}
+	})
+}
+
+func TestLoop_rateLimit(t *testing.T) {
+	inScene(t, func(s *scene) {
+		s.class.RequestsPerSecond = 10
+		many := map[string]string{}
+		for i := range 108 {
+			many[fmt.Sprint("n", i)] = "192.0.2.1"
+		}
+		s.zone.put(many)
+		s.start()
+		if wrote := len(s.server.Writes()); wrote != 10 {
+			t.Errorf("a burst of %d at 10 a second", wrote)
+		}
+		after(5*time.Second + time.Millisecond)
+		if wrote := len(s.server.Writes()); wrote != 60 {
+			t.Errorf("%d writes after 5 seconds", wrote)
+		}
+		after(time.Minute)
+		s.zone.expect(s.server)
+	})
+}
+
+// A delivery that takes longer than a lease is not taken for an abandoned one.
+func TestLoop_longDeliveryKeepsItsIntent(t *testing.T) {
+	inScene(t, func(s *scene) {
+		s.class.RequestsPerSecond = 1
+		many := map[string]string{}
+		for i := range 200 {
+			many[fmt.Sprint("n", i)] = "192.0.2.1"
+		}
+		s.zone.put(many)
+		s.start()
+		other := startWorker(s.T, s.store, s.worker.views, nil)
+		defer other.stop()
+		idle := deliverytest.NewServer()
+		other.SetClass(delivery.Class{Name: "main", Generation: "1", Target: "here", Provider: &deliverytest.Memory{Server: idle}})
+		other.SetZone(zoneOf("z", "main"))
+		after(10 * time.Minute)
+		s.zone.expect(s.server)
+		if idle.Calls("Deliver") != 0 {
+			t.Errorf("another worker delivered %d times meanwhile", idle.Calls("Deliver"))
+		}
+	})
+}
+
+// A poison record is set aside and named; the rest goes out, and goes on going out.
+func TestLoop_poisonRecord(t *testing.T) {
+	inScene(t, func(s *scene) {
+		poison := delivery.RRsetKey{Name: name.MustParse("poison.example.org."), Type: rdata.A}
+		refuse := true
+		s.memory.Refuse = func(set delivery.RRset) *delivery.Error {
+			if refuse && set.Key() == poison && len(set.Data) > 0 {
+				return &delivery.Error{Reason: delivery.ReasonValidationFailed, Code: "400", Message: "not this one", Permanent: true}
+			}
+			return nil
+		}
+		s.zone.put(map[string]string{"poison": "192.0.2.66"})
+		s.start()
+		without := s.zone.want()
+		delete(without, poison.Name.String())
+		if got := stands(s.server, s.zone.header.FQDN); !maps.Equal(got, without) {
+			t.Errorf("got %v", got)
+		}
+		state := s.state()
+		if state.Serial != s.zone.serial || state.Failed != 1 || state.Ready.Status != delivery.False || state.Ready.Reason != delivery.ReasonValidationFailed || state.Ready.Message != "poison.example.org. A: not this one" || !slices.Equal(state.Intent.RRsets, []delivery.RRsetKey{poison}) {
+			t.Errorf("%+v", state)
+		}
+		events := s.worker.events.of("z")
+		if last := events[len(events)-1]; len(last.Failed) != 1 || last.Failed[0].Name != poison.Name || last.Outcome != delivery.OutcomeDelivered {
+			t.Errorf("%+v", last)
+		}
+		calls := s.server.Calls("Deliver")
+		after(30 * time.Minute)
+		if s.server.Calls("Deliver") != calls {
+			t.Error("what is refused for good is tried again without a change")
+		}
+		s.zone.put(map[string]string{"www": "192.0.2.70"})
+		synctest.Wait()
+		if got := stands(s.server, s.zone.header.FQDN); got["www.example.org."] != "192.0.2.70" {
+			t.Errorf("the rest is held up: %v", got)
+		}
+		refuse = false
+		s.zone.put(map[string]string{"www": "192.0.2.71"})
+		synctest.Wait()
+		s.zone.expect(s.server)
+		if state := s.state(); state.Failed != 0 || state.Intent != nil || state.Ready.Status != delivery.True {
+			t.Errorf("%+v", state)
+		}
+	})
+}
+
+// What is refused for now is tried again, and nothing else waits for it.
+func TestLoop_refusedForNow(t *testing.T) {
+	inScene(t, func(s *scene) {
+		refuse := true
+		s.memory.Refuse = func(set delivery.RRset) *delivery.Error {
+			if refuse && set.Name.String() == "mail.example.org." {
+				return &delivery.Error{Reason: delivery.ReasonServerError, Message: "not now"}
+			}
+			return nil
+		}
+		s.start()
+		s.zone.put(map[string]string{"www": "192.0.2.70"})
+		synctest.Wait()
+		if got := stands(s.server, s.zone.header.FQDN); got["www.example.org."] != "192.0.2.70" {
+			t.Errorf("the rest is held up: %v", got)
+		}
+		refuse = false
+		after(time.Minute)
+		s.zone.expect(s.server)
+	})
+}
+
+func TestLoop_classWithoutAProvider(t *testing.T) {
+	inScene(t, func(s *scene) {
+		s.class.Provider = nil
+		s.class.Err = &delivery.Error{Reason: delivery.ReasonSecretNotFound, Message: "Secret dns/key is not there", Permanent: true}
+		s.start()
+		if state := s.state(); state.Ready != (delivery.Condition{Status: delivery.False, Reason: delivery.ReasonSecretNotFound, Message: "Secret dns/key is not there"}) {
+			t.Errorf("%+v", state)
+		}
+		writes := s.store.written()
+		s.zone.put(map[string]string{"www": "192.0.2.70"})
+		after(3 * time.Hour)
+		if s.store.written() != writes {
+			t.Error("the same failure is written again")
+		}
+		s.class.Provider, s.class.Err = s.memory, nil
+		s.worker.SetClass(s.class)
+		synctest.Wait()
+		s.zone.expect(s.server)
+	})
+}
+
+func TestLoop_driftIsRepaired(t *testing.T) {
+	inScene(t, func(s *scene) {
+		s.start()
+		fqdn := s.zone.header.FQDN
+		theirs := delivery.RRset{Name: name.MustParse("theirs.example.org."), Type: rdata.A, TTL: 60, Data: []string{"198.51.100.1"}}
+		s.server.Disturb(fqdn, theirs)
+		s.server.Disturb(fqdn, delivery.RRset{Name: name.MustParse("www.example.org."), Type: rdata.A, TTL: 360, Data: []string{"198.51.100.2"}})
+		s.server.Disturb(fqdn, delivery.RRset{Name: name.MustParse("mail.example.org."), Type: rdata.A})
+		after(61 * time.Minute)
+		want := s.zone.want()
+		want["theirs.example.org."] = "198.51.100.1"
+		if got := stands(s.server, fqdn); !maps.Equal(got, want) {
+			t.Errorf("got %v, want %v", got, want)
+		}
+		events := s.worker.events.of("z")
+		if len(events) != 3 || events[1].Outcome != delivery.OutcomeDrifted || len(events[1].Drift.Missing) != 1 || len(events[1].Drift.Differing) != 1 || events[2].Outcome != delivery.OutcomeDelivered {
+			t.Errorf("%+v", events)
+		}
+		if state := s.state(); state.Intent != nil || state.Serial != s.zone.serial || state.DriftCheckTime.IsZero() {
+			t.Errorf("%+v", state)
+		}
+	})
+}
+
+// Attack 56: a list answer that is empty makes us delete nothing.
+func TestLoop_emptyListDeletesNothing(t *testing.T) {
+	inScene(t, func(s *scene) {
+		s.start()
+		s.memory.HidesFromList = func(delivery.RRsetKey) bool { return true }
+		after(3 * time.Hour)
+		s.zone.expect(s.server)
+		for _, write := range s.server.Writes() {
+			if len(write.Set.Data) == 0 {
+				t.Errorf("deleted: %+v", write)
+			}
+		}
+	})
+}
+
+// followers is a provider whose servers come and fetch.
+type followers struct {
+	*deliverytest.Memory
+	report func(plan delivery.Plan) delivery.Report
+}
+
+func (f followers) Deliver(_ context.Context, plan delivery.Plan, _ delivery.Fence) (delivery.Report, error) {
+	return f.report(plan), nil
+}
+
+// A class is as far as the last of its servers, is asked again, and is written about only when something changed.
+func TestLoop_serversOnTheirWay(t *testing.T) {
+	inScene(t, func(s *scene) {
+		asked, arrived, down := 0, false, false
+		s.class.Provider = followers{s.memory, func(plan delivery.Plan) delivery.Report {
+			asked++
+			report := delivery.Report{Servers: []delivery.Server{{Name: "192.0.2.53", Serial: plan.Serial, At: time.Now()}, {Name: "192.0.2.54", At: time.Now()}}}
+			switch {
+			case arrived:
+				report.Servers[1].Serial, report.Confirmed = plan.Serial, plan.Serial
+			case down:
+				report.Servers[1].Err = &delivery.Error{Reason: delivery.ReasonServerUnreachable, Message: "no answer"}
+			}
+			return report
+		}}
+		s.start()
+		if state := s.state(); state.Serial != 0 || state.Ready.Status != delivery.Unknown || len(state.Servers) != 2 {
+			t.Errorf("%+v", state)
+		}
+		down = true
+		after(10 * time.Minute)
+		if asked < 12 || asked > 25 {
+			t.Errorf("asked %d times in 10 minutes; half a second at first, a minute at most", asked)
+		}
+		if state := s.state(); state.Ready != (delivery.Condition{Status: delivery.False, Reason: delivery.ReasonServerUnreachable, Message: "192.0.2.54: no answer"}) {
+			t.Errorf("%+v", state)
+		}
+		if wrote := s.store.written(); wrote != 2 {
+			t.Errorf("%d state writes; on the way, and unreachable", wrote)
+		}
+		arrived = true
+		after(time.Minute)
+		if state := s.state(); state.Serial != s.zone.serial || state.Ready.Status != delivery.True || state.Error != nil {
+			t.Errorf("%+v", state)
+		}
+		if wrote := s.store.written(); wrote != 3 {
+			t.Errorf("%d state writes: nothing is written outside, so there is no intent", wrote)
+		}
+	})
+}
