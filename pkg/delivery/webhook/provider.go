@@ -125,20 +125,26 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 	var drift delivery.Drift
 	for set := range plan.All {
 		want := protocol.RRset{Zone: plan.Zone, Name: set.Name, Type: set.Type, TTL: set.TTL, Data: set.Data}
+		// Read like the server's. Where it has strings joined that it was given joined, that is no difference.
 		record, err := protocol.Encode(want)
-		if err != nil {
-			continue // It never went out, and Deliver has said so.
+		if err != nil || !protocol.Exact(want) {
+			has, err := p.has(ctx, plan.CallTimeout, protocol.FeaturePresentation)
+			if err != nil {
+				return drift, err
+			}
+			if has {
+				record, _ = protocol.EncodePresentation(want)
+			}
 		}
 		if record.ByValue() {
 			if has, err := p.has(ctx, plan.CallTimeout, protocol.FeatureValueMetadata); err != nil {
 				return drift, err
 			} else if !has {
-				continue
+				continue // It never went out, and Deliver has said so.
 			}
 		}
-		// Read like the server's, so that how a text was split into strings is no difference.
 		if want, err = protocol.Decode(record); err != nil {
-			continue
+			continue // This neither.
 		}
 		path, err := protocol.RecordPath(plan.Zone, set.Name, set.Type)
 		if err != nil {

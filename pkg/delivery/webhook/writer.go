@@ -58,21 +58,28 @@ func (w *writer) put(ctx context.Context, set delivery.RRset, fresh bool) error 
 	whole := w.set(key)
 	whole.TTL, whole.Data = set.TTL, set.Data
 	record, err := protocol.Encode(whole)
+	if err != nil || !protocol.Exact(whole) {
+		if presented, unfit := protocol.EncodePresentation(whole); unfit == nil {
+			has, unknown := w.has(ctx, key, protocol.FeaturePresentation)
+			if unknown != nil || has == notKnown {
+				return unknown
+			}
+			if has == yes {
+				record, err = presented, nil
+			}
+		}
+	}
 	if err != nil {
-		w.fail(key, &delivery.Error{Reason: delivery.ReasonValidationFailed, Permanent: true, Message: err.Error()})
+		w.report.Skipped++
+		w.fail(key, &delivery.Error{Reason: delivery.ReasonValidationFailed, RetryAfter: featureRetry, Message: err.Error()})
 		return nil
 	}
 	if record.ByValue() {
-		has, err := w.provider.has(ctx, w.plan.CallTimeout, protocol.FeatureValueMetadata)
-		var unknown *delivery.Error
-		if errors.As(err, &unknown) {
-			if unknown.WholeClass || ctx.Err() != nil {
-				return unknown
-			}
-			w.fail(key, unknown)
-			return nil
-		}
-		if !has {
+		switch has, unknown := w.has(ctx, key, protocol.FeatureValueMetadata); {
+		case unknown != nil || has == notKnown:
+			return unknown
+		case has == no:
+			w.report.Skipped++
 			w.fail(key, &delivery.Error{
 				Reason: delivery.ReasonValidationFailed, RetryAfter: featureRetry,
 				Message: fmt.Sprintf("the values %s differ in what stands before the host; the webhook protocol has one for all of them, unless the server has the feature %s", excerpt(set.Data), protocol.FeatureValueMetadata),
@@ -81,6 +88,32 @@ func (w *writer) put(ctx context.Context, set delivery.RRset, fresh bool) error 
 		}
 	}
 	return w.add(ctx, item{key: key, request: protocol.Request{Record: record, Operation: protocol.Upsert}, fresh: fresh})
+}
+
+type answered int
+
+const (
+	no answered = iota
+	yes
+	// notKnown: the RRset is set aside until the server says.
+	notKnown
+)
+
+// has asks for an extension that the RRset needs. Without an answer it goes on with the next one, or with an error ends
+// the plan.
+func (w *writer) has(ctx context.Context, key delivery.RRsetKey, extension string) (answered, error) {
+	has, err := w.provider.has(ctx, w.plan.CallTimeout, extension)
+	var unknown *delivery.Error
+	switch {
+	case err == nil && has:
+		return yes, nil
+	case err == nil:
+		return no, nil
+	case errors.As(err, &unknown) && !unknown.WholeClass && ctx.Err() == nil:
+		w.fail(key, unknown)
+		return notKnown, nil
+	}
+	return notKnown, err
 }
 
 // excerpt is a few of many values.

@@ -96,6 +96,8 @@ const (
 	FeatureBatch = "batch"
 	// FeatureValueMetadata: the metadata of a record may be an array beside its values.
 	FeatureValueMetadata = "value-metadata"
+	// FeaturePresentation: the format of a record may be Presentation.
+	FeaturePresentation = "presentation"
 )
 
 // Batch is the body of POST /records/batch. Its items are carried out in their order, each by itself: one that fails

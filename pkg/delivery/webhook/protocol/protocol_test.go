@@ -64,7 +64,11 @@ func TestRecord_vectors(t *testing.T) {
 	}
 	for _, v := range all {
 		set := RRset(v.RRset)
-		record, err := Encode(set)
+		write := Encode
+		if !Exact(set) {
+			write = EncodePresentation
+		}
+		record, err := write(set)
 		if err != nil {
 			t.Errorf("%s: %v", v.Name, err)
 			continue
@@ -106,6 +110,15 @@ func TestEncode_saysWhatHasNoForm(t *testing.T) {
 	}
 	if _, err := Encode(RRset{Zone: zone, Name: name.MustParse("example.org."), Type: rdata.A, Data: []string{"192.0.2.1"}}); err == nil {
 		t.Error("a name outside the zone was written")
+	}
+}
+
+func TestEncode_joinsStringsWhereItMust(t *testing.T) {
+	zone := name.MustParse("example.com.")
+	set := RRset{Zone: zone, Name: zone, Type: rdata.TXT, Data: []string{`"two" "strings"`}}
+	record, err := Encode(set)
+	if err != nil || len(record.Values) != 1 || record.Values[0] != "twostrings" || Exact(set) {
+		t.Errorf("%+v, %v", record, err)
 	}
 }
 
@@ -195,10 +208,11 @@ func FuzzDecode(f *testing.F) {
 			}
 			return
 		}
-		written, err := Encode(set)
-		if errors.Is(err, ErrNoForm) {
-			return
+		write := Encode
+		if !Exact(set) {
+			write = EncodePresentation
 		}
+		written, err := write(set)
 		if err != nil {
 			t.Fatalf("%s: %v", body, err)
 		}

@@ -46,7 +46,14 @@ type Record struct {
 	TTL *int64 `json:"ttl,omitempty"`
 	// Metadata is for MX and SRV.
 	Metadata MetadataList `json:"metadata,omitempty"`
+	// Format is empty, or Presentation: the values are in presentation format, each name absolute, and there is no
+	// metadata.
+	Format string `json:"format,omitempty"`
 }
+
+// Presentation is the Format for what the plain one cannot say, or not octet by octet: texts that are no UTF-8, or
+// whose strings are not as long as they may be.
+const Presentation = "presentation"
 
 // Metadata is what an MX (priority) or SRV (all) value has beside its host.
 type Metadata struct {
@@ -122,6 +129,30 @@ func Encode(set RRset) (Record, error) {
 		record.Metadata = record.Metadata[:min(1, len(record.Metadata))]
 	}
 	return record, nil
+}
+
+// Exact says that Decode reads what Encode writes of set as the same: no text in it is split into strings in a way of
+// its own.
+func Exact(set RRset) bool {
+	if set.Type != rdata.TXT {
+		return true
+	}
+	for _, data := range set.Data {
+		if text, err := unquote(data); err != nil || quote(text) != data {
+			return false
+		}
+	}
+	return true
+}
+
+// EncodePresentation writes an RRset of any kind but for one in the root zone.
+func EncodePresentation(set RRset) (Record, error) {
+	domain, subdomain, err := split(set.Zone, set.Name)
+	if err != nil {
+		return Record{}, err
+	}
+	ttl := int64(set.TTL)
+	return Record{Type: set.Type.String(), Domain: domain, Subdomain: subdomain, Values: set.Data, TTL: &ttl, Format: Presentation}, nil
 }
 
 func encodeValue(t rdata.Type, data string) (string, *Metadata, error) {
@@ -274,6 +305,11 @@ func Decode(record Record) (RRset, error) {
 		return RRset{}, Refuse(CodeInvalidRecord, "values: give at least one")
 	}
 	switch n := len(record.Metadata); {
+	case record.Format != "" && record.Format != Presentation:
+		return RRset{}, Refuse(CodeInvalidRecord, "format: must be absent or %q", Presentation)
+	case record.Format != "" && n > 0:
+		return RRset{}, Refuse(CodeInvalidRecord, "metadata: stands in the values of format %q", Presentation)
+	case record.Format != "":
 	case set.Type != rdata.MX && set.Type != rdata.SRV && n > 0:
 		return RRset{}, Refuse(CodeInvalidRecord, "metadata: is for MX and SRV")
 	case n > 1 && n != len(record.Values):
@@ -286,7 +322,11 @@ func Decode(record Record) (RRset, error) {
 		if n := len(record.Metadata); n > 0 {
 			metadata = record.Metadata[min(i, n-1)]
 		}
-		data, err := decodeValue(set.Type, value, metadata, set.Zone)
+		decode := decodeValue
+		if record.Format == Presentation {
+			decode = decodePresentation
+		}
+		data, err := decode(set.Type, value, metadata, set.Zone)
 		if err != nil {
 			return RRset{}, err
 		}
@@ -329,6 +369,21 @@ func decodeValue(t rdata.Type, value string, metadata Metadata, zone name.Name) 
 		return "", Refuse(CodeInvalidValue, "value: %v", err)
 	}
 	data, err := parsed.Resolve(zone)
+	if err != nil {
+		return "", Refuse(CodeInvalidValue, "value: %v", err)
+	}
+	return data, nil
+}
+
+func decodePresentation(t rdata.Type, value string, _ Metadata, zone name.Name) (string, error) {
+	if t == rdata.TXT && !strings.HasPrefix(value, `"`) {
+		return "", Refuse(CodeInvalidValue, "value: a text in presentation format is in quotes")
+	}
+	parsed, err := rdata.Parse(t, value)
+	if err != nil {
+		return "", Refuse(CodeInvalidValue, "value: %v", err)
+	}
+	data, err := parsed.Resolve(name.Root)
 	if err != nil {
 		return "", Refuse(CodeInvalidValue, "value: %v", err)
 	}

@@ -1,0 +1,193 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package webhook_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/delivery/deliverytest"
+	"kubi.zone/kubizone/pkg/delivery/webhook"
+	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/dns/zonefile"
+	"kubi.zone/kubizone/pkg/webhookserver"
+	"kubi.zone/kubizone/pkg/webhookserver/masterfile"
+)
+
+const secret = "a secret of both ends"
+
+// files are zones made on demand, each with a back end of its own: a server has its files from the start.
+type files struct {
+	dir string
+
+	mu    sync.Mutex
+	zones map[name.Name]*masterfile.Backend
+}
+
+func (f *files) path(zone name.Name) string { return filepath.Join(f.dir, zone.String()+"zone") }
+
+func (f *files) make(t *testing.T, zone name.Name) {
+	t.Helper()
+	text := fmt.Sprintf("%[1]s 3600 IN SOA ns.%[1]s host.%[1]s 1 3600 600 86400 300\n%[1]s 3600 IN NS ns.example.net.\n", zone)
+	if err := os.WriteFile(f.path(zone), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	backend, err := masterfile.New(masterfile.Config{Files: map[name.Name]string{zone: f.path(zone)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.zones[zone] = backend
+}
+
+func (f *files) of(zone name.Name) *masterfile.Backend {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.zones[zone]
+}
+
+// Apply refuses what is called poison, so that there is something to refuse.
+func (f *files) Apply(ctx context.Context, zone name.Name, sets []protocol.RRset) []error {
+	results := make([]error, len(sets))
+	for i, set := range sets {
+		switch backend := f.of(zone); {
+		case backend == nil:
+			results[i] = webhookserver.UnknownZone(zone)
+		case strings.HasPrefix(set.Name.String(), "poison."):
+			results[i] = protocol.Refuse(protocol.CodeInvalidRecord, "no poison here")
+		default:
+			results[i] = backend.Apply(ctx, zone, sets[i:i+1])[0]
+		}
+	}
+	return results
+}
+
+func (f *files) Read(ctx context.Context, zone, owner name.Name, t rdata.Type) (protocol.RRset, error) {
+	if backend := f.of(zone); backend != nil {
+		return backend.Read(ctx, zone, owner, t)
+	}
+	return protocol.RRset{}, webhookserver.UnknownZone(zone)
+}
+
+func (f *files) Health(context.Context) error { return nil }
+
+// inspect reads the file, past every server and client.
+func (f *files) inspect(t *testing.T, zone name.Name) []delivery.RRset {
+	t.Helper()
+	file, err := os.Open(f.path(zone))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	var sets []delivery.RRset
+	places := map[delivery.RRsetKey]int{}
+	for rr, err := range zonefile.Read(file, zonefile.ReadOptions{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		key := delivery.RRsetKey{Name: rr.Name, Type: rr.Type}
+		at, there := places[key]
+		if !there {
+			at = len(sets)
+			places[key] = at
+			sets = append(sets, delivery.RRset{Name: rr.Name, Type: rr.Type, TTL: rr.TTL})
+		}
+		sets[at].Data = append(sets[at].Data, rr.Data)
+	}
+	return sets
+}
+
+// plain is a server that has the protocol and none of its extensions.
+func plain(handler http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		switch request.URL.Path {
+		case "/dns/v1/health":
+			fmt.Fprint(w, `{"status":"healthy","timestamp":"2025-12-30T10:00:00Z"}`)
+		case "/dns/v1/records/batch":
+			http.NotFound(w, request)
+		default:
+			handler.ServeHTTP(w, request)
+		}
+	})
+}
+
+// The exam runs over HTTP against the reference server, with its extensions and without.
+func TestProvider_passesTheExam(t *testing.T) {
+	for _, algorithm := range []protocol.Algorithm{protocol.SHA256, protocol.SHA512} {
+		extended := algorithm == protocol.SHA256
+		t.Run(fmt.Sprintf("%s extended %v", algorithm, extended), func(t *testing.T) {
+			backend := &files{dir: t.TempDir(), zones: map[name.Name]*masterfile.Backend{}}
+			handler, err := webhookserver.New(webhookserver.Config{
+				Backend: backend, Algorithm: algorithm, BasePath: "/dns/v1",
+				Secrets: func() ([][]byte, error) { return [][]byte{[]byte(secret)}, nil },
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var unsupported func(delivery.RRset) bool
+			if !extended {
+				handler = plain(handler)
+				unsupported = func(set delivery.RRset) bool {
+					// Two MX preferences, octets that are no UTF-8.
+					return set.Type == rdata.MX || set.Name.Labels()[0] == "control"
+				}
+			}
+			server := httptest.NewServer(handler)
+			defer server.Close()
+			var zones atomic.Int64
+			deliverytest.Run(t, deliverytest.Subject{
+				New: func(t *testing.T) delivery.Provider {
+					provider, err := webhook.New(webhook.Config{
+						Server: server.URL + "/dns/v1/", AllowLocalAddresses: true,
+						HMAC: &webhook.HMAC{Algorithm: algorithm, Secret: func(context.Context) ([]byte, error) { return []byte(secret), nil }},
+					})
+					if err != nil {
+						t.Fatal(err)
+					}
+					return provider
+				},
+				Zone: func(t *testing.T) name.Name {
+					zone := name.MustParse(fmt.Sprintf("zone%d.example.", zones.Add(1)))
+					backend.make(t, zone)
+					return zone
+				},
+				Inspect: func(t *testing.T, zone name.Name) []delivery.RRset {
+					sets := backend.inspect(t, zone)
+					if !extended {
+						// Strings of their own are joined by the plain protocol, and that alone.
+						for i, set := range sets {
+							for j, data := range set.Data {
+								if data == `"twostrings"` {
+									sets[i].Data[j] = `"two" "strings"`
+								}
+							}
+						}
+					}
+					return sets
+				},
+				Disturb: func(t *testing.T, zone name.Name, set delivery.RRset) {
+					err := backend.of(zone).Apply(context.Background(), zone, []protocol.RRset{{Zone: zone, Name: set.Name, Type: set.Type, TTL: set.TTL, Data: set.Data}})[0]
+					if err != nil {
+						t.Fatal(err)
+					}
+				},
+				Refused:     "poison",
+				Unlisted:    true,
+				Unsupported: unsupported,
+			})
+		})
+	}
+}

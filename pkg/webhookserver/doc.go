@@ -1,0 +1,15 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package webhookserver is the server half of the webhook protocol, before a Backend that knows where records go. It is
+// what others can build their server on, and what they can hold a server in another language against.
+//
+// It promises: (1) a Backend is asked for nothing that was not signed with the shared secret, within five minutes, with
+// a nonce that was not seen before; what cannot be remembered is refused, not let through; (2) nothing about a
+// signature is learned from how long it takes to refuse it; (3) a Backend gets DNS data alone: names and values are
+// parsed, a zone's names lie in it; (4) asking twice for the same thing is answered twice with success.
+//
+// It does not know DNS servers: those are packages below it, each a Backend.
+//
+// Read backend.go, then handler.go and verify.go.
+package webhookserver

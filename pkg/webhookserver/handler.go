@@ -1,0 +1,326 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package webhookserver
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
+	"kubi.zone/kubizone/pkg/dns/name"
+)
+
+// Config of a server.
+type Config struct {
+	Backend Backend
+	// Secrets returns the shared secrets, any of which signs a request: two while one takes the other's place. It is
+	// called for each request. An empty one lets nobody in.
+	Secrets   func() ([][]byte, error)
+	Algorithm protocol.Algorithm
+	// BasePath stands before the paths of the protocol, as in the URL that clients have: "/dns"; empty for none.
+	BasePath string
+	// MaxNonces is how many are remembered, each for up to ten minutes; beyond them requests are refused. 0: 200,000.
+	MaxNonces int
+	// Logger hears of requests that failed; nil: nobody does.
+	Logger *slog.Logger
+	// Now is the clock; nil: the system's.
+	Now func() time.Time
+}
+
+const (
+	defaultNonces = 200_000
+	// inFlight bounds the memory that bodies take.
+	inFlight = 64
+	// busyRetry is what RATE_LIMITED asks for.
+	busyRetry = 10 * time.Second
+)
+
+type server struct {
+	config Config
+	since  time.Time
+	nonces nonces
+	slots  chan struct{}
+}
+
+// New makes the handler.
+func New(config Config) (http.Handler, error) {
+	var wrong []error
+	if err := config.Algorithm.Validate(); err != nil {
+		wrong = append(wrong, err)
+	}
+	if base := config.BasePath; base != "" {
+		if unescaped, err := url.PathUnescape(base); err != nil || !strings.HasPrefix(base, "/") || strings.HasSuffix(base, "/") || (&url.URL{Path: unescaped, RawPath: base}).EscapedPath() != base {
+			wrong = append(wrong, fmt.Errorf("base path %q: must be an escaped path that begins with / and does not end with it", base))
+		}
+	}
+	if config.MaxNonces < 0 {
+		wrong = append(wrong, fmt.Errorf("nonces %d: must not be negative", config.MaxNonces))
+	}
+	if config.Backend == nil || config.Secrets == nil {
+		wrong = append(wrong, errors.New("a server needs a backend and secrets"))
+	}
+	if len(wrong) > 0 {
+		return nil, errors.Join(wrong...)
+	}
+	if config.MaxNonces == 0 {
+		config.MaxNonces = defaultNonces
+	}
+	if config.Logger == nil {
+		config.Logger = slog.New(slog.DiscardHandler)
+	}
+	if config.Now == nil {
+		config.Now = time.Now
+	}
+	return &server{
+		config: config, since: config.Now().Truncate(time.Second),
+		nonces: nonces{most: config.MaxNonces, until: map[[sha256.Size]byte]time.Time{}},
+		slots:  make(chan struct{}, inFlight),
+	}, nil
+}
+
+func (s *server) ServeHTTP(w http.ResponseWriter, request *http.Request) {
+	select {
+	case s.slots <- struct{}{}:
+		defer func() { <-s.slots }()
+	case <-request.Context().Done():
+		return
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, request.Body, protocol.MaxBody))
+	if err != nil {
+		var long *http.MaxBytesError
+		if errors.As(err, &long) {
+			s.refuse(w, request, &protocol.Error{Code: protocol.CodeInvalidRecord, Message: fmt.Sprintf("the body is longer than %d octets", protocol.MaxBody), Status: http.StatusRequestEntityTooLarge})
+		}
+		return
+	}
+	refusal, err := s.verify(request, body)
+	if err != nil {
+		s.refuse(w, request, err)
+		return
+	}
+	if refusal != nil {
+		s.refuse(w, request, refusal)
+		return
+	}
+	path, ok := strings.CutPrefix(request.URL.EscapedPath(), s.config.BasePath)
+	record, ofRecord := strings.CutPrefix(path, protocol.RecordsPath+"/")
+	switch {
+	// What is no path of the protocol gets no answer of the protocol: a 404 would say that a record is gone.
+	case !ok:
+		http.NotFound(w, request)
+	case path == protocol.HealthPath && allow(w, request, http.MethodGet):
+		s.health(w, request)
+	case path == protocol.RecordsPath && allow(w, request, http.MethodPost):
+		s.upsert(w, request, body)
+	case path == protocol.BatchPath && allow(w, request, http.MethodPost):
+		s.batch(w, request, body)
+	case path == protocol.HealthPath, path == protocol.RecordsPath, path == protocol.BatchPath:
+	case !ofRecord:
+		http.NotFound(w, request)
+	case allow(w, request, http.MethodGet, http.MethodDelete):
+		s.record(w, request, record)
+	}
+}
+
+func allow(w http.ResponseWriter, request *http.Request, methods ...string) bool {
+	for _, method := range methods {
+		if request.Method == method {
+			return true
+		}
+	}
+	w.Header().Set("Allow", strings.Join(methods, ", "))
+	http.Error(w, "method not allowed", http.StatusMethodNotAllowed)
+	return false
+}
+
+func (s *server) health(w http.ResponseWriter, request *http.Request) {
+	health := protocol.Health{
+		Status: protocol.Healthy, Message: "records are taken", Timestamp: protocol.Timestamp(s.config.Now()),
+		Features: []string{protocol.FeatureBatch, protocol.FeatureValueMetadata, protocol.FeaturePresentation},
+	}
+	status := http.StatusOK
+	if err := s.config.Backend.Health(request.Context()); err != nil {
+		s.config.Logger.Warn("the backend is not healthy", "err", err)
+		status, health.Status, health.Message = http.StatusServiceUnavailable, "unhealthy", "the backend is not healthy; the log says why"
+	}
+	send(w, status, health)
+}
+
+func (s *server) upsert(w http.ResponseWriter, request *http.Request, body []byte) {
+	var asked protocol.Request
+	if err := parse(body, &asked); err != nil {
+		s.refuse(w, request, err)
+		return
+	}
+	if asked.Operation != protocol.Upsert {
+		s.refuse(w, request, protocol.Refuse(protocol.CodeInvalidRecord, "operation: must be %q; a record is deleted by DELETE", protocol.Upsert))
+		return
+	}
+	set, err := protocol.Decode(asked.Record)
+	if err == nil {
+		err = s.apply(request.Context(), []protocol.RRset{set})[0]
+	}
+	if err != nil {
+		s.refuse(w, request, err)
+		return
+	}
+	s.succeed(w, request, set, "the record is as asked for")
+}
+
+func (s *server) record(w http.ResponseWriter, request *http.Request, path string) {
+	zone, owner, t, err := protocol.ParseRecordPath(path)
+	if err != nil {
+		s.refuse(w, request, err)
+		return
+	}
+	set := protocol.RRset{Zone: zone, Name: owner, Type: t}
+	if request.Method == http.MethodDelete {
+		if err := s.apply(request.Context(), []protocol.RRset{set})[0]; err != nil {
+			s.refuse(w, request, err)
+			return
+		}
+		yes := true
+		send(w, http.StatusOK, protocol.Response{Success: &yes, Message: "there is no such record any more"})
+		return
+	}
+	if set, err = s.config.Backend.Read(request.Context(), zone, owner, t); err != nil {
+		s.refuse(w, request, err)
+		return
+	}
+	if len(set.Data) == 0 {
+		s.refuse(w, request, protocol.Refuse(protocol.CodeRecordNotFound, "there is no such record"))
+		return
+	}
+	s.succeed(w, request, set, "")
+}
+
+func (s *server) batch(w http.ResponseWriter, request *http.Request, body []byte) {
+	var batch protocol.Batch
+	if err := parse(body, &batch); err != nil {
+		s.refuse(w, request, err)
+		return
+	}
+	if n := len(batch.Operations); n == 0 || n > protocol.MaxBatch {
+		s.refuse(w, request, protocol.Refuse(protocol.CodeInvalidRecord, "operations: %d of them; give 1 to %d", n, protocol.MaxBatch))
+		return
+	}
+	results := make([]error, len(batch.Operations))
+	var sets []protocol.RRset
+	var places []int // of sets in results
+	for at, asked := range batch.Operations {
+		var set protocol.RRset
+		switch asked.Operation {
+		case protocol.Upsert:
+			set, results[at] = protocol.Decode(asked.Record)
+		case protocol.Delete:
+			set, results[at] = asked.Record.Key()
+		default:
+			results[at] = protocol.Refuse(protocol.CodeInvalidRecord, "operation: must be %q or %q", protocol.Upsert, protocol.Delete)
+		}
+		if results[at] == nil {
+			sets, places = append(sets, set), append(places, at)
+		}
+	}
+	for at, err := range s.apply(request.Context(), sets) {
+		results[places[at]] = err
+	}
+	all := true
+	answer := protocol.BatchResponse{Success: &all, Results: make([]protocol.BatchResult, len(results))}
+	for at, err := range results {
+		success, status := err == nil, http.StatusOK
+		var refusal *protocol.Error
+		if err != nil {
+			all = false
+			refusal = s.refusal(request, err)
+			status = refusal.HTTPStatus()
+		}
+		answer.Results[at] = protocol.BatchResult{Status: status, Response: protocol.Response{Success: &success, Error: refusal}}
+	}
+	send(w, http.StatusOK, answer)
+}
+
+// apply hands sets to the backend, those of one zone that follow each other together.
+func (s *server) apply(ctx context.Context, sets []protocol.RRset) []error {
+	var results []error
+	for begin := 0; begin < len(sets); {
+		end := begin
+		for end < len(sets) && sets[end].Zone == sets[begin].Zone {
+			end++
+		}
+		results = append(results, s.config.Backend.Apply(ctx, sets[begin].Zone, sets[begin:end])...)
+		begin = end
+	}
+	return results
+}
+
+// parse reads one JSON value and nothing behind it.
+func parse(body []byte, into any) error {
+	decoder := json.NewDecoder(bytes.NewReader(body))
+	if err := decoder.Decode(into); err != nil {
+		return protocol.Refuse(protocol.CodeInvalidRecord, "the body is not the protocol's JSON")
+	}
+	if _, err := decoder.Token(); err != io.EOF {
+		return protocol.Refuse(protocol.CodeInvalidRecord, "something follows the JSON in the body")
+	}
+	return nil
+}
+
+func (s *server) succeed(w http.ResponseWriter, request *http.Request, set protocol.RRset, message string) {
+	write := protocol.Encode
+	if !protocol.Exact(set) {
+		write = protocol.EncodePresentation
+	}
+	record, err := write(set)
+	if err != nil {
+		s.refuse(w, request, err)
+		return
+	}
+	record.FQDN = withoutDot(set.Name)
+	yes := true
+	send(w, http.StatusOK, protocol.Response{Success: &yes, Record: &record, Message: message})
+}
+
+func withoutDot(n name.Name) string { return strings.TrimSuffix(n.String(), ".") }
+
+// refusal logs a failure, and is what of it is answered.
+func (s *server) refusal(request *http.Request, err error) *protocol.Error {
+	var refusal *protocol.Error
+	if !errors.As(err, &refusal) {
+		s.config.Logger.Error("request failed", "method", request.Method, "path", request.URL.EscapedPath(), "err", err)
+		return protocol.Refuse(protocol.CodeServerError, "the server could not do it; its log says why")
+	}
+	s.config.Logger.Info("request refused", "method", request.Method, "path", request.URL.EscapedPath(), "code", refusal.Code, "reason", refusal.Message)
+	return refusal
+}
+
+func (s *server) refuse(w http.ResponseWriter, request *http.Request, err error) {
+	refusal := s.refusal(request, err)
+	if refusal.Code == protocol.CodeRateLimited {
+		w.Header().Set("Retry-After", strconv.Itoa(int(busyRetry/time.Second)))
+	}
+	no := false
+	send(w, refusal.HTTPStatus(), protocol.Response{Success: &no, Error: refusal})
+}
+
+func send(w http.ResponseWriter, status int, value any) {
+	body, err := protocol.Marshal(value)
+	if err != nil {
+		panic(err) // values of this package marshal
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(status)
+	w.Write(body)
+}

@@ -1,0 +1,118 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package masterfile
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
+	"kubi.zone/kubizone/pkg/dns"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/dns/zonefile"
+	"kubi.zone/kubizone/pkg/webhookserver"
+)
+
+// content is a zone: the SOA and all else, in the order of the file.
+type content struct {
+	soa     dns.Entry
+	entries []dns.Entry
+}
+
+func parse(zone name.Name, text []byte) (content, error) {
+	var c content
+	for rr, err := range zonefile.Read(bytes.NewReader(text), zonefile.ReadOptions{Origin: zone}) {
+		if err != nil {
+			return c, fmt.Errorf("the file is not written anew while it has what is not understood: %w", err)
+		}
+		entry := dns.Entry{Name: rr.Name, Type: rr.Type, TTL: rr.TTL, Data: rr.Data}
+		switch {
+		case entry.Type == rdata.SOA && entry.Name == zone && c.soa.Data == "":
+			c.soa = entry
+		case entry.Type == rdata.SOA:
+			return c, fmt.Errorf("line %d: an SOA of another zone, or a second one", rr.Line)
+		case !zone.Encloses(entry.Name):
+			return c, fmt.Errorf("line %d: %s is not in the zone", rr.Line, entry.Name)
+		case entry.Type.CheckRecord() != nil:
+			// Signatures would be wrong after the first change.
+			return c, fmt.Errorf("line %d: %s records are made by a server; this one writes zones that are not signed", rr.Line, entry.Type)
+		default:
+			c.entries = append(c.entries, entry)
+		}
+	}
+	if c.soa.Data == "" {
+		return c, fmt.Errorf("the file has no SOA of %s", zone)
+	}
+	return c, nil
+}
+
+func (c content) write() ([]byte, error) {
+	var text bytes.Buffer
+	_, err := zonefile.Write(&text, func(yield func(dns.Entry) bool) {
+		if yield(c.soa) {
+			slices.Values(c.entries)(yield)
+		}
+	})
+	return text.Bytes(), err
+}
+
+// next has the serial after c's.
+func (c content) next() (content, error) {
+	fields := strings.Fields(c.soa.Data)
+	if len(fields) != 7 {
+		return c, fmt.Errorf("SOA %q: has no seven fields", c.soa.Data)
+	}
+	number, err := strconv.ParseUint(fields[2], 10, 32)
+	if err != nil {
+		return c, fmt.Errorf("SOA %q: %w", c.soa.Data, err)
+	}
+	fields[2] = serial.Serial(number).Next().String()
+	c.soa.Data = strings.Join(fields, " ")
+	return c, nil
+}
+
+func (c content) rrset(zone, owner name.Name, t rdata.Type) protocol.RRset {
+	set := protocol.RRset{Zone: zone, Name: owner, Type: t}
+	for _, entry := range c.entries {
+		if entry.Name == owner && entry.Type == t {
+			set.TTL = entry.TTL
+			set.Data = append(set.Data, entry.Data)
+		}
+	}
+	slices.Sort(set.Data)
+	return set
+}
+
+// with replaces an RRset. It reports whether that changes anything.
+func (c content) with(set protocol.RRset) (content, bool, error) {
+	if set.Type == rdata.NS && set.Name == set.Zone && len(set.Data) == 0 {
+		return c, false, protocol.Refuse(protocol.CodeInvalidRecord, "the name servers of a zone can be replaced, not removed")
+	}
+	before := c.rrset(set.Zone, set.Name, set.Type)
+	if slices.Equal(before.Data, set.Data) && (before.TTL == set.TTL || len(set.Data) == 0) {
+		return c, false, nil
+	}
+	var entries []dns.Entry
+	for _, entry := range c.entries {
+		if entry.Name != set.Name || entry.Type != set.Type {
+			if entry.Name == set.Name && len(set.Data) > 0 && (entry.Type == rdata.CNAME || set.Type == rdata.CNAME) {
+				return c, false, webhookserver.Beside("%s has %s records already, and a CNAME stands alone (RFC 1034 §3.6.2)", set.Name, entry.Type)
+			}
+			entries = append(entries, entry)
+		}
+	}
+	if set.Name == set.Zone && set.Type == rdata.CNAME && len(set.Data) > 0 {
+		return c, false, protocol.Refuse(protocol.CodeInvalidRecord, "%s is the zone itself, which has an SOA, and a CNAME stands alone (RFC 1034 §3.6.2)", set.Name)
+	}
+	for _, data := range set.Data {
+		entries = append(entries, dns.Entry{Name: set.Name, Type: set.Type, TTL: set.TTL, Data: data})
+	}
+	c.entries = entries
+	return c, true, nil
+}

@@ -1,0 +1,283 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rfc2136
+
+import (
+	"context"
+	"crypto/hmac"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"time"
+
+	mdns "github.com/miekg/dns"
+
+	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/webhookserver"
+)
+
+// Key signs. Its secret stays with who has it.
+type Key struct {
+	Name      string // canonical: lower case, ending in a dot
+	Algorithm string // canonical: "hmac-sha256."
+	// MAC is the key's whole MAC over parts, one after the other.
+	MAC func(parts ...[]byte) []byte
+}
+
+// Config of a Backend.
+type Config struct {
+	// Server is HOST:PORT.
+	Server string
+	Key    Key
+	// Timeout bounds one exchange; 0: 10 s.
+	Timeout time.Duration
+}
+
+// Backend is a webhookserver.Backend.
+type Backend struct {
+	config Config
+}
+
+var _ webhookserver.Backend = (*Backend)(nil)
+
+const (
+	defaultTimeout = 10 * time.Second
+	fudge          = 300 // seconds, RFC 8945 §10
+)
+
+// New makes a Backend and connects to nothing.
+func New(config Config) (*Backend, error) {
+	var wrong []error
+	if _, port, err := net.SplitHostPort(config.Server); err != nil || port == "" {
+		wrong = append(wrong, fmt.Errorf("server %q: must be HOST:PORT", config.Server))
+	}
+	if config.Key.MAC == nil {
+		wrong = append(wrong, errors.New("key: updates are signed; give one"))
+	}
+	if config.Timeout < 0 {
+		wrong = append(wrong, errors.New("timeout: must be positive"))
+	}
+	if config.Timeout == 0 {
+		config.Timeout = defaultTimeout
+	}
+	return &Backend{config: config}, errors.Join(wrong...)
+}
+
+// Apply sends an update for each RRset.
+func (b *Backend) Apply(ctx context.Context, zone name.Name, sets []protocol.RRset) []error {
+	results := make([]error, len(sets))
+	for i, set := range sets {
+		results[i] = b.replace(ctx, zone, set)
+	}
+	return results
+}
+
+func (b *Backend) replace(ctx context.Context, zone name.Name, set protocol.RRset) error {
+	records, err := recordsOf(set)
+	if err != nil {
+		return err
+	}
+	update := updateOf(zone)
+	switch {
+	case set.Type == rdata.NS && set.Name == zone && len(records) == 0:
+		return protocol.Refuse(protocol.CodeInvalidRecord, "the name servers of a zone can be replaced, not removed")
+	case set.Type == rdata.NS && set.Name == zone:
+		// A server leaves them alone when all are deleted at once (RFC 2136 §3.4.2.3), so they are deleted one by one,
+		// and the new ones are there before.
+		present, err := b.Read(ctx, zone, set.Name, set.Type)
+		if err != nil {
+			return err
+		}
+		update.Insert(records)
+		present.Data = slices.DeleteFunc(present.Data, func(data string) bool { return slices.Contains(set.Data, data) })
+		gone, err := recordsOf(present)
+		if err != nil {
+			return err
+		}
+		if len(gone) > 0 {
+			update.Remove(gone)
+		}
+	default:
+		update.RemoveRRset([]mdns.RR{emptyOf(set)})
+		update.Insert(records)
+	}
+	if code, err := b.update(ctx, zone, update); err != nil || code != mdns.RcodeSuccess {
+		return b.failure(zone, code, err)
+	}
+	if len(records) == 0 {
+		return nil
+	}
+	there, err := b.holds(ctx, zone, records)
+	if err == nil && !there {
+		return webhookserver.Beside("%s %s cannot stand beside what else is at the name; remove that first", set.Name, set.Type)
+	}
+	return err
+}
+
+// holds asks by a prerequisite and no update whether the zone has exactly these records, their TTL apart. Unlike a
+// query that sees below delegations, and is answered by no wildcard.
+func (b *Backend) holds(ctx context.Context, zone name.Name, records []mdns.RR) (bool, error) {
+	ask := updateOf(zone)
+	ask.Used(records)
+	switch code, err := b.update(ctx, zone, ask); {
+	case err == nil && code == mdns.RcodeSuccess:
+		return true, nil
+	case err == nil && code == mdns.RcodeNXRrset:
+		return false, nil
+	default:
+		return false, b.failure(zone, code, err)
+	}
+}
+
+// Read asks for an RRset.
+func (b *Backend) Read(ctx context.Context, zone, owner name.Name, t rdata.Type) (protocol.RRset, error) {
+	set := protocol.RRset{Zone: zone, Name: owner, Type: t}
+	exists := updateOf(zone)
+	exists.RRsetUsed([]mdns.RR{emptyOf(set)})
+	switch code, err := b.update(ctx, zone, exists); {
+	case err != nil || code != mdns.RcodeSuccess && code != mdns.RcodeNXRrset:
+		return set, b.failure(zone, code, err)
+	case code == mdns.RcodeNXRrset:
+		return set, nil
+	}
+	query := new(mdns.Msg)
+	query.SetQuestion(owner.String(), uint16(t))
+	query.RecursionDesired = false
+	answer, err := b.exchange(ctx, query)
+	if err != nil {
+		return set, err
+	}
+	// Name servers of a delegation and their addresses are in the sections for referrals.
+	for _, section := range [][]mdns.RR{answer.Answer, answer.Ns, answer.Extra} {
+		for _, rr := range section {
+			header := rr.Header()
+			if header.Rrtype != uint16(t) || mdns.CanonicalName(header.Name) != owner.String() {
+				continue
+			}
+			data, err := dataOf(t, rr, zone)
+			if err != nil {
+				return set, err
+			}
+			set.TTL = header.Ttl
+			set.Data = append(set.Data, data)
+		}
+	}
+	if len(set.Data) == 0 {
+		return set, fmt.Errorf("%s %s is there, and the server does not answer with it: it lies below a delegation", owner, t)
+	}
+	slices.Sort(set.Data)
+	set.Data = slices.Compact(set.Data)
+	return set, nil
+}
+
+// Health asks the server anything: an answer that it signed says that it is there and knows the key.
+func (b *Backend) Health(ctx context.Context) error {
+	query := new(mdns.Msg)
+	query.SetQuestion(".", mdns.TypeSOA)
+	query.RecursionDesired = false
+	_, err := b.exchange(ctx, query)
+	return err
+}
+
+func updateOf(zone name.Name) *mdns.Msg {
+	message := new(mdns.Msg)
+	message.SetUpdate(zone.String())
+	return message
+}
+
+func (b *Backend) update(ctx context.Context, zone name.Name, update *mdns.Msg) (int, error) {
+	answer, err := b.exchange(ctx, update)
+	if err != nil {
+		return 0, err
+	}
+	return answer.Rcode, nil
+}
+
+// exchange signs, sends, and checks the answer.
+func (b *Backend) exchange(ctx context.Context, message *mdns.Msg) (*mdns.Msg, error) {
+	ctx, cancel := context.WithTimeout(ctx, b.config.Timeout)
+	defer cancel()
+	message.SetTsig(b.config.Key.Name, b.config.Key.Algorithm, fudge, time.Now().Unix())
+	client := &mdns.Client{Net: "tcp", TsigProvider: b.config.Key, Timeout: b.config.Timeout}
+	answer, _, err := client.ExchangeContext(ctx, message, b.config.Server)
+	switch {
+	case err != nil && answer != nil && answer.IsTsig() != nil && answer.IsTsig().Error != 0:
+		return nil, fmt.Errorf("%s: %s: the server does not take the key %s; compare name, algorithm, secret and the clocks", b.config.Server, mdns.RcodeToString[int(answer.IsTsig().Error)], b.config.Key.Name)
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", b.config.Server, err)
+	case answer.IsTsig() == nil:
+		return nil, fmt.Errorf("%s: the answer is not signed", b.config.Server)
+	}
+	return answer, nil
+}
+
+// failure is what an answer to an update means.
+func (b *Backend) failure(zone name.Name, code int, err error) error {
+	switch {
+	case err != nil:
+		return err
+	case code == mdns.RcodeNotAuth, code == mdns.RcodeNotZone:
+		return webhookserver.UnknownZone(zone)
+	case code == mdns.RcodeRefused:
+		return fmt.Errorf("%s: %s of zone %s: allow updates with the key %s", b.config.Server, mdns.RcodeToString[code], zone, b.config.Key.Name)
+	}
+	return fmt.Errorf("%s: %s for an update of zone %s", b.config.Server, mdns.RcodeToString[code], zone)
+}
+
+// recordsOf goes by the wire, so no text of a stranger is parsed by a second set of rules.
+func recordsOf(set protocol.RRset) ([]mdns.RR, error) {
+	var records []mdns.RR
+	for _, data := range set.Data {
+		value, err := rdata.Parse(set.Type, data)
+		if err != nil {
+			return nil, protocol.Refuse(protocol.CodeInvalidValue, "value: %v", err)
+		}
+		wire, err := value.Pack(set.Zone)
+		if err != nil {
+			return nil, protocol.Refuse(protocol.CodeInvalidValue, "value: %v", err)
+		}
+		unknown := &mdns.RFC3597{Hdr: headerOf(set), Rdata: hex.EncodeToString(wire)}
+		unknown.Hdr.Rdlength = uint16(len(wire))
+		records = append(records, unknown)
+	}
+	return records, nil
+}
+
+// dataOf is a record's data in our spelling.
+func dataOf(t rdata.Type, rr mdns.RR, zone name.Name) (string, error) {
+	unknown := new(mdns.RFC3597)
+	if err := unknown.ToRFC3597(rr); err != nil {
+		return "", fmt.Errorf("%s %s: %w", rr.Header().Name, t, err)
+	}
+	return rdata.FromRR(t, fmt.Sprintf(`\# %d %s`, len(unknown.Rdata)/2, strings.ToUpper(unknown.Rdata)), zone)
+}
+
+func headerOf(set protocol.RRset) mdns.RR_Header {
+	return mdns.RR_Header{Name: set.Name.String(), Rrtype: uint16(set.Type), Class: mdns.ClassINET, Ttl: set.TTL}
+}
+
+func emptyOf(set protocol.RRset) mdns.RR { return &mdns.ANY{Hdr: headerOf(set)} }
+
+// Generate is mdns.TsigProvider's.
+func (k Key) Generate(message []byte, _ *mdns.TSIG) ([]byte, error) { return k.MAC(message), nil }
+
+// Verify is mdns.TsigProvider's.
+func (k Key) Verify(message []byte, t *mdns.TSIG) error {
+	if mdns.CanonicalName(t.Hdr.Name) != k.Name || mdns.CanonicalName(t.Algorithm) != k.Algorithm {
+		return mdns.ErrKey
+	}
+	given, err := hex.DecodeString(t.MAC)
+	if err != nil {
+		return err
+	}
+	if !hmac.Equal(given, k.MAC(message)) {
+		return mdns.ErrSig
+	}
+	return nil
+}

@@ -1,0 +1,99 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package webhookserver
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
+)
+
+const (
+	minNonce, maxNonce = 16, 128
+	sweepEvery         = time.Minute
+)
+
+// verify says why a request is not answered; nil: it is from who has the secret, and new.
+func (s *server) verify(request *http.Request, body []byte) (*protocol.Error, error) {
+	now := s.config.Now()
+	stamp, nonce, signature := request.Header.Get(protocol.HeaderTimestamp), request.Header.Get(protocol.HeaderNonce), request.Header.Get(protocol.HeaderSignature)
+	if stamp == "" || nonce == "" || signature == "" {
+		return protocol.Refuse(protocol.CodeAuthFailed, "the request is not signed: %s, %s and %s are needed", protocol.HeaderTimestamp, protocol.HeaderNonce, protocol.HeaderSignature), nil
+	}
+	if len(nonce) < minNonce || len(nonce) > maxNonce {
+		return protocol.Refuse(protocol.CodeAuthFailed, "%s: must have %d to %d characters", protocol.HeaderNonce, minNonce, maxNonce), nil
+	}
+	given, err := hex.DecodeString(signature)
+	if err != nil {
+		return protocol.Refuse(protocol.CodeAuthFailed, "%s: must be hexadecimal", protocol.HeaderSignature), nil
+	}
+	secrets, err := s.config.Secrets()
+	if err != nil {
+		return nil, fmt.Errorf("secret: %w", err)
+	}
+	signed := protocol.Signed{Method: request.Method, Path: request.URL.EscapedPath(), Timestamp: stamp, Nonce: nonce, Body: body}
+	right, asked := false, false
+	for _, secret := range secrets {
+		if len(secret) == 0 {
+			continue // Anybody could sign with it.
+		}
+		asked = true
+		right = hmac.Equal(signed.MAC(s.config.Algorithm, secret), given) || right
+	}
+	if !asked {
+		return nil, fmt.Errorf("secret: is empty; nobody is let in without one")
+	}
+	if !right {
+		return protocol.Refuse(protocol.CodeAuthFailed, "the signature is not that of this request under our secret"), nil
+	}
+	at, err := time.Parse(time.RFC3339, stamp)
+	if err != nil {
+		return protocol.Refuse(protocol.CodeAuthFailed, "%s: must be RFC 3339", protocol.HeaderTimestamp), nil
+	}
+	// Nonces do not outlive the process. So that a restart makes no room for replays, what was signed before it is
+	// stale; timestamps have whole seconds.
+	if at.Before(now.Add(-protocol.Window)) || at.After(now.Add(protocol.Window)) || at.Before(s.since) {
+		return protocol.Refuse(protocol.CodeTimestampStale, "the server's time is %s", protocol.Timestamp(now)), nil
+	}
+	// Last, so that only who has the secret takes up room.
+	return s.nonces.use(nonce, at.Add(protocol.Window), now), nil
+}
+
+// nonces are those seen, each until its timestamp is stale. Hashes are kept: one weighs the same whatever was sent.
+type nonces struct {
+	most int
+
+	mu    sync.Mutex
+	until map[[sha256.Size]byte]time.Time
+	swept time.Time
+}
+
+func (n *nonces) use(nonce string, until, now time.Time) *protocol.Error {
+	key := sha256.Sum256([]byte(nonce))
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if now.Sub(n.swept) >= sweepEvery || len(n.until) >= n.most && now.Sub(n.swept) >= time.Second {
+		n.swept = now
+		for key, until := range n.until {
+			if until.Before(now) {
+				delete(n.until, key)
+			}
+		}
+	}
+	if seen, ok := n.until[key]; ok && !seen.Before(now) {
+		return protocol.Refuse(protocol.CodeNonceReused, "sign every attempt with a nonce of its own")
+	}
+	if len(n.until) >= n.most {
+		// To forget one would let it be used again.
+		return protocol.Refuse(protocol.CodeRateLimited, "more requests within %s than can be remembered", protocol.Window)
+	}
+	n.until[key] = until
+	return nil
+}
