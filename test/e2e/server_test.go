@@ -26,7 +26,7 @@ import (
 )
 
 // patience bounds every wait for a fact. It is generous because a loaded machine is slow, not wrong.
-const patience = 2 * time.Minute
+const patience = 5 * time.Minute
 
 // ready is the line by which `kubizone up` says that it serves.
 var ready = regexp.MustCompile(`(?m)^ready`)
