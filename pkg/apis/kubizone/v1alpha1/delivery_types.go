@@ -39,7 +39,7 @@ type DeliveredZone struct {
 	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`
 	// uid of the Zone: a Zone deleted and made again under the same name is another one.
 	UID types.UID `json:"uid" protobuf:"bytes,2,opt,name=uid,casttype=k8s.io/apimachinery/pkg/types.UID"`
-	// fqdn of the zone at the provider.
+	// fqdn of the zone when its delivery began.
 	FQDN string `json:"fqdn" protobuf:"bytes,3,opt,name=fqdn"`
 }
 
@@ -81,20 +81,30 @@ type DeliveryStatus struct {
 	// +patchStrategy=merge
 	// +patchMergeKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type" protobuf:"bytes,10,rep,name=conditions"`
+	// fqdn is the name under which the provider has the zone, which a rename moves. Absent: nothing was ever written there.
+	// +optional
+	FQDN string `json:"fqdn,omitempty" protobuf:"bytes,11,opt,name=fqdn"`
+	// target stands for where the serial was confirmed. Where the class delivers to another one by now, it is void.
+	// +optional
+	Target string `json:"target,omitempty" protobuf:"bytes,12,opt,name=target"`
 }
 
 // DeliveryIntent is a write that is under way: whoever finds another's knows that it may still arrive.
 type DeliveryIntent struct {
 	// serial that is being delivered.
 	Serial int64 `json:"serial" protobuf:"varint,1,opt,name=serial"`
-	// holder is the identity of the worker.
-	Holder string `json:"holder" protobuf:"bytes,2,opt,name=holder"`
+	// holder is the identity of the worker. Absent: nobody is writing, and the RRsets are still owed.
+	// +optional
+	Holder string `json:"holder,omitempty" protobuf:"bytes,2,opt,name=holder"`
 	// time at which it began.
 	Time metav1.Time `json:"time" protobuf:"bytes,3,opt,name=time"`
 	// rrsets are those being written, as "name type", where they are few.
 	// +optional
 	// +listType=atomic
 	RRsets []string `json:"rrsets,omitempty" protobuf:"bytes,4,rep,name=rrsets"`
+	// from is the earliest serial of which something may stand at the provider.
+	// +optional
+	From int64 `json:"from,omitempty" protobuf:"varint,5,opt,name=from"`
 }
 
 // DeliveryServer is one server or instance of a class.
@@ -139,6 +149,9 @@ type DeliveryError struct {
 	Message string `json:"message" protobuf:"bytes,2,opt,name=message"`
 	// timestamp of the failure.
 	Timestamp metav1.Time `json:"timestamp" protobuf:"bytes,3,opt,name=timestamp"`
+	// reason is the one of the condition Ready at that time.
+	// +optional
+	Reason string `json:"reason,omitempty" protobuf:"bytes,4,opt,name=reason"`
 }
 
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object

@@ -66,6 +66,12 @@ func DeliveryStatusUpdate(after, before *v1alpha1.Delivery) field.ErrorList {
 	if h := status.Hash; h != "" && (len(h) != hashDigits || strings.Trim(h, "0123456789abcdef") != "") {
 		errs = append(errs, field.Invalid(path.Child("hash"), cut(h), "must be the status.hash of the Zone at that serial: 64 hexadecimal digits"))
 	}
+	if status.FQDN != "" {
+		if _, err := name.Parse(status.FQDN); err != nil {
+			errs = append(errs, field.Invalid(path.Child("fqdn"), cut(status.FQDN), err.Error()))
+		}
+	}
+	errs = append(errs, message(status.Target, path.Child("target"))...)
 	if status.Intent != nil {
 		errs = append(errs, intent(status.Intent, path.Child("intent"))...)
 	}
@@ -90,8 +96,8 @@ func intent(intent *v1alpha1.DeliveryIntent, path *field.Path) field.ErrorList {
 	if intent.Serial < 1 || intent.Serial > maxSerial {
 		errs = append(errs, field.Invalid(path.Child("serial"), intent.Serial, "must be the serial that is being delivered, from 1 to 4294967295 (RFC 1982)"))
 	}
-	if intent.Holder == "" {
-		errs = append(errs, field.Required(path.Child("holder"), "the identity of the worker"))
+	if intent.From < 0 || intent.From > maxSerial {
+		errs = append(errs, field.Invalid(path.Child("from"), intent.From, "must be a serial of the zone, from 1 to 4294967295 (RFC 1982)"))
 	}
 	errs = append(errs, message(intent.Holder, path.Child("holder"))...)
 	rrsets := path.Child("rrsets")

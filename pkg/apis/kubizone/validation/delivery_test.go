@@ -86,7 +86,8 @@ func TestDeliveryStatusUpdate_bounds(t *testing.T) {
 		{"serial", func(s status) { s.Serial = maxSerial + 1 }, invalid + "status.serial"},
 		{"serial below 0", func(s status) { s.Serial = -1 }, invalid + "status.serial"},
 		{"hash", func(s status) { s.Hash = "0A" }, invalid + "status.hash"},
-		{"intent of nothing by nobody", func(s status) { s.Intent = &v1alpha1.DeliveryIntent{} }, invalid + "status.intent.serial, " + required + "status.intent.holder"},
+		{"intent of nothing", func(s status) { s.Intent = &v1alpha1.DeliveryIntent{From: -1} }, invalid + "status.intent.serial, " + invalid + "status.intent.from"},
+		{"no name of a zone", func(s status) { s.FQDN = ".." }, invalid + "status.fqdn"},
 		{"long intent", func(s status) {
 			s.Intent = &v1alpha1.DeliveryIntent{Serial: 1, Holder: long, RRsets: []string{strings.Repeat("x", maxRRsetText+1)}}
 		}, tooLong + "status.intent.holder, " + tooLong + "status.intent.rrsets[0]"},

@@ -18,7 +18,7 @@ type DeliveredZoneApplyConfiguration struct {
 	Name *string `json:"name,omitempty"`
 	// uid of the Zone: a Zone deleted and made again under the same name is another one.
 	UID *types.UID `json:"uid,omitempty"`
-	// fqdn of the zone at the provider.
+	// fqdn of the zone when its delivery began.
 	FQDN *string `json:"fqdn,omitempty"`
 }
 

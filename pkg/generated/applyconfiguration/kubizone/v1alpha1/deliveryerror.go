@@ -20,6 +20,8 @@ type DeliveryErrorApplyConfiguration struct {
 	Message *string `json:"message,omitempty"`
 	// timestamp of the failure.
 	Timestamp *v1.Time `json:"timestamp,omitempty"`
+	// reason is the one of the condition Ready at that time.
+	Reason *string `json:"reason,omitempty"`
 }
 
 // DeliveryErrorApplyConfiguration constructs a declarative configuration of the DeliveryError type for use with
@@ -49,5 +51,13 @@ func (b *DeliveryErrorApplyConfiguration) WithMessage(value string) *DeliveryErr
 // If called multiple times, the Timestamp field is set to the value of the last call.
 func (b *DeliveryErrorApplyConfiguration) WithTimestamp(value v1.Time) *DeliveryErrorApplyConfiguration {
 	b.Timestamp = &value
+	return b
+}
+
+// WithReason sets the Reason field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Reason field is set to the value of the last call.
+func (b *DeliveryErrorApplyConfiguration) WithReason(value string) *DeliveryErrorApplyConfiguration {
+	b.Reason = &value
 	return b
 }

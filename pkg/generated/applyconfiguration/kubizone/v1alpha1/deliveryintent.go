@@ -16,12 +16,14 @@ import (
 type DeliveryIntentApplyConfiguration struct {
 	// serial that is being delivered.
 	Serial *int64 `json:"serial,omitempty"`
-	// holder is the identity of the worker.
+	// holder is the identity of the worker. Absent: nobody is writing, and the RRsets are still owed.
 	Holder *string `json:"holder,omitempty"`
 	// time at which it began.
 	Time *v1.Time `json:"time,omitempty"`
 	// rrsets are those being written, as "name type", where they are few.
 	RRsets []string `json:"rrsets,omitempty"`
+	// from is the earliest serial of which something may stand at the provider.
+	From *int64 `json:"from,omitempty"`
 }
 
 // DeliveryIntentApplyConfiguration constructs a declarative configuration of the DeliveryIntent type for use with
@@ -61,5 +63,13 @@ func (b *DeliveryIntentApplyConfiguration) WithRRsets(values ...string) *Deliver
 	for i := range values {
 		b.RRsets = append(b.RRsets, values[i])
 	}
+	return b
+}
+
+// WithFrom sets the From field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the From field is set to the value of the last call.
+func (b *DeliveryIntentApplyConfiguration) WithFrom(value int64) *DeliveryIntentApplyConfiguration {
+	b.From = &value
 	return b
 }

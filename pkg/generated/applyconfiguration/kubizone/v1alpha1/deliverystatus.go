@@ -35,6 +35,10 @@ type DeliveryStatusApplyConfiguration struct {
 	SkippedRecords *int32 `json:"skippedRecords,omitempty"`
 	// conditions: Ready.
 	Conditions []metav1.ConditionApplyConfiguration `json:"conditions,omitempty"`
+	// fqdn is the name under which the provider has the zone, which a rename moves. Absent: nothing was ever written there.
+	FQDN *string `json:"fqdn,omitempty"`
+	// target stands for where the serial was confirmed. Where the class delivers to another one by now, it is void.
+	Target *string `json:"target,omitempty"`
 }
 
 // DeliveryStatusApplyConfiguration constructs a declarative configuration of the DeliveryStatus type for use with
@@ -130,5 +134,21 @@ func (b *DeliveryStatusApplyConfiguration) WithConditions(values ...*metav1.Cond
 		}
 		b.Conditions = append(b.Conditions, *values[i])
 	}
+	return b
+}
+
+// WithFQDN sets the FQDN field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the FQDN field is set to the value of the last call.
+func (b *DeliveryStatusApplyConfiguration) WithFQDN(value string) *DeliveryStatusApplyConfiguration {
+	b.FQDN = &value
+	return b
+}
+
+// WithTarget sets the Target field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Target field is set to the value of the last call.
+func (b *DeliveryStatusApplyConfiguration) WithTarget(value string) *DeliveryStatusApplyConfiguration {
+	b.Target = &value
 	return b
 }
