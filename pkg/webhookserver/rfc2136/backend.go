@@ -5,7 +5,6 @@ package rfc2136
 
 import (
 	"context"
-	"crypto/hmac"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -19,22 +18,16 @@ import (
 	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/transfer"
 	"kubi.zone/kubizone/pkg/webhookserver"
 )
-
-// Key signs. Its secret stays with who has it.
-type Key struct {
-	Name      string // canonical: lower case, ending in a dot
-	Algorithm string // canonical: "hmac-sha256."
-	// MAC is the key's whole MAC over parts, one after the other.
-	MAC func(parts ...[]byte) []byte
-}
 
 // Config of a Backend.
 type Config struct {
 	// Server is HOST:PORT.
 	Server string
-	Key    Key
+	// Key signs updates and questions, and has to sign the answers.
+	Key transfer.Key
 	// Timeout bounds one exchange; 0: 10 s.
 	Timeout time.Duration
 }
@@ -46,10 +39,7 @@ type Backend struct {
 
 var _ webhookserver.Backend = (*Backend)(nil)
 
-const (
-	defaultTimeout = 10 * time.Second
-	fudge          = 300 // seconds, RFC 8945 §10
-)
+const defaultTimeout = 10 * time.Second
 
 // New makes a Backend and connects to nothing.
 func New(config Config) (*Backend, error) {
@@ -193,26 +183,43 @@ func updateOf(zone name.Name) *mdns.Msg {
 
 func (b *Backend) update(ctx context.Context, zone name.Name, update *mdns.Msg) (int, error) {
 	answer, err := b.exchange(ctx, update)
-	if err != nil {
+	var refusal *transfer.Refusal
+	switch {
+	case err == nil:
+		return answer.Rcode, nil
+	case !errors.As(err, &refusal) || refusal.Rcode != mdns.RcodeNotAuth || refusal.TSIG != 0:
 		return 0, err
 	}
-	return answer.Rcode, nil
+	// The signature of a NOTAUTH is not read by the library, and what is answered for it stops clients for good. So
+	// the server is asked in another way whether it has the zone.
+	query := new(mdns.Msg)
+	query.SetQuestion(zone.String(), mdns.TypeSOA)
+	query.RecursionDesired = false
+	answer, asked := b.exchange(ctx, query)
+	if asked == nil && !(answer.Authoritative && slices.ContainsFunc(answer.Answer, func(rr mdns.RR) bool { return rr.Header().Rrtype == mdns.TypeSOA })) {
+		return mdns.RcodeNotAuth, nil
+	}
+	return 0, err
 }
 
 // exchange signs, sends, and checks the answer.
 func (b *Backend) exchange(ctx context.Context, message *mdns.Msg) (*mdns.Msg, error) {
 	ctx, cancel := context.WithTimeout(ctx, b.config.Timeout)
 	defer cancel()
-	message.SetTsig(b.config.Key.Name, b.config.Key.Algorithm, fudge, time.Now().Unix())
-	client := &mdns.Client{Net: "tcp", TsigProvider: b.config.Key, Timeout: b.config.Timeout}
-	answer, _, err := client.ExchangeContext(ctx, message, b.config.Server)
-	switch {
-	case err != nil && answer != nil && answer.IsTsig() != nil && answer.IsTsig().Error != 0:
-		return nil, fmt.Errorf("%s: %s: the server does not take the key %s; compare name, algorithm, secret and the clocks", b.config.Server, mdns.RcodeToString[int(answer.IsTsig().Error)], b.config.Key.Name)
-	case err != nil:
+	answer, err := func() (*mdns.Msg, error) {
+		conn, err := new(net.Dialer).DialContext(ctx, "tcp", b.config.Server)
+		if err != nil {
+			return nil, err
+		}
+		defer conn.Close()
+		deadline, _ := ctx.Deadline()
+		if err := conn.SetDeadline(deadline); err != nil {
+			return nil, err
+		}
+		return transfer.Exchange(ctx, conn, message, &b.config.Key)
+	}()
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", b.config.Server, err)
-	case answer.IsTsig() == nil:
-		return nil, fmt.Errorf("%s: the answer is not signed", b.config.Server)
 	}
 	return answer, nil
 }
@@ -263,21 +270,3 @@ func headerOf(set protocol.RRset) mdns.RR_Header {
 }
 
 func emptyOf(set protocol.RRset) mdns.RR { return &mdns.ANY{Hdr: headerOf(set)} }
-
-// Generate is mdns.TsigProvider's.
-func (k Key) Generate(message []byte, _ *mdns.TSIG) ([]byte, error) { return k.MAC(message), nil }
-
-// Verify is mdns.TsigProvider's.
-func (k Key) Verify(message []byte, t *mdns.TSIG) error {
-	if mdns.CanonicalName(t.Hdr.Name) != k.Name || mdns.CanonicalName(t.Algorithm) != k.Algorithm {
-		return mdns.ErrKey
-	}
-	given, err := hex.DecodeString(t.MAC)
-	if err != nil {
-		return err
-	}
-	if !hmac.Equal(given, k.MAC(message)) {
-		return mdns.ErrSig
-	}
-	return nil
-}

@@ -1,0 +1,424 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package webhookserver
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+)
+
+// recorder keeps what it is given, and fails where it is told to.
+type recorder struct {
+	mu    sync.Mutex
+	calls [][]protocol.RRset
+	held  map[string]protocol.RRset
+	fail  error
+}
+
+func key(n name.Name, t rdata.Type) string { return n.String() + " " + t.String() }
+
+func (r *recorder) Apply(_ context.Context, _ name.Name, sets []protocol.RRset) []error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.calls = append(r.calls, sets)
+	results := make([]error, len(sets))
+	for i, set := range sets {
+		if results[i] = r.fail; r.fail == nil {
+			r.held[key(set.Name, set.Type)] = set
+		}
+	}
+	return results
+}
+
+func (r *recorder) Read(_ context.Context, _, owner name.Name, t rdata.Type) (protocol.RRset, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.held[key(owner, t)], r.fail
+}
+
+func (r *recorder) Health(context.Context) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.fail
+}
+
+type fixture struct {
+	*testing.T
+	backend *recorder
+	server  *httptest.Server
+	secrets [][]byte
+	now     time.Time
+	log     *bytes.Buffer
+	nonce   int
+}
+
+func start(t *testing.T, change func(*Config)) *fixture {
+	t.Helper()
+	f := &fixture{T: t, backend: &recorder{held: map[string]protocol.RRset{}}, secrets: [][]byte{[]byte("the secret")}, now: time.Date(2025, 12, 30, 10, 0, 0, 0, time.UTC), log: new(bytes.Buffer)}
+	config := Config{
+		Backend: f.backend, Algorithm: protocol.SHA256, Now: func() time.Time { return f.now },
+		Secrets: func() ([][]byte, error) { return f.secrets, nil },
+		Logger:  slog.New(slog.NewTextHandler(f.log, nil)),
+	}
+	if change != nil {
+		change(&config)
+	}
+	handler, err := New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.server = httptest.NewServer(handler)
+	t.Cleanup(f.server.Close)
+	return f
+}
+
+// sign makes a good request; the test then spoils it.
+func (f *fixture) sign(method, path, body string) *http.Request {
+	f.Helper()
+	request, err := http.NewRequest(method, f.server.URL+path, strings.NewReader(body))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.nonce++
+	signed := protocol.Signed{Method: method, Path: path, Timestamp: protocol.Timestamp(f.now), Nonce: fmt.Sprintf("%064x", f.nonce), Body: []byte(body)}
+	request.Header.Set(protocol.HeaderTimestamp, signed.Timestamp)
+	request.Header.Set(protocol.HeaderNonce, signed.Nonce)
+	request.Header.Set(protocol.HeaderSignature, signed.Signature(protocol.SHA256, []byte("the secret")))
+	return request
+}
+
+func (f *fixture) send(request *http.Request) (int, string, protocol.Response) {
+	f.Helper()
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		f.Fatal(err)
+	}
+	defer answer.Body.Close()
+	var body bytes.Buffer
+	if _, err := body.ReadFrom(answer.Body); err != nil {
+		f.Fatal(err)
+	}
+	var response protocol.Response
+	json.Unmarshal(body.Bytes(), &response) // some answers are none of the protocol
+	return answer.StatusCode, body.String(), response
+}
+
+func (f *fixture) expect(what string, request *http.Request, status int, code string) {
+	f.Helper()
+	got, body, response := f.send(request)
+	gotCode := ""
+	if response.Error != nil {
+		gotCode = response.Error.Code
+	}
+	if got != status || gotCode != code || response.Success == nil || *response.Success != (code == "") {
+		f.Errorf("%s: %d %s, expected %d %s", what, got, body, status, code)
+	}
+}
+
+const upsert = `{"record":{"type":"A","domain":"example.com","subdomain":"www","values":["192.0.2.2","192.0.2.1"],"ttl":600},"operation":"upsert"}`
+
+func TestServer_letsInOnlyWhoSigned(t *testing.T) {
+	f := start(t, nil)
+	f.expect("a good request", f.sign("POST", "/records", upsert), 200, "")
+	for what, spoil := range map[string]func(*http.Request){
+		"no signature":      func(r *http.Request) { r.Header.Del(protocol.HeaderSignature) },
+		"no nonce":          func(r *http.Request) { r.Header.Del(protocol.HeaderNonce) },
+		"no timestamp":      func(r *http.Request) { r.Header.Del(protocol.HeaderTimestamp) },
+		"another nonce":     func(r *http.Request) { r.Header.Set(protocol.HeaderNonce, strings.Repeat("0", 64)) },
+		"another timestamp": func(r *http.Request) { r.Header.Set(protocol.HeaderTimestamp, "2025-12-30T10:00:01Z") },
+		"another method":    func(r *http.Request) { r.Method = "PUT" },
+		"another path":      func(r *http.Request) { r.URL.Path = "/records/" },
+		"an escape":         func(r *http.Request) { r.URL.RawPath, r.URL.Path = "/record%73", "/records" },
+		"no hex":            func(r *http.Request) { r.Header.Set(protocol.HeaderSignature, "zz") },
+		"half a signature": func(r *http.Request) {
+			r.Header.Set(protocol.HeaderSignature, r.Header.Get(protocol.HeaderSignature)[:32])
+		},
+		"a short nonce": func(r *http.Request) { r.Header.Set(protocol.HeaderNonce, "1") },
+	} {
+		request := f.sign("POST", "/records", upsert)
+		spoil(request)
+		f.expect(what, request, 401, protocol.CodeAuthFailed)
+	}
+	request := f.sign("POST", "/records", upsert)
+	request.Body = http.NoBody
+	request.ContentLength = 0
+	f.expect("another body", request, 401, protocol.CodeAuthFailed)
+	for _, path := range []string{"/health", "/records/batch", "/records/A/example.com/www", "/nowhere"} {
+		request, err := http.NewRequest("GET", f.server.URL+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.expect("unsigned "+path, request, 401, protocol.CodeAuthFailed)
+	}
+	if len(f.backend.calls) != 1 {
+		t.Errorf("the backend was asked %d times", len(f.backend.calls))
+	}
+	f.secrets = [][]byte{[]byte("the next secret"), []byte("the secret")}
+	f.expect("while secrets change", f.sign("GET", "/records/A/example.com/www", ""), 200, "")
+	f.secrets = [][]byte{nil}
+	f.expect("an empty secret", f.sign("GET", "/health", ""), 500, protocol.CodeServerError)
+	if strings.Contains(f.log.String(), "the secret") || strings.Contains(f.log.String(), "the next secret") {
+		t.Error("a secret is in the log")
+	}
+}
+
+func TestServer_windowIsFiveMinutesEitherWay(t *testing.T) {
+	f := start(t, nil)
+	begin := f.now
+	f.now = begin.Add(time.Hour)
+	for _, c := range []struct {
+		off  time.Duration
+		code string
+	}{{-5 * time.Minute, ""}, {-5*time.Minute - time.Second, protocol.CodeTimestampStale}, {5 * time.Minute, ""}, {5*time.Minute + time.Second, protocol.CodeTimestampStale}} {
+		server := f.now
+		f.now = server.Add(c.off)
+		request := f.sign("GET", "/records/A/example.com/www", "")
+		f.now = server
+		if c.code == "" {
+			f.expect(c.off.String(), request, 404, protocol.CodeRecordNotFound)
+		} else {
+			f.expect(c.off.String(), request, 401, c.code)
+		}
+	}
+}
+
+// A restart forgets nonces, so it must not take what was signed before it.
+func TestServer_takesNothingFromBeforeItsStart(t *testing.T) {
+	f := start(t, nil)
+	begin := f.now
+	f.now = begin.Add(-time.Second)
+	before := f.sign("POST", "/records", upsert)
+	f.now = begin
+	f.expect("signed a second before the start", before, 401, protocol.CodeTimestampStale)
+	f.expect("signed in the second of the start", f.sign("POST", "/records", upsert), 200, "")
+}
+
+func TestServer_takesANonceOnce(t *testing.T) {
+	f := start(t, nil)
+	request := f.sign("GET", "/records/A/example.com/www", "")
+	again := request.Clone(context.Background())
+	f.expect("first", request, 404, protocol.CodeRecordNotFound)
+	f.expect("again", again, 401, protocol.CodeNonceReused)
+	// As long as its timestamp is good.
+	f.now = f.now.Add(5 * time.Minute)
+	f.expect("five minutes later", again.Clone(context.Background()), 401, protocol.CodeNonceReused)
+	f.now = f.now.Add(time.Second)
+	f.expect("later", again.Clone(context.Background()), 401, protocol.CodeTimestampStale)
+	// A bad signature burns no nonce.
+	good := f.sign("GET", "/records/A/example.com/www", "")
+	bad := good.Clone(context.Background())
+	bad.Header.Set(protocol.HeaderSignature, strings.Repeat("0", 64))
+	f.expect("bad signature", bad, 401, protocol.CodeAuthFailed)
+	f.expect("good signature", good, 404, protocol.CodeRecordNotFound)
+}
+
+func TestServer_remembersNoMoreNoncesThanItMay(t *testing.T) {
+	f := start(t, func(c *Config) { c.MaxNonces = 3 })
+	first := f.sign("GET", "/records/A/example.com/www", "")
+	replay := first.Clone(context.Background())
+	f.expect("1", first, 404, protocol.CodeRecordNotFound)
+	for i := 2; i <= 3; i++ {
+		f.expect(fmt.Sprint(i), f.sign("GET", "/records/A/example.com/www", ""), 404, protocol.CodeRecordNotFound)
+	}
+	f.expect("4", f.sign("GET", "/records/A/example.com/www", ""), 429, protocol.CodeRateLimited)
+	f.expect("a replay while it is full", replay, 401, protocol.CodeNonceReused)
+	f.now = f.now.Add(5*time.Minute + time.Second)
+	f.expect("when they are stale", f.sign("GET", "/records/A/example.com/www", ""), 404, protocol.CodeRecordNotFound)
+}
+
+func TestServer_speaksTheProtocol(t *testing.T) {
+	f := start(t, func(c *Config) { c.BasePath = "/dns/v1" })
+	status, body, _ := f.send(f.sign("POST", "/dns/v1/records", upsert))
+	if status != 200 || body != `{"success":true,"record":{"type":"A","domain":"example.com","subdomain":"www","fqdn":"www.example.com","values":["192.0.2.1","192.0.2.2"],"ttl":600},"message":"the record is as asked for"}` {
+		t.Errorf("%d %s", status, body)
+	}
+	status, body, _ = f.send(f.sign("GET", "/dns/v1/records/A/example.com/www", ""))
+	if status != 200 || body != `{"success":true,"record":{"type":"A","domain":"example.com","subdomain":"www","fqdn":"www.example.com","values":["192.0.2.1","192.0.2.2"],"ttl":600}}` {
+		t.Errorf("%d %s", status, body)
+	}
+	for range 2 {
+		f.expect("delete", f.sign("DELETE", "/dns/v1/records/A/example.com/www", ""), 200, "")
+	}
+	f.expect("get after it", f.sign("GET", "/dns/v1/records/A/example.com/www", ""), 404, protocol.CodeRecordNotFound)
+	status, body, _ = f.send(f.sign("GET", "/dns/v1/health", ""))
+	if want := `{"status":"healthy","message":"records are taken","timestamp":"2025-12-30T10:00:00Z","features":["batch","value-metadata","presentation"]}`; status != 200 || body != want {
+		t.Errorf("%d %s", status, body)
+	}
+	for what, c := range map[string]struct {
+		method, path, body string
+		status             int
+		code               string
+	}{
+		"no JSON":            {"POST", "/dns/v1/records", "x", 400, protocol.CodeInvalidRecord},
+		"two of JSON":        {"POST", "/dns/v1/records", upsert + "{}", 400, protocol.CodeInvalidRecord},
+		"no operation":       {"POST", "/dns/v1/records", strings.Replace(upsert, "upsert", "", 1), 400, protocol.CodeInvalidRecord},
+		"a bad value":        {"POST", "/dns/v1/records", strings.Replace(upsert, "192.0.2.1", "x", 1), 400, protocol.CodeInvalidValue},
+		"a bad zone":         {"DELETE", "/dns/v1/records/A/example..com/www", "", 400, protocol.CodeInvalidDomain},
+		"a path with dots":   {"DELETE", "/dns/v1/records/A/%2e%2e/www", "", 400, protocol.CodeInvalidDomain},
+		"too few segments":   {"DELETE", "/dns/v1/records/A/example.com", "", 400, protocol.CodeInvalidRecord},
+		"a long body":        {"POST", "/dns/v1/records", strings.Repeat("x", protocol.MaxBody+1), 413, protocol.CodeInvalidRecord},
+		"an empty batch":     {"POST", "/dns/v1/records/batch", `{"operations":[]}`, 400, protocol.CodeInvalidRecord},
+		"a batch of another": {"POST", "/dns/v1/records/batch", upsert, 400, protocol.CodeInvalidRecord},
+	} {
+		f.expect(what, f.sign(c.method, c.path, c.body), c.status, c.code)
+	}
+	// These are no answers of the protocol: a client must not take them for "there is no such record".
+	for what, c := range map[string]struct {
+		method, path string
+		status       int
+	}{
+		"outside the base path": {"DELETE", "/records/A/example.com/www", 404},
+		"no path of ours":       {"DELETE", "/dns/v1/zones", 404},
+		"no method of ours":     {"PUT", "/dns/v1/records", 405},
+		"delete health":         {"DELETE", "/dns/v1/health", 405},
+	} {
+		if status, body, response := f.send(f.sign(c.method, c.path, "")); status != c.status || response.Success != nil {
+			t.Errorf("%s: %d %s", what, status, body)
+		}
+	}
+	f.backend.fail = errors.New("the password of the backend is hunter2")
+	for _, request := range []*http.Request{f.sign("POST", "/dns/v1/records", upsert), f.sign("GET", "/dns/v1/records/A/example.com/www", ""), f.sign("GET", "/dns/v1/health", "")} {
+		if status, body, _ := f.send(request); status < 500 || strings.Contains(body, "hunter2") {
+			t.Errorf("%s: %d %s", request.URL.Path, status, body)
+		}
+	}
+	if !strings.Contains(f.log.String(), "hunter2") {
+		t.Error("the log does not say what failed")
+	}
+}
+
+func TestServer_carriesOutABatchItemByItem(t *testing.T) {
+	f := start(t, nil)
+	body := `{"operations":[
+		{"record":{"type":"A","domain":"example.com","subdomain":"a","values":["192.0.2.1"]},"operation":"upsert"},
+		{"record":{"type":"A","domain":"example.com","subdomain":"b","values":["nonsense"]},"operation":"upsert"},
+		{"record":{"type":"A","domain":"example.com","subdomain":"a"},"operation":"delete"},
+		{"record":{"type":"A","domain":"example.org","subdomain":"c","values":["192.0.2.3"]},"operation":"upsert"},
+		{"record":{"type":"A","domain":"example.org","subdomain":"d"},"operation":"drop"}]}`
+	status, text, _ := f.send(f.sign("POST", "/records/batch", body))
+	var response protocol.BatchResponse
+	if err := json.Unmarshal([]byte(text), &response); err != nil || status != 200 || len(response.Results) != 5 || *response.Success {
+		t.Fatalf("%d %s %v", status, text, err)
+	}
+	for i, want := range []int{200, 400, 200, 200, 400} {
+		if result := response.Results[i]; result.Status != want || *result.Success != (want == 200) {
+			t.Errorf("item %d: %+v, expected %d", i, result, want)
+		}
+	}
+	if len(f.backend.calls) != 2 || len(f.backend.calls[0]) != 2 || len(f.backend.calls[0][1].Data) != 0 || len(f.backend.calls[1]) != 1 {
+		t.Errorf("the backend got %+v", f.backend.calls)
+	}
+	var many protocol.Batch
+	for range protocol.MaxBatch + 1 {
+		many.Operations = append(many.Operations, protocol.Request{Operation: protocol.Delete})
+	}
+	long, err := protocol.Marshal(many)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.expect("a long batch", f.sign("POST", "/records/batch", string(long)), 400, protocol.CodeInvalidRecord)
+}
+
+// The recorded vectors open the server's door.
+func TestServer_takesTheVectors(t *testing.T) {
+	text, err := os.ReadFile("../delivery/webhook/protocol/testdata/signatures.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var vectors []struct {
+		Name, Secret, Method, Path, Timestamp, Nonce, Body, Signature string
+		Algorithm                                                     protocol.Algorithm
+	}
+	if err := json.Unmarshal(text, &vectors); err != nil || len(vectors) == 0 {
+		t.Fatal(err)
+	}
+	for _, v := range vectors {
+		f := start(t, func(c *Config) {
+			c.Algorithm = v.Algorithm
+			if strings.HasPrefix(v.Path, "/dns/v1/") {
+				c.BasePath = "/dns/v1"
+			}
+			at, err := time.Parse(time.RFC3339, v.Timestamp)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.Now = func() time.Time { return at }
+		})
+		f.secrets = [][]byte{[]byte(v.Secret)}
+		request, err := http.NewRequest(v.Method, f.server.URL+v.Path, strings.NewReader(v.Body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set(protocol.HeaderTimestamp, v.Timestamp)
+		request.Header.Set(protocol.HeaderNonce, v.Nonce)
+		request.Header.Set(protocol.HeaderSignature, v.Signature)
+		if status, body, _ := f.send(request); status != 200 && !(v.Method == "GET" && status == 404 && strings.Contains(body, protocol.CodeRecordNotFound)) {
+			t.Errorf("%s: %d %s", v.Name, status, body)
+		}
+	}
+}
+
+func TestNew_reportsAllFaults(t *testing.T) {
+	_, err := New(Config{Algorithm: "MD5", BasePath: "dns/", MaxNonces: -1})
+	if err == nil {
+		t.Fatal("taken")
+	}
+	for _, part := range []string{"MD5", "base path", "nonces", "backend"} {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("%q does not name %q", err, part)
+		}
+	}
+}
+
+// FuzzServer: whatever is signed, nothing panics, and the backend gets names of the zone it is asked for.
+func FuzzServer(f *testing.F) {
+	f.Add("POST", "/records", []byte(upsert))
+	f.Add("POST", "/records/batch", []byte(`{"operations":[{"record":{"type":"MX","domain":"example.com","subdomain":"@","values":["a","b"],"metadata":[{"priority":1},{"priority":2}]},"operation":"upsert"}]}`))
+	f.Add("DELETE", "/records/PTR/0%2F25.2.0.192.in-addr.arpa/7", []byte{})
+	f.Add("GET", "/health", []byte{})
+	secret := []byte("the secret")
+	f.Fuzz(func(t *testing.T, method, path string, body []byte) {
+		backend := &recorder{held: map[string]protocol.RRset{}}
+		handler, err := New(Config{Backend: backend, Algorithm: protocol.SHA256, Secrets: func() ([][]byte, error) { return [][]byte{secret}, nil }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		request, err := http.NewRequest(method, "http://server"+path, bytes.NewReader(body))
+		if err != nil {
+			return
+		}
+		signed := protocol.Signed{Method: request.Method, Path: request.URL.EscapedPath(), Timestamp: protocol.Timestamp(time.Now()), Nonce: strings.Repeat("0", 64), Body: body}
+		request.Header.Set(protocol.HeaderTimestamp, signed.Timestamp)
+		request.Header.Set(protocol.HeaderNonce, signed.Nonce)
+		request.Header.Set(protocol.HeaderSignature, hex.EncodeToString(signed.MAC(protocol.SHA256, secret)))
+		answer := httptest.NewRecorder()
+		handler.ServeHTTP(answer, request)
+		if answer.Code == http.StatusUnauthorized {
+			t.Fatalf("%s %q: a good signature was refused: %s", method, path, answer.Body)
+		}
+		for _, call := range backend.calls {
+			for _, set := range call {
+				if !set.Zone.Encloses(set.Name) || set.Type.CheckRecord() != nil {
+					t.Fatalf("the backend got %+v", set)
+				}
+			}
+		}
+	})
+}
