@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,18 +21,28 @@ import (
 )
 
 // failing makes every write fail with err, and returns when that was tried.
-func (s *scene) failing(err error) *[]time.Time {
+func (s *scene) failing(err error) (tries func() []time.Time) {
 	var mu sync.Mutex
-	tries := &[]time.Time{}
-	s.memory.Fault = func(_ context.Context, at deliverytest.Point) error {
+	var all []time.Time
+	s.fault(func(_ context.Context, at deliverytest.Point) error {
 		mu.Lock()
 		defer mu.Unlock()
 		if !at.Applied {
-			*tries = append(*tries, time.Now())
+			all = append(all, time.Now())
 		}
 		return err
+	})
+	return func() []time.Time {
+		mu.Lock()
+		defer mu.Unlock()
+		return slices.Clone(all)
 	}
-	return tries
+}
+
+func flag(set bool) *atomic.Bool {
+	var flag atomic.Bool
+	flag.Store(set)
+	return &flag
 }
 
 func gaps(tries []time.Time) []time.Duration {
@@ -47,7 +58,7 @@ func TestLoop_backoff(t *testing.T) {
 		tries := s.failing(&delivery.Error{Reason: delivery.ReasonServerError, Code: "500", Message: "it is on fire"})
 		s.start()
 		after(time.Hour)
-		got := gaps(*tries)
+		got := gaps(tries())
 		want := []time.Duration{5 * time.Second, 10 * time.Second, 20 * time.Second, 40 * time.Second, time.Minute, 10 * time.Minute, 10 * time.Minute}
 		if len(got) < len(want) {
 			t.Fatalf("given up: %v", got)
@@ -61,7 +72,7 @@ func TestLoop_backoff(t *testing.T) {
 			t.Errorf("%+v", state)
 		}
 		first, recovered := 0, 0
-		s.memory.Fault = nil
+		s.fault(nil)
 		after(15 * time.Minute)
 		s.zone.expect(s.server)
 		for _, event := range s.worker.events.of("z") {
@@ -86,21 +97,21 @@ func TestLoop_permanentWaitsForAChange(t *testing.T) {
 		tries := s.failing(&delivery.Error{Reason: delivery.ReasonInvalidConfiguration, Message: "no such path", Permanent: true})
 		s.start()
 		after(24 * time.Hour)
-		if len(*tries) != 1 {
-			t.Fatalf("%d tries", len(*tries))
+		if len(tries()) != 1 {
+			t.Fatalf("%d tries", len(tries()))
 		}
 		s.zone.put(map[string]string{"www": "192.0.2.3"})
 		after(time.Hour)
-		if len(*tries) != 2 {
-			t.Errorf("%d tries after a change of the zone", len(*tries))
+		if len(tries()) != 2 {
+			t.Errorf("%d tries after a change of the zone", len(tries()))
 		}
 		s.class.Generation = "2"
 		s.worker.SetClass(s.class)
 		synctest.Wait()
-		if len(*tries) != 3 {
-			t.Errorf("%d tries after a change of the class", len(*tries))
+		if len(tries()) != 3 {
+			t.Errorf("%d tries after a change of the class", len(tries()))
 		}
-		s.memory.Fault = nil
+		s.fault(nil)
 		s.worker.Retry("main")
 		synctest.Wait()
 		s.zone.expect(s.server)
@@ -112,7 +123,7 @@ func TestLoop_retryAfter(t *testing.T) {
 		tries := s.failing(&delivery.Error{Reason: delivery.ReasonServerError, Message: "later", RetryAfter: 97 * time.Second})
 		s.start()
 		after(5 * time.Minute)
-		if got := gaps(*tries); !slices.Equal(got, []time.Duration{97 * time.Second, 97 * time.Second, 97 * time.Second}) {
+		if got := gaps(tries()); !slices.Equal(got, []time.Duration{97 * time.Second, 97 * time.Second, 97 * time.Second}) {
 			t.Errorf("gaps %v", got)
 		}
 	})
@@ -129,13 +140,13 @@ func TestLoop_wholeClassWaits(t *testing.T) {
 		tries := s.failing(&delivery.Error{Reason: delivery.ReasonRateLimited, Message: "less", RetryAfter: time.Minute, WholeClass: true})
 		s.start()
 		after(59 * time.Second)
-		if count := len(*tries); count == 0 || count > 8 {
+		if count := len(tries()); count == 0 || count > 8 {
 			t.Errorf("%d tries in the first minute; what was under way, and no more", count)
 		}
 		if status := s.worker.Status()[0]; status.PausedUntil.IsZero() || status.Waiting == 0 {
 			t.Errorf("%+v", status)
 		}
-		s.memory.Fault = nil
+		s.fault(nil)
 		after(2 * time.Minute)
 		s.zone.expect(s.server)
 		if status := s.worker.Status()[0]; !status.PausedUntil.IsZero() || status.Failing != 0 || len(s.server.Writes()) != 52 {
@@ -192,9 +203,9 @@ func TestLoop_longDeliveryKeepsItsIntent(t *testing.T) {
 func TestLoop_poisonRecord(t *testing.T) {
 	inScene(t, func(s *scene) {
 		poison := delivery.RRsetKey{Name: name.MustParse("poison.example.org."), Type: rdata.A}
-		refuse := true
+		refuse := flag(true)
 		s.memory.Refuse = func(set delivery.RRset) *delivery.Error {
-			if refuse && set.Key() == poison && len(set.Data) > 0 {
+			if refuse.Load() && set.Key() == poison && len(set.Data) > 0 {
 				return &delivery.Error{Reason: delivery.ReasonValidationFailed, Code: "400", Message: "not this one", Permanent: true}
 			}
 			return nil
@@ -224,7 +235,7 @@ func TestLoop_poisonRecord(t *testing.T) {
 		if got := stands(s.server, s.zone.header.FQDN); got["www.example.org."] != "192.0.2.70" {
 			t.Errorf("the rest is held up: %v", got)
 		}
-		refuse = false
+		refuse.Store(false)
 		s.zone.put(map[string]string{"www": "192.0.2.71"})
 		synctest.Wait()
 		s.zone.expect(s.server)
@@ -237,9 +248,9 @@ func TestLoop_poisonRecord(t *testing.T) {
 // What is refused for now is tried again, and nothing else waits for it.
 func TestLoop_refusedForNow(t *testing.T) {
 	inScene(t, func(s *scene) {
-		refuse := true
+		refuse := flag(true)
 		s.memory.Refuse = func(set delivery.RRset) *delivery.Error {
-			if refuse && set.Name.String() == "mail.example.org." {
+			if refuse.Load() && set.Name.String() == "mail.example.org." {
 				return &delivery.Error{Reason: delivery.ReasonServerError, Message: "not now"}
 			}
 			return nil
@@ -250,7 +261,7 @@ func TestLoop_refusedForNow(t *testing.T) {
 		if got := stands(s.server, s.zone.header.FQDN); got["www.example.org."] != "192.0.2.70" {
 			t.Errorf("the rest is held up: %v", got)
 		}
-		refuse = false
+		refuse.Store(false)
 		after(time.Minute)
 		s.zone.expect(s.server)
 	})
@@ -305,7 +316,7 @@ func TestLoop_driftIsRepaired(t *testing.T) {
 func TestLoop_emptyListDeletesNothing(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.start()
-		s.memory.HidesFromList = func(delivery.RRsetKey) bool { return true }
+		s.memory.Change(func(m *deliverytest.Memory) { m.HidesFromList = func(delivery.RRsetKey) bool { return true } })
 		after(3 * time.Hour)
 		s.zone.expect(s.server)
 		for _, write := range s.server.Writes() {
@@ -329,14 +340,15 @@ func (f followers) Deliver(_ context.Context, plan delivery.Plan, _ delivery.Fen
 // A class is as far as the last of its servers, is asked again, and is written about only when something changed.
 func TestLoop_serversOnTheirWay(t *testing.T) {
 	inScene(t, func(s *scene) {
-		asked, arrived, down := 0, false, false
+		var asked atomic.Int64
+		arrived, down := flag(false), flag(false)
 		s.class.Provider = followers{s.memory, func(plan delivery.Plan) delivery.Report {
-			asked++
+			asked.Add(1)
 			report := delivery.Report{Servers: []delivery.Server{{Name: "192.0.2.53", Serial: plan.Serial, At: time.Now()}, {Name: "192.0.2.54", At: time.Now()}}}
 			switch {
-			case arrived:
+			case arrived.Load():
 				report.Servers[1].Serial, report.Confirmed = plan.Serial, plan.Serial
-			case down:
+			case down.Load():
 				report.Servers[1].Err = &delivery.Error{Reason: delivery.ReasonServerUnreachable, Message: "no answer"}
 			}
 			return report
@@ -345,9 +357,9 @@ func TestLoop_serversOnTheirWay(t *testing.T) {
 		if state := s.state(); state.Serial != 0 || state.Ready.Status != delivery.Unknown || len(state.Servers) != 2 {
 			t.Errorf("%+v", state)
 		}
-		down = true
+		down.Store(true)
 		after(10 * time.Minute)
-		if asked < 12 || asked > 25 {
+		if asked := asked.Load(); asked < 12 || asked > 25 {
 			t.Errorf("asked %d times in 10 minutes; half a second at first, a minute at most", asked)
 		}
 		if state := s.state(); state.Ready != (delivery.Condition{Status: delivery.False, Reason: delivery.ReasonServerUnreachable, Message: "192.0.2.54: no answer"}) {
@@ -356,7 +368,7 @@ func TestLoop_serversOnTheirWay(t *testing.T) {
 		if wrote := s.store.written(); wrote != 2 {
 			t.Errorf("%d state writes; on the way, and unreachable", wrote)
 		}
-		arrived = true
+		arrived.Store(true)
 		after(time.Minute)
 		if state := s.state(); state.Serial != s.zone.serial || state.Ready.Status != delivery.True || state.Error != nil {
 			t.Errorf("%+v", state)

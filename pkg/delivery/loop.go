@@ -415,12 +415,13 @@ func (l *Loop) work(a *attempt) {
 	case a.worked:
 		c.attempts = 0
 	}
-	if i.again {
-		i.again = false
-		l.enqueue(i)
-	}
 	i.stopTimer()
-	if wake := i.wake(a.began); !wake.IsZero() && !i.gone && !i.queued && l.ctx.Err() == nil {
+	switch wake := i.wake(a.began); {
+	case i.gone || l.ctx.Err() != nil:
+	case i.again:
+		i.again = false
+		l.enqueue(i) // From here on it may belong to the next worker.
+	case !wake.IsZero():
 		i.timer = time.AfterFunc(time.Until(wake), func() {
 			l.mu.Lock()
 			defer l.mu.Unlock()

@@ -61,10 +61,10 @@ func TestLoop_onlySettledSerials_S7_2(t *testing.T) {
 func TestLoop_changesInFlightBecomeOne(t *testing.T) {
 	inScene(t, func(s *scene) {
 		release := make(chan struct{})
-		s.memory.Fault = func(_ context.Context, at deliverytest.Point) error {
+		s.fault(func(_ context.Context, at deliverytest.Point) error {
 			<-release
 			return nil
-		}
+		})
 		s.start()
 		for i := range 50 {
 			s.zone.put(map[string]string{"www": fmt.Sprintf("192.0.2.%d", 100+i)})
@@ -92,7 +92,7 @@ func TestLoop_idle(t *testing.T) {
 			w.SetZone(zoneOf(uid, "main"))
 		}
 		after(time.Minute)
-		deliveries, writes, loads := server.Calls("Deliver"), store.written(), store.loads
+		deliveries, writes, loads := server.Calls("Deliver"), store.written(), store.loaded()
 		if deliveries != zones || len(server.Writes()) != zones {
 			t.Fatalf("%d deliveries, %d writes at the provider", deliveries, len(server.Writes()))
 		}
@@ -104,8 +104,8 @@ func TestLoop_idle(t *testing.T) {
 		if checks := server.Calls("Verify"); checks < 2*zones || checks > 3*zones {
 			t.Errorf("%d checks of %d zones in 131 minutes; the schedule is one an hour, less up to a fifth", checks, zones)
 		}
-		if server.Calls("Deliver") != deliveries || store.written() != writes || store.loads != loads || len(server.Writes()) != zones {
-			t.Errorf("idle: %d deliveries, %d state writes, %d loads", server.Calls("Deliver")-deliveries, store.written()-writes, store.loads-loads)
+		if server.Calls("Deliver") != deliveries || store.written() != writes || store.loaded() != loads || len(server.Writes()) != zones {
+			t.Errorf("idle: %d deliveries, %d state writes, %d loads", server.Calls("Deliver")-deliveries, store.written()-writes, store.loaded()-loads)
 		}
 	})
 }
@@ -220,18 +220,18 @@ func TestLoop_changedBackAfterAnUnknownOutcome_F23(t *testing.T) {
 			s.memory.Blind = blind
 			s.start()
 			lost := errors.New("the answer was lost")
-			s.memory.Fault = func(_ context.Context, at deliverytest.Point) error {
+			s.fault(func(_ context.Context, at deliverytest.Point) error {
 				if at.Applied {
 					return lost
 				}
 				return nil
-			}
+			})
 			s.zone.put(map[string]string{"brief": "192.0.2.7"})
 			synctest.Wait()
 			if got := stands(s.server, s.zone.header.FQDN); got["brief.example.org."] == "" {
 				t.Fatal("it was not applied")
 			}
-			s.memory.Fault = nil
+			s.fault(nil)
 			s.zone.put(map[string]string{"brief": ""})
 			after(time.Minute)
 			s.zone.expect(s.server)
@@ -246,14 +246,14 @@ func TestLoop_changedBackAfterAnUnknownOutcome_F23(t *testing.T) {
 func TestLoop_removedDuringAFirstDelivery(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.memory.Blind = true
-		s.memory.Fault = func(_ context.Context, at deliverytest.Point) error {
+		s.fault(func(_ context.Context, at deliverytest.Point) error {
 			if at.Applied && at.Set.Name.String() == "www.example.org." {
 				return errors.New("broken off")
 			}
 			return nil
-		}
+		})
 		s.start()
-		s.memory.Fault = nil
+		s.fault(nil)
 		s.zone.put(map[string]string{"mail": "", "www": ""})
 		after(time.Minute)
 		s.zone.expect(s.server)
@@ -265,14 +265,14 @@ func TestLoop_resultNotStored_F24(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.start()
 		saves := 0
-		s.store.Fault = func(method string, after bool) error {
+		s.store.fail(func(method string, after bool) error {
 			if method == "Save" && !after {
 				if saves++; saves == 2 {
 					return errors.New("etcd is away")
 				}
 			}
 			return nil
-		}
+		})
 		s.zone.put(map[string]string{"www": "192.0.2.9"})
 		synctest.Wait()
 		if state := s.state(); state.Serial == s.zone.serial || state.Intent == nil {
@@ -336,12 +336,12 @@ func TestLoop_slowClassHoldsUpNoOther(t *testing.T) {
 // One slow zone beside others of its class.
 func TestLoop_slowZoneHoldsUpNoOther(t *testing.T) {
 	inScene(t, func(s *scene) {
-		s.memory.Fault = func(ctx context.Context, at deliverytest.Point) error {
+		s.fault(func(ctx context.Context, at deliverytest.Point) error {
 			if at.Zone == s.zone.header.FQDN {
 				return deliverytest.Slow(ctx, at)
 			}
 			return nil
-		}
+		})
 		s.start()
 		other := newWriter(t, "other", "example.net.", s.worker.views)
 		s.worker.SetZone(zoneOf("other", "main"))
@@ -354,12 +354,12 @@ func TestLoop_slowZoneHoldsUpNoOther(t *testing.T) {
 // Attack 60: content that crashes a provider is one zone's failure.
 func TestLoop_panicIsAnError(t *testing.T) {
 	inScene(t, func(s *scene) {
-		s.memory.Fault = func(_ context.Context, at deliverytest.Point) error {
+		s.fault(func(_ context.Context, at deliverytest.Point) error {
 			if at.Zone == s.zone.header.FQDN {
 				panic("odd record: hunter2")
 			}
 			return nil
-		}
+		})
 		s.start()
 		other := newWriter(t, "other", "example.net.", s.worker.views)
 		other.put(map[string]string{"www": "192.0.2.1"})
@@ -369,7 +369,7 @@ func TestLoop_panicIsAnError(t *testing.T) {
 		if state := s.state(); state.Ready.Status != delivery.False || state.Ready.Reason != delivery.ReasonInternalError || state.Error == nil || state.Error.Message != state.Ready.Message {
 			t.Errorf("%+v", state)
 		}
-		s.memory.Fault = nil
+		s.fault(nil)
 		after(time.Minute)
 		s.zone.expect(s.server)
 		if events := s.worker.events.of("z"); len(events) < 2 || !events[0].First || !events[len(events)-1].Recovered {
@@ -553,12 +553,12 @@ func TestLoop_paused(t *testing.T) {
 // Orderly stop: the call under way ends, nothing else begins, and the next worker need not wait.
 func TestLoop_stop(t *testing.T) {
 	inScene(t, func(s *scene) {
-		s.memory.Fault = func(ctx context.Context, at deliverytest.Point) error {
+		s.fault(func(ctx context.Context, at deliverytest.Point) error {
 			if at.Applied {
 				time.Sleep(2 * time.Second)
 			}
 			return nil
-		}
+		})
 		s.start()
 		began := time.Now()
 		s.worker.stop()
@@ -577,7 +577,7 @@ func TestLoop_stop(t *testing.T) {
 
 func TestLoop_status(t *testing.T) {
 	inScene(t, func(s *scene) {
-		s.memory.Fault = deliverytest.Until(time.Minute, &delivery.Error{Reason: delivery.ReasonServerError, Message: "no"})
+		s.fault(deliverytest.Until(time.Minute, &delivery.Error{Reason: delivery.ReasonServerError, Message: "no"}))
 		s.start()
 		want := []delivery.ClassStatus{{Name: "main", Zones: 1, Failing: 1}}
 		if got := s.worker.Status(); !slices.Equal(got, want) {

@@ -198,6 +198,18 @@ func (s *memoryStore) state(uid, class string) delivery.State {
 	return copied(s.states[delivery.Key{UID: uid, Class: class}])
 }
 
+func (s *memoryStore) fail(fault func(method string, after bool) error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.Fault = fault
+}
+
+func (s *memoryStore) loaded() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.loads
+}
+
 func (s *memoryStore) written() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -302,6 +314,11 @@ func (s *scene) start() {
 	s.worker.SetClass(s.class)
 	s.worker.SetZone(zoneOf("z", "main"))
 	synctest.Wait()
+}
+
+// fault makes the provider fail from now on, nil: no more.
+func (s *scene) fault(fault func(context.Context, deliverytest.Point) error) {
+	s.memory.Change(func(m *deliverytest.Memory) { m.Fault = fault })
 }
 
 func (s *scene) state() delivery.State { return s.store.state("z", "main") }

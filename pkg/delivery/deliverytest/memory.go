@@ -109,7 +109,8 @@ type Point struct {
 	Applied bool
 }
 
-// Memory is a provider that writes to a Server, RRset by RRset, one fence and one call each.
+// Memory is a provider that writes to a Server, RRset by RRset, one fence and one call each. Its fields are set before
+// it is used; Change changes them afterwards.
 type Memory struct {
 	Server *Server
 	// Fault is asked before and after each write and may be nil. Its error becomes the provider's: that before means
@@ -124,6 +125,13 @@ type Memory struct {
 
 	mu     sync.Mutex
 	closed bool
+}
+
+// Change changes the fields of a Memory that is in use.
+func (m *Memory) Change(change func(*Memory)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	change(m)
 }
 
 var _ delivery.Provider = (*Memory)(nil)
@@ -162,10 +170,13 @@ func (m *Memory) fault(ctx context.Context, at Point) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if m.Fault == nil {
+	m.mu.Lock()
+	fault := m.Fault
+	m.mu.Unlock()
+	if fault == nil {
 		return nil
 	}
-	return m.Fault(ctx, at)
+	return fault(ctx, at)
 }
 
 // at is what stands there, ours or not.
@@ -189,8 +200,11 @@ func (m *Memory) Deliver(ctx context.Context, plan delivery.Plan, fence delivery
 		case len(set.Data) > 0 && ours && there && same(stands, set) && !m.Blind:
 			return nil
 		}
-		if m.Refuse != nil {
-			if err := m.Refuse(set); err != nil {
+		m.mu.Lock()
+		refuse := m.Refuse
+		m.mu.Unlock()
+		if refuse != nil {
+			if err := refuse(set); err != nil {
 				report.Failed = append(report.Failed, delivery.Failure{Name: set.Name, Type: set.Type, Err: err})
 				return nil
 			}
@@ -246,13 +260,16 @@ func (m *Memory) Verify(ctx context.Context, plan delivery.Plan) (delivery.Drift
 	if err := m.fault(ctx, Point{Method: "Verify", Zone: plan.Zone, Serial: plan.Serial}); err != nil {
 		return delivery.Drift{}, err
 	}
+	m.mu.Lock()
+	hides := m.HidesFromList
+	m.mu.Unlock()
 	var drift delivery.Drift
 	want := map[delivery.RRsetKey]bool{}
 	for set := range plan.All {
 		want[set.Key()] = true
 		stands, there, _ := m.Server.at(plan.Zone, set.Key())
 		switch {
-		case !there || m.HidesFromList != nil && m.HidesFromList(set.Key()):
+		case !there || hides != nil && hides(set.Key()):
 			drift.Missing = append(drift.Missing, set)
 		case !same(stands, set):
 			drift.Differing = append(drift.Differing, set)

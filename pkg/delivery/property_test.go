@@ -1,0 +1,232 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package delivery_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/delivery/deliverytest"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/zoneview"
+)
+
+// chance is randomness that any goroutine may ask.
+type chance struct {
+	mu   sync.Mutex
+	rand *rand.Rand
+}
+
+func (c *chance) oneIn(n int) bool { return c.n(n) == 0 }
+
+func (c *chance) n(n int) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.rand.IntN(n)
+}
+
+// trouble is a fault of a provider, drawn anew at each point while it lasts.
+type trouble struct {
+	chance *chance
+	mu     sync.Mutex
+	on     bool
+}
+
+func (f *trouble) set(on bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.on = on
+}
+
+func (f *trouble) lasts() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.on
+}
+
+func (f *trouble) at(ctx context.Context, at deliverytest.Point) error {
+	if !f.lasts() || !f.chance.oneIn(4) {
+		return nil
+	}
+	switch f.chance.n(7) {
+	case 0:
+		return &delivery.Error{Reason: delivery.ReasonServerError, Code: "500", Message: "on fire"}
+	case 1:
+		return &delivery.Error{Reason: delivery.ReasonRateLimited, Code: "429", Message: "less", RetryAfter: 3 * time.Second, WholeClass: f.chance.oneIn(2)}
+	case 2:
+		return deliverytest.Slow(ctx, at)
+	case 3:
+		return errors.New("of no known form")
+	case 4:
+		panic("odd")
+	case 5:
+		time.Sleep(time.Duration(f.chance.n(10_000)) * time.Millisecond) // late, and whatever its context says
+		return nil
+	default:
+		return &delivery.Error{Reason: delivery.ReasonValidationFailed, Message: "never", Permanent: true}
+	}
+}
+
+// Random changes, faults of provider and store, restarts, and two workers at once that see the zones with different
+// delay. When it is quiet again every provider holds every zone, exactly: nothing missing, nothing left over, nothing
+// foreign gone; and the states owe nothing.
+func TestLoop_converges(t *testing.T) {
+	seeds := 60
+	if testing.Short() {
+		seeds = 10
+	}
+	for seed := range seeds {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { converge(t, uint64(seed)) })
+		})
+	}
+}
+
+func converge(t *testing.T, seed uint64) {
+	random := &chance{rand: rand.New(rand.NewPCG(seed, 1))}
+	store := newStore()
+	storeTrouble, providerTrouble := &trouble{chance: random}, &trouble{chance: random}
+	store.Fault = func(string, bool) error {
+		if storeTrouble.lasts() && random.oneIn(6) {
+			return errors.New("etcd is away")
+		}
+		return nil
+	}
+	master := zoneview.NewSet(zoneview.Config{})
+	servers := map[string]*deliverytest.Server{"lists": deliverytest.NewServer(), "blind": deliverytest.NewServer()}
+	refused := func(set delivery.RRset) *delivery.Error {
+		if providerTrouble.lasts() && strings.HasPrefix(set.Name.String(), "c.") {
+			return &delivery.Error{Reason: delivery.ReasonValidationFailed, Message: "no c", Permanent: random.oneIn(2)}
+		}
+		return nil
+	}
+	zones := []*writer{newWriter(t, "z0", "zero.example.", master), newWriter(t, "z1", "one.example.", master), newWriter(t, "z2", "two.example.", master)}
+	foreign := delivery.RRset{Name: name.MustParse("theirs.one.example."), Type: rdata.A, TTL: 1, Data: []string{"198.51.100.1"}}
+	for _, server := range servers {
+		server.Disturb(zones[1].header.FQDN, foreign)
+	}
+
+	running := make([]*worker, 2)
+	start := func(at int) {
+		views := zoneview.NewSet(zoneview.Config{Retain: 3})
+		for snapshot := range master.All() {
+			views.Put(snapshot, true)
+		}
+		w := startWorker(t, store, views, func(c *delivery.Config) { c.History = history(master); c.Workers = 2 })
+		running[at] = w
+		for class, server := range servers {
+			w.SetClass(delivery.Class{Name: class, Generation: "1", Target: "here", RequestsPerSecond: 1000, DriftInterval: 20 * time.Minute,
+				Provider: &deliverytest.Memory{Server: server, Blind: class == "blind", Fault: providerTrouble.at, Refuse: refused}})
+		}
+		for _, zone := range zones {
+			w.SetZone(zoneOf(zone.zone.UID, "lists", "blind"))
+		}
+	}
+	// follow brings one worker's view up to date.
+	follow := func(w *worker) {
+		for snapshot := range master.All() {
+			uid := snapshot.Zone().UID
+			seen, ok := w.views.ByUID(uid)
+			if !ok || seen.Serial() == snapshot.Serial() {
+				continue
+			}
+			steps, err := master.Changes(uid, seen.Serial(), snapshot.Serial())
+			if err == nil {
+				err = w.views.Apply(uid, content.Transaction{Steps: steps, Settled: true}, snapshot.Zone())
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	start(0)
+	for range 80 {
+		switch random.n(12) {
+		default:
+			changes := map[string]string{}
+			for range 1 + random.n(4) {
+				changes[string(rune('a'+random.n(6)))] = []string{"", "192.0.2.1", "192.0.2.2"}[random.n(3)]
+			}
+			zones[random.n(len(zones))].put(changes)
+		case 0:
+			providerTrouble.set(random.oneIn(2))
+		case 1:
+			storeTrouble.set(random.oneIn(3))
+		case 2:
+			if at := random.n(2); running[at] != nil {
+				running[at].stop()
+				running[at] = nil
+			} else {
+				start(at)
+			}
+		case 3, 4, 5:
+			time.Sleep(time.Duration(random.n(40)) * time.Second)
+		}
+		for _, w := range running {
+			if w != nil && random.oneIn(2) {
+				follow(w)
+			}
+		}
+		time.Sleep(time.Duration(random.n(2000)) * time.Millisecond)
+	}
+	providerTrouble.set(false)
+	storeTrouble.set(false)
+	for at, w := range running {
+		if w == nil {
+			start(at)
+		} else {
+			follow(w)
+			w.Retry("lists")
+			w.Retry("blind")
+		}
+	}
+	after(2 * time.Hour)
+	for class, server := range servers {
+		for _, zone := range zones {
+			got, want := stands(server, zone.header.FQDN), zone.want()
+			if zone == zones[1] {
+				want[foreign.Name.String()] = foreign.Data[0]
+			}
+			if !maps.Equal(got, want) {
+				t.Errorf("seed %d: %s of class %s at %d has\n%v\nthe zone\n%v", seed, zone.header.FQDN, class, zone.serial, got, want)
+			}
+			if state := store.state(zone.zone.UID, class); state.Serial != zone.serial || state.Intent != nil || state.Error != nil || state.Failed != 0 || state.Ready.Status != delivery.True {
+				t.Errorf("seed %d: %s of class %s at %d: %+v", seed, zone.header.FQDN, class, zone.serial, state)
+			}
+		}
+		inOrder(t, server)
+	}
+	writes, states := len(servers["lists"].Writes())+len(servers["blind"].Writes()), store.written()
+	after(2 * time.Hour)
+	if len(servers["lists"].Writes())+len(servers["blind"].Writes()) != writes || store.written() != states {
+		t.Errorf("seed %d: it does not come to rest", seed)
+	}
+	for _, w := range running {
+		w.stop()
+	}
+}
+
+// inOrder: an older plan never follows a newer one. No call here takes as long as a takeover waits, so none is late.
+func inOrder(t *testing.T, server *deliverytest.Server) {
+	t.Helper()
+	newest := map[name.Name]serial.Serial{}
+	for _, write := range server.Writes() {
+		if newest[write.Zone].Ahead(write.Serial) {
+			t.Errorf("serial %d of %s follows %d: %+v", write.Serial, write.Zone, newest[write.Zone], write.Set)
+		}
+		newest[write.Zone] = write.Serial
+	}
+}
