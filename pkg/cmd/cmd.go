@@ -30,6 +30,7 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/replacemember"
 	"kubi.zone/kubizone/pkg/cmd/restore"
 	"kubi.zone/kubizone/pkg/cmd/up"
+	"kubi.zone/kubizone/pkg/cmd/webhookserver"
 )
 
 // New is the root command. Nothing is shared between two of them but the log.
@@ -59,6 +60,7 @@ changes a record, and secondaries are told within a second.`,
 		adoptcluster.NewCommand(),
 		peercert.NewCommand(),
 		doctor.NewCommand(),
+		webhookserver.NewCommand(),
 		versionCommand(),
 	}...)
 	return root

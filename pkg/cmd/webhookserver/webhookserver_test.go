@@ -1,0 +1,152 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package webhookserver
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/delivery/webhook"
+	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+)
+
+func write(t *testing.T, file, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), file)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+const zoneText = "example.org. 3600 IN SOA ns.example.org. host.example.org. 7 3600 600 86400 300\nexample.org. 3600 IN NS ns.example.net.\n"
+
+// W1.
+func TestOptions_eachFaultNamesItsFlag(t *testing.T) {
+	zone, secret := write(t, "zone", zoneText), write(t, "secret", "s")
+	for _, c := range []struct {
+		arguments []string
+		says      []string
+	}{
+		{nil, []string{"--hmac-secret-file", "--rfc2136-server", "--zone-file"}},
+		{[]string{"--hmac-secret-file", write(t, "secret", ""), "--zone-file", "example.org=" + zone}, []string{"--hmac-secret-file", "empty"}},
+		{[]string{"--hmac-secret-file", "/nonexistent", "--zone-file", "example.org=" + zone}, []string{"--hmac-secret-file"}},
+		{[]string{"--hmac-secret-file", secret, "--zone-file", "example.org=" + zone, "--rfc2136-server", "192.0.2.1"}, []string{"either --rfc2136-server or --zone-file"}},
+		{[]string{"--hmac-secret-file", secret, "--rfc2136-server", "192.0.2.1"}, []string{"--tsig-key-file"}},
+		{[]string{"--hmac-secret-file", secret, "--rfc2136-server", "192.0.2.1", "--tsig-key-file", "/nonexistent"}, []string{"--tsig-key-file"}},
+		{[]string{"--hmac-secret-file", secret, "--zone-file", "example.org=" + zone, "--tsig-key-file", "x"}, []string{"--tsig-key-file goes with"}},
+		{[]string{"--hmac-secret-file", secret, "--zone-file", "example.org", "--listen", "x", "--tls-cert-file", "y"}, []string{"--zone-file", "ZONE=FILE", "--listen", "--tls-private-key-file"}},
+		{[]string{"--hmac-secret-file", secret, "--zone-file", "example.org=/nonexistent"}, []string{"--zone-file", "example.org."}},
+		{[]string{"--hmac-secret-file", secret, "--zone-file", "example.org=" + zone + ",example.org.=" + zone}, []string{"already"}},
+		{[]string{"--hmac-secret-file", secret, "--zone-file", "example.org=" + zone, "--hmac-algorithm", "MD5", "--base-path", "dns"}, []string{"--hmac-algorithm", "MD5", "base path"}},
+	} {
+		command := NewCommand()
+		command.SetArgs(c.arguments)
+		command.SilenceErrors, command.SilenceUsage = true, true
+		err := command.Execute()
+		if err == nil {
+			t.Errorf("%v: taken", c.arguments)
+			continue
+		}
+		for _, part := range c.says {
+			if !strings.Contains(err.Error(), part) {
+				t.Errorf("%v: %q does not say %q", c.arguments, err, part)
+			}
+		}
+	}
+}
+
+// output is written by the command and read by the test.
+type output struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (o *output) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(b)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
+// W2, W3, W4: the command serves a class's provider and a zone file.
+func TestRun_servesUntilItsContextEnds(t *testing.T) {
+	zoneFile, secretFile := write(t, "zone", zoneText), write(t, "secret", "first")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	command, out := NewCommand(), new(output)
+	command.SetOut(out)
+	command.SetArgs([]string{"--listen", "127.0.0.1:0", "--hmac-secret-file", secretFile, "--hmac-algorithm", "SHA512", "--zone-file", "example.org=" + zoneFile, "--zone-check=", "--zone-reload=", "--base-path", "/dns"})
+	ended := make(chan error, 1)
+	go func() { ended <- command.ExecuteContext(ctx) }()
+	var url string
+	for deadline := time.Now().Add(10 * time.Second); url == ""; time.Sleep(10 * time.Millisecond) {
+		if line := out.String(); strings.HasPrefix(line, "ready: ") && strings.HasSuffix(line, "\n") {
+			url = strings.Fields(line)[1]
+		}
+		select {
+		case err := <-ended:
+			t.Fatalf("it ended: %v", err)
+		default:
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("not ready: %q", out)
+		}
+	}
+	secret := "first"
+	provider, err := webhook.New(webhook.Config{Server: url + "/dns", AllowLocalAddresses: true, HMAC: &webhook.HMAC{
+		Algorithm: protocol.SHA512, Secret: func(context.Context) ([]byte, error) { return []byte(secret), nil },
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer provider.Close()
+	if err := provider.Health(ctx); err != nil {
+		t.Fatal(err)
+	}
+	zone := name.MustParse("example.org.")
+	set := delivery.RRset{Name: name.MustParse("www.example.org."), Type: rdata.A, TTL: 60, Data: []string{"192.0.2.1"}}
+	plan := delivery.Plan{Zone: zone, Serial: 8, Since: 7, Changes: []delivery.Change{{Before: delivery.RRset{Name: set.Name, Type: set.Type}, After: set}}}
+	if report, err := provider.Deliver(ctx, plan, func(context.Context) error { return nil }); err != nil || report.Confirmed != 8 || len(report.Failed) > 0 {
+		t.Fatalf("%+v, %v", report, err)
+	}
+	if text, err := os.ReadFile(zoneFile); err != nil || !strings.Contains(string(text), "www.example.org.\t60\tIN\tA\t192.0.2.1\n") || !strings.Contains(string(text), " 8 3600 600") {
+		t.Errorf("%s %v", text, err)
+	}
+	if err := os.WriteFile(secretFile, []byte("second"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var refusal *delivery.Error
+	if err := provider.Health(ctx); !errors.As(err, &refusal) || refusal.Reason != delivery.ReasonAuthenticationFailed {
+		t.Errorf("the old secret: %v", err)
+	}
+	secret = "second"
+	if err := provider.Health(ctx); err != nil {
+		t.Errorf("the new secret: %v", err)
+	}
+	cancel()
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Errorf("it ended with %v", err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("it goes on")
+	}
+}
