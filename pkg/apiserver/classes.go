@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
@@ -15,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	corev1 "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/utils/ptr"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
@@ -106,15 +108,48 @@ func (c *classes) admits(ctx context.Context, name, namespace string) (bool, err
 	return class.Admits(named, namespace, c.labels(namespace)), nil
 }
 
-// deliver says whether a default class delivers zones of a namespace that name none. It is asked with every write.
-func (c *classes) deliver(namespace string) bool {
+// defaultTTL is that of the first class which the zone names; where it names none, of the first by name of the default
+// classes for its namespace; nil where that class has none, or is not there.
+func (c *classes) defaultTTL(ctx context.Context, zone *v1alpha1.Zone) (*int32, error) {
+	var first *v1alpha1.DNSClass
+	if refs := zone.Spec.DNSClassRefs; len(refs) == 0 {
+		if all := c.inDefault(zone.Namespace); len(all) > 0 {
+			first = all[0]
+		}
+	} else if refs[0].Kind != v1alpha1.KindBind9Cluster {
+		named, err := c.store.Class(ctx, refs[0].Name)
+		switch {
+		case err == nil:
+			first = named
+		case !apierrors.IsNotFound(err) && !apierrors.IsBadRequest(err): // a bad request: no class can have that name, as validation will say
+			return nil, err
+		}
+	}
+	if first == nil || first.Spec.DefaultTTL == nil {
+		return nil, nil
+	}
+	return ptr.To(*first.Spec.DefaultTTL), nil
+}
+
+// inDefault are the default classes for a namespace, by their names.
+func (c *classes) inDefault(namespace string) []*v1alpha1.DNSClass {
 	all, err := c.informer.GetIndexer().ByIndex(byDefault, "")
 	if err != nil || len(all) == 0 {
-		return false
+		return nil
 	}
 	labels := c.labels(namespace)
-	return slices.ContainsFunc(all, func(one any) bool { return class.Admits(one.(*v1alpha1.DNSClass), namespace, labels) })
+	var admitting []*v1alpha1.DNSClass
+	for _, one := range all {
+		if one := one.(*v1alpha1.DNSClass); class.Admits(one, namespace, labels) {
+			admitting = append(admitting, one)
+		}
+	}
+	slices.SortFunc(admitting, func(one, other *v1alpha1.DNSClass) int { return strings.Compare(one.Name, other.Name) })
+	return admitting
 }
+
+// deliver says whether a default class delivers zones of a namespace that name none. It is asked with every write.
+func (c *classes) deliver(namespace string) bool { return len(c.inDefault(namespace)) > 0 }
 
 func (c *classes) labels(namespace string) map[string]string {
 	if c.namespaces != nil {

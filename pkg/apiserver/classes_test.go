@@ -24,6 +24,7 @@ import (
 	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/utils/ptr"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
@@ -278,15 +279,22 @@ func testClassNotFor(t *testing.T, api typed.KubizoneV1alpha1Interface) {
 	if _, err := api.Zones("team-b").Create(ctx, zoneOfClasses("team-b", "early", "closed"), metav1.CreateOptions{}); err != nil {
 		t.Errorf("a class that is not there yet refuses nobody: %v", err)
 	}
-	closed, err := api.DNSClasses().Create(ctx, webhookClass("closed", "team-a"), metav1.CreateOptions{})
+	closed := webhookClass("closed", "team-a")
+	closed.Spec.DefaultTTL = ptr.To[int32](88)
+	closed, err := api.DNSClasses().Create(ctx, closed, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := api.Zones("team-b").Create(ctx, zoneOfClasses("team-b", "late", "closed"), metav1.CreateOptions{}); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), `"closed"`) || !strings.Contains(err.Error(), "cluster admin") {
 		t.Errorf("%v", err)
 	}
-	if _, err := api.Zones("team-a").Create(ctx, zoneOfClasses("team-a", "late-a", "closed"), metav1.CreateOptions{}); err != nil {
-		t.Error(err)
+	if made, err := api.Zones("team-a").Create(ctx, zoneOfClasses("team-a", "late-a", "closed", "nowhere"), metav1.CreateOptions{}); err != nil || *made.Spec.TTL != 88 {
+		t.Errorf("%v, %+v", err, made)
+	}
+	for field, refs := range map[string][]string{"spec.dnsClassRefs[0].name": {""}, "spec.dnsClassRefs[1].name": {"closed", "a/b"}, "spec.dnsClassRefs: Too many": make([]string, 17)} {
+		if _, err := api.Zones("team-b").Create(ctx, zoneOfClasses("team-b", "bad", refs...), metav1.CreateOptions{}); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), field) {
+			t.Errorf("%s: %v", field, err)
+		}
 	}
 	closed.Spec.Namespaces.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{class.LabelNamespaceName: "team-b"}}
 	if _, err := api.DNSClasses().Update(ctx, closed, metav1.UpdateOptions{}); err != nil {
@@ -317,6 +325,7 @@ func testNoClass(t *testing.T, api typed.KubizoneV1alpha1Interface) {
 	}
 	byDefault := webhookClass("by-default", "team-d")
 	byDefault.Annotations = map[string]string{v1alpha1.AnnotationDefaultClass: "true"}
+	byDefault.Spec.DefaultTTL = ptr.To[int32](77)
 	if _, err := api.DNSClasses().Create(ctx, byDefault, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -340,6 +349,9 @@ func testNoClass(t *testing.T, api typed.KubizoneV1alpha1Interface) {
 	}
 	if zone, err := api.Zones("team-d").Get(ctx, "none", metav1.GetOptions{}); err != nil || reason(zone.Status.Conditions) != v1alpha1.ReasonPending {
 		t.Errorf("the zone: %v, %+v", err, zone.Status.Conditions)
+	}
+	if later, err := api.Zones("team-d").Create(ctx, zoneOfClasses("team-d", "later"), metav1.CreateOptions{}); err != nil || *later.Spec.TTL != 77 {
+		t.Errorf("the default class's ttl: %v, %v", err, later.Spec.TTL)
 	}
 	// What counts is the zone's namespace: a tenant's record in it is delivered, a zone elsewhere is not.
 	if made, err := api.Records("team-e").Create(ctx, record("team-e", "tenant"), metav1.CreateOptions{}); err != nil || reason(made.Status.Conditions) != v1alpha1.ReasonPending {

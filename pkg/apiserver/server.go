@@ -262,6 +262,7 @@ func (s *Server) install(registry install.Registry, options generic.RESTOptionsG
 		Authorizer:    s.authorizer,
 		WithEstablish: s.ledger.WithEstablish,
 		Admits:        s.classes.admits,
+		DefaultTTL:    s.classes.defaultTTL,
 		Views:         views{of.zones},
 		Sources: &sources{
 			client: s.ledger.Client(),

@@ -3019,7 +3019,7 @@ func schema_pkg_apis_kubizone_v1alpha1_DNSClassSpec(ref common.ReferenceCallback
 				Properties: map[string]spec.Schema{
 					"defaultTTL": {
 						SchemaProps: spec.SchemaProps{
-							Description: "defaultTTL is the ttl in seconds of zones that are made in the class without one, 0 to 2147483647. Absent: the default of Zones.",
+							Description: "defaultTTL is the ttl in seconds of zones of the class that say none, 0 to 2147483647. It is written into a Zone when that is written without one: a change of it changes no Zone by itself. Absent: the default of Zones.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -3237,7 +3237,7 @@ func schema_pkg_apis_kubizone_v1alpha1_DeliveredZone(ref common.ReferenceCallbac
 					},
 					"fqdn": {
 						SchemaProps: spec.SchemaProps{
-							Description: "fqdn of the zone when its delivery began.",
+							Description: "fqdn of the zone at the provider.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -3329,13 +3329,6 @@ func schema_pkg_apis_kubizone_v1alpha1_DeliveryError(ref common.ReferenceCallbac
 							Ref:         ref(v1.Time{}.OpenAPIModelName()),
 						},
 					},
-					"reason": {
-						SchemaProps: spec.SchemaProps{
-							Description: "reason is the one of the condition Ready at that time.",
-							Type:        []string{"string"},
-							Format:      "",
-						},
-					},
 				},
 				Required: []string{"message", "timestamp"},
 			},
@@ -3362,7 +3355,8 @@ func schema_pkg_apis_kubizone_v1alpha1_DeliveryIntent(ref common.ReferenceCallba
 					},
 					"holder": {
 						SchemaProps: spec.SchemaProps{
-							Description: "holder is the identity of the worker. Absent: nobody is writing, and the RRsets are still owed.",
+							Description: "holder is the identity of the worker.",
+							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -3392,15 +3386,8 @@ func schema_pkg_apis_kubizone_v1alpha1_DeliveryIntent(ref common.ReferenceCallba
 							},
 						},
 					},
-					"from": {
-						SchemaProps: spec.SchemaProps{
-							Description: "from is the earliest serial of which something may stand at the provider.",
-							Type:        []string{"integer"},
-							Format:      "int64",
-						},
-					},
 				},
-				Required: []string{"serial", "time"},
+				Required: []string{"serial", "holder", "time"},
 			},
 		},
 		Dependencies: []string{
@@ -3641,20 +3628,6 @@ func schema_pkg_apis_kubizone_v1alpha1_DeliveryStatus(ref common.ReferenceCallba
 									},
 								},
 							},
-						},
-					},
-					"fqdn": {
-						SchemaProps: spec.SchemaProps{
-							Description: "fqdn is the name under which the provider has the zone, which a rename moves. Absent: nothing was ever written there.",
-							Type:        []string{"string"},
-							Format:      "",
-						},
-					},
-					"target": {
-						SchemaProps: spec.SchemaProps{
-							Description: "target stands for where the serial was confirmed. Where the class delivers to another one by now, it is void.",
-							Type:        []string{"string"},
-							Format:      "",
 						},
 					},
 				},
@@ -5424,8 +5397,7 @@ func schema_pkg_apis_kubizone_v1alpha1_ZoneSpec(ref common.ReferenceCallback) co
 					},
 					"ttl": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ttl is the time to live in seconds of the SOA and of every Record that has none, 0 to 2147483647 (RFC 2181 §8). Defaults to 360.",
-							Default:     v1alpha1.DefaultTTL,
+							Description: "ttl is the time to live in seconds of the SOA and of every Record that has none, 0 to 2147483647 (RFC 2181 §8). Absent: the defaultTTL of the zone's first class, else 360; it is written here when the Zone is.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},

@@ -12,16 +12,17 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/utils/ptr"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 )
 
 // classed refuses a new Zone that names a class which is not for its namespace, after whatever else is to be asked: the last word on dnsClassRefs is
 // that of admission webhooks.
-func (r *REST) classed(validation rest.ValidateObjectFunc) rest.ValidateObjectFunc {
+func (r *REST) classed(further rest.ValidateObjectFunc) rest.ValidateObjectFunc {
 	return func(ctx context.Context, obj runtime.Object) error {
-		if validation != nil {
-			if err := validation(ctx, obj); err != nil {
+		if further != nil {
+			if err := further(ctx, obj); err != nil {
 				return err
 			}
 		}
@@ -31,10 +32,10 @@ func (r *REST) classed(validation rest.ValidateObjectFunc) rest.ValidateObjectFu
 
 // reclassed refuses an update by the classes it adds. What a Zone names already it keeps naming: whoever narrows a class stops its delivery, and must not
 // stop every other change of the Zone too.
-func (r *REST) reclassed(validation rest.ValidateObjectUpdateFunc) rest.ValidateObjectUpdateFunc {
+func (r *REST) reclassed(further rest.ValidateObjectUpdateFunc) rest.ValidateObjectUpdateFunc {
 	return func(ctx context.Context, obj, old runtime.Object) error {
-		if validation != nil {
-			if err := validation(ctx, obj, old); err != nil {
+		if further != nil {
+			if err := further(ctx, obj, old); err != nil {
 				return err
 			}
 		}
@@ -59,4 +60,38 @@ func (r *REST) mayName(ctx context.Context, zone *v1alpha1.Zone, named []v1alpha
 		}
 	}
 	return nil
+}
+
+// setTTL writes the ttl into a Zone that says none: its first class's, else the default of Zones (S6.3). It is then the Zone's own, so a class that is changed later
+// changes no zone behind its owner's back.
+func (r *REST) setTTL(ctx context.Context, zone *v1alpha1.Zone) error {
+	if zone.Spec.TTL != nil {
+		return nil
+	}
+	ttl, err := r.defaultTTL(ctx, zone)
+	if err != nil {
+		return apierrors.NewInternalError(fmt.Errorf("asking the class of the zone for its ttl: %w", err))
+	}
+	if ttl == nil {
+		ttl = ptr.To(v1alpha1.DefaultTTL)
+	}
+	zone.Spec.TTL = ttl
+	return nil
+}
+
+// timed is an update that leaves no Zone without a ttl.
+type timed struct {
+	rest.UpdatedObjectInfo
+	r *REST
+}
+
+func (t timed) UpdatedObject(ctx context.Context, old runtime.Object) (runtime.Object, error) {
+	obj, err := t.UpdatedObjectInfo.UpdatedObject(ctx, old)
+	if err != nil {
+		return nil, err
+	}
+	if zone, ok := obj.(*v1alpha1.Zone); ok {
+		err = t.r.setTTL(ctx, zone)
+	}
+	return obj, err
 }

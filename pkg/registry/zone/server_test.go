@@ -69,6 +69,15 @@ func (d *decision) admits(_ context.Context, class, namespace string) (bool, err
 	return !there || only == namespace, nil
 }
 
+func (d *decision) defaultTTL(_ context.Context, zone *v1alpha1.Zone) (*int32, error) {
+	for _, ref := range zone.Spec.DNSClassRefs {
+		if ref.Name == "ours" {
+			return ptr.To[int32](77), nil
+		}
+	}
+	return nil, nil
+}
+
 type establishKey struct{}
 
 func withEstablish(ctx context.Context, allowed bool) context.Context {
@@ -139,7 +148,7 @@ func serve(t *testing.T, views Views) *server {
 		}
 	}
 	zones, err := NewStorage(Config{
-		Scheme: registry.Scheme, RESTOptions: options("zones"), Preview: d.zone, Authorizer: d, WithEstablish: withEstablish, Admits: d.admits, Views: views,
+		Scheme: registry.Scheme, RESTOptions: options("zones"), Preview: d.zone, Authorizer: d, WithEstablish: withEstablish, Admits: d.admits, DefaultTTL: d.defaultTTL, Views: views,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -465,15 +474,26 @@ func testClasses(t *testing.T, s *server) {
 			t.Errorf("%v", err)
 		}
 	}
-	if _, err := zones.Create(ctx, in("c1", ours, later, servers), metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
+	c1, err := zones.Create(ctx, in("c1", ours, later, servers), metav1.CreateOptions{})
+	if err != nil || *c1.Spec.TTL != 77 {
+		t.Fatalf("%v, ttl %v", err, c1.Spec.TTL)
+	}
+	if kept, err := zones.Patch(ctx, "c1", types.MergePatchType, []byte(`{"spec":{"ttl":5}}`), metav1.PatchOptions{}); err != nil || *kept.Spec.TTL != 5 {
+		t.Errorf("its own ttl: %v, %v", err, kept.Spec.TTL)
+	}
+	if again, err := zones.Patch(ctx, "c1", types.MergePatchType, []byte(`{"spec":{"ttl":null}}`), metav1.PatchOptions{}); err != nil || *again.Spec.TTL != 77 {
+		t.Errorf("no ttl of its own any more: %v, %v", err, again.Spec.TTL)
+	}
+	if made, err := zones.Patch(ctx, "c5", types.ApplyPatchType, []byte(`{"apiVersion":"kubi.zone/v1alpha1","kind":"Zone","metadata":{"name":"c5"},"spec":{"domainName":"c5.example."}}`),
+		metav1.PatchOptions{FieldManager: "test"}); err != nil || *made.Spec.TTL != 360 {
+		t.Errorf("no class: %v, %v", err, made.Spec.TTL)
 	}
 	for _, options := range []metav1.CreateOptions{{}, {DryRun: []string{metav1.DryRunAll}}} {
 		_, err := zones.Create(ctx, in("c2", ours, theirs), options)
 		refused(err)
 	}
 	add := []byte(`{"spec":{"dnsClassRefs":[{"kind":"DNSClass","name":"ours"},{"kind":"DNSClass","name":"theirs"}]}}`)
-	_, err := zones.Patch(ctx, "c1", types.MergePatchType, add, metav1.PatchOptions{})
+	_, err = zones.Patch(ctx, "c1", types.MergePatchType, add, metav1.PatchOptions{})
 	refused(err)
 	applied := []byte(`{"apiVersion":"kubi.zone/v1alpha1","kind":"Zone","metadata":{"name":"c3"},"spec":{"domainName":"c3.example.","dnsClassRefs":[{"name":"ours"},{"name":"theirs"}]}}`)
 	_, err = zones.Patch(ctx, "c3", types.ApplyPatchType, applied, metav1.PatchOptions{FieldManager: "test"})

@@ -7,7 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Defaults of S6.3, in seconds. The `+default` markers of the fields name them; the setting of them is generated.
+// Defaults of S6.3, in seconds. The `+default` markers of the fields name them, and the setting of them is generated; that of the ttl, which classes may
+// give, is the server's.
 const (
 	DefaultTTL                   int32 = 360
 	DefaultRefresh               int32 = 86400

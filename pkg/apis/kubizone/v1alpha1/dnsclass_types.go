@@ -27,7 +27,7 @@ type DNSClass struct {
 
 // DNSClassSpec is what a class is meant to be. Exactly one of transfer, rfc2136 and webhook is given.
 type DNSClassSpec struct {
-	// defaultTTL is the ttl in seconds of zones that are made in the class without one, 0 to 2147483647. Absent: the default of Zones.
+	// defaultTTL is the ttl in seconds of zones of the class that say none, 0 to 2147483647. It is written into a Zone when that is written without one: a change of it changes no Zone by itself. Absent: the default of Zones.
 	// +optional
 	DefaultTTL *int32 `json:"defaultTTL,omitempty" protobuf:"varint,1,opt,name=defaultTTL"`
 

@@ -75,10 +75,6 @@ func SetObjectDefaults_RecordList(in *RecordList) {
 }
 
 func SetObjectDefaults_Zone(in *Zone) {
-	if in.Spec.TTL == nil {
-		ptrVar1 := int32(DefaultTTL)
-		in.Spec.TTL = &ptrVar1
-	}
 	if in.Spec.Refresh == nil {
 		ptrVar1 := int32(DefaultRefresh)
 		in.Spec.Refresh = &ptrVar1
