@@ -3237,7 +3237,7 @@ func schema_pkg_apis_kubizone_v1alpha1_DeliveredZone(ref common.ReferenceCallbac
 					},
 					"fqdn": {
 						SchemaProps: spec.SchemaProps{
-							Description: "fqdn of the zone at the provider.",
+							Description: "fqdn of the zone when its delivery began.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -3329,6 +3329,13 @@ func schema_pkg_apis_kubizone_v1alpha1_DeliveryError(ref common.ReferenceCallbac
 							Ref:         ref(v1.Time{}.OpenAPIModelName()),
 						},
 					},
+					"reason": {
+						SchemaProps: spec.SchemaProps{
+							Description: "reason is the one of the condition Ready at that time.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
 				},
 				Required: []string{"message", "timestamp"},
 			},
@@ -3355,8 +3362,7 @@ func schema_pkg_apis_kubizone_v1alpha1_DeliveryIntent(ref common.ReferenceCallba
 					},
 					"holder": {
 						SchemaProps: spec.SchemaProps{
-							Description: "holder is the identity of the worker.",
-							Default:     "",
+							Description: "holder is the identity of the worker. Absent: nobody is writing, and the RRsets are still owed.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -3386,8 +3392,15 @@ func schema_pkg_apis_kubizone_v1alpha1_DeliveryIntent(ref common.ReferenceCallba
 							},
 						},
 					},
+					"from": {
+						SchemaProps: spec.SchemaProps{
+							Description: "from is the earliest serial of which something may stand at the provider.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
 				},
-				Required: []string{"serial", "holder", "time"},
+				Required: []string{"serial", "time"},
 			},
 		},
 		Dependencies: []string{
@@ -3628,6 +3641,20 @@ func schema_pkg_apis_kubizone_v1alpha1_DeliveryStatus(ref common.ReferenceCallba
 									},
 								},
 							},
+						},
+					},
+					"fqdn": {
+						SchemaProps: spec.SchemaProps{
+							Description: "fqdn is the name under which the provider has the zone, which a rename moves. Absent: nothing was ever written there.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"target": {
+						SchemaProps: spec.SchemaProps{
+							Description: "target stands for where the serial was confirmed. Where the class delivers to another one by now, it is void.",
+							Type:        []string{"string"},
+							Format:      "",
 						},
 					},
 				},
