@@ -1,0 +1,272 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package webhook_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/delivery/webhook"
+	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+)
+
+const healthy = `{"status":"healthy","timestamp":"2025-12-30T10:00:00Z"%s}`
+
+// choosy answers by the path, and by the subdomain in a body.
+func choosy(health string, answer func(subdomain string) (int, string)) http.HandlerFunc {
+	return func(w http.ResponseWriter, request *http.Request) {
+		if request.URL.Path == "/health" {
+			fmt.Fprintf(w, healthy, health)
+			return
+		}
+		if request.Method == http.MethodDelete {
+			status, body := answer(request.URL.Path[strings.LastIndex(request.URL.Path, "/")+1:])
+			says(status, body)(w, request)
+			return
+		}
+		var asked protocol.Request
+		json.NewDecoder(request.Body).Decode(&asked)
+		status, body := answer(asked.Record.Subdomain)
+		says(status, body)(w, request)
+	}
+}
+
+func failedNames(report delivery.Report) []string {
+	var names []string
+	for _, failure := range report.Failed {
+		names = append(names, failure.Name.Labels()[0]+" "+string(failure.Err.Reason))
+	}
+	return names
+}
+
+func TestProvider_removesBeforeItPutsAtOneName(t *testing.T) {
+	server := serve(t, choosy("", func(string) (int, string) { return 200, done }))
+	was, is := set("www", rdata.TXT, `"x"`), set("www", rdata.CNAME, "a.example.")
+	plan := planOf(set("a", rdata.A, "192.0.2.1"), is)
+	plan.Changes = append(plan.Changes, delivery.Change{Before: was, After: delivery.RRset{Name: was.Name, Type: was.Type}})
+	if _, err := connect(t, server.URL, nil).Deliver(t.Context(), plan, open); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"GET /health", "POST /records", "DELETE /records/TXT/example.com/www", "POST /records"}; !slices.Equal(server.asked(), want) {
+		t.Errorf("%q", server.asked())
+	}
+}
+
+// A record that the server chokes on holds up no other; a server that chokes on everything is left alone.
+func TestProvider_setsAsideWhatTheServerChokesOn(t *testing.T) {
+	var sets []delivery.RRset
+	for _, owner := range []string{"a", "poison", "c", "d", "e", "f", "g"} {
+		sets = append(sets, set(owner, rdata.A, "192.0.2.1"))
+	}
+	sick := func(owners ...string) func(string) (int, string) {
+		return func(owner string) (int, string) {
+			if slices.Contains(owners, owner) {
+				return 500, `{"success":false,"error":{"code":"SERVER_ERROR","message":"x"}}`
+			}
+			return 200, done
+		}
+	}
+	report, err := connect(t, serve(t, choosy("", sick("poison", "d", "e"))).URL, nil).Deliver(t.Context(), planOf(sets...), open)
+	if want := []string{"poison ServerError", "d ServerError", "e ServerError"}; err != nil || report.Confirmed != 2 || !slices.Equal(failedNames(report), want) {
+		t.Errorf("%+v, %v", report, err)
+	}
+	server := serve(t, choosy("", sick("poison", "c", "d", "e")))
+	report, err = connect(t, server.URL, nil).Deliver(t.Context(), planOf(sets...), open)
+	if asError(t, err).Reason != delivery.ReasonServerError || report.Confirmed != 0 || len(server.asked()) != 1+4 {
+		t.Errorf("%+v, %v, %q", report, err, server.asked())
+	}
+	// One that makes it silent is set aside too.
+	server = serve(t, choosy("", func(owner string) (int, string) {
+		if owner == "poison" {
+			time.Sleep(300 * time.Millisecond)
+		}
+		return 200, done
+	}))
+	report, err = connect(t, server.URL, func(c *webhook.Config) { c.Timeout = 100 * time.Millisecond }).Deliver(t.Context(), planOf(sets...), open)
+	if want := []string{"poison ServerUnreachable"}; err != nil || report.Confirmed != 2 || !slices.Equal(failedNames(report), want) {
+		t.Errorf("%+v, %v", report, err)
+	}
+}
+
+// A call ends within the plan's bound, whatever the class allows.
+func TestProvider_keepsThePlansTimeout(t *testing.T) {
+	server := serve(t, func(_ http.ResponseWriter, request *http.Request) { <-request.Context().Done() })
+	plan := planOf(set("a", rdata.A, "192.0.2.1"))
+	plan.CallTimeout = 50 * time.Millisecond
+	began := time.Now()
+	if report, _ := connect(t, server.URL, nil).Deliver(t.Context(), plan, open); len(report.Failed) != 1 || time.Since(began) > 2*time.Second {
+		t.Errorf("%+v after %s", report, time.Since(began))
+	}
+}
+
+// With the quota used up, what takes no room goes on, and what is new is not asked for one by one.
+func TestProvider_goesOnWithinAQuota(t *testing.T) {
+	server := serve(t, choosy("", func(owner string) (int, string) {
+		if strings.HasPrefix(owner, "new") {
+			return 429, `{"success":false,"error":{"code":"QUOTA_EXCEEDED","message":"x"}}`
+		}
+		return 200, done
+	}))
+	plan := planOf(set("new1", rdata.A, "192.0.2.1"), set("new2", rdata.A, "192.0.2.1"), set("old", rdata.A, "192.0.2.1"))
+	plan.Changes[2].Before = set("old", rdata.A, "192.0.2.9")
+	plan.Changes = append(plan.Changes, delivery.Change{Before: set("x", rdata.A, "192.0.2.1"), After: set("x", rdata.A)})
+	report, err := connect(t, server.URL, nil).Deliver(t.Context(), plan, open)
+	if want := []string{"new1 QuotaExceeded", "new2 QuotaExceeded"}; err != nil || !slices.Equal(failedNames(report), want) || report.Failed[1].Err.RetryAfter != 10*time.Minute {
+		t.Errorf("%+v, %v", report, err)
+	}
+	if want := []string{"GET /health", "POST /records", "POST /records", "DELETE /records/A/example.com/x"}; !slices.Equal(server.asked(), want) {
+		t.Errorf("%q", server.asked())
+	}
+}
+
+func TestProvider_saysWhichValuesDoNotFit(t *testing.T) {
+	mixed := set("@", rdata.MX, "10 mx1.example.com.", "20 mx2.example.com.")
+	server := serve(t, choosy("", func(string) (int, string) { return 200, done }))
+	report, err := connect(t, server.URL, nil).Deliver(t.Context(), planOf(mixed), open)
+	if err != nil || report.Skipped != 1 || len(report.Failed) != 1 || report.Failed[0].Err.Reason != delivery.ReasonValidationFailed ||
+		!strings.Contains(report.Failed[0].Err.Message, `"10 mx1.example.com.", "20 mx2.example.com."`) {
+		t.Errorf("%+v, %v", report, err)
+	}
+	if want := []string{"GET /health"}; !slices.Equal(server.asked(), want) {
+		t.Errorf("%q", server.asked())
+	}
+	// Where the server does not say what it has, nothing is known, and nothing is refused for good.
+	server = serve(t, says(500, "x"))
+	report, err = connect(t, server.URL, nil).Deliver(t.Context(), planOf(mixed), open)
+	if err != nil || len(report.Failed) != 1 || report.Failed[0].Err.Reason != delivery.ReasonServerError || report.Skipped != 0 {
+		t.Errorf("%+v, %v", report, err)
+	}
+	server = serve(t, choosy(`,"features":["value-metadata"]`, func(string) (int, string) { return 200, done }))
+	if report, err := connect(t, server.URL, nil).Deliver(t.Context(), planOf(mixed), open); err != nil || len(report.Failed) != 0 {
+		t.Errorf("%+v, %v", report, err)
+	}
+	if want := `"values":["mx1.example.com","mx2.example.com"],"ttl":300,"metadata":[{"priority":10},{"priority":20}]}`; !strings.Contains(server.requests()[1].body, want) {
+		t.Errorf("%s", server.requests()[1].body)
+	}
+}
+
+func TestProvider_fallsBackFromBatches(t *testing.T) {
+	plan := planOf(set("a", rdata.A, "192.0.2.1"), set("b", rdata.A, "192.0.2.1"))
+	for what, c := range map[string]struct {
+		status int
+		body   string
+		alone  bool
+		fails  bool
+	}{
+		"taken":                {200, `{"success":true,"results":[{"status":200,"success":true},{"status":200,"success":true}]}`, false, false},
+		"not known":            {404, "404 page not found", true, false},
+		"too few results":      {200, `{"success":true,"results":[{"status":200,"success":true}]}`, true, false},
+		"refused as a whole":   {400, `{"success":false,"error":{"code":"INVALID_RECORD","message":"x"}}`, true, false},
+		"not let in":           {401, `{"success":false,"error":{"code":"AUTH_FAILED","message":"x"}}`, false, true},
+		"limited in the midst": {200, `{"success":false,"results":[{"status":200,"success":true},{"status":429,"success":false,"error":{"code":"RATE_LIMITED","message":"x"}}]}`, false, true},
+	} {
+		server := serve(t, func(w http.ResponseWriter, request *http.Request) {
+			switch request.URL.Path {
+			case "/health":
+				fmt.Fprintf(w, healthy, `,"features":["batch"]`)
+			case "/records/batch":
+				says(c.status, c.body)(w, request)
+			default:
+				io.WriteString(w, done)
+			}
+		})
+		report, err := connect(t, server.URL, nil).Deliver(t.Context(), plan, open)
+		want := []string{"GET /health", "POST /records/batch"}
+		if c.alone {
+			want = append(want, "POST /records", "POST /records")
+		}
+		if (err != nil) != c.fails || (report.Confirmed == 2) == c.fails || !slices.Equal(server.asked(), want) {
+			t.Errorf("%s: %+v, %v, %q", what, report, err, server.asked())
+		}
+	}
+}
+
+func TestProvider_splitsWhatIsTooMuchForOneBatch(t *testing.T) {
+	var sets []delivery.RRset
+	for i := range 250 {
+		sets = append(sets, set(fmt.Sprintf("n%03d", i), rdata.A, "192.0.2.1"))
+	}
+	var sizes []int
+	server := serve(t, func(w http.ResponseWriter, request *http.Request) {
+		if request.URL.Path == "/health" {
+			fmt.Fprintf(w, healthy, `,"features":["batch"]`)
+			return
+		}
+		var batch protocol.Batch
+		json.NewDecoder(request.Body).Decode(&batch)
+		sizes = append(sizes, len(batch.Operations))
+		fmt.Fprintf(w, `{"success":true,"results":[%s]}`, strings.TrimSuffix(strings.Repeat(`{"status":200,"success":true},`, len(batch.Operations)), ","))
+	})
+	fences := 0
+	report, err := connect(t, server.URL, nil).Deliver(t.Context(), planOf(sets...), func(context.Context) error { fences++; return nil })
+	if err != nil || report.Confirmed != 2 || !slices.Equal(sizes, []int{100, 100, 50}) || fences != 3 {
+		t.Errorf("%+v, %v, sizes %v, %d fences", report, err, sizes, fences)
+	}
+	// Size counts too: 100 of these are more than a body may have.
+	sizes = nil
+	var big []delivery.RRset
+	for i := range 60 {
+		s := set(fmt.Sprintf("n%03d", i), rdata.TXT)
+		for j := range 100 {
+			s.Data = append(s.Data, fmt.Sprintf(`"%03d%s"`, j, strings.Repeat("x", 240)))
+		}
+		big = append(big, s)
+	}
+	if report, err := connect(t, server.URL, nil).Deliver(t.Context(), planOf(big...), open); err != nil || len(report.Failed) > 0 || len(sizes) != 2 {
+		t.Errorf("%+v, %v, sizes %v", report.Failed, err, sizes)
+	}
+	for _, s := range server.requests() {
+		if len(s.body) > protocol.MaxBody {
+			t.Errorf("a body of %d octets", len(s.body))
+		}
+	}
+}
+
+func TestProvider_verifyNeedsAServerThatTells(t *testing.T) {
+	for what, answer := range map[string]http.HandlerFunc{
+		"no such path": says(404, "404 page not found"), "no such method": says(405, ""), "a success without a record": says(200, done),
+	} {
+		_, err := connect(t, serve(t, answer).URL, nil).Verify(t.Context(), planOf(set("a", rdata.A, "192.0.2.1")))
+		if err != delivery.ErrCannotList {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	for what, answer := range map[string]http.HandlerFunc{"a failure": says(500, `{"success":false,"error":{"code":"SERVER_ERROR"}}`), "a foreign one": says(200, "[]")} {
+		drift, err := connect(t, serve(t, answer).URL, nil).Verify(t.Context(), planOf(set("a", rdata.A, "192.0.2.1")))
+		if asError(t, err).Reason != delivery.ReasonServerError || !drift.Empty() {
+			t.Errorf("%s: %+v, %v", what, drift, err)
+		}
+	}
+	// Spelling is no difference, TTL is one.
+	server := serve(t, choosy("", nil))
+	server.Config.Handler = says(200, `{"success":true,"record":{"type":"AAAA","domain":"EXAMPLE.com","subdomain":"A","values":["2001:DB8:0::1"],"ttl":300}}`)
+	drift, err := connect(t, server.URL, nil).Verify(t.Context(), planOf(set("a", rdata.AAAA, "2001:db8::1")))
+	if err != nil || !drift.Empty() {
+		t.Errorf("%+v, %v", drift, err)
+	}
+	server.Config.Handler = says(200, `{"success":true,"record":{"type":"AAAA","domain":"example.com","subdomain":"a","values":["2001:db8::1"],"ttl":60}}`)
+	if drift, err = connect(t, server.URL, nil).Verify(t.Context(), planOf(set("a", rdata.AAAA, "2001:db8::1"))); err != nil || len(drift.Differing) != 1 {
+		t.Errorf("%+v, %v", drift, err)
+	}
+}
+
+// The zone stays at the provider when it is withdrawn, and with it the name servers that it cannot be without.
+func TestProvider_withdrawLeavesWhatAZoneNeeds(t *testing.T) {
+	server := serve(t, choosy("", func(owner string) (int, string) {
+		return 400, `{"success":false,"error":{"code":"INVALID_RECORD","message":"x"}}`
+	}))
+	report, err := connect(t, server.URL, nil).Withdraw(t.Context(), planOf(set("@", rdata.NS, "ns.example."), set("a", rdata.A, "192.0.2.1")), open)
+	if want := []string{"a ValidationFailed"}; err != nil || !slices.Equal(failedNames(report), want) || report.Confirmed != 0 {
+		t.Errorf("%+v, %v", report, err)
+	}
+}
