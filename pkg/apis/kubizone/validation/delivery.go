@@ -81,6 +81,7 @@ func DeliveryStatusUpdate(after, before *v1alpha1.Delivery) field.ErrorList {
 		if len(status.Error.Code) > maxCode {
 			errs = append(errs, field.TooLong(at.Child("code"), "", maxCode))
 		}
+		errs = append(errs, message(status.Error.Reason, at.Child("reason"))...)
 		if status.Error.Message == "" {
 			errs = append(errs, field.Required(at.Child("message"), "what happened and the next step"))
 		}

@@ -99,7 +99,7 @@ func TestDeliveryStatusUpdate_bounds(t *testing.T) {
 		}, required + "status.servers[0].name, " + invalid + "status.servers[1].serial, " + unsupported + "status.servers[1].state, " +
 			duplicate + "status.servers[2].name, " + tooLong + "status.servers[2].message"},
 		{"many servers", func(s status) { s.Servers = make([]v1alpha1.DeliveryServer, maxDeliveryServers+1) }, tooMany + "status.servers"},
-		{"error", func(s status) { s.Error = &v1alpha1.DeliveryError{Code: long} }, tooLong + "status.error.code, " + required + "status.error.message"},
+		{"error", func(s status) { s.Error = &v1alpha1.DeliveryError{Code: long, Reason: long} }, tooLong + "status.error.code, " + tooLong + "status.error.reason, " + required + "status.error.message"},
 		{"counts", func(s status) { s.FailedRecords, s.SkippedRecords = -1, -1 }, invalid + "status.failedRecords, " + invalid + "status.skippedRecords"},
 		{"conditions", func(s status) {
 			s.Conditions = []metav1.Condition{{Type: "Ready", Status: "True", LastTransitionTime: metav1.Now()}}
