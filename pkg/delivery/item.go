@@ -27,6 +27,7 @@ type item struct {
 	// These are guarded by Loop.mu. changed is when the oldest change not delivered yet was seen.
 	queued, running, again, gone, withdrawn, failing bool
 	changed                                          time.Time
+	noticed                                          string // the version of the state that a watch showed last
 	timer                                            *time.Timer
 
 	// The rest belongs to the worker. stored is what the Store has, state what the item goes by: beside it, what this
@@ -34,8 +35,9 @@ type item struct {
 	loaded        bool
 	stored, state State
 	revision      int
-	// leaving: it is being withdrawn.
-	leaving bool
+	// leaving: it is being withdrawn; viewless is since when its view is waited for.
+	leaving  bool
+	viewless time.Time
 	// attempts counts failures in a row; nothing is tried before retryAt, and in a blocked zone nothing before it
 	// passes blockedAt.
 	attempts  int
@@ -53,8 +55,10 @@ type item struct {
 	cannotList bool
 	// repeatAt is when the RRsets of an intent that was taken over are written once more.
 	repeatAt time.Time
-	// foreign is another's intent, unchanged since foreignSince and left alone until waitAt.
+	// foreign is another's intent, unchanged since foreignSince and left alone until waitAt; taken is one that was taken
+	// over and stands in the store until the first write.
 	foreign      Intent
+	taken        Intent
 	foreignSince time.Time
 	waitAt       time.Time
 }
@@ -96,6 +100,7 @@ type attempt struct {
 	revision int
 	changed  time.Time
 	began    time.Time
+	noticed  string
 
 	fencing fencing
 	// settled: nothing is left to deliver. worked: the provider did what it was asked. pause: it wants every zone of
@@ -116,6 +121,9 @@ func (a *attempt) run(ctx context.Context) {
 	if wanted == i.leaving {
 		i.leaving = !wanted
 		i.attempts, i.retryAt, i.blocked = 0, time.Time{}, false // It is another question now.
+	}
+	if a.noticed != "" && a.noticed != i.stored.Version {
+		i.loaded = false
 	}
 	if i.retryAt.After(now) || ctx.Err() != nil {
 		return
@@ -182,7 +190,7 @@ func (a *attempt) level(ctx context.Context, snapshot *zoneview.Snapshot, now ti
 	case !fresh && i.pending == at && !due(i.pollAt):
 		return
 	case !fresh:
-	case i.state.Intent != nil && !i.blocked && i.repeatAt.IsZero() && due(i.owedAt):
+	case i.state.Intent != nil && !i.blocked && due(i.owedAt) && (i.repeatAt.IsZero() || i.state.Intent.Holder != a.loop.config.Identity):
 	default:
 		a.settled = true
 		if !a.check(ctx, snapshot, now) {
@@ -250,6 +258,13 @@ func (a *attempt) withdraw(ctx context.Context, snapshot *zoneview.Snapshot) {
 	i := a.item
 	at := i.state.Serial
 	if i.stored.Version != "" && !a.zone.Retain {
+		if snapshot == nil {
+			// As it was when it was frozen would be better; what is left of it names less.
+			snapshot, _ = a.loop.config.Views.Settled(i.key.UID)
+		}
+		if snapshot == nil && !a.lost() {
+			return
+		}
 		if a.provider == nil {
 			a.fail(ctx, at, Report{}, a.spec.broken())
 			return
@@ -270,8 +285,20 @@ func (a *attempt) withdraw(ctx context.Context, snapshot *zoneview.Snapshot) {
 	i.loaded, i.stored, i.state = false, State{}, State{}
 	i.attempts, i.blocked, i.pending, i.polls = 0, false, 0, 0
 	i.repeatAt, i.owedAt, i.pollAt, i.driftAt = time.Time{}, time.Time{}, time.Time{}, time.Time{}
+	i.viewless = time.Time{}
 	a.setWithdrawn(true)
 	a.observe(Event{Outcome: OutcomeWithdrawn, Serial: at})
+}
+
+// lost: the view of the zone has not come for so long that it will not. A view may be late after a restart, and without
+// it a provider that cannot list does not learn what to remove.
+func (a *attempt) lost() bool {
+	i := a.item
+	if i.viewless.IsZero() {
+		i.viewless = a.began
+	}
+	i.pollAt = i.viewless.Add(a.loop.config.Stall)
+	return !i.pollAt.After(a.began)
 }
 
 // rename ends the delivery under the old name; the one under the new name follows (S6.8).
@@ -294,7 +321,11 @@ func (a *attempt) takeAway(ctx context.Context, snapshot *zoneview.Snapshot, at 
 	if i.blocked && i.blockedAt == at {
 		return false
 	}
-	plan := a.loop.withdrawal(ctx, i.key.UID, i.state, snapshot)
+	plan, err := a.loop.withdrawal(ctx, i.key.UID, i.state, snapshot)
+	if err != nil {
+		a.storeFailed(ctx, "read the history of", err)
+		return false
+	}
 	if plan.Zone.IsZero() {
 		return true // nothing was ever begun
 	}
@@ -309,7 +340,7 @@ func (a *attempt) takeAway(ctx context.Context, snapshot *zoneview.Snapshot, at 
 	next.Ready = Condition{Unknown, ReasonPending, "the zone is being withdrawn"}
 	a.fencing = fencing{next: next}
 	var report Report
-	err := a.call(ctx, "Withdraw", func(ctx context.Context) error {
+	err = a.call(ctx, "Withdraw", func(ctx context.Context) error {
 		var err error
 		report, err = a.provider.Withdraw(ctx, plan, a.fence)
 		return err

@@ -8,12 +8,14 @@ import (
 	"fmt"
 	"io"
 	"net/netip"
+	"os"
 	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"kubi.zone/kubizone/pkg/cmd/delivering"
 	"kubi.zone/kubizone/pkg/cmd/dnsserving"
 	"kubi.zone/kubizone/pkg/load"
 )
@@ -27,6 +29,9 @@ type Options struct {
 	LoadNamespace string
 	// AllowInlineSecrets takes DNSClasses with secrets in them.
 	AllowInlineSecrets bool
+	// SecretsDir has the Secrets that DNSClasses name.
+	SecretsDir string
+	Delivering delivering.Options
 	// Verbosity is the level of -v; above 3, etcd tells what it does, too.
 	Verbosity int
 }
@@ -38,17 +43,20 @@ func NewOptions() *Options {
 		DataDir:       "kubizone-data",
 		Listen:        "127.0.0.1:7443",
 		LoadNamespace: "default",
+		Delivering:    delivering.NewOptions(),
 	}
 }
 
 // AddFlags binds the options to flags.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	o.Options.AddFlags(flags)
+	o.Delivering.AddFlags(flags)
 	flags.StringVar(&o.DataDir, "data-dir", o.DataDir, "directory of everything that is kept: etcd, certificates, the kubeconfig; made if it is not there")
 	flags.StringVar(&o.Listen, "listen", o.Listen, "address and port of the API; port 0 takes a free one")
 	flags.StringArrayVar(&o.Load, "load", o.Load, "PATH or VIEW=PATH of manifests, a zone file or a directory of both, loaded through the API before it is ready; repeatable")
 	flags.StringVar(&o.LoadNamespace, "load-namespace", o.LoadNamespace, "namespace of the objects made from zone files, and of manifests that name none")
 	flags.BoolVar(&o.AllowInlineSecrets, "allow-inline-secrets", o.AllowInlineSecrets, "take DNSClasses that hold a secret themselves; everybody reads it who may read classes: for tests")
+	flags.StringVar(&o.SecretsDir, "secrets-dir", o.SecretsDir, "directory of the Secrets that DNSClasses name, as files NAMESPACE/NAME/KEY; a change is seen within seconds")
 }
 
 // Config is what the options mean.
@@ -60,6 +68,8 @@ type Config struct {
 	LoadNamespace string
 	// AllowInlineSecrets: see Options.
 	AllowInlineSecrets bool
+	SecretsDir         string
+	Delivering         delivering.Options
 	// Warnings are for the operator and stop nothing.
 	Warnings  []string
 	Verbosity int
@@ -69,7 +79,7 @@ type Config struct {
 
 // Complete reads the options, and files they name, and reports all that is wrong with them (U1).
 func (o *Options) Complete(out io.Writer) (*Config, error) {
-	c := &Config{DataDir: o.DataDir, LoadNamespace: o.LoadNamespace, AllowInlineSecrets: o.AllowInlineSecrets, Verbosity: o.Verbosity, Out: out}
+	c := &Config{DataDir: o.DataDir, LoadNamespace: o.LoadNamespace, AllowInlineSecrets: o.AllowInlineSecrets, SecretsDir: o.SecretsDir, Delivering: o.Delivering, Verbosity: o.Verbosity, Out: out}
 	var wrong []error
 	fault := func(err error) {
 		if err != nil {
@@ -82,6 +92,14 @@ func (o *Options) Complete(out io.Writer) (*Config, error) {
 	var err error
 	c.Listen, err = dnsserving.ListenAddress("--listen", o.Listen, 7443)
 	fault(err)
+	fault(o.Delivering.Validate())
+	if o.SecretsDir != "" {
+		if info, err := os.Stat(o.SecretsDir); err != nil {
+			fault(fmt.Errorf("--secrets-dir: %w", err))
+		} else if !info.IsDir() {
+			fault(fmt.Errorf("--secrets-dir %s: is no directory; name one with files NAMESPACE/NAME/KEY", o.SecretsDir))
+		}
+	}
 	var warnings []string
 	c.Config, warnings, err = o.Options.Complete()
 	fault(err)

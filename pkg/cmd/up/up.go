@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,7 +17,6 @@ import (
 	"time"
 
 	"k8s.io/apiserver/pkg/storage/storagebackend"
-	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/pkg/apiserver"
@@ -109,6 +107,9 @@ func (c *Config) serve(ctx context.Context, all *parts, dir *embed.Dir, listener
 		return err
 	}
 	c.say("API on https://%s, kubeconfig %s", listener.Addr(), kubeconfig)
+	if err := c.startController(ctx, all, kubeconfig, zones); err != nil {
+		return err
+	}
 	if err := all.during(ctx, func(ctx context.Context) error { return c.loadAll(ctx, kubeconfig) }); err != nil {
 		return err
 	}
@@ -166,15 +167,10 @@ func (c *Config) loadAll(ctx context.Context, kubeconfig string) error {
 	if len(c.Load) == 0 {
 		return nil
 	}
-	text, err := os.ReadFile(kubeconfig)
+	client, err := clientFor(kubeconfig, "kubizone-up-load")
 	if err != nil {
 		return err
 	}
-	client, err := clientcmd.RESTConfigFromKubeConfig(text)
-	if err != nil {
-		return err
-	}
-	client.UserAgent = "kubizone-up-load"
 	loader, err := load.New(load.Config{Client: client, Namespace: c.LoadNamespace, Report: func(line string) { c.say("%s", line) }})
 	if err != nil {
 		return err

@@ -1,0 +1,72 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package delivering
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	"kubi.zone/kubizone/pkg/controller/class"
+)
+
+// ClusterSecrets are those of a cluster, each got by its name: the right to get the ones that classes name is enough.
+type ClusterSecrets struct{ Client coreclient.SecretsGetter }
+
+var _ class.Secrets = ClusterSecrets{}
+
+// Get asks the kube-apiserver.
+func (s ClusterSecrets) Get(ctx context.Context, namespace, name string) (map[string][]byte, error) {
+	secret, err := s.Client.Secrets(namespace).Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, fmt.Errorf("%w: %w", class.ErrSecretNotFound, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return secret.Data, nil
+}
+
+// DirectorySecrets are files NAMESPACE/NAME/KEY below a directory, as a volume of a Secret has them. The empty one has none.
+type DirectorySecrets string
+
+var _ class.Secrets = DirectorySecrets("")
+
+// Get reads the files of one Secret. Names that begin with a dot are not keys.
+func (s DirectorySecrets) Get(_ context.Context, namespace, name string) (map[string][]byte, error) {
+	if s == "" {
+		return nil, fmt.Errorf("%w: --secrets-dir names none", class.ErrSecretNotFound)
+	}
+	// What stands in a class must not lead out of the directory.
+	root, err := os.OpenRoot(string(s))
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	at := filepath.Join(namespace, name)
+	files, err := fs.ReadDir(root.FS(), filepath.ToSlash(at))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w: %w", class.ErrSecretNotFound, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	data := map[string][]byte{}
+	for _, file := range files {
+		if file.IsDir() || file.Name()[0] == '.' {
+			continue
+		}
+		if data[file.Name()], err = root.ReadFile(filepath.Join(at, file.Name())); err != nil {
+			return nil, err
+		}
+	}
+	return data, nil
+}

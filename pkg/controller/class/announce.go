@@ -1,0 +1,57 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package class
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/klog/v2"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/delivery"
+)
+
+// actions of Events, which events.k8s.io/v1 asks for.
+const actionDeliver = "Deliver"
+
+// announce tells of the first failure and of the recovery; what comes in between is in the Delivery.
+func (c *Controller) announce(zone *v1alpha1.Zone, event delivery.Event) {
+	failure := event.State.Error
+	switch {
+	case event.First && failure != nil:
+		c.config.Events.Eventf(referTo("Zone", &zone.ObjectMeta), nil, corev1.EventTypeWarning, string(failure.Reason), actionDeliver, "%s: %s", event.Key.Class, failure.Message)
+	case event.Recovered:
+		c.config.Events.Eventf(referTo("Zone", &zone.ObjectMeta), nil, corev1.EventTypeNormal, v1alpha1.ReasonDelivered, actionDeliver, "%s: serial %d is delivered again", event.Key.Class, event.Serial)
+	}
+}
+
+func (c *Controller) announceRecord(record *v1alpha1.Record, before *metav1.Condition, now judgement) {
+	failed := before != nil && before.Status == metav1.ConditionFalse
+	switch {
+	case now.status == metav1.ConditionFalse && !failed:
+		c.config.Events.Eventf(referTo("Record", &record.ObjectMeta), nil, corev1.EventTypeWarning, now.reason, actionDeliver, "%s", now.message)
+	case now.status == metav1.ConditionTrue && failed:
+		c.config.Events.Eventf(referTo("Record", &record.ObjectMeta), nil, corev1.EventTypeNormal, now.reason, actionDeliver, "%s", now.message)
+	}
+}
+
+func referTo(kind string, of *metav1.ObjectMeta) runtime.Object {
+	return &corev1.ObjectReference{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: kind, Namespace: of.Namespace, Name: of.Name, UID: of.UID, ResourceVersion: of.ResourceVersion}
+}
+
+// logged is where Events go without an API for them.
+type logged struct{}
+
+func (logged) Eventf(regarding, _ runtime.Object, kind, reason, _, note string, args ...any) {
+	about, ok := regarding.(*corev1.ObjectReference)
+	if !ok {
+		return
+	}
+	if kind == corev1.EventTypeWarning {
+		klog.Warningf("%s %s/%s: %s: "+note, append([]any{about.Kind, about.Namespace, about.Name, reason}, args...)...)
+		return
+	}
+	klog.Infof("%s %s/%s: %s: "+note, append([]any{about.Kind, about.Namespace, about.Name, reason}, args...)...)
+}

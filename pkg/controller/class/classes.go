@@ -1,0 +1,264 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package class
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/delivery"
+)
+
+// ReasonDNSClassNotFound of a condition Ready: a zone names a class that is not there.
+const ReasonDNSClassNotFound delivery.Reason = "DNSClassNotFound"
+
+// ReasonServerHealthy of a class's Ready: its last health check went well.
+const ReasonServerHealthy = "ServerHealthy"
+
+// healthTime bounds a health check.
+const healthTime = 30 * time.Second
+
+// knownClass is a class as the Loop was told of it.
+type knownClass struct {
+	uid        types.UID
+	generation int64
+	missing    bool
+	// secrets are what its provider was made with, by namespace/name; digests of what they held, or why they were not read.
+	secrets map[string]string
+	err     *delivery.Error
+	// checked is when its health was asked last.
+	checked time.Time
+}
+
+// missing has the Loop say so of zones that name a class which is not there.
+func (c *Controller) missing(name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if known := c.known[name]; known != nil && known.missing {
+		return
+	}
+	c.known[name] = &knownClass{missing: true}
+	c.loop.SetClass(delivery.Class{Name: name, Generation: "missing", Err: &delivery.Error{
+		Reason: ReasonDNSClassNotFound, Permanent: true, Message: fmt.Sprintf("there is no %s %s", kindOf(refOf(name)), refOf(name).Name),
+	}})
+}
+
+// syncClass tells the Loop of a class. Its provider is made anew when spec or Secrets changed, and kept else.
+func (c *Controller) syncClass(ctx context.Context, name string) error {
+	of := c.classByName(name)
+	c.mu.Lock()
+	known := c.known[name]
+	c.mu.Unlock()
+	if of == nil {
+		if known != nil && !known.missing {
+			c.missing(name)
+		}
+		return nil
+	}
+	if of.DeletionTimestamp != nil && slices.Contains(of.Finalizers, v1alpha1.FinalizerDelivery) {
+		if err := c.store.releaseClass(ctx, of); err != nil {
+			return err
+		}
+	}
+	if known != nil && known.uid == of.UID && known.generation == of.Generation && maps.Equal(known.secrets, c.digests(ctx, known.secrets)) {
+		return nil
+	}
+	fresh := &knownClass{uid: of.UID, generation: of.Generation, secrets: map[string]string{}}
+	spec := delivery.Class{Name: name, Paused: of.Spec.Paused}
+	if of.Spec.RequestsPerSecond != nil {
+		spec.RequestsPerSecond = float64(*of.Spec.RequestsPerSecond)
+	}
+	var err error
+	spec.Provider, spec.Target, err = c.provider(ctx, of, fresh)
+	if err != nil {
+		spec.Provider = nil
+		if !errors.As(err, &spec.Err) {
+			return err
+		}
+		// Nothing is asked of anybody, and what it waits for is another Generation.
+		broken := *spec.Err
+		broken.Permanent, broken.WholeClass = true, false
+		spec.Err = &broken
+	}
+	fresh.err = spec.Err
+	spec.Generation = generationOf(fresh)
+	c.mu.Lock()
+	c.known[name] = fresh
+	c.mu.Unlock()
+	c.loop.SetClass(spec)
+	c.check(ctx, of)
+	return nil
+}
+
+func generationOf(known *knownClass) string {
+	text := fmt.Sprintf("%s/%d", known.uid, known.generation)
+	for _, name := range slices.Sorted(maps.Keys(known.secrets)) {
+		text += "/" + name + "=" + known.secrets[name]
+	}
+	return text
+}
+
+// provider makes the provider of a class and notes the Secrets that it was made with.
+func (c *Controller) provider(ctx context.Context, of *v1alpha1.DNSClass, fresh *knownClass) (delivery.Provider, string, error) {
+	blocks, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&of.Spec)
+	if err != nil {
+		return nil, "", err
+	}
+	for _, block := range slices.Sorted(maps.Keys(c.config.Providers)) {
+		if blocks[block] == nil {
+			continue
+		}
+		return c.config.Providers[block](of.DeepCopy(), func(namespace, name string) (map[string][]byte, error) {
+			data, digest, err := c.secret(ctx, namespace, name)
+			fresh.secrets[namespace+"/"+name] = digest
+			return data, err
+		})
+	}
+	return nil, "", delivery.Errorf(delivery.ReasonInvalidConfiguration, "this controller has no provider for any block of the spec; it has %s", strings.Join(slices.Sorted(maps.Keys(c.config.Providers)), ", "))
+}
+
+// secret reads one, with what tells it from another: nothing that a digest could be guessed from leaves the process.
+func (c *Controller) secret(ctx context.Context, namespace, name string) (map[string][]byte, string, error) {
+	data, err := c.config.Secrets.Get(ctx, namespace, name)
+	if errors.Is(err, ErrSecretNotFound) {
+		return nil, "none", &delivery.Error{Reason: delivery.ReasonSecretNotFound, Message: fmt.Sprintf("there is no Secret %s/%s; make it, or name another one in the DNSClass", namespace, name)}
+	}
+	if err != nil {
+		return nil, "error", &delivery.Error{Reason: delivery.ReasonSecretNotFound, Message: fmt.Sprintf("the Secret %s/%s cannot be read; the controller's log says why", namespace, name), Err: err}
+	}
+	sum := sha256.New()
+	for _, key := range slices.Sorted(maps.Keys(data)) {
+		fmt.Fprintf(sum, "%d %s %d ", len(key), key, len(data[key]))
+		sum.Write(data[key])
+	}
+	return data, string(sum.Sum(nil)), nil
+}
+
+func (c *Controller) digests(ctx context.Context, of map[string]string) map[string]string {
+	now := make(map[string]string, len(of))
+	for at := range of {
+		namespace, name, _ := strings.Cut(at, "/")
+		_, digest, err := c.secret(ctx, namespace, name)
+		if digest == "error" {
+			klog.FromContext(ctx).Error(errors.Unwrap(err), "a Secret cannot be read; what it held stays in use", "namespace", namespace, "name", name)
+			digest = of[at] // A server that does not answer is no reason to stop.
+		}
+		now[at] = digest
+	}
+	return now
+}
+
+// watchSecrets reads the Secrets of the classes by name, again and again: a watch would need the right to list.
+func (c *Controller) watchSecrets(ctx context.Context) {
+	tick := time.NewTicker(secretInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		c.mu.Lock()
+		var names []string
+		for name, known := range c.known {
+			if len(known.secrets) > 0 {
+				names = append(names, name)
+			}
+		}
+		c.mu.Unlock()
+		for _, name := range names {
+			c.queue.Add(task{kind: classTask, name: name})
+		}
+	}
+}
+
+// checkHealth asks each class whether it works, when that is due. One that does not answer holds up no other.
+func (c *Controller) checkHealth(ctx context.Context) {
+	tick := time.NewTicker(min(c.config.HealthInterval, time.Second))
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		for _, object := range c.classes.GetStore().List() {
+			of := object.(*v1alpha1.DNSClass)
+			c.mu.Lock()
+			known := c.known[of.Name]
+			due := known != nil && !known.missing && time.Since(known.checked) >= c.config.HealthInterval
+			c.mu.Unlock()
+			if due {
+				c.check(ctx, of)
+			}
+		}
+	}
+}
+
+// check asks for the health of a class in the background and writes it down.
+func (c *Controller) check(ctx context.Context, of *v1alpha1.DNSClass) {
+	c.mu.Lock()
+	known := c.known[of.Name]
+	if known != nil {
+		known.checked = time.Now()
+	}
+	c.mu.Unlock()
+	c.checks.Go(func() {
+		asked, cancel := context.WithTimeout(ctx, healthTime)
+		defer cancel()
+		err := c.loop.Health(asked, of.Name)
+		if ctx.Err() != nil {
+			return
+		}
+		if err := c.writeHealth(ctx, of, err); err != nil && ctx.Err() == nil {
+			klog.FromContext(ctx).Error(err, "the health of a class was not written", "class", of.Name)
+		}
+	})
+}
+
+func (c *Controller) writeHealth(ctx context.Context, of *v1alpha1.DNSClass, err error) error {
+	now := metav1.Now()
+	health := v1alpha1.ClassHealth{Status: v1alpha1.HealthStatusHealthy, LastCheck: &now}
+	ready := metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: ReasonServerHealthy, Message: "the provider answers and lets us in", ObservedGeneration: of.Generation, LastTransitionTime: now}
+	if err != nil {
+		reason, message := delivery.ReasonServerError, "the provider failed in a way that it does not explain; the controller's log has the error"
+		var e *delivery.Error
+		if errors.As(err, &e) {
+			reason, message = e.Reason, cmp.Or(e.Message, string(e.Reason))
+		} else {
+			klog.FromContext(ctx).Error(err, "a health check failed", "class", of.Name)
+		}
+		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, string(reason), cut(message)
+		health.Status, health.Message = v1alpha1.HealthStatusUnhealthy, ready.Message
+	}
+	if latest := c.classByName(of.Name); latest != nil {
+		if before := meta.FindStatusCondition(latest.Status.Conditions, v1alpha1.ConditionReady); before != nil && before.Status == ready.Status {
+			ready.LastTransitionTime = before.LastTransitionTime
+		}
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": of.UID}, "status": map[string]any{
+		"observedGeneration": of.Generation, "lastHealthCheck": now, "conditions": []metav1.Condition{ready},
+		"health": map[string]any{"status": health.Status, "lastCheck": health.LastCheck, "message": health.Message},
+	}})
+	if err != nil {
+		return err
+	}
+	_, err = c.store.client.DNSClasses().Patch(ctx, of.Name, patchType, patch, metav1.PatchOptions{FieldManager: FieldManager}, "status")
+	return gone(err)
+}

@@ -1,0 +1,130 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package class
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/serial"
+)
+
+// statusFor is a state as an object has it. before is the Ready that stands there.
+func statusFor(state delivery.State, before *metav1.Condition) v1alpha1.DeliveryStatus {
+	status := v1alpha1.DeliveryStatus{
+		Serial: int64(state.Serial), Hash: state.Hash, Target: state.Target,
+		LastSyncTime: timeFor(state.SyncTime), LastDriftCheckTime: timeFor(state.DriftCheckTime),
+		FailedRecords: int32(state.Failed), SkippedRecords: int32(state.Skipped),
+	}
+	if !state.Zone.IsZero() {
+		status.FQDN = state.Zone.String()
+	}
+	goal := state.Serial
+	if intent := state.Intent; intent != nil {
+		goal = intent.Serial
+		status.Intent = &v1alpha1.DeliveryIntent{Serial: int64(intent.Serial), From: int64(intent.From), Holder: intent.Holder, Time: metav1.NewTime(intent.Time)}
+		for _, rrset := range intent.RRsets {
+			status.Intent.RRsets = append(status.Intent.RRsets, rrset.String())
+		}
+	}
+	for _, server := range state.Servers {
+		row := v1alpha1.DeliveryServer{Name: server.Name, Serial: int64(server.Serial), LastProbeTime: timeFor(server.At)}
+		switch {
+		case server.Err != nil && server.Err.Reason == delivery.ReasonSerialBehind:
+			row.State, row.Message = v1alpha1.ServerAhead, cut(server.Err.Message)
+		case server.Err != nil:
+			row.State, row.Message = v1alpha1.ServerFailed, cut(server.Err.Message)
+		case server.Serial == goal:
+			row.State = v1alpha1.ServerCurrent
+		default:
+			row.State = v1alpha1.ServerBehind
+		}
+		status.Servers = append(status.Servers, row)
+	}
+	if failure := state.Error; failure != nil {
+		message := failure.Message
+		if message == "" {
+			message = string(failure.Reason)
+		}
+		status.Error = &v1alpha1.DeliveryError{Reason: string(failure.Reason), Code: failure.Code, Message: cut(message), Timestamp: metav1.NewTime(failure.Time)}
+	}
+	ready := state.Ready
+	if ready.Status == "" {
+		ready = delivery.Condition{Status: delivery.Unknown, Reason: delivery.ReasonPending}
+	}
+	if before != nil {
+		status.Conditions = []metav1.Condition{*before}
+	}
+	meta.SetStatusCondition(&status.Conditions, metav1.Condition{
+		Type: v1alpha1.ConditionReady, Status: metav1.ConditionStatus(ready.Status), Reason: string(ready.Reason), Message: cut(ready.Message), ObservedGeneration: 1,
+	})
+	return status
+}
+
+// stateOf reads what statusFor wrote.
+func stateOf(one *v1alpha1.Delivery) (delivery.State, error) {
+	status := &one.Status
+	state := delivery.State{
+		Version: one.ResourceVersion, Target: status.Target, Serial: serial.Serial(status.Serial), Hash: status.Hash,
+		SyncTime: timeOf(status.LastSyncTime), DriftCheckTime: timeOf(status.LastDriftCheckTime),
+		Failed: int(status.FailedRecords), Skipped: int(status.SkippedRecords),
+	}
+	fault := func(field string, err error) error {
+		return fmt.Errorf("Delivery %s/%s: status.%s: %w", one.Namespace, one.Name, field, err)
+	}
+	if status.FQDN != "" {
+		var err error
+		if state.Zone, err = name.Parse(status.FQDN); err != nil {
+			return delivery.State{}, fault("fqdn", err)
+		}
+	}
+	if intent := status.Intent; intent != nil {
+		state.Intent = &delivery.Intent{Serial: serial.Serial(intent.Serial), From: serial.Serial(intent.From), Holder: intent.Holder, Time: intent.Time.Time}
+		for _, text := range intent.RRsets {
+			rrset, err := delivery.ParseRRsetKey(text)
+			if err != nil {
+				return delivery.State{}, fault("intent.rrsets", err)
+			}
+			state.Intent.RRsets = append(state.Intent.RRsets, rrset)
+		}
+	}
+	for _, row := range status.Servers {
+		server := delivery.Server{Name: row.Name, Serial: serial.Serial(row.Serial), At: timeOf(row.LastProbeTime)}
+		switch row.State {
+		case v1alpha1.ServerAhead:
+			server.Err = &delivery.Error{Reason: delivery.ReasonSerialBehind, Message: row.Message}
+		case v1alpha1.ServerFailed:
+			server.Err = &delivery.Error{Reason: delivery.ReasonServerError, Message: row.Message}
+		}
+		state.Servers = append(state.Servers, server)
+	}
+	if failure := status.Error; failure != nil {
+		state.Error = &delivery.StateError{Reason: delivery.Reason(failure.Reason), Code: failure.Code, Message: failure.Message, Time: failure.Timestamp.Time}
+	}
+	if ready := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady); ready != nil {
+		state.Ready = delivery.Condition{Status: delivery.Status(ready.Status), Reason: delivery.Reason(ready.Reason), Message: ready.Message}
+	}
+	return state, nil
+}
+
+func timeFor(t time.Time) *metav1.Time {
+	if t.IsZero() {
+		return nil
+	}
+	at := metav1.NewTime(t)
+	return &at
+}
+
+func timeOf(t *metav1.Time) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return t.Time
+}

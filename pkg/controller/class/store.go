@@ -1,0 +1,251 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package class
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/class"
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/delivery"
+	typed "kubi.zone/kubizone/pkg/generated/clientset/versioned/typed/kubizone/v1alpha1"
+)
+
+// store keeps states in Delivery objects. The resourceVersion is the fence (F22).
+type store struct {
+	client typed.KubizoneV1alpha1Interface
+	// zone and class are what the informers have; nil for none.
+	zone  func(uid string) *v1alpha1.Zone
+	class func(name string) *v1alpha1.DNSClass
+
+	// holding is held, for the zone, while finalizers come or go: one delivery must not take away what another needs.
+	holding [64]sync.Mutex
+	mu      sync.Mutex
+	seen    map[delivery.Key]seen
+}
+
+// seen is what a write needs to know of the object as it was read or written last.
+type seen struct {
+	finalizer bool
+	ready     *metav1.Condition
+}
+
+var _ delivery.Store = (*store)(nil)
+
+var errNoZone = errors.New("the Zone is gone")
+
+// Load reads past every cache.
+func (s *store) Load(ctx context.Context, key delivery.Key) (delivery.State, error) {
+	zone := s.zone(key.UID)
+	if zone == nil {
+		return delivery.State{}, errNoZone
+	}
+	name := class.DeliveryName(zone.Name, zone.UID, refOf(key.Class))
+	one, err := s.client.Deliveries(zone.Namespace).Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return delivery.State{}, nil
+	}
+	if err != nil {
+		return delivery.State{}, err
+	}
+	s.remember(key, one)
+	return stateOf(one)
+}
+
+// Save writes a state. What is not begun holds nothing: its Delivery has no finalizer and may go with its zone.
+func (s *store) Save(ctx context.Context, key delivery.Key, state delivery.State) (string, error) {
+	zone := s.zone(key.UID)
+	if zone == nil {
+		return "", errNoZone
+	}
+	s.mu.Lock()
+	known := s.seen[key]
+	s.mu.Unlock()
+	ref := refOf(key.Class)
+	one := &v1alpha1.Delivery{
+		ObjectMeta: metav1.ObjectMeta{Name: class.DeliveryName(zone.Name, zone.UID, ref), Namespace: zone.Namespace, ResourceVersion: state.Version},
+		Spec:       v1alpha1.DeliverySpec{Zone: v1alpha1.DeliveredZone{Name: zone.Name, UID: zone.UID, FQDN: zone.Status.FQDN}, ClassRef: ref},
+		Status:     statusFor(state, known.ready),
+	}
+	deliveries := s.client.Deliveries(zone.Namespace)
+	begun := !state.Zone.IsZero()
+	if begun && !known.finalizer || state.Version == "" {
+		lock := s.lock(key.UID)
+		defer lock.Unlock()
+	}
+	if begun && !known.finalizer {
+		if err := s.hold(ctx, zone, key.Class); err != nil {
+			return "", err
+		}
+		if state.Version != "" {
+			held, err := deliveries.Patch(ctx, one.Name, patchType, finalizerPatch(true, "", state.Version), metav1.PatchOptions{FieldManager: FieldManager})
+			if err != nil {
+				return "", conflict(err)
+			}
+			s.remember(key, held)
+			one.ResourceVersion = held.ResourceVersion
+		}
+	}
+	if state.Version == "" {
+		fresh := one.DeepCopy()
+		fresh.OwnerReferences = []metav1.OwnerReference{{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: "Zone", Name: zone.Name, UID: zone.UID}}
+		if begun {
+			fresh.Finalizers = []string{v1alpha1.FinalizerDelivery}
+		}
+		made, err := deliveries.Create(ctx, fresh, metav1.CreateOptions{FieldManager: FieldManager})
+		if err != nil {
+			return "", conflict(err)
+		}
+		s.remember(key, made)
+		one.ResourceVersion = made.ResourceVersion
+	}
+	written, err := deliveries.UpdateStatus(ctx, one, metav1.UpdateOptions{FieldManager: FieldManager})
+	if err != nil {
+		return "", conflict(err)
+	}
+	s.remember(key, written)
+	return written.ResourceVersion, nil
+}
+
+// Delete lets go of the Delivery, and of its zone where that has no other.
+func (s *store) Delete(ctx context.Context, key delivery.Key) error {
+	zone := s.zone(key.UID)
+	if zone == nil {
+		return nil
+	}
+	deliveries := s.client.Deliveries(zone.Namespace)
+	name := class.DeliveryName(zone.Name, zone.UID, refOf(key.Class))
+	_, err := deliveries.Patch(ctx, name, patchType, finalizerPatch(false, "", ""), metav1.PatchOptions{FieldManager: FieldManager})
+	if err == nil {
+		err = deliveries.Delete(ctx, name, metav1.DeleteOptions{})
+	}
+	if err != nil && !apierrors.IsNotFound(err) {
+		return err
+	}
+	s.forget(key)
+	return s.releaseZone(ctx, zone)
+}
+
+// hold puts the finalizers on Zone and class.
+func (s *store) hold(ctx context.Context, zone *v1alpha1.Zone, name string) error {
+	options := metav1.PatchOptions{FieldManager: FieldManager}
+	// The informer may say that a finalizer is there which was taken away a moment ago: it is put there each time, which
+	// writes nothing where it is.
+	if _, err := s.client.Zones(zone.Namespace).Patch(ctx, zone.Name, patchType, finalizerPatch(true, string(zone.UID), ""), options); err != nil {
+		return fmt.Errorf("finalizer of Zone %s/%s: %w", zone.Namespace, zone.Name, err)
+	}
+	of := s.class(name)
+	if of == nil || slices.Contains(of.Finalizers, v1alpha1.FinalizerDelivery) && of.DeletionTimestamp == nil {
+		return nil
+	}
+	if _, err := s.client.DNSClasses().Patch(ctx, of.Name, patchType, finalizerPatch(true, string(of.UID), ""), options); err != nil {
+		return fmt.Errorf("finalizer of DNSClass %s: %w", of.Name, err)
+	}
+	return nil
+}
+
+// releaseZone takes the finalizer from a Zone of which nothing is delivered.
+func (s *store) releaseZone(ctx context.Context, zone *v1alpha1.Zone) error {
+	lock := s.lock(string(zone.UID))
+	defer lock.Unlock()
+	if zone.DeletionTimestamp != nil && !slices.Contains(zone.Finalizers, v1alpha1.FinalizerDelivery) {
+		return nil // none can be put there any more
+	}
+	held, err := s.held(ctx, zone.Namespace, v1alpha1.FieldDeliveryZoneName, zone.Name, func(one *v1alpha1.Delivery) bool { return one.Spec.Zone.UID == zone.UID })
+	if held || err != nil {
+		return err
+	}
+	_, err = s.client.Zones(zone.Namespace).Patch(ctx, zone.Name, patchType, finalizerPatch(false, string(zone.UID), ""), metav1.PatchOptions{FieldManager: FieldManager})
+	return gone(err)
+}
+
+// releaseClass takes the finalizer from a class that is going and delivers nothing any more.
+func (s *store) releaseClass(ctx context.Context, of *v1alpha1.DNSClass) error {
+	held, err := s.held(ctx, metav1.NamespaceAll, v1alpha1.FieldDeliveryClassRefName, of.Name, func(one *v1alpha1.Delivery) bool { return keyOf(one).Class == of.Name })
+	if held || err != nil {
+		return err
+	}
+	_, err = s.client.DNSClasses().Patch(ctx, of.Name, patchType, finalizerPatch(false, string(of.UID), ""), metav1.PatchOptions{FieldManager: FieldManager})
+	return gone(err)
+}
+
+// held asks the server whether a Delivery that holds something is left.
+func (s *store) held(ctx context.Context, namespace, field, value string, of func(*v1alpha1.Delivery) bool) (bool, error) {
+	left, err := s.client.Deliveries(namespace).List(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(field, value).String()})
+	if err != nil {
+		return false, err
+	}
+	return slices.ContainsFunc(left.Items, func(one v1alpha1.Delivery) bool {
+		return of(&one) && slices.Contains(one.Finalizers, v1alpha1.FinalizerDelivery)
+	}), nil
+}
+
+// finalizerPatch adds or removes ours and leaves those of others alone. A uid or version makes it a 409 where the object is
+// not that one any more.
+func finalizerPatch(add bool, uid, version string) []byte {
+	metadata := map[string]any{}
+	if add {
+		metadata["finalizers"] = []string{v1alpha1.FinalizerDelivery}
+	} else {
+		metadata["$deleteFromPrimitiveList/finalizers"] = []string{v1alpha1.FinalizerDelivery}
+	}
+	if uid != "" {
+		metadata["uid"] = uid
+	}
+	if version != "" {
+		metadata["resourceVersion"] = version
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": metadata})
+	if err != nil {
+		panic(err) // strings alone
+	}
+	return patch
+}
+
+func (s *store) lock(uid string) *sync.Mutex {
+	sum := fnv.New32a()
+	_, _ = sum.Write([]byte(uid))
+	lock := &s.holding[sum.Sum32()%uint32(len(s.holding))]
+	lock.Lock()
+	return lock
+}
+
+func (s *store) remember(key delivery.Key, one *v1alpha1.Delivery) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seen[key] = seen{slices.Contains(one.Finalizers, v1alpha1.FinalizerDelivery), meta.FindStatusCondition(one.Status.Conditions, v1alpha1.ConditionReady)}
+}
+
+func (s *store) forget(key delivery.Key) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.seen, key)
+}
+
+// conflict says in the Loop's words that somebody else was there.
+func conflict(err error) error {
+	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err) {
+		return fmt.Errorf("%w: %w", delivery.ErrConflict, err)
+	}
+	return err
+}
+
+// gone: what is not there any more, or is another one, needs nothing.
+func gone(err error) error {
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil
+	}
+	return err
+}

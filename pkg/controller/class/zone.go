@@ -1,0 +1,266 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package class
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/cache"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/class"
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/dns/serial"
+)
+
+// inForce is what delivers a zone.
+type inForce struct {
+	// classes as the Loop names them, sorted.
+	classes []string
+	// wrong is why a class that the zone names is not among them, or is but not there; nil for nothing.
+	wrong *delivery.Error
+}
+
+// classesOf says which classes are in force for a zone: those that it names, else the default ones. One that does not exist
+// is in force all the same: what it shall hold waits for it. One that is going, or is for other namespaces, is not.
+func classesOf(zone *v1alpha1.Zone, of map[string]string, named func(string) *v1alpha1.DNSClass, all []*v1alpha1.DNSClass) inForce {
+	var force inForce
+	fault := func(reason delivery.Reason, format string, args ...any) {
+		if force.wrong == nil {
+			force.wrong = delivery.Errorf(reason, format, args...)
+		}
+	}
+	if len(zone.Spec.DNSClassRefs) == 0 {
+		for _, one := range all {
+			if class.IsDefault(one) && one.DeletionTimestamp == nil && class.Admits(one, zone.Namespace, of) {
+				force.classes = append(force.classes, one.Name)
+			}
+		}
+	}
+	for _, ref := range zone.Spec.DNSClassRefs {
+		name := nameOf(ref)
+		one := named(name)
+		switch {
+		case one == nil:
+			force.classes = append(force.classes, name)
+			fault(ReasonDNSClassNotFound, "there is no %s %s; make it, or name another one in spec.dnsClassRefs", kindOf(ref), ref.Name)
+		case one.DeletionTimestamp != nil:
+			fault(ReasonDNSClassNotFound, "DNSClass %s is being deleted; name another one in spec.dnsClassRefs", ref.Name)
+		case !class.Admits(one, zone.Namespace, of):
+			fault(delivery.ReasonInvalidConfiguration, "DNSClass %s is not for namespace %s; its spec.namespaces says for which it is", ref.Name, zone.Namespace)
+		default:
+			force.classes = append(force.classes, name)
+		}
+	}
+	slices.Sort(force.classes)
+	return force
+}
+
+// sameForZones: nothing changed that classesOf looks at.
+func sameForZones(before, after *v1alpha1.DNSClass) bool {
+	return class.IsDefault(before) == class.IsDefault(after) && (before.DeletionTimestamp == nil) == (after.DeletionTimestamp == nil) &&
+		reflect.DeepEqual(before.Spec.Namespaces, after.Spec.Namespaces)
+}
+
+func kindOf(ref v1alpha1.DNSClassReference) string { return cmp.Or(ref.Kind, v1alpha1.KindDNSClass) }
+
+func cutKind(name string) (kind, of string, ok bool) {
+	kind, of, ok = strings.Cut(name, "/")
+	return kind, of, ok
+}
+
+// syncZone tells the Loop what shall be done with a zone, and people how far it is.
+func (c *Controller) syncZone(ctx context.Context, namespace, name string) error {
+	at := cache.NewObjectName(namespace, name)
+	zone := c.zoneByName(namespace, name)
+	c.mu.Lock()
+	before := c.uids[at]
+	c.mu.Unlock()
+	if before != "" && (zone == nil || before != string(zone.UID)) {
+		if err := c.forget(ctx, at, before); err != nil {
+			return err
+		}
+	}
+	if zone == nil {
+		return nil
+	}
+	of, terminating := c.labelsOf(namespace)
+	var all []*v1alpha1.DNSClass
+	for _, one := range c.classes.GetStore().List() {
+		all = append(all, one.(*v1alpha1.DNSClass))
+	}
+	force := classesOf(zone, of, c.classByName, all)
+	for _, name := range force.classes {
+		if c.classByName(name) == nil {
+			c.missing(name)
+		}
+	}
+	c.tell(zone, force, terminating)
+	if zone.DeletionTimestamp != nil {
+		return c.store.releaseZone(ctx, zone)
+	}
+	return errors.Join(c.syncRecords(ctx, zone, force), c.syncZoneStatus(ctx, zone, force))
+}
+
+// tell is level-triggered as the Loop is: only what is new is told.
+func (c *Controller) tell(zone *v1alpha1.Zone, force inForce, terminating bool) {
+	uid := string(zone.UID)
+	desired := delivery.Zone{
+		UID: uid, Classes: force.classes, Withdraw: zone.DeletionTimestamp != nil,
+		Retain: zone.Spec.DeletionPolicy == v1alpha1.DeletionPolicyRetain, Paused: zone.Annotations[v1alpha1.AnnotationPaused] == "true",
+	}
+	for _, one := range c.deliveriesOf(uid) {
+		key := keyOf(one)
+		if !slices.Contains(desired.Classes, key.Class) {
+			desired.Former = append(desired.Former, key.Class)
+		}
+		if desired.Withdraw && terminating && one.Status.Serial != 0 {
+			// The namespace takes the Records before the Zone: what is withdrawn is what was delivered.
+			desired.Frozen = serial.Serial(one.Status.Serial)
+		}
+	}
+	slices.Sort(desired.Former)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	before, told := c.told[uid]
+	if before.Frozen != 0 && desired.Frozen != 0 {
+		desired.Frozen = before.Frozen
+	}
+	if told && reflect.DeepEqual(before, desired) {
+		return
+	}
+	c.told[uid] = desired
+	c.uids[cache.NewObjectName(zone.Namespace, zone.Name)] = uid
+	c.loop.SetZone(desired)
+}
+
+// forget is for a Zone that is gone. Deliveries that hold nothing go with it: a server without a cluster has no garbage
+// collector.
+func (c *Controller) forget(ctx context.Context, at cache.ObjectName, uid string) error {
+	c.loop.RemoveZone(uid)
+	for _, one := range c.deliveriesOf(uid) {
+		if slices.Contains(one.Finalizers, v1alpha1.FinalizerDelivery) {
+			continue
+		}
+		err := c.store.client.Deliveries(one.Namespace).Delete(ctx, one.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &one.UID}})
+		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+			return err
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.uids, at)
+	delete(c.told, uid)
+	for key := range c.states {
+		if key.UID == uid {
+			delete(c.states, key)
+			delete(c.failures, key)
+			c.store.forget(key)
+		}
+	}
+	return nil
+}
+
+// Observe keeps what the Loop tells and has the zone looked at.
+func (c *Controller) Observe(event delivery.Event) {
+	zone := c.zoneByUID(event.Key.UID)
+	c.mu.Lock()
+	if event.Outcome == delivery.OutcomeWithdrawn {
+		delete(c.states, event.Key)
+		delete(c.failures, event.Key)
+	} else {
+		c.states[event.Key] = event.State
+		refused := map[delivery.RRsetKey]*delivery.Error{}
+		for _, failure := range event.Failed {
+			refused[delivery.RRsetKey{Name: failure.Name, Type: failure.Type}] = failure.Err
+		}
+		if len(refused) > 0 || event.Outcome != delivery.OutcomeFailed {
+			c.failures[event.Key] = refused
+		}
+	}
+	c.mu.Unlock()
+	if zone == nil {
+		return
+	}
+	c.queue.Add(task{zoneTask, zone.Namespace, zone.Name})
+	c.announce(zone, event)
+}
+
+// judgement is what a Zone's Ready says.
+type judgement struct {
+	status          metav1.ConditionStatus
+	reason, message string
+}
+
+// judge is the Ready of a zone (S6.7), from the states of the classes in force; empty while there is nothing to say.
+func judge(zone *v1alpha1.Zone, force inForce, states func(class string) (delivery.State, bool)) judgement {
+	for _, needed := range []string{v1alpha1.ConditionDelegated, v1alpha1.ConditionServable} {
+		if !meta.IsStatusConditionTrue(zone.Status.Conditions, needed) {
+			return judgement{metav1.ConditionFalse, v1alpha1.ReasonNotDelegatedOrServable, "the condition " + needed + " is not True; its message says why"}
+		}
+	}
+	if force.wrong != nil {
+		return judgement{metav1.ConditionFalse, string(force.wrong.Reason), force.wrong.Message}
+	}
+	if len(force.classes) == 0 {
+		return judgement{metav1.ConditionUnknown, v1alpha1.ReasonNoClass, "the zone names no class and no default class is for its namespace, so nothing delivers it"}
+	}
+	waiting := judgement{}
+	for _, name := range force.classes {
+		state, ok := states(name)
+		switch {
+		case ok && state.Serial.Ahead(serial.Serial(zone.Status.Serial)):
+			return judgement{} // What is known of the zone is older than what was delivered; its event is on the way.
+		case ok && state.Ready.Status == delivery.False:
+			return judgement{metav1.ConditionFalse, string(state.Ready.Reason), cut(name + ": " + state.Ready.Message)}
+		case !ok || state.Serial == 0 || int64(state.Serial) != zone.Status.Serial || state.Ready.Status != delivery.True:
+			waiting = judgement{metav1.ConditionUnknown, v1alpha1.ReasonPending, "written; not yet confirmed by every class in force"}
+		}
+	}
+	switch {
+	case waiting.reason != "":
+		return waiting
+	case zone.Annotations[v1alpha1.AnnotationPaused] == "true" || meta.IsStatusConditionTrue(zone.Status.Conditions, v1alpha1.ConditionSettled):
+		return judgement{metav1.ConditionTrue, v1alpha1.ReasonDelivered, fmt.Sprintf("every class in force has confirmed serial %d", zone.Status.Serial)}
+	}
+	return judgement{metav1.ConditionUnknown, v1alpha1.ReasonPending, "the consequences of a change are still being carried out"}
+}
+
+func (c *Controller) syncZoneStatus(ctx context.Context, zone *v1alpha1.Zone, force inForce) error {
+	if zone.Status.Serial == 0 {
+		return nil // the server says what it waits for
+	}
+	j := judge(zone, force, c.stateOfClass(string(zone.UID)))
+	if j == (judgement{}) {
+		return nil
+	}
+	before := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionReady)
+	if before != nil && before.Status == j.status && before.Reason == j.reason && (before.Message == j.message || j.reason == v1alpha1.ReasonPending) {
+		return nil
+	}
+	return c.patchReady(ctx, statusOf{
+		uid: zone.UID, serial: zone.Status.Serial, generation: zone.Generation, before: before, judgement: j,
+	}, func(ctx context.Context, patch []byte, options metav1.PatchOptions) error {
+		_, err := c.store.client.Zones(zone.Namespace).Patch(ctx, zone.Name, patchType, patch, options, "status")
+		return err
+	})
+}
+
+func (c *Controller) stateOfClass(uid string) func(string) (delivery.State, bool) {
+	return func(class string) (delivery.State, bool) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		state, ok := c.states[delivery.Key{UID: uid, Class: class}]
+		return state, ok
+	}
+}
