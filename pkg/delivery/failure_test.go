@@ -18,6 +18,7 @@ import (
 	"kubi.zone/kubizone/pkg/delivery/deliverytest"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/zoneview"
 )
 
 // failing makes every write fail with err, and returns when that was tried.
@@ -375,6 +376,136 @@ func TestLoop_serversOnTheirWay(t *testing.T) {
 		}
 		if wrote := s.store.written(); wrote != 3 {
 			t.Errorf("%d state writes: nothing is written outside, so there is no intent", wrote)
+		}
+	})
+}
+
+// stuck is a provider whose Deliver neither returns nor asks the fence before its context ends.
+type stuck struct{ *deliverytest.Memory }
+
+func (stuck) Deliver(ctx context.Context, _ delivery.Plan, _ delivery.Fence) (delivery.Report, error) {
+	<-ctx.Done()
+	return delivery.Report{}, ctx.Err()
+}
+
+func TestLoop_stalledProvider(t *testing.T) {
+	inScene(t, func(s *scene) {
+		s.class.Provider = stuck{s.memory}
+		s.start()
+		after(5*time.Minute + time.Second)
+		if state := s.state(); state.Ready.Reason != delivery.ReasonServerUnreachable || state.Error == nil {
+			t.Errorf("%+v", state)
+		}
+	})
+}
+
+// A pause stops a delivery under way at its next call, and it goes on where it may.
+func TestLoop_pausedMeanwhile(t *testing.T) {
+	inScene(t, func(s *scene) {
+		s.class.RequestsPerSecond = 1
+		s.zone.put(map[string]string{"a": "192.0.2.1", "b": "192.0.2.1", "c": "192.0.2.1", "d": "192.0.2.1"})
+		s.start()
+		after(1500 * time.Millisecond)
+		s.class.Paused = true
+		s.worker.SetClass(s.class)
+		after(time.Hour)
+		if wrote := len(s.server.Writes()); wrote != 2 {
+			t.Errorf("%d writes; the pause came after the second", wrote)
+		}
+		if len(s.worker.events.of("z")) != 0 {
+			t.Errorf("a pause is told as %+v", s.worker.events.of("z"))
+		}
+		s.class.Paused = false
+		s.worker.SetClass(s.class)
+		after(time.Minute)
+		s.zone.expect(s.server)
+	})
+}
+
+// A zone that goes after a restart waits for its view, so that what the provider has can be named.
+func TestLoop_withdrawWaitsForTheView(t *testing.T) {
+	for _, comes := range []bool{true, false} {
+		inScene(t, func(s *scene) {
+			s.memory.Blind = true
+			s.start()
+			s.worker.stop()
+			views := zoneview.NewSet(zoneview.Config{})
+			s.memory = &deliverytest.Memory{Server: s.server, Blind: true}
+			s.class.Provider = s.memory
+			snapshot, _ := s.worker.views.Settled("z")
+			s.worker = startWorker(s.T, s.store, views, nil)
+			s.worker.SetClass(s.class)
+			s.worker.SetZone(delivery.Zone{UID: "z", Classes: []string{"main"}, Withdraw: true})
+			after(time.Minute)
+			if s.state().Version == "" {
+				t.Fatal("withdrawn before it was known what")
+			}
+			if comes {
+				views.Put(snapshot, true)
+				synctest.Wait()
+				if left := stands(s.server, s.zone.header.FQDN); len(left) > 0 {
+					t.Errorf("left: %v", left)
+				}
+			}
+			after(10 * time.Minute)
+			if s.state().Version != "" {
+				t.Errorf("it waits for ever: %+v", s.state())
+			}
+		})
+	}
+}
+
+// counts is a Metrics.
+type counts struct {
+	mu     sync.Mutex
+	counts map[string]int
+	lag    time.Duration
+}
+
+func (c *counts) add(what string, n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.counts[what] += n
+}
+
+func (c *counts) Called(class, method string, reason delivery.Reason, _ time.Duration) {
+	c.add(fmt.Sprint(class, " ", method, " ", reason), 1)
+}
+
+func (c *counts) Delivered(class string, serials uint32, lag time.Duration) {
+	c.add(class+" serials", int(serials))
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lag = max(c.lag, lag)
+}
+
+func (c *counts) Drifted(class string, missing, differing, foreign int) {
+	c.add(class+" drift", missing+10*differing+100*foreign)
+}
+func (c *counts) Fenced(class string)    { c.add(class+" fenced", 1) }
+func (c *counts) TakenOver(class string) { c.add(class+" taken over", 1) }
+
+func TestLoop_metrics(t *testing.T) {
+	inScene(t, func(s *scene) {
+		s.worker.stop()
+		metrics := &counts{counts: map[string]int{}}
+		s.worker = startWorker(s.T, s.store, s.worker.views, func(c *delivery.Config) { c.Metrics = metrics })
+		s.start()
+		s.fault(deliverytest.Until(time.Minute, &delivery.Error{Reason: delivery.ReasonServerError, Message: "no"}))
+		for i := range 3 {
+			s.zone.put(map[string]string{"www": fmt.Sprint("192.0.2.", 50+i)})
+		}
+		after(3 * time.Minute)
+		s.server.Disturb(s.zone.header.FQDN, delivery.RRset{Name: name.MustParse("mail.example.org."), Type: rdata.A})
+		after(time.Hour)
+		want := map[string]int{"main serials": 4, "main drift": 1, "main Verify ": 1, "main Deliver ": 3, "main Deliver ServerError": 4}
+		metrics.mu.Lock()
+		defer metrics.mu.Unlock()
+		if !maps.Equal(metrics.counts, want) {
+			t.Errorf("got %v, want %v", metrics.counts, want)
+		}
+		if metrics.lag < time.Minute || metrics.lag > 90*time.Second {
+			t.Errorf("the longest lag is %s", metrics.lag)
 		}
 	})
 }

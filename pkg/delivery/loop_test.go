@@ -17,7 +17,6 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/delivery/deliverytest"
 	"kubi.zone/kubizone/pkg/dns/name"
-	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
@@ -211,6 +210,57 @@ func TestLoop_callOnTheWireIsOverwritten_F22(t *testing.T) {
 			t.Errorf("after the repeat: %+v", state)
 		}
 	})
+}
+
+// An intent that another worker left behind, at the serial that was confirmed, is dealt with and comes to rest; a worker
+// that has the zone in memory learns of it by the watch, one that starts finds it.
+func TestLoop_abandonedIntent(t *testing.T) {
+	for _, restarts := range []bool{true, false} {
+		for _, failsFirst := range []bool{true, false} {
+			inScene(t, func(s *scene) {
+				s.start()
+				state := s.state()
+				state.Intent = &delivery.Intent{Serial: state.Serial, From: state.Serial, Holder: "dead", Time: time.Now(), RRsets: []delivery.RRsetKey{{Name: name.MustParse("gone.example.org."), Type: 1}}}
+				if _, err := s.store.Save(s.Context(), delivery.Key{UID: "z", Class: "main"}, state); err != nil {
+					t.Fatal(err)
+				}
+				if failsFirst {
+					s.store.fail(func(method string, after bool) error {
+						if method == "Save" {
+							return errors.New("etcd is away")
+						}
+						return nil
+					})
+				}
+				if restarts {
+					s.worker.stop()
+					s.memory = &deliverytest.Memory{Server: s.server}
+					s.class.Provider = s.memory
+					s.worker = startWorker(s.T, s.store, s.worker.views, nil)
+					s.start()
+				} else {
+					s.worker.Stored(delivery.Key{UID: "z", Class: "main"}, s.state())
+				}
+				before := s.server.Calls("Deliver")
+				after(29 * time.Second)
+				if s.server.Calls("Deliver") != before {
+					t.Error("it was not left alone")
+				}
+				after(2 * time.Minute)
+				s.store.fail(nil)
+				after(10 * time.Minute)
+				if state := s.state(); state.Intent != nil || state.Ready.Status != delivery.True {
+					t.Errorf("restarts %v, fails first %v: %+v %+v", restarts, failsFirst, state, state.Intent)
+				}
+				writes, calls := s.store.written(), s.server.Calls("Deliver")
+				s.worker.Stored(delivery.Key{UID: "z", Class: "main"}, s.state())
+				after(10 * time.Minute)
+				if s.store.written() != writes || s.server.Calls("Deliver") != calls {
+					t.Error("it does not come to rest")
+				}
+			})
+		}
+	}
 }
 
 // F23: what failed after it was applied is written over, also where the zone changed back meanwhile.
@@ -437,116 +487,6 @@ func TestLoop_otherTarget(t *testing.T) {
 		if elsewhere.Calls("Deliver") != 1 || s.store.written() != writes {
 			t.Error("the same target was delivered to again")
 		}
-	})
-}
-
-func TestLoop_withdraw(t *testing.T) {
-	for _, c := range []struct {
-		what   string
-		then   delivery.Zone
-		leaves bool
-	}{
-		{"class changed", zoneOf("z"), false},
-		{"deleted", delivery.Zone{UID: "z", Classes: []string{"main"}, Withdraw: true}, false},
-		{"deleted while paused", delivery.Zone{UID: "z", Classes: []string{"main"}, Withdraw: true, Paused: true}, false},
-		{"retained (S8.2)", delivery.Zone{UID: "z", Classes: []string{"main"}, Withdraw: true, Retain: true}, true},
-		{"former class after a restart", delivery.Zone{UID: "z", Former: []string{"main"}}, false},
-	} {
-		t.Run(c.what, func(t *testing.T) {
-			inScene(t, func(s *scene) {
-				s.start()
-				s.server.Disturb(s.zone.header.FQDN, delivery.RRset{Name: name.MustParse("theirs.example.org."), Type: 1, TTL: 1, Data: []string{"198.51.100.1"}})
-				s.worker.SetZone(c.then)
-				after(time.Minute)
-				got := stands(s.server, s.zone.header.FQDN)
-				if want := map[bool]int{true: 3, false: 1}[c.leaves]; len(got) != want || got["theirs.example.org."] == "" {
-					t.Errorf("left: %v", got)
-				}
-				if s.state().Version != "" {
-					t.Errorf("the state is still there: %+v", s.state())
-				}
-				events := s.worker.events.of("z")
-				if last := events[len(events)-1]; last.Outcome != delivery.OutcomeWithdrawn {
-					t.Errorf("%+v", last)
-				}
-				count := len(events)
-				s.worker.SetZone(c.then)
-				after(time.Hour)
-				if len(s.worker.events.of("z")) != count {
-					t.Error("withdrawn more than once")
-				}
-				s.worker.SetZone(zoneOf("z", "main"))
-				synctest.Wait()
-				if s.state().Serial != s.zone.serial {
-					t.Errorf("taken on again: %+v", s.state())
-				}
-			})
-		})
-	}
-}
-
-// S6.8: under the new name all of it, under the old one nothing.
-func TestLoop_rename_S6_8(t *testing.T) {
-	inScene(t, func(s *scene) {
-		s.start()
-		old := s.zone.header.FQDN
-		s.zone.commit(map[string]string{"mail": "", "new": "192.0.2.5"}, true, func(h *content.Header) { h.FQDN = name.MustParse("example.net.") })
-		after(time.Minute)
-		s.zone.expect(s.server)
-		if left := stands(s.server, old); len(left) > 0 {
-			t.Errorf("left under the old name: %v", left)
-		}
-		if state := s.state(); state.Zone != s.zone.header.FQDN || state.Serial != s.zone.serial || state.Intent != nil {
-			t.Errorf("%+v", state)
-		}
-	})
-}
-
-// A zone whose namespace terminates stays as it was at its settled serial, after a restart too.
-func TestLoop_frozen(t *testing.T) {
-	inScene(t, func(s *scene) {
-		frozen, want := s.zone.serial, s.zone.want()
-		s.zone.put(map[string]string{"www": ""})
-		s.zone.put(map[string]string{"mail": ""})
-		s.worker.SetClass(s.class)
-		s.worker.SetZone(delivery.Zone{UID: "z", Classes: []string{"main"}, Frozen: frozen})
-		synctest.Wait()
-		if got := stands(s.server, s.zone.header.FQDN); !maps.Equal(got, want) {
-			t.Errorf("got %v, want %v", got, want)
-		}
-		s.worker.SetZone(delivery.Zone{UID: "z", Classes: []string{"main"}, Frozen: frozen, Withdraw: true})
-		synctest.Wait()
-		if got := stands(s.server, s.zone.header.FQDN); len(got) != 0 {
-			t.Errorf("not withdrawn: %v", got)
-		}
-	})
-}
-
-func TestLoop_paused(t *testing.T) {
-	inScene(t, func(s *scene) {
-		s.start()
-		was := s.zone.want()
-		s.worker.SetZone(delivery.Zone{UID: "z", Classes: []string{"main"}, Paused: true})
-		s.zone.put(map[string]string{"www": "192.0.2.9"})
-		after(3 * time.Hour)
-		if got := stands(s.server, s.zone.header.FQDN); !maps.Equal(got, was) || s.server.Calls("Verify") > 0 {
-			t.Errorf("a paused zone: %v", got)
-		}
-		s.start()
-		s.zone.expect(s.server)
-
-		s.class.Paused = true
-		s.worker.SetClass(s.class)
-		was = s.zone.want()
-		s.zone.put(map[string]string{"www": "192.0.2.10"})
-		after(3 * time.Hour)
-		if got := stands(s.server, s.zone.header.FQDN); !maps.Equal(got, was) {
-			t.Errorf("a paused class: %v", got)
-		}
-		s.class.Paused = false
-		s.worker.SetClass(s.class)
-		synctest.Wait()
-		s.zone.expect(s.server)
 	})
 }
 

@@ -199,7 +199,7 @@ func rrsets(entries iter.Seq[dns.Entry]) iter.Seq[RRset] {
 
 // withdrawal is the plan that takes away what state says the provider has. snapshot may be nil: then only what the
 // provider itself knows to be ours can go.
-func (l *Loop) withdrawal(ctx context.Context, uid string, state State, snapshot *zoneview.Snapshot) Plan {
+func (l *Loop) withdrawal(ctx context.Context, uid string, state State, snapshot *zoneview.Snapshot) (Plan, error) {
 	zone := state.Zone
 	if zone.IsZero() && snapshot != nil {
 		zone = snapshot.FQDN()
@@ -213,7 +213,7 @@ func (l *Loop) withdrawal(ctx context.Context, uid string, state State, snapshot
 	}
 	if snapshot == nil {
 		plan.Changes = absent(touched)
-		return plan
+		return plan, nil
 	}
 	whole := l.basePlan(snapshot)
 	plan.SOA, plan.All = whole.SOA, moved(whole.All, snapshot.FQDN(), zone)
@@ -223,9 +223,12 @@ func (l *Loop) withdrawal(ctx context.Context, uid string, state State, snapshot
 		from = state.Intent.From
 	}
 	if from != 0 && from != snapshot.Serial() {
-		// Without the history what was removed since stays behind at a provider that cannot list; nothing knows of it.
 		changes, err := l.changes(ctx, uid, from, snapshot.Serial())
+		if err != nil && !errors.Is(err, zoneview.ErrTrimmed) {
+			return Plan{}, err
+		}
 		if err != nil {
+			// It stays behind at a provider that cannot list; nothing knows of it any more.
 			l.config.Logger.Warn("What was removed since the last delivery is not known and not withdrawn", "zone", zone, "uid", uid, "serial", from, "err", err)
 		}
 		for _, change := range changes {
@@ -238,7 +241,7 @@ func (l *Loop) withdrawal(ctx context.Context, uid string, state State, snapshot
 	if plan.Serial == 0 {
 		plan.Serial = snapshot.Serial()
 	}
-	return plan
+	return plan, nil
 }
 
 // absent are changes after which none of touched is there. It is never nil.

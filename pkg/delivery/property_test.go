@@ -127,6 +127,7 @@ func converge(t *testing.T, seed uint64) {
 		}
 		w := startWorker(t, store, views, func(c *delivery.Config) { c.History = history(master); c.Workers = 2 })
 		running[at] = w
+		store.watch(w)
 		for class, server := range servers {
 			w.SetClass(delivery.Class{Name: class, Generation: "1", Target: "here", RequestsPerSecond: 1000, DriftInterval: 20 * time.Minute,
 				Provider: &deliverytest.Memory{Server: server, Blind: class == "blind", Fault: providerTrouble.at, Refuse: refused}})

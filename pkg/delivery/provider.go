@@ -39,7 +39,8 @@ type Provider interface {
 // Fence proves that nobody else has begun to deliver a later plan of the zone. It returns an error when somebody has,
 // or when that cannot be told: then nothing more may be written (hardening, F22). It waits for the class's rate limit
 // first, so one call of it is one call outside. The first one makes the intent known; a Deliver that finds nothing to
-// write does not ask and leaves no trace.
+// write does not ask and leaves no trace. It is given the method's context, not that of a call, whose time would run
+// while it waits.
 type Fence func(ctx context.Context) error
 
 // Plan is one zone at one settled serial.

@@ -30,7 +30,7 @@ func (a *attempt) mine(now time.Time) bool {
 	i, l := a.item, a.loop
 	intent := i.state.Intent
 	if intent == nil || intent.Holder == "" || intent.Holder == l.config.Identity {
-		i.waitAt, i.foreign = time.Time{}, Intent{}
+		i.waitAt, i.foreign, i.taken = time.Time{}, Intent{}, Intent{}
 		return true
 	}
 	if !intent.same(&i.foreign) || !intent.Time.Equal(i.foreign.Time) {
@@ -44,10 +44,14 @@ func (a *attempt) mine(now time.Time) bool {
 		i.waitAt, i.loaded = waitAt, false
 		return false
 	}
-	l.config.Metrics.TakenOver(i.key.Class)
-	l.config.Logger.Info("Taking over from another worker", "zone", i.state.Zone, "class", i.key.Class, "serial", intent.Serial, "holder", intent.Holder)
-	i.waitAt, i.foreign = time.Time{}, Intent{}
-	i.repeatAt = now.Add(l.config.repeatAfter())
+	i.waitAt = time.Time{}
+	if !intent.same(&i.taken) {
+		// Once, however often the first write after it fails: else the repeat would be put off for ever.
+		i.taken = *intent
+		i.repeatAt = now.Add(l.config.repeatAfter())
+		l.config.Metrics.TakenOver(i.key.Class)
+		l.config.Logger.Info("Taking over from another worker", "zone", i.state.Zone, "class", i.key.Class, "serial", intent.Serial, "holder", intent.Holder)
+	}
 	return true
 }
 

@@ -101,7 +101,7 @@ type Condition struct {
 // ErrConflict: the state was written by somebody else since it was loaded. Nothing was changed.
 var ErrConflict = errors.New("the delivery was changed by somebody else")
 
-// Store keeps states. It may be used from any number of goroutines, one for each Key.
+// Store keeps states; what changes in it is told by Loop.Stored. It may be used from any number of goroutines, one for each Key.
 type Store interface {
 	// Load returns what stands there now, past every cache: the fence rests on it. A delivery that is not stored is the
 	// zero State and no error.

@@ -11,5 +11,5 @@
 //
 // It does not know any provider, nor the loop. It is test code: only tests import it.
 //
-// Read suite.go first, then memory.go.
+// Read suite.go first, then exam.go and memory.go.
 package deliverytest

@@ -1,0 +1,152 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deliverytest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/dns/serial"
+)
+
+type exam struct {
+	*testing.T
+	Subject
+	provider delivery.Provider
+}
+
+// content of a zone: the apex NS that every one has, and sets.
+type content struct {
+	zone   name.Name
+	serial serial.Serial
+	sets   []delivery.RRset
+}
+
+func (e *exam) content(zone name.Name, s serial.Serial, sets ...delivery.RRset) content {
+	ns := delivery.RRset{Name: zone, Type: rdata.NS, TTL: 3600, Data: []string{"ns1.provider.example."}}
+	all := append([]delivery.RRset{ns}, sets...)
+	slices.SortFunc(all, func(one, other delivery.RRset) int { return one.Key().Compare(other.Key()) })
+	return content{zone, s, all}
+}
+
+func (e *exam) set(zone name.Name, owner string, t rdata.Type, data ...string) delivery.RRset {
+	e.Helper()
+	n, err := name.ParseIn(owner, zone)
+	if err != nil {
+		e.Fatal(err)
+	}
+	return delivery.RRset{Name: n, Type: t, TTL: 300, Data: data}
+}
+
+func without(c content, s serial.Serial, keys ...delivery.RRsetKey) content {
+	left := slices.DeleteFunc(slices.Clone(c.sets), func(set delivery.RRset) bool { return slices.Contains(keys, set.Key()) })
+	return content{c.zone, s, left}
+}
+
+func (c content) find(key delivery.RRsetKey) delivery.RRset {
+	for _, set := range c.sets {
+		if set.Key() == key {
+			return set
+		}
+	}
+	return delivery.RRset{Name: key.Name, Type: key.Type}
+}
+
+// plan leads from before, nil for nothing, to after.
+func plan(before *content, after content) delivery.Plan {
+	p := delivery.Plan{
+		Zone: after.zone, UID: "uid-of-" + after.zone.String(), Serial: after.serial, Hash: fmt.Sprintf("%x", uint32(after.serial)),
+		SOA: delivery.RRset{Name: after.zone, Type: rdata.SOA, TTL: 3600, Data: []string{fmt.Sprintf("ns1.provider.example. hostmaster.%s %d 86400 7200 3600000 360", after.zone, after.serial)}},
+		All: slices.Values(after.sets), CallTimeout: 7 * time.Second,
+	}
+	if before == nil {
+		return p
+	}
+	p.Since, p.Changes = before.serial, []delivery.Change{}
+	seen := map[delivery.RRsetKey]bool{}
+	for _, set := range slices.Concat(before.sets, after.sets) {
+		key := set.Key()
+		if was, is := before.find(key), after.find(key); !seen[key] && !same(was, is) {
+			p.Changes = append(p.Changes, delivery.Change{Before: was, After: is})
+		}
+		seen[key] = true
+	}
+	slices.SortFunc(p.Changes, func(one, other delivery.Change) int { return one.After.Key().Compare(other.After.Key()) })
+	return p
+}
+
+func open(context.Context) error { return nil }
+
+// deliver has a provider deliver until it confirms.
+func (e *exam) deliver(provider delivery.Provider, p delivery.Plan) delivery.Report {
+	e.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), e.Patience)
+	defer cancel()
+	for {
+		if e.Offer != nil {
+			e.Offer(e.T, p)
+		}
+		report, err := provider.Deliver(ctx, p, open)
+		if err != nil {
+			e.Fatalf("Deliver %s at %d: %v", p.Zone, p.Serial, err)
+		}
+		if report.Confirmed == p.Serial {
+			return report
+		}
+		select {
+		case <-ctx.Done():
+			e.Fatalf("Deliver %s at %d: %d is confirmed after %s: %+v", p.Zone, p.Serial, report.Confirmed, e.Patience, report.Servers)
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+// expect compares what the server has with want, and with gone, which it must not have.
+func (e *exam) expect(want content, gone ...delivery.RRset) {
+	e.Helper()
+	stands := map[delivery.RRsetKey]delivery.RRset{}
+	for _, set := range e.Inspect(e.T, want.zone) {
+		if old, twice := stands[set.Key()]; twice {
+			e.Errorf("%s is there twice: %v and %v", set.Key(), old, set)
+		}
+		stands[set.Key()] = set
+	}
+	for _, set := range want.sets {
+		if e.Unsupported != nil && e.Unsupported(set) {
+			continue
+		}
+		got, there := stands[set.Key()]
+		if !there {
+			e.Errorf("%s is missing; the zone has %q", set.Key(), set.Data)
+		} else if !same(e.canonical(got), e.canonical(set)) {
+			e.Errorf("%s: server has ttl %d %q, the zone ttl %d %q", set.Key(), got.TTL, got.Data, set.TTL, set.Data)
+		}
+	}
+	for _, set := range gone {
+		if got, there := stands[set.Key()]; there {
+			e.Errorf("%s is still there: %q", set.Key(), got.Data)
+		}
+	}
+}
+
+// canonical is a set with its data in the spelling of rdata; names in it must be absolute.
+func (e *exam) canonical(set delivery.RRset) delivery.RRset {
+	data := make([]string, len(set.Data))
+	for i, text := range set.Data {
+		value, err := rdata.Parse(set.Type, text)
+		if err != nil {
+			e.Errorf("%s: %q does not parse: %v", set.Key(), text, err)
+			return set
+		}
+		data[i] = value.Text
+	}
+	set.Data = data
+	return set
+}
