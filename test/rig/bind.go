@@ -221,6 +221,14 @@ func (b *BIND) Rndc(ctx context.Context, args ...string) (string, error) {
 	return run(ctx, b.dir, "", b.rndc, append([]string{"-c", filepath.Join(b.dir, "rndc.conf")}, args...)...)
 }
 
+// RndcCommand is the program and its first arguments by which another process runs what Rndc runs.
+func (b *BIND) RndcCommand() []string {
+	return []string{b.rndc, "-c", filepath.Join(b.dir, "rndc.conf")}
+}
+
+// ZoneFile is where named loads a zone of its Primaries from.
+func (b *BIND) ZoneFile(zone string) string { return filepath.Join(b.dir, zoneFile(zone)) }
+
 // Serial is the SOA serial that this server answers with for the zone. ok is false while
 // it has none to serve.
 func (b *BIND) Serial(ctx context.Context, zone string) (serial uint32, ok bool, err error) {

@@ -1,0 +1,317 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package masterfile
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/test/rig"
+)
+
+var example = name.MustParse("example.org.")
+
+const before = `$TTL 3600
+@ IN SOA ns.example.net. host.example.org. (
+	2025123001 ; serial
+	3600 600 86400 300 )
+@	NS	ns.example.net.
+www	300 A 192.0.2.1
+`
+
+func zoneAt(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "example.org.zone")
+	if err := os.WriteFile(path, []byte(text), 0o640); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func set(owner string, rrtype rdata.Type, data ...string) protocol.RRset {
+	n, err := name.ParseIn(owner, example)
+	if err != nil {
+		panic(err)
+	}
+	return protocol.RRset{Zone: example, Name: n, Type: rrtype, TTL: 300, Data: data}
+}
+
+func backendOf(t *testing.T, path string, change func(*Config)) *Backend {
+	t.Helper()
+	config := Config{Files: map[name.Name]string{example: path}}
+	if change != nil {
+		change(&config)
+	}
+	b, err := New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func serialOf(t *testing.T, path string) string {
+	t.Helper()
+	c, err := parse(example, []byte(read(t, path)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Fields(c.soa.Data)[2]
+}
+
+func TestBackend_serialGrowsWithChangesAlone(t *testing.T) {
+	path := zoneAt(t, before)
+	// A link to the file stays one.
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(path, link); err != nil {
+		t.Fatal(err)
+	}
+	b := backendOf(t, link, nil)
+	for _, step := range []struct {
+		set    protocol.RRset
+		serial string
+	}{
+		{set("www", rdata.A, "192.0.2.1"), "2025123001"},
+		{set("nothing", rdata.A), "2025123001"},
+		{set("www", rdata.A, "192.0.2.2", "192.0.2.3"), "2025123002"},
+		{set("www", rdata.A, "192.0.2.2", "192.0.2.3"), "2025123002"},
+		{set("@", rdata.NS, "ns2.example.net."), "2025123003"},
+		{set("www", rdata.A), "2025123004"},
+	} {
+		if err := b.Apply(t.Context(), example, []protocol.RRset{step.set})[0]; err != nil {
+			t.Fatal(err)
+		}
+		if got := serialOf(t, path); got != step.serial {
+			t.Errorf("%s %s %v: serial %s, expected %s", step.set.Name, step.set.Type, step.set.Data, got, step.serial)
+		}
+		got, err := b.Read(t.Context(), example, step.set.Name, step.set.Type)
+		if err != nil || !slices.Equal(got.Data, step.set.Data) {
+			t.Errorf("%+v, %v", got, err)
+		}
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o640 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
+		t.Errorf("the link is gone: %v %v", info, err)
+	}
+	if entries, err := os.ReadDir(filepath.Dir(path)); err != nil || len(entries) != 1 {
+		t.Errorf("files are left behind: %v %v", entries, err)
+	}
+}
+
+func TestBackend_refusesWhatCannotStand(t *testing.T) {
+	path := zoneAt(t, before+"alias 300 CNAME www\n")
+	b := backendOf(t, path, nil)
+	text := read(t, path)
+	for what, c := range map[string]struct {
+		set    protocol.RRset
+		status int
+	}{
+		"a CNAME beside an address":   {set("www", rdata.CNAME, "a.example."), http.StatusConflict},
+		"an address beside a CNAME":   {set("alias", rdata.A, "192.0.2.1"), http.StatusConflict},
+		"a CNAME for the zone itself": {set("@", rdata.CNAME, "a.example."), http.StatusConflict},
+		"no name servers":             {set("@", rdata.NS), http.StatusBadRequest},
+	} {
+		var refusal *protocol.Error
+		if err := b.Apply(t.Context(), example, []protocol.RRset{c.set})[0]; !errors.As(err, &refusal) || refusal.HTTPStatus() != c.status {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if read(t, path) != text {
+		t.Error("the file was written")
+	}
+	// In one go it works, in the order that removes first.
+	for _, err := range b.Apply(t.Context(), example, []protocol.RRset{set("www", rdata.A), set("www", rdata.CNAME, "a.example.")}) {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	other := name.MustParse("other.org.")
+	var refusal *protocol.Error
+	if err := b.Apply(t.Context(), other, []protocol.RRset{{Zone: other, Name: other, Type: rdata.A, Data: []string{"192.0.2.1"}}})[0]; !errors.As(err, &refusal) || refusal.Code != protocol.CodeInvalidDomain {
+		t.Errorf("%v", err)
+	}
+	if _, err := b.Read(t.Context(), other, other, rdata.A); !errors.As(err, &refusal) || refusal.Code != protocol.CodeInvalidDomain {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestBackend_leavesAloneWhatItDoesNotUnderstand(t *testing.T) {
+	for what, text := range map[string]string{
+		"no SOA":      "example.org. 300 NS ns.example.net.\n",
+		"an include":  before + "$INCLUDE more.zone\n",
+		"a bad line":  before + "www 300 A 192.0.2.999\n",
+		"a signature": before + "www 300 RRSIG A 8 3 300 20260101000000 20251201000000 1 example.org. AAAA\n",
+		"two SOAs":    before + "x 300 SOA a. b. 1 1 1 1 1\n",
+		"others":      before + "example.com. 300 A 192.0.2.1\n",
+	} {
+		path := zoneAt(t, before)
+		b := backendOf(t, path, nil)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Apply(t.Context(), example, []protocol.RRset{set("new", rdata.A, "192.0.2.1")})[0]; err == nil {
+			t.Errorf("%s: written", what)
+		}
+		if b.Health(t.Context()) == nil {
+			t.Errorf("%s: healthy", what)
+		}
+		if read(t, path) != text {
+			t.Errorf("%s: the file is another", what)
+		}
+		if _, err := New(Config{Files: map[name.Name]string{example: path}}); err == nil {
+			t.Errorf("%s: served", what)
+		}
+	}
+}
+
+// A file that would not load is not put in place, and what of it is good goes out without the rest.
+func TestBackend_checksBeforeItReplaces(t *testing.T) {
+	checker, err := exec.LookPath("grep")
+	if err != nil {
+		t.Skip(err)
+	}
+	path := zoneAt(t, before)
+	// This check passes files in which the address of the poison does not stand.
+	script := filepath.Join(t.TempDir(), "check")
+	if err := os.WriteFile(script, []byte("#!/bin/sh\n! "+checker+" -q 192.0.2.66 \"$2\"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	b := backendOf(t, path, func(c *Config) { c.Check = []string{script} })
+	results := b.Apply(t.Context(), example, []protocol.RRset{set("a", rdata.A, "192.0.2.10"), set("b", rdata.A, "192.0.2.66"), set("c", rdata.A, "192.0.2.11")})
+	if results[0] != nil || results[1] == nil || results[2] != nil {
+		t.Errorf("%v", results)
+	}
+	if text := read(t, path); !strings.Contains(text, "192.0.2.10") || !strings.Contains(text, "192.0.2.11") || strings.Contains(text, "192.0.2.66") {
+		t.Error(text)
+	}
+	if entries, err := os.ReadDir(filepath.Dir(path)); err != nil || len(entries) != 1 {
+		t.Errorf("files are left behind: %v %v", entries, err)
+	}
+}
+
+// What is written and not loaded is not done: the same request loads it.
+func TestBackend_repeatsALoadThatFailed(t *testing.T) {
+	path, dir := zoneAt(t, before), t.TempDir()
+	script, works, log := filepath.Join(dir, "reload"), filepath.Join(dir, "works"), filepath.Join(dir, "log")
+	if err := os.WriteFile(script, []byte("#!/bin/sh\necho \"$2\" >> "+log+"\ntest -e "+works+"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	b := backendOf(t, path, func(c *Config) { c.Reload = []string{script, "reload"} })
+	change := []protocol.RRset{set("new", rdata.A, "192.0.2.5")}
+	for range 2 {
+		if err := b.Apply(t.Context(), example, change)[0]; err == nil || !strings.Contains(err.Error(), "not loaded") {
+			t.Fatalf("%v", err)
+		}
+	}
+	if err := os.WriteFile(works, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := b.Apply(t.Context(), example, change)[0]; err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := read(t, log); got != strings.Repeat("example.org.\n", 3) {
+		t.Errorf("loaded %q", got)
+	}
+	if got := serialOf(t, path); got != "2025123002" {
+		t.Errorf("serial %s", got)
+	}
+}
+
+func TestBackend_losesNothingWhenManyWrite(t *testing.T) {
+	path := zoneAt(t, before)
+	b := backendOf(t, path, nil)
+	var running sync.WaitGroup
+	owners := []string{"a", "b", "c", "d", "e", "f", "g", "h"}
+	for _, owner := range owners {
+		running.Go(func() {
+			if err := b.Apply(context.Background(), example, []protocol.RRset{set(owner, rdata.A, "192.0.2.7")})[0]; err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	running.Wait()
+	for _, owner := range owners {
+		if got, err := b.Read(t.Context(), example, set(owner, rdata.A).Name, rdata.A); err != nil || len(got.Data) != 1 {
+			t.Errorf("%s: %+v %v", owner, got, err)
+		}
+	}
+}
+
+// The file is BIND's, checked by its checker and loaded by its control channel.
+func TestBackend_hasBINDLoadTheZone(t *testing.T) {
+	bind, err := rig.StartBIND(t.Context(), rig.BINDConfig{Primaries: []rig.PrimaryZone{{Zone: "example.org.", Text: before}}})
+	if missing := new(rig.Missing); errors.As(err, &missing) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer bind.Close()
+	checker, err := exec.LookPath("named-checkzone")
+	if err != nil {
+		t.Skip(err)
+	}
+	b := backendOf(t, bind.ZoneFile("example.org."), func(c *Config) {
+		c.Check, c.Reload = []string{checker}, append(bind.RndcCommand(), "reload")
+	})
+	results := b.Apply(t.Context(), example, []protocol.RRset{
+		set("www", rdata.A), set("www", rdata.CNAME, "web.example.net."),
+		// In the zone and without an address: BIND would not load it.
+		set("sub", rdata.TXT, `"a \"b\" \; \195\188"`), set("@", rdata.NS, "ns1.example.org."),
+	})
+	if results[0] != nil || results[1] != nil || results[2] != nil || results[3] == nil || !strings.Contains(results[3].Error(), "would not load") {
+		t.Fatalf("%v", results)
+	}
+	for _, err := range b.Apply(t.Context(), example, []protocol.RRset{set("ns1", rdata.A, "192.0.2.53"), set("@", rdata.NS, "ns1.example.org.")}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	// Each of the first three was written alone, after the four together did not pass.
+	if err := bind.WaitSerial(ctx, "example.org.", 2025123005); err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Join(must(bind.Transfer(ctx, "example.org.")), "\n")
+	for _, part := range []string{"web.example.net.", "192.0.2.53", "ns1.example.org."} {
+		if !strings.Contains(text, part) {
+			t.Errorf("%s is not in %s", part, text)
+		}
+	}
+	if strings.Contains(text, "192.0.2.1\n") || strings.Contains(text, "ns.example.net.\t") {
+		t.Error(text)
+	}
+}
+
+func must(lines []string, err error) []string {
+	if err != nil {
+		panic(err)
+	}
+	return lines
+}
