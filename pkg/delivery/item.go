@@ -257,7 +257,8 @@ func (a *attempt) deliver(ctx context.Context, plans []Plan, repeat bool) {
 func (a *attempt) withdraw(ctx context.Context, snapshot *zoneview.Snapshot) {
 	i := a.item
 	at := i.state.Serial
-	if i.stored.Version != "" && !a.zone.Retain {
+	// Without a Zone nothing was ever begun: no provider has to be asked, and none may be there to be.
+	if !i.state.Zone.IsZero() && !a.zone.Retain {
 		if snapshot == nil {
 			// As it was when it was frozen would be better; what is left of it names less.
 			snapshot, _ = a.loop.config.Views.Settled(i.key.UID)
@@ -325,9 +326,6 @@ func (a *attempt) takeAway(ctx context.Context, snapshot *zoneview.Snapshot, at 
 	if err != nil {
 		a.storeFailed(ctx, "read the history of", err)
 		return false
-	}
-	if plan.Zone.IsZero() {
-		return true // nothing was ever begun
 	}
 	next := i.state
 	intent := Intent{Serial: plan.Serial, From: plan.Serial, Holder: a.loop.config.Identity}

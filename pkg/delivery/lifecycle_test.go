@@ -123,3 +123,20 @@ func TestLoop_paused(t *testing.T) {
 		s.zone.expect(s.server)
 	})
 }
+
+// A class that never worked keeps no zone from going.
+func TestLoop_withdrawWhatWasNeverBegun(t *testing.T) {
+	inScene(t, func(s *scene) {
+		s.class.Provider = nil
+		s.class.Err = &delivery.Error{Reason: delivery.ReasonSecretNotFound, Message: "Secret dns/key is not there", Permanent: true}
+		s.start()
+		if s.state().Version == "" {
+			t.Fatal("the failure is not stored")
+		}
+		s.worker.SetZone(delivery.Zone{UID: "z", Classes: []string{"main"}, Withdraw: true})
+		synctest.Wait()
+		if s.state().Version != "" {
+			t.Errorf("%+v", s.state())
+		}
+	})
+}

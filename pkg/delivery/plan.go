@@ -201,9 +201,6 @@ func rrsets(entries iter.Seq[dns.Entry]) iter.Seq[RRset] {
 // provider itself knows to be ours can go.
 func (l *Loop) withdrawal(ctx context.Context, uid string, state State, snapshot *zoneview.Snapshot) (Plan, error) {
 	zone := state.Zone
-	if zone.IsZero() && snapshot != nil {
-		zone = snapshot.FQDN()
-	}
 	plan := Plan{Zone: zone, UID: uid, Serial: state.Serial, Hash: state.Hash, Since: state.Serial, Uncertain: true, CallTimeout: l.config.callTimeout(), All: func(func(RRset) bool) {}}
 	touched := map[RRsetKey]bool{}
 	if state.Intent != nil {

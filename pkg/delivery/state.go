@@ -25,7 +25,7 @@ type Key struct {
 type State struct {
 	// Version is the Store's, and stands for this state being the newest; empty for one that is not stored.
 	Version string
-	// Zone is the name under which the provider has the zone.
+	// Zone is the name under which the provider has the zone; the zero Name: nothing was ever begun there.
 	Zone name.Name
 	// Target is the Class.Target that Serial was confirmed for.
 	Target string
