@@ -27,6 +27,7 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/fsck"
 	"kubi.zone/kubizone/pkg/cmd/importer"
 	"kubi.zone/kubizone/pkg/cmd/peercert"
+	primarycmd "kubi.zone/kubizone/pkg/cmd/primary"
 	"kubi.zone/kubizone/pkg/cmd/replacemember"
 	"kubi.zone/kubizone/pkg/cmd/restore"
 	"kubi.zone/kubizone/pkg/cmd/up"
@@ -51,6 +52,7 @@ changes a record, and secondaries are told within a second.`,
 	root.AddCommand([]*cobra.Command{
 		up.NewCommand(&verbosity),
 		apiservercmd.NewCommand(),
+		primarycmd.NewCommand(),
 		importer.NewCommand(),
 		exporter.NewCommand(),
 		fsck.NewCommand(),

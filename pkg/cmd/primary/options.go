@@ -1,0 +1,81 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package primary
+
+import (
+	"errors"
+	"io"
+	"net/netip"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"k8s.io/client-go/rest"
+
+	"kubi.zone/kubizone/pkg/cmd/dnsserving"
+	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
+)
+
+// Options are the flags as they were written.
+type Options struct {
+	dnsserving.Options
+	Client       *kubeconfig.Options
+	HealthListen string
+}
+
+// NewOptions are the defaults.
+func NewOptions() *Options {
+	return &Options{Options: dnsserving.NewOptions(), Client: kubeconfig.NewOptions(), HealthListen: ":8080"}
+}
+
+// AddFlags binds the options to flags.
+func (o *Options) AddFlags(flags *pflag.FlagSet) {
+	o.Options.AddFlags(flags)
+	o.Client.AddFlags(flags)
+	flags.StringVar(&o.HealthListen, "health-listen", o.HealthListen, "address and port of /livez, /readyz and /metrics, over HTTP; port 0 takes a free one")
+}
+
+// Config is what the options mean.
+type Config struct {
+	dnsserving.Config
+	HealthListen netip.AddrPort
+	Client       *rest.Config
+	// Warnings are for the operator and stop nothing.
+	Warnings []string
+	// Out takes the lines for people.
+	Out io.Writer
+}
+
+// Complete reads the options, and files they name, and reports all that is wrong with them.
+func (o *Options) Complete(out io.Writer) (*Config, error) {
+	c := &Config{Out: out}
+	var dns, health, client error
+	c.Config, c.Warnings, dns = o.Options.Complete()
+	c.HealthListen, health = dnsserving.ListenAddress("--health-listen", o.HealthListen, 8080)
+	c.Client, _, client = o.Client.Client()
+	return c, errors.Join(dns, health, client)
+}
+
+// NewCommand is the sub-command.
+func NewCommand() *cobra.Command {
+	options := NewOptions()
+	command := &cobra.Command{
+		Use:   "primary",
+		Short: "serve zones of the API to secondaries",
+		Long: `Serve the zones of an API to secondaries until SIGTERM: a hidden primary that answers SOA, AXFR and IXFR and sends NOTIFY.
+It reads zones as whoever the kubeconfig, or its pod's ServiceAccount, says: that needs list and watch of zones, and get of
+zones/entries and zones/changes. A line that begins with "ready" says when it serves.`,
+		Example: `  kubizone primary --dns-listen :53 --transfer-allow 192.0.2.0/24 --transfer-to 192.0.2.53
+  kubizone primary --kubeconfig ./data/kubeconfig --dns-listen 127.0.0.1:5301 --health-listen 127.0.0.1:0`,
+		Args: cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			config, err := options.Complete(command.OutOrStdout())
+			if err != nil {
+				return err
+			}
+			return config.Run(command.Context())
+		},
+	}
+	options.AddFlags(command.Flags())
+	return command
+}

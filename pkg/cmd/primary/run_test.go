@@ -1,0 +1,259 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package primary
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/spf13/pflag"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/cmd/up"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
+	"kubi.zone/kubizone/pkg/transfer"
+)
+
+// said keeps what a process says.
+type said struct {
+	mutex sync.Mutex
+	text  bytes.Buffer
+}
+
+func (s *said) Write(p []byte) (int, error) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return s.text.Write(p)
+}
+
+func (s *said) String() string {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return s.text.String()
+}
+
+// find waits for a line and returns what its only group matches.
+func (s *said) find(t *testing.T, ended <-chan error, pattern string) string {
+	t.Helper()
+	expression := regexp.MustCompile(`(?m)` + pattern)
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		if found := expression.FindStringSubmatch(s.String()); found != nil {
+			return found[1]
+		}
+		select {
+		case err := <-ended:
+			t.Fatalf("it ended: %v\n%s", err, s)
+		default:
+		}
+	}
+	t.Fatalf("no line matches %s in\n%s", pattern, s)
+	return ""
+}
+
+// runs runs until the function returned is called, which is when the test ends at the latest.
+func runs(t *testing.T, run func(ctx context.Context) error) (ended chan error, stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	ended = make(chan error, 1)
+	go func() { ended <- run(ctx) }()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		select {
+		case err := <-ended:
+			if err != nil {
+				t.Errorf("told to stop, it ends with %v", err)
+			}
+		case <-time.After(time.Minute):
+			t.Error("told to stop, it does not")
+		}
+	})
+	t.Cleanup(stop)
+	return ended, stop
+}
+
+type api struct {
+	versioned.Interface
+	kubeconfig, dns string
+	stop            func()
+}
+
+func startAPI(t *testing.T) *api {
+	t.Helper()
+	options := up.NewOptions()
+	options.DataDir, options.Listen, options.DNSListen = filepath.Join(t.TempDir(), "data"), "127.0.0.1:0", "127.0.0.1:0"
+	out := &said{}
+	config, err := options.Complete(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended, stop := runs(t, config.Run)
+	a := &api{kubeconfig: filepath.Join(options.DataDir, "kubeconfig"), stop: stop}
+	a.dns = out.find(t, ended, `^ready: .*DNS on (\S+) `)
+	client, err := clientcmd.BuildConfigFromFlags("", a.kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.Interface, err = versioned.NewForConfig(client); err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func completed(t *testing.T, out io.Writer, arguments ...string) (*Config, error) {
+	t.Helper()
+	o := NewOptions()
+	flags := pflag.NewFlagSet("primary", pflag.ContinueOnError)
+	o.AddFlags(flags)
+	if err := flags.Parse(append([]string{"--dns-listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0"}, arguments...)); err != nil {
+		t.Fatal(err)
+	}
+	return o.Complete(out)
+}
+
+func get(t *testing.T, url string) (int, string) {
+	t.Helper()
+	answer, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.StatusCode, string(body)
+}
+
+var fqdn = name.MustParse("example.org.")
+
+func transferred(t *testing.T, server string) string {
+	t.Helper()
+	text, err := transfer.Receive(t.Context(), transfer.Source{Server: server, Zone: fqdn})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// A primary far from the server hands out what the one inside it does, follows it, and goes on without it (2).
+func TestRun_servesWhatTheAPIHas(t *testing.T) {
+	a := startAPI(t)
+	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: "org"}, Spec: v1alpha1.ZoneSpec{
+		DomainName: "example.org.", NameServers: []v1alpha1.NameServer{{Name: "ns", Addresses: []string{"192.0.2.53"}}},
+		Delegations: []v1alpha1.Delegation{{Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}},
+	}}
+	if _, err := a.KubizoneV1alpha1().Zones("a").Create(t.Context(), zone, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	add := func(name string) {
+		record := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.RecordSpec{DomainName: name + ".example.org.", Type: "TXT", RData: `"of the API"`}}
+		if _, err := a.KubizoneV1alpha1().Records("a").Create(t.Context(), record, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add("first")
+
+	out := &said{}
+	config, err := completed(t, out, "--kubeconfig", a.kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended, stop := runs(t, config.Run)
+	health := "http://" + out.find(t, ended, `^health on (\S+),`)
+	dns := out.find(t, ended, `^ready: DNS on (\S+)$`)
+	if code, body := get(t, health+"/readyz"); code != http.StatusOK {
+		t.Errorf("/readyz: %d %s", code, body)
+	}
+	if got, want := transferred(t, dns), transferred(t, a.dns); got != want || !strings.Contains(got, "first.example.org.") {
+		t.Errorf("the primary has\n%s\nthe server\n%s", got, want)
+	}
+	add("second")
+	for deadline := time.Now().Add(10 * time.Second); !strings.Contains(transferred(t, dns), "second.example.org."); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the change does not come")
+		}
+	}
+	want := transferred(t, dns)
+
+	a.stop()
+	if got := transferred(t, dns); got != want {
+		t.Errorf("without the API the primary has\n%s", got)
+	}
+	if code, _ := get(t, health+"/readyz"); code != http.StatusOK {
+		t.Errorf("/readyz without the API: %d", code)
+	}
+	if code, body := get(t, health+"/metrics"); code != http.StatusOK || strings.Contains(body, "example.org") || strings.Contains(body, `"org"`) {
+		t.Errorf("/metrics: %d %s", code, body)
+	}
+	stop()
+	if conn, err := net.Dial("tcp", dns); err == nil {
+		conn.Close()
+		t.Error("it listens after it has stopped")
+	}
+}
+
+// 1 and 4
+func TestRun_isSilentBeforeTheZonesAreIn(t *testing.T) {
+	nobody, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nobody.Close() // takes connections and never answers
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	kubeconfig := clientcmdapi.NewConfig()
+	kubeconfig.Clusters["c"] = &clientcmdapi.Cluster{Server: "https://" + nobody.Addr().String()}
+	kubeconfig.Contexts["c"] = &clientcmdapi.Context{Cluster: "c"}
+	kubeconfig.CurrentContext = "c"
+	if err := clientcmd.WriteToFile(*kubeconfig, file); err != nil {
+		t.Fatal(err)
+	}
+	out := &said{}
+	config, err := completed(t, out, "--kubeconfig", file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended, stop := runs(t, config.Run)
+	health := "http://" + out.find(t, ended, `^health on (\S+),`)
+	if code, _ := get(t, health+"/livez"); code != http.StatusOK {
+		t.Errorf("/livez: %d", code)
+	}
+	if code, body := get(t, health+"/readyz"); code != http.StatusServiceUnavailable || !strings.Contains(body, "being read") {
+		t.Errorf("/readyz: %d %s", code, body)
+	}
+	stop()
+	if strings.Contains(out.String(), "ready: ") {
+		t.Errorf("said:\n%s", out)
+	}
+}
+
+// All that is wrong is said at once, each by its flag.
+func TestComplete_saysAllThatIsWrong(t *testing.T) {
+	missing := filepath.Join(t.TempDir(), "missing")
+	_, err := completed(t, io.Discard, "--dns-listen", "5300", "--health-listen", "nowhere:1", "--kubeconfig", missing, "--dns-view", "A", "--transfer-to", "ns.example.org", "--tsig-key-file", missing)
+	if err == nil {
+		t.Fatal("accepted")
+	}
+	for _, want := range []string{`--dns-listen "5300"`, `--health-listen "nowhere:1"`, "kubeconfig: ", `--dns-view "A"`, `--transfer-to "ns.example.org"`, "--tsig-key-file: "} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("nothing says %q in\n%v", want, err)
+		}
+	}
+	if _, err := os.Stat(missing); !os.IsNotExist(err) {
+		t.Error("something was made")
+	}
+}

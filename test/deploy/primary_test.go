@@ -1,0 +1,104 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deploy
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"kubi.zone/kubizone/pkg/cmd"
+)
+
+// withPrimary is an installation with the hidden primary.
+func withPrimary(t *testing.T) []*unstructured.Unstructured {
+	t.Helper()
+	return render(t, kustomization(t, "embedded", "components: [DEPLOY/primary]\n"))
+}
+
+// M1: the primary reads zones and what they contain, and the server beside it may do no more than without it.
+func TestPrimary_isGrantedToReadZonesAlone(t *testing.T) {
+	var got, others []string
+	for _, line := range strings.Split(strings.TrimSpace(grants(t, withPrimary(t))), "\n") {
+		if strings.Contains(line, "kubizone-primary") {
+			got = append(got, line)
+		} else {
+			others = append(others, line)
+		}
+	}
+	want := []string{
+		`ServiceAccount kubizone-system/kubizone-primary: ClusterRole kubizone-primary: get zones/entries,zones/changes in "kubi.zone"`,
+		`ServiceAccount kubizone-system/kubizone-primary: ClusterRole kubizone-primary: list,watch zones in "kubi.zone"`,
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("granted:\n%s", strings.Join(got, "\n"))
+	}
+	if without := grants(t, render(t, manifests+"/embedded")); strings.Join(others, "\n")+"\n" != without {
+		t.Errorf("the component grants others:\n%s", strings.Join(others, "\n"))
+	}
+}
+
+// M3, and every port that a probe, the Service or the policy names is one that the flags open.
+func TestPrimary_fitsTogether(t *testing.T) {
+	var deployment *appsv1.Deployment
+	var service *corev1.Service
+	for _, object := range withPrimary(t) {
+		switch {
+		case object.GetKind() == "Deployment":
+			deployment = as[appsv1.Deployment](t, object)
+		case object.GetKind() == "Service" && object.GetName() == "kubizone-primary":
+			service = as[corev1.Service](t, object)
+		}
+	}
+	if deployment == nil || service == nil {
+		t.Fatal("no Deployment or no Service")
+	}
+	pod := deployment.Spec.Template
+	for key, value := range service.Spec.Selector {
+		if pod.Labels[key] != value || deployment.Spec.Selector.MatchLabels[key] != value {
+			t.Errorf("the Service selects %s=%s, the pods have %q", key, value, pod.Labels[key])
+		}
+	}
+	container := pod.Spec.Containers[0]
+	command, rest, err := cmd.New().Find(container.Args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := command.ParseFlags(rest); err != nil || command.Name() != "primary" || command.Flags().NArg() > 0 {
+		t.Fatalf("%s: %v, arguments %q", command.Name(), err, command.Flags().Args())
+	}
+	ports := map[string]int32{}
+	for _, port := range container.Ports {
+		ports[port.Name] = port.ContainerPort
+		flag := "dns-listen"
+		if port.Name == "health" {
+			flag = "health-listen"
+		}
+		if listen := command.Flag(flag).Value.String(); !strings.HasSuffix(listen, ":"+strconv.Itoa(int(port.ContainerPort))) {
+			t.Errorf("port %s is %d, --%s is %s", port.Name, port.ContainerPort, flag, listen)
+		}
+	}
+	named := []intstr.IntOrString{container.LivenessProbe.HTTPGet.Port, container.ReadinessProbe.HTTPGet.Port}
+	for _, port := range service.Spec.Ports {
+		named = append(named, port.TargetPort)
+	}
+	for _, port := range named {
+		if ports[port.StrVal] == 0 {
+			t.Errorf("no port is called %s", port.StrVal)
+		}
+	}
+	if c := container.SecurityContext; c == nil || c.ReadOnlyRootFilesystem == nil || !*c.ReadOnlyRootFilesystem || c.AllowPrivilegeEscalation == nil || *c.AllowPrivilegeEscalation {
+		t.Error("the container may do more than it has to")
+	}
+	key := command.Flag("tsig-key-file").Value.String()
+	if mount := container.VolumeMounts[0]; !strings.HasPrefix(key, mount.MountPath+"/") || !mount.ReadOnly {
+		t.Errorf("the keys are in %s, and %s is mounted", key, mount.MountPath)
+	}
+}
