@@ -17,6 +17,9 @@ peers=(
   nsupdate:bind9-dnsutils
   kdig:knot-dnsutils
   knotd:knot
+  'pdns_server:pdns-server pdns-backend-sqlite3'
+  sqlite3:sqlite3
+  nsd:nsd
 )
 
 # named and its tools live in sbin, which an ordinary user's PATH may lack.

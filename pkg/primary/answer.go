@@ -6,6 +6,7 @@ package primary
 import (
 	"errors"
 	"net/netip"
+	"sync/atomic"
 	"time"
 
 	"kubi.zone/kubizone/pkg/dns/name"
@@ -19,11 +20,10 @@ const udpLimit = 1232
 // responder decides what a message is answered with. It does no I/O and holds no lock, so
 // raw bytes can be thrown at it (FuzzRespond).
 type responder struct {
-	zones  Zones
-	views  []string
-	keys   keyring
-	access access
-	clock  func() time.Time
+	zones    Zones
+	catalogs *zoneview.Set // as Zones, of the catalog zones
+	roster   atomic.Pointer[roster]
+	clock    func() time.Time
 }
 
 // answer is what to do about a message: send msg, run the transfer, or with neither say
@@ -48,9 +48,10 @@ func (r *responder) respond(msg []byte, from netip.Addr, overTCP bool) answer {
 	case malformed:
 		return answer{msg: bare(req, rcodeFormErr), refusal: "malformed"}
 	}
+	roster := r.roster.Load()
 	var key *signingKey
 	if req.signature != nil {
-		v := r.keys.verify(msg, req.signature, nil, r.clock())
+		v := roster.keys.verify(msg, req.signature, nil, r.clock())
 		switch {
 		case v.malformed:
 			return answer{msg: bare(req, rcodeFormErr), zone: req.qname, refusal: "MAC of impossible length"}
@@ -73,13 +74,15 @@ func (r *responder) respond(msg []byte, from netip.Addr, overTCP bool) answer {
 		return reply(rcodeRefused, "class")
 	case metaType(req.qtype):
 		return reply(rcodeRefused, "type")
-	case !r.access.allows(from, key):
+	}
+	open := roster.open(from, key)
+	if len(open) == 0 {
 		if key == nil {
 			return reply(rcodeRefused, "unsigned and not allowed by its address")
 		}
 		return reply(rcodeRefused, "key not allowed from this address")
 	}
-	// From here on the peer is one that may know.
+	// From here on the peer is one that may know of the zones of these classes.
 	if req.qtype == typeAXFR && !overTCP {
 		return reply(rcodeFormErr, "AXFR over UDP") // RFC 5936 §4.2 defines none
 	}
@@ -87,9 +90,9 @@ func (r *responder) respond(msg []byte, from netip.Addr, overTCP bool) answer {
 		return reply(rcodeFormErr, "IXFR without a serial")
 	}
 	if req.qtype != typeAXFR && req.qtype != typeIXFR {
-		return r.lookup(req, key, overTCP)
+		return r.lookup(req, key, open, overTCP)
 	}
-	zone, ok := r.find(req.qname)
+	zone, ok := r.find(open, req.qname)
 	if !ok {
 		return reply(rcodeNotAuth, "zone not served") // RFC 5936 §2.2.1
 	}
@@ -113,13 +116,10 @@ func metaType(t uint16) bool {
 	return false
 }
 
-// find is the zone of that name in the first view that has it.
-func (r *responder) find(fqdn name.Name) (*zoneview.Snapshot, bool) {
-	if fqdn.IsZero() {
-		return nil, false
-	}
-	for _, view := range r.views {
-		if s, ok := r.zones.Find(view, fqdn); ok {
+// find is the zone of that name in the first class that has it.
+func (r *responder) find(open []*Class, fqdn name.Name) (*zoneview.Snapshot, bool) {
+	for _, class := range open {
+		if s, ok := class.find(r.zones, r.catalogs, fqdn); ok {
 			return s, true
 		}
 	}

@@ -191,7 +191,7 @@ func TestRespond_firstNamedViewServes(t *testing.T) {
 		{[]string{"internal", ""}, "example.org.", 11}, {[]string{"", "internal"}, "example.org.", 22},
 		{[]string{"internal", ""}, "example.net.", 33}, {[]string{"internal", ""}, "example.com.", 0}, {nil, "example.org.", 0},
 	} {
-		r.views = c.views
+		r.roster.Load().classes[0].views = c.views
 		m := unpack(t, r.respond(pack(t, query(c.fqdn, mdns.TypeSOA)), loopback, false).msg)
 		var got uint32
 		if len(m.Answer) == 1 {

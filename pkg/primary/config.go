@@ -47,8 +47,9 @@ type Target struct {
 type Config struct {
 	Zones Zones
 
-	// Views are the views served, in order: a name that several have is served from the
-	// first. None: nothing is served.
+	// Views are the views served to those that Allow lets in, in order: a name that several
+	// have is served from the first. None: nothing is served but the zones of classes, which
+	// have peers of their own (AddClass).
 	Views []string
 	// Listen are the addresses, each served over UDP and TCP. Port 0 takes a free port,
 	// the same for both; see Addrs.
@@ -101,7 +102,7 @@ type Config struct {
 }
 
 // complete fills in the defaults and reports all faults at once.
-func (c Config) complete() (Config, keyring, access, error) {
+func (c Config) complete() (Config, *roster, error) {
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
 	if c.Zones == nil {
@@ -171,8 +172,20 @@ func (c Config) complete() (Config, keyring, access, error) {
 	if c.Logger.GetSink() == nil {
 		c.Logger = klog.Background()
 	}
+	keys, errKeys := newKeyring(c.Keys)
+	rules, errAccess := newAccess(c.Allow, keys)
+	targets, errNotify := newTargets(c.Notify, keys)
+	faults = append(faults, errKeys, errAccess, errNotify)
+	nameless := &Class{views: c.Views, access: rules, notify: targets}
+	return c, &roster{keys: keys, classes: []*Class{nameless}}, errors.Join(faults...)
+}
+
+// newKeyring checks keys and finds them by name; its error names all faults, and what is right is in it nevertheless.
+func newKeyring(list []Key) (keyring, error) {
+	var faults []error
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
 	keys := keyring{}
-	for i, k := range c.Keys {
+	for i, k := range list {
 		if k.secret == nil {
 			fault("Keys[%d]: no key; make one with NewKey, ParseKeys or ReadKeyFile", i)
 			continue
@@ -187,13 +200,16 @@ func (c Config) complete() (Config, keyring, access, error) {
 		}
 		keys[k.Name] = signing
 	}
-	rules, err := newAccess(c.Allow, keys)
-	if err != nil {
-		faults = append(faults, err)
-	}
-	c.Notify = append([]Target(nil), c.Notify...)
-	for i := range c.Notify {
-		t := &c.Notify[i]
+	return keys, errors.Join(faults...)
+}
+
+// newTargets checks targets; the keys that they name are of this class.
+func newTargets(list []Target, keys keyring) ([]Target, error) {
+	var faults []error
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
+	targets := append([]Target(nil), list...)
+	for i := range targets {
+		t := &targets[i]
 		if !t.Addr.IsValid() || t.Addr.Port() == 0 {
 			fault("Notify[%d].Addr: not an address with a port; write 192.0.2.53:53", i)
 		}
@@ -205,7 +221,7 @@ func (c Config) complete() (Config, keyring, access, error) {
 			fault("Notify[%d].Key: no key %q in Keys; add it there or name one that is", i, t.Key)
 		}
 	}
-	return c, keys, rules, errors.Join(faults...)
+	return targets, errors.Join(faults...)
 }
 
 // listenError says which address was wanted and, for the usual reason, what to do.

@@ -19,7 +19,11 @@ import (
 // what came, the new one. ok is false where the whole zone is the answer: the journal does not reach back, or the
 // difference is as long as the zone.
 func (r *responder) difference(zone *zoneview.Snapshot, since serial.Serial) (records []content.Packed, ok bool) {
-	d, err := r.zones.Difference(zone.Zone().UID, since, zone.Serial())
+	difference := r.zones.Difference
+	if isCatalog(zone) {
+		difference = r.catalogs.Difference
+	}
+	d, err := difference(zone.Zone().UID, since, zone.Serial())
 	if err != nil || len(d.Removed)+len(d.Added)+2 >= zone.EntryCount() {
 		return nil, false
 	}

@@ -12,8 +12,8 @@
 //     snapshot, ends with the SOA it began with (RFC 5936 §2.2), and stops short of that SOA
 //     when anything in between could not be sent. Its memory does not depend on the zone.
 //  2. What is not allowed is REFUSED, in the same octets for a zone that is here and one
-//     that is not. A bad signature is answered as RFC 8945 §5.2 says, also without looking
-//     for the zone.
+//     that is not. To a peer of one class the zones of others are not here. A bad signature
+//     is answered as RFC 8945 §5.2 says, also without looking for the zone.
 //  3. No message makes it panic, loop or send more than the question's size to a source that
 //     is not allowed; over UDP an allowed one gets at most 1232 octets, and TC in the place
 //     of half an RRset.
@@ -21,6 +21,8 @@
 //  5. A new serial reaches each target as one NOTIFY at once, repeated until confirmed; at
 //     most one is in flight for a zone and target, later serials are coalesced into it.
 //  6. Connections, transfers, messages and every wait are bounded (Config).
+//  7. The catalog zone of a class (RFC 9432) lists its members and nothing else, from the
+//     first serial on; a zone made anew or renamed is another member.
 //
 // It does not know where zones come from, who may write them, or any Kubernetes object: it
 // sees settled snapshots, and the difference to one, through the interface Zones. An IXFR
@@ -29,6 +31,7 @@
 //
 // Read answer.go first: what is decided about a message, in which order. query.go reads a
 // message, resolve.go finds what a zone says, difference.go what is new in it; message.go
-// writes a message, compress.go its names, transfer.go streams a zone, tsig.go signs; tcp.go
-// and primary.go are the sockets, notify.go the way back.
+// writes a message, compress.go its names, class.go says whose zones are whose peers',
+// catalog.go lists them, transfer.go streams a zone, tsig.go signs; tcp.go and primary.go
+// are the sockets, notify.go the way back.
 package primary

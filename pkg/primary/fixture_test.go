@@ -99,11 +99,13 @@ func served(zones ...*zoneview.Snapshot) *zoneview.Set {
 
 func newResponder(t testing.TB, set *zoneview.Set, rules []Rule, keys ...Key) *responder {
 	t.Helper()
-	c, ring, rulesIn, err := Config{Zones: set, Views: []string{""}, Listen: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:0")}, Keys: keys, Allow: rules}.complete()
+	c, first, err := Config{Zones: set, Views: []string{""}, Listen: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:0")}, Keys: keys, Allow: rules}.complete()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &responder{zones: c.Zones, views: c.Views, keys: ring, access: rulesIn, clock: c.Clock}
+	r := &responder{zones: c.Zones, catalogs: zoneview.NewSet(zoneview.Config{}), clock: c.Clock}
+	r.roster.Store(first)
+	return r
 }
 
 func query(fqdn string, qtype uint16) *mdns.Msg {

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 
@@ -37,15 +38,26 @@ type news struct {
 // most one NOTIFY is in flight; serials that come meanwhile are coalesced into the newest.
 type notifier struct {
 	primary *Primary
-	places  []chan struct{} // by target
 	done    sync.WaitGroup
 
 	// Of the loop alone:
-	announced map[name.Name]announcement
-	names     map[string]name.Name // uid → the name it was last seen under
+	announced map[spot]map[Target]announcement
+	names     map[classUID]name.Name // the name a zone was last seen under
 
 	mu      sync.Mutex
+	places  map[Target]chan struct{}
 	heralds map[heraldKey]*herald
+}
+
+// spot is where a zone is served: two classes may have different zones of one name.
+type spot struct {
+	class *Class
+	fqdn  name.Name
+}
+
+type classUID struct {
+	class *Class
+	uid   string
 }
 
 type announcement struct {
@@ -54,8 +66,8 @@ type announcement struct {
 }
 
 type heraldKey struct {
-	fqdn   name.Name
-	target int
+	spot
+	target Target
 }
 
 // herald carries the news of one zone to one target. It stands while its goroutine runs.
@@ -64,25 +76,72 @@ type herald struct {
 	wake   chan struct{} // something newer is wanted
 }
 
-// notifyLoop turns changes of the zones into NOTIFYs until ctx ends. Every zone counts as
+// stirred is what changed in classes and not in zones: the loops look at it when they are woken.
+type stirred struct {
+	mu       sync.Mutex
+	uids     map[string]bool
+	classes  map[*Class]bool
+	repeat   map[classUID]bool
+	wake     chan struct{}
+	catalogs chan struct{}
+}
+
+func newStirred() *stirred {
+	return &stirred{
+		uids: map[string]bool{}, classes: map[*Class]bool{}, repeat: map[classUID]bool{},
+		wake: make(chan struct{}, 1), catalogs: make(chan struct{}, 1),
+	}
+}
+
+func (s *stirred) note(note func()) {
+	s.mu.Lock()
+	note()
+	s.mu.Unlock()
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (s *stirred) zone(uid string)            { s.note(func() { s.uids[uid] = true }) }
+func (s *stirred) class(c *Class)             { s.note(func() { s.classes[c] = true }) }
+func (s *stirred) again(c *Class, uid string) { s.note(func() { s.repeat[classUID{c, uid}] = true }) }
+
+func (s *stirred) catalog() {
+	select {
+	case s.catalogs <- struct{}{}:
+	default:
+	}
+}
+
+// take returns what was noted and forgets it.
+func (s *stirred) take() (uids map[string]bool, classes map[*Class]bool, repeat map[classUID]bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	uids, classes, repeat = s.uids, s.classes, s.repeat
+	s.uids, s.classes, s.repeat = map[string]bool{}, map[*Class]bool{}, map[classUID]bool{}
+	return uids, classes, repeat
+}
+
+// notifyLoop turns changes of the zones and classes into NOTIFYs until ctx ends. Every zone counts as
 // changed at start: a secondary may have missed what happened while nothing ran here.
 func (p *Primary) notifyLoop(ctx context.Context) {
-	if len(p.config.Notify) == 0 {
-		return
-	}
 	n := &notifier{
 		primary:   p,
-		announced: map[name.Name]announcement{},
-		names:     map[string]name.Name{},
+		announced: map[spot]map[Target]announcement{},
+		names:     map[classUID]name.Name{},
+		places:    map[Target]chan struct{}{},
 		heralds:   map[heraldKey]*herald{},
-	}
-	for range p.config.Notify {
-		n.places = append(n.places, make(chan struct{}, notifiesPerTarget))
 	}
 	defer n.done.Wait()
 	events, end := p.config.Zones.Subscribe()
 	defer end()
+	catalogs, endCatalogs := p.catalogs.Subscribe()
+	defer endCatalogs()
 	for s := range p.config.Zones.All() {
+		n.look(ctx, s.Zone().UID)
+	}
+	for s := range p.catalogs.All() {
 		n.look(ctx, s.Zone().UID)
 	}
 	for {
@@ -93,56 +152,94 @@ func (p *Primary) notifyLoop(ctx context.Context) {
 				return
 			}
 			n.look(ctx, e.Zone.UID)
+		case e := <-catalogs:
+			n.look(ctx, e.Zone.UID)
+		case <-p.stirred.wake:
+			n.stir(ctx)
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// look compares what is served under the zone's name, and under the one it had before,
-// with what was announced. A zone that another view hides is not announced; when that one
-// goes, this one is.
-func (n *notifier) look(ctx context.Context, uid string) {
-	before, known := n.names[uid]
-	var now name.Name
-	if s, ok := n.primary.config.Zones.Settled(uid); ok {
-		now = s.Header().FQDN
-		n.names[uid] = now
-	} else {
-		delete(n.names, uid)
+// stir looks at what changed in classes.
+func (n *notifier) stir(ctx context.Context) {
+	uids, classes, repeat := n.primary.stirred.take()
+	for at := range repeat {
+		for target := range n.announced[spot{at.class, n.names[at]}] {
+			delete(n.announced[spot{at.class, n.names[at]}], target)
+		}
+		n.lookIn(ctx, at.class, at.uid)
 	}
-	if known && before != now {
-		n.announce(ctx, before)
+	for uid := range uids {
+		n.look(ctx, uid)
 	}
-	if !now.IsZero() {
-		n.announce(ctx, now)
+	for class := range classes {
+		for at := range n.names {
+			if at.class == class {
+				n.lookIn(ctx, class, at.uid)
+			}
+		}
+		for _, uid := range class.uids() {
+			n.lookIn(ctx, class, uid)
+		}
 	}
 }
 
-func (n *notifier) announce(ctx context.Context, fqdn name.Name) {
-	s, served := n.primary.responder.find(fqdn)
+func (n *notifier) look(ctx context.Context, uid string) {
+	for _, class := range n.primary.responder.roster.Load().classes {
+		n.lookIn(ctx, class, uid)
+	}
+}
+
+// lookIn compares what a class serves under the zone's name, and under the one it had before,
+// with what was announced. A zone that another view hides is not announced; when that one
+// goes, this one is.
+func (n *notifier) lookIn(ctx context.Context, class *Class, uid string) {
+	at := classUID{class, uid}
+	before, known := n.names[at]
+	if !known && len(class.targets()) == 0 {
+		return // nobody to tell, and nobody was told
+	}
+	now := class.nameOf(n.primary.config.Zones, uid)
+	if now.IsZero() {
+		delete(n.names, at)
+	} else {
+		n.names[at] = now
+	}
+	if known && before != now {
+		n.announce(ctx, spot{class, before})
+	}
+	if !now.IsZero() {
+		n.announce(ctx, spot{class, now})
+	}
+}
+
+func (n *notifier) announce(ctx context.Context, at spot) {
+	p := n.primary
+	s, served := at.class.find(p.config.Zones, p.catalogs, at.fqdn)
+	targets := at.class.targets()
 	if !served {
-		delete(n.announced, fqdn)
-		n.mu.Lock()
-		defer n.mu.Unlock()
-		for i := range n.places {
-			if h := n.heralds[heraldKey{fqdn, i}]; h != nil {
-				h.wanted = nil
-			}
-		}
+		targets = nil
+	}
+	n.forget(at, targets)
+	if len(targets) == 0 {
 		return
 	}
 	is := announcement{uid: s.Zone().UID, serial: s.Serial()}
-	if n.announced[fqdn] == is {
-		return
-	}
-	n.announced[fqdn] = is
-	w := &news{fqdn: fqdn, serial: s.Serial()}
+	w := &news{fqdn: at.fqdn, serial: s.Serial()}
 	w.soa, _ = s.PackedSOA()
+	if n.announced[at] == nil {
+		n.announced[at] = map[Target]announcement{}
+	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	for i := range n.places {
-		k := heraldKey{fqdn, i}
+	for _, target := range targets {
+		if n.announced[at][target] == is {
+			continue
+		}
+		n.announced[at][target] = is
+		k := heraldKey{at, target}
 		if h := n.heralds[k]; h != nil {
 			h.wanted = w
 			select {
@@ -151,16 +248,37 @@ func (n *notifier) announce(ctx context.Context, fqdn name.Name) {
 			}
 			continue
 		}
+		if n.places[target] == nil {
+			n.places[target] = make(chan struct{}, notifiesPerTarget)
+		}
+		place := n.places[target]
 		h := &herald{wanted: w, wake: make(chan struct{}, 1)}
 		n.heralds[k] = h
-		n.done.Go(func() { n.carry(ctx, k, h) })
+		n.done.Go(func() { n.carry(ctx, k, h, place) })
+	}
+}
+
+// forget lets go of the targets that are not to be told any more.
+func (n *notifier) forget(at spot, keep []Target) {
+	for target := range n.announced[at] {
+		if slices.Contains(keep, target) {
+			continue
+		}
+		delete(n.announced[at], target)
+		n.mu.Lock()
+		if h := n.heralds[heraldKey{at, target}]; h != nil {
+			h.wanted = nil
+		}
+		n.mu.Unlock()
+	}
+	if len(n.announced[at]) == 0 {
+		delete(n.announced, at)
 	}
 }
 
 // carry sends until nothing is wanted any more.
-func (n *notifier) carry(ctx context.Context, k heraldKey, h *herald) {
-	c := n.primary.config
-	target := c.Notify[k.target]
+func (n *notifier) carry(ctx context.Context, k heraldKey, h *herald, place chan struct{}) {
+	c, target := n.primary.config, k.target
 	log := n.primary.log.WithValues("zone", k.fqdn.String(), "target", target.Addr.String())
 	attempts, backoff := 0, c.NotifyBackoff
 	for {
@@ -178,12 +296,12 @@ func (n *notifier) carry(ctx context.Context, k heraldKey, h *herald) {
 		n.mu.Unlock()
 
 		select {
-		case n.places[k.target] <- struct{}{}:
+		case place <- struct{}{}:
 		case <-ctx.Done():
 			return
 		}
 		err := n.primary.notify(ctx, target, w)
-		<-n.places[k.target]
+		<-place
 		if ctx.Err() != nil {
 			return
 		}
@@ -236,7 +354,10 @@ func (p *Primary) notify(ctx context.Context, target Target, w *news) error {
 	defer stop()
 	conn.SetDeadline(time.Now().Add(p.config.NotifyTimeout))
 
-	key := p.keys[target.Key]
+	key := p.responder.roster.Load().keys[target.Key]
+	if key == nil && target.Key != "" {
+		return fmt.Errorf("the key %q is not one of ours any more", target.Key)
+	}
 	msg, mac, err := p.notifyMessage(w, key)
 	if err != nil {
 		return err
@@ -316,7 +437,7 @@ func (p *Primary) readNotifyAnswer(msg []byte, id uint16, key *signingKey, mac [
 		if q.signature == nil {
 			return false, fmt.Errorf("unsigned answer with rcode %d", rcode)
 		}
-		if v := p.keys.verify(msg, q.signature, mac, p.config.Clock()); v.malformed || v.err != 0 || v.key != key {
+		if v := (keyring{key.Name: key}).verify(msg, q.signature, mac, p.config.Clock()); v.malformed || v.err != 0 || v.key != key {
 			return false, fmt.Errorf("answer with rcode %d, TSIG error %d and a signature that does not hold", rcode, q.signature.err)
 		}
 	}

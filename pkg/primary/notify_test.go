@@ -277,13 +277,13 @@ func TestNotify_signedNeedsSignedAnswer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	msg, mac, err := p.notifyMessage(&news{fqdn: name.MustParse("example.org."), serial: 5, soa: soa}, p.keys[k.Name])
+	msg, mac, err := p.notifyMessage(&news{fqdn: name.MustParse("example.org."), serial: 5, soa: soa}, p.responder.roster.Load().keys[k.Name])
 	if err != nil {
 		t.Fatal(err)
 	}
 	reply := pack(t, new(mdns.Msg).SetReply(unpack(t, msg)))
 	forged, _ := sk.sign(reply, mac, stampAt(time.Now()), false)
-	if answered, _ := p.readNotifyAnswer(forged, unpack(t, msg).Id, p.keys[k.Name], mac); answered {
+	if answered, _ := p.readNotifyAnswer(forged, unpack(t, msg).Id, p.responder.roster.Load().keys[k.Name], mac); answered {
 		t.Error("a forged answer confirms")
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/net/ipv4"
 	"golang.org/x/net/ipv6"
 	"k8s.io/klog/v2"
+	"kubi.zone/kubizone/pkg/zoneview"
 )
 
 // What the operating system says, named for what it means here.
@@ -29,10 +30,14 @@ var (
 // Primary is a hidden primary: it hands zones to secondaries and answers nobody else.
 type Primary struct {
 	config    Config
-	keys      keyring
 	responder *responder
+	catalogs  *zoneview.Set // a zone of each class that has a catalog
+	stirred   *stirred
 	pairs     []pair
 	log       klog.Logger
+
+	changing  sync.Mutex // held while the roster is replaced
+	classKeys map[string]keyring
 
 	peers, outsiders *budget // TCP connections
 	transfers        *budget
@@ -47,14 +52,15 @@ type Primary struct {
 // New checks the configuration, reporting all its faults at once, and opens the listeners.
 // The caller then calls Run, or Close when it never does.
 func New(config Config) (*Primary, error) {
-	c, keys, rules, err := config.complete()
+	c, first, err := config.complete()
 	if err != nil {
 		return nil, fmt.Errorf("primary: %w", err)
 	}
 	p := &Primary{
 		config:    c,
-		keys:      keys,
-		responder: &responder{zones: c.Zones, views: c.Views, keys: keys, access: rules, clock: c.Clock},
+		catalogs:  zoneview.NewSet(zoneview.Config{}),
+		stirred:   newStirred(),
+		classKeys: map[string]keyring{"": first.keys},
 		log:       c.Logger.WithName("primary"),
 		peers:     newBudget(c.MaxConns, c.MaxConnsPerClient),
 		outsiders: newBudget(max(4, c.MaxConns/16), max(4, c.MaxConns/16)),
@@ -62,6 +68,8 @@ func New(config Config) (*Primary, error) {
 		stopping:  make(chan struct{}),
 		conns:     map[net.Conn]struct{}{},
 	}
+	p.responder = &responder{zones: c.Zones, catalogs: p.catalogs, clock: c.Clock}
+	p.responder.roster.Store(first)
 	p.messages.New = func() any { return newMessage() }
 	p.stop = sync.OnceFunc(func() { close(p.stopping) })
 	for _, at := range c.Listen {
@@ -122,6 +130,7 @@ func (p *Primary) Run(ctx context.Context) error {
 		p.log.Info("Serving DNS", "address", l.at.String(), "views", p.config.Views)
 	}
 	listeners.Go(func() { p.notifyLoop(ctx) })
+	listeners.Go(func() { p.publishLoop(ctx) })
 
 	<-ctx.Done()
 	p.Close()

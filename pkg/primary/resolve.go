@@ -63,12 +63,12 @@ func readName(wire []byte, first bool) (qname, bool) {
 	return q, false
 }
 
-// enclosing is the zone with the longest name at or above n (S2.1) among those served. A DS is the parent's (RFC 4035
+// enclosing is the zone with the longest name at or above n (S2.1) among those that the peer may know of. A DS is the parent's (RFC 4035
 // §3.1.4.1): its question goes to the zone above, where that one is served too.
-func (r *responder) enclosing(q qname, qtype rdata.Type) (*zoneview.Snapshot, bool) {
+func (r *responder) enclosing(open []*Class, q qname, qtype rdata.Type) (*zoneview.Snapshot, bool) {
 	var own *zoneview.Snapshot
 	for at, ok := q.known, true; ok; at, ok = at.Parent() {
-		zone, found := r.find(at)
+		zone, found := r.find(open, at)
 		if !found {
 			continue
 		}
@@ -301,7 +301,7 @@ func below(owner, top name.Rel) bool {
 const maxName = 255 // octets of a name in wire form (RFC 1035 §2.3.4)
 
 // lookup answers an ordinary question. Over UDP what does not fit is left to TCP (RFC 2181 §9).
-func (r *responder) lookup(req request, key *signingKey, overTCP bool) answer {
+func (r *responder) lookup(req request, key *signingKey, open []*Class, overTCP bool) answer {
 	fail := func(rcode uint16, why string, fault error) answer {
 		return answer{msg: r.status(req, key, rcode), zone: req.qname, refusal: why, fault: fault}
 	}
@@ -310,7 +310,7 @@ func (r *responder) lookup(req request, key *signingKey, overTCP bool) answer {
 	if !ok {
 		return fail(rcodeRefused, "zone not served", nil)
 	}
-	zone, ok := r.enclosing(q, rdata.Type(req.qtype))
+	zone, ok := r.enclosing(open, q, rdata.Type(req.qtype))
 	if !ok {
 		return fail(rcodeRefused, "zone not served", nil)
 	}

@@ -43,7 +43,7 @@ func (p *Primary) acceptTCP(ctx, connCtx context.Context, l *net.TCPListener, co
 		from := conn.RemoteAddr().(*net.TCPAddr).AddrPort()
 		client := from.Addr().Unmap()
 		places, idle := p.peers, p.config.IdleTimeout
-		if !p.responder.access.mayBePeer(client) {
+		if !p.responder.roster.Load().mayBePeer(client) {
 			places, idle = p.outsiders, min(idle, outsiderIdle)
 		}
 		if ok, _ := places.take(client); !ok {

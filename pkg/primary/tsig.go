@@ -46,6 +46,11 @@ func newSigningKey(k Key) (*signingKey, error) {
 	return s, err
 }
 
+// sameAs: both sign alike.
+func (k *signingKey) sameAs(other *signingKey) bool {
+	return k.Name == other.Name && k.Algorithm == other.Algorithm && hmac.Equal(k.secret, other.secret)
+}
+
 func wireName(text string) ([]byte, error) {
 	buf := make([]byte, 256)
 	n, err := mdns.PackDomainName(text, buf, 0, nil, false)

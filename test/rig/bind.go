@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -46,6 +47,7 @@ type BINDConfig struct {
 	Addr        netip.AddrPort // where it listens; zero: a free loopback port
 	Keys        []TSIGKey
 	Secondaries []SecondaryZone
+	Catalogs    []SecondaryZone // whose members are transferred too (RFC 9432)
 	Primaries   []PrimaryZone
 	Options     string // further lines of the options block
 }
@@ -122,6 +124,10 @@ func (b *BIND) configure(c BINDConfig) error {
 	for _, k := range c.Keys {
 		conf.WriteString(k.Statement())
 	}
+	var catalogs strings.Builder
+	for _, z := range c.Catalogs {
+		fmt.Fprintf(&catalogs, "\tcatalog-zones { zone %q default-primaries { %s } in-memory yes min-update-interval 1; };\n", z.Zone, z.primary())
+	}
 	fmt.Fprintf(&conf, `options {
 	directory %[1]q;
 	pid-file "named.pid";
@@ -139,16 +145,11 @@ func (b *BIND) configure(c BINDConfig) error {
 	tcp-clients 1000;
 	querylog no;
 	%[3]s
-};
+%[6]s};
 controls { inet 127.0.0.1 port %[4]d allow { 127.0.0.1; } keys { "rig-control"; }; };
-`, b.dir, b.Addr.Port(), c.Options, b.control.Port(), b.Addr.Addr())
-	for _, z := range c.Secondaries {
-		key := ""
-		if z.Key != "" {
-			key = fmt.Sprintf(" key %q", z.Key)
-		}
-		fmt.Fprintf(&conf, "zone %q {\n\ttype secondary;\n\tfile %q;\n\tprimaries { %s port %d%s; };\n\tmin-retry-time 1;\n};\n",
-			z.Zone, zoneFile(z.Zone), z.Primary.Addr(), z.Primary.Port(), key)
+`, b.dir, b.Addr.Port(), c.Options, b.control.Port(), b.Addr.Addr(), catalogs.String())
+	for _, z := range append(slices.Clone(c.Secondaries), c.Catalogs...) {
+		fmt.Fprintf(&conf, "zone %q {\n\ttype secondary;\n\tfile %q;\n\tprimaries { %s };\n\tmin-retry-time 1;\n};\n", z.Zone, zoneFile(z.Zone), z.primary())
 	}
 	for _, z := range c.Primaries {
 		if err := os.WriteFile(filepath.Join(b.dir, zoneFile(z.Zone)), []byte(z.Text), 0o600); err != nil {
@@ -165,6 +166,15 @@ controls { inet 127.0.0.1 port %[4]d allow { 127.0.0.1; } keys { "rig-control"; 
 		return err
 	}
 	return os.WriteFile(filepath.Join(b.dir, "named.conf"), []byte(conf.String()), 0o600)
+}
+
+// primary is where the zone comes from, in named.conf syntax.
+func (z SecondaryZone) primary() string {
+	key := ""
+	if z.Key != "" {
+		key = fmt.Sprintf(" key %q", z.Key)
+	}
+	return fmt.Sprintf("%s port %d%s;", z.Primary.Addr(), z.Primary.Port(), key)
 }
 
 func zoneFile(zone string) string {

@@ -50,6 +50,21 @@ func (d Dig) Run(ctx context.Context, args ...string) (string, error) {
 	return run(ctx, "", "", dig, append(all, args...)...)
 }
 
+// Serial is the SOA serial that the server answers with for the zone; ok is false while it has none to serve. No answer
+// in a second is an error.
+func (d Dig) Serial(ctx context.Context, zone string) (serial uint32, ok bool, err error) {
+	out, err := d.Run(ctx, "+short", "+norecurse", "+tries=1", "+time=1", "SOA", zone)
+	if err != nil {
+		return 0, false, err
+	}
+	fields := strings.Fields(out)
+	if len(fields) != 7 {
+		return 0, false, nil
+	}
+	_, err = fmt.Sscan(fields[2], &serial)
+	return serial, err == nil, err
+}
+
 // Nsupdate sends an update script (its "server" line is written for it) and returns what
 // nsupdate printed; a refused update is an error.
 func Nsupdate(ctx context.Context, server netip.AddrPort, key *TSIGKey, script string) (string, error) {

@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -23,7 +24,8 @@ type KnotConfig struct {
 	Key   *TSIGKey
 	Zones []PrimaryZone // UpdateKey is Key's name or empty
 	// Secondaries are not waited for.
-	Secondaries []SecondaryZone // Key is not used
+	Secondaries []SecondaryZone // Key is Key's name or empty
+	Catalogs    []SecondaryZone // as Secondaries; their members are transferred too (RFC 9432)
 }
 
 // Knot is a running knotd on a loopback port.
@@ -103,10 +105,16 @@ database:
 	fmt.Fprintf(&conf, "acl:\n  - id: transfer\n    address: 127.0.0.0/8\n    action: transfer\n%s", key)
 	fmt.Fprintf(&conf, "  - id: update\n    address: 127.0.0.0/8\n    action: update\n%s", key)
 	conf.WriteString("  - id: notify\n    address: 127.0.0.0/8\n    action: notify\n")
-	for _, z := range c.Secondaries {
+	for _, z := range append(slices.Clone(c.Secondaries), c.Catalogs...) {
 		fmt.Fprintf(&conf, "remote:\n  - id: primary-of-%s\n    address: %s@%d\n", z.Zone, z.Primary.Addr(), z.Primary.Port())
+		if z.Key != "" {
+			conf.WriteString(key)
+		}
 	}
 	fmt.Fprintf(&conf, "template:\n  - id: default\n    storage: %q\n    acl: transfer\n", k.dir)
+	for _, z := range c.Catalogs {
+		fmt.Fprintf(&conf, "  - id: member-of-%s\n    storage: %q\n    master: primary-of-%s\n    acl: [transfer, notify]\n", z.Zone, k.dir, z.Zone)
+	}
 	conf.WriteString("zone:\n")
 	for _, z := range c.Zones {
 		if err := os.WriteFile(filepath.Join(k.dir, zoneFile(z.Zone)), []byte(z.Text), 0o600); err != nil {
@@ -119,6 +127,9 @@ database:
 	}
 	for _, z := range c.Secondaries {
 		fmt.Fprintf(&conf, "  - domain: %s\n    file: %q\n    master: primary-of-%s\n    acl: [transfer, notify]\n", z.Zone, zoneFile(z.Zone), z.Zone)
+	}
+	for _, z := range c.Catalogs {
+		fmt.Fprintf(&conf, "  - domain: %[1]s\n    file: %[2]q\n    master: primary-of-%[1]s\n    acl: [transfer, notify]\n    catalog-role: interpret\n    catalog-template: member-of-%[1]s\n", z.Zone, zoneFile(z.Zone))
 	}
 	return os.WriteFile(filepath.Join(k.dir, "knot.conf"), []byte(conf.String()), 0o600)
 }

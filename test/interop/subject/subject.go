@@ -157,7 +157,8 @@ func Step(t testing.TB, z *zoneview.Snapshot, removed, added []content.Row) cont
 // Serving is a running primary and the zones it serves.
 type Serving struct {
 	*zoneview.Set
-	Addr netip.AddrPort
+	Primary *primary.Primary
+	Addr    netip.AddrPort
 }
 
 // Start serves these zones on a free loopback port until the test ends. What the
@@ -165,13 +166,20 @@ type Serving struct {
 // with any of the keys.
 func Start(t testing.TB, c primary.Config, zones ...*zoneview.Snapshot) Serving {
 	t.Helper()
+	c.Views = []string{""}
+	c.Allow = primary.Rules(Loopback, c.Keys)
+	return StartClasses(t, c, zones...)
+}
+
+// StartClasses is Start for a primary whose peers are those of its classes.
+func StartClasses(t testing.TB, c primary.Config, zones ...*zoneview.Snapshot) Serving {
+	t.Helper()
 	set := zoneview.NewSet(zoneview.Config{})
 	for _, z := range zones {
 		set.Put(z, true)
 	}
-	c.Zones, c.Views = set, []string{""}
+	c.Zones = set
 	c.Listen = []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:0")}
-	c.Allow = primary.Rules(Loopback, c.Keys)
 	p, err := primary.New(c)
 	if err != nil {
 		t.Fatal(err)
@@ -185,7 +193,7 @@ func Start(t testing.TB, c primary.Config, zones ...*zoneview.Snapshot) Serving 
 			t.Error(err)
 		}
 	})
-	return Serving{Set: set, Addr: p.Addrs()[0]}
+	return Serving{Set: set, Primary: p, Addr: p.Addrs()[0]}
 }
 
 // Keys are keys from text in BIND's syntax.

@@ -1,0 +1,194 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package primary
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/base32"
+	"slices"
+	"strings"
+	"time"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/zoneview"
+)
+
+// catalog makes the catalog zone of a class (RFC 9432). It is a snapshot like any other, so that AXFR, IXFR and NOTIFY
+// need not know it. All of it is guarded by the class's mutex.
+//
+// Its serial is the second of its last change, and it changes once in a second at most: so it is never ahead of the
+// clock, and a primary started anew, which knows no serial from before, begins behind none.
+type catalog struct {
+	class string
+	fqdn  name.Name
+	// due are the members whose row is not as it is published: what shall be there, or the zero Name.
+	due map[name.Rel]name.Name
+	// published is what the snapshot has.
+	published map[name.Rel]name.Name
+	serial    serial.Serial
+	// at is the second that serial stands for.
+	at int64
+}
+
+func newCatalog(class string, fqdn name.Name) *catalog {
+	return &catalog{class: class, fqdn: fqdn, due: map[name.Rel]name.Name{}, published: map[name.Rel]name.Name{}}
+}
+
+const catalogUID = "catalog of class " // no object's uid has blanks in it
+
+func (c *catalog) uid() string { return catalogUID + c.class }
+
+func isCatalog(s *zoneview.Snapshot) bool { return strings.HasPrefix(s.Zone().UID, catalogUID) }
+
+var memberID = base32.HexEncoding.WithPadding(base32.NoPadding)
+
+// memberRow is where a zone is listed. The label is another one for a zone made anew and for one renamed, because then
+// consumers have to forget what they had under it (RFC 9432 §5.3, §5.4).
+func memberRow(uid string, zone name.Name) name.Rel {
+	sum := sha256.Sum256([]byte(uid + "\n" + zone.String()))
+	return name.MustRel(strings.ToLower(memberID.EncodeToString(sum[:20])) + ".zones")
+}
+
+// add and remove take note of a change, on nil of none.
+func (c *catalog) add(uid string, zone name.Name) {
+	if c != nil {
+		c.due[memberRow(uid, zone)] = zone
+	}
+}
+
+func (c *catalog) remove(uid string, zone name.Name) {
+	if c != nil {
+		c.due[memberRow(uid, zone)] = name.Name{}
+	}
+}
+
+// header is what RFC 9432 §4.1 asks for: an SOA, and an NS that nobody is meant to follow.
+func (c *catalog) header() content.Header {
+	return content.Header{
+		FQDN: c.fqdn, Refresh: 3600, Retry: 600, Expire: 3600000,
+		PrimaryNameServer: "invalid.", Contact: "invalid.", NameServers: []content.NameServer{{Name: "invalid."}},
+	}
+}
+
+func pointer(row name.Rel, zone name.Name) content.Row {
+	return content.Row{Owner: row, Type: rdata.PTR, Data: zone.String()}
+}
+
+// begin is the catalog of these members, from nothing. The serial is the coming second's: an earlier process may have
+// published one in this second.
+func (c *catalog) begin(members map[string]name.Name, now time.Time) *zoneview.Snapshot {
+	sets := []content.RRset{{Owner: name.MustRel("version"), Type: rdata.TXT, TTL: content.InheritTTL(), Data: []string{`"2"`}}}
+	for uid, zone := range members {
+		row := memberRow(uid, zone)
+		c.published[row] = zone
+		sets = append(sets, content.RRset{Owner: row, Type: rdata.PTR, TTL: content.InheritTTL(), Data: []string{zone.String()}})
+	}
+	slices.SortFunc(sets, content.RRset.Compare)
+	state := content.Step{}.State
+	for _, set := range sets {
+		// Nothing is taken out of it, and only that can fail.
+		state, _ = state.Update(nil, set.Elements(nil))
+	}
+	c.at = max(c.at, now.Unix()) + 1
+	c.serial = serial.Serial(uint32(c.at))
+	return zoneview.NewSnapshot(zoneview.Zone{UID: c.uid(), Name: c.class}, c.header(), c.serial, 1, state, slices.Values(sets))
+}
+
+// wait is how long the next change has to wait for its second; false: nothing is due.
+func (c *catalog) wait(now time.Time) (time.Duration, bool) {
+	if c == nil || len(c.due) == 0 {
+		return 0, false
+	}
+	return max(0, time.Unix(c.at+1, 0).Sub(now)), true
+}
+
+// step is what leads from a snapshot to all that is due; false where that is nothing.
+func (c *catalog) step(from *zoneview.Snapshot, now time.Time) (content.Step, bool, error) {
+	inherit := content.InheritTTL()
+	step := content.Step{N: from.N() + 1, From: from.Serial()}
+	for row, zone := range c.due {
+		before, listed := c.published[row]
+		switch {
+		case listed && zone.IsZero():
+			step.Removed = append(step.Removed, pointer(row, before))
+			step.TTLs = append(step.TTLs, content.TTLChange{Owner: row, Type: rdata.PTR, Before: &inherit})
+			delete(c.published, row)
+		case !listed && !zone.IsZero():
+			step.Added = append(step.Added, pointer(row, zone))
+			step.TTLs = append(step.TTLs, content.TTLChange{Owner: row, Type: rdata.PTR, After: &inherit})
+			c.published[row] = zone
+		}
+	}
+	clear(c.due)
+	if len(step.TTLs) == 0 {
+		return step, false, nil
+	}
+	slices.SortFunc(step.Removed, content.Row.Compare)
+	slices.SortFunc(step.Added, content.Row.Compare)
+	slices.SortFunc(step.TTLs, func(a, b content.TTLChange) int {
+		return cmp.Or(a.Owner.Compare(b.Owner), cmp.Compare(a.Type, b.Type))
+	})
+	c.at = max(c.at+1, now.Unix())
+	c.serial = serial.Serial(uint32(c.at))
+	step.Serial = c.serial
+	removed, added := step.Elements()
+	state, err := from.State().Update(removed, added)
+	step.State = state
+	return step, true, err
+}
+
+// publish brings the catalog up to date where its second has come. It returns how long it has to wait else, 0 for not.
+func (c *Class) publish(now time.Time) time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	wait, due := c.catalog.wait(now)
+	if !due || wait > 0 {
+		return wait
+	}
+	set := c.primary.catalogs
+	from, ok := set.Settled(c.catalog.uid())
+	if !ok {
+		return 0
+	}
+	step, changed, err := c.catalog.step(from, now)
+	if err == nil && changed {
+		err = set.Apply(c.catalog.uid(), content.Transaction{Steps: []content.Step{step}, Settled: true}, zoneview.Zone{})
+	}
+	if err != nil {
+		// What is listed wrongly is deleted by those who follow: begin again from what is known.
+		c.primary.log.Error(err, "Catalog zone is made anew; its journal did not fit", "class", c.name, "zone", c.catalog.fqdn.String())
+		at := c.catalog.at
+		c.catalog = newCatalog(c.name, c.catalog.fqdn)
+		c.catalog.at = at
+		set.Put(c.catalog.begin(c.members, now), true)
+	}
+	return 0
+}
+
+// publishLoop publishes catalogs as their classes change, until ctx ends.
+func (p *Primary) publishLoop(ctx context.Context) {
+	for {
+		var wait time.Duration
+		for _, class := range p.responder.roster.Load().classes {
+			if w := class.publish(p.config.Clock()); w > 0 && (wait == 0 || w < wait) {
+				wait = w
+			}
+		}
+		var timer <-chan time.Time
+		if wait > 0 {
+			timer = time.After(wait)
+		}
+		select {
+		case <-p.stirred.catalogs:
+		case <-timer:
+		case <-ctx.Done():
+			return
+		}
+	}
+}

@@ -1,0 +1,323 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package primary
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"sync"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/zoneview"
+)
+
+// ClassConfig says who the peers of a group of zones are. The zones of Config.Views with Config.Keys, Allow and Notify
+// are a class too, one without a name, a catalog or members: all zones of the views are in it.
+type ClassConfig struct {
+	// Name tells classes apart.
+	Name string
+	// Catalog is the name of the catalog zone (RFC 9432) that lists the zones. Zero: none is served.
+	Catalog name.Name
+	// Keys are the TSIG keys of its peers. Allow and Notify name them. A key of the same name in another class is the
+	// same key.
+	Keys []Key
+	// Allow says who may ask for the zones and the catalog. None: nobody.
+	Allow []Rule
+	// Notify are the secondaries told of new serials, and of a new catalog.
+	Notify []Target
+}
+
+// Member is a zone in a class: an object and the name under which its class has it, so that a zone renamed since is
+// still listed as it is served.
+type Member struct {
+	UID  string
+	Zone name.Name
+}
+
+// ErrTaken: another zone of the class has the name. The earlier one keeps it.
+var ErrTaken = errors.New("another zone of the class has the name")
+
+// Class is a group of zones and its peers. Peers see no zone of other classes: what they ask of one is answered as if
+// there were none.
+type Class struct {
+	primary *Primary
+	name    string
+	// views are those of the nameless class, whose zones are not listed.
+	views []string
+
+	mu      sync.RWMutex
+	access  access
+	notify  []Target
+	members map[string]name.Name // by UID
+	byName  map[name.Name]string
+	catalog *catalog // nil: none
+}
+
+// roster is all classes and keys at one moment. It is replaced, never changed.
+type roster struct {
+	keys    keyring
+	classes []*Class
+}
+
+// AddClass makes a class with the members that it has, all of them: what its catalog does not list is removed by the
+// secondaries that follow it. Faults are reported all at once, by field.
+func (p *Primary) AddClass(c ClassConfig, members []Member) (*Class, error) {
+	if c.Name == "" {
+		return nil, errors.New("primary: class: Name: required")
+	}
+	class := &Class{primary: p, name: c.Name, members: map[string]name.Name{}, byName: map[name.Name]string{}}
+	for _, m := range members {
+		if err := class.join(m); err != nil {
+			return nil, err
+		}
+	}
+	return class, class.set(c, true)
+}
+
+// Update gives the class other peers, keys or another catalog. Its members stay.
+func (c *Class) Update(config ClassConfig) error {
+	config.Name = c.name
+	return c.set(config, false)
+}
+
+func (c *Class) set(config ClassConfig, isNew bool) error {
+	p := c.primary
+	p.changing.Lock()
+	defer p.changing.Unlock()
+	fail := func(err error) error { return fmt.Errorf("primary: class %q: %w", c.name, err) }
+	before := p.responder.roster.Load()
+	at := slices.IndexFunc(before.classes, func(other *Class) bool { return other.name == c.name })
+	switch {
+	case isNew && at >= 0:
+		return fail(errors.New("there is one of this name"))
+	case !isNew && (at < 0 || before.classes[at] != c):
+		return fail(errors.New("it is closed"))
+	}
+	keys, err := newKeyring(config.Keys)
+	if err != nil {
+		return fail(err)
+	}
+	rules, errAccess := newAccess(config.Allow, keys)
+	targets, errNotify := newTargets(config.Notify, keys)
+	if err := errors.Join(errAccess, errNotify); err != nil {
+		return fail(err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, taken := c.byName[config.Catalog]; taken {
+		return fail(fmt.Errorf("Catalog: a zone of the class is named %s; name the catalog otherwise", config.Catalog))
+	}
+	had := p.classKeys[c.name]
+	p.classKeys[c.name] = keys
+	after, err := p.newRoster(before, c)
+	if err != nil {
+		p.classKeys[c.name] = had
+		return fail(err)
+	}
+	c.access, c.notify = rules, targets
+	if c.catalog != nil && c.catalog.fqdn != config.Catalog {
+		p.catalogs.Remove(c.catalog.uid())
+		c.catalog = nil
+	}
+	if c.catalog == nil && !config.Catalog.IsZero() {
+		c.catalog = newCatalog(c.name, config.Catalog)
+		p.catalogs.Put(c.catalog.begin(c.members, p.config.Clock()), true)
+	}
+	p.responder.roster.Store(after)
+	p.stirred.class(c)
+	return nil
+}
+
+// newRoster is before with class in it, where it is not yet, and the keys of all. The nameless class stays first.
+func (p *Primary) newRoster(before *roster, class *Class) (*roster, error) {
+	after := &roster{keys: keyring{}, classes: slices.Clone(before.classes)}
+	if class != nil && !slices.Contains(after.classes, class) {
+		after.classes = append(after.classes, class)
+	}
+	slices.SortFunc(after.classes, func(a, b *Class) int { return cmp.Compare(a.name, b.name) })
+	for _, c := range after.classes {
+		for keyName, k := range p.classKeys[c.name] {
+			if known, ok := after.keys[keyName]; ok && !known.sameAs(k) {
+				return nil, fmt.Errorf("Keys: %q is another key in another class; a peer says which it means by the name alone, so name one of them otherwise", k)
+			}
+			after.keys[keyName] = k
+		}
+	}
+	return after, nil
+}
+
+// Close ends the class: its zones are no longer handed to its peers.
+func (c *Class) Close() {
+	p := c.primary
+	p.changing.Lock()
+	defer p.changing.Unlock()
+	before := p.responder.roster.Load()
+	at := slices.Index(before.classes, c)
+	if at < 0 {
+		return
+	}
+	delete(p.classKeys, c.name)
+	without := &roster{classes: slices.Delete(slices.Clone(before.classes), at, at+1)}
+	after, _ := p.newRoster(without, nil) // fewer keys do not differ where more did not
+	p.responder.roster.Store(after)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.catalog != nil {
+		p.catalogs.Remove(c.catalog.uid())
+	}
+	c.access, c.notify, c.catalog = nil, nil, nil
+	clear(c.members)
+	clear(c.byName)
+	p.stirred.class(c)
+}
+
+// Join takes a zone into the class, or under another name; one that is in it stays. Errors: ErrTaken.
+func (c *Class) Join(m Member) error {
+	c.mu.Lock()
+	err := c.join(m)
+	c.mu.Unlock()
+	if err == nil {
+		c.primary.stirred.zone(m.UID)
+		c.primary.stirred.catalog()
+	}
+	return err
+}
+
+func (c *Class) join(m Member) error {
+	if holder, taken := c.byName[m.Zone]; taken && holder != m.UID || c.catalog != nil && c.catalog.fqdn == m.Zone {
+		return fmt.Errorf("primary: class %q: %s: %w", c.name, m.Zone, ErrTaken)
+	}
+	if before, ok := c.members[m.UID]; ok {
+		if before == m.Zone {
+			return nil
+		}
+		delete(c.byName, before)
+		c.catalog.remove(m.UID, before)
+	}
+	c.members[m.UID], c.byName[m.Zone] = m.Zone, m.UID
+	c.catalog.add(m.UID, m.Zone)
+	return nil
+}
+
+// Leave takes a zone out of the class; one that is not in it is none of its business.
+func (c *Class) Leave(uid string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	zone, ok := c.members[uid]
+	if !ok {
+		return
+	}
+	delete(c.members, uid)
+	delete(c.byName, zone)
+	c.catalog.remove(uid, zone)
+	c.primary.stirred.zone(uid)
+	c.primary.stirred.catalog()
+}
+
+// Has says under which name a zone is in the class.
+func (c *Class) Has(uid string) (name.Name, bool) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	zone, ok := c.members[uid]
+	return zone, ok
+}
+
+// Announce tells the class's targets of a zone's serial again.
+func (c *Class) Announce(uid string) { c.primary.stirred.again(c, uid) }
+
+// find is the zone of that name that the class's peers may know of.
+func (c *Class) find(zones Zones, catalogs *zoneview.Set, fqdn name.Name) (*zoneview.Snapshot, bool) {
+	if fqdn.IsZero() {
+		return nil, false
+	}
+	for _, view := range c.views {
+		if s, ok := zones.Find(view, fqdn); ok {
+			return s, true
+		}
+	}
+	c.mu.RLock()
+	uid, ok := c.byName[fqdn]
+	if c.catalog != nil && c.catalog.fqdn == fqdn {
+		uid = c.catalog.uid()
+		c.mu.RUnlock()
+		return catalogs.Settled(uid)
+	}
+	c.mu.RUnlock()
+	if !ok {
+		return nil, false
+	}
+	s, ok := zones.Settled(uid)
+	if !ok || s.FQDN() != fqdn {
+		return nil, false
+	}
+	return s, true
+}
+
+// nameOf is that under which the class may have something to say about a zone now; zero: it has not.
+func (c *Class) nameOf(zones Zones, uid string) name.Name {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	if c.catalog != nil && c.catalog.uid() == uid {
+		return c.catalog.fqdn
+	}
+	if zone, ok := c.members[uid]; ok {
+		return zone
+	}
+	if len(c.views) == 0 {
+		return name.Name{}
+	}
+	if s, ok := zones.Settled(uid); ok {
+		return s.FQDN()
+	}
+	return name.Name{}
+}
+
+// uids are all zones that the class lists, and its catalog.
+func (c *Class) uids() []string {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	uids := slices.Collect(maps.Keys(c.members))
+	if c.catalog != nil {
+		uids = append(uids, c.catalog.uid())
+	}
+	return uids
+}
+
+func (c *Class) allows(from netip.Addr, key *signingKey) bool {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.access.allows(from, key)
+}
+
+func (c *Class) mayBePeer(from netip.Addr) bool {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.access.mayBePeer(from)
+}
+
+func (c *Class) targets() []Target {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.notify
+}
+
+// open are the classes that let this request in.
+func (r *roster) open(from netip.Addr, key *signingKey) []*Class {
+	var open []*Class
+	for _, c := range r.classes {
+		if c.allows(from, key) {
+			open = append(open, c)
+		}
+	}
+	return open
+}
+
+// mayBePeer says whether any key at all could get this source allowed anywhere.
+func (r *roster) mayBePeer(from netip.Addr) bool {
+	return slices.ContainsFunc(r.classes, func(c *Class) bool { return c.mayBePeer(from) })
+}

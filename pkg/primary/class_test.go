@@ -1,0 +1,316 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package primary
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	mdns "github.com/miekg/dns"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/serial"
+)
+
+var elsewhere = netip.MustParseAddr("192.0.2.53")
+
+// twoClasses are "red", for who has its key, and "blue", for who asks from elsewhere; example.org is red, example.net
+// is blue, example.com is both and example.edu is in neither.
+func twoClasses(t *testing.T) (p *Primary, red, blue *Class, key, blueKey Key) {
+	t.Helper()
+	key, blueKey = testKey(t, "red.example.", HMACSHA256), testKey(t, "blue.example.", HMACSHA256)
+	set := served(snapshot(t, "org", "", "example.org.", 1), snapshot(t, "net", "other", "example.net.", 2), snapshot(t, "com", "", "example.com.", 3), snapshot(t, "edu", "", "example.edu.", 4))
+	p, err := New(Config{Zones: set, Listen: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:0")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.Close() })
+	com := Member{"com", name.MustParse("example.com.")}
+	red, err = p.AddClass(ClassConfig{Name: "red", Catalog: name.MustParse("red.catalog.example."), Keys: []Key{key}, Allow: []Rule{{Key: key.Name}}}, []Member{{"org", name.MustParse("example.org.")}, com})
+	if err != nil {
+		t.Fatal(err)
+	}
+	blue, err = p.AddClass(ClassConfig{Name: "blue", Catalog: name.MustParse("blue.catalog.example."), Keys: []Key{blueKey}, Allow: []Rule{{Prefixes: []netip.Prefix{netip.MustParsePrefix("192.0.2.53/32")}}, {Key: blueKey.Name}}}, []Member{{"net", name.MustParse("example.net.")}, com})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p, red, blue, key, blueKey
+}
+
+// Promise 2, for classes: who is a peer of one class cannot tell a zone of another, or its catalog, from none.
+func TestClass_peersSeeTheirOwnZonesAlone(t *testing.T) {
+	p, _, _, key, blueKey := twoClasses(t)
+	r := p.responder
+	r.clock = func() time.Time { return time.Unix(1700000000, 0) }
+	ask := func(zone string, qtype uint16, from netip.Addr, key *Key) []byte {
+		m := query(zone, qtype)
+		m.Id = 4711
+		if qtype == mdns.TypeIXFR {
+			m = ixfr(zone, 0)
+			m.Id = 4711
+		}
+		wire := pack(t, m)
+		if key != nil {
+			wire, _ = signed(t, m, *key, r.clock())
+		}
+		a := r.respond(wire, from, true)
+		if a.transfer != nil {
+			return nil
+		}
+		return a.msg
+	}
+	for _, peer := range []struct {
+		what string
+		from netip.Addr
+		key  *Key
+		own  []string
+	}{
+		{"red's key", outside, &key, []string{"example.org.", "example.com.", "red.catalog.example."}},
+		{"blue's address", elsewhere, nil, []string{"example.net.", "example.com.", "blue.catalog.example."}},
+		{"blue's key", outside, &blueKey, []string{"example.net.", "example.com.", "blue.catalog.example."}},
+		{"nobody's", outside, nil, nil},
+	} {
+		for _, zone := range []string{"example.org.", "example.net.", "example.com.", "example.edu.", "red.catalog.example.", "blue.catalog.example."} {
+			own := slices.Contains(peer.own, zone)
+			if given := ask(zone, mdns.TypeAXFR, peer.from, peer.key) == nil; given != own {
+				t.Errorf("%s: AXFR of %s: %v, want %v", peer.what, zone, given, own)
+			}
+			if own {
+				continue
+			}
+			// As long as the zone, so that all else can be compared.
+			absent := strings.Repeat("x", len(zone)-len(".invalid.")+1) + "invalid."
+			absent = absent[:len(zone)-len("invalid.")-1] + ".invalid."
+			for _, qtype := range []uint16{mdns.TypeSOA, mdns.TypeAXFR, mdns.TypeIXFR, mdns.TypeA, mdns.TypeTXT} {
+				there, not := ask(zone, qtype, peer.from, peer.key), ask(absent, qtype, peer.from, peer.key)
+				if there == nil || not == nil || len(there) != len(not) {
+					t.Fatalf("%s: type %d of %s: %x, of %s: %x", peer.what, qtype, zone, there, absent, not)
+				}
+				// Header and counts; with a key the MAC is of the question too, and differs with it.
+				if !bytes.Equal(there[:headerLen], not[:headerLen]) || !bytes.Equal(there[headerLen+len(zone)+1:headerLen+len(zone)+5], not[headerLen+len(zone)+1:headerLen+len(zone)+5]) {
+					t.Errorf("%s: type %d of %s and of %s differ:\n%x\n%x", peer.what, qtype, zone, absent, there, not)
+				}
+			}
+		}
+	}
+}
+
+func TestClass_namesAndKeysAreOneInEach(t *testing.T) {
+	p, red, blue, key, _ := twoClasses(t)
+	if err := red.Join(Member{"other", name.MustParse("example.org.")}); !errors.Is(err, ErrTaken) {
+		t.Errorf("a second zone of the name: %v", err)
+	}
+	if err := red.Join(Member{"other", name.MustParse("red.catalog.example.")}); !errors.Is(err, ErrTaken) {
+		t.Errorf("a zone named as the catalog: %v", err)
+	}
+	if err := red.Join(Member{"org", name.MustParse("example.org.")}); err != nil {
+		t.Errorf("the zone itself: %v", err)
+	}
+	if err := blue.Update(ClassConfig{Catalog: name.MustParse("example.net.")}); err == nil {
+		t.Error("a catalog named as a zone of the class")
+	}
+	another, err := NewKey(key.Name, HMACSHA256, []byte("another secret of thirty-two octets"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, config := range map[string]ClassConfig{
+		"another key of the name": {Name: "green", Keys: []Key{another}, Allow: []Rule{{Key: another.Name}}},
+		"a name twice":            {Name: "red"},
+		"no name":                 {},
+		"a key that is not there": {Name: "green", Allow: []Rule{{Key: "red.example."}}},
+		"a target of no key":      {Name: "green", Notify: []Target{{Addr: netip.MustParseAddrPort("192.0.2.1:53"), Key: "red.example."}}},
+		"the world":               {Name: "green", Allow: []Rule{{}}},
+	} {
+		if _, err := p.AddClass(config, nil); err == nil {
+			t.Errorf("%s is taken", what)
+		}
+	}
+	green, err := p.AddClass(ClassConfig{Name: "green", Keys: []Key{key}, Allow: []Rule{{Key: key.Name}}}, nil)
+	if err != nil {
+		t.Fatalf("the same key in two classes: %v", err)
+	}
+	// The key stays while one class has it.
+	red.Close()
+	red.Close()
+	m := query("example.org.", mdns.TypeSOA)
+	wire, _ := signed(t, m, key, time.Now())
+	if got := unpack(t, p.responder.respond(wire, outside, false).msg); got.Rcode != mdns.RcodeRefused || got.IsTsig() == nil || got.IsTsig().Error != 0 {
+		t.Errorf("a zone of a closed class: %v", got)
+	}
+	if err := red.Update(ClassConfig{}); err == nil {
+		t.Error("a closed class is changed")
+	}
+	green.Close()
+	if got := unpack(t, p.responder.respond(wire, outside, false).msg); got.Rcode != mdns.RcodeNotAuth {
+		t.Errorf("with the key of a closed class: %v", got)
+	}
+}
+
+// catalogOf transfers the catalog of a class without the network.
+func catalogOf(t *testing.T, p *Primary, c *Class) (at serial.Serial, members map[string]string) {
+	t.Helper()
+	s, ok := p.catalogs.Settled(c.catalog.uid())
+	if !ok {
+		t.Fatal("no catalog")
+	}
+	if err := s.Prove(); err != nil {
+		t.Fatal(err)
+	}
+	members = map[string]string{}
+	for entry := range s.Entries() {
+		switch text := entry.Type.String(); text {
+		case "PTR":
+			members[entry.Name.String()] = entry.Data
+		case "TXT":
+			if entry.Name.String() != "version.red.catalog.example." || entry.Data != `"2"` {
+				t.Errorf("%s", entry)
+			}
+		case "SOA", "NS":
+		default:
+			t.Errorf("%s", entry)
+		}
+	}
+	return s.Serial(), members
+}
+
+// RFC 9432 §4, §5: what the catalog lists is the class, under labels that say which object is meant, and its serial
+// grows with every change and behind no earlier process.
+func TestCatalog_listsTheClass(t *testing.T) {
+	p, red, _, _, _ := twoClasses(t)
+	now := time.Unix(1800000000, 0)
+	begun, members := catalogOf(t, p, red)
+	if len(members) != 2 {
+		t.Errorf("%v", members)
+	}
+	labelOf := func(zone string) (label string) {
+		_, members := catalogOf(t, p, red)
+		for owner, target := range members {
+			if target == zone {
+				label = owner
+			}
+		}
+		return label
+	}
+	before := labelOf("example.org.")
+	if !strings.HasSuffix(before, ".zones.red.catalog.example.") || strings.Count(before, ".") != 5 {
+		t.Errorf("label %q", before)
+	}
+	// Made anew, and renamed.
+	red.Leave("org")
+	if err := red.Join(Member{"org-2", name.MustParse("example.org.")}); err != nil {
+		t.Fatal(err)
+	}
+	if err := red.Join(Member{"com", name.MustParse("renamed.example.")}); err != nil {
+		t.Fatal(err)
+	}
+	if wait := red.publish(now); wait != 0 {
+		t.Errorf("waits %s though its second is long over", wait)
+	}
+	after, _ := catalogOf(t, p, red)
+	if got := labelOf("example.org."); got == before || got == "" || labelOf("example.com.") != "" || labelOf("renamed.example.") == "" {
+		t.Errorf("example.org is %q, was %q", got, before)
+	}
+	if !after.Ahead(begun) || after != serial.Serial(now.Unix()) {
+		t.Errorf("from serial %d to %d", begun, after)
+	}
+	// Two changes within a second are one, in the next.
+	red.Leave("org-2")
+	red.Leave("com")
+	if wait := red.publish(now.Add(250 * time.Millisecond)); wait != 750*time.Millisecond {
+		t.Errorf("waits %s", wait)
+	}
+	red.publish(now.Add(time.Second))
+	at, members := catalogOf(t, p, red)
+	if len(members) != 0 || at != after.Next() {
+		t.Errorf("%d at %d", len(members), at)
+	}
+	// What comes and goes before it is published changes nothing.
+	if err := red.Join(Member{"brief", name.MustParse("brief.example.")}); err != nil {
+		t.Fatal(err)
+	}
+	red.Leave("brief")
+	red.publish(now.Add(5 * time.Second))
+	if same, _ := catalogOf(t, p, red); same != at {
+		t.Errorf("serial %d for nothing", same)
+	}
+	// Another process begins in the second in which this one published.
+	d, err := p.catalogs.Difference(red.catalog.uid(), begun, at)
+	if err != nil || len(d.Removed) != 2 || len(d.Added) != 0 {
+		t.Errorf("IXFR from the first serial: %+v, %v", d, err)
+	}
+	again := newCatalog("red", name.MustParse("red.catalog.example."))
+	if first := again.begin(map[string]name.Name{}, now.Add(time.Second)).Serial(); !first.Ahead(at) {
+		t.Errorf("a process that starts in the second of serial %d begins with %d", at, first)
+	}
+}
+
+// Each class's targets are told of its zones and its catalog, and of nothing else.
+func TestClass_tellsItsOwnTargets(t *testing.T) {
+	red, blue := newSecondary(t, confirm), newSecondary(t, confirm)
+	set := served(snapshot(t, "org", "", "example.org.", 10), snapshot(t, "net", "", "example.net.", 20))
+	p := start(t, Config{Zones: set, Allow: []Rule{{Prefixes: local}}, Views: []string{"none"}, NotifyInterval: time.Millisecond})
+	class, err := p.AddClass(ClassConfig{Name: "red", Catalog: name.MustParse("catalog.example."), Notify: []Target{{Addr: red.at()}}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := p.AddClass(ClassConfig{Name: "blue", Notify: []Target{{Addr: blue.at()}}}, []Member{{"net", name.MustParse("example.net.")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	heard := func(s *secondary, want ...string) {
+		t.Helper()
+		deadline := time.Now().Add(10 * time.Second)
+		for {
+			s.mu.Lock()
+			var got []string
+			for i := range s.heard {
+				text := s.zones[i]
+				if text != "catalog.example." {
+					text += fmt.Sprint(s.heard[i])
+				}
+				got = append(got, text)
+			}
+			s.mu.Unlock()
+			missing := slices.DeleteFunc(slices.Clone(want), func(one string) bool { return slices.Contains(got, one) })
+			stray := slices.DeleteFunc(got, func(one string) bool { return slices.Contains(want, one) })
+			if len(missing)+len(stray) == 0 {
+				return
+			}
+			if time.Now().After(deadline) || len(stray) > 0 {
+				t.Fatalf("not told: %q, told besides: %q", missing, stray)
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+	}
+	heard(red, "catalog.example.")
+	heard(blue, "example.net.20")
+	if err := class.Join(Member{"org", name.MustParse("example.org.")}); err != nil {
+		t.Fatal(err)
+	}
+	heard(red, "catalog.example.", "example.org.10")
+	set.Put(snapshot(t, "org", "", "example.org.", 11), true)
+	set.Put(snapshot(t, "net", "", "example.net.", 21), true)
+	heard(red, "catalog.example.", "example.org.10", "example.org.11")
+	heard(blue, "example.net.20", "example.net.21")
+	// A target that comes later is told of what there is.
+	late := newSecondary(t, confirm)
+	if err := class.Update(ClassConfig{Catalog: name.MustParse("catalog.example."), Notify: []Target{{Addr: late.at()}}}); err != nil {
+		t.Fatal(err)
+	}
+	heard(late, "catalog.example.", "example.org.11")
+	before := func() int { blue.mu.Lock(); defer blue.mu.Unlock(); return len(blue.heard) }()
+	other.Announce("net")
+	blue.wait(t, before+1)
+	other.Close()
+	set.Put(snapshot(t, "net", "", "example.net.", 22), true)
+	set.Put(snapshot(t, "org", "", "example.org.", 12), true)
+	heard(late, "catalog.example.", "example.org.11", "example.org.12")
+	heard(blue, "example.net.20", "example.net.21")
+}

@@ -1,0 +1,219 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package catalog_followed proves: BIND, Knot and PowerDNS follow the catalog zone of their class (RFC 9432). A zone
+// that joins the class appears on each, changes there, is replaced by one made anew under its name, and disappears when
+// it leaves; zones of other classes never come. A server that knows no catalogs transfers the same zones by its own
+// configuration.
+package catalog_followed
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/miekg/dns"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/primary"
+	"kubi.zone/kubizone/pkg/zoneview"
+	"kubi.zone/kubizone/test/interop/subject"
+	"kubi.zone/kubizone/test/rig"
+)
+
+var key = rig.TSIGKey{Name: "signed.example", Algorithm: "hmac-sha256", Secret: "YSBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3RldHMgb2s="}
+
+// consumer is a server that follows a catalog.
+type consumer struct {
+	name string
+	at   string
+	log  func() string
+}
+
+// serial asks for the SOA of a zone. It is not dig that asks: a process for each of some thousand zones is slow.
+func (c consumer) serial(zone string) (uint32, bool, error) {
+	question := new(dns.Msg)
+	question.SetQuestion(zone, dns.TypeSOA)
+	question.RecursionDesired = false
+	answer, _, err := (&dns.Client{Timeout: time.Second}).Exchange(question, c.at)
+	if err != nil || len(answer.Answer) == 0 {
+		return 0, false, err
+	}
+	soa, ok := answer.Answer[0].(*dns.SOA)
+	return soa.Serial, ok, nil
+}
+
+// has waits until the server has the zone at that serial, 0: not at all.
+func (c consumer) has(t *testing.T, ctx context.Context, zone string, want uint32) {
+	t.Helper()
+	for {
+		got, ok, err := c.serial(zone)
+		if err == nil && got == want && ok == (want != 0) {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatalf("%s: %s is at serial %d (%v), want %d; it says:\n%s", c.name, zone, got, err, want, c.log())
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// made is a zone of an object: another uid is another object.
+func made(t *testing.T, uid, fqdn string, serial uint32) *zoneview.Snapshot {
+	t.Helper()
+	s := subject.Zone(t, fmt.Sprintf("%[1]s 300 IN SOA ns.%[1]s host.%[1]s %[2]d 86400 7200 3600000 300\n%[1]s 300 IN NS ns.%[1]s\nns.%[1]s 300 IN A 192.0.2.1\nwww.%[1]s 300 IN TXT %[3]q\n", fqdn, serial, uid))
+	return zoneview.NewSnapshot(zoneview.Zone{UID: uid, Namespace: "default", Name: uid}, s.Header(), s.Serial(), s.N(), s.State(), s.RRsets())
+}
+
+func member(s *zoneview.Snapshot) primary.Member {
+	return primary.Member{UID: s.Zone().UID, Zone: s.FQDN()}
+}
+
+func ports(t *testing.T, n int) []primary.Target {
+	t.Helper()
+	var targets []primary.Target
+	for range n {
+		at, err := rig.FreePort()
+		if err != nil {
+			t.Fatal(err)
+		}
+		targets = append(targets, primary.Target{Addr: at})
+	}
+	return targets
+}
+
+// follow starts a class with a key for BIND and Knot, and one without for PowerDNS, each with its consumers.
+func follow(t *testing.T, ctx context.Context, serving subject.Serving, signedMembers, plainMembers []primary.Member) (signed, plain *primary.Class, bind, knot, pdns consumer) {
+	t.Helper()
+	at := ports(t, 3)
+	keys := subject.Keys(t, key.Statement())
+	signed, err := serving.Primary.AddClass(primary.ClassConfig{
+		Name: "signed", Catalog: name.MustParse("signed.catalog.example."), Keys: keys, Allow: primary.Rules(subject.Loopback, keys), Notify: at[:2],
+	}, signedMembers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err = serving.Primary.AddClass(primary.ClassConfig{
+		Name: "plain", Catalog: name.MustParse("plain.catalog.example."), Allow: primary.Rules(subject.Loopback, nil), Notify: at[2:],
+	}, plainMembers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signedCatalog := []rig.SecondaryZone{{Zone: "signed.catalog.example.", Primary: serving.Addr, Key: key.Name}}
+	b, err := rig.StartBIND(ctx, rig.BINDConfig{Addr: at[0].Addr, Keys: []rig.TSIGKey{key}, Catalogs: signedCatalog,
+		// What BIND does by itself, 20 questions a second and two transfers at a time from one server, is slow for many zones.
+		Options: "serial-query-rate 1000; transfers-in 100; transfers-per-ns 100;",
+	})
+	rig.SkipMissing(t, err)
+	t.Cleanup(func() { b.Close() })
+	k, err := rig.StartKnot(ctx, rig.KnotConfig{Addr: at[1].Addr, Key: &key, Catalogs: signedCatalog})
+	rig.SkipMissing(t, err)
+	t.Cleanup(func() { k.Close() })
+	p, err := rig.StartPowerDNS(ctx, rig.PowerDNSConfig{Addr: at[2].Addr, Catalogs: []rig.SecondaryZone{{Zone: "plain.catalog.example.", Primary: serving.Addr}}})
+	rig.SkipMissing(t, err)
+	t.Cleanup(func() { p.Close() })
+	bind = consumer{"BIND", b.Addr.String(), b.Log}
+	knot = consumer{"Knot", k.Addr.String(), k.Log}
+	pdns = consumer{"PowerDNS", p.Addr.String(), p.Log}
+	return signed, plain, bind, knot, pdns
+}
+
+func TestZonesAppearChangeAndDisappear(t *testing.T) {
+	ctx := subject.Within(t, 2*time.Minute)
+	first, second, alone := made(t, "uid-1", "first.example.", 100), made(t, "uid-2", "second.example.", 200), made(t, "uid-3", "alone.example.", 300)
+	serving := subject.StartClasses(t, primary.Config{}, first, second, alone)
+	signed, plain, bind, knot, pdns := follow(t, ctx, serving, []primary.Member{member(first), member(alone)}, []primary.Member{member(first)})
+	classes, all := []*primary.Class{signed, plain}, []consumer{bind, knot, pdns}
+	everywhere := func(zone string, serial uint32) {
+		t.Helper()
+		for _, c := range all {
+			c.has(t, ctx, zone, serial)
+		}
+	}
+	each := func(do func(*primary.Class)) {
+		for _, class := range classes {
+			do(class)
+		}
+	}
+	everywhere("first.example.", 100)
+	bind.has(t, ctx, "alone.example.", 300)
+	knot.has(t, ctx, "alone.example.", 300)
+
+	each(func(c *primary.Class) {
+		if err := c.Join(member(second)); err != nil {
+			t.Fatal(err)
+		}
+	})
+	everywhere("second.example.", 200)
+
+	serving.Put(made(t, "uid-1", "first.example.", 101), true)
+	everywhere("first.example.", 101)
+
+	// Made anew: another object under the name, whose serials begin where they like.
+	again := made(t, "uid-4", "second.example.", 7)
+	serving.Remove("uid-2")
+	serving.Put(again, true)
+	each(func(c *primary.Class) {
+		c.Leave("uid-2")
+		if err := c.Join(member(again)); err != nil {
+			t.Fatal(err)
+		}
+	})
+	everywhere("second.example.", 7)
+
+	each(func(c *primary.Class) { c.Leave("uid-1") })
+	everywhere("first.example.", 0)
+	bind.has(t, ctx, "alone.example.", 300)
+	pdns.has(t, ctx, "alone.example.", 0)
+}
+
+// NSD knows no catalogs: it has the zones that it is configured for, with the key of the class.
+func TestNSDTransfersByItsOwnConfiguration(t *testing.T) {
+	ctx := subject.Within(t, time.Minute)
+	zone := made(t, "uid-1", "first.example.", 100)
+	serving := subject.StartClasses(t, primary.Config{}, zone)
+	at := ports(t, 1)
+	keys := subject.Keys(t, key.Statement())
+	if _, err := serving.Primary.AddClass(primary.ClassConfig{Name: "signed", Keys: keys, Allow: primary.Rules(subject.Loopback, keys), Notify: at}, []primary.Member{member(zone)}); err != nil {
+		t.Fatal(err)
+	}
+	n, err := rig.StartNSD(ctx, rig.NSDConfig{Addr: at[0].Addr, Keys: []rig.TSIGKey{key}, Secondaries: []rig.SecondaryZone{{Zone: "first.example.", Primary: serving.Addr, Key: key.Name}}})
+	rig.SkipMissing(t, err)
+	t.Cleanup(func() { n.Close() })
+	nsd := consumer{"NSD", n.Addr.String(), n.Log}
+	nsd.has(t, ctx, "first.example.", 100)
+	serving.Put(made(t, "uid-1", "first.example.", 101), true)
+	nsd.has(t, ctx, "first.example.", 101)
+}
+
+// zones is how many the catalog has in the ordinary test.
+const zones = 1000
+
+func TestAThousandZones(t *testing.T) {
+	ctx := subject.Within(t, 5*time.Minute)
+	var all []*zoneview.Snapshot
+	var members []primary.Member
+	for i := range zones {
+		s := made(t, fmt.Sprintf("uid-%d", i), fmt.Sprintf("zone-%d.example.", i), 1)
+		all, members = append(all, s), append(members, member(s))
+	}
+	serving := subject.StartClasses(t, primary.Config{}, all...)
+	begun := time.Now()
+	signed, plain, bind, knot, pdns := follow(t, ctx, serving, members, members)
+	for _, c := range []consumer{bind, knot, pdns} {
+		for _, m := range members {
+			c.has(t, ctx, m.Zone.String(), 1)
+		}
+		t.Logf("%s has %d zones after %s", c.name, zones, time.Since(begun).Round(time.Millisecond))
+	}
+	begun = time.Now()
+	signed.Leave("uid-0")
+	plain.Leave("uid-0")
+	for _, c := range []consumer{bind, knot, pdns} {
+		c.has(t, ctx, "zone-0.example.", 0)
+		c.has(t, ctx, "zone-1.example.", 1)
+		t.Logf("one is gone from %s after %s", c.name, time.Since(begun).Round(time.Millisecond))
+	}
+}

@@ -1,0 +1,166 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rig
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+const (
+	installPowerDNS = "apt-get install pdns-server pdns-backend-sqlite3 sqlite3"
+	schemaPowerDNS  = "/usr/share/pdns-backend-sqlite3/schema/schema.sqlite3.sql"
+)
+
+// PowerDNSConfig describes one pdns_server that transfers zones. Keys of the zones are not used.
+type PowerDNSConfig struct {
+	Addr        netip.AddrPort // where it listens; zero: a free loopback port
+	Secondaries []SecondaryZone
+	Catalogs    []SecondaryZone // whose members are transferred too (RFC 9432)
+}
+
+// PowerDNS is a running pdns_server on a loopback port, with a database of its own.
+type PowerDNS struct {
+	Addr netip.AddrPort
+
+	dir     string
+	process *process
+}
+
+// StartPowerDNS starts pdns_server and waits until it answers. A missing program is a *Missing. The caller calls Close,
+// which ends the process and removes its directory.
+func StartPowerDNS(ctx context.Context, c PowerDNSConfig) (*PowerDNS, error) {
+	programs := map[string]string{"pdns_server": "", "pdnsutil": "", "sqlite3": ""}
+	for program := range programs {
+		path, err := Find(program, installPowerDNS)
+		if err != nil {
+			return nil, err
+		}
+		programs[program] = path
+	}
+	if _, err := os.Stat(schemaPowerDNS); errors.Is(err, os.ErrNotExist) {
+		return nil, &Missing{Program: schemaPowerDNS, Install: installPowerDNS}
+	}
+	for attempt := 0; ; attempt++ {
+		p, err := startPowerDNS(ctx, programs, c)
+		if err == nil {
+			return p, nil
+		}
+		// The free port may have been taken in between.
+		if attempt == 4 || c.Addr.IsValid() || !strings.Contains(err.Error(), "Address already in use") {
+			return nil, err
+		}
+	}
+}
+
+func startPowerDNS(ctx context.Context, programs map[string]string, c PowerDNSConfig) (*PowerDNS, error) {
+	dir, err := os.MkdirTemp("", "kubizone-pdns-")
+	if err != nil {
+		return nil, err
+	}
+	p := &PowerDNS{dir: dir}
+	if p.Addr = c.Addr; !p.Addr.IsValid() {
+		p.Addr, err = FreePort()
+	}
+	if err == nil {
+		err = p.configure(ctx, programs, c)
+	}
+	if err == nil {
+		p.process, err = startProcess(dir, programs["pdns_server"], "--config-dir="+dir)
+	}
+	if err == nil {
+		err = p.waitUp(ctx)
+	}
+	if err != nil {
+		p.Close()
+		return nil, fmt.Errorf("pdns_server: %w", err)
+	}
+	return p, nil
+}
+
+func (p *PowerDNS) configure(ctx context.Context, programs map[string]string, c PowerDNSConfig) error {
+	// Caches are off: what it has is to be seen at once. It looks for work each second instead of each minute.
+	conf := fmt.Sprintf(`launch=gsqlite3
+gsqlite3-database=%[1]s/pdns.sqlite3
+gsqlite3-pragma-synchronous=0
+socket-dir=%[1]s
+local-address=%[2]s
+local-port=%[3]d
+secondary=yes
+xfr-cycle-interval=1
+cache-ttl=0
+query-cache-ttl=0
+negquery-cache-ttl=0
+zone-cache-refresh-interval=0
+zone-metadata-cache-ttl=0
+daemon=no
+guardian=no
+receiver-threads=1
+distributor-threads=1
+retrieval-threads=2
+disable-syslog=yes
+loglevel=6
+`, p.dir, p.Addr.Addr(), p.Addr.Port())
+	if err := os.WriteFile(filepath.Join(p.dir, "pdns.conf"), []byte(conf), 0o600); err != nil {
+		return err
+	}
+	if _, err := run(ctx, p.dir, "", programs["sqlite3"], "pdns.sqlite3", ".read "+schemaPowerDNS); err != nil {
+		return err
+	}
+	util := func(args ...string) error {
+		_, err := run(ctx, p.dir, "", programs["pdnsutil"], append([]string{"--config-dir=" + p.dir}, args...)...)
+		return err
+	}
+	for i, z := range append(append([]SecondaryZone(nil), c.Secondaries...), c.Catalogs...) {
+		if err := util("create-secondary-zone", z.Zone, z.Primary.String()); err != nil {
+			return err
+		}
+		if i >= len(c.Secondaries) {
+			if err := util("set-kind", z.Zone, "consumer"); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// waitUp returns when it answers at all.
+func (p *PowerDNS) waitUp(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	for {
+		if _, _, err := (Dig{Server: p.Addr}).Serial(ctx, "."); err == nil {
+			return nil
+		}
+		select {
+		case <-p.process.ended:
+			return fmt.Errorf("it ended at once: %v\n%s", p.process.err, p.Log())
+		case <-ctx.Done():
+			return fmt.Errorf("no answer in time:\n%s", p.Log())
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// Log is what pdns_server wrote so far (its last megabyte at least).
+func (p *PowerDNS) Log() string {
+	if p.process == nil {
+		return ""
+	}
+	return p.process.out.String()
+}
+
+// Close ends pdns_server and removes its directory.
+func (p *PowerDNS) Close() error {
+	if p.process != nil {
+		p.process.end()
+	}
+	return os.RemoveAll(p.dir)
+}
