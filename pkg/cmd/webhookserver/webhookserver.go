@@ -30,8 +30,8 @@ import (
 )
 
 const (
-	// requestTime bounds a request from its first octet to the last of its answer.
-	headerTime, requestTime = 10 * time.Second, 2 * time.Minute
+	// A request has to be here in readTime, its headers in headerTime, and the answer gone in answerTime.
+	headerTime, readTime, answerTime = 10 * time.Second, 20 * time.Second, 2 * time.Minute
 	// patience is how long requests under way are waited for at the end.
 	patience = 20 * time.Second
 	// maxSecret bounds a secret's file, in octets.
@@ -247,7 +247,7 @@ func (c *Config) Run(ctx context.Context, out io.Writer) error {
 		return fmt.Errorf("--listen: %w", err)
 	}
 	serving := &http.Server{
-		Handler: c.handler, ReadHeaderTimeout: headerTime, ReadTimeout: requestTime, WriteTimeout: requestTime, MaxHeaderBytes: 1 << 14,
+		Handler: c.handler, ReadHeaderTimeout: headerTime, ReadTimeout: readTime, WriteTimeout: answerTime, IdleTimeout: answerTime, MaxHeaderBytes: 1 << 14,
 		ErrorLog: slog.NewLogLogger(slog.NewTextHandler(klogWriter{}, nil), slog.LevelWarn),
 	}
 	ended := make(chan error, 1)

@@ -18,6 +18,7 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/delivery/dial"
 	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
+	"kubi.zone/kubizone/pkg/dns/name"
 )
 
 // Config of a Provider, as a class has it. The functions are called for each use, so a credential that changes is
@@ -38,6 +39,9 @@ type Config struct {
 	BearerToken func(ctx context.Context) (string, error)
 	// AllowLocalAddresses is the class's leave to connect to loopback, link-local and metadata addresses.
 	AllowLocalAddresses bool
+	// VerifyAtMost bounds how many RRsets one Verify asks for, each by a request of its own, while the zone's delivery
+	// waits; the next one goes on behind them. 0: all of them.
+	VerifyAtMost int
 }
 
 // HMAC is the shared secret and what it is used with.
@@ -93,7 +97,11 @@ func New(config Config) (*Provider, error) {
 	}
 	if certificate := config.ClientCertificate; certificate != nil {
 		client.GetClientCertificate = func(request *tls.CertificateRequestInfo) (*tls.Certificate, error) {
-			return certificate(request.Context())
+			pair, err := certificate(request.Context())
+			if err != nil || pair == nil || len(pair.Certificate) == 0 {
+				return nil, secretError("tls.clientSecretRef", err)
+			}
+			return pair, nil
 		}
 	}
 	if config.Timeout == 0 {
@@ -112,7 +120,7 @@ func New(config Config) (*Provider, error) {
 		IdleConnTimeout:        90 * time.Second,
 	}
 	return &Provider{
-		config: config, base: base, basePath: strings.TrimRight(base.EscapedPath(), "/"), transport: transport,
+		config: config, base: base, verified: map[name.Name]delivery.RRsetKey{}, basePath: strings.TrimRight(base.EscapedPath(), "/"), transport: transport,
 		client: &http.Client{
 			Transport: transport,
 			// Another host has no claim to what is signed for this one, and may be one that we must not reach.

@@ -31,6 +31,7 @@ type Provider struct {
 	mu         sync.Mutex
 	extensions []string
 	askedAt    time.Time
+	verified   map[name.Name]delivery.RRsetKey // where Verify ended, of zones that it was not through with
 }
 
 var _ delivery.Provider = (*Provider)(nil)
@@ -123,7 +124,22 @@ func (p *Provider) Withdraw(ctx context.Context, plan delivery.Plan, fence deliv
 // not seen. A server without GET for records makes it ErrCannotList.
 func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Drift, error) {
 	var drift delivery.Drift
+	p.mu.Lock()
+	behind, begun := p.verified[plan.Zone]
+	delete(p.verified, plan.Zone)
+	p.mu.Unlock()
+	asked := 0
 	for set := range plan.All {
+		if begun && set.Key().Compare(behind) <= 0 {
+			continue
+		}
+		if asked++; p.config.VerifyAtMost > 0 && asked > p.config.VerifyAtMost {
+			p.mu.Lock()
+			p.verified[plan.Zone] = behind
+			p.mu.Unlock()
+			break
+		}
+		behind = set.Key()
 		want := protocol.RRset{Zone: plan.Zone, Name: set.Name, Type: set.Type, TTL: set.TTL, Data: set.Data}
 		// Read like the server's. Where it has strings joined that it was given joined, that is no difference.
 		record, err := protocol.Encode(want)

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"crypto/tls"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -351,6 +352,39 @@ func TestProvider_provesItselfOverTLS(t *testing.T) {
 	failure := asError(t, connect(t, server.URL, withToken).Health(t.Context()))
 	if failure.Reason != delivery.ReasonServerUnreachable || !strings.Contains(failure.Message, "caBundle") || token != "" {
 		t.Errorf("a server that nobody vouches for: %v, token %q", failure, token)
+	}
+}
+
+func TestProvider_provesItselfByACertificate(t *testing.T) {
+	var from string
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		from = request.TLS.PeerCertificates[0].Subject.String()
+		io.WriteString(w, `{"status":"healthy"}`)
+	}))
+	server.TLS = &tls.Config{ClientAuth: tls.RequireAnyClientCert}
+	server.StartTLS()
+	defer server.Close()
+	with := func(certificate func(context.Context) (*tls.Certificate, error)) error {
+		return connect(t, server.URL, func(c *webhook.Config) {
+			c.CABundle = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+			c.ClientCertificate = certificate
+		}).Health(t.Context())
+	}
+	// Any pair does for this server: it takes its own.
+	if err := with(func(context.Context) (*tls.Certificate, error) { return &server.TLS.Certificates[0], nil }); err != nil || from == "" {
+		t.Errorf("%v, %q", err, from)
+	}
+	for what, certificate := range map[string]func(context.Context) (*tls.Certificate, error){
+		"missing": func(context.Context) (*tls.Certificate, error) { return nil, errors.New("FOREIGN") },
+		"empty":   func(context.Context) (*tls.Certificate, error) { return nil, nil },
+	} {
+		if failure := asError(t, with(certificate)); failure.Reason != delivery.ReasonSecretNotFound || !strings.Contains(failure.Message, "tls.clientSecretRef") {
+			t.Errorf("%s: %v", what, failure)
+		}
+	}
+	own := &delivery.Error{Reason: delivery.ReasonInvalidConfiguration, Message: "no pair"}
+	if failure := asError(t, with(func(context.Context) (*tls.Certificate, error) { return nil, own })); failure != own {
+		t.Errorf("%v", failure)
 	}
 }
 

@@ -270,3 +270,23 @@ func TestProvider_withdrawLeavesWhatAZoneNeeds(t *testing.T) {
 		t.Errorf("%+v, %v", report, err)
 	}
 }
+
+// A large zone is compared in portions, and all of it in the end.
+func TestProvider_verifyGoesOnWhereItEnded(t *testing.T) {
+	server := serve(t, says(404, `{"success":false,"error":{"code":"RECORD_NOT_FOUND","message":"x"}}`))
+	provider := connect(t, server.URL, func(c *webhook.Config) { c.VerifyAtMost = 2 })
+	var sets []delivery.RRset
+	for _, owner := range []string{"a", "b", "c", "d", "e"} {
+		sets = append(sets, set(owner, rdata.A, "192.0.2.1"))
+	}
+	for _, want := range []string{"a b", "c d", "e", "a b"} {
+		drift, err := provider.Verify(t.Context(), planOf(sets...))
+		var missing []string
+		for _, s := range drift.Missing {
+			missing = append(missing, s.Name.Labels()[0])
+		}
+		if err != nil || strings.Join(missing, " ") != want {
+			t.Errorf("%v, %v; expected %s", missing, err, want)
+		}
+	}
+}
