@@ -40,7 +40,7 @@ type Config struct {
 	// AllowLocalAddresses is the class's leave to connect to loopback, link-local and metadata addresses.
 	AllowLocalAddresses bool
 	// VerifyAtMost bounds how many RRsets one Verify asks for, each by a request of its own, while the zone's delivery
-	// waits; the next one goes on behind them. 0: all of them.
+	// waits; the next one goes on behind them. 0: 500; negative: all of them.
 	VerifyAtMost int
 }
 
@@ -52,6 +52,7 @@ type HMAC struct {
 
 const (
 	defaultTimeout = 30 * time.Second
+	defaultVerify  = 500
 	maxHeader      = 64 << 10
 )
 
@@ -106,6 +107,9 @@ func New(config Config) (*Provider, error) {
 	}
 	if config.Timeout == 0 {
 		config.Timeout = defaultTimeout
+	}
+	if config.VerifyAtMost == 0 {
+		config.VerifyAtMost = defaultVerify
 	}
 	transport := &http.Transport{
 		// No proxy: what it connects to is judged by nobody.
