@@ -87,11 +87,9 @@ func without(a, b delivery.RRset) delivery.RRset {
 	return a
 }
 
-// difference is what lies between the server's zone and the plan's, of which no history is known. A class that has had
-// the zone delivered, or has begun to, put there what stands in the place of the zone's RRsets; one that has not, did
-// not.
+// difference is what lies between the server's zone and the plan's, of which no history is known: what stands in the
+// place of the zone's RRsets is taken for what we put there, but where it is known not to be.
 func (w *work) difference(held contents) []delivery.Change {
-	mayReplace := w.plan.Since != 0 || w.plan.Uncertain
 	var changes []delivery.Change
 	for want := range w.plan.All {
 		key := want.Key()
@@ -100,7 +98,7 @@ func (w *work) difference(held contents) []delivery.Change {
 		case w.servers(key):
 		case same(is, want):
 			w.dispute(w.plan.UID, key, false)
-		case len(is.Data) == 0, sameData(is, want), mayReplace && !w.isDisputed(w.plan.UID, key):
+		case len(is.Data) == 0, sameData(is, want), !w.isDisputed(w.plan.UID, key):
 			changes = append(changes, delivery.Change{Before: is, After: want})
 		default:
 			w.setAside(key, conflict(key, "an RRset of this name and type"))

@@ -62,10 +62,10 @@ func TestDeliver_overwritesNothingUnseen(t *testing.T) {
 		s.foreign(t, "add taken.example.org. 60 A 203.0.113.1", "add equal.example.org. 60 A 192.0.2.2", "add beside.example.org. 60 TXT theirs", "add over.example.org. 60 CNAME www.example.net.")
 		first := zone(t, "taken 60 A 192.0.2.1", "equal 60 A 192.0.2.2", "beside 60 CNAME www", "over 60 A 192.0.2.3", "free 60 A 192.0.2.4", "changed 60 A 192.0.2.5", "grown 60 A 192.0.2.6")
 		conflicts := []string{"beside.example.org. CNAME Conflict", "over.example.org. A Conflict", "taken.example.org. A Conflict"}
-		for _, how := range []string{"unknown history", "nothing there before"} {
-			plan := first.plan(1)
-			if how != "unknown history" {
-				plan = first.since(nil, 1, 2)
+		for _, how := range []string{"nothing of ours before", "known to be disputed"} {
+			plan := first.since(nil, 0, 2)
+			if how == "known to be disputed" {
+				plan = first.plan(2)
 			}
 			if got := failedKeys(deliver(t, p, plan)); !slices.Equal(got, conflicts) {
 				t.Fatalf("%s: set aside: %q", how, got)

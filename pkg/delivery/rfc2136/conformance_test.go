@@ -1,0 +1,83 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rfc2136
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/delivery/deliverytest"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/zonefile"
+	"kubi.zone/kubizone/test/rig"
+)
+
+// The exam of providers, at BIND and at Knot: what its dig and nsupdate see and do is what counts.
+func TestProvider_passesTheExam(t *testing.T) {
+	var zones []rig.PrimaryZone
+	for i := range 40 {
+		zone := fmt.Sprintf("zone-%d.example.", i)
+		zones = append(zones, rig.PrimaryZone{
+			Zone: zone, UpdateKey: rigKey.Name,
+			Text: fmt.Sprintf("%[1]s 3600 IN SOA ns1.provider.example. hostmaster.%[1]s 1 86400 7200 3600000 360\n%[1]s 3600 IN NS ns1.provider.example.\n", zone),
+		})
+	}
+	examine := func(t *testing.T, s server) {
+		used := 0
+		deliverytest.Run(t, deliverytest.Subject{
+			New: func(t *testing.T) delivery.Provider { return s.provider(t) },
+			Zone: func(t *testing.T) name.Name {
+				used++
+				return name.MustParse(zones[used-1].Zone)
+			},
+			Inspect: func(t *testing.T, zone name.Name) []delivery.RRset {
+				text, err := rig.Dig{Server: s.addr, Key: &s.key}.Run(t.Context(), "+tcp", "+onesoa", "+nocomments", "+nostats", "+nocmd", "AXFR", zone.String())
+				if err != nil {
+					t.Fatal(err)
+				}
+				var sets []delivery.RRset
+				at := map[delivery.RRsetKey]int{}
+				for rr, err := range zonefile.Read(strings.NewReader(text), zonefile.ReadOptions{Origin: zone}) {
+					if err != nil {
+						if strings.Contains(err.Error(), "TSIG") {
+							continue // of the message, and no record of the zone
+						}
+						t.Fatal(err)
+					}
+					key := delivery.RRsetKey{Name: rr.Name, Type: rr.Type}
+					i, ok := at[key]
+					if !ok {
+						i = len(sets)
+						at[key], sets = i, append(sets, delivery.RRset{Name: rr.Name, Type: rr.Type, TTL: rr.TTL})
+					}
+					sets[i].Data = append(sets[i].Data, rr.Data)
+				}
+				return sets
+			},
+			Disturb: func(t *testing.T, zone name.Name, set delivery.RRset) {
+				script := fmt.Sprintf("zone %s\nupdate delete %s %s\n", zone, set.Name, set.Type)
+				for _, data := range set.Data {
+					script += fmt.Sprintf("update add %s %d %s %s\n", set.Name, set.TTL, set.Type, data)
+				}
+				if _, err := rig.Nsupdate(t.Context(), s.addr, &s.key, script+"send\n"); err != nil {
+					t.Fatal(err)
+				}
+			},
+		})
+	}
+	t.Run("BIND", func(t *testing.T) {
+		bind, err := rig.StartBIND(t.Context(), rig.BINDConfig{Keys: []rig.TSIGKey{rigKey}, Primaries: zones})
+		rig.SkipMissing(t, err)
+		t.Cleanup(func() { bind.Close() })
+		examine(t, server{"BIND", bind.Addr, rigKey, bind.Log})
+	})
+	t.Run("Knot", func(t *testing.T) {
+		knot, err := rig.StartKnot(t.Context(), rig.KnotConfig{Key: &rigKey, Zones: zones})
+		rig.SkipMissing(t, err)
+		t.Cleanup(func() { knot.Close() })
+		examine(t, server{"Knot", knot.Addr, rigKey, knot.Log})
+	})
+}
