@@ -152,7 +152,7 @@ func (s *server) health(w http.ResponseWriter, request *http.Request) {
 	}
 	status := http.StatusOK
 	if err := s.config.Backend.Health(request.Context()); err != nil {
-		s.config.Logger.Warn("the backend is not healthy", "err", err)
+		s.config.Logger.Error("the backend is not healthy", "err", err)
 		status, health.Status, health.Message = http.StatusServiceUnavailable, "unhealthy", "the backend is not healthy; the log says why"
 	}
 	send(w, status, health)
@@ -301,7 +301,11 @@ func (s *server) refusal(request *http.Request, err error) *protocol.Error {
 		s.config.Logger.Error("request failed", "method", request.Method, "path", request.URL.EscapedPath(), "err", err)
 		return protocol.Refuse(protocol.CodeServerError, "the server could not do it; its log says why")
 	}
-	s.config.Logger.Info("request refused", "method", request.Method, "path", request.URL.EscapedPath(), "code", refusal.Code, "reason", refusal.Message)
+	level := slog.LevelInfo
+	if refusal.Code == protocol.CodeRecordNotFound {
+		level = slog.LevelDebug // an answer like any other
+	}
+	s.config.Logger.Log(request.Context(), level, "request refused", "method", request.Method, "path", request.URL.EscapedPath(), "code", refusal.Code, "reason", refusal.Message)
 	return refusal
 }
 

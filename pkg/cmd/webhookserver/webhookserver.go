@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"k8s.io/klog/v2"
@@ -154,7 +155,7 @@ func (o *Options) Complete() (*Config, error) {
 		var err error
 		config.handler, err = server.New(server.Config{
 			Backend: backend, Secrets: config.secrets, Algorithm: config.requestsAreSigned, BasePath: o.BasePath,
-			Logger: slog.New(slog.NewTextHandler(klogWriter{}, nil)),
+			Logger: slog.New(logr.ToSlogHandler(klog.Background())),
 		})
 		if err != nil {
 			fault(fmt.Errorf("--hmac-algorithm, --base-path: %w", err))
@@ -248,7 +249,7 @@ func (c *Config) Run(ctx context.Context, out io.Writer) error {
 	}
 	serving := &http.Server{
 		Handler: c.handler, ReadHeaderTimeout: headerTime, ReadTimeout: readTime, WriteTimeout: answerTime, IdleTimeout: answerTime, MaxHeaderBytes: 1 << 14,
-		ErrorLog: slog.NewLogLogger(slog.NewTextHandler(klogWriter{}, nil), slog.LevelWarn),
+		ErrorLog: slog.NewLogLogger(logr.ToSlogHandler(klog.Background()), slog.LevelInfo),
 	}
 	ended := make(chan error, 1)
 	scheme := "http"
@@ -270,12 +271,4 @@ func (c *Config) Run(ctx context.Context, out io.Writer) error {
 		return errors.Join(fmt.Errorf("requests were cut off after %s: %w", patience, err), serving.Close())
 	}
 	return nil
-}
-
-// klogWriter sends log lines where all others go.
-type klogWriter struct{}
-
-func (klogWriter) Write(line []byte) (int, error) {
-	klog.Warning(strings.TrimSuffix(string(line), "\n"))
-	return len(line), nil
 }
