@@ -31,6 +31,7 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/replacemember"
 	"kubi.zone/kubizone/pkg/cmd/restore"
 	"kubi.zone/kubizone/pkg/cmd/up"
+	verifycmd "kubi.zone/kubizone/pkg/cmd/verify"
 	"kubi.zone/kubizone/pkg/cmd/webhookserver"
 )
 
@@ -55,6 +56,7 @@ changes a record, and secondaries are told within a second.`,
 		primarycmd.NewCommand(),
 		importer.NewCommand(),
 		exporter.NewCommand(),
+		verifycmd.NewCommand(),
 		fsck.NewCommand(),
 		backup.NewCommand(),
 		restore.NewCommand(),

@@ -1,0 +1,326 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package verify
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
+	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
+	"kubi.zone/kubizone/pkg/load"
+	"kubi.zone/kubizone/pkg/primary"
+	"kubi.zone/kubizone/pkg/transfer"
+	"kubi.zone/kubizone/pkg/verify"
+)
+
+// ErrDifferent: a server does not answer as the zone is, or could not be asked.
+var ErrDifferent = errors.New("not every server answers as the zone is")
+
+const (
+	formatText = "text"
+	formatJSON = "json"
+	// shown bounds the RRsets named for one server in text.
+	shown = 20
+)
+
+// Options are the flags.
+type Options struct {
+	Client      *kubeconfig.Options
+	Servers     []string
+	TSIGKeyFile string
+	Output      string
+}
+
+// NewOptions are the defaults.
+func NewOptions() *Options { return &Options{Client: kubeconfig.NewOptions(), Output: formatText} }
+
+// AddFlags binds the options to flags.
+func (o *Options) AddFlags(flags *pflag.FlagSet) {
+	o.Client.AddFlags(flags)
+	// kubectl's --server is the API's; here servers are those that are asked.
+	flags.StringSliceVar(&o.Servers, "name-server", o.Servers, "name server to ask, ADDRESS[:PORT] or NAME[:PORT]; repeatable")
+	flags.StringVar(&o.TSIGKeyFile, "tsig-key-file", o.TSIGKeyFile, "file of TSIG keys as tsig-keygen writes them; the first signs what is asked, and has to sign the answers")
+	flags.StringVarP(&o.Output, "output", "o", o.Output, "text or json")
+}
+
+// Result is what is printed with -o json.
+type Result struct {
+	// Zone is NAMESPACE/NAME of the Zone.
+	Zone   string `json:"zone"`
+	FQDN   string `json:"fqdn"`
+	View   string `json:"view,omitempty"`
+	Serial uint32 `json:"serial"`
+	// RRsets is how many the zone has.
+	RRsets  int             `json:"rrsets"`
+	Servers []verify.Report `json:"servers"`
+}
+
+// Run compares the zone that text names, NAMESPACE/NAME or NAME. The error is ErrDifferent where something differs.
+func (o *Options) Run(ctx context.Context, text string, out, remarks io.Writer) error {
+	if o.Output != formatText && o.Output != formatJSON {
+		return fmt.Errorf("--output %q: write %s or %s", o.Output, formatText, formatJSON)
+	}
+	run := &run{remarks: remarks}
+	if o.TSIGKeyFile != "" {
+		keys, warnings, err := primary.ReadKeyFile(o.TSIGKeyFile)
+		if err != nil {
+			return fmt.Errorf("--tsig-key-file: %w", err)
+		}
+		for _, warning := range warnings {
+			fmt.Fprintf(remarks, "warning: %s\n", warning)
+		}
+		run.key = &transfer.Key{Name: keys[0].Name, Algorithm: string(keys[0].Algorithm), MAC: keys[0].MAC}
+	}
+	for _, server := range o.Servers {
+		address, err := address(server)
+		if err != nil {
+			return fmt.Errorf("--name-server %w", err)
+		}
+		run.servers = append(run.servers, address)
+	}
+	config, namespace, err := o.Client.Client()
+	if err != nil {
+		return err
+	}
+	run.id = types.NamespacedName{Namespace: namespace, Name: text}
+	if before, after, found := strings.Cut(text, "/"); found {
+		if asked := o.Client.Namespace(); asked != "" && asked != before {
+			return fmt.Errorf("%s is in namespace %s, and -n says %s: leave one of them out", text, before, asked)
+		}
+		run.id = types.NamespacedName{Namespace: before, Name: after}
+	}
+	if run.client, err = versioned.NewForConfig(config); err != nil {
+		return err
+	}
+	result, err := run.compare(ctx)
+	if err != nil {
+		return err
+	}
+	if o.Output == formatJSON {
+		encoder := json.NewEncoder(out)
+		encoder.SetIndent("", "    ")
+		err = encoder.Encode(result)
+	} else {
+		err = result.print(out)
+	}
+	if err == nil && slices.ContainsFunc(result.Servers, func(r verify.Report) bool { return !r.Equal() }) {
+		err = ErrDifferent
+	}
+	return err
+}
+
+// address is HOST:PORT, with port 53 where none is given.
+func address(text string) (string, error) {
+	if at, err := netip.ParseAddr(strings.Trim(text, "[]")); err == nil {
+		return net.JoinHostPort(at.String(), "53"), nil
+	}
+	host, port, err := net.SplitHostPort(text)
+	if err != nil {
+		host, port, err = net.SplitHostPort(text + ":53")
+	}
+	if err != nil || host == "" || port == "" {
+		return "", fmt.Errorf("%q: write 192.0.2.53, 192.0.2.53:5353, [2001:db8::53]:5353 or ns.example.org", text)
+	}
+	return net.JoinHostPort(host, port), nil
+}
+
+// run is one comparison.
+type run struct {
+	client  versioned.Interface
+	id      types.NamespacedName
+	key     *transfer.Key
+	servers []string
+	remarks io.Writer
+}
+
+func (r *run) compare(ctx context.Context) (*Result, error) {
+	object, err := r.client.KubizoneV1alpha1().Zones(r.id.Namespace).Get(ctx, r.id.Name, metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	rows, err := r.delivered(ctx, object)
+	if err != nil {
+		// Whoever may not read Deliveries, or has a server without them, still names servers.
+		fmt.Fprintf(r.remarks, "what the zone is delivered to is not known: %v\n", err)
+	}
+	if len(r.servers)+len(rows) == 0 {
+		return nil, fmt.Errorf("zone %s has no Delivery that lists a server: name those to ask with --name-server", r.id)
+	}
+	truth, err := r.truth(ctx)
+	if err != nil {
+		return nil, err
+	}
+	result := &Result{Zone: r.id.String(), FQDN: truth.FQDN.String(), View: object.Status.View, Serial: uint32(truth.Serial), RRsets: truth.Len()}
+	for _, server := range r.servers {
+		report := truth.Compare(ctx, server, r.key)
+		if report.State == verify.Ahead {
+			if truth, err = r.truth(ctx); err != nil {
+				return nil, err
+			}
+			report = truth.Compare(ctx, server, r.key)
+		}
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		result.Servers = append(result.Servers, report)
+	}
+	result.Servers = append(result.Servers, rows...)
+	return result, nil
+}
+
+// truth is what the zone contains now.
+func (r *run) truth(ctx context.Context) (*verify.Zone, error) {
+	text, err := load.OpenEntries(ctx, r.client, r.id, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer text.Close()
+	zone, err := verify.Read(text)
+	if err != nil {
+		return nil, fmt.Errorf("entries of zone %s: %w", r.id, err)
+	}
+	return zone, nil
+}
+
+// delivered adds the servers of the zone's Deliveries that have an address to those that are asked. Of the others, and of
+// Deliveries without rows, rows says what the controller has found.
+func (r *run) delivered(ctx context.Context, zone *v1alpha1.Zone) (rows []verify.Report, err error) {
+	list, err := r.client.KubizoneV1alpha1().Deliveries(zone.Namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	for _, delivery := range list.Items {
+		if delivery.Spec.Zone.UID != zone.UID {
+			continue
+		}
+		for _, server := range delivery.Status.Servers {
+			if _, err := netip.ParseAddrPort(server.Name); err == nil {
+				r.ask(server.Name)
+			} else if at, err := netip.ParseAddr(server.Name); err == nil {
+				r.ask(net.JoinHostPort(at.String(), "53"))
+			} else {
+				rows = append(rows, verify.Report{
+					Server: delivery.Spec.ClassRef.Name + "/" + server.Name, State: verify.State(server.State), Serial: uint32(server.Serial), By: "delivery", Error: server.Message,
+				})
+			}
+		}
+		if len(delivery.Status.Servers) == 0 {
+			rows = append(rows, whole(&delivery, zone))
+		}
+	}
+	return rows, nil
+}
+
+func (r *run) ask(server string) {
+	if !slices.Contains(r.servers, server) {
+		r.servers = append(r.servers, server)
+	}
+}
+
+// whole is a Delivery to something that has no servers: its serial and hash are what the provider was compared with last.
+func whole(delivery *v1alpha1.Delivery, zone *v1alpha1.Zone) verify.Report {
+	report := verify.Report{Server: delivery.Spec.ClassRef.Name, State: verify.Behind, Serial: uint32(delivery.Status.Serial), By: "delivery"}
+	switch {
+	case delivery.Status.Error != nil:
+		report.State, report.Error = verify.Failed, delivery.Status.Error.Message
+	case delivery.Status.Serial == zone.Status.SettledSerial:
+		report.State = verify.Current
+	}
+	return report
+}
+
+func (r *Result) print(out io.Writer) error {
+	var text strings.Builder
+	view := ""
+	if r.View != "" {
+		view = " in view " + r.View
+	}
+	fmt.Fprintf(&text, "zone %s%s of %s: serial %d, %d RRsets\n", r.FQDN, view, r.Zone, r.Serial, r.RRsets)
+	table := tabwriter.NewWriter(&text, 0, 8, 3, ' ', 0)
+	fmt.Fprintln(table, "SERVER\tSTATE\tSERIAL\tMISSING\tFOREIGN\tDIFFERING\tBY")
+	for _, s := range r.Servers {
+		foreign := fmt.Sprint(len(s.Foreign))
+		if s.By == verify.ByQuestions {
+			foreign = "?" // what was not asked for was not seen
+		}
+		if s.State == verify.Failed {
+			fmt.Fprintf(table, "%s\t%s\t-\t-\t-\t-\t-\n", s.Server, s.State)
+			continue
+		}
+		fmt.Fprintf(table, "%s\t%s\t%d\t%d\t%s\t%d\t%s\n", s.Server, s.State, s.Serial, len(s.Missing), foreign, len(s.Differing), s.By)
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	for _, s := range r.Servers {
+		lines := lines(s)
+		for i, line := range lines {
+			if i == shown {
+				fmt.Fprintf(&text, "%s: and %d more; -o json has all\n", s.Server, len(lines)-i)
+				break
+			}
+			fmt.Fprintf(&text, "%s: %s\n", s.Server, line)
+		}
+	}
+	_, err := io.WriteString(out, text.String())
+	return err
+}
+
+// lines say what is wrong with one server.
+func lines(r verify.Report) []string {
+	var lines []string
+	if r.Error != "" {
+		lines = append(lines, r.Error)
+	}
+	for _, set := range r.Missing {
+		lines = append(lines, "missing "+written(set))
+	}
+	for _, set := range r.Foreign {
+		lines = append(lines, "foreign "+written(set))
+	}
+	for _, both := range r.Differing {
+		lines = append(lines, fmt.Sprintf("differs %s, the zone has %d %s", written(both.Server), both.Zone.TTL, strings.Join(both.Zone.Data, ", ")))
+	}
+	return lines
+}
+
+func written(set verify.RRset) string {
+	return fmt.Sprintf("%s %s: %d %s", set.Name, set.Type, set.TTL, strings.Join(set.Data, ", "))
+}
+
+// NewCommand is the sub-command.
+func NewCommand() *cobra.Command {
+	options := NewOptions()
+	command := &cobra.Command{
+		Use:   "verify ZONE",
+		Short: "compare what name servers answer with what a zone contains",
+		Long: `Ask name servers for a zone and print where each stands against what the API says: its serial, and the RRsets that are
+missing, foreign or different. Servers are those of the zone's Deliveries and those of --name-server. A server that does not
+hand out the zone is asked for each RRset. It ends with 1 when anything differs. ZONE is the name of the Zone object, or
+NAMESPACE/NAME.`,
+		Example: `  kubizone verify -n platform example-org --name-server 192.0.2.53 --name-server 198.51.100.53:5353
+  kubizone verify platform/example-org --tsig-key-file transfer.key -o json`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(command *cobra.Command, arguments []string) error {
+			return options.Run(command.Context(), arguments[0], command.OutOrStdout(), command.ErrOrStderr())
+		},
+	}
+	options.AddFlags(command.Flags())
+	return command
+}

@@ -1,0 +1,292 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package verify_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apitypes "k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/utils/ptr"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/cmd/up"
+	"kubi.zone/kubizone/pkg/cmd/verify"
+	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
+	"kubi.zone/kubizone/pkg/load"
+	"kubi.zone/kubizone/test/rig"
+)
+
+// said keeps what the server says, and tells when it is ready.
+type said struct {
+	mutex sync.Mutex
+	text  bytes.Buffer
+	ready chan struct{}
+	once  sync.Once
+}
+
+func (s *said) Write(p []byte) (int, error) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	n, err := s.text.Write(p)
+	if strings.Contains("\n"+s.text.String(), "\nready") {
+		s.once.Do(func() { close(s.ready) })
+	}
+	return n, err
+}
+
+// api is a whole kubizone in this process with the zone a/org in it.
+type api struct {
+	t          *testing.T
+	kubeconfig string
+	versioned.Interface
+}
+
+func start(t *testing.T) *api {
+	t.Helper()
+	options := up.NewOptions()
+	options.DataDir, options.Listen, options.DNSListen = filepath.Join(t.TempDir(), "data"), "127.0.0.1:0", "127.0.0.1:0"
+	out := &said{ready: make(chan struct{})}
+	config, err := options.Complete(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- config.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("the server: %v", err)
+		}
+	})
+	select {
+	case <-out.ready:
+	case err := <-ended:
+		ended <- err
+		t.Fatalf("the server ended before it was ready: %v", err)
+	case <-time.After(2 * time.Minute):
+		t.Fatal("the server is not ready after two minutes")
+	}
+	a := &api{t: t, kubeconfig: filepath.Join(options.DataDir, "kubeconfig")}
+	client, err := clientcmd.BuildConfigFromFlags("", a.kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.Interface, err = versioned.NewForConfig(client); err != nil {
+		t.Fatal(err)
+	}
+	a.zone("org", v1alpha1.ZoneSpec{DomainName: "example.org.", TTL: ptr.To[int32](3600)})
+	// A child, whose name servers are glue in the zone: a server refers to it.
+	a.zone("dev", v1alpha1.ZoneSpec{DomainName: "dev.example.org."})
+	for name, spec := range map[string]v1alpha1.RecordSpec{
+		"www":   {DomainName: "www.example.org.", Type: "A", Values: []string{"192.0.2.2", "192.0.2.1"}},
+		"txt":   {DomainName: "txt.example.org.", Type: "TXT", TTL: ptr.To[int32](60), RData: `"two; words" "\"quoted\""`},
+		"alias": {DomainName: "alias.example.org.", Type: "CNAME", RData: "www.example.org."},
+		"any":   {DomainName: "*.example.org.", Type: "MX", RData: "10 www.example.org."},
+		"mx":    {DomainName: "@", ZoneRef: &v1alpha1.ZoneReference{Name: "org"}, Type: "MX", RData: "10 WWW.Example.ORG."},
+	} {
+		a.record(name, spec)
+	}
+	return a
+}
+
+func (a *api) zone(name string, spec v1alpha1.ZoneSpec) {
+	a.t.Helper()
+	spec.NameServers = []v1alpha1.NameServer{{Name: "ns", Addresses: []string{"192.0.2.53", "2001:db8::53"}}, {Name: "ns.example.net."}}
+	spec.Delegations = []v1alpha1.Delegation{{Records: []v1alpha1.RecordDelegation{{Pattern: "@"}, {Pattern: "*"}}, Zones: []string{"*"}}}
+	if _, err := a.KubizoneV1alpha1().Zones("a").Create(a.t.Context(), &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{}); err != nil {
+		a.t.Fatal(err)
+	}
+}
+
+func (a *api) record(name string, spec v1alpha1.RecordSpec) {
+	a.t.Helper()
+	if _, err := a.KubizoneV1alpha1().Records("a").Create(a.t.Context(), &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{}); err != nil {
+		a.t.Fatal(err)
+	}
+}
+
+// text is the zone as a master file.
+func (a *api) text() string {
+	a.t.Helper()
+	stream, err := load.OpenEntries(a.t.Context(), a, apitypes.NamespacedName{Namespace: "a", Name: "org"}, nil)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	defer stream.Close()
+	text, err := io.ReadAll(stream)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return string(text)
+}
+
+// verify runs the command as a user would.
+func (a *api) verify(arguments ...string) (out string, err error) {
+	a.t.Helper()
+	command := verify.NewCommand()
+	var text, remarks bytes.Buffer
+	command.SilenceErrors, command.SilenceUsage = true, true
+	command.SetArgs(append([]string{"a/org", "--kubeconfig", a.kubeconfig}, arguments...))
+	command.SetOut(&text)
+	command.SetErr(&remarks)
+	err = command.ExecuteContext(a.t.Context())
+	a.t.Logf("%q: %v\n%s%s", arguments, err, &text, &remarks)
+	return text.String(), err
+}
+
+// result is what verify says of one server.
+func (a *api) result(want error, arguments ...string) (r struct {
+	Serial  uint32
+	Servers []struct {
+		State, By, Error string
+		Serial           uint32
+		Missing, Foreign []struct{ Name, Type string }
+		Differing        []struct {
+			Zone, Server struct {
+				Name, Type string
+				TTL        uint32
+				Data       []string
+			}
+		}
+	}
+}) {
+	a.t.Helper()
+	out, err := a.verify(append(arguments, "-o", "json")...)
+	if !errors.Is(err, want) {
+		a.t.Errorf("it ends with %v, not with %v", err, want)
+	}
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
+		a.t.Fatal(err)
+	}
+	return r
+}
+
+var key = rig.TSIGKey{Name: "transfer.example", Algorithm: "hmac-sha256", Secret: "bmljZSBrZXkgZm9yIGEgdGVzdCBvZiB0cmFuc2ZlcnM="}
+
+func bind(t *testing.T, text string) string {
+	t.Helper()
+	server, err := rig.StartBIND(t.Context(), rig.BINDConfig{Primaries: []rig.PrimaryZone{{Zone: "example.org.", Text: text}}})
+	rig.SkipMissing(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { server.Close() })
+	return server.Addr.String()
+}
+
+func knot(t *testing.T, text string, key *rig.TSIGKey) string {
+	t.Helper()
+	server, err := rig.StartKnot(t.Context(), rig.KnotConfig{Key: key, Zones: []rig.PrimaryZone{{Zone: "example.org.", Text: text}}})
+	rig.SkipMissing(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { server.Close() })
+	return server.Addr.String()
+}
+
+// With real BIND and Knot: equal; behind, with what is missing; with a foreign RRset and another TTL; without the right to
+// transfer; not there.
+func TestVerify_saysWhereEachServerStands(t *testing.T) {
+	a := start(t)
+	text := a.text()
+	altered := strings.Replace(text, "txt.example.org.\t60\t", "txt.example.org.\t61\t", 1) + "foreign.example.org.\t60\tIN\tTXT\t\"not ours\"\n"
+	if altered == text+"foreign.example.org.\t60\tIN\tTXT\t\"not ours\"\n" {
+		t.Fatalf("no TXT in\n%s", text)
+	}
+	keyFile := filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(keyFile, []byte(key.Statement()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	servers := map[string][2]string{ // equal, altered
+		"BIND": {bind(t, text), bind(t, altered)},
+		"Knot": {knot(t, text, nil), knot(t, altered, nil)},
+	}
+	signed := knot(t, altered, &key)
+
+	for name, at := range servers {
+		r := a.result(nil, "--name-server", at[0])
+		if s := r.Servers[0]; s.State != "Current" || s.By != "transfer" || s.Serial != r.Serial {
+			t.Errorf("%s, equal: %+v", name, s)
+		}
+		r = a.result(verify.ErrDifferent, "--name-server", at[1])
+		s := r.Servers[0]
+		if s.State != "Current" || len(s.Missing) != 0 || len(s.Foreign) != 1 || s.Foreign[0].Name != "foreign.example.org." || len(s.Differing) != 1 ||
+			s.Differing[0].Zone.Name != "txt.example.org." || s.Differing[0].Zone.TTL != 60 || s.Differing[0].Server.TTL != 61 {
+			t.Errorf("%s, altered: %+v", name, s)
+		}
+	}
+
+	// Knot hands the zone to nobody without the key.
+	s := a.result(verify.ErrDifferent, "--name-server", signed).Servers[0]
+	if s.State != "Current" || s.By != "questions" || len(s.Missing) != 0 || len(s.Foreign) != 0 || len(s.Differing) != 1 || s.Differing[0].Server.Name != "txt.example.org." {
+		t.Errorf("by questions: %+v", s)
+	}
+	if s = a.result(verify.ErrDifferent, "--name-server", signed, "--tsig-key-file", keyFile).Servers[0]; s.By != "transfer" || len(s.Foreign) != 1 {
+		t.Errorf("with the key: %+v", s)
+	}
+
+	a.record("late", v1alpha1.RecordSpec{DomainName: "late.example.org.", Type: "A", RData: "192.0.2.9"})
+	for name, at := range servers {
+		r := a.result(verify.ErrDifferent, "--name-server", at[0])
+		s := r.Servers[0]
+		if s.State != "Behind" || s.Serial == r.Serial || len(s.Missing) != 1 || s.Missing[0].Name != "late.example.org." || len(s.Foreign)+len(s.Differing) != 0 {
+			t.Errorf("%s, behind: %+v", name, s)
+		}
+	}
+
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed.Close()
+	out, err := a.verify("--name-server", closed.Addr().String(), "--name-server", servers["BIND"][1])
+	if !errors.Is(err, verify.ErrDifferent) {
+		t.Errorf("it ends with %v", err)
+	}
+	for _, want := range []string{"zone example.org. of a/org: serial ", closed.Addr().String() + "   Failed", "connection refused", "foreign foreign.example.org. TXT: 60 \"not ours\"", "missing late.example.org. A: 3600 192.0.2.9", "differs txt.example.org. TXT: 61 "} {
+		if !strings.Contains(out, want) {
+			t.Errorf("nothing says %q", want)
+		}
+	}
+}
+
+// A mistake is said before anything is asked.
+func TestVerify_refusesWhatItCannotMean(t *testing.T) {
+	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := os.WriteFile(kubeconfig, []byte(`{"apiVersion": "v1", "kind": "Config", "current-context": "c",
+		"clusters": [{"name": "c", "cluster": {"server": "https://192.0.2.1"}}], "contexts": [{"name": "c", "context": {"cluster": "c"}}]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, arguments := range [][]string{
+		{"org", "--output", "yaml", "--kubeconfig", os.DevNull},
+		{"a/org", "-n=b", "--kubeconfig", kubeconfig},
+		{"org", "--name-server", "192.0.2.53:", "--kubeconfig", os.DevNull},
+		{"org", "--tsig-key-file", filepath.Join(t.TempDir(), "none"), "--kubeconfig", os.DevNull},
+	} {
+		command := verify.NewCommand()
+		command.SilenceErrors, command.SilenceUsage = true, true
+		command.SetArgs(arguments)
+		command.SetOut(io.Discard)
+		command.SetErr(io.Discard)
+		err := command.ExecuteContext(t.Context())
+		if err == nil || !strings.Contains(err.Error(), strings.TrimSuffix(arguments[1], "=b")) {
+			t.Errorf("%q: %v", arguments, err)
+		}
+	}
+}

@@ -1,0 +1,193 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package verify
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/dns/zonefile"
+	"kubi.zone/kubizone/pkg/transfer"
+)
+
+// State is where a server stands against the zone.
+type State string
+
+const (
+	Current State = "Current" // the same serial
+	Behind  State = "Behind"  // an earlier serial
+	Ahead   State = "Ahead"   // a serial that the zone has not
+	Failed  State = "Failed"  // no answer that can be compared
+)
+
+// How a server was compared.
+const (
+	ByTransfer  = "transfer"
+	ByQuestions = "questions"
+)
+
+// Zone is what a zone contains at one serial.
+type Zone struct {
+	FQDN   name.Name
+	Serial serial.Serial
+	sets   map[key]set
+}
+
+type key struct {
+	name name.Name
+	t    rdata.Type
+}
+
+func compareKeys(one, other key) int {
+	return cmp.Or(one.name.Compare(other.name), cmp.Compare(one.t, other.t))
+}
+
+// set is an RRset; data is sorted and each once.
+type set struct {
+	ttl  uint32
+	data []string
+}
+
+func (s set) equal(other set) bool { return s.ttl == other.ttl && slices.Equal(s.data, other.data) }
+
+// RRset is one in a report.
+type RRset struct {
+	Name string `json:"name"`
+	Type string `json:"type"`
+	// TTL is in seconds.
+	TTL uint32 `json:"ttl"`
+	// Data is in presentation format, names absolute, sorted.
+	Data []string `json:"data"`
+}
+
+// Difference is an RRset that both have, and not the same.
+type Difference struct {
+	Zone   RRset `json:"zone"`
+	Server RRset `json:"server"`
+}
+
+// Report is one server against the zone.
+type Report struct {
+	Server string `json:"server"`
+	State  State  `json:"state"`
+	// Serial is the server's, 0 where it did not say.
+	Serial uint32 `json:"serial"`
+	// By says how it was compared: by transfer, or by questions, which cannot find what is foreign; empty where it was not.
+	By string `json:"by,omitempty"`
+	// Missing are RRsets that the server has not, Foreign those that the zone has not. Lists are in canonical order.
+	Missing   []RRset      `json:"missing,omitempty"`
+	Foreign   []RRset      `json:"foreign,omitempty"`
+	Differing []Difference `json:"differing,omitempty"`
+	// Error is why the server is Failed.
+	Error string `json:"error,omitempty"`
+}
+
+// Equal reports whether the server answers as the zone is.
+func (r Report) Equal() bool {
+	return r.State == Current && len(r.Missing)+len(r.Foreign)+len(r.Differing) == 0
+}
+
+// Read reads a zone from a master file with absolute names and one SOA.
+func Read(text io.Reader) (*Zone, error) {
+	z := &Zone{sets: make(map[key]set)}
+	for row, err := range zonefile.Read(text, zonefile.ReadOptions{MaxGenerate: -1}) {
+		if err != nil {
+			return nil, err
+		}
+		if row.Type == rdata.SOA {
+			if !z.FQDN.IsZero() {
+				return nil, errors.New("a zone with two SOAs")
+			}
+			number, err := strconv.ParseUint(strings.Fields(row.Data)[2], 10, 32)
+			if err != nil {
+				return nil, fmt.Errorf("SOA: %w", err)
+			}
+			z.FQDN, z.Serial = row.Name, serial.Serial(number)
+		}
+		z.add(row)
+	}
+	if z.FQDN.IsZero() {
+		return nil, errors.New("a zone without SOA")
+	}
+	return z, nil
+}
+
+func (z *Zone) add(row zonefile.RR) {
+	k := key{row.Name, row.Type}
+	s := z.sets[k]
+	if s.data == nil || row.TTL < s.ttl {
+		s.ttl = row.TTL // those of one RRset are one (RFC 2181 §5.2)
+	}
+	if i, found := slices.BinarySearch(s.data, row.Data); !found {
+		s.data = slices.Insert(s.data, i, row.Data)
+	}
+	z.sets[k] = s
+}
+
+// Len is the number of RRsets.
+func (z *Zone) Len() int { return len(z.sets) }
+
+// Compare asks the server, HOST:PORT, for all of the zone. key signs questions and has to sign answers; nil asks without.
+func (z *Zone) Compare(ctx context.Context, server string, key *transfer.Key) Report {
+	text, err := transfer.Receive(ctx, transfer.Source{Server: server, Zone: z.FQDN, Key: key})
+	if err == nil {
+		var got *Zone
+		if got, err = Read(bytes.NewReader(text)); err == nil {
+			return z.against(server, ByTransfer, got)
+		}
+	}
+	var refusal *transfer.Refusal
+	if errors.As(err, &refusal) && refusal.TSIG == 0 && ctx.Err() == nil {
+		var got *Zone
+		var asking error
+		if got, asking = z.ask(ctx, server, key); asking == nil {
+			return z.against(server, ByQuestions, got)
+		}
+		err = errors.Join(err, asking)
+	}
+	return Report{Server: server, State: Failed, Error: err.Error()}
+}
+
+func (z *Zone) against(server, by string, got *Zone) Report {
+	r := Report{Server: server, State: Ahead, Serial: uint32(got.Serial), By: by}
+	switch {
+	case got.Serial == z.Serial:
+		r.State = Current
+	case z.Serial.Ahead(got.Serial):
+		r.State = Behind
+	}
+	soa := key{z.FQDN, rdata.SOA}
+	for _, k := range slices.SortedFunc(maps.Keys(z.sets), compareKeys) {
+		want, has := z.sets[k], got.sets[k]
+		switch {
+		case k == soa && r.State != Current:
+			// That it differs is what the serial says already.
+		case has.data == nil:
+			r.Missing = append(r.Missing, want.rrset(k))
+		case !want.equal(has):
+			r.Differing = append(r.Differing, Difference{Zone: want.rrset(k), Server: has.rrset(k)})
+		}
+	}
+	for _, k := range slices.SortedFunc(maps.Keys(got.sets), compareKeys) {
+		if _, ok := z.sets[k]; !ok {
+			r.Foreign = append(r.Foreign, got.sets[k].rrset(k))
+		}
+	}
+	return r
+}
+
+func (s set) rrset(k key) RRset {
+	return RRset{Name: k.name.String(), Type: k.t.String(), TTL: s.ttl, Data: s.data}
+}

@@ -1,0 +1,60 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package verify
+
+import (
+	"strings"
+	"testing"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+)
+
+const soa = "example.org.\t60\tIN\tSOA\tns.example.org. hostmaster.example.org. 5 1 1 1 1\n"
+
+func zone(t *testing.T, text string) *Zone {
+	t.Helper()
+	z, err := Read(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return z
+}
+
+// Order, case and escapes of the same data are no difference; serials are related by RFC 1982.
+func TestZone_againstItselfOtherwiseWritten(t *testing.T) {
+	truth := zone(t, soa+"a.example.org.\t60\tIN\tA\t192.0.2.1\na.example.org.\t60\tIN\tA\t192.0.2.2\nm.example.org.\t60\tIN\tMX\t10 a.example.org.\n")
+	other := zone(t, "m.Example.org. 60 MX 10 A.example.org.\na.example.org. 60 A 192.0.2.2\n"+soa+"a.example.org. 60 A 192.0.2.1\na.example.org. 60 A 192.0.2.1\n")
+	if r := truth.against("s", ByTransfer, other); !r.Equal() || r.Serial != 5 {
+		t.Errorf("%+v", r)
+	}
+	for text, want := range map[string]State{" 4294967295 ": Behind, " 4 ": Behind, " 6 ": Ahead, " 5 ": Current} {
+		r := truth.against("s", ByTransfer, zone(t, strings.Replace(soa, " 5 ", text, 1)))
+		if r.State != want || len(r.Missing) != 2 || len(r.Differing) != 0 || r.Equal() {
+			t.Errorf("serial%s: %+v", text, r)
+		}
+	}
+}
+
+func TestZone_knowsWhoAnswersForAName(t *testing.T) {
+	z := zone(t, soa+"example.org. 60 NS ns.example.net.\ndev.example.org. 60 NS ns.dev.example.org.\ndev.example.org. 60 DS 1 13 2 "+strings.Repeat("00", 32)+"\nns.dev.example.org. 60 A 192.0.2.1\nwww.example.org. 60 A 192.0.2.1\n")
+	for text, want := range map[string]bool{"example.org. NS": false, "www.example.org. A": false, "dev.example.org. NS": true, "dev.example.org. DS": false, "ns.dev.example.org. A": true} {
+		owner, mnemonic, _ := strings.Cut(text, " ")
+		kind, err := rdata.ParseType(mnemonic)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := z.delegated(key{name.MustParse(owner), kind}); got != want {
+			t.Errorf("%s: delegated %v", text, got)
+		}
+	}
+}
+
+func TestRead_refusesWhatIsNoZone(t *testing.T) {
+	for _, text := range []string{"", "www.example.org. 60 A 192.0.2.1\n", soa + soa, soa + "www.example.org. 60 A 192.0.2.300\n"} {
+		if _, err := Read(strings.NewReader(text)); err == nil {
+			t.Errorf("accepted %q", text)
+		}
+	}
+}

@@ -1,0 +1,136 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"slices"
+	"strings"
+	"time"
+
+	mdns "github.com/miekg/dns"
+
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/dns/zonefile"
+	"kubi.zone/kubizone/pkg/transfer"
+)
+
+const (
+	// patience is how long one answer may take, attempts how often a question is asked over UDP.
+	patience = 2 * time.Second
+	attempts = 3
+	// payload is what fits through without fragments.
+	payload = 1232
+)
+
+// ask is what the server answers for every RRset of the zone, its SOA first.
+func (z *Zone) ask(ctx context.Context, server string, signs *transfer.Key) (*Zone, error) {
+	got := &Zone{FQDN: z.FQDN, sets: make(map[key]set)}
+	order := slices.SortedFunc(maps.Keys(z.sets), compareKeys)
+	soa := key{z.FQDN, rdata.SOA}
+	for _, k := range append([]key{soa}, order...) {
+		if k == soa && got.Serial != 0 {
+			continue
+		}
+		answer, err := question(ctx, server, k, signs)
+		if err != nil {
+			return nil, fmt.Errorf("question for %s %s: %w", k.name, k.t, err)
+		}
+		if err := z.take(got, k, answer); err != nil {
+			return nil, fmt.Errorf("answer for %s %s: %w", k.name, k.t, err)
+		}
+		if k == soa && got.Serial == 0 {
+			return nil, fmt.Errorf("the server answers %s without the SOA of the zone; it does not serve it", mdns.RcodeToString[answer.Rcode])
+		}
+	}
+	return got, nil
+}
+
+// take keeps the RRset asked for. What stands at or below a cut is not the server's to answer: it refers, and the RRset
+// is in the sections of a referral (RFC 1034 §4.3.2, 3b).
+func (z *Zone) take(got *Zone, k key, answer *mdns.Msg) error {
+	if answer.Rcode != mdns.RcodeSuccess && answer.Rcode != mdns.RcodeNameError {
+		return fmt.Errorf("the server answers %s", mdns.RcodeToString[answer.Rcode])
+	}
+	if !answer.Authoritative && !z.delegated(k) {
+		return errors.New("it is not authoritative; the server does not serve the zone itself")
+	}
+	var text strings.Builder
+	for _, rr := range slices.Concat(answer.Answer, answer.Ns, answer.Extra) {
+		// The SOA of a negative answer has another TTL (RFC 2308 §3), and is no RRset that was asked for.
+		if mdns.CanonicalName(rr.Header().Name) == k.name.String() && rr.Header().Rrtype == uint16(k.t) {
+			text.WriteString(rr.String() + "\n")
+		}
+	}
+	for row, err := range zonefile.Read(strings.NewReader(text.String()), zonefile.ReadOptions{MaxGenerate: -1}) {
+		if err != nil {
+			return err
+		}
+		got.add(row)
+		if k == (key{z.FQDN, rdata.SOA}) {
+			if _, err := fmt.Sscan(strings.Fields(row.Data)[2], &got.Serial); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// delegated reports whether another zone answers for the RRset.
+func (z *Zone) delegated(k key) bool {
+	for at := k.name; at != z.FQDN; {
+		if _, cut := z.sets[key{at, rdata.NS}]; cut {
+			return at != k.name || k.t != rdata.DS
+		}
+		var ok bool
+		if at, ok = at.Parent(); !ok {
+			return false
+		}
+	}
+	return false
+}
+
+// question asks over UDP, and over TCP where the answer does not fit.
+func question(ctx context.Context, server string, k key, signs *transfer.Key) (*mdns.Msg, error) {
+	var last error
+	network := "udp"
+	for range attempts {
+		answer, err := exchange(ctx, network, server, k, signs)
+		switch {
+		case err == nil && answer.Truncated && network == "udp":
+			network = "tcp"
+		case err == nil:
+			return answer, nil
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		}
+		last = err
+	}
+	if last == nil {
+		last = errors.New("the answer is cut over TCP, too")
+	}
+	return nil, last
+}
+
+func exchange(ctx context.Context, network, server string, k key, signs *transfer.Key) (*mdns.Msg, error) {
+	dialing, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	conn, err := new(net.Dialer).DialContext(dialing, network, server)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
+		return nil, err
+	}
+	asked := new(mdns.Msg)
+	asked.SetQuestion(k.name.String(), uint16(k.t))
+	asked.RecursionDesired = false
+	asked.SetEdns0(payload, false)
+	return transfer.Exchange(ctx, conn, asked, signs)
+}
