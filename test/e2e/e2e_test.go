@@ -103,6 +103,7 @@ func TestStories(t *testing.T) {
 			"up":        up,
 			"down":      down,
 			"secondary": secondary,
+			"updatable": updatable,
 			"until":     until,
 			"within":    within,
 			"anonymous": anonymous,

@@ -36,9 +36,13 @@ func pendingInZone(object any) ([]string, error) {
 	return nil, nil
 }
 
-// isPending: it is part of a zone and not said to be delivered.
+// isPending: it is part of a zone and not said to be delivered, or not of the present generation, as kubectl wait looks at it.
 func isPending(record *v1alpha1.Record) bool {
-	return record.Status.ZoneRef != nil && !meta.IsStatusConditionTrue(record.Status.Conditions, v1alpha1.ConditionReady)
+	if record.Status.ZoneRef == nil {
+		return false
+	}
+	ready := meta.FindStatusCondition(record.Status.Conditions, v1alpha1.ConditionReady)
+	return ready == nil || ready.Status != metav1.ConditionTrue || ready.ObservedGeneration < record.Generation
 }
 
 // trim is what every object here can do without.

@@ -127,7 +127,7 @@ func (c *Controller) syncRecords(ctx context.Context, zone *v1alpha1.Zone, force
 	for _, record := range records {
 		j, text, known := recordJudgement(record, s)
 		before := meta.FindStatusCondition(record.Status.Conditions, v1alpha1.ConditionReady)
-		if !known || before != nil && before.Status == j.status && before.Reason == j.reason && before.Message == j.message && record.Status.LastDeliveryError == text {
+		if !known || before != nil && before.Status == j.status && before.Reason == j.reason && before.Message == j.message && before.ObservedGeneration == record.Generation && record.Status.LastDeliveryError == text {
 			continue
 		}
 		group.Go(func() error {

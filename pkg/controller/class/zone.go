@@ -245,7 +245,9 @@ func (c *Controller) syncZoneStatus(ctx context.Context, zone *v1alpha1.Zone, fo
 		return nil
 	}
 	before := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionReady)
-	if before != nil && before.Status == j.status && before.Reason == j.reason && (before.Message == j.message || j.reason == v1alpha1.ReasonPending) {
+	// kubectl wait takes what speaks of an older generation for old.
+	if before != nil && before.Status == j.status && before.Reason == j.reason &&
+		(before.Message == j.message && before.ObservedGeneration == zone.Generation || j.reason == v1alpha1.ReasonPending) {
 		return nil
 	}
 	return c.patchReady(ctx, statusOf{
