@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
@@ -177,12 +178,12 @@ func (c *Class) Close() {
 }
 
 // Join takes a zone into the class, or under another name; one that is in it stays. Errors: ErrTaken.
-func (c *Class) Join(m Member) error {
+func (c *Class) Join(uid string, zone name.Name) error {
 	c.mu.Lock()
-	err := c.join(m)
+	err := c.join(Member{uid, zone})
 	c.mu.Unlock()
 	if err == nil {
-		c.primary.stirred.zone(m.UID)
+		c.primary.stirred.zone(uid)
 		c.primary.stirred.catalog()
 	}
 	return err
@@ -219,12 +220,16 @@ func (c *Class) Leave(uid string) {
 	c.primary.stirred.catalog()
 }
 
-// Has says under which name a zone is in the class.
-func (c *Class) Has(uid string) (name.Name, bool) {
+// Serves says under which name a zone is in the class, and at which serial it is handed out, 0 while it is not; the zero
+// Name: it is not in it.
+func (c *Class) Serves(uid string) (zone name.Name, at serial.Serial) {
 	c.mu.RLock()
-	defer c.mu.RUnlock()
-	zone, ok := c.members[uid]
-	return zone, ok
+	zone = c.members[uid]
+	c.mu.RUnlock()
+	if s, ok := c.find(c.primary.config.Zones, c.primary.catalogs, zone); ok {
+		at = s.Serial()
+	}
+	return zone, at
 }
 
 // Announce tells the class's targets of a zone's serial again.

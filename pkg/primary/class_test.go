@@ -104,13 +104,13 @@ func TestClass_peersSeeTheirOwnZonesAlone(t *testing.T) {
 
 func TestClass_namesAndKeysAreOneInEach(t *testing.T) {
 	p, red, blue, key, _ := twoClasses(t)
-	if err := red.Join(Member{"other", name.MustParse("example.org.")}); !errors.Is(err, ErrTaken) {
+	if err := red.Join("other", name.MustParse("example.org.")); !errors.Is(err, ErrTaken) {
 		t.Errorf("a second zone of the name: %v", err)
 	}
-	if err := red.Join(Member{"other", name.MustParse("red.catalog.example.")}); !errors.Is(err, ErrTaken) {
+	if err := red.Join("other", name.MustParse("red.catalog.example.")); !errors.Is(err, ErrTaken) {
 		t.Errorf("a zone named as the catalog: %v", err)
 	}
-	if err := red.Join(Member{"org", name.MustParse("example.org.")}); err != nil {
+	if err := red.Join("org", name.MustParse("example.org.")); err != nil {
 		t.Errorf("the zone itself: %v", err)
 	}
 	if err := blue.Update(ClassConfig{Catalog: name.MustParse("example.net.")}); err == nil {
@@ -204,10 +204,10 @@ func TestCatalog_listsTheClass(t *testing.T) {
 	}
 	// Made anew, and renamed.
 	red.Leave("org")
-	if err := red.Join(Member{"org-2", name.MustParse("example.org.")}); err != nil {
+	if err := red.Join("org-2", name.MustParse("example.org.")); err != nil {
 		t.Fatal(err)
 	}
-	if err := red.Join(Member{"com", name.MustParse("renamed.example.")}); err != nil {
+	if err := red.Join("com", name.MustParse("renamed.example.")); err != nil {
 		t.Fatal(err)
 	}
 	if wait := red.publish(now); wait != 0 {
@@ -232,7 +232,7 @@ func TestCatalog_listsTheClass(t *testing.T) {
 		t.Errorf("%d at %d", len(members), at)
 	}
 	// What comes and goes before it is published changes nothing.
-	if err := red.Join(Member{"brief", name.MustParse("brief.example.")}); err != nil {
+	if err := red.Join("brief", name.MustParse("brief.example.")); err != nil {
 		t.Fatal(err)
 	}
 	red.Leave("brief")
@@ -291,7 +291,7 @@ func TestClass_tellsItsOwnTargets(t *testing.T) {
 	}
 	heard(red, "catalog.example.")
 	heard(blue, "example.net.20")
-	if err := class.Join(Member{"org", name.MustParse("example.org.")}); err != nil {
+	if err := class.Join("org", name.MustParse("example.org.")); err != nil {
 		t.Fatal(err)
 	}
 	heard(red, "catalog.example.", "example.org.10")

@@ -134,14 +134,14 @@ database:
 	return os.WriteFile(filepath.Join(k.dir, "knot.conf"), []byte(conf.String()), 0o600)
 }
 
-// waitUp returns when each zone is answered for.
+// waitUp returns when it answers, and for each zone that it loads.
 func (k *Knot) waitUp(ctx context.Context, c KnotConfig) error {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
-	for _, z := range c.Zones {
+	for _, z := range append([]PrimaryZone{{Zone: "."}}, c.Zones...) {
 		for {
-			out, err := Dig{Server: k.Addr}.Run(ctx, "+short", "+norecurse", "+tries=1", "+time=1", "SOA", z.Zone)
-			if err == nil && len(strings.Fields(out)) == 7 {
+			_, ok, err := Dig{Server: k.Addr}.Serial(ctx, z.Zone)
+			if err == nil && (ok || z.Zone == ".") {
 				break
 			}
 			select {

@@ -71,53 +71,39 @@ func member(s *zoneview.Snapshot) primary.Member {
 	return primary.Member{UID: s.Zone().UID, Zone: s.FQDN()}
 }
 
-func ports(t *testing.T, n int) []primary.Target {
-	t.Helper()
-	var targets []primary.Target
-	for range n {
-		at, err := rig.FreePort()
-		if err != nil {
-			t.Fatal(err)
-		}
-		targets = append(targets, primary.Target{Addr: at})
-	}
-	return targets
-}
-
-// follow starts a class with a key for BIND and Knot, and one without for PowerDNS, each with its consumers.
+// follow starts a class with a key for BIND and Knot, and one without for PowerDNS, each with its consumers. These are
+// there first: that they are told of the catalog is what brings them to it.
 func follow(t *testing.T, ctx context.Context, serving subject.Serving, signedMembers, plainMembers []primary.Member) (signed, plain *primary.Class, bind, knot, pdns consumer) {
 	t.Helper()
-	at := ports(t, 3)
-	keys := subject.Keys(t, key.Statement())
-	signed, err := serving.Primary.AddClass(primary.ClassConfig{
-		Name: "signed", Catalog: name.MustParse("signed.catalog.example."), Keys: keys, Allow: primary.Rules(subject.Loopback, keys), Notify: at[:2],
-	}, signedMembers)
-	if err != nil {
-		t.Fatal(err)
-	}
-	plain, err = serving.Primary.AddClass(primary.ClassConfig{
-		Name: "plain", Catalog: name.MustParse("plain.catalog.example."), Allow: primary.Rules(subject.Loopback, nil), Notify: at[2:],
-	}, plainMembers)
-	if err != nil {
-		t.Fatal(err)
-	}
 	signedCatalog := []rig.SecondaryZone{{Zone: "signed.catalog.example.", Primary: serving.Addr, Key: key.Name}}
-	b, err := rig.StartBIND(ctx, rig.BINDConfig{Addr: at[0].Addr, Keys: []rig.TSIGKey{key}, Catalogs: signedCatalog,
+	b, err := rig.StartBIND(ctx, rig.BINDConfig{
+		Keys: []rig.TSIGKey{key}, Catalogs: signedCatalog,
 		// What BIND does by itself, 20 questions a second and two transfers at a time from one server, is slow for many zones.
 		Options: "serial-query-rate 1000; transfers-in 100; transfers-per-ns 100;",
 	})
 	rig.SkipMissing(t, err)
 	t.Cleanup(func() { b.Close() })
-	k, err := rig.StartKnot(ctx, rig.KnotConfig{Addr: at[1].Addr, Key: &key, Catalogs: signedCatalog})
+	k, err := rig.StartKnot(ctx, rig.KnotConfig{Key: &key, Catalogs: signedCatalog})
 	rig.SkipMissing(t, err)
 	t.Cleanup(func() { k.Close() })
-	p, err := rig.StartPowerDNS(ctx, rig.PowerDNSConfig{Addr: at[2].Addr, Catalogs: []rig.SecondaryZone{{Zone: "plain.catalog.example.", Primary: serving.Addr}}})
+	p, err := rig.StartPowerDNS(ctx, rig.PowerDNSConfig{Catalogs: []rig.SecondaryZone{{Zone: "plain.catalog.example.", Primary: serving.Addr}}})
 	rig.SkipMissing(t, err)
 	t.Cleanup(func() { p.Close() })
-	bind = consumer{"BIND", b.Addr.String(), b.Log}
-	knot = consumer{"Knot", k.Addr.String(), k.Log}
-	pdns = consumer{"PowerDNS", p.Addr.String(), p.Log}
-	return signed, plain, bind, knot, pdns
+	keys := subject.Keys(t, key.Statement())
+	signed, err = serving.Primary.AddClass(primary.ClassConfig{
+		Name: "signed", Catalog: name.MustParse("signed.catalog.example."), Keys: keys, Allow: primary.Rules(subject.Loopback, keys),
+		Notify: []primary.Target{{Addr: b.Addr}, {Addr: k.Addr}},
+	}, signedMembers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err = serving.Primary.AddClass(primary.ClassConfig{
+		Name: "plain", Catalog: name.MustParse("plain.catalog.example."), Allow: primary.Rules(subject.Loopback, nil), Notify: []primary.Target{{Addr: p.Addr}},
+	}, plainMembers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return signed, plain, consumer{"BIND", b.Addr.String(), b.Log}, consumer{"Knot", k.Addr.String(), k.Log}, consumer{"PowerDNS", p.Addr.String(), p.Log}
 }
 
 func TestZonesAppearChangeAndDisappear(t *testing.T) {
@@ -142,7 +128,7 @@ func TestZonesAppearChangeAndDisappear(t *testing.T) {
 	knot.has(t, ctx, "alone.example.", 300)
 
 	each(func(c *primary.Class) {
-		if err := c.Join(member(second)); err != nil {
+		if err := c.Join("uid-2", second.FQDN()); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -157,7 +143,7 @@ func TestZonesAppearChangeAndDisappear(t *testing.T) {
 	serving.Put(again, true)
 	each(func(c *primary.Class) {
 		c.Leave("uid-2")
-		if err := c.Join(member(again)); err != nil {
+		if err := c.Join("uid-4", again.FQDN()); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -174,14 +160,13 @@ func TestNSDTransfersByItsOwnConfiguration(t *testing.T) {
 	ctx := subject.Within(t, time.Minute)
 	zone := made(t, "uid-1", "first.example.", 100)
 	serving := subject.StartClasses(t, primary.Config{}, zone)
-	at := ports(t, 1)
-	keys := subject.Keys(t, key.Statement())
-	if _, err := serving.Primary.AddClass(primary.ClassConfig{Name: "signed", Keys: keys, Allow: primary.Rules(subject.Loopback, keys), Notify: at}, []primary.Member{member(zone)}); err != nil {
-		t.Fatal(err)
-	}
-	n, err := rig.StartNSD(ctx, rig.NSDConfig{Addr: at[0].Addr, Keys: []rig.TSIGKey{key}, Secondaries: []rig.SecondaryZone{{Zone: "first.example.", Primary: serving.Addr, Key: key.Name}}})
+	n, err := rig.StartNSD(ctx, rig.NSDConfig{Keys: []rig.TSIGKey{key}, Secondaries: []rig.SecondaryZone{{Zone: "first.example.", Primary: serving.Addr, Key: key.Name}}})
 	rig.SkipMissing(t, err)
 	t.Cleanup(func() { n.Close() })
+	keys := subject.Keys(t, key.Statement())
+	if _, err := serving.Primary.AddClass(primary.ClassConfig{Name: "signed", Keys: keys, Allow: primary.Rules(subject.Loopback, keys), Notify: []primary.Target{{Addr: n.Addr}}}, []primary.Member{member(zone)}); err != nil {
+		t.Fatal(err)
+	}
 	nsd := consumer{"NSD", n.Addr.String(), n.Log}
 	nsd.has(t, ctx, "first.example.", 100)
 	serving.Put(made(t, "uid-1", "first.example.", 101), true)

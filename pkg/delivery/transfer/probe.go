@@ -1,0 +1,79 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package transfer
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	mdns "github.com/miekg/dns"
+
+	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/transfer"
+)
+
+const (
+	// attempt is how long one packet is waited for, follow how long one Deliver waits for the secondaries, patience how
+	// long a health check takes.
+	attempt, follow, patience = time.Second, 2 * time.Second, 10 * time.Second
+	// firstPause is between the first two questions to a secondary that is behind; it doubles up to lastPause.
+	firstPause, lastPause = 10 * time.Millisecond, 500 * time.Millisecond
+)
+
+// seen is what a secondary says of a zone.
+type seen struct {
+	serial serial.Serial
+	err    *delivery.Error
+	// passing: what is wrong may be otherwise in a moment.
+	passing bool
+}
+
+// probe asks for the SOA over UDP, within limit.
+func (p *Provider) probe(ctx context.Context, s Secondary, zone name.Name, limit time.Duration) seen {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	conn, err := p.config.Dial(ctx, "udp", s.Addr.String())
+	if err != nil {
+		return seen{err: delivery.Errorf(delivery.ReasonServerUnreachable, "%s: %w", s.Name, err)}
+	}
+	defer conn.Close()
+	question := new(mdns.Msg)
+	question.SetQuestion(zone.String(), mdns.TypeSOA)
+	question.RecursionDesired = false
+	deadline, _ := ctx.Deadline()
+	var answer *mdns.Msg
+	if err = conn.SetDeadline(deadline); err == nil {
+		answer, err = transfer.Exchange(ctx, conn, question, s.Key)
+	}
+	var refusal *transfer.Refusal
+	switch {
+	case errors.As(err, &refusal) && refusal.TSIG != 0:
+		e := delivery.Errorf(delivery.ReasonAuthenticationFailed, "%s: %w", s.Name, refusal)
+		e.Code = mdns.RcodeToString[refusal.TSIG]
+		return seen{err: e}
+	case errors.As(err, &refusal) && refusal.Rcode != mdns.RcodeSuccess:
+		// Some servers sign no answer about a zone that they do not have.
+		return absent(s, zone, refusal.Rcode)
+	case errors.As(err, &refusal):
+		return seen{err: delivery.Errorf(delivery.ReasonAuthenticationFailed, "%s: it answers without a signature that its key vouches for", s.Name)}
+	case err != nil:
+		return seen{passing: true, err: delivery.Errorf(delivery.ReasonServerUnreachable, "%s: no answer: %w", s.Name, err)}
+	}
+	for _, rr := range answer.Answer {
+		if soa, ok := rr.(*mdns.SOA); ok && answer.Rcode == mdns.RcodeSuccess && answer.Authoritative && mdns.CanonicalName(soa.Hdr.Name) == zone.String() {
+			return seen{serial: serial.Serial(soa.Serial)}
+		}
+	}
+	return absent(s, zone, answer.Rcode)
+}
+
+// absent is a zone that the secondary does not serve: not yet, or not ever.
+func absent(s Secondary, zone name.Name, rcode int) seen {
+	e := delivery.Errorf(delivery.ReasonZoneNotFound, "%s does not serve %s; have it follow the catalog zone of the class, or make the zone there", s.Name, zone)
+	e.Code = mdns.RcodeToString[rcode]
+	return seen{err: e, passing: true}
+}

@@ -1,0 +1,379 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package transfer
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	mdns "github.com/miekg/dns"
+
+	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/delivery/deliverytest"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/dns/zonefile"
+	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/primary"
+	"kubi.zone/kubizone/pkg/transfer"
+	"kubi.zone/kubizone/pkg/zoneview"
+	"kubi.zone/kubizone/test/rig"
+)
+
+var (
+	loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+	catalog  = name.MustParse("catalog.example.")
+	rigKey   = rig.TSIGKey{Name: "transfer.example", Algorithm: "hmac-sha256", Secret: "YSBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3RldHMgb2s="}
+)
+
+// world is a primary with one class, and the zones it serves.
+type world struct {
+	*zoneview.Set
+	primary *primary.Primary
+	addr    netip.AddrPort
+	class   *primary.Class
+	keys    []primary.Key
+}
+
+func begin(t *testing.T) *world {
+	t.Helper()
+	keys, err := primary.ParseKeys(rigKey.Statement())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{Set: zoneview.NewSet(zoneview.Config{}), keys: keys}
+	w.primary, err = primary.New(primary.Config{Zones: w.Set, Listen: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:0")}, NotifyInterval: 10 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.addr = w.primary.Addrs()[0]
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- w.primary.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return w
+}
+
+// open makes the class, once it is known where its secondaries are.
+func (w *world) open(t *testing.T, secondaries ...netip.AddrPort) {
+	t.Helper()
+	var targets []primary.Target
+	for _, at := range secondaries {
+		targets = append(targets, primary.Target{Addr: at})
+	}
+	var err error
+	w.class, err = w.primary.AddClass(primary.ClassConfig{Name: "public", Catalog: catalog, Keys: w.keys, Allow: primary.Rules(loopback, nil), Notify: targets}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (w *world) key() *transfer.Key {
+	return &transfer.Key{Name: w.keys[0].Name, Algorithm: string(w.keys[0].Algorithm), MAC: w.keys[0].MAC}
+}
+
+func (w *world) provider(t *testing.T, secondaries ...Secondary) *Provider {
+	t.Helper()
+	p, err := New(Config{Members: w.class, Secondaries: secondaries, Catalog: catalog})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// put serves a plan's zone.
+func (w *world) put(t *testing.T, plan delivery.Plan) {
+	t.Helper()
+	h := content.Header{FQDN: plan.Zone, TTL: 3600, PrimaryNameServer: "ns1.provider.example.", Contact: "hostmaster", Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}
+	var sets []content.RRset
+	for set := range plan.All {
+		owner, ok := set.Name.Rel(plan.Zone)
+		if !ok {
+			t.Fatalf("%s is not in %s", set.Name, plan.Zone)
+		}
+		one := content.RRset{Owner: owner, Type: set.Type, TTL: content.ExplicitTTL(set.TTL)}
+		for _, text := range set.Data {
+			v, err := rdata.Parse(set.Type, text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			one.Data = append(one.Data, v.Text)
+		}
+		slices.Sort(one.Data)
+		sets = append(sets, one)
+	}
+	slices.SortFunc(sets, content.RRset.Compare)
+	state := content.Step{}.State
+	var err error
+	for _, set := range sets {
+		if state, err = state.Update(nil, set.Elements(nil)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.Put(zoneview.NewSnapshot(zoneview.Zone{UID: plan.UID}, h, plan.Serial, uint64(plan.Serial), state, slices.Values(sets)), true)
+}
+
+func planOf(uid, zone string, at serial.Serial) delivery.Plan {
+	n := name.MustParse(zone)
+	ns := delivery.RRset{Name: n, Type: rdata.NS, TTL: 3600, Data: []string{"ns1.provider.example."}}
+	return delivery.Plan{Zone: n, UID: uid, Serial: at, All: slices.Values([]delivery.RRset{ns}), CallTimeout: 5 * time.Second}
+}
+
+func pass(context.Context) error { return nil }
+
+// The exam of providers, with a BIND that follows the catalog and a Knot that does too.
+func TestProvider_passesTheExam(t *testing.T) {
+	w := begin(t)
+	catalogs := []rig.SecondaryZone{{Zone: catalog.String(), Primary: w.addr, Key: rigKey.Name}}
+	bind, err := rig.StartBIND(t.Context(), rig.BINDConfig{Keys: []rig.TSIGKey{rigKey}, Catalogs: catalogs, Options: "serial-query-rate 1000;"})
+	rig.SkipMissing(t, err)
+	t.Cleanup(func() { bind.Close() })
+	knot, err := rig.StartKnot(t.Context(), rig.KnotConfig{Key: &rigKey, Catalogs: catalogs})
+	rig.SkipMissing(t, err)
+	t.Cleanup(func() { knot.Close() })
+	w.open(t, bind.Addr, knot.Addr)
+	used := 0
+	deliverytest.Run(t, deliverytest.Subject{
+		New: func(t *testing.T) delivery.Provider {
+			return w.provider(t, Secondary{Name: "bind", Addr: bind.Addr, Key: w.key()}, Secondary{Name: "knot", Addr: knot.Addr})
+		},
+		Zone: func(t *testing.T) name.Name {
+			used++
+			return name.MustParse(strings.Repeat("z", used) + ".example.")
+		},
+		Offer: w.put,
+		Inspect: func(t *testing.T, zone name.Name) []delivery.RRset {
+			text, err := rig.Dig{Server: bind.Addr}.Run(t.Context(), "+tcp", "+onesoa", "+nocomments", "+nostats", "+nocmd", "AXFR", zone.String())
+			if err != nil {
+				t.Fatalf("%v\n%s", err, bind.Log())
+			}
+			var sets []delivery.RRset
+			at := map[delivery.RRsetKey]int{}
+			for rr, err := range zonefile.Read(strings.NewReader(text), zonefile.ReadOptions{Origin: zone}) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				key := delivery.RRsetKey{Name: rr.Name, Type: rr.Type}
+				i, ok := at[key]
+				if !ok {
+					i = len(sets)
+					at[key], sets = i, append(sets, delivery.RRset{Name: rr.Name, Type: rr.Type, TTL: rr.TTL})
+				}
+				sets[i].Data = append(sets[i].Data, rr.Data)
+			}
+			return sets
+		},
+		Unfenced: true,
+		Patience: 30 * time.Second,
+	})
+}
+
+// secondary answers SOA questions as it is told.
+type secondary struct {
+	addr   netip.AddrPort
+	serial atomic.Uint32 // 0: REFUSED
+	asked  atomic.Int32
+	silent atomic.Bool
+	lame   atomic.Bool
+}
+
+func newSecondary(t *testing.T, key *rig.TSIGKey) *secondary {
+	t.Helper()
+	s := &secondary{}
+	server := &mdns.Server{Addr: "127.0.0.1:0", Net: "udp", Handler: mdns.HandlerFunc(func(out mdns.ResponseWriter, m *mdns.Msg) {
+		s.asked.Add(1)
+		if s.silent.Load() {
+			return
+		}
+		answer := new(mdns.Msg).SetReply(m)
+		if at := s.serial.Load(); at == 0 {
+			answer.Rcode = mdns.RcodeRefused
+		} else {
+			answer.Authoritative = !s.lame.Load()
+			answer.Answer = []mdns.RR{&mdns.SOA{Hdr: mdns.RR_Header{Name: m.Question[0].Name, Rrtype: mdns.TypeSOA, Class: mdns.ClassINET}, Ns: ".", Mbox: ".", Serial: at}}
+		}
+		if m.IsTsig() != nil && out.TsigStatus() == nil {
+			answer.SetTsig(m.IsTsig().Hdr.Name, m.IsTsig().Algorithm, 300, time.Now().Unix())
+		}
+		out.WriteMsg(answer)
+	})}
+	if key != nil {
+		server.TsigSecret = map[string]string{mdns.CanonicalName(key.Name): key.Secret}
+	}
+	started := make(chan struct{})
+	server.NotifyStartedFunc = func() { close(started) }
+	ended := make(chan error, 1)
+	go func() { ended <- server.ListenAndServe() }()
+	select {
+	case <-started:
+	case err := <-ended:
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { server.Shutdown() })
+	s.addr = netip.MustParseAddrPort(server.PacketConn.LocalAddr().String())
+	return s
+}
+
+// Promises 1 and 3: confirmed is what every secondary has, and each has a row that says how it stands.
+func TestDeliver_confirmsWhatEverySecondaryHas(t *testing.T) {
+	w := begin(t)
+	w.open(t)
+	here, behind, silent := newSecondary(t, nil), newSecondary(t, nil), newSecondary(t, nil)
+	here.serial.Store(10)
+	silent.silent.Store(true)
+	p := w.provider(t, Secondary{Name: "here", Addr: here.addr}, Secondary{Name: "behind", Addr: behind.addr}, Secondary{Name: "silent", Addr: silent.addr})
+	plan := planOf("u", "example.org.", 10)
+	plan.CallTimeout = 1500 * time.Millisecond
+	w.put(t, plan)
+	begun := time.Now()
+	report, err := p.Deliver(t.Context(), plan, pass)
+	if took := time.Since(begun); took > 3*time.Second {
+		t.Errorf("it took %s", took)
+	}
+	if err != nil || report.Confirmed != 0 || len(report.Servers) != 3 {
+		t.Fatalf("%+v, %v", report, err)
+	}
+	for i, want := range []struct {
+		at     serial.Serial
+		reason delivery.Reason
+	}{{10, ""}, {0, delivery.ReasonZoneNotFound}, {0, delivery.ReasonServerUnreachable}} {
+		row := report.Servers[i]
+		if row.Serial != want.at || row.Err != nil && row.Err.Reason != want.reason || row.Err == nil && want.reason != "" || row.At.Before(begun) {
+			t.Errorf("%+v (%v), want %d %s", row, row.Err, want.at, want.reason)
+		}
+	}
+	// It is told of the moment in which the last one has it.
+	behind.serial.Store(9)
+	silent.silent.Store(false)
+	silent.serial.Store(10)
+	time.AfterFunc(300*time.Millisecond, func() { behind.serial.Store(10) })
+	begun = time.Now()
+	if report, err = p.Deliver(t.Context(), plan, func(context.Context) error { t.Error("the fence is asked for nothing"); return nil }); err != nil || report.Confirmed != 10 {
+		t.Errorf("%+v, %v", report, err)
+	}
+	if took := time.Since(begun); took < 250*time.Millisecond || took > 1400*time.Millisecond {
+		t.Errorf("it took %s", took)
+	}
+	// An answer that is not authoritative says nothing.
+	behind.lame.Store(true)
+	drift, err := p.Verify(t.Context(), plan)
+	if err != nil || drift.Servers[0].Err != nil || drift.Servers[1].Err == nil || drift.Servers[1].Err.Reason != delivery.ReasonZoneNotFound {
+		t.Errorf("%+v, %v", drift, err)
+	}
+	if err := p.Health(t.Context()); err != nil {
+		t.Errorf("Health: %v", err)
+	}
+	silent.silent.Store(true)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	var e *delivery.Error
+	if err := p.Health(ctx); !errors.As(err, &e) || e.Reason != delivery.ReasonServerUnreachable {
+		t.Errorf("Health with one that does not answer: %v", err)
+	}
+}
+
+// S6.6: a serial ahead is believed from two signed answers; one that the primary has reached meanwhile is none.
+func TestDeliver_findsSecondariesThatAreAhead(t *testing.T) {
+	w := begin(t)
+	w.open(t)
+	s := newSecondary(t, &rigKey)
+	s.serial.Store(12)
+	plan := planOf("u", "example.org.", 10)
+	w.put(t, plan)
+	for _, key := range []*transfer.Key{w.key(), nil} {
+		p := w.provider(t, Secondary{Name: "one", Addr: s.addr, Key: key})
+		before := s.asked.Load()
+		report, err := p.Deliver(t.Context(), plan, pass)
+		var e *delivery.Error
+		if !errors.As(err, &e) || e.Reason != delivery.ReasonSerialBehind || (e.Code == "TSIG") != (key != nil) || report.Confirmed != 0 || report.Servers[0].Serial != 12 || s.asked.Load() != before+2 {
+			t.Errorf("%+v, %v after %d questions", report, err, s.asked.Load()-before)
+		}
+		drift, err := p.Verify(t.Context(), plan)
+		if err != nil || drift.Servers[0].Err == nil || drift.Servers[0].Err.Reason != delivery.ReasonSerialBehind {
+			t.Errorf("%+v, %v", drift, err)
+		}
+	}
+	w.put(t, planOf("u", "example.org.", 12))
+	if report, err := w.provider(t, Secondary{Name: "one", Addr: s.addr, Key: w.key()}).Deliver(t.Context(), plan, pass); err != nil || report.Confirmed != 10 {
+		t.Errorf("the zone has gone on: %+v, %v", report, err)
+	}
+	other := *w.key()
+	other.Name = "unknown.example."
+	report, err := w.provider(t, Secondary{Name: "one", Addr: s.addr, Key: &other}).Deliver(t.Context(), plan, pass)
+	if err != nil || report.Confirmed != 0 || report.Servers[0].Err == nil || report.Servers[0].Err.Reason != delivery.ReasonAuthenticationFailed {
+		t.Errorf("with a key it does not know: %+v, %v", report.Servers, err)
+	}
+}
+
+// The fence is asked before a zone becomes visible and before it ceases to be; a name in use is a Conflict.
+func TestDeliver_isFencedWhereItShows(t *testing.T) {
+	w := begin(t)
+	w.open(t)
+	p := w.provider(t)
+	plan := planOf("u", "example.org.", 10)
+	w.put(t, plan)
+	lost := errors.New("lost")
+	closed := func(context.Context) error { return lost }
+	if _, err := p.Deliver(t.Context(), plan, closed); err != lost {
+		t.Errorf("%v", err)
+	}
+	if zone, _ := w.class.Serves("u"); !zone.IsZero() {
+		t.Error("it is in the class without its fence")
+	}
+	if report, err := p.Deliver(t.Context(), plan, pass); err != nil || report.Confirmed != 10 {
+		t.Errorf("without secondaries: %+v, %v", report, err)
+	}
+	var e *delivery.Error
+	if _, err := p.Deliver(t.Context(), planOf("other", "example.org.", 3), pass); !errors.As(err, &e) || e.Reason != delivery.ReasonConflict {
+		t.Errorf("another zone of the name: %v", err)
+	}
+	if _, err := p.Withdraw(t.Context(), planOf("other", "example.org.", 3), closed); err != nil {
+		t.Errorf("one that is not there: %v", err)
+	}
+	if _, err := p.Withdraw(t.Context(), plan, closed); err != lost {
+		t.Errorf("%v", err)
+	}
+	if zone, at := w.class.Serves("u"); zone != plan.Zone || at != 10 {
+		t.Errorf("%s at %d", zone, at)
+	}
+	if _, err := p.Withdraw(t.Context(), plan, pass); err != nil {
+		t.Error(err)
+	}
+	if zone, at := w.class.Serves("u"); !zone.IsZero() || at != 0 {
+		t.Errorf("%s at %d", zone, at)
+	}
+	if _, err := p.Verify(t.Context(), plan); !errors.Is(err, delivery.ErrCannotList) {
+		t.Errorf("nobody to ask: %v", err)
+	}
+}
+
+func TestParseAddress_readsWhatClassesName(t *testing.T) {
+	for text, want := range map[string]string{
+		"192.0.2.1": "192.0.2.1:53", "192.0.2.1:5353": "192.0.2.1:5353", "[2001:db8::1]:5353": "[2001:db8::1]:5353", "2001:db8::1": "[2001:db8::1]:53", "[2001:db8::1]": "[2001:db8::1]:53",
+	} {
+		if got, err := ParseAddress(text); err != nil || got.String() != want {
+			t.Errorf("%s: %s, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"", "ns.example.org", "192.0.2.1:0", "192.0.2.1:dns", "192.0.2.256"} {
+		if got, err := ParseAddress(text); err == nil {
+			t.Errorf("%q: %s", text, got)
+		}
+	}
+	if _, err := New(Config{Secondaries: []Secondary{{Name: "ns.example.org"}}}); err == nil || !strings.Contains(err.Error(), "transfer.secondaries[0].address") {
+		t.Errorf("%v", err)
+	}
+}
