@@ -22,6 +22,7 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/adoptcluster"
 	apiservercmd "kubi.zone/kubizone/pkg/cmd/apiserver"
 	"kubi.zone/kubizone/pkg/cmd/backup"
+	"kubi.zone/kubizone/pkg/cmd/controller"
 	"kubi.zone/kubizone/pkg/cmd/doctor"
 	"kubi.zone/kubizone/pkg/cmd/exporter"
 	"kubi.zone/kubizone/pkg/cmd/fsck"
@@ -63,6 +64,7 @@ changes a record, and secondaries are told within a second.`,
 		replacemember.NewCommand(),
 		adoptcluster.NewCommand(),
 		peercert.NewCommand(),
+		controller.NewCommand(),
 		doctor.NewCommand(),
 		webhookserver.NewCommand(),
 		versionCommand(),

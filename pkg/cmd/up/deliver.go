@@ -5,12 +5,15 @@ package up
 
 import (
 	"context"
+	"log/slog"
 	"os"
 
+	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/component-base/metrics/legacyregistry"
+	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/pkg/cmd/delivering"
 	"kubi.zone/kubizone/pkg/controller/class"
@@ -37,6 +40,7 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 	controller, err := class.New(class.Config{
 		Identity: "up_" + string(uuid.NewUUID()), Client: client, Informers: informers, Views: zones,
 		Providers: delivering.Providers, Secrets: delivering.DirectorySecrets(c.SecretsDir), Metrics: measured,
+		Logger:         slog.New(logr.ToSlogHandler(klog.Background())),
 		HealthInterval: c.Delivering.HealthCheckInterval, Backoff: c.Delivering.Backoff(),
 	})
 	if err != nil {

@@ -99,8 +99,10 @@ type Controller struct {
 	zones, records, deliveries, classes cache.SharedIndexInformer
 
 	mu sync.Mutex
-	// states are those the Loop last told, or, before it did, those of the Deliveries.
-	states map[delivery.Key]delivery.State
+	// states are those that the Loop told, which observed says of which; the others are those of the Deliveries, which
+	// another process writes until this one leads.
+	states   map[delivery.Key]delivery.State
+	observed map[delivery.Key]bool
 	// failures are the RRsets that the last attempt of a delivery was refused.
 	failures map[delivery.Key]map[delivery.RRsetKey]*delivery.Error
 	// told is what the Loop was told of each zone, by UID; uids are the UIDs of the objects that there were.
@@ -121,6 +123,7 @@ func New(config Config) (*Controller, error) {
 		config:   config,
 		queue:    workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[task](100*time.Millisecond, time.Minute)),
 		states:   map[delivery.Key]delivery.State{},
+		observed: map[delivery.Key]bool{},
 		failures: map[delivery.Key]map[delivery.RRsetKey]*delivery.Error{},
 		told:     map[string]delivery.Zone{},
 		uids:     map[cache.ObjectName]string{},
@@ -259,9 +262,9 @@ func (c *Controller) deliveryHeard(before, after any) {
 	}
 	key := keyOf(one)
 	c.mu.Lock()
-	if _, told := c.states[key]; !told && after != nil {
-		state, err := stateOf(one)
-		if err == nil {
+	if !c.observed[key] {
+		delete(c.states, key)
+		if state, err := stateOf(one); err == nil && after != nil {
 			c.states[key] = state
 		}
 	}

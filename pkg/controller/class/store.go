@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"slices"
 	"sync"
 
@@ -134,7 +135,9 @@ func (s *store) Delete(ctx context.Context, key delivery.Key) error {
 	if err != nil && !apierrors.IsNotFound(err) {
 		return err
 	}
-	s.forget(key)
+	s.mu.Lock()
+	delete(s.seen, key)
+	s.mu.Unlock()
 	return s.releaseZone(ctx, zone)
 }
 
@@ -228,10 +231,10 @@ func (s *store) remember(key delivery.Key, one *v1alpha1.Delivery) {
 	s.seen[key] = seen{slices.Contains(one.Finalizers, v1alpha1.FinalizerDelivery), meta.FindStatusCondition(one.Status.Conditions, v1alpha1.ConditionReady)}
 }
 
-func (s *store) forget(key delivery.Key) {
+func (s *store) forget(which func(delivery.Key) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.seen, key)
+	maps.DeleteFunc(s.seen, func(key delivery.Key, _ seen) bool { return which(key) })
 }
 
 // conflict says in the Loop's words that somebody else was there.

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -161,13 +162,11 @@ func (c *Controller) forget(ctx context.Context, at cache.ObjectName, uid string
 	defer c.mu.Unlock()
 	delete(c.uids, at)
 	delete(c.told, uid)
-	for key := range c.states {
-		if key.UID == uid {
-			delete(c.states, key)
-			delete(c.failures, key)
-			c.store.forget(key)
-		}
-	}
+	ours := func(key delivery.Key) bool { return key.UID == uid }
+	maps.DeleteFunc(c.states, func(key delivery.Key, _ delivery.State) bool { return ours(key) })
+	maps.DeleteFunc(c.observed, func(key delivery.Key, _ bool) bool { return ours(key) })
+	maps.DeleteFunc(c.failures, func(key delivery.Key, _ map[delivery.RRsetKey]*delivery.Error) bool { return ours(key) })
+	c.store.forget(ours)
 	return nil
 }
 
@@ -175,6 +174,7 @@ func (c *Controller) forget(ctx context.Context, at cache.ObjectName, uid string
 func (c *Controller) Observe(event delivery.Event) {
 	zone := c.zoneByUID(event.Key.UID)
 	c.mu.Lock()
+	c.observed[event.Key] = true
 	if event.Outcome == delivery.OutcomeWithdrawn {
 		delete(c.states, event.Key)
 		delete(c.failures, event.Key)

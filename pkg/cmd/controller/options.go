@@ -1,0 +1,102 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+
+	"kubi.zone/kubizone/pkg/cmd/delivering"
+	"kubi.zone/kubizone/pkg/cmd/dnsserving"
+	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
+)
+
+// Options are the flags as they were written.
+type Options struct {
+	delivering.Options
+	Client        *kubeconfig.Options
+	HealthListen  string
+	Lease         string
+	LeaseDuration time.Duration
+}
+
+// NewOptions are the defaults.
+func NewOptions() *Options {
+	return &Options{
+		Options: delivering.NewOptions(), Client: kubeconfig.NewOptions(), HealthListen: ":8080",
+		Lease: "kubizone-system/kubizone-controller", LeaseDuration: 15 * time.Second,
+	}
+}
+
+// AddFlags binds the options to flags.
+func (o *Options) AddFlags(flags *pflag.FlagSet) {
+	o.Options.AddFlags(flags)
+	o.Client.AddFlags(flags)
+	flags.StringVar(&o.HealthListen, "health-listen", o.HealthListen, "address and port of /livez, /readyz and /metrics, over HTTP; port 0 takes a free one")
+	flags.StringVar(&o.Lease, "lease", o.Lease, "NAMESPACE/NAME of the Lease that says which of several controllers works")
+	flags.DurationVar(&o.LeaseDuration, "lease-duration", o.LeaseDuration, "after which a Lease that is not renewed is another's; a call to a provider ends within half of it")
+}
+
+// Config is what the options mean.
+type Config struct {
+	delivering.Options
+	HealthListen  netip.AddrPort
+	Client        *rest.Config
+	Lease         types.NamespacedName
+	LeaseDuration time.Duration
+	// Out takes the lines for people.
+	Out io.Writer
+}
+
+// Complete reads the options, and files they name, and reports all that is wrong with them.
+func (o *Options) Complete(out io.Writer) (*Config, error) {
+	c := &Config{Options: o.Options, LeaseDuration: o.LeaseDuration, Out: out}
+	wrong := []error{o.Options.Validate()}
+	var err error
+	c.HealthListen, err = dnsserving.ListenAddress("--health-listen", o.HealthListen, 8080)
+	wrong = append(wrong, err)
+	namespace, name, ok := strings.Cut(o.Lease, "/")
+	if !ok || namespace == "" || name == "" || strings.Contains(name, "/") {
+		wrong = append(wrong, fmt.Errorf("--lease %q: write NAMESPACE/NAME", o.Lease))
+	}
+	c.Lease = types.NamespacedName{Namespace: namespace, Name: name}
+	if o.LeaseDuration < 3*time.Second {
+		wrong = append(wrong, fmt.Errorf("--lease-duration %s: must be at least 3s, for it is renewed every fifth of it", o.LeaseDuration))
+	}
+	c.Client, _, err = o.Client.Client()
+	return c, errors.Join(append(wrong, err)...)
+}
+
+// NewCommand is the sub-command.
+func NewCommand() *cobra.Command {
+	options := NewOptions()
+	command := &cobra.Command{
+		Use:   "controller",
+		Short: "deliver zones of the API by their DNSClasses",
+		Long: `Deliver the zones of an API by their DNSClasses until SIGTERM: by dynamic update (RFC 2136) and to webhooks. Deliveries,
+and the condition Ready of Zones and Records, say how far each is. It acts as whoever the kubeconfig, or its pod's
+ServiceAccount, says; Secrets are got by the names that DNSClasses have, and not listed. A line that begins with "ready" says
+that it could work, one that begins with "leading" that it does.`,
+		Example: `  kubizone controller --kubeconfig cluster.kubeconfig --health-listen 127.0.0.1:0`,
+		Args:    cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			config, err := options.Complete(command.OutOrStdout())
+			if err != nil {
+				return err
+			}
+			return config.Run(command.Context())
+		},
+	}
+	options.AddFlags(command.Flags())
+	return command
+}
