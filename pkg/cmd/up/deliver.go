@@ -7,6 +7,7 @@ import (
 	"context"
 	"log/slog"
 	"os"
+	"sync"
 
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/util/uuid"
@@ -35,11 +36,16 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 		return err
 	}
 	measured := class.NewMetrics()
-	legacyregistry.MustRegister(measured.Registerables()...)
+	for _, metric := range measured.Registerables() {
+		// The process has one registry, and the first of two servers in one process (tests) is the one that it tells of.
+		if err := legacyregistry.Register(metric); err != nil {
+			klog.FromContext(ctx).V(2).Info("Metric of the delivery is not exported", "err", err)
+		}
+	}
 	informers := externalversions.NewSharedInformerFactory(client, 0)
 	controller, err := class.New(class.Config{
 		Identity: "up_" + string(uuid.NewUUID()), Client: client, Informers: informers, Views: zones,
-		Providers: delivering.Providers, Secrets: delivering.DirectorySecrets(c.SecretsDir), Metrics: measured,
+		Providers: delivering.Providers, Secrets: delivering.DirectorySecrets(c.SecretsDir), Metrics: figures(),
 		Logger:         slog.New(logr.ToSlogHandler(klog.Background())),
 		HealthInterval: c.Delivering.HealthCheckInterval, Backoff: c.Delivering.Backoff(),
 	})
@@ -53,6 +59,13 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 	})
 	return nil
 }
+
+// figures are served by the API server, whose registry is one for the process.
+var figures = sync.OnceValue(func() *class.Metrics {
+	measured := class.NewMetrics()
+	legacyregistry.MustRegister(measured.Registerables()...)
+	return measured
+})
 
 func clientFor(kubeconfig, agent string) (*rest.Config, error) {
 	text, err := os.ReadFile(kubeconfig)
