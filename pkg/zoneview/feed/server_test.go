@@ -4,9 +4,9 @@
 package feed_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
+	"net"
 	"net/netip"
 	"net/url"
 	"path/filepath"
@@ -17,11 +17,14 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/storage/storagebackend"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/cmd/up"
+	"kubi.zone/kubizone/pkg/apiserver"
+	"kubi.zone/kubizone/pkg/apiserver/embed"
+	"kubi.zone/kubizone/pkg/apiserver/pki"
 	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
 	"kubi.zone/kubizone/pkg/generated/informers/externalversions"
 	"kubi.zone/kubizone/pkg/zoneview"
@@ -29,31 +32,13 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// server is a whole kubizone in this process that can be stopped and started again.
+// server is an API server with its own etcd in this process that can be stopped and started again.
 type server struct {
 	t    *testing.T
 	dir  string
 	stop func()
 	versioned.Interface
 	config *rest.Config
-}
-
-// output is written to by a server that still runs.
-type output struct {
-	mutex sync.Mutex
-	text  bytes.Buffer
-	ready chan struct{}
-	once  sync.Once
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mutex.Lock()
-	defer o.mutex.Unlock()
-	n, err := o.text.Write(p)
-	if strings.Contains("\n"+o.text.String(), "\nready") {
-		o.once.Do(func() { close(o.ready) })
-	}
-	return n, err
 }
 
 func newServer(t *testing.T) *server {
@@ -66,40 +51,54 @@ func newServer(t *testing.T) *server {
 
 func (s *server) start() {
 	s.t.Helper()
-	options := up.NewOptions()
-	options.DataDir, options.Listen, options.DNSListen = s.dir, "127.0.0.1:0", "127.0.0.1:0"
-	out := &output{ready: make(chan struct{})}
-	config, err := options.Complete(out)
-	if err != nil {
-		s.t.Fatal(err)
+	check := func(err error) {
+		s.t.Helper()
+		if err != nil {
+			s.t.Fatal(err)
+		}
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- config.Run(ctx) }()
-	var once sync.Once
-	s.stop = func() {
-		once.Do(func() {
-			cancel()
-			if err := <-ended; err != nil {
-				s.t.Errorf("the server: %v", err)
-			}
-		})
-	}
-	select {
-	case <-out.ready:
-	case err := <-ended:
-		ended <- err
-		s.t.Fatalf("the server ended before it was ready: %v", err)
-	case <-time.After(2 * time.Minute):
-		s.t.Fatal("the server is not ready after two minutes")
-	}
-	if s.config, err = clientcmd.BuildConfigFromFlags("", filepath.Join(s.dir, "kubeconfig")); err != nil {
-		s.t.Fatal(err)
-	}
+	dir, err := embed.OpenDir(s.dir, 0)
+	check(err)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	check(err)
+	us, err := pki.Open(filepath.Join(s.dir, "pki"), pki.Hosts("127.0.0.1"), time.Now())
+	check(err)
+	starting, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	member, err := embed.Start(starting, embed.Config{Dir: dir, Log: func(string) {}})
+	check(err)
+	ctx, end := context.WithCancel(context.Background())
+	running, err := apiserver.New(ctx, apiserver.Config{
+		Listener: listener, ServingCert: us.ServingCert, ServingKey: us.ServingKey, ClientCA: us.CA,
+		Etcd: storagebackend.TransportConfig{ServerList: member.Endpoints()}, Zones: zoneview.NewSet(zoneview.Config{}),
+	})
+	check(err)
+	ledgerContext, endLedger := context.WithCancel(context.Background())
+	var api, ledger sync.WaitGroup
+	ledger.Go(func() { _ = running.RunLedger(ledgerContext) })
+	check(running.WaitForViews(starting))
+	api.Go(func() {
+		if err := running.Run(ctx); err != nil {
+			s.t.Errorf("the server: %v", err)
+		}
+	})
+	s.stop = sync.OnceFunc(func() {
+		end()
+		api.Wait()
+		endLedger()
+		ledger.Wait()
+		running.Close()
+		member.Stop()
+		dir.Close()
+	})
+	check(running.WaitForAPI(starting))
+	text, err := us.Kubeconfig("https://" + listener.Addr().String())
+	check(err)
+	s.config, err = clientcmd.RESTConfigFromKubeConfig(text)
+	check(err)
 	s.config.QPS = -1
-	if s.Interface, err = versioned.NewForConfig(s.config); err != nil {
-		s.t.Fatal(err)
-	}
+	s.Interface, err = versioned.NewForConfig(s.config)
+	check(err)
 }
 
 func (s *server) address() netip.AddrPort {
@@ -247,9 +246,10 @@ func (s *server) makeZone(namespace, name string, spec v1alpha1.ZoneSpec) *v1alp
 
 func (s *server) makeRecord(namespace, name string, spec v1alpha1.RecordSpec) {
 	s.t.Helper()
-	if _, err := s.KubizoneV1alpha1().Records(namespace).Create(s.t.Context(), &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{}); err != nil {
-		s.t.Fatal(err)
-	}
+	write(s.t, func() error {
+		_, err := s.KubizoneV1alpha1().Records(namespace).Create(s.t.Context(), &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{})
+		return err
+	})
 }
 
 // behindBalancer is a way to the server that can be closed.
