@@ -35,13 +35,6 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 	if err != nil {
 		return err
 	}
-	measured := class.NewMetrics()
-	for _, metric := range measured.Registerables() {
-		// The process has one registry, and the first of two servers in one process (tests) is the one that it tells of.
-		if err := legacyregistry.Register(metric); err != nil {
-			klog.FromContext(ctx).V(2).Info("Metric of the delivery is not exported", "err", err)
-		}
-	}
 	informers := externalversions.NewSharedInformerFactory(client, 0)
 	controller, err := class.New(class.Config{
 		Identity: "up_" + string(uuid.NewUUID()), Client: client, Informers: informers, Views: zones,
@@ -60,7 +53,7 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 	return nil
 }
 
-// figures are served by the API server, whose registry is one for the process.
+// figures are served by the API server, whose registry is one for the process: two servers in one (tests) share them.
 var figures = sync.OnceValue(func() *class.Metrics {
 	measured := class.NewMetrics()
 	legacyregistry.MustRegister(measured.Registerables()...)
