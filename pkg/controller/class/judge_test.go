@@ -1,0 +1,176 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package class
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/dns/serial"
+)
+
+func aClass(name string, change func(*v1alpha1.DNSClass)) *v1alpha1.DNSClass {
+	of := &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.DNSClassSpec{Namespaces: &v1alpha1.NamespaceSelection{Names: []string{"dns"}}}}
+	change(of)
+	return of
+}
+
+// providers.md: named classes, else the default ones; `namespaces` again, for a class may change after the zone was admitted.
+func TestClassesOf(t *testing.T) {
+	nothing := func(*v1alpha1.DNSClass) {}
+	isDefault := func(of *v1alpha1.DNSClass) {
+		of.Annotations = map[string]string{v1alpha1.AnnotationDefaultClass: "true"}
+		of.Spec.Namespaces = nil
+	}
+	now := metav1.Now()
+	all := []*v1alpha1.DNSClass{
+		aClass("a", nothing), aClass("usual", isDefault),
+		aClass("others", func(of *v1alpha1.DNSClass) { of.Spec.Namespaces.Names = []string{"web"} }),
+		aClass("going", func(of *v1alpha1.DNSClass) { isDefault(of); of.DeletionTimestamp = &now }),
+	}
+	named := func(name string) *v1alpha1.DNSClass {
+		for _, one := range all {
+			if one.Name == name {
+				return one
+			}
+		}
+		return nil
+	}
+	for _, test := range []struct{ refs, want, reason string }{
+		{"", "usual", ""},
+		{"a", "a", ""},
+		{"usual a", "a usual", ""},
+		{"a none", "a none", "DNSClassNotFound"},
+		{"others", "", "InvalidConfiguration"},
+		{"going", "", "DNSClassNotFound"},
+	} {
+		zone := aZone()
+		zone.Spec.DNSClassRefs = nil
+		for _, ref := range strings.Fields(test.refs) {
+			zone.Spec.DNSClassRefs = append(zone.Spec.DNSClassRefs, v1alpha1.DNSClassReference{Kind: v1alpha1.KindDNSClass, Name: ref})
+		}
+		force := classesOf(zone, nil, named, all)
+		reason := ""
+		if force.wrong != nil {
+			reason = string(force.wrong.Reason)
+		}
+		if got := strings.Join(force.classes, " "); got != test.want || reason != test.reason {
+			t.Errorf("%q: in force %q (%s), want %q (%s)", test.refs, got, reason, test.want, test.reason)
+		}
+	}
+}
+
+func state(at serial.Serial, status delivery.Status, reason delivery.Reason) delivery.State {
+	return delivery.State{Serial: at, Ready: delivery.Condition{Status: status, Reason: reason, Message: "said"}}
+}
+
+// S6.7: Ready is all the other conditions, and every class.
+func TestJudge(t *testing.T) {
+	good, failed := state(7, delivery.True, delivery.ReasonDelivered), state(6, delivery.False, delivery.ReasonAuthenticationFailed)
+	condition := func(kind string) func(*v1alpha1.Zone) {
+		return func(zone *v1alpha1.Zone) {
+			for i := range zone.Status.Conditions {
+				if zone.Status.Conditions[i].Type == kind {
+					zone.Status.Conditions[i].Status = metav1.ConditionFalse
+				}
+			}
+		}
+	}
+	for name, test := range map[string]struct {
+		zone   func(*v1alpha1.Zone)
+		force  inForce
+		states map[string]delivery.State
+		want   string
+	}{
+		"all":             {nil, inForce{classes: []string{"a", "b"}}, map[string]delivery.State{"a": good, "b": good}, "True Delivered"},
+		"one has nothing": {nil, inForce{classes: []string{"a", "b"}}, map[string]delivery.State{"a": good}, "Unknown Pending"},
+		"one is behind":   {nil, inForce{classes: []string{"a", "b"}}, map[string]delivery.State{"a": good, "b": state(6, delivery.True, delivery.ReasonDelivered)}, "Unknown Pending"},
+		"one fails":       {nil, inForce{classes: []string{"a", "b"}}, map[string]delivery.State{"a": good, "b": failed}, "False AuthenticationFailed"},
+		"it was refused RRsets, and has the serial": {nil, inForce{classes: []string{"a"}}, map[string]delivery.State{"a": state(7, delivery.False, delivery.ReasonConflict)}, "False Conflict"},
+		"the zone is older than what is delivered":  {nil, inForce{classes: []string{"a"}}, map[string]delivery.State{"a": state(8, delivery.True, delivery.ReasonDelivered)}, " "},
+		"no class":        {nil, inForce{}, nil, "Unknown NoClass"},
+		"no such class":   {nil, inForce{wrong: delivery.Errorf(ReasonDNSClassNotFound, "none")}, nil, "False DNSClassNotFound"},
+		"not delegated":   {condition(v1alpha1.ConditionDelegated), inForce{classes: []string{"a"}}, map[string]delivery.State{"a": good}, "False NotDelegatedOrServable"},
+		"not servable":    {condition(v1alpha1.ConditionServable), inForce{classes: []string{"a"}}, map[string]delivery.State{"a": good}, "False NotDelegatedOrServable"},
+		"not yet settled": {condition(v1alpha1.ConditionSettled), inForce{classes: []string{"a"}}, map[string]delivery.State{"a": good}, "Unknown Pending"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			zone := aZone()
+			if test.zone != nil {
+				test.zone(zone)
+			}
+			j := judge(zone, test.force, func(class string) (delivery.State, bool) { s, ok := test.states[class]; return s, ok })
+			if got := string(j.status) + " " + j.reason; got != test.want {
+				t.Errorf("%s, want %s", got, test.want)
+			}
+		})
+	}
+}
+
+// S6.7: a Record is Ready when all have a serial at or after its own, and not while its RRset is owed; serials wrap (RFC 1982).
+func TestRecordJudgement(t *testing.T) {
+	www := delivery.RRsetKey{Name: name.MustParse("www.example.org."), Type: rdata.A}
+	for _, test := range []struct {
+		taken    int64
+		standing standing
+		want     string
+	}{
+		{7, standing{}, ""},
+		{7, standing{confirmed: 6}, ""},
+		{7, standing{confirmed: 7}, "True Delivered"},
+		{7, standing{confirmed: 9}, "True Delivered"},
+		{4294967290, standing{confirmed: 5}, "True Delivered"},
+		{5, standing{confirmed: 4294967290}, ""},
+		{1, standing{confirmed: 1<<31 + 1}, ""},
+		{7, standing{confirmed: 7, owed: map[delivery.RRsetKey]*delivery.Error{www: nil}}, ""},
+		{7, standing{confirmed: 7, owed: map[delivery.RRsetKey]*delivery.Error{www: {Reason: delivery.ReasonConflict, Message: "theirs"}}}, "False Conflict"},
+		{7, standing{confirmed: 7, unlisted: true}, ""},
+	} {
+		record := &v1alpha1.Record{Spec: v1alpha1.RecordSpec{Type: "A"}, Status: v1alpha1.RecordStatus{FQDN: "www.example.org.", Serial: test.taken}}
+		j, text, known := recordJudgement(record, test.standing)
+		got := ""
+		if known {
+			got = string(j.status) + " " + j.reason
+		}
+		if got != test.want || (text != "") != (j.status == metav1.ConditionFalse) {
+			t.Errorf("taken in at %d, %+v: %q (%q), want %q", test.taken, test.standing, got, text, test.want)
+		}
+	}
+}
+
+// kubectl wait does not take a condition that speaks of an older generation.
+func TestIsPending(t *testing.T) {
+	record := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Generation: 2}, Status: v1alpha1.RecordStatus{
+		ZoneRef: &v1alpha1.AdoptingZone{UID: "u1"}, Conditions: []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, ObservedGeneration: 2}},
+	}}
+	if isPending(record) {
+		t.Error("it is Ready")
+	}
+	record.Generation = 3
+	if !isPending(record) {
+		t.Error("its Ready is of an older generation")
+	}
+	record.Status.ZoneRef = nil
+	if isPending(record) {
+		t.Error("it is in no zone")
+	}
+}
+
+func TestCut(t *testing.T) {
+	if got := cut("short"); got != "short" {
+		t.Errorf("%q", got)
+	}
+	for _, unit := range []string{"x", "ä", "€", "😀"} {
+		if got := cut(strings.Repeat(unit, 2000)); len(got) > maxMessage || len(got) < maxMessage-4 || !utf8.ValidString(got) {
+			t.Errorf("%s: %d octets, valid %v", unit, len(got), utf8.ValidString(got))
+		}
+	}
+}

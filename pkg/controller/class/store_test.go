@@ -1,0 +1,184 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package class
+
+import (
+	"errors"
+	"reflect"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clienttesting "k8s.io/client-go/testing"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/generated/clientset/versioned/fake"
+)
+
+var key = delivery.Key{UID: "u1", Class: "public"}
+
+func aZone() *v1alpha1.Zone {
+	return &v1alpha1.Zone{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "dns", Name: "example-org", UID: "u1", Generation: 3, Finalizers: []string{"example.org/other"}},
+		Spec:       v1alpha1.ZoneSpec{DNSClassRefs: []v1alpha1.DNSClassReference{{Kind: v1alpha1.KindDNSClass, Name: "public"}}},
+		Status: v1alpha1.ZoneStatus{FQDN: "example.org.", Serial: 7, SettledSerial: 7, Conditions: []metav1.Condition{
+			{Type: v1alpha1.ConditionDelegated, Status: metav1.ConditionTrue}, {Type: v1alpha1.ConditionServable, Status: metav1.ConditionTrue},
+			{Type: v1alpha1.ConditionSettled, Status: metav1.ConditionTrue},
+		}},
+	}
+}
+
+// newStore is a store before a tracker that counts resourceVersions up and refuses old ones, as the server does.
+func newStore(t *testing.T) (*store, *fake.Clientset) {
+	t.Helper()
+	of := &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: "public", UID: "c1"}}
+	client := fake.NewSimpleClientset(aZone(), of) //nolint:staticcheck // NewClientset asks for another name of our types than OpenAPI has.
+	version := 0
+	stamp := func(object runtime.Object) {
+		version++
+		object.(metav1.Object).SetResourceVersion(strconv.Itoa(version))
+	}
+	client.PrependReactor("create", "deliveries", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		stamp(action.(clienttesting.CreateAction).GetObject())
+		return false, nil, nil
+	})
+	client.PrependReactor("update", "deliveries", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		update := action.(clienttesting.UpdateAction)
+		written := update.GetObject().(*v1alpha1.Delivery)
+		there, err := client.Tracker().Get(update.GetResource(), update.GetNamespace(), written.Name)
+		if err != nil {
+			return true, nil, err
+		}
+		one := there.(*v1alpha1.Delivery).DeepCopy()
+		if one.ResourceVersion != written.ResourceVersion {
+			return true, nil, apierrors.NewConflict(v1alpha1.Resource("deliveries"), written.Name, errors.New("it was changed"))
+		}
+		one.Status = written.Status // what /status takes
+		stamp(one)
+		return true, one, client.Tracker().Update(update.GetResource(), one, update.GetNamespace())
+	})
+	return &store{
+		client: client.KubizoneV1alpha1(),
+		zone: func(uid string) *v1alpha1.Zone {
+			if uid == "u1" {
+				return aZone()
+			}
+			return nil
+		},
+		class: func(string) *v1alpha1.DNSClass { return of },
+		seen:  map[delivery.Key]seen{},
+	}, client
+}
+
+func begun() delivery.State {
+	return delivery.State{
+		Zone: name.MustParse("example.org."), Target: "webhook https://dns.example.net", Serial: 6, Hash: "abc",
+		SyncTime: time.Unix(1000, 0), DriftCheckTime: time.Unix(2000, 0),
+		Intent: &delivery.Intent{Serial: 7, From: 5, Holder: "me", Time: time.Unix(3000, 0), RRsets: []delivery.RRsetKey{{Name: name.MustParse("*.b.example.org."), Type: rdata.MX}}},
+		Failed: 1, Skipped: 2,
+		Error: &delivery.StateError{Reason: delivery.ReasonServerError, Code: "500", Message: "it could not", Time: time.Unix(4000, 0)},
+		Ready: delivery.Condition{Status: delivery.False, Reason: delivery.ReasonServerError, Message: "it could not"},
+	}
+}
+
+// What a restart needs comes back as it was (F24).
+func TestStore_keepsStates(t *testing.T) {
+	s, _ := newStore(t)
+	want := begun()
+	version, err := s.Save(t.Context(), key, want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := s.Load(t.Context(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want.Version = version; !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+}
+
+// F22: of two that read the same state one writes.
+func TestStore_isAFence(t *testing.T) {
+	s, _ := newStore(t)
+	first := begun()
+	version, err := s.Save(t.Context(), key, first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Save(t.Context(), key, first); !errors.Is(err, delivery.ErrConflict) {
+		t.Errorf("made twice: %v", err)
+	}
+	one, other := first, first
+	one.Version, other.Version = version, version
+	one.Serial = 7
+	if _, err := s.Save(t.Context(), key, one); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Save(t.Context(), key, other); !errors.Is(err, delivery.ErrConflict) {
+		t.Errorf("the later one wrote: %v", err)
+	}
+	if now, err := s.Load(t.Context(), key); err != nil || now.Serial != 7 {
+		t.Errorf("serial %d, %v", now.Serial, err)
+	}
+}
+
+// S8.2: finalizers are there before anything is begun, of nothing that is not, and go with the last delivery; those of others stay.
+func TestStore_holdsWhatItBegins(t *testing.T) {
+	s, client := newStore(t)
+	held := func() (zone, class, one bool) {
+		z, err := client.KubizoneV1alpha1().Zones("dns").Get(t.Context(), "example-org", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Contains(z.Finalizers, "example.org/other") {
+			t.Errorf("finalizers of others: %q", z.Finalizers)
+		}
+		c, err := client.KubizoneV1alpha1().DNSClasses().Get(t.Context(), "public", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, err := client.KubizoneV1alpha1().Deliveries("dns").List(t.Context(), metav1.ListOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ours := func(finalizers []string) bool { return slices.Contains(finalizers, v1alpha1.FinalizerDelivery) }
+		return ours(z.Finalizers), ours(c.Finalizers), len(list.Items) == 1 && ours(list.Items[0].Finalizers)
+	}
+	idle := delivery.State{Ready: delivery.Condition{Status: delivery.False, Reason: ReasonDNSClassNotFound, Message: "none"}}
+	version, err := s.Save(t.Context(), key, idle)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if zone, class, one := held(); zone || class || one {
+		t.Errorf("nothing is begun, and held: %v %v %v", zone, class, one)
+	}
+	next := begun()
+	next.Version = version
+	if _, err := s.Save(t.Context(), key, next); err != nil {
+		t.Fatal(err)
+	}
+	if zone, class, one := held(); !zone || !class || !one {
+		t.Errorf("begun, and held: %v %v %v", zone, class, one)
+	}
+	if err := s.Delete(t.Context(), key); err != nil {
+		t.Fatal(err)
+	}
+	if zone, _, one := held(); zone || one {
+		t.Errorf("over, and held: %v %v", zone, one)
+	}
+	if err := s.Delete(t.Context(), key); err != nil {
+		t.Errorf("again: %v", err)
+	}
+	if state, err := s.Load(t.Context(), key); err != nil || !reflect.DeepEqual(state, delivery.State{}) {
+		t.Errorf("left: %+v, %v", state, err)
+	}
+}
