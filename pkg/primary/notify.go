@@ -47,6 +47,7 @@ type notifier struct {
 	mu      sync.Mutex
 	places  map[Target]chan struct{}
 	heralds map[heraldKey]*herald
+	down    map[Target]bool // confirmed nothing since it was last told of something
 }
 
 // spot is where a zone is served: two classes may have different zones of one name.
@@ -132,6 +133,7 @@ func (p *Primary) notifyLoop(ctx context.Context) {
 		names:     map[classUID]name.Name{},
 		places:    map[Target]chan struct{}{},
 		heralds:   map[heraldKey]*herald{},
+		down:      map[Target]bool{},
 	}
 	defer n.done.Wait()
 	events, end := p.config.Zones.Subscribe()
@@ -307,10 +309,15 @@ func (n *notifier) carry(ctx context.Context, k heraldKey, h *herald, place chan
 		}
 		attempts++
 		if err == nil || attempts == c.NotifyAttempts {
-			if err == nil {
+			switch changed := n.isDown(target, err != nil); {
+			case err == nil && changed:
+				log.Info("Secondary confirms NOTIFY again", "serial", uint32(w.serial), "attempts", attempts)
+			case err == nil:
 				log.V(1).Info("Secondary notified", "serial", uint32(w.serial), "attempts", attempts)
-			} else {
-				log.Error(err, "Secondary does not confirm NOTIFY; its own refresh will find the serial", "serial", uint32(w.serial), "attempts", attempts)
+			case changed:
+				log.Error(err, "Secondary does not confirm NOTIFY; its own refresh will find the serial. The same of other zones is logged at level 1 until it confirms one", "serial", uint32(w.serial), "attempts", attempts)
+			default:
+				log.V(1).Info("Secondary does not confirm NOTIFY", "serial", uint32(w.serial), "attempts", attempts, "err", err)
 			}
 			n.mu.Lock()
 			if h.wanted == w {
@@ -341,6 +348,16 @@ func (n *notifier) carry(ctx context.Context, k heraldKey, h *herald, place chan
 			return
 		}
 	}
+}
+
+// isDown notes whether a target confirms, and reports whether that is new: one that is down must not fill the log with
+// its zones.
+func (n *notifier) isDown(target Target, down bool) (changed bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	changed = n.down[target] != down
+	n.down[target] = down
+	return changed
 }
 
 // notify sends one NOTIFY and waits for its answer. Nil means that the target confirmed.

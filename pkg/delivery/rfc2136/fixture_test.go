@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/delivery/dial"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/serial"
@@ -28,6 +29,7 @@ ns.example.org. 300 IN A 192.0.2.1
 `
 
 var (
+	anywhere = dial.New(true).DialContext
 	zoneName = name.MustParse("example.org.")
 	rigKey   = rig.TSIGKey{Name: "update.example", Algorithm: "hmac-sha256", Secret: "YSBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3RldHMgb2s="}
 	sha512   = rig.TSIGKey{Name: "update.example", Algorithm: "hmac-sha512", Secret: "YSBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3RldHMgb2s="}
@@ -68,7 +70,7 @@ func servers(t *testing.T, text string, test func(t *testing.T, s server)) {
 
 func (s server) provider(t *testing.T) *Provider {
 	t.Helper()
-	p, err := New(Config{Server: s.addr.String(), Key: keyOf(t, s.key)})
+	p, err := New(Config{Server: s.addr.String(), Key: keyOf(t, s.key), Dial: anywhere})
 	if err != nil {
 		t.Fatal(err)
 	}

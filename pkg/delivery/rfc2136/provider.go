@@ -15,6 +15,7 @@ import (
 	mdns "github.com/miekg/dns"
 
 	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/delivery/dial"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/transfer"
@@ -28,7 +29,7 @@ type Config struct {
 	TransferServer string
 	// Key signs: hmac-sha256 or hmac-sha512.
 	Key transfer.Key
-	// Dial connects over TCP. It refuses the addresses that the class may not reach.
+	// Dial connects over TCP; nil: to what dial.New(false) does.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
@@ -64,7 +65,7 @@ func New(config Config) (*Provider, error) {
 	}
 	config.Server, config.TransferServer = withPort(config.Server), withPort(config.TransferServer)
 	if config.Dial == nil {
-		config.Dial = new(net.Dialer).DialContext
+		config.Dial = dial.New(false).DialContext
 	}
 	return &Provider{config: config, disputed: map[string]map[delivery.RRsetKey]bool{}}, nil
 }
@@ -254,6 +255,11 @@ func conflict(key delivery.RRsetKey, what string) *delivery.Error {
 }
 
 func (w *work) unreachable(server string, err error) *delivery.Error {
+	if local, refused := dial.AsLocal(err); refused {
+		e := delivery.Errorf(delivery.ReasonInvalidConfiguration, "%s: %w", server, local)
+		e.WholeClass = true
+		return e
+	}
 	e := delivery.Errorf(delivery.ReasonServerUnreachable, "no connection to %s: %w", server, err)
 	e.WholeClass = true
 	return e

@@ -11,6 +11,7 @@ import (
 	mdns "github.com/miekg/dns"
 
 	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/delivery/dial"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/transfer"
@@ -37,6 +38,9 @@ func (p *Provider) probe(ctx context.Context, s Secondary, zone name.Name, limit
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	conn, err := p.config.Dial(ctx, "udp", s.Addr.String())
+	if local, refused := dial.AsLocal(err); refused {
+		return seen{err: delivery.Errorf(delivery.ReasonInvalidConfiguration, "%s: %w", s.Name, local)}
+	}
 	if err != nil {
 		return seen{err: delivery.Errorf(delivery.ReasonServerUnreachable, "%s: %w", s.Name, err)}
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/delivery/dial"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/transfer"
@@ -47,7 +48,7 @@ type Config struct {
 	Secondaries []Secondary
 	// Catalog is the catalog zone of the class, which Health asks for; zero: there is none.
 	Catalog name.Name
-	// Dial connects over UDP. It refuses the addresses that the class may not reach.
+	// Dial connects over UDP; nil: to what dial.New(false) does.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
@@ -79,7 +80,7 @@ func New(config Config) (*Provider, error) {
 		}
 	}
 	if config.Dial == nil {
-		config.Dial = new(net.Dialer).DialContext
+		config.Dial = dial.New(false).DialContext
 	}
 	return &Provider{config: config}, nil
 }

@@ -17,6 +17,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/delivery/deliverytest"
+	"kubi.zone/kubizone/pkg/delivery/dial"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/serial"
@@ -87,7 +88,7 @@ func (w *world) key() *transfer.Key {
 
 func (w *world) provider(t *testing.T, secondaries ...Secondary) *Provider {
 	t.Helper()
-	p, err := New(Config{Members: w.class, Secondaries: secondaries, Catalog: catalog})
+	p, err := New(Config{Members: w.class, Secondaries: secondaries, Catalog: catalog, Dial: dial.New(true).DialContext})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -309,6 +310,14 @@ func TestDeliver_findsSecondariesThatAreAhead(t *testing.T) {
 	w.put(t, planOf("u", "example.org.", 12))
 	if report, err := w.provider(t, Secondary{Name: "one", Addr: s.addr, Key: w.key()}).Deliver(t.Context(), plan, pass); err != nil || report.Confirmed != 10 {
 		t.Errorf("the zone has gone on: %+v, %v", report, err)
+	}
+	guarded, err := New(Config{Members: w.class, Secondaries: []Secondary{{Name: "one", Addr: s.addr}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Attack 51: a class reaches this machine only with leave.
+	if report, err := guarded.Deliver(t.Context(), plan, pass); err != nil || report.Servers[0].Err == nil || report.Servers[0].Err.Reason != delivery.ReasonInvalidConfiguration {
+		t.Errorf("a loopback address: %+v, %v", report, err)
 	}
 	other := *w.key()
 	other.Name = "unknown.example."
