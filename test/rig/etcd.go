@@ -14,23 +14,48 @@ import (
 	"syscall"
 	"time"
 
+	"go.etcd.io/etcd/client/pkg/v3/transport"
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.uber.org/zap"
 )
 
-// Etcd is a member of its own cluster, inside this process, that listens on loopback without TLS.
+// Etcd is a member of its own cluster, inside this process, that listens on loopback.
 type Etcd struct {
-	Endpoint string // http://127.0.0.1:port
+	Endpoint string // http://127.0.0.1:port, https where clients need a certificate
 
 	server *embed.Etcd
 	once   sync.Once
 }
 
-// StartEtcd runs a member on dir until Close. Nothing is synced to disk: a killed process loses nothing by that, and a
-// power failure is not what the rig is for.
+// StartEtcd runs a member on dir until Close, without TLS. Nothing is synced to disk: a killed process loses nothing by
+// that, and a power failure is not what the rig is for.
 func StartEtcd(ctx context.Context, dir string) (*Etcd, error) {
+	return retryEtcd(ctx, dir, transport.TLSInfo{})
+}
+
+// StartSecureEtcd is StartEtcd with TLS: the authority signed the member's certificate, and the member takes no client
+// without a certificate of it.
+func StartSecureEtcd(ctx context.Context, dir string, authority *Authority) (*Etcd, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	serving, err := authority.Serving("127.0.0.1")
+	if err != nil {
+		return nil, err
+	}
+	clients := transport.TLSInfo{TrustedCAFile: filepath.Join(dir, "ca.crt"), ClientCertAuth: true}
+	if err := replaceFile(clients.TrustedCAFile, authority.PEM); err != nil {
+		return nil, err
+	}
+	if clients.CertFile, clients.KeyFile, err = serving.Write(filepath.Join(dir, "serving")); err != nil {
+		return nil, err
+	}
+	return retryEtcd(ctx, dir, clients)
+}
+
+func retryEtcd(ctx context.Context, dir string, clients transport.TLSInfo) (*Etcd, error) {
 	for attempt := 0; ; attempt++ {
-		e, err := startEtcd(ctx, dir)
+		e, err := startEtcd(ctx, dir, clients)
 		// The free port may have been taken in between.
 		if err == nil || attempt == 4 || !errors.Is(err, syscall.EADDRINUSE) {
 			return e, err
@@ -38,7 +63,7 @@ func StartEtcd(ctx context.Context, dir string) (*Etcd, error) {
 	}
 }
 
-func startEtcd(ctx context.Context, dir string) (*Etcd, error) {
+func startEtcd(ctx context.Context, dir string, clients transport.TLSInfo) (*Etcd, error) {
 	var urls [2]url.URL
 	for i := range urls {
 		port, err := FreePort()
@@ -47,10 +72,14 @@ func startEtcd(ctx context.Context, dir string) (*Etcd, error) {
 		}
 		urls[i] = url.URL{Scheme: "http", Host: port.String()}
 	}
+	if !clients.Empty() {
+		urls[0].Scheme = "https"
+	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
 	c := embed.NewConfig()
+	c.ClientTLSInfo = clients
 	c.Dir, c.UnsafeNoFsync = filepath.Join(dir, "member"), true
 	c.ListenClientUrls, c.AdvertiseClientUrls = urls[:1], urls[:1]
 	c.ListenPeerUrls, c.AdvertisePeerUrls = urls[1:], urls[1:]

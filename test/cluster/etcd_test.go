@@ -1,0 +1,223 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/dynamic"
+
+	"kubi.zone/kubizone/test/rig"
+)
+
+// beside starts a server of the same control plane over another etcd, which the APIService does not name.
+func (c *cluster) beside(ctx context.Context, dir string, etcd *rig.Etcd, args ...string) (*rig.Server, error) {
+	return rig.StartServer(ctx, dir, rig.ServerConfig{
+		Program: c.kubizone, Kube: c.kube, Kubeconfig: c.kubeconfig, Etcd: etcd.Endpoint, Serving: c.serving, Args: args,
+	})
+}
+
+// direct is the administrator at a server without the aggregator.
+func (c *cluster) direct(t *testing.T, server *rig.Server) *dynamic.DynamicClient {
+	t.Helper()
+	_, objects := clients(t, must(server.Direct(c.kube.AdminKubeconfig()))(t))
+	return objects
+}
+
+// etcd may ask its clients for a certificate: the server brings one, knows the members by their authority, and where
+// one of the three files is not right it does not start and says where it could not connect to.
+func TestEtcd_clientsBringCertificates(t *testing.T) {
+	c := need(t)
+	ctx := within(t, 2*patience)
+	const namespace = "secure"
+	if err := c.kube.Namespace(ctx, namespace); err != nil {
+		t.Fatal(err)
+	}
+	authority, stranger := must(rig.NewAuthority("etcd"))(t), must(rig.NewAuthority("somebody else"))(t)
+	dir := t.TempDir()
+	member := must(rig.StartSecureEtcd(ctx, filepath.Join(dir, "etcd"), authority))(t)
+	t.Cleanup(member.Close)
+	if !strings.HasPrefix(member.Endpoint, "https://") {
+		t.Fatalf("the member listens on %s", member.Endpoint)
+	}
+	write := func(name string, content []byte) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	files := func(name string, signed *rig.Authority) []string {
+		pair := must(signed.Client("kubizone-apiserver"))(t)
+		return []string{"--etcd-certfile", write(name+".crt", pair.Cert), "--etcd-keyfile", write(name+".key", pair.Key)}
+	}
+	members := []string{"--etcd-cafile", write("ca.crt", authority.PEM)}
+	known := files("known", authority)
+
+	server := must(c.beside(ctx, filepath.Join(dir, "server"), member, append(members, known...)...))(t)
+	t.Cleanup(func() { server.Close() })
+	objects := c.direct(t, server)
+	if _, err := objects.Resource(zones).Namespace(namespace).Create(ctx, zoneObject(namespace, "zone", "secure.example.", everyName(namespace)), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := objects.Resource(records).Namespace(namespace).Create(ctx, recordObject(namespace, "www", "www.secure.example."), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if stored, entries, _ := c.contents(ctx, t, server.URL(), namespace); stored["www"] != "192.0.2.1" || entries["www"] != "192.0.2.1" {
+		t.Errorf("records %v, entries %v", stored, entries)
+	}
+
+	for name, args := range map[string][]string{
+		"another authority":                append([]string{"--etcd-cafile", write("stranger.crt", stranger.PEM)}, known...),
+		"no client certificate":            members,
+		"a client certificate of another":  append(members[:2:2], files("unknown", stranger)...),
+		"the system's authorities, by TLS": known,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel() // each gives up after twenty seconds
+			wrong, err := c.beside(ctx, t.TempDir(), member, args...)
+			if err == nil {
+				wrong.Close()
+				t.Fatal("it is ready")
+			}
+			if !strings.Contains(err.Error(), "etcd ["+member.Endpoint+"]: ") {
+				t.Errorf("it does not say which etcd: %v", err)
+			}
+		})
+	}
+}
+
+// encryption writes an encryption configuration for all that the server stores, with aescbc keys, the first of them for writing.
+func encryption(t *testing.T, keys ...string) (path string) {
+	t.Helper()
+	text := "apiVersion: apiserver.config.k8s.io/v1\nkind: EncryptionConfiguration\nresources:\n- resources: ['*.kubi.zone']\n  providers:\n  - aescbc:\n      keys:\n"
+	for i, key := range keys {
+		text += fmt.Sprintf("      - {name: key%d, secret: %s}\n", i, key)
+	}
+	path = filepath.Join(t.TempDir(), "encryption.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func newKey() string {
+	var key [32]byte
+	rand.Read(key[:])
+	return base64.StdEncoding.EncodeToString(key[:])
+}
+
+// legible is which of the words stand in the files below the directory: what a thief of the disk reads.
+func legible(t *testing.T, dir string, words []string) (found []string) {
+	t.Helper()
+	seen := map[string]bool{}
+	if err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		for _, word := range words {
+			if !seen[word] && bytes.Contains(content, []byte(word)) {
+				seen[word], found = true, append(found, word)
+			}
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// With --encryption-provider-config nothing of what a zone contains can be read from etcd's files: no data, no label
+// of a domain name, no metadata but the object's own name and namespace, as with an encrypted Secret. The server that
+// has the key reads it after a restart, one that has not does not start.
+func TestEtcd_filesTellNothingOfAnEncryptedZone(t *testing.T) {
+	c := need(t)
+	ctx := within(t, 2*patience)
+	const namespace = "vault"
+	if err := c.kube.Namespace(ctx, namespace); err != nil {
+		t.Fatal(err)
+	}
+	etcdDir, serverDir := t.TempDir(), t.TempDir()
+	member := must(rig.StartEtcd(ctx, etcdDir))(t)
+	t.Cleanup(member.Close)
+	key := newKey()
+	file := encryption(t, key)
+	server := must(c.beside(ctx, serverDir, member, "--encryption-provider-config", file))(t)
+	t.Cleanup(func() { server.Close() })
+
+	// No word stands in another or in what every server writes.
+	secrets := []string{"zsecretapex", "zsecretowner", "zsecretdata", "zsecretmark", "zsecrethost", "zsecretgone"}
+	const object = "zpublicname"
+	fill := func(objects *dynamic.DynamicClient) {
+		t.Helper()
+		ours := objects.Resource(records).Namespace(namespace)
+		zone := zoneObject(namespace, "zone", "zsecretapex.example.", everyName(namespace))
+		record := recordObject(namespace, object, "zsecretowner.zsecretapex.example.")
+		record.SetAnnotations(map[string]string{"note": "zsecretmark"})
+		record.Object["spec"].(map[string]any)["type"] = "TXT"
+		record.Object["spec"].(map[string]any)["rdata"] = `"zsecretdata"`
+		alias := recordObject(namespace, "alias", "alias.zsecretapex.example.")
+		alias.Object["spec"].(map[string]any)["type"] = "CNAME"
+		alias.Object["spec"].(map[string]any)["rdata"] = "zsecrethost.example."
+		if _, err := objects.Resource(zones).Namespace(namespace).Create(ctx, zone, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		for _, record := range []*unstructured.Unstructured{record, alias, recordObject(namespace, "gone", "zsecretgone.zsecretapex.example.")} {
+			if _, err := ours.Create(ctx, record, metav1.CreateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := ours.Delete(ctx, "gone", metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fill(c.direct(t, server))
+	_, aggregated := clients(t, c.kube.Admin())
+	fill(aggregated)
+
+	if found := legible(t, etcdDir, append([]string{object}, secrets...)); len(found) != 1 || found[0] != object {
+		t.Errorf("etcd's files tell %q", found)
+	}
+	// The same objects, where nothing is encrypted: all of it would have been found.
+	if found := legible(t, filepath.Join(home, "etcd"), append([]string{object}, secrets...)); len(found) != 1+len(secrets) {
+		t.Errorf("etcd's files of a server without encryption tell only %q", found)
+	}
+
+	if err := server.Stop(ctx); err != nil {
+		t.Fatal(err)
+	}
+	for name, args := range map[string][]string{
+		"no configuration": nil,
+		"another key":      {"--encryption-provider-config", encryption(t, newKey())},
+	} {
+		wrong, err := c.beside(ctx, t.TempDir(), member, args...)
+		if err == nil {
+			wrong.Close()
+			t.Fatalf("%s: it is ready", name)
+		}
+		if !strings.Contains(err.Error(), "the data is encrypted") || !strings.Contains(err.Error(), "--encryption-provider-config must name a file") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	server = must(c.beside(ctx, serverDir, member, "--encryption-provider-config", file))(t)
+	record, err := c.direct(t, server).Resource(records).Namespace(namespace).Get(ctx, object, metav1.GetOptions{})
+	if err != nil || rdata(record) != `"zsecretdata"` || record.GetAnnotations()["note"] != "zsecretmark" {
+		t.Errorf("after a restart: %v, %v", record, err)
+	}
+	if stored, _, serial := c.contents(ctx, t, server.URL(), namespace); len(stored) != 2 || serial == 0 {
+		t.Errorf("after a restart: records %v, serial %d", stored, serial)
+	}
+}

@@ -1,0 +1,280 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+
+	"kubi.zone/kubizone/test/rig"
+)
+
+const (
+	refusal  = "rdata in 203.0.113.0/24 is not ours"
+	reviewed = "reviewed" // the label that the mutating webhook sets
+)
+
+// reviewer is a cluster's own webhook server: /mutate sets a label and moves 192.0.2.1 to 198.51.100.1, /validate
+// refuses 203.0.113.0/24.
+type reviewer struct {
+	*httptest.Server
+	ca []byte
+
+	mu    sync.Mutex
+	asked []admissionv1.AdmissionRequest // those of no dry run
+}
+
+func startReviewer(t *testing.T) *reviewer {
+	t.Helper()
+	authority := must(rig.NewAuthority("webhooks"))(t)
+	certificate := must(must(authority.Serving("127.0.0.1"))(t).TLS())(t)
+	r := &reviewer{ca: authority.PEM}
+	mux := http.NewServeMux()
+	mux.HandleFunc("/mutate", r.review(func(record *unstructured.Unstructured, response *admissionv1.AdmissionResponse) {
+		patch := []map[string]any{{"op": "add", "path": "/metadata/labels", "value": map[string]string{reviewed: "yes"}}}
+		if rdata(record) == "192.0.2.1" {
+			patch = append(patch, map[string]any{"op": "replace", "path": "/spec/rdata", "value": "198.51.100.1"})
+		}
+		kind := admissionv1.PatchTypeJSONPatch
+		response.PatchType = &kind
+		response.Patch, _ = json.Marshal(patch)
+	}))
+	mux.HandleFunc("/validate", r.review(func(record *unstructured.Unstructured, response *admissionv1.AdmissionResponse) {
+		if strings.HasPrefix(rdata(record), "203.0.113.") {
+			response.Allowed, response.Result = false, &metav1.Status{Code: http.StatusForbidden, Message: refusal}
+		}
+	}))
+	r.Server = httptest.NewUnstartedServer(mux)
+	r.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}}
+	r.StartTLS()
+	t.Cleanup(r.Close)
+	return r
+}
+
+func (r *reviewer) review(judge func(*unstructured.Unstructured, *admissionv1.AdmissionResponse)) http.HandlerFunc {
+	return func(w http.ResponseWriter, request *http.Request) {
+		var review admissionv1.AdmissionReview
+		record := &unstructured.Unstructured{}
+		if err := json.NewDecoder(request.Body).Decode(&review); err != nil || review.Request == nil {
+			http.Error(w, "no review", http.StatusBadRequest)
+			return
+		}
+		if err := record.UnmarshalJSON(review.Request.Object.Raw); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		if review.Request.DryRun == nil || !*review.Request.DryRun {
+			r.mu.Lock()
+			r.asked = append(r.asked, *review.Request)
+			r.mu.Unlock()
+		}
+		review.Response = &admissionv1.AdmissionResponse{UID: review.Request.UID, Allowed: true}
+		judge(record, review.Response)
+		w.Header().Set("Content-Type", "application/json")
+		json.NewEncoder(w).Encode(review)
+	}
+}
+
+// last is the last request that was to be carried out.
+func (r *reviewer) last(t *testing.T) admissionv1.AdmissionRequest {
+	t.Helper()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.asked) == 0 {
+		t.Fatal("no webhook was asked")
+	}
+	return r.asked[len(r.asked)-1]
+}
+
+func rdata(record *unstructured.Unstructured) string {
+	text, _, _ := unstructured.NestedString(record.Object, "spec", "rdata")
+	return text
+}
+
+// register makes both configurations, of one name, for records in the namespace, and takes them away with the test.
+func (r *reviewer) register(ctx context.Context, t *testing.T, typed *kubernetes.Clientset, namespace string) {
+	t.Helper()
+	at := func(path string) admissionregistrationv1.WebhookClientConfig {
+		url := r.URL + path
+		return admissionregistrationv1.WebhookClientConfig{URL: &url, CABundle: r.ca}
+	}
+	rules := []admissionregistrationv1.RuleWithOperations{{
+		Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update},
+		Rule:       admissionregistrationv1.Rule{APIGroups: []string{"kubi.zone"}, APIVersions: []string{"v1alpha1"}, Resources: []string{"records"}},
+	}}
+	only := &metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/metadata.name": namespace}}
+	none, fail, versions := admissionregistrationv1.SideEffectClassNone, admissionregistrationv1.Fail, []string{"v1"}
+	name := metav1.ObjectMeta{Name: namespace}
+
+	mutating := typed.AdmissionregistrationV1().MutatingWebhookConfigurations()
+	if _, err := mutating.Create(ctx, &admissionregistrationv1.MutatingWebhookConfiguration{
+		ObjectMeta: name, Webhooks: []admissionregistrationv1.MutatingWebhook{{
+			Name: "mutate.hooks.example", ClientConfig: at("/mutate"), Rules: rules, NamespaceSelector: only,
+			SideEffects: &none, FailurePolicy: &fail, AdmissionReviewVersions: versions,
+		}},
+	}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	validating := typed.AdmissionregistrationV1().ValidatingWebhookConfigurations()
+	t.Cleanup(func() {
+		// The test's context is over.
+		for _, remove := range []func(context.Context, string, metav1.DeleteOptions) error{mutating.Delete, validating.Delete} {
+			if err := remove(context.Background(), namespace, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+				t.Error(err)
+			}
+		}
+	})
+	if _, err := validating.Create(ctx, &admissionregistrationv1.ValidatingWebhookConfiguration{
+		ObjectMeta: name, Webhooks: []admissionregistrationv1.ValidatingWebhook{{
+			Name: "validate.hooks.example", ClientConfig: at("/validate"), Rules: rules, NamespaceSelector: only,
+			SideEffects: &none, FailurePolicy: &fail, AdmissionReviewVersions: versions,
+		}},
+	}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// waitAnswer tries until the outcome is as wanted: the server follows the configurations by informers.
+func waitAnswer(ctx context.Context, t *testing.T, what string, try func() error, wanted func(error) bool) {
+	t.Helper()
+	for {
+		err := try()
+		if wanted(err) {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatalf("%s: never so; last: %v", what, err)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// The webhooks of a cluster judge and change a tenant's records as they do those of a built-in kind, though another
+// server than kube-apiserver has them: they are asked in the tenant's name, a denial is the tenant's to read and
+// nothing is written of it, what they change is what is stored and what the zone contains, and a webhook that is away
+// refuses or lets pass as its failurePolicy says.
+func TestWebhooks_judgeAndChangeRecords(t *testing.T) {
+	c := need(t)
+	ctx := within(t, patience)
+	const namespace = "hooks"
+	kubeconfig := must(c.tenant(ctx, namespace, "hooks-user", "hooks.example."))(t)
+	_, tenant := clients(t, must(rig.ClientConfig(kubeconfig))(t))
+	typed, _ := clients(t, c.kube.Admin())
+	ours := tenant.Resource(records).Namespace(namespace)
+	if _, err := tenant.Resource(zones).Namespace(namespace).Create(ctx, zoneObject(namespace, "zone", "hooks.example.", everyName(namespace)), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	r := startReviewer(t)
+	r.register(ctx, t, typed, namespace)
+
+	dryRun := func(address string) error { return createAt(ctx, ours, "probe", address, metav1.DryRunAll) }
+	waitAnswer(ctx, t, "validating webhook", func() error { return dryRun("203.0.113.1") }, func(err error) bool { return err != nil && strings.Contains(err.Error(), refusal) })
+	waitAnswer(ctx, t, "mutating webhook", func() error {
+		record, err := ours.Create(ctx, recordObject(namespace, "probe", "probe.hooks.example."), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		if err == nil && record.GetLabels()[reviewed] != "yes" {
+			err = errors.New("it has not the label")
+		}
+		return err
+	}, func(err error) bool { return err == nil })
+
+	// Changed on the way in: the answer, what is stored, the label index and the zone say the same.
+	if err := createAt(ctx, ours, "www", "192.0.2.1"); err != nil {
+		t.Fatal(err)
+	}
+	if asked := r.last(t); asked.UserInfo.Username != "hooks-user" || asked.Namespace != namespace || asked.Name != "www" || asked.Resource.Resource != "records" || asked.Operation != admissionv1.Create {
+		t.Errorf("asked of %s %s/%s %s by %q", asked.Resource.Resource, asked.Namespace, asked.Name, asked.Operation, asked.UserInfo.Username)
+	}
+	labelled, err := ours.List(ctx, metav1.ListOptions{LabelSelector: reviewed + "=yes"})
+	if err != nil || len(labelled.Items) != 1 || rdata(&labelled.Items[0]) != "198.51.100.1" {
+		t.Fatalf("%v, %v", labelled, err)
+	}
+	serial := c.zoneHas(ctx, t, namespace, map[string]string{"www": "198.51.100.1"}, 0)
+
+	// Denied, new and changed: the tenant reads why, and nothing is written.
+	denied := func(what string, err error) {
+		t.Helper()
+		if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), `admission webhook "validate.hooks.example" denied the request: `+refusal) {
+			t.Errorf("%s: %v", what, err)
+		}
+		c.zoneHas(ctx, t, namespace, map[string]string{"www": "198.51.100.1"}, serial)
+	}
+	denied("create", createAt(ctx, ours, "foreign", "203.0.113.1"))
+	_, err = ours.Patch(ctx, "www", types.MergePatchType, []byte(`{"spec":{"rdata":"203.0.113.1"}}`), metav1.PatchOptions{})
+	denied("patch", err)
+
+	// Away, with failurePolicy Fail: refused with the webhook's name, nothing is written.
+	r.Close()
+	for what, err := range map[string]error{"create": createAt(ctx, ours, "later", "192.0.2.7"), "dry run": dryRun("192.0.2.7")} {
+		if !apierrors.IsInternalError(err) || !strings.Contains(err.Error(), `failed calling webhook "mutate.hooks.example"`) {
+			t.Errorf("%s with the webhook down: %v", what, err)
+		}
+	}
+	c.zoneHas(ctx, t, namespace, map[string]string{"www": "198.51.100.1"}, serial)
+
+	// Away, with failurePolicy Ignore for what changes and Fail for what judges: the judge's word is still missing.
+	ignore := []byte(`[{"op":"replace","path":"/webhooks/0/failurePolicy","value":"Ignore"}]`)
+	if _, err := typed.AdmissionregistrationV1().MutatingWebhookConfigurations().Patch(ctx, namespace, types.JSONPatchType, ignore, metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	waitAnswer(ctx, t, "mutating webhook ignored", func() error { return dryRun("192.0.2.7") }, func(err error) bool {
+		return err != nil && strings.Contains(err.Error(), `failed calling webhook "validate.hooks.example"`)
+	})
+	if _, err := typed.AdmissionregistrationV1().ValidatingWebhookConfigurations().Patch(ctx, namespace, types.JSONPatchType, ignore, metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	waitAnswer(ctx, t, "both webhooks ignored", func() error { return dryRun("192.0.2.7") }, func(err error) bool { return err == nil })
+	// What they would have changed and refused is as it was sent.
+	for name, address := range map[string]string{"plain": "192.0.2.1", "foreign": "203.0.113.1"} {
+		if err := createAt(ctx, ours, name, address); err != nil {
+			t.Error(err)
+		}
+	}
+	if after := c.zoneHas(ctx, t, namespace, map[string]string{"www": "198.51.100.1", "plain": "192.0.2.1", "foreign": "203.0.113.1"}, 0); after == serial {
+		t.Errorf("the serial is still %d", after)
+	}
+}
+
+// createAt makes an A record in the zone of the webhooks' test.
+func createAt(ctx context.Context, in dynamic.ResourceInterface, name, address string, dryRun ...string) error {
+	record := recordObject("hooks", name, name+".hooks.example.")
+	if err := unstructured.SetNestedField(record.Object, address, "spec", "rdata"); err != nil {
+		return err
+	}
+	_, err := in.Create(ctx, record, metav1.CreateOptions{DryRun: dryRun})
+	return err
+}
+
+// zoneHas checks that records and zone have these addresses and no other, and, unless it is 0, the serial.
+func (c *cluster) zoneHas(ctx context.Context, t *testing.T, namespace string, want map[string]string, serial int64) int64 {
+	t.Helper()
+	objects, entries, now := c.contents(ctx, t, c.server.URL(), namespace)
+	for what, have := range map[string]map[string]string{"records": objects, "entries": entries} {
+		if !maps.Equal(have, want) {
+			t.Errorf("%s: %v instead of %v", what, have, want)
+		}
+	}
+	if serial != 0 && now != serial {
+		t.Errorf("serial %d became %d", serial, now)
+	}
+	return now
+}
