@@ -127,6 +127,9 @@ func (c *Controller) provider(ctx context.Context, of *v1alpha1.DNSClass, fresh 
 		return c.config.Providers[block](of.DeepCopy(), func(namespace, name string) (map[string][]byte, error) {
 			data, digest, err := c.secret(ctx, namespace, name)
 			fresh.secrets[namespace+"/"+name] = digest
+			if err != nil {
+				klog.FromContext(ctx).Error(errors.Unwrap(err), "a Secret that a class names cannot be read", "class", of.Name, "namespace", namespace, "name", name)
+			}
 			return data, err
 		})
 	}
@@ -156,7 +159,7 @@ func (c *Controller) digests(ctx context.Context, of map[string]string) map[stri
 		namespace, name, _ := strings.Cut(at, "/")
 		_, digest, err := c.secret(ctx, namespace, name)
 		if digest == "error" {
-			klog.FromContext(ctx).Error(errors.Unwrap(err), "a Secret cannot be read; what it held stays in use", "namespace", namespace, "name", name)
+			klog.FromContext(ctx).V(2).Info("a Secret cannot be read; what it held stays in use", "namespace", namespace, "name", name, "err", errors.Unwrap(err))
 			digest = of[at] // A server that does not answer is no reason to stop.
 		}
 		now[at] = digest

@@ -1,0 +1,218 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"kubi.zone/kubizone/test/rig"
+)
+
+// beside is a program that runs beside a test.
+type beside struct {
+	cmd  *exec.Cmd
+	done chan error
+
+	mu  sync.Mutex
+	out bytes.Buffer
+}
+
+func (b *beside) Write(text []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.out.Write(text)
+}
+
+func (b *beside) said() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.out.String()
+}
+
+func runBeside(t *testing.T, name string, args ...string) *beside {
+	t.Helper()
+	b := &beside{cmd: exec.Command(name, args...), done: make(chan error, 1)}
+	b.cmd.Stdout, b.cmd.Stderr = b, b
+	b.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := b.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() { b.done <- b.cmd.Wait(); close(b.done) }()
+	t.Cleanup(func() {
+		_ = b.cmd.Process.Kill()
+		<-b.done
+		if t.Failed() {
+			t.Logf("%s said:\n%s", strings.Join(b.cmd.Args, " "), b.said())
+		}
+	})
+	return b
+}
+
+// eventually asks until it is so.
+func eventually(t *testing.T, what string, so func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); !so(); time.Sleep(100 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("never so: %s", what)
+		}
+	}
+}
+
+// Two controllers with the rights of the installation: one works, and no Secret is theirs but those granted by name; the
+// other takes over where it ended, and who is told to stop ends in order.
+func TestController_deliversWithTheRightsOfTheInstallation(t *testing.T) {
+	c := need(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*patience)
+	defer cancel()
+	dir := t.TempDir()
+	kubectl := func(stdin string, args ...string) string {
+		t.Helper()
+		cmd := exec.CommandContext(ctx, c.kubectl, append([]string{"--kubeconfig", c.kube.AdminKubeconfig()}, args...)...)
+		cmd.Stdin = strings.NewReader(stdin)
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("kubectl %s: %v\n%s", strings.Join(args, " "), err, out)
+		}
+		return string(out)
+	}
+	account, err := c.kube.ServiceAccount(ctx, rig.InstallNamespace, "kubizone-controller")
+	if err != nil {
+		t.Fatal(err)
+	}
+	kubectl("", "apply", "-f", "../../artifacts/deploy/controller/rbac.yaml")
+	const namespace = "delivered"
+	if err := c.kube.Namespace(ctx, namespace); err != nil {
+		t.Fatal(err)
+	}
+
+	file, secret := filepath.Join(dir, "delivered.example.zone"), filepath.Join(dir, "secret")
+	for path, text := range map[string]string{
+		file:   "$TTL 300\n@ IN SOA ns.example.net. host.example.net. 1 7200 900 1209600 300\n@ IN NS ns.example.net.\n",
+		secret: "known to both",
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	hook, err := rig.FreePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	runBeside(t, c.kubizone, "webhook-server", "--listen", hook.String(), "--hmac-secret-file", secret, "--zone-file", "delivered.example="+file, "--zone-check=", "--zone-reload=")
+	stands := func(text string) func() bool {
+		return func() bool {
+			now, err := os.ReadFile(file)
+			return err == nil && strings.Contains(string(now), text)
+		}
+	}
+
+	start := func() *beside {
+		b := runBeside(t, c.kubizone, "controller", "--kubeconfig", account, "--health-listen", "127.0.0.1:0", "--lease-duration", "4s", "--record-retry-base-delay", "1s", "-v=1")
+		eventually(t, "a controller is ready", func() bool { return strings.Contains(b.said(), "\nready") })
+		return b
+	}
+	leader := start()
+	eventually(t, "it leads", func() bool { return strings.Contains(leader.said(), "\nleading") })
+	other := start()
+
+	kubectl("", "create", "secret", "generic", "hook", "-n", namespace, "--from-file=key="+secret)
+	kubectl(fmt.Sprintf(`
+{apiVersion: kubi.zone/v1alpha1, kind: DNSClass, metadata: {name: delivered}, spec: {namespaces: {names: [%[1]s]}, allowLocalAddresses: true,
+  webhook: {server: "http://%[2]s", hmacAuth: {secretRef: {name: hook, namespace: %[1]s, key: key}}}}}
+---
+{apiVersion: kubi.zone/v1alpha1, kind: Zone, metadata: {name: main, namespace: %[1]s}, spec: {domainName: delivered.example., dnsClassRefs: [{name: delivered}],
+  nameServers: [{name: ns.example.net.}], delegations: [{namespace: %[1]s, records: [{pattern: "*"}]}]}}
+---
+{apiVersion: kubi.zone/v1alpha1, kind: Record, metadata: {name: www, namespace: %[1]s}, spec: {domainName: www, zoneRef: {name: main}, type: A, rdata: 192.0.2.1}}
+`, namespace, hook), "apply", "-f", "-")
+
+	// The Secret is there and may not be read: that is said, and nothing went out.
+	eventually(t, "the class says that it may not read the Secret", func() bool {
+		return strings.Contains(kubectl("", "get", "dnsclass", "delivered", "-o", "wide"), "SecretNotFound")
+	})
+	if stands("www")() {
+		t.Error("something went out unsigned")
+	}
+	if err := c.kube.Grant(ctx, namespace, "system:serviceaccount:"+rig.InstallNamespace+":kubizone-controller", rbacv1.PolicyRule{
+		APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"get"}, ResourceNames: []string{"hook"},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	wait := func() {
+		t.Helper()
+		kubectl("", "wait", "-n", namespace, "--for=condition=Ready", "zone/main", "record/www", "--timeout=60s")
+	}
+	wait()
+	if !stands("192.0.2.1")() {
+		t.Error("Ready, and not there")
+	}
+
+	// A failure is an Event of the Zone, once, and so is the recovery.
+	kubectl("", "patch", "secret", "hook", "-n", namespace, "-p", `{"stringData":{"key":"another"}}`)
+	eventually(t, "the class is refused", func() bool {
+		return strings.Contains(kubectl("", "get", "dnsclass", "delivered", "-o", "wide"), "AuthenticationFailed")
+	})
+	kubectl("", "patch", "record", "www", "-n", namespace, "--type=merge", "-p", `{"spec":{"rdata":"192.0.2.2"}}`)
+	eventually(t, "an Event of the failure", func() bool {
+		return strings.Contains(kubectl("", "get", "events.events.k8s.io", "-n", namespace), "AuthenticationFailed")
+	})
+	kubectl("", "patch", "secret", "hook", "-n", namespace, "-p", `{"stringData":{"key":"known to both"}}`)
+	wait()
+	eventually(t, "an Event of the recovery", func() bool {
+		return strings.Contains(kubectl("", "get", "events.events.k8s.io", "-n", namespace), "Delivered")
+	})
+
+	// The leader dies; a change before that is seen by nobody is delivered by the other.
+	if strings.Contains(other.said(), "\nleading") {
+		t.Fatal("two lead")
+	}
+	if err := leader.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	<-leader.done
+	kubectl("", "patch", "record", "www", "-n", namespace, "--type=merge", "-p", `{"spec":{"rdata":"192.0.2.3"}}`)
+	wait()
+	if !strings.Contains(other.said(), "\nleading") || !stands("192.0.2.3")() || stands("192.0.2.2")() {
+		t.Error("the other did not take over")
+	}
+
+	// Told to stop it ends by itself, and lets go of the Lease: the next need not wait for it to run out.
+	if err := other.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-other.done; err != nil {
+		t.Errorf("it ended with %v", err)
+	}
+	if holder := kubectl("", "get", "lease", "-n", rig.InstallNamespace, "kubizone-controller", "-o", "jsonpath={.spec.holderIdentity}"); holder != "" {
+		t.Errorf("the Lease is still %q's", holder)
+	}
+	for _, b := range []*beside{leader, other} {
+		if strings.Contains(b.said(), "known to both") {
+			t.Error("a secret is in the log")
+		}
+		if strings.Contains(b.said(), "forbidden") && !strings.Contains(b.said(), "secrets") {
+			t.Errorf("a right is missing:\n%s", b.said())
+		}
+	}
+
+	// The namespace goes with all that is in it, the data at the provider too (S8.2, S8.3).
+	start()
+	kubectl("", "delete", "namespace", namespace, "--timeout=90s")
+	if stands("www")() {
+		t.Error("the namespace is gone, and its data is not")
+	}
+	kubectl("", "delete", "dnsclass", "delivered", "--timeout=60s")
+}
