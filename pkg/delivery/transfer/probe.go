@@ -21,6 +21,8 @@ const (
 	// attempt is how long one packet is waited for, follow how long one Deliver waits for the secondaries, patience how
 	// long a health check takes.
 	attempt, follow, patience = time.Second, 2 * time.Second, 10 * time.Second
+	// udpSize is what an answer over UDP may have, unfragmented on any link.
+	udpSize = 1232
 	// firstPause is between the first two questions to a secondary that is behind; it doubles up to lastPause.
 	firstPause, lastPause = 10 * time.Millisecond, 500 * time.Millisecond
 )
@@ -48,6 +50,7 @@ func (p *Provider) probe(ctx context.Context, s Secondary, zone name.Name, limit
 	question := new(mdns.Msg)
 	question.SetQuestion(zone.String(), mdns.TypeSOA)
 	question.RecursionDesired = false
+	question.SetEdns0(udpSize, false) // a signed answer with many name servers passes 512 octets
 	deadline, _ := ctx.Deadline()
 	var answer *mdns.Msg
 	if err = conn.SetDeadline(deadline); err == nil {

@@ -10,6 +10,7 @@ package catalog_followed
 import (
 	"context"
 	"fmt"
+	"net/netip"
 	"testing"
 	"time"
 
@@ -43,6 +44,8 @@ func (c consumer) serial(zone string) (uint32, bool, error) {
 	soa, ok := answer.Answer[0].(*dns.SOA)
 	return soa.Serial, ok, nil
 }
+
+func (c consumer) addr() netip.AddrPort { return netip.MustParseAddrPort(c.at) }
 
 // has waits until the server has the zone at that serial, 0: not at all.
 func (c consumer) has(t *testing.T, ctx context.Context, zone string, want uint32) {
@@ -154,6 +157,55 @@ func TestZonesAppearChangeAndDisappear(t *testing.T) {
 	everywhere("first.example.", 0)
 	bind.has(t, ctx, "alone.example.", 300)
 	pdns.has(t, ctx, "alone.example.", 0)
+}
+
+// A primary that is started anew knows the class's members and no serial: what followed the first follows it, and removes
+// nothing that is still a member.
+func TestARestartedPrimaryIsFollowed(t *testing.T) {
+	ctx := subject.Within(t, 2*time.Minute)
+	first, second, third := made(t, "uid-1", "first.example.", 100), made(t, "uid-2", "second.example.", 200), made(t, "uid-3", "third.example.", 300)
+	serving := subject.StartClasses(t, primary.Config{}, first, second)
+	both := []primary.Member{member(first), member(second)}
+	signed, plain, bind, knot, pdns := follow(t, ctx, serving, both, both)
+	// The catalog's serial is as far as it gets: a change in each of some seconds.
+	for range 3 {
+		for _, class := range []*primary.Class{signed, plain} {
+			class.Leave("uid-2")
+			if err := class.Join("uid-2", second.FQDN()); err != nil {
+				t.Fatal(err)
+			}
+			class.Leave("uid-1")
+		}
+		for _, c := range []consumer{bind, knot, pdns} {
+			c.has(t, ctx, "second.example.", 200)
+			c.has(t, ctx, "first.example.", 0)
+		}
+		for _, class := range []*primary.Class{signed, plain} {
+			if err := class.Join("uid-1", first.FQDN()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, c := range []consumer{bind, knot, pdns} {
+			c.has(t, ctx, "first.example.", 100)
+		}
+	}
+	serving.Stop()
+	again := subject.StartClasses(t, primary.Config{Listen: []netip.AddrPort{serving.Addr}}, first, third)
+	keys := subject.Keys(t, key.Statement())
+	members := []primary.Member{member(first), member(third)} // the second went meanwhile
+	for _, config := range []primary.ClassConfig{
+		{Name: "signed", Catalog: name.MustParse("signed.catalog.example."), Keys: keys, Allow: primary.Rules(subject.Loopback, keys), Notify: []primary.Target{{Addr: bind.addr()}, {Addr: knot.addr()}}},
+		{Name: "plain", Catalog: name.MustParse("plain.catalog.example."), Allow: primary.Rules(subject.Loopback, nil), Notify: []primary.Target{{Addr: pdns.addr()}}},
+	} {
+		if _, err := again.Primary.AddClass(config, members); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []consumer{bind, knot, pdns} {
+		c.has(t, ctx, "third.example.", 300)
+		c.has(t, ctx, "second.example.", 0)
+		c.has(t, ctx, "first.example.", 100)
+	}
 }
 
 // NSD knows no catalogs: it has the zones that it is configured for, with the key of the class.

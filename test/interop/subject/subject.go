@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -159,6 +160,8 @@ type Serving struct {
 	*zoneview.Set
 	Primary *primary.Primary
 	Addr    netip.AddrPort
+	// Stop ends it before the test does.
+	Stop func()
 }
 
 // Start serves these zones on a free loopback port until the test ends. What the
@@ -171,7 +174,7 @@ func Start(t testing.TB, c primary.Config, zones ...*zoneview.Snapshot) Serving 
 	return StartClasses(t, c, zones...)
 }
 
-// StartClasses is Start for a primary whose peers are those of its classes.
+// StartClasses is Start for a primary whose peers are those of its classes. It listens where it is told to, if it is.
 func StartClasses(t testing.TB, c primary.Config, zones ...*zoneview.Snapshot) Serving {
 	t.Helper()
 	set := zoneview.NewSet(zoneview.Config{})
@@ -179,7 +182,9 @@ func StartClasses(t testing.TB, c primary.Config, zones ...*zoneview.Snapshot) S
 		set.Put(z, true)
 	}
 	c.Zones = set
-	c.Listen = []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:0")}
+	if c.Listen == nil {
+		c.Listen = []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:0")}
+	}
 	p, err := primary.New(c)
 	if err != nil {
 		t.Fatal(err)
@@ -187,13 +192,14 @@ func StartClasses(t testing.TB, c primary.Config, zones ...*zoneview.Snapshot) S
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- p.Run(ctx) }()
-	t.Cleanup(func() {
+	stop := sync.OnceFunc(func() {
 		cancel()
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
 	})
-	return Serving{Set: set, Primary: p, Addr: p.Addrs()[0]}
+	t.Cleanup(stop)
+	return Serving{Set: set, Primary: p, Addr: p.Addrs()[0], Stop: stop}
 }
 
 // Keys are keys from text in BIND's syntax.
