@@ -13,6 +13,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 	coreinformers "k8s.io/client-go/informers/core/v1"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/events"
@@ -106,9 +107,10 @@ type Controller struct {
 	// failures are the RRsets that the last attempt of a delivery was refused.
 	failures map[delivery.Key]map[delivery.RRsetKey]*delivery.Error
 	// told is what the Loop was told of each zone, by UID; uids are the UIDs of the objects that there were.
-	told  map[string]delivery.Zone
-	uids  map[cache.ObjectName]string
-	known map[string]*knownClass
+	told    map[string]delivery.Zone
+	uids    map[cache.ObjectName]string
+	known   map[string]*knownClass
+	patched map[types.UID]patched
 }
 
 // New registers with the informers and does nothing before Run.
@@ -128,6 +130,7 @@ func New(config Config) (*Controller, error) {
 		told:     map[string]delivery.Zone{},
 		uids:     map[cache.ObjectName]string{},
 		known:    map[string]*knownClass{},
+		patched:  map[types.UID]patched{},
 	}
 	if err := c.follow(); err != nil {
 		return nil, err

@@ -16,6 +16,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
@@ -162,6 +163,7 @@ func (c *Controller) forget(ctx context.Context, at cache.ObjectName, uid string
 	defer c.mu.Unlock()
 	delete(c.uids, at)
 	delete(c.told, uid)
+	delete(c.patched, types.UID(uid))
 	ours := func(key delivery.Key) bool { return key.UID == uid }
 	maps.DeleteFunc(c.states, func(key delivery.Key, _ delivery.State) bool { return ours(key) })
 	maps.DeleteFunc(c.observed, func(key delivery.Key, _ bool) bool { return ours(key) })
@@ -250,12 +252,31 @@ func (c *Controller) syncZoneStatus(ctx context.Context, zone *v1alpha1.Zone, fo
 		(before.Message == j.message && before.ObservedGeneration == zone.Generation || j.reason == v1alpha1.ReasonPending) {
 		return nil
 	}
-	return c.patchReady(ctx, statusOf{
+	// What the informer has is what the last write was made from: its own event is still on the way.
+	c.mu.Lock()
+	again := c.patched[zone.UID] == patched{zone.ResourceVersion, j}
+	c.mu.Unlock()
+	if again {
+		return nil
+	}
+	err := c.patchReady(ctx, statusOf{
 		uid: zone.UID, serial: zone.Status.Serial, generation: zone.Generation, before: before, judgement: j,
 	}, func(ctx context.Context, patch []byte, options metav1.PatchOptions) error {
 		_, err := c.store.client.Zones(zone.Namespace).Patch(ctx, zone.Name, patchType, patch, options, "status")
 		return err
 	})
+	if err == nil {
+		c.mu.Lock()
+		c.patched[zone.UID] = patched{zone.ResourceVersion, j}
+		c.mu.Unlock()
+	}
+	return err
+}
+
+// patched is the last write of a Zone's Ready: what was written, and the version that it was worked out from.
+type patched struct {
+	from string
+	judgement
 }
 
 func (c *Controller) stateOfClass(uid string) func(string) (delivery.State, bool) {

@@ -1,0 +1,128 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package delivering
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/controller/class"
+	"kubi.zone/kubizone/pkg/delivery"
+)
+
+// providers.md: environment variables and flags of the same meaning; the flag wins.
+func TestOptions_flagWins(t *testing.T) {
+	t.Setenv(EnvRetryBaseDelay, "2s")
+	t.Setenv(EnvRetryMaxAttempts, "7")
+	t.Setenv(EnvHealthInterval, "1m")
+	o := NewOptions()
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+	o.AddFlags(flags)
+	if err := flags.Parse([]string{"--class-health-check-interval=3m"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := o.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	if want := (delivery.Backoff{Base: 2 * time.Second, Max: time.Minute, Attempts: 7}); o.Backoff() != want || o.HealthCheckInterval != 3*time.Minute {
+		t.Errorf("%+v, %s", o.Backoff(), o.HealthCheckInterval)
+	}
+}
+
+func TestOptions_sayAllThatIsWrong(t *testing.T) {
+	t.Setenv(EnvRetryBaseDelay, "soon")
+	t.Setenv(EnvRetryMaxAttempts, "many")
+	o := NewOptions()
+	o.RetryMaxDelay, o.HealthCheckInterval = time.Second, 0
+	err := o.Validate()
+	if err == nil {
+		t.Fatal("no error")
+	}
+	for _, part := range []string{EnvRetryBaseDelay + `="soon"`, EnvRetryMaxAttempts + `="many"`, "--record-retry-max-delay 1s", "--class-health-check-interval 0s", "--record-retry-max-attempts 0"} {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("%v: does not speak of %s", err, part)
+		}
+	}
+}
+
+func TestDirectorySecrets(t *testing.T) {
+	dir := t.TempDir()
+	for path, text := range map[string]string{"in/dns/hook/key": "v", "in/dns/hook/..data": "hidden", "out/hook/key": "outside"} {
+		path = filepath.Join(dir, path)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	secrets := DirectorySecrets(filepath.Join(dir, "in"))
+	data, err := secrets.Get(t.Context(), "dns", "hook")
+	if err != nil || len(data) != 1 || string(data["key"]) != "v" {
+		t.Errorf("%q, %v", data, err)
+	}
+	if _, err := secrets.Get(t.Context(), "dns", "none"); !errors.Is(err, class.ErrSecretNotFound) {
+		t.Errorf("none: %v", err)
+	}
+	if data, err := secrets.Get(t.Context(), "../out", "hook"); err == nil {
+		t.Errorf("led out of the directory, to %q", data)
+	}
+	if _, err := DirectorySecrets("").Get(t.Context(), "dns", "hook"); !errors.Is(err, class.ErrSecretNotFound) {
+		t.Errorf("no directory: %v", err)
+	}
+}
+
+// Nothing goes out unsigned: what is missing or broken in a Secret makes no provider, and is not repeated in the error.
+func TestProviders_needTheirSecrets(t *testing.T) {
+	ref := v1alpha1.SecretReference{Namespace: "dns", Name: "key"}
+	update := &v1alpha1.DNSClass{Spec: v1alpha1.DNSClassSpec{RFC2136: &v1alpha1.RFC2136Provider{Server: "192.0.2.1", TSIGSecretRef: ref}}}
+	hook := &v1alpha1.DNSClass{Spec: v1alpha1.DNSClassSpec{Webhook: &v1alpha1.WebhookProvider{Server: "https://dns.example.net", HMACAuth: &v1alpha1.HMACAuth{
+		Algorithm: v1alpha1.HMACAlgorithmSHA256, SecretRef: &v1alpha1.SecretKeyReference{Namespace: "dns", Name: "key", Key: "secret"},
+	}}}}
+	const key = "YSBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3RldHMgb2s="
+	for name, test := range map[string]struct {
+		block  string
+		of     *v1alpha1.DNSClass
+		secret map[string]string
+		want   delivery.Reason
+	}{
+		"update":               {"rfc2136", update, map[string]string{"name": "update.example", "secret": key + "\n"}, ""},
+		"update, sha512":       {"rfc2136", update, map[string]string{"name": "update.example.", "secret": key, "algorithm": "HMAC-SHA512"}, ""},
+		"update, no name":      {"rfc2136", update, map[string]string{"secret": key}, delivery.ReasonSecretNotFound},
+		"update, md5":          {"rfc2136", update, map[string]string{"name": "u", "secret": key, "algorithm": "hmac-md5"}, delivery.ReasonInvalidConfiguration},
+		"update, no base64":    {"rfc2136", update, map[string]string{"name": "u", "secret": "canary !"}, delivery.ReasonInvalidConfiguration},
+		"webhook":              {"webhook", hook, map[string]string{"secret": "canary"}, ""},
+		"webhook, empty value": {"webhook", hook, map[string]string{"secret": ""}, delivery.ReasonSecretNotFound},
+	} {
+		t.Run(name, func(t *testing.T) {
+			provider, target, err := Providers[test.block](test.of, func(string, string) (map[string][]byte, error) {
+				data := map[string][]byte{}
+				for name, text := range test.secret {
+					data[name] = []byte(text)
+				}
+				return data, nil
+			})
+			if test.want == "" {
+				if err != nil || provider == nil || target == "" {
+					t.Fatalf("%v, %q, %v", provider, target, err)
+				}
+				if err := provider.Close(); err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			var e *delivery.Error
+			if !errors.As(err, &e) || e.Reason != test.want || strings.Contains(err.Error(), "canary") {
+				t.Errorf("%v, want %s", err, test.want)
+			}
+		})
+	}
+}
