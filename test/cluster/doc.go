@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package cluster runs `kubizone apiserver` behind a real kube-apiserver: stories for users, attacks on who somebody
-// is, replicas, and what is there when the server or kube-apiserver is away.
+// is, webhooks, replicas, what etcd asks for and keeps, and what is there when the server or kube-apiserver is away.
 //
 // It promises:
 //  1. Every story in testdata runs twice, as system:masters and as a tenant whom RBAC gives two namespaces, through

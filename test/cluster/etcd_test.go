@@ -8,10 +8,10 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/base64"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -66,7 +66,7 @@ func TestEtcd_clientsBringCertificates(t *testing.T) {
 	members := []string{"--etcd-cafile", write("ca.crt", authority.PEM)}
 	known := files("known", authority)
 
-	server := must(c.beside(ctx, filepath.Join(dir, "server"), member, append(members, known...)...))(t)
+	server := must(c.beside(ctx, filepath.Join(dir, "server"), member, slices.Concat(members, known)...))(t)
 	t.Cleanup(func() { server.Close() })
 	objects := c.direct(t, server)
 	if _, err := objects.Resource(zones).Namespace(namespace).Create(ctx, zoneObject(namespace, "zone", "secure.example.", everyName(namespace)), metav1.CreateOptions{}); err != nil {
@@ -79,33 +79,40 @@ func TestEtcd_clientsBringCertificates(t *testing.T) {
 		t.Errorf("records %v, entries %v", stored, entries)
 	}
 
-	for name, args := range map[string][]string{
-		"another authority":                append([]string{"--etcd-cafile", write("stranger.crt", stranger.PEM)}, known...),
-		"no client certificate":            members,
-		"a client certificate of another":  append(members[:2:2], files("unknown", stranger)...),
-		"the system's authorities, by TLS": known,
+	for name, wrong := range map[string]struct {
+		args []string
+		want string // in what it says, where that is not etcd's to tell
+	}{
+		"another authority":              {append([]string{"--etcd-cafile", write("stranger.crt", stranger.PEM)}, known...), "certificate signed by unknown authority"},
+		"no authority":                   {known, "certificate signed by unknown authority"},
+		"no client certificate":          {members, ""},
+		"a client certificate of others": {slices.Concat(members, files("unknown", stranger)), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // each gives up after twenty seconds
-			wrong, err := c.beside(ctx, t.TempDir(), member, args...)
+			server, err := c.beside(ctx, t.TempDir(), member, wrong.args...)
 			if err == nil {
-				wrong.Close()
+				server.Close()
 				t.Fatal("it is ready")
 			}
-			if !strings.Contains(err.Error(), "etcd ["+member.Endpoint+"]: ") {
-				t.Errorf("it does not say which etcd: %v", err)
+			if !strings.Contains(err.Error(), "kubizone: etcd ["+member.Endpoint+"]: ") || !strings.Contains(err.Error(), wrong.want) {
+				t.Errorf("it does not say which etcd, or not why: %v", err)
 			}
 		})
 	}
 }
 
-// encryption writes an encryption configuration for all that the server stores, with aescbc keys, the first of them for writing.
-func encryption(t *testing.T, keys ...string) (path string) {
+// encryption writes an encryption configuration for all that the server stores, with this key of secretbox, which tells a
+// wrong key from a right one (aescbc may take one for the other).
+func encryption(t *testing.T, key string) (path string) {
 	t.Helper()
-	text := "apiVersion: apiserver.config.k8s.io/v1\nkind: EncryptionConfiguration\nresources:\n- resources: ['*.kubi.zone']\n  providers:\n  - aescbc:\n      keys:\n"
-	for i, key := range keys {
-		text += fmt.Sprintf("      - {name: key%d, secret: %s}\n", i, key)
-	}
+	text := `apiVersion: apiserver.config.k8s.io/v1
+kind: EncryptionConfiguration
+resources:
+- resources: ['*.kubi.zone']
+  providers:
+  - secretbox: {keys: [{name: one, secret: ` + key + `}]}
+`
 	path = filepath.Join(t.TempDir(), "encryption.yaml")
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
