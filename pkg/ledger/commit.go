@@ -77,6 +77,9 @@ func (l *Ledger) commit(ctx context.Context, w *write, who waits) (outcome, erro
 	for try := 0; ; try++ {
 		s := l.session(w.guess && try == 0)
 		out, err := s.decide(ctx, w.ask)
+		if errors.Is(err, errMoved) {
+			return l.moved(ctx, w)
+		}
 		if err != nil {
 			return outcome{}, l.late(w, err)
 		}
@@ -138,6 +141,23 @@ func (l *Ledger) commit(ctx context.Context, w *write, who waits) (outcome, erro
 			klog.FromContext(ctx).V(4).Info("write decided anew", "resource", w.resource, "namespace", w.namespace, "name", w.name, "try", try)
 		}
 	}
+}
+
+// moved is the outcome of a write whose object somebody else has changed: the
+// present one, as after a lost race.
+func (l *Ledger) moved(ctx context.Context, w *write) (outcome, error) {
+	r, err := l.config.Client.Get(ctx, w.key)
+	if err != nil {
+		return outcome{}, l.late(w, err)
+	}
+	out := outcome{rev: r.Header.Revision}
+	if len(r.Kvs) > 0 {
+		out.kv = r.Kvs[0]
+	}
+	if modRevision(out.kv) == w.expected {
+		return outcome{}, fmt.Errorf("ledger: what is known of %s does not go together with it: run kubizone fsck, which says what is damaged", w.key)
+	}
+	return out, nil
 }
 
 // late turns the end of the request's time into an answer.

@@ -5,6 +5,7 @@ package ledger
 
 import (
 	"context"
+	"errors"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -27,6 +28,9 @@ func (l *Ledger) PreviewRecord(ctx context.Context, before, after *v1alpha1.Reco
 		return err
 	}
 	out, err := l.session(false).decide(ctx, func(seen *law.Seen) law.Outcome { return law.DecideRecord(seen, ask) })
+	if errors.Is(err, errMoved) {
+		return tooBusy("records", ask.Name, err)
+	}
 	if err != nil {
 		return err
 	}
@@ -54,12 +58,15 @@ func (l *Ledger) PreviewZone(ctx context.Context, before, after *v1alpha1.Zone) 
 		return err
 	}
 	out, err := l.session(false).decide(ctx, func(seen *law.Seen) law.Outcome { return law.DecideZone(seen, ask) })
-	if err != nil {
-		return err
-	}
 	var object string
 	if after != nil {
 		object = after.Name
+	}
+	if errors.Is(err, errMoved) {
+		return tooBusy("zones", object, err)
+	}
+	if err != nil {
+		return err
 	}
 	if out.Refusal != nil {
 		return status("zones", object, out.Refusal)

@@ -6,6 +6,7 @@ package ledger
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -107,9 +108,14 @@ func (s *session) sawZone(k law.Key, h *head) {
 // zoneScoped: the key belongs to one zone and changes only with its object.
 func zoneScoped(k law.Key) bool { return k.Zone != "" }
 
-// decide runs the law until it has what it asks for.
+// errMoved: facts read at one moment do not go together with the object that is
+// decided about, so that has moved.
+var errMoved = errors.New("the object has changed since it was read")
+
+// decide runs the law until it has what it asks for. errMoved: no facts go
+// together with what was asked.
 func (s *session) decide(ctx context.Context, ask func(*law.Seen) law.Outcome) (law.Outcome, error) {
-	for {
+	for stale := 0; ; {
 		if err := ctx.Err(); err != nil {
 			return law.Outcome{}, err
 		}
@@ -125,6 +131,9 @@ func (s *session) decide(ctx context.Context, ask func(*law.Seen) law.Outcome) (
 			}
 		}
 		if again {
+			if stale++; stale > 2 {
+				return law.Outcome{}, errMoved
+			}
 			s.forget(need)
 			s.reset()
 			s.guess = false
