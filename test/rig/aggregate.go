@@ -119,7 +119,8 @@ func (k *Kube) Bind(ctx context.Context, namespace, user, clusterRole string) er
 // delegated are the rights of an aggregated server beside those of extension-apiserver-authentication-reader and
 // system:auth-delegator: what its admission and its flow control read, and whose namespaces it serves.
 var delegated = []rbacv1.PolicyRule{
-	{APIGroups: []string{""}, Resources: []string{"namespaces"}, Verbs: []string{"get", "list", "watch"}},
+	{APIGroups: []string{""}, Resources: []string{"namespaces", "resourcequotas"}, Verbs: []string{"get", "list", "watch"}},
+	{APIGroups: []string{""}, Resources: []string{"resourcequotas/status"}, Verbs: []string{"update"}},
 	{APIGroups: []string{"admissionregistration.k8s.io"}, Verbs: []string{"get", "list", "watch"}, Resources: []string{
 		"mutatingwebhookconfigurations", "validatingwebhookconfigurations",
 		"validatingadmissionpolicies", "validatingadmissionpolicybindings", "mutatingadmissionpolicies", "mutatingadmissionpolicybindings",

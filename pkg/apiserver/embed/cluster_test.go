@@ -221,7 +221,15 @@ func TestDir_Restore_makesAMemberThatOthersJoin(t *testing.T) {
 		t.Fatalf("b began: %v", err)
 	}
 	p.replace("a", "b")
-	answer, err := p.client("b").Get(t.Context(), "kept")
+	// It answers once it has caught up and votes.
+	var answer *clientv3.GetResponse
+	var err error
+	for until := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		answer, err = p.client("b").Get(t.Context(), "kept")
+		if err == nil || !strings.Contains(err.Error(), "learner") || time.Now().After(until) {
+			break
+		}
+	}
 	if err != nil || len(answer.Kvs) != 1 || answer.Header.Revision < revisionBump {
 		t.Errorf("on the member that joined: %v, %v", answer, err)
 	}

@@ -45,7 +45,6 @@ type REST struct {
 var (
 	_ rest.StandardStorage      = (*REST)(nil)
 	_ rest.ShortNamesProvider   = (*REST)(nil)
-	_ rest.CategoriesProvider   = (*REST)(nil)
 	_ rest.SingularNameProvider = (*REST)(nil)
 )
 
@@ -79,11 +78,8 @@ func (r *REST) Class(ctx context.Context, name string) (*v1alpha1.DNSClass, erro
 	return obj.(*v1alpha1.DNSClass), nil
 }
 
-// ShortNames of the resource.
+// ShortNames of the resource. It is in no category: tenants may not list classes, and `kubectl get kubizone` is theirs.
 func (*REST) ShortNames() []string { return []string{"dc"} }
-
-// Categories the resource belongs to.
-func (*REST) Categories() []string { return []string{"kubizone"} }
 
 // match is the predicate of a list or watch.
 func match(label labels.Selector, field fields.Selector) storage.SelectionPredicate {
