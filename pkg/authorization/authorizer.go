@@ -57,7 +57,7 @@ func New(config Config) (authorizer.Authorizer, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
 	}
-	// DecisionDeny on an error: upstream's NoOpinion leaves the door to a later authorizer open (hardening, attack 46).
+	// DecisionDeny on an error: upstream's NoOpinion leaves the door to a later authorizer open (attack 46).
 	reviews, err := webhook.NewFromInterface(config.Client, config.AllowCacheTTL, config.DenyCacheTTL, config.RetryBackoff,
 		authorizer.DecisionDeny, authorizerfactory.NewDelegatingAuthorizerMetrics(), authorizationcel.NewDefaultCompiler())
 	if err != nil {

@@ -271,7 +271,7 @@ func TestAuthorize_askByNameMeetsADenyingAuthorizer(t *testing.T) {
 	}
 }
 
-func TestAuthorize_failsClosed(t *testing.T) { // hardening.md, attack 46
+func TestAuthorize_failsClosed(t *testing.T) { // attack 46
 	for name, c := range map[string]struct {
 		fail    http.HandlerFunc
 		both    bool

@@ -36,6 +36,11 @@ func checkLoadable(t Type, wire []byte) error {
 		return checkPrivateAlgorithm(wire[3], wire[4:])
 	case mdns.TypeCERT:
 		return checkPrivateAlgorithm(wire[4], wire[5:])
+	case mdns.TypeCAA:
+		// RFC 8659 has no such bound any more; NSD reads no zone file with a longer one.
+		if n := int(wire[1]); n > maxTag {
+			return fmt.Errorf("the tag has %d characters, and more than %d are read by not every server (RFC 6844 §5.1); write one as IANA registers them, as in \"0 issue ca.example.net\"", n, maxTag)
+		}
 	case mdns.TypeNAPTR:
 		d := decoder{rest: wire[4:]}
 		for i := 0; ; i++ {
@@ -49,6 +54,18 @@ func checkLoadable(t Type, wire []byte) error {
 		}
 	case mdns.TypeSVCB, mdns.TypeHTTPS:
 		return checkParams(wire)
+	case mdns.TypeIPSECKEY:
+		// What PowerDNS has no text for, it does not read from a file.
+		if wire[1] == 0 {
+			return errors.New("an IPSECKEY without a gateway is read by not every server; name the gateway, as in \"10 3 2 gw.example.org. AQNR...\"")
+		}
+		if wire[2] != 1 && wire[2] != 2 {
+			return errors.New("the algorithm of an IPSECKEY is 1 (DSA) or 2 (RSA), others are read by not every server")
+		}
+	case mdns.TypeCSYNC:
+		if len(wire) > 8 && wire[6] == 0 && wire[8]&0x80 != 0 {
+			return errors.New("the list has type 0, which is none; leave it out")
+		}
 	case typeNSAP:
 		if len(wire) == 0 {
 			return errors.New("an NSAP address has at least one octet")
@@ -71,7 +88,12 @@ const (
 	typeSINK   = 40
 	typeDOA    = 259
 	typeWALLET = 262
+	typeALIAS  = 65401 // of PowerDNS, among the private ones
+	typeLUA    = 65402
 )
+
+// maxTag is how many characters the tag of a CAA has at most.
+const maxTag = 15
 
 // Octets by algorithm number (IANA); read only.
 var (

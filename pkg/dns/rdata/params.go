@@ -150,6 +150,16 @@ func checkParams(wire []byte) error {
 			if len(value) == 0 {
 				return errors.New("alpn without a protocol (RFC 9460 §7.1.1); name one, as in \"alpn=h2\"")
 			}
+			// PowerDNS takes others in and then fails at every answer with them.
+			for ids := value; len(ids) > 0 && int(ids[0]) < len(ids); ids = ids[1+int(ids[0]):] {
+				if slices.ContainsFunc(ids[1:1+int(ids[0])], func(c byte) bool { return c <= ' ' || c >= 0x7f }) {
+					return errors.New("an alpn with octets that are no printable characters is read by not every server; name protocols as IANA registers them, as in \"alpn=h2\"")
+				}
+				// Knot 3.2 takes both for an empty item of the list, and reads no zone file with one.
+				if ids[0] == 1 && len(ids) > 2 || ids[0] > 0 && ids[1] == ',' {
+					return errors.New("in alpn, a protocol of one character before others, or one that begins with a comma, is read by not every server; name protocols as IANA registers them, as in \"alpn=h2\"")
+				}
+			}
 		case mdns.SVCB_DOHPATH:
 			if !isQueryPath(string(value)) {
 				return errors.New("dohpath is not a path with the variable dns (RFC 9461 §5); write it as in \"/dns-query{?dns}\"")

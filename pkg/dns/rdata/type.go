@@ -169,6 +169,10 @@ func (t Type) CheckRecord() error {
 		return fmt.Errorf("type %s cannot be a Record: servers refuse zones with it since RFC 973; use MX", t)
 	case typeWKS, typeATMA, typeA6, typeSINK, typeDOA:
 		return fmt.Errorf("type %s cannot be a Record: some servers judge its data and would refuse the whole zone, and its format is not known here", t)
+	case Type(mdns.TypeMB), Type(mdns.TypeMG), Type(mdns.TypeMR), Type(mdns.TypeDLV), Type(mdns.TypeRKEY):
+		return fmt.Errorf("type %s cannot be a Record: it is obsolete, and no way to write it in a master file is read by every server, so one would refuse the whole zone", t)
+	case typeALIAS, typeLUA:
+		return fmt.Errorf("type %s cannot be a Record: PowerDNS takes it for an instruction of its own, and would run it or refuse the whole zone", t)
 	case 0, Type(mdns.TypeReserved):
 		return fmt.Errorf("type %s cannot be a Record: it is reserved (RFC 6895 §3.1)", t)
 	}

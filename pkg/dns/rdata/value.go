@@ -10,8 +10,6 @@ import (
 	"strconv"
 	"strings"
 
-	mdns "github.com/miekg/dns"
-
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
@@ -292,35 +290,4 @@ func (p *plan) counts() (least, most int) {
 		}
 	}
 	return least, most
-}
-
-// Portable says that the text of the value is read by every server that a zone
-// has to load in (S5.7); the others get the generic form.
-func (v Value) Portable() bool {
-	switch v.Type {
-	case A, NS, CNAME, SOA, PTR, HINFO, MX, TXT, AAAA, LOC, SRV, NAPTR, KX, CERT, DNAME, APL, DS, SSHFP,
-		RRSIG, NSEC, DNSKEY, NSEC3, NSEC3PARAM, TLSA, CDS, CDNSKEY, SPF, CAA,
-		Type(mdns.TypeRP), Type(mdns.TypeAFSDB), Type(mdns.TypeDHCID), Type(mdns.TypeEUI48), Type(mdns.TypeEUI64),
-		Type(mdns.TypeURI), Type(mdns.TypeSMIMEA), Type(mdns.TypeOPENPGPKEY):
-		return true
-	case SVCB, HTTPS:
-		// Parameters younger than the servers.
-		return !strings.Contains(v.Text, " dohpath") && !strings.Contains(v.Text, " ohttp")
-	}
-	return false
-}
-
-// Generic is the value in the form that every reader of master files knows
-// whatever the type, "\# length hex" (RFC 3597 §5). Its names must be absolute.
-func (v Value) Generic() (string, error) {
-	wire, err := v.Pack(name.Name{})
-	if err != nil {
-		return "", err
-	}
-	text := append(make([]byte, 0, 12+2*len(wire)), `\# `...)
-	text = strconv.AppendInt(text, int64(len(wire)), 10)
-	if len(wire) > 0 {
-		text = append(text, ' ')
-	}
-	return string(appendUpperHex(text, wire)), nil
 }

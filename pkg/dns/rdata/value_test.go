@@ -146,7 +146,7 @@ func checkValue(t interface{ Fatalf(string, ...any) }, v Value) {
 		if anywhere, err := absolute.Resolve(name.MustParse("elsewhere.")); err != nil || anywhere != resolved {
 			t.Fatalf("%s %q depends on its zone: %q, %v", v.Type, resolved, anywhere, err)
 		}
-		generic, err := absolute.Generic()
+		generic, err := absolute.generic()
 		if err != nil {
 			t.Fatalf("%s %q: %v", v.Type, resolved, err)
 		}
@@ -409,6 +409,9 @@ func TestParse_refusals(t *testing.T) {
 		{"IPSECKEY", "10 1 2 ::1 AAAA", "IPv4"},
 		{"IPSECKEY", "10 4 2 . AAAA", "0 (none)"},
 		{"IPSECKEY", "10 0 0 .", "4 fields"},
+		{"CSYNC", `\# 9 000000010000000180`, "type 0"},
+		{"IPSECKEY", "10 0 2 . AAAA", "without a gateway"},
+		{"IPSECKEY", "10 1 3 192.0.2.1 AAAA", "algorithm"},
 		{"AMTRELAY", "10 2 0 .", "0 to 1"},
 		{"AMTRELAY", "10 0 9 .", "0 (none)"},
 		{"CSYNC", "1 0 A NOPE", "not an RR type"},
@@ -420,11 +423,15 @@ func TestParse_refusals(t *testing.T) {
 		{"HIP", "2 20 A", "HIP"},
 		{"HIP", "2 " + strings.Repeat("20", 128) + " AAAA", "HIT"},
 		{"HTTPS", "1 . no-default-alpn", "add alpn"},
+		{"HTTPS", "1 . alpn=2,h3", "IANA"},
+		{"SVCB", `1 . alpn="h3,\\\0442"`, "IANA"},
+		{"CAA", "0 issueissueissue0 ca.example.net", "more than 15"},
 		{"HTTPS", "1 . mandatory=port alpn=h2", "lists port"},
 		{"HTTPS", "1 . alpn=h2 alpn=h3", "repeated"},
 		{"HTTPS", "1 . bogus=1", "SVCB"},
 		{"HTTPS", `1 . key7="/q{?dns}" key7=/`, "twice"},
 		{"HTTPS", `1 . key3=\001\187 port=443`, "twice"},
+		{"HTTPS", `1 . alpn="h2,\255"`, "printable"},
 		{"HTTPS", `1 . dohpath="/q"`, "{?dns}"},
 		{"HTTPS", `1 . dohpath="/\255{?dns}"`, "{?dns}"},
 		{"NAPTR", `1 1 u s "!a!b" .`, "less than three"},

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"strconv"
 
 	"kubi.zone/kubizone/pkg/dns"
 	"kubi.zone/kubizone/pkg/dns/rdata"
@@ -35,15 +36,16 @@ func Write(w io.Writer, entries iter.Seq[dns.Entry]) (n int, err error) {
 }
 
 func appendLine(line []byte, entry dns.Entry) ([]byte, error) {
-	value := rdata.Value{Type: entry.Type, Text: entry.Data}
-	if value.Portable() {
-		return append(entry.AppendText(line), '\n'), nil
-	}
-	data, err := value.Generic()
+	rtype, data, err := rdata.Value{Type: entry.Type, Text: entry.Data}.MasterFile()
 	if err != nil {
 		return nil, fmt.Errorf("zone file: entry at %s: %w", entry.Name, err)
 	}
 	line = append(line, entry.Name.String()...)
-	line = fmt.Appendf(line, "\t%d\tIN\tTYPE%d\t%s\n", entry.TTL, uint16(entry.Type), data)
-	return line, nil
+	line = append(line, '\t')
+	line = strconv.AppendUint(line, uint64(entry.TTL), 10)
+	line = append(line, "\tIN\t"...)
+	line = append(line, rtype...)
+	line = append(line, '\t')
+	line = append(line, data...)
+	return append(line, '\n'), nil
 }

@@ -114,7 +114,7 @@ func TestWrite_form(t *testing.T) {
 		"ns.zone.example.\t360\tIN\tA\t192.0.2.53\n" +
 		"a.zone.example.\t0\tIN\tTXT\t\"v=DMARC1; p=none\"\n" +
 		"a.zone.example.\t1\tIN\tTYPE65280\t\\# 2 ABCD\n" +
-		"a.zone.example.\t1\tIN\tTYPE63\t\\# 18 0000000101F0000000000000000000000000\n"
+		"a.zone.example.\t1\tIN\tZONEMD\t1 1 240 000000000000000000000000\n"
 	if got := string(write(t, entries)); got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}

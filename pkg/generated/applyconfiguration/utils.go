@@ -31,6 +31,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &kubizonev1alpha1.DeliveryApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("DeliveryError"):
 		return &kubizonev1alpha1.DeliveryErrorApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("DeliveryFormer"):
+		return &kubizonev1alpha1.DeliveryFormerApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("DeliveryIntent"):
 		return &kubizonev1alpha1.DeliveryIntentApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("DeliveryServer"):

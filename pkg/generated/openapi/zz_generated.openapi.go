@@ -86,6 +86,7 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		v1alpha1.DeliveredZone{}.OpenAPIModelName():       schema_pkg_apis_kubizone_v1alpha1_DeliveredZone(ref),
 		v1alpha1.Delivery{}.OpenAPIModelName():            schema_pkg_apis_kubizone_v1alpha1_Delivery(ref),
 		v1alpha1.DeliveryError{}.OpenAPIModelName():       schema_pkg_apis_kubizone_v1alpha1_DeliveryError(ref),
+		v1alpha1.DeliveryFormer{}.OpenAPIModelName():      schema_pkg_apis_kubizone_v1alpha1_DeliveryFormer(ref),
 		v1alpha1.DeliveryIntent{}.OpenAPIModelName():      schema_pkg_apis_kubizone_v1alpha1_DeliveryIntent(ref),
 		v1alpha1.DeliveryList{}.OpenAPIModelName():        schema_pkg_apis_kubizone_v1alpha1_DeliveryList(ref),
 		v1alpha1.DeliveryServer{}.OpenAPIModelName():      schema_pkg_apis_kubizone_v1alpha1_DeliveryServer(ref),
@@ -3019,7 +3020,7 @@ func schema_pkg_apis_kubizone_v1alpha1_DNSClassSpec(ref common.ReferenceCallback
 				Properties: map[string]spec.Schema{
 					"defaultTTL": {
 						SchemaProps: spec.SchemaProps{
-							Description: "defaultTTL is the ttl in seconds of zones of the class that say none, 0 to 2147483647. It is written into a Zone when that is written without one: a change of it changes no Zone by itself. Absent: the default of Zones.",
+							Description: "defaultTTL is the ttl in seconds of zones of the class that say none, 0 to 2147483647. It is written into a Zone that is made without one: a change of it changes no Zone. Absent: the default of Zones.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -3345,6 +3346,54 @@ func schema_pkg_apis_kubizone_v1alpha1_DeliveryError(ref common.ReferenceCallbac
 	}
 }
 
+func schema_pkg_apis_kubizone_v1alpha1_DeliveryFormer(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "DeliveryFormer is a name that a zone had.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"fqdn": {
+						SchemaProps: spec.SchemaProps{
+							Description: "fqdn is the name.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"from": {
+						SchemaProps: spec.SchemaProps{
+							Description: "from is the earliest serial of which something may stand there, 0 for none known.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"rrsets": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "rrsets may stand there besides, as \"name type\".",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"fqdn"},
+			},
+		},
+	}
+}
+
 func schema_pkg_apis_kubizone_v1alpha1_DeliveryIntent(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
@@ -3657,11 +3706,39 @@ func schema_pkg_apis_kubizone_v1alpha1_DeliveryStatus(ref common.ReferenceCallba
 							Format:      "",
 						},
 					},
+					"holder": {
+						SchemaProps: spec.SchemaProps{
+							Description: "holder is the worker that confirmed the serial. It may deliver the next one without an intent; any other one records an intent first.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"former": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-map-keys": []interface{}{
+									"fqdn",
+								},
+								"x-kubernetes-list-type": "map",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "former are names under which the provider may still have the zone: it was renamed, and they are withdrawn when the new name is delivered.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1alpha1.DeliveryFormer{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
 				},
 			},
 		},
 		Dependencies: []string{
-			v1.Condition{}.OpenAPIModelName(), v1.Time{}.OpenAPIModelName(), v1alpha1.DeliveryError{}.OpenAPIModelName(), v1alpha1.DeliveryIntent{}.OpenAPIModelName(), v1alpha1.DeliveryServer{}.OpenAPIModelName()},
+			v1.Condition{}.OpenAPIModelName(), v1.Time{}.OpenAPIModelName(), v1alpha1.DeliveryError{}.OpenAPIModelName(), v1alpha1.DeliveryFormer{}.OpenAPIModelName(), v1alpha1.DeliveryIntent{}.OpenAPIModelName(), v1alpha1.DeliveryServer{}.OpenAPIModelName()},
 	}
 }
 
@@ -3884,6 +3961,15 @@ func schema_pkg_apis_kubizone_v1alpha1_RFC2136Provider(ref common.ReferenceCallb
 							Description: "tsigSecretRef names the Secret with the TSIG key: data name, algorithm (hmac-sha256 or hmac-sha512; absent: hmac-sha256) and secret (base64, as BIND writes it).",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.SecretReference{}.OpenAPIModelName()),
+						},
+					},
+					"foreignRecords": {
+						SchemaProps: spec.SchemaProps{
+							Description: "foreignRecords is Keep or Replace: what becomes of records that others have in the place of the zone's, at the same name and of the same type. Keep leaves them, and the zone's are not Ready, with the reason Conflict; Replace has the zone's take their place. What others have at other names, or of other types, stays either way. Defaults to Keep.\n\nPossible enum values:\n - `\"Keep\"`\n - `\"Replace\"`",
+							Default:     v1alpha1.ForeignRecordsKeep,
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"Keep", "Replace"},
 						},
 					},
 				},
@@ -4568,7 +4654,7 @@ func schema_pkg_apis_kubizone_v1alpha1_WebhookProvider(ref common.ReferenceCallb
 					},
 					"timeoutSeconds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "timeoutSeconds bounds one request, 1 to 300. Defaults to 30.",
+							Description: "timeoutSeconds bounds one request, 1 to 30. Defaults to 30.",
 							Default:     v1alpha1.DefaultWebhookTimeout,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -4894,14 +4980,14 @@ func schema_pkg_apis_kubizone_v1alpha1_ZoneChangesOptions(ref common.ReferenceCa
 					},
 					"since": {
 						SchemaProps: spec.SchemaProps{
-							Description: "since is the serial after which changes are wanted. Required.",
+							Description: "since is the serial after which changes are wanted. Required, but with watch: then 0 is the present one.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"until": {
 						SchemaProps: spec.SchemaProps{
-							Description: "until is the last serial wanted; 0 is the present one.",
+							Description: "until is the last serial wanted; 0 is the present one. It has no place beside watch.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -4924,6 +5010,13 @@ func schema_pkg_apis_kubizone_v1alpha1_ZoneChangesOptions(ref common.ReferenceCa
 						SchemaProps: spec.SchemaProps{
 							Description: "format is `json`, `yaml` or `text`, where the Accept header cannot say it.",
 							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"watch": {
+						SchemaProps: spec.SchemaProps{
+							Description: "watch goes on with what changes from then on, until the client goes or the server ends it. Each change comes as a metav1.WatchEvent, type MODIFIED, with a ZoneChanges of one serial; a Status in one of type ERROR says why it ends: 410 where the serial is not held any more. With the format `text` it is lines for people.",
+							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
@@ -5424,7 +5517,7 @@ func schema_pkg_apis_kubizone_v1alpha1_ZoneSpec(ref common.ReferenceCallback) co
 					},
 					"ttl": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ttl is the time to live in seconds of the SOA and of every Record that has none, 0 to 2147483647 (RFC 2181 §8). Absent: the defaultTTL of the zone's first class, else 360; it is written here when the Zone is.",
+							Description: "ttl is the time to live in seconds of the SOA and of every Record that has none, 0 to 2147483647 (RFC 2181 §8). Absent: the defaultTTL of the zone's first class, else 360; it is written here when the Zone is made.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},

@@ -22,7 +22,7 @@ func BenchmarkStorage(b *testing.B) {
 	meta := metav1.ObjectMeta{Name: "example-org", Namespace: "dns", UID: "3f0ad5b6-1d6b-4f4e-9d7c-5a1c8a1e7b11", Generation: 3,
 		CreationTimestamp: metav1.NewTime(time.Unix(1700000000, 0)), ManagedFields: []metav1.ManagedFieldsEntry{{
 			Manager: "kubectl", Operation: metav1.ManagedFieldsOperationApply, APIVersion: "kubi.zone/v1alpha1", FieldsType: "FieldsV1",
-			FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:spec":{"f:domainName":{},"f:type":{},"f:rdata":{}}}`)}, Time: ptr.To(metav1.NewTime(time.Unix(1700000000, 0))),
+			FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:domainName":{},"f:type":{},"f:rdata":{}}}`), Time: ptr.To(metav1.NewTime(time.Unix(1700000000, 0))),
 		}}}
 	condition := func(kind, message string) metav1.Condition {
 		return metav1.Condition{Type: kind, Status: metav1.ConditionTrue, Reason: "AsItShouldBe", Message: message, LastTransitionTime: metav1.NewTime(time.Unix(1700000000, 0)), ObservedGeneration: 3}

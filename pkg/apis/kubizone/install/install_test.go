@@ -96,10 +96,10 @@ func TestParameterCodec(t *testing.T) {
 		t.Errorf("a client would ask %v, want %v", back, query)
 	}
 	var changes v1alpha1.ZoneChangesOptions
-	if err := codec.DecodeParameters(url.Values{"since": {"4294967295"}, "until": {"3"}}, v1alpha1.SchemeGroupVersion, &changes); err != nil || changes.Since != 4294967295 || changes.Until != 3 {
+	if err := codec.DecodeParameters(url.Values{"since": {"4294967295"}, "until": {"3"}, "watch": {"true"}}, v1alpha1.SchemeGroupVersion, &changes); err != nil || changes.Since != 4294967295 || changes.Until != 3 || !changes.Watch {
 		t.Errorf("%v, %+v", err, changes)
 	}
-	for _, bad := range []url.Values{{"since": {"x"}}, {"until": {"1.5"}}, {"sources": {"perhaps"}}} {
+	for _, bad := range []url.Values{{"since": {"x"}}, {"until": {"1.5"}}, {"sources": {"perhaps"}}, {"watch": {"2"}}} {
 		if err := codec.DecodeParameters(bad, v1alpha1.SchemeGroupVersion, &changes); err == nil {
 			t.Errorf("%v was taken", bad)
 		}

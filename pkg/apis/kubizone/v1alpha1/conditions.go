@@ -74,6 +74,8 @@ const (
 	ReasonNameServerIsAlias = "NameServerIsAlias"
 	// ReasonMissingGlue: an NS below the apex names a host at or below the cut that has no address in this zone.
 	ReasonMissingGlue = "MissingGlue"
+	// ReasonTooManyNameServers: the name servers in this zone have more names than a decision can look at.
+	ReasonTooManyNameServers = "TooManyNameServers"
 )
 
 // Reasons of the condition Settled.
@@ -98,6 +100,8 @@ const (
 	ReasonNotDelegatedOrServable = "NotDelegatedOrServable"
 	// ReasonSerialBehind: a secondary serves a serial ahead of the zone's (S6.6).
 	ReasonSerialBehind = "SerialBehind"
+	// ReasonFrozen: what is stored of the zone is not what its hash says, so it is handed out as it was proven last, or not at all.
+	ReasonFrozen = "Frozen"
 )
 
 // LabelParentZone is set on every adopted object to `<zone>.<namespace>`, cut with a short hash over 63 characters.

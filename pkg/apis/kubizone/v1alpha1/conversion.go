@@ -95,6 +95,9 @@ func readChangesOptions(in url.Values, out *ZoneChangesOptions) error {
 	if out.Sources, err = readBool(in, "sources"); err != nil {
 		return err
 	}
+	if out.Watch, err = readBool(in, "watch"); err != nil {
+		return err
+	}
 	out.Form = in.Get("form")
 	out.Format = in.Get("format")
 	return nil

@@ -23,6 +23,10 @@ const ClassIN = "IN"
 // DefaultWebhookTimeout bounds one request to a webhook, in seconds.
 const DefaultWebhookTimeout int32 = 30
 
+// MaxWebhookTimeout is the longest that one call of a provider takes, in seconds: what a controller that crashed had under way is written again
+// when it cannot arrive any more, so longer calls would mean a longer wait.
+const MaxWebhookTimeout = 30
+
 func addDefaultingFuncs(scheme *runtime.Scheme) error {
 	return RegisterDefaults(scheme)
 }

@@ -87,6 +87,27 @@ type DeliveryStatus struct {
 	// target stands for where the serial was confirmed. Where the class delivers to another one by now, it is void.
 	// +optional
 	Target string `json:"target,omitempty" protobuf:"bytes,12,opt,name=target"`
+	// holder is the worker that confirmed the serial. It may deliver the next one without an intent; any other one records an intent first.
+	// +optional
+	Holder string `json:"holder,omitempty" protobuf:"bytes,13,opt,name=holder"`
+	// former are names under which the provider may still have the zone: it was renamed, and they are withdrawn when the new name is delivered.
+	// +optional
+	// +listType=map
+	// +listMapKey=fqdn
+	Former []DeliveryFormer `json:"former,omitempty" protobuf:"bytes,14,rep,name=former"`
+}
+
+// DeliveryFormer is a name that a zone had.
+type DeliveryFormer struct {
+	// fqdn is the name.
+	FQDN string `json:"fqdn" protobuf:"bytes,1,opt,name=fqdn"`
+	// from is the earliest serial of which something may stand there, 0 for none known.
+	// +optional
+	From int64 `json:"from,omitempty" protobuf:"varint,2,opt,name=from"`
+	// rrsets may stand there besides, as "name type".
+	// +optional
+	// +listType=atomic
+	RRsets []string `json:"rrsets,omitempty" protobuf:"bytes,3,rep,name=rrsets"`
 }
 
 // DeliveryIntent is a write that is under way: whoever finds another's knows that it may still arrive.

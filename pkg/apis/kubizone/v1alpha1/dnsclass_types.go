@@ -27,7 +27,7 @@ type DNSClass struct {
 
 // DNSClassSpec is what a class is meant to be. Exactly one of transfer, rfc2136 and webhook is given.
 type DNSClassSpec struct {
-	// defaultTTL is the ttl in seconds of zones of the class that say none, 0 to 2147483647. It is written into a Zone when that is written without one: a change of it changes no Zone by itself. Absent: the default of Zones.
+	// defaultTTL is the ttl in seconds of zones of the class that say none, 0 to 2147483647. It is written into a Zone that is made without one: a change of it changes no Zone. Absent: the default of Zones.
 	// +optional
 	DefaultTTL *int32 `json:"defaultTTL,omitempty" protobuf:"varint,1,opt,name=defaultTTL"`
 
@@ -129,13 +129,26 @@ type RFC2136Provider struct {
 	TransferServer string `json:"transferServer,omitempty" protobuf:"bytes,2,opt,name=transferServer"`
 	// tsigSecretRef names the Secret with the TSIG key: data name, algorithm (hmac-sha256 or hmac-sha512; absent: hmac-sha256) and secret (base64, as BIND writes it).
 	TSIGSecretRef SecretReference `json:"tsigSecretRef" protobuf:"bytes,3,opt,name=tsigSecretRef"`
+	// foreignRecords is Keep or Replace: what becomes of records that others have in the place of the zone's, at the same name and of the same type. Keep leaves them, and the zone's are not Ready, with the reason Conflict; Replace has the zone's take their place. What others have at other names, or of other types, stays either way. Defaults to Keep.
+	// +optional
+	// +default=ref(ForeignRecordsKeep)
+	ForeignRecords ForeignRecords `json:"foreignRecords,omitempty" protobuf:"bytes,4,opt,name=foreignRecords,casttype=ForeignRecords"`
 }
+
+// ForeignRecords says what becomes of records of others in the place of the zone's.
+// +enum
+type ForeignRecords string
+
+const (
+	ForeignRecordsKeep    ForeignRecords = "Keep"
+	ForeignRecordsReplace ForeignRecords = "Replace"
+)
 
 // WebhookProvider is an HTTP service that speaks the webhook protocol.
 type WebhookProvider struct {
 	// server is the base URL, http or https.
 	Server string `json:"server" protobuf:"bytes,1,opt,name=server"`
-	// timeoutSeconds bounds one request, 1 to 300. Defaults to 30.
+	// timeoutSeconds bounds one request, 1 to 30. Defaults to 30.
 	// +optional
 	// +default=ref(DefaultWebhookTimeout)
 	TimeoutSeconds *int32 `json:"timeoutSeconds,omitempty" protobuf:"varint,2,opt,name=timeoutSeconds"`

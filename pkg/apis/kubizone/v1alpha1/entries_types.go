@@ -287,10 +287,10 @@ type ZoneEntriesOptions struct {
 type ZoneChangesOptions struct {
 	metav1.TypeMeta `json:",inline"`
 
-	// since is the serial after which changes are wanted. Required.
+	// since is the serial after which changes are wanted. Required, but with watch: then 0 is the present one.
 	// +optional
 	Since int64 `json:"since,omitempty" protobuf:"varint,1,opt,name=since"`
-	// until is the last serial wanted; 0 is the present one.
+	// until is the last serial wanted; 0 is the present one. It has no place beside watch.
 	// +optional
 	Until int64 `json:"until,omitempty" protobuf:"varint,2,opt,name=until"`
 	// sources asks who made each change and by which Record; the caller needs to be allowed to list Records in all namespaces.
@@ -302,4 +302,9 @@ type ZoneChangesOptions struct {
 	// format is `json`, `yaml` or `text`, where the Accept header cannot say it.
 	// +optional
 	Format string `json:"format,omitempty" protobuf:"bytes,5,opt,name=format"`
+	// watch goes on with what changes from then on, until the client goes or the server ends it. Each change comes as a
+	// metav1.WatchEvent, type MODIFIED, with a ZoneChanges of one serial; a Status in one of type ERROR says why it ends:
+	// 410 where the serial is not held any more. With the format `text` it is lines for people.
+	// +optional
+	Watch bool `json:"watch,omitempty" protobuf:"varint,6,opt,name=watch"`
 }

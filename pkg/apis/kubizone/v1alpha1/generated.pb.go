@@ -42,6 +42,8 @@ func (m *Delivery) Reset() { *m = Delivery{} }
 
 func (m *DeliveryError) Reset() { *m = DeliveryError{} }
 
+func (m *DeliveryFormer) Reset() { *m = DeliveryFormer{} }
+
 func (m *DeliveryIntent) Reset() { *m = DeliveryIntent{} }
 
 func (m *DeliveryList) Reset() { *m = DeliveryList{} }
@@ -698,6 +700,46 @@ func (m *DeliveryError) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	return len(dAtA) - i, nil
 }
 
+func (m *DeliveryFormer) Marshal() (dAtA []byte, err error) {
+	size := m.Size()
+	dAtA = make([]byte, size)
+	n, err := m.MarshalToSizedBuffer(dAtA[:size])
+	if err != nil {
+		return nil, err
+	}
+	return dAtA[:n], nil
+}
+
+func (m *DeliveryFormer) MarshalTo(dAtA []byte) (int, error) {
+	size := m.Size()
+	return m.MarshalToSizedBuffer(dAtA[:size])
+}
+
+func (m *DeliveryFormer) MarshalToSizedBuffer(dAtA []byte) (int, error) {
+	i := len(dAtA)
+	_ = i
+	var l int
+	_ = l
+	if len(m.RRsets) > 0 {
+		for iNdEx := len(m.RRsets) - 1; iNdEx >= 0; iNdEx-- {
+			i -= len(m.RRsets[iNdEx])
+			copy(dAtA[i:], m.RRsets[iNdEx])
+			i = encodeVarintGenerated(dAtA, i, uint64(len(m.RRsets[iNdEx])))
+			i--
+			dAtA[i] = 0x1a
+		}
+	}
+	i = encodeVarintGenerated(dAtA, i, uint64(m.From))
+	i--
+	dAtA[i] = 0x10
+	i -= len(m.FQDN)
+	copy(dAtA[i:], m.FQDN)
+	i = encodeVarintGenerated(dAtA, i, uint64(len(m.FQDN)))
+	i--
+	dAtA[i] = 0xa
+	return len(dAtA) - i, nil
+}
+
 func (m *DeliveryIntent) Marshal() (dAtA []byte, err error) {
 	size := m.Size()
 	dAtA = make([]byte, size)
@@ -914,6 +956,25 @@ func (m *DeliveryStatus) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	_ = i
 	var l int
 	_ = l
+	if len(m.Former) > 0 {
+		for iNdEx := len(m.Former) - 1; iNdEx >= 0; iNdEx-- {
+			{
+				size, err := m.Former[iNdEx].MarshalToSizedBuffer(dAtA[:i])
+				if err != nil {
+					return 0, err
+				}
+				i -= size
+				i = encodeVarintGenerated(dAtA, i, uint64(size))
+			}
+			i--
+			dAtA[i] = 0x72
+		}
+	}
+	i -= len(m.Holder)
+	copy(dAtA[i:], m.Holder)
+	i = encodeVarintGenerated(dAtA, i, uint64(len(m.Holder)))
+	i--
+	dAtA[i] = 0x6a
 	i -= len(m.Target)
 	copy(dAtA[i:], m.Target)
 	i = encodeVarintGenerated(dAtA, i, uint64(len(m.Target)))
@@ -1223,6 +1284,11 @@ func (m *RFC2136Provider) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	_ = i
 	var l int
 	_ = l
+	i -= len(m.ForeignRecords)
+	copy(dAtA[i:], m.ForeignRecords)
+	i = encodeVarintGenerated(dAtA, i, uint64(len(m.ForeignRecords)))
+	i--
+	dAtA[i] = 0x22
 	{
 		size, err := m.TSIGSecretRef.MarshalToSizedBuffer(dAtA[:i])
 		if err != nil {
@@ -2222,6 +2288,14 @@ func (m *ZoneChangesOptions) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	_ = i
 	var l int
 	_ = l
+	i--
+	if m.Watch {
+		dAtA[i] = 1
+	} else {
+		dAtA[i] = 0
+	}
+	i--
+	dAtA[i] = 0x30
 	i -= len(m.Format)
 	copy(dAtA[i:], m.Format)
 	i = encodeVarintGenerated(dAtA, i, uint64(len(m.Format)))
@@ -3231,6 +3305,24 @@ func (m *DeliveryError) Size() (n int) {
 	return n
 }
 
+func (m *DeliveryFormer) Size() (n int) {
+	if m == nil {
+		return 0
+	}
+	var l int
+	_ = l
+	l = len(m.FQDN)
+	n += 1 + l + sovGenerated(uint64(l))
+	n += 1 + sovGenerated(uint64(m.From))
+	if len(m.RRsets) > 0 {
+		for _, s := range m.RRsets {
+			l = len(s)
+			n += 1 + l + sovGenerated(uint64(l))
+		}
+	}
+	return n
+}
+
 func (m *DeliveryIntent) Size() (n int) {
 	if m == nil {
 		return 0
@@ -3345,6 +3437,14 @@ func (m *DeliveryStatus) Size() (n int) {
 	n += 1 + l + sovGenerated(uint64(l))
 	l = len(m.Target)
 	n += 1 + l + sovGenerated(uint64(l))
+	l = len(m.Holder)
+	n += 1 + l + sovGenerated(uint64(l))
+	if len(m.Former) > 0 {
+		for _, e := range m.Former {
+			l = e.Size()
+			n += 1 + l + sovGenerated(uint64(l))
+		}
+	}
 	return n
 }
 
@@ -3436,6 +3536,8 @@ func (m *RFC2136Provider) Size() (n int) {
 	l = len(m.TransferServer)
 	n += 1 + l + sovGenerated(uint64(l))
 	l = m.TSIGSecretRef.Size()
+	n += 1 + l + sovGenerated(uint64(l))
+	l = len(m.ForeignRecords)
 	n += 1 + l + sovGenerated(uint64(l))
 	return n
 }
@@ -3820,6 +3922,7 @@ func (m *ZoneChangesOptions) Size() (n int) {
 	n += 1 + l + sovGenerated(uint64(l))
 	l = len(m.Format)
 	n += 1 + l + sovGenerated(uint64(l))
+	n += 2
 	return n
 }
 
@@ -4277,6 +4380,18 @@ func (this *DeliveryError) String() string {
 	}, "")
 	return s
 }
+func (this *DeliveryFormer) String() string {
+	if this == nil {
+		return "nil"
+	}
+	s := strings.Join([]string{`&DeliveryFormer{`,
+		`FQDN:` + fmt.Sprintf("%v", this.FQDN) + `,`,
+		`From:` + fmt.Sprintf("%v", this.From) + `,`,
+		`RRsets:` + fmt.Sprintf("%v", this.RRsets) + `,`,
+		`}`,
+	}, "")
+	return s
+}
 func (this *DeliveryIntent) String() string {
 	if this == nil {
 		return "nil"
@@ -4346,6 +4461,11 @@ func (this *DeliveryStatus) String() string {
 		repeatedStringForConditions += fmt.Sprintf("%v", f) + ","
 	}
 	repeatedStringForConditions += "}"
+	repeatedStringForFormer := "[]DeliveryFormer{"
+	for _, f := range this.Former {
+		repeatedStringForFormer += strings.Replace(strings.Replace(f.String(), "DeliveryFormer", "DeliveryFormer", 1), `&`, ``, 1) + ","
+	}
+	repeatedStringForFormer += "}"
 	s := strings.Join([]string{`&DeliveryStatus{`,
 		`Serial:` + fmt.Sprintf("%v", this.Serial) + `,`,
 		`Hash:` + fmt.Sprintf("%v", this.Hash) + `,`,
@@ -4359,6 +4479,8 @@ func (this *DeliveryStatus) String() string {
 		`Conditions:` + repeatedStringForConditions + `,`,
 		`FQDN:` + fmt.Sprintf("%v", this.FQDN) + `,`,
 		`Target:` + fmt.Sprintf("%v", this.Target) + `,`,
+		`Holder:` + fmt.Sprintf("%v", this.Holder) + `,`,
+		`Former:` + repeatedStringForFormer + `,`,
 		`}`,
 	}, "")
 	return s
@@ -4425,6 +4547,7 @@ func (this *RFC2136Provider) String() string {
 		`Server:` + fmt.Sprintf("%v", this.Server) + `,`,
 		`TransferServer:` + fmt.Sprintf("%v", this.TransferServer) + `,`,
 		`TSIGSecretRef:` + strings.Replace(strings.Replace(this.TSIGSecretRef.String(), "SecretReference", "SecretReference", 1), `&`, ``, 1) + `,`,
+		`ForeignRecords:` + fmt.Sprintf("%v", this.ForeignRecords) + `,`,
 		`}`,
 	}, "")
 	return s
@@ -4708,6 +4831,7 @@ func (this *ZoneChangesOptions) String() string {
 		`Sources:` + fmt.Sprintf("%v", this.Sources) + `,`,
 		`Form:` + fmt.Sprintf("%v", this.Form) + `,`,
 		`Format:` + fmt.Sprintf("%v", this.Format) + `,`,
+		`Watch:` + fmt.Sprintf("%v", this.Watch) + `,`,
 		`}`,
 	}, "")
 	return s
@@ -6727,6 +6851,139 @@ func (m *DeliveryError) Unmarshal(dAtA []byte) error {
 	}
 	return nil
 }
+func (m *DeliveryFormer) Unmarshal(dAtA []byte) error {
+	l := len(dAtA)
+	iNdEx := 0
+	for iNdEx < l {
+		preIndex := iNdEx
+		var wire uint64
+		for shift := uint(0); ; shift += 7 {
+			if shift >= 64 {
+				return ErrIntOverflowGenerated
+			}
+			if iNdEx >= l {
+				return io.ErrUnexpectedEOF
+			}
+			b := dAtA[iNdEx]
+			iNdEx++
+			wire |= uint64(b&0x7F) << shift
+			if b < 0x80 {
+				break
+			}
+		}
+		fieldNum := int32(wire >> 3)
+		wireType := int(wire & 0x7)
+		if wireType == 4 {
+			return fmt.Errorf("proto: DeliveryFormer: wiretype end group for non-group")
+		}
+		if fieldNum <= 0 {
+			return fmt.Errorf("proto: DeliveryFormer: illegal tag %d (wire type %d)", fieldNum, wire)
+		}
+		switch fieldNum {
+		case 1:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field FQDN", wireType)
+			}
+			var stringLen uint64
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				stringLen |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			intStringLen := int(stringLen)
+			if intStringLen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + intStringLen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.FQDN = string(dAtA[iNdEx:postIndex])
+			iNdEx = postIndex
+		case 2:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field From", wireType)
+			}
+			m.From = 0
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				m.From |= int64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+		case 3:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field RRsets", wireType)
+			}
+			var stringLen uint64
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				stringLen |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			intStringLen := int(stringLen)
+			if intStringLen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + intStringLen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.RRsets = append(m.RRsets, string(dAtA[iNdEx:postIndex]))
+			iNdEx = postIndex
+		default:
+			iNdEx = preIndex
+			skippy, err := skipGenerated(dAtA[iNdEx:])
+			if err != nil {
+				return err
+			}
+			if (skippy < 0) || (iNdEx+skippy) < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if (iNdEx + skippy) > l {
+				return io.ErrUnexpectedEOF
+			}
+			iNdEx += skippy
+		}
+	}
+
+	if iNdEx > l {
+		return io.ErrUnexpectedEOF
+	}
+	return nil
+}
 func (m *DeliveryIntent) Unmarshal(dAtA []byte) error {
 	l := len(dAtA)
 	iNdEx := 0
@@ -7740,6 +7997,72 @@ func (m *DeliveryStatus) Unmarshal(dAtA []byte) error {
 			}
 			m.Target = string(dAtA[iNdEx:postIndex])
 			iNdEx = postIndex
+		case 13:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Holder", wireType)
+			}
+			var stringLen uint64
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				stringLen |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			intStringLen := int(stringLen)
+			if intStringLen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + intStringLen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.Holder = string(dAtA[iNdEx:postIndex])
+			iNdEx = postIndex
+		case 14:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Former", wireType)
+			}
+			var msglen int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				msglen |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			if msglen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + msglen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.Former = append(m.Former, DeliveryFormer{})
+			if err := m.Former[len(m.Former)-1].Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
+				return err
+			}
+			iNdEx = postIndex
 		default:
 			iNdEx = preIndex
 			skippy, err := skipGenerated(dAtA[iNdEx:])
@@ -8499,6 +8822,38 @@ func (m *RFC2136Provider) Unmarshal(dAtA []byte) error {
 			if err := m.TSIGSecretRef.Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
 				return err
 			}
+			iNdEx = postIndex
+		case 4:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field ForeignRecords", wireType)
+			}
+			var stringLen uint64
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				stringLen |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			intStringLen := int(stringLen)
+			if intStringLen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + intStringLen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.ForeignRecords = ForeignRecords(dAtA[iNdEx:postIndex])
 			iNdEx = postIndex
 		default:
 			iNdEx = preIndex
@@ -11826,6 +12181,26 @@ func (m *ZoneChangesOptions) Unmarshal(dAtA []byte) error {
 			}
 			m.Format = string(dAtA[iNdEx:postIndex])
 			iNdEx = postIndex
+		case 6:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Watch", wireType)
+			}
+			var v int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				v |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			m.Watch = bool(v != 0)
 		default:
 			iNdEx = preIndex
 			skippy, err := skipGenerated(dAtA[iNdEx:])

@@ -28,6 +28,11 @@ func RegisterDefaults(scheme *runtime.Scheme) error {
 }
 
 func SetObjectDefaults_DNSClass(in *DNSClass) {
+	if in.Spec.RFC2136 != nil {
+		if in.Spec.RFC2136.ForeignRecords == "" {
+			in.Spec.RFC2136.ForeignRecords = ForeignRecords(ForeignRecordsKeep)
+		}
+	}
 	if in.Spec.Webhook != nil {
 		if in.Spec.Webhook.TimeoutSeconds == nil {
 			ptrVar1 := int32(DefaultWebhookTimeout)

@@ -19,6 +19,7 @@ import (
 const (
 	maxDeliveryServers = 1000
 	maxIntentRRsets    = 1000
+	maxFormer          = 16
 	maxRRsetText       = 1100 // an escaped name of 255 octets, a blank and a type
 	hashDigits         = 64
 	maxCode            = 64
@@ -75,6 +76,8 @@ func DeliveryStatusUpdate(after, before *v1alpha1.Delivery) field.ErrorList {
 	if status.Intent != nil {
 		errs = append(errs, intent(status.Intent, path.Child("intent"))...)
 	}
+	errs = append(errs, message(status.Holder, path.Child("holder"))...)
+	errs = append(errs, former(status.Former, path.Child("former"))...)
 	errs = append(errs, deliveryServers(status.Servers, path.Child("servers"))...)
 	if status.Error != nil {
 		at := path.Child("error")
@@ -101,14 +104,38 @@ func intent(intent *v1alpha1.DeliveryIntent, path *field.Path) field.ErrorList {
 		errs = append(errs, field.Invalid(path.Child("from"), intent.From, "must be a serial of the zone, from 1 to 4294967295 (RFC 1982)"))
 	}
 	errs = append(errs, message(intent.Holder, path.Child("holder"))...)
-	rrsets := path.Child("rrsets")
-	if n := len(intent.RRsets); n > maxIntentRRsets {
-		return append(errs, field.TooMany(rrsets, n, maxIntentRRsets))
+	return append(errs, rrsets(intent.RRsets, path.Child("rrsets"))...)
+}
+
+func rrsets(listed []string, path *field.Path) field.ErrorList {
+	if n := len(listed); n > maxIntentRRsets {
+		return field.ErrorList{field.TooMany(path, n, maxIntentRRsets)}
 	}
-	for i, text := range intent.RRsets {
+	var errs field.ErrorList
+	for i, text := range listed {
 		if len(text) > maxRRsetText {
-			errs = append(errs, field.TooLong(rrsets.Index(i), "", maxRRsetText))
+			errs = append(errs, field.TooLong(path.Index(i), "", maxRRsetText))
 		}
+	}
+	return errs
+}
+
+func former(names []v1alpha1.DeliveryFormer, path *field.Path) field.ErrorList {
+	if n := len(names); n > maxFormer {
+		return field.ErrorList{field.TooMany(path, n, maxFormer)}
+	}
+	var errs field.ErrorList
+	seen := map[string]bool{}
+	for i := range names {
+		one, at := &names[i], path.Index(i)
+		if _, err := name.Parse(one.FQDN); err != nil {
+			errs = append(errs, field.Invalid(at.Child("fqdn"), cut(one.FQDN), err.Error()))
+		} else if seen[one.FQDN] {
+			errs = append(errs, field.Duplicate(at.Child("fqdn"), one.FQDN))
+		}
+		seen[one.FQDN] = true
+		errs = append(errs, confirmed(one.From, at.Child("from"))...)
+		errs = append(errs, rrsets(one.RRsets, at.Child("rrsets"))...)
 	}
 	return errs
 }

@@ -28,7 +28,6 @@ const (
 	// MaxClassNamespaces is the most namespaces that a class names; a selector takes any number.
 	MaxClassNamespaces   = 1000
 	maxRequestsPerSecond = 10_000
-	maxWebhookTimeout    = 300
 	maxURL               = 2048
 	maxCABundle          = 256 << 10
 )
@@ -131,6 +130,10 @@ func selection(namespaces *v1alpha1.NamespaceSelection) field.ErrorList {
 func transfer(transfer *v1alpha1.TransferProvider, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	servers := path.Child("secondaries")
+	if len(transfer.Secondaries) == 0 && transfer.TSIGSecretRef == nil {
+		// Its zones would be Ready at once, with nobody who has them: no peer is known, by address or by key.
+		errs = append(errs, field.Required(servers, "without any, and without tsigSecretRef, nobody may transfer the zones; list the name servers that shall have them, or name in tsigSecretRef the key by which servers are known that need not be waited for"))
+	}
 	if n := len(transfer.Secondaries); n > MaxServers {
 		errs = append(errs, field.TooMany(servers, n, MaxServers))
 	} else {
@@ -215,6 +218,11 @@ func rfc2136(update *v1alpha1.RFC2136Provider, path *field.Path) field.ErrorList
 	if update.TransferServer != "" {
 		errs = append(errs, hostPort(update.TransferServer, path.Child("transferServer"))...)
 	}
+	switch update.ForeignRecords {
+	case "", v1alpha1.ForeignRecordsKeep, v1alpha1.ForeignRecordsReplace:
+	default:
+		errs = append(errs, field.NotSupported(path.Child("foreignRecords"), update.ForeignRecords, []v1alpha1.ForeignRecords{v1alpha1.ForeignRecordsKeep, v1alpha1.ForeignRecordsReplace}))
+	}
 	return append(errs, secretRef(update.TSIGSecretRef, path.Child("tsigSecretRef"))...)
 }
 
@@ -276,7 +284,7 @@ func looksNumeric(label string) bool {
 
 func webhook(webhook *v1alpha1.WebhookProvider, inlineSecrets bool, path *field.Path) field.ErrorList {
 	secure, errs := serverURL(webhook.Server, path.Child("server"))
-	errs = append(errs, between(webhook.TimeoutSeconds, maxWebhookTimeout, "seconds", path.Child("timeoutSeconds"))...)
+	errs = append(errs, between(webhook.TimeoutSeconds, v1alpha1.MaxWebhookTimeout, "seconds", path.Child("timeoutSeconds"))...)
 	if auth := webhook.HMACAuth; auth != nil {
 		errs = append(errs, hmacAuth(auth, inlineSecrets, path.Child("hmacAuth"))...)
 	}
@@ -443,9 +451,6 @@ func DNSClassWarnings(class *v1alpha1.DNSClass) []string {
 		warnings = append(warnings, "spec.namespaces: is absent and the class is not a default one, so it may deliver nobody's zones; {selector: {}} selects every namespace")
 	case spec.Namespaces != nil && len(spec.Namespaces.Names) == 0 && spec.Namespaces.Selector == nil:
 		warnings = append(warnings, "spec.namespaces: selects no namespace, so the class may deliver nobody's zones; {selector: {}} selects every namespace")
-	}
-	if t := spec.Transfer; t != nil && len(t.Secondaries) == 0 && t.TSIGSecretRef == nil {
-		warnings = append(warnings, "spec.transfer: has neither secondaries nor tsigSecretRef, so nobody may transfer the zones")
 	}
 	if w := spec.Webhook; w != nil {
 		if parsed, err := url.Parse(w.Server); err == nil && parsed.Scheme == "http" && w.HMACAuth == nil {

@@ -11,6 +11,7 @@ import (
 	"encoding/pem"
 	"fmt"
 	"math/big"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -161,6 +162,12 @@ func TestDNSClass_oneObject(t *testing.T) {
 		{"attack 49: ns/name", withTransfer(func(p *v1alpha1.TransferProvider) {
 			p.TSIGSecretRef = &v1alpha1.SecretReference{Name: "kube-system/token", Namespace: "../kube-system"}
 		}), invalid + "spec.transfer.tsigSecretRef.name, " + invalid + "spec.transfer.tsigSecretRef.namespace"},
+		{"transferred by nobody", func(s spec) { s.Transfer = &v1alpha1.TransferProvider{} }, required + "spec.transfer.secondaries"},
+		{"told to somebody who may not transfer", withTransfer(func(p *v1alpha1.TransferProvider) {
+			p.Secondaries, p.TSIGSecretRef, p.AlsoNotify = nil, nil, []string{"192.0.2.9"}
+		}), required + "spec.transfer.secondaries"},
+		{"transferred by whoever has the key", withTransfer(func(p *v1alpha1.TransferProvider) { p.Secondaries = nil }), ""},
+		{"transferred by whoever has the address", withTransfer(func(p *v1alpha1.TransferProvider) { p.TSIGSecretRef = nil }), ""},
 		{"no catalog", catalog(""), ""},
 		{"relative catalog", catalog("catalog.example.org"), invalid + "spec.transfer.catalogZone"},
 		{"broken catalog", catalog("cat..example.org."), invalid + "spec.transfer.catalogZone"},
@@ -179,6 +186,9 @@ func TestDNSClass_oneObject(t *testing.T) {
 		{"update to an IPv6 address and a port", update("2001:db8::1:99999"), invalid + host},
 		{"update to no host name", update("ns_1.example.net"), invalid + host},
 		{"update to a URL", update("tcp://ns1.example.net"), invalid + host},
+		{"foreign records kept", withUpdate(func(u *v1alpha1.RFC2136Provider) { u.ForeignRecords = v1alpha1.ForeignRecordsKeep }), ""},
+		{"foreign records replaced", withUpdate(func(u *v1alpha1.RFC2136Provider) { u.ForeignRecords = v1alpha1.ForeignRecordsReplace }), ""},
+		{"foreign records deleted", withUpdate(func(u *v1alpha1.RFC2136Provider) { u.ForeignRecords = "Delete" }), unsupported + "spec.rfc2136.foreignRecords"},
 		{"attack 51: unix socket", update("/var/run/docker.sock"), invalid + host},
 		{"attack 51: decimal address", update("2852039166"), invalid + host},
 		{"attack 51: octal address", update("0251.0376.0251.0376:53"), invalid + host},
@@ -208,8 +218,8 @@ func TestDNSClass_oneObject(t *testing.T) {
 		{"IPv6", server("https://[2001:db8::1]:8443/v1"), ""},
 		{"too long", server("https://hook.example.net/" + strings.Repeat("a", maxURL)), tooLong + url},
 		{"timeout 0", withWebhook(func(w *v1alpha1.WebhookProvider) { w.TimeoutSeconds = ptr.To[int32](0) }), invalid + "spec.webhook.timeoutSeconds"},
-		{"timeout 300", withWebhook(func(w *v1alpha1.WebhookProvider) { w.TimeoutSeconds = ptr.To[int32](300) }), ""},
-		{"timeout 301", withWebhook(func(w *v1alpha1.WebhookProvider) { w.TimeoutSeconds = ptr.To[int32](301) }), invalid + "spec.webhook.timeoutSeconds"},
+		{"timeout 30", withWebhook(func(w *v1alpha1.WebhookProvider) { w.TimeoutSeconds = ptr.To[int32](30) }), ""},
+		{"timeout 31", withWebhook(func(w *v1alpha1.WebhookProvider) { w.TimeoutSeconds = ptr.To[int32](31) }), invalid + "spec.webhook.timeoutSeconds"},
 
 		{"no secret", hmac(v1alpha1.HMACAuth{}), required + "spec.webhook.hmacAuth.secretRef"},
 		{"two secrets", hmac(v1alpha1.HMACAuth{SecretRef: hmacKey(), Secret: "x"}), forbidden + "spec.webhook.hmacAuth.secret"},
@@ -328,8 +338,6 @@ func TestDNSClassWarnings(t *testing.T) {
 		{"nothing to say", withWebhook(nil), ""},
 		{"for nobody", func(s spec) { withWebhook(nil)(s); s.Namespaces = nil }, "spec.namespaces: is absent"},
 		{"for nobody, said so", func(s spec) { withWebhook(nil)(s); s.Namespaces = &v1alpha1.NamespaceSelection{} }, "spec.namespaces: selects no namespace"},
-		{"transferred by nobody", withTransfer(func(p *v1alpha1.TransferProvider) { p.Secondaries, p.TSIGSecretRef = nil, nil }), "spec.transfer:"},
-		{"transferred by whoever has the key", withTransfer(func(p *v1alpha1.TransferProvider) { p.Secondaries = nil }), ""},
 		{"unsigned over http", withWebhook(func(w *v1alpha1.WebhookProvider) { w.Server, w.HMACAuth = "http://hook", nil }), "without hmacAuth"},
 		{"secret for everybody", withWebhook(func(w *v1alpha1.WebhookProvider) { w.HMACAuth = &v1alpha1.HMACAuth{Secret: "x"} }), "spec.webhook.hmacAuth.secret:"},
 	} {
@@ -358,4 +366,37 @@ func FuzzDNSClass(f *testing.F) {
 			t.Error(fmt.Errorf("an update that changes nothing is refused: %v (of %v)", left, errs))
 		}
 	})
+}
+
+// Attacks 49 and 50: what tenants write has no place for a Secret, nor for where something is sent. Both are in DNSClass,
+// which is the cluster's.
+func TestAttack49_50_tenantsNameNeitherSecretsNorServers(t *testing.T) {
+	var walk func(of reflect.Type, path string, seen map[reflect.Type]bool)
+	walk = func(of reflect.Type, path string, seen map[reflect.Type]bool) {
+		for of.Kind() == reflect.Pointer || of.Kind() == reflect.Slice || of.Kind() == reflect.Map {
+			of = of.Elem()
+		}
+		if of.Kind() != reflect.Struct || seen[of] {
+			return
+		}
+		seen[of] = true
+		if name := of.Name(); strings.Contains(name, "Secret") {
+			t.Errorf("%s is a %s", path, name)
+		}
+		for i := range of.NumField() {
+			field := of.Field(i)
+			switch lower := strings.ToLower(field.Name); {
+			case strings.Contains(lower, "secret"), strings.Contains(lower, "token"), strings.Contains(lower, "url"), lower == "server", lower == "endpoint":
+				t.Errorf("%s.%s", path, field.Name)
+			}
+			walk(field.Type, path+"."+field.Name, seen)
+		}
+	}
+	for kind, spec := range map[string]any{"Zone": v1alpha1.ZoneSpec{}, "Record": v1alpha1.RecordSpec{}} {
+		walk(reflect.TypeOf(spec), kind+".spec", map[reflect.Type]bool{})
+	}
+	// The walk finds what it looks for.
+	if found := reflect.TypeOf(v1alpha1.HMACAuth{}); found.NumField() == 0 || !strings.Contains(found.Field(0).Name, "Secret") {
+		t.Errorf("%s has another form", found)
+	}
 }

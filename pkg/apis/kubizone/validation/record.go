@@ -30,6 +30,7 @@ var specPath = field.NewPath("spec")
 // Record reports everything that is wrong with a new Record.
 func Record(record *v1alpha1.Record) field.ErrorList {
 	errs := apivalidation.ValidateObjectMeta(&record.ObjectMeta, true, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
+	errs = append(errs, size(record, nil, MaxRecordOctets)...)
 	return append(errs, recordSpec(&record.Spec)...)
 }
 
@@ -37,6 +38,7 @@ func Record(record *v1alpha1.Record) field.ErrorList {
 func RecordUpdate(after, before *v1alpha1.Record) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
 	errs = append(errs, immutableView(after.Spec.View, before.Spec.View)...)
+	errs = append(errs, size(after, before, MaxRecordOctets)...)
 	return append(errs, unlessStood(recordSpec(&after.Spec), func() field.ErrorList { return recordSpec(&before.Spec) })...)
 }
 

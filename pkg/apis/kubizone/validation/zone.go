@@ -20,9 +20,11 @@ import (
 
 // Limits of one Zone. Every decision in a zone reads its rules, so there is a bound to each list.
 const (
-	MaxDelegations  = 1000
-	MaxRulesInOne   = 1000
-	MaxClassRefs    = 16
+	MaxDelegations = 1000
+	MaxRulesInOne  = 1000
+	MaxClassRefs   = 16
+	// MaxAddresses is how many addresses all nameServers have: a rename takes them away and puts them elsewhere at once.
+	MaxAddresses    = 512
 	maxSerial       = math.MaxUint32
 	maxLocalPart    = 63
 	maxNameOctets   = 255
@@ -32,6 +34,7 @@ const (
 // Zone reports everything that is wrong with a new Zone.
 func Zone(zone *v1alpha1.Zone) field.ErrorList {
 	errs := apivalidation.ValidateObjectMeta(&zone.ObjectMeta, true, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
+	errs = append(errs, size(zone, nil, MaxZoneOctets)...)
 	return append(errs, zoneSpec(zone)...)
 }
 
@@ -39,6 +42,7 @@ func Zone(zone *v1alpha1.Zone) field.ErrorList {
 func ZoneUpdate(after, before *v1alpha1.Zone) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
 	errs = append(errs, immutableView(after.Spec.View, before.Spec.View)...)
+	errs = append(errs, size(after, before, MaxZoneOctets)...)
 	return append(errs, unlessStood(zoneSpec(after), func() field.ErrorList { return zoneSpec(before) })...)
 }
 
@@ -169,6 +173,13 @@ func nameServers(spec *v1alpha1.ZoneSpec) field.ErrorList {
 	}
 	var errs field.ErrorList
 	origin, _ := name.Parse(spec.DomainName)
+	total := 0
+	for i := range spec.NameServers {
+		total += len(spec.NameServers[i].Addresses)
+	}
+	if total > MaxAddresses {
+		errs = append(errs, field.TooMany(path.Child("addresses"), total, MaxAddresses))
+	}
 	seen := map[string]bool{}
 	for i := range spec.NameServers {
 		server, path := &spec.NameServers[i], path.Index(i)

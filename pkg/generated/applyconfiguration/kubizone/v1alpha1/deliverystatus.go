@@ -39,6 +39,10 @@ type DeliveryStatusApplyConfiguration struct {
 	FQDN *string `json:"fqdn,omitempty"`
 	// target stands for where the serial was confirmed. Where the class delivers to another one by now, it is void.
 	Target *string `json:"target,omitempty"`
+	// holder is the worker that confirmed the serial. It may deliver the next one without an intent; any other one records an intent first.
+	Holder *string `json:"holder,omitempty"`
+	// former are names under which the provider may still have the zone: it was renamed, and they are withdrawn when the new name is delivered.
+	Former []DeliveryFormerApplyConfiguration `json:"former,omitempty"`
 }
 
 // DeliveryStatusApplyConfiguration constructs a declarative configuration of the DeliveryStatus type for use with
@@ -150,5 +154,26 @@ func (b *DeliveryStatusApplyConfiguration) WithFQDN(value string) *DeliveryStatu
 // If called multiple times, the Target field is set to the value of the last call.
 func (b *DeliveryStatusApplyConfiguration) WithTarget(value string) *DeliveryStatusApplyConfiguration {
 	b.Target = &value
+	return b
+}
+
+// WithHolder sets the Holder field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Holder field is set to the value of the last call.
+func (b *DeliveryStatusApplyConfiguration) WithHolder(value string) *DeliveryStatusApplyConfiguration {
+	b.Holder = &value
+	return b
+}
+
+// WithFormer adds the given value to the Former field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the Former field.
+func (b *DeliveryStatusApplyConfiguration) WithFormer(values ...*DeliveryFormerApplyConfiguration) *DeliveryStatusApplyConfiguration {
+	for i := range values {
+		if values[i] == nil {
+			panic("nil value passed to WithFormer")
+		}
+		b.Former = append(b.Former, *values[i])
+	}
 	return b
 }

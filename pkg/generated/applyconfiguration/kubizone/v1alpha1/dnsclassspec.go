@@ -10,7 +10,7 @@ package v1alpha1
 //
 // DNSClassSpec is what a class is meant to be. Exactly one of transfer, rfc2136 and webhook is given.
 type DNSClassSpecApplyConfiguration struct {
-	// defaultTTL is the ttl in seconds of zones of the class that say none, 0 to 2147483647. It is written into a Zone when that is written without one: a change of it changes no Zone by itself. Absent: the default of Zones.
+	// defaultTTL is the ttl in seconds of zones of the class that say none, 0 to 2147483647. It is written into a Zone that is made without one: a change of it changes no Zone. Absent: the default of Zones.
 	DefaultTTL *int32 `json:"defaultTTL,omitempty"`
 	// namespaces say whose zones the class may deliver. Absent: every namespace's, in a default class; no namespace's in any other.
 	Namespaces *NamespaceSelectionApplyConfiguration `json:"namespaces,omitempty"`

@@ -5,6 +5,10 @@
 
 package v1alpha1
 
+import (
+	kubizonev1alpha1 "kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+)
+
 // RFC2136ProviderApplyConfiguration represents a declarative configuration of the RFC2136Provider type for use
 // with apply.
 //
@@ -16,6 +20,8 @@ type RFC2136ProviderApplyConfiguration struct {
 	TransferServer *string `json:"transferServer,omitempty"`
 	// tsigSecretRef names the Secret with the TSIG key: data name, algorithm (hmac-sha256 or hmac-sha512; absent: hmac-sha256) and secret (base64, as BIND writes it).
 	TSIGSecretRef *SecretReferenceApplyConfiguration `json:"tsigSecretRef,omitempty"`
+	// foreignRecords is Keep or Replace: what becomes of records that others have in the place of the zone's, at the same name and of the same type. Keep leaves them, and the zone's are not Ready, with the reason Conflict; Replace has the zone's take their place. What others have at other names, or of other types, stays either way. Defaults to Keep.
+	ForeignRecords *kubizonev1alpha1.ForeignRecords `json:"foreignRecords,omitempty"`
 }
 
 // RFC2136ProviderApplyConfiguration constructs a declarative configuration of the RFC2136Provider type for use with
@@ -45,5 +51,13 @@ func (b *RFC2136ProviderApplyConfiguration) WithTransferServer(value string) *RF
 // If called multiple times, the TSIGSecretRef field is set to the value of the last call.
 func (b *RFC2136ProviderApplyConfiguration) WithTSIGSecretRef(value *SecretReferenceApplyConfiguration) *RFC2136ProviderApplyConfiguration {
 	b.TSIGSecretRef = value
+	return b
+}
+
+// WithForeignRecords sets the ForeignRecords field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the ForeignRecords field is set to the value of the last call.
+func (b *RFC2136ProviderApplyConfiguration) WithForeignRecords(value kubizonev1alpha1.ForeignRecords) *RFC2136ProviderApplyConfiguration {
+	b.ForeignRecords = &value
 	return b
 }

@@ -12,7 +12,7 @@ package v1alpha1
 type WebhookProviderApplyConfiguration struct {
 	// server is the base URL, http or https.
 	Server *string `json:"server,omitempty"`
-	// timeoutSeconds bounds one request, 1 to 300. Defaults to 30.
+	// timeoutSeconds bounds one request, 1 to 30. Defaults to 30.
 	TimeoutSeconds *int32 `json:"timeoutSeconds,omitempty"`
 	// hmacAuth signs requests.
 	HMACAuth *HMACAuthApplyConfiguration `json:"hmacAuth,omitempty"`

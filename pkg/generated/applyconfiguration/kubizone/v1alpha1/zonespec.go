@@ -24,7 +24,7 @@ type ZoneSpecApplyConfiguration struct {
 	Delegations []DelegationApplyConfiguration `json:"delegations,omitempty"`
 	// nameServers are the zone's own name servers. They make NS at the apex and, for hosts in the zone, their addresses, without a delegation. NS Records at "@" add to them.
 	NameServers []NameServerApplyConfiguration `json:"nameServers,omitempty"`
-	// ttl is the time to live in seconds of the SOA and of every Record that has none, 0 to 2147483647 (RFC 2181 §8). Absent: the defaultTTL of the zone's first class, else 360; it is written here when the Zone is.
+	// ttl is the time to live in seconds of the SOA and of every Record that has none, 0 to 2147483647 (RFC 2181 §8). Absent: the defaultTTL of the zone's first class, else 360; it is written here when the Zone is made.
 	TTL *int32 `json:"ttl,omitempty"`
 	// refresh is the number of seconds after which a secondary asks for a new serial (SOA REFRESH, RFC 1035 §3.3.13). Defaults to 86400.
 	Refresh *int32 `json:"refresh,omitempty"`

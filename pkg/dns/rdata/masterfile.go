@@ -1,0 +1,142 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rdata
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	mdns "github.com/miekg/dns"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+)
+
+// MasterFile is the value as it stands in a master file: the type, and the data
+// in a form that every server reads which a zone has to load in (S5.7). Names in
+// the value must be absolute.
+//
+// Servers agree on less than RFC 1035 and RFC 3597 say. PowerDNS reads the
+// generic form of no type that it knows; Knot and BIND do not know the names of
+// all types that PowerDNS does; Knot takes few characters in a name unescaped;
+// PowerDNS wants the value of every service parameter, and a port without quotes.
+func (v Value) MasterFile() (rtype, data string, err error) {
+	if !v.named() {
+		data, err = v.generic()
+		return "TYPE" + strconv.Itoa(int(v.Type)), data, err
+	}
+	p := planOf(v.Type)
+	params, types := v.Type == SVCB || v.Type == HTTPS, v.Type == CSYNC
+	if !params && !types && (!p.hasNames() || plainNames(v.Text)) {
+		return v.Type.String(), v.Text, nil
+	}
+	fields, err := split(v.Text, syntaxOf(p), nil)
+	if err != nil {
+		return "", "", fmt.Errorf("%s rdata %s: %w", v.Type, quote(v.Text), err)
+	}
+	var out strings.Builder
+	out.Grow(len(v.Text) + 16)
+	for i, f := range fields {
+		if i > 0 {
+			out.WriteByte(' ')
+		}
+		switch {
+		case f.quoted:
+			out.WriteString(`"` + f.text + `"`)
+		case p.isName(i, fields):
+			writeName(&out, f.text)
+		case params && i >= 2:
+			writeParam(&out, f.text)
+		case types && i >= 2:
+			out.WriteString(typeInList(f.text))
+		default:
+			out.WriteString(f.text)
+		}
+	}
+	return v.Type.String(), out.String(), nil
+}
+
+// named says that every server knows the type by its name; the others get the generic form.
+func (v Value) named() bool {
+	switch v.Type {
+	case A, NS, CNAME, SOA, PTR, HINFO, MX, TXT, AAAA, LOC, SRV, NAPTR, KX, CERT, DNAME, APL, DS, SSHFP,
+		RRSIG, NSEC, DNSKEY, NSEC3, NSEC3PARAM, TLSA, CDS, CDNSKEY, SPF, CAA, SVCB, HTTPS, CSYNC, ZONEMD,
+		Type(mdns.TypeRP), Type(mdns.TypeAFSDB), Type(mdns.TypeDHCID), Type(mdns.TypeEUI48), Type(mdns.TypeEUI64),
+		Type(mdns.TypeURI), Type(mdns.TypeSMIMEA), Type(mdns.TypeOPENPGPKEY), Type(mdns.TypeKEY), Type(mdns.TypeMINFO),
+		Type(mdns.TypeNID), Type(mdns.TypeL32), Type(mdns.TypeL64), Type(mdns.TypeLP), Type(mdns.TypeIPSECKEY):
+		return true
+	}
+	return false
+}
+
+// generic is "\# length hex" (RFC 3597 §5).
+func (v Value) generic() (string, error) {
+	wire, err := v.Pack(name.Name{})
+	if err != nil {
+		return "", err
+	}
+	text := append(make([]byte, 0, 12+2*len(wire)), `\# `...)
+	text = strconv.AppendInt(text, int64(len(wire)), 10)
+	if len(wire) > 0 {
+		text = append(text, ' ')
+	}
+	return string(appendUpperHex(text, wire)), nil
+}
+
+// inNames are the characters that every server takes in a name as they are.
+func inNames(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '_' || c == '/' || c == '*' || c == '.'
+}
+
+// plainNames says that nothing in a text needs an escape, wherever its names are.
+func plainNames(text string) bool {
+	for i := range len(text) {
+		if c := text[i]; !inNames(c) && c != ' ' {
+			return false
+		}
+	}
+	return true
+}
+
+// writeName writes a name with everything unusual as \DDD.
+func writeName(out *strings.Builder, text string) {
+	for len(text) > 0 {
+		c, size := unescape(text)
+		if size == 1 && inNames(c) {
+			out.WriteByte(c)
+		} else {
+			fmt.Fprintf(out, `\%03d`, c)
+		}
+		text = text[size:]
+	}
+}
+
+// typeInList is a type as a list of types names it, by number where it is not known to all.
+func typeInList(text string) string {
+	if t, err := ParseType(text); err == nil && !(Value{Type: t}).named() {
+		return "TYPE" + strconv.Itoa(int(t))
+	}
+	return text
+}
+
+// writeParam writes a service parameter: numbered where servers are older than its name, never without "=" where they
+// do not know that it has no value, and with a bare port.
+func writeParam(out *strings.Builder, text string) {
+	key, value, _ := strings.Cut(text, "=")
+	switch {
+	case key == "port":
+		value = strings.Trim(value, `"`)
+	case key == "no-default-alpn":
+		out.WriteString(key)
+		return
+	case key == "dohpath":
+		key = "key7"
+	case key == "ohttp":
+		key = "key8"
+	}
+	if value == "" {
+		value = `""`
+	}
+	out.WriteString(key + "=" + value)
+}
