@@ -18,6 +18,14 @@ import (
 // so that it is tried again when what stood in its way goes (S2.7).
 func (d *recordDecision) admissible(z *Zone, holding *Holding, p *place, come *Contribution, others *Owner, holders *Holders, records int64, rule *string, member **Member, plan *Plan) (*Refusal, []Key) {
 	ns := d.ask.Namespace
+	if n, ok := holding.becomes(z.FQDN()); ok { // what comes in now comes along (S6.8)
+		if d.ask.After.Absolute() {
+			return forbidden(ReasonNoEnclosingZone, "zone %s is about to be renamed to %s, and a record with an absolute name would stay behind (S6.8; refer to the zone with zoneRef, or try again when its condition Settled is True)", z.FQDN(), n), nil
+		}
+		if _, err := come.Owner.In(n); err != nil {
+			return invalid("spec.domainName", d.ask.After.DomainName, ReasonNameTooLong, "zone %s is about to be renamed to %s, where the name would be too long: %v", z.FQDN(), n, err), nil
+		}
+	}
 	base := Base(come.Owner)
 	holder, known := d.holder(z, holding, base, holders)
 	if !known {
@@ -49,6 +57,7 @@ func (d *recordDecision) admissible(z *Zone, holding *Holding, p *place, come *C
 	if refusal != nil {
 		return refusal, []Key{OwnerKey(z.UID, at)}
 	}
+	records += holding.coming(ns, d.ask.UID)
 	if max := z.RecordsPerNamespace; max > 0 && ns != z.Namespace && d.fresh(z) && records >= max {
 		return forbidden(ReasonLimitExceeded, "namespace %q has %d records in zone %s and its limits.recordsPerNamespace is %d (delete some, or ask the zone's owner for more)", ns, records, z.FQDN(), max),
 			[]Key{CountKey(z.UID, ns)}
@@ -75,7 +84,7 @@ func (d *recordDecision) cutsOthers(z *Zone, holding *Holding, p *place, come *C
 	if !known || !known2 {
 		return nil
 	}
-	foreign := holder != "" && holder != ns || blocks(tenants, ns)
+	foreign := holder != "" && holder != ns || blocks(tenants, ns) || holding.expects(come.Owner, ns)
 	if !d.ask.Cascade {
 		arriving, known := d.arriving(holding, p.view, p.fqdn, ns)
 		if !known {
@@ -136,7 +145,7 @@ func (d *recordDecision) coexists(z *Zone, p *place, come *Contribution, others 
 	occluded := false
 	for up, ok := owner.Parent(); ok; up, ok = up.Parent() {
 		o, _ := get[Owner](&d.reading, OwnerKey(z.UID, up))
-		if o.hasType(rdata.DNAME) {
+		if p.holding.with(o, up, d.ask.UID).hasType(rdata.DNAME) {
 			at, _ := up.In(z.FQDN())
 			return up, conflict("%s lies below the DNAME at %s, which replaces every name below it (S5.5)", p.fqdn, at)
 		}
@@ -151,6 +160,9 @@ func (d *recordDecision) coexists(z *Zone, p *place, come *Contribution, others 
 			any := below != nil && below.Any
 			for _, m := range z.MadeNames {
 				any = any || m != owner && encloses(owner, m)
+			}
+			for _, r := range p.holding.Reserved {
+				any = any || r.UID != d.ask.UID && r.Owner != owner && encloses(owner, r.Owner)
 			}
 			// The NS of a delegated child would stand below the DNAME, and no server loads that (S5.7).
 			zones, known := get[ZonesBelow](&d.reading, Key{Kind: KindZonesBelow, View: p.view, Name: p.fqdn})

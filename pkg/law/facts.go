@@ -158,6 +158,14 @@ type Holding struct {
 	MissingGlue int `json:"missingGlue,omitempty"`
 	// MinimumConsumed is the spec.minimumSerial that was last used (S6.5).
 	MinimumConsumed *uint32 `json:"minimumConsumed,omitempty"`
+	// Repaired is when (unix seconds) the serial was last raised after a secondary (S6.6), 0 for never.
+	Repaired int64 `json:"repaired,omitempty"`
+	// Reserved are the places of records that are on their way here (S2.6).
+	Reserved []Reservation `json:"reserved,omitempty"`
+	// Awaited are names below at which a zone that waits lost to what stands there: it
+	// leaves its mark here, since it cannot be left at this zone's keys in a write of
+	// that other zone (I1, S2.7). The apex stands for any.
+	Awaited []name.Rel `json:"awaited,omitempty"`
 	// Works are the cascades that stand against this zone: while there are any it is unsettled (S7.2).
 	Works []StandingWork `json:"works,omitempty"`
 	// Unsettled is since when some cascade has stood without a break: one after
@@ -180,6 +188,11 @@ type StandingWork struct {
 	Since      int64     `json:"since"`
 	// Own: the zone's own namespace caused it.
 	Own bool `json:"own,omitempty"`
+	// Becomes is the name that the zone has when the rename that the cascade carries
+	// out is through with it, its present one where it is (S6.8). Coming are the names
+	// below that zones which follow it will have.
+	Becomes name.Name   `json:"becomes,omitzero"`
+	Coming  []name.Name `json:"coming,omitempty"`
 }
 
 // Settled reports whether what the zone contains may be delivered.
@@ -360,6 +373,9 @@ type LastSerial struct {
 	Serial serial.Serial `json:"serial"`
 	// Until is when it may be forgotten, unix seconds.
 	Until int64 `json:"until"`
+	// Zone is the uid of the zone that was removed there, "" where it was renamed:
+	// while its cascade is not through, its holders are those of a zone made anew (S2.7).
+	Zone string `json:"zone,omitempty"`
 }
 
 // Arrival is a record that is between two zones.

@@ -83,14 +83,21 @@ func (h *Holding) WithoutWork(id string) *Holding {
 }
 
 // holder is the namespace that holds a base name of the zone (S4.6): by rule at
-// the apex and at the zone's own name servers (S6.2), else the first comer,
-// else, while a cascade brings records here, who held it where they come from
+// the apex and at the zone's own name servers (S6.2), else the first comer, else
+// whose record is on its way there (S2.6), else, while a cascade brings records here, who held it where they come from
 // (S2.7).
 func (d *recordDecision) holder(z *Zone, holding *Holding, base name.Rel, h *Holders) (string, bool) {
 	if base.IsApex() || slices.Contains(z.MadeNames, base) {
 		return z.Namespace, true
 	}
-	if first := h.Holder(); first != "" || d.ask.Cascade {
+	if r := holding.reservation(d.ask.UID); r != nil && r.Admission == AdmittedPlain && Base(r.Owner) == base {
+		return d.ask.Namespace, true // whoever has come since came later
+	}
+	first := h.Holder()
+	if first == "" {
+		first = holding.expected(base, d.ask.Namespace)
+	}
+	if first != "" || d.ask.Cascade {
 		return first, true
 	}
 	at, err := base.In(z.FQDN())
@@ -105,6 +112,15 @@ func (d *recordDecision) holder(z *Zone, holding *Holding, base name.Rel, h *Hol
 // (S2.7). false: facts are needed.
 func (r *reading) heldElsewhere(h *Holding, view string, at name.Name, ns string) (string, bool) {
 	gaining := false
+	var soon []Key // in one round
+	for _, w := range h.Works {
+		if rel, ok := at.Rel(w.LosingFQDN); w.Losing != "" && ok {
+			soon = append(soon, HoldersKey(w.Losing, rel))
+		}
+	}
+	if !r.all(soon) {
+		return "", false
+	}
 	for _, w := range h.Works {
 		if w.Losing == "" {
 			continue
@@ -149,22 +165,23 @@ func (r *reading) heldElsewhere(h *Holding, view string, at name.Name, ns string
 // namespace than ns to n or below it (S2.7, S3.6). known false: facts are needed.
 func (r *reading) arriving(h *Holding, view string, n name.Name, ns string) (foreign, known bool) {
 	gaining := false
+	var from []Key
 	for _, w := range h.Works {
 		if w.Losing == "" {
 			continue
 		}
 		gaining = true
-		at, ok := n.Rel(w.LosingFQDN)
-		if !ok {
-			if !n.Encloses(w.LosingFQDN) {
-				continue
-			}
-			at = name.Apex
+		if at, ok := n.Rel(w.LosingFQDN); ok {
+			from = append(from, Key{Kind: KindTenantsBelow, Zone: w.Losing, Owner: at})
+		} else if n.Encloses(w.LosingFQDN) {
+			from = append(from, Key{Kind: KindTenantsBelow, Zone: w.Losing, Owner: name.Apex})
 		}
-		tenants, known := get[TenantsBelow](r, Key{Kind: KindTenantsBelow, Zone: w.Losing, Owner: at})
-		if !known {
-			return false, false
-		}
+	}
+	if !r.all(from) { // in one round
+		return false, false
+	}
+	for _, k := range from {
+		tenants, _ := get[TenantsBelow](r, k)
 		foreign = foreign || blocks(tenants, ns)
 	}
 	if gaining {

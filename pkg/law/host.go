@@ -8,31 +8,12 @@ import (
 
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law/content"
 )
 
 // BIND loads no zone file, unless told to, with an address or an MX at a name
 // that is no host name, or with certain rdata that names one (check-names,
 // RFC 952, RFC 1123 §2.1): one such record would stop the zone for all (S5.7).
-
-// isHost reports whether a name in presentation form is a host name: letters,
-// digits and hyphens, no hyphen at either end of a label. The root is one.
-func isHost(text string) bool {
-	text = strings.TrimSuffix(text, ".")
-	if text == "" {
-		return true
-	}
-	for _, label := range strings.Split(text, ".") {
-		if label == "" || label[0] == '-' || label[len(label)-1] == '-' {
-			return false
-		}
-		for _, c := range []byte(label) {
-			if c != '-' && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') {
-				return false
-			}
-		}
-	}
-	return true
-}
 
 // needsHost: the owner of a record of the type must be a host name.
 func needsHost(t rdata.Type) bool { return t == rdata.A || t == rdata.AAAA || t == rdata.MX }
@@ -41,31 +22,33 @@ func needsHost(t rdata.Type) bool { return t == rdata.A || t == rdata.AAAA || t 
 // Active Directory puts the addresses of its global catalogs, and BIND lets it.
 func ownerIsHost(fqdn name.Name) bool {
 	text := strings.TrimPrefix(fqdn.String(), "*.")
-	return isHost(strings.TrimPrefix(text, "gc._msdcs."))
+	return content.IsHost(strings.TrimPrefix(text, "gc._msdcs."))
 }
 
-// hostField is which field of the rdata must be a host name, or -1. mailbox: its
-// first label may be anything.
-func hostField(t rdata.Type, fqdn name.Name, fields []string) (i int, mailbox bool) {
+// hostFields are the fields of the rdata from the first up to, not including,
+// the end that must be host names, or names of mailboxes.
+func hostFields(t rdata.Type, fqdn name.Name, fields []string) (first, end int, mailbox bool) {
 	switch t.String() {
 	case "NS":
-		return 0, false
+		return 0, 1, false
 	case "MX", "AFSDB", "RT":
-		return 1, false
+		return 1, 2, false
 	case "SRV":
-		return 3, false
+		return 3, 4, false
 	case "RP":
-		return 0, true
+		return 0, 1, true
+	case "MINFO":
+		return 0, 2, true
 	case "SVCB", "HTTPS":
 		if len(fields) > 0 && fields[0] != "0" {
-			return 1, false
+			return 1, 2, false
 		}
 	case "PTR":
 		if reverse(fqdn) {
-			return 0, false
+			return 0, 1, false
 		}
 	}
-	return -1, false
+	return 0, 0, false
 }
 
 func reverse(fqdn name.Name) bool {
@@ -85,32 +68,33 @@ func (d *recordDecision) hosts(z *Zone, p *place, come *Contribution) *Refusal {
 			continue // packed says why
 		}
 		fields := strings.Fields(text)
-		i, mailbox := hostField(come.Type, p.fqdn, fields)
-		if i < 0 || i >= len(fields) {
-			continue
-		}
-		host := fields[i]
-		if mailbox {
-			if _, host, _ = strings.Cut(host, "."); strings.Contains(fields[i], `\`) {
-				host = fields[i][strings.LastIndexByte(fields[i], '\\')+1:]
-				_, host, _ = strings.Cut(host, ".")
+		first, end, mailbox := hostFields(come.Type, p.fqdn, fields)
+		for i := first; i < end && i < len(fields); i++ {
+			switch {
+			case mailbox && !content.IsMailbox(fields[i]):
+				return invalid("spec.values", v.Text, ReasonInvalid, "%s names a mailbox, and %s is none: the labels after the first are letters, digits and inner hyphens (S5.7, RFC 1035 §8)", come.Type, fields[i])
+			case !mailbox && !content.IsHost(fields[i]):
+				return invalid("spec.values", v.Text, ReasonInvalid, "%s names a host, and %s is no host name: labels are letters, digits and inner hyphens (S5.7, RFC 1123 §2.1)", come.Type, fields[i])
 			}
-		}
-		if !isHost(host) {
-			return invalid("spec.values", v.Text, ReasonInvalid, "%s names a host, and %s is no host name: labels are letters, digits and inner hyphens (S5.7, RFC 1123 §2.1)", come.Type, fields[i])
 		}
 	}
 	return nil
 }
 
-// hostsNamed refuses name servers that are no host names.
+// hostsNamed refuses name servers and names for the SOA that are no host names.
 func hostsNamed(z *Zone) *Refusal {
+	if text, err := content.HostName(z.Header.PrimaryNameServer, z.FQDN()); z.Header.PrimaryNameServer != "" && err == nil && !content.IsHost(text) {
+		return invalid("spec.primaryNameServer", z.Header.PrimaryNameServer, ReasonInvalid, "%s is no host name: labels are letters, digits and inner hyphens (S5.7, RFC 1123 §2.1)", text)
+	}
+	if text, err := content.ContactName(z.Header.Contact, z.FQDN()); z.Header.Contact != "" && err == nil && !content.IsMailbox(text) {
+		return invalid("spec.contact", z.Header.Contact, ReasonInvalid, "%s names no mailbox: the labels after the first are letters, digits and inner hyphens (S5.7, RFC 1035 §8; write a mail address)", text)
+	}
 	for i, ns := range z.Header.NameServers {
 		n, err := name.ParseIn(ns.Name, z.FQDN())
 		if err != nil {
 			continue // validation says why
 		}
-		if !isHost(n.String()) {
+		if !content.IsHost(n.String()) {
 			return invalid("spec.nameServers", ns.Name, ReasonInvalid, "nameServers[%d] is %s, which is no host name: labels are letters, digits and inner hyphens (S5.7, RFC 1123 §2.1)", i, n)
 		}
 	}

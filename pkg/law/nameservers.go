@@ -14,7 +14,7 @@ import (
 
 // nameServersFree refuses spec.nameServers at names that another namespace has,
 // or that cannot carry addresses (S6.2).
-func (d *zoneDecision) nameServersFree(z, before *Zone) *Refusal {
+func (d *zoneDecision) nameServersFree(z, before *Zone, h *Holding) *Refusal {
 	for _, host := range z.MadeNames {
 		if before != nil && slices.Contains(before.MadeNames, host) {
 			continue
@@ -27,28 +27,28 @@ func (d *zoneDecision) nameServersFree(z, before *Zone) *Refusal {
 		if !d.all(ks) || !ok {
 			continue
 		}
+		foreign := slices.ContainsFunc(h.Reserved, func(r Reservation) bool { return r.Owner == host && r.Namespace != z.Namespace })
 		if tenants != nil {
-			for _, t := range tenants.Tenants {
-				if t.At > 0 && t.Namespace != z.Namespace {
-					return invalid("spec.nameServers", host.String(), ReasonNameHeld, "another namespace has records at %s; a zone's own name servers are its own namespace's (S6.2; have them removed, or use another host name)", host)
-				}
-			}
+			foreign = foreign || slices.ContainsFunc(tenants.Tenants, func(t Tenant) bool { return t.At > 0 && t.Namespace != z.Namespace })
 		}
-		if o, _ := get[Owner](&d.reading, OwnerKey(z.UID, host)); o.hasType(rdata.CNAME) && !host.IsApex() {
+		if foreign {
+			return invalid("spec.nameServers", host.String(), ReasonNameHeld, "another namespace has records at %s; a zone's own name servers are its own namespace's (S6.2; have them removed, or use another host name)", host)
+		}
+		if o, _ := get[Owner](&d.reading, OwnerKey(z.UID, host)); h.with(o, host, "").hasType(rdata.CNAME) && !host.IsApex() {
 			return invalid("spec.nameServers", host.String(), ReasonCNAMEConflict, "there is a CNAME at %s, and a name server needs addresses (S5.5)", host)
 		}
 		for up, ok := host.Parent(); ok; up, ok = up.Parent() {
-			if o, _ := get[Owner](&d.reading, OwnerKey(z.UID, up)); o.hasType(rdata.DNAME) {
+			if o, _ := get[Owner](&d.reading, OwnerKey(z.UID, up)); h.with(o, up, "").hasType(rdata.DNAME) {
 				return invalid("spec.nameServers", host.String(), ReasonCNAMEConflict, "%s lies below a DNAME (S5.5)", host)
 			}
 		}
 	}
-	return d.nameServersFit(z, before)
+	return d.nameServersFit(z, before, h)
 }
 
 // nameServersFit holds the limits of S5.6 for the RRsets that spec.nameServers
 // makes together with the records there. What was above them may shrink.
-func (d *zoneDecision) nameServersFit(z, before *Zone) *Refusal {
+func (d *zoneDecision) nameServersFit(z, before *Zone, h *Holding) *Refusal {
 	if before == nil || !before.Header.Equal(z.Header) {
 		if r := hostsNamed(z); r != nil {
 			return r
@@ -68,6 +68,7 @@ func (d *zoneDecision) nameServersFit(z, before *Zone) *Refusal {
 			if o, known = get[Owner](&d.reading, OwnerKey(z.UID, s.Owner)); !known {
 				continue
 			}
+			o = h.with(o, s.Owner, "")
 		}
 		values := len(s.Data)
 		if o != nil {

@@ -6,6 +6,7 @@ package law
 import (
 	"fmt"
 
+	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
@@ -38,52 +39,13 @@ func decideParent(d *reading, ask ParentAsk) *Plan {
 		return plan // it is gone or renamed, and that has a cascade of its own
 	}
 	h := *holding
-	h.Parent, h.ExternalCut = nil, false
-	cond := &Condition{Status: "True", Reason: ReasonStandalone, Message: "no zone encloses it"}
-	if up, ok := z.FQDN().Parent(); ok {
-		_, above, known := d.longest(z.View, up)
-		if !known {
-			return nil
-		}
-		if above != nil {
-			p, ok := get[Zone](d, ZoneKey(above.Namespace, above.Name))
-			if !ok {
-				return nil
-			}
-			if p == nil || p.UID != above.UID {
-				d.stale()
-				return nil
-			}
-			owner, _ := z.FQDN().Rel(p.FQDN())
-			var ks []Key
-			for up, ok := owner.Parent(); ok; up, ok = up.Parent() {
-				ks = append(ks, OwnerKey(p.UID, up))
-			}
-			if !d.all(ks) {
-				return nil
-			}
-			cut, by := false, rdata.NS
-			for _, k := range ks {
-				o, _ := get[Owner](d, k)
-				cut = cut || !k.Owner.IsApex() && o.hasType(rdata.NS)
-				if o.hasType(rdata.DNAME) {
-					cut, by = true, rdata.DNAME // NS below it would keep the parent from loading (S5.7)
-				}
-			}
-			switch {
-			case !p.DelegatesZone(z.FQDN(), z.Namespace):
-				cond = &Condition{Status: "False", Reason: ReasonNotDelegated, Message: fmt.Sprintf("zone %s encloses it and does not delegate it (its owner can add a delegation with zones: [%q])", p.FQDN(), owner)}
-				if holding.Parent != nil && holding.Parent.UID == p.UID {
-					cond.Reason = ReasonDelegationWithdrawn
-				}
-			case cut:
-				h.Parent, h.ExternalCut = &p.Ref, true
-				cond = &Condition{Status: "False", Reason: ReasonExternalCut, Message: fmt.Sprintf("zone %s delegates a name above it away by %s records, so it adds none for this zone", p.FQDN(), by)}
-			default:
-				h.Parent = &p.Ref
-				cond = &Condition{Status: "True", Reason: ReasonDelegated, Message: fmt.Sprintf("by zone %s", p.FQDN())}
-			}
-		}
+	parent, cut, cond, known := d.parentOf(z.View, z.FQDN(), z.Namespace, holding)
+	if !known {
+		return nil
+	}
+	h.Parent, h.ExternalCut = nil, cut
+	if parent != nil && (cut || cond.Status == "True") {
+		h.Parent = &parent.Ref
 	}
 	same := h.ExternalCut == holding.ExternalCut && (h.Parent == nil) == (holding.Parent == nil) && (h.Parent == nil || h.Parent.UID == holding.Parent.UID)
 	if same {
@@ -104,4 +66,59 @@ func decideParent(d *reading, ask ParentAsk) *Plan {
 	plan.Zone = &ZoneChange{Zone: z, Holding: &h, Delegated: cond}
 	plan.Writes = append(plan.Writes, Write{Key: HoldingKey(z.View, z.FQDN()), Value: &h})
 	return plan
+}
+
+// parentOf is the zone that encloses a zone of ns at fqdn, nil for none, and what
+// the condition Delegated says of it (S3.3–S3.5). cut: it delegates a name above
+// fqdn away. has is what stood under the zone's name before. known false: facts
+// are needed.
+func (r *reading) parentOf(view string, fqdn name.Name, ns string, has *Holding) (parent *Zone, cut bool, cond *Condition, known bool) {
+	standalone := &Condition{Status: "True", Reason: ReasonStandalone, Message: "no zone encloses it"}
+	up, ok := fqdn.Parent()
+	if !ok {
+		return nil, false, standalone, true
+	}
+	_, above, known := r.longest(view, up)
+	if !known {
+		return nil, false, nil, false
+	}
+	if above == nil {
+		return nil, false, standalone, true
+	}
+	p, ok := get[Zone](r, ZoneKey(above.Namespace, above.Name))
+	if !ok {
+		return nil, false, nil, false
+	}
+	if p == nil || p.UID != above.UID {
+		r.stale()
+		return nil, false, nil, false
+	}
+	owner, _ := fqdn.Rel(p.FQDN())
+	var ks []Key
+	for up, ok := owner.Parent(); ok; up, ok = up.Parent() {
+		ks = append(ks, OwnerKey(p.UID, up))
+	}
+	if !r.all(ks) {
+		return nil, false, nil, false
+	}
+	by := rdata.NS
+	for _, k := range ks {
+		o, _ := get[Owner](r, k)
+		cut = cut || !k.Owner.IsApex() && o.hasType(rdata.NS)
+		if o.hasType(rdata.DNAME) {
+			cut, by = true, rdata.DNAME // NS below it would keep the parent from loading (S5.7)
+		}
+	}
+	switch {
+	case !p.DelegatesZone(fqdn, ns):
+		cond = &Condition{Status: "False", Reason: ReasonNotDelegated, Message: fmt.Sprintf("zone %s encloses it and does not delegate it (its owner can add a delegation with zones: [%q])", p.FQDN(), owner)}
+		if has.Parent != nil && has.Parent.UID == p.UID {
+			cond.Reason = ReasonDelegationWithdrawn
+		}
+		return p, false, cond, true
+	case cut:
+		cond = &Condition{Status: "False", Reason: ReasonExternalCut, Message: fmt.Sprintf("zone %s delegates a name above it away by %s records, so it adds none for this zone", p.FQDN(), by)}
+		return p, true, cond, true
+	}
+	return p, false, &Condition{Status: "True", Reason: ReasonDelegated, Message: fmt.Sprintf("by zone %s", p.FQDN())}, true
 }

@@ -31,6 +31,11 @@ type Plan struct {
 	Writes []Write
 	// Work is the outbox item the write owes, nil for none (I4).
 	Work *Work
+	// Move is the outbox item of a record that leaves one zone for another: beside
+	// Work, and carried out before the write is answered (S2.6). Arrival is where the
+	// record will be.
+	Move    *Work
+	Arrival *Placement
 	// Debts name (parent, child) pairs whose cut must be counted anew.
 	Debts []Debt
 	// Orphan says under which keys the unadopted record (or pending zone) waits; OrphanBefore where it waited.
@@ -102,11 +107,21 @@ type Work struct {
 	Scans  []Scan `json:"scans"`
 	// Zones carry a StandingWork with this ID, which goes when the work is through.
 	Zones []Place `json:"zones,omitempty"`
+	// Renames: the zones after the first follow it to another name, parents first (S6.8).
+	Renames bool `json:"renames,omitempty"`
 	// Purge is the uid of a zone that is gone; its internal keys go at the end.
 	Purge string `json:"purge,omitempty"`
+	// Move is the record that the item brings to another zone; neither such an item nor one with Left has scans.
+	Move *Move `json:"move,omitempty"`
+	// Left is a namespace that terminated when cascades came by what is in it (S2.8): all of
+	// that is decided anew when it does no longer. Times counts those cascades.
+	Left  string `json:"left,omitempty"`
+	Times int    `json:"times,omitempty"`
 	// By is the namespace that caused it.
 	By    string `json:"by,omitempty"`
 	Since int64  `json:"since"`
+	// Runner is the server that carries the work out, as it says while that takes longer.
+	Runner string `json:"runner,omitempty"`
 }
 
 // Place is a zone and the name it is found under.
@@ -126,6 +141,8 @@ const (
 	ScanWaiting ScanKind = "waiting"
 	// ScanReferring: what waits for the zone object Target.
 	ScanReferring ScanKind = "referring"
+	// ScanPending: the zones among those.
+	ScanPending ScanKind = "pending"
 	// ScanZones: the zones strictly below (View, Name), whose parent may be another now.
 	ScanZones ScanKind = "zones"
 )

@@ -61,12 +61,17 @@ type RecordAsk struct {
 	Work string
 	// WorkBy is the namespace that caused that cascade.
 	WorkBy string
+	// Move is the outbox item that this step ends, nil for none: the record arrives (S2.6).
+	Move *Work
 }
 
 // DecideRecord decides a write of one record (S1–S5).
 func DecideRecord(seen *Seen, ask RecordAsk) Outcome {
 	d := &recordDecision{reading: read(seen), ask: ask}
 	plan, refusal := d.decide()
+	if ask.Move != nil && plan != nil && len(d.needs) == 0 {
+		d.arrive(plan, ask.Move, ask.WorkID)
+	}
 	if len(d.needs) > 0 {
 		return Outcome{Need: d.needs}
 	}
@@ -247,7 +252,7 @@ func (d *recordDecision) decide() (*Plan, *Refusal) {
 	}
 	if home != nil && home.UID != p.zone.UID {
 		if !ask.Cascade {
-			return nil, invalid("spec", nil, ReasonMoving, "the change moves %s from zone %s to zone %s, which one write cannot do: delete this record and create it anew (S2.6)", p.fqdn, home.FQDN(), p.zone.FQDN())
+			return d.move(plan, home, homeHolding, p)
 		}
 		// I1: one zone a transaction. It leaves now and is taken in by the next step.
 		was, ok := get[Member](&d.reading, MemberKey(home.UID, ask.Before.Owner, ask.Namespace, ask.Name))
@@ -387,7 +392,7 @@ func (d *recordDecision) change(plan *Plan, z *Zone, holding *Holding, p *place,
 	var member *Member
 	var rule string
 	if come != nil {
-		refusal, mark := d.admissible(z, holding, p, come, after[come.Owner], holders[Base(come.Owner)], records, &rule, &member, plan)
+		refusal, mark := d.admissible(z, holding, p, come, holding.with(after[come.Owner], come.Owner, ask.UID), holders[Base(come.Owner)], records, &rule, &member, plan)
 		if len(d.needs) > 0 {
 			return nil, nil
 		}
@@ -397,7 +402,7 @@ func (d *recordDecision) change(plan *Plan, z *Zone, holding *Holding, p *place,
 		}
 		if refusal == nil {
 			after[come.Owner].add(come, sizes)
-			refusal, mark = d.limits(z, come, after[come.Owner], owners[come.Owner])
+			refusal, mark = d.limits(z, come, holding.with(after[come.Owner], come.Owner, ask.UID), holding.with(owners[come.Owner], come.Owner, ask.UID))
 		}
 		if refusal != nil {
 			if !ask.Cascade {
@@ -412,6 +417,8 @@ func (d *recordDecision) change(plan *Plan, z *Zone, holding *Holding, p *place,
 		member.N = n
 		if was != nil && gone.Owner == come.Owner {
 			member.N = was.N
+		} else if r := holding.reservation(ask.UID); was == nil && r != nil && r.Owner == come.Owner {
+			member.N = r.N // its turn at the name is that of the reservation
 		}
 		records++
 	}
@@ -495,6 +502,13 @@ func (d *recordDecision) change(plan *Plan, z *Zone, holding *Holding, p *place,
 			retry = append(retry, Scan{Kind: ScanZones, View: z.View, Name: at(owner)})
 		}
 	}
+	left := holding
+	if gone != nil && (come == nil || come.Owner != gone.Owner || come.Type != gone.Type) {
+		var waits bool
+		if left, waits = holding.letGo(gone.Owner); waits {
+			retry = append(retry, Scan{Kind: ScanPending, Target: &Ref{Namespace: z.Namespace, Name: z.Name}})
+		}
+	}
 	if ask.Cascade && was != nil && member != nil && gone.Owner == come.Owner && df.empty() && *was == *member {
 		// It stays as it is: nothing to write, and the zone need not be touched.
 		plan.Record = &Placement{FQDN: p.fqdn, View: p.view, Zone: &z.Ref, Serial: z.Serial, Reason: ReasonAdopted, HasClass: z.HasClass,
@@ -513,7 +527,7 @@ func (d *recordDecision) change(plan *Plan, z *Zone, holding *Holding, p *place,
 			Zones: []Place{{Ref: z.Ref, View: z.View, FQDN: z.FQDN()}}, By: by, Since: ask.Now.Unix()}
 	}
 
-	holdingAfter := d.standing(z, holding)
+	holdingAfter := d.standing(z, left)
 	change := &ZoneChange{Zone: z, Holding: holdingAfter}
 	if !df.empty() {
 		record := &content.RecordRef{Namespace: ask.Namespace, Name: ask.Name, UID: ask.UID}

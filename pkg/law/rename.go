@@ -5,59 +5,33 @@ package law
 
 import (
 	"fmt"
+	"slices"
 
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// rename moves a zone to another name in one step (S6.8).
+// rename moves a zone to another name in one step, and marks those that follow it,
+// which a cascade renames (S6.8).
 func (d *zoneDecision) rename(plan *Plan, s *seat) (*Plan, *Refusal) {
-	ask, spec, before := &d.ask, d.ask.After, d.ask.Before
+	before := d.ask.Before
 	old := before.FQDN()
 	holding, ok := get[Holding](&d.reading, HoldingKey(before.View, old))
-	below, ok1 := get[ZonesBelow](&d.reading, Key{Kind: KindZonesBelow, View: before.View, Name: old})
-	there, ok2 := get[ZonesBelow](&d.reading, Key{Kind: KindZonesBelow, View: s.view, Name: s.fqdn})
-	roster, ok3 := get[Roster](&d.reading, Key{Kind: KindRoster, Zone: before.UID})
-	last, ok4 := get[LastSerial](&d.reading, Key{Kind: KindLastSerial, View: s.view, Name: s.fqdn})
-	_, above, ok5 := d.above(before.View, old)
-	if !ok || !ok1 || !ok2 || !ok3 || !ok4 || !ok5 {
+	last, ok1 := get[LastSerial](&d.reading, Key{Kind: KindLastSerial, View: s.view, Name: s.fqdn})
+	at, above, ok2 := d.above(before.View, old)
+	soon := d.all([]Key{{Kind: KindZonesBelow, View: before.View, Name: old}, {Kind: KindZonesBelow, View: before.View, Name: s.fqdn}, {Kind: KindRoster, Zone: before.UID}})
+	if !ok || !ok1 || !ok2 || !soon {
 		return nil, nil
 	}
 	if holding == nil || holding.UID != before.UID {
 		d.stale()
 		return nil, nil
 	}
-	no := func(format string, args ...any) *Refusal {
-		return invalid("spec.domainName", spec.DomainName, ReasonInvalid, format, args...)
+	chain, known, refusal := d.takesAlong(before, holding, s.fqdn)
+	if !known || refusal != nil || len(d.needs) > 0 {
+		return nil, refusal
 	}
-	var followers, children int
-	if below != nil {
-		for _, b := range below.Zones {
-			switch {
-			case b.Follows == before.UID:
-				followers++
-			case b.Parent != nil && b.Parent.UID == before.UID:
-				children++
-			}
-		}
-	}
-	if followers > 0 {
-		return nil, no("cannot rename %s: %d zones follow it by zoneRef (kubectl get zones -A -l kubi.zone/parent-zone); delete them or give them another zoneRef first (S6.8)", old, followers)
-	}
-	if children > 0 {
-		return nil, no("cannot rename %s: %d delegated zones with absolute names are below it (S6.8; kubectl get zones -A -l kubi.zone/parent-zone)", old, children)
-	}
-	if roster != nil && roster.Absolute > 0 {
-		return nil, no("cannot rename %s: %d records with absolute names are in it (S6.8; kubectl get records -A --field-selector status.zone=%s/%s)", old, roster.Absolute, before.Namespace, before.Name)
-	}
-	if roster != nil && roster.Longest+s.fqdn.WireLen() > 255 {
-		return nil, no("cannot rename %s to %s: a record's name would pass 255 octets (S6.8)", old, s.fqdn)
-	}
-	if there != nil {
-		for _, b := range there.Zones {
-			if b.UID != before.UID {
-				return nil, no("cannot rename to %s: another zone stands at or below it (S6.8)", s.fqdn)
-			}
-		}
+	for _, f := range chain {
+		s.along = append(s.along, f.UID)
 	}
 	cut, refusal := d.may(plan, s)
 	if len(d.needs) > 0 || refusal != nil {
@@ -68,46 +42,62 @@ func (d *zoneDecision) rename(plan *Plan, s *seat) (*Plan, *Refusal) {
 	if last != nil && last.Serial.Ahead(z.Serial) {
 		z.Serial = last.Serial
 	}
-	if refusal := d.nameServersFree(z, before); refusal != nil || len(d.needs) > 0 {
+	if refusal := d.nameServersFree(z, before, holding); refusal != nil || len(d.needs) > 0 {
 		return nil, refusal
 	}
 	h := *holding
 	h.Follows = s.follows
+	h.Works = slices.Clone(h.Works)
+	for i := range h.Works {
+		h.Works[i].Becomes = name.Name{} // of a rename before this one, which took nobody along
+	}
 	change := &ZoneChange{Zone: z, Holding: &h, Delegated: d.delegated(&h, s, cut)}
-	var losing string
-	var losingFQDN name.Name
 	scans := []Scan{
 		{Kind: ScanMembers, Zone: z.UID, Owner: name.Apex},
 		{Kind: ScanReferring, Target: &Ref{Namespace: z.Namespace, Name: z.Name}},
 	}
+	d.dead(plan, z)
+	recount(plan, before.View, at, above)
+	d.resettle(plan, change, s, holding, before, scans, above, last, fmt.Sprintf("zone %s was renamed to %s", old, s.fqdn))
+	d.take(plan, change, chain)
+	header := before.Header
+	if r := d.advanceHeader(change, z, &header); r != nil {
+		return nil, r
+	}
+	change.Step.From = before.Serial // also where the new name's last serial is ahead of it
+	return d.finish(plan, change)
+}
+
+// resettle is what a zone owes that stands at s from now on and stood at another
+// name before: its parents count it anew, what is there and what it kept out where
+// it was is decided anew, and both names remember their serials (S6.5).
+func (d *zoneDecision) resettle(plan *Plan, change *ZoneChange, s *seat, holding *Holding, before *Zone, scans []Scan, above *Holding, last *LastSerial, reason string) {
+	z, old := change.Zone, before.FQDN()
+	var losing string
+	var losingFQDN name.Name
 	if holding.Parent != nil {
 		plan.Debts = append(plan.Debts, Debt{Parent: *holding.Parent, Child: z.Ref, View: z.View, FQDN: z.FQDN()})
 	}
 	if s.parent != nil {
 		losing, losingFQDN = s.parent.UID, s.parent.FQDN()
 		scans = append(scans, Scan{Kind: ScanMembers, Zone: losing, Owner: s.owner})
-		if holding.Parent == nil || holding.Parent.UID != s.parent.UID {
-			plan.Debts = append(plan.Debts, Debt{Parent: s.parent.Ref, Child: z.Ref, View: s.view, FQDN: s.fqdn})
-		}
+		recount(plan, s.view, losingFQDN, s.parentHolding)
+	}
+	if p := change.Holding.Parent; p != nil && (holding.Parent == nil || holding.Parent.UID != p.UID) {
+		plan.Debts = append(plan.Debts, Debt{Parent: *p, Child: z.Ref, View: s.view, FQDN: s.fqdn})
 	}
 	scans = append(scans,
 		Scan{Kind: ScanWaiting, View: s.view, Name: s.fqdn},
 		Scan{Kind: ScanZones, View: s.view, Name: s.fqdn})
 	scans = append(scans, vacated(before.View, old, above)...)
-	d.dead(plan, z)
-	d.owe(plan, change, fmt.Sprintf("zone %s was renamed to %s", old, s.fqdn), s, losing, losingFQDN, scans)
-	header := before.Header
-	if r := d.advanceHeader(change, z, &header); r != nil {
-		return nil, r
-	}
-	change.Step.From = before.Serial // also where the new name's last serial is ahead of it
+	d.owe(plan, change, reason, s, losing, losingFQDN, append(scans, d.awaited(before.View, old)...))
+	d.inherit(plan, change, s, last)
 	if last != nil {
 		plan.Writes = append(plan.Writes, Write{Key: Key{Kind: KindLastSerial, View: s.view, Name: s.fqdn}})
 	}
 	plan.Writes = append(plan.Writes,
 		Write{Key: HoldingKey(before.View, old)},
-		Write{Key: Key{Kind: KindLastSerial, View: before.View, Name: old}, Value: &LastSerial{Serial: before.Serial, Until: ask.Now.Unix() + int64(before.Header.Expire)}})
-	return d.finish(plan, change)
+		Write{Key: Key{Kind: KindLastSerial, View: before.View, Name: old}, Value: &LastSerial{Serial: before.Serial, Until: d.ask.Now.Unix() + int64(before.Header.Expire)}})
 }
 
 // remove frees the name and leaves the records to the cascade (S8.1, S8.2).
@@ -124,7 +114,7 @@ func (d *zoneDecision) remove(plan *Plan) (*Plan, *Refusal) {
 	plan.Zone = &ZoneChange{Zone: z, Holding: holding, Gone: true}
 	plan.Writes = append(plan.Writes,
 		Write{Key: HoldingKey(z.View, z.FQDN())},
-		Write{Key: Key{Kind: KindLastSerial, View: z.View, Name: z.FQDN()}, Value: &LastSerial{Serial: z.Serial, Until: ask.Now.Unix() + int64(z.Header.Expire)}})
+		Write{Key: Key{Kind: KindLastSerial, View: z.View, Name: z.FQDN()}, Value: &LastSerial{Serial: z.Serial, Until: ask.Now.Unix() + int64(z.Header.Expire), Zone: z.UID}})
 	plan.Work = &Work{ID: ask.WorkID, Reason: fmt.Sprintf("zone %s was removed", z.FQDN()), View: z.View, By: z.Namespace, Since: ask.Now.Unix(), Purge: z.UID, Scans: []Scan{
 		{Kind: ScanMembers, Zone: z.UID, Owner: name.Apex},
 		{Kind: ScanReferring, Target: &Ref{Namespace: z.Namespace, Name: z.Name}},
@@ -137,12 +127,23 @@ func (d *zoneDecision) remove(plan *Plan) (*Plan, *Refusal) {
 		return nil, nil
 	}
 	plan.Work.Scans = append(plan.Work.Scans, vacated(z.View, z.FQDN(), gaining)...)
+	plan.Work.Scans = append(plan.Work.Scans, d.awaited(z.View, z.FQDN())...)
+	recount(plan, z.View, at, gaining)
 	if gaining != nil { // its holders are the gaining zone's until the cascade is through (S2.7)
 		h := gaining.WithWork(ask.WorkID, gaining.Namespace, z.Namespace, z.UID, z.FQDN(), ask.Now.Unix())
 		plan.Writes = append(plan.Writes, Write{Key: HoldingKey(z.View, at), Value: h})
 		plan.Work.Zones = []Place{{Ref: gaining.Ref, View: z.View, FQDN: at}}
 	}
 	return plan, nil
+}
+
+// recount makes the zone held by h, which loses or gains a piece to a zone below
+// it, matter to its parent: the address of a name server of h may be another's to
+// give now, or its own again (S6.1).
+func recount(plan *Plan, view string, fqdn name.Name, h *Holding) {
+	if h != nil && h.Parent != nil && !h.ExternalCut {
+		plan.Debts = append(plan.Debts, Debt{Parent: *h.Parent, Child: h.Ref, View: view, FQDN: fqdn})
+	}
 }
 
 // above finds the longest zone strictly above a name.
@@ -152,6 +153,22 @@ func (d *zoneDecision) above(view string, n name.Name) (name.Name, *Holding, boo
 		return name.Name{}, nil, true
 	}
 	return d.longest(view, up)
+}
+
+// awaited are the scans for zones that lost because of one at fqdn, or of what it
+// holds, wherever above it they are to stand (S2.7).
+func (d *zoneDecision) awaited(view string, fqdn name.Name) (scans []Scan) {
+	for n := fqdn; ; {
+		at, h, known := d.above(view, n)
+		if !known || h == nil {
+			return scans
+		}
+		rel, _ := fqdn.Rel(at)
+		if slices.ContainsFunc(h.Awaited, func(a name.Rel) bool { return encloses(a, rel) }) {
+			scans = append(scans, Scan{Kind: ScanPending, Target: &Ref{Namespace: h.Namespace, Name: h.Name}})
+		}
+		n = at
+	}
 }
 
 // vacated are the scans for what a zone kept out under a name it leaves: what

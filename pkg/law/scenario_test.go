@@ -30,8 +30,9 @@ import (
 //	    ns HOST [ADDRESS...]                                   spec.nameServers
 //	    allow PATTERN,... [types=A,...] [shared] [to NS...]    a rule for records
 //	    zones PATTERN,... [to NS...]                           a rule for zones
-//	    limit N | minimum SERIAL | ttl N | expire N | class
-//	record NS/NAME [ref=NS/NAME] [view=VIEW]               create or replace; a line a value: NAME [TTL] TYPE RDATA
+//	    limit N | minimum SERIAL | ttl N | expire N | class | contact TEXT | primary NAME
+//	record NS/NAME [ref=NS/NAME] [view=VIEW] [halfway]     create or replace; a line a value: NAME [TTL] TYPE RDATA;
+//	                                                       halfway: the request's time ends between the two zones of a move
 //	try                                                    a create a line: NS NAME [TTL] TYPE RDATA [; ref=NS/NAME];
 //	                                                       what is stored is taken back, so each is decided alone
 //	fill NS PREFIX COUNT                                   COUNT records; the line is as in record, with % for the number, & for three digits of it
@@ -74,7 +75,9 @@ func (w *world) command(t *testing.T, d *datadriven.TestData) (out string) {
 		plan, refusal := w.putZone(parseZone(t, d), d.HasArg("establish"))
 		out = w.outcome(plan, refusal)
 	case "record":
+		w.halfway = d.HasArg("halfway")
 		plan, refusal := w.putRecord(parseRecord(t, d, object{}, d.Input))
+		w.halfway = false
 		out = w.outcome(plan, refusal)
 	case "try":
 		out = w.try(t, d)
@@ -168,6 +171,10 @@ func parseZone(t *testing.T, d *datadriven.TestData) law.ZoneSpec {
 			spec.Header.TTL = number(f[1])
 		case "expire":
 			spec.Header.Expire = number(f[1])
+		case "contact":
+			spec.Header.Contact = f[1]
+		case "primary":
+			spec.Header.PrimaryNameServer = f[1]
 		case "class":
 			spec.HasClass = true
 		default:

@@ -20,7 +20,13 @@ const (
 	ReasonNameServerWithoutAddress = "NameServerWithoutAddress"
 	ReasonNameServerIsAlias        = "NameServerIsAlias"
 	ReasonMissingGlue              = "MissingGlue"
+	ReasonTooManyNameServers       = "TooManyNameServers"
 )
+
+// MaxNameServerNames is how many names there may be at name servers in a zone, and between them and its apex, for the zone
+// to be Servable: each is a fact of every decision about the zone's name servers, those of cascades included, which nobody
+// can make smaller, and of one transaction, which is bounded.
+const MaxNameServerNames = 24
 
 // nameServers keeps what depends on the zone's name servers when a record step
 // touches them: the apex NS list of the holding, the debt to the parent and
@@ -86,6 +92,17 @@ func apexHosts(z *Zone, h *Holding) []name.Rel {
 // apex NS records, at or below the apex: their addresses are glue in the parent.
 func ApexHosts(z *Zone, h *Holding) []name.Rel { return apexHosts(z, h) }
 
+// namesOf counts the names at hosts and above them, below the apex.
+func namesOf(hosts []name.Rel) int {
+	names := map[name.Rel]bool{}
+	for _, host := range hosts {
+		for at, ok := host, !host.IsApex(); ok && !at.IsApex(); at, ok = at.Parent() {
+			names[at] = true
+		}
+	}
+	return len(names)
+}
+
 // servable is the Servable condition of a zone whose owners are overlaid with
 // after. false: facts are needed.
 func servable(r *reading, z *Zone, h *Holding, after map[name.Rel]*Owner) (*Condition, bool) {
@@ -93,6 +110,9 @@ func servable(r *reading, z *Zone, h *Holding, after map[name.Rel]*Owner) (*Cond
 		return &Condition{Status: "False", Reason: ReasonNoNameServers, Message: "the zone has no name servers: set spec.nameServers or add NS records at @"}, true
 	}
 	hosts := apexHosts(z, h)
+	if n := namesOf(hosts); n > MaxNameServerNames {
+		return &Condition{Status: "False", Reason: ReasonTooManyNameServers, Message: fmt.Sprintf("there are %d names at the name servers in the zone and between them and its apex, and at most %d are looked at: name fewer, or hosts in another zone", n, MaxNameServerNames)}, true
+	}
 	var ks []Key
 	for _, host := range hosts {
 		if after[host] == nil {

@@ -32,7 +32,53 @@ type candidate struct {
 	created int64
 }
 
+// arrive ends a move: the record is taken in, or what is left of the move goes.
+func (w *world) arrive(work *law.Work) {
+	m := work.Move
+	o := object{m.Namespace, m.Name}
+	r := w.records[o]
+	if r == nil || r.record.UID != m.UID || r.placed.Reason != law.ReasonMoving {
+		id := w.fresh("work")
+		out := w.decide(func(s *law.Seen) law.Outcome { return law.DecideMoved(s, work, id) })
+		w.apply(o, false, out.Plan, nil)
+		return
+	}
+	ask := w.again(o, nil)
+	ask.Move, ask.By = work, m.By
+	out := w.decide(func(s *law.Seen) law.Outcome { return law.DecideRecord(s, ask) })
+	if out.Refusal != nil {
+		bug("an arrival is refused: %v", out.Refusal)
+	}
+	w.apply(o, false, out.Plan, nil)
+	r.placed, r.waits = *out.Plan.Record, out.Plan.Orphan
+	w.payDebts()
+}
+
+// follow renames a zone along with the one it follows.
+func (w *world) follow(work *law.Work, place law.Place) {
+	o := object{place.Namespace, place.Name}
+	z := w.zones[o]
+	if z == nil || z.zone.UID != place.UID {
+		return
+	}
+	zone := *z.zone
+	ask := law.FollowAsk{Zone: &zone, Work: work, Now: w.now, WorkID: w.fresh("work")}
+	out := w.decide(func(s *law.Seen) law.Outcome { return law.DecideFollow(s, ask) })
+	if out.Refusal != nil {
+		bug("a zone that follows is refused: %v", out.Refusal)
+	}
+	w.apply(o, true, out.Plan, work)
+	w.payDebts()
+}
+
 func (w *world) carryOut(work *law.Work) {
+	if work.Move != nil {
+		w.arrive(work)
+		return
+	}
+	for i := 1; work.Renames && i < len(work.Zones); i++ {
+		w.follow(work, work.Zones[i])
+	}
 	for _, scan := range work.Scans {
 		if scan.Kind == law.ScanZones {
 			w.reparent(scan)
@@ -80,9 +126,12 @@ func (w *world) candidates(work *law.Work) []candidate {
 					found[candidate{object: object{k.Namespace, k.Object}, uid: m.UID, created: m.Created}] = true
 				}
 			}
-		case law.ScanWaiting, law.ScanReferring:
+		case law.ScanWaiting, law.ScanReferring, law.ScanPending:
 			for k := range w.waiting {
-				if scan.Kind == law.ScanReferring && k.ref != (object{scan.Target.Namespace, scan.Target.Name}) {
+				if scan.Kind == law.ScanPending && !k.zone {
+					continue
+				}
+				if scan.Kind != law.ScanWaiting && k.ref != (object{scan.Target.Namespace, scan.Target.Name}) {
 					continue
 				}
 				if scan.Kind == law.ScanWaiting && (k.fqdn.IsZero() || k.view != scan.View || !scan.Name.Encloses(k.fqdn) || scan.Exact && k.fqdn != scan.Name) {

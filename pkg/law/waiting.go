@@ -3,7 +3,45 @@
 
 package law
 
-import "slices"
+import (
+	"slices"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+)
+
+// maxAwaited is how many names a zone notes for zones that lost there; with more
+// of them whatever goes may be what stood in the way.
+const maxAwaited = 16
+
+// awaiting is the holding with the mark of a zone that lost at owner.
+func (h *Holding) awaiting(owner name.Rel) *Holding {
+	if slices.Contains(h.Awaited, owner) || slices.Contains(h.Awaited, name.Apex) {
+		return h
+	}
+	out := *h
+	if out.Awaited = append(slices.Clone(h.Awaited), owner); len(out.Awaited) > maxAwaited {
+		out.Awaited = []name.Rel{name.Apex}
+	}
+	return &out
+}
+
+// letGo is the holding without the marks of zones that may fit when something goes
+// from owner: at or below it names stood in their way, above it a DNAME, and the
+// holder of their base name anywhere with the same base (S3.6). false: there are none.
+func (h *Holding) letGo(owner name.Rel) (*Holding, bool) {
+	matches := func(at name.Rel) bool {
+		return encloses(at, owner) || encloses(owner, at) || Base(at) == Base(owner)
+	}
+	if !slices.ContainsFunc(h.Awaited, matches) {
+		return h, false
+	}
+	out := *h
+	out.Awaited = slices.DeleteFunc(slices.Clone(h.Awaited), matches)
+	if len(out.Awaited) == 0 {
+		out.Awaited = nil
+	}
+	return &out, true
+}
 
 // mark notes at each key that a record waits for something there to go (S2.7).
 // A key the plan writes already is written with the mark.

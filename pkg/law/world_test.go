@@ -36,6 +36,8 @@ type world struct {
 
 	now time.Time
 	uid int
+	// halfway leaves records that move between two zones, as the end of the request's time does (S2.6).
+	halfway bool
 	// quick leaves the proofs about each decision out, for many like one.
 	quick bool
 	// asked counts the rounds of the longest decision.
@@ -295,9 +297,11 @@ func (w *world) apply(o object, isZone bool, plan *law.Plan, standing *law.Work)
 	for _, k := range waitKeys(plan.Orphan, o, isZone) {
 		w.waiting[k] = true
 	}
-	if plan.Work != nil {
-		work := *plan.Work
-		w.outbox = append(w.outbox, &work)
+	for _, owed := range []*law.Work{plan.Work, plan.Move} {
+		if owed != nil {
+			work := *owed
+			w.outbox = append(w.outbox, &work)
+		}
 	}
 	for _, d := range plan.Debts {
 		if !slices.Contains(w.debts, d) {
@@ -431,7 +435,21 @@ func (w *world) putRecord(r law.Record) (*law.Plan, *law.Refusal) {
 	}
 	w.records[o] = n
 	w.payDebts()
+	if out.Plan.Move != nil && !w.halfway {
+		w.checkArrival(out.Plan)
+	}
 	return out.Plan, nil
+}
+
+// checkArrival carries out the move at once, as a request does; what was said would be must be (S7.3).
+func (w *world) checkArrival(plan *law.Plan) {
+	work := w.outbox[len(w.outbox)-1]
+	w.outbox = w.outbox[:len(w.outbox)-1]
+	w.arrive(work)
+	plan.Record = &w.records[object{work.Move.Namespace, work.Move.Name}].placed
+	if fingerprint(plan.Record) != fingerprint(plan.Arrival) {
+		bug("S7.3: a move was to end as %s and ended as %s", fingerprint(plan.Arrival), fingerprint(plan.Record))
+	}
 }
 
 func (w *world) deleteRecord(o object) *law.Plan {

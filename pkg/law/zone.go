@@ -4,6 +4,7 @@
 package law
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -48,6 +49,8 @@ type ZoneAsk struct {
 	SameName bool
 	// MayEstablish is the answer to the establish review (S3.2).
 	MayEstablish bool
+	// Behind: a secondary is ahead of the zone (S6.6); nil: nobody says so.
+	Behind *Behind
 	// Cascade: nobody asks; a refusal becomes the reason why it stays pending.
 	Cascade bool
 	Now     time.Time
@@ -71,6 +74,8 @@ func DecideZone(seen *Seen, ask ZoneAsk) Outcome {
 type zoneDecision struct {
 	reading
 	ask ZoneAsk
+	// by is the namespace that caused the decision, "" for the zone's own.
+	by string
 }
 
 // seat is where a zone belongs by its name.
@@ -83,6 +88,8 @@ type seat struct {
 	parentHolding *Holding
 	owner         name.Rel // relative to parent
 	follows       string
+	// along are the uids of zones that come along: they stand in nobody's way.
+	along []string
 }
 
 func (d *zoneDecision) decide() (*Plan, *Refusal) {
@@ -99,6 +106,9 @@ func (d *zoneDecision) decide() (*Plan, *Refusal) {
 	}
 	if ask.SameName && ask.Before != nil && !ask.Before.Pending {
 		return d.amend(plan, &seat{fqdn: ask.Before.FQDN(), view: ask.Before.View})
+	}
+	if refusal := d.renamed(); refusal != nil || len(d.needs) > 0 {
+		return nil, refusal
 	}
 	s, refusal := d.sit()
 	if len(d.needs) > 0 {
@@ -130,6 +140,22 @@ func (d *zoneDecision) decide() (*Plan, *Refusal) {
 		return d.amend(plan, s)
 	}
 	return d.rename(plan, s)
+}
+
+// renamed refuses to change the name of a zone that a cascade is about to rename (S6.8).
+func (d *zoneDecision) renamed() *Refusal {
+	z := d.ask.Before
+	if z == nil || z.Pending {
+		return nil
+	}
+	h, ok := get[Holding](&d.reading, HoldingKey(z.View, z.FQDN()))
+	if !ok || h == nil {
+		return nil // amend and rename say why
+	}
+	if n, ok := h.becomes(z.FQDN()); ok {
+		return d.noRename("it follows a zone that was renamed, and is about to be %s (S6.8; try again when its condition Settled is True)", n)
+	}
+	return nil
 }
 
 func (d *zoneDecision) stayPending(plan *Plan, reason, message string) *Plan {
@@ -254,6 +280,9 @@ func (d *zoneDecision) may(plan *Plan, s *seat) (externalCut bool, refusal *Refu
 	if p.Terminating {
 		return false, forbidden(ReasonZoneTerminating, "zone %s is being deleted and delegates nothing new", p.FQDN())
 	}
+	if w := s.parentHolding.moving(); w != nil && (!d.ask.Cascade || slices.ContainsFunc(w.Coming, func(n name.Name) bool { return n.Encloses(s.fqdn) })) {
+		return false, forbidden(ReasonMoving, "zone %s is just being renamed with the zones that follow it, and takes no zone below it until that is through (S6.8; try again when its condition Settled is True)", p.FQDN())
+	}
 	if !p.DelegatesZone(s.fqdn, ns) {
 		return false, forbidden(ReasonNotDelegated, "zone %s does not delegate the zone %s to namespace %q (its owner can add a delegation with zones: [%q])", p.FQDN(), s.fqdn, ns, s.owner)
 	}
@@ -272,8 +301,10 @@ func (d *zoneDecision) may(plan *Plan, s *seat) (externalCut bool, refusal *Refu
 		holder := holders.Holder()
 		if base.IsApex() || slices.Contains(p.MadeNames, base) {
 			holder = p.Namespace
+		} else if holder == "" {
+			holder = s.parentHolding.expected(base, ns)
 		}
-		foreign := blocks(tenants, ns)
+		foreign := blocks(tenants, ns) || s.parentHolding.expects(s.owner, ns)
 		if !d.ask.Cascade {
 			arriving, known := d.arriving(s.parentHolding, s.view, s.fqdn, ns)
 			at, err := base.In(p.FQDN())
@@ -290,7 +321,7 @@ func (d *zoneDecision) may(plan *Plan, s *seat) (externalCut bool, refusal *Refu
 		foreign = foreign || holder != "" && holder != ns
 		if zones != nil {
 			for _, b := range zones.Zones {
-				foreign = foreign || b.Namespace != ns && b.UID != spec.UID
+				foreign = foreign || b.Namespace != ns && b.UID != spec.UID && !slices.Contains(s.along, b.UID)
 			}
 		}
 		if foreign {
@@ -298,6 +329,7 @@ func (d *zoneDecision) may(plan *Plan, s *seat) (externalCut bool, refusal *Refu
 		}
 	}
 	o, _ := get[Owner](&d.reading, OwnerKey(p.UID, s.owner))
+	o = s.parentHolding.with(o, s.owner, "")
 	if o.hasType(rdata.CNAME) {
 		return false, invalid("spec.domainName", spec.DomainName, ReasonCNAMEConflict, "zone %s has a CNAME at %s (S3.6; remove it first)", p.FQDN(), s.fqdn)
 	}
@@ -314,13 +346,19 @@ func (d *zoneDecision) may(plan *Plan, s *seat) (externalCut bool, refusal *Refu
 				}
 			}
 		}
+		for _, r := range s.parentHolding.Reserved {
+			if r.Owner == s.owner && r.Type == rdata.NS {
+				_, _, no := mine.admit(s.fqdn, name.Apex, rdata.NS, r.Namespace, mine.Namespace)
+				allowed = allowed && no == nil
+			}
+		}
 		if !allowed {
 			return false, invalid("spec.domainName", spec.DomainName, ReasonCNAMEConflict, "zone %s has NS records at %s, which this zone's own rules do not allow at %q (S3.6; allow them, or remove them first)", p.FQDN(), s.fqdn, "@")
 		}
 	}
 	for up, ok := s.owner.Parent(); ok; up, ok = up.Parent() {
 		o, _ := get[Owner](&d.reading, OwnerKey(p.UID, up))
-		if o.hasType(rdata.DNAME) {
+		if s.parentHolding.with(o, up, "").hasType(rdata.DNAME) {
 			at, _ := up.In(p.FQDN())
 			return false, invalid("spec.domainName", spec.DomainName, ReasonCNAMEConflict, "%s lies below the DNAME at %s, which replaces every name below it (S5.5)", s.fqdn, at)
 		}
@@ -347,13 +385,18 @@ func (d *zoneDecision) found(plan *Plan, s *seat) (*Plan, *Refusal) {
 		return nil, nil
 	}
 	if refusal != nil {
-		if ask.Cascade {
-			return d.stayPending(plan, refusal.Reason, refusal.Message), nil
+		if !ask.Cascade {
+			return nil, refusal
 		}
-		return nil, refusal
+		if s.parent != nil && (refusal.Reason == ReasonNameHeld || refusal.Reason == ReasonCNAMEConflict) {
+			if h := s.parentHolding.awaiting(s.owner); h != s.parentHolding {
+				plan.Writes = append(plan.Writes, Write{Key: HoldingKey(s.view, s.parent.FQDN()), Value: h})
+			}
+		}
+		return d.stayPending(plan, refusal.Reason, refusal.Message), nil
 	}
 	z := d.zone(s)
-	if refusal := d.nameServersFit(z, nil); refusal != nil {
+	if refusal := d.nameServersFit(z, nil, nil); refusal != nil {
 		if ask.Cascade {
 			return d.stayPending(plan, refusal.Reason, refusal.Message), nil
 		}
@@ -372,9 +415,11 @@ func (d *zoneDecision) found(plan *Plan, s *seat) (*Plan, *Refusal) {
 		losing, losingFQDN = s.parent.UID, s.parent.FQDN()
 		scans = append(scans, Scan{Kind: ScanMembers, Zone: losing, Owner: s.owner})
 		plan.Debts = append(plan.Debts, Debt{Parent: s.parent.Ref, Child: spec.Ref, View: s.view, FQDN: s.fqdn})
+		recount(plan, s.view, losingFQDN, s.parentHolding)
 	}
 	scans = append(scans, Scan{Kind: ScanWaiting, View: s.view, Name: s.fqdn}, Scan{Kind: ScanZones, View: s.view, Name: s.fqdn})
 	d.owe(plan, change, fmt.Sprintf("zone %s was made", s.fqdn), s, losing, losingFQDN, scans)
+	d.inherit(plan, change, s, last)
 	if r := d.advanceHeader(change, z, nil); r != nil {
 		return nil, r
 	}
@@ -411,21 +456,37 @@ func (d *zoneDecision) delegated(h *Holding, s *seat, cut bool) *Condition {
 func (d *zoneDecision) owe(plan *Plan, change *ZoneChange, reason string, s *seat, losing string, losingFQDN name.Name, scans []Scan) {
 	ask := &d.ask
 	ns := change.Zone.Namespace
-	plan.Work = &Work{ID: ask.WorkID, Reason: reason, View: s.view, Scans: scans, By: ns, Since: ask.Now.Unix(),
+	by := cmp.Or(d.by, ns)
+	plan.Work = &Work{ID: ask.WorkID, Reason: reason, View: s.view, Scans: scans, By: by, Since: ask.Now.Unix(),
 		Zones: []Place{{Ref: change.Zone.Ref, View: s.view, FQDN: s.fqdn}}}
-	change.Holding = change.Holding.WithWork(ask.WorkID, ns, ns, losing, losingFQDN, ask.Now.Unix())
+	change.Holding = change.Holding.WithWork(ask.WorkID, ns, by, losing, losingFQDN, ask.Now.Unix())
 	if losing == "" {
 		return
 	}
 	// What still comes to the parent from a zone that went may belong here now: who
 	// held it there holds it here until then (S2.7).
-	h := *change.Holding
 	for _, w := range s.parentHolding.Works {
 		if w.Losing != "" && (s.fqdn.Encloses(w.LosingFQDN) || w.LosingFQDN.Encloses(s.fqdn)) {
-			h.Works = append(slices.Clone(h.Works), StandingWork{ID: ask.WorkID, Losing: w.Losing, LosingFQDN: w.LosingFQDN, Since: ask.Now.Unix(), Own: true})
+			d.gain(plan, change, w.Losing, w.LosingFQDN)
 		}
 	}
+}
+
+// inherit lets a zone made at the name of one that was removed begin with its
+// holders, as long as its records have not been let go (S2.7).
+func (d *zoneDecision) inherit(plan *Plan, change *ZoneChange, s *seat, last *LastSerial) {
+	if last != nil && last.Zone != "" && !slices.ContainsFunc(change.Holding.Works, func(w StandingWork) bool { return w.Losing == last.Zone }) {
+		d.gain(plan, change, last.Zone, s.fqdn)
+	}
+}
+
+// gain makes the records of a zone that went the matter of the plan's work, and
+// its holders those of the zone until that is through.
+func (d *zoneDecision) gain(plan *Plan, change *ZoneChange, losing string, losingFQDN name.Name) {
+	h := *change.Holding
+	h.Works = append(slices.Clone(h.Works), StandingWork{ID: plan.Work.ID, Losing: losing, LosingFQDN: losingFQDN, Since: d.ask.Now.Unix(), Own: true})
 	change.Holding = &h
+	plan.Work.Scans = append(plan.Work.Scans, Scan{Kind: ScanMembers, Zone: losing, Owner: name.Apex})
 }
 
 // advanceHeader makes the step of a header change; before nil is a creation.
@@ -471,7 +532,12 @@ func (d *zoneDecision) amend(plan *Plan, s *seat) (*Plan, *Refusal) {
 		h.Follows = s.follows
 	}
 	change := &ZoneChange{Zone: z, Holding: &h}
-	if refusal := d.nameServersFree(z, before); refusal != nil || len(d.needs) > 0 {
+	kept := z.Header
+	kept.NameServers = before.Header.NameServers
+	if n, ok := h.becomes(z.FQDN()); ok && !z.Header.Equal(kept) {
+		return nil, invalid("spec.nameServers", nil, ReasonMoving, "the zone follows one that was renamed, and is about to be %s, so its name servers stay as they are until then (S6.8; try again when its condition Settled is True)", n)
+	}
+	if refusal := d.nameServersFree(z, before, &h); refusal != nil || len(d.needs) > 0 {
 		return nil, refusal
 	}
 	if !ask.RulesChanged && slices.ContainsFunc(before.Made, func(s content.RRset) bool {
@@ -479,7 +545,7 @@ func (d *zoneDecision) amend(plan *Plan, s *seat) (*Plan, *Refusal) {
 	}) || slices.ContainsFunc(before.MadeNames, func(n name.Rel) bool { return !slices.Contains(z.MadeNames, n) }) {
 		// What a name server kept out may come in now (S2.7).
 		plan.Work = &Work{ID: ask.WorkID, Reason: fmt.Sprintf("zone %s has fewer name servers", s.fqdn), View: s.view, By: z.Namespace, Since: ask.Now.Unix(),
-			Scans: []Scan{{Kind: ScanWaiting, View: s.view, Name: s.fqdn}}, Zones: []Place{{Ref: z.Ref, View: s.view, FQDN: s.fqdn}}}
+			Scans: []Scan{{Kind: ScanWaiting, View: s.view, Name: s.fqdn}, {Kind: ScanPending, Target: &Ref{Namespace: z.Namespace, Name: z.Name}}}, Zones: []Place{{Ref: z.Ref, View: s.view, FQDN: s.fqdn}}}
 	}
 	if ask.RulesChanged {
 		d.dead(plan, z)
@@ -503,6 +569,10 @@ func (d *zoneDecision) amend(plan *Plan, s *seat) (*Plan, *Refusal) {
 	case raised: // S6.6
 		if r := advance(change, z, &diff{}, ask.Now, nil, ask.By); r != nil {
 			return nil, r
+		}
+	case ask.Behind != nil:
+		if next, ok := Repair(z.Serial, *ask.Behind, h.Repaired, ask.Now); ok {
+			d.repair(change, z, next)
 		}
 	}
 	return d.finish(plan, change)

@@ -89,6 +89,8 @@ func TestSOA_S6_3(t *testing.T) {
 		{"mail, plus", func(h *Header) { h.Contact = "dns+zone@example.com" }, "", "ns.example.org. dns+zone.example.com."},
 		{"name, absolute", func(h *Header) { h.Contact = `john\.doe.example.com.` }, "", `ns.example.org. john\.doe.example.com.`},
 		{"name, relative", func(h *Header) { h.Contact = "dnsadmin" }, "", "ns.example.org. dnsadmin.example.org."},
+		{"below no host name", func(h *Header) { h.FQDN = name.MustParse("0/25.2.0.192.in-addr.arpa.") }, "", "ns.0/25.2.0.192.in-addr.arpa. hostmaster.2.0.192.in-addr.arpa."},
+		{"of no host name", func(h *Header) { h.FQDN = name.MustParse("_a._b.") }, "", "ns._a._b. hostmaster."},
 		{"unusable contact", func(h *Header) { h.Contact = "a b" }, "", "ns.example.org. hostmaster.example.org."},
 	} {
 		t.Run(row.what, func(t *testing.T) {
@@ -103,6 +105,14 @@ func TestSOA_S6_3(t *testing.T) {
 				t.Errorf("not an SOA: %v", err)
 			}
 		})
+	}
+	for text, want := range map[string]bool{
+		".": true, "hostmaster.": true, "a.example.": true, `john\.doe+x!.example.`: true, `a\033b.example.`: true, "a_b.example.": true,
+		"a._b.example.": false, `a\.b.c\.d.example.`: false, `a\032b.example.`: false, `a\200.example.`: false, "a": false, "": false, "a.-b.": false,
+	} {
+		if IsMailbox(text) != want {
+			t.Errorf("S5.7: IsMailbox(%q) is %t", text, !want)
+		}
 	}
 	h := header()
 	h.FQDN, h.TTL, h.NegativeResponseCache = name.Root, 1000, 5

@@ -10,6 +10,11 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
+// MaxGlue is how many addresses a delegation has at most in its parent (S6.1), and the nameServers of one zone (S6.2). All
+// of them are written in one transaction of the parent, which the child's owner must not be able to make too large: it is
+// also what takes them away again.
+const MaxGlue = 512
+
 // Cut is what the zone named parent counts for a delegated child (S6.1): the
 // child's apex NS (those of its nameServers and its NS Records at "@") and the
 // addresses of those NS at or below the cut. childSets looks up the RRsets of
@@ -17,7 +22,8 @@ import (
 //
 // Owners are relative to parent, Data is absolute and TTLs are explicit, so
 // that the parent needs nothing of the child to resolve them and a change of
-// the child's ttl or fqdn shows. The order is that of RRset.Compare; two cuts
+// the child's ttl or fqdn shows. Where there are more than MaxGlue addresses,
+// each host has its share of them, the first in order. The order is that of RRset.Compare; two cuts
 // are equal exactly when the slices are (RRset.Equal). A child without apex NS
 // cuts nothing: nil.
 func Cut(parent name.Name, child Header, childSets func(owner name.Rel, t rdata.Type) (RRset, bool)) []RRset {
@@ -48,6 +54,7 @@ func Cut(parent name.Name, child Header, childSets func(owner name.Rel, t rdata.
 		return nil
 	}
 	seen := map[name.Name]bool{}
+	var glue []RRset
 	for _, data := range servers.Data {
 		host, ok := rdata.Value{Type: rdata.NS, Text: data}.Target(child.FQDN)
 		if !ok || seen[host] {
@@ -64,9 +71,15 @@ func Cut(parent name.Name, child Header, childSets func(owner name.Rel, t rdata.
 		}
 		for _, t := range []rdata.Type{rdata.A, rdata.AAAA} {
 			if set, ok := lookup(inChild, t); ok {
-				cut = appendAbsolute(cut, inParent, child, set)
+				glue = appendAbsolute(glue, inParent, child, set)
 			}
 		}
+	}
+	for _, set := range glue {
+		if most := max(1, MaxGlue/len(glue)); len(set.Data) > most {
+			set.Data = set.Data[:most]
+		}
+		cut = append(cut, set)
 	}
 	slices.SortFunc(cut, RRset.Compare)
 	return cut

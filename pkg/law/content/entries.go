@@ -40,7 +40,11 @@ func (h Header) SOA(s serial.Serial, firstApexNS string) dns.Entry {
 		rname, _ = ContactName(h.Contact, h.FQDN)
 	}
 	if rname == "" {
-		rname = h.below("hostmaster")
+		at := h
+		for up, ok := h.FQDN.Parent(); ok && !IsHost(at.FQDN.String()); up, ok = up.Parent() {
+			at.FQDN = up
+		}
+		rname = at.below("hostmaster")
 	}
 	data := make([]byte, 0, len(mname)+len(rname)+56)
 	data = append(data, mname...)

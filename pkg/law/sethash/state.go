@@ -51,7 +51,8 @@ func NewElement(parts ...string) Element {
 // Update returns the state after taking removed out of and putting added into
 // the multiset that s stands for. An element that is in both lists cancels
 // out, one listed twice counts twice. The cost is about 7 µs an element plus
-// 12 µs a call, so callers pass what belongs together in one call.
+// 12 µs a call, so callers pass what belongs together in one call; what was met a short while
+// ago is remembered and costs a tenth of that.
 //
 // The error says that s is not a valid encoding; s itself is never changed.
 func (s State) Update(removed, added []Element) (State, error) {
@@ -66,13 +67,20 @@ func (s State) Update(removed, added []Element) (State, error) {
 		sum.Add(sum, element.point())
 	}
 	for _, element := range removed {
-		point := element.point()
-		sum.Add(sum, point.Neg(point))
+		sum.Add(sum, group.Ristretto255.NewElement().Neg(element.point()))
 	}
-	return encode(sum)
+	state, err := encode(sum)
+	if err == nil {
+		sums.put(state, sum) // and nobody changes it from here on
+	}
+	return state, err
 }
 
+// point is the caller's to change.
 func (s State) point() (group.Element, error) {
+	if known := sums.get(s); known != nil {
+		return known.Copy(), nil
+	}
 	point := group.Ristretto255.Identity()
 	if err := point.UnmarshalBinary(s[:]); err != nil {
 		return nil, fmt.Errorf("set hash %s: not the canonical encoding of a ristretto255 element (RFC 9496 §4.3.1)", s)
@@ -80,8 +88,17 @@ func (s State) point() (group.Element, error) {
 	return point, nil
 }
 
+// point is shared: nobody changes it.
 func (e Element) point() group.Element {
-	return group.Ristretto255.HashToElement(e, []byte(hashToGroupTag))
+	if len(e) > longestRemembered {
+		return group.Ristretto255.HashToElement(e, []byte(hashToGroupTag))
+	}
+	if known := elements.get(string(e)); known != nil {
+		return known
+	}
+	point := group.Ristretto255.HashToElement(e, []byte(hashToGroupTag))
+	elements.put(string(e), point)
+	return point
 }
 
 func encode(point group.Element) (State, error) {

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -335,4 +336,25 @@ func BenchmarkUpdate(b *testing.B) {
 			update(b, state, nil, added)
 		}
 	})
+}
+
+// What is remembered and what was forgotten since give the same states.
+func TestUpdate_forgetsWithoutHarm(t *testing.T) {
+	first := of(t, "a", "b")
+	for i := range 3 * elements.size {
+		elements.put(strconv.Itoa(i), nil)
+		sums.put(State{byte(i), byte(i >> 8)}, nil)
+	}
+	if n := len(elements.young) + len(elements.old); n > 2*elements.size {
+		t.Errorf("%d elements are remembered", n)
+	}
+	if elements.get(string(NewElement("a"))) != nil {
+		t.Fatal("nothing was forgotten: this test proves nothing")
+	}
+	if again := of(t, "a", "b"); again != first {
+		t.Errorf("%s, was %s", again, first)
+	}
+	if empty := update(t, first, []Element{NewElement("a"), NewElement("b")}, nil); empty != (State{}) {
+		t.Errorf("nothing is left, and the state is %s", empty)
+	}
 }

@@ -1,0 +1,65 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package law_test
+
+import (
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/law"
+)
+
+// S6.6, brake by brake.
+func TestRepair(t *testing.T) {
+	now := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+	ago := func(d time.Duration) int64 { return now.Add(-d).Unix() }
+	for _, c := range []struct {
+		why            string
+		last, ahead    serial.Serial
+		accepted, want serial.Serial
+		repaired       int64
+	}{
+		{"past the secondary", 2026010200, 2026010205, 0, 2026010206, 0},
+		{"by one", 7, 8, 0, 9, 0},
+		{"the secondary is as far", 7, 7, 0, 0, 0},
+		{"the secondary is behind", 7, 6, 0, 0, 0},
+		{"no serial", 7, 0, 0, 0, 0},
+		{"a zone without one", 0, 7, 0, 0, 0},
+		{"as far as it goes by itself", 7, 7 + 1<<24, 0, 8 + 1<<24, 0},
+		{"further waits", 7, 8 + 1<<24, 0, 0, 0},
+		{"another serial is accepted", 7, 8 + 1<<24, 9 + 1<<24, 0, 0},
+		{"the serial is accepted", 7, 8 + 1<<24, 8 + 1<<24, 9 + 1<<24, 0},
+		{"accepted, and nothing to do with it", 7, 6, 6, 0, 0},
+		{"across the wrap", 4294967290, 4, 0, 5, 0},
+		{"0 is skipped", 4294967290, 4294967295, 0, 1, 0},
+		{"half of all serials is not ahead", 7, 7 + 1<<31, 7 + 1<<31, 0, 0},
+		{"what follows would be half of all", 7, 6 + 1<<31, 6 + 1<<31, 0, 0},
+		{"a second one on the day", 2026010200, 2026010205, 0, 0, ago(24*time.Hour - time.Second)},
+		{"accepted, a second one on the day", 7, 8 + 1<<24, 8 + 1<<24, 0, ago(time.Hour)},
+		{"a day later", 2026010200, 2026010205, 0, 2026010206, ago(24 * time.Hour)},
+		{"the clock went back", 2026010200, 2026010205, 0, 0, ago(-48 * time.Hour)},
+	} {
+		next, ok := law.Repair(c.last, law.Behind{Serial: c.ahead, Accepted: c.accepted}, c.repaired, now)
+		if next != c.want || ok != (c.want != 0) {
+			t.Errorf("S6.6 %s: %d, %v; want %d", c.why, next, ok, c.want)
+		}
+	}
+}
+
+// S6.5: never backwards, and S6.6: past what the secondary has.
+func TestRepair_neverBackwards(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		last := serial.Serial(rapid.Uint32Range(1, 1<<32-1).Draw(t, "last"))
+		behind := law.Behind{Serial: serial.Serial(rapid.Uint32().Draw(t, "ahead")), Accepted: serial.Serial(rapid.Uint32().Draw(t, "accepted"))}
+		if rapid.Bool().Draw(t, "agrees") {
+			behind.Accepted = behind.Serial
+		}
+		if next, ok := law.Repair(last, behind, 0, time.Now()); ok && (next == 0 || !next.Ahead(last) || !next.Ahead(behind.Serial)) {
+			t.Fatalf("from %d, with a secondary at %d, to %d", last, behind.Serial, next)
+		}
+	})
+}
