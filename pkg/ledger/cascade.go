@@ -4,7 +4,6 @@
 package ledger
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -19,18 +19,27 @@ import (
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
-	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law"
 )
 
-// errThrough: another server finished the work meanwhile.
-var errThrough = errors.New("the cascade is through")
+// errThrough: another server finished the work meanwhile; errElsewhere: one carries it out.
+var (
+	errThrough   = errors.New("the cascade is through")
+	errElsewhere = errors.New("another server carries the cascade out")
+)
 
 // standing is a work in progress: the outbox item and its revision.
 type standing struct {
 	work law.Work
 	mod  int64
 	next *law.Work // the item as the transaction under way writes it
+	left left
+	// since is the revision at which the work was owed, beaten when this server last
+	// said in the item that it carries it out.
+	since  int64
+	beaten time.Time
+	// landing is closed when the records are written that the last batch decided (steps.go).
+	landing chan struct{}
 }
 
 // touch marks a zone that a step changes for the first time in the item itself,
@@ -76,16 +85,51 @@ func (s *standing) refresh(ctx context.Context, l *Ledger) error {
 	if err := json.Unmarshal(r.Kvs[0].Value, &w); err != nil {
 		return fmt.Errorf("ledger: %s: %w", r.Kvs[0].Key, err)
 	}
-	s.work, s.mod = w, r.Kvs[0].ModRevision
+	before := s.work.Runner
+	if s.work, s.mod = w, r.Kvs[0].ModRevision; w.Runner != before && w.Runner != l.id {
+		return errElsewhere
+	}
+	return nil
+}
+
+// beat says in the item, once a second, that this server carries the work out. Two
+// may begin (after a start, or when one stood still): the first to say so goes on, and
+// the other looks on. Nothing rests on it but their time: each step is guarded.
+func (s *standing) beat(ctx context.Context, l *Ledger) error {
+	if s.beaten.IsZero() {
+		s.beaten = time.Now()
+	}
+	if time.Since(s.beaten) < beatEvery {
+		return nil
+	}
+	s.beaten = time.Now()
+	next, key := s.work, l.layout.outbox(s.work.ID)
+	next.Runner = l.id
+	r, err := l.config.Client.Txn(ctx).If(clientv3.Compare(clientv3.ModRevision(key), "=", s.mod)).Then(clientv3.OpPut(key, encode(next))).Commit()
+	if err != nil {
+		return err
+	}
+	if !r.Succeeded {
+		return s.refresh(ctx, l)
+	}
+	s.work, s.mod = next, r.Header.Revision
 	return nil
 }
 
 // Intervals of the background.
 const (
 	sweepEvery = 500 * time.Millisecond
-	// foreignAfter is how long another server's cascade is left to that server.
+	// foreignAfter is how long another server's cascade is left to that server when it
+	// says nothing of it; beatEvery how often it does.
 	foreignAfter = 3 * time.Second
+	beatEvery    = time.Second
 )
+
+// foreignWork is another server's item as this one first met it at its revision.
+type foreignWork struct {
+	mod int64
+	at  time.Time
+}
 
 // Run carries out what writes owe: cascades, debts, the patience of zones. It
 // returns when ctx ends. Several servers may run it on one store: every step is
@@ -93,10 +137,13 @@ const (
 func (l *Ledger) Run(ctx context.Context) error {
 	tick := time.NewTicker(sweepEvery)
 	defer tick.Stop()
-	var debts map[string]int64
+	var debts, logs map[string]int64
 	first := true
 	for n := 0; ; n++ {
 		l.sweepOutbox(ctx, first)
+		if first || n%2 == 0 {
+			logs = l.sweepLogs(ctx, logs, first)
+		}
 		if first || n%4 == 0 {
 			debts = l.sweepDebts(ctx, debts)
 			l.sweepPatience(ctx)
@@ -117,6 +164,8 @@ func (l *Ledger) sweepOutbox(ctx context.Context, all bool) {
 	if err != nil {
 		return
 	}
+	foreign := map[string]foreignWork{}
+	defer func() { l.foreign = foreign }()
 	for _, kv := range r.Kvs {
 		if ctx.Err() != nil {
 			return
@@ -129,11 +178,17 @@ func (l *Ledger) sweepOutbox(ctx context.Context, all bool) {
 		l.mu.Lock()
 		mine := l.works[w.ID]
 		l.mu.Unlock()
-		if !all && !mine && l.now().Unix()-w.Since < int64(foreignAfter/time.Second) {
-			continue
+		if !all && !mine {
+			seen, ok := l.foreign[w.ID]
+			if !ok || seen.mod != kv.ModRevision {
+				seen = foreignWork{kv.ModRevision, time.Now()}
+			}
+			if foreign[w.ID] = seen; time.Since(seen.at) < foreignAfter {
+				continue
+			}
 		}
-		s := &standing{work: w, mod: kv.ModRevision}
-		if err := l.carryOut(ctx, s); err != nil && !errors.Is(err, errThrough) {
+		s := &standing{work: w, mod: kv.ModRevision, since: kv.CreateRevision}
+		if err := l.carryOut(ctx, s); err != nil && !errors.Is(err, errThrough) && !errors.Is(err, errElsewhere) {
 			if ctx.Err() == nil {
 				klog.FromContext(ctx).Error(err, "a cascade was interrupted; it goes on", "why", w.Reason)
 			}
@@ -145,15 +200,22 @@ func (l *Ledger) sweepOutbox(ctx context.Context, all bool) {
 	}
 }
 
-// candidate is something to decide anew.
-type candidate struct {
-	letter, namespace, object string
-	uid                       string
-	created                   int64
-}
-
 // carryOut does all of a work and consumes its item.
 func (l *Ledger) carryOut(ctx context.Context, s *standing) error {
+	if s.work.Move != nil {
+		return l.arrive(ctx, s)
+	}
+	if s.work.Left != "" {
+		if l.terminates(s.work.Left) {
+			return nil
+		}
+		s.left.times = s.work.Times
+	}
+	if s.work.Renames {
+		if err := l.renameFollowers(ctx, s); err != nil {
+			return err
+		}
+	}
 	for i := range s.work.Scans {
 		if s.work.Scans[i].Kind == law.ScanZones {
 			if err := l.reparent(ctx, s, s.work.Scans[i]); err != nil {
@@ -161,152 +223,117 @@ func (l *Ledger) carryOut(ctx context.Context, s *standing) error {
 			}
 		}
 	}
-	var all []candidate
-	seen := map[candidate]bool{}
-	for _, scan := range s.work.Scans {
-		found, err := l.collect(ctx, scan)
-		if err != nil {
+	defer s.landed()
+	for w := l.window(s); ; w.next() {
+		if err := l.collect(ctx, s, w); err != nil {
 			return err
 		}
-		for _, c := range found {
-			if !seen[c] {
-				seen[c] = true
-				all = append(all, c)
+		found := w.cut()
+		for len(found) > 0 && found[0].letter == waitingZone {
+			l.fault("cascade-step")
+			l.stats.CascadeSteps.Add(1)
+			if err := l.reconsiderZone(ctx, s, found[0]); err != nil {
+				return err
+			}
+			found = found[1:]
+		}
+		var ahead chan read
+		for len(found) > 0 {
+			began, clients := time.Now(), l.clients.Load()
+			chunk := found[:min(len(found), maxSteps)]
+			found = found[len(chunk):]
+			if ahead == nil {
+				ahead = l.readAhead(ctx, chunk)
+			}
+			r := <-ahead
+			if r.err != nil {
+				return r.err
+			}
+			if ahead = nil; len(found) > 0 {
+				ahead = l.readAhead(ctx, found[:min(len(found), maxSteps)])
+			}
+			if err := l.advance(ctx, s, chunk, r.kvs); err != nil {
+				return err
+			}
+			if err := s.beat(ctx, l); err != nil {
+				return err
+			}
+			if l.clients.Load() != clients {
+				rest(ctx, time.Since(began)/2)
 			}
 		}
-	}
-	// S2.7: zones first, since they take records; then the gaining zone's own
-	// namespace, then age, then uid.
-	own := ""
-	if len(s.work.Zones) > 0 {
-		own = s.work.Zones[0].Namespace
-	}
-	rank := func(c candidate) int {
-		switch {
-		case c.letter == waitingZone:
-			return 0
-		case c.namespace == own:
-			return 1
+		if !w.more {
+			s.landed()
+			return l.finish(ctx, s)
 		}
-		return 2
-	}
-	slices.SortFunc(all, func(x, y candidate) int {
-		return cmp.Or(cmp.Compare(rank(x), rank(y)), cmp.Compare(x.created, y.created), cmp.Compare(x.uid, y.uid))
-	})
-	for _, c := range all {
-		l.fault("cascade-step")
-		l.stats.CascadeSteps.Add(1)
-		var err error
-		if c.letter == waitingZone {
-			err = l.reconsiderZone(ctx, s, c)
-		} else {
-			err = l.reconsiderRecord(ctx, s, c)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return l.finish(ctx, s)
-}
-
-// collect finds what a scan names.
-func (l *Ledger) collect(ctx context.Context, scan law.Scan) ([]candidate, error) {
-	var prefix string
-	switch scan.Kind {
-	case law.ScanMembers:
-		prefix = l.layout.Key(law.Key{Kind: law.KindTenantsBelow, Zone: scan.Zone, Owner: scan.Owner})
-	case law.ScanWaiting:
-		prefix = l.layout.waitingAt(scan.View, scan.Name, scan.Exact)
-	case law.ScanReferring:
-		prefix = l.layout.waitingFor(scan.Target)
-	default:
-		return nil, nil
-	}
-	var out []candidate
-	key, end := prefix, clientv3.GetPrefixRangeEnd(prefix)
-	for {
-		r, err := l.config.Client.Get(ctx, key, clientv3.WithRange(end), clientv3.WithLimit(2000))
-		if err != nil {
-			return nil, err
-		}
-		for _, kv := range r.Kvs {
-			c := candidate{letter: waitingRecord}
-			if scan.Kind == law.ScanMembers {
-				var m law.Member
-				if err := json.Unmarshal(kv.Value, &m); err != nil {
-					return nil, fmt.Errorf("ledger: %s: %w", kv.Key, err)
-				}
-				if _, _, c.namespace, c.object, err = l.layout.memberOf(string(kv.Key)); err != nil {
-					return nil, err
-				}
-				c.uid, c.created = m.UID, m.Created
-			} else {
-				var w waiter
-				if err := json.Unmarshal(kv.Value, &w); err != nil {
-					return nil, fmt.Errorf("ledger: %s: %w", kv.Key, err)
-				}
-				var ok bool
-				if c.letter, c.namespace, c.object, ok = who(string(kv.Key)); !ok {
-					return nil, fmt.Errorf("ledger: %q is no waiting key", kv.Key)
-				}
-				c.uid, c.created = w.UID, w.Created
-			}
-			out = append(out, c)
-		}
-		if !r.More {
-			return out, nil
-		}
-		key = string(r.Kvs[len(r.Kvs)-1].Key) + "\x00"
 	}
 }
 
-// reconsiderRecord decides a record anew, in up to two steps: it leaves one
-// zone, and another takes it in (I1).
-func (l *Ledger) reconsiderRecord(ctx context.Context, s *standing, c candidate) error {
+// read is what a cascade has read ahead.
+type read struct {
+	kvs []*mvccpb.KeyValue
+	err error
+}
+
+// readAhead reads the records of candidates while those before them are decided. What
+// changes since is read again: each step compares its record.
+func (l *Ledger) readAhead(ctx context.Context, cs []candidate) chan read {
+	ahead := make(chan read, 1)
+	go func() {
+		kvs, err := l.readRecords(ctx, cs)
+		ahead <- read{kvs, err}
+	}()
+	return ahead
+}
+
+// maxRest bounds what a cascade waits for after one go, however long that took.
+const maxRest = 20 * time.Millisecond
+
+// rest leaves server and etcd to clients that write meanwhile, in whichever zone: a
+// cascade that always has writes under way makes each of theirs wait for some.
+func rest(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(min(d, maxRest))
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}
+
+// passes: the record is gone, or a cascade leaves it alone (S2.8). What is between two
+// zones would stay in none, and what a zone was made over would lie below a cut.
+func (l *Ledger) passes(ctx context.Context, s *standing, c candidate, o *v1alpha1.Record) (bool, error) {
+	if string(o.UID) != c.uid {
+		return true, nil
+	}
+	if moving(o) || c.over {
+		return false, nil
+	}
+	return l.leaves(ctx, s, o)
+}
+
+// reconsiderRecord decides a record anew, in a transaction of its own. moves: it left
+// one zone, and the next step takes it into another (I1).
+func (l *Ledger) reconsiderRecord(ctx context.Context, s *standing, c candidate) (moves bool, err error) {
 	for {
 		o, mod, err := l.readRecord(ctx, c.namespace, c.object)
-		if err != nil || o == nil || string(o.UID) != c.uid || o.DeletionTimestamp != nil { // S2.8
-			return err
+		if err != nil || o == nil {
+			return false, err
 		}
-		r, err := lawRecord(o)
+		if passes, err := l.passes(ctx, s, c, o); passes || err != nil {
+			return false, err
+		}
+		w, err := l.stepOf(s, o, mod)
 		if err != nil {
-			return fmt.Errorf("record %s/%s: %w", c.namespace, c.object, err)
-		}
-		ask := law.RecordAsk{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID), After: r, Cascade: true,
-			Now: l.now(), By: "", WorkID: newID(), Work: s.work.ID, WorkBy: s.work.By}
-		if ask.Before, ask.Waits, err = adopted(o); err != nil {
-			return err
-		}
-		key := l.layout.Record(o.Namespace, o.Name)
-		moving := false
-		w := &write{
-			resource: "records", namespace: o.Namespace, name: o.Name, key: key, expected: mod, hint: l.guessZone(r), standing: s,
-			ask: func(seen *law.Seen) law.Outcome { return law.DecideRecord(seen, ask) },
-			primary: func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
-				if l.stays(o, plan) {
-					plan.Orphan, plan.OrphanBefore = nil, nil
-					return nil, nil, nil
-				}
-				moving = plan.Record.Reason == law.ReasonMoving
-				placed := o.DeepCopy()
-				if plan.Zone == nil && plan.Record.Zone != nil {
-					plan.Record.Serial = serial.Serial(o.Status.Serial) // its zone did not change
-				}
-				l.placeRecord(placed, plan.Record)
-				data, err := l.config.Records.encode(ctx, key, placed)
-				op := clientv3.OpPut(key, string(data))
-				return &op, nil, err
-			},
+			return false, err
 		}
 		out, err := l.commit(ctx, w, waits{uid: string(o.UID), created: o.CreationTimestamp.Unix()})
 		if err != nil {
-			return err
+			return false, err
 		}
 		if out.ok {
 			l.payNow(ctx, w.plan.Debts)
-			if !moving {
-				return nil
-			}
+			return leavesFor(w.plan), nil
 		}
 	}
 }
@@ -345,7 +372,10 @@ func (l *Ledger) readZone(ctx context.Context, namespace, object string) (*v1alp
 func (l *Ledger) reconsiderZone(ctx context.Context, s *standing, c candidate) error {
 	for {
 		o, mod, err := l.readZone(ctx, c.namespace, c.object)
-		if err != nil || o == nil || string(o.UID) != c.uid || o.DeletionTimestamp != nil || o.Status.FQDN != "" {
+		if err != nil || o == nil || string(o.UID) != c.uid || o.Status.FQDN != "" {
+			return err
+		}
+		if alone, err := l.leaves(ctx, s, o); alone || err != nil {
 			return err
 		}
 		ask, err := l.zoneAsk(ctx, o, o)
@@ -406,6 +436,9 @@ func (l *Ledger) reparent(ctx context.Context, s *standing, scan law.Scan) error
 				break
 			}
 		}
+		if err := s.beat(ctx, l); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -451,6 +484,9 @@ func (l *Ledger) writeZone(ctx context.Context, o *v1alpha1.Zone, mod int64, s *
 func (l *Ledger) finish(ctx context.Context, s *standing) error {
 	key := l.layout.outbox(s.work.ID)
 	for {
+		if s.work.Times != s.left.times {
+			return l.carryOut(ctx, s)
+		}
 		rest := s.work
 		var place *law.Place
 		if n := len(rest.Zones); n > 0 {

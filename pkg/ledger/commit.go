@@ -25,7 +25,7 @@ import (
 //	      and every fact the decision used is as it was (session.guards)
 //	Then  the object, its zone, the zone's keys, one journal key,
 //	      what waits or no longer waits, the outbox item, the debts
-//	Else  the object and the zones as they are
+//	Else  the object and the zones as they are, and the redo logs in the way
 //
 // When the guards do not hold the decision is made anew from the values of the
 // else branch, or from a fresh read where no zone has moved. A refusal is proved the same way, by a transaction without Then:
@@ -38,8 +38,9 @@ type write struct {
 	expected                  int64
 	// was is the zone at that revision where key is a zone's, nil while it is made.
 	was *v1alpha1.Zone
-	// guess: see session.guess.
-	guess bool
+	// guess: see session.guess. flat: zones at names of more than flatName labels
+	// are guarded by ranges.
+	guess, flat bool
 	// ask runs the law.
 	ask func(*law.Seen) law.Outcome
 	// primary is the operation on key under a plan, nil for none. When key is a
@@ -55,6 +56,9 @@ type write struct {
 	// that the caller's next try cannot lose to this process again.
 	keep bool
 
+	// logs of the zone that the last try met; their records are written since.
+	logs []standingLog
+
 	locks []*head
 	plan  *law.Plan // as committed
 }
@@ -69,13 +73,24 @@ func (l *Ledger) commit(ctx context.Context, w *write, who waits) (outcome, erro
 	if !w.keep {
 		defer l.release(w)
 	}
+	if w.batchable() {
+		if out, done, err := l.enqueue(ctx, w); done || err != nil {
+			return out, err
+		}
+	}
 	if w.hint != "" && len(w.locks) == 0 {
 		if err := l.acquire(ctx, w, w.hint); err != nil {
 			return outcome{}, l.late(w, err)
 		}
+		if w.resource == "zones" {
+			l.landed(w.locks[0], ctx.Done()) // which saves it from carrying their log out
+		}
 	}
 	for try := 0; ; try++ {
 		s := l.session(w.guess && try == 0)
+		if w.flat {
+			s.depth = flatName
+		}
 		out, err := s.decide(ctx, w.ask)
 		if errors.Is(err, errMoved) {
 			return l.moved(ctx, w)
@@ -83,21 +98,18 @@ func (l *Ledger) commit(ctx context.Context, w *write, who waits) (outcome, erro
 		if err != nil {
 			return outcome{}, l.late(w, err)
 		}
-		if out.Plan != nil && out.Plan.Zone != nil {
-			z := out.Plan.Zone.Zone
-			if key := l.layout.Zone(z.Namespace, z.Name); !w.holds(key) {
-				if err := l.acquire(ctx, w, key); err != nil {
-					return outcome{}, l.late(w, err)
-				}
-				continue // what was true before the queue may not be now
+		if missing := l.queues(w, out.Plan); len(missing) > 0 {
+			if err := l.acquire(ctx, w, missing...); err != nil {
+				return outcome{}, l.late(w, err)
 			}
+			continue // what was true before the queue may not be now
 		}
 		t, err := l.transaction(ctx, w, s, out, who)
 		if err != nil {
 			return outcome{}, err
 		}
-		if t == nil { // too many single compares: read instead of guessing
-			w.guess = false
+		if t == nil { // too many single compares: read instead of guessing, then ranges instead of names
+			w.guess, w.flat = false, !s.guess
 			continue
 		}
 		l.fault("before-commit")
@@ -125,7 +137,11 @@ func (l *Ledger) commit(ctx context.Context, w *write, who waits) (outcome, erro
 				return outcome{}, err
 			}
 		}
-		lost, err := l.catchUp(ctx, w, s, t, r)
+		freed, err := l.clear(ctx, w, t, r)
+		if err != nil {
+			return outcome{}, err
+		}
+		lost, err := l.catchUp(ctx, w, s, freed, r)
 		if err != nil {
 			return outcome{}, err
 		}
@@ -160,6 +176,49 @@ func (l *Ledger) moved(ctx context.Context, w *write) (outcome, error) {
 	return out, nil
 }
 
+// clear carries out the logs that the else branch names: the one that reserves the
+// record, or those of a zone that changes. false: there were none. A zone that
+// others write at once never stands without a log, so the next try of its own
+// write takes these away itself, if no other has come by then.
+func (l *Ledger) clear(ctx context.Context, w *write, t *transaction, r *clientv3.TxnResponse) (bool, error) {
+	if !t.logs {
+		return false, nil
+	}
+	kvs := r.Responses[len(r.Responses)-1].GetResponseRange().Kvs
+	if w.resource == "records" {
+		for _, kv := range kvs {
+			if err := l.carryOutLog(ctx, string(kv.Value)); err != nil {
+				return false, err
+			}
+		}
+		return len(kvs) > 0, nil
+	}
+	again := len(w.logs) > 0
+	w.logs = nil
+	for _, kv := range kvs {
+		if again { // a server whose logs follow each other leaves the next turn to who takes one away (knock)
+			l.through(string(kv.Key))
+			if err := l.carryOutLog(ctx, string(kv.Key)); err != nil {
+				return false, err
+			}
+			continue
+		}
+		log, err := l.redoAll(ctx, kv)
+		if err != nil {
+			return false, err
+		}
+		w.logs = append(w.logs, standingLog{string(kv.Key), kv.ModRevision, log.Entries})
+	}
+	return len(kvs) > 0, nil
+}
+
+// standingLog is a redo log whose records are written.
+type standingLog struct {
+	key     string
+	mod     int64
+	entries []logEntry
+}
+
 // late turns the end of the request's time into an answer.
 func (l *Ledger) late(w *write, err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
@@ -170,6 +229,24 @@ func (l *Ledger) late(w *write, err error) error {
 
 func (w *write) holds(key string) bool {
 	return slices.ContainsFunc(w.locks, func(h *head) bool { return h.key == key })
+}
+
+// queues are the zones whose turn a plan needs and the write does not have: the one
+// that changes, and the one in which a move reserves a place, since it compares that too.
+func (l *Ledger) queues(w *write, plan *law.Plan) (missing []string) {
+	if plan == nil || plan.Zone == nil {
+		return nil
+	}
+	need := []law.Ref{plan.Zone.Zone.Ref}
+	if plan.Move != nil {
+		need = append(need, plan.Move.Move.To.Ref)
+	}
+	for _, z := range need {
+		if key := l.layout.Zone(z.Namespace, z.Name); !w.holds(key) {
+			missing = append(missing, key)
+		}
+	}
+	return missing
 }
 
 // acquire queues for zones beside those already held, in key order so that two
@@ -231,10 +308,12 @@ func (l *Ledger) yield(w *write, tries int, trip time.Duration) {
 type transaction struct {
 	cmps   []clientv3.Cmp
 	then   []clientv3.Op
-	orelse []clientv3.Op // the object, then the zones of the session
-	head   *head         // of the zone that changes
+	orelse []clientv3.Op // the object, then the zones of the session, then with logs what stands in the way (clear)
+	logs   bool
+	head   *head // of the zone that changes
 	object *v1alpha1.Zone
-	zoneAt int64 // the revision of that zone that the decision is about
+	zoneAt int64         // the revision of that zone that the decision is about
+	done   []standingLog // redo logs of that zone that are carried out, and go along
 }
 
 // puts are the writes of a transaction beside the object, the last of each key.
@@ -259,21 +338,75 @@ func (p *puts) put(key, value string) { p.add(keyValue{key: key, value: value}) 
 func (p *puts) set(key string, v any) { p.put(key, encode(v)) }
 func (p *puts) del(key string)        { p.add(keyValue{key: key, gone: true}) }
 
+func (p puts) ops() []clientv3.Op {
+	ops := make([]clientv3.Op, 0, len(p))
+	for _, x := range p {
+		if x.gone {
+			ops = append(ops, clientv3.OpDelete(x.key))
+		} else {
+			ops = append(ops, clientv3.OpPut(x.key, x.value))
+		}
+	}
+	return ops
+}
+
+// waiting puts under the keys by which a plan's record or zone is found while it
+// waits, and takes it from those where it waited.
+func (p *puts) waiting(l *Ledger, plan *law.Plan, w *write, who waits) {
+	if plan.OrphanBefore != nil {
+		for _, key := range l.layout.waiting(plan.OrphanBefore, waitingLetter(w.resource), w.namespace, w.name) {
+			p.del(key)
+		}
+	}
+	if plan.Orphan != nil {
+		for _, key := range l.layout.waiting(plan.Orphan, waitingLetter(w.resource), w.namespace, w.name) {
+			p.set(key, waiter{UID: who.uid, Created: who.created, Held: plan.Orphan.Held})
+		}
+	}
+}
+
 func (l *Ledger) transaction(ctx context.Context, w *write, s *session, out law.Outcome, who waits) (*transaction, error) {
 	t := &transaction{}
+	var logs clientv3.Op
 	t.cmps = append(s.guards(), clientv3.Compare(clientv3.ModRevision(w.key), "=", w.expected))
-	if w.resource == "records" {
+	if w.resource == "records" && l.config.dropGuards != "reserved" {
 		t.cmps = append(t.cmps, clientv3.Compare(clientv3.CreateRevision(l.layout.reserved(w.key)), "=", 0))
+		logs = clientv3.OpGet(l.layout.reserved(w.key))
+	} else if w.was != nil && w.key == w.hint {
+		// What a zone withdraws was decided before, and is written before (I5).
+		standing := l.layout.logs(string(w.was.UID))
+		newest := int64(0)
+		for _, log := range w.logs {
+			newest = max(newest, log.mod)
+			t.cmps = append(t.cmps, clientv3.Compare(clientv3.ModRevision(log.key), "=", log.mod))
+			for _, e := range log.entries {
+				t.cmps = append(t.cmps, clientv3.Compare(clientv3.CreateRevision(l.layout.reserved(e.Key)), "=", 0))
+			}
+		}
+		t.cmps = append(t.cmps, clientv3.Compare(clientv3.ModRevision(standing), "<", newest+1).WithPrefix())
+		logs = clientv3.OpGet(standing, clientv3.WithPrefix())
+	}
+	if len(t.cmps) > maxCompares && len(w.logs) > 0 { // too much in one: away with them first
+		for _, log := range w.logs {
+			if err := l.carryOutLog(ctx, log.key); err != nil {
+				return nil, err
+			}
+		}
+		w.logs = nil
+		return l.transaction(ctx, w, s, out, who)
 	}
 	if len(t.cmps) > maxCompares {
-		if s.guess {
+		if s.guess || s.depth > flatName {
 			return nil, nil
 		}
-		return nil, status(w.resource, w.name, &law.Refusal{Kind: law.Invalid, Field: "spec.domainName", Message: fmt.Sprintf("the name has so many labels that %d facts decide about it; at most %d fit into one transaction (use a name with fewer labels)", len(t.cmps), maxCompares)})
+		return nil, status(w.resource, w.name, &law.Refusal{Kind: law.Invalid, Field: "spec.domainName", Message: fmt.Sprintf("%d facts decide about it, and at most %d fit into one transaction (use fewer labels, or fewer name servers in the zone)", len(t.cmps), maxCompares)})
 	}
-	t.orelse = append(make([]clientv3.Op, 0, 1+len(s.zones)), clientv3.OpGet(w.key))
+	t.orelse = append(make([]clientv3.Op, 0, 2+len(s.zones)), clientv3.OpGet(w.key))
 	for _, z := range s.zones {
 		t.orelse = append(t.orelse, clientv3.OpGet(z.key))
+	}
+	if logs.IsGet() {
+		t.orelse, t.logs = append(t.orelse, logs), true
 	}
 	if out.Refusal != nil {
 		return t, nil
@@ -288,6 +421,9 @@ func (l *Ledger) transaction(ctx context.Context, w *write, s *session, out law.
 	if op != nil {
 		t.then = append(t.then, *op)
 	}
+	for _, log := range w.logs {
+		puts.del(log.key)
+	}
 	for _, x := range plan.Writes {
 		if s.stands(x) {
 			continue
@@ -298,18 +434,11 @@ func (l *Ledger) transaction(ctx context.Context, w *write, s *session, out law.
 			puts.set(l.layout.Key(x.Key), x.Value)
 		}
 	}
-	if plan.OrphanBefore != nil {
-		for _, key := range l.layout.waiting(plan.OrphanBefore, waitingLetter(w.resource), w.namespace, w.name) {
-			puts.del(key)
+	puts.waiting(l, plan, w, who)
+	for _, owed := range []*law.Work{plan.Work, plan.Move} {
+		if owed != nil {
+			puts.set(l.layout.outbox(owed.ID), owed)
 		}
-	}
-	if plan.Orphan != nil {
-		for _, key := range l.layout.waiting(plan.Orphan, waitingLetter(w.resource), w.namespace, w.name) {
-			puts.set(key, waiter{UID: who.uid, Created: who.created, Held: plan.Orphan.Held})
-		}
-	}
-	if plan.Work != nil {
-		puts.set(l.layout.outbox(plan.Work.ID), plan.Work)
 	}
 	for _, d := range plan.Debts {
 		puts.set(l.layout.debt(d.Parent.UID, d.Child.UID), d)
@@ -318,7 +447,11 @@ func (l *Ledger) transaction(ctx context.Context, w *write, s *session, out law.
 		key := l.layout.Zone(c.Zone.Namespace, c.Zone.Name)
 		l.mu.Lock()
 		t.head = l.head(key)
+		t.done = slices.Clone(t.head.logs[:min(len(t.head.logs), maxDone)])
 		l.mu.Unlock()
+		for _, log := range t.done {
+			puts.del(log.key)
+		}
 		var before *v1alpha1.Zone
 		if key == w.key {
 			before, t.zoneAt = w.was, w.expected
@@ -348,13 +481,7 @@ func (l *Ledger) transaction(ctx context.Context, w *write, s *session, out law.
 			w.standing.touch(t, l, c, puts.set)
 		}
 	}
-	for _, p := range puts {
-		if p.gone {
-			t.then = append(t.then, clientv3.OpDelete(p.key))
-		} else {
-			t.then = append(t.then, clientv3.OpPut(p.key, p.value))
-		}
-	}
+	t.then = append(t.then, puts.ops()...)
 	if w.also != nil {
 		cmps, ops := w.also(plan)
 		t.cmps, t.then = append(t.cmps, cmps...), append(t.then, ops...)
@@ -392,6 +519,9 @@ func (l *Ledger) settle(w *write, s *session, t *transaction, rev int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	plan := w.plan
+	if h := t.head; h != nil {
+		h.taken(t.done...)
+	}
 	if h := t.head; h != nil && h.mod <= rev {
 		if plan.Zone.Gone {
 			l.set(h, nil, nil, 0)
@@ -445,8 +575,9 @@ func (l *Ledger) drop(s *session) {
 }
 
 // catchUp takes the else branch in; it returns the zones that were lost and are
-// not held, which the write queues for before it tries again.
-func (l *Ledger) catchUp(ctx context.Context, w *write, s *session, t *transaction, r *clientv3.TxnResponse) ([]string, error) {
+// not held, which the write queues for before it tries again. freed: a log stood
+// in the way, so no name need be suspected.
+func (l *Ledger) catchUp(ctx context.Context, w *write, s *session, freed bool, r *clientv3.TxnResponse) ([]string, error) {
 	var lost []string
 	moved := false
 	for i, z := range s.zones {
@@ -467,7 +598,7 @@ func (l *Ledger) catchUp(ctx context.Context, w *write, s *session, t *transacti
 			return nil, err
 		}
 	}
-	if !moved {
+	if !moved && !freed {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.suspect(s)
@@ -496,9 +627,32 @@ func (l *Ledger) plain(ctx context.Context, key string, expected int64, data []b
 	if strings.HasPrefix(key, l.layout.Objects("records")) {
 		cmps = append(cmps, clientv3.Compare(clientv3.CreateRevision(l.layout.reserved(key)), "=", 0))
 	}
-	r, err := l.config.Client.Txn(ctx).If(cmps...).Then(op).Else(clientv3.OpGet(key)).Commit()
+	orelse := []clientv3.Op{clientv3.OpGet(key)}
+	if len(cmps) > 1 {
+		orelse = append(orelse, clientv3.OpGet(l.layout.reserved(key)))
+	}
+	r, err := l.config.Client.Txn(ctx).If(cmps...).Then(op).Else(orelse...).Commit()
 	if err != nil {
 		return outcome{}, err
+	}
+	if !r.Succeeded && len(orelse) > 1 {
+		if reserved := one(r.Responses[1]); reserved != nil { // then the record is about to change: what stands there now is the answer
+			if err := l.carryOutLog(ctx, string(reserved.Value)); err != nil {
+				return outcome{}, err
+			}
+			now, err := l.config.Client.Get(ctx, key)
+			if err != nil {
+				return outcome{}, err
+			}
+			out := outcome{rev: now.Header.Revision}
+			if len(now.Kvs) > 0 {
+				out.kv = now.Kvs[0]
+			}
+			if modRevision(out.kv) == expected {
+				return l.plain(ctx, key, expected, data)
+			}
+			return out, nil
+		}
 	}
 	if !r.Succeeded {
 		return outcome{rev: r.Header.Revision, kv: one(r.Responses[0])}, nil

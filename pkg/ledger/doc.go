@@ -7,7 +7,8 @@
 //
 // Promises, which ledger/fsck recomputes from the objects. (I1) A transaction
 // touches at most one Record and at most one Zone. (I2) The definition of a zone
-// at the revision of its last write is a function of the store at that revision.
+// at the revision of its last write is a function of the store at that revision:
+// its records, with its redo logs laid over them where such stand (Unwritten).
 // (I3) Serial and hash change in the transaction that changes the definition,
 // once for each. (I4) What a write owes elsewhere is an outbox item or a debt in
 // the same transaction, consumed in the transaction that pays it. (I5) A
@@ -17,10 +18,15 @@
 // with the zone's object. So a fact once read stays true while the zone stands
 // at its revision, and one compare covers all of them. Names of zones are
 // compared by themselves, present or absent, which is why no fences are needed.
+// What one zone must know of another's write stands in the holding under its name,
+// which its own writes compare: a place kept for a record that moves, the name a
+// cascade will give it, a zone that lost there.
 //
 // It does not know DNS transfer, views, HTTP or admission; registry and
 // apiserver plug it into Kubernetes' storage (Seam, Records, Zones).
 //
 // Read first: commit.go (one write, from decision to transaction), then
-// session.go (facts and what proves them), then cascade.go.
+// session.go (facts and what proves them), queue.go, batch.go and log.go (the
+// writers of a hot zone together), then cascade.go with steps.go and window.go,
+// move.go and rename.go.
 package ledger

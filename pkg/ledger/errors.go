@@ -22,7 +22,7 @@ import (
 // errLease: expiry would take an object away behind the ledger's back.
 var errLease = errors.New("ledger: objects of kubi.zone cannot expire: write them without a TTL")
 
-// ErrFormat is returned by Open when the store was written by a newer kubizone.
+// ErrFormat is returned by Open and FollowFormat when the store was written by a newer kubizone.
 var ErrFormat = errors.New("the data was written by a newer kubizone")
 
 // ErrSealed is returned by Open when the encryption configuration does not open

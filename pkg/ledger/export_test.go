@@ -3,6 +3,31 @@
 
 package ledger
 
+import (
+	"k8s.io/apiserver/pkg/storage"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/law"
+)
+
 // DropGuards leaves out the compares of zones ("zone"), of single keys ("facts")
-// or both ("all"): the controls of the race tests.
+// or both ("all"), or of reservations ("reserved"): the controls of the race tests.
 func DropGuards(kind string) func(*Config) { return func(c *Config) { c.dropGuards = kind } }
+
+// Waiting is how many writes wait at a zone to go together.
+func (l *Ledger) Waiting(namespace, zone string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.head(l.layout.Zone(namespace, zone)).queue)
+}
+
+// Knows: the server has heard of the zone with this name.
+func (l *Ledger) Knows(view, fqdn string) bool {
+	n, err := name.Parse(fqdn)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return err == nil && l.index[law.HoldingKey(view, n)] != nil
+}
+
+// Storage is what a decorated storage of Records is around.
+func Storage(s storage.Interface) storage.Interface { return s.(*records).Interface }

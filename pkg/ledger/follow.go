@@ -11,6 +11,8 @@ import (
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc/codes"
+	grpcstatus "google.golang.org/grpc/status"
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
@@ -24,6 +26,8 @@ type Base struct {
 	Identity content.Identity
 	Zone     *law.Zone
 	Settled  bool
+	// Hash is status.hash: a header that was damaged differs from it (S6.4).
+	Hash string
 	// Sets of the definition in canonical order, delegated children's cuts included.
 	Sets []content.RRset
 }
@@ -34,6 +38,8 @@ type Sink interface {
 	Reset()
 	// Base gives one zone; at the start, and again after the feed was cut off.
 	Base(Base)
+	// Unreadable names a Zone of the start whose object cannot be read, so that there is no Base of it.
+	Unreadable(namespace, name string, err error)
 	// Ready says that all zones of the start have been given.
 	Ready()
 	// Apply gives one journal transaction of the zone with this uid.
@@ -101,34 +107,57 @@ func (l *Ledger) start(ctx context.Context, sink Sink) (int64, error) {
 	sink.Reset()
 	rev := int64(0)
 	bases := map[string]*Base{}
+	// One damaged object stops nobody else. What cannot be read is left out, and the content state of its zone says whose
+	// it was: that view cannot be proven.
+	skip := func(key string, err error) error {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		klog.FromContext(ctx).Error(err, "what is stored cannot be read; kubizone fsck says more", "key", key)
+		return nil
+	}
 	sets := map[string]map[name.Rel][]content.RRset{}
 	err := l.each(ctx, l.layout.Objects("zones"), &rev, func(key string, data []byte, mod int64) error {
 		o := &v1alpha1.Zone{}
-		if err := l.config.Zones.decode(ctx, key, data, mod, o); err != nil {
-			return err
-		}
-		if o.Status.FQDN == "" {
+		var z *law.Zone
+		err := l.config.Zones.decode(ctx, key, data, mod, o)
+		switch {
+		case err == nil && o.Status.FQDN == "":
 			return nil
+		case err == nil:
+			z, err = LawZone(o)
 		}
-		z, err := LawZone(o)
 		if err != nil {
-			return err
+			if namespace, object, ok := l.layout.ObjectName(key); ok {
+				sink.Unreadable(namespace, object, err)
+			}
+			return skip(key, err)
 		}
-		bases[z.UID] = &Base{Identity: content.Identity{View: z.View, Namespace: z.Namespace, Name: z.Name}, Zone: z, Settled: o.Status.SettledSerial == o.Status.Serial}
+		bases[z.UID] = &Base{Identity: content.Identity{View: z.View, Namespace: z.Namespace, Name: z.Name}, Zone: z, Hash: o.Status.Hash, Settled: o.Status.SettledSerial == o.Status.Serial}
 		sets[z.UID] = map[name.Rel][]content.RRset{}
 		return nil
 	})
 	if err != nil {
 		return 0, err
 	}
-	err = l.each(ctx, l.layout.Objects("records"), &rev, func(key string, data []byte, mod int64) error {
+	unwritten, err := l.layout.Unwritten(func(key string, opts ...clientv3.OpOption) (*clientv3.GetResponse, error) {
+		return l.config.Client.Get(ctx, key, append(opts, clientv3.WithRev(rev))...)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("ledger: %w", err)
+	}
+	take := func(key string, data []byte, mod int64) error {
 		o := &v1alpha1.Record{}
-		if err := l.config.Records.decode(ctx, key, data, mod, o); err != nil {
-			return err
+		var a *law.Adopted
+		err := l.config.Records.decode(ctx, key, data, mod, o)
+		if err == nil {
+			a, _, err = adopted(o)
 		}
-		a, _, err := adopted(o)
-		if err != nil || a == nil {
-			return err
+		if err != nil {
+			return skip(key, err)
+		}
+		if a == nil {
+			return nil
 		}
 		b := bases[a.Zone.UID]
 		if b == nil {
@@ -137,12 +166,25 @@ func (l *Ledger) start(ctx context.Context, sink Sink) (int64, error) {
 		if a.Owner.IsZero() {
 			var ok bool
 			if a.Owner, ok = a.FQDN.Rel(b.Zone.FQDN()); !ok {
-				return fmt.Errorf("record %s is not in %s, the zone it is adopted by", key, b.Zone.FQDN())
+				return skip(key, fmt.Errorf("the record is not in %s, the zone it is adopted by", b.Zone.FQDN()))
 			}
 		}
 		sets[a.Zone.UID][a.Owner] = addRecord(sets[a.Zone.UID][a.Owner], a.Owner, &law.Record{Type: a.Type, TTL: a.TTL, Values: a.Values})
 		return nil
+	}
+	err = l.each(ctx, l.layout.Objects("records"), &rev, func(key string, data []byte, mod int64) error {
+		if unwritten[key] != nil {
+			return nil
+		}
+		return take(key, data, mod)
 	})
+	for key, kv := range unwritten {
+		if err == nil && kv.Value != nil {
+			if err = take(key, kv.Value, kv.ModRevision); err != nil {
+				err = fmt.Errorf("ledger: %s: %w", key, err)
+			}
+		}
+	}
 	if err != nil {
 		return 0, err
 	}
@@ -157,7 +199,7 @@ func (l *Ledger) start(ctx context.Context, sink Sink) (int64, error) {
 		}
 		var c law.CountedCut
 		if err := json.Unmarshal(data, &c); err != nil {
-			return fmt.Errorf("%s: %w", key, err)
+			return skip(key, err)
 		}
 		for _, s := range c.Sets {
 			if m := sets[parent]; m != nil {
@@ -180,8 +222,42 @@ func (l *Ledger) start(ctx context.Context, sink Sink) (int64, error) {
 	return rev, nil
 }
 
-// each pages through a prefix at one revision; *rev 0 takes the present one.
+// each reads a prefix whole at one revision; *rev 0 takes the present one. It is read as a stream where it can be: for each
+// page etcd counts all that comes behind it, which for n pages is n² steps.
 func (l *Ledger) each(ctx context.Context, prefix string, rev *int64, f func(key string, data []byte, mod int64) error) error {
+	streaming, cancel := context.WithCancel(ctx)
+	stream, err := l.config.Client.GetStream(streaming, prefix, clientv3.WithPrefix(), clientv3.WithRev(*rev))
+	if err != nil { // sealed keys come in no order of ours
+		cancel()
+		return l.eachPage(ctx, prefix, rev, f)
+	}
+	defer func() { // the client waits for somebody who takes what it has read
+		cancel()
+		for range stream {
+		}
+	}()
+	began := false
+	for r := range stream {
+		if err := r.Err(); grpcstatus.Code(err) == codes.Unimplemented && !began { // before etcd 3.7
+			return l.eachPage(ctx, prefix, rev, f)
+		} else if err != nil {
+			return fmt.Errorf("ledger: %w", err)
+		}
+		began = true
+		for _, kv := range r.Kvs {
+			if err := f(string(kv.Key), kv.Value, kv.ModRevision); err != nil {
+				return fmt.Errorf("ledger: %s: %w", kv.Key, err)
+			}
+		}
+		if r.Header != nil && *rev == 0 { // the last says at which revision all of them were read
+			*rev = r.Header.Revision
+		}
+	}
+	return ctx.Err()
+}
+
+// eachPage is each, page by page.
+func (l *Ledger) eachPage(ctx context.Context, prefix string, rev *int64, f func(key string, data []byte, mod int64) error) error {
 	key, end := prefix, clientv3.GetPrefixRangeEnd(prefix)
 	for {
 		r, err := l.config.Client.Get(ctx, key, clientv3.WithRange(end), clientv3.WithLimit(5000), clientv3.WithRev(*rev))

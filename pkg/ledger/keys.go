@@ -150,7 +150,12 @@ func (l Layout) parseJournal(key string) (zone string, n uint64, ok bool) {
 func (l Layout) cut(parent, child string) string  { return l.room("cuts") + parent + "/" + child }
 func (l Layout) debt(parent, child string) string { return l.room("debts") + parent + "/" + child }
 func (l Layout) outbox(id string) string          { return l.room("outbox") + id }
-func (l Layout) reserved(objectKey string) string { return l.room("reserved") + objectKey }
+
+// reserved is the key that reserves a record for a redo log: its namespace and name,
+// since every write of a record names it.
+func (l Layout) reserved(recordKey string) string {
+	return l.room("reserved") + strings.TrimPrefix(recordKey, l.Objects("records"))
+}
 
 // Waiters of the two resources are told apart in orphans/ by one letter.
 const (

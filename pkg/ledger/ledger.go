@@ -46,6 +46,9 @@ type Config struct {
 	// from memory. Nothing rests on the answer but a reason of Ready, which the
 	// controller corrects (S6.7).
 	DefaultClass func(namespace string) bool
+	// Terminating says whether a namespace is being deleted, as far as this server has
+	// heard; nil: none is. Cascades ask it of each object, so it answers from memory (S2.8).
+	Terminating func(namespace string) bool
 	// Now is the clock; nil: time.Now.
 	Now func() time.Time
 	// Fault is called at the named points of a write, for tests that kill or
@@ -85,14 +88,19 @@ type Ledger struct {
 	// doubt: names whose place in the index led a decision astray; they are read.
 	doubt map[law.Key]bool
 
-	wake  chan struct{}
-	stats Stats
+	clients atomic.Int64           // writes of content that were asked for
+	id      string                 // of this server among those on its store
+	foreign map[string]foreignWork // of the outbox, as the last sweep saw it
+	wake    chan struct{}
+	stats   Stats
 }
 
 // Stats count what happened; all fields only grow.
 type Stats struct {
 	// Transactions sent, and those whose guards did not hold.
 	Transactions, Conflicts atomic.Int64
+	// Batches are transactions that decided several records (batch.go).
+	Batches atomic.Int64
 	// Reads are transactions that only fetched facts.
 	Reads atomic.Int64
 	// CascadeSteps are records and zones decided anew by a cascade.
@@ -124,6 +132,21 @@ type head struct {
 	// foreign: the last write met a revision of another server, so it leaves the
 	// next round trip to that one (replicas take turns).
 	foreign bool
+	// queue of the writes that may go together (batch.go), and whether somebody sees to it.
+	queue      []*request
+	committing bool
+	// enough is closed when want of them wait; nil: nobody asks.
+	enough chan struct{}
+	want   int
+	// aloft are the records that this process's logs have and that are being written, of
+	// so many flights; landing is closed when those of one are, nil while there are none.
+	aloft   map[string]bool
+	flights int
+	landing chan struct{}
+	// logs are carried out and not deleted yet.
+	logs []standingLog
+	// rival is when another server was met at the zone, by a batch.
+	rival time.Time
 }
 
 // maxFacts bounds what a head remembers; maxHeads how many zones are remembered.
@@ -144,7 +167,7 @@ func Open(ctx context.Context, config Config) (*Ledger, error) {
 	l := &Ledger{
 		config: config, layout: Layout{Prefix: config.Prefix}, now: config.Now,
 		index: map[law.Key]*indexed{}, heads: map[string]*head{}, byUID: map[string]*head{}, works: map[string]bool{}, doubt: map[law.Key]bool{},
-		wake: make(chan struct{}, 1),
+		id: newID(), wake: make(chan struct{}, 1),
 	}
 	if l.now == nil {
 		l.now = time.Now
@@ -281,7 +304,7 @@ func (l *Ledger) head(key string) *head {
 	if h == nil {
 		if len(l.heads) >= maxHeads {
 			for k, old := range l.heads { // any that is not in use; it is read again when needed
-				if len(old.sem) == 0 {
+				if len(old.sem) == 0 && len(old.queue) == 0 && old.flights == 0 {
 					if old.zone != nil && l.byUID[old.zone.UID] == old {
 						delete(l.byUID, old.zone.UID)
 					}

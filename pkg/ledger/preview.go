@@ -39,7 +39,11 @@ func (l *Ledger) PreviewRecord(ctx context.Context, before, after *v1alpha1.Reco
 	}
 	warn(ctx, out.Plan.Warnings)
 	if after != nil {
-		l.placeRecord(after, out.Plan.Record)
+		place := out.Plan.Record
+		if out.Plan.Arrival != nil { // it moves, and that is where it ends
+			place = out.Plan.Arrival
+		}
+		l.placeRecord(after, place)
 	}
 	return nil
 }

@@ -133,6 +133,7 @@ func (w *recordWrite) commit(ctx context.Context, key string, expected int64, pu
 		}
 		return out, err
 	}
+	l.clients.Add(1)
 	ask, hint, err := l.recordAsk(ctx, w.before, w.after)
 	if err != nil {
 		return outcome{}, err
@@ -163,10 +164,13 @@ func (w *recordWrite) commit(ctx context.Context, key string, expected int64, pu
 		return out, err
 	}
 	warn(ctx, tx.plan.Warnings)
+	l.payNow(ctx, tx.plan.Debts)
+	if tx.plan.Move != nil {
+		out, placed = l.arriveNow(ctx, tx.plan.Move, out, placed)
+	}
 	if placed != nil {
 		w.commitAs(placed, out.rev)
 	}
-	l.payNow(ctx, tx.plan.Debts)
 	return out, nil
 }
 

@@ -41,6 +41,8 @@ type session struct {
 	// guess: a key never met is taken as absent and compared so, which saves the
 	// round trip of a read where that is likely (a new name).
 	guess bool
+	// depth: zones at names of more labels are read and guarded as a range.
+	depth int
 }
 
 type proof struct {
@@ -56,7 +58,7 @@ type zoneSeen struct {
 }
 
 func (l *Ledger) session(guess bool) *session {
-	s := &session{l: l, guess: guess}
+	s := &session{l: l, guess: guess, depth: deepName}
 	s.reset()
 	return s
 }
@@ -194,7 +196,7 @@ func (s *session) learn(ctx context.Context, need []law.Key) error {
 	s.l.mu.Lock()
 	for _, k := range need {
 		switch {
-		case k.Kind == law.KindHolding && k.Name.NumLabels() > deepName:
+		case k.Kind == law.KindHolding && k.Name.NumLabels() > s.depth:
 			deep = append(deep, k)
 		case k.Kind == law.KindHolding:
 			if s.l.doubt[k] {
@@ -244,42 +246,50 @@ func (s *session) learn(ctx context.Context, need []law.Key) error {
 
 // deepName is the number of labels above which the zones at a name's ancestors
 // are read and guarded as one range: a name may have 127 labels, and one compare
-// for each would not fit into a transaction.
-const deepName = 40
+// for each would not fit into a transaction. Where a decision looks at several
+// such names, or at those of many name servers, it is made again with flatName.
+const (
+	deepName = 40
+	flatName = 6
+)
 
-// dive reads the holdings of ancestors that all have more than deepName labels.
+// dive reads the holdings of ancestors that all have more than depth labels, one
+// range for each name of depth labels above them.
 func (s *session) dive(ctx context.Context, keys []law.Key) error {
-	if len(keys) == 0 {
-		return nil
-	}
-	top := keys[0].Name
-	for top.NumLabels() > deepName {
-		top, _ = top.Parent()
-	}
-	all := law.Key{Kind: law.KindZonesBelow, View: keys[0].View, Name: top}
-	r, err := s.l.config.Client.Get(ctx, s.l.layout.Key(all), clientv3.WithPrefix())
-	if err != nil {
-		return err
-	}
-	v, err := s.l.decodeRange(all, r.Kvs)
-	if err != nil {
-		return err
-	}
-	at := map[law.Key]*law.Holding{}
-	for _, z := range v.(*law.ZonesBelow).Zones {
-		at[law.HoldingKey(all.View, z.FQDN)] = &z.Holding
-	}
-	for _, k := range keys {
-		s.seen.Put(k, at[k])
-		if h := at[k]; h != nil {
-			for _, kv := range r.Kvs {
-				if string(kv.Key) == s.l.layout.Key(k) {
-					s.prove(k, kv.ModRevision)
+	for len(keys) > 0 {
+		all := law.Key{Kind: law.KindZonesBelow, View: keys[0].View, Name: keys[0].Name}
+		for all.Name.NumLabels() > s.depth {
+			all.Name, _ = all.Name.Parent()
+		}
+		r, err := s.l.config.Client.Get(ctx, s.l.layout.Key(all), clientv3.WithPrefix())
+		if err != nil {
+			return err
+		}
+		v, err := s.l.decodeRange(all, r.Kvs)
+		if err != nil {
+			return err
+		}
+		at := map[law.Key]*law.Holding{}
+		for _, z := range v.(*law.ZonesBelow).Zones {
+			at[law.HoldingKey(all.View, z.FQDN)] = &z.Holding
+		}
+		var others []law.Key
+		for _, k := range keys {
+			if k.View != all.View || !all.Name.Encloses(k.Name) {
+				others = append(others, k)
+				continue
+			}
+			s.seen.Put(k, at[k])
+			if h := at[k]; h != nil {
+				for _, kv := range r.Kvs {
+					if string(kv.Key) == s.l.layout.Key(k) {
+						s.prove(k, kv.ModRevision)
+					}
 				}
 			}
 		}
+		s.deep, keys = append(s.deep, proof{all, r.Header.Revision}), others
 	}
-	s.deep = append(s.deep, proof{all, r.Header.Revision})
 	return nil
 }
 

@@ -6,6 +6,7 @@ package ledger
 import (
 	"context"
 	"fmt"
+	"strconv"
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -14,6 +15,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law"
 )
 
@@ -115,7 +117,20 @@ func (w *zoneWrite) release() {
 
 // zoneUnchanged reports whether a zone write asks for nothing that is decided.
 func zoneUnchanged(before, after *v1alpha1.Zone) bool {
-	return apiequality.Semantic.DeepEqual(before.Spec, after.Spec) && (before.DeletionTimestamp == nil) == (after.DeletionTimestamp == nil)
+	return apiequality.Semantic.DeepEqual(before.Spec, after.Spec) && (before.DeletionTimestamp == nil) == (after.DeletionTimestamp == nil) && before.Status.Serial == after.Status.Serial
+}
+
+// behind is what a write of status says of a secondary (S6.6): the serial that it names in the place of the zone's own,
+// which the door lets through for that alone.
+func behind(before, after *v1alpha1.Zone) *law.Behind {
+	if before == nil || after == nil || before.Status.Serial == after.Status.Serial {
+		return nil
+	}
+	b := &law.Behind{Serial: serial.Serial(after.Status.Serial)}
+	if accepted, err := strconv.ParseUint(after.Annotations[v1alpha1.AnnotationAcceptSerial], 10, 32); err == nil {
+		b.Accepted = serial.Serial(accepted)
+	}
+	return b
 }
 
 func (w *zoneWrite) commit(ctx context.Context, key string, expected int64, put []byte) (outcome, error) {
@@ -146,6 +161,7 @@ func (w *zoneWrite) commit(ctx context.Context, key string, expected int64, put 
 	if w.before != nil && w.after != nil && zoneUnchanged(w.before, w.after) {
 		return w.plain(ctx, key, expected, put)
 	}
+	l.clients.Add(1)
 	var placed *v1alpha1.Zone
 	tx.ask = func(seen *law.Seen) law.Outcome { return law.DecideZone(seen, ask) }
 	tx.primary = func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
@@ -224,6 +240,7 @@ func (l *Ledger) zoneAsk(ctx context.Context, before, after *v1alpha1.Zone) (law
 			return ask, status("zones", after.Name, &law.Refusal{Kind: law.Invalid, Message: err.Error()})
 		}
 		ask.After = spec
+		ask.Behind = behind(before, after)
 		ask.SameName = before != nil && before.Spec.DomainName == after.Spec.DomainName && before.Spec.View == after.Spec.View && apiequality.Semantic.DeepEqual(before.Spec.ZoneRef, after.Spec.ZoneRef)
 		ask.RulesChanged = before != nil && (!apiequality.Semantic.DeepEqual(before.Spec.Delegations, after.Spec.Delegations) || !apiequality.Semantic.DeepEqual(before.Spec.Limits, after.Spec.Limits))
 	}

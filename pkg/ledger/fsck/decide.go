@@ -15,6 +15,7 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/ledger"
 )
 
 // checkDecisions asks the law again, with facts from the objects alone: a record
@@ -139,13 +140,18 @@ func (c *check) checkPending(z *zone) {
 		RecordsPerNamespace: z.RecordsPerNamespace, MinimumSerial: z.MinimumSerial, Terminating: z.Terminating, HasClass: z.HasClass}
 	ask := law.ZoneAsk{Before: z.Zone, After: spec, Cascade: true, Now: time.Unix(z.created, 0), WorkID: "fsck"}
 	out, ok := c.ask(func(seen *law.Seen) law.Outcome { return law.DecideZone(seen, ask) })
-	if ok && out.Plan != nil && out.Plan.Zone != nil && out.Plan.Zone.Zone.Pending {
+	pending := ok && out.Plan != nil && out.Plan.Zone != nil && out.Plan.Zone.Zone.Pending
+	if pending && len(out.Plan.Writes) == 0 {
 		return
 	}
 	t := *z.target()
-	excused := c.scanned(func(s *law.Scan) bool {
-		return s.Kind == law.ScanReferring && s.Target != nil && s.Target.Namespace == t.Namespace && s.Target.Name == t.Name
+	excused := c.leftAlone(z.Namespace) || c.scanned(func(s *law.Scan) bool {
+		return (s.Kind == law.ScanReferring || s.Kind == law.ScanPending) && s.Target != nil && s.Target.Namespace == t.Namespace && s.Target.Name == t.Name
 	})
+	if pending {
+		c.differs(excused, z.key, "S2.7", "pending, and the zone in which it lost does not say so", "a mark there, or nobody tries it again: %s", out.Plan.Zone.Delegated.Message)
+		return
+	}
 	c.differs(excused, z.key, "S3.1", "pending", "standing: the zone it refers to is there and delegates it")
 }
 
@@ -171,7 +177,12 @@ func (c *check) checkParent(z *zone) {
 
 // covered: a standing work decides this record anew.
 func (c *check) covered(r *record) bool {
-	return c.scanned(func(s *law.Scan) bool {
+	for _, w := range c.works {
+		if w.Move != nil && w.Move.UID == r.UID && r.moving {
+			return true
+		}
+	}
+	return c.leftAlone(r.Namespace) || c.scanned(func(s *law.Scan) bool {
 		switch s.Kind {
 		case law.ScanMembers:
 			return r.adopted != nil && string(r.adopted.UID) == s.Zone && (r.zone == nil || strings.HasPrefix(r.owner.Key(), s.Owner.Key()))
@@ -182,6 +193,13 @@ func (c *check) covered(r *record) bool {
 		}
 		return false
 	})
+}
+
+// leftAlone: cascades passed by what is in the namespace, since it terminated, and a
+// standing work will decide it anew should it not (S2.8).
+func (c *check) leftAlone(namespace string) bool {
+	w := c.works[ledger.LeftID(namespace)]
+	return w != nil && w.Left == namespace
 }
 
 func (c *check) scanned(by func(*law.Scan) bool) bool {

@@ -184,6 +184,11 @@ func (c *check) readOutbox() error {
 			}
 		}
 		c.owed(key, "I4", w.Reason, "carried out")
+		if w.Move != nil {
+			if z := c.zones[w.Move.To.UID]; z != nil && !z.Pending && !slices.ContainsFunc(z.holding.Reserved, func(r law.Reservation) bool { return r.ID == w.ID }) {
+				c.damage(c.nameKey(z), "S2.6", "no place for the record of move "+w.ID, "reserved: the record is on its way there")
+			}
+		}
 		for i, p := range w.Zones {
 			z := c.zones[p.UID]
 			if z == nil || z.Pending {
@@ -202,6 +207,7 @@ func (c *check) readOutbox() error {
 		return err
 	}
 	for _, z := range c.names {
+		c.checkReserved(z)
 		for _, s := range z.holding.Works {
 			w := c.works[s.ID]
 			if w == nil {
@@ -214,10 +220,25 @@ func (c *check) readOutbox() error {
 	return nil
 }
 
+// checkReserved: each place that is kept in a zone is of a move, which ends it.
+func (c *check) checkReserved(z *zone) {
+	for _, r := range z.holding.Reserved {
+		w := c.works[r.ID]
+		if w == nil || w.Move == nil || w.Move.UID != r.UID || w.Move.Namespace != r.Namespace || w.Move.To.UID != z.UID {
+			c.damage(c.nameKey(z), "S2.6", "a place reserved by "+r.ID, "none: no such move brings a record of that uid there, so nobody would ever take it or free it")
+		}
+		if r.N > z.N || r.Values < 1 || r.Owner.IsZero() {
+			c.damage(c.nameKey(z), "S2.6", encoded(r), "a place of one value or more, reserved at a step the zone had, %d at most", z.N)
+		}
+	}
+}
+
 // retries: the work only asks again who waits and who the parents are, because
 // something in their way went.
 func retries(w *law.Work) bool {
-	return w.Purge == "" && len(w.Scans) > 0 && !slices.ContainsFunc(w.Scans, func(s law.Scan) bool { return s.Kind != law.ScanWaiting && s.Kind != law.ScanZones })
+	return w.Purge == "" && len(w.Scans) > 0 && !slices.ContainsFunc(w.Scans, func(s law.Scan) bool {
+		return s.Kind != law.ScanWaiting && s.Kind != law.ScanZones && s.Kind != law.ScanPending
+	})
 }
 
 func (c *check) readDebts() error {
@@ -273,7 +294,11 @@ func (c *check) standing(key, uid string) *zone {
 }
 
 func (c *check) readRecords() error {
-	return c.each(c.layout.Objects("records"), func(key string, kv *mvccpb.KeyValue) error {
+	unwritten, err := c.layout.Unwritten(c.get)
+	if err != nil {
+		return err
+	}
+	take := func(key string, kv *mvccpb.KeyValue) error {
 		c.report.Records++
 		o := &v1alpha1.Record{}
 		if err := c.config.Records.Decode(c.ctx, key, kv.Value, kv.ModRevision, o); err != nil {
@@ -302,6 +327,43 @@ func (c *check) readRecords() error {
 		c.records = append(c.records, r)
 		c.place(r)
 		return nil
+	}
+	if err := c.each(c.layout.Objects("records"), func(key string, kv *mvccpb.KeyValue) error {
+		if unwritten[key] != nil {
+			return nil
+		}
+		return take(key, kv)
+	}); err != nil {
+		return err
+	}
+	for key, kv := range unwritten {
+		c.owed(key, "I2", "decided by a redo log", "written")
+		if kv.Value != nil {
+			if err := take(key, kv); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// readLogs compares redo logs and reservations: a reservation is of a log that
+// names its record, or nobody would ever take it away.
+func (c *check) readLogs() error {
+	logs := map[string]int64{}
+	if err := c.each(c.layout.Room("logs"), func(key string, kv *mvccpb.KeyValue) error {
+		c.report.Keys++
+		logs[key] = kv.ModRevision
+		return nil
+	}); err != nil {
+		return err
+	}
+	return c.each(c.layout.Room("reserved"), func(key string, kv *mvccpb.KeyValue) error {
+		c.report.Keys++
+		if at, ok := logs[string(kv.Value)]; !ok || at != kv.ModRevision {
+			c.damage(key, "I2", fmt.Sprintf("reserved by %s at revision %d", kv.Value, kv.ModRevision), "free: no such log stands, so nobody would write the record or free it")
+		}
+		return nil
 	})
 }
 
@@ -315,9 +377,11 @@ func (c *check) place(r *record) {
 	}
 	z := c.zones[string(r.adopted.UID)]
 	switch {
+	case (z == nil || z.Pending) && r.deleting: // S2.8
+		return
 	case z == nil || z.Pending:
 		if !c.purging[string(r.adopted.UID)] {
-			c.damage(r.key, "S2.5", fmt.Sprintf("adopted by zone %s/%s, uid %s", r.adopted.Namespace, r.adopted.Name, r.adopted.UID), "released: no such zone stands, and no work releases its records")
+			c.differs(c.leftAlone(r.Namespace), r.key, "S2.5", fmt.Sprintf("adopted by zone %s/%s, uid %s", r.adopted.Namespace, r.adopted.Name, r.adopted.UID), "released: no such zone stands, and no work releases its records")
 		} else {
 			c.owed(r.key, "S2.5", "adopted by a removed zone", "released")
 		}
@@ -343,8 +407,8 @@ func (c *check) place(r *record) {
 	}
 	r.zone = z
 	z.add(r)
-	if r.fqdn != fqdn {
-		r.fqdn = fqdn // a rename's cascade has yet to say so
+	stated := r.fqdn
+	if r.fqdn = fqdn; stated != fqdn && !r.deleting { // a rename's cascade has yet to say so, and does not where the record is about to go (S2.8)
 		c.differs(c.covered(r), r.key, "S6.7", "status.fqdn is another", "%s", fqdn)
 	}
 	if r.view != z.View {

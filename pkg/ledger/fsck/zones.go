@@ -35,6 +35,7 @@ func (z *zone) target() *law.Ref {
 func (c *check) checkZones() error {
 	for _, z := range c.names {
 		c.checkName(z)
+		c.checkRenames(z)
 		c.checkSettled(z)
 		c.checkHolding(z)
 	}
@@ -56,7 +57,36 @@ func (c *check) checkName(z *zone) {
 		c.damage(z.key, "S1.1", "a relative name without zoneRef", "one of them")
 	} else if up := c.objects[*t]; up != nil && up.UID == z.holding.Follows && !up.Pending {
 		if n, err := name.ParseIn(z.spec.DomainName, up.FQDN()); err != nil || n != z.FQDN() {
-			c.damage(z.key, "S1.5", "status.fqdn "+z.status.FQDN, "%q in %s", z.spec.DomainName, up.FQDN())
+			c.differs(z.becomes() == n || up.becomes() != up.FQDN(), z.key, "S1.5", "status.fqdn "+z.status.FQDN, "%q in %s", z.spec.DomainName, up.FQDN())
+		}
+	}
+}
+
+// becomes is the name that a rename under way will give the zone (S6.8).
+func (z *zone) becomes() name.Name {
+	for _, s := range z.holding.Works {
+		if !s.Becomes.IsZero() {
+			return s.Becomes
+		}
+	}
+	return z.FQDN()
+}
+
+// checkRenames: the marks of a rename agree with each other. A zone that is about
+// to be renamed stands in the work that does it, which renames zones, and no other
+// zone stands where it will be unless that leaves with it.
+func (c *check) checkRenames(z *zone) {
+	for _, s := range z.holding.Works {
+		if s.Becomes.IsZero() {
+			continue
+		}
+		if w := c.works[s.ID]; s.Becomes != z.FQDN() && w != nil && !w.Renames {
+			c.damage(c.nameKey(z), "S6.8", "about to be "+s.Becomes.String(), "its own name: the work %s renames no zone", s.ID)
+		}
+		for _, n := range s.Coming {
+			if !s.Becomes.Encloses(n) || n == s.Becomes {
+				c.damage(c.nameKey(z), "S6.8", "expects zone "+n.String(), "names below %s", s.Becomes)
+			}
 		}
 	}
 }
@@ -187,7 +217,9 @@ func (c *check) checkCuts() error {
 	}
 	for e, have := range c.cuts {
 		if want[e] == nil {
-			c.differs(c.debts[e], c.cutKey(e), "S6.1", encoded(have), "nothing: the parent delegates no such zone")
+			child := c.zones[e.child]
+			follows := child != nil && !child.Pending && child.becomes() != child.FQDN() // counted anew when it is renamed
+			c.differs(c.debts[e] || follows, c.cutKey(e), "S6.1", encoded(have), "nothing: the parent delegates no such zone")
 		}
 	}
 	return nil

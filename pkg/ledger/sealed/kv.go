@@ -47,9 +47,15 @@ func (k *kv) Delete(ctx context.Context, key string, opts ...clientv3.OpOption) 
 	return r.Del(), err
 }
 
-// GetStream is refused: whoever wants it wants keys as they come, in another order.
-func (k *kv) GetStream(context.Context, string, ...clientv3.OpOption) (clientv3.GetStreamChan, error) {
-	return nil, errors.New("sealed: no streams; read page by page")
+// GetStream is refused where keys are sealed: whoever wants it wants keys as they come, in another order. Elsewhere it is
+// etcd's.
+func (k *kv) GetStream(ctx context.Context, key string, opts ...clientv3.OpOption) (clientv3.GetStreamChan, error) {
+	op := clientv3.OpGet(key, opts...)
+	end := string(op.RangeBytes())
+	if k.seal.covers(key) || key <= k.seal.layout.Prefix && end > k.seal.layout.Prefix {
+		return nil, errors.New("sealed: no streams; read page by page")
+	}
+	return k.KV.GetStream(ctx, key, opts...)
 }
 
 func (k *kv) Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, error) {

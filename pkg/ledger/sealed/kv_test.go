@@ -171,6 +171,33 @@ func (x twin) pages(ctx context.Context, key string) string {
 	}
 }
 
+// What is not sealed streams as etcd has it; what contains something sealed does not.
+func TestKV_streamsWhatIsNotSealed(t *testing.T) {
+	tw := newTwins(t)
+	tw.plain.fill(t.Context())
+	tw.sealed.fill(t.Context())
+	through := twin{tw.sealed.Client, tw.plain.root}
+	stream, err := through.GetStream(t.Context(), through.root, clientv3.WithPrefix())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := 0
+	for r := range stream {
+		if r.Err() != nil {
+			t.Fatal(r.Err())
+		}
+		got += len(r.Kvs)
+	}
+	if got != len(keys) {
+		t.Errorf("%d keys of %d", got, len(keys))
+	}
+	for _, root := range []string{strings.TrimSuffix(tw.sealed.root, "sealed/"), tw.sealed.root, tw.sealed.root + "journal/", tw.sealed.root + "outbox/1"} {
+		if _, err := tw.sealed.GetStream(t.Context(), root, clientv3.WithPrefix()); err == nil {
+			t.Errorf("%s streams", root)
+		}
+	}
+}
+
 // Promises 3 and 5
 func TestKV_refuses(t *testing.T) {
 	tw := newTwins(t)

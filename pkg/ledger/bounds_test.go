@@ -1,0 +1,108 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ledger_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/test/store"
+)
+
+// served is a zone of team-a with so many name servers in it, each with so many addresses.
+func served(name, domain string, hosts, addresses int, below string) *v1alpha1.Zone {
+	z := store.Zone("team-a", name, domain, store.Allow("team-a", "@", "*"))
+	z.Spec.NameServers = nil
+	for i := range hosts {
+		ns := v1alpha1.NameServer{Name: fmt.Sprintf("ns%d%s", i, below)}
+		for j := range addresses {
+			ns.Addresses = append(ns.Addresses, fmt.Sprintf("2001:db8:%x::%x", i, j))
+		}
+		z.Spec.NameServers = append(z.Spec.NameServers, ns)
+	}
+	return z
+}
+
+// Whoever has a zone in a chain chooses its labels and its name servers. None makes the rename of what it follows stop
+// halfway, for the chain's owner cannot undo it (S6.8): names of two paths, each of many labels, and servers at many names.
+func TestCascade_renamesWhateverFollows_S6_8(t *testing.T) {
+	for _, x := range []struct{ labels, hosts int }{{37, 15}, {38, 90}, {60, 3}, {100, 90}} {
+		t.Run(fmt.Sprintf("%d labels, %d name servers", x.labels, x.hosts), func(t *testing.T) {
+			st := store.New(t)
+			s := st.Server()
+			s.Run()
+			store.Must(s.CreateZone(store.Zone("infra", "top", "example.org.", v1alpha1.Delegation{Zones: []string{"*"}})))
+			z := served("kid", strings.TrimSuffix(strings.Repeat("a.", x.labels), "."), x.hosts, 1, "")
+			z.Spec.ZoneRef = &v1alpha1.ZoneReference{Namespace: "infra", Name: "top"}
+			if _, err := s.CreateZone(z); err != nil {
+				t.Fatal(err)
+			}
+			st.Settle()
+			store.Must(s.UpdateZone("infra", "top", func(z *v1alpha1.Zone) { z.Spec.DomainName = strings.Repeat("b.", 5) + "example.net." }))
+			st.Settle()
+			kid := s.Zone("team-a", "kid")
+			if !strings.HasSuffix(kid.Status.FQDN, ".b.example.net.") {
+				t.Errorf("it is %s", kid.Status.FQDN)
+			}
+			if c := meta.FindStatusCondition(kid.Status.Conditions, v1alpha1.ConditionServable); c == nil || (c.Reason == v1alpha1.ReasonTooManyNameServers) != (x.hosts > 24) {
+				t.Errorf("%d name servers: %+v", x.hosts, c)
+			}
+		})
+	}
+}
+
+// A zone that waits is decided by a cascade of the zone that it waits for, which is another's (S3.1).
+func TestCascade_letsAnyWaitingZoneStand_S3_1(t *testing.T) {
+	st := store.New(t)
+	s := st.Server()
+	s.Run()
+	for i, labels := range []int{1, 38, 100} {
+		z := served(fmt.Sprintf("kid%d", i), fmt.Sprintf("k%d", i)+strings.Repeat(".a", labels), 90, 1, "")
+		z.Spec.ZoneRef = &v1alpha1.ZoneReference{Namespace: "infra", Name: "top"}
+		store.Must(s.CreateZone(z))
+	}
+	store.Must(s.CreateZone(store.Zone("infra", "top", "example.org.", v1alpha1.Delegation{Zones: []string{"*"}})))
+	st.Settle()
+	for i := range 3 {
+		if z := s.Zone("team-a", fmt.Sprintf("kid%d", i)); z.Status.FQDN == "" {
+			t.Errorf("%s waits: %+v", z.Name, z.Status.Conditions)
+		}
+	}
+}
+
+// What a child puts into its parent, the parent can be rid of: in one transaction, however much there is (S3.4, S6.1).
+func TestChild_glueCanBeTakenAway_S6_1(t *testing.T) {
+	st := store.New(t)
+	s := st.Server()
+	s.Run()
+	parent := store.Zone("infra", "top", "example.org.", v1alpha1.Delegation{Zones: []string{"*"}})
+	store.Must(s.CreateZone(parent))
+	alone := s.Zone("infra", "top").Status
+	below := "." + strings.Repeat("x", 60) + "." + strings.Repeat("y", 60) + "." + strings.Repeat("z", 40)
+	kid := served("kid", "kid.example.org.", 40, 12, below)
+	store.Must(s.CreateZone(kid))
+	for i := range 4 {
+		var values []string
+		for j := range 100 {
+			values = append(values, fmt.Sprintf("10.%d.0.%d", i, j))
+		}
+		store.Must(s.CreateRecord(t.Context(), store.Record("team-a", fmt.Sprintf("a%d", i), fmt.Sprintf("ns%d%s.kid.example.org.", i, below), "A", values...)))
+	}
+	st.Settle()
+	if n := s.Zone("infra", "top").Status.EntryCount - alone.EntryCount; n < 40+2*40 || n > 40+512 {
+		t.Errorf("40 name servers with 880 addresses are %d entries of the parent", n)
+	}
+	st.MustBeClean()
+	store.Must(s.UpdateZone("team-a", "kid", func(z *v1alpha1.Zone) { ttl := int32(77); z.Spec.TTL = &ttl }))
+	st.Settle()
+	store.Must(s.UpdateZone("infra", "top", func(z *v1alpha1.Zone) { z.Spec.Delegations = nil }))
+	st.Settle()
+	if now := s.Zone("infra", "top").Status; now.EntryCount != alone.EntryCount || now.ContentState != alone.ContentState {
+		t.Errorf("the delegation is withdrawn, and %d entries of it are left", now.EntryCount-alone.EntryCount)
+	}
+}

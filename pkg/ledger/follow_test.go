@@ -1,0 +1,72 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ledger_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/test/store"
+)
+
+// listing takes in one start of a feed.
+type listing struct {
+	bases      map[string]ledger.Base // by namespace/name
+	unreadable map[string]error
+	ready      context.CancelFunc
+}
+
+func (l *listing) Reset() { l.bases, l.unreadable = map[string]ledger.Base{}, map[string]error{} }
+func (l *listing) Base(b ledger.Base) {
+	l.bases[b.Identity.Namespace+"/"+b.Identity.Name] = b
+}
+func (l *listing) Unreadable(namespace, name string, err error) {
+	l.unreadable[namespace+"/"+name] = err
+}
+func (l *listing) Ready()                            { l.ready() }
+func (l *listing) Apply(string, content.Transaction) {}
+
+func list(t *testing.T, s *store.Server) *listing {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	l := &listing{ready: cancel}
+	if err := s.Ledger.Follow(ctx, l); err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// F30: objects that cannot be read stop nobody else. A Zone is named; a Record is left out, and what is left does not
+// make its zone's content state.
+func TestFollow_damagedObjectsStopNobodyElse(t *testing.T) {
+	st := store.New(t, store.Unchecked)
+	s := st.Server()
+	defer s.Run()()
+	for _, object := range []string{"whole", "headless", "holed"} {
+		store.Must(s.CreateZone(store.Zone("dns", object, object+".example.", store.Allow("", "*"))))
+		store.Must(s.CreateRecord(t.Context(), store.Record("dns", object, "www."+object+".example.", "A", "192.0.2.1")))
+	}
+	before := list(t, s)
+	if len(before.bases) != 3 || len(before.unreadable) != 0 {
+		t.Fatalf("%d zones, unreadable %v", len(before.bases), before.unreadable)
+	}
+	for _, key := range []string{store.Key("zones", "dns", "headless"), store.Key("records", "dns", "holed")} {
+		if _, err := st.Client.Put(t.Context(), st.Prefix+key, strings.Repeat("\xff", 40)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	after := list(t, s)
+	if len(after.bases) != 2 || after.unreadable["dns/headless"] == nil || len(after.unreadable) != 1 {
+		t.Errorf("%d zones, unreadable %v", len(after.bases), after.unreadable)
+	}
+	if whole := after.bases["dns/whole"]; len(whole.Sets) != len(before.bases["dns/whole"].Sets) || whole.Hash == "" || whole.Hash != s.Zone("dns", "whole").Status.Hash {
+		t.Errorf("the whole zone has %d sets and hash %q", len(whole.Sets), whole.Hash)
+	}
+	if holed, was := after.bases["dns/holed"], before.bases["dns/holed"]; len(holed.Sets) != len(was.Sets)-1 || holed.Zone.State != was.Zone.State {
+		t.Errorf("the zone with a hole has %d sets of %d, and state %s", len(holed.Sets), len(was.Sets), holed.Zone.State)
+	}
+}

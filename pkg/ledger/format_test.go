@@ -1,0 +1,58 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ledger_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/test/store"
+)
+
+// A server goes on while what it does not know is written beside the format, and ends when that is a newer one (F28).
+func TestFollowFormat_endsWithANewerOne(t *testing.T) {
+	st := store.New(t, store.Unchecked)
+	s := st.Server()
+	ended := make(chan error, 1)
+	go func() { ended <- s.Ledger.FollowFormat(t.Context()) }()
+	config := ledger.Layout{Prefix: st.Prefix}.Config()
+	found, err := st.Client.Client.Get(t.Context(), config)
+	if err != nil || len(found.Kvs) != 1 {
+		t.Fatalf("%v, %v", found, err)
+	}
+	put := func(old, is string) {
+		t.Helper()
+		text := strings.Replace(string(found.Kvs[0].Value), old, is, 1)
+		if text == string(found.Kvs[0].Value) {
+			t.Fatalf("there is no %s in %s", old, text)
+		}
+		if _, err := st.Client.Client.Put(t.Context(), config, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(`{`, `{"else":"kept",`)
+	select {
+	case err := <-ended:
+		t.Fatalf("it ends with %v while the format is its own", err)
+	case <-time.After(200 * time.Millisecond): // too short to prove it; what follows does not depend on it
+	}
+	put(`"hashAlgorithm":`, `"hashAlgorithm":9`)
+	select {
+	case err := <-ended:
+		if !errors.Is(err, ledger.ErrFormat) {
+			t.Errorf("it ends with %v", err)
+		}
+	case <-time.After(time.Minute):
+		t.Error("it goes on beside a newer version")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := s.Ledger.FollowFormat(ctx); err != nil {
+		t.Errorf("when it shall end it says %v", err)
+	}
+}

@@ -1,0 +1,121 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ledger
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/law"
+)
+
+// What is being deleted comes to its end by itself, and a step of a cascade would
+// only be one write more of it (S2.8). An object with a deletionTimestamp never
+// comes back. A namespace may: somebody finalizes it while records are left and
+// makes it again. So a cascade that leaves something alone for its namespace says
+// so in the outbox before it ends, in one item for each namespace. The item stands
+// while the namespace terminates, marks no zone and holds none back; then all that
+// is still in the namespace is decided anew, by the rules in force.
+
+// left is what a work has left alone. The zero value is ready.
+type left struct {
+	mu   sync.Mutex
+	said map[string]bool // namespaces
+	// times is what the item's Times were when the work began: with more of them at its
+	// end it has to begin again.
+	times int
+}
+
+func (l *Ledger) terminates(namespace string) bool {
+	return l.config.Terminating != nil && l.config.Terminating(namespace)
+}
+
+// leaves reports whether a cascade passes by an object, and sees to it that it is
+// not the last word about one whose namespace terminates.
+func (l *Ledger) leaves(ctx context.Context, s *standing, o metav1.Object) (bool, error) {
+	if o.GetDeletionTimestamp() != nil {
+		return true, nil
+	}
+	namespace := o.GetNamespace()
+	if !l.terminates(namespace) {
+		return false, nil
+	}
+	s.left.mu.Lock()
+	defer s.left.mu.Unlock()
+	if s.left.said[namespace] {
+		return true, nil
+	}
+	if err := l.leave(ctx, namespace); err != nil {
+		return true, err
+	}
+	if s.left.said == nil {
+		s.left.said = map[string]bool{}
+	}
+	s.left.said[namespace] = true
+	return true, nil
+}
+
+// LeftID is the id of the outbox item about what was left alone in a namespace.
+func LeftID(namespace string) string { return "left-" + namespace }
+
+// leave writes the item of a namespace, or counts one more cascade in it.
+func (l *Ledger) leave(ctx context.Context, namespace string) error {
+	key := l.layout.outbox(LeftID(namespace))
+	for {
+		r, err := l.config.Client.Get(ctx, key)
+		if err != nil {
+			return err
+		}
+		w := law.Work{ID: LeftID(namespace), Reason: fmt.Sprintf("cascades left alone what is in namespace %s, which terminates", namespace), Left: namespace, By: namespace, Since: l.now().Unix()}
+		mod := int64(0)
+		if len(r.Kvs) > 0 {
+			mod = r.Kvs[0].ModRevision
+			if err := json.Unmarshal(r.Kvs[0].Value, &w); err != nil {
+				return unreadable(key, err)
+			}
+		}
+		w.Times++
+		done, err := l.config.Client.Txn(ctx).If(clientv3.Compare(clientv3.ModRevision(key), "=", mod)).Then(clientv3.OpPut(key, encode(w))).Commit()
+		if err != nil || done.Succeeded {
+			return err
+		}
+	}
+}
+
+// collectLeft finds the records and the waiting zones of a namespace, none for "".
+func (l *Ledger) collectLeft(ctx context.Context, namespace string, add func(candidate)) error {
+	if namespace == "" {
+		return nil
+	}
+	var rev int64
+	found := func(letter string, o metav1.Object) {
+		add(candidate{letter: letter, namespace: o.GetNamespace(), object: o.GetName(), uid: string(o.GetUID()), created: o.GetCreationTimestamp().Unix()})
+	}
+	if err := l.each(ctx, l.layout.Record(namespace, ""), &rev, func(key string, data []byte, mod int64) error {
+		o := &v1alpha1.Record{}
+		if err := l.config.Records.decode(ctx, key, data, mod, o); err != nil {
+			return err
+		}
+		found(waitingRecord, o)
+		return nil
+	}); err != nil {
+		return err
+	}
+	return l.each(ctx, l.layout.Zone(namespace, ""), &rev, func(key string, data []byte, mod int64) error {
+		o := &v1alpha1.Zone{}
+		if err := l.config.Zones.decode(ctx, key, data, mod, o); err != nil {
+			return err
+		}
+		if o.Status.FQDN == "" {
+			found(waitingZone, o)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,297 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"golang.org/x/sync/errgroup"
+	"google.golang.org/protobuf/encoding/protowire"
+	"k8s.io/klog/v2"
+)
+
+// A redo log says what a batch has decided and its records do not say yet. It is
+// made with the transaction that decides, together with a reservation for each
+// record in it, and each reservation goes with the write of its record, which
+// compares it. So each entry is written exactly once, by whoever comes first: the
+// server that made the log, one that meets the reservation, or the sweeper of any.
+
+// redoLog is the value under logs/. It is written for each batch and read after a
+// crash, so it is the messages `repeated Entry = 1; Entry { string key = 1; bytes
+// value = 2; }` and not text: JSON would write each record as base64.
+type redoLog struct {
+	Entries []logEntry
+}
+
+// logEntry is one record as it shall stand, encoded for storage; Value nil: deleted.
+type logEntry struct {
+	Key   string
+	Value []byte
+}
+
+func (l *redoLog) encode() string {
+	size := 0
+	for _, e := range l.Entries {
+		size += len(e.Key) + len(e.Value) + 16 // tags and lengths
+	}
+	out := make([]byte, 0, size)
+	for _, e := range l.Entries {
+		inner := 1 + protowire.SizeBytes(len(e.Key))
+		if e.Value != nil {
+			inner += 1 + protowire.SizeBytes(len(e.Value))
+		}
+		out = protowire.AppendTag(out, 1, protowire.BytesType)
+		out = protowire.AppendVarint(out, uint64(inner))
+		out = protowire.AppendTag(out, 1, protowire.BytesType)
+		out = protowire.AppendString(out, e.Key)
+		if e.Value != nil {
+			out = protowire.AppendTag(out, 2, protowire.BytesType)
+			out = protowire.AppendBytes(out, e.Value)
+		}
+	}
+	return string(out)
+}
+
+// decodeLog reads what encode wrote; the entries are parts of data.
+func decodeLog(data []byte) (log redoLog, err error) {
+	err = fields(data, func(_ protowire.Number, entry []byte) error {
+		var e logEntry
+		if err := fields(entry, func(field protowire.Number, v []byte) error {
+			if field == 1 {
+				e.Key = string(v)
+			} else {
+				e.Value = v
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+		if e.Key == "" {
+			return errors.New("an entry of a redo log names no record")
+		}
+		log.Entries = append(log.Entries, e)
+		return nil
+	})
+	return log, err
+}
+
+// fields calls take for each field of a message whose fields are all octets.
+func fields(data []byte, take func(protowire.Number, []byte) error) error {
+	for len(data) > 0 {
+		field, kind, n := protowire.ConsumeTag(data)
+		if n < 0 {
+			return protowire.ParseError(n)
+		}
+		v, m := protowire.ConsumeBytes(data[n:])
+		if m < 0 {
+			return protowire.ParseError(m)
+		}
+		if kind != protowire.BytesType || field > 2 {
+			return fmt.Errorf("a redo log has field %d of type %d", field, kind)
+		}
+		if err := take(field, v); err != nil {
+			return err
+		}
+		data = data[n+m:]
+	}
+	return nil
+}
+
+func (l Layout) logs(zone string) string       { return l.room("logs") + zone + "/" }
+func (l Layout) logKey(zone, id string) string { return l.logs(zone) + id }
+
+// redo writes one entry of the log made at revision at, and returns the revision
+// that its record has then. Who comes second finds the reservation gone, and the
+// record as the first left it or as others have changed it since; own: that was not so.
+func (l *Ledger) redo(ctx context.Context, e logEntry, at int64) (rev int64, own bool, err error) {
+	reserved := l.layout.reserved(e.Key)
+	op := clientv3.OpDelete(e.Key)
+	if e.Value != nil {
+		op = clientv3.OpPut(e.Key, string(e.Value))
+	}
+	r, err := l.config.Client.Txn(ctx).If(clientv3.Compare(clientv3.ModRevision(reserved), "=", at)).
+		Then(op, clientv3.OpDelete(reserved)).Commit()
+	if err != nil {
+		return 0, false, err
+	}
+	if r.Succeeded {
+		return r.Header.Revision, true, nil
+	}
+	now, err := l.config.Client.Get(ctx, e.Key)
+	if err != nil {
+		return 0, false, err
+	}
+	if len(now.Kvs) > 0 && string(now.Kvs[0].Value) == string(e.Value) {
+		return now.Kvs[0].ModRevision, false, nil
+	}
+	return at, false, nil
+}
+
+// finish writes the records of the log, each in its own transaction, and answers
+// each when its own is written.
+func (b *assembly) finish(ctx context.Context) {
+	l, h := b.l, b.head
+	var wait sync.WaitGroup
+	var helped atomic.Bool
+	errs := make([]error, len(b.late))
+	for i, d := range b.late {
+		wait.Go(func() {
+			l.fault("batch-record")
+			rev, own, err := l.redo(ctx, b.log.Entries[i], b.at)
+			if err == nil && !own {
+				helped.Store(true)
+			}
+			if errs[i] = err; err != nil {
+				d.r.reply(outcome{}, err)
+				return
+			}
+			l.mu.Lock()
+			delete(h.aloft, d.r.w.key)
+			l.mu.Unlock()
+			d.r.w.plan = d.plan
+			d.r.reply(outcome{ok: true, rev: rev}, nil)
+		})
+	}
+	wait.Wait()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if errors.Join(errs...) == nil { // otherwise the sweeper carries the log out
+		h.logs = append(h.logs, standingLog{key: b.logKey, mod: b.at})
+	}
+	if helped.Load() {
+		h.rival = time.Now()
+	}
+	for i, e := range b.log.Entries {
+		if errs[i] != nil {
+			delete(h.aloft, e.Key)
+		}
+	}
+	close(h.landing)
+	h.landing = nil
+	if h.flights--; h.flights > 0 {
+		h.landing = make(chan struct{})
+	}
+}
+
+// taken: logs that were carried out have gone with a write of the zone. The caller holds l.mu.
+func (h *head) taken(logs ...standingLog) {
+	h.logs = slices.DeleteFunc(h.logs, func(log standingLog) bool {
+		return slices.ContainsFunc(logs, func(x standingLog) bool { return x.key == log.key })
+	})
+}
+
+// carryOutLog writes what is left of a log, then removes it. One that is gone is
+// through already.
+func (l *Ledger) carryOutLog(ctx context.Context, key string) error {
+	r, err := l.config.Client.Get(ctx, key)
+	if err != nil || len(r.Kvs) == 0 {
+		return err
+	}
+	kv := r.Kvs[0]
+	if _, err := l.redoAll(ctx, kv); err != nil {
+		return err
+	}
+	_, err = l.config.Client.Txn(ctx).If(clientv3.Compare(clientv3.ModRevision(key), "=", kv.ModRevision)).Then(clientv3.OpDelete(key)).Commit()
+	return err
+}
+
+// redoAll writes what is left of a log, all of it at once.
+func (l *Ledger) redoAll(ctx context.Context, kv *mvccpb.KeyValue) (log redoLog, err error) {
+	if log, err = decodeLog(kv.Value); err != nil {
+		return log, unreadable(string(kv.Key), err)
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	for _, e := range log.Entries {
+		group.Go(func() error {
+			l.fault("log-entry")
+			_, _, err := l.redo(ctx, e, kv.ModRevision)
+			return err
+		})
+	}
+	return log, group.Wait()
+}
+
+// sweepLogs carries out the logs that stood at the last sweep already, all of them
+// at the first: whoever made them has died or could not finish. old and the
+// returned map are their revisions.
+func (l *Ledger) sweepLogs(ctx context.Context, old map[string]int64, all bool) map[string]int64 {
+	r, err := l.config.Client.Get(ctx, l.layout.room("logs"), clientv3.WithPrefix(), clientv3.WithKeysOnly())
+	if err != nil {
+		return old
+	}
+	now := map[string]int64{}
+	for _, kv := range r.Kvs {
+		key := string(kv.Key)
+		if !all && old[key] != kv.ModRevision {
+			now[key] = kv.ModRevision
+			continue
+		}
+		if l.through(key) {
+			if _, err := l.config.Client.Delete(ctx, key); err != nil {
+				now[key] = kv.ModRevision
+			}
+			continue
+		}
+		if err := l.carryOutLog(ctx, key); err != nil && ctx.Err() == nil {
+			klog.FromContext(ctx).Error(err, "a redo log is not carried out; it is tried again", "key", key)
+			now[key] = kv.ModRevision
+		}
+	}
+	return now
+}
+
+// through: this server has carried the log out, and the next write of its zone
+// that would take it away has not come.
+func (l *Ledger) through(key string) bool {
+	uid, _, _ := strings.Cut(strings.TrimPrefix(key, l.layout.room("logs")), "/")
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	h := l.byUID[uid]
+	if h == nil || !slices.ContainsFunc(h.logs, func(log standingLog) bool { return log.key == key }) {
+		return false
+	}
+	h.taken(standingLog{key: key})
+	return true
+}
+
+// Unwritten lists the records that standing logs decide and that are not written
+// yet, at a revision: by key, as they shall stand, Value nil for those that go.
+// Who reads all records at that revision lays them over what it read (I2).
+// get reads at the revision of the other reads.
+func (l Layout) Unwritten(get func(key string, opts ...clientv3.OpOption) (*clientv3.GetResponse, error)) (map[string]*mvccpb.KeyValue, error) {
+	logs, err := get(l.room("logs"), clientv3.WithPrefix())
+	if err != nil || len(logs.Kvs) == 0 {
+		return nil, err
+	}
+	reserved, err := get(l.room("reserved"), clientv3.WithPrefix(), clientv3.WithKeysOnly())
+	if err != nil {
+		return nil, err
+	}
+	stands := map[string]int64{}
+	for _, kv := range reserved.Kvs {
+		stands[string(kv.Key)] = kv.ModRevision
+	}
+	out := map[string]*mvccpb.KeyValue{}
+	for _, kv := range logs.Kvs {
+		log, err := decodeLog(kv.Value)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", kv.Key, err)
+		}
+		for _, e := range log.Entries {
+			if stands[l.reserved(e.Key)] == kv.ModRevision {
+				out[e.Key] = &mvccpb.KeyValue{Key: []byte(e.Key), Value: e.Value, ModRevision: kv.ModRevision}
+			}
+		}
+	}
+	return out, nil
+}

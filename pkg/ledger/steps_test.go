@@ -1,0 +1,246 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ledger_test
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/test/store"
+)
+
+// populated is a zone of n records of team-a that refer to it, settled; nobody runs.
+func populated(t *testing.T, st *store.Store, s *store.Server, n int) {
+	t.Helper()
+	stop := s.Run()
+	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"))))
+	st.Settle()
+	stop()
+	fill(t, s, n, func(i int) *v1alpha1.Record {
+		r := store.Record("team-a", fmt.Sprintf("r%d", i), fmt.Sprintf("r%d", i), "A", "192.0.2.1")
+		r.Spec.ZoneRef = &v1alpha1.ZoneReference{Namespace: "infra", Name: "example"}
+		return r
+	})
+}
+
+func withdraw(t *testing.T, s *store.Server) {
+	t.Helper()
+	store.Must(s.UpdateZone("infra", "example", func(z *v1alpha1.Zone) {
+		z.Spec.Delegations = []v1alpha1.Delegation{store.Allow("team-b", "*")}
+	}))
+}
+
+// Two servers that start both find the work, and clients of both write into the zone:
+// each record is let go once, with a serial of its own, and no write is lost.
+func TestRace_twoServersCarryOutOneCascade_I3(t *testing.T) {
+	st := store.New(t)
+	servers := []*store.Server{st.Server(today), st.Server(today)}
+	n := scale(400, 120)
+	populated(t, st, servers[0], n)
+	withdraw(t, servers[0])
+	before := servers[0].Zone("infra", "example").Status
+	ctx := deadline(t)
+	done := make(chan struct{})
+	var acked atomic.Int64
+	var wg sync.WaitGroup
+	for w := range 4 {
+		wg.Go(func() {
+			for i := 0; ; i++ {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				name := fmt.Sprintf("b-%d-%d", w, i)
+				if _, err := servers[w%2].CreateRecord(ctx, store.Record("team-b", name, name+".example.org.", "A", "192.0.2.2")); err != nil {
+					t.Errorf("client %d: %v", w, err)
+					return
+				}
+				acked.Add(1)
+			}
+		})
+	}
+	servers[0].Run()
+	servers[1].Run()
+	store.Eventually(t, "the zone settles", func() bool {
+		return meta.IsStatusConditionTrue(servers[0].Zone("infra", "example").Status.Conditions, v1alpha1.ConditionSettled)
+	})
+	close(done)
+	wg.Wait()
+	st.Settle()
+	after := servers[1].Zone("infra", "example").Status
+	if want := int64(n) + acked.Load(); after.ContentGeneration-before.ContentGeneration != want || after.Serial-before.Serial != want {
+		t.Errorf("%d steps and %d serials for %d records let go and %d taken in", after.ContentGeneration-before.ContentGeneration, after.Serial-before.Serial, n, acked.Load())
+	}
+	for _, r := range servers[1].ListRecords("team-a") {
+		if r.Status.ZoneRef != nil || r.Labels[v1alpha1.LabelParentZone] != "" {
+			t.Fatalf("record %s is still adopted", r.Name)
+		}
+	}
+	for i, s := range servers {
+		t.Logf("server %d: %d steps, %d conflicts", i, s.Ledger.Stats().CascadeSteps.Load(), s.Ledger.Stats().Conflicts.Load())
+	}
+}
+
+// A server stands still with some of the records written that it decided together;
+// another goes on, and when the first one wakes up it does nothing twice.
+func TestCascade_standsStillAmongItsRecords_I4(t *testing.T) {
+	for _, x := range []struct {
+		what, point string
+		change      func(*v1alpha1.Zone)
+		in          bool
+	}{
+		{"renamed", "cascade-record", func(z *v1alpha1.Zone) { z.Spec.DomainName = "example.net." }, true},
+		{"withdrawn", "batch-record", func(z *v1alpha1.Zone) { z.Spec.Delegations = nil }, false},
+	} {
+		t.Run(x.what, func(t *testing.T) {
+			st, g := store.New(t), &gate{}
+			still, other := st.Server(today, func(c *ledger.Config) { c.Fault = g.pass }), st.Server(today)
+			const n = 70 // more than two goes
+			populated(t, st, other, n)
+			before := store.Must(still.UpdateZone("infra", "example", x.change)).Status
+			g.set(x.point)
+			still.Run()
+			for range 3 {
+				<-g.reached
+			}
+			if r := st.Fsck(); !r.Clean() || r.Owed.Total == 0 {
+				t.Fatalf("in the middle: %s", store.Text(r))
+			}
+			other.Run()
+			st.Settle()
+			g.set("")
+			st.Settle()
+			after := other.Zone("infra", "example").Status
+			want := int64(n)
+			if x.in {
+				want = 0
+			}
+			if after.ContentGeneration-before.ContentGeneration != want {
+				t.Errorf("%d steps, want %d", after.ContentGeneration-before.ContentGeneration, want)
+			}
+			for _, r := range other.ListRecords("team-a") {
+				if (r.Status.ZoneRef != nil) != x.in || x.in && r.Status.FQDN != r.Name+".example.net." {
+					t.Fatalf("record %s: %+v", r.Name, r.Status)
+				}
+			}
+		})
+	}
+}
+
+// Who comes first to a name is who is older, whether he comes from the zone above or
+// has waited for this one, and however many are decided in one go (S2.7). So is whose
+// records there is room for (S5.6).
+func TestCascade_theOlderComesFirst_S2_7(t *testing.T) {
+	st := store.New(t)
+	s := st.Server()
+	stop := s.Run()
+	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"), v1alpha1.Delegation{Zones: []string{"*"}})))
+	st.Settle()
+	stop()
+	const n, room = 50, 20
+	create := func(ns, zone string, i, age int, waits bool) {
+		name := fmt.Sprintf("%s-%d", zone, i)
+		r := store.Record(ns, name, fmt.Sprintf("x%d.%s.example.org.", i, zone), "A", "192.0.2.1")
+		if waits {
+			r.Spec.DomainName, r.Spec.ZoneRef = fmt.Sprintf("x%d", i), &v1alpha1.ZoneReference{Namespace: "infra", Name: zone}
+		}
+		r.CreationTimestamp = metav1.NewTime(time.Date(2024, 1, 1, 0, 0, age, 0, time.UTC))
+		store.Must(s.CreateRecord(t.Context(), r))
+	}
+	for i := range n { // the ages are another order than that of names
+		create("team-a", "dev", i, 2*(i*7%n)+i%2, false)
+		create("team-b", "dev", i, 2*(i*7%n)+1-i%2, true)
+		create("team-c", "lab", i, i*11%n, i%2 == 0)
+	}
+	most := int32(room)
+	for zone, limits := range map[string]*v1alpha1.ZoneLimits{"dev": nil, "lab": {RecordsPerNamespace: &most}} {
+		z := store.Zone("infra", zone, zone+".example.org.", store.Allow("", "*"))
+		z.Spec.Limits = limits
+		store.Must(s.CreateZone(z))
+	}
+	s.Run()
+	st.Settle()
+	in := func(ns, zone string, i int) bool {
+		ref := s.Record(ns, fmt.Sprintf("%s-%d", zone, i)).Status.ZoneRef
+		return ref != nil && ref.Name == zone
+	}
+	for i := range n {
+		if a, b := in("team-a", "dev", i), in("team-b", "dev", i); a == b || a != (i%2 == 0) {
+			t.Errorf("name x%d: the record from the zone above is in: %t, the one that waited: %t; the older one is number %d", i, a, b, i%2)
+		}
+		if got, age := in("team-c", "lab", i), i*11%n; got != (age < room) {
+			t.Errorf("of those that there is room for the %d. by age: %t", age, got)
+		}
+	}
+}
+
+// A client that writes into a zone while a cascade goes through it has its turn after
+// one go of that: the serials between two of its writes say so.
+func TestCascade_leavesClientsTheirTurn(t *testing.T) {
+	st := store.New(t)
+	s := st.Server(today)
+	n := scale(1500, 400)
+	populated(t, st, s, n)
+	withdraw(t, s)
+	s.Run()
+	var between []int64
+	last := int64(0)
+	for i := 0; ; i++ {
+		name := fmt.Sprintf("b-%d", i)
+		r, err := s.CreateRecord(t.Context(), store.Record("team-b", name, name+".example.org.", "A", "192.0.2.2"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if last > 0 {
+			between = append(between, r.Status.Serial-last)
+		}
+		last = r.Status.Serial
+		if i%8 == 0 && meta.IsStatusConditionTrue(s.Zone("infra", "example").Status.Conditions, v1alpha1.ConditionSettled) {
+			break
+		}
+	}
+	slices.Sort(between)
+	if len(between) < 8 || between[len(between)/2] > 100 {
+		t.Errorf("%d writes among %d steps, between two of them mostly %d steps", len(between), n, between[len(between)/2])
+	}
+	t.Logf("%d writes among %d steps", len(between), n)
+	st.Settle()
+}
+
+// A work that one server carries out for long is that server's: another that starts
+// sees that it goes on, and does not do the same beside it to the end.
+func TestCascade_oneServerAtATime(t *testing.T) {
+	st := store.New(t)
+	slow := func(c *ledger.Config) {
+		c.Fault = func(point string) {
+			if point == "cascade-step" {
+				time.Sleep(250 * time.Millisecond) // it is about many more
+			}
+		}
+	}
+	servers := []*store.Server{st.Server(slow), st.Server(slow)}
+	const goes, each = 16, 16
+	populated(t, st, servers[0], goes*each)
+	steps := func(i int) int64 { return servers[i].Ledger.Stats().CascadeSteps.Load() / each }
+	already := steps(0) + steps(1)
+	withdraw(t, servers[0])
+	servers[0].Run()
+	store.Eventually(t, "it is at work", func() bool { return steps(0) > 4 })
+	servers[1].Run()
+	st.Settle()
+	if all := steps(0) + steps(1) - already; all > goes+12 {
+		t.Errorf("%d goes for the work of %d: both did it", all, goes)
+	}
+	t.Logf("%d and %d goes", steps(0), steps(1))
+}

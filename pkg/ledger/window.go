@@ -1,0 +1,170 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"kubi.zone/kubizone/pkg/law"
+)
+
+// maxWindow is how many candidates of a cascade are in memory: some five megabytes.
+// With more of them what the work scans is read once for each so many.
+const maxWindow = 1 << 14
+
+// candidate is something to decide anew.
+type candidate struct {
+	letter, namespace, object string
+	uid                       string
+	created                   int64
+	// over: a zone was made over it.
+	over bool
+}
+
+// window is the next part of what a work decides anew, in order: zones first, since
+// they take records; then the gaining zone's own namespace, then age, then uid (S2.7).
+type window struct {
+	own   string
+	after *candidate
+	found []candidate
+	more  bool
+	names map[string]string // namespaces, each once in memory
+}
+
+func (l *Ledger) window(s *standing) *window {
+	w := &window{names: map[string]string{}}
+	if len(s.work.Zones) > 0 {
+		w.own = s.work.Zones[0].Namespace
+	}
+	return w
+}
+
+func (w *window) compare(x, y candidate) int {
+	rank := func(c candidate) int {
+		switch {
+		case c.letter == waitingZone:
+			return 0
+		case c.namespace == w.own:
+			return 1
+		}
+		return 2
+	}
+	return cmp.Or(cmp.Compare(rank(x), rank(y)), cmp.Compare(x.created, y.created), cmp.Compare(x.uid, y.uid))
+}
+
+// add takes a candidate in where it may be of this part.
+func (w *window) add(c candidate) {
+	if w.after != nil && w.compare(c, *w.after) <= 0 {
+		return
+	}
+	namespace, ok := w.names[c.namespace]
+	if !ok {
+		namespace = strings.Clone(c.namespace)
+		w.names[namespace] = namespace
+	}
+	c.namespace, c.object = namespace, strings.Clone(c.object)
+	if w.found = append(w.found, c); len(w.found) >= 2*maxWindow {
+		w.cut()
+	}
+}
+
+// cut keeps what comes first, each candidate once.
+func (w *window) cut() []candidate {
+	slices.SortFunc(w.found, w.compare)
+	kept := w.found[:0]
+	for _, c := range w.found {
+		if n := len(kept); n > 0 && kept[n-1].uid == c.uid {
+			kept[n-1].over = kept[n-1].over || c.over
+		} else {
+			kept = append(kept, c)
+		}
+	}
+	if w.found = kept; len(kept) > maxWindow {
+		w.found, w.more = kept[:maxWindow], true
+	}
+	return w.found
+}
+
+// next begins the part behind this one.
+func (w *window) next() {
+	last := w.found[len(w.found)-1]
+	w.after, w.found, w.more = &last, w.found[:0], false
+}
+
+// collect finds what a work names.
+func (l *Ledger) collect(ctx context.Context, s *standing, w *window) error {
+	if err := l.collectLeft(ctx, s.work.Left, w.add); err != nil {
+		return err
+	}
+	for _, scan := range s.work.Scans {
+		if err := l.scan(ctx, s, scan, w.add); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// scan finds what a scan names, in the order of keys.
+func (l *Ledger) scan(ctx context.Context, s *standing, scan law.Scan, found func(candidate)) error {
+	var prefix string
+	switch scan.Kind {
+	case law.ScanMembers:
+		prefix = l.layout.Key(law.Key{Kind: law.KindTenantsBelow, Zone: scan.Zone, Owner: scan.Owner})
+	case law.ScanWaiting:
+		prefix = l.layout.waitingAt(scan.View, scan.Name, scan.Exact)
+	case law.ScanReferring:
+		prefix = l.layout.waitingFor(scan.Target)
+	case law.ScanPending:
+		prefix = l.layout.waitingFor(scan.Target) + waitingZone + "/"
+	default:
+		return nil
+	}
+	key, end := prefix, clientv3.GetPrefixRangeEnd(prefix)
+	for {
+		r, err := l.config.Client.Get(ctx, key, clientv3.WithRange(end), clientv3.WithLimit(2000))
+		if err != nil {
+			return err
+		}
+		for _, kv := range r.Kvs {
+			c := candidate{letter: waitingRecord}
+			if scan.Kind == law.ScanMembers {
+				// What has come in since the work was owed was decided since, and holds at that
+				// revision (I5): whoever goes on writing does not keep the work from its end.
+				if s.since > 0 && kv.ModRevision > s.since {
+					continue
+				}
+				var m law.Member
+				if err := json.Unmarshal(kv.Value, &m); err != nil {
+					return fmt.Errorf("ledger: %s: %w", kv.Key, err)
+				}
+				if _, _, c.namespace, c.object, err = l.layout.memberOf(string(kv.Key)); err != nil {
+					return err
+				}
+				c.uid, c.created, c.over = m.UID, m.Created, !scan.Owner.IsApex()
+			} else {
+				var w waiter
+				if err := json.Unmarshal(kv.Value, &w); err != nil {
+					return fmt.Errorf("ledger: %s: %w", kv.Key, err)
+				}
+				var ok bool
+				if c.letter, c.namespace, c.object, ok = who(string(kv.Key)); !ok {
+					return fmt.Errorf("ledger: %q is no waiting key", kv.Key)
+				}
+				c.uid, c.created = w.UID, w.Created
+			}
+			found(c)
+		}
+		if !r.More {
+			return nil
+		}
+		key = string(r.Kvs[len(r.Kvs)-1].Key) + "\x00"
+	}
+}
