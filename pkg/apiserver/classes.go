@@ -151,6 +151,15 @@ func (c *classes) inDefault(namespace string) []*v1alpha1.DNSClass {
 // deliver says whether a default class delivers zones of a namespace that name none. It is asked with every write.
 func (c *classes) deliver(namespace string) bool { return len(c.inDefault(namespace)) > 0 }
 
+// terminating says whether a namespace is being deleted: standalone none is, since none is an object.
+func (c *classes) terminating(namespace string) bool {
+	if c.namespaces == nil {
+		return false
+	}
+	known, err := c.namespaces.Get(namespace)
+	return err == nil && known.DeletionTimestamp != nil
+}
+
 func (c *classes) labels(namespace string) map[string]string {
 	if c.namespaces != nil {
 		if known, err := c.namespaces.Get(namespace); err == nil {

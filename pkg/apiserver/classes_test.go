@@ -392,3 +392,23 @@ func TestClasses_labels(t *testing.T) {
 		t.Errorf("labels %v", labels)
 	}
 }
+
+// A namespace terminates from its deletionTimestamp on; one that is not there does not, nor does any standalone (S2.8).
+func TestClasses_terminating_S2_8(t *testing.T) {
+	indexer := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
+	now := metav1.Now()
+	for _, ns := range []corev1.Namespace{{ObjectMeta: metav1.ObjectMeta{Name: "stays"}}, {ObjectMeta: metav1.ObjectMeta{Name: "goes", DeletionTimestamp: &now}}} {
+		if err := indexer.Add(&ns); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cluster, standalone := &classes{namespaces: corelisters.NewNamespaceLister(indexer)}, &classes{}
+	for namespace, want := range map[string]bool{"stays": false, "goes": true, "gone": false} {
+		if got := cluster.terminating(namespace); got != want {
+			t.Errorf("%s terminates: %t", namespace, got)
+		}
+		if standalone.terminating(namespace) {
+			t.Errorf("%s terminates standalone", namespace)
+		}
+	}
+}

@@ -6,8 +6,10 @@ package apiserver
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/client/pkg/v3/transport"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/kubernetes"
@@ -15,11 +17,14 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/status"
 	"k8s.io/apiserver/pkg/storage/etcd3"
 	"k8s.io/apiserver/pkg/storage/storagebackend"
-
 	"k8s.io/component-base/tracing"
+
+	"kubi.zone/kubizone/pkg/apiserver/faultpoint"
 	"kubi.zone/kubizone/pkg/apiserver/maintenance"
 )
 
@@ -65,13 +70,39 @@ func dial(ctx context.Context, where storagebackend.TransportConfig) (*kubernete
 			connection.Connect()
 		}
 		if !connection.WaitForStateChange(ctx, state) {
+			err := fmt.Errorf("etcd %v: %w%s", where.ServerList, context.Cause(ctx), lastFailure(connection))
 			client.Close()
-			return nil, fmt.Errorf("etcd %v: %w; is it running there?", where.ServerList, context.Cause(ctx))
+			return nil, err
 		}
 	}
 	// The time spent in etcd is then seen in the audit log and traces of a request.
-	client.KV = maintenance.Explain(etcd3.NewETCDLatencyTracker(client.KV))
+	client.KV = maintenance.Explain(faultpoint.KV(etcd3.NewETCDLatencyTracker(client.KV), Prefix))
 	return client, nil
+}
+
+// Reachable returns nil when etcd takes a connection, else why it does not and what to look at.
+func Reachable(ctx context.Context, where storagebackend.TransportConfig) error {
+	client, err := dial(ctx, where)
+	if err != nil {
+		return err
+	}
+	return client.Close()
+}
+
+// lastFailure says why there is no connection and what to look at: the connection itself keeps that to itself until a
+// call fails for it.
+func lastFailure(connection *grpc.ClientConn) string {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	_, err := etcdserverpb.NewKVClient(connection).Range(ctx, &etcdserverpb.RangeRequest{Key: []byte{0}}, grpc.WaitForReady(false))
+	switch text := status.Convert(err).Message(); {
+	case status.Code(err) != codes.Unavailable:
+		return "; is it running there?"
+	case strings.Contains(text, "handshake") || strings.Contains(text, "tls: ") || strings.Contains(text, "x509: "):
+		return "; " + text + " (compare --etcd-cafile, --etcd-certfile and --etcd-keyfile with what this etcd trusts and shows)"
+	default:
+		return "; " + text + "; is it running there?"
+	}
 }
 
 // records: somebody takes the spans. Making them for nobody would still cost each request to etcd its share.

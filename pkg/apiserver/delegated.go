@@ -96,7 +96,8 @@ func NewDelegated(ctx context.Context, cfg Delegated) (_ *Server, err error) {
 	}); err != nil {
 		return nil, err
 	}
-	s.classes.namespaces = config.SharedInformerFactory.Core().V1().Namespaces().Lister()
+	namespaces := config.SharedInformerFactory.Core().V1().Namespaces()
+	s.classes.namespaces, s.namespacesSynced = namespaces.Lister(), namespaces.Informer().HasSynced
 	return s, s.assemble(registry, config, etcd, assembly{zones: cfg.Zones, inlineSecrets: cfg.AllowInlineSecrets})
 }
 

@@ -8,7 +8,8 @@
 //
 //	A1. Every write of a Zone or Record goes through the ledger: the storage of both is decorated by it, and no
 //	    other path to their keys is served.
-//	A2. zones/entries and zones/changes answer at the serial of a Zone read from etcd or later (S7.1).
+//	A2. zones/entries and zones/changes answer at the serial of a Zone read from etcd or later (S7.1). What is not
+//	    proven by its hash is in no view: its zone is frozen, and no other one waits for it.
 //	A3. Standalone, whoever holds a client certificate of group system:masters may do everything; everybody else is
 //	    refused with the reason, but for the paths that say how the server is.
 //	A4. No object of ours has a TTL, and no corrupt one is deleted unread: both would take records out of a zone
@@ -22,5 +23,6 @@
 // It does not decide anything about names and records (law, ledger), does not speak DNS (primary), and does not know
 // where etcd runs: embed, beside it, may be told to start one.
 //
-// Read server.go first, then storage.go; standalone.go and delegated.go are the two doors.
+// Read server.go first, then storage.go; standalone.go and delegated.go are the two doors, feed.go
+// and frozen.go keep the views.
 package apiserver

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"slices"
 	"sync"
 	"time"
 
@@ -19,43 +18,59 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// feed keeps a Set at the state of the store: every zone at one revision first, each proven by its hash, then the
-// journal. A step that does not fit, or a zone that is not what its hash says, starts it over.
+// feed keeps a Set at the state of the store: every zone at one revision first, then the journal. Nothing gets into the
+// Set that is not proven by its hash. A step that does not fit starts it over; a zone that cannot be proven is frozen
+// (frozen.go), and nobody else waits for it.
 type feed struct {
 	follow func(ctx context.Context, sink ledger.Sink) error
 	set    *zoneview.Set
-	// pause between a failure and the next start.
-	pause time.Duration
-	// uids are the zones in the Set. Only the sink, whose methods are called one after the other, looks at it.
-	uids map[string]bool
+	// pause between a failure and the next start; thaw before frozen zones are read again, doubling up to longestThaw.
+	pause, thaw time.Duration
+	// uids are the zones of the store, and misfits counts the steps in a row of a zone that did not fit. The start of the
+	// moment looks at them, with its mutex held.
+	uids    map[string]zoneview.Zone
+	misfits map[string]int
 
 	mutex sync.Mutex
 	// state is closed, and made anew, whenever wrong or proven changes.
 	state chan struct{}
-	// proven is true from the moment every zone of a start is proven until the next start.
+	// proven is true from the moment every zone of a start is proven or frozen until the next start.
 	proven bool
 	// wrong is why the last start failed; failures counts them.
 	wrong    error
 	failures int
+	// frozen are the zones that cannot be proven, by uid, or by namespace/name where not even the uid can be read.
+	frozen map[string]frozenZone
+	// proofsFailed counts.
+	proofsFailed int64
 }
 
 const (
 	feedPause = time.Second
-	// maxFailures is how many starts in a row may fail before whoever waits is told.
+	// maxFailures is how many starts in a row may fail before whoever waits is told, and how many steps of one zone may
+	// not fit before it is frozen.
 	maxFailures = 3
 )
 
 func newFeed(from *ledger.Ledger, set *zoneview.Set) *feed {
-	return &feed{follow: from.Follow, set: set, pause: feedPause, uids: make(map[string]bool), state: make(chan struct{})}
+	return &feed{
+		follow: from.Follow, set: set, pause: feedPause, thaw: firstThaw, uids: make(map[string]zoneview.Zone), state: make(chan struct{}),
+		misfits: make(map[string]int), frozen: make(map[string]frozenZone),
+	}
 }
 
 // run follows until ctx ends.
 func (f *feed) run(ctx context.Context) error {
-	for ctx.Err() == nil {
-		err := f.once(ctx)
+	for thaw := f.thaw; ctx.Err() == nil; {
+		err := f.once(ctx, thaw)
 		if ctx.Err() != nil {
 			return nil
 		}
+		if errors.Is(err, errThaw) {
+			thaw = min(2*thaw, longestThaw)
+			continue
+		}
+		thaw = f.thaw
 		f.mutex.Lock()
 		f.proven, f.wrong = false, err
 		f.failures++
@@ -77,17 +92,29 @@ func (f *feed) changed() {
 	f.state = make(chan struct{})
 }
 
-// once follows until something does not fit.
-func (f *feed) once(ctx context.Context) error {
+// once follows until something does not fit, or frozen zones are to be read again.
+func (f *feed) once(ctx context.Context, thaw time.Duration) error {
 	ctx, cancel := context.WithCancelCause(ctx)
-	one := &start{feed: f, ctx: ctx, fail: cancel, turns: make(chan struct{}, runtime.GOMAXPROCS(0))}
+	one := &start{feed: f, ctx: ctx, fail: cancel, turns: make(chan struct{}, runtime.GOMAXPROCS(0)), proving: make(map[string]*proving)}
+	one.all.Go(func() {
+		for wait := thaw; ; wait = f.thaw {
+			select {
+			case <-time.After(wait):
+			case <-ctx.Done():
+				return
+			}
+			if f.frozenZones() > 0 {
+				cancel(errThaw)
+			}
+		}
+	})
 	err := f.follow(ctx, one)
 	cancel(errors.Join(errors.New("the journal ended"), err))
 	one.all.Wait()
 	return context.Cause(ctx)
 }
 
-// check is the readiness of views.
+// check is the readiness of views. Frozen zones are no reason to serve no other.
 func (f *feed) check() error {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -100,7 +127,7 @@ func (f *feed) check() error {
 	return errors.New("not proven yet")
 }
 
-// wait returns when every zone is in the Set and proven, or too many starts have failed.
+// wait returns when every zone is in the Set and proven, or frozen, or too many starts have failed.
 func (f *feed) wait(ctx context.Context) error {
 	for {
 		f.mutex.Lock()
@@ -125,89 +152,94 @@ type start struct {
 	feed *feed
 	ctx  context.Context
 	fail context.CancelCauseFunc
-	// listed are the zones of the present listing, until Ready; listings counts them.
+	// listed are the zones of the present listing, and broken those by name that cannot be read, until Ready; listings
+	// counts them, with the feed's mutex held.
 	listed   map[string]bool
+	broken   map[string]error
 	listings int
 	// proofs are those of the present listing, all those of every listing.
 	proofs *sync.WaitGroup
 	all    sync.WaitGroup
 	// turns bounds how many zones are being proven at once.
 	turns chan struct{}
+
+	// mutex guards proving: the zones whose proof is under way.
+	mutex   sync.Mutex
+	proving map[string]*proving
+}
+
+// proving is a zone on its way into the Set. What the journal tells of it meanwhile waits.
+type proving struct {
+	identity zoneview.Zone
+	// here: the Set has just this state already, so nobody waits for a second proof of it.
+	here    bool
+	waiting []content.Transaction
 }
 
 var _ ledger.Sink = (*start)(nil)
 
 // Reset begins a listing.
 func (s *start) Reset() {
-	s.listed, s.proofs = make(map[string]bool), new(sync.WaitGroup)
-	s.feed.mutex.Lock()
-	defer s.feed.mutex.Unlock()
+	s.listed, s.broken, s.proofs = make(map[string]bool), make(map[string]error), new(sync.WaitGroup)
+	s.mutex.Lock()
+	s.proving = make(map[string]*proving)
+	s.mutex.Unlock()
+	f := s.feed
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
 	s.listings++
-	s.feed.proven = false
-	s.feed.changed()
+	// What is in the Set stays proven: whoever is ready stays so where this start only looks for frozen zones again.
+	f.proven = f.proven && len(f.frozen) > 0 && s.listings == 1
+	f.changed()
 }
 
-// Base takes in a zone and proves it in the background: 7 µs a value, which a big zone must not make the others wait for.
-func (s *start) Base(base ledger.Base) {
-	identity := zoneOf(base.Zone.UID, base.Identity)
-	snapshot := zoneview.NewSnapshot(identity, base.Zone.Header, base.Zone.Serial, base.Zone.N, base.Zone.State, slices.Values(merged(base.Sets)))
-	s.listed[identity.UID], s.feed.uids[identity.UID] = true, true
-	s.feed.set.Put(snapshot, base.Settled)
-	proofs := s.proofs
-	proofs.Add(1)
-	s.all.Go(func() {
-		defer proofs.Done()
-		select {
-		case s.turns <- struct{}{}:
-			defer func() { <-s.turns }()
-		case <-s.ctx.Done():
-			return
-		}
-		if err := snapshot.Prove(); err != nil {
-			s.fail(err)
-		}
-	})
-}
-
-// Ready drops what the listing does not have, and tells when all of it is proven.
-func (s *start) Ready() {
-	for uid := range s.feed.uids {
-		if !s.listed[uid] {
-			s.feed.set.Remove(uid)
-			delete(s.feed.uids, uid)
-		}
-	}
-	s.listed = nil
-	listing, proofs := s.listings, s.proofs
-	s.all.Go(func() {
-		proofs.Wait()
-		s.feed.mutex.Lock()
-		defer s.feed.mutex.Unlock()
-		if s.ctx.Err() != nil || s.listings != listing {
-			return
-		}
-		s.feed.proven, s.feed.wrong, s.feed.failures = true, nil, 0
-		s.feed.changed()
-	})
-}
+// Unreadable freezes a zone whose object says nothing.
+func (s *start) Unreadable(namespace, name string, err error) { s.broken[namespace+"/"+name] = err }
 
 // Apply takes in a transaction of the journal.
 func (s *start) Apply(uid string, tx content.Transaction) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
 	if s.ctx.Err() != nil {
 		return
 	}
+	if tx.Gone {
+		delete(s.proving, uid)
+		s.feed.melt(uid)
+	}
+	if waits := s.proving[uid]; waits != nil && !waits.here {
+		waits.waiting = append(waits.waiting, tx)
+		return
+	}
+	if s.feed.frozenBy(uid) != nil {
+		return // nothing can be told of what is not known
+	}
+	s.take(uid, tx)
+}
+
+// take puts a transaction into the Set. The mutex is held.
+func (s *start) take(uid string, tx content.Transaction) {
+	f := s.feed
 	var first zoneview.Zone
 	if tx.Zone != nil {
 		first = zoneOf(uid, *tx.Zone)
+		f.uids[uid] = first
 	}
-	if err := s.feed.set.Apply(uid, tx, first); err != nil {
-		s.fail(err)
-		return
-	}
-	if tx.Gone {
-		delete(s.feed.uids, uid)
-	} else {
-		s.feed.uids[uid] = true
+	err := f.set.Apply(uid, tx, first)
+	switch {
+	case tx.Gone:
+		delete(f.uids, uid)
+		delete(f.misfits, uid)
+	case err == nil && len(tx.Steps) > 0:
+		delete(f.misfits, uid)
+	case err != nil:
+		if f.misfits[uid]++; f.misfits[uid] < maxFailures {
+			s.fail(err)
+			return
+		}
+		delete(f.misfits, uid)
+		delete(s.proving, uid) // the proof under way is of what was before: it must not thaw what this freezes
+		f.freeze(s.ctx, uid, f.uids[uid], fmt.Errorf("%d times in a row a step of the journal did not fit: %w", maxFailures, err))
 	}
 }
 

@@ -7,11 +7,15 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/law"
@@ -132,24 +136,129 @@ func TestFeed_startsOverWhenAStepDoesNotFit(t *testing.T) {
 	}
 }
 
-// What is not what its hash says is never ready, and whoever waits is told.
-func TestFeed_isNotReadyWithoutProof(t *testing.T) {
-	lie := func(sink ledger.Sink) {
-		wrong := base(t, 2)
+// lying tells of the zone with one of its values gone, and of another that is right.
+func lying(t *testing.T, n int) func(ledger.Sink) {
+	return func(sink ledger.Sink) {
+		wrong := base(t, n)
 		wrong.Sets[0].Data = wrong.Sets[0].Data[:1]
 		sink.Reset()
 		sink.Base(wrong)
+		right := base(t, 2)
+		right.Zone.UID = "other"
+		sink.Base(right)
 		sink.Ready()
 	}
-	f := feeding(t, lie, lie, lie)
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
-	err := f.wait(ctx)
-	if !errors.Is(err, zoneview.ErrMisfit) || !strings.Contains(err.Error(), "kubizone fsck") {
-		t.Errorf("wait: %v", err)
+}
+
+// F30: what is not what its hash says is served to nobody, and nobody else waits for it.
+func TestFeed_freezesWhatItCannotProve(t *testing.T) {
+	f := feeding(t, lying(t, 2))
+	waited(t, f)
+	if _, ok := f.set.ByUID(uid); ok {
+		t.Error("a zone without a proof is in the Set")
 	}
-	if err := f.check(); err == nil {
-		t.Error("ready without a proof")
+	if err := f.frozenBy(uid); !errors.Is(err, zoneview.ErrMisfit) {
+		t.Errorf("frozen by %v", err)
+	}
+	if _, ok := f.set.Settled("other"); !ok || f.frozenBy("other") != nil {
+		t.Error("a zone that is proven waits for one that is not")
+	}
+	zone := zoneObject(3)
+	if _, err := (views{f.set, f.frozenBy}).Snapshot(t.Context(), zone); !apierrors.IsStoreReadError(err) || !strings.Contains(err.Error(), "kubizone fsck") {
+		t.Errorf("who reads it is told %v", err)
+	}
+}
+
+// zoneObject is the zone of base at a step.
+func zoneObject(step int64) *v1alpha1.Zone {
+	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "z", UID: uid}}
+	zone.Status.FQDN, zone.Status.ContentGeneration = "example.org.", step
+	return zone
+}
+
+// A zone that was proven before stays as it was proven, whatever the journal adds to what is not known; whoever wants a
+// later serial is told. When it is mended it goes on.
+func TestFeed_servesWhatWasProvenLastUntilItIsMended(t *testing.T) {
+	mended := make(chan struct{})
+	mend := sync.OnceFunc(func() { close(mended) })
+	defer mend()
+	f := feeding(t,
+		func(sink ledger.Sink) {
+			sink.Reset()
+			sink.Base(base(t, 2))
+			sink.Ready()
+			waitFor(t, func() bool { _, ok := sink.(*start).feed.set.Settled(uid); return ok })
+			lying(t, 3)(sink)
+			sink.Apply(uid, content.Transaction{Steps: steps(t, 5)[4:], Settled: true})
+			one := sink.(*start)
+			waitFor(t, func() bool { return one.feed.check() == nil && one.feed.frozenBy(uid) != nil })
+			one.fail(errThaw)
+		},
+		func(sink ledger.Sink) {
+			<-mended
+			sink.Reset()
+			sink.Base(base(t, 4))
+			sink.Ready()
+			sink.Apply(uid, content.Transaction{Steps: steps(t, 5)[5:], Settled: true})
+		},
+	)
+	waitFor(t, func() bool { return f.frozenBy(uid) != nil })
+	view := views{f.set, f.frozenBy}
+	if snapshot, ok := f.set.Settled(uid); !ok || snapshot.Serial() != 102 || f.frozenBy(uid) == nil {
+		t.Errorf("%v, frozen by %v", snapshot, f.frozenBy(uid))
+	}
+	if _, err := view.Snapshot(t.Context(), zoneObject(3)); err != nil {
+		t.Errorf("what was proven is not answered: %v", err)
+	}
+	if _, err := view.Snapshot(t.Context(), zoneObject(4)); !apierrors.IsStoreReadError(err) {
+		t.Errorf("what is not proven is answered with %v", err)
+	}
+	mend()
+	if snapshot, err := f.set.Wait(t.Context(), uid, 6); err != nil || snapshot.Serial() != 105 || f.frozenBy(uid) != nil {
+		t.Errorf("%v, %v, frozen by %v", snapshot, err, f.frozenBy(uid))
+	}
+}
+
+// A damaged header is found by the hash, a damaged object by its name.
+func TestFeed_freezesADamagedHeaderAndAnUnreadableZone(t *testing.T) {
+	f := feeding(t, func(sink ledger.Sink) {
+		sink.Reset()
+		wrong := base(t, 2)
+		wrong.Hash = strings.Repeat("0", 64)
+		sink.Base(wrong)
+		sink.Unreadable("ns", "broken", errors.New("not protobuf"))
+		sink.Ready()
+	})
+	waited(t, f)
+	if f.frozenBy(uid) == nil || f.frozenBy("ns/broken") == nil || f.frozenZones() != 2 {
+		t.Errorf("frozen: %v", f.frozen)
+	}
+}
+
+// Steps that do not fit over and over freeze their zone, and not the feed.
+func TestFeed_freezesAZoneWhoseStepsNeverFit(t *testing.T) {
+	misfit := func(sink ledger.Sink) {
+		sink.Reset()
+		sink.Base(base(t, 1))
+		sink.Ready()
+		waitFor(t, func() bool { _, ok := sink.(*start).feed.set.ByUID(uid); return ok })
+		sink.Apply(uid, content.Transaction{Steps: steps(t, 5)[5:], Settled: true})
+	}
+	f := feeding(t, misfit, misfit, misfit)
+	waitFor(t, func() bool { return f.frozenBy(uid) != nil })
+	if snapshot, ok := f.set.Settled(uid); !ok || snapshot.Serial() != 101 {
+		t.Errorf("%v, %v", snapshot, ok)
+	}
+	waited(t, f)
+}
+
+func waitFor(t *testing.T, true func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !true(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Error("it does not come to that")
+			return
+		}
 	}
 }
 

@@ -28,11 +28,13 @@ import (
 	"k8s.io/apiserver/pkg/storage/value"
 	"k8s.io/apiserver/pkg/storage/value/encrypt/identity"
 	restclient "k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
 	"k8s.io/component-base/metrics/legacyregistry"
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/install"
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apiserver/faultpoint"
 	"kubi.zone/kubizone/pkg/apiserver/maintenance"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/law"
@@ -77,9 +79,15 @@ type Server struct {
 	compactor  interface{ Stop() }
 	keeper     *maintenance.Keeper
 	feed       *feed
+	figures    *figures
 	classes    *classes
 	closing    sync.Once
+	// namespacesSynced says whether the cluster's namespaces are known; nil standalone.
+	namespacesSynced cache.InformerSynced
 }
+
+// namespacesTimeout is how long cascades wait to hear of namespaces.
+const namespacesTimeout = 10 * time.Second
 
 // New makes a standalone server: it connects to etcd, checks that what is stored there is of a format this version
 // knows, and puts the server together. Nothing is served yet. ctx bounds the connecting.
@@ -136,6 +144,8 @@ func connect(ctx context.Context, config *genericapiserver.RecommendedConfig, et
 		Records: stored(etcd, config.ResourceTransformers, v1alpha1.Resource("records")),
 
 		DefaultClass: s.classes.deliver,
+		Terminating:  s.classes.terminating,
+		Now:          faultpoint.Now, Fault: faultpoint.At,
 	})
 	if err != nil {
 		return nil, err
@@ -152,6 +162,7 @@ type assembly struct {
 // assemble puts storage and views behind a door that config describes.
 func (s *Server) assemble(registry install.Registry, config *genericapiserver.RecommendedConfig, etcd *genericoptions.EtcdOptions, of assembly) (err error) {
 	s.feed = newFeed(s.ledger, of.zones)
+	s.figures = newFigures(s, of.zones)
 	config.AddReadyzChecks(
 		healthz.NamedCheck("views", func(*http.Request) error { return s.feed.check() }),
 		healthz.NamedCheck("classes", func(*http.Request) error { return s.classes.check() }),
@@ -162,6 +173,9 @@ func (s *Server) assemble(registry install.Registry, config *genericapiserver.Re
 		if err := legacyregistry.Register(metric); err != nil {
 			klog.V(4).Infof("a metric of etcd is not shown: %v", err)
 		}
+	}
+	if err := errors.Join(legacyregistry.Register(s.figures.writes), legacyregistry.CustomRegister(s.figures)); err != nil {
+		klog.V(4).Infof("metrics of this server are not shown: %v", err)
 	}
 	if s.generic, err = config.Complete().New(Component, genericapiserver.NewEmptyDelegate()); err != nil {
 		return fmt.Errorf("API server: %w", err)
@@ -226,13 +240,16 @@ func (s *Server) decorator(where storagebackend.TransportConfig, plain bool) gen
 			if plain {
 				return raw, nil // the seam lets pass what no committer came with
 			}
+			count := func(store storage.Interface) (storage.Interface, error) {
+				return &counting{Interface: store, resource: resource.Resource, writes: s.figures.writes}, nil
+			}
 			switch resource {
 			case v1alpha1.Resource("zones"):
-				return s.ledger.Zones(raw), nil
+				return count(s.ledger.Zones(raw))
 			case v1alpha1.Resource("records"):
-				return s.ledger.Records(raw), nil
+				return count(s.ledger.Records(raw))
 			case v1alpha1.Resource("dnsclasses"), v1alpha1.Resource("deliveries"):
-				return raw, nil // nothing that a zone contains
+				return count(raw) // nothing that a zone contains
 			}
 			return nil, fmt.Errorf("storage of %s: whether the ledger must know this resource is not said", resource)
 		},
@@ -254,6 +271,12 @@ func (s *Server) install(registry install.Registry, options generic.RESTOptionsG
 	if err != nil {
 		return err
 	}
+	// Watches of changes are no watches for the generic server, which would wait for them to end.
+	stopping, stop := context.WithCancel(context.Background())
+	if err := s.generic.AddPreShutdownHook("watches-of-changes", func() error { stop(); return nil }); err != nil {
+		stop()
+		return err
+	}
 	layout := s.ledger.Layout()
 	zones, err := zone.NewStorage(zone.Config{
 		Scheme:        registry.Scheme,
@@ -263,7 +286,8 @@ func (s *Server) install(registry install.Registry, options generic.RESTOptionsG
 		WithEstablish: s.ledger.WithEstablish,
 		Admits:        s.classes.admits,
 		DefaultTTL:    s.classes.defaultTTL,
-		Views:         views{of.zones},
+		Views:         views{of.zones, s.feed.frozenBy},
+		Stopping:      stopping,
 		Sources: &sources{
 			client: s.ledger.Client(),
 			members: func(uid string, owner name.Rel) string {
@@ -305,7 +329,7 @@ func (s *Server) RunLedger(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var all sync.WaitGroup
-	for what, run := range map[string]func(context.Context) error{"cascades": s.ledger.Run, "views": s.feed.run, "classes": s.classes.run, "care for etcd": s.keeper.Run} {
+	for what, run := range map[string]func(context.Context) error{"cascades": s.cascade, "format": s.ledger.FollowFormat, "views": s.feed.run, "classes": s.classes.run, "care for etcd": s.keeper.Run, "figures": s.figures.measure} {
 		all.Go(func() {
 			if err := run(ctx); err != nil && ctx.Err() == nil {
 				cancel(fmt.Errorf("%s: %w", what, err))
@@ -318,6 +342,17 @@ func (s *Server) RunLedger(ctx context.Context) error {
 		return err
 	}
 	return nil
+}
+
+// cascade carries out what writes owe, once it is known which namespaces terminate (S2.8). A kube-apiserver that is away
+// holds nothing back for long: nothing wrong comes of not knowing.
+func (s *Server) cascade(ctx context.Context) error {
+	if s.namespacesSynced != nil {
+		first, cancel := context.WithTimeout(ctx, namespacesTimeout)
+		cache.WaitForCacheSync(first.Done(), s.namespacesSynced)
+		cancel()
+	}
+	return s.ledger.Run(ctx)
 }
 
 // WaitForViews returns when every zone in the store is in the Set and proven by its hash.

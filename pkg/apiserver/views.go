@@ -25,17 +25,28 @@ import (
 )
 
 // views answers the subresources of zones out of a Set that follows the journal (A2).
-type views struct{ set *zoneview.Set }
+type views struct {
+	set *zoneview.Set
+	// frozen is why a zone (by uid) cannot be proven; nil: it can.
+	frozen func(uid string) error
+}
 
 var _ zone.Views = views{}
 
 // Snapshot waits until the view has come to the step that object, just read from etcd, stands at.
 func (v views) Snapshot(ctx context.Context, object *v1alpha1.Zone) (zone.Snapshot, error) {
-	snapshot, err := v.set.Wait(ctx, string(object.UID), uint64(object.Status.ContentGeneration))
-	if errors.Is(err, zoneview.ErrGone) {
-		return nil, apierrors.NewNotFound(v1alpha1.Resource("zones"), object.Name)
+	uid, wanted := string(object.UID), uint64(object.Status.ContentGeneration)
+	// A frozen zone that was proven at this step is still answered.
+	if snapshot, ok := v.set.ByUID(uid); (!ok || snapshot.N() < wanted) && v.frozen(uid) != nil {
+		return nil, unproven(object)
 	}
-	if err != nil {
+	snapshot, err := v.set.Wait(ctx, uid, wanted)
+	switch {
+	case errors.Is(err, zoneview.ErrGone):
+		return nil, apierrors.NewNotFound(v1alpha1.Resource("zones"), object.Name)
+	case err != nil && v.frozen(uid) != nil:
+		return nil, unproven(object)
+	case err != nil:
 		return nil, err
 	}
 	return snapshot, nil

@@ -65,7 +65,7 @@ func apply(t *testing.T, set *zoneview.Set, all []content.Step) {
 // A2, S7.1: an answer waits for the step that the object read stands at, and for no more.
 func TestViews_answerAtTheZoneReadOrLater(t *testing.T) {
 	set := zoneview.NewSet(zoneview.Config{})
-	v := views{set}
+	v := views{set, func(string) error { return nil }}
 	all := steps(t, 2)
 	apply(t, set, all[:2])
 	snapshot, err := v.Snapshot(t.Context(), object(2))
@@ -105,7 +105,7 @@ func TestViews_answerAtTheZoneReadOrLater(t *testing.T) {
 
 func TestViews_knowSerialsAsLongAsTheSetDoes(t *testing.T) {
 	set := zoneview.NewSet(zoneview.Config{Retain: 3})
-	v := views{set}
+	v := views{set, func(string) error { return nil }}
 	all := steps(t, 5)
 	apply(t, set, all)
 	for at := serial.Serial(102); at <= 105; at++ {

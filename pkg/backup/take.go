@@ -35,6 +35,9 @@ func Take(ctx context.Context, where storagebackend.TransportConfig, out string)
 			return nil, err
 		}
 	}
+	if dir, err := os.Stat(filepath.Dir(out)); err != nil || !dir.IsDir() {
+		return nil, fmt.Errorf("%s cannot be written: %s is no directory; make it, or name another file", out, filepath.Dir(out))
+	}
 	m := &Manifest{Kind: kind, Version: version, Time: time.Now().UTC().Truncate(time.Second), Kubizone: apiserver.Version}
 	partial := out + ".partial"
 	defer os.Remove(partial)
@@ -70,14 +73,19 @@ func (m *Manifest) save(ctx context.Context, where storagebackend.TransportConfi
 	var wrong []error
 	for _, endpoint := range where.ServerList {
 		config.Endpoints = []string{endpoint}
-		err := caughtUp(ctx, config)
+		one := where
+		one.ServerList = config.Endpoints
+		err := apiserver.Reachable(ctx, one)
 		if err == nil {
-			m.Etcd, err = snapshot.SaveWithVersion(ctx, zap.NewNop(), config, path)
+			if err = caughtUp(ctx, config); err == nil {
+				m.Etcd, err = snapshot.SaveWithVersion(ctx, zap.NewNop(), config, path)
+			}
+			if err == nil {
+				return nil
+			}
+			err = fmt.Errorf("etcd %s: %w", endpoint, err)
 		}
-		if err == nil {
-			return nil
-		}
-		wrong = append(wrong, fmt.Errorf("etcd %s: %w", endpoint, err))
+		wrong = append(wrong, err)
 		if ctx.Err() != nil {
 			break
 		}

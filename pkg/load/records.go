@@ -277,7 +277,7 @@ func touchesSpec(fields *metav1.FieldsV1) bool {
 		return true // it may
 	}
 	var owned map[string]json.RawMessage
-	if err := json.Unmarshal(fields.Raw, &owned); err != nil {
+	if err := json.Unmarshal(fields.GetRawBytes(), &owned); err != nil {
 		return true
 	}
 	_, spec := owned["f:spec"]

@@ -252,6 +252,21 @@ func (v *Set) Find(view string, fqdn name.Name) (*Snapshot, bool) {
 	return known.settled, true
 }
 
+// Journal is how many steps of all zones are kept, and when the oldest of them was committed, in seconds since 1970; 0
+// where none says.
+func (v *Set) Journal() (steps int, oldest int64) {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	for _, known := range v.zones {
+		if steps += len(known.steps); len(known.steps) > 0 {
+			if at := known.steps[0].Time; at > 0 && (oldest == 0 || at < oldest) {
+				oldest = at
+			}
+		}
+	}
+	return steps, oldest
+}
+
 // All are the settled snapshots of the moment, in no order.
 func (v *Set) All() iter.Seq[*Snapshot] {
 	return func(yield func(*Snapshot) bool) {

@@ -233,6 +233,29 @@ func TestSet_changesFromTheFirstStep(t *testing.T) {
 	}
 }
 
+// What is kept of all zones, and since when; a zone whose first step has no time says nothing.
+func TestSet_journal(t *testing.T) {
+	v := NewSet(Config{Retain: 3})
+	if n, oldest := v.Journal(); n != 0 || oldest != 0 {
+		t.Errorf("%d steps since %d in an empty set", n, oldest)
+	}
+	steps := history(t, 6)
+	for i := range steps {
+		steps[i].Time = int64(100 + i)
+	}
+	apply(t, v, content.Transaction{Steps: steps})
+	if n, oldest := v.Journal(); n != 3 || oldest != int64(100+len(steps)-3) {
+		t.Errorf("%d steps since %d", n, oldest)
+	}
+	other := history(t, 1)
+	if err := v.Apply("other", content.Transaction{Steps: other}, Zone{UID: "other"}); err != nil {
+		t.Fatal(err)
+	}
+	if n, oldest := v.Journal(); n != 3+len(other) || oldest != int64(100+len(steps)-3) {
+		t.Errorf("%d steps since %d", n, oldest)
+	}
+}
+
 func TestSet_put(t *testing.T) {
 	steps := history(t, 4)
 	v := NewSet(Config{})

@@ -207,11 +207,9 @@ func (d *Dir) checkMember(name string) error {
 	if !stored(filepath.Join(d.path, etcdDir)) {
 		return nil
 	}
-	text, err := os.ReadFile(filepath.Join(d.path, memberFile))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return unwritable(d.path, err)
-	}
-	switch have := strings.TrimSpace(string(text)); {
+	switch have, err := d.member(); {
+	case err != nil:
+		return err
 	case have == name:
 		return nil
 	case have == "":
@@ -221,6 +219,15 @@ func (d *Dir) checkMember(name string) error {
 	default:
 		return fmt.Errorf("data-dir %s holds member %s of a cluster, not %s; give each member its own directory", d.path, have, name)
 	}
+}
+
+// member is whose data is in the directory, "" for a sole member.
+func (d *Dir) member() (name string, err error) {
+	text, err := os.ReadFile(filepath.Join(d.path, memberFile))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", unwritable(d.path, err)
+	}
+	return strings.TrimSpace(string(text)), nil
 }
 
 // SetMember writes down whose data will be in the directory, "" for a sole member.

@@ -190,6 +190,20 @@ func TestCluster_doesNotTakeTheLostMembersPlaceUnasked(t *testing.T) {
 	p.replace("a", "c")
 	p.stop("a")
 	p.put("c", "with the vote of the new member")
+
+	// Who carries it out cannot take its own place, and who is alone has none to give.
+	if err := Replace(t.Context(), p.paths["b"], "b", p.initial, func(string) {}); err == nil || !strings.Contains(err.Error(), "run this on another member") {
+		t.Errorf("a member replaced itself: %v", err)
+	}
+	p.put("b", "as ever")
+	path := t.TempDir()
+	sole := start(t, open(t, path))
+	if err := Replace(t.Context(), path, "c", p.initial, func(string) {}); err == nil || !strings.Contains(err.Error(), "runs alone") {
+		t.Errorf("a sole member let another one in: %v", err)
+	}
+	if list, err := client(t, sole).MemberList(t.Context()); err != nil || len(list.Members) != 1 {
+		t.Errorf("members of one that is alone: %v, %v", list, err)
+	}
 }
 
 // E6: a snapshot restored for the first of several members runs alone until the others are let in, whatever its flags

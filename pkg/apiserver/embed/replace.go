@@ -27,6 +27,15 @@ func Replace(ctx context.Context, dataDir, member, initialCluster string, report
 	if !running {
 		return fmt.Errorf("--data-dir %s: no etcd runs there; name the directory of a member that does", dataDir)
 	}
+	// Whom nobody can reach nobody can join, and who carries this out must still be there when it is done.
+	switch here, err := (&Dir{path: dataDir}).member(); {
+	case err != nil:
+		return err
+	case here == "":
+		return fmt.Errorf("--data-dir %s: its etcd runs alone and has no peers; who wants three members restores a backup of it for the first of them (kubizone restore --etcd-member-name)", dataDir)
+	case here == member:
+		return fmt.Errorf("--data-dir %s is that of member %s itself, which runs; run this on another member, and only when %s is lost", dataDir, member, member)
+	}
 	client, err := clientv3.New(clientv3.Config{Endpoints: []string{endpoint}, DialTimeout: 10 * time.Second, Logger: zap.NewNop()})
 	if err != nil {
 		return fmt.Errorf("--data-dir %s: %w", dataDir, err)

@@ -13,9 +13,11 @@
 //	    is alive does not fit, the log says so instead.
 //	M3. A store that cannot carry out the transactions everything rests on is refused at the start, by name.
 //	M4. Nothing that is alive is touched: it compacts history and never deletes.
+//	M5. A write that etcd leaves without an answer ends within five seconds, as one whose outcome is not known (504), never
+//	    as one that failed.
 //
 // It does not know what is stored. Compaction day by day is upstream's compactor in the API server, which keeps five
 // minutes for watches to resume; this package compacts only where nobody can write any more.
 //
-// Read keeper.go first, then space.go.
+// Read keeper.go first, then space.go and away.go.
 package maintenance

@@ -32,7 +32,8 @@ func noSpace(err error) error {
 	}}
 }
 
-// Explain makes refusals for want of space API errors that say what to do (M2).
+// Explain makes refusals for want of space, and transactions that etcd does not answer, API errors that say what to do
+// (M2, M5).
 func Explain(kv clientv3.KV) clientv3.KV { return explained{kv} }
 
 type explained struct{ clientv3.KV }
@@ -47,19 +48,31 @@ func (e explained) Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse,
 	return response, noSpace(err)
 }
 
-func (e explained) Txn(ctx context.Context) clientv3.Txn { return explainedTxn{e.KV.Txn(ctx)} }
-
-type explainedTxn struct{ clientv3.Txn }
-
-func (t explainedTxn) If(compares ...clientv3.Cmp) clientv3.Txn {
-	return explainedTxn{t.Txn.If(compares...)}
+func (e explained) Txn(ctx context.Context) clientv3.Txn {
+	ctx, done := context.WithTimeoutCause(ctx, unanswered, errUnanswered)
+	return explainedTxn{e.KV.Txn(ctx), ctx, done}
 }
 
-func (t explainedTxn) Then(ops ...clientv3.Op) clientv3.Txn { return explainedTxn{t.Txn.Then(ops...)} }
+type explainedTxn struct {
+	clientv3.Txn
+	ctx  context.Context
+	done context.CancelFunc
+}
 
-func (t explainedTxn) Else(ops ...clientv3.Op) clientv3.Txn { return explainedTxn{t.Txn.Else(ops...)} }
+func (t explainedTxn) If(compares ...clientv3.Cmp) clientv3.Txn {
+	return explainedTxn{t.Txn.If(compares...), t.ctx, t.done}
+}
+
+func (t explainedTxn) Then(ops ...clientv3.Op) clientv3.Txn {
+	return explainedTxn{t.Txn.Then(ops...), t.ctx, t.done}
+}
+
+func (t explainedTxn) Else(ops ...clientv3.Op) clientv3.Txn {
+	return explainedTxn{t.Txn.Else(ops...), t.ctx, t.done}
+}
 
 func (t explainedTxn) Commit() (*clientv3.TxnResponse, error) {
+	defer t.done()
 	response, err := t.Txn.Commit()
-	return response, noSpace(err)
+	return response, unknown(t.ctx, noSpace(err))
 }

@@ -59,7 +59,11 @@ func (r *ChangesREST) Connect(ctx context.Context, id string, options runtime.Ob
 	if !ok {
 		return nil, apierrors.NewInternalError(fmt.Errorf("options of changes are a %T", options))
 	}
-	return r.handler(ctx, func(accept string) (func(http.ResponseWriter) error, error) {
+	places := r.seats
+	if query.Watch {
+		places = r.watches // those who stay must not take the seats of those who only read
+	}
+	return r.handler(ctx, places, func(accept string) (func(http.ResponseWriter) error, error) {
 		return r.answer(ctx, id, query, accept)
 	}), nil
 }
@@ -69,18 +73,14 @@ func (r *ChangesREST) answer(ctx context.Context, id string, query *v1alpha1.Zon
 	if err != nil {
 		return nil, err
 	}
-	offered := []string{v1alpha1.FormatJSON, v1alpha1.FormatYAML}
+	offered := []string{v1alpha1.FormatJSON}
+	if !query.Watch {
+		offered = append(offered, v1alpha1.FormatYAML)
+	}
 	if !definition {
 		offered = append(offered, v1alpha1.FormatText)
 	}
 	format, err := negotiate(query.Format, accept, offered...)
-	if err != nil {
-		return nil, err
-	}
-	if query.Since == 0 {
-		return nil, apierrors.NewBadRequest("query parameter since: the serial after which changes are wanted is missing; zones/entries says at which the zone is")
-	}
-	since, err := serialOf("since", query.Since)
 	if err != nil {
 		return nil, err
 	}
@@ -91,6 +91,16 @@ func (r *ChangesREST) answer(ctx context.Context, id string, query *v1alpha1.Zon
 		if err := r.mayReadSources(ctx); err != nil {
 			return nil, err
 		}
+	}
+	if query.Watch {
+		return r.watching(ctx, id, query, format, definition)
+	}
+	if query.Since == 0 {
+		return nil, apierrors.NewBadRequest("query parameter since: the serial after which changes are wanted is missing; zones/entries says at which the zone is")
+	}
+	since, err := serialOf("since", query.Since)
+	if err != nil {
+		return nil, err
 	}
 	zone, err := r.served(ctx, id)
 	if err != nil {
@@ -160,21 +170,25 @@ func writeChanges(w http.ResponseWriter, format string, zone *v1alpha1.Zone, obj
 		return err
 	}
 	for i, change := range changes {
-		item := v1alpha1.ZoneChange{
-			From: int64(change.From), To: int64(change.To), Time: apiTime(steps[i].Time),
-			Removed: apiEntries(change.Removed), Added: apiEntries(change.Added),
-		}
-		if sources {
-			item.By = steps[i].By
-			if ref := steps[i].Record; ref != nil {
-				item.Record = &v1alpha1.RecordReference{Namespace: ref.Namespace, Name: ref.Name}
-			}
-		}
-		if err := list.item(item); err != nil {
+		if err := list.item(apiChange(change, steps[i], sources)); err != nil {
 			return err
 		}
 	}
 	return list.end(metaOf(zone))
+}
+
+func apiChange(change dns.Change, step content.Step, sources bool) v1alpha1.ZoneChange {
+	out := v1alpha1.ZoneChange{
+		From: int64(change.From), To: int64(change.To), Time: apiTime(step.Time),
+		Removed: apiEntries(change.Removed), Added: apiEntries(change.Added),
+	}
+	if sources {
+		out.By = step.By
+		if ref := step.Record; ref != nil {
+			out.Record = &v1alpha1.RecordReference{Namespace: ref.Namespace, Name: ref.Name}
+		}
+	}
+	return out
 }
 
 func writeSteps(w http.ResponseWriter, format string, zone *v1alpha1.Zone, object v1alpha1.ZoneChanges, steps []content.Step) error {
@@ -197,21 +211,28 @@ func writeDiff(w http.ResponseWriter, zone *v1alpha1.Zone, changes []dns.Change)
 		return err
 	}
 	for _, change := range changes {
-		if err := stream.comment(fmt.Sprintf("serial %d to %d", change.From, change.To)); err != nil {
+		if err := stream.change(change); err != nil {
 			return err
-		}
-		for _, entry := range change.Removed {
-			if _, err := stream.WriteString("- " + entry.String() + "\n"); err != nil {
-				return err
-			}
-		}
-		for _, entry := range change.Added {
-			if _, err := stream.WriteString("+ " + entry.String() + "\n"); err != nil {
-				return err
-			}
 		}
 	}
 	return stream.Flush()
+}
+
+func (s *stream) change(change dns.Change) error {
+	if err := s.comment(fmt.Sprintf("serial %d to %d", change.From, change.To)); err != nil {
+		return err
+	}
+	for _, entry := range change.Removed {
+		if _, err := s.WriteString("- " + entry.String() + "\n"); err != nil {
+			return unsent{err}
+		}
+	}
+	for _, entry := range change.Added {
+		if _, err := s.WriteString("+ " + entry.String() + "\n"); err != nil {
+			return unsent{err}
+		}
+	}
+	return nil
 }
 
 func apiEntries(entries []dns.Entry) []v1alpha1.Entry {

@@ -79,7 +79,8 @@ func (r *REST) setTTL(ctx context.Context, zone *v1alpha1.Zone) error {
 	return nil
 }
 
-// timed is an update that leaves no Zone without a ttl.
+// timed is an update that leaves no Zone without a ttl: one that says none keeps the one that was written when it was made (S6.3), whatever its classes say by
+// now. What is created by an update gets one as every new Zone does.
 type timed struct {
 	rest.UpdatedObjectInfo
 	r *REST
@@ -91,6 +92,9 @@ func (t timed) UpdatedObject(ctx context.Context, old runtime.Object) (runtime.O
 		return nil, err
 	}
 	if zone, ok := obj.(*v1alpha1.Zone); ok {
+		if before, ok := old.(*v1alpha1.Zone); ok && zone.Spec.TTL == nil && before.Spec.TTL != nil {
+			zone.Spec.TTL = ptr.To(*before.Spec.TTL)
+		}
 		err = t.r.setTTL(ctx, zone)
 	}
 	return obj, err

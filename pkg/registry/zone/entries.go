@@ -61,7 +61,7 @@ func (r *EntriesREST) Connect(ctx context.Context, id string, options runtime.Ob
 	if !ok {
 		return nil, apierrors.NewInternalError(fmt.Errorf("options of entries are a %T", options))
 	}
-	return r.handler(ctx, func(accept string) (func(http.ResponseWriter) error, error) {
+	return r.handler(ctx, r.seats, func(accept string) (func(http.ResponseWriter) error, error) {
 		return r.answer(ctx, id, query, accept)
 	}), nil
 }

@@ -9,6 +9,7 @@ import (
 	"iter"
 	"slices"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -107,6 +108,16 @@ func (h *held) Snapshot(ctx context.Context, zone *v1alpha1.Zone) (Snapshot, err
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}
+	for int64(h.snapshots[len(h.snapshots)-1].N()) < zone.Status.ContentGeneration {
+		h.mu.Unlock()
+		select {
+		case <-ctx.Done():
+			h.mu.Lock()
+			return nil, ctx.Err()
+		case <-time.After(time.Millisecond):
+		}
+		h.mu.Lock()
+	}
 	last := h.snapshots[len(h.snapshots)-1]
 	if int64(last.serial) < zone.Status.Serial {
 		return nil, fmt.Errorf("the newest snapshot is of %d", last.serial)
@@ -125,6 +136,7 @@ func (h *held) At(_ *v1alpha1.Zone, at serial.Serial) (Snapshot, error) {
 	return nil, fmt.Errorf("looking for %d: %w", at, ErrNotHeld)
 }
 
+// span is called with the lock held.
 func (h *held) span(since, until serial.Serial) (first, last int, err error) {
 	if len(h.steps) == 0 || since < h.steps[0].Serial-1 || until > h.steps[len(h.steps)-1].Serial {
 		return 0, 0, ErrNotHeld
@@ -133,6 +145,8 @@ func (h *held) span(since, until serial.Serial) (first, last int, err error) {
 }
 
 func (h *held) Steps(_ *v1alpha1.Zone, since, until serial.Serial) ([]content.Step, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	first, last, err := h.span(since, until)
 	if err != nil {
 		return nil, err
@@ -141,6 +155,8 @@ func (h *held) Steps(_ *v1alpha1.Zone, since, until serial.Serial) ([]content.St
 }
 
 func (h *held) Changes(_ *v1alpha1.Zone, since, until serial.Serial) ([]dns.Change, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	first, last, err := h.span(since, until)
 	if err != nil {
 		return nil, err

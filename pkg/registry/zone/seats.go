@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 )
 
@@ -55,10 +56,15 @@ func (s *seats) inUse() int {
 	return s.taken
 }
 
-// readerOf is the name of the user who reads.
+// readerOf is the name of the user who reads. The service accounts of a namespace are one reader: whoever owns a namespace
+// makes as many as he likes, and with one seat more for each he would have all of them.
 func readerOf(ctx context.Context) string {
-	if user, ok := genericapirequest.UserFrom(ctx); ok {
-		return user.GetName()
+	user, ok := genericapirequest.UserFrom(ctx)
+	if !ok {
+		return ""
 	}
-	return ""
+	if namespace, _, err := serviceaccount.SplitUsername(user.GetName()); err == nil {
+		return serviceaccount.ServiceAccountUsernamePrefix + namespace
+	}
+	return user.GetName()
 }

@@ -3,7 +3,13 @@
 
 package zone
 
-import "testing"
+import (
+	"fmt"
+	"testing"
+
+	"k8s.io/apiserver/pkg/authentication/user"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
+)
 
 // Slow readers of one user leave seats for the others, and give back what they had.
 func TestSeats_nobodyTakesThemAll(t *testing.T) {
@@ -38,5 +44,27 @@ func TestSeats_nobodyTakesThemAll(t *testing.T) {
 	}
 	if got := fill("b"); got != 16 {
 		t.Errorf("afterwards one took %d seats, want 16", got)
+	}
+}
+
+// The accounts of one namespace are its owner's, and share what one reader has.
+func TestSeats_accountsOfANamespaceAreOneReader(t *testing.T) {
+	reader := func(name string) string {
+		return readerOf(genericapirequest.WithUser(t.Context(), &user.DefaultInfo{Name: name}))
+	}
+	s := newSeats(8)
+	taken := 0
+	for i := range 20 {
+		if _, refusal := s.take(reader(fmt.Sprintf("system:serviceaccount:team-a:robot-%d", i))); refusal == nil {
+			taken++
+		}
+	}
+	if taken != 4 {
+		t.Errorf("twenty accounts of a namespace have %d of 8 seats, want what one user has", taken)
+	}
+	for _, other := range []string{"system:serviceaccount:team-b:robot-1", "alice"} {
+		if _, refusal := s.take(reader(other)); refusal != nil {
+			t.Errorf("%s: %v", other, refusal)
+		}
 	}
 }

@@ -481,8 +481,13 @@ func testClasses(t *testing.T, s *server) {
 	if kept, err := zones.Patch(ctx, "c1", types.MergePatchType, []byte(`{"spec":{"ttl":5}}`), metav1.PatchOptions{}); err != nil || *kept.Spec.TTL != 5 {
 		t.Errorf("its own ttl: %v, %v", err, kept.Spec.TTL)
 	}
-	if again, err := zones.Patch(ctx, "c1", types.MergePatchType, []byte(`{"spec":{"ttl":null}}`), metav1.PatchOptions{}); err != nil || *again.Spec.TTL != 77 {
-		t.Errorf("no ttl of its own any more: %v, %v", err, again.Spec.TTL)
+	// S6.3: a class gives its ttl to a Zone that is made, and to none that is changed.
+	if again, err := zones.Patch(ctx, "c1", types.MergePatchType, []byte(`{"spec":{"ttl":null}}`), metav1.PatchOptions{}); err != nil || *again.Spec.TTL != 5 {
+		t.Errorf("S6.3: an update without a ttl: %v, %v", err, again.Spec.TTL)
+	}
+	put := in("c1", later, ours, servers)
+	if replaced, err := zones.Update(ctx, put, metav1.UpdateOptions{}); err != nil || *replaced.Spec.TTL != 5 {
+		t.Errorf("S6.3: a PUT without a ttl, and with another first class: %v, %v", err, replaced.Spec.TTL)
 	}
 	if made, err := zones.Patch(ctx, "c5", types.ApplyPatchType, []byte(`{"apiVersion":"kubi.zone/v1alpha1","kind":"Zone","metadata":{"name":"c5"},"spec":{"domainName":"c5.example."}}`),
 		metav1.PatchOptions{FieldManager: "test"}); err != nil || *made.Spec.TTL != 360 {
@@ -593,7 +598,7 @@ func testColumns(t *testing.T, s *server) {
 	}
 }
 
-// Lists under server-side apply are of the types of the design, and nobody owns status.
+// Lists under server-side apply are maps and sets where their types say so, and nobody owns status.
 func testApply(t *testing.T, s *server) {
 	ctx := t.Context()
 	zones := s.client.KubizoneV1alpha1().Zones("dns")

@@ -48,6 +48,8 @@ type Config struct {
 	Sources Sources
 	// Streams is the most answers of entries and changes under way at once, of which one user has at most half; 0 is 32.
 	Streams int
+	// Stopping ends watches of changes, so that a server that stops need not wait for those who watch. Optional.
+	Stopping context.Context
 	// Patience is how long a request waits for a view to reach its zone's serial; 0 is 5 seconds.
 	Patience time.Duration
 }

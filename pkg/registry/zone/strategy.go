@@ -5,8 +5,11 @@ package zone
 
 import (
 	"context"
+	"math"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/registry/rest"
@@ -15,6 +18,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
+	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/registry/status"
 )
 
@@ -106,6 +110,16 @@ func (statusStrategy) PrepareForUpdate(_ context.Context, obj, old runtime.Objec
 	status.KeepMetadata(&after.ObjectMeta, &before.ObjectMeta)
 	stale := status.Stale(written.Serial, before.Status.Serial)
 	after.Status.Conditions = status.Conditions(before.Status.Conditions, written.Conditions, stale, serverConditions...)
+	if saysBehind(&written, &before.Status) {
+		after.Status.Serial = written.Serial // which the ledger takes for the question that it is, and replaces
+	}
+}
+
+// saysBehind: a Ready that is False for SerialBehind speaks of a serial that is ahead of the zone's: a secondary's (S6.6).
+func saysBehind(written, before *v1alpha1.ZoneStatus) bool {
+	ready := meta.FindStatusCondition(written.Conditions, v1alpha1.ConditionReady)
+	return ready != nil && ready.Status == metav1.ConditionFalse && ready.Reason == v1alpha1.ReasonSerialBehind &&
+		before.Serial != 0 && written.Serial >= 1 && written.Serial <= math.MaxUint32 && serial.Serial(written.Serial).Ahead(serial.Serial(before.Serial))
 }
 
 func (statusStrategy) ValidateUpdate(_ context.Context, obj, old runtime.Object) field.ErrorList {

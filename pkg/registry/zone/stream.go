@@ -25,24 +25,27 @@ const (
 // stream sends an answer piece by piece.
 type stream struct {
 	*bufio.Writer
+	to *impatient
 }
 
 func newStream(w http.ResponseWriter, format string) *stream {
 	w.Header().Set("Content-Type", mediaOf(format))
 	w.Header().Set("Cache-Control", "no-cache, private")
 	w.WriteHeader(http.StatusOK)
-	return &stream{bufio.NewWriterSize(&impatient{w, http.NewResponseController(w)}, chunk)}
+	to := &impatient{w, http.NewResponseController(w), stall}
+	return &stream{bufio.NewWriterSize(to, chunk), to}
 }
 
 // impatient gives each write to a client its own deadline.
 type impatient struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
+	stall   time.Duration
 }
 
 func (i *impatient) Write(piece []byte) (int, error) {
 	// What cannot have deadlines (a recorder in a test) is written without.
-	_ = i.control.SetWriteDeadline(time.Now().Add(stall))
+	_ = i.control.SetWriteDeadline(time.Now().Add(i.stall))
 	return i.w.Write(piece)
 }
 
@@ -145,6 +148,8 @@ func (l *list) end(meta v1alpha1.ZoneViewMeta) error {
 
 // comment is a line of a master file that says something to people.
 func (s *stream) comment(text string) error {
-	_, err := s.WriteString("; " + strings.ReplaceAll(text, "\n", " ") + "\n")
-	return err
+	if _, err := s.WriteString("; " + strings.ReplaceAll(text, "\n", " ") + "\n"); err != nil {
+		return unsent{err}
+	}
+	return nil
 }

@@ -33,12 +33,20 @@ type streams struct {
 	patience   time.Duration
 	// seats bound the answers under way. Streams are exempt from the server's own limits, because they outlive its request timeout.
 	seats *seats
+	// watches bound those who stay for what comes; stopping ends them.
+	watches  *seats
+	stopping context.Context
+	stall    time.Duration
 }
 
 func newStreams(config Config, zone func(ctx context.Context, name string) (*v1alpha1.Zone, error)) *streams {
 	s := &streams{
 		zone: zone, views: config.Views, sources: config.Sources, authorizer: config.Authorizer,
 		patience: config.Patience, seats: newSeats(defaultStreams),
+		watches: newSeats(defaultWatches), stopping: config.Stopping, stall: stall,
+	}
+	if s.stopping == nil {
+		s.stopping = context.Background()
 	}
 	if config.Streams > 0 {
 		s.seats = newSeats(config.Streams)
@@ -53,9 +61,9 @@ func newStreams(config Config, zone func(ctx context.Context, name string) (*v1a
 type answer func(accept string) (write func(w http.ResponseWriter) error, err error)
 
 // handler runs an answer on a seat. ctx is that of the connection, which has the namespace in it; the request's own has not.
-func (s *streams) handler(ctx context.Context, prepare answer) http.Handler {
+func (s *streams) handler(ctx context.Context, places *seats, prepare answer) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		leave, refusal := s.seats.take(readerOf(ctx))
+		leave, refusal := places.take(readerOf(ctx))
 		if refusal != nil {
 			writeError(w, refusal)
 			return

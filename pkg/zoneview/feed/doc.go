@@ -12,7 +12,8 @@
 //  3. A serial that the server no longer holds (410) begins again from zones/entries; a Zone made anew is another zone; a
 //     deleted one leaves the Set. A server that is away changes nothing in the Set.
 //  4. The feed is in sync only when every zone of the first listing is in: who makes a list of zones out of the Set must
-//     not take a slow zone for one that is gone.
+//     not take a slow zone for one that is gone. Nobody waits for a zone that is frozen: one that was read anew several
+//     times and cannot be proven, or that the server cannot prove. It is read again until it can.
 //  5. Bounded: Config.Parallel reads at once, one for a zone, however fast it changes; no stream but the watch.
 //     Failures of a zone are retried with growing pauses that differ from zone to zone.
 //

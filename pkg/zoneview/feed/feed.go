@@ -7,9 +7,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
@@ -36,7 +39,7 @@ const (
 type Config struct {
 	// Client reaches kubi.zone/v1alpha1. It should not be limited in queries per second: Parallel is the limit.
 	Client rest.Interface
-	// Zones tells of Zones. Whoever has it starts it; Trim as its transform keeps it small.
+	// Zones tells of Zones. Whoever has it starts it; a feed looks at names, labels and status alone, so a transform may drop the rest.
 	Zones informers.ZoneInformer
 	// Set is written by the feed alone.
 	Set *zoneview.Set
@@ -52,23 +55,18 @@ type Feed struct {
 	registration cache.ResourceEventHandlerRegistration
 	queue        workqueue.TypedRateLimitingInterface[cache.ObjectName]
 	failed       *metrics.CounterVec
+	stuck        *metrics.Gauge
 
 	mutex sync.Mutex
 	// uids are the zones in the Set by their objects.
 	uids map[cache.ObjectName]string
 	// missing are the zones of the first listing that are not in yet, with the last error; nil once all are.
 	missing map[cache.ObjectName]error
-	listed  bool
-	synced  chan struct{}
-}
-
-// Trim is a transform for an informer of Zones that keeps what a feed looks at: names, labels and status.
-func Trim(object any) (any, error) {
-	if zone, ok := object.(*v1alpha1.Zone); ok {
-		zone.ManagedFields, zone.Annotations = nil, nil
-		zone.Spec = v1alpha1.ZoneSpec{}
-	}
-	return object, nil
+	// frozen are the zones that cannot be proven, though they were read anew: those of the Set stay as they were proven
+	// last, and nobody waits for them.
+	frozen map[cache.ObjectName]bool
+	listed bool
+	synced chan struct{}
 }
 
 // New makes a feed that hears of Zones from now on. The error is that of an informer that has ended.
@@ -83,6 +81,7 @@ func New(config Config) (*Feed, error) {
 		Config:  config,
 		uids:    make(map[cache.ObjectName]string),
 		missing: make(map[cache.ObjectName]error),
+		frozen:  make(map[cache.ObjectName]bool),
 		synced:  make(chan struct{}),
 		queue: workqueue.NewTypedRateLimitingQueue[cache.ObjectName](jittered{
 			workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](firstPause, longestPause),
@@ -90,6 +89,9 @@ func New(config Config) (*Feed, error) {
 		failed: metrics.NewCounterVec(&metrics.CounterOpts{Namespace: "kubizone", Subsystem: "feed", Name: "restarts_total",
 			Help:           "Zones read anew because a view was not what the server said (reason misfit), or the server no longer held its serial (reason trimmed).",
 			StabilityLevel: metrics.ALPHA}, []string{"reason"}),
+		stuck: metrics.NewGauge(&metrics.GaugeOpts{Namespace: "kubizone", Subsystem: "view", Name: "frozen_zones",
+			Help:           "Zones that cannot be proven at this moment, and are served as they were proven last or not at all.",
+			StabilityLevel: metrics.ALPHA}),
 	}
 	registration, err := config.Zones.Informer().AddEventHandler(cache.ResourceEventHandlerDetailedFuncs{
 		AddFunc:    func(object any, first bool) { f.heard(object, first) },
@@ -113,7 +115,10 @@ func (j jittered) When(zone cache.ObjectName) time.Duration {
 }
 
 // Metrics are to be registered by whoever serves them, before Run.
-func (f *Feed) Metrics() []metrics.Registerable { return []metrics.Registerable{f.failed} }
+func (f *Feed) Metrics() []metrics.Registerable { return []metrics.Registerable{f.failed, f.stuck} }
+
+// Look has a zone looked at again: what Interest says of it has changed.
+func (f *Feed) Look(zone cache.ObjectName) { f.queue.Add(zone) }
 
 // heard queues a zone. Events that come while it is being read become one.
 func (f *Feed) heard(object any, first bool) {
@@ -164,8 +169,18 @@ func (f *Feed) next(ctx context.Context) bool {
 	if ctx.Err() != nil {
 		return false
 	}
+	failures := f.queue.NumRequeues(zone) + 1
+	frozen := unproven(err) && failures >= trying
 	f.mutex.Lock()
-	if _, first := f.missing[zone]; first && err != nil {
+	if was := f.frozen[zone]; frozen && !was {
+		f.frozen[zone] = true
+		klog.FromContext(ctx).Error(err, "a zone is frozen: it cannot be proven. It is served as it was proven last, or not at all, and read again", "zone", zone.String())
+	} else if was && err == nil {
+		delete(f.frozen, zone)
+		klog.FromContext(ctx).Info("a frozen zone is proven again, or gone", "zone", zone.String())
+	}
+	f.stuck.Set(float64(len(f.frozen)))
+	if _, first := f.missing[zone]; first && err != nil && !frozen {
 		f.missing[zone] = err
 	} else if first {
 		delete(f.missing, zone)
@@ -176,11 +191,23 @@ func (f *Feed) next(ctx context.Context) bool {
 		f.queue.Forget(zone)
 		return true
 	}
-	if failures := f.queue.NumRequeues(zone) + 1; failures >= trying {
+	if failures >= trying && !frozen {
 		klog.FromContext(ctx).Error(err, "a zone cannot be read; what is there stays", "zone", zone.String(), "times", failures)
 	}
 	f.queue.AddRateLimited(zone)
 	return true
+}
+
+// unproven is an error that stays when the zone is read anew: the server says so, or its answer does not prove.
+func unproven(err error) bool {
+	return errors.Is(err, zoneview.ErrMisfit) || apierrors.IsStoreReadError(err)
+}
+
+// Frozen are the zones that cannot be proven, though they were read anew several times.
+func (f *Feed) Frozen() []cache.ObjectName {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	return slices.Collect(maps.Keys(f.frozen))
 }
 
 // look finds out whether the first listing is in. The mutex is held.
@@ -202,7 +229,7 @@ func (f *Feed) WaitForSync(ctx context.Context) error {
 	}
 }
 
-// Check says what is missing until the feed is in sync, for a readiness probe.
+// Check says what is missing until the feed is in sync, for who waits.
 func (f *Feed) Check() error {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()

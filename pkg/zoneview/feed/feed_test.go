@@ -39,12 +39,6 @@ func restarts(t *testing.T, registry metrics.KubeRegistry, reason string) int {
 	return 0
 }
 
-func registered(f *fed) metrics.KubeRegistry {
-	registry := metrics.NewKubeRegistry()
-	registry.MustRegister(f.feed.Metrics()...)
-	return registry
-}
-
 // history is every state of zones that the server told of.
 type history struct {
 	mutex   sync.Mutex
@@ -105,7 +99,7 @@ func TestFeed_isAlwaysAtASettledState_S7_2(t *testing.T) {
 	told := &history{hash: map[string]string{}, settled: map[string]bool{}}
 	told.record(t, s)
 	f := s.startFeed(s.address().String(), nil)
-	registry := registered(f)
+	registry := f.registry
 	f.waitForSync(t)
 
 	events, end := f.Subscribe()
@@ -201,7 +195,7 @@ func TestFeed_outlivesTheServerAndStartsAgainWhereItHasForgotten(t *testing.T) {
 	s.makeZone("a", "org", v1alpha1.ZoneSpec{DomainName: "example.org."})
 	s.makeZone("a", "net", v1alpha1.ZoneSpec{DomainName: "example.net."})
 	f := s.startFeed(b.Addr.String(), nil)
-	registry := registered(f)
+	registry := f.registry
 	f.waitForSync(t)
 	s.waitEqual(f, nil)
 	org, ok := f.Find("", name.MustParse("example.org."))

@@ -20,6 +20,7 @@ import (
 	"k8s.io/apiserver/pkg/storage/storagebackend"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/component-base/metrics"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apiserver"
@@ -113,8 +114,17 @@ func (s *server) address() netip.AddrPort {
 // fed is a Set on a feed.
 type fed struct {
 	*zoneview.Set
-	feed *feed.Feed
-	stop func()
+	feed     *feed.Feed
+	registry metrics.KubeRegistry
+	stop     func()
+}
+
+// trim leaves what Config.Zones says that a feed looks at.
+func trim(object any) (any, error) {
+	if zone, ok := object.(*v1alpha1.Zone); ok {
+		zone.ManagedFields, zone.Annotations, zone.Spec = nil, nil, v1alpha1.ZoneSpec{}
+	}
+	return object, nil
 }
 
 // startFeed reaches the server at host until the test ends.
@@ -126,7 +136,7 @@ func (s *server) startFeed(host string, interest func(*v1alpha1.Zone) bool) *fed
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	factory := externalversions.NewSharedInformerFactoryWithOptions(client, 0, externalversions.WithTransform(feed.Trim))
+	factory := externalversions.NewSharedInformerFactoryWithOptions(client, 0, externalversions.WithTransform(trim))
 	set := zoneview.NewSet(zoneview.Config{})
 	f, err := feed.New(feed.Config{Client: client.KubizoneV1alpha1().RESTClient(), Zones: factory.Kubizone().V1alpha1().Zones(), Set: set, Interest: interest})
 	if err != nil {
@@ -135,8 +145,10 @@ func (s *server) startFeed(host string, interest func(*v1alpha1.Zone) bool) *fed
 	ctx, cancel := context.WithCancel(context.Background())
 	factory.StartWithContext(ctx)
 	ended := make(chan error, 1)
+	registry := metrics.NewKubeRegistry()
+	registry.MustRegister(f.Metrics()...) // before it runs, as processes do: registering makes the metrics
 	go func() { ended <- f.Run(ctx) }()
-	one := &fed{Set: set, feed: f, stop: sync.OnceFunc(func() {
+	one := &fed{Set: set, feed: f, registry: registry, stop: sync.OnceFunc(func() {
 		cancel()
 		if err := <-ended; err != nil {
 			s.t.Errorf("the feed: %v", err)

@@ -1,0 +1,67 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apiserver
+
+import (
+	"context"
+	"net"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apiserver/pkg/storage/storagebackend"
+
+	"kubi.zone/kubizone/pkg/apiserver/pki"
+)
+
+// Who cannot reach etcd learns why, and which flags to look at.
+func TestDial_saysWhyNot(t *testing.T) {
+	server := httptest.NewUnstartedServer(nil)
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	stranger, err := pki.Issue(nil, pki.Authority("somebody else"), time.Now(), time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	authority := filepath.Join(t.TempDir(), "ca.crt")
+	if err := os.WriteFile(authority, stranger.CertPEM, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed.Close()
+	for name, test := range map[string]struct {
+		where storagebackend.TransportConfig
+		want  []string
+	}{
+		"its certificate is somebody else's": {
+			storagebackend.TransportConfig{ServerList: []string{server.URL}, TrustedCAFile: authority},
+			[]string{"x509: ", "--etcd-cafile"},
+		},
+		"nothing listens": {
+			storagebackend.TransportConfig{ServerList: []string{"http://" + closed.Addr().String()}},
+			[]string{"connection refused", "is it running there?"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+			defer cancel()
+			_, err := dial(ctx, test.where)
+			if err == nil {
+				t.Fatal("connected")
+			}
+			for _, part := range test.want {
+				if !strings.Contains(err.Error(), part) {
+					t.Errorf("%v: does not speak of %q", err, part)
+				}
+			}
+		})
+	}
+}

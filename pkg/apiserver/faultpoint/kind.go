@@ -1,0 +1,86 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build faultpoints
+
+package faultpoint
+
+import (
+	"strings"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+// Kinds of transactions, as points name them.
+const (
+	recordPut    = "record-put"    // a Record comes into a zone or changes in it
+	recordDelete = "record-delete" // a Record leaves with its object
+	recordPlain  = "record-plain"  // a Record that no zone contains, or its status and metadata
+	zonePut      = "zone-put"      // a Zone is made or changed, and nothing follows from it elsewhere
+	zoneDelete   = "zone-delete"
+	cascadeFirst = "cascade-first" // a write that owes a cascade, and is no removal of a zone
+	cascadeStep  = "cascade-step"  // one step of it
+	cascadeLast  = "cascade-last"  // what takes it out of the outbox
+	debtPaid     = "debt-paid"     // a child's name servers are counted in its parent
+	batch        = "batch"         // several writes of one zone: the zone, the first of them, and the log of the others
+	redo         = "redo"          // one of those others
+	serialPurge  = "serial-purge"  // the last serial of a name is forgotten
+	otherWrite   = "other"         // of any other resource
+)
+
+// kindOf is the kind of a transaction; empty for one that writes nothing.
+func kindOf(prefix string, cmps []clientv3.Cmp, then []clientv3.Op) string {
+	put, gone, compared := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	for _, op := range then {
+		switch {
+		case op.IsPut():
+			put[room(prefix, op.KeyBytes())] = true
+		case op.IsDelete():
+			gone[room(prefix, op.KeyBytes())] = true
+		}
+	}
+	for i := range cmps {
+		compared[room(prefix, cmps[i].KeyBytes())] = true
+	}
+	switch {
+	case len(put)+len(gone) == 0:
+		return ""
+	case put["logs"]:
+		return batch
+	case gone["reserved"]:
+		return redo
+	case gone["outbox"]:
+		return cascadeLast
+	case compared["outbox"]:
+		return cascadeStep
+	case gone["debts"]:
+		return debtPaid
+	case gone["zones"]:
+		return zoneDelete
+	case put["outbox"]:
+		return cascadeFirst
+	case gone["records"]:
+		return recordDelete
+	case put["records"] && (put["journal"] || put["zones"]):
+		return recordPut
+	case put["records"]:
+		return recordPlain
+	case put["zones"]:
+		return zonePut
+	case gone["serials"]:
+		return serialPurge
+	}
+	return otherWrite
+}
+
+// room is what stands in etcd beside a key: the resource of an object, or the room of the ledger.
+func room(prefix string, key []byte) string {
+	rest := strings.TrimPrefix(string(key), prefix+"/")
+	for _, under := range []string{"kubi.zone/", "ledger/"} {
+		if inner, ok := strings.CutPrefix(rest, under); ok {
+			first, _, _ := strings.Cut(inner, "/")
+			return first
+		}
+	}
+	return rest
+}

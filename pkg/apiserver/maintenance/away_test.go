@@ -1,0 +1,84 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package maintenance
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// answering is an etcd that answers each transaction with err, or, without one, not before its context ends.
+type answering struct {
+	clientv3.KV
+	err error
+}
+
+func (a answering) Txn(ctx context.Context) clientv3.Txn { return answeringTxn{nil, ctx, a.err} }
+
+type answeringTxn struct {
+	clientv3.Txn
+	ctx context.Context
+	err error
+}
+
+func (a answeringTxn) If(...clientv3.Cmp) clientv3.Txn  { return a }
+func (a answeringTxn) Then(...clientv3.Op) clientv3.Txn { return a }
+func (a answeringTxn) Else(...clientv3.Op) clientv3.Txn { return a }
+
+func (a answeringTxn) Commit() (*clientv3.TxnResponse, error) {
+	if a.err != nil {
+		return nil, a.err
+	}
+	<-a.ctx.Done()
+	return nil, a.ctx.Err()
+}
+
+// M5, F3, F7: what nobody knows is said as that, and within five seconds.
+func TestExplain_outcomesThatNobodyKnows(t *testing.T) {
+	for name, given := range map[string]error{
+		"no leader": rpctypes.ErrNoLeader, "the leader changed": rpctypes.ErrLeaderChanged, "etcd's own time is up": rpctypes.ErrTimeout,
+		"the connection broke": status.Error(codes.Unavailable, "error reading from server: EOF"), "silence": nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				_, err := Explain(answering{err: given}).Txn(t.Context()).If().Then().Else().Commit()
+				if !apierrors.IsTimeout(err) || !strings.Contains(err.Error(), "whether this was carried out is not known") {
+					t.Errorf("%v", err)
+				}
+				if code := err.(apierrors.APIStatus).Status(); code.Code != http.StatusGatewayTimeout || code.Details != nil {
+					t.Errorf("%+v", code)
+				}
+				if took := time.Since(began); took > 5*time.Second {
+					t.Errorf("after %s", took)
+				}
+			})
+		})
+	}
+	for name, given := range map[string]error{"compacted": rpctypes.ErrCompacted, "too large": rpctypes.ErrRequestTooLarge} {
+		if _, err := Explain(answering{err: given}).Txn(t.Context()).Commit(); !errors.Is(err, given) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// Who ends the request is told that, not that etcd is away.
+func TestExplain_requestsThatEndThemselves(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Explain(answering{}).Txn(ctx).Commit(); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,181 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apiserver
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/storage"
+	"k8s.io/component-base/metrics"
+	"k8s.io/klog/v2"
+
+	"kubi.zone/kubizone/pkg/zoneview"
+)
+
+// measureEvery is how often etcd is asked how much is in its rooms: counts alone, but each reads keys.
+const measureEvery = 15 * time.Second
+
+// Results of writes, as label of writes_total.
+const (
+	resultCommitted   = "committed"
+	resultRefused     = "refused"     // by the law, by validation or by a limit
+	resultConflict    = "conflict"    // the object is not what the writer saw, is there already, or is not there
+	resultUnavailable = "unavailable" // not decided: no time, no space, no etcd
+	resultError       = "error"
+)
+
+// figures are the metrics of one server. None has a label for a zone, a Record or a namespace.
+type figures struct {
+	metrics.BaseStableCollector
+	server *Server
+	set    *zoneview.Set
+	writes *metrics.CounterVec
+	// Measured now and then; -1 before the first time.
+	backlog, journal atomic.Int64
+}
+
+var _ metrics.StableCollector = (*figures)(nil)
+
+func newFigures(server *Server, set *zoneview.Set) *figures {
+	f := &figures{server: server, set: set, writes: metrics.NewCounterVec(&metrics.CounterOpts{
+		Name: "kubizone_writes_total", StabilityLevel: metrics.ALPHA,
+		Help: "Writes that reached the store, by resource and result: committed, refused, conflict, unavailable (no time, no space, no etcd) or error.",
+	}, []string{"resource", "result"})}
+	f.backlog.Store(-1)
+	f.journal.Store(-1)
+	return f
+}
+
+// figure is one number that is read when it is asked for; false: it is not known.
+type figure struct {
+	desc *metrics.Desc
+	kind metrics.ValueType
+	of   func(f *figures) (float64, bool)
+}
+
+func counted(name, help string, of func(f *figures) int64) figure {
+	return figure{desc: metrics.NewDesc(name, help, nil, nil, metrics.ALPHA, ""), kind: metrics.CounterValue, of: func(f *figures) (float64, bool) { return float64(of(f)), true }}
+}
+
+func gauged(name, help string, of func(f *figures) (float64, bool)) figure {
+	return figure{desc: metrics.NewDesc(name, help, nil, nil, metrics.ALPHA, ""), kind: metrics.GaugeValue, of: of}
+}
+
+func measured(n *atomic.Int64) (float64, bool) { v := n.Load(); return float64(v), v >= 0 }
+
+var serverFigures = []figure{
+	counted("kubizone_ledger_transactions_total", "Transactions sent to etcd by writes and cascades.", func(f *figures) int64 { return f.server.ledger.Stats().Transactions.Load() }),
+	counted("kubizone_ledger_guard_retries_total", "Transactions whose guards did not hold, so that the write was decided anew.", func(f *figures) int64 { return f.server.ledger.Stats().Conflicts.Load() }),
+	counted("kubizone_ledger_reads_total", "Transactions that only fetched facts.", func(f *figures) int64 { return f.server.ledger.Stats().Reads.Load() }),
+	counted("kubizone_cascade_steps_total", "Records and zones decided anew by a cascade of this server.", func(f *figures) int64 { return f.server.ledger.Stats().CascadeSteps.Load() }),
+	gauged("kubizone_cascade_backlog", "Consequences of writes that are not carried out yet, of all servers on this etcd.", func(f *figures) (float64, bool) { return measured(&f.backlog) }),
+	gauged("kubizone_journal_transactions", "Transactions of all zones that etcd keeps in the journal.", func(f *figures) (float64, bool) { return measured(&f.journal) }),
+	gauged("kubizone_journal_held_steps", "Steps of all zones from which this server answers changes and IXFR.", func(f *figures) (float64, bool) {
+		steps, _ := f.set.Journal()
+		return float64(steps), true
+	}),
+	gauged("kubizone_journal_oldest_seconds", "Age of the oldest step from which this server answers changes and IXFR; 0 while it has none.", func(f *figures) (float64, bool) {
+		if _, oldest := f.set.Journal(); oldest > 0 {
+			return time.Since(time.Unix(oldest, 0)).Seconds(), true
+		}
+		return 0, true
+	}),
+	counted("kubizone_view_proofs_failed_total", "Proofs of zones that failed: what is stored is not what its hash says.", func(f *figures) int64 { return f.server.feed.failedProofs() }),
+	gauged("kubizone_view_frozen_zones", "Zones that cannot be proven at this moment, and are served as they were proven last or not at all.", func(f *figures) (float64, bool) { return float64(f.server.feed.frozenZones()), true }),
+}
+
+// DescribeWithStability implements metrics.StableCollector.
+func (f *figures) DescribeWithStability(descriptions chan<- *metrics.Desc) {
+	for _, one := range serverFigures {
+		descriptions <- one.desc
+	}
+}
+
+// CollectWithStability implements metrics.StableCollector.
+func (f *figures) CollectWithStability(found chan<- metrics.Metric) {
+	for _, one := range serverFigures {
+		if value, known := one.of(f); known {
+			found <- metrics.NewLazyConstMetric(one.desc, one.kind, value)
+		}
+	}
+}
+
+// measure asks etcd until ctx ends.
+func (f *figures) measure(ctx context.Context) error {
+	for {
+		for room, into := range map[string]*atomic.Int64{"outbox": &f.backlog, "journal": &f.journal} {
+			asking, cancel := context.WithTimeout(ctx, measureEvery)
+			answer, err := f.server.ledger.Client().Get(asking, f.server.ledger.Layout().Room(room), clientv3.WithPrefix(), clientv3.WithCountOnly())
+			cancel()
+			if err != nil {
+				klog.FromContext(ctx).V(2).Info("etcd does not say how much is in a room", "room", room, "err", err)
+				continue
+			}
+			into.Store(answer.Count)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(measureEvery):
+		}
+	}
+}
+
+func (f *feed) failedProofs() int64 {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	return f.proofsFailed
+}
+
+// counting counts what becomes of the writes of one resource.
+type counting struct {
+	storage.Interface
+	resource string
+	writes   *metrics.CounterVec
+}
+
+func (c *counting) count(err error) error {
+	c.writes.WithLabelValues(c.resource, resultOf(err)).Inc()
+	return err
+}
+
+func (c *counting) Create(ctx context.Context, key string, obj, out runtime.Object, ttl uint64) error {
+	return c.count(c.Interface.Create(ctx, key, obj, out, ttl))
+}
+
+func (c *counting) Delete(ctx context.Context, key string, out runtime.Object, preconditions *storage.Preconditions, validate storage.ValidateObjectFunc, cached runtime.Object, options storage.DeleteOptions) error {
+	return c.count(c.Interface.Delete(ctx, key, out, preconditions, validate, cached, options))
+}
+
+func (c *counting) GuaranteedUpdate(ctx context.Context, key string, destination runtime.Object, ignoreNotFound bool, preconditions *storage.Preconditions, update storage.UpdateFunc, cached runtime.Object) error {
+	return c.count(c.Interface.GuaranteedUpdate(ctx, key, destination, ignoreNotFound, preconditions, update, cached))
+}
+
+func resultOf(err error) string {
+	switch {
+	case err == nil:
+		return resultCommitted
+	case storage.IsConflict(err), storage.IsExist(err), storage.IsNotFound(err), storage.IsInvalidObj(err),
+		apierrors.IsConflict(err), apierrors.IsAlreadyExists(err), apierrors.IsNotFound(err):
+		return resultConflict
+	case apierrors.IsTimeout(err), apierrors.IsServerTimeout(err), apierrors.IsTooManyRequests(err), apierrors.IsServiceUnavailable(err),
+		storage.IsUnreachable(err), storage.IsRequestTimeout(err), errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		return resultUnavailable
+	}
+	if status := apierrors.APIStatus(nil); errors.As(err, &status) {
+		switch code := status.Status().Code; {
+		case code == 507:
+			return resultUnavailable
+		case code >= 400 && code < 500:
+			return resultRefused
+		}
+	}
+	return resultError
+}

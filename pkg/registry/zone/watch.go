@@ -1,0 +1,204 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package zone
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apiwatch "k8s.io/apimachinery/pkg/watch"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/serial"
+)
+
+const (
+	defaultWatches = 64
+	// watchTime is the least that a watch may last, and each gets up to twice as long: then the client asks again, and
+	// whether it may is decided again, as with any watch of Kubernetes.
+	watchTime = 30 * time.Minute
+)
+
+// watching is the answer to changes?watch=true: what there is after since, and what comes.
+func (r *ChangesREST) watching(ctx context.Context, id string, query *v1alpha1.ZoneChangesOptions, format string, definition bool) (func(http.ResponseWriter) error, error) {
+	if query.Until != 0 {
+		return nil, apierrors.NewBadRequest("query parameter until: a watch has no end; leave out until or watch")
+	}
+	zone, err := r.served(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	snapshot, err := r.snapshot(ctx, zone)
+	if err != nil {
+		return nil, err
+	}
+	w := &watcher{ChangesREST: r, zone: zone, at: snapshot.Serial(), text: format == v1alpha1.FormatText, definition: definition, sources: query.Sources}
+	if query.Since != 0 {
+		if w.at, err = serialOf("since", query.Since); err != nil {
+			return nil, err
+		}
+		// Before the first octet a refusal can still be an answer of its own.
+		if _, err := r.views.Steps(zone, w.at, snapshot.Serial()); errors.Is(err, ErrNotHeld) {
+			return nil, gone(zone, w.at, "zones/entries")
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	return func(out http.ResponseWriter) error {
+		ctx, cancel := context.WithTimeoutCause(ctx, watchTime+rand.N(watchTime), errWatchEnds)
+		defer cancel()
+		defer context.AfterFunc(r.stopping, func() { cancel() })()
+		w.stream = newStream(out, format)
+		w.stream.to.stall = r.stall
+		return w.run(ctx, snapshot)
+	}, nil
+}
+
+// errWatchEnds: the client asks again.
+var errWatchEnds = errors.New("the watch has lasted long enough")
+
+// watcher sends one zone's changes to one client. It holds those of one round at a time: however slowly the client
+// reads, what is kept is the Set's, and that is bounded.
+type watcher struct {
+	*ChangesREST
+	zone                      *v1alpha1.Zone
+	at                        serial.Serial
+	text, definition, sources bool
+
+	stream *stream
+}
+
+// run sends until ctx ends, the client is too slow or too far behind, or the zone goes. Only an error of writing is one.
+func (w *watcher) run(ctx context.Context, snapshot Snapshot) error {
+	if w.text {
+		if err := w.stream.comment("changes of zone " + w.zone.Status.FQDN + " after serial " + w.at.String()); err != nil {
+			return err
+		}
+	}
+	next := w.zone.DeepCopy()
+	for {
+		if err := w.send(snapshot.Serial()); err != nil {
+			return w.end(err)
+		}
+		if err := w.flush(); err != nil {
+			return err
+		}
+		next.Status.ContentGeneration = int64(snapshot.N()) + 1
+		var err error
+		snapshot, err = w.views.Snapshot(ctx, next)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil:
+			return w.end(err)
+		}
+	}
+}
+
+// flush hands over what is there. A stream that is at rest has no deadline: over HTTP/2 it would be cut by it.
+func (w *watcher) flush() error {
+	if err := w.stream.Flush(); err != nil {
+		return err
+	}
+	err := w.stream.to.control.Flush()
+	_ = w.stream.to.control.SetWriteDeadline(time.Time{})
+	return err
+}
+
+// send writes the changes up to a serial. An error that is an answer of the API is not one of writing.
+func (w *watcher) send(until serial.Serial) error {
+	if w.at == until {
+		return nil
+	}
+	steps, err := w.views.Steps(w.zone, w.at, until)
+	if errors.Is(err, ErrNotHeld) {
+		return gone(w.zone, w.at, "zones/entries")
+	} else if err != nil {
+		return err
+	}
+	if w.definition {
+		for _, step := range steps {
+			object := w.object(w.at, step.Serial)
+			object.Steps = []v1alpha1.ZoneStep{apiStep(step)}
+			if err := w.event(apiwatch.Modified, object); err != nil {
+				return err
+			}
+			w.at = step.Serial
+		}
+		return nil
+	}
+	changes, err := w.views.Changes(w.zone, w.at, until)
+	if errors.Is(err, ErrNotHeld) || err == nil && !sameSerials(steps, changes) {
+		return gone(w.zone, w.at, "zones/entries")
+	} else if err != nil {
+		return err
+	}
+	for i, change := range changes {
+		if w.text {
+			err = w.stream.change(change)
+		} else {
+			object := w.object(change.From, change.To)
+			object.Changes = []v1alpha1.ZoneChange{apiChange(change, steps[i], w.sources)}
+			err = w.event(apiwatch.Modified, object)
+		}
+		if err != nil {
+			return err
+		}
+		w.at = change.To
+	}
+	return nil
+}
+
+func (w *watcher) object(since, until serial.Serial) *v1alpha1.ZoneChanges {
+	return &v1alpha1.ZoneChanges{
+		TypeMeta: metav1.TypeMeta{Kind: "ZoneChanges", APIVersion: v1alpha1.SchemeGroupVersion.String()},
+		Metadata: metaOf(w.zone), FQDN: w.zone.Status.FQDN, View: w.zone.Status.View, Since: int64(since), Until: int64(until),
+	}
+}
+
+// unsent is an error of writing.
+type unsent struct{ error }
+
+func (w *watcher) event(kind apiwatch.EventType, object any) error {
+	text, err := json.Marshal(struct {
+		Type   apiwatch.EventType `json:"type"`
+		Object any                `json:"object"`
+	}{kind, object})
+	if err != nil {
+		return err
+	}
+	if _, err := w.stream.Write(append(text, '\n')); err != nil {
+		return unsent{err}
+	}
+	return nil
+}
+
+// end says in the stream why there is no more: the status line is sent long since.
+func (w *watcher) end(err error) error {
+	if cut := (unsent{}); errors.As(err, &cut) {
+		return err
+	}
+	status, ok := err.(apierrors.APIStatus)
+	if !ok {
+		status = apierrors.NewInternalError(err)
+	}
+	if w.text {
+		err = w.stream.comment(fmt.Sprintf("%d %s: %s", status.Status().Code, status.Status().Reason, status.Status().Message))
+	} else {
+		object := status.Status()
+		object.TypeMeta = metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}
+		err = w.event(apiwatch.Error, &object)
+	}
+	if err != nil {
+		return err
+	}
+	return w.flush()
+}

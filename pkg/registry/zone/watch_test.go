@@ -1,0 +1,198 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package zone
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law/content"
+)
+
+// follow opens a watch of changes and returns its lines one by one.
+func (d *door) follow(t *testing.T, query, as string) (response *http.Response, line func() string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, d.URL+"/example-org/changes?watch=true&"+query, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("User", as)
+	response, err = http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { response.Body.Close() })
+	lines := bufio.NewReader(response.Body)
+	return response, func() string {
+		text, err := lines.ReadString('\n')
+		if err != nil && text == "" {
+			return err.Error()
+		}
+		return strings.TrimSuffix(text, "\n")
+	}
+}
+
+// add makes one more serial and tells those who wait.
+func (h *held) add() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	last := h.snapshots[len(h.snapshots)-1].serial
+	h.snapshots = []*fixed{example(last+1, 0)}
+	h.steps = append(h.steps, content.Step{N: uint64(last), Serial: last + 1, Added: []content.Row{{Owner: name.MustRel("new"), Type: rdata.A, Data: "192.0.2.9"}}})
+	h.changes = append(h.changes, dns.Change{From: last, To: last + 1, Added: []dns.Entry{{Name: name.MustParse("new.example.org."), Type: rdata.A, TTL: 60, Data: "192.0.2.9"}}})
+}
+
+// forget drops the oldest steps.
+func (h *held) forget(n int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.steps, h.changes = h.steps[n:], h.changes[n:]
+}
+
+// What there is comes first, then what happens, serial by serial.
+func TestChanges_watchGoesOn(t *testing.T) {
+	views := history()
+	d := openDoor(t, views, nil)
+	_, text := d.follow(t, "since=5&format=text", "tenant")
+	for _, want := range []string{
+		"; changes of zone example.org. after serial 5", "; serial 5 to 6", "+ www.example.org.\t60\tIN\tA\t192.0.2.3",
+		"; serial 6 to 7", "- www.example.org.\t360\tIN\tA\t192.0.2.1", "+ www.example.org.\t60\tIN\tA\t192.0.2.1",
+	} {
+		if got := text(); got != want {
+			t.Fatalf("got %q, want %q", got, want)
+		}
+	}
+	response, event := d.follow(t, "", "tenant") // from now on
+	if kind := response.Header.Get("Content-Type"); kind != "application/json" {
+		t.Errorf("JSON comes as %s", kind)
+	}
+	_, step := d.follow(t, "form=definition", "tenant")
+	views.add()
+	views.add()
+	for i := range 2 {
+		from := int64(7 + i)
+		var got struct {
+			Type   string
+			Object v1alpha1.ZoneChanges
+		}
+		if err := json.Unmarshal([]byte(event()), &got); err != nil || got.Type != "MODIFIED" || got.Object.Since != from || got.Object.Until != from+1 ||
+			len(got.Object.Changes) != 1 || got.Object.Changes[0].Added[0].RData != "192.0.2.9" || got.Object.Metadata.UID != string(exampleUID) {
+			t.Errorf("%v, %+v", err, got)
+		}
+		if err := json.Unmarshal([]byte(step()), &got); err != nil || got.Object.Since != from || len(got.Object.Steps) != 1 {
+			t.Errorf("%v, %+v", err, got)
+		}
+	}
+	if got := text(); got != "; serial 7 to 8" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// A watch that the steps kept no longer reach back to is told so in the stream, and ends; who begins too late is
+// answered with 410 at once.
+func TestChanges_watchEndsWith410(t *testing.T) {
+	views := history()
+	d := openDoor(t, views, func(c *Config) { c.Sources = recordsAt{} })
+	d.refused(t, "/example-org/changes?watch=true&since=3", "", "tenant", http.StatusGone, "serial 3 of zone example.org. is not held here any more")
+	d.refused(t, "/example-org/changes?watch=true&until=9", "", "tenant", http.StatusBadRequest, "until")
+	d.refused(t, "/example-org/changes?watch=true&sources=true&since=5", "", "tenant", http.StatusForbidden, "list records")
+	d.refused(t, "/example-org/changes?watch=true&format=yaml", "", "tenant", http.StatusBadRequest, "format")
+	_, event := d.follow(t, "since=7", "tenant")
+	_, text := d.follow(t, "since=7&format=text", "tenant")
+	text() // the head
+	views.mu.Lock()
+	views.steps, views.changes = nil, nil
+	views.snapshots = append(views.snapshots, example(10, 0))
+	views.mu.Unlock()
+	var got struct {
+		Type   string
+		Object metav1.Status
+	}
+	if err := json.Unmarshal([]byte(event()), &got); err != nil || got.Type != "ERROR" || got.Object.Code != http.StatusGone || got.Object.Reason != metav1.StatusReasonExpired {
+		t.Errorf("%v, %+v", err, got)
+	}
+	if end := event(); end != "EOF" {
+		t.Errorf("it goes on with %q", end)
+	}
+	if got := text(); !strings.HasPrefix(got, "; 410 Expired: serial 7 of zone example.org. is not held here any more: start again from zones/entries") {
+		t.Errorf("got %q", got)
+	}
+}
+
+// A user has at most half of the places, those who only read keep theirs, and a server that stops ends all.
+func TestChanges_watchesAreBoundedAndEnd(t *testing.T) {
+	stopping, stop := context.WithCancel(t.Context())
+	defer stop()
+	d := openDoor(t, history(), func(c *Config) { c.Stopping = stopping })
+	var streams []func() string
+	for range defaultWatches / 2 {
+		_, line := d.follow(t, "format=text", "greedy")
+		line()
+		streams = append(streams, line)
+	}
+	d.refused(t, "/example-org/changes?watch=true", "", "greedy", http.StatusTooManyRequests, "greedy")
+	if code, _, _ := d.get(t, "/example-org/changes?since=5", "", "greedy"); code != http.StatusOK {
+		t.Errorf("who watches may not read: %d", code)
+	}
+	_, other := d.follow(t, "format=text", "another")
+	other()
+	stop()
+	for _, line := range append(streams, other) {
+		if end := line(); end != "EOF" {
+			t.Fatalf("a stopping server goes on with %q", end)
+		}
+	}
+}
+
+// A reader that takes nothing is cut after a while, and meanwhile only what is on its way is kept for it (attack 59).
+func TestChanges_slowWatchIsCutAtFlatMemory(t *testing.T) {
+	views := history()
+	d := openDoor(t, views, nil)
+	d.streams.stall = 300 * time.Millisecond
+	conn, err := net.Dial("tcp", d.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := io.WriteString(conn, "GET /example-org/changes?watch=true&since=5 HTTP/1.1\r\nHost: x\r\nUser: slow\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	for d.streams.watches.inUse() == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	var before, during runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	for end := time.Now().Add(time.Minute); d.streams.watches.inUse() > 0; {
+		if time.Now().After(end) {
+			t.Fatal("a reader that reads nothing keeps its place")
+		}
+		for range 50 {
+			views.add()
+		}
+		if len(views.steps) > 1000 {
+			views.forget(len(views.steps) - 1000)
+		}
+		time.Sleep(time.Millisecond)
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&during)
+	if grown := int64(during.HeapAlloc) - int64(before.HeapAlloc); grown > 8<<20 {
+		t.Errorf("%d octets more", grown)
+	}
+}
