@@ -4,6 +4,7 @@
 package primary
 
 import (
+	"encoding/binary"
 	"errors"
 	"net/netip"
 	"sync/atomic"
@@ -14,7 +15,8 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// udpLimit is the largest answer sent over UDP, in octets: it passes any link unfragmented.
+// udpLimit is the largest answer sent over UDP, in octets: it passes any link unfragmented. Sources that nothing proves
+// get less (unprovenLimit).
 const udpLimit = 1232
 
 // responder decides what a message is answered with. It does no I/O and holds no lock, so
@@ -24,6 +26,7 @@ type responder struct {
 	catalogs *zoneview.Set // as Zones, of the catalog zones
 	roster   atomic.Pointer[roster]
 	clock    func() time.Time
+	cookies  *cookies
 }
 
 // answer is what to do about a message: send msg, run the transfer, or with neither say
@@ -32,10 +35,12 @@ type answer struct {
 	msg      []byte // without length octets
 	transfer *transfer
 
-	// For the operator's log only:
-	zone    name.Name
-	refusal string // why nothing of a zone is in msg
-	fault   error  // what kept a zone from being answered
+	// For the operator's log and figures only:
+	zone       name.Name
+	refusal    string // why nothing of a zone is in msg
+	fault      error  // what kept a zone from being answered
+	extended   uint16 // the bits of msg's rcode that stand in OPT
+	difference bool   // msg is a whole IXFR
 }
 
 // respond decides in an order that lets nobody learn a zone's name: form, signature,
@@ -61,7 +66,7 @@ func (r *responder) respond(msg []byte, from netip.Addr, overTCP bool) answer {
 		key = v.key
 	}
 	reply := func(rcode uint16, why string) answer {
-		return answer{msg: r.status(req, key, rcode), zone: req.qname, refusal: why}
+		return answer{msg: r.status(req, key, rcode), zone: req.qname, refusal: why, extended: rcode >> 4}
 	}
 	switch {
 	case req.opcode == opcodeNotify:
@@ -82,7 +87,10 @@ func (r *responder) respond(msg []byte, from netip.Addr, overTCP bool) answer {
 		}
 		return reply(rcodeRefused, "key not allowed from this address")
 	}
-	// From here on the peer is one that may know of the zones of these classes.
+	// From here on the peer is one that may know of the zones of these classes. Others get no cookie: it would make
+	// answers longer than questions.
+	req.from, req.answerCookie = from, req.cookie != nil
+	req.proven = overTCP || key != nil || r.cookies.proves(req.cookie, from, r.clock())
 	if req.qtype == typeAXFR && !overTCP {
 		return reply(rcodeFormErr, "AXFR over UDP") // RFC 5936 §4.2 defines none
 	}
@@ -167,6 +175,11 @@ func (r *responder) status(q request, key *signingKey, rcode uint16) []byte {
 func (r *responder) seal(m *message, q request, key *signingKey, rcode uint16) []byte {
 	if q.hasOPT {
 		m.addOPT(rcode)
+	}
+	if q.answerCookie {
+		at := len(m.buf)
+		m.buf = r.cookies.make(m.buf, q.cookie[:clientCookieLen], q.from, r.clock())
+		binary.BigEndian.PutUint16(m.buf[at-2:], cookieLen) // OPT ends with the length of its options
 	}
 	b := m.finish()
 	if key != nil {

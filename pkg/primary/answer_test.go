@@ -217,8 +217,8 @@ func TestRespond_longSOAIsTruncatedOverUDP(t *testing.T) {
 	if !m.Truncated || len(m.Answer) != 0 {
 		t.Errorf("512 octets: %v", m)
 	}
-	big := query(fqdn, mdns.TypeSOA)
-	big.SetEdns0(4096, false)
+	proof := unpack(t, r.respond(pack(t, withCookie(fqdn, mdns.TypeSOA, clientCookie)), loopback, false).msg)
+	big := withCookie(fqdn, mdns.TypeSOA, cookieIn(proof))
 	for _, over := range []struct {
 		wire []byte
 		tcp  bool

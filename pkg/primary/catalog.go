@@ -8,6 +8,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/base32"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -19,11 +20,14 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
+// catalogInterval is the least time between two serials of a catalog: zones that come together are one change of it.
+const catalogInterval = 250 * time.Millisecond
+
 // catalog makes the catalog zone of a class (RFC 9432). It is a snapshot like any other, so that AXFR, IXFR and NOTIFY
 // need not know it. All of it is guarded by the class's mutex.
 //
-// Its serial is the second of its last change, and it changes once in a second at most: so it is never ahead of the
-// clock, and a primary started anew, which knows no serial from before, begins behind none.
+// Its serial is that of the Membership. Two primaries may leave out different ones; what one has not published itself it
+// answers with the whole zone, so that no difference is ever laid upon another content than it was made from.
 type catalog struct {
 	class string
 	fqdn  name.Name
@@ -31,9 +35,10 @@ type catalog struct {
 	due map[name.Rel]name.Name
 	// published is what the snapshot has.
 	published map[name.Rel]name.Name
-	serial    serial.Serial
-	// at is the second that serial stands for.
-	at int64
+	// serial is the snapshot's, wanted that of the members.
+	serial, wanted serial.Serial
+	// last is when the snapshot was published.
+	last time.Time
 }
 
 func newCatalog(class string, fqdn name.Name) *catalog {
@@ -80,9 +85,8 @@ func pointer(row name.Rel, zone name.Name) content.Row {
 	return content.Row{Owner: row, Type: rdata.PTR, Data: zone.String()}
 }
 
-// begin is the catalog of these members, from nothing. The serial is the coming second's: an earlier process may have
-// published one in this second.
-func (c *catalog) begin(members map[string]name.Name, now time.Time) *zoneview.Snapshot {
+// begin is the catalog of these members, from nothing.
+func (c *catalog) begin(members map[string]name.Name, at serial.Serial) *zoneview.Snapshot {
 	sets := []content.RRset{{Owner: name.MustRel("version"), Type: rdata.TXT, TTL: content.InheritTTL(), Data: []string{`"2"`}}}
 	for uid, zone := range members {
 		row := memberRow(uid, zone)
@@ -95,21 +99,20 @@ func (c *catalog) begin(members map[string]name.Name, now time.Time) *zoneview.S
 		// Nothing is taken out of it, and only that can fail.
 		state, _ = state.Update(nil, set.Elements(nil))
 	}
-	c.at = max(c.at, now.Unix()) + 1
-	c.serial = serial.Serial(uint32(c.at))
+	c.serial, c.wanted = at, at
 	return zoneview.NewSnapshot(zoneview.Zone{UID: c.uid(), Name: c.class}, c.header(), c.serial, 1, state, slices.Values(sets))
 }
 
-// wait is how long the next change has to wait for its second; false: nothing is due.
+// wait is how long the next change has to wait; false: nothing is due.
 func (c *catalog) wait(now time.Time) (time.Duration, bool) {
 	if c == nil || len(c.due) == 0 {
 		return 0, false
 	}
-	return max(0, time.Unix(c.at+1, 0).Sub(now)), true
+	return max(0, c.last.Add(catalogInterval).Sub(now)), true
 }
 
 // step is what leads from a snapshot to all that is due; false where that is nothing.
-func (c *catalog) step(from *zoneview.Snapshot, now time.Time) (content.Step, bool, error) {
+func (c *catalog) step(from *zoneview.Snapshot) (content.Step, bool, error) {
 	inherit := content.InheritTTL()
 	step := content.Step{N: from.N() + 1, From: from.Serial()}
 	for row, zone := range c.due {
@@ -134,8 +137,10 @@ func (c *catalog) step(from *zoneview.Snapshot, now time.Time) (content.Step, bo
 	slices.SortFunc(step.TTLs, func(a, b content.TTLChange) int {
 		return cmp.Or(a.Owner.Compare(b.Owner), cmp.Compare(a.Type, b.Type))
 	})
-	c.at = max(c.at+1, now.Unix())
-	c.serial = serial.Serial(uint32(c.at))
+	if !c.wanted.Ahead(c.serial) {
+		return step, true, fmt.Errorf("serial %d is not ahead of %d", c.wanted, c.serial)
+	}
+	c.serial = c.wanted
 	step.Serial = c.serial
 	removed, added := step.Elements()
 	state, err := from.State().Update(removed, added)
@@ -143,7 +148,7 @@ func (c *catalog) step(from *zoneview.Snapshot, now time.Time) (content.Step, bo
 	return step, true, err
 }
 
-// publish brings the catalog up to date where its second has come. It returns how long it has to wait else, 0 for not.
+// publish brings the catalog up to date where its time has come. It returns how long it has to wait else, 0 for not.
 func (c *Class) publish(now time.Time) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -156,17 +161,20 @@ func (c *Class) publish(now time.Time) time.Duration {
 	if !ok {
 		return 0
 	}
-	step, changed, err := c.catalog.step(from, now)
+	step, changed, err := c.catalog.step(from)
+	if changed {
+		c.catalog.last = now
+	}
 	if err == nil && changed {
 		err = set.Apply(c.catalog.uid(), content.Transaction{Steps: []content.Step{step}, Settled: true}, zoneview.Zone{})
 	}
 	if err != nil {
-		// What is listed wrongly is deleted by those who follow: begin again from what is known.
-		c.primary.log.Error(err, "Catalog zone is made anew; its journal did not fit", "class", c.name, "zone", c.catalog.fqdn.String())
-		at := c.catalog.at
+		// What is listed wrongly is deleted by those who follow: begin again from what is known. Where the store went back,
+		// those who follow take it when its revisions have passed what they have.
+		c.primary.log.Error(err, "Catalog zone is made anew; its journal did not fit. Secondaries do not take it before its serial is ahead of theirs", "class", c.name, "zone", c.catalog.fqdn.String())
 		c.catalog = newCatalog(c.name, c.catalog.fqdn)
-		c.catalog.at = at
-		set.Put(c.catalog.begin(c.members, now), true)
+		c.catalog.last = now
+		set.Put(c.catalog.begin(c.members, c.serial), true)
 	}
 	return 0
 }

@@ -40,8 +40,17 @@ type Member struct {
 	Zone name.Name
 }
 
-// ErrTaken: another zone of the class has the name. The earlier one keeps it.
-var ErrTaken = errors.New("another zone of the class has the name")
+// Membership is all zones of a class at one moment.
+type Membership struct {
+	// Members, in the order in which they have a right to their names: of two of one name the later is not in the class, nor
+	// is one that is named as the catalog.
+	Members []Member
+	// Serial stands for Members: whoever serves the class has the same ones under the same serial, so that a secondary may
+	// ask any primary. It is the catalog's, and not 0 where there is one.
+	Serial serial.Serial
+	// Paused are members, by UID, that are listed and not handed out: what secondaries have of them stays.
+	Paused map[string]bool
+}
 
 // Class is a group of zones and its peers. Peers see no zone of other classes: what they ask of one is answered as if
 // there were none.
@@ -56,7 +65,9 @@ type Class struct {
 	notify  []Target
 	members map[string]name.Name // by UID
 	byName  map[name.Name]string
-	catalog *catalog // nil: none
+	paused  map[string]bool
+	serial  serial.Serial // of the members
+	catalog *catalog      // nil: none
 }
 
 // roster is all classes and keys at one moment. It is replaced, never changed.
@@ -67,17 +78,28 @@ type roster struct {
 
 // AddClass makes a class with the members that it has, all of them: what its catalog does not list is removed by the
 // secondaries that follow it. Faults are reported all at once, by field.
-func (p *Primary) AddClass(c ClassConfig, members []Member) (*Class, error) {
+func (p *Primary) AddClass(c ClassConfig, of Membership) (*Class, error) {
 	if c.Name == "" {
 		return nil, errors.New("primary: class: Name: required")
 	}
-	class := &Class{primary: p, name: c.Name, members: map[string]name.Name{}, byName: map[name.Name]string{}}
-	for _, m := range members {
-		if err := class.join(m); err != nil {
-			return nil, err
-		}
+	if of.Serial == 0 && !c.Catalog.IsZero() {
+		return nil, fmt.Errorf("primary: class %q: Serial: 0 is the serial of no zone", c.Name)
 	}
+	class := &Class{primary: p, name: c.Name, serial: of.Serial, paused: maps.Clone(of.Paused)}
+	class.members, class.byName = seats(of.Members, c.Catalog)
 	return class, class.set(c, true)
+}
+
+// seats are the members that have a name, and who has which.
+func seats(members []Member, catalog name.Name) (map[string]name.Name, map[name.Name]string) {
+	named, byName := map[string]name.Name{}, map[name.Name]string{}
+	for _, m := range members {
+		if _, taken := byName[m.Zone]; taken || m.Zone == catalog {
+			continue
+		}
+		named[m.UID], byName[m.Zone] = m.Zone, m.UID
+	}
+	return named, byName
 }
 
 // Update gives the class other peers, keys or another catalog. Its members stay.
@@ -111,7 +133,10 @@ func (c *Class) set(config ClassConfig, isNew bool) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, taken := c.byName[config.Catalog]; taken {
-		return fail(fmt.Errorf("Catalog: a zone of the class is named %s; name the catalog otherwise", config.Catalog))
+		return fail(fmt.Errorf("membership: Catalog: a zone of the class is named %s; name the catalog otherwise", config.Catalog))
+	}
+	if c.serial == 0 && !config.Catalog.IsZero() {
+		return fail(errors.New("membership: Serial: 0 is the serial of no zone"))
 	}
 	had := p.classKeys[c.name]
 	p.classKeys[c.name] = keys
@@ -127,7 +152,7 @@ func (c *Class) set(config ClassConfig, isNew bool) error {
 	}
 	if c.catalog == nil && !config.Catalog.IsZero() {
 		c.catalog = newCatalog(c.name, config.Catalog)
-		p.catalogs.Put(c.catalog.begin(c.members, p.config.Clock()), true)
+		p.catalogs.Put(c.catalog.begin(c.members, c.serial), true)
 	}
 	p.responder.roster.Store(after)
 	p.stirred.class(c)
@@ -144,7 +169,7 @@ func (p *Primary) newRoster(before *roster, class *Class) (*roster, error) {
 	for _, c := range after.classes {
 		for keyName, k := range p.classKeys[c.name] {
 			if known, ok := after.keys[keyName]; ok && !known.sameAs(k) {
-				return nil, fmt.Errorf("Keys: %q is another key in another class; a peer says which it means by the name alone, so name one of them otherwise", k)
+				return nil, fmt.Errorf("class: Keys: %q is another key in another class; a peer says which it means by the name alone, so name one of them otherwise", k)
 			}
 			after.keys[keyName] = k
 		}
@@ -177,59 +202,38 @@ func (c *Class) Close() {
 	p.stirred.class(c)
 }
 
-// Join takes a zone into the class, or under another name; one that is in it stays. Errors: ErrTaken.
-func (c *Class) Join(uid string, zone name.Name) error {
-	c.mu.Lock()
-	err := c.join(Member{uid, zone})
-	c.mu.Unlock()
-	if err == nil {
-		c.primary.stirred.zone(uid)
-		c.primary.stirred.catalog()
-	}
-	return err
-}
-
-func (c *Class) join(m Member) error {
-	if holder, taken := c.byName[m.Zone]; taken && holder != m.UID || c.catalog != nil && c.catalog.fqdn == m.Zone {
-		return fmt.Errorf("primary: class %q: %s: %w", c.name, m.Zone, ErrTaken)
-	}
-	if before, ok := c.members[m.UID]; ok {
-		if before == m.Zone {
-			return nil
-		}
-		delete(c.byName, before)
-		c.catalog.remove(m.UID, before)
-	}
-	c.members[m.UID], c.byName[m.Zone] = m.Zone, m.UID
-	c.catalog.add(m.UID, m.Zone)
-	return nil
-}
-
-// Leave takes a zone out of the class; one that is not in it is none of its business.
-func (c *Class) Leave(uid string) {
+// Set says which members the class has now. Peers see those that came and do not see those that went at once; the
+// catalog follows within a moment.
+func (c *Class) Set(to Membership) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	zone, ok := c.members[uid]
-	if !ok {
-		return
+	var catalog name.Name
+	if c.catalog != nil {
+		catalog = c.catalog.fqdn
 	}
-	delete(c.members, uid)
-	delete(c.byName, zone)
-	c.catalog.remove(uid, zone)
-	c.primary.stirred.zone(uid)
+	members, byName := seats(to.Members, catalog)
+	for uid, zone := range c.members {
+		if members[uid] != zone {
+			c.catalog.remove(uid, zone)
+			c.primary.stirred.zone(uid)
+		}
+	}
+	for uid, zone := range members {
+		if c.members[uid] != zone {
+			c.catalog.add(uid, zone)
+			c.primary.stirred.zone(uid)
+		}
+	}
+	for uid := range c.paused {
+		if !to.Paused[uid] {
+			c.primary.stirred.zone(uid) // its secondaries have missed what came meanwhile
+		}
+	}
+	c.members, c.byName, c.paused, c.serial = members, byName, maps.Clone(to.Paused), to.Serial
+	if c.catalog != nil {
+		c.catalog.wanted = to.Serial
+	}
 	c.primary.stirred.catalog()
-}
-
-// Serves says under which name a zone is in the class, and at which serial it is handed out, 0 while it is not; the zero
-// Name: it is not in it.
-func (c *Class) Serves(uid string) (zone name.Name, at serial.Serial) {
-	c.mu.RLock()
-	zone = c.members[uid]
-	c.mu.RUnlock()
-	if s, ok := c.find(c.primary.config.Zones, c.primary.catalogs, zone); ok {
-		at = s.Serial()
-	}
-	return zone, at
 }
 
 // Announce tells the class's targets of a zone's serial again.
@@ -252,8 +256,9 @@ func (c *Class) find(zones Zones, catalogs *zoneview.Set, fqdn name.Name) (*zone
 		c.mu.RUnlock()
 		return catalogs.Settled(uid)
 	}
+	paused := c.paused[uid]
 	c.mu.RUnlock()
-	if !ok {
+	if !ok || paused {
 		return nil, false
 	}
 	s, ok := zones.Settled(uid)
@@ -280,6 +285,13 @@ func (c *Class) nameOf(zones Zones, uid string) name.Name {
 		return s.FQDN()
 	}
 	return name.Name{}
+}
+
+// isCatalog: the class has its catalog under this name.
+func (c *Class) isCatalog(fqdn name.Name) bool {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.catalog != nil && c.catalog.fqdn == fqdn
 }
 
 // uids are all zones that the class lists, and its catalog.

@@ -5,8 +5,8 @@ package primary
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -33,11 +33,11 @@ func twoClasses(t *testing.T) (p *Primary, red, blue *Class, key, blueKey Key) {
 	}
 	t.Cleanup(func() { p.Close() })
 	com := Member{"com", name.MustParse("example.com.")}
-	red, err = p.AddClass(ClassConfig{Name: "red", Catalog: name.MustParse("red.catalog.example."), Keys: []Key{key}, Allow: []Rule{{Key: key.Name}}}, []Member{{"org", name.MustParse("example.org.")}, com})
+	red, err = p.AddClass(ClassConfig{Name: "red", Catalog: name.MustParse("red.catalog.example."), Keys: []Key{key}, Allow: []Rule{{Key: key.Name}}}, Membership{Members: []Member{{"org", name.MustParse("example.org.")}, com}, Serial: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}
-	blue, err = p.AddClass(ClassConfig{Name: "blue", Catalog: name.MustParse("blue.catalog.example."), Keys: []Key{blueKey}, Allow: []Rule{{Prefixes: []netip.Prefix{netip.MustParsePrefix("192.0.2.53/32")}}, {Key: blueKey.Name}}}, []Member{{"net", name.MustParse("example.net.")}, com})
+	blue, err = p.AddClass(ClassConfig{Name: "blue", Catalog: name.MustParse("blue.catalog.example."), Keys: []Key{blueKey}, Allow: []Rule{{Prefixes: []netip.Prefix{netip.MustParsePrefix("192.0.2.53/32")}}, {Key: blueKey.Name}}}, Membership{Members: []Member{{"net", name.MustParse("example.net.")}, com}, Serial: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,14 +104,20 @@ func TestClass_peersSeeTheirOwnZonesAlone(t *testing.T) {
 
 func TestClass_namesAndKeysAreOneInEach(t *testing.T) {
 	p, red, blue, key, _ := twoClasses(t)
-	if err := red.Join("other", name.MustParse("example.org.")); !errors.Is(err, ErrTaken) {
-		t.Errorf("a second zone of the name: %v", err)
+	org := Member{"org", name.MustParse("example.org.")}
+	red.Set(Membership{Members: []Member{org, {"other", org.Zone}, {"third", name.MustParse("red.catalog.example.")}}, Serial: 1001})
+	if zone := red.nameOf(p.config.Zones, "org"); zone != org.Zone {
+		t.Errorf("who has the name: %v", zone)
 	}
-	if err := red.Join("other", name.MustParse("red.catalog.example.")); !errors.Is(err, ErrTaken) {
-		t.Errorf("a zone named as the catalog: %v", err)
+	for _, uid := range []string{"other", "third"} {
+		if zone := red.nameOf(p.config.Zones, uid); zone == org.Zone || zone == red.catalog.fqdn {
+			t.Errorf("a zone whose name is another's: %v", zone)
+		}
 	}
-	if err := red.Join("org", name.MustParse("example.org.")); err != nil {
-		t.Errorf("the zone itself: %v", err)
+	// Whose the name was leaves it to the next.
+	red.Set(Membership{Members: []Member{{"other", org.Zone}}, Serial: 1002})
+	if zone := red.nameOf(p.config.Zones, "other"); zone != org.Zone {
+		t.Errorf("the next: %v", zone)
 	}
 	if err := blue.Update(ClassConfig{Catalog: name.MustParse("example.net.")}); err == nil {
 		t.Error("a catalog named as a zone of the class")
@@ -128,11 +134,11 @@ func TestClass_namesAndKeysAreOneInEach(t *testing.T) {
 		"a target of no key":      {Name: "green", Notify: []Target{{Addr: netip.MustParseAddrPort("192.0.2.1:53"), Key: "red.example."}}},
 		"the world":               {Name: "green", Allow: []Rule{{}}},
 	} {
-		if _, err := p.AddClass(config, nil); err == nil {
+		if _, err := p.AddClass(config, Membership{Serial: 1}); err == nil {
 			t.Errorf("%s is taken", what)
 		}
 	}
-	green, err := p.AddClass(ClassConfig{Name: "green", Keys: []Key{key}, Allow: []Rule{{Key: key.Name}}}, nil)
+	green, err := p.AddClass(ClassConfig{Name: "green", Keys: []Key{key}, Allow: []Rule{{Key: key.Name}}}, Membership{})
 	if err != nil {
 		t.Fatalf("the same key in two classes: %v", err)
 	}
@@ -181,7 +187,7 @@ func catalogOf(t *testing.T, p *Primary, c *Class) (at serial.Serial, members ma
 }
 
 // RFC 9432 §4, §5: what the catalog lists is the class, under labels that say which object is meant, and its serial
-// grows with every change and behind no earlier process.
+// is that of the members.
 func TestCatalog_listsTheClass(t *testing.T) {
 	p, red, _, _, _ := twoClasses(t)
 	now := time.Unix(1800000000, 0)
@@ -203,51 +209,102 @@ func TestCatalog_listsTheClass(t *testing.T) {
 		t.Errorf("label %q", before)
 	}
 	// Made anew, and renamed.
-	red.Leave("org")
-	if err := red.Join("org-2", name.MustParse("example.org.")); err != nil {
-		t.Fatal(err)
-	}
-	if err := red.Join("com", name.MustParse("renamed.example.")); err != nil {
-		t.Fatal(err)
-	}
+	again, renamed := Member{"org-2", name.MustParse("example.org.")}, Member{"com", name.MustParse("renamed.example.")}
+	red.Set(Membership{Members: []Member{again, renamed}, Serial: 1010})
 	if wait := red.publish(now); wait != 0 {
-		t.Errorf("waits %s though its second is long over", wait)
+		t.Errorf("waits %s though nothing was published before", wait)
 	}
 	after, _ := catalogOf(t, p, red)
 	if got := labelOf("example.org."); got == before || got == "" || labelOf("example.com.") != "" || labelOf("renamed.example.") == "" {
 		t.Errorf("example.org is %q, was %q", got, before)
 	}
-	if !after.Ahead(begun) || after != serial.Serial(now.Unix()) {
+	if begun != 1000 || after != 1010 {
 		t.Errorf("from serial %d to %d", begun, after)
 	}
-	// Two changes within a second are one, in the next.
-	red.Leave("org-2")
-	red.Leave("com")
-	if wait := red.publish(now.Add(250 * time.Millisecond)); wait != 750*time.Millisecond {
+	// Two changes soon after one another are one.
+	red.Set(Membership{Members: []Member{renamed}, Serial: 1011})
+	red.Set(Membership{Serial: 1012})
+	if wait := red.publish(now.Add(catalogInterval / 5)); wait != catalogInterval*4/5 {
 		t.Errorf("waits %s", wait)
 	}
 	red.publish(now.Add(time.Second))
 	at, members := catalogOf(t, p, red)
-	if len(members) != 0 || at != after.Next() {
+	if len(members) != 0 || at != 1012 {
 		t.Errorf("%d at %d", len(members), at)
 	}
 	// What comes and goes before it is published changes nothing.
-	if err := red.Join("brief", name.MustParse("brief.example.")); err != nil {
-		t.Fatal(err)
-	}
-	red.Leave("brief")
+	red.Set(Membership{Members: []Member{{"brief", name.MustParse("brief.example.")}}, Serial: 1013})
+	red.Set(Membership{Serial: 1014})
 	red.publish(now.Add(5 * time.Second))
 	if same, _ := catalogOf(t, p, red); same != at {
 		t.Errorf("serial %d for nothing", same)
 	}
-	// Another process begins in the second in which this one published.
 	d, err := p.catalogs.Difference(red.catalog.uid(), begun, at)
 	if err != nil || len(d.Removed) != 2 || len(d.Added) != 0 {
 		t.Errorf("IXFR from the first serial: %+v, %v", d, err)
 	}
-	again := newCatalog("red", name.MustParse("red.catalog.example."))
-	if first := again.begin(map[string]name.Name{}, now.Add(time.Second)).Serial(); !first.Ahead(at) {
-		t.Errorf("a process that starts in the second of serial %d begins with %d", at, first)
+	// A store that went back: what is published is what it has, under the serial that stands for it.
+	red.Set(Membership{Members: []Member{renamed}, Serial: 900})
+	red.publish(now.Add(10 * time.Second))
+	if at, members := catalogOf(t, p, red); len(members) != 1 || at != 900 {
+		t.Errorf("%d at %d", len(members), at)
+	}
+	if _, err := p.AddClass(ClassConfig{Name: "green", Catalog: name.MustParse("green.catalog.example.")}, Membership{}); err == nil {
+		t.Error("a catalog without a serial")
+	}
+}
+
+// Two primaries that know the same say the same, whatever they published before; a difference from a serial that one of
+// them did not publish is the whole zone.
+func TestCatalog_isTheSameAtEveryPrimary(t *testing.T) {
+	make := func(memberships ...Membership) (*Primary, *Class) {
+		p, err := New(Config{Zones: served(), Listen: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:0")}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { p.Close() })
+		class, err := p.AddClass(ClassConfig{Name: "red", Catalog: name.MustParse("red.catalog.example.")}, memberships[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, to := range memberships[1:] {
+			class.Set(to)
+			class.publish(time.Unix(1800000000+int64(i), 0))
+		}
+		return p, class
+	}
+	a, b, c := Member{"a", name.MustParse("a.example.")}, Member{"b", name.MustParse("b.example.")}, Member{"c", name.MustParse("c.example.")}
+	first, ofFirst := make(Membership{Members: []Member{a}, Serial: 5}, Membership{Members: []Member{a, b}, Serial: 6}, Membership{Members: []Member{b, c}, Serial: 9})
+	second, ofSecond := make(Membership{Members: []Member{c, b}, Serial: 9})
+	at, members := catalogOf(t, first, ofFirst)
+	again, same := catalogOf(t, second, ofSecond)
+	if at != again || !maps.Equal(members, same) || len(members) != 2 {
+		t.Errorf("%d: %v\n%d: %v", at, members, again, same)
+	}
+	if _, err := first.catalogs.Difference(ofFirst.catalog.uid(), 6, 9); err != nil {
+		t.Error(err)
+	}
+	if d, err := second.catalogs.Difference(ofSecond.catalog.uid(), 6, 9); err == nil {
+		t.Errorf("a difference from a serial that it never had: %+v", d)
+	}
+}
+
+// A zone whose delivery is paused is listed, so that nobody removes it, and not handed out.
+func TestClass_pausedZonesAreListedAndNotHandedOut(t *testing.T) {
+	p, red, _, key, _ := twoClasses(t)
+	members := []Member{{"org", name.MustParse("example.org.")}, {"com", name.MustParse("example.com.")}}
+	rcode := func() int {
+		wire, _ := signed(t, query("example.org.", mdns.TypeSOA), key, time.Now())
+		return unpack(t, p.responder.respond(wire, outside, false).msg).Rcode
+	}
+	red.Set(Membership{Members: members, Serial: 1001, Paused: map[string]bool{"org": true}})
+	red.publish(time.Now())
+	if _, listed := catalogOf(t, p, red); len(listed) != 2 || rcode() != mdns.RcodeRefused {
+		t.Errorf("%v, rcode %d", listed, rcode())
+	}
+	red.Set(Membership{Members: members, Serial: 1002})
+	if rcode() != mdns.RcodeSuccess {
+		t.Errorf("rcode %d after the pause", rcode())
 	}
 }
 
@@ -256,11 +313,11 @@ func TestClass_tellsItsOwnTargets(t *testing.T) {
 	red, blue := newSecondary(t, confirm), newSecondary(t, confirm)
 	set := served(snapshot(t, "org", "", "example.org.", 10), snapshot(t, "net", "", "example.net.", 20))
 	p := start(t, Config{Zones: set, Allow: []Rule{{Prefixes: local}}, Views: []string{"none"}, NotifyInterval: time.Millisecond})
-	class, err := p.AddClass(ClassConfig{Name: "red", Catalog: name.MustParse("catalog.example."), Notify: []Target{{Addr: red.at()}}}, nil)
+	class, err := p.AddClass(ClassConfig{Name: "red", Catalog: name.MustParse("catalog.example."), Notify: []Target{{Addr: red.at()}}}, Membership{Serial: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	other, err := p.AddClass(ClassConfig{Name: "blue", Notify: []Target{{Addr: blue.at()}}}, []Member{{"net", name.MustParse("example.net.")}})
+	other, err := p.AddClass(ClassConfig{Name: "blue", Notify: []Target{{Addr: blue.at()}}}, Membership{Members: []Member{{"net", name.MustParse("example.net.")}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -291,9 +348,7 @@ func TestClass_tellsItsOwnTargets(t *testing.T) {
 	}
 	heard(red, "catalog.example.")
 	heard(blue, "example.net.20")
-	if err := class.Join("org", name.MustParse("example.org.")); err != nil {
-		t.Fatal(err)
-	}
+	class.Set(Membership{Members: []Member{{"org", name.MustParse("example.org.")}}, Serial: 2})
 	heard(red, "catalog.example.", "example.org.10")
 	set.Put(snapshot(t, "org", "", "example.org.", 11), true)
 	set.Put(snapshot(t, "net", "", "example.net.", 21), true)

@@ -61,10 +61,12 @@ type Config struct {
 	// Notify are the secondaries told of new serials. None: nobody is.
 	Notify []Target
 
-	// MaxConns bounds TCP connections of sources that Allow could admit, in total.
-	// 0: 256. Sources it cannot admit share a sixteenth of it, at least 4, apart.
+	// MaxConns bounds TCP connections of sources that Allow could admit, in total; as many more
+	// wait for a place for a moment. 0: 512. Sources it cannot admit share a sixteenth of it, at least 4, apart.
 	MaxConns int
-	// MaxConnsPerClient bounds them for one IPv4 address or IPv6 /64. 0: a quarter of MaxConns.
+	// MaxConnsPerClient bounds them for one IPv4 address or IPv6 /64. 0: a quarter of MaxConns, which is 128: BIND opens a
+	// connection for each transfer, is often told to run 100 at a time from one server (transfers-per-ns), and takes one
+	// that is closed on it for a server that is down.
 	MaxConnsPerClient int
 	// MaxTransfers bounds transfers that run at once; more wait. 0: 16.
 	MaxTransfers int
@@ -121,7 +123,7 @@ func (c Config) complete() (Config, *roster, error) {
 		value  *int
 		preset int
 	}{
-		{"MaxConns", &c.MaxConns, 256},
+		{"MaxConns", &c.MaxConns, 512},
 		{"MaxTransfers", &c.MaxTransfers, 16},
 		{"NotifyAttempts", &c.NotifyAttempts, 8},
 	} {
@@ -227,9 +229,9 @@ func newTargets(list []Target, keys keyring) ([]Target, error) {
 // listenError says which address was wanted and, for the usual reason, what to do.
 func listenError(network string, at netip.AddrPort, err error) error {
 	if errors.Is(err, errAddrInUse) {
-		return fmt.Errorf("listen for DNS on %s %s: the port is taken by another process; stop it or choose another port: %w", network, at, err)
+		return fmt.Errorf("%s %s: the port is taken by another process (%w); stop that one, or choose another port", network, at, err)
 	}
-	return fmt.Errorf("listen for DNS on %s %s: %w", network, at, err)
+	return fmt.Errorf("%s %s: %w; name an address of this machine and a port that this user may take", network, at, err)
 }
 
 // pair is one address served over both transports.
@@ -238,6 +240,9 @@ type pair struct {
 	tcp *net.TCPListener
 	at  netip.AddrPort
 }
+
+// udpBuffer is what waits in the kernel, in octets: some thousand questions. A peer repeats one that was lost after seconds.
+const udpBuffer = 2 << 20
 
 // listenPair opens both. With port 0 the port TCP is given may be taken for UDP: then the
 // next one is tried.
@@ -251,6 +256,8 @@ func listenPair(at netip.AddrPort) (pair, error) {
 		both := netip.AddrPortFrom(at.Addr(), got.Port())
 		udp, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(both))
 		if err == nil {
+			// A burst of thousands of questions; what the system does not grant is no reason not to serve.
+			_ = udp.SetReadBuffer(udpBuffer)
 			err = answerFromWhereAsked(udp, at.Addr())
 			if err == nil {
 				return pair{udp: udp, tcp: tcp, at: both}, nil

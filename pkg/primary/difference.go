@@ -69,7 +69,7 @@ func (r *responder) incremental(req request, key *signingKey, zone *zoneview.Sna
 			return r.soa(req, key, zone, overTCP)
 		}
 	}
-	return answer{msg: r.seal(m, req, key, rcodeSuccess)}
+	return answer{msg: r.seal(m, req, key, rcodeSuccess), difference: true}
 }
 
 // room is what an answer may take before OPT and TSIG.
@@ -77,6 +77,12 @@ func (r *responder) room(req request, key *signingKey, overTCP bool) int {
 	limit := maxMessage
 	if !overTCP {
 		limit = min(req.udpSize, udpLimit)
+		if !req.proven {
+			limit = min(limit, unprovenLimit)
+		}
+	}
+	if req.answerCookie {
+		limit -= cookieLen
 	}
 	if req.hasOPT {
 		limit -= optLen

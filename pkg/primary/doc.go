@@ -15,8 +15,9 @@
 //     that is not. To a peer of one class the zones of others are not here. A bad signature
 //     is answered as RFC 8945 §5.2 says, also without looking for the zone.
 //  3. No message makes it panic, loop or send more than the question's size to a source that
-//     is not allowed; over UDP an allowed one gets at most 1232 octets, and TC in the place
-//     of half an RRset.
+//     is not allowed; over UDP an allowed one gets at most 1232 octets, 512 where neither TSIG
+//     nor a cookie (RFC 7873) proves that it is who it says, ANY as one RRset, and TC in the
+//     place of half an RRset.
 //  4. Every signed request is answered by signed messages, each message of a transfer.
 //  5. A new serial reaches each target as one NOTIFY at once, repeated until confirmed; at
 //     most one is in flight for a zone and target, later serials are coalesced into it.
@@ -31,7 +32,7 @@
 //
 // Read answer.go first: what is decided about a message, in which order. query.go reads a
 // message, resolve.go finds what a zone says, difference.go what is new in it; message.go
-// writes a message, compress.go its names, class.go says whose zones are whose peers',
+// writes a message, compress.go its names, cookie.go knows sources again, class.go says whose zones are whose peers',
 // catalog.go lists them, transfer.go streams a zone, tsig.go signs; tcp.go and primary.go
 // are the sockets, notify.go the way back.
 package primary

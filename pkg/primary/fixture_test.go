@@ -103,7 +103,7 @@ func newResponder(t testing.TB, set *zoneview.Set, rules []Rule, keys ...Key) *r
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &responder{zones: c.Zones, catalogs: zoneview.NewSet(zoneview.Config{}), clock: c.Clock}
+	r := &responder{zones: c.Zones, catalogs: zoneview.NewSet(zoneview.Config{}), clock: c.Clock, cookies: newCookies()}
 	r.roster.Store(first)
 	return r
 }

@@ -61,7 +61,7 @@ const maxKeyFile = 1 << 20
 func ReadKeyFile(path string) (keys []Key, warnings []string, err error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, nil, fmt.Errorf("TSIG key file: %w", err)
+		return nil, nil, fmt.Errorf("TSIG key file: %w; name one that this user may read, as tsig-keygen writes it", err)
 	}
 	defer f.Close()
 	info, err := f.Stat()

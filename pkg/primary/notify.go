@@ -45,7 +45,7 @@ type notifier struct {
 	names     map[classUID]name.Name // the name a zone was last seen under
 
 	mu      sync.Mutex
-	places  map[Target]chan struct{}
+	places  map[lane]chan struct{}
 	heralds map[heraldKey]*herald
 	down    map[Target]bool // confirmed nothing since it was last told of something
 }
@@ -69,6 +69,13 @@ type announcement struct {
 type heraldKey struct {
 	spot
 	target Target
+}
+
+// lane is what goes to one target in turn. A catalog does not wait behind the thousands of zones in it, of which the target
+// knows nothing before it has the catalog.
+type lane struct {
+	Target
+	catalog bool
 }
 
 // herald carries the news of one zone to one target. It stands while its goroutine runs.
@@ -131,7 +138,7 @@ func (p *Primary) notifyLoop(ctx context.Context) {
 		primary:   p,
 		announced: map[spot]map[Target]announcement{},
 		names:     map[classUID]name.Name{},
-		places:    map[Target]chan struct{}{},
+		places:    map[lane]chan struct{}{},
 		heralds:   map[heraldKey]*herald{},
 		down:      map[Target]bool{},
 	}
@@ -250,10 +257,11 @@ func (n *notifier) announce(ctx context.Context, at spot) {
 			}
 			continue
 		}
-		if n.places[target] == nil {
-			n.places[target] = make(chan struct{}, notifiesPerTarget)
+		in := lane{target, at.class.isCatalog(at.fqdn)}
+		if n.places[in] == nil {
+			n.places[in] = make(chan struct{}, notifiesPerTarget)
 		}
-		place := n.places[target]
+		place := n.places[in]
 		h := &herald{wanted: w, wake: make(chan struct{}, 1)}
 		n.heralds[k] = h
 		n.done.Go(func() { n.carry(ctx, k, h, place) })
@@ -302,10 +310,17 @@ func (n *notifier) carry(ctx context.Context, k heraldKey, h *herald, place chan
 		case <-ctx.Done():
 			return
 		}
+		count := &n.primary.counters
+		count.notifiesSent.Add(1)
 		err := n.primary.notify(ctx, target, w)
 		<-place
 		if ctx.Err() != nil {
 			return
+		}
+		if err == nil {
+			count.notifiesConfirmed.Add(1)
+		} else {
+			count.notifiesFailed.Add(1)
 		}
 		attempts++
 		if err == nil || attempts == c.NotifyAttempts {

@@ -4,6 +4,7 @@
 package primary
 
 import (
+	"fmt"
 	"net"
 	"net/netip"
 	"sync"
@@ -12,6 +13,7 @@ import (
 
 	mdns "github.com/miekg/dns"
 	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/zoneview"
 )
 
 // secondary is a target of NOTIFYs that answers as it is told. It notes what it heard.
@@ -327,5 +329,34 @@ func TestNotify_newsDoesNotWaitOutTheBackoff(t *testing.T) {
 	target.wait(t, 2)
 	if got := target.serials(); got[1] != 2 {
 		t.Errorf("%v", got)
+	}
+}
+
+// A catalog does not wait behind the zones in it, of which its follower knows nothing yet: here it answers for none of them.
+func TestNotify_aCatalogDoesNotWaitForItsMembers(t *testing.T) {
+	var members []Member
+	var zones []*zoneview.Snapshot
+	for i := range 4 * notifiesPerTarget {
+		s := snapshot(t, fmt.Sprint("u", i), "", fmt.Sprintf("z%d.example.", i), 7)
+		zones, members = append(zones, s), append(members, Member{UID: s.Zone().UID, Zone: s.FQDN()})
+	}
+	catalog := make(chan struct{})
+	var once sync.Once
+	follower := newSecondary(t, func(_ int, m *mdns.Msg) *mdns.Msg {
+		if m.Question[0].Name != "catalog.example." {
+			return nil
+		}
+		once.Do(func() { close(catalog) })
+		return new(mdns.Msg).SetReply(m)
+	})
+	p := start(t, Config{Zones: served(zones...), NotifyTimeout: time.Hour})
+	_, err := p.AddClass(ClassConfig{Name: "red", Catalog: name.MustParse("catalog.example."), Allow: Rules(local, nil), Notify: []Target{{Addr: follower.at()}}}, Membership{Members: members, Serial: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-catalog:
+	case <-time.After(30 * time.Second):
+		t.Error("the catalog's NOTIFY waits behind those of its members")
 	}
 }

@@ -35,11 +35,13 @@ type Primary struct {
 	stirred   *stirred
 	pairs     []pair
 	log       klog.Logger
+	counters  counters
 
 	changing  sync.Mutex // held while the roster is replaced
 	classKeys map[string]keyring
 
 	peers, outsiders *budget // TCP connections
+	waiting          *budget // those of peers for which there is no place yet
 	transfers        *budget
 	messages         sync.Pool // *message, one a running transfer
 
@@ -63,12 +65,13 @@ func New(config Config) (*Primary, error) {
 		classKeys: map[string]keyring{"": first.keys},
 		log:       c.Logger.WithName("primary"),
 		peers:     newBudget(c.MaxConns, c.MaxConnsPerClient),
+		waiting:   newBudget(c.MaxConns, c.MaxConnsPerClient),
 		outsiders: newBudget(max(4, c.MaxConns/16), max(4, c.MaxConns/16)),
 		transfers: newBudget(c.MaxTransfers, c.MaxTransfersPerClient),
 		stopping:  make(chan struct{}),
 		conns:     map[net.Conn]struct{}{},
 	}
-	p.responder = &responder{zones: c.Zones, catalogs: p.catalogs, clock: c.Clock}
+	p.responder = &responder{zones: c.Zones, catalogs: p.catalogs, clock: c.Clock, cookies: newCookies()}
 	p.responder.roster.Store(first)
 	p.messages.New = func() any { return newMessage() }
 	p.stop = sync.OnceFunc(func() { close(p.stopping) })
@@ -204,6 +207,7 @@ func (p *Primary) answerUDP(conn *net.UDPConn, msg []byte, session *mdns.Session
 	from := session.RemoteAddr().(*net.UDPAddr).AddrPort()
 	defer p.guard(from)
 	a := p.responder.respond(msg, from.Addr().Unmap(), false)
+	p.counters.answered(a)
 	p.logAnswer(a, from, "udp")
 	if a.msg == nil {
 		return

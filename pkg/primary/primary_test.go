@@ -183,6 +183,17 @@ func TestTCP_connectionsAreBounded(t *testing.T) {
 	if works(from(peer), mdns.RcodeSuccess) {
 		t.Error("a third connection of a client whose share is two")
 	}
+	// As many more wait: they are served when a place is free, and not closed.
+	last, waits := from(peer), make(chan bool)
+	if !works(from(other), mdns.RcodeSuccess) {
+		t.Error("another client is not served while one waits")
+	}
+	go func() { waits <- works(last, mdns.RcodeSuccess) }()
+	first.Close()
+	if !<-waits {
+		t.Error("a connection that waited is not served when there is a place")
+	}
+	first = last
 	var outsiders []net.Conn
 	for range 4 {
 		outsiders = append(outsiders, from(outsider))

@@ -5,6 +5,7 @@ package primary
 
 import (
 	"encoding/binary"
+	"net/netip"
 
 	mdns "github.com/miekg/dns"
 	"kubi.zone/kubizone/pkg/dns/name"
@@ -60,6 +61,11 @@ type request struct {
 	hasOPT     bool
 	udpSize    int // what the sender takes over UDP: 512 without OPT
 	optVersion uint8
+	cookie     []byte // the client's, and after it the server's where there is one (RFC 7873)
+
+	// proven: the source is who it says it is, by TSIG, a cookie or TCP. answerCookie: it gets one.
+	proven, answerCookie bool
+	from                 netip.Addr
 
 	signature *signature // nil: unsigned
 
@@ -174,6 +180,7 @@ func (r *request) takeRecord(msg []byte, rr record, section int) bool {
 		r.hasOPT = true
 		r.optVersion = uint8(rr.ttl >> 16)
 		r.udpSize = max(512, int(rr.class))
+		return r.readOptions(msg[rr.dataAt:rr.dataEnd])
 	case rr.rtype == typeTSIG:
 		if section != sectionAdditional || rr.class != classANY || rr.ttl != 0 {
 			return false

@@ -4,7 +4,9 @@
 package primary
 
 import (
+	"cmp"
 	"encoding/binary"
+	"slices"
 
 	mdns "github.com/miekg/dns"
 
@@ -83,8 +85,9 @@ func (r *responder) enclosing(open []*Class, q qname, qtype rdata.Type) (*zonevi
 
 // resolve answers a question from one zone (RFC 1034 §4.3.2, with RFC 4592 for wildcards, RFC 6672 for DNAME and RFC
 // 2308 for what is not there). CNAMEs are followed within the zone: what another zone has is for who asks it.
-func resolve(zone *zoneview.Snapshot, q qname, qtype rdata.Type) (result, error) {
-	s := resolution{zone: zone, qtype: qtype}
+// minimal: ANY is answered with one RRset (RFC 8482 §4.1).
+func resolve(zone *zoneview.Snapshot, q qname, qtype rdata.Type, minimal bool) (result, error) {
+	s := resolution{zone: zone, qtype: qtype, minimal: minimal}
 	for range maxChain {
 		next, err := s.step(q)
 		if err != nil || next == nil {
@@ -97,8 +100,9 @@ func resolve(zone *zoneview.Snapshot, q qname, qtype rdata.Type) (result, error)
 
 type resolution struct {
 	result
-	zone  *zoneview.Snapshot
-	qtype rdata.Type
+	zone    *zoneview.Snapshot
+	qtype   rdata.Type
+	minimal bool
 }
 
 // step says what the zone has at one name; the query it returns is where a CNAME or DNAME leads, nil at the end.
@@ -197,21 +201,34 @@ func (s *resolution) found(q qname, owner name.Rel, wild bool) (*qname, error) {
 	if s.qtype == typeANY {
 		types = s.zone.TypesAt(owner)
 	}
-	any := false
+	var sets []content.Packed
 	for _, t := range types {
 		set, ok, err := s.zone.PackedRRset(owner, t)
 		if err != nil {
 			return nil, err
 		}
 		if ok {
-			add(set)
-			any = true
+			sets = append(sets, set)
 		}
 	}
-	if !any {
+	switch {
+	case len(sets) == 0:
 		return nil, s.deny()
+	case s.minimal:
+		// The smallest says as much as any, and is worth the least to who forges the source of a question.
+		sets = []content.Packed{slices.MinFunc(sets, func(one, other content.Packed) int { return cmp.Compare(octets(one), octets(other)) })}
+	}
+	for _, set := range sets {
+		add(set)
 	}
 	return nil, nil
+}
+
+func octets(set content.Packed) (sum int) {
+	for _, data := range set.Rdata {
+		sum += len(data)
+	}
+	return sum
 }
 
 // deny adds the SOA by which who asked may remember that there is nothing (RFC 2308 §3).
@@ -314,7 +331,7 @@ func (r *responder) lookup(req request, key *signingKey, open []*Class, overTCP 
 	if !ok {
 		return fail(rcodeRefused, "zone not served", nil)
 	}
-	res, fault := resolve(zone, q, rdata.Type(req.qtype))
+	res, fault := resolve(zone, q, rdata.Type(req.qtype), !overTCP)
 	if fault != nil {
 		return fail(rcodeServFail, "", fault)
 	}

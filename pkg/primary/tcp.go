@@ -17,9 +17,12 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// acceptTCP takes connections while there is budget; beyond it they are closed at once, so
-// that a flood costs an accept each and nothing that stays. Sources that no rule could
-// admit have a budget of their own: they cannot take the secondaries' places.
+// acceptTCP takes connections while there is budget; beyond it they wait for a place for a
+// moment, unread, for BIND takes a connection that is closed on it for a primary that is
+// down, for minutes, and a catalog of thousands of zones makes hundreds at once. How many
+// wait is bounded like how many are served; what is beyond that is closed at once, so that
+// a flood costs an accept each and nothing that stays. Sources that no rule could admit
+// have a budget of their own, and do not wait: they cannot take the secondaries' places.
 func (p *Primary) acceptTCP(ctx, connCtx context.Context, l *net.TCPListener, conns *sync.WaitGroup) error {
 	pause := 5 * time.Millisecond
 	for {
@@ -42,21 +45,51 @@ func (p *Primary) acceptTCP(ctx, connCtx context.Context, l *net.TCPListener, co
 		pause = 5 * time.Millisecond
 		from := conn.RemoteAddr().(*net.TCPAddr).AddrPort()
 		client := from.Addr().Unmap()
-		places, idle := p.peers, p.config.IdleTimeout
+		places, idle, mayWait := p.peers, p.config.IdleTimeout, true
 		if !p.responder.roster.Load().mayBePeer(client) {
-			places, idle = p.outsiders, min(idle, outsiderIdle)
+			places, idle, mayWait = p.outsiders, min(idle, outsiderIdle), false
 		}
-		if ok, _ := places.take(client); !ok {
-			p.log.V(2).Info("Connection over the limit closed", "from", from.String())
-			conn.Close()
+		if ok, _ := places.take(client); ok {
+			conns.Go(func() {
+				defer places.give(client)
+				p.serveConn(connCtx, conn, from, idle)
+			})
+			continue
+		}
+		if mayWait {
+			mayWait, _ = p.waiting.take(client)
+		}
+		if !mayWait {
+			p.refuse(conn, from)
 			continue
 		}
 		conns.Go(func() {
+			if !p.waitFor(ctx, places, client) {
+				p.refuse(conn, from)
+				return
+			}
 			defer places.give(client)
 			p.serveConn(connCtx, conn, from, idle)
 		})
 	}
 }
+
+// waitFor waits for a place of places, which a connection that waits has one of the waiting for.
+func (p *Primary) waitFor(ctx context.Context, places *budget, client netip.Addr) bool {
+	defer p.waiting.give(client)
+	turn, cancel := context.WithTimeout(ctx, placeWait)
+	defer cancel()
+	return places.wait(turn, client)
+}
+
+func (p *Primary) refuse(conn *net.TCPConn, from netip.AddrPort) {
+	p.counters.connectionsRefused.Add(1)
+	p.log.V(2).Info("Connection over the limit closed", "from", from.String())
+	conn.Close()
+}
+
+// placeWait is how long a connection waits for a place: less than any peer waits for an answer.
+const placeWait = 4 * time.Second
 
 // outsiderIdle is the idle timeout of sources that can only be refused.
 const outsiderIdle = 2 * time.Second
@@ -74,6 +107,7 @@ func (p *Primary) serveConn(ctx context.Context, conn *net.TCPConn, from netip.A
 			return
 		}
 		a := p.responder.respond(msg, from.Addr().Unmap(), true)
+		p.counters.answered(a)
 		p.logAnswer(a, from, "tcp")
 		switch {
 		case a.transfer != nil:
@@ -127,6 +161,7 @@ func (p *Primary) serveTransfer(ctx context.Context, conn *net.TCPConn, from net
 	turn, cancel := context.WithTimeout(ctx, p.config.TransferWait)
 	defer cancel()
 	if !p.transfers.wait(turn, client) {
+		p.counters.transferred(t.kind(), resultNoPlace, 0)
 		log.Info("Transfer had to wait too long", "waited", p.config.TransferWait)
 		q := t.request
 		m := newSmallMessage()
@@ -145,13 +180,16 @@ func (p *Primary) serveTransfer(ctx context.Context, conn *net.TCPConn, from net
 		log = log.WithValues("key", t.key.String())
 	}
 	if _, cut := errors.AsType[*net.OpError](err); cut {
+		p.counters.transferred(t.kind(), resultCut, s.octets)
 		log.Info("Transfer cut: the peer went or is too slow", "err", err)
 		return err
 	}
 	if err != nil {
+		p.counters.transferred(t.kind(), resultFailed, s.octets)
 		log.Error(err, "Transfer given up: the zone has a record that cannot be sent")
 		return err
 	}
+	p.counters.transferred(t.kind(), resultSent, s.octets)
 	log.V(1).Info("Transferred")
 	return nil
 }

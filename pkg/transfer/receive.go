@@ -5,6 +5,7 @@ package transfer
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -22,7 +23,7 @@ import (
 const (
 	// patience is how long the server may take for the connection and for each message where a Source does not say.
 	patience = 30 * time.Second
-	// maxOctets bounds a transfer as it comes over the wire.
+	// maxOctets bounds a transfer as it comes over the wire where a Source does not say.
 	maxOctets = 1 << 30
 )
 
@@ -37,6 +38,8 @@ type Source struct {
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Wait bounds the connection and each message; 0: 30 s.
 	Wait time.Duration
+	// Most bounds the transfer as it comes over the wire, in octets; 0: 1 GiB.
+	Most int
 }
 
 // Scheme begins the URL of a transfer.
@@ -109,13 +112,14 @@ func ask(conn net.Conn, source Source) ([]byte, error) {
 		return nil, err
 	}
 	z := &zone{source: source}
+	most := cmp.Or(source.Most, maxOctets)
 	for octets := 0; ; {
 		raw, err := message(conn, source.Wait)
 		if err != nil {
 			return nil, fmt.Errorf("after %d records: %w", z.records, err)
 		}
-		if octets += len(raw); octets > maxOctets {
-			return nil, fmt.Errorf("more than %d octets; is this the zone you mean?", maxOctets)
+		if octets += len(raw); octets > most {
+			return nil, fmt.Errorf("more than %d octets; is this the zone you mean?", most)
 		}
 		done, err := z.take(raw, question.Id, judge)
 		if err != nil {

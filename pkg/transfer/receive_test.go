@@ -226,7 +226,8 @@ func body(n int) [][]string {
 	return append(messages, []string{soa})
 }
 
-// Promise 2: what stands between signed messages is vouched for by the next of them, and by nothing else.
+// Promise 2, attack 33: what stands between signed messages is vouched for by the next of them, and by nothing else. The
+// server is a script, because BIND 9.18, Knot 3.2 and NSD 4.6 sign each message.
 func TestReceive_takesUnsignedMessagesBetweenSignedOnes(t *testing.T) {
 	key := keyOf(t, rigKey.Statement())
 	every := func(n int) func(int) bool { return func(i int) bool { return i%n == 0 } }
@@ -267,7 +268,15 @@ func TestReceive_takesUnsignedMessagesBetweenSignedOnes(t *testing.T) {
 	}
 }
 
-// Promise 1
+// Attack 39: a transfer without end is ended, and nothing of it is taken.
+func TestReceive_isBounded(t *testing.T) {
+	text, err := Receive(t.Context(), Source{Server: script{messages: body(200)}.start(t), Zone: zoneName, Most: 5000})
+	if err == nil || text != nil || !strings.Contains(err.Error(), "more than 5000 octets") {
+		t.Errorf("%d octets, %v", len(text), err)
+	}
+}
+
+// Promise 1, attack 39
 func TestReceive_takesNoPartOfAZone(t *testing.T) {
 	for what, c := range map[string]struct {
 		script

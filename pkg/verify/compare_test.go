@@ -58,3 +58,22 @@ func TestRead_refusesWhatIsNoZone(t *testing.T) {
 		}
 	}
 }
+
+// At a primary of somebody else the SOA, the NS at the apex and signatures are no difference, and everything else is: a
+// DNSKEY that the zone has itself, too.
+func TestGuest_leavesTheHostItsOwn(t *testing.T) {
+	const dnskey = "example.org. 60 DNSKEY 256 3 13 AAAA\n"
+	truth := zone(t, soa+"example.org. 60 NS ns.example.org.\nns.example.org. 60 A 192.0.2.53\nwww.example.org. 60 A 192.0.2.1\n").Guest()
+	host := strings.Replace(soa, " 5 ", " 9 ", 1) + "example.org. 60 NS ns.example.net.\nns.example.org. 60 A 192.0.2.53\nwww.example.org. 60 A 192.0.2.1\nwww.example.org. 60 NSEC example.org. A\n" + dnskey
+	if r := truth.against("s", ByTransfer, zone(t, host)); !r.Equal() || r.Serial != 9 {
+		t.Errorf("%+v", r)
+	}
+	r := truth.against("s", ByTransfer, zone(t, strings.Replace(host, "192.0.2.1\n", "192.0.2.2\n", 1)+"dev.example.org. 60 NS ns.example.net.\n"))
+	if r.Equal() || len(r.Differing) != 1 || len(r.Foreign) != 1 || r.Foreign[0].Name != "dev.example.org." {
+		t.Errorf("%+v", r)
+	}
+	signs := zone(t, soa+dnskey).Guest()
+	if r := signs.against("s", ByTransfer, zone(t, soa)); len(r.Missing) != 1 {
+		t.Errorf("%+v", r)
+	}
+}

@@ -1,0 +1,146 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package primary
+
+import (
+	"fmt"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	mdns "github.com/miekg/dns"
+)
+
+// badLine is a secondary at the end of a line that loses, doubles and delays what it carries, by a rule that needs no
+// luck. It knows a zone's serial as one that took every NOTIFY it heard would.
+type badLine struct {
+	conn *net.UDPConn
+
+	mu     sync.Mutex
+	heard  map[string]int    // NOTIFYs of a zone
+	latest map[string]uint32 // serial
+	flying map[string]int    // NOTIFYs of a zone that are about to be answered
+	most   int               // of them for one zone
+	total  int
+}
+
+func newBadLine(t *testing.T) *badLine {
+	t.Helper()
+	conn, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = conn.SetReadBuffer(4 << 20)
+	b := &badLine{conn: conn, heard: map[string]int{}, latest: map[string]uint32{}, flying: map[string]int{}}
+	var done sync.WaitGroup
+	done.Go(func() {
+		buf := make([]byte, 4096)
+		for {
+			n, from, err := conn.ReadFromUDP(buf)
+			if err != nil {
+				return
+			}
+			m := new(mdns.Msg)
+			if err := m.Unpack(buf[:n]); err != nil {
+				t.Errorf("%v in %x", err, buf[:n])
+				return
+			}
+			done.Go(func() { b.take(m, from) })
+		}
+	})
+	t.Cleanup(func() { conn.Close(); done.Wait() })
+	return b
+}
+
+func (b *badLine) take(m *mdns.Msg, from *net.UDPAddr) {
+	zone, serial := m.Question[0].Name, m.Answer[0].(*mdns.SOA).Serial
+	b.mu.Lock()
+	b.total++
+	b.heard[zone]++
+	n := b.heard[zone] + len(zone) // so that zones differ
+	if n%8 != 0 {
+		b.latest[zone] = max(b.latest[zone], serial)
+	}
+	if n%8 <= 1 { // the NOTIFY was lost, or its answer is
+		b.mu.Unlock()
+		return
+	}
+	b.flying[zone]++
+	b.most = max(b.most, b.flying[zone])
+	b.mu.Unlock()
+	time.Sleep(time.Duration(n%3) * 10 * time.Millisecond) // answers overtake each other
+	b.mu.Lock()
+	b.flying[zone]--
+	b.mu.Unlock()
+	reply, err := new(mdns.Msg).SetReply(m).Pack()
+	if err != nil {
+		return
+	}
+	for range 1 + n%2 {
+		_, _ = b.conn.WriteToUDP(reply, from)
+	}
+}
+
+// F21: a thousand zones get new serials at once, three times, over a line that loses, doubles and delays NOTIFYs and
+// their answers. Each target hears of the last serial of each zone, with one NOTIFY at a time in flight for a zone and
+// a bounded number of them in all; another target with a good line does not wait for it.
+func TestNotify_thousandZonesOverABadLine_F21(t *testing.T) {
+	const rounds = 3
+	zones := 1000
+	if testing.Short() {
+		zones = 200
+	}
+	bad, good := newBadLine(t), newSecondary(t, confirm)
+	set := served()
+	put := func(serial uint32) {
+		for i := range zones {
+			fqdn := fmt.Sprintf("%s%d.example.", "zzzz"[:i%4], i)
+			set.Put(snapshot(t, fqdn, "", fqdn, serialOf(serial)), true)
+		}
+	}
+	put(1)
+	p := start(t, Config{Zones: set, Notify: []Target{{Addr: bad.conn.LocalAddr().(*net.UDPAddr).AddrPort()}, {Addr: good.at()}},
+		NotifyTimeout: 500 * time.Millisecond, NotifyBackoff: 20 * time.Millisecond, NotifyInterval: 20 * time.Millisecond})
+	for serial := uint32(2); serial <= rounds; serial++ {
+		put(serial)
+	}
+	told := func(latest map[string]uint32) (n int) {
+		for _, serial := range latest {
+			if serial == rounds {
+				n++
+			}
+		}
+		return n
+	}
+	goodLatest := func() map[string]uint32 {
+		good.mu.Lock()
+		defer good.mu.Unlock()
+		latest := map[string]uint32{}
+		for i, zone := range good.zones {
+			latest[zone] = max(latest[zone], good.heard[i])
+		}
+		return latest
+	}
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		bad.mu.Lock()
+		n := told(bad.latest)
+		bad.mu.Unlock()
+		if n == zones && told(goodLatest()) == zones {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("over the bad line %d zones of %d, over the good one %d", n, zones, told(goodLatest()))
+		}
+	}
+	bad.mu.Lock()
+	defer bad.mu.Unlock()
+	if bad.most > 1 {
+		t.Errorf("%d NOTIFYs of one zone in flight to one target", bad.most)
+	}
+	if most := zones * rounds * p.config.NotifyAttempts; bad.total > most {
+		t.Errorf("%d NOTIFYs, %d serials of %d zones with %d attempts are %d", bad.total, rounds, zones, p.config.NotifyAttempts, most)
+	}
+	t.Logf("%d NOTIFYs over the bad line, %d over the good one", bad.total, len(good.serials()))
+}
