@@ -30,9 +30,14 @@ type Config struct {
 	Observer Observer
 	Metrics  Metrics
 	Logger   *slog.Logger
-	// Lease is how long another process may think that it is the one that works after it no longer is. A single call
-	// outside ends within half of it. 0: 15 s.
+	// Alone: whoever worked before has no call under way when Run begins, and none can begin: an elected leader, or the
+	// only process. What another worker left is then taken over at once, else when nothing was heard of it for two leases.
+	Alone bool
+	// Lease is how long another process may think that it is the one that works after it no longer is. When Run is told to
+	// end, a call that is under way ends within half of it. 0: 15 s.
 	Lease time.Duration
+	// CallTimeout is how long a single call outside may take. 0: half of Lease.
+	CallTimeout time.Duration
 	// Stall is how long a provider's method may go on without asking the fence. 0: 5 min.
 	Stall time.Duration
 	// Workers bounds how many zones of one class are worked on at a time. 0: 8.
@@ -68,21 +73,21 @@ func jitter(d time.Duration) time.Duration { return d - time.Duration(rand.Int64
 func (c Config) Validate() error {
 	var errs []error
 	if c.Identity == "" {
-		errs = append(errs, errors.New("Identity: required, and unique to the process: the fence tells workers apart by it"))
+		errs = append(errs, errors.New("delivery: Identity: required, and unique to the process: the fence tells workers apart by it"))
 	}
 	if c.Views == nil {
-		errs = append(errs, errors.New("Views: required"))
+		errs = append(errs, errors.New("delivery: Views: required"))
 	}
 	if c.Store == nil {
-		errs = append(errs, errors.New("Store: required"))
+		errs = append(errs, errors.New("delivery: Store: required"))
 	}
-	for field, d := range map[string]time.Duration{"Lease": c.Lease, "Stall": c.Stall, "Backoff.Base": c.Backoff.Base, "Backoff.Max": c.Backoff.Max, "Backoff.Slow": c.Backoff.Slow} {
+	for field, d := range map[string]time.Duration{"Lease": c.Lease, "CallTimeout": c.CallTimeout, "Stall": c.Stall, "Backoff.Base": c.Backoff.Base, "Backoff.Max": c.Backoff.Max, "Backoff.Slow": c.Backoff.Slow} {
 		if d < 0 {
-			errs = append(errs, fmt.Errorf("%s: %s is negative", field, d))
+			errs = append(errs, fmt.Errorf("delivery: %s: %s is negative", field, d))
 		}
 	}
 	if c.Workers < 0 || c.Backoff.Attempts < 0 {
-		errs = append(errs, errors.New("Workers, Backoff.Attempts: negative"))
+		errs = append(errs, errors.New("delivery: Workers, Backoff.Attempts: negative"))
 	}
 	return errors.Join(errs...)
 }
@@ -102,6 +107,9 @@ func (c Config) withDefaults() Config {
 			*field.value = field.or
 		}
 	}
+	if c.CallTimeout == 0 {
+		c.CallTimeout = c.Lease / 2
+	}
 	if c.Workers == 0 {
 		c.Workers = 8
 	}
@@ -111,21 +119,24 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// callTimeout bounds a call outside: within half a lease, so that whoever takes over a lease later knows that it ended.
-func (c Config) callTimeout() time.Duration { return c.Lease / 2 }
+// grace is how long what is under way has to end when Run does: half a lease, so that whoever takes over a lease after this
+// one could last renew it knows that it ended.
+func (c Config) grace() time.Duration { return c.Lease / 2 }
 
 // takeOverAfter is how long another's intent is left alone unless it is renewed. It is longer than repeatAfter, so that
 // an intent kept for a repeat is not taken for an abandoned one.
-func (c Config) takeOverAfter() time.Duration { return 2 * c.Lease }
+func (c Config) takeOverAfter() time.Duration { return c.repeatAfter() + c.Lease/2 }
 
 // repeatAfter is when nothing of a worker that lost its intent can arrive any more: a lease, and the deadline of the
 // call that it may have begun at the end of it.
-func (c Config) repeatAfter() time.Duration { return c.Lease + c.callTimeout() }
+func (c Config) repeatAfter() time.Duration { return c.Lease + c.CallTimeout }
 
 // Class is one way by which zones reach name servers.
 type Class struct {
 	// Name is unique among all classes, of whatever kind.
 	Name string
+	// Kind of the provider, for people: one of a handful of words.
+	Kind string
 	// Generation changes with everything that a failed delivery may have waited for, credentials included.
 	Generation string
 	// Target stands for where zones go. When it is not the one of a State, what that confirmed is void and the whole
@@ -151,6 +162,8 @@ type Zone struct {
 	// Former are classes that delivered it once and have a state of it left: it is withdrawn from them. What the Loop
 	// has seen in Classes itself need not be named.
 	Former []string
+	// Expelled are classes that the zone is withdrawn from at once. From others it is when the Classes have it.
+	Expelled []string
 	// Withdraw: the zone is going; it is withdrawn from Classes too.
 	Withdraw bool
 	// Retain: what is withdrawn stays at the provider and is only let go of (S8.2).

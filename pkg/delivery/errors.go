@@ -37,6 +37,9 @@ const (
 	ReasonSerialBehind Reason = "SerialBehind"
 )
 
+// CodeSigned is the code of a SerialBehind that rests on two signed answers of the server (S6.6).
+const CodeSigned = "TSIG"
+
 // Reasons that the loop gives.
 const (
 	// ReasonDelivered: everything in the class has confirmed the serial.

@@ -350,7 +350,7 @@ func TestLoop_serversOnTheirWay(t *testing.T) {
 			case arrived.Load():
 				report.Servers[1].Serial, report.Confirmed = plan.Serial, plan.Serial
 			case down.Load():
-				report.Servers[1].Err = &delivery.Error{Reason: delivery.ReasonServerUnreachable, Message: "no answer"}
+				report.Servers[1].Err = &delivery.Error{Reason: delivery.ReasonServerUnreachable, Message: "192.0.2.54: no answer"}
 			}
 			return report
 		}}
@@ -468,8 +468,8 @@ func (c *counts) add(what string, n int) {
 	c.counts[what] += n
 }
 
-func (c *counts) Called(class, method string, reason delivery.Reason, _ time.Duration) {
-	c.add(fmt.Sprint(class, " ", method, " ", reason), 1)
+func (c *counts) Called(call delivery.Call) {
+	c.add(fmt.Sprint(call.Class, " ", call.Method, " ", call.Reason), 1)
 }
 
 func (c *counts) Delivered(class string, serials uint32, lag time.Duration) {

@@ -26,15 +26,23 @@ type item struct {
 
 	// These are guarded by Loop.mu. changed is when the oldest change not delivered yet was seen.
 	queued, running, again, gone, withdrawn, failing bool
-	changed                                          time.Time
-	noticed                                          string // the version of the state that a watch showed last
-	timer                                            *time.Timer
+	// delivered: the class has confirmed a serial of the zone; former classes go when all that are in force have.
+	delivered bool
+	changed   time.Time
+	// since is when the oldest change that is not confirmed yet was seen; confirmed and behind are of the state, for Status.
+	since     time.Time
+	confirmed serial.Serial
+	behind    []string
+	noticed   string // the version of the state that a watch showed last
+	timer     *time.Timer
 
 	// The rest belongs to the worker. stored is what the Store has, state what the item goes by: beside it, what this
 	// process found out and has not stored.
 	loaded        bool
 	stored, state State
-	revision      int
+	// unsaved is what may stand half written and no store knows of (attempt.proceed).
+	unsaved  *Intent
+	revision int
 	// leaving: it is being withdrawn; viewless is since when its view is waited for.
 	leaving  bool
 	viewless time.Time
@@ -53,14 +61,22 @@ type item struct {
 	// driftAt is when the provider is compared next, unless it cannot be.
 	driftAt    time.Time
 	cannotList bool
-	// repeatAt is when the RRsets of an intent that was taken over are written once more.
+	// repeatAt is when the RRsets of an intent that was taken over are written once more, with whole all of the zone: so
+	// they were when it was taken over.
 	repeatAt time.Time
+	whole    bool
 	// foreign is another's intent, unchanged since foreignSince and left alone until waitAt; taken is one that was taken
 	// over and stands in the store until the first write.
 	foreign      Intent
 	taken        Intent
 	foreignSince time.Time
-	waitAt       time.Time
+	// rested is the State.Holder that was seen when the zone was as that one had confirmed it.
+	rested string
+	waitAt time.Time
+	// formerAt is when a name that the zone had is withdrawn again, lingers why it could not be.
+	formerAt time.Time
+	lingers  *StateError
+	lingered int
 }
 
 func (i *item) stopTimer() {
@@ -80,7 +96,7 @@ func (i *item) wake(began time.Time) time.Time {
 		return i.retryAt
 	}
 	var wake time.Time
-	for _, at := range []time.Time{i.owedAt, i.pollAt, i.driftAt, i.repeatAt, i.waitAt} {
+	for _, at := range []time.Time{i.owedAt, i.pollAt, i.driftAt, i.repeatAt, i.waitAt, i.formerAt} {
 		if at.After(began) && (wake.IsZero() || at.Before(wake)) {
 			wake = at
 		}
@@ -114,7 +130,7 @@ func (a *attempt) run(ctx context.Context) {
 	a.began = now
 	if a.revision != i.revision {
 		i.revision = a.revision
-		i.attempts, i.retryAt, i.owedAt, i.pollAt = 0, time.Time{}, time.Time{}, time.Time{}
+		i.attempts, i.retryAt, i.owedAt, i.pollAt, i.formerAt = 0, time.Time{}, time.Time{}, time.Time{}, time.Time{}
 		i.blocked, i.cannotList = false, false
 	}
 	wanted := slices.Contains(a.zone.Classes, i.key.Class) && !a.zone.Withdraw
@@ -145,24 +161,32 @@ func (a *attempt) run(ctx context.Context) {
 			return
 		}
 	}
-	if !a.mine(now) {
+	snapshot := l.snapshot(a.zone)
+	if !a.mine(ctx, snapshot, now) {
 		return
 	}
-	snapshot := l.snapshot(a.zone)
 	if !wanted {
-		a.withdraw(ctx, snapshot)
-		return
+		if a.zone.Withdraw || a.zone.Retain || a.replaced() {
+			a.withdraw(ctx, snapshot)
+		}
+		return // it is told when the classes in force have the zone
 	}
 	if snapshot == nil {
 		return // its first event comes when it settles
+	}
+	if i.state.Zone.IsZero() && !a.inherit(ctx, now) {
+		return
+	}
+	if at := snapshot.Serial(); i.state.Serial != 0 && i.state.Serial.Ahead(at) || i.state.Intent != nil && i.state.Intent.Serial.Ahead(at) {
+		l.config.Logger.Info("The view is behind what was delivered; waiting for it", "zone", snapshot.FQDN(), "class", i.key.Class, "serial", at, "delivered", i.state.Serial)
+		return
 	}
 	if a.provider == nil {
 		a.fail(ctx, snapshot.Serial(), Report{}, a.spec.broken())
 		return
 	}
 	if !i.state.Zone.IsZero() && i.state.Zone != snapshot.FQDN() {
-		a.rename(ctx, snapshot)
-		return
+		a.rename(snapshot, now)
 	}
 	a.level(ctx, snapshot, now)
 }
@@ -172,10 +196,6 @@ func (a *attempt) level(ctx context.Context, snapshot *zoneview.Snapshot, now ti
 	i, at := a.item, snapshot.Serial()
 	if state := &i.state; state.Target != a.spec.Target || state.Serial == at && state.Hash != snapshot.Hash() {
 		state.Serial, state.Hash = 0, ""
-	}
-	if i.state.Serial != 0 && i.state.Serial.Ahead(at) || i.state.Intent != nil && i.state.Intent.Serial.Ahead(at) {
-		a.loop.config.Logger.Info("The view is behind what was delivered; waiting for it", "zone", snapshot.FQDN(), "class", i.key.Class, "serial", at, "delivered", i.state.Serial)
-		return
 	}
 	due := func(t time.Time) bool { return !t.After(now) }
 	fresh := i.state.Serial == at
@@ -191,6 +211,10 @@ func (a *attempt) level(ctx context.Context, snapshot *zoneview.Snapshot, now ti
 		return
 	case !fresh:
 	case i.state.Intent != nil && !i.blocked && due(i.owedAt) && (i.repeatAt.IsZero() || i.state.Intent.Holder != a.loop.config.Identity):
+	case len(i.state.Former) > 0 && due(i.formerAt) && i.repeatAt.IsZero():
+		a.settled = true
+		a.leaveFormer(ctx, snapshot, now)
+		return
 	default:
 		a.settled = true
 		if !a.check(ctx, snapshot, now) {
@@ -199,27 +223,42 @@ func (a *attempt) level(ctx context.Context, snapshot *zoneview.Snapshot, now ti
 	}
 	i.pollAt, i.owedAt = time.Time{}, time.Time{}
 	plans, err := a.loop.plans(ctx, i.state, snapshot)
+	keys := keysOf(owedTo(i.state), plans...)
+	if repeat && i.whole && err == nil {
+		state := i.state
+		state.Serial = 0
+		plans, err = a.loop.plans(ctx, state, snapshot)
+	}
 	if err != nil {
 		a.storeFailed(ctx, "read the history of", err)
 		return
 	}
-	a.deliver(ctx, plans, repeat)
+	for n := range plans {
+		plans[n].Delivered = i.state.Serial != 0
+	}
+	a.deliver(ctx, plans, keys, repeat)
 }
 
-func (a *attempt) deliver(ctx context.Context, plans []Plan, repeat bool) {
+func owedTo(state State) []RRsetKey {
+	if state.Intent == nil {
+		return nil
+	}
+	return state.Intent.RRsets
+}
+
+// deliver has the provider carry plans out, which may leave keys half written.
+func (a *attempt) deliver(ctx context.Context, plans []Plan, keys []RRsetKey, repeat bool) {
 	i, plan := a.item, plans[0]
 	next := i.state
 	next.Zone, next.Target = plan.Zone, a.spec.Target
-	intent := Intent{Serial: plan.Serial, From: plan.Serial, Holder: a.loop.config.Identity}
-	var owed []RRsetKey
+	intent := Intent{Serial: plan.Serial, From: plan.Serial, Holder: a.loop.config.Identity, RRsets: keys}
 	if i.state.Intent != nil {
-		intent.From, owed = i.state.Intent.From, i.state.Intent.RRsets
+		intent.From = i.state.Intent.From
 	} else if i.state.Serial != 0 {
 		intent.From = i.state.Serial
 	}
-	intent.RRsets = keysOf(owed, plans...)
 	next.Intent = &intent
-	a.fencing = fencing{next: next}
+	a.fencing = fencing{next: next, covered: len(plans) == 1 && a.covers(plan)}
 
 	var report Report
 	var err error
@@ -251,110 +290,6 @@ func (a *attempt) deliver(ctx context.Context, plans []Plan, repeat bool) {
 		return
 	}
 	a.succeed(ctx, plan, report)
-}
-
-// withdraw ends a delivery.
-func (a *attempt) withdraw(ctx context.Context, snapshot *zoneview.Snapshot) {
-	i := a.item
-	at := i.state.Serial
-	// Without a Zone nothing was ever begun: no provider has to be asked, and none may be there to be.
-	if !i.state.Zone.IsZero() && !a.zone.Retain {
-		if snapshot == nil {
-			// As it was when it was frozen would be better; what is left of it names less.
-			snapshot, _ = a.loop.config.Views.Settled(i.key.UID)
-		}
-		if snapshot == nil && !a.lost() {
-			return
-		}
-		if a.provider == nil {
-			a.fail(ctx, at, Report{}, a.spec.broken())
-			return
-		}
-		if !a.takeAway(ctx, snapshot, at) {
-			return
-		}
-	}
-	if i.stored.Version != "" {
-		storing, cancel := a.storing(ctx)
-		defer cancel()
-		if err := a.loop.config.Store.Delete(storing, i.key); err != nil {
-			a.storeFailed(ctx, "delete", err)
-			return
-		}
-	}
-	a.settled = true
-	i.loaded, i.stored, i.state = false, State{}, State{}
-	i.attempts, i.blocked, i.pending, i.polls = 0, false, 0, 0
-	i.repeatAt, i.owedAt, i.pollAt, i.driftAt = time.Time{}, time.Time{}, time.Time{}, time.Time{}
-	i.viewless = time.Time{}
-	a.setWithdrawn(true)
-	a.observe(Event{Outcome: OutcomeWithdrawn, Serial: at})
-}
-
-// lost: the view of the zone has not come for so long that it will not. A view may be late after a restart, and without
-// it a provider that cannot list does not learn what to remove.
-func (a *attempt) lost() bool {
-	i := a.item
-	if i.viewless.IsZero() {
-		i.viewless = a.began
-	}
-	i.pollAt = i.viewless.Add(a.loop.config.Stall)
-	return !i.pollAt.After(a.began)
-}
-
-// rename ends the delivery under the old name; the one under the new name follows (S6.8).
-func (a *attempt) rename(ctx context.Context, snapshot *zoneview.Snapshot) {
-	if !a.zone.Retain && !a.takeAway(ctx, snapshot, snapshot.Serial()) {
-		return
-	}
-	next := State{Version: a.item.stored.Version, Ready: Condition{Unknown, ReasonPending, "the zone has another name, under which it is not delivered yet"}}
-	if err := a.save(ctx, next); err != nil {
-		a.storeFailed(ctx, "save", err)
-		return
-	}
-	a.again()
-}
-
-// takeAway has the provider withdraw what state says it has; false when that did not come about. at is the serial that
-// a lasting failure is remembered for.
-func (a *attempt) takeAway(ctx context.Context, snapshot *zoneview.Snapshot, at serial.Serial) bool {
-	i := a.item
-	if i.blocked && i.blockedAt == at {
-		return false
-	}
-	plan, err := a.loop.withdrawal(ctx, i.key.UID, i.state, snapshot)
-	if err != nil {
-		a.storeFailed(ctx, "read the history of", err)
-		return false
-	}
-	next := i.state
-	intent := Intent{Serial: plan.Serial, From: plan.Serial, Holder: a.loop.config.Identity}
-	if i.state.Intent != nil {
-		intent.From, intent.RRsets = i.state.Intent.From, i.state.Intent.RRsets
-	} else if i.state.Serial != 0 {
-		intent.From = i.state.Serial
-	}
-	next.Zone, next.Intent = plan.Zone, &intent
-	next.Ready = Condition{Unknown, ReasonPending, "the zone is being withdrawn"}
-	a.fencing = fencing{next: next}
-	var report Report
-	err = a.call(ctx, "Withdraw", func(ctx context.Context) error {
-		var err error
-		report, err = a.provider.Withdraw(ctx, plan, a.fence)
-		return err
-	})
-	if a.stopped(ctx, err) {
-		return false
-	}
-	if err == nil && len(report.Failed) > 0 {
-		err = report.Failed[0].Err
-	}
-	if err != nil {
-		a.fail(ctx, at, report, asError(err))
-		return false
-	}
-	a.worked = true
-	return true
 }
 
 // check compares provider and zone when that is due. It reports whether there is something to repair, and has then put
@@ -429,19 +364,20 @@ func (a *attempt) check(ctx context.Context, snapshot *zoneview.Snapshot, now ti
 }
 
 // guard turns whatever a provider does into an error, a panic included: content must not stop the other zones
-// (hardening, attack 60).
-func (l *Loop) guard(class, method string, f func() error) (err error) {
+// (attack 60).
+func (l *Loop) guard(class Class, method string, f func() error) (err error) {
 	start := time.Now()
 	defer func() {
 		if crash := recover(); crash != nil {
-			l.config.Logger.Error("A provider crashed", "class", class, "method", method, "panic", fmt.Sprint(crash), "stack", string(debug.Stack()))
+			l.config.Logger.Error("A provider crashed", "class", class.Name, "method", method, "panic", fmt.Sprint(crash), "stack", string(debug.Stack()))
 			err = &Error{Reason: ReasonInternalError, Message: "the provider crashed on this zone; the controller's log says where"}
 		}
-		var reason Reason
+		call := Call{Class: class.Name, Provider: class.Kind, Method: method, Took: time.Since(start)}
 		if err != nil && !errors.Is(err, ErrCannotList) {
-			reason = asError(err).Reason
+			e := asError(err)
+			call.Reason, call.Code = e.Reason, e.Code
 		}
-		l.config.Metrics.Called(class, method, reason, time.Since(start))
+		l.config.Metrics.Called(call)
 	}()
 	return f()
 }

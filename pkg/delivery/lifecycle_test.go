@@ -4,12 +4,15 @@
 package delivery_test
 
 import (
+	"context"
 	"maps"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/delivery/deliverytest"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/law/content"
 )
@@ -72,6 +75,133 @@ func TestLoop_rename_S6_8(t *testing.T) {
 		}
 		if state := s.state(); state.Zone != s.zone.header.FQDN || state.Serial != s.zone.serial || state.Intent != nil {
 			t.Errorf("%+v", state)
+		}
+	})
+}
+
+// S6.8: the old name goes when the new one is delivered, and not before; that it cannot go holds up nothing, and is said.
+func TestLoop_renameLeavesNoGap_S6_8(t *testing.T) {
+	for _, blind := range []bool{false, true} {
+		for _, restarts := range []bool{false, true} {
+			inScene(t, func(s *scene) {
+				s.memory.Blind = blind
+				s.start()
+				old, had := s.zone.header.FQDN, s.zone.want()
+				newName, refused := name.MustParse("example.net."), name.MustParse("example.org.")
+				s.fault(func(_ context.Context, at deliverytest.Point) error {
+					if at.Zone == newName {
+						return &delivery.Error{Reason: delivery.ReasonZoneNotFound, Message: "make it first"}
+					}
+					return nil
+				})
+				s.zone.commit(map[string]string{"mail": "", "new": "192.0.2.5"}, true, func(h *content.Header) { h.FQDN = newName })
+				after(time.Hour)
+				if got := stands(s.server, old); !maps.Equal(got, had) {
+					t.Fatalf("the old name was withdrawn before the new one is delivered: %v", got)
+				}
+				withdrawFails := func(_ context.Context, at deliverytest.Point) error {
+					if at.Method == "Withdraw" && at.Zone == refused {
+						return &delivery.Error{Reason: delivery.ReasonInvalidConfiguration, Code: "REFUSED", Message: "no updates", Permanent: true}
+					}
+					return nil
+				}
+				if restarts {
+					s.worker.stop()
+					s.worker = startWorker(s.T, s.store, s.worker.views, alone)
+					s.memory = &deliverytest.Memory{Server: s.server, Blind: blind}
+					s.class.Provider = s.memory
+					s.fault(withdrawFails)
+					s.start()
+				} else {
+					s.fault(withdrawFails)
+				}
+				after(20 * time.Minute)
+				s.zone.expect(s.server)
+				state := s.state()
+				if state.Serial != s.zone.serial || len(state.Former) != 1 || state.Former[0].Zone != old || state.Ready.Status != delivery.False || state.Ready.Reason != delivery.ReasonInvalidConfiguration || !strings.Contains(state.Ready.Message, "example.org.") {
+					t.Errorf("%+v", state)
+				}
+				s.zone.put(map[string]string{"more": "192.0.2.6"})
+				synctest.Wait()
+				s.zone.expect(s.server)
+				if state := s.state(); state.Serial != s.zone.serial || state.Ready.Status != delivery.False {
+					t.Errorf("after a change: %+v", state)
+				}
+				s.fault(nil)
+				after(20 * time.Minute)
+				s.zone.expect(s.server)
+				if left := stands(s.server, old); len(left) > 0 {
+					t.Errorf("left under the old name: %v", left)
+				}
+				if state := s.state(); len(state.Former) != 0 || state.Error != nil || state.Ready.Status != delivery.True || state.Intent != nil {
+					t.Errorf("%+v", state)
+				}
+				first, recovered := 0, 0
+				for _, event := range s.worker.events.of("z") {
+					if event.First {
+						first++
+					}
+					if event.Recovered {
+						recovered++
+					}
+				}
+				if first > 2 || recovered > 2 || recovered == 0 {
+					t.Errorf("restarts %v: %d first failures, %d recoveries", restarts, first, recovered)
+				}
+			})
+		}
+	}
+}
+
+// S6.8: there and back again, while the first name is still being left.
+func TestLoop_renameBack_S6_8(t *testing.T) {
+	inScene(t, func(s *scene) {
+		s.memory.Blind = true
+		s.start()
+		old, other := s.zone.header.FQDN, name.MustParse("example.net.")
+		s.fault(func(_ context.Context, at deliverytest.Point) error {
+			if at.Method == "Withdraw" {
+				return &delivery.Error{Reason: delivery.ReasonServerError, Message: "not now"}
+			}
+			return nil
+		})
+		to := func(n name.Name) func(*content.Header) { return func(h *content.Header) { h.FQDN = n } }
+		s.zone.commit(nil, true, to(other))
+		after(time.Minute)
+		s.zone.put(map[string]string{"mail": ""})
+		after(time.Minute)
+		s.zone.commit(map[string]string{"x": "192.0.2.8"}, true, to(old))
+		after(time.Minute)
+		s.fault(nil)
+		after(20 * time.Minute)
+		s.zone.expect(s.server)
+		if left := stands(s.server, other); len(left) > 0 {
+			t.Errorf("left: %v", left)
+		}
+		if state := s.state(); len(state.Former) != 0 || state.Intent != nil || state.Ready.Status != delivery.True {
+			t.Errorf("%+v", state)
+		}
+	})
+}
+
+// A zone that goes while a former name of it is still there goes from both.
+func TestLoop_withdrawFormerNames(t *testing.T) {
+	inScene(t, func(s *scene) {
+		s.start()
+		old := s.zone.header.FQDN
+		s.fault(func(_ context.Context, at deliverytest.Point) error {
+			if at.Method == "Withdraw" {
+				return &delivery.Error{Reason: delivery.ReasonServerError, Message: "not now"}
+			}
+			return nil
+		})
+		s.zone.commit(nil, true, func(h *content.Header) { h.FQDN = name.MustParse("example.net.") })
+		after(time.Minute)
+		s.fault(nil)
+		s.worker.SetZone(delivery.Zone{UID: "z", Classes: []string{"main"}, Withdraw: true})
+		after(20 * time.Minute)
+		if left, too := stands(s.server, old), stands(s.server, s.zone.header.FQDN); len(left)+len(too) > 0 || s.state().Version != "" {
+			t.Errorf("left: %v, %v, %+v", left, too, s.state())
 		}
 	})
 }

@@ -182,7 +182,7 @@ func (l *Loop) SetZone(desired Zone) {
 		z = &zone{items: map[string]*item{}}
 		l.zones[desired.UID] = z
 	}
-	desired.Classes, desired.Former = slices.Clone(desired.Classes), slices.Clone(desired.Former)
+	desired.Classes, desired.Former, desired.Expelled = slices.Clone(desired.Classes), slices.Clone(desired.Former), slices.Clone(desired.Expelled)
 	z.Zone = desired
 	for _, name := range slices.Concat(desired.Classes, desired.Former) {
 		if z.items[name] == nil {
@@ -261,7 +261,7 @@ func (l *Loop) Health(ctx context.Context, class string) error {
 		defer l.mu.Unlock()
 		return c.spec.broken()
 	}
-	provider := c.provider
+	provider, spec := c.provider, c.spec
 	provider.uses++
 	l.mu.Unlock()
 	defer func() {
@@ -269,9 +269,9 @@ func (l *Loop) Health(ctx context.Context, class string) error {
 		l.release(provider, false)
 		l.mu.Unlock()
 	}()
-	ctx, cancel := context.WithTimeout(ctx, l.config.callTimeout())
+	ctx, cancel := context.WithTimeout(ctx, l.config.CallTimeout)
 	defer cancel()
-	return l.guard(class, "Health", func() error { return provider.Health(ctx) })
+	return l.guard(spec, "Health", func() error { return provider.Health(ctx) })
 }
 
 // ClassStatus is how a class is doing at a moment.
@@ -280,6 +280,12 @@ type ClassStatus struct {
 	// Zones that are to be delivered or withdrawn, of them Waiting for a worker, Working, and Failing since they were
 	// last tried.
 	Zones, Waiting, Working, Failing int
+	// Lag is how many serials the zone that is furthest behind is behind, Oldest since when the change waits that waits
+	// longest; 0 and the zero time for none.
+	Lag    uint32
+	Oldest time.Time
+	// Behind are the servers that, when last asked, did not have what was confirmed or was on its way to them, of one zone at least.
+	Behind []string
 	// PausedUntil is when a class whose provider wants to be left alone goes on; zero while it does not.
 	PausedUntil time.Time
 }
@@ -302,9 +308,30 @@ func (l *Loop) Status() []ClassStatus {
 			if i.withdrawn {
 				continue
 			}
-			counts[i.class].Zones++
+			status := counts[i.class]
+			status.Zones++
 			if i.failing {
-				counts[i.class].Failing++
+				status.Failing++
+			}
+			for _, server := range i.behind {
+				if !slices.Contains(status.Behind, server) {
+					status.Behind = append(status.Behind, server)
+				}
+			}
+			if !slices.Contains(z.Classes, i.key.Class) || z.Withdraw {
+				continue
+			}
+			settled, ok := l.config.Views.Settled(z.UID)
+			if !ok || settled.Serial() == i.confirmed {
+				continue
+			}
+			lag := uint32(1)
+			if i.confirmed != 0 && settled.Serial().Ahead(i.confirmed) {
+				lag = uint32(settled.Serial() - i.confirmed)
+			}
+			status.Lag = max(status.Lag, lag)
+			if since := i.since; !since.IsZero() && (status.Oldest.IsZero() || since.Before(status.Oldest)) {
+				status.Oldest = since
 			}
 		}
 	}
@@ -340,7 +367,7 @@ func (l *Loop) release(provider *shared, closing bool) {
 		l.closing.Add(1)
 		go func() {
 			defer l.closing.Done()
-			if err := l.guard("", "Close", provider.Close); err != nil {
+			if err := l.guard(Class{}, "Close", provider.Close); err != nil {
 				l.config.Logger.Warn("A provider did not close", "err", err)
 			}
 		}()
@@ -352,6 +379,9 @@ func (l *Loop) enqueueZone(z *zone) {
 	for _, i := range z.items {
 		if i.changed.IsZero() {
 			i.changed = time.Now()
+		}
+		if i.since.IsZero() {
+			i.since = i.changed
 		}
 		l.enqueue(i)
 	}
@@ -418,6 +448,26 @@ func (l *Loop) work(a *attempt) {
 	c.running--
 	l.release(a.provider, false)
 	i.failing = i.attempts > 0 || i.blocked
+	i.behind = nil
+	for _, server := range i.state.Servers {
+		if server.Err != nil || server.Serial == 0 || i.state.Serial.Ahead(server.Serial) || i.state.Intent != nil && i.state.Intent.Serial.Ahead(server.Serial) {
+			i.behind = append(i.behind, server.Name)
+		}
+	}
+	if i.loaded {
+		i.confirmed = i.state.Serial
+	}
+	if a.settled {
+		i.since = i.changed // of what was seen meanwhile
+	}
+	if now := i.loaded && !i.leaving && i.state.Serial != 0 && i.state.Target == a.spec.Target; now != i.delivered && (now || i.loaded || i.withdrawn) {
+		i.delivered = now
+		for _, other := range i.zone.items {
+			if now && other != i {
+				l.enqueue(other) // It may wait for this one.
+			}
+		}
+	}
 	if !a.settled && i.changed.IsZero() {
 		i.changed = a.changed // Its lag goes on.
 	}

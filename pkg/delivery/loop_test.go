@@ -8,7 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
+	"reflect"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -20,7 +20,9 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-func TestLoop_twoStateWritesAChange(t *testing.T) {
+// A change costs one write of the state: the worker that confirmed the last serial records no intent. The first one that
+// another worker confirms costs two.
+func TestLoop_oneStateWriteAChange(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.start()
 		s.zone.expect(s.server)
@@ -32,11 +34,29 @@ func TestLoop_twoStateWritesAChange(t *testing.T) {
 		s.zone.put(map[string]string{"www": "192.0.2.9", "mail": ""})
 		synctest.Wait()
 		s.zone.expect(s.server)
-		if wrote := s.store.written() - before; wrote != 2 {
-			t.Errorf("%d state writes for a change; one intent and one result", wrote)
+		if wrote := s.store.written() - before; wrote != 1 {
+			t.Errorf("%d state writes for a change; there is one result", wrote)
 		}
 		if got := s.state(); got.Serial != s.zone.serial || got.Hash == state.Hash {
 			t.Errorf("%+v", got)
+		}
+		s.worker.stop()
+		s.class.Provider = &deliverytest.Memory{Server: s.server}
+		s.worker = startWorker(s.T, s.store, s.worker.views, alone)
+		s.start()
+		before = s.store.written()
+		s.zone.put(map[string]string{"www": "192.0.2.10"})
+		synctest.Wait()
+		s.zone.expect(s.server)
+		after(time.Minute)
+		if wrote := s.store.written() - before; wrote != 2 {
+			t.Errorf("%d state writes for the first change after a restart; one intent and one result", wrote)
+		}
+		before = s.store.written()
+		s.zone.put(map[string]string{"www": "192.0.2.11"})
+		synctest.Wait()
+		if wrote := s.store.written() - before; wrote != 1 {
+			t.Errorf("%d state writes for the second one", wrote)
 		}
 	})
 }
@@ -162,53 +182,102 @@ func TestLoop_pausedWorkerWritesNothing_F22(t *testing.T) {
 	})
 }
 
-// F22: a call that was on the wire when another worker took over is overwritten.
+// F22: a call that was on the wire when another worker took over is overwritten, however long a call may take.
 func TestLoop_callOnTheWireIsOverwritten_F22(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store, server := newStore(), deliverytest.NewServer()
-		oldView, newView := zoneview.NewSet(zoneview.Config{}), zoneview.NewSet(zoneview.Config{})
-		zone := newWriter(t, "z", "example.org.", oldView, newView)
-		zone.put(map[string]string{"a": "192.0.2.1"})
-		class := delivery.Class{Name: "main", Generation: "1", Target: "here"}
-		first := startWorker(t, store, oldView, nil)
-		defer first.stop()
-		var hold atomic.Bool
-		arrive := make(chan struct{})
-		class.Provider = &deliverytest.Memory{Server: server, Fault: func(_ context.Context, at deliverytest.Point) error {
-			if hold.Load() && !at.Applied {
-				<-arrive
-			}
-			return nil
-		}}
-		first.SetClass(class)
-		first.SetZone(zoneOf("z", "main"))
-		synctest.Wait()
-		hold.Store(true)
-		zone.put(map[string]string{"a": "192.0.2.2"})
-		synctest.Wait()
+	for _, times := range []struct{ call, takenOver, repeated time.Duration }{
+		{0, 30 * time.Second, 30 * time.Second}, {30 * time.Second, 53 * time.Second, 46 * time.Second},
+	} {
+		synctest.Test(t, func(t *testing.T) { callOnTheWire(t, times.call, times.takenOver, times.repeated) })
+	}
+}
 
-		// The zone changes back: nothing differs from what was confirmed last, and still it is written.
-		zone.sets = zone.sets[1:]
-		zone.put(map[string]string{"a": "192.0.2.1"})
-		second := startWorker(t, store, newView, nil)
-		defer second.stop()
-		class.Provider = &deliverytest.Memory{Server: server}
-		second.SetClass(class)
-		second.SetZone(zoneOf("z", "main"))
+func callOnTheWire(t *testing.T, call, takenOver, repeated time.Duration) {
+	patient := func(c *delivery.Config) { c.CallTimeout = call }
+	store, server := newStore(), deliverytest.NewServer()
+	oldView, newView := zoneview.NewSet(zoneview.Config{}), zoneview.NewSet(zoneview.Config{})
+	zone := newWriter(t, "z", "example.org.", oldView, newView)
+	zone.put(map[string]string{"a": "192.0.2.1"})
+	class := delivery.Class{Name: "main", Generation: "1", Target: "here"}
+	first := startWorker(t, store, oldView, patient)
+	defer first.stop()
+	var hold atomic.Bool
+	arrive := make(chan struct{})
+	class.Provider = &deliverytest.Memory{Server: server, Fault: func(_ context.Context, at deliverytest.Point) error {
+		if hold.Load() && !at.Applied {
+			<-arrive
+		}
+		return nil
+	}}
+	first.SetClass(class)
+	first.SetZone(zoneOf("z", "main"))
+	synctest.Wait()
+	hold.Store(true)
+	zone.put(map[string]string{"a": "192.0.2.2"})
+	synctest.Wait()
+
+	// The zone changes back: nothing differs from what was confirmed last, and still it is written.
+	zone.sets = zone.sets[1:]
+	zone.put(map[string]string{"a": "192.0.2.1"})
+	second := startWorker(t, store, newView, patient)
+	defer second.stop()
+	class.Provider = &deliverytest.Memory{Server: server}
+	second.SetClass(class)
+	second.SetZone(zoneOf("z", "main"))
+	after(takenOver + time.Second)
+	if state := store.state("z", "main"); state.Serial != zone.serial || state.Intent == nil {
+		t.Fatalf("taken over and to be repeated: %+v", state)
+	}
+	close(arrive)
+	synctest.Wait()
+	if got := stands(server, zone.header.FQDN); got["a.example.org."] != "192.0.2.2" {
+		t.Fatalf("the late call did not arrive: %v", got)
+	}
+	after(repeated)
+	zone.expect(server)
+	if state := store.state("z", "main"); state.Serial != zone.serial || state.Intent != nil {
+		t.Errorf("after the repeat: %+v", state)
+	}
+}
+
+// A call may take longer than a lease, and no longer than CallTimeout; who is told to end gives it half a lease.
+func TestLoop_callTimeout(t *testing.T) {
+	inScene(t, func(s *scene) {
+		s.worker.stop()
+		s.worker = startWorker(s.T, s.store, s.worker.views, func(c *delivery.Config) { c.CallTimeout = 30 * time.Second })
+		takes := 29 * time.Second
+		s.fault(func(ctx context.Context, at deliverytest.Point) error {
+			if at.Applied {
+				return nil
+			}
+			select {
+			case <-time.After(takes):
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		})
+		s.start()
+		after(time.Minute)
+		s.zone.expect(s.server)
+		if state := s.state(); state.Error != nil || state.Serial != s.zone.serial {
+			t.Errorf("calls of %s: %+v", takes, state)
+		}
+		takes = 31 * time.Second
+		s.zone.put(map[string]string{"www": "192.0.2.9"})
 		after(31 * time.Second)
-		if state := store.state("z", "main"); state.Serial != zone.serial || state.Intent == nil {
-			t.Fatalf("taken over and to be repeated: %+v", state)
+		if state := s.state(); state.Error == nil || state.Error.Reason != delivery.ReasonServerUnreachable {
+			t.Errorf("calls of %s: %+v", takes, state)
 		}
-		close(arrive)
-		synctest.Wait()
-		if got := stands(server, zone.header.FQDN); got["a.example.org."] != "192.0.2.2" {
-			t.Fatalf("the late call did not arrive: %v", got)
+		after(10 * time.Second)
+		began := time.Now()
+		s.worker.stop()
+		if took := time.Since(began); took > 7500*time.Millisecond {
+			t.Errorf("told to end, it ended after %s", took)
 		}
-		after(30 * time.Second)
-		zone.expect(server)
-		if state := store.state("z", "main"); state.Serial != zone.serial || state.Intent != nil {
-			t.Errorf("after the repeat: %+v", state)
-		}
+		s.class.Provider = &deliverytest.Memory{Server: s.server}
+		s.worker = startWorker(s.T, s.store, s.worker.views, alone)
+		s.start()
+		s.zone.expect(s.server)
 	})
 }
 
@@ -317,7 +386,7 @@ func TestLoop_resultNotStored_F24(t *testing.T) {
 		saves := 0
 		s.store.fail(func(method string, after bool) error {
 			if method == "Save" && !after {
-				if saves++; saves == 2 {
+				if saves++; saves == 1 {
 					return errors.New("etcd is away")
 				}
 			}
@@ -325,7 +394,7 @@ func TestLoop_resultNotStored_F24(t *testing.T) {
 		})
 		s.zone.put(map[string]string{"www": "192.0.2.9"})
 		synctest.Wait()
-		if state := s.state(); state.Serial == s.zone.serial || state.Intent == nil {
+		if state := s.state(); state.Serial == s.zone.serial {
 			t.Fatalf("the result was to be lost: %+v", state)
 		}
 		after(time.Minute)
@@ -444,6 +513,7 @@ func TestLoop_restart(t *testing.T) {
 			s.memory = &deliverytest.Memory{Server: s.server, Blind: true}
 			s.class.Provider = s.memory
 			s.worker = startWorker(s.T, s.store, views, func(c *delivery.Config) {
+				c.Alone = true
 				if reaches {
 					c.History = history(master)
 				}
@@ -454,9 +524,15 @@ func TestLoop_restart(t *testing.T) {
 				if wrote := len(s.server.Writes()) - before; wrote != 2 {
 					t.Errorf("%d writes for 2 changed RRsets", wrote)
 				}
+				// What the one before may have had on the wire is written over.
+				after(time.Minute)
+				if wrote := len(s.server.Writes()) - before; wrote != 3 {
+					t.Errorf("%d writes for 2 changed RRsets, of which the one that stands is written again", wrote)
+				}
 			} else if got := stands(s.server, s.zone.header.FQDN); got["new.example.org."] == "" || got["www.example.org."] == "" {
 				t.Errorf("without a history all is written and nothing removed: %v", got)
 			}
+			after(time.Minute)
 			before = len(s.server.Writes())
 			after(time.Minute)
 			if len(s.server.Writes()) != before {
@@ -519,14 +595,29 @@ func TestLoop_status(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.fault(deliverytest.Until(time.Minute, &delivery.Error{Reason: delivery.ReasonServerError, Message: "no"}))
 		s.start()
-		want := []delivery.ClassStatus{{Name: "main", Zones: 1, Failing: 1}}
-		if got := s.worker.Status(); !slices.Equal(got, want) {
+		want := []delivery.ClassStatus{{Name: "main", Zones: 1, Failing: 1, Lag: 1, Oldest: time.Now()}}
+		if got := s.worker.Status(); !reflect.DeepEqual(got, want) {
 			t.Errorf("%+v, want %+v", got, want)
 		}
 		after(2 * time.Minute)
-		want[0].Failing = 0
-		if got := s.worker.Status(); !slices.Equal(got, want) {
+		want[0].Failing, want[0].Lag, want[0].Oldest = 0, 0, time.Time{}
+		if got := s.worker.Status(); !reflect.DeepEqual(got, want) {
 			t.Errorf("%+v, want %+v", got, want)
+		}
+		s.fault(deliverytest.Until(10*time.Minute, &delivery.Error{Reason: delivery.ReasonServerError, Message: "no"}))
+		since := time.Now()
+		for round := range 3 {
+			s.zone.put(map[string]string{"www": fmt.Sprint("192.0.2.", 20+round)})
+			after(time.Minute)
+		}
+		want[0].Failing, want[0].Lag, want[0].Oldest = 1, 3, since
+		if got := s.worker.Status(); !reflect.DeepEqual(got, want) {
+			t.Errorf("%+v, want %+v", got, want)
+		}
+		s.fault(nil)
+		after(20 * time.Minute)
+		if got := s.worker.Status(); got[0].Failing != 0 || got[0].Lag != 0 || !got[0].Oldest.IsZero() {
+			t.Errorf("%+v", got)
 		}
 		if err := s.worker.Health(s.Context(), "main"); err != nil {
 			t.Error(err)

@@ -59,7 +59,7 @@ func (l *Loop) basePlan(snapshot *zoneview.Snapshot) Plan {
 	return Plan{
 		Zone: snapshot.FQDN(), UID: snapshot.Zone().UID, Serial: snapshot.Serial(), Hash: snapshot.Hash(),
 		SOA: RRset{soa.Name, soa.Type, soa.TTL, []string{soa.Data}}, All: rrsets(snapshot.Entries()),
-		CallTimeout: l.config.callTimeout(),
+		CallTimeout: l.config.CallTimeout,
 	}
 }
 
@@ -67,7 +67,7 @@ func (l *Loop) basePlan(snapshot *zoneview.Snapshot) Plan {
 // second one, of what may stand there and shall not.
 func (l *Loop) plans(ctx context.Context, state State, snapshot *zoneview.Snapshot) ([]Plan, error) {
 	plan := l.basePlan(snapshot)
-	plan.Since = state.Serial
+	plan.Since, plan.Delivered = state.Serial, state.Serial != 0
 	intent := state.Intent
 	if intent == nil {
 		if state.Serial != 0 {
@@ -82,13 +82,14 @@ func (l *Loop) plans(ctx context.Context, state State, snapshot *zoneview.Snapsh
 		}
 		return []Plan{plan}, nil
 	}
-	plan.Uncertain = true
+	plan.Uncertain, plan.Owed = true, intent.RRsets
 	touched := map[RRsetKey][]dns.Entry{}
 	known := true
 	changes, err := l.changes(ctx, plan.UID, intent.From, plan.Serial)
 	switch {
 	case err == nil:
 		touched = undo(snapshot, changes)
+		plan.History = slices.Concat([]dns.Change{}, changes)
 	case !errors.Is(err, zoneview.ErrTrimmed):
 		return nil, err
 	default:
@@ -201,9 +202,11 @@ func rrsets(entries iter.Seq[dns.Entry]) iter.Seq[RRset] {
 // provider itself knows to be ours can go.
 func (l *Loop) withdrawal(ctx context.Context, uid string, state State, snapshot *zoneview.Snapshot) (Plan, error) {
 	zone := state.Zone
-	plan := Plan{Zone: zone, UID: uid, Serial: state.Serial, Hash: state.Hash, Since: state.Serial, Uncertain: true, CallTimeout: l.config.callTimeout(), All: func(func(RRset) bool) {}}
+	plan := Plan{Zone: zone, UID: uid, Serial: state.Serial, Hash: state.Hash, Since: state.Serial, Uncertain: true, Delivered: state.Serial != 0, CallTimeout: l.config.CallTimeout, All: func(func(RRset) bool) {}}
+	plan.Owed = []RRsetKey{}
 	touched := map[RRsetKey]bool{}
 	if state.Intent != nil {
+		plan.Owed = state.Intent.RRsets
 		for _, key := range state.Intent.RRsets {
 			touched[key] = zone.Encloses(key.Name)
 		}
@@ -219,7 +222,9 @@ func (l *Loop) withdrawal(ctx context.Context, uid string, state State, snapshot
 	if state.Intent != nil {
 		from = state.Intent.From
 	}
-	if from != 0 && from != snapshot.Serial() {
+	if from == 0 || from == snapshot.Serial() {
+		plan.History = []dns.Change{}
+	} else {
 		changes, err := l.changes(ctx, uid, from, snapshot.Serial())
 		if err != nil && !errors.Is(err, zoneview.ErrTrimmed) {
 			return Plan{}, err
@@ -227,10 +232,14 @@ func (l *Loop) withdrawal(ctx context.Context, uid string, state State, snapshot
 		if err != nil {
 			// It stays behind at a provider that cannot list; nothing knows of it any more.
 			l.config.Logger.Warn("What was removed since the last delivery is not known and not withdrawn", "zone", zone, "uid", uid, "serial", from, "err", err)
+		} else {
+			plan.History = slices.Concat([]dns.Change{}, changes)
 		}
+		// What lies below the name that the zone has now need not have been its own under the former one.
+		now := snapshot.FQDN()
 		for _, change := range changes {
 			for _, entry := range slices.Concat(change.Removed, change.Added) {
-				touched[RRsetKey{entry.Name, entry.Type}] = zone.Encloses(entry.Name)
+				touched[RRsetKey{entry.Name, entry.Type}] = zone.Encloses(entry.Name) && (now.Encloses(zone) || !now.Encloses(entry.Name))
 			}
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -80,7 +81,27 @@ func (f *trouble) at(ctx context.Context, at deliverytest.Point) error {
 	}
 }
 
-// Random changes, faults of provider and store, restarts, and two workers at once that see the zones with different
+// mortal is a Store as a process that died sees it.
+type mortal struct {
+	*memoryStore
+	died *atomic.Bool
+}
+
+func (s mortal) Load(ctx context.Context, key delivery.Key) (delivery.State, error) {
+	if s.died.Load() {
+		return delivery.State{}, errAway
+	}
+	return s.memoryStore.Load(ctx, key)
+}
+
+func (s mortal) Save(ctx context.Context, key delivery.Key, state delivery.State) (string, error) {
+	if s.died.Load() {
+		return "", errAway
+	}
+	return s.memoryStore.Save(ctx, key, state)
+}
+
+// Random changes, renames, faults of provider and store, restarts, and two workers at once that see the zones with different
 // delay. When it is quiet again every provider holds every zone, exactly: nothing missing, nothing left over, nothing
 // foreign gone; and the states owe nothing.
 func TestLoop_converges(t *testing.T) {
@@ -113,6 +134,7 @@ func converge(t *testing.T, seed uint64) {
 		}
 		return nil
 	}
+	former := map[name.Name]bool{}
 	zones := []*writer{newWriter(t, "z0", "zero.example.", master), newWriter(t, "z1", "one.example.", master), newWriter(t, "z2", "two.example.", master)}
 	foreign := delivery.RRset{Name: name.MustParse("theirs.one.example."), Type: rdata.A, TTL: 1, Data: []string{"198.51.100.1"}}
 	for _, server := range servers {
@@ -120,17 +142,30 @@ func converge(t *testing.T, seed uint64) {
 	}
 
 	running := make([]*worker, 2)
+	dies, single := make([]*atomic.Bool, 2), false
 	start := func(at int) {
+		died := &atomic.Bool{}
+		dies[at] = died
 		views := zoneview.NewSet(zoneview.Config{Retain: 3})
 		for snapshot := range master.All() {
 			views.Put(snapshot, true)
 		}
-		w := startWorker(t, store, views, func(c *delivery.Config) { c.History = history(master); c.Workers = 2 })
+		w := startWorker(t, mortal{store, died}, views, func(c *delivery.Config) {
+			c.History = history(master)
+			c.Workers = 2
+			single = running[1-at] == nil && random.oneIn(2)
+			c.Alone = single
+		})
 		running[at] = w
 		store.watch(w)
 		for class, server := range servers {
 			w.SetClass(delivery.Class{Name: class, Generation: "1", Target: "here", RequestsPerSecond: 1000, DriftInterval: 20 * time.Minute,
-				Provider: &deliverytest.Memory{Server: server, Blind: class == "blind", Fault: providerTrouble.at, Refuse: refused}})
+				Provider: &deliverytest.Memory{Server: server, Blind: class == "blind", Refuse: refused, Fault: func(ctx context.Context, at deliverytest.Point) error {
+					if died.Load() {
+						return errAway
+					}
+					return providerTrouble.at(ctx, at)
+				}}})
 		}
 		for _, zone := range zones {
 			w.SetZone(zoneOf(zone.zone.UID, "lists", "blind"))
@@ -166,11 +201,20 @@ func converge(t *testing.T, seed uint64) {
 			providerTrouble.set(random.oneIn(2))
 		case 1:
 			storeTrouble.set(random.oneIn(3))
+		case 6:
+			if zone := zones[2*random.n(2)]; random.oneIn(3) { // not the one in which there is something foreign
+				former[zone.header.FQDN] = true
+				to := name.MustParse(fmt.Sprintf("%s%d.example.", zone.zone.UID, random.n(3)))
+				if to != zone.header.FQDN {
+					zone.commit(map[string]string{string(rune('a' + random.n(6))): "192.0.2.3"}, true, func(h *content.Header) { h.FQDN = to })
+				}
+			}
 		case 2:
 			if at := random.n(2); running[at] != nil {
+				dies[at].Store(random.oneIn(2)) // as a crash does, nothing goes out or is stored any more
 				running[at].stop()
 				running[at] = nil
-			} else {
+			} else if running[1-at] == nil || !single {
 				start(at)
 			}
 		case 3, 4, 5:
@@ -186,6 +230,9 @@ func converge(t *testing.T, seed uint64) {
 	providerTrouble.set(false)
 	storeTrouble.set(false)
 	for at, w := range running {
+		if w == nil && single && running[1-at] != nil {
+			continue
+		}
 		if w == nil {
 			start(at)
 		} else {
@@ -196,6 +243,14 @@ func converge(t *testing.T, seed uint64) {
 	}
 	after(2 * time.Hour)
 	for class, server := range servers {
+		for _, zone := range zones {
+			delete(former, zone.header.FQDN)
+		}
+		for n := range former {
+			if left := stands(server, n); len(left) > 0 {
+				t.Errorf("seed %d: left under the name that %s was: %v", seed, n, left)
+			}
+		}
 		for _, zone := range zones {
 			got, want := stands(server, zone.header.FQDN), zone.want()
 			if zone == zones[1] {
@@ -216,7 +271,9 @@ func converge(t *testing.T, seed uint64) {
 		t.Errorf("seed %d: it does not come to rest", seed)
 	}
 	for _, w := range running {
-		w.stop()
+		if w != nil {
+			w.stop()
+		}
 	}
 }
 

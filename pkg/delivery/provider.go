@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"kubi.zone/kubizone/pkg/dns"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/serial"
@@ -37,7 +38,7 @@ type Provider interface {
 }
 
 // Fence proves that nobody else has begun to deliver a later plan of the zone. It returns an error when somebody has,
-// or when that cannot be told: then nothing more may be written (hardening, F22). It waits for the class's rate limit
+// or when that cannot be told: then nothing more may be written (F22). It waits for the class's rate limit
 // first, so one call of it is one call outside. The first one makes the intent known; a Deliver that finds nothing to
 // write does not ask and leaves no trace. It is given the method's context, not that of a call, whose time would run
 // while it waits.
@@ -60,9 +61,17 @@ type Plan struct {
 	// holds besides is left alone. Empty and not nil: the RRsets are the same, only the serial is another.
 	Changes []Change
 	// Uncertain: an earlier plan was written in part, or may still arrive. What stands in the place of a Change may be
-	// neither Before nor After and is ours nevertheless: it is replaced without asking what it was.
+	// neither Before nor After and ours nevertheless: it is replaced without asking what it was, but by providers that
+	// leave alone what others have there; these go by Owed and History.
 	Uncertain bool
-	// CallTimeout bounds every single call outside; it is half a lease at most.
+	// Delivered: an earlier serial was confirmed there. Where it is not, nothing that stands there is known to be ours.
+	Delivered bool
+	// Owed and History tell of an uncertain plan what may be ours. Owed are the RRsets that were refused, or may stand
+	// half written: of all others in Changes, Before was confirmed. Nil: more than are remembered. History is what each
+	// serial did since the earliest of which something may stand there, up to All; nil where that is not known.
+	Owed    []RRsetKey
+	History []dns.Change
+	// CallTimeout bounds every single call outside.
 	CallTimeout time.Duration
 	// All are all RRsets of the zone at Serial but the SOA, in canonical order.
 	All iter.Seq[RRset]
@@ -127,7 +136,8 @@ type Server struct {
 	// Name is what the class calls it: an address, an instance.
 	Name   string
 	Serial serial.Serial
-	// Err is why it does not hold the serial, nil while it does or is on its way.
+	// Err is why it does not hold the serial, nil while it does or is on its way. Its message names the server: Ready of
+	// the Delivery says it without the row.
 	Err *Error
 	// At is when this was seen.
 	At time.Time

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/zoneview"
 )
 
 func (a *attempt) load(ctx context.Context) error {
@@ -22,36 +23,76 @@ func (a *attempt) load(ctx context.Context) error {
 		return err
 	}
 	i.loaded, i.stored, i.state = true, state, state
+	if unsaved := i.unsaved; unsaved != nil && state.Intent == nil && state.Holder == a.loop.config.Identity {
+		i.state.Intent = a.let(unsaved)
+	} else {
+		i.unsaved = nil // Another one has begun since, and begins with what the zone changed.
+	}
 	return nil
 }
 
+// anothers is what another worker may have under way, nil for nothing. One that keeps the zone records no intent: it may
+// be at what the zone changed since it confirmed it.
+func (a *attempt) anothers(ctx context.Context, snapshot *zoneview.Snapshot) *Intent {
+	state, me := &a.item.state, a.loop.config.Identity
+	if intent := state.Intent; intent != nil {
+		if intent.Holder == "" || intent.Holder == me {
+			return nil
+		}
+		return intent
+	}
+	if state.Holder == "" || state.Holder == me || state.Serial == 0 || snapshot == nil ||
+		snapshot.Serial() == state.Serial || state.Serial.Ahead(snapshot.Serial()) {
+		return nil
+	}
+	intent := &Intent{Serial: state.Serial, From: state.Serial, Holder: state.Holder}
+	if changes, err := a.loop.changes(ctx, a.item.key.UID, state.Serial, snapshot.Serial()); err == nil {
+		for key := range undo(snapshot, changes) {
+			intent.RRsets = append(intent.RRsets, key)
+		}
+		if slices.SortFunc(intent.RRsets, RRsetKey.Compare); len(intent.RRsets) > maxListed {
+			intent.RRsets = nil
+		}
+	}
+	return intent
+}
+
 // mine: no other worker is at it. One that let its intent grow old is taken over.
-func (a *attempt) mine(now time.Time) bool {
+func (a *attempt) mine(ctx context.Context, snapshot *zoneview.Snapshot, now time.Time) bool {
 	i, l := a.item, a.loop
-	intent := i.state.Intent
-	if intent == nil || intent.Holder == "" || intent.Holder == l.config.Identity {
+	intent := a.anothers(ctx, snapshot)
+	if intent == nil {
 		i.waitAt, i.foreign, i.taken = time.Time{}, Intent{}, Intent{}
+		if i.loaded && snapshot != nil {
+			i.rested = i.state.Holder
+		}
+		return true
+	}
+	if l.config.Alone && i.state.Intent == nil && i.rested == intent.Holder {
+		// It had nothing to do when this process began to look, and has been gone since: nothing of it is on its way.
+		i.state.Intent = intent
 		return true
 	}
 	if !intent.same(&i.foreign) || !intent.Time.Equal(i.foreign.Time) {
 		i.foreign, i.foreignSince = *intent, now
 	}
 	since := i.foreignSince // Its clock may be ahead of ours.
-	if intent.Time.Before(since) {
+	if !intent.Time.IsZero() && intent.Time.Before(since) {
 		since = intent.Time
 	}
-	if waitAt := since.Add(l.config.takeOverAfter()); waitAt.After(now) {
+	if waitAt := since.Add(l.config.takeOverAfter()); waitAt.After(now) && !l.config.Alone {
 		i.waitAt, i.loaded = waitAt, false
 		return false
 	}
 	i.waitAt = time.Time{}
 	if !intent.same(&i.taken) {
 		// Once, however often the first write after it fails: else the repeat would be put off for ever.
-		i.taken = *intent
+		i.taken, i.whole = *intent, false
 		i.repeatAt = now.Add(l.config.repeatAfter())
 		l.config.Metrics.TakenOver(i.key.Class)
 		l.config.Logger.Info("Taking over from another worker", "zone", i.state.Zone, "class", i.key.Class, "serial", intent.Serial, "holder", intent.Holder)
 	}
+	i.state.Intent = intent
 	return true
 }
 
@@ -66,7 +107,7 @@ func (a *attempt) stopped(ctx context.Context, returned error) bool {
 		return false
 	case errors.Is(err, errStopping), errors.Is(err, errSuperseded), ctx.Err() != nil:
 		// No call is on its way, so nobody has to wait for one.
-		if f.recorded && i.repeatAt.IsZero() {
+		if (f.recorded || f.begun) && i.repeatAt.IsZero() {
 			next := i.state
 			next.Intent = a.let(next.Intent)
 			if err := a.save(ctx, next); err != nil {
@@ -189,7 +230,7 @@ func (a *attempt) wait(next *State, plan Plan, report Report, now time.Time) {
 	next.Ready = Condition{Unknown, ReasonPending, "servers are on their way to the serial"}
 	for _, server := range report.Servers {
 		if server.Err != nil {
-			next.Error = &StateError{server.Err.Reason, server.Err.Code, fmt.Sprintf("%s: %s", server.Name, server.Err.Message), now}
+			next.Error = &StateError{server.Err.Reason, server.Err.Code, server.Err.Message, now}
 			next.Ready = Condition{False, server.Err.Reason, next.Error.Message}
 			break
 		}
@@ -210,8 +251,8 @@ func (a *attempt) confirmed(next *State, plan Plan, report Report, now time.Time
 		a.loop.config.Metrics.Delivered(i.key.Class, ahead, lag)
 	}
 	a.settled = true
-	next.Serial, next.Hash, next.SyncTime = plan.Serial, plan.Hash, now
-	next.Ready = Condition{True, ReasonDelivered, "everything in the class has confirmed the serial"}
+	next.Serial, next.Hash, next.SyncTime, next.Holder = plan.Serial, plan.Hash, now, a.loop.config.Identity
+	next.Ready = delivered
 	i.pending, i.polls, i.pollAt = 0, 0, time.Time{}
 	i.attempts, i.blocked = 0, false
 	if i.driftAt.IsZero() && !i.cannotList {
@@ -227,12 +268,22 @@ func (a *attempt) confirmed(next *State, plan Plan, report Report, now time.Time
 		// Kept until the repeat, and mine until then: whoever takes over repeats it too.
 		kept := *intent
 		kept.Holder, kept.Time = a.loop.config.Identity, now
+		i.whole = i.whole || plan.Changes == nil
+		if kept.RRsets == nil {
+			kept.RRsets = owed // What is refused is owed after the repeat too.
+		}
 		next.Intent = &kept
 	case len(owed) > 0:
 		slices.SortFunc(owed, RRsetKey.Compare)
 		next.Intent = &Intent{Serial: plan.Serial, From: plan.Serial, Time: now, RRsets: slices.Compact(owed)}
 	default:
 		next.Intent = nil
+	}
+	if len(next.Former) > 0 {
+		a.again() // The name that it had can go now.
+		if i.lingers != nil && len(owed) == 0 {
+			next.Error, next.Ready = i.lingers, Condition{False, i.lingers.Reason, i.lingers.Message}
+		}
 	}
 	if len(owed) == 0 {
 		return
@@ -244,6 +295,8 @@ func (a *attempt) confirmed(next *State, plan Plan, report Report, now time.Time
 	a.retry(e, plan.Serial, now)
 	i.owedAt, i.retryAt = i.retryAt, time.Time{}
 }
+
+var delivered = Condition{True, ReasonDelivered, "everything in the class has confirmed the serial"}
 
 // refusal is one error for RRsets that were refused: permanent if all of them are, else as urgent as the most urgent.
 func refusal(failed []Failure) *Error {
@@ -292,7 +345,12 @@ func (s State) alike(other State) bool {
 		return false
 	}
 	return s.Zone == other.Zone && s.Target == other.Target && s.Serial == other.Serial && s.Hash == other.Hash && s.Intent.alike(other.Intent) &&
-		s.Failed == other.Failed && s.Skipped == other.Skipped && s.Ready == other.Ready && slices.EqualFunc(s.Servers, other.Servers, Server.alike)
+		s.Failed == other.Failed && s.Skipped == other.Skipped && s.Ready == other.Ready && slices.EqualFunc(s.Servers, other.Servers, Server.alike) &&
+		slices.EqualFunc(s.Former, other.Former, Former.alike)
+}
+
+func (f Former) alike(other Former) bool {
+	return f.Zone == other.Zone && f.From == other.From && slices.Equal(f.RRsets, other.RRsets)
 }
 
 func (s Server) alike(other Server) bool {

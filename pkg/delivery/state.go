@@ -45,6 +45,21 @@ type State struct {
 	Error *StateError
 	// Ready is the condition of that name.
 	Ready Condition
+	// Holder is the Config.Identity of the worker that confirmed Serial. It delivers what follows without recording an
+	// intent, because whoever else begins records one first: what it may have left half written is what the zone changed
+	// since Serial.
+	Holder string
+	// Former are names that the zone had and that the provider may still have it under.
+	Former []Former
+}
+
+// Former is a name that a zone had. It is withdrawn when the zone is delivered under its present one.
+type Former struct {
+	Zone name.Name
+	// From is the earliest serial of which something may stand there, 0 where none is known.
+	From serial.Serial
+	// RRsets may stand there besides.
+	RRsets []RRsetKey
 }
 
 // Intent of a worker: written before the first call that changes something outside, read before each further one.
@@ -153,8 +168,8 @@ type Observer interface {
 
 // Metrics counts what the loop does. It is called from many goroutines.
 type Metrics interface {
-	// Called is one call of a provider's method ("Deliver", "Withdraw", "Verify", "Health"); reason is empty on success.
-	Called(class, method string, reason Reason, took time.Duration)
+	// Called is one call of a provider's method.
+	Called(call Call)
 	// Delivered is a confirmed serial: how many serials it was ahead of the one confirmed before, and how long after
 	// the loop first saw it settled.
 	Delivered(class string, serials uint32, lag time.Duration)
@@ -165,10 +180,21 @@ type Metrics interface {
 	TakenOver(class string)
 }
 
+// Call of a provider's method.
+type Call struct {
+	Class, Provider string
+	// Method is "Deliver", "Withdraw", "Verify", "Health" or "Close".
+	Method string
+	// Reason and Code are those of its Error, both empty on success.
+	Reason Reason
+	Code   string
+	Took   time.Duration
+}
+
 type noMetrics struct{}
 
-func (noMetrics) Called(string, string, Reason, time.Duration) {}
-func (noMetrics) Delivered(string, uint32, time.Duration)      {}
-func (noMetrics) Drifted(string, int, int, int)                {}
-func (noMetrics) Fenced(string)                                {}
-func (noMetrics) TakenOver(string)                             {}
+func (noMetrics) Called(Call)                             {}
+func (noMetrics) Delivered(string, uint32, time.Duration) {}
+func (noMetrics) Drifted(string, int, int, int)           {}
+func (noMetrics) Fenced(string)                           {}
+func (noMetrics) TakenOver(string)                        {}

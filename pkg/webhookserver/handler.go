@@ -54,8 +54,8 @@ type server struct {
 	slots  chan struct{}
 }
 
-// New makes the handler.
-func New(config Config) (http.Handler, error) {
+// Validate reports all that is wrong with what is set; whether a backend and secrets are there New asks.
+func (config Config) Validate() error {
 	var wrong []error
 	if err := config.Algorithm.Validate(); err != nil {
 		wrong = append(wrong, err)
@@ -68,11 +68,17 @@ func New(config Config) (http.Handler, error) {
 	if config.MaxNonces < 0 {
 		wrong = append(wrong, fmt.Errorf("nonces %d: must not be negative", config.MaxNonces))
 	}
+	return errors.Join(wrong...)
+}
+
+// New makes the handler.
+func New(config Config) (http.Handler, error) {
+	var missing error
 	if config.Backend == nil || config.Secrets == nil {
-		wrong = append(wrong, errors.New("a server needs a backend and secrets"))
+		missing = errors.New("a server needs a backend and secrets")
 	}
-	if len(wrong) > 0 {
-		return nil, errors.Join(wrong...)
+	if err := errors.Join(config.Validate(), missing); err != nil {
+		return nil, err
 	}
 	if config.MaxNonces == 0 {
 		config.MaxNonces = defaultNonces

@@ -42,8 +42,13 @@ type knownClass struct {
 	// secrets are what its provider was made with, by namespace/name; digests of what they held, or why they were not read.
 	secrets map[string]string
 	err     *delivery.Error
+	// spec is what the Loop was told.
+	spec delivery.Class
 	// checked is when its health was asked last.
 	checked time.Time
+	// claim is what it holds or wants alone; nil: nothing. stale: whether it has it is another answer than it was.
+	claim *claim
+	stale bool
 }
 
 // missing has the Loop say so of zones that name a class which is not there.
@@ -54,6 +59,7 @@ func (c *Controller) missing(name string) {
 		return
 	}
 	c.known[name] = &knownClass{missing: true}
+	c.contend()
 	c.loop.SetClass(delivery.Class{Name: name, Generation: "missing", Err: &delivery.Error{
 		Reason: ReasonDNSClassNotFound, Permanent: true, Message: fmt.Sprintf("there is no %s %s", kindOf(refOf(name)), refOf(name).Name),
 	}})
@@ -64,6 +70,7 @@ func (c *Controller) syncClass(ctx context.Context, name string) error {
 	of := c.classByName(name)
 	c.mu.Lock()
 	known := c.known[name]
+	stale := known != nil && known.stale
 	c.mu.Unlock()
 	if of == nil {
 		if known != nil && !known.missing {
@@ -76,7 +83,13 @@ func (c *Controller) syncClass(ctx context.Context, name string) error {
 			return err
 		}
 	}
-	if known != nil && known.uid == of.UID && known.generation == of.Generation && maps.Equal(known.secrets, c.digests(ctx, known.secrets)) {
+	if known != nil && !stale && known.uid == of.UID && known.generation == of.Generation && maps.Equal(known.secrets, c.digests(ctx, known.secrets)) {
+		if now := c.probeInterval(of); known.spec.DriftInterval != 0 && (now >= 2*known.spec.DriftInterval || now <= known.spec.DriftInterval/2) {
+			c.mu.Lock()
+			known.spec.DriftInterval = now // It has many more zones than it had, or fewer.
+			c.mu.Unlock()
+			c.loop.SetClass(known.spec)
+		}
 		return nil
 	}
 	fresh := &knownClass{uid: of.UID, generation: of.Generation, secrets: map[string]string{}}
@@ -84,9 +97,10 @@ func (c *Controller) syncClass(ctx context.Context, name string) error {
 	if of.Spec.RequestsPerSecond != nil {
 		spec.RequestsPerSecond = float64(*of.Spec.RequestsPerSecond)
 	}
-	var err error
-	spec.Provider, spec.Target, err = c.provider(ctx, of, fresh)
-	if err != nil {
+	if of.Spec.Transfer != nil {
+		spec.DriftInterval = c.probeInterval(of)
+	}
+	if err := c.provide(ctx, of, fresh, &spec); err != nil {
 		spec.Provider = nil
 		if !errors.As(err, &spec.Err) {
 			return err
@@ -96,14 +110,38 @@ func (c *Controller) syncClass(ctx context.Context, name string) error {
 		broken.Permanent, broken.WholeClass = true, false
 		spec.Err = &broken
 	}
-	fresh.err = spec.Err
-	spec.Generation = generationOf(fresh)
+	fresh.claim = claimOf(of, spec.Provider)
 	c.mu.Lock()
 	c.known[name] = fresh
+	c.contend()
+	fresh.stale = false
+	if fresh.claim != nil && fresh.claim.lost != "" {
+		provider := spec.Provider
+		defer provider.Close() // it was never used
+		spec.Provider, spec.Err = nil, lostTo(fresh.claim.lost)
+		spec.Err.Permanent = true
+	}
+	fresh.err = spec.Err
+	spec.Generation = generationOf(fresh)
+	fresh.spec = spec
 	c.mu.Unlock()
 	c.loop.SetClass(spec)
 	c.check(ctx, of)
 	return nil
+}
+
+// probeInterval is how often secondaries are asked whether they still have what they confirmed: each minute, and less often
+// where that would be more than half of what the class may be asked for.
+func (c *Controller) probeInterval(of *v1alpha1.DNSClass) time.Duration {
+	perSecond := 50
+	if of.Spec.RequestsPerSecond != nil {
+		perSecond = int(*of.Spec.RequestsPerSecond)
+	}
+	zones, err := c.deliveries.GetIndexer().ByIndex(byClass, of.Name)
+	if err != nil {
+		return time.Minute
+	}
+	return max(time.Minute, time.Duration(2*len(zones))*time.Second/time.Duration(perSecond))
 }
 
 func generationOf(known *knownClass) string {
@@ -111,20 +149,24 @@ func generationOf(known *knownClass) string {
 	for _, name := range slices.Sorted(maps.Keys(known.secrets)) {
 		text += "/" + name + "=" + known.secrets[name]
 	}
+	if known.claim != nil {
+		text += "/" + known.claim.lost
+	}
 	return text
 }
 
-// provider makes the provider of a class and notes the Secrets that it was made with.
-func (c *Controller) provider(ctx context.Context, of *v1alpha1.DNSClass, fresh *knownClass) (delivery.Provider, string, error) {
+// provide makes the provider of a class and notes the Secrets that it was made with.
+func (c *Controller) provide(ctx context.Context, of *v1alpha1.DNSClass, fresh *knownClass, spec *delivery.Class) error {
 	blocks, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&of.Spec)
 	if err != nil {
-		return nil, "", err
+		return err
 	}
 	for _, block := range slices.Sorted(maps.Keys(c.config.Providers)) {
 		if blocks[block] == nil {
 			continue
 		}
-		return c.config.Providers[block](of.DeepCopy(), func(namespace, name string) (map[string][]byte, error) {
+		spec.Kind = block
+		spec.Provider, spec.Target, err = c.config.Providers[block](of.DeepCopy(), func(namespace, name string) (map[string][]byte, error) {
 			data, digest, err := c.secret(ctx, namespace, name)
 			fresh.secrets[namespace+"/"+name] = digest
 			if err != nil {
@@ -132,8 +174,9 @@ func (c *Controller) provider(ctx context.Context, of *v1alpha1.DNSClass, fresh 
 			}
 			return data, err
 		})
+		return err
 	}
-	return nil, "", delivery.Errorf(delivery.ReasonInvalidConfiguration, "this controller has no provider for any block of the spec; it has %s", strings.Join(slices.Sorted(maps.Keys(c.config.Providers)), ", "))
+	return delivery.Errorf(delivery.ReasonInvalidConfiguration, "this controller has no provider for any block of the spec; it has %s", strings.Join(slices.Sorted(maps.Keys(c.config.Providers)), ", "))
 }
 
 // secret reads one, with what tells it from another: nothing that a digest could be guessed from leaves the process.
@@ -180,7 +223,7 @@ func (c *Controller) watchSecrets(ctx context.Context) {
 		c.mu.Lock()
 		var names []string
 		for name, known := range c.known {
-			if len(known.secrets) > 0 {
+			if len(known.secrets) > 0 || known.spec.DriftInterval != 0 {
 				names = append(names, name)
 			}
 		}

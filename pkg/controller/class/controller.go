@@ -56,15 +56,20 @@ type Config struct {
 	Informers externalversions.SharedInformerFactory
 	// Views holds every zone when Run is called.
 	Views *zoneview.Set
+	// Frozen are the zones that the Views cannot prove. Nil: nobody looks.
+	Frozen func() []cache.ObjectName
 	// Providers by the name of their block in the spec of a DNSClass.
 	Providers map[string]NewProvider
 	Secrets   Secrets
 	// Namespaces says which labels namespaces have and which are going. Nil: a server without a cluster, where each has its name alone.
 	Namespaces coreinformers.NamespaceInformer
 	// Events takes what people should see beside status. Nil: it is logged.
-	Events  events.EventRecorder
-	Metrics delivery.Metrics
+	Events events.EventRecorder
+	// Metrics counts; nil: nothing does.
+	Metrics *Metrics
 	Logger  *slog.Logger
+	// Alone: who delivered before has ended, or has not led for as long as a call takes (delivery.Config).
+	Alone bool
 	// Lease is how long another may think that it leads after it no longer does; 0: delivery's.
 	Lease time.Duration
 	// HealthInterval is the time between two health checks of a class. 0: 10 min.
@@ -77,6 +82,8 @@ const (
 	workers = 4
 	// secretInterval is the time between two looks at the Secrets of a class.
 	secretInterval = 5 * time.Second
+	// frozenInterval is the time between two looks at which zones are frozen.
+	frozenInterval = time.Second
 	defaultHealth  = 10 * time.Minute
 )
 
@@ -111,6 +118,12 @@ type Controller struct {
 	uids    map[cache.ObjectName]string
 	known   map[string]*knownClass
 	patched map[types.UID]patched
+	// readied are the last writes of Records' Ready of which the informer has not told yet.
+	readied map[types.UID]patched
+	// frozen are the zones that cannot be proven; true: an Event told of it.
+	frozen map[cache.ObjectName]bool
+	// asked are secondaries ahead of zones for which the server was asked to go past them.
+	asked map[types.UID]sighting
 }
 
 // New registers with the informers and does nothing before Run.
@@ -131,15 +144,21 @@ func New(config Config) (*Controller, error) {
 		uids:     map[cache.ObjectName]string{},
 		known:    map[string]*knownClass{},
 		patched:  map[types.UID]patched{},
+		readied:  map[types.UID]patched{},
+		asked:    map[types.UID]sighting{},
 	}
 	if err := c.follow(); err != nil {
 		return nil, err
 	}
 	c.store = &store{client: config.Client.KubizoneV1alpha1(), zone: c.zoneByUID, class: c.classByName, seen: map[delivery.Key]seen{}}
 	var err error
+	var counting delivery.Metrics
+	if config.Metrics != nil {
+		counting = config.Metrics
+	}
 	c.loop, err = delivery.New(delivery.Config{
 		Identity: config.Identity, Views: config.Views, History: c.history, Store: c.store, Observer: c,
-		Metrics: config.Metrics, Logger: config.Logger, Lease: config.Lease, Backoff: config.Backoff,
+		Metrics: counting, Logger: config.Logger, Alone: config.Alone, Lease: config.Lease, CallTimeout: v1alpha1.MaxWebhookTimeout * time.Second, Backoff: config.Backoff,
 	})
 	return c, err
 }
@@ -192,6 +211,9 @@ func (c *Controller) follow() error {
 
 // Run delivers until ctx ends, and returns when nothing of it is under way.
 func (c *Controller) Run(ctx context.Context) error {
+	if c.config.Metrics != nil {
+		defer c.config.Metrics.follow(c, c.loop.Status)()
+	}
 	var running sync.WaitGroup
 	defer c.checks.Wait()
 	defer running.Wait()
@@ -199,6 +221,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	if !cache.WaitForCacheSync(ctx.Done(), c.synced...) {
 		return nil
 	}
+	c.lookForFrozen()
 	// Classes first: a zone must not be told that its class is missing because it was looked at later.
 	for _, object := range c.classes.GetStore().List() {
 		if err := c.syncClass(ctx, object.(*v1alpha1.DNSClass).Name); err != nil {
@@ -214,6 +237,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	}
 	running.Go(func() { c.watchSecrets(ctx) })
 	running.Go(func() { c.checkHealth(ctx) })
+	running.Go(func() { c.watchFrozen(ctx) })
 	return c.loop.Run(ctx)
 }
 
@@ -250,9 +274,17 @@ func (c *Controller) zoneHeard(before, after any) {
 }
 
 // recordHeard brings up the zone of a Record that could be Ready already: its zone was delivered before we heard of it.
-func (c *Controller) recordHeard(_, after any) {
-	record, ok := after.(*v1alpha1.Record)
-	if ok && isPending(record) {
+func (c *Controller) recordHeard(before, after any) {
+	record, ok := latest[*v1alpha1.Record](before, after)
+	if !ok {
+		return
+	}
+	c.mu.Lock()
+	if last, known := c.readied[record.UID]; known && (after == nil || last.from != record.ResourceVersion) {
+		delete(c.readied, record.UID)
+	}
+	c.mu.Unlock()
+	if after != nil && isPending(record) {
 		ref := record.Status.ZoneRef
 		c.queue.Add(task{zoneTask, ref.Namespace, ref.Name})
 	}

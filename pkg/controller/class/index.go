@@ -57,7 +57,7 @@ func trim(object any) (any, error) {
 func trimZone(object any) (any, error) {
 	if zone, ok := object.(*v1alpha1.Zone); ok {
 		zone.ManagedFields = nil
-		zone.Annotations = only(zone.Annotations, v1alpha1.AnnotationPaused)
+		zone.Annotations = only(zone.Annotations, v1alpha1.AnnotationPaused, v1alpha1.AnnotationAcceptSerial)
 		zone.Spec = v1alpha1.ZoneSpec{DNSClassRefs: zone.Spec.DNSClassRefs, DeletionPolicy: zone.Spec.DeletionPolicy}
 	}
 	return object, nil
@@ -80,11 +80,17 @@ func trimRecord(object any) (any, error) {
 	return small, nil
 }
 
-func only(annotations map[string]string, key string) map[string]string {
-	if value, ok := annotations[key]; ok {
-		return map[string]string{key: value}
+func only(annotations map[string]string, keys ...string) map[string]string {
+	var kept map[string]string
+	for _, key := range keys {
+		if value, ok := annotations[key]; ok {
+			if kept == nil {
+				kept = map[string]string{}
+			}
+			kept[key] = value
+		}
 	}
-	return nil
+	return kept
 }
 
 // keyOf is how the Loop names a delivery.

@@ -23,7 +23,7 @@ func aClass(name string, change func(*v1alpha1.DNSClass)) *v1alpha1.DNSClass {
 	return of
 }
 
-// providers.md: named classes, else the default ones; `namespaces` again, for a class may change after the zone was admitted.
+// Named classes, else the default ones; `namespaces` again, for a class may change after the zone was admitted.
 func TestClassesOf(t *testing.T) {
 	nothing := func(*v1alpha1.DNSClass) {}
 	isDefault := func(of *v1alpha1.DNSClass) {
@@ -44,13 +44,14 @@ func TestClassesOf(t *testing.T) {
 		}
 		return nil
 	}
-	for _, test := range []struct{ refs, want, reason string }{
-		{"", "usual", ""},
-		{"a", "a", ""},
-		{"usual a", "a usual", ""},
-		{"a none", "a none", "DNSClassNotFound"},
-		{"others", "", "InvalidConfiguration"},
-		{"going", "", "DNSClassNotFound"},
+	for _, test := range []struct{ refs, want, reason, former, expelled string }{
+		{"", "usual", "", "a", ""},
+		{"a", "a", "", "usual going", "going"},
+		{"usual a", "a usual", "", "others gone", "gone others"},
+		{"a none", "a none", "DNSClassNotFound", "usual", ""},
+		{"others", "", "InvalidConfiguration", "", "others"},
+		{"going", "", "DNSClassNotFound", "going", "going"},
+		{"others none", "none", "InvalidConfiguration", "others", "others"},
 	} {
 		zone := aZone()
 		zone.Spec.DNSClassRefs = nil
@@ -64,6 +65,9 @@ func TestClassesOf(t *testing.T) {
 		}
 		if got := strings.Join(force.classes, " "); got != test.want || reason != test.reason {
 			t.Errorf("%q: in force %q (%s), want %q (%s)", test.refs, got, reason, test.want, test.reason)
+		}
+		if got := strings.Join(expelled(zone, force, strings.Fields(test.former), named, nil), " "); got != test.expelled {
+			t.Errorf("%q, with deliveries of %q: expelled are %q, want %q", test.refs, test.former, got, test.expelled)
 		}
 	}
 }

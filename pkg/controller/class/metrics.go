@@ -4,6 +4,7 @@
 package class
 
 import (
+	"sync"
 	"time"
 
 	"k8s.io/component-base/metrics"
@@ -13,11 +14,45 @@ import (
 
 // Metrics are those of the deliveries of one process; none has a label for a zone or a Record.
 type Metrics struct {
+	metrics.BaseStableCollector
+	mu sync.Mutex
+	// status is asked when they are read, of each controller that runs.
+	status map[*Controller]func() []delivery.ClassStatus
+
 	calls, serials, drifted, fenced, takeovers *metrics.CounterVec
 	duration, lag                              *metrics.HistogramVec
 }
 
-var _ delivery.Metrics = (*Metrics)(nil)
+var (
+	_ delivery.Metrics        = (*Metrics)(nil)
+	_ metrics.StableCollector = (*Metrics)(nil)
+)
+
+// gauges are how the classes are at the moment.
+var gauges = []struct {
+	desc *metrics.Desc
+	of   func(status delivery.ClassStatus, now time.Time) float64
+}{
+	{gauge("zones", "Zones that a class delivers, or withdraws."), func(s delivery.ClassStatus, _ time.Time) float64 { return float64(s.Zones) }},
+	{gauge("queue_depth", "Zones of a class that wait for a worker."), func(s delivery.ClassStatus, _ time.Time) float64 { return float64(s.Waiting) }},
+	{gauge("working", "Zones of a class that are being worked on."), func(s delivery.ClassStatus, _ time.Time) float64 { return float64(s.Working) }},
+	{gauge("failing", "Zones of a class whose last delivery failed."), func(s delivery.ClassStatus, _ time.Time) float64 { return float64(s.Failing) }},
+	{gauge("lag_serials", "How many serials the zone of a class that is furthest behind is behind."), func(s delivery.ClassStatus, _ time.Time) float64 { return float64(s.Lag) }},
+	{gauge("oldest_change_seconds", "Age of the change that a class has not confirmed for longest."), func(s delivery.ClassStatus, now time.Time) float64 {
+		if s.Oldest.IsZero() {
+			return 0
+		}
+		return now.Sub(s.Oldest).Seconds()
+	}},
+	{gauge("secondaries_behind", "Servers of a class that did not have a zone as it is when they were asked last."), func(s delivery.ClassStatus, _ time.Time) float64 { return float64(len(s.Behind)) }},
+	{gauge("paused_seconds", "Time for which the provider of a class still wants to be left alone."), func(s delivery.ClassStatus, now time.Time) float64 {
+		return max(0, s.PausedUntil.Sub(now).Seconds())
+	}},
+}
+
+func gauge(name, help string) *metrics.Desc {
+	return metrics.NewDesc("kubizone_delivery_"+name, help, []string{"class"}, nil, metrics.ALPHA, "")
+}
 
 // NewMetrics makes metrics that are not registered.
 func NewMetrics() *Metrics {
@@ -29,7 +64,8 @@ func NewMetrics() *Metrics {
 			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800}}, labels)
 	}
 	return &Metrics{
-		calls:     counter("calls_total", "Calls of a class's provider by method and outcome; reason is empty on success.", "class", "method", "reason"),
+		status:    map[*Controller]func() []delivery.ClassStatus{},
+		calls:     counter("calls_total", "Calls of a class's provider by method and outcome; reason and code, which is the provider's own, are empty on success.", "class", "provider", "method", "reason", "code"),
 		duration:  histogram("call_duration_seconds", "How long calls of a class's provider took.", "class", "method"),
 		serials:   counter("serials_total", "Serials that were confirmed, those that one delivery stepped over included.", "class"),
 		lag:       histogram("lag_seconds", "Time from a serial being seen settled to its confirmation.", "class"),
@@ -39,15 +75,56 @@ func NewMetrics() *Metrics {
 	}
 }
 
-// Registerables are to be registered by whoever serves them.
+// Registerables are to be registered by whoever serves them, and Metrics itself as a custom collector.
 func (m *Metrics) Registerables() []metrics.Registerable {
 	return []metrics.Registerable{m.calls, m.duration, m.serials, m.lag, m.drifted, m.fenced, m.takeovers}
 }
 
+// DescribeWithStability implements metrics.StableCollector.
+func (m *Metrics) DescribeWithStability(descriptions chan<- *metrics.Desc) {
+	for _, one := range gauges {
+		descriptions <- one.desc
+	}
+}
+
+// CollectWithStability implements metrics.StableCollector: what is asked for is how it is now.
+func (m *Metrics) CollectWithStability(found chan<- metrics.Metric) {
+	m.mu.Lock()
+	var ask []func() []delivery.ClassStatus
+	for _, status := range m.status {
+		ask = append(ask, status)
+	}
+	m.mu.Unlock()
+	seen, now := map[string]bool{}, time.Now()
+	for _, status := range ask {
+		for _, class := range status() {
+			if seen[class.Name] {
+				continue // a registry refuses a metric that comes twice
+			}
+			seen[class.Name] = true
+			for _, one := range gauges {
+				found <- metrics.NewLazyConstMetric(one.desc, metrics.GaugeValue, one.of(class, now), class.Name)
+			}
+		}
+	}
+}
+
+// follow has what a controller says of its classes read until the returned function is called.
+func (m *Metrics) follow(c *Controller, status func() []delivery.ClassStatus) func() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.status[c] = status
+	return func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		delete(m.status, c)
+	}
+}
+
 // Called counts one call.
-func (m *Metrics) Called(class, method string, reason delivery.Reason, took time.Duration) {
-	m.calls.WithLabelValues(class, method, string(reason)).Inc()
-	m.duration.WithLabelValues(class, method).Observe(took.Seconds())
+func (m *Metrics) Called(call delivery.Call) {
+	m.calls.WithLabelValues(call.Class, call.Provider, call.Method, string(call.Reason), call.Code).Inc()
+	m.duration.WithLabelValues(call.Class, call.Method).Observe(call.Took.Seconds())
 }
 
 // Delivered counts serials, and how long they took.

@@ -130,6 +130,9 @@ func (c *Controller) syncRecords(ctx context.Context, zone *v1alpha1.Zone, force
 		if !known || before != nil && before.Status == j.status && before.Reason == j.reason && before.Message == j.message && before.ObservedGeneration == record.Generation && record.Status.LastDeliveryError == text {
 			continue
 		}
+		if c.isReadied(record, j) {
+			continue
+		}
 		group.Go(func() error {
 			err := c.patchReady(ctx, statusOf{
 				uid: record.UID, serial: record.Status.Serial, generation: record.Generation, before: before, judgement: j, record: true, lastError: text,
@@ -138,12 +141,32 @@ func (c *Controller) syncRecords(ctx context.Context, zone *v1alpha1.Zone, force
 				return err
 			})
 			if err == nil {
+				c.noteReadied(record, j)
 				c.announceRecord(record, before, j)
 			}
 			return err
 		})
 	}
 	return group.Wait()
+}
+
+// isReadied: it is written already, and its own event is on the way; a serial that was confirmed meanwhile is no reason to
+// write once more (S6.7).
+func (c *Controller) isReadied(record *v1alpha1.Record, j judgement) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	last, ok := c.readied[record.UID]
+	return ok && last.from == record.ResourceVersion && (last.judgement == j || last.status == metav1.ConditionTrue && j.status == metav1.ConditionTrue)
+}
+
+// noteReadied is not for a Record that the informer has told of since: it would be kept for ever.
+func (c *Controller) noteReadied(record *v1alpha1.Record, j judgement) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now, ok, err := c.records.GetStore().GetByKey(record.Namespace + "/" + record.Name)
+	if err == nil && ok && now.(*v1alpha1.Record).ResourceVersion == record.ResourceVersion {
+		c.readied[record.UID] = patched{record.ResourceVersion, j}
+	}
 }
 
 // statusOf is a status to be written: of a Zone, or a Record.

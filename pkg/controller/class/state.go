@@ -21,7 +21,7 @@ func statusFor(state delivery.State, before *metav1.Condition) v1alpha1.Delivery
 	status := v1alpha1.DeliveryStatus{
 		Serial: int64(state.Serial), Hash: state.Hash, Target: state.Target,
 		LastSyncTime: timeFor(state.SyncTime), LastDriftCheckTime: timeFor(state.DriftCheckTime),
-		FailedRecords: int32(state.Failed), SkippedRecords: int32(state.Skipped),
+		FailedRecords: int32(state.Failed), SkippedRecords: int32(state.Skipped), Holder: state.Holder,
 	}
 	if !state.Zone.IsZero() {
 		status.FQDN = state.Zone.String()
@@ -30,9 +30,10 @@ func statusFor(state delivery.State, before *metav1.Condition) v1alpha1.Delivery
 	if intent := state.Intent; intent != nil {
 		goal = intent.Serial
 		status.Intent = &v1alpha1.DeliveryIntent{Serial: int64(intent.Serial), From: int64(intent.From), Holder: intent.Holder, Time: metav1.NewTime(intent.Time)}
-		for _, rrset := range intent.RRsets {
-			status.Intent.RRsets = append(status.Intent.RRsets, rrset.String())
-		}
+		status.Intent.RRsets = textOf(intent.RRsets)
+	}
+	for _, former := range state.Former {
+		status.Former = append(status.Former, v1alpha1.DeliveryFormer{FQDN: former.Zone.String(), From: int64(former.From), RRsets: textOf(former.RRsets)})
 	}
 	for _, server := range state.Servers {
 		row := v1alpha1.DeliveryServer{Name: server.Name, Serial: int64(server.Serial), LastProbeTime: timeFor(server.At)}
@@ -68,16 +69,36 @@ func statusFor(state delivery.State, before *metav1.Condition) v1alpha1.Delivery
 	return status
 }
 
+func textOf(rrsets []delivery.RRsetKey) []string {
+	var text []string
+	for _, rrset := range rrsets {
+		text = append(text, rrset.String())
+	}
+	return text
+}
+
+func parse(text []string) ([]delivery.RRsetKey, error) {
+	var rrsets []delivery.RRsetKey
+	for _, one := range text {
+		rrset, err := delivery.ParseRRsetKey(one)
+		if err != nil {
+			return nil, err
+		}
+		rrsets = append(rrsets, rrset)
+	}
+	return rrsets, nil
+}
+
 // stateOf reads what statusFor wrote.
 func stateOf(one *v1alpha1.Delivery) (delivery.State, error) {
 	status := &one.Status
 	state := delivery.State{
 		Version: one.ResourceVersion, Target: status.Target, Serial: serial.Serial(status.Serial), Hash: status.Hash,
 		SyncTime: timeOf(status.LastSyncTime), DriftCheckTime: timeOf(status.LastDriftCheckTime),
-		Failed: int(status.FailedRecords), Skipped: int(status.SkippedRecords),
+		Failed: int(status.FailedRecords), Skipped: int(status.SkippedRecords), Holder: status.Holder,
 	}
 	fault := func(field string, err error) error {
-		return fmt.Errorf("Delivery %s/%s: status.%s: %w", one.Namespace, one.Name, field, err)
+		return fmt.Errorf("delivery %s/%s: status.%s: %w", one.Namespace, one.Name, field, err)
 	}
 	if status.FQDN != "" {
 		var err error
@@ -87,13 +108,21 @@ func stateOf(one *v1alpha1.Delivery) (delivery.State, error) {
 	}
 	if intent := status.Intent; intent != nil {
 		state.Intent = &delivery.Intent{Serial: serial.Serial(intent.Serial), From: serial.Serial(intent.From), Holder: intent.Holder, Time: intent.Time.Time}
-		for _, text := range intent.RRsets {
-			rrset, err := delivery.ParseRRsetKey(text)
-			if err != nil {
-				return delivery.State{}, fault("intent.rrsets", err)
-			}
-			state.Intent.RRsets = append(state.Intent.RRsets, rrset)
+		var err error
+		if state.Intent.RRsets, err = parse(intent.RRsets); err != nil {
+			return delivery.State{}, fault("intent.rrsets", err)
 		}
+	}
+	for _, one := range status.Former {
+		zone, err := name.Parse(one.FQDN)
+		if err != nil {
+			return delivery.State{}, fault("former", err)
+		}
+		former := delivery.Former{Zone: zone, From: serial.Serial(one.From)}
+		if former.RRsets, err = parse(one.RRsets); err != nil {
+			return delivery.State{}, fault("former", err)
+		}
+		state.Former = append(state.Former, former)
 	}
 	for _, row := range status.Servers {
 		server := delivery.Server{Name: row.Name, Serial: serial.Serial(row.Serial), At: timeOf(row.LastProbeTime)}

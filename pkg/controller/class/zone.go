@@ -68,6 +68,24 @@ func classesOf(zone *v1alpha1.Zone, of map[string]string, named func(string) *v1
 	return force
 }
 
+// expelled are the classes that a zone names, or has a delivery of, and that are not to have it any more: they are going, or are not for
+// its namespace. Whoever runs the cluster says so, and does not wait for other classes that the zone's owner names.
+func expelled(zone *v1alpha1.Zone, force inForce, former []string, named func(string) *v1alpha1.DNSClass, of map[string]string) []string {
+	var out []string
+	for _, ref := range zone.Spec.DNSClassRefs {
+		former = append(former[:len(former):len(former)], nameOf(ref))
+	}
+	for _, name := range former {
+		one := named(name)
+		if one != nil && one.DeletionTimestamp == nil && class.Admits(one, zone.Namespace, of) || slices.Contains(force.classes, name) {
+			continue
+		}
+		out = append(out, name)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
 // sameForZones: nothing changed that classesOf looks at.
 func sameForZones(before, after *v1alpha1.DNSClass) bool {
 	return class.IsDefault(before) == class.IsDefault(after) && (before.DeletionTimestamp == nil) == (after.DeletionTimestamp == nil) &&
@@ -132,6 +150,8 @@ func (c *Controller) tell(zone *v1alpha1.Zone, force inForce, terminating bool) 
 		}
 	}
 	slices.Sort(desired.Former)
+	of, _ := c.labelsOf(zone.Namespace)
+	desired.Expelled = expelled(zone, force, desired.Former, c.classByName, of)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	before, told := c.told[uid]
@@ -164,6 +184,7 @@ func (c *Controller) forget(ctx context.Context, at cache.ObjectName, uid string
 	delete(c.uids, at)
 	delete(c.told, uid)
 	delete(c.patched, types.UID(uid))
+	delete(c.asked, types.UID(uid))
 	ours := func(key delivery.Key) bool { return key.UID == uid }
 	maps.DeleteFunc(c.states, func(key delivery.Key, _ delivery.State) bool { return ours(key) })
 	maps.DeleteFunc(c.observed, func(key delivery.Key, _ bool) bool { return ours(key) })
@@ -243,12 +264,16 @@ func (c *Controller) syncZoneStatus(ctx context.Context, zone *v1alpha1.Zone, fo
 		return nil // the server says what it waits for
 	}
 	j := judge(zone, force, c.stateOfClass(string(zone.UID)))
+	if c.isFrozen(zone) {
+		j = frozen
+	}
 	if j == (judgement{}) {
 		return nil
 	}
+	ahead := c.behind(zone, force, &j)
 	before := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionReady)
 	// kubectl wait takes what speaks of an older generation for old.
-	if before != nil && before.Status == j.status && before.Reason == j.reason &&
+	if ahead == 0 && before != nil && before.Status == j.status && before.Reason == j.reason &&
 		(before.Message == j.message && before.ObservedGeneration == zone.Generation || j.reason == v1alpha1.ReasonPending) {
 		return nil
 	}
@@ -256,24 +281,33 @@ func (c *Controller) syncZoneStatus(ctx context.Context, zone *v1alpha1.Zone, fo
 	c.mu.Lock()
 	again := c.patched[zone.UID] == patched{zone.ResourceVersion, j}
 	c.mu.Unlock()
-	if again {
+	if again && ahead == 0 {
 		return nil
 	}
+	of := zone.Status.Serial
+	if ahead != 0 {
+		of = int64(ahead) // The server goes past it, where S6.6 lets it.
+	}
 	err := c.patchReady(ctx, statusOf{
-		uid: zone.UID, serial: zone.Status.Serial, generation: zone.Generation, before: before, judgement: j,
+		uid: zone.UID, serial: of, generation: zone.Generation, before: before, judgement: j,
 	}, func(ctx context.Context, patch []byte, options metav1.PatchOptions) error {
 		_, err := c.store.client.Zones(zone.Namespace).Patch(ctx, zone.Name, patchType, patch, options, "status")
 		return err
 	})
 	if err == nil {
-		c.mu.Lock()
+		c.announceFrozen(zone, before, j)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err == nil {
 		c.patched[zone.UID] = patched{zone.ResourceVersion, j}
-		c.mu.Unlock()
+	} else {
+		delete(c.asked, zone.UID)
 	}
 	return err
 }
 
-// patched is the last write of a Zone's Ready: what was written, and the version that it was worked out from.
+// patched is the last write of a Ready: what was written, and the version that it was worked out from.
 type patched struct {
 	from string
 	judgement

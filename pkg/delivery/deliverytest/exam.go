@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/dns"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/serial"
@@ -69,7 +70,8 @@ func plan(before *content, after content) delivery.Plan {
 	if before == nil {
 		return p
 	}
-	p.Since, p.Changes = before.serial, []delivery.Change{}
+	p.Since, p.Delivered, p.Changes, p.Owed = before.serial, true, []delivery.Change{}, []delivery.RRsetKey{}
+	p.History = history(*before, after)
 	seen := map[delivery.RRsetKey]bool{}
 	for _, set := range slices.Concat(before.sets, after.sets) {
 		key := set.Key()
@@ -80,6 +82,41 @@ func plan(before *content, after content) delivery.Plan {
 	}
 	slices.SortFunc(p.Changes, func(one, other delivery.Change) int { return one.After.Key().Compare(other.After.Key()) })
 	return p
+}
+
+// history is what leads through the contents, one serial each.
+func history(contents ...content) []dns.Change {
+	steps := []dns.Change{}
+	entries := func(set delivery.RRset) (all []dns.Entry) {
+		for _, data := range set.Data {
+			all = append(all, dns.Entry{Name: set.Name, Type: set.Type, TTL: set.TTL, Data: data})
+		}
+		return all
+	}
+	for at := 1; at < len(contents); at++ {
+		before, after := contents[at-1], contents[at]
+		step := dns.Change{From: before.serial, To: after.serial}
+		for _, set := range before.sets {
+			if !same(set, after.find(set.Key())) {
+				step.Removed = append(step.Removed, entries(set)...)
+			}
+		}
+		for _, set := range after.sets {
+			if !same(set, before.find(set.Key())) {
+				step.Added = append(step.Added, entries(set)...)
+			}
+		}
+		steps = append(steps, step)
+	}
+	return steps
+}
+
+// owe says that what the plan changes may stand half written.
+func owe(p *delivery.Plan) {
+	p.Uncertain, p.Owed = true, nil
+	for _, change := range p.Changes {
+		p.Owed = append(p.Owed, change.After.Key())
+	}
 }
 
 func open(context.Context) error { return nil }

@@ -27,9 +27,8 @@ type Server struct {
 }
 
 type zoneData struct {
-	serial serial.Serial
-	sets   map[delivery.RRsetKey]delivery.RRset
-	ours   map[delivery.RRsetKey]bool
+	sets map[delivery.RRsetKey]delivery.RRset
+	ours map[delivery.RRsetKey]bool
 }
 
 // Write is one change that a server applied.

@@ -37,6 +37,8 @@ type Subject struct {
 	Refused string
 	// Unsupported are RRsets that the provider has no form for, counted in Skipped; nil: it takes all.
 	Unsupported func(set delivery.RRset) bool
+	// Keeps: what others have in the place of the zone's RRsets stays and is a Conflict. Otherwise it is replaced.
+	Keeps bool
 	// Unlisted: Verify asks for RRsets by name, and sees none besides those of the zone.
 	Unlisted bool
 	// Unfenced providers change nothing outside: their servers come and fetch.
@@ -63,6 +65,7 @@ func Run(t *testing.T, subject Subject) {
 		{"withdraw", withdraw},
 		{"foreign data stays", foreign},
 		{"drift is found and repaired", drift},
+		{"what others have in our place", taken},
 		{"a lost fence stops everything", fenced},
 		{"a lost fence stops half way", fencedHalfWay},
 		{"a cancelled context", cancelled},
@@ -108,6 +111,7 @@ func lifecycle(e *exam) {
 	e.expect(fourth, more)
 }
 
+// echo is attack 26 too: names and values that end a line, a string, a path or a document, byte by byte.
 func echo(e *exam) {
 	zone := e.Zone(e.T)
 	long := `"` + string(slices.Repeat([]byte("a"), 255)) + `" "` + string(slices.Repeat([]byte("b"), 255)) + `" "c"`
@@ -179,7 +183,9 @@ func wholeAgain(e *exam) {
 	first := e.content(zone, 1, e.set(zone, "www", rdata.A, "192.0.2.1"), e.set(zone, "same", rdata.A, "192.0.2.1"))
 	e.deliver(e.provider, plan(nil, first))
 	second := e.content(zone, 5, e.set(zone, "www", rdata.A, "192.0.2.5"), e.set(zone, "same", rdata.A, "192.0.2.1"), e.set(zone, "new", rdata.A, "192.0.2.1"))
-	e.deliver(e.New(e.T), plan(nil, second))
+	p := plan(nil, second)
+	p.Delivered = true // and the history does not reach back to it
+	e.deliver(e.New(e.T), p)
 	e.expect(second)
 }
 
@@ -209,7 +215,7 @@ func withdraw(e *exam) {
 	// What a plan that was never confirmed may have left is in Changes.
 	p := plan(&first, without(first, 3, old.Key()))
 	p.Changes = []delivery.Change{{Before: delivery.RRset{Name: old.Name, Type: old.Type}, After: delivery.RRset{Name: old.Name, Type: old.Type}}}
-	p.Uncertain = true
+	owe(&p)
 	for _, provider := range []delivery.Provider{e.provider, e.New(e.T)} { // twice is no error
 		ctx, cancel := context.WithTimeout(context.Background(), e.Patience)
 		if _, err := provider.Withdraw(ctx, p, open); err != nil {
@@ -289,12 +295,86 @@ func drift(e *exam) {
 	}
 	e.expect(content{zone: zone, sets: []delivery.RRset{other}}, mail) // It changed nothing.
 	p := plan(&want, want)
-	p.Uncertain = true
 	for _, set := range slices.Concat(found.Missing, found.Differing) {
 		p.Changes = append(p.Changes, delivery.Change{Before: set, After: set})
 	}
-	e.deliver(e.provider, p)
+	owe(&p)
+	report := e.deliver(e.provider, p)
+	if e.Keeps {
+		e.conflict(report, www.Key())
+		e.expect(content{zone: zone, sets: []delivery.RRset{mail, other}})
+		return
+	}
 	e.expect(want)
+}
+
+// conflict fails the test unless these RRsets, and no others, are set aside as somebody else's.
+func (e *exam) conflict(report delivery.Report, keys ...delivery.RRsetKey) {
+	e.Helper()
+	var failed []delivery.RRsetKey
+	for _, failure := range report.Failed {
+		if failure.Err == nil || failure.Err.Reason != delivery.ReasonConflict {
+			e.Errorf("%s %s failed with %v, want a Conflict", failure.Name, failure.Type, failure.Err)
+		}
+		failed = append(failed, delivery.RRsetKey{Name: failure.Name, Type: failure.Type})
+	}
+	slices.SortFunc(failed, delivery.RRsetKey.Compare)
+	slices.SortFunc(keys, delivery.RRsetKey.Compare)
+	if !slices.Equal(failed, keys) {
+		e.Errorf("in conflict are %v, want %v", failed, keys)
+	}
+}
+
+// taken has somebody else at names before the zone gets there. Where that stays, the answer is the same after each
+// restart, the zone goes with all but that, and the RRset follows when the other one leaves.
+func taken(e *exam) {
+	if e.Disturb == nil {
+		e.Skip("nobody else can write there")
+	}
+	zone := e.Zone(e.T)
+	theirs, overlap := e.set(zone, "www", rdata.A, "198.51.100.1"), e.set(zone, "mail", rdata.A, "192.0.2.2", "198.51.100.2")
+	e.Disturb(e.T, zone, theirs)
+	e.Disturb(e.T, zone, overlap)
+	www, mail := e.set(zone, "www", rdata.A, "192.0.2.1"), e.set(zone, "mail", rdata.A, "192.0.2.2")
+	first := e.content(zone, 1, www, mail, e.set(zone, "free", rdata.A, "192.0.2.3"))
+	report := e.deliver(e.provider, plan(nil, first))
+	if !e.Keeps {
+		if len(report.Failed) > 0 {
+			e.Errorf("%+v", report.Failed)
+		}
+		e.expect(first)
+		return
+	}
+	stands := func(c content) content {
+		return content{zone, c.serial, append(without(c, c.serial, www.Key(), mail.Key()).sets, theirs, overlap)}
+	}
+	e.conflict(report, www.Key(), mail.Key())
+	e.expect(stands(first))
+	// The next process knows that something is owed, and not why.
+	p := plan(&first, first)
+	p.Changes = []delivery.Change{{Before: mail, After: mail}, {Before: www, After: www}}
+	owe(&p)
+	e.conflict(e.deliver(e.New(e.T), p), www.Key(), mail.Key())
+	changed := www
+	changed.Data = []string{"192.0.2.9"}
+	second := e.content(zone, 2, changed, mail, e.set(zone, "free", rdata.A, "192.0.2.4"))
+	p = plan(&first, second)
+	p.Changes = append(p.Changes, delivery.Change{Before: mail, After: mail})
+	p.Uncertain, p.Owed = true, []delivery.RRsetKey{mail.Key(), www.Key()}
+	e.conflict(e.deliver(e.New(e.T), p), www.Key(), mail.Key())
+	e.expect(stands(second))
+	e.Disturb(e.T, zone, delivery.RRset{Name: www.Name, Type: www.Type})
+	p = plan(&second, second)
+	p.Changes = []delivery.Change{{Before: mail, After: mail}, {Before: changed, After: changed}}
+	owe(&p)
+	e.conflict(e.deliver(e.New(e.T), p), mail.Key())
+	e.expect(content{zone, 2, append(without(second, 2, mail.Key()).sets, overlap)})
+	p = plan(&second, second)
+	p.Uncertain, p.Owed = true, []delivery.RRsetKey{mail.Key()}
+	if _, err := e.New(e.T).Withdraw(context.Background(), p, open); err != nil {
+		e.Fatalf("Withdraw: %v", err)
+	}
+	e.expect(content{zone: zone, sets: []delivery.RRset{overlap}}, www)
 }
 
 func fenced(e *exam) {
@@ -392,7 +472,7 @@ func cancelled(e *exam) {
 		e.Errorf("cancelled deliveries took %s", took)
 	}
 	p := plan(&first, second)
-	p.Uncertain = true
+	owe(&p)
 	e.deliver(e.provider, p)
 	e.expect(second)
 }
@@ -405,7 +485,7 @@ func unacknowledged(e *exam) {
 	e.deliver(e.provider, plan(&first, second))
 	// The process dies before it writes that down; the next one goes by the first serial (F24).
 	p := plan(&first, second)
-	p.Uncertain = true
+	owe(&p)
 	e.deliver(e.New(e.T), p)
 	e.expect(second, e.set(zone, "old", rdata.A))
 }
@@ -427,13 +507,14 @@ func changedBack(e *exam) {
 	// The zone is again what was confirmed, under a third serial. What was touched in between is given nevertheless.
 	third := content{zone, 3, first.sets}
 	p := plan(&first, third)
-	p.Uncertain = true
+	p.History = history(first, second, third)
 	for _, set := range second.sets {
 		if set.Type == rdata.TXT {
 			after := third.find(set.Key())
 			p.Changes = append(p.Changes, delivery.Change{Before: after, After: after})
 		}
 	}
+	owe(&p)
 	e.deliver(e.New(e.T), p)
 	e.expect(third, extra)
 }

@@ -7,7 +7,11 @@ import (
 	"context"
 	"net"
 	"net/netip"
+	"sync"
 	"testing"
+	"time"
+
+	mdns "github.com/miekg/dns"
 )
 
 // Attack 51: however an address is written, what it stands for decides.
@@ -88,5 +92,74 @@ func TestNew_judgesAfterResolution(t *testing.T) {
 			continue
 		}
 		conn.Close()
+	}
+}
+
+// names is a DNS server of an attacker: it answers each A question with the next of these addresses, and once more with
+// the last when they are used up.
+func names(t *testing.T, answers ...[]string) *net.Resolver {
+	t.Helper()
+	packets, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var mu sync.Mutex
+	server := &mdns.Server{PacketConn: packets, Handler: mdns.HandlerFunc(func(w mdns.ResponseWriter, question *mdns.Msg) {
+		answer := new(mdns.Msg).SetReply(question)
+		if question.Question[0].Qtype == mdns.TypeA {
+			mu.Lock()
+			for _, text := range answers[0] {
+				answer.Answer = append(answer.Answer, &mdns.A{Hdr: mdns.RR_Header{Name: question.Question[0].Name, Rrtype: mdns.TypeA, Class: mdns.ClassINET}, A: net.ParseIP(text)})
+			}
+			answers = answers[min(1, len(answers)-1):]
+			mu.Unlock()
+		}
+		w.WriteMsg(answer)
+	})}
+	go server.ActivateAndServe()
+	t.Cleanup(func() { server.Shutdown() })
+	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "udp", packets.LocalAddr().String())
+	}}
+}
+
+// Attack 52, DNS rebinding: a name that has a fine address when it is looked at, and this machine's when it is used, or
+// both at once. The address that is judged is the one that is dialled, at every dial and for each of several.
+func TestNew_isNotFooledByRebinding(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	_, port, err := net.SplitHostPort(listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dialer := New(false)
+	dialer.Timeout = 300 * time.Millisecond
+	for what, answers := range map[string][][]string{
+		"fine first":     {{"192.0.2.1"}, {"127.0.0.1"}},
+		"both at once":   {{"192.0.2.1", "127.0.0.1"}},
+		"local first":    {{"127.0.0.1", "192.0.2.1"}},
+		"metadata later": {{"192.0.2.1"}, {"169.254.169.254"}},
+	} {
+		dialer.Resolver = names(t, answers...)
+		for range 3 {
+			conn, err := dialer.DialContext(t.Context(), "tcp", net.JoinHostPort("rebinding.example.", port))
+			if conn != nil {
+				conn.Close()
+				t.Errorf("%s: connected to %s", what, conn.RemoteAddr())
+			}
+			if err == nil {
+				t.Errorf("%s: no error", what)
+			}
+		}
+		if last := answers[len(answers)-1]; len(last) == 1 {
+			if _, err := dialer.DialContext(t.Context(), "tcp", net.JoinHostPort("rebinding.example.", port)); err == nil {
+				t.Errorf("%s: no error", what)
+			} else if _, refused := AsLocal(err); !refused {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
 	}
 }

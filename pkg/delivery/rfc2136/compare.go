@@ -11,12 +11,21 @@ import (
 	"maps"
 	"slices"
 
+	mdns "github.com/miekg/dns"
+
 	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/dns"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/zonefile"
 	"kubi.zone/kubizone/pkg/transfer"
 )
+
+// maxTheirs bounds the conflicts of one zone that are remembered.
+const maxTheirs = 256
+
+// maxTransfer bounds what a server may have us hold, in octets on the wire: some four million records.
+const maxTransfer = 256 << 20
 
 // contents are the RRsets of a zone as the server has it, and which types each name has.
 type contents struct {
@@ -28,7 +37,7 @@ type contents struct {
 // makes by itself.
 func (w *work) transfer(ctx context.Context) (contents, error) {
 	text, err := transfer.Receive(ctx, transfer.Source{
-		Server: w.config.TransferServer, Zone: w.plan.Zone, Key: &w.config.Key, Dial: w.config.Dial, Wait: w.wait,
+		Server: w.config.TransferServer, Zone: w.plan.Zone, Key: &w.config.Key, Dial: w.config.Dial, Wait: w.wait, Most: maxTransfer,
 	})
 	if err != nil {
 		return contents{}, w.unanswered(w.config.TransferServer, err)
@@ -87,21 +96,18 @@ func without(a, b delivery.RRset) delivery.RRset {
 	return a
 }
 
-// difference is what lies between the server's zone and the plan's, of which no history is known: what stands in the
-// place of the zone's RRsets is taken for what we put there, but where it is known not to be.
+// difference is what lies between the server's zone and the plan's, of which no history is known.
 func (w *work) difference(held contents) []delivery.Change {
 	var changes []delivery.Change
 	for want := range w.plan.All {
 		key := want.Key()
 		is := held.at(key)
 		switch {
-		case w.servers(key):
-		case same(is, want):
-			w.dispute(w.plan.UID, key, false)
-		case len(is.Data) == 0, sameData(is, want), !w.isDisputed(w.plan.UID, key):
+		case w.servers(key), same(is, want):
+		case w.mayReplace(is, delivery.Change{Before: delivery.RRset{Name: key.Name, Type: key.Type}, After: want}):
 			changes = append(changes, delivery.Change{Before: is, After: want})
 		default:
-			w.setAside(key, conflict(key, "an RRset of this name and type"))
+			w.yield(key, "an RRset of this name and type", is)
 		}
 	}
 	return w.settle(changes, held)
@@ -111,25 +117,22 @@ func (w *work) difference(held contents) []delivery.Change {
 func (w *work) withdrawal(held contents) []delivery.Change {
 	changes := []delivery.Change{}
 	seen := map[delivery.RRsetKey]bool{}
-	remove := func(is, ours delivery.RRset) {
-		key := is.Key()
-		if w.servers(key) {
+	remove := func(change delivery.Change) {
+		key := change.After.Key()
+		if w.servers(key) || seen[key] {
 			return
 		}
-		if left := without(is, ours); len(left.Data) < len(is.Data) && !seen[key] && !w.isDisputed(w.plan.UID, key) {
+		seen[key] = true
+		is := held.at(key)
+		if left := w.remains(is, change); len(left.Data) < len(is.Data) {
 			changes = append(changes, delivery.Change{Before: is, After: left})
 		}
-		seen[key] = true
 	}
 	for ours := range w.plan.All {
-		remove(held.at(ours.Key()), ours)
+		remove(delivery.Change{Before: ours, After: ours})
 	}
 	for _, change := range w.plan.Changes {
-		if is := held.at(change.After.Key()); len(change.Before.Data) == 0 && w.plan.Uncertain {
-			remove(is, is)
-		} else {
-			remove(is, change.Before)
-		}
+		remove(change)
 	}
 	return changes
 }
@@ -167,23 +170,151 @@ func (w *work) left(changes []delivery.Change, held contents) []delivery.Change 
 		is := held.at(key)
 		switch {
 		case same(is, change.After):
-			w.dispute(w.plan.UID, key, false)
-		case len(is.Data) == 0, sameData(is, change.Before), sameData(is, change.After), w.mayReplace(key):
-			todo = append(todo, delivery.Change{Before: is, After: change.After})
 		case len(change.After.Data) == 0:
 			// What we put goes, what somebody added stays.
-			if left := without(is, change.Before); len(left.Data) < len(is.Data) {
+			if left := w.remains(is, change); len(left.Data) < len(is.Data) {
 				todo = append(todo, delivery.Change{Before: is, After: left})
 			}
+		case w.mayReplace(is, change):
+			todo = append(todo, delivery.Change{Before: is, After: change.After})
 		default:
-			w.setAside(key, conflict(key, "an RRset of this name and type"))
+			w.yield(key, "an RRset of this name and type", is)
 		}
 	}
 	return w.settle(todo, held)
 }
 
-func (w *work) mayReplace(key delivery.RRsetKey) bool {
-	return w.plan.Uncertain && !w.isDisputed(w.plan.UID, key)
+// concede takes out the changes in whose place others have what they had when it was last looked at, and judges them by
+// that: else a zone with one conflict would be transferred with each of its changes.
+func (w *work) concede(ctx context.Context, changes []delivery.Change) ([]delivery.Change, error) {
+	held := contents{map[delivery.RRsetKey]delivery.RRset{}, map[name.Name][]rdata.Type{}}
+	var conceded, rest []delivery.Change
+	w.mu.Lock()
+	known := w.Provider.theirs[w.plan.UID]
+	w.mu.Unlock()
+	ask, octets := w.update(nil), 0
+	for _, change := range changes {
+		theirs, ok := known[change.After.Key()]
+		if !ok {
+			rest = append(rest, change)
+			continue
+		}
+		conceded = append(conceded, change)
+		for _, set := range theirs {
+			if _, twice := held.sets[set.Key()]; twice {
+				continue
+			}
+			stands := written{Change: delivery.Change{Before: set, After: delivery.RRset{Name: set.Name, Type: set.Type}}}
+			if err := stands.encode(); err != nil {
+				return changes, nil
+			}
+			stands.removals = nil
+			held.sets[set.Key()] = set
+			held.names[set.Name] = append(held.names[set.Name], set.Type)
+			ask.Answer = append(ask.Answer, stands.given...)
+			octets += stands.octets()
+		}
+	}
+	if len(conceded) == 0 || octets > maxUpdate {
+		return changes, nil
+	}
+	answer, err := w.exchange(ctx, ask)
+	if err != nil {
+		return nil, err
+	}
+	if answer.Rcode != mdns.RcodeSuccess {
+		return changes, nil
+	}
+	return append(rest, w.left(conceded, held)...), nil
+}
+
+// mayReplace: what the server has in the place of a change is ours, or the class lets it be replaced. It is ours where
+// the zone had it at a serial of which something may stand there; so the answer is the same after a restart.
+func (w *work) mayReplace(is delivery.RRset, change delivery.Change) bool {
+	switch {
+	case len(is.Data) == 0, w.config.Replace, sameData(is, change.Before), sameData(is, change.After):
+		return true
+	case !w.plan.Uncertain && w.plan.Changes != nil:
+		return false
+	case w.plan.History == nil:
+		// The history does not reach back. What was delivered and never refused is taken for ours.
+		return w.plan.Delivered && !w.owed(change.After.Key())
+	}
+	return slices.ContainsFunc(w.versions(change), func(ours delivery.RRset) bool { return sameData(is, ours) })
+}
+
+// remains is what is left of an RRset of the server when what we put there is gone. Where it was refused, or is half
+// written, it is one of ours or not; of any other, which others may have added to, our records go.
+func (w *work) remains(is delivery.RRset, change delivery.Change) delivery.RRset {
+	nothing := delivery.RRset{Name: is.Name, Type: is.Type}
+	versions := w.versions(change)
+	switch {
+	case slices.ContainsFunc(versions, func(ours delivery.RRset) bool { return sameData(is, ours) }):
+		return nothing
+	case w.config.Replace && w.plan.Uncertain && w.plan.History == nil:
+		return nothing
+	case !w.config.Replace && w.owed(is.Key()):
+		return is
+	}
+	for _, ours := range versions {
+		is = without(is, ours)
+	}
+	return is
+}
+
+// owed: it was refused, or may stand half written. All may be where more are than are remembered.
+func (w *work) owed(key delivery.RRsetKey) bool {
+	return w.plan.Uncertain && (w.plan.Owed == nil || slices.Contains(w.plan.Owed, key))
+}
+
+// versions are what the zone had, as far as something of it may stand at the server.
+func (w *work) versions(change delivery.Change) []delivery.RRset {
+	var versions []delivery.RRset
+	add := func(set delivery.RRset) {
+		if len(set.Data) > 0 {
+			versions = append(versions, set)
+		}
+	}
+	add(change.Before)
+	add(change.After)
+	if !w.plan.Uncertain {
+		return versions
+	}
+	if w.steps == nil {
+		w.steps = map[delivery.RRsetKey][]step{}
+		for at, one := range w.plan.History {
+			for _, entry := range one.Added {
+				w.step(at, entry).added = append(w.step(at, entry).added, entry.Data)
+			}
+			for _, entry := range one.Removed {
+				w.step(at, entry).removed = append(w.step(at, entry).removed, entry.Data)
+			}
+		}
+	}
+	was := change.After
+	for _, one := range slices.Backward(w.steps[change.After.Key()]) {
+		was = without(was, delivery.RRset{Data: one.added})
+		was.Data = append(was.Data, one.removed...)
+		add(was)
+	}
+	return versions
+}
+
+// step is what one change of the zone did to an RRset.
+type step struct {
+	at             int // in Plan.History
+	added, removed []string
+}
+
+// step finds the last one of an entry's RRset, which is of the change at, or begins it.
+func (w *work) step(at int, entry dns.Entry) *step {
+	key := delivery.RRsetKey{Name: entry.Name, Type: entry.Type}
+	steps := w.steps[key]
+	if n := len(steps); n == 0 || steps[n-1].at != at {
+		steps = append(steps, step{at: at})
+		w.steps[key] = steps
+	}
+	return &steps[len(steps)-1]
 }
 
 // settle sets aside what a server would pass over without a word (RFC 2136 §3.4.2.2): a CNAME beside other data, other
@@ -205,7 +336,7 @@ func (w *work) settle(changes []delivery.Change, held contents) []delivery.Chang
 				continue
 			}
 			if key.Type == rdata.CNAME || other == rdata.CNAME {
-				w.setAside(key, conflict(key, "data of type "+other.String()+" at the name"))
+				w.yield(key, "data of type "+other.String()+" at the name", held.at(delivery.RRsetKey{Name: key.Name, Type: other}))
 				return true
 			}
 		}

@@ -15,7 +15,7 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// The exam of providers, at BIND and at Knot: what its dig and nsupdate see and do is what counts.
+// The exam of providers, at BIND, where others' records are left alone, and at Knot, where they are not: what its dig and nsupdate see and do is what counts.
 func TestProvider_passesTheExam(t *testing.T) {
 	var zones []rig.PrimaryZone
 	for i := range 40 {
@@ -25,10 +25,15 @@ func TestProvider_passesTheExam(t *testing.T) {
 			Text: fmt.Sprintf("%[1]s 3600 IN SOA ns1.provider.example. hostmaster.%[1]s 1 86400 7200 3600000 360\n%[1]s 3600 IN NS ns1.provider.example.\n", zone),
 		})
 	}
-	examine := func(t *testing.T, s server) {
+	examine := func(t *testing.T, s server, replace bool) {
 		used := 0
 		deliverytest.Run(t, deliverytest.Subject{
-			New: func(t *testing.T) delivery.Provider { return s.provider(t) },
+			Keeps: !replace,
+			New: func(t *testing.T) delivery.Provider {
+				p := s.provider(t)
+				p.config.Replace = replace
+				return p
+			},
 			Zone: func(t *testing.T) name.Name {
 				used++
 				return name.MustParse(zones[used-1].Zone)
@@ -72,12 +77,12 @@ func TestProvider_passesTheExam(t *testing.T) {
 		bind, err := rig.StartBIND(t.Context(), rig.BINDConfig{Keys: []rig.TSIGKey{rigKey}, Primaries: zones})
 		rig.SkipMissing(t, err)
 		t.Cleanup(func() { bind.Close() })
-		examine(t, server{"BIND", bind.Addr, rigKey, bind.Log})
+		examine(t, server{"BIND", bind.Addr, rigKey, bind.Log}, false)
 	})
 	t.Run("Knot", func(t *testing.T) {
 		knot, err := rig.StartKnot(t.Context(), rig.KnotConfig{Key: &rigKey, Zones: zones})
 		rig.SkipMissing(t, err)
 		t.Cleanup(func() { knot.Close() })
-		examine(t, server{"Knot", knot.Addr, rigKey, knot.Log})
+		examine(t, server{"Knot", knot.Addr, rigKey, knot.Log}, true)
 	})
 }

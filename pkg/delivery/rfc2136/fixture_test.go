@@ -15,6 +15,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/delivery/dial"
+	"kubi.zone/kubizone/pkg/dns"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/serial"
@@ -187,6 +188,26 @@ func (v version) since(before version, from, at serial.Serial) delivery.Plan {
 	}
 	slices.SortFunc(plan.Changes, func(a, b delivery.Change) int { return a.After.Key().Compare(b.After.Key()) })
 	return plan
+}
+
+// history leads through versions, one serial each.
+func history(versions ...version) []dns.Change {
+	var steps []dns.Change
+	entries := func(v version) (all []dns.Entry) {
+		for _, one := range v {
+			for _, data := range one.Data {
+				all = append(all, dns.Entry{Name: one.Name, Type: one.Type, TTL: one.TTL, Data: data})
+			}
+		}
+		return all
+	}
+	for at := 1; at < len(versions); at++ {
+		before, after := entries(versions[at-1]), entries(versions[at])
+		removed := slices.DeleteFunc(slices.Clone(before), func(e dns.Entry) bool { return slices.Contains(after, e) })
+		added := slices.DeleteFunc(slices.Clone(after), func(e dns.Entry) bool { return slices.Contains(before, e) })
+		steps = append(steps, dns.Change{Removed: removed, Added: added})
+	}
+	return steps
 }
 
 func open(context.Context) error { return nil }

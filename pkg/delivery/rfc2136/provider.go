@@ -29,6 +29,8 @@ type Config struct {
 	TransferServer string
 	// Key signs: hmac-sha256 or hmac-sha512.
 	Key transfer.Key
+	// Replace: RRsets of others in the place of the zone's are replaced. Otherwise they stay, and are a Conflict.
+	Replace bool
 	// Dial connects over TCP; nil: to what dial.New(false) does.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
@@ -38,17 +40,17 @@ type Provider struct {
 	config Config
 
 	mu sync.Mutex
-	// disputed are RRsets that others have, by the UID of the zone that wants them: a plan of which something was
-	// written before takes what it finds for ours, and these are known not to be.
-	disputed map[string]map[delivery.RRsetKey]bool
+	// theirs is what others had in the place of a zone's RRsets when it was last looked at, by the UID of the zone. It
+	// saves transfers, and no verdict rests on it.
+	theirs map[string]map[delivery.RRsetKey][]delivery.RRset
 	// last is the zone that was delivered last.
 	last name.Name
 }
 
 var _ delivery.Provider = (*Provider)(nil)
 
-// patience bounds a call where no plan says what it may take.
-const patience = 30 * time.Second
+// patience bounds a call: a server of DNS that takes longer is not there.
+const patience = 10 * time.Second
 
 // New checks the configuration; its error is a *delivery.Error. It connects to nothing.
 func New(config Config) (*Provider, error) {
@@ -67,7 +69,7 @@ func New(config Config) (*Provider, error) {
 	if config.Dial == nil {
 		config.Dial = dial.New(false).DialContext
 	}
-	return &Provider{config: config, disputed: map[string]map[delivery.RRsetKey]bool{}}, nil
+	return &Provider{config: config, theirs: map[string]map[delivery.RRsetKey][]delivery.RRset{}}, nil
 }
 
 func withPort(server string) string {
@@ -90,18 +92,24 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 		}
 		changes = w.difference(held)
 	}
-	err := out.all(ctx, w.ours(changes), plan.Changes == nil, 0)
+	changes, err := w.concede(ctx, w.ours(changes))
+	if err == nil {
+		err = out.all(ctx, changes, plan.Changes == nil, 0)
+	}
 	report := delivery.Report{Failed: w.failures()}
 	if err == nil {
 		report.Confirmed = plan.Serial
 		p.mu.Lock()
 		p.last = plan.Zone
+		if p.theirs[plan.UID] = w.theirs; len(w.theirs) == 0 || len(w.theirs) > maxTheirs {
+			delete(p.theirs, plan.UID)
+		}
 		p.mu.Unlock()
 	}
 	return report, err
 }
 
-// Withdraw removes, of the RRsets of the zone, the records that it has; RRsets that may stand there besides go whole.
+// Withdraw removes, of the RRsets of the zone, the records that are the zone's; what stands half written goes whole.
 func (p *Provider) Withdraw(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	w := p.begin(plan, fence)
 	defer w.end()
@@ -111,9 +119,9 @@ func (p *Provider) Withdraw(ctx context.Context, plan delivery.Plan, fence deliv
 	}
 	out := &write{work: w, again: func(_ []delivery.Change, held contents) []delivery.Change { return w.withdrawal(held) }}
 	err = out.all(ctx, w.withdrawal(held), true, 0)
-	if err == nil && len(w.failed) == 0 {
-		p.forget(plan.UID)
-	}
+	p.mu.Lock()
+	delete(p.theirs, plan.UID)
+	p.mu.Unlock()
 	return delivery.Report{Failed: w.failures()}, err
 }
 
@@ -153,31 +161,6 @@ func (p *Provider) Health(ctx context.Context) error {
 // Close lets go of nothing: connections end with the call that made them.
 func (p *Provider) Close() error { return nil }
 
-func (p *Provider) dispute(uid string, key delivery.RRsetKey, disputed bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if !disputed {
-		delete(p.disputed[uid], key)
-		return
-	}
-	if p.disputed[uid] == nil {
-		p.disputed[uid] = map[delivery.RRsetKey]bool{}
-	}
-	p.disputed[uid][key] = true
-}
-
-func (p *Provider) isDisputed(uid string, key delivery.RRsetKey) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.disputed[uid][key]
-}
-
-func (p *Provider) forget(uid string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	delete(p.disputed, uid)
-}
-
 // work is one call for one zone.
 type work struct {
 	*Provider
@@ -187,12 +170,16 @@ type work struct {
 	conn  net.Conn // nil: none yet, or lost
 	// failed is why an RRset was set aside.
 	failed map[delivery.RRsetKey]*delivery.Error
+	// theirs are the RRsets of others for which RRsets were set aside.
+	theirs map[delivery.RRsetKey][]delivery.RRset
+	// steps are Plan.History by RRset, nil before they are asked for.
+	steps map[delivery.RRsetKey][]step
 }
 
 func (p *Provider) begin(plan delivery.Plan, fence delivery.Fence) *work {
-	w := &work{Provider: p, plan: plan, fence: fence, wait: plan.CallTimeout, failed: map[delivery.RRsetKey]*delivery.Error{}}
-	if w.wait == 0 {
-		w.wait = patience
+	w := &work{Provider: p, plan: plan, fence: fence, wait: patience, failed: map[delivery.RRsetKey]*delivery.Error{}, theirs: map[delivery.RRsetKey][]delivery.RRset{}}
+	if plan.CallTimeout != 0 {
+		w.wait = min(patience, plan.CallTimeout)
 	}
 	return w
 }
@@ -246,12 +233,16 @@ func (w *work) ours(changes []delivery.Change) []delivery.Change {
 
 func (w *work) setAside(key delivery.RRsetKey, err *delivery.Error) {
 	w.failed[key] = err
-	w.dispute(w.plan.UID, key, err.Reason == delivery.ReasonConflict)
+}
+
+// yield sets an RRset aside for what others have at its name.
+func (w *work) yield(key delivery.RRsetKey, what string, theirs ...delivery.RRset) {
+	w.theirs[key] = theirs
+	w.setAside(key, conflict(key, what))
 }
 
 func conflict(key delivery.RRsetKey, what string) *delivery.Error {
-	e := delivery.Errorf(delivery.ReasonConflict, "%s: the server has %s that is not from this zone; remove it there, or take it into the zone as it is", key, what)
-	return e
+	return delivery.Errorf(delivery.ReasonConflict, "%s: the server has %s that is not from this zone; remove it there, take it into the zone as it is, or have the class replace it (rfc2136.foreignRecords)", key, what)
 }
 
 func (w *work) unreachable(server string, err error) *delivery.Error {

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/dns"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/test/rig"
 )
@@ -44,7 +45,7 @@ func TestDeliver_aZoneArrivesChangesAndGoes(t *testing.T) {
 		deliver(t, p, third.since(second, 101, 102))
 		s.has(t, "alias.example.org. 60 CNAME www.example.org.", "stays.example.org. 60 A 192.0.2.10", `theirs.example.org. 60 TXT "theirs"`)
 		plan := third.plan(102)
-		plan.Since, plan.Uncertain, plan.Changes = 102, true, []delivery.Change{}
+		plan.Since, plan.Uncertain, plan.Changes, plan.Owed = 102, true, []delivery.Change{}, []delivery.RRsetKey{}
 		if _, err := p.Withdraw(t.Context(), plan, open); err != nil {
 			t.Fatal(err)
 		}
@@ -60,11 +61,13 @@ func TestDeliver_overwritesNothingUnseen(t *testing.T) {
 		s.foreign(t, "add taken.example.org. 60 A 203.0.113.1", "add equal.example.org. 60 A 192.0.2.2", "add beside.example.org. 60 TXT theirs", "add over.example.org. 60 CNAME www.example.net.")
 		first := zone(t, "taken 60 A 192.0.2.1", "equal 60 A 192.0.2.2", "beside 60 CNAME www", "over 60 A 192.0.2.3", "free 60 A 192.0.2.4", "changed 60 A 192.0.2.5", "grown 60 A 192.0.2.6")
 		conflicts := []string{"beside.example.org. CNAME Conflict", "over.example.org. A Conflict", "taken.example.org. A Conflict"}
-		for _, how := range []string{"nothing of ours before", "known to be disputed"} {
-			plan := first.since(nil, 0, 2)
-			if how == "known to be disputed" {
-				plan = first.plan(2)
-			}
+		again := first.since(first, 2, 2)
+		again.Uncertain, again.History = true, []dns.Change{}
+		for _, one := range first {
+			again.Changes, again.Owed = append(again.Changes, delivery.Change{Before: one, After: one}), append(again.Owed, one.Key())
+		}
+		for how, plan := range map[string]delivery.Plan{"the first delivery": first.plan(2), "nothing before": first.since(nil, 0, 2), "owed, after a restart": again} {
+			p := s.provider(t)
 			if got := failedKeys(deliver(t, p, plan)); !slices.Equal(got, conflicts) {
 				t.Fatalf("%s: set aside: %q", how, got)
 			}
@@ -79,9 +82,10 @@ func TestDeliver_overwritesNothingUnseen(t *testing.T) {
 		}
 		s.has(t, "taken.example.org. 60 A 203.0.113.1", "equal.example.org. 60 A 192.0.2.2", `beside.example.org. 60 TXT "theirs"`, "over.example.org. 60 CNAME www.example.net.",
 			"free.example.org. 60 A 192.0.2.40", "changed.example.org. 60 A 203.0.113.5", "grown.example.org. 60 A 203.0.113.6")
-		// A dispute is remembered where a plan takes what it finds for ours, and ends when the other goes.
-		again := second.since(first, 2, 3)
-		again.Uncertain = true
+		// The answer is the same where something may stand half written, and after a restart, until the other goes.
+		again = second.since(first, 2, 3)
+		again.Uncertain, again.History = true, history(first, second)
+		p = s.provider(t)
 		if got := failedKeys(deliver(t, p, again)); !slices.Contains(got, "changed.example.org. A Conflict") {
 			t.Errorf("set aside: %q", got)
 		}
@@ -114,22 +118,121 @@ func TestDeliver_isRepeatedAndFenced(t *testing.T) {
 		// A crash left www as neither version has it.
 		s.foreign(t, "delete www.example.org. A", "add www.example.org. 60 A 192.0.2.99")
 		plan := second.since(first, 1, 3)
-		plan.Uncertain = true
-		if report := deliver(t, p, plan); len(report.Failed) > 0 {
+		plan.Uncertain, plan.History = true, history(first, zone(t, "www 60 A 192.0.2.99", "gone 60 A 192.0.2.2", "alias 60 CNAME www"), second)
+		if report := deliver(t, s.provider(t), plan); len(report.Failed) > 0 {
 			t.Errorf("%v", failedKeys(report))
 		}
 		want := []string{"www.example.org. 60 A 192.0.2.3", "alias.example.org. 90 CNAME www.example.org.", "new.example.org. 60 A 192.0.2.4"}
 		s.has(t, want...)
-		// What a drift check finds is repaired.
+		// What a drift check finds is repaired, and what somebody else wrote there as the class says.
 		s.foreign(t, "delete www.example.org. A", "add new.example.org. 60 A 192.0.2.5")
 		drift, err := p.Verify(t.Context(), second.plan(3))
 		if err != nil || len(drift.Missing) != 1 || len(drift.Differing) != 1 {
 			t.Errorf("%+v, %v", drift, err)
 		}
-		repair := second.plan(3)
-		repair.Since = 3
-		deliver(t, p, repair)
+		repair := second.since(second, 3, 3)
+		repair.Uncertain, repair.History = true, []dns.Change{}
+		for _, one := range slices.Concat(drift.Missing, drift.Differing) {
+			repair.Changes, repair.Owed = append(repair.Changes, delivery.Change{Before: one, After: one}), append(repair.Owed, one.Key())
+		}
+		if got := failedKeys(deliver(t, p, repair)); !slices.Equal(got, []string{"new.example.org. A Conflict"}) {
+			t.Errorf("set aside: %q", got)
+		}
+		s.has(t, append(want, "new.example.org. 60 A 192.0.2.5")...)
+		p.config.Replace = true
+		if got := failedKeys(deliver(t, p, repair)); len(got) > 0 {
+			t.Errorf("set aside: %q", got)
+		}
 		s.has(t, want...)
+	})
+}
+
+// A conflict that lasts costs no transfer of the zone with each of its changes, and one that ends is seen.
+func TestDeliver_transfersNothingForAConflictThatIsKnown(t *testing.T) {
+	servers(t, zoneText, func(t *testing.T, s server) {
+		p := s.provider(t)
+		s.foreign(t, "add taken.example.org. 60 A 203.0.113.1", "add beside.example.org. 60 TXT theirs")
+		first := zone(t, "taken 60 A 192.0.2.1", "beside 60 CNAME www", "www 60 A 192.0.2.2")
+		second := zone(t, "taken 60 A 192.0.2.1", "beside 60 CNAME www", "www 60 A 192.0.2.3")
+		conflicts := []string{"beside.example.org. CNAME Conflict", "taken.example.org. A Conflict"}
+		if got := failedKeys(deliver(t, p, first.plan(1))); !slices.Equal(got, conflicts) {
+			t.Errorf("set aside: %q", got)
+		}
+		plan := second.since(first, 1, 2)
+		plan.Uncertain, plan.History = true, history(first, second)
+		for _, one := range second {
+			if one.Name.String() != "www.example.org." {
+				plan.Changes, plan.Owed = append(plan.Changes, delivery.Change{Before: one, After: one}), append(plan.Owed, one.Key())
+			}
+		}
+		at := p.config.TransferServer
+		p.config.TransferServer = "192.0.2.99:53" // nobody is there
+		for range 2 {
+			if got := failedKeys(deliver(t, p, plan)); !slices.Equal(got, conflicts) {
+				t.Errorf("set aside: %q", got)
+			}
+			plan.Changes = plan.Changes[1:] // www is done
+			if plan.Changes[0].After.Name.String() == "www.example.org." {
+				t.Fatal("the order is another")
+			}
+		}
+		s.has(t, "taken.example.org. 60 A 203.0.113.1", `beside.example.org. 60 TXT "theirs"`, "www.example.org. 60 A 192.0.2.3")
+		p.config.TransferServer = at
+		s.foreign(t, "delete taken.example.org. A", "delete beside.example.org. TXT")
+		plan = second.since(second, 2, 2)
+		plan.Uncertain, plan.History = true, history(second, second)
+		for _, one := range second {
+			plan.Changes = append(plan.Changes, delivery.Change{Before: one, After: one})
+		}
+		if got := failedKeys(deliver(t, p, plan)); len(got) > 0 {
+			t.Errorf("set aside: %q", got)
+		}
+		s.has(t, "taken.example.org. 60 A 192.0.2.1", "beside.example.org. 60 CNAME www.example.org.", "www.example.org. 60 A 192.0.2.3")
+	})
+}
+
+// Replace has the zone's RRsets take the place of others', and leaves what is at other names and of other types.
+func TestDeliver_replacesWhereToldSo(t *testing.T) {
+	servers(t, zoneText, func(t *testing.T, s server) {
+		p := s.provider(t)
+		p.config.Replace = true
+		s.foreign(t, "add taken.example.org. 60 A 203.0.113.1", "add beside.example.org. 60 TXT theirs", "add else.example.org. 60 A 203.0.113.2", "add alias.example.org. 60 CNAME www.example.net.")
+		first := zone(t, "taken 60 A 192.0.2.1", "beside 60 A 192.0.2.2", "alias 60 A 192.0.2.3")
+		if got := failedKeys(deliver(t, p, first.plan(1))); !slices.Equal(got, []string{"alias.example.org. A Conflict"}) {
+			t.Errorf("set aside: %q", got)
+		}
+		theirs := []string{`beside.example.org. 60 TXT "theirs"`, "else.example.org. 60 A 203.0.113.2", "alias.example.org. 60 CNAME www.example.net."}
+		s.has(t, append(theirs, "taken.example.org. 60 A 192.0.2.1", "beside.example.org. 60 A 192.0.2.2")...)
+		plan := first.plan(1)
+		plan.Since, plan.Uncertain, plan.Changes, plan.History = 1, true, []delivery.Change{}, []dns.Change{}
+		if _, err := p.Withdraw(t.Context(), plan, open); err != nil {
+			t.Fatal(err)
+		}
+		s.has(t, theirs...)
+	})
+}
+
+// A history that does not reach back says nothing of what was delivered before: that is the zone's, but what was
+// refused is not.
+func TestDeliver_withoutAHistory(t *testing.T) {
+	servers(t, zoneText, func(t *testing.T, s server) {
+		first, second := zone(t, "www 60 A 192.0.2.1", "taken 60 A 192.0.2.2"), zone(t, "www 60 A 192.0.2.3", "taken 60 A 192.0.2.4")
+		s.foreign(t, "add taken.example.org. 60 A 203.0.113.1")
+		deliver(t, s.provider(t), first.plan(1))
+		plan := second.plan(90)
+		plan.Delivered, plan.Uncertain, plan.Owed = true, true, []delivery.RRsetKey{first[0].Key()}
+		if first[0].Name.String() != "taken.example.org." {
+			t.Fatal(first[0].Name)
+		}
+		if got := failedKeys(deliver(t, s.provider(t), plan)); !slices.Equal(got, []string{"taken.example.org. A Conflict"}) {
+			t.Errorf("set aside: %q", got)
+		}
+		s.has(t, "www.example.org. 60 A 192.0.2.3", "taken.example.org. 60 A 203.0.113.1")
+		// Another server is another matter: nothing was ever delivered there.
+		third := zone(t, "www 60 A 192.0.2.5")
+		if got := failedKeys(deliver(t, s.provider(t), third.plan(91))); !slices.Equal(got, []string{"www.example.org. A Conflict"}) {
+			t.Errorf("set aside: %q", got)
+		}
 	})
 }
 

@@ -5,6 +5,7 @@ package rfc2136
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -52,12 +53,16 @@ func (w *work) refused(server string, refusal *transfer.Refusal) *delivery.Error
 	case refusal.TSIG != 0:
 		reason = delivery.ReasonAuthenticationFailed
 	case refusal.Rcode == mdns.RcodeNotAuth, refusal.Rcode == mdns.RcodeNotZone:
-		// What is about the key says so in a TSIG (RFC 8945 §5.2); this is about the zone (RFC 2136 §3.1.1).
+		// What is about the key says so in a TSIG (RFC 8945 §5.2), as BIND, Knot and PowerDNS do; without one it is about the
+		// zone (RFC 2136 §3.1.1). Knot looks for the zone before it looks at the key, and so cannot sign it.
 		reason = delivery.ReasonZoneNotFound
 	case refusal.Rcode == mdns.RcodeRefused:
 		reason = delivery.ReasonInvalidConfiguration
 	}
 	e := delivery.Errorf(reason, "%s: %w", server, refusal)
+	if reason == delivery.ReasonZoneNotFound {
+		e.Message = fmt.Sprintf("%s is no primary of %s; make the zone there, or name the server that has it. About the key it says nothing, as it would have to (RFC 8945 §5.2): compare that too where the zone is there", server, w.plan.Zone)
+	}
 	e.Code = mdns.RcodeToString[refusal.Rcode]
 	if refusal.TSIG != 0 {
 		e.Code = mdns.RcodeToString[refusal.TSIG]

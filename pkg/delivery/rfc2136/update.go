@@ -117,7 +117,7 @@ func (w *write) encode(changes []delivery.Change, seen bool) ([]written, int) {
 	var out []written
 	total := 0
 	for _, change := range changes {
-		one := written{Change: change, blind: !seen && w.mayReplace(change.After.Key())}
+		one := written{Change: change, blind: !seen && w.blindly(change)}
 		if err := one.encode(); err != nil {
 			w.setAside(change.After.Key(), err)
 			continue
@@ -139,6 +139,11 @@ func (w *write) encode(changes []delivery.Change, seen bool) ([]written, int) {
 		out = append(out, one)
 	}
 	return out, total
+}
+
+// blindly: what stands there is replaced without a look, as the class says, or goes, as far as nobody knows what it was.
+func (w *work) blindly(change delivery.Change) bool {
+	return w.config.Replace && w.plan.Uncertain && (len(change.After.Data) > 0 || w.plan.History == nil)
 }
 
 // encode makes the records of one change: what has to be there, what goes, what comes (RFC 2136 §2.4, §2.5).
@@ -193,7 +198,7 @@ func (w *write) apply(ctx context.Context, batch []written, reviews int) error {
 	if err := w.fence(ctx); err != nil {
 		return err
 	}
-	answer, err := w.exchange(ctx, w.message(batch))
+	answer, err := w.exchange(ctx, w.update(batch))
 	if err != nil {
 		return err
 	}
@@ -212,8 +217,8 @@ func (w *write) apply(ctx context.Context, batch []written, reviews int) error {
 	return w.isolate(ctx, batch, answer.Rcode, reviews)
 }
 
-// message puts what goes before what comes: a CNAME takes the place of other data only when that is gone.
-func (w *write) message(batch []written) *mdns.Msg {
+// update puts what goes before what comes: a CNAME takes the place of other data only when that is gone.
+func (w *work) update(batch []written) *mdns.Msg {
 	m := new(mdns.Msg)
 	m.SetUpdate(w.plan.Zone.String())
 	for _, one := range batch {
@@ -242,12 +247,11 @@ func (w *write) review(ctx context.Context, batch []written, reviews int) error 
 	return w.all(ctx, w.again(changes, held), true, reviews+1)
 }
 
-// confirm returns the CNAMEs that the server passed over, and ends the disputes about what it took.
+// confirm returns the CNAMEs that the server passed over.
 func (w *write) confirm(ctx context.Context, batch []written) ([]written, error) {
 	var missed []written
 	for _, one := range batch {
 		if !one.asks {
-			w.dispute(w.plan.UID, one.After.Key(), false)
 			continue
 		}
 		question := new(mdns.Msg)
@@ -269,7 +273,7 @@ func (w *write) confirm(ctx context.Context, batch []written) ([]written, error)
 
 // isolate finds the changes that the server refuses where it takes others of the zone.
 func (w *write) isolate(ctx context.Context, batch []written, rcode, reviews int) error {
-	answer, err := w.exchange(ctx, w.message(nil))
+	answer, err := w.exchange(ctx, w.update(nil))
 	if err != nil {
 		return err
 	}

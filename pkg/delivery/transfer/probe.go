@@ -23,6 +23,8 @@ const (
 	attempt, follow, patience = time.Second, 2 * time.Second, 10 * time.Second
 	// udpSize is what an answer over UDP may have, unfragmented on any link.
 	udpSize = 1232
+	// secondLook is between the two answers that say that a secondary is ahead.
+	secondLook = 500 * time.Millisecond
 	// firstPause is between the first two questions to a secondary that is behind; it doubles up to lastPause.
 	firstPause, lastPause = 10 * time.Millisecond, 500 * time.Millisecond
 )

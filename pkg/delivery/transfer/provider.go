@@ -19,18 +19,14 @@ import (
 	"kubi.zone/kubizone/pkg/transfer"
 )
 
-// Members are the zones of one class at the primary, which hands them out, lists them in the class's catalog zone and
-// tells the secondaries of them. It knew them all before the Provider was made: a catalog without some of them would
-// have the secondaries remove those.
+// Members are the zones of one class as they are stored, which is what every primary shows: a zone is in the class from
+// the moment in which the fence has written the intent to deliver it, and until that is let go of. So a primary that is
+// started anew, or another one, shows the same, and no worker that lost its turn shows or hides anything.
 type Members interface {
-	// Join takes a zone in, or under another name. An error: another zone of the class has the name.
-	Join(uid string, zone name.Name) error
-	// Leave takes it out.
-	Leave(uid string)
-	// Serves says under which name it is in, zero: not at all, and at which serial it is handed out, 0: not yet.
-	Serves(uid string) (zone name.Name, at serial.Serial)
-	// Announce tells the secondaries again.
-	Announce(uid string)
+	// Name is that under which a zone is in the class; the zero Name: it is not in it.
+	Name(uid string) name.Name
+	// Holder is the zone of the class that has the name, "" for none.
+	Holder(zone name.Name) (uid string)
 }
 
 // Secondary is a name server that is waited for.
@@ -48,6 +44,10 @@ type Config struct {
 	Secondaries []Secondary
 	// Catalog is the catalog zone of the class, which Health asks for; zero: there is none.
 	Catalog name.Name
+	// Served is the serial that the zone has here, 0 for none, which may be newer than a plan's; Latest is the one that it
+	// has where it is kept, asked there: a secondary may have been told before we were.
+	Served func(uid string) serial.Serial
+	Latest func(ctx context.Context, uid string) (serial.Serial, error)
 	// Dial connects over UDP; nil: to what dial.New(false) does.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
@@ -74,6 +74,9 @@ func ParseAddress(text string) (netip.AddrPort, error) {
 
 // New checks the configuration; its error is a *delivery.Error. It asks nobody.
 func New(config Config) (*Provider, error) {
+	if uid := config.Members.Holder(config.Catalog); uid != "" {
+		return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "transfer.catalogZone: a zone of the class is named %s; name the catalog otherwise", config.Catalog)
+	}
 	for i, s := range config.Secondaries {
 		if !s.Addr.IsValid() || s.Addr.Port() == 0 {
 			return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "transfer.secondaries[%d].address: %q is no address; write one like 192.0.2.1 or [2001:db8::1]:53", i, s.Name)
@@ -88,44 +91,44 @@ func New(config Config) (*Provider, error) {
 // Deliver puts the zone into the class and waits a moment for the secondaries to have it: longer would keep a worker
 // from the other zones of a class of which one secondary is down.
 func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
-	if zone, _ := p.config.Members.Serves(plan.UID); zone != plan.Zone {
+	switch holder := p.config.Members.Holder(plan.Zone); {
+	case plan.Zone == p.config.Catalog:
+		return delivery.Report{}, delivery.Errorf(delivery.ReasonConflict, "%s is the name of the class's catalog zone; name the zone, or the catalog, otherwise", plan.Zone)
+	case holder != "" && holder != plan.UID:
+		return delivery.Report{}, delivery.Errorf(delivery.ReasonConflict, "another zone of the class is named %s, and its secondaries know one of a name; deliver one of both by another class", plan.Zone)
+	}
+	if p.config.Members.Name(plan.UID) != plan.Zone {
 		if err := fence(ctx); err != nil {
 			return delivery.Report{}, err
 		}
-		if err := p.config.Members.Join(plan.UID, plan.Zone); err != nil {
-			return delivery.Report{}, delivery.Errorf(delivery.ReasonConflict, "%s: %w", plan.Zone, err)
-		}
 	}
-	rows := p.ask(ctx, plan, true)
-	report := delivery.Report{Servers: rows}
+	report := delivery.Report{Servers: p.ask(ctx, plan, true)}
 	if err := ctx.Err(); err != nil {
 		return report, err
 	}
 	report.Confirmed = plan.Serial
-	for _, row := range rows {
-		if row.Err != nil && row.Err.Reason == delivery.ReasonSerialBehind {
-			return delivery.Report{Servers: rows}, row.Err
+	var ahead *delivery.Error
+	for _, row := range report.Servers {
+		if row.Err != nil && row.Err.Reason == delivery.ReasonSerialBehind && (ahead == nil || row.Err.Code != "") {
+			ahead = row.Err
 		}
 		if row.Err != nil || plan.Serial.Ahead(row.Serial) || row.Serial == 0 {
 			report.Confirmed = 0
 		}
 	}
-	if report.Confirmed == 0 {
-		p.config.Members.Announce(plan.UID) // what it was told may have been lost
+	if ahead != nil {
+		return report, ahead
 	}
 	return report, nil
 }
 
-// Withdraw takes the zone out of the class. The secondaries that follow its catalog remove it by themselves.
+// Withdraw proves that it is still for us to say: letting go of the delivery is what takes the zone out of the class. The
+// secondaries that follow its catalog remove it by themselves.
 func (p *Provider) Withdraw(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
-	if zone, _ := p.config.Members.Serves(plan.UID); zone.IsZero() {
-		return delivery.Report{}, ctx.Err()
+	if p.config.Members.Name(plan.UID) != plan.Zone {
+		return delivery.Report{}, ctx.Err() // a zone is in a class under one name
 	}
-	if err := fence(ctx); err != nil {
-		return delivery.Report{}, err
-	}
-	p.config.Members.Leave(plan.UID)
-	return delivery.Report{}, nil
+	return delivery.Report{}, fence(ctx)
 }
 
 // Verify asks each secondary once. What else it has of a zone whose serial it has is what it fetched from the primary.
@@ -180,29 +183,31 @@ func (p *Provider) ask(ctx context.Context, plan delivery.Plan, wait bool) []del
 	defer cancel()
 	rows := make([]delivery.Server, len(p.config.Secondaries))
 	p.each(func(i int, s Secondary) {
-		ahead := 0
+		var before seen // ahead, and seen once
 		for pause := firstPause; ; pause = min(2*pause, lastPause) {
-			seen := p.probe(ctx, s, plan.Zone, attempt)
-			now := time.Now()
+			now := p.probe(ctx, s, plan.Zone, attempt)
 			if ctx.Err() == nil || rows[i].At.IsZero() {
-				rows[i] = delivery.Server{Name: s.Name, Serial: seen.serial, Err: seen.err, At: now}
+				rows[i] = delivery.Server{Name: s.Name, Serial: now.serial, Err: now.err, At: time.Now()}
 			}
 			switch {
 			case ctx.Err() != nil:
 				return
-			case seen.err == nil && p.isAhead(plan, seen.serial):
-				if ahead++; ahead == 2 {
-					rows[i].Err = serialBehind(s, plan, seen)
-					return
+			case now.err == nil && p.mayBeAhead(plan, now.serial):
+				if before.serial != now.serial {
+					before, pause = now, secondLook
+					break
 				}
-			case seen.err == nil && !plan.Serial.Ahead(seen.serial):
+				switch latest, err := p.config.Latest(ctx, plan.UID); {
+				case err != nil:
+					rows[i].Err = delivery.Errorf(delivery.ReasonServerError, "%s has serial %d, and whether the zone is as far cannot be asked: %w", s.Name, now.serial, err)
+				case now.serial.Ahead(latest):
+					rows[i].Err = serialBehind(s, plan.Zone, latest, now)
+				}
 				return
-			case !wait && seen.err == nil:
-				return
-			case seen.err != nil && (!wait || !seen.passing):
+			case now.err == nil && !plan.Serial.Ahead(now.serial), now.err == nil && !wait, now.err != nil && (!wait || !now.passing):
 				return
 			default:
-				ahead = 0
+				before = seen{}
 			}
 			select {
 			case <-time.After(pause):
@@ -214,18 +219,18 @@ func (p *Provider) ask(ctx context.Context, plan delivery.Plan, wait bool) []del
 	return rows
 }
 
-// isAhead: no serial of the zone is as far as that, not even one newer than the plan's.
-func (p *Provider) isAhead(plan delivery.Plan, at serial.Serial) bool {
-	_, served := p.config.Members.Serves(plan.UID)
+// mayBeAhead: no serial of the zone that is known here is as far as that.
+func (p *Provider) mayBeAhead(plan delivery.Plan, at serial.Serial) bool {
+	served := p.config.Served(plan.UID)
 	return at.Ahead(plan.Serial) && (served == 0 || at.Ahead(served))
 }
 
-func serialBehind(s Secondary, plan delivery.Plan, seen seen) *delivery.Error {
-	e := delivery.Errorf(delivery.ReasonSerialBehind, "%s has serial %d of %s, which is ahead of %d: it takes nothing before the zone's serial has passed that", s.Name, seen.serial, plan.Zone, plan.Serial)
+func serialBehind(s Secondary, zone name.Name, latest serial.Serial, seen seen) *delivery.Error {
+	e := delivery.Errorf(delivery.ReasonSerialBehind, "%s has serial %d of %s, which is ahead of %d: it takes nothing before the zone's serial has passed that", s.Name, seen.serial, zone, latest)
 	if s.Key == nil {
 		e.Message += "; its answers are not signed, so raise spec.minimumSerial yourself, or give it a key"
 		return e
 	}
-	e.Code = "TSIG"
+	e.Code = delivery.CodeSigned
 	return e
 }

@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -42,6 +43,76 @@ type world struct {
 	addr    netip.AddrPort
 	class   *primary.Class
 	keys    []primary.Key
+
+	mu      sync.Mutex
+	members []primary.Member
+	changes serial.Serial
+}
+
+// Name and Holder are Members: what is stored.
+func (w *world) Name(uid string) name.Name {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, m := range w.members {
+		if m.UID == uid {
+			return m.Zone
+		}
+	}
+	return name.Name{}
+}
+
+func (w *world) Holder(zone name.Name) string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, m := range w.members {
+		if m.Zone == zone {
+			return m.UID
+		}
+	}
+	return ""
+}
+
+// store puts a zone into the class, or takes it out, as the writing down of an intent, and letting go of it, do.
+func (w *world) store(uid string, zone name.Name) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.members = slices.DeleteFunc(slices.Clone(w.members), func(m primary.Member) bool { return m.UID == uid })
+	if !zone.IsZero() {
+		w.members = append(w.members, primary.Member{UID: uid, Zone: zone})
+	}
+	w.changes++
+	w.class.Set(primary.Membership{Members: w.members, Serial: w.changes})
+}
+
+func (w *world) served(uid string) serial.Serial {
+	if s, ok := w.Settled(uid); ok {
+		return s.Serial()
+	}
+	return 0
+}
+
+// stored is the provider with the store behind its fence.
+type stored struct {
+	*Provider
+	w *world
+}
+
+func (s stored) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
+	return s.Provider.Deliver(ctx, plan, func(ctx context.Context) error {
+		err := fence(ctx)
+		if err == nil {
+			s.w.store(plan.UID, plan.Zone)
+		}
+		return err
+	})
+}
+
+func (s stored) Withdraw(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
+	report, err := s.Provider.Withdraw(ctx, plan, fence)
+	if err == nil {
+		s.w.store(plan.UID, name.Name{})
+	}
+	return report, err
 }
 
 func begin(t *testing.T) *world {
@@ -50,7 +121,7 @@ func begin(t *testing.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{Set: zoneview.NewSet(zoneview.Config{}), keys: keys}
+	w := &world{Set: zoneview.NewSet(zoneview.Config{}), keys: keys, changes: 1}
 	w.primary, err = primary.New(primary.Config{Zones: w.Set, Listen: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:0")}, NotifyInterval: 10 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
@@ -76,7 +147,7 @@ func (w *world) open(t *testing.T, secondaries ...netip.AddrPort) {
 		targets = append(targets, primary.Target{Addr: at})
 	}
 	var err error
-	w.class, err = w.primary.AddClass(primary.ClassConfig{Name: "public", Catalog: catalog, Keys: w.keys, Allow: primary.Rules(loopback, nil), Notify: targets}, nil)
+	w.class, err = w.primary.AddClass(primary.ClassConfig{Name: "public", Catalog: catalog, Keys: w.keys, Allow: primary.Rules(loopback, nil), Notify: targets}, primary.Membership{Serial: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,13 +157,22 @@ func (w *world) key() *transfer.Key {
 	return &transfer.Key{Name: w.keys[0].Name, Algorithm: string(w.keys[0].Algorithm), MAC: w.keys[0].MAC}
 }
 
-func (w *world) provider(t *testing.T, secondaries ...Secondary) *Provider {
+func (w *world) provider(t *testing.T, secondaries ...Secondary) stored {
 	t.Helper()
-	p, err := New(Config{Members: w.class, Secondaries: secondaries, Catalog: catalog, Dial: dial.New(true).DialContext})
+	return w.make(t, Config{Secondaries: secondaries, Dial: dial.New(true).DialContext})
+}
+
+func (w *world) make(t *testing.T, config Config) stored {
+	t.Helper()
+	config.Members, config.Catalog, config.Served = w, catalog, w.served
+	if config.Latest == nil {
+		config.Latest = func(_ context.Context, uid string) (serial.Serial, error) { return w.served(uid), nil }
+	}
+	p, err := New(config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p
+	return stored{p, w}
 }
 
 // put serves a plan's zone.
@@ -255,6 +335,9 @@ func TestDeliver_confirmsWhatEverySecondaryHas(t *testing.T) {
 		if row.Serial != want.at || row.Err != nil && row.Err.Reason != want.reason || row.Err == nil && want.reason != "" || row.At.Before(begun) {
 			t.Errorf("%+v (%v), want %d %s", row, row.Err, want.at, want.reason)
 		}
+		if row.Err != nil && strings.Count(row.Err.Message, row.Name) != 1 {
+			t.Errorf("%q does not name %s once: Ready says it without the row", row.Err.Message, row.Name)
+		}
 	}
 	// It is told of the moment in which the last one has it.
 	behind.serial.Store(9)
@@ -307,14 +390,22 @@ func TestDeliver_findsSecondariesThatAreAhead(t *testing.T) {
 			t.Errorf("%+v, %v", drift, err)
 		}
 	}
+	// It was told before we were, or that cannot be known.
+	latest := serial.Serial(12)
+	var away error
+	elsewhere := w.make(t, Config{Secondaries: []Secondary{{Name: "one", Addr: s.addr, Key: w.key()}}, Dial: dial.New(true).DialContext, Latest: func(context.Context, string) (serial.Serial, error) { return latest, away }})
+	if report, err := elsewhere.Deliver(t.Context(), plan, pass); err != nil || report.Confirmed != 10 {
+		t.Errorf("the zone has gone on where it is kept: %+v, %v", report, err)
+	}
+	latest, away = 0, errors.New("away")
+	if report, err := elsewhere.Deliver(t.Context(), plan, pass); err != nil || report.Confirmed != 0 || report.Servers[0].Err == nil {
+		t.Errorf("nobody says how far it is: %+v, %v", report, err)
+	}
 	w.put(t, planOf("u", "example.org.", 12))
 	if report, err := w.provider(t, Secondary{Name: "one", Addr: s.addr, Key: w.key()}).Deliver(t.Context(), plan, pass); err != nil || report.Confirmed != 10 {
 		t.Errorf("the zone has gone on: %+v, %v", report, err)
 	}
-	guarded, err := New(Config{Members: w.class, Secondaries: []Secondary{{Name: "one", Addr: s.addr}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	guarded := w.make(t, Config{Secondaries: []Secondary{{Name: "one", Addr: s.addr}}})
 	// Attack 51: a class reaches this machine only with leave.
 	if report, err := guarded.Deliver(t.Context(), plan, pass); err != nil || report.Servers[0].Err == nil || report.Servers[0].Err.Reason != delivery.ReasonInvalidConfiguration {
 		t.Errorf("a loopback address: %+v, %v", report, err)
@@ -339,7 +430,7 @@ func TestDeliver_isFencedWhereItShows(t *testing.T) {
 	if _, err := p.Deliver(t.Context(), plan, closed); err != lost {
 		t.Errorf("%v", err)
 	}
-	if zone, _ := w.class.Serves("u"); !zone.IsZero() {
+	if zone := w.Name("u"); !zone.IsZero() {
 		t.Error("it is in the class without its fence")
 	}
 	if report, err := p.Deliver(t.Context(), plan, pass); err != nil || report.Confirmed != 10 {
@@ -349,20 +440,26 @@ func TestDeliver_isFencedWhereItShows(t *testing.T) {
 	if _, err := p.Deliver(t.Context(), planOf("other", "example.org.", 3), pass); !errors.As(err, &e) || e.Reason != delivery.ReasonConflict {
 		t.Errorf("another zone of the name: %v", err)
 	}
+	if _, err := p.Deliver(t.Context(), planOf("other", catalog.String(), 3), pass); !errors.As(err, &e) || e.Reason != delivery.ReasonConflict {
+		t.Errorf("a zone named as the catalog: %v", err)
+	}
+	if _, err := New(Config{Members: w, Catalog: plan.Zone}); err == nil || !strings.Contains(err.Error(), "transfer.catalogZone") {
+		t.Errorf("a catalog named as a zone: %v", err)
+	}
 	if _, err := p.Withdraw(t.Context(), planOf("other", "example.org.", 3), closed); err != nil {
 		t.Errorf("one that is not there: %v", err)
 	}
 	if _, err := p.Withdraw(t.Context(), plan, closed); err != lost {
 		t.Errorf("%v", err)
 	}
-	if zone, at := w.class.Serves("u"); zone != plan.Zone || at != 10 {
-		t.Errorf("%s at %d", zone, at)
+	if zone := w.Name("u"); zone != plan.Zone {
+		t.Errorf("%s", zone)
 	}
 	if _, err := p.Withdraw(t.Context(), plan, pass); err != nil {
 		t.Error(err)
 	}
-	if zone, at := w.class.Serves("u"); !zone.IsZero() || at != 0 {
-		t.Errorf("%s at %d", zone, at)
+	if zone := w.Name("u"); !zone.IsZero() {
+		t.Errorf("%s", zone)
 	}
 	if _, err := p.Verify(t.Context(), plan); !errors.Is(err, delivery.ErrCannotList) {
 		t.Errorf("nobody to ask: %v", err)
@@ -382,7 +479,7 @@ func TestParseAddress_readsWhatClassesName(t *testing.T) {
 			t.Errorf("%q: %s", text, got)
 		}
 	}
-	if _, err := New(Config{Secondaries: []Secondary{{Name: "ns.example.org"}}}); err == nil || !strings.Contains(err.Error(), "transfer.secondaries[0].address") {
+	if _, err := New(Config{Members: &world{}, Secondaries: []Secondary{{Name: "ns.example.org"}}}); err == nil || !strings.Contains(err.Error(), "transfer.secondaries[0].address") {
 		t.Errorf("%v", err)
 	}
 }

@@ -9,7 +9,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -87,7 +89,12 @@ func (f *files) Health(context.Context) error { return nil }
 // inspect reads the file, past every server and client.
 func (f *files) inspect(t *testing.T, zone name.Name) []delivery.RRset {
 	t.Helper()
-	file, err := os.Open(f.path(zone))
+	return f.read(t, f.path(zone))
+}
+
+func (*files) read(t *testing.T, path string) []delivery.RRset {
+	t.Helper()
+	file, err := os.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,6 +129,70 @@ func plain(handler http.Handler) http.Handler {
 			handler.ServeHTTP(w, request)
 		}
 	})
+}
+
+// Before zone files that BIND's own checker judges: a record that it refuses is named and costs the others nothing, what
+// waits for a later record is not refused for good, and a zone whose name servers are in it can be withdrawn.
+func TestProvider_deliversBesideWhatBINDRefuses(t *testing.T) {
+	if _, err := exec.LookPath("named-checkzone"); err != nil {
+		t.Skip(err)
+	}
+	for _, extended := range []bool{true, false} {
+		t.Run(fmt.Sprintf("extended %v", extended), func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "zone")
+			const empty = "example.com. 3600 IN SOA ns.provider.example. host.example.com. 1 3600 600 86400 300\nexample.com. 3600 IN NS ns.provider.example.\n"
+			if err := os.WriteFile(path, []byte(empty), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			backend, err := masterfile.New(masterfile.Config{
+				Files: map[name.Name]string{example: path}, Check: []string{"named-checkzone", "-i", "local", "-k", "fail"},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			handler, err := webhookserver.New(webhookserver.Config{
+				Backend: backend, Algorithm: protocol.SHA256, BasePath: "/dns/v1",
+				Secrets: func() ([][]byte, error) { return [][]byte{[]byte(secret)}, nil },
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !extended {
+				handler = plain(handler)
+			}
+			server := httptest.NewServer(handler)
+			defer server.Close()
+			provider := connect(t, server.URL+"/dns/v1", nil)
+			whole := planOf(
+				set("@", rdata.NS, "ns1.example.com."), set("@", rdata.MX, "10 mail.example.com."), set("_sip._tcp", rdata.SRV, "1 2 3 sip.example.com."),
+				set("bad_host", rdata.A, "192.0.2.66"),
+				set("mail", rdata.A, "192.0.2.25"), set("ns1", rdata.A, "192.0.2.53"), set("sip", rdata.A, "192.0.2.60"), set("www", rdata.A, "192.0.2.80"),
+			)
+			whole.Changes, whole.Since = nil, 0
+			report, err := provider.Deliver(t.Context(), whole, open)
+			if want := []string{"bad_host ValidationFailed"}; err != nil || !slices.Equal(failedNames(report), want) || report.Confirmed != whole.Serial {
+				t.Fatalf("%q, %v", failedNames(report), err)
+			}
+			text, err := os.ReadFile(path)
+			if err != nil || strings.Count(string(text), "\n") != 8 || strings.Contains(string(text), "bad_host") {
+				t.Fatalf("%s %v", text, err)
+			}
+			withdrawal := whole
+			withdrawal.Since, withdrawal.Changes, withdrawal.Uncertain = whole.Serial, []delivery.Change{}, true
+			report, err = provider.Withdraw(t.Context(), withdrawal, open)
+			if err != nil || len(report.Failed) > 0 || report.Confirmed != whole.Serial {
+				t.Fatalf("%+v, %v", report, err)
+			}
+			var left []string
+			for _, one := range (&files{dir: filepath.Dir(path)}).read(t, path) {
+				left = append(left, one.Name.String()+" "+one.Type.String())
+			}
+			slices.Sort(left)
+			if want := []string{"example.com. NS", "example.com. SOA", "ns1.example.com. A"}; !slices.Equal(left, want) {
+				t.Errorf("%q stands after the withdrawal, want %q", left, want)
+			}
+		})
+	}
 }
 
 // The exam runs over HTTP against the reference server, with its extensions and without.

@@ -45,7 +45,7 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 	w := &writer{provider: p, plan: plan, fence: fence}
 	err := w.writeAll(ctx)
 	if err == nil {
-		err = w.flush(ctx)
+		err = w.finish(ctx)
 	}
 	if err == nil {
 		w.report.Confirmed = plan.Serial
@@ -90,7 +90,7 @@ func (w *writer) writeAll(ctx context.Context) error {
 
 // Withdraw deletes every RRset of the plan. The protocol has no way to tell whose an RRset is that stands there now.
 func (p *Provider) Withdraw(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
-	w := &writer{provider: p, plan: plan, fence: fence}
+	w := &writer{provider: p, plan: plan, fence: fence, settled: nameServers(plan)}
 	err := func() error {
 		listed := map[delivery.RRsetKey]bool{}
 		for _, change := range plan.Changes {
@@ -112,7 +112,7 @@ func (p *Provider) Withdraw(ctx context.Context, plan delivery.Plan, fence deliv
 				}
 			}
 		}
-		return w.flush(ctx)
+		return w.finish(ctx)
 	}()
 	if err == nil && len(w.report.Failed) == 0 {
 		w.report.Confirmed = plan.Serial
@@ -248,6 +248,25 @@ func (p *Provider) without(extension string) {
 func (p *Provider) Close() error {
 	p.transport.CloseIdleConnections()
 	return nil
+}
+
+// nameServers are the addresses of the zone's own name servers in it.
+func nameServers(plan delivery.Plan) map[delivery.RRsetKey]bool {
+	keys := map[delivery.RRsetKey]bool{}
+	if plan.All == nil {
+		return keys
+	}
+	for set := range plan.All {
+		if !apexNS(plan.Zone, set.Key()) {
+			continue
+		}
+		for _, host := range set.Data {
+			if n, err := name.Parse(host); err == nil {
+				keys[delivery.RRsetKey{Name: n, Type: rdata.A}], keys[delivery.RRsetKey{Name: n, Type: rdata.AAAA}] = true, true
+			}
+		}
+	}
+	return keys
 }
 
 // apexNS: the RRset without which a zone is none.

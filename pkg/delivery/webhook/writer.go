@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,6 +36,11 @@ type writer struct {
 	size    int // octets of waiting in a batch
 	streak  int
 	full    *delivery.Error // the quota is used up
+	// refused are the items that the server refused for good so far; helped: others succeeded after one of them.
+	refused []item
+	helped  bool
+	// settled are RRsets of which a refusal to remove them is accepted.
+	settled map[delivery.RRsetKey]bool
 }
 
 // item is one RRset to write.
@@ -183,6 +189,27 @@ func (w *writer) flush(ctx context.Context) error {
 	return nil
 }
 
+// finish writes what waits. What was refused is asked for once more where others went out since: a mail exchanger may
+// have waited for its address, and an address could not go before what names it.
+func (w *writer) finish(ctx context.Context) error {
+	if err := w.flush(ctx); err != nil || !w.helped {
+		return err
+	}
+	again := w.refused
+	w.refused, w.helped = nil, false
+	keys := map[delivery.RRsetKey]bool{}
+	for _, i := range again {
+		keys[i.key] = true
+	}
+	w.report.Failed = slices.DeleteFunc(w.report.Failed, func(f delivery.Failure) bool { return keys[delivery.RRsetKey{Name: f.Name, Type: f.Type}] })
+	for _, i := range again {
+		if err := w.add(ctx, i); err != nil {
+			return err
+		}
+	}
+	return w.flush(ctx)
+}
+
 // writeBatch reports false where the items have to go one by one.
 func (w *writer) writeBatch(ctx context.Context, items []item) (bool, error) {
 	var batch protocol.Batch
@@ -254,8 +281,9 @@ func (w *writer) settle(i item, failure *delivery.Error, spoken bool) error {
 	switch {
 	case failure == nil, i.request.Operation == protocol.Delete && failure.Reason == delivery.ReasonZoneNotFound:
 		w.streak = 0
+		w.helped = w.helped || len(w.refused) > 0
 		return nil
-	case i.request.Operation == protocol.Delete && failure.Permanent && apexNS(w.plan.Zone, i.key):
+	case i.request.Operation == protocol.Delete && failure.Permanent && (apexNS(w.plan.Zone, i.key) || w.settled[i.key]):
 		// The zone stays at the provider, and so do the name servers that it cannot be without.
 		w.streak = 0
 		return nil
@@ -263,6 +291,9 @@ func (w *writer) settle(i item, failure *delivery.Error, spoken bool) error {
 		return failure
 	}
 	w.fail(i.key, failure)
+	if failure.Permanent {
+		w.refused = append(w.refused, i)
+	}
 	if failure.Reason == delivery.ReasonQuotaExceeded && w.plan.Changes != nil {
 		// What is new would be refused as well; what goes and what is replaced takes no room.
 		w.full = failure

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -88,7 +89,8 @@ func (z *zone) read() (content, error) {
 	return c, nil
 }
 
-// Apply writes the file once for all sets, or where they do not pass the check together, once for each.
+// Apply writes the file once, with every set that passes the check beside those before it. Of the others each is refused
+// by itself, so that one that would keep the zone from loading keeps no other out.
 func (b *Backend) Apply(ctx context.Context, zoneName name.Name, sets []protocol.RRset) []error {
 	results := make([]error, len(sets))
 	z, ok := b.zones[zoneName]
@@ -100,74 +102,158 @@ func (b *Backend) Apply(ctx context.Context, zoneName name.Name, sets []protocol
 	}
 	z.mu.Lock()
 	defer z.mu.Unlock()
-	applied, err := b.apply(ctx, z, sets, results)
-	if err != nil && len(applied) > 1 && errors.As(err, new(*checkError)) {
-		for _, i := range applied {
-			one := results[i : i+1]
-			if _, err := b.apply(ctx, z, sets[i:i+1], one); err != nil {
-				one[0] = err
+	if err := b.apply(ctx, z, sets, results); err != nil {
+		for i := range results {
+			if results[i] == nil {
+				results[i] = err
 			}
-		}
-		return results
-	}
-	if err != nil {
-		for _, i := range applied {
-			results[i] = err
 		}
 	}
 	return results
 }
 
-// apply returns which of sets are well; the error is then for all of these. Those that are not have theirs in results.
-func (b *Backend) apply(ctx context.Context, z *zone, sets []protocol.RRset, results []error) (applied []int, err error) {
-	c, err := z.read()
-	changed := false
-	for i, set := range sets {
-		if err == nil {
-			var differs bool
-			if c, differs, results[i] = c.with(set); results[i] != nil {
-				continue
-			}
-			changed = changed || differs
+// apply returns an error for all that have none in results.
+func (b *Backend) apply(ctx context.Context, z *zone, sets []protocol.RRset, results []error) error {
+	was, err := z.read()
+	if err != nil {
+		return err
+	}
+	s := &sieve{b: b, z: z, sets: sets, results: results, taken: was}
+	if s.next, err = was.next(); err != nil {
+		return fmt.Errorf("%s: %w", z.path, err)
+	}
+	defer s.drop()
+	which := make([]int, len(sets))
+	for i := range sets {
+		which[i] = i
+	}
+	refused, err := s.sift(ctx, which)
+	// What was refused may have waited for what was taken after it: a mail exchanger for its address.
+	for err == nil && len(refused) > 0 && s.file != "" {
+		before := len(refused)
+		if refused, err = s.sift(ctx, refused); len(refused) == before {
+			break
 		}
-		applied = append(applied, i)
+	}
+	if err == nil && len(refused) > 0 && s.file == "" {
+		// Nothing says yet that it is their fault.
+		if fault := b.check(ctx, z, was); fault != nil {
+			for _, i := range refused {
+				results[i] = fmt.Errorf("the file as it is, before any change: %w", fault)
+			}
+		}
 	}
 	if err != nil {
-		return applied, err
+		return err
 	}
-	if changed {
-		if err := b.write(ctx, z, c); err != nil {
-			return applied, err
+	if s.file != "" {
+		if err := s.put(); err != nil {
+			return err
 		}
 		z.loaded = false
 	}
-	if !z.loaded && len(applied) > 0 {
+	if !z.loaded && slices.Contains(results, nil) {
 		if err := b.reload(ctx, z); err != nil {
-			return applied, err
+			return err
 		}
 		z.loaded = true
 	}
-	return applied, nil
+	return nil
+}
+
+// sieve finds which sets a zone loads with.
+type sieve struct {
+	b       *Backend
+	z       *zone
+	sets    []protocol.RRset
+	results []error
+	// taken is the zone with what passed so far, next the same with the serial that it is written with, file where that
+	// stands; none before something passed.
+	taken, next content
+	file        string
+}
+
+// sift takes all of which that pass together, and of the others each half. It returns those that do not pass alone,
+// which have their errors in results, as those have that cannot be in the zone at all.
+func (s *sieve) sift(ctx context.Context, which []int) (refused []int, err error) {
+	c, changed := s.taken, false
+	var good []int
+	for _, i := range which {
+		var differs bool
+		if c, differs, s.results[i] = c.with(s.sets[i]); s.results[i] == nil {
+			good, changed = append(good, i), changed || differs
+		}
+	}
+	if !changed {
+		return nil, nil
+	}
+	c.soa = s.next.soa
+	file, err := s.b.stage(ctx, s.z, c)
+	var fault *checkError
+	switch {
+	case err == nil:
+		s.drop()
+		s.taken, s.file = c, file
+		return nil, nil
+	case !errors.As(err, &fault):
+		return nil, err
+	case len(good) == 1:
+		s.results[good[0]] = protocol.Refuse(protocol.CodeInvalidRecord, "%v", fault)
+		return good, nil
+	}
+	first, err := s.sift(ctx, good[:len(good)/2])
+	if err != nil {
+		return nil, err
+	}
+	second, err := s.sift(ctx, good[len(good)/2:])
+	return append(first, second...), err
+}
+
+func (s *sieve) drop() {
+	if s.file != "" {
+		os.Remove(s.file)
+		s.file = ""
+	}
+}
+
+// put has the file take the place of the zone's.
+func (s *sieve) put() error {
+	if err := os.Rename(s.file, s.z.path); err != nil {
+		return err
+	}
+	s.file = ""
+	// A power cut must not bring the old file back after the answer.
+	dir, err := os.Open(filepath.Dir(s.z.path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
 }
 
 // checkError: the file as a whole would not load.
 type checkError struct{ error }
 
-func (b *Backend) write(ctx context.Context, z *zone, c content) (err error) {
-	if c, err = c.next(); err != nil {
-		return fmt.Errorf("%s: %w", z.path, err)
+func (b *Backend) check(ctx context.Context, z *zone, c content) error {
+	file, err := b.stage(ctx, z, c)
+	if err == nil {
+		os.Remove(file)
 	}
+	return err
+}
+
+// stage writes a file beside the zone's that the check passes, and returns its path.
+func (b *Backend) stage(ctx context.Context, z *zone, c content) (path string, err error) {
 	text, err := c.write()
 	if err != nil {
-		return err
+		return "", err
 	}
 	info, err := os.Stat(z.path)
 	if err != nil {
-		return err
+		return "", err
 	}
 	file, err := os.CreateTemp(filepath.Dir(z.path), "."+filepath.Base(z.path)+".*")
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer func() {
 		if err != nil {
@@ -182,22 +268,20 @@ func (b *Backend) write(ctx context.Context, z *zone, c content) (err error) {
 		err = file.Sync()
 	}
 	if err = errors.Join(err, file.Close()); err != nil {
-		return err
+		return "", err
 	}
-	if len(b.config.Check) > 0 {
-		if err := run(ctx, b.config.Check, z.name.String(), file.Name()); err != nil {
-			return &checkError{fmt.Errorf("zone %s would not load: %w", z.name, err)}
-		}
+	if len(b.config.Check) == 0 {
+		return file.Name(), nil
 	}
-	if err = os.Rename(file.Name(), z.path); err != nil {
-		return err
+	err = run(ctx, b.config.Check, z.name.String(), file.Name())
+	var exit *exec.ExitError
+	switch {
+	case errors.As(err, &exit) && exit.Exited():
+		return "", &checkError{fmt.Errorf("zone %s would not load: %w", z.name, err)}
+	case err != nil:
+		return "", fmt.Errorf("zone %s cannot be checked: %w", z.name, err)
 	}
-	// A power cut must not bring the old file back after the answer.
-	dir, err := os.Open(filepath.Dir(z.path))
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
+	return file.Name(), nil
 }
 
 func (b *Backend) reload(ctx context.Context, z *zone) error {

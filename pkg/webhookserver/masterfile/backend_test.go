@@ -189,26 +189,87 @@ func TestBackend_leavesAloneWhatItDoesNotUnderstand(t *testing.T) {
 
 // A file that would not load is not put in place, and what of it is good goes out without the rest.
 func TestBackend_checksBeforeItReplaces(t *testing.T) {
-	checker, err := exec.LookPath("grep")
-	if err != nil {
-		t.Skip(err)
-	}
 	path := zoneAt(t, before)
 	// This check passes files in which the address of the poison does not stand.
-	script := filepath.Join(t.TempDir(), "check")
-	if err := os.WriteFile(script, []byte("#!/bin/sh\n! "+checker+" -q 192.0.2.66 \"$2\"\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	b := backendOf(t, path, func(c *Config) { c.Check = []string{script} })
+	b := backendOf(t, path, checker(t, `! grep -q 192.0.2.66 "$2"`))
 	results := b.Apply(t.Context(), example, []protocol.RRset{set("a", rdata.A, "192.0.2.10"), set("b", rdata.A, "192.0.2.66"), set("c", rdata.A, "192.0.2.11")})
-	if results[0] != nil || results[1] == nil || results[2] != nil {
+	if results[0] != nil || !refusedAs(results[1], protocol.CodeInvalidRecord) || results[2] != nil {
 		t.Errorf("%v", results)
+	}
+	if got := serialOf(t, path); got != "2025123002" {
+		t.Errorf("serial %s: one request is one change", got)
 	}
 	if text := read(t, path); !strings.Contains(text, "192.0.2.10") || !strings.Contains(text, "192.0.2.11") || strings.Contains(text, "192.0.2.66") {
 		t.Error(text)
 	}
 	if entries, err := os.ReadDir(filepath.Dir(path)); err != nil || len(entries) != 1 {
 		t.Errorf("files are left behind: %v %v", entries, err)
+	}
+}
+
+// refusedAs: it is the record's fault.
+func refusedAs(err error, code string) bool {
+	var refusal *protocol.Error
+	return errors.As(err, &refusal) && refusal.Code == code && refusal.HTTPStatus() == http.StatusBadRequest
+}
+
+// checker is a script that a file passes where test, of which $2 is the file, succeeds.
+func checker(t *testing.T, test string) func(*Config) {
+	t.Helper()
+	script := filepath.Join(t.TempDir(), "check")
+	if err := os.WriteFile(script, []byte("#!/bin/sh\n"+test+"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return func(c *Config) { c.Check = []string{script} }
+}
+
+// A record that waits for one that comes after it is taken with it, though a third one is refused.
+func TestBackend_takesWhatNeedsWhatComesLater(t *testing.T) {
+	path := zoneAt(t, before)
+	// An MX needs an address of its host; 192.0.2.66 is poison.
+	b := backendOf(t, path, checker(t, `! grep -q 192.0.2.66 "$2" && { ! grep -q MX "$2" || grep -q '^mail.*192.0.2.25' "$2"; }`))
+	results := b.Apply(t.Context(), example, []protocol.RRset{set("@", rdata.MX, "10 mail.example.org."), set("bad", rdata.A, "192.0.2.66"), set("mail", rdata.A, "192.0.2.25")})
+	if results[0] != nil || !refusedAs(results[1], protocol.CodeInvalidRecord) || results[2] != nil {
+		t.Errorf("%v", results)
+	}
+	if text := read(t, path); !strings.Contains(text, "MX") || strings.Contains(text, "192.0.2.66") {
+		t.Error(text)
+	}
+}
+
+// Where the check cannot say anything about a record, the record is not blamed.
+func TestBackend_blamesNoRecordForTheServersFault(t *testing.T) {
+	blamed := func(what string, b *Backend) {
+		t.Helper()
+		results := b.Apply(t.Context(), example, []protocol.RRset{set("a", rdata.A, "192.0.2.10"), set("b", rdata.A, "192.0.2.11")})
+		for _, err := range results {
+			if err == nil || errors.As(err, new(*protocol.Error)) {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+	}
+	path := zoneAt(t, before)
+	blamed("no checker", backendOf(t, path, func(c *Config) { c.Check = []string{"/nonexistent/checkzone"} }))
+	blamed("a file that would not load as it is", backendOf(t, path, checker(t, "false")))
+	blamed("a checker that is killed", backendOf(t, path, checker(t, "kill -9 $$")))
+	if read(t, path) != before {
+		t.Error("the file was written")
+	}
+}
+
+// The addresses of the zone's own name servers stay, with and without a check, until another one is named.
+func TestBackend_keepsTheNameServersOfTheZone(t *testing.T) {
+	text := strings.ReplaceAll(before, "NS	ns.example.net.", "NS	ns1.example.org.") + "ns1 300 A 192.0.2.53\nns1 300 AAAA 2001:db8::53\n"
+	path := zoneAt(t, text)
+	b := backendOf(t, path, nil)
+	results := b.Apply(t.Context(), example, []protocol.RRset{set("www", rdata.A), set("ns1", rdata.A), set("ns1", rdata.AAAA)})
+	if results[0] != nil || results[1] != nil || !refusedAs(results[2], protocol.CodeInvalidRecord) {
+		t.Errorf("%v", results)
+	}
+	for _, err := range b.Apply(t.Context(), example, []protocol.RRset{set("@", rdata.NS, "ns.example.net."), set("ns1", rdata.AAAA)}) {
+		if err != nil {
+			t.Error(err)
+		}
 	}
 }
 
@@ -272,19 +333,19 @@ func TestBackend_hasBINDLoadTheZone(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer bind.Close()
-	checker, err := exec.LookPath("named-checkzone")
+	checkzone, err := exec.LookPath("named-checkzone")
 	if err != nil {
 		t.Skip(err)
 	}
 	b := backendOf(t, bind.ZoneFile("example.org."), func(c *Config) {
-		c.Check, c.Reload = []string{checker}, append(bind.RndcCommand(), "reload")
+		c.Check, c.Reload = []string{checkzone}, append(bind.RndcCommand(), "reload")
 	})
 	results := b.Apply(t.Context(), example, []protocol.RRset{
 		set("www", rdata.A), set("www", rdata.CNAME, "web.example.net."),
 		// In the zone and without an address: BIND would not load it.
 		set("sub", rdata.TXT, `"a \"b\" \; \195\188"`), set("@", rdata.NS, "ns1.example.org."),
 	})
-	if results[0] != nil || results[1] != nil || results[2] != nil || results[3] == nil || !strings.Contains(results[3].Error(), "would not load") {
+	if results[0] != nil || results[1] != nil || results[2] != nil || !refusedAs(results[3], protocol.CodeInvalidRecord) || !strings.Contains(results[3].Error(), "would not load") {
 		t.Fatalf("%v", results)
 	}
 	for _, err := range b.Apply(t.Context(), example, []protocol.RRset{set("ns1", rdata.A, "192.0.2.53"), set("@", rdata.NS, "ns1.example.org.")}) {
@@ -294,8 +355,8 @@ func TestBackend_hasBINDLoadTheZone(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	// Each of the first three was written alone, after the four together did not pass.
-	if err := bind.WaitSerial(ctx, "example.org.", 2025123005); err != nil {
+	// The first three were written together, without the fourth.
+	if err := bind.WaitSerial(ctx, "example.org.", 2025123003); err != nil {
 		t.Fatal(err)
 	}
 	text := strings.Join(must(bind.Transfer(ctx, "example.org.")), "\n")

@@ -95,6 +95,9 @@ func (c content) with(set protocol.RRset) (content, bool, error) {
 		return c, false, protocol.Refuse(protocol.CodeInvalidRecord, "the name servers of a zone can be replaced, not removed")
 	}
 	before := c.rrset(set.Zone, set.Name, set.Type)
+	if len(set.Data) == 0 && len(before.Data) > 0 && c.servesBy(set) {
+		return c, false, protocol.Refuse(protocol.CodeInvalidRecord, "%s is a name server of the zone, which does not load without an address of it; name another one first", set.Name)
+	}
 	if slices.Equal(before.Data, set.Data) && (before.TTL == set.TTL || len(set.Data) == 0) {
 		return c, false, nil
 	}
@@ -115,4 +118,21 @@ func (c content) with(set protocol.RRset) (content, bool, error) {
 	}
 	c.entries = entries
 	return c, true, nil
+}
+
+// servesBy: the set has the last addresses of a name server of the zone.
+func (c content) servesBy(set protocol.RRset) bool {
+	if set.Type != rdata.A && set.Type != rdata.AAAA {
+		return false
+	}
+	serves := false
+	for _, entry := range c.entries {
+		switch {
+		case entry.Name == set.Name && entry.Type != set.Type && (entry.Type == rdata.A || entry.Type == rdata.AAAA):
+			return false
+		case entry.Name == set.Zone && entry.Type == rdata.NS && entry.Data == set.Name.String():
+			serves = true
+		}
+	}
+	return serves
 }

@@ -97,7 +97,11 @@ func (b *Backend) replace(ctx context.Context, zone name.Name, set protocol.RRse
 		update.RemoveRRset([]mdns.RR{emptyOf(set)})
 		update.Insert(records)
 	}
-	if code, err := b.update(ctx, zone, update); err != nil || code != mdns.RcodeSuccess {
+	switch code, err := b.update(ctx, zone, update); {
+	case err == nil && code == mdns.RcodeSuccess:
+	case err == nil && b.blames(ctx, zone, code):
+		return protocol.Refuse(protocol.CodeInvalidRecord, "the DNS server answers %s to %s %s, and takes other updates of the zone; its log says why", mdns.RcodeToString[code], set.Name, set.Type)
+	default:
 		return b.failure(zone, code, err)
 	}
 	if len(records) == 0 {
@@ -108,6 +112,17 @@ func (b *Backend) replace(ctx context.Context, zone name.Name, set protocol.RRse
 		return webhookserver.Beside("%s %s cannot stand beside what else is at the name; remove that first", set.Name, set.Type)
 	}
 	return err
+}
+
+// blames says whether a refusal is about the records alone: an update of the same zone that does nothing is taken.
+func (b *Backend) blames(ctx context.Context, zone name.Name, code int) bool {
+	switch code {
+	case mdns.RcodeRefused, mdns.RcodeFormatError, mdns.RcodeNotImplemented:
+	default:
+		return false // SERVFAIL is the server's own trouble, and passes.
+	}
+	empty, err := b.update(ctx, zone, updateOf(zone))
+	return err == nil && empty == mdns.RcodeSuccess
 }
 
 // holds asks by a prerequisite and no update whether the zone has exactly these records, their TTL apart. Unlike a

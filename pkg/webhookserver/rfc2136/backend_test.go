@@ -160,6 +160,13 @@ func TestBackend_saysWhatStands(t *testing.T) {
 	must(set("www", rdata.CNAME, "a.example."))
 	refused("an address beside a CNAME", apply(set("www", rdata.A, "192.0.2.1")), protocol.CodeInvalidRecord, http.StatusConflict)
 
+	// BIND takes no addresses of hosts with an underscore. That is the record's fault, and costs those beside it nothing.
+	together := backend.Apply(ctx, zone, []protocol.RRset{set("before", rdata.A, "192.0.2.1"), set("b_c", rdata.A, "192.0.2.2"), set("after", rdata.A, "192.0.2.3")})
+	refused("what BIND refuses", together[1], protocol.CodeInvalidRecord, http.StatusBadRequest)
+	if together[0] != nil || together[2] != nil {
+		t.Errorf("beside what BIND refuses: %v", together)
+	}
+
 	refused("no name servers", apply(set("@", rdata.NS)), protocol.CodeInvalidRecord, http.StatusBadRequest)
 	must(set("@", rdata.NS, "ns1.example.net.", "ns2.example.net."))
 	must(set("@", rdata.NS, "ns2.example.net.", "ns3.example.net."))
@@ -181,6 +188,22 @@ func TestBackend_saysWhatStands(t *testing.T) {
 
 	other := name.MustParse("other.example.")
 	refused("a zone that it does not have", backend.Apply(ctx, other, []protocol.RRset{{Zone: other, Name: other, Type: rdata.A, TTL: 1, Data: []string{"192.0.2.1"}}})[0], protocol.CodeInvalidDomain, http.StatusBadRequest)
+
+	// Who may not update at all is told nothing of records: that is for who runs the server.
+	closed, err := rig.StartBIND(t.Context(), rig.BINDConfig{Keys: []rig.TSIGKey{updateKey}, Primaries: []rig.PrimaryZone{{
+		Zone: zone.String(), Text: "zone0.example. 3600 IN SOA ns.zone0.example. host.zone0.example. 1 3600 600 86400 300\nzone0.example. 3600 IN NS ns.example.net.\n",
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { closed.Close() })
+	shut, err := New(Config{Server: closed.Addr.String(), Key: keyOf(t, updateKey)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := shut.Apply(ctx, zone, []protocol.RRset{set("www", rdata.A, "192.0.2.1")})[0]; err == nil || errors.As(err, new(*protocol.Error)) || !strings.Contains(err.Error(), "allow updates") {
+		t.Errorf("a server that takes no updates: %v", err)
+	}
 
 	if err := backend.Health(ctx); err != nil {
 		t.Errorf("health: %v", err)

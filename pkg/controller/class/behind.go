@@ -1,0 +1,82 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package class
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/dns/serial"
+)
+
+// sighting is a secondary ahead of a zone, as it was seen at last.
+type sighting struct {
+	serial serial.Serial
+	at     time.Time
+	// accepted is what the zone's annotation says of it.
+	accepted string
+}
+
+// aheadOf is the secondary that is furthest ahead of a zone: of those that this process itself asked, whose answers were
+// signed, and that a class in force lists (S6.6). What a Delivery says was asked by another.
+func (c *Controller) aheadOf(zone *v1alpha1.Zone, force inForce) (sighting, bool) {
+	furthest := sighting{accepted: zone.Annotations[v1alpha1.AnnotationAcceptSerial]}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, name := range force.classes {
+		key := delivery.Key{UID: string(zone.UID), Class: name}
+		if !c.observed[key] {
+			continue
+		}
+		for _, server := range c.states[key].Servers {
+			e := server.Err
+			if e == nil || e.Reason != delivery.ReasonSerialBehind || e.Code != delivery.CodeSigned || !server.Serial.Ahead(serial.Serial(zone.Status.Serial)) {
+				continue
+			}
+			if furthest.serial == 0 || server.Serial.Ahead(furthest.serial) {
+				furthest.serial, furthest.at = server.Serial, server.At
+			}
+		}
+	}
+	return furthest, furthest.serial != 0
+}
+
+// maxRepairJump is the jump that the server makes without being told to (S6.6).
+const maxRepairJump = 1 << 24
+
+// outlook says of a zone that a secondary is ahead of how it goes on; the server decides whether it does.
+func (s sighting) outlook(zone *v1alpha1.Zone, refused bool) string {
+	accepted, _ := strconv.ParseUint(s.accepted, 10, 32)
+	switch {
+	case uint32(s.serial)-uint32(zone.Status.Serial) > maxRepairJump && accepted != uint64(s.serial):
+		return fmt.Sprintf("; that is too far for the serial to follow by itself: kubectl annotate zone %s -n %s %s=%d, or mend the secondary", zone.Name, zone.Namespace, v1alpha1.AnnotationAcceptSerial, s.serial)
+	case refused:
+		return "; the serial followed a secondary less than a day ago, and does so again when the day is over: mend the secondary, or raise spec.minimumSerial"
+	}
+	return "; the serial goes past it"
+}
+
+// behind has a judgement say how it goes on with a zone that a secondary is ahead of, and returns the serial to ask the
+// server to pass: 0 where there is none, or where it was asked since the secondary was seen.
+func (c *Controller) behind(zone *v1alpha1.Zone, force inForce, j *judgement) serial.Serial {
+	if j.reason != string(delivery.ReasonSerialBehind) {
+		return 0
+	}
+	seen, is := c.aheadOf(zone, force)
+	if !is {
+		return 0
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	before := c.asked[zone.UID]
+	j.message = cut(j.message + seen.outlook(zone, before.serial == seen.serial && before.accepted == seen.accepted))
+	if before == seen {
+		return 0
+	}
+	c.asked[zone.UID] = seen
+	return seen.serial
+}

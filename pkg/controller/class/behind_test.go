@@ -1,0 +1,85 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package class
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/dns/serial"
+)
+
+// S6.6: the server is asked to go past a secondary that this process saw, that a class in force lists, and that signed what
+// it said; once for each time that it was seen, and again when somebody accepts its serial.
+func TestBehind_believesSignedSecondariesInForce(t *testing.T) {
+	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "org", UID: "u"}, Status: v1alpha1.ZoneStatus{Serial: 100}}
+	at := time.Unix(1000, 0)
+	row := func(s serial.Serial, code string, reason delivery.Reason) delivery.Server {
+		return delivery.Server{Name: "ns", Serial: s, At: at, Err: &delivery.Error{Reason: reason, Code: code}}
+	}
+	signed := row(105, delivery.CodeSigned, delivery.ReasonSerialBehind)
+	judged := func() judgement {
+		return judgement{metav1.ConditionFalse, string(delivery.ReasonSerialBehind), "it is ahead"}
+	}
+	for what, test := range map[string]struct {
+		servers  []delivery.Server
+		class    string
+		observed bool
+		reason   string
+		want     serial.Serial
+	}{
+		"signed":                          {[]delivery.Server{signed}, "public", true, "", 105},
+		"the furthest of several":         {[]delivery.Server{signed, row(107, delivery.CodeSigned, delivery.ReasonSerialBehind), row(106, delivery.CodeSigned, delivery.ReasonSerialBehind)}, "public", true, "", 107},
+		"not signed":                      {[]delivery.Server{row(105, "", delivery.ReasonSerialBehind)}, "public", true, "", 0},
+		"not signed, and further":         {[]delivery.Server{signed, row(109, "", delivery.ReasonSerialBehind)}, "public", true, "", 105},
+		"signed, for another reason":      {[]delivery.Server{row(105, delivery.CodeSigned, delivery.ReasonAuthenticationFailed)}, "public", true, "", 0},
+		"no error":                        {[]delivery.Server{{Name: "ns", Serial: 105}}, "public", true, "", 0},
+		"not ahead any more":              {[]delivery.Server{row(100, delivery.CodeSigned, delivery.ReasonSerialBehind)}, "public", true, "", 0},
+		"of a class that is not in force": {[]delivery.Server{signed}, "other", true, "", 0},
+		"read from a Delivery":            {[]delivery.Server{signed}, "public", false, "", 0},
+		"the zone fails otherwise":        {[]delivery.Server{signed}, "public", true, "ServerError", 0},
+	} {
+		key := delivery.Key{UID: "u", Class: test.class}
+		c := &Controller{asked: map[types.UID]sighting{}, observed: map[delivery.Key]bool{key: test.observed}, states: map[delivery.Key]delivery.State{key: {Servers: test.servers}}}
+		j := judged()
+		if test.reason != "" {
+			j.reason = test.reason
+		}
+		if got := c.behind(zone, inForce{classes: []string{"public"}}, &j); got != test.want {
+			t.Errorf("S6.6 %s: %d, want %d", what, got, test.want)
+		}
+	}
+
+	key := delivery.Key{UID: "u", Class: "public"}
+	c := &Controller{asked: map[types.UID]sighting{}, observed: map[delivery.Key]bool{key: true}, states: map[delivery.Key]delivery.State{}}
+	ask := func(s delivery.Server) (serial.Serial, string) {
+		c.states[key] = delivery.State{Servers: []delivery.Server{s}}
+		j := judged()
+		return c.behind(zone, inForce{classes: []string{"public"}}, &j), j.message
+	}
+	if got, text := ask(signed); got != 105 || !strings.Contains(text, "goes past it") {
+		t.Errorf("%d: %s", got, text)
+	}
+	if got, text := ask(signed); got != 0 || !strings.Contains(text, "less than a day ago") {
+		t.Errorf("asked twice of one sighting: %d: %s", got, text)
+	}
+	at = at.Add(time.Minute)
+	if got, _ := ask(row(105, delivery.CodeSigned, delivery.ReasonSerialBehind)); got != 105 {
+		t.Errorf("seen again: %d", got)
+	}
+	far := row(100+1<<24+1, delivery.CodeSigned, delivery.ReasonSerialBehind)
+	if _, text := ask(far); !strings.Contains(text, "kubi.zone/accept-serial=16777317") {
+		t.Errorf("too far, and no next step: %s", text)
+	}
+	zone.Annotations = map[string]string{v1alpha1.AnnotationAcceptSerial: "16777317"}
+	if got, text := ask(far); got != far.Serial || strings.Contains(text, "annotate") {
+		t.Errorf("accepted: %d: %s", got, text)
+	}
+}

@@ -1,0 +1,133 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package class
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/delivery/deliverytest"
+	"kubi.zone/kubizone/pkg/generated/clientset/versioned/fake"
+	"kubi.zone/kubizone/pkg/generated/informers/externalversions"
+	"kubi.zone/kubizone/pkg/zoneview"
+)
+
+// claiming says that "key" means what the class's Secret says.
+type claiming struct {
+	*deliverytest.Memory
+	meaning string
+}
+
+func (c *claiming) Claims() map[string]string { return map[string]string{"key": c.meaning} }
+
+// secretsOf are by name.
+type secretsOf struct {
+	mu   sync.Mutex
+	data map[string]string
+}
+
+func (s *secretsOf) Get(_ context.Context, _, name string) (map[string][]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return map[string][]byte{"": []byte(s.data[name])}, nil
+}
+
+func (s *secretsOf) set(name, data string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.data[name] = data
+}
+
+// Of classes whose keys have one name and differ, those that were made later say so, with the class that has it and the
+// next step, and the first is served. What is true of them changes with Secrets, pauses and classes that go.
+func TestController_oneKeyOfAName(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := fake.NewClientset()
+		informers := externalversions.NewSharedInformerFactory(client, 0)
+		secrets := &secretsOf{data: map[string]string{"first": "x", "second": "y", "third": "y"}}
+		controller, err := New(Config{
+			Identity: "me", Client: client, Informers: informers, Views: zoneview.NewSet(zoneview.Config{}), Secrets: secrets, Alone: true, HealthInterval: time.Second,
+			Providers: map[string]NewProvider{"transfer": func(of *v1alpha1.DNSClass, secret GetSecret) (delivery.Provider, string, error) {
+				data, err := secret("dns", of.Name)
+				return &claiming{&deliverytest.Memory{Server: deliverytest.NewServer()}, string(data[""])}, "here", err
+			}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		informers.StartWithContext(ctx)
+		ended := make(chan error)
+		go func() { ended <- controller.Run(ctx) }()
+		classes, begun := client.KubizoneV1alpha1().DNSClasses(), time.Now().Add(-time.Hour)
+		add := func(name string, age time.Duration) {
+			t.Helper()
+			of := &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name), Generation: 1, ResourceVersion: "1", CreationTimestamp: metav1.NewTime(begun.Add(-age))}}
+			of.Spec.Transfer = &v1alpha1.TransferProvider{}
+			if err := client.Tracker().Add(of); err != nil {
+				t.Fatal(err)
+			}
+		}
+		pause := func(name string, paused bool, generation int) {
+			t.Helper()
+			patch := fmt.Sprintf(`{"metadata":{"generation":%d},"spec":{"paused":%t}}`, generation, paused)
+			if _, err := classes.Patch(ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		// lost is which class has the name, by class.
+		is := func(when string, lost map[string]string) {
+			t.Helper()
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			all, err := classes.List(ctx, metav1.ListOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, of := range all.Items {
+				ready := meta.FindStatusCondition(of.Status.Conditions, v1alpha1.ConditionReady)
+				switch other := lost[of.Name]; {
+				case ready == nil:
+					t.Errorf("%s: %s says nothing", when, of.Name)
+				case other == "" && ready.Status != metav1.ConditionTrue:
+					t.Errorf("%s: %s has its name and says %s: %s", when, of.Name, ready.Reason, ready.Message)
+				case other != "" && (ready.Reason != string(delivery.ReasonInvalidConfiguration) || !strings.Contains(ready.Message, "DNSClass "+other+",") || !strings.Contains(ready.Message, "Name its key otherwise")):
+					t.Errorf("%s: %s lost its name to %s and says %s: %s", when, of.Name, other, ready.Reason, ready.Message)
+				}
+			}
+		}
+		add("third", 1*time.Second)
+		add("second", 2*time.Second)
+		is("the same key twice", nil)
+		add("first", 3*time.Second)
+		is("an earlier class has another one", map[string]string{"second": "first", "third": "first"})
+		pause("first", true, 2)
+		is("it is paused", nil)
+		pause("first", false, 3)
+		is("it is not any more", map[string]string{"second": "first", "third": "first"})
+		secrets.set("second", "x")
+		is("one is mended", map[string]string{"third": "first"})
+		if err := classes.Delete(ctx, "first", metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		is("the first is gone", map[string]string{"third": "second"})
+		cancel()
+		informers.Shutdown()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		synctest.Wait()
+	})
+}

@@ -1,0 +1,145 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package class
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/cache"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/delivery/deliverytest"
+	"kubi.zone/kubizone/pkg/generated/clientset/versioned/fake"
+	"kubi.zone/kubizone/pkg/generated/informers/externalversions"
+	"kubi.zone/kubizone/pkg/zoneview"
+)
+
+// noted keeps Events as "kind reason".
+type noted struct {
+	mu   sync.Mutex
+	said []string
+}
+
+func (n *noted) Eventf(_, _ runtime.Object, kind, reason, _, _ string, _ ...any) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.said = append(n.said, kind+" "+reason)
+}
+
+func (n *noted) all() []string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Clone(n.said)
+}
+
+// F30: whoever owns a zone that cannot be proven reads so in its Ready, with the next step, once; whoever writes to it
+// meanwhile makes one more write of it, and no more; when it is proven again it is Ready as before.
+func TestController_frozenZonesSaySo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		views := zoneview.NewSet(zoneview.Config{})
+		of := &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: "main", UID: "class", ResourceVersion: "1", Generation: 1, Finalizers: []string{v1alpha1.FinalizerDelivery}}}
+		of.Spec.Webhook, of.Spec.Namespaces = &v1alpha1.WebhookProvider{Server: "https://dns.example.net"}, &v1alpha1.NamespaceSelection{Names: []string{"team"}}
+		objects := []runtime.Object{of}
+		for i := range 2 {
+			objects = append(objects, delivered(t, views, i, "me")...)
+		}
+		client := fake.NewClientset(objects...)
+		informers := externalversions.NewSharedInformerFactory(client, 0)
+		var mu sync.Mutex
+		var damaged []cache.ObjectName
+		freeze := func(zones ...cache.ObjectName) {
+			mu.Lock()
+			defer mu.Unlock()
+			damaged = zones
+		}
+		told := &noted{}
+		controller, err := New(Config{
+			Identity: "me", Client: client, Informers: informers, Views: views, Secrets: noSecrets{}, Alone: true, Events: told,
+			Frozen: func() []cache.ObjectName {
+				mu.Lock()
+				defer mu.Unlock()
+				return damaged
+			},
+			Providers: map[string]NewProvider{"webhook": func(*v1alpha1.DNSClass, GetSecret) (delivery.Provider, string, error) {
+				return &deliverytest.Memory{Server: deliverytest.NewServer()}, "here", nil
+			}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		informers.StartWithContext(ctx)
+		ended := make(chan error)
+		go func() { ended <- controller.Run(ctx) }()
+		ready := func(name string) *metav1.Condition {
+			zone, err := client.KubizoneV1alpha1().Zones("team").Get(ctx, name, metav1.GetOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionReady)
+		}
+		writes := func() (n int) {
+			for _, action := range client.Actions() {
+				if action.GetVerb() == "patch" && action.GetResource().Resource == "zones" {
+					n++
+				}
+			}
+			return n
+		}
+		wait := func() { time.Sleep(time.Minute); synctest.Wait() }
+		wait()
+		freeze(cache.NewObjectName("team", "z0"), cache.NewObjectName("team", "gone"))
+		wait()
+		if c := ready("z0"); c.Status != metav1.ConditionFalse || c.Reason != v1alpha1.ReasonFrozen || !strings.Contains(c.Message, "kubizone fsck") {
+			t.Errorf("Ready of a frozen zone: %+v", c)
+		}
+		if c := ready("z1"); c.Status != metav1.ConditionTrue {
+			t.Errorf("Ready of another zone: %+v", c)
+		}
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if n, events := writes(), told.all(); n != 1 || !slices.Equal(events, []string{"Warning Frozen"}) {
+			t.Errorf("%d writes of zones in an hour, Events %v", n, events)
+		}
+		// A write of its owner has the server say that it is Pending (S6.7).
+		zone, err := client.KubizoneV1alpha1().Zones("team").Get(ctx, "z0", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		zone.Status.Serial, zone.Status.SettledSerial, zone.ResourceVersion = 8, 8, "2"
+		meta.SetStatusCondition(&zone.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionUnknown, Reason: v1alpha1.ReasonPending})
+		if _, err := client.KubizoneV1alpha1().Zones("team").UpdateStatus(ctx, zone, metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		wait()
+		if c, n, events := ready("z0"), writes(), told.all(); c.Reason != v1alpha1.ReasonFrozen || n != 2 || len(events) != 1 {
+			t.Errorf("after a write: %+v, %d writes, Events %v", c, n, events)
+		}
+		zone.Status.Serial, zone.Status.SettledSerial, zone.ResourceVersion = 7, 7, "3"
+		if _, err := client.KubizoneV1alpha1().Zones("team").UpdateStatus(ctx, zone, metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		freeze()
+		wait()
+		if c, events := ready("z0"), told.all(); c.Status != metav1.ConditionTrue || c.Reason != v1alpha1.ReasonDelivered || !slices.Equal(events, []string{"Warning Frozen", "Normal Delivered"}) {
+			t.Errorf("mended: %+v, Events %v", c, events)
+		}
+		cancel()
+		informers.Shutdown()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		synctest.Wait()
+	})
+}

@@ -1,0 +1,79 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package class
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/generated/clientset/versioned/fake"
+	"kubi.zone/kubizone/pkg/generated/informers/externalversions"
+	"kubi.zone/kubizone/pkg/zoneview"
+)
+
+// S6.7: a Record is written once when it becomes Ready. Serials are confirmed faster than informers tell of what was
+// written: that is no reason to write again, and a change of the Record is.
+func TestSyncRecords_onceForEachChange(t *testing.T) {
+	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "z", UID: "u"}}
+	record := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "www", UID: "r", ResourceVersion: "1", Generation: 1}, Spec: v1alpha1.RecordSpec{Type: "A"}}
+	record.Status = v1alpha1.RecordStatus{FQDN: "www.example.org.", Serial: 7, ZoneRef: &v1alpha1.AdoptingZone{Namespace: "team", Name: "z", UID: "u"}}
+	client := fake.NewClientset(record)
+	c, err := New(Config{Identity: "me", Client: client, Informers: externalversions.NewSharedInformerFactory(client, 0), Views: zoneview.NewSet(zoneview.Config{}), Secrets: noSecrets{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	force := inForce{classes: []string{"main"}}
+	// at has the class confirm a serial and says how often Records were written by then.
+	at := func(confirmed serial.Serial) int {
+		t.Helper()
+		c.states[delivery.Key{UID: "u", Class: "main"}] = state(confirmed, delivery.True, delivery.ReasonDelivered)
+		if err := c.syncRecords(t.Context(), zone, force); err != nil {
+			t.Fatal(err)
+		}
+		writes := 0
+		for _, action := range client.Actions() {
+			if action.GetVerb() == "patch" {
+				writes++
+			}
+		}
+		return writes
+	}
+	heard := func(before, after *v1alpha1.Record) {
+		t.Helper()
+		if err := c.records.GetStore().Add(after); err != nil {
+			t.Fatal(err)
+		}
+		if before != nil {
+			c.recordHeard(before, after)
+		}
+	}
+	heard(nil, record)
+	if n := at(6); n != 0 {
+		t.Errorf("%d writes before its serial is confirmed", n)
+	}
+	for _, confirmed := range []serial.Serial{7, 7, 8, 9} {
+		if n := at(confirmed); n != 1 {
+			t.Errorf("%d writes at serial %d, while the informer has not told of the first", n, confirmed)
+		}
+	}
+	changed := record.DeepCopy()
+	changed.ResourceVersion, changed.Generation, changed.Status.Serial = "2", 2, 10
+	heard(record, changed)
+	if n := at(9); n != 1 {
+		t.Errorf("%d writes before its next serial is confirmed", n)
+	}
+	if n := at(10); n != 2 {
+		t.Errorf("%d writes for two changes", n)
+	}
+	ready := changed.DeepCopy()
+	ready.ResourceVersion = "3"
+	heard(changed, ready)
+	if len(c.readied) != 0 {
+		t.Errorf("what the informer has told of is kept: %v", c.readied)
+	}
+}

@@ -1,0 +1,372 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package transferclass
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/klog/v2"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/controller/class"
+	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
+	informers "kubi.zone/kubizone/pkg/generated/informers/externalversions/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/primary"
+)
+
+const (
+	// secretInterval is the time between two looks at the Secrets of a class: a watch would need the right to list.
+	secretInterval = 5 * time.Second
+	// remindInterval is the time between two rounds in which secondaries are told again of what they have not confirmed:
+	// what they were told may have been lost, or been too early.
+	remindInterval = 30 * time.Second
+	// patience bounds one question to the API.
+	patience = 10 * time.Second
+)
+
+// Config of a Controller. All fields are required.
+type Config struct {
+	Primary *primary.Primary
+	// Members is run by whoever made it.
+	Members *Members
+	// Classes and Zones are started by whoever has them. The transform of Zones leaves the annotation paused.
+	Classes informers.DNSClassInformer
+	Zones   informers.ZoneInformer
+	Client  versioned.Interface
+	Secrets class.Secrets
+	// Joined is told of a Zone that came into a class.
+	Joined func(zone cache.ObjectName)
+}
+
+// Controller keeps the classes of one Primary. It runs once.
+type Controller struct {
+	Config
+	queue  workqueue.TypedRateLimitingInterface[task]
+	synced []cache.InformerSynced
+	begun  chan struct{}
+	// serving are the classes that the Primary has, failing why others are not. Run alone uses them.
+	serving map[string]*serving
+	failing map[string]string
+}
+
+// task is one class to look at; with peers also at its settings and Secrets.
+type task struct {
+	class string
+	peers bool
+}
+
+// serving is a class as the Primary has it.
+type serving struct {
+	*primary.Class
+	of      *v1alpha1.DNSClass
+	peers   Peers
+	members primary.Membership
+}
+
+// Trim is a transform for an informer of Zones that keeps what feed and Controller look at.
+func Trim(object any) (any, error) {
+	if zone, ok := object.(*v1alpha1.Zone); ok {
+		paused, is := zone.Annotations[v1alpha1.AnnotationPaused]
+		zone.ManagedFields, zone.Annotations, zone.Spec = nil, nil, v1alpha1.ZoneSpec{}
+		if is {
+			zone.Annotations = map[string]string{v1alpha1.AnnotationPaused: paused}
+		}
+	}
+	return object, nil
+}
+
+// New registers with Members and informers and does nothing before Run.
+func New(config Config) (*Controller, error) {
+	c := &Controller{
+		Config: config, begun: make(chan struct{}), serving: map[string]*serving{}, failing: map[string]string{},
+		queue: workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[task](100*time.Millisecond, time.Minute)),
+	}
+	c.Members.Changed(func(class string) { c.queue.Add(task{class: class}) })
+	classes, errClasses := c.Classes.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    c.classHeard,
+		UpdateFunc: func(_, after any) { c.classHeard(after) },
+		DeleteFunc: c.classHeard,
+	})
+	zones, errZones := c.Zones.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
+		UpdateFunc: func(before, after any) {
+			if zone, ok := after.(*v1alpha1.Zone); ok && isPaused(before.(*v1alpha1.Zone)) != isPaused(zone) {
+				for name := range c.Members.classesOf(string(zone.UID)) {
+					c.queue.Add(task{class: name})
+				}
+			}
+		},
+	})
+	if err := errors.Join(errClasses, errZones); err != nil {
+		return nil, fmt.Errorf("informers: %w", err)
+	}
+	c.synced = []cache.InformerSynced{classes.HasSynced, zones.HasSynced}
+	return c, nil
+}
+
+func (c *Controller) classHeard(object any) {
+	if name, err := cache.DeletionHandlingObjectToName(object); err == nil {
+		c.queue.Add(task{name.Name, true})
+	}
+}
+
+func isPaused(zone *v1alpha1.Zone) bool { return zone.Annotations[v1alpha1.AnnotationPaused] == "true" }
+
+// WaitForSync returns when every class that there is is served, or was found not to be one to serve; else with the cause
+// of ctx.
+func (c *Controller) WaitForSync(ctx context.Context) error {
+	select {
+	case <-c.begun:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// Run follows until ctx ends. What is served then stays.
+func (c *Controller) Run(ctx context.Context) {
+	defer context.AfterFunc(ctx, c.queue.ShutDown)()
+	if !cache.WaitForCacheSync(ctx.Done(), c.synced...) || c.Members.WaitForSync(ctx) != nil {
+		return
+	}
+	var all []*v1alpha1.DNSClass
+	for _, object := range c.Classes.Informer().GetStore().List() {
+		all = append(all, object.(*v1alpha1.DNSClass))
+	}
+	// In the order in which they have a right to the names of their keys.
+	slices.SortFunc(all, earlier)
+	for _, of := range all {
+		c.look(ctx, task{of.Name, true})
+	}
+	close(c.begun)
+	secrets, remind := time.NewTicker(secretInterval), time.NewTicker(remindInterval)
+	defer secrets.Stop()
+	defer remind.Stop()
+	todo := make(chan task)
+	go func() {
+		defer close(todo)
+		for {
+			next, end := c.queue.Get()
+			if end {
+				return
+			}
+			todo <- next
+		}
+	}()
+	for {
+		select {
+		case next, ok := <-todo:
+			if !ok {
+				return
+			}
+			c.look(ctx, next)
+			c.queue.Done(next)
+		case <-secrets.C:
+			for _, object := range c.Classes.Informer().GetStore().List() {
+				if of := object.(*v1alpha1.DNSClass); of.Spec.Transfer != nil {
+					c.queue.Add(task{of.Name, true})
+				}
+			}
+		case <-remind.C:
+			for name, one := range c.serving {
+				for _, uid := range c.Members.Unconfirmed(name) {
+					one.Announce(uid)
+				}
+			}
+		}
+	}
+}
+
+func (c *Controller) look(ctx context.Context, at task) {
+	var err error
+	if at.peers {
+		err = c.syncPeers(ctx, at.class)
+	} else {
+		err = c.syncMembers(ctx, at.class)
+	}
+	switch {
+	case err == nil:
+		c.queue.Forget(at)
+		delete(c.failing, at.class)
+	case ctx.Err() == nil:
+		if text := err.Error(); c.failing[at.class] != text {
+			c.failing[at.class] = text
+			klog.FromContext(ctx).Error(err, "A class is not served as it should be; it is looked at again", "class", at.class)
+		}
+		c.queue.AddRateLimited(at)
+	}
+}
+
+// earlier is the order of rights to the name of a key.
+func earlier(a, b *v1alpha1.DNSClass) int {
+	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
+}
+
+// errUnread: a Secret is there, or may be, and could not be read.
+var errUnread = errors.New("a Secret cannot be read")
+
+// syncPeers serves a class, with the peers that it has now, or ends it.
+func (c *Controller) syncPeers(ctx context.Context, name string) error {
+	of, err := c.Classes.Lister().Get(name)
+	if err != nil && !apierrors.IsNotFound(err) {
+		return err
+	}
+	known := c.serving[name]
+	if known != nil && (of == nil || of.UID != known.of.UID) {
+		c.end(name)
+		known = nil
+	}
+	if of == nil || of.Spec.Transfer == nil || of.Spec.Paused {
+		// What is delivered stays as it is: to secondaries that are refused nothing changes.
+		c.end(name)
+		return nil
+	}
+	peers, err := ReadPeers(of, func(namespace, name string) (map[string][]byte, error) {
+		data, err := c.Secrets.Get(ctx, namespace, name)
+		if err != nil && !errors.Is(err, class.ErrSecretNotFound) {
+			err = fmt.Errorf("%w: %w", errUnread, err)
+		}
+		return data, err
+	})
+	if errors.Is(err, errUnread) && known != nil {
+		klog.FromContext(ctx).V(1).Info("What a class had stays in use", "class", name, "err", err)
+		return nil
+	}
+	if err == nil {
+		err = c.keysFree(of, peers)
+	}
+	if err != nil {
+		c.end(name)
+		return err
+	}
+	if known != nil {
+		known.of = of
+		if same(known.peers, peers) {
+			return nil
+		}
+		if err := known.Update(peers.Class); err != nil {
+			c.end(name)
+			return err
+		}
+		known.peers = peers
+		return nil
+	}
+	membership := c.membership(of)
+	made, err := c.Primary.AddClass(peers.Class, membership)
+	if err != nil {
+		return err
+	}
+	c.serving[name] = &serving{made, of, peers, membership}
+	c.tellJoined(name, primary.Membership{}, membership)
+	klog.FromContext(ctx).V(1).Info("Serving a class", "class", name, "zones", len(membership.Members), "secondaries", len(peers.Secondaries))
+	return nil
+}
+
+func (c *Controller) end(name string) {
+	if known := c.serving[name]; known != nil {
+		known.Close()
+		delete(c.serving, name)
+		klog.Background().Info("A class is not served any more", "class", name)
+	}
+}
+
+// keysFree ends later classes that have another key of the same name: a peer says by the name alone which it means, and
+// which class has it must not depend on who was looked at first.
+func (c *Controller) keysFree(of *v1alpha1.DNSClass, peers Peers) error {
+	for name, other := range c.serving {
+		if name == of.Name || !keysClash(peers.Class.Keys, other.peers.Class.Keys) {
+			continue
+		}
+		if earlier(other.of, of) < 0 {
+			return fmt.Errorf("DNSClass %s has another key of the same name; name one of both otherwise, in its Secret and at the secondaries", name)
+		}
+		c.end(name)
+		c.queue.AddRateLimited(task{name, true})
+	}
+	return nil
+}
+
+func keysClash(ours, theirs []primary.Key) bool {
+	return slices.ContainsFunc(ours, func(key primary.Key) bool {
+		return slices.ContainsFunc(theirs, func(other primary.Key) bool { return key.Name == other.Name && !sameKey(key, other) })
+	})
+}
+
+func sameKey(a, b primary.Key) bool {
+	return a.Name == b.Name && a.Algorithm == b.Algorithm && bytes.Equal(a.MAC([]byte(a.Name)), b.MAC([]byte(b.Name)))
+}
+
+func same(a, b Peers) bool {
+	return a.Catalog == b.Catalog && slices.EqualFunc(a.Class.Keys, b.Class.Keys, sameKey) && slices.Equal(a.Class.Notify, b.Class.Notify) &&
+		slices.EqualFunc(a.Class.Allow, b.Class.Allow, func(a, b primary.Rule) bool { return a.Key == b.Key && slices.Equal(a.Prefixes, b.Prefixes) })
+}
+
+// membership is what the class has now.
+func (c *Controller) membership(of *v1alpha1.DNSClass) primary.Membership {
+	now := c.Members.Of(of.Name, of.CreationTimestamp.Time)
+	now.Paused = map[string]bool{}
+	for uid, at := range c.Members.Zones(of.Name) {
+		if zone, err := c.Zones.Lister().Zones(at.Namespace).Get(at.Name); err == nil && isPaused(zone) {
+			now.Paused[uid] = true
+		}
+	}
+	return now
+}
+
+// syncMembers has a class that is served show the members that it has now.
+func (c *Controller) syncMembers(ctx context.Context, name string) error {
+	known := c.serving[name]
+	if known == nil {
+		return nil
+	}
+	now := c.membership(known.of)
+	if slices.Equal(now.Members, known.members.Members) && maps.Equal(now.Paused, known.members.Paused) {
+		return nil
+	}
+	here := map[string]bool{}
+	for _, m := range now.Members {
+		here[m.UID] = true
+	}
+	if slices.ContainsFunc(known.members.Members, func(m primary.Member) bool { return !here[m.UID] }) {
+		// A store that was lost has no Deliveries, and no class either: then there is nobody to say that zones are gone.
+		asking, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
+		live, err := c.Client.KubizoneV1alpha1().DNSClasses().Get(asking, name, metav1.GetOptions{})
+		switch {
+		case apierrors.IsNotFound(err), err == nil && live.UID != known.of.UID:
+			c.end(name)
+			return nil
+		case err != nil:
+			return fmt.Errorf("zones are to go from the class, and whether there still is one cannot be asked: %w", err)
+		}
+	}
+	before := known.members
+	known.Set(now)
+	known.members = now
+	c.tellJoined(name, before, now)
+	return nil
+}
+
+func (c *Controller) tellJoined(class string, before, now primary.Membership) {
+	had := map[string]bool{}
+	for _, m := range before.Members {
+		had[m.UID] = true
+	}
+	zones := c.Members.Zones(class)
+	for _, m := range now.Members {
+		if at, ok := zones[m.UID]; ok && !had[m.UID] {
+			c.Joined(at)
+		}
+	}
+}

@@ -1,0 +1,332 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package transferclass
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/delivery/transfer"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/primary"
+)
+
+// Members are the zones of every DNSClass, from the Deliveries in the order of their revisions: at each revision they are a
+// function of the store. An informer would not do: it tells of a listing object by object, and what stood in between is
+// what the store had at no revision.
+type Members struct {
+	reflector *cache.Reflector
+	synced    chan struct{}
+
+	mu      sync.RWMutex
+	rows    map[cache.ObjectName]row
+	classes map[string]*members
+	// listed is the revision of the first listing, 0 before.
+	listed  uint64
+	changed func(class string)
+}
+
+// row is what one Delivery says.
+type row struct {
+	class, uid string
+	zone       name.Name
+	of         cache.ObjectName // the Zone
+	// since and id say who came first.
+	since time.Time
+	id    string
+	// confirmed: every secondary has the serial that is wanted.
+	confirmed bool
+}
+
+// members are those of one class.
+type members struct {
+	rows map[string]row // by the zone's UID
+	// at is the revision of the last change.
+	at uint64
+}
+
+// NewMembers makes Members that are empty before Run.
+func NewMembers(client rest.Interface) *Members {
+	m := &Members{synced: make(chan struct{}), rows: map[cache.ObjectName]row{}, classes: map[string]*members{}, changed: func(string) {}}
+	source := cache.NewListWatchFromClient(client, "deliveries", metav1.NamespaceAll, fields.Everything())
+	m.reflector = cache.NewReflectorWithOptions(source, &v1alpha1.Delivery{}, store{m}, cache.ReflectorOptions{Name: "members of transfer classes"})
+	return m
+}
+
+// Changed has told of each class whose members changed, or of whose zones one was confirmed. It is called before Run, and
+// what it is given may not block.
+func (m *Members) Changed(tell func(class string)) { m.changed = tell }
+
+// Run follows until ctx ends.
+func (m *Members) Run(ctx context.Context) { m.reflector.RunWithContext(ctx) }
+
+// WaitForSync returns when all members are known, else with the cause of ctx.
+func (m *Members) WaitForSync(ctx context.Context) error {
+	select {
+	case <-m.synced:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// Of are the members of a class made at that time, in the order in which they have a right to their names.
+func (m *Members) Of(class string, created time.Time) primary.Membership {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	at := m.listed
+	var of []row
+	if known := m.classes[class]; known != nil {
+		at = known.at
+		for _, one := range known.rows {
+			of = append(of, one)
+		}
+	}
+	slices.SortFunc(of, first)
+	membership := primary.Membership{Serial: serialAt(created, at)}
+	for _, one := range of {
+		membership.Members = append(membership.Members, primary.Member{UID: one.uid, Zone: one.zone})
+	}
+	return membership
+}
+
+// first is the order of rights to a name: it is the earlier Delivery's.
+func first(a, b row) int { return cmp.Or(a.since.Compare(b.since), cmp.Compare(a.id, b.id)) }
+
+// serialAt is the serial of a catalog: the revision, counted from the second in which the class was made. So a class made
+// anew in a store whose revisions began anew is ahead of the one before it, unless that was written to more than once a
+// second all its life.
+func serialAt(created time.Time, revision uint64) serial.Serial {
+	const numbers = 1<<32 - 1 // 0 is none
+	return serial.Serial((uint64(created.Unix())+revision)%numbers + 1)
+}
+
+// Zones are the Zones that a class has, by UID.
+func (m *Members) Zones(class string) map[string]cache.ObjectName {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	zones := map[string]cache.ObjectName{}
+	if known := m.classes[class]; known != nil {
+		for uid, one := range known.rows {
+			zones[uid] = one.of
+		}
+	}
+	return zones
+}
+
+// Unconfirmed are the zones of a class that not all of its secondaries are known to have, by UID.
+func (m *Members) Unconfirmed(class string) []string {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	var uids []string
+	if known := m.classes[class]; known != nil {
+		for uid, one := range known.rows {
+			if !one.confirmed {
+				uids = append(uids, uid)
+			}
+		}
+	}
+	return uids
+}
+
+// Any says whether a Zone is in any class.
+func (m *Members) Any(uid string) bool { return len(m.classesOf(uid)) > 0 }
+
+// classesOf are those that a Zone is in.
+func (m *Members) classesOf(uid string) map[string]bool {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	of := map[string]bool{}
+	for class, known := range m.classes {
+		if _, ok := known.rows[uid]; ok {
+			of[class] = true
+		}
+	}
+	return of
+}
+
+// OfClass are the members of one class, for its provider.
+func (m *Members) OfClass(class string) transfer.Members { return ofClass{m, class} }
+
+type ofClass struct {
+	*Members
+	class string
+}
+
+func (c ofClass) Name(uid string) name.Name {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	if known := c.classes[c.class]; known != nil {
+		return known.rows[uid].zone
+	}
+	return name.Name{}
+}
+
+func (c ofClass) Holder(zone name.Name) string {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	var holder row
+	if known := c.classes[c.class]; known != nil {
+		for uid, one := range known.rows {
+			if one.zone == zone && (holder.uid == "" || first(one, holder) < 0) {
+				holder = known.rows[uid]
+			}
+		}
+	}
+	return holder.uid
+}
+
+// rowOf is false for a Delivery that nothing was ever begun of.
+func rowOf(one *v1alpha1.Delivery) (row, bool) {
+	kind := one.Spec.ClassRef.Kind
+	if one.Status.FQDN == "" || kind != "" && kind != v1alpha1.KindDNSClass {
+		return row{}, false
+	}
+	zone, err := name.Parse(one.Status.FQDN)
+	if err != nil {
+		klog.Background().Error(err, "a Delivery of no zone", "delivery", klog.KObj(one))
+		return row{}, false
+	}
+	return row{
+		class: one.Spec.ClassRef.Name, uid: string(one.Spec.Zone.UID), zone: zone, of: cache.NewObjectName(one.Namespace, one.Spec.Zone.Name),
+		since: one.CreationTimestamp.Time, id: string(one.UID), confirmed: meta.IsStatusConditionTrue(one.Status.Conditions, v1alpha1.ConditionReady),
+	}, true
+}
+
+// put has a Delivery say something else, nil: nothing, at a revision. It returns the classes whose members changed, and
+// those of which something else is to be looked at. The mutex is held.
+func (m *Members) put(at cache.ObjectName, one *v1alpha1.Delivery, revision uint64, touched map[string]bool) {
+	before, was := m.rows[at]
+	var after row
+	is := false
+	if one != nil {
+		after, is = rowOf(one)
+	}
+	if was == is && before == after {
+		return
+	}
+	if was {
+		touched[before.class] = true
+		delete(m.rows, at)
+		delete(m.class(before.class).rows, before.uid)
+	}
+	if is {
+		touched[after.class] = true
+		m.rows[at] = after
+		m.class(after.class).rows[after.uid] = after
+	}
+	if was && is && before.class == after.class && before.uid == after.uid && before.zone == after.zone && before.id == after.id {
+		return
+	}
+	if was {
+		m.class(before.class).at = revision
+	}
+	if is {
+		m.class(after.class).at = revision
+	}
+}
+
+// class is made where it is not yet. The mutex is held.
+func (m *Members) class(of string) *members {
+	if m.classes[of] == nil {
+		m.classes[of] = &members{rows: map[string]row{}, at: m.listed}
+	}
+	return m.classes[of]
+}
+
+// store is what the Reflector writes into.
+type store struct{ *Members }
+
+var _ cache.ReflectorStore = store{}
+
+func (s store) Add(object any) error    { return s.event(object, true) }
+func (s store) Update(object any) error { return s.event(object, true) }
+func (s store) Delete(object any) error { return s.event(object, false) }
+func (s store) Resync() error           { return nil }
+
+func (s store) event(object any, there bool) error {
+	one, ok := object.(*v1alpha1.Delivery)
+	if !ok {
+		return fmt.Errorf("%T is no Delivery", object)
+	}
+	revision, err := revisionOf(one.ResourceVersion)
+	if err != nil {
+		return err
+	}
+	touched := map[string]bool{}
+	s.mu.Lock()
+	if there {
+		s.put(cache.MetaObjectToName(one), one, revision, touched)
+	} else {
+		s.put(cache.MetaObjectToName(one), nil, revision, touched)
+	}
+	s.mu.Unlock()
+	s.tell(touched)
+	return nil
+}
+
+// Replace is a listing: as a whole, at its revision.
+func (s store) Replace(list []any, version string) error {
+	revision, err := revisionOf(version)
+	if err != nil {
+		return err
+	}
+	touched := map[string]bool{}
+	s.mu.Lock()
+	first := s.listed == 0
+	if first {
+		s.listed = revision
+	}
+	there := map[cache.ObjectName]bool{}
+	for _, object := range list {
+		one, ok := object.(*v1alpha1.Delivery)
+		if !ok {
+			s.mu.Unlock()
+			return fmt.Errorf("%T is no Delivery", object)
+		}
+		at := cache.MetaObjectToName(one)
+		there[at] = true
+		s.put(at, one, revision, touched)
+	}
+	for at := range s.rows {
+		if !there[at] {
+			s.put(at, nil, revision, touched)
+		}
+	}
+	s.mu.Unlock()
+	s.tell(touched)
+	if first {
+		close(s.synced)
+	}
+	return nil
+}
+
+func (s store) tell(classes map[string]bool) {
+	for class := range classes {
+		s.changed(class)
+	}
+}
+
+// revisionOf reads a resourceVersion, which is a revision of the server's etcd: this API is served by no other store.
+func revisionOf(version string) (uint64, error) {
+	revision, err := strconv.ParseUint(version, 10, 64)
+	if err != nil || revision == 0 {
+		return 0, fmt.Errorf("resourceVersion %q is no revision", version)
+	}
+	return revision, nil
+}

@@ -1,0 +1,267 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package transferclass
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/controller/class"
+	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/primary"
+)
+
+var created = time.Unix(1700000000, 0)
+
+// deliveryOf is a Delivery of a zone, by uid and fqdn, with a class, at a revision. An empty fqdn: nothing was begun.
+func deliveryOf(class, uid, fqdn string, revision int) *v1alpha1.Delivery {
+	one := &v1alpha1.Delivery{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: uid + "-" + class, UID: types.UID("d-" + uid), CreationTimestamp: metav1.NewTime(created), ResourceVersion: fmt.Sprint(revision)}}
+	one.Spec.Zone, one.Spec.ClassRef = v1alpha1.DeliveredZone{Name: uid, UID: types.UID(uid)}, v1alpha1.DNSClassReference{Kind: v1alpha1.KindDNSClass, Name: class}
+	one.Status.FQDN = fqdn
+	return one
+}
+
+func text(m primary.Membership) string {
+	var all []string
+	for _, one := range m.Members {
+		all = append(all, one.UID+"="+one.Zone.String())
+	}
+	return strings.Join(all, " ")
+}
+
+func newMembers() (*Members, *[]string) {
+	m, told := NewMembers(nil), &[]string{}
+	m.Changed(func(class string) { *told = append(*told, class) })
+	return m, told
+}
+
+func do(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A zone is in a class from its first intent until its Delivery goes; the serial moves with the members and with nothing
+// else.
+func TestMembers_areWhatDeliveriesSay(t *testing.T) {
+	m, told := newMembers()
+	s := store{m}
+	select {
+	case <-m.synced:
+		t.Fatal("known before anything was listed")
+	default:
+	}
+	do(t, s.Replace([]any{deliveryOf("red", "a", "a.test.", 5), deliveryOf("red", "b", "", 6), deliveryOf("blue", "a", "a.test.", 7)}, "10"))
+	<-m.synced
+	begun := m.Of("red", created)
+	if text(begun) != "a=a.test." || begun.Serial != serialAt(created, 10) || !m.Any("a") || m.Any("b") {
+		t.Errorf("%s at %d", text(begun), begun.Serial)
+	}
+	do(t, s.Update(deliveryOf("red", "b", "b.test.", 11)))
+	if now := m.Of("red", created); text(now) != "a=a.test. b=b.test." || now.Serial != serialAt(created, 11) {
+		t.Errorf("%s at %d", text(now), now.Serial)
+	}
+	confirmed := deliveryOf("red", "b", "b.test.", 12)
+	confirmed.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue}}
+	do(t, s.Update(confirmed))
+	if now := m.Of("red", created); now.Serial != serialAt(created, 11) || !slices.Equal(m.Unconfirmed("red"), []string{"a"}) {
+		t.Errorf("a confirmation: serial %d, unconfirmed %v", now.Serial, m.Unconfirmed("red"))
+	}
+	do(t, s.Update(deliveryOf("red", "b", "renamed.test.", 13)))
+	do(t, s.Delete(deliveryOf("red", "a", "a.test.", 14)))
+	if now := m.Of("red", created); text(now) != "b=renamed.test." || now.Serial != serialAt(created, 14) {
+		t.Errorf("%s at %d", text(now), now.Serial)
+	}
+	if now := m.Of("blue", created); text(now) != "a=a.test." || now.Serial != serialAt(created, 10) {
+		t.Errorf("blue: %s at %d", text(now), now.Serial)
+	}
+	if now := m.Of("none", created); len(now.Members) != 0 || now.Serial != serialAt(created, 10) {
+		t.Errorf("a class of nothing: %s at %d", text(now), now.Serial)
+	}
+	// A listing that says the same changes nothing, one that lacks something is all there is.
+	*told = nil
+	do(t, s.Replace([]any{deliveryOf("red", "b", "renamed.test.", 13), deliveryOf("blue", "a", "a.test.", 7)}, "20"))
+	if now := m.Of("red", created); now.Serial != serialAt(created, 14) || len(*told) != 0 {
+		t.Errorf("nothing new: %d, told of %v", now.Serial, *told)
+	}
+	do(t, s.Replace([]any{deliveryOf("red", "b", "renamed.test.", 13)}, "30"))
+	if now := m.Of("blue", created); len(now.Members) != 0 || now.Serial != serialAt(created, 30) || !slices.Equal(*told, []string{"blue"}) {
+		t.Errorf("blue: %s at %d, told of %v", text(now), now.Serial, *told)
+	}
+	if err := s.Replace(nil, "soon"); err == nil {
+		t.Error("a listing of no revision")
+	}
+}
+
+// Of two zones of one name the earlier Delivery's has it, whoever looks and in whatever order it heard of them.
+func TestMembers_oneZoneHasAName(t *testing.T) {
+	late, early := deliveryOf("red", "late", "x.test.", 5), deliveryOf("red", "early", "x.test.", 6)
+	late.CreationTimestamp = metav1.NewTime(created.Add(time.Second))
+	for _, list := range [][]any{{late, early}, {early, late}} {
+		m, _ := newMembers()
+		do(t, store{m}.Replace(list, "10"))
+		of := m.OfClass("red")
+		if got := of.Holder(name.MustParse("x.test.")); got != "early" || of.Name("late") != name.MustParse("x.test.") || text(m.Of("red", created)) != "early=x.test. late=x.test." {
+			t.Errorf("%s has it; %s", got, text(m.Of("red", created)))
+		}
+	}
+	m, _ := newMembers()
+	if m.OfClass("red").Holder(name.MustParse("x.test.")) != "" {
+		t.Error("somebody has what nobody has")
+	}
+}
+
+// What a primary shows under a serial is the same for one that heard of every change, one that lists now and then, and one
+// that was started late: it is a function of the revision.
+func TestMembers_areTheSameUnderASerial(t *testing.T) {
+	for seed := range uint64(50) {
+		rnd := rand.New(rand.NewPCG(seed, 1))
+		there := map[string]*v1alpha1.Delivery{}
+		listing := func() []any {
+			var list []any
+			for _, one := range there {
+				list = append(list, one)
+			}
+			return list
+		}
+		watching, _ := newMembers()
+		listed, _ := newMembers()
+		do(t, store{watching}.Replace(nil, "1"))
+		do(t, store{listed}.Replace(nil, "1"))
+		known := map[string]string{}
+		see := func(m *Members) {
+			now := m.Of("red", created)
+			at := fmt.Sprint(now.Serial)
+			if before, ok := known[at]; ok && before != text(now) {
+				t.Fatalf("seed %d, serial %s: %s and %s", seed, at, before, text(now))
+			}
+			known[at] = text(now)
+		}
+		for revision := 2; revision < 60; revision++ {
+			uid := fmt.Sprint("u", rnd.IntN(6))
+			if there[uid] != nil && rnd.IntN(3) == 0 {
+				gone := there[uid].DeepCopy()
+				gone.ResourceVersion = fmt.Sprint(revision)
+				delete(there, uid)
+				do(t, store{watching}.Delete(gone))
+			} else {
+				there[uid] = deliveryOf("red", uid, []string{"", uid + ".test.", uid + ".other.test."}[rnd.IntN(3)], revision)
+				do(t, store{watching}.Update(there[uid]))
+			}
+			see(watching)
+			if rnd.IntN(5) == 0 {
+				do(t, store{listed}.Replace(listing(), fmt.Sprint(revision)))
+				see(listed)
+			}
+			if rnd.IntN(10) == 0 {
+				fresh, _ := newMembers()
+				do(t, store{fresh}.Replace(listing(), fmt.Sprint(revision)))
+				see(fresh)
+			}
+		}
+	}
+}
+
+// A serial is never 0 and follows the revision.
+func TestSerialAt(t *testing.T) {
+	before := serialAt(created, 1)
+	for revision := uint64(2); revision < 1000; revision++ {
+		now := serialAt(created, revision)
+		if now == 0 || !now.Ahead(before) {
+			t.Fatalf("revision %d: %d after %d", revision, now, before)
+		}
+		before = now
+	}
+	wrap := uint64(1<<32) - uint64(created.Unix())
+	for revision := wrap - 5; revision < wrap+5; revision++ {
+		if a, b := serialAt(created, revision), serialAt(created, revision+1); a == 0 || b == 0 || !b.Ahead(a) {
+			t.Errorf("across the wrap: %d after %d", b, a)
+		}
+	}
+	if again := serialAt(created.Add(24*time.Hour), 10); !again.Ahead(serialAt(created, 50000)) {
+		t.Error("a class made anew in a new store is behind the one before it")
+	}
+}
+
+func secrets(of map[string]map[string]string) class.GetSecret {
+	return func(_, name string) (map[string][]byte, error) {
+		if of[name] == nil {
+			return nil, delivery.Errorf(delivery.ReasonSecretNotFound, "there is no Secret %s", name)
+		}
+		data := map[string][]byte{}
+		for key, value := range of[name] {
+			data[key] = []byte(value)
+		}
+		return data, nil
+	}
+}
+
+const octets = "YSBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3RldHMgb2s="
+
+// Every field of the block means something: who may transfer, with which key, who is told and who is waited for.
+func TestReadPeers(t *testing.T) {
+	get := secrets(map[string]map[string]string{
+		"common": {"name": "common.example", "secret": octets}, "own": {"name": "own.example.", "secret": octets, "algorithm": "HMAC-SHA512"},
+		"twin": {"name": "COMMON.example", "secret": octets}, "empty": {"name": "e"}, "odd": {"name": "e", "secret": "canary !"},
+	})
+	ref := func(name string) *v1alpha1.SecretReference {
+		return &v1alpha1.SecretReference{Namespace: "dns", Name: name}
+	}
+	of := func(block v1alpha1.TransferProvider) *v1alpha1.DNSClass {
+		return &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: "red"}, Spec: v1alpha1.DNSClassSpec{Transfer: &block}}
+	}
+	peers, err := ReadPeers(of(v1alpha1.TransferProvider{
+		CatalogZone: "catalog.example.", TSIGSecretRef: ref("common"), AlsoNotify: []string{"192.0.2.9", "192.0.2.1"},
+		Secondaries: []v1alpha1.Secondary{{Address: "192.0.2.1"}, {Address: "[2001:db8::1]:5353", TSIGSecretRef: ref("own")}, {Address: "127.0.0.1"}},
+	}), get)
+	do(t, err)
+	told := fmt.Sprint(peers.Class.Notify)
+	if peers.Catalog.String() != "catalog.example." || peers.Class.Name != "red" || told != "[{192.0.2.1:53 common.example.} {[2001:db8::1]:5353 own.example.} {192.0.2.9:53 common.example.}]" {
+		t.Errorf("catalog %s, told %s", peers.Catalog, told)
+	}
+	if fmt.Sprint(peers.Class.Allow) != "[{[] common.example.} {[] own.example.}]" || len(peers.Class.Keys) != 2 {
+		t.Errorf("let in: %v", peers.Class.Allow)
+	}
+	if s := peers.Secondaries; len(s) != 3 || s[0].Key.Name != "common.example." || s[1].Key.Name != "own.example." || s[1].Key.Algorithm != "hmac-sha512." || s[1].Name != "[2001:db8::1]:5353" {
+		t.Errorf("waited for: %+v", s)
+	}
+	// Without keys addresses say who is let in, and local ones only with leave.
+	block := v1alpha1.TransferProvider{Secondaries: []v1alpha1.Secondary{{Address: "192.0.2.1"}, {Address: "127.0.0.1:5353"}}}
+	local := of(block)
+	for _, leave := range []bool{false, true} {
+		local.Spec.AllowLocalAddresses = leave
+		peers, err := ReadPeers(local, get)
+		do(t, err)
+		want := map[bool]string{false: "[{[192.0.2.1/32] }]", true: "[{[192.0.2.1/32] } {[127.0.0.1/32] }]"}[leave]
+		if got := fmt.Sprint(peers.Class.Allow); got != want || len(peers.Class.Notify) != strings.Count(want, "/32") || len(peers.Secondaries) != 2 {
+			t.Errorf("leave %v: let in %s, told %v", leave, got, peers.Class.Notify)
+		}
+	}
+	for what, test := range map[string]struct {
+		block v1alpha1.TransferProvider
+		says  string
+	}{
+		"no Secret":            {v1alpha1.TransferProvider{TSIGSecretRef: ref("none")}, "none"},
+		"no value":             {v1alpha1.TransferProvider{TSIGSecretRef: ref("empty")}, `data["secret"]`},
+		"no base64":            {v1alpha1.TransferProvider{TSIGSecretRef: ref("odd")}, "base64"},
+		"two keys of a name":   {v1alpha1.TransferProvider{TSIGSecretRef: ref("common"), Secondaries: []v1alpha1.Secondary{{Address: "192.0.2.1", TSIGSecretRef: ref("twin")}}}, "transfer.secondaries[0].tsigSecretRef"},
+		"no address":           {v1alpha1.TransferProvider{Secondaries: []v1alpha1.Secondary{{Address: "ns.example"}}}, "transfer.secondaries[0].address"},
+		"no address to tell":   {v1alpha1.TransferProvider{AlsoNotify: []string{"ns.example"}}, "transfer.alsoNotify[0]"},
+		"no name of a catalog": {v1alpha1.TransferProvider{CatalogZone: "a..b."}, "transfer.catalogZone"},
+	} {
+		if _, err := ReadPeers(of(test.block), get); err == nil || !strings.Contains(err.Error(), test.says) || strings.Contains(err.Error(), "canary") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}

@@ -1,0 +1,146 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package transferclass
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/controller/class"
+	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/delivery/dial"
+	"kubi.zone/kubizone/pkg/delivery/transfer"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/primary"
+	wire "kubi.zone/kubizone/pkg/transfer"
+)
+
+// Peers are what a DNSClass with a block transfer says.
+type Peers struct {
+	// Class is what primaries go by.
+	Class primary.ClassConfig
+	// Secondaries and Catalog are what the provider asks.
+	Secondaries []transfer.Secondary
+	Catalog     name.Name
+}
+
+// ReadPeers reads the block and the Secrets that it names. Errors are *delivery.Error; those of secret are returned as
+// they are.
+//
+// Who has a key may transfer from anywhere: a secondary often asks from another address than it answers at. One without a
+// key is known by its address alone. Where addresses are local and the class has no leave to reach such ones, nobody is
+// told, let in or asked there.
+func ReadPeers(of *v1alpha1.DNSClass, secret class.GetSecret) (Peers, error) {
+	block := of.Spec.Transfer
+	peers := Peers{Class: primary.ClassConfig{Name: of.Name}}
+	invalid := func(format string, args ...any) error {
+		return &delivery.Error{Reason: delivery.ReasonInvalidConfiguration, Permanent: true, Message: fmt.Sprintf(format, args...)}
+	}
+	if block.CatalogZone != "" {
+		var err error
+		if peers.Catalog, err = name.Parse(block.CatalogZone); err != nil {
+			return Peers{}, invalid("transfer.catalogZone: %v", err)
+		}
+		peers.Class.Catalog = peers.Catalog
+	}
+	read := map[v1alpha1.SecretReference]primary.Key{}
+	named := map[string]v1alpha1.SecretReference{}
+	keyOf := func(field string, ref *v1alpha1.SecretReference) (*primary.Key, error) {
+		if ref == nil {
+			return nil, nil
+		}
+		if key, ok := read[*ref]; ok {
+			return &key, nil
+		}
+		key, err := Key(*ref, secret)
+		if err != nil {
+			return nil, err
+		}
+		if other, twice := named[key.Name]; twice {
+			return nil, invalid("%s: Secret %s/%s has a key named %s, and so has Secret %s/%s, which the class names too; name one of the keys otherwise, or name one Secret", field, ref.Namespace, ref.Name, key, other.Namespace, other.Name)
+		}
+		read[*ref], named[key.Name] = key, *ref
+		peers.Class.Keys = append(peers.Class.Keys, key)
+		peers.Class.Allow = append(peers.Class.Allow, primary.Rule{Key: key.Name})
+		return &key, nil
+	}
+	common, err := keyOf("transfer.tsigSecretRef", block.TSIGSecretRef)
+	if err != nil {
+		return Peers{}, err
+	}
+	reachable := func(at netip.AddrPort) bool { return of.Spec.AllowLocalAddresses || dial.Check(at.Addr()) == nil }
+	tell := func(at netip.AddrPort, key *primary.Key) {
+		target := primary.Target{Addr: at}
+		if key != nil {
+			target.Key = key.Name
+		}
+		if reachable(at) && !slices.ContainsFunc(peers.Class.Notify, func(other primary.Target) bool { return other.Addr == at }) {
+			peers.Class.Notify = append(peers.Class.Notify, target)
+		}
+	}
+	for i, s := range block.Secondaries {
+		field := fmt.Sprintf("transfer.secondaries[%d]", i)
+		at, err := transfer.ParseAddress(s.Address)
+		if err != nil {
+			return Peers{}, invalid("%s.address: %v", field, err)
+		}
+		key, err := keyOf(field+".tsigSecretRef", s.TSIGSecretRef)
+		if err != nil {
+			return Peers{}, err
+		}
+		if key == nil {
+			key = common
+		}
+		tell(at, key)
+		one := transfer.Secondary{Name: s.Address, Addr: at}
+		switch {
+		case key != nil:
+			one.Key = &wire.Key{Name: key.Name, Algorithm: string(key.Algorithm), MAC: key.MAC}
+		case reachable(at):
+			peers.Class.Allow = append(peers.Class.Allow, primary.Rule{Prefixes: []netip.Prefix{netip.PrefixFrom(at.Addr(), at.Addr().BitLen())}})
+		}
+		peers.Secondaries = append(peers.Secondaries, one)
+	}
+	for i, text := range block.AlsoNotify {
+		at, err := transfer.ParseAddress(text)
+		if err != nil {
+			return Peers{}, invalid("transfer.alsoNotify[%d]: %v", i, err)
+		}
+		tell(at, common)
+	}
+	return peers, nil
+}
+
+// Key reads a Secret with a TSIG key, as BIND writes it: name, algorithm and secret in base64.
+func Key(ref v1alpha1.SecretReference, secret class.GetSecret) (primary.Key, error) {
+	data, err := secret(ref.Namespace, ref.Name)
+	if err != nil {
+		return primary.Key{}, err
+	}
+	for _, needed := range []string{"name", "secret"} {
+		if len(data[needed]) == 0 {
+			return primary.Key{}, delivery.Errorf(delivery.ReasonSecretNotFound, "Secret %s/%s: data[%q] is missing or empty; put the value there", ref.Namespace, ref.Name, needed)
+		}
+	}
+	algorithm := string(primary.HMACSHA256)
+	if text := strings.TrimSpace(string(data["algorithm"])); text != "" {
+		algorithm = strings.TrimSuffix(strings.ToLower(text), ".") + "."
+	}
+	octets, err := base64.StdEncoding.DecodeString(strings.TrimSpace(string(data["secret"])))
+	var key primary.Key
+	if err != nil {
+		err = errors.New("secret: is not base64; write it as tsig-keygen does") // What is wrong with it says something about it.
+	} else {
+		key, err = primary.NewKey(strings.TrimSpace(string(data["name"])), primary.Algorithm(algorithm), octets)
+	}
+	if err != nil {
+		return primary.Key{}, &delivery.Error{Reason: delivery.ReasonInvalidConfiguration, Message: fmt.Sprintf("Secret %s/%s: %v", ref.Namespace, ref.Name, err)}
+	}
+	return key, nil
+}

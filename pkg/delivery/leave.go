@@ -1,0 +1,305 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package delivery
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"kubi.zone/kubizone/pkg/zoneview"
+)
+
+// maxFormer bounds the names that a State remembers.
+const maxFormer = 16
+
+// withdraw ends a delivery.
+func (a *attempt) withdraw(ctx context.Context, snapshot *zoneview.Snapshot) {
+	i := a.item
+	at := i.state.Serial
+	// Without a Zone nothing was ever begun: no provider has to be asked, and none may be there to be.
+	if !i.state.Zone.IsZero() && !a.zone.Retain && !a.handedOver() {
+		if snapshot == nil {
+			// As it was when it was frozen would be better; what is left of it names less.
+			snapshot, _ = a.loop.config.Views.Settled(i.key.UID)
+		}
+		if snapshot == nil && !a.lost() {
+			return
+		}
+		if a.provider == nil {
+			a.fail(ctx, at, Report{}, a.spec.broken())
+			return
+		}
+		if i.blocked && i.blockedAt == at {
+			return
+		}
+		everywhere := []State{i.state}
+		for _, former := range i.state.Former {
+			everywhere = append(everywhere, former.state())
+		}
+		for _, of := range everywhere {
+			if done, report, err := a.takeAway(ctx, snapshot, of); err != nil {
+				a.fail(ctx, at, report, err)
+				return
+			} else if !done {
+				return
+			}
+		}
+	}
+	if i.stored.Version != "" {
+		storing, cancel := a.storing(ctx)
+		defer cancel()
+		if err := a.loop.config.Store.Delete(storing, i.key); err != nil {
+			a.storeFailed(ctx, "delete", err)
+			return
+		}
+	}
+	a.settled = true
+	i.loaded, i.stored, i.state, i.unsaved = false, State{}, State{}, nil
+	i.attempts, i.blocked, i.pending, i.polls = 0, false, 0, 0
+	i.repeatAt, i.owedAt, i.pollAt, i.driftAt, i.formerAt = time.Time{}, time.Time{}, time.Time{}, time.Time{}, time.Time{}
+	i.viewless = time.Time{}
+	a.setWithdrawn(true)
+	a.observe(Event{Outcome: OutcomeWithdrawn, Serial: at})
+}
+
+// lost: the view of the zone has not come for so long that it will not. A view may be late after a restart, and without
+// it a provider that cannot list does not learn what to remove.
+func (a *attempt) lost() bool {
+	i := a.item
+	if i.viewless.IsZero() {
+		i.viewless = a.began
+	}
+	i.pollAt = i.viewless.Add(a.loop.config.Stall)
+	return !i.pollAt.After(a.began)
+}
+
+// takeAway has the provider withdraw what a state says it has. It is not done where the fence failed, or the history
+// could not be read: that is dealt with.
+func (a *attempt) takeAway(ctx context.Context, snapshot *zoneview.Snapshot, of State) (done bool, report Report, failed *Error) {
+	i := a.item
+	plan, err := a.loop.withdrawal(ctx, i.key.UID, of, snapshot)
+	if err != nil {
+		a.storeFailed(ctx, "read the history of", err)
+		return false, Report{}, nil
+	}
+	if of.Zone != i.state.Zone && snapshot != nil {
+		plan.Serial = snapshot.Serial() // of which it is a consequence
+	}
+	next := i.state
+	intent := Intent{Serial: plan.Serial, From: plan.Serial, Holder: a.loop.config.Identity}
+	if i.state.Intent != nil {
+		intent.From, intent.RRsets = i.state.Intent.From, i.state.Intent.RRsets
+	} else if i.state.Serial != 0 {
+		intent.From = i.state.Serial
+	}
+	next.Intent = &intent
+	if of.Zone == i.state.Zone {
+		next.Ready = Condition{Unknown, ReasonPending, "the zone is being withdrawn"}
+	}
+	a.fencing = fencing{next: next}
+	err = a.call(ctx, "Withdraw", func(ctx context.Context) error {
+		var err error
+		report, err = a.provider.Withdraw(ctx, plan, a.fence)
+		return err
+	})
+	if a.stopped(ctx, err) {
+		return false, report, nil
+	}
+	if err == nil && len(report.Failed) > 0 {
+		err = report.Failed[0].Err
+	}
+	if err != nil {
+		return false, report, asError(err)
+	}
+	a.worked = true
+	return true, report, nil
+}
+
+// rename makes the name that the provider has the zone under a former one: it goes when the zone is delivered under the
+// present one, for until then it is all that resolvers find (S6.8).
+func (a *attempt) rename(snapshot *zoneview.Snapshot, now time.Time) {
+	i, state := a.item, &a.item.state
+	old := Former{Zone: state.Zone, From: state.Serial}
+	if state.Intent != nil {
+		old.From, old.RRsets = state.Intent.From, state.Intent.RRsets
+	}
+	state.Former = slices.Clone(state.Former)
+	if !a.zone.Retain {
+		state.Former = append(state.Former, old)
+	}
+	state.Zone, state.Serial, state.Hash, state.Intent = snapshot.FQDN(), 0, "", nil
+	i.pending, i.polls, i.formerAt = 0, 0, time.Time{}
+	state.Former = slices.DeleteFunc(state.Former, func(former Former) bool {
+		if former.Zone != state.Zone {
+			return false
+		}
+		// It had this name before, and what it left there is not known to be gone.
+		state.Intent = &Intent{Serial: snapshot.Serial(), From: former.From, Time: now, RRsets: former.RRsets}
+		return true
+	})
+	if more := len(state.Former) - maxFormer; more > 0 {
+		a.loop.config.Logger.Warn("A zone has had too many names to remember; it is not withdrawn from the first of them", "zone", state.Zone, "uid", i.key.UID, "class", i.key.Class, "former", state.Former[0].Zone)
+		state.Former = state.Former[more:]
+	}
+}
+
+// state is a Former as withdrawal takes it.
+func (f Former) state() State {
+	return State{Zone: f.Zone, Serial: f.From, Intent: &Intent{Serial: f.From, From: f.From, RRsets: f.RRsets}}
+}
+
+// leaveFormer withdraws the oldest name that the zone had. What comes of it holds up no change of the zone.
+func (a *attempt) leaveFormer(ctx context.Context, snapshot *zoneview.Snapshot, now time.Time) {
+	i, former, owed := a.item, a.item.state.Former[0], a.item.state.Intent
+	i.formerAt = time.Time{}
+	if !a.zone.Retain {
+		done, _, err := a.takeAway(ctx, snapshot, former.state())
+		if err != nil {
+			a.linger(ctx, snapshot, former, owed, err)
+			return
+		}
+		if !done {
+			return
+		}
+	}
+	next := i.state
+	next.Intent, next.Former = owed, slices.Clone(next.Former[1:])
+	i.lingers, i.lingered = nil, 0
+	if len(next.Former) > 0 {
+		a.again()
+	}
+	if owed != nil {
+		// What is owed is what the state and its Error speak of.
+		if err := a.save(ctx, next); err != nil {
+			a.storeFailed(ctx, "save", err)
+		}
+		return
+	}
+	event := Event{Outcome: OutcomeDelivered, Serial: snapshot.Serial(), Recovered: next.Error != nil}
+	next.Error, next.Ready = nil, delivered
+	a.store(ctx, next, event)
+}
+
+// linger says that a former name stays for the time being.
+func (a *attempt) linger(ctx context.Context, snapshot *zoneview.Snapshot, former Former, owed *Intent, e *Error) {
+	i, b, now := a.item, a.loop.config.Backoff, time.Now()
+	switch {
+	case e.RetryAfter > 0:
+		i.formerAt = now.Add(e.RetryAfter)
+	case e.Permanent || e.Reason == ReasonQuotaExceeded:
+		i.formerAt = now.Add(jitter(b.Slow))
+	default:
+		i.formerAt = now.Add(b.delay(i.lingered))
+	}
+	i.lingered++
+	if e.WholeClass {
+		a.pause = e
+	}
+	next := i.state
+	first := next.Error == nil
+	next.Intent = owed
+	i.lingers = &StateError{e.Reason, e.Code, fmt.Sprintf("the zone is delivered, and its former name %s is not withdrawn: %s", former.Zone, e.Message), now}
+	if owed == nil {
+		next.Error, next.Ready = i.lingers, Condition{False, e.Reason, i.lingers.Message}
+	}
+	a.store(ctx, next, Event{Outcome: OutcomeFailed, Serial: snapshot.Serial(), First: first})
+}
+
+// replaced: every class in force has the zone. Until then those that were in force before keep it, or the name would be
+// gone in between; but what is not to have it any more goes, lest a tenant keep it there by naming a class that never works.
+func (a *attempt) replaced() bool {
+	l := a.loop
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if slices.Contains(a.item.zone.Expelled, a.item.key.Class) {
+		return true
+	}
+	for _, name := range a.item.zone.Classes {
+		if other := a.item.zone.items[name]; other == nil || !other.delivered {
+			return false
+		}
+	}
+	return true
+}
+
+// handedOver: another class in force has the zone at the same place, where to withdraw it would take that one's data.
+func (a *attempt) handedOver() bool {
+	l := a.loop
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	zone, target := a.item.zone, a.item.state.Target
+	return target != "" && !zone.Withdraw && slices.ContainsFunc(zone.Classes, func(name string) bool {
+		c, other := l.classes[name], zone.items[name]
+		return c != nil && c.known && c.spec.Target == target && other != nil && other.delivered
+	})
+}
+
+// inherit goes on from where a class that is not in force any more has brought the zone at the same place. It is false
+// while that one is at work.
+func (a *attempt) inherit(ctx context.Context, now time.Time) bool {
+	i := a.item
+	if a.spec.Target == "" {
+		return true
+	}
+	for _, name := range a.leaving() {
+		theirs, err := a.peek(ctx, name)
+		if err == nil && (theirs.Zone.IsZero() || theirs.Target != a.spec.Target) {
+			continue
+		}
+		if a.atWork(name) {
+			i.retryAt = now.Add(jitter(time.Second))
+			return false
+		}
+		if err == nil {
+			theirs, err = a.peek(ctx, name) // as it is after its last attempt
+		}
+		if err != nil {
+			a.storeFailed(ctx, "load", err)
+			return false
+		}
+		// What it had begun and did not write down is what the zone changed since.
+		intent := Intent{Serial: theirs.Serial, From: theirs.Serial, Time: now}
+		if theirs.Intent != nil {
+			if intent = *theirs.Intent; intent.Holder != "" {
+				intent.Holder, i.repeatAt = "", now.Add(a.loop.config.repeatAfter())
+			}
+		}
+		state := &i.state
+		state.Zone, state.Target, state.Serial, state.Hash, state.Former, state.Intent = theirs.Zone, theirs.Target, theirs.Serial, theirs.Hash, theirs.Former, &intent
+		return true
+	}
+	return true
+}
+
+// peek is the state of another class of the zone.
+func (a *attempt) peek(ctx context.Context, class string) (State, error) {
+	storing, cancel := a.storing(ctx)
+	defer cancel()
+	return a.loop.config.Store.Load(storing, Key{a.item.key.UID, class})
+}
+
+// leaving are the classes that the zone is to be withdrawn from.
+func (a *attempt) leaving() []string {
+	l := a.loop
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var names []string
+	for name, other := range a.item.zone.items {
+		if !slices.Contains(a.item.zone.Classes, name) && !other.withdrawn {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func (a *attempt) atWork(class string) bool {
+	l := a.loop
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	other := a.item.zone.items[class]
+	return other != nil && other.running
+}

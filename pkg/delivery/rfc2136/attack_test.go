@@ -1,0 +1,104 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rfc2136
+
+import (
+	"encoding/base64"
+	"errors"
+	"net"
+	"slices"
+	"testing"
+
+	mdns "github.com/miekg/dns"
+
+	"kubi.zone/kubizone/pkg/delivery"
+)
+
+// hostile hands out these records, in one message, as the zone. It has the key.
+func hostile(t *testing.T, s server, lines ...string) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := keyOf(t, s.key)
+	octets, err := base64.StdEncoding.DecodeString(s.key.Secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &mdns.Server{
+		Listener: listener, TsigSecret: map[string]string{key.Name: base64.StdEncoding.EncodeToString(octets)},
+		Handler: mdns.HandlerFunc(func(w mdns.ResponseWriter, question *mdns.Msg) {
+			answer := new(mdns.Msg).SetReply(question)
+			answer.Authoritative = true
+			for _, line := range lines {
+				rr, err := mdns.NewRR(line)
+				if err != nil {
+					t.Errorf("%s: %v", line, err)
+					return
+				}
+				answer.Answer = append(answer.Answer, rr)
+			}
+			if signed := question.IsTsig(); signed != nil {
+				answer.SetTsig(signed.Hdr.Name, signed.Algorithm, 300, int64(signed.TimeSigned))
+			}
+			if err := w.WriteMsg(answer); err != nil {
+				t.Errorf("answer: %v", err)
+			}
+		}),
+	}
+	go server.ActivateAndServe()
+	t.Cleanup(func() { server.Shutdown() })
+	return listener.Addr().String()
+}
+
+// Attacks 39 and 56: what the primary says that it has is compared and never applied. A zone that seems empty or
+// somebody else's loses nothing, names outside of it are nobody's here, and a part of a zone is none.
+func TestAttack39_56_aHostilePrimary(t *testing.T) {
+	const soa = "example.org. 300 IN SOA ns.example.org. host.example.org. 9 3600 600 86400 300"
+	servers(t, zoneText, func(t *testing.T, s server) {
+		first := zone(t, "www 60 A 192.0.2.1", "mail 60 A 192.0.2.2")
+		deliver(t, s.provider(t), first.plan(1))
+		stands := []string{"www.example.org. 60 A 192.0.2.1", "mail.example.org. 60 A 192.0.2.2"}
+		told := func(lines ...string) *Provider {
+			p, err := New(Config{Server: s.addr.String(), TransferServer: hostile(t, s, lines...), Key: keyOf(t, s.key), Dial: anywhere})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return p
+		}
+		// Empty: what seems to be missing is put there under the prerequisite that it is not, which does not hold. The
+		// primary contradicts itself, and that is an error and no reason to write.
+		var e *delivery.Error
+		if _, err := told(soa, soa).Deliver(t.Context(), first.plan(2), open); !errors.As(err, &e) || e.Reason != delivery.ReasonServerError {
+			t.Errorf("a zone that seems empty: %v", err)
+		}
+		s.has(t, stands...)
+		// Somebody else's, and names of no zone of ours.
+		report := deliver(t, told(soa, "www.example.org. 60 IN A 203.0.113.1", "mail.example.org. 60 IN A 192.0.2.2", "www.example.net. 60 IN A 203.0.113.2", "other.example.org. 60 IN A 203.0.113.3", soa), first.plan(2))
+		if got := failedKeys(report); !slices.Equal(got, []string{"www.example.org. A Conflict"}) {
+			t.Errorf("a zone that seems somebody else's: %q", got)
+		}
+		drift, err := told(soa, "www.example.net. 60 IN A 203.0.113.2", "other.example.org. 60 IN A 203.0.113.3", soa).Verify(t.Context(), first.plan(2))
+		if err != nil || len(drift.Foreign) != 1 || drift.Foreign[0].Name.String() != "other.example.org." || len(drift.Missing) != 2 {
+			t.Errorf("compared with names outside: %+v, %v", drift, err)
+		}
+		s.has(t, stands...)
+		// Withdrawn from what seems empty: nothing is there to go.
+		if _, err := told(soa, soa).Withdraw(t.Context(), first.plan(2), open); err != nil {
+			t.Errorf("withdrawn: %v", err)
+		}
+		s.has(t, stands...)
+		for what, lines := range map[string][]string{
+			"another zone":   {"example.net. 300 IN SOA a. b. 1 1 1 1 1", "example.net. 300 IN SOA a. b. 1 1 1 1 1"},
+			"another serial": {soa, "www.example.org. 60 IN A 192.0.2.1", "example.org. 300 IN SOA ns.example.org. host.example.org. 8 3600 600 86400 300"},
+			"no SOA":         {"www.example.org. 60 IN A 203.0.113.1"},
+		} {
+			if _, err := told(lines...).Deliver(t.Context(), first.plan(2), open); !errors.As(err, &e) || e.Reason != delivery.ReasonServerError {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+		s.has(t, stands...)
+	})
+}
