@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -46,6 +47,8 @@ func New() *cobra.Command {
 changes a record, and secondaries are told within a second.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
+		// Main says where the commands are listed.
+		DisableSuggestions: true,
 		PersistentPreRunE: func(command *cobra.Command, _ []string) error {
 			return quiet(command.ErrOrStderr(), verbosity)
 		},
@@ -69,7 +72,28 @@ changes a record, and secondaries are told within a second.`,
 		webhookserver.NewCommand(),
 		versionCommand(),
 	}...)
+	explain(root)
 	return root
+}
+
+// explain has what is wrong with a command line end in the next step (C2): cobra's own words name the mistake alone.
+func explain(root *cobra.Command) {
+	root.SetFlagErrorFunc(func(command *cobra.Command, err error) error {
+		return fmt.Errorf("%w; %s --help lists the flags", err, command.CommandPath())
+	})
+	for _, command := range root.Commands() {
+		judge := command.Args
+		command.Args = func(command *cobra.Command, arguments []string) error {
+			switch err := judge(command, arguments); {
+			case err == nil:
+				return nil
+			case !strings.Contains(strings.TrimSuffix(command.Use, " [flags]"), " "):
+				return fmt.Errorf("%s takes flags alone, and %q is none; %s --help lists them", command.CommandPath(), arguments[0], command.CommandPath())
+			default:
+				return fmt.Errorf("%d arguments where it is %s; %s --help says more", len(arguments), command.UseLine(), command.CommandPath())
+			}
+		}
+	}
 }
 
 // Main runs the command line and returns the exit code.
@@ -81,11 +105,16 @@ func Main(arguments []string, out, errors io.Writer) int {
 	root.SetArgs(arguments)
 	root.SetOut(out)
 	root.SetErr(errors)
-	if err := root.ExecuteContext(ctx); err != nil {
+	switch command, err := root.ExecuteContextC(ctx); {
+	case err == nil:
+		return 0
+	case command == root && !strings.Contains(err.Error(), "--help"):
+		// By itself it does nothing, so there was no such command.
+		fmt.Fprintf(errors, "kubizone: %v; kubizone --help lists the commands\n", err)
+	default:
 		fmt.Fprintf(errors, "kubizone: %v\n", err)
-		return 1
 	}
-	return 0
+	return 1
 }
 
 // quiet sends warnings and errors to where errors go, and what is only information with -v alone (C4). klog is one for

@@ -32,8 +32,24 @@ func TestMain_printsVersionAndHelp(t *testing.T) {
 
 // C2
 func TestMain_saysAnErrorOnceWithoutUsage(t *testing.T) {
-	for _, arguments := range [][]string{{"up", "--listen", "nowhere"}, {"up", "stray"}, {"down"}, {"up", "--no-such-flag"}} {
+	for _, tc := range []struct {
+		arguments []string
+		next      string
+	}{
+		{[]string{"up", "--listen", "nowhere"}, "write an address and a port"},
+		{[]string{"up", "stray"}, `"stray" is none; kubizone up --help lists them`},
+		{[]string{"export"}, "kubizone export ZONE [flags]; kubizone export --help says more"},
+		{[]string{"import"}, "kubizone import FILE"},
+		{[]string{"down"}, "kubizone --help lists the commands"},
+		{[]string{"up", "--no-such-flag"}, "kubizone up --help lists the flags"},
+		{[]string{"--no-such-flag"}, "kubizone --help lists the flags"},
+		{[]string{"export", "zone", "--kubeconfig", "/no/such/file"}, "--kubeconfig: "},
+	} {
+		arguments := tc.arguments
 		code, out, errors := run(arguments...)
+		if !strings.Contains(errors, tc.next) {
+			t.Errorf("%v: %q has no next step %q", arguments, errors, tc.next)
+		}
 		if code != 1 || out != "" || !strings.HasPrefix(errors, "kubizone: ") || strings.Contains(errors, "Usage:") || strings.Count(errors, "kubizone: ") != 1 {
 			t.Errorf("%v: %d %q %q", arguments, code, out, errors)
 		}

@@ -27,7 +27,7 @@ func NewCommand() *cobra.Command {
 		Long: `Say that a store belongs to the cluster of the kubeconfig. A server that finds its zones in a cluster it does not know
 removes nothing of namespaces that are not there: a control plane that was built anew, or a kubeconfig of another
 cluster, must not wipe DNS. Once the namespaces are back, this lets it clean up again. Servers may be running.`,
-		Example: `  kubizone adopt-cluster --data-dir /var/lib/kubizone --kubeconfig cluster.kubeconfig
+		Example: `  kubizone adopt-cluster --data-dir /var/lib/kubizone/data --kubeconfig cluster.kubeconfig
   kubizone adopt-cluster --etcd-servers https://etcd-0:2379 --etcd-cafile ca.crt --etcd-certfile c.crt --etcd-keyfile c.key`,
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
@@ -54,6 +54,10 @@ func run(ctx context.Context, store source.Options, cluster *kubeconfig.Options,
 	system, err := client.CoreV1().Namespaces().Get(ctx, metav1.NamespaceSystem, metav1.GetOptions{})
 	if err != nil {
 		return fmt.Errorf("namespace %s, by whose UID a cluster is known: %w", metav1.NamespaceSystem, err)
+	}
+	if system.UID == "" {
+		// A standalone server says that every namespace is there, and has none.
+		return fmt.Errorf("--kubeconfig: %s is no kube-apiserver: its namespace %s has no UID, by which a cluster is known; name the kubeconfig of the cluster", config.Host, metav1.NamespaceSystem)
 	}
 	where, release, err := store.Reach(ctx)
 	if err != nil {

@@ -61,6 +61,11 @@ func TestAdoptCluster(t *testing.T) {
 			t.Errorf("cluster %s: %q, %v; want %q", test.uid, out, err, test.want)
 		}
 	}
+	// As a standalone server answers for every name.
+	uid = ""
+	if _, err := adopt(servers); err == nil || !strings.Contains(err.Error(), "is no kube-apiserver") {
+		t.Errorf("by a server that has no namespaces: %v", err)
+	}
 	if _, err := adopt(); err == nil || !strings.Contains(err.Error(), "--data-dir or --etcd-servers") {
 		t.Errorf("without a store: %v", err)
 	}

@@ -28,7 +28,7 @@ its namespaces, quotas, webhooks and policies hold. Objects are stored in an etc
 servers may share, or in an etcd that runs in this process (--etcd-data-dir).`,
 		Example: `  kubizone apiserver --etcd-servers https://etcd-0:2379 --etcd-cafile ca.crt --etcd-certfile c.crt --etcd-keyfile c.key \
     --tls-cert-file tls.crt --tls-private-key-file tls.key
-  kubizone apiserver --etcd-data-dir /var/lib/kubizone --kubeconfig cluster.kubeconfig`,
+  kubizone apiserver --etcd-data-dir /var/lib/kubizone/data --kubeconfig cluster.kubeconfig`,
 		Args: cobra.NoArgs,
 		// A server's log is for operators and says what happens, where the other sub-commands are quiet; --v is upstream's.
 		PersistentPreRunE: func(command *cobra.Command, _ []string) error {

@@ -205,7 +205,7 @@ func (o *Options) Validate() error {
 	return errors.Join(wrong...)
 }
 
-// validateRequestHeader: whoever may speak for users is named (hardening, attack 42). Upstream lets an empty list of
+// validateRequestHeader: whoever may speak for users is named (attack 42). Upstream lets an empty list of
 // names mean every certificate of the authority.
 func (o *Options) validateRequestHeader() []error {
 	header := o.Authentication.RequestHeader

@@ -5,6 +5,7 @@ package delivering
 
 import (
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,10 +16,19 @@ import (
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/controller/class"
+	"kubi.zone/kubizone/pkg/controller/transferclass"
 	"kubi.zone/kubizone/pkg/delivery"
 )
 
-// providers.md: environment variables and flags of the same meaning; the flag wins.
+// The defaults where neither environment nor flags say anything: 5s, 60s, 5 attempts, a health check each 10m.
+func TestOptions_defaults(t *testing.T) {
+	o := NewOptions()
+	if want := (delivery.Backoff{Base: 5 * time.Second, Max: time.Minute, Attempts: 5}); o.Backoff() != want || o.HealthCheckInterval != 10*time.Minute {
+		t.Errorf("%+v, %s", o.Backoff(), o.HealthCheckInterval)
+	}
+}
+
+// Environment variables and flags of the same meaning; the flag wins.
 func TestOptions_flagWins(t *testing.T) {
 	t.Setenv(EnvRetryBaseDelay, "2s")
 	t.Setenv(EnvRetryMaxAttempts, "7")
@@ -103,7 +113,7 @@ func TestProviders_needTheirSecrets(t *testing.T) {
 		"webhook, empty value": {"webhook", hook, map[string]string{"secret": ""}, delivery.ReasonSecretNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
-			provider, target, err := Providers[test.block](test.of, func(string, string) (map[string][]byte, error) {
+			provider, target, err := Providers(Transfer{})[test.block](test.of, func(string, string) (map[string][]byte, error) {
 				data := map[string][]byte{}
 				for name, text := range test.secret {
 					data[name] = []byte(text)
@@ -124,5 +134,25 @@ func TestProviders_needTheirSecrets(t *testing.T) {
 				t.Errorf("%v, want %s", err, test.want)
 			}
 		})
+	}
+}
+
+// A primary has one key of a name: classes whose keys have one name and differ claim it differently, and alike where they are
+// the same key. What they claim says nothing of the secret.
+func TestProviders_claimTheNamesOfTheirKeys(t *testing.T) {
+	claims := func(secret string) map[string]string {
+		of := &v1alpha1.DNSClass{Spec: v1alpha1.DNSClassSpec{Transfer: &v1alpha1.TransferProvider{TSIGSecretRef: &v1alpha1.SecretReference{Namespace: "dns", Name: "key"}}}}
+		provider, _, err := Providers(Transfer{Members: transferclass.NewMembers(nil)})["transfer"](of, func(string, string) (map[string][]byte, error) {
+			return map[string][]byte{"name": []byte("one.example"), "secret": []byte(secret)}, nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer provider.Close()
+		return provider.(class.Claimant).Claims()
+	}
+	const one, other = "YSBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3RldHMgb2s=", "YW5vdGhlciBzZWNyZXQgb2YgMzIgb2N0ZXRzLCBvay4="
+	if got := claims(one); !maps.Equal(got, claims(one)) || maps.Equal(got, claims(other)) || got["one.example."] == "" || strings.Contains(got["one.example."], "a secret") {
+		t.Errorf("%q, %q", got, claims(other))
 	}
 }

@@ -5,38 +5,116 @@ package delivering
 
 import (
 	"context"
+	"crypto/sha256"
 	"crypto/tls"
-	"encoding/base64"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/controller/class"
+	"kubi.zone/kubizone/pkg/controller/transferclass"
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/delivery/dial"
 	"kubi.zone/kubizone/pkg/delivery/rfc2136"
+	"kubi.zone/kubizone/pkg/delivery/transfer"
 	"kubi.zone/kubizone/pkg/delivery/webhook"
 	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
 	"kubi.zone/kubizone/pkg/primary"
-	"kubi.zone/kubizone/pkg/transfer"
+	wire "kubi.zone/kubizone/pkg/transfer"
+	"kubi.zone/kubizone/pkg/zoneview"
 )
 
 // Providers are all there are, by their block in the spec of a DNSClass.
-var Providers = map[string]class.NewProvider{
-	"rfc2136": newRFC2136,
-	"webhook": newWebhook,
+func Providers(transfer Transfer) map[string]class.NewProvider {
+	return map[string]class.NewProvider{
+		"rfc2136":  newRFC2136,
+		"transfer": transfer.newProvider,
+		"webhook":  newWebhook,
+	}
+}
+
+// Transfer is what the provider of that name knows of zones beside what is in them.
+type Transfer struct {
+	Members *transferclass.Members
+	Views   *zoneview.Set
+	Client  versioned.Interface
+}
+
+func (t Transfer) newProvider(of *v1alpha1.DNSClass, secret class.GetSecret) (delivery.Provider, string, error) {
+	peers, err := transferclass.ReadPeers(of, secret)
+	if err != nil {
+		return nil, "", err
+	}
+	provider, err := transfer.New(transfer.Config{
+		Members: t.Members.OfClass(of.Name), Secondaries: peers.Secondaries, Catalog: peers.Catalog, Dial: dial.New(of.Spec.AllowLocalAddresses).DialContext,
+		Served: func(uid string) serial.Serial {
+			if zone, ok := t.Views.Settled(uid); ok {
+				return zone.Serial()
+			}
+			return 0
+		},
+		Latest: func(ctx context.Context, uid string) (serial.Serial, error) {
+			zone, ok := t.Views.Settled(uid)
+			if !ok {
+				return 0, errors.New("the zone is not here any more")
+			}
+			now, err := t.Client.KubizoneV1alpha1().Zones(zone.Zone().Namespace).Get(ctx, zone.Zone().Name, metav1.GetOptions{})
+			if err != nil {
+				return 0, err
+			}
+			if string(now.UID) != uid {
+				return 0, errors.New("the zone is another one now")
+			}
+			return serial.Serial(now.Status.Serial), nil
+		},
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	// What was confirmed was so by these servers, and by this class, which shows the zone by itself.
+	addresses := make([]string, len(peers.Secondaries))
+	for i, s := range peers.Secondaries {
+		addresses[i] = s.Addr.String()
+	}
+	slices.Sort(addresses)
+	sum := sha256.Sum256([]byte(strings.Join(addresses, " ")))
+	return &withKeys{provider, peers.Class.Keys}, fmt.Sprintf("transfer by %s to %d secondaries (%x)", of.Name, len(addresses), sum[:4]), nil
+}
+
+// withKeys has the names of a class's keys: a primary has one key of each.
+type withKeys struct {
+	*transfer.Provider
+	keys []primary.Key
+}
+
+var _ class.Claimant = (*withKeys)(nil)
+
+// Claims are the keys by name.
+func (p *withKeys) Claims() map[string]string {
+	claims := map[string]string{}
+	for _, key := range p.keys {
+		claims[key.Name] = string(key.Algorithm) + string(key.MAC([]byte(key.Name)))
+	}
+	return claims
 }
 
 func newRFC2136(of *v1alpha1.DNSClass, secret class.GetSecret) (delivery.Provider, string, error) {
 	block := of.Spec.RFC2136
-	key, err := tsigKey(block.TSIGSecretRef, secret)
+	key, err := transferclass.Key(block.TSIGSecretRef, secret)
 	if err != nil {
 		return nil, "", err
 	}
 	provider, err := rfc2136.New(rfc2136.Config{
-		Server: block.Server, TransferServer: block.TransferServer, Key: *key, Dial: dial.New(of.Spec.AllowLocalAddresses).DialContext,
+		Server: block.Server, TransferServer: block.TransferServer, Dial: dial.New(of.Spec.AllowLocalAddresses).DialContext,
+		Key:     wire.Key{Name: key.Name, Algorithm: string(key.Algorithm), MAC: key.MAC},
+		Replace: block.ForeignRecords == v1alpha1.ForeignRecordsReplace,
 	})
 	if err != nil {
 		return nil, "", err
@@ -111,35 +189,4 @@ func clientCertificate(ref v1alpha1.SecretReference, secret class.GetSecret) (*t
 		return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "Secret %s/%s: tls.crt and tls.key are no certificate and its key in PEM", ref.Namespace, ref.Name)
 	}
 	return &certificate, nil
-}
-
-// tsigKey reads a key as BIND writes it: name, algorithm and secret in base64.
-func tsigKey(ref v1alpha1.SecretReference, secret class.GetSecret) (*transfer.Key, error) {
-	name, err := value(secret, ref, "name")
-	if err != nil {
-		return nil, err
-	}
-	encoded, err := value(secret, ref, "secret")
-	if err != nil {
-		return nil, err
-	}
-	data, err := secret(ref.Namespace, ref.Name)
-	if err != nil {
-		return nil, err
-	}
-	algorithm := string(primary.HMACSHA256)
-	if text := strings.TrimSpace(string(data["algorithm"])); text != "" {
-		algorithm = strings.TrimSuffix(strings.ToLower(text), ".") + "."
-	}
-	key, err := func() (primary.Key, error) {
-		octets, err := base64.StdEncoding.DecodeString(strings.TrimSpace(string(encoded)))
-		if err != nil {
-			return primary.Key{}, errors.New("secret: is not base64; write it as tsig-keygen does")
-		}
-		return primary.NewKey(strings.TrimSpace(string(name)), primary.Algorithm(algorithm), octets)
-	}()
-	if err != nil {
-		return nil, &delivery.Error{Reason: delivery.ReasonInvalidConfiguration, Message: fmt.Sprintf("Secret %s/%s: %v", ref.Namespace, ref.Name, err)}
-	}
-	return &transfer.Key{Name: key.Name, Algorithm: string(key.Algorithm), MAC: key.MAC}, nil
 }

@@ -60,7 +60,7 @@ func (c *Config) Primary(zones primary.Zones) (*primary.Primary, error) {
 		Keys: c.Keys, Allow: c.Allow, Notify: c.Notify,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("--dns-listen %s: %w", c.DNSListen, err)
+		return nil, fmt.Errorf("--dns-listen: %w", err)
 	}
 	return dns, nil
 }

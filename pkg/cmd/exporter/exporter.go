@@ -50,6 +50,7 @@ func NewOptions() *Options {
 // AddFlags binds the options to flags.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	o.Client.AddFlags(flags)
+	o.Client.AddNamespaceFlag(flags)
 	flags.StringVarP(&o.Output, "output", "o", o.Output, "zonefile: what the zone contains; yaml or json: the Zone and its Records as manifests")
 }
 

@@ -56,6 +56,7 @@ const (
 // AddFlags binds the options to flags.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	o.Client.AddFlags(flags)
+	o.Client.AddNamespaceFlag(flags)
 	flags.StringVar(&o.Zone, "zone", o.Zone, "NAMESPACE/NAME or NAME of the Zone object that takes the records of a zone file or transfer")
 	flags.StringVar(&o.View, "view", o.View, "view that the Zone is in, or is made in with --create-zone; empty is the default view")
 	flags.BoolVar(&o.CreateZone, "create-zone", o.CreateZone, "make the Zone of the SOA if it does not exist, and import NS at the apex as Records")
@@ -167,7 +168,7 @@ func (o *Options) target(namespace string) (load.Target, error) {
 		return load.Target{}, fmt.Errorf("--zone %q: namespace: %s", o.Zone, strings.Join(wrong, ", "))
 	}
 	if wrong := validation.IsDNS1123Subdomain(zone.Name); len(wrong) > 0 {
-		return load.Target{}, fmt.Errorf("--zone %q: this is the name of an object, such as example-org: %s", o.Zone, strings.Join(wrong, ", "))
+		return load.Target{}, fmt.Errorf("--zone %q: %q is not the name of a Zone object; write NAMESPACE/NAME or NAME, such as platform/example-org: %s", o.Zone, zone.Name, strings.Join(wrong, ", "))
 	}
 	if o.View != "" {
 		if wrong := validation.IsDNS1123Label(o.View); len(wrong) > 0 {
@@ -224,7 +225,7 @@ func (c *Config) importOne(ctx context.Context, loader *load.Loader, s source, i
 	case s.name != "standard input":
 		file, err := os.Open(s.name)
 		if err != nil {
-			return load.Result{}, fmt.Errorf("import: %w", err)
+			return load.Result{}, fmt.Errorf("import: %w; name a file that is there, - for standard input, or %sSERVER/ZONE", err, transfer.Scheme)
 		}
 		defer file.Close()
 		text = file

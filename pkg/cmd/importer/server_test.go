@@ -5,23 +5,19 @@ package importer_test
 
 import (
 	"bytes"
-	"context"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/cmd/exporter"
 	"kubi.zone/kubizone/pkg/cmd/importer"
-	"kubi.zone/kubizone/pkg/cmd/up"
 	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
+	"kubi.zone/kubizone/test/standalone"
 )
 
 // server is a whole kubizone in this process, and what a user types against it.
@@ -31,67 +27,10 @@ type server struct {
 	versioned.Interface
 }
 
-// output is written to by a server that still runs.
-type output struct {
-	mutex sync.Mutex
-	text  bytes.Buffer
-	ready chan struct{}
-	once  sync.Once
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mutex.Lock()
-	defer o.mutex.Unlock()
-	n, err := o.text.Write(p)
-	if strings.Contains("\n"+o.text.String(), "\nready") {
-		o.once.Do(func() { close(o.ready) })
-	}
-	return n, err
-}
-
-func (o *output) String() string {
-	o.mutex.Lock()
-	defer o.mutex.Unlock()
-	return o.text.String()
-}
-
 func start(t *testing.T) *server {
 	t.Helper()
-	options := up.NewOptions()
-	options.DataDir, options.Listen, options.DNSListen = filepath.Join(t.TempDir(), "data"), "127.0.0.1:0", "127.0.0.1:0"
-	out := &output{ready: make(chan struct{})}
-	config, err := options.Complete(out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- config.Run(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-ended; err != nil {
-			t.Errorf("the server: %v\n%s", err, out)
-		}
-	})
-	select {
-	case <-out.ready:
-	case err := <-ended:
-		ended <- err
-		t.Fatalf("the server ended before it was ready: %v\n%s", err, out)
-	case <-time.After(2 * time.Minute):
-		t.Fatalf("the server is not ready after two minutes:\n%s", out)
-	}
-	kubeconfig := filepath.Join(options.DataDir, "kubeconfig")
-	client, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
-	if err != nil {
-		t.Fatal(err)
-	}
-	client.QPS = -1
-	typed, err := versioned.NewForConfig(client)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &server{t: t, kubeconfig: kubeconfig, Interface: typed}
+	up := standalone.Start(t)
+	return &server{t: t, kubeconfig: up.Kubeconfig, Interface: up}
 }
 
 // said is what a command left behind.

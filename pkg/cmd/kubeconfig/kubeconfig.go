@@ -5,6 +5,7 @@ package kubeconfig
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spf13/pflag"
 	"k8s.io/client-go/rest"
@@ -24,10 +25,19 @@ func NewOptions() *Options {
 	return &Options{rules: rules}
 }
 
-// AddFlags binds the options to flags.
+// AddFlags binds the options to flags: all but -n. Basic authentication has none: no kube-apiserver takes it any more.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.rules.ExplicitPath, clientcmd.RecommendedConfigPathFlag, o.rules.ExplicitPath, "kubeconfig file to use")
-	clientcmd.BindOverrideFlags(&o.overrides, flags, clientcmd.RecommendedConfigOverrideFlags(""))
+	names := clientcmd.RecommendedConfigOverrideFlags("")
+	names.AuthOverrideFlags.Username, names.AuthOverrideFlags.Password = clientcmd.FlagInfo{}, clientcmd.FlagInfo{}
+	names.ContextOverrideFlags.Namespace = clientcmd.FlagInfo{}
+	clientcmd.BindOverrideFlags(&o.overrides, flags, names)
+}
+
+// AddNamespaceFlag binds -n, for a sub-command that works on what is in a namespace.
+func (o *Options) AddNamespaceFlag(flags *pflag.FlagSet) {
+	clientcmd.RecommendedConfigOverrideFlags("").ContextOverrideFlags.Namespace.BindStringFlag(flags, &o.overrides.Context.Namespace)
+	flags.Lookup(clientcmd.FlagNamespace).Usage = "namespace to work in; absent: that of the context"
 }
 
 // Namespace is the one that -n asks for, empty where it does not.
@@ -37,11 +47,14 @@ func (o *Options) Namespace() string { return o.overrides.Context.Namespace }
 // context.
 func (o *Options) Client() (config *rest.Config, namespace string, err error) {
 	loading := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(o.rules, &o.overrides)
-	if config, err = loading.ClientConfig(); err != nil {
-		return nil, "", fmt.Errorf("kubeconfig: %w", err)
+	if config, err = loading.ClientConfig(); err == nil {
+		namespace, _, err = loading.Namespace()
 	}
-	if namespace, _, err = loading.Namespace(); err != nil {
-		return nil, "", fmt.Errorf("kubeconfig: %w", err)
+	switch {
+	case clientcmd.IsEmptyConfig(err):
+		return nil, "", fmt.Errorf("--kubeconfig: there is none in %s, and this is no pod of a cluster; name a kubeconfig file", strings.Join(o.rules.GetLoadingPrecedence(), ", "))
+	case err != nil:
+		return nil, "", fmt.Errorf("--kubeconfig: %w; name a kubeconfig that can be read, by the flag or $KUBECONFIG, and what is in it", err)
 	}
 	config.UserAgent = rest.DefaultKubernetesUserAgent()
 	return config, namespace, nil

@@ -40,6 +40,7 @@ func client(t *testing.T, arguments ...string) (asked string, config *rest.Confi
 	options := NewOptions()
 	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
 	options.AddFlags(flags)
+	options.AddNamespaceFlag(flags)
 	if err := flags.Parse(arguments); err != nil {
 		t.Fatal(err)
 	}
@@ -72,5 +73,13 @@ func TestClient_readsFlagsFilesAndEnvironmentAsKubectlDoes(t *testing.T) {
 	}
 	if _, _, _, err = client(t, "--kubeconfig", path, "--context", "three"); err == nil || !strings.Contains(err.Error(), "three") {
 		t.Errorf("a context that is not there: %v", err)
+	}
+	missing := filepath.Join(t.TempDir(), "missing")
+	if _, _, _, err = client(t, "--kubeconfig", missing); err == nil || !strings.Contains(err.Error(), "--kubeconfig: ") || !strings.Contains(err.Error(), missing) {
+		t.Errorf("a file that is not there: %v", err)
+	}
+	t.Setenv("KUBECONFIG", missing)
+	if _, _, _, err = client(t); err == nil || !strings.Contains(err.Error(), "--kubeconfig: ") || !strings.Contains(err.Error(), missing) || strings.Contains(err.Error(), "KUBERNETES_MASTER") {
+		t.Errorf("nothing anywhere: %v", err)
 	}
 }

@@ -21,6 +21,7 @@ type Options struct {
 	dnsserving.Options
 	Client       *kubeconfig.Options
 	HealthListen string
+	SecretsDir   string
 }
 
 // NewOptions are the defaults.
@@ -33,6 +34,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	o.Options.AddFlags(flags)
 	o.Client.AddFlags(flags)
 	flags.StringVar(&o.HealthListen, "health-listen", o.HealthListen, "address and port of /livez, /readyz and /metrics, over HTTP; port 0 takes a free one")
+	flags.StringVar(&o.SecretsDir, "secrets-dir", o.SecretsDir, "directory with the Secrets that DNSClasses name, as files NAMESPACE/NAME/KEY, instead of those of the cluster")
 }
 
 // Config is what the options mean.
@@ -40,6 +42,8 @@ type Config struct {
 	dnsserving.Config
 	HealthListen netip.AddrPort
 	Client       *rest.Config
+	// SecretsDir is empty for the Secrets of the cluster.
+	SecretsDir string
 	// Warnings are for the operator and stop nothing.
 	Warnings []string
 	// Out takes the lines for people.
@@ -48,7 +52,7 @@ type Config struct {
 
 // Complete reads the options, and files they name, and reports all that is wrong with them.
 func (o *Options) Complete(out io.Writer) (*Config, error) {
-	c := &Config{Out: out}
+	c := &Config{Out: out, SecretsDir: o.SecretsDir}
 	var dns, health, client error
 	c.Config, c.Warnings, dns = o.Options.Complete()
 	c.HealthListen, health = dnsserving.ListenAddress("--health-listen", o.HealthListen, 8080)
@@ -63,8 +67,10 @@ func NewCommand() *cobra.Command {
 		Use:   "primary",
 		Short: "serve zones of the API to secondaries",
 		Long: `Serve the zones of an API to secondaries until SIGTERM: a hidden primary that answers SOA, AXFR and IXFR and sends NOTIFY.
-It reads zones as whoever the kubeconfig, or its pod's ServiceAccount, says: that needs list and watch of zones, and get of
-zones/entries and zones/changes. A line that begins with "ready" says when it serves.`,
+Views are served to those that --transfer-allow lets in, the zones of each DNSClass with a block transfer to that class's
+secondaries; any number of primaries serves the same. It reads as whoever the kubeconfig, or its pod's ServiceAccount, says:
+that needs list and watch of zones, deliveries and dnsclasses, get of dnsclasses, zones/entries and zones/changes, and get of
+the Secrets that DNSClasses name. A line that begins with "ready" says when it serves.`,
 		Example: `  kubizone primary --dns-listen :53 --transfer-allow 192.0.2.0/24 --transfer-to 192.0.2.53
   kubizone primary --kubeconfig ./data/kubeconfig --dns-listen 127.0.0.1:5301 --health-listen 127.0.0.1:0`,
 		Args: cobra.NoArgs,

@@ -5,143 +5,108 @@ package primary
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"net"
-	"net/http"
 	"slices"
-	"sync"
 	"sync/atomic"
-	"time"
 
-	"github.com/prometheus/client_golang/prometheus/collectors"
-	"k8s.io/component-base/metrics"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/cmd/delivering"
+	"kubi.zone/kubizone/pkg/cmd/dnsserving"
+	"kubi.zone/kubizone/pkg/cmd/process"
+	"kubi.zone/kubizone/pkg/controller/class"
+	"kubi.zone/kubizone/pkg/controller/transferclass"
 	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
 	"kubi.zone/kubizone/pkg/generated/informers/externalversions"
-	"kubi.zone/kubizone/pkg/primary"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/pkg/zoneview/feed"
 )
 
-// probeTime bounds reading a request of a prober.
-const probeTime = 10 * time.Second
-
-// process is one run.
-type process struct {
-	*Config
-	dns   *primary.Primary
-	feed  *feed.Feed
-	zones externalversions.SharedInformerFactory
-	// figures are those of this run alone.
-	figures metrics.KubeRegistry
-	// serving is true while questions are answered.
-	serving atomic.Bool
-}
-
 // Run serves until ctx ends and returns nil then; an error is what ended it before.
 func (c *Config) Run(ctx context.Context) error {
-	for _, warning := range c.Warnings {
-		c.say("warning: %s", warning)
-	}
-	p := &process{Config: c, figures: metrics.NewKubeRegistry()}
 	set := zoneview.NewSet(zoneview.Config{})
-	var err error
-	if p.dns, err = c.Primary(set); err != nil {
+	dns, err := c.Primary(set)
+	if err != nil {
 		return err
 	}
-	defer p.dns.Close()
-	health, err := net.Listen("tcp", c.HealthListen.String())
+	defer dns.Close()
+	p, err := process.Open(c.HealthListen, c.Out)
 	if err != nil {
-		return fmt.Errorf("--health-listen %s: %w; choose another port", c.HealthListen, err)
+		return err
 	}
-	defer health.Close()
+	defer p.Close()
+	for _, warning := range c.Warnings {
+		p.Say("warning: %s", warning)
+	}
 
 	// The feed bounds what it asks at once; how much that is a second is the server's to say.
-	c.Client.QPS = -1
-	c.Client.UserAgent = "kubizone-primary"
-	client, err := versioned.NewForConfig(c.Client)
+	reach := rest.CopyConfig(c.Client)
+	reach.QPS = -1
+	reach.UserAgent = "kubizone-primary"
+	client, err := versioned.NewForConfig(reach)
 	if err != nil {
 		return err
 	}
-	p.zones = externalversions.NewSharedInformerFactoryWithOptions(client, 0, externalversions.WithTransform(feed.Trim))
-	p.feed, err = feed.New(feed.Config{
-		Client: client.KubizoneV1alpha1().RESTClient(), Zones: p.zones.Kubizone().V1alpha1().Zones(), Set: set,
-		Interest: func(zone *v1alpha1.Zone) bool { return slices.Contains(c.DNSViews, zone.Status.View) },
+	secrets, err := c.secrets(reach)
+	if err != nil {
+		return err
+	}
+	informers := externalversions.NewSharedInformerFactory(client, 0)
+	zones := informers.Kubizone().V1alpha1().Zones()
+	if err := zones.Informer().SetTransform(transferclass.Trim); err != nil {
+		return err
+	}
+	members := transferclass.NewMembers(client.KubizoneV1alpha1().RESTClient())
+	p.Feed, err = feed.New(feed.Config{
+		Client: client.KubizoneV1alpha1().RESTClient(), Zones: zones, Set: set,
+		Interest: func(zone *v1alpha1.Zone) bool {
+			return slices.Contains(c.DNSViews, zone.Status.View) || members.Any(string(zone.UID))
+		},
 	})
 	if err != nil {
 		return err
 	}
-	p.figures.MustRegister(p.feed.Metrics()...)
-	p.figures.RawMustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	return p.run(ctx, health)
-}
-
-// run starts what is needed in its order and stops it in the reverse one.
-func (p *process) run(ctx context.Context, health net.Listener) error {
-	running, fail := context.WithCancelCause(ctx)
-	defer fail(nil)
-	var parts sync.WaitGroup
-	defer parts.Wait()
-
-	prober := &http.Server{Handler: p.handler(), ReadTimeout: probeTime, WriteTimeout: probeTime}
-	parts.Go(func() {
-		if err := prober.Serve(health); !errors.Is(err, http.ErrServerClosed) {
-			fail(fmt.Errorf("--health-listen %s: %w", p.HealthListen, err))
+	classes, err := transferclass.New(transferclass.Config{
+		Primary: dns, Members: members, Classes: informers.Kubizone().V1alpha1().DNSClasses(), Zones: zones, Client: client, Secrets: secrets, Joined: p.Feed.Look,
+	})
+	if err != nil {
+		return err
+	}
+	measured := dnsserving.NewMetrics()
+	defer measured.Follow(dns)()
+	p.Figures.MustRegister(p.Feed.Metrics()...)
+	p.Figures.CustomMustRegister(measured)
+	p.Informers = []process.Informers{informers}
+	p.Beside, p.Known = []func(context.Context){members.Run, classes.Run}, classes.WaitForSync
+	// serving is true while questions are answered.
+	var serving atomic.Bool
+	p.Unready = func() string {
+		if !serving.Load() {
+			return "not serving"
 		}
-	})
-	defer prober.Close()
-
+		return ""
+	}
 	// Zones outlive DNS, which outlives ctx for as long as transfers may take to end.
-	reading, stopReading := context.WithCancel(context.WithoutCancel(ctx))
-	p.zones.StartWithContext(reading)
-	defer p.zones.Shutdown()
-	defer stopReading()
-	parts.Go(func() { _ = p.feed.Run(reading) }) // ends with reading, and no other way
-
-	p.say("health on %s, reading zones", health.Addr())
-	if err := p.feed.WaitForSync(running); err != nil {
-		return p.ended(ctx, err)
-	}
-	p.serving.Store(true)
-	stopped := context.AfterFunc(running, func() { p.serving.Store(false) })
-	defer stopped()
-	p.say("ready: DNS on %s", p.dns.Addrs()[0])
-	err := p.dns.Run(running)
-	if err == nil {
-		err = context.Cause(running)
-	}
-	return p.ended(ctx, err)
-}
-
-// ended is nil where ctx is why.
-func (p *process) ended(ctx context.Context, err error) error {
-	if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
-		return nil
-	}
-	return err
-}
-
-func (p *process) handler() http.Handler {
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
-		switch {
-		case p.feed.Check() != nil:
-			// Names of zones are not for everybody who reaches the port.
-			http.Error(w, "zones are still being read; the log names those that cannot be", http.StatusServiceUnavailable)
-		case !p.serving.Load():
-			http.Error(w, "not serving", http.StatusServiceUnavailable)
-		default:
-			fmt.Fprintln(w, "ok")
+	return p.Run(ctx, func(running, _ context.Context) error {
+		serving.Store(true)
+		defer context.AfterFunc(running, func() { serving.Store(false) })()
+		p.Say("ready: DNS on %s", dns.Addrs()[0])
+		if err := dns.Run(running); err != nil {
+			return err
 		}
+		return context.Cause(running)
 	})
-	mux.Handle("GET /metrics", metrics.HandlerFor(p.figures, metrics.HandlerOpts{ErrorHandling: metrics.ContinueOnError}))
-	return mux
 }
 
-func (c *Config) say(format string, arguments ...any) {
-	// A closed terminal must not stop a server.
-	_, _ = fmt.Fprintf(c.Out, format+"\n", arguments...)
+// secrets are those of the cluster, or of a directory where one is named.
+func (c *Config) secrets(reach *rest.Config) (class.Secrets, error) {
+	if c.SecretsDir != "" {
+		return delivering.DirectorySecrets(c.SecretsDir), nil
+	}
+	client, err := kubernetes.NewForConfig(reach)
+	if err != nil {
+		return nil, err
+	}
+	return delivering.ClusterSecrets{Client: client.CoreV1()}, nil
 }

@@ -213,7 +213,7 @@ func TestRun_isSilentBeforeTheZonesAreIn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer nobody.Close() // takes connections and never answers
+	nobody.Close() // nobody listens there
 	file := filepath.Join(t.TempDir(), "kubeconfig")
 	kubeconfig := clientcmdapi.NewConfig()
 	kubeconfig.Clusters["c"] = &clientcmdapi.Cluster{Server: "https://" + nobody.Addr().String()}
@@ -235,6 +235,7 @@ func TestRun_isSilentBeforeTheZonesAreIn(t *testing.T) {
 	if code, body := get(t, health+"/readyz"); code != http.StatusServiceUnavailable || !strings.Contains(body, "being read") {
 		t.Errorf("/readyz: %d %s", code, body)
 	}
+	out.find(t, ended, `^(waiting for the API): .*; does the kubeconfig name the server`)
 	stop()
 	if strings.Contains(out.String(), "ready: ") {
 		t.Errorf("said:\n%s", out)

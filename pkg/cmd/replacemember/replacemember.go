@@ -57,7 +57,7 @@ func NewCommand() *cobra.Command {
 have no data; the one that had its name is taken out. Run it on a member that is alive. It waits until the new member has
 everything, and gives it a vote then.`,
 		Example: `  kubectl -n kubizone-system exec kubizone-apiserver-0 -- \
-    kubizone replace-member kubizone-apiserver-2 --data-dir /data --etcd-initial-cluster kubizone-apiserver-0=https://…,…`,
+    /kubizone replace-member kubizone-apiserver-2 --data-dir /var/lib/kubizone/data --etcd-initial-cluster kubizone-apiserver-0=https://…,…`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, arguments []string) error {
 			options.Member = arguments[0]

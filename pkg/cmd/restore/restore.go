@@ -85,7 +85,7 @@ watch start over. Stop whatever serves the old data first: two servers would han
 Zones that were made after the backup are not in it. Who makes one again sets spec.minimumSerial to a serial ahead of
 what its secondaries have.`,
 		Example: `  kubizone restore ./backup-2026-11-20 --data-dir ./data-new
-  kubizone restore ./backup --data-dir /data --etcd-member-name kubizone-apiserver-0 --etcd-initial-cluster kubizone-apiserver-0=https://…`,
+  kubizone restore ./backup --data-dir /var/lib/kubizone/data --etcd-member-name kubizone-apiserver-0 --etcd-initial-cluster kubizone-apiserver-0=https://…`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, arguments []string) error {
 			options.Backup = arguments[0]

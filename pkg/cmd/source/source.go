@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 
@@ -49,7 +50,17 @@ func (o *Options) Validate() error {
 	if o.DataDir != "" {
 		// Opening would make one.
 		if _, err := os.Stat(filepath.Join(o.DataDir, "etcd")); err != nil {
-			wrong = append(wrong, fmt.Errorf("--data-dir %s: there is no data of kubizone: %w", o.DataDir, err))
+			wrong = append(wrong, fmt.Errorf("--data-dir %s: there is no data of kubizone: %w; name what kubizone up has as --data-dir, or kubizone apiserver as --etcd-data-dir", o.DataDir, err))
+		}
+	}
+	for _, server := range o.Servers {
+		if at, err := url.Parse(server); err != nil || at.Host == "" && at.Scheme != "unix" {
+			wrong = append(wrong, fmt.Errorf("--etcd-servers %q: write URLs, like https://etcd-0:2379", server))
+		}
+	}
+	for _, file := range []struct{ flag, path string }{{"--etcd-cafile", o.CAFile}, {"--etcd-certfile", o.CertFile}, {"--etcd-keyfile", o.KeyFile}} {
+		if _, err := os.Stat(file.path); file.path != "" && err != nil {
+			wrong = append(wrong, fmt.Errorf("%s: %w; name a PEM file that this user may read", file.flag, err))
 		}
 	}
 	return errors.Join(wrong...)

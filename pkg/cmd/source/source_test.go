@@ -29,6 +29,12 @@ func TestValidate_saysAllThatIsWrong(t *testing.T) {
 			t.Errorf("nothing says %q in %v", want, err)
 		}
 	}
+	err = (&Options{Servers: []string{"etcd-0:2379"}, CAFile: "no-such-file"}).Validate()
+	for _, want := range []string{`--etcd-servers "etcd-0:2379": write URLs, like https://`, "--etcd-cafile: "} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("nothing says %q in %v", want, err)
+		}
+	}
 	if err := (&Options{DataDir: t.TempDir(), Servers: []string{"http://127.0.0.1:1"}}).Validate(); err == nil {
 		t.Error("both stores at once are accepted")
 	}

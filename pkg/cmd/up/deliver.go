@@ -12,51 +12,86 @@ import (
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/component-base/metrics/legacyregistry"
 	"k8s.io/klog/v2"
 
+	"kubi.zone/kubizone/pkg/apiserver"
 	"kubi.zone/kubizone/pkg/cmd/delivering"
+	"kubi.zone/kubizone/pkg/cmd/dnsserving"
 	"kubi.zone/kubizone/pkg/controller/class"
+	"kubi.zone/kubizone/pkg/controller/transferclass"
 	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
 	"kubi.zone/kubizone/pkg/generated/informers/externalversions"
+	"kubi.zone/kubizone/pkg/primary"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// startController delivers what the server stores, from the server's own views. There is one process, so nobody is to be
-// elected.
-func (c *Config) startController(ctx context.Context, all *parts, kubeconfig string, zones *zoneview.Set) error {
+// startController delivers what the server stores, from the server's own views, and has the primary serve the classes that
+// it does it by. There is one process, so nobody is to be elected.
+func (c *Config) startController(ctx context.Context, all *parts, kubeconfig string, server *apiserver.Server, zones *zoneview.Set, dns *primary.Primary) error {
 	reach, err := clientFor(kubeconfig, "kubizone-controller")
 	if err != nil {
 		return err
 	}
 	reach.QPS = -1 // The server says when it is too much.
+	// Of a million Records the decoding of JSON is longer than the server's own start.
+	reach.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
 	client, err := versioned.NewForConfig(reach)
 	if err != nil {
 		return err
 	}
 	informers := externalversions.NewSharedInformerFactory(client, 0)
+	secrets := delivering.DirectorySecrets(c.SecretsDir)
+	members := transferclass.NewMembers(client.KubizoneV1alpha1().RESTClient())
 	controller, err := class.New(class.Config{
-		Identity: "up_" + string(uuid.NewUUID()), Client: client, Informers: informers, Views: zones,
-		Providers: delivering.Providers, Secrets: delivering.DirectorySecrets(c.SecretsDir), Metrics: figures(),
+		Identity: "up_" + string(uuid.NewUUID()), Client: client, Informers: informers, Views: zones, Frozen: server.Frozen,
+		Providers: delivering.Providers(delivering.Transfer{Members: members, Views: zones, Client: client}), Secrets: secrets, Metrics: figures(),
+		// Nobody else has the data directory.
+		Alone:          true,
 		Logger:         slog.New(logr.ToSlogHandler(klog.Background())),
 		HealthInterval: c.Delivering.HealthCheckInterval, Backoff: c.Delivering.Backoff(),
 	})
 	if err != nil {
 		return err
 	}
+	api := informers.Kubizone().V1alpha1()
+	classes, err := transferclass.New(transferclass.Config{
+		Primary: dns, Members: members, Classes: api.DNSClasses(), Zones: api.Zones(), Client: client, Secrets: secrets,
+		Joined: func(cache.ObjectName) {}, // every zone is here
+	})
+	if err != nil {
+		return err
+	}
 	all.start(ctx, "controller", func(ctx context.Context) error {
-		informers.StartWithContext(ctx)
+		var running sync.WaitGroup
+		defer running.Wait()
 		defer informers.Shutdown()
+		informers.StartWithContext(ctx)
+		running.Go(func() { members.Run(ctx) })
+		running.Go(func() { classes.Run(ctx) })
+		// Whose name is taken is not known before.
+		if err := members.WaitForSync(ctx); err != nil {
+			return err
+		}
 		return controller.Run(ctx)
 	})
-	return nil
+	return all.during(ctx, classes.WaitForSync)
 }
 
 // figures are served by the API server, whose registry is one for the process: two servers in one (tests) share them.
 var figures = sync.OnceValue(func() *class.Metrics {
 	measured := class.NewMetrics()
 	legacyregistry.MustRegister(measured.Registerables()...)
+	legacyregistry.CustomMustRegister(measured)
+	return measured
+})
+
+// dnsFigures are those of the primary, likewise.
+var dnsFigures = sync.OnceValue(func() *dnsserving.Metrics {
+	measured := dnsserving.NewMetrics()
+	legacyregistry.CustomMustRegister(measured)
 	return measured
 })
 

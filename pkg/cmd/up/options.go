@@ -95,7 +95,7 @@ func (o *Options) Complete(out io.Writer) (*Config, error) {
 	fault(o.Delivering.Validate())
 	if o.SecretsDir != "" {
 		if info, err := os.Stat(o.SecretsDir); err != nil {
-			fault(fmt.Errorf("--secrets-dir: %w", err))
+			fault(fmt.Errorf("--secrets-dir: %w; name a directory with files NAMESPACE/NAME/KEY", err))
 		} else if !info.IsDir() {
 			fault(fmt.Errorf("--secrets-dir %s: is no directory; name one with files NAMESPACE/NAME/KEY", o.SecretsDir))
 		}

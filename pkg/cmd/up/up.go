@@ -101,13 +101,16 @@ func (c *Config) serve(ctx context.Context, all *parts, dir *embed.Dir, listener
 	if err := all.during(ctx, server.WaitForViews); err != nil {
 		return err
 	}
-	all.start(ctx, "dns", dns.Run)
+	all.start(ctx, "dns", func(ctx context.Context) error {
+		defer dnsFigures().Follow(dns)()
+		return dns.Run(ctx)
+	})
 	all.start(ctx, "api", server.Run)
 	if err := all.during(ctx, server.WaitForAPI); err != nil {
 		return err
 	}
 	c.say("API on https://%s, kubeconfig %s", listener.Addr(), kubeconfig)
-	if err := c.startController(ctx, all, kubeconfig, zones); err != nil {
+	if err := c.startController(ctx, all, kubeconfig, server, zones, dns); err != nil {
 		return err
 	}
 	if err := all.during(ctx, func(ctx context.Context) error { return c.loadAll(ctx, kubeconfig) }); err != nil {

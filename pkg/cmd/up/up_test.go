@@ -288,7 +288,7 @@ func TestRun_namesWhatStandsInItsWay(t *testing.T) {
 		wants  []string
 	}{
 		"API port":     {func(o *Options) { o.Listen = occupied }, []string{"--listen " + occupied, "taken", "choose another port"}},
-		"DNS port":     {func(o *Options) { o.DNSListen = occupied }, []string{"--dns-listen " + occupied, "taken", "choose another port"}},
+		"DNS port":     {func(o *Options) { o.DNSListen = occupied }, []string{"--dns-listen: ", occupied, "taken", "choose another port"}},
 		"in use":       {func(o *Options) { o.DataDir = inUse }, []string{inUse, fmt.Sprint(os.Getpid()), "stop that one first"}},
 		"newer format": {func(o *Options) { o.DataDir = newer }, []string{newer, "format 999", "newer kubizone"}},
 		"unwritable":   {func(o *Options) { o.DataDir = filepath.Join(file, "data") }, []string{filepath.Join(file, "data"), "cannot be written"}},

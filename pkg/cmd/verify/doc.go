@@ -7,10 +7,12 @@
 // It promises:
 //
 //  1. It changes nothing, and ends with an error when anything differs or could not be asked.
-//  2. Every server named by a flag, and every one that a Delivery of the zone lists, has a line.
-//  3. A server that is ahead because the zone changed meanwhile is compared once more.
+//  2. Every server named by a flag has a line, and everything that the zone is delivered to: name servers are asked, of
+//     other providers it is told what the controller has found.
+//  3. A server of a class is asked with the key that the class knows it by, where whoever asks may read it; no key is printed.
+//  4. A server that is ahead because the zone changed meanwhile is compared once more.
 //
 // It does not know how answers are compared: pkg/verify does.
 //
-// Read verify.go.
+// Read verify.go, then deliveries.go and keys.go.
 package verify

@@ -20,8 +20,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/cmd/delivering"
 	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
+	"kubi.zone/kubizone/pkg/controller/class"
 	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
 	"kubi.zone/kubizone/pkg/load"
 	"kubi.zone/kubizone/pkg/primary"
@@ -44,6 +48,7 @@ type Options struct {
 	Client      *kubeconfig.Options
 	Servers     []string
 	TSIGKeyFile string
+	SecretsDir  string
 	Output      string
 }
 
@@ -53,9 +58,11 @@ func NewOptions() *Options { return &Options{Client: kubeconfig.NewOptions(), Ou
 // AddFlags binds the options to flags.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	o.Client.AddFlags(flags)
+	o.Client.AddNamespaceFlag(flags)
 	// kubectl's --server is the API's; here servers are those that are asked.
 	flags.StringSliceVar(&o.Servers, "name-server", o.Servers, "name server to ask, ADDRESS[:PORT] or NAME[:PORT]; repeatable")
-	flags.StringVar(&o.TSIGKeyFile, "tsig-key-file", o.TSIGKeyFile, "file of TSIG keys as tsig-keygen writes them; the first signs what is asked, and has to sign the answers")
+	flags.StringVar(&o.TSIGKeyFile, "tsig-key-file", o.TSIGKeyFile, "file of TSIG keys as tsig-keygen writes them; the first signs what is asked of a --name-server and of servers of classes whose key cannot be read, and has to sign the answers")
+	flags.StringVar(&o.SecretsDir, "secrets-dir", o.SecretsDir, "directory of the Secrets that classes name, files NAMESPACE/NAME/KEY (default: the cluster's, as far as the kubeconfig's user may read them)")
 	flags.StringVarP(&o.Output, "output", "o", o.Output, "text or json")
 }
 
@@ -76,7 +83,7 @@ func (o *Options) Run(ctx context.Context, text string, out, remarks io.Writer) 
 	if o.Output != formatText && o.Output != formatJSON {
 		return fmt.Errorf("--output %q: write %s or %s", o.Output, formatText, formatJSON)
 	}
-	run := &run{remarks: remarks}
+	run := &run{remarks: remarks, keys: map[v1alpha1.SecretReference]*transfer.Key{}}
 	if o.TSIGKeyFile != "" {
 		keys, warnings, err := primary.ReadKeyFile(o.TSIGKeyFile)
 		if err != nil {
@@ -92,7 +99,7 @@ func (o *Options) Run(ctx context.Context, text string, out, remarks io.Writer) 
 		if err != nil {
 			return fmt.Errorf("--name-server %w", err)
 		}
-		run.servers = append(run.servers, address)
+		run.ask(asked{address: address, key: run.key})
 	}
 	config, namespace, err := o.Client.Client()
 	if err != nil {
@@ -107,6 +114,13 @@ func (o *Options) Run(ctx context.Context, text string, out, remarks io.Writer) 
 	}
 	if run.client, err = versioned.NewForConfig(config); err != nil {
 		return err
+	}
+	if run.secrets = delivering.DirectorySecrets(o.SecretsDir); o.SecretsDir == "" {
+		core, err := corev1client.NewForConfig(config)
+		if err != nil {
+			return err
+		}
+		run.secrets = delivering.ClusterSecrets{Client: core}
 	}
 	result, err := run.compare(ctx)
 	if err != nil {
@@ -143,9 +157,12 @@ func address(text string) (string, error) {
 // run is one comparison.
 type run struct {
 	client  versioned.Interface
+	secrets class.Secrets
 	id      types.NamespacedName
+	// key is that of --tsig-key-file; keys are those of classes that were looked for.
 	key     *transfer.Key
-	servers []string
+	keys    map[v1alpha1.SecretReference]*transfer.Key
+	servers []asked
 	remarks io.Writer
 }
 
@@ -168,12 +185,15 @@ func (r *run) compare(ctx context.Context) (*Result, error) {
 	}
 	result := &Result{Zone: r.id.String(), FQDN: truth.FQDN.String(), View: object.Status.View, Serial: uint32(truth.Serial), RRsets: truth.Len()}
 	for _, server := range r.servers {
-		report := truth.Compare(ctx, server, r.key)
+		report := server.seen(truth).Compare(ctx, server.address, server.key)
 		if report.State == verify.Ahead {
 			if truth, err = r.truth(ctx); err != nil {
 				return nil, err
 			}
-			report = truth.Compare(ctx, server, r.key)
+			report = server.seen(truth).Compare(ctx, server.address, server.key)
+		}
+		if server.label != "" {
+			report.Server = server.label
 		}
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
@@ -182,6 +202,14 @@ func (r *run) compare(ctx context.Context) (*Result, error) {
 	}
 	result.Servers = append(result.Servers, rows...)
 	return result, nil
+}
+
+// seen is the truth as a server should have it.
+func (a asked) seen(truth *verify.Zone) *verify.Zone {
+	if a.guest {
+		return truth.Guest()
+	}
+	return truth
 }
 
 // truth is what the zone contains now.
@@ -196,53 +224,6 @@ func (r *run) truth(ctx context.Context) (*verify.Zone, error) {
 		return nil, fmt.Errorf("entries of zone %s: %w", r.id, err)
 	}
 	return zone, nil
-}
-
-// delivered adds the servers of the zone's Deliveries that have an address to those that are asked. Of the others, and of
-// Deliveries without rows, rows says what the controller has found.
-func (r *run) delivered(ctx context.Context, zone *v1alpha1.Zone) (rows []verify.Report, err error) {
-	list, err := r.client.KubizoneV1alpha1().Deliveries(zone.Namespace).List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, err
-	}
-	for _, delivery := range list.Items {
-		if delivery.Spec.Zone.UID != zone.UID {
-			continue
-		}
-		for _, server := range delivery.Status.Servers {
-			if _, err := netip.ParseAddrPort(server.Name); err == nil {
-				r.ask(server.Name)
-			} else if at, err := netip.ParseAddr(server.Name); err == nil {
-				r.ask(net.JoinHostPort(at.String(), "53"))
-			} else {
-				rows = append(rows, verify.Report{
-					Server: delivery.Spec.ClassRef.Name + "/" + server.Name, State: verify.State(server.State), Serial: uint32(server.Serial), By: "delivery", Error: server.Message,
-				})
-			}
-		}
-		if len(delivery.Status.Servers) == 0 {
-			rows = append(rows, whole(&delivery, zone))
-		}
-	}
-	return rows, nil
-}
-
-func (r *run) ask(server string) {
-	if !slices.Contains(r.servers, server) {
-		r.servers = append(r.servers, server)
-	}
-}
-
-// whole is a Delivery to something that has no servers: its serial and hash are what the provider was compared with last.
-func whole(delivery *v1alpha1.Delivery, zone *v1alpha1.Zone) verify.Report {
-	report := verify.Report{Server: delivery.Spec.ClassRef.Name, State: verify.Behind, Serial: uint32(delivery.Status.Serial), By: "delivery"}
-	switch {
-	case delivery.Status.Error != nil:
-		report.State, report.Error = verify.Failed, delivery.Status.Error.Message
-	case delivery.Status.Serial == zone.Status.SettledSerial:
-		report.State = verify.Current
-	}
-	return report
 }
 
 func (r *Result) print(out io.Writer) error {
@@ -311,8 +292,8 @@ func NewCommand() *cobra.Command {
 		Use:   "verify ZONE",
 		Short: "compare what name servers answer with what a zone contains",
 		Long: `Ask name servers for a zone and print where each stands against what the API says: its serial, and the RRsets that are
-missing, foreign or different. Servers are those of the zone's Deliveries and those of --name-server. A server that does not
-hand out the zone is asked for each RRset. It ends with 1 when anything differs. ZONE is the name of the Zone object, or
+missing, foreign or different. Servers are those of the zone's Deliveries, each asked with the key that its class knows it by,
+and those of --name-server. A server that does not hand out the zone is asked for each RRset. It ends with 1 when anything differs. ZONE is the name of the Zone object, or
 NAMESPACE/NAME.`,
 		Example: `  kubizone verify -n platform example-org --name-server 192.0.2.53 --name-server 198.51.100.53:5353
   kubizone verify platform/example-org --tsig-key-file transfer.key -o json`,

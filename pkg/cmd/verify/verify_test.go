@@ -5,7 +5,6 @@ package verify_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -13,13 +12,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apitypes "k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/utils/ptr"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
@@ -28,25 +24,8 @@ import (
 	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
 	"kubi.zone/kubizone/pkg/load"
 	"kubi.zone/kubizone/test/rig"
+	"kubi.zone/kubizone/test/standalone"
 )
-
-// said keeps what the server says, and tells when it is ready.
-type said struct {
-	mutex sync.Mutex
-	text  bytes.Buffer
-	ready chan struct{}
-	once  sync.Once
-}
-
-func (s *said) Write(p []byte) (int, error) {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	n, err := s.text.Write(p)
-	if strings.Contains("\n"+s.text.String(), "\nready") {
-		s.once.Do(func() { close(s.ready) })
-	}
-	return n, err
-}
 
 // api is a whole kubizone in this process with the zone a/org in it.
 type api struct {
@@ -55,40 +34,10 @@ type api struct {
 	versioned.Interface
 }
 
-func start(t *testing.T) *api {
+func start(t *testing.T, changes ...func(*up.Options)) *api {
 	t.Helper()
-	options := up.NewOptions()
-	options.DataDir, options.Listen, options.DNSListen = filepath.Join(t.TempDir(), "data"), "127.0.0.1:0", "127.0.0.1:0"
-	out := &said{ready: make(chan struct{})}
-	config, err := options.Complete(out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- config.Run(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-ended; err != nil {
-			t.Errorf("the server: %v", err)
-		}
-	})
-	select {
-	case <-out.ready:
-	case err := <-ended:
-		ended <- err
-		t.Fatalf("the server ended before it was ready: %v", err)
-	case <-time.After(2 * time.Minute):
-		t.Fatal("the server is not ready after two minutes")
-	}
-	a := &api{t: t, kubeconfig: filepath.Join(options.DataDir, "kubeconfig")}
-	client, err := clientcmd.BuildConfigFromFlags("", a.kubeconfig)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if a.Interface, err = versioned.NewForConfig(client); err != nil {
-		t.Fatal(err)
-	}
+	server := standalone.Start(t, changes...)
+	a := &api{t: t, kubeconfig: server.Kubeconfig, Interface: server}
 	a.zone("org", v1alpha1.ZoneSpec{DomainName: "example.org.", TTL: ptr.To[int32](3600)})
 	// A child, whose name servers are glue in the zone: a server refers to it.
 	a.zone("dev", v1alpha1.ZoneSpec{DomainName: "dev.example.org."})
@@ -153,7 +102,8 @@ func (a *api) verify(arguments ...string) (out string, err error) {
 func (a *api) result(want error, arguments ...string) (r struct {
 	Serial  uint32
 	Servers []struct {
-		State, By, Error string
+		Server, State, By, Error string
+
 		Serial           uint32
 		Missing, Foreign []struct{ Name, Type string }
 		Differing        []struct {

@@ -52,9 +52,10 @@ type Options struct {
 	Check, ReloadWith []string
 }
 
-// NewOptions has the defaults.
+// NewOptions has the defaults. The check is as strict as named is when it loads a primary's zone, and asks nobody for the
+// addresses of hosts outside.
 func NewOptions() *Options {
-	return &Options{Listen: ":7100", Algorithm: string(protocol.SHA256), Check: []string{"named-checkzone"}, ReloadWith: []string{"rndc", "reload"}}
+	return &Options{Listen: ":7100", Algorithm: string(protocol.SHA256), Check: []string{"named-checkzone", "-i", "local", "-k", "fail"}, ReloadWith: []string{"rndc", "reload"}}
 }
 
 // AddFlags binds the options to flags.
@@ -123,11 +124,11 @@ func (o *Options) Complete() (*Config, error) {
 	}
 	config.secrets = func() ([][]byte, error) { return readSecrets(o.SecretFiles) }
 	if secrets, err := config.secrets(); err != nil {
-		fault(fmt.Errorf("--hmac-secret-file: %w", err))
+		fault(fmt.Errorf("--hmac-secret-file: %w; name a file that this user may read and that has the secret alone", err))
 	} else {
 		for i, secret := range secrets {
 			if len(secret) == 0 {
-				fault(fmt.Errorf("--hmac-secret-file %s: is empty", o.SecretFiles[i]))
+				fault(fmt.Errorf("--hmac-secret-file %s: is empty; write the secret into it that the clients have", o.SecretFiles[i]))
 			}
 		}
 	}
@@ -151,14 +152,17 @@ func (o *Options) Complete() (*Config, error) {
 	if o.TSIGKeyFile != "" && o.UpdateServer == "" {
 		fault(errors.New("--tsig-key-file goes with --rfc2136-server"))
 	}
+	settings := server.Config{
+		Backend: backend, Secrets: config.secrets, Algorithm: config.requestsAreSigned, BasePath: o.BasePath,
+		Logger: slog.New(logr.ToSlogHandler(klog.Background())),
+	}
+	if err := settings.Validate(); err != nil {
+		fault(fmt.Errorf("--hmac-algorithm, --base-path: %w", err)) // each fault says which value it is about
+	}
 	if len(wrong) == 0 {
 		var err error
-		config.handler, err = server.New(server.Config{
-			Backend: backend, Secrets: config.secrets, Algorithm: config.requestsAreSigned, BasePath: o.BasePath,
-			Logger: slog.New(logr.ToSlogHandler(klog.Background())),
-		})
-		if err != nil {
-			fault(fmt.Errorf("--hmac-algorithm, --base-path: %w", err))
+		if config.handler, err = server.New(settings); err != nil {
+			fault(err)
 		}
 	}
 	return config, errors.Join(wrong...)
@@ -245,7 +249,7 @@ func (c *Config) Run(ctx context.Context, out io.Writer) error {
 	}
 	listener, err := net.Listen("tcp", c.listen)
 	if err != nil {
-		return fmt.Errorf("--listen: %w", err)
+		return fmt.Errorf("--listen: %w; name an address of this machine and a free port", err)
 	}
 	serving := &http.Server{
 		Handler: c.handler, ReadHeaderTimeout: headerTime, ReadTimeout: readTime, WriteTimeout: answerTime, IdleTimeout: answerTime, MaxHeaderBytes: 1 << 14,

@@ -46,7 +46,7 @@ func TestOptions_eachFaultNamesItsFlag(t *testing.T) {
 		{[]string{"--hmac-secret-file", secret, "--rfc2136-server", "192.0.2.1"}, []string{"--tsig-key-file"}},
 		{[]string{"--hmac-secret-file", secret, "--rfc2136-server", "192.0.2.1", "--tsig-key-file", "/nonexistent"}, []string{"--tsig-key-file"}},
 		{[]string{"--hmac-secret-file", secret, "--zone-file", "example.org=" + zone, "--tsig-key-file", "x"}, []string{"--tsig-key-file goes with"}},
-		{[]string{"--hmac-secret-file", secret, "--zone-file", "example.org", "--listen", "x", "--tls-cert-file", "y"}, []string{"--zone-file", "ZONE=FILE", "--listen", "--tls-private-key-file"}},
+		{[]string{"--hmac-secret-file", secret, "--zone-file", "example.org", "--listen", "x", "--tls-cert-file", "y", "--hmac-algorithm", "MD5"}, []string{"MD5", "--zone-file", "ZONE=FILE", "--listen", "--tls-private-key-file"}},
 		{[]string{"--hmac-secret-file", secret, "--zone-file", "example.org=/nonexistent"}, []string{"--zone-file", "example.org."}},
 		{[]string{"--hmac-secret-file", secret, "--zone-file", "example.org=" + zone + ",example.org.=" + zone}, []string{"already"}},
 		{[]string{"--hmac-secret-file", secret, "--zone-file", "example.org=" + zone, "--hmac-algorithm", "MD5", "--base-path", "dns"}, []string{"--hmac-algorithm", "MD5", "base path"}},

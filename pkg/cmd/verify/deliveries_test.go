@@ -1,0 +1,191 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package verify_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	mdns "github.com/miekg/dns"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apitypes "k8s.io/apimachinery/pkg/types"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/cmd/up"
+	"kubi.zone/kubizone/pkg/cmd/verify"
+	"kubi.zone/kubizone/test/rig"
+)
+
+// class makes a DNSClass that may reach loopback and deliver the zones of namespace a.
+func (a *api) class(name string, spec v1alpha1.DNSClassSpec) {
+	a.t.Helper()
+	spec.AllowLocalAddresses, spec.Namespaces = true, &v1alpha1.NamespaceSelection{Names: []string{"a"}}
+	if _, err := a.KubizoneV1alpha1().DNSClasses().Create(a.t.Context(), &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{}); err != nil {
+		a.t.Fatal(err)
+	}
+}
+
+// deliver has the zone a/org delivered by these classes alone.
+func (a *api) deliver(classes ...string) {
+	a.t.Helper()
+	var refs []v1alpha1.DNSClassReference
+	for _, class := range classes {
+		refs = append(refs, v1alpha1.DNSClassReference{Kind: v1alpha1.KindDNSClass, Name: class})
+	}
+	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"dnsClassRefs": refs}})
+	if err == nil {
+		_, err = a.KubizoneV1alpha1().Zones("a").Patch(a.t.Context(), "org", apitypes.MergePatchType, patch, metav1.PatchOptions{})
+	}
+	if err != nil {
+		a.t.Fatal(err)
+	}
+}
+
+// until runs verify until it ends as it should, and returns its lines by server.
+func (a *api) until(what string, ends func(err error, servers map[string]line) bool, arguments ...string) map[string]line {
+	a.t.Helper()
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(200 * time.Millisecond) {
+		out, err := a.verify(append(arguments, "-o", "json")...)
+		var result struct{ Servers []line }
+		servers := map[string]line{}
+		if json.Unmarshal([]byte(out), &result) == nil {
+			for _, server := range result.Servers {
+				servers[server.Server] = server
+			}
+			if ends(err, servers) {
+				return servers
+			}
+		}
+		if time.Now().After(deadline) {
+			a.t.Fatalf("never: %s; last: %v\n%s", what, err, out)
+		}
+	}
+}
+
+type line struct {
+	Server, State, By, Error string
+	Missing, Foreign         []struct{ Name, Type string }
+	Differing                []struct{ Server struct{ Name, Type string } }
+}
+
+// Nobody names a server: verify finds the secondaries of a class transfer, the server of a class rfc2136, and says of a
+// webhook what the controller has found. What somebody changed at a server shows, and it ends with 1.
+func TestVerify_asksWhatTheZoneIsDeliveredTo(t *testing.T) {
+	dns, err := rig.FreePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	secrets := t.TempDir()
+	for file, text := range map[string]string{"name": key.Name, "secret": key.Secret} {
+		if err := os.MkdirAll(filepath.Join(secrets, "dns", "update"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(secrets, "dns", "update", file), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a := start(t, func(o *up.Options) { o.DNSListen, o.SecretsDir = dns.String(), secrets })
+	secondary, err := rig.StartBIND(t.Context(), rig.BINDConfig{Secondaries: []rig.SecondaryZone{{Zone: "example.org.", Primary: dns}}})
+	rig.SkipMissing(t, err)
+	t.Cleanup(func() { secondary.Close() })
+	const empty = "example.org. 60 IN SOA ns.example.net. hostmaster.example.org. 1 3600 600 86400 60\nexample.org. 60 IN NS ns.example.net.\n"
+	updated, err := rig.StartBIND(t.Context(), rig.BINDConfig{Keys: []rig.TSIGKey{key}, Primaries: []rig.PrimaryZone{{Zone: "example.org.", Text: empty, UpdateKey: key.Name}}})
+	rig.SkipMissing(t, err)
+	t.Cleanup(func() { updated.Close() })
+
+	a.class("second", v1alpha1.DNSClassSpec{Transfer: &v1alpha1.TransferProvider{Secondaries: []v1alpha1.Secondary{{Address: secondary.Addr.String()}}}})
+	a.deliver("second")
+	a.until("the secondary has the zone", func(err error, servers map[string]line) bool {
+		one, ok := servers[secondary.Addr.String()]
+		return err == nil && ok && len(servers) == 1 && one.State == "Current" && one.By == "transfer"
+	})
+
+	a.class("update", v1alpha1.DNSClassSpec{RFC2136: &v1alpha1.RFC2136Provider{
+		Server: updated.Addr.String(), TSIGSecretRef: v1alpha1.SecretReference{Namespace: "dns", Name: "update"}, ForeignRecords: v1alpha1.ForeignRecordsReplace,
+	}})
+	a.deliver("second", "update")
+	// The primary behind an update has a serial and name servers of its own.
+	a.until("both have the zone's records", func(err error, servers map[string]line) bool {
+		one, ok := servers[updated.Addr.String()]
+		return err == nil && ok && len(servers) == 2 && one.State == "Current"
+	})
+
+	tamper(t, updated.Addr.String())
+	tampered := a.until("what somebody changed at a server", func(err error, servers map[string]line) bool {
+		return err == verify.ErrDifferent && len(servers[updated.Addr.String()].Missing) == 1
+	})
+	if one := tampered[updated.Addr.String()]; one.Missing[0].Name != "alias.example.org." {
+		t.Errorf("%+v", one)
+	}
+
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed.Close()
+	a.class("hook", v1alpha1.DNSClassSpec{Webhook: &v1alpha1.WebhookProvider{Server: fmt.Sprintf("http://%s", closed.Addr())}})
+	a.deliver("second", "hook")
+	servers := a.until("a webhook that is not there", func(err error, servers map[string]line) bool {
+		return err == verify.ErrDifferent && servers["hook"].State == "Failed"
+	})
+	if one := servers["hook"]; one.By != "delivery" || one.Error == "" || strings.Contains(one.Error, key.Secret) || servers[secondary.Addr.String()].State != "Current" {
+		t.Errorf("%+v", servers)
+	}
+}
+
+// tamper takes a record away that the zone has.
+func tamper(t *testing.T, server string) {
+	t.Helper()
+	m := new(mdns.Msg)
+	m.SetUpdate("example.org.")
+	m.RemoveRRset([]mdns.RR{&mdns.CNAME{Hdr: mdns.RR_Header{Name: "alias.example.org.", Rrtype: mdns.TypeCNAME, Class: mdns.ClassINET}}})
+	m.SetTsig(key.Name+".", mdns.HmacSHA256, 300, time.Now().Unix())
+	answer, _, err := (&mdns.Client{Net: "tcp", TsigSecret: map[string]string{key.Name + ".": key.Secret}}).Exchange(m, server)
+	if err != nil || answer.Rcode != mdns.RcodeSuccess {
+		t.Fatalf("%v: %v", err, answer)
+	}
+}
+
+// Each server is asked with the key that its class knows it by. These hand the zone to nobody else: without their keys they
+// are asked for each RRset. No key is printed.
+func TestVerify_signsWithTheKeyOfEachClass(t *testing.T) {
+	secrets := t.TempDir()
+	a := start(t, func(o *up.Options) { o.SecretsDir = secrets })
+	zone := a.text()
+	servers := map[string]string{}
+	for class, secret := range map[string]string{"one": key.Secret, "two": "YW5vdGhlciBuaWNlIGtleSBmb3IgdGhlIHNlY29uZCE="} {
+		dir := filepath.Join(secrets, "dns", class)
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		for file, text := range map[string]string{"name": class + ".example", "secret": secret} {
+			if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		servers[class] = knot(t, zone, &rig.TSIGKey{Name: class + ".example", Algorithm: "hmac-sha256", Secret: secret})
+		a.class(class, v1alpha1.DNSClassSpec{Transfer: &v1alpha1.TransferProvider{
+			Secondaries: []v1alpha1.Secondary{{Address: servers[class]}}, TSIGSecretRef: &v1alpha1.SecretReference{Namespace: "dns", Name: class},
+		}})
+	}
+	a.deliver("one", "two")
+	by := func(how string, arguments ...string) {
+		t.Helper()
+		a.until("asked by "+how, func(_ error, lines map[string]line) bool {
+			return len(lines) == 2 && lines[servers["one"]].By == how && lines[servers["two"]].By == how
+		}, arguments...)
+	}
+	by("transfer", "--secrets-dir", secrets)
+	by("questions")
+	out, _ := a.verify("--secrets-dir", secrets, "-o", "text")
+	if strings.Contains(out, key.Secret) || !strings.Contains(out, servers["one"]) {
+		t.Errorf("%s", out)
+	}
+}
