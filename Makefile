@@ -17,7 +17,7 @@ PKG ?= ./...
 
 .PHONY: help
 help: ## print this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: ## build bin/kubizone from vendor/
@@ -37,9 +37,27 @@ test: peers ## vet, every test, then the concurrent packages under the race dete
 
 .PHONY: test-race
 test-race: ## the concurrent packages under the race detector
-	KUBIZONE_TEST_REQUIRE_ALL=1 CGO_ENABLED=1 $(GO) test -race -vet=off -p 2 -timeout 20m $(RACE:%=./%/...)
+	KUBIZONE_TEST_REQUIRE_ALL=1 CGO_ENABLED=1 $(GO) test -race -short -vet=off -p 2 -timeout 20m $(RACE:%=./%/...)
 
-# BENCH are flags of bench and bench-cluster: make bench BENCH='-profiles /tmp/profiles', BENCH=-keep to compare later runs with this one.
+.PHONY: test-idle
+test-idle: ## 1,000 zones that do not change: for ten minutes nothing is written and nobody asked (15 minutes)
+	KUBIZONE_TEST_IDLE=10m $(GO) test -count=1 -run Idle -timeout 40m -v ./test/delivery
+
+.PHONY: attacks
+attacks: ## what a tenant may try, by number, with the test that shows each refusal
+	KUBE_BIN=$$(hack/build-kube.sh kubectl kube-apiserver) && export KUBE_BIN && \
+	$(GO) test -vet=off -count=1 -v ./test/security
+
+# SOAK is how long soak goes on; SEED, what it chooses: a failure prints it. make soak SOAK=8h SEED=42
+SOAK ?= 20m
+SEED ?= 0
+
+.PHONY: soak
+soak: ## every fault in its long form, then faults chosen at random for SOAK (an hour on two cores)
+	KUBE_BIN=$$(hack/build-kube.sh kube-apiserver) && export KUBE_BIN && \
+	$(GO) test -vet=off -count=1 -timeout 0 -v ./test/crash -soak $(SOAK) -seed $(SEED)
+
+# BENCH are flags of bench, bench-cluster and bench-delivery: make bench BENCH='-profiles /tmp/profiles', BENCH=-keep to compare later runs with this one.
 BENCH ?=
 
 .PHONY: bench
@@ -50,13 +68,25 @@ bench: ## the ledger against the same server without it, in pairs, and reads of 
 bench-cluster: ## Records against a CRD and sample-apiserver behind a real kube-apiserver, as system:masters and as a tenant (10 minutes)
 	KUBE_BIN=$$(hack/build-kube.sh kube-apiserver sample-apiserver) && export KUBE_BIN && $(GO) run ./test/bench/cluster $(BENCH)
 
+.PHONY: bench-delivery
+bench-delivery: ## from a change to the answer of a secondary and the call of a webhook, transfers, memory of the primary (15 minutes)
+	$(GO) run ./test/bench/delivery $(BENCH)
+
+.PHONY: bench-large
+bench-large: build ## how a server grows, to a million records and a hundred thousand zones (an hour; later runs half of that)
+	$(GO) run ./test/bench/large $(BENCH)
+
 .PHONY: bench-go
 bench-go: ## the packages' own Go benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem -p 1 -timeout 60m $(PKG)
 
 .PHONY: verify
-verify: ## what must hold before a change lands: format, headers, generated code, vendor/, linters
+verify: ## what must hold before a change lands: format, headers, generated code, vendor/, linters, a test for each sentence
 	@hack/each.sh verify
+
+.PHONY: semantics
+semantics: ## print which tests name which sentence of docs/semantics.md
+	@$(GO) run ./test/semantics
 
 .PHONY: update
 update: ## repair what verify finds and a machine can repair
@@ -71,7 +101,7 @@ lint: ## staticcheck and govulncheck
 	hack/verify-lint.sh
 
 .PHONY: peers
-peers: ## install what the tests talk to: BIND, Knot's tools, a C compiler (Debian packages, as root)
+peers: ## install what the tests talk to: BIND, Knot, NSD, PowerDNS, a C compiler (Debian packages, as root)
 	hack/install-peers.sh
 
 .PHONY: kubectl
