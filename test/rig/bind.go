@@ -60,6 +60,7 @@ type BIND struct {
 	rndc    string
 	control netip.AddrPort
 	process *process
+	start   func() (*process, error)
 }
 
 // StartBIND starts named and waits until it answers. A missing program is a *Missing. The
@@ -105,7 +106,10 @@ func startNamed(ctx context.Context, named, rndc string, c BINDConfig) (*BIND, e
 	}
 	if err == nil {
 		// -n 1: one worker is plenty, and machines that test have few processors.
-		b.process, err = startProcess(dir, named, "-g", "-4", "-n", "1", "-c", filepath.Join(dir, "named.conf"))
+		b.start = func() (*process, error) {
+			return startProcess(dir, named, "-g", "-4", "-n", "1", "-c", filepath.Join(dir, "named.conf"))
+		}
+		b.process, err = b.start()
 	}
 	if err == nil {
 		err = b.waitUp(ctx)
@@ -218,6 +222,18 @@ func (b *BIND) Log() string {
 // Pid is the process id.
 func (b *BIND) Pid() int { return b.process.cmd.Process.Pid }
 
+// Stop ends named and keeps what it has.
+func (b *BIND) Stop() { b.process.end() }
+
+// Start starts it again with what it had, and an empty log.
+func (b *BIND) Start(ctx context.Context) error {
+	var err error
+	if b.process, err = b.start(); err != nil {
+		return err
+	}
+	return b.waitUp(ctx)
+}
+
 // Close ends named and removes its directory.
 func (b *BIND) Close() error {
 	if b.process != nil {
@@ -277,9 +293,5 @@ func (b *BIND) WaitSerial(ctx context.Context, zone string, want uint32) error {
 // Transfer is the zone as this server hands it on by AXFR, as a canonical list of records
 // (see Canonical).
 func (b *BIND) Transfer(ctx context.Context, zone string) ([]string, error) {
-	text, err := Dig{Server: b.Addr}.Run(ctx, "+tcp", "+onesoa", "+nocomments", "+nostats", "+nocmd", "AXFR", zone)
-	if err != nil {
-		return nil, err
-	}
-	return Canonical(ctx, zone, text)
+	return Dig{Server: b.Addr}.Transfer(ctx, zone)
 }

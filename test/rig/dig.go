@@ -65,6 +65,15 @@ func (d Dig) Serial(ctx context.Context, zone string) (serial uint32, ok bool, e
 	return serial, err == nil, err
 }
 
+// Transfer is the zone as the server hands it on by AXFR, as a canonical list of records (see Canonical).
+func (d Dig) Transfer(ctx context.Context, zone string) ([]string, error) {
+	text, err := d.Run(ctx, "+tcp", "+onesoa", "+nocomments", "+nostats", "+nocmd", "AXFR", zone)
+	if err != nil {
+		return nil, err
+	}
+	return Canonical(ctx, zone, text)
+}
+
 // Nsupdate sends an update script (its "server" line is written for it) and returns what
 // nsupdate printed; a refused update is an error.
 func Nsupdate(ctx context.Context, server netip.AddrPort, key *TSIGKey, script string) (string, error) {

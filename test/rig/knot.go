@@ -26,6 +26,12 @@ type KnotConfig struct {
 	// Secondaries are not waited for.
 	Secondaries []SecondaryZone // Key is Key's name or empty
 	Catalogs    []SecondaryZone // as Secondaries; their members are transferred too (RFC 9432)
+	// Notify has who is told of new serials of a zone in Zones; nil: nobody.
+	Notify map[string]netip.AddrPort
+	// Template has further lines of the default template, like "zonefile-sync: -1".
+	Template []string
+	// Workers of each kind, for TCP, UDP and what goes on behind; zero: one.
+	Workers int
 }
 
 // Knot is a running knotd on a loopback port.
@@ -34,6 +40,7 @@ type Knot struct {
 
 	dir     string
 	process *process
+	start   func() (*process, error)
 }
 
 // StartKnot starts knotd and waits until it answers for its zones. A missing program is a *Missing. The caller calls
@@ -71,7 +78,8 @@ func startKnotd(ctx context.Context, knotd string, c KnotConfig) (*Knot, error) 
 		err = k.configure(c)
 	}
 	if err == nil {
-		k.process, err = startProcess(dir, knotd, "-c", filepath.Join(dir, "knot.conf"))
+		k.start = func() (*process, error) { return startProcess(dir, knotd, "-c", filepath.Join(dir, "knot.conf")) }
+		k.process, err = k.start()
 	}
 	if err == nil {
 		err = k.waitUp(ctx, c)
@@ -88,15 +96,15 @@ func (k *Knot) configure(c KnotConfig) error {
 	fmt.Fprintf(&conf, `server:
     rundir: %[1]q
     listen: %[2]s@%[3]d
-    tcp-workers: 1
-    udp-workers: 1
-    background-workers: 1
+    tcp-workers: %[4]d
+    udp-workers: %[4]d
+    background-workers: %[4]d
 log:
   - target: stderr
     any: info
 database:
     storage: %[1]q
-`, k.dir, k.Addr.Addr(), k.Addr.Port())
+`, k.dir, k.Addr.Addr(), k.Addr.Port(), max(1, c.Workers))
 	key := ""
 	if c.Key != nil {
 		fmt.Fprintf(&conf, "key:\n  - id: %s\n    algorithm: %s\n    secret: %s\n", c.Key.Name, c.Key.Algorithm, c.Key.Secret)
@@ -105,15 +113,22 @@ database:
 	fmt.Fprintf(&conf, "acl:\n  - id: transfer\n    address: 127.0.0.0/8\n    action: transfer\n%s", key)
 	fmt.Fprintf(&conf, "  - id: update\n    address: 127.0.0.0/8\n    action: update\n%s", key)
 	conf.WriteString("  - id: notify\n    address: 127.0.0.0/8\n    action: notify\n")
+	fmt.Fprintf(&conf, "  - id: signed\n    address: 127.0.0.0/8\n    action: notify\n%s", key)
 	for _, z := range append(slices.Clone(c.Secondaries), c.Catalogs...) {
 		fmt.Fprintf(&conf, "remote:\n  - id: primary-of-%s\n    address: %s@%d\n", z.Zone, z.Primary.Addr(), z.Primary.Port())
 		if z.Key != "" {
 			conf.WriteString(key)
 		}
 	}
+	for zone, to := range c.Notify {
+		fmt.Fprintf(&conf, "remote:\n  - id: secondary-of-%s\n    address: %s@%d\n%s", zone, to.Addr(), to.Port(), key)
+	}
 	fmt.Fprintf(&conf, "template:\n  - id: default\n    storage: %q\n    acl: transfer\n", k.dir)
+	for _, line := range c.Template {
+		fmt.Fprintf(&conf, "    %s\n", line)
+	}
 	for _, z := range c.Catalogs {
-		fmt.Fprintf(&conf, "  - id: member-of-%s\n    storage: %q\n    master: primary-of-%s\n    acl: [transfer, notify]\n", z.Zone, k.dir, z.Zone)
+		fmt.Fprintf(&conf, "  - id: member-of-%s\n    storage: %q\n    master: primary-of-%s\n    acl: [transfer, notify, signed]\n", z.Zone, k.dir, z.Zone)
 	}
 	conf.WriteString("zone:\n")
 	for _, z := range c.Zones {
@@ -124,19 +139,22 @@ database:
 		if z.UpdateKey != "" {
 			conf.WriteString("    acl: [transfer, update]\n")
 		}
+		if _, told := c.Notify[z.Zone]; told {
+			fmt.Fprintf(&conf, "    notify: secondary-of-%s\n", z.Zone)
+		}
 	}
 	for _, z := range c.Secondaries {
-		fmt.Fprintf(&conf, "  - domain: %s\n    file: %q\n    master: primary-of-%s\n    acl: [transfer, notify]\n", z.Zone, zoneFile(z.Zone), z.Zone)
+		fmt.Fprintf(&conf, "  - domain: %s\n    file: %q\n    master: primary-of-%s\n    acl: [transfer, notify, signed]\n", z.Zone, zoneFile(z.Zone), z.Zone)
 	}
 	for _, z := range c.Catalogs {
-		fmt.Fprintf(&conf, "  - domain: %[1]s\n    file: %[2]q\n    master: primary-of-%[1]s\n    acl: [transfer, notify]\n    catalog-role: interpret\n    catalog-template: member-of-%[1]s\n", z.Zone, zoneFile(z.Zone))
+		fmt.Fprintf(&conf, "  - domain: %[1]s\n    file: %[2]q\n    master: primary-of-%[1]s\n    acl: [transfer, notify, signed]\n    catalog-role: interpret\n    catalog-template: member-of-%[1]s\n", z.Zone, zoneFile(z.Zone))
 	}
 	return os.WriteFile(filepath.Join(k.dir, "knot.conf"), []byte(conf.String()), 0o600)
 }
 
 // waitUp returns when it answers, and for each zone that it loads.
 func (k *Knot) waitUp(ctx context.Context, c KnotConfig) error {
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second+time.Duration(len(c.Zones))*time.Second/4)
 	defer cancel()
 	for _, z := range append([]PrimaryZone{{Zone: "."}}, c.Zones...) {
 		for {
@@ -176,11 +194,7 @@ func (k *Knot) WaitSerial(ctx context.Context, zone string, want uint32) error {
 
 // Transfer is the zone as this server hands it on by AXFR, as a canonical list of records (see Canonical).
 func (k *Knot) Transfer(ctx context.Context, zone string) ([]string, error) {
-	text, err := Dig{Server: k.Addr}.Run(ctx, "+tcp", "+onesoa", "+nocomments", "+nostats", "+nocmd", "AXFR", zone)
-	if err != nil {
-		return nil, err
-	}
-	return Canonical(ctx, zone, text)
+	return Dig{Server: k.Addr}.Transfer(ctx, zone)
 }
 
 // Log is what knotd wrote so far (its last megabyte at least).
@@ -189,6 +203,21 @@ func (k *Knot) Log() string {
 		return ""
 	}
 	return k.process.out.String()
+}
+
+// Pid is the process id.
+func (k *Knot) Pid() int { return k.process.cmd.Process.Pid }
+
+// Stop ends knotd and keeps what it has.
+func (k *Knot) Stop() { k.process.end() }
+
+// Start starts it again with what it had, and an empty log.
+func (k *Knot) Start(ctx context.Context) error {
+	var err error
+	if k.process, err = k.start(); err != nil {
+		return err
+	}
+	return k.waitUp(ctx, KnotConfig{})
 }
 
 // Close ends knotd and removes its directory.

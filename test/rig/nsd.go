@@ -15,11 +15,12 @@ import (
 
 const installNSD = "apt-get install nsd"
 
-// NSDConfig describes one nsd that transfers zones.
+// NSDConfig describes one nsd that transfers zones or serves master files. Whoever is on loopback may transfer them.
 type NSDConfig struct {
 	Addr        netip.AddrPort // where it listens; zero: a free loopback port
 	Keys        []TSIGKey
 	Secondaries []SecondaryZone
+	Zones       []PrimaryZone // UpdateKey is not used
 }
 
 // NSD is a running nsd on a loopback port.
@@ -100,8 +101,17 @@ remote-control:
 		if key == "" {
 			key = "NOKEY"
 		}
-		fmt.Fprintf(&conf, "zone:\n\tname: %q\n\tzonefile: %q\n\trequest-xfr: %s@%d %s\n\tallow-notify: 127.0.0.0/8 NOKEY\n\tmin-retry-time: 1\n",
+		fmt.Fprintf(&conf, "zone:\n\tname: %q\n\tzonefile: %q\n\trequest-xfr: %s@%d %s\n\tallow-notify: 127.0.0.0/8 NOKEY\n\tprovide-xfr: 127.0.0.0/8 NOKEY\n\tmin-retry-time: 1\n",
 			z.Zone, zoneFile(z.Zone), z.Primary.Addr(), z.Primary.Port(), key)
+		if z.Key != "" {
+			fmt.Fprintf(&conf, "\tallow-notify: 127.0.0.0/8 %s\n", key)
+		}
+	}
+	for _, z := range c.Zones {
+		if err := os.WriteFile(filepath.Join(n.dir, zoneFile(z.Zone)), []byte(z.Text), 0o600); err != nil {
+			return err
+		}
+		fmt.Fprintf(&conf, "zone:\n\tname: %q\n\tzonefile: %q\n\tprovide-xfr: 127.0.0.0/8 NOKEY\n", z.Zone, zoneFile(z.Zone))
 	}
 	return os.WriteFile(filepath.Join(n.dir, "nsd.conf"), []byte(conf.String()), 0o600)
 }

@@ -19,11 +19,13 @@ const (
 	schemaPowerDNS  = "/usr/share/pdns-backend-sqlite3/schema/schema.sqlite3.sql"
 )
 
-// PowerDNSConfig describes one pdns_server that transfers zones. Keys of the zones are not used.
+// PowerDNSConfig describes one pdns_server that transfers zones or serves what pdnsutil loads of master files. Keys of
+// the zones are not used.
 type PowerDNSConfig struct {
 	Addr        netip.AddrPort // where it listens; zero: a free loopback port
 	Secondaries []SecondaryZone
 	Catalogs    []SecondaryZone // whose members are transferred too (RFC 9432)
+	Zones       []PrimaryZone
 }
 
 // PowerDNS is a running pdns_server on a loopback port, with a database of its own.
@@ -128,6 +130,15 @@ loglevel=6
 			}
 		}
 	}
+	for _, z := range c.Zones {
+		file := filepath.Join(p.dir, zoneFile(z.Zone))
+		if err := os.WriteFile(file, []byte(z.Text), 0o600); err != nil {
+			return err
+		}
+		if err := util("load-zone", z.Zone, file); err != nil {
+			return fmt.Errorf("zone %s: %w", z.Zone, err)
+		}
+	}
 	return nil
 }
 
@@ -147,6 +158,16 @@ func (p *PowerDNS) waitUp(ctx context.Context) error {
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
+}
+
+// Records is the number of records of the zone in the database.
+func (p *PowerDNS) Records(ctx context.Context, zone string) (int, error) {
+	pdnsutil, err := Find("pdnsutil", installPowerDNS)
+	if err != nil {
+		return 0, err
+	}
+	text, err := run(ctx, p.dir, "", pdnsutil, "--config-dir="+p.dir, "list-zone", zone)
+	return strings.Count(text, "\tIN\t"), err
 }
 
 // Log is what pdns_server wrote so far (its last megabyte at least).

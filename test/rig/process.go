@@ -99,8 +99,14 @@ type process struct {
 }
 
 func startProcess(dir, path string, args ...string) (*process, error) {
+	return startProcessWith(nil, dir, path, args...)
+}
+
+// startProcessWith is startProcess with more in the environment than this process has.
+func startProcessWith(env []string, dir, path string, args ...string) (*process, error) {
 	p := &process{cmd: exec.Command(path, args...), out: &tail{}, ended: make(chan struct{})}
 	p.cmd.Dir = dir
+	p.cmd.Env = append(os.Environ(), env...)
 	p.cmd.Stdout, p.cmd.Stderr = p.out, p.out
 	p.cmd.SysProcAttr = attributes()
 	if err := p.cmd.Start(); err != nil {

@@ -30,6 +30,7 @@ type ServerConfig struct {
 	// Serving is its certificate; zero: one of the cluster's authority for ServingHosts.
 	Serving Pair
 	Args    []string // further flags
+	Env     []string // KEY=value, beside what this process has
 }
 
 // Server is a running replica.
@@ -75,7 +76,7 @@ func StartServer(ctx context.Context, dir string, c ServerConfig) (*Server, erro
 		} else {
 			args = append(args, "--etcd-data-dir", filepath.Join(dir, "data"))
 		}
-		if s.process, err = startProcess(dir, c.Program, append(args, c.Args...)...); err != nil {
+		if s.process, err = startProcessWith(c.Env, dir, c.Program, append(args, c.Args...)...); err != nil {
 			return nil, err
 		}
 		if err = waitReady(ctx, s.process, s.anonymous(), "/readyz", 2*time.Minute); err == nil {
@@ -118,6 +119,12 @@ func (s *Server) Log() string { return s.process.out.String() }
 
 // Pid is the process id.
 func (s *Server) Pid() int { return s.process.cmd.Process.Pid }
+
+// Ended is closed when the process is gone, however that came.
+func (s *Server) Ended() <-chan struct{} { return s.process.ended }
+
+// Signal sends a signal to the process: SIGSTOP makes it stand still with its connections open, SIGCONT lets it go on.
+func (s *Server) Signal(signal syscall.Signal) error { return s.process.cmd.Process.Signal(signal) }
 
 // Stop asks the server to end, as a kubelet does, and returns what it says to that. One that has not within ctx is killed.
 func (s *Server) Stop(ctx context.Context) error {

@@ -92,6 +92,8 @@ func startEtcd(dir string) (*Etcd, error) {
 	}
 	c := embed.NewConfig()
 	c.Dir, c.UnsafeNoFsync = dir, true
+	// A member that looks for old files every 30 s ends the process where it finds its directory removed, as Main does at the end.
+	c.MaxSnapFiles, c.MaxWalFiles = 0, 0
 	c.ListenClientUrls, c.AdvertiseClientUrls = urls[:1], urls[:1]
 	c.ListenPeerUrls, c.AdvertisePeerUrls = urls[1:], urls[1:]
 	c.InitialCluster = c.InitialClusterFromName(c.Name)

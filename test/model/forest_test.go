@@ -1,0 +1,341 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package model
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	typed "kubi.zone/kubizone/pkg/generated/clientset/versioned/typed/kubizone/v1alpha1"
+)
+
+// A small forest, so that clients, names and zones meet all the time.
+var (
+	namespaces = []string{"owner", "a", "b"}
+	zoneNames  = []string{"org.", "example.org.", "dev.example.org.", "x.dev.example.org.", "net.", "www.example.org."}
+	relatives  = []string{"example", "dev", "x"}
+	owners     = []string{"org.", "example.org.", "www.example.org.", "dev.example.org.", "t.dev.example.org.", "x.dev.example.org.", "y.x.dev.example.org.", "www.net.", "ns1.example.org.", "mail.example.org."}
+	below      = []string{"@", "www", "dev", "t", "ns1", "x.y"}
+	patterns   = []string{"*", "@", "www", "*.dev", "x", "mail"}
+	data       = []string{"A 192.0.2.1", "A 192.0.2.2", "AAAA 2001:db8::1", "TXT t", "CNAME www", "NS ns1", "NS ns.example.net.", "MX 10 mail"}
+	views      = []string{"", "", "", "", "inside"}
+)
+
+// operation is one thing that a client asks for.
+type operation struct {
+	client int
+	server int
+	what   string
+	do     func(ctx context.Context, api typed.KubizoneV1alpha1Interface) (metav1.Object, error)
+}
+
+// answered is an operation with what came of it.
+type answered struct {
+	client           int
+	server           int
+	what             string
+	before, revision int64 // of etcd before it was asked; of the object that was answered, 0 where it was refused
+	object           string
+	err              error
+}
+
+func (a answered) String() string {
+	said := fmt.Sprintf("%s at revision %d", a.object, a.revision)
+	if a.err != nil {
+		said = a.err.Error()
+	}
+	return fmt.Sprintf("client %d, server %d, after revision %d: %s -> %s", a.client, a.server, a.before, a.what, said)
+}
+
+func pick[T any](r *rand.Rand, of []T) T { return of[r.IntN(len(of))] }
+
+// next draws what a client does next.
+func next(r *rand.Rand) operation {
+	op := operation{server: r.IntN(2)}
+	ns := pick(r, namespaces)
+	switch n := r.IntN(20); {
+	case n < 9:
+		op.record(r, ns, fmt.Sprintf("r%d", r.IntN(6)))
+	case n < 12:
+		name := fmt.Sprintf("r%d", r.IntN(6))
+		op.what = fmt.Sprintf("delete record %s/%s", ns, name)
+		op.do = func(ctx context.Context, api typed.KubizoneV1alpha1Interface) (metav1.Object, error) {
+			return nil, api.Records(ns).Delete(ctx, name, metav1.DeleteOptions{})
+		}
+	case n < 18:
+		op.zone(r, ns, fmt.Sprintf("z%d", r.IntN(3)))
+	default:
+		name := fmt.Sprintf("z%d", r.IntN(3))
+		op.what = fmt.Sprintf("delete zone %s/%s", ns, name)
+		op.do = func(ctx context.Context, api typed.KubizoneV1alpha1Interface) (metav1.Object, error) {
+			return nil, api.Zones(ns).Delete(ctx, name, metav1.DeleteOptions{})
+		}
+	}
+	return op
+}
+
+func reference(r *rand.Rand) *v1alpha1.ZoneReference {
+	return &v1alpha1.ZoneReference{Namespace: pick(r, namespaces), Name: fmt.Sprintf("z%d", r.IntN(3))}
+}
+
+func (op *operation) record(r *rand.Rand, ns, name string) {
+	var spec v1alpha1.RecordSpec
+	if r.IntN(3) == 0 {
+		spec.DomainName, spec.ZoneRef = pick(r, below), reference(r)
+	} else {
+		spec.DomainName, spec.View = pick(r, owners), pick(r, views)
+	}
+	spec.Type, spec.RData, _ = strings.Cut(pick(r, data), " ")
+	if r.IntN(4) == 0 {
+		spec.TTL = ptr.To(int32(r.IntN(3) * 60))
+	}
+	op.what = fmt.Sprintf("put record %s/%s %s ref=%s view=%q %s %s", ns, name, spec.DomainName, shown(spec.ZoneRef), spec.View, spec.Type, spec.RData)
+	op.do = func(ctx context.Context, api typed.KubizoneV1alpha1Interface) (metav1.Object, error) {
+		made, err := api.Records(ns).Create(ctx, &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{})
+		if !apierrors.IsAlreadyExists(err) {
+			return made, err
+		}
+		spec := spec // it may be asked for again
+		there, err := api.Records(ns).Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return nil, err
+		}
+		spec.View = there.Spec.View
+		there.Spec = spec
+		return api.Records(ns).Update(ctx, there, metav1.UpdateOptions{})
+	}
+}
+
+func (op *operation) zone(r *rand.Rand, ns, name string) {
+	var spec v1alpha1.ZoneSpec
+	if r.IntN(3) == 0 {
+		spec.DomainName, spec.ZoneRef = pick(r, relatives), reference(r)
+	} else {
+		spec.DomainName, spec.View = pick(r, zoneNames), pick(r, views)
+	}
+	var rules []string
+	for range r.IntN(4) {
+		d := v1alpha1.Delegation{Namespaces: [][]string{nil, {"a"}, {"b"}, {"a", "b"}}[r.IntN(4)]}
+		if r.IntN(3) == 0 {
+			d.Zones = []string{pick(r, patterns)}
+		} else {
+			d.Records = []v1alpha1.RecordDelegation{{Pattern: pick(r, patterns), Types: [][]string{nil, nil, {"A", "AAAA", "NS"}}[r.IntN(3)]}}
+		}
+		spec.Delegations = append(spec.Delegations, d)
+		rules = append(rules, fmt.Sprintf("%v%v to %v", d.Zones, d.Records, d.Namespaces))
+	}
+	if r.IntN(2) == 0 { // generous, or there would be nothing but refusals
+		spec.Delegations = append(spec.Delegations, v1alpha1.Delegation{Zones: []string{"*"}, Records: []v1alpha1.RecordDelegation{{Pattern: "*"}, {Pattern: "@"}}})
+		rules = append(rules, "everything to everybody")
+	}
+	for _, server := range []v1alpha1.NameServer{{Name: "ns1", Addresses: []string{"192.0.2.53"}}, {Name: "ns.example.net."}} {
+		if r.IntN(3) == 0 {
+			spec.NameServers = append(spec.NameServers, server)
+		}
+	}
+	op.what = fmt.Sprintf("put zone %s/%s %s ref=%s view=%q name servers %v rules: %s", ns, name, spec.DomainName, shown(spec.ZoneRef), spec.View, spec.NameServers, strings.Join(rules, "; "))
+	op.do = func(ctx context.Context, api typed.KubizoneV1alpha1Interface) (metav1.Object, error) {
+		made, err := api.Zones(ns).Create(ctx, &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{})
+		if !apierrors.IsAlreadyExists(err) {
+			return made, err
+		}
+		spec := spec
+		there, err := api.Zones(ns).Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return nil, err
+		}
+		spec.View = there.Spec.View
+		spec.DeletionPolicy = there.Spec.DeletionPolicy
+		there.Spec = spec
+		return api.Zones(ns).Update(ctx, there, metav1.UpdateOptions{})
+	}
+}
+
+func shown(ref *v1alpha1.ZoneReference) string {
+	if ref == nil {
+		return "none"
+	}
+	return ref.Namespace + "/" + ref.Name
+}
+
+// draw is what clients will do, by the seed; each does what is its in that order.
+func draw(clients int) (all []operation) {
+	for client := range clients {
+		r := rand.New(rand.NewPCG(*seed, uint64(client)))
+		for range *operations {
+			op := next(r)
+			op.client = client
+			all = append(all, op)
+		}
+	}
+	return all
+}
+
+// carryOut has the clients do their operations and returns what came of them.
+func (w *world) carryOut(t *testing.T, ops []operation) ([]answered, error) {
+	t.Helper()
+	var all []answered
+	var unexpected error
+	var mu sync.Mutex
+	var wait sync.WaitGroup
+	apis := [2]typed.KubizoneV1alpha1Interface{w.api(t, 0), w.api(t, 1)}
+	of := map[int][]operation{}
+	for _, op := range ops {
+		of[op.client] = append(of[op.client], op)
+	}
+	for _, mine := range of {
+		wait.Go(func() {
+			for _, op := range mine {
+				a := answered{client: op.client, server: op.server, what: op.what}
+				if now, err := w.client.Client.Get(t.Context(), "/"); err == nil {
+					a.before = now.Header.Revision
+				}
+				object, err := op.do(t.Context(), apis[op.server])
+				if a.err = err; err == nil && object != nil {
+					a.object = object.GetNamespace() + "/" + object.GetName()
+					fmt.Sscan(object.GetResourceVersion(), &a.revision)
+				}
+				mu.Lock()
+				all = append(all, a)
+				switch {
+				case err == nil, apierrors.IsForbidden(err), apierrors.IsInvalid(err), apierrors.IsConflict(err), apierrors.IsNotFound(err), apierrors.IsAlreadyExists(err):
+				default:
+					unexpected = fmt.Errorf("an answer that nobody may get: %s", a)
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	wait.Wait()
+	return all, unexpected
+}
+
+// ran is what came of operations.
+type ran struct {
+	asked     []answered
+	history   history
+	revisions int64
+	about     []string // the objects that wrong is about; none: any
+	wrong     error
+}
+
+// run carries operations out and holds what comes of them against everything that must be true.
+func (w *world) run(t *testing.T, ops []operation) (r ran) {
+	t.Helper()
+	from := w.revision(t)
+	r.asked, r.wrong = w.carryOut(t, ops)
+	settled := w.settle(t)
+	if settled == nil {
+		w.mark(t)
+	}
+	to := w.revision(t)
+	r.revisions = to - from
+	r.history = w.history(t, 0, from)
+	if r.wrong != nil {
+		return r
+	}
+	if r.about, r.wrong = check(r.history); r.wrong != nil {
+		return r
+	}
+	if r.about, r.wrong = acknowledged(r.history, r.asked); r.wrong != nil {
+		return r
+	}
+	for revision := from + 1; revision <= to; revision++ {
+		if report := w.fsck(t, revision); !report.Clean() {
+			r.wrong = fmt.Errorf("at revision %d: %v", revision, report.Damage.List)
+			return r
+		}
+	}
+	if r.wrong = settled; r.wrong != nil {
+		return r
+	}
+	if other := w.history(t, 1, from); !slices.Equal(other.keys(), r.history.keys()) {
+		r.wrong = fmt.Errorf("the servers show different histories:\n%v\n%v", r.history.keys(), other.keys())
+		return r
+	}
+	r.wrong = w.sameEntries(t)
+	return r
+}
+
+// TestForest_everyRevisionIsTrue does random things to a forest by two servers at once: views, delegations, zoneRefs,
+// holders, children, deletions, renames. Every revision that comes of it is checked (S2.1, S2.2, S4.6, S6.4, S6.5, S7.1),
+// and in the end nothing is owed (S7.2).
+func TestForest_everyRevisionIsTrue(t *testing.T) {
+	w := need(t)
+	t.Logf("seed %d", *seed)
+	ops := draw(4)
+	r := w.run(t, ops)
+	if r.wrong != nil {
+		t.Error(r.wrong)
+		smallest, text := w.shrunk(t, ops, r)
+		path := filepath.Join(os.TempDir(), fmt.Sprintf("kubizone-model-%d.txt", *seed))
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		t.Fatalf("seed %d; what led to it, in %d operations of %d, is in %s", *seed, len(smallest), len(ops), path)
+	}
+	accepted := 0
+	for _, a := range r.asked {
+		if a.err == nil {
+			accepted++
+		}
+	}
+	t.Logf("%d operations, %d accepted, %d changes of objects, %d revisions, each checked", len(r.asked), accepted, len(r.history), r.revisions)
+	if accepted < len(r.asked)/4 {
+		t.Errorf("only %d of %d operations were accepted: this proves little", accepted, len(r.asked))
+	}
+}
+
+// acknowledged: what was acknowledged is in the history, as it was answered (S7.1).
+func acknowledged(h history, asked []answered) (about []string, err error) {
+	at := map[string]bool{}
+	for _, c := range h {
+		at[fmt.Sprintf("%s@%d", c.object, c.revision)] = true
+	}
+	for _, a := range asked {
+		// One that changes nothing answers with the revision it found.
+		if a.err == nil && a.revision > a.before && !at[fmt.Sprintf("%s@%d", a.object, a.revision)] {
+			return []string{a.object}, fmt.Errorf("S7.1: acknowledged and not in the history: %s", a)
+		}
+	}
+	return nil, nil
+}
+
+// sameEntries: both servers show each zone alike, at the serial and hash that it has (S7.1).
+func (w *world) sameEntries(t *testing.T) error {
+	t.Helper()
+	zones, err := w.api(t, 0).Zones("").List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, z := range zones.Items {
+		if z.Status.Serial == 0 {
+			continue
+		}
+		var text [2]string
+		for i := range text {
+			body, err := w.api(t, i).RESTClient().Get().Namespace(z.Namespace).Resource("zones").Name(z.Name).SubResource("entries").Param("format", "text").DoRaw(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			text[i] = string(body)
+		}
+		if text[0] != text[1] || !strings.Contains(text[0], fmt.Sprintf(" serial %d hash %s", z.Status.Serial, z.Status.Hash)) {
+			return fmt.Errorf("S7.1: zone %s/%s has serial %d and hash %s; the servers show\n%s\n%s", z.Namespace, z.Name, z.Status.Serial, z.Status.Hash, text[0], text[1])
+		}
+	}
+	return nil
+}

@@ -1,0 +1,130 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package model
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+)
+
+func zoneAt(revision int64, name, fqdn string, serial int64, hash string, rules ...v1alpha1.Delegation) change {
+	z := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "owner", Name: name, UID: types.UID(name)}, Spec: v1alpha1.ZoneSpec{Delegations: rules}}
+	z.Status = v1alpha1.ZoneStatus{FQDN: fqdn, Serial: serial, Hash: hash, ContentGeneration: serial, Conditions: []metav1.Condition{{Type: "Settled", Status: "True"}}}
+	return change{revision: revision, object: "owner/" + name, zone: z}
+}
+
+func recordAt(revision int64, namespace, fqdn, zone string, serial int64) change {
+	r := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "r", Generation: revision}, Spec: v1alpha1.RecordSpec{Type: "A"}}
+	r.Status = v1alpha1.RecordStatus{FQDN: fqdn, Serial: serial}
+	if zone != "" {
+		r.Status.ZoneRef = &v1alpha1.AdoptingZone{Namespace: "owner", Name: zone, UID: types.UID(zone)}
+	}
+	return change{revision: revision, object: namespace + "/r", record: r}
+}
+
+// TestCheck_findsWhatIsWrong: the model refuses each history that would be a bug of the server.
+func TestCheck_findsWhatIsWrong(t *testing.T) {
+	everything := v1alpha1.Delegation{Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}
+	org := zoneAt(1, "org", "org.", 1, "a", everything)
+	gone := recordAt(3, "b", "ftp.org.", "org", 2)
+	gone.gone = true
+	batch := history{
+		org, zoneAt(2, "org", "org.", 2, "b", everything), recordAt(2, "b", "ftp.org.", "org", 2),
+		zoneAt(3, "org", "org.", 4, "c", everything), recordAt(3, "a", "www.org.", "org", 3), gone,
+	}
+	batch[5].revision = 4
+	if _, err := check(batch); err != nil {
+		t.Errorf("a batch is refused: %v", err)
+	}
+	alone := history{batch[0], batch[1], batch[2], batch[5]}
+	if _, err := check(alone); err == nil || !strings.Contains(err.Error(), "does not change with it") {
+		t.Errorf("check says %v of a record that goes without its zone", err)
+	}
+	for says, h := range map[string]history{
+		"":                      {org, zoneAt(2, "org", "org.", 2, "b", everything), recordAt(2, "a", "www.org.", "org", 2), zoneAt(3, "net", "net.", 1, "c")},
+		"two zones change":      {org, zoneAt(2, "org", "org.", 2, "b"), zoneAt(2, "net", "net.", 1, "c")},
+		"two records change":    {org, recordAt(2, "a", "www.net.", "", 0), recordAt(2, "b", "www.net.", "", 0)},
+		"are both org.":         {org, zoneAt(2, "other", "org.", 1, "a")},
+		"two definitions":       {org, zoneAt(2, "org", "org.", 1, "b")},
+		"serial 1 after 2":      {zoneAt(1, "org", "org.", 2, "a"), zoneAt(2, "org", "org.", 1, "b")},
+		"are the same":          {org, zoneAt(2, "org", "org.", 2, "a")},
+		"is not there":          {recordAt(2, "a", "www.org.", "org", 2)},
+		"went from 1 to 2":      {org, zoneAt(2, "org", "org.", 2, "b", everything), recordAt(2, "a", "www.org.", "org", 3)},
+		"went from 1 to 3":      {org, zoneAt(2, "org", "org.", 3, "b", everything), recordAt(2, "a", "www.org.", "org", 1)},
+		"do not allow":          {zoneAt(1, "org", "org.", 1, "a"), zoneAt(2, "org", "org.", 2, "b"), recordAt(2, "a", "www.org.", "org", 2)},
+		"longest zone is x.org": {org, zoneAt(2, "x", "x.org.", 1, "d"), zoneAt(3, "org", "org.", 2, "b", everything), recordAt(3, "a", "www.x.org.", "org", 2)},
+		"encloses it":           {org, recordAt(2, "a", "www.org.", "", 0)},
+		"of two tenants":        {org, zoneAt(2, "org", "org.", 2, "b", everything), recordAt(2, "a", "www.org.", "org", 2), zoneAt(3, "org", "org.", 3, "c", everything), recordAt(3, "b", "www.org.", "org", 3)},
+	} {
+		_, err := check(h)
+		if (says == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), says) {
+			t.Errorf("check says %v, want %q", err, says)
+		}
+	}
+}
+
+// TestSequential_findsWhatIsWrong: no order explains a read that misses an acknowledged write, a serial used twice, or
+// a tenant who is let in after the answer that shut it out.
+func TestSequential_findsWhatIsWrong(t *testing.T) {
+	put := porcupine.Operation{Input: input{zone: "z", kind: "put", name: "a", data: "1"}, Call: 1, Return: 2, Output: output{serial: 2}}
+	for _, c := range []struct {
+		then porcupine.Operation
+		want porcupine.CheckResult
+	}{
+		{porcupine.Operation{Input: input{zone: "z", kind: "read"}, Output: output{serial: 2, entries: "a=1"}}, porcupine.Ok},
+		{porcupine.Operation{Input: input{zone: "z", kind: "read"}, Output: output{serial: 1}}, porcupine.Illegal},
+		{porcupine.Operation{Input: input{zone: "z", kind: "put", name: "b", data: "1"}, Output: output{serial: 2}}, porcupine.Illegal},
+		{porcupine.Operation{Input: input{zone: "z", kind: "knock"}, Output: output{refused: true}}, porcupine.Illegal},
+	} {
+		c.then.ClientId, c.then.Call, c.then.Return = 1, 3, 4
+		if got, _ := porcupine.CheckOperationsVerbose(sequential, []porcupine.Operation{put, c.then}, time.Minute); got != c.want {
+			t.Errorf("%+v is %s, want %s", c.then, got, c.want)
+		}
+	}
+}
+
+// TestReplay_isAScenarioOfTheLaw: what is written for people can be run by pkg/law.
+func TestReplay_isAScenarioOfTheLaw(t *testing.T) {
+	z := zoneAt(1, "org", "org.", 1, "a", v1alpha1.Delegation{Namespaces: []string{"a", "b"}, Zones: []string{"x"}, Records: []v1alpha1.RecordDelegation{{Pattern: "*", Types: []string{"A"}}}})
+	z.zone.Generation, z.zone.Spec.DomainName, z.zone.Spec.View = 1, "org.", "inside"
+	z.zone.Spec.NameServers = []v1alpha1.NameServer{{Name: "ns1", Addresses: []string{"192.0.2.53"}}}
+	r := recordAt(2, "a", "www.org.", "org", 2)
+	r.record.Spec = v1alpha1.RecordSpec{DomainName: "www", ZoneRef: &v1alpha1.ZoneReference{Namespace: "owner", Name: "org"}, Type: "A", RData: "192.0.2.1"}
+	trace, gone := z, r
+	trace.revision, gone.revision, gone.gone = 2, 3, true
+	const want = `zone owner/org establish view=inside
+org.
+ns ns1 192.0.2.53
+zones x to a b
+allow * types=A to a b
+----
+
+settle
+----
+
+record a/r ref=owner/org
+www A 192.0.2.1
+----
+
+settle
+----
+
+delete record a/r
+----
+
+settle
+----
+
+`
+	if got := replay(history{z, trace, r, gone}); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}

@@ -1,0 +1,398 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package model
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"testing"
+
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/law/pattern"
+)
+
+// change is one object at one revision, as a watch shows it.
+type change struct {
+	revision int64
+	object   string // namespace/name
+	gone     bool
+	zone     *v1alpha1.Zone // or
+	record   *v1alpha1.Record
+}
+
+func (c change) String() string {
+	switch {
+	case c.gone && c.zone != nil:
+		return fmt.Sprintf("%d zone %s is gone", c.revision, c.object)
+	case c.gone:
+		return fmt.Sprintf("%d record %s is gone", c.revision, c.object)
+	case c.zone != nil:
+		s := c.zone.Status
+		return fmt.Sprintf("%d zone %s is %s, serial %d, %d entries, hash %.8s", c.revision, c.object, s.FQDN, s.Serial, s.EntryCount, s.Hash)
+	}
+	s := c.record.Status
+	at := "in no zone: "
+	if s.ZoneRef != nil {
+		at = fmt.Sprintf("in zone %s/%s, serial %d: ", s.ZoneRef.Namespace, s.ZoneRef.Name, s.Serial)
+	}
+	if a := apimeta.FindStatusCondition(s.Conditions, "Adopted"); a != nil {
+		at += a.Reason
+	}
+	return fmt.Sprintf("%d record %s %s %s %s is %s", c.revision, c.object, s.FQDN, c.record.Spec.Type, c.record.Spec.RData, at)
+}
+
+// history is every change of objects after a revision, in order; where a zone and a record change at once, the zone first.
+type history []change
+
+func (h history) last() int64 {
+	if len(h) == 0 {
+		return 0
+	}
+	return h[len(h)-1].revision
+}
+
+func (h history) keys() (all []string) {
+	for _, c := range h {
+		all = append(all, c.String())
+	}
+	return all
+}
+
+// history is what a server's watches show of everything after a revision, up to now.
+func (w *world) history(t testing.TB, server int, from int64) history {
+	t.Helper()
+	var h history
+	for _, kind := range []string{"zones", "records"} {
+		changes, err := w.watched(t, server, kind, from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h = append(h, changes...)
+	}
+	slices.SortStableFunc(h, func(x, y change) int { return cmp.Compare(x.revision, y.revision) })
+	return h
+}
+
+// watched is what a watch of a kind shows after a revision, up to the newest object.
+func (w *world) watched(t testing.TB, server int, kind string, from int64) (history, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	api := w.api(t, server)
+	options := metav1.ListOptions{ResourceVersion: strconv.FormatInt(from, 10), AllowWatchBookmarks: true}
+	begin := api.Zones("").Watch
+	if kind == "records" {
+		begin = api.Records("").Watch
+	}
+	// The newest that is left was made after all deletions: mark sees to it.
+	newest, err := w.newest(ctx, t, server, kind)
+	if err != nil {
+		return nil, err
+	}
+	watching, err := begin(ctx, options)
+	if err != nil {
+		return nil, err
+	}
+	defer watching.Stop()
+	var h history
+	for h.last() < newest {
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("the watch of %s from %d ends at %d, %d is there", kind, from, h.last(), newest)
+		case e, ok := <-watching.ResultChan():
+			if !ok {
+				return nil, fmt.Errorf("the watch of %s from %d ended at %d", kind, from, h.last())
+			}
+			if e.Type == watch.Error {
+				return nil, errorOf(e.Object)
+			}
+			o, err := apimeta.Accessor(e.Object)
+			if err != nil {
+				return nil, err
+			}
+			c := change{object: o.GetNamespace() + "/" + o.GetName(), gone: e.Type == watch.Deleted}
+			if _, err := fmt.Sscan(o.GetResourceVersion(), &c.revision); err != nil {
+				return nil, err
+			}
+			if e.Type == watch.Bookmark {
+				continue
+			}
+			if c.revision < h.last() || c.revision <= from {
+				return nil, fmt.Errorf("the watch of %s from %d shows %d after %d", kind, from, c.revision, h.last())
+			}
+			c.zone, _ = e.Object.(*v1alpha1.Zone)
+			c.record, _ = e.Object.(*v1alpha1.Record)
+			h = append(h, c)
+		}
+	}
+	return h, nil
+}
+
+// mark makes one object of each kind, so that what was done before has an end that every watch comes to.
+func (w *world) mark(t testing.TB) {
+	t.Helper()
+	api, name := w.api(t, 0), fmt.Sprintf("mark-%d", w.revision(t))
+	if _, err := api.Zones("owner").Create(t.Context(), &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.ZoneSpec{DomainName: name + "."}}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := api.Records("owner").Create(t.Context(), &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.RecordSpec{DomainName: "nowhere." + name + "-x.", Type: "A", RData: "192.0.2.1"}}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	w.settled(t)
+}
+
+// newest is the newest revision of an object that is left of a kind.
+func (w *world) newest(ctx context.Context, t testing.TB, server int, kind string) (newest int64, err error) {
+	api := w.api(t, server)
+	var list runtime.Object
+	if kind == "records" {
+		list, err = api.Records("").List(ctx, metav1.ListOptions{})
+	} else {
+		list, err = api.Zones("").List(ctx, metav1.ListOptions{})
+	}
+	if err != nil {
+		return 0, err
+	}
+	err = apimeta.EachListItem(list, func(o runtime.Object) error {
+		a, err := apimeta.Accessor(o)
+		if err != nil {
+			return err
+		}
+		revision, err := strconv.ParseInt(a.GetResourceVersion(), 10, 64)
+		newest = max(newest, revision)
+		return err
+	})
+	return newest, err
+}
+
+// state is the model: what stands at one revision.
+type state struct {
+	zones   map[types.UID]*v1alpha1.Zone
+	records map[string]*v1alpha1.Record
+	// late are the changes of a zone's definition that came with those of another record, in one batch: as many of its
+	// records are written without it.
+	late map[types.UID]int64
+}
+
+// check replays a history through the model; about names the objects that an error is about.
+func check(h history) (about []string, err error) {
+	s := state{zones: map[types.UID]*v1alpha1.Zone{}, records: map[string]*v1alpha1.Record{}, late: map[types.UID]int64{}}
+	for i := 0; i < len(h); {
+		n := i + 1
+		for n < len(h) && h[n].revision == h[i].revision {
+			n++
+		}
+		if about, err := s.apply(h[i:n]); err != nil {
+			return about, fmt.Errorf("at revision %d: %w", h[i].revision, err)
+		}
+		i = n
+	}
+	return nil, nil
+}
+
+// apply takes in what one revision changed.
+func (s *state) apply(together []change) (about []string, err error) {
+	var zone, record *change
+	for i := range together {
+		about = append(about, together[i].object)
+		if c := &together[i]; c.zone != nil {
+			if zone != nil {
+				return about, fmt.Errorf("I1: two zones change at once: %s, %s", zone, c)
+			}
+			zone = c
+		} else {
+			if record != nil {
+				return about, fmt.Errorf("I1: two records change at once: %s, %s", record, c)
+			}
+			record = c
+		}
+	}
+	var was int64 // serial of that zone before
+	if zone != nil {
+		if before := s.zones[zone.zone.UID]; before != nil {
+			was = before.Status.Serial
+		}
+		if err := s.applyZone(zone); err != nil {
+			return about, err
+		}
+	}
+	if record == nil {
+		return nil, nil
+	}
+	before := s.records[record.object]
+	if record.gone {
+		if before != nil && before.Status.ZoneRef != nil && s.zones[before.Status.ZoneRef.UID] != nil && zone == nil && !s.isLate(before.Status.ZoneRef.UID) {
+			return about, fmt.Errorf("S7.1: record %s goes, and its zone does not change with it", record.object)
+		}
+		delete(s.records, record.object)
+		return nil, nil
+	}
+	s.records[record.object] = record.record
+	return about, s.applyRecord(before, record.record, zone, was)
+}
+
+// isLate takes a record that is written without its zone as one that a batch decided, if there is one left.
+func (s *state) isLate(zone types.UID) bool {
+	if s.late[zone] == 0 {
+		return false
+	}
+	s.late[zone]--
+	return true
+}
+
+func (s *state) applyZone(c *change) error {
+	uid := c.zone.UID
+	before := s.zones[uid]
+	if c.gone {
+		delete(s.zones, uid)
+		return nil
+	}
+	is := &c.zone.Status
+	for _, other := range s.zones {
+		if other.UID != uid && other.Status.Serial != 0 && is.Serial != 0 && other.Status.FQDN == is.FQDN && other.Status.View == is.View {
+			return fmt.Errorf("S1.6: %s/%s and %s are both %s", other.Namespace, other.Name, c.object, is.FQDN)
+		}
+	}
+	s.zones[uid] = c.zone
+	if before == nil || before.Status.Serial == 0 || is.Serial == 0 {
+		return nil
+	}
+	was := &before.Status
+	s.late[uid] += max(0, is.ContentGeneration-was.ContentGeneration-1)
+	moved, changed := was.Serial != is.Serial, was.Hash != is.Hash
+	switch {
+	case changed && !moved:
+		return fmt.Errorf("S6.5: zone %s: two definitions for serial %d", c.object, is.Serial)
+	case moved && behind(was.Serial, is.Serial) <= 0:
+		return fmt.Errorf("S6.5: zone %s: serial %d after %d", c.object, is.Serial, was.Serial)
+	case moved && is.ContentGeneration <= was.ContentGeneration:
+		return fmt.Errorf("S6.5: zone %s: serial %d is generation %d, %d was %d", c.object, is.Serial, is.ContentGeneration, was.Serial, was.ContentGeneration)
+	case moved && !changed && was.FQDN == is.FQDN:
+		return fmt.Errorf("S6.6: zone %s: serials %d and %d are the same", c.object, was.Serial, is.Serial)
+	}
+	return nil
+}
+
+// applyRecord takes in a record that changed, and with it perhaps a zone, whose serial was another.
+func (s *state) applyRecord(before, r *v1alpha1.Record, zone *change, was int64) error {
+	key := r.Namespace + "/" + r.Name
+	ref := r.Status.ZoneRef
+	// An answer about what was asked now, not the trace of a cascade or of what only touches metadata.
+	decided := before == nil || before.Generation != r.Generation
+	fqdn, err := name.Parse(r.Status.FQDN)
+	if ref == nil {
+		if !decided || err != nil || r.Spec.ZoneRef != nil {
+			return nil
+		}
+		if at := s.enclosing(r.Status.View, fqdn, r.Spec.Type); at != nil && at.DeletionTimestamp == nil && settled(at) {
+			if a := apimeta.FindStatusCondition(r.Status.Conditions, "Adopted"); a == nil || a.Reason != "Moving" {
+				return fmt.Errorf("S2.3: record %s waits, and zone %s encloses it", key, at.Status.FQDN)
+			}
+		}
+		return nil
+	}
+	z := s.zones[ref.UID]
+	if z == nil {
+		return fmt.Errorf("S2.1: record %s is in zone %s/%s, which is not there", key, ref.Namespace, ref.Name)
+	}
+	if err != nil {
+		return fmt.Errorf("S1.3: record %s: %w", key, err)
+	}
+	entered := before == nil || before.Status.ZoneRef == nil || before.Status.ZoneRef.UID != ref.UID || before.Status.Serial != r.Status.Serial
+	if !entered {
+		return nil
+	}
+	if zone == nil || zone.zone.UID != ref.UID {
+		s.isLate(ref.UID)
+		// A second record with the same value changes no definition, and metadata none either (S5.8).
+		if r.Status.Serial > z.Status.Serial {
+			return fmt.Errorf("S7.1: record %s is at serial %d of zone %s, which is at %d", key, r.Status.Serial, z.Status.FQDN, z.Status.Serial)
+		}
+	} else if r.Status.Serial != z.Status.Serial && (behind(was, r.Status.Serial) <= 0 || behind(r.Status.Serial, z.Status.Serial) <= 0) {
+		// The first record of a batch comes with the zone at the last one's serial; each has its own.
+		return fmt.Errorf("S7.1: record %s came with serial %d, and its zone went from %d to %d", key, r.Status.Serial, was, z.Status.Serial)
+	}
+	longest := s.enclosing(r.Status.View, fqdn, r.Spec.Type)
+	if longest == nil || longest.UID != ref.UID {
+		return fmt.Errorf("S2.1: record %s at %s is in zone %s, and the longest zone is %s", key, fqdn, z.Status.FQDN, fqdnOf(longest))
+	}
+	if !allows(z, r.Namespace, fqdn, r.Spec.Type) {
+		return fmt.Errorf("S2.2: record %s at %s is in zone %s, whose delegations do not allow %s there to %s: %+v", key, fqdn, z.Status.FQDN, r.Spec.Type, r.Namespace, z.Spec.Delegations)
+	}
+	for other, o := range s.records {
+		if other != key && o.Status.ZoneRef != nil && o.Status.ZoneRef.UID == ref.UID && o.Status.FQDN == r.Status.FQDN &&
+			o.Namespace != r.Namespace && o.Namespace != z.Namespace && r.Namespace != z.Namespace {
+			return fmt.Errorf("S4.6: %s and %s of two tenants stand at %s", key, other, fqdn)
+		}
+	}
+	return nil
+}
+
+// behind is how far a serial is behind another in serial number arithmetic (RFC 1982, section 3.2).
+func behind(a, b int64) int32 { return int32(uint32(b) - uint32(a)) }
+
+func settled(z *v1alpha1.Zone) bool {
+	return apimeta.IsStatusConditionTrue(z.Status.Conditions, "Settled")
+}
+
+func fqdnOf(z *v1alpha1.Zone) string {
+	if z == nil {
+		return "none"
+	}
+	return z.Status.FQDN
+}
+
+// enclosing is the zone that a name belongs to (S2.1); DS at the apex of a child is its parent's.
+func (s *state) enclosing(view string, n name.Name, rtype string) (longest *v1alpha1.Zone) {
+	for _, z := range s.zones {
+		if z.Status.Serial == 0 || z.Status.View != view {
+			continue
+		}
+		at, err := name.Parse(z.Status.FQDN)
+		if err != nil || !at.Encloses(n) || rtype == "DS" && at == n {
+			continue
+		}
+		if longest == nil || len(z.Status.FQDN) > len(longest.Status.FQDN) {
+			longest = z
+		}
+	}
+	return longest
+}
+
+// allows is S4.1 to S4.4 for the types and patterns that the forest has.
+func allows(z *v1alpha1.Zone, namespace string, n name.Name, rtype string) bool {
+	fqdn, err := name.Parse(z.Status.FQDN)
+	if err != nil {
+		return false
+	}
+	for _, d := range z.Spec.Delegations {
+		to := d.Namespaces
+		if d.Namespace != "" {
+			to = append(slices.Clone(to), d.Namespace)
+		}
+		if len(to) > 0 && !slices.Contains(to, namespace) {
+			continue
+		}
+		for _, r := range d.Records {
+			listed := slices.Contains(r.Types, rtype)
+			if len(r.Types) == 0 {
+				listed = namespace == z.Namespace || rtype != "NS"
+			}
+			if p, err := pattern.Parse(r.Pattern); err == nil && listed && p.Match(n, fqdn) {
+				return true
+			}
+		}
+	}
+	return false
+}

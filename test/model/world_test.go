@@ -1,0 +1,279 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package model
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	"go.etcd.io/etcd/client/v3/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+
+	"kubi.zone/kubizone/pkg/apiserver"
+	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
+	typed "kubi.zone/kubizone/pkg/generated/clientset/versioned/typed/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/ledger/fsck"
+	"kubi.zone/kubizone/test/rig"
+	"kubi.zone/kubizone/test/store"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+// patience bounds every wait for a fact. It is generous because a loaded machine is slow, not wrong.
+const patience = 3 * time.Minute
+
+var (
+	seed       = flag.Uint64("seed", 0, "of what clients do; 0: one of its own, which is printed")
+	operations = flag.Int("operations", 25, "operations of each client")
+	shrinking  = flag.Duration("shrink", 3*time.Minute, "how long a failure may be made smaller, by doing parts of it again")
+	broken     = flag.String("broken", "", "compares that the servers leave out (zone, facts, all): what the tests find then")
+)
+
+// home is where everything of this test binary lies; TestMain removes it.
+var home string
+
+// world is a control plane that knows who is who, an etcd, and two servers on it.
+type world struct {
+	kube    *rig.Kube
+	dir     string
+	etcd    *rig.Etcd
+	config  [2]rig.ServerConfig
+	servers [2]*rig.Server
+	client  *kubernetes.Client
+	// borrowed: the control plane is another world's.
+	borrowed bool
+}
+
+var shared *world
+
+func TestMain(m *testing.M) {
+	klog.SetLogger(logr.Discard()) // what clients say of watches that end
+	flag.Parse()
+	if *seed == 0 {
+		*seed = rand.Uint64()
+	}
+	var err error
+	if home, err = os.MkdirTemp("", "kubizone-model-"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(func() int {
+		defer os.RemoveAll(home)
+		code := m.Run()
+		if shared != nil {
+			shared.close()
+		}
+		if code != 0 {
+			fmt.Printf("seed %d\n", *seed)
+		}
+		return code
+	}())
+}
+
+// need is the shared world; the test is skipped, with the reason, where Kubernetes' programs were not built.
+func need(t *testing.T) *world {
+	t.Helper()
+	if shared != nil {
+		return shared
+	}
+	w := &world{}
+	err := w.start(t.Context())
+	if err != nil {
+		w.close()
+	}
+	rig.SkipMissing(t, err)
+	shared = w
+	return w
+}
+
+func (w *world) start(ctx context.Context) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
+	defer cancel()
+	program := filepath.Join(home, "kubizone")
+	built := make(chan error, 1)
+	go func() { built <- build(ctx, program) }()
+	w.dir = home
+	w.kube, err = rig.StartKube(ctx, filepath.Join(home, "kube"), rig.KubeConfig{})
+	if err := errors.Join(err, <-built); err != nil {
+		return err
+	}
+	kubeconfig, err := w.kube.Delegate(ctx)
+	if err != nil {
+		return err
+	}
+	for _, namespace := range append(namespaces, linearNamespaces...) {
+		if err := w.kube.Namespace(ctx, namespace); err != nil {
+			return err
+		}
+	}
+	for i := range w.config {
+		w.config[i] = rig.ServerConfig{Program: program, Kube: w.kube, Kubeconfig: kubeconfig, Args: []string{"--shutdown-delay-duration", "0s"}}
+	}
+	return w.serve(ctx)
+}
+
+// build makes the program, as it is, or with the compares left out that -broken names: what the ledger's own tests
+// leave out by its field dropGuards is set where it is opened.
+func build(ctx context.Context, program string) error {
+	args := []string{"build", "-o", program}
+	if *broken != "" {
+		const file, at = "../../pkg/ledger/ledger.go", "	if config.JournalSteps == 0 {"
+		source, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		without := strings.Replace(string(source), at, fmt.Sprintf("	config.dropGuards = %q\n", *broken)+at, 1)
+		if without == string(source) {
+			return fmt.Errorf("%s has no line %q at which to break it", file, at)
+		}
+		whole, err := filepath.Abs(file)
+		if err != nil {
+			return err
+		}
+		instead, overlay := filepath.Join(home, "ledger.go"), filepath.Join(home, "overlay.json")
+		if err := errors.Join(os.WriteFile(instead, []byte(without), 0o600),
+			os.WriteFile(overlay, fmt.Appendf(nil, `{"Replace":{%q:%q}}`, whole, instead), 0o600)); err != nil {
+			return err
+		}
+		args = append(args, "-overlay", overlay)
+	}
+	out, err := exec.CommandContext(ctx, "go", append(args, "kubi.zone/kubizone/cmd/kubizone")...).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("build kubizone: %w\n%s", err, out)
+	}
+	return nil
+}
+
+// serve starts an etcd and two servers in the world's directory.
+func (w *world) serve(ctx context.Context) (err error) {
+	if w.etcd, err = rig.StartEtcd(ctx, filepath.Join(w.dir, "etcd")); err != nil {
+		return err
+	}
+	var wait sync.WaitGroup
+	errs := make([]error, len(w.servers))
+	for i := range w.servers {
+		w.config[i].Etcd = w.etcd.Endpoint
+		wait.Go(func() { errs[i] = w.restart(ctx, i) })
+	}
+	wait.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	w.client, err = kubernetes.New(clientv3.Config{Endpoints: []string{w.etcd.Endpoint}, DialTimeout: 10 * time.Second})
+	return err
+}
+
+// fresh is a world with nothing in it beside the one that is there, of the same cluster. The caller closes it.
+func (w *world) fresh(ctx context.Context) (*world, error) {
+	dir, err := os.MkdirTemp(home, "fresh-")
+	if err != nil {
+		return nil, err
+	}
+	f := &world{dir: dir, kube: w.kube, config: w.config, borrowed: true}
+	for i := range f.config {
+		f.config[i].Addr = netip.AddrPort{}
+	}
+	if err := f.serve(ctx); err != nil {
+		f.close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// restart kills a server that runs, as a power failure does, and starts it where it was.
+func (w *world) restart(ctx context.Context, i int) (err error) {
+	if w.servers[i] != nil {
+		w.servers[i].Kill()
+		w.config[i].Addr = w.servers[i].Addr
+	}
+	w.servers[i], err = rig.StartServer(ctx, filepath.Join(w.dir, fmt.Sprintf("server-%d", i)), w.config[i])
+	return err
+}
+
+func (w *world) close() {
+	if w.client != nil {
+		w.client.Close()
+	}
+	for _, s := range w.servers {
+		if s != nil {
+			s.Close()
+		}
+	}
+	if w.etcd != nil {
+		w.etcd.Close()
+	}
+	if w.borrowed {
+		os.RemoveAll(w.dir)
+	} else if w.kube != nil {
+		w.kube.Close()
+	}
+}
+
+// api is the administrator's way to a server, without the aggregator.
+func (w *world) api(t testing.TB, server int) typed.KubizoneV1alpha1Interface {
+	t.Helper()
+	config, err := w.servers[server].Direct(w.kube.AdminKubeconfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.QPS, config.Timeout, config.WarningHandler = -1, 0, rest.NoWarnings{}
+	return versioned.NewForConfigOrDie(config).KubizoneV1alpha1()
+}
+
+// revision is the present one of etcd.
+func (w *world) revision(t testing.TB) int64 {
+	t.Helper()
+	r, err := w.client.Client.Get(t.Context(), "/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.Header.Revision
+}
+
+// fsck checks the store at a revision, 0 for the present one.
+func (w *world) fsck(t testing.TB, revision int64) fsck.Report {
+	t.Helper()
+	r, err := fsck.Run(t.Context(), fsck.Config{Client: w.client.Client, Prefix: apiserver.Prefix, Zones: store.Codec(), Records: store.Codec(), Revision: revision})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// settled waits until nothing is owed.
+func (w *world) settled(t testing.TB) {
+	t.Helper()
+	if err := w.settle(t); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// settle waits until nothing is owed. The error is damage, which no work in progress explains, or a cascade without end.
+func (w *world) settle(t testing.TB) error {
+	t.Helper()
+	for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
+		r := w.fsck(t, 0)
+		switch {
+		case !r.Clean():
+			return fmt.Errorf("damage: %v", r.Damage.List)
+		case r.Owed.Total == 0:
+			return nil
+		case time.Now().After(deadline):
+			return fmt.Errorf("cascades do not end: owed %v", r.Owed.List)
+		}
+	}
+}

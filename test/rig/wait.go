@@ -1,0 +1,35 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rig
+
+import (
+	"context"
+	"time"
+)
+
+// Within is a context for one test's waits.
+func Within(t interface {
+	Context() context.Context
+	Cleanup(func())
+}, limit time.Duration) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// Until waits for a fact; its last reason against is told when time is up.
+func Until(ctx context.Context, t TB, what string, fact func() error) {
+	t.Helper()
+	for {
+		err := fact()
+		if err == nil {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatalf("%s: %v", what, err)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}

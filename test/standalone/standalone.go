@@ -1,0 +1,95 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package standalone
+
+import (
+	"bytes"
+	"context"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/tools/clientcmd"
+
+	"kubi.zone/kubizone/pkg/cmd/up"
+	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
+)
+
+// patience bounds the start: a loaded machine is slow, not wrong.
+const patience = 2 * time.Minute
+
+// Server is a running server, with a client that is its administrator.
+type Server struct {
+	versioned.Interface
+	// Kubeconfig is the path of the administrator's.
+	Kubeconfig string
+}
+
+// Start runs a server with the usual options, changed where the test says so, until the test ends.
+func Start(t testing.TB, change ...func(*up.Options)) *Server {
+	t.Helper()
+	options := up.NewOptions()
+	options.DataDir, options.Listen, options.DNSListen = filepath.Join(t.TempDir(), "data"), "127.0.0.1:0", "127.0.0.1:0"
+	for _, f := range change {
+		f(options)
+	}
+	out := &said{ready: make(chan struct{})}
+	config, err := options.Complete(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- config.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("the server: %v\n%s", err, out)
+		}
+	})
+	select {
+	case <-out.ready:
+	case err := <-ended:
+		ended <- err
+		t.Fatalf("the server ended before it was ready: %v\n%s", err, out)
+	case <-time.After(patience):
+		t.Fatalf("the server is not ready after %s:\n%s", patience, out)
+	}
+	s := &Server{Kubeconfig: filepath.Join(options.DataDir, "kubeconfig")}
+	client, err := clientcmd.BuildConfigFromFlags("", s.Kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client.QPS = -1
+	if s.Interface, err = versioned.NewForConfig(client); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// said keeps what a server that runs says, and tells when it is ready.
+type said struct {
+	mutex sync.Mutex
+	text  bytes.Buffer
+	ready chan struct{}
+	once  sync.Once
+}
+
+func (s *said) Write(p []byte) (int, error) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	n, err := s.text.Write(p)
+	if strings.Contains("\n"+s.text.String(), "\nready") {
+		s.once.Do(func() { close(s.ready) })
+	}
+	return n, err
+}
+
+func (s *said) String() string {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return s.text.String()
+}
