@@ -1,0 +1,218 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package crash
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	mdns "github.com/miekg/dns"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	typed "kubi.zone/kubizone/pkg/generated/clientset/versioned/typed/kubizone/v1alpha1"
+)
+
+// fsck is what the program says of a store, and whether it is clean and nothing is owed.
+func (w *world) fsck(ctx context.Context, e *etcd) (said string, clean, settled bool) {
+	out, err := exec.CommandContext(ctx, w.program, append([]string{"fsck", "--etcd-servers", e.endpoints()}, e.access...)...).CombinedOutput()
+	said = strings.TrimSpace(string(out))
+	return said, err == nil, err == nil && strings.HasSuffix(said, "clean; nothing is owed")
+}
+
+// check ends the load and holds everything against everything: the store against itself, before and after its cascades
+// are through; against what was acknowledged (H1); and what each server and the primary show against each other and
+// against the hash of the zone (H3).
+func (w *world) check(ctx context.Context, t *testing.T, l *load, e *etcd, servers ...*replica) {
+	t.Helper()
+	l.end()
+	ended := time.Now()
+	until(ctx, t, "the store is clean and cascades end", func() error {
+		said, clean, settled := w.fsck(ctx, e)
+		if !clean && ctx.Err() == nil {
+			t.Fatalf("fsck:\n%s", tail(said, 40))
+		}
+		if !settled {
+			return errors.New(tail(said, 10))
+		}
+		return nil
+	})
+	t.Logf("cascades ended after %s", time.Since(ended).Round(time.Millisecond))
+	l.verify(ctx, t, l.clients[0])
+	w.agree(ctx, t, servers...)
+}
+
+// entries are a zone's as text, and the serial and hash that they say they are at.
+func entries(ctx context.Context, from typed.KubizoneV1alpha1Interface, z *v1alpha1.Zone) (serial, hash, text string, err error) {
+	answer := from.RESTClient().Get().Namespace(z.Namespace).Resource("zones").Name(z.Name).SubResource("entries").Param("format", "text").Do(ctx)
+	if err := answer.Error(); err != nil { // it alone reads what the server says was wrong
+		return "", "", "", err
+	}
+	body, err := answer.Raw()
+	if err != nil {
+		return "", "", "", err
+	}
+	first := heading.FindStringSubmatch(string(body))
+	if first == nil {
+		return "", "", "", fmt.Errorf("entries of %s do not begin with their serial and hash: %.200s", z.Name, body)
+	}
+	return first[1], first[2], string(body), nil
+}
+
+var heading = regexp.MustCompile(`zone \S+ serial (\d+) hash ([0-9a-f]+)`)
+
+// agree: every server and a primary that reads from one of them shows the same zones, each at the hash that the zone has.
+func (w *world) agree(ctx context.Context, t *testing.T, servers ...*replica) {
+	t.Helper()
+	clients := w.clientsOf(t, servers...)
+	zones, err := clients[0].Zones("").List(ctx, metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	primary := w.startPrimary(ctx, t, servers[0])
+	for i := range zones.Items {
+		z := &zones.Items[i]
+		if z.Status.FQDN == "" {
+			continue
+		}
+		var first string
+		for n, from := range clients {
+			serial, hash, text, err := entries(ctx, from, z)
+			if err != nil {
+				t.Errorf("server %d: entries of %s: %v", n, z.Name, err)
+				continue
+			}
+			if serial != fmt.Sprint(z.Status.Serial) || hash != z.Status.Hash {
+				t.Errorf("server %d shows %s at serial %s with hash %s; the zone has %d and %s", n, z.Name, serial, hash, z.Status.Serial, z.Status.Hash)
+			}
+			if n == 0 {
+				first = text
+			} else if text != first {
+				t.Errorf("servers 0 and %d show different entries of %s", n, z.Name)
+			}
+		}
+		want := must(rrs(first, z.Status.FQDN))(t)
+		until(ctx, t, "the primary shows "+z.Status.FQDN, func() error {
+			have, err := transfer(primary.dns, z.Status.FQDN)
+			if err != nil {
+				return err
+			}
+			if !slices.Equal(have, want) {
+				return fmt.Errorf("the primary transfers %d records, the API shows %d:\n%s", len(have), len(want), difference(have, want))
+			}
+			return nil
+		})
+	}
+}
+
+// difference names some of what only one side has.
+func difference(have, want []string) string {
+	var text []string
+	for _, x := range have {
+		if !slices.Contains(want, x) {
+			text = append(text, "+ "+x)
+		}
+	}
+	for _, x := range want {
+		if !slices.Contains(have, x) {
+			text = append(text, "- "+x)
+		}
+	}
+	return strings.Join(text[:min(len(text), 6)], "\n")
+}
+
+// rrs reads a zone as text into a canonical list.
+func rrs(text, origin string) ([]string, error) {
+	var all []string
+	parser := mdns.NewZoneParser(strings.NewReader(text), origin, "")
+	for rr, ok := parser.Next(); ok; rr, ok = parser.Next() {
+		all = append(all, rr.String())
+	}
+	slices.Sort(all)
+	return slices.Compact(all), parser.Err()
+}
+
+// transfer is a zone by AXFR as a canonical list.
+func transfer(at, zone string) ([]string, error) {
+	question := new(mdns.Msg).SetAxfr(zone)
+	answers, err := new(mdns.Transfer).In(question, at)
+	if err != nil {
+		return nil, err
+	}
+	var all []string
+	for answer := range answers {
+		if answer.Error != nil {
+			return nil, answer.Error
+		}
+		for _, rr := range answer.RR {
+			all = append(all, rr.String())
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all), nil
+}
+
+// primary is a `kubizone primary` that reads from one server.
+type primary struct {
+	dns string
+	cmd *exec.Cmd
+
+	mu   sync.Mutex
+	said bytes.Buffer
+}
+
+func (p *primary) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.said.Write(b)
+}
+
+var readyLine = regexp.MustCompile(`(?m)^ready: DNS on (\S+)$`)
+
+func (w *world) startPrimary(ctx context.Context, t *testing.T, from *replica) *primary {
+	t.Helper()
+	config := must(clientcmd.LoadFromFile(w.kube.AdminKubeconfig()))(t)
+	for _, cluster := range config.Clusters {
+		cluster.Server = from.URL()
+	}
+	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := clientcmd.WriteToFile(*config, kubeconfig); err != nil {
+		t.Fatal(err)
+	}
+	p := &primary{cmd: exec.Command(w.program, "primary", "--kubeconfig", kubeconfig, "--dns-listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0")}
+	p.cmd.Stdout, p.cmd.Stderr = p, p
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = p.cmd.Process.Kill()
+		_ = p.cmd.Wait()
+	})
+	until(ctx, t, "the primary is ready", func() error {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		found := readyLine.FindSubmatch(p.said.Bytes())
+		if found == nil {
+			return errors.New(tail(p.said.String(), 5))
+		}
+		p.dns = string(found[1])
+		return nil
+	})
+	return p
+}

@@ -1,0 +1,349 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package crash
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"net/url"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.etcd.io/etcd/client/pkg/v3/transport"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/server/v3/embed"
+	"go.uber.org/zap"
+
+	"kubi.zone/kubizone/test/rig"
+)
+
+// memberEnv makes this test binary an etcd member instead: one that can be killed, stopped and starved by itself.
+const memberEnv = "KUBIZONE_CRASH_MEMBER"
+
+// election timeout and heartbeat of members.
+const (
+	election  = 500 * time.Millisecond
+	heartbeat = 50 * time.Millisecond
+)
+
+type memberConfig struct {
+	Name, Dir, Client, Peer, Advertise, Cluster string
+	// Sync writes to the disk as etcd does for real: where the disk is the fault.
+	Sync bool
+	// TLS is where its certificate and key (serving.crt, serving.key) and the CA of its clients (ca.crt) are; "": it has none.
+	TLS string
+}
+
+func runMember(text string) int {
+	// SIGUSR1 breaks its disk (F11).
+	signal.Ignore(syscall.SIGXFSZ)
+	broken := make(chan os.Signal, 1)
+	signal.Notify(broken, syscall.SIGUSR1)
+	go func() {
+		<-broken
+		_ = syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 1, Max: 1})
+	}()
+	var m memberConfig
+	err := json.Unmarshal([]byte(text), &m)
+	c := embed.NewConfig()
+	urls := func(text string) []url.URL {
+		u, parsed := url.Parse(text)
+		err = errors.Join(err, parsed)
+		return []url.URL{*u}
+	}
+	c.Name, c.Dir, c.UnsafeNoFsync = m.Name, m.Dir, !m.Sync
+	c.ListenClientUrls, c.AdvertiseClientUrls = urls(m.Client), urls(m.Client)
+	c.ListenPeerUrls, c.AdvertisePeerUrls = urls(m.Peer), urls(m.Advertise)
+	c.InitialCluster = m.Cluster
+	if m.TLS != "" {
+		c.ClientTLSInfo = transport.TLSInfo{
+			CertFile: filepath.Join(m.TLS, "serving.crt"), KeyFile: filepath.Join(m.TLS, "serving.key"),
+			TrustedCAFile: filepath.Join(m.TLS, "ca.crt"), ClientCertAuth: true,
+		}
+	}
+	c.TickMs, c.ElectionMs = uint(heartbeat.Milliseconds()), uint(election.Milliseconds())
+	c.WatchProgressNotifyInterval = 5 * time.Second
+	c.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.Must(zap.NewProductionConfig().Build(zap.IncreaseLevel(zap.ErrorLevel))))
+	if err == nil {
+		var e *embed.Etcd
+		if e, err = embed.StartEtcd(c); err == nil {
+			select {
+			case <-e.Server.ReadyNotify():
+				fmt.Println("ready")
+				select {
+				case err = <-e.Err():
+				case <-e.Server.StopNotify():
+					err = errors.New("it stopped")
+				}
+			case err = <-e.Err():
+			case <-e.Server.StopNotify():
+				err = errors.New("it stopped before it was ready")
+			}
+		}
+	}
+	fmt.Fprintln(os.Stderr, "etcd:", err)
+	return 1
+}
+
+// member is an etcd process of its own behind two proxies: for its clients and for its peers.
+type member struct {
+	memberConfig
+	clients, peers *proxy
+
+	mu    sync.Mutex
+	cmd   *exec.Cmd
+	ready chan struct{}
+	ended chan struct{}
+	said  strings.Builder
+}
+
+// etcd is a cluster of members.
+type etcd struct {
+	members []*member
+	// access are the flags by which our programs are let in.
+	access []string
+}
+
+// startEtcd runs n members, in the directories given or in ones of their own.
+func startEtcd(ctx context.Context, t *testing.T, n int, sync bool, dirs ...string) *etcd {
+	t.Helper()
+	e := &etcd{}
+	var cluster []string
+	for i := range n {
+		client, peer := must(rig.FreePort())(t), must(rig.FreePort())(t)
+		m := &member{clients: startProxy(t, client), peers: startProxy(t, peer)}
+		m.memberConfig = memberConfig{
+			Name: fmt.Sprintf("m%d", i), Client: "http://" + client.String(), Peer: "http://" + peer.String(), Advertise: "http://" + m.peers.Addr.String(), Sync: sync,
+		}
+		if i < len(dirs) {
+			m.Dir = dirs[i]
+		} else {
+			m.Dir = filepath.Join(t.TempDir(), m.Name)
+		}
+		cluster = append(cluster, m.Name+"="+m.Advertise)
+		e.members = append(e.members, m)
+	}
+	for _, m := range e.members {
+		m.Cluster = strings.Join(cluster, ",")
+	}
+	e.run(ctx, t)
+	return e
+}
+
+// startSecureEtcd runs one member that takes no client without a certificate. tls is as in memberConfig.
+func startSecureEtcd(ctx context.Context, t *testing.T, tls string, access ...string) *etcd {
+	t.Helper()
+	client, peer := must(rig.FreePort())(t), must(rig.FreePort())(t)
+	m := &member{clients: startProxy(t, client), peers: startProxy(t, peer)}
+	m.memberConfig = memberConfig{
+		Name: "m0", Client: "https://" + client.String(), Peer: "http://" + peer.String(), Advertise: "http://" + m.peers.Addr.String(),
+		Dir: filepath.Join(t.TempDir(), "m0"), TLS: tls,
+	}
+	m.Cluster = m.Name + "=" + m.Advertise
+	e := &etcd{members: []*member{m}, access: access}
+	e.run(ctx, t)
+	return e
+}
+
+// run starts the members; they end with the test.
+func (e *etcd) run(ctx context.Context, t *testing.T) {
+	t.Helper()
+	for _, m := range e.members {
+		m.start(t)
+	}
+	t.Cleanup(func() {
+		for _, m := range e.members {
+			m.kill()
+			if t.Failed() {
+				m.mu.Lock()
+				t.Logf("%s says:\n%s", m.Name, tail(m.said.String(), 20))
+				m.mu.Unlock()
+			}
+		}
+	})
+	for _, m := range e.members {
+		m.waitReady(ctx, t)
+	}
+}
+
+func (m *member) start(t *testing.T) {
+	t.Helper()
+	config := must(json.Marshal(m.memberConfig))(t)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.cmd = exec.Command(os.Args[0], "-test.run=^$")
+	m.cmd.Env = append(os.Environ(), memberEnv+"="+string(config))
+	m.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	out := must(m.cmd.StdoutPipe())(t)
+	wrong := must(m.cmd.StderrPipe())(t)
+	if err := m.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	m.ready, m.ended = make(chan struct{}), make(chan struct{})
+	cmd, ready, ended := m.cmd, m.ready, m.ended
+	var streams sync.WaitGroup
+	streams.Go(func() {
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			if lines.Text() == "ready" {
+				close(ready)
+			}
+		}
+	})
+	streams.Go(func() {
+		for lines := bufio.NewReader(wrong); ; {
+			line, err := lines.ReadString('\n')
+			m.mu.Lock()
+			m.said.WriteString(line)
+			m.mu.Unlock()
+			if err != nil && err != io.EOF {
+				return
+			} else if err != nil {
+				return
+			}
+		}
+	})
+	go func() {
+		streams.Wait()
+		_ = cmd.Wait()
+		close(ended)
+	}()
+}
+
+func (m *member) waitReady(ctx context.Context, t *testing.T) {
+	t.Helper()
+	select {
+	case <-m.ready:
+	case <-m.ended:
+		t.Fatalf("etcd member %s ended: %s", m.Name, m.said.String())
+	case <-ctx.Done():
+		t.Fatalf("etcd member %s is not ready", m.Name)
+	}
+}
+
+func (m *member) signal(s syscall.Signal) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	_ = m.cmd.Process.Signal(s)
+}
+
+func (m *member) kill() {
+	m.signal(syscall.SIGKILL)
+	<-m.ended
+}
+
+func (m *member) pid() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.cmd.Process.Pid
+}
+
+// endpoints are those of all members, through their proxies.
+func (e *etcd) endpoints() string {
+	var all []string
+	for _, m := range e.members {
+		all = append(all, m.endpoint())
+	}
+	return strings.Join(all, ",")
+}
+
+func (m *member) endpoint() string {
+	if m.TLS != "" {
+		return "https://" + m.clients.Addr.String()
+	}
+	return "http://" + m.clients.Addr.String()
+}
+
+// client speaks to the members named, past the proxies.
+func client(t *testing.T, members ...*member) *clientv3.Client {
+	t.Helper()
+	var at []string
+	for _, m := range members {
+		at = append(at, m.Client)
+	}
+	c := must(clientv3.New(clientv3.Config{Endpoints: at, DialTimeout: 10 * time.Second, Logger: zap.NewNop()}))(t)
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// leader is the member that leads now.
+func (e *etcd) leader(ctx context.Context, t *testing.T) *member {
+	t.Helper()
+	var found *member
+	until(ctx, t, "a leader", func() error {
+		for _, m := range e.members {
+			short, cancel := context.WithTimeout(ctx, time.Second)
+			status, err := client(t, m).Status(short, m.Client)
+			cancel()
+			if err == nil && status.Leader != 0 && status.Leader == status.Header.MemberId {
+				found = m
+				return nil
+			}
+		}
+		return errors.New("no member says that it leads")
+	})
+	return found
+}
+
+// isolate cuts one member off from the others, in both ways.
+func (e *etcd) isolate(lonely *member) {
+	for _, m := range e.members {
+		if m == lonely {
+			m.peers.partition(nil)
+			continue
+		}
+		m.peers.partition(func(from netip.AddrPort) bool { return holds(lonely.pid(), from) })
+	}
+}
+
+func (e *etcd) heal() {
+	for _, m := range e.members {
+		m.peers.heal()
+	}
+}
+
+// holds says whether a connection from this local port is a process's: who dials tells nobody its name.
+func holds(pid int, from netip.AddrPort) bool {
+	table, err := os.ReadFile("/proc/net/tcp")
+	if err != nil {
+		return false
+	}
+	local := fmt.Sprintf("0100007F:%04X", from.Port())
+	for _, line := range strings.Split(string(table), "\n") {
+		fields := strings.Fields(line)
+		if len(fields) < 10 || fields[1] != local {
+			continue
+		}
+		fds, err := os.ReadDir(filepath.Join("/proc", strconv.Itoa(pid), "fd"))
+		if err != nil {
+			return false
+		}
+		return slices.ContainsFunc(fds, func(fd os.DirEntry) bool {
+			to, err := os.Readlink(filepath.Join("/proc", strconv.Itoa(pid), "fd", fd.Name()))
+			return err == nil && to == "socket:["+fields[9]+"]"
+		})
+	}
+	return false
+}
+
+// tail is the last lines of a text.
+func tail(text string, n int) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.Join(lines[max(0, len(lines)-n):], "\n")
+}

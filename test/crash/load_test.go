@@ -1,0 +1,428 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package crash
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/client-go/rest"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
+	typed "kubi.zone/kubizone/pkg/generated/clientset/versioned/typed/kubizone/v1alpha1"
+)
+
+// owner is the namespace whose zones the writers write into. Child zones are its own too: those of others may not be made
+// where somebody has a record (S3.6), and these take the records over (S3.7).
+const owner = "infra"
+
+// writers is how many write at once: sixteen where time is no matter.
+func writers() int {
+	if *soak > 0 {
+		return 16
+	}
+	return 5
+}
+
+func teams() (all []string) {
+	for i := range writers() {
+		all = append(all, fmt.Sprintf("team-%d", i))
+	}
+	return all
+}
+
+// load is clients who write through several servers and remember what they were answered.
+type load struct {
+	mu      sync.Mutex
+	clients []typed.KubizoneV1alpha1Interface // straight to each server
+	// may is what each object may be now, "-" for absent: one value where the last write was answered, several where
+	// it was not. Nobody writes again what is in doubt, so that no late write is taken for lost.
+	may     map[string][]string
+	serials map[string]string // zone uid and serial, to the only write that got it
+	wrong   []string
+	acked   int
+	unknown map[string]int
+	last    time.Time // of the last answer that said yes
+	longest time.Duration
+
+	children [3]atomic.Int64 // the number that the child zones' names have
+	stop     context.CancelFunc
+	all      sync.WaitGroup
+}
+
+// clientsOf are the administrator's, straight to each server.
+func (w *world) clientsOf(t *testing.T, servers ...*replica) (all []typed.KubizoneV1alpha1Interface) {
+	t.Helper()
+	for _, s := range servers {
+		all = append(all, must(versioned.NewForConfig(w.direct(t, s)))(t).KubizoneV1alpha1())
+	}
+	return all
+}
+
+// direct is the administrator's way to a server. A request that has no answer within ten seconds is given up.
+func (w *world) direct(t *testing.T, s *replica) *rest.Config {
+	t.Helper()
+	config := must(s.Direct(w.kube.AdminKubeconfig()))(t)
+	config.Timeout, config.WarningHandler = 10*time.Second, rest.NoWarnings{}
+	return config
+}
+
+var anyName = v1alpha1.Delegation{Records: []v1alpha1.RecordDelegation{{Pattern: "*"}, {Pattern: "@"}, {Pattern: "*.*"}}}
+
+func zone(namespace, name, domain string, rules ...v1alpha1.Delegation) *v1alpha1.Zone {
+	return &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: v1alpha1.ZoneSpec{
+		DomainName: domain, Delegations: rules, NameServers: []v1alpha1.NameServer{{Name: "ns1", Addresses: []string{"192.0.2.53"}}},
+	}}
+}
+
+func txt(namespace, name, domain, value string) *v1alpha1.Record {
+	return &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: v1alpha1.RecordSpec{DomainName: domain, Type: "TXT", Values: []string{value}}}
+}
+
+// startLoad makes a forest of zones through the first server and lets everybody write until Stop: writers, one
+// whose zones come and go, one who withdraws rules, gives them back and renames.
+func (w *world) startLoad(ctx context.Context, t *testing.T, servers ...*replica) *load {
+	t.Helper()
+	l := w.newLoad(ctx, t, servers...)
+	l.start(ctx)
+	return l
+}
+
+// start lets everybody write.
+func (l *load) start(ctx context.Context) {
+	ctx, l.stop = context.WithCancel(ctx)
+	for i := range writers() {
+		l.all.Go(func() { l.write(ctx, i) })
+	}
+	l.all.Go(func() { l.bear(ctx) })
+	l.all.Go(func() { l.meddle(ctx) })
+}
+
+// newLoad makes the forest alone.
+func (w *world) newLoad(ctx context.Context, t *testing.T, servers ...*replica) *load {
+	t.Helper()
+	l := &load{clients: w.clientsOf(t, servers...), may: map[string][]string{}, serials: map[string]string{}, unknown: map[string]int{}, last: time.Now(), stop: func() {}}
+	follower := zone(owner, "follower", "below", anyName) // it is renamed with "three" (S6.8)
+	follower.Spec.ZoneRef = &v1alpha1.ZoneReference{Namespace: owner, Name: "three"}
+	for _, z := range []*v1alpha1.Zone{
+		zone(owner, "one", "one.test.", anyName, v1alpha1.Delegation{Zones: []string{"*"}}),
+		zone(owner, "two", "two.test.", anyName),
+		zone(owner, "three", "three.test.", anyName, v1alpha1.Delegation{Zones: []string{"*"}}),
+		follower,
+	} {
+		if _, err := l.clients[0].Zones(owner).Create(ctx, z, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return l
+}
+
+// end lets the writers finish what they do.
+func (l *load) end() {
+	l.stop()
+	l.all.Wait()
+}
+
+// refused says that the server answered that nothing changed.
+func refused(err error) bool {
+	if utilnet.IsConnectionRefused(err) {
+		time.Sleep(20 * time.Millisecond) // nobody is there; who is soon back shall find the writers
+		return true
+	}
+	return apierrors.IsUnauthorized(err) || apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsConflict(err) || apierrors.IsTooManyRequests(err) || apierrors.IsBadRequest(err) ||
+		apierrors.ReasonForError(err) == "InsufficientStorage"
+}
+
+// say makes a write and remembers its outcome; done is false where the object is in doubt from now on. No client-side
+// limit ends with the load: a request that was sent is waited for.
+func (l *load) say(key, value string, write func(context.Context) (*v1alpha1.Record, error)) (done, ok bool) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	record, err := write(ctx)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.may[key] == nil {
+		l.may[key] = []string{"-"}
+	}
+	switch {
+	case err == nil:
+		l.may[key] = []string{value}
+		l.acked++
+		l.longest = max(l.longest, time.Since(l.last))
+		l.last = time.Now()
+		if record != nil && record.Status.ZoneRef != nil {
+			at := fmt.Sprintf("zone %s serial %d", record.Status.ZoneRef.UID, record.Status.Serial)
+			if before := l.serials[at]; before != "" && before != key+"="+value {
+				l.wrong = append(l.wrong, fmt.Sprintf("%s was given to %s and to %s=%s", at, before, key, value))
+			}
+			l.serials[at] = key + "=" + value
+		}
+		return true, true
+	case refused(err):
+		return true, false
+	}
+	why := string(apierrors.ReasonForError(err))
+	if why == "" {
+		why = "no answer"
+	}
+	l.unknown[why]++
+	l.may[key] = append(l.may[key], value)
+	return false, false
+}
+
+// waitAcked returns when n more writes were answered with yes.
+func (l *load) waitAcked(ctx context.Context, t *testing.T, n int) {
+	t.Helper()
+	l.mu.Lock()
+	want := l.acked + n
+	l.mu.Unlock()
+	until(ctx, t, "writes go on", func() error {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.acked < want {
+			return fmt.Errorf("%d answered, want %d; without an answer: %v", l.acked, want, l.unknown)
+		}
+		return nil
+	})
+}
+
+// write creates, changes and deletes records until ctx ends. Its names are its own, and what was answered is read again
+// through any server: a read that comes later shows it (S7.1).
+func (l *load) write(ctx context.Context, w int) {
+	rnd := rand.New(rand.NewPCG(*seed, uint64(w)))
+	namespace := teams()[w]
+	there, next := []string{}, 0
+	for i := 0; ctx.Err() == nil; i++ {
+		servers := l.servers()
+		records := servers[rnd.IntN(len(servers))].Records(namespace)
+		value := fmt.Sprintf("%d-%d", w, i)
+		if len(there) < 4 || len(there) < 12 && rnd.IntN(2) == 0 {
+			name := fmt.Sprintf("r%d", next)
+			next++
+			record := txt(namespace, name, fmt.Sprintf("%s-%s.one.test.", namespace, name), value)
+			switch rnd.IntN(5) {
+			case 0:
+				child := rnd.IntN(len(l.children))
+				record.Spec.DomainName = fmt.Sprintf("%s-%s.%s.one.test.", namespace, name, childName(child, l.children[child].Load()))
+			case 1:
+				record.Spec.DomainName = fmt.Sprintf("%s-%s.two.test.", namespace, name)
+			case 2:
+				record.Spec.DomainName, record.Spec.ZoneRef = namespace+"-"+name, &v1alpha1.ZoneReference{Namespace: owner, Name: "three"}
+			}
+			if done, ok := l.say(namespace+"/"+name, value, func(ctx context.Context) (*v1alpha1.Record, error) {
+				return records.Create(ctx, record, metav1.CreateOptions{})
+			}); done && ok {
+				there = append(there, name)
+			}
+			continue
+		}
+		n := rnd.IntN(len(there))
+		name := there[n]
+		key := namespace + "/" + name
+		var done bool
+		if rnd.IntN(3) == 0 {
+			var ok bool
+			done, ok = l.say(key, "-", func(ctx context.Context) (*v1alpha1.Record, error) {
+				return nil, records.Delete(ctx, name, metav1.DeleteOptions{})
+			})
+			if ok {
+				there = slices.Delete(there, n, n+1)
+			}
+		} else {
+			var ok bool
+			done, ok = l.say(key, value, func(ctx context.Context) (*v1alpha1.Record, error) {
+				have, err := records.Get(ctx, name, metav1.GetOptions{})
+				if err != nil {
+					if refused(err) || apierrors.IsNotFound(err) {
+						return nil, err
+					}
+					return nil, apierrors.NewTooManyRequestsError("the read failed, and nothing was written: " + err.Error())
+				}
+				have.Spec.Values = []string{value}
+				if have.Spec.ZoneRef == nil && i%5 == 0 { // it moves to another zone (S2.6)
+					zone := []string{"one.test.", "two.test."}[i/5%2]
+					have.Spec.DomainName = fmt.Sprintf("%s-%s.%s", namespace, name, zone)
+				}
+				return records.Update(ctx, have, metav1.UpdateOptions{})
+			})
+			if ok && rnd.IntN(4) == 0 {
+				l.readBack(ctx, rnd.IntN(len(servers)), namespace, name, value)
+			}
+		}
+		if !done {
+			there = slices.DeleteFunc(there, func(x string) bool { return x == name })
+		}
+	}
+}
+
+// readBack asks a server for what this writer was told is there.
+func (l *load) readBack(ctx context.Context, server int, namespace, name, want string) {
+	have, err := l.servers()[server].Records(namespace).Get(ctx, name, metav1.GetOptions{})
+	if err == nil && slices.Equal(have.Spec.Values, []string{want}) || err != nil && !apierrors.IsNotFound(err) {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.wrong = append(l.wrong, fmt.Sprintf("%s/%s=%s was acknowledged and server %d reads %v, %v", namespace, name, want, server, have.Spec.Values, err))
+}
+
+func childName(child int, number int64) string { return fmt.Sprintf("child%d-%d", child, number) }
+
+// bear makes child zones, changes the name servers that their parent counts, and deletes them. One in doubt is left
+// alone, and a new one takes its turn.
+func (l *load) bear(ctx context.Context) {
+	for i := 0; ctx.Err() == nil; i++ {
+		child := i % len(l.children)
+		name := childName(child, l.children[child].Load())
+		servers := l.servers()
+		zones := func(n int) typed.ZoneInterface { return servers[(i+n)%len(servers)].Zones(owner) }
+		key := "zone/" + name
+		steps := []func(context.Context) (string, error){
+			func(ctx context.Context) (string, error) {
+				_, err := zones(0).Create(ctx, zone(owner, name, name+".one.test.", anyName), metav1.CreateOptions{})
+				return "made", err
+			},
+			func(ctx context.Context) (string, error) {
+				have, err := zones(1).Get(ctx, name, metav1.GetOptions{})
+				if err != nil {
+					return "made", apierrors.NewTooManyRequestsError(err.Error())
+				}
+				have.Spec.NameServers = []v1alpha1.NameServer{{Name: "ns2", Addresses: []string{fmt.Sprintf("192.0.2.%d", i%250)}}}
+				_, err = zones(1).Update(ctx, have, metav1.UpdateOptions{})
+				return "made", err
+			},
+			func(ctx context.Context) (string, error) {
+				return "-", zones(0).Delete(ctx, name, metav1.DeleteOptions{})
+			},
+		}
+		for n, step := range steps {
+			var becomes string
+			done, ok := l.say(key, "made", func(ctx context.Context) (*v1alpha1.Record, error) {
+				var err error
+				becomes, err = step(ctx)
+				return nil, err
+			})
+			if !done {
+				l.also(key, becomes)
+				l.children[child].Add(1)
+				break
+			}
+			if n == 0 && !ok {
+				break // nothing was made that could be changed
+			}
+			if ok && becomes == "-" {
+				l.is(key, "-")
+				l.children[child].Add(1)
+			}
+		}
+	}
+}
+
+func (l *load) also(key, value string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.may[key] = append(l.may[key], value)
+}
+
+func (l *load) is(key, value string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.may[key] = []string{value}
+}
+
+// meddle makes cascades: rules are withdrawn and given back, and a zone changes its name. What becomes of it is for fsck
+// to judge.
+func (l *load) meddle(ctx context.Context) {
+	for i := 0; ctx.Err() == nil; i++ {
+		servers := l.servers()
+		zones := servers[i%len(servers)].Zones(owner)
+		change := func(name string, how func(*v1alpha1.Zone)) {
+			if z, err := zones.Get(ctx, name, metav1.GetOptions{}); err == nil {
+				how(z)
+				_, _ = zones.Update(ctx, z, metav1.UpdateOptions{})
+			}
+		}
+		change("two", func(z *v1alpha1.Zone) {
+			if len(z.Spec.Delegations) > 0 {
+				z.Spec.Delegations = nil
+			} else {
+				z.Spec.Delegations = []v1alpha1.Delegation{anyName}
+			}
+		})
+		change("three", func(z *v1alpha1.Zone) { z.Spec.DomainName = fmt.Sprintf("three-%d.test.", i%4) })
+		change("one", func(z *v1alpha1.Zone) { z.Spec.Contact = fmt.Sprintf("hostmaster%d@one.test.", i%2) })
+		select {
+		case <-ctx.Done():
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// verify holds what is there against what was answered.
+func (l *load) verify(ctx context.Context, t *testing.T, from typed.KubizoneV1alpha1Interface) {
+	t.Helper()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, wrong := range l.wrong[:min(len(l.wrong), 5)] {
+		t.Error(wrong)
+	}
+	have := map[string]string{}
+	records, err := from.Records("").List(ctx, metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range records.Items {
+		have[r.Namespace+"/"+r.Name] = strings.Join(r.Spec.Values, " ")
+	}
+	zones, err := from.Zones(owner).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, z := range zones.Items {
+		have["zone/"+z.Name] = "made"
+	}
+	var lost []error
+	for key, values := range l.may {
+		is := have[key]
+		if is == "" {
+			is = "-"
+		}
+		if !slices.Contains(values, is) {
+			lost = append(lost, fmt.Errorf("%s is %q, and may be %q", key, is, values))
+		}
+	}
+	if err := errors.Join(lost...); err != nil {
+		t.Errorf("%d of %d objects are not what was acknowledged:\n%s", len(lost), len(l.may), tail(err.Error(), 5))
+	}
+	t.Logf("%d writes acknowledged, without an answer %v, longest pause %s", l.acked, l.unknown, l.longest.Round(time.Millisecond))
+}
+
+// join lets the writers use one more server.
+func (l *load) join(w *world, t *testing.T, servers ...*replica) {
+	t.Helper()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.clients = slices.Concat(l.clients, w.clientsOf(t, servers...))
+}
+
+// servers are those that writers use now.
+func (l *load) servers() []typed.KubizoneV1alpha1Interface {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.clients
+}

@@ -1,0 +1,202 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package crash
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+
+	"kubi.zone/kubizone/test/rig"
+)
+
+// patience bounds every wait for a fact. It is generous because a loaded machine is slow, not wrong.
+const patience = 2 * time.Minute
+
+var (
+	soak = flag.Duration("soak", 0, "how long TestSoak goes on with faults chosen at random; 0: it does not")
+	seed = flag.Uint64("seed", 0, "of the random choices; 0: one of its own, which is printed")
+)
+
+// home is where everything of this test binary lies; TestMain removes it.
+var home string
+
+var started atomic.Bool
+
+func TestMain(m *testing.M) {
+	if text := os.Getenv(memberEnv); text != "" {
+		os.Exit(runMember(text))
+	}
+	klog.SetLogger(logr.Discard()) // what clients say of the servers that are killed
+	flag.Parse()
+	if *seed == 0 {
+		*seed = rand.Uint64()
+	}
+	var err error
+	if home, err = os.MkdirTemp("", "kubizone-crash-"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(func() int {
+		defer os.RemoveAll(home)
+		code := m.Run()
+		if started.Load() {
+			if w, _ := shared(); w != nil {
+				w.kube.Close()
+			}
+		}
+		if code != 0 {
+			fmt.Printf("seed %d\n", *seed)
+		}
+		return code
+	}())
+}
+
+// world is what all tests share: a control plane without controllers, and the program under test.
+type world struct {
+	kube       *rig.Kube
+	program    string // built with fault points
+	kubeconfig string // of servers, to kube-apiserver
+	serving    rig.Pair
+}
+
+var shared = sync.OnceValues(func() (_ *world, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	defer cancel()
+	w := &world{program: filepath.Join(home, "kubizone")}
+	built := make(chan error, 1)
+	go func() {
+		out, err := exec.CommandContext(ctx, "go", "build", "-tags", "faultpoints", "-o", w.program, "kubi.zone/kubizone/cmd/kubizone").CombinedOutput()
+		if err != nil {
+			err = fmt.Errorf("build kubizone: %w\n%s", err, out)
+		}
+		built <- err
+	}()
+	w.kube, err = rig.StartKube(ctx, filepath.Join(home, "kube"), rig.KubeConfig{})
+	if wrong := <-built; err == nil {
+		err = wrong
+	}
+	if w.kube == nil {
+		return nil, err
+	}
+	started.Store(true)
+	if err == nil {
+		w.kubeconfig, err = w.kube.Delegate(ctx)
+	}
+	if err == nil {
+		w.serving, err = w.kube.ClusterCA.Serving(rig.ServingHosts()...)
+	}
+	for _, namespace := range append([]string{owner}, teams()...) {
+		if err == nil {
+			err = w.kube.Namespace(ctx, namespace)
+		}
+	}
+	return w, err
+})
+
+// need is the shared world; the test is skipped, with the reason, where Kubernetes' programs were not built.
+func need(t *testing.T) *world {
+	t.Helper()
+	w, err := shared()
+	rig.SkipMissing(t, err)
+	return w
+}
+
+var within, until = rig.Within, rig.Until
+
+// must gives what has been made, or fails the test.
+func must[T any](value T, err error) func(*testing.T) T {
+	return func(t *testing.T) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return value
+	}
+}
+
+// replica is a server that can be started again in the same place, at the same address.
+type replica struct {
+	*rig.Server
+
+	config rig.ServerConfig
+	dir    string
+}
+
+// server starts a replica over an etcd.
+func (w *world) server(ctx context.Context, t *testing.T, etcd string, env ...string) *replica {
+	t.Helper()
+	return w.serverWith(ctx, t, etcd, nil, env...)
+}
+
+// serverWith is server with further flags.
+func (w *world) serverWith(ctx context.Context, t *testing.T, etcd string, flags []string, env ...string) *replica {
+	t.Helper()
+	r := &replica{dir: filepath.Join(t.TempDir(), "server"), config: rig.ServerConfig{
+		Program: w.program, Kube: w.kube, Kubeconfig: w.kubeconfig, Etcd: etcd, Serving: w.serving,
+		// Nobody stands before these servers who would have to hear that one stops.
+		Args: append([]string{"--shutdown-delay-duration", "0s"}, flags...),
+	}}
+	r.start(ctx, t, env...)
+	r.config.Addr = r.Addr
+	t.Cleanup(func() {
+		r.Kill()
+		if t.Failed() {
+			t.Logf("server %s says:\n%s", r.Addr, tail(quiet(r.Log()), 20))
+		}
+	})
+	return r
+}
+
+// start starts it, in the place of the one before, who is killed if it is there.
+func (r *replica) start(ctx context.Context, t *testing.T, env ...string) {
+	t.Helper()
+	if r.Server != nil {
+		r.Kill()
+	}
+	r.config.Env = env
+	r.Server = must(rig.StartServer(ctx, r.dir, r.config))(t)
+}
+
+// waitReady returns when it says that it is ready (true), or that it is not.
+func (r *replica) waitReady(ctx context.Context, t *testing.T, w *world, want bool) {
+	t.Helper()
+	client := must(rest.HTTPClientFor(&rest.Config{TLSClientConfig: rest.TLSClientConfig{CAData: w.kube.ClusterCA.PEM}, Timeout: 5 * time.Second}))(t)
+	until(ctx, t, fmt.Sprintf("ready: %t", want), func() error {
+		answer, err := client.Get(r.URL() + "/readyz")
+		if err == nil {
+			answer.Body.Close()
+			if (answer.StatusCode == http.StatusOK) == want {
+				return nil
+			}
+			err = errors.New(answer.Status)
+		} else if !want {
+			return nil
+		}
+		return err
+	})
+}
+
+// quiet leaves out what every server says when all is well.
+func quiet(log string) string {
+	return strings.Join(slices.DeleteFunc(strings.Split(log, "\n"), func(line string) bool { return strings.HasPrefix(line, "I") }), "\n")
+}

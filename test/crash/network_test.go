@@ -1,0 +1,190 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package crash
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+)
+
+// tryWrite is the answer to a write of a record of its own.
+func (w *world) tryWrite(ctx context.Context, t *testing.T, r *replica) error {
+	name := fmt.Sprintf("try-%d", rand.Uint64())
+	_, err := w.clientsOf(t, r)[0].Records(owner).Create(ctx, txt(owner, name, name+".one.test.", "x"), metav1.CreateOptions{})
+	return err
+}
+
+// promised is how long a write may take that etcd does not answer; what is allowed is more, for a machine that is busy.
+const promised, allowed = 5 * time.Second, 9 * time.Second
+
+// refusesWrites: a write through this server fails as one whose outcome is not known, soon.
+func (w *world) refusesWrites(ctx context.Context, t *testing.T, r *replica) {
+	t.Helper()
+	// A write that was under way when the line was cut has nothing to do with those that come after.
+	until(ctx, t, "writes fail", func() error {
+		began := time.Now()
+		err := w.tryWrite(ctx, t, r)
+		took := time.Since(began)
+		if err == nil {
+			return fmt.Errorf("a write was acknowledged")
+		}
+		if code := apierrors.ReasonForError(err); code != metav1.StatusReasonTimeout && code != metav1.StatusReasonServiceUnavailable || took > allowed {
+			t.Fatalf("after %s (promised: %s) a write ends with %s: %v", took, promised, code, err)
+		}
+		t.Logf("after %s: %v", took.Round(time.Millisecond), err)
+		return nil
+	})
+}
+
+// F7: the line between a server and etcd is cut, silently. Its writes fail soon, it says that it is not ready, and the
+// primary that reads from it goes on answering; then all of it heals alone. The other server is not concerned.
+func TestF07_serverCutOffFromEtcd(t *testing.T) {
+	t.Parallel() // it mostly waits
+	w := need(t)
+	ctx := within(t, 4*patience)
+	e := startEtcd(ctx, t, 1, false)
+	line := startProxy(t, e.members[0].clients.Addr)
+	one, other := w.server(ctx, t, e.endpoints()), w.server(ctx, t, "http://"+line.Addr.String())
+	l := w.startLoad(ctx, t, one)
+	l.waitAcked(ctx, t, 20)
+	follower := w.startPrimary(ctx, t, other)
+
+	line.partition(nil)
+	w.refusesWrites(ctx, t, other)
+	cut := time.Now()
+	other.waitReady(ctx, t, w, false)
+	t.Logf("not ready after another %s", time.Since(cut).Round(time.Millisecond))
+	if rrs, err := transfer(follower.dns, "one.test."); err != nil || len(rrs) < 3 {
+		t.Errorf("the primary transfers %d records, %v", len(rrs), err)
+	}
+	l.waitAcked(ctx, t, 20)
+	line.heal()
+	healed := time.Now()
+	other.waitReady(ctx, t, w, true)
+	until(ctx, t, "it writes again", func() error { return w.tryWrite(ctx, t, other) })
+	t.Logf("it is ready and writes %s after the line is whole", time.Since(healed).Round(time.Millisecond))
+	l.join(w, t, other)
+	l.waitAcked(ctx, t, 20)
+	w.check(ctx, t, l, e, one, other)
+}
+
+// F9: every line to etcd is slow, and breaks again and again in the middle of what it carries.
+func TestF09_slowAndBreakingLines(t *testing.T) {
+	t.Parallel() // it mostly waits
+	w := need(t)
+	ctx := within(t, 4*patience)
+	e := startEtcd(ctx, t, 3, false)
+	one, other := w.server(ctx, t, e.endpoints()), w.server(ctx, t, e.endpoints())
+	l := w.startLoad(ctx, t, one, other)
+	l.waitAcked(ctx, t, 20)
+	for _, m := range e.members {
+		m.clients.late(50 * time.Millisecond)
+		m.peers.late(25 * time.Millisecond) // as long as members still hear each other within an election timeout
+	}
+	rnd := rand.New(rand.NewPCG(*seed, 9))
+	for range long(4, 200) {
+		l.waitAcked(ctx, t, 5)
+		m := e.members[rnd.IntN(len(e.members))]
+		if rnd.IntN(3) == 0 {
+			m.peers.reset()
+		} else {
+			m.clients.reset()
+		}
+	}
+	for _, m := range e.members {
+		m.clients.late(0)
+		m.peers.late(0)
+	}
+	l.waitAcked(ctx, t, 20)
+	w.check(ctx, t, l, e, one, other)
+}
+
+// serials is a watch of the zone "one" that is followed through whatever happens to it: resumed where it was, or begun
+// anew where it is told that it must be.
+type serials struct {
+	mu    sync.Mutex
+	last  int64
+	wrong []string
+}
+
+func (w *world) watchSerials(ctx context.Context, t *testing.T, r *replica) *serials {
+	t.Helper()
+	s := &serials{}
+	zones := w.clientsOf(t, r)[0].Zones(owner)
+	go func() {
+		version := ""
+		for ctx.Err() == nil {
+			if version == "" {
+				z, err := zones.Get(ctx, "one", metav1.GetOptions{})
+				if err != nil {
+					time.Sleep(100 * time.Millisecond)
+					continue
+				}
+				version = z.ResourceVersion
+				s.saw(z)
+			}
+			seconds := int64(5)
+			events, err := zones.Watch(ctx, metav1.ListOptions{FieldSelector: "metadata.name=one", ResourceVersion: version, TimeoutSeconds: &seconds})
+			if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
+				version = ""
+			}
+			if err != nil {
+				time.Sleep(100 * time.Millisecond)
+				continue
+			}
+			for event := range events.ResultChan() {
+				if event.Type == watch.Error {
+					if err := apierrors.FromObject(event.Object); apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
+						version = ""
+					}
+					break
+				}
+				if z, ok := event.Object.(*v1alpha1.Zone); ok {
+					version = z.ResourceVersion
+					s.saw(z)
+				}
+			}
+			events.Stop()
+		}
+	}()
+	return s
+}
+
+func (s *serials) saw(z *v1alpha1.Zone) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if z.Status.Serial < s.last {
+		s.wrong = append(s.wrong, fmt.Sprintf("serial %d is shown after %d", z.Status.Serial, s.last))
+	}
+	s.last = z.Status.Serial
+}
+
+// reaches: the watch comes to what the zone is, and never went back.
+func (s *serials) reaches(ctx context.Context, t *testing.T, l *load) {
+	t.Helper()
+	z := must(l.servers()[0].Zones(owner).Get(ctx, "one", metav1.GetOptions{}))(t)
+	until(ctx, t, "the watch is at the zone's serial", func() error {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.last != z.Status.Serial {
+			return fmt.Errorf("serial %d, want %d", s.last, z.Status.Serial)
+		}
+		return nil
+	})
+	for _, wrong := range s.wrong {
+		t.Error(wrong)
+	}
+}

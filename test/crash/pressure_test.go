@@ -1,0 +1,163 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package crash
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	mdns "github.com/miekg/dns"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+)
+
+// fill makes records in the zone "one" that nobody changes.
+func (l *load) fill(ctx context.Context, t *testing.T, n int) {
+	t.Helper()
+	var all sync.WaitGroup
+	for worker := range 8 {
+		all.Go(func() {
+			for i := worker; i < n; i += 8 {
+				name := fmt.Sprintf("fill-%d", i)
+				if _, ok := l.say(owner+"/"+name, "filled", func(ctx context.Context) (*v1alpha1.Record, error) {
+					return l.servers()[0].Records(owner).Create(ctx, txt(owner, name, name+".one.test.", "filled"), metav1.CreateOptions{})
+				}); !ok {
+					t.Errorf("%s was not written", name)
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+// F20, H4: while a zone changes all the time, secondaries begin transfers and die in the middle, and others finish: each
+// has one version of the zone, and the changes since lead from it to what the zone is.
+func TestF20_transfersWhileTheZoneChanges(t *testing.T) {
+	w := need(t)
+	ctx := within(t, 3*patience)
+	e := startEtcd(ctx, t, 1, false)
+	one, other := w.server(ctx, t, e.endpoints()), w.server(ctx, t, e.endpoints())
+	l := w.newLoad(ctx, t, one, other)
+	l.fill(ctx, t, 200)
+	follower := w.startPrimary(ctx, t, one)
+	l.start(ctx)
+	whole := map[uint32][]string{}
+	for range long(8, 100) {
+		l.waitAcked(ctx, t, 5)
+		dying, err := net.DialTimeout("tcp", follower.dns, 10*time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		question := must(new(mdns.Msg).SetAxfr("one.test.").Pack())(t)
+		_, _ = dying.Write(append([]byte{byte(len(question) >> 8), byte(len(question))}, question...))
+		_, _ = dying.Read(make([]byte, 100))
+		dying.Close()
+		have, err := transfer(follower.dns, "one.test.")
+		if err != nil {
+			t.Fatal(err)
+		}
+		serial, content := withoutSOA(t, have)
+		whole[serial] = content
+	}
+	l.end()
+	w.check(ctx, t, l, e, one, other)
+	z := must(l.clients[0].Zones(owner).Get(ctx, "one", metav1.GetOptions{}))(t)
+	_, _, text, err := entries(ctx, l.clients[0], z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, want := withoutSOA(t, must(rrs(text, "one.test."))(t))
+	for serial, content := range whole {
+		body, err := l.clients[0].RESTClient().Get().Namespace(owner).Resource("zones").Name("one").SubResource("changes").
+			Param("since", fmt.Sprint(serial)).Param("format", "text").Do(ctx).Raw()
+		if err != nil {
+			t.Errorf("changes since %d: %v", serial, err)
+			continue
+		}
+		have := map[string]bool{}
+		for _, rr := range content {
+			have[rr] = true
+		}
+		for line := range strings.Lines(string(body)) {
+			sign, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+			if sign != "+" && sign != "-" {
+				continue
+			}
+			rr, err := mdns.NewRR(rest)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if rr.Header().Rrtype != mdns.TypeSOA {
+				if sign == "-" && !have[rr.String()] {
+					t.Errorf("since %d something goes that was not there: %s", serial, rr)
+				}
+				have[rr.String()] = sign == "+"
+			}
+		}
+		var now []string
+		for rr, there := range have {
+			if there {
+				now = append(now, rr)
+			}
+		}
+		slices.Sort(now)
+		if !slices.Equal(now, want) {
+			t.Errorf("the transfer at %d and the changes since do not make the zone:\n%s", serial, difference(now, want))
+		}
+	}
+	t.Logf("%d versions were transferred", len(whole))
+}
+
+// withoutSOA takes the SOA, whose serial changes, from a zone.
+func withoutSOA(t *testing.T, all []string) (serial uint32, rest []string) {
+	t.Helper()
+	for _, text := range all {
+		if !strings.Contains(text, "\tSOA\t") {
+			rest = append(rest, text)
+			continue
+		}
+		serial = must(mdns.NewRR(text))(t).(*mdns.SOA).Serial
+	}
+	return serial, rest
+}
+
+// F27: a server that is killed for its memory while everybody lists everything starts again among the same lists, with
+// less memory than it would like.
+func TestF27_killedForItsMemory(t *testing.T) {
+	w := need(t)
+	ctx := within(t, 3*patience)
+	e := startEtcd(ctx, t, 1, false)
+	one := w.server(ctx, t, e.endpoints())
+	l := w.newLoad(ctx, t, one)
+	l.fill(ctx, t, long(300, 50000))
+	listing, enough := context.WithCancel(ctx)
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for listing.Err() == nil {
+				if _, err := l.clients[0].Records("").List(listing, metav1.ListOptions{}); err != nil {
+					time.Sleep(20 * time.Millisecond)
+				}
+				_, _ = l.clients[0].RESTClient().Get().Namespace(owner).Resource("zones").Name("one").SubResource("entries").DoRaw(listing)
+			}
+		})
+	}
+	for range 2 {
+		began := time.Now()
+		one.start(ctx, t, "GOMEMLIMIT=48MiB")
+		t.Logf("ready again after %s", time.Since(began).Round(time.Millisecond))
+	}
+	enough()
+	all.Wait()
+	w.check(ctx, t, l, e, one)
+}

@@ -1,0 +1,160 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package crash
+
+import (
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubi.zone/kubizone/test/rig"
+)
+
+// F26: the front proxy gets another authority while the server runs. Who it signs is nobody until the cluster says so,
+// then whom the headers name, and nobody again when it is taken back; the one that stays is believed all the time.
+func TestF26_frontProxyAuthorityChanges(t *testing.T) {
+	w := need(t)
+	ctx := within(t, 3*patience)
+	e := startEtcd(ctx, t, 1, false)
+	one := w.server(ctx, t, e.endpoints())
+	l := w.startLoad(ctx, t, one)
+	maps := must(w.kube.Clients())(t).CoreV1().ConfigMaps("kube-system")
+	const trust, key = "extension-apiserver-authentication", "requestheader-client-ca-file"
+	believe := func(authorities string) {
+		t.Helper()
+		until(ctx, t, "the cluster says whom to believe", func() error {
+			m, err := maps.Get(ctx, trust, metav1.GetOptions{})
+			if err == nil {
+				m.Data[key] = authorities
+				_, err = maps.Update(ctx, m, metav1.UpdateOptions{})
+			}
+			return err
+		})
+	}
+	before := must(maps.Get(ctx, trust, metav1.GetOptions{}))(t).Data[key]
+	defer believe(before)
+
+	next := must(rig.NewAuthority("the next front proxy"))(t)
+	theirs := must(must(next.Client(rig.FrontProxyName))(t).TLS())(t)
+	ours := must(w.kube.FrontProxy())(t)
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(w.kube.ClusterCA.PEM)
+	ask := func(as tls.Certificate) (int, error) { // on a connection of its own
+		client := http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{RootCAs: roots, Certificates: []tls.Certificate{as}}}}
+		request := must(http.NewRequestWithContext(ctx, http.MethodGet, one.URL()+"/apis/kubi.zone/v1alpha1/namespaces/"+owner+"/zones", nil))(t)
+		request.Header.Set("X-Remote-User", "somebody")
+		request.Header.Set("X-Remote-Group", "system:masters")
+		answer, err := client.Do(request)
+		if err != nil {
+			return 0, err
+		}
+		return answer.StatusCode, answer.Body.Close()
+	}
+	is := func(code int) {
+		t.Helper()
+		until(ctx, t, fmt.Sprintf("whom the next authority signed reads %d", code), func() error {
+			if have, err := ask(ours); err != nil || have != http.StatusOK {
+				t.Fatalf("whom the authority signed that stays reads %d, %v", have, err)
+			}
+			have, err := ask(theirs)
+			if err == nil && have != code {
+				err = fmt.Errorf("it reads %d", have)
+			}
+			return err
+		})
+		l.waitAcked(ctx, t, 5)
+	}
+	is(http.StatusUnauthorized)
+	believe(before + string(next.PEM))
+	is(http.StatusOK)
+	believe(before)
+	is(http.StatusUnauthorized)
+	l.end()
+	if l.unknown["no answer"] > 0 {
+		t.Errorf("requests without an answer: %v", l.unknown)
+	}
+	w.check(ctx, t, l, e, one)
+}
+
+// F26: etcd and the certificate by which the server is let in get another authority, as one changes it: both are trusted
+// before either is used. The server is not started again; writes go on when etcd trusts the new one alone.
+func TestF26_etcdAuthorityChanges(t *testing.T) {
+	w := need(t)
+	ctx := within(t, 3*patience)
+	dir := t.TempDir()
+	file := func(name string) string { return filepath.Join(dir, name) }
+	old, next := must(rig.NewAuthority("etcd's first"))(t), must(rig.NewAuthority("etcd's next"))(t)
+	trust := func(name string, authorities ...*rig.Authority) {
+		t.Helper()
+		var bundle []byte
+		for _, a := range authorities {
+			bundle = append(bundle, a.PEM...)
+		}
+		if err := errors.Join(os.WriteFile(file(name+".new"), bundle, 0o600), os.Rename(file(name+".new"), file(name))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	use := func(a *rig.Authority) {
+		t.Helper()
+		_, _, err := must(a.Serving("127.0.0.1"))(t).Write(file("serving"))
+		if err == nil {
+			_, _, err = must(a.Client("kubizone"))(t).Write(file("client"))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	trust("ca.crt", old, next)      // of etcd
+	trust("etcd-ca.crt", old, next) // of the server
+	use(old)
+	e := startSecureEtcd(ctx, t, dir, "--etcd-cafile", file("etcd-ca.crt"), "--etcd-certfile", file("client.crt"), "--etcd-keyfile", file("client.key"))
+	one := w.serverWith(ctx, t, e.endpoints(), slices.Clone(e.access))
+	l := w.startLoad(ctx, t, one)
+	l.waitAcked(ctx, t, 20)
+	first := must(tls.LoadX509KeyPair(file("client.crt"), file("client.key")))(t)
+
+	use(next)
+	shown := func() []byte { // etcd's certificate; an error is that it does not take the first client's
+		connection, err := tls.Dial("tcp", e.members[0].clients.Addr.String(), &tls.Config{InsecureSkipVerify: true, Certificates: []tls.Certificate{first}}) // what it shows is the question
+		if err != nil {
+			return nil
+		}
+		defer connection.Close()
+		_ = connection.SetDeadline(time.Now().Add(time.Second))
+		if _, err := connection.Read(make([]byte, 1)); err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+			return nil // TLS 1.3 refuses after the handshake
+		}
+		return connection.ConnectionState().PeerCertificates[0].RawIssuer
+	}
+	e.members[0].clients.reset()
+	until(ctx, t, "etcd shows its new certificate", func() error {
+		if issuer := shown(); !bytes.Contains(issuer, []byte("etcd's next")) {
+			return fmt.Errorf("issued by %q", issuer)
+		}
+		return nil
+	})
+	l.waitAcked(ctx, t, 20)
+
+	trust("ca.crt", next)
+	e.members[0].kill()
+	e.members[0].start(t)
+	e.members[0].waitReady(ctx, t)
+	if shown() != nil {
+		t.Error("etcd takes a client of the authority that it does not trust any more")
+	}
+	l.waitAcked(ctx, t, 20)
+	w.check(ctx, t, l, e, one)
+}

@@ -1,0 +1,332 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package crash
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	typed "kubi.zone/kubizone/pkg/generated/clientset/versioned/typed/kubizone/v1alpha1"
+	"kubi.zone/kubizone/test/rig"
+)
+
+// F6: two servers write nothing but one zone, all the time: every write has its own serial, none is left out, and with
+// -soak they do at least half of what one of them does alone.
+func TestF06_twoServersOneZone(t *testing.T) {
+	w := need(t)
+	ctx := within(t, 3*patience)
+	e := startEtcd(ctx, t, 1, false)
+	one, other := w.server(ctx, t, e.endpoints()), w.server(ctx, t, e.endpoints())
+	l := w.newLoad(ctx, t, one, other)
+	var rates [2]float64
+	for round, servers := range [][]typed.KubizoneV1alpha1Interface{l.clients[:1], l.clients} {
+		before := must(l.clients[0].Zones(owner).Get(ctx, "one", metav1.GetOptions{}))(t).Status.Serial
+		writes := long(40, 400)
+		began := time.Now()
+		var all sync.WaitGroup
+		for i := range 8 {
+			all.Go(func() {
+				for n := range writes / 8 {
+					name := fmt.Sprintf("r%d-%d-%d", round, i, n)
+					if _, ok := l.say(teams()[0]+"/"+name, "x", func(ctx context.Context) (*v1alpha1.Record, error) {
+						return servers[i%len(servers)].Records(teams()[0]).Create(ctx, txt(teams()[0], name, name+".one.test.", "x"), metav1.CreateOptions{})
+					}); !ok {
+						t.Errorf("%s was not written", name)
+					}
+				}
+			})
+		}
+		all.Wait()
+		took := time.Since(began)
+		grown := must(l.clients[0].Zones(owner).Get(ctx, "one", metav1.GetOptions{}))(t).Status.Serial - before
+		if grown != int64(writes/8*8) {
+			t.Errorf("%d writes are %d serials", writes/8*8, grown)
+		}
+		t.Logf("%d servers: %.0f writes a second", len(servers), float64(writes)/took.Seconds())
+		rates[round] = float64(writes) / took.Seconds()
+	}
+	if *soak > 0 && rates[1] < rates[0]/2 {
+		t.Errorf("two servers write %.0f a second, one alone %.0f", rates[1], rates[0])
+	}
+	w.check(ctx, t, l, e, one, other)
+}
+
+// informer keeps what a list and watch shows, as controllers do, and counts what it had to list.
+type informer struct {
+	cache.Store
+	lists atomic.Int64
+}
+
+func follow(ctx context.Context, from typed.KubizoneV1alpha1Interface) *informer {
+	i := &informer{Store: cache.NewStore(cache.MetaNamespaceKeyFunc)}
+	source := &cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			i.lists.Add(1)
+			return from.Records("").List(ctx, o)
+		},
+		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			if o.SendInitialEvents != nil && *o.SendInitialEvents {
+				i.lists.Add(1) // a list by another name
+			}
+			return from.Records("").Watch(ctx, o)
+		},
+	}
+	go cache.NewReflector(source, &v1alpha1.Record{}, i, 0).RunWithContext(ctx)
+	return i
+}
+
+// shows waits until it has what the server lists.
+func (i *informer) shows(ctx context.Context, t *testing.T, from typed.KubizoneV1alpha1Interface) {
+	t.Helper()
+	until(ctx, t, "the watch shows what is there", func() error {
+		want, err := from.Records("").List(ctx, metav1.ListOptions{}) // each time: cascades may go on
+		if err != nil {
+			return err
+		}
+		have := map[string]string{}
+		for _, object := range i.List() {
+			r := object.(*v1alpha1.Record)
+			have[r.Namespace+"/"+r.Name] = r.ResourceVersion
+		}
+		for _, r := range want.Items {
+			if have[r.Namespace+"/"+r.Name] != r.ResourceVersion {
+				return fmt.Errorf("%s/%s is at %q, want %s", r.Namespace, r.Name, have[r.Namespace+"/"+r.Name], r.ResourceVersion)
+			}
+		}
+		if len(have) != len(want.Items) {
+			return fmt.Errorf("%d records, want %d", len(have), len(want.Items))
+		}
+		return nil
+	})
+}
+
+// F13, F14: history is compacted and defragmented under load, and servers are restarted under those who watch them: who
+// resumes has a gapless, ordered rest or 410, and comes to what is there, deletions too.
+func TestF13_F14_watchesThroughCompactionAndRestart(t *testing.T) {
+	w := need(t)
+	ctx := within(t, 3*patience)
+	e := startEtcd(ctx, t, 1, false)
+	one, other := w.server(ctx, t, e.endpoints()), w.server(ctx, t, e.endpoints())
+	l := w.startLoad(ctx, t, one, other)
+	watching, enough := context.WithCancel(ctx)
+	defer enough()
+	var watchers []*informer
+	for range long(20, 1000) {
+		watchers = append(watchers, follow(watching, l.clients[1]))
+	}
+	l.waitAcked(ctx, t, 20)
+	old := must(l.clients[1].Records("").List(ctx, metav1.ListOptions{Limit: 1}))(t).ResourceVersion
+
+	keeper := client(t, e.members[0])
+	l.waitAcked(ctx, t, 20)
+	now := must(keeper.Get(ctx, "/"))(t).Header.Revision
+	if _, err := keeper.Compact(ctx, now); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := keeper.Defragment(ctx, e.members[0].Client); err != nil {
+		t.Fatal(err)
+	}
+	l.waitAcked(ctx, t, 20)
+	other.start(ctx, t) // killed first
+	// From before the compaction, at a server that has seen nothing of it: 410, or every event in order.
+	last, _ := strconv.ParseInt(old, 10, 64)
+	seconds := int64(2)
+	resumed, err := w.clientsOf(t, other)[0].Records("").Watch(ctx, metav1.ListOptions{ResourceVersion: old, TimeoutSeconds: &seconds})
+	if err == nil {
+		for event := range resumed.ResultChan() {
+			if event.Type == watch.Error {
+				err = apierrors.FromObject(event.Object)
+				break
+			}
+			version, _ := strconv.ParseInt(event.Object.(*v1alpha1.Record).ResourceVersion, 10, 64)
+			if version <= last {
+				t.Errorf("revision %d is shown after %d", version, last)
+			}
+			last = version
+		}
+	}
+	if err != nil && !apierrors.IsResourceExpired(err) && !apierrors.IsGone(err) {
+		t.Errorf("a watch from a compacted revision ends with %v", err)
+	}
+	t.Logf("from a compacted revision: %v", err)
+	l.waitAcked(ctx, t, 20)
+	l.end()
+	lists := int64(0)
+	for _, i := range watchers {
+		i.shows(ctx, t, l.clients[0])
+		lists += i.lists.Load()
+	}
+	t.Logf("%d watches through a restart, %d lists", len(watchers), lists)
+	enough()
+	w.check(ctx, t, l, e, one, other)
+}
+
+// F15: the clocks of two servers are an hour before and an hour behind, and jump by a year and back. Serials grow by one
+// each, and what was decided stays.
+func TestF15_clocksApartAndJumping(t *testing.T) {
+	w := need(t)
+	ctx := within(t, 3*patience)
+	e := startEtcd(ctx, t, 1, false)
+	clock := filepath.Join(t.TempDir(), "clock")
+	set := func(off string) {
+		t.Helper()
+		next := clock + ".new"
+		if err := errors.Join(os.WriteFile(next, []byte(off), 0o600), os.Rename(next, clock)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set("-1h")
+	one, other := w.server(ctx, t, e.endpoints(), "KUBIZONE_CLOCK="+clock), w.server(ctx, t, e.endpoints())
+	l := w.startLoad(ctx, t, one, other)
+	watch := w.watchSerials(ctx, t, other)
+	for _, off := range []string{"1h", "-1h", "9600h", "0s", "-9600h", "0s"} {
+		l.waitAcked(ctx, t, 15)
+		set(off)
+	}
+	l.waitAcked(ctx, t, 15)
+	w.check(ctx, t, l, e, one, other)
+	watch.reaches(ctx, t, l)
+}
+
+// F18: serials pass 2^32 under load: 0 is left out, each is used once, and the new ones are ahead of the old (RFC 1982).
+func TestF18_serialsWrap(t *testing.T) {
+	w := need(t)
+	ctx := within(t, 3*patience)
+	e := startEtcd(ctx, t, 1, false)
+	one, other := w.server(ctx, t, e.endpoints()), w.server(ctx, t, e.endpoints())
+	l := w.newLoad(ctx, t, one, other)
+	const edge = 1<<32 - 6
+	for _, serial := range []int64{4000000000, edge} {
+		z := must(l.clients[0].Zones(owner).Get(ctx, "one", metav1.GetOptions{}))(t)
+		z.Spec.MinimumSerial = &serial
+		if z = must(l.clients[0].Zones(owner).Update(ctx, z, metav1.UpdateOptions{}))(t); z.Status.Serial != serial {
+			t.Fatalf("the serial is %d, want %d", z.Status.Serial, serial)
+		}
+	}
+	l.start(ctx)
+	l.waitAcked(ctx, t, 60)
+	w.check(ctx, t, l, e, one, other)
+	z := must(l.clients[0].Zones(owner).Get(ctx, "one", metav1.GetOptions{}))(t)
+	if z.Status.Serial >= edge || z.Status.Serial == 0 || int32(uint32(z.Status.Serial)-uint32(edge)) <= 0 {
+		t.Errorf("after %d the serial is %d", edge, z.Status.Serial)
+	}
+}
+
+// F25: kube-apiserver stands still. Who is known goes on; the primary serves; whom nobody can be asked about is refused
+// (attack 46 has the details); then all of it heals alone.
+func TestF25_kubeAPIServerAway(t *testing.T) {
+	w := need(t)
+	ctx := within(t, 3*patience)
+	e := startEtcd(ctx, t, 1, false)
+	one := w.server(ctx, t, e.endpoints())
+	l := w.startLoad(ctx, t, one)
+	follower := w.startPrimary(ctx, t, one)
+	stranger := must(one.Direct(must(w.kube.Tenant("stranger"))(t)))(t)
+	stranger.Timeout = 3 * time.Second // the answer itself takes longer, and is in test/cluster (TestIdentity_noAnswerIsNoPermission)
+	unknown := must(typed.NewForConfig(stranger))(t)
+	if err := w.kube.Pause(); err != nil {
+		t.Fatal(err)
+	}
+	resume := sync.OnceValue(w.kube.Resume)
+	defer resume()
+	l.waitAcked(ctx, t, 20)
+	if _, err := unknown.Records(owner).List(ctx, metav1.ListOptions{}); err == nil {
+		t.Error("somebody was let in whom nobody was asked about")
+	} else {
+		t.Logf("a stranger reads %v", err)
+	}
+	if rrs, err := transfer(follower.dns, "one.test."); err != nil || len(rrs) < 3 {
+		t.Errorf("the primary transfers %d records, %v", len(rrs), err)
+	}
+	if err := resume(); err != nil {
+		t.Fatal(err)
+	}
+	l.waitAcked(ctx, t, 20)
+	w.check(ctx, t, l, e, one)
+}
+
+// F26: the serving certificate is replaced again and again under load, and no request fails.
+func TestF26_certificatesRotate(t *testing.T) {
+	w := need(t)
+	ctx := within(t, 3*patience)
+	e := startEtcd(ctx, t, 1, false)
+	one := w.server(ctx, t, e.endpoints())
+	l := w.startLoad(ctx, t, one)
+	shown := func() string {
+		seen := ""
+		connection, err := tls.Dial("tcp", one.Addr.String(), &tls.Config{InsecureSkipVerify: true}) // what it shows is the question
+		if err == nil {
+			seen = connection.ConnectionState().PeerCertificates[0].SerialNumber.String()
+			connection.Close()
+		}
+		return seen
+	}
+	for range long(2, 10) {
+		before := shown()
+		if err := one.Rotate(must(w.kube.ClusterCA.Serving(rig.ServingHosts()...))(t)); err != nil {
+			t.Fatal(err)
+		}
+		until(ctx, t, "the new certificate is served", func() error {
+			if now := shown(); now == "" || now == before {
+				return errors.New("it is the old one")
+			}
+			return nil
+		})
+		l.waitAcked(ctx, t, 10)
+	}
+	l.end()
+	if l.unknown["no answer"] > 0 {
+		t.Errorf("requests without an answer: %v", l.unknown)
+	}
+	w.check(ctx, t, l, e, one)
+}
+
+// F29: a process without file descriptors takes no connections; those it has go on, and when others close theirs it is as
+// before. (The primary's bounds are in pkg/primary.)
+func TestF29_fileDescriptorsExhausted(t *testing.T) {
+	w := need(t)
+	ctx := within(t, 3*patience)
+	e := startEtcd(ctx, t, 1, false)
+	script := filepath.Join(t.TempDir(), "limited")
+	if err := os.WriteFile(script, []byte("#!/bin/sh\nulimit -n 120\nexec "+w.program+" \"$@\"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	limited := *w
+	limited.program = script
+	one := limited.server(ctx, t, e.endpoints())
+	l := w.startLoad(ctx, t, one)
+	l.waitAcked(ctx, t, 10)
+	var idle []net.Conn
+	for range 200 {
+		if c, err := net.DialTimeout("tcp", one.Addr.String(), time.Second); err == nil {
+			idle = append(idle, c)
+		}
+	}
+	l.waitAcked(ctx, t, 20)
+	for _, c := range idle {
+		c.Close()
+	}
+	one.waitReady(ctx, t, w, true)
+	l.waitAcked(ctx, t, 10)
+	w.check(ctx, t, l, e, one)
+}

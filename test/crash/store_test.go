@@ -1,0 +1,239 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package crash
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// long is how long or how often a fault is: short in the ordinary run.
+func long[T any](ordinary, soaking T) T {
+	if *soak > 0 {
+		return soaking
+	}
+	return ordinary
+}
+
+// F2: the only etcd is killed in the middle of what it does, and comes back. Servers live through it, and writes go on
+// within the promised time once it is there.
+func TestF02_onlyEtcdKilled(t *testing.T) {
+	t.Parallel() // it mostly waits
+	w := need(t)
+	ctx := within(t, 3*patience)
+	e := startEtcd(ctx, t, 1, false)
+	one, other := w.server(ctx, t, e.endpoints()), w.server(ctx, t, e.endpoints())
+	l := w.startLoad(ctx, t, one, other)
+	for range 2 {
+		l.waitAcked(ctx, t, 40)
+		e.members[0].kill()
+		e.members[0].start(t)
+		e.members[0].waitReady(ctx, t)
+	}
+	l.waitAcked(ctx, t, 40)
+	w.check(ctx, t, l, e, one, other)
+}
+
+// F3, F4: of three members the leader is killed, and the next one stopped until there is another. Writes go on with the
+// two that are left; the one that was stopped wakes with the past in its memory, and nobody reads it (etcd#20418).
+func TestF03_F04_leaderKilledAndLeaderStopped(t *testing.T) {
+	t.Parallel() // it mostly waits
+	w := need(t)
+	ctx := within(t, 4*patience)
+	e := startEtcd(ctx, t, 3, false)
+	// One server is told of all members, one only of the leader that is stopped: what it reads is what that one knows.
+	one := w.server(ctx, t, e.endpoints())
+	l := w.startLoad(ctx, t, one)
+	l.waitAcked(ctx, t, 20)
+
+	killed := e.leader(ctx, t)
+	killed.kill()
+	l.waitAcked(ctx, t, 20)
+	killed.start(t)
+	killed.waitReady(ctx, t)
+
+	stopped := e.leader(ctx, t)
+	other := w.server(ctx, t, stopped.endpoint())
+	l.join(w, t, other)
+	l.waitAcked(ctx, t, 20)
+	stopped.signal(syscall.SIGSTOP)
+	time.Sleep(long(4*election, 10*time.Second)) // as long as the fault is
+	stopped.signal(syscall.SIGCONT)
+	l.waitAcked(ctx, t, 40)
+	w.check(ctx, t, l, e, one, other)
+}
+
+// F8: a server whose etcd member is cut off from the others writes nothing and shows nothing that is older than what it
+// has shown; the others go on, and it comes back alone.
+func TestF08_serverOnTheMinoritySide(t *testing.T) {
+	t.Parallel() // it mostly waits
+	w := need(t)
+	ctx := within(t, 4*patience)
+	e := startEtcd(ctx, t, 3, false)
+	lonely := e.members[0]
+	major := w.server(ctx, t, e.members[1].endpoint()+","+e.members[2].endpoint())
+	minor := w.server(ctx, t, lonely.endpoint())
+	l := w.startLoad(ctx, t, major)
+	watch := w.watchSerials(ctx, t, minor)
+	l.waitAcked(ctx, t, 20)
+
+	e.isolate(lonely)
+	w.refusesWrites(ctx, t, minor)
+	l.waitAcked(ctx, t, 20)
+	e.heal()
+	until(ctx, t, "the minority's server writes again", func() error { return w.tryWrite(ctx, t, minor) })
+	l.join(w, t, minor)
+	l.waitAcked(ctx, t, 40)
+	w.check(ctx, t, l, e, major, minor)
+	watch.reaches(ctx, t, l)
+}
+
+// F10: the disk of the only etcd is full. It stops rather than lie; after there is space it goes on with all that it has
+// acknowledged. (An etcd that reaches its quota before is in pkg/apiserver/space_test.go.)
+func TestF10_diskFull(t *testing.T) {
+	t.Parallel() // it mostly waits
+	w := need(t)
+	ctx := within(t, 3*patience)
+	disk := smallDisk(t, 320<<20)
+	e := startEtcd(ctx, t, 1, true, filepath.Join(disk, "member"))
+	one := w.server(ctx, t, e.endpoints())
+	l := w.startLoad(ctx, t, one)
+	l.waitAcked(ctx, t, 20)
+
+	ballast := filepath.Join(disk, "ballast")
+	fill(t, ballast)
+	// What is allocated already may be written still: history is made until nothing more fits.
+	churn := client(t, e.members[0])
+	value := string(make([]byte, 1<<20))
+	for n := 0; ; n++ {
+		short, cancel := context.WithTimeout(ctx, 3*time.Second)
+		_, err := churn.Put(short, "/ballast", value)
+		cancel()
+		if err != nil {
+			t.Logf("after %d MiB: %v", n, err)
+			break
+		}
+		if n == 1000 {
+			t.Fatal("a gigabyte fits on a full disk")
+		}
+	}
+	if err := w.tryWrite(ctx, t, one); err == nil {
+		t.Error("a write was acknowledged that no disk has")
+	}
+	if err := os.Remove(ballast); err != nil {
+		t.Fatal(err)
+	}
+	e.members[0].kill() // it has ended by itself, or hangs
+	e.members[0].start(t)
+	e.members[0].waitReady(ctx, t)
+	l.waitAcked(ctx, t, 20)
+	w.check(ctx, t, l, e, one)
+}
+
+// smallDisk is a file system of its own with so many bytes.
+func smallDisk(t *testing.T, size int) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%d", size)); err != nil {
+		t.Skipf("a small disk cannot be mounted: %v (mounting takes root)", err)
+	}
+	t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
+	return dir
+}
+
+// fill takes what is left of a disk.
+func fill(t *testing.T, path string) {
+	t.Helper()
+	file := must(os.Create(path))(t)
+	defer file.Close()
+	block := make([]byte, 1<<20)
+	for {
+		if _, err := file.Write(block); err != nil {
+			return
+		}
+	}
+}
+
+// F11: writes of the only etcd fail with an error of the disk, and before that it is slow to a crawl. It stops, and
+// nothing that it acknowledged is lost.
+func TestF11_slowAndFailingDisk(t *testing.T) {
+	t.Parallel() // it mostly waits
+	w := need(t)
+	ctx := within(t, 3*patience)
+	e := startEtcd(ctx, t, 1, false)
+	m := e.members[0]
+	one, other := w.server(ctx, t, e.endpoints()), w.server(ctx, t, e.endpoints())
+	l := w.startLoad(ctx, t, one, other)
+	l.waitAcked(ctx, t, 20)
+	for until := time.Now().Add(long(2*time.Second, 10*time.Second)); time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
+		m.signal(syscall.SIGSTOP)
+		time.Sleep(200 * time.Millisecond)
+		m.signal(syscall.SIGCONT)
+	}
+	l.waitAcked(ctx, t, 20)
+
+	m.signal(syscall.SIGUSR1) // every write beyond the first octet of a file fails from now on
+	select {
+	case <-m.ended:
+	case <-ctx.Done():
+		t.Fatal("etcd goes on after its disk failed")
+	}
+	m.start(t)
+	m.waitReady(ctx, t)
+	l.waitAcked(ctx, t, 20)
+	w.check(ctx, t, l, e, one, other)
+}
+
+// F5: a server stands still for a while, between its decision and its transaction, while another writes the same zones;
+// then it goes on and finds that its decision does not hold any more.
+func TestF05_serverStoppedInAWrite(t *testing.T) {
+	t.Parallel() // it mostly waits
+	w := need(t)
+	ctx := within(t, 3*patience)
+	e := startEtcd(ctx, t, 1, false)
+	one, other := w.server(ctx, t, e.endpoints()), w.server(ctx, t, e.endpoints())
+	l := w.startLoad(ctx, t, one, other)
+	points := []string{"record-put-before:7", "batch-before:2", "redo-before:2"}
+	if *soak > 0 {
+		for _, kind := range windows {
+			points = append(points, kind+"-before:3", kind+"-after:3")
+		}
+	}
+	for _, point := range points {
+		armed := filepath.Join(t.TempDir(), "armed")
+		other.start(ctx, t, "KUBIZONE_FAULT="+point+":stop", "KUBIZONE_FAULT_WITH="+armed)
+		if err := os.WriteFile(armed, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		until(ctx, t, "it stops at "+point, func() error { return stopped(other.Pid()) })
+		l.waitAcked(ctx, t, 4)                                 // writers who met the one that stands still wait for its answer
+		time.Sleep(long(500*time.Millisecond, 10*time.Second)) // as long as the fault is
+		if err := other.Signal(syscall.SIGCONT); err != nil {
+			t.Fatal(err)
+		}
+		l.waitAcked(ctx, t, 20)
+	}
+	w.check(ctx, t, l, e, one, other)
+}
+
+// stopped is nil when the process stands still.
+func stopped(pid int) error {
+	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+	if err != nil {
+		return err
+	}
+	if _, rest, _ := strings.Cut(string(stat), ") "); !strings.HasPrefix(rest, "T") {
+		return fmt.Errorf("its state is %.1s", rest)
+	}
+	return nil
+}

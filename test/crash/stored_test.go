@@ -1,0 +1,124 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package crash
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+)
+
+// stored is where the server keeps everything; it is in every key and never changes.
+const stored = "/registry/kubizone/"
+
+// flip changes one bit of the word in what is stored under the prefix, and returns what undoes it.
+func flip(ctx context.Context, t *testing.T, etcd *clientv3.Client, prefix, word string) (key string, undo func()) {
+	t.Helper()
+	found := must(etcd.Get(ctx, prefix, clientv3.WithPrefix()))(t)
+	for _, kv := range found.Kvs {
+		at := bytes.Index(kv.Value, []byte(word))
+		if at < 0 {
+			continue
+		}
+		damaged := slices.Clone(kv.Value)
+		damaged[at+len(word)-1] ^= 1
+		put := func(value []byte) {
+			t.Helper()
+			if _, err := etcd.Put(ctx, string(kv.Key), string(value)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		put(damaged)
+		return string(kv.Key), func() { put(kv.Value) }
+	}
+	t.Fatalf("nothing below %s has %q", prefix, word)
+	return "", nil
+}
+
+// F30: one bit of a stored record flips. The zone's hash says so when the server reads it the next time: that zone is
+// frozen and handed to nobody, neither as entries nor by transfer; every other zone is served, and fsck says where.
+// A primary that had the zone proven keeps it as it was.
+func TestF30_bitFlippedInARecord(t *testing.T) {
+	w := need(t)
+	ctx := within(t, 3*patience)
+	e := startEtcd(ctx, t, 1, false)
+	one := w.server(ctx, t, e.endpoints())
+	l := w.newLoad(ctx, t, one)
+	team := teams()[0]
+	for name, domain := range map[string]string{"marked": "marked.one.test.", "other": "other.two.test."} {
+		l.say(team+"/"+name, "flipmarked", func(ctx context.Context) (*v1alpha1.Record, error) {
+			return l.clients[0].Records(team).Create(ctx, txt(team, name, domain, "flipmarked"), metav1.CreateOptions{})
+		})
+	}
+	before := w.startPrimary(ctx, t, one)
+	until(ctx, t, "the primary has the zone", func() error { _, err := transfer(before.dns, "one.test."); return err })
+
+	key, undo := flip(ctx, t, client(t, e.members[0]), stored+"kubi.zone/records/"+team+"/marked", "flipmarked")
+	if said, clean, _ := w.fsck(ctx, e); clean || !strings.Contains(said, "/marked") {
+		t.Errorf("fsck does not say that %s is damaged:\n%s", key, said)
+	}
+	one.start(ctx, t)
+	zones := l.clients[0].Zones(owner)
+	if _, _, _, err := entries(ctx, l.clients[0], must(zones.Get(ctx, "one", metav1.GetOptions{}))(t)); !apierrors.IsStoreReadError(err) {
+		t.Errorf("entries of the damaged zone: %v", err)
+	}
+	if _, _, text, err := entries(ctx, l.clients[0], must(zones.Get(ctx, "two", metav1.GetOptions{}))(t)); err != nil || !strings.Contains(text, "flipmarked") {
+		t.Errorf("entries of another zone: %v", err)
+	}
+	if log := one.Log(); !strings.Contains(log, "a zone is frozen") {
+		t.Errorf("the server does not say that a zone is frozen")
+	}
+	after := w.startPrimary(ctx, t, one)
+	until(ctx, t, "a new primary has the other zone", func() error { _, err := transfer(after.dns, "two.test."); return err })
+	if rrs, err := transfer(after.dns, "one.test."); err == nil {
+		t.Errorf("a new primary hands out the damaged zone: %v", rrs)
+	}
+	if rrs, err := transfer(before.dns, "one.test."); err != nil || !strings.Contains(fmt.Sprint(rrs), "flipmarked") {
+		t.Errorf("the primary that had it proven: %v, %v", rrs, err)
+	}
+	undo()
+	one.start(ctx, t)
+	w.check(ctx, t, l, e, one)
+}
+
+// F30: one bit of a journal flips. fsck names the step; what servers show is what the zone's hash says, then as before.
+func TestF30_bitFlippedInAJournal(t *testing.T) {
+	w := need(t)
+	ctx := within(t, 3*patience)
+	e := startEtcd(ctx, t, 1, false)
+	one, other := w.server(ctx, t, e.endpoints()), w.server(ctx, t, e.endpoints())
+	l := w.newLoad(ctx, t, one, other)
+	team := teams()[0]
+	write := func(name, value string) {
+		t.Helper()
+		if _, ok := l.say(team+"/"+name, value, func(ctx context.Context) (*v1alpha1.Record, error) {
+			return l.clients[0].Records(team).Create(ctx, txt(team, name, name+".one.test.", value), metav1.CreateOptions{})
+		}); !ok {
+			t.Fatalf("%s was not written", name)
+		}
+	}
+	write("marked", "flipmarked")
+	write("later", "later")
+	key, undo := flip(ctx, t, client(t, e.members[0]), stored+"ledger/journal/", "flipmarked")
+	if said, clean, _ := w.fsck(ctx, e); clean || !strings.Contains(said, key) {
+		t.Errorf("fsck does not name %s:\n%s", key, said)
+	}
+	write("after", "after")
+	w.agree(ctx, t, one, other)
+	one.start(ctx, t)
+	w.agree(ctx, t, one, other)
+	undo()
+	w.check(ctx, t, l, e, one, other)
+}

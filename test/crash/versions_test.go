@@ -1,0 +1,84 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package crash
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"kubi.zone/kubizone/test/rig"
+)
+
+// F28: a newer version has written the store in a form that this one does not know, or counts hashes in another way. One
+// that runs ends; one that is started says so and does not start, whatever else it could read; fsck says the same; nothing was changed, so that the newer
+// version, or this one after the change is taken back, goes on with all there was.
+func TestF28_storeOfANewerVersion(t *testing.T) {
+	w := need(t)
+	ctx := within(t, 3*patience)
+	e := startEtcd(ctx, t, 1, false)
+	one := w.server(ctx, t, e.endpoints())
+	l := w.startLoad(ctx, t, one)
+	l.waitAcked(ctx, t, 20)
+
+	etcd := client(t, e.members[0])
+	const config = stored + "ledger/config"
+	found := must(etcd.Get(ctx, config))(t)
+	if len(found.Kvs) != 1 {
+		t.Fatalf("%s: %d keys", config, len(found.Kvs))
+	}
+	// It runs while the newer one comes: it does not go on in the old form.
+	if _, err := etcd.Put(ctx, config, strings.Replace(string(found.Kvs[0].Value), `"format":1`, `"format":99`, 1)); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-one.Ended():
+	case <-ctx.Done():
+		t.Fatalf("it goes on beside a newer version:\n%s", one.Log())
+	}
+	l.end()
+	if log := one.Log(); !strings.Contains(log, "format 99, this kubizone knows") {
+		t.Errorf("it does not say why it ends:\n%s", tail(quiet(log), 10))
+	}
+	for field, says := range map[string]string{"format": "format 99, this kubizone knows", "hashAlgorithm": "hash algorithm 99, this kubizone knows"} {
+		newer := map[string]any{}
+		if err := json.Unmarshal(found.Kvs[0].Value, &newer); err != nil {
+			t.Fatal(err)
+		}
+		newer[field], newer["ofTheNewer"] = 99, "kept"
+		written := must(etcd.Put(ctx, config, string(must(json.Marshal(newer))(t))))(t)
+		short, cancel := context.WithTimeout(ctx, time.Minute)
+		_, err := rig.StartServer(short, one.dir, one.config)
+		cancel()
+		if err == nil || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), "start a version that knows it") {
+			t.Errorf("%s 99: the server says %v", field, err)
+		}
+		if said, clean, _ := w.fsck(ctx, e); clean || !strings.Contains(said, "99") {
+			t.Errorf("%s 99: fsck says:\n%s", field, said)
+		}
+		if now := must(etcd.Get(ctx, stored))(t); now.Header.Revision != written.Header.Revision {
+			t.Errorf("%s 99: the store was at revision %d and is at %d", field, written.Header.Revision, now.Header.Revision)
+		}
+	}
+	// What this version does not know beside, and could, it keeps.
+	known := map[string]any{}
+	if err := json.Unmarshal(found.Kvs[0].Value, &known); err != nil {
+		t.Fatal(err)
+	}
+	known["ofTheNewer"] = "kept"
+	if _, err := etcd.Put(ctx, config, string(must(json.Marshal(known))(t))); err != nil {
+		t.Fatal(err)
+	}
+	one.start(ctx, t)
+	l.start(ctx)
+	l.waitAcked(ctx, t, 20)
+	w.check(ctx, t, l, e, one)
+	if now := must(etcd.Get(ctx, config))(t); len(now.Kvs) != 1 || !strings.Contains(string(now.Kvs[0].Value), "ofTheNewer") {
+		t.Errorf("the server wrote %s anew: %s", config, now.Kvs)
+	}
+}

@@ -1,0 +1,123 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package crash
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"kubi.zone/kubizone/test/rig"
+)
+
+// windows are the kinds of transactions that a server is killed around: before one is sent, and after etcd has carried it
+// out and before anybody was told (pkg/apiserver/faultpoint/kind.go).
+var windows = []string{
+	"record-put", "record-delete", "batch", "redo", "zone-put", "zone-delete", "cascade-first", "cascade-step", "cascade-last", "debt-paid",
+}
+
+// between are places that the ledger names itself, between two transactions of one thing.
+var between = []string{"moved-out", "move-arrives", "batch-record", "cascade-finish", "rename-step"}
+
+// F1: a server is killed in every window of every kind of transaction, under load, beside another that goes on.
+func TestF01_serverKilledInEveryWindow(t *testing.T) {
+	w := need(t)
+	ctx := within(t, 5*patience)
+	e := startEtcd(ctx, t, 1, false)
+	steady, doomed := w.server(ctx, t, e.endpoints()), w.server(ctx, t, e.endpoints())
+	l := w.startLoad(ctx, t, steady, doomed)
+	points := []string{"record-put-after:9", "batch-after:3", "redo-before:2", "moved-out:2", "rename-step:2", "zone-delete-after:2", "cascade-first-after:2", "cascade-step-before:5", "cascade-last-before:2", "debt-paid-before:2"}
+	if *soak > 0 {
+		points = nil
+		for _, kind := range windows {
+			points = append(points, kind+"-before:3", kind+"-after:2")
+		}
+		for _, point := range between {
+			points = append(points, point+":2")
+		}
+	}
+	for _, point := range points {
+		doomed.diesAt(ctx, t, point)
+	}
+	doomed.start(ctx, t)
+	w.check(ctx, t, l, e, steady, doomed)
+}
+
+// diesAt starts it with a fault, under which it must die.
+func (r *replica) diesAt(ctx context.Context, t *testing.T, point string) {
+	t.Helper()
+	began := time.Now()
+	if !r.mayDieAt(ctx, t, point) {
+		t.Fatalf("nothing came to %s", point)
+	}
+	t.Logf("killed at %s after %s", point, time.Since(began).Round(time.Millisecond))
+}
+
+// mayDieAt starts it with a fault, and is true when it died of that before ctx ended. That may be before it says that it
+// is ready.
+func (r *replica) mayDieAt(ctx context.Context, t *testing.T, point string) bool {
+	t.Helper()
+	place, _, _ := strings.Cut(point, ":")
+	r.Kill()
+	r.config.Env = []string{"KUBIZONE_FAULT=" + point + ":kill"}
+	server, err := rig.StartServer(ctx, r.dir, r.config)
+	said := ""
+	if err != nil {
+		said = err.Error()
+	} else {
+		r.Server = server
+		select {
+		case <-r.Ended():
+		case <-ctx.Done():
+			return false
+		}
+		said = r.Log()
+	}
+	if !strings.Contains(said, "fault: kill at "+place) {
+		t.Fatalf("it ended for another reason than %s:\n%s", place, tail(said, 20))
+	}
+	return true
+}
+
+// The answers of etcd are lost while the server lives: it knows no more than its client, forgets what may have changed,
+// and says that it does not know.
+func TestF01_answersOfEtcdAreLost(t *testing.T) {
+	w := need(t)
+	ctx := within(t, 3*patience)
+	e := startEtcd(ctx, t, 1, false)
+	var lost []string
+	for _, point := range []string{"record-put", "record-put:10", "record-delete", "batch", "redo", "zone-put", "cascade-first", "cascade-step", "cascade-last", "debt-paid"} {
+		kind, n, _ := strings.Cut(point, ":")
+		if n == "" {
+			n = "2"
+		}
+		lost = append(lost, kind+"-after:"+n+":lose")
+	}
+	armed := filepath.Join(t.TempDir(), "armed")
+	one, other := w.server(ctx, t, e.endpoints(), "KUBIZONE_FAULT="+strings.Join(lost, ","), "KUBIZONE_FAULT_WITH="+armed), w.server(ctx, t, e.endpoints())
+	l := w.startLoad(ctx, t, one, other)
+	if err := os.WriteFile(armed, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	until(ctx, t, "all answers were lost", func() error {
+		for _, fault := range lost {
+			point, _, _ := strings.Cut(fault, ":")
+			if !strings.Contains(one.Log(), "fault: lose at "+point) {
+				return errNot(point)
+			}
+		}
+		return nil
+	})
+	l.waitAcked(ctx, t, 50)
+	w.check(ctx, t, l, e, one, other)
+}
+
+type errNot string
+
+func (e errNot) Error() string { return "not yet at " + string(e) }
