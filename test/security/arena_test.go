@@ -1,0 +1,343 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package security
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
+	typed "kubi.zone/kubizone/pkg/generated/clientset/versioned/typed/kubizone/v1alpha1"
+	"kubi.zone/kubizone/test/rig"
+)
+
+// patience bounds every wait for a fact. It is generous because a loaded machine is slow, not wrong.
+const patience = 2 * time.Minute
+
+// Who is there, by namespace. The words of the victim stand in no domain name, so a text that has one has it from what is
+// the victim's alone.
+const (
+	victim   = "quietvictim"
+	mallory  = "mallory"
+	platform = "platform"
+)
+
+var home string
+
+var started atomic.Bool
+
+func TestMain(m *testing.M) {
+	var err error
+	if home, err = os.MkdirTemp("", "kubizone-security-"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(func() int {
+		defer os.RemoveAll(home)
+		code := m.Run()
+		if started.Load() {
+			if a, _ := shared(); a != nil {
+				a.close()
+			}
+		}
+		return code
+	}())
+}
+
+// arena is a control plane with a server behind it, two tenants and a platform team that shares a zone between them.
+type arena struct {
+	kube    *rig.Kube
+	etcd    *rig.Etcd
+	program string
+	server  *rig.Server
+	// kubeconfig is the servers', to kube-apiserver.
+	kubeconfig string
+
+	tenants map[string]*tenant
+	admin   *tenant
+}
+
+// tenant is a user at the aggregator.
+type tenant struct {
+	typed.KubizoneV1alpha1Interface
+
+	namespace, kubeconfig string
+	config                *rest.Config
+	warnings              *warnings
+}
+
+// own are the tenant's records and zones.
+func (t *tenant) records() typed.RecordInterface { return t.Records(t.namespace) }
+func (t *tenant) zones() typed.ZoneInterface     { return t.Zones(t.namespace) }
+
+// warnings keeps what the server warned a client of.
+type warnings struct {
+	mu   sync.Mutex
+	text []string
+}
+
+func (w *warnings) HandleWarningHeader(_ int, _ string, text string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.text = append(w.text, text)
+}
+
+var shared = sync.OnceValues(func() (*arena, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	defer cancel()
+	a := &arena{program: filepath.Join(home, "kubizone"), tenants: map[string]*tenant{}}
+	started.Store(true)
+	if err := a.start(ctx); err != nil {
+		a.close()
+		return nil, err
+	}
+	return a, nil
+})
+
+func (a *arena) start(ctx context.Context) (err error) {
+	built := make(chan error, 1)
+	go func() {
+		out, err := exec.CommandContext(ctx, "go", "build", "-o", a.program, "kubi.zone/kubizone/cmd/kubizone").CombinedOutput()
+		if err != nil {
+			err = fmt.Errorf("build kubizone: %w\n%s", err, out)
+		}
+		built <- err
+	}()
+	a.kube, err = rig.StartKube(ctx, filepath.Join(home, "kube"), rig.KubeConfig{})
+	if wrong := <-built; err == nil {
+		err = wrong
+	}
+	if err != nil {
+		return err
+	}
+	kubectl, err := rig.KubeProgram("kubectl")
+	if err != nil {
+		return err
+	}
+	if a.kubeconfig, err = a.kube.ServiceAccount(ctx, rig.InstallNamespace, rig.ServerName); err != nil {
+		return err
+	}
+	// What the installation grants, to the server and to tenants, is all that there is.
+	const deploy = "../../artifacts/deploy/base/"
+	if out, err := exec.CommandContext(ctx, kubectl, "--kubeconfig", a.kube.AdminKubeconfig(), "apply", "-f", deploy+"rbac.yaml", "-f", deploy+"roles.yaml").CombinedOutput(); err != nil {
+		return fmt.Errorf("rights: %w\n%s", err, out)
+	}
+	if a.etcd, err = rig.StartEtcd(ctx, filepath.Join(home, "etcd")); err != nil {
+		return err
+	}
+	if a.server, err = rig.StartServer(ctx, filepath.Join(home, "server"), rig.ServerConfig{
+		Program: a.program, Kube: a.kube, Kubeconfig: a.kubeconfig, Etcd: a.etcd.Endpoint,
+	}); err != nil {
+		return err
+	}
+	if err := a.kube.Aggregate(ctx, a.server.Addr, a.kube.ClusterCA.PEM); err != nil {
+		return err
+	}
+	if _, _, err := a.kube.WaitAvailable(ctx, true); err != nil {
+		return fmt.Errorf("%w\nthe server says:\n%s", err, a.server.Log())
+	}
+	if a.admin, err = a.reach("", a.kube.AdminKubeconfig()); err != nil {
+		return err
+	}
+	for _, namespace := range []string{victim, mallory, platform} {
+		if err := a.join(ctx, namespace); err != nil {
+			return err
+		}
+	}
+	return a.settle(ctx)
+}
+
+// join makes a tenant: a namespace and a user with the role that owners of zones have.
+func (a *arena) join(ctx context.Context, namespace string) error {
+	if err := a.kube.Namespace(ctx, namespace); err != nil {
+		return err
+	}
+	user := namespace + "-user"
+	kubeconfig, err := a.kube.Tenant(user, "tenants")
+	if err != nil {
+		return err
+	}
+	if err := a.kube.Bind(ctx, namespace, user, "kubizone-zone-admin"); err != nil {
+		return err
+	}
+	if namespace != mallory {
+		if err := a.kube.Bind(ctx, namespace, user, "kubizone-establisher"); err != nil {
+			return err
+		}
+	}
+	// Contests are for those who may: the names that both may establish are theirs alone.
+	if err := a.kube.Grant(ctx, namespace, user, rbacv1.PolicyRule{
+		APIGroups: []string{"kubi.zone"}, Resources: []string{"zones"}, Verbs: []string{"establish"}, ResourceNames: contested(),
+	}); err != nil {
+		return err
+	}
+	a.tenants[namespace], err = a.reach(namespace, kubeconfig)
+	return err
+}
+
+func (a *arena) reach(namespace, kubeconfig string) (*tenant, error) {
+	t := &tenant{namespace: namespace, kubeconfig: kubeconfig, warnings: &warnings{}}
+	var err error
+	if t.config, err = rig.ClientConfig(kubeconfig); err != nil {
+		return nil, err
+	}
+	t.config.WarningHandler, t.config.Timeout = t.warnings, time.Minute
+	client, err := versioned.NewForConfig(t.config)
+	if err != nil {
+		return nil, err
+	}
+	t.KubizoneV1alpha1Interface = client.KubizoneV1alpha1()
+	return t, nil
+}
+
+// fsck is nil where the store is clean and nothing is owed.
+func (a *arena) fsck(ctx context.Context) error {
+	out, err := exec.CommandContext(ctx, a.program, "fsck", "--etcd-servers", a.etcd.Endpoint).CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "nothing is owed") {
+		return fmt.Errorf("%v: %s", err, out)
+	}
+	return nil
+}
+
+func zone(namespace, name, domain string, rules ...v1alpha1.Delegation) *v1alpha1.Zone {
+	return &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: v1alpha1.ZoneSpec{
+		DomainName: domain, Delegations: rules, NameServers: []v1alpha1.NameServer{{Name: "ns1", Addresses: []string{"192.0.2.53"}}},
+	}}
+}
+
+func record(namespace, name, domain, kind string, values ...string) *v1alpha1.Record {
+	return &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: v1alpha1.RecordSpec{DomainName: domain, Type: kind, Values: values}}
+}
+
+func rule(namespace string, types []string, patterns ...string) v1alpha1.Delegation {
+	d := v1alpha1.Delegation{Namespace: namespace}
+	for _, p := range patterns {
+		d.Records = append(d.Records, v1alpha1.RecordDelegation{Pattern: p, Types: types})
+	}
+	return d
+}
+
+// settle makes what the attacks are about: the victim's own zone, and one that the platform shares. Mallory has A records
+// at and below "team" there, any type at "own" and below, name servers at "deep" and the zone "kids".
+func (a *arena) settle(ctx context.Context) error {
+	shared := zone(platform, "shared", "shared.example.",
+		rule(platform, nil, "*", "@", "*.@"), rule(victim, nil, "*", "*.*"),
+		rule(mallory, []string{"A", "AAAA"}, "team", "*.team"), rule(mallory, nil, "own", "*.own"), rule(mallory, []string{"NS"}, "deep"),
+		v1alpha1.Delegation{Namespace: mallory, Zones: []string{"kids"}})
+	for _, z := range []*v1alpha1.Zone{zone(victim, "quietvictim-zone", "victim.example.", rule(victim, nil, "*", "@", "*.*", "*.@")), shared} {
+		owner := a.tenants[z.Namespace]
+		// The authorizer follows its informers: the right to establish came a moment ago.
+		for {
+			_, err := owner.Zones(z.Namespace).Create(ctx, z, metav1.CreateOptions{})
+			if err == nil {
+				break
+			}
+			if !apierrors.IsForbidden(err) || ctx.Err() != nil {
+				return err
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+	}
+	for _, r := range []*v1alpha1.Record{
+		record(victim, "quietvictim-www", "www.victim.example.", "A", "192.0.2.1"),
+		record(victim, "quietvictim-shop", "shop.shared.example.", "A", "192.0.2.1"),
+		record(victim, "quietvictim-kid", "toys.kids.shared.example.", "A", "192.0.2.1"),
+		record(victim, "quietvictim-deep", "a.deep.shared.example.", "A", "192.0.2.1"),
+	} {
+		if _, err := a.tenants[victim].records().Create(ctx, r, metav1.CreateOptions{}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *arena) close() {
+	if a.server != nil {
+		a.server.Close()
+	}
+	if a.etcd != nil {
+		a.etcd.Close()
+	}
+	if a.kube != nil {
+		a.kube.Close()
+	}
+}
+
+// need is the shared arena; the test is skipped, with the reason, where Kubernetes' programs were not built.
+func need(t *testing.T) *arena {
+	t.Helper()
+	a, err := shared()
+	rig.SkipMissing(t, err)
+	return a
+}
+
+var within, until = rig.Within, rig.Until
+
+// must gives what has been made, or fails the test.
+func must[T any](value T, err error) func(*testing.T) T {
+	return func(t *testing.T) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return value
+	}
+}
+
+// Codes of refusals.
+const (
+	forbidden = http.StatusForbidden
+	conflict  = http.StatusConflict
+	invalid   = http.StatusUnprocessableEntity
+	malformed = http.StatusBadRequest
+	tooLarge  = http.StatusRequestEntityTooLarge
+)
+
+// refused: the answer is one of these codes, and its text tells nothing of the victim and can be shown in a terminal.
+func refused(t *testing.T, what string, err error, codes ...int32) {
+	t.Helper()
+	if err == nil {
+		t.Errorf("%s: it is allowed", what)
+		return
+	}
+	status, ok := err.(apierrors.APIStatus)
+	if !ok {
+		t.Errorf("%s: %v is no answer of the API", what, err)
+		return
+	}
+	if code := status.Status().Code; !slices.Contains(codes, code) {
+		t.Errorf("%s: %d, want %v: %v", what, code, codes, err)
+	}
+	tellsNothing(t, what, err.Error())
+}
+
+// tellsNothing: a text has no word of the victim's, and no octet that a terminal would obey.
+func tellsNothing(t *testing.T, what, text string) {
+	t.Helper()
+	if strings.Contains(text, victim) {
+		t.Errorf("%s: it tells of the victim: %s", what, text)
+	}
+	for _, c := range text {
+		if c < ' ' && c != '\n' && c != '\t' || c == 0x7f {
+			t.Errorf("%s: it says %q", what, text)
+			break
+		}
+	}
+}

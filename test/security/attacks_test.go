@@ -1,0 +1,212 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package security
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// attack is one number of the list of what a tenant (T), a zone's owner (Z), an outsider of the network (X), a pod (N) or a
+// hostile provider or secondary (P) may try. run carries it out here; nil: tests elsewhere do, most of which name it in a
+// comment ("attack 51"), a text or their own name (TestAttack51).
+type attack struct {
+	number   int
+	who      string
+	tries    string
+	expected string
+	run      func(t *testing.T, a *arena)
+	// tests are those elsewhere that do not name the attack.
+	tests []string
+}
+
+var attacks = []attack{
+	{1, "T", "a Zone whose name another namespace holds", "refused without their names", zoneOfAnother, nil},
+	{2, "T", "the parent of somebody's zone", "403 without establish", parentOfAnother, nil},
+	{3, "T", "a zone below somebody's without delegation", "403", childWithoutDelegation, nil},
+	{4, "T", "one zone from two clients at once", "one has it, one is refused, one line of serials", twoClaims, nil},
+	{5, "T", "a name right after its zone was deleted", "403 without establish", claimAfterDeletion, nil},
+	{6, "T", "another spelling of somebody's name", "one canonical name", spellings, nil},
+	{7, "T", "names that are not ASCII, broken A-labels", "mapped to what they mean, or 422", foreignScripts, nil},
+	{8, "T", "names that are too long, empty, with NUL or an inner *", "422", brokenNames, nil},
+	{9, "T", "a longer zone that would take foreign records along", "403", longerZone, nil},
+	{10, "T", "a record whose name falls into a foreign zone", "403", recordInForeignZone, nil},
+	{11, "Z", "a name server above foreign records", "403", cutAboveOthers, nil},
+	{12, "T", "a wildcard above what is granted", "403", wildcardAboveGrant, nil},
+	{13, "T", "DNAME and CNAME at the apex, above and beside other data", "403 or 422", aliases, nil},
+	{14, "T", "a certificate challenge for a name of others", "403", challenges, nil},
+	{15, "T", "other types and names than granted", "403", otherTypes, nil},
+	{16, "T", "what belongs to the server or the zone's owner", "403 or 422", reservedTypes, nil},
+	{17, "T", "a type by its number, other classes", "normalised, then judged", numberedTypes, nil},
+	{18, "T", "more data than every secondary takes", "422 with the limit", tooMuchAtAName, nil},
+	{19, "T", "consent forged by status, labels, annotations", "ignored", forgedConsent, nil},
+	{20, "T", "a write in the instant of revocation", "none is in the zone after it", nil, []string{"pkg/ledger TestRace_noRecordComesInAfterItsDelegationWent_I5", "pkg/ledger TestRace_withoutItsComparesRecordsLeakIn"}},
+	{21, "T", "inheriting what a zone of the same name had granted", "nothing is inherited", recreatedZone, nil},
+	{22, "T", "ownerReferences and finalizers on foreign zones", "refused; nothing is collected across namespaces", ownerReferences, nil},
+	{23, "T", "serial, hash and conditions of one's own", "the server's stay", forgedStatus, nil},
+	{24, "T", "data with newlines, quotes, comments", "stored as octets; the export says the same", hostileData, nil},
+	{25, "T", "directives of zone files in values and names", "data or 422", directives, nil},
+	{26, "T", "values that end a provider's line or document", "encoded by type", nil, nil},
+	{27, "T", "data made to collide in the hash", "no sum of it works", nil, []string{"pkg/law/sethash TestUpdate_linearAttacksFail"}},
+	{28, "T", "escape sequences into logs and tables", "escaped", escapes, nil},
+	{29, "X", "transfers without a key, with the key of another zone, probing", "REFUSED, the same for what is there and what is not", nil, []string{"pkg/primary TestRespond_outsiderLearnsNothing", "pkg/primary TestTSIG_keyOfAnotherRuleIsRefused", "test/interop/outsider_refused TestSameRefusalForZonesHereAndNot"}},
+	{30, "T", "a transfer of the catalog", "REFUSED", nil, []string{"pkg/primary TestClass_peersSeeTheirOwnZonesAlone"}},
+	{31, "X", "TSIG wrong in every way", "the error of RFC 8945", nil, []string{"pkg/primary TestTSIG_errors", "test/interop/tsig_required TestDigIsToldWhatIsWrong"}},
+	{32, "X", "replays of signed messages", "nothing changes", nil, nil},
+	{33, "P", "a stream of messages stripped or reordered", "rejected", nil, []string{"pkg/transfer TestReceive_takesUnsignedMessagesBetweenSignedOnes", "pkg/transfer TestReceive_takesNoPartOfAZone", "pkg/primary TestTransfer_everyMessageSigned"}},
+	{34, "X", "floods of NOTIFY", "no answer larger than the question", nil, nil},
+	{35, "X", "amplification", "the SOA or TC", nil, nil},
+	{36, "X", "UPDATE to the primary", "NOTIMP or REFUSED", nil, nil},
+	{37, "X", "malformed messages", "FORMERR, no panic", nil, []string{"pkg/primary TestRespond_malformed", "pkg/primary TestPrimary_survivesGarbage"}},
+	{38, "X", "slow and idle connections", "cut; the others are served", nil, []string{"pkg/primary TestTCP_connectionsAreBounded", "pkg/primary TestTCP_slowSendersAreCut", "pkg/primary TestTCP_readerThatNeverReadsIsCut"}},
+	{39, "P", "endless and foreign transfers into an import", "rejected", nil, []string{"pkg/transfer TestReceive_takesNoPartOfAZone"}},
+	{40, "T", "a zone named like the catalog", "reserved", nil, []string{"pkg/primary TestClass_namesAndKeysAreOneInEach"}},
+	{41, "N", "identity headers straight to the port", "401", nil, nil},
+	{42, "N", "the same with a certificate of the cluster or of another name", "ignored; refused at start", nil, nil},
+	{43, "N", "impersonation, doubled and odd headers", "the ordinary way", nil, nil},
+	{44, "N", "every path without a name", "health alone", nil, nil},
+	{45, "T", "upgrades, absolute URIs, path tricks", "no upgrade, no redirect", nil, nil},
+	{46, "T", "reviews that time out", "never allowed", nil, nil},
+	{47, "T", "lists and watches with foreign tokens", "own objects; 400 or 410", nil, nil},
+	{48, "T", "reading others by errors, metrics, events", "no foreign names", nil, nil},
+	{49, "T", "a secret of another namespace", "refused", nil, nil},
+	{50, "T", "a provider of one's own with shared credentials", "classes are the cluster's", ownProvider, nil},
+	{51, "T", "addresses that stand for this machine or the cloud's", "refused after resolution", nil, nil},
+	{52, "P", "redirects, rebinding, endless bodies", "not followed, bounded, not echoed", nil, nil},
+	{53, "T", "a token over plain HTTP", "refused", nil, nil},
+	{54, "T", "rights that one does not hold", "403", escalation, nil},
+	{55, "N", "the token of a delivery controller", "what the installation grants it, and no more", nil, []string{"test/deploy TestController_isGrantedWhatItWrites", "test/deploy TestRBAC_isWhatTheGoldenFileSays", "test/cluster TestController_deliversWithTheRightsOfTheInstallation"}},
+	{56, "P", "an empty or foreign list", "nothing of others is deleted", nil, nil},
+	{57, "T", "objects and patches beyond all size", "413 or 422; others are served", bigObjects, nil},
+	{58, "T", "one record changed as fast as it goes", "a serial for each change, and bounded work for all who follow", busyRecord, []string{"pkg/primary TestNotify_coalescesAndKeepsOneInFlight"}},
+	{59, "T", "hundreds of watches that nobody reads", "others are served", manyWatches, nil},
+	{60, "T", "content that crashes a controller", "one object's failure", nil, nil},
+}
+
+// TestAttacks is the table: for each number what is tried, what is expected, and where it is shown.
+func TestAttacks(t *testing.T) {
+	elsewhere, all := named(t, os.DirFS("../.."))
+	for i, x := range attacks {
+		if x.number != i+1 {
+			t.Fatalf("attack %d stands at place %d", x.number, i+1)
+		}
+		name := strings.NewReplacer(" ", "_", ",", "", ";", "", "'", "", ".", "").Replace(x.tries)
+		t.Run(fmt.Sprintf("%02d_%s", x.number, name), func(t *testing.T) {
+			t.Logf("%s tries: %s. Expected: %s.", x.who, x.tries, x.expected)
+			for _, test := range x.tests {
+				if !all[test] {
+					t.Errorf("there is no %s", test)
+				}
+			}
+			shown := slices.Concat(elsewhere[x.number], x.tests)
+			slices.Sort(shown)
+			for _, test := range slices.Compact(shown) {
+				t.Logf("shown by %s", test)
+			}
+			switch {
+			case x.run != nil:
+				x.run(t, need(t))
+			case len(shown) == 0:
+				t.Errorf("no test names attack %d", x.number)
+			}
+		})
+	}
+}
+
+// mention is how tests name attacks: "attack 51", "attacks 41, 42 and 43", "attacks 41 to 43".
+var (
+	mention = regexp.MustCompile(`(?i)\battacks?\s+(\d+(?:(?:\s*,\s*|\s+and\s+|\s*,\s*and\s+|\s+to\s+|\s*-\s*)\d+)*)`)
+	inName  = regexp.MustCompile(`\bTestAttacks?(\d+(?:_\d+)*)`)
+	number  = regexp.MustCompile(`(to\s+|-\s*)?(\d+)`)
+)
+
+func numbers(text string) (all []int) {
+	for _, m := range mention.FindAllStringSubmatch(text, -1) {
+		last := 0
+		for _, n := range number.FindAllStringSubmatch(m[1], -1) {
+			x, _ := strconv.Atoi(n[2])
+			for n[1] != "" && last < x-1 {
+				last++
+				all = append(all, last)
+			}
+			all, last = append(all, x), x
+		}
+	}
+	for _, m := range inName.FindAllStringSubmatch(text, -1) {
+		for n := range strings.SplitSeq(m[1], "_") {
+			x, _ := strconv.Atoi(n)
+			all = append(all, x)
+		}
+	}
+	return all
+}
+
+// named are the tests of other packages by the attacks that they name, and all that there are.
+func named(t *testing.T, root fs.FS) (found map[int][]string, all map[string]bool) {
+	t.Helper()
+	found, all = map[int][]string{}, map[string]bool{}
+	for _, top := range []string{"pkg", "test"} {
+		if err := fs.WalkDir(root, top, func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() || !strings.HasSuffix(path, "_test.go") || strings.HasPrefix(path, "test/security/") {
+				return err
+			}
+			source, err := fs.ReadFile(root, path)
+			if err != nil {
+				return err
+			}
+			file, err := parser.ParseFile(token.NewFileSet(), path, source, parser.ParseComments|parser.SkipObjectResolution)
+			if err != nil {
+				return err
+			}
+			for _, decl := range file.Decls {
+				test, ok := decl.(*ast.FuncDecl)
+				if !ok || test.Recv != nil || !strings.HasPrefix(test.Name.Name, "Test") && !strings.HasPrefix(test.Name.Name, "Fuzz") {
+					continue
+				}
+				from := test.Pos()
+				if test.Doc != nil {
+					from = test.Doc.Pos()
+				}
+				id := path[:strings.LastIndexByte(path, '/')] + " " + test.Name.Name
+				all[id] = true
+				for _, n := range numbers(string(source[from-file.FileStart : test.End()-file.FileStart])) {
+					found[n] = append(found[n], id)
+				}
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for n := range found {
+		slices.Sort(found[n])
+		found[n] = slices.Compact(found[n])
+	}
+	return found, all
+}
+
+func TestNumbers_areFoundWhereTheyAreNamed(t *testing.T) {
+	for text, want := range map[string][]int{
+		"see there, attack 46":         {46},
+		"Attacks 51 and 53.":           {51, 53},
+		"attacks 41, 42, and 43":       {41, 42, 43},
+		"It holds, attacks 41 to 43,":  {41, 42, 43},
+		"the attack failed":            nil,
+		"func TestAttack32_34_x(":      {32, 34},
+		"attack 51: IPv4 in IPv6, 192": {51},
+	} {
+		if have := numbers(text); !slices.Equal(have, want) {
+			t.Errorf("%q: %v, want %v", text, have, want)
+		}
+	}
+}

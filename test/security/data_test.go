@@ -1,0 +1,330 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package security
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	mdns "github.com/miekg/dns"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+)
+
+// entries is a zone as its export says it, read by another's parser.
+func entries(ctx context.Context, t *testing.T, as *tenant, namespace, name string) []mdns.RR {
+	t.Helper()
+	text, err := as.RESTClient().Get().Namespace(namespace).Resource("zones").Name(name).SubResource("entries").Param("format", "text").DoRaw(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parser := mdns.NewZoneParser(bytes.NewReader(text), ".", "")
+	var all []mdns.RR
+	for rr, ok := parser.Next(); ok; rr, ok = parser.Next() {
+		all = append(all, rr)
+	}
+	if err := parser.Err(); err != nil {
+		t.Fatalf("the export cannot be read: %v", err)
+	}
+	return all
+}
+
+// 24: S5.2, S6.1: a value is octets, and the export of the zone says the same octets and nothing more.
+func hostileData(t *testing.T, a *arena) {
+	ctx := within(t, patience)
+	them := a.tenants[victim]
+	before := len(entries(ctx, t, them, victim, "quietvictim-zone"))
+	values := []struct{ kind, value string }{
+		{"TXT", `"a\010b.\009IN A 192.0.2.66"`}, {"TXT", `"\"; ( ) \\ \027[31m \000"`}, {"TXT", `"$INCLUDE /etc/passwd"`}, {"TXT", `"a" "; b" ")"`}, {"TXT", `a;b`},
+		{"CAA", `0 issue "ca.test; x=\"y\";("`}, {"NAPTR", `1 1 "u" "E2U+sip" "!^.*$!sip:\\\\1;\"@x!" .`}, {"URI", `1 1 "https://x.test/\";$ORIGIN"`},
+	}
+	for i, x := range values {
+		name := fmt.Sprintf("quietvictim-hostile-%d", i)
+		domain := fmt.Sprintf("hostile-%d.victim.example.", i)
+		if err := them.puts(ctx, name, domain, x.kind, x.value); err != nil {
+			t.Errorf("%s %s: %v", x.kind, x.value, err)
+			continue
+		}
+		var found []mdns.RR
+		for _, rr := range entries(ctx, t, them, victim, "quietvictim-zone") {
+			if rr.Header().Name == domain {
+				found = append(found, rr)
+			}
+		}
+		value := x.value
+		if value == "a;b" {
+			value = `"a;b"` // bare text is one string
+		}
+		want, err := mdns.NewRR(domain + " 360 IN " + x.kind + " " + value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(found) != 1 || !mdns.IsDuplicate(found[0], want) {
+			t.Errorf("%s %s is exported as %v", x.kind, x.value, found)
+		}
+	}
+	if now := len(entries(ctx, t, them, victim, "quietvictim-zone")); now != before+len(values) {
+		t.Errorf("%d records more than before, for %d values", now-before, len(values))
+	}
+	for i, value := range []string{"a\nb", "\"a\nb\"", "a\rb", "\"a", "192.0.2.1 ; x", "( 192.0.2.1 )", "192.0.2.1\n$INCLUDE /etc/passwd"} {
+		kind := "TXT"
+		if strings.Contains(value, "192") {
+			kind = "A"
+		}
+		refusedOwn(t, fmt.Sprintf("%q", value), them.puts(ctx, fmt.Sprintf("quietvictim-raw-%d", i), "raw.victim.example.", kind, value), invalid)
+	}
+}
+
+// 25: S5.2.
+func directives(t *testing.T, a *arena) {
+	ctx := within(t, patience)
+	them := a.tenants[mallory]
+	for i, x := range []struct{ domain, kind, value string }{
+		{"$GENERATE 1-1000000 a$.team.shared.example.", "A", "192.0.2.25"}, {"$ORIGIN victim.example.", "A", "192.0.2.25"}, {"$INCLUDE", "A", "192.0.2.25"},
+		{"d.team.shared.example.", "A", "$INCLUDE /etc/passwd"}, {"d.team.shared.example.", "A", "192.0.2.25\n$GENERATE 1-9 a A 192.0.2.1"}, {"d.team.shared.example.", "A", "@"},
+		{"d.team.shared.example.", "$TTL", "1"}, {"d.own.shared.example.", "CNAME", "$ORIGIN victim.example."},
+	} {
+		refused(t, fmt.Sprintf("%q %s %q", x.domain, x.kind, x.value), them.puts(ctx, fmt.Sprintf("directive-%d", i), x.domain, x.kind, x.value), invalid, forbidden)
+	}
+}
+
+// 28: what a tenant wrote does not speak to the terminal of who looks at it.
+func escapes(t *testing.T, a *arena) {
+	ctx := within(t, patience)
+	them := a.tenants[mallory]
+	for i, domain := range []string{"\x1b[2Jx.team.shared.example.", "x\r\nE1120 forged log line.team.shared.example.", "\u202ex.victim.example.", "\u009b31m.team.shared.example."} {
+		refused(t, fmt.Sprintf("%q", domain), them.puts(ctx, fmt.Sprintf("escape-%d", i), domain, "A", "192.0.2.28"), invalid, forbidden)
+	}
+	if err := them.puts(ctx, "escaped", `\027\010x.own.shared.example.`, "TXT", "\"\\027[31m\\010\""); err != nil {
+		refused(t, "an escaped name", err, invalid)
+		if err := them.puts(ctx, "escaped", `x.own.shared.example.`, "TXT", "\"\\027[31m\\010\""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	table, err := them.RESTClient().Get().Namespace(mallory).Resource("records").Name("escaped").SetHeader("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io").DoRaw(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var columns metav1.Table
+	if err := json.Unmarshal(table, &columns); err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range columns.Rows {
+		for _, cell := range row.Cells {
+			tellsNothing(t, "a cell of the table", fmt.Sprint(cell))
+		}
+	}
+	log := a.server.Log()
+	for _, raw := range []string{"\x1b[2J", "\nE1120 forged", "\u202e", "\u009b"} {
+		if strings.Contains(log, raw) {
+			t.Errorf("the server's log has %q", raw)
+		}
+	}
+}
+
+// 54: RBAC decides, and a tenant's role gives it nothing to give away.
+func escalation(t *testing.T, a *arena) {
+	ctx := within(t, patience)
+	them := a.tenants[mallory]
+	_, err := them.Zones(platform).Patch(ctx, "shared", types.JSONPatchType, []byte(`[{"op":"add","path":"/spec/delegations/-","value":{"namespace":"mallory","records":[{"pattern":"*"}]}}]`), metav1.PatchOptions{})
+	refused(t, "another rule in a foreign zone", err, forbidden)
+	_, err = them.DNSClasses().Create(ctx, &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: "mine"}}, metav1.CreateOptions{})
+	refused(t, "a class", err, forbidden)
+	cluster := must(kubernetes.NewForConfig(them.config))(t)
+	for _, role := range []string{"kubizone-establisher", "cluster-admin"} {
+		_, err := cluster.RbacV1().RoleBindings(mallory).Create(ctx, &rbacv1.RoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: "more"}, Subjects: []rbacv1.Subject{{Kind: "User", Name: mallory + "-user", APIGroup: rbacv1.GroupName}},
+			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
+		}, metav1.CreateOptions{})
+		refused(t, "binding "+role, err, forbidden)
+	}
+	for _, other := range []*rest.Request{
+		them.RESTClient().Get().Namespace(victim).Resource("records"), them.RESTClient().Get().Namespace(victim).Resource("zones"), them.RESTClient().Get().Resource("records"),
+		them.RESTClient().Get().Namespace(platform).Resource("zones").Name("shared").SubResource("entries"), them.RESTClient().Get().Namespace(platform).Resource("zones").Name("shared").SubResource("changes"),
+		them.RESTClient().Delete().Namespace(platform).Resource("zones").Name("shared"), them.RESTClient().Delete().Namespace(platform).Resource("records"),
+	} {
+		if _, err := other.DoRaw(ctx); !apierrors.IsForbidden(err) {
+			t.Errorf("%s: %v", other.URL().Path, err)
+		}
+	}
+}
+
+// 50: a class is cluster-scoped, and so is what it names: a tenant can neither make one nor point one elsewhere, and a zone
+// that names a class gets what the class is.
+func ownProvider(t *testing.T, a *arena) {
+	ctx := within(t, patience)
+	if _, err := a.admin.DNSClasses().Create(ctx, &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: "everybodys"}, Spec: v1alpha1.DNSClassSpec{
+		Transfer: &v1alpha1.TransferProvider{Secondaries: []v1alpha1.Secondary{{Address: "192.0.2.53"}}, TSIGSecretRef: &v1alpha1.SecretReference{Namespace: platform, Name: "key"}},
+	}}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	them := a.tenants[mallory]
+	for what, patch := range map[string]string{
+		"another server": `{"spec":{"transfer":{"secondaries":[{"address":"198.51.100.66"}]}}}`, "another secret": `{"spec":{"transfer":{"tsigSecretRef":{"name":"other"}}}}`,
+	} {
+		_, err := them.DNSClasses().Patch(ctx, "everybodys", types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+		refused(t, what, err, forbidden)
+	}
+	refused(t, "its end", them.DNSClasses().Delete(ctx, "everybodys", metav1.DeleteOptions{}), forbidden)
+	z := zone(victim, "quietvictim-classed", "classed.example.")
+	z.Spec.DNSClassRefs = []v1alpha1.DNSClassReference{{Kind: "Secret", Name: "key"}}
+	_, err := a.tenants[victim].zones().Create(ctx, z, metav1.CreateOptions{})
+	refusedOwn(t, "a zone that names a secret for a class", err, invalid)
+}
+
+// ask sends octets as they are, as the tenant.
+func (t *tenant) ask(ctx context.Context, test *testing.T, method, path, contentType string, body []byte) (int, string) {
+	test.Helper()
+	client := must(rest.HTTPClientFor(t.config))(test)
+	request := must(http.NewRequestWithContext(ctx, method, t.config.Host+path, bytes.NewReader(body)))(test)
+	request.Header.Set("Content-Type", contentType)
+	answer, err := client.Do(request)
+	if err != nil {
+		return 0, err.Error() // the connection was closed on it, which is an answer too
+	}
+	defer answer.Body.Close()
+	text, _ := io.ReadAll(io.LimitReader(answer.Body, 1<<20))
+	return answer.StatusCode, string(text)
+}
+
+// 57: S5.6, and the generic server's limits.
+func bigObjects(t *testing.T, a *arena) {
+	ctx := within(t, patience)
+	them := a.tenants[mallory]
+	path := "/apis/kubi.zone/v1alpha1/namespaces/" + mallory + "/records"
+	refused(t, "1.4 MB of TXT", them.puts(ctx, "big", "big.own.shared.example.", "TXT", strings.Repeat("x", 1_400_000)), invalid, tooLarge)
+	var values []string
+	for i := range 100_000 {
+		values = append(values, fmt.Sprintf("10.%d.%d.%d", i>>16, i>>8&255, i&255))
+	}
+	refused(t, "100,000 values", them.puts(ctx, "wide-object", "wide.team.shared.example.", "A", values...), invalid, tooLarge)
+	if err := them.puts(ctx, "patched", "patched.team.shared.example.", "A", "192.0.2.57"); err != nil {
+		t.Fatal(err)
+	}
+	// What nobody can take out of a zone again would stay in it (S2.5): a cascade writes it once more, with the zone.
+	filled := record(mallory, "filled", "filled.team.shared.example.", "A", "192.0.2.57")
+	filled.Labels = map[string]string{}
+	for i := range 10_000 {
+		filled.Labels[fmt.Sprintf("l%d", i)] = strings.Repeat("x", 60)
+	}
+	_, err := them.records().Create(ctx, filled, metav1.CreateOptions{})
+	refused(t, "800 KB of labels", err, invalid)
+	operations := bytes.Repeat([]byte(`{"op":"add","path":"/metadata/labels","value":{}},`), 10_001)
+	for what, x := range map[string]struct {
+		method, path, kind string
+		body               []byte
+	}{
+		"10,000 patch operations": {"PATCH", path + "/patched", "application/json-patch+json", append(append([]byte("["), operations[:len(operations)-1]...), ']')},
+		"copies that double":      {"PATCH", path + "/patched", "application/json-patch+json", doubling(40)},
+		"deep JSON":               {"POST", path, "application/json", append(bytes.Repeat([]byte(`{"spec":`), 100_000), bytes.Repeat([]byte("}"), 100_000)...)},
+		"deep YAML":               {"POST", path, "application/yaml", []byte("a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: &f [*e,*e,*e,*e,*e,*e,*e,*e,*e]\ng: &g [*f,*f,*f,*f,*f,*f,*f,*f,*f]\nh: [*g,*g,*g,*g,*g,*g,*g,*g,*g]\n")},
+		"10 MB":                   {"POST", path, "application/json", bytes.Repeat([]byte(" "), 10<<20)},
+	} {
+		began := time.Now()
+		code, text := them.ask(ctx, t, x.method, x.path, x.kind, x.body)
+		if code != 0 && (code < 400 || code >= 500) {
+			t.Errorf("%s: %d %.200s", what, code, text)
+		}
+		t.Logf("%s: %d after %s", what, code, time.Since(began).Round(time.Millisecond))
+	}
+	// A zone shared by many can say how much each may have in it.
+	owner := a.tenants[platform]
+	limited := zone(platform, "limited", "limited.example.", rule(mallory, nil, "*"))
+	five := int32(5)
+	limited.Spec.Limits = &v1alpha1.ZoneLimits{RecordsPerNamespace: &five}
+	if _, err := owner.zones().Create(ctx, limited, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 6 {
+		err := them.puts(ctx, fmt.Sprintf("limited-%d", i), fmt.Sprintf("l%d.limited.example.", i), "A", "192.0.2.57")
+		if i < 5 && err != nil {
+			t.Error(err)
+		} else if i == 5 {
+			refused(t, "the sixth of five", err, forbidden, invalid)
+		}
+	}
+}
+
+// doubling is a JSON patch that would double a value so many times.
+func doubling(times int) []byte {
+	operations := []string{`{"op":"add","path":"/metadata/annotations","value":{"a":"` + strings.Repeat("x", 1000) + `"}}`}
+	for i := range times {
+		operations = append(operations, fmt.Sprintf(`{"op":"copy","from":"/metadata","path":"/metadata/x%d"}`, i))
+	}
+	return []byte("[" + strings.Join(operations, ",") + "]")
+}
+
+// 58: I3: a serial for each change, each in the journal; what follows is told of the last one (TestNotify_coalesces...).
+func busyRecord(t *testing.T, a *arena) {
+	ctx := within(t, patience)
+	them := a.tenants[mallory]
+	if err := them.puts(ctx, "busy", "busy.team.shared.example.", "A", "192.0.2.1"); err != nil {
+		t.Fatal(err)
+	}
+	before := must(a.admin.Zones(platform).Get(ctx, "shared", metav1.GetOptions{}))(t)
+	const changes = 100
+	for i := range changes {
+		if _, err := them.records().Patch(ctx, "busy", types.MergePatchType, fmt.Appendf(nil, `{"spec":{"values":["10.0.0.%d"]}}`, i), metav1.PatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	after := must(a.admin.Zones(platform).Get(ctx, "shared", metav1.GetOptions{}))(t)
+	if grown := after.Status.Serial - before.Status.Serial; grown != changes {
+		t.Errorf("%d changes are %d serials", changes, grown)
+	}
+	// Who follows reads one difference, however often the value went to and fro.
+	body, err := a.tenants[platform].RESTClient().Get().Namespace(platform).Resource("zones").Name("shared").SubResource("changes").
+		Param("since", fmt.Sprint(before.Status.Serial)).Param("format", "text").DoRaw(ctx)
+	if err != nil || !strings.Contains(string(body), fmt.Sprintf("10.0.0.%d", changes-1)) {
+		t.Errorf("%v: %.200s", err, body)
+	}
+}
+
+// 59: watches that nobody reads cost others nothing.
+func manyWatches(t *testing.T, a *arena) {
+	ctx := within(t, patience)
+	them := a.tenants[mallory]
+	opened, refusals := 0, 0
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	for range 300 {
+		all.Go(func() {
+			w, err := them.records().Watch(ctx, metav1.ListOptions{})
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				refusals++
+				return
+			}
+			opened++
+			t.Cleanup(w.Stop)
+		})
+	}
+	all.Wait()
+	t.Logf("%d watches are open, %d were refused", opened, refusals)
+	big := slices.Repeat([]string{strings.Repeat("x", 500)}, 1)
+	for i := range 20 {
+		if err := a.tenants[victim].puts(ctx, fmt.Sprintf("quietvictim-watched-%d", i), fmt.Sprintf("watched-%d.victim.example.", i), "TXT", big...); err != nil {
+			t.Fatal(err)
+		}
+		if err := them.puts(ctx, fmt.Sprintf("watched-%d", i), fmt.Sprintf("watched-%d.own.shared.example.", i), "TXT", big...); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,437 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package security
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+)
+
+// contests is how many zones two clients claim at once.
+const contests = 20
+
+func contested() (names []string) {
+	for i := range contests {
+		names = append(names, fmt.Sprintf("contest-%d.example", i))
+	}
+	return append(names, "loud.example")
+}
+
+// claim is the answer to a tenant who makes a zone.
+func (t *tenant) claim(ctx context.Context, name, domain string) error {
+	_, err := t.zones().Create(ctx, zone(t.namespace, name, domain), metav1.CreateOptions{})
+	return err
+}
+
+// puts is the answer to a tenant who makes a record.
+func (t *tenant) puts(ctx context.Context, name, domain, kind string, values ...string) error {
+	_, err := t.records().Create(ctx, record(t.namespace, name, domain, kind, values...), metav1.CreateOptions{})
+	return err
+}
+
+// 1: S3.1, S1.7.
+func zoneOfAnother(t *testing.T, a *arena) {
+	ctx := within(t, patience)
+	refused(t, "mallory claims victim.example.", a.tenants[mallory].claim(ctx, "mine", "victim.example."), forbidden, conflict, invalid)
+	refused(t, "and so does the platform, who may establish", a.tenants[platform].claim(ctx, "mine", "victim.example."), forbidden, conflict, invalid)
+}
+
+// 2: S3.2.
+func parentOfAnother(t *testing.T, a *arena) {
+	ctx := within(t, patience)
+	for i, domain := range []string{"example.", "uk.", "co.uk.", "."} {
+		refused(t, domain, a.tenants[mallory].claim(ctx, fmt.Sprintf("parent-%d", i), domain), forbidden)
+	}
+}
+
+// 3: S3.1.
+func childWithoutDelegation(t *testing.T, a *arena) {
+	ctx := within(t, patience)
+	for i, domain := range []string{"sub.victim.example.", "www.victim.example.", "x.y.shared.example.", "team.shared.example."} {
+		refused(t, domain, a.tenants[mallory].claim(ctx, fmt.Sprintf("child-%d", i), domain), forbidden)
+	}
+}
+
+// 4: S3.1, S6.5.
+func twoClaims(t *testing.T, a *arena) {
+	ctx := within(t, patience)
+	for i := range contests {
+		domain := fmt.Sprintf("contest-%d.example.", i)
+		var errs [2]error
+		var both sync.WaitGroup
+		for n, who := range []string{mallory, victim} {
+			both.Go(func() { errs[n] = a.tenants[who].claim(ctx, fmt.Sprintf("contest-%d", i), domain) })
+		}
+		both.Wait()
+		won := slices.IndexFunc(errs[:], func(err error) bool { return err == nil })
+		if won < 0 {
+			t.Errorf("%s: nobody has it: %v", domain, errs)
+			continue
+		}
+		loser := errs[1-won]
+		refused(t, domain+" a second time", loser, forbidden, conflict, invalid)
+		zones := must(a.admin.Zones("").List(ctx, metav1.ListOptions{}))(t)
+		holders := slices.DeleteFunc(zones.Items, func(z v1alpha1.Zone) bool { return z.Spec.DomainName != domain })
+		if len(holders) != 1 || holders[0].Status.Serial == 0 {
+			t.Errorf("%s is %d zones: %v", domain, len(holders), holders)
+		}
+	}
+}
+
+// 5: S3.2. There are no tombstones: the name is free, and free is for who may establish.
+func claimAfterDeletion(t *testing.T, a *arena) {
+	ctx := within(t, patience)
+	owner := a.tenants[victim]
+	if err := owner.claim(ctx, "quietvictim-gone", "gone.example."); err != nil {
+		t.Fatal(err)
+	}
+	if err := owner.zones().Delete(ctx, "quietvictim-gone", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, "the name right after", a.tenants[mallory].claim(ctx, "gone", "gone.example."), forbidden)
+	// In the zone that encloses it a delegation says who may, and it is still not mallory.
+	refused(t, "records there", a.tenants[mallory].puts(ctx, "gone", "x.gone.shared.example.", "A", "192.0.2.66"), forbidden)
+}
+
+// 6: S1.1, S1.3: judged after it was made canonical.
+func spellings(t *testing.T, a *arena) {
+	ctx := within(t, patience)
+	for i, domain := range []string{"VICTIM.example.", "Victim.EXAMPLE.", `\118ictim.example.`, `\v\i\c\t\i\m.example.`, "victim.example..", ".victim.example.", "victim.example"} {
+		refused(t, "zone "+domain, a.tenants[mallory].claim(ctx, fmt.Sprintf("spelled-%d", i), domain), forbidden, conflict, invalid)
+		err := a.tenants[mallory].puts(ctx, fmt.Sprintf("spelled-%d", i), "new."+domain, "A", "192.0.2.66")
+		if err == nil { // not absolute: stored, and nowhere (S2.3)
+			have := must(a.tenants[mallory].records().Get(ctx, fmt.Sprintf("spelled-%d", i), metav1.GetOptions{}))(t)
+			if meta.IsStatusConditionTrue(have.Status.Conditions, v1alpha1.ConditionAdopted) {
+				t.Errorf("record new.%s is in %v", domain, have.Status.ZoneRef)
+			}
+			continue
+		}
+		refused(t, "record new."+domain, err, forbidden, invalid)
+	}
+}
+
+// 7: S1.3: U-labels are mapped to what they mean, and what they mean is judged.
+func foreignScripts(t *testing.T, a *arena) {
+	ctx := within(t, patience)
+	for i, domain := range []string{
+		"ｖictim.example.", "victim。example.", "victim．example.", "vi\u00adctim.example.", "victim\u200d.example.", // fullwidth, U+3002, U+FF0E, soft hyphen, ZWJ
+		"xn--.example.", "xn--victim-.example.", "xn--a\u0301.example.", "\u0301victim.example.", "victim\u202eelpmaxe.",
+	} {
+		refused(t, fmt.Sprintf("zone %+q", domain), a.tenants[mallory].claim(ctx, fmt.Sprintf("script-%d", i), domain), forbidden, conflict, invalid)
+		refused(t, fmt.Sprintf("record below %+q", domain), a.tenants[mallory].puts(ctx, fmt.Sprintf("script-%d", i), "www."+domain, "A", "192.0.2.66"), forbidden, invalid)
+	}
+	// What looks like the victim's name and is another is another: granted as itself, written in ASCII.
+	for i, label := range []string{"vi\u0441tim", "e\u0301", "\u00e9"} {
+		name := fmt.Sprintf("label-%d", i)
+		domain := label + fmt.Sprint(i) + ".team.shared.example."
+		if err := a.tenants[mallory].puts(ctx, name, domain, "A", "192.0.2.7"); err != nil {
+			t.Errorf("%+q: %v", domain, err)
+			continue
+		}
+		have := must(a.tenants[mallory].records().Get(ctx, name, metav1.GetOptions{}))(t)
+		if !strings.HasPrefix(have.Status.FQDN, "xn--") || strings.ContainsFunc(have.Status.FQDN, func(r rune) bool { return r > 0x7e }) {
+			t.Errorf("%+q is %q in DNS", domain, have.Status.FQDN)
+		}
+	}
+}
+
+// 8: S1.1, S1.4.
+func brokenNames(t *testing.T, a *arena) {
+	ctx := within(t, patience)
+	long := strings.Repeat("a", 63)
+	for what, domain := range map[string]string{
+		"a label of 64 octets": strings.Repeat("a", 64) + ".team.shared.example.",
+		"256 octets":           strings.Repeat(long+".", 4) + "team.shared.example.",
+		"an empty label":       "a..team.shared.example.",
+		"nothing":              "",
+		"NUL":                  "a\x00b.team.shared.example.",
+		"escaped NUL":          `a\000b.team.shared.example.`,
+		"* inside":             "a.*.team.shared.example.",
+		"* as a part":          "a*b.team.shared.example.",
+		"a space":              "a b.team.shared.example.",
+		"an escape beyond 255": `\256.team.shared.example.`,
+		"an unfinished escape": `team.shared.example\`,
+		"a newline":            "a\nb.team.shared.example.",
+	} {
+		refused(t, what, a.tenants[mallory].puts(ctx, "broken", domain, "A", "192.0.2.8"), invalid, forbidden)
+		refused(t, "zone: "+what, a.tenants[platform].claim(ctx, "broken", strings.ReplaceAll(domain, "team.", "")), invalid, forbidden)
+	}
+}
+
+// 9: S3.6. The delegation of the zone "kids" is there; so is the victim's record in it.
+func longerZone(t *testing.T, a *arena) {
+	ctx := within(t, patience)
+	refused(t, "a zone over others' records", a.tenants[mallory].claim(ctx, "kids", "kids.shared.example."), forbidden)
+	a.holds(ctx, t, "quietvictim-kid", platform)
+}
+
+// holds: a record of the victim is in the zone of that namespace.
+func (a *arena) holds(ctx context.Context, t *testing.T, name, namespace string) {
+	t.Helper()
+	have := must(a.tenants[victim].records().Get(ctx, name, metav1.GetOptions{}))(t)
+	if have.Status.ZoneRef == nil || have.Status.ZoneRef.Namespace != namespace || !meta.IsStatusConditionTrue(have.Status.Conditions, v1alpha1.ConditionAdopted) {
+		t.Errorf("%s is in %v: %v", name, have.Status.ZoneRef, have.Status.Conditions)
+	}
+}
+
+// 10: S2.2, S4.7.
+func recordInForeignZone(t *testing.T, a *arena) {
+	ctx := within(t, patience)
+	for i, domain := range []string{"www.victim.example.", "new.victim.example.", "victim.example.", "shop.shared.example.", "new.shared.example.", "shared.example.", "team.kids.shared.example."} {
+		refused(t, domain, a.tenants[mallory].puts(ctx, fmt.Sprintf("foreign-%d", i), domain, "A", "192.0.2.66"), forbidden)
+	}
+	// By reference it is the same.
+	r := record(mallory, "by-reference", "new", "A", "192.0.2.66")
+	r.Spec.ZoneRef = &v1alpha1.ZoneReference{Namespace: victim, Name: "quietvictim-zone"}
+	_, err := a.tenants[mallory].records().Create(ctx, r, metav1.CreateOptions{})
+	if err == nil || !apierrors.IsForbidden(err) {
+		t.Errorf("by reference: %v", err)
+	}
+	// And an update is decided as a creation is.
+	if err := a.tenants[mallory].puts(ctx, "moves", "moves.team.shared.example.", "A", "192.0.2.66"); err != nil {
+		t.Fatal(err)
+	}
+	_, err = a.tenants[mallory].records().Patch(ctx, "moves", types.MergePatchType, []byte(`{"spec":{"domainName":"moves.victim.example."}}`), metav1.PatchOptions{})
+	refused(t, "moving there", err, forbidden, invalid)
+}
+
+// 11: S3.6. Mallory has leave to put name servers at "deep", below which the victim has a record.
+func cutAboveOthers(t *testing.T, a *arena) {
+	ctx := within(t, patience)
+	refused(t, "a cut above others' records", a.tenants[mallory].puts(ctx, "deep", "deep.shared.example.", "NS", "ns.mallory.test."), forbidden)
+	a.holds(ctx, t, "quietvictim-deep", platform)
+}
+
+// 12: S4.4, S4.7.
+func wildcardAboveGrant(t *testing.T, a *arena) {
+	ctx := within(t, patience)
+	for i, domain := range []string{"*.shared.example.", "*.victim.example.", "*.shop.shared.example."} {
+		refused(t, domain, a.tenants[mallory].puts(ctx, fmt.Sprintf("wildcard-%d", i), domain, "A", "192.0.2.66"), forbidden)
+	}
+}
+
+// 13: S5.5, S4.3.
+func aliases(t *testing.T, a *arena) {
+	ctx := within(t, patience)
+	them := a.tenants[mallory]
+	if err := them.puts(ctx, "beside", "beside.own.shared.example.", "A", "192.0.2.66"); err != nil {
+		t.Fatal(err)
+	}
+	for i, x := range []struct{ domain, kind string }{
+		{"shared.example.", "CNAME"}, {"shared.example.", "DNAME"}, {"victim.example.", "CNAME"},
+		{"shop.shared.example.", "CNAME"}, {"kids.shared.example.", "DNAME"},
+		{"own.shared.example.", "DNAME"}, {"beside.own.shared.example.", "CNAME"}, {"beside.own.shared.example.", "DNAME"},
+	} {
+		refused(t, x.kind+" at "+x.domain, them.puts(ctx, fmt.Sprintf("alias-%d", i), x.domain, x.kind, "elsewhere.mallory.test."), forbidden, invalid)
+	}
+	refused(t, "the zone's owner: CNAME at its apex", a.tenants[platform].puts(ctx, "alias", "shared.example.", "CNAME", "elsewhere.test."), invalid)
+}
+
+// 14: S4.6, S4.7.
+func challenges(t *testing.T, a *arena) {
+	ctx := within(t, patience)
+	for i, domain := range []string{"_acme-challenge.victim.example.", "_acme-challenge.www.victim.example.", "_acme-challenge.shared.example.", "_acme-challenge.shop.shared.example."} {
+		for n, kind := range []string{"TXT", "CNAME", "NS"} {
+			refused(t, kind+" at "+domain, a.tenants[mallory].puts(ctx, fmt.Sprintf("challenge-%d-%d", i, n), domain, kind, map[string]string{"TXT": "token"}[kind]+map[bool]string{true: "ns.mallory.test."}[kind != "TXT"]), forbidden)
+		}
+	}
+}
+
+// 15: S4.1, S4.3. Mallory's rule there says A and AAAA.
+func otherTypes(t *testing.T, a *arena) {
+	ctx := within(t, patience)
+	for i, x := range []struct{ domain, kind, value string }{
+		{"team.shared.example.", "CAA", `0 issue "mallory.test"`}, {"team.shared.example.", "MX", "10 mail.mallory.test."}, {"_443._tcp.team.shared.example.", "TLSA", "3 1 1 " + strings.Repeat("0", 64)},
+		{"team.shared.example.", "TXT", "v=spf1 +all"}, {"_dmarc.team.shared.example.", "TXT", "v=DMARC1; p=none"}, {"s1._domainkey.team.shared.example.", "TXT", "v=DKIM1; p="},
+		{"x.team.shared.example.", "TYPE15", `\# 3 000a00`}, {"x.team.shared.example.", "txt", "x"}, {"x.team.shared.example.", "SVCB", "1 ."}, {"x.team.shared.example.", "HTTPS", "1 ."},
+		{"wpad.shared.example.", "A", "192.0.2.66"}, {"autodiscover.shared.example.", "A", "192.0.2.66"},
+	} {
+		refused(t, x.kind+" at "+x.domain, a.tenants[mallory].puts(ctx, fmt.Sprintf("type-%d", i), x.domain, x.kind, x.value), forbidden)
+	}
+}
+
+// 16: S4.3, S5.3. "own" is mallory's with any type that a rule without types means.
+func reservedTypes(t *testing.T, a *arena) {
+	ctx := within(t, patience)
+	digest := strings.Repeat("0", 64)
+	for i, x := range []struct{ domain, kind, value string }{
+		{"own.shared.example.", "SOA", "a. b. 1 1 1 1 1"}, {"own.shared.example.", "DS", "1 8 2 " + digest}, {"own.shared.example.", "DNSKEY", "257 3 8 AAAA"},
+		{"own.shared.example.", "CDS", "1 8 2 " + digest}, {"own.shared.example.", "CDNSKEY", "257 3 8 AAAA"}, {"own.shared.example.", "CSYNC", "1 0 A"},
+		{"own.shared.example.", "RRSIG", "A 8 3 3600 20300101000000 20200101000000 1 shared.example. AAAA"}, {"own.shared.example.", "NSEC", "a. A"}, {"own.shared.example.", "ZONEMD", "1 1 1 " + strings.Repeat("0", 96)},
+		{"own.shared.example.", "NS", "ns.mallory.test."}, {"own.shared.example.", "DNAME", "mallory.test."},
+		{"_dsboot.own._signal.shared.example.", "CDS", "1 8 2 " + digest},
+		{"own.shared.example.", "TYPE6", `\# 0`}, {"own.shared.example.", "TYPE43", `\# 36 00010802` + digest}, {"own.shared.example.", "TYPE2", `\# 1 00`},
+		{"own.shared.example.", "OPT", "x"}, {"own.shared.example.", "TSIG", "x"}, {"own.shared.example.", "ANY", "x"}, {"own.shared.example.", "AXFR", "x"}, {"own.shared.example.", "TYPE0", `\# 0`},
+	} {
+		refused(t, x.kind+" at "+x.domain, a.tenants[mallory].puts(ctx, fmt.Sprintf("reserved-%d", i), x.domain, x.kind, x.value), forbidden, invalid)
+	}
+}
+
+// 17: S4.3, S5.3, S5.4.
+func numberedTypes(t *testing.T, a *arena) {
+	ctx := within(t, patience)
+	them := a.tenants[mallory]
+	if err := them.puts(ctx, "numbered", "numbered.team.shared.example.", "TYPE1", `\# 4 c0000211`); err != nil {
+		t.Fatal(err)
+	}
+	for _, rr := range entries(ctx, t, a.tenants[platform], platform, "shared") {
+		if rr.Header().Name == "numbered.team.shared.example." && !strings.HasSuffix(rr.String(), "\tIN\tA\t192.0.2.17") {
+			t.Errorf("TYPE1 is %s", rr)
+		}
+	}
+	// Beside a CNAME by its number nothing else stands, as beside one by its name (S5.5).
+	if err := them.puts(ctx, "numbered-3", "n3.own.shared.example.", "TYPE5", `\# 3 016100`); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, "data beside TYPE5", them.puts(ctx, "numbered-4", "n3.own.shared.example.", "A", "192.0.2.17"), invalid)
+	refused(t, "A by its number where an A cannot be read", them.puts(ctx, "numbered-2", "n2.team.shared.example.", "TYPE1", `\# 3 c00002`), invalid)
+	for i, class := range []string{"CH", "ANY", "HS", "NONE", "CLASS255"} {
+		r := record(mallory, fmt.Sprintf("class-%d", i), "class.team.shared.example.", "A", "192.0.2.17")
+		r.Spec.Class = class
+		_, err := them.records().Create(ctx, r, metav1.CreateOptions{})
+		refused(t, "class "+class, err, invalid)
+	}
+}
+
+// 18: S5.6.
+func tooMuchAtAName(t *testing.T, a *arena) {
+	ctx := within(t, patience)
+	them := a.tenants[mallory]
+	var values []string
+	for i := range 101 {
+		values = append(values, fmt.Sprintf("192.0.2.%d", i))
+	}
+	err := them.puts(ctx, "many", "many.team.shared.example.", "A", values...)
+	refused(t, "101 values", err, invalid)
+	if err != nil && !strings.Contains(err.Error(), "100") {
+		t.Errorf("the limit is not named: %v", err)
+	}
+	if err := them.puts(ctx, "many", "many.team.shared.example.", "A", values[:100]...); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, "one more from another object", them.puts(ctx, "many-2", "many.team.shared.example.", "A", "192.0.2.200"), invalid, forbidden)
+	refused(t, "a value of 5 KiB", them.puts(ctx, "large", "large.own.shared.example.", "TXT", strings.Repeat("x", 5<<10)), invalid)
+	values = nil
+	for i := range 20 {
+		values = append(values, fmt.Sprintf("%d-%s", i, strings.Repeat("x", 3900)))
+	}
+	refused(t, "an RRset of 78,000 octets", them.puts(ctx, "wide", "wide.own.shared.example.", "TXT", values...), invalid)
+}
+
+// 19: consent is the zone's own object (S4.1, S3.8, S7.4).
+func forgedConsent(t *testing.T, a *arena) {
+	ctx := within(t, patience)
+	them := a.tenants[mallory]
+	z := zone(mallory, "forged", "forged.victim.example.")
+	z.Labels = map[string]string{"kubi.zone/parent-zone": "quietvictim-zone." + victim}
+	z.Annotations = map[string]string{"kubi.zone/accept-serial": "1", "kubi.zone/delegated-by": victim}
+	z.Status = v1alpha1.ZoneStatus{FQDN: "forged.victim.example.", Serial: 7, Conditions: []metav1.Condition{{Type: "Delegated", Status: "True", Reason: "Delegated"}}}
+	_, err := them.zones().Create(ctx, z, metav1.CreateOptions{})
+	refused(t, "a zone", err, forbidden)
+	r := record(mallory, "forged", "forged.nowhere.test.", "A", "192.0.2.66")
+	r.Labels = z.Labels
+	r.Status = v1alpha1.RecordStatus{
+		FQDN: "www.victim.example.", Serial: 7, ZoneRef: &v1alpha1.AdoptingZone{Namespace: victim, Name: "quietvictim-zone"},
+		Conditions: []metav1.Condition{{Type: v1alpha1.ConditionAdopted, Status: "True", Reason: "Adopted"}},
+	}
+	have, err := them.records().Create(ctx, r, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if meta.IsStatusConditionTrue(have.Status.Conditions, v1alpha1.ConditionAdopted) || have.Status.ZoneRef != nil || have.Status.Serial != 0 {
+		t.Errorf("a record says of itself %+v", have.Status)
+	}
+}
+
+// 21: S2.5, S4.1: a zone of the same name is another zone, whose rules are its own.
+func recreatedZone(t *testing.T, a *arena) {
+	ctx := within(t, patience)
+	owner, them := a.tenants[platform], a.tenants[mallory]
+	make := func(rules ...v1alpha1.Delegation) {
+		t.Helper()
+		if _, err := owner.zones().Create(ctx, zone(platform, "again", "again.example.", rules...), metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	make(rule(mallory, nil, "*"))
+	if err := them.puts(ctx, "again", "mine.again.example.", "A", "192.0.2.66"); err != nil {
+		t.Fatal(err)
+	}
+	if err := owner.zones().Delete(ctx, "again", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	make(rule(platform, nil, "*"))
+	refused(t, "a new record", them.puts(ctx, "again-2", "more.again.example.", "A", "192.0.2.66"), forbidden)
+	until(ctx, t, "the old record is in no zone", func() error {
+		have, err := them.records().Get(ctx, "again", metav1.GetOptions{})
+		if err == nil && (have.Status.ZoneRef != nil || meta.IsStatusConditionTrue(have.Status.Conditions, v1alpha1.ConditionAdopted)) {
+			err = fmt.Errorf("it is in %v", have.Status.ZoneRef)
+		}
+		return err
+	})
+}
+
+// 22: S8.4.
+func ownerReferences(t *testing.T, a *arena) {
+	ctx := within(t, patience)
+	them := a.tenants[mallory]
+	_, err := them.Zones(platform).Patch(ctx, "shared", types.MergePatchType, []byte(`{"metadata":{"finalizers":["mallory.test/forever"],"ownerReferences":null}}`), metav1.PatchOptions{})
+	refused(t, "a finalizer on a foreign zone", err, forbidden)
+	theirs := must(a.admin.Zones(platform).Get(ctx, "shared", metav1.GetOptions{}))(t)
+	block := true
+	r := record(mallory, "owned", "owned.team.shared.example.", "A", "192.0.2.66")
+	r.OwnerReferences = []metav1.OwnerReference{{APIVersion: "kubi.zone/v1alpha1", Kind: "Zone", Name: theirs.Name, UID: theirs.UID, BlockOwnerDeletion: &block}}
+	if _, err := them.records().Create(ctx, r, metav1.CreateOptions{}); err != nil {
+		refused(t, "an owner elsewhere", err, forbidden, invalid)
+	}
+	foreground := metav1.DeletePropagationForeground
+	if err := them.records().Delete(ctx, "owned", metav1.DeleteOptions{PropagationPolicy: &foreground}); err != nil && !apierrors.IsNotFound(err) {
+		t.Error(err)
+	}
+	if still := must(a.admin.Zones(platform).Get(ctx, "shared", metav1.GetOptions{}))(t); still.DeletionTimestamp != nil || len(still.Finalizers) > 0 || still.UID != theirs.UID {
+		t.Errorf("the foreign zone is %+v", still.ObjectMeta)
+	}
+}
+
+// 23: S7.4, S6.5.
+func forgedStatus(t *testing.T, a *arena) {
+	ctx := within(t, patience)
+	them := a.tenants[victim]
+	before := must(them.zones().Get(ctx, "quietvictim-zone", metav1.GetOptions{}))(t)
+	forged := before.DeepCopy()
+	forged.Status = v1alpha1.ZoneStatus{FQDN: "else.example.", Serial: before.Status.Serial + 1<<31 - 1, Hash: strings.Repeat("0", 64), ContentState: "00", EntryCount: 7}
+	after := must(them.zones().Update(ctx, forged, metav1.UpdateOptions{}))(t)
+	if after.Status.Serial != before.Status.Serial || after.Status.Hash != before.Status.Hash || after.Status.FQDN != before.Status.FQDN || after.Status.ContentState != before.Status.ContentState {
+		t.Errorf("status is %+v, was %+v", after.Status, before.Status)
+	}
+	for _, subresource := range []string{"status"} {
+		_, err := them.zones().Patch(ctx, "quietvictim-zone", types.MergePatchType, []byte(`{"status":{"serial":1}}`), metav1.PatchOptions{}, subresource)
+		refusedOwn(t, "the zone's "+subresource, err, forbidden)
+		_, err = them.records().Patch(ctx, "quietvictim-www", types.MergePatchType, []byte(`{"status":{"serial":1}}`), metav1.PatchOptions{}, subresource)
+		refusedOwn(t, "the record's "+subresource, err, forbidden)
+	}
+	for _, serial := range []string{"-1", "4294967296", "9223372036854775807", `"x"`} {
+		_, err := them.zones().Patch(ctx, "quietvictim-zone", types.MergePatchType, []byte(`{"spec":{"minimumSerial":`+serial+`}}`), metav1.PatchOptions{})
+		refusedOwn(t, "minimumSerial "+serial, err, invalid, malformed)
+	}
+}
+
+// refusedOwn is refused for who may read its own names in the answer.
+func refusedOwn(t *testing.T, what string, err error, codes ...int32) {
+	t.Helper()
+	if status, ok := err.(apierrors.APIStatus); !ok || !slices.Contains(codes, status.Status().Code) {
+		t.Errorf("%s: %v, want %v", what, err, codes)
+	}
+}

@@ -1,0 +1,77 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+// sentence spells a number that no sentence has, so that this file claims nothing.
+func sentence(number string) string { return "S" + number }
+
+func TestTable(t *testing.T) {
+	source := strings.NewReplacer("@", "S").Replace(`// Package door proves @1.1.
+package door
+
+import "testing"
+
+// TestOpen proves @1.2.
+func TestOpen(t *testing.T) {
+	// @1.3: at night too.
+	v := visitor{}
+	v.enter(t)
+	for _, c := range cases {
+		t.Run(c, nil)
+	}
+	_ = "@12x and X@1.1"
+}
+
+var cases = []string{"@2.1 in the rain"}
+
+type visitor struct{}
+
+// enter knows of @2.2.
+func (visitor) enter(t *testing.T) { t.Error("@2.3: shut") }
+
+func unused() string { return "@2.4" }
+
+func TestMain(m *testing.M) { _ = "@2.5" }
+
+func Testament() { _ = "@2.6" }
+`)
+	root := fstest.MapFS{
+		document:                   {Data: []byte(strings.NewReplacer("@", "S").Replace("# Words\n- @1.1 One.\n- @1.2 Two.\n  @7.7 is no definition\n- @1.3 Three.\n- @1.4 Four.\n- @2.3 Eight.\n- @2.4 Nine.\n"))},
+		"pkg/door/open_test.go":    {Data: []byte(source)},
+		"pkg/door/fuzz_test.go":    {Data: []byte("package door\n\nfunc FuzzOpen_" + sentence("2_9") + "() {}\n")},
+		"pkg/door/testdata/a.txt":  {Data: []byte("# " + sentence("1.4") + "\nsay " + sentence("2.7") + "\n")},
+		"pkg/other/testdata/b.txt": {Data: []byte("# " + sentence("2.4") + ": nothing runs this\n")},
+		"test/none.go":             {Data: []byte("package none // " + sentence("2.8"))},
+		"cmd/none.go":              {Data: []byte("package none")},
+	}
+	table, err := readTable(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := []string{"pkg/door.TestOpen"}
+	for number, want := range map[string][]string{
+		"1.1": open, "1.2": open, "1.3": open, "2.1": open, "2.3": open,
+		"2.9": {"pkg/door.FuzzOpen_" + sentence("2_9")},
+		"1.4": {"pkg/door/testdata/a.txt"},
+		"2.2": nil, "2.4": nil, "2.5": nil, "2.6": nil, "2.7": nil, "2.8": nil,
+	} {
+		if got := table.tests[sentence(number)]; !slices.Equal(got, want) {
+			t.Errorf("%s is named by %q, want %q", sentence(number), got, want)
+		}
+	}
+	wrong := table.wrong()
+	if len(wrong) != 3 || !strings.HasPrefix(wrong[0], "no test names "+sentence("2.4")) || !strings.HasPrefix(wrong[1], document+" has no "+sentence("2.1")) {
+		t.Errorf("wrong is %q", wrong)
+	}
+	if !strings.Contains(table.String(), sentence("1.4")+" Four.\n     pkg/door/testdata/a.txt\n") {
+		t.Errorf("the table is\n%s", table)
+	}
+}
