@@ -1,0 +1,180 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package delivery
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
+	"kubi.zone/kubizone/test/rig"
+)
+
+// Secrets are in no log at -v=6, in no status and in no metric, raw or encoded, whatever providers answer: here one that
+// says back what it was sent, one that is not there, one that refuses, and the webhook server that ships.
+func TestCanary_secretsAreNowhere(t *testing.T) {
+	dir := t.TempDir()
+	canary := func(what string) string { return "canary-" + what + "-7d1f0c9b5a3e" }
+	secrets := map[string]string{}
+	for _, what := range []string{"inline", "hmac", "wrong", "bearer", "update", "transfer", "backend"} {
+		secrets[what] = canary(what)
+	}
+	write := func(path, text string) string {
+		t.Helper()
+		path = filepath.Join(dir, path)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	encoded := func(what string) string { return base64.StdEncoding.EncodeToString([]byte(secrets[what])) }
+	for _, tsig := range []string{"update", "transfer"} {
+		write("secrets/dns/"+tsig+"/name", tsig+".example")
+		write("secrets/dns/"+tsig+"/secret", encoded(tsig))
+	}
+	write("secrets/dns/hook/key", secrets["wrong"])
+	write("secrets/dns/bearer/token", secrets["bearer"])
+
+	// It says back whatever it is sent, as an answer of the protocol, as one that is none, and as a header.
+	echo := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		all, no := fmt.Sprint(r.Header, r.URL, secrets["inline"], encoded("inline")), false
+		w.Header().Set("X-Echo", all)
+		switch r.URL.Path {
+		case "/bearer/health":
+			w.WriteHeader(http.StatusInternalServerError)
+			fmt.Fprint(w, all)
+		default:
+			w.WriteHeader(http.StatusBadRequest)
+			_ = json.NewEncoder(w).Encode(protocol.Response{Success: &no, Error: &protocol.Error{Code: all, Message: all}, Message: all})
+		}
+	}))
+	defer echo.Close()
+	vouch := &v1alpha1.WebhookTLS{CABundle: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: echo.Certificate().Raw})}
+	gone, err := rig.FreePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, err := rig.FreePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := run(t, "webhook-server", "--listen", at.String(), "--hmac-secret-file", write("shared", secrets["hmac"]), "--rfc2136-server", gone.String(),
+		"--tsig-key-file", write("backend.key", fmt.Sprintf("key \"backend.example\" {\n\talgorithm hmac-sha256;\n\tsecret \"%s\";\n};\n", encoded("backend"))), "-v=6")
+
+	w := start(t, "-v=6", "--allow-inline-secrets", "--secrets-dir", filepath.Join(dir, "secrets"), "--record-retry-base-delay", "1s", "--class-health-check-interval", "2s")
+	h := newHook(t)
+	w.class("inline", h, func(spec *v1alpha1.DNSClassSpec) {
+		spec.Webhook.Server, spec.Webhook.TLS, spec.Webhook.HMACAuth = echo.URL+"/inline", vouch, &v1alpha1.HMACAuth{Secret: secrets["inline"], Algorithm: v1alpha1.HMACAlgorithmSHA256}
+	})
+	w.class("bearer", h, func(spec *v1alpha1.DNSClassSpec) {
+		spec.Webhook.Server, spec.Webhook.TLS, spec.Webhook.BearerTokenFrom = echo.URL+"/bearer", vouch, &v1alpha1.SecretKeyReference{Name: "bearer", Namespace: "dns", Key: "token"}
+	})
+	w.class("shipped", h, func(spec *v1alpha1.DNSClassSpec) {
+		spec.Webhook.Server = "http://" + at.String()
+		spec.Webhook.HMACAuth = &v1alpha1.HMACAuth{SecretRef: &v1alpha1.SecretKeyReference{Name: "hook", Namespace: "dns", Key: "key"}, Algorithm: v1alpha1.HMACAlgorithmSHA256}
+	})
+	w.class("update", h, func(spec *v1alpha1.DNSClassSpec) {
+		spec.Webhook, spec.RFC2136 = nil, &v1alpha1.RFC2136Provider{Server: gone.String(), TSIGSecretRef: v1alpha1.SecretReference{Name: "update", Namespace: "dns"}, ForeignRecords: v1alpha1.ForeignRecordsKeep}
+	})
+	w.class("transfer", h, func(spec *v1alpha1.DNSClassSpec) {
+		spec.Webhook = nil
+		spec.Transfer = &v1alpha1.TransferProvider{Secondaries: []v1alpha1.Secondary{{Address: gone.String()}}, TSIGSecretRef: &v1alpha1.SecretReference{Name: "transfer", Namespace: "dns"}}
+	})
+	classes := []string{"inline", "bearer", "shipped", "update", "transfer"}
+	w.zone("example", "example.org.", classes...)
+	if err := w.record("www", "example", "192.0.2.1"); err != nil {
+		t.Fatal(err)
+	}
+	failed := func(reason string) func() bool {
+		return func() bool {
+			all, err := w.api.Deliveries("default").List(w.Context(), metav1.ListOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, one := range all.Items {
+				if reason == "" && one.Status.Error == nil || reason != "" && one.Spec.ClassRef.Name == "shipped" && one.Status.Error != nil && one.Status.Error.Reason == reason {
+					return reason != ""
+				}
+			}
+			return reason == "" && len(all.Items) == len(classes)
+		}
+	}
+	eventually(t, "every class has failed", failed(""))
+	eventually(t, "the webhook server refuses the wrong secret", failed("AuthenticationFailed"))
+	write("secrets/dns/hook/key", secrets["hmac"])
+	eventually(t, "the webhook server cannot reach its DNS server", failed("ServerError"))
+	w.change("www", "192.0.2.2")
+	eventually(t, "every class was asked for its health", func() bool {
+		all, err := w.api.DNSClasses().List(w.Context(), metav1.ListOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, one := range all.Items {
+			if one.Status.Health == nil {
+				return false
+			}
+		}
+		return true
+	})
+
+	places := map[string]string{}
+	zones, err := w.api.Zones("").List(w.Context(), metav1.ListOptions{})
+	places["zones"] = text(t, zones, err)
+	records, err := w.api.Records("").List(w.Context(), metav1.ListOptions{})
+	places["records"] = text(t, records, err)
+	deliveries, err := w.api.Deliveries("").List(w.Context(), metav1.ListOptions{})
+	places["deliveries"] = text(t, deliveries, err)
+	of, err := w.api.DNSClasses().List(w.Context(), metav1.ListOptions{})
+	for i := range of.Items {
+		of.Items[i].Spec = v1alpha1.DNSClassSpec{} // where the inline one is
+	}
+	places["dnsclasses"] = text(t, of, err)
+	metrics, err := w.raw.Get().AbsPath("/metrics").DoRaw(w.Context())
+	places["metrics"] = text(t, string(metrics), err)
+	w.up.stop()
+	server.stop()
+	places["log of up"], places["log of webhook-server"] = w.up.said(), server.said()
+	for place, what := range places {
+		if len(what) < 200 {
+			t.Errorf("%s: nothing to look at: %q", place, what)
+		}
+		for name, secret := range secrets {
+			for form, looks := range map[string]string{
+				"as it is": secret, "in base64": base64.StdEncoding.EncodeToString([]byte(secret)), "in base64 for URLs": base64.RawURLEncoding.EncodeToString([]byte(secret)),
+				"in hexadecimal": hex.EncodeToString([]byte(secret)), "quoted": fmt.Sprint([]byte(secret)),
+			} {
+				if at := strings.Index(what, looks); at >= 0 {
+					t.Errorf("the %s secret is in %s, %s: %s", name, place, form, what[max(0, at-300):at])
+				}
+			}
+		}
+	}
+}
+
+func text(t *testing.T, value any, err error) string {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}

@@ -1,0 +1,102 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package delivery
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+)
+
+// idle is for how long nothing may happen in how many zones: what KUBIZONE_TEST_IDLE says in 1,000, or a few seconds in a few.
+// Ten minutes of 1,000 zones under a clock of their own are in pkg/controller/class.
+func idle(t *testing.T) (time.Duration, int) {
+	text, set := os.LookupEnv("KUBIZONE_TEST_IDLE")
+	if !set {
+		return 5 * time.Second, 30
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		t.Fatalf("KUBIZONE_TEST_IDLE: %v", err)
+	}
+	return d, 1000
+}
+
+// Idle means idle: with zones that do not change, delivered to a provider and handed to a secondary, nothing is written,
+// nobody is notified, and the provider hears of nothing but health checks.
+func TestIdle_nothingIsDone(t *testing.T) {
+	idle, zones := idle(t)
+	secondary, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer secondary.Close()
+	var notified atomic.Int64
+	go func() {
+		packet := make([]byte, 4096)
+		for {
+			n, from, err := secondary.ReadFrom(packet)
+			if err != nil {
+				return
+			}
+			notified.Add(1)
+			if n >= 12 {
+				packet[2] |= 0x80 // an answer; without an error it ends the retries
+				packet[3] &= 0xf0
+				_, _ = secondary.WriteTo(packet[:n], from)
+			}
+		}
+	}()
+	w, h := start(t, "--transfer-to", secondary.LocalAddr().String()), newHook(t)
+	w.class("hook", h, func(spec *v1alpha1.DNSClassSpec) { n := int32(10_000); spec.RequestsPerSecond = &n })
+	all(t, zones, func(i int) error { w.zone(fmt.Sprint("z", i), fmt.Sprintf("z%d.example.", i), "hook"); return nil })
+	w.settle()
+	if notified.Load() == 0 {
+		t.Error("nobody was notified of new zones: the count below would prove nothing")
+	}
+	// What follows from the last change is through when nothing came for a while.
+	for last := int64(-1); last != notified.Load(); time.Sleep(3 * time.Second) {
+		last = notified.Load()
+	}
+	deliveries, err := w.api.Deliveries("default").List(w.Context(), metav1.ListOptions{})
+	if err != nil || len(deliveries.Items) != zones {
+		t.Fatalf("%d Deliveries, %v", len(deliveries.Items), err)
+	}
+	before, calls, told := w.writes(), h.counted(), notified.Load()
+	time.Sleep(idle)
+	more := since(before, w.writes())
+	checks := 1 + int(idle/(10*time.Minute))
+	health := more["dnsclasses/status"]
+	delete(more, "dnsclasses/status")
+	if len(more) != 0 || health > checks {
+		t.Errorf("written in %s: %v, and %d results of health checks, which are made every ten minutes", idle, more, health)
+	}
+	if came := h.counted() - calls; came > checks {
+		t.Errorf("the provider was asked %d times in %s; its health is asked every ten minutes, and what it cannot list is not compared", came, idle)
+	}
+	if came := notified.Load() - told; came != 0 {
+		t.Errorf("%d NOTIFYs in %s", came, idle)
+	}
+	after, err := w.api.Deliveries("default").List(w.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	was := map[string]string{}
+	for _, one := range deliveries.Items {
+		was[one.Name] = one.ResourceVersion
+	}
+	for _, one := range after.Items {
+		if was[one.Name] != one.ResourceVersion {
+			t.Errorf("%s was written", one.Name)
+		}
+	}
+	t.Logf("%d zones, idle for %s: %d health checks", zones, idle, health)
+}

@@ -1,0 +1,410 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package delivery
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
+	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
+	typed "kubi.zone/kubizone/pkg/generated/clientset/versioned/typed/kubizone/v1alpha1"
+)
+
+// patience bounds every wait for a fact: a loaded machine is slow, not wrong.
+const patience = 5 * time.Minute
+
+// kubizone is the program.
+var kubizone string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "kubizone-delivery-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	code := func() int {
+		defer os.RemoveAll(dir)
+		kubizone = filepath.Join(dir, "kubizone")
+		if out, err := exec.Command("go", "build", "-o", kubizone, "kubi.zone/kubizone/cmd/kubizone").CombinedOutput(); err != nil {
+			fmt.Fprintf(os.Stderr, "build kubizone: %v\n%s", err, out)
+			return 1
+		}
+		return m.Run()
+	}()
+	os.Exit(code)
+}
+
+// program runs beside a test.
+type program struct {
+	cmd  *exec.Cmd
+	done chan struct{}
+
+	mu  sync.Mutex
+	out bytes.Buffer
+}
+
+func (p *program) Write(text []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.out.Write(text)
+}
+
+func (p *program) said() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.out.String()
+}
+
+func run(t *testing.T, args ...string) *program {
+	t.Helper()
+	p := &program{cmd: exec.Command(kubizone, args...), done: make(chan struct{})}
+	p.cmd.Stdout, p.cmd.Stderr = p, p
+	// What is killed must not leave its server behind.
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		_ = p.cmd.Wait()
+		close(p.done)
+	}()
+	t.Cleanup(func() {
+		p.stop()
+		if t.Failed() {
+			said := p.said()
+			t.Logf("kubizone %s said:\n%s", args[0], said[max(0, len(said)-20_000):])
+		}
+	})
+	return p
+}
+
+// stop ends it as Ctrl-C does.
+func (p *program) stop() {
+	_ = p.cmd.Process.Signal(os.Interrupt)
+	select {
+	case <-p.done:
+	case <-time.After(time.Minute):
+		_ = p.cmd.Process.Kill()
+		<-p.done
+	}
+}
+
+// eventually asks until it is so.
+func eventually(t *testing.T, what string, so func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); !so(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("never so: %s", what)
+		}
+	}
+}
+
+// world is a running `kubizone up`.
+type world struct {
+	*testing.T
+	up  *program
+	api typed.KubizoneV1alpha1Interface
+	raw rest.Interface
+}
+
+var ready = regexp.MustCompile(`(?m)^ready`)
+
+func start(t *testing.T, flags ...string) *world {
+	t.Helper()
+	dir := t.TempDir()
+	w := &world{T: t, up: run(t, append([]string{"up", "--data-dir", filepath.Join(dir, "data"), "--listen", "127.0.0.1:0", "--dns-listen", "127.0.0.1:0"}, flags...)...)}
+	eventually(t, "up is ready", func() bool {
+		select {
+		case <-w.up.done:
+			t.Fatal("up ended")
+		default:
+		}
+		return ready.MatchString(w.up.said())
+	})
+	config, err := clientcmd.BuildConfigFromFlags("", filepath.Join(dir, "data", "kubeconfig"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.QPS = -1
+	client, err := versioned.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.api, w.raw = client.KubizoneV1alpha1(), client.Discovery().RESTClient()
+	return w
+}
+
+// hook is a webhook server: it takes what it gets.
+type hook struct {
+	*httptest.Server
+
+	mu sync.Mutex
+	// before is asked before each change, and may block or refuse.
+	before func(r *http.Request) *protocol.Error
+	posts  []protocol.Record
+	calls  int
+}
+
+func newHook(t *testing.T) *hook {
+	h := &hook{}
+	h.Server = httptest.NewServer(h)
+	t.Cleanup(h.Server.Close)
+	return h
+}
+
+func (h *hook) set(before func(r *http.Request) *protocol.Error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.before = before
+}
+
+func (h *hook) counted() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.calls
+}
+
+// has counts RRsets that were posted with the value.
+func (h *hook) has(value string) int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	n := 0
+	for _, record := range h.posts {
+		if len(record.Values) == 1 && record.Values[0] == value {
+			n++
+		}
+	}
+	return n
+}
+
+func (h *hook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	answer := func(status int, value any) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		_ = json.NewEncoder(w).Encode(value)
+	}
+	h.mu.Lock()
+	h.calls++
+	before := h.before
+	h.mu.Unlock()
+	if strings.HasSuffix(r.URL.Path, "/health") {
+		answer(http.StatusOK, protocol.Health{Status: protocol.Healthy})
+		return
+	}
+	yes, no := true, false
+	if before != nil {
+		if refusal := before(r); refusal != nil {
+			answer(refusal.HTTPStatus(), protocol.Response{Success: &no, Error: refusal})
+			return
+		}
+	}
+	if r.Method == http.MethodPost {
+		var request protocol.Request
+		if err := json.NewDecoder(r.Body).Decode(&request); err != nil {
+			answer(http.StatusBadRequest, protocol.Response{Success: &no, Error: &protocol.Error{Code: protocol.CodeInvalidRecord, Message: err.Error()}})
+			return
+		}
+		h.mu.Lock()
+		h.posts = append(h.posts, request.Record)
+		h.mu.Unlock()
+		answer(http.StatusOK, protocol.Response{Success: &yes, Record: &request.Record})
+		return
+	}
+	answer(http.StatusOK, protocol.Response{Success: &yes})
+}
+
+// class makes a DNSClass of a hook.
+func (w *world) class(name string, h *hook, change func(*v1alpha1.DNSClassSpec)) {
+	w.Helper()
+	class := &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.DNSClassSpec{AllowLocalAddresses: true, Webhook: &v1alpha1.WebhookProvider{Server: h.URL}}}
+	class.Spec.Namespaces = &v1alpha1.NamespaceSelection{Names: []string{"default"}}
+	if change != nil {
+		change(&class.Spec)
+	}
+	if _, err := w.api.DNSClasses().Create(w.Context(), class, metav1.CreateOptions{}); err != nil {
+		w.Fatal(err)
+	}
+}
+
+func (w *world) zone(name, fqdn string, classes ...string) {
+	w.Helper()
+	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.ZoneSpec{
+		DomainName: fqdn, NameServers: []v1alpha1.NameServer{{Name: "ns.example.net."}},
+		Delegations: []v1alpha1.Delegation{{Namespace: "default", Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}},
+	}}
+	for _, class := range classes {
+		zone.Spec.DNSClassRefs = append(zone.Spec.DNSClassRefs, v1alpha1.DNSClassReference{Name: class})
+	}
+	if _, err := w.api.Zones("default").Create(w.Context(), zone, metav1.CreateOptions{}); err != nil {
+		w.Fatal(err)
+	}
+}
+
+func (w *world) record(name, zone, data string) error {
+	_, err := w.api.Records("default").Create(w.Context(), &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.RecordSpec{
+		DomainName: name, ZoneRef: &v1alpha1.ZoneReference{Name: zone}, Type: "A", RData: data,
+	}}, metav1.CreateOptions{})
+	return err
+}
+
+// change changes a Record's data.
+func (w *world) change(name, data string) {
+	w.Helper()
+	record, err := w.api.Records("default").Get(w.Context(), name, metav1.GetOptions{})
+	if err == nil {
+		record.Spec.RData, record.ResourceVersion = data, ""
+		_, err = w.api.Records("default").Update(w.Context(), record, metav1.UpdateOptions{})
+	}
+	if err != nil {
+		w.Fatal(err)
+	}
+}
+
+func isReady(conditions []metav1.Condition) bool {
+	for _, condition := range conditions {
+		if condition.Type == v1alpha1.ConditionReady {
+			return condition.Status == metav1.ConditionTrue
+		}
+	}
+	return false
+}
+
+// settle returns when every Zone and every Record is Ready.
+func (w *world) settle() {
+	w.Helper()
+	eventually(w.T, "all is Ready", func() bool {
+		zones, err := w.api.Zones("").List(w.Context(), metav1.ListOptions{})
+		if err != nil {
+			w.Fatal(err)
+		}
+		for _, zone := range zones.Items {
+			if !isReady(zone.Status.Conditions) {
+				return false
+			}
+		}
+		records, err := w.api.Records("").List(w.Context(), metav1.ListOptions{})
+		if err != nil {
+			w.Fatal(err)
+		}
+		for _, record := range records.Items {
+			if !isReady(record.Status.Conditions) {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// sample is one line of /metrics.
+type sample struct {
+	name, labels string
+	value        float64
+}
+
+func (w *world) metrics() []sample {
+	w.Helper()
+	text, err := w.raw.Get().AbsPath("/metrics").DoRaw(w.Context())
+	if err != nil {
+		w.Fatal(err)
+	}
+	return samples(w.T, string(text))
+}
+
+func samples(t *testing.T, text string) []sample {
+	t.Helper()
+	var all []sample
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		at := strings.LastIndexByte(line, ' ')
+		value, err := strconv.ParseFloat(strings.TrimSpace(line[at+1:]), 64)
+		if err != nil {
+			t.Fatalf("metric %q: %v", line, err)
+		}
+		name, labels, _ := strings.Cut(line[:at], "{")
+		all = append(all, sample{name, strings.TrimSuffix(labels, "}"), value})
+	}
+	return all
+}
+
+func (s sample) label(name string) string {
+	for _, part := range strings.Split(s.labels, ",") {
+		if value, ok := strings.CutPrefix(part, name+`="`); ok {
+			return strings.TrimSuffix(value, `"`)
+		}
+	}
+	return ""
+}
+
+// writes counts requests to this API that change something, by "resource" or "resource/subresource".
+func (w *world) writes() map[string]int {
+	counts := map[string]int{}
+	for _, s := range w.metrics() {
+		if s.name != "apiserver_request_total" || s.label("group") != v1alpha1.GroupName {
+			continue
+		}
+		switch s.label("verb") {
+		case "POST", "PUT", "PATCH", "APPLY", "DELETE", "DELETECOLLECTION":
+			what := s.label("resource")
+			if sub := s.label("subresource"); sub != "" {
+				what += "/" + sub
+			}
+			counts[what] += int(s.value)
+		}
+	}
+	return counts
+}
+
+// since is what came after before.
+func since(before, now map[string]int) map[string]int {
+	more := map[string]int{}
+	for what, n := range now {
+		if n != before[what] {
+			more[what] = n - before[what]
+		}
+	}
+	return more
+}
+
+func total(counts map[string]int) int {
+	n := 0
+	for _, one := range counts {
+		n += one
+	}
+	return n
+}
+
+// all runs f n times, sixteen at a time.
+func all(t *testing.T, n int, f func(i int) error) {
+	t.Helper()
+	var group errgroup.Group
+	group.SetLimit(16)
+	for i := range n {
+		group.Go(func() error { return f(i) })
+	}
+	if err := group.Wait(); err != nil {
+		t.Fatal(err)
+	}
+}

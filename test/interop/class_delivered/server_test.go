@@ -1,0 +1,281 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package class_delivered
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	mdns "github.com/miekg/dns"
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	primarycmd "kubi.zone/kubizone/pkg/cmd/primary"
+	"kubi.zone/kubizone/pkg/cmd/up"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
+	"kubi.zone/kubizone/pkg/primary"
+	"kubi.zone/kubizone/pkg/transfer"
+	"kubi.zone/kubizone/test/rig"
+)
+
+// patience bounds every wait for a fact: a loaded machine is slow, not wrong.
+const patience = 2 * time.Minute
+
+// said keeps what a process says.
+type said struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (s *said) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(p)
+}
+
+func (s *said) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
+}
+
+// server is a `kubizone up` of which nobody may transfer anything but by a class.
+type server struct {
+	versioned.Interface
+	dir, kubeconfig string
+	dns             netip.AddrPort
+	stop            func()
+}
+
+// run runs until the test ends, or the function returned is called; it waits for a line and returns its group.
+func run(t *testing.T, out *said, line string, run func(context.Context) error) (found string, stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- run(ctx) }()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("told to stop, it ends with %v", err)
+		}
+	})
+	t.Cleanup(stop)
+	expression := regexp.MustCompile("(?m)" + line)
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		if match := expression.FindStringSubmatch(out.String()); match != nil {
+			return match[1], stop
+		}
+		select {
+		case err := <-ended:
+			t.Fatalf("it ended: %v\n%s", err, out)
+		default:
+		}
+	}
+	t.Fatalf("no line matches %s in\n%s", line, out)
+	return "", nil
+}
+
+func start(t *testing.T) *server {
+	t.Helper()
+	dns, err := rig.FreePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &server{dir: t.TempDir(), dns: dns}
+	if err := os.Mkdir(s.secrets(), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s.start(t)
+	return s
+}
+
+// start starts it with what its directory has.
+func (s *server) start(t *testing.T) {
+	t.Helper()
+	options := up.NewOptions()
+	options.DataDir, options.Listen, options.DNSListen, options.SecretsDir = filepath.Join(s.dir, "data"), "127.0.0.1:0", s.dns.String(), s.secrets()
+	options.TransferAllow = nil
+	out := &said{}
+	config, err := options.Complete(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, s.stop = run(t, out, `^(ready): `, config.Run)
+	s.kubeconfig = filepath.Join(options.DataDir, "kubeconfig")
+	client, err := clientcmd.BuildConfigFromFlags("", s.kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client.QPS = -1
+	if s.Interface, err = versioned.NewForConfig(client); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (s *server) secrets() string { return filepath.Join(s.dir, "secrets") }
+
+// primary starts a `kubizone primary` beside the server.
+func (s *server) primary(t *testing.T) (at netip.AddrPort, stop func()) {
+	t.Helper()
+	o := primarycmd.NewOptions()
+	flags := pflag.NewFlagSet("primary", pflag.ContinueOnError)
+	o.AddFlags(flags)
+	if err := flags.Parse([]string{"--dns-listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0", "--transfer-allow", "", "--kubeconfig", s.kubeconfig, "--secrets-dir", s.secrets()}); err != nil {
+		t.Fatal(err)
+	}
+	out := &said{}
+	config, err := o.Complete(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, stop := run(t, out, `^ready: DNS on (\S+)$`, config.Run)
+	return netip.MustParseAddrPort(text), stop
+}
+
+// keep puts a key where the server reads Secrets, as dns/NAME.
+func (s *server) keep(t *testing.T, secret string, key rig.TSIGKey) *v1alpha1.SecretReference {
+	t.Helper()
+	dir := filepath.Join(s.secrets(), "dns", secret)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for file, text := range map[string]string{"name": key.Name, "algorithm": key.Algorithm, "secret": key.Secret} {
+		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return &v1alpha1.SecretReference{Namespace: "dns", Name: secret}
+}
+
+// class makes a class for every namespace.
+func (s *server) class(t *testing.T, name string, block v1alpha1.TransferProvider) {
+	t.Helper()
+	of := &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.DNSClassSpec{
+		AllowLocalAddresses: true, Namespaces: &v1alpha1.NamespaceSelection{Selector: &metav1.LabelSelector{}}, Transfer: &block,
+	}}
+	if _, err := s.KubizoneV1alpha1().DNSClasses().Create(t.Context(), of, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (s *server) zone(t *testing.T, object, fqdn string, classes ...string) {
+	t.Helper()
+	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: object, Namespace: "team"}, Spec: v1alpha1.ZoneSpec{
+		DomainName: fqdn, NameServers: []v1alpha1.NameServer{{Name: "ns", Addresses: []string{"192.0.2.53"}}},
+		Delegations: []v1alpha1.Delegation{{Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}},
+	}}
+	for _, class := range classes {
+		zone.Spec.DNSClassRefs = append(zone.Spec.DNSClassRefs, v1alpha1.DNSClassReference{Name: class})
+	}
+	if _, err := s.KubizoneV1alpha1().Zones("team").Create(t.Context(), zone, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (s *server) record(t *testing.T, object, fqdn, text string) {
+	t.Helper()
+	record := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: object, Namespace: "team"}, Spec: v1alpha1.RecordSpec{DomainName: fqdn, Type: "TXT", RData: text}}
+	if _, err := s.KubizoneV1alpha1().Records("team").Create(t.Context(), record, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (s *server) change(t *testing.T, object, text string) {
+	t.Helper()
+	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"rdata": text}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.KubizoneV1alpha1().Records("team").Patch(t.Context(), object, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// until waits for a fact, and says what is so instead where it does not come.
+func until(t *testing.T, fact func() (bool, string)) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+		ok, instead := fact()
+		if ok {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal(instead)
+		}
+	}
+}
+
+// ready waits as `kubectl wait --for=condition=Ready record/NAME` does.
+func (s *server) ready(t *testing.T, object string) *v1alpha1.Record {
+	t.Helper()
+	var record *v1alpha1.Record
+	until(t, func() (bool, string) {
+		var err error
+		if record, err = s.KubizoneV1alpha1().Records("team").Get(t.Context(), object, metav1.GetOptions{}); err != nil {
+			return false, err.Error()
+		}
+		is := meta.FindStatusCondition(record.Status.Conditions, v1alpha1.ConditionReady)
+		return is != nil && is.Status == metav1.ConditionTrue && is.ObservedGeneration == record.Generation, fmt.Sprintf("Ready of %s: %+v; %s", object, is, s.deliveries(t))
+	})
+	return record
+}
+
+func (s *server) deliveries(t *testing.T) string {
+	list, err := s.KubizoneV1alpha1().Deliveries("team").List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		return err.Error()
+	}
+	var text strings.Builder
+	for _, one := range list.Items {
+		fmt.Fprintf(&text, "\n%s of %s: %+v", one.Spec.Zone.Name, one.Spec.ClassRef.Name, one.Status)
+	}
+	return text.String()
+}
+
+// answer is the TXT that a server has, empty for none; there says whether it has the zone at all.
+func answer(at netip.AddrPort, fqdn string) (text string, there bool, err error) {
+	question := new(mdns.Msg)
+	question.SetQuestion(fqdn, mdns.TypeTXT)
+	question.RecursionDesired = false
+	answer, _, err := (&mdns.Client{Timeout: time.Second}).Exchange(question, at.String())
+	if err != nil {
+		return "", false, err
+	}
+	for _, rr := range answer.Answer {
+		if txt, ok := rr.(*mdns.TXT); ok {
+			text = txt.Txt[0]
+		}
+	}
+	return text, answer.Authoritative, nil
+}
+
+// axfr is a zone as a primary hands it to who has a key, in lines; an error for who gets nothing.
+func axfr(t *testing.T, at netip.AddrPort, zone string, key *rig.TSIGKey) (string, error) {
+	t.Helper()
+	source := transfer.Source{Server: at.String(), Zone: name.MustParse(zone)}
+	if key != nil {
+		keys, err := primary.ParseKeys(key.Statement())
+		if err != nil {
+			t.Fatal(err)
+		}
+		source.Key = &transfer.Key{Name: keys[0].Name, Algorithm: string(keys[0].Algorithm), MAC: keys[0].MAC}
+	}
+	text, err := transfer.Receive(t.Context(), source)
+	return string(text), err
+}
