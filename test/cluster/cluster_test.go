@@ -207,12 +207,7 @@ func need(t *testing.T) *cluster {
 	return c
 }
 
-// within is a context for one test's waits.
-func within(t *testing.T, limit time.Duration) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), limit)
-	t.Cleanup(cancel)
-	return ctx
-}
+var within = rig.Within
 
 // must gives what has been made, or fails the test.
 func must[T any](value T, err error) func(*testing.T) T {

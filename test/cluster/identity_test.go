@@ -109,7 +109,7 @@ func (c *cluster) callers(t *testing.T, tenant string) callers {
 var forged = []string{"X-Remote-User: admin", "X-Remote-Group: system:masters", "X-Remote-Uid: 0", "X-Remote-Extra-Scopes: all"}
 
 // Who somebody is, is what a certificate or token says, or kube-apiserver with its own certificate; no header of
-// anybody else changes it (hardening, attacks 41, 42, 43).
+// anybody else changes it (attacks 41, 42, 43).
 func TestIdentity_headersOfOthersAreNotBelieved(t *testing.T) {
 	c := need(t)
 	ctx := within(t, patience)

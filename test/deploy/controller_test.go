@@ -21,8 +21,8 @@ func withController(t *testing.T) []*unstructured.Unstructured {
 	return render(t, kustomization(t, "embedded", "components: [DEPLOY/controller]\n"))
 }
 
-// M1: the controller writes how far zones are delivered and holds what is; it may read no Secret, and the server beside it
-// may do no more than without it.
+// M1, attack 55: the controller writes how far zones are delivered and holds what is; it may read no Secret, and the server
+// beside it may do no more than without it.
 func TestController_isGrantedWhatItWrites(t *testing.T) {
 	var got, others []string
 	for _, line := range strings.Split(strings.TrimSpace(grants(t, withController(t))), "\n") {
@@ -38,7 +38,8 @@ func TestController_isGrantedWhatItWrites(t *testing.T) {
 		`ClusterRole kubizone-controller: get,list,watch,create,patch,delete deliveries in "kubi.zone"`,
 		`ClusterRole kubizone-controller: list,watch namespaces in ""`,
 		`ClusterRole kubizone-controller: list,watch records in "kubi.zone"`,
-		`ClusterRole kubizone-controller: list,watch,patch zones,dnsclasses in "kubi.zone"`,
+		`ClusterRole kubizone-controller: get,list,watch,patch zones in "kubi.zone"`,
+		`ClusterRole kubizone-controller: list,watch,patch dnsclasses in "kubi.zone"`,
 		`ClusterRole kubizone-controller: patch zones/status,records/status,dnsclasses/status in "kubi.zone"`,
 		`ClusterRole kubizone-controller: update deliveries/status in "kubi.zone"`,
 		`Role kubizone-system/kubizone-controller: create leases in "coordination.k8s.io"`,

@@ -10,6 +10,7 @@
 //	M2. One apply works, before the server runs, and so does every further one: neither takes caBundle away.
 //	M3. The server runs with the flags of the manifests and the rights of the manifests, and nothing beside them.
 //	M4. The documented uninstall leaves nothing, and no namespace hangs after it.
+//	M5. What docs/operations.md has run in a pod names the image's binary and the manifests' directory.
 //
 // It does not know a kubelet: the server of the tests is a process beside kube-apiserver, which the Service points to.
 //

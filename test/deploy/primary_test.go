@@ -23,7 +23,8 @@ func withPrimary(t *testing.T) []*unstructured.Unstructured {
 	return render(t, kustomization(t, "embedded", "components: [DEPLOY/primary]\n"))
 }
 
-// M1: the primary reads zones and what they contain, and the server beside it may do no more than without it.
+// M1: the primary reads zones, what they contain and which class has which, no Secret, and the server beside it may do no
+// more than without it.
 func TestPrimary_isGrantedToReadZonesAlone(t *testing.T) {
 	var got, others []string
 	for _, line := range strings.Split(strings.TrimSpace(grants(t, withPrimary(t))), "\n") {
@@ -35,7 +36,8 @@ func TestPrimary_isGrantedToReadZonesAlone(t *testing.T) {
 	}
 	want := []string{
 		`ServiceAccount kubizone-system/kubizone-primary: ClusterRole kubizone-primary: get zones/entries,zones/changes in "kubi.zone"`,
-		`ServiceAccount kubizone-system/kubizone-primary: ClusterRole kubizone-primary: list,watch zones in "kubi.zone"`,
+		`ServiceAccount kubizone-system/kubizone-primary: ClusterRole kubizone-primary: get,list,watch dnsclasses in "kubi.zone"`,
+		`ServiceAccount kubizone-system/kubizone-primary: ClusterRole kubizone-primary: list,watch zones,deliveries in "kubi.zone"`,
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("granted:\n%s", strings.Join(got, "\n"))

@@ -109,7 +109,7 @@ func workload(t *testing.T, objects []*unstructured.Unstructured) corev1.PodTemp
 	return corev1.PodTemplateSpec{}
 }
 
-// M1
+// M1, attack 55: what a stolen token can do is what stands there.
 func TestRBAC_isWhatTheGoldenFileSays(t *testing.T) {
 	var got strings.Builder
 	for _, form := range forms {
@@ -185,7 +185,8 @@ func text(rule rbacv1.PolicyRule) string {
 	return fmt.Sprintf("%s %s in %q%s", strings.Join(rule.Verbs, ","), strings.Join(rule.Resources, ","), strings.Join(rule.APIGroups, ","), names)
 }
 
-// Roles that may be given to tenants hold nothing that reaches beyond their namespace, and none is aggregated unasked.
+// Roles that may be given to tenants hold nothing that reaches beyond their namespace, and none is aggregated unasked
+// (attacks 50 and 54: neither classes nor the verbs that give rights away).
 func TestTenantRoles_holdNoEstablishAndNoStatus(t *testing.T) {
 	for name, objects := range map[string][]*unstructured.Unstructured{
 		"plain":      render(t, filepath.Join(manifests, "embedded")),

@@ -104,6 +104,8 @@ func TestStories(t *testing.T) {
 			"down":      down,
 			"secondary": secondary,
 			"updatable": updatable,
+			"webhook":   webhook,
+			"manifests": manifests,
 			"until":     until,
 			"within":    within,
 			"anonymous": anonymous,

@@ -148,7 +148,11 @@ var table = []row{
 		pkg: "pkg/controller/...", may: []string{"pkg/controller/...", "pkg/delivery", "pkg/zoneview/...", "pkg/generated/...", "pkg/apis/...", "pkg/dns/..."},
 		avoid: []string{etcd, miekg},
 		why:   "it turns objects into running deliveries and back; which providers there are, pkg/cmd says",
+	}, {
+		pkg: "pkg/controller/transferclass", may: []string{"pkg/controller/...", "pkg/delivery/...", "pkg/primary", "pkg/transfer", "pkg/zoneview/...", "pkg/generated/...", "pkg/apis/...", "pkg/dns/..."},
+		why: "which zones a class shows is the same at every primary, with or without a loop beside it, so it is decided where both can reach it",
 	},
+
 	{
 		pkg: "pkg/zoneview/feed", may: []string{"pkg/zoneview", "pkg/law/content", "pkg/law/sethash", "pkg/dns/...", "pkg/apis/...", "pkg/generated/..."},
 		avoid: []string{etcd, miekg},

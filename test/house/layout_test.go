@@ -269,7 +269,8 @@ func TestMakefile_everyTargetExplainsItself(t *testing.T) {
 	}
 }
 
-// TestHack_everyVerifyHasAnUpdate, and says so when it fails; linters alone are repaired by hand.
+// TestHack_everyVerifyHasAnUpdate, and says so when it fails; what linters find, and sentences without a test,
+// are repaired by hand.
 func TestHack_everyVerifyHasAnUpdate(t *testing.T) {
 	scripts, err := filepath.Glob(filepath.Join(root, "hack", "verify-*.sh"))
 	if err != nil || len(scripts) == 0 {
@@ -277,7 +278,7 @@ func TestHack_everyVerifyHasAnUpdate(t *testing.T) {
 	}
 	for _, full := range scripts {
 		verify := "hack/" + filepath.Base(full)
-		if verify == "hack/verify-lint.sh" {
+		if verify == "hack/verify-lint.sh" || verify == "hack/verify-semantics.sh" {
 			continue
 		}
 		update := strings.Replace(verify, "verify-", "update-", 1)

@@ -1,0 +1,180 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"kubi.zone/kubizone/test/rig"
+)
+
+var healthAt = regexp.MustCompile(`health on ([0-9.:]+)`)
+
+// Secrets that the controller and a primary read in a real cluster are in no log at -v=7, no Event, no status and no metric,
+// theirs or the API server's, raw or encoded, whatever providers answer: one says back what it was sent, others are not
+// there, and one Secret cannot be understood.
+func TestController_secretsAreNowhere(t *testing.T) {
+	c := need(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*patience)
+	defer cancel()
+	kubectl := func(stdin string, args ...string) string {
+		t.Helper()
+		cmd := exec.CommandContext(ctx, c.kubectl, append([]string{"--kubeconfig", c.kube.AdminKubeconfig()}, args...)...)
+		cmd.Stdin = strings.NewReader(stdin)
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("kubectl %s: %v\n%s", strings.Join(args, " "), err, out)
+		}
+		return string(out)
+	}
+	const namespace = "canary"
+	if err := c.kube.Namespace(ctx, namespace); err != nil {
+		t.Fatal(err)
+	}
+	for _, of := range []string{"controller", "primary"} {
+		kubectl("", "apply", "-f", filepath.Join("../../artifacts/deploy", of, "rbac.yaml"))
+		if err := c.kube.Grant(ctx, namespace, "system:serviceaccount:"+rig.InstallNamespace+":kubizone-"+of, rbacv1.PolicyRule{
+			APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"get"},
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	secrets := map[string]string{}
+	encoded := func(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }
+	for _, what := range []string{"hmac", "bearer", "update", "transfer", "broken"} {
+		secrets[what] = "canary-" + what + "-7d1f0c9b5a3e"
+		data := map[string]string{"key": secrets[what]}
+		switch what {
+		case "update", "transfer":
+			data = map[string]string{"name": what + ".example", "secret": encoded(secrets[what])}
+		case "broken":
+			data = map[string]string{"name": "broken.example", "secret": secrets[what]} // not base64
+		}
+		args := []string{"create", "secret", "generic", what, "-n", namespace}
+		for key, value := range data {
+			args = append(args, "--from-literal="+key+"="+value)
+		}
+		kubectl("", args...)
+	}
+	echo := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		all := fmt.Sprint(r.Header, r.URL, string(body), secrets, encoded(secrets["hmac"]))
+		w.Header().Set("X-Echo", strings.ReplaceAll(all, "\n", " "))
+		w.WriteHeader(http.StatusBadRequest)
+		_ = json.NewEncoder(w).Encode(map[string]any{"success": false, "message": all, "error": map[string]string{"code": all, "message": all}})
+	}))
+	defer echo.Close()
+	gone, err := rig.FreePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dns, err := rig.FreePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ref := func(name string) string { return fmt.Sprintf("{name: %s, namespace: %s}", name, namespace) }
+	blocks := map[string]string{
+		"hmac":     fmt.Sprintf(`webhook: {server: "%s", hmacAuth: {secretRef: {name: hmac, namespace: %s, key: key}}}`, echo.URL, namespace),
+		"bearer":   fmt.Sprintf(`webhook: {server: "https://%s", bearerTokenFrom: {name: bearer, namespace: %s, key: key}}`, strings.TrimPrefix(echo.URL, "http://"), namespace),
+		"update":   fmt.Sprintf(`rfc2136: {server: "%s", tsigSecretRef: %s}`, gone, ref("update")),
+		"transfer": fmt.Sprintf(`transfer: {secondaries: [{address: "%s"}], tsigSecretRef: %s}`, gone, ref("transfer")),
+		"broken":   fmt.Sprintf(`transfer: {secondaries: [{address: "%s"}], tsigSecretRef: %s}`, gone, ref("broken")),
+	}
+	var objects, refs strings.Builder
+	for name, block := range blocks {
+		fmt.Fprintf(&objects, "---\n{apiVersion: kubi.zone/v1alpha1, kind: DNSClass, metadata: {name: canary-%s}, spec: {namespaces: {names: [%s]}, allowLocalAddresses: true, %s}}\n", name, namespace, block)
+		fmt.Fprintf(&refs, "{name: canary-%s},", name)
+	}
+	fmt.Fprintf(&objects, `---
+{apiVersion: kubi.zone/v1alpha1, kind: Zone, metadata: {name: main, namespace: %[1]s}, spec: {domainName: canary.example., dnsClassRefs: [%[2]s],
+  deletionPolicy: Retain, nameServers: [{name: ns.example.net.}], delegations: [{namespace: %[1]s, records: [{pattern: "*"}]}]}}
+---
+{apiVersion: kubi.zone/v1alpha1, kind: Record, metadata: {name: www, namespace: %[1]s}, spec: {domainName: www, zoneRef: {name: main}, type: A, rdata: 192.0.2.1}}
+`, namespace, refs.String())
+
+	programs := map[string]*beside{}
+	for of, args := range map[string][]string{
+		"controller": {"--record-retry-base-delay", "1s", "--class-health-check-interval", "2s", "--lease-duration", "4s"},
+		"primary":    {"--dns-listen", dns.String()},
+	} {
+		account, err := c.kube.ServiceAccount(ctx, rig.InstallNamespace, "kubizone-"+of)
+		if err != nil {
+			t.Fatal(err)
+		}
+		programs[of] = runBeside(t, c.kubizone, append([]string{of, "--kubeconfig", account, "--health-listen", "127.0.0.1:0", "-v=7"}, args...)...)
+	}
+	kubectl(objects.String(), "apply", "-f", "-")
+	defer func() {
+		kubectl("", "delete", "namespace", namespace, "--timeout=90s")
+		for name := range blocks {
+			kubectl("", "delete", "dnsclass", "canary-"+name, "--timeout=60s")
+		}
+	}()
+	eventually(t, "every class has failed, and was asked for its health", func() bool {
+		failed := strings.Fields(kubectl("", "get", "deliveries", "-n", namespace, "-o", "jsonpath={.items[*].status.error.reason}"))
+		asked := strings.Fields(kubectl("", "get", "dnsclasses", "-o", `jsonpath={.items[?(@.status.health.status=="Unhealthy")].metadata.name}`))
+		return len(failed) == len(blocks) && strings.Count(strings.Join(asked, " "), "canary-") == len(blocks)
+	})
+	// What changes in a Secret is read again, and told of.
+	kubectl("", "patch", "secret", "hmac", "-n", namespace, "-p", `{"stringData":{"key":"canary-hmac-7d1f0c9b5a3e-again"}}`)
+	kubectl("", "patch", "record", "www", "-n", namespace, "--type=merge", "-p", `{"spec":{"rdata":"192.0.2.2"}}`)
+	eventually(t, "an Event of a failure", func() bool {
+		return strings.Contains(kubectl("", "get", "events.events.k8s.io", "-n", namespace), "Warning")
+	})
+	eventually(t, "the primary serves a class", func() bool { return strings.Contains(programs["primary"].said(), "canary-transfer") })
+
+	places := map[string]string{"log of the API server": c.server.Log()}
+	for _, kinds := range []string{"events.events.k8s.io", "zones,records,deliveries", "dnsclasses", "leases"} {
+		places[kinds] = kubectl("", "get", kinds, "-A", "-o", "json")
+	}
+	for of, program := range programs {
+		at := healthAt.FindStringSubmatch(program.said())
+		if at == nil {
+			t.Fatalf("%s does not say where its metrics are", of)
+		}
+		answer, err := http.Get("http://" + at[1] + "/metrics")
+		if err != nil {
+			t.Fatal(err)
+		}
+		metrics, err := io.ReadAll(answer.Body)
+		answer.Body.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		places["metrics of "+of], places["log of "+of] = string(metrics), program.said()
+	}
+	for _, of := range []string{"controller", "primary"} {
+		if !strings.Contains(places["log of "+of], "/secrets/transfer") {
+			t.Errorf("the log of %s does not show that it read Secrets: nothing is proven by what is not in it", of)
+		}
+	}
+	for place, what := range places {
+		if len(what) < 200 {
+			t.Errorf("%s: nothing to look at: %q", place, what)
+		}
+		for name, secret := range secrets {
+			for form, looks := range map[string]string{
+				"as it is": secret, "in base64": encoded(secret), "in base64 twice": encoded(encoded(secret)), "in hexadecimal": hex.EncodeToString([]byte(secret)), "quoted": fmt.Sprint([]byte(secret)),
+			} {
+				if at := strings.Index(what, looks); at >= 0 {
+					t.Errorf("the secret %s is in %s, %s: %s", name, place, form, what[max(0, at-300):at])
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,68 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deploy
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"kubi.zone/kubizone/pkg/cmd"
+)
+
+// M5: what is pasted from the page, or from a --help, works in the pods that are installed: the image has no PATH, and the
+// data is where the manifests put it.
+func TestOperations_nameThePodsOwnPaths(t *testing.T) {
+	image, err := os.ReadFile("../../artifacts/image/Containerfile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	entrypoint := regexp.MustCompile(`ENTRYPOINT \["(.*)"\]`).FindSubmatch(image)
+	if entrypoint == nil {
+		t.Fatal("the image has no entrypoint")
+	}
+	var directories []string
+	for _, form := range []string{"embedded", "ha"} {
+		text, err := os.ReadFile(filepath.Join(manifests, form, "statefulset.yaml"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, found := range regexp.MustCompile(`--etcd-data-dir=(\S+)`).FindAllSubmatch(text, -1) {
+			directories = append(directories, string(found[1]))
+		}
+	}
+	if len(directories) != 2 {
+		t.Fatalf("data directories %q of two forms", directories)
+	}
+
+	page, err := os.ReadFile("../../docs/operations.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := map[string]string{"docs/operations.md": string(page)}
+	for _, command := range cmd.New().Commands() {
+		texts[command.CommandPath()] = command.Example
+	}
+	executed, placed := 0, 0
+	for where, text := range texts {
+		for _, found := range regexp.MustCompile(`exec \S+ -- (?:\\\s+)?(\S+)`).FindAllStringSubmatch(text, -1) {
+			executed++
+			if found[1] != string(entrypoint[1]) {
+				t.Errorf("%s executes %s, the image has %s", where, found[1], entrypoint[1])
+			}
+		}
+		for _, found := range regexp.MustCompile(`data-dir (/\S+)`).FindAllStringSubmatch(text, -1) {
+			placed++
+			if directory := strings.TrimSuffix(found[1], "`"); !slices.Contains(directories, directory) {
+				t.Errorf("%s has the data in %s, the manifests in %q", where, directory, directories)
+			}
+		}
+	}
+	if executed < 3 || placed < 6 {
+		t.Errorf("%d commands executed in pods, %d directories: the page or its form has changed", executed, placed)
+	}
+}

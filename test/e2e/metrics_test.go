@@ -1,0 +1,137 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"regexp"
+	"testing"
+
+	mdns "github.com/miekg/dns"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/test/rig"
+)
+
+// transfer takes a zone by AXFR, or by IXFR from a serial, and returns how many records came.
+func transferFrom(t *testing.T, server, fqdn string, since uint32) (records int) {
+	t.Helper()
+	q := new(mdns.Msg)
+	if q.SetAxfr(fqdn); since > 0 {
+		q.SetIxfr(fqdn, since, "ns.", "host.")
+	}
+	parts, err := new(mdns.Transfer).In(q, server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for part := range parts {
+		if part.Error != nil {
+			t.Fatal(part.Error)
+		}
+		records += len(part.RR)
+	}
+	return records
+}
+
+// What operators watch has stable names, tells of no tenant, and says what happened: in `kubizone up`, which is API
+// server and primary, and in `kubizone primary`.
+func TestMetrics_ofRealProcesses(t *testing.T) {
+	r := runUp(t, t.TempDir(), "--transfer-to", deaf(t))
+	r.zone("org", "example.org.")
+	records := r.client.KubizoneV1alpha1().Records("dns")
+	if _, err := records.Create(t.Context(), &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: "org-www"}, Spec: v1alpha1.RecordSpec{DomainName: "twice.example.org.", Type: "A", RData: "192.0.2.1"}}, metav1.CreateOptions{}); !apierrors.IsAlreadyExists(err) {
+		t.Fatal(err)
+	}
+	before, err := r.client.KubizoneV1alpha1().Zones("dns").Get(t.Context(), "org", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.record("more", "more.example.org.", "192.0.2.2")
+	transferFrom(t, r.dns, "example.org.", 0)
+	transferFrom(t, r.dns, "example.org.", uint32(before.Status.Serial))
+	transferFrom(t, r.dns, "example.org.", 1)
+	for _, name := range []string{"www.example.org.", "nowhere.example.org.", "www.example.com."} {
+		r.ask(r.dns, name, mdns.TypeA)
+	}
+	wants := map[string]float64{
+		`kubizone_writes_total{resource="zones",result="committed"}`:        1,
+		`kubizone_writes_total{resource="records",result="committed"}`:      2,
+		`kubizone_writes_total{resource="records",result="conflict"}`:       1,
+		`kubizone_ledger_transactions_total`:                                3,
+		`kubizone_ledger_guard_retries_total`:                               some,
+		`kubizone_cascade_backlog`:                                          0,
+		`kubizone_cascade_steps_total`:                                      0,
+		`kubizone_journal_transactions`:                                     1,
+		`kubizone_journal_held_steps`:                                       1,
+		`kubizone_journal_oldest_seconds`:                                   some,
+		`kubizone_view_proofs_failed_total`:                                 0,
+		`kubizone_view_frozen_zones`:                                        0,
+		`kubizone_primary_zones`:                                            1,
+		`kubizone_primary_questions_total{rcode="NOERROR"}`:                 1,
+		`kubizone_primary_questions_total{rcode="NXDOMAIN"}`:                1,
+		`kubizone_primary_questions_total{rcode="REFUSED"}`:                 1,
+		`kubizone_primary_transfers_total{kind="axfr",result="sent"}`:       1,
+		`kubizone_primary_transfers_total{kind="ixfr",result="sent"}`:       1,
+		`kubizone_primary_transfers_total{kind="ixfr_whole",result="sent"}`: 1,
+		`kubizone_primary_transfer_bytes_total{kind="axfr"}`:                100,
+		`kubizone_primary_notifies_total{result="sent"}`:                    1,
+		`kubizone_primary_notifies_total{result="failed"}`:                  1,
+		`kubizone_primary_notifies_total{result="confirmed"}`:               0,
+		`kubizone_primary_connections_refused_total`:                        0,
+	}
+	// A NOTIFY fails after a while, and etcd is asked now and then.
+	eventually(t, "a NOTIFY that failed, a journal that was measured", func() bool {
+		got := r.metrics().all()
+		return got[`kubizone_primary_notifies_total{result="failed"}`] > 0 && got["kubizone_journal_transactions"] > 0
+	})
+	check(t, r.metrics(), wants)
+	for _, endpointed := range []string{"kubizone_etcd_in_use_bytes", "kubizone_etcd_quota_bytes"} {
+		if !regexp.MustCompile(`(?m)^` + endpointed + `\{endpoint=`).MatchString(string(r.metrics())) {
+			t.Errorf("no %s", endpointed)
+		}
+	}
+
+	apart, dns, health := r.primary()
+	if err := apart.waitLine(ready); err != nil {
+		t.Fatalf("%v\n%s", err, apart.output())
+	}
+	transferFrom(t, dns, "example.org.", 0)
+	r.ask(dns, "www.example.org.", mdns.TypeA)
+	check(t, metricsOf(t, health), map[string]float64{
+		`kubizone_primary_zones`:                                      1,
+		`kubizone_primary_questions_total{rcode="NOERROR"}`:           1,
+		`kubizone_primary_transfers_total{kind="axfr",result="sent"}`: 1,
+		`kubizone_primary_transfer_bytes_total{kind="axfr"}`:          100,
+		`kubizone_view_frozen_zones`:                                  0,
+	})
+}
+
+// some is what a figure is that may be anything.
+const some = -1
+
+// check holds what is there to the least it must be; 0 is exactly that.
+func check(t *testing.T, got figures, wants map[string]float64) {
+	t.Helper()
+	all := got.all()
+	for name, want := range wants {
+		is, ok := all[name]
+		if !ok || is < want || want == 0 && is != 0 {
+			t.Errorf("%s is %v (there: %v), want %v", name, is, ok, want)
+		}
+	}
+	if told := got.tellsOfTenants(); told != "" {
+		t.Errorf("metrics tell of tenants:\n%s", told)
+	}
+}
+
+// deaf is an address at which nobody listens.
+func deaf(t *testing.T) string {
+	t.Helper()
+	at, err := rig.FreePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return at.String()
+}

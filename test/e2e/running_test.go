@@ -1,0 +1,183 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	mdns "github.com/miekg/dns"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
+	"kubi.zone/kubizone/test/rig"
+)
+
+// running is a real `kubizone up`, and who asks it.
+type running struct {
+	*process
+	t      *testing.T
+	dir    string
+	dns    string
+	config *rest.Config
+	client versioned.Interface
+}
+
+// runUp starts `kubizone up` on dir and returns when it is ready. It is ended with the test.
+func runUp(t *testing.T, dir string, args ...string) *running {
+	t.Helper()
+	ports := [2]string{}
+	for i := range ports {
+		at, err := rig.FreePort()
+		if err != nil {
+			t.Fatal(err)
+		}
+		ports[i] = at.String()
+	}
+	args = append([]string{"up", "--data-dir", dir, "--listen", ports[0], "--dns-listen", ports[1]}, args...)
+	p, err := start(t.TempDir(), os.Environ(), binaries.kubizone, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.kill)
+	if err := p.waitLine(ready); err != nil {
+		t.Fatalf("%v\n%s", err, p.output())
+	}
+	r := &running{process: p, t: t, dir: dir, dns: ports[1]}
+	if r.config, err = clientcmd.BuildConfigFromFlags("", filepath.Join(dir, "kubeconfig")); err != nil {
+		t.Fatal(err)
+	}
+	if r.client, err = versioned.NewForConfig(r.config); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// primary starts `kubizone primary` beside it, and returns where it answers and the URL of its metrics.
+func (r *running) primary() (apart *process, dns, metrics string) {
+	r.t.Helper()
+	ports := [2]string{}
+	for i := range ports {
+		at, err := rig.FreePort()
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		ports[i] = at.String()
+	}
+	apart, err := start(r.t.TempDir(), os.Environ(), binaries.kubizone, "primary", "--kubeconfig", filepath.Join(r.dir, "kubeconfig"),
+		"--dns-listen", ports[0], "--health-listen", ports[1], "--secrets-dir", r.t.TempDir())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(apart.kill)
+	if err := apart.waitLine(regexp.MustCompile(`(?m)^health on`)); err != nil {
+		r.t.Fatalf("%v\n%s", err, apart.output())
+	}
+	return apart, ports[0], "http://" + ports[1] + "/metrics"
+}
+
+// zone makes a zone that everybody may write into, with one name server and the address of www.
+func (r *running) zone(object, fqdn string) {
+	r.t.Helper()
+	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "dns", Name: object}, Spec: v1alpha1.ZoneSpec{
+		DomainName: fqdn, NameServers: []v1alpha1.NameServer{{Name: "ns1", Addresses: []string{"192.0.2.53"}}},
+		Delegations: []v1alpha1.Delegation{{Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}},
+	}}
+	if _, err := r.client.KubizoneV1alpha1().Zones("dns").Create(r.t.Context(), zone, metav1.CreateOptions{}); err != nil {
+		r.t.Fatal(err)
+	}
+	r.record(object+"-www", "www."+fqdn, "192.0.2.1")
+}
+
+func (r *running) record(object, fqdn, address string) {
+	r.t.Helper()
+	record := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Namespace: "dns", Name: object}, Spec: v1alpha1.RecordSpec{DomainName: fqdn, Type: "A", RData: address}}
+	if _, err := r.client.KubizoneV1alpha1().Records("dns").Create(r.t.Context(), record, metav1.CreateOptions{}); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// entries is the master file of a zone, or why there is none.
+func (r *running) entries(object string) (string, error) {
+	text, err := r.client.KubizoneV1alpha1().RESTClient().Get().Namespace("dns").Resource("zones").Name(object).SubResource("entries").Param("format", "text").DoRaw(r.t.Context())
+	return string(text), err
+}
+
+// ask returns the answer of a DNS server.
+func (r *running) ask(server, qname string, qtype uint16) *mdns.Msg {
+	r.t.Helper()
+	q := new(mdns.Msg)
+	q.SetQuestion(qname, qtype)
+	client := &mdns.Client{Timeout: 10 * time.Second, Net: "tcp"}
+	answer, _, err := client.Exchange(q, server)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return answer
+}
+
+// eventually waits for a fact.
+func eventually(t *testing.T, what string, true func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); !true(); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("never: %s", what)
+		}
+	}
+}
+
+// metrics reads /metrics of the API server.
+func (r *running) metrics() figures {
+	r.t.Helper()
+	text, err := r.client.KubizoneV1alpha1().RESTClient().Get().AbsPath("/metrics").DoRaw(r.t.Context())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return figures(text)
+}
+
+// figures are metrics as text.
+type figures string
+
+var line = regexp.MustCompile(`(?m)^(kubizone_[a-z_]+(?:\{[^}]*\})?) (\S+)$`)
+
+func (f figures) all() map[string]float64 {
+	found := make(map[string]float64)
+	for _, match := range line.FindAllStringSubmatch(string(f), -1) {
+		found[match[1]], _ = strconv.ParseFloat(match[2], 64)
+	}
+	return found
+}
+
+// metricsOf reads a listener without credentials.
+func metricsOf(t *testing.T, url string) figures {
+	t.Helper()
+	answer, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil || answer.StatusCode != http.StatusOK {
+		t.Fatalf("%v: %s\n%s", err, answer.Status, text)
+	}
+	return figures(text)
+}
+
+// labels that would tell of tenants, or grow with what they store.
+var forbidden = regexp.MustCompile(`(?m)^kubizone_.*\b(zone|namespace|name|fqdn|peer|record|uid)="|^kubizone_.*(example\.(org|net)|192\.0\.2\.)`)
+
+func (f figures) tellsOfTenants() string {
+	return strings.Join(forbidden.FindAllString(string(f), -1), "\n")
+}

@@ -1,0 +1,72 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
+)
+
+// follow opens changes?watch=true of dns/org as kubectl get --raw does, and returns its lines.
+func follow(t *testing.T, client rest.Interface) (line func() (string, error)) {
+	t.Helper()
+	stream, err := client.Get().Namespace("dns").Resource("zones").Name("org").SubResource("changes").Param("watch", "true").Param("format", "text").Stream(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { stream.Close() })
+	lines := bufio.NewReader(stream)
+	return func() (string, error) {
+		text, err := lines.ReadString('\n')
+		return strings.TrimSuffix(text, "\n"), err
+	}
+}
+
+// People watch what changes in a zone, over HTTP/2 as kubectl speaks it: each change as it is committed, and the end when
+// the server stops, which does not wait for them.
+func TestChanges_areWatched(t *testing.T) {
+	r := runUp(t, t.TempDir())
+	r.zone("org", "example.org.")
+	line := follow(t, r.client.KubizoneV1alpha1().RESTClient())
+	if head, err := line(); err != nil || !strings.HasPrefix(head, "; changes of zone example.org. after serial ") {
+		t.Fatalf("%q, %v", head, err)
+	}
+	for _, address := range []string{"192.0.2.2", "192.0.2.3"} {
+		r.record("n"+strings.ReplaceAll(address, ".", "-"), "new.example.org.", address)
+		if serial, err := line(); err != nil || !strings.HasPrefix(serial, "; serial ") {
+			t.Fatalf("%q, %v", serial, err)
+		}
+		if added, err := line(); err != nil || added != "+ new.example.org.\t360\tIN\tA\t"+address {
+			t.Fatalf("%q, %v", added, err)
+		}
+	}
+
+	// Whoever may not get zones/changes is told so before any stream begins.
+	stranger := rest.CopyConfig(r.config)
+	stranger.Impersonate.UserName = "jane"
+	jane, err := versioned.NewForConfig(stranger)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := jane.KubizoneV1alpha1().RESTClient().Get().Namespace("dns").Resource("zones").Name("org").SubResource("changes").Param("watch", "true").Stream(t.Context()); err == nil || !strings.Contains(err.Error(), `"jane"`) {
+		t.Errorf("a stranger: %v", err)
+	}
+
+	began := time.Now()
+	if err := r.stop(); err != nil {
+		t.Error(err)
+	}
+	if rest, err := line(); !errors.Is(err, io.EOF) || rest != "" {
+		t.Errorf("the end of a server that stops is %q, %v", rest, err)
+	}
+	t.Logf("stopped within %s", time.Since(began))
+}
