@@ -184,6 +184,7 @@ type collector struct {
 func (c *collector) Reset()                            {}
 func (c *collector) Ready()                            { c.ready() }
 func (c *collector) Apply(string, content.Transaction) {}
+func (c *collector) Unreadable(_, _ string, err error) { panic(err) }
 func (c *collector) Base(base ledger.Base) {
 	if base.Identity.Name == c.object {
 		zone := zoneview.Zone{UID: base.Zone.UID, Namespace: base.Identity.Namespace, Name: base.Identity.Name}

@@ -1,0 +1,184 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"kubi.zone/kubizone/test/bench/figures"
+)
+
+// arrivals knows which data is to come and tells when it came. All changes that wait at one time differ in their data.
+type arrivals struct {
+	mu      sync.Mutex
+	waiting []*arrival // in the order in which they were expected
+	came    sync.Cond
+}
+
+// arrival is one change that is to be seen.
+type arrival struct {
+	host, data string
+	at         time.Time // zero: not yet
+}
+
+func newArrivals() *arrivals {
+	a := &arrivals{}
+	a.came.L = &a.mu
+	return a
+}
+
+func (a *arrivals) expect(host, data string) *arrival {
+	one := &arrival{host: host, data: data}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.waiting = append(a.waiting, one)
+	return one
+}
+
+// seen takes note that the host has the data.
+func (a *arrivals) seen(host, data string, at time.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for i, one := range a.waiting {
+		if one.host == host && one.data == data {
+			one.at = at
+			a.waiting = append(a.waiting[:i:i], a.waiting[i+1:]...)
+			a.came.Broadcast()
+			return
+		}
+	}
+}
+
+// oldest are the n that wait longest.
+func (a *arrivals) oldest(n int) []*arrival {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return append([]*arrival(nil), a.waiting[:min(n, len(a.waiting))]...)
+}
+
+// all waits until nothing is to come any more.
+func (a *arrivals) all(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	defer context.AfterFunc(ctx, func() {
+		a.mu.Lock() // who looks at ctx below waits already, or looks after this
+		defer a.mu.Unlock()
+		a.came.Broadcast()
+	})()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for len(a.waiting) > 0 {
+		if ctx.Err() != nil {
+			return fmt.Errorf("%d changes are not to be seen, the first has %s at %s: %w", len(a.waiting), a.waiting[0].data, a.waiting[0].host, ctx.Err())
+		}
+		a.came.Wait()
+	}
+	return nil
+}
+
+// arm is a way on which changes go.
+type arm struct {
+	name string
+	// change makes one of a host, by one request, and returns when it was accepted.
+	change func(ctx context.Context, host int, data string) error
+	// came knows what arrives at the other end.
+	came *arrivals
+	// made counts changes: the data of each is another.
+	made int
+}
+
+// sample of changes: how long each took, from the moment it was due until it was seen.
+type sample struct{ took []time.Duration }
+
+// quantiles that are reported.
+var quantiles = []struct {
+	name string
+	q    float64
+}{{"p50", 0.50}, {"p99", 0.99}}
+
+func (s sample) quantile(q float64) float64 {
+	return figures.Quantile(append([]time.Duration(nil), s.took...), q)
+}
+
+// breath is what a lone change comes after: as long as whoever notifies or transfers may rest between two.
+const breath = 300 * time.Millisecond
+
+// lone makes changes one after the other, each a while after the one before was seen.
+func (a *arm) lone(ctx context.Context, hosts, n int) (s sample, err error) {
+	for range n {
+		select {
+		case <-ctx.Done():
+			return s, ctx.Err()
+		case <-time.After(breath):
+		}
+		began := time.Now()
+		one, err := a.one(ctx, hosts)
+		if err != nil {
+			return s, err
+		}
+		if err := a.came.all(ctx); err != nil {
+			return s, err
+		}
+		s.took = append(s.took, one.at.Sub(began))
+	}
+	return s, nil
+}
+
+// next is the data of the next change and the host it is of.
+func (a *arm) next(hosts int) (int, string) {
+	a.made++
+	return a.made % hosts, address(1, a.made)
+}
+
+func (a *arm) one(ctx context.Context, hosts int) (*arrival, error) {
+	i, data := a.next(hosts)
+	one := a.came.expect(host(i), data)
+	return one, a.change(ctx, i, data)
+}
+
+// steady makes changes that are due at a rate. One that is held up by those before it took so much longer: a client does
+// not want fewer changes because the server is slow.
+func (a *arm) steady(ctx context.Context, hosts, n int, rate float64) (s sample, err error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	began := time.Now()
+	due := func(i int) time.Time { return began.Add(time.Duration(float64(i) / rate * float64(time.Second))) }
+	all := make([]*arrival, n)
+	var changing sync.WaitGroup
+	for i := range n {
+		if !sleepUntil(ctx, due(i)) {
+			break
+		}
+		at, data := a.next(hosts)
+		all[i] = a.came.expect(host(at), data)
+		changing.Go(func() {
+			if err := a.change(ctx, at, data); err != nil {
+				cancel(err)
+			}
+		})
+	}
+	changing.Wait()
+	if ctx.Err() != nil {
+		return s, context.Cause(ctx)
+	}
+	if err := a.came.all(ctx); err != nil {
+		return s, err
+	}
+	for i, one := range all {
+		s.took = append(s.took, one.at.Sub(due(i)))
+	}
+	return s, nil
+}
+
+func sleepUntil(ctx context.Context, at time.Time) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(time.Until(at)):
+		return true
+	}
+}

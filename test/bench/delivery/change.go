@@ -1,0 +1,259 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	mdns "github.com/miekg/dns"
+	"k8s.io/utils/ptr"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/test/bench/figures"
+	"kubi.zone/kubizone/test/rig"
+)
+
+// What changes go through. The zones of the first two are kubizone's, those of the others a Knot's, changed by signed
+// dynamic update; the last goes to a webhook.
+const (
+	toKnot      = "kubizone → Knot"
+	toBIND      = "kubizone → BIND"
+	knotToKnot  = "Knot → Knot"
+	knotToBIND  = "Knot → BIND"
+	toWebhook   = "kubizone → webhook"
+	atOnce      = "lone"
+	atRate      = "steady"
+	pooled      = "all rounds"
+	changeLabel = "change/"
+)
+
+// pairs whose ratio is reported.
+var pairs = [][2]string{{toKnot, knotToKnot}, {toBIND, knotToBIND}}
+
+// Keys of the secondaries: a class has one that no other has.
+var (
+	knotKey = rig.TSIGKey{Name: "knot.key", Algorithm: "hmac-sha256", Secret: "YSBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3RldHMgb2s="}
+	bindKey = rig.TSIGKey{Name: "bind.key", Algorithm: "hmac-sha256", Secret: "YW5vdGhlciBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3Q="}
+)
+
+// zoneOf an arm: the object of one of kubizone, and the first label of the domain.
+var zoneOf = map[string]string{toKnot: "a", toBIND: "b", knotToKnot: "c", knotToBIND: "d", toWebhook: "e"}
+
+func domain(label string) string { return label + ".bench.example." }
+
+// changes measures the time from a change to the answer that has it.
+func (s *stage) changes(ctx context.Context, into *figures.Results) (err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	var polling sync.WaitGroup
+	defer polling.Wait()
+	defer cancel()
+	u, err := s.up(ctx, "changes", "--transfer-allow", "")
+	if err != nil {
+		return err
+	}
+	defer u.stop()
+	primary, err := netip.ParseAddrPort(u.dns)
+	if err != nil {
+		return err
+	}
+	sink := newSink()
+	defer sink.Close()
+
+	// Everybody must know everybody's port before the first starts.
+	var ports [3]netip.AddrPort
+	for i := range ports {
+		if ports[i], err = rig.FreePort(); err != nil {
+			return err
+		}
+	}
+	bindAt, knotAt, masterAt := ports[0], ports[1], ports[2]
+	for _, c := range []struct {
+		name string
+		key  *rig.TSIGKey
+		spec v1alpha1.DNSClassSpec
+	}{
+		{toKnot, &knotKey, v1alpha1.DNSClassSpec{Transfer: &v1alpha1.TransferProvider{Secondaries: []v1alpha1.Secondary{{Address: knotAt.String()}}}}},
+		{toBIND, &bindKey, v1alpha1.DNSClassSpec{Transfer: &v1alpha1.TransferProvider{Secondaries: []v1alpha1.Secondary{{Address: bindAt.String()}}}}},
+		// What is measured is the way, not the limit of 50 requests a second that a class has by itself.
+		{toWebhook, nil, v1alpha1.DNSClassSpec{RequestsPerSecond: ptr.To[int32](10_000), Webhook: &v1alpha1.WebhookProvider{Server: sink.URL}}},
+	} {
+		if c.key != nil {
+			if c.spec.Transfer.TSIGSecretRef, err = u.key(*c.key); err != nil {
+				return err
+			}
+		}
+		label := zoneOf[c.name]
+		if err := u.class(ctx, label, c.spec); err != nil {
+			return err
+		}
+		if err := u.zone(ctx, label, domain(label), label); err != nil {
+			return err
+		}
+		if err := u.fill(ctx, label, s.plan.Zone); err != nil {
+			return err
+		}
+	}
+
+	const workers = 4
+	master, err := rig.StartKnot(ctx, rig.KnotConfig{
+		Addr: masterAt, Key: &knotKey, Workers: workers, Template: journalOnly,
+		Zones: []rig.PrimaryZone{
+			{Zone: domain(zoneOf[knotToKnot]), Text: masterFile(domain(zoneOf[knotToKnot]), s.plan.Zone), UpdateKey: knotKey.Name},
+			{Zone: domain(zoneOf[knotToBIND]), Text: masterFile(domain(zoneOf[knotToBIND]), s.plan.Zone), UpdateKey: knotKey.Name},
+		},
+		Notify: map[string]netip.AddrPort{domain(zoneOf[knotToKnot]): knotAt, domain(zoneOf[knotToBIND]): bindAt},
+	})
+	if err != nil {
+		return err
+	}
+	defer master.Close()
+	knot, err := rig.StartKnot(ctx, rig.KnotConfig{
+		Addr: knotAt, Key: &knotKey, Workers: workers, Template: journalOnly,
+		Secondaries: []rig.SecondaryZone{
+			{Zone: domain(zoneOf[toKnot]), Primary: primary, Key: knotKey.Name}, {Zone: domain(zoneOf[knotToKnot]), Primary: masterAt, Key: knotKey.Name},
+		},
+	})
+	if err != nil {
+		return err
+	}
+	defer knot.Close()
+	bind, err := rig.StartBIND(ctx, rig.BINDConfig{
+		Addr: bindAt, Keys: []rig.TSIGKey{knotKey, bindKey},
+		Secondaries: []rig.SecondaryZone{
+			{Zone: domain(zoneOf[toBIND]), Primary: primary, Key: bindKey.Name}, {Zone: domain(zoneOf[knotToBIND]), Primary: masterAt, Key: knotKey.Name},
+		},
+	})
+	if err != nil {
+		return err
+	}
+	defer bind.Close()
+
+	var arms []*arm
+	failed := make(chan error, 4)
+	for _, name := range []string{toKnot, toBIND, knotToKnot, knotToBIND} {
+		at := map[string]netip.AddrPort{toKnot: knotAt, toBIND: bindAt, knotToKnot: knotAt, knotToBIND: bindAt}[name]
+		a := &arm{name: name, came: newArrivals(), change: func(ctx context.Context, i int, data string) error { return u.change(ctx, zoneOf[name], i, data) }}
+		if name == knotToKnot || name == knotToBIND {
+			a.change = func(ctx context.Context, i int, data string) error {
+				return update(ctx, masterAt, domain(zoneOf[name]), host(i), data)
+			}
+		}
+		arms = append(arms, a)
+		polling.Go(func() {
+			if err := poll(ctx, at, domain(zoneOf[name]), a.came); err != nil {
+				failed <- fmt.Errorf("%s: %w", name, err)
+				cancel()
+			}
+		})
+	}
+	hook := &arm{name: toWebhook, came: sink.came, change: func(ctx context.Context, i int, data string) error { return u.change(ctx, zoneOf[toWebhook], i, data) }}
+	arms = append(arms, hook)
+	if err := s.rounds(ctx, arms, into); err != nil {
+		select {
+		case broken := <-failed:
+			return errors.Join(err, broken)
+		default:
+			return fmt.Errorf("%w\nBIND says:\n%.3000s\nKnot says:\n%.3000s", err, last(bind.Log()), last(knot.Log()))
+		}
+	}
+	return nil
+}
+
+func last(text string) string { return text[max(0, len(text)-3000):] }
+
+// journalOnly has Knot write no zone files beside its journal, which it syncs to disk as etcd does its log.
+var journalOnly = []string{"zonefile-sync: -1"}
+
+// rounds takes every arm through every round, each round beginning with another.
+func (s *stage) rounds(ctx context.Context, arms []*arm, into *figures.Results) error {
+	// Zones reach secondaries, connections are made.
+	for _, a := range arms {
+		if _, err := a.lone(ctx, s.plan.Zone, 2); err != nil {
+			return fmt.Errorf("%s: %w", a.name, err)
+		}
+	}
+	began := time.Now()
+	took := map[string][]time.Duration{}
+	for round := range s.plan.Rounds {
+		if round >= fewestRounds && time.Since(began) > s.plan.Time {
+			s.say("no time for more than %d rounds", round)
+			break
+		}
+		s.say("round %d of %d, load %s", round+1, s.plan.Rounds, figures.LoadAverage())
+		into.Header.Rounds++
+		got := map[string]sample{}
+		for i := range arms {
+			a := arms[(i+round)%len(arms)]
+			lone, err := a.lone(ctx, s.plan.Zone, s.plan.Lone)
+			if err == nil {
+				got[a.name+"/"+atOnce] = lone
+				got[a.name+"/"+atRate], err = a.steady(ctx, s.plan.Zone, s.plan.Steady, s.plan.Rate)
+			}
+			if err != nil {
+				return fmt.Errorf("%s: %w", a.name, err)
+			}
+		}
+		for _, a := range arms {
+			for _, load := range []string{atOnce, atRate} {
+				name := a.name + "/" + load
+				for _, of := range quantiles {
+					into.Add(changeLabel+name+"/"+of.name, "ms", got[name].quantile(of.q))
+				}
+				took[name] = append(took[name], got[name].took...)
+			}
+		}
+		for _, pair := range pairs {
+			for _, load := range []string{atOnce, atRate} {
+				for _, of := range quantiles {
+					over, under := got[pair[0]+"/"+load].quantile(of.q), got[pair[1]+"/"+load].quantile(of.q)
+					into.Add(changeLabel+pair[0]+" ÷ "+pair[1]+"/"+load+"/"+of.name, "×", over/under)
+				}
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(took)) {
+		into.Add(changeLabel+name+"/p99/"+pooled, "ms", sample{took[name]}.quantile(0.99))
+	}
+	return nil
+}
+
+// masterFile is a zone as kubizone makes one, and its records.
+func masterFile(zone string, records int) string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "%[1]s 3600 IN SOA ns.example.net. hostmaster.example.net. 1 86400 7200 3600000 360\n%[1]s 3600 IN NS ns.example.net.\n", zone)
+	for i := range records {
+		fmt.Fprintf(&text, "%s.%s 3600 IN A %s\n", host(i), zone, address(0, i))
+	}
+	return text.String()
+}
+
+// update replaces the address of a host by one signed dynamic update (RFC 2136), as nsupdate sends it.
+func update(ctx context.Context, server netip.AddrPort, zone, host, data string) error {
+	rr, err := mdns.NewRR(host + "." + zone + " 3600 IN A " + data)
+	if err != nil {
+		return err
+	}
+	m := new(mdns.Msg)
+	m.SetUpdate(zone)
+	m.RemoveRRset([]mdns.RR{rr})
+	m.Insert([]mdns.RR{rr})
+	m.SetTsig(mdns.Fqdn(knotKey.Name), mdns.HmacSHA256, 300, time.Now().Unix())
+	client := &mdns.Client{Timeout: patience, TsigSecret: map[string]string{mdns.Fqdn(knotKey.Name): knotKey.Secret}}
+	answer, _, err := client.ExchangeContext(ctx, m, server.String())
+	if err != nil {
+		return fmt.Errorf("update of %s: %w", zone, err)
+	}
+	if answer.Rcode != mdns.RcodeSuccess {
+		return fmt.Errorf("update of %s: %s", zone, mdns.RcodeToString[answer.Rcode])
+	}
+	return nil
+}

@@ -1,0 +1,148 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"net/netip"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	mdns "github.com/miekg/dns"
+
+	"kubi.zone/kubizone/test/rig"
+)
+
+func TestMain(m *testing.M) {
+	if played, err := playRole(); played {
+		exit(err)
+	}
+	m.Run()
+}
+
+// The whole benchmark on the smallest scale. Times mean nothing here; counts do: every change was seen, transfers were
+// whole, an idle server writes nothing, and a ratio is of what stands beside it.
+func TestRun_measuresAll(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts eight servers")
+	}
+	p := plan{Rounds: 1, Time: time.Minute, Zone: 40, Lone: 1, Steady: 20, Rate: 100, Burst: 5, Records: 3000, Stored: 200, IdleZones: 5, Idle: time.Second}
+	r, err := p.run(t.Context(), testWriter{t})
+	rig.SkipMissing(t, err)
+	median := func(name string) float64 {
+		t.Helper()
+		v, ok := r.Median(name)
+		if !ok {
+			t.Errorf("%s was not measured", name)
+		}
+		return v
+	}
+	for _, arm := range []string{toKnot, toBIND, knotToKnot, knotToBIND, toWebhook} {
+		for _, load := range []string{atOnce, atRate} {
+			if p50, p99 := median(changeLabel+arm+"/"+load+"/p50"), median(changeLabel+arm+"/"+load+"/p99/"+pooled); p50 <= 0 || p99 < p50 {
+				t.Errorf("%s, %s: %v ms, p99 %v ms", arm, load, p50, p99)
+			}
+		}
+	}
+	for _, pair := range pairs {
+		at := func(name string) float64 { return median(changeLabel + name + "/" + atOnce + "/p50") }
+		if got, want := at(pair[0]+" ÷ "+pair[1]), at(pair[0])/at(pair[1]); got < 0.99*want || got > 1.01*want {
+			t.Errorf("%s ÷ %s: %v, want %v", pair[0], pair[1], got, want)
+		}
+	}
+	if got := median("writes/lone/per change"); got < 1 || got > 3 {
+		t.Errorf("a lone change has %v writes made beside it, want the Record's status and at most two more", got)
+	}
+	if got := median("writes/burst/records/status"); got < float64(p.Burst) {
+		t.Errorf("%v Records of %d that changed were written to", got, p.Burst)
+	}
+	if got := median("idle/writes") + median("idle/notifies"); got != 0 {
+		t.Errorf("an idle server made %v writes and NOTIFYs", got)
+	}
+	if median("slow/held")+median("slow/timeouts") == 0 {
+		t.Error("the class that is stuck was not")
+	}
+	if ours, theirs := median("transfer/"+ofPrimary+"/size"), median("transfer/"+ofMemory+"/size"); ours != theirs || ours < 0.06 {
+		t.Errorf("a transfer has %v MB, from memory %v", ours, theirs)
+	}
+	for _, name := range []string{"transfer/primary ÷ from memory/rate", "transfer/Knot/rate", "resident/primary ÷ Knot/3000", "resident/primary ÷ Knot/300", "resident/kubizone primary ÷ Knot/200", "stored/fill"} {
+		if median(name) <= 0 {
+			t.Errorf("no %s", name)
+		}
+	}
+	var out bytes.Buffer
+	report{r}.print(&out)
+	for _, want := range []string{"| kubizone → BIND ÷ Knot → BIND |", "| kubizone primary | 200 |", "| NOTIFYs while idle | ≤ 0 | 0 | met |", "| beside one that times out, ms |"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("not printed: %s", want)
+		}
+	}
+	t.Log("\n" + out.String())
+}
+
+// A change is seen with the first answer that has its data, not with one that has other data.
+func TestPoll_seesTheDataAndNothingElse(t *testing.T) {
+	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const zone, before, after = "example.org.", "192.0.2.1", "192.0.2.2"
+	var changed atomic.Bool
+	var answered atomic.Int32
+	server := &mdns.Server{PacketConn: conn, Handler: mdns.HandlerFunc(func(w mdns.ResponseWriter, q *mdns.Msg) {
+		data := before
+		if changed.Load() {
+			data = after
+		}
+		a := new(mdns.Msg).SetReply(q)
+		rr, err := mdns.NewRR(q.Question[0].Name + " 300 IN A " + data)
+		if err != nil {
+			t.Error(err)
+		}
+		a.Answer = append(a.Answer, rr)
+		answered.Add(1)
+		_ = w.WriteMsg(a)
+	})}
+	go func() { _ = server.ActivateAndServe() }()
+	defer server.Shutdown()
+	ctx, cancel := context.WithCancel(t.Context())
+	came := newArrivals()
+	var polling sync.WaitGroup
+	polling.Go(func() {
+		if err := poll(ctx, netip.MustParseAddrPort(conn.LocalAddr().String()), zone, came); err != nil {
+			t.Error(err)
+		}
+	})
+	defer polling.Wait()
+	defer cancel()
+	one, other := came.expect("www", after), came.expect("ftp", before)
+	if err := eventually(ctx, "ftp is seen, and www asked for", func() (bool, error) {
+		return len(came.oldest(2)) == 1 && answered.Load() > 5, nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if waiting := came.oldest(2); waiting[0] != one || other.at.IsZero() {
+		t.Fatalf("%+v is waited for", waiting[0])
+	}
+	at := time.Now()
+	changed.Store(true)
+	if err := came.all(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if one.at.Before(at) {
+		t.Errorf("seen %s before it was so", at.Sub(one.at))
+	}
+}
+
+type testWriter struct{ t *testing.T }
+
+func (w testWriter) Write(p []byte) (int, error) {
+	w.t.Log(strings.TrimSuffix(string(p), "\n"))
+	return len(p), nil
+}

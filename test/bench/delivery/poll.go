@@ -1,0 +1,85 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"sync"
+	"time"
+
+	mdns "github.com/miekg/dns"
+)
+
+const (
+	// pollEvery is how precisely it is told when an answer changed.
+	pollEvery = time.Millisecond
+	// pollMost is how many changes are asked for at once, those that wait longest: more would be load, and what comes
+	// comes in order.
+	pollMost = 8
+	// pollAgain is when a question without an answer is asked again.
+	pollAgain = 100 * time.Millisecond
+)
+
+// poll asks a name server by UDP for what is to come in a zone until ctx ends.
+func poll(ctx context.Context, server netip.AddrPort, zone string, came *arrivals) error {
+	conn, err := net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(server))
+	if err != nil {
+		return err
+	}
+	var reading sync.WaitGroup
+	var mu sync.Mutex
+	asked := map[string]time.Time{} // hosts whose answer is awaited
+	reading.Go(func() {
+		packet := make([]byte, 4096)
+		for ctx.Err() == nil {
+			n, err := conn.Read(packet)
+			at := time.Now()
+			answer := new(mdns.Msg)
+			if err != nil || answer.Unpack(packet[:n]) != nil || len(answer.Question) != 1 {
+				continue // nobody listens yet, or it is the end
+			}
+			host := answer.Question[0].Name[:len(answer.Question[0].Name)-len(zone)-1]
+			mu.Lock()
+			delete(asked, host)
+			mu.Unlock()
+			for _, rr := range answer.Answer {
+				if a, ok := rr.(*mdns.A); ok {
+					came.seen(host, a.A.String(), at)
+				}
+			}
+		}
+	})
+	tick := time.NewTicker(pollEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			err := conn.Close()
+			reading.Wait()
+			return err
+		case <-tick.C:
+		}
+		for _, one := range came.oldest(pollMost) {
+			mu.Lock()
+			wait := time.Since(asked[one.host]) < pollAgain
+			if !wait {
+				asked[one.host] = time.Now()
+			}
+			mu.Unlock()
+			if wait {
+				continue
+			}
+			question := new(mdns.Msg)
+			question.SetQuestion(one.host+"."+zone, mdns.TypeA)
+			question.RecursionDesired = false
+			wire, err := question.Pack()
+			if err != nil {
+				return err
+			}
+			_, _ = conn.Write(wire) // what is refused is asked again
+		}
+	}
+}

@@ -1,0 +1,102 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"kubi.zone/kubizone/test/bench/figures"
+)
+
+// plan of a run.
+type plan struct {
+	Rounds int
+	Time   time.Duration
+	// Zone is how many records a zone has in which changes are made.
+	Zone int
+	// Lone changes of a round come one after the other, each a while after the one before was seen. Steady ones are due at
+	// Rate a second, whether those before were seen or not.
+	Lone, Steady int
+	Rate         float64
+	// Burst is how many changes are made at once to count what they make be written.
+	Burst int
+	// Records and Stored are how many records the big zones have: without the API, and through it.
+	Records, Stored int
+	// IdleZones are left alone for Idle.
+	IdleZones int
+	Idle      time.Duration
+	// Kubizone is the program that is measured; empty: it is built first.
+	Kubizone string
+	// Only names the one thing to measure, empty for all.
+	Only     string
+	Profiles string
+}
+
+func defaultPlan() plan {
+	return plan{Rounds: 5, Time: 10 * time.Minute, Zone: 1000, Lone: 20, Steady: 500, Rate: 100, Burst: 100, Records: 1_000_000, Stored: 100_000, IdleZones: 1000}
+}
+
+// fewestRounds a median is made of, whatever the time, unless fewer are asked for.
+const fewestRounds = 3
+
+func (p *plan) scale(factor float64) {
+	scaled := func(n *int, least int) { *n = min(*n, max(least, int(factor*float64(*n)))) }
+	scaled(&p.Rounds, fewestRounds)
+	scaled(&p.Zone, 100)
+	scaled(&p.Lone, 4)
+	scaled(&p.Steady, 100)
+	scaled(&p.Burst, 20)
+	scaled(&p.Records, 1000)
+	scaled(&p.Stored, 1000)
+	scaled(&p.IdleZones, 100)
+}
+
+// stage is where a run takes place.
+type stage struct {
+	plan     plan
+	dir      string
+	kubizone string // the program
+	say      func(format string, args ...any)
+}
+
+// run measures everything and returns what it found.
+func (p plan) run(ctx context.Context, log io.Writer) (*figures.Results, error) {
+	dir, err := os.MkdirTemp("", "kubizone-bench-delivery-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	s := &stage{plan: p, dir: dir, say: func(format string, args ...any) { fmt.Fprintf(log, "bench-delivery: "+format+"\n", args...) }}
+	if s.kubizone = p.Kubizone; s.kubizone == "" {
+		s.kubizone = filepath.Join(dir, "program")
+		s.say("building kubizone")
+		if out, err := exec.CommandContext(ctx, "go", "build", "-o", s.kubizone, "kubi.zone/kubizone/cmd/kubizone").CombinedOutput(); err != nil {
+			return nil, fmt.Errorf("build kubizone: %w\n%s", err, out)
+		}
+	}
+	results := figures.New(p.Records)
+	for _, step := range []struct {
+		name string
+		take func(context.Context, *figures.Results) error
+	}{{"changes", s.changes}, {"writes", s.writes}, {"slow", s.slow}, {"idle", s.idle}, {"transfer", s.transfers}} {
+		if p.Only != "" && p.Only != step.name {
+			continue
+		}
+		s.say("%s, load %s", step.name, figures.LoadAverage())
+		if err := step.take(ctx, results); err != nil {
+			return nil, fmt.Errorf("%s: %w", step.name, err)
+		}
+	}
+	if results.Header.Rounds == 0 { // no changes, which may have had no time for all
+		results.Header.Rounds = p.Rounds
+	}
+	results.Header.LoadAfter = figures.LoadAverage()
+	return results, nil
+}

@@ -1,0 +1,302 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
+	typed "kubi.zone/kubizone/pkg/generated/clientset/versioned/typed/kubizone/v1alpha1"
+	"kubi.zone/kubizone/test/bench/figures"
+	"kubi.zone/kubizone/test/rig"
+)
+
+// patience bounds every wait for what must come.
+const patience = 5 * time.Minute
+
+// namespace of everything that is delivered.
+const namespace = "default"
+
+// program is a kubizone that runs beside.
+type program struct {
+	command *exec.Cmd
+	ended   chan struct{}
+	log     string // the file with what it says
+}
+
+// launch starts a program and returns once a line that it says begins with ready; the line is returned.
+func launch(ctx context.Context, dir, path string, args ...string) (*program, string, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, "", err
+	}
+	p := &program{command: exec.Command(path, args...), ended: make(chan struct{}), log: filepath.Join(dir, "log")}
+	out, err := os.Create(p.log)
+	if err != nil {
+		return nil, "", err
+	}
+	defer out.Close() // the process has its own
+	p.command.Stdout, p.command.Stderr = out, out
+	p.command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true} // a Ctrl-C is ours to pass on
+	if err := p.command.Start(); err != nil {
+		return nil, "", err
+	}
+	go func() {
+		_ = p.command.Wait()
+		close(p.ended)
+	}()
+	var line string
+	err = eventually(ctx, "ready", func() (bool, error) {
+		select {
+		case <-p.ended:
+			return false, errors.New("it ended")
+		default:
+		}
+		text, err := os.Open(p.log)
+		if err != nil {
+			return false, err
+		}
+		defer text.Close()
+		for lines := bufio.NewScanner(text); lines.Scan(); {
+			if strings.HasPrefix(lines.Text(), "ready") {
+				line = lines.Text()
+				return true, nil
+			}
+		}
+		return false, nil
+	})
+	if err != nil {
+		p.stop()
+		said, _ := os.ReadFile(p.log)
+		return nil, "", fmt.Errorf("kubizone %s: %w; it says:\n%s", args[0], err, said[max(0, len(said)-4000):])
+	}
+	return p, line, nil
+}
+
+func (p *program) pid() int { return p.command.Process.Pid }
+
+// stop ends it as Ctrl-C does, and waits.
+func (p *program) stop() {
+	_ = p.command.Process.Signal(os.Interrupt)
+	select {
+	case <-p.ended:
+	case <-time.After(30 * time.Second):
+		_ = p.command.Process.Kill()
+		<-p.ended
+	}
+}
+
+// eventually asks until it is so.
+func eventually(ctx context.Context, what string, so func() (bool, error)) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for {
+		ok, err := so()
+		if ok || err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%s: not so within %s: %w", what, patience, ctx.Err())
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// server is a running `kubizone up`.
+type server struct {
+	*program
+	api             typed.KubizoneV1alpha1Interface
+	raw             rest.Interface
+	kubeconfig, dns string
+	secrets         string
+}
+
+// up starts a server with everything it keeps below the name.
+func (s *stage) up(ctx context.Context, name string, flags ...string) (*server, error) {
+	dir := filepath.Join(s.dir, name)
+	dns, err := rig.FreePort()
+	if err != nil {
+		return nil, err
+	}
+	u := &server{kubeconfig: filepath.Join(dir, "data", "kubeconfig"), dns: dns.String(), secrets: filepath.Join(dir, "secrets")}
+	if err := os.MkdirAll(u.secrets, 0o700); err != nil {
+		return nil, err
+	}
+	if u.program, _, err = launch(ctx, dir, s.kubizone, append([]string{
+		"up", "--data-dir", filepath.Join(dir, "data"), "--listen", "127.0.0.1:0", "--dns-listen", u.dns, "--secrets-dir", u.secrets,
+	}, flags...)...); err != nil {
+		return nil, err
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", u.kubeconfig)
+	if err == nil {
+		config.QPS, config.WarningHandler = -1, rest.NoWarnings{} // it says that nothing signs the calls of a webhook
+		var client *versioned.Clientset
+		if client, err = versioned.NewForConfig(config); err == nil {
+			u.api, u.raw = client.KubizoneV1alpha1(), client.Discovery().RESTClient()
+		}
+	}
+	if err != nil {
+		u.stop()
+	}
+	return u, err
+}
+
+// key puts a TSIG key where the server reads Secrets.
+func (u *server) key(key rig.TSIGKey) (*v1alpha1.SecretReference, error) {
+	dir := filepath.Join(u.secrets, "dns", key.Name)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	for file, text := range map[string]string{"name": key.Name, "algorithm": key.Algorithm, "secret": key.Secret} {
+		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
+			return nil, err
+		}
+	}
+	return &v1alpha1.SecretReference{Namespace: "dns", Name: key.Name}, nil
+}
+
+func (u *server) class(ctx context.Context, name string, spec v1alpha1.DNSClassSpec) error {
+	spec.AllowLocalAddresses, spec.Namespaces = true, &v1alpha1.NamespaceSelection{Names: []string{namespace}}
+	_, err := u.api.DNSClasses().Create(ctx, &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{})
+	return err
+}
+
+// zone makes an object of the given name for the domain, delivered by the classes.
+func (u *server) zone(ctx context.Context, object, domain string, classes ...string) error {
+	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: object}, Spec: v1alpha1.ZoneSpec{
+		DomainName: domain, NameServers: []v1alpha1.NameServer{{Name: "ns.example.net."}},
+		Delegations: []v1alpha1.Delegation{{Namespace: namespace, Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}},
+	}}
+	for _, class := range classes {
+		zone.Spec.DNSClassRefs = append(zone.Spec.DNSClassRefs, v1alpha1.DNSClassReference{Name: class})
+	}
+	_, err := u.api.Zones(namespace).Create(ctx, zone, metav1.CreateOptions{})
+	return err
+}
+
+// fillers is how many callers fill zones.
+const fillers = 32
+
+// fill makes the records r0 … of a zone.
+func (u *server) fill(ctx context.Context, object string, n int) error {
+	_, _, err := figures.Callers(ctx, fillers, n, func(ctx context.Context, i int) error {
+		_, err := u.api.Records(namespace).Create(ctx, &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: recordObject(object, i)}, Spec: v1alpha1.RecordSpec{
+			DomainName: host(i), ZoneRef: &v1alpha1.ZoneReference{Name: object}, Type: "A", RData: address(0, i),
+		}}, metav1.CreateOptions{})
+		return err
+	})
+	return err
+}
+
+// change changes the address of a record: one request, as `kubectl apply` and `kubectl patch` send it.
+func (u *server) change(ctx context.Context, object string, i int, data string) error {
+	_, err := u.api.Records(namespace).Patch(ctx, recordObject(object, i), types.MergePatchType, []byte(`{"spec":{"rdata":"`+data+`"}}`), metav1.PatchOptions{})
+	return err
+}
+
+func recordObject(zone string, i int) string { return zone + "-" + host(i) }
+
+func host(i int) string { return "r" + strconv.Itoa(i) }
+
+// address is the n-th of a space of 2²⁴.
+func address(space, n int) string {
+	return fmt.Sprintf("%d.%d.%d.%d", 10+space, n>>16&255, n>>8&255, n&255)
+}
+
+// settle returns when every Zone and every Record is Ready.
+func (u *server) settle(ctx context.Context) error {
+	return eventually(ctx, "everything is Ready", func() (bool, error) {
+		zones, err := u.api.Zones("").List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return false, err
+		}
+		for _, zone := range zones.Items {
+			if !meta.IsStatusConditionTrue(zone.Status.Conditions, v1alpha1.ConditionReady) {
+				return false, nil
+			}
+		}
+		records, err := u.api.Records("").List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return false, err
+		}
+		for _, record := range records.Items {
+			if !meta.IsStatusConditionTrue(record.Status.Conditions, v1alpha1.ConditionReady) {
+				return false, nil
+			}
+		}
+		return true, nil
+	})
+}
+
+// writes counts requests to this API that change something, by "resource" or "resource/subresource".
+func (u *server) writes(ctx context.Context) (map[string]int, error) {
+	text, err := u.raw.Get().AbsPath("/metrics").DoRaw(ctx)
+	if err != nil {
+		return nil, err
+	}
+	counts := map[string]int{}
+	for line := range strings.Lines(string(text)) {
+		labels, value, found := strings.Cut(strings.TrimSuffix(line, "\n"), "} ")
+		labels, of := strings.CutPrefix(labels, "apiserver_request_total{")
+		if !found || !of {
+			continue
+		}
+		label := map[string]string{}
+		for _, pair := range strings.Split(labels, ",") {
+			name, value, _ := strings.Cut(pair, "=")
+			label[name] = strings.Trim(value, `"`)
+		}
+		if label["group"] != v1alpha1.GroupName {
+			continue
+		}
+		switch label["verb"] {
+		case "POST", "PUT", "PATCH", "APPLY", "DELETE", "DELETECOLLECTION":
+			n, err := strconv.ParseFloat(value, 64)
+			if err != nil {
+				return nil, fmt.Errorf("metric %q: %w", line, err)
+			}
+			what := label["resource"]
+			if label["subresource"] != "" {
+				what += "/" + label["subresource"]
+			}
+			counts[what] += int(n)
+		}
+	}
+	return counts, nil
+}
+
+// since is what came after before.
+func since(before, now map[string]int) map[string]int {
+	more := map[string]int{}
+	for what, n := range now {
+		if n != before[what] {
+			more[what] = n - before[what]
+		}
+	}
+	return more
+}
+
+func total(counts map[string]int) (n int) {
+	for _, one := range counts {
+		n += one
+	}
+	return n
+}

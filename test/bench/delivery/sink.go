@@ -1,0 +1,120 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"time"
+
+	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
+)
+
+// sink is a webhook server that takes what it gets and remembers when.
+type sink struct {
+	*httptest.Server
+	came *arrivals
+
+	mu    sync.Mutex
+	calls int
+	// hold, where it is set, is waited for before anything is answered but health.
+	hold chan struct{}
+	held int
+	// gaveUp are the calls that waited until the caller went.
+	gaveUp int
+}
+
+func newSink() *sink {
+	s := &sink{came: newArrivals()}
+	s.Server = httptest.NewServer(s)
+	return s
+}
+
+// counted are all calls that came.
+func (s *sink) counted() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.calls
+}
+
+// holding are the calls that wait.
+func (s *sink) holding() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.held
+}
+
+func (s *sink) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	at := time.Now()
+	answer := func(status int, value any) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		_ = json.NewEncoder(w).Encode(value)
+	}
+	yes, no := true, false
+	s.mu.Lock()
+	s.calls++
+	hold := s.hold
+	s.mu.Unlock()
+	if strings.HasSuffix(r.URL.Path, protocol.HealthPath) {
+		answer(http.StatusOK, protocol.Health{Status: protocol.Healthy, Timestamp: at.UTC().Format(time.RFC3339), Features: []string{protocol.FeatureBatch}})
+		return
+	}
+	if hold != nil {
+		s.wait(hold, r)
+		late := protocol.Refuse(protocol.CodeServerError, "late")
+		answer(late.HTTPStatus(), protocol.Response{Success: &no, Error: late})
+		return
+	}
+	seen := func(record protocol.Record) {
+		for _, value := range record.Values {
+			s.came.seen(record.Subdomain, value, at)
+		}
+	}
+	switch {
+	case strings.HasSuffix(r.URL.Path, protocol.BatchPath):
+		var batch protocol.Batch
+		if err := json.NewDecoder(r.Body).Decode(&batch); err != nil {
+			answer(http.StatusBadRequest, protocol.Response{Success: &no, Error: protocol.Refuse(protocol.CodeInvalidRecord, "%v", err)})
+			return
+		}
+		results := make([]protocol.BatchResult, len(batch.Operations))
+		for i, one := range batch.Operations {
+			seen(one.Record)
+			results[i] = protocol.BatchResult{Status: http.StatusOK, Response: protocol.Response{Success: &yes, Record: &batch.Operations[i].Record}}
+		}
+		answer(http.StatusOK, protocol.BatchResponse{Success: &yes, Results: results})
+	case r.Method == http.MethodPost:
+		var request protocol.Request
+		if err := json.NewDecoder(r.Body).Decode(&request); err != nil {
+			answer(http.StatusBadRequest, protocol.Response{Success: &no, Error: protocol.Refuse(protocol.CodeInvalidRecord, "%v", err)})
+			return
+		}
+		seen(request.Record)
+		answer(http.StatusOK, protocol.Response{Success: &yes, Record: &request.Record})
+	default:
+		answer(http.StatusOK, protocol.Response{Success: &yes})
+	}
+}
+
+// wait until the caller gives up or the sink lets go.
+func (s *sink) wait(hold chan struct{}, r *http.Request) {
+	_, _ = io.Copy(io.Discard, r.Body) // only then the server notices that the caller went
+	s.mu.Lock()
+	s.held++
+	s.mu.Unlock()
+	gaveUp := 0
+	select {
+	case <-r.Context().Done():
+		gaveUp = 1
+	case <-hold:
+	}
+	s.mu.Lock()
+	s.held, s.gaveUp = s.held-1, s.gaveUp+gaveUp
+	s.mu.Unlock()
+}

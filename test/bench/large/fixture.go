@@ -1,0 +1,175 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/uuid"
+	"k8s.io/apiserver/pkg/authentication/user"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/storage"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apiserver"
+	"kubi.zone/kubizone/pkg/apiserver/pki"
+	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/test/bench/figures"
+	"kubi.zone/kubizone/test/store"
+)
+
+// In every store: the zone of many records, whose rules allow the tenant what it has, and a neighbour's.
+const (
+	owner     = "platform"
+	tenant    = "tenant"
+	big       = "big"
+	bigName   = "big.example."
+	other     = "other"
+	otherName = "other.example."
+)
+
+// The process that fills a store is told where, and with what.
+const (
+	filling = "KUBIZONE_BENCH_FILLING"
+	filled  = "KUBIZONE_BENCH_FILLED"
+	into    = "KUBIZONE_BENCH_INTO"
+)
+
+// fixture is a filled store: one zone of many records, or many zones of ten.
+type fixture struct{ records, zones int }
+
+func (f fixture) name() string {
+	if f.zones > 0 {
+		return fmt.Sprintf("zones-%d", f.zones)
+	}
+	return fmt.Sprintf("records-%d", f.records)
+}
+
+// keep fills a store if that was not done yet and returns the path of its snapshot. The stored form is part of the name:
+// another form is filled anew.
+func (f fixture) keep(ctx context.Context, dir string) (string, error) {
+	kept := filepath.Join(dir, fmt.Sprintf("format-%d", ledger.Format), f.name()+".db")
+	if _, err := os.Stat(kept); err == nil {
+		return kept, nil
+	}
+	begun, err := os.MkdirTemp("", "kubizone-fill-") // short enough for a socket
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(begun)
+	if err := os.MkdirAll(filepath.Dir(kept), 0o700); err != nil {
+		return "", err
+	}
+	// In a process of its own: what a ledger and etcd keep would be measured along.
+	self, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	child := exec.CommandContext(ctx, self)
+	child.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	child.Env = append(os.Environ(), filling+"="+begun, filled+"="+fmt.Sprintf("%d %d", f.records, f.zones), into+"="+kept, "GOGC=400", "GOMEMLIMIT=4GiB")
+	child.Stderr = os.Stderr
+	if err := child.Run(); err != nil {
+		return "", fmt.Errorf("filling %s: %w", kept, err)
+	}
+	return kept, nil
+}
+
+// fill writes through a ledger in this process and keeps a snapshot.
+func (f fixture) fill(ctx context.Context, dir, kept string) error {
+	m, err := startMember(dir)
+	if err != nil {
+		return err
+	}
+	defer m.stop()
+	ctx, cancel := context.WithCancel(genericapirequest.WithUser(ctx, &user.DefaultInfo{Name: pki.AdminUser}))
+	defer cancel()
+	s, err := store.NewServer(ctx, m.client, apiserver.Prefix)
+	if err != nil {
+		return err
+	}
+	go func() { _ = s.Ledger.Run(ctx) }()
+	zone := func(name, fqdn string, rules ...v1alpha1.Delegation) error {
+		z := store.Zone(owner, name, fqdn, rules...)
+		z.UID = types.UID(uuid.NewUUID())
+		z.Spec.NameServers = []v1alpha1.NameServer{{Name: "ns", Addresses: []string{"192.0.2.53"}}}
+		_, err := s.CreateZone(z)
+		return err
+	}
+	if err := zone(other, otherName, store.Allow(tenant, "*")); err != nil {
+		return err
+	}
+	var done atomic.Int64
+	began, all := time.Now(), max(f.records, 10*f.zones)
+	go func() {
+		for tick := time.Tick(20 * time.Second); ; {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick:
+			}
+			say("%s: %d of %d written, %.0f/s", f.name(), done.Load(), all, float64(done.Load())/time.Since(began).Seconds())
+		}
+	}()
+	record := func(ctx context.Context, namespace, zone, name, domain string, i int) error {
+		done.Add(1)
+		o := store.Record(namespace, name, domain, "A", fmt.Sprintf("10.%d.%d.%d", i>>16&255, i>>8&255, i&255))
+		o.UID, o.Spec.ZoneRef = types.UID(uuid.NewUUID()), &v1alpha1.ZoneReference{Namespace: owner, Name: zone}
+		if f.zones > 0 {
+			o.Spec.ZoneRef.Namespace = namespace
+		}
+		_, err := s.CreateRecord(ctx, o)
+		return err
+	}
+	if f.zones == 0 {
+		if err := zone(big, bigName, store.Allow(tenant, "*")); err != nil {
+			return err
+		}
+		_, _, err = figures.Callers(ctx, 120, f.records, func(ctx context.Context, i int) error {
+			return record(ctx, tenant, big, recordName(i), recordName(i), i)
+		})
+	} else {
+		_, _, err = figures.Callers(ctx, 40, f.zones, func(ctx context.Context, i int) error {
+			namespace, fqdn := fmt.Sprintf("team-%d", i%1000), fmt.Sprintf("z%06d.example.", i)
+			z := store.Zone(namespace, fmt.Sprintf("z%06d", i), fqdn, store.Allow(namespace, "*"))
+			z.UID = types.UID(uuid.NewUUID())
+			if _, err := s.CreateZone(z); err != nil {
+				return err
+			}
+			// At once, so that they are a batch of the zone's.
+			_, _, err := figures.Callers(ctx, 10, 10, func(ctx context.Context, j int) error {
+				return record(ctx, namespace, z.Name, fmt.Sprintf("%s-r%d", z.Name, j), fmt.Sprintf("r%d", j), 10*i+j)
+			})
+			return err
+		})
+	}
+	if err != nil {
+		return err
+	}
+	say("%s: written in %s", f.name(), time.Since(began).Round(time.Second))
+	for until := time.Now().Add(5 * time.Minute); f.zones == 0; time.Sleep(100 * time.Millisecond) {
+		z := &v1alpha1.Zone{}
+		if err := s.Zones.Get(ctx, store.Key("zones", owner, big), storage.GetOptions{}, z); err != nil {
+			return err
+		}
+		if meta.IsStatusConditionTrue(z.Status.Conditions, v1alpha1.ConditionSettled) {
+			break
+		}
+		if time.Now().After(until) {
+			return fmt.Errorf("the zone did not settle: %v", z.Status.Conditions)
+		}
+	}
+	return m.snapshot(ctx, kept)
+}
+
+func recordName(i int) string { return fmt.Sprintf("r%07d", i) }

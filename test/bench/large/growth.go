@@ -1,0 +1,220 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/test/bench/figures"
+)
+
+const callers = 16
+
+// at is the name of a figure at a size.
+func at(n int, what string) string { return fmt.Sprintf("%d/%s", n, what) }
+
+// measure takes the figures of one zone of n records.
+func (p *plan) measure(ctx context.Context, r *figures.Results, n int, s, small *server) error {
+	if err := s.listed(ctx, n, p.Rest); err != nil {
+		return err
+	}
+	if err := s.started(ctx, r, fmt.Sprint(n)); err != nil {
+		return err
+	}
+	if err := p.compare(ctx, r, fmt.Sprint(n), big, s, small); err != nil {
+		return err
+	}
+	if err := p.read(ctx, r, n, s); err != nil {
+		return err
+	}
+	if err := p.follow(ctx, r, n, s); err != nil {
+		return fmt.Errorf("kubizone primary: %w", err)
+	}
+	if err := p.watch(ctx, r, n, s); err != nil {
+		return fmt.Errorf("watchers: %w", err)
+	}
+	return nil
+}
+
+// started adds what the start took, and what the server holds since.
+func (s *server) started(ctx context.Context, r *figures.Results, of string) error {
+	held, err := s.memory(ctx)
+	if err != nil {
+		return err
+	}
+	r.Add(of+"/ready", "s", s.ready.Seconds())
+	r.Add(of+"/ready CPU", "s", s.cpu.Seconds())
+	r.Add(of+"/resident", "MB", float64(s.resident)/1e6)
+	r.Add(of+"/holds", "MB", held.live/1e6)
+	return nil
+}
+
+// compare writes to a zone of a server in turn with the big zone of the small one.
+func (p *plan) compare(ctx context.Context, r *figures.Results, of, zone string, s, small *server) error {
+	for round := range p.Rounds {
+		pair := []*server{small, s}
+		if round%2 == 1 {
+			pair[0], pair[1] = pair[1], pair[0]
+		}
+		took := map[*server]map[string]float64{}
+		for _, one := range pair {
+			to := big
+			if one == s {
+				to = zone
+			}
+			var err error
+			if took[one], err = p.writes(ctx, one, fmt.Sprintf("w%s-%d", of, round), to); err != nil {
+				return err
+			}
+		}
+		for what, value := range took[s] {
+			r.Add(of+"/"+what, unit(what), value)
+			r.Add(of+"/"+what+" ÷ small", "", value/took[small][what])
+		}
+	}
+	return nil
+}
+
+func unit(what string) string {
+	switch {
+	case strings.HasSuffix(what, " ms"):
+		return "ms"
+	case strings.HasSuffix(what, " CPU"):
+		return "µs"
+	case strings.HasSuffix(what, " allocations"):
+		return ""
+	}
+	return "/s"
+}
+
+// operation is a write that is measured.
+type operation struct {
+	what string
+	do   func(ctx context.Context, i int) error
+}
+
+// operations make records in a zone and remove them.
+func (s *server) operations(label, zone string) []operation {
+	records := s.client.KubizoneV1alpha1().Records(tenant)
+	name := func(i int) string { return fmt.Sprintf("%s-%d", label, i) }
+	return []operation{
+		{"create", func(ctx context.Context, i int) error {
+			_, err := records.Create(ctx, &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: name(i)}, Spec: v1alpha1.RecordSpec{
+				DomainName: name(i), ZoneRef: &v1alpha1.ZoneReference{Namespace: owner, Name: zone}, Type: "A", RData: "192.0.2.1"}}, metav1.CreateOptions{})
+			return err
+		}},
+		{"delete", func(ctx context.Context, i int) error { return records.Delete(ctx, name(i), metav1.DeleteOptions{}) }},
+	}
+}
+
+// writes are by a lone caller and by many; they leave the zone as it was.
+func (p *plan) writes(ctx context.Context, s *server, label, zone string) (map[string]float64, error) {
+	out := map[string]float64{}
+	for _, op := range s.operations(label, zone) {
+		took, _, err := figures.Callers(ctx, 1, p.Writes, op.do)
+		if err != nil {
+			return nil, err
+		}
+		out[op.what+" ms"] = figures.Quantile(took, 0.5)
+		out[op.what+" CPU"], out[op.what+" allocations"], err = s.spent(ctx, p.Burst, func() error {
+			_, total, err := figures.Callers(ctx, callers, p.Burst, func(ctx context.Context, i int) error { return op.do(ctx, p.Writes+i) })
+			out[op.what+"s"] = float64(p.Burst) / total.Seconds()
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// masses are one write of a zone each.
+var masses = []struct{ what, patch string }{
+	{"rename", `{"spec":{"domainName":"renamed.example."}}`},
+	{"withdraw", `{"spec":{"delegations":[]}}`},
+}
+
+// mass changes the zone in a way that concerns all its records: how soon the zone itself has changed, at which rate its
+// records follow, and what a neighbour's writes cost meanwhile beside what they cost before.
+func (p *plan) mass(ctx context.Context, r *figures.Results, n int, s *server, what, patch string) error {
+	if err := s.listed(ctx, n, p.Rest); err != nil {
+		return err
+	}
+	before, err := p.writes(ctx, s, what+"-before", other)
+	if err != nil {
+		return err
+	}
+	zones := s.client.KubizoneV1alpha1().Zones(owner)
+	began := time.Now()
+	if _, err := zones.Patch(ctx, big, types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
+		return err
+	}
+	r.Add(at(n, what+" answered"), "ms", time.Since(began).Seconds()*1e3)
+	through := make(chan error, 1)
+	go func() {
+		for {
+			z, err := zones.Get(ctx, big, metav1.GetOptions{})
+			if err != nil || meta.IsStatusConditionTrue(z.Status.Conditions, v1alpha1.ConditionSettled) {
+				through <- err
+				return
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+	}()
+	var took []float64
+	for i := 0; ; i++ {
+		select {
+		case err := <-through:
+			if err != nil {
+				return err
+			}
+			r.Add(at(n, what+" follows"), "/s", float64(n)/time.Since(began).Seconds())
+			r.Add(at(n, what+" follows ÷ creates"), "", float64(n)/time.Since(began).Seconds()/before["creates"])
+			if len(took) > 0 {
+				slices.Sort(took)
+				r.Add(at(n, what+" neighbour"), "", took[len(took)/2]/before["create ms"])
+			}
+			return nil
+		default:
+		}
+		during, err := s.lone(ctx, fmt.Sprintf("%s-during-%d", what, i))
+		if err != nil {
+			return err
+		}
+		took = append(took, during)
+	}
+}
+
+// lone is the median time of a neighbour's create, in ms.
+func (s *server) lone(ctx context.Context, label string) (float64, error) {
+	var all [][]time.Duration
+	for _, op := range s.operations(label, other) {
+		took, _, err := figures.Callers(ctx, 1, 20, op.do)
+		if err != nil {
+			return 0, err
+		}
+		all = append(all, took)
+	}
+	return figures.Quantile(all[0], 0.5), nil
+}
+
+// measureZones takes the figures of many zones; what is written goes into one of them.
+func (p *plan) measureZones(ctx context.Context, r *figures.Results, s, small *server) error {
+	if err := s.listed(ctx, 10*p.Zones, p.Rest); err != nil {
+		return err
+	}
+	if err := s.started(ctx, r, "zones"); err != nil {
+		return err
+	}
+	return p.compare(ctx, r, "zones", other, s, small)
+}

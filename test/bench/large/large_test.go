@@ -1,0 +1,226 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"kubi.zone/kubizone/pkg/apiserver"
+	"kubi.zone/kubizone/pkg/apiserver/embed"
+	"kubi.zone/kubizone/pkg/cmd"
+	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/pkg/zoneview"
+	"kubi.zone/kubizone/test/bench/figures"
+	"kubi.zone/kubizone/test/store"
+)
+
+// program makes this binary the kubizone that is measured.
+const program = "KUBIZONE_BENCH_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if started, err := fills(); started {
+		exit(err)
+		os.Exit(0)
+	}
+	if os.Getenv(program) != "" {
+		os.Exit(cmd.Main(os.Args[1:], os.Stdout, os.Stderr))
+	}
+	os.Exit(m.Run())
+}
+
+const twentyThousand = 20000
+
+// TestRun_costsNoMoreInABigZone runs the benchmark with a zone of 20,000 records. Times mean nothing here, counts do: a write
+// makes as many allocations as in a zone of a thousand, and a reader who is halfway through the zone holds none of it.
+func TestRun_costsNoMoreInABigZone(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts five servers")
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(program, "yes")
+	dir := t.TempDir()
+	p := plan{
+		Sizes: []int{1000, twentyThousand}, Rounds: 1, Writes: 10, Burst: 200, Watchers: 50, Rest: time.Second, Program: self,
+		Fixtures: filepath.Join(dir, "fixtures"), Dir: dir,
+	}
+	r := figures.New(twentyThousand)
+	if err := p.run(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	median := func(name string) float64 {
+		t.Helper()
+		v, ok := r.Median(name)
+		if !ok {
+			t.Errorf("%s was not measured", name)
+		}
+		return v
+	}
+	for _, op := range []string{"create", "delete"} {
+		if got := median(at(twentyThousand, op+" allocations ÷ small")); got > 1.1 {
+			t.Errorf("a %s makes %.2f times as many allocations as in a zone of a thousand records", op, got)
+		}
+	}
+	for _, way := range reads {
+		// What is on its way to the reader, and noise. The octets of the zone are 1.2 MB, and twice that in a buffer that grew.
+		if got := median(at(twentyThousand, way.what+" holds")); got > 1 {
+			t.Errorf("halfway through %s the server holds %.2f MB for the reader", way.what, got)
+		}
+	}
+	var out bytes.Buffer
+	report{r, p}.print(&out)
+	for _, want := range []string{"| one zone of | 1000 | 20000 |", "| primary resident MB |", "| a watcher kB |", "octets for a record, 1000 to 20000"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is not in the report:\n%s", want, out.String())
+		}
+	}
+	if err := (report{r, p}).plot(dir); err != nil {
+		t.Fatal(err)
+	}
+	if plot, err := os.ReadFile(filepath.Join(dir, "growth-writes.svg")); err != nil || bytes.Count(plot, []byte("<polyline")) != 2 {
+		t.Errorf("%v: %s", err, plot)
+	}
+	t.Run("start", func(t *testing.T) { startReadsOnce(t, p.Fixtures) })
+}
+
+// startReadsOnce: who starts reads each object once, in pages, and has the zone that its hash proves (I2).
+func startReadsOnce(t *testing.T, fixtures string) {
+	kept, err := fixture{records: twentyThousand}.keep(t.Context(), fixtures)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := t.TempDir()
+	dir, err := embed.OpenDir(path, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	if err := dir.Restore(embed.Snapshot{Path: kept}); err != nil {
+		t.Fatal(err)
+	}
+	etcd, err := embed.Start(t.Context(), embed.Config{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer etcd.Stop()
+	client, err := clientv3.New(clientv3.Config{Endpoints: etcd.Endpoints()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	counted := &counting{KV: client.KV, of: map[string]int{}}
+	client.KV = counted
+	l, err := ledger.Open(t.Context(), ledger.Config{Client: client, Prefix: apiserver.Prefix, Zones: store.Codec(), Records: store.Codec()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	seen := &sink{ready: cancel}
+	if err := l.Follow(ctx, seen); err != nil && ctx.Err() == nil {
+		t.Fatal(err)
+	}
+	counted.Lock()
+	defer counted.Unlock()
+	if got := counted.of["records"]; got != twentyThousand {
+		t.Errorf("%d records were read", got)
+	}
+	if got := counted.of["zones"]; got != 2 {
+		t.Errorf("%d zones were read", got)
+	}
+	if counted.streams != 3 { // zones, records, cuts: pages would be counted by etcd, each to the end
+		t.Errorf("%d streams", counted.streams)
+	}
+	if counted.requests > 20 {
+		t.Errorf("%d requests beside the streams", counted.requests)
+	}
+	found := false
+	for _, b := range seen.bases {
+		s := zoneview.NewSnapshot(zoneview.Zone{UID: b.Zone.UID}, b.Zone.Header, b.Zone.Serial, b.Zone.N, b.Zone.State, slices.Values(b.Sets))
+		if err := s.Prove(); err != nil || s.Hash() != b.Hash {
+			t.Errorf("%s: hash %s, %s in its zone: %v", s.FQDN(), s.Hash(), b.Hash, err)
+		}
+		found = found || s.FQDN().String() == bigName && s.Len() == twentyThousand
+	}
+	if !found {
+		t.Errorf("%s is not there with %d rows", bigName, twentyThousand)
+	}
+}
+
+// sink takes in what a start reads and says when that is all.
+type sink struct {
+	bases []ledger.Base
+	ready func()
+}
+
+func (s *sink) Reset()                                  { s.bases = nil }
+func (s *sink) Base(b ledger.Base)                      { s.bases = append(s.bases, b) }
+func (s *sink) Unreadable(string, string, error)        {}
+func (s *sink) Ready()                                  { s.ready() }
+func (s *sink) Apply(uid string, _ content.Transaction) {}
+
+// counting counts what etcd answers: objects by their kind, and requests.
+type counting struct {
+	clientv3.KV
+	sync.Mutex
+	of                map[string]int
+	requests, streams int
+}
+
+func (c *counting) Get(ctx context.Context, key string, opts ...clientv3.OpOption) (*clientv3.GetResponse, error) {
+	r, err := c.KV.Get(ctx, key, opts...)
+	if err == nil {
+		c.Lock()
+		c.requests++
+		c.Unlock()
+		c.took(r.Kvs)
+	}
+	return r, err
+}
+
+func (c *counting) GetStream(ctx context.Context, key string, opts ...clientv3.OpOption) (clientv3.GetStreamChan, error) {
+	from, err := c.KV.GetStream(ctx, key, opts...)
+	if err != nil {
+		return nil, err
+	}
+	c.Lock()
+	c.streams++
+	c.Unlock()
+	to := make(chan clientv3.RangeStreamResponse)
+	go func() {
+		defer close(to)
+		for r := range from {
+			if r.Err() == nil {
+				c.took(r.Kvs)
+			}
+			to <- r
+		}
+	}()
+	return to, nil
+}
+
+func (c *counting) took(kvs []*mvccpb.KeyValue) {
+	c.Lock()
+	defer c.Unlock()
+	for _, kv := range kvs {
+		if rest, ok := strings.CutPrefix(string(kv.Key), apiserver.Prefix+"/kubi.zone/"); ok {
+			kind, _, _ := strings.Cut(rest, "/")
+			c.of[kind]++
+		}
+	}
+}

@@ -1,0 +1,169 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"kubi.zone/kubizone/test/bench/figures"
+)
+
+// plan is what a run does.
+type plan struct {
+	// Sizes of the one zone, ascending; the first is what the others are compared with.
+	Sizes []int
+	// Zones of ten records each, in up to a thousand namespaces; 0: none.
+	Zones int
+	// Rounds of writes, Writes of a lone caller and Burst of many callers in each.
+	Rounds, Writes, Burst int
+	// Rest is how long a process is left alone before its memory is looked at.
+	Rest time.Duration
+	// SlowReaders are watches that nobody reads.
+	SlowReaders int
+	// Mass is how many records a rename and a withdrawn delegation concern; 0: neither is done.
+	Mass int
+	// Watchers that a server gets at once.
+	Watchers int
+	// Program is the kubizone that is measured.
+	Program string
+	// Fixtures is where filled stores are kept; Dir is where servers work.
+	Fixtures, Dir string
+}
+
+// fills is what this program does where it was started to fill a store.
+func fills() (started bool, err error) {
+	path := os.Getenv(filling)
+	if path == "" {
+		return false, nil
+	}
+	var f fixture
+	if _, err := fmt.Sscanf(os.Getenv(filled), "%d %d", &f.records, &f.zones); err != nil {
+		return true, err
+	}
+	return true, f.fill(context.Background(), path, os.Getenv(into))
+}
+
+func main() {
+	if started, err := fills(); started {
+		exit(err)
+		return
+	}
+	cache, err := os.UserCacheDir()
+	exit(err)
+	p := plan{Rounds: 3, Writes: 100, Burst: 500, Rest: 3 * time.Second, SlowReaders: 20}
+	sizes := flag.String("sizes", "1000,10000,100000,1000000", "records of the one zone, ascending; the first is what the others are compared with")
+	flag.IntVar(&p.Zones, "zones", 100000, "zones of ten records each; 0 leaves them out")
+	flag.IntVar(&p.Mass, "mass", 100000, "records that a rename and a withdrawn delegation concern; 0 leaves both out")
+	flag.IntVar(&p.Watchers, "watchers", 1000, "watches that are open at once")
+	flag.StringVar(&p.Program, "kubizone", "bin/kubizone", "the program that is measured")
+	flag.StringVar(&p.Fixtures, "fixtures", filepath.Join(cache, "kubizone", "large"), "where filled stores are kept between runs")
+	flag.StringVar(&p.Dir, "dir", os.TempDir(), "where servers work on copies of them")
+	plots := flag.String("plots", "", "directory for the plots; none are drawn without")
+	results := flag.String("results", "test/bench/large/results", "directory with kept.jsonl, the run to compare with, and last.jsonl, which is written")
+	keep := flag.Bool("keep", false, "make this run the kept one")
+	flag.Parse()
+	for _, text := range strings.Split(*sizes, ",") {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || len(p.Sizes) > 0 && n <= p.Sizes[len(p.Sizes)-1] {
+			exit(fmt.Errorf("--sizes %q: want numbers of records, ascending, with commas between", *sizes))
+		}
+		p.Sizes = append(p.Sizes, n)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	began := time.Now()
+	r := figures.New(p.Sizes[len(p.Sizes)-1])
+	// What was measured before something failed, or before it was stopped, took long enough to be shown.
+	failed := p.run(ctx, r)
+	r.Header.Seconds = int(time.Since(began).Seconds())
+	report{r, p}.print(os.Stdout)
+	if *plots != "" {
+		exit(report{r, p}.plot(*plots))
+	}
+	exit(failed)
+	exit(r.Finish(*results, *keep, os.Stdout))
+}
+
+func exit(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench-large:", err)
+		os.Exit(1)
+	}
+}
+
+func say(format string, args ...any) {
+	fmt.Fprintf(os.Stderr, "bench-large: "+format+"\n", args...)
+}
+
+// run measures each size beside the smallest, then the zones, then what concerns every record of a zone.
+func (p *plan) run(ctx context.Context, r *figures.Results) error {
+	dir, err := os.MkdirTemp(p.Dir, "kubizone-bench-large-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	r.Header.Rounds = p.Rounds
+	start := func(f fixture, name string) (*server, error) {
+		kept, err := f.keep(ctx, p.Fixtures)
+		if err != nil {
+			return nil, err
+		}
+		return p.serve(ctx, filepath.Join(dir, name), kept)
+	}
+	small, err := start(fixture{records: p.Sizes[0]}, "small")
+	if err != nil {
+		return err
+	}
+	defer small.end()
+	for _, n := range p.Sizes {
+		s, err := start(fixture{records: n}, fmt.Sprint(n))
+		if err != nil {
+			return err
+		}
+		say("%d records: ready after %s, %d MB; load %s", n, s.ready.Round(time.Millisecond), s.resident>>20, figures.LoadAverage())
+		err = p.measure(ctx, r, n, s, small)
+		say("%d records: measured; load %s", n, figures.LoadAverage())
+		s.end()
+		if err != nil {
+			return fmt.Errorf("%d records: %w", n, err)
+		}
+	}
+	if p.Zones > 0 {
+		s, err := start(fixture{zones: p.Zones}, "zones")
+		if err != nil {
+			return err
+		}
+		say("%d zones: ready after %s, %d MB", p.Zones, s.ready.Round(time.Millisecond), s.resident>>20)
+		err = p.measureZones(ctx, r, s, small)
+		s.end()
+		if err != nil {
+			return fmt.Errorf("%d zones: %w", p.Zones, err)
+		}
+	}
+	if p.Mass == 0 {
+		return nil
+	}
+	for _, mass := range masses {
+		s, err := start(fixture{records: p.Mass}, mass.what)
+		if err != nil {
+			return err
+		}
+		say("%s of %d records", mass.what, p.Mass)
+		err = p.mass(ctx, r, p.Mass, s, mass.what, mass.patch)
+		s.end()
+		if err != nil {
+			return fmt.Errorf("%s of %d records: %w", mass.what, p.Mass, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,68 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"kubi.zone/kubizone/test/bench/figures"
+)
+
+// memory of a server's process as its Go runtime counts it.
+type memory struct {
+	// live octets are those in use after a collection: what is held, whatever stood there as garbage meanwhile.
+	live float64
+	// mallocs since the start.
+	mallocs float64
+}
+
+// memory collects garbage in the server and asks what is left.
+func (s *server) memory(ctx context.Context) (m memory, err error) {
+	text, err := s.client.Discovery().RESTClient().Get().AbsPath("/debug/pprof/heap").Param("gc", "1").Param("debug", "1").DoRaw(ctx)
+	if err != nil {
+		return m, err
+	}
+	found := 0
+	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
+		for name, into := range map[string]*float64{"# HeapAlloc = ": &m.live, "# Mallocs = ": &m.mallocs} {
+			if rest, ok := strings.CutPrefix(lines.Text(), name); ok {
+				if _, err := fmt.Sscan(rest, into); err != nil {
+					return m, err
+				}
+				found++
+			}
+		}
+	}
+	if found != 2 {
+		return m, fmt.Errorf("the heap profile of the server has no line HeapAlloc or Mallocs")
+	}
+	return m, nil
+}
+
+// spent is CPU time and allocations of the server while f runs, each divided by n, in µs and a count.
+func (s *server) spent(ctx context.Context, n int, f func() error) (cpu, mallocs float64, err error) {
+	before, err := s.memory(ctx)
+	if err != nil {
+		return 0, 0, err
+	}
+	pid := s.process.Process.Pid
+	began, err := figures.CPU(pid)
+	if err != nil {
+		return 0, 0, err
+	}
+	if err := f(); err != nil {
+		return 0, 0, err
+	}
+	ended, err := figures.CPU(pid)
+	if err != nil {
+		return 0, 0, err
+	}
+	after, err := s.memory(ctx)
+	return float64((ended-began)/time.Microsecond) / float64(n), (after.mallocs - before.mallocs) / float64(n), err
+}
