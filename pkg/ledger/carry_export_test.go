@@ -5,5 +5,9 @@ package ledger
 
 import "context"
 
-// CarryOut empties the outbox, and does nothing else of Run.
-func CarryOut(l *Ledger, ctx context.Context) { l.sweepOutbox(ctx, true) }
+// CarryOut empties the outbox, one work after the other, and does nothing else of Run.
+func CarryOut(l *Ledger, ctx context.Context) {
+	for i, s := range l.due(ctx, true) {
+		l.takeUp(ctx, s, i > 0)
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
@@ -137,6 +138,7 @@ type foreignWork struct {
 func (l *Ledger) Run(ctx context.Context) error {
 	tick := time.NewTicker(sweepEvery)
 	defer tick.Stop()
+	defer l.lanes.Wait()
 	var debts, logs map[string]int64
 	first := true
 	for n := 0; ; n++ {
@@ -158,18 +160,92 @@ func (l *Ledger) Run(ctx context.Context) error {
 	}
 }
 
-// sweepOutbox carries out the items of the outbox, oldest first.
+// maxLanes is how many namespaces' cascades run side by side on one server.
+const maxLanes = 8
+
+// lanes are the namespaces whose works are being carried out. Those of one follow each
+// other; nobody's wait for another's, however many records that one has set moving.
+type lanes struct {
+	sync.WaitGroup
+	mu   sync.Mutex
+	busy map[string]bool
+	// missed: a work was due whose lane was busy, or that there was none for.
+	missed bool
+}
+
+// lane is where a work has its place. A move is one record, and waits for no cascade.
+func lane(w *law.Work) string {
+	if w.Move != nil {
+		return w.By + "/moves"
+	}
+	return w.By
+}
+
+func (p *lanes) take(name string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.busy[name] || len(p.busy) >= maxLanes {
+		p.missed = true
+		return false
+	}
+	p.busy[name] = true
+	return true
+}
+
+// leave reports whether a work waits for the lane.
+func (p *lanes) leave(name string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.busy, name)
+	missed := p.missed
+	p.missed = false
+	return missed
+}
+
+func (p *lanes) len() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.busy)
+}
+
+// sweepOutbox begins to carry out what is due in the outbox, lane by lane.
 func (l *Ledger) sweepOutbox(ctx context.Context, all bool) {
+	due := map[string][]*standing{}
+	var order []string
+	for _, s := range l.due(ctx, all) {
+		name := lane(&s.work)
+		if due[name] == nil {
+			order = append(order, name)
+		}
+		due[name] = append(due[name], s)
+	}
+	for _, name := range order {
+		if !l.lanes.take(name) {
+			continue
+		}
+		l.lanes.Go(func() {
+			defer func() {
+				if l.lanes.leave(name) {
+					l.rouse()
+				}
+			}()
+			for i, s := range due[name] {
+				l.takeUp(ctx, s, i > 0)
+			}
+		})
+	}
+}
+
+// due are the works that are this server's to carry out, oldest first: its own, and at
+// its start all, but for those of which another says that it is at them.
+func (l *Ledger) due(ctx context.Context, all bool) (works []*standing) {
 	r, err := l.config.Client.Get(ctx, l.layout.room("outbox"), clientv3.WithPrefix(), clientv3.WithSort(clientv3.SortByCreateRevision, clientv3.SortAscend))
 	if err != nil {
-		return
+		return nil
 	}
 	foreign := map[string]foreignWork{}
 	defer func() { l.foreign = foreign }()
 	for _, kv := range r.Kvs {
-		if ctx.Err() != nil {
-			return
-		}
 		var w law.Work
 		if err := json.Unmarshal(kv.Value, &w); err != nil {
 			klog.FromContext(ctx).Error(err, "an outbox item does not parse; run kubizone fsck", "key", string(kv.Key))
@@ -178,7 +254,7 @@ func (l *Ledger) sweepOutbox(ctx context.Context, all bool) {
 		l.mu.Lock()
 		mine := l.works[w.ID]
 		l.mu.Unlock()
-		if !all && !mine {
+		if !mine && (!all || w.Runner != "") {
 			seen, ok := l.foreign[w.ID]
 			if !ok || seen.mod != kv.ModRevision {
 				seen = foreignWork{kv.ModRevision, time.Now()}
@@ -187,17 +263,32 @@ func (l *Ledger) sweepOutbox(ctx context.Context, all bool) {
 				continue
 			}
 		}
-		s := &standing{work: w, mod: kv.ModRevision, since: kv.CreateRevision}
-		if err := l.carryOut(ctx, s); err != nil && !errors.Is(err, errThrough) && !errors.Is(err, errElsewhere) {
-			if ctx.Err() == nil {
-				klog.FromContext(ctx).Error(err, "a cascade was interrupted; it goes on", "why", w.Reason)
-			}
-			continue
-		}
-		l.mu.Lock()
-		delete(l.works, w.ID)
-		l.mu.Unlock()
+		works = append(works, &standing{work: w, mod: kv.ModRevision, since: kv.CreateRevision})
 	}
+	return works
+}
+
+// takeUp carries a work out; again: it has waited since it was read.
+func (l *Ledger) takeUp(ctx context.Context, s *standing, again bool) {
+	if ctx.Err() != nil {
+		return
+	}
+	var err error
+	if again {
+		err = s.refresh(ctx, l)
+	}
+	if err == nil {
+		err = l.carryOut(ctx, s)
+	}
+	if err != nil && !errors.Is(err, errThrough) && !errors.Is(err, errElsewhere) {
+		if ctx.Err() == nil {
+			klog.FromContext(ctx).Error(err, "a cascade was interrupted; it goes on", "why", s.work.Reason)
+		}
+		return
+	}
+	l.mu.Lock()
+	delete(l.works, s.work.ID)
+	l.mu.Unlock()
 }
 
 // carryOut does all of a work and consumes its item.
@@ -259,7 +350,7 @@ func (l *Ledger) carryOut(ctx context.Context, s *standing) error {
 				return err
 			}
 			if l.clients.Load() != clients {
-				rest(ctx, time.Since(began)/2)
+				rest(ctx, time.Since(began)/2, l.lanes.len())
 			}
 		}
 		if !w.more {
@@ -290,9 +381,10 @@ func (l *Ledger) readAhead(ctx context.Context, cs []candidate) chan read {
 const maxRest = 20 * time.Millisecond
 
 // rest leaves server and etcd to clients that write meanwhile, in whichever zone: a
-// cascade that always has writes under way makes each of theirs wait for some.
-func rest(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(min(d, maxRest))
+// cascade that always has writes under way makes each of theirs wait for some. Of
+// several cascades each rests the longer.
+func rest(ctx context.Context, d time.Duration, cascades int) {
+	timer := time.NewTimer(min(d, maxRest) * time.Duration(max(1, cascades)))
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():

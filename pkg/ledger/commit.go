@@ -557,10 +557,15 @@ func (l *Ledger) settle(w *write, s *session, t *transaction, rev int64) {
 	}
 	if plan.Work != nil {
 		l.works[plan.Work.ID] = true
-		select {
-		case l.wake <- struct{}{}:
-		default:
-		}
+		l.rouse()
+	}
+}
+
+// rouse has the outbox looked at now.
+func (l *Ledger) rouse() {
+	select {
+	case l.wake <- struct{}{}:
+	default:
 	}
 }
 

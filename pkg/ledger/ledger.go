@@ -91,6 +91,7 @@ type Ledger struct {
 	clients atomic.Int64           // writes of content that were asked for
 	id      string                 // of this server among those on its store
 	foreign map[string]foreignWork // of the outbox, as the last sweep saw it
+	lanes   lanes
 	wake    chan struct{}
 	stats   Stats
 }
@@ -167,7 +168,7 @@ func Open(ctx context.Context, config Config) (*Ledger, error) {
 	l := &Ledger{
 		config: config, layout: Layout{Prefix: config.Prefix}, now: config.Now,
 		index: map[law.Key]*indexed{}, heads: map[string]*head{}, byUID: map[string]*head{}, works: map[string]bool{}, doubt: map[law.Key]bool{},
-		id: newID(), wake: make(chan struct{}, 1),
+		id: newID(), wake: make(chan struct{}, 1), lanes: lanes{busy: map[string]bool{}},
 	}
 	if l.now == nil {
 		l.now = time.Now

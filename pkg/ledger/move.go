@@ -52,10 +52,7 @@ func (l *Ledger) arriveNow(ctx context.Context, move *law.Work, out outcome, pla
 		l.mu.Lock()
 		l.works[move.ID] = true
 		l.mu.Unlock()
-		select {
-		case l.wake <- struct{}{}:
-		default:
-		}
+		l.rouse()
 		warn(ctx, []string{fmt.Sprintf("the record has left its zone and is not yet in zone %s, where its place is reserved: the server takes it in by itself (S2.6)", move.Move.To.FQDN)})
 	}
 	return out, placed
