@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 
@@ -105,4 +106,29 @@ func TestChild_glueCanBeTakenAway_S6_1(t *testing.T) {
 	if now := s.Zone("infra", "top").Status; now.EntryCount != alone.EntryCount || now.ContentState != alone.ContentState {
 		t.Errorf("the delegation is withdrawn, and %d entries of it are left", now.EntryCount-alone.EntryCount)
 	}
+}
+
+// What is remembered of a zone that nobody writes any more is let go of, and read again when somebody does.
+func TestLedger_forgetsZonesThatNobodyWrites(t *testing.T) {
+	st := store.New(t)
+	s := st.Server()
+	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"))))
+	store.Must(s.CreateRecord(t.Context(), store.Record("team-a", "www", "www.example.org.", "A", "192.0.2.1")))
+	known := func() int { return s.Ledger.Facts("infra", "example") }
+	if known() == 0 {
+		t.Fatal("nothing is remembered of a zone that was just written")
+	}
+	s.Ledger.Forget(time.Now().Add(-time.Minute))
+	if known() == 0 {
+		t.Error("a zone that was just written is forgotten")
+	}
+	s.Ledger.Forget(time.Now().Add(time.Second))
+	if n := known(); n > 0 {
+		t.Errorf("%d facts of a zone that nobody writes", n)
+	}
+	store.Must(s.UpdateRecord(t.Context(), "team-a", "www", func(r *v1alpha1.Record) { r.Spec.RData = "192.0.2.2" }))
+	if err := s.DeleteRecord(t.Context(), "team-a", "www"); err != nil {
+		t.Fatal(err)
+	}
+	st.MustBeClean()
 }

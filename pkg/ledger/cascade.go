@@ -149,6 +149,7 @@ func (l *Ledger) Run(ctx context.Context) error {
 		if first || n%4 == 0 {
 			debts = l.sweepDebts(ctx, debts)
 			l.sweepPatience(ctx)
+			l.forget(time.Now().Add(-remembers))
 		}
 		first = false
 		select {

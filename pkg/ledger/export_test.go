@@ -4,6 +4,8 @@
 package ledger
 
 import (
+	"time"
+
 	"k8s.io/apiserver/pkg/storage"
 
 	"kubi.zone/kubizone/pkg/dns/name"
@@ -20,6 +22,15 @@ func (l *Ledger) Waiting(namespace, zone string) int {
 	defer l.mu.Unlock()
 	return len(l.head(l.layout.Zone(namespace, zone)).queue)
 }
+
+// Facts is how many are remembered of a zone; Forget lets go of those of zones not written since.
+func (l *Ledger) Facts(namespace, zone string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.head(l.layout.Zone(namespace, zone)).facts)
+}
+
+func (l *Ledger) Forget(since time.Time) { l.forget(since) }
 
 // Knows: the server has heard of the zone with this name.
 func (l *Ledger) Knows(view, fqdn string) bool {

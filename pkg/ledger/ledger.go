@@ -130,6 +130,7 @@ type head struct {
 	object *v1alpha1.Zone
 	zone   *law.Zone
 	facts  map[law.Key]any
+	used   time.Time // when one of them was learned last
 	// foreign: the last write met a revision of another server, so it leaves the
 	// next round trip to that one (replicas take turns).
 	foreign bool
@@ -150,10 +151,12 @@ type head struct {
 	rival time.Time
 }
 
-// maxFacts bounds what a head remembers; maxHeads how many zones are remembered.
+// maxFacts bounds what a head remembers, remembers how long after the last write; maxHeads
+// how many zones are remembered.
 const (
-	maxFacts = 1 << 17
-	maxHeads = 1 << 14
+	remembers = time.Minute
+	maxFacts  = 1 << 17
+	maxHeads  = 1 << 14
 )
 
 // Open checks the stored format, writes it into an empty store and loads the
@@ -332,10 +335,23 @@ func (l *Ledger) set(h *head, object *v1alpha1.Zone, zone *law.Zone, mod int64) 
 }
 
 func (h *head) know(k law.Key, v any) {
+	h.used = time.Now()
 	if h.facts == nil || len(h.facts) >= maxFacts {
 		h.facts = map[law.Key]any{}
 	}
 	h.facts[k] = v
+}
+
+// forget lets go of the facts of zones that nobody has written since: who writes to many
+// zones in turn does not fill the memory.
+func (l *Ledger) forget(since time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, h := range l.heads {
+		if h.used.Before(since) {
+			h.facts = nil
+		}
+	}
 }
 
 // Zones lists who holds which name, as far as this server has heard.
