@@ -58,10 +58,28 @@ type halfway struct {
 }
 
 func newHalfway(t *testing.T, change ...func(*store.Store)) *halfway {
+	h := aboutToStop(t, change...)
+	h.stop(t, func(r string) error {
+		_, err := h.stopped.CreateRecord(context.Background(), store.Record("team", r, r+".example.org.", "A", "192.0.2.1"))
+		return err
+	})
+	if n := len(h.other.ListRecords("team")); n != 2 {
+		t.Fatalf("%d records are written, want 2: this store is not halfway", n)
+	}
+	return h
+}
+
+// aboutToStop is the same before the batch.
+func aboutToStop(t *testing.T, change ...func(*store.Store)) *halfway {
 	h := &halfway{Store: store.New(t, change...), gate: &gate{}, outcomes: make(chan error, 10)}
 	h.stopped = h.Server(func(c *ledger.Config) { c.Fault = h.gate.pass })
 	h.other = h.Server()
 	store.Must(h.stopped.CreateZone(store.Zone("infra", "z", "example.org.", store.Allow("", "*"))))
+	return h
+}
+
+// stop has a write of each of r0 to r3 go together, and stops among them.
+func (h *halfway) stop(t *testing.T, write func(r string) error) {
 	h.gate.set("before-commit")
 	go func() {
 		_, err := h.stopped.CreateRecord(context.Background(), store.Record("team", "alone", "alone.example.org.", "A", "192.0.2.1"))
@@ -69,18 +87,12 @@ func newHalfway(t *testing.T, change ...func(*store.Store)) *halfway {
 	}()
 	<-h.gate.reached
 	for i := range 4 {
-		go func() {
-			_, err := h.stopped.CreateRecord(context.Background(), store.Record("team", fmt.Sprintf("r%d", i), fmt.Sprintf("r%d.example.org.", i), "A", "192.0.2.1"))
-			h.outcomes <- err
-		}()
+		go func() { h.outcomes <- write(fmt.Sprintf("r%d", i)) }()
 		store.Eventually(t, "a write waits at the zone", func() bool { return h.stopped.Ledger.Waiting("infra", "z") == i+1 })
 	}
 	h.gate.set("batch-record")
 	for range 3 {
 		<-h.gate.reached
-	}
-	if n := len(h.other.ListRecords("team")); n != 2 {
-		t.Fatalf("%d records are written, want 2: this store is not halfway", n)
 	}
 	if r := h.Fsck(); !r.Clean() || r.Owed.Total < 3 {
 		t.Fatalf("halfway: %s", store.Text(r))
@@ -93,7 +105,6 @@ func newHalfway(t *testing.T, change ...func(*store.Store)) *halfway {
 			}
 		}
 	})
-	return h
 }
 
 func (h *halfway) names() []string {
@@ -157,7 +168,47 @@ func TestBatch_aReservedNameIsTaken_I5(t *testing.T) {
 	}
 }
 
-// The control of the one above: who does not compare reservations takes the name,
+// A record that a log has let go of, or put under another name, does not go together with what stands beside it until it
+// is written: who writes it meanwhile writes on what the log says (I5).
+func TestBatch_aReservedRecordIsWrittenOnWhatTheLogSays_I5(t *testing.T) {
+	for what, decided := range map[string]func(h *halfway, r string) error{
+		"deleted": func(h *halfway, r string) error { return h.stopped.DeleteRecord(context.Background(), "team", r) },
+		"renamed": func(h *halfway, r string) error {
+			_, err := h.stopped.UpdateRecord(context.Background(), "team", r, func(o *v1alpha1.Record) { o.Spec.DomainName = "new-" + r + ".example.org." })
+			return err
+		},
+	} {
+		for _, write := range []string{"updated", "deleted"} {
+			t.Run(what+" and "+write, func(t *testing.T) {
+				h := aboutToStop(t)
+				for i := range 4 {
+					r := fmt.Sprintf("r%d", i)
+					store.Must(h.other.CreateRecord(t.Context(), store.Record("team", r, r+".example.org.", "A", "192.0.2.1")))
+				}
+				h.stop(t, func(r string) error { return decided(h, r) })
+				store.Must(h.other.CreateRecord(t.Context(), store.Record("team", "later", "later.example.org.", "A", "192.0.2.1"))) // it knows the zone as it is now
+				var got *v1alpha1.Record
+				var err error
+				if write == "updated" {
+					got, err = h.other.UpdateRecord(t.Context(), "team", "r3", func(o *v1alpha1.Record) { o.Spec.RData = "192.0.2.2" })
+				} else {
+					err = h.other.DeleteRecord(t.Context(), "team", "r3")
+				}
+				switch {
+				case what == "deleted" && !storage.IsNotFound(err):
+					t.Errorf("%v, want NotFound", err)
+				case what == "renamed" && err != nil:
+					t.Error(err)
+				case what == "renamed" && write == "updated" && got.Status.FQDN != "new-r3.example.org.":
+					t.Errorf("it stands at %s", got.Status.FQDN)
+				}
+				h.MustBeClean()
+			})
+		}
+	}
+}
+
+// The control of the tests above: who does not compare reservations takes the name,
 // the log takes it back, and two zones count it.
 func TestBatch_withoutTheCompareOfReservationsTheDamageIsSeen(t *testing.T) {
 	h := newHalfway(t, store.Unchecked)

@@ -160,20 +160,25 @@ func (l *Ledger) commit(ctx context.Context, w *write, who waits) (outcome, erro
 }
 
 // moved is the outcome of a write whose object somebody else has changed: the
-// present one, as after a lost race.
+// present one, as after a lost race. A record that a log has changed is written first.
 func (l *Ledger) moved(ctx context.Context, w *write) (outcome, error) {
-	r, err := l.config.Client.Get(ctx, w.key)
-	if err != nil {
-		return outcome{}, l.late(w, err)
+	for {
+		r, err := l.config.Client.Txn(ctx).Then(clientv3.OpGet(w.key), clientv3.OpGet(l.layout.reserved(w.key))).Commit()
+		if err != nil {
+			return outcome{}, l.late(w, err)
+		}
+		out := outcome{rev: r.Header.Revision, kv: one(r.Responses[0])}
+		if modRevision(out.kv) != w.expected {
+			return out, nil
+		}
+		reserved := one(r.Responses[1])
+		if reserved == nil {
+			return outcome{}, fmt.Errorf("ledger: what is known of %s does not go together with it: run kubizone fsck, which says what is damaged", w.key)
+		}
+		if err := l.carryOutLog(ctx, string(reserved.Value)); err != nil {
+			return outcome{}, l.late(w, err)
+		}
 	}
-	out := outcome{rev: r.Header.Revision}
-	if len(r.Kvs) > 0 {
-		out.kv = r.Kvs[0]
-	}
-	if modRevision(out.kv) == w.expected {
-		return outcome{}, fmt.Errorf("ledger: what is known of %s does not go together with it: run kubizone fsck, which says what is damaged", w.key)
-	}
-	return out, nil
 }
 
 // clear carries out the logs that the else branch names: the one that reserves the
