@@ -276,7 +276,7 @@ func (w *world) run(t *testing.T, ops []operation) (r ran) {
 func TestForest_everyRevisionIsTrue(t *testing.T) {
 	w := need(t)
 	t.Logf("seed %d", *seed)
-	ops := draw(4)
+	ops := draw(*clients)
 	r := w.run(t, ops)
 	if r.wrong != nil {
 		t.Error(r.wrong)

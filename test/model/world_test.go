@@ -39,6 +39,7 @@ const patience = 3 * time.Minute
 var (
 	seed       = flag.Uint64("seed", 0, "of what clients do; 0: one of its own, which is printed")
 	operations = flag.Int("operations", 25, "operations of each client")
+	clients    = flag.Int("clients", 4, "clients of the forest, each of which does so many")
 	shrinking  = flag.Duration("shrink", 3*time.Minute, "how long a failure may be made smaller, by doing parts of it again")
 	broken     = flag.String("broken", "", "compares that the servers leave out (zone, facts, all): what the tests find then")
 )
