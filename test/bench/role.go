@@ -118,6 +118,7 @@ func (r role) etcd(ctx context.Context) error {
 
 // server is the API and the hidden primary, as `kubizone up` wires them, but for etcd.
 func (r role) server(ctx context.Context, stop context.CancelCauseFunc) error {
+	apiserver.SpareHeap()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err

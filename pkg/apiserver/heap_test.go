@@ -1,0 +1,47 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apiserver
+
+import (
+	"runtime"
+	"runtime/metrics"
+	"testing"
+	"time"
+)
+
+func TestSpareHeap_sizes(t *testing.T) {
+	for live, want := range map[uint64]int{0: 25600, 16 << 20: 1600, 128 << 20: 200, 256 << 20: 100, 4 << 30: 100} {
+		if got := sparing(live); got != want {
+			t.Errorf("%d octets: GOGC %d, want %d", live, got, want)
+		}
+	}
+}
+
+// After each collection the goal is set anew: for what is held then.
+func TestSpareHeap_followsTheHeap(t *testing.T) {
+	t.Setenv("GOGC", "")
+	SpareHeap()
+	percent := func() uint64 {
+		s := []metrics.Sample{{Name: "/gc/gogc:percent"}}
+		metrics.Read(s)
+		return s[0].Value.Uint64()
+	}
+	reaches := func(what string, ok func(uint64) bool) {
+		t.Helper()
+		for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+			if runtime.GC(); ok(percent()) {
+				return
+			}
+			if time.Now().After(end) {
+				t.Fatalf("GOGC is %d after a minute, want %s", percent(), what)
+			}
+		}
+	}
+	reaches("more than 200 for a small heap", func(p uint64) bool { return p > 200 })
+	held := make([]byte, 2*spareHeap)
+	reaches("100 for a large one", func(p uint64) bool { return p == 100 })
+	runtime.KeepAlive(held)
+	held = nil
+	reaches("more than 200 again", func(p uint64) bool { return p > 200 })
+}
