@@ -59,10 +59,10 @@ type backend struct {
 	client       versioned.Interface
 }
 
-func newBackend(ctx context.Context, dir string, plain bool, started func(*process)) (*backend, error) {
+func newBackend(ctx context.Context, dir string, plain bool, slow time.Duration, started func(*process)) (*backend, error) {
 	var b backend
 	var err error
-	if b.etcd, err = start(ctx, role{Kind: "etcd", Dir: filepath.Join(dir, "e")}); err != nil {
+	if b.etcd, err = start(ctx, role{Kind: "etcd", Dir: filepath.Join(dir, "e"), SlowDisk: slow}); err != nil {
 		return nil, err
 	}
 	started(b.etcd)

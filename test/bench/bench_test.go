@@ -72,7 +72,7 @@ func TestRun_countsWhatAWriteIs(t *testing.T) {
 		}
 	}
 	var first, second bytes.Buffer
-	report{r}.print(&first)
+	report{Results: r}.print(&first)
 	if err := r.Finish(dir, true, &first); err != nil {
 		t.Fatal(err)
 	}

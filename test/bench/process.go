@@ -43,7 +43,11 @@ func start(ctx context.Context, r role) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := exec.Command(self)
+	program, err := r.program(self)
+	if err != nil {
+		return nil, err
+	}
+	c := exec.Command(program[0], program[1:]...)
 	c.Env = append(os.Environ(), roleVariable+"="+string(text))
 	c.Stderr = os.Stderr
 	input, err := c.StdinPipe()
@@ -79,6 +83,19 @@ func start(ctx context.Context, r role) (*process, error) {
 	}
 	p.control = overSocket(p.Control)
 	return p, nil
+}
+
+// program is what runs the role: on a slower disk below strace, which holds each call that waits for the disk.
+func (r role) program(self string) ([]string, error) {
+	if r.SlowDisk == 0 {
+		return []string{self}, nil
+	}
+	strace, err := exec.LookPath("strace")
+	if err != nil {
+		return nil, fmt.Errorf("-slow-disk: %w; install it (Debian: apt-get install strace)", err)
+	}
+	hold := fmt.Sprintf("inject=fdatasync:delay_exit=%d", r.SlowDisk.Microseconds())
+	return []string{strace, "-f", "--seccomp-bpf", "-qq", "-o", os.DevNull, "-e", "trace=fdatasync", "-e", hold, self}, nil
 }
 
 // stop tells it by the end of its input, and waits.

@@ -42,6 +42,8 @@ type role struct {
 	Dir string
 	// Etcd is where the server's etcd is.
 	Etcd string
+	// SlowDisk is how much longer each wait for the disk takes than it does.
+	SlowDisk time.Duration
 	// Plain leaves the ledger out of the server.
 	Plain bool
 }

@@ -24,6 +24,8 @@ type plan struct {
 	// Load is what each round writes: so many Records by so many callers.
 	Load                   []load
 	Dir, Profiles, Results string
+	// SlowDisk is how much longer each etcd waits for the disk.
+	SlowDisk time.Duration
 }
 
 type load struct{ Callers, Writes int }
@@ -64,7 +66,7 @@ func (p plan) run(ctx context.Context, log io.Writer) (_ *figures.Results, err e
 
 	results := figures.New(p.Records)
 	say("starting servers in %s", dir)
-	s, err := newStage(ctx, dir, started)
+	s, err := newStage(ctx, dir, p.SlowDisk, started)
 	if err != nil {
 		return nil, err
 	}

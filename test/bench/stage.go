@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -27,16 +28,16 @@ const (
 	manyZones = 16
 )
 
-func newStage(ctx context.Context, dir string, started func(*process)) (*stage, error) {
+func newStage(ctx context.Context, dir string, slow time.Duration, started func(*process)) (*stage, error) {
 	s := &stage{}
 	var err error
-	if s.ledger, err = newBackend(ctx, filepath.Join(dir, "l"), false, started); err != nil {
+	if s.ledger, err = newBackend(ctx, filepath.Join(dir, "l"), false, slow, started); err != nil {
 		return nil, err
 	}
-	if s.plain, err = newBackend(ctx, filepath.Join(dir, "p"), true, started); err != nil {
+	if s.plain, err = newBackend(ctx, filepath.Join(dir, "p"), true, slow, started); err != nil {
 		return nil, err
 	}
-	if s.raw, err = start(ctx, role{Kind: "etcd", Dir: filepath.Join(dir, "r")}); err != nil {
+	if s.raw, err = start(ctx, role{Kind: "etcd", Dir: filepath.Join(dir, "r"), SlowDisk: slow}); err != nil {
 		return nil, err
 	}
 	started(s.raw)
