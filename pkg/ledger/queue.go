@@ -18,10 +18,12 @@ import (
 // cost of one compare; whoever comes meanwhile goes with the others (batch.go).
 
 // A batch of at least companyOf is followed by a pause for those it answered,
-// who come back together: without it half of them would miss the next one.
+// who come back together: without it half of them would miss the next one. oneBatch is
+// about as many as one transaction takes.
 const (
 	companyOf = 4
-	maxPause  = 2 * time.Millisecond
+	oneBatch  = 20
+	maxPause  = 10 * time.Millisecond
 	// rivalry is how long another server is reckoned with that was met at a zone, and
 	// maxYield the longest wait that makes room for it.
 	rivalry  = time.Second
@@ -149,13 +151,17 @@ func (l *Ledger) committer(ctx context.Context, h *head, batch []*request) {
 	}
 }
 
-// gather waits for company: as many as the last batch had. While its records are
-// written their writers cannot come, and then they do, together.
+// gather waits for company: as many as the last batch had, and where all who write the
+// zone fit into one, for all of them. Two batches beside each other would then be halves of
+// one, each of which waits for the other's turns at the disk.
 func (l *Ledger) gather(h *head, company int, started time.Time) {
 	if company < companyOf {
 		return
 	}
 	l.mu.Lock()
+	if all := len(h.queue) + len(h.aloft) + 1; all <= oneBatch { // who was answered at the commit point comes back too
+		company = max(company, all)
+	}
 	enough := make(chan struct{})
 	if len(h.queue) >= company {
 		close(enough)
@@ -166,7 +172,7 @@ func (l *Ledger) gather(h *head, company int, started time.Time) {
 	if !l.landed(h, enough) {
 		return
 	}
-	timer := time.NewTimer(min(time.Since(started)/5, maxPause))
+	timer := time.NewTimer(min(time.Since(started)/2, maxPause))
 	defer timer.Stop()
 	select {
 	case <-timer.C:
