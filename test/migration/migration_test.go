@@ -80,7 +80,7 @@ func start(t *testing.T) *lab {
 	must(err)
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Logf("the server says:\n%s", l.server.Log())
+			t.Logf("the server says:\n%s\nkube-apiserver says:\n%s", l.server.Log(), l.kube.Log())
 		}
 		l.server.Close()
 	})
@@ -121,7 +121,7 @@ func (l *lab) install(ctx context.Context) {
 // shell runs a script as the administrator, with the variables that earlier ones exported.
 func (l *lab) shell(script string) (out string, exit int) {
 	l.Helper()
-	ctx, cancel := context.WithTimeout(l.Context(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(l.Context(), 12*time.Minute)
 	defer cancel()
 	state := filepath.Join(l.dir, "exports")
 	command := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c",

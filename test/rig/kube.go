@@ -299,6 +299,9 @@ func (k *Kube) Pause() error { return k.apiserver.cmd.Process.Signal(syscall.SIG
 // Resume undoes Pause.
 func (k *Kube) Resume() error { return k.apiserver.cmd.Process.Signal(syscall.SIGCONT) }
 
+// Log is what kube-apiserver wrote so far (its last megabyte at least).
+func (k *Kube) Log() string { return k.apiserver.out.String() }
+
 // ControllerManagerLog is what kube-controller-manager wrote so far (its last megabyte at least).
 func (k *Kube) ControllerManagerLog() string { return k.manager.out.String() }
 
