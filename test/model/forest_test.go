@@ -294,7 +294,7 @@ func TestForest_everyRevisionIsTrue(t *testing.T) {
 		}
 	}
 	t.Logf("%d operations, %d accepted, %d changes of objects, %d revisions, each checked", len(r.asked), accepted, len(r.history), r.revisions)
-	if accepted < len(r.asked)/4 {
+	if accepted < len(r.asked)/10 {
 		t.Errorf("only %d of %d operations were accepted: this proves little", accepted, len(r.asked))
 	}
 }
