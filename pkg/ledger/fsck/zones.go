@@ -210,16 +210,18 @@ func (c *check) checkCuts() error {
 			}
 		}
 	}
+	follows := func(e edge) bool { // counted anew when it is renamed
+		child := c.zones[e.child]
+		return child != nil && !child.Pending && child.becomes() != child.FQDN()
+	}
 	for e, w := range want {
 		if have := c.cuts[e]; have == nil || !sameCut(have, w) {
-			c.differs(c.debts[e], c.cutKey(e), "S6.1", encoded(have), "%s", encoded(w))
+			c.differs(c.debts[e] || follows(e), c.cutKey(e), "S6.1", encoded(have), "%s", encoded(w))
 		}
 	}
 	for e, have := range c.cuts {
 		if want[e] == nil {
-			child := c.zones[e.child]
-			follows := child != nil && !child.Pending && child.becomes() != child.FQDN() // counted anew when it is renamed
-			c.differs(c.debts[e] || follows, c.cutKey(e), "S6.1", encoded(have), "nothing: the parent delegates no such zone")
+			c.differs(c.debts[e] || follows(e), c.cutKey(e), "S6.1", encoded(have), "nothing: the parent delegates no such zone")
 		}
 	}
 	return nil
