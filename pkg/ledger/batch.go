@@ -77,6 +77,7 @@ type assembly struct {
 	log    redoLog
 	logKey string
 	at     int64
+	early  *early
 	done   []standingLog // logs carried out before, which it takes away
 	// knocked: another server has taken one of those.
 	knocked bool
@@ -349,8 +350,8 @@ func (b *assembly) warm(ctx context.Context, keys []law.Key) error {
 }
 
 // commit sends the batch and answers what it settles; the records in b.late are
-// decided then, and finish writes them. again are requests whose guards did not hold.
-func (b *assembly) commit(ctx context.Context) (again []*request) {
+// decided then, and finish writes them within flight. again are requests whose guards did not hold.
+func (b *assembly) commit(ctx, flight context.Context) (again []*request) {
 	if len(b.places) == 0 {
 		return nil
 	}
@@ -381,7 +382,9 @@ func (b *assembly) commit(ctx context.Context) (again []*request) {
 	}
 	l.fault("before-commit")
 	l.stats.Transactions.Add(1)
+	b.early = b.start(flight)
 	r, err := l.config.Client.Txn(ctx).If(b.cmps...).Then(then...).Else(orelse...).Commit()
+	b.early.enough()
 	if err != nil {
 		// The outcome is unknown: forget what depends on it. A log that came to be is carried out by the sweeper.
 		b.late = nil

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"k8s.io/apiserver/pkg/storage"
 
@@ -48,6 +49,9 @@ func (g *gate) set(point string) {
 	g.point, g.reached, g.open = point, make(chan struct{}, 100), make(chan struct{})
 }
 
+// A turn at the disk is slow for the ledger: never, always.
+const never, always = time.Hour, -1
+
 // halfway is a store where a server stopped in the middle of a batch: of the
 // records r0 to r3 the first is written, the others are decided.
 type halfway struct {
@@ -55,6 +59,7 @@ type halfway struct {
 	stopped, other *store.Server
 	gate           *gate
 	outcomes       chan error
+	going          sync.Once
 }
 
 func newHalfway(t *testing.T, change ...func(*store.Store)) *halfway {
@@ -71,11 +76,17 @@ func newHalfway(t *testing.T, change ...func(*store.Store)) *halfway {
 
 // aboutToStop is the same before the batch.
 func aboutToStop(t *testing.T, change ...func(*store.Store)) *halfway {
-	h := &halfway{Store: store.New(t, change...), gate: &gate{}, outcomes: make(chan error, 10)}
-	h.stopped = h.Server(func(c *ledger.Config) { c.Fault = h.gate.pass })
+	h := &halfway{Store: store.New(t, change...)}
 	h.other = h.Server()
-	store.Must(h.stopped.CreateZone(store.Zone("infra", "z", "example.org.", store.Allow("", "*"))))
-	return h
+	store.Must(h.other.CreateZone(store.Zone("infra", "z", "example.org.", store.Allow("", "*"))))
+	return h.beside(never)
+}
+
+// beside is one of another server on the same store, which sends records early, or does not.
+func (h *halfway) beside(slowTurn time.Duration) *halfway {
+	x := &halfway{Store: h.Store, other: h.other, gate: &gate{}, outcomes: make(chan error, 10)}
+	x.stopped = h.Server(func(c *ledger.Config) { c.Fault = x.gate.pass }, ledger.SlowTurn(slowTurn))
+	return x
 }
 
 // stop has a write of each of r0 to r3 go together, and stops among them.
@@ -97,7 +108,12 @@ func (h *halfway) stop(t *testing.T, write func(r string) error) {
 	if r := h.Fsck(); !r.Clean() || r.Owed.Total < 3 {
 		t.Fatalf("halfway: %s", store.Text(r))
 	}
-	t.Cleanup(func() {
+	t.Cleanup(func() { h.goOn(t) })
+}
+
+// goOn has the stopped server go on.
+func (h *halfway) goOn(t *testing.T) {
+	h.going.Do(func() {
 		h.gate.set("")
 		for range 5 {
 			if err := <-h.outcomes; err != nil {
@@ -133,7 +149,7 @@ func TestBatch_aLogIsSweptByAnotherServer_I4(t *testing.T) {
 	}
 }
 
-// Encrypted values cannot be compared: neither log nor reservation rests on that.
+// Encrypted values are not compared where a log is carried out: neither log nor reservation rests on that.
 func TestBatch_underEncryption(t *testing.T) {
 	h := newHalfway(t, store.Encrypted(provided("one")))
 	h.other.Run()
@@ -205,6 +221,43 @@ func TestBatch_aReservedRecordIsWrittenOnWhatTheLogSays_I5(t *testing.T) {
 				h.MustBeClean()
 			})
 		}
+	}
+}
+
+// What is sent before the commit point is answered may be late as well: the record has been written by another server since,
+// removed, and reserved by a log of its own. Then it does nothing (I5).
+func TestBatch_anEarlyRecordThatComesLateDoesNothing_I5(t *testing.T) {
+	for name, change := range map[string][]func(*store.Store){"plain": nil, "encrypted": {store.Encrypted(provided("one"))}} {
+		t.Run(name, func(t *testing.T) {
+			h := aboutToStop(t, change...).beside(always)
+			create := func(h *halfway, value string) func(string) error {
+				return func(r string) error {
+					_, err := h.stopped.CreateRecord(context.Background(), store.Record("team", r, r+".example.org.", "A", value))
+					return err
+				}
+			}
+			h.stop(t, create(h, "192.0.2.1"))
+			store.Must(h.other.UpdateZone("infra", "z", func(z *v1alpha1.Zone) { z.Spec.Delegations = append(z.Spec.Delegations, store.Allow("rival", "@")) })) // after its logs
+			for _, r := range allOfHalfway {
+				store.Must(0, h.other.DeleteRecord(t.Context(), "team", r))
+			}
+			again := h.beside(never)
+			again.stop(t, create(again, "192.0.2.2"))
+			h.goOn(t)
+			if have := h.names(); !slices.Equal(have, []string{"alone", "r0"}) {
+				t.Errorf("%v are written, want those that no log has", have)
+			}
+			again.goOn(t)
+			h.MustBeClean()
+			for _, r := range h.other.ListRecords("team") {
+				if r.Name != "alone" && r.Spec.Values[0] != "192.0.2.2" {
+					t.Errorf("%s is %s", r.Name, r.Spec.Values[0])
+				}
+			}
+			if n := h.stopped.Ledger.Stats().Early.Load(); n != 0 {
+				t.Errorf("%d records are said to be written early", n)
+			}
+		})
 	}
 }
 
@@ -426,7 +479,7 @@ func TestBatch_whoHasGoneIsNotReadAgain(t *testing.T) {
 func TestBatch_aRecordIsWantedWhileItIsWritten(t *testing.T) {
 	s := store.New(t)
 	g := &gate{}
-	server := s.Server(func(c *ledger.Config) { c.Fault = g.pass })
+	server := s.Server(func(c *ledger.Config) { c.Fault = g.pass }, ledger.SlowTurn(never))
 	store.Must(server.CreateZone(store.Zone("infra", "z", "example.org.", store.Allow("", "*"))))
 	outcomes := map[string]chan error{}
 	create := func(label, name, value string) {

@@ -16,6 +16,9 @@ import (
 // or both ("all"), or of reservations ("reserved"): the controls of the race tests.
 func DropGuards(kind string) func(*Config) { return func(c *Config) { c.dropGuards = kind } }
 
+// SlowTurn is from what duration of a commit point on a batch's records are sent before it is answered.
+func SlowTurn(d time.Duration) func(*Config) { return func(c *Config) { c.slowTurn = d } }
+
 // Waiting is how many writes wait at a zone to go together.
 func (l *Ledger) Waiting(namespace, zone string) int {
 	l.mu.Lock()

@@ -157,6 +157,9 @@ func (l Layout) reserved(recordKey string) string {
 	return l.room("reserved") + strings.TrimPrefix(recordKey, l.Objects("records"))
 }
 
+// isReserved: the key is a reservation. Its value, the name of a log, is compared.
+func (l Layout) isReserved(key string) bool { return strings.HasPrefix(key, l.room("reserved")) }
+
 // Waiters of the two resources are told apart in orphans/ by one letter.
 const (
 	waitingRecord = "r"

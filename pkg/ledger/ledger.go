@@ -57,6 +57,8 @@ type Config struct {
 	// dropGuards leaves out compares of a kind: the controls of the race tests,
 	// which must then find the damage.
 	dropGuards string
+	// slowTurn is slowTurn of log.go, for tests.
+	slowTurn time.Duration
 }
 
 // Validate reports every fault of the configuration.
@@ -93,6 +95,8 @@ type Ledger struct {
 	foreign map[string]foreignWork // of the outbox, as the last sweep saw it
 	lanes   lanes
 	wake    chan struct{}
+	trip    atomic.Int64 // what a batch's commit point takes lately, ns
+	lead    atomic.Int64 // of it before its records, ns
 	stats   Stats
 }
 
@@ -102,6 +106,8 @@ type Stats struct {
 	Transactions, Conflicts atomic.Int64
 	// Batches are transactions that decided several records (batch.go).
 	Batches atomic.Int64
+	// Early are records of batches that were written before their commit point was answered.
+	Early atomic.Int64
 	// Reads are transactions that only fetched facts.
 	Reads atomic.Int64
 	// CascadeSteps are records and zones decided anew by a cascade.
@@ -168,11 +174,15 @@ func Open(ctx context.Context, config Config) (*Ledger, error) {
 	if config.JournalSteps == 0 {
 		config.JournalSteps = 10000
 	}
+	if config.slowTurn == 0 {
+		config.slowTurn = slowTurn
+	}
 	l := &Ledger{
 		config: config, layout: Layout{Prefix: config.Prefix}, now: config.Now,
 		index: map[law.Key]*indexed{}, heads: map[string]*head{}, byUID: map[string]*head{}, works: map[string]bool{}, doubt: map[law.Key]bool{},
 		id: newID(), wake: make(chan struct{}, 1), lanes: lanes{busy: map[string]bool{}},
 	}
+	l.lead.Store(int64(minLead))
 	if l.now == nil {
 		l.now = time.Now
 	}

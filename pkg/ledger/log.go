@@ -110,17 +110,21 @@ func fields(data []byte, take func(protowire.Number, []byte) error) error {
 func (l Layout) logs(zone string) string       { return l.room("logs") + zone + "/" }
 func (l Layout) logKey(zone, id string) string { return l.logs(zone) + id }
 
+// operation of an entry.
+func (e logEntry) operation() clientv3.Op {
+	if e.Value == nil {
+		return clientv3.OpDelete(e.Key)
+	}
+	return clientv3.OpPut(e.Key, string(e.Value))
+}
+
 // redo writes one entry of the log made at revision at, and returns the revision
 // that its record has then. Who comes second finds the reservation gone, and the
 // record as the first left it or as others have changed it since; own: that was not so.
 func (l *Ledger) redo(ctx context.Context, e logEntry, at int64) (rev int64, own bool, err error) {
 	reserved := l.layout.reserved(e.Key)
-	op := clientv3.OpDelete(e.Key)
-	if e.Value != nil {
-		op = clientv3.OpPut(e.Key, string(e.Value))
-	}
 	r, err := l.config.Client.Txn(ctx).If(clientv3.Compare(clientv3.ModRevision(reserved), "=", at)).
-		Then(op, clientv3.OpDelete(reserved)).Commit()
+		Then(e.operation(), clientv3.OpDelete(reserved)).Commit()
 	if err != nil {
 		return 0, false, err
 	}
@@ -137,17 +141,113 @@ func (l *Ledger) redo(ctx context.Context, e logEntry, at int64) (rev int64, own
 	return at, false, nil
 }
 
+// A turn at the disk that takes slowTurn is worth not waiting for: the records are sent behind the commit point, to take their
+// turn right after it. How far behind is learned: too near, and they overtake it and are sent twice.
+const (
+	slowTurn = 4 * time.Millisecond
+	minLead  = 500 * time.Microsecond
+)
+
+// paced takes in what a commit point took.
+func (l *Ledger) paced(trip time.Duration) {
+	l.trip.Store(int64(trip)/4 + l.trip.Load()*3/4) // of two at once one is lost, which is no matter
+}
+
+// led takes in whether records overtook their commit point.
+func (l *Ledger) led(overtaken bool) {
+	lead := l.lead.Load()
+	if overtaken {
+		l.lead.Store(min(lead*3/2, int64(batchTimeout)))
+	} else {
+		l.lead.Store(max(lead*63/64, int64(minLead)))
+	}
+}
+
+// early is the writes of a batch's records that did not wait for its commit point. nil: there are none.
+type early struct {
+	answered chan struct{}
+	revs     []chan int64 // notSent, inVain, or what it is written at
+}
+
+const (
+	notSent = 0
+	inVain  = -1
+)
+
+// start sends each record on the condition that the reservation is of this very log: before
+// the commit point there is none, and after whoever came first has written the record there is none
+// any more. One that overtakes the commit point has done nothing, and finish sends it again.
+func (b *assembly) start(ctx context.Context) *early {
+	l := b.l
+	slow := time.Duration(l.trip.Load()) >= l.config.slowTurn && !l.rivalled(b.head) || l.config.slowTurn < 0
+	if len(b.late) == 0 || !slow {
+		return nil
+	}
+	x := &early{answered: make(chan struct{}), revs: make([]chan int64, len(b.late))}
+	for i := range x.revs {
+		x.revs[i] = make(chan int64, 1)
+	}
+	go func() {
+		timer := time.NewTimer(time.Duration(l.lead.Load()))
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-x.answered:
+			for _, rev := range x.revs {
+				rev <- notSent
+			}
+			return
+		}
+		for i, e := range b.log.Entries {
+			go func() {
+				l.fault("batch-record")
+				reserved := l.layout.reserved(e.Key)
+				r, err := l.config.Client.Txn(ctx).If(clientv3.Compare(clientv3.Value(reserved), "=", b.logKey)).
+					Then(e.operation(), clientv3.OpDelete(reserved)).Commit()
+				if err != nil || !r.Succeeded {
+					x.revs[i] <- inVain
+					return
+				}
+				l.stats.Early.Add(1)
+				x.revs[i] <- r.Header.Revision
+			}()
+		}
+	}()
+	return x
+}
+
+// enough: the commit point is answered, what has not been sent is finish's.
+func (x *early) enough() {
+	if x != nil {
+		close(x.answered)
+	}
+}
+
+// written is the revision at which an entry was written early, or why it was not.
+func (x *early) written(entry int) int64 {
+	if x == nil {
+		return notSent
+	}
+	return <-x.revs[entry]
+}
+
 // finish writes the records of the log, each in its own transaction, and answers
 // each when its own is written.
 func (b *assembly) finish(ctx context.Context) {
 	l, h := b.l, b.head
 	var wait sync.WaitGroup
-	var helped atomic.Bool
+	var helped, overtaken atomic.Bool
 	errs := make([]error, len(b.late))
 	for i, d := range b.late {
 		wait.Go(func() {
-			l.fault("batch-record")
-			rev, own, err := l.redo(ctx, b.log.Entries[i], b.at)
+			rev, own, err := b.early.written(i), true, error(nil)
+			if rev == inVain {
+				overtaken.Store(true)
+			}
+			if rev <= 0 {
+				l.fault("batch-record")
+				rev, own, err = l.redo(ctx, b.log.Entries[i], b.at)
+			}
 			if err == nil && !own {
 				helped.Store(true)
 			}
@@ -163,6 +263,9 @@ func (b *assembly) finish(ctx context.Context) {
 		})
 	}
 	wait.Wait()
+	if b.early != nil {
+		l.led(overtaken.Load())
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if errors.Join(errs...) == nil { // otherwise the sweeper carries the log out

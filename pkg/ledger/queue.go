@@ -230,9 +230,11 @@ func (l *Ledger) carry(ctx context.Context, h *head, batch []*request) (trip tim
 	for len(batch) > 0 && tries < maxTries {
 		b := &assembly{l: l, head: h, guess: tries == 0, stale: tries == 0 && l.rivalled(h)}
 		rest := b.decide(within, batch)
+		flight, land := context.WithTimeout(ctx, batchTimeout)
 		sent := time.Now()
-		again := b.commit(within)
+		again := b.commit(within, flight)
 		trip = time.Since(sent)
+		l.paced(trip)
 		if len(again) > 0 {
 			if tries++; b.knocked {
 				time.Sleep(min(trip, maxYield))
@@ -241,11 +243,12 @@ func (l *Ledger) carry(ctx context.Context, h *head, batch []*request) (trip tim
 			}
 		} else if len(b.late) > 0 {
 			go func() {
-				ctx, cancel := context.WithTimeout(ctx, batchTimeout)
-				defer cancel()
-				b.finish(ctx)
+				defer land()
+				b.finish(flight)
 			}()
+			land = func() {}
 		}
+		land()
 		batch = append(again, rest...)
 	}
 	alone(batch)

@@ -368,7 +368,7 @@ func (l *Ledger) together(ctx context.Context, s *standing, zone string, steps [
 			return false, err
 		}
 	default:
-		b.commit(ctx)
+		b.commit(ctx, ctx)
 		if len(b.late) > 0 {
 			release() // the zone's next writes need not wait for these records, nor do the next steps
 			s.landed()

@@ -105,7 +105,7 @@ func TestCascade_standsStillAmongItsRecords_I4(t *testing.T) {
 	} {
 		t.Run(x.what, func(t *testing.T) {
 			st, g := store.New(t), &gate{}
-			still, other := st.Server(today, func(c *ledger.Config) { c.Fault = g.pass }), st.Server(today)
+			still, other := st.Server(today, ledger.SlowTurn(never), func(c *ledger.Config) { c.Fault = g.pass }), st.Server(today)
 			const n = 70 // more than two goes
 			populated(t, st, other, n)
 			before := store.Must(still.UpdateZone("infra", "example", x.change)).Status

@@ -164,7 +164,7 @@ func (s *store) unseal(ctx context.Context, config stored) (*clientv3.Client, se
 	if err != nil {
 		return nil, keys, false, fmt.Errorf("ledger: %w (%w): --encryption-provider-config must name a file that has for records.kubi.zone the provider and key of the last start", ErrSealed, err)
 	}
-	layout := sealed.Layout{Prefix: s.layout.Internal(), Except: s.layout.config(), Labels: s.layout.labelsAt}
+	layout := sealed.Layout{Prefix: s.layout.Internal(), Except: s.layout.config(), Labels: s.layout.labelsAt, Compared: s.layout.isReserved}
 	seal, err := sealed.New(layout, keys)
 	if err != nil {
 		return nil, keys, false, fmt.Errorf("ledger: %s: %w", s.layout.config(), errors.Join(ErrSealed, err))
