@@ -5,9 +5,11 @@ package ledger
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
@@ -34,10 +36,11 @@ import (
 // records with its standing logs laid over them (I2).
 
 const (
-	// maxBatch, maxBatchOps and maxBatchBytes keep a batch within etcd's 128
-	// operations and 1.5 MiB of a request.
-	maxBatch      = 40
-	maxBatchOps   = 120
+	// maxBatch, wideOps and maxBatchBytes keep a batch within what etcd takes: the operations that an embedded one
+	// is told, which are tried at any, 128 of them by default (narrowOps), and 1.5 MiB of a request.
+	maxBatch      = 64
+	wideOps       = 500
+	narrowOps     = 120
 	maxBatchBytes = 512 << 10
 	// maxEntry is for the tenant who writes the longest record there may be into a
 	// zone of many: it goes alone, and does not make everybody's request too large.
@@ -181,7 +184,8 @@ func (b *assembly) begin(ctx context.Context) error {
 // beside those that all of them share.
 func (b *assembly) full() bool {
 	const each, shared = 9, 8 + maxDone
-	return len(b.places) > 0 && (len(b.cmps)+each > maxBatchOps || len(b.facts)+len(b.waiting)+b.members+each+shared > maxBatchOps || b.octets > maxBatchBytes)
+	ops := int(b.l.ops.Load())
+	return len(b.places) > 0 && (len(b.cmps)+each > ops || len(b.facts)+len(b.waiting)+b.members+each+shared > ops || b.octets > maxBatchBytes)
 }
 
 // admit decides one request on what the others left. missing: what memory does not
@@ -202,7 +206,7 @@ func (b *assembly) admit(ctx context.Context, r *request) (missing []law.Key, ok
 		out = r.w.ask(s.seen)
 	}
 	cmps := s.guards()
-	if len(b.cmps)+len(cmps)+2 > maxBatchOps && len(b.places) > 0 || len(s.ranges)+len(s.deep) > 0 {
+	if len(b.cmps)+len(cmps)+2 > int(b.l.ops.Load()) && len(b.places) > 0 || len(s.ranges)+len(s.deep) > 0 {
 		return nil, false
 	}
 	d := decided{r: r, session: s, refusal: out.Refusal, plan: out.Plan}
@@ -385,6 +389,13 @@ func (b *assembly) commit(ctx, flight context.Context) (again []*request) {
 	b.early = b.start(flight)
 	r, err := l.config.Client.Txn(ctx).If(b.cmps...).Then(then...).Else(orelse...).Commit()
 	b.early.enough()
+	if errors.Is(err, rpctypes.ErrTooManyOps) && l.ops.CompareAndSwap(wideOps, narrowOps) {
+		b.late = nil
+		for i := range b.places {
+			again = append(again, b.places[i].r)
+		}
+		return again
+	}
 	if err != nil {
 		// The outcome is unknown: forget what depends on it. A log that came to be is carried out by the sweeper.
 		b.late = nil

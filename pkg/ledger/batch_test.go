@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"go.etcd.io/etcd/server/v3/embed"
 	"k8s.io/apiserver/pkg/storage"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
@@ -471,6 +472,54 @@ func TestBatch_whoHasGoneIsNotReadAgain(t *testing.T) {
 	}
 	if slices.Sort(names); !slices.Equal(names, []string{"alone", "first", "stays"}) {
 		t.Errorf("%v: want those whose callers have stayed", names)
+	}
+}
+
+// What etcd takes in one transaction is what it was told: who finds it to be less than an embedded one is told
+// decides smaller batches from then on, and nobody hears of it.
+func TestBatch_isAsLargeAsEtcdTakes(t *testing.T) {
+	for what, x := range map[string]struct {
+		change  func(*embed.Config)
+		batches int64
+	}{
+		"as embedded":          {func(*embed.Config) {}, 1},
+		"as etcd's default is": {func(c *embed.Config) { c.MaxTxnOps = embed.DefaultMaxTxnOps }, 2},
+	} {
+		t.Run(what, func(t *testing.T) {
+			s := store.On(t, store.Fresh(t, x.change), "/registry/kubizone")
+			g := &gate{}
+			server := s.Server(func(c *ledger.Config) { c.Fault = g.pass })
+			store.Must(server.CreateZone(store.Zone("infra", "z", "example.org.", store.Allow("", "*"))))
+			server.Run()
+			s.Settle()
+			const n = 40
+			outcomes := make(chan error, n)
+			for round := range 2 {
+				g.set("before-commit")
+				for i := range n {
+					go func() {
+						name := fmt.Sprintf("r%d-%d", round, i)
+						_, err := server.CreateRecord(context.Background(), store.Record("team", name, name+".example.org.", "A", "192.0.2.1"))
+						outcomes <- err
+					}()
+					if i == 0 { // the others wait for it
+						<-g.reached
+						continue
+					}
+					store.Eventually(t, "a write waits at the zone", func() bool { return server.Ledger.Waiting("infra", "z") == i })
+				}
+				g.set("")
+				for range n {
+					if err := <-outcomes; err != nil {
+						t.Error(err)
+					}
+				}
+				if have, want := server.Ledger.Stats().Batches.Load(), x.batches*int64(round+1); have != want {
+					t.Errorf("%d batches after %d times %d writes, want %d", have, round+1, n, want)
+				}
+			}
+			s.Settle()
+		})
 	}
 }
 

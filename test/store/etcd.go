@@ -46,12 +46,12 @@ func Main(m *testing.M) int {
 }
 
 // Fresh is a member of its own, for tests to which the first revisions matter.
-func Fresh(t testing.TB) *Etcd {
+func Fresh(t testing.TB, change ...func(*embed.Config)) *Etcd {
 	t.Helper()
 	dir, err := os.MkdirTemp(home, "fresh-")
 	if err == nil {
 		var e *Etcd
-		if e, err = StartEtcd(dir); err == nil {
+		if e, err = StartEtcd(dir, change...); err == nil {
 			return e
 		}
 	}
@@ -65,9 +65,9 @@ type Etcd struct{ Endpoint string }
 // StartEtcd runs a member on dir, which may hold the data of an earlier one,
 // until this process ends. Nothing is synced to disk: a killed process loses
 // nothing by that, and a power failure is etcd's matter.
-func StartEtcd(dir string) (*Etcd, error) {
+func StartEtcd(dir string, change ...func(*embed.Config)) (*Etcd, error) {
 	for range 5 {
-		e, err := startEtcd(dir)
+		e, err := startEtcd(dir, change...)
 		if err == nil {
 			return e, nil
 		}
@@ -80,7 +80,7 @@ func StartEtcd(dir string) (*Etcd, error) {
 
 var errPort = errors.New("a port that was free is taken")
 
-func startEtcd(dir string) (*Etcd, error) {
+func startEtcd(dir string, change ...func(*embed.Config)) (*Etcd, error) {
 	var urls [2]url.URL
 	for i := range urls {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -92,6 +92,7 @@ func startEtcd(dir string) (*Etcd, error) {
 	}
 	c := embed.NewConfig()
 	c.Dir, c.UnsafeNoFsync = dir, true
+	c.MaxTxnOps = 512 // as pkg/apiserver/embed has it
 	// A member that looks for old files every 30 s ends the process where it finds its directory removed, as Main does at the end.
 	c.MaxSnapFiles, c.MaxWalFiles = 0, 0
 	c.ListenClientUrls, c.AdvertiseClientUrls = urls[:1], urls[:1]
@@ -99,6 +100,9 @@ func startEtcd(dir string) (*Etcd, error) {
 	c.InitialCluster = c.InitialClusterFromName(c.Name)
 	c.WatchProgressNotifyInterval = time.Second
 	c.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.NewNop())
+	for _, f := range change {
+		f(c)
+	}
 	e, err := embed.StartEtcd(c)
 	if err != nil {
 		var op *net.OpError

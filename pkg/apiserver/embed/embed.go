@@ -246,6 +246,7 @@ func (m *Member) config(cfg Config, dir string) *etcd.Config {
 	c.AdvertisePeerUrls = []url.URL{{Scheme: "http", Host: strings.TrimPrefix(solePeer, "http://")}}
 	c.InitialCluster = c.InitialClusterFromName(c.Name)
 	c.QuotaBackendBytes = cfg.QuotaBytes
+	c.MaxTxnOps = 512 // for batches of the ledger (ledger.wideOps)
 	if c.QuotaBackendBytes == 0 {
 		c.QuotaBackendBytes = DefaultQuotaBytes
 	}
