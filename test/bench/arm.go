@@ -37,7 +37,7 @@ const (
 // arm is one way of writing Records.
 type arm struct {
 	name string
-	// server is nil where there is none; etcd is shared by the arms of a server.
+	// server is nil where there is none.
 	server, etcd *process
 	// batch makes n writes whose names nothing was ever called.
 	batch func(label string, n int) (batch, error)

@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 // write is one transaction and one fsync, and reads no more with the ledger than without it.
 func TestRun_countsWhatAWriteIs(t *testing.T) {
 	if testing.Short() {
-		t.Skip("starts five servers")
+		t.Skip("starts seven servers")
 	}
 	dir := t.TempDir()
 	p := plan{Rounds: 1, Records: 300, Load: []load{{1, 24}, {8, 64}}, Profiles: filepath.Join(dir, "profiles")}

@@ -79,7 +79,7 @@ func (p plan) run(ctx context.Context, log io.Writer) (_ *figures.Results, err e
 		}
 	}
 	if p.Records > 0 {
-		b := &big{backend: s.ledger, records: p.Records, example: s.example, into: results, say: say}
+		b := &big{backend: s.one, records: p.Records, example: s.example, into: results, say: say}
 		if err := b.run(ctx, max(fewestRounds, p.Rounds)); err != nil {
 			return nil, err
 		}
@@ -155,7 +155,7 @@ func (s *stage) profiles(ctx context.Context, p plan, say func(string, ...any)) 
 			}
 		}
 	}
-	for name, b := range map[string]*backend{"ledger": s.ledger, "plain": s.plain} {
+	for name, b := range map[string]*backend{"ledger": s.one, "plain": s.plain} {
 		if _, err := b.server.ask(ctx, "/allocations", filepath.Join(p.Profiles, name+".allocs.pb.gz")); err != nil {
 			return err
 		}

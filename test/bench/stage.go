@@ -14,12 +14,13 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 )
 
-// stage is everything that runs, and the arms over it.
+// stage is everything that runs, and the arms over it. Each arm has a server and an etcd of its own: one that served two would
+// hold what both have written, and collect its garbage over it.
 type stage struct {
-	ledger, plain *backend
-	raw           *process
-	arms          []*arm
-	example       *v1alpha1.Record
+	one, many, plain *backend
+	raw              *process
+	arms             []*arm
+	example          *v1alpha1.Record
 }
 
 const (
@@ -31,31 +32,30 @@ const (
 func newStage(ctx context.Context, dir string, slow time.Duration, started func(*process)) (*stage, error) {
 	s := &stage{}
 	var err error
-	if s.ledger, err = newBackend(ctx, filepath.Join(dir, "l"), false, slow, started); err != nil {
-		return nil, err
-	}
-	if s.plain, err = newBackend(ctx, filepath.Join(dir, "p"), true, slow, started); err != nil {
-		return nil, err
+	for name, b := range map[string]**backend{"o": &s.one, "m": &s.many, "p": &s.plain} {
+		if *b, err = newBackend(ctx, filepath.Join(dir, name), b == &s.plain, slow, started); err != nil {
+			return nil, err
+		}
 	}
 	if s.raw, err = start(ctx, role{Kind: "etcd", Dir: filepath.Join(dir, "r"), SlowDisk: slow}); err != nil {
 		return nil, err
 	}
 	started(s.raw)
-	if err := s.ledger.zone(ctx, "hot", hotDomain); err != nil {
+	if err := s.one.zone(ctx, "hot", hotDomain); err != nil {
 		return nil, err
 	}
 	var many []string
 	for i := range manyZones {
 		many = append(many, fmt.Sprintf("z%02d.example.", i))
-		if err := s.ledger.zone(ctx, fmt.Sprintf("z%02d", i), many[i]); err != nil {
+		if err := s.many.zone(ctx, fmt.Sprintf("z%02d", i), many[i]); err != nil {
 			return nil, err
 		}
 	}
-	records := s.ledger.client.KubizoneV1alpha1().Records(recordNamespace)
+	records := s.one.client.KubizoneV1alpha1().Records(recordNamespace)
 	if s.example, err = records.Create(ctx, record("example", "example."+hotDomain, 1), metav1.CreateOptions{}); err != nil {
 		return nil, err
 	}
-	hot, err := s.ledger.client.KubizoneV1alpha1().Zones(zoneNamespace).Get(ctx, "hot", metav1.GetOptions{})
+	hot, err := s.one.client.KubizoneV1alpha1().Zones(zoneNamespace).Get(ctx, "hot", metav1.GetOptions{})
 	if err != nil {
 		return nil, err
 	}
@@ -64,9 +64,9 @@ func newStage(ctx context.Context, dir string, slow time.Duration, started func(
 		return nil, fmt.Errorf("recording a transaction: %w", err)
 	}
 	s.arms = []*arm{
-		{name: armOne, server: s.ledger.server, etcd: s.ledger.etcd, batch: s.ledger.batch([]string{hotDomain})},
+		{name: armOne, server: s.one.server, etcd: s.one.etcd, batch: s.one.batch([]string{hotDomain})},
 		{name: armPlain, server: s.plain.server, etcd: s.plain.etcd, batch: s.plain.batch([]string{hotDomain})},
-		{name: armSixteen, server: s.ledger.server, etcd: s.ledger.etcd, batch: s.ledger.batch(many)},
+		{name: armSixteen, server: s.many.server, etcd: s.many.etcd, batch: s.many.batch(many)},
 		{name: armRaw, etcd: s.raw, batch: z.batch},
 	}
 	return s, nil
