@@ -7,7 +7,7 @@ import "context"
 
 // CarryOut empties the outbox, one work after the other, and does nothing else of Run.
 func CarryOut(l *Ledger, ctx context.Context) {
-	for i, s := range l.due(ctx, true) {
-		l.takeUp(ctx, s, i > 0)
+	for _, s := range l.due(ctx, true) {
+		l.takeUp(ctx, s)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -170,6 +171,7 @@ type lanes struct {
 	sync.WaitGroup
 	mu   sync.Mutex
 	busy map[string]bool
+	wide int // those of them that take long
 	// missed: a work was due whose lane was busy, or that there was none for.
 	missed bool
 }
@@ -177,19 +179,26 @@ type lanes struct {
 // lane is where a work has its place. A move is one record, and waits for no cascade.
 func lane(w *law.Work) string {
 	if w.Move != nil {
-		return w.By + "/moves"
+		return w.By + moves
 	}
 	return w.By
 }
 
+// moves ends the name of a lane of moves; no namespace ends so.
+const moves = "/moves"
+
 func (p *lanes) take(name string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.busy[name] || len(p.busy) >= maxLanes {
+	long := !strings.HasSuffix(name, moves)
+	if p.busy[name] || long && p.wide >= maxLanes {
 		p.missed = true
 		return false
 	}
 	p.busy[name] = true
+	if long {
+		p.wide++
+	}
 	return true
 }
 
@@ -198,6 +207,9 @@ func (p *lanes) leave(name string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.busy, name)
+	if !strings.HasSuffix(name, moves) {
+		p.wide--
+	}
 	missed := p.missed
 	p.missed = false
 	return missed
@@ -206,7 +218,7 @@ func (p *lanes) leave(name string) bool {
 func (p *lanes) len() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return len(p.busy)
+	return p.wide
 }
 
 // sweepOutbox begins to carry out what is due in the outbox, lane by lane.
@@ -230,8 +242,8 @@ func (l *Ledger) sweepOutbox(ctx context.Context, all bool) {
 					l.rouse()
 				}
 			}()
-			for i, s := range due[name] {
-				l.takeUp(ctx, s, i > 0)
+			for _, s := range due[name] {
+				l.takeUp(ctx, s)
 			}
 		})
 	}
@@ -269,15 +281,12 @@ func (l *Ledger) due(ctx context.Context, all bool) (works []*standing) {
 	return works
 }
 
-// takeUp carries a work out; again: it has waited since it was read.
-func (l *Ledger) takeUp(ctx context.Context, s *standing, again bool) {
+// takeUp carries a work out, if it is still due: it may have ended after the outbox was read.
+func (l *Ledger) takeUp(ctx context.Context, s *standing) {
 	if ctx.Err() != nil {
 		return
 	}
-	var err error
-	if again {
-		err = s.refresh(ctx, l)
-	}
+	err := s.refresh(ctx, l)
 	if err == nil {
 		err = l.carryOut(ctx, s)
 	}

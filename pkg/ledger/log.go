@@ -333,25 +333,38 @@ func (l *Ledger) sweepLogs(ctx context.Context, old map[string]int64, all bool) 
 		return old
 	}
 	now := map[string]int64{}
+	var mu sync.Mutex
+	keep := func(kv *mvccpb.KeyValue) {
+		mu.Lock()
+		defer mu.Unlock()
+		now[string(kv.Key)] = kv.ModRevision
+	}
+	var group errgroup.Group
+	group.SetLimit(sweptLogs)
 	for _, kv := range r.Kvs {
 		key := string(kv.Key)
 		if !all && old[key] != kv.ModRevision {
-			now[key] = kv.ModRevision
+			keep(kv)
 			continue
 		}
-		if l.through(key) {
-			if _, err := l.config.Client.Delete(ctx, key); err != nil {
-				now[key] = kv.ModRevision
+		group.Go(func() error {
+			if l.through(key) {
+				if _, err := l.config.Client.Delete(ctx, key); err != nil {
+					keep(kv)
+				}
+			} else if err := l.carryOutLog(ctx, key); err != nil && ctx.Err() == nil {
+				klog.FromContext(ctx).Error(err, "a redo log is not carried out; it is tried again", "key", key)
+				keep(kv)
 			}
-			continue
-		}
-		if err := l.carryOutLog(ctx, key); err != nil && ctx.Err() == nil {
-			klog.FromContext(ctx).Error(err, "a redo log is not carried out; it is tried again", "key", key)
-			now[key] = kv.ModRevision
-		}
+			return nil
+		})
 	}
+	_ = group.Wait() // each says for itself what went wrong
 	return now
 }
+
+// sweptLogs at once: after a crash there may be one for each zone that was written.
+const sweptLogs = 8
 
 // through: this server has carried the log out, and the next write of its zone
 // that would take it away has not come.
