@@ -69,7 +69,8 @@ type assembly struct {
 	steps  []content.Step
 
 	cmps    []clientv3.Cmp
-	zones   []zoneSeen // other than the base, for the else branch
+	proven  map[string]bool // the keys they compare
+	zones   []zoneSeen      // other than the base, for the else branch
 	places  []decided
 	waiting puts // under which keys records wait that the zone lets go, and no longer wait that it takes in
 	octets  int
@@ -232,9 +233,7 @@ func (b *assembly) admit(ctx context.Context, r *request) (missing []law.Key, ok
 // seat gives a decision its place, with what it compares.
 func (b *assembly) seat(d decided) {
 	for _, c := range b.l.proof(d.session, d.r.w) {
-		if !slices.ContainsFunc(b.cmps, func(have clientv3.Cmp) bool { return string(have.KeyBytes()) == string(c.KeyBytes()) }) {
-			b.cmps = append(b.cmps, c)
-		}
+		b.compare(c)
 	}
 	for _, z := range d.session.zones {
 		if z.key != b.head.key && !slices.ContainsFunc(b.zones, func(have zoneSeen) bool { return have.key == z.key }) {
@@ -247,6 +246,17 @@ func (b *assembly) seat(d decided) {
 		b.waiting = append(b.waiting, d.waiting...)
 	}
 	b.places = append(b.places, d)
+}
+
+// compare adds a compare, of each key one.
+func (b *assembly) compare(c clientv3.Cmp) {
+	if b.proven == nil {
+		b.proven = map[string]bool{}
+	}
+	if key := string(c.KeyBytes()); !b.proven[key] {
+		b.proven[key] = true
+		b.cmps = append(b.cmps, c)
+	}
 }
 
 // proof are the compares of a record's write: what was decided on, and that the

@@ -500,8 +500,8 @@ func (s *standing) marks(c *law.ZoneChange) bool {
 // marks compares the item of the work whose mark the zone bears, as standing.touch does.
 func (b *assembly) marks(s *standing, c *law.ZoneChange) {
 	item := clientv3.Compare(clientv3.ModRevision(b.l.layout.outbox(s.work.ID)), "=", s.mod)
-	if s.marks(c) && !slices.ContainsFunc(b.cmps, func(have clientv3.Cmp) bool { return string(have.KeyBytes()) == string(item.KeyBytes()) }) {
-		b.cmps = append(b.cmps, item)
+	if s.marks(c) {
+		b.compare(item)
 	}
 }
 
