@@ -74,14 +74,14 @@ func (d Dig) Transfer(ctx context.Context, zone string) ([]string, error) {
 	return Canonical(ctx, zone, text)
 }
 
-// Nsupdate sends an update script (its "server" line is written for it) and returns what
-// nsupdate printed; a refused update is an error.
+// Nsupdate sends an update script (its "server" line is written for it) by TCP, since by UDP it gives up after three
+// seconds, and returns what nsupdate printed; a refused update is an error.
 func Nsupdate(ctx context.Context, server netip.AddrPort, key *TSIGKey, script string) (string, error) {
 	nsupdate, err := Find("nsupdate", installBIND)
 	if err != nil {
 		return "", err
 	}
-	var args []string
+	args := []string{"-v", "-t", "30"}
 	if key != nil {
 		dir, err := os.MkdirTemp("", "kubizone-nsupdate-")
 		if err != nil {
@@ -92,7 +92,7 @@ func Nsupdate(ctx context.Context, server netip.AddrPort, key *TSIGKey, script s
 		if err := os.WriteFile(file, []byte(key.Statement()), 0o600); err != nil {
 			return "", err
 		}
-		args = []string{"-k", file}
+		args = append(args, "-k", file)
 	}
 	return run(ctx, "", fmt.Sprintf("server %s %d\n%s", server.Addr(), server.Port(), script), nsupdate, args...)
 }
