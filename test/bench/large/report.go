@@ -71,9 +71,12 @@ func (r report) print(out io.Writer) {
 	}
 	figures.Table(out, head, table)
 	r.perRecord(out)
-	largest := r.plan.Sizes[len(r.plan.Sizes)-1]
 	var targets []figures.Target
-	for _, where := range []string{at(largest, ""), "zones/"} {
+	compared := []string{"zones/"}
+	if n := len(r.plan.Sizes); n > 1 { // the first is what the others are compared with
+		compared = append([]string{at(r.plan.Sizes[n-1], "")}, compared...)
+	}
+	for _, where := range compared {
 		for _, op := range []string{"create", "delete"} {
 			targets = append(targets,
 				figures.Target{What: "a lone " + op + ", " + strings.TrimSuffix(where, "/") + " ÷ small", Name: where + op + " ms ÷ small", Bound: 1.1, Most: true},
