@@ -99,6 +99,9 @@ func TestMetrics_ofRealProcesses(t *testing.T) {
 	}
 	transferFrom(t, dns, "example.org.", 0)
 	r.ask(dns, "www.example.org.", mdns.TypeA)
+	eventually(t, "a transfer that is counted, which is when its last octet has gone", func() bool {
+		return metricsOf(t, health).all()[`kubizone_primary_transfers_total{kind="axfr",result="sent"}`] > 0
+	})
 	check(t, metricsOf(t, health), map[string]float64{
 		`kubizone_primary_zones`:                                      1,
 		`kubizone_primary_questions_total{rcode="NOERROR"}`:           1,
