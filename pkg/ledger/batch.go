@@ -400,7 +400,8 @@ func (b *assembly) commit(ctx, flight context.Context) (again []*request) {
 	b.early = b.start(flight)
 	r, err := l.config.Client.Txn(ctx).If(b.cmps...).Then(then...).Else(orelse...).Commit()
 	b.early.enough()
-	if errors.Is(err, rpctypes.ErrTooManyOps) && l.ops.CompareAndSwap(wideOps, narrowOps) {
+	if errors.Is(err, rpctypes.ErrTooManyOps) && max(len(b.cmps), len(then)) > narrowOps { // it is refused before anything is done
+		l.ops.Store(narrowOps)
 		b.late = nil
 		for i := range b.places {
 			again = append(again, b.places[i].r)

@@ -489,33 +489,42 @@ func TestBatch_isAsLargeAsEtcdTakes(t *testing.T) {
 			s := store.On(t, store.Fresh(t, x.change), "/registry/kubizone")
 			g := &gate{}
 			server := s.Server(func(c *ledger.Config) { c.Fault = g.pass })
-			store.Must(server.CreateZone(store.Zone("infra", "z", "example.org.", store.Allow("", "*"))))
+			zones := []string{"one", "two"} // which find out at once
+			for _, z := range zones {
+				store.Must(server.CreateZone(store.Zone("infra", z, z+".example.org.", store.Allow("", "*"))))
+			}
 			server.Run()
 			s.Settle()
 			const n = 40
-			outcomes := make(chan error, n)
+			outcomes := make(chan error, len(zones)*n)
 			for round := range 2 {
 				g.set("before-commit")
-				for i := range n {
-					go func() {
-						name := fmt.Sprintf("r%d-%d", round, i)
-						_, err := server.CreateRecord(context.Background(), store.Record("team", name, name+".example.org.", "A", "192.0.2.1"))
-						outcomes <- err
-					}()
-					if i == 0 { // the others wait for it
-						<-g.reached
-						continue
+				for _, z := range zones {
+					for i := range n {
+						go func() {
+							name := fmt.Sprintf("%s-%d-%d", z, round, i)
+							_, err := server.CreateRecord(context.Background(), store.Record("team", name, name+"."+z+".example.org.", "A", "192.0.2.1"))
+							outcomes <- err
+						}()
+						if i == 0 { // the others wait for it
+							<-g.reached
+							continue
+						}
+						store.Eventually(t, "a write waits at the zone", func() bool { return server.Ledger.Waiting("infra", z) == i })
 					}
-					store.Eventually(t, "a write waits at the zone", func() bool { return server.Ledger.Waiting("infra", "z") == i })
+				}
+				g.set("before-commit")
+				for range zones {
+					<-g.reached // both batches are decided
 				}
 				g.set("")
-				for range n {
+				for range len(zones) * n {
 					if err := <-outcomes; err != nil {
 						t.Error(err)
 					}
 				}
-				if have, want := server.Ledger.Stats().Batches.Load(), x.batches*int64(round+1); have != want {
-					t.Errorf("%d batches after %d times %d writes, want %d", have, round+1, n, want)
+				if have, want := server.Ledger.Stats().Batches.Load(), x.batches*int64(len(zones)*(round+1)); have != want {
+					t.Errorf("%d batches after %d times %d writes of %d zones, want %d", have, round+1, n, len(zones), want)
 				}
 			}
 			s.Settle()
