@@ -235,20 +235,21 @@ func (l *Ledger) carry(ctx context.Context, h *head, batch []*request) (trip tim
 		again := b.commit(within, flight)
 		trip = time.Since(sent)
 		l.paced(trip)
+		if len(b.late) > 0 { // and none is decided again
+			go func() {
+				defer land()
+				b.finish(flight)
+			}()
+		} else {
+			land()
+		}
 		if len(again) > 0 {
 			if tries++; b.knocked {
 				time.Sleep(min(trip, maxYield))
 			} else if tries > 1 {
 				l.knock(within, h, b.zone.UID)
 			}
-		} else if len(b.late) > 0 {
-			go func() {
-				defer land()
-				b.finish(flight)
-			}()
-			land = func() {}
 		}
-		land()
 		batch = append(again, rest...)
 	}
 	alone(batch)
