@@ -234,7 +234,9 @@ func (l *Ledger) carry(ctx context.Context, h *head, batch []*request) (trip tim
 		sent := time.Now()
 		again := b.commit(within, flight)
 		trip = time.Since(sent)
-		l.paced(trip)
+		if b.at > 0 {
+			l.paced(trip)
+		}
 		if len(b.late) > 0 { // and none is decided again
 			go func() {
 				defer land()
