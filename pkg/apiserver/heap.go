@@ -4,28 +4,36 @@
 package apiserver
 
 import (
+	"fmt"
 	"os"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
 )
 
-// spareHeap is the garbage, in octets, that a server with little in its heap lets stand.
-const spareHeap = 256 << 20
+// The garbage, in octets, that a server with little in its heap lets stand: a sixteenth of the memory there is, which is its
+// container's where that is less than the machine's, and within these bounds. usualSpare where neither is known.
+const (
+	leastSpare = 64 << 20
+	usualSpare = 256 << 20
+	mostSpare  = 1 << 30
+)
 
-// SpareHeap has garbage collected only when there are 256 MiB of it, where the heap holds less than that; where it holds
-// more, when there is as much again, which is Go's default. A write leaves some 100 KiB, so that a server of few zones would
-// go through its heap several times a second, for a fifth of its CPU time. It is for a whole process; GOGC in the
-// environment overrides it, and GOMEMLIMIT is kept.
+// SpareHeap has garbage collected only when there is as much of it as a sixteenth of the memory, 1 GiB at most, where the heap
+// holds less than that; where it holds more, when there is as much again, which is Go's default. A write leaves some 100 KiB,
+// and a collection goes through all that is held, the watch caches' history above all: a server of few zones that is written
+// to would spend a fifth of its CPU time on it. It is for a whole process; GOGC in the environment overrides it, and GOMEMLIMIT
+// is kept.
 func SpareHeap() {
 	if os.Getenv("GOGC") != "" {
 		return
 	}
+	spare := spareOf(memory())
 	set := 0
 	adjust := func() {
 		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 		metrics.Read(live)
-		percent := sparing(live[0].Value.Uint64())
+		percent := sparing(spare, live[0].Value.Uint64())
 		if percent*10 > set*11 || percent*11 < set*10 { // setting it stops the world
 			set = percent
 			debug.SetGCPercent(percent)
@@ -34,9 +42,43 @@ func SpareHeap() {
 	afterCollections(adjust)
 }
 
+// spareOf is the garbage to let stand in so much memory; 0: it is not known how much.
+func spareOf(memory uint64) uint64 {
+	if memory == 0 {
+		return usualSpare
+	}
+	return min(max(memory/16, leastSpare), mostSpare)
+}
+
 // sparing is GOGC for a heap of which live octets are held.
-func sparing(live uint64) int {
-	return max(100, int(spareHeap*100/max(live, 1<<20)))
+func sparing(spare, live uint64) int {
+	return max(100, int(spare*100/max(live, 1<<20)))
+}
+
+// memory of the machine, or of the container where that is less, in octets. 0: neither can be told, as elsewhere than on Linux.
+func memory() uint64 {
+	least := uint64(0)
+	for file, form := range map[string]string{
+		"/proc/meminfo":                               "MemTotal: %d kB",
+		"/sys/fs/cgroup/memory.max":                   "%d",
+		"/sys/fs/cgroup/memory/memory.limit_in_bytes": "%d",
+	} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			continue
+		}
+		var n uint64
+		if _, err := fmt.Sscanf(string(text), form, &n); err != nil { // "max": there is no limit
+			continue
+		}
+		if file == "/proc/meminfo" {
+			n <<= 10
+		}
+		if least == 0 || n < least {
+			least = n
+		}
+	}
+	return least
 }
 
 // collected is what a collection finds: it needs a pointer, or it would share its block with others.

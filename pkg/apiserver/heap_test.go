@@ -11,10 +11,18 @@ import (
 )
 
 func TestSpareHeap_sizes(t *testing.T) {
+	for memory, want := range map[uint64]uint64{0: 256 << 20, 256 << 20: 64 << 20, 4 << 30: 256 << 20, 16 << 30: 1 << 30, 1 << 40: 1 << 30} {
+		if got := spareOf(memory); got != want {
+			t.Errorf("%d octets of memory: %d may be spare, want %d", memory, got, want)
+		}
+	}
 	for live, want := range map[uint64]int{0: 25600, 16 << 20: 1600, 128 << 20: 200, 256 << 20: 100, 4 << 30: 100} {
-		if got := sparing(live); got != want {
+		if got := sparing(256<<20, live); got != want {
 			t.Errorf("%d octets: GOGC %d, want %d", live, got, want)
 		}
+	}
+	if here := memory(); runtime.GOOS == "linux" && (here < 128<<20 || here > 1<<50) {
+		t.Errorf("%d octets of memory here", here)
 	}
 }
 
@@ -39,7 +47,7 @@ func TestSpareHeap_followsTheHeap(t *testing.T) {
 		}
 	}
 	reaches("more than 200 for a small heap", func(p uint64) bool { return p > 200 })
-	held := make([]byte, 2*spareHeap)
+	held := make([]byte, 2*spareOf(memory()))
 	reaches("100 for a large one", func(p uint64) bool { return p == 100 })
 	runtime.KeepAlive(held)
 	held = nil
