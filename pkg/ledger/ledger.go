@@ -94,6 +94,7 @@ type Ledger struct {
 	id      string                 // of this server among those on its store
 	foreign map[string]foreignWork // of the outbox, as the last sweep saw it
 	lanes   lanes
+	workers workers
 	wake    chan struct{}
 	ops     atomic.Int64 // that etcd takes in one transaction, as far as is known
 	trip    atomic.Int64 // what a batch's commit point takes lately, ns
@@ -181,7 +182,7 @@ func Open(ctx context.Context, config Config) (*Ledger, error) {
 	l := &Ledger{
 		config: config, layout: Layout{Prefix: config.Prefix}, now: config.Now,
 		index: map[law.Key]*indexed{}, heads: map[string]*head{}, byUID: map[string]*head{}, works: map[string]bool{}, doubt: map[law.Key]bool{},
-		id: newID(), wake: make(chan struct{}, 1), lanes: lanes{busy: map[string]bool{}},
+		id: newID(), wake: make(chan struct{}, 1), lanes: lanes{busy: map[string]bool{}}, workers: workers{free: make(chan func())},
 	}
 	l.ops.Store(wideOps)
 	l.lead.Store(int64(minLead))

@@ -187,7 +187,7 @@ func (b *assembly) start(ctx context.Context) *early {
 	for i := range x.revs {
 		x.revs[i] = make(chan int64, 1)
 	}
-	go func() {
+	l.spawn(func() {
 		timer := time.NewTimer(time.Duration(l.lead.Load()))
 		defer timer.Stop()
 		select {
@@ -199,7 +199,7 @@ func (b *assembly) start(ctx context.Context) *early {
 			return
 		}
 		for i, e := range b.log.Entries {
-			go func() {
+			l.spawn(func() {
 				l.fault("batch-record")
 				reserved := l.layout.reserved(e.Key)
 				r, err := l.config.Client.Txn(ctx).If(clientv3.Compare(clientv3.Value(reserved), "=", b.logKey)).
@@ -210,9 +210,9 @@ func (b *assembly) start(ctx context.Context) *early {
 				}
 				l.stats.Early.Add(1)
 				x.revs[i] <- r.Header.Revision
-			}()
+			})
 		}
-	}()
+	})
 	return x
 }
 
@@ -238,8 +238,10 @@ func (b *assembly) finish(ctx context.Context) {
 	var wait sync.WaitGroup
 	var helped, overtaken atomic.Bool
 	errs := make([]error, len(b.late))
+	wait.Add(len(b.late))
 	for i, d := range b.late {
-		wait.Go(func() {
+		l.spawn(func() {
+			defer wait.Done()
 			rev, own, err := b.early.written(i), true, error(nil)
 			if rev == inVain {
 				overtaken.Store(true)

@@ -82,7 +82,7 @@ func (l *Ledger) enqueue(ctx context.Context, w *write) (out outcome, done bool,
 			if batch == nil { // its record is being written
 				<-h.sem
 			}
-			go l.committer(context.WithoutCancel(ctx), h, batch)
+			l.spawn(func() { l.committer(context.WithoutCancel(ctx), h, batch) })
 		case <-ctx.Done():
 			defer l.resign(ctx, h)
 		}
@@ -117,7 +117,7 @@ func (l *Ledger) resign(ctx context.Context, h *head) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if h.committing = len(h.queue) > 0; h.committing {
-		go l.committer(context.WithoutCancel(ctx), h, nil)
+		l.spawn(func() { l.committer(context.WithoutCancel(ctx), h, nil) })
 	}
 }
 
@@ -238,10 +238,10 @@ func (l *Ledger) carry(ctx context.Context, h *head, batch []*request) (trip tim
 			l.paced(trip)
 		}
 		if len(b.late) > 0 { // and none is decided again
-			go func() {
+			l.spawn(func() {
 				defer land()
 				b.finish(flight)
-			}()
+			})
 		} else {
 			land()
 		}

@@ -1,0 +1,44 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ledger
+
+import (
+	"context"
+	"time"
+)
+
+// workers are goroutines that have run before. A call of etcd needs a deep stack: a new goroutine grows its own
+// for it three times, and copies it each time, which costs as much as what the call sends.
+type workers struct{ free chan func() }
+
+// workerRests is how long a worker waits for something to do.
+const workerRests = 10 * time.Second
+
+// run calls f in a worker; it does not wait, neither for f nor for a worker. They end with ctx.
+func (w *workers) run(ctx context.Context, f func()) {
+	select {
+	case w.free <- f:
+	default:
+		go w.work(ctx, f)
+	}
+}
+
+func (w *workers) work(ctx context.Context, f func()) {
+	rest := time.NewTimer(workerRests)
+	defer rest.Stop()
+	for {
+		f()
+		rest.Reset(workerRests)
+		select {
+		case f = <-w.free:
+		case <-rest.C:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// spawn has f called beside the caller.
+func (l *Ledger) spawn(f func()) { l.workers.run(l.config.Client.Ctx(), f) }
