@@ -89,6 +89,12 @@ type fact struct {
 // NewSeen has room for the facts of an ordinary decision.
 func NewSeen() *Seen { return &Seen{facts: make([]fact, 0, 12)} }
 
+// Forget makes nothing known, and keeps the room.
+func (s *Seen) Forget() {
+	clear(s.facts)
+	s.facts = s.facts[:0]
+}
+
 func (s *Seen) at(k Key) *fact {
 	for i := range s.facts {
 		if s.facts[i].key == k {

@@ -263,9 +263,9 @@ func (b *assembly) compare(c clientv3.Cmp) {
 // proof are the compares of a record's write: what was decided on, and that the
 // record is as it was and nobody's log has another for it.
 func (l *Ledger) proof(s *session, w *write) []clientv3.Cmp {
-	cmps := append(s.guards(), clientv3.Compare(clientv3.ModRevision(w.key), "=", w.expected))
+	cmps := append(s.guards(), revisionIs(w.key, w.expected))
 	if l.config.dropGuards != "reserved" {
-		cmps = append(cmps, clientv3.Compare(clientv3.CreateRevision(l.layout.reserved(w.key)), "=", 0))
+		cmps = append(cmps, absent(l.layout.reserved(w.key)))
 	}
 	return cmps
 }
@@ -460,19 +460,19 @@ func (b *assembly) operations(ctx context.Context, first *decided) (then []clien
 		return nil, nil, err
 	}
 	then = make([]clientv3.Op, 0, len(b.facts)+len(b.waiting)+b.members+4+maxDone)
-	then = append(then, first.op, clientv3.OpPut(b.head.key, string(data)))
+	then = append(then, first.op, opPut(b.head.key, data))
 	for k, v := range b.facts {
 		if v == nil {
 			then = append(then, clientv3.OpDelete(l.layout.Key(k)))
 		} else {
-			then = append(then, clientv3.OpPut(l.layout.Key(k), encode(v)))
+			then = append(then, opPut(l.layout.Key(k), encode(v)))
 		}
 	}
 	then = append(then, b.waiting.ops()...)
 	uid := b.zone.UID
 	if len(b.steps) > 0 {
 		last := b.steps[len(b.steps)-1].N
-		then = append(then, clientv3.OpPut(l.layout.journalKey(uid, last), encode(&content.Transaction{Steps: b.steps, Settled: b.change.Settled()})))
+		then = append(then, opPut(l.layout.journalKey(uid, last), encode(&content.Transaction{Steps: b.steps, Settled: b.change.Settled()})))
 		if keep := uint64(l.config.JournalSteps); last > keep {
 			from := b.steps[0].N - min(keep, b.steps[0].N)
 			then = append(then, clientv3.OpDelete(l.layout.journalKey(uid, from), clientv3.WithRange(l.layout.journalKey(uid, last-keep)+"/")))
@@ -482,12 +482,12 @@ func (b *assembly) operations(ctx context.Context, first *decided) (then []clien
 	b.done = slices.Clone(b.head.logs[:min(len(b.head.logs), maxDone)])
 	l.mu.Unlock()
 	for _, log := range b.done { // another server may have taken it, so that this one knows of it (knock)
-		b.cmps = append(b.cmps, clientv3.Compare(clientv3.ModRevision(log.key), "=", log.mod))
+		b.cmps = append(b.cmps, revisionIs(log.key, log.mod))
 		then = append(then, clientv3.OpDelete(log.key))
 	}
 	if len(b.log.Entries) > 0 {
 		b.logKey = l.layout.logKey(uid, newID())
-		then = append(then, clientv3.OpPut(b.logKey, b.log.encode()))
+		then = append(then, opPut(b.logKey, b.log.encode()))
 		for _, e := range b.log.Entries {
 			then = append(then, clientv3.OpPut(l.layout.reserved(e.Key), b.logKey))
 		}

@@ -54,7 +54,7 @@ func (s *standing) touch(t *transaction, l *Ledger, c *law.ZoneChange, set func(
 		return
 	}
 	key := l.layout.outbox(s.work.ID)
-	t.cmps = append(t.cmps, clientv3.Compare(clientv3.ModRevision(key), "=", s.mod))
+	t.cmps = append(t.cmps, revisionIs(key, s.mod))
 	if slices.ContainsFunc(s.work.Zones, func(p law.Place) bool { return p.UID == c.Zone.UID }) {
 		return
 	}
@@ -107,7 +107,7 @@ func (s *standing) beat(ctx context.Context, l *Ledger) error {
 	s.beaten = time.Now()
 	next, key := s.work, l.layout.outbox(s.work.ID)
 	next.Runner = l.id
-	r, err := l.config.Client.Txn(ctx).If(clientv3.Compare(clientv3.ModRevision(key), "=", s.mod)).Then(clientv3.OpPut(key, encode(next))).Commit()
+	r, err := l.config.Client.Txn(ctx).If(revisionIs(key, s.mod)).Then(opPut(key, encode(next))).Commit()
 	if err != nil {
 		return err
 	}
@@ -573,7 +573,7 @@ func (l *Ledger) writeZone(ctx context.Context, o *v1alpha1.Zone, mod int64, s *
 				return nil, nil, nil
 			}
 			data, err := l.config.Zones.encode(ctx, key, placed)
-			op := clientv3.OpPut(key, string(data))
+			op := opPut(key, data)
 			return &op, placed, err
 		},
 	}
@@ -607,7 +607,7 @@ func (l *Ledger) finish(ctx context.Context, s *standing) error {
 			primary: func(context.Context, *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
 				op := clientv3.OpDelete(key)
 				if !last {
-					op = clientv3.OpPut(key, encode(rest))
+					op = opPut(key, encode(rest))
 				}
 				return &op, nil, nil
 			},
@@ -666,7 +666,7 @@ func (l *Ledger) sweepPatience(ctx context.Context) {
 	_ = l.each(ctx, serials, &rev, func(key string, data []byte, mod int64) error {
 		var last law.LastSerial
 		if json.Unmarshal(data, &last) == nil && last.Until < now {
-			_, _ = l.config.Client.Txn(ctx).If(clientv3.Compare(clientv3.ModRevision(key), "=", mod)).Then(clientv3.OpDelete(key)).Commit()
+			_, _ = l.config.Client.Txn(ctx).If(revisionIs(key, mod)).Then(clientv3.OpDelete(key)).Commit()
 		}
 		return nil
 	})

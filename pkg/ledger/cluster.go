@@ -132,7 +132,7 @@ func editConfig(ctx context.Context, client *clientv3.Client, layout Layout, edi
 		if !write {
 			return nil
 		}
-		done, err := client.Txn(ctx).If(clientv3.Compare(clientv3.ModRevision(key), "=", r.Kvs[0].ModRevision)).Then(clientv3.OpPut(key, encode(config))).Commit()
+		done, err := client.Txn(ctx).If(revisionIs(key, r.Kvs[0].ModRevision)).Then(opPut(key, encode(config))).Commit()
 		if err != nil {
 			return fmt.Errorf("ledger: writing %s: %w", key, err)
 		}

@@ -325,8 +325,9 @@ type transaction struct {
 type puts []keyValue
 
 type keyValue struct {
-	key, value string
-	gone       bool
+	key   string
+	value []byte
+	gone  bool
 }
 
 func (p *puts) add(x keyValue) {
@@ -339,9 +340,9 @@ func (p *puts) add(x keyValue) {
 	*p = append(*p, x)
 }
 
-func (p *puts) put(key, value string) { p.add(keyValue{key: key, value: value}) }
-func (p *puts) set(key string, v any) { p.put(key, encode(v)) }
-func (p *puts) del(key string)        { p.add(keyValue{key: key, gone: true}) }
+func (p *puts) put(key string, value []byte) { p.add(keyValue{key: key, value: value}) }
+func (p *puts) set(key string, v any)        { p.put(key, encode(v)) }
+func (p *puts) del(key string)               { p.add(keyValue{key: key, gone: true}) }
 
 func (p puts) ops() []clientv3.Op {
 	ops := make([]clientv3.Op, 0, len(p))
@@ -349,7 +350,7 @@ func (p puts) ops() []clientv3.Op {
 		if x.gone {
 			ops = append(ops, clientv3.OpDelete(x.key))
 		} else {
-			ops = append(ops, clientv3.OpPut(x.key, x.value))
+			ops = append(ops, opPut(x.key, x.value))
 		}
 	}
 	return ops
@@ -373,9 +374,9 @@ func (p *puts) waiting(l *Ledger, plan *law.Plan, w *write, who waits) {
 func (l *Ledger) transaction(ctx context.Context, w *write, s *session, out law.Outcome, who waits) (*transaction, error) {
 	t := &transaction{}
 	var logs clientv3.Op
-	t.cmps = append(s.guards(), clientv3.Compare(clientv3.ModRevision(w.key), "=", w.expected))
+	t.cmps = append(s.guards(), revisionIs(w.key, w.expected))
 	if w.resource == "records" && l.config.dropGuards != "reserved" {
-		t.cmps = append(t.cmps, clientv3.Compare(clientv3.CreateRevision(l.layout.reserved(w.key)), "=", 0))
+		t.cmps = append(t.cmps, absent(l.layout.reserved(w.key)))
 		logs = clientv3.OpGet(l.layout.reserved(w.key))
 	} else if w.was != nil && w.key == w.hint {
 		// What a zone withdraws was decided before, and is written before (I5).
@@ -383,9 +384,9 @@ func (l *Ledger) transaction(ctx context.Context, w *write, s *session, out law.
 		newest := int64(0)
 		for _, log := range w.logs {
 			newest = max(newest, log.mod)
-			t.cmps = append(t.cmps, clientv3.Compare(clientv3.ModRevision(log.key), "=", log.mod))
+			t.cmps = append(t.cmps, revisionIs(log.key, log.mod))
 			for _, e := range log.entries {
-				t.cmps = append(t.cmps, clientv3.Compare(clientv3.CreateRevision(l.layout.reserved(e.Key)), "=", 0))
+				t.cmps = append(t.cmps, absent(l.layout.reserved(e.Key)))
 			}
 		}
 		t.cmps = append(t.cmps, clientv3.Compare(clientv3.ModRevision(standing), "<", newest+1).WithPrefix())
@@ -471,7 +472,7 @@ func (l *Ledger) transaction(ctx context.Context, w *write, s *session, out law.
 			if err != nil {
 				return nil, fmt.Errorf("ledger: encoding zone %s: %w", key, err)
 			}
-			puts.put(key, string(data))
+			puts.put(key, data)
 		}
 		if !c.Zone.Pending {
 			if key, tx := l.journalled(before, c); tx != nil {
@@ -631,11 +632,11 @@ func (l *Ledger) suspect(s *session) {
 func (l *Ledger) plain(ctx context.Context, key string, expected int64, data []byte) (outcome, error) {
 	op := clientv3.OpDelete(key)
 	if data != nil {
-		op = clientv3.OpPut(key, string(data))
+		op = opPut(key, data)
 	}
-	cmps := []clientv3.Cmp{clientv3.Compare(clientv3.ModRevision(key), "=", expected)}
+	cmps := []clientv3.Cmp{revisionIs(key, expected)}
 	if strings.HasPrefix(key, l.layout.Objects("records")) {
-		cmps = append(cmps, clientv3.Compare(clientv3.CreateRevision(l.layout.reserved(key)), "=", 0))
+		cmps = append(cmps, absent(l.layout.reserved(key)))
 	}
 	orelse := []clientv3.Op{clientv3.OpGet(key)}
 	if len(cmps) > 1 {

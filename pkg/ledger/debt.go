@@ -98,14 +98,14 @@ func (l *Ledger) pay(ctx context.Context, d law.Debt) error {
 				return &op, nil, failed
 			},
 			also: func(*law.Plan) ([]clientv3.Cmp, []clientv3.Op) {
-				cmps := []clientv3.Cmp{clientv3.Compare(clientv3.ModRevision(cutKey), "=", modRevision(one(r.Responses[1])))}
+				cmps := []clientv3.Cmp{revisionIs(cutKey, modRevision(one(r.Responses[1])))}
 				switch {
 				case after == before:
 					return cmps, nil
 				case after == nil:
 					return cmps, []clientv3.Op{clientv3.OpDelete(cutKey)}
 				}
-				return cmps, []clientv3.Op{clientv3.OpPut(cutKey, encode(after))}
+				return cmps, []clientv3.Op{opPut(cutKey, encode(after))}
 			},
 		}
 		out, err := l.commit(ctx, w, waits{})

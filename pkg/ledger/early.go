@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 
-	clientv3 "go.etcd.io/etcd/client/v3"
 	"k8s.io/apiserver/pkg/storage"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
@@ -38,7 +37,11 @@ func (l *Ledger) EarlyRecord(ctx context.Context, before, after *v1alpha1.Record
 		stood.Values = nil
 		bare.Before = &stood
 	}
-	s := l.session(true)
+	s := l.sessions.Get().(*session)
+	defer func() {
+		s.reset()
+		l.sessions.Put(s)
+	}()
 	out := s.recollect(bare)
 	if p := out.Plan; p != nil && p.Move != nil {
 		return fmt.Sprintf("zone %s, pattern %q", p.Move.Move.To.FQDN, p.Rule), nil
@@ -131,7 +134,7 @@ func (s *session) hold(ctx context.Context, key string, before *v1alpha1.Record)
 			return false, err
 		}
 	}
-	cmps := append(s.guards(), clientv3.Compare(clientv3.ModRevision(key), "=", int64(expected)))
+	cmps := append(s.guards(), revisionIs(key, int64(expected)))
 	if len(cmps) > maxCompares {
 		return false, nil
 	}

@@ -34,7 +34,7 @@ func (l Layout) WaitingKeys(w *law.Waiting, resource, namespace, object string) 
 
 // WaitingValue is the value under each of WaitingKeys; held as in law.Waiting.
 func WaitingValue(uid string, created int64, held bool) string {
-	return encode(waiter{UID: uid, Created: created, Held: held})
+	return string(encode(waiter{UID: uid, Created: created, Held: held}))
 }
 
 // Decode reads an object as it stands in etcd under key.

@@ -265,12 +265,12 @@ func (l Layout) ownerOf(room, key string) (zone string, owner name.Rel, err erro
 }
 
 // encode writes an internal value. The types are this module's own and always encode.
-func encode(v any) string {
+func encode(v any) []byte {
 	b, err := json.Marshal(v)
 	if err != nil {
 		panic(fmt.Sprintf("ledger: %T: %v", v, err))
 	}
-	return string(b)
+	return b
 }
 
 // decodeFact reads the stored value of a single-key fact.

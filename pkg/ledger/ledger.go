@@ -95,11 +95,13 @@ type Ledger struct {
 	foreign map[string]foreignWork // of the outbox, as the last sweep saw it
 	lanes   lanes
 	workers workers
-	wake    chan struct{}
-	ops     atomic.Int64 // that etcd takes in one transaction, as far as is known
-	trip    atomic.Int64 // what a batch's commit point takes lately, ns
-	lead    atomic.Int64 // of it before its records, ns
-	stats   Stats
+	// sessions of decisions that nothing comes of (EarlyRecord), for the next one.
+	sessions sync.Pool
+	wake     chan struct{}
+	ops      atomic.Int64 // that etcd takes in one transaction, as far as is known
+	trip     atomic.Int64 // what a batch's commit point takes lately, ns
+	lead     atomic.Int64 // of it before its records, ns
+	stats    Stats
 }
 
 // Stats count what happened; all fields only grow.
@@ -184,6 +186,7 @@ func Open(ctx context.Context, config Config) (*Ledger, error) {
 		index: map[law.Key]*indexed{}, heads: map[string]*head{}, byUID: map[string]*head{}, works: map[string]bool{}, doubt: map[law.Key]bool{},
 		id: newID(), wake: make(chan struct{}, 1), lanes: lanes{busy: map[string]bool{}}, workers: workers{free: make(chan func())},
 	}
+	l.sessions.New = func() any { return l.session(true) }
 	l.ops.Store(wideOps)
 	l.lead.Store(int64(minLead))
 	if l.now == nil {

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"sync"
 
-	clientv3 "go.etcd.io/etcd/client/v3"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
@@ -82,7 +81,7 @@ func (l *Ledger) leave(ctx context.Context, namespace string) error {
 			}
 		}
 		w.Times++
-		done, err := l.config.Client.Txn(ctx).If(clientv3.Compare(clientv3.ModRevision(key), "=", mod)).Then(clientv3.OpPut(key, encode(w))).Commit()
+		done, err := l.config.Client.Txn(ctx).If(revisionIs(key, mod)).Then(opPut(key, encode(w))).Commit()
 		if err != nil || done.Succeeded {
 			return err
 		}

@@ -39,7 +39,7 @@ type logEntry struct {
 	Value []byte
 }
 
-func (l *redoLog) encode() string {
+func (l *redoLog) encode() []byte {
 	size := 0
 	for _, e := range l.Entries {
 		size += len(e.Key) + len(e.Value) + 16 // tags and lengths
@@ -59,7 +59,7 @@ func (l *redoLog) encode() string {
 			out = protowire.AppendBytes(out, e.Value)
 		}
 	}
-	return string(out)
+	return out
 }
 
 // decodeLog reads what encode wrote; the entries are parts of data.
@@ -115,7 +115,7 @@ func (e logEntry) operation() clientv3.Op {
 	if e.Value == nil {
 		return clientv3.OpDelete(e.Key)
 	}
-	return clientv3.OpPut(e.Key, string(e.Value))
+	return opPut(e.Key, e.Value)
 }
 
 // redo writes one entry of the log made at revision at, and returns the revision
@@ -123,7 +123,7 @@ func (e logEntry) operation() clientv3.Op {
 // record as the first left it or as others have changed it since; own: that was not so.
 func (l *Ledger) redo(ctx context.Context, e logEntry, at int64) (rev int64, own bool, err error) {
 	reserved := l.layout.reserved(e.Key)
-	r, err := l.config.Client.Txn(ctx).If(clientv3.Compare(clientv3.ModRevision(reserved), "=", at)).
+	r, err := l.config.Client.Txn(ctx).If(revisionIs(reserved, at)).
 		Then(e.operation(), clientv3.OpDelete(reserved)).Commit()
 	if err != nil {
 		return 0, false, err
@@ -306,7 +306,7 @@ func (l *Ledger) carryOutLog(ctx context.Context, key string) error {
 	if _, err := l.redoAll(ctx, kv); err != nil {
 		return err
 	}
-	_, err = l.config.Client.Txn(ctx).If(clientv3.Compare(clientv3.ModRevision(key), "=", kv.ModRevision)).Then(clientv3.OpDelete(key)).Commit()
+	_, err = l.config.Client.Txn(ctx).If(revisionIs(key, kv.ModRevision)).Then(clientv3.OpDelete(key)).Commit()
 	return err
 }
 

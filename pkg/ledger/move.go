@@ -107,11 +107,11 @@ func (l *Ledger) arrive(ctx context.Context, s *standing) error {
 				placed := o.DeepCopy()
 				l.placeRecord(placed, plan.Record)
 				data, err := l.config.Records.encode(ctx, key, placed)
-				op := clientv3.OpPut(key, string(data))
+				op := opPut(key, data)
 				return &op, nil, err
 			},
 			also: func(*law.Plan) ([]clientv3.Cmp, []clientv3.Op) {
-				return []clientv3.Cmp{clientv3.Compare(clientv3.ModRevision(item), "=", s.mod)}, []clientv3.Op{clientv3.OpDelete(item)}
+				return []clientv3.Cmp{revisionIs(item, s.mod)}, []clientv3.Op{clientv3.OpDelete(item)}
 			},
 		}
 		out, err := l.commit(ctx, w, waits{uid: string(o.UID), created: o.CreationTimestamp.Unix()})

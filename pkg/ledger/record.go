@@ -155,7 +155,7 @@ func (w *recordWrite) commit(ctx context.Context, key string, expected int64, pu
 			placed = w.after.DeepCopy()
 			l.placeRecord(placed, plan.Record)
 			data, err := l.config.Records.encode(ctx, key, placed)
-			op := clientv3.OpPut(key, string(data))
+			op := opPut(key, data)
 			return &op, nil, err
 		},
 	}

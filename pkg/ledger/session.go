@@ -58,14 +58,14 @@ type zoneSeen struct {
 }
 
 func (l *Ledger) session(guess bool) *session {
-	s := &session{l: l, guess: guess, depth: deepName}
-	s.reset()
-	return s
+	return &session{l: l, guess: guess, depth: deepName, seen: law.NewSeen(), single: make([]proof, 0, 8), zones: make([]zoneSeen, 0, 2)}
 }
 
 func (s *session) reset() {
-	s.seen = law.NewSeen()
-	s.single, s.zones = make([]proof, 0, 8), make([]zoneSeen, 0, 2)
+	s.seen.Forget()
+	clear(s.single)
+	clear(s.zones)
+	s.single, s.zones = s.single[:0], s.zones[:0]
 	s.ranges, s.deep = nil, nil
 }
 
@@ -574,12 +574,12 @@ func (s *session) guards() []clientv3.Cmp {
 	out := make([]clientv3.Cmp, 0, len(s.zones)+len(s.single)+len(s.deep)+len(s.ranges)+2) // and the object's own
 	for _, z := range s.zones {
 		if drop != "zone" && drop != "all" {
-			out = append(out, clientv3.Compare(clientv3.ModRevision(z.key), "=", z.mod))
+			out = append(out, revisionIs(z.key, z.mod))
 		}
 	}
 	for _, p := range s.single {
 		if s.seen.Used(p.key) && drop != "facts" && drop != "all" {
-			out = append(out, clientv3.Compare(clientv3.ModRevision(l.layout.Key(p.key)), "=", p.rev))
+			out = append(out, revisionIs(l.layout.Key(p.key), p.rev))
 		}
 	}
 	for _, p := range s.deep {

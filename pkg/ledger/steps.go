@@ -82,7 +82,7 @@ func (l *Ledger) stepOf(s *standing, o *v1alpha1.Record, mod int64) (*write, err
 			}
 			l.placeRecord(placed, plan.Record)
 			data, err := l.config.Records.encode(ctx, key, placed)
-			op := clientv3.OpPut(key, string(data))
+			op := opPut(key, data)
 			return &op, nil, err
 		},
 	}, nil
@@ -499,7 +499,7 @@ func (s *standing) marks(c *law.ZoneChange) bool {
 
 // marks compares the item of the work whose mark the zone bears, as standing.touch does.
 func (b *assembly) marks(s *standing, c *law.ZoneChange) {
-	item := clientv3.Compare(clientv3.ModRevision(b.l.layout.outbox(s.work.ID)), "=", s.mod)
+	item := revisionIs(b.l.layout.outbox(s.work.ID), s.mod)
 	if s.marks(c) {
 		b.compare(item)
 	}

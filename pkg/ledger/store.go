@@ -148,10 +148,10 @@ func (s *store) write(ctx context.Context, kv *mvccpb.KeyValue, config stored) (
 			return false, unreadable(key, err)
 		}
 	}
-	if err := json.Unmarshal([]byte(encode(config)), &all); err != nil {
+	if err := json.Unmarshal(encode(config), &all); err != nil {
 		return false, unreadable(key, err)
 	}
-	r, err := s.client.Txn(ctx).If(clientv3.Compare(clientv3.ModRevision(key), "=", modRevision(kv))).Then(clientv3.OpPut(key, encode(all))).Commit()
+	r, err := s.client.Txn(ctx).If(revisionIs(key, modRevision(kv))).Then(opPut(key, encode(all))).Commit()
 	if err != nil {
 		return false, fmt.Errorf("ledger: writing the format: %w", err)
 	}

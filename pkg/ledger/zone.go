@@ -173,7 +173,7 @@ func (w *zoneWrite) commit(ctx context.Context, key string, expected int64, put 
 		placed.Status.ObservedGeneration = placed.Generation
 		l.placeZone(placed, plan.Zone)
 		data, err := l.config.Zones.encode(ctx, key, placed)
-		op := clientv3.OpPut(key, string(data))
+		op := opPut(key, data)
 		return &op, placed, err
 	}
 	out, err := l.commit(ctx, tx, waits{uid: string(id.UID), created: id.CreationTimestamp.Unix()})
