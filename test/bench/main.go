@@ -24,7 +24,7 @@ func main() {
 	scale := flag.Float64("scale", 1, "writes of a round, as a factor of what is usual")
 	flag.IntVar(&plan.Records, "records", plan.Records, "records of the big zone; 0 leaves out what needs one")
 	flag.StringVar(&plan.Dir, "dir", "", "where the servers keep their data, which decides the disk that is measured (default: a new directory below the system's temporary one)")
-	flag.StringVar(&plan.Profiles, "profiles", "", "directory for CPU and allocation profiles of the server of each arm, taken in a round of its own")
+	flag.StringVar(&plan.Profiles, "profiles", "", "directory for CPU profiles of the server and the etcd of each arm, and allocations of the servers, taken in a round of its own")
 	flag.StringVar(&plan.Results, "results", "test/bench/results", "directory with kept.jsonl, the run to compare with, and last.jsonl, which is written")
 	flag.DurationVar(&plan.SlowDisk, "slow-disk", 0, "each fdatasync of the etcds takes so much longer, by strace: 5ms is what members in three places need")
 	keep := flag.Bool("keep", false, "make this run the kept one")

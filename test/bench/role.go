@@ -97,6 +97,7 @@ func quiet(least string) {
 }
 
 func (r role) etcd(ctx context.Context) error {
+	apiserver.SpareHeap() // as in the processes that embed one
 	dir, err := embed.OpenDir(r.Dir, 0)
 	if err != nil {
 		return err

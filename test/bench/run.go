@@ -145,12 +145,15 @@ func (s *stage) profiles(ctx context.Context, p plan, say func(string, ...any)) 
 		}
 		for _, l := range p.Load {
 			name := fmt.Sprintf("%s-%d", strings.ReplaceAll(a.name, " ", "-"), l.Callers)
-			if _, err := a.server.ask(ctx, "/cpu/start", filepath.Join(p.Profiles, name+".cpu.pb.gz")); err != nil {
-				return err
+			for file, of := range map[string]*process{name: a.server, name + "-etcd": a.etcd} {
+				if _, err := of.ask(ctx, "/cpu/start", filepath.Join(p.Profiles, file+".cpu.pb.gz")); err != nil {
+					return err
+				}
 			}
 			_, err := a.round(ctx, s.label(a, 99, l), l.Callers, 4*l.Writes)
 			_, stop := a.server.ask(ctx, "/cpu/stop", "")
-			if err := errors.Join(err, stop); err != nil {
+			_, stopEtcd := a.etcd.ask(ctx, "/cpu/stop", "")
+			if err := errors.Join(err, stop, stopEtcd); err != nil {
 				return err
 			}
 		}
@@ -160,6 +163,6 @@ func (s *stage) profiles(ctx context.Context, p plan, say func(string, ...any)) 
 			return err
 		}
 	}
-	say("profiles of the servers are in %s", p.Profiles)
+	say("profiles of the servers and their etcds are in %s", p.Profiles)
 	return nil
 }
