@@ -38,7 +38,7 @@ import (
 
 const (
 	// maxBatch, wideOps and maxBatchBytes keep a batch within what etcd takes: the operations that an embedded one
-	// is told, which are tried at any, 128 of them by default (narrowOps), and 1.5 MiB of a request.
+	// is told, which are tried at any, 128 of them by default (narrowOps), or what it turns out to be told, and 1.5 MiB of a request.
 	maxBatch      = 64
 	wideOps       = 500
 	narrowOps     = 120
@@ -109,6 +109,7 @@ func (b *assembly) decide(ctx context.Context, batch []*request) (rest []*reques
 			alone(batch) // which meet the reason themselves
 			return rest
 		}
+		b.places, b.steps = slices.Grow(b.places, len(batch)), slices.Grow(b.steps, len(batch))
 		var cold []law.Key
 		var waiting []*request
 		for i, r := range batch {
@@ -400,8 +401,8 @@ func (b *assembly) commit(ctx, flight context.Context) (again []*request) {
 	b.early = b.start(flight)
 	r, err := l.config.Client.Txn(ctx).If(b.cmps...).Then(then...).Else(orelse...).Commit()
 	b.early.enough()
-	if errors.Is(err, rpctypes.ErrTooManyOps) && max(len(b.cmps), len(then)) > narrowOps { // it is refused before anything is done
-		l.ops.Store(narrowOps)
+	if errors.Is(err, rpctypes.ErrTooManyOps) && len(b.places) > 1 { // it is refused before anything is done
+		l.narrow(max(len(b.cmps), len(then)))
 		b.late = nil
 		for i := range b.places {
 			again = append(again, b.places[i].r)
@@ -438,6 +439,17 @@ func (b *assembly) commit(ctx, flight context.Context) (again []*request) {
 		}
 	}
 	return nil
+}
+
+// narrow takes in that so many operations are too many: probably etcd has its default, else fewer.
+func (l *Ledger) narrow(operations int) {
+	fewer := int64(narrowOps)
+	if operations <= narrowOps {
+		fewer = int64(operations) / 2
+	}
+	if fewer < l.ops.Load() {
+		l.ops.Store(fewer)
+	}
 }
 
 func (b *assembly) fail(err error) {
