@@ -99,7 +99,7 @@ type Ledger struct {
 	sessions sync.Pool
 	wake     chan struct{}
 	ops      atomic.Int64 // that etcd takes in one transaction, as far as is known
-	trip     atomic.Int64 // what a batch's commit point takes lately, ns
+	turns    turns
 	lead     atomic.Int64 // of it before its records, ns
 	stats    Stats
 }

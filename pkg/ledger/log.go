@@ -142,16 +142,38 @@ func (l *Ledger) redo(ctx context.Context, e logEntry, at int64) (rev int64, own
 }
 
 // A turn at the disk that takes slowTurn is worth not waiting for: the records are sent behind the commit point, to take their
-// turn right after it. How far behind is learned: too near, and they overtake it and are sent twice.
+// turn right after it (and worth waiting for company before it: gather). How far behind is learned: too near, and they overtake it and are sent twice.
 const (
 	slowTurn = 4 * time.Millisecond
 	minLead  = 500 * time.Microsecond
 )
 
-// paced takes in what a commit point took.
-func (l *Ledger) paced(trip time.Duration) {
-	l.trip.Store(int64(trip)/4 + l.trip.Load()*3/4) // of two at once one is lost, which is no matter
+// turns are what the last commit points took.
+type turns struct {
+	mu   sync.Mutex
+	last [16]time.Duration
+	n    int
 }
+
+func (t *turns) took(trip time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.last[t.n%len(t.last)] = trip
+	t.n++
+}
+
+// disk is the least of them: what is waited for beside the disk is CPU time, which no waiting makes less. 0: none is known.
+func (t *turns) disk() time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.n == 0 {
+		return 0
+	}
+	return slices.Min(t.last[:min(t.n, len(t.last))])
+}
+
+// slow reports whether a turn at the disk is what writes wait for.
+func (l *Ledger) slow() bool { return l.turns.disk() >= l.config.slowTurn }
 
 // led takes in whether records overtook their commit point.
 func (l *Ledger) led(overtaken bool) {
@@ -179,8 +201,7 @@ const (
 // any more. One that overtakes the commit point has done nothing, and finish sends it again.
 func (b *assembly) start(ctx context.Context) *early {
 	l := b.l
-	slow := time.Duration(l.trip.Load()) >= l.config.slowTurn && !l.rivalled(b.head) || l.config.slowTurn < 0
-	if len(b.late) == 0 || !slow {
+	if len(b.late) == 0 || !l.slow() || l.rivalled(b.head) && l.config.slowTurn >= 0 {
 		return nil
 	}
 	x := &early{answered: make(chan struct{}), revs: make([]chan int64, len(b.late))}

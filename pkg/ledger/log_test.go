@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 )
 
 // A log is read as it was written, by whoever comes after a crash (I4); what is no
@@ -38,6 +39,30 @@ func TestRedoLog_isReadAsWritten_I4(t *testing.T) {
 	for _, other := range []string{`{"e":[]}`, "\x0a\x02\x12\x00", "\x08\x01", "\x1a\x00"} {
 		if _, err := decodeLog([]byte(other)); err == nil {
 			t.Errorf("%q is taken for a log", other)
+		}
+	}
+}
+
+// One turn that something else held up says nothing of the disk; sixteen that all took long do.
+func TestTurns_theLeastOfTheLastCounts(t *testing.T) {
+	l := &Ledger{config: Config{slowTurn: slowTurn}}
+	for _, x := range []struct {
+		trip time.Duration
+		n    int
+		slow bool
+	}{
+		{0, 0, false},
+		{slowTurn, 1, true}, // all that is known
+		{slowTurn / 2, 1, false},
+		{3 * slowTurn, 15, false},
+		{slowTurn, 1, true},
+		{slowTurn - 1, 1, false},
+	} {
+		for range x.n {
+			l.turns.took(x.trip)
+		}
+		if got := l.slow(); got != x.slow {
+			t.Errorf("after %d turns of %s: slow is %t, want %t (the least is %s)", x.n, x.trip, got, x.slow, l.turns.disk())
 		}
 	}
 }

@@ -17,8 +17,9 @@ import (
 // Writers of one zone queue at its head. Who finds nobody before him goes alone, at the
 // cost of one compare; whoever comes meanwhile goes with the others (batch.go).
 
-// A batch of at least companyOf is followed by a pause for those it answered,
-// who come back together: without it half of them would miss the next one. oneBatch is
+// Where the disk is slow, a batch of at least companyOf is followed by a pause for those it answered,
+// who come back together: without it half of them would miss the next one, and wait for two turns at it. Where it is
+// fast, they had better be decided while others are answered: there is a processor to keep busy. oneBatch is
 // about as many as one transaction takes.
 const (
 	companyOf = 4
@@ -155,7 +156,7 @@ func (l *Ledger) committer(ctx context.Context, h *head, batch []*request) {
 // zone fit into one, for all of them. Two batches beside each other would then be halves of
 // one, each of which waits for the other's turns at the disk.
 func (l *Ledger) gather(h *head, company int, started time.Time) {
-	if company < companyOf {
+	if company < companyOf || !l.slow() {
 		return
 	}
 	l.mu.Lock()
@@ -235,7 +236,7 @@ func (l *Ledger) carry(ctx context.Context, h *head, batch []*request) (trip tim
 		again := b.commit(within, flight)
 		trip = time.Since(sent)
 		if b.at > 0 {
-			l.paced(trip)
+			l.turns.took(trip)
 		}
 		if len(b.late) > 0 { // and none is decided again
 			l.spawn(func() {
