@@ -127,8 +127,10 @@ func (l *Ledger) commit(ctx context.Context, w *write, who waits) (outcome, erro
 				return outcome{}, status(w.resource, w.name, out.Refusal)
 			}
 			w.plan = out.Plan
+			trip := time.Since(started)
+			l.turns.took(trip)
 			l.settle(w, s, t, r.Header.Revision)
-			l.yield(w, try, time.Since(started))
+			l.yield(w, try, trip)
 			return outcome{ok: true, rev: r.Header.Revision}, nil
 		}
 		l.stats.Conflicts.Add(1)

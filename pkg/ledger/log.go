@@ -148,10 +148,10 @@ const (
 	minLead  = 500 * time.Microsecond
 )
 
-// turns are what the last commit points took.
+// turns are what the last transactions of writes took.
 type turns struct {
 	mu   sync.Mutex
-	last [16]time.Duration
+	last [manyTurns]time.Duration
 	n    int
 }
 
@@ -161,6 +161,9 @@ func (t *turns) took(trip time.Duration) {
 	t.last[t.n%len(t.last)] = trip
 	t.n++
 }
+
+// manyTurns are a second or two of a zone that is hot. Among few of them there may be none that found a processor free.
+const manyTurns = 256
 
 // disk is the least of them: what is waited for beside the disk is CPU time, which no waiting makes less. 0: none is known.
 func (t *turns) disk() time.Duration {

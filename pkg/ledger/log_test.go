@@ -43,7 +43,7 @@ func TestRedoLog_isReadAsWritten_I4(t *testing.T) {
 	}
 }
 
-// One turn that something else held up says nothing of the disk; sixteen that all took long do.
+// A turn that something else held up says nothing of the disk; many that all took long do.
 func TestTurns_theLeastOfTheLastCounts(t *testing.T) {
 	l := &Ledger{config: Config{slowTurn: slowTurn}}
 	for _, x := range []struct {
@@ -54,7 +54,7 @@ func TestTurns_theLeastOfTheLastCounts(t *testing.T) {
 		{0, 0, false},
 		{slowTurn, 1, true}, // all that is known
 		{slowTurn / 2, 1, false},
-		{3 * slowTurn, 15, false},
+		{3 * slowTurn, manyTurns - 1, false},
 		{slowTurn, 1, true},
 		{slowTurn - 1, 1, false},
 	} {
