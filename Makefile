@@ -21,6 +21,7 @@ help: ## print this list
 
 .PHONY: build
 build: ## build bin/kubizone from vendor/
+	@test -x bin/kubizone || echo "building bin/kubizone: the first time takes some minutes"
 	$(GO) build -o bin/kubizone ./cmd/kubizone
 
 .PHONY: run
