@@ -5,6 +5,7 @@ package apiserver
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -28,7 +29,7 @@ func SpareHeap() {
 	if os.Getenv("GOGC") != "" {
 		return
 	}
-	spare := spareOf(memory())
+	spare := spareOf(memory(os.DirFS("/")))
 	set := 0
 	adjust := func() {
 		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
@@ -55,26 +56,27 @@ func sparing(spare, live uint64) int {
 	return max(100, int(spare*100/max(live, 1<<20)))
 }
 
-// memory of the machine, or of the container where that is less, in octets. 0: neither can be told, as elsewhere than on Linux.
-func memory() uint64 {
+// memory of the machine, or of the container where that is less, in octets: MemTotal of proc(5), memory.max of cgroup v2,
+// memory.limit_in_bytes of v1. 0: none of them can be told, as elsewhere than on Linux.
+func memory(root fs.FS) uint64 {
 	least := uint64(0)
-	for file, form := range map[string]string{
-		"/proc/meminfo":                               "MemTotal: %d kB",
-		"/sys/fs/cgroup/memory.max":                   "%d",
-		"/sys/fs/cgroup/memory/memory.limit_in_bytes": "%d",
+	for _, x := range []struct {
+		file, form string
+		unit       uint64
+	}{
+		{"proc/meminfo", "MemTotal: %d kB", 1 << 10},
+		{"sys/fs/cgroup/memory.max", "%d", 1},
+		{"sys/fs/cgroup/memory/memory.limit_in_bytes", "%d", 1},
 	} {
-		text, err := os.ReadFile(file)
+		text, err := fs.ReadFile(root, x.file)
 		if err != nil {
 			continue
 		}
 		var n uint64
-		if _, err := fmt.Sscanf(string(text), form, &n); err != nil { // "max": there is no limit
+		if _, err := fmt.Sscanf(string(text), x.form, &n); err != nil { // "max": there is no limit
 			continue
 		}
-		if file == "/proc/meminfo" {
-			n <<= 10
-		}
-		if least == 0 || n < least {
+		if n *= x.unit; least == 0 || n < least {
 			least = n
 		}
 	}

@@ -66,3 +66,23 @@ func TestTurns_theLeastOfTheLastCounts(t *testing.T) {
 		}
 	}
 }
+
+// Where the disk is fast nobody is waited for, and a small batch says that there is no company.
+func TestGather_waitsWhereTheDiskIsSlow(t *testing.T) {
+	for _, x := range []struct {
+		turn    time.Duration
+		company int
+		want    int // that are waited for
+	}{
+		{slowTurn, companyOf, companyOf},
+		{slowTurn, companyOf - 1, 0},
+		{slowTurn / 2, companyOf, 0},
+	} {
+		l, h := &Ledger{config: Config{slowTurn: slowTurn}}, &head{}
+		l.turns.took(x.turn)
+		l.gather(h, x.company, time.Now())
+		if h.want != x.want {
+			t.Errorf("after a turn of %s and a batch of %d: %d are waited for, want %d", x.turn, x.company, h.want, x.want)
+		}
+	}
+}

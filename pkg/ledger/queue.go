@@ -152,8 +152,8 @@ func (l *Ledger) committer(ctx context.Context, h *head, batch []*request) {
 	}
 }
 
-// gather waits for company: as many as the last batch had, and where all who write the
-// zone fit into one, for all of them. Two batches beside each other would then be halves of
+// gather waits for company where the disk is slow: as many as the last batch had, and where all who
+// write the zone fit into one, for all of them. Two batches beside each other would then be halves of
 // one, each of which waits for the other's turns at the disk.
 func (l *Ledger) gather(h *head, company int, started time.Time) {
 	if company < companyOf || !l.slow() {
