@@ -377,7 +377,9 @@ type ZonesBelow struct{ Zones []ZoneBelow }
 // LastSerial is the last serial a name had, kept at least expire seconds (S6.5).
 type LastSerial struct {
 	Serial serial.Serial `json:"serial"`
-	// Until is when it may be forgotten, unix seconds.
+	// Left is for how many seconds it is still to be kept; 0: an older version wrote it.
+	Left int64 `json:"left,omitempty"`
+	// Until is when an older version forgets it, unix seconds.
 	Until int64 `json:"until"`
 	// Zone is the uid of the zone that was removed there, "" where it was renamed:
 	// while its cascade is not through, its holders are those of a zone made anew (S2.7).

@@ -97,7 +97,7 @@ func (d *zoneDecision) resettle(plan *Plan, change *ZoneChange, s *seat, holding
 	}
 	plan.Writes = append(plan.Writes,
 		Write{Key: HoldingKey(before.View, old)},
-		Write{Key: Key{Kind: KindLastSerial, View: before.View, Name: old}, Value: &LastSerial{Serial: before.Serial, Until: d.ask.Now.Unix() + int64(before.Header.Expire)}})
+		Write{Key: Key{Kind: KindLastSerial, View: before.View, Name: old}, Value: &LastSerial{Serial: before.Serial, Left: int64(before.Header.Expire), Until: d.ask.Now.Unix() + int64(before.Header.Expire)}})
 }
 
 // remove frees the name and leaves the records to the cascade (S8.1, S8.2).
@@ -114,7 +114,7 @@ func (d *zoneDecision) remove(plan *Plan) (*Plan, *Refusal) {
 	plan.Zone = &ZoneChange{Zone: z, Holding: holding, Gone: true}
 	plan.Writes = append(plan.Writes,
 		Write{Key: HoldingKey(z.View, z.FQDN())},
-		Write{Key: Key{Kind: KindLastSerial, View: z.View, Name: z.FQDN()}, Value: &LastSerial{Serial: z.Serial, Until: ask.Now.Unix() + int64(z.Header.Expire), Zone: z.UID}})
+		Write{Key: Key{Kind: KindLastSerial, View: z.View, Name: z.FQDN()}, Value: &LastSerial{Serial: z.Serial, Left: int64(z.Header.Expire), Until: ask.Now.Unix() + int64(z.Header.Expire), Zone: z.UID}})
 	plan.Work = &Work{ID: ask.WorkID, Reason: fmt.Sprintf("zone %s was removed", z.FQDN()), View: z.View, By: z.Namespace, Since: ask.Now.Unix(), Purge: z.UID, Scans: []Scan{
 		{Kind: ScanMembers, Zone: z.UID, Owner: name.Apex},
 		{Kind: ScanReferring, Target: &Ref{Namespace: z.Namespace, Name: z.Name}},

@@ -1,0 +1,109 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ledger_test
+
+import (
+	"math"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"k8s.io/utils/ptr"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/test/store"
+)
+
+// removed makes a zone whose secondaries give it up after so many seconds, and removes it. It returns its last serial.
+func removed(t *testing.T, s *store.Server, object, domain string, expire int32) serial.Serial {
+	t.Helper()
+	z := store.Zone("infra", object, domain)
+	z.Spec.Expire = ptr.To(expire)
+	last := store.Must(s.CreateZone(z)).Status.Serial
+	if err := s.DeleteZone("infra", object); err != nil {
+		t.Fatal(err)
+	}
+	return serial.Serial(last)
+}
+
+// remembers: the last serial of a name is in the store.
+func remembers(t *testing.T, st *store.Store, domain string) bool {
+	t.Helper()
+	key := ledger.Layout{Prefix: st.Prefix}.Key(law.Key{Kind: law.KindLastSerial, Name: name.MustParse(domain)})
+	return len(store.Must(st.Client.Client.Get(t.Context(), key)).Kvs) > 0
+}
+
+// The last serial of a name is kept for expire seconds after its zone went, and gone after: a clock that is a year ahead
+// meanwhile, which gave it, neither shortens that nor makes a zone made again begin behind it.
+func TestSerial_isRememberedForExpireWhateverTheClock_S6_5(t *testing.T) {
+	st := store.New(t)
+	var off atomic.Int64
+	now := func() time.Time { return time.Now().Add(time.Duration(off.Load())) }
+	s := st.Server(func(c *ledger.Config) { c.Now = now })
+	s.Run()
+	const jump, expire = 9600 * time.Hour, 5
+
+	off.Store(int64(jump))
+	high := removed(t, s, "long", "long.test.", int32(v1alpha1.DefaultExpire))
+	off.Store(0)
+	began := time.Now()
+	removed(t, s, "short", "short.test.", expire)
+	off.Store(int64(2 * jump))
+	for remembers(t, st, "short.test.") { // so sweeps went by, under a clock that is ahead of both
+		if time.Since(began) > time.Minute {
+			t.Fatal("it is remembered for ever")
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	if kept := time.Since(began); kept < expire*time.Second {
+		t.Errorf("forgotten after %s, want %d s at least", kept, expire)
+	}
+	off.Store(0)
+	if again := store.Must(s.CreateZone(store.Zone("infra", "again", "long.test."))).Status.Serial; !serial.Serial(again).Ahead(high) {
+		t.Errorf("a zone made again begins with serial %d, its secondaries have %d", again, high)
+	}
+	st.Settle()
+}
+
+// A memory that an older version wrote, which went by the clock, is kept as long as one that nothing was written down of.
+func TestSerial_rememberedByAnOlderVersionIsKept_S6_5(t *testing.T) {
+	st := store.New(t)
+	s := st.Server()
+	key := ledger.Layout{Prefix: st.Prefix}.Key(law.Key{Kind: law.KindLastSerial, Name: name.MustParse("old.test.")})
+	store.Must(s.Ledger.Client().Put(t.Context(), key, `{"serial":4000000000,"until":1}`))
+	s.Run()
+	removed(t, s, "short", "short.test.", 1)
+	store.Eventually(t, "sweeps", func() bool { return !remembers(t, st, "short.test.") })
+	if !remembers(t, st, "old.test.") {
+		t.Error("it is forgotten")
+	}
+}
+
+// What servers count is written down now and then, adds up to the whole, and never to less.
+func TestSerial_whatIsKeptAddsUp_S6_5(t *testing.T) {
+	last := &law.LastSerial{Serial: 7, Left: int64(v1alpha1.DefaultExpire), Until: math.MaxInt64, Zone: "uid"}
+	if _, due := ledger.Keep(*last, ledger.KeepsFor-time.Second); due {
+		t.Error("it is written before it is time")
+	}
+	counted, writes := time.Duration(0), 0
+	for last != nil {
+		step := ledger.KeepsFor + 1500*time.Millisecond
+		next, due := ledger.Keep(*last, step)
+		if !due {
+			t.Fatal("it is not written")
+		}
+		counted += step
+		if writes++; next != nil && (next.Serial != 7 || next.Zone != "uid" || next.Left >= last.Left) {
+			t.Fatalf("%+v became %+v", last, next)
+		}
+		last = next
+	}
+	if want := time.Duration(v1alpha1.DefaultExpire) * time.Second; counted < want || writes > 167 {
+		t.Errorf("gone after %s and %d writes, want %s at least", counted, writes, want)
+	}
+}
