@@ -38,6 +38,9 @@ func (d *recordDecision) admissible(z *Zone, holding *Holding, p *place, come *C
 	if refusal == nil && ns != z.Namespace && (come.Type == rdata.NS && !come.Owner.IsApex() || come.Type == rdata.DNAME) {
 		refusal = d.cutsOthers(z, holding, p, come, holder)
 	}
+	if refusal == nil && ns != z.Namespace && come.Type == rdata.DS && admission != AdmittedShared {
+		refusal = d.signsOthers(z, p, come)
+	}
 	if len(d.needs) > 0 {
 		return nil, nil
 	}
@@ -84,7 +87,7 @@ func (d *recordDecision) cutsOthers(z *Zone, holding *Holding, p *place, come *C
 	if !known || !known2 {
 		return nil
 	}
-	foreign := holder != "" && holder != ns || blocks(tenants, ns) || holding.expects(come.Owner, ns)
+	foreign := holder != "" && holder != ns || blocks(tenants, ns) || holding.expects(come.Owner, ns) || z.serves(come.Owner)
 	if !d.ask.Cascade {
 		arriving, known := d.arriving(holding, p.view, p.fqdn, ns)
 		if !known {
@@ -101,6 +104,24 @@ func (d *recordDecision) cutsOthers(z *Zone, holding *Holding, p *place, come *C
 		return forbidden(ReasonNameHeld, "%s at %s would cut off names at or below it that another namespace has in zone %s (S3.6; choose a name of your own)", come.Type, p.fqdn, z.FQDN())
 	}
 	return nil
+}
+
+// serves: a name server that the zone's own spec makes (S6.2) is at owner or below.
+func (z *Zone) serves(owner name.Rel) bool {
+	return slices.ContainsFunc(z.MadeNames, func(m name.Rel) bool { return encloses(owner, m) })
+}
+
+// signsOthers refuses a DS by a namespace that is not the zone's own at a zone of a third one: who validates would take that zone for forged. A cascade does
+// not ask it of one that stands.
+func (d *recordDecision) signsOthers(z *Zone, p *place, come *Contribution) *Refusal {
+	if b := d.ask.Before; d.ask.Cascade && b != nil && b.Zone.UID == z.UID && b.Owner == come.Owner && b.Type == come.Type {
+		return nil
+	}
+	child, known := get[Holding](&d.reading, HoldingKey(p.view, p.fqdn))
+	if !known || child == nil || child.Namespace == d.ask.Namespace {
+		return nil
+	}
+	return forbidden(ReasonNameHeld, "%s is a zone of another namespace, and a DS there would decide whether it validates (its owner can write it, or the owner of zone %s)", p.fqdn, z.FQDN())
 }
 
 // coexists holds S5.5: what may stand beside what. at is the owner in the way.

@@ -316,7 +316,7 @@ func (d *zoneDecision) may(plan *Plan, s *seat) (externalCut bool, refusal *Refu
 			if !known {
 				return false, nil
 			}
-			foreign = foreign || arriving
+			foreign = foreign || arriving || p.serves(s.owner) // whose own namespace may have put it below a zone that stands
 		}
 		foreign = foreign || holder != "" && holder != ns
 		if zones != nil {
