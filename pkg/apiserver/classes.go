@@ -16,7 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	corev1 "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/utils/ptr"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
@@ -108,27 +107,24 @@ func (c *classes) admits(ctx context.Context, name, namespace string) (bool, err
 	return class.Admits(named, namespace, c.labels(namespace)), nil
 }
 
-// defaultTTL is that of the first class which the zone names; where it names none, of the first by name of the default
-// classes for its namespace; nil where that class has none, or is not there.
-func (c *classes) defaultTTL(ctx context.Context, zone *v1alpha1.Zone) (*int32, error) {
-	var first *v1alpha1.DNSClass
-	if refs := zone.Spec.DNSClassRefs; len(refs) == 0 {
+// first is the class which the zone names first; where it names none, the first by name of the default classes for its
+// namespace; nil where there is no such class. It is not to be changed.
+func (c *classes) first(ctx context.Context, zone *v1alpha1.Zone) (*v1alpha1.DNSClass, error) {
+	refs := zone.Spec.DNSClassRefs
+	if len(refs) == 0 {
 		if all := c.inDefault(zone.Namespace); len(all) > 0 {
-			first = all[0]
+			return all[0], nil
 		}
-	} else if refs[0].Kind != v1alpha1.KindBind9Cluster {
-		named, err := c.store.Class(ctx, refs[0].Name)
-		switch {
-		case err == nil:
-			first = named
-		case !apierrors.IsNotFound(err) && !apierrors.IsBadRequest(err): // a bad request: no class can have that name, as validation will say
-			return nil, err
-		}
-	}
-	if first == nil || first.Spec.DefaultTTL == nil {
 		return nil, nil
 	}
-	return ptr.To(*first.Spec.DefaultTTL), nil
+	if refs[0].Kind == v1alpha1.KindBind9Cluster {
+		return nil, nil
+	}
+	named, err := c.store.Class(ctx, refs[0].Name)
+	if apierrors.IsNotFound(err) || apierrors.IsBadRequest(err) { // a bad request: no class can have that name, as validation will say
+		return nil, nil
+	}
+	return named, err
 }
 
 // inDefault are the default classes for a namespace, by their names.

@@ -326,6 +326,7 @@ func testNoClass(t *testing.T, api typed.KubizoneV1alpha1Interface) {
 	byDefault := webhookClass("by-default", "team-d")
 	byDefault.Annotations = map[string]string{v1alpha1.AnnotationDefaultClass: "true"}
 	byDefault.Spec.DefaultTTL = ptr.To[int32](77)
+	byDefault.Spec.NameServers = []v1alpha1.NameServer{{Name: "ns1", Addresses: []string{"192.0.2.53"}}}
 	if _, err := api.DNSClasses().Create(ctx, byDefault, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -352,6 +353,8 @@ func testNoClass(t *testing.T, api typed.KubizoneV1alpha1Interface) {
 	}
 	if later, err := api.Zones("team-d").Create(ctx, zoneOfClasses("team-d", "later"), metav1.CreateOptions{}); err != nil || *later.Spec.TTL != 77 {
 		t.Errorf("the default class's ttl: %v, %v", err, later.Spec.TTL)
+	} else if !meta.IsStatusConditionTrue(later.Status.Conditions, v1alpha1.ConditionServable) || later.Status.EntryCount != 3 {
+		t.Errorf("S6.2: the default class's name server, its address and the SOA: %+v", later.Status)
 	}
 	// What counts is the zone's namespace: a tenant's record in it is delivered, a zone elsewhere is not.
 	if made, err := api.Records("team-e").Create(ctx, record("team-e", "tenant"), metav1.CreateOptions{}); err != nil || reason(made.Status.Conditions) != v1alpha1.ReasonPending {

@@ -285,7 +285,7 @@ func (s *Server) install(registry install.Registry, options generic.RESTOptionsG
 		Authorizer:    s.authorizer,
 		WithEstablish: s.ledger.WithEstablish,
 		Admits:        s.classes.admits,
-		DefaultTTL:    s.classes.defaultTTL,
+		FirstClass:    s.classes.first,
 		Views:         views{of.zones, s.feed.frozenBy},
 		Stopping:      stopping,
 		Sources: &sources{

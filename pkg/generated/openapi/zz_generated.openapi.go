@@ -3025,6 +3025,24 @@ func schema_pkg_apis_kubizone_v1alpha1_DNSClassSpec(ref common.ReferenceCallback
 							Format:      "int32",
 						},
 					},
+					"nameServers": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "nameServers are those of zones of the class that say none. They are written into a Zone that is made without: a change of them changes no Zone. Addresses belong to names relative to the zone alone.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1alpha1.NameServer{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
 					"namespaces": {
 						SchemaProps: spec.SchemaProps{
 							Description: "namespaces say whose zones the class may deliver. Absent: every namespace's, in a default class; no namespace's in any other.",
@@ -3074,7 +3092,7 @@ func schema_pkg_apis_kubizone_v1alpha1_DNSClassSpec(ref common.ReferenceCallback
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.NamespaceSelection{}.OpenAPIModelName(), v1alpha1.RFC2136Provider{}.OpenAPIModelName(), v1alpha1.TransferProvider{}.OpenAPIModelName(), v1alpha1.WebhookProvider{}.OpenAPIModelName()},
+			v1alpha1.NameServer{}.OpenAPIModelName(), v1alpha1.NamespaceSelection{}.OpenAPIModelName(), v1alpha1.RFC2136Provider{}.OpenAPIModelName(), v1alpha1.TransferProvider{}.OpenAPIModelName(), v1alpha1.WebhookProvider{}.OpenAPIModelName()},
 	}
 }
 
@@ -5504,7 +5522,7 @@ func schema_pkg_apis_kubizone_v1alpha1_ZoneSpec(ref common.ReferenceCallback) co
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "nameServers are the zone's own name servers. They make NS at the apex and, for hosts in the zone, their addresses, without a delegation. NS Records at \"@\" add to them.",
+							Description: "nameServers are the zone's own name servers. They make NS at the apex and, for hosts in the zone, their addresses, without a delegation. NS Records at \"@\" add to them. Absent: the nameServers of the zone's first class, written here when the Zone is made; [] is none.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{

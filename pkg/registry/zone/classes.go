@@ -62,40 +62,47 @@ func (r *REST) mayName(ctx context.Context, zone *v1alpha1.Zone, named []v1alpha
 	return nil
 }
 
-// setTTL writes the ttl into a Zone that says none: its first class's, else the default of Zones (S6.3). It is then the Zone's own, so a class that is changed later
-// changes no zone behind its owner's back.
-func (r *REST) setTTL(ctx context.Context, zone *v1alpha1.Zone) error {
-	if zone.Spec.TTL != nil {
+// complete writes into a Zone what it does not say and its first class gives: the ttl, where that gives none the default of Zones (S6.3), and in a new Zone
+// the name servers (S6.2), none where it says [] itself. They are then the Zone's own, so a class that is changed later changes no zone behind its owner's back.
+func (r *REST) complete(ctx context.Context, zone *v1alpha1.Zone, made bool) error {
+	lacks := made && zone.Spec.NameServers == nil
+	if zone.Spec.TTL != nil && !lacks {
 		return nil
 	}
-	ttl, err := r.defaultTTL(ctx, zone)
+	class, err := r.firstClass(ctx, zone)
 	if err != nil {
-		return apierrors.NewInternalError(fmt.Errorf("asking the class of the zone for its ttl: %w", err))
+		return apierrors.NewInternalError(fmt.Errorf("asking the class of the zone for its defaults: %w", err))
 	}
-	if ttl == nil {
-		ttl = ptr.To(v1alpha1.DefaultTTL)
+	if class == nil {
+		class = &v1alpha1.DNSClass{}
 	}
-	zone.Spec.TTL = ttl
+	if zone.Spec.TTL == nil {
+		zone.Spec.TTL = ptr.To(ptr.Deref(class.Spec.DefaultTTL, v1alpha1.DefaultTTL))
+	}
+	if lacks {
+		zone.Spec.NameServers = class.DeepCopy().Spec.NameServers
+	}
 	return nil
 }
 
-// timed is an update that leaves no Zone without a ttl: one that says none keeps the one that was written when it was made (S6.3), whatever its classes say by
-// now. What is created by an update gets one as every new Zone does.
-type timed struct {
+// completed is an update that leaves no Zone without a ttl: one that says none keeps the one that was written when it was made (S6.3), whatever its classes say by
+// now. What is created by an update is completed as every new Zone is.
+type completed struct {
 	rest.UpdatedObjectInfo
 	r *REST
 }
 
-func (t timed) UpdatedObject(ctx context.Context, old runtime.Object) (runtime.Object, error) {
-	obj, err := t.UpdatedObjectInfo.UpdatedObject(ctx, old)
+func (c completed) UpdatedObject(ctx context.Context, old runtime.Object) (runtime.Object, error) {
+	obj, err := c.UpdatedObjectInfo.UpdatedObject(ctx, old)
 	if err != nil {
 		return nil, err
 	}
 	if zone, ok := obj.(*v1alpha1.Zone); ok {
-		if before, ok := old.(*v1alpha1.Zone); ok && zone.Spec.TTL == nil && before.Spec.TTL != nil {
+		before, ok := old.(*v1alpha1.Zone)
+		if ok && zone.Spec.TTL == nil && before.Spec.TTL != nil {
 			zone.Spec.TTL = ptr.To(*before.Spec.TTL)
 		}
-		err = t.r.setTTL(ctx, zone)
+		err = c.r.complete(ctx, zone, !ok || before.UID == "")
 	}
 	return obj, err
 }

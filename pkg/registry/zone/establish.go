@@ -85,7 +85,7 @@ func allows(ctx context.Context, by authorizer.UnconditionalAuthorizer, verb, re
 // Create creates a Zone, after asking whether it may be established where it could be standalone.
 func (r *REST) Create(ctx context.Context, obj runtime.Object, validation rest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error) {
 	if zone, ok := obj.(*v1alpha1.Zone); ok {
-		if err := r.setTTL(ctx, zone); err != nil {
+		if err := r.complete(ctx, zone, true); err != nil {
 			return nil, err
 		}
 		if resource, ok := resourceName(&zone.Spec); ok {
@@ -104,7 +104,7 @@ func (r *REST) Update(ctx context.Context, name string, info rest.UpdatedObjectI
 	attempt, asked := ctx, ""
 	createValidation, updateValidation = r.classed(createValidation), r.reclassed(updateValidation)
 	for range maxReviews {
-		out, created, err := r.Store.Update(attempt, name, unasked{timed{info, r}, asked}, createValidation, updateValidation, forceAllowCreate, options)
+		out, created, err := r.Store.Update(attempt, name, unasked{completed{info, r}, asked}, createValidation, updateValidation, forceAllowCreate, options)
 		var review *reviewFirst
 		if !errors.As(err, &review) {
 			return out, created, err

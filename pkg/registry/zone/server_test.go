@@ -69,11 +69,9 @@ func (d *decision) admits(_ context.Context, class, namespace string) (bool, err
 	return !there || only == namespace, nil
 }
 
-func (d *decision) defaultTTL(_ context.Context, zone *v1alpha1.Zone) (*int32, error) {
-	for _, ref := range zone.Spec.DNSClassRefs {
-		if ref.Name == "ours" {
-			return ptr.To[int32](77), nil
-		}
+func (d *decision) firstClass(_ context.Context, zone *v1alpha1.Zone) (*v1alpha1.DNSClass, error) {
+	if refs := zone.Spec.DNSClassRefs; len(refs) > 0 && refs[0].Name == "ours" {
+		return &v1alpha1.DNSClass{Spec: v1alpha1.DNSClassSpec{DefaultTTL: ptr.To[int32](77), NameServers: []v1alpha1.NameServer{{Name: "ns.class.example."}}}}, nil
 	}
 	return nil, nil
 }
@@ -148,7 +146,7 @@ func serve(t *testing.T, views Views) *server {
 		}
 	}
 	zones, err := NewStorage(Config{
-		Scheme: registry.Scheme, RESTOptions: options("zones"), Preview: d.zone, Authorizer: d, WithEstablish: withEstablish, Admits: d.admits, DefaultTTL: d.defaultTTL, Views: views,
+		Scheme: registry.Scheme, RESTOptions: options("zones"), Preview: d.zone, Authorizer: d, WithEstablish: withEstablish, Admits: d.admits, FirstClass: d.firstClass, Views: views,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -488,6 +486,33 @@ func testClasses(t *testing.T, s *server) {
 	put := in("c1", later, ours, servers)
 	if replaced, err := zones.Update(ctx, put, metav1.UpdateOptions{}); err != nil || *replaced.Spec.TTL != 5 {
 		t.Errorf("S6.3: a PUT without a ttl, and with another first class: %v, %v", err, replaced.Spec.TTL)
+	}
+	// S6.2: so are the name servers, and they are the Zone's own from then on: who takes them away has none.
+	servedBy := func(z *v1alpha1.Zone, err error, want ...string) {
+		t.Helper()
+		var got []string
+		for _, one := range z.Spec.NameServers {
+			got = append(got, one.Name)
+		}
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%v, name servers %q, want %q", err, got, want)
+		}
+	}
+	servedBy(c1, nil, "ns.class.example.")
+	none, err := zones.Patch(ctx, "c1", types.MergePatchType, []byte(`{"spec":{"nameServers":null,"dnsClassRefs":[{"kind":"DNSClass","name":"ours"}]}}`), metav1.PatchOptions{})
+	servedBy(none, err)
+	own := in("c6", ours)
+	own.Spec.NameServers = []v1alpha1.NameServer{{Name: "ns.own.example."}}
+	own, err = zones.Create(ctx, own, metav1.CreateOptions{})
+	servedBy(own, err, "ns.own.example.")
+	for name, spec := range map[string]string{"c7": `"nameServers":[],`, "c8": ""} {
+		made, err := zones.Patch(ctx, name, types.ApplyPatchType, []byte(`{"apiVersion":"kubi.zone/v1alpha1","kind":"Zone","metadata":{"name":"`+name+`"},"spec":{`+spec+`"domainName":"`+name+`.example.","dnsClassRefs":[{"name":"ours"}]}}`),
+			metav1.PatchOptions{FieldManager: "test"})
+		if want := []string{"ns.class.example."}; spec == "" {
+			servedBy(made, err, want...)
+		} else {
+			servedBy(made, err)
+		}
 	}
 	if made, err := zones.Patch(ctx, "c5", types.ApplyPatchType, []byte(`{"apiVersion":"kubi.zone/v1alpha1","kind":"Zone","metadata":{"name":"c5"},"spec":{"domainName":"c5.example."}}`),
 		metav1.PatchOptions{FieldManager: "test"}); err != nil || *made.Spec.TTL != 360 {

@@ -40,8 +40,8 @@ type Config struct {
 	WithEstablish func(ctx context.Context, allowed bool) context.Context
 	// Admits says whether a DNSClass may deliver zones of a namespace; true where there is no such class, so that zones may come before their classes.
 	Admits func(ctx context.Context, class, namespace string) (bool, error)
-	// DefaultTTL is the ttl in seconds that the first class of a Zone gives one that says none; nil where it gives none. The Zone is not validated yet.
-	DefaultTTL func(ctx context.Context, zone *v1alpha1.Zone) (*int32, error)
+	// FirstClass is the first class of a Zone, whose defaults a new one has; nil where there is none. The Zone is not validated yet, and the class is not changed.
+	FirstClass func(ctx context.Context, zone *v1alpha1.Zone) (*v1alpha1.DNSClass, error)
 	// Views answers what zones contain.
 	Views Views
 	// Sources answers which Records define entries; nil refuses that question.
@@ -67,7 +67,7 @@ type REST struct {
 	*preview.Store[*v1alpha1.Zone]
 	establisher establisher
 	admits      func(ctx context.Context, class, namespace string) (bool, error)
-	defaultTTL  func(ctx context.Context, zone *v1alpha1.Zone) (*int32, error)
+	firstClass  func(ctx context.Context, zone *v1alpha1.Zone) (*v1alpha1.DNSClass, error)
 }
 
 var (
@@ -91,7 +91,7 @@ func NewStorage(config Config) (*Storage, error) {
 		DeleteStrategy:            strategy,
 		ResetFieldsStrategy:       strategy,
 	}
-	zone := &REST{&preview.Store[*v1alpha1.Zone]{Store: store, Decide: config.Preview}, establisher{config.Authorizer, config.WithEstablish}, config.Admits, config.DefaultTTL}
+	zone := &REST{&preview.Store[*v1alpha1.Zone]{Store: store, Decide: config.Preview}, establisher{config.Authorizer, config.WithEstablish}, config.Admits, config.FirstClass}
 	store.TableConvertor = zone
 	if err := store.CompleteWithOptions(&generic.StoreOptions{RESTOptions: config.RESTOptions, AttrFunc: attributes}); err != nil {
 		return nil, fmt.Errorf("storage of zones: %w", err)

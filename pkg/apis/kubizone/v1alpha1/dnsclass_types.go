@@ -31,6 +31,11 @@ type DNSClassSpec struct {
 	// +optional
 	DefaultTTL *int32 `json:"defaultTTL,omitempty" protobuf:"varint,1,opt,name=defaultTTL"`
 
+	// nameServers are those of zones of the class that say none. They are written into a Zone that is made without: a change of them changes no Zone. Addresses belong to names relative to the zone alone.
+	// +optional
+	// +listType=atomic
+	NameServers []NameServer `json:"nameServers,omitempty" protobuf:"bytes,9,rep,name=nameServers"`
+
 	// namespaces say whose zones the class may deliver. Absent: every namespace's, in a default class; no namespace's in any other.
 	// +optional
 	Namespaces *NamespaceSelection `json:"namespaces,omitempty" protobuf:"bytes,2,opt,name=namespaces"`

@@ -360,6 +360,20 @@ func (m *DNSClassSpec) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	_ = i
 	var l int
 	_ = l
+	if len(m.NameServers) > 0 {
+		for iNdEx := len(m.NameServers) - 1; iNdEx >= 0; iNdEx-- {
+			{
+				size, err := m.NameServers[iNdEx].MarshalToSizedBuffer(dAtA[:i])
+				if err != nil {
+					return 0, err
+				}
+				i -= size
+				i = encodeVarintGenerated(dAtA, i, uint64(size))
+			}
+			i--
+			dAtA[i] = 0x4a
+		}
+	}
 	if m.Webhook != nil {
 		{
 			size, err := m.Webhook.MarshalToSizedBuffer(dAtA[:i])
@@ -3202,6 +3216,12 @@ func (m *DNSClassSpec) Size() (n int) {
 		l = m.Webhook.Size()
 		n += 1 + l + sovGenerated(uint64(l))
 	}
+	if len(m.NameServers) > 0 {
+		for _, e := range m.NameServers {
+			l = e.Size()
+			n += 1 + l + sovGenerated(uint64(l))
+		}
+	}
 	return n
 }
 
@@ -4294,6 +4314,11 @@ func (this *DNSClassSpec) String() string {
 	if this == nil {
 		return "nil"
 	}
+	repeatedStringForNameServers := "[]NameServer{"
+	for _, f := range this.NameServers {
+		repeatedStringForNameServers += strings.Replace(strings.Replace(f.String(), "NameServer", "NameServer", 1), `&`, ``, 1) + ","
+	}
+	repeatedStringForNameServers += "}"
 	s := strings.Join([]string{`&DNSClassSpec{`,
 		`DefaultTTL:` + valueToStringGenerated(this.DefaultTTL) + `,`,
 		`Namespaces:` + strings.Replace(this.Namespaces.String(), "NamespaceSelection", "NamespaceSelection", 1) + `,`,
@@ -4303,6 +4328,7 @@ func (this *DNSClassSpec) String() string {
 		`Transfer:` + strings.Replace(this.Transfer.String(), "TransferProvider", "TransferProvider", 1) + `,`,
 		`RFC2136:` + strings.Replace(this.RFC2136.String(), "RFC2136Provider", "RFC2136Provider", 1) + `,`,
 		`Webhook:` + strings.Replace(this.Webhook.String(), "WebhookProvider", "WebhookProvider", 1) + `,`,
+		`NameServers:` + repeatedStringForNameServers + `,`,
 		`}`,
 	}, "")
 	return s
@@ -5998,6 +6024,40 @@ func (m *DNSClassSpec) Unmarshal(dAtA []byte) error {
 				m.Webhook = &WebhookProvider{}
 			}
 			if err := m.Webhook.Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
+				return err
+			}
+			iNdEx = postIndex
+		case 9:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field NameServers", wireType)
+			}
+			var msglen int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				msglen |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			if msglen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + msglen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.NameServers = append(m.NameServers, NameServer{})
+			if err := m.NameServers[len(m.NameServers)-1].Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
 				return err
 			}
 			iNdEx = postIndex

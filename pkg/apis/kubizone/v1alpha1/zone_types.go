@@ -43,7 +43,7 @@ type ZoneSpec struct {
 	// +listType=atomic
 	Delegations []Delegation `json:"delegations,omitempty" protobuf:"bytes,4,rep,name=delegations"`
 
-	// nameServers are the zone's own name servers. They make NS at the apex and, for hosts in the zone, their addresses, without a delegation. NS Records at "@" add to them.
+	// nameServers are the zone's own name servers. They make NS at the apex and, for hosts in the zone, their addresses, without a delegation. NS Records at "@" add to them. Absent: the nameServers of the zone's first class, written here when the Zone is made; [] is none.
 	// +optional
 	// +listType=atomic
 	NameServers []NameServer `json:"nameServers,omitempty" protobuf:"bytes,5,rep,name=nameServers"`

@@ -134,6 +134,13 @@ func (in *DNSClassSpec) DeepCopyInto(out *DNSClassSpec) {
 		*out = new(int32)
 		**out = **in
 	}
+	if in.NameServers != nil {
+		in, out := &in.NameServers, &out.NameServers
+		*out = make([]NameServer, len(*in))
+		for i := range *in {
+			(*in)[i].DeepCopyInto(&(*out)[i])
+		}
+	}
 	if in.Namespaces != nil {
 		in, out := &in.Namespaces, &out.Namespaces
 		*out = new(NamespaceSelection)

@@ -69,6 +69,7 @@ func dnsClass(class *v1alpha1.DNSClass, inlineSecrets bool) field.ErrorList {
 		errs = append(errs, field.NotSupported(field.NewPath("metadata", "annotations").Key(v1alpha1.AnnotationDefaultClass), text, []string{"true", "false"}))
 	}
 	errs = append(errs, seconds(spec.DefaultTTL, 0, specPath.Child("defaultTTL"))...)
+	errs = append(errs, defaultServers(spec.NameServers)...)
 	errs = append(errs, selection(spec.Namespaces)...)
 	errs = append(errs, between(spec.RequestsPerSecond, maxRequestsPerSecond, "requests a second", specPath.Child("requestsPerSecond"))...)
 	errs = append(errs, oneProvider(spec)...)
@@ -80,6 +81,18 @@ func dnsClass(class *v1alpha1.DNSClass, inlineSecrets bool) field.ErrorList {
 	}
 	if spec.Webhook != nil {
 		errs = append(errs, webhook(spec.Webhook, inlineSecrets, specPath.Child("webhook"))...)
+	}
+	return errs
+}
+
+// defaultServers judges what goes into Zones of any name: an address there is right in every one where its host is in every one.
+func defaultServers(servers []v1alpha1.NameServer) field.ErrorList {
+	errs := nameServers(servers, "")
+	for i, server := range servers {
+		if name.IsAbsolute(server.Name) && len(server.Addresses) > 0 {
+			errs = append(errs, field.Forbidden(specPath.Child("nameServers").Index(i).Child("addresses"),
+				fmt.Sprintf("%s is a host of one zone, and the class has many: leave its addresses out, or name a host relative to the zone (S6.2)", cut(server.Name))))
+		}
 	}
 	return errs
 }

@@ -125,6 +125,14 @@ func TestDNSClass_oneObject(t *testing.T) {
 		{"three providers", func(s spec) { withTransfer(nil)(s); withUpdate(nil)(s); withWebhook(nil)(s) }, forbidden + "spec.rfc2136, " + forbidden + "spec.webhook"},
 		{"ttl 0", func(s spec) { withUpdate(nil)(s); s.DefaultTTL = ptr.To[int32](0) }, ""},
 		{"ttl below 0", func(s spec) { withUpdate(nil)(s); s.DefaultTTL = ptr.To[int32](-1) }, invalid + "spec.defaultTTL"},
+		{"name servers", func(s spec) {
+			withUpdate(nil)(s)
+			s.NameServers = []v1alpha1.NameServer{{Name: "ns1.example.net."}, {Name: "ns2", Addresses: []string{"192.0.2.53"}}}
+		}, ""},
+		{"name servers of nobody, with addresses of one zone, and twice", func(s spec) {
+			withUpdate(nil)(s)
+			s.NameServers = []v1alpha1.NameServer{{}, {Name: "ns1.example.net.", Addresses: []string{"192.0.2.53"}}, {Name: "NS1.example.net."}, {Name: "ns2", Addresses: []string{"192.0.2"}}}
+		}, required + "spec.nameServers[0].name, " + duplicate + "spec.nameServers[2].name, " + invalid + "spec.nameServers[3].addresses[0], " + forbidden + "spec.nameServers[1].addresses"},
 		{"rate 1", func(s spec) { withUpdate(nil)(s); s.RequestsPerSecond = ptr.To[int32](1) }, ""},
 		{"rate 0", func(s spec) { withUpdate(nil)(s); s.RequestsPerSecond = ptr.To[int32](0) }, invalid + "spec.requestsPerSecond"},
 		{"rate 10001", func(s spec) { withUpdate(nil)(s); s.RequestsPerSecond = ptr.To[int32](10001) }, invalid + "spec.requestsPerSecond"},

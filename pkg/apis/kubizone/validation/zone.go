@@ -62,7 +62,7 @@ func zoneSpec(zone *v1alpha1.Zone) field.ErrorList {
 		errs = append(errs, field.Invalid(specPath.Child("zoneRef"), ref.Name, "is this Zone itself: refer to its parent, or give an absolute domainName and no zoneRef (S1.5)"))
 	}
 	errs = append(errs, delegations(spec.Delegations)...)
-	errs = append(errs, nameServers(spec)...)
+	errs = append(errs, nameServers(spec.NameServers, spec.DomainName)...)
 	errs = append(errs, timers(spec)...)
 	if spec.PrimaryNameServer != "" {
 		errs = append(errs, hostName(spec.PrimaryNameServer, specPath.Child("primaryNameServer"))...)
@@ -165,24 +165,24 @@ func patternText(text string, path *field.Path) field.ErrorList {
 	return nil
 }
 
-// nameServers judges S6.2 as far as the Zone alone shows.
-func nameServers(spec *v1alpha1.ZoneSpec) field.ErrorList {
+// nameServers judges S6.2 as far as the Zone of that domainName, "" for any, alone shows.
+func nameServers(servers []v1alpha1.NameServer, domainName string) field.ErrorList {
 	path := specPath.Child("nameServers")
-	if len(spec.NameServers) > MaxValues {
-		return field.ErrorList{field.TooMany(path, len(spec.NameServers), MaxValues)}
+	if len(servers) > MaxValues {
+		return field.ErrorList{field.TooMany(path, len(servers), MaxValues)}
 	}
 	var errs field.ErrorList
-	origin, _ := name.Parse(spec.DomainName)
+	origin, _ := name.Parse(domainName)
 	total := 0
-	for i := range spec.NameServers {
-		total += len(spec.NameServers[i].Addresses)
+	for i := range servers {
+		total += len(servers[i].Addresses)
 	}
 	if total > MaxAddresses {
 		errs = append(errs, field.TooMany(path.Child("addresses"), total, MaxAddresses))
 	}
 	seen := map[string]bool{}
-	for i := range spec.NameServers {
-		server, path := &spec.NameServers[i], path.Index(i)
+	for i := range servers {
+		server, path := &servers[i], path.Index(i)
 		if server.Name == "" {
 			errs = append(errs, field.Required(path.Child("name"), `a host name, relative to the zone ("ns1") or absolute ("ns1.example.net.")`))
 			continue

@@ -12,6 +12,8 @@ package v1alpha1
 type DNSClassSpecApplyConfiguration struct {
 	// defaultTTL is the ttl in seconds of zones of the class that say none, 0 to 2147483647. It is written into a Zone that is made without one: a change of it changes no Zone. Absent: the default of Zones.
 	DefaultTTL *int32 `json:"defaultTTL,omitempty"`
+	// nameServers are those of zones of the class that say none. They are written into a Zone that is made without: a change of them changes no Zone. Addresses belong to names relative to the zone alone.
+	NameServers []NameServerApplyConfiguration `json:"nameServers,omitempty"`
 	// namespaces say whose zones the class may deliver. Absent: every namespace's, in a default class; no namespace's in any other.
 	Namespaces *NamespaceSelectionApplyConfiguration `json:"namespaces,omitempty"`
 	// allowLocalAddresses lets the class reach loopback, link-local and metadata addresses. Without it what resolves to one of them is not connected to.
@@ -39,6 +41,19 @@ func DNSClassSpec() *DNSClassSpecApplyConfiguration {
 // If called multiple times, the DefaultTTL field is set to the value of the last call.
 func (b *DNSClassSpecApplyConfiguration) WithDefaultTTL(value int32) *DNSClassSpecApplyConfiguration {
 	b.DefaultTTL = &value
+	return b
+}
+
+// WithNameServers adds the given value to the NameServers field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the NameServers field.
+func (b *DNSClassSpecApplyConfiguration) WithNameServers(values ...*NameServerApplyConfiguration) *DNSClassSpecApplyConfiguration {
+	for i := range values {
+		if values[i] == nil {
+			panic("nil value passed to WithNameServers")
+		}
+		b.NameServers = append(b.NameServers, *values[i])
+	}
 	return b
 }
 

@@ -22,7 +22,7 @@ type ZoneSpecApplyConfiguration struct {
 	ZoneRef *ZoneReferenceApplyConfiguration `json:"zoneRef,omitempty"`
 	// delegations are the rules by which the zone takes in Records and child zones. What no rule lists is refused, also from the zone's own namespace.
 	Delegations []DelegationApplyConfiguration `json:"delegations,omitempty"`
-	// nameServers are the zone's own name servers. They make NS at the apex and, for hosts in the zone, their addresses, without a delegation. NS Records at "@" add to them.
+	// nameServers are the zone's own name servers. They make NS at the apex and, for hosts in the zone, their addresses, without a delegation. NS Records at "@" add to them. Absent: the nameServers of the zone's first class, written here when the Zone is made; [] is none.
 	NameServers []NameServerApplyConfiguration `json:"nameServers,omitempty"`
 	// ttl is the time to live in seconds of the SOA and of every Record that has none, 0 to 2147483647 (RFC 2181 §8). Absent: the defaultTTL of the zone's first class, else 360; it is written here when the Zone is made.
 	TTL *int32 `json:"ttl,omitempty"`
