@@ -14,7 +14,6 @@ import (
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/law"
-	"kubi.zone/kubizone/pkg/law/content"
 )
 
 // Writers of one zone queue at its head. Who finds others waiting takes them
@@ -38,13 +37,15 @@ import (
 
 const (
 	// maxBatch, wideOps and maxBatchBytes keep a batch within what etcd takes: the operations that an embedded one
-	// is told, which are tried at any, 128 of them by default (narrowOps), or what it turns out to be told, and 1.5 MiB of a request.
+	// is told, which are tried at any, 128 of them by default (narrowOps), or what it turns out to be told, and 1.5 MiB of a
+	// request: maxBatchBytes, what the last one brings, and a Zone of 512 KiB.
 	maxBatch      = 64
 	wideOps       = 500
 	narrowOps     = 120
 	maxBatchBytes = 512 << 10
 	// maxEntry is for the tenant who writes the longest record there may be into a
-	// zone of many: it goes alone, and does not make everybody's request too large.
+	// zone of many, or changes it: what takes more, in its record or in the journal,
+	// goes alone, and does not make everybody's request too large.
 	maxEntry = 64 << 10
 	// maxTries of a batch whose guards do not hold; then each of its requests goes alone.
 	maxTries = 8
@@ -67,15 +68,19 @@ type assembly struct {
 	zone   *law.Zone
 	facts  map[law.Key]any
 	change *law.ZoneChange
-	steps  []content.Step
+	// journal has the steps; bound is how many octets the next may be decided behind.
+	journal journalValue
+	bound   int
 
 	cmps    []clientv3.Cmp
 	proven  map[string]bool // the keys they compare
 	zones   []zoneSeen      // other than the base, for the else branch
 	places  []decided
 	waiting puts // under which keys records wait that the zone lets go, and no longer wait that it takes in
-	octets  int
-	members int // places that write
+	octets  int  // of all that, about
+	members int  // places that write
+	// large: etcd did not take so many.
+	large bool
 
 	// What is left to do after the commit point, at that revision.
 	late   []*decided
@@ -109,7 +114,7 @@ func (b *assembly) decide(ctx context.Context, batch []*request) (rest []*reques
 			alone(batch) // which meet the reason themselves
 			return rest
 		}
-		b.places, b.steps = slices.Grow(b.places, len(batch)), slices.Grow(b.steps, len(batch))
+		b.places = slices.Grow(b.places, len(batch))
 		var cold []law.Key
 		var waiting []*request
 		for i, r := range batch {
@@ -143,12 +148,15 @@ func (b *assembly) decide(ctx context.Context, batch []*request) (rest []*reques
 				batch = append(batch, d.r)
 			}
 			batch = append(batch, waiting...)
-			*b = assembly{l: b.l, head: b.head}
+			b.anew()
 			continue
 		}
 		batch = waiting
 	}
 }
+
+// anew forgets what was decided.
+func (b *assembly) anew() { *b = assembly{l: b.l, head: b.head, bound: b.bound} }
 
 func alone(requests []*request) {
 	for _, r := range requests {
@@ -184,11 +192,11 @@ func (b *assembly) begin(ctx context.Context) error {
 }
 
 // full: the next record might not fit. A record brings at most nine operations
-// beside those that all of them share.
+// beside those that all of them share, and some 200 KiB: twice maxEntry and what is known of its name.
 func (b *assembly) full() bool {
 	const each, shared = 9, 8 + maxDone
 	ops := int(b.l.ops.Load())
-	return len(b.places) > 0 && (len(b.cmps)+each > ops || len(b.facts)+len(b.waiting)+b.members+each+shared > ops || b.octets > maxBatchBytes)
+	return len(b.places) > 0 && (len(b.cmps)+each > ops || len(b.facts)+len(b.waiting)+b.members+each+shared > ops || b.octets > b.bound)
 }
 
 // admit decides one request on what the others left. missing: what memory does not
@@ -226,7 +234,9 @@ func (b *assembly) admit(ctx context.Context, r *request) (missing []law.Key, ok
 			return nil, false
 		}
 		d.op = *op
-		b.include(s, out.Plan)
+		if !b.include(s, out.Plan) {
+			return nil, false
+		}
 	}
 	b.seat(d)
 	return nil, true
@@ -243,8 +253,11 @@ func (b *assembly) seat(d decided) {
 		}
 	}
 	if d.writes() {
-		b.octets += 2 * len(d.op.ValueBytes())
+		b.octets += len(d.op.ValueBytes()) + 2*len(d.r.w.key) + keyOctets
 		b.members++
+		for _, x := range d.waiting {
+			b.octets += len(x.key) + len(x.value)
+		}
 		b.waiting = append(b.waiting, d.waiting...)
 	}
 	b.places = append(b.places, d)
@@ -257,6 +270,7 @@ func (b *assembly) compare(c clientv3.Cmp) {
 	}
 	if key := string(c.KeyBytes()); !b.proven[key] {
 		b.proven[key] = true
+		b.octets += len(key)
 		b.cmps = append(b.cmps, c)
 	}
 }
@@ -279,14 +293,40 @@ func (b *assembly) takes(p *law.Plan) bool {
 		!slices.ContainsFunc(p.Writes, func(x law.Write) bool { return x.Key.Zone != b.zone.UID })
 }
 
-// include moves the zone and its facts on.
-func (b *assembly) include(s *session, p *law.Plan) {
-	for _, x := range p.Writes {
-		if !s.stands(x) {
-			b.facts[x.Key] = x.Value
-		}
+// keyOctets are more than a key and what etcd's messages put around it mostly take.
+const keyOctets = 256
+
+// weight is about what a fact takes, with its key. What a tenant can make long is counted.
+func weight(fact any) int {
+	switch v := fact.(type) {
+	case *law.Owner:
+		return keyOctets + 96*(len(v.Values)+len(v.Cut))
+	case *law.Holders:
+		return keyOctets + 128*len(v.List)
 	}
+	return 2 * keyOctets
+}
+
+// include moves the zone and its facts on. false: nothing of it, the step is too long for company.
+func (b *assembly) include(s *session, p *law.Plan) bool {
 	c := *p.Zone
+	if c.Step != nil {
+		octets, ok := b.journal.add(c.Step, maxEntry)
+		if !ok {
+			return false
+		}
+		b.octets += octets
+	}
+	for _, x := range p.Writes {
+		if s.stands(x) {
+			continue
+		}
+		if before, written := b.facts[x.Key]; written {
+			b.octets -= weight(before)
+		}
+		b.octets += weight(x.Value)
+		b.facts[x.Key] = x.Value
+	}
 	if b.change != nil {
 		if c.Delegated == nil {
 			c.Delegated = b.change.Delegated
@@ -296,9 +336,7 @@ func (b *assembly) include(s *session, p *law.Plan) {
 		}
 	}
 	b.change, b.zone = &c, c.Zone
-	if c.Step != nil {
-		b.steps = append(b.steps, *c.Step)
-	}
+	return true
 }
 
 // recall finds facts without reading: as the batch leaves them, at the head, in
@@ -401,11 +439,20 @@ func (b *assembly) commit(ctx, flight context.Context) (again []*request) {
 	b.early = b.start(flight)
 	r, err := l.config.Client.Txn(ctx).If(b.cmps...).Then(then...).Else(orelse...).Commit()
 	b.early.enough()
-	if errors.Is(err, rpctypes.ErrTooManyOps) && len(b.places) > 1 { // it is refused before anything is done
-		l.narrow(max(len(b.cmps), len(then)))
+	b.large = tooLarge(err)
+	if many := errors.Is(err, rpctypes.ErrTooManyOps) && len(b.places) > 1; many || b.large { // it is refused before anything is done
 		b.late = nil
 		for i := range b.places {
 			again = append(again, b.places[i].r)
+		}
+		switch {
+		case many:
+			l.narrow(max(len(b.cmps), len(then)))
+		case len(b.places) == 1: // where it meets the same, there is somebody to be told
+			alone(again)
+			return nil
+		default:
+			b.bound = min(b.bound, b.octets) / 2
 		}
 		return again
 	}
@@ -482,11 +529,11 @@ func (b *assembly) operations(ctx context.Context, first *decided) (then []clien
 	}
 	then = append(then, b.waiting.ops()...)
 	uid := b.zone.UID
-	if len(b.steps) > 0 {
-		last := b.steps[len(b.steps)-1].N
-		then = append(then, opPut(l.layout.journalKey(uid, last), encode(&content.Transaction{Steps: b.steps, Settled: b.change.Settled()})))
+	if b.journal.steps > 0 {
+		last := b.journal.last
+		then = append(then, opPut(l.layout.journalKey(uid, last), b.journal.value(b.change.Settled())))
 		if keep := uint64(l.config.JournalSteps); last > keep {
-			from := b.steps[0].N - min(keep, b.steps[0].N)
+			from := b.journal.first - min(keep, b.journal.first)
 			then = append(then, clientv3.OpDelete(l.layout.journalKey(uid, from), clientv3.WithRange(l.layout.journalKey(uid, last-keep)+"/")))
 		}
 	}

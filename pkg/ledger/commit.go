@@ -11,7 +11,11 @@ import (
 	"strings"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc/codes"
+	grpcstatus "google.golang.org/grpc/status"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
@@ -116,6 +120,9 @@ func (l *Ledger) commit(ctx context.Context, w *write, who waits) (outcome, erro
 		started := time.Now()
 		l.stats.Transactions.Add(1)
 		r, err := l.config.Client.Txn(ctx).If(t.cmps...).Then(t.then...).Else(t.orelse...).Commit()
+		if tooLarge(err) {
+			return outcome{}, tooLong(w, t)
+		}
 		if err != nil {
 			// The outcome is unknown: forget what depends on it, never repeat blindly.
 			l.drop(s)
@@ -159,6 +166,22 @@ func (l *Ledger) commit(ctx context.Context, w *write, who waits) (outcome, erro
 			klog.FromContext(ctx).V(4).Info("write decided anew", "resource", w.resource, "namespace", w.namespace, "name", w.name, "try", try)
 		}
 	}
+}
+
+// tooLarge: etcd, or the connection to it, takes no request of so many octets, and nothing was done.
+func tooLarge(err error) bool {
+	return errors.Is(err, rpctypes.ErrRequestTooLarge) || grpcstatus.Code(err) == codes.ResourceExhausted && strings.Contains(err.Error(), "larger than max")
+}
+
+// tooLong: the write is too large by itself.
+func tooLong(w *write, t *transaction) error {
+	octets := 0
+	for _, op := range t.then {
+		octets += len(op.KeyBytes()) + len(op.ValueBytes())
+	}
+	what := w.resource + " " + w.namespace + "/" + w.name
+	return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("%s: with its zone and what the journal says of the change it is %d octets, more than etcd takes in one transaction; nothing was written: "+
+		"change fewer values at once, or shorter ones, or have etcd started with a larger --max-request-bytes (1.5 MiB by default)", what, octets))
 }
 
 // moved is the outcome of a write whose object somebody else has changed: the

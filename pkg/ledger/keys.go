@@ -4,6 +4,7 @@
 package ledger
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -11,6 +12,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/content"
 )
 
 // Layout knows where everything is in etcd. The internal keys stand outside
@@ -264,13 +266,69 @@ func (l Layout) ownerOf(room, key string) (zone string, owner name.Rel, err erro
 	return zone, owner, err
 }
 
-// encode writes an internal value. The types are this module's own and always encode.
+// encode writes an internal value. The types are this module's own and always encode. No browser reads it: "<" stays one
+// octet, and is not six.
 func encode(v any) []byte {
 	b, err := json.Marshal(v)
+	if err == nil && bytes.Contains(b, escaped) {
+		var plain bytes.Buffer
+		encoder := json.NewEncoder(&plain)
+		encoder.SetEscapeHTML(false)
+		err = encoder.Encode(v)
+		b = bytes.TrimSuffix(plain.Bytes(), []byte("\n"))
+	}
 	if err != nil {
 		panic(fmt.Sprintf("ledger: %T: %v", v, err))
 	}
 	return b
+}
+
+// escaped is how <, > and & begin where they are escaped. Control characters, which no value has, do too.
+var escaped = []byte(`\u00`)
+
+// journalValue is a content.Transaction with steps and without a zone that is encoded as its steps are decided, each once:
+// how much it takes is known before all of them are there.
+type journalValue struct {
+	buf         bytes.Buffer
+	encoder     *json.Encoder
+	steps       int
+	first, last uint64
+}
+
+// add takes a step in unless that takes more than most octets, and returns how many it does.
+func (j *journalValue) add(step *content.Step, most int) (octets int, ok bool) {
+	if j.encoder == nil {
+		j.encoder = json.NewEncoder(&j.buf)
+		j.encoder.SetEscapeHTML(false)
+		j.buf.WriteString(`{"s":[`)
+	}
+	before := j.buf.Len()
+	if j.steps > 0 {
+		j.buf.WriteByte(',')
+	}
+	if err := j.encoder.Encode(step); err != nil {
+		panic(fmt.Sprintf("ledger: %T: %v", step, err))
+	}
+	j.buf.Truncate(j.buf.Len() - 1) // the end of the line
+	if octets = j.buf.Len() - before; octets > most {
+		j.buf.Truncate(before)
+		return octets, false
+	}
+	if j.steps++; j.steps == 1 {
+		j.first = step.N
+	}
+	j.last = step.N
+	return octets, true
+}
+
+// value ends it.
+func (j *journalValue) value(settled bool) []byte {
+	j.buf.WriteByte(']')
+	if settled {
+		j.buf.WriteString(`,"ok":true`)
+	}
+	j.buf.WriteByte('}')
+	return j.buf.Bytes()
 }
 
 // decodeFact reads the stored value of a single-key fact.

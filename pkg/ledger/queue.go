@@ -227,14 +227,14 @@ func (l *Ledger) take(h *head) (batch []*request, landing <-chan struct{}) {
 func (l *Ledger) carry(ctx context.Context, h *head, batch []*request) (trip time.Duration) {
 	within, cancel := context.WithTimeout(ctx, batchTimeout)
 	defer cancel()
-	tries := 0
+	tries, bound := 0, maxBatchBytes
 	for len(batch) > 0 && tries < maxTries {
-		b := &assembly{l: l, head: h, guess: tries == 0, stale: tries == 0 && l.rivalled(h)}
+		b := &assembly{l: l, head: h, bound: bound, guess: tries == 0, stale: tries == 0 && l.rivalled(h)}
 		rest := b.decide(within, batch)
 		flight, land := context.WithTimeout(ctx, batchTimeout)
 		sent := time.Now()
 		again := b.commit(within, flight)
-		trip = time.Since(sent)
+		trip, bound = time.Since(sent), b.bound
 		if b.at > 0 {
 			l.turns.took(trip)
 		}

@@ -269,8 +269,9 @@ func (l *Ledger) isAt(ctx context.Context, key, uid string) (bool, error) {
 // inOrder carries out steps that probably change one zone; inside: it is the one that
 // their records are in, and what leaves it for another is not taken in there yet.
 func (l *Ledger) inOrder(ctx context.Context, s *standing, zone string, inside bool, steps []*step) error {
+	bound := maxBatchBytes
 	for tries := 0; len(steps) > 0; tries++ {
-		alone, err := l.together(ctx, s, zone, steps, tries > 0)
+		alone, err := l.together(ctx, s, zone, steps, tries > 0, &bound)
 		if err != nil {
 			return err
 		}
@@ -288,7 +289,7 @@ func (l *Ledger) inOrder(ctx context.Context, s *standing, zone string, inside b
 				steps = steps[1:]
 			}
 			tries = -1
-		default: // somebody was faster
+		default: // somebody was faster, or it was too much at once
 			if err := s.refresh(ctx, l); err != nil {
 				return err
 			}
@@ -328,10 +329,11 @@ func (l *Ledger) readAgain(ctx context.Context, s *standing, inside bool, steps 
 // together decides steps in order, from the first on, as many as go into one
 // transaction of the zone, and writes them. again: they lost a race, so they move the
 // zone's revision in any case, as everybody does who takes part in the turns there.
-// alone: the first that is not done is no matter for this.
-func (l *Ledger) together(ctx context.Context, s *standing, zone string, steps []*step, again bool) (alone bool, err error) {
+// alone: the first that is not done is no matter for this. bound: see assembly; it
+// is less after the call where etcd did not take that much.
+func (l *Ledger) together(ctx context.Context, s *standing, zone string, steps []*step, again bool, bound *int) (alone bool, err error) {
 	began, release := time.Now(), func() {}
-	b := &assembly{l: l}
+	b := &assembly{l: l, bound: *bound}
 	if zone != "" {
 		w := &write{}
 		if err := l.acquire(ctx, w, zone); err != nil {
@@ -369,6 +371,9 @@ func (l *Ledger) together(ctx context.Context, s *standing, zone string, steps [
 		}
 	default:
 		b.commit(ctx, ctx)
+		if *bound = b.bound; b.large {
+			return taken == 1, nil
+		}
 		if len(b.late) > 0 {
 			release() // the zone's next writes need not wait for these records, nor do the next steps
 			s.landed()
@@ -424,7 +429,10 @@ func (b *assembly) decideSteps(ctx context.Context, s *standing, steps []*step) 
 				break looking
 			default:
 				if d.plan.Zone != nil {
-					b.include(d.session, d.plan)
+					if !b.include(d.session, d.plan) {
+						alone = true
+						break looking
+					}
 					b.marks(s, d.plan.Zone)
 				}
 				b.seat(d)
@@ -444,7 +452,8 @@ func (b *assembly) decideSteps(ctx context.Context, s *standing, steps []*step) 
 		moved := b.head.mod != b.mod
 		b.l.mu.Unlock()
 		if moved {
-			taken, *b = 0, assembly{l: b.l, head: b.head}
+			taken = 0
+			b.anew()
 		}
 	}
 }

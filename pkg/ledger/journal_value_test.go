@@ -1,0 +1,68 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ledger
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/content"
+)
+
+// What a journal value becomes step by step is what the whole transaction becomes at once, without the steps that were too long.
+func TestJournalValue_isTheTransaction(t *testing.T) {
+	owner, err := name.ParseRel("www.dev")
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := []string{`"<>&"`, `"\\u003c"`, `"\200\"\\"`, `"plain"`, "\u2028"}
+	for seed := range uint64(50) {
+		rnd := rand.New(rand.NewPCG(seed, 3))
+		var j journalValue
+		tx := content.Transaction{Settled: rnd.IntN(2) == 0}
+		for n := range uint64(1 + rnd.IntN(5)) {
+			step := content.Step{N: 7 + n, From: 4, Serial: 5, By: "<me>", Record: &content.RecordRef{Namespace: "a", Name: "b"}}
+			for range rnd.IntN(4) {
+				step.Added = append(step.Added, content.Row{Owner: owner, Type: 16, Data: texts[rnd.IntN(len(texts))]})
+			}
+			if rnd.IntN(4) == 0 {
+				long := step
+				long.Removed = []content.Row{{Owner: owner, Type: 16, Data: strings.Repeat("x", 1000)}}
+				if octets, ok := j.add(&long, 1000); ok || octets < 1000 {
+					t.Fatalf("a step of more than 1,000 octets is taken as %d", octets)
+				}
+			}
+			if _, ok := j.add(&step, 1000); !ok {
+				t.Fatalf("%+v is too long", step)
+			}
+			tx.Steps = append(tx.Steps, step)
+		}
+		if last := tx.Steps[len(tx.Steps)-1].N; j.first != 7 || j.last != last || j.steps != len(tx.Steps) {
+			t.Errorf("%d steps from %d to %d, want %d to %d", j.steps, j.first, j.last, len(tx.Steps), last)
+		}
+		if have, want := string(j.value(tx.Settled)), string(encode(&tx)); have != want {
+			t.Errorf("seed %d:\n%s, at once\n%s", seed, have, want)
+		}
+	}
+}
+
+// A value is read as it was written, whatever is in it, and no octet of it is written as six.
+func TestEncode_isPlain(t *testing.T) {
+	for _, text := range []string{"", "plain", "<", `\u003c`, `\\u003c`, `"<" \\ > & \u0026`, strings.Repeat("<", 1000)} {
+		value := law.StandingWork{ID: text}
+		data := encode(value)
+		var back law.StandingWork
+		if err := json.Unmarshal(data, &back); err != nil || !reflect.DeepEqual(back, value) {
+			t.Errorf("%q became %s and then %q: %v", text, data, back.ID, err)
+		}
+		if html, err := json.Marshal(value); err != nil || len(data) > len(html) || len(data) > 2*len(text)+100 || data[len(data)-1] != '}' {
+			t.Errorf("%q: %s", text, data)
+		}
+	}
+}
