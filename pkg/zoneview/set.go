@@ -31,12 +31,15 @@ var (
 type Config struct {
 	// Retain is how many steps are kept for each zone; 0 means 1000.
 	Retain int
+	// Octets are how many of names and data these steps may hold, however few they are then; 0 means 8 MiB.
+	Octets int
 }
 
 // Set is all zones of one process. It is safe for concurrent use; readers
 // never wait for a step to be worked out, only for its result to be put in.
 type Set struct {
 	retain int
+	octets int
 
 	// changing is held through a whole Put, Apply or Remove, so that each sees
 	// what the last one left. mu guards the fields below and is held briefly;
@@ -54,8 +57,10 @@ type held struct {
 	newest *Snapshot
 	// settled is nil until the zone settles for the first time.
 	settled *Snapshot
-	// steps lead to newest without a gap, oldest first, at most Set.retain.
-	steps []content.Step
+	// steps lead to newest without a gap, oldest first, at most Set.retain of at
+	// most Set.octets, which are counted in octets.
+	steps  []content.Step
+	octets int
 }
 
 type inView struct {
@@ -68,8 +73,12 @@ func NewSet(config Config) *Set {
 	if config.Retain <= 0 {
 		config.Retain = 1000
 	}
+	if config.Octets <= 0 {
+		config.Octets = 8 << 20
+	}
 	return &Set{
 		retain:  config.Retain,
+		octets:  config.Octets,
 		zones:   map[string]*held{},
 		names:   map[inView]string{},
 		waiting: map[string]*waiters{},
@@ -87,7 +96,7 @@ func (v *Set) Put(snapshot *Snapshot, settled bool) {
 	if known := v.held(snapshot.zone.UID); known != nil {
 		next.settled = known.settled
 		if known.newest.n == snapshot.n && known.newest.serial == snapshot.serial && known.newest.Hash() == snapshot.Hash() {
-			next.steps = known.steps
+			next.steps, next.octets = known.steps, known.octets
 		}
 	}
 	if settled {
@@ -151,18 +160,63 @@ func (v *Set) Apply(uid string, tx content.Transaction, first Zone) error {
 	if len(applied) == 0 && !settles {
 		return nil
 	}
-	next.steps = v.keep(next.steps, applied)
+	v.keep(next, applied)
 	v.publish(next.newest.zone, next)
 	return nil
 }
 
 // keep appends, and drops from the front what is beyond retain. What readers
 // hold of the old slice stays as it is; append lets go of the dropped ones when
-// it next moves the rest.
-func (v *Set) keep(steps, applied []content.Step) []content.Step {
-	steps = append(steps, applied...)
-	return steps[max(0, len(steps)-v.retain):]
+// it next moves the rest. What is beyond octets is let go of at once, and an
+// eighth more, so that the rest is not moved for each step.
+func (v *Set) keep(h *held, applied []content.Step) {
+	for i := range applied {
+		h.octets += octets(&applied[i])
+	}
+	h.steps = append(h.steps, applied...)
+	drop := func() {
+		h.octets -= octets(&h.steps[0])
+		h.steps = h.steps[1:]
+	}
+	for len(h.steps) > v.retain {
+		drop()
+	}
+	if h.octets <= v.octets {
+		return
+	}
+	for len(h.steps) > 0 && h.octets > v.octets-v.octets/8 {
+		drop()
+	}
+	h.steps = slices.Clone(h.steps)
 }
+
+// octets of a step are what it holds beside its own few fields, about.
+func octets(step *content.Step) (n int) {
+	for _, rows := range [...][]content.Row{step.Removed, step.Added} {
+		for i := range rows {
+			n += rowOctets + len(rows[i].Owner.String()) + len(rows[i].Data)
+		}
+	}
+	for i := range step.TTLs {
+		n += rowOctets + len(step.TTLs[i].Owner.String())
+	}
+	for _, header := range [...]*content.Header{step.HeaderBefore, step.HeaderAfter} {
+		if header == nil {
+			continue
+		}
+		n += rowOctets
+		for i := range header.NameServers {
+			n += rowOctets + len(header.NameServers[i].Name)
+			for _, address := range header.NameServers[i].Addresses {
+				n += rowOctets + len(address)
+			}
+		}
+	}
+	return n
+}
+
+// rowOctets are those of a row that are not text.
+const rowOctets = 40
 
 // Remove takes a zone out; one that is not there is no error.
 func (v *Set) Remove(uid string) {

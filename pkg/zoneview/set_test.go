@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -15,6 +16,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/dns"
 	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/law/sethash"
@@ -253,6 +255,65 @@ func TestSet_journal(t *testing.T) {
 	}
 	if n, oldest := v.Journal(); n != 3+len(other) || oldest != int64(100+len(steps)-3) {
 		t.Errorf("%d steps since %d", n, oldest)
+	}
+}
+
+// fatHistory is one record that is changed again and again: each step takes the values of the last one out and puts its own in.
+func fatHistory(t *testing.T, count, octets int) []content.Step {
+	w := newTwin()
+	steps := []content.Step{w.step(t, testHeader(), nil, nil)}
+	at := key{name.MustRel("fat"), rdata.TXT}
+	for i := 1; i < count; i++ {
+		data := strings.Repeat("x", octets) + fmt.Sprint(i)
+		steps = append(steps, w.step(t, testHeader(), map[key]map[string]bool{at: {data: true}}, map[key]content.TTL{at: content.InheritTTL()}))
+	}
+	return steps
+}
+
+// However fat the steps are, what is kept of them is bounded; who asks for more is told that it is not kept, and the steps
+// that are kept lead to the newest definition.
+func TestSet_keepsSoManyOctets(t *testing.T) {
+	const each, bound = 10_000, 100_000
+	steps := fatHistory(t, 200, each)
+	v := NewSet(Config{Octets: bound})
+	for i, step := range steps {
+		apply(t, v, content.Transaction{Steps: []content.Step{step}, Settled: true})
+		held := v.held(testZone.UID)
+		kept := 0
+		for i := range held.steps {
+			kept += octets(&held.steps[i])
+		}
+		if kept != held.octets || kept > bound || i > 10 && kept < bound/2 {
+			t.Fatalf("after %d steps %d octets are kept, counted as %d", i+1, kept, held.octets)
+		}
+		if spare := cap(held.steps); i > 10 && spare > 3*bound/each {
+			t.Fatalf("after %d steps those that are not kept any more are in memory, %d of them", i+1, spare)
+		}
+		if first := max(1, i+1-len(held.steps)); i > 0 && held.steps[0].N > 1 {
+			if got, err := v.EntryChanges(testZone.UID, steps[first].From, 0); err != nil || len(got) != len(held.steps) {
+				t.Fatalf("from the oldest step kept: %d changes, %v", len(got), err)
+			}
+			if _, err := v.Changes(testZone.UID, steps[first].From-1, 0); !errors.Is(err, ErrTrimmed) {
+				t.Fatalf("from before it: %v", err)
+			}
+		}
+	}
+	newest, _ := v.ByUID(testZone.UID)
+	v.Put(newest, true)
+	apply(t, v, content.Transaction{Settled: true})
+	if held := v.held(testZone.UID); held.octets == 0 || held.octets > bound {
+		t.Errorf("the same state listed again: %d octets", held.octets)
+	}
+	later := history(t, 6)
+	v = NewSet(Config{Octets: 1})
+	for _, step := range later {
+		apply(t, v, content.Transaction{Steps: []content.Step{step}, Settled: true})
+	}
+	if _, err := v.Changes(testZone.UID, later[4].Serial, 0); !errors.Is(err, ErrTrimmed) {
+		t.Errorf("a step that alone is too much: %v", err)
+	}
+	if got, err := v.Changes(testZone.UID, later[5].Serial, 0); err != nil || len(got) != 0 {
+		t.Errorf("from the newest on: %d steps, %v", len(got), err)
 	}
 }
 
