@@ -9,10 +9,12 @@
 //  1. A sentence that no test names, and a test that names a sentence which is not there,
 //     are errors: they are printed, and the exit code is 1.
 //  2. A test is a Go test or fuzz function, or a scenario file that one runs from testdata.
-//     It names a sentence in its name, in its own comment, in a comment or text of its
-//     body, in the comment of a package that is one property, or in the text of what it
-//     calls in its package: a helper that reports "S6.1: ..." does so on behalf of its test. A comment
-//     of a helper is no claim, and neither is the expected output of a scenario.
+//     It names a sentence in its name, in its own comment, in a comment of its body, in the
+//     comment of a package that is one property, or where the name of a subtest begins with it:
+//     what Run is handed, or a text in a table. What stands so at a function testX that it calls
+//     is its own. A message is no claim: neither what is said where a test fails, nor the comment
+//     of a helper, nor the expected output of a scenario.
+//  3. `make test` fails on the same errors.
 //
 // It does not know whether a test proves what it names: that is for who reads it.
 //

@@ -22,7 +22,9 @@ var (
 	defined  = regexp.MustCompile(`(?m)^- (S[1-9]\.\d+) (.*)$`)
 	named    = regexp.MustCompile(`\bS[1-9]\.\d+\b`)
 	function = regexp.MustCompile(`^(Test|Fuzz)([^a-z]|$)`)
+	part     = regexp.MustCompile(`^test[A-Z]`)
 	suffix   = regexp.MustCompile(`_S([1-9])_(\d+)(?:_|$)`)
+	title    = regexp.MustCompile("^[\"`]S[1-9]\\.\\d+\\b")
 )
 
 // table says which tests name which sentence.
@@ -104,9 +106,10 @@ func (t *table) claim(test, text string) {
 // one of the same name.
 func (t *table) readPackage(root fs.FS, dir string, files []string) error {
 	declared := map[string][]ast.Node{}
+	comments := map[ast.Node]string{} // above and inside of tests and their parts
 	type test struct {
-		decl   *ast.FuncDecl
-		claims string
+		decl *ast.FuncDecl
+		file string // what the comment of its package says
 	}
 	var tests []test
 	set := token.NewFileSet()
@@ -123,19 +126,19 @@ func (t *table) readPackage(root fs.FS, dir string, files []string) error {
 			switch d := decl.(type) {
 			case *ast.FuncDecl:
 				declared[d.Name.Name] = append(declared[d.Name.Name], d)
-				if d.Recv != nil || !function.MatchString(d.Name.Name) || d.Name.Name == "TestMain" {
+				isTest := d.Recv == nil && function.MatchString(d.Name.Name) && d.Name.Name != "TestMain"
+				if isTest {
+					tests = append(tests, test{d, file.Doc.Text()})
+				}
+				if !isTest && !part.MatchString(d.Name.Name) {
 					continue
 				}
-				claims := file.Doc.Text() + d.Doc.Text()
-				for _, m := range suffix.FindAllStringSubmatch(d.Name.Name, -1) {
-					claims += fmt.Sprintf(" S%s.%s ", m[1], m[2])
-				}
+				comments[d] = d.Doc.Text()
 				for _, group := range file.Comments {
 					if d.Pos() <= group.Pos() && group.End() <= d.End() {
-						claims += group.Text()
+						comments[d] += group.Text()
 					}
 				}
-				tests = append(tests, test{d, claims})
 			case *ast.GenDecl:
 				for _, spec := range d.Specs {
 					if v, ok := spec.(*ast.ValueSpec); ok {
@@ -149,14 +152,25 @@ func (t *table) readPackage(root fs.FS, dir string, files []string) error {
 	}
 	for _, test := range tests {
 		id := dir + "." + test.decl.Name.Name
-		t.claim(id, test.claims)
+		t.claim(id, test.file)
+		for _, m := range suffix.FindAllStringSubmatch(test.decl.Name.Name, -1) {
+			t.claim(id, fmt.Sprintf("S%s.%s", m[1], m[2]))
+		}
 		seen := map[string]bool{test.decl.Name.Name: true}
+		said := map[ast.Node]bool{}
 		var follow func(ast.Node)
 		follow = func(n ast.Node) {
+			t.claim(id, comments[n])
 			ast.Inspect(n, func(n ast.Node) bool {
 				switch n := n.(type) {
+				case *ast.CallExpr:
+					if f, ok := n.Fun.(*ast.SelectorExpr); !ok || f.Sel.Name != "Run" {
+						for _, arg := range n.Args {
+							messages(arg, said)
+						}
+					}
 				case *ast.BasicLit:
-					if n.Kind == token.STRING {
+					if n.Kind == token.STRING && !said[n] && title.MatchString(n.Value) {
 						t.claim(id, n.Value)
 					}
 				case *ast.Ident:
@@ -173,6 +187,19 @@ func (t *table) readPackage(root fs.FS, dir string, files []string) error {
 		follow(test.decl)
 	}
 	return nil
+}
+
+// messages notes the texts that a call is handed: what is said where a test fails is no claim.
+func messages(arg ast.Expr, said map[ast.Node]bool) {
+	switch arg := arg.(type) {
+	case *ast.BasicLit:
+		said[arg] = true
+	case *ast.BinaryExpr:
+		messages(arg.X, said)
+		messages(arg.Y, said)
+	case *ast.ParenExpr:
+		messages(arg.X, said)
+	}
 }
 
 // wrong is what makes verify fail: sentences without a test, in the order of the document, then tests without a sentence.

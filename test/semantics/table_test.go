@@ -4,6 +4,7 @@
 package main
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -27,10 +28,15 @@ func TestOpen(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c, nil)
 	}
+	t.Run("@3.1, @3.2: alone", testAlone)
+	t.Errorf("@3.3: "+"%v, see @3.4", v)
 	_ = "@12x and X@1.1"
 }
 
-var cases = []string{"@2.1 in the rain"}
+var cases = []string{"@2.1 in the rain", "says: (@3.5)"}
+
+// testAlone is for @3.6.
+func testAlone(t *testing.T) { t.Fatal("@3.7") }
 
 type visitor struct{}
 
@@ -58,20 +64,31 @@ func Testament() { _ = "@2.6" }
 	}
 	open := []string{"pkg/door.TestOpen"}
 	for number, want := range map[string][]string{
-		"1.1": open, "1.2": open, "1.3": open, "2.1": open, "2.3": open,
+		"1.1": open, "1.2": open, "1.3": open, "2.1": open, "3.1": open, "3.2": open, "3.6": open,
 		"2.9": {"pkg/door.FuzzOpen_" + sentence("2_9")},
 		"1.4": {"pkg/door/testdata/a.txt"},
-		"2.2": nil, "2.4": nil, "2.5": nil, "2.6": nil, "2.7": nil, "2.8": nil,
+		"2.2": nil, "2.3": nil, "3.3": nil, "3.4": nil, "3.5": nil, "3.7": nil, "2.4": nil, "2.5": nil, "2.6": nil, "2.7": nil, "2.8": nil,
 	} {
 		if got := table.tests[sentence(number)]; !slices.Equal(got, want) {
 			t.Errorf("%s is named by %q, want %q", sentence(number), got, want)
 		}
 	}
 	wrong := table.wrong()
-	if len(wrong) != 3 || !strings.HasPrefix(wrong[0], "no test names "+sentence("2.4")) || !strings.HasPrefix(wrong[1], document+" has no "+sentence("2.1")) {
+	if len(wrong) != 7 || !strings.HasPrefix(wrong[1], "no test names "+sentence("2.4")) || !strings.HasPrefix(wrong[2], document+" has no "+sentence("2.1")) {
 		t.Errorf("wrong is %q", wrong)
 	}
 	if !strings.Contains(table.String(), sentence("1.4")+" Four.\n     pkg/door/testdata/a.txt\n") {
 		t.Errorf("the table is\n%s", table)
+	}
+}
+
+// CI fails on a sentence without a test, and on a test of a sentence that is not there: it runs tests, not `make verify`.
+func TestTable_ofTheRealTreeIsComplete(t *testing.T) {
+	table, err := readTable(os.DirFS("../.."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, wrong := range table.wrong() {
+		t.Error(wrong)
 	}
 }
