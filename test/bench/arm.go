@@ -66,17 +66,22 @@ func newBackend(ctx context.Context, dir string, plain bool, slow time.Duration,
 		return nil, err
 	}
 	started(b.etcd)
-	if b.server, err = start(ctx, role{Kind: "server", Dir: filepath.Join(dir, "s"), Etcd: b.etcd.Etcd, Plain: plain}); err != nil {
-		return nil, err
+	return &b, b.serve(ctx, filepath.Join(dir, "s"), plain, started)
+}
+
+// serve starts a server on the etcd.
+func (b *backend) serve(ctx context.Context, dir string, plain bool, started func(*process)) (err error) {
+	if b.server, err = start(ctx, role{Kind: "server", Dir: dir, Etcd: b.etcd.Etcd, Plain: plain}); err != nil {
+		return err
 	}
 	started(b.server)
 	if b.config, err = clientcmd.BuildConfigFromFlags("", b.server.Kubeconfig); err != nil {
-		return nil, err
+		return err
 	}
 	// The client must not be what is measured: no rate limit of its own.
 	b.config.QPS, b.config.UserAgent = -1, "kubizone-bench"
 	b.client, err = versioned.NewForConfig(b.config)
-	return &b, err
+	return err
 }
 
 // zone makes a standalone zone that delegates all names below it, and waits until nothing is owed to it.

@@ -73,6 +73,10 @@ func (p plan) run(ctx context.Context, log io.Writer) (_ *figures.Results, err e
 	if err := s.writes(ctx, p, results, say); err != nil {
 		return nil, err
 	}
+	say("two servers write one zone")
+	if err := s.twoServers(ctx, dir, max(fewestRounds, p.Rounds), results); err != nil {
+		return nil, err
+	}
 	if p.Profiles != "" {
 		if err := s.profiles(ctx, p, say); err != nil {
 			return nil, err
