@@ -207,6 +207,27 @@ func (a *arena) reach(namespace, kubeconfig string) (*tenant, error) {
 	return t, nil
 }
 
+// at is the same tenant at one server, without the aggregator.
+func (t *tenant) at(test *testing.T, server *rig.Server) *tenant {
+	test.Helper()
+	there := *t
+	there.config = rest.CopyConfig(t.config)
+	there.config.Host = server.URL()
+	there.KubizoneV1alpha1Interface = must(typed.NewForConfig(there.config))(test)
+	return &there
+}
+
+// beside starts another server on the same store.
+func (a *arena) beside(ctx context.Context, t *testing.T, args ...string) *rig.Server {
+	t.Helper()
+	server, err := rig.StartServer(ctx, t.TempDir(), rig.ServerConfig{Program: a.program, Kube: a.kube, Kubeconfig: a.kubeconfig, Etcd: a.etcd.Endpoint, Args: args})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { server.Close() })
+	return server
+}
+
 // fsck is nil where the store is clean and nothing is owed.
 func (a *arena) fsck(ctx context.Context) error {
 	out, err := exec.CommandContext(ctx, a.program, "fsck", "--etcd-servers", a.etcd.Endpoint).CombinedOutput()
@@ -235,12 +256,12 @@ func rule(namespace string, types []string, patterns ...string) v1alpha1.Delegat
 }
 
 // settle makes what the attacks are about: the victim's own zone, and one that the platform shares. Mallory has A records
-// at and below "team" there, any type at "own" and below, name servers at "deep" and the zone "kids".
+// at and below "team" there, zones below it, any type at "own" and below, name servers at "deep" and the zone "kids".
 func (a *arena) settle(ctx context.Context) error {
 	shared := zone(platform, "shared", "shared.example.",
 		rule(platform, nil, "*", "@", "*.@"), rule(victim, nil, "*", "*.*"),
 		rule(mallory, []string{"A", "AAAA"}, "team", "*.team"), rule(mallory, nil, "own", "*.own"), rule(mallory, []string{"NS"}, "deep"),
-		v1alpha1.Delegation{Namespace: mallory, Zones: []string{"kids"}})
+		v1alpha1.Delegation{Namespace: mallory, Zones: []string{"kids", "*.team"}})
 	for _, z := range []*v1alpha1.Zone{zone(victim, "quietvictim-zone", "victim.example.", rule(victim, nil, "*", "@", "*.*", "*.@")), shared} {
 		owner := a.tenants[z.Namespace]
 		// The authorizer follows its informers: the right to establish came a moment ago.
@@ -326,6 +347,20 @@ func refused(t *testing.T, what string, err error, codes ...int32) {
 		t.Errorf("%s: %d, want %v: %v", what, code, codes, err)
 	}
 	tellsNothing(t, what, err.Error())
+}
+
+// refusedName: the answer is 422 for the name of the object, with this cause and for nothing else.
+func refusedName(t *testing.T, what string, err error, cause metav1.CauseType) {
+	t.Helper()
+	refused(t, what, err, invalid)
+	status, ok := err.(apierrors.APIStatus)
+	if !ok || status.Status().Code != invalid {
+		return // refused has said so
+	}
+	details := status.Status().Details
+	if details == nil || len(details.Causes) != 1 || details.Causes[0].Field != "spec.domainName" || details.Causes[0].Type != cause {
+		t.Errorf("%s: %v, want %s at spec.domainName", what, err, cause)
+	}
 }
 
 // tellsNothing: a text has no word of the victim's, and no octet that a terminal would obey.

@@ -19,9 +19,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-
-	typed "kubi.zone/kubizone/pkg/generated/clientset/versioned/typed/kubizone/v1alpha1"
-	"kubi.zone/kubizone/test/rig"
 )
 
 var noisy = flag.Duration("noisy", 0, "measure a quiet tenant's latency for so long, by turns alone and beside a noisy one, and fail where the noise doubles its p99, or skip it where others keep the machine busy; 0: only that it is served")
@@ -159,21 +156,8 @@ func TestNoise_aQuietTenantIsServed(t *testing.T) {
 func TestNoise_flowControlTakesTurns(t *testing.T) {
 	a := need(t)
 	ctx := within(t, patience)
-	server, err := rig.StartServer(ctx, t.TempDir(), rig.ServerConfig{
-		Program: a.program, Kube: a.kube, Kubeconfig: a.kubeconfig, Etcd: a.etcd.Endpoint,
-		Args: []string{"--max-requests-inflight", "2", "--max-mutating-requests-inflight", "2"},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { server.Close() })
-	beside := func(who string) *tenant {
-		there := must(a.reach(who, a.tenants[who].kubeconfig))(t)
-		there.config.Host = server.URL()
-		there.KubizoneV1alpha1Interface = must(typed.NewForConfig(there.config))(t)
-		return there
-	}
-	calm, loud := beside(victim), beside(mallory)
+	server := a.beside(ctx, t, "--max-requests-inflight", "2", "--max-mutating-requests-inflight", "2")
+	calm, loud := a.tenants[victim].at(t, server), a.tenants[mallory].at(t, server)
 	if err := calm.puts(ctx, "quietvictim-turns", "turns.victim.example.", "TXT", "0"); err != nil {
 		t.Fatal(err)
 	}
