@@ -26,7 +26,8 @@ type attack struct {
 	tries    string
 	expected string
 	run      func(t *testing.T, a *arena)
-	// tests are those elsewhere that do not name the attack.
+	// tests are those elsewhere that do not name the attack: a package and a test in it, or a story behind the test that
+	// plays it ("TestStories//quota": all of its sub-tests do).
 	tests []string
 }
 
@@ -35,10 +36,10 @@ var attacks = []attack{
 	{2, "T", "the parent of somebody's zone", "403 without establish", parentOfAnother, nil},
 	{3, "T", "a zone below somebody's without delegation", "403", childWithoutDelegation, nil},
 	{4, "T", "one zone from two clients at once", "one has it, one is refused, one line of serials", twoClaims, nil},
-	{5, "T", "a name right after its zone was deleted", "403 without establish", claimAfterDeletion, nil},
+	{5, "T", "a name right after its zone was deleted", "403 without establish; held until the zone is removed", claimAfterDeletion, nil},
 	{6, "T", "another spelling of somebody's name", "one canonical name", spellings, nil},
 	{7, "T", "names that are not ASCII, broken A-labels", "mapped to what they mean, or 422", foreignScripts, nil},
-	{8, "T", "names that are too long, empty, with NUL or an inner *", "422", brokenNames, nil},
+	{8, "T", "names that are too long, empty, with NUL or an inner *", "422 for the name", brokenNames, nil},
 	{9, "T", "a longer zone that would take foreign records along", "403", longerZone, nil},
 	{10, "T", "a record whose name falls into a foreign zone", "403", recordInForeignZone, nil},
 	{11, "Z", "a name server above foreign records", "403", cutAboveOthers, nil},
@@ -51,8 +52,8 @@ var attacks = []attack{
 	{18, "T", "more data than every secondary takes", "422 with the limit", tooMuchAtAName, nil},
 	{19, "T", "consent forged by status, labels, annotations", "ignored", forgedConsent, nil},
 	{20, "T", "a write in the instant of revocation", "none is in the zone after it", nil, []string{"pkg/ledger TestRace_noRecordComesInAfterItsDelegationWent_I5", "pkg/ledger TestRace_withoutItsComparesRecordsLeakIn"}},
-	{21, "T", "inheriting what a zone of the same name had granted", "nothing is inherited", recreatedZone, nil},
-	{22, "T", "ownerReferences and finalizers on foreign zones", "refused; nothing is collected across namespaces", ownerReferences, nil},
+	{21, "T", "inheriting from a zone or a namespace of the same name", "a zone's rules go with it; a namespace's stay until they are withdrawn, its records do not", recreatedZone, []string{"test/cluster TestStories//namespace"}},
+	{22, "T", "ownerReferences and finalizers on foreign zones", "refused; nothing is collected across namespaces", ownerReferences, []string{"test/cluster TestStories//owners"}},
 	{23, "T", "serial, hash and conditions of one's own", "the server's stay", forgedStatus, nil},
 	{24, "T", "data with newlines, quotes, comments", "stored as octets; the export says the same", hostileData, nil},
 	{25, "T", "directives of zone files in values and names", "data or 422", directives, nil},
@@ -89,7 +90,7 @@ var attacks = []attack{
 	{56, "P", "an empty or foreign list", "nothing of others is deleted", nil, nil},
 	{57, "T", "objects and patches beyond all size", "413 or 422; others are served", bigObjects, nil},
 	{58, "T", "one record changed as fast as it goes", "a serial for each change, and bounded work for all who follow", busyRecord, []string{"pkg/primary TestNotify_coalescesAndKeepsOneInFlight"}},
-	{59, "T", "hundreds of watches that nobody reads", "others are served", manyWatches, nil},
+	{59, "T", "hundreds of watches that nobody reads", "ended, little is held for them, others are served", unreadWatches, nil},
 	{60, "T", "content that crashes a controller", "one object's failure", nil, nil},
 }
 
@@ -104,7 +105,7 @@ func TestAttacks(t *testing.T) {
 		t.Run(fmt.Sprintf("%02d_%s", x.number, name), func(t *testing.T) {
 			t.Logf("%s tries: %s. Expected: %s.", x.who, x.tries, x.expected)
 			for _, test := range x.tests {
-				if !all[test] {
+				if function, story, _ := strings.Cut(test, "//"); !all[function] || !told(test, story) {
 					t.Errorf("there is no %s", test)
 				}
 			}
@@ -121,6 +122,13 @@ func TestAttacks(t *testing.T) {
 			}
 		})
 	}
+}
+
+// told: the story of a test is a file of its package, where it has one.
+func told(test, story string) bool {
+	directory, _, _ := strings.Cut(test, " ")
+	_, err := os.Stat("../../" + directory + "/testdata/" + story + ".txtar")
+	return story == "" || err == nil
 }
 
 // mention is how tests name attacks: "attack 51", "attacks 41, 42 and 43", "attacks 41 to 43".

@@ -10,9 +10,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -296,35 +296,150 @@ func busyRecord(t *testing.T, a *arena) {
 	}
 }
 
-// 59: watches that nobody reads cost others nothing.
-func manyWatches(t *testing.T, a *arena) {
+// unread is how many watches nobody reads, held how many octets the server may hold for all of them (what is written for them
+// is thirty times as much), and bearable how long another may wait: a loaded machine is slow, an unread watch lasts half an hour.
+const (
+	unread   = 300
+	held     = 64 << 20
+	bearable = 15 * time.Second
+)
+
+// 59: a watch that nobody reads is ended as soon as a few events wait for it, the server holds little for all of them, and
+// others are served meanwhile. They are at the server itself: what is not read behind the aggregator, kube-apiserver takes in.
+func unreadWatches(t *testing.T, a *arena) {
 	ctx := within(t, patience)
-	them := a.tenants[mallory]
-	opened, refusals := 0, 0
-	var mu sync.Mutex
-	var all sync.WaitGroup
-	for range 300 {
-		all.Go(func() {
-			w, err := them.records().Watch(ctx, metav1.ListOptions{})
-			mu.Lock()
-			defer mu.Unlock()
+	them, calm, server := a.tenants[mallory], a.tenants[victim], a.admin.at(t, a.server)
+	if err := calm.puts(ctx, "quietvictim-watched", "watched.victim.example.", "TXT", "0"); err != nil {
+		t.Fatal(err)
+	}
+	// More than the two hundred events at most that wait in the server for one watch.
+	const writers, writes = 4, 100
+	for i := range writers {
+		if err := them.puts(ctx, fmt.Sprintf("watched-%d", i), fmt.Sprintf("watched-%d.own.shared.example.", i), "TXT", "0"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	now := must(calm.records().List(ctx, metav1.ListOptions{}))(t).ResourceVersion
+	endedBefore, heapBefore := server.endedWatches(ctx, t), server.heap(ctx, t)
+
+	// Of each watch 64 KiB go to the client, which leaves them where they are.
+	client := &http.Client{Transport: &http.Transport{
+		TLSClientConfig: must(rest.TLSConfigFor(them.config))(t), ForceAttemptHTTP2: true, HTTP2: &http.HTTP2Config{MaxReceiveBufferPerStream: 64 << 10},
+	}}
+	t.Cleanup(client.CloseIdleConnections)
+	var bodies [unread]io.ReadCloser
+	var opening sync.WaitGroup
+	for i := range bodies {
+		opening.Go(func() {
+			request, err := http.NewRequestWithContext(ctx, http.MethodGet, a.server.URL()+"/apis/kubi.zone/v1alpha1/namespaces/"+mallory+"/records?watch=true&resourceVersion="+now, nil)
 			if err != nil {
-				refusals++
+				t.Error(err)
 				return
 			}
-			opened++
-			t.Cleanup(w.Stop)
+			answer, err := client.Do(request)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			t.Cleanup(func() { answer.Body.Close() })
+			if bodies[i] = answer.Body; answer.StatusCode != http.StatusOK || answer.ProtoMajor != 2 {
+				t.Errorf("a watch is answered %s %s", answer.Proto, answer.Status)
+			}
 		})
 	}
-	all.Wait()
-	t.Logf("%d watches are open, %d were refused", opened, refusals)
-	big := slices.Repeat([]string{strings.Repeat("x", 500)}, 1)
-	for i := range 20 {
-		if err := a.tenants[victim].puts(ctx, fmt.Sprintf("quietvictim-watched-%d", i), fmt.Sprintf("watched-%d.victim.example.", i), "TXT", big...); err != nil {
-			t.Fatal(err)
-		}
-		if err := them.puts(ctx, fmt.Sprintf("watched-%d", i), fmt.Sprintf("watched-%d.own.shared.example.", i), "TXT", big...); err != nil {
-			t.Fatal(err)
-		}
+	if opening.Wait(); t.Failed() {
+		return
 	}
+	seen := must(calm.records().Watch(ctx, metav1.ListOptions{ResourceVersion: now, FieldSelector: "metadata.name=quietvictim-watched"}))(t)
+	t.Cleanup(seen.Stop)
+
+	big := strings.Repeat("x", 3900)
+	var events atomic.Int64
+	var all sync.WaitGroup
+	for i := range writers {
+		all.Go(func() {
+			for n := range writes {
+				change := fmt.Appendf(nil, `{"spec":{"values":["%d","a%[2]s","b%[2]s","c%[2]s","d%[2]s"]}}`, n, big)
+				if _, err := them.records().Patch(ctx, fmt.Sprintf("watched-%d", i), types.MergePatchType, change, metav1.PatchOptions{}); err != nil {
+					t.Error(err)
+					return
+				}
+				events.Add(1)
+			}
+		})
+	}
+	// Somebody else writes and sees what was written.
+	var slowest time.Duration
+	most, ended := 0, 0
+	for n := 1; ended < unread || events.Load() < writers*writes; n++ {
+		if n > 200 || t.Failed() {
+			t.Fatalf("%d of %d unread watches were ended after %d events", ended, unread, events.Load())
+		}
+		began := time.Now()
+		if _, err := calm.records().Patch(ctx, "quietvictim-watched", types.MergePatchType, fmt.Appendf(nil, `{"spec":{"values":["%d"]}}`, n), metav1.PatchOptions{}); err != nil {
+			t.Fatalf("another is not served, with %d of %d unread watches ended after %d events: %v", ended, unread, events.Load(), err)
+		}
+		for have := ""; have != fmt.Sprint(n); {
+			select {
+			case event := <-seen.ResultChan():
+				r, ok := event.Object.(*v1alpha1.Record)
+				if !ok {
+					t.Fatalf("another's watch says %v", event)
+				}
+				have = r.Spec.Values[0]
+			case <-time.After(bearable):
+				t.Fatalf("another sees nothing of its write %d, with %d of %d unread watches ended after %d events", n, ended, unread, events.Load())
+			}
+		}
+		slowest = max(slowest, time.Since(began))
+		most, ended = max(most, server.heap(ctx, t)-heapBefore), server.endedWatches(ctx, t)-endedBefore
+	}
+	all.Wait()
+	t.Logf("%d unread watches were ended after %d events, the server held %d KiB more, the slowest write of another took %s", ended, events.Load(), most>>10, slowest.Round(time.Millisecond))
+	if slowest > bearable {
+		t.Errorf("another's write took %s", slowest)
+	}
+	if most > held {
+		t.Errorf("the server holds %d octets for watches that nobody reads", most)
+	}
+	// Who reads at last gets the beginning and the end.
+	var reading sync.WaitGroup
+	for _, body := range bodies {
+		reading.Go(func() {
+			text, err := io.ReadAll(body)
+			if err != nil {
+				t.Errorf("an unread watch goes on: %v", err)
+			}
+			if got := bytes.Count(text, []byte{'\n'}); got == 0 || int64(got) >= events.Load() {
+				t.Errorf("an unread watch had %d of %d events", got, events.Load())
+			}
+		})
+	}
+	reading.Wait()
+}
+
+// heap is how many octets the server's heap holds, without garbage.
+func (t *tenant) heap(ctx context.Context, test *testing.T) (octets int) {
+	test.Helper()
+	text := string(must(t.RESTClient().Get().AbsPath("/debug/pprof/heap").Param("gc", "1").Param("debug", "1").DoRaw(ctx))(test))
+	_, rest, _ := strings.Cut(text, "\n# HeapAlloc = ")
+	if _, err := fmt.Sscan(rest, &octets); err != nil {
+		test.Fatalf("the heap profile has no HeapAlloc: %v", err)
+	}
+	return octets
+}
+
+// endedWatches is how many watches of Records the server ended because they did not keep up.
+func (t *tenant) endedWatches(ctx context.Context, test *testing.T) (count int) {
+	test.Helper()
+	text := string(must(t.RESTClient().Get().AbsPath("/metrics").DoRaw(ctx))(test))
+	_, rest, there := strings.Cut(text, `
+apiserver_terminated_watchers_total{group="kubi.zone",resource="records"} `)
+	if !there {
+		return 0 // none so far
+	}
+	if _, err := fmt.Sscan(rest, &count); err != nil {
+		test.Fatal(err)
+	}
+	return count
 }
