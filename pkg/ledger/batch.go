@@ -70,6 +70,7 @@ type assembly struct {
 	change *law.ZoneChange
 	// journal has the steps; bound is how many octets the next may be decided behind.
 	journal journalValue
+	written int // octets of the journal, ended
 	bound   int
 
 	cmps    []clientv3.Cmp
@@ -531,7 +532,9 @@ func (b *assembly) operations(ctx context.Context, first *decided) (then []clien
 	uid := b.zone.UID
 	if b.journal.steps > 0 {
 		last := b.journal.last
-		then = append(then, opPut(l.layout.journalKey(uid, last), b.journal.value(b.change.Settled())))
+		value := b.journal.value(b.change.Settled())
+		b.written = len(value)
+		then = append(then, opPut(l.layout.journalKey(uid, last), value))
 		if keep := uint64(l.config.JournalSteps); last > keep {
 			from := b.journal.first - min(keep, b.journal.first)
 			then = append(then, clientv3.OpDelete(l.layout.journalKey(uid, from), clientv3.WithRange(l.layout.journalKey(uid, last-keep)+"/")))
@@ -563,6 +566,7 @@ func (b *assembly) settle(object *v1alpha1.Zone) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	h.taken(b.done...)
+	l.journals(h, b.zone.UID, b.journal.last, b.journal.steps, b.written)
 	if len(b.late) > 0 {
 		if h.aloft == nil {
 			h.aloft = map[string]bool{}

@@ -344,6 +344,7 @@ type transaction struct {
 	object *v1alpha1.Zone
 	zoneAt int64         // the revision of that zone that the decision is about
 	done   []standingLog // redo logs of that zone that are carried out, and go along
+	step   int           // octets of its journal value, where that has a step
 }
 
 // puts are the writes of a transaction beside the object, the last of each key.
@@ -501,7 +502,11 @@ func (l *Ledger) transaction(ctx context.Context, w *write, s *session, out law.
 		}
 		if !c.Zone.Pending {
 			if key, tx := l.journalled(before, c); tx != nil {
-				puts.set(key, tx)
+				value := encode(tx)
+				puts.put(key, value)
+				if len(tx.Steps) > 0 {
+					t.step = len(value)
+				}
 				if keep := uint64(l.config.JournalSteps); c.Step != nil && c.Step.N > keep {
 					old := l.layout.journalKey(c.Zone.UID, c.Step.N-keep)
 					t.then = append(t.then, clientv3.OpDelete(old, clientv3.WithRange(old+"/")))
@@ -552,6 +557,9 @@ func (l *Ledger) settle(w *write, s *session, t *transaction, rev int64) {
 	plan := w.plan
 	if h := t.head; h != nil {
 		h.taken(t.done...)
+		if t.step > 0 {
+			l.journals(h, plan.Zone.Zone.UID, plan.Zone.Zone.N, 1, t.step)
+		}
 	}
 	if h := t.head; h != nil && h.mod <= rev {
 		if plan.Zone.Gone {

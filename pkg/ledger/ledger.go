@@ -9,12 +9,14 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
@@ -39,7 +41,8 @@ type Config struct {
 	// Zones and Records say how the objects stand in etcd; required. Where Records
 	// are encrypted the internal keys are too.
 	Zones, Records ObjectCodec
-	// JournalSteps kept for each zone; 0: 10,000.
+	// JournalSteps kept for each zone; 0: 10,000. Where steps are longer than
+	// longStep, fewer are: see journalOctets.
 	JournalSteps int
 	// DefaultClass says whether a default class delivers the zones of a namespace
 	// that name none; nil: none does. Every write of content asks it, so it answers
@@ -59,6 +62,8 @@ type Config struct {
 	dropGuards string
 	// slowTurn is slowTurn of log.go, for tests.
 	slowTurn time.Duration
+	// journalOctets is journalOctets, for tests.
+	journalOctets int
 }
 
 // Validate reports every fault of the configuration.
@@ -159,6 +164,9 @@ type head struct {
 	logs []standingLog
 	// rival is when another server was met at the zone, by a batch.
 	rival time.Time
+	// long are the octets of long steps written to the zone's journal since it was trimmed last; trimming: it is being.
+	long     int
+	trimming bool
 }
 
 // maxFacts bounds what a head remembers, remembers how long after the last write; maxHeads
@@ -180,6 +188,9 @@ func Open(ctx context.Context, config Config) (*Ledger, error) {
 	}
 	if config.slowTurn == 0 {
 		config.slowTurn = slowTurn
+	}
+	if config.journalOctets == 0 {
+		config.journalOctets = journalOctets
 	}
 	l := &Ledger{
 		config: config, layout: Layout{Prefix: config.Prefix}, now: config.Now,
@@ -368,6 +379,64 @@ func (l *Ledger) forget(since time.Time) {
 			h.facts = nil
 		}
 	}
+}
+
+// A step of a journal may have half a megabyte, and one record makes as many as its writer likes. So each time that a server
+// has written journalOctets of long steps to a zone's journal, it leaves so many there: just before there are twice as many,
+// and as many again for each further server that writes. Steps shorter than longStep are left to Config.JournalSteps.
+const (
+	journalOctets = 32 << 20
+	longStep      = 4 << 10
+	// trimPage steps are read at once, some ten megabytes of the longest.
+	trimPage    = 16
+	trimTimeout = time.Minute
+)
+
+// journals takes in how long the value is that a transaction has written to a zone's journal. The caller holds l.mu.
+func (l *Ledger) journals(h *head, zone string, last uint64, steps, octets int) {
+	if octets <= steps*longStep {
+		return
+	}
+	if h.long += octets; h.long < l.config.journalOctets || h.trimming {
+		return
+	}
+	h.long, h.trimming = 0, true
+	l.spawn(func() {
+		served := l.config.Client.Ctx()
+		ctx, cancel := context.WithTimeout(served, trimTimeout)
+		defer cancel()
+		err := l.trim(ctx, zone, last)
+		l.mu.Lock()
+		h.trimming = false
+		if err != nil { // the next long step tries again
+			h.long += l.config.journalOctets
+		}
+		l.mu.Unlock()
+		if err != nil && served.Err() == nil {
+			klog.FromContext(ctx).Error(err, "the journal of a zone is not trimmed; it is tried again", "zone", h.key)
+		}
+	})
+}
+
+// trim leaves so many octets of a journal, counted back from the step newest, and that in any case. Two servers may do
+// it at once. Nobody reads back what it takes away: views follow what is written, and whoever starts does so from the records.
+func (l *Ledger) trim(ctx context.Context, zone string, newest uint64) error {
+	octets, oldest := 0, newest-min(newest, uint64(l.config.JournalSteps))
+	for end := newest; end > oldest; {
+		from := end - min(end, trimPage)
+		r, err := l.config.Client.Get(ctx, l.layout.journalKey(zone, from), clientv3.WithRange(l.layout.journalKey(zone, end)))
+		if err != nil {
+			return err
+		}
+		for _, kv := range slices.Backward(r.Kvs) {
+			if octets += len(kv.Value); octets > l.config.journalOctets {
+				_, err := l.config.Client.Delete(ctx, l.layout.journal(zone), clientv3.WithRange(string(kv.Key)+"\x00"))
+				return err
+			}
+		}
+		end = from
+	}
+	return nil
 }
 
 // Zones lists who holds which name, as far as this server has heard.

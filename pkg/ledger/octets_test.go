@@ -38,8 +38,8 @@ func older(r *v1alpha1.Record, age int) *v1alpha1.Record {
 	return r
 }
 
-// However fat the records are that a rule let in, it can be withdrawn, from them and from all that are younger (S3.4).
-func TestCascade_getsPastFatRecords_S2_7(t *testing.T) {
+// However fat the records are that a rule let in, they are released when it is withdrawn, and so are all that are younger.
+func TestCascade_getsPastFatRecords_S2_5(t *testing.T) {
 	for what, octet := range map[string]string{"html": "<", "backslashes": `\\`, "octets": `\200`} {
 		t.Run(what, func(t *testing.T) {
 			st := store.New(t)
