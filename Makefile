@@ -58,6 +58,14 @@ attacks: ## what a tenant may try, by number, with the test that shows each refu
 	KUBE_BIN=$$(hack/build-kube.sh kubectl kube-apiserver) && export KUBE_BIN && \
 	$(GO) test -vet=off -count=1 -v ./test/security
 
+# NOISY is how long noise measures.
+NOISY ?= 5m
+
+.PHONY: noise
+noise: ## one tenant writes, lists and is refused as fast as it goes: the p99 of another's writes less than doubles
+	KUBE_BIN=$$(hack/build-kube.sh kubectl kube-apiserver) && export KUBE_BIN && \
+	$(GO) test -vet=off -count=1 -timeout 0 -v -run TestNoise_aQuietTenantIsServed ./test/security -noisy $(NOISY)
+
 # SOAK is how long soak goes on. make soak SOAK=8h SEED=42
 SOAK ?= 20m
 
