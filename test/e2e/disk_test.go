@@ -1,0 +1,71 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"kubi.zone/kubizone/test/rig"
+)
+
+// smallDisk is a file system of its own with 320 MiB; the test is skipped where none may be mounted.
+func smallDisk(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=320m")
+	if err != nil && os.Getenv(rig.RequireAll) == "" {
+		t.Skipf("a small disk cannot be mounted: %v (mounting takes root)", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
+	return dir
+}
+
+// A full disk is named with what would be right, whether nothing can be written on it or only too little is free; when
+// there is space it starts, and has lost nothing to the attempts.
+func TestUp_namesAFullDisk(t *testing.T) {
+	disk := smallDisk(t)
+	data, ballast := filepath.Join(disk, "data"), filepath.Join(disk, "ballast")
+	file, err := os.Create(ballast)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	block := make([]byte, 1<<20)
+	for err == nil {
+		_, err = file.Write(block)
+	}
+	refused := func(says string) {
+		t.Helper()
+		p, err := start(t.TempDir(), os.Environ(), binaries.kubizone, "up", "--data-dir", data, "--listen", "127.0.0.1:0", "--dns-listen", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case <-p.done:
+		case <-time.After(patience):
+			p.kill()
+		}
+		if want := "data-dir " + data + ": the disk is full" + says; p.err == nil || !strings.Contains(p.output(), want) || !strings.Contains(p.output(), "free some space and start again") {
+			t.Errorf("up ends with %v, and says\n%swant %q", p.err, p.output(), want)
+		}
+	}
+	refused(" (")
+	if err := file.Truncate(256 << 20); err != nil {
+		t.Fatal(err)
+	}
+	refused(": 63 MiB are free, 144 MiB are needed")
+	if err := os.Remove(ballast); err != nil {
+		t.Fatal(err)
+	}
+	file.Close()
+	runUp(t, data).zone("example-org", "example.org.")
+}
