@@ -154,10 +154,27 @@ func servable(r *reading, z *Zone, h *Holding, after map[name.Rel]*Owner) (*Cond
 		}
 	}
 	if len(missing) > 0 {
-		return &Condition{Status: "False", Reason: ReasonNameServerWithoutAddress, Message: fmt.Sprintf("name servers without A or AAAA in the zone: %s", strings.Join(missing, ", "))}, true
+		return &Condition{Status: "False", Reason: ReasonNameServerWithoutAddress, Message: "name servers without A or AAAA in the zone: " + some(missing)}, true
 	}
 	if h.MissingGlue > 0 {
 		return &Condition{Status: "False", Reason: ReasonMissingGlue, Message: fmt.Sprintf("%d delegated zones have name servers below their cut without an address", h.MissingGlue)}, true
 	}
 	return &Condition{Status: "True", Reason: ReasonServable, Message: "every name server can be reached"}, true
+}
+
+// maxListed is how many octets of names a condition lists: a zone has more of them than it should grow by (S6.7).
+const maxListed = 200
+
+// some are the first of names, one at least, and how many there are beside them.
+func some(names []string) string {
+	n, octets := 1, len(names[0])
+	for n < len(names) && octets+len(names[n]) <= maxListed {
+		octets += len(names[n])
+		n++
+	}
+	text := strings.Join(names[:n], ", ")
+	if n < len(names) {
+		text += fmt.Sprintf(" and %d more", len(names)-n)
+	}
+	return text
 }

@@ -73,7 +73,8 @@ func (c *Controller) behind(zone *v1alpha1.Zone, force inForce, j *judgement) se
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	before := c.asked[zone.UID]
-	j.message = cut(j.message + seen.outlook(zone, before.serial == seen.serial && before.accepted == seen.accepted))
+	outlook := seen.outlook(zone, before.serial == seen.serial && before.accepted == seen.accepted)
+	j.message = shorten(j.message, max(maxZoneMessage-len(outlook), maxZoneMessage/4)) + outlook
 	if before == seen {
 		return 0
 	}

@@ -30,6 +30,8 @@ const (
 	patches = 8
 	// maxMessage is what validation allows.
 	maxMessage = 1024
+	// maxZoneMessage is what a Zone keeps of it, to stay small beside its spec (S6.7); a Delivery has all of it.
+	maxZoneMessage = 320
 )
 
 // standing is what all classes in force have of a zone.
@@ -204,11 +206,13 @@ func (c *Controller) patchReady(ctx context.Context, of statusOf, write func(con
 	return err
 }
 
-func cut(text string) string {
-	if len(text) <= maxMessage {
+func cut(text string) string { return shorten(text, maxMessage) }
+
+func shorten(text string, limit int) string {
+	if len(text) <= limit {
 		return text
 	}
-	text = text[:maxMessage-3]
+	text = text[:limit-3]
 	for len(text) > 0 && text[len(text)-1]&0xC0 == 0x80 {
 		text = text[:len(text)-1]
 	}

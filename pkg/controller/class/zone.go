@@ -271,6 +271,7 @@ func (c *Controller) syncZoneStatus(ctx context.Context, zone *v1alpha1.Zone, fo
 		return nil
 	}
 	ahead := c.behind(zone, force, &j)
+	j.message = shorten(j.message, maxZoneMessage)
 	before := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionReady)
 	// kubectl wait takes what speaks of an older generation for old.
 	if ahead == 0 && before != nil && before.Status == j.status && before.Reason == j.reason &&

@@ -1,0 +1,100 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apiserver
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/install"
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+)
+
+// A Zone stays small beside its own spec, however long names are and whatever is wrong with it: conditions say what, and
+// do not list all of it (S6.7).
+func TestZone_isSmallBesideItsSpec_S6_7(t *testing.T) {
+	api := whole(t)
+	ctx := t.Context()
+	label := func(c string) string { return strings.Repeat(c, 63) }
+	apply := func(namespace, name, spec string) *v1alpha1.Zone {
+		t.Helper()
+		zone, err := api.Zones(namespace).Patch(ctx, name, types.ApplyPatchType, []byte(fmt.Sprintf(
+			`{"apiVersion":"kubi.zone/v1alpha1","kind":"Zone","metadata":{"name":%q,"finalizers":["kubi.zone/delivery"]},"spec":%s}`, name, spec)), metav1.PatchOptions{FieldManager: "kubectl"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return zone
+	}
+	// Every field that there is: whoever applies them is said to own each.
+	fields := func(domainName, more string) string {
+		return fmt.Sprintf(`{"domainName":%q,"ttl":60,"refresh":86400,"retry":7200,"expire":3600000,"negativeResponseCache":60,"primaryNameServer":"ns.example.net.","contact":"host@example.net",`+
+			`"minimumSerial":4000000000,"limits":{"recordsPerNamespace":9},"deletionProtection":true,"deletionPolicy":"Retain","delegations":[]%s}`, domainName, more)
+	}
+	measure := func(what string, zone *v1alpha1.Zone) {
+		t.Helper()
+		stored := zone.DeepCopy()
+		stored.ResourceVersion = ""
+		data, err := runtime.Encode(install.New().StorageCodec(), stored)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := len(data) - zone.Spec.Size()
+		t.Logf("%s: %d octets beside its spec, %d of them status", what, got, zone.Status.Size())
+		if got > 2<<10 {
+			t.Errorf("%s: %d octets beside its spec: %+v", what, got, zone.Status)
+		}
+	}
+	ready := func(zone *v1alpha1.Zone, message string) *v1alpha1.Zone {
+		t.Helper()
+		patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": zone.UID}, "status": map[string]any{"serial": zone.Status.Serial, "conditions": []metav1.Condition{{
+			Type: v1alpha1.ConditionReady, Status: "False", Reason: "ConnectionFailed", Message: message, ObservedGeneration: zone.Generation, LastTransitionTime: metav1.NewTime(time.Now())}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		zone, err = api.Zones(zone.Namespace).Patch(ctx, zone.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "kubizone-controller"}, "status")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return zone
+	}
+
+	// The longest name that there is: four labels and one of a letter below them.
+	parent := label("a") + "." + label("b") + "." + label("c") + "." + strings.Repeat("d", 59) + "."
+	apply("size-parent", "parent", fmt.Sprintf(`{"domainName":%q,"delegations":[{"zones":["*"]}]}`, parent))
+	child := apply("size-tenant", "longest", fields("e."+parent, `,"nameServers":[{"name":"ns.example.net."}]`))
+	if len(child.Status.FQDN) != 254 || !meta.IsStatusConditionTrue(child.Status.Conditions, v1alpha1.ConditionDelegated) {
+		t.Fatalf("%+v", child.Status)
+	}
+	measure("delivered by nobody", ready(child, strings.Repeat("x", 320))) // what pkg/controller/class leaves of a message
+	// Frozen, where nobody delegates it: that message is not cut.
+	apply("size-parent", "parent", fmt.Sprintf(`{"domainName":%q}`, parent))
+	for delegated := true; delegated; time.Sleep(10 * time.Millisecond) {
+		var err error
+		if child, err = api.Zones("size-tenant").Get(ctx, "longest", metav1.GetOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		delegated = meta.IsStatusConditionTrue(child.Status.Conditions, v1alpha1.ConditionDelegated)
+	}
+	measure("delegated by nobody", ready(child, strings.Repeat("x", 222)))
+
+	// What its owner wrote wrongly is told, and not all of it at once.
+	var servers []string
+	for i := range 24 {
+		servers = append(servers, fmt.Sprintf(`{"name":"%s%02d"}`, strings.Repeat("n", 61), i))
+	}
+	without := apply("size-tenant", "without", fields("without.example.", fmt.Sprintf(`,"nameServers":[%s]`, strings.Join(servers, ","))))
+	servable := meta.FindStatusCondition(without.Status.Conditions, v1alpha1.ConditionServable)
+	if servable == nil || servable.Reason != v1alpha1.ReasonNameServerWithoutAddress || !strings.Contains(servable.Message, strings.Repeat("n", 61)+"00") {
+		t.Errorf("%+v", servable)
+	}
+	measure("24 name servers without an address", without)
+}
