@@ -4,6 +4,7 @@
 package law_test
 
 import (
+	"flag"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -21,6 +22,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/law/pattern"
 )
+
+var scenarios = flag.String("scenarios", "testdata/*.txt", "the files that TestScenarios runs, such as what test/model writes")
 
 // TestScenarios runs testdata/*.txt; a new case is no Go code. After every
 // command the whole state is checked, after every settle that nothing was
@@ -40,7 +43,7 @@ import (
 //	reset; settle; clock TIME|+DURATION; patience
 //	show zone|record|holders|members|entries|journal|waiting ...; grep=TEXT keeps lines with it
 func TestScenarios(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txt")
+	files, err := filepath.Glob(*scenarios)
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no scenarios: %v", err)
 	}

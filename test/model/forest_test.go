@@ -27,11 +27,12 @@ var (
 	namespaces = []string{"owner", "a", "b"}
 	zoneNames  = []string{"org.", "example.org.", "dev.example.org.", "x.dev.example.org.", "net.", "www.example.org."}
 	relatives  = []string{"example", "dev", "x"}
-	owners     = []string{"org.", "example.org.", "www.example.org.", "dev.example.org.", "t.dev.example.org.", "x.dev.example.org.", "y.x.dev.example.org.", "www.net.", "ns1.example.org.", "mail.example.org."}
-	below      = []string{"@", "www", "dev", "t", "ns1", "x.y"}
-	patterns   = []string{"*", "@", "www", "*.dev", "x", "mail"}
-	data       = []string{"A 192.0.2.1", "A 192.0.2.2", "AAAA 2001:db8::1", "TXT t", "CNAME www", "NS ns1", "NS ns.example.net.", "MX 10 mail"}
-	views      = []string{"", "", "", "", "inside"}
+	owners     = []string{"org.", "example.org.", "www.example.org.", "dev.example.org.", "t.dev.example.org.", "x.dev.example.org.", "y.x.dev.example.org.", "www.net.", "ns1.example.org.", "mail.example.org.",
+		"_acme-challenge.www.example.org.", "*.www.example.org.", "_dmarc.example.org.", "_tcp.dev.example.org."}
+	below    = []string{"@", "www", "dev", "t", "ns1", "x.y", "_tcp.www", "*.t"}
+	patterns = []string{"*", "@", "www", "*.dev", "x", "mail"}
+	data     = []string{"A 192.0.2.1", "A 192.0.2.2", "AAAA 2001:db8::1", "TXT t", "CNAME www", "NS ns1", "NS ns.example.net.", "MX 10 mail"}
+	views    = []string{"", "", "", "", "inside"}
 )
 
 // operation is one thing that a client asks for.

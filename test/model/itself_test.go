@@ -4,6 +4,9 @@
 package model
 
 import (
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -62,7 +65,10 @@ func TestCheck_findsWhatIsWrong(t *testing.T) {
 		"do not allow":          {zoneAt(1, "org", "org.", 1, "a"), zoneAt(2, "org", "org.", 2, "b"), recordAt(2, "a", "www.org.", "org", 2)},
 		"longest zone is x.org": {org, zoneAt(2, "x", "x.org.", 1, "d"), zoneAt(3, "org", "org.", 2, "b", everything), recordAt(3, "a", "www.x.org.", "org", 2)},
 		"encloses it":           {org, recordAt(2, "a", "www.org.", "", 0)},
-		"of two tenants":        {org, zoneAt(2, "org", "org.", 2, "b", everything), recordAt(2, "a", "www.org.", "org", 2), zoneAt(3, "org", "org.", 3, "c", everything), recordAt(3, "b", "www.org.", "org", 3)},
+		"have one base name":    {org, zoneAt(2, "org", "org.", 2, "b", everything), recordAt(2, "a", "www.org.", "org", 2), zoneAt(3, "org", "org.", 3, "c", everything), recordAt(3, "b", "www.org.", "org", 3)},
+		"and a/r at x._y.www":   {org, zoneAt(2, "org", "org.", 2, "b", everything), recordAt(2, "a", "x._y.www.org.", "org", 2), zoneAt(3, "org", "org.", 3, "c", everything), recordAt(3, "b", "_tcp.www.org.", "org", 3)},
+		"counts as the apex":    {org, zoneAt(2, "org", "org.", 2, "b", everything), recordAt(2, "a", "x._domainkey.org.", "org", 2)},
+		"allow A there to a":    {org, zoneAt(2, "org", "org.", 2, "b", everything), recordAt(2, "a", "*.www.org.", "org", 2)},
 	} {
 		_, err := check(h)
 		if (says == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), says) {
@@ -91,7 +97,7 @@ func TestSequential_findsWhatIsWrong(t *testing.T) {
 	}
 }
 
-// TestReplay_isAScenarioOfTheLaw: what is written for people can be run by pkg/law.
+// TestReplay_isAScenarioOfTheLaw: what is written for people is run by pkg/law, which says what comes of it.
 func TestReplay_isAScenarioOfTheLaw(t *testing.T) {
 	z := zoneAt(1, "org", "org.", 1, "a", v1alpha1.Delegation{Namespaces: []string{"a", "b"}, Zones: []string{"x"}, Records: []v1alpha1.RecordDelegation{{Pattern: "*", Types: []string{"A"}}}})
 	z.zone.Generation, z.zone.Spec.DomainName, z.zone.Spec.View = 1, "org.", "inside"
@@ -124,7 +130,28 @@ settle
 ----
 
 `
-	if got := replay(history{z, trace, r, gone}); got != want {
+	got := replay(history{z, trace, r, gone})
+	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	file := filepath.Join(t.TempDir(), "scenario.txt")
+	if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("go", "test", "kubi.zone/kubizone/pkg/law", "-run", "^TestScenarios$", "-count=1", "-rewrite", "-scenarios", file).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	said, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, says := range []string{
+		"zone org. serial 2026010100, Delegated=True Standalone, Servable=True Servable\n",
+		"adopted www.org., serial 2026010101, in zone org. by delegation pattern \"*\"\n",
+		"zone org. serial 2026010102, Delegated=True Standalone, Servable=True Servable\n",
+	} {
+		if !strings.Contains(string(said), says) {
+			t.Errorf("the law does not say %q:\n%s", says, said)
+		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -330,13 +331,30 @@ func (s *state) applyRecord(before, r *v1alpha1.Record, zone *change, was int64)
 	if !allows(z, r.Namespace, fqdn, r.Spec.Type) {
 		return fmt.Errorf("S2.2: record %s at %s is in zone %s, whose delegations do not allow %s there to %s: %+v", key, fqdn, z.Status.FQDN, r.Spec.Type, r.Namespace, z.Spec.Delegations)
 	}
+	if r.Namespace == z.Namespace {
+		return nil
+	}
+	base := baseOf(r, z)
+	if base == "" {
+		return fmt.Errorf("S4.6: record %s of a tenant at %s counts as the apex of zone %s", key, fqdn, z.Status.FQDN)
+	}
 	for other, o := range s.records {
-		if other != key && o.Status.ZoneRef != nil && o.Status.ZoneRef.UID == ref.UID && o.Status.FQDN == r.Status.FQDN &&
-			o.Namespace != r.Namespace && o.Namespace != z.Namespace && r.Namespace != z.Namespace {
-			return fmt.Errorf("S4.6: %s and %s of two tenants stand at %s", key, other, fqdn)
+		if o.Namespace != r.Namespace && o.Namespace != z.Namespace && o.Status.ZoneRef != nil && o.Status.ZoneRef.UID == ref.UID && baseOf(o, z) == base {
+			return fmt.Errorf("S4.6: %s at %s and %s at %s of two tenants have one base name", key, fqdn, other, o.Status.FQDN)
 		}
 	}
 	return nil
+}
+
+// baseOf is the base name of a record in its zone, relative to it: what follows the last label that is * or begins with _ (S4.6).
+func baseOf(r *v1alpha1.Record, z *v1alpha1.Zone) string {
+	labels := strings.Split(strings.TrimSuffix(strings.TrimSuffix(r.Status.FQDN, z.Status.FQDN), "."), ".")
+	for i, label := range slices.Backward(labels) {
+		if label == "*" || strings.HasPrefix(label, "_") {
+			return strings.Join(labels[i+1:], ".")
+		}
+	}
+	return strings.Join(labels, ".")
 }
 
 // behind is how far a serial is behind another in serial number arithmetic (RFC 1982, section 3.2).
@@ -370,7 +388,7 @@ func (s *state) enclosing(view string, n name.Name, rtype string) (longest *v1al
 	return longest
 }
 
-// allows is S4.1 to S4.4 for the types and patterns that the forest has.
+// allows is S4.1 to S4.4, and S4.7 of wildcards, for the rules that the forest has.
 func allows(z *v1alpha1.Zone, namespace string, n name.Name, rtype string) bool {
 	fqdn, err := name.Parse(z.Status.FQDN)
 	if err != nil {
@@ -381,7 +399,7 @@ func allows(z *v1alpha1.Zone, namespace string, n name.Name, rtype string) bool 
 		if d.Namespace != "" {
 			to = append(slices.Clone(to), d.Namespace)
 		}
-		if len(to) > 0 && !slices.Contains(to, namespace) {
+		if len(to) > 0 && !slices.Contains(to, namespace) || len(to) != 1 && namespace != z.Namespace && n.IsWildcard() {
 			continue
 		}
 		for _, r := range d.Records {

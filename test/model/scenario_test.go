@@ -47,7 +47,7 @@ func scenario(asked []answered, h history, about []string) string {
 			fmt.Fprintln(&out, c)
 		}
 	}
-	fmt.Fprintf(&out, "\nas a scenario for pkg/law/testdata (go test ./pkg/law -run TestScenarios -rewrite):\n\n%s", replay(kept))
+	fmt.Fprintf(&out, "\nas a scenario for pkg/law/testdata (go test ./pkg/law -run TestScenarios -rewrite, or with -scenarios FILE where it lies):\n\n%s", replay(kept))
 	return out.String()
 }
 

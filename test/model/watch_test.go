@@ -26,7 +26,7 @@ func TestWatch_resumedAnywhere(t *testing.T) {
 	w.settled(t)
 	w.mark(t)
 	to := w.revision(t)
-	whole, resumed := map[string]history{}, 0
+	whole, resumed := map[string]history{}, map[string]int{}
 	for _, kind := range []string{"zones", "records"} {
 		h, err := w.watched(t, 0, kind, from)
 		if err != nil {
@@ -55,11 +55,26 @@ func TestWatch_resumedAnywhere(t *testing.T) {
 					want = append(want, c.String())
 				}
 			}
-			resumed++
+			resumed[what]++
 			if !slices.Equal(got.keys(), want) {
 				t.Errorf("%s: server %d shows of %s after %d\n%q\nwant\n%q", what, server, kind, revision, got.keys(), want)
 			}
 		}
+	}
+	// later is a resumption that no server may refuse, from where one would be who has listed since it started: what comes
+	// after that is what the other servers show.
+	later := func(what string) {
+		t.Helper()
+		since := w.revision(t)
+		w.mark(t)
+		for kind := range whole {
+			h, err := w.watched(t, 0, kind, since)
+			if err != nil {
+				t.Fatalf("%s: %v", what, err)
+			}
+			whole[kind] = append(whole[kind], h...)
+		}
+		resume(what, since, false)
 	}
 	anywhere := func() int64 { return from + r.Int64N(to-from) }
 	for range 3 {
@@ -73,6 +88,7 @@ func TestWatch_resumedAnywhere(t *testing.T) {
 	for range 3 {
 		resume("restarted", anywhere(), true)
 	}
+	later("restarted")
 	middle := from + (to-from)/2
 	if _, err := w.client.Compact(t.Context(), middle); err != nil {
 		t.Fatal(err)
@@ -80,11 +96,13 @@ func TestWatch_resumedAnywhere(t *testing.T) {
 	resume("compacted", from, true)
 	resume("compacted", middle, true)
 	resume("compacted", middle+(to-middle)/2, true)
+	later("compacted")
 	if err := w.restart(t.Context(), 0); err != nil {
 		t.Fatal(err)
 	}
 	resume("compacted and restarted", from, true)
 	resume("compacted and restarted", middle+(to-middle)/2, true)
+	later("compacted and restarted")
 	// Who lists, as one does who is told 410, goes on from there.
 	before := w.revision(t)
 	w.mark(t)
@@ -100,5 +118,10 @@ func TestWatch_resumedAnywhere(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d watches were resumed", resumed)
+	for _, what := range []string{"as they are", "restarted", "compacted", "compacted and restarted"} {
+		if resumed[what] == 0 {
+			t.Errorf("%s: no watch was resumed", what)
+		}
+	}
+	t.Logf("watches were resumed: %v", resumed)
 }
