@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -26,6 +25,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/zonefile"
 	"kubi.zone/kubizone/pkg/webhookserver"
 	"kubi.zone/kubizone/pkg/webhookserver/masterfile"
+	"kubi.zone/kubizone/test/rig"
 )
 
 const secret = "a secret of both ends"
@@ -134,9 +134,8 @@ func plain(handler http.Handler) http.Handler {
 // Before zone files that BIND's own checker judges: a record that it refuses is named and costs the others nothing, what
 // waits for a later record is not refused for good, and a zone whose name servers are in it can be withdrawn.
 func TestProvider_deliversBesideWhatBINDRefuses(t *testing.T) {
-	if _, err := exec.LookPath("named-checkzone"); err != nil {
-		t.Skip(err)
-	}
+	checkzone, err := rig.Find("named-checkzone", "hack/install-peers.sh")
+	rig.SkipMissing(t, err)
 	for _, extended := range []bool{true, false} {
 		t.Run(fmt.Sprintf("extended %v", extended), func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "zone")
@@ -145,7 +144,7 @@ func TestProvider_deliversBesideWhatBINDRefuses(t *testing.T) {
 				t.Fatal(err)
 			}
 			backend, err := masterfile.New(masterfile.Config{
-				Files: map[name.Name]string{example: path}, Check: []string{"named-checkzone", "-i", "local", "-k", "fail"},
+				Files: map[name.Name]string{example: path}, Check: []string{checkzone, "-i", "local", "-k", "fail"},
 			})
 			if err != nil {
 				t.Fatal(err)

@@ -20,6 +20,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/test/rig"
 )
 
 var zone = name.MustParse("zone.example.")
@@ -166,10 +167,8 @@ func TestWrite_fails(t *testing.T) {
 // compileZone has BIND read a file and write it out again.
 func compileZone(t *testing.T, text []byte) []byte {
 	t.Helper()
-	tool, err := exec.LookPath("named-compilezone")
-	if err != nil {
-		t.Skip("named-compilezone is not installed (Debian package bind9-utils): BIND's reading is not compared")
-	}
+	tool, err := rig.Find("named-compilezone", "hack/install-peers.sh")
+	rig.SkipMissing(t, err)
 	dir := t.TempDir()
 	in, out := filepath.Join(dir, "in.zone"), filepath.Join(dir, "out.zone")
 	if err := os.WriteFile(in, text, 0o600); err != nil {

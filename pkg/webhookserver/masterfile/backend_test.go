@@ -8,7 +8,6 @@ import (
 	"errors"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -326,17 +325,10 @@ func TestBackend_losesNothingWhenManyWrite(t *testing.T) {
 // The file is BIND's, checked by its checker and loaded by its control channel.
 func TestBackend_hasBINDLoadTheZone(t *testing.T) {
 	bind, err := rig.StartBIND(t.Context(), rig.BINDConfig{Primaries: []rig.PrimaryZone{{Zone: "example.org.", Text: before}}})
-	if missing := new(rig.Missing); errors.As(err, &missing) {
-		t.Skip(err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	rig.SkipMissing(t, err)
 	defer bind.Close()
-	checkzone, err := exec.LookPath("named-checkzone")
-	if err != nil {
-		t.Skip(err)
-	}
+	checkzone, err := rig.Find("named-checkzone", "hack/install-peers.sh")
+	rig.SkipMissing(t, err)
 	b := backendOf(t, bind.ZoneFile("example.org."), func(c *Config) {
 		c.Check, c.Reload = []string{checkzone}, append(bind.RndcCommand(), "reload")
 	})

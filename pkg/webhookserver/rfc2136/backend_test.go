@@ -52,12 +52,7 @@ func startBIND(t *testing.T, zones int) *rig.BIND {
 		})
 	}
 	bind, err := rig.StartBIND(t.Context(), config)
-	if missing := new(rig.Missing); errors.As(err, &missing) {
-		t.Skip(err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	rig.SkipMissing(t, err)
 	t.Cleanup(func() { bind.Close() })
 	return bind
 }
