@@ -18,6 +18,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apiserver/maintenance"
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/ledger"
@@ -65,6 +66,9 @@ func RaiseSerials(ctx context.Context, source Source, jump uint32) (zones int, e
 
 	layout := opened.Layout()
 	if err := raiseRemembered(ctx, opened.Client(), layout.Room("serials"), jump); err != nil {
+		return 0, err
+	}
+	if _, err := client.Client.Delete(ctx, maintenance.Began(Prefix)); err != nil { // its log begins anew, and rightly
 		return 0, err
 	}
 	store := opened.Zones(raw)

@@ -15,6 +15,7 @@
 //	M4. Nothing that is alive is touched: it compacts history and never deletes.
 //	M5. A write that etcd leaves without an answer ends within five seconds, as one whose outcome is not known (504), never
 //	    as one that failed.
+//	M6. A store that was put back from a snapshot without raising what was handed out is refused at the start.
 //
 // It does not know what is stored. Compaction day by day is upstream's compactor in the API server, which keeps five
 // minutes for watches to resume; this package compacts only where nobody can write any more.

@@ -13,7 +13,8 @@ import (
 )
 
 // Probe asks etcd for a transaction of the kind that every write is: several comparisons and several operations, of
-// which none writes here (M3). Stores that speak etcd's protocol for Kubernetes alone, kine among them, refuse it.
+// which none writes here (M3). Stores that speak etcd's protocol for Kubernetes alone, kine among them, refuse it. And it
+// refuses a store that was restored as it was (M6).
 func Probe(ctx context.Context, client *clientv3.Client, prefix string) error {
 	one, other := prefix+"/probe/one", prefix+"/probe/other"
 	_, err := client.Txn(ctx).
@@ -23,7 +24,7 @@ func Probe(ctx context.Context, client *clientv3.Client, prefix string) error {
 		Commit()
 	switch status.Code(err) {
 	case codes.OK:
-		return nil
+		return refuseRestored(ctx, client, prefix)
 	case codes.Unknown, codes.InvalidArgument, codes.Unimplemented:
 		if ctx.Err() == nil {
 			return fmt.Errorf("etcd %v does not carry out transactions of several comparisons and operations (%w), so it cannot keep a zone and its records together; is it kine, or another store that only speaks etcd's protocol? give --etcd-servers of a real etcd, or --etcd-data-dir", client.Endpoints(), err)
