@@ -21,6 +21,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
@@ -129,6 +130,12 @@ func (w *world) newLoad(ctx context.Context, t *testing.T, servers ...*replica) 
 			t.Fatal(err)
 		}
 	}
+	class := &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: "elsewhere"}, Spec: v1alpha1.DNSClassSpec{
+		Transfer: &v1alpha1.TransferProvider{Secondaries: []v1alpha1.Secondary{{Address: "192.0.2.54"}}},
+	}}
+	if _, err := l.clients[0].DNSClasses().Create(ctx, class, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
 	return l
 }
 
@@ -185,6 +192,15 @@ func (l *load) say(key, value string, write func(context.Context) (*v1alpha1.Rec
 	return false, false
 }
 
+// pause is the longest time without an answer that said yes since it was asked before.
+func (l *load) pause() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	longest := max(l.longest, time.Since(l.last))
+	l.longest, l.last = 0, time.Now()
+	return longest
+}
+
 // waitAcked returns when n more writes were answered with yes.
 func (l *load) waitAcked(ctx context.Context, t *testing.T, n int) {
 	t.Helper()
@@ -215,7 +231,7 @@ func (l *load) write(ctx context.Context, w int) {
 			name := fmt.Sprintf("r%d", next)
 			next++
 			record := txt(namespace, name, fmt.Sprintf("%s-%s.one.test.", namespace, name), value)
-			switch rnd.IntN(5) {
+			switch rnd.IntN(6) {
 			case 0:
 				child := rnd.IntN(len(l.children))
 				record.Spec.DomainName = fmt.Sprintf("%s-%s.%s.one.test.", namespace, name, childName(child, l.children[child].Load()))
@@ -223,6 +239,8 @@ func (l *load) write(ctx context.Context, w int) {
 				record.Spec.DomainName = fmt.Sprintf("%s-%s.two.test.", namespace, name)
 			case 2:
 				record.Spec.DomainName, record.Spec.ZoneRef = namespace+"-"+name, &v1alpha1.ZoneReference{Namespace: owner, Name: "three"}
+			case 3: // no zone contains it, before it moves into one
+				record.Spec.DomainName = fmt.Sprintf("%s-%s.nowhere.test.", namespace, name)
 			}
 			if done, ok := l.say(namespace+"/"+name, value, func(ctx context.Context) (*v1alpha1.Record, error) {
 				return records.Create(ctx, record, metav1.CreateOptions{})
@@ -294,7 +312,10 @@ func (l *load) bear(ctx context.Context) {
 		key := "zone/" + name
 		steps := []func(context.Context) (string, error){
 			func(ctx context.Context) (string, error) {
-				_, err := zones(0).Create(ctx, zone(owner, name, name+".one.test.", anyName), metav1.CreateOptions{})
+				born := zone(owner, name, name+".one.test.", anyName)
+				// Its last serial is soon forgotten, while others are made.
+				born.Spec.Refresh, born.Spec.Retry, born.Spec.Expire = ptr.To[int32](2), ptr.To[int32](1), ptr.To[int32](4)
+				_, err := zones(0).Create(ctx, born, metav1.CreateOptions{})
 				return "made", err
 			},
 			func(ctx context.Context) (string, error) {
@@ -366,6 +387,11 @@ func (l *load) meddle(ctx context.Context) {
 		})
 		change("three", func(z *v1alpha1.Zone) { z.Spec.DomainName = fmt.Sprintf("three-%d.test.", i%4) })
 		change("one", func(z *v1alpha1.Zone) { z.Spec.Contact = fmt.Sprintf("hostmaster%d@one.test.", i%2) })
+		classes := servers[i%len(servers)].DNSClasses() // which are in no zone
+		if class, err := classes.Get(ctx, "elsewhere", metav1.GetOptions{}); err == nil {
+			class.Spec.Paused = !class.Spec.Paused
+			_, _ = classes.Update(ctx, class, metav1.UpdateOptions{})
+		}
 		select {
 		case <-ctx.Done():
 		case <-time.After(50 * time.Millisecond):

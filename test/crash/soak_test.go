@@ -60,7 +60,7 @@ func (w *world) round(t *testing.T, rnd *rand.Rand) {
 		"a server killed": func() { servers[rnd.IntN(2)].start(ctx, t) },
 		"a server killed in a window": func() {
 			points := append([]string(nil), between...)
-			for _, kind := range windows {
+			for _, kind := range windows() {
 				points = append(points, kind+"-before", kind+"-after")
 			}
 			n := rnd.IntN(2)

@@ -7,9 +7,15 @@ package crash
 
 import (
 	"context"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -17,10 +23,25 @@ import (
 )
 
 // windows are the kinds of transactions that a server is killed around: before one is sent, and after etcd has carried it
-// out and before anybody was told (pkg/apiserver/faultpoint/kind.go).
-var windows = []string{
-	"record-put", "record-delete", "batch", "redo", "zone-put", "zone-delete", "cascade-first", "cascade-step", "cascade-last", "debt-paid",
-}
+// out and before anybody was told. They are read where they are defined, which is built with fault points only.
+var windows = sync.OnceValue(func() (kinds []string) {
+	file, err := parser.ParseFile(token.NewFileSet(), "../../pkg/apiserver/faultpoint/kind.go", nil, 0)
+	if err != nil {
+		panic(err)
+	}
+	for _, d := range file.Decls {
+		if d, ok := d.(*ast.GenDecl); ok && d.Tok == token.CONST {
+			for _, spec := range d.Specs {
+				kind, err := strconv.Unquote(spec.(*ast.ValueSpec).Values[0].(*ast.BasicLit).Value)
+				if err != nil {
+					panic(err)
+				}
+				kinds = append(kinds, kind)
+			}
+		}
+	}
+	return kinds
+})
 
 // between are places that the ledger names itself, between two transactions of one thing.
 var between = []string{"moved-out", "move-arrives", "batch-record", "cascade-finish", "rename-step"}
@@ -32,10 +53,20 @@ func TestF01_serverKilledInEveryWindow(t *testing.T) {
 	e := startEtcd(ctx, t, 1, false)
 	steady, doomed := w.server(ctx, t, e.endpoints()), w.server(ctx, t, e.endpoints())
 	l := w.startLoad(ctx, t, steady, doomed)
-	points := []string{"record-put-after:9", "batch-after:3", "redo-before:2", "moved-out:2", "rename-step:2", "zone-delete-after:2", "cascade-first-after:2", "cascade-step-before:5", "cascade-last-before:2", "debt-paid-before:2"}
+	points := []string{
+		"record-put-after:9", "record-delete-before:2", "record-plain-after:2", "batch-after:3", "redo-before:2", "moved-out:2", "rename-step:2", "zone-put-before:2", "zone-delete-after:2",
+		"cascade-first-after:2", "cascade-step-before:5", "cascade-last-before:2", "debt-paid-before:2", "serial-purge-after:1", "other-after:2",
+	}
+	for _, kind := range windows() {
+		if !slices.ContainsFunc(points, func(point string) bool {
+			return strings.HasPrefix(point, kind+"-before:") || strings.HasPrefix(point, kind+"-after:")
+		}) {
+			t.Errorf("no server is killed around a transaction of the kind %s", kind)
+		}
+	}
 	if *soak > 0 {
 		points = nil
-		for _, kind := range windows {
+		for _, kind := range windows() {
 			points = append(points, kind+"-before:3", kind+"-after:2")
 		}
 		for _, point := range between {
