@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -165,6 +166,46 @@ func transfer(at, zone string) ([]string, error) {
 	}
 	slices.Sort(all)
 	return slices.Compact(all), nil
+}
+
+// increments is what an IXFR answers, in its order.
+func increments(at, zone string, since uint32) ([]mdns.RR, error) {
+	answers, err := new(mdns.Transfer).In(new(mdns.Msg).SetIxfr(zone, since, ".", "."), at)
+	if err != nil {
+		return nil, err
+	}
+	var all []mdns.RR
+	for answer := range answers {
+		if answer.Error != nil {
+			return nil, answer.Error
+		}
+		all = append(all, answer.RR...)
+	}
+	return all, nil
+}
+
+// followed is what an IXFR makes of a zone, both without the SOA (RFC 1995, 4).
+func followed(zone []string, answer []mdns.RR) []string {
+	if len(answer) < 2 {
+		return zone // nothing is newer
+	}
+	if answer[1].Header().Rrtype != mdns.TypeSOA {
+		zone = nil // it is the whole zone
+	}
+	there := map[string]bool{}
+	for _, rr := range zone {
+		there[rr] = true
+	}
+	adds := true
+	for _, rr := range answer[1:] {
+		if rr.Header().Rrtype != mdns.TypeSOA {
+			there[rr.String()] = adds
+		} else if zone != nil {
+			adds = !adds
+		}
+	}
+	maps.DeleteFunc(there, func(_ string, is bool) bool { return !is })
+	return slices.Sorted(maps.Keys(there))
 }
 
 // primary is a `kubizone primary` that reads from one server.

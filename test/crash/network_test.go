@@ -9,10 +9,13 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"net/netip"
+	"slices"
 	"sync"
 	"testing"
 	"time"
 
+	mdns "github.com/miekg/dns"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
@@ -27,12 +30,15 @@ func (w *world) tryWrite(ctx context.Context, t *testing.T, r *replica) error {
 	return err
 }
 
-// promised is how long a write may take that etcd does not answer; what is allowed is more, for a machine that is busy.
+// promised is how long a write may take that etcd does not answer. The server gives up after four of these five seconds, and
+// what is left may be too little on a machine that is busy with other tests: one of three writes keeps the promise, and
+// what is allowed to the others is more.
 const promised, allowed = 5 * time.Second, 9 * time.Second
 
 // refusesWrites: a write through this server fails as one whose outcome is not known, soon.
 func (w *world) refusesWrites(ctx context.Context, t *testing.T, r *replica) {
 	t.Helper()
+	late := 0
 	// A write that was under way when the line was cut has nothing to do with those that come after.
 	until(ctx, t, "writes fail", func() error {
 		began := time.Now()
@@ -45,6 +51,12 @@ func (w *world) refusesWrites(ctx context.Context, t *testing.T, r *replica) {
 			t.Fatalf("after %s (promised: %s) a write ends with %s: %v", took, promised, code, err)
 		}
 		t.Logf("after %s: %v", took.Round(time.Millisecond), err)
+		if took > promised {
+			if late++; late == 3 {
+				t.Fatalf("three writes took longer than %s", promised)
+			}
+			return fmt.Errorf("it took %s, promised is %s", took, promised)
+		}
 		return nil
 	})
 }
@@ -81,7 +93,7 @@ func TestF07_serverCutOffFromEtcd(t *testing.T) {
 	w.check(ctx, t, l, e, one, other)
 }
 
-// F9: every line to etcd is slow, and breaks again and again in the middle of what it carries.
+// F9: every line to etcd is slow, loses some of what it carries, and breaks again and again in the middle of what it carries.
 func TestF09_slowAndBreakingLines(t *testing.T) {
 	t.Parallel() // it mostly waits
 	w := need(t)
@@ -93,6 +105,7 @@ func TestF09_slowAndBreakingLines(t *testing.T) {
 	for _, m := range e.members {
 		m.clients.late(50 * time.Millisecond)
 		m.peers.late(25 * time.Millisecond) // as long as members still hear each other within an election timeout
+		m.clients.lose(0.02, 0)
 	}
 	rnd := rand.New(rand.NewPCG(*seed, 9))
 	for range long(4, 200) {
@@ -107,9 +120,74 @@ func TestF09_slowAndBreakingLines(t *testing.T) {
 	for _, m := range e.members {
 		m.clients.late(0)
 		m.peers.late(0)
+		m.clients.lose(0, 0)
 	}
 	l.waitAcked(ctx, t, 20)
 	w.check(ctx, t, l, e, one, other)
+}
+
+// F9: the line to a primary loses a twentieth of what is sent, is late by 100 ms and carries a megabit a second: transfers
+// come through it whole, and the changes since lead to what the zone is. A connection that goes silent in the middle is an
+// error, and never a part of a zone taken for the whole.
+func TestF09_transfersOverABadLine(t *testing.T) {
+	t.Parallel() // it mostly waits
+	w := need(t)
+	ctx := within(t, 3*patience)
+	e := startEtcd(ctx, t, 1, false)
+	one := w.server(ctx, t, e.endpoints())
+	l := w.newLoad(ctx, t, one)
+	l.fill(ctx, t, 300)
+	follower := w.startPrimary(ctx, t, one)
+	line := startProxy(t, netip.MustParseAddrPort(follower.dns))
+	bad := line.Addr.String()
+
+	whole := must(transfer(follower.dns, "one.test."))(t)
+	line.swallow(4000)
+	if have, err := transfer(bad, "one.test."); err == nil {
+		t.Errorf("%d records of %d, the rest of which never came, pass for a zone", len(have), len(whole))
+	}
+	if line.swallowed == 0 {
+		t.Fatal("nothing was swallowed")
+	}
+	line.swallow(0)
+	line.late(100 * time.Millisecond)
+	line.lose(0.05, 125_000)
+	var have []string
+	until(ctx, t, "the zone is transferred", func() (err error) { have, err = transfer(bad, "one.test."); return err })
+	if !slices.Equal(have, whole) {
+		t.Errorf("transferred is not what is there:\n%s", difference(have, whole))
+	}
+	for i := range 50 {
+		name := fmt.Sprintf("fill-%d", i)
+		if err := l.clients[0].Records(owner).Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		l.is(owner+"/"+name, "-")
+		if _, err := l.clients[0].Records(owner).Create(ctx, txt(owner, "new-"+name, "new-"+name+".one.test.", "new"), metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	since, content := withoutSOA(t, have)
+	now := uint32(must(l.clients[0].Zones(owner).Get(ctx, "one", metav1.GetOptions{}))(t).Status.Serial)
+	until(ctx, t, "the changes are transferred", func() error {
+		answer, err := increments(bad, "one.test.", since)
+		if err != nil {
+			return err
+		}
+		if at := answer[0].(*mdns.SOA).Serial; at != now {
+			return fmt.Errorf("serial %d, want %d", at, now)
+		}
+		if len(answer) < 2 || answer[1].Header().Rrtype != mdns.TypeSOA {
+			t.Fatal("the whole zone is transferred where the changes were asked for")
+		}
+		content = followed(content, answer)
+		return nil
+	})
+	_, want := withoutSOA(t, must(transfer(follower.dns, "one.test."))(t))
+	if !slices.Equal(content, want) {
+		t.Errorf("the changes since %d do not make the zone:\n%s", since, difference(content, want))
+	}
+	w.check(ctx, t, l, e, one)
 }
 
 // serials is a watch of the zone "one" that is followed through whatever happens to it: resumed where it was, or begun

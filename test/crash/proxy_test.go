@@ -6,6 +6,7 @@
 package crash
 
 import (
+	"math/rand/v2"
 	"net"
 	"net/netip"
 	"sync"
@@ -26,8 +27,17 @@ type proxy struct {
 	cut    func(from netip.AddrPort) bool
 	healed chan struct{} // closed at each change of cut
 	delay  time.Duration // of each way
-	open   map[*net.TCPConn]bool
+	// lost is the share of pieces that are lost, and come a retransmission later; rate is how many octets a second each
+	// way of a connection carries, 0: all; after so many octets a connection swallows what comes, 0: never.
+	lost      float64
+	rate      int
+	swallows  int
+	swallowed int // ways of connections
+	open      map[*net.TCPConn]bool
 }
+
+// retransmission is after what time TCP repeats what is lost, at least (RFC 6298 has a second, Linux a fifth).
+const retransmission = 200 * time.Millisecond
 
 func startProxy(t *testing.T, to netip.AddrPort) *proxy {
 	t.Helper()
@@ -68,6 +78,20 @@ func (p *proxy) late(by time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.delay = by
+}
+
+// lose makes a bad line from now on: this share of what is sent is lost, and each way carries so many octets a second.
+func (p *proxy) lose(share float64, rate int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.lost, p.rate = share, rate
+}
+
+// swallow lets a way of a connection carry so many octets and lose all that comes after, without a word; 0: none does.
+func (p *proxy) swallow(after int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.swallows = after
 }
 
 // reset ends every connection in the middle of whatever it carries.
@@ -139,11 +163,20 @@ func (p *proxy) flow(from netip.AddrPort, in, out *net.TCPConn) {
 	go func() {
 		defer close(flight)
 		for {
-			b := make([]byte, 32<<10)
+			p.mu.Lock()
+			size := 32 << 10
+			if p.lost > 0 || p.rate > 0 {
+				size = 1460 // what one packet has: each may be lost
+			}
+			p.mu.Unlock()
+			b := make([]byte, size)
 			n, err := in.Read(b)
 			if n > 0 {
 				p.mu.Lock()
 				due := time.Now().Add(p.delay)
+				if rand.Float64() < p.lost {
+					due = due.Add(retransmission)
+				}
 				p.mu.Unlock()
 				flight <- piece{b[:n], due}
 			}
@@ -152,9 +185,26 @@ func (p *proxy) flow(from netip.AddrPort, in, out *net.TCPConn) {
 			}
 		}
 	}()
+	carried, silent := 0, false
 	for x := range flight {
+		if silent {
+			continue
+		}
 		time.Sleep(time.Until(x.due))
 		p.pass(from)
+		p.mu.Lock()
+		rate, swallows := p.rate, p.swallows
+		p.mu.Unlock()
+		if left := swallows - carried; swallows > 0 && left < len(x.bytes) {
+			x.bytes, silent = x.bytes[:max(0, left)], true
+			p.mu.Lock()
+			p.swallowed++
+			p.mu.Unlock()
+		}
+		if rate > 0 {
+			time.Sleep(time.Duration(len(x.bytes)) * time.Second / time.Duration(rate))
+		}
+		carried += len(x.bytes)
 		if _, err := out.Write(x.bytes); err != nil {
 			in.Close() // ends the reader
 		}

@@ -93,7 +93,11 @@ func TestF30_bitFlippedInARecord(t *testing.T) {
 	w.check(ctx, t, l, e, one)
 }
 
-// F30: one bit of a journal flips. fsck names the step; what servers show is what the zone's hash says, then as before.
+// damaged is what flip makes of the value "flipmarked".
+const damaged = "flipmarkee"
+
+// F30: one bit of a journal flips. fsck names the step; what servers show is what the zone's hash says, then as before;
+// and nobody is told the changes as the step has them, neither by the API nor by IXFR.
 func TestF30_bitFlippedInAJournal(t *testing.T) {
 	w := need(t)
 	ctx := within(t, 3*patience)
@@ -109,15 +113,37 @@ func TestF30_bitFlippedInAJournal(t *testing.T) {
 			t.Fatalf("%s was not written", name)
 		}
 	}
+	since := must(l.clients[0].Zones(owner).Get(ctx, "one", metav1.GetOptions{}))(t).Status.Serial
+	follower := w.startPrimary(ctx, t, one)
+	until(ctx, t, "the primary has the zone", func() error { _, err := transfer(follower.dns, "one.test."); return err })
 	write("marked", "flipmarked")
 	write("later", "later")
+	// told: each server and the primary say of the changes since what was written, or that they do not know.
+	told := func(when string) {
+		t.Helper()
+		answers := map[string]string{}
+		for n, from := range l.clients {
+			body, err := from.RESTClient().Get().Namespace(owner).Resource("zones").Name("one").SubResource("changes").
+				Param("since", fmt.Sprint(since)).Param("format", "text").Do(ctx).Raw()
+			answers[fmt.Sprintf("server %d", n)] = fmt.Sprintf("%s %v", body, err)
+		}
+		all, err := increments(follower.dns, "one.test.", uint32(since))
+		answers["the primary"] = fmt.Sprintf("%v %v", all, err)
+		for who, said := range answers {
+			if strings.Contains(said, damaged) || !strings.Contains(said, "flipmarked") && !strings.Contains(said, "is not held here any more") {
+				t.Errorf("%s, %s says of the damaged step:\n%s", when, who, said)
+			}
+		}
+	}
 	key, undo := flip(ctx, t, client(t, e.members[0]), stored+"ledger/journal/", "flipmarked")
 	if said, clean, _ := w.fsck(ctx, e); clean || !strings.Contains(said, key) {
 		t.Errorf("fsck does not name %s:\n%s", key, said)
 	}
+	told("as they run")
 	write("after", "after")
 	w.agree(ctx, t, one, other)
 	one.start(ctx, t)
+	told("after a restart")
 	w.agree(ctx, t, one, other)
 	undo()
 	w.check(ctx, t, l, e, one, other)
