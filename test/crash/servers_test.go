@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -177,6 +178,11 @@ func TestF13_F14_watchesThroughCompactionAndRestart(t *testing.T) {
 		lists += i.lists.Load()
 	}
 	t.Logf("%d watches through a restart, %d lists", len(watchers), lists)
+	// One to begin with, one for who is told 410 by a server that has seen nothing of what went by, and one more for who
+	// asked while it started.
+	if most := int64(3 * len(watchers)); lists > most {
+		t.Errorf("%d watches listed %d times through a restart, want %d at most", len(watchers), lists, most)
+	}
 	enough()
 	w.check(ctx, t, l, e, one, other)
 }
@@ -308,7 +314,8 @@ func TestF29_fileDescriptorsExhausted(t *testing.T) {
 	ctx := within(t, 3*patience)
 	e := startEtcd(ctx, t, 1, false)
 	script := filepath.Join(t.TempDir(), "limited")
-	if err := os.WriteFile(script, []byte("#!/bin/sh\nulimit -n 120\nexec "+w.program+" \"$@\"\n"), 0o700); err != nil {
+	const descriptors = 120
+	if err := os.WriteFile(script, fmt.Appendf(nil, "#!/bin/sh\nulimit -n %d\nexec %s \"$@\"\n", descriptors, w.program), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	limited := *w
@@ -322,6 +329,19 @@ func TestF29_fileDescriptorsExhausted(t *testing.T) {
 			idle = append(idle, c)
 		}
 	}
+	until(ctx, t, "it has as many as it may", func() error {
+		open, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", one.Pid()))
+		if err == nil && len(open) < descriptors {
+			err = fmt.Errorf("%d of %d", len(open), descriptors)
+		}
+		return err
+	})
+	until(ctx, t, "it says that it takes no more connections", func() error {
+		if !strings.Contains(one.Log(), "too many open files") {
+			return errors.New(tail(one.Log(), 5))
+		}
+		return nil
+	})
 	l.waitAcked(ctx, t, 20)
 	for _, c := range idle {
 		c.Close()
