@@ -642,11 +642,6 @@ func (b *assembly) lost(ctx context.Context, r *clientv3.TxnResponse) (again []*
 		}
 		return again
 	}
-	l.mu.Lock()
-	for _, d := range b.places {
-		l.suspect(d.session)
-	}
-	l.mu.Unlock()
 	var ops []clientv3.Op
 	for _, d := range b.places {
 		ops = append(ops, clientv3.OpGet(d.r.w.key), clientv3.OpGet(l.layout.reserved(d.r.w.key)))
@@ -656,8 +651,10 @@ func (b *assembly) lost(ctx context.Context, r *clientv3.TxnResponse) (again []*
 		b.fail(err)
 		return nil
 	}
+	explained := false
 	for i, d := range b.places {
 		kv, reserved := one(now.Responses[2*i]), one(now.Responses[2*i+1])
+		explained = explained || reserved != nil || modRevision(kv) != d.r.w.expected
 		switch {
 		case reserved != nil:
 			if err := l.carryOutLog(ctx, string(reserved.Value)); err != nil {
@@ -669,6 +666,13 @@ func (b *assembly) lost(ctx context.Context, r *clientv3.TxnResponse) (again []*
 			d.r.reply(outcome{rev: now.Header.Revision, kv: kv}, nil)
 		default:
 			again = append(again, d.r)
+		}
+	}
+	if !explained { // then a name is not held as it is remembered
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		for _, d := range b.places {
+			l.suspect(d.session)
 		}
 	}
 	return again

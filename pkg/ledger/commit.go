@@ -150,12 +150,13 @@ func (l *Ledger) commit(ctx context.Context, w *write, who waits) (outcome, erro
 		if err != nil {
 			return outcome{}, err
 		}
-		lost, err := l.catchUp(ctx, w, s, freed, r)
+		own := modRevision(one(r.Responses[0])) != w.expected
+		lost, err := l.catchUp(ctx, w, s, freed || own, r)
 		if err != nil {
 			return outcome{}, err
 		}
-		if kv := one(r.Responses[0]); modRevision(kv) != w.expected {
-			return outcome{rev: r.Header.Revision, kv: kv}, nil // etcd3 runs the caller's update again, or reports AlreadyExists
+		if own {
+			return outcome{rev: r.Header.Revision, kv: one(r.Responses[0])}, nil // etcd3 runs the caller's update again, or reports AlreadyExists
 		}
 		if len(lost) > 0 {
 			if err := l.acquire(ctx, w, lost...); err != nil {
@@ -619,9 +620,9 @@ func (l *Ledger) drop(s *session) {
 }
 
 // catchUp takes the else branch in; it returns the zones that were lost and are
-// not held, which the write queues for before it tries again. freed: a log stood
-// in the way, so no name need be suspected.
-func (l *Ledger) catchUp(ctx context.Context, w *write, s *session, freed bool, r *clientv3.TxnResponse) ([]string, error) {
+// not held, which the write queues for before it tries again. explained: a log stood
+// in the way, or the object has changed, so no name need be suspected.
+func (l *Ledger) catchUp(ctx context.Context, w *write, s *session, explained bool, r *clientv3.TxnResponse) ([]string, error) {
 	var lost []string
 	moved := false
 	for i, z := range s.zones {
@@ -642,7 +643,7 @@ func (l *Ledger) catchUp(ctx context.Context, w *write, s *session, freed bool, 
 			return nil, err
 		}
 	}
-	if !moved && !freed {
+	if !moved && !explained {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.suspect(s)
@@ -650,9 +651,15 @@ func (l *Ledger) catchUp(ctx context.Context, w *write, s *session, freed bool, 
 	return lost, nil
 }
 
+// maxDoubt bounds the names that are read before they are believed: who gives up does not read his own.
+const maxDoubt = 1 << 16
+
 // suspect makes the next decision read the names that this one took from memory,
 // since one of them may be what has changed.
 func (l *Ledger) suspect(s *session) {
+	if len(l.doubt) > maxDoubt { // who believes a name wrongly loses once more
+		clear(l.doubt)
+	}
 	for _, p := range s.single {
 		if p.key.Kind == law.KindHolding {
 			l.doubt[p.key] = true

@@ -309,7 +309,7 @@ func (s *session) read(ctx context.Context, keys []law.Key) error {
 	if err != nil {
 		return err
 	}
-	covered := map[string]bool{}
+	covered := map[string]int64{} // at the revision of which zone
 	moved := false
 	for i, z := range zones {
 		kv := one(r.Responses[len(keys)+i])
@@ -322,7 +322,7 @@ func (s *session) read(ctx context.Context, keys []law.Key) error {
 		moved = moved || compared && seen.mod != modRevision(kv)
 		l.mu.Lock()
 		if compared && z.zone != nil && z.mod == modRevision(kv) {
-			covered[z.zone.UID] = true
+			covered[z.zone.UID] = z.mod
 		}
 		l.mu.Unlock()
 	}
@@ -339,8 +339,8 @@ func (s *session) read(ctx context.Context, keys []law.Key) error {
 	return nil
 }
 
-// take puts one answer into the session.
-func (s *session) take(ctx context.Context, k law.Key, r *etcdserverpb.ResponseOp, rev int64, covered bool) error {
+// take puts one answer into the session. covered is the revision of the zone that proves it, 0: none does.
+func (s *session) take(ctx context.Context, k law.Key, r *etcdserverpb.ResponseOp, rev, covered int64) error {
 	l := s.l
 	kvs := r.GetResponseRange().Kvs
 	if isRange(k) {
@@ -349,7 +349,7 @@ func (s *session) take(ctx context.Context, k law.Key, r *etcdserverpb.ResponseO
 			return err
 		}
 		s.seen.Put(k, v)
-		if !covered {
+		if covered == 0 {
 			s.ranges = append(s.ranges, proof{k, rev})
 		}
 		return nil
@@ -383,8 +383,8 @@ func (s *session) take(ctx context.Context, k law.Key, r *etcdserverpb.ResponseO
 		delete(l.doubt, k)
 		l.remember(k, h, modRevision(kv))
 	}
-	if covered {
-		if h := l.byUID[k.Zone]; h != nil {
+	if covered != 0 {
+		if h := l.byUID[k.Zone]; h != nil && h.mod == covered { // a write since may have changed it, and knows it
 			h.know(k, v)
 		}
 		return nil
@@ -429,10 +429,11 @@ func modRevision(kv *mvccpb.KeyValue) int64 {
 	return kv.ModRevision
 }
 
-// reload makes a head stand at what was read of its zone.
+// reload makes a head stand at what was read of its zone, unless it knows better: a read that took long does not
+// take back what a write has made since.
 func (l *Ledger) reload(ctx context.Context, h *head, kv *mvccpb.KeyValue) error {
 	l.mu.Lock()
-	known := h.loaded && h.mod == modRevision(kv)
+	known := h.loaded && (h.mod == modRevision(kv) || kv != nil && h.mod > kv.ModRevision)
 	if kv == nil {
 		l.set(h, nil, nil, 0)
 		known = true
@@ -451,7 +452,9 @@ func (l *Ledger) reload(ctx context.Context, h *head, kv *mvccpb.KeyValue) error
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.set(h, object, zone, kv.ModRevision)
+	if !h.loaded || h.mod < kv.ModRevision {
+		l.set(h, object, zone, kv.ModRevision)
+	}
 	return nil
 }
 

@@ -1,0 +1,43 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ledger
+
+import (
+	"context"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"kubi.zone/kubizone/pkg/law"
+)
+
+// TakeLate reads a fact of a zone as a decision does, and takes it in after what is done meanwhile.
+func (l *Ledger) TakeLate(ctx context.Context, zone string, k law.Key, meanwhile func()) error {
+	s := l.session(false)
+	r, err := l.config.Client.Txn(ctx).Then(l.get(k), clientv3.OpGet(zone)).Commit()
+	if err != nil {
+		return err
+	}
+	meanwhile()
+	return s.take(ctx, k, r.Responses[0], r.Header.Revision, modRevision(one(r.Responses[1])))
+}
+
+// ReloadLate reads a zone, and has it remembered after what is done meanwhile.
+func (l *Ledger) ReloadLate(ctx context.Context, zone string, meanwhile func()) error {
+	r, err := l.config.Client.Get(ctx, zone)
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	h := l.head(zone)
+	l.mu.Unlock()
+	meanwhile()
+	return l.reload(ctx, h, r.Kvs[0])
+}
+
+// Doubted is how many names are read before they are believed.
+func (l *Ledger) Doubted() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.doubt)
+}

@@ -1,0 +1,78 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ledger_test
+
+import (
+	"fmt"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apiserver/pkg/storage"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/test/store"
+)
+
+// A dry run holds no turn: what it has read is not remembered where a write has changed it since, or the next one would be decided on it without any
+// compare that tells (I5). Nor does it take the zone back, which would look like another server's write.
+func TestFacts_thatComeLateAreNotRemembered_I5(t *testing.T) {
+	st := store.New(t)
+	s := st.Server()
+	ctx := t.Context()
+	z := store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"))))
+	key := ledger.Layout{Prefix: st.Prefix}.Zone("infra", "example")
+	create := func(object, typ, value string) error {
+		_, err := s.CreateRecord(ctx, store.Record("infra", object, "www.example.org.", typ, value))
+		return err
+	}
+	owner := law.OwnerKey(string(z.UID), store.Must(name.ParseRel("www")))
+	if err := s.Ledger.TakeLate(ctx, key, owner, func() {
+		if err := create("a", "A", "192.0.2.1"); err != nil {
+			t.Fatal(err)
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := create("alias", "CNAME", "example.net."); !apierrors.IsInvalid(err) {
+		t.Errorf("a CNAME beside an A: %v", err)
+	}
+	lost := s.Ledger.Stats().Conflicts.Load()
+	if err := s.Ledger.ReloadLate(ctx, key, func() {
+		if err := create("b", "TXT", "t"); err != nil {
+			t.Fatal(err)
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := create("c", "AAAA", "2001:db8::1"); err != nil {
+		t.Error(err)
+	}
+	if now := s.Ledger.Stats().Conflicts.Load(); now != lost {
+		t.Errorf("%d decisions lost to nobody", now-lost)
+	}
+	s.Run()
+	st.Settle()
+}
+
+// Who creates what is there already, each time at another name, fills no memory with names: his record explains why he lost.
+func TestFacts_ofWhoLosesHisOwnRaceAreNotDoubted(t *testing.T) {
+	st := store.New(t)
+	s := st.Server()
+	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"))))
+	store.Must(s.CreateRecord(t.Context(), store.Record("infra", "x", "x.example.org.", "A", "192.0.2.1")))
+	parallel(8, func(w int) {
+		for i := range 25 {
+			for _, zone := range []string{"example.org.", "example.net."} {
+				if _, err := s.CreateRecord(t.Context(), store.Record("infra", "x", fmt.Sprintf("a.b.c.r%d-%d.%s", w, i, zone), "A", "192.0.2.1")); !storage.IsExist(err) {
+					t.Errorf("%v", err)
+				}
+			}
+		}
+	})
+	if n := s.Ledger.Doubted(); n > 0 {
+		t.Errorf("%d names are doubted", n)
+	}
+}
