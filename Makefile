@@ -54,9 +54,9 @@ test-broken: ## servers that leave out a compare: the models find out, and say i
 	$(GO) test -vet=off -count=1 -timeout 60m -v -run TestShrink_brokenServers ./test/model -broken $(BROKEN) -seed $(SEED)
 
 .PHONY: attacks
-attacks: ## what a tenant may try, by number, with the test that shows each refusal
-	KUBE_BIN=$$(hack/build-kube.sh kubectl kube-apiserver) && export KUBE_BIN && \
-	$(GO) test -vet=off -count=1 -v ./test/security
+attacks: peers ## what a tenant may try, by number, and every test that shows a refusal, wherever it is
+	KUBE_BIN=$$(hack/build-kube.sh kubectl kube-apiserver kube-controller-manager) && export KUBE_BIN KUBIZONE_TEST_REQUIRE_ALL=1 && \
+	$(GO) test -vet=off -count=1 -timeout 40m -v ./test/security -everywhere
 
 # NOISY is how long noise measures.
 NOISY ?= 5m

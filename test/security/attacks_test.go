@@ -4,12 +4,15 @@
 package security
 
 import (
+	"flag"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"maps"
 	"os"
+	"os/exec"
 	"regexp"
 	"slices"
 	"strconv"
@@ -129,6 +132,47 @@ func told(test, story string) bool {
 	directory, _, _ := strings.Cut(test, " ")
 	_, err := os.Stat("../../" + directory + "/testdata/" + story + ".txtar")
 	return story == "" || err == nil
+}
+
+var everywhere = flag.Bool("everywhere", false, "run the tests of other packages that carry attacks out, too")
+
+// What other packages carry out is run where it is, as their own runs do, so that the table is no mere list of names.
+func TestAttacks_elsewhere(t *testing.T) {
+	if !*everywhere {
+		t.Skip("without -everywhere it is for the packages' own runs")
+	}
+	elsewhere, _ := named(t, os.DirFS("../.."))
+	packages := map[string][]string{}
+	for _, x := range attacks {
+		for _, test := range slices.Concat(elsewhere[x.number], x.tests) {
+			directory, name, _ := strings.Cut(test, " ")
+			packages[directory] = append(packages[directory], name)
+		}
+	}
+	for _, directory := range slices.Sorted(maps.Keys(packages)) {
+		t.Run(directory, func(t *testing.T) {
+			slices.Sort(packages[directory])
+			tests := slices.Compact(packages[directory])
+			patterns := make([]string, len(tests))
+			for i, test := range tests {
+				patterns[i] = "^" + strings.ReplaceAll(test, "//", "$//^") + "$"
+			}
+			run := exec.CommandContext(t.Context(), "go", "test", "-vet=off", "-count=1", "-v", "-timeout", "20m", "-run", strings.Join(patterns, "|"), "./"+directory)
+			run.Dir = "../.."
+			out, err := run.CombinedOutput()
+			if err != nil {
+				t.Fatalf("%v: %v\n%s", run, err, out)
+			}
+			for _, test := range tests {
+				function, story, _ := strings.Cut(test, "//")
+				if !regexp.MustCompile(`(?m)^ *--- PASS: ` + function + `\b.*` + story).Match(out) {
+					t.Errorf("%s did not run:\n%s", test, out)
+					continue
+				}
+				t.Logf("%s passes", test)
+			}
+		})
+	}
 }
 
 // mention is how tests name attacks: "attack 51", "attacks 41, 42 and 43", "attacks 41 to 43".
