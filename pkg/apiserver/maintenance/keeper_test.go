@@ -234,10 +234,13 @@ func TestKeeper_givesBackWhatIsFree(t *testing.T) {
 	}
 }
 
-// M3: a real etcd passes and is not written; a store for Kubernetes alone is named.
+// M3, M6: a real etcd passes, and is written once alone, where its log begins; a store for Kubernetes alone is named.
 func TestProbe_tellsAnEtcdFromWhatSpeaksItsProtocol(t *testing.T) {
 	_, endpoint, _ := sole(t, 0)
 	client := connect(t, endpoint)
+	if err := Probe(t.Context(), client, prefix); err != nil {
+		t.Fatal(err)
+	}
 	before := store.Must(client.Get(t.Context(), "x")).Header.Revision
 	if err := Probe(t.Context(), client, prefix); err != nil {
 		t.Fatal(err)
