@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
@@ -19,8 +20,17 @@ const maxFormer = 16
 func (a *attempt) withdraw(ctx context.Context, snapshot *zoneview.Snapshot) {
 	i := a.item
 	at := i.state.Serial
-	// Without a Zone nothing was ever begun: no provider has to be asked, and none may be there to be.
-	if !i.state.Zone.IsZero() && !a.zone.Retain && !a.handedOver() {
+	// Without a Zone nothing was ever begun: no provider has to be asked, and none may be there to be. What is another zone's now stays.
+	var everywhere []State
+	if !i.state.Zone.IsZero() && !a.given(i.state.Zone) {
+		everywhere = append(everywhere, i.state)
+	}
+	for _, former := range i.state.Former {
+		if !a.given(former.Zone) {
+			everywhere = append(everywhere, former.state())
+		}
+	}
+	if len(everywhere) > 0 && !a.zone.Retain && !a.handedOver() {
 		if snapshot == nil {
 			// As it was when it was frozen would be better; what is left of it names less.
 			snapshot, _ = a.loop.config.Views.Settled(i.key.UID)
@@ -34,10 +44,6 @@ func (a *attempt) withdraw(ctx context.Context, snapshot *zoneview.Snapshot) {
 		}
 		if i.blocked && i.blockedAt == at {
 			return
-		}
-		everywhere := []State{i.state}
-		for _, former := range i.state.Former {
-			everywhere = append(everywhere, former.state())
 		}
 		for _, of := range everywhere {
 			if done, report, err := a.takeAway(ctx, snapshot, of); err != nil {
@@ -63,6 +69,24 @@ func (a *attempt) withdraw(ctx context.Context, snapshot *zoneview.Snapshot) {
 	i.viewless = time.Time{}
 	a.setWithdrawn(true)
 	a.observe(Event{Outcome: OutcomeWithdrawn, Serial: at})
+}
+
+// given: the class is to deliver another zone under the name by now. Whoever gave it up chooses what he has under his new one, and a provider
+// cannot tell whose an RRset is: to take it away there would take it from that zone (H9).
+func (a *attempt) given(zone name.Name) bool {
+	l := a.loop
+	l.mu.Lock()
+	var others []string
+	for uid, other := range l.zones {
+		if uid != a.item.key.UID && !other.Withdraw && slices.Contains(other.Classes, a.item.key.Class) {
+			others = append(others, uid)
+		}
+	}
+	l.mu.Unlock()
+	return slices.ContainsFunc(others, func(uid string) bool {
+		snapshot, ok := l.config.Views.Settled(uid)
+		return ok && snapshot.FQDN() == zone
+	})
 }
 
 // lost: the view of the zone has not come for so long that it will not. A view may be late after a restart, and without
@@ -155,7 +179,7 @@ func (f Former) state() State {
 func (a *attempt) leaveFormer(ctx context.Context, snapshot *zoneview.Snapshot, now time.Time) {
 	i, former, owed := a.item, a.item.state.Former[0], a.item.state.Intent
 	i.formerAt = time.Time{}
-	if !a.zone.Retain {
+	if !a.zone.Retain && !a.given(former.Zone) {
 		done, _, err := a.takeAway(ctx, snapshot, former.state())
 		if err != nil {
 			a.linger(ctx, snapshot, former, owed, err)

@@ -184,6 +184,40 @@ func TestLoop_renameBack_S6_8(t *testing.T) {
 	})
 }
 
+// H9: a name that another zone has by now is not withdrawn by the one that gave it up, however late that comes, and whatever it has put under its new name:
+// neither when it is renamed, nor when it leaves the class or goes.
+func TestLoop_formerNameIsAnotherZonesByNow_H9(t *testing.T) {
+	for _, leaves := range []string{"renamed", "class", "gone"} {
+		inScene(t, func(s *scene) {
+			s.start()
+			s.worker.SetZone(delivery.Zone{UID: "z", Classes: []string{"main"}, Paused: true})
+			s.zone.commit(map[string]string{"login": "192.0.2.77"}, true, func(h *content.Header) { h.FQDN = name.MustParse("example.net.") })
+			other := newWriter(t, "other", "example.org.", s.worker.views)
+			other.put(map[string]string{"www": "192.0.2.1", "login": "192.0.2.77"})
+			s.worker.SetZone(zoneOf("other", "main"))
+			after(time.Minute)
+			switch leaves {
+			case "renamed":
+				s.start()
+			case "class":
+				s.worker.SetZone(delivery.Zone{UID: "z", Former: []string{"main"}})
+			case "gone":
+				s.worker.SetZone(delivery.Zone{UID: "z", Classes: []string{"main"}, Withdraw: true})
+			}
+			after(time.Minute)
+			got := stands(s.server, other.header.FQDN)
+			for owner, data := range other.want() {
+				if got[owner] != data {
+					t.Errorf("%s: %s is %q, want %q", leaves, owner, got[owner], data)
+				}
+			}
+			if state := s.state(); len(state.Former) > 0 || leaves != "renamed" && state.Version != "" {
+				t.Errorf("%s: %+v", leaves, state)
+			}
+		})
+	}
+}
+
 // A zone that goes while a former name of it is still there goes from both.
 func TestLoop_withdrawFormerNames(t *testing.T) {
 	inScene(t, func(s *scene) {
