@@ -17,7 +17,7 @@
 //  4. In a Set a transaction is seen whole or not at all; a step already
 //     applied is passed over, so a feed may overlap. Settled snapshots are only
 //     replaced by settled ones (S7.2).
-//  5. Everything is bounded: steps by Config.Retain, events by the number of
+//  5. Everything is bounded: steps by Config.Retain and Config.Octets, events by the number of
 //     zones, waiting by the caller's context.
 //
 // It does not know where zones come from or go to, has no clock and starts no
