@@ -158,6 +158,46 @@ func TestBackup_underLoadIsRestoredAheadOfWhatWasHandedOut(t *testing.T) {
 	}
 }
 
+// B1, I2, I4: what a batch has decided and not written yet is in the backup as its redo log; who restores it has all of it.
+func TestBackup_inTheMiddleOfABatchIsRestored(t *testing.T) {
+	old := start(t, t.TempDir())
+	store.Must(old.CreateZone(store.Zone("dns", "org", "example.org.", store.Allow("", "*"))))
+	goOn := make(chan struct{})
+	stopping := old.store.Server(func(c *ledger.Config) {
+		c.Fault = func(point string) {
+			if point == "batch-record" {
+				<-goOn
+			}
+		}
+	})
+	var writers sync.WaitGroup
+	for i := range 50 {
+		writers.Go(func() {
+			if _, err := stopping.CreateRecord(t.Context(), store.Record("app", fmt.Sprintf("r%d", i), fmt.Sprintf("r%d.example.org.", i), "A", "192.0.2.1")); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	store.Eventually(t, "a batch is decided and not written", func() bool { return strings.Contains(store.Text(old.store.Fsck()), "decided by a redo log") })
+	file := filepath.Join(t.TempDir(), "backup")
+	m, err := Take(t.Context(), old.where, file)
+	close(goOn)
+	writers.Wait()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, said, err := restore(t, file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := start(t, path)
+	again.Run()
+	again.store.Settle()
+	if n := len(again.ListRecords("")); m.Decided == 0 || n != m.Records+m.Decided || !strings.Contains(said, m.String()) {
+		t.Errorf("%d records are restored of %s:\n%s", n, m, said)
+	}
+}
+
 // B2, B3: nothing is written where the file is not what it should be.
 func TestRestore_refusesWhatIsNoWholeBackup(t *testing.T) {
 	old := start(t, t.TempDir())

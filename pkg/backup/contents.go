@@ -4,9 +4,12 @@
 package backup
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"kubi.zone/kubizone/pkg/apiserver"
 	"kubi.zone/kubizone/pkg/apiserver/embed"
@@ -16,8 +19,8 @@ import (
 // read fills in what the snapshot at path says of itself. A server could be asked, but would answer for another moment.
 func (m *Manifest) read(path string) error {
 	layout := ledger.Layout{Prefix: apiserver.Prefix}
-	zones, records := map[string]bool{}, map[string]bool{}
-	live := map[string]map[string]bool{layout.Objects("zones"): zones, layout.Objects("records"): records}
+	zones, records, reserved := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	live := map[string]map[string]bool{layout.Objects("zones"): zones, layout.Objects("records"): records, layout.Room("reserved"): reserved}
 	var config []byte
 	err := embed.ReadSnapshot(path, func(change embed.Change) {
 		m.Revision = change.Revision
@@ -43,6 +46,23 @@ func (m *Manifest) read(path string) error {
 	if err := json.Unmarshal(config, &format); err != nil || format.Format == 0 {
 		return fmt.Errorf("%s holds no data of kubizone: %s is %q; is this the right etcd?", path, layout.Config(), config)
 	}
-	m.Format, m.Zones, m.Records = format.Format, len(zones), len(records)
+	m.Format, m.Zones, m.Records, m.Decided = format.Format, len(zones), len(records), len(reserved)
+	return nil
+}
+
+// compare holds the manifest against what is restored, before anything is changed there.
+func (m *Manifest) compare(ctx context.Context, client *clientv3.Client) error {
+	layout := ledger.Layout{Prefix: apiserver.Prefix}
+	restored := Manifest{}
+	for prefix, n := range map[string]*int{layout.Objects("zones"): &restored.Zones, layout.Objects("records"): &restored.Records, layout.Room("reserved"): &restored.Decided} {
+		answer, err := client.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithCountOnly())
+		if err != nil {
+			return err
+		}
+		*n = int(answer.Count)
+	}
+	if restored.Zones != m.Zones || restored.Records != m.Records || restored.Decided != m.Decided {
+		return fmt.Errorf("it held %s, and %s are restored: not this file's manifest; copy both files again, or take another backup", m, &restored)
+	}
 	return nil
 }

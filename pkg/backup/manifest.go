@@ -33,13 +33,25 @@ type Manifest struct {
 	Etcd     string    `json:"etcd"`
 	// Format of the stored form, as ledger.Format.
 	Format int `json:"format"`
-	// Revision of etcd, and how many zones and records there are at it.
+	// Revision of etcd, and how many zones and records are written at it.
 	Revision int64 `json:"revision"`
 	Zones    int   `json:"zones"`
 	Records  int   `json:"records"`
+	// Decided are the records that redo logs decide and that are not written at it: made, changed or removed by who
+	// carries out the logs, which the backup has (I2).
+	Decided int `json:"decided,omitempty"`
 	// Bytes and SHA256 (hex) are of the snapshot's file.
 	Bytes  int64  `json:"bytes"`
 	SHA256 string `json:"sha256"`
+}
+
+// String says how much it is, for people.
+func (m *Manifest) String() string {
+	text := fmt.Sprintf("%d zones and %d records", m.Zones, m.Records)
+	if m.Decided > 0 {
+		text += fmt.Sprintf(" (and %d that are decided and will be written)", m.Decided)
+	}
+	return text
 }
 
 // ManifestFile is where the manifest of a backup is.

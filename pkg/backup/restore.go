@@ -44,7 +44,7 @@ func (r *Restore) Run(ctx context.Context) (*fsck.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.Report(fmt.Sprintf("%s: %d zones and %d records at revision %d, taken %s", r.Backup, manifest.Zones, manifest.Records, manifest.Revision, manifest.Time.Format("2006-01-02 15:04:05 MST")))
+	r.Report(fmt.Sprintf("%s: %s at revision %d, taken %s", r.Backup, manifest, manifest.Revision, manifest.Time.Format("2006-01-02 15:04:05 MST")))
 	_, before := os.Stat(r.DataDir)
 	// The snapshot stands there twice for a moment, and a member needs room to start.
 	dir, err := embed.OpenDir(r.DataDir, embed.DefaultMinFreeBytes+uint64(2*manifest.Bytes))
@@ -98,6 +98,15 @@ func (r *Restore) raise(ctx context.Context, scratch *embed.Dir, finished string
 		return nil, err
 	}
 	defer member.Stop()
+	config := clientv3.Config{Endpoints: member.Endpoints(), DialTimeout: dialTimeout, Logger: zap.NewNop()}
+	client, err := clientv3.New(config)
+	if err != nil {
+		return nil, err
+	}
+	defer client.Close()
+	if err := manifest.compare(ctx, client); err != nil {
+		return nil, fmt.Errorf("%s: %w", r.Backup, err)
+	}
 	source := apiserver.Source{
 		Etcd:                         storagebackend.TransportConfig{ServerList: member.Endpoints()},
 		EncryptionProviderConfigFile: r.EncryptionProviderConfigFile,
@@ -116,11 +125,7 @@ func (r *Restore) raise(ctx context.Context, scratch *embed.Dir, finished string
 		_ = report.WriteText(&text)
 		return nil, fmt.Errorf("what %s holds is damaged, and nothing was restored:\n%s", r.Backup, text.String())
 	}
-	if report.Zones != manifest.Zones || report.Records != manifest.Records {
-		return nil, fmt.Errorf("%s held %d zones and %d records, and %d and %d were restored: not this file's manifest", r.Backup, manifest.Zones, manifest.Records, report.Zones, report.Records)
-	}
 	if r.MemberName != "" {
-		config := clientv3.Config{Endpoints: member.Endpoints(), DialTimeout: dialTimeout, Logger: zap.NewNop()}
 		if _, err := snapshot.SaveWithVersion(ctx, zap.NewNop(), config, finished); err != nil {
 			return nil, fmt.Errorf("data-dir %s: %w", r.DataDir, err)
 		}

@@ -39,8 +39,8 @@ func (o *Options) Run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "%s and %s: %d zones and %d records at revision %d, %d octets, SHA-256 %s\n",
-		o.Out, backup.ManifestFile(o.Out), m.Zones, m.Records, m.Revision, m.Bytes, m.SHA256)
+	_, err = fmt.Fprintf(out, "%s and %s: %s at revision %d, %d octets, SHA-256 %s\n",
+		o.Out, backup.ManifestFile(o.Out), m, m.Revision, m.Bytes, m.SHA256)
 	return err
 }
 
