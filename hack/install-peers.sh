@@ -6,7 +6,7 @@
 # missing. The names are those of Debian packages.
 set -euo pipefail
 
-# command:packages
+# command or file:packages
 peers=(
   'cc:gcc libc6-dev'
   named:bind9
@@ -17,7 +17,8 @@ peers=(
   nsupdate:bind9-dnsutils
   kdig:knot-dnsutils
   knotd:knot
-  'pdns_server:pdns-server pdns-backend-sqlite3'
+  pdns_server:pdns-server
+  /usr/share/pdns-backend-sqlite3/schema/schema.sqlite3.sql:pdns-backend-sqlite3
   sqlite3:sqlite3
   nsd:nsd
 )
@@ -27,7 +28,7 @@ export PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 
 missing=()
 for peer in "${peers[@]}"; do
-  if ! command -v "${peer%%:*}" >/dev/null; then
+  if ! { [[ $peer == /* && -e ${peer%%:*} ]] || command -v "${peer%%:*}" >/dev/null; }; then
     read -ra packages <<<"${peer##*:}"
     missing+=("${packages[@]}")
   fi
