@@ -16,12 +16,15 @@ import (
 	"syscall"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apiserver/pkg/storage/storagebackend"
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/pkg/apiserver"
 	"kubi.zone/kubizone/pkg/apiserver/embed"
 	"kubi.zone/kubizone/pkg/apiserver/pki"
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
 	"kubi.zone/kubizone/pkg/load"
 	"kubi.zone/kubizone/pkg/primary"
 	"kubi.zone/kubizone/pkg/zoneview"
@@ -117,6 +120,9 @@ func (c *Config) serve(ctx context.Context, all *parts, dir *embed.Dir, listener
 	if err := all.during(ctx, func(ctx context.Context) error { return c.loadAll(ctx, kubeconfig) }); err != nil {
 		return err
 	}
+	if err := all.during(ctx, func(ctx context.Context) error { return c.waitForLoaded(ctx, kubeconfig, zones) }); err != nil {
+		return err
+	}
 	c.sayWhatIsServed(zones, kubeconfig, dns.Addrs()[0])
 	c.say("ready: API on https://%s, DNS on %s (views %s), kubectl --kubeconfig %s get zones -A",
 		listener.Addr(), dns.Addrs()[0], views(c.DNSViews), kubeconfig)
@@ -185,6 +191,42 @@ func (c *Config) loadAll(ctx context.Context, kubeconfig string) error {
 		}
 	}
 	return nil
+}
+
+// viewsPatience is how long ready waits for what was loaded to be served; consequences that take longer are carried out behind it.
+const viewsPatience = 10 * time.Second
+
+// waitForLoaded returns when the views have what was loaded: who reads ready asks for it.
+func (c *Config) waitForLoaded(ctx context.Context, kubeconfig string, zones *zoneview.Set) error {
+	if len(c.Load) == 0 {
+		return nil
+	}
+	config, err := clientFor(kubeconfig, "kubizone-up-load")
+	if err != nil {
+		return err
+	}
+	client, err := versioned.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	written, err := client.KubizoneV1alpha1().Zones("").List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	patience, cancel := context.WithTimeout(ctx, viewsPatience)
+	defer cancel()
+	for _, zone := range written.Items {
+		for zone.Status.Serial != 0 && patience.Err() == nil {
+			if has, ok := zones.Settled(string(zone.UID)); ok && !serial.Serial(zone.Status.SettledSerial).Ahead(has.Serial()) {
+				break
+			}
+			select {
+			case <-patience.Done():
+			case <-time.After(5 * time.Millisecond):
+			}
+		}
+	}
+	return ctx.Err()
 }
 
 func (c *Config) sayWhatIsServed(zones *zoneview.Set, kubeconfig string, dns netip.AddrPort) {
