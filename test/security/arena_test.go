@@ -44,6 +44,13 @@ var home string
 var started atomic.Bool
 
 func TestMain(m *testing.M) {
+	if of := os.Getenv(noiseOf); of != "" {
+		if err := makeNoise(of); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	var err error
 	if home, err = os.MkdirTemp("", "kubizone-security-"); err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -4,27 +4,36 @@
 package security
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
+	"io"
 	"maps"
 	"os"
+	"os/exec"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
+	"golang.org/x/time/rate"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
 var noisy = flag.Duration("noisy", 0, "measure a quiet tenant's latency for so long, by turns alone and beside a noisy one, and fail where the noise doubles its p99, or skip it where others keep the machine busy; 0: only that it is served")
 
-// noise is what one tenant does to a server, all at once, each kind of it as fast as it is answered.
-func (t *tenant) noise(ctx context.Context) (done map[string]*atomic.Int64, wait func()) {
+var noiseRate = flag.Int("noise-rate", 0, "how many requests a second the noisy tenant makes, of all kinds together; 0: as many as are answered")
+
+// noise is what one tenant does to a server, all at once, each kind of it as fast as it is answered and the pace allows.
+func (t *tenant) noise(ctx context.Context, pace *rate.Limiter) (done map[string]*atomic.Int64, wait func()) {
 	big := strings.Repeat("x", 3000)
 	kinds := map[string]func(n int) error{
 		"writes": func(n int) error {
@@ -61,7 +70,7 @@ func (t *tenant) noise(ctx context.Context) (done map[string]*atomic.Int64, wait
 		done[kind] = count
 		for range 2 {
 			all.Go(func() {
-				for n := 0; ctx.Err() == nil; n++ {
+				for n := 0; pace.Wait(ctx) == nil; n++ {
 					if err := once(n); err == nil {
 						count.Add(1)
 					}
@@ -70,6 +79,67 @@ func (t *tenant) noise(ctx context.Context) (done map[string]*atomic.Int64, wait
 		}
 	}
 	return done, all.Wait
+}
+
+// noiseOf is set in a process that is a noisy tenant and nothing else: namespace and kubeconfig.
+const noiseOf = "KUBIZONE_TEST_NOISE_OF"
+
+// makeNoise is that process: until its input ends, then it says how much of each kind was done.
+func makeNoise(of string) error {
+	namespace, rest, _ := strings.Cut(of, " ")
+	limit, kubeconfig, _ := strings.Cut(rest, " ")
+	// The tenant's machine is another one: what it needs is not taken from the server and from who is measured.
+	if err := syscall.Setpriority(syscall.PRIO_PROCESS, 0, 19); err != nil {
+		return err
+	}
+	t, err := (&arena{}).reach(namespace, kubeconfig)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	pace := rate.NewLimiter(rate.Inf, 1)
+	if perSecond, err := strconv.Atoi(limit); err == nil && perSecond > 0 {
+		pace.SetLimit(rate.Limit(perSecond))
+	}
+	done, wait := t.noise(ctx, pace)
+	if _, err := io.Copy(io.Discard, os.Stdin); err != nil {
+		return err
+	}
+	cancel()
+	wait()
+	counts := map[string]int64{}
+	for kind, count := range done {
+		counts[kind] = count.Load()
+	}
+	return json.NewEncoder(os.Stdout).Encode(counts)
+}
+
+// noiseElsewhere has the tenant make noise from a process of its own until it is silenced.
+func (t *tenant) noiseElsewhere(test *testing.T, perSecond int) (silence func() map[string]int64) {
+	test.Helper()
+	process := exec.Command(must(os.Executable())(test))
+	process.Env = append(os.Environ(), fmt.Sprintf("%s=%s %d %s", noiseOf, t.namespace, perSecond, t.kubeconfig))
+	process.Stderr = os.Stderr
+	input := must(process.StdinPipe())(test)
+	var output bytes.Buffer
+	process.Stdout = &output
+	if err := process.Start(); err != nil {
+		test.Fatal(err)
+	}
+	test.Cleanup(func() { _ = process.Process.Kill() })
+	return func() map[string]int64 {
+		test.Helper()
+		_ = input.Close()
+		if err := process.Wait(); err != nil {
+			test.Fatal(err)
+		}
+		var done map[string]int64
+		if err := json.Unmarshal(output.Bytes(), &done); err != nil {
+			test.Fatal(err)
+		}
+		return done
+	}
 }
 
 // quiet makes a change every now and then and says how long each took.
@@ -95,13 +165,14 @@ func loadAverage() (load float64, err error) {
 	return load, err
 }
 
-func p99(all []time.Duration) time.Duration {
+func percentile(all []time.Duration, percent int) time.Duration {
 	sorted := slices.Sorted(slices.Values(all))
-	return sorted[len(sorted)*99/100]
+	return sorted[len(sorted)*percent/100]
 }
 
 // Attack 57 beside somebody: a tenant who writes, lists, exports, is refused, asks what would be and sends big objects, all
-// as fast as it can, does not keep another from being served. With -noisy its p99 is measured and less than doubled.
+// as fast as it can, does not keep another from being served. With -noisy its p99 is measured and less than doubled, where -noise-rate leaves the
+// machine something to serve it with.
 func TestNoise_aQuietTenantIsServed(t *testing.T) {
 	a := need(t)
 	ctx := within(t, 2*patience+2**noisy)
@@ -133,21 +204,19 @@ func TestNoise_aQuietTenantIsServed(t *testing.T) {
 	var alone, beside []time.Duration
 	for range rounds {
 		alone = append(alone, calm.quiet(ctx, t, changes, time.Now().Add(*noisy/time.Duration(2*rounds)))...)
-		noise, silence := context.WithCancel(ctx)
-		done, wait := loud.noise(noise)
+		silence := loud.noiseElsewhere(t, *noiseRate)
 		beside = append(beside, calm.quiet(ctx, t, changes, time.Now().Add(*noisy/time.Duration(2*rounds)))...)
-		silence()
-		wait()
+		done := silence()
 		for _, kind := range slices.Sorted(maps.Keys(done)) {
-			if done[kind].Load() == 0 {
+			if done[kind] == 0 {
 				t.Errorf("no noise of this kind: %s", kind)
 			}
-			t.Logf("%s: %d", kind, done[kind].Load())
+			t.Logf("%s: %d", kind, done[kind])
 		}
 	}
-	t.Logf("p99 of %d changes alone %s, of %d beside the noise %s", len(alone), p99(alone), len(beside), p99(beside))
-	if *noisy > 0 && p99(beside) >= 2*p99(alone) {
-		t.Errorf("the noise raises p99 from %s to %s", p99(alone), p99(beside))
+	t.Logf("%d changes alone: p50 %s, p99 %s; %d beside the noise: p50 %s, p99 %s", len(alone), percentile(alone, 50), percentile(alone, 99), len(beside), percentile(beside, 50), percentile(beside, 99))
+	if *noisy > 0 && percentile(beside, 99) >= 2*percentile(alone, 99) {
+		t.Errorf("the noise raises p99 from %s to %s", percentile(alone, 99), percentile(beside, 99))
 	}
 }
 
