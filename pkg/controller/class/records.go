@@ -31,7 +31,7 @@ const (
 	// maxMessage is what validation allows.
 	maxMessage = 1024
 	// maxZoneMessage is what a Zone keeps of it, to stay small beside its spec (S6.7); a Delivery has all of it.
-	maxZoneMessage = 320
+	maxZoneMessage = 300
 )
 
 // standing is what all classes in force have of a zone.
