@@ -10,10 +10,11 @@
 // good. (4) One slow or broken zone, class or record holds up no other. (5) What may stand half written is known after
 // every crash, and written over, also where the zone has changed back since. (6) Where nothing changes nothing is
 // written, and nothing is asked but the scheduled checks. (7) What comes instead of something, a zone's new name or another
-// class, is delivered before that is withdrawn.
+// class, is delivered before that is withdrawn. (8) In a class one zone has a name: another one of that name touches nothing until the first has
+// been withdrawn from it.
 //
 // It does not know Kubernetes: classes come in as values, statuses go out through an interface it declares. It does not
 // know any provider: those are packages below it, each held to deliverytest.
 //
-// Read provider.go first, then errors.go; for the loop state.go, loop.go, item.go.
+// Read provider.go first, then errors.go; for the loop state.go, loop.go, item.go, names.go.
 package delivery

@@ -74,7 +74,7 @@ func (a *attempt) current() error {
 		return errStopping
 	case (slices.Contains(a.item.zone.Classes, a.item.key.Class) && !a.item.zone.Withdraw) == a.item.leaving:
 		return errSuperseded
-	case a.item.gone, a.class.revision != a.revision, !a.class.known, a.class.spec.Paused, a.item.zone.Paused && !a.item.leaving:
+	case a.item.gone, a.class.revision != a.revision, !a.class.known, a.class.spec.Paused, a.item.zone.Paused && !a.takesAway:
 		return errSuperseded
 	}
 	return nil

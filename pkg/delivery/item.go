@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
@@ -34,11 +35,16 @@ type item struct {
 	confirmed serial.Serial
 	behind    []string
 	noticed   string // the version of the state that a watch showed last
-	timer     *time.Timer
+	// claimed is the name that the zone is delivered under, also where nothing is stored yet; awaits is one that another zone has. woken: that
+	// one has it no more; asked: another one awaits a name that this one has.
+	claimed, awaits name.Name
+	woken, asked    bool
+	timer           *time.Timer
 
 	// The rest belongs to the worker. stored is what the Store has, state what the item goes by: beside it, what this
 	// process found out and has not stored.
 	loaded        bool
+	known         bool // loaded once
 	stored, state State
 	// unsaved is what may stand half written and no store knows of (attempt.proceed).
 	unsaved  *Intent
@@ -117,8 +123,12 @@ type attempt struct {
 	changed  time.Time
 	began    time.Time
 	noticed  string
+	woken    bool
+	asked    bool
 
 	fencing fencing
+	// takesAway: it withdraws, which a pause of the zone does not stop.
+	takesAway bool
 	// settled: nothing is left to deliver. worked: the provider did what it was asked. pause: it wants every zone of
 	// the class to wait.
 	settled, worked bool
@@ -141,15 +151,21 @@ func (a *attempt) run(ctx context.Context) {
 	if a.noticed != "" && a.noticed != i.stored.Version {
 		i.loaded = false
 	}
-	if i.retryAt.After(now) || ctx.Err() != nil {
+	if a.woken {
+		i.retryAt = time.Time{}
+	}
+	waits := i.retryAt.After(now)
+	if waits && !(wanted && a.asked) || ctx.Err() != nil {
 		return
 	}
-	i.retryAt = time.Time{}
+	if !waits {
+		i.retryAt = time.Time{}
+	}
 	if !wanted && i.withdrawn {
 		a.settled = true
 		return
 	}
-	if wanted && a.zone.Paused {
+	if wanted && a.zone.Paused && len(a.awaited(name.Name{})) == 0 {
 		return
 	}
 	if wanted && i.withdrawn {
@@ -161,18 +177,23 @@ func (a *attempt) run(ctx context.Context) {
 			return
 		}
 	}
+	a.keep()
 	snapshot := l.snapshot(a.zone)
 	if !a.mine(ctx, snapshot, now) {
 		return
 	}
 	if !wanted {
-		if a.zone.Withdraw || a.zone.Retain || a.replaced() {
+		if a.zone.Withdraw || a.zone.Retain || a.replaced() || len(a.awaited(name.Name{})) > 0 {
 			a.withdraw(ctx, snapshot)
 		}
 		return // it is told when the classes in force have the zone
 	}
 	if snapshot == nil {
 		return // its first event comes when it settles
+	}
+	if a.zone.Paused || waits {
+		a.makeRoom(ctx, snapshot)
+		return
 	}
 	if i.state.Zone.IsZero() && !a.inherit(ctx, now) {
 		return
@@ -185,7 +206,19 @@ func (a *attempt) run(ctx context.Context) {
 		a.fail(ctx, snapshot.Serial(), Report{}, a.spec.broken())
 		return
 	}
-	if !i.state.Zone.IsZero() && i.state.Zone != snapshot.FQDN() {
+	if !a.claim(snapshot.FQDN()) {
+		if i.state.Zone == snapshot.FQDN() {
+			i.state.Hash = "" // Another one writes there, and takes away what both have when it goes.
+		}
+		if a.makeRoom(ctx, snapshot) {
+			a.fail(ctx, snapshot.Serial(), Report{}, nameTaken(snapshot.FQDN()))
+		}
+		return
+	}
+	if (i.attempts > 0 || i.blocked || i.pending != 0) && !a.makeRoom(ctx, snapshot) {
+		return
+	}
+	if i.state.Zone != snapshot.FQDN() && len(i.state.names()) > 0 {
 		a.rename(snapshot, now)
 	}
 	a.level(ctx, snapshot, now)
@@ -194,7 +227,7 @@ func (a *attempt) run(ctx context.Context) {
 // level does what is left to do for the zone to be at its serial.
 func (a *attempt) level(ctx context.Context, snapshot *zoneview.Snapshot, now time.Time) {
 	i, at := a.item, snapshot.Serial()
-	if state := &i.state; state.Target != a.spec.Target || state.Serial == at && state.Hash != snapshot.Hash() {
+	if state := &i.state; state.Target != a.spec.Target || state.Hash == "" || state.Serial == at && state.Hash != snapshot.Hash() {
 		state.Serial, state.Hash = 0, ""
 	}
 	due := func(t time.Time) bool { return !t.After(now) }
@@ -210,6 +243,8 @@ func (a *attempt) level(ctx context.Context, snapshot *zoneview.Snapshot, now ti
 	case !fresh && i.pending == at && !due(i.pollAt):
 		return
 	case !fresh:
+	case i.state.Error != nil && i.state.Intent == nil && len(i.state.Former) == 0 && !i.blocked:
+		// It failed with nothing left to do, for want of a provider or a name, and there is nobody but the provider to say that it works now.
 	case i.state.Intent != nil && !i.blocked && due(i.owedAt) && (i.repeatAt.IsZero() || i.state.Intent.Holder != a.loop.config.Identity):
 	case len(i.state.Former) > 0 && due(i.formerAt) && i.repeatAt.IsZero():
 		a.settled = true

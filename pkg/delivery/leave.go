@@ -9,7 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
@@ -71,24 +70,6 @@ func (a *attempt) withdraw(ctx context.Context, snapshot *zoneview.Snapshot) {
 	a.observe(Event{Outcome: OutcomeWithdrawn, Serial: at})
 }
 
-// given: the class is to deliver another zone under the name by now. Whoever gave it up chooses what he has under his new one, and a provider
-// cannot tell whose an RRset is: to take it away there would take it from that zone (H9).
-func (a *attempt) given(zone name.Name) bool {
-	l := a.loop
-	l.mu.Lock()
-	var others []string
-	for uid, other := range l.zones {
-		if uid != a.item.key.UID && !other.Withdraw && slices.Contains(other.Classes, a.item.key.Class) {
-			others = append(others, uid)
-		}
-	}
-	l.mu.Unlock()
-	return slices.ContainsFunc(others, func(uid string) bool {
-		snapshot, ok := l.config.Views.Settled(uid)
-		return ok && snapshot.FQDN() == zone
-	})
-}
-
 // lost: the view of the zone has not come for so long that it will not. A view may be late after a restart, and without
 // it a provider that cannot list does not learn what to remove.
 func (a *attempt) lost() bool {
@@ -120,8 +101,10 @@ func (a *attempt) takeAway(ctx context.Context, snapshot *zoneview.Snapshot, of 
 		intent.From = i.state.Serial
 	}
 	next.Intent = &intent
+	a.takesAway = true
 	if of.Zone == i.state.Zone {
 		next.Ready = Condition{Unknown, ReasonPending, "the zone is being withdrawn"}
+		next.Hash = "" // What was confirmed does not stand any more.
 	}
 	a.fencing = fencing{next: next}
 	err = a.call(ctx, "Withdraw", func(ctx context.Context) error {
@@ -129,6 +112,7 @@ func (a *attempt) takeAway(ctx context.Context, snapshot *zoneview.Snapshot, of 
 		report, err = a.provider.Withdraw(ctx, plan, a.fence)
 		return err
 	})
+	a.takesAway = false // what this attempt goes on with is a delivery
 	if a.stopped(ctx, err) {
 		return false, report, nil
 	}
@@ -151,7 +135,7 @@ func (a *attempt) rename(snapshot *zoneview.Snapshot, now time.Time) {
 		old.From, old.RRsets = state.Intent.From, state.Intent.RRsets
 	}
 	state.Former = slices.Clone(state.Former)
-	if !a.zone.Retain {
+	if !a.zone.Retain && !old.Zone.IsZero() {
 		state.Former = append(state.Former, old)
 	}
 	state.Zone, state.Serial, state.Hash, state.Intent = snapshot.FQDN(), 0, "", nil
@@ -179,7 +163,7 @@ func (f Former) state() State {
 func (a *attempt) leaveFormer(ctx context.Context, snapshot *zoneview.Snapshot, now time.Time) {
 	i, former, owed := a.item, a.item.state.Former[0], a.item.state.Intent
 	i.formerAt = time.Time{}
-	if !a.zone.Retain && !a.given(former.Zone) {
+	if !a.zone.Retain && !a.given(former.Zone) && former.Zone != i.state.Zone {
 		done, _, err := a.takeAway(ctx, snapshot, former.state())
 		if err != nil {
 			a.linger(ctx, snapshot, former, owed, err)
@@ -292,7 +276,7 @@ func (a *attempt) inherit(ctx context.Context, now time.Time) bool {
 			}
 		}
 		state := &i.state
-		state.Zone, state.Target, state.Serial, state.Hash, state.Former, state.Intent = theirs.Zone, theirs.Target, theirs.Serial, theirs.Hash, theirs.Former, &intent
+		state.Zone, state.Target, state.Serial, state.Hash, state.Former, state.Intent = theirs.Zone, theirs.Target, theirs.Serial, theirs.Hash, slices.Concat(state.Former, theirs.Former), &intent
 		return true
 	}
 	return true

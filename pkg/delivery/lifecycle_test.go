@@ -304,3 +304,36 @@ func TestLoop_withdrawWhatWasNeverBegun(t *testing.T) {
 		}
 	})
 }
+
+// A zone that comes back while it is being withdrawn is whole again, whoever delivers it then.
+func TestLoop_comesBackHalfWithdrawn(t *testing.T) {
+	for _, restarts := range []bool{false, true} {
+		for _, blind := range []bool{false, true} {
+			inScene(t, func(s *scene) {
+				s.memory.Blind = blind
+				s.start()
+				s.fault(func(_ context.Context, at deliverytest.Point) error {
+					if at.Method == "Withdraw" && at.Set.Name == name.MustParse("www.example.org.") {
+						return &delivery.Error{Reason: delivery.ReasonServerUnreachable, Message: "gone"}
+					}
+					return nil
+				})
+				s.worker.SetZone(zoneOf("z"))
+				after(time.Minute)
+				if got := stands(s.server, s.zone.header.FQDN); len(got) != 1 {
+					t.Fatalf("not half withdrawn: %v", got)
+				}
+				if restarts {
+					s.worker.stop()
+					s.worker = startWorker(s.T, s.store, s.worker.views, alone)
+					s.memory = &deliverytest.Memory{Server: s.server, Blind: blind}
+					s.class.Provider = s.memory
+				}
+				s.fault(nil)
+				s.start()
+				after(time.Minute)
+				s.zone.expect(s.server)
+			})
+		}
+	}
+}

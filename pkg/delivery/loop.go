@@ -23,6 +23,7 @@ type Loop struct {
 	ctx     context.Context // nil before Run
 	classes map[string]*class
 	zones   map[string]*zone
+	names   names
 	working sync.WaitGroup
 	closing sync.WaitGroup
 }
@@ -62,7 +63,7 @@ func New(config Config) (*Loop, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
 	}
-	return &Loop{config: config.withDefaults(), classes: map[string]*class{}, zones: map[string]*zone{}}, nil
+	return &Loop{config: config.withDefaults(), classes: map[string]*class{}, zones: map[string]*zone{}, names: newNames()}, nil
 }
 
 // Run works until ctx ends: when the process stops, or is not the one that delivers any more. It returns when no call
@@ -210,6 +211,9 @@ func (l *Loop) RemoveZone(uid string) {
 	for _, i := range z.items {
 		i.gone = true
 		i.stopTimer()
+		if !i.running {
+			l.keep(i)
+		}
 	}
 }
 
@@ -431,8 +435,8 @@ func (l *Loop) pump(c *class) {
 		if c.provider != nil {
 			c.provider.uses++
 		}
-		attempt := &attempt{loop: l, item: i, zone: i.zone.Zone, class: c, spec: c.spec, provider: c.provider, limiter: c.limiter, revision: c.revision, changed: i.changed, noticed: i.noticed}
-		i.changed, i.noticed = time.Time{}, ""
+		attempt := &attempt{loop: l, item: i, zone: i.zone.Zone, class: c, spec: c.spec, provider: c.provider, limiter: c.limiter, revision: c.revision, changed: i.changed, noticed: i.noticed, woken: i.woken, asked: i.asked}
+		i.changed, i.noticed, i.woken, i.asked = time.Time{}, "", false, false
 		l.working.Add(1)
 		go l.work(attempt)
 	}
@@ -447,6 +451,7 @@ func (l *Loop) work(a *attempt) {
 	i.running = false
 	c.running--
 	l.release(a.provider, false)
+	l.keep(i)
 	i.failing = i.attempts > 0 || i.blocked
 	i.behind = nil
 	for _, server := range i.state.Servers {

@@ -233,13 +233,16 @@ func (l *Loop) withdrawal(ctx context.Context, uid string, state State, snapshot
 			// It stays behind at a provider that cannot list; nothing knows of it any more.
 			l.config.Logger.Warn("What was removed since the last delivery is not known and not withdrawn", "zone", zone, "uid", uid, "serial", from, "err", err)
 		} else {
-			plan.History = slices.Concat([]dns.Change{}, changes)
+			plan.History = under(zone, changes)
+			if snapshot.FQDN() != zone {
+				plan.All = func(func(RRset) bool) {} // The rename took all of it away, and what came since was never there.
+			}
 		}
-		// What lies below the name that the zone has now need not have been its own under the former one.
-		now := snapshot.FQDN()
-		for _, change := range changes {
+		for _, change := range plan.History {
 			for _, entry := range slices.Concat(change.Removed, change.Added) {
-				touched[RRsetKey{entry.Name, entry.Type}] = zone.Encloses(entry.Name) && (now.Encloses(zone) || !now.Encloses(entry.Name))
+				if entry.Type != rdata.SOA {
+					touched[RRsetKey{entry.Name, entry.Type}] = zone.Encloses(entry.Name)
+				}
 			}
 		}
 	}
@@ -248,6 +251,37 @@ func (l *Loop) withdrawal(ctx context.Context, uid string, state State, snapshot
 		plan.Serial = snapshot.Serial()
 	}
 	return plan, nil
+}
+
+// under is what changes did to a zone while it had a name that it has at the first of them.
+func under(zone name.Name, changes []dns.Change) []dns.Change {
+	soa := func(entries []dns.Entry) (at name.Name) {
+		for _, entry := range entries {
+			if entry.Type == rdata.SOA {
+				at = entry.Name
+			}
+		}
+		return at
+	}
+	own := []dns.Change{}
+	named := true
+	for _, change := range changes {
+		// A step that renames takes away a SOA of one name and brings one of another.
+		was, is := named, named
+		if from, to := soa(change.Removed), soa(change.Added); from != to {
+			was, is = from == zone, to == zone
+		}
+		if named = is; !was {
+			change.Removed = nil
+		}
+		if !is {
+			change.Added = nil
+		}
+		if was || is {
+			own = append(own, change)
+		}
+	}
+	return own
 }
 
 // absent are changes after which none of touched is there. It is never nil.

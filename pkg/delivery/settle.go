@@ -22,7 +22,7 @@ func (a *attempt) load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	i.loaded, i.stored, i.state = true, state, state
+	i.loaded, i.known, i.stored, i.state = true, true, state, state
 	if unsaved := i.unsaved; unsaved != nil && state.Intent == nil && state.Holder == a.loop.config.Identity {
 		i.state.Intent = a.let(unsaved)
 	} else {

@@ -127,6 +127,7 @@ func (w *writer) expect(server *deliverytest.Server) {
 type memoryStore struct {
 	mu     sync.Mutex
 	states map[delivery.Key]delivery.State
+	made   map[delivery.Key]time.Time
 	writes int
 	loads  int
 	Fault  func(method string, after bool) error
@@ -140,7 +141,18 @@ func (s *memoryStore) watch(w *worker) {
 	s.watching = append(s.watching, w)
 }
 
-func newStore() *memoryStore { return &memoryStore{states: map[delivery.Key]delivery.State{}} }
+// told tells a worker what is stored, as a controller does before it begins.
+func (s *memoryStore) told(w *worker) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for key, state := range s.states {
+		w.Hold(key, s.made[key], key.UID, copied(state))
+	}
+}
+
+func newStore() *memoryStore {
+	return &memoryStore{states: map[delivery.Key]delivery.State{}, made: map[delivery.Key]time.Time{}}
+}
 
 func (s *memoryStore) fault(method string, after bool) error {
 	s.mu.Lock()
@@ -182,7 +194,9 @@ func (s *memoryStore) Save(_ context.Context, key delivery.Key, state delivery.S
 		s.mu.Unlock()
 		return "", delivery.ErrConflict
 	}
-	s.writes++
+	if s.writes++; state.Version == "" {
+		s.made[key] = time.Now()
+	}
 	state.Version = fmt.Sprint("v", s.writes)
 	s.states[key] = copied(state)
 	watching := slices.Clone(s.watching)

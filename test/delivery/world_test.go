@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -358,8 +359,21 @@ func (s sample) label(name string) string {
 	return ""
 }
 
-// writes counts requests to this API that change something, by "resource" or "resource/subresource".
+// writes counts requests to this API that change something, by "resource" or "resource/subresource". A request is counted after its answer, and what
+// it wrote is seen before that: nothing is counted any more when two looks agree.
 func (w *world) writes() map[string]int {
+	w.Helper()
+	counts := w.counted()
+	eventually(w.T, "no request is under way", func() bool {
+		time.Sleep(50 * time.Millisecond)
+		before := counts
+		counts = w.counted()
+		return maps.Equal(before, counts)
+	})
+	return counts
+}
+
+func (w *world) counted() map[string]int {
 	counts := map[string]int{}
 	for _, s := range w.metrics() {
 		if s.name != "apiserver_request_total" || s.label("group") != v1alpha1.GroupName {

@@ -222,6 +222,12 @@ func (c *Controller) Run(ctx context.Context) error {
 		return nil
 	}
 	c.lookForFrozen()
+	// What is delivered has its names before anything is begun.
+	for _, object := range c.deliveries.GetStore().List() {
+		if one := object.(*v1alpha1.Delivery); c.zoneByUID(string(one.Spec.Zone.UID)) != nil {
+			c.hold(one)
+		}
+	}
 	// Classes first: a zone must not be told that its class is missing because it was looked at later.
 	for _, object := range c.classes.GetStore().List() {
 		if err := c.syncClass(ctx, object.(*v1alpha1.DNSClass).Name); err != nil {
@@ -304,9 +310,20 @@ func (c *Controller) deliveryHeard(before, after any) {
 		}
 	}
 	c.mu.Unlock()
+	if after == nil {
+		c.loop.Hold(key, time.Time{}, "", delivery.State{})
+	}
 	c.queue.Add(task{zoneTask, one.Namespace, one.Spec.Zone.Name})
 	if after == nil && one.Spec.ClassRef.Kind == v1alpha1.KindDNSClass {
 		c.queue.Add(task{kind: classTask, name: one.Spec.ClassRef.Name}) // It may be waiting for this one to go.
+	}
+}
+
+// hold tells the Loop of a Delivery of a Zone that is there: one whose Zone is gone keeps no name. Of two the earlier has it, as primaries see it
+// (transferclass).
+func (c *Controller) hold(one *v1alpha1.Delivery) {
+	if state, err := stateOf(one); err == nil {
+		c.loop.Hold(keyOf(one), one.CreationTimestamp.Time, string(one.UID), state)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -140,6 +141,7 @@ func (c *Controller) tell(zone *v1alpha1.Zone, force inForce, terminating bool) 
 		Retain: zone.Spec.DeletionPolicy == v1alpha1.DeletionPolicyRetain, Paused: zone.Annotations[v1alpha1.AnnotationPaused] == "true",
 	}
 	for _, one := range c.deliveriesOf(uid) {
+		c.hold(one)
 		key := keyOf(one)
 		if !slices.Contains(desired.Classes, key.Class) {
 			desired.Former = append(desired.Former, key.Class)
@@ -171,6 +173,7 @@ func (c *Controller) tell(zone *v1alpha1.Zone, force inForce, terminating bool) 
 func (c *Controller) forget(ctx context.Context, at cache.ObjectName, uid string) error {
 	c.loop.RemoveZone(uid)
 	for _, one := range c.deliveriesOf(uid) {
+		c.loop.Hold(keyOf(one), time.Time{}, "", delivery.State{})
 		if slices.Contains(one.Finalizers, v1alpha1.FinalizerDelivery) {
 			continue
 		}

@@ -76,6 +76,14 @@ func (s *Server) Disturb(zone name.Name, set delivery.RRset) {
 	z.sets[set.Key()] = set
 }
 
+// Adopt puts an RRset in place as somebody else would, at a server that does not know whose anything is.
+func (s *Server) Adopt(zone name.Name, set delivery.RRset) {
+	s.Disturb(zone, set)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.zone(zone).ours[set.Key()] = true
+}
+
 // Writes are all changes so far.
 func (s *Server) Writes() []Write {
 	s.mu.Lock()
