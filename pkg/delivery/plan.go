@@ -119,7 +119,7 @@ func (l *Loop) plans(ctx context.Context, state State, snapshot *zoneview.Snapsh
 // difference is never nil without an error.
 func (l *Loop) difference(ctx context.Context, uid string, since serial.Serial, snapshot *zoneview.Snapshot) ([]Change, error) {
 	changes := []dns.Change{}
-	if net, err := l.config.Views.Difference(uid, since, snapshot.Serial()); err == nil {
+	if net, err := l.config.Views.Difference(snapshot, since); err == nil {
 		changes = append(changes, net.Change)
 	} else if changes, err = l.changes(ctx, uid, since, snapshot.Serial()); err != nil {
 		return nil, err

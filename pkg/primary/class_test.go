@@ -17,6 +17,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/zoneview"
 )
 
 var elsewhere = netip.MustParseAddr("192.0.2.53")
@@ -159,13 +160,19 @@ func TestClass_namesAndKeysAreOneInEach(t *testing.T) {
 	}
 }
 
-// catalogOf transfers the catalog of a class without the network.
-func catalogOf(t *testing.T, p *Primary, c *Class) (at serial.Serial, members map[string]string) {
+func settledCatalog(t *testing.T, p *Primary, c *Class) *zoneview.Snapshot {
 	t.Helper()
 	s, ok := p.catalogs.Settled(c.catalog.uid())
 	if !ok {
 		t.Fatal("no catalog")
 	}
+	return s
+}
+
+// catalogOf transfers the catalog of a class without the network.
+func catalogOf(t *testing.T, p *Primary, c *Class) (at serial.Serial, members map[string]string) {
+	t.Helper()
+	s := settledCatalog(t, p, c)
 	if err := s.Prove(); err != nil {
 		t.Fatal(err)
 	}
@@ -239,7 +246,7 @@ func TestCatalog_listsTheClass(t *testing.T) {
 	if same, _ := catalogOf(t, p, red); same != at {
 		t.Errorf("serial %d for nothing", same)
 	}
-	d, err := p.catalogs.Difference(red.catalog.uid(), begun, at)
+	d, err := p.catalogs.Difference(settledCatalog(t, p, red), begun)
 	if err != nil || len(d.Removed) != 2 || len(d.Added) != 0 {
 		t.Errorf("IXFR from the first serial: %+v, %v", d, err)
 	}
@@ -281,10 +288,10 @@ func TestCatalog_isTheSameAtEveryPrimary(t *testing.T) {
 	if at != again || !maps.Equal(members, same) || len(members) != 2 {
 		t.Errorf("%d: %v\n%d: %v", at, members, again, same)
 	}
-	if _, err := first.catalogs.Difference(ofFirst.catalog.uid(), 6, 9); err != nil {
+	if _, err := first.catalogs.Difference(settledCatalog(t, first, ofFirst), 6); err != nil {
 		t.Error(err)
 	}
-	if d, err := second.catalogs.Difference(ofSecond.catalog.uid(), 6, 9); err == nil {
+	if d, err := second.catalogs.Difference(settledCatalog(t, second, ofSecond), 6); err == nil {
 		t.Errorf("a difference from a serial that it never had: %+v", d)
 	}
 }

@@ -24,9 +24,8 @@ type Zones interface {
 	Find(view string, fqdn name.Name) (*zoneview.Snapshot, bool)
 	// Settled is the zone with this uid.
 	Settled(uid string) (*zoneview.Snapshot, bool)
-	// Difference is what lies between two serials of the zone with this uid, the second being the settled one. An error:
-	// it is not known any more.
-	Difference(uid string, since, until serial.Serial) (zoneview.Difference, error)
+	// Difference is what lies between a serial of a zone and a snapshot of it. An error: it is not known any more.
+	Difference(after *zoneview.Snapshot, since serial.Serial) (zoneview.Difference, error)
 	// All is every zone of every view, in no order.
 	All() iter.Seq[*zoneview.Snapshot]
 	// Subscribe tells of zones that changed or went, coalesced; the function ends it.

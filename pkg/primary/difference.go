@@ -23,7 +23,7 @@ func (r *responder) difference(zone *zoneview.Snapshot, since serial.Serial) (re
 	if isCatalog(zone) {
 		difference = r.catalogs.Difference
 	}
-	d, err := difference(zone.Zone().UID, since, zone.Serial())
+	d, err := difference(zone, since)
 	if err != nil || len(d.Removed)+len(d.Added)+2 >= zone.EntryCount() {
 		return nil, false
 	}

@@ -24,20 +24,15 @@ type Difference struct {
 	dns.Change
 }
 
-// Difference leads from the settled serial since to the settled serial until of the zone with this uid. The work grows
-// with the steps between, not with the zone. ErrTrimmed: the steps that are kept do not reach back to since, until is
-// not the settled serial of the moment, or the zone was renamed or got another ttl in between, which changes
-// everything.
-func (v *Set) Difference(uid string, since, until serial.Serial) (Difference, error) {
-	known := v.held(uid)
-	if known == nil || known.settled == nil {
-		return Difference{}, fmt.Errorf("zone %s: %w", uid, ErrUnknown)
+// Difference leads from serial since of the zone to after, which is a snapshot of it, and need not be the newest. The work
+// grows with the steps between, not with the zone. ErrTrimmed: the steps that are kept do not reach back to since or to
+// after, or the zone was renamed or got another ttl in between, which changes everything.
+func (v *Set) Difference(after *Snapshot, since serial.Serial) (Difference, error) {
+	known := v.held(after.zone.UID)
+	if known == nil {
+		return Difference{}, fmt.Errorf("zone %s: %w", after.zone.UID, ErrUnknown)
 	}
-	after := known.settled
-	if after.serial != until {
-		return Difference{}, fmt.Errorf("%s: %w: serial %d is not the settled one", after, ErrTrimmed, until)
-	}
-	steps, err := known.between(since, until)
+	steps, err := known.between(since, after.serial)
 	if err != nil {
 		return Difference{}, err
 	}
@@ -48,7 +43,7 @@ func (v *Set) Difference(uid string, since, until serial.Serial) (Difference, er
 		}
 	}
 	if b.header.FQDN != after.header.FQDN || b.header.TTL != after.header.TTL {
-		return Difference{}, fmt.Errorf("%s, from serial %d to %d: %w: its name or ttl changed", after, since, until, ErrTrimmed)
+		return Difference{}, fmt.Errorf("%s, from serial %d to %d: %w: its name or ttl changed", after, since, after.serial, ErrTrimmed)
 	}
 	return b.difference(since), nil
 }
