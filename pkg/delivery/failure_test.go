@@ -130,6 +130,44 @@ func TestLoop_retryAfter(t *testing.T) {
 	})
 }
 
+// What is refused stays owed while the whole zone is written, which is more than an intent lists, and fails on the way.
+func TestLoop_refusedBesideTheWholeZone(t *testing.T) {
+	inScene(t, func(s *scene) {
+		s.start()
+		refuses := flag(true)
+		s.memory.Change(func(m *deliverytest.Memory) {
+			m.Refuse = func(set delivery.RRset) *delivery.Error {
+				if !refuses.Load() || set.Name != name.MustParse("mail.example.org.") {
+					return nil
+				}
+				return &delivery.Error{Reason: delivery.ReasonValidationFailed, Message: "no mail", Permanent: true}
+			}
+		})
+		s.zone.put(map[string]string{"mail": ""})
+		after(time.Minute)
+		if state := s.state(); state.Serial != s.zone.serial || state.Failed != 1 {
+			t.Fatalf("nothing is refused: %+v", state)
+		}
+		tries := s.failing(&delivery.Error{Reason: delivery.ReasonServerError, Message: "it is on fire"})
+		s.zone.put(map[string]string{"www": "192.0.2.9"})
+		after(time.Second)
+		s.class.Target = "there"
+		s.worker.SetClass(s.class)
+		after(time.Minute)
+		if len(tries()) == 0 || s.state().Serial != 0 {
+			t.Fatalf("nothing fails: %+v", s.state())
+		}
+		refuses.Store(false)
+		s.fault(nil)
+		s.worker.Retry("main")
+		after(time.Minute)
+		s.zone.expect(s.server)
+		if state := s.state(); state.Intent != nil || state.Ready.Status != delivery.True {
+			t.Errorf("%+v", state)
+		}
+	})
+}
+
 // 429 for one zone stops the whole class, for as long as it says.
 func TestLoop_wholeClassWaits(t *testing.T) {
 	inScene(t, func(s *scene) {

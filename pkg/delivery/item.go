@@ -258,7 +258,10 @@ func (a *attempt) level(ctx context.Context, snapshot *zoneview.Snapshot, now ti
 	}
 	i.pollAt, i.owedAt = time.Time{}, time.Time{}
 	plans, err := a.loop.plans(ctx, i.state, snapshot)
-	keys := keysOf(owedTo(i.state), plans...)
+	var intent Intent
+	if err == nil {
+		intent = a.intent(plans)
+	}
 	if repeat && i.whole && err == nil {
 		state := i.state
 		state.Serial = 0
@@ -271,27 +274,27 @@ func (a *attempt) level(ctx context.Context, snapshot *zoneview.Snapshot, now ti
 	for n := range plans {
 		plans[n].Delivered = i.state.Serial != 0
 	}
-	a.deliver(ctx, plans, keys, repeat)
+	a.deliver(ctx, plans, intent, repeat)
 }
 
-func owedTo(state State) []RRsetKey {
-	if state.Intent == nil {
-		return nil
+// intent says what carrying plans out may leave half written.
+func (a *attempt) intent(plans []Plan) Intent {
+	state := &a.item.state
+	intent := Intent{Serial: plans[0].Serial, From: plans[0].Serial, Holder: a.loop.config.Identity}
+	if state.Intent != nil {
+		intent.From = state.Intent.From
+	} else if state.Serial != 0 {
+		intent.From = state.Serial
 	}
-	return state.Intent.RRsets
+	intent.RRsets, intent.Unlisted = written(state.Intent, plans...)
+	return intent
 }
 
-// deliver has the provider carry plans out, which may leave keys half written.
-func (a *attempt) deliver(ctx context.Context, plans []Plan, keys []RRsetKey, repeat bool) {
+// deliver has the provider carry plans out.
+func (a *attempt) deliver(ctx context.Context, plans []Plan, intent Intent, repeat bool) {
 	i, plan := a.item, plans[0]
 	next := i.state
 	next.Zone, next.Target = plan.Zone, a.spec.Target
-	intent := Intent{Serial: plan.Serial, From: plan.Serial, Holder: a.loop.config.Identity, RRsets: keys}
-	if i.state.Intent != nil {
-		intent.From = i.state.Intent.From
-	} else if i.state.Serial != 0 {
-		intent.From = i.state.Serial
-	}
 	next.Intent = &intent
 	a.fencing = fencing{next: next, covered: len(plans) == 1 && a.covers(plan)}
 

@@ -94,9 +94,9 @@ func (a *attempt) takeAway(ctx context.Context, snapshot *zoneview.Snapshot, of 
 		plan.Serial = snapshot.Serial() // of which it is a consequence
 	}
 	next := i.state
-	intent := Intent{Serial: plan.Serial, From: plan.Serial, Holder: a.loop.config.Identity}
+	intent := Intent{Serial: plan.Serial, From: plan.Serial, Holder: a.loop.config.Identity, Unlisted: true}
 	if i.state.Intent != nil {
-		intent.From, intent.RRsets = i.state.Intent.From, i.state.Intent.RRsets
+		intent.From, intent.RRsets, intent.Unlisted = i.state.Intent.From, i.state.Intent.RRsets, i.state.Intent.Unlisted
 	} else if i.state.Serial != 0 {
 		intent.From = i.state.Serial
 	}
@@ -130,9 +130,9 @@ func (a *attempt) takeAway(ctx context.Context, snapshot *zoneview.Snapshot, of 
 // present one, for until then it is all that resolvers find (S6.8).
 func (a *attempt) rename(snapshot *zoneview.Snapshot, now time.Time) {
 	i, state := a.item, &a.item.state
-	old := Former{Zone: state.Zone, From: state.Serial}
+	old := Former{Zone: state.Zone, From: state.Serial, Unlisted: true}
 	if state.Intent != nil {
-		old.From, old.RRsets = state.Intent.From, state.Intent.RRsets
+		old.From, old.RRsets, old.Unlisted = state.Intent.From, state.Intent.RRsets, state.Intent.Unlisted
 	}
 	state.Former = slices.Clone(state.Former)
 	if !a.zone.Retain && !old.Zone.IsZero() {
@@ -145,7 +145,7 @@ func (a *attempt) rename(snapshot *zoneview.Snapshot, now time.Time) {
 			return false
 		}
 		// It had this name before, and what it left there is not known to be gone.
-		state.Intent = &Intent{Serial: snapshot.Serial(), From: former.From, Time: now, RRsets: former.RRsets}
+		state.Intent = &Intent{Serial: snapshot.Serial(), From: former.From, Time: now, RRsets: former.RRsets, Unlisted: former.Unlisted}
 		return true
 	})
 	if more := len(state.Former) - maxFormer; more > 0 {
@@ -156,7 +156,7 @@ func (a *attempt) rename(snapshot *zoneview.Snapshot, now time.Time) {
 
 // state is a Former as withdrawal takes it.
 func (f Former) state() State {
-	return State{Zone: f.Zone, Serial: f.From, Intent: &Intent{Serial: f.From, From: f.From, RRsets: f.RRsets}}
+	return State{Zone: f.Zone, Serial: f.From, Intent: &Intent{Serial: f.From, From: f.From, RRsets: f.RRsets, Unlisted: f.Unlisted}}
 }
 
 // leaveFormer withdraws the oldest name that the zone had. What comes of it holds up no change of the zone.
@@ -269,7 +269,7 @@ func (a *attempt) inherit(ctx context.Context, now time.Time) bool {
 			return false
 		}
 		// What it had begun and did not write down is what the zone changed since.
-		intent := Intent{Serial: theirs.Serial, From: theirs.Serial, Time: now}
+		intent := Intent{Serial: theirs.Serial, From: theirs.Serial, Time: now, Unlisted: true}
 		if theirs.Intent != nil {
 			if intent = *theirs.Intent; intent.Holder != "" {
 				intent.Holder, i.repeatAt = "", now.Add(a.loop.config.repeatAfter())

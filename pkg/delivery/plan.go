@@ -82,7 +82,7 @@ func (l *Loop) plans(ctx context.Context, state State, snapshot *zoneview.Snapsh
 		}
 		return []Plan{plan}, nil
 	}
-	plan.Uncertain, plan.Owed = true, intent.RRsets
+	plan.Uncertain, plan.Owed = true, intent.exhaustive()
 	touched := map[RRsetKey][]dns.Entry{}
 	known := true
 	changes, err := l.changes(ctx, plan.UID, intent.From, plan.Serial)
@@ -206,7 +206,7 @@ func (l *Loop) withdrawal(ctx context.Context, uid string, state State, snapshot
 	plan.Owed = []RRsetKey{}
 	touched := map[RRsetKey]bool{}
 	if state.Intent != nil {
-		plan.Owed = state.Intent.RRsets
+		plan.Owed = state.Intent.exhaustive()
 		for _, key := range state.Intent.RRsets {
 			touched[key] = zone.Encloses(key.Name)
 		}
@@ -318,22 +318,30 @@ func moved(sets iter.Seq[RRset], from, to name.Name) iter.Seq[RRset] {
 	}
 }
 
-// keysOf are the RRsets that plans change, nil for more than an Intent lists.
-func keysOf(owed []RRsetKey, plans ...Plan) []RRsetKey {
-	keys := map[RRsetKey]bool{}
-	for _, key := range owed {
-		keys[key] = true
+// written are the RRsets that stand half written while plans are carried out on what intent owes, which may be nil. Where they are
+// more than an Intent lists, they are those that are owed.
+func written(intent *Intent, plans ...Plan) (rrsets []RRsetKey, unlisted bool) {
+	if intent != nil {
+		rrsets = intent.RRsets
 	}
+	var changed []RRsetKey
 	for _, plan := range plans {
-		if plan.Changes == nil || len(keys)+len(plan.Changes) > 2*maxListed {
-			return nil
+		if plan.Changes == nil {
+			return rrsets, true
 		}
 		for _, change := range plan.Changes {
-			keys[change.After.Key()] = true
+			changed = append(changed, change.After.Key())
 		}
 	}
-	if len(keys) > maxListed {
-		return nil
+	return also(rrsets, false, changed)
+}
+
+// also adds RRsets to those of an Intent, in order, unless there are too many then.
+func also(rrsets []RRsetKey, unlisted bool, more []RRsetKey) ([]RRsetKey, bool) {
+	all := slices.Concat(rrsets, more)
+	slices.SortFunc(all, RRsetKey.Compare)
+	if all = slices.Compact(all); len(all) > maxListed {
+		return rrsets, true
 	}
-	return slices.SortedFunc(maps.Keys(keys), RRsetKey.Compare)
+	return all, unlisted
 }

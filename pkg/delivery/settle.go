@@ -45,13 +45,15 @@ func (a *attempt) anothers(ctx context.Context, snapshot *zoneview.Snapshot) *In
 		snapshot.Serial() == state.Serial || state.Serial.Ahead(snapshot.Serial()) {
 		return nil
 	}
-	intent := &Intent{Serial: state.Serial, From: state.Serial, Holder: state.Holder}
+	intent := &Intent{Serial: state.Serial, From: state.Serial, Holder: state.Holder, Unlisted: true}
 	if changes, err := a.loop.changes(ctx, a.item.key.UID, state.Serial, snapshot.Serial()); err == nil {
 		for key := range undo(snapshot, changes) {
 			intent.RRsets = append(intent.RRsets, key)
 		}
 		if slices.SortFunc(intent.RRsets, RRsetKey.Compare); len(intent.RRsets) > maxListed {
 			intent.RRsets = nil
+		} else {
+			intent.Unlisted = false
 		}
 	}
 	return intent
@@ -269,8 +271,8 @@ func (a *attempt) confirmed(next *State, plan Plan, report Report, now time.Time
 		kept := *intent
 		kept.Holder, kept.Time = a.loop.config.Identity, now
 		i.whole = i.whole || plan.Changes == nil
-		if kept.RRsets == nil {
-			kept.RRsets = owed // What is refused is owed after the repeat too.
+		if kept.Unlisted {
+			kept.RRsets, _ = also(owed, true, kept.RRsets) // What is refused is owed after the repeat too.
 		}
 		next.Intent = &kept
 	case len(owed) > 0:
@@ -350,7 +352,7 @@ func (s State) alike(other State) bool {
 }
 
 func (f Former) alike(other Former) bool {
-	return f.Zone == other.Zone && f.From == other.From && slices.Equal(f.RRsets, other.RRsets)
+	return f.Zone == other.Zone && f.From == other.From && f.Unlisted == other.Unlisted && slices.Equal(f.RRsets, other.RRsets)
 }
 
 func (s Server) alike(other Server) bool {

@@ -59,8 +59,9 @@ type Former struct {
 	Zone name.Name
 	// From is the earliest serial of which something may stand there, 0 where none is known.
 	From serial.Serial
-	// RRsets may stand there besides.
-	RRsets []RRsetKey
+	// RRsets may stand there besides, and with Unlisted more than these may stand half written (Intent).
+	RRsets   []RRsetKey
+	Unlisted bool
 }
 
 // Intent of a worker: written before the first call that changes something outside, read before each further one.
@@ -73,8 +74,18 @@ type Intent struct {
 	Holder string
 	// Time is when the holder began, renewed while it goes on.
 	Time time.Time
-	// RRsets are those that may stand half written. None: more than are listed, all that was touched since From.
-	RRsets []RRsetKey
+	// RRsets are those that may stand half written, or that were refused and are owed still. Unlisted: besides, all that
+	// was touched since From may stand half written, which is more than are listed.
+	RRsets   []RRsetKey
+	Unlisted bool
+}
+
+// exhaustive is RRsets, nil where they are not all.
+func (i *Intent) exhaustive() []RRsetKey {
+	if i.Unlisted {
+		return nil
+	}
+	return slices.Concat([]RRsetKey{}, i.RRsets)
 }
 
 // same: nobody else has written an intent since this one was read. A holder has one attempt at a time, and renews Time.
@@ -87,7 +98,7 @@ func (i *Intent) same(other *Intent) bool {
 
 // alike: same, and nothing else is owed.
 func (i *Intent) alike(other *Intent) bool {
-	return i.same(other) && (i == nil || i.From == other.From && slices.Equal(i.RRsets, other.RRsets))
+	return i.same(other) && (i == nil || i.From == other.From && i.Unlisted == other.Unlisted && slices.Equal(i.RRsets, other.RRsets))
 }
 
 // StateError is a failure as users read it.

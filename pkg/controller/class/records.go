@@ -58,7 +58,7 @@ func (c *Controller) standing(uid string, force inForce) standing {
 			s.confirmed = state.Serial
 		}
 		if state.Intent != nil && state.Intent.Holder == "" {
-			s.unlisted = s.unlisted || len(state.Intent.RRsets) == 0
+			s.unlisted = s.unlisted || state.Intent.Unlisted || len(state.Intent.RRsets) == 0
 			for _, rrset := range state.Intent.RRsets {
 				s.owed[rrset] = nil
 			}

@@ -29,11 +29,11 @@ func statusFor(state delivery.State, before *metav1.Condition) v1alpha1.Delivery
 	goal := state.Serial
 	if intent := state.Intent; intent != nil {
 		goal = intent.Serial
-		status.Intent = &v1alpha1.DeliveryIntent{Serial: int64(intent.Serial), From: int64(intent.From), Holder: intent.Holder, Time: metav1.NewTime(intent.Time)}
+		status.Intent = &v1alpha1.DeliveryIntent{Serial: int64(intent.Serial), From: int64(intent.From), Holder: intent.Holder, Time: metav1.NewTime(intent.Time), Unlisted: intent.Unlisted}
 		status.Intent.RRsets = textOf(intent.RRsets)
 	}
 	for _, former := range state.Former {
-		status.Former = append(status.Former, v1alpha1.DeliveryFormer{FQDN: former.Zone.String(), From: int64(former.From), RRsets: textOf(former.RRsets)})
+		status.Former = append(status.Former, v1alpha1.DeliveryFormer{FQDN: former.Zone.String(), From: int64(former.From), RRsets: textOf(former.RRsets), Unlisted: former.Unlisted})
 	}
 	for _, server := range state.Servers {
 		row := v1alpha1.DeliveryServer{Name: server.Name, Serial: int64(server.Serial), LastProbeTime: timeFor(server.At)}
@@ -107,7 +107,8 @@ func stateOf(one *v1alpha1.Delivery) (delivery.State, error) {
 		}
 	}
 	if intent := status.Intent; intent != nil {
-		state.Intent = &delivery.Intent{Serial: serial.Serial(intent.Serial), From: serial.Serial(intent.From), Holder: intent.Holder, Time: intent.Time.Time}
+		state.Intent = &delivery.Intent{Serial: serial.Serial(intent.Serial), From: serial.Serial(intent.From), Holder: intent.Holder, Time: intent.Time.Time,
+			Unlisted: intent.Unlisted || len(intent.RRsets) == 0}
 		var err error
 		if state.Intent.RRsets, err = parse(intent.RRsets); err != nil {
 			return delivery.State{}, fault("intent.rrsets", err)
@@ -118,7 +119,7 @@ func stateOf(one *v1alpha1.Delivery) (delivery.State, error) {
 		if err != nil {
 			return delivery.State{}, fault("former", err)
 		}
-		former := delivery.Former{Zone: zone, From: serial.Serial(one.From)}
+		former := delivery.Former{Zone: zone, From: serial.Serial(one.From), Unlisted: one.Unlisted || len(one.RRsets) == 0}
 		if former.RRsets, err = parse(one.RRsets); err != nil {
 			return delivery.State{}, fault("former", err)
 		}

@@ -3405,6 +3405,13 @@ func schema_pkg_apis_kubizone_v1alpha1_DeliveryFormer(ref common.ReferenceCallba
 							},
 						},
 					},
+					"unlisted": {
+						SchemaProps: spec.SchemaProps{
+							Description: "unlisted: besides, what was touched since from may stand there half written.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
 				},
 				Required: []string{"fqdn"},
 			},
@@ -3447,7 +3454,7 @@ func schema_pkg_apis_kubizone_v1alpha1_DeliveryIntent(ref common.ReferenceCallba
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "rrsets are those being written, as \"name type\", where they are few.",
+							Description: "rrsets are those being written where they are few, and those that were refused and are owed, as \"name type\".",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -3464,6 +3471,13 @@ func schema_pkg_apis_kubizone_v1alpha1_DeliveryIntent(ref common.ReferenceCallba
 							Description: "from is the earliest serial of which something may stand at the provider.",
 							Type:        []string{"integer"},
 							Format:      "int64",
+						},
+					},
+					"unlisted": {
+						SchemaProps: spec.SchemaProps{
+							Description: "unlisted: more than rrsets are being written; what was touched since from may stand half written.",
+							Type:        []string{"boolean"},
+							Format:      "",
 						},
 					},
 				},

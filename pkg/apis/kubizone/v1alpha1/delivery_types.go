@@ -108,6 +108,9 @@ type DeliveryFormer struct {
 	// +optional
 	// +listType=atomic
 	RRsets []string `json:"rrsets,omitempty" protobuf:"bytes,3,rep,name=rrsets"`
+	// unlisted: besides, what was touched since from may stand there half written.
+	// +optional
+	Unlisted bool `json:"unlisted,omitempty" protobuf:"varint,4,opt,name=unlisted"`
 }
 
 // DeliveryIntent is a write that is under way: whoever finds another's knows that it may still arrive.
@@ -119,13 +122,16 @@ type DeliveryIntent struct {
 	Holder string `json:"holder,omitempty" protobuf:"bytes,2,opt,name=holder"`
 	// time at which it began.
 	Time metav1.Time `json:"time" protobuf:"bytes,3,opt,name=time"`
-	// rrsets are those being written, as "name type", where they are few.
+	// rrsets are those being written where they are few, and those that were refused and are owed, as "name type".
 	// +optional
 	// +listType=atomic
 	RRsets []string `json:"rrsets,omitempty" protobuf:"bytes,4,rep,name=rrsets"`
 	// from is the earliest serial of which something may stand at the provider.
 	// +optional
 	From int64 `json:"from,omitempty" protobuf:"varint,5,opt,name=from"`
+	// unlisted: more than rrsets are being written; what was touched since from may stand half written.
+	// +optional
+	Unlisted bool `json:"unlisted,omitempty" protobuf:"varint,6,opt,name=unlisted"`
 }
 
 // DeliveryServer is one server or instance of a class.

@@ -734,6 +734,14 @@ func (m *DeliveryFormer) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	_ = i
 	var l int
 	_ = l
+	i--
+	if m.Unlisted {
+		dAtA[i] = 1
+	} else {
+		dAtA[i] = 0
+	}
+	i--
+	dAtA[i] = 0x20
 	if len(m.RRsets) > 0 {
 		for iNdEx := len(m.RRsets) - 1; iNdEx >= 0; iNdEx-- {
 			i -= len(m.RRsets[iNdEx])
@@ -774,6 +782,14 @@ func (m *DeliveryIntent) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	_ = i
 	var l int
 	_ = l
+	i--
+	if m.Unlisted {
+		dAtA[i] = 1
+	} else {
+		dAtA[i] = 0
+	}
+	i--
+	dAtA[i] = 0x30
 	i = encodeVarintGenerated(dAtA, i, uint64(m.From))
 	i--
 	dAtA[i] = 0x28
@@ -3340,6 +3356,7 @@ func (m *DeliveryFormer) Size() (n int) {
 			n += 1 + l + sovGenerated(uint64(l))
 		}
 	}
+	n += 2
 	return n
 }
 
@@ -3361,6 +3378,7 @@ func (m *DeliveryIntent) Size() (n int) {
 		}
 	}
 	n += 1 + sovGenerated(uint64(m.From))
+	n += 2
 	return n
 }
 
@@ -4414,6 +4432,7 @@ func (this *DeliveryFormer) String() string {
 		`FQDN:` + fmt.Sprintf("%v", this.FQDN) + `,`,
 		`From:` + fmt.Sprintf("%v", this.From) + `,`,
 		`RRsets:` + fmt.Sprintf("%v", this.RRsets) + `,`,
+		`Unlisted:` + fmt.Sprintf("%v", this.Unlisted) + `,`,
 		`}`,
 	}, "")
 	return s
@@ -4428,6 +4447,7 @@ func (this *DeliveryIntent) String() string {
 		`Time:` + strings.Replace(strings.Replace(fmt.Sprintf("%v", this.Time), "Time", "v1.Time", 1), `&`, ``, 1) + `,`,
 		`RRsets:` + fmt.Sprintf("%v", this.RRsets) + `,`,
 		`From:` + fmt.Sprintf("%v", this.From) + `,`,
+		`Unlisted:` + fmt.Sprintf("%v", this.Unlisted) + `,`,
 		`}`,
 	}, "")
 	return s
@@ -7023,6 +7043,26 @@ func (m *DeliveryFormer) Unmarshal(dAtA []byte) error {
 			}
 			m.RRsets = append(m.RRsets, string(dAtA[iNdEx:postIndex]))
 			iNdEx = postIndex
+		case 4:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Unlisted", wireType)
+			}
+			var v int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				v |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			m.Unlisted = bool(v != 0)
 		default:
 			iNdEx = preIndex
 			skippy, err := skipGenerated(dAtA[iNdEx:])
@@ -7208,6 +7248,26 @@ func (m *DeliveryIntent) Unmarshal(dAtA []byte) error {
 					break
 				}
 			}
+		case 6:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Unlisted", wireType)
+			}
+			var v int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				v |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			m.Unlisted = bool(v != 0)
 		default:
 			iNdEx = preIndex
 			skippy, err := skipGenerated(dAtA[iNdEx:])

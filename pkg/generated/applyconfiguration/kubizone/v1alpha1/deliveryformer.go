@@ -16,6 +16,8 @@ type DeliveryFormerApplyConfiguration struct {
 	From *int64 `json:"from,omitempty"`
 	// rrsets may stand there besides, as "name type".
 	RRsets []string `json:"rrsets,omitempty"`
+	// unlisted: besides, what was touched since from may stand there half written.
+	Unlisted *bool `json:"unlisted,omitempty"`
 }
 
 // DeliveryFormerApplyConfiguration constructs a declarative configuration of the DeliveryFormer type for use with
@@ -47,5 +49,13 @@ func (b *DeliveryFormerApplyConfiguration) WithRRsets(values ...string) *Deliver
 	for i := range values {
 		b.RRsets = append(b.RRsets, values[i])
 	}
+	return b
+}
+
+// WithUnlisted sets the Unlisted field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Unlisted field is set to the value of the last call.
+func (b *DeliveryFormerApplyConfiguration) WithUnlisted(value bool) *DeliveryFormerApplyConfiguration {
+	b.Unlisted = &value
 	return b
 }

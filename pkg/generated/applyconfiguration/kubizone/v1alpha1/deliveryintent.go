@@ -20,10 +20,12 @@ type DeliveryIntentApplyConfiguration struct {
 	Holder *string `json:"holder,omitempty"`
 	// time at which it began.
 	Time *v1.Time `json:"time,omitempty"`
-	// rrsets are those being written, as "name type", where they are few.
+	// rrsets are those being written where they are few, and those that were refused and are owed, as "name type".
 	RRsets []string `json:"rrsets,omitempty"`
 	// from is the earliest serial of which something may stand at the provider.
 	From *int64 `json:"from,omitempty"`
+	// unlisted: more than rrsets are being written; what was touched since from may stand half written.
+	Unlisted *bool `json:"unlisted,omitempty"`
 }
 
 // DeliveryIntentApplyConfiguration constructs a declarative configuration of the DeliveryIntent type for use with
@@ -71,5 +73,13 @@ func (b *DeliveryIntentApplyConfiguration) WithRRsets(values ...string) *Deliver
 // If called multiple times, the From field is set to the value of the last call.
 func (b *DeliveryIntentApplyConfiguration) WithFrom(value int64) *DeliveryIntentApplyConfiguration {
 	b.From = &value
+	return b
+}
+
+// WithUnlisted sets the Unlisted field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Unlisted field is set to the value of the last call.
+func (b *DeliveryIntentApplyConfiguration) WithUnlisted(value bool) *DeliveryIntentApplyConfiguration {
+	b.Unlisted = &value
 	return b
 }
