@@ -48,14 +48,15 @@ func (s *Snapshot) apply(step content.Step) (*Snapshot, error) {
 		return nil, err
 	}
 	removed, added := step.Elements()
-	state, err := s.state.Update(removed, added)
+	leads, err := s.state.Leads(removed, added, step.State)
 	if err != nil {
 		return nil, s.misfit(step.N, "%v", err)
 	}
-	if state != step.State {
+	if !leads {
+		state, _ := s.state.Update(removed, added)
 		return nil, s.misfit(step.N, "it leads to content state %s and claims %s", state, step.State)
 	}
-	next.become(step.HeaderAfter, step.Serial, step.N, state)
+	next.become(step.HeaderAfter, step.Serial, step.N, step.State)
 	return next, nil
 }
 

@@ -56,12 +56,36 @@ func NewElement(parts ...string) Element {
 //
 // The error says that s is not a valid encoding; s itself is never changed.
 func (s State) Update(removed, added []Element) (State, error) {
-	sum, err := s.point()
+	if len(removed) == 0 && len(added) == 0 {
+		_, err := s.point()
+		return s, err
+	}
+	sum, err := s.sum(removed, added)
 	if err != nil {
 		return State{}, err
 	}
-	if len(removed) == 0 && len(added) == 0 {
-		return s, nil
+	state, err := encode(sum)
+	if err == nil {
+		sums.put(state, sum) // and nobody changes it from here on
+	}
+	return state, err
+}
+
+// Leads reports whether Update returns to. Where that was met a short while ago, it costs a tenth of Update.
+func (s State) Leads(removed, added []Element, to State) (bool, error) {
+	if known := sums.get(to); known != nil {
+		sum, err := s.sum(removed, added)
+		return err == nil && sum.IsEqual(known), err
+	}
+	state, err := s.Update(removed, added)
+	return err == nil && state == to, err
+}
+
+// sum is the caller's to change.
+func (s State) sum(removed, added []Element) (group.Element, error) {
+	sum, err := s.point()
+	if err != nil {
+		return nil, err
 	}
 	for _, element := range added {
 		sum.Add(sum, element.point())
@@ -69,11 +93,7 @@ func (s State) Update(removed, added []Element) (State, error) {
 	for _, element := range removed {
 		sum.Add(sum, group.Ristretto255.NewElement().Neg(element.point()))
 	}
-	state, err := encode(sum)
-	if err == nil {
-		sums.put(state, sum) // and nobody changes it from here on
-	}
-	return state, err
+	return sum, nil
 }
 
 // point is the caller's to change.

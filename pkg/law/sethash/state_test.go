@@ -258,6 +258,39 @@ func TestUpdate_inverse(t *testing.T) {
 	})
 }
 
+// What Leads says is what Update comes to, whether the state is remembered or not.
+func TestLeads_saysWhatUpdateComesTo(t *testing.T) {
+	elements := rapid.SliceOfN(rapid.Map(rapid.SampledFrom([]string{"a", "b", "c"}), func(s string) Element { return NewElement(s) }), 0, 3)
+	rapid.Check(t, func(t *rapid.T) {
+		update := func(s State, removed, added []Element) State {
+			next, err := s.Update(removed, added)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return next
+		}
+		start := update(State{}, nil, elements.Draw(t, "start"))
+		removed, added := elements.Draw(t, "removed"), elements.Draw(t, "added")
+		to := update(start, removed, added)
+		for _, claimed := range []State{to, start, {}, update(to, nil, []Element{NewElement("a")})} {
+			for _, remembered := range []bool{true, false} {
+				if !remembered {
+					sums.mu.Lock()
+					sums.young, sums.old = nil, nil
+					sums.mu.Unlock()
+				}
+				leads, err := start.Leads(removed, added, claimed)
+				if err != nil || leads != (claimed == to) {
+					t.Fatalf("leads to %s: %t, %v; it leads to %s (remembered: %t)", claimed, leads, err, to, remembered)
+				}
+			}
+		}
+	})
+	if leads, err := (State{1}).Leads(nil, []Element{NewElement("a")}, State{}); leads || err == nil {
+		t.Error("from what encodes nothing something leads somewhere")
+	}
+}
+
 func TestNewElement_partsDoNotRunTogether(t *testing.T) {
 	lists := [][]string{{}, {""}, {"", ""}, {"ab"}, {"a", "b"}, {"", "ab"}, {"ab", ""}, {"a", "", "b"}, {"\x00\x00\x00\x01a"}, {"a\x00\x00\x00\x01b"}}
 	for i, one := range lists {
