@@ -14,6 +14,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/content"
 )
 
 // Writers of one zone queue at its head. Who finds others waiting takes them
@@ -530,13 +531,15 @@ func (b *assembly) operations(ctx context.Context, first *decided) (then []clien
 	}
 	then = append(then, b.waiting.ops()...)
 	uid := b.zone.UID
-	if b.journal.steps > 0 {
-		last := b.journal.last
+	if len(b.journal.steps) > 0 {
+		last := b.journal.last()
 		value := b.journal.value(b.change.Settled())
 		b.written = len(value)
-		then = append(then, opPut(l.layout.journalKey(uid, last), value))
+		key := l.layout.journalKey(uid, last)
+		then = append(then, opPut(key, value))
+		l.made.put(key, value, &content.Transaction{Steps: b.journal.steps, Settled: b.change.Settled()})
 		if keep := uint64(l.config.JournalSteps); last > keep {
-			from := b.journal.first - min(keep, b.journal.first)
+			from := b.journal.first() - min(keep, b.journal.first())
 			then = append(then, clientv3.OpDelete(l.layout.journalKey(uid, from), clientv3.WithRange(l.layout.journalKey(uid, last-keep)+"/")))
 		}
 	}
@@ -566,7 +569,9 @@ func (b *assembly) settle(object *v1alpha1.Zone) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	h.taken(b.done...)
-	l.journals(h, b.zone.UID, b.journal.last, b.journal.steps, b.written)
+	if n := len(b.journal.steps); n > 0 { // a cascade's batch may have none
+		l.journals(h, b.zone.UID, b.journal.last(), n, b.written)
+	}
 	if len(b.late) > 0 {
 		if h.aloft == nil {
 			h.aloft = map[string]bool{}

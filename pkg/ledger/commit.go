@@ -505,6 +505,7 @@ func (l *Ledger) transaction(ctx context.Context, w *write, s *session, out law.
 			if key, tx := l.journalled(before, c); tx != nil {
 				value := encode(tx)
 				puts.put(key, value)
+				l.made.put(key, value, tx)
 				if len(tx.Steps) > 0 {
 					t.step = len(value)
 				}

@@ -92,11 +92,11 @@ func (l *Ledger) followJournal(ctx context.Context, sink Sink, rev int64) error 
 			if !ok {
 				return fmt.Errorf("ledger: %q is no journal key", e.Kv.Key)
 			}
-			var tx content.Transaction
-			if err := json.Unmarshal(e.Kv.Value, &tx); err != nil {
+			tx, err := l.made.read(string(e.Kv.Key), e.Kv.Value)
+			if err != nil {
 				return fmt.Errorf("ledger: %s: %w", e.Kv.Key, err)
 			}
-			sink.Apply(uid, tx)
+			sink.Apply(uid, *tx)
 		}
 	}
 	return ctx.Err()

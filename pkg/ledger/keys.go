@@ -289,10 +289,9 @@ var escaped = []byte(`\u00`)
 // journalValue is a content.Transaction with steps and without a zone that is encoded as its steps are decided, each once:
 // how much it takes is known before all of them are there.
 type journalValue struct {
-	buf         bytes.Buffer
-	encoder     *json.Encoder
-	steps       int
-	first, last uint64
+	buf     bytes.Buffer
+	encoder *json.Encoder
+	steps   []content.Step
 }
 
 // add takes a step in unless that takes more than most octets, and returns how many it does.
@@ -303,7 +302,7 @@ func (j *journalValue) add(step *content.Step, most int) (octets int, ok bool) {
 		j.buf.WriteString(`{"s":[`)
 	}
 	before := j.buf.Len()
-	if j.steps > 0 {
+	if len(j.steps) > 0 {
 		j.buf.WriteByte(',')
 	}
 	if err := j.encoder.Encode(step); err != nil {
@@ -314,12 +313,12 @@ func (j *journalValue) add(step *content.Step, most int) (octets int, ok bool) {
 		j.buf.Truncate(before)
 		return octets, false
 	}
-	if j.steps++; j.steps == 1 {
-		j.first = step.N
-	}
-	j.last = step.N
+	j.steps = append(j.steps, *step)
 	return octets, true
 }
+
+func (j *journalValue) first() uint64 { return j.steps[0].N }
+func (j *journalValue) last() uint64  { return j.steps[len(j.steps)-1].N }
 
 // value ends it.
 func (j *journalValue) value(settled bool) []byte {

@@ -107,6 +107,7 @@ type Ledger struct {
 	turns    turns
 	lead     atomic.Int64 // of it before its records, ns
 	stats    Stats
+	made     made
 }
 
 // Stats count what happened; all fields only grow.
