@@ -20,6 +20,7 @@ import (
 	etcd "go.etcd.io/etcd/server/v3/embed"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
+	"google.golang.org/grpc"
 )
 
 // DefaultQuotaBytes bounds the store. etcd's own default of 2 GiB is met early here: every record write also writes
@@ -32,6 +33,8 @@ const maxSocketPath = 100
 const (
 	etcdDir    = "etcd"
 	socketFile = "etcd.sock"
+	// window is what may be under way to the member, as pkg/apiserver has it the other way.
+	window = 4 << 20
 )
 
 // Config says where the member lives.
@@ -251,6 +254,7 @@ func (m *Member) config(cfg Config, dir string) *etcd.Config {
 		c.QuotaBackendBytes = DefaultQuotaBytes
 	}
 	c.EnableGRPCGateway = false
+	c.GRPCAdditionalServerOptions = []grpc.ServerOption{grpc.StaticStreamWindowSize(window), grpc.StaticConnWindowSize(window)}
 	// Nobody else could lead: waiting for a leader's heartbeat is only time lost at each start.
 	c.TickMs, c.ElectionMs = 20, 200
 	// Shown every time a laptop sleeps or its disk stalls, and nothing anybody could act on.
