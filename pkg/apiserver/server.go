@@ -41,6 +41,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/registry/delivery"
 	"kubi.zone/kubizone/pkg/registry/dnsclass"
+	"kubi.zone/kubizone/pkg/registry/fromcache"
 	"kubi.zone/kubizone/pkg/registry/record"
 	"kubi.zone/kubizone/pkg/registry/zone"
 	"kubi.zone/kubizone/pkg/zoneview"
@@ -227,6 +228,10 @@ func etcdOptions(registry install.Registry, cfg Config) *genericoptions.EtcdOpti
 
 func (s *Server) decorator(where storagebackend.TransportConfig, plain bool) generic.StorageDecorator {
 	compactor, _ := s.compactor.(etcd3.Compactor)
+	above := fromcache.Storage
+	if plain {
+		above = func(cached storage.Interface) storage.Interface { return cached }
+	}
 	return decorator(
 		func() (*kubernetes.Client, error) {
 			client, err := dial(context.Background(), where)
@@ -253,6 +258,7 @@ func (s *Server) decorator(where storagebackend.TransportConfig, plain bool) gen
 			}
 			return nil, fmt.Errorf("storage of %s: whether the ledger must know this resource is not said", resource)
 		},
+		above,
 	)
 }
 

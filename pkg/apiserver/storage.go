@@ -34,9 +34,9 @@ func (o ours) GetRESTOptions(resource schema.GroupResource, example runtime.Obje
 }
 
 // decorator is upstream's storage with a watch cache, on a client of ours and with the ledger between the cache and
-// etcd. connect gives each resource its own client: progress notifications are counted by client, and two caches on
+// etcd; above is what stands above the cache. connect gives each resource its own client: progress notifications are counted by client, and two caches on
 // one would take each other's.
-func decorator(connect func() (*kubernetes.Client, error), compactor etcd3.Compactor, wrap func(schema.GroupResource, storage.Interface) (storage.Interface, error)) generic.StorageDecorator {
+func decorator(connect func() (*kubernetes.Client, error), compactor etcd3.Compactor, wrap func(schema.GroupResource, storage.Interface) (storage.Interface, error), above func(storage.Interface) storage.Interface) generic.StorageDecorator {
 	return func(
 		config *storagebackend.ConfigForResource, resourcePrefix string, key func(runtime.Object) (string, error),
 		newObject, newList func() runtime.Object, attributes storage.AttrFunc, triggers storage.IndexerFuncs, indexers *cache.Indexers,
@@ -85,7 +85,7 @@ func decorator(connect func() (*kubernetes.Client, error), compactor etcd3.Compa
 		}
 		delegator := cacher.NewCacheDelegator(cached, wrapped)
 		var once sync.Once // storage is destroyed once for each subresource that shares it
-		return delegator, func() {
+		return above(delegator), func() {
 			once.Do(func() {
 				delegator.Stop()
 				cached.Stop()

@@ -12,6 +12,8 @@ import (
 	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
 	"k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/apiserver/pkg/util/dryrun"
+
+	"kubi.zone/kubizone/pkg/registry/fromcache"
 )
 
 // Decide says what a commit would say. It fills the status of after and returns the API error the commit would, and changes nothing else.
@@ -65,7 +67,7 @@ func (s *Store[T]) Update(ctx context.Context, name string, info rest.UpdatedObj
 // Delete removes an object, marks it as being deleted, or says what would come of it.
 func (s *Store[T]) Delete(ctx context.Context, name string, validation rest.ValidateObjectFunc, options *metav1.DeleteOptions) (runtime.Object, bool, error) {
 	if !dryrun.IsDryRun(options.DryRun) {
-		return s.Store.Delete(ctx, name, validation, options)
+		return fromcache.Delete(ctx, s.Store, name, validation, options)
 	}
 	before, err := s.Store.Get(ctx, name, &metav1.GetOptions{})
 	if err != nil {
