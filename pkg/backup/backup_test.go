@@ -190,6 +190,15 @@ func TestBackup_inTheMiddleOfABatchIsRestored(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// As it was written before there was such a number.
+	older := *m
+	older.Decided = 0
+	if err := older.write(file); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := restore(t, file); err != nil {
+		t.Errorf("with a manifest of an older kubizone: %v", err)
+	}
 	again := start(t, path)
 	again.Run()
 	again.store.Settle()
