@@ -38,6 +38,9 @@ func (m *made) put(key string, value []byte, tx *content.Transaction) {
 	if len(value) > maxMadeOctets {
 		return
 	}
+	if cap(value) > 2*maxMadeOctets { // a long step was encoded behind it, and went alone
+		value = bytes.Clone(value)
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.values == nil {

@@ -46,6 +46,10 @@ func TestMade_readsWhatIsStored(t *testing.T) {
 	if read("long", long) == longer {
 		t.Errorf("%d octets are remembered", len(long))
 	}
+	m.put("roomy", append(make([]byte, 0, 10*maxMadeOctets), ours...), tx)
+	if have := m.values["roomy"].octets; cap(have) > 2*maxMadeOctets || string(have) != string(ours) {
+		t.Errorf("%d octets are remembered in %d", len(have), cap(have))
+	}
 	for i := range 2 * maxMade {
 		m.put(fmt.Sprint(i), ours, tx)
 	}
