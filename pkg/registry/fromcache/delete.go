@@ -8,15 +8,17 @@ import (
 	"errors"
 	"slices"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/apiserver/pkg/storage"
 )
 
-// errOutdated: the object is not as the cache had it.
-var errOutdated = errors.New("the object is not as the cache has it")
+// errOutdated: the object is not as the cache had it. For who counts writes that is a conflict.
+var errOutdated error = apierrors.NewConflict(schema.GroupResource{}, "", errors.New("the object is not as the cache has it"))
 
 // beginning is what a deletion began with.
 type beginning struct {
