@@ -34,8 +34,8 @@ const (
 	// keepAliveTime and keepAliveTimeout find a connection dead that nothing else tells about, as upstream does.
 	keepAliveTime    = 30 * time.Second
 	keepAliveTimeout = 10 * time.Second
-	// window is what may be under way in a stream and in a connection. Given, it is not probed for: that takes a ping
-	// and its answer for each request of a lone caller, a thirtieth of what a write takes.
+	// window is what may be under way in a stream and in a connection. Given, it is not probed for, which takes a ping
+	// and its answer for each request of a lone caller.
 	window = 4 << 20
 )
 

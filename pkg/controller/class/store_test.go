@@ -82,9 +82,9 @@ func begun() delivery.State {
 	return delivery.State{
 		Zone: name.MustParse("example.org."), Target: "webhook https://dns.example.net", Serial: 6, Hash: "abc",
 		SyncTime: time.Unix(1000, 0), DriftCheckTime: time.Unix(2000, 0),
-		Intent: &delivery.Intent{Serial: 7, From: 5, Holder: "me", Time: time.Unix(3000, 0), RRsets: []delivery.RRsetKey{{Name: name.MustParse("*.b.example.org."), Type: rdata.MX}}},
+		Intent: &delivery.Intent{Serial: 7, From: 5, Holder: "me", Time: time.Unix(3000, 0), RRsets: []delivery.RRsetKey{{Name: name.MustParse("*.b.example.org."), Type: rdata.MX}}, Unlisted: true},
 		Failed: 1, Skipped: 2, Holder: "me",
-		Former: []delivery.Former{{Zone: name.MustParse("example.net."), From: 3, RRsets: []delivery.RRsetKey{{Name: name.MustParse("a.example.net."), Type: rdata.A}}}},
+		Former: []delivery.Former{{Zone: name.MustParse("example.net."), From: 3, RRsets: []delivery.RRsetKey{{Name: name.MustParse("a.example.net."), Type: rdata.A}}, Unlisted: true}},
 		Error:  &delivery.StateError{Reason: delivery.ReasonServerError, Code: "500", Message: "it could not", Time: time.Unix(4000, 0)},
 		Ready:  delivery.Condition{Status: delivery.False, Reason: delivery.ReasonServerError, Message: "it could not"},
 	}
