@@ -7,15 +7,27 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 )
 
 // cachedKube is the directory of what an earlier hack/build-kube.sh built, or empty.
 var cachedKube = sync.OnceValue(func() string {
-	_, file, _, _ := runtime.Caller(0)
-	out, err := exec.Command(filepath.Join(filepath.Dir(file), "../../hack/build-kube.sh"), "--cached").Output()
+	// A test runs in the directory of its package. The source paths in the binary are no help: they are trimmed.
+	root, err := os.Getwd()
+	if err != nil {
+		return ""
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(root, "go.mod")); err == nil {
+			break
+		}
+		if filepath.Dir(root) == root {
+			return ""
+		}
+		root = filepath.Dir(root)
+	}
+	out, err := exec.Command(filepath.Join(root, "hack/build-kube.sh"), "--cached").Output()
 	if err != nil {
 		return ""
 	}
