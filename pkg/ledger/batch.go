@@ -39,7 +39,7 @@ import (
 const (
 	// maxBatch, wideOps and maxBatchBytes keep a batch within what etcd takes: the operations that an embedded one
 	// is told, which are tried at any, 128 of them by default (narrowOps), or what it turns out to be told, and 1.5 MiB of a
-	// request: maxBatchBytes, what the last one brings, and a Zone of 512 KiB.
+	// request: maxBatchBytes, what the last one brings, and a Zone of 512 KiB, which an older kubizone let in (S5.6).
 	maxBatch      = 64
 	wideOps       = 500
 	narrowOps     = 120

@@ -12,10 +12,13 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/zonefile"
 )
@@ -80,6 +83,25 @@ func fromCustomResource(o *unstructured.Unstructured) (reason, fix string) {
 		return fmt.Sprintf("kubizone had no kind %s", kind.Kind), "export zones.kubi.zone and records.kubi.zone alone"
 	}
 	return "", ""
+}
+
+// sizeOf reports an object that the server would refuse for its size (S5.6). What else is wrong with it the server says.
+func sizeOf(o *unstructured.Unstructured) field.ErrorList {
+	o = o.DeepCopy()
+	forget(o)
+	switch o.GetKind() {
+	case "Zone":
+		zone := &v1alpha1.Zone{}
+		if runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, zone) == nil {
+			return validation.ZoneSize(zone, nil)
+		}
+	case "Record":
+		record := &v1alpha1.Record{}
+		if runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, record) == nil {
+			return validation.RecordSize(record, nil)
+		}
+	}
+	return nil
 }
 
 func dropEmpty(content map[string]any) {

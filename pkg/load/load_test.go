@@ -335,6 +335,31 @@ a: 2
 	}
 }
 
+// S5.6: what the server would refuse for its size is said before the first write of a migration.
+func TestLoad_saysWhatIsTooLargeBeforeTheFirstWrite_S5_6(t *testing.T) {
+	patterns := make([]string, 900)
+	for i := range patterns {
+		patterns[i] = fmt.Sprintf(`{"pattern":"%04d%s"}`, i, strings.Repeat("a", 100))
+	}
+	path := write(t, filepath.Join(t.TempDir(), "v0.json"), `{"apiVersion":"v1","kind":"List","items":[
+		{"apiVersion":"kubi.zone/v1alpha1","kind":"Zone","metadata":{"name":"small"},"spec":{"domainName":"example.net."}},
+		{"apiVersion":"kubi.zone/v1alpha1","kind":"Zone","metadata":{"name":"large"},"spec":{"domainName":"example.org.","delegations":[{"records":[`+strings.Join(patterns, ",")+`]}]}},
+		{"apiVersion":"kubi.zone/v1alpha1","kind":"Record","metadata":{"name":"long","annotations":{"a":"`+strings.Repeat("x", 100<<10)+`"}},"spec":{"domainName":"a.example.net.","type":"A","rdata":"192.0.2.1"}}]}`)
+	l := newLab(t, fake.NewSimpleClientset())
+	said := 0
+	server := dynamicfake.NewSimpleDynamicClient(runtime.NewScheme())
+	server.PrependReactor("patch", "*", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		if said++; !l.heard("zone team/large: spec: Too long: spec takes ") || !l.heard("record team/long: metadata: Too long: ") || action.(clienttesting.PatchAction).GetName() != "small" {
+			t.Errorf("written before: %v", action)
+		}
+		return true, &unstructured.Unstructured{}, nil
+	})
+	l.dynamic, l.mapping, l.cfg.FromCRD = server, kinds{"Zone": "zones", "Record": "records"}, true
+	if got := l.load(t, path); got != (Result{Written: 1, Refused: 2}) || said != 1 {
+		t.Errorf("load: %+v", got)
+	}
+}
+
 // L4: a conflict of server-side apply is somebody else's field.
 func TestLoad_leavesFieldsOfOthersInManifests(t *testing.T) {
 	path := write(t, filepath.Join(t.TempDir(), "z.json"), `{"apiVersion":"kubi.zone/v1alpha1","kind":"Zone","metadata":{"name":"z"},"spec":{"domainName":"example.org."}}`)

@@ -149,6 +149,11 @@ func (l *Loader) applyManifests(ctx context.Context, what string, all []*manifes
 				result.Refused++
 				continue
 			}
+			if errs := sizeOf(m.object); len(errs) > 0 { // before the first write: an import that is cut off in the middle is no migration
+				l.say("refused: %s", Refusal{Path: m.path, Lines: []int{m.line}, Text: m.describe(), Reason: errs.ToAggregate().Error()})
+				result.Refused++
+				continue
+			}
 			if was := before(m.object); was != nil {
 				served = append(served, was)
 			}

@@ -30,7 +30,7 @@ var specPath = field.NewPath("spec")
 // Record reports everything that is wrong with a new Record.
 func Record(record *v1alpha1.Record) field.ErrorList {
 	errs := apivalidation.ValidateObjectMeta(&record.ObjectMeta, true, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
-	errs = append(errs, size(record, nil, MaxRecordOctets)...)
+	errs = append(errs, RecordSize(record, nil)...)
 	return append(errs, recordSpec(&record.Spec)...)
 }
 
@@ -38,7 +38,7 @@ func Record(record *v1alpha1.Record) field.ErrorList {
 func RecordUpdate(after, before *v1alpha1.Record) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
 	errs = append(errs, immutableView(after.Spec.View, before.Spec.View)...)
-	errs = append(errs, size(after, before, MaxRecordOctets)...)
+	errs = append(errs, RecordSize(after, before)...)
 	return append(errs, unlessStood(recordSpec(&after.Spec), func() field.ErrorList { return recordSpec(&before.Spec) })...)
 }
 
@@ -46,6 +46,7 @@ func RecordUpdate(after, before *v1alpha1.Record) field.ErrorList {
 func RecordStatusUpdate(after, before *v1alpha1.Record) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
 	status := field.NewPath("status")
+	errs = append(errs, statusSize(recordParts(after), recordParts(before))...)
 	errs = append(errs, conditions(after.Status.Conditions, status.Child("conditions"))...)
 	if n := len(after.Status.LastDeliveryError); n > maxMessage {
 		errs = append(errs, field.TooLong(status.Child("lastDeliveryError"), "", maxMessage))

@@ -4,7 +4,6 @@
 package validation
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -16,61 +15,123 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// fill gives an object's metadata so many octets, in the ways that nothing else bounds.
-var fill = map[string]func(o *metav1.ObjectMeta, octets int){
-	"labels": func(o *metav1.ObjectMeta, octets int) {
+// fill gives an object's metadata so many octets, in the ways that nothing else bounds; field is what the refusal names.
+var fill = map[string]struct {
+	field, wayOut string
+	put           func(o *metav1.ObjectMeta, octets int)
+}{
+	"labels": {"metadata", "labels, annotations", func(o *metav1.ObjectMeta, octets int) {
 		o.Labels = map[string]string{}
-		for i := range octets / 120 {
-			o.Labels[fmt.Sprintf("l%08d", i)] = strings.Repeat("x", 60) + "x"
+		for i := range octets / 76 {
+			o.Labels[fmt.Sprintf("l%08d", i)] = strings.Repeat("x", 60)
 		}
-	},
-	"finalizers": func(o *metav1.ObjectMeta, octets int) {
+	}},
+	"finalizers": {"metadata", "finalizers", func(o *metav1.ObjectMeta, octets int) {
 		o.Finalizers = nil
-		for i := range octets / 60 {
-			o.Finalizers = append(o.Finalizers, fmt.Sprintf("example.org/f%d%s", i, strings.Repeat("x", 40)))
+		for i := range octets / 62 {
+			o.Finalizers = append(o.Finalizers, fmt.Sprintf("example.org/f%07d%s", i, strings.Repeat("x", 40)))
 		}
-	},
-	"annotations that JSON escapes": func(o *metav1.ObjectMeta, octets int) {
-		o.Annotations = map[string]string{"a": strings.Repeat("<", octets/6)}
-	},
-	"managed fields": func(o *metav1.ObjectMeta, octets int) {
-		o.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "m", Operation: "Apply", APIVersion: "kubi.zone/v1alpha1", FieldsType: "FieldsV1",
-			FieldsV1: metav1.NewFieldsV1(`{"f:` + strings.Repeat("x", octets) + `":{}}`)}}
-	},
+	}},
+	"annotations": {"metadata", "annotations", func(o *metav1.ObjectMeta, octets int) {
+		o.Annotations = map[string]string{"a": strings.Repeat("<", octets)}
+	}},
+	"managed fields": {"metadata.managedFields", "fewer field managers", func(o *metav1.ObjectMeta, octets int) { o.ManagedFields = managed("", octets) }},
+	"managed fields that are said to be those of status": {"status", "fewer field managers", func(o *metav1.ObjectMeta, octets int) { o.ManagedFields = managed("status", octets) }},
 }
 
-// S2.5: an object cannot be made so large that the step of a cascade which takes it from its zone does not fit into a
-// transaction; one that is too large already may change, and shrink.
-func TestSize_S2_5(t *testing.T) {
+func managed(subresource string, octets int) []metav1.ManagedFieldsEntry {
+	return []metav1.ManagedFieldsEntry{{Manager: "m", Operation: "Apply", APIVersion: "kubi.zone/v1alpha1", FieldsType: "FieldsV1", Subresource: subresource,
+		FieldsV1: metav1.NewFieldsV1(`{"f:` + strings.Repeat("x", octets) + `":{}}`)}}
+}
+
+// S5.6: whatever fills an object, it takes at most 96 KiB as it is stored, and the refusal names the field, the figures and the
+// way out. One that is larger already may keep its size, and shrink (S2.4).
+func TestSize_S5_6(t *testing.T) {
 	for how, fill := range fill {
 		t.Run(how, func(t *testing.T) {
 			at := func(octets int) (*v1alpha1.Record, *v1alpha1.Zone) {
 				record, zone := newRecord(nil), newZone(nil)
 				record.ResourceVersion, zone.ResourceVersion = "1", "1"
-				fill(&record.ObjectMeta, octets)
-				fill(&zone.ObjectMeta, octets)
+				fill.put(&record.ObjectMeta, octets)
+				fill.put(&zone.ObjectMeta, octets)
 				return record, zone
 			}
-			small, zone := at(300 << 10)
+			small, zone := at(15 << 10)
 			if errs := append(Record(small), Zone(zone)...); len(errs) > 0 {
-				t.Errorf("300 KiB: %v", errs)
+				t.Errorf("15 KiB: %v", errs)
 			}
-			record, zone := at(900 << 10)
-			text, err := json.Marshal(record)
-			if err != nil || len(text) < MaxZoneOctets {
-				t.Fatalf("%d octets, %v", len(text), err)
-			}
-			for what, errs := range map[string]fmt.Stringer{"record": list(Record(record)), "zone": list(Zone(zone)), "update": list(RecordUpdate(record, small))} {
-				if !strings.Contains(errs.String(), "are stored with what it belongs to") {
-					t.Errorf("%s of 900 KiB: %s", what, errs)
+			record, zone := at(250 << 10)
+			for what, errs := range map[string]field.ErrorList{"record": Record(record), "zone": Zone(zone), "update": RecordUpdate(record, small)} {
+				if text := list(errs).String(); !strings.HasPrefix(text, fill.field+": Too long") || !strings.Contains(text, " octets as it is stored, and may take ") || !strings.Contains(text, fill.wayOut) {
+					t.Errorf("%s of 250 KiB: %s", what, text)
 				}
 			}
-			less, lessZone := at(800 << 10)
-			if text := list(RecordUpdate(less, record)).String() + list(ZoneUpdate(lessZone, zone)).String(); strings.Contains(text, "are stored with") {
-				t.Errorf("shrinks: %s", text)
+			less, lessZone := at(240 << 10)
+			for what, errs := range map[string]field.ErrorList{
+				"shrinks": append(RecordUpdate(less, record), ZoneUpdate(lessZone, zone)...), "stays": append(RecordUpdate(record, record), ZoneUpdate(zone, zone)...),
+				"status": append(RecordStatusUpdate(record, record), ZoneStatusUpdate(zone, zone)...),
+			} {
+				if len(errs) > 0 {
+					t.Errorf("%s: %v", what, errs)
+				}
 			}
 		})
 	}
+}
+
+// S5.6: values of 60,000 octets are one Record; a Zone's rules take at most 64 KiB; together with what controllers write neither
+// is larger than 96 KiB.
+func TestSize_ofSpecAndStatus_S5_6(t *testing.T) {
+	if errs := Record(newRecord(func(s *v1alpha1.RecordSpec) {
+		s.Type, s.RData = "TXT", ""
+		for range 15 {
+			s.Values = append(s.Values, strings.Repeat("x", 3978)+fmt.Sprint(len(s.Values)))
+		}
+	})); len(errs) > 0 {
+		t.Errorf("60,000 octets of values on the wire: %v", errs)
+	}
+	wide := newRecord(func(s *v1alpha1.RecordSpec) {
+		s.Type, s.RData = "TXT", ""
+		for i := range 14 {
+			s.Values = append(s.Values, `"`+strings.TrimSuffix(strings.Repeat(strings.Repeat(`\200`, 250)+`" "`, 16), `" "`)+fmt.Sprint(i)+`"`)
+		}
+	})
+	if text := list(Record(wide)).String(); !strings.HasPrefix(text, "spec: Too long") || !strings.Contains(text, "several Records of the same name") {
+		t.Errorf("octets written as numbers: %s", text)
+	}
+	rules := func(octets int) *v1alpha1.Zone {
+		return newZone(func(s *v1alpha1.ZoneSpec) {
+			for i := range octets / 200 {
+				s.Delegations = append(s.Delegations, v1alpha1.Delegation{Namespace: "team-a", Records: []v1alpha1.RecordDelegation{{Pattern: fmt.Sprintf("%05d%s.%s.%s", i, strings.Repeat("a", 55), strings.Repeat("b", 60), strings.Repeat("c", 54))}}})
+			}
+		})
+	}
+	fits, large := rules(60<<10), rules(80<<10)
+	if errs := Zone(fits); len(errs) > 0 {
+		t.Errorf("60 KiB of rules: %v", errs)
+	}
+	for what, errs := range map[string]field.ErrorList{"zone": Zone(large), "update": ZoneUpdate(stored(large), stored(fits))} {
+		if text := list(errs).String(); !strings.HasPrefix(text, "spec: Too long") || !strings.Contains(text, "may take 65536") || !strings.Contains(text, "child zones") {
+			t.Errorf("%s of 80 KiB of rules: %s", what, text)
+		}
+	}
+	said := stored(fits)
+	for i := range maxConditions {
+		said.Status.Conditions = append(said.Status.Conditions, metav1.Condition{Type: fmt.Sprintf("C%d%s", i, strings.Repeat("c", 300)), Status: "True", Reason: "R" + strings.Repeat("r", 1000),
+			Message: strings.Repeat("m", maxMessage), LastTransitionTime: metav1.Now()})
+	}
+	if text := list(ZoneStatusUpdate(said, stored(fits))).String(); !strings.HasPrefix(text, "status: Too long") {
+		t.Errorf("a status of %d octets: %s", said.Status.Size(), text)
+	}
+	if most := MaxZoneOctets; MaxRecordOctets != most || MaxZoneSpecOctets > most-maxStatusOctets {
+		t.Error("the parts are larger than the whole")
+	}
+}
+
+func stored(zone *v1alpha1.Zone) *v1alpha1.Zone {
+	zone = zone.DeepCopy()
+	zone.ResourceVersion = "1"
+	return zone
 }
 
 type list field.ErrorList

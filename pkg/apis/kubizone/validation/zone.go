@@ -34,7 +34,7 @@ const (
 // Zone reports everything that is wrong with a new Zone.
 func Zone(zone *v1alpha1.Zone) field.ErrorList {
 	errs := apivalidation.ValidateObjectMeta(&zone.ObjectMeta, true, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
-	errs = append(errs, size(zone, nil, MaxZoneOctets)...)
+	errs = append(errs, ZoneSize(zone, nil)...)
 	return append(errs, zoneSpec(zone)...)
 }
 
@@ -42,13 +42,14 @@ func Zone(zone *v1alpha1.Zone) field.ErrorList {
 func ZoneUpdate(after, before *v1alpha1.Zone) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
 	errs = append(errs, immutableView(after.Spec.View, before.Spec.View)...)
-	errs = append(errs, size(after, before, MaxZoneOctets)...)
+	errs = append(errs, ZoneSize(after, before)...)
 	return append(errs, unlessStood(zoneSpec(after), func() field.ErrorList { return zoneSpec(before) })...)
 }
 
 // ZoneStatusUpdate reports what is wrong with the status that a controller wrote.
 func ZoneStatusUpdate(after, before *v1alpha1.Zone) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
+	errs = append(errs, statusSize(zoneParts(after), zoneParts(before))...)
 	return append(errs, conditions(after.Status.Conditions, field.NewPath("status", "conditions"))...)
 }
 
