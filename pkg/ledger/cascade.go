@@ -94,6 +94,20 @@ func (s *standing) refresh(ctx context.Context, l *Ledger) error {
 	return nil
 }
 
+// rewrite puts another text of the item in place of the one that was read last.
+func (s *standing) rewrite(ctx context.Context, l *Ledger, next law.Work) error {
+	key := l.layout.outbox(s.work.ID)
+	r, err := l.config.Client.Txn(ctx).If(revisionIs(key, s.mod)).Then(opPut(key, encode(next))).Commit()
+	if err != nil {
+		return err
+	}
+	if !r.Succeeded {
+		return s.refresh(ctx, l)
+	}
+	s.work, s.mod = next, r.Header.Revision
+	return nil
+}
+
 // beat says in the item, once a second, that this server carries the work out. Two
 // may begin (after a start, or when one stood still): the first to say so goes on, and
 // the other looks on. Nothing rests on it but their time: each step is guarded.
@@ -105,17 +119,9 @@ func (s *standing) beat(ctx context.Context, l *Ledger) error {
 		return nil
 	}
 	s.beaten = time.Now()
-	next, key := s.work, l.layout.outbox(s.work.ID)
+	next := s.work
 	next.Runner = l.id
-	r, err := l.config.Client.Txn(ctx).If(revisionIs(key, s.mod)).Then(opPut(key, encode(next))).Commit()
-	if err != nil {
-		return err
-	}
-	if !r.Succeeded {
-		return s.refresh(ctx, l)
-	}
-	s.work, s.mod = next, r.Header.Revision
-	return nil
+	return s.rewrite(ctx, l, next)
 }
 
 // Intervals of the background.
@@ -584,12 +590,19 @@ func (l *Ledger) writeZone(ctx context.Context, o *v1alpha1.Zone, mod int64, s *
 }
 
 // finish takes the work's mark from every zone it touched, one transaction each,
-// and consumes the outbox item with the last one (I4).
+// and consumes the outbox item with the last one (I4), or after the purge it owes.
 func (l *Ledger) finish(ctx context.Context, s *standing) error {
 	key := l.layout.outbox(s.work.ID)
+	purges := s.work.Purge != ""
 	for {
 		if s.work.Times != s.left.times {
 			return l.carryOut(ctx, s)
+		}
+		if purges && len(s.work.Zones) == 0 {
+			if err := l.purge(ctx, s); err != nil {
+				return err
+			}
+			purges = false
 		}
 		rest := s.work
 		var place *law.Place
@@ -597,7 +610,7 @@ func (l *Ledger) finish(ctx context.Context, s *standing) error {
 			place = &rest.Zones[n-1]
 			rest.Zones = slices.Clone(rest.Zones[:n-1])
 		}
-		last := len(rest.Zones) == 0
+		last := len(rest.Zones) == 0 && !purges
 		w := &write{
 			resource: "zones", key: key, expected: s.mod,
 			ask: func(seen *law.Seen) law.Outcome {
@@ -612,16 +625,6 @@ func (l *Ledger) finish(ctx context.Context, s *standing) error {
 					op = opPut(key, encode(rest))
 				}
 				return &op, nil, nil
-			},
-			also: func(*law.Plan) ([]clientv3.Cmp, []clientv3.Op) {
-				if !last || s.work.Purge == "" {
-					return nil, nil
-				}
-				var ops []clientv3.Op
-				for _, room := range zoneRooms {
-					ops = append(ops, clientv3.OpDelete(l.layout.room(room)+s.work.Purge+"/", clientv3.WithPrefix()))
-				}
-				return nil, ops
 			},
 		}
 		if place != nil {

@@ -121,8 +121,10 @@ func isRange(k law.Key) bool {
 	return false
 }
 
-// Rooms of a zone that are purged with it.
-var zoneRooms = []string{"owners", "holders", "counts", "members", "cuts", "debts", "journal"}
+// Rooms of a zone that are purged with it, in this order: a zone that is made at the
+// name meanwhile reads holders and members of the one before (law.LastSerial.Zone), and
+// once its records are let go they are nobody's (S2.7).
+var zoneRooms = []string{"holders", "members", "owners", "counts", "cuts", "debts", "journal"}
 
 func (l Layout) journal(zone string) string { return l.room("journal") + zone + "/" }
 

@@ -192,6 +192,36 @@ func TestInterval_goesOnBehindAKey(t *testing.T) {
 	}
 }
 
+// Promise 3: a range from a prefix to behind a key that was read there has that key and
+// those that etcd has before it.
+func TestInterval_endsBehindAKey(t *testing.T) {
+	s := newSeal(t, true)
+	type pair struct{ key, stored string }
+	for _, p := range []string{prefix + "names/", prefix + "names/@/", prefix + "names/@/org.", prefix + "names/@/org./"} {
+		var all []pair
+		for _, key := range randomKeys(800) {
+			if strings.HasPrefix(key, p) {
+				all = append(all, pair{key, seal(t, s, key)})
+			}
+		}
+		slices.SortFunc(all, func(x, y pair) int { return strings.Compare(x.stored, y.stored) })
+		for i, last := range all {
+			from, end, err := s.interval(p, last.key+"\x00")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for j, x := range all {
+				if (x.stored >= from && x.stored < end) != (j <= i) {
+					t.Fatalf("%q to behind %q: [%q, %q), %q", p, last.key, from, end, x.stored)
+				}
+			}
+		}
+		if len(all) < 2 {
+			t.Errorf("%s: only %d keys", p, len(all))
+		}
+	}
+}
+
 // Promise 3: whatever means nothing in etcd's order is refused.
 func TestInterval_refusesWhatItCannotMean(t *testing.T) {
 	s := newSeal(t, true)
@@ -200,6 +230,7 @@ func TestInterval_refusesWhatItCannotMean(t *testing.T) {
 		{"names/@/org.a.", "names/@/org.b."}, {"names/@/", "names/@/org."}, {"names/@/", "names/@/org/"}, {"names/", "names/@/org/"},
 		{"names/@/org.example.", "names/@/org/"}, {"names/@/org.", "names/@0"}, {"names/@/org.", "zzz"}, {"names/@/net.\x00", "names/@/org/"},
 		{"names/@/", "names/@//s"}, {"outbox/", "names/@/org."}, {"names/@/org.example./a", "names/@/org.example./c"}, {"names/@/org..", ""}, {"names/@/.", ""},
+		{"names/@/net.", "names/@/org.\x00"}, {"names/@/or", "names/@/org.\x00"},
 	} {
 		end := ""
 		if r[1] != "" {

@@ -14,8 +14,8 @@ import (
 //
 // Among labels etcd's order is not the caller's, so there a range may only be all
 // that begins with a key whose labels are ended, or what of that follows a key
-// read before, which etcd's order then tells (paging). An end that stands before
-// any label is the same in both orders.
+// read before, or ends behind one, which etcd's order then tells (paging). An end that
+// stands before any label is the same in both orders.
 func (s *Seal) interval(from, end string) (string, string, error) {
 	if end == "" {
 		key, err := s.sealKey(from)
@@ -25,6 +25,17 @@ func (s *Seal) interval(from, end string) (string, string, error) {
 	_, _, _, endInside := s.parts(end)
 	if !fromInside && !endInside {
 		return from, end, nil
+	}
+	if read, behind := strings.CutSuffix(end, "\x00"); endInside && behind {
+		if !s.whole(from) || !strings.HasPrefix(read, from) {
+			return "", "", fmt.Errorf("sealed: the range from %q to %q: among names a range that ends behind a key begins with ended labels of that key", from, end)
+		}
+		sealedFrom, err := s.sealKey(from)
+		if err != nil {
+			return "", "", err
+		}
+		sealed, err := s.sealKey(read)
+		return sealedFrom, sealed + "\x00", err
 	}
 	last := len(end) - 1
 	prefix := end[:last] + string([]byte{end[last] - 1})
