@@ -19,7 +19,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
-	etcd3testing "k8s.io/apiserver/pkg/storage/etcd3/testing"
 	"k8s.io/apiserver/pkg/storage/storagebackend"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
@@ -32,12 +31,17 @@ import (
 	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
 	typed "kubi.zone/kubizone/pkg/generated/clientset/versioned/typed/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/zoneview"
+	"kubi.zone/kubizone/test/rig"
 )
 
 // whole is a standalone server with everything in it.
 func whole(t *testing.T) typed.KubizoneV1alpha1Interface {
 	t.Helper()
-	etcd, _ := etcd3testing.NewUnsecuredEtcd3TestClientServer(t)
+	etcd, err := rig.StartEtcd(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(etcd.Close)
 	us, err := pki.Open(t.TempDir(), pki.Hosts("127.0.0.1"), time.Now())
 	if err != nil {
 		t.Fatal(err)
@@ -48,7 +52,7 @@ func whole(t *testing.T) typed.KubizoneV1alpha1Interface {
 	}
 	server, err := New(t.Context(), Config{
 		Listener: listener, ServingCert: us.ServingCert, ServingKey: us.ServingKey, ClientCA: us.CA, Zones: zoneview.NewSet(zoneview.Config{}),
-		Etcd: storagebackend.TransportConfig{ServerList: etcd.V3Client.Endpoints()},
+		Etcd: storagebackend.TransportConfig{ServerList: []string{etcd.Endpoint}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -65,7 +69,6 @@ func whole(t *testing.T) typed.KubizoneV1alpha1Interface {
 			}
 		}
 		server.Close()
-		etcd.Terminate(t)
 	})
 	waiting, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

@@ -5,7 +5,6 @@ package apiserver
 
 import (
 	"context"
-	"net"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -16,6 +15,7 @@ import (
 	"k8s.io/apiserver/pkg/storage/storagebackend"
 
 	"kubi.zone/kubizone/pkg/apiserver/pki"
+	"kubi.zone/kubizone/test/rig"
 )
 
 // Who cannot reach etcd learns why, and which flags to look at.
@@ -32,11 +32,10 @@ func TestDial_saysWhyNot(t *testing.T) {
 	if err := os.WriteFile(authority, stranger.CertPEM, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	closed, err := rig.FreePort()
 	if err != nil {
 		t.Fatal(err)
 	}
-	closed.Close()
 	for name, test := range map[string]struct {
 		where storagebackend.TransportConfig
 		want  []string
@@ -46,7 +45,7 @@ func TestDial_saysWhyNot(t *testing.T) {
 			[]string{"x509: ", "--etcd-cafile"},
 		},
 		"nothing listens": {
-			storagebackend.TransportConfig{ServerList: []string{"http://" + closed.Addr().String()}},
+			storagebackend.TransportConfig{ServerList: []string{"http://" + closed.String()}},
 			[]string{"connection refused", "is it running there?"},
 		},
 	} {

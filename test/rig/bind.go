@@ -77,16 +77,7 @@ func StartBIND(ctx context.Context, c BINDConfig) (*BIND, error) {
 	if _, err := Find("dig", installBIND); err != nil {
 		return nil, err
 	}
-	for attempt := 0; ; attempt++ {
-		b, err := startNamed(ctx, named, rndc, c)
-		if err == nil {
-			return b, nil
-		}
-		// The free port may have been taken in between.
-		if attempt == 4 || c.Addr.IsValid() || !strings.Contains(err.Error(), "address in use") {
-			return nil, err
-		}
-	}
+	return startNamed(ctx, named, rndc, c)
 }
 
 func startNamed(ctx context.Context, named, rndc string, c BINDConfig) (*BIND, error) {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package rig starts real neighbours for tests: each is a typed handle on a process that
-// listens on loopback, on ports that were free, in a temp directory of its own.
+// listens on loopback, on ports reserved for it, in a temp directory of its own.
 //
 // It promises:
 //
@@ -12,6 +12,7 @@
 //     KUBIZONE_TEST_REQUIRE_ALL is set.
 //  3. Every wait ends with its context, and its error holds what the neighbour said.
 //  4. Nothing leaves the loopback interface.
+//  5. FreePort gives a port to one test of the machine, whatever runs beside it.
 //
 // It does not know what is tested with it: it imports no package whose behaviour a test
 // judges with its help, so subject and judge share no code.

@@ -5,13 +5,11 @@ package rig
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
 	"sync"
-	"syscall"
 	"time"
 
 	"go.etcd.io/etcd/client/pkg/v3/transport"
@@ -30,7 +28,7 @@ type Etcd struct {
 // StartEtcd runs a member on dir until Close, without TLS. Nothing is synced to disk: a killed process loses nothing by
 // that, and a power failure is not what the rig is for.
 func StartEtcd(ctx context.Context, dir string) (*Etcd, error) {
-	return retryEtcd(ctx, dir, transport.TLSInfo{})
+	return startEtcd(ctx, dir, transport.TLSInfo{})
 }
 
 // StartSecureEtcd is StartEtcd with TLS: the authority signed the member's certificate, and the member takes no client
@@ -50,17 +48,7 @@ func StartSecureEtcd(ctx context.Context, dir string, authority *Authority) (*Et
 	if clients.CertFile, clients.KeyFile, err = serving.Write(filepath.Join(dir, "serving")); err != nil {
 		return nil, err
 	}
-	return retryEtcd(ctx, dir, clients)
-}
-
-func retryEtcd(ctx context.Context, dir string, clients transport.TLSInfo) (*Etcd, error) {
-	for attempt := 0; ; attempt++ {
-		e, err := startEtcd(ctx, dir, clients)
-		// The free port may have been taken in between.
-		if err == nil || attempt == 4 || !errors.Is(err, syscall.EADDRINUSE) {
-			return e, err
-		}
-	}
+	return startEtcd(ctx, dir, clients)
 }
 
 func startEtcd(ctx context.Context, dir string, clients transport.TLSInfo) (*Etcd, error) {

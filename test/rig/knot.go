@@ -53,16 +53,7 @@ func StartKnot(ctx context.Context, c KnotConfig) (*Knot, error) {
 	if _, err := Find("dig", installBIND); err != nil {
 		return nil, err
 	}
-	for attempt := 0; ; attempt++ {
-		k, err := startKnotd(ctx, knotd, c)
-		if err == nil {
-			return k, nil
-		}
-		// The free port may have been taken in between.
-		if attempt == 4 || c.Addr.IsValid() || !strings.Contains(err.Error(), "address already in use") {
-			return nil, err
-		}
-	}
+	return startKnotd(ctx, knotd, c)
 }
 
 func startKnotd(ctx context.Context, knotd string, c KnotConfig) (*Knot, error) {

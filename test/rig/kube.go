@@ -82,14 +82,8 @@ func StartKube(ctx context.Context, dir string, c KubeConfig) (_ *Kube, err erro
 	if k.etcd, err = StartEtcd(ctx, filepath.Join(dir, "etcd")); err != nil {
 		return nil, err
 	}
-	for attempt := 0; ; attempt++ {
-		if err = k.startAPIServer(ctx, c.Args); err == nil {
-			break
-		}
-		// The free port may have been taken in between.
-		if attempt == 4 || !strings.Contains(err.Error(), "address already in use") {
-			return nil, err
-		}
+	if err = k.startAPIServer(ctx, c.Args); err != nil {
+		return nil, err
 	}
 	if c.ControllerManager {
 		err = k.StartControllerManager(ctx)

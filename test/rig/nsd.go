@@ -38,16 +38,7 @@ func StartNSD(ctx context.Context, c NSDConfig) (*NSD, error) {
 	if err != nil {
 		return nil, err
 	}
-	for attempt := 0; ; attempt++ {
-		n, err := startNSD(ctx, nsd, c)
-		if err == nil {
-			return n, nil
-		}
-		// The free port may have been taken in between.
-		if attempt == 4 || c.Addr.IsValid() || !strings.Contains(err.Error(), "Address already in use") {
-			return nil, err
-		}
-	}
+	return startNSD(ctx, nsd, c)
 }
 
 func startNSD(ctx context.Context, nsd string, c NSDConfig) (*NSD, error) {

@@ -50,16 +50,7 @@ func StartPowerDNS(ctx context.Context, c PowerDNSConfig) (*PowerDNS, error) {
 	if _, err := os.Stat(schemaPowerDNS); errors.Is(err, os.ErrNotExist) {
 		return nil, &Missing{Program: schemaPowerDNS, Install: installPowerDNS}
 	}
-	for attempt := 0; ; attempt++ {
-		p, err := startPowerDNS(ctx, programs, c)
-		if err == nil {
-			return p, nil
-		}
-		// The free port may have been taken in between.
-		if attempt == 4 || c.Addr.IsValid() || !strings.Contains(err.Error(), "Address already in use") {
-			return nil, err
-		}
-	}
+	return startPowerDNS(ctx, programs, c)
 }
 
 func startPowerDNS(ctx context.Context, programs map[string]string, c PowerDNSConfig) (*PowerDNS, error) {

@@ -7,8 +7,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"net"
-	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -67,27 +65,6 @@ func SkipMissing(t TB, err error) {
 		return
 	}
 	t.Fatalf("%v", err)
-}
-
-// FreePort is a loopback port that was free for both TCP and UDP a moment ago. Another
-// process may take it before it is used; who starts a server with it tries again then.
-func FreePort() (netip.AddrPort, error) {
-	for attempt := 0; ; attempt++ {
-		tcp, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
-		if err != nil {
-			return netip.AddrPort{}, err
-		}
-		at := netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), tcp.Addr().(*net.TCPAddr).AddrPort().Port())
-		udp, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(at))
-		tcp.Close()
-		if err == nil {
-			udp.Close()
-			return at, nil
-		}
-		if attempt == 16 {
-			return netip.AddrPort{}, fmt.Errorf("no port free for both TCP and UDP: %w", err)
-		}
-	}
 }
 
 // process is a server that the rig started. It is ended by its own id and by no other way.

@@ -10,7 +10,6 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 
@@ -59,35 +58,30 @@ func StartServer(ctx context.Context, dir string, c ServerConfig) (*Server, erro
 	if err != nil {
 		return nil, err
 	}
-	for attempt := 0; ; attempt++ {
-		if s.Addr = c.Addr; !s.Addr.IsValid() {
-			if s.Addr, err = FreePort(); err != nil {
-				return nil, err
-			}
-		}
-		args := []string{
-			"apiserver",
-			"--bind-address", s.Addr.Addr().String(), "--secure-port", port(s.Addr),
-			"--tls-cert-file", cert, "--tls-private-key-file", key,
-			"--kubeconfig", c.Kubeconfig, "--authentication-kubeconfig", c.Kubeconfig, "--authorization-kubeconfig", c.Kubeconfig,
-		}
-		if c.Etcd != "" {
-			args = append(args, "--etcd-servers", c.Etcd)
-		} else {
-			args = append(args, "--etcd-data-dir", filepath.Join(dir, "data"))
-		}
-		if s.process, err = startProcessWith(c.Env, dir, c.Program, append(args, c.Args...)...); err != nil {
+	if s.Addr = c.Addr; !s.Addr.IsValid() {
+		if s.Addr, err = FreePort(); err != nil {
 			return nil, err
 		}
-		if err = waitReady(ctx, s.process, s.anonymous(), "/readyz", 2*time.Minute); err == nil {
-			return s, nil
-		}
-		s.Kill()
-		// The free port may have been taken in between.
-		if attempt == 4 || c.Addr.IsValid() || !strings.Contains(err.Error(), "address already in use") {
-			return nil, fmt.Errorf("kubizone apiserver: %w", err)
-		}
 	}
+	args := []string{
+		"apiserver",
+		"--bind-address", s.Addr.Addr().String(), "--secure-port", port(s.Addr),
+		"--tls-cert-file", cert, "--tls-private-key-file", key,
+		"--kubeconfig", c.Kubeconfig, "--authentication-kubeconfig", c.Kubeconfig, "--authorization-kubeconfig", c.Kubeconfig,
+	}
+	if c.Etcd != "" {
+		args = append(args, "--etcd-servers", c.Etcd)
+	} else {
+		args = append(args, "--etcd-data-dir", filepath.Join(dir, "data"))
+	}
+	if s.process, err = startProcessWith(c.Env, dir, c.Program, append(args, c.Args...)...); err != nil {
+		return nil, err
+	}
+	if err = waitReady(ctx, s.process, s.anonymous(), "/readyz", 2*time.Minute); err != nil {
+		s.Kill()
+		return nil, fmt.Errorf("kubizone apiserver: %w", err)
+	}
+	return s, nil
 }
 
 func (s *Server) certificate() string { return filepath.Join(s.dir, "serving") }

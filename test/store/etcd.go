@@ -4,9 +4,7 @@
 package store
 
 import (
-	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -19,6 +17,8 @@ import (
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
+
+	"kubi.zone/kubizone/test/rig"
 )
 
 // member is the one etcd of this test binary; Main starts it, in a directory
@@ -66,29 +66,13 @@ type Etcd struct{ Endpoint string }
 // until this process ends. Nothing is synced to disk: a killed process loses
 // nothing by that, and a power failure is etcd's matter.
 func StartEtcd(dir string, change ...func(*embed.Config)) (*Etcd, error) {
-	for range 5 {
-		e, err := startEtcd(dir, change...)
-		if err == nil {
-			return e, nil
-		}
-		if !errors.Is(err, errPort) {
-			return nil, err
-		}
-	}
-	return nil, fmt.Errorf("starting etcd on %s: %w, five times", dir, errPort)
-}
-
-var errPort = errors.New("a port that was free is taken")
-
-func startEtcd(dir string, change ...func(*embed.Config)) (*Etcd, error) {
 	var urls [2]url.URL
 	for i := range urls {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+		at, err := rig.FreePort()
 		if err != nil {
 			return nil, err
 		}
-		urls[i] = url.URL{Scheme: "http", Host: l.Addr().String()}
-		l.Close()
+		urls[i] = url.URL{Scheme: "http", Host: at.String()}
 	}
 	c := embed.NewConfig()
 	c.Dir, c.UnsafeNoFsync = dir, true
@@ -105,10 +89,6 @@ func startEtcd(dir string, change ...func(*embed.Config)) (*Etcd, error) {
 	}
 	e, err := embed.StartEtcd(c)
 	if err != nil {
-		var op *net.OpError
-		if errors.As(err, &op) {
-			return nil, fmt.Errorf("%w: %v", errPort, err)
-		}
 		return nil, err
 	}
 	select {

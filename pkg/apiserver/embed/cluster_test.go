@@ -25,6 +25,8 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/snapshot"
 	"go.uber.org/zap"
+
+	"kubi.zone/kubizone/test/rig"
 )
 
 // peers are the members of one cluster on loopback, each with its directory, and the files that peers show each other.
@@ -43,12 +45,11 @@ func newPeers(t *testing.T, names ...string) *peers {
 	p := &peers{t: t, listen: map[string]string{}, paths: map[string]string{}, running: map[string]*Member{}, dirs: map[string]*Dir{}, files: peerFiles(t)}
 	var initial []string
 	for _, name := range names {
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		at, err := rig.FreePort()
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.listen[name] = "https://" + listener.Addr().String()
-		listener.Close()
+		p.listen[name] = "https://" + at.String()
 		p.paths[name] = filepath.Join(t.TempDir(), name)
 		initial = append(initial, name+"="+p.listen[name])
 	}

@@ -27,6 +27,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
 	"kubi.zone/kubizone/pkg/transfer"
+	"kubi.zone/kubizone/test/rig"
 )
 
 // said keeps what a process says.
@@ -209,14 +210,13 @@ func TestRun_servesWhatTheAPIHas(t *testing.T) {
 
 // 1 and 4
 func TestRun_isSilentBeforeTheZonesAreIn(t *testing.T) {
-	nobody, err := net.Listen("tcp", "127.0.0.1:0")
+	nobody, err := rig.FreePort() // nothing listens there
 	if err != nil {
 		t.Fatal(err)
 	}
-	nobody.Close() // nobody listens there
 	file := filepath.Join(t.TempDir(), "kubeconfig")
 	kubeconfig := clientcmdapi.NewConfig()
-	kubeconfig.Clusters["c"] = &clientcmdapi.Cluster{Server: "https://" + nobody.Addr().String()}
+	kubeconfig.Clusters["c"] = &clientcmdapi.Cluster{Server: "https://" + nobody.String()}
 	kubeconfig.Contexts["c"] = &clientcmdapi.Context{Cluster: "c"}
 	kubeconfig.CurrentContext = "c"
 	if err := clientcmd.WriteToFile(*kubeconfig, file); err != nil {

@@ -6,7 +6,6 @@ package verify_test
 import (
 	"encoding/json"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -125,12 +124,11 @@ func TestVerify_asksWhatTheZoneIsDeliveredTo(t *testing.T) {
 		t.Errorf("%+v", one)
 	}
 
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	closed, err := rig.FreePort()
 	if err != nil {
 		t.Fatal(err)
 	}
-	closed.Close()
-	a.class("hook", v1alpha1.DNSClassSpec{Webhook: &v1alpha1.WebhookProvider{Server: fmt.Sprintf("http://%s", closed.Addr())}})
+	a.class("hook", v1alpha1.DNSClassSpec{Webhook: &v1alpha1.WebhookProvider{Server: fmt.Sprintf("http://%s", closed)}})
 	a.deliver("second", "hook")
 	servers := a.until("a webhook that is not there", func(err error, servers map[string]line) bool {
 		return err == verify.ErrDifferent && servers["hook"].State == "Failed"

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -200,16 +199,15 @@ func TestVerify_saysWhereEachServerStands(t *testing.T) {
 		}
 	}
 
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	closed, err := rig.FreePort()
 	if err != nil {
 		t.Fatal(err)
 	}
-	closed.Close()
-	out, err := a.verify("--name-server", closed.Addr().String(), "--name-server", servers["BIND"][1])
+	out, err := a.verify("--name-server", closed.String(), "--name-server", servers["BIND"][1])
 	if !errors.Is(err, verify.ErrDifferent) {
 		t.Errorf("it ends with %v", err)
 	}
-	for _, want := range []string{"zone example.org. of a/org: serial ", closed.Addr().String() + "   Failed", "connection refused", "foreign foreign.example.org. TXT: 60 \"not ours\"", "missing late.example.org. A: 3600 192.0.2.9", "differs txt.example.org. TXT: 61 "} {
+	for _, want := range []string{"zone example.org. of a/org: serial ", closed.String() + "   Failed", "connection refused", "foreign foreign.example.org. TXT: 60 \"not ours\"", "missing late.example.org. A: 3600 192.0.2.9", "differs txt.example.org. TXT: 61 "} {
 		if !strings.Contains(out, want) {
 			t.Errorf("nothing says %q", want)
 		}

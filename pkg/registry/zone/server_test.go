@@ -35,7 +35,6 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/apiserver/pkg/storage"
-	etcd3testing "k8s.io/apiserver/pkg/storage/etcd3/testing"
 	"k8s.io/apiserver/pkg/storage/storagebackend"
 	restclient "k8s.io/client-go/rest"
 	basecompatibility "k8s.io/component-base/compatibility"
@@ -132,11 +131,16 @@ type server struct {
 // serve runs the generic API server with Zones and Records over an etcd of its own, without the ledger.
 func serve(t *testing.T, views Views) *server {
 	t.Helper()
-	etcd, backend := etcd3testing.NewUnsecuredEtcd3TestClientServer(t)
-	t.Cleanup(func() { etcd.Terminate(t) })
+	etcd, err := rig.StartEtcd(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(etcd.Close)
 	registry := install.New()
-	backend.EventsHistoryWindow = storagebackend.DefaultEventsHistoryWindow
-	backend.Codec = registry.StorageCodec()
+	backend := storagebackend.Config{
+		Type: storagebackend.StorageTypeETCD3, Prefix: "/registry", Codec: registry.StorageCodec(),
+		Transport: storagebackend.TransportConfig{ServerList: []string{etcd.Endpoint}}, EventsHistoryWindow: storagebackend.DefaultEventsHistoryWindow,
+	}
 
 	d := &decision{allow: []string{"admin"}, classes: map[string]string{"ours": "classed", "theirs": "elsewhere"}}
 	options := func(resource string) generic.RESTOptions {

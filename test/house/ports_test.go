@@ -1,0 +1,80 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package house
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestPorts_areReserved: a port that a closed listener had is given to the next process that asks. A test listens on port
+// 0 and keeps the listener, or takes a port from rig.FreePort, which reserves it.
+func TestPorts_areReserved(t *testing.T) {
+	for _, p := range list(t) {
+		sources := slices.Concat(p.TestGoFiles, p.XTestGoFiles)
+		if matches("test/...", p.rel()) {
+			sources = append(sources, p.GoFiles...)
+		}
+		for _, source := range sources {
+			positions := token.NewFileSet()
+			tree, err := parser.ParseFile(positions, filepath.Join(p.Dir, source), nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Errorf("%v", err)
+				continue
+			}
+			for _, closed := range closedListeners(tree) {
+				t.Errorf("%s closes a listener where it was opened: take a port from rig.FreePort, or defer Close", positions.Position(closed))
+			}
+		}
+	}
+}
+
+// closedListeners are the places where a function closes, and not by defer, what it has from a net.Listen function.
+func closedListeners(tree *ast.File) (closed []token.Pos) {
+	var inspect func(body ast.Node)
+	inspect = func(body ast.Node) {
+		listeners := map[string]bool{}
+		ast.Inspect(body, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.FuncLit:
+				if n.Body != body {
+					inspect(n.Body)
+					return false
+				}
+			case *ast.AssignStmt:
+				if name, ok := n.Lhs[0].(*ast.Ident); ok && strings.HasPrefix(called(n.Rhs[0]), "net.Listen") {
+					listeners[name.Name] = true
+				}
+			case *ast.ExprStmt:
+				if receiver, ok := strings.CutSuffix(called(n.X), ".Close"); ok && listeners[receiver] {
+					closed = append(closed, n.Pos())
+				}
+			}
+			return true
+		})
+	}
+	for _, d := range tree.Decls {
+		if f, ok := d.(*ast.FuncDecl); ok && f.Body != nil {
+			inspect(f.Body)
+		}
+	}
+	return closed
+}
+
+// called is the function of a call, "net.Listen", or nothing.
+func called(e ast.Expr) string {
+	if call, ok := e.(*ast.CallExpr); ok {
+		if selected, ok := call.Fun.(*ast.SelectorExpr); ok {
+			if x, ok := selected.X.(*ast.Ident); ok {
+				return x.Name + "." + selected.Sel.Name
+			}
+		}
+	}
+	return ""
+}

@@ -1,0 +1,94 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rig
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+)
+
+// Ports are reserved from a range in which no port is given out by chance: the kernel gives outgoing connections and
+// listeners on port 0 one of 32768 and above (ip_local_port_range), and PowerDNS asks from 10000 to 19999.
+const (
+	firstPort = 20000
+	ports     = 32768 - firstPort
+)
+
+// FreePort reserves a loopback port, free for both TCP and UDP: until this process ends, no test of any process on this
+// machine is given it again.
+func FreePort() (netip.AddrPort, error) { return reservations.reserve() }
+
+var reservations = reserved{path: filepath.Join(os.TempDir(), "kubizone-test-ports"), next: rand.IntN(ports), left: ports}
+
+// reserved are the ports of one process. The lock of a port is a lock on one octet of a file that every test process of
+// this machine opens: the kernel releases it when the process ends, however it ends.
+type reserved struct {
+	path string
+
+	mu   sync.Mutex
+	file *os.File
+	next int // counted from a random place, so that processes seldom try the same
+	left int
+}
+
+func (r *reserved) reserve() (netip.AddrPort, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.file == nil {
+		var err error
+		if r.file, err = openReservations(r.path); err != nil {
+			return netip.AddrPort{}, fmt.Errorf("reserving a port: %w", err)
+		}
+	}
+	for r.left > 0 {
+		port := firstPort + r.next%ports
+		r.next, r.left = r.next+1, r.left-1
+		lock := syscall.Flock_t{Type: syscall.F_WRLCK, Start: int64(port), Len: 1}
+		if err := syscall.FcntlFlock(r.file.Fd(), syscall.F_SETLK, &lock); errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.EACCES) {
+			continue // another process has reserved it
+		} else if err != nil {
+			return netip.AddrPort{}, fmt.Errorf("reserving a port in %s: %w", r.path, err)
+		}
+		at := netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), uint16(port))
+		if unused(at) {
+			return at, nil
+		}
+	}
+	return netip.AddrPort{}, fmt.Errorf("no port from %d to %d is left: they are reserved or in use", firstPort, firstPort+ports-1)
+}
+
+// openReservations opens the file of another user too, which the kernel does not allow with O_CREATE in a sticky directory.
+func openReservations(path string) (*os.File, error) {
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return file, err
+	}
+	if file, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666); err != nil {
+		return nil, err
+	}
+	return file, file.Chmod(0o666)
+}
+
+// unused reports whether nothing listens on it, neither a program that reserves no ports nor one that outlived its test.
+func unused(at netip.AddrPort) bool {
+	tcp, err := net.ListenTCP("tcp", net.TCPAddrFromAddrPort(at))
+	if err != nil {
+		return false
+	}
+	defer tcp.Close()
+	udp, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(at))
+	if err != nil {
+		return false
+	}
+	defer udp.Close()
+	return true
+}

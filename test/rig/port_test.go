@@ -1,0 +1,68 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rig
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A port is given once: not again in this process, not to another process that begins its search at the same port, and
+// not while something listens there that reserves nothing.
+func TestFreePort_isGivenOnce(t *testing.T) {
+	const inChild = "KUBIZONE_RIG_PORTS"
+	reserve := func(r *reserved) netip.AddrPort {
+		t.Helper()
+		at, err := r.reserve()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return at
+	}
+	if path := os.Getenv(inChild); path != "" {
+		var begin int
+		if _, err := fmt.Sscan(os.Getenv(inChild+"_BEGIN"), &begin); err != nil {
+			t.Fatal(err)
+		}
+		fmt.Printf("child: %s\n", reserve(&reserved{path: path, next: begin, left: ports}))
+		return
+	}
+	at, err := FreePort() // a place in the range at which nothing is
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin := int(at.Port()) - firstPort
+	r := &reserved{path: filepath.Join(t.TempDir(), "ports"), next: begin, left: ports}
+	first := reserve(r)
+	if first != at {
+		t.Errorf("%s, which was free, became %s", at, first)
+	}
+	child := exec.Command(os.Args[0], "-test.run", "^"+t.Name()+"$", "-test.v")
+	child.Env = append(os.Environ(), inChild+"="+r.path, fmt.Sprintf("%s_BEGIN=%d", inChild, begin))
+	out, err := child.CombinedOutput()
+	_, line, found := strings.Cut(string(out), "child: ")
+	line, _, _ = strings.Cut(line, "\n")
+	other, parsed := netip.ParseAddrPort(line)
+	if err != nil || !found || parsed != nil || other == first {
+		t.Fatalf("%s is reserved here; another process: %v %v\n%s", first, err, parsed, out)
+	}
+	listener, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(other))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	if second := reserve(r); second == first || second == other {
+		t.Errorf("%s after %s, and something listens on %s", second, first, other)
+	}
+	r.left = 0
+	if at, err := r.reserve(); err == nil {
+		t.Errorf("%s when none was left", at)
+	}
+}
