@@ -134,6 +134,9 @@ func connect(ctx context.Context, config *genericapiserver.RecommendedConfig, et
 	if s.client, err = dial(ctx, etcd.StorageConfig.Transport); err != nil {
 		return nil, err
 	}
+	if err := ledger.CheckFormat(ctx, s.client.Client, Prefix); err != nil {
+		return nil, err
+	}
 	if err := maintenance.Probe(ctx, s.client.Client, Prefix); err != nil {
 		return nil, err
 	}

@@ -111,7 +111,7 @@ func TestBackup_underLoadIsRestoredAheadOfWhatWasHandedOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if int64(m.Records) < acknowledged || m.Zones != 2 || m.Format != ledger.Format {
+	if int64(m.Records) < acknowledged || m.Zones != 2 || m.Format != ledger.Format || m.LeastReader == 0 {
 		t.Errorf("%d records were written before it began: %+v", acknowledged, m)
 	}
 	after := written.Load()
@@ -236,7 +236,7 @@ func TestRestore_refusesWhatIsNoWholeBackup(t *testing.T) {
 		"no manifest":     {whole, nil, "is no whole backup"},
 		"not a manifest":  {whole, []byte("{}"), "is no manifest of a backup"},
 		"a newer backup":  {whole, edit(func(m *Manifest) { m.Version++ }), "is of a newer kubizone"},
-		"a newer format":  {whole, edit(func(m *Manifest) { m.Format = ledger.SealedFormat + 1 }), "is of a newer kubizone"},
+		"a newer format":  {whole, edit(func(m *Manifest) { m.LeastReader = ledger.Format + 1 }), "is of a newer kubizone"},
 		"another's count": {whole, edit(func(m *Manifest) { m.Records++ }), "not this file's manifest"},
 		"a poem":          {[]byte("roses"), manifest, "is cut"},
 	} {

@@ -41,12 +41,14 @@ func (m *Manifest) read(path string) error {
 		return err
 	}
 	var format struct {
-		Format int `json:"format"`
+		Format      int `json:"format"`
+		LeastReader int `json:"leastReader"`
 	}
 	if err := json.Unmarshal(config, &format); err != nil || format.Format == 0 {
 		return fmt.Errorf("%s holds no data of kubizone: %s is %q; is this the right etcd?", path, layout.Config(), config)
 	}
-	m.Format, m.Zones, m.Records, m.Decided = format.Format, len(zones), len(records), len(reserved)
+	m.Format, m.LeastReader = format.Format, format.LeastReader
+	m.Zones, m.Records, m.Decided = len(zones), len(records), len(reserved)
 	return nil
 }
 

@@ -31,8 +31,10 @@ type Manifest struct {
 	Time     time.Time `json:"time"`
 	Kubizone string    `json:"kubizone"`
 	Etcd     string    `json:"etcd"`
-	// Format of the stored form, as ledger.Format.
-	Format int `json:"format"`
+	// Format of the store, and the least one that a program must know to read it; 0 in the manifest of an older version,
+	// whose stores this one reads.
+	Format      int `json:"format"`
+	LeastReader int `json:"leastReader,omitempty"`
 	// Revision of etcd, and how many zones and records are written at it.
 	Revision int64 `json:"revision"`
 	Zones    int   `json:"zones"`
@@ -70,8 +72,8 @@ func Verify(backup string) (*Manifest, error) {
 	if err := json.Unmarshal(text, &m); err != nil || m.Kind != kind {
 		return nil, fmt.Errorf("%s is no manifest of a backup of kubizone (kind %q, %v); name the file that kubizone backup wrote", ManifestFile(backup), m.Kind, err)
 	}
-	if m.Version > version || m.Format > ledger.SealedFormat {
-		return nil, fmt.Errorf("%s is of a newer kubizone, %s (manifest version %d, format %d; known are %d and %d); restore it with that one", backup, m.Kubizone, m.Version, m.Format, version, ledger.SealedFormat)
+	if m.Version > version || m.LeastReader > ledger.Format {
+		return nil, fmt.Errorf("%s is of a newer kubizone, %s (manifest version %d, of a store to be read by who knows format %d; known are %d and %d); restore it with that one", backup, m.Kubizone, m.Version, m.LeastReader, version, ledger.Format)
 	}
 	size, sum, err := digest(backup)
 	switch {

@@ -6,6 +6,7 @@ package ledger
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -121,9 +122,12 @@ func editConfig(ctx context.Context, client *clientv3.Client, layout Layout, edi
 		if len(r.Kvs) == 0 {
 			return fmt.Errorf("ledger: %s is not there: this is no data of kubizone (start the server once, which writes it)", key)
 		}
-		config := map[string]json.RawMessage{}
-		if err := json.Unmarshal(r.Kvs[0].Value, &config); err != nil {
+		config, format := map[string]json.RawMessage{}, stored{}
+		if err := errors.Join(json.Unmarshal(r.Kvs[0].Value, &config), json.Unmarshal(r.Kvs[0].Value, &format)); err != nil {
 			return unreadable(key, err)
+		}
+		if err := format.mayRead(migrations); err != nil {
+			return err
 		}
 		write, err := edit(config)
 		if err != nil {

@@ -4,6 +4,8 @@
 package ledger
 
 import (
+	"context"
+	"slices"
 	"time"
 
 	"k8s.io/apiserver/pkg/storage"
@@ -45,3 +47,27 @@ func (l *Ledger) Knows(view, fqdn string) bool {
 
 // Storage is what a decorated storage of Records is around.
 func Storage(s storage.Interface) storage.Interface { return s.(*records).Interface }
+
+// Migrations of a program that knows more than this one.
+func Migrations(more ...Migration) func(*Config) {
+	return func(c *Config) {
+		c.migrations, c.olderEnd, c.lockSeconds = append(slices.Clone(migrations), more...), time.Nanosecond, 1
+	}
+}
+
+type (
+	Migration = migration
+	Migrating = migrating
+)
+
+// NewestFormat is the number of the last migration.
+func NewestFormat() int { return newest(migrations) }
+
+// Rewrite, Owe and Layout are what a migration works with.
+func (m *migrating) Rewrite(ctx context.Context, prefix string, f func(string, []byte) ([]byte, error)) error {
+	return m.rewrite(ctx, prefix, f)
+}
+
+func (m *migrating) Owe(ctx context.Context, z *law.Zone, reason string, scans ...law.Scan) error {
+	return m.owe(ctx, z, reason, scans...)
+}

@@ -6,15 +6,62 @@ package ledger
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 )
 
-// FollowFormat returns ErrFormat when a newer version has taken the store over: this
-// one would go on in a form that it does not know to be the old one. It returns nil
-// when ctx ends. A version that changes the format writes that first, and the rest
-// when the older servers have had a moment to end.
+// stored is what the config key says of the form of the store; see cluster.go for the rest.
+//
+// A store of the first two formats has no leastReader: those programs compare format
+// alone, 1 for plain internal keys and 2 for sealed ones.
+type stored struct {
+	// Format is the highest migration that has been carried out.
+	Format int `json:"format"`
+	// LeastReader is the least format that a program must know to read and write the store.
+	LeastReader   int `json:"leastReader,omitempty"`
+	HashAlgorithm int `json:"hashAlgorithm"`
+	// Keys that the internal keys are sealed with (sealed.Keys), encrypted by the
+	// transformer of Records; none: they are not.
+	Keys []byte `json:"keys,omitempty"`
+}
+
+// Formats before the config key named the least reader.
+const (
+	plainFormat  = 1
+	sealedFormat = 2
+	// Format is the newest that this package knows: the number of its last migration.
+	Format = 3
+)
+
+func (c stored) leastReader() int {
+	if c.LeastReader == 0 {
+		return c.Format
+	}
+	return c.LeastReader
+}
+
+// mayRead returns ErrFormat where a program with these migrations knows too little of the form.
+func (c stored) mayRead(all []migration) error {
+	if least := c.leastReader(); least > newest(all) {
+		return fmt.Errorf("ledger: the store is of format %d, for programs that know format %d or later, and this kubizone knows %d: %w; start a version that knows it", c.Format, least, newest(all), ErrFormat)
+	}
+	return nil
+}
+
+// announce is the config with which the migrations that the store lacks may begin: a
+// program that must not see what they do reads so before they do it.
+func (c stored) announce(all []migration) stored {
+	c.LeastReader = max(c.leastReader(), leastReader(all, c.Format))
+	if c.Format < namesLeastReader {
+		c.Format = namesLeastReader // the migration of that number is this very write
+	}
+	return c
+}
+
+// FollowFormat returns ErrFormat when a newer version has taken the store over and
+// this program must not read it any more. It returns nil when ctx ends.
 func (l *Ledger) FollowFormat(ctx context.Context) error {
-	s := store{client: l.config.Client, layout: l.layout}
+	s := l.store(l.config.Client)
 	for ctx.Err() == nil {
 		// From before the reading on: nothing between both is missed.
 		following, cancel := context.WithCancel(ctx)

@@ -23,15 +23,6 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 )
 
-// Format is the version of the stored form this package reads and writes, and
-// SealedFormat that of the same form with the internal keys sealed (store.go). A
-// higher one in the store is refused: an older binary would break invariants it
-// does not know.
-const (
-	Format       = 1
-	SealedFormat = 2
-)
-
 // Config of a Ledger.
 type Config struct {
 	// Client to etcd; required. The ledger does not close it.
@@ -64,6 +55,10 @@ type Config struct {
 	slowTurn time.Duration
 	// journalOctets is journalOctets, for tests.
 	journalOctets int
+	// migrations is migrations, olderEnd olderEnd and lockSeconds lockSeconds, for tests.
+	migrations  []migration
+	olderEnd    time.Duration
+	lockSeconds int
 }
 
 // Validate reports every fault of the configuration.
@@ -178,7 +173,8 @@ const (
 	maxHeads  = 1 << 14
 )
 
-// Open checks the stored format, writes it into an empty store and loads the
+// Open checks the stored format, writes it into an empty store, carries out the
+// migrations that the store lacks, or waits for the server that does, and loads the
 // names. Errors: ErrFormat, ErrSealed, and what etcd says.
 func Open(ctx context.Context, config Config) (*Ledger, error) {
 	if err := config.Validate(); err != nil {
@@ -193,6 +189,15 @@ func Open(ctx context.Context, config Config) (*Ledger, error) {
 	if config.journalOctets == 0 {
 		config.journalOctets = journalOctets
 	}
+	if config.migrations == nil {
+		config.migrations = migrations
+	}
+	if config.olderEnd == 0 {
+		config.olderEnd = olderEnd
+	}
+	if config.lockSeconds == 0 {
+		config.lockSeconds = lockSeconds
+	}
 	l := &Ledger{
 		config: config, layout: Layout{Prefix: config.Prefix}, now: config.Now,
 		index: map[law.Key]*indexed{}, heads: map[string]*head{}, byUID: map[string]*head{}, works: map[string]bool{}, doubt: map[law.Key]bool{},
@@ -204,17 +209,26 @@ func Open(ctx context.Context, config Config) (*Ledger, error) {
 	if l.now == nil {
 		l.now = time.Now
 	}
-	client, err := OpenStore(ctx, config.Client, config.Prefix, config.Records.Transformer)
+	s := l.store(config.Client)
+	client, err := s.opened(ctx)
 	if err != nil {
 		return nil, err
 	}
 	l.config.Client = client
+	if err := l.migrate(ctx, s); err != nil {
+		return nil, err
+	}
 	rev, err := l.loadNames(ctx)
 	if err != nil {
 		return nil, err
 	}
 	go l.followNames(client.Ctx(), rev)
 	return l, nil
+}
+
+// store is what this ledger opens through a client.
+func (l *Ledger) store(client *clientv3.Client) *store {
+	return &store{client: client, layout: l.layout, transformer: l.config.Records.Transformer, migrations: l.config.migrations}
 }
 
 // Client sees the internal keys as Layout writes them, sealed or not. It lives as

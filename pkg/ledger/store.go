@@ -18,41 +18,43 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/sealed"
 )
 
-// stored is what the config key says of the format; see cluster.go for the rest.
-type stored struct {
-	Format        int `json:"format"`
-	HashAlgorithm int `json:"hashAlgorithm"`
-	// Keys that the internal keys are sealed with (sealed.Keys), encrypted by the
-	// transformer of Records; none: they are not.
-	Keys []byte `json:"keys,omitempty"`
-}
-
-// OpenStore checks the stored format, writes it into an empty store, and returns
-// the client that sees the internal keys as Layout writes them. transformer is
+// OpenStore checks that this program may read and write the store, writes the format
+// into an empty one, and returns the client that sees the internal keys as Layout
+// writes them. It carries no migration out, which Open does. transformer is
 // that of Records, nil for none: where it encrypts, an empty store is sealed, and
 // one made without has its values sealed from now on. Where another provider of
 // it is first than the one the store's keys were encrypted by, they are written
 // anew, so that the old one can be taken away. Errors: ErrFormat, ErrSealed, and what etcd says.
 func OpenStore(ctx context.Context, client *clientv3.Client, prefix string, transformer value.Transformer) (*clientv3.Client, error) {
-	s := store{client: client, layout: Layout{Prefix: prefix}, transformer: transformer}
-	for {
-		opened, done, err := s.open(ctx)
-		if done || err != nil {
-			return opened, err
-		}
-	}
+	s := store{client: client, layout: Layout{Prefix: prefix}, transformer: transformer, migrations: migrations}
+	return s.opened(ctx)
 }
 
-// ReadStore is the client that OpenStore returns, without writing anything and
-// without judging the format, which fsck does. Errors: ErrSealed, and what etcd says.
+// CheckFormat returns ErrFormat where this program must not read the store. It reads one key and writes nothing, so a
+// server asks it before it does anything else to etcd.
+func CheckFormat(ctx context.Context, client *clientv3.Client, prefix string) error {
+	s := store{client: client, layout: Layout{Prefix: prefix}, migrations: migrations}
+	_, _, err := s.read(ctx)
+	return err
+}
+
+// ReadStore is the client that OpenStore returns, without writing anything. A config
+// key that is missing or damaged is left to fsck. Errors: ErrFormat where a program
+// that knows no more than this one must not read the store, ErrSealed, and what etcd says.
 func ReadStore(ctx context.Context, client *clientv3.Client, prefix string, transformer value.Transformer) (*clientv3.Client, error) {
-	s := store{client: client, layout: Layout{Prefix: prefix}, transformer: transformer}
+	s := store{client: client, layout: Layout{Prefix: prefix}, transformer: transformer, migrations: migrations}
 	r, err := client.Get(ctx, s.layout.config())
 	if err != nil {
 		return nil, fmt.Errorf("ledger: reading the format: %w", err)
 	}
 	var config stored
-	if len(r.Kvs) == 0 || json.Unmarshal(r.Kvs[0].Value, &config) != nil || len(config.Keys) == 0 {
+	if len(r.Kvs) == 0 || json.Unmarshal(r.Kvs[0].Value, &config) != nil {
+		return client, nil
+	}
+	if err := config.mayRead(s.migrations); err != nil {
+		return nil, err
+	}
+	if len(config.Keys) == 0 {
 		return client, nil
 	}
 	opened, _, _, err := s.unseal(ctx, config)
@@ -64,6 +66,16 @@ type store struct {
 	client      *clientv3.Client
 	layout      Layout
 	transformer value.Transformer
+	migrations  []migration // that this program knows
+}
+
+func (s *store) opened(ctx context.Context) (*clientv3.Client, error) {
+	for {
+		opened, done, err := s.open(ctx)
+		if done || err != nil {
+			return opened, err
+		}
+	}
 }
 
 // read returns what stands in the config key; nil where the store is empty.
@@ -79,13 +91,13 @@ func (s *store) read(ctx context.Context) (*mvccpb.KeyValue, stored, error) {
 	if err := json.Unmarshal(r.Kvs[0].Value, &config); err != nil {
 		return nil, config, fmt.Errorf("ledger: %s does not parse (%w): this is no data of kubizone", s.layout.config(), err)
 	}
-	if config.Format > SealedFormat {
-		return nil, config, fmt.Errorf("ledger: format %d, this kubizone knows %d: %w; start a version that knows it", config.Format, SealedFormat, ErrFormat)
+	if err := config.mayRead(s.migrations); err != nil {
+		return nil, config, err
 	}
 	if config.HashAlgorithm != sethash.Algorithm {
 		return nil, config, fmt.Errorf("ledger: hash algorithm %d, this kubizone knows %d: %w; start a version that knows it", config.HashAlgorithm, sethash.Algorithm, ErrFormat)
 	}
-	if (config.Format == SealedFormat) != (len(config.Keys) > 0) {
+	if config.LeastReader == 0 && (config.Format == sealedFormat) != (len(config.Keys) > 0) {
 		return nil, config, fmt.Errorf("ledger: %s says format %d with keys of %d octets: it was changed by hand; restore a backup", s.layout.config(), config.Format, len(config.Keys))
 	}
 	return r.Kvs[0], config, nil
@@ -102,7 +114,10 @@ func (s *store) open(ctx context.Context) (_ *clientv3.Client, done bool, err er
 		return nil, false, fmt.Errorf("ledger: encrypting: %w", err)
 	}
 	if kv == nil {
-		config = stored{Format: Format, HashAlgorithm: sethash.Algorithm}
+		config = stored{Format: newest(s.migrations), LeastReader: leastReader(s.migrations, 0), HashAlgorithm: sethash.Algorithm}
+	} else if next := config.announce(s.migrations); next.Format != config.Format || next.LeastReader != config.LeastReader {
+		_, err := s.write(ctx, kv, next)
+		return nil, false, err
 	}
 	switch {
 	case len(config.Keys) > 0:
@@ -132,30 +147,38 @@ func (s *store) open(ctx context.Context) (_ *clientv3.Client, done bool, err er
 // server wrote meanwhile.
 func (s *store) wrap(ctx context.Context, kv *mvccpb.KeyValue, config stored, keys sealed.Keys) (bool, error) {
 	var err error
-	config.Format = SealedFormat
 	if config.Keys, err = keys.Wrap(ctx, s.transformer, s.layout.config()); err != nil {
 		return false, fmt.Errorf("ledger: encrypting the keys of the store: %w", err)
 	}
 	return s.write(ctx, kv, config)
 }
 
-// write replaces the config key, what it does not know there stays; false: another did.
+// write replaces the config key; false: another did.
 func (s *store) write(ctx context.Context, kv *mvccpb.KeyValue, config stored) (bool, error) {
 	key := s.layout.config()
-	all := map[string]json.RawMessage{}
-	if kv != nil {
-		if err := json.Unmarshal(kv.Value, &all); err != nil {
-			return false, unreadable(key, err)
-		}
+	value, err := s.edited(kv, config)
+	if err != nil {
+		return false, err
 	}
-	if err := json.Unmarshal(encode(config), &all); err != nil {
-		return false, unreadable(key, err)
-	}
-	r, err := s.client.Txn(ctx).If(revisionIs(key, modRevision(kv))).Then(opPut(key, encode(all))).Commit()
+	r, err := s.client.Txn(ctx).If(revisionIs(key, modRevision(kv))).Then(opPut(key, value)).Commit()
 	if err != nil {
 		return false, fmt.Errorf("ledger: writing the format: %w", err)
 	}
 	return r.Succeeded, nil
+}
+
+// edited is the value of the config key with config in it; what it does not know there stays.
+func (s *store) edited(kv *mvccpb.KeyValue, config stored) ([]byte, error) {
+	all := map[string]json.RawMessage{}
+	if kv != nil {
+		if err := json.Unmarshal(kv.Value, &all); err != nil {
+			return nil, unreadable(s.layout.config(), err)
+		}
+	}
+	if err := json.Unmarshal(encode(config), &all); err != nil {
+		return nil, unreadable(s.layout.config(), err)
+	}
+	return encode(all), nil
 }
 
 // unseal makes the client of a store that has keys.

@@ -5,12 +5,14 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/kubernetes"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/storage"
@@ -70,6 +72,15 @@ func On(t testing.TB, etcd *Etcd, prefix string) *Store {
 	return s
 }
 
+// Connect is one more connection, which the caller may close.
+func (s *Store) Connect() (*clientv3.Client, error) {
+	c, err := s.etcd.Client()
+	if err != nil {
+		return nil, err
+	}
+	return c.Client, nil
+}
+
 func (s *Store) connect() *kubernetes.Client {
 	s.T.Helper()
 	c, err := s.etcd.Client()
@@ -124,6 +135,30 @@ func (s *Store) Settle() {
 		}
 	}
 	s.T.Fatalf("not settled within two minutes: %s", Text(s.Fsck()))
+}
+
+// Old makes the config key say what a program of that format wrote there, so that the next Server migrates the store.
+// Formats 1 and 2 are plain and sealed keys, before the key named the least reader.
+func (s *Store) Old(format int) {
+	s.T.Helper()
+	key, all := ledger.Layout{Prefix: s.Prefix}.Config(), map[string]any{}
+	r, err := s.Client.Client.Get(s.T.Context(), key)
+	if err != nil || len(r.Kvs) != 1 {
+		s.T.Fatal(err, r)
+	}
+	if err := json.Unmarshal(r.Kvs[0].Value, &all); err != nil {
+		s.T.Fatal(err)
+	}
+	if all["format"], all["leastReader"] = format, format; format < 3 {
+		delete(all, "leastReader")
+	}
+	text, err := json.Marshal(all)
+	if err == nil {
+		_, err = s.Client.Client.Put(s.T.Context(), key, string(text))
+	}
+	if err != nil {
+		s.T.Fatal(err)
+	}
 }
 
 // Quiet reports whether outbox and debts are empty.

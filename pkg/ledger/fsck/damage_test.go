@@ -138,8 +138,8 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 		// do damages and returns the key that must be reported.
 		do func(v *vandal) string
 	}{
-		{"format of the future", "format", func(v *vandal) string {
-			v.put(s.Ledger.Layout().Config(), []byte(`{"format":2,"hashAlgorithm":1}`))
+		{"no format", "format", func(v *vandal) string {
+			v.put(s.Ledger.Layout().Config(), []byte(`{"hashAlgorithm":1}`))
 			return s.Ledger.Layout().Config()
 		}},
 		{"another hash algorithm", "format", func(v *vandal) string {

@@ -1,0 +1,285 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/client/v3/concurrency"
+	"k8s.io/klog/v2"
+
+	"kubi.zone/kubizone/pkg/law"
+)
+
+// A migration brings the store from one form to the next. Those that a store lacks are
+// carried out in order by Open, before anything else is read, by one server at a time:
+// the others wait. Its lock ends with the server that has it (a lease), and each
+// transaction compares the lock, so that two never write at once.
+//
+// How to add one: append it to migrations with the next number, raise Format, and write
+// its run in a file of its own.
+//
+//   - run gets a migrating: client and layout (the client sees the keys as Layout writes
+//     them, sealed or not), the codecs of Zones and Records, each to read a prefix page
+//     by page, rewrite to change values there, write and commit for other changes, and owe
+//     for ordinary work. When it begins no redo log stands that an older server has left.
+//   - It must be worth nothing the second time: a server may be killed after any
+//     transaction, and the next begins the migration anew. It writes what is not yet as
+//     it shall be, and nothing else.
+//   - It never changes what a zone contains: a serial changes in a decision of the law
+//     alone (I3). What must be decided anew it owes: owe puts an outbox item, and the
+//     cascade that carries it out releases, adopts and raises serials as after any write.
+//     Write the zone's own keys first and owe then: a cascade passes over members that
+//     are younger than its item.
+//   - OldersMayWrite says that a program that knows no more than the migration before
+//     may go on reading and writing beside and after it. Such a migration changes no key
+//     that belongs to a zone: servers remember those while the zone stands at its revision
+//     (I5). Where it is false, config's leastReader is raised before run begins: older
+//     programs refuse the store, and those that run end (FollowFormat) and are given
+//     olderEnd to do so.
+//
+// How to test one: test/store's Old makes a store say that it is of the format before;
+// the test puts the old form there by the raw client, starts a Server and compares keys,
+// MustBeClean. Once more with Config.Fault "migration" that ends the first server
+// there (migrate_test.go, endsThere).
+type migration struct {
+	Number         int
+	Name           string
+	OldersMayWrite bool
+	// Run is nil where the announcement in the config key is all of it.
+	Run func(context.Context, *migrating) error
+}
+
+// migrations in order of their numbers, without a gap.
+var migrations = []migration{
+	{Number: namesLeastReader, Name: "config names the least reader, and sealing is said by its keys alone"},
+}
+
+// namesLeastReader is the first format in which config has a leastReader.
+const namesLeastReader = 3
+
+// newest is the format that a program with these migrations knows.
+func newest(all []migration) int { return all[len(all)-1].Number }
+
+// leastReader is what the migrations after a format require of who reads the store.
+func leastReader(all []migration, after int) (least int) {
+	for _, m := range all {
+		if m.Number > after && !m.OldersMayWrite {
+			least = m.Number
+		}
+	}
+	return least
+}
+
+const (
+	// lockSeconds is how long the lock outlives a server that was killed.
+	lockSeconds = 10
+	// olderEnd is what older servers are given to end once config says that they must:
+	// they are told by a watch.
+	olderEnd = 5 * time.Second
+	// migrationPage are keys that are read at once and migrationOps operations of one
+	// transaction, which any etcd takes; migrationOctets bounds its values.
+	migrationPage   = 500
+	migrationOps    = 100
+	migrationOctets = maxBatchBytes
+)
+
+// errLockLost: the lock went to another server, which goes on.
+var errLockLost = errors.New("ledger: another server carries the migration out")
+
+// migrate carries out what the store lacks, or waits until another server has.
+func (l *Ledger) migrate(ctx context.Context, s *store) error {
+	for {
+		_, config, err := s.read(ctx)
+		if err != nil || config.Format >= newest(s.migrations) {
+			return err
+		}
+		if err := l.migrateLocked(ctx, s); err != nil && !errors.Is(err, errLockLost) {
+			return err
+		}
+	}
+}
+
+func (l *Ledger) migrateLocked(ctx context.Context, s *store) error {
+	session, err := concurrency.NewSession(s.client, concurrency.WithTTL(l.config.lockSeconds))
+	if err != nil {
+		return fmt.Errorf("ledger: locking the store for a migration: %w", err)
+	}
+	defer session.Close()
+	lock := concurrency.NewMutex(session, l.layout.migrating())
+	klog.FromContext(ctx).Info("The store is of an older format; the first server migrates it, and others wait", "lock", l.layout.migrating())
+	if err := lock.Lock(ctx); err != nil {
+		return fmt.Errorf("ledger: locking the store for a migration: %w", err)
+	}
+	m := &migrating{Ledger: l, lock: lock}
+	_, config, err := s.read(ctx)
+	if err != nil {
+		return err
+	}
+	if leastReader(s.migrations, config.Format) > 0 {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(l.config.olderEnd):
+		}
+	}
+	if err := m.each(ctx, l.layout.room("logs"), func(kv *mvccpb.KeyValue) error { return l.carryOutLog(ctx, string(kv.Key)) }); err != nil {
+		return err
+	}
+	for _, step := range s.migrations {
+		if step.Number <= config.Format {
+			continue
+		}
+		klog.FromContext(ctx).Info("Migrating the store", "to", step.Number, "what", step.Name)
+		if m.number = step.Number; step.Run != nil {
+			if err := step.Run(ctx, m); err != nil {
+				return fmt.Errorf("ledger: migration %d (%s): %w", step.Number, step.Name, err)
+			}
+		}
+		if err := m.reached(ctx, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// migrating is what a migration works with.
+type migrating struct {
+	*Ledger
+	number int
+	lock   *concurrency.Mutex
+}
+
+// commit sends a transaction that compares the lock too; false: another compare did not hold.
+func (m *migrating) commit(ctx context.Context, cmps []clientv3.Cmp, ops ...clientv3.Op) (bool, error) {
+	m.fault("migration")
+	r, err := m.config.Client.Txn(ctx).If(append(cmps, m.lock.IsOwner())...).Then(ops...).Else(clientv3.OpGet(m.lock.Key())).Commit()
+	switch {
+	case err != nil:
+		return false, err
+	case r.Succeeded:
+		return true, nil
+	case one(r.Responses[0]) == nil:
+		return false, errLockLost
+	}
+	return false, nil
+}
+
+// each reads what stands under a prefix, page by page, each at a revision of its own.
+func (m *migrating) each(ctx context.Context, prefix string, f func(*mvccpb.KeyValue) error) error {
+	return m.pages(ctx, prefix, func(kvs []*mvccpb.KeyValue) (bool, error) {
+		for _, kv := range kvs {
+			if err := f(kv); err != nil {
+				return false, fmt.Errorf("%s: %w", kv.Key, err)
+			}
+		}
+		return true, nil
+	})
+}
+
+// pages reads a page again where f is not done with it.
+func (m *migrating) pages(ctx context.Context, prefix string, f func([]*mvccpb.KeyValue) (done bool, err error)) error {
+	for key, end := prefix, clientv3.GetPrefixRangeEnd(prefix); ; {
+		r, err := m.config.Client.Get(ctx, key, clientv3.WithRange(end), clientv3.WithLimit(migrationPage))
+		if err != nil {
+			return err
+		}
+		done, err := f(r.Kvs)
+		if err != nil || done && !r.More {
+			return err
+		}
+		if done {
+			key = string(r.Kvs[len(r.Kvs)-1].Key) + "\x00"
+		}
+	}
+}
+
+// rewrite gives the values under a prefix the form that f returns, nil to take the key
+// away; where that is the value that stands there nothing is written. f may be asked
+// again about one key.
+func (m *migrating) rewrite(ctx context.Context, prefix string, f func(key string, value []byte) ([]byte, error)) error {
+	return m.pages(ctx, prefix, func(kvs []*mvccpb.KeyValue) (bool, error) {
+		var changes []change
+		for _, kv := range kvs {
+			next, err := f(string(kv.Key), kv.Value)
+			if err != nil {
+				return false, fmt.Errorf("%s: %w", kv.Key, err)
+			}
+			if next == nil || string(next) != string(kv.Value) {
+				changes = append(changes, change{string(kv.Key), kv.ModRevision, next})
+			}
+		}
+		return m.write(ctx, changes)
+	})
+}
+
+// change is what a key that is at a revision, 0 for none, shall have as its value, nil to take it away.
+type change struct {
+	key   string
+	rev   int64
+	value []byte
+}
+
+// write carries out changes, of each key one, in as many transactions as they need. false: a key was not at
+// its revision; changes before it may have been made.
+func (m *migrating) write(ctx context.Context, changes []change) (bool, error) {
+	for len(changes) > 0 {
+		var cmps []clientv3.Cmp
+		var ops []clientv3.Op
+		for octets := 0; len(ops) < min(len(changes), migrationOps) && (octets == 0 || octets < migrationOctets); {
+			c := changes[len(ops)]
+			op := clientv3.OpDelete(c.key)
+			if c.value != nil {
+				op = opPut(c.key, c.value)
+			}
+			octets += len(c.key) + len(c.value)
+			cmps, ops = append(cmps, revisionIs(c.key, c.rev)), append(ops, op)
+		}
+		if done, err := m.commit(ctx, cmps, ops...); !done || err != nil {
+			return false, err
+		}
+		changes = changes[len(ops):]
+	}
+	return true, nil
+}
+
+// owe has a cascade decide anew what the scans find, which belongs to z or waits for it.
+// Once the server runs it goes as after any write: in the order of S2.7, with a serial
+// for each change, and z is unsettled meanwhile where it changes (S7.2). Of the scans of
+// one zone in one migration there is one such work, whatever crashes.
+func (m *migrating) owe(ctx context.Context, z *law.Zone, reason string, scans ...law.Scan) error {
+	w := law.Work{ID: fmt.Sprintf("migration-%d-%s", m.number, z.UID), Reason: reason, View: z.View, By: z.Namespace, Since: m.now().Unix(), Scans: scans}
+	key := m.layout.outbox(w.ID)
+	_, err := m.commit(ctx, []clientv3.Cmp{absent(key)}, opPut(key, encode(w)))
+	return err
+}
+
+// reached says in config that a migration has been carried out.
+func (m *migrating) reached(ctx context.Context, s *store) error {
+	for {
+		kv, config, err := s.read(ctx)
+		if err != nil {
+			return err
+		}
+		if kv == nil {
+			return fmt.Errorf("ledger: %s is gone while the store is migrated: restore a backup", s.layout.config())
+		}
+		config.Format = m.number
+		value, err := s.edited(kv, config)
+		if err != nil {
+			return err
+		}
+		if done, err := m.commit(ctx, []clientv3.Cmp{revisionIs(s.layout.config(), kv.ModRevision)}, opPut(s.layout.config(), value)); done || err != nil {
+			return err
+		}
+	}
+}
+
+// migrating is the key of the lock; it stands beside the internal keys, unsealed.
+func (l Layout) migrating() string { return l.Prefix + "/migrating" }

@@ -1,0 +1,388 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ledger_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/pkg/ledger/fsck"
+	"kubi.zone/kubizone/test/store"
+)
+
+// configOf is what the config key says, as JSON has it.
+func configOf(t *testing.T, st *store.Store) map[string]any {
+	t.Helper()
+	all := map[string]any{}
+	kv := store.Must(st.Client.Client.Get(t.Context(), ledger.Layout{Prefix: st.Prefix}.Config())).Kvs[0]
+	if err := json.Unmarshal(kv.Value, &all); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// says fails the test where config does not name this format and least reader.
+func says(t *testing.T, st *store.Store, format, least int) {
+	t.Helper()
+	if c := configOf(t, st); c["format"] != float64(format) || c["leastReader"] != float64(least) {
+		t.Errorf("config says %v, not format %d and leastReader %d", c, format, least)
+	}
+}
+
+// opening tries to open the store as one more server.
+func opening(t *testing.T, st *store.Store, change ...func(*ledger.Config)) error {
+	codec := store.Codec()
+	codec.Transformer = st.Encryption
+	config := ledger.Config{Client: st.Client.Client, Prefix: st.Prefix, Zones: codec, Records: codec}
+	for _, f := range change {
+		f(&config)
+	}
+	_, err := ledger.Open(t.Context(), config)
+	return err
+}
+
+func TestMigrations_areNumberedWithoutAGap(t *testing.T) {
+	if n := ledger.NewestFormat(); n != ledger.Format {
+		t.Errorf("the last migration is %d and Format %d", n, ledger.Format)
+	}
+}
+
+// Migration 3: stores of the two formats before it, plain and sealed, open and say so.
+func TestMigration3_namesTheLeastReader(t *testing.T) {
+	for format, change := range map[int]func(*store.Store){1: func(*store.Store) {}, 2: store.Encrypted(provided("one"))} {
+		t.Run(fmt.Sprint("format ", format), func(t *testing.T) {
+			st := store.New(t, change)
+			before := st.Server()
+			store.Must(before.CreateZone(store.Zone("platform", "top", "example.org.", store.Allow("", "*"))))
+			store.Must(before.Ledger.RememberCluster(t.Context(), "uid"))
+			keys := configOf(t, st)["keys"]
+			st.Old(format)
+			s := st.Server()
+			says(t, st, ledger.Format, 3)
+			if c := configOf(t, st); c["keys"] != keys || c["cluster"] != "uid" {
+				t.Errorf("config lost what it said: %v", c)
+			}
+			store.Must(s.CreateRecord(t.Context(), store.Record("team", "www", "www.example.org.", "A", "192.0.2.1")))
+		})
+	}
+}
+
+// Who knows too little reads and writes nothing but the config key.
+func TestOpen_refusesAStoreForNewerPrograms(t *testing.T) {
+	st := store.New(t, store.Unchecked)
+	store.Must(st.Server().CreateZone(store.Zone("platform", "top", "example.org.")))
+	st.Old(ledger.Format + 1)
+	rev := store.Must(st.Client.Client.Get(t.Context(), "x")).Header.Revision
+	refused := map[string]error{"open": opening(t, st), "check": ledger.CheckFormat(t.Context(), st.Client.Client, st.Prefix)}
+	_, refused["open the store"] = ledger.OpenStore(t.Context(), st.Client.Client, st.Prefix, nil)
+	_, refused["read"] = ledger.ReadStore(t.Context(), st.Client.Client, st.Prefix, nil)
+	_, refused["fsck"] = fsck.Run(t.Context(), fsck.Config{Client: st.Client.Client, Prefix: st.Prefix, Zones: store.Codec(), Records: store.Codec()})
+	_, refused["adopt-cluster"] = ledger.AdoptCluster(t.Context(), st.Client.Client, st.Prefix, "other")
+	for what, err := range refused {
+		if !errors.Is(err, ledger.ErrFormat) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if now := store.Must(st.Client.Client.Get(t.Context(), "x")).Header.Revision; now != rev {
+		t.Errorf("%d revisions were written", now-rev)
+	}
+}
+
+// A store of a newer program that lets this one read stays of its format.
+func TestOpen_keepsTheFormatOfANewerProgram(t *testing.T) {
+	st := store.New(t)
+	if err := opening(t, st, ledger.Migrations(ledger.Migration{Number: ledger.Format + 1, OldersMayWrite: true})); err != nil {
+		t.Fatal(err)
+	}
+	s := st.Server()
+	store.Must(s.CreateZone(store.Zone("platform", "top", "example.org.")))
+	store.Must(s.Ledger.RememberCluster(t.Context(), "uid"))
+	st.Encryption = provided("one", "identity") // which writes the key too
+	store.Must(st.Server().WriteZone(t.Context(), "platform", "top", func(z *v1alpha1.Zone) { z.Labels = map[string]string{"a": "b"} }))
+	if c := configOf(t, st); c["format"] != float64(ledger.Format+1) || c["keys"] == nil || c["leastReader"] != float64(3) {
+		t.Errorf("config says %v", c)
+	}
+}
+
+// marked is a migration that ends each value of serials/ with a blank, which JSON does not mind.
+func marked(runs *atomic.Int64) ledger.Migration {
+	return ledger.Migration{Number: ledger.Format + 1, Name: "blanks", Run: func(ctx context.Context, m *ledger.Migrating) error {
+		runs.Add(1)
+		return m.Rewrite(ctx, m.Layout().Room("serials"), func(_ string, value []byte) ([]byte, error) {
+			return append(bytes.TrimSpace(value), ' '), nil
+		})
+	}}
+}
+
+// serials puts so many last serials of names into the store.
+func serials(t *testing.T, st *store.Store, n int) {
+	t.Helper()
+	room := ledger.Layout{Prefix: st.Prefix}.Room("serials") + "@/test."
+	for i := range n {
+		store.Must(st.Client.Client.Put(t.Context(), fmt.Sprintf("%sn%04d.", room, i), `{"serial":7,"left":60,"until":0}`))
+	}
+}
+
+// allMarked fails the test unless marked has gone over all of them, once.
+func allMarked(t *testing.T, st *store.Store, n int) {
+	t.Helper()
+	kvs := store.Must(st.Client.Client.Get(t.Context(), ledger.Layout{Prefix: st.Prefix}.Room("serials"), clientv3.WithPrefix())).Kvs
+	if len(kvs) != n {
+		t.Errorf("%d keys of %d", len(kvs), n)
+	}
+	for _, kv := range kvs {
+		if !bytes.HasSuffix(kv.Value, []byte("} ")) || kv.Version != 2 {
+			t.Fatalf("%s = %q, version %d", kv.Key, kv.Value, kv.Version)
+		}
+	}
+}
+
+// Of servers that start together one migrates, and the others wait until it has.
+func TestMigrate_oneServerMigratesAndOthersWait(t *testing.T) {
+	st := store.New(t, store.Unchecked)
+	st.Server()
+	serials(t, st, 20)
+	var runs, opened atomic.Int64
+	begun, goOn := make(chan struct{}), make(chan struct{})
+	step := marked(&runs)
+	run := step.Run
+	step.Run = func(ctx context.Context, m *ledger.Migrating) error {
+		close(begun) // twice would panic
+		<-goOn
+		return run(ctx, m)
+	}
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			if err := opening(t, st, ledger.Migrations(step)); err != nil {
+				t.Error(err)
+			}
+			opened.Add(1)
+		})
+	}
+	<-begun
+	says(t, st, ledger.Format, ledger.Format+1) // before it begins
+	if n := opened.Load(); n != 0 {
+		t.Errorf("%d servers are open before the migration has ended", n)
+	}
+	close(goOn)
+	all.Wait()
+	says(t, st, ledger.Format+1, ledger.Format+1)
+	if runs.Load() != 1 {
+		t.Errorf("%d servers have carried it out", runs.Load())
+	}
+	allMarked(t, st, 20)
+}
+
+var errEnds = errors.New("ends here")
+
+// endsThere makes a server end before its nth transaction of a migration.
+func endsThere(n int) (func(*ledger.Config), *bool) {
+	ended := new(bool)
+	return func(c *ledger.Config) {
+		c.Fault = func(point string) {
+			if point != "migration" {
+				return
+			}
+			if n--; n < 0 {
+				*ended = true
+				panic(errEnds)
+			}
+		}
+	}, ended
+}
+
+// Whoever comes after a server that was killed, wherever, goes on, and writes nothing twice.
+func TestMigrate_goesOnAfterAKill(t *testing.T) {
+	st := store.New(t, store.Unchecked)
+	st.Server()
+	const n = 1100 // three pages
+	serials(t, st, n)
+	var runs atomic.Int64
+	tries := 0
+	for through := false; !through; tries++ {
+		ends, ended := endsThere(tries % 4)
+		func() {
+			defer func() {
+				if r := recover(); r != nil && r != errEnds {
+					panic(r)
+				}
+			}()
+			if err := opening(t, st, ledger.Migrations(marked(&runs)), ends); err != nil {
+				t.Fatal(err)
+			}
+		}()
+		through = !*ended
+		if tries > 100 {
+			t.Fatal("it never goes through")
+		}
+	}
+	if tries < 4 {
+		t.Errorf("it was ended %d times only", tries-1)
+	}
+	says(t, st, ledger.Format+1, ledger.Format+1)
+	allMarked(t, st, n)
+}
+
+// A server that lost its lock while it stood still writes nothing any more.
+func TestMigrate_writesNothingWithoutTheLock(t *testing.T) {
+	st := store.New(t, store.Unchecked)
+	st.Server()
+	serials(t, st, 150) // two transactions
+	var runs, at atomic.Int64
+	stands, goOn := make(chan struct{}), make(chan struct{})
+	slow := func(c *ledger.Config) {
+		c.Fault = func(point string) {
+			if point == "migration" && at.Add(1) == 2 {
+				close(stands)
+				<-goOn
+			}
+		}
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- opening(t, st, ledger.Migrations(marked(&runs)), slow) }()
+	<-stands
+	locks := store.Must(st.Client.Client.Get(t.Context(), st.Prefix+"/migrating", clientv3.WithPrefix())).Kvs
+	if len(locks) != 1 {
+		t.Fatalf("%d locks", len(locks))
+	}
+	store.Must(st.Client.Client.Delete(t.Context(), string(locks[0].Key))) // as the end of its lease does
+	if err := opening(t, st, ledger.Migrations(marked(&runs))); err != nil {
+		t.Fatal(err)
+	}
+	rev := store.Must(st.Client.Client.Get(t.Context(), "x")).Header.Revision
+	close(goOn)
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	written := store.Must(st.Client.Client.Get(t.Context(), ledger.Layout{Prefix: st.Prefix}.Internal(), clientv3.WithPrefix(), clientv3.WithMinModRev(rev+1))).Kvs
+	if len(written) > 0 {
+		t.Errorf("it has written %s", written[0].Key)
+	}
+	allMarked(t, st, 150)
+}
+
+// The lock of a server that is gone goes with it.
+func TestMigrate_takesOverFromADeadServer(t *testing.T) {
+	st := store.New(t, store.Unchecked)
+	st.Server()
+	serials(t, st, 10)
+	dying := store.Must(st.Connect())
+	stands := make(chan struct{})
+	var runs atomic.Int64
+	go func() {
+		_ = opening(t, st, ledger.Migrations(marked(&runs)), func(c *ledger.Config) {
+			c.Client = dying
+			c.Fault = func(point string) {
+				if point == "migration" {
+					dying.Close()
+					close(stands)
+					<-t.Context().Done()
+				}
+			}
+		})
+	}()
+	<-stands
+	if err := opening(t, st, ledger.Migrations(marked(&runs))); err != nil {
+		t.Fatal(err)
+	}
+	allMarked(t, st, 10)
+}
+
+// An older server that runs ends before a migration begins that it must not see, and goes on beside one that it may.
+func TestMigrate_endsOlderServersFirst(t *testing.T) {
+	for _, may := range []bool{true, false} {
+		t.Run(fmt.Sprint("may write: ", may), func(t *testing.T) {
+			st := store.New(t, store.Unchecked)
+			older := st.Server()
+			ended := make(chan error, 1)
+			go func() { ended <- older.Ledger.FollowFormat(t.Context()) }()
+			step := ledger.Migration{Number: ledger.Format + 1, OldersMayWrite: may, Run: func(ctx context.Context, m *ledger.Migrating) error {
+				if may {
+					return nil
+				}
+				select {
+				case err := <-ended:
+					if !errors.Is(err, ledger.ErrFormat) {
+						t.Errorf("it ends with %v", err)
+					}
+				case <-time.After(time.Minute):
+					t.Error("the older server runs while the store is migrated")
+				}
+				return nil
+			}}
+			if err := opening(t, st, ledger.Migrations(step)); err != nil {
+				t.Fatal(err)
+			}
+			if may {
+				store.Must(older.CreateZone(store.Zone("platform", "top", "example.org.")))
+				select {
+				case err := <-ended:
+					t.Errorf("it ends with %v", err)
+				default:
+				}
+			}
+		})
+	}
+}
+
+// What a migration owes is ordinary work: records are released by their zone's own transactions, and fsck is content.
+func TestMigrate_owesOrdinaryWork(t *testing.T) {
+	st := store.New(t)
+	s := st.Server()
+	store.Must(s.CreateZone(store.Zone("platform", "top", "example.org.", store.Allow("team", "a", "b"))))
+	for _, r := range []string{"a", "b"} {
+		store.Must(s.CreateRecord(t.Context(), store.Record("team", r, r+".example.org.", "A", "192.0.2.1")))
+	}
+	before := s.Zone("platform", "top")
+	// An older program allowed what this one does not: the rule goes behind the ledger's back.
+	layout := ledger.Layout{Prefix: st.Prefix}
+	key := layout.Zone("platform", "top")
+	kv := store.Must(st.Client.Client.Get(t.Context(), key)).Kvs[0]
+	old := &v1alpha1.Zone{}
+	if err := store.Codec().Decode(t.Context(), key, kv.Value, kv.ModRevision, old); err != nil {
+		t.Fatal(err)
+	}
+	old.Spec.Delegations = []v1alpha1.Delegation{store.Allow("team", "b")}
+	store.Must(st.Client.Client.Put(t.Context(), key, string(store.Must(runtime.Encode(store.Codec().Codec, old)))))
+	step := ledger.Migration{Number: ledger.Format + 1, Name: "less is allowed", OldersMayWrite: true, Run: func(ctx context.Context, m *ledger.Migrating) error {
+		z, err := ledger.LawZone(old)
+		if err != nil {
+			return err
+		}
+		for range 2 { // as after a kill
+			if err := m.Owe(ctx, z, "less is allowed", law.Scan{Kind: law.ScanMembers, Zone: z.UID, Owner: name.Apex}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}}
+	next := st.Server(ledger.Migrations(step))
+	if r := st.Fsck(); !r.Clean() || r.Owed.Total == 0 || !strings.Contains(store.Text(r), "less is allowed") {
+		t.Errorf("before the work is done: %s", store.Text(r))
+	}
+	next.Run()
+	st.Settle()
+	if r := next.Record("team", "a"); r.Status.ZoneRef != nil {
+		t.Errorf("a is still in its zone: %+v", r.Status)
+	}
+	if z := next.Zone("platform", "top"); z.Status.Serial != before.Status.Serial+1 || z.Status.SettledSerial != z.Status.Serial || z.Status.Hash == before.Status.Hash {
+		t.Errorf("serial %d after %d, settled %d", z.Status.Serial, before.Status.Serial, z.Status.SettledSerial)
+	}
+}
