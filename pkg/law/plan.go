@@ -200,6 +200,7 @@ const (
 	ReasonDelegationWithdrawn = "DelegationWithdrawn"
 	ReasonBelowZoneCut        = "BelowZoneCut"
 	ReasonZoneTerminating     = "ZoneTerminating"
+	ReasonTerminating         = "Terminating"
 	ReasonNameHeld            = "NameHeld"
 	ReasonCNAMEConflict       = "CNAMEConflict"
 	ReasonLimitExceeded       = "LimitExceeded"

@@ -244,6 +244,12 @@ func TestForest(t *testing.T) {
 				o := rapid.SampledFrom(sortedObjects(w.records)).Draw(t, "object")
 				act("delete record", func() { w.deleteRecord(o) })
 			},
+			"deleting record": func(t *rapid.T) { // with a finalizer
+				if len(w.records) == 0 {
+					t.Skip("no records")
+				}
+				w.records[rapid.SampledFrom(sortedObjects(w.records)).Draw(t, "object")].record.Terminating = true
+			},
 			"delete zone": func(t *rapid.T) {
 				if len(w.zones) == 0 {
 					t.Skip("no zones")

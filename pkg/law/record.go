@@ -25,6 +25,8 @@ type Record struct {
 	Values               []rdata.Value
 	// Created is the object's creation time, unix seconds.
 	Created int64
+	// Terminating: it is being deleted, or its namespace is, so no zone takes it in (S2.8).
+	Terminating bool
 }
 
 // Absolute reports whether the record's name is absolute (S1.1).
@@ -238,6 +240,10 @@ func (d *recordDecision) decide() (*Plan, *Refusal) {
 			return nil, refusal
 		}
 		return d.lose(plan, home, homeHolding, p, refusal, nil)
+	}
+	if p.zone != nil && ask.After.Terminating && ask.Move == nil && (home == nil || home.UID != p.zone.UID) {
+		p.zone, p.holding = nil, nil
+		p.reason, p.message = ReasonTerminating, "the record or its namespace is being deleted, so no zone takes it in (S2.8)"
 	}
 	if p.zone == nil {
 		plan.Orphan = p.waiting(ask.After)

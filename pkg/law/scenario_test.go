@@ -101,7 +101,7 @@ func (w *world) command(t *testing.T, d *datadriven.TestData) (out string) {
 		plan, refusal := w.putZone(spec, false)
 		out = w.outcome(plan, refusal)
 	case "deleting":
-		w.records[parseObject(t, d, d.CmdArgs[1].Key)].deleting = true
+		w.records[parseObject(t, d, d.CmdArgs[1].Key)].record.Terminating = true
 	case "settle":
 		out = w.settleAloud()
 		for _, line := range w.checkSettled() {

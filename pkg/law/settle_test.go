@@ -189,7 +189,7 @@ func (w *world) reconsiderRecord(work *law.Work, c candidate) {
 			bug("record %s moves on and on", c.object)
 		}
 		r := w.records[c.object]
-		if r == nil || r.record.UID != c.uid || r.deleting { // S2.8
+		if r == nil || r.record.UID != c.uid {
 			return
 		}
 		ask := w.again(c.object, work)

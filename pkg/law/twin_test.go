@@ -365,9 +365,6 @@ func (w *world) checkSettled() []string {
 		return []string{"something is owed still"}
 	}
 	for o, r := range w.records {
-		if r.deleting {
-			continue
-		}
 		ask := w.again(o, nil)
 		out := w.decide(func(s *law.Seen) law.Outcome { return law.DecideRecord(s, ask) })
 		if out.Refusal != nil {

@@ -61,8 +61,6 @@ type recordObject struct {
 	record law.Record
 	placed law.Placement
 	waits  *law.Waiting
-	// deleting: it has a deletionTimestamp and a finalizer (S2.8).
-	deleting bool
 }
 
 type waitKey struct {
@@ -418,7 +416,7 @@ func (w *world) putRecord(r law.Record) (*law.Plan, *law.Refusal) {
 	was := w.records[o]
 	ask := law.RecordAsk{Namespace: r.Namespace, Name: r.Name, After: &r, Now: w.now, By: r.Namespace, WorkID: w.fresh("work")}
 	if was != nil {
-		r.UID, r.Created = was.record.UID, was.record.Created
+		r.UID, r.Created, r.Terminating = was.record.UID, was.record.Created, was.record.Terminating
 		ask.Before, ask.Waits = was.adopted(), was.waits
 	} else {
 		r.UID, r.Created = w.fresh("record"), w.now.Unix()
@@ -429,11 +427,7 @@ func (w *world) putRecord(r law.Record) (*law.Plan, *law.Refusal) {
 		return nil, out.Refusal
 	}
 	w.apply(o, false, out.Plan, nil)
-	n := &recordObject{record: r, placed: *out.Plan.Record, waits: out.Plan.Orphan}
-	if was != nil {
-		n.deleting = was.deleting
-	}
-	w.records[o] = n
+	w.records[o] = &recordObject{record: r, placed: *out.Plan.Record, waits: out.Plan.Orphan}
 	w.payDebts()
 	if out.Plan.Move != nil && !w.halfway {
 		w.checkArrival(out.Plan)

@@ -410,27 +410,15 @@ func rest(ctx context.Context, d time.Duration, cascades int) {
 	}
 }
 
-// passes: the record is gone, or a cascade leaves it alone (S2.8). What is between two
-// zones would stay in none, and what a zone was made over would lie below a cut.
-func (l *Ledger) passes(ctx context.Context, s *standing, c candidate, o *v1alpha1.Record) (bool, error) {
-	if string(o.UID) != c.uid {
-		return true, nil
-	}
-	if moving(o) || c.over {
-		return false, nil
-	}
-	return l.leaves(ctx, s, o)
-}
-
 // reconsiderRecord decides a record anew, in a transaction of its own. moves: it left
 // one zone, and the next step takes it into another (I1).
 func (l *Ledger) reconsiderRecord(ctx context.Context, s *standing, c candidate) (moves bool, err error) {
 	for {
 		o, mod, err := l.readRecord(ctx, c.namespace, c.object)
-		if err != nil || o == nil {
+		if err != nil || o == nil || string(o.UID) != c.uid {
 			return false, err
 		}
-		if passes, err := l.passes(ctx, s, c, o); passes || err != nil {
+		if _, err := l.leaves(ctx, s, o); err != nil {
 			return false, err
 		}
 		w, err := l.stepOf(s, o, mod)

@@ -15,15 +15,15 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 )
 
-// What is being deleted comes to its end by itself, and a step of a cascade would
-// only be one write more of it (S2.8). An object with a deletionTimestamp never
-// comes back. A namespace may: somebody finalizes it while records are left and
-// makes it again. So a cascade that leaves something alone for its namespace says
-// so in the outbox before it ends, in one item for each namespace. The item stands
-// while the namespace terminates, marks no zone and holds none back; then all that
-// is still in the namespace is decided anew, by the rules in force.
+// A cascade releases what is being deleted like anything else, and takes none of it
+// in (S2.8). An object with a deletionTimestamp never comes back. A namespace may:
+// somebody finalizes it while records are left and makes it again. So a cascade that
+// comes by something in a namespace that terminates says so in the outbox before it
+// ends, in one item for each namespace. The item stands while the namespace
+// terminates, marks no zone and holds none back; then all that is still in the
+// namespace is decided anew, by the rules in force.
 
-// left is what a work has left alone. The zero value is ready.
+// left is what a work may not have taken in. The zero value is ready.
 type left struct {
 	mu   sync.Mutex
 	said map[string]bool // namespaces
@@ -36,8 +36,8 @@ func (l *Ledger) terminates(namespace string) bool {
 	return l.config.Terminating != nil && l.config.Terminating(namespace)
 }
 
-// leaves reports whether a cascade passes by an object, and sees to it that it is
-// not the last word about one whose namespace terminates.
+// leaves reports whether a cascade takes the object in nowhere, and sees to it that
+// this is not the last word about one whose namespace terminates.
 func (l *Ledger) leaves(ctx context.Context, s *standing, o metav1.Object) (bool, error) {
 	if o.GetDeletionTimestamp() != nil {
 		return true, nil
@@ -72,7 +72,7 @@ func (l *Ledger) leave(ctx context.Context, namespace string) error {
 		if err != nil {
 			return err
 		}
-		w := law.Work{ID: LeftID(namespace), Reason: fmt.Sprintf("cascades left alone what is in namespace %s, which terminates", namespace), Left: namespace, By: namespace, Since: l.now().Unix()}
+		w := law.Work{ID: LeftID(namespace), Reason: fmt.Sprintf("cascades took in nothing that is in namespace %s, which terminates", namespace), Left: namespace, By: namespace, Since: l.now().Unix()}
 		mod := int64(0)
 		if len(r.Kvs) > 0 {
 			mod = r.Kvs[0].ModRevision

@@ -168,7 +168,7 @@ func lawRecord(o *v1alpha1.Record) (*law.Record, error) {
 		return nil, fmt.Errorf("spec.type: %w", err)
 	}
 	r := &law.Record{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID), View: o.Spec.View, DomainName: o.Spec.DomainName,
-		ZoneRef: ref(o.Spec.ZoneRef, o.Namespace), Type: t, Created: o.CreationTimestamp.Unix()}
+		ZoneRef: ref(o.Spec.ZoneRef, o.Namespace), Type: t, Created: o.CreationTimestamp.Unix(), Terminating: o.DeletionTimestamp != nil}
 	if o.Spec.TTL != nil {
 		ttl := uint32(*o.Spec.TTL)
 		r.TTL = &ttl

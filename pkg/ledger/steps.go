@@ -62,6 +62,7 @@ func (l *Ledger) stepOf(s *standing, o *v1alpha1.Record, mod int64) (*write, err
 	if err != nil {
 		return nil, fmt.Errorf("record %s/%s: %w", o.Namespace, o.Name, err)
 	}
+	r.Terminating = r.Terminating || l.terminates(o.Namespace)
 	ask := law.RecordAsk{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID), After: r, Cascade: true,
 		Now: l.now(), By: "", WorkID: newID(), Work: s.work.ID, WorkBy: s.work.By}
 	if ask.Before, ask.Waits, err = adopted(o); err != nil {
@@ -202,8 +203,7 @@ func (l *Ledger) readRecords(ctx context.Context, cs []candidate) ([]*mvccpb.Key
 	}
 }
 
-// stepsOf makes the steps of candidates. Those that are gone, or that a cascade
-// leaves alone, are left out.
+// stepsOf makes the steps of candidates. Those that are gone are left out.
 func (l *Ledger) stepsOf(ctx context.Context, s *standing, cs []candidate, kvs []*mvccpb.KeyValue) ([]*step, error) {
 	steps := make([]*step, 0, len(cs))
 	for i, c := range cs {
@@ -215,13 +215,13 @@ func (l *Ledger) stepsOf(ctx context.Context, s *standing, cs []candidate, kvs [
 		if err := l.config.Records.decode(ctx, string(kv.Key), kv.Value, kv.ModRevision, o); err != nil {
 			return nil, fmt.Errorf("ledger: %s: %w", kv.Key, err)
 		}
-		passes, err := l.passes(ctx, s, c, o)
-		if err != nil {
-			return nil, err
-		}
-		if passes {
+		if string(o.UID) != c.uid {
 			continue
 		}
+		if _, err := l.leaves(ctx, s, o); err != nil {
+			return nil, err
+		}
+		var err error
 		st := &step{candidate: c, r: &request{answer: make(chan answer, 1)}}
 		if st.r.w, err = l.stepOf(s, o, kv.ModRevision); err != nil {
 			return nil, err

@@ -25,8 +25,6 @@ type candidate struct {
 	letter, namespace, object string
 	uid                       string
 	created                   int64
-	// over: a zone was made over it.
-	over bool
 }
 
 // window is the next part of what a work decides anew, in order: zones first, since
@@ -81,9 +79,7 @@ func (w *window) cut() []candidate {
 	slices.SortFunc(w.found, w.compare)
 	kept := w.found[:0]
 	for _, c := range w.found {
-		if n := len(kept); n > 0 && kept[n-1].uid == c.uid {
-			kept[n-1].over = kept[n-1].over || c.over
-		} else {
+		if n := len(kept); n == 0 || kept[n-1].uid != c.uid {
 			kept = append(kept, c)
 		}
 	}
@@ -148,7 +144,7 @@ func (l *Ledger) scan(ctx context.Context, s *standing, scan law.Scan, found fun
 				if _, _, c.namespace, c.object, err = l.layout.memberOf(string(kv.Key)); err != nil {
 					return err
 				}
-				c.uid, c.created, c.over = m.UID, m.Created, !scan.Owner.IsApex()
+				c.uid, c.created = m.UID, m.Created
 			} else {
 				var w waiter
 				if err := json.Unmarshal(kv.Value, &w); err != nil {

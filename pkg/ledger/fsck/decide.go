@@ -28,8 +28,8 @@ func (c *check) checkDecisions() error {
 				return err
 			}
 		}
-		if r.deleting || r.adopted != nil && r.zone == nil {
-			continue // S2.8; a removed zone's is owed already
+		if r.adopted != nil && r.zone == nil {
+			continue // a removed zone's is owed already
 		}
 		if r.zone != nil {
 			c.checkAdopted(r)
@@ -182,7 +182,7 @@ func (c *check) covered(r *record) bool {
 			return true
 		}
 	}
-	return c.leftAlone(r.Namespace) || c.scanned(func(s *law.Scan) bool {
+	return r.adopted == nil && c.leftAlone(r.Namespace) || c.scanned(func(s *law.Scan) bool {
 		switch s.Kind {
 		case law.ScanMembers:
 			return r.adopted != nil && string(r.adopted.UID) == s.Zone && (r.zone == nil || strings.HasPrefix(r.owner.Key(), s.Owner.Key()))
@@ -195,8 +195,8 @@ func (c *check) covered(r *record) bool {
 	})
 }
 
-// leftAlone: cascades passed by what is in the namespace, since it terminated, and a
-// standing work will decide it anew should it not (S2.8).
+// leftAlone: cascades took in nothing that is in the namespace, since it terminated,
+// and a standing work will decide that anew should it not (S2.8).
 func (c *check) leftAlone(namespace string) bool {
 	w := c.works[ledger.LeftID(namespace)]
 	return w != nil && w.Left == namespace

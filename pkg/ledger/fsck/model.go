@@ -71,7 +71,6 @@ type record struct {
 	*law.Record
 	key      string
 	revision int64
-	deleting bool
 	fqdn     name.Name // zero: unknown
 	view     string
 	serial   int64

@@ -311,7 +311,7 @@ func (c *check) readRecords() error {
 		if key != c.layout.Record(o.Namespace, o.Name) {
 			c.damage(key, "I2", o.Namespace+"/"+o.Name, "the object that the key names")
 		}
-		r := &record{Record: l, key: key, revision: kv.ModRevision, deleting: o.DeletionTimestamp != nil, view: o.Status.View, serial: o.Status.Serial,
+		r := &record{Record: l, key: key, revision: kv.ModRevision, view: o.Status.View, serial: o.Status.Serial,
 			adopted: o.Status.ZoneRef, claims: meta.IsStatusConditionTrue(o.Status.Conditions, v1alpha1.ConditionAdopted)}
 		if adopted := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionAdopted); adopted != nil {
 			r.moving = adopted.Reason == v1alpha1.ReasonMoving
@@ -375,11 +375,9 @@ func (c *check) place(r *record) {
 	}
 	z := c.zones[string(r.adopted.UID)]
 	switch {
-	case (z == nil || z.Pending) && r.deleting: // S2.8
-		return
 	case z == nil || z.Pending:
 		if !c.purging[string(r.adopted.UID)] {
-			c.differs(c.leftAlone(r.Namespace), r.key, "S2.5", fmt.Sprintf("adopted by zone %s/%s, uid %s", r.adopted.Namespace, r.adopted.Name, r.adopted.UID), "released: no such zone stands, and no work releases its records")
+			c.damage(r.key, "S2.5", fmt.Sprintf("adopted by zone %s/%s, uid %s", r.adopted.Namespace, r.adopted.Name, r.adopted.UID), "released: no such zone stands, and no work releases its records")
 		} else {
 			c.owed(r.key, "S2.5", "adopted by a removed zone", "released")
 		}
@@ -406,7 +404,7 @@ func (c *check) place(r *record) {
 	r.zone = z
 	z.add(r)
 	stated := r.fqdn
-	if r.fqdn = fqdn; stated != fqdn && !r.deleting { // a rename's cascade has yet to say so, and does not where the record is about to go (S2.8)
+	if r.fqdn = fqdn; stated != fqdn { // a rename's cascade has yet to say so
 		c.differs(c.covered(r), r.key, "S6.7", "status.fqdn is another", "%s", fqdn)
 	}
 	if r.view != z.View {

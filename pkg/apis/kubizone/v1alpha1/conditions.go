@@ -38,6 +38,8 @@ const (
 	ReasonMoving = "Moving"
 	// ReasonZoneTerminating: the zone is being deleted and adopts nothing new (S8.2).
 	ReasonZoneTerminating = "ZoneTerminating"
+	// ReasonTerminating: the Record or its namespace is being deleted, so no zone takes it in (S2.8).
+	ReasonTerminating = "Terminating"
 	// ReasonInvalid: the rules of the zone's content refuse the Record; the message says which.
 	ReasonInvalid = "Invalid"
 )
