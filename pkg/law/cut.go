@@ -16,8 +16,6 @@ import (
 // CountedCut is what a parent counts for one delegated child (S6.1).
 type CountedCut struct {
 	Sets []content.RRset `json:"sets"`
-	// MissingGlue: a name server of the child below the cut has no address.
-	MissingGlue bool `json:"missingGlue,omitempty"`
 }
 
 // CutAsk is the request to count a child's NS and glue anew: to pay a debt.
@@ -60,24 +58,12 @@ func decideCut(d *reading, ask CutAsk) (*Plan, *Refusal) {
 	if len(d.needs) > 0 {
 		return nil, nil
 	}
-	missing := func(c *CountedCut) int {
-		if c != nil && c.MissingGlue {
-			return 1
-		}
-		return 0
-	}
-	glue := missing(ask.After) - missing(ask.Before)
-	if df.empty() && glue == 0 && len(owners) == 0 {
+	if df.empty() && len(owners) == 0 {
 		return plan, nil
 	}
 	plan.Writes = owners
 	marked := holding.WithWork(ask.Work, p.Namespace, ask.WorkBy, "", name.Name{}, ask.Now.Unix())
 	change := &ZoneChange{Zone: p, Holding: marked}
-	if glue != 0 {
-		h := *marked
-		h.MissingGlue += glue
-		change.Holding = &h
-	}
 	if !df.empty() {
 		if r := advance(change, p, df, ask.Now, nil, ask.By); r != nil {
 			return nil, r

@@ -160,8 +160,6 @@ type Holding struct {
 	// ApexNS are the values of the apex NS records as defined, sorted: they make
 	// the cut in the parent, the SOA's mname (S6.3) and Servable.
 	ApexNS []string `json:"apexNS,omitempty"`
-	// MissingGlue counts delegated children whose name servers below the cut lack an address.
-	MissingGlue int `json:"missingGlue,omitempty"`
 	// MinimumConsumed is the spec.minimumSerial that was last used (S6.5).
 	MinimumConsumed *uint32 `json:"minimumConsumed,omitempty"`
 	// Repaired is when (unix seconds) the serial was last raised after a secondary (S6.6), 0 for never.

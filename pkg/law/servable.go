@@ -19,7 +19,6 @@ const (
 	ReasonNoNameServers            = "NoNameServers"
 	ReasonNameServerWithoutAddress = "NameServerWithoutAddress"
 	ReasonNameServerIsAlias        = "NameServerIsAlias"
-	ReasonMissingGlue              = "MissingGlue"
 	ReasonTooManyNameServers       = "TooManyNameServers"
 )
 
@@ -155,9 +154,6 @@ func servable(r *reading, z *Zone, h *Holding, after map[name.Rel]*Owner) (*Cond
 	}
 	if len(missing) > 0 {
 		return &Condition{Status: "False", Reason: ReasonNameServerWithoutAddress, Message: "name servers without A or AAAA in the zone: " + some(missing)}, true
-	}
-	if h.MissingGlue > 0 {
-		return &Condition{Status: "False", Reason: ReasonMissingGlue, Message: fmt.Sprintf("%d delegated zones have name servers below their cut without an address", h.MissingGlue)}, true
 	}
 	return &Condition{Status: "True", Reason: ReasonServable, Message: "every name server can be reached"}, true
 }

@@ -321,19 +321,6 @@ func (w *world) count(parent *law.Zone, child law.Ref) *law.CountedCut {
 	if len(cut.Sets) == 0 {
 		return nil
 	}
-	for _, host := range law.ApexHosts(z.zone, h) {
-		at, err := host.In(z.zone.FQDN())
-		if err != nil {
-			continue
-		}
-		if e := w.enclosing(z.zone.View, at); e != nil && e.UID != z.zone.UID {
-			continue
-		}
-		rel, _ := at.Rel(parent.FQDN())
-		cut.MissingGlue = cut.MissingGlue || !slices.ContainsFunc(cut.Sets, func(s content.RRset) bool {
-			return s.Owner == rel && (s.Type == rdata.A || s.Type == rdata.AAAA)
-		})
-	}
 	return cut
 }
 

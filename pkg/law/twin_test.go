@@ -244,14 +244,10 @@ func (w *world) checkContent(z *law.Zone, h *law.Holding, report func(string, ..
 	if !slices.Equal(apexNS, h.ApexNS) {
 		report("%s: apex NS %v, the holding says %v", z.FQDN(), apexNS, h.ApexNS)
 	}
-	missing := 0
 	all := slices.Clone(sets)
 	for k, cut := range w.cuts {
 		if k[0] != z.UID {
 			continue
-		}
-		if cut.MissingGlue {
-			missing++
 		}
 		for _, s := range cut.Sets {
 			all = merge(all, s)
@@ -265,9 +261,6 @@ func (w *world) checkContent(z *law.Zone, h *law.Holding, report func(string, ..
 		if w.cuts[[2]string{z.UID, ref.UID}] == nil && w.count(z, ref) != nil {
 			report("S6.1: %s does not count its child %s", z.FQDN(), c.zone.FQDN())
 		}
-	}
-	if missing != h.MissingGlue {
-		report("%s: %d children miss glue, the holding says %d", z.FQDN(), missing, h.MissingGlue)
 	}
 	slices.SortFunc(all, content.RRset.Compare)
 	var elements []sethash.Element

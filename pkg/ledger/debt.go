@@ -195,21 +195,7 @@ func (l *Ledger) count(ctx context.Context, parent *law.Zone, child law.Ref) (*l
 	if failed != nil || len(sets) == 0 {
 		return nil, failed
 	}
-	cut := &law.CountedCut{Sets: sets}
-	for _, host := range law.ApexHosts(z, h) {
-		at, err := host.In(z.FQDN())
-		if err != nil {
-			continue
-		}
-		if e := l.enclosing(z.View, at); e != nil && e.UID != z.UID {
-			continue // its address is a deeper zone's to give
-		}
-		rel, _ := at.Rel(parent.FQDN())
-		cut.MissingGlue = cut.MissingGlue || !slices.ContainsFunc(sets, func(s content.RRset) bool {
-			return s.Owner == rel && (s.Type == rdata.A || s.Type == rdata.AAAA)
-		})
-	}
-	return cut, nil
+	return &law.CountedCut{Sets: sets}, nil
 }
 
 // setsAt are the RRsets that a zone's records make at one owner.

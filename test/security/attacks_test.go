@@ -96,6 +96,7 @@ var attacks = []attack{
 	{59, "T", "hundreds of watches that nobody reads", "ended, little is held for them, others are served", unreadWatches, nil},
 	{60, "T", "content that crashes a controller", "one object's failure", nil, nil},
 	{62, "T", "a deleted Record that a finalizer holds in the zone", "released when its rule goes, and never adopted anew", nil, nil},
+	{70, "T", "a child zone whose name servers have no address", "its parent stays Servable and lists none of them", nil, nil},
 }
 
 // TestAttacks is the table: for each number what is tried, what is expected, and where it is shown.

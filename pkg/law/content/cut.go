@@ -17,15 +17,17 @@ const MaxGlue = 512
 
 // Cut is what the zone named parent counts for a delegated child (S6.1): the
 // child's apex NS (those of its nameServers and its NS Records at "@") and the
-// addresses of those NS at or below the cut. childSets looks up the RRsets of
-// the child's definition, without what its nameServers make.
+// addresses of those NS at or below the cut. An NS there without an address is
+// left out: no resolver could use it, and it would stand in the parent all the
+// same. childSets looks up the RRsets of the child's definition, without what its
+// nameServers make.
 //
 // Owners are relative to parent, Data is absolute and TTLs are explicit, so
 // that the parent needs nothing of the child to resolve them and a change of
 // the child's ttl or fqdn shows. Where there are more than MaxGlue addresses,
 // each host has its share of them, the first in order. The order is that of RRset.Compare; two cuts
-// are equal exactly when the slices are (RRset.Equal). A child without apex NS
-// cuts nothing: nil.
+// are equal exactly when the slices are (RRset.Equal). A child without apex NS,
+// or with none that is left, cuts nothing: nil.
 func Cut(parent name.Name, child Header, childSets func(owner name.Rel, t rdata.Type) (RRset, bool)) []RRset {
 	cutOwner, ok := child.FQDN.Rel(parent)
 	if !ok || cutOwner.IsApex() {
@@ -49,32 +51,28 @@ func Cut(parent name.Name, child Header, childSets func(owner name.Rel, t rdata.
 	if !ok {
 		return nil
 	}
-	cut := appendAbsolute(nil, cutOwner, child, servers)
-	if len(cut) == 0 {
-		return nil
-	}
 	seen := map[name.Name]bool{}
 	var glue []RRset
+	reached := RRset{Type: rdata.NS, TTL: servers.TTL}
 	for _, data := range servers.Data {
 		host, ok := rdata.Value{Type: rdata.NS, Text: data}.Target(child.FQDN)
 		if !ok || seen[host] {
 			continue
 		}
 		seen[host] = true
-		inChild, ok := host.Rel(child.FQDN)
-		if !ok {
-			continue
-		}
-		inParent, ok := host.Rel(parent)
-		if !ok {
-			continue
-		}
+		inChild, below := host.Rel(child.FQDN)
+		inParent, _ := host.Rel(parent) // which encloses the child
+		before := len(glue)
 		for _, t := range []rdata.Type{rdata.A, rdata.AAAA} {
-			if set, ok := lookup(inChild, t); ok {
+			if set, ok := lookup(inChild, t); below && ok {
 				glue = appendAbsolute(glue, inParent, child, set)
 			}
 		}
+		if !below || len(glue) > before {
+			reached.Data = append(reached.Data, data)
+		}
 	}
+	cut := appendAbsolute(nil, cutOwner, child, reached)
 	for _, set := range glue {
 		if most := max(1, MaxGlue/len(glue)); len(set.Data) > most {
 			set.Data = set.Data[:most]

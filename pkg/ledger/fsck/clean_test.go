@@ -83,7 +83,7 @@ func world(t *testing.T, st *store.Store) *store.Server {
 	record(store.Record("infra", "ds", "dev.example.org.", "DS", "1 13 2 0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"))
 	zone(store.Zone("team-d", "deep", "deep"), func(z *v1alpha1.Zone) {
 		z.Spec.ZoneRef = &v1alpha1.ZoneReference{Name: "dev"}
-		z.Spec.NameServers = []v1alpha1.NameServer{{Name: "ns.deep.dev.example.org."}} // no address: MissingGlue
+		z.Spec.NameServers = []v1alpha1.NameServer{{Name: "ns.deep.dev.example.org."}} // no address, so the parent lists none
 	})
 	zone(store.Zone("infra", "inside", "example.org.", store.Allow("", "*")), func(z *v1alpha1.Zone) { z.Spec.View = "inside" })
 	record(store.Record("team-a", "inside", "www.example.org.", "A", "10.0.0.1"), func(r *v1alpha1.Record) { r.Spec.View = "inside" })

@@ -172,9 +172,6 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 		{"other apex NS", "S6.2", func(v *vandal) string {
 			return edit(v, v.room("names")+"@/org.example.", func(_ string, h *law.Holding) bool { h.ApexNS = append(h.ApexNS, "zz"); return true })
 		}},
-		{"missing glue miscounted", "S6.7", func(v *vandal) string {
-			return edit(v, v.room("names")+"@/org.example.dev.", func(_ string, h *law.Holding) bool { h.MissingGlue = 0; return true })
-		}},
 		{"follows nobody", "S6.8", func(v *vandal) string {
 			return edit(v, v.room("names")+"@/org.example.dev.deep.", func(_ string, h *law.Holding) bool { h.Follows = ""; return true })
 		}},

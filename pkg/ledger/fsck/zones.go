@@ -133,15 +133,6 @@ func (c *check) checkHolding(z *zone) {
 	if ns := z.apexNS(); !slices.Equal(ns, h.ApexNS) {
 		c.damage(key, "S6.2", "apex NS "+strings.Join(h.ApexNS, ", "), "%s", strings.Join(ns, ", "))
 	}
-	missing := 0
-	for e, cut := range c.cuts {
-		if e.parent == z.UID && cut.MissingGlue {
-			missing++
-		}
-	}
-	if missing != h.MissingGlue {
-		c.damage(key, "S6.7", fmt.Sprintf("missingGlue %d", h.MissingGlue), "%d, by its cuts", missing)
-	}
 }
 
 func refText(r *law.Ref) string {
@@ -230,7 +221,7 @@ func (c *check) checkCuts() error {
 func (c *check) cutKey(e edge) string { return c.layout.Room("cuts") + e.parent + "/" + e.child }
 
 func sameCut(x, y *law.CountedCut) bool {
-	return x.MissingGlue == y.MissingGlue && slices.EqualFunc(x.Sets, y.Sets, content.RRset.Equal)
+	return slices.EqualFunc(x.Sets, y.Sets, content.RRset.Equal)
 }
 
 // cut is what parent should count for child; nil for nothing.
@@ -239,26 +230,7 @@ func (c *check) cut(parent, child *zone) *law.CountedCut {
 	if len(sets) == 0 {
 		return nil
 	}
-	cut := &law.CountedCut{Sets: sets}
-	for _, s := range sets {
-		if s.Type != rdata.NS {
-			continue
-		}
-		for _, target := range s.Data { // absolute
-			host, err := name.Parse(target)
-			if err != nil || !child.FQDN().Encloses(host) {
-				continue
-			}
-			if at := c.enclosing(child.View, host); at != nil && at != child {
-				continue // a deeper zone gives the address
-			}
-			rel, _ := host.Rel(parent.FQDN())
-			cut.MissingGlue = cut.MissingGlue || !slices.ContainsFunc(sets, func(s content.RRset) bool {
-				return s.Owner == rel && (s.Type == rdata.A || s.Type == rdata.AAAA)
-			})
-		}
-	}
-	return cut
+	return &law.CountedCut{Sets: sets}
 }
 
 // checkContent compares what the zone's status says of its definition.

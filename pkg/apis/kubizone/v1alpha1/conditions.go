@@ -74,8 +74,6 @@ const (
 	ReasonNameServerWithoutAddress = "NameServerWithoutAddress"
 	// ReasonNameServerIsAlias: an NS at the apex names a host of this zone that is a CNAME (RFC 2181 §10.3).
 	ReasonNameServerIsAlias = "NameServerIsAlias"
-	// ReasonMissingGlue: an NS below the apex names a host at or below the cut that has no address in this zone.
-	ReasonMissingGlue = "MissingGlue"
 	// ReasonTooManyNameServers: the name servers in this zone have more names than a decision can look at.
 	ReasonTooManyNameServers = "TooManyNameServers"
 )
