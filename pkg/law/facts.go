@@ -190,6 +190,8 @@ type StandingWork struct {
 	// LosingFQDN is the name the losing zone had.
 	LosingFQDN name.Name `json:"losingFQDN,omitzero"`
 	Since      int64     `json:"since"`
+	// By is the namespace that caused it; "": an older version wrote the mark.
+	By string `json:"by,omitempty"`
 	// Own: the zone's own namespace caused it.
 	Own bool `json:"own,omitempty"`
 	// Becomes is the name that the zone has when the rename that the cascade carries

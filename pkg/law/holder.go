@@ -68,8 +68,23 @@ func (h *Holding) WithWork(id, zoneNamespace, by, losing string, losingFQDN name
 	case len(h.Works) == 0:
 		out.Unsettled, out.Overdue = now, now < h.Waived
 	}
-	out.Works = append(slices.Clone(h.Works), StandingWork{ID: id, Losing: losing, LosingFQDN: losingFQDN, Since: now, Own: own})
+	out.Works = append(slices.Clone(h.Works), StandingWork{ID: id, Losing: losing, LosingFQDN: losingFQDN, Since: now, By: by, Own: own})
 	return &out
+}
+
+// maxRemovals bounds the cascades of one namespace's removed zones that stand against the
+// zone that gains their names: each is a mark in its holding, which each removal and each
+// end of a cascade writes anew.
+const maxRemovals = 16
+
+// standing counts the marks of cascades that a namespace caused.
+func (h *Holding) standing(by string) (n int) {
+	for _, w := range h.Works {
+		if w.By == by {
+			n++
+		}
+	}
+	return n
 }
 
 // WithoutWork is the holding after the cascade is through.

@@ -168,6 +168,8 @@ const (
 	Invalid
 	// Duplicate: 422 with cause FieldValueDuplicate (S1.6).
 	Duplicate
+	// Later: 429, the same request may pass when cascades are through (S8.1).
+	Later
 )
 
 // Refusal says no, by which rule, and what would be right. It is an error so

@@ -129,6 +129,9 @@ func (d *zoneDecision) remove(plan *Plan) (*Plan, *Refusal) {
 	plan.Work.Scans = append(plan.Work.Scans, vacated(z.View, z.FQDN(), gaining)...)
 	plan.Work.Scans = append(plan.Work.Scans, d.awaited(z.View, z.FQDN())...)
 	recount(plan, z.View, at, gaining)
+	if gaining != nil && gaining.standing(z.Namespace) >= maxRemovals {
+		return nil, &Refusal{Kind: Later, Message: fmt.Sprintf("the records of %d zones that were removed before from namespace %q still go to zone %s; remove this one when they are through", maxRemovals, z.Namespace, at)}
+	}
 	if gaining != nil { // its holders are the gaining zone's until the cascade is through (S2.7)
 		h := gaining.WithWork(ask.WorkID, gaining.Namespace, z.Namespace, z.UID, z.FQDN(), ask.Now.Unix())
 		plan.Writes = append(plan.Writes, Write{Key: HoldingKey(z.View, at), Value: h})

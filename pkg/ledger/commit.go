@@ -90,6 +90,7 @@ func (l *Ledger) commit(ctx context.Context, w *write, who waits) (outcome, erro
 			l.landed(w.locks[0], ctx.Done()) // which saves it from carrying their log out
 		}
 	}
+	postponed := time.Duration(0)
 	for try := 0; ; try++ {
 		s := l.session(w.guess && try == 0)
 		if w.flat {
@@ -101,6 +102,13 @@ func (l *Ledger) commit(ctx context.Context, w *write, who waits) (outcome, erro
 		}
 		if err != nil {
 			return outcome{}, l.late(w, err)
+		}
+		if out.Refusal != nil && out.Refusal.Kind == law.Later {
+			if postponed += laterPause; postponed > maxPostponed {
+				return outcome{}, status(w.resource, w.name, out.Refusal)
+			}
+			l.postpone(ctx, w, s)
+			continue
 		}
 		if missing := l.queues(w, out.Plan); len(missing) > 0 {
 			if err := l.acquire(ctx, w, missing...); err != nil {
@@ -263,21 +271,48 @@ func (w *write) holds(key string) bool {
 }
 
 // queues are the zones whose turn a plan needs and the write does not have: the one
-// that changes, and the one in which a move reserves a place, since it compares that too.
+// that changes, and those whose holding it writes (a move reserves a place, a removal
+// leaves a mark), since each write of theirs compares that too.
 func (l *Ledger) queues(w *write, plan *law.Plan) (missing []string) {
-	if plan == nil || plan.Zone == nil {
+	if plan == nil {
 		return nil
 	}
-	need := []law.Ref{plan.Zone.Zone.Ref}
-	if plan.Move != nil {
-		need = append(need, plan.Move.Move.To.Ref)
-	}
-	for _, z := range need {
-		if key := l.layout.Zone(z.Namespace, z.Name); !w.holds(key) {
+	need := func(z law.Ref) {
+		if key := l.layout.Zone(z.Namespace, z.Name); !w.holds(key) && !slices.Contains(missing, key) {
 			missing = append(missing, key)
 		}
 	}
+	if plan.Zone != nil {
+		need(plan.Zone.Zone.Ref)
+	}
+	for _, x := range plan.Writes {
+		if h, ok := x.Value.(*law.Holding); ok && h != nil {
+			need(h.Ref)
+		}
+	}
 	return missing
+}
+
+// A write that may pass when cascades are through is decided anew every laterPause, for
+// maxPostponed in all; then the client is told to come again. It holds no queue meanwhile:
+// the cascades need it.
+const (
+	laterPause   = 50 * time.Millisecond
+	maxPostponed = time.Second
+)
+
+// postpone waits for laterPause, and has the names that the decision took from memory read anew.
+func (l *Ledger) postpone(ctx context.Context, w *write, s *session) {
+	l.release(w)
+	l.mu.Lock()
+	l.suspect(s)
+	l.mu.Unlock()
+	timer := time.NewTimer(laterPause)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
 }
 
 // acquire queues for zones beside those already held, in key order so that two

@@ -45,6 +45,8 @@ func status(resource, object string, err error) error {
 		// For people: `records.kubi.zone "www" is forbidden: <why>`; for programs the reason of the condition a cascade would set.
 		e.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: metav1.CauseType(refusal.Reason), Message: refusal.Message}}
 		return e
+	case law.Later:
+		return apierrors.NewTooManyRequests(fmt.Sprintf("%s %q: %s", resource, object, refusal.Message), laterSeconds)
 	case law.Duplicate:
 		return apierrors.NewInvalid(kind(resource), object, field.ErrorList{{Type: field.ErrorTypeDuplicate, Field: refusal.Field, BadValue: refusal.Value, Detail: refusal.Message}})
 	}
@@ -65,6 +67,9 @@ func kind(resource string) schema.GroupKind {
 	}
 	return v1alpha1.Kind("Record")
 }
+
+// laterSeconds is after how long a client may ask again what was refused for now.
+const laterSeconds = 5
 
 // tooBusy: the guards did not hold within the request's deadline.
 func tooBusy(resource, object string, cause error) error {
