@@ -5,14 +5,21 @@ package ledger_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/server/v3/embed"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apiserver/pkg/storage"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
@@ -577,5 +584,87 @@ func TestBatch_aRecordIsWantedWhileItIsWritten(t *testing.T) {
 	}
 	if r := server.Record("team", "r1"); r.Spec.Values[0] != "192.0.2.1" {
 		t.Errorf("r1 is %s", r.Spec.Values[0])
+	}
+}
+
+// refusing answers transactions with err while that is set.
+type refusing struct {
+	clientv3.KV
+	err atomic.Pointer[error]
+}
+
+func (r *refusing) Txn(ctx context.Context) clientv3.Txn { return refusingTxn{r.KV.Txn(ctx), r} }
+
+type refusingTxn struct {
+	clientv3.Txn
+	r *refusing
+}
+
+func (t refusingTxn) If(cs ...clientv3.Cmp) clientv3.Txn { return refusingTxn{t.Txn.If(cs...), t.r} }
+func (t refusingTxn) Then(ops ...clientv3.Op) clientv3.Txn {
+	return refusingTxn{t.Txn.Then(ops...), t.r}
+}
+func (t refusingTxn) Else(ops ...clientv3.Op) clientv3.Txn {
+	return refusingTxn{t.Txn.Else(ops...), t.r}
+}
+
+func (t refusingTxn) Commit() (*clientv3.TxnResponse, error) {
+	if err := t.r.err.Load(); err != nil {
+		return nil, *err
+	}
+	return t.Txn.Commit()
+}
+
+// Where etcd is full between a batch's commit point and its records, no client reads
+// that nothing was written: the zone has all of them, and so will the store (S7.1).
+func TestBatch_whatIsDecidedIsNotCalledRefused_S7_1(t *testing.T) {
+	full := &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusInsufficientStorage, Reason: "InsufficientStorage", Message: "nothing was written"}}
+	for what, cause := range map[string]error{"as etcd says it": rpctypes.ErrNoSpace, "as clients are told": full} {
+		t.Run(what, func(t *testing.T) {
+			st := store.New(t)
+			g, etcd := &gate{}, &refusing{}
+			s := st.Server(func(c *ledger.Config) {
+				etcd.KV, c.Fault = c.Client.KV, g.pass
+				c.Client.KV = etcd
+			}, ledger.SlowTurn(never))
+			store.Must(s.CreateZone(store.Zone("infra", "z", "example.org.", store.Allow("", "*"))))
+			outcomes := make(chan error, 5)
+			create := func(name string) {
+				_, err := s.CreateRecord(context.Background(), store.Record("team", name, name+".example.org.", "A", "192.0.2.1"))
+				outcomes <- err
+			}
+			g.set("before-commit")
+			go create("alone")
+			<-g.reached
+			for i := range 4 {
+				go create(fmt.Sprintf("r%d", i))
+				store.Eventually(t, "a write waits at the zone", func() bool { return s.Ledger.Waiting("infra", "z") == i+1 })
+			}
+			g.set("batch-record")
+			for range 3 {
+				<-g.reached
+			}
+			etcd.err.Store(&cause)
+			g.set("")
+			told := 0
+			for range 5 {
+				err := <-outcomes
+				if err == nil {
+					continue
+				}
+				var answer apierrors.APIStatus
+				if !errors.As(err, &answer) || answer.Status().Code != http.StatusGatewayTimeout || answer.Status().Details != nil || strings.Contains(err.Error(), "nothing was written") || !strings.Contains(err.Error(), "decided") {
+					t.Errorf("a client whose write is decided reads %v", err)
+				}
+				told++
+			}
+			if told != 3 {
+				t.Errorf("%d of 5 clients are told that it is decided only, want 3", told)
+			}
+			etcd.err.Store(nil)
+			s.Run()
+			store.Eventually(t, "all records stand", func() bool { return len(s.ListRecords("team")) == 5 })
+			st.Settle()
+		})
 	}
 }

@@ -278,7 +278,7 @@ func (b *assembly) finish(ctx context.Context) {
 				helped.Store(true)
 			}
 			if errs[i] = err; err != nil {
-				d.r.reply(outcome{}, err)
+				d.r.reply(outcome{}, decidedOnly(d.r.w, err))
 				return
 			}
 			l.mu.Lock()
