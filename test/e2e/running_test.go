@@ -127,6 +127,20 @@ func (r *running) ask(server, qname string, qtype uint16) *mdns.Msg {
 	return answer
 }
 
+// served waits until a DNS server has the zone as its status tells, and returns the serial.
+func (r *running) served(zone, server string) (serial uint32) {
+	r.t.Helper()
+	is, err := r.client.KubizoneV1alpha1().Zones("dns").Get(r.t.Context(), zone, metav1.GetOptions{})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	eventually(r.t, server+" with the serial of "+zone, func() bool {
+		answer := r.ask(server, is.Spec.DomainName, mdns.TypeSOA).Answer
+		return len(answer) == 1 && int64(answer[0].(*mdns.SOA).Serial) == int64(is.Status.Serial)
+	})
+	return uint32(is.Status.Serial)
+}
+
 // eventually waits for a fact.
 func eventually(t *testing.T, what string, true func() bool) {
 	t.Helper()
