@@ -1,0 +1,17 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Command slowest runs go test with the arguments that it is given, and prints at the end which packages and which
+// tests took the longest. `make test` runs it.
+//
+// It promises:
+//
+//  1. What it prints before that is what go test prints without -v: the output of tests that failed, and a line for each
+//     package when the package has ended.
+//  2. It ends with the exit code of go test.
+//  3. A result from go test's cache counts for nothing: it took no time.
+//
+// It does not know what is tested, and decides nothing: a slow test is no failure.
+//
+// Read main.go.
+package main
