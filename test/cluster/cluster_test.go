@@ -85,12 +85,9 @@ func (c *cluster) start(ctx context.Context) (err error) {
 		}
 	}
 	built := make(chan error, 1)
-	c.kubizone = filepath.Join(home, "kubizone")
 	go func() {
-		out, err := exec.CommandContext(ctx, "go", "build", "-o", c.kubizone, "kubi.zone/kubizone/cmd/kubizone").CombinedOutput()
-		if err != nil {
-			err = fmt.Errorf("build kubizone: %w\n%s", err, out)
-		}
+		var err error
+		c.kubizone, err = rig.Kubizone(ctx, home, "")
 		built <- err
 	}()
 	c.kube, err = rig.StartKube(ctx, filepath.Join(home, "kube"), rig.KubeConfig{})

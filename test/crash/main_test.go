@@ -13,7 +13,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -82,13 +81,11 @@ type world struct {
 var shared = sync.OnceValues(func() (_ *world, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
-	w := &world{program: filepath.Join(home, "kubizone")}
+	w := &world{}
 	built := make(chan error, 1)
 	go func() {
-		out, err := exec.CommandContext(ctx, "go", "build", "-tags", "faultpoints", "-o", w.program, "kubi.zone/kubizone/cmd/kubizone").CombinedOutput()
-		if err != nil {
-			err = fmt.Errorf("build kubizone: %w\n%s", err, out)
-		}
+		var err error
+		w.program, err = rig.Kubizone(ctx, home, "faultpoints")
 		built <- err
 	}()
 	w.kube, err = rig.StartKube(ctx, filepath.Join(home, "kube"), rig.KubeConfig{})

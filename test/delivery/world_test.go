@@ -5,6 +5,7 @@ package delivery
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -30,6 +31,7 @@ import (
 	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
 	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
 	typed "kubi.zone/kubizone/pkg/generated/clientset/versioned/typed/kubizone/v1alpha1"
+	"kubi.zone/kubizone/test/rig"
 )
 
 // patience bounds every wait for a fact: a loaded machine is slow, not wrong.
@@ -46,9 +48,8 @@ func TestMain(m *testing.M) {
 	}
 	code := func() int {
 		defer os.RemoveAll(dir)
-		kubizone = filepath.Join(dir, "kubizone")
-		if out, err := exec.Command("go", "build", "-o", kubizone, "kubi.zone/kubizone/cmd/kubizone").CombinedOutput(); err != nil {
-			fmt.Fprintf(os.Stderr, "build kubizone: %v\n%s", err, out)
+		if kubizone, err = rig.Kubizone(context.Background(), dir, ""); err != nil {
+			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}
 		return m.Run()

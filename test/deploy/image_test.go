@@ -8,11 +8,12 @@ import (
 	"debug/elf"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"kubi.zone/kubizone/test/rig"
 )
 
 // instruction is one line of the Containerfile, with what it continues on.
@@ -138,13 +139,11 @@ func TestImage_copiesWhatItBuildsFrom(t *testing.T) {
 // There is no loader in the image and no library.
 func TestBinary_isStatic(t *testing.T) {
 	if testing.Short() {
-		t.Skip("builds the binary a second time, without cgo")
+		t.Skip("builds the binary")
 	}
-	binary := filepath.Join(t.TempDir(), "kubizone")
-	build := exec.Command("go", "build", "-o", binary, "kubi.zone/kubizone/cmd/kubizone")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	binary, err := rig.Kubizone(t.Context(), t.TempDir(), "")
+	if err != nil {
+		t.Fatal(err)
 	}
 	file, err := elf.Open(binary)
 	if err != nil {

@@ -84,15 +84,15 @@ func newInstallation(t *testing.T, form string) *installation {
 	if testing.Short() {
 		t.Skip("starts a control plane")
 	}
-	i := &installation{t: t, kubectl: kubectl(t), binary: filepath.Join(t.TempDir(), "kubizone")}
+	i := &installation{t: t, kubectl: kubectl(t)}
 	for _, program := range []string{"kube-apiserver", "kube-controller-manager"} {
 		_, err := rig.KubeProgram(program)
 		rig.SkipMissing(t, err)
 	}
-	if out, err := exec.Command("go", "build", "-o", i.binary, "kubi.zone/kubizone/cmd/kubizone").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
 	var err error
+	if i.binary, err = rig.Kubizone(t.Context(), t.TempDir(), ""); err != nil {
+		t.Fatal(err)
+	}
 	if i.kube, err = rig.StartKube(i.context(), t.TempDir(), rig.KubeConfig{ControllerManager: true}); err != nil {
 		t.Fatal(err)
 	}

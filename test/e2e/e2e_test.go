@@ -4,10 +4,10 @@
 package e2e
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -38,12 +38,11 @@ func TestMain(m *testing.M) {
 
 // prepare builds kubizone and finds kubectl.
 func prepare(dir string) error {
-	binaries.kubizone = filepath.Join(dir, "kubizone")
-	if out, err := exec.Command("go", "build", "-o", binaries.kubizone, "kubi.zone/kubizone/cmd/kubizone").CombinedOutput(); err != nil {
-		return fmt.Errorf("build kubizone: %v\n%s", err, out)
+	var err error
+	if binaries.kubizone, err = rig.Kubizone(context.Background(), dir, ""); err != nil {
+		return err
 	}
 	var missing *rig.Missing
-	var err error
 	if binaries.kubectl, err = rig.KubeProgram("kubectl"); errors.As(err, &missing) {
 		return nil // needPrograms says so
 	}

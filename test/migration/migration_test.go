@@ -60,16 +60,16 @@ func start(t *testing.T) *lab {
 	l := &lab{T: t, dir: t.TempDir()}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	kubizone := filepath.Join(l.dir, "bin", "kubizone")
-	if out, err := exec.CommandContext(ctx, "go", "build", "-o", kubizone, "kubi.zone/kubizone/cmd/kubizone").CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
-	}
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
+	kubizone, err := rig.Kubizone(ctx, l.dir, "")
+	must(err)
+	must(os.Mkdir(filepath.Join(l.dir, "bin"), 0o700))
+	must(os.Symlink(kubizone, filepath.Join(l.dir, "bin", "kubizone")))
 	must(os.Symlink(kubectl, filepath.Join(l.dir, "bin", "kubectl")))
 	l.kube, err = rig.StartKube(ctx, filepath.Join(l.dir, "kube"), rig.KubeConfig{})
 	rig.SkipMissing(t, err)

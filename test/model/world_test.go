@@ -104,9 +104,13 @@ func need(t *testing.T) *world {
 func (w *world) start(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
 	defer cancel()
-	program := filepath.Join(home, "kubizone")
+	var program string
 	built := make(chan error, 1)
-	go func() { built <- build(ctx, program) }()
+	go func() {
+		var err error
+		program, err = build(ctx)
+		built <- err
+	}()
 	w.dir = home
 	w.kube, err = rig.StartKube(ctx, filepath.Join(home, "kube"), rig.KubeConfig{})
 	if err := errors.Join(err, <-built); err != nil {
@@ -127,36 +131,36 @@ func (w *world) start(ctx context.Context) (err error) {
 	return w.serve(ctx)
 }
 
-// build makes the program, as it is, or with the compares left out that -broken names: what the ledger's own tests
+// build returns the program, as it is, or with the compares left out that -broken names: what the ledger's own tests
 // leave out by its field dropGuards is set where it is opened.
-func build(ctx context.Context, program string) error {
-	args := []string{"build", "-o", program}
-	if *broken != "" {
-		const file, at = "../../pkg/ledger/ledger.go", "	if config.JournalSteps == 0 {"
-		source, err := os.ReadFile(file)
-		if err != nil {
-			return err
-		}
-		without := strings.Replace(string(source), at, fmt.Sprintf("	config.dropGuards = %q\n", *broken)+at, 1)
-		if without == string(source) {
-			return fmt.Errorf("%s has no line %q at which to break it", file, at)
-		}
-		whole, err := filepath.Abs(file)
-		if err != nil {
-			return err
-		}
-		instead, overlay := filepath.Join(home, "ledger.go"), filepath.Join(home, "overlay.json")
-		if err := errors.Join(os.WriteFile(instead, []byte(without), 0o600),
-			os.WriteFile(overlay, fmt.Appendf(nil, `{"Replace":{%q:%q}}`, whole, instead), 0o600)); err != nil {
-			return err
-		}
-		args = append(args, "-overlay", overlay)
+func build(ctx context.Context) (program string, err error) {
+	if *broken == "" {
+		return rig.Kubizone(ctx, home, "")
 	}
-	out, err := exec.CommandContext(ctx, "go", append(args, "kubi.zone/kubizone/cmd/kubizone")...).CombinedOutput()
+	const file, at = "../../pkg/ledger/ledger.go", "	if config.JournalSteps == 0 {"
+	source, err := os.ReadFile(file)
 	if err != nil {
-		return fmt.Errorf("build kubizone: %w\n%s", err, out)
+		return "", err
 	}
-	return nil
+	without := strings.Replace(string(source), at, fmt.Sprintf("	config.dropGuards = %q\n", *broken)+at, 1)
+	if without == string(source) {
+		return "", fmt.Errorf("%s has no line %q at which to break it", file, at)
+	}
+	whole, err := filepath.Abs(file)
+	if err != nil {
+		return "", err
+	}
+	instead, overlay := filepath.Join(home, "ledger.go"), filepath.Join(home, "overlay.json")
+	if err := errors.Join(os.WriteFile(instead, []byte(without), 0o600),
+		os.WriteFile(overlay, fmt.Appendf(nil, `{"Replace":{%q:%q}}`, whole, instead), 0o600)); err != nil {
+		return "", err
+	}
+	program = filepath.Join(home, "kubizone")
+	out, err := exec.CommandContext(ctx, "go", "build", "-o", program, "-overlay", overlay, "kubi.zone/kubizone/cmd/kubizone").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("build kubizone: %w\n%s", err, out)
+	}
+	return program, nil
 }
 
 // serve starts an etcd and two servers in the world's directory.

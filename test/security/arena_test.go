@@ -109,7 +109,7 @@ func (w *warnings) HandleWarningHeader(_ int, _ string, text string) {
 var shared = sync.OnceValues(func() (*arena, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
-	a := &arena{program: filepath.Join(home, "kubizone"), tenants: map[string]*tenant{}}
+	a := &arena{tenants: map[string]*tenant{}}
 	started.Store(true)
 	if err := a.start(ctx); err != nil {
 		a.close()
@@ -121,10 +121,8 @@ var shared = sync.OnceValues(func() (*arena, error) {
 func (a *arena) start(ctx context.Context) (err error) {
 	built := make(chan error, 1)
 	go func() {
-		out, err := exec.CommandContext(ctx, "go", "build", "-o", a.program, "kubi.zone/kubizone/cmd/kubizone").CombinedOutput()
-		if err != nil {
-			err = fmt.Errorf("build kubizone: %w\n%s", err, out)
-		}
+		var err error
+		a.program, err = rig.Kubizone(ctx, home, "")
 		built <- err
 	}()
 	a.kube, err = rig.StartKube(ctx, filepath.Join(home, "kube"), rig.KubeConfig{})

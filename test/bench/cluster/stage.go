@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
@@ -56,9 +55,9 @@ func (s *stage) start(ctx context.Context, into *figures.Results) error {
 	if s.kube, err = rig.StartKube(ctx, filepath.Join(s.dir, "kube"), rig.KubeConfig{}); err != nil {
 		return err
 	}
-	kubizone := filepath.Join(s.dir, "program")
-	if out, err := exec.CommandContext(ctx, "go", "build", "-o", kubizone, "kubi.zone/kubizone/cmd/kubizone").CombinedOutput(); err != nil {
-		return fmt.Errorf("build kubizone: %w\n%s", err, out)
+	kubizone, err := rig.Kubizone(ctx, s.dir, "")
+	if err != nil {
+		return err
 	}
 	kubeconfig, err := s.kube.Delegate(ctx)
 	if err != nil {

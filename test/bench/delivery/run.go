@@ -8,11 +8,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"time"
 
 	"kubi.zone/kubizone/test/bench/figures"
+	"kubi.zone/kubizone/test/rig"
 )
 
 // plan of a run.
@@ -75,10 +74,8 @@ func (p plan) run(ctx context.Context, log io.Writer) (*figures.Results, error) 
 	defer os.RemoveAll(dir)
 	s := &stage{plan: p, dir: dir, say: func(format string, args ...any) { fmt.Fprintf(log, "bench-delivery: "+format+"\n", args...) }}
 	if s.kubizone = p.Kubizone; s.kubizone == "" {
-		s.kubizone = filepath.Join(dir, "program")
-		s.say("building kubizone")
-		if out, err := exec.CommandContext(ctx, "go", "build", "-o", s.kubizone, "kubi.zone/kubizone/cmd/kubizone").CombinedOutput(); err != nil {
-			return nil, fmt.Errorf("build kubizone: %w\n%s", err, out)
+		if s.kubizone, err = rig.Kubizone(ctx, dir, ""); err != nil {
+			return nil, err
 		}
 	}
 	results := figures.New(p.Records)

@@ -1,0 +1,43 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rig
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+)
+
+// Programs names the environment variable with a directory in which the packages of one run share the programs under
+// test; `make test` makes one.
+const Programs = "KUBIZONE_BIN"
+
+// Kubizone is the path of the program under test: the one that a package of this run has built, else one built now, into
+// dir where packages share none. With the build tag faultpoints it fails where it is told to; tag is that or empty.
+func Kubizone(ctx context.Context, dir, tag string) (string, error) {
+	if shared := os.Getenv(Programs); shared != "" {
+		dir = shared
+	}
+	lock, err := os.Create(filepath.Join(dir, "lock"))
+	if err != nil {
+		return "", err
+	}
+	defer lock.Close()
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		return "", fmt.Errorf("lock %s: %w", lock.Name(), err)
+	}
+	program := filepath.Join(dir, "kubizone"+tag)
+	if _, err := os.Stat(program); err == nil {
+		return program, nil
+	}
+	build := exec.CommandContext(ctx, "go", "build", "-ldflags", "-s -w", "-tags", tag, "-o", program+".new", "kubi.zone/kubizone/cmd/kubizone")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // what is shipped
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build kubizone: %w\n%s", err, out)
+	}
+	return program, os.Rename(program+".new", program)
+}
