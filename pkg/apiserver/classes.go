@@ -127,6 +127,35 @@ func (c *classes) first(ctx context.Context, zone *v1alpha1.Zone) (*v1alpha1.DNS
 	return named, err
 }
 
+// withdrawing are the classes that deliver the zone and do not allow it deletionPolicy Retain, by name: those that it names and that are there, or the default
+// classes for its namespace.
+func (c *classes) withdrawing(ctx context.Context, zone *v1alpha1.Zone) ([]string, error) {
+	delivering := c.inDefault(zone.Namespace)
+	if len(zone.Spec.DNSClassRefs) > 0 {
+		delivering = nil
+	}
+	for _, ref := range zone.Spec.DNSClassRefs {
+		if ref.Kind == v1alpha1.KindBind9Cluster {
+			continue
+		}
+		named, err := c.store.Class(ctx, ref.Name)
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		delivering = append(delivering, named)
+	}
+	var names []string
+	for _, one := range delivering {
+		if !one.Spec.AllowRetain {
+			names = append(names, one.Name)
+		}
+	}
+	return names, nil
+}
+
 // inDefault are the default classes for a namespace, by their names.
 func (c *classes) inDefault(namespace string) []*v1alpha1.DNSClass {
 	all, err := c.informer.GetIndexer().ByIndex(byDefault, "")

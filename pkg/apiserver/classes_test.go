@@ -359,6 +359,14 @@ func testNoClass(t *testing.T, api typed.KubizoneV1alpha1Interface) {
 	} else if !meta.IsStatusConditionTrue(later.Status.Conditions, v1alpha1.ConditionServable) || later.Status.EntryCount != 3 {
 		t.Errorf("S6.2: the default class's name server, its address and the SOA: %+v", later.Status)
 	}
+	// S8.2: what delivers a zone has to allow Retain, whether the zone names it or not; what is not there yet is asked when it delivers.
+	for name, classes := range map[string][]string{"retained-by-default": nil, "retained-by-name": {"nowhere", "by-default"}} {
+		retained := zoneOfClasses("team-d", name, classes...)
+		retained.Spec.DeletionPolicy = v1alpha1.DeletionPolicyRetain
+		if _, err := api.Zones("team-d").Create(ctx, retained, metav1.CreateOptions{}); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), `DNSClass "by-default" does not allow Retain`) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 	// What counts is the zone's namespace: a tenant's record in it is delivered, a zone elsewhere is not.
 	if made, err := api.Records("team-e").Create(ctx, record("team-e", "tenant"), metav1.CreateOptions{}); err != nil || reason(made.Status.Conditions) != v1alpha1.ReasonPending {
 		t.Errorf("%v, %+v", err, made)

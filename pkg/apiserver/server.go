@@ -295,6 +295,7 @@ func (s *Server) install(registry install.Registry, options generic.RESTOptionsG
 		WithEstablish: s.ledger.WithEstablish,
 		Admits:        s.classes.admits,
 		FirstClass:    s.classes.first,
+		Withdrawing:   s.classes.withdrawing,
 		Views:         views{of.zones, s.feed.frozenBy},
 		Stopping:      stopping,
 		Sources: &sources{

@@ -152,6 +152,8 @@ type Class struct {
 	Paused bool
 	// DriftInterval is how often each zone is compared. 0: 1 h.
 	DriftInterval time.Duration
+	// AllowRetain lets zones that say Retain stay at the provider. Without it they are withdrawn like others (S8.2).
+	AllowRetain bool
 }
 
 // Zone is what shall be done with a Zone object. What it contains comes from Config.Views.
@@ -166,13 +168,16 @@ type Zone struct {
 	Expelled []string
 	// Withdraw: the zone is going; it is withdrawn from Classes too.
 	Withdraw bool
-	// Retain: what is withdrawn stays at the provider and is only let go of (S8.2).
+	// Retain: at classes with AllowRetain, what is withdrawn stays at the provider and is only let go of (S8.2).
 	Retain bool
 	// Paused: nothing is delivered. Withdrawing goes on.
 	Paused bool
 	// Frozen is the serial to stay at, 0 for none: the namespace of the zone terminates, and its records go before it.
 	Frozen serial.Serial
 }
+
+// retains reports whether what the zone leaves behind may stay at the provider (S8.2).
+func (a *attempt) retains() bool { return a.zone.Retain && a.spec.AllowRetain }
 
 // broken is why a class has no provider.
 func (c Class) broken() *Error {

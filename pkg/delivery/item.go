@@ -183,7 +183,7 @@ func (a *attempt) run(ctx context.Context) {
 		return
 	}
 	if !wanted {
-		if a.zone.Withdraw || a.zone.Retain || a.replaced() || len(a.awaited(name.Name{})) > 0 {
+		if a.zone.Withdraw || a.retains() || a.replaced() || len(a.awaited(name.Name{})) > 0 {
 			a.withdraw(ctx, snapshot)
 		}
 		return // it is told when the classes in force have the zone
@@ -219,6 +219,13 @@ func (a *attempt) run(ctx context.Context) {
 		return
 	}
 	if i.state.Zone != snapshot.FQDN() && len(i.state.names()) > 0 {
+		if len(i.state.Former) >= maxFormer && !a.retains() {
+			// No name is forgotten before the zone is withdrawn from it (S8.2), so the oldest goes first.
+			if !i.formerAt.After(now) {
+				a.leaveFormer(ctx, snapshot, now)
+			}
+			return
+		}
 		a.rename(snapshot, now)
 	}
 	a.level(ctx, snapshot, now)

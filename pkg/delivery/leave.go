@@ -12,7 +12,7 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// maxFormer bounds the names that a State remembers.
+// maxFormer bounds the names that a State remembers. A zone that has left as many and is withdrawn from none of them is not delivered under a further one.
 const maxFormer = 16
 
 // withdraw ends a delivery.
@@ -29,7 +29,7 @@ func (a *attempt) withdraw(ctx context.Context, snapshot *zoneview.Snapshot) {
 			everywhere = append(everywhere, former.state())
 		}
 	}
-	if len(everywhere) > 0 && !a.zone.Retain && !a.handedOver() {
+	if len(everywhere) > 0 && !a.retains() && !a.handedOver() {
 		if snapshot == nil {
 			// As it was when it was frozen would be better; what is left of it names less.
 			snapshot, _ = a.loop.config.Views.Settled(i.key.UID)
@@ -135,7 +135,7 @@ func (a *attempt) rename(snapshot *zoneview.Snapshot, now time.Time) {
 		old.From, old.RRsets, old.Unlisted = state.Intent.From, state.Intent.RRsets, state.Intent.Unlisted
 	}
 	state.Former = slices.Clone(state.Former)
-	if !a.zone.Retain && !old.Zone.IsZero() {
+	if !a.retains() && !old.Zone.IsZero() {
 		state.Former = append(state.Former, old)
 	}
 	state.Zone, state.Serial, state.Hash, state.Intent = snapshot.FQDN(), 0, "", nil
@@ -148,10 +148,6 @@ func (a *attempt) rename(snapshot *zoneview.Snapshot, now time.Time) {
 		state.Intent = &Intent{Serial: snapshot.Serial(), From: former.From, Time: now, RRsets: former.RRsets, Unlisted: former.Unlisted}
 		return true
 	})
-	if more := len(state.Former) - maxFormer; more > 0 {
-		a.loop.config.Logger.Warn("A zone has had too many names to remember; it is not withdrawn from the first of them", "zone", state.Zone, "uid", i.key.UID, "class", i.key.Class, "former", state.Former[0].Zone)
-		state.Former = state.Former[more:]
-	}
 }
 
 // state is a Former as withdrawal takes it.
@@ -159,11 +155,11 @@ func (f Former) state() State {
 	return State{Zone: f.Zone, Serial: f.From, Intent: &Intent{Serial: f.From, From: f.From, RRsets: f.RRsets, Unlisted: f.Unlisted}}
 }
 
-// leaveFormer withdraws the oldest name that the zone had. What comes of it holds up no change of the zone.
+// leaveFormer withdraws the oldest name that the zone had. What comes of it holds up no change of the zone that is delivered under its present name.
 func (a *attempt) leaveFormer(ctx context.Context, snapshot *zoneview.Snapshot, now time.Time) {
 	i, former, owed := a.item, a.item.state.Former[0], a.item.state.Intent
 	i.formerAt = time.Time{}
-	if !a.zone.Retain && !a.given(former.Zone) && former.Zone != i.state.Zone {
+	if !a.retains() && !a.given(former.Zone) && former.Zone != i.state.Zone {
 		done, _, err := a.takeAway(ctx, snapshot, former.state())
 		if err != nil {
 			a.linger(ctx, snapshot, former, owed, err)
@@ -176,11 +172,11 @@ func (a *attempt) leaveFormer(ctx context.Context, snapshot *zoneview.Snapshot, 
 	next := i.state
 	next.Intent, next.Former = owed, slices.Clone(next.Former[1:])
 	i.lingers, i.lingered = nil, 0
-	if len(next.Former) > 0 {
+	if len(next.Former) > 0 || i.state.Zone != snapshot.FQDN() {
 		a.again()
 	}
-	if owed != nil {
-		// What is owed is what the state and its Error speak of.
+	if owed != nil || i.state.Zone != snapshot.FQDN() {
+		// What is owed, or the name under which nothing is delivered yet, is what the state and its Error speak of.
 		if err := a.save(ctx, next); err != nil {
 			a.storeFailed(ctx, "save", err)
 		}
@@ -209,7 +205,11 @@ func (a *attempt) linger(ctx context.Context, snapshot *zoneview.Snapshot, forme
 	next := i.state
 	first := next.Error == nil
 	next.Intent = owed
-	i.lingers = &StateError{e.Reason, e.Code, fmt.Sprintf("the zone is delivered, and its former name %s is not withdrawn: %s", former.Zone, e.Message), now}
+	message := fmt.Sprintf("the zone is delivered, and its former name %s is not withdrawn: %s", former.Zone, e.Message)
+	if i.state.Zone != snapshot.FQDN() {
+		message = fmt.Sprintf("the zone has %d former names that it is not withdrawn from, and is delivered under %s when it is withdrawn from the first of them, %s: %s", len(i.state.Former), snapshot.FQDN(), former.Zone, e.Message)
+	}
+	i.lingers = &StateError{e.Reason, e.Code, message, now}
 	if owed == nil {
 		next.Error, next.Ready = i.lingers, Condition{False, e.Reason, i.lingers.Message}
 	}

@@ -5,6 +5,7 @@ package delivery_test
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"strings"
 	"testing"
@@ -21,16 +22,19 @@ func TestLoop_withdraw(t *testing.T) {
 	for _, c := range []struct {
 		what   string
 		then   delivery.Zone
+		allows bool
 		leaves bool
 	}{
-		{"class changed", zoneOf("z"), false},
-		{"deleted", delivery.Zone{UID: "z", Classes: []string{"main"}, Withdraw: true}, false},
-		{"deleted while paused", delivery.Zone{UID: "z", Classes: []string{"main"}, Withdraw: true, Paused: true}, false},
-		{"retained (S8.2)", delivery.Zone{UID: "z", Classes: []string{"main"}, Withdraw: true, Retain: true}, true},
-		{"former class after a restart", delivery.Zone{UID: "z", Former: []string{"main"}}, false},
+		{"class changed", zoneOf("z"), true, false},
+		{"deleted", delivery.Zone{UID: "z", Classes: []string{"main"}, Withdraw: true}, true, false},
+		{"deleted while paused", delivery.Zone{UID: "z", Classes: []string{"main"}, Withdraw: true, Paused: true}, true, false},
+		{"retained (S8.2)", delivery.Zone{UID: "z", Classes: []string{"main"}, Withdraw: true, Retain: true}, true, true},
+		{"to be retained at a class that does not allow it (S8.2)", delivery.Zone{UID: "z", Classes: []string{"main"}, Withdraw: true, Retain: true}, false, false},
+		{"former class after a restart", delivery.Zone{UID: "z", Former: []string{"main"}}, true, false},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			inScene(t, func(s *scene) {
+				s.class.AllowRetain = c.allows
 				s.start()
 				s.server.Disturb(s.zone.header.FQDN, delivery.RRset{Name: name.MustParse("theirs.example.org."), Type: 1, TTL: 1, Data: []string{"198.51.100.1"}})
 				s.worker.SetZone(c.then)
@@ -151,6 +155,37 @@ func TestLoop_renameLeavesNoGap_S6_8(t *testing.T) {
 			})
 		}
 	}
+}
+
+// S8.2: what was delivered under a name is withdrawn from it, however many names the zone has had while the provider refused everything.
+func TestLoop_forgetsNoFormerName_S8_2(t *testing.T) {
+	inScene(t, func(s *scene) {
+		s.memory.Blind = true
+		s.start()
+		first := s.zone.header.FQDN
+		s.fault(func(context.Context, deliverytest.Point) error {
+			return &delivery.Error{Reason: delivery.ReasonServerError, Message: "not now"}
+		})
+		for n := range 40 {
+			s.zone.rename(name.MustParse(fmt.Sprintf("n%d.example.", n)))
+			after(20 * time.Minute) // the longest time between two tries, and more
+		}
+		if got := stands(s.server, first); len(got) == 0 {
+			t.Fatal("the provider refused nothing")
+		}
+		if state := s.state(); state.Ready.Status == delivery.True || len(state.Former) > 16 {
+			t.Errorf("%+v", state)
+		}
+		s.fault(nil)
+		after(3 * time.Hour)
+		s.zone.expect(s.server)
+		if left := stands(s.server, first); len(left) > 0 {
+			t.Errorf("left under the first name: %v", left)
+		}
+		if state := s.state(); len(state.Former) != 0 || state.Ready.Status != delivery.True || state.Error != nil {
+			t.Errorf("%+v", state)
+		}
+	})
 }
 
 // S6.8: there and back again, while the first name is still being left.

@@ -269,7 +269,7 @@ func (a *attempt) makeRoom(ctx context.Context, snapshot *zoneview.Snapshot) boo
 		} else {
 			continue
 		}
-		if !a.zone.Retain && !a.given(zone) {
+		if !a.retains() && !a.given(zone) {
 			if a.provider == nil {
 				return false
 			}

@@ -67,6 +67,7 @@ func TestLoop_oneZoneOfAName_H7(t *testing.T) {
 		for _, restarts := range []bool{false, true} {
 			t.Run(fmt.Sprint(leaves, restarts), func(t *testing.T) {
 				inScene(t, func(s *scene) {
+					s.class.AllowRetain = true
 					s.start()
 					other := s.another("other", org)
 					after(time.Hour)

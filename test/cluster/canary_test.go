@@ -97,7 +97,7 @@ func TestController_secretsAreNowhere(t *testing.T) {
 	}
 	var objects, refs strings.Builder
 	for name, block := range blocks {
-		fmt.Fprintf(&objects, "---\n{apiVersion: kubi.zone/v1alpha1, kind: DNSClass, metadata: {name: canary-%s}, spec: {namespaces: {names: [%s]}, allowLocalAddresses: true, %s}}\n", name, namespace, block)
+		fmt.Fprintf(&objects, "---\n{apiVersion: kubi.zone/v1alpha1, kind: DNSClass, metadata: {name: canary-%s}, spec: {namespaces: {names: [%s]}, allowLocalAddresses: true, allowRetain: true, %s}}\n", name, namespace, block)
 		fmt.Fprintf(&refs, "{name: canary-%s},", name)
 	}
 	fmt.Fprintf(&objects, `---

@@ -93,7 +93,7 @@ func (c *Controller) syncClass(ctx context.Context, name string) error {
 		return nil
 	}
 	fresh := &knownClass{uid: of.UID, generation: of.Generation, secrets: map[string]string{}}
-	spec := delivery.Class{Name: name, Paused: of.Spec.Paused}
+	spec := delivery.Class{Name: name, Paused: of.Spec.Paused, AllowRetain: of.Spec.AllowRetain}
 	if of.Spec.RequestsPerSecond != nil {
 		spec.RequestsPerSecond = float64(*of.Spec.RequestsPerSecond)
 	}

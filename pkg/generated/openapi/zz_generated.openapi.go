@@ -3088,6 +3088,13 @@ func schema_pkg_apis_kubizone_v1alpha1_DNSClassSpec(ref common.ReferenceCallback
 							Ref:         ref(v1alpha1.WebhookProvider{}.OpenAPIModelName()),
 						},
 					},
+					"allowRetain": {
+						SchemaProps: spec.SchemaProps{
+							Description: "allowRetain lets Zones of the class have deletionPolicy Retain: what they leave stays at the provider, under the next zone of that name too. Absent: such a Zone is refused, and one that stands already is withdrawn as if its policy were Delete.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
 				},
 			},
 		},
@@ -5644,7 +5651,7 @@ func schema_pkg_apis_kubizone_v1alpha1_ZoneSpec(ref common.ReferenceCallback) co
 					},
 					"deletionPolicy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "deletionPolicy says what happens to the data at providers when the Zone is deleted: Delete removes it, Retain leaves it. Defaults to Delete.\n\nPossible enum values:\n - `\"Delete\"` removes the zone's data from its providers.\n - `\"Retain\"` leaves the zone's data at its providers as it is.",
+							Description: "deletionPolicy says what happens to the data at providers when the Zone is deleted: Delete removes it, Retain leaves it, which each class of the zone has to allow (spec.allowRetain of the DNSClass). Defaults to Delete.\n\nPossible enum values:\n - `\"Delete\"` removes the zone's data from its providers.\n - `\"Retain\"` leaves the zone's data at its providers as it is.",
 							Default:     v1alpha1.DeletionPolicyDelete,
 							Type:        []string{"string"},
 							Format:      "",

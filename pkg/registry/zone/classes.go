@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/apiserver/pkg/warning"
 	"k8s.io/utils/ptr"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
@@ -26,7 +27,11 @@ func (r *REST) classed(further rest.ValidateObjectFunc) rest.ValidateObjectFunc 
 				return err
 			}
 		}
-		return r.mayName(ctx, obj.(*v1alpha1.Zone), nil)
+		zone := obj.(*v1alpha1.Zone)
+		if err := r.mayName(ctx, zone, nil); err != nil {
+			return err
+		}
+		return r.mayRetain(ctx, zone, nil)
 	}
 }
 
@@ -39,8 +44,41 @@ func (r *REST) reclassed(further rest.ValidateObjectUpdateFunc) rest.ValidateObj
 				return err
 			}
 		}
-		return r.mayName(ctx, obj.(*v1alpha1.Zone), old.(*v1alpha1.Zone).Spec.DNSClassRefs)
+		zone, before := obj.(*v1alpha1.Zone), old.(*v1alpha1.Zone)
+		if err := r.mayName(ctx, zone, before.Spec.DNSClassRefs); err != nil {
+			return err
+		}
+		if zone.Generation == before.Generation {
+			return nil
+		}
+		return r.mayRetain(ctx, zone, before)
 	}
+}
+
+// mayRetain refuses deletionPolicy Retain where a class of the zone does not allow it: what stays at a provider stays under the next owner's zone of the name
+// (S8.2). A Zone that stands with it, before a class disallowed it, keeps it in spec and is withdrawn all the same; its owner is warned. before is nil for a new Zone.
+func (r *REST) mayRetain(ctx context.Context, zone, before *v1alpha1.Zone) error {
+	if zone.Spec.DeletionPolicy != v1alpha1.DeletionPolicyRetain {
+		return nil
+	}
+	withdrawing, err := r.withdrawing(ctx, zone)
+	var stood []string
+	if err == nil && len(withdrawing) > 0 && before != nil && before.Spec.DeletionPolicy == v1alpha1.DeletionPolicyRetain {
+		stood, err = r.withdrawing(ctx, before)
+	}
+	if err != nil {
+		return apierrors.NewInternalError(fmt.Errorf("asking the classes of the zone for spec.allowRetain: %w", err))
+	}
+	for _, class := range withdrawing {
+		if slices.Contains(stood, class) {
+			warning.AddWarning(ctx, "", fmt.Sprintf("spec.deletionPolicy: DNSClass %q does not allow Retain (spec.allowRetain), so the zone is withdrawn from it as with Delete", class))
+			continue
+		}
+		return apierrors.NewInvalid(v1alpha1.SchemeGroupVersion.WithKind("Zone").GroupKind(), zone.Name, field.ErrorList{field.Invalid(
+			field.NewPath("spec", "deletionPolicy"), zone.Spec.DeletionPolicy, fmt.Sprintf(
+				"DNSClass %q does not allow Retain, because what stays at the provider stays under the next zone of the name: use Delete, or have a cluster admin set spec.allowRetain of that DNSClass (S8.2)", class))})
+	}
+	return nil
 }
 
 func (r *REST) mayName(ctx context.Context, zone *v1alpha1.Zone, named []v1alpha1.DNSClassReference) error {

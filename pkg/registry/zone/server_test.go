@@ -58,6 +58,8 @@ type decision struct {
 	allow []string
 	// classes lists, for each class that there is, its one namespace.
 	classes map[string]string
+	// withdraws lists the classes that do not allow Retain.
+	withdraws []string
 }
 
 func (d *decision) admits(_ context.Context, class, namespace string) (bool, error) {
@@ -73,6 +75,15 @@ func (d *decision) firstClass(_ context.Context, zone *v1alpha1.Zone) (*v1alpha1
 		return &v1alpha1.DNSClass{Spec: v1alpha1.DNSClassSpec{DefaultTTL: ptr.To[int32](77), NameServers: []v1alpha1.NameServer{{Name: "ns.class.example."}}}}, nil
 	}
 	return nil, nil
+}
+
+func (d *decision) withdrawing(_ context.Context, zone *v1alpha1.Zone) (names []string, err error) {
+	for _, ref := range zone.Spec.DNSClassRefs {
+		if slices.Contains(d.withdraws, ref.Name) {
+			names = append(names, ref.Name)
+		}
+	}
+	return names, nil
 }
 
 type establishKey struct{}
@@ -150,7 +161,7 @@ func serve(t *testing.T, views Views) *server {
 		}
 	}
 	zones, err := NewStorage(Config{
-		Scheme: registry.Scheme, RESTOptions: options("zones"), Preview: d.zone, Authorizer: d, WithEstablish: withEstablish, Admits: d.admits, FirstClass: d.firstClass, Views: views,
+		Scheme: registry.Scheme, RESTOptions: options("zones"), Preview: d.zone, Authorizer: d, WithEstablish: withEstablish, Admits: d.admits, FirstClass: d.firstClass, Withdrawing: d.withdrawing, Views: views,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -244,7 +255,7 @@ func TestServer(t *testing.T) {
 		run  func(*testing.T, *server)
 	}{
 		{"S7.4 spec and status", testSpecAndStatus}, {"S7.4 status subresource", testStatusSubresource}, {"S7.3 dry run", testDryRun},
-		{"S3.2 establish", testEstablish}, {"S8.1 deletion protection", testProtection}, {"classes", testClasses}, {"selectors", testSelectors}, {"columns", testColumns},
+		{"S3.2 establish", testEstablish}, {"S8.1 deletion protection", testProtection}, {"classes", testClasses}, {"S8.2 retain", testRetain}, {"selectors", testSelectors}, {"columns", testColumns},
 		{"server-side apply", testApply}, {"kubectl", testKubectl},
 	} {
 		t.Run(part.name, func(t *testing.T) {
@@ -540,6 +551,61 @@ func testClasses(t *testing.T, s *server) {
 	if _, err := zones.Patch(ctx, "c1", types.MergePatchType, []byte(`{"spec":{"ttl":60}}`), metav1.PatchOptions{}); err != nil {
 		t.Error(err)
 	}
+}
+
+// warnings of a server, in order.
+type warnings []string
+
+func (w *warnings) HandleWarningHeader(_ int, _, text string) { *w = append(*w, text) }
+
+// S8.2: a class that does not allow Retain refuses it of a Zone that is made or changed to it; what stands is warned of and goes on.
+func testRetain(t *testing.T, s *server) {
+	ctx := t.Context()
+	zones := s.client.KubizoneV1alpha1().Zones("classed")
+	zone := zoneNamed("r1", "r1.example.")
+	zone.Namespace, zone.Spec.DeletionPolicy, zone.Spec.DNSClassRefs = "classed", v1alpha1.DeletionPolicyRetain, []v1alpha1.DNSClassReference{{Name: "ours"}, {Name: "retired"}}
+	made, err := zones.Create(ctx, zone, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatalf("classes that allow it: %v", err)
+	}
+	s.withdraws = []string{"retired"}
+	refused := func(err error) {
+		t.Helper()
+		if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), `spec.deletionPolicy: Invalid value: "Retain": DNSClass "retired" does not allow Retain`) || !strings.Contains(err.Error(), "spec.allowRetain") {
+			t.Errorf("%v", err)
+		}
+	}
+	again := zone.DeepCopy()
+	again.Name, again.Spec.DomainName = "r2", "r2.example."
+	_, err = zones.Create(ctx, again, metav1.CreateOptions{})
+	refused(err)
+	_, err = zones.Create(ctx, again, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	refused(err)
+	again.Spec.DeletionPolicy = v1alpha1.DeletionPolicyDelete
+	if _, err := zones.Create(ctx, again, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	_, err = zones.Patch(ctx, "r2", types.MergePatchType, []byte(`{"spec":{"deletionPolicy":"Retain"}}`), metav1.PatchOptions{})
+	refused(err)
+	var warned warnings
+	config := restclient.Config{Host: s.URL, QPS: -1, WarningHandler: &warned}
+	client, err := versioned.NewForConfig(&config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	zones = client.KubizoneV1alpha1().Zones("classed")
+	if made, err = zones.Patch(ctx, "r1", types.MergePatchType, []byte(`{"spec":{"ttl":60}}`), metav1.PatchOptions{}); err != nil || made.Spec.DeletionPolicy != v1alpha1.DeletionPolicyRetain {
+		t.Errorf("a zone that stands: %v", err)
+	}
+	if len(warned) != 1 || !strings.Contains(warned[0], `DNSClass "retired" does not allow Retain`) {
+		t.Errorf("warned of %q", warned)
+	}
+	s.withdraws = []string{"retired", "third"}
+	_, err = zones.Patch(ctx, "r1", types.MergePatchType, []byte(`{"spec":{"dnsClassRefs":[{"name":"retired"},{"name":"third"}]}}`), metav1.PatchOptions{})
+	if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), `DNSClass "third"`) {
+		t.Errorf("a class that is added: %v", err)
+	}
+	s.withdraws = nil
 }
 
 func testSelectors(t *testing.T, s *server) {

@@ -42,6 +42,8 @@ type Config struct {
 	Admits func(ctx context.Context, class, namespace string) (bool, error)
 	// FirstClass is the first class of a Zone, whose defaults a new one has; nil where there is none. The Zone is not validated yet, and the class is not changed.
 	FirstClass func(ctx context.Context, zone *v1alpha1.Zone) (*v1alpha1.DNSClass, error)
+	// Withdrawing are the classes that deliver a Zone and do not allow it deletionPolicy Retain, by name.
+	Withdrawing func(ctx context.Context, zone *v1alpha1.Zone) ([]string, error)
 	// Views answers what zones contain.
 	Views Views
 	// Sources answers which Records define entries; nil refuses that question.
@@ -68,6 +70,7 @@ type REST struct {
 	establisher establisher
 	admits      func(ctx context.Context, class, namespace string) (bool, error)
 	firstClass  func(ctx context.Context, zone *v1alpha1.Zone) (*v1alpha1.DNSClass, error)
+	withdrawing func(ctx context.Context, zone *v1alpha1.Zone) ([]string, error)
 }
 
 var (
@@ -91,7 +94,7 @@ func NewStorage(config Config) (*Storage, error) {
 		DeleteStrategy:            strategy,
 		ResetFieldsStrategy:       strategy,
 	}
-	zone := &REST{&preview.Store[*v1alpha1.Zone]{Store: store, Decide: config.Preview}, establisher{config.Authorizer, config.WithEstablish}, config.Admits, config.FirstClass}
+	zone := &REST{&preview.Store[*v1alpha1.Zone]{Store: store, Decide: config.Preview}, establisher{config.Authorizer, config.WithEstablish}, config.Admits, config.FirstClass, config.Withdrawing}
 	store.TableConvertor = zone
 	if err := store.CompleteWithOptions(&generic.StoreOptions{RESTOptions: config.RESTOptions, AttrFunc: attributes}); err != nil {
 		return nil, fmt.Errorf("storage of zones: %w", err)

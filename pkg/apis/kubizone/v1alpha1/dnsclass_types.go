@@ -63,6 +63,10 @@ type DNSClassSpec struct {
 	// webhook calls an HTTP service that writes into whatever it stands before.
 	// +optional
 	Webhook *WebhookProvider `json:"webhook,omitempty" protobuf:"bytes,8,opt,name=webhook"`
+
+	// allowRetain lets Zones of the class have deletionPolicy Retain: what they leave stays at the provider, under the next zone of that name too. Absent: such a Zone is refused, and one that stands already is withdrawn as if its policy were Delete.
+	// +optional
+	AllowRetain bool `json:"allowRetain,omitempty" protobuf:"varint,11,opt,name=allowRetain"`
 }
 
 // NamespaceSelection selects namespaces by name, by label, or by either.

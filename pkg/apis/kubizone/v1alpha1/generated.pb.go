@@ -360,6 +360,14 @@ func (m *DNSClassSpec) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	_ = i
 	var l int
 	_ = l
+	i--
+	if m.AllowRetain {
+		dAtA[i] = 1
+	} else {
+		dAtA[i] = 0
+	}
+	i--
+	dAtA[i] = 0x58
 	if len(m.NameServers) > 0 {
 		for iNdEx := len(m.NameServers) - 1; iNdEx >= 0; iNdEx-- {
 			{
@@ -3238,6 +3246,7 @@ func (m *DNSClassSpec) Size() (n int) {
 			n += 1 + l + sovGenerated(uint64(l))
 		}
 	}
+	n += 2
 	return n
 }
 
@@ -4347,6 +4356,7 @@ func (this *DNSClassSpec) String() string {
 		`RFC2136:` + strings.Replace(this.RFC2136.String(), "RFC2136Provider", "RFC2136Provider", 1) + `,`,
 		`Webhook:` + strings.Replace(this.Webhook.String(), "WebhookProvider", "WebhookProvider", 1) + `,`,
 		`NameServers:` + repeatedStringForNameServers + `,`,
+		`AllowRetain:` + fmt.Sprintf("%v", this.AllowRetain) + `,`,
 		`}`,
 	}, "")
 	return s
@@ -6081,6 +6091,26 @@ func (m *DNSClassSpec) Unmarshal(dAtA []byte) error {
 				return err
 			}
 			iNdEx = postIndex
+		case 11:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field AllowRetain", wireType)
+			}
+			var v int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				v |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			m.AllowRetain = bool(v != 0)
 		default:
 			iNdEx = preIndex
 			skippy, err := skipGenerated(dAtA[iNdEx:])

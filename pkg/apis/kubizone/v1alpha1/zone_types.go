@@ -99,7 +99,7 @@ type ZoneSpec struct {
 	// +optional
 	DeletionProtection bool `json:"deletionProtection,omitempty" protobuf:"varint,16,opt,name=deletionProtection"`
 
-	// deletionPolicy says what happens to the data at providers when the Zone is deleted: Delete removes it, Retain leaves it. Defaults to Delete.
+	// deletionPolicy says what happens to the data at providers when the Zone is deleted: Delete removes it, Retain leaves it, which each class of the zone has to allow (spec.allowRetain of the DNSClass). Defaults to Delete.
 	// +optional
 	// +default=ref(DeletionPolicyDelete)
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty" protobuf:"bytes,17,opt,name=deletionPolicy,casttype=DeletionPolicy"`

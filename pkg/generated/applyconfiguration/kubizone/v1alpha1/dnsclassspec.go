@@ -28,6 +28,8 @@ type DNSClassSpecApplyConfiguration struct {
 	RFC2136 *RFC2136ProviderApplyConfiguration `json:"rfc2136,omitempty"`
 	// webhook calls an HTTP service that writes into whatever it stands before.
 	Webhook *WebhookProviderApplyConfiguration `json:"webhook,omitempty"`
+	// allowRetain lets Zones of the class have deletionPolicy Retain: what they leave stays at the provider, under the next zone of that name too. Absent: such a Zone is refused, and one that stands already is withdrawn as if its policy were Delete.
+	AllowRetain *bool `json:"allowRetain,omitempty"`
 }
 
 // DNSClassSpecApplyConfiguration constructs a declarative configuration of the DNSClassSpec type for use with
@@ -110,5 +112,13 @@ func (b *DNSClassSpecApplyConfiguration) WithRFC2136(value *RFC2136ProviderApply
 // If called multiple times, the Webhook field is set to the value of the last call.
 func (b *DNSClassSpecApplyConfiguration) WithWebhook(value *WebhookProviderApplyConfiguration) *DNSClassSpecApplyConfiguration {
 	b.Webhook = value
+	return b
+}
+
+// WithAllowRetain sets the AllowRetain field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the AllowRetain field is set to the value of the last call.
+func (b *DNSClassSpecApplyConfiguration) WithAllowRetain(value bool) *DNSClassSpecApplyConfiguration {
+	b.AllowRetain = &value
 	return b
 }

@@ -46,7 +46,7 @@ type ZoneSpecApplyConfiguration struct {
 	Limits *ZoneLimitsApplyConfiguration `json:"limits,omitempty"`
 	// deletionProtection refuses the deletion of the Zone until it is set to false.
 	DeletionProtection *bool `json:"deletionProtection,omitempty"`
-	// deletionPolicy says what happens to the data at providers when the Zone is deleted: Delete removes it, Retain leaves it. Defaults to Delete.
+	// deletionPolicy says what happens to the data at providers when the Zone is deleted: Delete removes it, Retain leaves it, which each class of the zone has to allow (spec.allowRetain of the DNSClass). Defaults to Delete.
 	DeletionPolicy *kubizonev1alpha1.DeletionPolicy `json:"deletionPolicy,omitempty"`
 }
 
