@@ -5,7 +5,6 @@ package apiserver
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -137,17 +136,14 @@ func ahead(s serial.Serial, by uint32) serial.Serial {
 // raiseRemembered moves what is kept for names without a zone.
 func raiseRemembered(ctx context.Context, client *clientv3.Client, room string, jump uint32) error {
 	return keys(ctx, client, room, func(key string, value []byte) error {
-		var last law.LastSerial
-		if err := json.Unmarshal(value, &last); err != nil {
+		text, err := ledger.Rewrite(value, func(last *law.LastSerial) {
+			today, _ := law.NextSerial(last.Serial, time.Now(), nil, nil)
+			last.Serial = ahead(today, jump)
+		})
+		if err != nil {
 			return fmt.Errorf("%s does not parse: %w; run kubizone fsck", key, err)
 		}
-		today, _ := law.NextSerial(last.Serial, time.Now(), nil, nil)
-		last.Serial = ahead(today, jump)
-		text, err := json.Marshal(last)
-		if err == nil {
-			_, err = client.Put(ctx, key, string(text))
-		}
-		if err != nil {
+		if _, err := client.Put(ctx, key, string(text)); err != nil {
 			return fmt.Errorf("raising the serial of %s: %w", key, err)
 		}
 		return nil

@@ -16,6 +16,8 @@ import (
 // CountedCut is what a parent counts for one delegated child (S6.1).
 type CountedCut struct {
 	Sets []content.RRset `json:"sets"`
+
+	Unknown *Unknown `json:"-"`
 }
 
 // CutAsk is the request to count a child's NS and glue anew: to pay a debt.

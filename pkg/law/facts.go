@@ -180,6 +180,8 @@ type Holding struct {
 	Waived int64 `json:"waived,omitempty"`
 	// Overdue: the standing works took too long; delivered as it is until they are through.
 	Overdue bool `json:"overdue,omitempty"`
+
+	Unknown *Unknown `json:"-"`
 }
 
 // StandingWork marks a cascade at a zone it touches.
@@ -199,6 +201,8 @@ type StandingWork struct {
 	// below that zones which follow it will have.
 	Becomes name.Name   `json:"becomes,omitzero"`
 	Coming  []name.Name `json:"coming,omitempty"`
+
+	Unknown *Unknown `json:"-"`
 }
 
 // Settled reports whether what the zone contains may be delivered.
@@ -287,6 +291,8 @@ type OwnerValue struct {
 	Count int     `json:"c"`
 	// Size is the rdata's length on the wire in octets.
 	Size int `json:"s"`
+
+	Unknown *Unknown `json:"-"`
 }
 
 // Owner is what the records of a zone put at one name.
@@ -298,6 +304,8 @@ type Owner struct {
 	Cut []OwnerValue `json:"x,omitempty"`
 	// Waited: an unadopted record waits for something here to go (S2.7).
 	Waited bool `json:"w,omitempty"`
+
+	Unknown *Unknown `json:"-"`
 }
 
 // Holder is a namespace's share of a base name.
@@ -307,18 +315,24 @@ type Holder struct {
 	Count int `json:"c"`
 	// First is the journal count at which it came.
 	First uint64 `json:"f"`
+
+	Unknown *Unknown `json:"-"`
 }
 
 // Holders is who has records at a base name that may hold it, first comer first.
 type Holders struct {
 	List   []Holder `json:"h,omitempty"`
 	Waited bool     `json:"w,omitempty"`
+
+	Unknown *Unknown `json:"-"`
 }
 
 // Count is how many records a namespace has in a zone.
 type Count struct {
 	Records int64 `json:"c"`
 	Waited  bool  `json:"w,omitempty"`
+
+	Unknown *Unknown `json:"-"`
 }
 
 // Admission says by which kind of rule a record was admitted.
@@ -343,6 +357,8 @@ type Member struct {
 	Created int64 `json:"t"`
 	// N is the journal count of its adoption.
 	N uint64 `json:"n"`
+
+	Unknown *Unknown `json:"-"`
 }
 
 // OwnersBelow is what stands strictly below a name: whether anything does, and
@@ -384,6 +400,8 @@ type LastSerial struct {
 	// Zone is the uid of the zone that was removed there, "" where it was renamed:
 	// while its cascade is not through, its holders are those of a zone made anew (S2.7).
 	Zone string `json:"zone,omitempty"`
+
+	Unknown *Unknown `json:"-"`
 }
 
 // Arrival is a record that is between two zones.

@@ -14,7 +14,9 @@ func (h *Holders) clone() *Holders {
 	if h == nil {
 		return &Holders{}
 	}
-	return &Holders{List: slices.Clone(h.List), Waited: h.Waited}
+	out := *h
+	out.List = slices.Clone(h.List)
+	return &out
 }
 
 // Holder is the namespace that holds the base name, "" for none.
@@ -45,6 +47,14 @@ func (h *Holders) leave(namespace string) {
 	if h.List[i].Count--; h.List[i].Count == 0 {
 		h.List = slices.Delete(h.List, i, i+1)
 	}
+}
+
+func (c *Count) clone() *Count {
+	if c == nil {
+		return &Count{}
+	}
+	out := *c
+	return &out
 }
 
 func holdersFact(h *Holders) any {

@@ -38,7 +38,9 @@ func (o *Owner) clone() *Owner {
 	if o == nil {
 		return &Owner{}
 	}
-	return &Owner{Values: slices.Clone(o.Values), Cut: slices.Clone(o.Cut), Waited: o.Waited}
+	out := *o
+	out.Values, out.Cut = slices.Clone(o.Values), slices.Clone(o.Cut)
+	return &out
 }
 
 func (o *Owner) find(t rdata.Type, d Digest, ttl *uint32) int {

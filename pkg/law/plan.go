@@ -87,6 +87,8 @@ type Debt struct {
 	Child  Ref       `json:"child"`
 	View   string    `json:"view,omitempty"`
 	FQDN   name.Name `json:"fqdn"`
+
+	Unknown *Unknown `json:"-"`
 }
 
 // Waiting says under which keys something unadopted is found again.
@@ -122,6 +124,8 @@ type Work struct {
 	Since int64  `json:"since"`
 	// Runner is the server that carries the work out, as it says while that takes longer.
 	Runner string `json:"runner,omitempty"`
+
+	Unknown *Unknown `json:"-"`
 }
 
 // Place is a zone and the name it is found under.
@@ -129,6 +133,8 @@ type Place struct {
 	Ref
 	View string    `json:"view,omitempty"`
 	FQDN name.Name `json:"fqdn"`
+
+	Unknown *Unknown `json:"-"`
 }
 
 // ScanKind says what a Scan goes through.
@@ -156,6 +162,8 @@ type Scan struct {
 	Name   name.Name `json:"name,omitzero"`
 	Exact  bool      `json:"exact,omitempty"`
 	Target *Ref      `json:"target,omitempty"`
+
+	Unknown *Unknown `json:"-"`
 }
 
 // RefusalKind is how a refusal is told to the client.

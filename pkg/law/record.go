@@ -422,7 +422,7 @@ func (d *recordDecision) change(plan *Plan, z *Zone, holding *Holding, p *place,
 		}
 		member.N = n
 		if was != nil && gone.Owner == come.Owner {
-			member.N = was.N
+			member.N, member.Unknown = was.N, was.Unknown
 		} else if r := holding.reservation(ask.UID); was == nil && r != nil && r.Owner == come.Owner {
 			member.N = r.N // its turn at the name is that of the reservation
 		}
@@ -478,8 +478,8 @@ func (d *recordDecision) change(plan *Plan, z *Zone, holding *Holding, p *place,
 		}
 		k.put(HoldersKey(z.UID, base), holdersFact(h))
 	}
-	next := &Count{Records: records, Waited: count != nil && count.Waited}
-	if next.Waited && count.Records > records {
+	next := count.clone()
+	if next.Records = records; next.Waited && count.Records > records {
 		next.Waited = false
 		retry = append(retry, Scan{Kind: ScanWaiting, View: z.View, Name: z.FQDN()})
 	}

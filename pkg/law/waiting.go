@@ -74,10 +74,8 @@ func (d *recordDecision) mark(plan *Plan, keys []Key) {
 			if i < 0 {
 				c, _ = get[Count](&d.reading, k)
 			}
-			marked := &Count{Waited: true}
-			if c != nil {
-				marked.Records = c.Records
-			}
+			marked := c.clone()
+			marked.Waited = true
 			value = marked
 		}
 		if i >= 0 {

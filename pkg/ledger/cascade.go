@@ -5,7 +5,6 @@ package ledger
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -84,7 +83,7 @@ func (s *standing) refresh(ctx context.Context, l *Ledger) error {
 		return nil
 	}
 	var w law.Work
-	if err := json.Unmarshal(r.Kvs[0].Value, &w); err != nil {
+	if err := decode(r.Kvs[0].Value, &w); err != nil {
 		return fmt.Errorf("ledger: %s: %w", r.Kvs[0].Key, err)
 	}
 	before := s.work.Runner
@@ -268,7 +267,7 @@ func (l *Ledger) due(ctx context.Context, all bool) (works []*standing) {
 	defer func() { l.foreign = foreign }()
 	for _, kv := range r.Kvs {
 		var w law.Work
-		if err := json.Unmarshal(kv.Value, &w); err != nil {
+		if err := decode(kv.Value, &w); err != nil {
 			klog.FromContext(ctx).Error(err, "an outbox item does not parse; run kubizone fsck", "key", string(kv.Key))
 			continue
 		}
@@ -680,7 +679,7 @@ func (l *Ledger) sweepSerials(ctx context.Context, seen map[string]kept) map[str
 	var rev int64
 	_ = l.each(ctx, l.layout.room("serials"), &rev, func(key string, data []byte, mod int64) error {
 		var last law.LastSerial
-		if json.Unmarshal(data, &last) != nil {
+		if decode(data, &last) != nil {
 			return nil
 		}
 		k, ok := seen[key]

@@ -5,7 +5,6 @@ package ledger
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -59,7 +58,7 @@ func (l *Ledger) pay(ctx context.Context, d law.Debt) error {
 		var before *law.CountedCut
 		if c := one(r.Responses[1]); c != nil {
 			before = &law.CountedCut{}
-			if err := json.Unmarshal(c.Value, before); err != nil {
+			if err := decode(c.Value, before); err != nil {
 				return fmt.Errorf("ledger: %s: %w", cutKey, err)
 			}
 		}
@@ -89,6 +88,9 @@ func (l *Ledger) pay(ctx context.Context, d law.Debt) error {
 				}
 				if after, failed = l.count(ctx, parent, d.Child); failed != nil {
 					return law.Outcome{Plan: &law.Plan{}}
+				}
+				if before != nil && after != nil {
+					after.Unknown = before.Unknown
 				}
 				cutAsk.Parent, cutAsk.After = parent, after
 				return law.DecideCut(seen, cutAsk)
@@ -291,7 +293,7 @@ func (l *Ledger) sweepDebts(ctx context.Context, old map[string]int64) map[strin
 			continue
 		}
 		var d law.Debt
-		if err := json.Unmarshal(kv.Value, &d); err != nil {
+		if err := decode(kv.Value, &d); err != nil {
 			klog.FromContext(ctx).Error(err, "a debt does not parse; run kubizone fsck", "key", string(kv.Key))
 			continue
 		}

@@ -71,3 +71,7 @@ func (m *migrating) Rewrite(ctx context.Context, prefix string, f func(string, [
 func (m *migrating) Owe(ctx context.Context, z *law.Zone, reason string, scans ...law.Scan) error {
 	return m.owe(ctx, z, reason, scans...)
 }
+
+// Decode and Encode are how internal values are read and written.
+func Decode(data []byte, into any) error { return decode(data, into) }
+func Encode(v any) []byte                { return encode(v) }

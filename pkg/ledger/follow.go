@@ -5,7 +5,6 @@ package ledger
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -198,7 +197,7 @@ func (l *Ledger) start(ctx context.Context, sink Sink) (int64, error) {
 			}
 		}
 		var c law.CountedCut
-		if err := json.Unmarshal(data, &c); err != nil {
+		if err := decode(data, &c); err != nil {
 			return skip(key, err)
 		}
 		for _, s := range c.Sets {

@@ -271,6 +271,17 @@ func (l Layout) ownerOf(room, key string) (zone string, owner name.Rel, err erro
 // encode writes an internal value. The types are this module's own and always encode. No browser reads it: "<" stays one
 // octet, and is not six.
 func encode(v any) []byte {
+	b, err := plain(v)
+	if err == nil {
+		b, err = withUnknown(b, v)
+	}
+	if err != nil {
+		panic(fmt.Sprintf("ledger: %T: %v", v, err))
+	}
+	return b
+}
+
+func plain(v any) ([]byte, error) {
 	b, err := json.Marshal(v)
 	if err == nil && bytes.Contains(b, escaped) {
 		var plain bytes.Buffer
@@ -279,10 +290,7 @@ func encode(v any) []byte {
 		err = encoder.Encode(v)
 		b = bytes.TrimSuffix(plain.Bytes(), []byte("\n"))
 	}
-	if err != nil {
-		panic(fmt.Sprintf("ledger: %T: %v", v, err))
-	}
-	return b
+	return b, err
 }
 
 // escaped is how <, > and & begin where they are escaped. Control characters, which no value has, do too.
@@ -351,5 +359,5 @@ func decodeFact(k law.Key, data []byte) (any, error) {
 	default:
 		return nil, fmt.Errorf("ledger: kind %d is not stored", k.Kind)
 	}
-	return v, json.Unmarshal(data, v)
+	return v, decode(data, v)
 }

@@ -5,7 +5,6 @@ package ledger
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"sync"
 
@@ -76,7 +75,7 @@ func (l *Ledger) leave(ctx context.Context, namespace string) error {
 		mod := int64(0)
 		if len(r.Kvs) > 0 {
 			mod = r.Kvs[0].ModRevision
-			if err := json.Unmarshal(r.Kvs[0].Value, &w); err != nil {
+			if err := decode(r.Kvs[0].Value, &w); err != nil {
 				return unreadable(key, err)
 			}
 		}

@@ -43,6 +43,11 @@ import (
 //     (I5). Where it is false, config's leastReader is raised before run begins: older
 //     programs refuse the store, and those that run end (FollowFormat) and are given
 //     olderEnd to do so.
+//   - A new field of an internal value needs a migration too, if only for its number: an
+//     older program that rewrites the value keeps what it does not know (unknown.go), but
+//     not in values that each write makes anew (what waits, debts, the sets of a cut, the
+//     journal), and never in a Zone or Record: those are protobuf, of which the generated
+//     code drops what it does not know. There OldersMayWrite is false.
 //
 // How to test one: test/store's Old makes a store say that it is of the format before;
 // the test puts the old form there by the raw client, starts a Server and compares keys,

@@ -5,7 +5,6 @@ package ledger
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -496,7 +495,7 @@ func (l *Ledger) decodeRange(k law.Key, kvs []*mvccpb.KeyValue) (any, error) {
 		out := &law.Arriving{}
 		for _, kv := range kvs {
 			var w waiter
-			if err := json.Unmarshal(kv.Value, &w); err != nil {
+			if err := decode(kv.Value, &w); err != nil {
 				return nil, unreadable(string(kv.Key), err)
 			}
 			_, namespace, _, ok := who(string(kv.Key))

@@ -6,7 +6,6 @@ package ledger
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -138,7 +137,7 @@ func (l *Ledger) scan(ctx context.Context, s *standing, scan law.Scan, found fun
 					continue
 				}
 				var m law.Member
-				if err := json.Unmarshal(kv.Value, &m); err != nil {
+				if err := decode(kv.Value, &m); err != nil {
 					return fmt.Errorf("ledger: %s: %w", kv.Key, err)
 				}
 				if _, _, c.namespace, c.object, err = l.layout.memberOf(string(kv.Key)); err != nil {
@@ -147,7 +146,7 @@ func (l *Ledger) scan(ctx context.Context, s *standing, scan law.Scan, found fun
 				c.uid, c.created = m.UID, m.Created
 			} else {
 				var w waiter
-				if err := json.Unmarshal(kv.Value, &w); err != nil {
+				if err := decode(kv.Value, &w); err != nil {
 					return fmt.Errorf("ledger: %s: %w", kv.Key, err)
 				}
 				var ok bool
