@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apiserver/pkg/authorization/authorizer"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/apiserver/pkg/server/healthz"
 	genericoptions "k8s.io/apiserver/pkg/server/options"
@@ -22,6 +23,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/admission/delegation"
 	"kubi.zone/kubizone/pkg/apis/kubizone/install"
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/authorization"
 	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
 	"kubi.zone/kubizone/pkg/ledger"
@@ -118,6 +120,12 @@ func (d *Delegated) applyServing(config *genericapiserver.Config) error {
 	return nil
 }
 
+// writesDelivery: the request changes what is known to stand at a provider. Who may do everything in a namespace may not
+// say of a zone that nothing is left to withdraw (S8.2).
+func writesDelivery(asked authorizer.Attributes) bool {
+	return asked.IsResourceRequest() && !asked.IsReadOnly() && asked.GetAPIGroup() == v1alpha1.GroupName && asked.GetResource() == "deliveries"
+}
+
 // applyEntrance delegates who somebody is and what they may do (A6).
 func (d *Delegated) applyEntrance(ctx context.Context, config *genericapiserver.Config, permissions *permissions) error {
 	client, err := clientOf("--authentication-kubeconfig", d.Authentication.RemoteKubeConfigFile)
@@ -132,6 +140,7 @@ func (d *Delegated) applyEntrance(ctx context.Context, config *genericapiserver.
 		// Where it could not read what it needs because it may not, all that it may not is said at once.
 		return fmt.Errorf("authentication: %w", errors.Join(err, permissions.ask(ctx)))
 	}
+	d.Authorization.InEveryNamespace = writesDelivery
 	if err := d.Authorization.ApplyTo(&config.Authorization); err != nil {
 		return fmt.Errorf("authorization: %w", err)
 	}

@@ -33,6 +33,9 @@ type Config struct {
 	AlwaysAllowGroups []string
 	// AlwaysAllowPaths are open to everybody: paths, or prefixes that end in *; none: no path.
 	AlwaysAllowPaths []string
+	// InEveryNamespace picks the requests that are asked about as what they would be in every namespace: no Role and no
+	// RoleBinding of a namespace gives them, also not one to everything in it. nil picks none.
+	InEveryNamespace func(authorizer.Attributes) bool
 	// AskByName asks about every request as it is, for clusters with authorizers that deny.
 	AskByName bool
 }
@@ -81,8 +84,41 @@ func New(config Config) (authorizer.Authorizer, error) {
 	if !config.AskByName {
 		delegated = broadFirst{reviews}
 	}
+	if config.InEveryNamespace != nil {
+		delegated = clusterWide{delegated, config.InEveryNamespace}
+	}
 	return union.New(append(chain, union.NamedAuthorizer{AuthorizerName: "kubernetes.io/webhook", Authorizer: delegated})...)
 }
+
+// clusterWide carries out Config.InEveryNamespace.
+type clusterWide struct {
+	authorizer.Authorizer
+	picks func(authorizer.Attributes) bool
+}
+
+// Authorize asks about every namespace where the request is picked.
+func (c clusterWide) Authorize(ctx context.Context, asked authorizer.Attributes) (authorizer.Decision, string, error) {
+	if !c.picks(asked) {
+		return c.Authorizer.Authorize(ctx, asked)
+	}
+	decision, reason, err := c.Authorizer.Authorize(ctx, everyNamespace{asked})
+	if decision != authorizer.DecisionAllow && err == nil {
+		reason = "a right in one namespace is not enough for it: bind a ClusterRole by a ClusterRoleBinding"
+	}
+	return decision, reason, err
+}
+
+// ConditionsAwareAuthorize is Authorize: SubjectAccessReviews carry no conditions.
+func (c clusterWide) ConditionsAwareAuthorize(ctx context.Context, asked authorizer.Attributes) authorizer.ConditionsAwareDecision {
+	return authorizer.ConditionsAwareDecisionFromParts(c.Authorize(ctx, asked))
+}
+
+// everyNamespace is a request as it would be in every namespace.
+type everyNamespace struct {
+	authorizer.Attributes
+}
+
+func (everyNamespace) GetNamespace() string { return "" }
 
 // broadFirst asks whether a request is allowed for every object before it asks about the one: the answer to the first
 // question is the same for all of them, so it is in the cache.

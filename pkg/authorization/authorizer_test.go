@@ -458,3 +458,30 @@ func BenchmarkAuthorize_differentNames(b *testing.B) {
 		})
 	}
 }
+
+// Promise 6.
+func TestAuthorize_inEveryNamespace(t *testing.T) {
+	for _, byName := range []bool{false, true} {
+		with := func(namespace string) authorizer.Authorizer {
+			config := newCluster(t, rbac(rule{namespace: namespace, verb: "update", resource: "deliveries"}, rule{namespace: namespace, verb: "update", resource: "zones"})).config(t)
+			config.AskByName = byName
+			config.InEveryNamespace = func(asked authorizer.Attributes) bool { return asked.GetResource() == "deliveries" }
+			return open(t, config)
+		}
+		for _, c := range []struct {
+			namespace, resource string
+			allowed             bool
+		}{
+			{"team-a", "deliveries", false}, {"team-a", "zones", true}, {"", "deliveries", true}, {"", "zones", false},
+		} {
+			who, asked := with(c.namespace), request("update", c.resource, "", "one")
+			decision, reason, err := who.Authorize(t.Context(), asked)
+			if err != nil || (decision == authorizer.DecisionAllow) != c.allowed || c.resource == "deliveries" && !c.allowed && !strings.Contains(reason, "ClusterRoleBinding") {
+				t.Errorf("%s with a right in %q: %v, %q, %v", c.resource, c.namespace, decision, reason, err)
+			}
+			if aware := who.ConditionsAwareAuthorize(t.Context(), asked); aware.IsAllow() != c.allowed {
+				t.Errorf("%s with a right in %q, with conditions: %v", c.resource, c.namespace, aware)
+			}
+		}
+	}
+}

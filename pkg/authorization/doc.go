@@ -17,7 +17,8 @@
 // second time in another form; the generic server answers 500 (attack 46). (3) No answer outlives the cache TTLs.
 // (4) Reviews are not limited here: requests are, by priority and fairness, and each costs two reviews at most.
 // (5) As with upstream's options, group system:masters is allowed everything and the health paths are open to all;
-// neither is asked about.
+// neither is asked about. (6) What Config.InEveryNamespace picks is asked about without its namespace: a Role there does
+// not give it, however wide it is.
 //
 // It does not know who a user is (authentication comes before), what a verb does, or the rules of any cluster.
 //

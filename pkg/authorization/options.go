@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/spf13/pflag"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	genericoptions "k8s.io/apiserver/pkg/server/options"
 	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
@@ -20,8 +21,9 @@ const flagAskByName = "authorization-ask-by-name"
 // New; RemoteKubeConfigFileOptional is not heeded, as a server that cannot ask would refuse everybody.
 type Options struct {
 	*genericoptions.DelegatingAuthorizationOptions
-	// AskByName: see Config.
-	AskByName bool
+	// AskByName and InEveryNamespace: see Config.
+	AskByName        bool
+	InEveryNamespace func(authorizer.Attributes) bool
 }
 
 // NewOptions returns upstream's defaults: answers are remembered 10 s, a review may take 10 s, system:masters and the
@@ -66,6 +68,7 @@ func (o *Options) ApplyTo(info *genericapiserver.AuthorizationInfo) error {
 		DenyCacheTTL:      o.DenyCacheTTL,
 		AlwaysAllowGroups: o.AlwaysAllowGroups,
 		AlwaysAllowPaths:  o.AlwaysAllowPaths,
+		InEveryNamespace:  o.InEveryNamespace,
 		AskByName:         o.AskByName,
 	}
 	if o.WebhookRetryBackoff != nil {

@@ -157,7 +157,7 @@ func TestLoop_renameLeavesNoGap_S6_8(t *testing.T) {
 	}
 }
 
-// S8.2: what was delivered under a name is withdrawn from it, however many names the zone has had while the provider refused everything.
+// S8.2, attack 71: what was delivered under a name is withdrawn from it, however many names the zone has had while the provider refused everything.
 func TestLoop_forgetsNoFormerName_S8_2(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.memory.Blind = true

@@ -97,6 +97,7 @@ var attacks = []attack{
 	{60, "T", "content that crashes a controller", "one object's failure", nil, nil},
 	{62, "T", "a deleted Record that a finalizer holds in the zone", "released when its rule goes, and never adopted anew", nil, nil},
 	{70, "T", "a child zone whose name servers have no address", "its parent stays Servable and lists none of them", nil, nil},
+	{71, "T", "data of a former zone left at a provider for the next owner of the name", "withdrawn, unless the class allows Retain; no right in a namespace lets it be forgotten", nil, []string{"test/cluster TestStories//classes"}},
 }
 
 // TestAttacks is the table: for each number what is tried, what is expected, and where it is shown.

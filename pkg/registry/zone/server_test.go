@@ -558,7 +558,7 @@ type warnings []string
 
 func (w *warnings) HandleWarningHeader(_ int, _, text string) { *w = append(*w, text) }
 
-// S8.2: a class that does not allow Retain refuses it of a Zone that is made or changed to it; what stands is warned of and goes on.
+// S8.2, attack 71: a class that does not allow Retain refuses it of a Zone that is made or changed to it; what stands is warned of and goes on.
 func testRetain(t *testing.T, s *server) {
 	ctx := t.Context()
 	zones := s.client.KubizoneV1alpha1().Zones("classed")
