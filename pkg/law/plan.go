@@ -119,6 +119,9 @@ type Work struct {
 	// that is decided anew when it does no longer. Times counts those cascades.
 	Left  string `json:"left,omitempty"`
 	Times int    `json:"times,omitempty"`
+	// Damaged are records that could not be read when the rest of the work was done.
+	// Such an item has nothing else to do than to decide them anew when they can be.
+	Damaged []Ref `json:"damaged,omitempty"`
 	// By is the namespace that caused it.
 	By    string `json:"by,omitempty"`
 	Since int64  `json:"since"`

@@ -8,8 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
-	"sync"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
@@ -35,6 +33,10 @@ type standing struct {
 	mod  int64
 	next *law.Work // the item as the transaction under way writes it
 	left left
+	// damaged are the records that are left out (damaged.go).
+	damaged []law.Ref
+	// place is that of its lane; nil: it needs none.
+	place *place
 	// since is the revision at which the work was owed, beaten when this server last
 	// said in the item that it carries it out.
 	since  int64
@@ -169,65 +171,6 @@ func (l *Ledger) Run(ctx context.Context) error {
 	}
 }
 
-// maxLanes is how many namespaces' cascades run side by side on one server.
-const maxLanes = 8
-
-// lanes are the namespaces whose works are being carried out. Those of one follow each
-// other; nobody's wait for another's, however many records that one has set moving.
-type lanes struct {
-	sync.WaitGroup
-	mu   sync.Mutex
-	busy map[string]bool
-	wide int // those of them that take long
-	// missed: a work was due whose lane was busy, or that there was none for.
-	missed bool
-}
-
-// lane is where a work has its place. A move is one record, and waits for no cascade.
-func lane(w *law.Work) string {
-	if w.Move != nil {
-		return w.By + moves
-	}
-	return w.By
-}
-
-// moves ends the name of a lane of moves; no namespace ends so.
-const moves = "/moves"
-
-func (p *lanes) take(name string) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	long := !strings.HasSuffix(name, moves)
-	if p.busy[name] || long && p.wide >= maxLanes {
-		p.missed = true
-		return false
-	}
-	p.busy[name] = true
-	if long {
-		p.wide++
-	}
-	return true
-}
-
-// leave reports whether a work waits for the lane.
-func (p *lanes) leave(name string) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	delete(p.busy, name)
-	if !strings.HasSuffix(name, moves) {
-		p.wide--
-	}
-	missed := p.missed
-	p.missed = false
-	return missed
-}
-
-func (p *lanes) len() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.wide
-}
-
 // sweepOutbox begins to carry out what is due in the outbox, lane by lane.
 func (l *Ledger) sweepOutbox(ctx context.Context, all bool) {
 	due := map[string][]*standing{}
@@ -249,7 +192,13 @@ func (l *Ledger) sweepOutbox(ctx context.Context, all bool) {
 					l.rouse()
 				}
 			}()
+			place, ok := l.lanes.enter(ctx, name)
+			if !ok {
+				return
+			}
+			defer l.lanes.exit(place)
 			for _, s := range due[name] {
+				s.place = place
 				l.takeUp(ctx, s)
 			}
 		})
@@ -263,7 +212,7 @@ func (l *Ledger) due(ctx context.Context, all bool) (works []*standing) {
 	if err != nil {
 		return nil
 	}
-	foreign := map[string]foreignWork{}
+	foreign, known := map[string]foreignWork{}, map[string]bool{}
 	defer func() { l.foreign = foreign }()
 	for _, kv := range r.Kvs {
 		var w law.Work
@@ -283,8 +232,11 @@ func (l *Ledger) due(ctx context.Context, all bool) (works []*standing) {
 				continue
 			}
 		}
-		works = append(works, &standing{work: w, mod: kv.ModRevision, since: kv.CreateRevision})
+		if known[w.ID] = true; !l.failed.rests(w.ID) {
+			works = append(works, &standing{work: w, mod: kv.ModRevision, since: kv.CreateRevision})
+		}
 	}
+	l.failed.keep(known)
 	return works
 }
 
@@ -299,7 +251,7 @@ func (l *Ledger) takeUp(ctx context.Context, s *standing) {
 	}
 	if err != nil && !errors.Is(err, errThrough) && !errors.Is(err, errElsewhere) {
 		if ctx.Err() == nil {
-			klog.FromContext(ctx).Error(err, "a cascade was interrupted; it goes on", "why", s.work.Reason)
+			klog.FromContext(ctx).Error(err, "a cascade was interrupted; it goes on", "why", s.work.Reason, "in", l.failed.add(s.work.ID))
 		}
 		return
 	}
@@ -332,11 +284,12 @@ func (l *Ledger) carryOut(ctx context.Context, s *standing) error {
 		}
 	}
 	defer s.landed()
-	for w := l.window(s); ; w.next() {
+	w := l.window(s)
+	for {
 		if err := l.collect(ctx, s, w); err != nil {
 			return err
 		}
-		found := w.cut()
+		found, paused := w.cut(), false
 		for len(found) > 0 && found[0].letter == waitingZone {
 			l.fault("cascade-step")
 			l.stats.CascadeSteps.Add(1)
@@ -369,8 +322,20 @@ func (l *Ledger) carryOut(ctx context.Context, s *standing) error {
 			if l.clients.Load() != clients {
 				rest(ctx, time.Since(began)/2, l.lanes.len())
 			}
+			if paused = l.lanes.over(s.place); paused {
+				s.landed()
+				w.behind(chunk[len(chunk)-1])
+				if err := l.giveWay(ctx, s); err != nil {
+					return err
+				}
+				break
+			}
 		}
-		if !w.more {
+		switch {
+		case paused: // what is behind is collected anew: a cascade that waits keeps no candidates
+		case w.more:
+			w.next()
+		default:
 			s.landed()
 			return l.finish(ctx, s)
 		}
@@ -414,6 +379,9 @@ func rest(ctx context.Context, d time.Duration, cascades int) {
 func (l *Ledger) reconsiderRecord(ctx context.Context, s *standing, c candidate) (moves bool, err error) {
 	for {
 		o, mod, err := l.readRecord(ctx, c.namespace, c.object)
+		if errors.Is(err, errDamaged) {
+			return false, s.leaveOut(ctx, c.ref(), err)
+		}
 		if err != nil || o == nil || string(o.UID) != c.uid {
 			return false, err
 		}
@@ -421,6 +389,9 @@ func (l *Ledger) reconsiderRecord(ctx context.Context, s *standing, c candidate)
 			return false, err
 		}
 		w, err := l.stepOf(s, o, mod)
+		if errors.Is(err, errDamaged) {
+			return false, s.leaveOut(ctx, c.ref(), err)
+		}
 		if err != nil {
 			return false, err
 		}
@@ -536,6 +507,9 @@ func (l *Ledger) reparent(ctx context.Context, s *standing, scan law.Scan) error
 		if err := s.beat(ctx, l); err != nil {
 			return err
 		}
+		if err := l.giveWay(ctx, s); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -598,6 +572,9 @@ func (l *Ledger) finish(ctx context.Context, s *standing) error {
 			rest.Zones = slices.Clone(rest.Zones[:n-1])
 		}
 		last := len(rest.Zones) == 0 && !purges
+		if last && len(s.damaged) > 0 {
+			rest = s.remains()
+		}
 		w := &write{
 			resource: "zones", key: key, expected: s.mod,
 			ask: func(seen *law.Seen) law.Outcome {
@@ -608,7 +585,7 @@ func (l *Ledger) finish(ctx context.Context, s *standing) error {
 			},
 			primary: func(context.Context, *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
 				op := clientv3.OpDelete(key)
-				if !last {
+				if !last || len(s.damaged) > 0 {
 					op = opPut(key, encode(rest))
 				}
 				return &op, nil, nil
@@ -628,6 +605,9 @@ func (l *Ledger) finish(ctx context.Context, s *standing) error {
 				return err
 			}
 			continue
+		}
+		if last && len(s.damaged) > 0 {
+			return fmt.Errorf("%d records are left out: %w", len(s.damaged), errDamaged)
 		}
 		if last {
 			return nil

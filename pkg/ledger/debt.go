@@ -274,7 +274,7 @@ func (l *Ledger) readRecord(ctx context.Context, namespace, object string) (*v1a
 		}
 		o := &v1alpha1.Record{}
 		if err := l.config.Records.decode(ctx, key, kv.Value, kv.ModRevision, o); err != nil {
-			return nil, 0, fmt.Errorf("ledger: %s: %w", key, err)
+			return nil, 0, fmt.Errorf("ledger: %s: %w: %w", key, errDamaged, err)
 		}
 		return o, kv.ModRevision, nil
 	}

@@ -5,31 +5,89 @@ package ledger
 
 import (
 	"fmt"
+	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"kubi.zone/kubizone/pkg/law"
 )
 
-// However many cascades run, a move does not wait for one; and the next cascade has the place of the one that ends.
+func newLanes(most int) *lanes {
+	return &lanes{busy: map[string]bool{}, most: most, slice: laneSlice}
+}
+
+// However many cascades run, a move does not wait for one; and works of one namespace follow each other.
 func TestLanes_aMoveWaitsForNoCascade(t *testing.T) {
-	p := &lanes{busy: map[string]bool{}}
-	cascade := func(i int) string { return lane(&law.Work{By: fmt.Sprintf("team-%d", i)}) }
-	for i := range maxLanes {
-		if !p.take(cascade(i)) {
-			t.Fatalf("cascade %d of %d has no lane", i, maxLanes)
-		}
+	p := newLanes(1)
+	cascade, move := lane(&law.Work{By: "team-0"}), lane(&law.Work{By: "team-0", Move: &law.Move{}})
+	if !p.take(cascade) || p.take(cascade) {
+		t.Error("two cascades of one namespace run at once, or none")
 	}
-	move := lane(&law.Work{By: "team-0", Move: &law.Move{}})
-	if p.take(cascade(0)) || p.take(cascade(maxLanes)) {
-		t.Error("a second cascade of one namespace, or one more than there are lanes, has one")
+	at, ok := p.enter(t.Context(), cascade)
+	if !ok || p.len() != 1 {
+		t.Error("the first cascade has no place")
 	}
 	if !p.take(move) || p.take(move) {
 		t.Error("a move waits for cascades, or two of one namespace run at once")
 	}
-	if !p.leave(move) || p.take(cascade(maxLanes)) {
-		t.Error("who waits is not told, or a move has given a cascade its place")
+	if _, ok := p.enter(t.Context(), move); !ok || p.len() != 1 {
+		t.Error("a move has no place, or takes a cascade's")
 	}
-	if !p.leave(cascade(0)) || !p.take(cascade(maxLanes)) {
-		t.Error("the place of a cascade that ended is not given on")
+	if !p.leave(move) {
+		t.Error("a work that came to a busy lane is not told")
 	}
+	p.exit(at)
+	if p.leave(cascade); p.len() != 0 {
+		t.Error("the place of a cascade that ended is still taken")
+	}
+}
+
+// Eight namespaces with cascades without an end do not keep a ninth's from its own: each
+// has a slice of time, in turn.
+func TestLanes_haveSlicesOfTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newLanes(maxLanes)
+		var order []string
+		stop := make(chan struct{})
+		for i := range maxLanes + 2 {
+			name := fmt.Sprintf("team-%d", i)
+			time.Sleep(time.Millisecond) // they come in this order
+			go func() {
+				at, _ := p.enter(t.Context(), name)
+				order = append(order, name)
+				for {
+					select {
+					case <-stop:
+						p.exit(at)
+						return
+					case <-time.After(10 * time.Millisecond):
+					}
+					if p.over(at) {
+						turn := p.queue()
+						p.exit(at)
+						<-turn
+						at.since = time.Now()
+						order = append(order, name)
+					}
+				}
+			}()
+		}
+		time.Sleep(laneSlice / 2)
+		synctest.Wait()
+		if len(order) != maxLanes {
+			t.Errorf("%d cascades run, want %d", len(order), maxLanes)
+		}
+		time.Sleep(laneSlice)
+		synctest.Wait()
+		if want := []string{"team-8", "team-9"}; len(order) < maxLanes+2 || !slices.Equal(order[maxLanes:maxLanes+2], want) {
+			t.Errorf("after a slice %v have a place, want %v first", order[maxLanes:], want)
+		}
+		time.Sleep(laneSlice)
+		synctest.Wait()
+		if p.len() != maxLanes {
+			t.Errorf("%d places are taken", p.len())
+		}
+		close(stop)
+	})
 }

@@ -94,6 +94,7 @@ type Ledger struct {
 	id      string                 // of this server among those on its store
 	foreign map[string]foreignWork // of the outbox, as the last sweep saw it
 	lanes   lanes
+	failed  failures
 	workers workers
 	// sessions of decisions that nothing comes of (EarlyRecord), for the next one.
 	sessions sync.Pool
@@ -201,7 +202,7 @@ func Open(ctx context.Context, config Config) (*Ledger, error) {
 	l := &Ledger{
 		config: config, layout: Layout{Prefix: config.Prefix}, now: config.Now,
 		index: map[law.Key]*indexed{}, heads: map[string]*head{}, byUID: map[string]*head{}, works: map[string]bool{}, doubt: map[law.Key]bool{},
-		id: newID(), wake: make(chan struct{}, 1), lanes: lanes{busy: map[string]bool{}}, workers: workers{free: make(chan func())},
+		id: newID(), wake: make(chan struct{}, 1), lanes: lanes{busy: map[string]bool{}, most: maxLanes, slice: laneSlice}, workers: workers{free: make(chan func())},
 	}
 	l.sessions.New = func() any { return l.session(true) }
 	l.ops.Store(wideOps)

@@ -87,8 +87,9 @@ func (l *Ledger) leave(ctx context.Context, namespace string) error {
 	}
 }
 
-// collectLeft finds the records and the waiting zones of a namespace, none for "".
-func (l *Ledger) collectLeft(ctx context.Context, namespace string, add func(candidate)) error {
+// collectLeft finds the records and the waiting zones of the namespace that a work was left for.
+func (l *Ledger) collectLeft(ctx context.Context, s *standing, add func(candidate)) error {
+	namespace := s.work.Left
 	if namespace == "" {
 		return nil
 	}
@@ -99,7 +100,8 @@ func (l *Ledger) collectLeft(ctx context.Context, namespace string, add func(can
 	if err := l.each(ctx, l.layout.Record(namespace, ""), &rev, func(key string, data []byte, mod int64) error {
 		o := &v1alpha1.Record{}
 		if err := l.config.Records.decode(ctx, key, data, mod, o); err != nil {
-			return err
+			_, object, _ := l.layout.ObjectName(key)
+			return s.leaveOut(ctx, law.Ref{Namespace: namespace, Name: object}, err)
 		}
 		found(waitingRecord, o)
 		return nil

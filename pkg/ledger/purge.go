@@ -21,7 +21,7 @@ const purgePage = 500
 func (l *Ledger) purge(ctx context.Context, s *standing) error {
 	if len(s.work.Scans) > 0 { // the server that goes on has nothing to decide anew
 		next := s.work
-		next.Scans = nil
+		next.Scans, next.Damaged = nil, s.damaged
 		if err := s.rewrite(ctx, l, next); err != nil {
 			return err
 		}
@@ -40,6 +40,9 @@ func (l *Ledger) purge(ctx context.Context, s *standing) error {
 			}
 			if more {
 				rest(ctx, time.Since(began), l.lanes.len())
+			}
+			if err := l.giveWay(ctx, s); err != nil {
+				return err
 			}
 		}
 	}

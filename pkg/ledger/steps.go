@@ -56,17 +56,17 @@ type step struct {
 	done, moves bool
 }
 
-// stepOf is the write of a record that is decided anew (S2.5).
+// stepOf is the write of a record that is decided anew (S2.5). Error: errDamaged.
 func (l *Ledger) stepOf(s *standing, o *v1alpha1.Record, mod int64) (*write, error) {
 	r, err := lawRecord(o)
 	if err != nil {
-		return nil, fmt.Errorf("record %s/%s: %w", o.Namespace, o.Name, err)
+		return nil, fmt.Errorf("record %s/%s: %w: %w", o.Namespace, o.Name, errDamaged, err)
 	}
 	r.Terminating = r.Terminating || l.terminates(o.Namespace)
 	ask := law.RecordAsk{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID), After: r, Cascade: true,
 		Now: l.now(), By: "", WorkID: newID(), Work: s.work.ID, WorkBy: s.work.By}
 	if ask.Before, ask.Waits, err = adopted(o); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", errDamaged, err)
 	}
 	key := l.layout.Record(o.Namespace, o.Name)
 	return &write{
@@ -213,7 +213,10 @@ func (l *Ledger) stepsOf(ctx context.Context, s *standing, cs []candidate, kvs [
 		}
 		o := &v1alpha1.Record{}
 		if err := l.config.Records.decode(ctx, string(kv.Key), kv.Value, kv.ModRevision, o); err != nil {
-			return nil, fmt.Errorf("ledger: %s: %w", kv.Key, err)
+			if err := s.leaveOut(ctx, c.ref(), err); err != nil {
+				return nil, err
+			}
+			continue
 		}
 		if string(o.UID) != c.uid {
 			continue
@@ -224,7 +227,10 @@ func (l *Ledger) stepsOf(ctx context.Context, s *standing, cs []candidate, kvs [
 		var err error
 		st := &step{candidate: c, r: &request{answer: make(chan answer, 1)}}
 		if st.r.w, err = l.stepOf(s, o, kv.ModRevision); err != nil {
-			return nil, err
+			if err = s.leaveOut(ctx, c.ref(), err); err != nil {
+				return nil, err
+			}
+			continue
 		}
 		st.zone = st.r.w.hint
 		if ref := o.Status.ZoneRef; ref != nil {

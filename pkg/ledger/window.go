@@ -94,9 +94,17 @@ func (w *window) next() {
 	w.after, w.found, w.more = &last, w.found[:0], false
 }
 
+// behind begins the part that follows a candidate, which is not collected yet.
+func (w *window) behind(last candidate) {
+	w.after, w.found, w.more = &last, nil, false
+}
+
 // collect finds what a work names.
 func (l *Ledger) collect(ctx context.Context, s *standing, w *window) error {
-	if err := l.collectLeft(ctx, s.work.Left, w.add); err != nil {
+	if err := l.collectDamaged(ctx, s, w.add); err != nil {
+		return err
+	}
+	if err := l.collectLeft(ctx, s, w.add); err != nil {
 		return err
 	}
 	for _, scan := range s.work.Scans {

@@ -1,0 +1,116 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/klog/v2"
+
+	"kubi.zone/kubizone/pkg/law"
+)
+
+// A record that cannot be read stops nobody else's. A cascade leaves it out and notes it
+// in its item, takes its marks from the zones as if it had been decided, and the item
+// stays, with nothing but what was left out: a server that can read it again, or finds it
+// gone, brings the item to its end.
+
+// errDamaged: what is stored of a record does not decode, or is nothing the law can read.
+var errDamaged = errors.New("a record cannot be read; run kubizone fsck, which says what is damaged")
+
+// maxDamaged bounds what an item notes. With more of them it is the store that is
+// damaged, or the wrong encryption configuration, and the cascade waits for its repair.
+const maxDamaged = 100
+
+func (c candidate) ref() law.Ref {
+	return law.Ref{Namespace: c.namespace, Name: c.object, UID: c.uid}
+}
+
+// leaveOut notes a record that cannot be read, for the reason cause.
+func (s *standing) leaveOut(ctx context.Context, record law.Ref, cause error) error {
+	if slices.Contains(s.damaged, record) {
+		return nil
+	}
+	if len(s.damaged) == maxDamaged {
+		return fmt.Errorf("more than %d records: %w: %w", maxDamaged, errDamaged, cause)
+	}
+	s.damaged = append(s.damaged, record)
+	klog.FromContext(ctx).Error(cause, "a cascade leaves out a record that cannot be read; run kubizone fsck", "record", record.Namespace+"/"+record.Name, "why", s.work.Reason)
+	return nil
+}
+
+// remains is the item of a work that has left records out and is otherwise through.
+func (s *standing) remains() law.Work {
+	w := s.work
+	return law.Work{ID: w.ID, Reason: w.Reason, View: w.View, By: w.By, Since: w.Since, Damaged: s.damaged}
+}
+
+// collectDamaged finds what a work has left out and can be read again.
+func (l *Ledger) collectDamaged(ctx context.Context, s *standing, add func(candidate)) error {
+	for _, record := range s.work.Damaged {
+		o, _, err := l.readRecord(ctx, record.Namespace, record.Name)
+		switch {
+		case errors.Is(err, errDamaged):
+			if err := s.leaveOut(ctx, record, err); err != nil {
+				return err
+			}
+		case err != nil:
+			return err
+		case o != nil && (record.UID == "" || string(o.UID) == record.UID):
+			add(candidate{letter: waitingRecord, namespace: o.Namespace, object: o.Name, uid: string(o.UID), created: o.CreationTimestamp.Unix()})
+		}
+	}
+	return nil
+}
+
+// A work that failed rests before it is tried again, each time twice as long.
+const (
+	firstRest   = time.Second
+	longestRest = 5 * time.Minute
+)
+
+// failures are the works that failed at this server since they last went through.
+type failures struct {
+	mu sync.Mutex
+	of map[string]failure
+}
+
+type failure struct {
+	rest  time.Duration
+	until time.Time
+}
+
+// add counts one more failure, and returns how long the work rests.
+func (f *failures) add(id string) time.Duration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.of == nil {
+		f.of = map[string]failure{}
+	}
+	rest := max(firstRest, min(2*f.of[id].rest, longestRest))
+	f.of[id] = failure{rest, time.Now().Add(rest)}
+	return rest
+}
+
+func (f *failures) rests(id string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return time.Now().Before(f.of[id].until)
+}
+
+// keep forgets works that are not in the outbox any longer.
+func (f *failures) keep(known map[string]bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for id := range f.of {
+		if !known[id] {
+			delete(f.of, id)
+		}
+	}
+}
