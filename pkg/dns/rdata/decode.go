@@ -48,6 +48,9 @@ func decode(t Type, wire []byte, mark byte, text []byte) ([]byte, error) {
 	d := decoder{wire, mark}
 	var err error
 	for i, k := range p.fields {
+		if i >= len(p.fields)-p.optional && len(d.rest) == 0 {
+			break
+		}
 		if i > 0 {
 			text = append(text, ' ')
 		}
@@ -208,7 +211,7 @@ func (d *decoder) rareField(t Type, k kind, text, wire []byte) ([]byte, error) {
 		}
 		return base32.HexEncoding.WithPadding(base32.NoPadding).AppendEncode(text, octets), nil
 	case kindParams:
-		return d.params(t, text, wire)
+		return d.params(text)
 	case kindPrefixes:
 		return d.prefixes(text)
 	case kindDiscovery:
@@ -247,7 +250,7 @@ func (d *decoder) name(text []byte) ([]byte, error) {
 		switch total += 1 + n; {
 		case n > 63:
 			return nil, errors.New("a compressed name; write it out")
-		case total > 255:
+		case total > 255 && !d.markEnds(n, total):
 			return nil, errors.New("a name of more than 255 octets (RFC 1035 §2.3.4)")
 		case n == 0 && len(text) == start:
 			return append(text, '.'), nil
@@ -343,9 +346,6 @@ func (d *decoder) prefixes(text []byte) ([]byte, error) {
 		copy(octets, afd)
 		addr, _ := netip.AddrFromSlice(octets)
 		prefix := netip.PrefixFrom(addr, int(head[2]))
-		if prefix.Masked() != prefix {
-			return nil, fmt.Errorf("%s has bits beyond its prefix length; write %s", prefix, prefix.Masked())
-		}
 		if !first {
 			text = append(text, ' ')
 		}
@@ -411,4 +411,10 @@ func (d *decoder) hip(text []byte) ([]byte, error) {
 		}
 	}
 	return text, nil
+}
+
+// markEnds says that the label of n octets that comes now, with which a name is
+// total octets long, is the mark that ends it: only the root after it is the name's own.
+func (d *decoder) markEnds(n, total int) bool {
+	return d.mark != noMark && n == 1 && total == 255+1 && len(d.rest) > 1 && d.rest[0] == d.mark && d.rest[1] == 0
 }

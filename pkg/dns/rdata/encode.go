@@ -4,6 +4,7 @@
 package rdata
 
 import (
+	"bytes"
 	"encoding/base32"
 	"encoding/base64"
 	"encoding/binary"
@@ -28,7 +29,7 @@ const noMark = 0
 // strings that look like names are never touched.
 func encode(t Type, text string, from source, wire []byte) ([]byte, byte, error) {
 	p := planOf(t)
-	text = strings.Trim(text, " \t")
+	text = trimBlanks(text)
 	if text == `\#` || strings.HasPrefix(text, `\# `) || strings.HasPrefix(text, "\\#\t") {
 		wire, err := encodeGeneric(text, wire)
 		return wire, noMark, err
@@ -41,7 +42,7 @@ func encode(t Type, text string, from source, wire []byte) ([]byte, byte, error)
 		return nil, noMark, err
 	}
 	if from == oneValue && t.isText() && text != "" && text[0] != '"' {
-		wire, err := encodeBareText(t, text, wire)
+		wire, err := encodeBareText(t, strings.TrimRight(text, " \t"), wire)
 		return wire, noMark, err
 	}
 	var space [16]token
@@ -212,6 +213,8 @@ func encodeFields(t Type, p *plan, fields []token, top, wire []byte) ([]byte, er
 			wire, err = appendTypes(wire, fields[i:])
 		case kindLocator64:
 			wire, err = appendLocator64(wire, field.text)
+		case kindPrefixes:
+			wire, err = appendPrefixes(wire, fields[i:])
 		case kindLOC:
 			wire, err = appendLOC(wire, fields)
 		}
@@ -291,6 +294,10 @@ func parseMnemonic(t Type, i int, field token, bits int) (uint64, error) {
 	switch uint16(t) {
 	case mdns.TypeDS, mdns.TypeCDS, mdns.TypeDLV, mdns.TypeTA:
 		if number, ok := algorithmNames[upper]; ok && i == 1 {
+			return uint64(number), nil
+		}
+	case mdns.TypeDNSKEY, mdns.TypeCDNSKEY, mdns.TypeKEY:
+		if number, ok := algorithmNames[upper]; ok && i == 2 {
 			return uint64(number), nil
 		}
 	case mdns.TypeCERT:
@@ -396,12 +403,17 @@ func appendName(wire []byte, text string, top []byte) ([]byte, error) {
 	if text == "" {
 		return nil, errors.New("a name is empty; write \".\" for the root or \"@\" for the zone itself")
 	}
+	n := len(wire) - start
 	if relative {
 		wire = append(wire, top...)
 	} else {
 		wire = append(wire, 0)
 	}
-	if n := len(wire) - start; n > 255 {
+	// With a mark in place of the zone it is judged as in the shortest one, the root.
+	if n++; relative && !isMark(top) {
+		n += len(top) - 1
+	}
+	if n > 255 {
 		return nil, fmt.Errorf("name %s is longer than 255 octets on the wire (RFC 1035 §2.3.4); shorten it", quote(text))
 	}
 	return wire, nil
@@ -513,7 +525,7 @@ func encodeByLibrary(t Type, p *plan, text string, fields []token, mark byte, wi
 	var generic map[uint16][]byte
 	if slices.Contains(p.fields, kindParams) {
 		var err error
-		if text, generic, err = cutGenericParams(fields); err != nil {
+		if text, generic, err = cutParams(fields); err != nil {
 			return nil, err
 		}
 	}
@@ -579,3 +591,45 @@ func appendUpperHex(text, octets []byte) []byte {
 	}
 	return text
 }
+
+// trimBlanks takes the blanks off both ends of text, but for one that a backslash
+// escapes: that one belongs to the last field.
+func trimBlanks(text string) string {
+	text = strings.TrimLeft(text, " \t")
+	short := strings.TrimRight(text, " \t")
+	if len(short) < len(text) && endsEscaped(short) {
+		return text[:len(short)+1]
+	}
+	return short
+}
+
+// endsEscaped says that text ends in a backslash that is not escaped itself: it
+// escapes what follows.
+func endsEscaped(text string) bool {
+	backslashes := len(text) - len(strings.TrimRight(text, `\\`))
+	return backslashes%2 == 1
+}
+
+// appendPrefixes appends address prefixes (RFC 3123 §4). Bits beyond the length
+// of a prefix are its author's, and every server keeps them.
+func appendPrefixes(wire []byte, fields []token) ([]byte, error) {
+	for _, f := range fields {
+		text, negated := strings.CutPrefix(f.text, "!")
+		family, prefixText, _ := strings.Cut(text, ":")
+		prefix, err := netip.ParsePrefix(prefixText)
+		if err != nil || f.quoted || family != "1" && family != "2" || prefix.Addr().Is4() != (family == "1") {
+			return nil, fmt.Errorf("%s is not an address prefix of APL; write \"1:\" and IPv4, or \"2:\" and IPv6, and the length, as in \"1:192.0.2.0/24\" or \"!2:2001:db8::/32\" (RFC 3123 §5)", quote(f.text))
+		}
+		octets := bytes.TrimRight(prefix.Addr().AsSlice(), "\x00")
+		head := byte(len(octets))
+		if negated {
+			head |= 0x80
+		}
+		wire = append(wire, 0, family[0]-'0', byte(prefix.Bits()), head)
+		wire = append(wire, octets...)
+	}
+	return wire, nil
+}
+
+// isMark says that top stands for a zone that is not known yet: one control character as its only label.
+func isMark(top []byte) bool { return len(top) == 3 && top[0] == 1 && top[1] < ' ' && top[2] == 0 }

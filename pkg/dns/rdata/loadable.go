@@ -35,6 +35,9 @@ func checkLoadable(t Type, wire []byte) error {
 		}
 		return checkPrivateAlgorithm(wire[3], wire[4:])
 	case mdns.TypeCERT:
+		if wire[0]|wire[1] == 0 {
+			return errors.New("certificate type 0 is reserved (RFC 4398 §2.1); write the type of the certificate, as in \"1\" (PKIX)")
+		}
 		return checkPrivateAlgorithm(wire[4], wire[5:])
 	case mdns.TypeCAA:
 		// RFC 8659 has no such bound any more; NSD reads no zone file with a longer one.
@@ -66,6 +69,23 @@ func checkLoadable(t Type, wire []byte) error {
 		if len(wire) > 8 && wire[6] == 0 && wire[8]&0x80 != 0 {
 			return errors.New("the list has type 0, which is none; leave it out")
 		}
+	case mdns.TypeAPL:
+		if len(wire) == 0 {
+			return errors.New("an APL without prefixes (RFC 3123 §4 lets it be empty) is read by not every server: PowerDNS reads no zone file with one; list a prefix, as in \"1:192.0.2.0/24\"")
+		}
+	case typeDSYNC:
+		// RFC 9859 §3: an RR type, a scheme, a port and a target that is not compressed.
+		d := decoder{rest: wire}
+		if _, err := d.take(5); err != nil {
+			return errors.New("a DSYNC holds an RR type, a scheme, a port and a target (RFC 9859 §3), and this one ends before the target; write all of it")
+		}
+		if _, err := d.name(nil); err != nil || len(d.rest) > 0 {
+			return errors.New("a DSYNC ends in the name of its target, written out (RFC 9859 §3); correct the octets after the fifth")
+		}
+	case typeHHIT, typeBRID:
+		if len(wire) == 0 {
+			return errors.New("it has no octets, and the type holds a CBOR array (RFC 9886 §5); write it")
+		}
 	case typeNSAP:
 		if len(wire) == 0 {
 			return errors.New("an NSAP address has at least one octet")
@@ -86,6 +106,9 @@ const (
 	typeATMA   = 34
 	typeA6     = 38
 	typeSINK   = 40
+	typeDSYNC  = 66
+	typeHHIT   = 67
+	typeBRID   = 68
 	typeDOA    = 259
 	typeWALLET = 262
 	typeALIAS  = 65401 // of PowerDNS, among the private ones

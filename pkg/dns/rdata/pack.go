@@ -7,7 +7,6 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"fmt"
-	"net/netip"
 	"strconv"
 	"strings"
 
@@ -200,11 +199,10 @@ func appendParam(wire []byte, key mdns.SVCBKey, value string) ([]byte, bool) {
 			}
 			wire = append(append(wire, byte(len(item))), item...)
 		default:
-			addr, err := netip.ParseAddr(item)
-			if err != nil || addr.Zone() != "" || addr.Is4In6() || addr.Is4() != (key == mdns.SVCB_IPV4HINT) {
+			var err error
+			if wire, err = appendHints(wire, key, item); err != nil {
 				return nil, false
 			}
-			wire = append(wire, addr.AsSlice()...)
 		}
 	}
 	return wire, true

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,35 +19,72 @@ import (
 // what it does not read is the generic form of a registered key, "key7=…",
 // which RFC 9460 §2.1 allows and BIND writes for keys it has no name for.
 
-// cutGenericParams takes the generic forms of registered keys out of the fields
-// of an SVCB: their octets by key, and the text that is left for the library.
-func cutGenericParams(fields []token) (rest string, octets map[uint16][]byte, err error) {
+// cutParams takes the service parameters that the library does not read, or bends,
+// out of the fields of an SVCB: their octets by key, and the text that is left for
+// the library. It reads no generic form of a registered key, drops the end of a
+// list of addresses that ends in a comma, and takes no IPv6 address that holds an IPv4 one.
+func cutParams(fields []token) (rest string, octets map[uint16][]byte, err error) {
 	var kept []string
 	for _, f := range fields {
-		digits, isKey := strings.CutPrefix(f.text, "key")
-		digits, value, hasValue := strings.Cut(digits, "=")
-		key, numErr := strconv.ParseUint(digits, 10, 16)
-		if !isKey || numErr != nil || digits != strconv.FormatUint(key, 10) || mdns.SVCBKey(key).String() == "key"+digits || key == 65535 {
-			kept = append(kept, f.text)
-			continue
-		}
+		name, value, hasValue := strings.Cut(f.text, "=")
 		if hasValue && len(value) > 1 && value[0] == '"' && value[len(value)-1] == '"' {
 			value = value[1 : len(value)-1]
 		}
+		var key mdns.SVCBKey
+		var raw []byte
+		switch name {
+		case mdns.SVCB_IPV4HINT.String():
+			key = mdns.SVCB_IPV4HINT
+		case mdns.SVCB_IPV6HINT.String():
+			key = mdns.SVCB_IPV6HINT
+		case mdns.SVCB_ALPN.String(), mdns.SVCB_MANDATORY.String():
+			if cut, comma := strings.CutSuffix(value, ","); comma && !endsEscaped(cut) {
+				return "", nil, fmt.Errorf("%s ends in a comma; take it away, or name what follows", name)
+			}
+			kept = append(kept, f.text)
+			continue
+		default:
+			digits, isKey := strings.CutPrefix(name, "key")
+			number, numErr := strconv.ParseUint(digits, 10, 16)
+			if !isKey || numErr != nil || digits != strconv.FormatUint(number, 10) || mdns.SVCBKey(number).String() == "key"+digits || number == 65535 {
+				kept = append(kept, f.text)
+				continue
+			}
+			key, raw = mdns.SVCBKey(number), []byte{}
+			for value != "" {
+				c, size := unescape(value)
+				raw, value = append(raw, c), value[size:]
+			}
+		}
+		if raw == nil {
+			if raw, err = appendHints(nil, key, value); err != nil {
+				return "", nil, err
+			}
+		}
 		if _, twice := octets[uint16(key)]; twice {
-			return "", nil, fmt.Errorf("key%d stands twice; write each key once", key)
+			return "", nil, fmt.Errorf("%s stands twice; write each key once", name)
 		}
 		if octets == nil {
 			octets = map[uint16][]byte{}
 		}
-		raw := []byte{}
-		for value != "" {
-			c, size := unescape(value)
-			raw, value = append(raw, c), value[size:]
-		}
 		octets[uint16(key)] = raw
 	}
 	return strings.Join(kept, " "), octets, nil
+}
+
+// appendHints appends the addresses of an ipv4hint or ipv6hint (RFC 9460 §7.3).
+func appendHints(wire []byte, key mdns.SVCBKey, list string) ([]byte, error) {
+	for item := range strings.SplitSeq(list, ",") {
+		addr, err := netip.ParseAddr(item)
+		if err != nil || addr.Zone() != "" || addr.Is4() != (key == mdns.SVCB_IPV4HINT) {
+			if key == mdns.SVCB_IPV4HINT {
+				return nil, fmt.Errorf("ipv4hint has %s, which is no IPv4 address; list addresses with commas between them, as in \"ipv4hint=192.0.2.1,192.0.2.2\"", quote(item))
+			}
+			return nil, fmt.Errorf("ipv6hint has %s, which is no IPv6 address; list addresses with commas between them, as in \"ipv6hint=2001:db8::1,2001:db8::2\"", quote(item))
+		}
+		wire = append(wire, addr.AsSlice()...)
+	}
+	return wire, nil
 }
 
 // addParams puts octets among the parameters of SVCB wire rdata, in order.
@@ -86,41 +124,74 @@ func addParams(wire []byte, octets map[uint16][]byte) ([]byte, error) {
 	return merged, nil
 }
 
-// params reads service parameters (RFC 9460 §2.2). Their value formats are the
-// library's; each value is written in quotes, for some need them.
-func (d *decoder) params(t Type, text, wire []byte) ([]byte, error) {
-	if len(d.rest) == 0 {
-		return text, nil
-	}
-	header := mdns.RR_Header{Name: ".", Rrtype: uint16(t), Class: mdns.ClassINET, Rdlength: uint16(len(wire))}
-	// A copy, for what the library may keep would drag the buffer of every
-	// other type to the heap.
-	rr, _, err := mdns.UnpackRRWithHeader(header, slices.Clone(wire), 0)
-	if err != nil {
-		return nil, errors.New(libraryReason(err))
-	}
-	var pairs []mdns.SVCBKeyValue
-	switch rr := rr.(type) {
-	case *mdns.SVCB:
-		pairs = rr.Value
-	case *mdns.HTTPS:
-		pairs = rr.Value
-	default:
-		return nil, fmt.Errorf("type %s has no service parameters", t)
-	}
-	for i, pair := range pairs {
-		if i > 0 {
+// params reads service parameters (RFC 9460 §2.2). The formats of most values are
+// the library's; each value is written in quotes, for some need them.
+func (d *decoder) params(text []byte) ([]byte, error) {
+	last := -1
+	for len(d.rest) > 0 {
+		start := d.rest
+		head, err := d.take(4)
+		if err != nil {
+			return nil, err
+		}
+		key := mdns.SVCBKey(binary.BigEndian.Uint16(head))
+		value, err := d.take(int(binary.BigEndian.Uint16(head[2:])))
+		if err != nil {
+			return nil, err
+		}
+		if int(key) <= last {
+			return nil, fmt.Errorf("parameter %s stands twice or not in order (RFC 9460 §2.2); sort the keys by number", key)
+		}
+		if last >= 0 {
 			text = append(text, ' ')
 		}
-		text = append(text, pair.Key().String()...)
-		if value := pair.String(); value != "" {
-			text = append(text, '=', '"')
-			text = append(text, value...)
-			text = append(text, '"')
+		last = int(key)
+		var written string
+		if key == mdns.SVCB_IPV4HINT || key == mdns.SVCB_IPV6HINT {
+			written, err = hints(key, value)
+		} else {
+			written, err = paramByLibrary(start[:4+len(value)])
+		}
+		if err != nil {
+			return nil, err
+		}
+		text = append(text, key.String()...)
+		if written != "" {
+			text = append(append(append(text, '=', '"'), written...), '"')
 		}
 	}
-	d.rest = nil
 	return text, nil
+}
+
+// hints writes the addresses of an ipv4hint or ipv6hint.
+func hints(key mdns.SVCBKey, value []byte) (string, error) {
+	size := 4
+	if key == mdns.SVCB_IPV6HINT {
+		size = 16
+	}
+	if len(value) == 0 || len(value)%size != 0 {
+		return "", fmt.Errorf("%s has %d octets, and an address has %d (RFC 9460 §7.3)", key, len(value), size)
+	}
+	var text []byte
+	for ; len(value) > 0; value = value[size:] {
+		addr, _ := netip.AddrFromSlice(value[:size])
+		if text != nil {
+			text = append(text, ',')
+		}
+		text = addr.AppendTo(text)
+	}
+	return string(text), nil
+}
+
+// paramByLibrary leaves one parameter, in wire form, to miekg/dns.
+func paramByLibrary(param []byte) (string, error) {
+	alone := append([]byte{0, 1, 0}, param...) // of a record with priority 1 and the root as target
+	header := mdns.RR_Header{Name: ".", Rrtype: mdns.TypeSVCB, Class: mdns.ClassINET, Rdlength: uint16(len(alone))}
+	rr, _, err := mdns.UnpackRRWithHeader(header, alone, 0)
+	if err != nil {
+		return "", errors.New(libraryReason(err))
+	}
+	return rr.(*mdns.SVCB).Value[0].String(), nil
 }
 
 // checkParams: RFC 9460 §2.4.3 and §8 say which service parameters need others.
@@ -132,6 +203,10 @@ func checkParams(wire []byte) error {
 	var present [1 << 16 / 64]uint64
 	var mandatory []byte
 	has := func(key uint16) bool { return present[key/64]&(1<<(key%64)) != 0 }
+	if wire[0]|wire[1] == 0 && len(d.rest) > 0 {
+		// PowerDNS reads them as the records that follow in a transfer: their author would write other tenants' names.
+		return errors.New("priority 0 is the alias form, which has no parameters (RFC 9460 §2.4.2); take them away, or write a priority from 1")
+	}
 	for len(d.rest) > 0 {
 		head, err := d.take(4)
 		if err != nil {
@@ -159,6 +234,10 @@ func checkParams(wire []byte) error {
 				if ids[0] == 1 && len(ids) > 2 || ids[0] > 0 && ids[1] == ',' {
 					return errors.New("in alpn, a protocol of one character before others, or one that begins with a comma, is read by not every server; name protocols as IANA registers them, as in \"alpn=h2\"")
 				}
+			}
+		case mdns.SVCB_ECHCONFIG:
+			if len(value) == 0 {
+				return errors.New("ech without a configuration is read by not every server; give it, or take ech away")
 			}
 		case mdns.SVCB_DOHPATH:
 			if !isQueryPath(string(value)) {

@@ -54,9 +54,12 @@ type plan struct {
 	// gatewayType is the token that says whether the gateway token is a name,
 	// 0 for types without gateway.
 	gatewayType int
+	// optional is how many of the last fields may be absent, on the wire and as text.
+	optional int
 	// own: read by this package alone, because the library drops or alters data
 	// of the type: strings after the first, octets of a LOC, the gateway of an
-	// AMTRELAY with discovery bit. The others fall back on the library.
+	// AMTRELAY with discovery bit, groups of a locator, bits of an address prefix; or
+	// because the library lacks the mnemonics. The others fall back on the library.
 	own bool
 	// octets: fields may hold any octet, raw control characters included.
 	octets bool
@@ -199,6 +202,10 @@ func (p *plan) finish(t Type) {
 		p.fields, p.gatewayType, p.own = []kind{kindUint8, kindUint8, kindUint8, kindGateway, kindBase64}, 1, true
 	case mdns.TypeAMTRELAY:
 		p.fields, p.gatewayType, p.own = []kind{kindUint8, kindDiscovery, kindGateway}, 2, true
+	case mdns.TypeISDN:
+		p.optional = 1 // RFC 1183 §3.2: the subaddress
+	case mdns.TypeAPL, mdns.TypeNID, mdns.TypeL64, mdns.TypeKEY, mdns.TypeDNSKEY, mdns.TypeCDNSKEY:
+		p.own = true
 	case mdns.TypeX25:
 		p.fields, p.own = []kind{kindDigits}, true
 	case mdns.TypeGPOS:
@@ -209,7 +216,7 @@ func (p *plan) finish(t Type) {
 	p.simple = true
 	for i, k := range p.fields {
 		switch k {
-		case kindEUI48, kindEUI64, kindRRType, kindParams, kindPrefixes, kindHIP:
+		case kindEUI48, kindEUI64, kindRRType, kindParams, kindHIP:
 			p.simple = false
 		case kindName:
 			p.names |= 1 << i

@@ -90,7 +90,7 @@ var mnemonics, numbers = func() (map[Type]string, map[string]Type) {
 
 // foreign are mnemonics that servers write and the library does not know. They
 // are read; such a type is written TYPE123, which every server reads.
-var foreign = map[string]Type{"WKS": typeWKS, "NSAP": typeNSAP, "A6": typeA6, "SINK": typeSINK, "DOA": typeDOA, "WALLET": typeWALLET}
+var foreign = map[string]Type{"WKS": typeWKS, "NSAP": typeNSAP, "A6": typeA6, "SINK": typeSINK, "DOA": typeDOA, "WALLET": typeWALLET, "DSYNC": typeDSYNC, "HHIT": typeHHIT, "BRID": typeBRID}
 
 // ParseType reads a mnemonic in any case, or TYPE123 (RFC 3597 §5), and
 // normalises: TYPE1 is A (S4.3).

@@ -289,5 +289,5 @@ func (p *plan) counts() (least, most int) {
 			least, most = least+1, most+1
 		}
 	}
-	return least, most
+	return least - p.optional, most
 }

@@ -74,6 +74,12 @@ func TestParse_everyType(t *testing.T) {
 		if rt.String() == "AMTRELAY" && wire[1]&0x80 != 0 {
 			return // the library takes the discovery bit for part of the gateway type
 		}
+		switch v.String() {
+		case "1:255.255.255.255/30 !1:0.0.0.1/0", // it clears bits
+			`1 . ipv6hint="::ffff:198.51.100.100,2001:db8::1"`, // it refuses such an address
+			`"150862028003217"`: // it adds an empty subaddress
+			return
+		}
 		// The library reads the wire, and packs the same.
 		rr, _, err := mdns.UnpackRRWithHeader(mdns.RR_Header{Name: ".", Rrtype: uint16(rt), Class: 1, Rdlength: uint16(len(wire))}, slices.Clone(wire), 0)
 		if err != nil {
@@ -415,7 +421,38 @@ func TestParse_refusals(t *testing.T) {
 		{"AMTRELAY", "10 2 0 .", "0 to 1"},
 		{"AMTRELAY", "10 0 9 .", "0 (none)"},
 		{"CSYNC", "1 0 A NOPE", "not an RR type"},
-		{"APL", "1:192.0.2.1/24", "extra bits"},
+		{"APL", "1:192.0.2.0/33", "1:192.0.2.0/24"},
+		{"APL", "", "empty"},
+		{"APL", `\# 0`, "PowerDNS"},
+		{"APL", `\# 8 0001210400000001`, "longer than its address"},
+		{"SVCB", "0 . alpn=h2", "alias form"},
+		{"HTTPS", "0 svc port=443", "alias form"},
+		{"HTTPS", "0 . key65280", "alias form"},
+		{"SVCB", `\# 7 00000000010000`, "alias form"},
+		{"TYPE64", `\# 35 000000c05e001c00010000012c001020010db80bad00000000000000000066c00cff00`, "alias form"},
+		{"SVCB", `1 . ech=""`, "ech"},
+		{"SVCB", "1 . ech", "ech"},
+		{"HTTPS", `\# 7 00010000050000`, "ech"},
+		{"HTTPS", "1 . ipv4hint=1.2.3.4,", "ipv4hint"},
+		{"HTTPS", "1 . ipv4hint=::1", "IPv4"},
+		{"HTTPS", "1 . ipv6hint=1.2.3.4", "IPv6"},
+		{"HTTPS", "1 . ipv6hint=::1,", "ipv6hint"},
+		{"HTTPS", "1 . alpn=h2,", "comma"},
+		{"HTTPS", `1 . mandatory="port," port=4`, "comma"},
+		{"HTTPS", "1 . ipv4hint=1.2.3.4 ipv4hint=1.2.3.5", "twice"},
+		{"CERT", "0 0 0 AAAA", "reserved"},
+		{"CERT", `\# 8 0000000000000000`, "reserved"},
+		{"L64", "10 0000:0000:0000:0001:0002", "four groups"},
+		{"L64", "10 2001:0db8:1140-1000", "four groups"},
+		{"NID", "10 0014:4fff:ff20:ee64:1", "four groups"},
+		{"TYPE66", `\# 1 00`, "RFC 9859"},
+		{"DSYNC", `\# 9 003b80000001610000`, "RFC 9859"},
+		{"DSYNC", `\# 7 003b800000c00c`, "RFC 9859"},
+		{"TYPE67", `\# 0`, "RFC 9886"},
+		{"BRID", `\# 0`, "RFC 9886"},
+		{"ISDN", "", "empty"},
+		{"ISDN", `\# 0`, "middle of a field"},
+		{"IPSECKEY", "10 1 2 192.0.2.1", "4 fields"},
 		{"APL", "3:192.0.2.0/24", "APL"},
 		{"APL", `\# 5 0001180401`, "middle of a field"},
 		{"EUI48", "00-00-5e-00-53", "EUI48"},
@@ -653,5 +690,34 @@ func TestPacker_services(t *testing.T) {
 	})
 	if short == 0 || long == 0 {
 		t.Errorf("%d went the short way and %d the long one", short, long)
+	}
+}
+
+// TestParse_longestName: a name of 255 octets may be written relative to the root, as it may with its dot (S1.4).
+func TestParse_longestName(t *testing.T) {
+	long := strings.Repeat("a", 63) + "." + strings.Repeat("b", 63) + "." + strings.Repeat("c", 63) + "." + strings.Repeat("d", 61)
+	for _, rt := range []Type{NS, MX, SRV} {
+		front := map[Type]string{NS: "", MX: "10 ", SRV: "0 0 0 "}[rt]
+		v, err := Parse(rt, front+long)
+		if err != nil {
+			t.Errorf("S1.4: %s: %v", rt, err)
+			continue
+		}
+		checkValue(t, v)
+		if text, err := v.Resolve(name.Root); err != nil || text != front+long+"." {
+			t.Errorf("S1.4: %s resolves to %q, %v", rt, text, err)
+		}
+		if wire, err := v.Pack(name.Root); err != nil || wire[len(wire)-255] != 63 {
+			t.Errorf("S1.4: %s packs to %x, %v", rt, wire, err)
+		}
+		if _, err := v.Resolve(name.MustParse("a.")); err == nil {
+			t.Errorf("S1.4: %s of 255 octets fits below a.", rt)
+		}
+		if v, err := Parse(rt, front+long+"d"); err == nil {
+			t.Errorf("S1.4: %s of 256 octets is %q", rt, v)
+		}
+		if v, err := Parse(rt, front+long+"d."); err == nil {
+			t.Errorf("S1.4: %s of 256 octets is %q", rt, v)
+		}
 	}
 }
