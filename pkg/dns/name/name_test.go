@@ -375,3 +375,24 @@ func BenchmarkCompare(b *testing.B) {
 		x.Compare(y)
 	}
 }
+
+// TestCheckSpelling_policies proves S1.3: what a policy on the text would have to see stands there as itself.
+func TestCheckSpelling_policies(t *testing.T) {
+	for _, tc := range []struct{ text, mapped string }{
+		{"＊.x.example.org.", `"*.x.example.org."`},
+		{"＿acme-challenge.example.org.", `"_acme-challenge.example.org."`},
+		{"a℀b", `"aa/cb"`},
+		{"www。example.org.", `"www.example.org."`},
+		{"www.example．org.", `"www.example.org."`},
+		{"www.example.org｡", `"www.example.org."`},
+	} {
+		if err := CheckSpelling(tc.text); err == nil || !strings.Contains(err.Error(), tc.mapped) {
+			t.Errorf("S1.3: %q: %v; want it to give %s", tc.text, err, tc.mapped)
+		}
+	}
+	for _, text := range []string{"*.x.example.org.", "_acme-challenge.Bücher.example.", "0/25.例え.テスト.", "ＷＷＷ.example.org.", "@", ".", "", "xn--bcher-kva.", "a\xff", "a..ü"} {
+		if err := CheckSpelling(text); err != nil {
+			t.Errorf("S1.3: %q: %v", text, err)
+		}
+	}
+}

@@ -119,6 +119,26 @@ func canonical(text string) (s string, absolute bool, err error) {
 	return text, scan.absolute, nil
 }
 
+// CheckSpelling refuses a text in which another character is mapped to "*", "_",
+// "/" or a dot (S1.3): whoever judges the text as it is written, as a policy on
+// spec.domainName does, must see them. Parse takes such a text, since stored
+// objects may have it. It does not say that text is a name.
+func CheckSpelling(text string) error {
+	if len(text) > maxText || !scanASCII(text).needsIDNA {
+		return nil
+	}
+	mapped, err := profile.ToASCII(text)
+	if err != nil {
+		return nil // Parse says why
+	}
+	for _, c := range "*_/." {
+		if strings.Count(mapped, string(c)) != strings.Count(text, string(c)) {
+			return fmt.Errorf("name %s has a character that stands for %q: write it in its mapped form, %s", quote(text), c, quote(mapped))
+		}
+	}
+	return nil
+}
+
 // mapIDNA maps text to A-labels. Beyond what the library refuses it holds to
 // three rules, or one text would be another name tomorrow: the text is UTF-8
 // (the library reads U+FFFD into it), no label vanishes ("xn--" and a label of

@@ -85,6 +85,9 @@ func recordSpec(spec *v1alpha1.RecordSpec) field.ErrorList {
 
 // domainName judges the name of a Record or a Zone (S1.1, S1.4).
 func domainName(text string, ref *v1alpha1.ZoneReference, path *field.Path) field.ErrorList {
+	if err := name.CheckSpelling(text); err != nil {
+		return field.ErrorList{field.Invalid(path, text, err.Error())}
+	}
 	switch {
 	case text == "":
 		return field.ErrorList{field.Required(path, `an absolute name ("www.example.org."), or one relative to the zone of spec.zoneRef ("www", "@")`)}
@@ -196,7 +199,7 @@ func data(spec *v1alpha1.RecordSpec, rrtype rdata.Type) field.ErrorList {
 	case len(spec.Values) > MaxValues:
 		return field.ErrorList{field.TooMany(many, len(spec.Values), MaxValues)}
 	}
-	if single(rrtype) && len(spec.Values) > 1 {
+	if rrtype.Single() && len(spec.Values) > 1 {
 		return field.ErrorList{field.Invalid(many, len(spec.Values), fmt.Sprintf("a name has one %s at most: give one value (S5.5)", rrtype))}
 	}
 	if spec.RData != "" {
@@ -215,9 +218,6 @@ func data(spec *v1alpha1.RecordSpec, rrtype rdata.Type) field.ErrorList {
 	}
 	return errs
 }
-
-// single says that a name has one value of the type at most.
-func single(rrtype rdata.Type) bool { return rrtype == rdata.CNAME || rrtype == rdata.DNAME }
 
 // datum judges one value and returns the least it takes on the wire: names relative to a zone count without it.
 func datum(rrtype rdata.Type, text string, path *field.Path) (octets int, errs field.ErrorList) {
