@@ -31,10 +31,23 @@ func encode(t Type, text string, from source, wire []byte) ([]byte, byte, error)
 	p := planOf(t)
 	text = trimBlanks(text)
 	if text == `\#` || strings.HasPrefix(text, `\# `) || strings.HasPrefix(text, "\\#\t") {
+		start := len(wire)
 		wire, err := encodeGeneric(text, wire)
+		if t == typeDSYNC && len(wire) > start+5 {
+			// Its one name is lowered, as decode does with those it reads. Lengths of labels are no letters.
+			for i := start + 5; i < len(wire); i++ {
+				if 'A' <= wire[i] && wire[i] <= 'Z' {
+					wire[i] += 'a' - 'A'
+				}
+			}
+		}
 		return wire, noMark, err
 	}
 	if !p.known() {
+		if readable := octetTypes[t]; readable != "" {
+			wire, err := encodeOctetType(t, text, wire)
+			return wire, noMark, err
+		}
 		return nil, noMark, fmt.Errorf("type %s has no presentation format here; write \\#, the number of octets and the octets in hex, as in \"\\# 4 0a000001\" (RFC 3597 §5)", t)
 	}
 	mark, err := chooseMark(p, text)
@@ -633,3 +646,45 @@ func appendPrefixes(wire []byte, fields []token) ([]byte, error) {
 
 // isMark says that top stands for a zone that is not known yet: one control character as its only label.
 func isMark(top []byte) bool { return len(top) == 3 && top[0] == 1 && top[1] < ' ' && top[2] == 0 }
+
+// octetTypes are types whose data is judged here as octets (checkLoadable), with
+// what their presentation format has. It is read, and written as \#, which every
+// server reads; so a name in it must be absolute.
+var octetTypes = map[Type]string{
+	typeDSYNC: "an RR type, a scheme, a port and an absolute name, as in \"CDS NOTIFY 5359 notify.example.net.\" (RFC 9859 §3)",
+	typeHHIT:  "base64 (RFC 9886 §5.1)",
+	typeBRID:  "base64 (RFC 9886 §5.2)",
+}
+
+// encodeOctetType reads the presentation format of such a type.
+func encodeOctetType(t Type, text string, wire []byte) ([]byte, error) {
+	fields, err := split(text, syntax{}, nil)
+	if err != nil {
+		return nil, err
+	}
+	if t != typeDSYNC {
+		if slices.ContainsFunc(fields, func(f token) bool { return f.quoted }) {
+			return nil, errors.New("this type has " + octetTypes[t])
+		}
+		return appendBase64(wire, fields)
+	}
+	if len(fields) != 4 || !absoluteText(fields[3].text) || slices.ContainsFunc(fields, func(f token) bool { return f.quoted }) {
+		return nil, errors.New("this type has " + octetTypes[t])
+	}
+	about, err := ParseType(fields[0].text)
+	if err != nil {
+		return nil, err
+	}
+	scheme := uint64(1)
+	if !strings.EqualFold(fields[1].text, "NOTIFY") {
+		if scheme, err = parseUint(fields[1], 8); err != nil {
+			return nil, err
+		}
+	}
+	port, err := parseUint(fields[2], 16)
+	if err != nil {
+		return nil, err
+	}
+	wire = append(binary.BigEndian.AppendUint16(wire, uint16(about)), byte(scheme))
+	return appendName(binary.BigEndian.AppendUint16(wire, uint16(port)), fields[3].text, nil)
+}

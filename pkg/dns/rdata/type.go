@@ -117,6 +117,22 @@ func ParseType(text string) (Type, error) {
 	return 0, fmt.Errorf("type %s is not known; write a mnemonic such as \"AAAA\", or \"TYPE\" and a number (RFC 3597 §5)", quote(text))
 }
 
+// Single says that a name has one value of the type at most: servers refuse a
+// zone with two (S5.5; RFC 9606 §4 of RESINFO).
+func (t Type) Single() bool {
+	return t == CNAME || t == DNAME || t == Type(mdns.TypeRESINFO)
+}
+
+// ByNumber says that nothing is known of the type's data: it is taken as octets
+// (RFC 3597), and only where a rule names the type (S4.3).
+func (t Type) ByNumber() bool {
+	switch t {
+	case typeNSAP, typeDSYNC, typeHHIT, typeBRID, typeWALLET: // judged as octets, by checkLoadable
+		return false
+	}
+	return !planOf(t).known()
+}
+
 // upperASCII leaves other scripts alone: to strings.ToUpper "ſrv" is "SRV".
 func upperASCII(text string) string {
 	return strings.Map(func(r rune) rune {

@@ -36,6 +36,14 @@ func (f *file) generated(text, rest string, line int, yield func(RR, error) bool
 		}
 		// Not f.line: an owner that begins with a number is no directive.
 		rr, err := f.record(record)
+		if err != nil {
+			// BIND reads the data as one token, so its manual quotes data of several fields: MX "0 .".
+			if fields, data, ok := strings.Cut(strings.TrimSpace(record), `"`); ok && strings.Count(data, `"`) == 1 && strings.HasSuffix(data, `"`) {
+				if bare, bareErr := f.record(fields + strings.TrimSuffix(data, `"`)); bareErr == nil {
+					rr, err = bare, nil
+				}
+			}
+		}
 		rr.Line = line
 		if err != nil {
 			if !yield(RR{Line: line}, lineError(line, record, fmt.Errorf("$GENERATE: %w", err))) {

@@ -106,6 +106,8 @@ func TestRead_syntax(t *testing.T) {
 			"2 a1.example.org. 5 A 192.0.2.1", "2 a2.example.org. 5 A 192.0.2.2", "2 a3.example.org. 5 A 192.0.2.3",
 			`3 010.example.org. 5 CNAME \$x-00-\$.example.org.`, `3 012.example.org. 5 CNAME \$x-02-\$.example.org.`, `3 014.example.org. 5 CNAME \$x-04-\$.example.org.`,
 			"4 2.1.ip6.arpa. 5 PTR h18.example.org."}},
+		{"$GENERATE quoted", "$TTL 5\n$GENERATE 1-2 HOST-$ MX \"0 .\"\n$GENERATE 1-1 t$ TXT \"a b\"\n", org, []string{
+			"2 host-1.example.org. 5 MX 0 .", "2 host-2.example.org. 5 MX 0 .", `3 t1.example.org. 5 TXT "a b"`}},
 		{"$GENERATE bounded", "$TTL 5\n$GENERATE 1-3 a$ A 192.0.2.$\n$GENERATE 1-3 b$ A 192.0.2.$\n$GENERATE 1-2 c$ A 192.0.2.$\n", ReadOptions{Origin: org.Origin, MaxGenerate: 5}, []string{
 			"2 a1.example.org. 5 A 192.0.2.1", "2 a2.example.org. 5 A 192.0.2.2", "2 a3.example.org. 5 A 192.0.2.3",
 			"3! $GENERATE: 3 records, 2 are left of what a file may generate | write a smaller range",
