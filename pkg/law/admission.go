@@ -133,6 +133,9 @@ func (d *recordDecision) coexists(z *Zone, p *place, come *Contribution, others 
 	if owner.IsApex() && (t == rdata.CNAME || t == rdata.DS) {
 		return owner, conflict("%s cannot stand at %s, the zone's own apex (S5.5)", t, p.fqdn)
 	}
+	if owner.IsApex() && slices.ContainsFunc(come.Values, signers) {
+		return owner, conflict("%s at a zone's own apex is made by whoever signs the zone, and BIND loads no file with one that has no DNSKEY: sign on a secondary; only the request to delete the DS may stand there, as %q (S5.5, RFC 8078 §4)", t, deleteDS[t])
+	}
 	if isWildcard(owner) && (t == rdata.NS || t == rdata.DNAME) {
 		return owner, conflict("%s cannot stand at a wildcard (S5.5)", t)
 	}
@@ -156,7 +159,7 @@ func (d *recordDecision) coexists(z *Zone, p *place, come *Contribution, others 
 			return owner, conflict("NS and DNAME cannot stand together at %s (S5.5)", p.fqdn)
 		}
 	}
-	if t == rdata.CNAME || t == rdata.DNAME {
+	if t.Single() {
 		merged := others.clone()
 		merged.add(come, make([]int, len(come.Values)))
 		if n, _ := merged.distinct(t); n > 1 {
@@ -216,6 +219,15 @@ func (d *recordDecision) coexists(z *Zone, p *place, come *Contribution, others 
 	}
 	d.remarks(z, p, come, others, plan)
 	return owner, nil
+}
+
+// deleteDS are the values of CDS and CDNSKEY that ask the parent to remove the DS (RFC 8078 §4).
+var deleteDS = map[rdata.Type]string{rdata.CDS: "0 0 0 00", rdata.CDNSKEY: "0 3 0 AA=="}
+
+// signers: the value is for the keys that the zone is signed with.
+func signers(v rdata.Value) bool {
+	request, ok := deleteDS[v.Type]
+	return ok && v.Text != request
 }
 
 // glue reports whether data of type t at owner is an address of one of the name
@@ -285,8 +297,9 @@ func (d *recordDecision) limits(z *Zone, come *Contribution, after, before *Owne
 	var was, wasOctets, wasTypes, wasAll int
 	if before != nil {
 		was, wasOctets = before.distinct(t)
-		wasTypes, wasAll = len(before.types()), total(before)
+		wasTypes, wasAll = z.typesAt(come.Owner, before), total(before)
 	}
+	types := z.typesAt(come.Owner, after)
 	for _, s := range z.made(come.Owner) {
 		if s.Type == t {
 			values, was = values+len(s.Data), was+len(s.Data)
@@ -300,8 +313,8 @@ func (d *recordDecision) limits(z *Zone, come *Contribution, after, before *Owne
 	switch {
 	case values > MaxValuesInRRset && values > was:
 		why = fmt.Sprintf("%s at %s would have %d values; an RRset has at most %d, or BIND refuses the whole zone (S5.6)", t, owner, values, MaxValuesInRRset)
-	case len(after.types()) > MaxTypesAtName && len(after.types()) > wasTypes:
-		why = fmt.Sprintf("%s would have more than %d types (S5.6)", owner, MaxTypesAtName)
+	case types > MaxTypesAtName && types > wasTypes:
+		why = fmt.Sprintf("%s would have more than %d types, those counted that the zone itself has there (S5.6)", owner, MaxTypesAtName)
 	case total(after) > MaxValuesAtName && total(after) > wasAll:
 		why = fmt.Sprintf("%s would have more than %d values (S5.6)", owner, MaxValuesAtName)
 	case octets > MaxRRsetOctets && octets > wasOctets:
@@ -311,6 +324,20 @@ func (d *recordDecision) limits(z *Zone, come *Contribution, after, before *Owne
 		return nil, nil
 	}
 	return invalid("spec.values", nil, ReasonLimitExceeded, "%s", why), []Key{OwnerKey(z.UID, come.Owner)}
+}
+
+// typesAt counts the types at a name with those that the zone makes there: the SOA, and the NS and addresses of
+// spec.nameServers. At the apex NS is counted in any case: without it the zone is not servable.
+func (z *Zone) typesAt(owner name.Rel, o *Owner) int {
+	types := o.types()
+	if owner.IsApex() {
+		types = append(types, rdata.SOA, rdata.NS)
+	}
+	for _, s := range z.made(owner) {
+		types = append(types, s.Type)
+	}
+	slices.Sort(types)
+	return len(slices.Compact(types))
 }
 
 func total(o *Owner) int {

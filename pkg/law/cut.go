@@ -56,7 +56,7 @@ func decideCut(d *reading, ask CutAsk) (*Plan, *Refusal) {
 		return nil, nil
 	}
 	plan := &Plan{}
-	df, owners := cutDiff(d, p, ask.Before, ask.After)
+	df, owners, after := cutDiff(d, p, ask.Before, ask.After)
 	if len(d.needs) > 0 {
 		return nil, nil
 	}
@@ -71,7 +71,7 @@ func decideCut(d *reading, ask CutAsk) (*Plan, *Refusal) {
 			return nil, r
 		}
 	}
-	c, known := servable(d, change.Zone, change.Holding, nil)
+	c, known := servable(d, change.Zone, change.Holding, after)
 	if !known {
 		return nil, nil
 	}
@@ -84,9 +84,9 @@ func decideCut(d *reading, ask CutAsk) (*Plan, *Refusal) {
 }
 
 // cutDiff is how the definition of p changes when it counts after instead of
-// before, and the owners that say so. A value that p's own records give too stays
+// before, the owners that say so, and the owners as they are after. A value that p's own records give too stays
 // one value.
-func cutDiff(d *reading, p *Zone, before, after *CountedCut) (*diff, []Write) {
+func cutDiff(d *reading, p *Zone, before, after *CountedCut) (*diff, []Write, map[name.Rel]*Owner) {
 	type set struct {
 		owner name.Rel
 		t     rdata.Type
@@ -120,7 +120,7 @@ func cutDiff(d *reading, p *Zone, before, after *CountedCut) (*diff, []Write) {
 	count(after, 1)
 	df := &diff{}
 	if len(d.needs) > 0 {
-		return df, nil
+		return df, nil, nil
 	}
 	for _, k := range sets {
 		slices.Sort(data[k])
@@ -151,7 +151,7 @@ func cutDiff(d *reading, p *Zone, before, after *CountedCut) (*diff, []Write) {
 			writes = append(writes, Write{Key: OwnerKey(p.UID, owner), Value: ownerFact(is[owner])})
 		}
 	}
-	return df, writes
+	return df, writes, is
 }
 
 func ownerCut(o *Owner) []OwnerValue {

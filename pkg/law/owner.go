@@ -171,6 +171,9 @@ func (o *Owner) distinct(t rdata.Type) (values, octets int) {
 
 func (o *Owner) types() []rdata.Type {
 	var out []rdata.Type
+	if o == nil {
+		return nil
+	}
 	for _, v := range o.Values {
 		if len(out) == 0 || out[len(out)-1] != v.Type {
 			out = append(out, v.Type)

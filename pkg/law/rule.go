@@ -31,7 +31,8 @@ type RecordRule struct {
 	Shared bool
 }
 
-// namedOnly are the types another namespace gets only from a rule that names them (S4.3).
+// namedOnly are the types another namespace gets only from a rule that names them (S4.3). Types by number are so for
+// everybody: no server's validation stands between their octets and the next server that learns the type.
 var namedOnly = []rdata.Type{rdata.NS, rdata.DS, rdata.DNSKEY, rdata.CDS, rdata.CDNSKEY, rdata.CSYNC, rdata.DNAME, rdata.ZONEMD}
 
 func (r *Rule) covers(namespace string) bool {
@@ -42,7 +43,12 @@ func (r *RecordRule) allowsType(t rdata.Type, own bool) bool {
 	if len(r.Types) > 0 {
 		return slices.Contains(r.Types, t)
 	}
-	return own || !slices.Contains(namedOnly, t)
+	return !mustName(t, own)
+}
+
+// mustName: only a rule that names the type allows it (S4.3).
+func mustName(t rdata.Type, own bool) bool {
+	return t.ByNumber() || !own && slices.Contains(namedOnly, t)
 }
 
 // grant is one rule that allows a (name, type, namespace).
@@ -123,7 +129,7 @@ func patternFor(owner name.Rel) string {
 
 func (z *Zone) notDelegated(n name.Name, owner name.Rel, t rdata.Type, namespace string) *Refusal {
 	hint := fmt.Sprintf("its owner can add a delegation with pattern %q", patternFor(owner))
-	if namespace != z.Namespace && slices.Contains(namedOnly, t) {
+	if mustName(t, namespace == z.Namespace) {
 		hint += fmt.Sprintf(" that names type %s", t)
 	}
 	return forbidden(ReasonDelegationWithdrawn, "zone %s does not delegate %s at %s to namespace %q (%s)", z.FQDN(), t, n, namespace, hint)

@@ -114,36 +114,34 @@ func servable(r *reading, z *Zone, h *Holding, after map[name.Rel]*Owner) (*Cond
 	}
 	var ks []Key
 	for _, host := range hosts {
-		if after[host] == nil {
-			ks = append(ks, OwnerKey(z.UID, host))
-		}
-		for at, ok := host, !host.IsApex(); ok && !at.IsApex(); at, ok = at.Parent() {
-			if n, err := at.In(z.FQDN()); err == nil {
-				ks = append(ks, HoldingKey(z.View, n))
+		for at, ok := host, true; ok && (at == host || !at.IsApex()); at, ok = at.Parent() {
+			if after[at] == nil {
+				ks = append(ks, OwnerKey(z.UID, at))
 			}
 		}
 	}
 	if !r.all(ks) {
 		return nil, false
 	}
+	stands := func(at name.Rel) *Owner {
+		o := after[at]
+		if o == nil {
+			o, _ = get[Owner](r, OwnerKey(z.UID, at))
+		}
+		return o
+	}
 	var missing []string
 	for _, host := range hosts {
+		// Behind the cut of a delegated child the address is the child's to have. A zone below that is not delegated
+		// takes the name and gives no cut: then nobody reaches the server, and BIND does not load the zone (S5.7).
 		inChild := false
-		for at, ok := host, !host.IsApex(); ok && !at.IsApex(); at, ok = at.Parent() {
-			n, err := at.In(z.FQDN())
-			if err != nil {
-				continue
-			}
-			c, _ := get[Holding](r, HoldingKey(z.View, n))
-			inChild = inChild || c != nil
+		for at, ok := host, true; ok && !at.IsApex(); at, ok = at.Parent() {
+			inChild = inChild || slices.ContainsFunc(ownerCut(stands(at)), func(v OwnerValue) bool { return v.Type == rdata.NS })
 		}
 		if inChild {
 			continue
 		}
-		o := after[host]
-		if o == nil {
-			o, _ = get[Owner](r, OwnerKey(z.UID, host))
-		}
+		o := stands(host)
 		if o.hasType(rdata.CNAME) {
 			return &Condition{Status: "False", Reason: ReasonNameServerIsAlias, Message: fmt.Sprintf("name server %s is a CNAME (RFC 2181 §10.3): give it addresses instead", host)}, true
 		}
@@ -153,7 +151,7 @@ func servable(r *reading, z *Zone, h *Holding, after map[name.Rel]*Owner) (*Cond
 		}
 	}
 	if len(missing) > 0 {
-		return &Condition{Status: "False", Reason: ReasonNameServerWithoutAddress, Message: "name servers without A or AAAA in the zone: " + some(missing)}, true
+		return &Condition{Status: "False", Reason: ReasonNameServerWithoutAddress, Message: "name servers without A or AAAA in the zone, or in a delegated child zone: " + some(missing)}, true
 	}
 	return &Condition{Status: "True", Reason: ReasonServable, Message: "every name server can be reached"}, true
 }

@@ -57,7 +57,7 @@ func world(t *testing.T, st *store.Store) *store.Server {
 
 	top := v1alpha1.Delegation{Records: []v1alpha1.RecordDelegation{{Pattern: "*"}, {Pattern: "_acme-challenge.*"}, {Pattern: "*", Types: []string{"NS", "DNAME", "DS", "CNAME", "A"}}},
 		Zones: []string{"dev", "*.dev", "late"}}
-	zone(store.Zone("infra", "example", "example.org.", store.Allow("infra", "@", "*"), top), func(z *v1alpha1.Zone) {
+	zone(store.Zone("infra", "example", "example.org.", store.Allow("infra", "@", "*"), top, v1alpha1.Delegation{Namespace: "infra", Records: []v1alpha1.RecordDelegation{{Pattern: "odd", Types: []string{"TYPE65280"}}}}), func(z *v1alpha1.Zone) {
 		limit := int32(5)
 		z.Spec.Limits = &v1alpha1.ZoneLimits{RecordsPerNamespace: &limit}
 	})
