@@ -16,56 +16,134 @@ import (
 // have there: admission (S4), coexistence (S5.5) and the tenant's limit (S5.6).
 // others is the owner without this record. mark is what a loser leaves behind
 // so that it is tried again when what stood in its way goes (S2.7).
-func (d *recordDecision) admissible(z *Zone, holding *Holding, p *place, come *Contribution, others *Owner, holders *Holders, records int64, rule *string, member **Member, plan *Plan) (*Refusal, []Key) {
+func (d *recordDecision) admissible(z *Zone, holding *Holding, p *place, come *Contribution, others *Owner, records int64, rule *string, member **Member, plan *Plan) (*Refusal, marks) {
 	ns := d.ask.Namespace
 	if n, ok := holding.becomes(z.FQDN()); ok { // what comes in now comes along (S6.8)
 		if d.ask.After.Absolute() {
-			return forbidden(ReasonNoEnclosingZone, "zone %s is about to be renamed to %s, and a record with an absolute name would stay behind (S6.8; refer to the zone with zoneRef, or try again when its condition Settled is True)", z.FQDN(), n), nil
+			return forbidden(ReasonNoEnclosingZone, "zone %s is about to be renamed to %s, and a record with an absolute name would stay behind (S6.8; refer to the zone with zoneRef, or try again when its condition Settled is True)", z.FQDN(), n), marks{}
 		}
 		if _, err := come.Owner.In(n); err != nil {
-			return invalid("spec.domainName", d.ask.After.DomainName, ReasonNameTooLong, "zone %s is about to be renamed to %s, where the name would be too long: %v", z.FQDN(), n, err), nil
+			return invalid("spec.domainName", d.ask.After.DomainName, ReasonNameTooLong, "zone %s is about to be renamed to %s, where the name would be too long: %v", z.FQDN(), n, err), marks{}
 		}
 	}
 	base := Base(come.Owner)
-	holder, known := d.holder(z, holding, base, holders)
+	c, known := d.claim(z, holding, base, claimant{d.ask.UID, ns, d.ask.Cascade})
 	if !known {
-		return nil, nil
+		return nil, marks{}
 	}
-	admission, text, refusal := z.admit(p.fqdn, come.Owner, come.Type, ns, holder)
+	mark := marks{keys: []Key{HoldersKey(z.UID, base), OwnerKey(z.UID, come.Owner)}}
+	if !c.wild.IsZero() {
+		mark.keys = append(mark.keys, HoldersKey(z.UID, c.wild))
+	}
+	admitted, refusal := z.admit(p.fqdn, come.Owner, come.Type, ns, c)
 	if refusal == nil && slices.Contains(z.MadeNames, come.Owner) && ns != z.Namespace {
 		refusal = forbidden(ReasonNameHeld, "%s is a name server of zone %s itself, and its data is the zone's own namespace's (S6.2)", p.fqdn, z.FQDN())
 	}
 	if refusal == nil && ns != z.Namespace && (come.Type == rdata.NS && !come.Owner.IsApex() || come.Type == rdata.DNAME) {
-		refusal = d.cutsOthers(z, holding, p, come, holder)
+		refusal = d.cutsOthers(z, holding, p, come, admitted.admission != AdmittedPlain && c.namespace != ns)
 	}
-	if refusal == nil && ns != z.Namespace && come.Type == rdata.DS && admission != AdmittedShared {
+	if refusal == nil && ns != z.Namespace && come.Type == rdata.DS && admitted.admission != AdmittedShared {
 		refusal = d.signsOthers(z, p, come)
 	}
+	if refusal == nil && ns != z.Namespace && !admitted.literal {
+		if refusal = d.speaksForOthers(z, holding, p, come); refusal != nil {
+			mark = marks{keys: []Key{OwnerKey(z.UID, base)}, below: true}
+		}
+	}
 	if len(d.needs) > 0 {
-		return nil, nil
+		return nil, marks{}
 	}
 	if refusal != nil {
 		if refusal.Reason != ReasonNameHeld {
-			return refusal, nil
+			return refusal, marks{}
 		}
-		return refusal, []Key{HoldersKey(z.UID, base), OwnerKey(z.UID, come.Owner)}
+		return refusal, mark
 	}
-	*rule = text
-	*member = &Member{UID: d.ask.After.UID, Admission: admission, Absolute: d.ask.After.Absolute(), Created: d.ask.After.Created}
+	*rule = admitted.text
+	*member = &Member{UID: d.ask.After.UID, Admission: admitted.admission, Absolute: d.ask.After.Absolute(), Created: d.ask.After.Created}
 
 	at, refusal := d.coexists(z, p, come, others, plan)
 	if len(d.needs) > 0 {
-		return nil, nil
+		return nil, marks{}
 	}
 	if refusal != nil {
-		return refusal, []Key{OwnerKey(z.UID, at)}
+		return refusal, marks{keys: []Key{OwnerKey(z.UID, at)}}
 	}
 	records += holding.coming(ns, d.ask.UID)
 	if max := z.RecordsPerNamespace; max > 0 && ns != z.Namespace && d.fresh(z) && records >= max {
 		return forbidden(ReasonLimitExceeded, "namespace %q has %d records in zone %s and its limits.recordsPerNamespace is %d (delete some, or ask the zone's owner for more)", ns, records, z.FQDN(), max),
-			[]Key{CountKey(z.UID, ns)}
+			marks{keys: []Key{CountKey(z.UID, ns)}}
 	}
-	return nil, nil
+	d.meets(z, p, come, others, c, admitted.admission, plan)
+	d.warnOfHosts(z, holding, p, come, plan)
+	return nil, marks{}
+}
+
+// meets are the warnings where values of several namespaces come together (S4.5,
+// S4.7): whoever resolves the name gets some of each.
+func (d *recordDecision) meets(z *Zone, p *place, come *Contribution, others *Owner, c claim, a Admission, plan *Plan) {
+	base := Base(come.Owner)
+	at, err := base.In(z.FQDN())
+	if err != nil || base.IsApex() || slices.Contains(z.MadeNames, base) {
+		return
+	}
+	warn := func(format string, args ...any) { plan.Warnings = append(plan.Warnings, fmt.Sprintf(format, args...)) }
+	own := d.ask.Namespace == z.Namespace
+	h, _ := get[Holders](&d.reading, HoldersKey(z.UID, base))
+	switch {
+	case own && c.namespace != "" && c.namespace != z.Namespace && c.yields:
+		warn("a wildcard of another namespace answered for %s until now (S4.6)", at)
+	case own && c.namespace != "" && c.namespace != z.Namespace:
+		warn("%s is held by another namespace, and what stands there is now its own and the zone's (S4.5)", at)
+	case !own && a == AdmittedPlain && h != nil && slices.ContainsFunc(h.List, func(x Holder) bool { return x.Namespace == z.Namespace }):
+		warn("the zone's own namespace has records at %s, too (S4.5)", at)
+	case others.hasType(come.Type) && (a == AdmittedShared || own && z.listsShared(come.Owner)):
+		warn("%s at %s joins values of other records, by a delegation with shared: true: a resolver gets all of them (S4.7)", come.Type, p.fqdn)
+	}
+}
+
+// warnOfHosts warns where the apex names a host that another namespace holds: that
+// one says where it leads (S6.2).
+func (d *recordDecision) warnOfHosts(z *Zone, holding *Holding, p *place, come *Contribution, plan *Plan) {
+	if d.ask.Cascade || !come.Owner.IsApex() || come.Type != rdata.NS && come.Type != rdata.MX {
+		return
+	}
+	list := Holding{ApexNS: texts(come.Values)}
+	if come.Type == rdata.MX {
+		list = Holding{ApexMX: list.ApexNS}
+	}
+	hosts := list.named(z)
+	var ks []Key
+	for _, host := range hosts {
+		ks = append(ks, HoldersKey(z.UID, host))
+		for up, ok := host.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
+			ks = append(ks, OwnerKey(z.UID, up))
+		}
+	}
+	if !d.all(ks) {
+		return
+	}
+	for _, host := range hosts {
+		c, known := d.claim(z, holding, host, claimant{namespace: d.ask.Namespace})
+		if known && c.namespace != "" && c.namespace != z.Namespace && c.namespace != d.ask.Namespace {
+			at, _ := host.In(z.FQDN())
+			plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s at %s names %s, which another namespace holds: it stays with that one (S6.2)", come.Type, p.fqdn, at))
+		}
+	}
+}
+
+func texts(values []rdata.Value) []string {
+	out := make([]string, len(values))
+	for i, v := range values {
+		out[i] = v.Text
+	}
+	return out
+}
+
+// stands: a cascade decides a record anew that has its name and type in the zone.
+func (d *recordDecision) stands(z *Zone, come *Contribution) bool {
+	b := d.ask.Before
+	return d.ask.Cascade && b != nil && b.Zone.UID == z.UID && b.Owner == come.Owner && b.Type == come.Type
 }
 
 // fresh: the record is not yet in the zone, so taking it in adds one.
@@ -77,17 +155,18 @@ func (d *recordDecision) fresh(z *Zone) bool {
 // the zone's own where it would cut off somebody else (S3.6), also somebody whose
 // records a cascade is still bringing here (S2.7). A cascade does not ask it of
 // one that stands: the zone's own namespace may have put names below it since.
-func (d *recordDecision) cutsOthers(z *Zone, holding *Holding, p *place, come *Contribution, holder string) *Refusal {
+func (d *recordDecision) cutsOthers(z *Zone, holding *Holding, p *place, come *Contribution, held bool) *Refusal {
 	ns := d.ask.Namespace
-	if b := d.ask.Before; d.ask.Cascade && b != nil && b.Zone.UID == z.UID && b.Owner == come.Owner && b.Type == come.Type {
+	if d.stands(z, come) {
 		return nil
 	}
 	tenants, known := get[TenantsBelow](&d.reading, Key{Kind: KindTenantsBelow, Zone: z.UID, Owner: come.Owner})
 	zones, known2 := get[ZonesBelow](&d.reading, Key{Kind: KindZonesBelow, View: p.view, Name: p.fqdn})
-	if !known || !known2 {
+	hosts, known3 := d.hostsBelow(z, holding, ns, func(n name.Rel) bool { return encloses(come.Owner, n) })
+	if !known || !known2 || !known3 {
 		return nil
 	}
-	foreign := holder != "" && holder != ns || blocks(tenants, ns) || holding.expects(come.Owner, ns) || z.serves(come.Owner)
+	foreign := held || hosts || blocks(tenants, ns) || holding.expects(come.Owner, ns)
 	if !d.ask.Cascade {
 		arriving, known := d.arriving(holding, p.view, p.fqdn, ns)
 		if !known {
@@ -114,7 +193,7 @@ func (z *Zone) serves(owner name.Rel) bool {
 // signsOthers refuses a DS by a namespace that is not the zone's own at a zone of a third one: who validates would take that zone for forged. A cascade does
 // not ask it of one that stands.
 func (d *recordDecision) signsOthers(z *Zone, p *place, come *Contribution) *Refusal {
-	if b := d.ask.Before; d.ask.Cascade && b != nil && b.Zone.UID == z.UID && b.Owner == come.Owner && b.Type == come.Type {
+	if d.stands(z, come) {
 		return nil
 	}
 	child, known := get[Holding](&d.reading, HoldingKey(p.view, p.fqdn))
@@ -291,7 +370,7 @@ func relative(text string, zone name.Name) (string, bool) {
 }
 
 // limits holds S5.6 at one name. What was above a limit before may stay and shrink.
-func (d *recordDecision) limits(z *Zone, come *Contribution, after, before *Owner) (*Refusal, []Key) {
+func (d *recordDecision) limits(z *Zone, come *Contribution, after, before *Owner) (*Refusal, marks) {
 	t := come.Type
 	values, octets := after.distinct(t)
 	var was, wasOctets, wasTypes, wasAll int
@@ -321,9 +400,9 @@ func (d *recordDecision) limits(z *Zone, come *Contribution, after, before *Owne
 		why = fmt.Sprintf("%s at %s would take %d octets; an RRset has at most %d on the wire (S5.6)", t, owner, octets, MaxRRsetOctets)
 	}
 	if why == "" {
-		return nil, nil
+		return nil, marks{}
 	}
-	return invalid("spec.values", nil, ReasonLimitExceeded, "%s", why), []Key{OwnerKey(z.UID, come.Owner)}
+	return invalid("spec.values", nil, ReasonLimitExceeded, "%s", why), marks{keys: []Key{OwnerKey(z.UID, come.Owner)}}
 }
 
 // typesAt counts the types at a name with those that the zone makes there: the SOA, and the NS and addresses of

@@ -18,7 +18,8 @@
 // is given; what it has not been given it asks for by returning a Need.
 //
 // Words used everywhere: fqdn, record (the API object), owner (a name with
-// data), holder (the namespace a name belongs to), row (one value of the
+// data), holder (the namespace a name belongs to), claim (whose a name is, by a
+// record, a rule or a wildcard), row (one value of the
 // definition), entry (one resource record of the resolved zone), serial, hash,
 // plan, work (an outbox item), cut (the NS and glue a parent counts for a
 // delegated child), debt (a cut that is not counted yet), reservation (the place

@@ -44,6 +44,8 @@ const (
 	KindArriving
 	// KindRoster asks about all records of the zone with uid Zone: *Roster.
 	KindRoster
+	// KindHeldBelow asks who holds base names strictly below Owner in the zone with uid Zone: *HeldBelow.
+	KindHeldBelow
 )
 
 // Key names one fact. The fields a Kind does not use are zero, so that equal
@@ -68,6 +70,9 @@ func ZoneKey(namespace, object string) Key {
 func OwnerKey(zone string, owner name.Rel) Key { return Key{Kind: KindOwner, Zone: zone, Owner: owner} }
 func HoldersKey(zone string, base name.Rel) Key {
 	return Key{Kind: KindHolders, Zone: zone, Owner: base}
+}
+func HeldBelowKey(zone string, base name.Rel) Key {
+	return Key{Kind: KindHeldBelow, Zone: zone, Owner: base}
 }
 func CountKey(zone, namespace string) Key {
 	return Key{Kind: KindCount, Zone: zone, Namespace: namespace}
@@ -160,6 +165,9 @@ type Holding struct {
 	// ApexNS are the values of the apex NS records as defined, sorted: they make
 	// the cut in the parent, the SOA's mname (S6.3) and Servable.
 	ApexNS []string `json:"apexNS,omitempty"`
+	// ApexMX are the values of the apex MX records, likewise: the hosts that both name
+	// are the zone's own namespace's (S6.2).
+	ApexMX []string `json:"apexMX,omitempty"`
 	// MinimumConsumed is the spec.minimumSerial that was last used (S6.5).
 	MinimumConsumed *uint32 `json:"minimumConsumed,omitempty"`
 	// Repaired is when (unix seconds) the serial was last raised after a secondary (S6.6), 0 for never.
@@ -304,6 +312,13 @@ type Owner struct {
 	Cut []OwnerValue `json:"x,omitempty"`
 	// Waited: an unadopted record waits for something here to go (S2.7).
 	Waited bool `json:"w,omitempty"`
+	// WaitedBelow: one here, or at an underscore or wildcard name of this one, waits
+	// for a name below to lose its holder.
+	WaitedBelow bool `json:"y,omitempty"`
+	// Wild counts the records that may hold at the wildcard right below, of namespaces
+	// other than the zone's own: for them it holds what it synthesises (S4.6). It
+	// stands here because every decision looks at the owners above its name anyway.
+	Wild []Holder `json:"h,omitempty"`
 
 	Unknown *Unknown `json:"-"`
 }
@@ -314,7 +329,7 @@ type Holder struct {
 	// Count of its records that may hold.
 	Count int `json:"c"`
 	// First is the journal count at which it came.
-	First uint64 `json:"f"`
+	First uint64 `json:"f,omitempty"`
 
 	Unknown *Unknown `json:"-"`
 }
@@ -325,6 +340,34 @@ type Holders struct {
 	Waited bool     `json:"w,omitempty"`
 
 	Unknown *Unknown `json:"-"`
+}
+
+// MaxHeldBelow is how many base names below one a decision looks at: what a write
+// reads does not grow with the zone.
+const MaxHeldBelow = 1000
+
+// HeldBelow is who holds base names strictly below one: for each namespace how
+// many, and since when the oldest.
+type HeldBelow struct {
+	Holders []Holder
+	// More: there are more than MaxHeldBelow, and the others were not looked at.
+	More bool
+}
+
+// Add counts one base name.
+func (b *HeldBelow) Add(h *Holders) {
+	if h.Holder() == "" {
+		return
+	}
+	first := h.List[0]
+	for i := range b.Holders {
+		if x := &b.Holders[i]; x.Namespace == first.Namespace {
+			x.Count++
+			x.First = min(x.First, first.First)
+			return
+		}
+	}
+	b.Holders = append(b.Holders, Holder{Namespace: first.Namespace, Count: 1, First: first.First})
 }
 
 // Count is how many records a namespace has in a zone.

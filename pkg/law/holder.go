@@ -107,31 +107,6 @@ func (h *Holding) WithoutWork(id string) *Holding {
 	return &out
 }
 
-// holder is the namespace that holds a base name of the zone (S4.6): by rule at
-// the apex and at the zone's own name servers (S6.2), else the first comer, else
-// whose record is on its way there (S2.6), else, while a cascade brings records here, who held it where they come from
-// (S2.7).
-func (d *recordDecision) holder(z *Zone, holding *Holding, base name.Rel, h *Holders) (string, bool) {
-	if base.IsApex() || slices.Contains(z.MadeNames, base) {
-		return z.Namespace, true
-	}
-	if r := holding.reservation(d.ask.UID); r != nil && r.Admission == AdmittedPlain && Base(r.Owner) == base {
-		return d.ask.Namespace, true // whoever has come since came later
-	}
-	first := h.Holder()
-	if first == "" {
-		first = holding.expected(base, d.ask.Namespace)
-	}
-	if first != "" || d.ask.Cascade {
-		return first, true
-	}
-	at, err := base.In(z.FQDN())
-	if err != nil {
-		return "", true
-	}
-	return d.heldElsewhere(holding, z.View, at, d.ask.Namespace)
-}
-
 // heldElsewhere is who holds base name at where a standing cascade brings
 // records from, or on the way from there; ns itself before others, "" for nobody
 // (S2.7). false: facts are needed.

@@ -209,7 +209,7 @@ func (r *reading) arrive(plan *Plan, work *Work, workID string) {
 	scans := []Scan{{Kind: ScanWaiting, View: z.View, Name: base}}
 	for up, ok := place.Owner.Parent(); ok; up, ok = up.Parent() {
 		if n, err := up.In(z.FQDN()); err == nil && n != base {
-			scans = append(scans, Scan{Kind: ScanWaiting, View: z.View, Name: n, Exact: true})
+			scans = append(scans, Scan{Kind: ScanWaiting, View: z.View, Name: n, Exact: up.IsApex()})
 		}
 	}
 	if _, waits := h.letGo(place.Owner); waits {

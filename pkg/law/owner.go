@@ -39,7 +39,7 @@ func (o *Owner) clone() *Owner {
 		return &Owner{}
 	}
 	out := *o
-	out.Values, out.Cut = slices.Clone(o.Values), slices.Clone(o.Cut)
+	out.Values, out.Cut, out.Wild = slices.Clone(o.Values), slices.Clone(o.Cut), slices.Clone(o.Wild)
 	return &out
 }
 
@@ -198,10 +198,31 @@ func packed(z *Zone, c *Contribution) ([]int, *Refusal) {
 
 // ownerFact is the stored form: nothing at all when there is nothing to say.
 func ownerFact(o *Owner) any {
-	if o == nil || len(o.Values) == 0 && len(o.Cut) == 0 && !o.Waited {
+	if o == nil || len(o.Values) == 0 && len(o.Cut) == 0 && len(o.Wild) == 0 && !o.Waited && !o.WaitedBelow {
 		return nil
 	}
 	return o
+}
+
+// wild is the namespace whose wildcard right below the owner holds names for it.
+func (o *Owner) wild() string {
+	if o == nil || len(o.Wild) == 0 {
+		return ""
+	}
+	return o.Wild[0].Namespace
+}
+
+// CountWild adds n, 1 or -1, to the records of a namespace at the wildcard right below.
+func (o *Owner) CountWild(namespace string, n int) {
+	i := slices.IndexFunc(o.Wild, func(x Holder) bool { return x.Namespace == namespace })
+	switch {
+	case i >= 0:
+		if o.Wild[i].Count += n; o.Wild[i].Count == 0 {
+			o.Wild = slices.Delete(o.Wild, i, i+1)
+		}
+	case n > 0:
+		o.Wild = append(o.Wild, Holder{Namespace: namespace, Count: n})
+	}
 }
 
 // diff collects how the definition changes between two states of owners.

@@ -239,7 +239,7 @@ func (d *recordDecision) decide() (*Plan, *Refusal) {
 		if !ask.Cascade {
 			return nil, refusal
 		}
-		return d.lose(plan, home, homeHolding, p, refusal, nil)
+		return d.lose(plan, home, homeHolding, p, refusal, marks{})
 	}
 	if p.zone != nil && ask.After.Terminating && ask.Move == nil && (home == nil || home.UID != p.zone.UID) {
 		p.zone, p.holding = nil, nil
@@ -276,7 +276,7 @@ func (d *recordDecision) decide() (*Plan, *Refusal) {
 // lose makes the record stand unadopted because of a refusal met by a cascade.
 // mark are the keys of what stood in its way: whoever removes that finds the
 // mark there and owes the record another decision (S2.7).
-func (d *recordDecision) lose(plan *Plan, home *Zone, homeHolding *Holding, p *place, why *Refusal, mark []Key) (*Plan, *Refusal) {
+func (d *recordDecision) lose(plan *Plan, home *Zone, homeHolding *Holding, p *place, why *Refusal, mark marks) (*Plan, *Refusal) {
 	r := d.ask.After
 	if p == nil {
 		p = &place{view: r.View}
@@ -298,7 +298,7 @@ func (d *recordDecision) lose(plan *Plan, home *Zone, homeHolding *Holding, p *p
 		}
 		return plan, refusal
 	}
-	if len(mark) > 0 {
+	if len(mark.keys) > 0 {
 		// The mark is a key of the zone, and every key of a zone changes with the zone (I5).
 		d.mark(plan, mark)
 		plan.Zone = d.untouched(p.zone, p.holding)
@@ -352,6 +352,9 @@ func (d *recordDecision) change(plan *Plan, z *Zone, holding *Holding, p *place,
 			asked = append(asked, OwnerKey(z.UID, up))
 		}
 	}
+	if come != nil && ask.Namespace != z.Namespace && speaksBelow(come.Owner, come.Type) && !d.stands(z, come) {
+		asked = append(asked, HeldBelowKey(z.UID, Base(come.Owner)))
+	}
 	asked = append(asked, CountKey(z.UID, ask.Namespace))
 	if !d.all(asked) {
 		return nil, nil
@@ -398,7 +401,7 @@ func (d *recordDecision) change(plan *Plan, z *Zone, holding *Holding, p *place,
 	var member *Member
 	var rule string
 	if come != nil {
-		refusal, mark := d.admissible(z, holding, p, come, holding.with(after[come.Owner], come.Owner, ask.UID), holders[Base(come.Owner)], records, &rule, &member, plan)
+		refusal, mark := d.admissible(z, holding, p, come, holding.with(after[come.Owner], come.Owner, ask.UID), records, &rule, &member, plan)
 		if len(d.needs) > 0 {
 			return nil, nil
 		}
@@ -465,6 +468,55 @@ func (d *recordDecision) change(plan *Plan, z *Zone, holding *Holding, p *place,
 			}
 		}
 	}
+	above := func(owner name.Rel) *Owner { // one that is written, too
+		if after[owner] == nil {
+			fact, _ := get[Owner](&d.reading, OwnerKey(z.UID, owner))
+			after[owner] = fact.clone()
+			k.put(OwnerKey(z.UID, owner), nil)
+		}
+		return after[owner]
+	}
+	var opened []name.Rel // names with the names below them that may be somebody else's now
+	if was != nil {
+		if up, ok := HoldsBelow(z.Namespace, ask.Namespace, was.Admission, gone.Owner); ok {
+			above(up).CountWild(ask.Namespace, -1)
+		}
+	}
+	if member != nil {
+		if up, ok := HoldsBelow(z.Namespace, ask.Namespace, member.Admission, come.Owner); ok {
+			above(up).CountWild(ask.Namespace, 1)
+		}
+	}
+	for _, owner := range affected(gone, come) {
+		base := Base(owner)
+		first, now := heldBefore[base].Holder(), holders[base].Holder()
+		if first == now && (now == "" || heldBefore[base].List[0].First == holders[base].List[0].First) {
+			continue
+		}
+		// What speaks for names below may have waited for this one to lose its holder,
+		// and a wildcard above ends where somebody else holds a name (S4.6, S4.7).
+		below, ended := base, false
+		for up, ok := base.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
+			fact, _ := get[Owner](&d.reading, OwnerKey(z.UID, up))
+			if fact != nil && fact.WaitedBelow {
+				above(up).WaitedBelow = false
+				retry = append(retry, Scan{Kind: ScanWaiting, View: z.View, Name: at(up)})
+			}
+			if ns := fact.wild(); ns != "" && !ended {
+				if ended = true; now != "" && now != ns {
+					h, known := get[Holders](&d.reading, HoldersKey(z.UID, up))
+					if !known {
+						return nil, nil
+					}
+					if h != nil && h.Waited {
+						retry = append(retry, Scan{Kind: ScanWaiting, View: z.View, Name: at(below)})
+					}
+					opened = append(opened, below)
+				}
+			}
+			below = up
+		}
+	}
 	for i := range k {
 		k[i].Value = ownerFact(after[k[i].Key.Owner])
 	}
@@ -472,7 +524,12 @@ func (d *recordDecision) change(plan *Plan, z *Zone, holding *Holding, p *place,
 		k.put(OwnerKey(z.UID, owner), ownerFact(after[owner]))
 		base := Base(owner)
 		h := holders[base]
-		if before := heldBefore[base]; before != nil && before.Waited && h.Waited && len(h.List) < len(before.List) {
+		fewer := heldBefore[base] != nil && len(h.List) < len(heldBefore[base].List)
+		if o := after[base]; o != nil && o.wild() == "" {
+			fact, _ := get[Owner](&d.reading, OwnerKey(z.UID, base))
+			fewer = fewer || fact.wild() != ""
+		}
+		if h.Waited && fewer {
 			h.Waited = false
 			retry = append(retry, Scan{Kind: ScanWaiting, View: z.View, Name: at(base)})
 		}
@@ -508,10 +565,28 @@ func (d *recordDecision) change(plan *Plan, z *Zone, holding *Holding, p *place,
 			retry = append(retry, Scan{Kind: ScanZones, View: z.View, Name: at(owner)})
 		}
 	}
-	left := holding
+	left := z.apexNames(holding, gone, come, after[name.Apex])
+	for _, host := range holding.named(z) {
+		if slices.Contains(left.named(z), host) {
+			continue
+		}
+		// It is the zone's no longer: who waits there, or for what speaks for it, may come.
+		top := host
+		for up, ok := host.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
+			top = up
+		}
+		opened = append(opened, host)
+		retry = append(retry, Scan{Kind: ScanWaiting, View: z.View, Name: at(top)})
+	}
+	for _, owner := range opened {
+		var waits bool
+		if left, waits = left.letGo(owner); waits {
+			retry = append(retry, Scan{Kind: ScanPending, Target: &Ref{Namespace: z.Namespace, Name: z.Name}})
+		}
+	}
 	if gone != nil && (come == nil || come.Owner != gone.Owner || come.Type != gone.Type) {
 		var waits bool
-		if left, waits = holding.letGo(gone.Owner); waits {
+		if left, waits = left.letGo(gone.Owner); waits {
 			retry = append(retry, Scan{Kind: ScanPending, Target: &Ref{Namespace: z.Namespace, Name: z.Name}})
 		}
 	}
@@ -541,7 +616,7 @@ func (d *recordDecision) change(plan *Plan, z *Zone, holding *Holding, p *place,
 			return nil, r
 		}
 	}
-	if !d.nameServers(plan, change, z, gone, come, after) {
+	if !d.nameServers(plan, change, holding, z, gone, come, after) {
 		return nil, nil
 	}
 	if change.Holding != holding {

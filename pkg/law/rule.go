@@ -56,6 +56,7 @@ type grant struct {
 	text       string
 	shared     bool
 	underscore bool // names the underscore label of the name literally (S4.7)
+	literal    bool // names the name literally, or the wildcard
 	single     bool // is for this one namespace
 }
 
@@ -77,6 +78,7 @@ func (z *Zone) grants(n name.Name, t rdata.Type, namespace string) []grant {
 				text:       rr.Text,
 				shared:     rr.Shared,
 				underscore: rr.Pattern.NamesUnderscore(n, z.FQDN()),
+				literal:    rr.Pattern.Names(n, z.FQDN()),
 				single:     len(r.Namespaces) == 1,
 			})
 		}
@@ -84,19 +86,35 @@ func (z *Zone) grants(n name.Name, t rdata.Type, namespace string) []grant {
 	return out
 }
 
-// DelegatesZone reports whether a rule of z allows the namespace a zone named n (S3.1).
-func (z *Zone) DelegatesZone(n name.Name, namespace string) bool {
+// listsShared reports whether a rule with shared: true lists a name literally: then
+// several are meant to feed it, and nobody becomes its holder by a wider rule (S4.6).
+func (z *Zone) listsShared(owner name.Rel) bool {
+	at, err := owner.In(z.FQDN())
+	if err != nil {
+		return false
+	}
 	for i := range z.Rules {
-		if !z.Rules[i].covers(namespace) {
-			continue
-		}
-		for _, p := range z.Rules[i].Zones {
-			if p.Match(n, z.FQDN()) {
+		for j := range z.Rules[i].Records {
+			if rr := &z.Rules[i].Records[j]; rr.Shared && rr.Pattern.Names(at, z.FQDN()) {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+// DelegatesZone reports whether a rule of z allows the namespace a zone named n (S3.1).
+func (z *Zone) DelegatesZone(n name.Name, namespace string) bool {
+	return z.zoneRule(namespace, func(p pattern.Pattern) bool { return p.Match(n, z.FQDN()) })
+}
+
+// namesZone: one that allows it does so by its very name.
+func (z *Zone) namesZone(n name.Name, namespace string) bool {
+	return z.zoneRule(namespace, func(p pattern.Pattern) bool { return p.Names(n, z.FQDN()) })
+}
+
+func (z *Zone) zoneRule(namespace string, matches func(pattern.Pattern) bool) bool {
+	return slices.ContainsFunc(z.Rules, func(r Rule) bool { return r.covers(namespace) && slices.ContainsFunc(r.Zones, matches) })
 }
 
 // Base is the base name of an owner (S4.6): the labels after the last one that
@@ -135,43 +153,55 @@ func (z *Zone) notDelegated(n name.Name, owner name.Rel, t rdata.Type, namespace
 	return forbidden(ReasonDelegationWithdrawn, "zone %s does not delegate %s at %s to namespace %q (%s)", z.FQDN(), t, n, namespace, hint)
 }
 
-// admit decides who may put a record where (S4.5–S4.7). holder is the namespace
-// that holds the base name, "" for nobody.
-func (z *Zone) admit(n name.Name, owner name.Rel, t rdata.Type, namespace, holder string) (Admission, string, *Refusal) {
+// admitted says how a record is let in.
+type admitted struct {
+	admission Admission
+	// text of the pattern that lets it in.
+	text string
+	// literal: a rule that allows it names the name, the wildcard or the underscore label literally.
+	literal bool
+}
+
+// admit decides who may put a record where (S4.5–S4.7), c being whose the base
+// name is.
+func (z *Zone) admit(n name.Name, owner name.Rel, t rdata.Type, namespace string, c claim) (admitted, *Refusal) {
 	grants := z.grants(n, t, namespace)
 	if len(grants) == 0 {
-		return "", "", z.notDelegated(n, owner, t, namespace)
+		return admitted{}, z.notDelegated(n, owner, t, namespace)
 	}
 	if namespace == z.Namespace {
-		return AdmittedPlain, grants[0].text, nil
+		return admitted{admission: AdmittedPlain, text: grants[0].text}, nil
 	}
 	if isWildcard(owner) {
 		grants = slices.DeleteFunc(grants, func(g grant) bool { return !g.shared && !g.single })
 		if len(grants) == 0 {
-			return "", "", forbidden(ReasonDelegationWithdrawn, "zone %s does not delegate the wildcard %s to namespace %q (its owner can add a delegation with pattern %q for this one namespace, or with shared: true)", z.FQDN(), n, namespace, patternFor(owner))
+			return admitted{}, forbidden(ReasonDelegationWithdrawn, "zone %s does not delegate the wildcard %s to namespace %q (its owner can add a delegation with pattern %q for this one namespace, or with shared: true)", z.FQDN(), n, namespace, patternFor(owner))
 		}
 	}
-	if holder == "" || holder == namespace {
-		for _, g := range grants {
-			if !g.shared && !g.underscore {
-				return AdmittedPlain, g.text, nil
-			}
+	literal := slices.ContainsFunc(grants, func(g grant) bool { return g.literal || g.underscore })
+	by := func(a Admission, allows func(grant) bool) (admitted, bool) {
+		i := slices.IndexFunc(grants, allows)
+		if i < 0 {
+			return admitted{}, false
 		}
+		return admitted{admission: a, text: grants[i].text, literal: literal}, true
 	}
-	for _, g := range grants {
-		if g.underscore {
-			return AdmittedUnderscore, g.text, nil
-		}
+	free := c.namespace == "" || c.namespace == namespace
+	if a, ok := by(AdmittedPlain, func(g grant) bool { return !g.shared && !g.underscore && (free || c.yields && g.literal) }); ok {
+		return a, nil
 	}
-	for _, g := range grants {
-		if g.shared {
-			return AdmittedShared, g.text, nil
-		}
+	if a, ok := by(AdmittedUnderscore, func(g grant) bool { return g.underscore }); ok {
+		return a, nil
 	}
-	base := Base(owner)
-	at, err := base.In(z.FQDN())
+	if a, ok := by(AdmittedShared, func(g grant) bool { return g.shared }); ok {
+		return a, nil
+	}
+	at, err := Base(owner).In(z.FQDN())
 	if err != nil {
 		at = z.FQDN()
 	}
-	return "", "", forbidden(ReasonNameHeld, "%s of zone %s is held by another namespace, and no delegation with shared: true or with the literal underscore label allows %s at %s to namespace %q beside it (choose another name, or ask the zone's owner for such a delegation)", at, z.FQDN(), t, n, namespace)
+	if c.yields {
+		return admitted{}, forbidden(ReasonNameHeld, "%s of zone %s is held by another namespace, though no record stands there, and no delegation that names it or the underscore label literally, or with shared: true, allows %s at %s to namespace %q (S4.6; choose another name, or ask the zone's owner for such a delegation)", at, z.FQDN(), t, n, namespace)
+	}
+	return admitted{}, forbidden(ReasonNameHeld, "%s of zone %s is held by another namespace, and no delegation with shared: true or with the literal underscore label allows %s at %s to namespace %q beside it (choose another name, or ask the zone's owner for such a delegation)", at, z.FQDN(), t, n, namespace)
 }

@@ -27,12 +27,49 @@ const (
 // can make smaller, and of one transaction, which is bounded.
 const MaxNameServerNames = 24
 
+// apexNames is the holding with the NS and MX records that the apex has after a
+// step; the same one when they stay.
+func (z *Zone) apexNames(h *Holding, gone, come *Contribution, apex *Owner) *Holding {
+	out := h
+	for _, c := range []*Contribution{gone, come} {
+		if c == nil || !c.Owner.IsApex() || c.Type != rdata.NS && c.Type != rdata.MX {
+			continue
+		}
+		for _, v := range c.Values {
+			list := &out.ApexNS
+			if c.Type == rdata.MX {
+				list = &out.ApexMX
+			}
+			i, had := slices.BinarySearch(*list, v.Text)
+			has := apex.has(c.Type, DigestOf(v.Text))
+			if has == had {
+				continue
+			}
+			if out == h {
+				copied := *h
+				copied.ApexNS, copied.ApexMX = slices.Clone(h.ApexNS), slices.Clone(h.ApexMX)
+				out = &copied
+				list = &out.ApexNS
+				if c.Type == rdata.MX {
+					list = &out.ApexMX
+				}
+			}
+			if has {
+				*list = slices.Insert(*list, i, v.Text)
+			} else {
+				*list = slices.Delete(*list, i, i+1)
+			}
+		}
+	}
+	return out
+}
+
 // nameServers keeps what depends on the zone's name servers when a record step
-// touches them: the apex NS list of the holding, the debt to the parent and
-// the Servable condition. false: facts are needed.
-func (d *recordDecision) nameServers(plan *Plan, change *ZoneChange, z *Zone, gone, come *Contribution, after map[name.Rel]*Owner) bool {
+// touches them: the debt to the parent and the Servable condition. false: facts
+// are needed.
+func (d *recordDecision) nameServers(plan *Plan, change *ZoneChange, before *Holding, z *Zone, gone, come *Contribution, after map[name.Rel]*Owner) bool {
 	apexNS, address := false, false
-	hosts := apexHosts(z, change.Holding)
+	hosts := apexHosts(z, before)
 	for _, c := range []*Contribution{gone, come} {
 		if c == nil {
 			continue
@@ -42,26 +79,6 @@ func (d *recordDecision) nameServers(plan *Plan, change *ZoneChange, z *Zone, go
 	}
 	if !apexNS && !address {
 		return true
-	}
-	if apexNS {
-		h := *change.Holding
-		h.ApexNS = slices.Clone(h.ApexNS)
-		apex := after[name.Apex]
-		for _, c := range []*Contribution{gone, come} {
-			if c == nil || !c.Owner.IsApex() || c.Type != rdata.NS {
-				continue
-			}
-			for _, v := range c.Values {
-				i, had := slices.BinarySearch(h.ApexNS, v.Text)
-				switch has := apex.has(rdata.NS, DigestOf(v.Text)); {
-				case has && !had:
-					h.ApexNS = slices.Insert(h.ApexNS, i, v.Text)
-				case !has && had:
-					h.ApexNS = slices.Delete(h.ApexNS, i, i+1)
-				}
-			}
-		}
-		change.Holding = &h
 	}
 	if change.Holding.Parent != nil {
 		plan.Debts = append(plan.Debts, Debt{Parent: *change.Holding.Parent, Child: z.Ref, View: z.View, FQDN: z.FQDN()})

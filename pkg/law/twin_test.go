@@ -98,7 +98,7 @@ func (w *world) checkZone(o object, zo *zoneObject, report func(string, ...any))
 		return
 	}
 	owners, counts, members := map[name.Rel]*law.Owner{}, map[string]int64{}, map[law.Key]bool{}
-	holders := map[name.Rel]map[string]int{}
+	holders, wild := map[name.Rel]map[string]int{}, map[name.Rel]map[string]int{}
 	for ro, r := range w.records {
 		if r.placed.Zone == nil || r.placed.Zone.UID != z.UID {
 			continue
@@ -127,6 +127,12 @@ func (w *world) checkZone(o object, zo *zoneObject, report func(string, ...any))
 				holders[base] = map[string]int{}
 			}
 			holders[base][ro.Namespace]++
+			if ro.Namespace != z.Namespace && (owner.String() == "*."+base.String()) {
+				if wild[base] == nil {
+					wild[base] = map[string]int{}
+				}
+				wild[base][ro.Namespace]++
+			}
 			if base.IsApex() && ro.Namespace != z.Namespace {
 				report("S4.6: %s holds the apex of %s", ro, z.FQDN())
 			}
@@ -153,7 +159,15 @@ func (w *world) checkZone(o object, zo *zoneObject, report func(string, ...any))
 		}
 		switch fact := v.(type) {
 		case *law.Owner:
-			if len(fact.Values) == 0 && len(fact.Cut) == 0 && !fact.Waited {
+			caught := map[string]int{}
+			for _, x := range fact.Wild {
+				caught[x.Namespace] = x.Count
+			}
+			if !maps.Equal(caught, wild[k.Owner]) {
+				report("S4.6: %s: the wildcard below %s is %v, its records give %v", z.FQDN(), k.Owner, caught, wild[k.Owner])
+			}
+			delete(wild, k.Owner)
+			if len(fact.Values) == 0 && len(fact.Cut) == 0 && len(fact.Wild) == 0 && !fact.Waited && !fact.WaitedBelow {
 				report("%s: an empty owner %s", z.FQDN(), k.Owner)
 			}
 			is := map[string]int{}
@@ -209,8 +223,8 @@ func (w *world) checkZone(o object, zo *zoneObject, report func(string, ...any))
 			}
 		}
 	}
-	if len(owners)+len(holders)+len(counts) > 0 {
-		report("%s: facts are missing for %v %v %v", z.FQDN(), owners, holders, counts)
+	if len(owners)+len(holders)+len(wild)+len(counts) > 0 {
+		report("%s: facts are missing for %v %v %v %v", z.FQDN(), owners, holders, wild, counts)
 	}
 	w.checkContent(z, h, report)
 }
@@ -235,11 +249,17 @@ func ownerValue(x law.OwnerValue) string {
 // journal and S5.5 with it.
 func (w *world) checkContent(z *law.Zone, h *law.Holding, report func(string, ...any)) {
 	sets := w.sets(z)
-	var apexNS []string
+	var apexNS, apexMX []string
 	for _, s := range sets {
-		if s.Owner.IsApex() && s.Type == rdata.NS {
+		switch {
+		case s.Owner.IsApex() && s.Type == rdata.NS:
 			apexNS = s.Data
+		case s.Owner.IsApex() && s.Type == rdata.MX:
+			apexMX = s.Data
 		}
+	}
+	if !slices.Equal(apexMX, h.ApexMX) {
+		report("%s: apex MX %v, the holding says %v", z.FQDN(), apexMX, h.ApexMX)
 	}
 	if !slices.Equal(apexNS, h.ApexNS) {
 		report("%s: apex NS %v, the holding says %v", z.FQDN(), apexNS, h.ApexNS)

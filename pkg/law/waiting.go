@@ -26,11 +26,12 @@ func (h *Holding) awaiting(owner name.Rel) *Holding {
 }
 
 // letGo is the holding without the marks of zones that may fit when something goes
-// from owner: at or below it names stood in their way, above it a DNAME, and the
-// holder of their base name anywhere with the same base (S3.6). false: there are none.
+// from owner: at or below it names stood in their way, above it a DNAME, the holder
+// of their base name anywhere with the same base, and right above them, or further
+// up, a wildcard (S3.6). false: there are none.
 func (h *Holding) letGo(owner name.Rel) (*Holding, bool) {
 	matches := func(at name.Rel) bool {
-		return encloses(at, owner) || encloses(owner, at) || Base(at) == Base(owner)
+		return encloses(at, owner) || encloses(owner, at) || Base(at) == Base(owner) || isWildcard(owner) && encloses(Base(owner), at)
 	}
 	if !slices.ContainsFunc(h.Awaited, matches) {
 		return h, false
@@ -43,10 +44,17 @@ func (h *Holding) letGo(owner name.Rel) (*Holding, bool) {
 	return &out, true
 }
 
+// marks are the keys at which a record that lost leaves a mark.
+type marks struct {
+	keys []Key
+	// below: it waits for a name below the owner to lose its holder.
+	below bool
+}
+
 // mark notes at each key that a record waits for something there to go (S2.7).
 // A key the plan writes already is written with the mark.
-func (d *recordDecision) mark(plan *Plan, keys []Key) {
-	for _, k := range keys {
+func (d *recordDecision) mark(plan *Plan, m marks) {
+	for _, k := range m.keys {
 		i := slices.IndexFunc(plan.Writes, func(x Write) bool { return x.Key == k })
 		var value any
 		if i >= 0 {
@@ -59,7 +67,7 @@ func (d *recordDecision) mark(plan *Plan, keys []Key) {
 				o, _ = get[Owner](&d.reading, k)
 			}
 			marked := o.clone()
-			marked.Waited = true
+			marked.Waited, marked.WaitedBelow = marked.Waited || !m.below, marked.WaitedBelow || m.below
 			value = marked
 		case KindHolders:
 			h, _ := value.(*Holders)

@@ -107,6 +107,8 @@ func (w *world) answer(k law.Key) any {
 			}
 		}
 		return out
+	case law.KindHeldBelow:
+		return w.heldBelow(k)
 	case law.KindTenantsBelow, law.KindRoster:
 		return w.members(k)
 	case law.KindArriving:
@@ -131,6 +133,21 @@ func (w *world) answer(k law.Key) any {
 		return out
 	}
 	return w.facts[k]
+}
+
+func (w *world) heldBelow(k law.Key) any {
+	var bases []law.Key
+	for key := range w.facts {
+		if key.Kind == law.KindHolders && key.Zone == k.Zone && key.Owner != k.Owner && below(key.Owner, k.Owner) {
+			bases = append(bases, key)
+		}
+	}
+	slices.SortFunc(bases, func(x, y law.Key) int { return cmp.Compare(x.Owner.Key(), y.Owner.Key()) })
+	out := &law.HeldBelow{More: len(bases) > law.MaxHeldBelow}
+	for _, key := range bases[:min(len(bases), law.MaxHeldBelow)] {
+		out.Add(w.facts[key].(*law.Holders))
+	}
+	return out
 }
 
 func (w *world) members(k law.Key) any {

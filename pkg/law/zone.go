@@ -289,36 +289,28 @@ func (d *zoneDecision) may(plan *Plan, s *seat) (externalCut bool, refusal *Refu
 	tenants, ok1 := get[TenantsBelow](&d.reading, Key{Kind: KindTenantsBelow, Zone: p.UID, Owner: s.owner})
 	zones, ok2 := get[ZonesBelow](&d.reading, Key{Kind: KindZonesBelow, View: s.view, Name: s.fqdn})
 	base := Base(s.owner)
-	holders, ok3 := get[Holders](&d.reading, HoldersKey(p.UID, base))
-	ks := []Key{OwnerKey(p.UID, s.owner)}
+	ks := []Key{HoldersKey(p.UID, base), OwnerKey(p.UID, s.owner)}
 	for up, ok := s.owner.Parent(); ok; up, ok = up.Parent() {
 		ks = append(ks, OwnerKey(p.UID, up))
 	}
-	if !d.all(ks) || !ok1 || !ok2 || !ok3 {
+	if !d.all(ks) || !ok1 || !ok2 {
 		return false, nil
 	}
 	if ns != p.Namespace {
-		holder := holders.Holder()
-		if base.IsApex() || slices.Contains(p.MadeNames, base) {
-			holder = p.Namespace
-		} else if holder == "" {
-			holder = s.parentHolding.expected(base, ns)
+		c, known := d.claim(p, s.parentHolding, base, claimant{namespace: ns, cascade: d.ask.Cascade})
+		if !known {
+			return false, nil
 		}
 		foreign := blocks(tenants, ns) || s.parentHolding.expects(s.owner, ns)
 		if !d.ask.Cascade {
 			arriving, known := d.arriving(s.parentHolding, s.view, s.fqdn, ns)
-			at, err := base.In(p.FQDN())
-			if holder == "" && err == nil {
-				var known2 bool
-				holder, known2 = d.heldElsewhere(s.parentHolding, s.view, at, ns)
-				known = known && known2
-			}
-			if !known {
+			hosts, known2 := d.hostsBelow(p, s.parentHolding, ns, func(n name.Rel) bool { return encloses(s.owner, n) })
+			if !known || !known2 {
 				return false, nil
 			}
-			foreign = foreign || arriving || p.serves(s.owner) // whose own namespace may have put it below a zone that stands
+			foreign = foreign || arriving || hosts // whose own namespace may have put it below a zone that stands
 		}
-		foreign = foreign || holder != "" && holder != ns
+		foreign = foreign || c.namespace != "" && c.namespace != ns && !(c.yields && p.namesZone(s.fqdn, ns))
 		if zones != nil {
 			for _, b := range zones.Zones {
 				foreign = foreign || b.Namespace != ns && b.UID != spec.UID && !slices.Contains(s.along, b.UID)
@@ -341,14 +333,14 @@ func (d *zoneDecision) may(plan *Plan, s *seat) (externalCut bool, refusal *Refu
 			for _, t := range tenants.Tenants {
 				if t.At > 0 {
 					// The apex of the new zone is its own namespace's (S4.6).
-					_, _, no := mine.admit(s.fqdn, name.Apex, rdata.NS, t.Namespace, mine.Namespace)
+					_, no := mine.admit(s.fqdn, name.Apex, rdata.NS, t.Namespace, claim{namespace: mine.Namespace})
 					allowed = allowed && no == nil
 				}
 			}
 		}
 		for _, r := range s.parentHolding.Reserved {
 			if r.Owner == s.owner && r.Type == rdata.NS {
-				_, _, no := mine.admit(s.fqdn, name.Apex, rdata.NS, r.Namespace, mine.Namespace)
+				_, no := mine.admit(s.fqdn, name.Apex, rdata.NS, r.Namespace, claim{namespace: mine.Namespace})
 				allowed = allowed && no == nil
 			}
 		}

@@ -98,7 +98,7 @@ func (l Layout) Key(k law.Key) string {
 		return l.Zone(k.Namespace, k.Object)
 	case law.KindOwner, law.KindOwnersBelow:
 		return l.room("owners") + k.Zone + "/" + k.Owner.Key()
-	case law.KindHolders:
+	case law.KindHolders, law.KindHeldBelow:
 		return l.room("holders") + k.Zone + "/" + k.Owner.Key()
 	case law.KindCount:
 		return l.room("counts") + k.Zone + "/" + k.Namespace
@@ -115,7 +115,7 @@ func (l Layout) Key(k law.Key) string {
 // isRange: the fact is about everything under the key.
 func isRange(k law.Key) bool {
 	switch k.Kind {
-	case law.KindZonesBelow, law.KindOwnersBelow, law.KindTenantsBelow, law.KindRoster, law.KindArriving:
+	case law.KindZonesBelow, law.KindOwnersBelow, law.KindTenantsBelow, law.KindRoster, law.KindArriving, law.KindHeldBelow:
 		return true
 	}
 	return false

@@ -6,6 +6,7 @@ package fsck
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/ledger"
@@ -125,9 +127,9 @@ func (c *check) noticed(r *record, p *law.Placement) bool {
 	if !ok {
 		return false
 	}
-	keys := []law.Key{law.HoldersKey(z.UID, law.Base(owner)), law.CountKey(z.UID, r.Namespace)}
+	keys := []law.Key{law.CountKey(z.UID, r.Namespace)}
 	for at, ok := owner, true; ok; at, ok = at.Parent() {
-		keys = append(keys, law.OwnerKey(z.UID, at))
+		keys = append(keys, law.OwnerKey(z.UID, at), law.HoldersKey(z.UID, at))
 	}
 	return slices.ContainsFunc(keys, func(k law.Key) bool { return c.waited[c.layout.Key(k)] })
 }
@@ -264,6 +266,8 @@ func (c *check) fact(k law.Key) any {
 			}
 		}
 		return out
+	case law.KindHeldBelow:
+		return z.heldBelow(k.Owner)
 	case law.KindTenantsBelow:
 		return z.tenants(k)
 	}
@@ -275,6 +279,21 @@ func (c *check) zonesBelow(k law.Key) *law.ZonesBelow {
 	i, _ := slices.BinarySearchFunc(c.below, place{k.View, k.Name}, comparePlaces)
 	for ; i < len(c.below) && c.below[i].view == k.View && k.Name.Encloses(c.below[i].fqdn); i++ {
 		out.Zones = append(out.Zones, law.ZoneBelow{FQDN: c.below[i].fqdn, Holding: *c.names[c.below[i]].holding})
+	}
+	return out
+}
+
+// heldBelow is who holds names below one; all of them are looked at, so what a server refuses for their number is none here.
+func (z *zone) heldBelow(base name.Rel) *law.HeldBelow {
+	if z.held == nil {
+		z.held = slices.SortedFunc(maps.Keys(z.bases), func(x, y name.Rel) int { return cmp.Compare(x.Key(), y.Key()) })
+	}
+	out := &law.HeldBelow{}
+	i, _ := slices.BinarySearchFunc(z.held, base.Key(), func(b name.Rel, k string) int { return cmp.Compare(b.Key(), k) })
+	for ; i < len(z.held) && strings.HasPrefix(z.held[i].Key(), base.Key()); i++ {
+		if z.held[i] != base {
+			out.Add(z.bases[z.held[i]])
+		}
 	}
 	return out
 }

@@ -95,6 +95,9 @@ func (c *check) hold(z *zone) {
 			continue
 		}
 		base := law.Base(r.owner)
+		if r.Namespace != z.Namespace && r.owner.String() == "*."+base.String() {
+			z.addWild(base, r.Namespace)
+		}
 		h := z.bases[base]
 		if h == nil {
 			h = &law.Holders{}
@@ -191,14 +194,14 @@ func (c *check) checkOwner(z *zone, rest, key string, kv *mvccpb.KeyValue) {
 	if !c.parse(key, kv, &have) {
 		return
 	}
-	c.waited[key] = have.Waited
+	c.waited[key] = have.Waited || have.WaitedBelow
 	want := z.owners[owner]
 	if want == nil {
 		want = &law.Owner{}
 	}
-	empty := len(have.Values) == 0 && len(have.Cut) == 0 && !have.Waited
-	if !slices.EqualFunc(have.Values, want.Values, sameValue) || !slices.EqualFunc(have.Cut, want.Cut, sameValue) || empty {
-		have.Waited = false
+	empty := len(have.Values) == 0 && len(have.Cut) == 0 && len(have.Wild) == 0 && !c.waited[key]
+	if !slices.EqualFunc(have.Values, want.Values, sameValue) || !slices.EqualFunc(have.Cut, want.Cut, sameValue) || !slices.EqualFunc(have.Wild, want.Wild, sameShare) || empty {
+		have.Waited, have.WaitedBelow = false, false
 		c.damage(key, "I1", encoded(have), "%s", encoded(want))
 	}
 }

@@ -63,6 +63,7 @@ type zone struct {
 	counts  map[string]int64
 	bases   map[name.Rel]*law.Holders // wanted; filled once members are known
 	sorted  []name.Rel                // owners by key, made when first asked for
+	held    []name.Rel                // bases by key, likewise
 	byOwner map[name.Rel][]*record    // made when first asked for
 }
 
@@ -129,6 +130,23 @@ func (z *zone) addCut(cut *law.CountedCut) {
 			}
 		}
 	}
+}
+
+func sameShare(x, y law.Holder) bool { return x.Namespace == y.Namespace && x.Count == y.Count }
+
+// addWild counts a record of a namespace at the wildcard right below a base name (S4.6).
+func (z *zone) addWild(base name.Rel, namespace string) {
+	o := z.owners[base]
+	if o == nil {
+		o = &law.Owner{}
+		z.owners[base] = o
+	}
+	i := slices.IndexFunc(o.Wild, func(x law.Holder) bool { return x.Namespace == namespace })
+	if i < 0 {
+		o.Wild = append(o.Wild, law.Holder{Namespace: namespace})
+		i = len(o.Wild) - 1
+	}
+	o.Wild[i].Count++
 }
 
 // compareValues orders by type, digest and ttl, inherited first.

@@ -130,8 +130,11 @@ func (c *check) checkHolding(z *zone) {
 	if follows := !name.IsAbsolute(z.spec.DomainName); follows != (h.Follows != "") {
 		c.damage(key, "S6.8", fmt.Sprintf("follows %q", h.Follows), "a zone only where the name is relative")
 	}
-	if ns := z.apexNS(); !slices.Equal(ns, h.ApexNS) {
+	if ns := z.apexValues(rdata.NS); !slices.Equal(ns, h.ApexNS) {
 		c.damage(key, "S6.2", "apex NS "+strings.Join(h.ApexNS, ", "), "%s", strings.Join(ns, ", "))
+	}
+	if mx := z.apexValues(rdata.MX); !slices.Equal(mx, h.ApexMX) {
+		c.damage(key, "S6.2", "apex MX "+strings.Join(h.ApexMX, ", "), "%s", strings.Join(mx, ", "))
 	}
 }
 
@@ -142,11 +145,11 @@ func refText(r *law.Ref) string {
 	return r.Namespace + "/" + r.Name
 }
 
-// apexNS are the values of the NS records at the apex, sorted.
-func (z *zone) apexNS() []string {
+// apexValues are the values of the records of a type at the apex, sorted.
+func (z *zone) apexValues(t rdata.Type) []string {
 	var out []string
 	for _, r := range z.at(name.Apex) {
-		if r.Type != rdata.NS {
+		if r.Type != t {
 			continue
 		}
 		for _, v := range r.Values {

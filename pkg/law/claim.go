@@ -1,0 +1,379 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package law
+
+import (
+	"math"
+	"slices"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+)
+
+// claim is whose a base name is (S4.6).
+type claim struct {
+	// namespace is "" for nobody.
+	namespace string
+	// yields: no record at the name holds it, so a rule that names it literally comes first (S4.7).
+	yields bool
+	// wild is the name right above the wildcard that holds it; zero: no wildcard does.
+	wild name.Rel
+}
+
+// claimant is who wants to know.
+type claimant struct {
+	uid, namespace string
+	cascade        bool
+}
+
+// claim finds whose a base name of the zone is: by rule at the apex and at the
+// zone's own name servers (S6.2), else the first comer's, else whose record is on
+// its way there (S2.6), else, while a cascade brings records here, who held it
+// where they come from (S2.7); then the zone's own where a shared rule lists it,
+// the namespace's whose wildcard synthesises it, and the zone's own where its apex
+// names it. false: facts are needed.
+func (r *reading) claim(z *Zone, holding *Holding, base name.Rel, by claimant) (claim, bool) {
+	if base.IsApex() || slices.Contains(z.MadeNames, base) {
+		return claim{namespace: z.Namespace}, true
+	}
+	if x := holding.reservation(by.uid); x != nil && x.Admission == AdmittedPlain && Base(x.Owner) == base {
+		return claim{namespace: by.namespace}, true // whoever has come since came later
+	}
+	h, known := get[Holders](r, HoldersKey(z.UID, base))
+	if !known {
+		return claim{}, false
+	}
+	first := h.Holder()
+	if first == "" {
+		first = holding.expected(base, by.namespace)
+	}
+	if at, err := base.In(z.FQDN()); first == "" && !by.cascade && err == nil {
+		if first, known = r.heldElsewhere(holding, z.View, at, by.namespace); !known {
+			return claim{}, false
+		}
+	}
+	if first != "" {
+		return claim{namespace: first}, true
+	}
+	if z.listsShared(base) {
+		return claim{namespace: z.Namespace, yields: true}, true
+	}
+	if c, known := r.synthesised(z, holding, base, by); !known || c.namespace != "" {
+		return c, known
+	}
+	if slices.Contains(holding.named(z), base) {
+		return claim{namespace: z.Namespace, yields: true}, true
+	}
+	return claim{}, true
+}
+
+// synthesised is the claim of the nearest wildcard above a base name that no
+// record holds, where it is of another namespace than the zone's own. It ends at
+// names that somebody else holds: they exist, so it synthesises nothing at or
+// below them (RFC 4592 §2.2.1). What never holds does not end it, nor do names of
+// its own namespace: a challenge for a name must not open it to others.
+func (r *reading) synthesised(z *Zone, holding *Holding, base name.Rel, by claimant) (claim, bool) {
+	var ups []name.Rel
+	var ks []Key
+	for up, ok := base.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
+		ups, ks = append(ups, up), append(ks, OwnerKey(z.UID, up))
+	}
+	if !r.all(ks) {
+		return claim{}, false
+	}
+	elsewhere := map[name.Rel]string{}
+	if !by.cascade {
+		var known bool
+		if elsewhere, known = r.wildElsewhere(z, holding, ups); !known {
+			return claim{}, false
+		}
+	}
+	below := base
+	for _, up := range ups {
+		o, _ := get[Owner](r, OwnerKey(z.UID, up))
+		ns := o.wild()
+		if ns == "" {
+			ns = holding.expectedWild(up, z.Namespace)
+		}
+		if ns == "" {
+			ns = elsewhere[up]
+		}
+		if ns == "" {
+			below = up
+			continue
+		}
+		ends, known := r.heldByOthers(z, holding, below, ns)
+		if !known || ends {
+			return claim{}, known
+		}
+		return claim{namespace: ns, yields: true, wild: up}, true
+	}
+	return claim{}, true
+}
+
+// heldByOthers reports whether somebody other than ns holds n or a name below it.
+// With too many names below to look at, it does not.
+func (r *reading) heldByOthers(z *Zone, holding *Holding, n name.Rel, ns string) (others, known bool) {
+	if !r.all([]Key{HoldersKey(z.UID, n), HeldBelowKey(z.UID, n)}) {
+		return false, false
+	}
+	at, _ := get[Holders](r, HoldersKey(z.UID, n))
+	below, _ := get[HeldBelow](r, HeldBelowKey(z.UID, n))
+	if first := at.Holder(); first != "" && first != ns || z.serves(n) {
+		return true, true
+	}
+	return below != nil && slices.ContainsFunc(below.Holders, func(h Holder) bool { return h.Namespace != ns }) ||
+		slices.ContainsFunc(holding.Reserved, func(x Reservation) bool {
+			return x.Namespace != ns && x.Admission == AdmittedPlain && encloses(n, Base(x.Owner))
+		}), true
+}
+
+// wildElsewhere is whose wildcards, right below each of ups, a standing cascade
+// brings here or has taken from where they were (S2.7), but the zone's own namespace's.
+func (r *reading) wildElsewhere(z *Zone, holding *Holding, ups []name.Rel) (map[name.Rel]string, bool) {
+	type place struct {
+		up             name.Rel
+		owner, holders Key
+	}
+	var there []place
+	var ks []Key
+	gaining := false
+	for _, w := range holding.Works {
+		gaining = gaining || w.Losing != ""
+		for _, up := range ups {
+			at, err := up.In(z.FQDN())
+			if err != nil || w.Losing == "" {
+				continue
+			}
+			if rel, ok := at.Rel(w.LosingFQDN); ok {
+				p := place{up, OwnerKey(w.Losing, wildcardBelow(rel)), HoldersKey(w.Losing, rel)}
+				there, ks = append(there, p), append(ks, p.owner, p.holders)
+			}
+		}
+	}
+	if !gaining {
+		return nil, true
+	}
+	arriving := map[name.Rel]Key{}
+	for _, up := range ups {
+		if at, err := wildcardBelow(up).In(z.FQDN()); err == nil {
+			arriving[up] = Key{Kind: KindArriving, View: z.View, Name: at}
+			ks = append(ks, arriving[up])
+		}
+	}
+	if !r.all(ks) {
+		return nil, false
+	}
+	out := map[name.Rel]string{}
+	put := func(up name.Rel, ns string) {
+		if out[up] == "" && ns != z.Namespace {
+			out[up] = ns
+		}
+	}
+	for _, p := range there {
+		o, _ := get[Owner](r, p.owner)
+		h, _ := get[Holders](r, p.holders)
+		if o != nil && len(o.Values) > 0 {
+			put(p.up, h.Holder())
+		}
+	}
+	for _, up := range ups {
+		k, ok := arriving[up]
+		if !ok {
+			continue
+		}
+		if coming, _ := get[Arriving](r, k); coming != nil {
+			for _, a := range coming.Records {
+				put(up, a.Namespace)
+			}
+		}
+	}
+	return out, true
+}
+
+// wildcardBelow is the wildcard owner right below a name.
+func wildcardBelow(n name.Rel) name.Rel {
+	text := "*"
+	if !n.IsApex() {
+		text = "*." + n.String()
+	}
+	out, _ := name.ParseRel(text) // too long for any zone: nothing stands there
+	return out
+}
+
+// expectedWild is the namespace, other than own, for which the wildcard right
+// below a name is reserved, "" for none.
+func (h *Holding) expectedWild(n name.Rel, own string) string {
+	for _, r := range h.Reserved {
+		if r.Admission == AdmittedPlain && r.Namespace != own && r.Owner == wildcardBelow(n) {
+			return r.Namespace
+		}
+	}
+	return ""
+}
+
+// HoldsBelow reports whether a record of ns, admitted so, in a zone of the namespace
+// own counts in Owner.Wild of the name right above it.
+func HoldsBelow(own, ns string, a Admission, owner name.Rel) (up name.Rel, ok bool) {
+	if a != AdmittedPlain || ns == own || !isWildcard(owner) {
+		return name.Rel{}, false
+	}
+	up, ok = owner.Parent()
+	return up, ok && up == Base(owner)
+}
+
+// named are the hosts below the apex that NS and MX records of the apex name: who
+// has one is a name server of the zone, or gets its mail (S6.2).
+func (h *Holding) named(z *Zone) []name.Rel {
+	var out []name.Rel
+	targets := func(t rdata.Type, values []string) {
+		for _, text := range values {
+			if n, ok := (rdata.Value{Type: t, Text: text}).Target(z.FQDN()); ok {
+				if rel, ok := n.Rel(z.FQDN()); ok && !rel.IsApex() && !slices.Contains(out, rel) {
+					out = append(out, rel)
+				}
+			}
+		}
+	}
+	targets(rdata.NS, h.ApexNS)
+	targets(rdata.MX, h.ApexMX)
+	return out
+}
+
+// speaksBelow reports whether data of a type at owner is taken for the names below
+// its base, too. CAA is looked up by climbing (RFC 8659), and so are policies like
+// DMARC's; a challenge right above a name is answered for a certificate of its
+// wildcard. A CNAME stands for such a TXT, and a wildcard for every underscore name.
+func speaksBelow(owner name.Rel, t rdata.Type) bool {
+	if owner == Base(owner) {
+		return t == rdata.CAA
+	}
+	return t == rdata.TXT || t == rdata.CNAME
+}
+
+// speaksForOthers refuses a namespace other than the zone's own what would be
+// taken for names below that another one holds, unless it held the base name
+// before them (S4.7); and a wildcard that would answer for a name server or a mail
+// host of the zone. A cascade does not ask it of what stands.
+func (d *recordDecision) speaksForOthers(z *Zone, holding *Holding, p *place, come *Contribution) *Refusal {
+	ns, base := d.ask.Namespace, Base(come.Owner)
+	if d.stands(z, come) {
+		return nil
+	}
+	below := func(n name.Rel) bool { return n != base && encloses(base, n) }
+	wild := isWildcard(come.Owner) && wildcardBelow(base) == come.Owner
+	if !wild && !speaksBelow(come.Owner, come.Type) {
+		return nil
+	}
+	hosts, known := d.hostsBelow(z, holding, ns, below)
+	if !known {
+		return nil
+	}
+	if wild && hosts {
+		return forbidden(ReasonNameHeld, "the wildcard %s would answer for a name server or a mail host of zone %s, which is the zone's own namespace's (S6.2; that namespace can write it, or add a delegation with the pattern %q)", p.fqdn, z.FQDN(), come.Owner)
+	}
+	if !speaksBelow(come.Owner, come.Type) {
+		return nil
+	}
+	if !d.all([]Key{HoldersKey(z.UID, base), HeldBelowKey(z.UID, base)}) {
+		return nil
+	}
+	since := uint64(math.MaxUint64)
+	if h, _ := get[Holders](&d.reading, HoldersKey(z.UID, base)); h.Holder() == ns {
+		since = h.List[0].First
+	}
+	for _, x := range holding.Reserved {
+		if x.Namespace == ns && x.Admission == AdmittedPlain && Base(x.Owner) == base {
+			since = min(since, x.N)
+		}
+	}
+	held, _ := get[HeldBelow](&d.reading, HeldBelowKey(z.UID, base))
+	others := hosts || slices.ContainsFunc(holding.Reserved, func(x Reservation) bool {
+		return x.Namespace != ns && x.Admission == AdmittedPlain && below(Base(x.Owner)) && x.N <= since
+	})
+	if held != nil {
+		others = others || slices.ContainsFunc(held.Holders, func(h Holder) bool { return h.Namespace != ns && h.First <= since })
+	}
+	if !others && !d.ask.Cascade {
+		at, err := base.In(z.FQDN())
+		if err != nil {
+			return nil
+		}
+		if others, known = d.holdsElsewhereBelow(holding, p.view, at, ns); !known {
+			return nil
+		}
+	}
+	hint := "its owner can write it"
+	if come.Owner != base {
+		hint += ", or add a delegation that names the underscore label or the wildcard literally"
+	}
+	switch {
+	case others:
+		return forbidden(ReasonNameHeld, "%s at %s would be taken for names below it that another namespace holds in zone %s (S4.7; %s)", come.Type, p.fqdn, z.FQDN(), hint)
+	case held != nil && held.More:
+		return forbidden(ReasonNameHeld, "more than %d names are held below %s, so it is not known that none of them is another namespace's, for which %s at %s would be taken (S4.7; %s)", MaxHeldBelow, p.fqdn, come.Type, p.fqdn, hint)
+	}
+	return nil
+}
+
+// hostsBelow reports whether a name server or a mail host of the zone is among the
+// names that below tells, and ns does not hold it. known false: facts are needed.
+func (r *reading) hostsBelow(z *Zone, holding *Holding, ns string, below func(name.Rel) bool) (hosts, known bool) {
+	if slices.ContainsFunc(z.MadeNames, below) {
+		return true, true
+	}
+	var ks []Key
+	for _, host := range holding.named(z) {
+		if below(host) {
+			ks = append(ks, HoldersKey(z.UID, host))
+		}
+	}
+	if !r.all(ks) {
+		return false, false
+	}
+	for _, k := range ks {
+		h, _ := get[Holders](r, k)
+		hosts = hosts || h.Holder() != ns
+	}
+	return hosts, true
+}
+
+// holdsElsewhereBelow reports whether a standing cascade brings records here that
+// hold names strictly below n for another namespace than ns (S2.7). known false:
+// facts are needed.
+func (r *reading) holdsElsewhereBelow(h *Holding, view string, n name.Name, ns string) (others, known bool) {
+	var ks []Key
+	for _, w := range h.Works {
+		if w.Losing == "" {
+			continue
+		}
+		if rel, ok := n.Rel(w.LosingFQDN); ok {
+			ks = append(ks, HeldBelowKey(w.Losing, rel))
+		} else if n.Encloses(w.LosingFQDN) {
+			ks = append(ks, HoldersKey(w.Losing, name.Apex), HeldBelowKey(w.Losing, name.Apex))
+		}
+	}
+	if len(ks) == 0 {
+		return false, true
+	}
+	coming := Key{Kind: KindArriving, View: view, Name: n}
+	if !r.all(append(ks, coming)) {
+		return false, false
+	}
+	for _, k := range ks {
+		if k.Kind == KindHolders {
+			at, _ := get[Holders](r, k)
+			others = others || at.Holder() != "" && at.Holder() != ns
+		} else if held, _ := get[HeldBelow](r, k); held != nil {
+			others = others || held.More || slices.ContainsFunc(held.Holders, func(h Holder) bool { return h.Namespace != ns })
+		}
+	}
+	if c, _ := get[Arriving](r, coming); c != nil {
+		others = others || slices.ContainsFunc(c.Records, func(a Arrival) bool {
+			rel, ok := a.FQDN.Rel(n)
+			return a.Namespace != ns && ok && !Base(rel).IsApex()
+		})
+	}
+	return others, true
+}
