@@ -63,6 +63,9 @@ type (
 // NewestFormat is the number of the last migration.
 func NewestFormat() int { return newest(migrations) }
 
+// LeastReader is what the migrations require of who reads a store.
+func LeastReader() int { return leastReader(migrations, 0) }
+
 // Rewrite, Owe and Layout are what a migration works with.
 func (m *migrating) Rewrite(ctx context.Context, prefix string, f func(string, []byte) ([]byte, error)) error {
 	return m.rewrite(ctx, prefix, f)

@@ -30,7 +30,7 @@ const (
 	plainFormat  = 1
 	sealedFormat = 2
 	// Format is the newest that this package knows: the number of its last migration.
-	Format = 3
+	Format = 4
 )
 
 func (c stored) leastReader() int {

@@ -64,6 +64,7 @@ type migration struct {
 // migrations in order of their numbers, without a gap.
 var migrations = []migration{
 	{Number: namesLeastReader, Name: "config names the least reader, and sealing is said by its keys alone"},
+	{Number: 4, Name: "wildcards and the hosts that the apex names hold names", Run: rebuildHolders},
 }
 
 // namesLeastReader is the first format in which config has a leastReader.

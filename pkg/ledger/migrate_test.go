@@ -74,7 +74,7 @@ func TestMigration3_namesTheLeastReader(t *testing.T) {
 			keys := configOf(t, st)["keys"]
 			st.Old(format)
 			s := st.Server()
-			says(t, st, ledger.Format, 3)
+			says(t, st, ledger.Format, ledger.LeastReader())
 			if c := configOf(t, st); c["keys"] != keys || c["cluster"] != "uid" {
 				t.Errorf("config lost what it said: %v", c)
 			}
@@ -115,7 +115,7 @@ func TestOpen_keepsTheFormatOfANewerProgram(t *testing.T) {
 	store.Must(s.Ledger.RememberCluster(t.Context(), "uid"))
 	st.Encryption = provided("one", "identity") // which writes the key too
 	store.Must(st.Server().WriteZone(t.Context(), "platform", "top", func(z *v1alpha1.Zone) { z.Labels = map[string]string{"a": "b"} }))
-	if c := configOf(t, st); c["format"] != float64(ledger.Format+1) || c["keys"] == nil || c["leastReader"] != float64(3) {
+	if c := configOf(t, st); c["format"] != float64(ledger.Format+1) || c["keys"] == nil || c["leastReader"] != float64(ledger.LeastReader()) {
 		t.Errorf("config says %v", c)
 	}
 }
