@@ -129,3 +129,31 @@ func TestJournal_keepsSoManyOctets(t *testing.T) {
 		})
 	}
 }
+
+// Many small changes do not fill etcd either: of each zone so many steps stay, and what a server with other bounds left goes with
+// the first write of the zone.
+func TestJournal_keepsSoManySteps(t *testing.T) {
+	st := store.New(t)
+	before := st.Server()
+	store.Must(before.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"))))
+	store.Must(before.CreateRecord(t.Context(), store.Record("team-b", "small", "small.example.org.", "A", "192.0.2.1")))
+	change := func(s *store.Server, times int) {
+		for i := range times {
+			store.Must(s.UpdateRecord(t.Context(), "team-b", "small", func(r *v1alpha1.Record) { r.Spec.Values = []string{fmt.Sprintf("192.0.2.%d", i+2)} }))
+		}
+	}
+	const keep = 10
+	change(before, 4*keep)
+	uid := string(before.Zone("infra", "example").UID)
+	if keys, _ := journalOf(t, st, uid); len(keys) < 4*keep {
+		t.Fatalf("%d steps", len(keys))
+	}
+	now := st.Server(func(c *ledger.Config) { c.JournalSteps = keep })
+	change(now, 1)
+	until(t, "old steps are gone", func() bool { keys, _ := journalOf(t, st, uid); return len(keys) <= keep+1 })
+	change(now, 3*keep)
+	if keys, octets := journalOf(t, st, uid); len(keys) > keep+1 {
+		t.Errorf("%d steps of %d octets", len(keys), octets)
+	}
+	st.MustBeClean()
+}

@@ -32,7 +32,7 @@ type Config struct {
 	// Zones and Records say how the objects stand in etcd; required. Where Records
 	// are encrypted the internal keys are too.
 	Zones, Records ObjectCodec
-	// JournalSteps kept for each zone; 0: 10,000. Where steps are longer than
+	// JournalSteps kept for each zone; 0: journalSteps. Where steps are longer than
 	// longStep, fewer are: see journalOctets.
 	JournalSteps int
 	// DefaultClass says whether a default class delivers the zones of a namespace
@@ -161,9 +161,10 @@ type head struct {
 	logs []standingLog
 	// rival is when another server was met at the zone, by a batch.
 	rival time.Time
-	// long are the octets of long steps written to the zone's journal since it was trimmed last; trimming: it is being.
-	long     int
-	trimming bool
+	// long are the octets of long steps written to the zone's journal since it was trimmed last; trimming: it is being;
+	// trimmed: it was, by this process.
+	long              int
+	trimming, trimmed bool
 }
 
 // maxFacts bounds what a head remembers, remembers how long after the last write; maxHeads
@@ -182,7 +183,7 @@ func Open(ctx context.Context, config Config) (*Ledger, error) {
 		return nil, err
 	}
 	if config.JournalSteps == 0 {
-		config.JournalSteps = 10000
+		config.JournalSteps = journalSteps
 	}
 	if config.slowTurn == 0 {
 		config.slowTurn = slowTurn
@@ -397,23 +398,28 @@ func (l *Ledger) forget(since time.Time) {
 	}
 }
 
-// A step of a journal may have half a megabyte, and one record makes as many as its writer likes. So each time that a server
-// has written journalOctets of long steps to a zone's journal, it leaves so many there: just before there are twice as many,
-// and as many again for each further server that writes. Steps shorter than longStep are left to Config.JournalSteps.
+// Nobody reads a journal back: watches get what is written to it from etcd's history, and whoever starts does so from the
+// records. What stays serves fsck and people, so it is little, or the changes of many zones would fill etcd: journalSteps of a
+// zone, and where steps are longer than longStep journalOctets of them. One record makes as many steps as its writer likes, of
+// up to some 200 KiB: each time that a server has written journalOctets of long ones, it leaves so many there. Just before there
+// are twice as many, and as many again for each further server that writes.
 const (
-	journalOctets = 32 << 20
-	longStep      = 4 << 10
-	// trimPage steps are read at once, some ten megabytes of the longest.
+	journalSteps  = 100
+	journalOctets = 256 << 10
+	longStep      = 2 << 10
+	// trimPage steps are read at once, some megabytes of the longest.
 	trimPage    = 16
 	trimTimeout = time.Minute
 )
 
 // journals takes in how long the value is that a transaction has written to a zone's journal. The caller holds l.mu.
 func (l *Ledger) journals(h *head, zone string, last uint64, steps, octets int) {
-	if octets <= steps*longStep {
-		return
+	if octets > steps*longStep {
+		h.long += octets
 	}
-	if h.long += octets; h.long < l.config.journalOctets || h.trimming {
+	// The first write of this process takes away what a server with other bounds left.
+	first := !h.trimmed && last > uint64(l.config.JournalSteps)
+	if h.trimming || !first && h.long < l.config.journalOctets {
 		return
 	}
 	h.long, h.trimming = 0, true
@@ -423,7 +429,7 @@ func (l *Ledger) journals(h *head, zone string, last uint64, steps, octets int) 
 		defer cancel()
 		err := l.trim(ctx, zone, last)
 		l.mu.Lock()
-		h.trimming = false
+		h.trimming, h.trimmed = false, true
 		if err != nil { // the next long step tries again
 			h.long += l.config.journalOctets
 		}
@@ -438,6 +444,9 @@ func (l *Ledger) journals(h *head, zone string, last uint64, steps, octets int) 
 // it at once. Nobody reads back what it takes away: views follow what is written, and whoever starts does so from the records.
 func (l *Ledger) trim(ctx context.Context, zone string, newest uint64) error {
 	octets, oldest := 0, newest-min(newest, uint64(l.config.JournalSteps))
+	if _, err := l.config.Client.Delete(ctx, l.layout.journal(zone), clientv3.WithRange(l.layout.journalKey(zone, oldest))); err != nil {
+		return err
+	}
 	for end := newest; end > oldest; {
 		from := end - min(end, trimPage)
 		r, err := l.config.Client.Get(ctx, l.layout.journalKey(zone, from), clientv3.WithRange(l.layout.journalKey(zone, end)))

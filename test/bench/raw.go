@@ -106,7 +106,7 @@ type rawZone struct {
 }
 
 // journalSteps is what the ledger keeps of a zone's journal; beyond it, each write deletes one step.
-const journalSteps = 10000
+const journalSteps = 100
 
 // newRawZone lets a ledger in this process write one Record like example into a zone like another, as an API server
 // answered both, and records how.

@@ -198,8 +198,11 @@ type Server struct {
 func (s *Store) Server(change ...func(*ledger.Config)) *Server {
 	s.T.Helper()
 	client := s.connect()
-	encrypt := func(c *ledger.Config) { c.Zones, c.Records = encrypted(s.Encryption), encrypted(s.Encryption) }
-	server, err := NewServer(s.T.Context(), client, s.Prefix, append([]func(*ledger.Config){encrypt}, change...)...)
+	own := func(c *ledger.Config) {
+		c.Zones, c.Records = encrypted(s.Encryption), encrypted(s.Encryption)
+		c.JournalSteps = 10000 // so that fsck proves each of them
+	}
+	server, err := NewServer(s.T.Context(), client, s.Prefix, append([]func(*ledger.Config){own}, change...)...)
 	if err != nil {
 		s.T.Fatal(err)
 	}
