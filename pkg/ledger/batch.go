@@ -439,7 +439,7 @@ func (b *assembly) commit(ctx, flight context.Context) (again []*request) {
 	l.fault("before-commit")
 	l.stats.Transactions.Add(1)
 	b.early = b.start(flight)
-	r, err := l.config.Client.Txn(ctx).If(b.cmps...).Then(then...).Else(orelse...).Commit()
+	r, err := l.config.Client.Txn(b.paid(ctx)).If(b.cmps...).Then(then...).Else(orelse...).Commit()
 	b.early.enough()
 	b.large = tooLarge(err)
 	if many := errors.Is(err, rpctypes.ErrTooManyOps) && len(b.places) > 1; many || b.large { // it is refused before anything is done

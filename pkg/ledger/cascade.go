@@ -262,6 +262,7 @@ func (l *Ledger) takeUp(ctx context.Context, s *standing) {
 
 // carryOut does all of a work and consumes its item.
 func (l *Ledger) carryOut(ctx context.Context, s *standing) error {
+	ctx = paidBy(ctx, payer{s.work.By, 1})
 	if s.work.Move != nil {
 		return l.arrive(ctx, s)
 	}

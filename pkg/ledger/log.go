@@ -226,7 +226,7 @@ func (b *assembly) start(ctx context.Context) *early {
 			l.spawn(func() {
 				l.fault("batch-record")
 				reserved := l.layout.reserved(e.Key)
-				r, err := l.config.Client.Txn(ctx).If(clientv3.Compare(clientv3.Value(reserved), "=", b.logKey)).
+				r, err := l.config.Client.Txn(b.late[i].paidAlone(ctx)).If(clientv3.Compare(clientv3.Value(reserved), "=", b.logKey)).
 					Then(e.operation(), clientv3.OpDelete(reserved)).Commit()
 				if err != nil || !r.Succeeded {
 					x.revs[i] <- inVain
@@ -272,7 +272,7 @@ func (b *assembly) finish(ctx context.Context) {
 			}
 			if rev <= 0 {
 				l.fault("batch-record")
-				rev, own, err = l.redo(ctx, b.log.Entries[i], b.at)
+				rev, own, err = l.redo(d.paidAlone(ctx), b.log.Entries[i], b.at)
 			}
 			if err == nil && !own {
 				helped.Store(true)

@@ -82,6 +82,12 @@ func TestCascade_getsPastFatRecords_S2_5(t *testing.T) {
 // company has writes of one zone go together: they wait while one that went alone is held.
 func company(t *testing.T, s *store.Server, g *gate, writes map[string]func() error) map[string]error {
 	t.Helper()
+	return companyIn(t, s, g, "example", writes)
+}
+
+// companyIn is company in that zone of namespace infra.
+func companyIn(t *testing.T, s *store.Server, g *gate, zone string, writes map[string]func() error) map[string]error {
+	t.Helper()
 	g.set("before-commit")
 	held := make(chan error, 1)
 	go func() {
@@ -96,7 +102,7 @@ func company(t *testing.T, s *store.Server, g *gate, writes map[string]func() er
 	outcomes := make(chan done, len(writes))
 	for i, name := range slices.Sorted(maps.Keys(writes)) {
 		go func() { outcomes <- done{name, writes[name]()} }()
-		store.Eventually(t, name+" waits at the zone", func() bool { return s.Ledger.Waiting("infra", "example") == i+1 })
+		store.Eventually(t, name+" waits at the zone", func() bool { return s.Ledger.Waiting("infra", zone) == i+1 })
 	}
 	g.set("")
 	errs := map[string]error{}

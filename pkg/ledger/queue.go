@@ -83,7 +83,7 @@ func (l *Ledger) enqueue(ctx context.Context, w *write) (out outcome, done bool,
 			if batch == nil { // its record is being written
 				<-h.sem
 			}
-			l.spawn(func() { l.committer(context.WithoutCancel(ctx), h, batch) })
+			l.spawn(func() { l.committer(paidBy(context.WithoutCancel(ctx)), h, batch) })
 		case <-ctx.Done():
 			defer l.resign(ctx, h)
 		}
@@ -118,7 +118,7 @@ func (l *Ledger) resign(ctx context.Context, h *head) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if h.committing = len(h.queue) > 0; h.committing {
-		l.spawn(func() { l.committer(context.WithoutCancel(ctx), h, nil) })
+		l.spawn(func() { l.committer(paidBy(context.WithoutCancel(ctx)), h, nil) })
 	}
 }
 

@@ -107,6 +107,9 @@ func sameContent(before, after *v1alpha1.Record) bool {
 
 func (w *recordWrite) commit(ctx context.Context, key string, expected int64, put []byte) (outcome, error) {
 	l := w.l
+	if namespace, _, ok := l.layout.ObjectName(key); ok {
+		ctx = paidBy(ctx, payer{namespace, 1})
+	}
 	w.committed = nil
 	if put == nil {
 		w.after = nil

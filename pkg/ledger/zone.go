@@ -135,6 +135,9 @@ func behind(before, after *v1alpha1.Zone) *law.Behind {
 
 func (w *zoneWrite) commit(ctx context.Context, key string, expected int64, put []byte) (outcome, error) {
 	l := w.l
+	if namespace, _, ok := l.layout.ObjectName(key); ok {
+		ctx = paidBy(ctx, payer{namespace, 1})
+	}
 	w.committed = nil
 	if put == nil {
 		w.after = nil

@@ -1,0 +1,110 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ledger
+
+import (
+	"context"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+// payer is a namespace that a transaction is written for, with its share of it.
+type payer struct {
+	namespace string
+	weight    int
+}
+
+type payersKey struct{}
+
+// paidBy says for whom transactions under ctx are written: a client's write for the namespace of its object, whatever zones and
+// parents it writes beside it, and a cascade for the namespace that caused it. What runs for nobody, such as a sweep, has none.
+func paidBy(ctx context.Context, payers ...payer) context.Context {
+	return context.WithValue(ctx, payersKey{}, payers)
+}
+
+// paid is ctx for a batch's commit point: each record's namespace pays for what is written of it, and an equal share of what all
+// of them write together. A cascade's batch is its namespace's.
+func (b *assembly) paid(ctx context.Context) context.Context {
+	all := make([]payer, 0, len(b.places))
+	for i := range b.places {
+		d := &b.places[i]
+		if d.r.w.standing != nil {
+			return ctx
+		}
+		if d.writes() {
+			all = append(all, payer{d.r.w.namespace, len(d.op.ValueBytes()) + keyOctets})
+		}
+	}
+	return paidBy(ctx, all...)
+}
+
+// paidAlone is ctx for the transaction of one record of a batch.
+func (d *decided) paidAlone(ctx context.Context) context.Context {
+	if d.r.w.standing != nil {
+		return ctx
+	}
+	return paidBy(ctx, payer{d.r.w.namespace, 1})
+}
+
+// Metered tells charge how many octets of keys and values each transaction through kv has put into etcd, by the namespace that it
+// was written for. What was not committed, or changed nothing, is not told; what etcd has not answered is.
+func Metered(kv clientv3.KV, charge func(namespace string, octets int)) clientv3.KV {
+	return metered{kv, charge}
+}
+
+type metered struct {
+	clientv3.KV
+	charge func(namespace string, octets int)
+}
+
+func (m metered) Txn(ctx context.Context) clientv3.Txn {
+	payers, _ := ctx.Value(payersKey{}).([]payer)
+	txn := m.KV.Txn(ctx)
+	if len(payers) == 0 {
+		return txn
+	}
+	return &meteredTxn{Txn: txn, charge: m.charge, payers: payers}
+}
+
+type meteredTxn struct {
+	clientv3.Txn
+	charge func(namespace string, octets int)
+	payers []payer
+	octets int
+}
+
+func (t *meteredTxn) If(cmps ...clientv3.Cmp) clientv3.Txn {
+	t.Txn = t.Txn.If(cmps...)
+	return t
+}
+
+func (t *meteredTxn) Then(ops ...clientv3.Op) clientv3.Txn {
+	for _, op := range ops {
+		if op.IsPut() || op.IsDelete() {
+			t.octets += len(op.KeyBytes()) + len(op.ValueBytes())
+		}
+	}
+	t.Txn = t.Txn.Then(ops...)
+	return t
+}
+
+func (t *meteredTxn) Else(ops ...clientv3.Op) clientv3.Txn {
+	t.Txn = t.Txn.Else(ops...)
+	return t
+}
+
+func (t *meteredTxn) Commit() (*clientv3.TxnResponse, error) {
+	r, err := t.Txn.Commit()
+	if t.octets == 0 || err == nil && !r.Succeeded {
+		return r, err
+	}
+	total := 0
+	for _, p := range t.payers {
+		total += p.weight
+	}
+	for _, p := range t.payers {
+		t.charge(p.namespace, int(int64(t.octets)*int64(p.weight)/int64(total)))
+	}
+	return r, err
+}

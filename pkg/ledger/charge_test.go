@@ -1,0 +1,198 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ledger_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/test/store"
+)
+
+// bill is what namespaces were charged for.
+type bill struct {
+	mu sync.Mutex
+	of map[string]int
+}
+
+func (b *bill) charge(namespace string, octets int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.of == nil {
+		b.of = map[string]int{}
+	}
+	b.of[namespace] += octets
+}
+
+// take is the bill since the last call.
+func (b *bill) take() map[string]int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	of := b.of
+	b.of = nil
+	return of
+}
+
+func metered(b *bill) func(*ledger.Config) {
+	return func(c *ledger.Config) {
+		client := clientv3.NewCtxClient(c.Client.Ctx())
+		client.KV, client.Watcher, client.Lease = ledger.Metered(c.Client.KV, b.charge), c.Client.Watcher, c.Client.Lease
+		c.Client = client
+	}
+}
+
+// S9.2: who writes pays for all that a write puts into etcd: the zone of another namespace that it writes, the parent whose
+// delegation it changes, the cascade that it causes. A refusal costs nothing.
+func TestMetered_whoWritesPays_S9_2(t *testing.T) {
+	var b bill
+	st := store.New(t)
+	s := st.Server(metered(&b))
+	s.Run()
+	store.Must(s.CreateZone(store.Zone("infra", "fat", "example.org.", store.Allow("team-b", "*"), store.Allow("team-a", "*"), v1alpha1.Delegation{Namespace: "team-c", Zones: []string{"*"}})))
+	fatten := func(z *v1alpha1.Zone) {
+		for i := range 300 {
+			z.Spec.Delegations = append(z.Spec.Delegations, store.Allow("team-z", fmt.Sprintf("%04d%s", i, strings.Repeat("x", 50))))
+		}
+	}
+	store.Must(s.UpdateZone("infra", "fat", fatten))
+	st.Settle()
+	zone := s.Zone("infra", "fat")
+	octets := zone.Spec.Size()
+	b.take()
+	only := func(what, namespace string, least, most int) {
+		t.Helper()
+		if of := b.take(); len(of) != 1 || of[namespace] < least || of[namespace] > most {
+			t.Errorf("%s: %v, want %d to %d of %s", what, of, least, most, namespace)
+		}
+	}
+	store.Must(s.CreateRecord(t.Context(), store.Record("team-b", "www", "www.example.org.", "A", "192.0.2.1")))
+	only("a record in a large zone of another", "team-b", octets, octets+8<<10)
+	if _, err := s.CreateRecord(t.Context(), store.Record("team-x", "www", "www.example.org.", "A", "192.0.2.1")); err == nil || len(b.take()) > 0 {
+		t.Errorf("a refusal costs, or there is none: %v", err)
+	}
+	store.Must(s.UpdateRecord(t.Context(), "team-b", "www", func(r *v1alpha1.Record) { r.Labels = map[string]string{"a": "b"} }))
+	only("metadata", "team-b", 300, 4<<10)
+	kid := store.Zone("team-c", "kid", "kid.example.org.", store.Allow("team-c", "*"))
+	store.Must(s.CreateZone(kid))
+	st.Settle()
+	only("a child zone, counted in its parent", "team-c", octets, 3*octets)
+
+	// A batch: the zone is written once, and those who write share it.
+	g := &gate{}
+	batch := st.Server(metered(&b), func(c *ledger.Config) { c.Fault = g.pass })
+	b.take()
+	writes := map[string]func() error{}
+	for i := range 10 {
+		writes[fmt.Sprint("b", i)] = func() error {
+			_, err := batch.CreateRecord(context.Background(), store.Record("team-b", fmt.Sprint("b", i), fmt.Sprintf("b%d.example.org.", i), "A", "192.0.2.1"))
+			return err
+		}
+	}
+	for name, err := range companyIn(t, batch, g, "fat", writes) {
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if of := b.take(); of["team-b"] > octets+64<<10 || of["team-b"] < 10*1000 || len(of) != 2 {
+		t.Errorf("ten records in one batch, beside one of team-a: %v, the zone has %d octets", of, octets)
+	}
+
+	// The owner withdraws the rule: the cascade is the owner's, not the tenant's.
+	store.Must(s.UpdateZone("infra", "fat", func(z *v1alpha1.Zone) { z.Spec.Delegations = z.Spec.Delegations[1:] }))
+	st.Settle()
+	if of := b.take(); of["team-b"] > 0 || of["infra"] < 2*octets {
+		t.Errorf("a cascade: %v", of)
+	}
+}
+
+// sizes is what FollowSizes told.
+type sizes struct {
+	mu      sync.Mutex
+	of      map[string]int64
+	counted int
+}
+
+func (s *sizes) Recount() { s.mu.Lock(); s.of = map[string]int64{}; s.mu.Unlock() }
+func (s *sizes) Counted() { s.mu.Lock(); s.counted++; s.mu.Unlock() }
+func (s *sizes) Add(namespace string, octets int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.of[namespace] += octets; s.of[namespace] == 0 {
+		delete(s.of, namespace)
+	}
+}
+
+func (s *sizes) now() map[string]int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	of := map[string]int64{}
+	for namespace, octets := range s.of {
+		of[namespace] = octets
+	}
+	return of
+}
+
+// S9.1: what the Records and Zones of a namespace take is counted as it is stored, by who starts and by who follows alike, and the
+// estimate of what the ledger's own keys take is about what they do.
+func TestFollowSizes_S9_1(t *testing.T) {
+	st := store.New(t)
+	s := st.Server()
+	s.Run()
+	early := &sizes{}
+	go s.Ledger.FollowSizes(t.Context(), early)
+	until(t, "the empty store is counted", func() bool { early.mu.Lock(); defer early.mu.Unlock(); return early.counted > 0 })
+	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"))))
+	for i := range 20 {
+		name := fmt.Sprintf("r%d", i)
+		store.Must(s.CreateRecord(t.Context(), store.Record("team-a", name, name+".example.org.", "A", "192.0.2.1")))
+	}
+	for i := range 4 {
+		name := fmt.Sprintf("fat%d", i)
+		store.Must(s.CreateRecord(t.Context(), store.Record("team-b", name, name+".example.org.", "TXT", fat("x", i)...)))
+		store.Must(s.UpdateRecord(t.Context(), "team-b", name, func(r *v1alpha1.Record) { r.Spec.Values = r.Spec.Values[:1] }))
+	}
+	if err := s.DeleteRecord(t.Context(), "team-a", "r0"); err != nil {
+		t.Fatal(err)
+	}
+	st.Settle()
+	stored, layout := map[string]int64{}, s.Ledger.Layout()
+	all := store.Must(st.Client.Client.Get(t.Context(), st.Prefix+"/", clientv3.WithPrefix()))
+	var reckoned, own int64
+	for _, kv := range all.Kvs {
+		key := string(kv.Key)
+		if rest, ok := strings.CutPrefix(key, st.Prefix+"/kubi.zone/"); ok {
+			parts := strings.Split(rest, "/")
+			stored[parts[1]] += layout.StoredOctets(key, len(kv.Value))
+			if parts[0] == "records" {
+				reckoned += layout.StoredOctets(key, len(kv.Value)) - int64(len(key)+len(kv.Value))
+			}
+		} else if !strings.Contains(key, "/journal/") { // which has its own bounds (TestJournal)
+			own += int64(len(key) + len(kv.Value))
+		}
+	}
+	same := func(x *sizes) bool { return fmt.Sprint(x.now()) == fmt.Sprint(stored) }
+	until(t, "who follows has it", func() bool { return same(early) })
+	late := &sizes{}
+	go s.Ledger.FollowSizes(t.Context(), late)
+	until(t, "who starts has it", func() bool { return same(late) })
+	t.Logf("%v; the ledger's own keys take %d octets beside the journal, and are reckoned as %d", stored, own, reckoned)
+	if own > 2*reckoned || own < reckoned/4 {
+		t.Errorf("the ledger's own keys take %d octets, and are reckoned as %d", own, reckoned)
+	}
+	for _, namespace := range []string{"team-a", "team-b"} {
+		for _, r := range s.ListRecords(namespace) {
+			if err := s.DeleteRecord(t.Context(), namespace, r.Name); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	until(t, "nothing is left of them", func() bool { return len(early.now()) == 1 && len(late.now()) == 1 })
+}

@@ -1,0 +1,98 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"k8s.io/klog/v2"
+)
+
+// Sizes takes in what FollowSizes reads. Its methods are called one after the other.
+type Sizes interface {
+	// Recount begins a count of all objects.
+	Recount()
+	// Add counts octets of a namespace, or takes them away.
+	Add(namespace string, octets int64)
+	// Counted says that all objects are in the count.
+	Counted()
+}
+
+// What the ledger's own keys take, about: those of a Record or Zone in which its name stands, and the journal of a zone whose
+// changes are small. What a zone's journal may take at most is bounded by journalSteps and journalOctets.
+const (
+	namesOctets = 1 << 10
+	stepsOctets = 16 << 10
+)
+
+// StoredOctets is what a Record or Zone takes in etcd: its key, its value of so many octets and, as an estimate, the ledger's own keys.
+func (l Layout) StoredOctets(key string, value int) int64 {
+	octets := int64(len(key)+value) + namesOctets
+	if strings.HasPrefix(key, l.Objects("zones")) {
+		octets += stepsOctets
+	}
+	return octets
+}
+
+// FollowSizes tells sink how much the Records and Zones of each namespace take, until ctx ends: all of them at one revision, then
+// each change. It keeps nothing of single objects, since etcd says what stood there before; where it does not, it counts anew.
+func (l *Ledger) FollowSizes(ctx context.Context, sink Sizes) error {
+	for ctx.Err() == nil {
+		err := l.countSizes(ctx, sink)
+		if ctx.Err() != nil {
+			return nil
+		}
+		klog.FromContext(ctx).V(2).Info("what the namespaces take is counted anew", "why", err.Error())
+		pause(ctx, time.Second)
+	}
+	return nil
+}
+
+func (l *Ledger) countSizes(ctx context.Context, sink Sizes) error {
+	sink.Recount()
+	rev := int64(0)
+	for _, resource := range []string{"zones", "records"} {
+		err := l.each(ctx, l.layout.Objects(resource), &rev, func(key string, data []byte, _ int64) error {
+			if namespace, _, ok := l.layout.ObjectName(key); ok {
+				sink.Add(namespace, l.layout.StoredOctets(key, len(data)))
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	sink.Counted()
+	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx))
+	defer cancel()
+	// Both resources in one watch: no other has a name between theirs.
+	from, end := l.layout.Objects("records"), clientv3.GetPrefixRangeEnd(l.layout.Objects("zones"))
+	for r := range l.config.Client.Watch(ctx, from, clientv3.WithRange(end), clientv3.WithRev(rev+1), clientv3.WithPrevKV()) {
+		if err := r.Err(); err != nil {
+			return err
+		}
+		for _, e := range r.Events {
+			namespace, _, ok := l.layout.ObjectName(string(e.Kv.Key))
+			if !ok {
+				continue
+			}
+			octets := int64(0)
+			if e.Type == clientv3.EventTypePut {
+				octets = l.layout.StoredOctets(string(e.Kv.Key), len(e.Kv.Value))
+			}
+			if !e.IsCreate() {
+				if e.PrevKv == nil {
+					return fmt.Errorf("etcd no longer has what stood at %s before revision %d", e.Kv.Key, e.Kv.ModRevision)
+				}
+				octets -= l.layout.StoredOctets(string(e.Kv.Key), len(e.PrevKv.Value))
+			}
+			sink.Add(namespace, octets)
+		}
+	}
+	return ctx.Err()
+}
