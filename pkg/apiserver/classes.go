@@ -80,6 +80,18 @@ func internal(options metav1.ListOptions) (*internalversion.ListOptions, error) 
 	return within, err
 }
 
+// budget is what the annotation of a namespace says of its budget, "" for nothing. Who may update the Namespace may say it.
+func (c *classes) budget(namespace string) string {
+	if c.namespaces == nil {
+		return ""
+	}
+	of, err := c.namespaces.Get(namespace)
+	if err != nil {
+		return ""
+	}
+	return of.Annotations[v1alpha1.AnnotationBudget]
+}
+
 // run follows the classes until ctx ends.
 func (c *classes) run(ctx context.Context) error {
 	c.informer.RunWithContext(ctx)

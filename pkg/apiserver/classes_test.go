@@ -35,7 +35,7 @@ import (
 )
 
 // whole is a standalone server with everything in it.
-func whole(t *testing.T) typed.KubizoneV1alpha1Interface {
+func whole(t *testing.T, change ...func(*Config)) typed.KubizoneV1alpha1Interface {
 	t.Helper()
 	etcd, err := rig.StartEtcd(t.Context(), t.TempDir())
 	if err != nil {
@@ -50,10 +50,14 @@ func whole(t *testing.T) typed.KubizoneV1alpha1Interface {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server, err := New(t.Context(), Config{
+	config := Config{
 		Listener: listener, ServingCert: us.ServingCert, ServingKey: us.ServingKey, ClientCA: us.CA, Zones: zoneview.NewSet(zoneview.Config{}),
 		Etcd: storagebackend.TransportConfig{ServerList: []string{etcd.Endpoint}},
-	})
+	}
+	for _, f := range change {
+		f(&config)
+	}
+	server, err := New(t.Context(), config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,12 +83,12 @@ func whole(t *testing.T) typed.KubizoneV1alpha1Interface {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config, err := clientcmd.RESTConfigFromKubeConfig([]byte(kubeconfig))
+	reach, err := clientcmd.RESTConfigFromKubeConfig([]byte(kubeconfig))
 	if err != nil {
 		t.Fatal(err)
 	}
-	config.QPS = -1
-	client, err := versioned.NewForConfig(config)
+	reach.QPS = -1
+	client, err := versioned.NewForConfig(reach)
 	if err != nil {
 		t.Fatal(err)
 	}

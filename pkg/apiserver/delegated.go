@@ -24,6 +24,7 @@ import (
 	"kubi.zone/kubizone/pkg/admission/delegation"
 	"kubi.zone/kubizone/pkg/apis/kubizone/install"
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apiserver/budget"
 	"kubi.zone/kubizone/pkg/authorization"
 	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
 	"kubi.zone/kubizone/pkg/ledger"
@@ -48,6 +49,8 @@ type Delegated struct {
 	Zones *zoneview.Set
 	// AllowInlineSecrets takes DNSClasses with secrets in them. Optional.
 	AllowInlineSecrets bool
+	// Budgets bound what the objects of a namespace take.
+	Budgets budget.Options
 }
 
 const (
@@ -79,7 +82,7 @@ func NewDelegated(ctx context.Context, cfg Delegated) (_ *Server, err error) {
 	}
 	etcd := cfg.etcd(registry)
 	etcd.StorageConfig.Transport.TracerProvider = config.TracerProvider
-	s, err := connect(ctx, config, etcd)
+	s, err := connect(ctx, config, etcd, &cfg.Budgets)
 	if err != nil {
 		return nil, err
 	}

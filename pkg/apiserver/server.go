@@ -34,6 +34,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/install"
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apiserver/budget"
 	"kubi.zone/kubizone/pkg/apiserver/faultpoint"
 	"kubi.zone/kubizone/pkg/apiserver/maintenance"
 	"kubi.zone/kubizone/pkg/dns/name"
@@ -65,6 +66,8 @@ type Config struct {
 
 	// AllowInlineSecrets takes DNSClasses with secrets in them. Optional.
 	AllowInlineSecrets bool
+	// Budgets bound what the objects of a namespace take; nil: nothing does.
+	Budgets *budget.Options
 
 	// plain: see NewPlain.
 	plain bool
@@ -82,6 +85,7 @@ type Server struct {
 	feed       *feed
 	figures    *figures
 	classes    *classes
+	budgets    *budget.Budgets // nil: there are none
 	closing    sync.Once
 	// namespacesSynced says whether the cluster's namespaces are known; nil standalone.
 	namespacesSynced cache.InformerSynced
@@ -108,7 +112,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 		return nil, err
 	}
 	etcd := etcdOptions(registry, cfg)
-	s, err := connect(ctx, config, etcd)
+	s, err := connect(ctx, config, etcd, cfg.Budgets)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +125,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 }
 
 // connect connects to etcd and opens the ledger there.
-func connect(ctx context.Context, config *genericapiserver.RecommendedConfig, etcd *genericoptions.EtcdOptions) (_ *Server, err error) {
+func connect(ctx context.Context, config *genericapiserver.RecommendedConfig, etcd *genericoptions.EtcdOptions, budgets *budget.Options) (_ *Server, err error) {
 	if err := etcd.ApplyTo(&config.Config); err != nil {
 		return nil, fmt.Errorf("etcd: %w", err)
 	}
@@ -141,6 +145,14 @@ func connect(ctx context.Context, config *genericapiserver.RecommendedConfig, et
 		return nil, err
 	}
 	s.keeper = maintenance.NewKeeper(s.client.Client, Prefix)
+	if budgets != nil {
+		limits, wrong := budgets.Limits()
+		if err := errors.Join(wrong...); err != nil {
+			return nil, err
+		}
+		s.budgets = budget.New(budget.Config{Limits: limits, Burst: budgets.Burst, Quota: s.keeper.Quota, Override: s.classes.budget})
+		s.client.Client.KV = ledger.Metered(s.client.Client.KV, s.budgets.Charge)
+	}
 	s.compactor = etcd3.StartCompactorPerEndpoint(s.client.Client, etcd.StorageConfig.CompactionInterval)
 	s.ledger, err = ledger.Open(ctx, ledger.Config{
 		Client: s.client.Client, Prefix: Prefix,
@@ -180,6 +192,12 @@ func (s *Server) assemble(registry install.Registry, config *genericapiserver.Re
 	}
 	if err := errors.Join(legacyregistry.Register(s.figures.writes), legacyregistry.CustomRegister(s.figures)); err != nil {
 		klog.V(4).Infof("metrics of this server are not shown: %v", err)
+	}
+	if s.budgets != nil {
+		refused, figures := s.budgets.Metrics()
+		if err := errors.Join(legacyregistry.Register(refused), legacyregistry.CustomRegister(figures)); err != nil {
+			klog.V(4).Infof("metrics of budgets are not shown: %v", err)
+		}
 	}
 	if s.generic, err = config.Complete().New(Component, genericapiserver.NewEmptyDelegate()); err != nil {
 		return fmt.Errorf("API server: %w", err)
@@ -249,6 +267,9 @@ func (s *Server) decorator(where storagebackend.TransportConfig, plain bool) gen
 				return raw, nil // the seam lets pass what no committer came with
 			}
 			count := func(store storage.Interface) (storage.Interface, error) {
+				if resource := resource.Resource; s.budgets != nil && (resource == "zones" || resource == "records") {
+					store = &budgeted{Interface: store, server: s, resource: v1alpha1.Resource(resource)}
+				}
 				return &counting{Interface: store, resource: resource.Resource, writes: s.figures.writes}, nil
 			}
 			switch resource {
@@ -267,7 +288,7 @@ func (s *Server) decorator(where storagebackend.TransportConfig, plain bool) gen
 
 // install makes the storage of the group and serves it.
 func (s *Server) install(registry install.Registry, options generic.RESTOptionsGetter, of assembly) error {
-	records, err := record.NewStorage(record.Config{Scheme: registry.Scheme, RESTOptions: options, Preview: s.ledger.PreviewRecord})
+	records, err := record.NewStorage(record.Config{Scheme: registry.Scheme, RESTOptions: options, Preview: previewed(s, "records", s.ledger.PreviewRecord)})
 	if err != nil {
 		return err
 	}
@@ -290,7 +311,7 @@ func (s *Server) install(registry install.Registry, options generic.RESTOptionsG
 	zones, err := zone.NewStorage(zone.Config{
 		Scheme:        registry.Scheme,
 		RESTOptions:   options,
-		Preview:       s.ledger.PreviewZone,
+		Preview:       previewed(s, "zones", s.ledger.PreviewZone),
 		Authorizer:    s.authorizer,
 		WithEstablish: s.ledger.WithEstablish,
 		Admits:        s.classes.admits,
@@ -339,7 +360,7 @@ func (s *Server) RunLedger(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var all sync.WaitGroup
-	for what, run := range map[string]func(context.Context) error{"cascades": s.cascade, "format": s.ledger.FollowFormat, "views": s.feed.run, "classes": s.classes.run, "care for etcd": s.keeper.Run, "figures": s.figures.measure} {
+	for what, run := range map[string]func(context.Context) error{"cascades": s.cascade, "format": s.ledger.FollowFormat, "views": s.feed.run, "classes": s.classes.run, "budgets": s.followSizes, "care for etcd": s.keeper.Run, "figures": s.figures.measure} {
 		all.Go(func() {
 			if err := run(ctx); err != nil && ctx.Err() == nil {
 				cancel(fmt.Errorf("%s: %w", what, err))
@@ -352,6 +373,14 @@ func (s *Server) RunLedger(ctx context.Context) error {
 		return err
 	}
 	return nil
+}
+
+// followSizes keeps the budgets' stock at the state of the store.
+func (s *Server) followSizes(ctx context.Context) error {
+	if s.budgets == nil {
+		return nil
+	}
+	return s.ledger.FollowSizes(ctx, s.budgets)
 }
 
 // cascade carries out what writes owe, once it is known which namespaces terminate (S2.8). A kube-apiserver that is away

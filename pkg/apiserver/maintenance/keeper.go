@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -45,6 +46,9 @@ type Keeper struct {
 	// interval, intervalFull and minReclaim as the constants; tests have smaller ones.
 	interval, intervalFull time.Duration
 	minReclaim             int64
+
+	// quota is the smallest of the members that were reached last, 0 where none told one.
+	quota atomic.Int64
 
 	mutex sync.Mutex
 	// full is what the last look says of the alarm; nil: etcd takes writes.
@@ -82,6 +86,9 @@ func (k *Keeper) Run(ctx context.Context) error {
 // Name and Check make a Keeper a health check: it fails while etcd takes no writes. It belongs to /healthz alone. A
 // server that said so in /readyz would be taken out of its Service, and reads would end too (M2).
 func (k *Keeper) Name() string { return "etcd-space" }
+
+// Quota is the size above which etcd takes no writes, as of the last look that was told; 0: none was.
+func (k *Keeper) Quota() int64 { return k.quota.Load() }
 
 // Check is nil while etcd takes writes, as of the last look.
 func (k *Keeper) Check(*http.Request) error {
@@ -152,6 +159,15 @@ func (k *Keeper) members(ctx context.Context) ([]member, error) {
 		k.figures.inUse.WithLabelValues(endpoint).Set(float64(status.DbSizeInUse))
 		k.figures.quota.WithLabelValues(endpoint).Set(float64(status.DbSizeQuota))
 		members = append(members, member{endpoint, status})
+	}
+	quota := int64(0)
+	for _, m := range members {
+		if q := m.DbSizeQuota; q > 0 && (quota == 0 || q < quota) {
+			quota = q
+		}
+	}
+	if quota > 0 {
+		k.quota.Store(quota)
 	}
 	if len(members) == 0 {
 		return nil, errors.Join(wrong...)

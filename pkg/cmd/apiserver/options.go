@@ -27,6 +27,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/admission/delegation"
 	"kubi.zone/kubizone/pkg/apiserver"
+	"kubi.zone/kubizone/pkg/apiserver/budget"
 	"kubi.zone/kubizone/pkg/authorization"
 )
 
@@ -56,6 +57,7 @@ type Options struct {
 	Traces         *genericoptions.TracingOptions
 	// AllowInlineSecrets takes DNSClasses with secrets in them.
 	AllowInlineSecrets bool
+	Budgets            budget.Options
 	Metrics            *metrics.Options
 	Logs               *logs.Options
 }
@@ -82,6 +84,7 @@ func NewOptions() *Options {
 		Traces:         genericoptions.NewTracingOptions(),
 		Metrics:        metrics.NewOptions(),
 		Logs:           logs.NewOptions(),
+		Budgets:        budget.NewOptions(),
 	}
 	delegation.Register(o.Admission.Plugins)
 	resourcequota.Register(o.Admission.Plugins)
@@ -154,6 +157,7 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	o.Admission.AddFlags(all.FlagSet("admission"))
 	o.Traces.AddFlags(all.FlagSet("traces"))
 	all.FlagSet("classes").BoolVar(&o.AllowInlineSecrets, "allow-inline-secrets", o.AllowInlineSecrets, "Take DNSClasses that hold a secret themselves instead of naming a Secret. Everybody reads it who may read classes: for tests.")
+	o.Budgets.AddFlags(all.FlagSet("budgets"))
 	o.Metrics.AddFlags(all.FlagSet("metrics"))
 	logsapi.AddFlags(o.Logs, all.FlagSet("logs"))
 	return all
@@ -185,6 +189,8 @@ func (o *Options) Validate() error {
 	} {
 		wrong = append(wrong, faults...)
 	}
+	_, faults := o.Budgets.Limits()
+	wrong = append(wrong, faults...)
 	if err := logsapi.Validate(o.Logs, utilfeature.DefaultFeatureGate, nil).ToAggregate(); err != nil {
 		wrong = append(wrong, err)
 	}

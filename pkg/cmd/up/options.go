@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"kubi.zone/kubizone/pkg/apiserver/budget"
 	"kubi.zone/kubizone/pkg/cmd/delivering"
 	"kubi.zone/kubizone/pkg/cmd/dnsserving"
 	"kubi.zone/kubizone/pkg/load"
@@ -32,6 +33,7 @@ type Options struct {
 	// SecretsDir has the Secrets that DNSClasses name.
 	SecretsDir string
 	Delivering delivering.Options
+	Budgets    budget.Options
 	// Verbosity is the level of -v; above 3, etcd tells what it does, too.
 	Verbosity int
 }
@@ -44,6 +46,7 @@ func NewOptions() *Options {
 		Listen:        "127.0.0.1:7443",
 		LoadNamespace: "default",
 		Delivering:    delivering.NewOptions(),
+		Budgets:       budget.Without(),
 	}
 }
 
@@ -51,6 +54,7 @@ func NewOptions() *Options {
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	o.Options.AddFlags(flags)
 	o.Delivering.AddFlags(flags)
+	o.Budgets.AddFlags(flags)
 	flags.StringVar(&o.DataDir, "data-dir", o.DataDir, "directory of everything that is kept: etcd, certificates, the kubeconfig; made if it is not there")
 	flags.StringVar(&o.Listen, "listen", o.Listen, "address and port of the API; port 0 takes a free one")
 	flags.StringArrayVar(&o.Load, "load", o.Load, "PATH or VIEW=PATH of manifests, a zone file or a directory of both, loaded through the API before it is ready; repeatable")
@@ -70,6 +74,8 @@ type Config struct {
 	AllowInlineSecrets bool
 	SecretsDir         string
 	Delivering         delivering.Options
+	// Budgets are nil where nothing is bounded.
+	Budgets *budget.Options
 	// Warnings are for the operator and stop nothing.
 	Warnings  []string
 	Verbosity int
@@ -93,6 +99,11 @@ func (o *Options) Complete(out io.Writer) (*Config, error) {
 	c.Listen, err = dnsserving.ListenAddress("--listen", o.Listen, 7443)
 	fault(err)
 	fault(o.Delivering.Validate())
+	limits, faults := o.Budgets.Limits()
+	fault(errors.Join(faults...))
+	if limits != (budget.Limits{}) {
+		c.Budgets = &o.Budgets
+	}
 	if o.SecretsDir != "" {
 		if info, err := os.Stat(o.SecretsDir); err != nil {
 			fault(fmt.Errorf("--secrets-dir: %w; name a directory with files NAMESPACE/NAME/KEY", err))

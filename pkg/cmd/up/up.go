@@ -95,6 +95,7 @@ func (c *Config) serve(ctx context.Context, all *parts, dir *embed.Dir, listener
 		Zones:       zones,
 
 		AllowInlineSecrets: c.AllowInlineSecrets,
+		Budgets:            c.Budgets,
 	})
 	if err != nil {
 		return fmt.Errorf("data-dir %s: %w", dir.Path(), err)

@@ -18,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
@@ -210,8 +211,17 @@ func (s *stage) grant(ctx context.Context) (err error) {
 	if s.tenant, err = s.kube.Tenant(user, "tenants"); err != nil {
 		return err
 	}
+	clients, err := s.kube.Clients()
+	if err != nil {
+		return err
+	}
 	for _, namespace := range []string{zoneNamespace, roundNamespace, populationNamespace, bigNamespace} {
 		if err := s.kube.Namespace(ctx, namespace); err != nil {
+			return err
+		}
+		// What is measured is the server, not what one namespace may have of it (S9).
+		unlimited := []byte(`{"metadata":{"annotations":{"kubi.zone/budget":"stored=unlimited,written=unlimited"}}}`)
+		if _, err := clients.CoreV1().Namespaces().Patch(ctx, namespace, types.MergePatchType, unlimited, metav1.PatchOptions{}); err != nil {
 			return err
 		}
 	}

@@ -117,5 +117,9 @@ const AnnotationAcceptSerial = "kubi.zone/accept-serial"
 // AnnotationDefaultClass of a DNSClass, "true": it delivers every zone that names no class.
 const AnnotationDefaultClass = "kubi.zone/is-default-class"
 
+// AnnotationBudget of a Namespace says what its Records and Zones may take instead of what the server's flags say:
+// "stored=1Gi,written=4Mi", either or both, each may be "unlimited" (S9).
+const AnnotationBudget = "kubi.zone/budget"
+
 // AnnotationPaused of a Zone, "true": nothing of it is delivered until it is gone.
 const AnnotationPaused = "kubi.zone/paused"

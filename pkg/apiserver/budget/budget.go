@@ -1,0 +1,198 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package budget
+
+import (
+	"fmt"
+	"math"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/klog/v2"
+)
+
+const (
+	// maxRetryAfter bounds what a client is told to wait: those of Kubernetes wait in silence, and again.
+	maxRetryAfter = 30 * time.Second
+	// sweepEvery is how often accounts are let go of that have nothing and owe nothing.
+	sweepEvery = time.Minute
+)
+
+// CauseTooMuch is the cause of a refusal for what a namespace has stored.
+const CauseTooMuch metav1.CauseType = "NamespaceBudgetExceeded"
+
+// Config of Budgets.
+type Config struct {
+	// Limits of a namespace without an override, and the time that Written may be exceeded for.
+	Limits Limits
+	Burst  time.Duration
+	// Quota is that of the store in octets, 0 while it is not known.
+	Quota func() int64
+	// Override is what the annotation of a namespace says, "" for nothing; nil: there are none.
+	Override func(namespace string) string
+}
+
+// Budgets are those of all namespaces on one server.
+type Budgets struct {
+	config Config
+	// Refused counts refusals by budget: "stored" or "written".
+	figures figures
+
+	mu       sync.Mutex
+	accounts map[string]*account
+	counted  bool             // the stock is known
+	fresh    map[string]int64 // while it is counted
+	swept    time.Time
+}
+
+// account is one namespace.
+type account struct {
+	stored int64
+	// debt is what was written and is not forgiven yet, at that time: Limits.Written a second are.
+	debt float64
+	at   time.Time
+	// text is the override that limits were made of.
+	text   string
+	limits Limits
+}
+
+// New makes Budgets.
+func New(config Config) *Budgets {
+	return &Budgets{config: config, accounts: map[string]*account{}, figures: newFigures()}
+}
+
+// account returns that of a namespace, with limits and debt as they are now. The caller holds b.mu.
+func (b *Budgets) account(namespace string) *account {
+	now := time.Now()
+	a := b.accounts[namespace]
+	if a == nil {
+		a = &account{at: now, limits: b.config.Limits}
+		b.accounts[namespace] = a
+	}
+	if b.config.Override != nil {
+		if text := b.config.Override(namespace); text != a.text {
+			a.text, a.limits = text, b.config.Limits
+			if text != "" {
+				limits, err := b.config.Limits.Override(text)
+				if err == nil {
+					a.limits = limits
+				} else {
+					klog.Errorf("The budget of namespace %s is that of every other: its annotation is not understood: %v", namespace, err)
+				}
+			}
+		}
+	}
+	if a.limits.Written == 0 {
+		a.debt = 0
+	} else {
+		a.debt = max(0, a.debt-now.Sub(a.at).Seconds()*float64(a.limits.Written))
+	}
+	a.at = now
+	return a
+}
+
+// burst is how much may be owed before writes are refused.
+func (b *Budgets) burst(a *account) float64 {
+	return float64(a.limits.Written) * b.config.Burst.Seconds()
+}
+
+func (b *Budgets) quota() int64 {
+	if q := b.config.Quota(); q > 0 {
+		return q
+	}
+	return DefaultQuota
+}
+
+// Charge counts octets that a namespace's writes have put into etcd.
+func (b *Budgets) Charge(namespace string, octets int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.account(namespace).debt += float64(octets)
+	if now := time.Now(); now.Sub(b.swept) > sweepEvery {
+		b.swept = now
+		for namespace := range b.accounts {
+			if a := b.account(namespace); a.stored == 0 && a.debt == 0 {
+				delete(b.accounts, namespace)
+			}
+		}
+	}
+}
+
+// Recount, Add and Counted take in what is stored; see ledger.Sizes.
+func (b *Budgets) Recount() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.fresh = map[string]int64{}
+}
+
+// Add counts octets of a namespace, or takes them away.
+func (b *Budgets) Add(namespace string, octets int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.fresh != nil {
+		b.fresh[namespace] += octets
+		return
+	}
+	b.account(namespace).stored += octets
+}
+
+// Counted ends a count of all objects.
+func (b *Budgets) Counted() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, a := range b.accounts {
+		a.stored = 0
+	}
+	for namespace, octets := range b.fresh {
+		b.account(namespace).stored = octets
+	}
+	b.fresh, b.counted = nil, true
+}
+
+// Write is one that a client asks for.
+type Write struct {
+	Resource        schema.GroupResource
+	Namespace, Name string
+	// Grows is by how much the stock would grow; 0 or less where it would not, or is not judged.
+	Grows int64
+}
+
+// Admit is nil where the namespace's budgets allow the write: 403 where it has too much stored, 429 where it writes too fast.
+func (b *Budgets) Admit(w Write) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	a := b.account(w.Namespace)
+	if may := a.limits.Stored.of(b.quota()); may > 0 && b.counted && w.Grows > 0 && a.stored+w.Grows > may {
+		b.figures.refused.WithLabelValues("stored").Inc()
+		message := fmt.Sprintf("namespace %s has %s of records and zones stored and may have %s, and this would add %s (S9.1): delete what is not needed any more, or have whoever runs the cluster raise it by the annotation kubi.zone/budget of the Namespace",
+			w.Namespace, octets(a.stored), octets(may), octets(w.Grows))
+		err := apierrors.NewForbidden(w.Resource, w.Name, fmt.Errorf("%s", message))
+		err.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: CauseTooMuch, Message: message}}
+		return err
+	}
+	if burst := b.burst(a); burst > 0 && a.debt >= burst {
+		b.figures.refused.WithLabelValues("written").Inc()
+		wait := time.Duration((a.debt - burst) / float64(a.limits.Written) * float64(time.Second))
+		err := apierrors.NewTooManyRequests(fmt.Sprintf("%s %q: the writes of namespace %s have put %s into etcd that are not forgiven yet, of %s that may be, and %s a second are forgiven (S9.2); nothing was written: try again in %s, "+
+			"write less often or into smaller zones, or have whoever runs the cluster raise it by the annotation kubi.zone/budget of the Namespace",
+			w.Resource, w.Name, w.Namespace, octets(int64(a.debt)), octets(int64(burst)), octets(a.limits.Written), (wait+time.Second).Round(time.Second)), 0)
+		err.ErrStatus.Details.RetryAfterSeconds = int32(math.Ceil(min(wait+time.Second, maxRetryAfter).Seconds()))
+		return err
+	}
+	return nil
+}
+
+// octets for people.
+func octets(n int64) string {
+	switch {
+	case n >= 10<<30:
+		return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
+	case n >= 1<<20:
+		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+	}
+	return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
+}

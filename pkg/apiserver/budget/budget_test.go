@@ -1,0 +1,155 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package budget
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+var records = schema.GroupResource{Group: "kubi.zone", Resource: "records"}
+
+func budgets(override map[string]string) *Budgets {
+	return New(Config{Limits: Limits{Stored: Stock{Percent: 25}, Written: 1 << 20}, Burst: time.Minute,
+		Quota: func() int64 { return 4 << 30 }, Override: func(namespace string) string { return override[namespace] }})
+}
+
+// S9.1: both figures and the next step are in the refusal; a recount takes nothing away while it runs; who has an override has that.
+func TestBudgets_stored_S9_1(t *testing.T) {
+	b := budgets(map[string]string{"small": "stored=1Mi", "free": "stored=unlimited", "wrong": "stored=lots"})
+	write := func(namespace string, grows int64) error {
+		return b.Admit(Write{Resource: records, Namespace: namespace, Name: "www", Grows: grows})
+	}
+	if err := write("a", 2<<30); err != nil {
+		t.Errorf("before the stock is known: %v", err)
+	}
+	b.Recount()
+	for _, namespace := range []string{"a", "small", "free", "wrong"} {
+		b.Add(namespace, 1<<30)
+	}
+	b.Counted()
+	err := write("a", 1<<10)
+	for _, part := range []string{"has 1024.0 MiB", "may have 1024.0 MiB", "would add 1.0 KiB", "delete what is not needed", "kubi.zone/budget"} {
+		if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), part) {
+			t.Errorf("%q is not in %v", part, err)
+		}
+	}
+	if err := write("a", 0); err != nil {
+		t.Errorf("it does not grow: %v", err)
+	}
+	if err := write("free", 1<<40); err != nil {
+		t.Errorf("unlimited: %v", err)
+	}
+	if err := write("wrong", 1<<10); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "may have 1024.0 MiB") {
+		t.Errorf("an annotation that is not understood: %v", err)
+	}
+	b.Recount()
+	if err := write("a", 1<<10); !apierrors.IsForbidden(err) {
+		t.Errorf("while it is counted anew: %v", err)
+	}
+	b.Add("a", 1<<20)
+	b.Counted()
+	if err := write("a", 1<<10); err != nil {
+		t.Errorf("most of it is gone: %v", err)
+	}
+	if err := write("small", 2<<20); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "may have 1.0 MiB") {
+		t.Errorf("its own limit: %v", err)
+	}
+	b.Add("a", -1<<20)
+}
+
+// S9.2: a minute's worth may be written at once, then so much a second; who writes nothing is forgiven all; a long debt is told as
+// that and as a wait that clients bear.
+func TestBudgets_written_S9_2(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := budgets(map[string]string{"fast": "written=1Gi"})
+		admits := func(namespace string) error {
+			return b.Admit(Write{Resource: records, Namespace: namespace, Name: "www"})
+		}
+		written := 0
+		for admits("a") == nil {
+			b.Charge("a", 100<<10)
+			written += 100 << 10
+		}
+		if written < 60<<20 || written > 61<<20 {
+			t.Errorf("%d octets at once", written)
+		}
+		for began := time.Now(); time.Since(began) < 10*time.Minute; time.Sleep(time.Second / 50) {
+			if admits("a") == nil {
+				b.Charge("a", 100<<10)
+				written += 100 << 10
+			}
+		}
+		if most := (60 + 600 + 1) << 20; written > most || written < most-2<<20 {
+			t.Errorf("%d octets in ten minutes, want %d", written, most)
+		}
+		b.Charge("a", 1<<30) // deletions pass, and are charged
+		err := admits("a")
+		status, _ := err.(apierrors.APIStatus)
+		if !apierrors.IsTooManyRequests(err) || status.Status().Details.RetryAfterSeconds != 30 || !strings.Contains(err.Error(), "have put 108") || !strings.Contains(err.Error(), "of 60.0 MiB that may be") || !strings.Contains(err.Error(), "17m") {
+			t.Errorf("%v", err)
+		}
+		b.Charge("fast", 1<<30)
+		for what, namespace := range map[string]string{"another": "b", "one that may": "fast"} {
+			if err := admits(namespace); err != nil {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+		time.Sleep(20 * time.Minute)
+		if err := admits("a"); err != nil {
+			t.Errorf("after it was quiet: %v", err)
+		}
+		b.Charge("c", 1)
+		time.Sleep(2 * sweepEvery)
+		b.Charge("c", 1)
+		if n := len(b.accounts); n != 1 {
+			t.Errorf("%d accounts of namespaces that have nothing", n)
+		}
+	})
+}
+
+func TestBudgets_topTen(t *testing.T) {
+	b := budgets(map[string]string{"n19": "stored=unlimited"})
+	b.Recount()
+	for i := range 20 {
+		b.Add(fmt.Sprintf("n%d", i), int64(i+1)<<20)
+		b.Charge(fmt.Sprintf("n%d", i), (20-i)<<20)
+	}
+	b.Counted()
+	stored, written := b.top()
+	if len(stored) != 10 || stored[0].namespace != "n19" || stored[0].has != 20<<20 || stored[0].may != 0 || stored[1].may != 1<<30 {
+		t.Errorf("%v", stored)
+	}
+	if len(written) != 10 || written[0].namespace != "n0" || written[0].may != 60<<20 {
+		t.Errorf("%v", written)
+	}
+}
+
+// S9.4: an annotation overrides one of the flags, or both.
+func TestLimits_override_S9_4(t *testing.T) {
+	for text, want := range map[string]string{
+		"stored=25%,written=2Mi": "{{25 0} 2097152}", "stored=1Gi": "{{0 1073741824} 1048576}", "written=unlimited": "{{25 0} 0}", "stored=unlimited, written=10M": "{{0 0} 10000000}",
+		"stored=0%": "", "stored=101%": "", "stored=NaN%": "", "stored=-1": "", "written=25%": "", "stored": "", "more=1": "", "": "", "written=1e30": "",
+	} {
+		got, err := Limits{Stored: Stock{Percent: 25}, Written: 1 << 20}.Override(text)
+		if said := fmt.Sprint(got); (err != nil) != (want == "") || err == nil && said != want {
+			t.Errorf("%q: %s %v, want %s", text, said, err, want)
+		}
+	}
+	o := Options{Stored: "much", Written: "fast"}
+	if _, wrong := o.Limits(); len(wrong) != 3 {
+		t.Errorf("%v", wrong)
+	}
+	for _, o := range []Options{NewOptions(), Without()} {
+		if _, wrong := o.Limits(); len(wrong) > 0 {
+			t.Errorf("%+v: %v", o, wrong)
+		}
+	}
+}

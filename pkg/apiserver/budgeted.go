@@ -1,0 +1,122 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apiserver
+
+import (
+	"bytes"
+	"context"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/storage"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apiserver/budget"
+	"kubi.zone/kubizone/pkg/registry/preview"
+)
+
+// sized is a Record or a Zone in the form in which it is stored.
+type sized interface {
+	runtime.Object
+	metav1.Object
+	Size() int
+	Marshal() ([]byte, error)
+}
+
+// asked is a write before it is decided (S9), as it comes to the storage or as a dry run asks for it. before is nil for a
+// creation.
+type asked struct {
+	resource      schema.GroupResource
+	before, after sized
+}
+
+// allow asks the budgets of the object's namespace. Deletions and what shrinks always pass, and so does an update that changes
+// nothing: nothing is written then. A status is charged and not counted as stock, so that controllers can say how an object is;
+// its size has its own bound (S5.6).
+func (s *Server) allow(ctx context.Context, w asked) error {
+	grows := w.octets(s, w.after)
+	if w.before != nil {
+		if grows -= w.octets(s, w.before); grows < 0 || w.before.GetDeletionTimestamp() == nil && w.after.GetDeletionTimestamp() != nil {
+			return nil
+		}
+		if info, ok := genericapirequest.RequestInfoFrom(ctx); ok && info.Subresource == "status" {
+			grows = 0
+		}
+	}
+	err := s.budgets.Admit(budget.Write{Resource: w.resource, Namespace: w.after.GetNamespace(), Name: w.after.GetName(), Grows: grows})
+	if err != nil && w.before != nil && unchanged(w.before, w.after) {
+		return nil
+	}
+	return err
+}
+
+// unchanged: they stand in etcd alike.
+func unchanged(before, after sized) bool {
+	x, err := before.Marshal()
+	y, wrong := after.Marshal()
+	return err == nil && wrong == nil && bytes.Equal(x, y)
+}
+
+func (w asked) octets(s *Server, object sized) int64 {
+	layout := s.ledger.Layout()
+	key := layout.Record(object.GetNamespace(), object.GetName())
+	if w.resource.Resource == "zones" {
+		key = layout.Zone(object.GetNamespace(), object.GetName())
+	}
+	return layout.StoredOctets(key, object.Size())
+}
+
+// budgeted judges writes of Records or Zones by the budgets of their namespaces before the ledger decides about them, so that a
+// refused one costs nothing.
+type budgeted struct {
+	storage.Interface
+	server   *Server
+	resource schema.GroupResource
+}
+
+func (b *budgeted) Create(ctx context.Context, key string, obj, out runtime.Object, ttl uint64) error {
+	if err := b.server.allow(ctx, asked{resource: b.resource, after: obj.(sized)}); err != nil {
+		return err
+	}
+	return b.Interface.Create(ctx, key, obj, out, ttl)
+}
+
+func (b *budgeted) GuaranteedUpdate(ctx context.Context, key string, destination runtime.Object, ignoreNotFound bool, preconditions *storage.Preconditions, update storage.UpdateFunc, cached runtime.Object) error {
+	return b.Interface.GuaranteedUpdate(ctx, key, destination, ignoreNotFound, preconditions, func(in runtime.Object, response storage.ResponseMeta) (runtime.Object, *uint64, error) {
+		var before sized
+		if response.ResourceVersion != 0 {
+			before = in.DeepCopyObject().(sized) // update may change in
+		}
+		out, ttl, err := update(in, response)
+		if err != nil {
+			return out, ttl, err
+		}
+		return out, ttl, b.server.allow(ctx, asked{resource: b.resource, before: before, after: out.(sized)})
+	}, cached)
+}
+
+// previewed judges a dry run as the write would be.
+func previewed[T interface {
+	comparable
+	sized
+}](s *Server, resource string, decide preview.Decide[T]) preview.Decide[T] {
+	if s.budgets == nil {
+		return decide
+	}
+	return func(ctx context.Context, before, after T) error {
+		var none T
+		if after != none {
+			w := asked{resource: v1alpha1.Resource(resource), after: after}
+			if before != none {
+				w.before = before
+			}
+			if err := s.allow(ctx, w); err != nil {
+				return err
+			}
+		}
+		return decide(ctx, before, after)
+	}
+}

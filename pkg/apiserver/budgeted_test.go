@@ -1,0 +1,138 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apiserver
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apiserver/budget"
+	typed "kubi.zone/kubizone/pkg/generated/clientset/versioned/typed/kubizone/v1alpha1"
+)
+
+// bounded is a server with budgets and a zone in which two namespaces may write.
+func bounded(t *testing.T, options budget.Options) typed.KubizoneV1alpha1Interface {
+	t.Helper()
+	api := whole(t, func(c *Config) { c.Budgets = &options })
+	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: "shared"}, Spec: v1alpha1.ZoneSpec{DomainName: "example.org.", Delegations: []v1alpha1.Delegation{{Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}}}}
+	if _, err := api.Zones("platform").Create(t.Context(), zone, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	return api
+}
+
+func long(name string, octets int) *v1alpha1.Record {
+	record := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.RecordSpec{DomainName: name + ".example.org.", Type: "TXT"}}
+	for i := range octets / 4000 {
+		record.Spec.Values = append(record.Spec.Values, strings.Repeat("x", 3900)+fmt.Sprint(i))
+	}
+	return record
+}
+
+// S9.1, S9.3: a namespace has what its budget allows, by whatever it is filled. What deletes, shrinks or says how an object is passes, and
+// so does another namespace; a dry run is judged like the write.
+func TestBudgets_stored_S9_1(t *testing.T) {
+	api := bounded(t, budget.Options{Stored: "512Ki", Written: "unlimited", Burst: time.Minute})
+	ctx, dry := t.Context(), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
+	team := api.Records("team")
+	full := func(what string, err error) {
+		t.Helper()
+		if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "may have 512.0 KiB") || !strings.Contains(err.Error(), "kubi.zone/budget") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	var err error
+	n := 0
+	for ; err == nil && n < 100; n++ {
+		_, err = team.Create(ctx, long(fmt.Sprintf("r%d", n), 40<<10), metav1.CreateOptions{})
+	}
+	if full("records", err); n < 10 || n > 16 { // the watch tells what there is a moment later
+		t.Errorf("%d of 40 KiB in 512 KiB", n)
+	}
+	_, err = team.Create(ctx, long("dry", 40<<10), dry)
+	full("a dry run", err)
+	_, err = team.Patch(ctx, "r0", types.MergePatchType, []byte(`{"metadata":{"annotations":{"a":"`+strings.Repeat("x", 38<<10)+`"}}}`), metav1.PatchOptions{})
+	full("an annotation", err)
+	_, err = team.Patch(ctx, "r0", types.MergePatchType, []byte(`{"metadata":{"annotations":{"a":"`+strings.Repeat("x", 38<<10)+`"}}}`), metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
+	full("an annotation in a dry run", err)
+	_, err = team.Patch(ctx, "r0", types.ApplyPatchType, fmt.Appendf(nil, `{"apiVersion":"kubi.zone/v1alpha1","kind":"Record","metadata":{"name":"r0","labels":{%q:"x"}},"spec":{}}`, strings.Repeat("l", 63)), metav1.PatchOptions{FieldManager: strings.Repeat("m", 120)})
+	if err != nil && !apierrors.IsForbidden(err) { // some hundred octets: whether they fit is chance
+		t.Errorf("another manager: %v", err)
+	}
+	if _, err := api.Records("others").Create(ctx, long("theirs", 40<<10), metav1.CreateOptions{}); err != nil {
+		t.Errorf("another namespace: %v", err)
+	}
+	if _, err := team.Patch(ctx, "r0", types.MergePatchType, []byte(`{"status":{"conditions":[{"type":"Ready","status":"False","reason":"R","message":"`+strings.Repeat("m", 1000)+`","lastTransitionTime":"2026-01-01T00:00:00Z"}]}}`), metav1.PatchOptions{}, "status"); err != nil {
+		t.Errorf("a status: %v", err)
+	}
+	if _, err := team.Patch(ctx, "r1", types.MergePatchType, []byte(`{"spec":{"values":["short"]},"metadata":{"finalizers":["example.org/held"]}}`), metav1.PatchOptions{}); err != nil {
+		t.Errorf("shrinks: %v", err)
+	}
+	for _, name := range []string{"r1", "r2", "r3"} {
+		if err := team.Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
+			t.Errorf("delete %s: %v", name, err)
+		}
+	}
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		if _, err = team.Create(ctx, long("again", 60<<10), metav1.CreateOptions{}); err == nil || time.Now().After(end) {
+			break
+		}
+	}
+	if err != nil {
+		t.Errorf("after deletions: %v", err)
+	}
+}
+
+// S9.2, S9.3: who writes without end is told when to come again, whatever is written; what deletes and what changes nothing passes.
+func TestBudgets_written_S9_2(t *testing.T) {
+	api := bounded(t, budget.Options{Stored: "unlimited", Written: "1Ki", Burst: 20 * time.Second})
+	ctx := t.Context()
+	for _, name := range []string{"a", "b"} {
+		if _, err := api.Records("team").Create(ctx, long(name, 4000), metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	patch := func(namespace, body string, query ...string) error {
+		r := api.RESTClient().Patch(types.MergePatchType).Namespace(namespace).Resource("records").Name("a").Body([]byte(body)).MaxRetries(0)
+		for _, q := range query {
+			r = r.Param(q, "All")
+		}
+		return r.Do(ctx).Error()
+	}
+	var err error
+	for i := 0; err == nil && i < 200; i++ {
+		err = patch("team", fmt.Sprintf(`{"spec":{"ttl":%d}}`, i%2+300))
+	}
+	status, _ := err.(apierrors.APIStatus)
+	if !apierrors.IsTooManyRequests(err) || status.Status().Code != http.StatusTooManyRequests || status.Status().Details.RetryAfterSeconds < 1 || !strings.Contains(err.Error(), "1.0 KiB a second") {
+		t.Fatalf("%v", err)
+	}
+	for what, err := range map[string]error{
+		"metadata":  patch("team", `{"metadata":{"labels":{"a":"b"}}}`),
+		"a dry run": patch("team", `{"spec":{"ttl":305}}`, "dryRun"),
+		"a create":  api.RESTClient().Post().Namespace("team").Resource("records").Body(long("c", 4000)).MaxRetries(0).Do(ctx).Error(),
+		"a status":  api.RESTClient().Patch(types.MergePatchType).Namespace("team").Resource("records").Name("a").SubResource("status").Body([]byte(`{"status":{"lastDeliveryError":"x"}}`)).MaxRetries(0).Do(ctx).Error(),
+	} {
+		if !apierrors.IsTooManyRequests(err) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if err := patch("team", `{"spec":{"type":"TXT"}}`); err != nil {
+		t.Errorf("nothing is changed: %v", err)
+	}
+	if _, err := api.Records("others").Create(ctx, long("theirs", 4000), metav1.CreateOptions{}); err != nil {
+		t.Errorf("another namespace: %v", err)
+	}
+	if err := api.Records("team").Delete(ctx, "b", metav1.DeleteOptions{}); err != nil {
+		t.Errorf("a deletion: %v", err)
+	}
+}
