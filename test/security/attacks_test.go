@@ -98,6 +98,8 @@ var attacks = []attack{
 	{62, "T", "a deleted Record that a finalizer holds in the zone", "released when its rule goes, and never adopted anew", nil, nil},
 	{70, "T", "a child zone whose name servers have no address", "its parent stays Servable and lists none of them", nil, nil},
 	{71, "T", "data of a former zone left at a provider for the next owner of the name", "withdrawn, unless the class allows Retain; no right in a namespace lets it be forgotten", nil, []string{"test/cluster TestStories//classes"}},
+	{72, "T", "an object that makes each small write a large one", "422 with the field, the figures and the way out", largeObjects, nil},
+	{73, "T", "more octets than a namespace may have or write", "403 with both figures, or 429 with Retry-After; others are served", octetsOfATenant, nil},
 }
 
 // TestAttacks is the table: for each number what is tried, what is expected, and where it is shown.

@@ -1,0 +1,197 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package security
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+)
+
+// 72: S5.6. Each write of a record writes its zone, so the zone's owner cannot make it large, by whatever field.
+func largeObjects(t *testing.T, a *arena) {
+	ctx := within(t, patience)
+	owner := a.tenants[platform]
+	if _, err := owner.zones().Create(ctx, zone(platform, "wide", "wide.example.", rule(platform, nil, "*")), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	patch := func(kind types.PatchType, body string, options metav1.PatchOptions) error {
+		_, err := owner.zones().Patch(ctx, "wide", kind, []byte(body), options)
+		return err
+	}
+	says := func(what string, err error, parts ...string) {
+		t.Helper()
+		refused(t, what, err, invalid)
+		for _, part := range append(parts, " octets as it is stored, and may take ", "S5.6") {
+			if err != nil && !strings.Contains(err.Error(), part) {
+				t.Errorf("%s: %q is not in %.500s", what, part, err)
+			}
+		}
+	}
+	var rules []string
+	for i := range 900 {
+		rules = append(rules, fmt.Sprintf(`{"namespace":%q,"records":[{"pattern":"%05d%s.%s"}]}`, platform, i, strings.Repeat("a", 50), strings.Repeat("b", 60)))
+	}
+	says("130 KB of rules", patch(types.MergePatchType, `{"spec":{"delegations":[`+strings.Join(rules, ",")+`]}}`, metav1.PatchOptions{}), "spec: Too long", "65536", "child zones")
+	says("100 KB of annotations", patch(types.MergePatchType, `{"metadata":{"annotations":{"a":"`+strings.Repeat("x", 100_000)+`"}}}`, metav1.PatchOptions{}), "metadata: Too long", "annotations")
+	var labels []string
+	for i := range 150 {
+		labels = append(labels, fmt.Sprintf("%q:\"x\"", fmt.Sprintf("l%03d%s", i, strings.Repeat("l", 50))))
+	}
+	var err error
+	for i := range 40 { // each owns the same fields, and has a name of its own
+		if err = patch(types.ApplyPatchType, fmt.Sprintf(`{"apiVersion":"kubi.zone/v1alpha1","kind":"Zone","metadata":{"name":"wide","labels":{%s}},"spec":{"domainName":"wide.example."}}`, strings.Join(labels, ",")),
+			metav1.PatchOptions{FieldManager: fmt.Sprintf("manager-%d", i)}); err != nil {
+			break
+		}
+	}
+	says("forty managers of the same fields", err, "metadata.managedFields: Too long", "fewer field managers")
+	is := must(owner.zones().Get(ctx, "wide", metav1.GetOptions{}))(t)
+	if n := is.Size(); n > 96<<10 {
+		t.Errorf("the Zone takes %d octets", n)
+	}
+	// What it has grown to may stay, and go.
+	if err := patch(types.MergePatchType, `{"spec":{"ttl":77}}`, metav1.PatchOptions{FieldManager: "manager-0"}); err != nil {
+		t.Errorf("a change of the same size: %v", err)
+	}
+	if err := patch(types.MergePatchType, `{"metadata":{"managedFields":[{}]}}`, metav1.PatchOptions{}); err != nil {
+		t.Errorf("managers are forgotten: %v", err)
+	}
+	large := record(platform, "large", "large.wide.example.", "TXT")
+	for i := range 20 {
+		large.Spec.Values = append(large.Spec.Values, fmt.Sprint(i)+strings.Repeat(`\200`, 1000))
+	}
+	large.Annotations = map[string]string{"a": strings.Repeat("x", 100_000)}
+	_, err = owner.records().Create(ctx, large, metav1.CreateOptions{})
+	says("a record of 180 KB", err, "metadata: Too long")
+}
+
+// glutton has budgets of its own, which whoever runs the cluster has given it.
+const glutton = "glutton"
+
+// 73: S9. A tenant has in octets what it may have, and writes what it may write, by whatever way; others are served.
+func octetsOfATenant(t *testing.T, a *arena) {
+	ctx := within(t, patience)
+	if err := a.join(ctx, glutton); err != nil {
+		t.Fatal(err)
+	}
+	them, calm := a.tenants[glutton], a.tenants[victim]
+	admin := must(a.kube.Clients())(t)
+	theirs := must(kubernetes.NewForConfig(them.config))(t)
+	budget := func(clients *kubernetes.Clientset, text string) error {
+		_, err := clients.CoreV1().Namespaces().Patch(ctx, glutton, types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{"kubi.zone/budget":%q}}}`, text), metav1.PatchOptions{})
+		return err
+	}
+	refused(t, "the tenant raises its own budget", budget(theirs, "stored=unlimited,written=unlimited"), forbidden)
+	if err := budget(admin, "stored=1Mi,written=unlimited"); err != nil {
+		t.Fatal(err)
+	}
+	own := zone(glutton, "own", "glutton.example.", rule(glutton, nil, "*"))
+	until(ctx, t, "the glutton's zone", func() error {
+		_, err := them.zones().Create(ctx, own, metav1.CreateOptions{})
+		return err
+	})
+	until(ctx, t, "the annotation is known", func() error {
+		if of := a.figure(ctx, t, "kubizone_namespace_stored_limit_bytes", glutton); of != 1<<20 {
+			return fmt.Errorf("the limit is %.0f", of)
+		}
+		return nil
+	})
+
+	// Stored: by values, annotations and managers, held by finalizers.
+	fat := func(name string) *v1alpha1.Record {
+		r := record(glutton, name, name+".glutton.example.", "TXT")
+		for i := range 10 {
+			r.Spec.Values = append(r.Spec.Values, fmt.Sprint(i)+strings.Repeat("x", 3900))
+		}
+		r.Annotations, r.Finalizers = map[string]string{"a": strings.Repeat("x", 30_000)}, []string{"glutton.example/held"}
+		return r
+	}
+	var err error
+	made := 0
+	for ; err == nil && made < 100; made++ {
+		if _, err = them.records().Create(ctx, fat(fmt.Sprintf("fat-%d", made)), metav1.CreateOptions{}); err == nil {
+			err = them.records().Delete(ctx, fmt.Sprintf("fat-%d", made), metav1.DeleteOptions{}) // which its finalizer holds up
+		}
+	}
+	refused(t, "more than is stored", err, forbidden)
+	if err == nil || !strings.Contains(err.Error(), "may have 1.0 MiB") || made > 20 {
+		t.Errorf("%d records of 70 KB: %v", made, err)
+	}
+	dry := fat("dry")
+	_, err = them.records().Create(ctx, dry, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	refused(t, "more than is stored, as a dry run", err, forbidden)
+	if has := a.figure(ctx, t, "kubizone_namespace_stored_bytes", glutton); has > 1.2*(1<<20) || has < 0.8*(1<<20) {
+		t.Errorf("the metric says that %.0f octets are stored", has)
+	}
+	for i := range made {
+		_, err := them.records().Patch(ctx, fmt.Sprintf("fat-%d", i), types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+		if err != nil && !apierrors.IsNotFound(err) {
+			t.Errorf("the finalizer of fat-%d: %v", i, err)
+		}
+	}
+
+	// Written: changes that shrink and grow in turns, metadata, status that it may not write, in small writes.
+	if err := budget(admin, "written=16Ki"); err != nil {
+		t.Fatal(err)
+	}
+	until(ctx, t, "the annotation is known", func() error {
+		if of := a.figure(ctx, t, "kubizone_namespace_written_limit_bytes", glutton); of != 60*16<<10 {
+			_ = them.puts(ctx, "small", "small.glutton.example.", "A", "192.0.2.1") // the metric names who has written
+			return fmt.Errorf("the limit is %.0f", of)
+		}
+		return nil
+	})
+	ways := []string{`{"spec":{"values":["%d"]}}`, `{"metadata":{"annotations":{"a":"%d"}}}`, `{"metadata":{"annotations":{"a":"%d` + strings.Repeat("x", 50_000) + `"}}}`, `{"metadata":{"annotations":null}}`}
+	if err := them.puts(ctx, "turns", "turns.glutton.example.", "TXT", "0"); err != nil && !apierrors.IsTooManyRequests(err) {
+		t.Fatal(err)
+	}
+	write := func(n int) error {
+		return them.RESTClient().Patch(types.MergePatchType).Namespace(glutton).Resource("records").Name("turns").
+			Body([]byte(strings.ReplaceAll(ways[n%len(ways)], "%d", strconv.Itoa(n)))).MaxRetries(0).Do(ctx).Error()
+	}
+	err = nil
+	writes := 0
+	for ; err == nil && writes < 1000; writes++ {
+		err = write(writes)
+	}
+	status, _ := err.(apierrors.APIStatus)
+	if !apierrors.IsTooManyRequests(err) || status.Status().Details == nil || status.Status().Details.RetryAfterSeconds < 1 {
+		t.Errorf("after %d writes: %v", writes, err)
+	}
+	t.Logf("%d writes, then: %v", writes, err)
+	began := time.Now()
+	if err := calm.puts(ctx, "quietvictim-beside-glutton", "beside-glutton.victim.example.", "A", "192.0.2.73"); err != nil {
+		t.Errorf("another is not served: %v", err)
+	}
+	t.Logf("another's write took %s", time.Since(began).Round(time.Millisecond))
+	if err := them.records().DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
+		t.Errorf("who owes may delete: %v", err)
+	}
+	if err := budget(admin, "stored=25%"); err != nil {
+		t.Error(err)
+	}
+}
+
+// figure is what the server's metrics say of a namespace, 0 where they do not name it.
+func (a *arena) figure(ctx context.Context, t *testing.T, metric, namespace string) float64 {
+	t.Helper()
+	text := string(must(a.admin.at(t, a.server).RESTClient().Get().AbsPath("/metrics").DoRaw(ctx))(t))
+	found := regexp.MustCompile(`(?m)^` + metric + `\{namespace="` + namespace + `"\} (\S+)$`).FindStringSubmatch(text)
+	if found == nil {
+		return 0
+	}
+	return must(strconv.ParseFloat(found[1], 64))(t)
+}
