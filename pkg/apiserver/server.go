@@ -334,6 +334,7 @@ func (s *Server) install(registry install.Registry, options generic.RESTOptionsG
 	group.VersionedResourcesStorageMap[v1alpha1.SchemeGroupVersion.Version] = map[string]rest.Storage{
 		"zones":             zones.Zone,
 		"zones/status":      zones.Status,
+		"zones/establish":   zones.Establish,
 		"zones/entries":     zones.Entries,
 		"zones/changes":     zones.Changes,
 		"records":           records.Record,

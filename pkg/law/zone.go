@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"kubi.zone/kubizone/pkg/dns/name"
@@ -251,6 +252,20 @@ func (d *zoneDecision) sit() (*seat, *Refusal) {
 	return s, nil
 }
 
+// createRole is the command that makes a Role for establishing one zone (S3.2).
+func createRole(namespace, resourceName string) string {
+	role := strings.Map(func(c rune) rune {
+		if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '.' {
+			return c
+		}
+		return '-'
+	}, resourceName)
+	if resourceName == "." {
+		role = "root"
+	}
+	return fmt.Sprintf("kubectl create role establish-%s -n %s --verb=create --resource=zones.kubi.zone/establish --resource-name=%s", role, namespace, resourceName)
+}
+
 // may asks whether a zone may be made at, or renamed to, its seat (S1.6, S3.1,
 // S3.2, S3.6). externalCut: the parent delegates a name above it away (S3.5).
 func (d *zoneDecision) may(plan *Plan, s *seat) (externalCut bool, refusal *Refusal) {
@@ -272,7 +287,8 @@ func (d *zoneDecision) may(plan *Plan, s *seat) (externalCut bool, refusal *Refu
 			if s.view != "" {
 				resource = s.view + ":" + resource
 			}
-			return false, forbidden(ReasonNotDelegated, "no zone%s encloses %s, and a standalone zone needs the verb establish on zones.kubi.zone %q in namespace %q (S3.2; ask an administrator for that right, or for a delegating zone above it)", inView(s.view), s.fqdn, resource, spec.Namespace)
+			return false, forbidden(ReasonNotDelegated, "no zone%s encloses %s, and a standalone zone needs the right to create zones.kubi.zone/establish with resourceName %q in namespace %q (S3.2; ask an administrator for a delegating zone above it, or for that right: %s, and a RoleBinding of it)",
+				inView(s.view), s.fqdn, resource, spec.Namespace, createRole(spec.Namespace, resource))
 		}
 		return false, nil
 	}

@@ -26,7 +26,7 @@ func (l *Ledger) Zones(raw storage.Interface) storage.Interface {
 
 type establishKey struct{}
 
-// WithEstablish carries the authorizer's answer for the verb establish to the
+// WithEstablish carries the authorizer's answer for zones/establish to the
 // decision: it is a fact asked before the write, never under a lock (S3.2).
 func (l *Ledger) WithEstablish(ctx context.Context, allowed bool) context.Context {
 	return context.WithValue(ctx, establishKey{}, allowed)

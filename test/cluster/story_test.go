@@ -68,7 +68,7 @@ func (c *cluster) tenant(ctx context.Context, namespace, user, domain string) (k
 		return "", err
 	}
 	if err := c.kube.Grant(ctx, namespace, user, rbacv1.PolicyRule{
-		APIGroups: []string{"kubi.zone"}, Resources: []string{"zones"}, Verbs: []string{"establish"}, ResourceNames: []string{strings.TrimSuffix(domain, ".")},
+		APIGroups: []string{"kubi.zone"}, Resources: []string{"zones/establish"}, Verbs: []string{"create"}, ResourceNames: []string{strings.TrimSuffix(domain, ".")},
 	}); err != nil {
 		return "", err
 	}
@@ -89,7 +89,7 @@ func (c *cluster) waitAllowed(ctx context.Context, kubeconfig, namespace, domain
 	for {
 		review, err := client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, &authorizationv1.SelfSubjectAccessReview{
 			Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
-				Namespace: namespace, Verb: "establish", Group: "kubi.zone", Resource: "zones", Name: strings.TrimSuffix(domain, "."),
+				Namespace: namespace, Verb: "create", Group: "kubi.zone", Resource: "zones", Subresource: "establish", Name: strings.TrimSuffix(domain, "."),
 			}},
 		}, metav1.CreateOptions{})
 		if err == nil && review.Status.Allowed {

@@ -322,7 +322,7 @@ func (i *installation) tenant(t *testing.T) {
 	// kube-controller-manager aggregates.
 	i.until("yes", "auth", "can-i", "create", "records.kubi.zone", "-n", "team-a", "--as=alice")
 	for _, refused := range [][]string{
-		{"create", "zones.kubi.zone"}, {"establish", "zones.kubi.zone"}, {"update", "records.kubi.zone", "--subresource=status"},
+		{"create", "zones.kubi.zone"}, {"create", "zones.kubi.zone", "--subresource=establish"}, {"update", "records.kubi.zone", "--subresource=status"},
 	} {
 		out, _, _ := i.run("", slices.Concat([]string{"auth", "can-i"}, refused, []string{"-n", "team-a", "--as=alice"})...)
 		if strings.TrimSpace(out) != "no" {

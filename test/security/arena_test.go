@@ -188,9 +188,14 @@ func (a *arena) join(ctx context.Context, namespace string) error {
 		}
 	}
 	// Contests are for those who may: the names that both may establish are theirs alone.
-	if err := a.kube.Grant(ctx, namespace, user, rbacv1.PolicyRule{
-		APIGroups: []string{"kubi.zone"}, Resources: []string{"zones"}, Verbs: []string{"establish"}, ResourceNames: contested(),
-	}); err != nil {
+	rights := []rbacv1.PolicyRule{{
+		APIGroups: []string{"kubi.zone"}, Resources: []string{"zones/establish"}, Verbs: []string{"create"}, ResourceNames: contested(),
+	}}
+	if namespace == mallory {
+		// What many tenants have (attack 74).
+		rights = append(rights, rbacv1.PolicyRule{APIGroups: []string{"kubi.zone"}, Resources: []string{"zones"}, Verbs: []string{"*"}})
+	}
+	if err := a.kube.Grant(ctx, namespace, user, rights...); err != nil {
 		return err
 	}
 	a.tenants[namespace], err = a.reach(namespace, kubeconfig)

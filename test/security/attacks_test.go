@@ -100,6 +100,7 @@ var attacks = []attack{
 	{71, "T", "data of a former zone left at a provider for the next owner of the name", "withdrawn, unless the class allows Retain; no right in a namespace lets it be forgotten", nil, []string{"test/cluster TestStories//classes"}},
 	{72, "T", "an object that makes each small write a large one", "422 with the field, the figures and the way out", largeObjects, nil},
 	{73, "T", "more octets than a namespace may have or write", "403 with both figures, or 429 with Retry-After; others are served", octetsOfATenant, nil},
+	{74, "T", "a standalone zone by a Role with all verbs on zones", "403 with the right that is needed", establishByEveryVerb, nil},
 }
 
 // TestAttacks is the table: for each number what is tried, what is expected, and where it is shown.

@@ -12,10 +12,12 @@ import (
 	"sync"
 	"testing"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/test/rig"
@@ -55,6 +57,23 @@ func parentOfAnother(t *testing.T, a *arena) {
 	ctx := within(t, patience)
 	for i, domain := range []string{"example.", "uk.", "co.uk.", "."} {
 		refused(t, domain, a.tenants[mallory].claim(ctx, fmt.Sprintf("parent-%d", i), domain), forbidden)
+	}
+}
+
+// 74: S3.2. A right that comes with `verbs: ["*"]` on zones is one that nobody meant to give.
+func establishByEveryVerb(t *testing.T, a *arena) {
+	ctx := within(t, patience)
+	client := must(kubernetes.NewForConfig(a.tenants[mallory].config))(t)
+	review, err := client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
+		ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: mallory, Verb: "establish", Group: "kubi.zone", Resource: "zones"},
+	}}, metav1.CreateOptions{})
+	if err != nil || !review.Status.Allowed {
+		t.Fatalf("%s has no Role with all verbs on zones: %v", mallory, err)
+	}
+	err = a.tenants[mallory].claim(ctx, "everything", "everything.example.")
+	refused(t, "everything.example.", err, forbidden)
+	if !strings.Contains(fmt.Sprint(err), "--resource=zones.kubi.zone/establish --resource-name=everything.example") {
+		t.Errorf("the refusal says no way out: %v", err)
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/kubernetes"
@@ -60,6 +61,10 @@ type facts struct {
 	account    string // the server's, as a user name
 	refused    []Rule // with the verbs and resources that are
 	refusedErr error
+
+	roles    []rbacv1.Role // of all namespaces
+	cluster  []rbacv1.ClusterRole
+	rolesErr error
 
 	answers   []answer
 	discovery error // of the group version, through kube-apiserver
@@ -132,6 +137,7 @@ func gather(ctx context.Context, client kubernetes.Interface, registrations aggr
 	}
 	f.account = "system:serviceaccount:" + namespace + ":" + account
 	f.refused, f.refusedErr = refused(ctx, client, namespace, f.account)
+	f.roles, f.cluster, f.rolesErr = roles(ctx, client)
 	f.answers = f.ask(ctx, client)
 	if version, group, ok := strings.Cut(name, "."); ok {
 		_, f.discovery = client.Discovery().ServerResourcesForGroupVersion(group + "/" + version)
@@ -199,6 +205,19 @@ func refused(ctx context.Context, client kubernetes.Interface, namespace, user s
 		}
 	}
 	return missing, nil
+}
+
+// roles are all there are.
+func roles(ctx context.Context, client kubernetes.Interface) ([]rbacv1.Role, []rbacv1.ClusterRole, error) {
+	cluster, err := client.RbacV1().ClusterRoles().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, nil, err
+	}
+	namespaced, err := client.RbacV1().Roles(metav1.NamespaceAll).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, nil, err
+	}
+	return namespaced.Items, cluster.Items, nil
 }
 
 // ask connects to every address that may be the server's, and through kube-apiserver to every pod.

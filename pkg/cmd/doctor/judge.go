@@ -12,6 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	certutil "k8s.io/client-go/util/cert"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
@@ -40,7 +41,7 @@ func judge(f *facts, now time.Time) []Finding {
 	if f.registration != nil {
 		findings = append(findings, f.judgeCABundle(now))
 	}
-	findings = append(findings, f.judgeCertificate(now), f.judgePermissions(), f.judgeReady(), f.judgeReplicas())
+	findings = append(findings, f.judgeCertificate(now), f.judgePermissions(), f.judgeEstablish(), f.judgeReady(), f.judgeReplicas())
 	if f.registration != nil {
 		findings = append(findings, f.judgeAnswer())
 	}
@@ -330,6 +331,69 @@ func (f *facts) judgePermissions() Finding {
 		return fail(check, f.account+" lacks "+strings.Join(texts, "; "), "apply the manifest again: artifacts/deploy/base/rbac.yaml")
 	}
 	return ok(check, f.account+" has what it needs")
+}
+
+// judgeEstablish lists the Roles and ClusterRoles that give the right to make a zone that no other encloses, as it is now (create of zones/establish) and
+// as it was (the verb establish on zones, which a Role that has all verbs on zones gave unasked); semantics S3.2.
+func (f *facts) judgeEstablish() Finding {
+	const check = "establish"
+	if f.rolesErr != nil {
+		return unseen(check, "Roles and ClusterRoles", f.rolesErr)
+	}
+	var now, before, outdated []string
+	look := func(role string, rules []rbacv1.PolicyRule) {
+		gives, names := false, []string(nil)
+		named, every := false, false
+		for _, rule := range rules {
+			if !anyOf(rule.APIGroups, "kubi.zone", "*") {
+				continue
+			}
+			if anyOf(rule.Resources, "zones/establish", "*/establish", "*") && anyOf(rule.Verbs, "create", "*") {
+				if gives = true; len(rule.ResourceNames) == 0 {
+					names = append(names, "every name")
+				}
+				names = append(names, rule.ResourceNames...)
+			}
+			if anyOf(rule.Resources, "zones", "*") {
+				named = named || slices.Contains(rule.Verbs, "establish")
+				every = every || slices.Contains(rule.Verbs, "*")
+			}
+		}
+		switch {
+		case gives:
+			now = append(now, fmt.Sprintf("%s (%s)", role, strings.Join(names, ", ")))
+		case named:
+			outdated = append(outdated, role)
+		case every:
+			before = append(before, role)
+		}
+	}
+	for _, role := range f.cluster {
+		look("ClusterRole "+role.Name, role.Rules)
+	}
+	for _, role := range f.roles {
+		look("Role "+role.Namespace+"/"+role.Name, role.Rules)
+	}
+	text := "zones/establish is given by " + list(now)
+	if len(before) > 0 {
+		text += "; all verbs on zones, which included the verb establish and no longer let anybody establish, by " + list(before)
+	}
+	if len(outdated) > 0 {
+		return warn(check, text+"; the verb establish on zones, which does not count any more, by "+list(outdated),
+			"give verbs: [create] on resources: [zones/establish] in its place, with the same resourceNames")
+	}
+	return ok(check, text)
+}
+
+func anyOf(in []string, wanted ...string) bool {
+	return slices.ContainsFunc(in, func(one string) bool { return slices.Contains(wanted, one) })
+}
+
+func list(names []string) string {
+	if len(names) == 0 {
+		return "no Role"
+	}
+	return strings.Join(names, "; ")
 }
 
 // judgeReady reads /readyz?verbose, which lists each check of the server and whether it passes.

@@ -15,6 +15,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -265,5 +266,32 @@ func TestValidate_namesEveryFlag(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), flag) {
 			t.Errorf("%v does not name %s", err, flag)
 		}
+	}
+}
+
+// S3.2: who may make standalone zones, and who could by a right that was.
+func TestJudge_listsWhoMayEstablish(t *testing.T) {
+	rule := func(group, resource, verb string, names ...string) []rbacv1.PolicyRule {
+		return []rbacv1.PolicyRule{{APIGroups: []string{group}, Resources: []string{resource}, Verbs: []string{verb}, ResourceNames: names}}
+	}
+	f, _ := healthy(t)
+	f.cluster = []rbacv1.ClusterRole{
+		{ObjectMeta: metav1.ObjectMeta{Name: "cluster-admin"}, Rules: rule("*", "*", "*")},
+		{ObjectMeta: metav1.ObjectMeta{Name: "reader"}, Rules: rule("*", "*", "get")},
+		{ObjectMeta: metav1.ObjectMeta{Name: "deployer"}, Rules: rule("apps", "*", "*")},
+	}
+	f.roles = []rbacv1.Role{
+		{ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: "one"}, Rules: rule("kubi.zone", "zones/establish", "create", "a.example", "b.example")},
+		{ObjectMeta: metav1.ObjectMeta{Namespace: "team-b", Name: "zones"}, Rules: rule("kubi.zone", "zones", "*")},
+	}
+	got := find(t, judge(f, now), "establish")
+	want := Finding{Check: "establish", Status: OK, Message: "zones/establish is given by ClusterRole cluster-admin (every name); Role team-a/one (a.example, b.example); " +
+		"all verbs on zones, which included the verb establish and no longer let anybody establish, by Role team-b/zones"}
+	if got != want {
+		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+	f.roles = append(f.roles, rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: "team-c", Name: "old"}, Rules: rule("kubi.zone", "zones", "establish", "c.example")})
+	if got := find(t, judge(f, now), "establish"); got.Status != Warn || !strings.Contains(got.Message, "Role team-c/old") || !strings.Contains(got.Next, "zones/establish") {
+		t.Errorf("a Role with the old verb: %+v", got)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -21,11 +22,37 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// verbEstablish is the RBAC verb on zones.kubi.zone that lets a namespace have a standalone zone (S3.2).
-const verbEstablish = "establish"
+// subresourceEstablish is the subresource of zones whose creation is the right to have a standalone zone (S3.2). A verb of its own on zones would come with
+// every Role that has all verbs on them.
+const subresourceEstablish = "establish"
 
 // maxReviews bounds how often one update asks anew because the zone was renamed under it.
 const maxReviews = 3
+
+// EstablishREST is the subresource establish. It stands for a right alone: discovery lists it, so that kubectl knows it, and nothing can be sent to it.
+type EstablishREST struct{}
+
+var (
+	_ rest.Storage   = (*EstablishREST)(nil)
+	_ rest.Connecter = (*EstablishREST)(nil)
+)
+
+// New is what a request would be about.
+func (*EstablishREST) New() runtime.Object { return &v1alpha1.Zone{} }
+
+// Destroy has nothing to let go of.
+func (*EstablishREST) Destroy() {}
+
+// ConnectMethods are those of the right: POST is create.
+func (*EstablishREST) ConnectMethods() []string { return []string{http.MethodPost} }
+
+// NewConnectOptions are none.
+func (*EstablishREST) NewConnectOptions() (runtime.Object, bool, string) { return nil, false, "" }
+
+// Connect refuses with 405: a standalone zone is made by creating a Zone.
+func (*EstablishREST) Connect(context.Context, string, runtime.Object, rest.Responder) (http.Handler, error) {
+	return nil, apierrors.NewMethodNotSupported(v1alpha1.Resource("zones/"+subresourceEstablish), "create")
+}
 
 // establisher asks whether the user of a request may establish a zone and hands the answer on to the decision.
 type establisher struct {
@@ -56,7 +83,7 @@ func resourceName(spec *v1alpha1.ZoneSpec) (string, bool) {
 
 // asked returns ctx with the answer for resource in it.
 func (e *establisher) asked(ctx context.Context, resource string) (context.Context, error) {
-	allowed, err := allows(ctx, e.authorizer, verbEstablish, "zones", genericapirequest.NamespaceValue(ctx), resource)
+	allowed, err := allows(ctx, e.authorizer, "create", "zones", subresourceEstablish, genericapirequest.NamespaceValue(ctx), resource)
 	if err != nil {
 		return nil, err
 	}
@@ -64,20 +91,20 @@ func (e *establisher) asked(ctx context.Context, resource string) (context.Conte
 }
 
 // allows asks whether the user of the request may do something with a resource of this group.
-func allows(ctx context.Context, by authorizer.UnconditionalAuthorizer, verb, resource, namespace, object string) (bool, error) {
+func allows(ctx context.Context, by authorizer.UnconditionalAuthorizer, verb, resource, subresource, namespace, object string) (bool, error) {
 	who, ok := genericapirequest.UserFrom(ctx)
 	if !ok {
 		return false, apierrors.NewInternalError(errors.New("the request has no user"))
 	}
 	decision, _, err := by.Authorize(ctx, authorizer.AttributesRecord{
-		User: who, Verb: verb, Namespace: namespace, Name: object, Resource: resource,
+		User: who, Verb: verb, Namespace: namespace, Name: object, Resource: resource, Subresource: subresource,
 		APIGroup: v1alpha1.GroupName, APIVersion: v1alpha1.SchemeGroupVersion.Version, ResourceRequest: true,
 	})
 	if decision == authorizer.DecisionAllow {
 		return true, nil
 	}
 	if err != nil {
-		return false, apierrors.NewInternalError(fmt.Errorf("asking whether %s %s is allowed: %w", verb, resource, err))
+		return false, apierrors.NewInternalError(fmt.Errorf("asking whether %s %s is allowed: %w", verb, strings.TrimSuffix(resource+"/"+subresource, "/"), err))
 	}
 	return false, nil
 }
@@ -120,7 +147,9 @@ func (r *REST) Update(ctx context.Context, name string, info rest.UpdatedObjectI
 // reviewFirst ends an attempt to update.
 type reviewFirst struct{ resource string }
 
-func (r *reviewFirst) Error() string { return "to be asked first: " + verbEstablish + " " + r.resource }
+func (r *reviewFirst) Error() string {
+	return "to be asked first: " + subresourceEstablish + " " + r.resource
+}
 
 // unasked stops an update that comes to a name nobody was asked about.
 type unasked struct {

@@ -34,9 +34,9 @@ type Config struct {
 	RESTOptions generic.RESTOptionsGetter
 	// Preview decides a dry run.
 	Preview preview.Decide[*v1alpha1.Zone]
-	// Authorizer is the server's: it is asked for the verb establish, and for list of records where sources are wanted.
+	// Authorizer is the server's: it is asked for create of zones/establish, and for list of records where sources are wanted.
 	Authorizer authorizer.UnconditionalAuthorizer
-	// WithEstablish hands the answer for the verb establish to the decision.
+	// WithEstablish hands the answer for zones/establish to the decision.
 	WithEstablish func(ctx context.Context, allowed bool) context.Context
 	// Admits says whether a DNSClass may deliver zones of a namespace; true where there is no such class, so that zones may come before their classes.
 	Admits func(ctx context.Context, class, namespace string) (bool, error)
@@ -58,10 +58,11 @@ type Config struct {
 
 // Storage is the REST storage of Zones, by resource name.
 type Storage struct {
-	Zone    *REST
-	Status  *status.REST
-	Entries *EntriesREST
-	Changes *ChangesREST
+	Zone      *REST
+	Status    *status.REST
+	Establish *EstablishREST
+	Entries   *EntriesREST
+	Changes   *ChangesREST
 }
 
 // REST is the storage of zones.
@@ -109,7 +110,7 @@ func NewStorage(config Config) (*Storage, error) {
 	}
 	streams := newStreams(config, read)
 	return &Storage{
-		Zone: zone, Status: status.NewREST(store, statusStrategy{strategy}),
+		Zone: zone, Status: status.NewREST(store, statusStrategy{strategy}), Establish: &EstablishREST{},
 		Entries: &EntriesREST{streams}, Changes: &ChangesREST{streams},
 	}, nil
 }

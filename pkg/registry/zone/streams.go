@@ -111,7 +111,7 @@ func (s *streams) mayReadSources(ctx context.Context) error {
 	if s.sources == nil {
 		return apierrors.NewBadRequest("sources is not available on this server")
 	}
-	allowed, err := allows(ctx, s.authorizer, "list", "records", "", "")
+	allowed, err := allows(ctx, s.authorizer, "list", "records", "", "", "")
 	if err != nil {
 		return err
 	}
