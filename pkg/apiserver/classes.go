@@ -106,25 +106,25 @@ func (c *classes) check() error {
 	return nil
 }
 
-// admits says whether a class may deliver zones of a namespace; true where there is no such class (the controller says so
-// of the zone), for a zone may be made before its class.
-func (c *classes) admits(ctx context.Context, name, namespace string) (bool, error) {
+// admits says whether a class may deliver zones of a namespace, and of a view; true where there is no such class (the
+// controller says so of the zone), for a zone may be made before its class.
+func (c *classes) admits(ctx context.Context, name, namespace, view string) (ofNamespace, ofView bool, err error) {
 	named, err := c.store.Class(ctx, name)
 	if apierrors.IsNotFound(err) {
-		return true, nil
+		return true, true, nil
 	}
 	if err != nil {
-		return false, err
+		return false, false, err
 	}
-	return class.Admits(named, namespace, c.labels(namespace)), nil
+	return class.Admits(named, namespace, c.labels(namespace)), class.Delivers(named, view), nil
 }
 
 // first is the class which the zone names first; where it names none, the first by name of the default classes for its
-// namespace; nil where there is no such class. It is not to be changed.
+// namespace and view; nil where there is no such class. It is not to be changed.
 func (c *classes) first(ctx context.Context, zone *v1alpha1.Zone) (*v1alpha1.DNSClass, error) {
 	refs := zone.Spec.DNSClassRefs
 	if len(refs) == 0 {
-		if all := c.inDefault(zone.Namespace); len(all) > 0 {
+		if all := c.inDefault(zone.Namespace, zone.Spec.View); len(all) > 0 {
 			return all[0], nil
 		}
 		return nil, nil
@@ -140,9 +140,9 @@ func (c *classes) first(ctx context.Context, zone *v1alpha1.Zone) (*v1alpha1.DNS
 }
 
 // withdrawing are the classes that deliver the zone and do not allow it deletionPolicy Retain, by name: those that it names and that are there, or the default
-// classes for its namespace.
+// classes for its namespace and view.
 func (c *classes) withdrawing(ctx context.Context, zone *v1alpha1.Zone) ([]string, error) {
-	delivering := c.inDefault(zone.Namespace)
+	delivering := c.inDefault(zone.Namespace, zone.Spec.View)
 	if len(zone.Spec.DNSClassRefs) > 0 {
 		delivering = nil
 	}
@@ -168,8 +168,8 @@ func (c *classes) withdrawing(ctx context.Context, zone *v1alpha1.Zone) ([]strin
 	return names, nil
 }
 
-// inDefault are the default classes for a namespace, by their names.
-func (c *classes) inDefault(namespace string) []*v1alpha1.DNSClass {
+// inDefault are the default classes for zones of a namespace and a view, by their names.
+func (c *classes) inDefault(namespace, view string) []*v1alpha1.DNSClass {
 	all, err := c.informer.GetIndexer().ByIndex(byDefault, "")
 	if err != nil || len(all) == 0 {
 		return nil
@@ -177,7 +177,7 @@ func (c *classes) inDefault(namespace string) []*v1alpha1.DNSClass {
 	labels := c.labels(namespace)
 	var admitting []*v1alpha1.DNSClass
 	for _, one := range all {
-		if one := one.(*v1alpha1.DNSClass); class.Admits(one, namespace, labels) {
+		if one := one.(*v1alpha1.DNSClass); class.Admits(one, namespace, labels) && class.Delivers(one, view) {
 			admitting = append(admitting, one)
 		}
 	}
@@ -185,8 +185,8 @@ func (c *classes) inDefault(namespace string) []*v1alpha1.DNSClass {
 	return admitting
 }
 
-// deliver says whether a default class delivers zones of a namespace that name none. It is asked with every write.
-func (c *classes) deliver(namespace string) bool { return len(c.inDefault(namespace)) > 0 }
+// deliver says whether a default class delivers zones of a namespace and a view that name none. It is asked with every write.
+func (c *classes) deliver(namespace, view string) bool { return len(c.inDefault(namespace, view)) > 0 }
 
 // terminating says whether a namespace is being deleted: standalone none is, since none is an object.
 func (c *classes) terminating(namespace string) bool {

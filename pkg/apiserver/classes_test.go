@@ -397,13 +397,16 @@ func TestClasses_labels(t *testing.T) {
 	}
 	add("private", "private")
 	c.namespaces = corelisters.NewNamespaceLister(indexer)
-	if c.deliver("team-a") {
+	if c.deliver("team-a", "") {
 		t.Error("a class of another label delivers")
 	}
 	add("public", "public")
 	for namespace, want := range map[string]bool{"team-a": true, "team-b": false} {
-		if c.deliver(namespace) != want {
+		if c.deliver(namespace, "") != want {
 			t.Errorf("%s: %v", namespace, !want)
+		}
+		if c.deliver(namespace, "dev") {
+			t.Errorf("%s: S1.8: a class that names no views delivers a view", namespace)
 		}
 	}
 	if labels := c.labels("team-b"); len(labels) != 1 || labels["kubernetes.io/metadata.name"] != "team-b" {

@@ -36,10 +36,10 @@ type Config struct {
 	// longStep, fewer are: see journalOctets.
 	JournalSteps int
 	// DefaultClass says whether a default class delivers the zones of a namespace
-	// that name none; nil: none does. Every write of content asks it, so it answers
+	// and a view that name none; nil: none does. Every write of content asks it, so it answers
 	// from memory. Nothing rests on the answer but a reason of Ready, which the
 	// controller corrects (S6.7).
-	DefaultClass func(namespace string) bool
+	DefaultClass func(namespace, view string) bool
 	// Terminating says whether a namespace is being deleted, as far as this server has
 	// heard; nil: none is. Cascades ask it of each object, so it answers from memory (S2.8).
 	Terminating func(namespace string) bool

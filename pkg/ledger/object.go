@@ -238,15 +238,15 @@ func (l *Ledger) placeRecord(o *v1alpha1.Record, p *law.Placement) {
 	o.Status.Serial = int64(p.Serial)
 	setParentLabel(o, p.Zone)
 	l.setCondition(&o.Status.Conditions, v1alpha1.ConditionAdopted, "True", v1alpha1.ReasonAdopted, p.Message, o.Generation)
-	l.pending(&o.Status.Conditions, p.HasClass, p.Zone.Namespace, o.Generation)
+	l.pending(&o.Status.Conditions, p.HasClass, p.Zone.Namespace, p.View, o.Generation)
 }
 
 // pending sets Ready=Unknown in the content write itself, so that a wait never
-// returns on an old True (S6.7). named: the zone names a class; namespace is the
-// zone's.
-func (l *Ledger) pending(conditions *[]metav1.Condition, named bool, namespace string, generation int64) {
-	reason, message := v1alpha1.ReasonNoClass, "the zone names no class and no default class is for its namespace, so nothing delivers it"
-	if named || l.config.DefaultClass != nil && l.config.DefaultClass(namespace) {
+// returns on an old True (S6.7). named: the zone names a class; namespace and view
+// are the zone's.
+func (l *Ledger) pending(conditions *[]metav1.Condition, named bool, namespace, view string, generation int64) {
+	reason, message := v1alpha1.ReasonNoClass, "the zone names no class and no default class is for its namespace and view, so nothing delivers it"
+	if named || l.config.DefaultClass != nil && l.config.DefaultClass(namespace, view) {
 		reason, message = v1alpha1.ReasonPending, "written; not yet confirmed by every class in force"
 	}
 	l.setCondition(conditions, v1alpha1.ConditionReady, "Unknown", reason, message, generation)
@@ -300,6 +300,6 @@ func (l *Ledger) placeZone(o *v1alpha1.Zone, c *law.ZoneChange) {
 		l.setCondition(&s.Conditions, v1alpha1.ConditionServable, c.Servable.Status, c.Servable.Reason, c.Servable.Message, o.Generation)
 	}
 	if c.Step != nil || meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionReady) == nil {
-		l.pending(&s.Conditions, z.HasClass, o.Namespace, o.Generation)
+		l.pending(&s.Conditions, z.HasClass, o.Namespace, z.View, o.Generation)
 	}
 }

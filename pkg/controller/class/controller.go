@@ -170,7 +170,7 @@ func (c *Controller) follow() error {
 	c.deliveries, c.classes = api.Deliveries().Informer(), api.DNSClasses().Informer()
 	err := errors.Join(
 		c.zones.SetTransform(trimZone), c.records.SetTransform(trimRecord), c.deliveries.SetTransform(trim), c.classes.SetTransform(trim),
-		c.zones.AddIndexers(cache.Indexers{byUID: zoneUID}),
+		c.zones.AddIndexers(cache.Indexers{byUID: zoneUID, byFQDN: zoneFQDN}),
 		c.records.AddIndexers(cache.Indexers{byUID: pendingInZone}),
 		c.deliveries.AddIndexers(cache.Indexers{byUID: deliveredZone, byClass: deliveringClass}),
 	)
@@ -274,8 +274,25 @@ func (c *Controller) next(ctx context.Context) bool {
 
 func (c *Controller) zoneHeard(before, after any) {
 	zone, ok := latest[*v1alpha1.Zone](before, after)
-	if ok {
-		c.queue.Add(task{zoneTask, zone.Namespace, zone.Name})
+	if !ok {
+		return
+	}
+	c.look(zone)
+	if was, ok := before.(*v1alpha1.Zone); ok && was.Status.FQDN != zone.Status.FQDN {
+		c.look(was)
+	}
+}
+
+// look has a zone looked at, and with one of the default view those of its name in others: which classes they have depends on its (S1.8).
+func (c *Controller) look(zone *v1alpha1.Zone) {
+	c.queue.Add(task{zoneTask, zone.Namespace, zone.Name})
+	if zone.Status.View != "" || zone.Status.FQDN == "" {
+		return
+	}
+	for _, other := range c.zonesNamed(zone.Status.FQDN) {
+		if other.Status.View != "" {
+			c.queue.Add(task{zoneTask, other.Namespace, other.Name})
+		}
 	}
 }
 
@@ -355,7 +372,7 @@ func (c *Controller) namespaceHeard(before, after any) {
 func (c *Controller) everyZone(of func(*v1alpha1.Zone) bool) {
 	for _, object := range c.zones.GetStore().List() {
 		if zone := object.(*v1alpha1.Zone); of(zone) {
-			c.queue.Add(task{zoneTask, zone.Namespace, zone.Name})
+			c.look(zone)
 		}
 	}
 }

@@ -17,7 +17,16 @@ const (
 	// byUID is of Zones by their own UID, of Deliveries by their zone's, and of those Records by their zone's that are not Ready.
 	byUID   = "uid"
 	byClass = "class"
+	// byFQDN is of Zones that have a serial: a pending one has no name (S3.1).
+	byFQDN = "fqdn"
 )
+
+func zoneFQDN(object any) ([]string, error) {
+	if zone := object.(*v1alpha1.Zone); zone.Status.Serial != 0 {
+		return []string{zone.Status.FQDN}, nil
+	}
+	return nil, nil
+}
 
 func zoneUID(object any) ([]string, error) { return []string{string(object.(*v1alpha1.Zone).UID)}, nil }
 
@@ -120,6 +129,19 @@ func (c *Controller) zoneByUID(uid string) *v1alpha1.Zone {
 		return nil
 	}
 	return found[0].(*v1alpha1.Zone)
+}
+
+// zonesNamed are the zones of that name, of every view.
+func (c *Controller) zonesNamed(fqdn string) []*v1alpha1.Zone {
+	found, err := c.zones.GetIndexer().ByIndex(byFQDN, fqdn)
+	if err != nil {
+		return nil
+	}
+	all := make([]*v1alpha1.Zone, len(found))
+	for i := range found {
+		all[i] = found[i].(*v1alpha1.Zone)
+	}
+	return all
 }
 
 func (c *Controller) zoneByName(namespace, name string) *v1alpha1.Zone {

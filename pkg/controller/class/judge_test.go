@@ -34,6 +34,8 @@ func TestClassesOf(t *testing.T) {
 	all := []*v1alpha1.DNSClass{
 		aClass("a", nothing), aClass("usual", isDefault),
 		aClass("others", func(of *v1alpha1.DNSClass) { of.Spec.Namespaces.Names = []string{"web"} }),
+		aClass("views", func(of *v1alpha1.DNSClass) { of.Spec.Views = []string{"", "inside"} }),
+		aClass("inside", func(of *v1alpha1.DNSClass) { isDefault(of); of.Spec.Views = []string{"inside"} }),
 		aClass("going", func(of *v1alpha1.DNSClass) { isDefault(of); of.DeletionTimestamp = &now }),
 	}
 	named := func(name string) *v1alpha1.DNSClass {
@@ -44,29 +46,37 @@ func TestClassesOf(t *testing.T) {
 		}
 		return nil
 	}
-	for _, test := range []struct{ refs, want, reason, former, expelled string }{
-		{"", "usual", "", "a", ""},
-		{"a", "a", "", "usual going", "going"},
-		{"usual a", "a usual", "", "others gone", "gone others"},
-		{"a none", "a none", "DNSClassNotFound", "usual", ""},
-		{"others", "", "InvalidConfiguration", "", "others"},
-		{"going", "", "DNSClassNotFound", "going", "going"},
-		{"others none", "none", "InvalidConfiguration", "others", "others"},
+	for _, test := range []struct{ view, refs, taken, want, reason, former, expelled string }{
+		{"", "", "", "usual", "", "a", ""},
+		{"", "a", "", "a", "", "usual going", "going"},
+		{"", "usual a", "", "a usual", "", "others gone", "gone others"},
+		{"", "a none", "", "a none", "DNSClassNotFound", "usual", ""},
+		{"", "others", "", "", "InvalidConfiguration", "", "others"},
+		{"", "going", "", "", "DNSClassNotFound", "going", "going"},
+		{"", "others none", "", "none", "InvalidConfiguration", "others", "others"},
+		// S1.8: a class delivers the default view, or those that it names; what the zone of the default view has, it has alone.
+		{"inside", "", "", "inside", "", "usual", "usual"},
+		{"outside", "", "", "", "", "usual", "usual"},
+		{"inside", "usual views", "", "views", "InvalidConfiguration", "usual views", "usual"},
+		{"", "inside", "", "", "InvalidConfiguration", "", "inside"},
+		{"inside", "views", "views", "", "Conflict", "views", "views"},
+		{"inside", "", "inside", "", "Conflict", "inside", "inside"},
 	} {
 		zone := aZone()
-		zone.Spec.DNSClassRefs = nil
+		zone.Spec.DNSClassRefs, zone.Status.View = nil, test.view
+		taken := strings.Fields(test.taken)
 		for _, ref := range strings.Fields(test.refs) {
 			zone.Spec.DNSClassRefs = append(zone.Spec.DNSClassRefs, v1alpha1.DNSClassReference{Kind: v1alpha1.KindDNSClass, Name: ref})
 		}
-		force := classesOf(zone, nil, named, all)
+		force := classesOf(zone, nil, named, all, taken)
 		reason := ""
 		if force.wrong != nil {
 			reason = string(force.wrong.Reason)
 		}
 		if got := strings.Join(force.classes, " "); got != test.want || reason != test.reason {
-			t.Errorf("%q: in force %q (%s), want %q (%s)", test.refs, got, reason, test.want, test.reason)
+			t.Errorf("view %q, %q: in force %q (%s), want %q (%s)", test.view, test.refs, got, reason, test.want, test.reason)
 		}
-		if got := strings.Join(expelled(zone, force, strings.Fields(test.former), named, nil), " "); got != test.expelled {
+		if got := strings.Join(expelled(zone, force, strings.Fields(test.former), named, nil, taken), " "); got != test.expelled {
 			t.Errorf("%q, with deliveries of %q: expelled are %q, want %q", test.refs, test.former, got, test.expelled)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	clienttesting "k8s.io/client-go/testing"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/delivery"
@@ -29,11 +30,21 @@ import (
 
 // H7: a class has one zone of a name, whatever their views: of two that had one when the controller began that with the earlier Delivery, though
 // the other one is looked at first and is older; the other one's Zone says what to do, and it is delivered when the first one is renamed.
-func TestController_oneZoneOfAName_H7(t *testing.T) {
+func TestController_oneZoneOfAName_H7(t *testing.T) { oneZoneOfAName(t, "", 1) }
+
+// S1.8: the zone of the default view has the name in a class of several views, though the other one's Delivery is the earlier one.
+func TestController_theDefaultViewHasTheName_S1_8(t *testing.T) { oneZoneOfAName(t, "dev", 0) }
+
+// oneZoneOfAName begins with two Zones of one name that a class delivered: z0 of the default view, and z1 of that view, which has the earlier Delivery.
+// winner is which of them has the name.
+func oneZoneOfAName(t *testing.T, view string, winner int) {
+	loser := 1 - winner
+	address := func(of int) string { return fmt.Sprintf("192.0.2.%d", of) }
 	synctest.Test(t, func(t *testing.T) {
 		views, server := zoneview.NewSet(zoneview.Config{}), deliverytest.NewServer()
 		of := &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: "main", UID: "class", ResourceVersion: "1", Generation: 1, Finalizers: []string{v1alpha1.FinalizerDelivery}}}
 		of.Spec.Webhook, of.Spec.Namespaces = &v1alpha1.WebhookProvider{Server: "https://dns.example.net"}, &v1alpha1.NamespaceSelection{Names: []string{"team"}}
+		of.Spec.Views = []string{"*"}
 		org, com := name.MustParse("example.org."), name.MustParse("example.com.")
 		objects := []runtime.Object{of}
 		// change is the next step of a zone: a name, and an address of www.
@@ -73,6 +84,9 @@ func TestController_oneZoneOfAName_H7(t *testing.T) {
 			one.CreationTimestamp = metav1.NewTime(time.Now().Add(-time.Duration(i) * time.Hour))
 			zone.Status.FQDN, zone.Status.Serial, zone.Status.SettledSerial, zone.Status.Hash = org.String(), int64(at.Serial()), int64(at.Serial()), at.Hash()
 			one.Status.FQDN = org.String()
+			if i == 1 {
+				zone.Status.View = view
+			}
 			objects = append(objects, zone, one)
 		}
 		// Whose finalizers were taken away by hand leaves a Delivery behind, the earliest of all: it keeps no name.
@@ -80,6 +94,10 @@ func TestController_oneZoneOfAName_H7(t *testing.T) {
 		orphan.Status.FQDN, orphan.CreationTimestamp = org.String(), metav1.NewTime(time.Now().Add(-24*time.Hour))
 		objects = append(objects, orphan)
 		client := fake.NewSimpleClientset(objects...) //nolint:staticcheck // NewClientset asks for another name of our types than OpenAPI has.
+		client.PrependReactor("create", "deliveries", func(action clienttesting.Action) (bool, runtime.Object, error) {
+			action.(clienttesting.CreateAction).GetObject().(*v1alpha1.Delivery).ResourceVersion = "1" // an object without one is one that is not there
+			return false, nil, nil
+		})
 		informers := externalversions.NewSharedInformerFactory(client, 0)
 		controller, err := New(Config{
 			Identity: "me", Client: client, Informers: informers, Views: views, Secrets: noSecrets{}, Alone: true,
@@ -127,16 +145,25 @@ func TestController_oneZoneOfAName_H7(t *testing.T) {
 		}
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		has("at the start", org, "192.0.2.1")
-		says("at the start", 0, string(delivery.ReasonConflict))
-		says("at the start", 1, v1alpha1.ReasonDelivered)
+		has("at the start", org, address(winner))
+		says("at the start", loser, string(delivery.ReasonConflict))
+		says("at the start", winner, v1alpha1.ReasonDelivered)
 
-		change(1, com, "")
+		renamed, err := client.KubizoneV1alpha1().Zones("team").Get(ctx, fmt.Sprint("z", winner), metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		renamed = renamed.DeepCopy()
+		at := change(winner, com, "")
+		renamed.Status.FQDN, renamed.Status.Serial, renamed.Status.SettledSerial, renamed.Status.Hash = com.String(), int64(at.Serial()), int64(at.Serial()), at.Hash()
+		if _, err := client.KubizoneV1alpha1().Zones("team").Update(ctx, renamed, metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		has("renamed", com, "192.0.2.1")
-		has("renamed", org, "192.0.2.0")
-		says("renamed", 0, v1alpha1.ReasonDelivered)
+		has("renamed", com, address(winner))
+		has("renamed", org, address(loser))
+		says("renamed", loser, v1alpha1.ReasonDelivered)
 		list, err := client.KubizoneV1alpha1().Deliveries("team").List(ctx, metav1.ListOptions{})
 		if err != nil {
 			t.Fatal(err)

@@ -35,8 +35,9 @@ type inForce struct {
 }
 
 // classesOf says which classes are in force for a zone: those that it names, else the default ones. One that does not exist
-// is in force all the same: what it shall hold waits for it. One that is going, or is for other namespaces, is not.
-func classesOf(zone *v1alpha1.Zone, of map[string]string, named func(string) *v1alpha1.DNSClass, all []*v1alpha1.DNSClass) inForce {
+// is in force all the same: what it shall hold waits for it. One that is going, or is for other namespaces or views, is not, nor is
+// one of those in taken: the zone of this name in the default view has it (S1.8).
+func classesOf(zone *v1alpha1.Zone, of map[string]string, named func(string) *v1alpha1.DNSClass, all []*v1alpha1.DNSClass, taken []string) inForce {
 	var force inForce
 	fault := func(reason delivery.Reason, format string, args ...any) {
 		if force.wrong == nil {
@@ -45,9 +46,14 @@ func classesOf(zone *v1alpha1.Zone, of map[string]string, named func(string) *v1
 	}
 	if len(zone.Spec.DNSClassRefs) == 0 {
 		for _, one := range all {
-			if class.IsDefault(one) && one.DeletionTimestamp == nil && class.Admits(one, zone.Namespace, of) {
-				force.classes = append(force.classes, one.Name)
+			if !class.IsDefault(one) || one.DeletionTimestamp != nil || !class.Admits(one, zone.Namespace, of) || !class.Delivers(one, zone.Status.View) {
+				continue
 			}
+			if slices.Contains(taken, one.Name) {
+				force.wrong = cmp.Or(force.wrong, takenByDefault(zone, one.Name))
+				continue
+			}
+			force.classes = append(force.classes, one.Name)
 		}
 	}
 	for _, ref := range zone.Spec.DNSClassRefs {
@@ -61,6 +67,10 @@ func classesOf(zone *v1alpha1.Zone, of map[string]string, named func(string) *v1
 			fault(ReasonDNSClassNotFound, "DNSClass %s is being deleted; name another one in spec.dnsClassRefs", ref.Name)
 		case !class.Admits(one, zone.Namespace, of):
 			fault(delivery.ReasonInvalidConfiguration, "DNSClass %s is not for namespace %s; its spec.namespaces says for which it is", ref.Name, zone.Namespace)
+		case !class.Delivers(one, zone.Status.View):
+			fault(delivery.ReasonInvalidConfiguration, "DNSClass %s does not deliver zones of view %q; its spec.views says which it does, and none is the default view alone", ref.Name, zone.Status.View)
+		case slices.Contains(taken, name):
+			force.wrong = cmp.Or(force.wrong, takenByDefault(zone, name))
 		default:
 			force.classes = append(force.classes, name)
 		}
@@ -69,16 +79,22 @@ func classesOf(zone *v1alpha1.Zone, of map[string]string, named func(string) *v1
 	return force
 }
 
+// takenByDefault is why a class is not in force for a zone of another view than the default one.
+func takenByDefault(zone *v1alpha1.Zone, class string) *delivery.Error {
+	return delivery.Errorf(delivery.ReasonConflict, "DNSClass %s delivers the zone %s of the default view, and a class has one zone of a name; name another class in spec.dnsClassRefs", class, zone.Status.FQDN)
+}
+
 // expelled are the classes that a zone names, or has a delivery of, and that are not to have it any more: they are going, or are not for
-// its namespace. Whoever runs the cluster says so, and does not wait for other classes that the zone's owner names.
-func expelled(zone *v1alpha1.Zone, force inForce, former []string, named func(string) *v1alpha1.DNSClass, of map[string]string) []string {
+// its namespace or view, or are taken. That does not wait for other classes that the zone's owner names.
+func expelled(zone *v1alpha1.Zone, force inForce, former []string, named func(string) *v1alpha1.DNSClass, of map[string]string, taken []string) []string {
 	var out []string
 	for _, ref := range zone.Spec.DNSClassRefs {
 		former = append(former[:len(former):len(former)], nameOf(ref))
 	}
 	for _, name := range former {
 		one := named(name)
-		if one != nil && one.DeletionTimestamp == nil && class.Admits(one, zone.Namespace, of) || slices.Contains(force.classes, name) {
+		mayHave := one != nil && one.DeletionTimestamp == nil && class.Admits(one, zone.Namespace, of) && class.Delivers(one, zone.Status.View) && !slices.Contains(taken, name)
+		if mayHave || slices.Contains(force.classes, name) {
 			continue
 		}
 		out = append(out, name)
@@ -90,7 +106,7 @@ func expelled(zone *v1alpha1.Zone, force inForce, former []string, named func(st
 // sameForZones: nothing changed that classesOf looks at.
 func sameForZones(before, after *v1alpha1.DNSClass) bool {
 	return class.IsDefault(before) == class.IsDefault(after) && (before.DeletionTimestamp == nil) == (after.DeletionTimestamp == nil) &&
-		reflect.DeepEqual(before.Spec.Namespaces, after.Spec.Namespaces)
+		reflect.DeepEqual(before.Spec.Namespaces, after.Spec.Namespaces) && slices.Equal(before.Spec.Views, after.Spec.Views)
 }
 
 func kindOf(ref v1alpha1.DNSClassReference) string { return cmp.Or(ref.Kind, v1alpha1.KindDNSClass) }
@@ -120,21 +136,37 @@ func (c *Controller) syncZone(ctx context.Context, namespace, name string) error
 	for _, one := range c.classes.GetStore().List() {
 		all = append(all, one.(*v1alpha1.DNSClass))
 	}
-	force := classesOf(zone, of, c.classByName, all)
+	taken := c.takenFrom(zone, all)
+	force := classesOf(zone, of, c.classByName, all, taken)
 	for _, name := range force.classes {
 		if c.classByName(name) == nil {
 			c.missing(name)
 		}
 	}
-	c.tell(zone, force, terminating)
+	c.tell(zone, force, taken, terminating)
 	if zone.DeletionTimestamp != nil {
 		return c.store.releaseZone(ctx, zone)
 	}
 	return errors.Join(c.syncRecords(ctx, zone, force), c.syncZoneStatus(ctx, zone, force))
 }
 
+// takenFrom are the classes of the zone that has the name of this one in the default view; none where this one is of that view.
+func (c *Controller) takenFrom(zone *v1alpha1.Zone, all []*v1alpha1.DNSClass) []string {
+	if zone.Status.View == "" {
+		return nil
+	}
+	var taken []string
+	for _, other := range c.zonesNamed(zone.Status.FQDN) {
+		if other.Status.View == "" {
+			of, _ := c.labelsOf(other.Namespace)
+			taken = append(taken, classesOf(other, of, c.classByName, all, nil).classes...)
+		}
+	}
+	return taken
+}
+
 // tell is level-triggered as the Loop is: only what is new is told.
-func (c *Controller) tell(zone *v1alpha1.Zone, force inForce, terminating bool) {
+func (c *Controller) tell(zone *v1alpha1.Zone, force inForce, taken []string, terminating bool) {
 	uid := string(zone.UID)
 	desired := delivery.Zone{
 		UID: uid, Classes: force.classes, Withdraw: zone.DeletionTimestamp != nil,
@@ -153,7 +185,7 @@ func (c *Controller) tell(zone *v1alpha1.Zone, force inForce, terminating bool) 
 	}
 	slices.Sort(desired.Former)
 	of, _ := c.labelsOf(zone.Namespace)
-	desired.Expelled = expelled(zone, force, desired.Former, c.classByName, of)
+	desired.Expelled = expelled(zone, force, desired.Former, c.classByName, of, taken)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	before, told := c.told[uid]
@@ -239,7 +271,7 @@ func judge(zone *v1alpha1.Zone, force inForce, states func(class string) (delive
 		return judgement{metav1.ConditionFalse, string(force.wrong.Reason), force.wrong.Message}
 	}
 	if len(force.classes) == 0 {
-		return judgement{metav1.ConditionUnknown, v1alpha1.ReasonNoClass, "the zone names no class and no default class is for its namespace, so nothing delivers it"}
+		return judgement{metav1.ConditionUnknown, v1alpha1.ReasonNoClass, "the zone names no class and no default class is for its namespace and view, so nothing delivers it"}
 	}
 	waiting := judgement{}
 	for _, name := range force.classes {

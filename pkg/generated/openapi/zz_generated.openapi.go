@@ -3049,6 +3049,25 @@ func schema_pkg_apis_kubizone_v1alpha1_DNSClassSpec(ref common.ReferenceCallback
 							Ref:         ref(v1alpha1.NamespaceSelection{}.OpenAPIModelName()),
 						},
 					},
+					"views": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "set",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "views are those whose zones the class delivers: \"\" is the default view, \"*\" is every one. Absent or empty: the default view alone. A class has one zone of a name, that of the default view before any other.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
 					"allowLocalAddresses": {
 						SchemaProps: spec.SchemaProps{
 							Description: "allowLocalAddresses lets the class reach loopback, link-local and metadata addresses. Without it what resolves to one of them is not connected to.",

@@ -18,7 +18,7 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 )
 
-// classed refuses a new Zone that names a class which is not for its namespace, after whatever else is to be asked: the last word on dnsClassRefs is
+// classed refuses a new Zone that names a class which is not for its namespace or its view, after whatever else is to be asked: the last word on dnsClassRefs is
 // that of admission webhooks.
 func (r *REST) classed(further rest.ValidateObjectFunc) rest.ValidateObjectFunc {
 	return func(ctx context.Context, obj runtime.Object) error {
@@ -87,14 +87,20 @@ func (r *REST) mayName(ctx context.Context, zone *v1alpha1.Zone, named []v1alpha
 		if ref.Kind == v1alpha1.KindBind9Cluster || slices.Contains(named, ref) {
 			continue
 		}
-		admitted, err := r.admits(ctx, ref.Name, zone.Namespace)
+		ofNamespace, ofView, err := r.admits(ctx, ref.Name, zone.Namespace, zone.Spec.View)
 		if err != nil {
 			return apierrors.NewInternalError(fmt.Errorf("asking whether DNSClass %s is for namespace %s: %w", ref.Name, zone.Namespace, err))
 		}
-		if !admitted {
+		if !ofNamespace {
 			return apierrors.NewForbidden(v1alpha1.Resource("zones"), zone.Name, fmt.Errorf(
 				"%s: DNSClass %q does not deliver zones of namespace %q; a cluster admin can add the namespace to spec.namespaces.names of that DNSClass, or make its labels ones that spec.namespaces.selector selects",
 				field.NewPath("spec", "dnsClassRefs").Index(i), ref.Name, zone.Namespace))
+		}
+		// A zone that refers to another one without a view has that one's, which is known only when it is decided: the controller looks (S1.8).
+		if !ofView && (zone.Spec.View != "" || zone.Spec.ZoneRef == nil) {
+			return apierrors.NewForbidden(v1alpha1.Resource("zones"), zone.Name, fmt.Errorf(
+				"%s: DNSClass %q does not deliver zones of view %q (S1.8); a cluster admin can add the view to spec.views of that DNSClass, where \"\" is the default view and \"*\" every view",
+				field.NewPath("spec", "dnsClassRefs").Index(i), ref.Name, zone.Spec.View))
 		}
 	}
 	return nil

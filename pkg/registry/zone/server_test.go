@@ -62,12 +62,12 @@ type decision struct {
 	withdraws []string
 }
 
-func (d *decision) admits(_ context.Context, class, namespace string) (bool, error) {
+func (d *decision) admits(_ context.Context, class, namespace, view string) (ofNamespace, ofView bool, err error) {
 	if class == "unreadable" {
-		return false, errors.New("etcd is away")
+		return false, false, errors.New("etcd is away")
 	}
 	only, there := d.classes[class]
-	return !there || only == namespace, nil
+	return !there || only == namespace, !there || view == "", nil
 }
 
 func (d *decision) firstClass(_ context.Context, zone *v1alpha1.Zone) (*v1alpha1.DNSClass, error) {
@@ -513,6 +513,12 @@ func testClasses(t *testing.T, s *server) {
 		if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), `spec.dnsClassRefs[1]: DNSClass "theirs" does not deliver zones of namespace "classed"; a cluster admin can`) {
 			t.Errorf("%v", err)
 		}
+	}
+	// S1.8: a class that does not deliver the view, where the Zone says it; a view that comes by zoneRef is looked at by the controller.
+	inside := in("c0", ours)
+	inside.Spec.View = "inside"
+	if _, err := zones.Create(ctx, inside, metav1.CreateOptions{}); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), `spec.dnsClassRefs[0]: DNSClass "ours" does not deliver zones of view "inside" (S1.8)`) {
+		t.Errorf("%v", err)
 	}
 	c1, err := zones.Create(ctx, in("c1", ours, later, servers), metav1.CreateOptions{})
 	if err != nil || *c1.Spec.TTL != 77 {

@@ -38,8 +38,8 @@ type Config struct {
 	Authorizer authorizer.UnconditionalAuthorizer
 	// WithEstablish hands the answer for zones/establish to the decision.
 	WithEstablish func(ctx context.Context, allowed bool) context.Context
-	// Admits says whether a DNSClass may deliver zones of a namespace; true where there is no such class, so that zones may come before their classes.
-	Admits func(ctx context.Context, class, namespace string) (bool, error)
+	// Admits says whether a DNSClass may deliver zones of a namespace, and of a view; true where there is no such class, so that zones may come before their classes.
+	Admits func(ctx context.Context, class, namespace, view string) (ofNamespace, ofView bool, err error)
 	// FirstClass is the first class of a Zone, whose defaults a new one has; nil where there is none. The Zone is not validated yet, and the class is not changed.
 	FirstClass func(ctx context.Context, zone *v1alpha1.Zone) (*v1alpha1.DNSClass, error)
 	// Withdrawing are the classes that deliver a Zone and do not allow it deletionPolicy Retain, by name.
@@ -69,7 +69,7 @@ type Storage struct {
 type REST struct {
 	*preview.Store[*v1alpha1.Zone]
 	establisher establisher
-	admits      func(ctx context.Context, class, namespace string) (bool, error)
+	admits      func(ctx context.Context, class, namespace, view string) (ofNamespace, ofView bool, err error)
 	firstClass  func(ctx context.Context, zone *v1alpha1.Zone) (*v1alpha1.DNSClass, error)
 	withdrawing func(ctx context.Context, zone *v1alpha1.Zone) ([]string, error)
 }

@@ -41,6 +41,18 @@ func Admits(class *v1alpha1.DNSClass, namespace string, of map[string]string) bo
 	return err == nil && selector.Matches(labels.Set(of))
 }
 
+// EveryView in spec.views of a class stands for every view.
+const EveryView = "*"
+
+// Delivers says whether the class delivers zones of a view (S1.8).
+func Delivers(class *v1alpha1.DNSClass, view string) bool {
+	views := class.Spec.Views
+	if len(views) == 0 {
+		return view == ""
+	}
+	return slices.Contains(views, view) || slices.Contains(views, EveryView)
+}
+
 const (
 	// hashWidth is the number of hexadecimal characters that tell the deliveries of one zone apart.
 	hashWidth = 10

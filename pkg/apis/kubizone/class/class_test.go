@@ -49,6 +49,22 @@ func TestAdmits(t *testing.T) {
 	}
 }
 
+// S1.8: DNSClass.spec.views; none is the default view alone, for whichever class.
+func TestDelivers_S1_8(t *testing.T) {
+	for _, test := range []struct {
+		views []string
+		view  string
+		want  bool
+	}{
+		{nil, "", true}, {nil, "dev", false}, {[]string{"dev"}, "dev", true}, {[]string{"dev"}, "", false}, {[]string{"", "dev"}, "", true},
+		{[]string{"*"}, "", true}, {[]string{"*"}, "dev", true}, {[]string{"d*"}, "dev", false},
+	} {
+		if got := Delivers(&v1alpha1.DNSClass{Spec: v1alpha1.DNSClassSpec{Views: test.views}}, test.view); got != test.want {
+			t.Errorf("views %q, view %q: %v", test.views, test.view, got)
+		}
+	}
+}
+
 func TestDeliveryName(t *testing.T) {
 	ref := v1alpha1.DNSClassReference{Kind: v1alpha1.KindDNSClass, Name: "public"}
 	first := DeliveryName("example-org", "u1", ref)

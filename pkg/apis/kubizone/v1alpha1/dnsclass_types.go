@@ -40,6 +40,11 @@ type DNSClassSpec struct {
 	// +optional
 	Namespaces *NamespaceSelection `json:"namespaces,omitempty" protobuf:"bytes,2,opt,name=namespaces"`
 
+	// views are those whose zones the class delivers: "" is the default view, "*" is every one. Absent or empty: the default view alone. A class has one zone of a name, that of the default view before any other.
+	// +optional
+	// +listType=set
+	Views []string `json:"views,omitempty" protobuf:"bytes,12,rep,name=views"`
+
 	// allowLocalAddresses lets the class reach loopback, link-local and metadata addresses. Without it what resolves to one of them is not connected to.
 	// +optional
 	AllowLocalAddresses bool `json:"allowLocalAddresses,omitempty" protobuf:"varint,3,opt,name=allowLocalAddresses"`

@@ -360,6 +360,15 @@ func (m *DNSClassSpec) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	_ = i
 	var l int
 	_ = l
+	if len(m.Views) > 0 {
+		for iNdEx := len(m.Views) - 1; iNdEx >= 0; iNdEx-- {
+			i -= len(m.Views[iNdEx])
+			copy(dAtA[i:], m.Views[iNdEx])
+			i = encodeVarintGenerated(dAtA, i, uint64(len(m.Views[iNdEx])))
+			i--
+			dAtA[i] = 0x62
+		}
+	}
 	i--
 	if m.AllowRetain {
 		dAtA[i] = 1
@@ -3247,6 +3256,12 @@ func (m *DNSClassSpec) Size() (n int) {
 		}
 	}
 	n += 2
+	if len(m.Views) > 0 {
+		for _, s := range m.Views {
+			l = len(s)
+			n += 1 + l + sovGenerated(uint64(l))
+		}
+	}
 	return n
 }
 
@@ -4357,6 +4372,7 @@ func (this *DNSClassSpec) String() string {
 		`Webhook:` + strings.Replace(this.Webhook.String(), "WebhookProvider", "WebhookProvider", 1) + `,`,
 		`NameServers:` + repeatedStringForNameServers + `,`,
 		`AllowRetain:` + fmt.Sprintf("%v", this.AllowRetain) + `,`,
+		`Views:` + fmt.Sprintf("%v", this.Views) + `,`,
 		`}`,
 	}, "")
 	return s
@@ -6111,6 +6127,38 @@ func (m *DNSClassSpec) Unmarshal(dAtA []byte) error {
 				}
 			}
 			m.AllowRetain = bool(v != 0)
+		case 12:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Views", wireType)
+			}
+			var stringLen uint64
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				stringLen |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			intStringLen := int(stringLen)
+			if intStringLen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + intStringLen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.Views = append(m.Views, string(dAtA[iNdEx:postIndex]))
+			iNdEx = postIndex
 		default:
 			iNdEx = preIndex
 			skippy, err := skipGenerated(dAtA[iNdEx:])

@@ -146,6 +146,11 @@ func (in *DNSClassSpec) DeepCopyInto(out *DNSClassSpec) {
 		*out = new(NamespaceSelection)
 		(*in).DeepCopyInto(*out)
 	}
+	if in.Views != nil {
+		in, out := &in.Views, &out.Views
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	if in.RequestsPerSecond != nil {
 		in, out := &in.RequestsPerSecond, &out.RequestsPerSecond
 		*out = new(int32)

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,6 +18,7 @@ import (
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
 )
@@ -26,7 +28,9 @@ const (
 	// MaxServers is the most secondaries, and the most further addresses that are notified.
 	MaxServers = 100
 	// MaxClassNamespaces is the most namespaces that a class names; a selector takes any number.
-	MaxClassNamespaces   = 1000
+	MaxClassNamespaces = 1000
+	// MaxClassViews is the most views that a class names; "*" is every one.
+	MaxClassViews        = 100
 	maxRequestsPerSecond = 10_000
 	maxURL               = 2048
 	maxCABundle          = 256 << 10
@@ -71,6 +75,7 @@ func dnsClass(class *v1alpha1.DNSClass, inlineSecrets bool) field.ErrorList {
 	errs = append(errs, seconds(spec.DefaultTTL, 0, specPath.Child("defaultTTL"))...)
 	errs = append(errs, defaultServers(spec.NameServers)...)
 	errs = append(errs, selection(spec.Namespaces)...)
+	errs = append(errs, views(spec.Views)...)
 	errs = append(errs, between(spec.RequestsPerSecond, maxRequestsPerSecond, "requests a second", specPath.Child("requestsPerSecond"))...)
 	errs = append(errs, oneProvider(spec)...)
 	if spec.Transfer != nil {
@@ -138,6 +143,27 @@ func selection(namespaces *v1alpha1.NamespaceSelection) field.ErrorList {
 		}
 	}
 	return append(errs, metavalidation.ValidateLabelSelector(namespaces.Selector, metavalidation.LabelSelectorValidationOptions{}, path.Child("selector"))...)
+}
+
+// views judges the views that a class delivers (S1.8).
+func views(of []string) field.ErrorList {
+	path := specPath.Child("views")
+	if n := len(of); n > MaxClassViews {
+		return field.ErrorList{field.TooMany(path, n, MaxClassViews)}
+	}
+	var errs field.ErrorList
+	for i, text := range of {
+		if slices.Contains(of[:i], text) {
+			errs = append(errs, field.Duplicate(path.Index(i), text))
+		}
+		if text == "" || text == class.EveryView {
+			continue
+		}
+		for _, message := range utilvalidation.IsDNS1123Label(text) {
+			errs = append(errs, field.Invalid(path.Index(i), cut(text), message+`; "" is the default view, "*" is every view`))
+		}
+	}
+	return errs
 }
 
 func transfer(transfer *v1alpha1.TransferProvider, path *field.Path) field.ErrorList {

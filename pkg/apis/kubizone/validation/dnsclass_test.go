@@ -149,6 +149,10 @@ func TestDNSClass_oneObject(t *testing.T) {
 		}, ""},
 		{"too many namespaces", func(s spec) { withUpdate(nil)(s); s.Namespaces.Names = make([]string, MaxClassNamespaces+1) }, tooMany + "spec.namespaces.names"},
 
+		{"S1.8 views", func(s spec) { withUpdate(nil)(s); s.Views = []string{"", "inside", "*"} }, ""},
+		{"S1.8 views that are none", func(s spec) { withUpdate(nil)(s); s.Views = []string{"In side", "", "", "d*"} }, invalid + "spec.views[0], " + duplicate + "spec.views[2], " + invalid + "spec.views[3]"},
+		{"S1.8 too many views", func(s spec) { withUpdate(nil)(s); s.Views = make([]string, MaxClassViews+1) }, tooMany + "spec.views"},
+
 		{"secondary with port", secondary("192.0.2.1:5353", "[2001:db8::1]:53", "2001:db8::2"), ""},
 		{"secondary without address", secondary(""), required + address},
 		{"secondary by name", secondary("ns1.example.org"), invalid + address},

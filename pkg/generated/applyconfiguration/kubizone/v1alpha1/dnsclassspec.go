@@ -16,6 +16,8 @@ type DNSClassSpecApplyConfiguration struct {
 	NameServers []NameServerApplyConfiguration `json:"nameServers,omitempty"`
 	// namespaces say whose zones the class may deliver. Absent: every namespace's, in a default class; no namespace's in any other.
 	Namespaces *NamespaceSelectionApplyConfiguration `json:"namespaces,omitempty"`
+	// views are those whose zones the class delivers: "" is the default view, "*" is every one. Absent or empty: the default view alone. A class has one zone of a name, that of the default view before any other.
+	Views []string `json:"views,omitempty"`
 	// allowLocalAddresses lets the class reach loopback, link-local and metadata addresses. Without it what resolves to one of them is not connected to.
 	AllowLocalAddresses *bool `json:"allowLocalAddresses,omitempty"`
 	// paused stops the delivery of every zone of the class. What is delivered stays as it is.
@@ -64,6 +66,16 @@ func (b *DNSClassSpecApplyConfiguration) WithNameServers(values ...*NameServerAp
 // If called multiple times, the Namespaces field is set to the value of the last call.
 func (b *DNSClassSpecApplyConfiguration) WithNamespaces(value *NamespaceSelectionApplyConfiguration) *DNSClassSpecApplyConfiguration {
 	b.Namespaces = value
+	return b
+}
+
+// WithViews adds the given value to the Views field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the Views field.
+func (b *DNSClassSpecApplyConfiguration) WithViews(values ...string) *DNSClassSpecApplyConfiguration {
+	for i := range values {
+		b.Views = append(b.Views, values[i])
+	}
 	return b
 }
 
