@@ -112,12 +112,12 @@ func (d *recordDecision) locate(r *Record) (*place, *Refusal) {
 		if !ok {
 			return nil, nil
 		}
-		if z == nil || z.Pending {
+		if z == nil || z.Pending || !z.knownTo(r.Namespace) {
 			if r.Absolute() {
 				p.fqdn, _ = name.Parse(r.DomainName)
 			}
 			p.reason = ReasonZoneNotFound
-			p.message = fmt.Sprintf("zone %s/%s does not exist yet; the record is adopted when it appears", r.ZoneRef.Namespace, r.ZoneRef.Name)
+			p.message = absent(r.ZoneRef, r.Namespace) + "; the record is adopted when that changes"
 			return p, nil
 		}
 		target = z

@@ -39,6 +39,24 @@ func (r *Rule) covers(namespace string) bool {
 	return len(r.Namespaces) == 0 || slices.Contains(r.Namespaces, namespace)
 }
 
+// knownTo: the zone is one of the namespace's own, or some rule of it is for the
+// namespace. To others a zoneRef to it is answered as if there were none (S2.3):
+// names and views of zones are not to be learnt from refusals (S1.7).
+func (z *Zone) knownTo(namespace string) bool {
+	return z.Namespace == namespace || slices.ContainsFunc(z.Rules, func(r Rule) bool {
+		return len(r.Records)+len(r.Zones) > 0 && r.covers(namespace)
+	})
+}
+
+// absent says of a zoneRef that it leads to no zone, in the same words whether there
+// is none or it is not known to the namespace (S2.3).
+func absent(target *Ref, namespace string) string {
+	if target.Namespace == namespace {
+		return fmt.Sprintf("zone %s/%s does not exist yet", target.Namespace, target.Name)
+	}
+	return fmt.Sprintf("zone %s/%s does not exist, or delegates nothing to namespace %q yet", target.Namespace, target.Name, namespace)
+}
+
 func (r *RecordRule) allowsType(t rdata.Type, own bool) bool {
 	if len(r.Types) > 0 {
 		return slices.Contains(r.Types, t)

@@ -126,9 +126,9 @@ func (d *zoneDecision) decide() (*Plan, *Refusal) {
 	}
 	if s.pending {
 		if ask.Before != nil && !ask.Before.Pending {
-			return nil, invalid("spec.zoneRef", nil, ReasonZoneNotFound, "zone %s/%s does not exist, and a zone that stands cannot wait for another (create that zone first)", ask.After.ZoneRef.Namespace, ask.After.ZoneRef.Name)
+			return nil, invalid("spec.zoneRef", nil, ReasonZoneNotFound, "%s, and a zone that stands cannot wait for another (create that zone first, or have its owner delegate to namespace %q)", absent(ask.After.ZoneRef, ask.After.Namespace), ask.After.Namespace)
 		}
-		message := fmt.Sprintf("zone %s/%s does not exist yet; this zone waits for it, holds no name and is not served", ask.After.ZoneRef.Namespace, ask.After.ZoneRef.Name)
+		message := absent(ask.After.ZoneRef, ask.After.Namespace) + "; this zone waits for it, holds no name and is not served"
 		if !ask.Cascade {
 			plan.Warnings = append(plan.Warnings, message)
 		}
@@ -193,6 +193,16 @@ func (d *zoneDecision) sit() (*seat, *Refusal) {
 			s.pending = true
 			return s, nil
 		}
+		if !z.knownTo(spec.Namespace) {
+			below, known := d.belongsTo(z)
+			if !known {
+				return nil, nil
+			}
+			if !below {
+				s.pending = true
+				return s, nil
+			}
+		}
 		target = z
 		if spec.View != "" && spec.View != z.View {
 			return nil, invalid("spec.view", spec.View, ReasonInvalid, "%s", viewOf(z))
@@ -250,6 +260,21 @@ func (d *zoneDecision) sit() (*seat, *Refusal) {
 	s.parent, s.parentHolding = p, holding
 	s.owner, _ = s.fqdn.Rel(p.FQDN())
 	return s, nil
+}
+
+// belongsTo: the zone that is decided stands, and follows z or is its child. It stays so
+// when z delegates nothing to its namespace any more (S3.4), and goes along when z is
+// renamed (S6.8). known false: facts are needed.
+func (d *zoneDecision) belongsTo(z *Zone) (below, known bool) {
+	before := d.ask.Before
+	if before == nil || before.Pending {
+		return false, true
+	}
+	h, ok := get[Holding](&d.reading, HoldingKey(before.View, before.FQDN()))
+	if !ok {
+		return false, false
+	}
+	return h != nil && (h.Follows == z.UID || h.Parent != nil && h.Parent.UID == z.UID), true
 }
 
 // createRole is the command that makes a Role for establishing one zone (S3.2).

@@ -44,7 +44,7 @@ var attacks = []attack{
 	{7, "T", "names that are not ASCII, broken A-labels", "mapped to what they mean, or 422", foreignScripts, nil},
 	{8, "T", "names that are too long, empty, with NUL or an inner *", "422 for the name", brokenNames, nil},
 	{9, "T", "a longer zone that would take foreign records along", "403", longerZone, nil},
-	{10, "T", "a record whose name falls into a foreign zone", "403", recordInForeignZone, nil},
+	{10, "T", "a record whose name falls into a foreign zone", "403; by zoneRef as if there were none", recordInForeignZone, nil},
 	{11, "Z", "a name server above foreign records", "403", cutAboveOthers, nil},
 	{12, "T", "a wildcard above what is granted", "403", wildcardAboveGrant, nil},
 	{13, "T", "DNAME and CNAME at the apex, above and beside other data", "403 or 422", aliases, nil},

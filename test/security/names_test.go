@@ -324,12 +324,12 @@ func recordInForeignZone(t *testing.T, a *arena) {
 	for i, domain := range []string{"www.victim.example.", "new.victim.example.", "victim.example.", "shop.shared.example.", "new.shared.example.", "shared.example.", "team.kids.shared.example."} {
 		refused(t, domain, a.tenants[mallory].puts(ctx, fmt.Sprintf("foreign-%d", i), domain, "A", "192.0.2.66"), forbidden)
 	}
-	// By reference it is the same.
+	// By reference it is stored beside the zone, as if that did not exist (S2.3).
 	r := record(mallory, "by-reference", "new", "A", "192.0.2.66")
 	r.Spec.ZoneRef = &v1alpha1.ZoneReference{Namespace: victim, Name: "quietvictim-zone"}
-	_, err := a.tenants[mallory].records().Create(ctx, r, metav1.CreateOptions{})
-	if err == nil || !apierrors.IsForbidden(err) {
-		t.Errorf("by reference: %v", err)
+	stored, err := a.tenants[mallory].records().Create(ctx, r, metav1.CreateOptions{})
+	if adopted := meta.FindStatusCondition(stored.Status.Conditions, v1alpha1.ConditionAdopted); err != nil || adopted == nil || adopted.Status != metav1.ConditionFalse || adopted.Reason != v1alpha1.ReasonZoneNotFound || stored.Status.FQDN != "" {
+		t.Errorf("by reference: %v, %+v", err, stored.Status)
 	}
 	// And an update is decided as a creation is.
 	if err := a.tenants[mallory].puts(ctx, "moves", "moves.team.shared.example.", "A", "192.0.2.66"); err != nil {

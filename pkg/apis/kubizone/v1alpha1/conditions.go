@@ -46,7 +46,7 @@ const (
 
 // Reasons shared by Adopted and Delegated.
 const (
-	// ReasonZoneNotFound: the Zone named by zoneRef does not exist (S2.3, S3.1).
+	// ReasonZoneNotFound: the Zone named by zoneRef does not exist, or delegates nothing to the namespace of the object (S2.3, S3.1).
 	ReasonZoneNotFound = "ZoneNotFound"
 	// ReasonDelegationWithdrawn: the zone once allowed this object and no longer does (S2.5, S3.4).
 	ReasonDelegationWithdrawn = "DelegationWithdrawn"
