@@ -332,17 +332,19 @@ func (s *Server) install(registry install.Registry, options generic.RESTOptionsG
 	}
 	group := genericapiserver.NewDefaultAPIGroupInfo(v1alpha1.GroupName, registry.Scheme, registry.ParameterCodec, registry.Codecs)
 	group.VersionedResourcesStorageMap[v1alpha1.SchemeGroupVersion.Version] = map[string]rest.Storage{
-		"zones":             zones.Zone,
-		"zones/status":      zones.Status,
-		"zones/establish":   zones.Establish,
-		"zones/entries":     zones.Entries,
-		"zones/changes":     zones.Changes,
-		"records":           records.Record,
-		"records/status":    records.Status,
-		"dnsclasses":        classes.DNSClass,
-		"dnsclasses/status": classes.Status,
-		"deliveries":        deliveries.Delivery,
-		"deliveries/status": deliveries.Status,
+		"zones":                 zones.Zone,
+		"zones/status":          zones.Status,
+		"zones/finalizers":      zones.Finalizers,
+		"zones/establish":       zones.Establish,
+		"zones/entries":         zones.Entries,
+		"zones/changes":         zones.Changes,
+		"records":               records.Record,
+		"records/status":        records.Status,
+		"dnsclasses":            classes.DNSClass,
+		"dnsclasses/status":     classes.Status,
+		"dnsclasses/finalizers": classes.Finalizers,
+		"deliveries":            deliveries.Delivery,
+		"deliveries/status":     deliveries.Status,
 	}
 	if err := s.generic.InstallAPIGroup(&group); err != nil {
 		return fmt.Errorf("API group %s: %w", v1alpha1.GroupName, err)

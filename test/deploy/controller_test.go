@@ -21,7 +21,7 @@ func withController(t *testing.T) []*unstructured.Unstructured {
 	return render(t, kustomization(t, "embedded", "components: [DEPLOY/controller]\n"))
 }
 
-// M1, attack 55: the controller writes how far zones are delivered and holds what is; it may read no Secret, and the server
+// M1, attacks 55 and 77: the controller writes how far zones are delivered and holds what is; it may read no Secret, and the server
 // beside it may do no more than without it.
 func TestController_isGrantedWhatItWrites(t *testing.T) {
 	var got, others []string
@@ -38,8 +38,9 @@ func TestController_isGrantedWhatItWrites(t *testing.T) {
 		`ClusterRole kubizone-controller: get,list,watch,create,patch,delete deliveries in "kubi.zone"`,
 		`ClusterRole kubizone-controller: list,watch namespaces in ""`,
 		`ClusterRole kubizone-controller: list,watch records in "kubi.zone"`,
-		`ClusterRole kubizone-controller: get,list,watch,patch zones in "kubi.zone"`,
-		`ClusterRole kubizone-controller: list,watch,patch dnsclasses in "kubi.zone"`,
+		`ClusterRole kubizone-controller: get,list,watch zones in "kubi.zone"`,
+		`ClusterRole kubizone-controller: list,watch dnsclasses in "kubi.zone"`,
+		`ClusterRole kubizone-controller: patch zones/finalizers,dnsclasses/finalizers in "kubi.zone"`,
 		`ClusterRole kubizone-controller: patch zones/status,records/status,dnsclasses/status in "kubi.zone"`,
 		`ClusterRole kubizone-controller: update deliveries/status in "kubi.zone"`,
 		`Role kubizone-system/kubizone-controller: create leases in "coordination.k8s.io"`,

@@ -106,6 +106,15 @@ func (w *warnings) HandleWarningHeader(_ int, _ string, text string) {
 	w.text = append(w.text, text)
 }
 
+// take is what was said since the last call.
+func (w *warnings) take() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	said := w.text
+	w.text = nil
+	return said
+}
+
 var shared = sync.OnceValues(func() (*arena, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()

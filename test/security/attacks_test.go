@@ -101,6 +101,10 @@ var attacks = []attack{
 	{72, "T", "an object that makes each small write a large one", "422 with the field, the figures and the way out", largeObjects, nil},
 	{73, "T", "more octets than a namespace may have or write", "403 with both figures, or 429 with Retry-After; others are served", octetsOfATenant, nil},
 	{74, "T", "a standalone zone by a Role with all verbs on zones", "403 with the right that is needed", establishByEveryVerb, nil},
+	{75, "T", "a name of the default view by a zone of another view", "403 for the class, or not in force; the default view's zone has the name", nil, []string{"pkg/controller/class TestClassesOf", "pkg/controller/class TestController_theDefaultViewHasTheName_S1_8", "pkg/apis/kubizone/class TestDelivers_S1_8"}},
+	{76, "T", "names and views of private zones by zoneRef and dry run", "the same words as for a zone that does not exist", privateZones, nil},
+	{77, "N", "every delegation by the token of a delivery controller", "one finalizer, and no right on specs", nil, []string{"test/deploy TestController_isGrantedWhatItWrites", "pkg/registry/zone TestServer"}},
+	{78, "X", "all places of the primary by idle connections without a key", "peers that sign are served; the oldest that did not is cut", nil, []string{"pkg/primary TestTCP_idleConnectionsTakeNoPeersPlaces"}},
 }
 
 // TestAttacks is the table: for each number what is tried, what is expected, and where it is shown.

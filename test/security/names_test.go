@@ -6,6 +6,7 @@ package security
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -75,6 +76,49 @@ func establishByEveryVerb(t *testing.T, a *arena) {
 	if !strings.Contains(fmt.Sprint(err), "--resource=zones.kubi.zone/establish --resource-name=everything.example") {
 		t.Errorf("the refusal says no way out: %v", err)
 	}
+}
+
+// 76: S1.7, S2.3, S3.1. What there is and what there is not is one answer to a zoneRef, dry or not, made anew or changed.
+func privateZones(t *testing.T, a *arena) {
+	ctx, them := within(t, patience), a.tenants[mallory]
+	answer := func(target, view string) (said []string) {
+		ref := &v1alpha1.ZoneReference{Namespace: victim, Name: target}
+		for _, dry := range [][]string{{metav1.DryRunAll}, nil} {
+			r := record(mallory, "guess", "x", "A", "192.0.2.1")
+			r.Spec.ZoneRef, r.Spec.View = ref, view
+			z := zone(mallory, "guess", "x")
+			z.Spec.ZoneRef, z.Spec.View = ref, view
+			them.warnings.take()
+			made, err := them.records().Create(ctx, r, metav1.CreateOptions{DryRun: dry})
+			said = append(said, fmt.Sprint(err, made.Status.FQDN, made.Status.View, made.Status.ZoneRef, texts(made.Status.Conditions)))
+			child, err := them.zones().Create(ctx, z, metav1.CreateOptions{DryRun: dry})
+			said = append(said, fmt.Sprint(err, child.Status.FQDN, child.Status.ParentRef, texts(child.Status.Conditions)))
+			said = append(said, them.warnings.take()...)
+		}
+		changed, err := them.records().Patch(ctx, "guess", types.MergePatchType, []byte(`{"spec":{"domainName":"y"}}`), metav1.PatchOptions{})
+		said = append(said, fmt.Sprint(err, changed.Status.FQDN, texts(changed.Status.Conditions)))
+		if err := errors.Join(them.records().Delete(ctx, "guess", metav1.DeleteOptions{}), them.zones().Delete(ctx, "guess", metav1.DeleteOptions{})); err != nil {
+			t.Fatal(err)
+		}
+		for i := range said {
+			said[i] = strings.ReplaceAll(said[i], target, "TARGET")
+		}
+		return said
+	}
+	const there, nowhere = "quietvictim-zone", "no-such-zone"
+	for _, view := range []string{"", "inside"} {
+		if is, isNot := answer(there, view), answer(nowhere, view); !slices.Equal(is, isNot) {
+			t.Errorf("view %q: a zone that is there\n%s\nand one that is not\n%s", view, strings.Join(is, "\n"), strings.Join(isNot, "\n"))
+		}
+	}
+}
+
+// texts are conditions without their times.
+func texts(conditions []metav1.Condition) (said []string) {
+	for _, c := range conditions {
+		said = append(said, fmt.Sprint(c.Type, c.Status, c.Reason, c.Message))
+	}
+	return said
 }
 
 // 3: S3.1.

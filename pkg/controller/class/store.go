@@ -146,14 +146,14 @@ func (s *store) hold(ctx context.Context, zone *v1alpha1.Zone, name string) erro
 	options := metav1.PatchOptions{FieldManager: FieldManager}
 	// The informer may say that a finalizer is there which was taken away a moment ago: it is put there each time, which
 	// writes nothing where it is.
-	if _, err := s.client.Zones(zone.Namespace).Patch(ctx, zone.Name, patchType, finalizerPatch(true, string(zone.UID), ""), options); err != nil {
+	if _, err := s.client.Zones(zone.Namespace).Patch(ctx, zone.Name, patchType, finalizerPatch(true, string(zone.UID), ""), options, finalizers); err != nil {
 		return fmt.Errorf("finalizer of Zone %s/%s: %w", zone.Namespace, zone.Name, err)
 	}
 	of := s.class(name)
 	if of == nil || slices.Contains(of.Finalizers, v1alpha1.FinalizerDelivery) && of.DeletionTimestamp == nil {
 		return nil
 	}
-	if _, err := s.client.DNSClasses().Patch(ctx, of.Name, patchType, finalizerPatch(true, string(of.UID), ""), options); err != nil {
+	if _, err := s.client.DNSClasses().Patch(ctx, of.Name, patchType, finalizerPatch(true, string(of.UID), ""), options, finalizers); err != nil {
 		return fmt.Errorf("finalizer of DNSClass %s: %w", of.Name, err)
 	}
 	return nil
@@ -170,7 +170,7 @@ func (s *store) releaseZone(ctx context.Context, zone *v1alpha1.Zone) error {
 	if held || err != nil {
 		return err
 	}
-	_, err = s.client.Zones(zone.Namespace).Patch(ctx, zone.Name, patchType, finalizerPatch(false, string(zone.UID), ""), metav1.PatchOptions{FieldManager: FieldManager})
+	_, err = s.client.Zones(zone.Namespace).Patch(ctx, zone.Name, patchType, finalizerPatch(false, string(zone.UID), ""), metav1.PatchOptions{FieldManager: FieldManager}, finalizers)
 	return gone(err)
 }
 
@@ -180,7 +180,7 @@ func (s *store) releaseClass(ctx context.Context, of *v1alpha1.DNSClass) error {
 	if held || err != nil {
 		return err
 	}
-	_, err = s.client.DNSClasses().Patch(ctx, of.Name, patchType, finalizerPatch(false, string(of.UID), ""), metav1.PatchOptions{FieldManager: FieldManager})
+	_, err = s.client.DNSClasses().Patch(ctx, of.Name, patchType, finalizerPatch(false, string(of.UID), ""), metav1.PatchOptions{FieldManager: FieldManager}, finalizers)
 	return gone(err)
 }
 
@@ -194,6 +194,9 @@ func (s *store) held(ctx context.Context, namespace, field, value string, of fun
 		return of(&one) && slices.Contains(one.Finalizers, v1alpha1.FinalizerDelivery)
 	}), nil
 }
+
+// finalizers is the subresource by which Zones and DNSClasses are held: the controller has no right on their specs.
+const finalizers = "finalizers"
 
 // finalizerPatch adds or removes ours and leaves those of others alone. A uid or version makes it a 409 where the object is
 // not that one any more.

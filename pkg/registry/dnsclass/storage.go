@@ -35,6 +35,8 @@ type Config struct {
 type Storage struct {
 	DNSClass *REST
 	Status   *status.REST
+	// Finalizers is written as a status is.
+	Finalizers *status.REST
 }
 
 // REST is the storage of dnsclasses.
@@ -66,7 +68,7 @@ func NewStorage(config Config) (*Storage, error) {
 	if err := class.CompleteWithOptions(&generic.StoreOptions{RESTOptions: config.RESTOptions, AttrFunc: attributes}); err != nil {
 		return nil, fmt.Errorf("storage of dnsclasses: %w", err)
 	}
-	return &Storage{DNSClass: class, Status: status.NewREST(class.Store, statusStrategy{strategy})}, nil
+	return &Storage{DNSClass: class, Status: status.NewREST(class.Store, statusStrategy{strategy}), Finalizers: status.NewREST(class.Store, finalizersStrategy{strategy})}, nil
 }
 
 // Class reads a DNSClass as etcd has it.

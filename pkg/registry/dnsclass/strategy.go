@@ -7,6 +7,7 @@ import (
 	"context"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/registry/rest"
@@ -106,4 +107,27 @@ func (statusStrategy) WarningsOnUpdate(context.Context, runtime.Object, runtime.
 
 func (statusStrategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 	return status.NotOwnedOfStatus(nil, nil)
+}
+
+// finalizersStrategy is what writing the subresource finalizers means: a controller holds a DNSClass by it without a right on its spec.
+type finalizersStrategy struct{ strategy }
+
+func (finalizersStrategy) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
+	after, before := obj.(*v1alpha1.DNSClass), old.(*v1alpha1.DNSClass)
+	held := status.HeldBy(before.Finalizers, after.Finalizers)
+	after.Spec, after.Status = before.Spec, before.Status
+	status.KeepMetadata(&after.ObjectMeta, &before.ObjectMeta)
+	after.Finalizers = held
+}
+
+func (finalizersStrategy) ValidateUpdate(_ context.Context, obj, old runtime.Object) field.ErrorList {
+	return apivalidation.ValidateObjectMetaUpdate(&obj.(*v1alpha1.DNSClass).ObjectMeta, &old.(*v1alpha1.DNSClass).ObjectMeta, field.NewPath("metadata"))
+}
+
+func (finalizersStrategy) WarningsOnUpdate(context.Context, runtime.Object, runtime.Object) []string {
+	return nil
+}
+
+func (finalizersStrategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
+	return status.NotOwnedOfFinalizers()
 }

@@ -52,6 +52,29 @@ func KeepMetadata(after, before *metav1.ObjectMeta) {
 	after.Generation = before.Generation
 }
 
+// HeldBy are the finalizers of an object after a write of its subresource finalizers: ours as it was written, those of others as they stood before.
+func HeldBy(before, written []string) []string {
+	ours := func(finalizer string) bool { return finalizer == v1alpha1.FinalizerDelivery }
+	switch wanted := slices.ContainsFunc(written, ours); {
+	case wanted == slices.ContainsFunc(before, ours):
+		return before
+	case wanted:
+		return append(slices.Clone(before), v1alpha1.FinalizerDelivery)
+	}
+	return slices.DeleteFunc(slices.Clone(before), ours)
+}
+
+// NotOwnedOfFinalizers are the fields that no server-side apply of the subresource finalizers may own: all but those.
+func NotOwnedOfFinalizers() map[fieldpath.APIVersion]*fieldpath.Set {
+	return map[fieldpath.APIVersion]*fieldpath.Set{fieldpath.APIVersion(v1alpha1.SchemeGroupVersion.String()): fieldpath.NewSet(
+		fieldpath.MakePathOrDie("spec"),
+		fieldpath.MakePathOrDie("status"),
+		fieldpath.MakePathOrDie("metadata", "labels"),
+		fieldpath.MakePathOrDie("metadata", "annotations"),
+		fieldpath.MakePathOrDie("metadata", "ownerReferences"),
+	)}
+}
+
 // KeepParentLabel keeps the label that names the adopting zone: it is output (S3.8).
 func KeepParentLabel(after, before *metav1.ObjectMeta) {
 	value, adopted := before.Labels[v1alpha1.LabelParentZone]

@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package zone is the door of Zones: the REST storage of zones.kubi.zone, its subresources status and establish (a right alone), and the computed ones entries and changes.
+// Package zone is the door of Zones: the REST storage of zones.kubi.zone, its subresources status, finalizers and establish (a right alone), and the computed ones entries and changes.
 //
 // It promises: (1) spec is stored as it was written, status and generation are the server's (S7.4); (2) a dry run answers what the commit would (S7.3);
 // (3) whether somebody may establish a standalone zone is asked before the write begins and never under a lock (S3.2); (4) an answer of entries or changes

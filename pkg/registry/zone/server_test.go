@@ -20,6 +20,7 @@ import (
 	"sync"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
@@ -196,7 +197,7 @@ func serve(t *testing.T, views Views) *server {
 	}
 	group := genericapiserver.NewDefaultAPIGroupInfo(v1alpha1.GroupName, registry.Scheme, registry.ParameterCodec, registry.Codecs)
 	group.VersionedResourcesStorageMap["v1alpha1"] = map[string]rest.Storage{
-		"zones": zones.Zone, "zones/status": zones.Status, "zones/entries": zones.Entries, "zones/changes": zones.Changes, "zones/establish": zones.Establish,
+		"zones": zones.Zone, "zones/status": zones.Status, "zones/entries": zones.Entries, "zones/changes": zones.Changes, "zones/establish": zones.Establish, "zones/finalizers": zones.Finalizers,
 		"records": records.Record, "records/status": records.Status,
 	}
 	if err := generic.InstallAPIGroup(&group); err != nil {
@@ -259,7 +260,7 @@ func TestServer(t *testing.T) {
 		run  func(*testing.T, *server)
 	}{
 		{"S7.4 spec and status", testSpecAndStatus}, {"S7.4 status subresource", testStatusSubresource}, {"S7.3 dry run", testDryRun},
-		{"S3.2 establish", testEstablish}, {"S8.1 deletion protection", testProtection}, {"classes", testClasses}, {"S8.2 retain", testRetain}, {"selectors", testSelectors}, {"columns", testColumns},
+		{"S3.2 establish", testEstablish}, {"finalizers", testFinalizers}, {"S8.1 deletion protection", testProtection}, {"classes", testClasses}, {"S8.2 retain", testRetain}, {"selectors", testSelectors}, {"columns", testColumns},
 		{"server-side apply", testApply}, {"kubectl", testKubectl},
 	} {
 		t.Run(part.name, func(t *testing.T) {
@@ -461,6 +462,55 @@ func testEstablish(t *testing.T, s *server) {
 		if !apierrors.IsMethodNotSupported(err) {
 			t.Errorf("POST of %q: %v, want 405", body, err)
 		}
+	}
+}
+
+// Attack 77: who holds Zones by zones/finalizers adds and removes one finalizer and changes nothing else.
+func testFinalizers(t *testing.T, s *server) {
+	ctx := t.Context()
+	zones := s.client.KubizoneV1alpha1().Zones("dns")
+	zone := zoneNamed("held", "held.example.")
+	zone.Finalizers = []string{"example.org/other"}
+	before, err := zones.Create(ctx, zone, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(kind types.PatchType, patch string) (*v1alpha1.Zone, error) {
+		return zones.Patch(ctx, "held", kind, []byte(patch), metav1.PatchOptions{FieldManager: "controller"}, "finalizers")
+	}
+	forged := `"labels":{"a":"b"},"annotations":{"a":"b"},"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"c","uid":"u"}]},` +
+		`"spec":{"domainName":"stolen.example.","ttl":5,"delegations":[{"records":[{"pattern":"*.*"}]}]},"status":{"serial":9}}`
+	same := func(after *v1alpha1.Zone, err error, finalizers ...string) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(after.Finalizers, finalizers) {
+			t.Errorf("finalizers %q, want %q", after.Finalizers, finalizers)
+		}
+		if !equality.Semantic.DeepEqual(after.Spec, before.Spec) || !equality.Semantic.DeepEqual(after.Status, before.Status) || after.Labels != nil || after.Annotations != nil || after.OwnerReferences != nil || after.Generation != 1 {
+			t.Errorf("more than finalizers was written: %+v", after)
+		}
+	}
+	const other, ours = "example.org/other", v1alpha1.FinalizerDelivery
+	after, err := write(types.StrategicMergePatchType, `{"metadata":{"finalizers":["kubi.zone/delivery","mallory.test/forever"],`+forged)
+	same(after, err, other, ours)
+	after, err = write(types.MergePatchType, `{"metadata":{"finalizers":null,`+forged)
+	same(after, err, other)
+	after, err = write(types.StrategicMergePatchType, `{"metadata":{"finalizers":["kubi.zone/delivery"]}}`)
+	same(after, err, other, ours)
+	if _, err := write(types.MergePatchType, `{"metadata":{"uid":"another","finalizers":null}}`); !apierrors.IsInvalid(err) && !apierrors.IsConflict(err) {
+		t.Errorf("another object's uid: %v", err)
+	}
+	if err := zones.Delete(ctx, "held", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	after, err = write(types.StrategicMergePatchType, `{"metadata":{"$deleteFromPrimitiveList/finalizers":["kubi.zone/delivery"]}}`)
+	if err != nil || !slices.Equal(after.Finalizers, []string{other}) || after.DeletionTimestamp == nil {
+		t.Errorf("let go while it is deleted: %v, %+v", err, after)
+	}
+	if _, err := write(types.StrategicMergePatchType, `{"metadata":{"finalizers":["kubi.zone/delivery"]}}`); !apierrors.IsInvalid(err) {
+		t.Errorf("a finalizer for what is being deleted: %v", err)
 	}
 }
 

@@ -58,11 +58,13 @@ type Config struct {
 
 // Storage is the REST storage of Zones, by resource name.
 type Storage struct {
-	Zone      *REST
-	Status    *status.REST
-	Establish *EstablishREST
-	Entries   *EntriesREST
-	Changes   *ChangesREST
+	Zone   *REST
+	Status *status.REST
+	// Finalizers is written as a status is.
+	Finalizers *status.REST
+	Establish  *EstablishREST
+	Entries    *EntriesREST
+	Changes    *ChangesREST
 }
 
 // REST is the storage of zones.
@@ -110,7 +112,7 @@ func NewStorage(config Config) (*Storage, error) {
 	}
 	streams := newStreams(config, read)
 	return &Storage{
-		Zone: zone, Status: status.NewREST(store, statusStrategy{strategy}), Establish: &EstablishREST{},
+		Zone: zone, Status: status.NewREST(store, statusStrategy{strategy}), Finalizers: status.NewREST(store, finalizersStrategy{strategy}), Establish: &EstablishREST{},
 		Entries: &EntriesREST{streams}, Changes: &ChangesREST{streams},
 	}, nil
 }

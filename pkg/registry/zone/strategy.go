@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -132,4 +133,27 @@ func (statusStrategy) WarningsOnUpdate(context.Context, runtime.Object, runtime.
 
 func (statusStrategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 	return status.NotOwnedOfStatus(serverFields, serverConditions)
+}
+
+// finalizersStrategy is what writing the subresource finalizers means: a controller holds a Zone by it without a right on its spec.
+type finalizersStrategy struct{ strategy }
+
+func (finalizersStrategy) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
+	after, before := obj.(*v1alpha1.Zone), old.(*v1alpha1.Zone)
+	held := status.HeldBy(before.Finalizers, after.Finalizers)
+	after.Spec, after.Status = before.Spec, before.Status
+	status.KeepMetadata(&after.ObjectMeta, &before.ObjectMeta)
+	after.Finalizers = held
+}
+
+func (finalizersStrategy) ValidateUpdate(_ context.Context, obj, old runtime.Object) field.ErrorList {
+	return apivalidation.ValidateObjectMetaUpdate(&obj.(*v1alpha1.Zone).ObjectMeta, &old.(*v1alpha1.Zone).ObjectMeta, field.NewPath("metadata"))
+}
+
+func (finalizersStrategy) WarningsOnUpdate(context.Context, runtime.Object, runtime.Object) []string {
+	return nil
+}
+
+func (finalizersStrategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
+	return status.NotOwnedOfFinalizers()
 }
