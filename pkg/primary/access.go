@@ -79,13 +79,28 @@ func (a access) allows(from netip.Addr, key *signingKey) bool {
 	return false
 }
 
-// mayBePeer says whether any key at all could get this source allowed. A source that
-// cannot is an outsider: it is answered, from a small budget of its own.
-func (a access) mayBePeer(from netip.Addr) bool {
+// standing is what a source is before it has said anything.
+type standing int
+
+const (
+	// outsider: no key could get it allowed. It is answered, from a small budget of its own.
+	outsider standing = iota
+	// unproven: a key could, so it is a peer once it has signed with one.
+	unproven
+	// peer: its address alone gets it allowed.
+	peer
+)
+
+func (a access) standing(from netip.Addr) standing {
+	is := outsider
 	for _, r := range a {
-		if r.covers(from) {
-			return true
+		switch {
+		case !r.covers(from):
+		case r.Key == "":
+			return peer
+		default:
+			is = unproven
 		}
 	}
-	return false
+	return is
 }

@@ -34,6 +34,8 @@ type responder struct {
 type answer struct {
 	msg      []byte // without length octets
 	transfer *transfer
+	// admitted: the source may know of the zones of some class, by its address or by the key that it signed with.
+	admitted bool
 
 	// For the operator's log and figures only:
 	zone       name.Name
@@ -87,8 +89,14 @@ func (r *responder) respond(msg []byte, from netip.Addr, overTCP bool) answer {
 		}
 		return reply(rcodeRefused, "key not allowed from this address")
 	}
-	// From here on the peer is one that may know of the zones of these classes. Others get no cookie: it would make
-	// answers longer than questions.
+	a := r.serve(req, key, open, from, overTCP, reply)
+	a.admitted = true
+	return a
+}
+
+// serve answers a peer that may know of the zones of the classes that are open to it. Others get no cookie: it would make
+// answers longer than questions.
+func (r *responder) serve(req request, key *signingKey, open []*Class, from netip.Addr, overTCP bool, reply func(rcode uint16, why string) answer) answer {
 	req.from, req.answerCookie = from, req.cookie != nil
 	req.proven = overTCP || key != nil || r.cookies.proves(req.cookie, from, r.clock())
 	if req.qtype == typeAXFR && !overTCP {

@@ -48,8 +48,13 @@ func (b *budget) take(from netip.Addr) (ok bool, freed <-chan struct{}) {
 
 // wait takes as soon as there is room, or reports false when ctx ends first.
 func (b *budget) wait(ctx context.Context, from netip.Addr) bool {
+	return await(ctx, func() (bool, <-chan struct{}) { return b.take(from) })
+}
+
+// await calls take until it has taken, each time when freed is closed, or reports false when ctx ends first.
+func await(ctx context.Context, take func() (ok bool, freed <-chan struct{})) bool {
 	for {
-		ok, freed := b.take(from)
+		ok, freed := take()
 		if ok {
 			return true
 		}

@@ -311,10 +311,10 @@ func (c *Class) allows(from netip.Addr, key *signingKey) bool {
 	return c.access.allows(from, key)
 }
 
-func (c *Class) mayBePeer(from netip.Addr) bool {
+func (c *Class) standing(from netip.Addr) standing {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	return c.access.mayBePeer(from)
+	return c.access.standing(from)
 }
 
 func (c *Class) targets() []Target {
@@ -334,7 +334,11 @@ func (r *roster) open(from netip.Addr, key *signingKey) []*Class {
 	return open
 }
 
-// mayBePeer says whether any key at all could get this source allowed anywhere.
-func (r *roster) mayBePeer(from netip.Addr) bool {
-	return slices.ContainsFunc(r.classes, func(c *Class) bool { return c.mayBePeer(from) })
+// standing of a source is the best that it has in any class.
+func (r *roster) standing(from netip.Addr) standing {
+	is := outsider
+	for _, c := range r.classes {
+		is = max(is, c.standing(from))
+	}
+	return is
 }

@@ -60,8 +60,9 @@ type Config struct {
 	// Notify are the secondaries told of new serials. None: nobody is.
 	Notify []Target
 
-	// MaxConns bounds TCP connections of sources that Allow could admit, in total; as many more
-	// wait for a place for a moment. 0: 512. Sources it cannot admit share a sixteenth of it, at least 4, apart.
+	// MaxConns bounds TCP connections of peers, in total; as many more wait for a place for a moment. 0: 512. A source that
+	// Allow admits by a key alone is a peer once it has signed; before that as many have places apart, 2 s without a
+	// message each, and where these are taken the oldest is cut. Sources it cannot admit share a sixteenth of it, at least 4, apart.
 	MaxConns int
 	// MaxConnsPerClient bounds them for one IPv4 address or IPv6 /64. 0: a quarter of MaxConns, which is 128: BIND opens a
 	// connection for each transfer, is often told to run 100 at a time from one server (transfers-per-ns), and takes one

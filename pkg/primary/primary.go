@@ -41,7 +41,8 @@ type Primary struct {
 	classKeys map[string]keyring
 
 	peers, outsiders *budget // TCP connections
-	waiting          *budget // those of peers for which there is no place yet
+	newcomers        *newcomers
+	waiting          *budget // those for which there is no place yet, but of outsiders
 	transfers        *budget
 	messages         sync.Pool // *message, one a running transfer
 
@@ -65,6 +66,7 @@ func New(config Config) (*Primary, error) {
 		classKeys: map[string]keyring{"": first.keys},
 		log:       c.Logger.WithName("primary"),
 		peers:     newBudget(c.MaxConns, c.MaxConnsPerClient),
+		newcomers: newNewcomers(c.MaxConns, c.MaxConnsPerClient),
 		waiting:   newBudget(c.MaxConns, c.MaxConnsPerClient),
 		outsiders: newBudget(max(4, c.MaxConns/16), max(4, c.MaxConns/16)),
 		transfers: newBudget(c.MaxTransfers, c.MaxTransfersPerClient),

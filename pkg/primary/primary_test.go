@@ -221,6 +221,60 @@ func TestTCP_connectionsAreBounded(t *testing.T) {
 	}
 }
 
+// Attack 78: where a key is asked for and any address may have it, whoever connects and does not sign holds no place of those who do: 512
+// connections from four addresses, kept by unsigned questions, and a signed transfer is answered.
+func TestTCP_idleConnectionsTakeNoPeersPlaces(t *testing.T) {
+	everywhere := []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")}
+	key := testKey(t, "transfer.example.", HMACSHA256)
+	p := start(t, Config{Zones: served(snapshot(t, "u", "", "example.org.", 7)), Keys: []Key{key}, Allow: Rules(everywhere, []Key{key})})
+	sign := func(m *mdns.Msg) []byte {
+		wire, _ := signed(t, m, key, time.Now())
+		return wire
+	}
+	from := func(source string) net.Conn {
+		d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(source)}, Timeout: 5 * time.Second}
+		conn, err := d.Dial("tcp", p.Addrs()[0].String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { conn.Close() })
+		conn.SetDeadline(time.Now().Add(10 * time.Second))
+		return conn
+	}
+	unsigned := pack(t, query("example.org.", mdns.TypeSOA))
+	var idle []net.Conn
+	for _, source := range []string{"127.0.0.2", "127.0.0.3", "127.0.0.4", "127.0.0.5"} {
+		for range 128 {
+			conn := from(source)
+			send(t, conn, unsigned)
+			idle = append(idle, conn)
+		}
+	}
+	for i, conn := range idle {
+		if m := receive(t, conn); m.Rcode != mdns.RcodeRefused {
+			t.Fatalf("connection %d: %v", i, m)
+		}
+	}
+	began := time.Now()
+	secondary := from("127.0.0.9")
+	send(t, secondary, sign(query("example.org.", mdns.TypeAXFR)))
+	if m := receive(t, secondary); m.Rcode != mdns.RcodeSuccess || len(m.Answer) == 0 {
+		t.Errorf("a signed transfer beside %d idle connections: %v", len(idle), m)
+	}
+	t.Logf("answered after %s", time.Since(began))
+	if !closedBy(idle[0], 5*time.Second) {
+		t.Error("the oldest that did not sign is not cut")
+	}
+	// Who has signed stays for IdleTimeout, and is no newcomer any more.
+	for range 200 {
+		send(t, from("127.0.0.6"), unsigned)
+	}
+	send(t, secondary, sign(query("example.org.", mdns.TypeSOA)))
+	if m := receive(t, secondary); m.Rcode != mdns.RcodeSuccess {
+		t.Errorf("the same connection later: %v", m)
+	}
+}
+
 // Slow-loris: a connection that says nothing, and one that never ends its message.
 func TestTCP_slowSendersAreCut(t *testing.T) {
 	silent := dialTCP(t, start(t, Config{Zones: served(), IdleTimeout: 150 * time.Millisecond, ReadTimeout: time.Hour}))

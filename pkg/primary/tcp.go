@@ -17,12 +17,13 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// acceptTCP takes connections while there is budget; beyond it they wait for a place for a
+// acceptTCP takes connections while there is a place for them; beyond it they wait for one for a
 // moment, unread, for BIND takes a connection that is closed on it for a primary that is
 // down, for minutes, and a catalog of thousands of zones makes hundreds at once. How many
 // wait is bounded like how many are served; what is beyond that is closed at once, so that
 // a flood costs an accept each and nothing that stays. Sources that no rule could admit
-// have a budget of their own, and do not wait: they cannot take the secondaries' places.
+// have a budget of their own, and do not wait; those that a key could admit are newcomers
+// until they have signed with it. So neither takes the secondaries' places.
 func (p *Primary) acceptTCP(ctx, connCtx context.Context, l *net.TCPListener, conns *sync.WaitGroup) error {
 	pause := 5 * time.Millisecond
 	for {
@@ -45,17 +46,17 @@ func (p *Primary) acceptTCP(ctx, connCtx context.Context, l *net.TCPListener, co
 		pause = 5 * time.Millisecond
 		from := conn.RemoteAddr().(*net.TCPAddr).AddrPort()
 		client := from.Addr().Unmap()
-		places, idle, mayWait := p.peers, p.config.IdleTimeout, true
-		if !p.responder.roster.Load().mayBePeer(client) {
-			places, idle, mayWait = p.outsiders, min(idle, outsiderIdle), false
-		}
-		if ok, _ := places.take(client); ok {
+		s := &seat{conn: conn, from: from, client: client}
+		is := p.responder.roster.Load().standing(client)
+		take := func() (bool, <-chan struct{}) { return p.takeSeat(s, is) }
+		if ok, _ := take(); ok {
 			conns.Go(func() {
-				defer places.give(client)
-				p.serveConn(connCtx, conn, from, idle)
+				defer p.leave(s)
+				p.serveConn(connCtx, s)
 			})
 			continue
 		}
+		mayWait := is != outsider
 		if mayWait {
 			mayWait, _ = p.waiting.take(client)
 		}
@@ -64,22 +65,83 @@ func (p *Primary) acceptTCP(ctx, connCtx context.Context, l *net.TCPListener, co
 			continue
 		}
 		conns.Go(func() {
-			if !p.waitFor(ctx, places, client) {
+			if !p.waitFor(ctx, client, take) {
 				p.refuse(conn, from)
 				return
 			}
-			defer places.give(client)
-			p.serveConn(connCtx, conn, from, idle)
+			defer p.leave(s)
+			p.serveConn(connCtx, s)
 		})
 	}
 }
 
-// waitFor waits for a place of places, which a connection that waits has one of the waiting for.
-func (p *Primary) waitFor(ctx context.Context, places *budget, client netip.Addr) bool {
+// seat is the place of a connection.
+type seat struct {
+	conn   *net.TCPConn
+	from   netip.AddrPort
+	client netip.Addr
+	// One of both, while it has a place.
+	places   *budget
+	newcomer *newcomer
+	idle     time.Duration
+}
+
+// takeSeat takes the place that is right for a source of that standing.
+func (p *Primary) takeSeat(s *seat, is standing) (ok bool, freed <-chan struct{}) {
+	switch is {
+	case unproven:
+		s.newcomer, freed = p.newcomers.take(s.client, func() {
+			p.counters.connectionsRefused.Add(1)
+			s.conn.Close()
+		})
+		s.idle = min(p.config.IdleTimeout, unprovenIdle)
+		return s.newcomer != nil, freed
+	case peer:
+		s.places, s.idle = p.peers, p.config.IdleTimeout
+	default:
+		s.places, s.idle = p.outsiders, min(p.config.IdleTimeout, unprovenIdle)
+	}
+	if ok, freed = s.places.take(s.client); !ok {
+		s.places = nil
+	}
+	return ok, freed
+}
+
+// prove gives a newcomer that has signed a place of the peers, where there is one within a moment.
+func (p *Primary) prove(ctx context.Context, s *seat) bool {
+	newcomer := s.newcomer
+	s.newcomer = nil
+	if !p.newcomers.leave(newcomer) {
+		return false // cut meanwhile
+	}
+	take := func() (bool, <-chan struct{}) { return p.takeSeat(s, peer) }
+	if ok, _ := take(); ok {
+		return true
+	}
+	if ok, _ := p.waiting.take(s.client); !ok || !p.waitFor(ctx, s.client, take) {
+		p.counters.connectionsRefused.Add(1)
+		p.log.V(2).Info("Connection over the limit closed", "from", s.from.String())
+		return false
+	}
+	return true
+}
+
+// leave gives the place of a connection back.
+func (p *Primary) leave(s *seat) {
+	if s.newcomer != nil {
+		p.newcomers.leave(s.newcomer)
+	}
+	if s.places != nil {
+		s.places.give(s.client)
+	}
+}
+
+// waitFor takes what take takes as soon as it can, within placeWait. The connection has one of the waiting places and gives it back.
+func (p *Primary) waitFor(ctx context.Context, client netip.Addr, take func() (bool, <-chan struct{})) bool {
 	defer p.waiting.give(client)
 	turn, cancel := context.WithTimeout(ctx, placeWait)
 	defer cancel()
-	return places.wait(turn, client)
+	return await(turn, take)
 }
 
 func (p *Primary) refuse(conn *net.TCPConn, from netip.AddrPort) {
@@ -91,24 +153,28 @@ func (p *Primary) refuse(conn *net.TCPConn, from netip.AddrPort) {
 // placeWait is how long a connection waits for a place: less than any peer waits for an answer.
 const placeWait = 4 * time.Second
 
-// outsiderIdle is the idle timeout of sources that can only be refused.
-const outsiderIdle = 2 * time.Second
+// unprovenIdle is the idle timeout of sources that can only be refused, or have not signed yet.
+const unprovenIdle = 2 * time.Second
 
 // serveConn answers the messages of one connection in order (RFC 7766 §6.2.1.1 lets a
 // client send several before it reads).
-func (p *Primary) serveConn(ctx context.Context, conn *net.TCPConn, from netip.AddrPort, idle time.Duration) {
+func (p *Primary) serveConn(ctx context.Context, s *seat) {
+	conn, from := s.conn, s.from
 	defer conn.Close()
 	defer p.guard(from)
 	p.track(conn, true)
 	defer p.track(conn, false)
 	for {
-		msg, err := p.readTCP(conn, idle)
+		msg, err := p.readTCP(conn, s.idle)
 		if err != nil {
 			return
 		}
 		a := p.responder.respond(msg, from.Addr().Unmap(), true)
 		p.counters.answered(a)
 		p.logAnswer(a, from, "tcp")
+		if s.newcomer != nil && a.admitted && !p.prove(ctx, s) {
+			return
+		}
 		switch {
 		case a.transfer != nil:
 			err = p.serveTransfer(ctx, conn, from, a.transfer)
