@@ -41,8 +41,12 @@ type Config struct {
 
 const (
 	defaultNonces = 200_000
-	// inFlight bounds the memory that bodies take.
+	// inFlight bounds the signed requests under way at once, and the bodies that are being read. The bodies in memory are as many of both.
 	inFlight = 64
+	// readShare is how many bodies are read at once for one client.
+	readShare = 16
+	// bodyTime is how long a body may take to arrive.
+	bodyTime = 5 * time.Second
 	// busyRetry is what RATE_LIMITED asks for.
 	busyRetry = 10 * time.Second
 )
@@ -51,7 +55,9 @@ type server struct {
 	config Config
 	since  time.Time
 	nonces nonces
-	slots  chan struct{}
+	// readers are requests of anybody, slots those whose signature holds.
+	readers *readers
+	slots   chan struct{}
 }
 
 // Validate reports all that is wrong with what is set; whether a backend and secrets are there New asks.
@@ -91,19 +97,21 @@ func New(config Config) (http.Handler, error) {
 	}
 	return &server{
 		config: config, since: config.Now().Truncate(time.Second),
-		nonces: nonces{most: config.MaxNonces, until: map[[sha256.Size]byte]time.Time{}},
-		slots:  make(chan struct{}, inFlight),
+		nonces:  nonces{most: config.MaxNonces, until: map[[sha256.Size]byte]time.Time{}},
+		readers: newReaders(inFlight, readShare),
+		slots:   make(chan struct{}, inFlight),
 	}, nil
 }
 
 func (s *server) ServeHTTP(w http.ResponseWriter, request *http.Request) {
-	select {
-	case s.slots <- struct{}{}:
-		defer func() { <-s.slots }()
-	case <-request.Context().Done():
+	seal, refusal := s.sealOf(request)
+	if refusal != nil {
+		// Before anything is read: what has no seal costs no place.
+		w.Header().Set("Connection", "close")
+		s.refuse(w, request, refusal)
 		return
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, request.Body, protocol.MaxBody))
+	body, err := s.read(w, request)
 	if err != nil {
 		var long *http.MaxBytesError
 		if errors.As(err, &long) {
@@ -111,13 +119,19 @@ func (s *server) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		}
 		return
 	}
-	refusal, err := s.verify(request, body)
+	refusal, err = s.verify(request, seal, body)
 	if err != nil {
 		s.refuse(w, request, err)
 		return
 	}
 	if refusal != nil {
 		s.refuse(w, request, refusal)
+		return
+	}
+	select {
+	case s.slots <- struct{}{}:
+		defer func() { <-s.slots }()
+	case <-request.Context().Done():
 		return
 	}
 	path, ok := strings.CutPrefix(request.URL.EscapedPath(), s.config.BasePath)
@@ -138,6 +152,26 @@ func (s *server) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	case allow(w, request, http.MethodGet, http.MethodDelete):
 		s.record(w, request, record)
 	}
+}
+
+// read reads a body that is sent at once. One that has none needs no place to be read in.
+func (s *server) read(w http.ResponseWriter, request *http.Request) ([]byte, error) {
+	if request.Body == nil || request.Body == http.NoBody || request.ContentLength == 0 {
+		return nil, nil
+	}
+	control := http.NewResponseController(w)
+	place := s.readers.take(request.Context(), request.RemoteAddr, func() { _ = control.SetReadDeadline(time.Unix(1, 0)) })
+	if place == nil {
+		return nil, request.Context().Err()
+	}
+	defer s.readers.leave(place)
+	// A ResponseWriter that knows no deadlines leaves them to its server.
+	_ = control.SetReadDeadline(time.Now().Add(bodyTime))
+	body, err := io.ReadAll(http.MaxBytesReader(w, request.Body, protocol.MaxBody))
+	if err == nil {
+		_ = control.SetReadDeadline(time.Time{})
+	}
+	return body, err
 }
 
 func allow(w http.ResponseWriter, request *http.Request, methods ...string) bool {

@@ -4,12 +4,14 @@
 package webhookserver
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -382,6 +384,52 @@ func TestNew_reportsAllFaults(t *testing.T) {
 	for _, part := range []string{"MD5", "base path", "nonces", "backend"} {
 		if !strings.Contains(err.Error(), part) {
 			t.Errorf("%q does not name %q", err, part)
+		}
+	}
+}
+
+// Attack 79: 70 connections that send no body hold up nobody who signs, whether they have no seal or one that nobody checked yet.
+func TestServer_heldBodiesHoldUpNobody(t *testing.T) {
+	for _, sealed := range []bool{false, true} {
+		f := start(t, nil)
+		head := "POST /records HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n"
+		if sealed {
+			head += fmt.Sprintf("%s: %s\r\n%s: %032x\r\n%s: %064x\r\n", protocol.HeaderTimestamp, protocol.Timestamp(f.now), protocol.HeaderNonce, 7, protocol.HeaderSignature, 7)
+		}
+		refused := 0
+		var conns []net.Conn
+		for i := range 70 {
+			d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, byte(2+i%5))}}
+			conn, err := d.Dial("tcp", f.server.Listener.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { conn.Close() })
+			if _, err := conn.Write([]byte(head + "\r\n")); err != nil {
+				t.Fatal(err)
+			}
+			conns = append(conns, conn)
+		}
+		for _, conn := range conns {
+			if sealed {
+				break
+			}
+			conn.SetReadDeadline(time.Now().Add(10 * time.Second))
+			if answer, err := http.ReadResponse(bufio.NewReader(conn), nil); err == nil && answer.StatusCode == http.StatusUnauthorized {
+				refused++
+			}
+		}
+		if !sealed && refused != len(conns) {
+			t.Errorf("%d of %d without a seal are refused at once", refused, len(conns))
+		}
+		began := time.Now()
+		if status, body, _ := f.send(f.sign("GET", "/health", "")); status != http.StatusOK {
+			t.Errorf("sealed %v: health: %d %s", sealed, status, body)
+		}
+		status, _, _ := f.send(f.sign("POST", "/records", upsert))
+		t.Logf("sealed %v: POST %d; both after %s", sealed, status, time.Since(began))
+		if status == http.StatusUnauthorized || time.Since(began) > 3*time.Second {
+			t.Errorf("sealed %v: a signed request has to wait %s, and is answered %d", sealed, time.Since(began), status)
 		}
 	}
 }

@@ -20,32 +20,53 @@ const (
 	sweepEvery         = time.Minute
 )
 
-// verify says why a request is not answered; nil: it is from who has the secret, and new.
-func (s *server) verify(request *http.Request, body []byte) (*protocol.Error, error) {
+// seal is what the headers of a request say of its signature.
+type seal struct {
+	stamp, nonce string
+	at           time.Time
+	given        []byte
+}
+
+// sealOf reads the headers. It needs neither the body nor the secret, so what it refuses is refused first.
+func (s *server) sealOf(request *http.Request) (seal, *protocol.Error) {
 	now := s.config.Now()
 	stamp, nonce, signature := request.Header.Get(protocol.HeaderTimestamp), request.Header.Get(protocol.HeaderNonce), request.Header.Get(protocol.HeaderSignature)
 	if stamp == "" || nonce == "" || signature == "" {
-		return protocol.Refuse(protocol.CodeAuthFailed, "the request is not signed: %s, %s and %s are needed", protocol.HeaderTimestamp, protocol.HeaderNonce, protocol.HeaderSignature), nil
+		return seal{}, protocol.Refuse(protocol.CodeAuthFailed, "the request is not signed: %s, %s and %s are needed", protocol.HeaderTimestamp, protocol.HeaderNonce, protocol.HeaderSignature)
 	}
 	if len(nonce) < minNonce || len(nonce) > maxNonce {
-		return protocol.Refuse(protocol.CodeAuthFailed, "%s: must have %d to %d characters", protocol.HeaderNonce, minNonce, maxNonce), nil
+		return seal{}, protocol.Refuse(protocol.CodeAuthFailed, "%s: must have %d to %d characters", protocol.HeaderNonce, minNonce, maxNonce)
 	}
 	given, err := hex.DecodeString(signature)
 	if err != nil {
-		return protocol.Refuse(protocol.CodeAuthFailed, "%s: must be hexadecimal", protocol.HeaderSignature), nil
+		return seal{}, protocol.Refuse(protocol.CodeAuthFailed, "%s: must be hexadecimal", protocol.HeaderSignature)
 	}
+	at, err := time.Parse(time.RFC3339, stamp)
+	if err != nil {
+		return seal{}, protocol.Refuse(protocol.CodeAuthFailed, "%s: must be RFC 3339", protocol.HeaderTimestamp)
+	}
+	// Nonces do not outlive the process. So that a restart makes no room for replays, what was signed before it is
+	// stale; timestamps have whole seconds.
+	if at.Before(now.Add(-protocol.Window)) || at.After(now.Add(protocol.Window)) || at.Before(s.since) {
+		return seal{}, protocol.Refuse(protocol.CodeTimestampStale, "the server's time is %s", protocol.Timestamp(now))
+	}
+	return seal{stamp, nonce, at, given}, nil
+}
+
+// verify says why a request is not answered; nil: it is from who has the secret, and new.
+func (s *server) verify(request *http.Request, of seal, body []byte) (*protocol.Error, error) {
 	secrets, err := s.config.Secrets()
 	if err != nil {
 		return nil, fmt.Errorf("secret: %w", err)
 	}
-	signed := protocol.Signed{Method: request.Method, Path: request.URL.EscapedPath(), Timestamp: stamp, Nonce: nonce, Body: body}
+	signed := protocol.Signed{Method: request.Method, Path: request.URL.EscapedPath(), Timestamp: of.stamp, Nonce: of.nonce, Body: body}
 	right, asked := false, false
 	for _, secret := range secrets {
 		if len(secret) == 0 {
 			continue // Anybody could sign with it.
 		}
 		asked = true
-		right = hmac.Equal(signed.MAC(s.config.Algorithm, secret), given) || right
+		right = hmac.Equal(signed.MAC(s.config.Algorithm, secret), of.given) || right
 	}
 	if !asked {
 		return nil, fmt.Errorf("secret: is empty; nobody is let in without one")
@@ -53,17 +74,8 @@ func (s *server) verify(request *http.Request, body []byte) (*protocol.Error, er
 	if !right {
 		return protocol.Refuse(protocol.CodeAuthFailed, "the signature is not that of this request under our secret"), nil
 	}
-	at, err := time.Parse(time.RFC3339, stamp)
-	if err != nil {
-		return protocol.Refuse(protocol.CodeAuthFailed, "%s: must be RFC 3339", protocol.HeaderTimestamp), nil
-	}
-	// Nonces do not outlive the process. So that a restart makes no room for replays, what was signed before it is
-	// stale; timestamps have whole seconds.
-	if at.Before(now.Add(-protocol.Window)) || at.After(now.Add(protocol.Window)) || at.Before(s.since) {
-		return protocol.Refuse(protocol.CodeTimestampStale, "the server's time is %s", protocol.Timestamp(now)), nil
-	}
 	// Last, so that only who has the secret takes up room.
-	return s.nonces.use(nonce, at.Add(protocol.Window), now), nil
+	return s.nonces.use(of.nonce, of.at.Add(protocol.Window), s.config.Now()), nil
 }
 
 // nonces are those seen, each until its timestamp is stale. Hashes are kept: one weighs the same whatever was sent.

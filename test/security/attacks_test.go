@@ -105,6 +105,7 @@ var attacks = []attack{
 	{76, "T", "names and views of private zones by zoneRef and dry run", "the same words as for a zone that does not exist", privateZones, nil},
 	{77, "N", "every delegation by the token of a delivery controller", "one finalizer, and no right on specs", nil, []string{"test/deploy TestController_isGrantedWhatItWrites", "pkg/registry/zone TestServer"}},
 	{78, "X", "all places of the primary by idle connections without a key", "peers that sign are served; the oldest that did not is cut", nil, []string{"pkg/primary TestTCP_idleConnectionsTakeNoPeersPlaces"}},
+	{79, "X", "all places of a webhook server by bodies that do not come", "signed requests are answered", nil, []string{"pkg/webhookserver TestServer_heldBodiesHoldUpNobody"}},
 }
 
 // TestAttacks is the table: for each number what is tried, what is expected, and where it is shown.

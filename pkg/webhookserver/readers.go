@@ -1,0 +1,99 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package webhookserver
+
+import (
+	"container/list"
+	"context"
+	"net/netip"
+	"sync"
+)
+
+// readers are the requests whose body is being read: anybody can begin one, for it is not known yet who has signed. A
+// client, an IPv4 address or an IPv6 /64, has its share and waits for it; where all places are taken the oldest is cut.
+// A body that is sent arrives in a moment, so what is cut is one that is held back.
+type readers struct {
+	most, share int
+
+	mu     sync.Mutex
+	order  *list.List // of *reader, the oldest first
+	client map[netip.Prefix]int
+	freed  chan struct{} // closed and replaced whenever a place is given back
+}
+
+type reader struct {
+	client netip.Prefix
+	cut    func()
+	at     *list.Element // nil once it has no place
+}
+
+func newReaders(most, share int) *readers {
+	return &readers{most: most, share: share, order: list.New(), client: map[netip.Prefix]int{}, freed: make(chan struct{})}
+}
+
+// clientOf is zero for an address that is none: all such share.
+func clientOf(remote string) netip.Prefix {
+	at, err := netip.ParseAddrPort(remote)
+	if err != nil {
+		return netip.Prefix{}
+	}
+	address, bits := at.Addr().Unmap().WithZone(""), 64
+	if address.Is4() {
+		bits = 32
+	}
+	client, _ := address.Prefix(bits)
+	return client
+}
+
+// take waits while the client has its share, and is nil when ctx ends first. cut may be called until leave, and may not block.
+func (r *readers) take(ctx context.Context, remote string, cut func()) *reader {
+	client := clientOf(remote)
+	for {
+		one, freed := r.try(client, cut)
+		if one != nil {
+			return one
+		}
+		select {
+		case <-freed:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+func (r *readers) try(client netip.Prefix, cut func()) (one *reader, freed <-chan struct{}) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.client[client] >= r.share {
+		return nil, r.freed
+	}
+	if r.order.Len() >= r.most {
+		oldest := r.order.Front().Value.(*reader)
+		r.remove(oldest)
+		oldest.cut()
+	}
+	one = &reader{client: client, cut: cut}
+	one.at = r.order.PushBack(one)
+	r.client[client]++
+	return one, nil
+}
+
+func (r *readers) leave(one *reader) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if one.at != nil {
+		r.remove(one)
+	}
+}
+
+// remove is called with mu held.
+func (r *readers) remove(one *reader) {
+	r.order.Remove(one.at)
+	one.at = nil
+	if r.client[one.client]--; r.client[one.client] == 0 {
+		delete(r.client, one.client)
+	}
+	close(r.freed)
+	r.freed = make(chan struct{})
+}
