@@ -13,6 +13,8 @@ RACE := pkg/(ledger|zoneview|primary|apiserver|registry)
 
 # PKG narrows test: make test PKG=./pkg/dns/...
 PKG ?= ./...
+# TIMEOUT is what one package may take.
+TIMEOUT ?= 20m
 
 .DEFAULT_GOAL := help
 
@@ -35,8 +37,12 @@ test: peers ## what CI runs: vet, the tests, the slowest of them, then the concu
 	KUBE_BIN=$$(hack/build-kube.sh kubectl kube-apiserver kube-controller-manager sample-apiserver) && export KUBE_BIN KUBIZONE_TEST_REQUIRE_ALL=1 && \
 	KUBIZONE_BIN=$$(mktemp -d) && export KUBIZONE_BIN && trap 'rm -rf "$$KUBIZONE_BIN"' EXIT && \
 	$(GO) vet $(PKG) && \
-	$(GO) run ./test/slowest -vet=off -p 2 -timeout 20m $(PKG)
+	$(GO) run ./test/slowest -vet=off -p 2 -timeout $(TIMEOUT) $(PKG)
 	$(MAKE) --no-print-directory test-race
+
+.PHONY: test-long
+test-long: ## test with the long form of each test that has one: before an issue ends, and before a release
+	KUBIZONE_TEST_LONG=1 $(MAKE) --no-print-directory test TIMEOUT=60m
 
 .PHONY: test-race
 test-race: ## those of PKG that are concurrent, under the race detector

@@ -81,6 +81,7 @@ func fill(ctx context.Context, endpoint, domain, label string, n int, example *v
 type big struct {
 	backend *backend
 	records int
+	writes  int // of a lone caller, at once
 	// example is a Record as the API stores it.
 	example *v1alpha1.Record
 	into    *figures.Results
@@ -141,7 +142,6 @@ func (b *big) run(ctx context.Context, rounds int) error {
 
 // size compares writes of a lone caller in the big zone and in the small one, in turn.
 func (b *big) size(ctx context.Context, rounds int) error {
-	const writes = 150
 	arms, letter := map[string]*arm{}, map[string]string{bigZone: "v", smallZone: "w"}
 	for object, domain := range map[string]string{bigZone: bigDomain, smallZone: smallDomain} {
 		arms[object] = &arm{name: object, server: b.backend.server, etcd: b.backend.etcd, batch: b.backend.batch([]string{domain})}
@@ -153,7 +153,7 @@ func (b *big) size(ctx context.Context, rounds int) error {
 		}
 		got := map[string]map[string]sample{}
 		for _, object := range order {
-			samples, err := arms[object].round(ctx, fmt.Sprintf("%s%02d-siz", letter[object], round), 1, writes)
+			samples, err := arms[object].round(ctx, fmt.Sprintf("%s%02d-siz", letter[object], round), 1, b.writes)
 			if err != nil {
 				return err
 			}

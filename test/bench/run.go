@@ -21,7 +21,7 @@ type plan struct {
 	Rounds  int
 	Time    time.Duration
 	Records int
-	// Load is what each round writes: so many Records by so many callers.
+	// Load is what each round writes: so many Records by so many callers, first a lone one.
 	Load                   []load
 	Dir, Profiles, Results string
 	// SlowDisk is how much longer each etcd waits for the disk.
@@ -74,7 +74,7 @@ func (p plan) run(ctx context.Context, log io.Writer) (_ *figures.Results, err e
 		return nil, err
 	}
 	say("two servers write one zone")
-	if err := s.twoServers(ctx, dir, max(fewestRounds, p.Rounds), results); err != nil {
+	if err := s.twoServers(ctx, dir, p.Rounds, p.Load[1], results); err != nil {
 		return nil, err
 	}
 	if p.Profiles != "" {
@@ -83,8 +83,8 @@ func (p plan) run(ctx context.Context, log io.Writer) (_ *figures.Results, err e
 		}
 	}
 	if p.Records > 0 {
-		b := &big{backend: s.one, records: p.Records, example: s.example, into: results, say: say}
-		if err := b.run(ctx, max(fewestRounds, p.Rounds)); err != nil {
+		b := &big{backend: s.one, records: p.Records, writes: p.Load[0].Writes / 2, example: s.example, into: results, say: say}
+		if err := b.run(ctx, p.Rounds); err != nil {
 			return nil, err
 		}
 	}

@@ -5,8 +5,6 @@ package cluster
 
 import (
 	"fmt"
-	"os"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -14,20 +12,19 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-)
 
-// drained names the environment variable that sets how many records TestNamespace_manyRecordsAreDrained makes.
-const drained = "KUBIZONE_TEST_DRAIN"
+	"kubi.zone/kubizone/test/rig"
+)
 
 // kube-controller-manager empties a namespace of thousands of records, through the aggregator and the ledger, and the
 // zone in another namespace is without them (S8.3). How long it takes is measured and not judged.
 func TestNamespace_manyRecordsAreDrained(t *testing.T) {
 	c := need(t)
-	ctx := within(t, 5*time.Minute)
-	count := 2000
-	if text := os.Getenv(drained); text != "" {
-		count = must(strconv.Atoi(text))(t)
+	count, limit := 600, 5*time.Minute
+	if rig.Long() {
+		count, limit = 10_000, 20*time.Minute
 	}
+	ctx := within(t, limit)
 	for _, namespace := range []string{"drain", "drain-zone"} {
 		if err := c.kube.Namespace(ctx, namespace); err != nil {
 			t.Fatal(err)
@@ -87,9 +84,6 @@ func TestNamespace_manyRecordsAreDrained(t *testing.T) {
 		t.Errorf("the zone has %d entries, want %d as before", got, empty)
 	}
 }
-
-// slow names the environment variable that makes the tests wait for what takes a quarter of an hour by its nature.
-const slow = "KUBIZONE_TEST_SLOW"
 
 // A namespace that was deleted while nobody served leaves its records: nothing new comes into it, what is there can be
 // deleted by hand (S2.4), and in the end the reaper does it (S8.3).
@@ -170,8 +164,8 @@ func TestNamespace_deletedWhileNobodyServed(t *testing.T) {
 		t.Error("it was deleted and is there")
 	}
 	t.Run("reaper", func(t *testing.T) {
-		if os.Getenv(slow) == "" {
-			t.Skipf("the reaper asks twice in ten minutes, and begins with one namespace at a time: set %s and -timeout 40m", slow)
+		if !rig.Long() {
+			t.Skip("the reaper asks twice in ten minutes, and begins with one namespace at a time: make test-long waits for it")
 		}
 		for present("left", "by-reaper") {
 			time.Sleep(time.Second)

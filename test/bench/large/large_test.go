@@ -6,6 +6,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -24,6 +25,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/test/bench/figures"
+	"kubi.zone/kubizone/test/rig"
 	"kubi.zone/kubizone/test/store"
 )
 
@@ -41,9 +43,15 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-const twentyThousand = 20000
+// many is how many records the big zone has: 20,000 in the long form.
+func many() int {
+	if rig.Long() {
+		return 20_000
+	}
+	return 4000
+}
 
-// TestRun_costsNoMoreInABigZone runs the benchmark with a zone of 20,000 records. Times mean nothing here, counts do: a write
+// TestRun_costsNoMoreInABigZone runs the benchmark with a zone of many records. Times mean nothing here, counts do: a write
 // makes as many allocations as in a zone of a thousand, and a reader who is halfway through the zone holds none of it.
 func TestRun_costsNoMoreInABigZone(t *testing.T) {
 	if testing.Short() {
@@ -56,10 +64,10 @@ func TestRun_costsNoMoreInABigZone(t *testing.T) {
 	t.Setenv(program, "yes")
 	dir := t.TempDir()
 	p := plan{
-		Sizes: []int{1000, twentyThousand}, Rounds: 1, Writes: 10, Burst: 200, Watchers: 50, Rest: time.Second, Program: self,
+		Sizes: []int{1000, many()}, Rounds: 1, Writes: 10, Burst: 200, Watchers: 50, Rest: time.Second, Program: self,
 		Fixtures: filepath.Join(dir, "fixtures"), Dir: dir,
 	}
-	r := figures.New(twentyThousand)
+	r := figures.New(many())
 	if err := p.run(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
@@ -72,19 +80,19 @@ func TestRun_costsNoMoreInABigZone(t *testing.T) {
 		return v
 	}
 	for _, op := range []string{"create", "delete"} {
-		if got := median(at(twentyThousand, op+" allocations ÷ small")); got > 1.1 {
+		if got := median(at(many(), op+" allocations ÷ small")); got > 1.1 {
 			t.Errorf("a %s makes %.2f times as many allocations as in a zone of a thousand records", op, got)
 		}
 	}
 	for _, way := range reads {
 		// What is on its way to the reader, and noise. The octets of the zone are 1.2 MB, and twice that in a buffer that grew.
-		if got := median(at(twentyThousand, way.what+" holds")); got > 1 {
+		if got := median(at(many(), way.what+" holds")); got > 1 {
 			t.Errorf("halfway through %s the server holds %.2f MB for the reader", way.what, got)
 		}
 	}
 	var out bytes.Buffer
 	report{r, p}.print(&out)
-	for _, want := range []string{"| one zone of | 1000 | 20000 |", "| primary resident MB |", "| a watcher kB |", "octets for a record, 1000 to 20000"} {
+	for _, want := range []string{fmt.Sprintf("| one zone of | 1000 | %d |", many()), "| primary resident MB |", "| a watcher kB |", fmt.Sprintf("octets for a record, 1000 to %d", many())} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in the report:\n%s", want, out.String())
 		}
@@ -100,7 +108,7 @@ func TestRun_costsNoMoreInABigZone(t *testing.T) {
 
 // startReadsOnce: who starts reads each object once, in pages, and has the zone that its hash proves (I2).
 func startReadsOnce(t *testing.T, fixtures string) {
-	kept, err := fixture{records: twentyThousand}.keep(t.Context(), fixtures)
+	kept, err := fixture{records: many()}.keep(t.Context(), fixtures)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +145,7 @@ func startReadsOnce(t *testing.T, fixtures string) {
 	}
 	counted.Lock()
 	defer counted.Unlock()
-	if got := counted.of["records"]; got != twentyThousand {
+	if got := counted.of["records"]; got != many() {
 		t.Errorf("%d records were read", got)
 	}
 	if got := counted.of["zones"]; got != 2 {
@@ -155,10 +163,10 @@ func startReadsOnce(t *testing.T, fixtures string) {
 		if err := s.Prove(); err != nil || s.Hash() != b.Hash {
 			t.Errorf("%s: hash %s, %s in its zone: %v", s.FQDN(), s.Hash(), b.Hash, err)
 		}
-		found = found || s.FQDN().String() == bigName && s.Len() == twentyThousand
+		found = found || s.FQDN().String() == bigName && s.Len() == many()
 	}
 	if !found {
-		t.Errorf("%s is not there with %d rows", bigName, twentyThousand)
+		t.Errorf("%s is not there with %d rows", bigName, many())
 	}
 }
 
