@@ -20,16 +20,16 @@ import (
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/test/rig"
 	"kubi.zone/kubizone/test/store"
 )
 
-// scale is the size of a test: full, or small where time is short or the race
-// detector makes everything slower.
+// scale is the size of a test: small, or full in its long form.
 func scale(full, small int) int {
-	if testing.Short() || raceDetector {
-		return small
+	if rig.Long() {
+		return full
 	}
-	return full
+	return small
 }
 
 // today stands still, so that each change of a definition is one serial (S6.5).
