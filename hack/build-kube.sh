@@ -21,23 +21,33 @@ names=("$@")
 
 info="-X k8s.io/component-base/version.gitVersion=$version"
 info+=" -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=37"
-for name in "${names[@]}"; do
-  bin=$dir/$name
-  [[ ! -x $bin ]] || continue
+# missing are the packages of those that are not there yet.
+missing() {
+  for name in "${names[@]}"; do
+    package=k8s.io/kubernetes/cmd/$name
+    [[ $name != sample-apiserver ]] || package=k8s.io/sample-apiserver
+    [[ -x $dir/$name ]] || echo "$package"
+  done
+}
+
+if [[ -n $(missing) ]]; then
   [[ -z $cached ]] || exit 1
   mkdir -p "$dir"
-  # Two test runs on one machine build once: the second waits for the first and finds the file.
+  # Two test runs on one machine build once: the second waits for the first and finds the files.
   exec 9>"$dir/lock"
   flock 9
-  [[ ! -x $bin ]] || continue
-  package=k8s.io/kubernetes/cmd/$name
-  [[ $name != sample-apiserver ]] || package=k8s.io/sample-apiserver
-  echo "building $name $version into $dir (once, some minutes)" >&2
-  if ! GOFLAGS= GOWORK=off CGO_ENABLED=0 go build -mod=readonly -buildvcs=false -trimpath \
-    -ldflags "-s -w $info" -o "$bin.new" "$package"; then
-    echo "$name cannot be built: the Go module proxy must be reachable (GOPROXY=$(go env GOPROXY))" >&2
-    exit 1
+  mapfile -t packages < <(missing)
+  if ((${#packages[@]})); then
+    echo "building ${packages[*]} $version into $dir (once, some minutes)" >&2
+    rm -rf "$dir/new"
+    # One call, so that one program is linked while another's packages are compiled.
+    if ! GOFLAGS= GOWORK=off CGO_ENABLED=0 go build -mod=readonly -buildvcs=false -trimpath \
+      -ldflags "-s -w $info" -o "$dir/new/" "${packages[@]}"; then
+      echo "${packages[*]} cannot be built: the Go module proxy must be reachable (GOPROXY=$(go env GOPROXY))" >&2
+      exit 1
+    fi
+    mv "$dir"/new/* "$dir/"
+    rmdir "$dir/new"
   fi
-  mv "$bin.new" "$bin"
-done
+fi
 echo "$dir"
