@@ -23,9 +23,9 @@ help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
-build: ## build bin/kubizone from vendor/
+build: ## build bin/kubizone from vendor/, without symbols and DWARF as the image has it: stack traces and profiles need neither
 	@test -x bin/kubizone || echo "building bin/kubizone: the first time takes some minutes"
-	$(GO) build -o bin/kubizone ./cmd/kubizone
+	$(GO) build -ldflags '-s -w' -o bin/kubizone ./cmd/kubizone
 
 .PHONY: run
 run: build ## start everything in one process with the examples and the root zone; Ctrl-C stops it
@@ -37,7 +37,7 @@ test: peers ## what CI runs: vet, the tests, the slowest of them, then the concu
 	KUBE_BIN=$$(hack/build-kube.sh kubectl kube-apiserver kube-controller-manager sample-apiserver) && export KUBE_BIN KUBIZONE_TEST_REQUIRE_ALL=1 && \
 	KUBIZONE_BIN=$$(mktemp -d) && export KUBIZONE_BIN && trap 'rm -rf "$$KUBIZONE_BIN"' EXIT && \
 	$(GO) vet $(PKG) && \
-	$(GO) run ./test/slowest -vet=off -p 2 -timeout $(TIMEOUT) $(PKG)
+	$(GO) run ./test/slowest -vet=off -p 3 -timeout $(TIMEOUT) $(PKG)
 	$(MAKE) --no-print-directory test-race
 
 .PHONY: test-long
