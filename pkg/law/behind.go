@@ -37,7 +37,7 @@ func Repair(last serial.Serial, behind Behind, repaired int64, now time.Time) (s
 		return 0, false
 	case uint32(behind.Serial-last) > maxRepairJump && behind.Accepted != behind.Serial:
 		return 0, false
-	case repaired != 0 && now.Sub(time.Unix(repaired, 0)) < repairInterval: // also where the clock went back
+	case repaired != 0 && now.Sub(time.Unix(repaired, 0)).Abs() < repairInterval: // further ahead it is of a clock that was
 		return 0, false
 	}
 	return next, true

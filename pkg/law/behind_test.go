@@ -41,7 +41,8 @@ func TestRepair(t *testing.T) {
 		{"a second one on the day", 2026010200, 2026010205, 0, 0, ago(24*time.Hour - time.Second)},
 		{"accepted, a second one on the day", 7, 8 + 1<<24, 8 + 1<<24, 0, ago(time.Hour)},
 		{"a day later", 2026010200, 2026010205, 0, 2026010206, ago(24 * time.Hour)},
-		{"the clock went back", 2026010200, 2026010205, 0, 0, ago(-48 * time.Hour)},
+		{"the clock went back", 2026010200, 2026010205, 0, 0, ago(-23 * time.Hour)},
+		{"the clock was a year ahead at the last one", 2026010200, 2026010205, 0, 2026010206, ago(-8760 * time.Hour)},
 	} {
 		next, ok := law.Repair(c.last, law.Behind{Serial: c.ahead, Accepted: c.accepted}, c.repaired, now)
 		if next != c.want || ok != (c.want != 0) {

@@ -76,7 +76,7 @@ func (h *Holding) WithWork(id, zoneNamespace, by, losing string, losingFQDN name
 	case own && first:
 		out.Unsettled, out.Overdue = now, false
 	case len(h.Works) == 0:
-		out.Unsettled, out.Overdue = now, now < h.Waived
+		out.Unsettled, out.Overdue = now, h.waived(now)
 	}
 	out.Works = append(slices.Clone(h.Works), StandingWork{ID: id, Losing: losing, LosingFQDN: losingFQDN, Since: now, By: by, Own: own})
 	return &out

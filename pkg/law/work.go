@@ -49,6 +49,11 @@ const (
 	waiver          = 3600
 )
 
+// waived reports whether the cascades of other namespaces do not unsettle the zone at
+// now. A mark further ahead than one is made is of a clock that was ahead, and counts
+// for nothing: no moment's fault lasts longer than what it is about.
+func (h *Holding) waived(now int64) bool { return now < h.Waived && h.Waived <= now+waiver }
+
 // OverdueAt reports whether the cascades that stand against a zone have taken so
 // long that it is delivered as it is.
 func (h *Holding) OverdueAt(now int64) bool {
@@ -59,10 +64,11 @@ func (h *Holding) OverdueAt(now int64) bool {
 	switch {
 	case slices.ContainsFunc(h.Works, func(w StandingWork) bool { return w.Own }):
 		patience = patienceOwn
-	case now < h.Waived:
+	case h.waived(now):
 		patience = 0
 	}
-	return now-h.Unsettled >= patience
+	since := now - h.Unsettled
+	return since >= patience || -since > patience // the latter by a clock that was ahead
 }
 
 // DecideOverdue lets a zone be delivered although cascades stand against it.
@@ -89,7 +95,7 @@ func DecideOverdue(seen *Seen, place Place, now int64) Outcome {
 	}
 	after := *h
 	after.Overdue = true
-	if now >= h.Waived {
+	if !h.waived(now) {
 		after.Waived = now + waiver
 	}
 	plan.Zone = &ZoneChange{Zone: z, Holding: &after}
