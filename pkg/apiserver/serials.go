@@ -33,7 +33,7 @@ const raisers = 32
 // RaiseSerials moves every serial of a store ahead by at least jump, 1 to MaxSerialJump, counted from the next one that
 // the zone would have today: whatever was handed out since a backup was taken is then behind. It raises
 // spec.minimumSerial (S6.6), so hash and journal are what a server would have written, and likewise what is remembered
-// for names whose zone is gone (S6.5). No server may run on the store. It returns how many zones there are.
+// for names whose zone is gone, and leaves a floor for names that the store does not know (S6.5). No server may run on the store. It returns how many zones there are.
 func RaiseSerials(ctx context.Context, source Source, jump uint32) (zones int, err error) {
 	if jump < 1 || jump > MaxSerialJump {
 		return 0, fmt.Errorf("a jump of %d: must be from 1 to %d", jump, MaxSerialJump)
@@ -65,6 +65,9 @@ func RaiseSerials(ctx context.Context, source Source, jump uint32) (zones int, e
 
 	layout := opened.Layout()
 	if err := raiseRemembered(ctx, opened.Client(), layout.Room("serials"), jump); err != nil {
+		return 0, err
+	}
+	if err := raiseFloor(ctx, opened.Client(), layout.Key(law.Key{Kind: law.KindFloor}), jump); err != nil {
 		return 0, err
 	}
 	if _, err := client.Client.Delete(ctx, maintenance.Began(Prefix)); err != nil { // its log begins anew, and rightly
@@ -148,6 +151,34 @@ func raiseRemembered(ctx context.Context, client *clientv3.Client, room string, 
 		}
 		return nil
 	})
+}
+
+// raiseFloor leaves where names begin that the backup does not know. The floor of an earlier restore is among what
+// raiseRemembered has moved, and both jumps are what a zone may have had since.
+func raiseFloor(ctx context.Context, client *clientv3.Client, key string, jump uint32) error {
+	today, _ := law.NextSerial(0, time.Now(), nil, nil)
+	floor := ahead(today, jump)
+	answer, err := client.Get(ctx, key)
+	if err != nil {
+		return fmt.Errorf("reading %s: %w", key, err)
+	}
+	value := []byte("{}")
+	if len(answer.Kvs) > 0 {
+		value = answer.Kvs[0].Value
+	}
+	text, err := ledger.Rewrite(value, func(last *law.LastSerial) {
+		if last.Serial == 0 || floor.Ahead(last.Serial) {
+			last.Serial = floor
+		}
+		last.Jump, last.Left = last.Jump+jump, serial.KeptSeconds
+	})
+	if err == nil {
+		_, err = client.Put(ctx, key, string(text))
+	}
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", key, err)
+	}
+	return nil
 }
 
 // keys calls each for what is under a prefix, as it is at one revision.

@@ -22,6 +22,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"k8s.io/apiserver/pkg/server/options/encryptionconfig"
 	"k8s.io/apiserver/pkg/storage/storagebackend"
+	"k8s.io/utils/ptr"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apiserver"
@@ -115,6 +116,17 @@ func TestBackup_underLoadIsRestoredAheadOfWhatWasHandedOut(t *testing.T) {
 		t.Errorf("%d records were written before it began: %+v", acknowledged, m)
 	}
 	after := written.Load()
+	// Zones that the backup does not know.
+	late := store.Zone("dns", "late", "late.test.")
+	store.Must(old.CreateZone(late))
+	high := store.Zone("dns", "high", "high.test.")
+	high.Spec.MinimumSerial = ptr.To[int64](3000000000)
+	store.Must(old.CreateZone(high))
+	for i := range 3 {
+		store.Must(old.UpdateZone("dns", "late", func(z *v1alpha1.Zone) { z.Spec.TTL = ptr.To(int32(600 + i)) }))
+		store.Must(old.UpdateZone("dns", "high", func(z *v1alpha1.Zone) { z.Spec.TTL = ptr.To(int32(600 + i)) }))
+	}
+	unknown := map[string]serial.Serial{"late": lastSerial(t, old, "late"), "high": lastSerial(t, old, "high")}
 	store.Eventually(t, "writes after the backup", func() bool { return written.Load() > after+50 })
 	stop()
 	writers.Wait()
@@ -145,6 +157,16 @@ func TestBackup_underLoadIsRestoredAheadOfWhatWasHandedOut(t *testing.T) {
 		t.Errorf("the removed zone comes back with serial %d after %d", now, gone)
 	}
 
+	// So do names that the backup does not know, applied again as they were (S6.5).
+	for name, spec := range map[string]*v1alpha1.Zone{"late": store.Zone("dns", "late", "late.test."), "high": store.Zone("dns", "high", "high.test.")} {
+		if name == "high" {
+			spec.Spec.MinimumSerial = ptr.To[int64](3000000000)
+		}
+		store.Must(again.CreateZone(spec))
+		if now := lastSerial(t, again, name); !now.Ahead(unknown[name]) || now.Compare(unknown[name]+2000) == serial.After {
+			t.Errorf("zone %s, made after the backup: serial %d after %d was handed out; want it ahead, by the jump", name, now, unknown[name])
+		}
+	}
 	now := store.Must(again.store.Client.Client.Get(t.Context(), "x")).Header.Revision
 	if now <= lastRevision {
 		t.Errorf("revision %d after %d was handed out", now, lastRevision)

@@ -256,7 +256,7 @@ func (d *zoneDecision) follow(ask FollowAsk) (*Plan, *Refusal) {
 	}
 	fqdn := holding.Works[i].Becomes
 	held, ok1 := get[Holding](&d.reading, HoldingKey(before.View, fqdn))
-	last, ok2 := get[LastSerial](&d.reading, Key{Kind: KindLastSerial, View: before.View, Name: fqdn})
+	last, from, ok2 := d.last(before.View, fqdn, nil)
 	at, above, ok3 := d.above(before.View, old)
 	if !ok1 || !ok2 || !ok3 {
 		return nil, nil
@@ -277,8 +277,8 @@ func (d *zoneDecision) follow(ask FollowAsk) (*Plan, *Refusal) {
 	z := *before
 	z.Header.FQDN = fqdn
 	z.Complete()
-	if last != nil && last.Serial.Ahead(z.Serial) {
-		z.Serial = last.Serial
+	if from != 0 && from.Ahead(z.Serial) {
+		z.Serial = from
 	}
 	change := &ZoneChange{Zone: &z, Holding: &h, Delegated: cond}
 	scans := []Scan{

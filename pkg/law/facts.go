@@ -46,6 +46,8 @@ const (
 	KindRoster
 	// KindHeldBelow asks who holds base names strictly below Owner in the zone with uid Zone: *HeldBelow.
 	KindHeldBelow
+	// KindFloor asks what a restored store begins names at that it remembers no serial of: *LastSerial.
+	KindFloor
 )
 
 // Key names one fact. The fields a Kind does not use are zero, so that equal
@@ -433,13 +435,15 @@ type ZoneBelow struct {
 // ZonesBelow lists the zones at or below a name, in key order.
 type ZonesBelow struct{ Zones []ZoneBelow }
 
-// LastSerial is the last serial a name had, kept at least expire seconds (S6.5).
+// LastSerial is the last serial a name had, kept for expire seconds, 60 days at most (S6.5).
 type LastSerial struct {
 	Serial serial.Serial `json:"serial"`
-	// Left is for how many seconds it is still to be kept; 0: an older version wrote it.
+	// Left is for how many seconds it is still to be kept; 0: a version that went by clocks wrote it.
 	Left int64 `json:"left,omitempty"`
-	// Until is when an older version forgets it, unix seconds.
-	Until int64 `json:"until"`
+	// Jump is by how much the restore that left this floor has raised serials, 0 for the serial of a name.
+	Jump uint32 `json:"jump,omitempty"`
+	// By is the namespace whose zone had the name.
+	By string `json:"by,omitempty"`
 	// Zone is the uid of the zone that was removed there, "" where it was renamed:
 	// while its cascade is not through, its holders are those of a zone made anew (S2.7).
 	Zone string `json:"zone,omitempty"`

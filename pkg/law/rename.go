@@ -16,7 +16,7 @@ func (d *zoneDecision) rename(plan *Plan, s *seat) (*Plan, *Refusal) {
 	before := d.ask.Before
 	old := before.FQDN()
 	holding, ok := get[Holding](&d.reading, HoldingKey(before.View, old))
-	last, ok1 := get[LastSerial](&d.reading, Key{Kind: KindLastSerial, View: s.view, Name: s.fqdn})
+	last, from, ok1 := d.last(s.view, s.fqdn, nil)
 	at, above, ok2 := d.above(before.View, old)
 	soon := d.all([]Key{{Kind: KindZonesBelow, View: before.View, Name: old}, {Kind: KindZonesBelow, View: before.View, Name: s.fqdn}, {Kind: KindRoster, Zone: before.UID}})
 	if !ok || !ok1 || !ok2 || !soon {
@@ -39,8 +39,8 @@ func (d *zoneDecision) rename(plan *Plan, s *seat) (*Plan, *Refusal) {
 	}
 	z := d.zone(s)
 	z.Serial, z.SettledSerial, z.N, z.State, z.Rows = before.Serial, before.SettledSerial, before.N, before.State, before.Rows
-	if last != nil && last.Serial.Ahead(z.Serial) {
-		z.Serial = last.Serial
+	if from != 0 && from.Ahead(z.Serial) {
+		z.Serial = from
 	}
 	if refusal := d.nameServersFree(z, before, holding); refusal != nil || len(d.needs) > 0 {
 		return nil, refusal
@@ -97,7 +97,7 @@ func (d *zoneDecision) resettle(plan *Plan, change *ZoneChange, s *seat, holding
 	}
 	plan.Writes = append(plan.Writes,
 		Write{Key: HoldingKey(before.View, old)},
-		Write{Key: Key{Kind: KindLastSerial, View: before.View, Name: old}, Value: &LastSerial{Serial: before.Serial, Left: int64(before.Header.Expire), Until: d.ask.Now.Unix() + int64(before.Header.Expire)}})
+		Write{Key: Key{Kind: KindLastSerial, View: before.View, Name: old}, Value: Remember(before)})
 }
 
 // remove frees the name and leaves the records to the cascade (S8.1, S8.2).
@@ -112,9 +112,11 @@ func (d *zoneDecision) remove(plan *Plan) (*Plan, *Refusal) {
 		return nil, nil
 	}
 	plan.Zone = &ZoneChange{Zone: z, Holding: holding, Gone: true}
+	last := Remember(z)
+	last.Zone = z.UID
 	plan.Writes = append(plan.Writes,
 		Write{Key: HoldingKey(z.View, z.FQDN())},
-		Write{Key: Key{Kind: KindLastSerial, View: z.View, Name: z.FQDN()}, Value: &LastSerial{Serial: z.Serial, Left: int64(z.Header.Expire), Until: ask.Now.Unix() + int64(z.Header.Expire), Zone: z.UID}})
+		Write{Key: Key{Kind: KindLastSerial, View: z.View, Name: z.FQDN()}, Value: last})
 	plan.Work = &Work{ID: ask.WorkID, Reason: fmt.Sprintf("zone %s was removed", z.FQDN()), View: z.View, By: z.Namespace, Since: ask.Now.Unix(), Purge: z.UID, Scans: []Scan{
 		{Kind: ScanMembers, Zone: z.UID, Owner: name.Apex},
 		{Kind: ScanReferring, Target: &Ref{Namespace: z.Namespace, Name: z.Name}},

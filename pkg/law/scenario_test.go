@@ -18,6 +18,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/law/pattern"
@@ -40,7 +41,7 @@ var scenarios = flag.String("scenarios", "testdata/*.txt", "the files that TestS
 //	                                                       what is stored is taken back, so each is decided alone
 //	fill NS PREFIX COUNT                                   COUNT records; the line is as in record, with % for the number, & for three digits of it
 //	delete record|zone NS/NAME; terminate zone NS/NAME; deleting record NS/NAME
-//	reset; settle; clock TIME|+DURATION; patience
+//	reset; settle; clock TIME|+DURATION; patience; floor SERIAL jump=N (of a restored store)
 //	show zone|record|holders|members|entries|journal|waiting ...; grep=TEXT keeps lines with it
 func TestScenarios(t *testing.T) {
 	files, err := filepath.Glob(*scenarios)
@@ -116,6 +117,12 @@ func (w *world) command(t *testing.T, d *datadriven.TestData) (out string) {
 		}
 	case "patience":
 		out = w.patience()
+	case "floor":
+		floor := &law.LastSerial{Serial: serial.Serial(number32(t, d, d.CmdArgs[0].Key)), Left: serial.KeptSeconds}
+		var jump string
+		d.MaybeScanArgs(t, "jump", &jump)
+		floor.Jump = number32(t, d, jump)
+		w.facts[law.Key{Kind: law.KindFloor}] = floor
 	case "show":
 		out = w.show(t, d)
 	default:
@@ -125,6 +132,14 @@ func (w *world) command(t *testing.T, d *datadriven.TestData) (out string) {
 		t.Errorf("%s: %s", d.Pos, line)
 	}
 	return out
+}
+
+func number32(t *testing.T, d *datadriven.TestData, text string) uint32 {
+	n, err := strconv.ParseUint(text, 10, 32)
+	if err != nil {
+		d.Fatalf(t, "%v", err)
+	}
+	return uint32(n)
 }
 
 func parseObject(t *testing.T, d *datadriven.TestData, text string) object {

@@ -6,8 +6,35 @@ package law
 import (
 	"time"
 
+	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
+
+// Remember is what a zone leaves behind under its name (S6.5).
+func Remember(z *Zone) *LastSerial {
+	return &LastSerial{Serial: z.Serial, Left: min(int64(z.Header.Expire), serial.KeptSeconds), By: z.Namespace}
+}
+
+// last is the last serial of a name: under any zone, remembered, or else the floor of a
+// restored store, which knows nothing of zones that its backup has not. There a zone
+// that began at its minimumSerial may have begun there before. 0: there is none.
+func (d *zoneDecision) last(view string, fqdn name.Name, minimum *uint32) (last *LastSerial, from serial.Serial, known bool) {
+	last, ok := get[LastSerial](&d.reading, Key{Kind: KindLastSerial, View: view, Name: fqdn})
+	floor, ok1 := get[LastSerial](&d.reading, Key{Kind: KindFloor})
+	switch {
+	case !ok || !ok1:
+		return nil, 0, false
+	case last != nil:
+		return last, last.Serial, true
+	case floor == nil:
+		return nil, 0, true
+	}
+	from = floor.Serial
+	if minimum != nil && serial.Serial(*minimum).Ahead(from) {
+		from = serial.Serial(*minimum + floor.Jump)
+	}
+	return nil, max(from, 1), true
+}
 
 // NextSerial is the serial after last (S6.5): last+1, then the day's first
 // serial YYYYMMDD00 (UTC) if that is ahead, then minimum if that is ahead and

@@ -36,7 +36,7 @@ func (w *world) check() []string {
 			if z == nil || z.View != k.View || z.FQDN() != k.Name {
 				report("S1.6: %s is held by zone %s, which does not stand there", k.Name, h.Ref.UID)
 			}
-		case law.KindLastSerial:
+		case law.KindLastSerial, law.KindFloor:
 		default:
 			if standing[k.Zone] == nil && !slices.ContainsFunc(w.outbox, func(x *law.Work) bool { return x.Purge == k.Zone }) {
 				report("zone %s is gone and its key %v is not", k.Zone, k)

@@ -413,7 +413,7 @@ func (d *zoneDecision) may(plan *Plan, s *seat) (externalCut bool, refusal *Refu
 func (d *zoneDecision) found(plan *Plan, s *seat) (*Plan, *Refusal) {
 	ask, spec := &d.ask, d.ask.After
 	cut, refusal := d.may(plan, s)
-	last, ok := get[LastSerial](&d.reading, Key{Kind: KindLastSerial, View: s.view, Name: s.fqdn})
+	last, from, ok := d.last(s.view, s.fqdn, spec.MinimumSerial)
 	if !ok || len(d.needs) > 0 {
 		return nil, nil
 	}
@@ -436,9 +436,7 @@ func (d *zoneDecision) found(plan *Plan, s *seat) (*Plan, *Refusal) {
 		return nil, refusal
 	}
 	d.dead(plan, z)
-	if last != nil {
-		z.Serial = last.Serial
-	}
+	z.Serial = from
 	h := &Holding{Ref: spec.Ref, Follows: s.follows}
 	change := &ZoneChange{Zone: z, Holding: h, Delegated: d.delegated(h, s, cut)}
 	var losing string

@@ -149,6 +149,7 @@ func (l *Ledger) Run(ctx context.Context) error {
 	defer l.lanes.Wait()
 	var debts, logs map[string]int64
 	var serials map[string]kept
+	var swept time.Time
 	first := true
 	for n := 0; ; n++ {
 		l.sweepOutbox(ctx, first)
@@ -158,8 +159,10 @@ func (l *Ledger) Run(ctx context.Context) error {
 		if first || n%4 == 0 {
 			debts = l.sweepDebts(ctx, debts)
 			l.sweepPatience(ctx)
-			serials = l.sweepSerials(ctx, serials)
 			l.forget(time.Now().Add(-remembers))
+		}
+		if first || time.Since(swept) >= l.config.serialsEvery {
+			serials, swept = l.sweepSerials(ctx, serials), time.Now()
 		}
 		first = false
 		select {
@@ -633,66 +636,4 @@ func (l *Ledger) sweepPatience(ctx context.Context) {
 			klog.FromContext(ctx).V(2).Info("a zone stays unsettled", "zone", k.Name.String(), "why", err.Error())
 		}
 	}
-}
-
-const (
-	// keepsFor is after how long a server writes down that it kept a last serial: one that
-	// runs a day counts most of it, and a memory of a thousand hours is written 167 times.
-	keepsFor = 6 * time.Hour
-	// maxKept is how many last serials one sweep writes; the next ones have their turn after.
-	maxKept = 100
-)
-
-// kept is a last serial as this server first met it at its revision.
-type kept struct {
-	mod int64
-	at  time.Time
-}
-
-// sweepSerials forgets serials that no secondary can remember (S6.5). What is counted is
-// the time that servers ran, which no clock moves: one that is ahead by a year for a
-// minute would forget all of them, and a zone made again after it is right would begin
-// behind what its secondaries have. The first server that kept a serial for keepsFor takes
-// that off what is left, and the others begin anew at its revision: together they never
-// count more than went by, and less where servers end sooner.
-func (l *Ledger) sweepSerials(ctx context.Context, seen map[string]kept) map[string]kept {
-	known, written := map[string]kept{}, 0
-	var rev int64
-	_ = l.each(ctx, l.layout.room("serials"), &rev, func(key string, data []byte, mod int64) error {
-		var last law.LastSerial
-		if decode(data, &last) != nil {
-			return nil
-		}
-		k, ok := seen[key]
-		if !ok || k.mod != mod {
-			k = kept{mod, time.Now()}
-		}
-		known[key] = k
-		if last.Left == 0 { // an older version went by clocks, and wrote nothing else down
-			last.Left = max(int64(v1alpha1.DefaultExpire), last.Until-l.now().Unix())
-		}
-		next, due := keep(last, time.Since(k.at))
-		if !due || written == maxKept {
-			return nil
-		}
-		written++
-		op := clientv3.OpDelete(key)
-		if next != nil {
-			op = opPut(key, encode(next))
-		}
-		_, _ = l.config.Client.Txn(ctx).If(revisionIs(key, mod)).Then(op).Commit()
-		return nil
-	})
-	return known
-}
-
-// keep takes what a server has kept a last serial off what is left of it; nil: it may go.
-// due says that it is time to write that down.
-func keep(last law.LastSerial, d time.Duration) (next *law.LastSerial, due bool) {
-	passed := int64(d.Seconds())
-	if passed >= last.Left {
-		return nil, true
-	}
-	last.Left -= passed
-	return &last, d >= keepsFor
 }

@@ -21,6 +21,10 @@ func DropGuards(kind string) func(*Config) { return func(c *Config) { c.dropGuar
 // SlowTurn is from what duration of a commit point on a batch's records are sent before it is answered.
 func SlowTurn(d time.Duration) func(*Config) { return func(c *Config) { c.slowTurn = d } }
 
+// SerialsEvery is how often last serials are swept, and MaxLeftBy how many of a namespace's are kept.
+func SerialsEvery(d time.Duration) func(*Config) { return func(c *Config) { c.serialsEvery = d } }
+func MaxLeftBy(n int) func(*Config)              { return func(c *Config) { c.maxLeftBy = n } }
+
 // Waiting is how many writes wait at a zone to go together.
 func (l *Ledger) Waiting(namespace, zone string) int {
 	l.mu.Lock()

@@ -94,6 +94,8 @@ func (l Layout) Key(k law.Key) string {
 		return l.waitingAt(k.View, k.Name, false)
 	case law.KindLastSerial:
 		return l.room("serials") + viewKey(k.View) + "/" + k.Name.Key()
+	case law.KindFloor:
+		return l.room("serials") + "@floor" // no view is called so: it has no "/"
 	case law.KindZone:
 		return l.Zone(k.Namespace, k.Object)
 	case law.KindOwner, law.KindOwnersBelow:
@@ -354,7 +356,7 @@ func decodeFact(k law.Key, data []byte) (any, error) {
 		v = &law.Count{}
 	case law.KindMember:
 		v = &law.Member{}
-	case law.KindLastSerial:
+	case law.KindLastSerial, law.KindFloor:
 		v = &law.LastSerial{}
 	default:
 		return nil, fmt.Errorf("ledger: kind %d is not stored", k.Kind)

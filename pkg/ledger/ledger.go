@@ -55,6 +55,9 @@ type Config struct {
 	slowTurn time.Duration
 	// journalOctets is journalOctets, for tests.
 	journalOctets int
+	// serialsEvery is serialsEvery and maxLeftBy maxLeftBy, for tests.
+	serialsEvery time.Duration
+	maxLeftBy    int
 	// migrations is migrations, olderEnd olderEnd and lockSeconds lockSeconds, for tests.
 	migrations  []migration
 	olderEnd    time.Duration
@@ -193,6 +196,12 @@ func Open(ctx context.Context, config Config) (*Ledger, error) {
 	}
 	if config.migrations == nil {
 		config.migrations = migrations
+	}
+	if config.serialsEvery == 0 {
+		config.serialsEvery = serialsEvery
+	}
+	if config.maxLeftBy == 0 {
+		config.maxLeftBy = maxLeftBy
 	}
 	if config.olderEnd == 0 {
 		config.olderEnd = olderEnd

@@ -4,6 +4,7 @@
 package ledger_test
 
 import (
+	"fmt"
 	"math"
 	"sync/atomic"
 	"testing"
@@ -44,7 +45,7 @@ func TestSerial_isRememberedForExpireWhateverTheClock_S6_5(t *testing.T) {
 	st := store.New(t)
 	var off atomic.Int64
 	now := func() time.Time { return time.Now().Add(time.Duration(off.Load())) }
-	s := st.Server(func(c *ledger.Config) { c.Now = now })
+	s := st.Server(func(c *ledger.Config) { c.Now = now }, ledger.SerialsEvery(20*time.Millisecond))
 	s.Run()
 	const jump, expire = 9600 * time.Hour, 5
 
@@ -73,7 +74,7 @@ func TestSerial_isRememberedForExpireWhateverTheClock_S6_5(t *testing.T) {
 // A memory that an older version wrote, which went by the clock, is kept as long as one that nothing was written down of.
 func TestSerial_rememberedByAnOlderVersionIsKept_S6_5(t *testing.T) {
 	st := store.New(t)
-	s := st.Server()
+	s := st.Server(ledger.SerialsEvery(20 * time.Millisecond))
 	key := ledger.Layout{Prefix: st.Prefix}.Key(law.Key{Kind: law.KindLastSerial, Name: name.MustParse("old.test.")})
 	store.Must(s.Ledger.Client().Put(t.Context(), key, `{"serial":4000000000,"until":1}`))
 	s.Run()
@@ -86,7 +87,7 @@ func TestSerial_rememberedByAnOlderVersionIsKept_S6_5(t *testing.T) {
 
 // What servers count is written down now and then, adds up to the whole, and never to less.
 func TestSerial_whatIsKeptAddsUp_S6_5(t *testing.T) {
-	last := &law.LastSerial{Serial: 7, Left: int64(v1alpha1.DefaultExpire), Until: math.MaxInt64, Zone: "uid"}
+	last := &law.LastSerial{Serial: 7, Left: int64(v1alpha1.DefaultExpire), Zone: "uid"}
 	if _, due := ledger.Keep(*last, ledger.KeepsFor-time.Second); due {
 		t.Error("it is written before it is time")
 	}
@@ -105,5 +106,42 @@ func TestSerial_whatIsKeptAddsUp_S6_5(t *testing.T) {
 	}
 	if want := time.Duration(v1alpha1.DefaultExpire) * time.Second; counted < want || writes > 167 {
 		t.Errorf("gone after %s and %d writes, want %s at least", counted, writes, want)
+	}
+}
+
+// However long a zone's secondaries serve it without an answer, sixty days are remembered; a memory of before that rule is cut to them.
+func TestSerial_isRememberedForSixtyDaysAtMost_S6_5(t *testing.T) {
+	st := store.New(t)
+	s := st.Server()
+	removed(t, s, "long", "long.test.", math.MaxInt32)
+	key := ledger.Layout{Prefix: st.Prefix}.Key(law.Key{Kind: law.KindLastSerial, Name: name.MustParse("long.test.")})
+	var last law.LastSerial
+	if err := ledger.Decode(store.Must(st.Client.Client.Get(t.Context(), key)).Kvs[0].Value, &last); err != nil || last.Left != serial.KeptSeconds {
+		t.Errorf("%+v, %v", last, err)
+	}
+	if next, due := ledger.Keep(law.LastSerial{Left: math.MaxInt32}, 24*time.Hour); !due || next.Left != serial.KeptSeconds-86400 {
+		t.Errorf("one of before becomes %+v", next)
+	}
+}
+
+// One namespace's names do not fill the memory of all: those that have the least left go, and nobody else's.
+func TestSerial_oneNamespaceLeavesNoMoreThanItsShare_S6_5(t *testing.T) {
+	st := store.New(t)
+	s := st.Server(ledger.SerialsEvery(20*time.Millisecond), ledger.MaxLeftBy(3))
+	other := store.Zone("other", "old", "old.test.")
+	other.Spec.Expire = ptr.To[int32](100000)
+	store.Must(s.CreateZone(other))
+	if err := s.DeleteZone("other", "old"); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 5 {
+		removed(t, s, fmt.Sprint("z", i), fmt.Sprintf("z%d.test.", i), int32(200000+i))
+	}
+	s.Run()
+	store.Eventually(t, "a sweep", func() bool { return !remembers(t, st, "z0.test.") && !remembers(t, st, "z1.test.") })
+	for _, n := range []string{"z2.test.", "z3.test.", "z4.test.", "old.test."} {
+		if !remembers(t, st, n) {
+			t.Errorf("%s is forgotten", n)
+		}
 	}
 }

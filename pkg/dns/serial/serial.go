@@ -9,6 +9,9 @@ import "strconv"
 // operators < and > on it are meaningless across the wrap; use Compare.
 type Serial uint32
 
+// KeptSeconds bounds for how long the last serial of a name without a zone is remembered (S6.5): 60 days.
+const KeptSeconds = 60 * 24 * 60 * 60
+
 // Order is how two serials relate on the circle.
 type Order int
 

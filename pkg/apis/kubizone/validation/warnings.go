@@ -10,6 +10,7 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law/pattern"
 )
 
@@ -102,6 +103,9 @@ func ZoneWarnings(zone *v1alpha1.Zone) []string {
 			}
 			judge(text, at)
 		}
+	}
+	if expire := orDefault(zone.Spec.Expire, v1alpha1.DefaultExpire); expire > serial.KeptSeconds {
+		warnings = append(warnings, fmt.Sprintf("spec.expire: %d: once this zone is removed its last serial is remembered for %d seconds (60 days), so a secondary that goes on without an answer for longer would not take a zone of that name made later (S6.5)", expire, serial.KeptSeconds))
 	}
 	return bounded(warnings)
 }

@@ -150,6 +150,8 @@ func TestZoneWarnings(t *testing.T) {
 		{"S4.4 the zone itself as its child", rules(rule{Zones: []string{"@"}}), "spec.delegations[0].zones[0]"},
 		{"S4.1 an empty rule", rules(rule{Namespace: "team-a"}), "spec.delegations[0]: lists neither"},
 		{"S5.3 a type that is no Record", rules(rule{Records: records{{Pattern: "*", Types: []string{"A", "SOA"}}}}), "spec.delegations[0].records[0].types[1]"},
+		{"S6.5 expire that is remembered", func(s *v1alpha1.ZoneSpec) { s.Expire = ptr.To[int32](60 * 86400) }, ""},
+		{"S6.5 expire that is longer", func(s *v1alpha1.ZoneSpec) { s.Expire = ptr.To[int32](60*86400 + 1) }, "spec.expire: 5184001"},
 		{"unknown as long as the parent's name is", func(s *v1alpha1.ZoneSpec) {
 			rules(rule{Records: records{{Pattern: "*.other.org."}}})(s)
 			s.DomainName = "dev"
