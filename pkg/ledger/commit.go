@@ -467,7 +467,7 @@ func (l *Ledger) transaction(ctx context.Context, w *write, s *session, out law.
 		if s.guess || s.depth > flatName {
 			return nil, nil
 		}
-		return nil, status(w.resource, w.name, &law.Refusal{Kind: law.Invalid, Field: "spec.domainName", Message: fmt.Sprintf("%d facts decide about it, and at most %d fit into one transaction (use fewer labels, or fewer name servers in the zone)", len(t.cmps), maxCompares)})
+		return nil, tooManyFacts(w, len(t.cmps))
 	}
 	t.orelse = append(make([]clientv3.Op, 0, 2+len(s.zones)), clientv3.OpGet(w.key))
 	for _, z := range s.zones {
@@ -560,6 +560,10 @@ func (l *Ledger) transaction(ctx context.Context, w *write, s *session, out law.
 		t.cmps, t.then = append(t.cmps, cmps...), append(t.then, ops...)
 	}
 	return t, nil
+}
+
+func tooManyFacts(w *write, facts int) error {
+	return status(w.resource, w.name, &law.Refusal{Kind: law.Invalid, Field: "spec.domainName", Message: fmt.Sprintf("%d facts decide about it, and at most %d fit into one transaction (use fewer labels, or fewer name servers in the zone)", facts, maxCompares)})
 }
 
 func waitingLetter(resource string) string {

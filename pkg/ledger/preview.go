@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
 	"k8s.io/apimachinery/pkg/types"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
@@ -27,10 +28,8 @@ func (l *Ledger) PreviewRecord(ctx context.Context, before, after *v1alpha1.Reco
 	if err != nil {
 		return err
 	}
-	out, err := l.session(false).decide(ctx, func(seen *law.Seen) law.Outcome { return law.DecideRecord(seen, ask) })
-	if errors.Is(err, errMoved) {
-		return tooBusy("records", ask.Name, err)
-	}
+	w := &write{resource: "records", name: ask.Name, key: l.layout.Record(ask.Namespace, ask.Name), ask: func(seen *law.Seen) law.Outcome { return law.DecideRecord(seen, ask) }}
+	out, err := l.preview(ctx, w)
 	if err != nil {
 		return err
 	}
@@ -61,19 +60,17 @@ func (l *Ledger) PreviewZone(ctx context.Context, before, after *v1alpha1.Zone) 
 	if err != nil {
 		return err
 	}
-	out, err := l.session(false).decide(ctx, func(seen *law.Seen) law.Outcome { return law.DecideZone(seen, ask) })
-	var object string
-	if after != nil {
-		object = after.Name
+	object := after
+	if object == nil {
+		object = before
 	}
-	if errors.Is(err, errMoved) {
-		return tooBusy("zones", object, err)
-	}
+	w := &write{resource: "zones", name: object.Name, key: l.layout.Zone(object.Namespace, object.Name), ask: func(seen *law.Seen) law.Outcome { return law.DecideZone(seen, ask) }}
+	out, err := l.preview(ctx, w)
 	if err != nil {
 		return err
 	}
 	if out.Refusal != nil {
-		return status("zones", object, out.Refusal)
+		return status("zones", object.Name, out.Refusal)
 	}
 	warn(ctx, out.Plan.Warnings)
 	if after != nil {
@@ -81,4 +78,39 @@ func (l *Ledger) PreviewZone(ctx context.Context, before, after *v1alpha1.Zone) 
 		l.placeZone(after, out.Plan.Zone)
 	}
 	return nil
+}
+
+// preview decides what a write would, and proves it as a refusal is proved: by its
+// compares, with nothing to put. What was stale is read, and the decision made anew.
+// The object itself is not compared: it is the caller's, read just before.
+func (l *Ledger) preview(ctx context.Context, w *write) (law.Outcome, error) {
+	for s := l.session(false); ; s.reset() {
+		out, err := s.decide(ctx, w.ask)
+		if errors.Is(err, errMoved) {
+			return out, tooBusy(w.resource, w.name, err)
+		}
+		if err != nil {
+			return out, l.late(w, err)
+		}
+		cmps := s.guards()
+		if len(cmps) > maxCompares && s.depth > flatName {
+			s.depth = flatName
+			continue
+		}
+		if len(cmps) > maxCompares {
+			return out, tooManyFacts(w, len(cmps))
+		}
+		orelse := []clientv3.Op{clientv3.OpGet(w.key)}
+		for _, z := range s.zones {
+			orelse = append(orelse, clientv3.OpGet(z.key))
+		}
+		l.stats.Transactions.Add(1)
+		r, err := l.config.Client.Txn(ctx).If(cmps...).Else(orelse...).Commit()
+		if err != nil || r.Succeeded {
+			return out, l.late(w, err)
+		}
+		if _, err := l.catchUp(ctx, w, s, false, r); err != nil {
+			return out, err
+		}
+	}
 }
