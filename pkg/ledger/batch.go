@@ -187,7 +187,7 @@ func (b *assembly) begin(ctx context.Context) error {
 		if len(r.Kvs) == 0 {
 			return nil
 		}
-		if err := b.l.reload(ctx, b.head, r.Kvs[0]); err != nil {
+		if err := b.l.reload(ctx, b.head, r.Kvs[0], r.Header.Revision); err != nil {
 			return err
 		}
 	}
@@ -627,7 +627,7 @@ func (b *assembly) lost(ctx context.Context, r *clientv3.TxnResponse) (again []*
 			h.rival = time.Now()
 			l.mu.Unlock()
 		}
-		if err := l.reload(ctx, h, kv); err != nil {
+		if err := l.reload(ctx, h, kv, r.Header.Revision); err != nil {
 			b.fail(err)
 			return nil
 		}

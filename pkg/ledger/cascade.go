@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -623,7 +624,10 @@ func (l *Ledger) finish(ctx context.Context, s *standing) error {
 // sweepPatience lets zones be delivered that their cascades held back too long (S7.2).
 func (l *Ledger) sweepPatience(ctx context.Context) {
 	now := l.now().Unix()
-	for k, h := range l.holdings() {
+	l.mu.Lock()
+	unsettled := maps.Clone(l.unsettled)
+	l.mu.Unlock()
+	for k, h := range unsettled {
 		if !h.OverdueAt(now) {
 			continue
 		}

@@ -604,7 +604,7 @@ func (l *Ledger) settle(w *write, s *session, t *transaction, rev int64) {
 	}
 	if h := t.head; h != nil && h.mod <= rev {
 		if plan.Zone.Gone {
-			l.set(h, nil, nil, 0)
+			l.absent(h, rev)
 		} else {
 			// What was known holds on, unless somebody read the zone at a revision between.
 			facts := h.facts
@@ -679,7 +679,7 @@ func (l *Ledger) catchUp(ctx context.Context, w *write, s *session, explained bo
 			lost = append(lost, key)
 		}
 		l.mu.Unlock()
-		if err := l.reload(ctx, h, kv); err != nil {
+		if err := l.reload(ctx, h, kv, r.Header.Revision); err != nil {
 			return nil, err
 		}
 	}

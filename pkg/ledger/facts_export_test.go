@@ -6,6 +6,7 @@ package ledger
 import (
 	"context"
 
+	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"kubi.zone/kubizone/pkg/law"
@@ -32,7 +33,11 @@ func (l *Ledger) ReloadLate(ctx context.Context, zone string, meanwhile func()) 
 	h := l.head(zone)
 	l.mu.Unlock()
 	meanwhile()
-	return l.reload(ctx, h, r.Kvs[0])
+	var kv *mvccpb.KeyValue
+	if len(r.Kvs) > 0 {
+		kv = r.Kvs[0]
+	}
+	return l.reload(ctx, h, kv, r.Header.Revision)
 }
 
 // Doubted is how many names are read before they are believed.
@@ -40,4 +45,12 @@ func (l *Ledger) Doubted() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.doubt)
+}
+
+// Stands: the ledger remembers the zone, and that it stands.
+func (l *Ledger) Stands(namespace, zone string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	h := l.head(l.layout.Zone(namespace, zone))
+	return h.loaded && h.zone != nil
 }

@@ -76,3 +76,38 @@ func TestFacts_ofWhoLosesHisOwnRaceAreNotDoubted(t *testing.T) {
 		t.Errorf("%d names are doubted", n)
 	}
 }
+
+// Who reads a zone late brings neither a removed one back nor takes a new one away (ledger A18): the next decision loses to nobody.
+func TestFacts_ofALateReadOfAZoneThatCameOrWent(t *testing.T) {
+	st := store.New(t)
+	s := st.Server()
+	key := ledger.Layout{Prefix: st.Prefix}.Zone("infra", "example")
+	make := func() {
+		store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"))))
+	}
+	write := func(object string, adopted bool) {
+		t.Helper()
+		lost := s.Ledger.Stats().Conflicts.Load()
+		r := store.Must(s.CreateRecord(t.Context(), store.Record("infra", object, object+".example.org.", "A", "192.0.2.1")))
+		if now := s.Ledger.Stats().Conflicts.Load(); now != lost || (r.Status.ZoneRef != nil) != adopted {
+			t.Errorf("%s: %d decisions lost to nobody; %+v", object, now-lost, r.Status)
+		}
+	}
+	if err := s.Ledger.ReloadLate(t.Context(), key, make); err != nil {
+		t.Fatal(err)
+	}
+	write("a", true)
+	if err := s.Ledger.ReloadLate(t.Context(), key, func() {
+		if err := s.DeleteZone("infra", "example"); err != nil {
+			t.Fatal(err)
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if stands := s.Ledger.Stands("infra", "example"); stands {
+		t.Error("a late read has brought the zone back")
+	}
+	s.Run()
+	st.Settle()
+	write("b", false)
+}

@@ -88,6 +88,11 @@ type Ledger struct {
 	mu    sync.Mutex // guards everything below
 	index map[law.Key]*indexed
 	heads map[string]*head // by zone key
+	// unsettled are the zones of the index that cascades stand against.
+	unsettled map[law.Key]*law.Holding
+	// long are the octets of long steps written to a zone's journal since it was trimmed last, by zone key. They are not
+	// the head's, which may be forgotten.
+	long  map[string]int
 	byUID map[string]*head
 	works map[string]bool // outbox items of this process, not yet taken up
 	// doubt: names whose place in the index led a decision astray; they are read.
@@ -168,6 +173,8 @@ type head struct {
 	// trimmed: it was, by this process.
 	long              int
 	trimming, trimmed bool
+	// gone is the last revision at which the zone was known not to stand.
+	gone int64
 }
 
 // maxFacts bounds what a head remembers, remembers how long after the last write; maxHeads
@@ -211,7 +218,7 @@ func Open(ctx context.Context, config Config) (*Ledger, error) {
 	}
 	l := &Ledger{
 		config: config, layout: Layout{Prefix: config.Prefix}, now: config.Now,
-		index: map[law.Key]*indexed{}, heads: map[string]*head{}, byUID: map[string]*head{}, works: map[string]bool{}, doubt: map[law.Key]bool{},
+		index: map[law.Key]*indexed{}, unsettled: map[law.Key]*law.Holding{}, heads: map[string]*head{}, byUID: map[string]*head{}, works: map[string]bool{}, doubt: map[law.Key]bool{},
 		id: newID(), wake: make(chan struct{}, 1), lanes: lanes{busy: map[string]bool{}, most: maxLanes, slice: laneSlice}, workers: workers{free: make(chan func())},
 	}
 	l.sessions.New = func() any { return l.session(true) }
@@ -289,7 +296,10 @@ func (l *Ledger) loadNames(ctx context.Context) (int64, error) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.index = fresh
+	l.index, l.unsettled = make(map[law.Key]*indexed, len(fresh)), map[law.Key]*law.Holding{}
+	for k, x := range fresh {
+		l.name(k, x.holding, x.mod)
+	}
 	return rev, nil
 }
 
@@ -327,9 +337,9 @@ func (l *Ledger) followNames(ctx context.Context, rev int64) {
 					continue
 				}
 				if e.Type == clientv3.EventTypeDelete {
-					delete(l.index, k)
+					l.unname(k)
 				} else if _, h, err := l.decodeName(e.Kv); err == nil {
-					l.index[k] = &indexed{holding: h, mod: e.Kv.ModRevision}
+					l.name(k, h, e.Kv.ModRevision)
 				}
 			}
 			l.mu.Unlock()
@@ -347,12 +357,27 @@ func (l *Ledger) followNames(ctx context.Context, rev int64) {
 // remember puts what is known of a name into the index. The caller holds l.mu.
 func (l *Ledger) remember(k law.Key, h *law.Holding, mod int64) {
 	if h == nil {
-		delete(l.index, k)
+		l.unname(k)
 		return
 	}
 	if have := l.index[k]; have == nil || have.mod <= mod {
-		l.index[k] = &indexed{holding: h, mod: mod}
+		l.name(k, h, mod)
 	}
+}
+
+// name and unname change the index, and which zones in it cascades stand against. The caller holds l.mu.
+func (l *Ledger) name(k law.Key, h *law.Holding, mod int64) {
+	l.index[k] = &indexed{holding: h, mod: mod}
+	if len(h.Works) > 0 {
+		l.unsettled[k] = h
+	} else {
+		delete(l.unsettled, k)
+	}
+}
+
+func (l *Ledger) unname(k law.Key) {
+	delete(l.index, k)
+	delete(l.unsettled, k)
 }
 
 // head returns the head of a zone key. The caller holds l.mu.
@@ -385,6 +410,12 @@ func (l *Ledger) set(h *head, object *v1alpha1.Zone, zone *law.Zone, mod int64) 
 	if zone != nil {
 		l.byUID[zone.UID] = h
 	}
+}
+
+// absent makes the head know that its zone did not stand at a revision. The caller holds l.mu.
+func (l *Ledger) absent(h *head, rev int64) {
+	l.set(h, nil, nil, 0)
+	h.gone = max(h.gone, rev)
 }
 
 func (h *head) know(k law.Key, v any) {
@@ -471,17 +502,6 @@ func (l *Ledger) trim(ctx context.Context, zone string, newest uint64) error {
 		end = from
 	}
 	return nil
-}
-
-// Zones lists who holds which name, as far as this server has heard.
-func (l *Ledger) holdings() map[law.Key]*law.Holding {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	out := make(map[law.Key]*law.Holding, len(l.index))
-	for k, v := range l.index {
-		out[k] = v.holding
-	}
-	return out
 }
 
 // enclosing guesses the zone at or above a name from the index.

@@ -165,7 +165,7 @@ func (s *session) forget(keys []law.Key) {
 		case k.Kind == law.KindZone:
 			s.l.head(s.l.layout.Key(k)).loaded = false
 		case k.Kind == law.KindHolding:
-			delete(s.l.index, k)
+			s.l.unname(k)
 			if h := s.l.byUID[k.Zone]; h != nil {
 				h.loaded = false
 			}
@@ -312,7 +312,7 @@ func (s *session) read(ctx context.Context, keys []law.Key) error {
 	moved := false
 	for i, z := range zones {
 		kv := one(r.Responses[len(keys)+i])
-		if err := l.reload(ctx, z, kv); err != nil {
+		if err := l.reload(ctx, z, kv, r.Header.Revision); err != nil {
 			return err
 		}
 		// A fact is covered by its zone's revision where the decision compares that anyway.
@@ -358,7 +358,7 @@ func (s *session) take(ctx context.Context, k law.Key, r *etcdserverpb.ResponseO
 		l.mu.Lock()
 		h := l.head(l.layout.Key(k))
 		l.mu.Unlock()
-		if err := l.reload(ctx, h, kv); err != nil {
+		if err := l.reload(ctx, h, kv, rev); err != nil {
 			return err
 		}
 		l.mu.Lock()
@@ -431,17 +431,16 @@ func modRevision(kv *mvccpb.KeyValue) int64 {
 	return kv.ModRevision
 }
 
-// reload makes a head stand at what was read of its zone, unless it knows better: a read that took long does not
-// take back what a write has made since.
-func (l *Ledger) reload(ctx context.Context, h *head, kv *mvccpb.KeyValue) error {
+// reload makes a head stand at what was read of its zone at revision rev, unless it knows better: a read that took long
+// does not take back what a write has made since, be it a zone or its removal.
+func (l *Ledger) reload(ctx context.Context, h *head, kv *mvccpb.KeyValue, rev int64) error {
 	l.mu.Lock()
-	known := h.loaded && (h.mod == modRevision(kv) || kv != nil && h.mod > kv.ModRevision)
-	if kv == nil {
-		l.set(h, nil, nil, 0)
-		known = true
+	known := h.knows(kv, rev)
+	if kv == nil && !known {
+		l.absent(h, rev)
 	}
 	l.mu.Unlock()
-	if known {
+	if known || kv == nil {
 		return nil
 	}
 	object := &v1alpha1.Zone{}
@@ -454,10 +453,23 @@ func (l *Ledger) reload(ctx context.Context, h *head, kv *mvccpb.KeyValue) error
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !h.loaded || h.mod < kv.ModRevision {
+	if !h.knows(kv, rev) {
 		l.set(h, object, zone, kv.ModRevision)
 	}
 	return nil
+}
+
+// knows: the head stands at what was read at revision rev, or at something later. The caller holds l.mu.
+func (h *head) knows(kv *mvccpb.KeyValue, rev int64) bool {
+	switch {
+	case kv != nil && kv.ModRevision <= h.gone:
+		return true
+	case !h.loaded:
+		return false
+	case kv == nil:
+		return h.mod > rev
+	}
+	return h.mod >= kv.ModRevision
 }
 
 // decodeRange reads a fact that is about a range of keys.

@@ -262,7 +262,7 @@ func (l *Ledger) isAt(ctx context.Context, key, uid string) (bool, error) {
 		if len(r.Kvs) > 0 {
 			kv = r.Kvs[0]
 		}
-		if err := l.reload(ctx, h, kv); err != nil {
+		if err := l.reload(ctx, h, kv, r.Header.Revision); err != nil {
 			return false, err
 		}
 		l.mu.Lock()
