@@ -46,8 +46,8 @@ type Sink interface {
 }
 
 // Follow feeds a view of every zone until ctx ends: all zones at one revision,
-// then every journal transaction in order (I2). When etcd has compacted what
-// comes next, it starts over.
+// then every journal transaction in order (I2). Where its watch is cut off it goes on
+// behind what it has had; when etcd has compacted that, it starts over.
 func (l *Ledger) Follow(ctx context.Context, sink Sink) error {
 	for ctx.Err() == nil {
 		rev, err := l.start(ctx, sink)
@@ -79,14 +79,8 @@ func pause(ctx context.Context, d time.Duration) bool {
 }
 
 func (l *Ledger) followJournal(ctx context.Context, sink Sink, rev int64) error {
-	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx))
-	defer cancel()
-	w := l.config.Client.Watch(ctx, l.layout.room("journal"), clientv3.WithPrefix(), clientv3.WithRev(rev+1), clientv3.WithFilterDelete())
-	for r := range w {
-		if err := r.Err(); err != nil {
-			return err
-		}
-		for _, e := range r.Events {
+	return l.watch(ctx, l.layout.room("journal"), rev, func(events []*clientv3.Event) error {
+		for _, e := range events {
 			uid, _, ok := l.layout.parseJournal(string(e.Kv.Key))
 			if !ok {
 				return fmt.Errorf("ledger: %q is no journal key", e.Kv.Key)
@@ -97,8 +91,55 @@ func (l *Ledger) followJournal(ctx context.Context, sink Sink, rev int64) error 
 			}
 			sink.Apply(uid, *tx)
 		}
+		return nil
+	}, clientv3.WithFilterDelete())
+}
+
+// watch hands over what changes under a prefix after a revision, each change once and in order. Where it is cut off, as
+// all watches of a member are that has lost its leader, it goes on behind the last revision that it knows to be through:
+// of an event, or of the progress that etcd tells while nothing changes. It returns when ctx ends, take says an error, or
+// etcd has compacted what comes next.
+func (l *Ledger) watch(ctx context.Context, prefix string, rev int64, take func([]*clientv3.Event) error, opts ...clientv3.OpOption) error {
+	for {
+		again, err := l.watchOnce(ctx, prefix, rev, take, opts...)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil:
+			return err
+		case again == rev: // it was cut off at once
+			if !pause(ctx, resumeAfter) {
+				return ctx.Err()
+			}
+		}
+		rev = again
 	}
-	return ctx.Err()
+}
+
+// resumeAfter is how long a watch rests that etcd cut off without a word.
+const resumeAfter = 200 * time.Millisecond
+
+func (l *Ledger) watchOnce(ctx context.Context, prefix string, rev int64, take func([]*clientv3.Event) error, opts ...clientv3.OpOption) (int64, error) {
+	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx))
+	defer cancel()
+	for r := range l.config.Client.Watch(ctx, prefix, append([]clientv3.OpOption{clientv3.WithPrefix(), clientv3.WithRev(rev + 1), clientv3.WithProgressNotify()}, opts...)...) {
+		if r.CompactRevision != 0 {
+			return rev, r.Err()
+		}
+		if r.Err() != nil {
+			return rev, nil
+		}
+		if err := take(r.Events); err != nil {
+			return rev, err
+		}
+		switch n := len(r.Events); {
+		case n > 0: // etcd may be further, and have more to tell
+			rev = max(rev, r.Events[n-1].Kv.ModRevision)
+		case r.IsProgressNotify():
+			rev = max(rev, r.Header.Revision)
+		}
+	}
+	return rev, nil
 }
 
 // start reads every zone, its records and its cuts at one revision.

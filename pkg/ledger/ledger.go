@@ -320,14 +320,10 @@ func (l *Ledger) decodeName(kv *mvccpb.KeyValue) (law.Key, *law.Holding, error) 
 // compares what it used, so a stale index costs a round trip, never truth.
 func (l *Ledger) followNames(ctx context.Context, rev int64) {
 	for ctx.Err() == nil {
-		w := l.config.Client.Watch(ctx, l.layout.room("names"), clientv3.WithPrefix(), clientv3.WithRev(rev+1))
-		for r := range w {
-			if r.Err() != nil {
-				break
-			}
-			rev = r.Header.Revision
+		_ = l.watch(ctx, l.layout.room("names"), rev, func(events []*clientv3.Event) error {
 			l.mu.Lock()
-			for _, e := range r.Events {
+			defer l.mu.Unlock()
+			for _, e := range events {
 				view, fqdn, err := l.layout.nameOf("names", string(e.Kv.Key))
 				if err != nil {
 					continue
@@ -342,14 +338,15 @@ func (l *Ledger) followNames(ctx context.Context, rev int64) {
 					l.name(k, h, e.Kv.ModRevision)
 				}
 			}
-			l.mu.Unlock()
-		}
-		if ctx.Err() == nil { // compacted or cut off: read it whole again
-			if again, err := l.loadNames(ctx); err == nil {
+			return nil
+		})
+		for ctx.Err() == nil { // compacted: read it whole again
+			again, err := l.loadNames(ctx)
+			if err == nil {
 				rev = again
-			} else {
-				time.Sleep(time.Second)
+				break
 			}
+			pause(ctx, time.Second)
 		}
 	}
 }

@@ -250,6 +250,8 @@ func (m *Member) config(cfg Config, dir string) *etcd.Config {
 	c.InitialCluster = c.InitialClusterFromName(c.Name)
 	c.QuotaBackendBytes = cfg.QuotaBytes
 	c.MaxTxnOps = 512 // for batches of the ledger (ledger.wideOps)
+	// Watches of the ledger resume behind what etcd has told them: more often than history is compacted.
+	c.WatchProgressNotifyInterval = time.Minute
 	if c.QuotaBackendBytes == 0 {
 		c.QuotaBackendBytes = DefaultQuotaBytes
 	}
