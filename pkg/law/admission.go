@@ -31,10 +31,7 @@ func (d *recordDecision) admissible(z *Zone, holding *Holding, p *place, come *C
 	if !known {
 		return nil, marks{}
 	}
-	mark := marks{keys: []Key{HoldersKey(z.UID, base), OwnerKey(z.UID, come.Owner)}}
-	if !c.wild.IsZero() {
-		mark.keys = append(mark.keys, HoldersKey(z.UID, c.wild))
-	}
+	var mark marks
 	admitted, refusal := z.admit(p.fqdn, come.Owner, come.Type, ns, c)
 	if refusal == nil && slices.Contains(z.MadeNames, come.Owner) && ns != z.Namespace {
 		refusal = forbidden(ReasonNameHeld, "%s is a name server of zone %s itself, and its data is the zone's own namespace's (S6.2)", p.fqdn, z.FQDN())
@@ -54,8 +51,11 @@ func (d *recordDecision) admissible(z *Zone, holding *Holding, p *place, come *C
 		return nil, marks{}
 	}
 	if refusal != nil {
-		if refusal.Reason != ReasonNameHeld {
-			return refusal, marks{}
+		if refusal.Reason == ReasonNameHeld && !mark.below {
+			mark.keys = []Key{HoldersKey(z.UID, base), OwnerKey(z.UID, come.Owner)}
+			if !c.wild.IsZero() {
+				mark.keys = append(mark.keys, HoldersKey(z.UID, c.wild))
+			}
 		}
 		return refusal, mark
 	}
@@ -83,8 +83,7 @@ func (d *recordDecision) admissible(z *Zone, holding *Holding, p *place, come *C
 // S4.7): whoever resolves the name gets some of each.
 func (d *recordDecision) meets(z *Zone, p *place, come *Contribution, others *Owner, c claim, a Admission, plan *Plan) {
 	base := Base(come.Owner)
-	at, err := base.In(z.FQDN())
-	if err != nil || base.IsApex() || slices.Contains(z.MadeNames, base) {
+	if base.IsApex() || slices.Contains(z.MadeNames, base) {
 		return
 	}
 	warn := func(format string, args ...any) { plan.Warnings = append(plan.Warnings, fmt.Sprintf(format, args...)) }
@@ -92,11 +91,11 @@ func (d *recordDecision) meets(z *Zone, p *place, come *Contribution, others *Ow
 	h, _ := get[Holders](&d.reading, HoldersKey(z.UID, base))
 	switch {
 	case own && c.namespace != "" && c.namespace != z.Namespace && c.yields:
-		warn("a wildcard of another namespace answered for %s until now (S4.6)", at)
+		warn("a wildcard of another namespace answered for %s of zone %s until now (S4.6)", base, z.FQDN())
 	case own && c.namespace != "" && c.namespace != z.Namespace:
-		warn("%s is held by another namespace, and what stands there is now its own and the zone's (S4.5)", at)
+		warn("%s of zone %s is held by another namespace, and what stands there is now its own and the zone's (S4.5)", base, z.FQDN())
 	case !own && a == AdmittedPlain && h != nil && slices.ContainsFunc(h.List, func(x Holder) bool { return x.Namespace == z.Namespace }):
-		warn("the zone's own namespace has records at %s, too (S4.5)", at)
+		warn("the zone's own namespace has records at %s of zone %s, too (S4.5)", base, z.FQDN())
 	case others.hasType(come.Type) && (a == AdmittedShared || own && z.listsShared(come.Owner)):
 		warn("%s at %s joins values of other records, by a delegation with shared: true: a resolver gets all of them (S4.7)", come.Type, p.fqdn)
 	}

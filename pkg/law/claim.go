@@ -48,9 +48,11 @@ func (r *reading) claim(z *Zone, holding *Holding, base name.Rel, by claimant) (
 	if first == "" {
 		first = holding.expected(base, by.namespace)
 	}
-	if at, err := base.In(z.FQDN()); first == "" && !by.cascade && err == nil {
-		if first, known = r.heldElsewhere(holding, z.View, at, by.namespace); !known {
-			return claim{}, false
+	if first == "" && !by.cascade && holding.gaining() {
+		if at, err := base.In(z.FQDN()); err == nil {
+			if first, known = r.heldElsewhere(holding, z.View, at, by.namespace); !known {
+				return claim{}, false
+			}
 		}
 	}
 	if first != "" {
@@ -74,23 +76,22 @@ func (r *reading) claim(z *Zone, holding *Holding, base name.Rel, by claimant) (
 // below them (RFC 4592 §2.2.1). What never holds does not end it, nor do names of
 // its own namespace: a challenge for a name must not open it to others.
 func (r *reading) synthesised(z *Zone, holding *Holding, base name.Rel, by claimant) (claim, bool) {
-	var ups []name.Rel
-	var ks []Key
+	known := true
 	for up, ok := base.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
-		ups, ks = append(ups, up), append(ks, OwnerKey(z.UID, up))
+		_, at := get[Owner](r, OwnerKey(z.UID, up)) // all of them, in one round
+		known = known && at
 	}
-	if !r.all(ks) {
+	if !known {
 		return claim{}, false
 	}
-	elsewhere := map[name.Rel]string{}
-	if !by.cascade {
-		var known bool
-		if elsewhere, known = r.wildElsewhere(z, holding, ups); !known {
+	var elsewhere map[name.Rel]string
+	if !by.cascade && holding.gaining() {
+		if elsewhere, known = r.wildElsewhere(z, holding, base); !known {
 			return claim{}, false
 		}
 	}
 	below := base
-	for _, up := range ups {
+	for up, ok := base.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
 		o, _ := get[Owner](r, OwnerKey(z.UID, up))
 		ns := o.wild()
 		if ns == "" {
@@ -129,18 +130,26 @@ func (r *reading) heldByOthers(z *Zone, holding *Holding, n name.Rel, ns string)
 		}), true
 }
 
-// wildElsewhere is whose wildcards, right below each of ups, a standing cascade
-// brings here or has taken from where they were (S2.7), but the zone's own namespace's.
-func (r *reading) wildElsewhere(z *Zone, holding *Holding, ups []name.Rel) (map[name.Rel]string, bool) {
+// gaining: a standing cascade brings records here.
+func (h *Holding) gaining() bool {
+	return slices.ContainsFunc(h.Works, func(w StandingWork) bool { return w.Losing != "" })
+}
+
+// wildElsewhere is whose wildcards, right below each name above base, a standing
+// cascade brings here or has taken from where they were (S2.7), but the zone's own
+// namespace's.
+func (r *reading) wildElsewhere(z *Zone, holding *Holding, base name.Rel) (map[name.Rel]string, bool) {
+	var ups []name.Rel
+	for up, ok := base.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
+		ups = append(ups, up)
+	}
 	type place struct {
 		up             name.Rel
 		owner, holders Key
 	}
 	var there []place
 	var ks []Key
-	gaining := false
 	for _, w := range holding.Works {
-		gaining = gaining || w.Losing != ""
 		for _, up := range ups {
 			at, err := up.In(z.FQDN())
 			if err != nil || w.Losing == "" {
@@ -151,9 +160,6 @@ func (r *reading) wildElsewhere(z *Zone, holding *Holding, ups []name.Rel) (map[
 				there, ks = append(there, p), append(ks, p.owner, p.holders)
 			}
 		}
-	}
-	if !gaining {
-		return nil, true
 	}
 	arriving := map[name.Rel]Key{}
 	for _, up := range ups {
@@ -239,6 +245,15 @@ func (h *Holding) named(z *Zone) []name.Rel {
 	targets(rdata.NS, h.ApexNS)
 	targets(rdata.MX, h.ApexMX)
 	return out
+}
+
+// unnamed are the hosts that the apex names by h and does no longer by after.
+func (h *Holding) unnamed(z *Zone, after *Holding) []name.Rel {
+	if h == after {
+		return nil
+	}
+	still := after.named(z)
+	return slices.DeleteFunc(h.named(z), func(host name.Rel) bool { return slices.Contains(still, host) })
 }
 
 // speaksBelow reports whether data of a type at owner is taken for the names below

@@ -107,13 +107,13 @@ func (z *Zone) grants(n name.Name, t rdata.Type, namespace string) []grant {
 // listsShared reports whether a rule with shared: true lists a name literally: then
 // several are meant to feed it, and nobody becomes its holder by a wider rule (S4.6).
 func (z *Zone) listsShared(owner name.Rel) bool {
-	at, err := owner.In(z.FQDN())
-	if err != nil {
-		return false
-	}
 	for i := range z.Rules {
 		for j := range z.Rules[i].Records {
-			if rr := &z.Rules[i].Records[j]; rr.Shared && rr.Pattern.Names(at, z.FQDN()) {
+			rr := &z.Rules[i].Records[j]
+			if !rr.Shared {
+				continue
+			}
+			if at, err := owner.In(z.FQDN()); err == nil && rr.Pattern.Names(at, z.FQDN()) {
 				return true
 			}
 		}
