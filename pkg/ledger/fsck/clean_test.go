@@ -57,7 +57,7 @@ func world(t *testing.T, st *store.Store) *store.Server {
 
 	top := v1alpha1.Delegation{Records: []v1alpha1.RecordDelegation{{Pattern: "*"}, {Pattern: "_acme-challenge.*"}, {Pattern: "*", Types: []string{"NS", "DNAME", "DS", "CNAME", "A"}}},
 		Zones: []string{"dev", "*.dev", "late"}}
-	zone(store.Zone("infra", "example", "example.org.", store.Allow("infra", "@", "*"), top, v1alpha1.Delegation{Namespace: "infra", Records: []v1alpha1.RecordDelegation{{Pattern: "odd", Types: []string{"TYPE65280"}}}}), func(z *v1alpha1.Zone) {
+	zone(store.Zone("infra", "example", "example.org.", store.Allow("infra", "@", "*"), top, v1alpha1.Delegation{Namespace: "infra", Records: []v1alpha1.RecordDelegation{{Pattern: "odd", Types: []string{"TYPE65280"}}}}, store.Allow("team-e", "*.apps")), func(z *v1alpha1.Zone) {
 		limit := int32(5)
 		z.Spec.Limits = &v1alpha1.ZoneLimits{RecordsPerNamespace: &limit}
 	})
@@ -75,6 +75,7 @@ func world(t *testing.T, st *store.Store) *store.Server {
 	record(store.Record("team-b", "glue", "ns.cut.example.org.", "A", "192.0.2.7"))
 	record(store.Record("team-c", "alias", "alias.example.org.", "DNAME", "www.example.net."))
 	record(store.Record("infra", "unknown", "odd", "TYPE65280", `\# 3 010203`), in("example"))
+	record(store.Record("team-e", "wild", "*.apps.example.org.", "A", "192.0.2.8"))
 
 	// A delegated child with glue, one below it, one in another view, a renamed one, one that is gone.
 	zone(store.Zone("team-d", "dev", "dev.example.org.", store.Allow("team-d", "@", "*"), v1alpha1.Delegation{Zones: []string{"*"}}))

@@ -172,6 +172,9 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 		{"other apex NS", "S6.2", func(v *vandal) string {
 			return edit(v, v.room("names")+"@/org.example.", func(_ string, h *law.Holding) bool { h.ApexNS = append(h.ApexNS, "zz"); return true })
 		}},
+		{"other apex MX", "S6.2", func(v *vandal) string {
+			return edit(v, v.room("names")+"@/org.example.", func(_ string, h *law.Holding) bool { h.ApexMX = append(h.ApexMX, "10 zz"); return true })
+		}},
 		{"follows nobody", "S6.8", func(v *vandal) string {
 			return edit(v, v.room("names")+"@/org.example.dev.deep.", func(_ string, h *law.Holding) bool { h.Follows = ""; return true })
 		}},
@@ -212,6 +215,19 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 		}},
 		{"a value of another ttl", "I1", func(v *vandal) string {
 			return edit(v, v.room("owners")+example+"/mail.", func(_ string, o *law.Owner) bool { o.Values[0].TTL = nil; return true })
+		}},
+		{"a wildcard of nobody", "I1", func(v *vandal) string {
+			return edit(v, v.room("owners")+example+"/www.", func(_ string, o *law.Owner) bool {
+				o.Wild = []law.Holder{{Namespace: "thief", Count: 1}}
+				return true
+			})
+		}},
+		{"a wildcard that holds nothing", "I1", func(v *vandal) string {
+			return edit(v, v.room("owners")+example+"/apps.", func(_ string, o *law.Owner) bool {
+				wild := len(o.Wild) > 0
+				o.Wild, o.Waited = nil, true
+				return wild
+			})
 		}},
 		{"holders gone", "S4.6", drop("holders", example+"/app.")},
 		{"another holder", "S4.6", func(v *vandal) string {

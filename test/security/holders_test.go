@@ -1,0 +1,131 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package security
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+)
+
+// held makes a zone that the platform shares by "*" with the victim and mallory, each in a rule of its own.
+func (a *arena) held(ctx context.Context, t *testing.T, domain string, more ...v1alpha1.Delegation) {
+	t.Helper()
+	rules := append([]v1alpha1.Delegation{rule(platform, nil, "*", "@"), rule(victim, nil, "*"), rule(mallory, nil, "*"), {Namespace: mallory, Zones: []string{"*"}}}, more...)
+	object := zone(platform, strings.TrimSuffix(domain, ".example."), domain, rules...)
+	if _, err := a.tenants[platform].zones().Create(ctx, object, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := a.tenants[platform].zones().Delete(context.WithoutCancel(ctx), object.Name, metav1.DeleteOptions{}); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// puts lets somebody write a record that is allowed.
+func (a *arena) puts(ctx context.Context, t *testing.T, who, name, domain, kind string, values ...string) {
+	t.Helper()
+	if _, err := a.tenants[who].records().Create(ctx, record(who, name, domain, kind, values...), metav1.CreateOptions{}); err != nil {
+		t.Fatalf("%s %s by %s: %v", domain, kind, who, err)
+	}
+	t.Cleanup(func() {
+		_ = a.tenants[who].records().Delete(context.WithoutCancel(ctx), name, metav1.DeleteOptions{})
+	})
+}
+
+// tries has mallory try records, a line each, all of which are refused.
+func (a *arena) tries(ctx context.Context, t *testing.T, prefix string, lines ...string) {
+	t.Helper()
+	for i, line := range lines {
+		domain, rest, _ := strings.Cut(line, " ")
+		kind, value, _ := strings.Cut(rest, " ")
+		refused(t, line, a.tenants[mallory].puts(ctx, fmt.Sprintf("%s-%d", prefix, i), domain, kind, value), forbidden)
+	}
+}
+
+// warnedOf reports whether a tenant was told something with a word in it, and forgets what it was told.
+func (t *tenant) warnedOf(word string) bool {
+	t.warnings.mu.Lock()
+	defer t.warnings.mu.Unlock()
+	found := slices.ContainsFunc(t.warnings.text, func(text string) bool { return strings.Contains(text, word) })
+	t.warnings.text = nil
+	return found
+}
+
+// 64: S4.6. A live name, a challenge for one, a name far below, a zone and a cut there.
+func belowAWildcard(t *testing.T, a *arena) {
+	ctx := within(t, patience)
+	a.held(ctx, t, "below.example.")
+	a.puts(ctx, t, victim, "quietvictim-wild", "*.apps.below.example.", "A", "192.0.2.1")
+	a.tries(ctx, t, "below", "login.apps.below.example. A 192.0.2.66", "a.b.login.apps.below.example. A 192.0.2.66", "_acme-challenge.pay.apps.below.example. TXT token",
+		"_acme-challenge.pay.apps.below.example. CNAME mallory.test.", "*.login.apps.below.example. A 192.0.2.66", "_acme-challenge.apps.below.example. TXT token")
+	for _, domain := range []string{"login.apps.below.example.", "x.login.apps.below.example."} {
+		_, err := a.tenants[mallory].zones().Create(ctx, zone(mallory, "below", domain, rule(mallory, nil, "*")), metav1.CreateOptions{})
+		refused(t, "zone "+domain, err, forbidden)
+	}
+	a.puts(ctx, t, victim, "quietvictim-pay", "_acme-challenge.pay.apps.below.example.", "TXT", "token")
+	a.tries(ctx, t, "window", "x.pay.apps.below.example. A 192.0.2.66") // the victim's own challenge opens nothing
+}
+
+// 65: S4.6. Several may feed it, so nobody becomes its holder by a wider rule.
+func sharedName(t *testing.T, a *arena) {
+	ctx := within(t, patience)
+	a.held(ctx, t, "several.example.", v1alpha1.Delegation{Namespaces: []string{victim, "team-b"}, Records: []v1alpha1.RecordDelegation{{Pattern: "status", Shared: true}}})
+	a.tries(ctx, t, "before", "status.several.example. A 192.0.2.66", "_acme-challenge.status.several.example. TXT token", "*.status.several.example. A 192.0.2.66")
+	a.puts(ctx, t, victim, "quietvictim-status", "status.several.example.", "A", "192.0.2.1")
+	a.tries(ctx, t, "after", "status.several.example. A 192.0.2.66", "_acme-challenge.status.several.example. TXT token")
+}
+
+// 66: S4.7. What is taken for the names below, too, also by who takes the name above first.
+func aboveOthers(t *testing.T, a *arena) {
+	ctx := within(t, patience)
+	a.held(ctx, t, "above.example.")
+	a.puts(ctx, t, victim, "quietvictim-below", "a.b.above.example.", "A", "192.0.2.1")
+	climbing := []string{`b.above.example. CAA 0 issue ";"`, "_dmarc.b.above.example. TXT v=DMARC1;p=none", "_dmarc.b.above.example. CNAME mallory.test.",
+		"s1._domainkey.b.above.example. TXT k", "_acme-challenge.b.above.example. TXT token", "*.b.above.example. TXT token", "*.b.above.example. CNAME mallory.test."}
+	a.tries(ctx, t, "climb", climbing...)
+	a.puts(ctx, t, mallory, "late", "b.above.example.", "A", "192.0.2.66")
+	a.tries(ctx, t, "late", climbing...)
+}
+
+// 67: S6.2. Before the host has an address, and while it is replaced.
+func namedHosts(t *testing.T, a *arena) {
+	ctx := within(t, patience)
+	a.held(ctx, t, "named.example.")
+	a.puts(ctx, t, platform, "named-ns", "named.example.", "NS", "ns2")
+	a.puts(ctx, t, platform, "named-mx", "named.example.", "MX", "10 mail", "20 mx.dns")
+	hosts := []string{"ns2.named.example. A 192.0.2.66", "mail.named.example. A 192.0.2.66", "_acme-challenge.mail.named.example. TXT token", "*.dns.named.example. A 192.0.2.66",
+		`dns.named.example. CAA 0 issue ";"`}
+	a.tries(ctx, t, "host", hosts...)
+	a.puts(ctx, t, platform, "named-ns2", "ns2.named.example.", "A", "192.0.2.53")
+	if err := a.tenants[platform].records().Delete(ctx, "named-ns2", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	a.tries(ctx, t, "replaced", hosts...)
+	a.puts(ctx, t, mallory, "own-mail", "post.named.example.", "A", "192.0.2.66")
+	a.tenants[platform].warnedOf("")
+	a.puts(ctx, t, platform, "named-mx2", "named.example.", "MX", "30 post")
+	if !a.tenants[platform].warnedOf("another namespace holds") {
+		t.Error("S6.2: the platform is not told that another has its mail host")
+	}
+}
+
+// 68: S4.5. Half the mail each, and nobody knows.
+func silentJoining(t *testing.T, a *arena) {
+	ctx := within(t, patience)
+	a.held(ctx, t, "joined.example.")
+	a.puts(ctx, t, mallory, "joined", "mail.joined.example.", "A", "192.0.2.66")
+	a.tenants[platform].warnedOf("")
+	a.puts(ctx, t, platform, "joined", "mail.joined.example.", "A", "192.0.2.1")
+	if !a.tenants[platform].warnedOf("held by another namespace") {
+		t.Error("S4.5: the platform is not told that the name is another's")
+	}
+}
