@@ -208,6 +208,7 @@ func (b *assembly) start(ctx context.Context) *early {
 		return nil
 	}
 	x := &early{answered: make(chan struct{}), revs: make([]chan int64, len(b.late))}
+	late := b.late // which a commit point that fails forgets
 	for i := range x.revs {
 		x.revs[i] = make(chan int64, 1)
 	}
@@ -226,7 +227,7 @@ func (b *assembly) start(ctx context.Context) *early {
 			l.spawn(func() {
 				l.fault("batch-record")
 				reserved := l.layout.reserved(e.Key)
-				r, err := l.config.Client.Txn(b.late[i].paidAlone(ctx)).If(clientv3.Compare(clientv3.Value(reserved), "=", b.logKey)).
+				r, err := l.config.Client.Txn(late[i].paidAlone(ctx)).If(clientv3.Compare(clientv3.Value(reserved), "=", b.logKey)).
 					Then(e.operation(), clientv3.OpDelete(reserved)).Commit()
 				if err != nil || !r.Succeeded {
 					x.revs[i] <- inVain
