@@ -4,12 +4,12 @@
 package apiserver
 
 import (
-	"fmt"
-	"io/fs"
 	"os"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
+
+	"kubi.zone/kubizone/pkg/memory"
 )
 
 // The garbage, in octets, that a server with little in its heap lets stand: a sixteenth of the memory there is, which is its
@@ -29,7 +29,7 @@ func SpareHeap() {
 	if os.Getenv("GOGC") != "" {
 		return
 	}
-	spare := spareOf(memory(os.DirFS("/")))
+	spare := spareOf(memory.Total())
 	set := 0
 	adjust := func() {
 		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
@@ -54,33 +54,6 @@ func spareOf(memory uint64) uint64 {
 // sparing is GOGC for a heap of which live octets are held.
 func sparing(spare, live uint64) int {
 	return max(100, int(spare*100/max(live, 1<<20)))
-}
-
-// memory of the machine, or of the container where that is less, in octets: MemTotal of proc(5), memory.max of cgroup v2,
-// memory.limit_in_bytes of v1. 0: none of them can be told, as elsewhere than on Linux.
-func memory(root fs.FS) uint64 {
-	least := uint64(0)
-	for _, x := range []struct {
-		file, form string
-		unit       uint64
-	}{
-		{"proc/meminfo", "MemTotal: %d kB", 1 << 10},
-		{"sys/fs/cgroup/memory.max", "%d", 1},
-		{"sys/fs/cgroup/memory/memory.limit_in_bytes", "%d", 1},
-	} {
-		text, err := fs.ReadFile(root, x.file)
-		if err != nil {
-			continue
-		}
-		var n uint64
-		if _, err := fmt.Sscanf(string(text), x.form, &n); err != nil { // "max": there is no limit
-			continue
-		}
-		if n *= x.unit; least == 0 || n < least {
-			least = n
-		}
-	}
-	return least
 }
 
 // collected is what a collection finds: it needs a pointer, or it would share its block with others.

@@ -4,12 +4,12 @@
 package apiserver
 
 import (
-	"os"
 	"runtime"
 	"runtime/metrics"
 	"testing"
-	"testing/fstest"
 	"time"
+
+	"kubi.zone/kubizone/pkg/memory"
 )
 
 func TestSpareHeap_sizes(t *testing.T) {
@@ -22,33 +22,6 @@ func TestSpareHeap_sizes(t *testing.T) {
 		if got := sparing(256<<20, live); got != want {
 			t.Errorf("%d octets: GOGC %d, want %d", live, got, want)
 		}
-	}
-}
-
-func TestMemory_isTheLeastOfMachineAndContainer(t *testing.T) {
-	machine := "MemTotal:       24600564 kB\nMemFree:        23000000 kB\n"
-	const total = 24600564 << 10
-	for what, x := range map[string]struct {
-		files map[string]string
-		want  uint64
-	}{
-		"nothing is told":     {nil, 0},
-		"a machine":           {map[string]string{"proc/meminfo": machine}, total},
-		"without a limit":     {map[string]string{"proc/meminfo": machine, "sys/fs/cgroup/memory.max": "max\n"}, total},
-		"a limit":             {map[string]string{"proc/meminfo": machine, "sys/fs/cgroup/memory.max": "536870912\n"}, 512 << 20},
-		"a limit of v1":       {map[string]string{"proc/meminfo": machine, "sys/fs/cgroup/memory/memory.limit_in_bytes": "536870912\n"}, 512 << 20},
-		"none, in v1's words": {map[string]string{"proc/meminfo": machine, "sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712\n"}, total},
-	} {
-		root := fstest.MapFS{}
-		for name, text := range x.files {
-			root[name] = &fstest.MapFile{Data: []byte(text)}
-		}
-		if got := memory(root); got != x.want {
-			t.Errorf("%s: %d octets, want %d", what, got, x.want)
-		}
-	}
-	if here := memory(os.DirFS("/")); runtime.GOOS == "linux" && (here < 128<<20 || here > 1<<50) {
-		t.Errorf("%d octets of memory here", here)
 	}
 }
 
@@ -73,7 +46,7 @@ func TestSpareHeap_followsTheHeap(t *testing.T) {
 		}
 	}
 	reaches("more than 200 for a small heap", func(p uint64) bool { return p > 200 })
-	held := make([]byte, 2*spareOf(memory(os.DirFS("/"))))
+	held := make([]byte, 2*spareOf(memory.Total()))
 	reaches("100 for a large one", func(p uint64) bool { return p == 100 })
 	runtime.KeepAlive(held)
 	held = nil

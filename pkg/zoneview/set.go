@@ -4,6 +4,7 @@
 package zoneview
 
 import (
+	"container/heap"
 	"errors"
 	"fmt"
 	"iter"
@@ -33,6 +34,20 @@ type Config struct {
 	Retain int
 	// Octets are how many of names and data these steps may hold, however few they are then; 0 means 8 MiB.
 	Octets int
+	// Total is how many octets the steps of all zones may hold; beyond it the oldest steps go first, of whichever zone.
+	// 0 means 256 MiB.
+	Total int
+	// Age is how much older than the newest step a step may be, in seconds; 0 means seven days.
+	Age int64
+}
+
+// Within is the Config for a process that has so many octets of memory, 0 where that is not known: the steps of all zones
+// have an eighth of it.
+func Within(memory uint64) Config {
+	if memory == 0 {
+		return Config{}
+	}
+	return Config{Total: int(min(max(memory/8, 64<<20), 1<<30))}
 }
 
 // Set is all zones of one process. It is safe for concurrent use; readers
@@ -40,6 +55,8 @@ type Config struct {
 type Set struct {
 	retain int
 	octets int
+	total  int
+	age    int64
 
 	// changing is held through a whole Put, Apply or Remove, so that each sees
 	// what the last one left. mu guards the fields below and is held briefly;
@@ -47,9 +64,13 @@ type Set struct {
 	changing sync.Mutex
 	mu       sync.RWMutex
 	zones    map[string]*held
-	names    map[inView]string // settled names → uid
-	waiting  map[string]*waiters
-	subs     map[*subscriber]struct{}
+	// sum is the octets of the steps of all zones. swept is the time of the step at which
+	// all zones were last looked through for steps that are too old.
+	sum     int
+	swept   int64
+	names   map[inView]string // settled names → uid
+	waiting map[string]*waiters
+	subs    map[*subscriber]struct{}
 }
 
 // held is replaced, never modified, but by changes to the Set under mu.
@@ -76,9 +97,17 @@ func NewSet(config Config) *Set {
 	if config.Octets <= 0 {
 		config.Octets = 8 << 20
 	}
+	if config.Total <= 0 {
+		config.Total = 256 << 20
+	}
+	if config.Age <= 0 {
+		config.Age = 7 * 24 * 3600
+	}
 	return &Set{
 		retain:  config.Retain,
 		octets:  config.Octets,
+		total:   config.Total,
+		age:     config.Age,
 		zones:   map[string]*held{},
 		names:   map[inView]string{},
 		waiting: map[string]*waiters{},
@@ -162,6 +191,9 @@ func (v *Set) Apply(uid string, tx content.Transaction, first Zone) error {
 	}
 	v.keep(next, applied)
 	v.publish(next.newest.zone, next)
+	if n := len(applied); n > 0 {
+		v.bound(applied[n-1].Time)
+	}
 	return nil
 }
 
@@ -190,8 +222,84 @@ func (v *Set) keep(h *held, applied []content.Step) {
 	h.steps = slices.Clone(h.steps)
 }
 
-// octets of a step are what it holds beside its own few fields, about.
+// ageEvery is how much time passes between two looks for steps that are too old, in seconds.
+const ageEvery = 3600
+
+// bound lets go of steps of all zones: of those that are too old beside now, the time of a step just applied, and of the
+// oldest where all together hold too much, an eighth more, so that not every step looks through all zones.
+func (v *Set) bound(now int64) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	full := v.sum > v.total
+	if !full && (now < v.swept+ageEvery && now >= v.swept-ageEvery) {
+		return
+	}
+	v.swept = now
+	var zones byOldest
+	drop := map[string]int{} // how many of the steps of each zone
+	for uid, h := range v.zones {
+		n := 0
+		for n < len(h.steps) && h.steps[n].Time < now-v.age {
+			v.sum -= octets(&h.steps[n])
+			n++
+		}
+		if drop[uid] = n; n < len(h.steps) {
+			zones = append(zones, oldest{h.steps[n].Time, uid})
+		}
+	}
+	if full {
+		heap.Init(&zones)
+	}
+	for full && v.sum > v.total-v.total/8 && len(zones) > 0 {
+		uid := zones[0].uid
+		h := v.zones[uid]
+		v.sum -= octets(&h.steps[drop[uid]])
+		if drop[uid]++; drop[uid] < len(h.steps) {
+			zones[0].time = h.steps[drop[uid]].Time
+			heap.Fix(&zones, 0)
+		} else {
+			heap.Pop(&zones)
+		}
+	}
+	for uid, n := range drop {
+		if n == 0 {
+			continue
+		}
+		next := *v.zones[uid]
+		for i := range n {
+			next.octets -= octets(&next.steps[i])
+		}
+		next.steps = slices.Clone(next.steps[n:])
+		v.zones[uid] = &next
+	}
+}
+
+// oldest is the time of a zone's oldest step that is kept.
+type oldest struct {
+	time int64
+	uid  string
+}
+
+// byOldest is a heap of them.
+type byOldest []oldest
+
+func (x byOldest) Len() int           { return len(x) }
+func (x byOldest) Less(i, j int) bool { return x[i].time < x[j].time }
+func (x byOldest) Swap(i, j int)      { x[i], x[j] = x[j], x[i] }
+func (x *byOldest) Push(one any)      { *x = append(*x, one.(oldest)) }
+func (x *byOldest) Pop() any {
+	last := len(*x) - 1
+	one := (*x)[last]
+	*x = (*x)[:last]
+	return one
+}
+
+// octets of a step are what it holds in memory, about.
 func octets(step *content.Step) (n int) {
+	n = stepOctets + len(step.By)
+	if step.Record != nil {
+		n += rowOctets + len(step.Record.Namespace) + len(step.Record.Name)
+	}
 	for _, rows := range [...][]content.Row{step.Removed, step.Added} {
 		for i := range rows {
 			n += rowOctets + len(rows[i].Owner.String()) + len(rows[i].Data)
@@ -215,8 +323,11 @@ func octets(step *content.Step) (n int) {
 	return n
 }
 
-// rowOctets are those of a row that are not text.
-const rowOctets = 40
+// stepOctets and rowOctets are those of a step and of a row that are not text.
+const (
+	stepOctets = 240
+	rowOctets  = 40
+)
 
 // Remove takes a zone out; one that is not there is no error.
 func (v *Set) Remove(uid string) {
@@ -237,6 +348,7 @@ func (v *Set) remove(uid string) {
 		return
 	}
 	delete(v.zones, uid)
+	v.sum -= known.octets
 	v.unname(uid, known.settled)
 	v.tell(Event{Zone: known.newest.zone, Gone: true})
 }
@@ -252,6 +364,9 @@ func (v *Set) publish(zone Zone, next *held) {
 	defer v.mu.Unlock()
 	known := v.zones[zone.UID]
 	v.zones[zone.UID] = next
+	if v.sum += next.octets; known != nil {
+		v.sum -= known.octets
+	}
 	if known == nil || known.settled != next.settled {
 		if known != nil {
 			v.unname(zone.UID, known.settled)

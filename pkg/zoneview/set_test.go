@@ -317,6 +317,71 @@ func TestSet_keepsSoManyOctets(t *testing.T) {
 	}
 }
 
+// However many zones there are, what is kept of the steps of all of them is bounded; the oldest go first, of whichever zone.
+func TestSet_keepsSoManyOctetsOfAllZones(t *testing.T) {
+	const zones, bound = 50, 400_000
+	steps := fatHistory(t, 20, 1000)
+	v := NewSet(Config{Total: bound})
+	for i, step := range steps {
+		for z := range zones {
+			uid := fmt.Sprint(z)
+			step.Time = int64(1000 + i)
+			if err := v.Apply(uid, content.Transaction{Steps: []content.Step{step}, Settled: true}, Zone{UID: uid}); err != nil {
+				t.Fatal(err)
+			}
+			sum := 0
+			for _, h := range v.zones {
+				for i := range h.steps {
+					sum += octets(&h.steps[i])
+				}
+			}
+			if sum > bound || sum != v.sum {
+				t.Fatalf("after step %d of zone %d the steps of all zones hold %d octets, counted as %d, want %d at most", i, z, sum, v.sum, bound)
+			}
+		}
+	}
+	least, most := len(steps), 0
+	for _, h := range v.zones {
+		least, most = min(least, len(h.steps)), max(most, len(h.steps))
+	}
+	if most == 0 || most-least > 2 {
+		t.Errorf("of some zones %d steps are kept, of others %d", least, most)
+	}
+	v.Remove("7")
+	newest, _ := v.ByUID("8")
+	v.Put(newest, true)
+	sum := 0
+	for _, h := range v.zones {
+		sum += h.octets
+	}
+	if sum != v.sum {
+		t.Errorf("%d octets are counted as %d", sum, v.sum)
+	}
+}
+
+// A step that is older than a week beside the newest is kept for nobody, also of a zone that does not change.
+func TestSet_keepsStepsForSoLong(t *testing.T) {
+	v := NewSet(Config{})
+	at := func(uid string, steps []content.Step, first int64) {
+		t.Helper()
+		for i, step := range steps {
+			step.Time = first + int64(i)
+			if err := v.Apply(uid, content.Transaction{Steps: []content.Step{step}, Settled: true}, Zone{UID: uid}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	const week = 7 * 24 * 3600
+	at("quiet", history(t, 6), 1_000_000)
+	at("busy", history(t, 6), 1_000_000+week+ageEvery)
+	if n := len(v.held("quiet").steps); n != 0 {
+		t.Errorf("%d steps are kept that are older than a week", n)
+	}
+	if n := len(v.held("busy").steps); n == 0 {
+		t.Error("no step is kept that is seconds old")
+	}
+}
+
 func TestSet_put(t *testing.T) {
 	steps := history(t, 4)
 	v := NewSet(Config{})

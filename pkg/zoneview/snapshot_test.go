@@ -242,7 +242,7 @@ func bigZone(count int) iter.Seq[content.RRset] {
 	}
 }
 
-func heap() uint64 {
+func heapOf() uint64 {
 	runtime.GC()
 	runtime.GC()
 	var stats runtime.MemStats
@@ -253,9 +253,9 @@ func heap() uint64 {
 // A record in a view takes at most 200 bytes (design, Views).
 func TestSnapshot_bytesPerRecord(t *testing.T) {
 	const count = 50_000
-	before := heap()
+	before := heapOf()
 	snapshot := NewSnapshot(testZone, testHeader(), 1, 1, sethash.State{}, bigZone(count))
-	per := float64(heap()-before) / count
+	per := float64(heapOf()-before) / count
 	t.Logf("%.0f bytes for an A record", per)
 	if per > 200 {
 		t.Errorf("%.0f bytes for an A record, want at most 200", per)
@@ -267,9 +267,9 @@ func BenchmarkSnapshot_bytesPerRecord(b *testing.B) {
 	const count = 100_000
 	var per float64
 	for b.Loop() {
-		before := heap()
+		before := heapOf()
 		snapshot := NewSnapshot(testZone, testHeader(), 1, 1, sethash.State{}, bigZone(count))
-		per = float64(heap()-before) / count
+		per = float64(heapOf()-before) / count
 		runtime.KeepAlive(snapshot)
 	}
 	b.ReportMetric(per, "bytes/record")

@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"kubi.zone/kubizone/pkg/apiserver"
+	"kubi.zone/kubizone/pkg/memory"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
@@ -53,7 +54,7 @@ func (o *Options) Run(ctx context.Context) error {
 	server, err := apiserver.NewDelegated(ctx, apiserver.Delegated{
 		ServerRun: o.ServerRun, Etcd: &etcd, SecureServing: o.SecureServing, Authentication: o.Authentication, Authorization: o.Authorization,
 		Audit: o.Audit, Features: o.Features, CoreAPI: o.CoreAPI, Admission: o.Admission, Traces: o.Traces,
-		Zones: zoneview.NewSet(zoneview.Config{}), AllowInlineSecrets: o.AllowInlineSecrets, Budgets: o.Budgets,
+		Zones: zoneview.NewSet(zoneview.Within(memory.Total())), AllowInlineSecrets: o.AllowInlineSecrets, Budgets: o.Budgets,
 	})
 	if err != nil {
 		return stopped(told, err)

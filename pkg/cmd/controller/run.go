@@ -31,6 +31,7 @@ import (
 	"kubi.zone/kubizone/pkg/controller/transferclass"
 	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
 	"kubi.zone/kubizone/pkg/generated/informers/externalversions"
+	"kubi.zone/kubizone/pkg/memory"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/pkg/zoneview/feed"
 )
@@ -91,7 +92,7 @@ func (c *Config) assemble(shell *process.Process) (*worker, error) {
 	ours := externalversions.NewSharedInformerFactory(client, 0)
 	theirs := coreinformers.NewSharedInformerFactoryWithOptions(w.cluster, 0, coreinformers.WithTransform(trimNamespace))
 	w.recorder = events.NewBroadcaster(&events.EventSinkImpl{Interface: w.cluster.EventsV1()})
-	set, measured := zoneview.NewSet(zoneview.Config{}), class.NewMetrics()
+	set, measured := zoneview.NewSet(zoneview.Within(memory.Total())), class.NewMetrics()
 	members := transferclass.NewMembers(client.KubizoneV1alpha1().RESTClient())
 	w.controller, err = class.New(class.Config{
 		Identity: w.identity, Client: client, Informers: ours, Views: set, Frozen: func() []cache.ObjectName { return w.Feed.Frozen() },

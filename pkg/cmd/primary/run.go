@@ -19,13 +19,14 @@ import (
 	"kubi.zone/kubizone/pkg/controller/transferclass"
 	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
 	"kubi.zone/kubizone/pkg/generated/informers/externalversions"
+	"kubi.zone/kubizone/pkg/memory"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/pkg/zoneview/feed"
 )
 
 // Run serves until ctx ends and returns nil then; an error is what ended it before.
 func (c *Config) Run(ctx context.Context) error {
-	set := zoneview.NewSet(zoneview.Config{})
+	set := zoneview.NewSet(zoneview.Within(memory.Total()))
 	dns, err := c.Primary(set)
 	if err != nil {
 		return err

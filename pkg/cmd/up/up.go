@@ -26,6 +26,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
 	"kubi.zone/kubizone/pkg/load"
+	"kubi.zone/kubizone/pkg/memory"
 	"kubi.zone/kubizone/pkg/primary"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
@@ -51,7 +52,7 @@ func (c *Config) Run(ctx context.Context) error {
 		return err
 	}
 	defer listener.Close()
-	zones := zoneview.NewSet(zoneview.Config{})
+	zones := zoneview.NewSet(zoneview.Within(memory.Total()))
 	dns, err := c.Primary(zones)
 	if err != nil {
 		return err
