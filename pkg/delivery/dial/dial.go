@@ -51,27 +51,43 @@ func AsLocal(err error) (*LocalAddressError, bool) {
 
 // metadata are addresses, beside the link-local ones, at which a cloud tells a machine its credentials.
 var metadata = []netip.Addr{
-	netip.MustParseAddr("fd00:ec2::254"),   // AWS
 	netip.MustParseAddr("fd20:ce::254"),    // Google Cloud
 	netip.MustParseAddr("100.100.100.200"), // Alibaba Cloud
 	netip.MustParseAddr("168.63.129.16"),   // Azure
 	netip.MustParseAddr("192.0.0.192"),     // Oracle Cloud
 }
 
-// carriers are IPv6 networks whose addresses stand for an IPv4 address, and where in the 16 octets it begins.
+// amazon has those of AWS: fd00:ec2::254, fd00:ec2::23 (credentials of pods), and whatever comes.
+var amazon = netip.MustParsePrefix("fd00:ec2::/32")
+
+// carriers are IPv6 networks whose addresses stand for an IPv4 address, and the places of its octets in the 16. One that
+// may stand at several places is looked for at each.
 var carriers = []struct {
 	network netip.Prefix
-	at      int
+	at      [4]int
+	turned  bool // every bit of it
 }{
-	{netip.MustParsePrefix("64:ff9b::/96"), 12}, // NAT64, RFC 6052
-	{netip.MustParsePrefix("2002::/16"), 2},     // 6to4, RFC 3056
-	{netip.MustParsePrefix("::/96"), 12},        // IPv4-compatible, RFC 4291
-	{netip.MustParsePrefix("::ffff:0:0:0/96"), 12},
+	{netip.MustParsePrefix("64:ff9b::/96"), [4]int{12, 13, 14, 15}, false}, // NAT64, RFC 6052
+	// NAT64 of one's own network (RFC 8215), with any prefix in it: octet 8 is left out (RFC 6052 §2.2).
+	{rfc8215, [4]int{6, 7, 9, 10}, false},
+	{rfc8215, [4]int{7, 9, 10, 11}, false},
+	{rfc8215, [4]int{9, 10, 11, 12}, false},
+	{rfc8215, [4]int{12, 13, 14, 15}, false},
+	{netip.MustParsePrefix("2002::/16"), [4]int{2, 3, 4, 5}, false},    // 6to4, RFC 3056
+	{netip.MustParsePrefix("2001::/32"), [4]int{4, 5, 6, 7}, false},    // Teredo, RFC 4380: its server
+	{netip.MustParsePrefix("2001::/32"), [4]int{12, 13, 14, 15}, true}, // and its client
+	{netip.MustParsePrefix("::/96"), [4]int{12, 13, 14, 15}, false},    // IPv4-compatible, RFC 4291
+	{netip.MustParsePrefix("::ffff:0:0:0/96"), [4]int{12, 13, 14, 15}, false},
 }
 
-var thisNetwork = netip.MustParsePrefix("0.0.0.0/8")
+var (
+	thisNetwork = netip.MustParsePrefix("0.0.0.0/8")
+	// siteLocal is what unique local addresses replaced (RFC 3879).
+	siteLocal = netip.MustParsePrefix("fec0::/10")
+)
 
-// Check refuses loopback, link-local, metadata, unspecified and multicast addresses with a *LocalAddressError.
+// Check refuses loopback, link-local, site-local, metadata, unspecified and multicast addresses, and IPv6 addresses that carry one, with a
+// *LocalAddressError.
 func Check(address netip.Addr) error {
 	plain := address.Unmap().WithZone("")
 	if kind := kindOf(plain); kind != "" {
@@ -82,14 +98,39 @@ func Check(address netip.Addr) error {
 	}
 	octets := plain.As16()
 	for _, c := range carriers {
-		if c.network.Contains(plain) {
-			if kind := kindOf(netip.AddrFrom4([4]byte(octets[c.at : c.at+4]))); kind != "" {
-				return &LocalAddressError{Address: address, Kind: kind}
+		if !c.network.Contains(plain) {
+			continue
+		}
+		var carried [4]byte
+		for i, at := range c.at {
+			carried[i] = octets[at]
+			if c.turned {
+				carried[i] = ^carried[i]
 			}
+		}
+		if kind := carriedKind(netip.AddrFrom4(carried), c.network); kind != "" {
+			return &LocalAddressError{Address: address, Kind: kind}
+		}
+	}
+	// ISATAP (RFC 5214 §6.1) has its mark in the interface identifier, below any prefix.
+	if octets[8]&^2 == 0 && octets[9] == 0 && octets[10] == 0x5e && octets[11] == 0xfe {
+		if kind := kindOf(netip.AddrFrom4([4]byte(octets[12:]))); kind != "" {
+			return &LocalAddressError{Address: address, Kind: kind}
 		}
 	}
 	return nil
 }
+
+// carriedKind is kindOf for an address that another one carries. Zeros are what stands at the other places of a network with several.
+func carriedKind(carried netip.Addr, network netip.Prefix) string {
+	kind := kindOf(carried)
+	if kind == "an unspecified" && network == rfc8215 {
+		return ""
+	}
+	return kind
+}
+
+var rfc8215 = netip.MustParsePrefix("64:ff9b:1::/48")
 
 func kindOf(a netip.Addr) string {
 	for _, m := range metadata {
@@ -98,6 +139,10 @@ func kindOf(a netip.Addr) string {
 		}
 	}
 	switch {
+	case amazon.Contains(a):
+		return "a metadata"
+	case siteLocal.Contains(a):
+		return "a site-local"
 	case a.IsLoopback():
 		return "a loopback"
 	case a.IsLinkLocalUnicast():
