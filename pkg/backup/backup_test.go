@@ -6,12 +6,14 @@ package backup
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -176,6 +178,74 @@ func TestBackup_underLoadIsRestoredAheadOfWhatWasHandedOut(t *testing.T) {
 		t.Errorf("a watch from before goes on: %v", watch)
 	}
 	if _, err := os.Stat(filepath.Join(path, "restoring")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("something is left behind: %v", err)
+	}
+}
+
+// B2, B3: a file that is damaged under checksums that are right is refused with an error, whichever of its pages it is, and leaves nothing behind.
+func TestRestore_ofDamageUnderRightChecksumsIsRefused(t *testing.T) {
+	old := start(t, t.TempDir())
+	store.Must(old.CreateZone(store.Zone("dns", "org", "example.org.", store.Allow("", "*"))))
+	for i := range 50 {
+		store.Must(old.CreateRecord(t.Context(), store.Record("dns", fmt.Sprint("r", i), fmt.Sprintf("r%d.example.org.", i), "A", "192.0.2.1")))
+	}
+	file := filepath.Join(t.TempDir(), "backup")
+	manifest, err := Take(t.Context(), old.where, file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := embed.CheckSnapshot(file); err != nil {
+		t.Fatalf("a whole file: %v", err)
+	}
+	// damage writes the file with those octets changed, and with the sums that it has then: etcd's at its end, and the manifest's.
+	damage := func(change func(pages []byte)) {
+		t.Helper()
+		content := slices.Clone(whole)
+		pages := content[:len(content)-sha256.Size]
+		change(pages)
+		sum := sha256.Sum256(pages)
+		copy(content[len(pages):], sum[:])
+		if err := os.WriteFile(file, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		damaged := *manifest
+		if damaged.Bytes, damaged.SHA256, err = digest(file); err != nil {
+			t.Fatal(err)
+		}
+		if err := damaged.write(file); err != nil {
+			t.Fatal(err)
+		}
+	}
+	size, found := os.Getpagesize(), 0
+	for page := 2; page*size < len(whole)-sha256.Size; page++ {
+		for _, with := range []byte{0x00, 0x7f, 0xff} {
+			damage(func(pages []byte) {
+				for i := range 64 {
+					pages[page*size+i] = with
+				}
+			})
+			if embed.CheckSnapshot(file) != nil { // a free page says nothing
+				found++
+			}
+		}
+	}
+	if found == 0 {
+		t.Error("no damage is found")
+	}
+	damage(func(pages []byte) {
+		for i := 2 * size; i < len(pages); i++ {
+			pages[i] = 0xff
+		}
+	})
+	path, _, err := restore(t, file)
+	if err == nil || !strings.Contains(err.Error(), "is damaged") || !strings.Contains(err.Error(), "take another backup") {
+		t.Errorf("%v", err)
+	}
+	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("something is left behind: %v", err)
 	}
 }

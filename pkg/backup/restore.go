@@ -44,6 +44,9 @@ func (r *Restore) Run(ctx context.Context) (*fsck.Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := embed.CheckSnapshot(r.Backup); err != nil {
+		return nil, err
+	}
 	r.Report(fmt.Sprintf("%s: %s at revision %d, taken %s", r.Backup, manifest, manifest.Revision, manifest.Time.Format("2006-01-02 15:04:05 MST")))
 	_, before := os.Stat(r.DataDir)
 	// The snapshot stands there twice for a moment, and a member needs room to start.
@@ -67,7 +70,12 @@ func (r *Restore) Run(ctx context.Context) (*fsck.Report, error) {
 }
 
 // into prepares everything in a directory of its own and moves it to its place at the end (B3).
-func (r *Restore) into(ctx context.Context, dir *embed.Dir, work string, manifest *Manifest) (*fsck.Report, error) {
+func (r *Restore) into(ctx context.Context, dir *embed.Dir, work string, manifest *Manifest) (_ *fsck.Report, err error) {
+	defer func() {
+		if fault := recover(); fault != nil { // etcd's, at what no check of the file can see
+			err = fmt.Errorf("%s cannot be restored: %v; take another backup", r.Backup, fault)
+		}
+	}()
 	if err := os.RemoveAll(work); err != nil { // of a restore that was cut off
 		return nil, err
 	}
