@@ -111,6 +111,8 @@ var attacks = []attack{
 	{77, "N", "every delegation by the token of a delivery controller", "one finalizer, and no right on specs", nil, []string{"test/deploy TestController_isGrantedWhatItWrites", "pkg/registry/zone TestServer"}},
 	{78, "X", "all places of the primary by idle connections without a key", "peers that sign are served; the oldest that did not is cut", nil, []string{"pkg/primary TestTCP_idleConnectionsTakeNoPeersPlaces"}},
 	{79, "X", "all places of a webhook server by bodies that do not come", "signed requests are answered", nil, []string{"pkg/webhookserver TestServer_heldBodiesHoldUpNobody"}},
+	{80, "T", "metadata and local addresses in IPv6 that carries them", "refused after resolution", nil, []string{"pkg/delivery/dial TestCheck_findsTheAddressInEveryForm"}},
+	{81, "T", "the operators' network by the status of a zone", "the class and what to do", nil, []string{"pkg/controller/class TestJudge_tellsNoTenantWhatTheProviderSaid"}},
 }
 
 // TestAttacks is the table: for each number what is tried, what is expected, and where it is shown.

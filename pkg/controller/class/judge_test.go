@@ -188,3 +188,25 @@ func TestCut(t *testing.T) {
 		}
 	}
 }
+
+// What a provider or its client said stays with those who run the class: a tenant's Zone names the class and what to do (attack 81).
+func TestJudge_tellsNoTenantWhatTheProviderSaid(t *testing.T) {
+	const said = "server: dial tcp 10.96.7.3:7100: connection refused"
+	for _, reason := range []delivery.Reason{
+		delivery.ReasonServerUnreachable, delivery.ReasonServerError, delivery.ReasonAuthenticationFailed, delivery.ReasonSecretNotFound, delivery.ReasonInvalidConfiguration,
+		delivery.ReasonZoneNotFound, delivery.ReasonRateLimited, delivery.ReasonQuotaExceeded, delivery.ReasonSerialBehind, delivery.ReasonInternalError,
+	} {
+		failed := state(6, delivery.False, reason)
+		failed.Ready.Message = said
+		j := judge(aZone(), inForce{classes: []string{"outside"}}, func(string) (delivery.State, bool) { return failed, true })
+		if j.reason != string(reason) || strings.Contains(j.message, "10.96") || strings.Contains(j.message, "dial") || !strings.HasPrefix(j.message, "outside: ") || !strings.Contains(j.message, "cluster admin") {
+			t.Errorf("%s: %+v", reason, j)
+		}
+	}
+	for _, reason := range []delivery.Reason{delivery.ReasonValidationFailed, delivery.ReasonConflict} {
+		failed := state(6, delivery.False, reason)
+		if j := judge(aZone(), inForce{classes: []string{"outside"}}, func(string) (delivery.State, bool) { return failed, true }); j.message != "outside: said" {
+			t.Errorf("%s, which is about the zone's own data: %+v", reason, j)
+		}
+	}
+}

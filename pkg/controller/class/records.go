@@ -66,7 +66,9 @@ func (c *Controller) standing(uid string, force inForce) standing {
 	}
 	for _, name := range force.classes {
 		for rrset, err := range c.failures[delivery.Key{UID: uid, Class: name}] {
-			s.owed[rrset] = err
+			told := *err
+			told.Message = public(name, err.Reason, err.Message)
+			s.owed[rrset] = &told
 		}
 	}
 	return s

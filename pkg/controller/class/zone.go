@@ -280,7 +280,7 @@ func judge(zone *v1alpha1.Zone, force inForce, states func(class string) (delive
 		case ok && state.Serial.Ahead(serial.Serial(zone.Status.Serial)):
 			return judgement{} // What is known of the zone is older than what was delivered; its event is on the way.
 		case ok && state.Ready.Status == delivery.False:
-			return judgement{metav1.ConditionFalse, string(state.Ready.Reason), cut(name + ": " + state.Ready.Message)}
+			return judgement{metav1.ConditionFalse, string(state.Ready.Reason), cut(public(name, state.Ready.Reason, state.Ready.Message))}
 		case !ok || state.Serial == 0 || int64(state.Serial) != zone.Status.Serial || state.Ready.Status != delivery.True:
 			waiting = judgement{metav1.ConditionUnknown, v1alpha1.ReasonPending, "written; not yet confirmed by every class in force"}
 		}

@@ -288,7 +288,7 @@ func (w *write) isolate(ctx context.Context, batch []written, rcode, reviews int
 		return w.apply(ctx, batch[len(batch)/2:], reviews)
 	}
 	key := batch[0].After.Key()
-	refused := delivery.Errorf(delivery.ReasonValidationFailed, "%s: %s does not take it, though it takes updates of the zone; its log says why", key, w.config.Server)
+	refused := delivery.Errorf(delivery.ReasonValidationFailed, "%s: the server does not take it, though it takes updates of the zone; its log says why", key)
 	refused.Code = mdns.RcodeToString[rcode]
 	w.setAside(key, refused)
 	return nil
