@@ -7,7 +7,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
 // stored is what the config key says of the form of the store; see cluster.go for the rest.
@@ -58,8 +62,46 @@ func (c stored) announce(all []migration) stored {
 	return c
 }
 
+// fenced is the KV of a ledger that writes nothing once a newer version has taken the store over.
+type fenced struct {
+	clientv3.KV
+	outgrown *atomic.Bool
+}
+
+func (f fenced) Txn(ctx context.Context) clientv3.Txn {
+	if f.outgrown.Load() {
+		return refused{}
+	}
+	return f.KV.Txn(ctx)
+}
+
+func (f fenced) Delete(ctx context.Context, key string, opts ...clientv3.OpOption) (*clientv3.DeleteResponse, error) {
+	if f.outgrown.Load() {
+		return nil, outgrown()
+	}
+	return f.KV.Delete(ctx, key, opts...)
+}
+
+// refused is a transaction that is not sent.
+type refused struct{}
+
+func (r refused) If(...clientv3.Cmp) clientv3.Txn        { return r }
+func (r refused) Then(...clientv3.Op) clientv3.Txn       { return r }
+func (r refused) Else(...clientv3.Op) clientv3.Txn       { return r }
+func (r refused) Commit() (*clientv3.TxnResponse, error) { return nil, outgrown() }
+
+// outgrown is what clients of a server read that is about to end.
+func outgrown() error {
+	return endsError{apierrors.NewServiceUnavailable("a newer kubizone has taken the store over, and this server ends; nothing was written: try again, and another server answers")}
+}
+
+type endsError struct{ *apierrors.StatusError }
+
+func (endsError) Unwrap() error { return ErrFormat }
+
 // FollowFormat returns ErrFormat when a newer version has taken the store over and
-// this program must not read it any more. It returns nil when ctx ends.
+// this program must not read it any more; from then on this ledger sends etcd no
+// transaction, whoever still asks it for one. It returns nil when ctx ends.
 func (l *Ledger) FollowFormat(ctx context.Context) error {
 	s := l.store(l.config.Client)
 	for ctx.Err() == nil {
@@ -69,6 +111,7 @@ func (l *Ledger) FollowFormat(ctx context.Context) error {
 		for again := true; again; {
 			_, _, err := s.read(ctx)
 			if errors.Is(err, ErrFormat) {
+				l.outgrown.Store(true)
 				cancel()
 				return err
 			}

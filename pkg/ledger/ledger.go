@@ -98,12 +98,13 @@ type Ledger struct {
 	// doubt: names whose place in the index led a decision astray; they are read.
 	doubt map[law.Key]bool
 
-	clients atomic.Int64           // writes of content that were asked for
-	id      string                 // of this server among those on its store
-	foreign map[string]foreignWork // of the outbox, as the last sweep saw it
-	lanes   lanes
-	failed  failures
-	workers workers
+	outgrown atomic.Bool            // see FollowFormat
+	clients  atomic.Int64           // writes of content that were asked for
+	id       string                 // of this server among those on its store
+	foreign  map[string]foreignWork // of the outbox, as the last sweep saw it
+	lanes    lanes
+	failed   failures
+	workers  workers
 	// sessions of decisions that nothing comes of (EarlyRecord), for the next one.
 	sessions sync.Pool
 	wake     chan struct{}
@@ -232,7 +233,8 @@ func Open(ctx context.Context, config Config) (*Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.config.Client = client
+	l.config.Client = clientv3.NewCtxClient(client.Ctx())
+	l.config.Client.KV, l.config.Client.Watcher = fenced{client.KV, &l.outgrown}, client.Watcher
 	if err := l.migrate(ctx, s); err != nil {
 		return nil, err
 	}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
@@ -321,6 +322,10 @@ func TestMigrate_endsOlderServersFirst(t *testing.T) {
 				case err := <-ended:
 					if !errors.Is(err, ledger.ErrFormat) {
 						t.Errorf("it ends with %v", err)
+					}
+					// It answers what it has taken in, but writes nothing any more.
+					if _, err := older.CreateZone(store.Zone("platform", "late", "late.test.")); !errors.Is(err, ledger.ErrFormat) || !apierrors.IsServiceUnavailable(err) {
+						t.Errorf("it writes: %v", err)
 					}
 				case <-time.After(time.Minute):
 					t.Error("the older server runs while the store is migrated")
