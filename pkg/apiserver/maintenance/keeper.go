@@ -51,8 +51,8 @@ type Keeper struct {
 	quota atomic.Int64
 
 	mutex sync.Mutex
-	// full is what the last look says of the alarm; nil: etcd takes writes.
-	full error
+	// full and corrupt are what the last look says of alarms; nil: there is none.
+	full, corrupt error
 }
 
 // NewKeeper makes a Keeper. client reaches the members it cares for, and is not closed; prefix is that of the server's
@@ -90,11 +90,38 @@ func (k *Keeper) Name() string { return "etcd-space" }
 // Quota is the size above which etcd takes no writes, as of the last look that was told; 0: none was.
 func (k *Keeper) Quota() int64 { return k.quota.Load() }
 
-// Check is nil while etcd takes writes, as of the last look.
+// Check is nil while etcd takes writes and its members agree, as of the last look.
 func (k *Keeper) Check(*http.Request) error {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
-	return k.full
+	return errors.Join(k.full, k.corrupt)
+}
+
+// setCorrupt takes in which members raise the alarm CORRUPT: what they hold differs, so etcd answers nothing at all. No
+// server can mend that.
+func (k *Keeper) setCorrupt(ctx context.Context, members []member) {
+	var damaged []string
+	for _, m := range members {
+		if alarmed(m, etcdserverpb.AlarmType_CORRUPT) {
+			damaged = append(damaged, m.endpoint)
+		}
+	}
+	var corrupt error
+	if k.figures.corrupt.Set(0); len(damaged) > 0 {
+		k.figures.corrupt.Set(1)
+		corrupt = fmt.Errorf("etcd answers nothing: alarm CORRUPT, says %s; one of its members holds other data than the rest: find it and replace it (docs/operations.md, Lost member)", strings.Join(damaged, ", "))
+	}
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	if corrupt != nil && k.corrupt == nil {
+		klog.FromContext(ctx).Error(corrupt, "Looking after etcd")
+	}
+	k.corrupt = corrupt
+}
+
+// alarmed: the member tells of an alarm of that kind, its own or another member's.
+func alarmed(m member, kind etcdserverpb.AlarmType) bool {
+	return slices.ContainsFunc(m.Errors, func(alarm string) bool { return strings.Contains(alarm, kind.String()) })
 }
 
 func (k *Keeper) setFull(full error) (changed bool) {
@@ -125,6 +152,7 @@ func (k *Keeper) look(ctx context.Context) (full bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	k.setCorrupt(ctx, members)
 	alarms, err := k.alarms(ctx, members)
 	if err != nil {
 		return false, err
@@ -188,9 +216,7 @@ func leads(m member) int {
 // alarms are the members that are full. Every member knows all alarms; which of them are of members that do not answer
 // is asked only where there is one, for the question goes through the log of all members as a write does.
 func (k *Keeper) alarms(ctx context.Context, members []member) ([]uint64, error) {
-	if !slices.ContainsFunc(members, func(m member) bool {
-		return slices.ContainsFunc(m.Errors, func(alarm string) bool { return strings.Contains(alarm, etcdserverpb.AlarmType_NOSPACE.String()) })
-	}) {
+	if !slices.ContainsFunc(members, func(m member) bool { return alarmed(m, etcdserverpb.AlarmType_NOSPACE) }) {
 		return nil, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)

@@ -290,3 +290,41 @@ func (r refusing) Txn(context.Context, *pb.TxnRequest) (*pb.TxnResponse, error) 
 func long(n int) []string {
 	return []string{strings.Repeat("x", 200) + fmt.Sprint(n), strings.Repeat("y", 200) + fmt.Sprint(n)}
 }
+
+// An etcd whose members disagree answers nothing: the health check, the log and a metric say why (ledger A18).
+func TestKeeper_saysThatEtcdIsCorrupt(t *testing.T) {
+	_, endpoint, _ := sole(t, 0)
+	client := connect(t, endpoint)
+	k := NewKeeper(client, prefix)
+	registry := metrics.NewKubeRegistry()
+	for _, m := range k.Metrics() {
+		registry.MustRegister(m)
+	}
+	look := func() (string, error) {
+		_, _ = k.look(t.Context())
+		families, err := registry.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range families {
+			if f.GetName() == "kubizone_etcd_corrupt" {
+				return fmt.Sprint(f.GetMetric()[0].GetGauge().GetValue()), k.Check(nil)
+			}
+		}
+		return "", k.Check(nil)
+	}
+	if value, err := look(); value != "0" || err != nil {
+		t.Errorf("%s, %v", value, err)
+	}
+	status := store.Must(client.Status(t.Context(), endpoint))
+	alarm := &pb.AlarmRequest{Action: pb.AlarmRequest_ACTIVATE, MemberID: status.Header.MemberId, Alarm: pb.AlarmType_CORRUPT}
+	store.Must(pb.NewMaintenanceClient(client.ActiveConnection()).Alarm(t.Context(), alarm))
+	if value, err := look(); value != "1" || err == nil || !strings.Contains(err.Error(), "alarm CORRUPT") {
+		t.Errorf("%s, %v", value, err)
+	}
+	alarm.Action = pb.AlarmRequest_DEACTIVATE
+	store.Must(pb.NewMaintenanceClient(client.ActiveConnection()).Alarm(t.Context(), alarm))
+	if value, err := look(); value != "0" || err != nil {
+		t.Errorf("%s, %v", value, err)
+	}
+}

@@ -8,7 +8,7 @@ import "k8s.io/component-base/metrics"
 // figures are what a Keeper measures; each Keeper has its own.
 type figures struct {
 	size, inUse, quota *metrics.GaugeVec
-	full               *metrics.Gauge
+	full, corrupt      *metrics.Gauge
 	defragmentations   *metrics.CounterVec
 }
 
@@ -23,6 +23,8 @@ func newFigures() figures {
 		quota: gauge("quota_bytes", "Size above which the member takes no writes."),
 		full: metrics.NewGauge(&metrics.GaugeOpts{Namespace: namespace, Subsystem: subsystem, Name: "nospace",
 			Help: "1 while etcd refuses writes for want of space (alarm NOSPACE), else 0.", StabilityLevel: metrics.ALPHA}),
+		corrupt: metrics.NewGauge(&metrics.GaugeOpts{Namespace: namespace, Subsystem: subsystem, Name: "corrupt",
+			Help: "1 while etcd answers nothing because its members hold different data (alarm CORRUPT), else 0.", StabilityLevel: metrics.ALPHA}),
 		defragmentations: metrics.NewCounterVec(&metrics.CounterOpts{Namespace: namespace, Subsystem: subsystem, Name: "defragmentations_total",
 			Help: "Defragmentations by this server, by their result.", StabilityLevel: metrics.ALPHA}, []string{"endpoint", "result"}),
 	}
@@ -31,5 +33,5 @@ func newFigures() figures {
 // Metrics are to be registered by whoever serves them, before Run.
 func (k *Keeper) Metrics() []metrics.Registerable {
 	f := k.figures
-	return []metrics.Registerable{f.size, f.inUse, f.quota, f.full, f.defragmentations}
+	return []metrics.Registerable{f.size, f.inUse, f.quota, f.full, f.corrupt, f.defragmentations}
 }
