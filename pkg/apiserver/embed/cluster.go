@@ -133,6 +133,7 @@ func (c *Cluster) join(to *etcd.Config, dir *Dir, log *zap.Logger) error {
 	to.PeerTLSInfo = c.tls()
 	// Between machines a leader is waited for as long as etcd thinks right.
 	defaults := etcd.NewConfig()
+	to.SnapshotCatchUpEntries = catchUp
 	to.TickMs, to.ElectionMs = defaults.TickMs, defaults.ElectionMs
 	if stored(to.Dir) {
 		return nil // what is stored decides (E6)

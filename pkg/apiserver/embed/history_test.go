@@ -1,0 +1,49 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package embed
+
+import (
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+func heapInUse() int64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// What a member keeps in memory of writes has a bound, and so has what it takes in again at its start: entries of 96 KiB,
+// the largest Zone, are not there by the thousand.
+func TestMember_keepsLittleOfItsLogInMemory(t *testing.T) {
+	const each, writes, bound = 96 << 10, 2500, 64 << 20
+	dir := open(t, filepath.Join(t.TempDir(), "data"))
+	m := start(t, dir)
+	c := client(t, m)
+	before := heapInUse()
+	zone := strings.Repeat("z", each)
+	for n := range writes {
+		if _, err := c.Put(t.Context(), "zone", fmt.Sprint(n)+zone); err != nil {
+			t.Fatal(err)
+		}
+	}
+	running := heapInUse() - before
+	c.Close()
+	m.Stop()
+	stopped := heapInUse()
+	start(t, dir)
+	again := heapInUse() - stopped
+	t.Logf("after %d writes of %d KiB the heap has %d MiB more; after a restart %d MiB more than without a member", writes, each>>10, running>>20, again>>20)
+	if running > bound {
+		t.Errorf("the heap has %d MiB more after %d MiB of writes, want %d at most", running>>20, writes*each>>20, bound>>20)
+	}
+	if again > bound {
+		t.Errorf("after a restart the heap has %d MiB more, want %d at most", again>>20, bound>>20)
+	}
+}
