@@ -75,7 +75,7 @@ func base(t *testing.T, n int) ledger.Base {
 
 func waited(t *testing.T, f *feed) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if err := f.wait(ctx); err != nil {
 		t.Fatal(err)

@@ -55,7 +55,7 @@ func TestWorkers_areUsedAgainAndEnd(t *testing.T) {
 		t.Error("no worker was used a second time")
 	}
 	end()
-	for stop := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+	for stop := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 		buf := make([]byte, 4<<20)
 		all := string(buf[:runtime.Stack(buf, true)])
 		left := 0

@@ -330,7 +330,7 @@ func TestClass_tellsItsOwnTargets(t *testing.T) {
 	}
 	heard := func(s *secondary, want ...string) {
 		t.Helper()
-		deadline := time.Now().Add(10 * time.Second)
+		deadline := time.Now().Add(time.Minute)
 		for {
 			s.mu.Lock()
 			var got []string

@@ -267,7 +267,7 @@ func TestNotify_signedNeedsSignedAnswer(t *testing.T) {
 		if got != 5 {
 			t.Errorf("serial %d", got)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Error("not repeated after an unsigned answer")
 	}
 	// An answer signed with another secret is no answer.

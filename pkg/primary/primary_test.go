@@ -109,7 +109,7 @@ func TestPrimary_answersFromTheAddressAsked(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	conn.SetDeadline(time.Now().Add(5 * time.Second))
+	conn.SetDeadline(time.Now().Add(time.Minute))
 	conn.Write(pack(t, query("example.org.", mdns.TypeSOA)))
 	buf := make([]byte, 512)
 	if _, err := conn.Read(buf); err != nil { // a connected socket takes nothing from another address
@@ -156,7 +156,7 @@ func TestTCP_connectionsAreBounded(t *testing.T) {
 		Allow: []Rule{{Prefixes: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/24"), netip.MustParsePrefix("127.0.1.0/24")}}},
 	})
 	from := func(source string) net.Conn {
-		d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(source)}, Timeout: 5 * time.Second}
+		d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(source)}, Timeout: time.Minute}
 		conn, err := d.Dial("tcp", p.Addrs()[0].String())
 		if err != nil {
 			t.Fatal(err)
@@ -165,7 +165,7 @@ func TestTCP_connectionsAreBounded(t *testing.T) {
 		return conn
 	}
 	works := func(conn net.Conn, rcode int) bool {
-		conn.SetDeadline(time.Now().Add(5 * time.Second))
+		conn.SetDeadline(time.Now().Add(time.Minute))
 		msg := pack(t, query("example.org.", mdns.TypeSOA))
 		if _, err := conn.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(msg))), msg...)); err != nil {
 			return false
@@ -213,7 +213,7 @@ func TestTCP_connectionsAreBounded(t *testing.T) {
 		t.Error("a flood of outsiders took a peer's place")
 	}
 	first.Close()
-	deadline := time.Now().Add(5 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for !works(from(peer), mdns.RcodeSuccess) {
 		if time.Now().After(deadline) {
 			t.Fatal("a place given back is not taken again")
@@ -232,13 +232,13 @@ func TestTCP_idleConnectionsTakeNoPeersPlaces(t *testing.T) {
 		return wire
 	}
 	from := func(source string) net.Conn {
-		d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(source)}, Timeout: 5 * time.Second}
+		d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(source)}, Timeout: time.Minute}
 		conn, err := d.Dial("tcp", p.Addrs()[0].String())
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { conn.Close() })
-		conn.SetDeadline(time.Now().Add(10 * time.Second))
+		conn.SetDeadline(time.Now().Add(time.Minute))
 		return conn
 	}
 	unsigned := pack(t, query("example.org.", mdns.TypeSOA))
@@ -304,7 +304,7 @@ func TestTCP_readerThatNeverReadsIsCut(t *testing.T) {
 	stuck := dialTCP(t, p)
 	stuck.(*net.TCPConn).SetReadBuffer(4096)
 	send(t, stuck, pack(t, query("example.org.", mdns.TypeAXFR)))
-	deadline := time.Now().Add(5 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for {
 		if ok, _ := p.transfers.take(loopback); !ok {
 			break

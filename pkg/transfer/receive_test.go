@@ -124,7 +124,7 @@ func (s script) start(t *testing.T) string {
 			return
 		}
 		defer conn.Close()
-		conn.SetDeadline(time.Now().Add(10 * time.Second))
+		conn.SetDeadline(time.Now().Add(time.Minute))
 		raw, err := message(conn, patience)
 		if err != nil {
 			t.Error(err)

@@ -96,7 +96,7 @@ func TestRun_servesUntilItsContextEnds(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- command.ExecuteContext(ctx) }()
 	var url string
-	for deadline := time.Now().Add(10 * time.Second); url == ""; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); url == ""; time.Sleep(10 * time.Millisecond) {
 		if line := out.String(); strings.HasPrefix(line, "ready: ") && strings.HasSuffix(line, "\n") {
 			url = strings.Fields(line)[1]
 		}
@@ -146,7 +146,7 @@ func TestRun_servesUntilItsContextEnds(t *testing.T) {
 		if err != nil {
 			t.Errorf("it ended with %v", err)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Error("it goes on")
 	}
 }
