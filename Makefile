@@ -7,6 +7,8 @@ export GOFLAGS := -mod=vendor -buildvcs=false -trimpath
 # The binary is static and the tests run what is shipped; the race detector alone wants a C compiler.
 export CGO_ENABLED := 0
 GO ?= go
+# The compiler spends a third of its time on its garbage; with more room a cold build takes two thirds of the processor time.
+COMPILE := GOGC=400 $(GO)
 
 # Packages whose promise is about concurrency, with those below them; `make test` runs them a second time under the race detector.
 RACE := pkg/(ledger|zoneview|primary|apiserver|registry)
@@ -25,7 +27,7 @@ help: ## print this list
 .PHONY: build
 build: ## build bin/kubizone from vendor/, without symbols and DWARF as the image has it: stack traces and profiles need neither
 	@test -x bin/kubizone || echo "building bin/kubizone: the first time takes some minutes"
-	$(GO) build -ldflags '-s -w' -o bin/kubizone ./cmd/kubizone
+	$(COMPILE) build -ldflags '-s -w' -o bin/kubizone ./cmd/kubizone
 
 .PHONY: run
 run: build ## start everything in one process with the examples and the root zone; Ctrl-C stops it
@@ -36,7 +38,7 @@ run: build ## start everything in one process with the examples and the root zon
 test: peers ## what CI runs: vet, the tests, the slowest of them, then the concurrent packages under the race detector, without test-idle, test-broken and soak
 	KUBE_BIN=$$(hack/build-kube.sh kubectl kube-apiserver kube-controller-manager sample-apiserver) && export KUBE_BIN KUBIZONE_TEST_REQUIRE_ALL=1 && \
 	KUBIZONE_BIN=$$(mktemp -d) && export KUBIZONE_BIN && trap 'rm -rf "$$KUBIZONE_BIN"' EXIT && \
-	$(GO) vet $(PKG) && \
+	$(COMPILE) vet $(PKG) && \
 	$(GO) run ./test/slowest -vet=off -p 3 -timeout $(TIMEOUT) $(PKG)
 	$(MAKE) --no-print-directory test-race
 

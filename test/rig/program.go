@@ -35,7 +35,7 @@ func Kubizone(ctx context.Context, dir, tag string) (string, error) {
 		return program, nil
 	}
 	build := exec.CommandContext(ctx, "go", "build", "-ldflags", "-s -w", "-tags", tag, "-o", program+".new", "kubi.zone/kubizone/cmd/kubizone")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0") // what is shipped
+	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOGC=400") // what is shipped, linked with room for the linker
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build kubizone: %w\n%s", err, out)
 	}
