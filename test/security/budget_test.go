@@ -9,9 +9,13 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -194,4 +198,81 @@ func (a *arena) figure(ctx context.Context, t *testing.T, metric, namespace stri
 		return 0
 	}
 	return must(strconv.ParseFloat(found[1], 64))(t)
+}
+
+// 73, measured with -noisy: what a tenant does to another, and to etcd, that changes a record in the largest zone there may be as fast
+// as it can: without a budget, and with the one that the flags give. How long it would take to fill 8 GiB follows from what etcd's file
+// grew by meanwhile.
+func TestNoise_octets(t *testing.T) {
+	if *noisy == 0 {
+		t.Skip("without -noisy there is nothing to measure")
+	}
+	a := need(t)
+	ctx := within(t, 2*patience+4**noisy)
+	const loud = "loud-octets"
+	if err := a.join(ctx, loud); err != nil {
+		t.Fatal(err)
+	}
+	them, calm := a.tenants[loud], a.tenants[victim]
+	fat := zone(loud, "fat", "loud-octets.example.", rule(loud, nil, "*"))
+	for i := range 480 {
+		fat.Spec.Delegations = append(fat.Spec.Delegations, rule(loud, nil, fmt.Sprintf("%05d%s.%s", i, strings.Repeat("a", 55), strings.Repeat("b", 50))))
+	}
+	until(ctx, t, "the fat zone", func() error {
+		_, err := them.zones().Create(ctx, fat, metav1.CreateOptions{})
+		return err
+	})
+	for i := range 4 {
+		if err := them.puts(ctx, fmt.Sprintf("r%d", i), fmt.Sprintf("r%d.loud-octets.example.", i), "A", "192.0.2.1"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := calm.puts(ctx, "quietvictim-calm", "calm.victim.example.", "TXT", "0"); err != nil && !apierrors.IsAlreadyExists(err) {
+		t.Fatal(err)
+	}
+	admin := must(a.kube.Clients())(t)
+	alone := calm.quiet(ctx, t, 40, time.Now().Add(*noisy))
+	t.Logf("alone: %d changes, p50 %s, p99 %s", len(alone), percentile(alone, 50), percentile(alone, 99))
+	for _, budget := range []string{"stored=unlimited,written=unlimited", "written=2Mi"} {
+		if _, err := admin.CoreV1().Namespaces().Patch(ctx, loud, types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{"kubi.zone/budget":%q}}}`, budget), metav1.PatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		noise, silence := context.WithCancel(ctx)
+		var all sync.WaitGroup
+		var written, refused atomic.Int64
+		for i := range 4 {
+			all.Go(func() {
+				for n := 0; noise.Err() == nil; n++ {
+					err := them.RESTClient().Patch(types.MergePatchType).Namespace(loud).Resource("records").Name(fmt.Sprintf("r%d", i)).
+						Body(fmt.Appendf(nil, `{"spec":{"ttl":%d}}`, n%1000+300)).MaxRetries(0).Do(noise).Error()
+					switch {
+					case err == nil:
+						written.Add(1)
+					case apierrors.IsTooManyRequests(err): // a client that heeds it would wait for longer
+						refused.Add(1)
+						time.Sleep(100 * time.Millisecond)
+					}
+				}
+			})
+		}
+		// What may be written at once is gone before it is measured.
+		for budget != "stored=unlimited,written=unlimited" && refused.Load() == 0 && ctx.Err() == nil {
+			time.Sleep(100 * time.Millisecond)
+		}
+		began, size, from := time.Now(), a.etcdSize(ctx, t), written.Load()
+		beside := calm.quiet(ctx, t, 40, time.Now().Add(*noisy))
+		grown, took, wrote := a.etcdSize(ctx, t)-size, time.Since(began), written.Load()-from
+		silence()
+		all.Wait()
+		t.Logf("%s: %d changes beside it, p50 %s, p99 %s; it made %.0f writes a second, %d were refused in all, etcd's file grew by %.1f MiB in %s: 8 GiB after %.0f s", budget, len(beside), percentile(beside, 50), percentile(beside, 99),
+			float64(wrote)/took.Seconds(), refused.Load(), grown/(1<<20), took.Round(time.Second), 8*(1<<30)/(grown/took.Seconds()))
+	}
+}
+
+// etcdSize is that of its file, compacted or not.
+func (a *arena) etcdSize(ctx context.Context, t *testing.T) float64 {
+	t.Helper()
+	client := must(clientv3.New(clientv3.Config{Endpoints: []string{a.etcd.Endpoint}, Logger: zap.NewNop()}))(t)
+	defer client.Close()
+	return float64(must(client.Status(ctx, a.etcd.Endpoint))(t).DbSize)
 }
