@@ -295,7 +295,7 @@ func (d *recordDecision) speaksForOthers(z *Zone, holding *Holding, p *place, co
 		return nil
 	}
 	since := uint64(math.MaxUint64)
-	if h, _ := get[Holders](&d.reading, HoldersKey(z.UID, base)); h.Holder() == ns {
+	if h, _ := get[Holders](&d.reading, HoldersKey(z.UID, base)); h.Holder() == ns && !h.List[0].Late {
 		since = h.List[0].First
 	}
 	for _, x := range holding.Reserved {

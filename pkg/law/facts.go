@@ -332,6 +332,9 @@ type Holder struct {
 	Count int `json:"c"`
 	// First is the journal count at which it came.
 	First uint64 `json:"f,omitempty"`
+	// Late: it came while a cascade was bringing names below for others, which count as
+	// older (S2.7, S4.7).
+	Late bool `json:"l,omitempty"`
 
 	Unknown *Unknown `json:"-"`
 }

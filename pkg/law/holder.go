@@ -29,12 +29,12 @@ func (h *Holders) Holder() string {
 
 // join counts one more record of a namespace that came at n: its place in the
 // list is that of its oldest record (S4.6).
-func (h *Holders) join(namespace string, n uint64) {
+func (h *Holders) join(namespace string, n uint64, late bool) {
 	if i := slices.IndexFunc(h.List, func(x Holder) bool { return x.Namespace == namespace }); i >= 0 {
 		h.List[i].Count++
 		h.List[i].First = min(h.List[i].First, n)
 	} else {
-		h.List = append(h.List, Holder{Namespace: namespace, Count: 1, First: n})
+		h.List = append(h.List, Holder{Namespace: namespace, Count: 1, First: n, Late: late})
 	}
 	slices.SortStableFunc(h.List, func(x, y Holder) int { return cmp.Compare(x.First, y.First) })
 }

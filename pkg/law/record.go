@@ -437,7 +437,14 @@ func (d *recordDecision) change(plan *Plan, z *Zone, holding *Holding, p *place,
 		holders[Base(gone.Owner)].leave(ask.Namespace)
 	}
 	if member != nil && member.Admission == AdmittedPlain && !(was != nil && was.Admission == AdmittedPlain && Base(gone.Owner) == Base(come.Owner)) {
-		holders[Base(come.Owner)].join(ask.Namespace, member.N)
+		late := false
+		if at, err := Base(come.Owner).In(z.FQDN()); err == nil && (!ask.Cascade || ask.Move != nil) && ask.Namespace != z.Namespace && holding.gaining() {
+			var known bool
+			if late, known = d.holdsElsewhereBelow(holding, z.View, at, ask.Namespace); !known {
+				return nil, nil
+			}
+		}
+		holders[Base(come.Owner)].join(ask.Namespace, member.N, late)
 	}
 
 	var k keys
