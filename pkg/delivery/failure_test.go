@@ -493,6 +493,32 @@ func TestLoop_withdrawWaitsForTheView(t *testing.T) {
 	}
 }
 
+// A zone that ended (S3.4) has no view any more: what it had last is withdrawn, also from a provider that cannot list,
+// whether the view went first or the word that it goes came first.
+func TestLoop_withdrawsWhatEnded_S3_4(t *testing.T) {
+	for _, viewFirst := range []bool{true, false} {
+		inScene(t, func(s *scene) {
+			s.memory.Blind = true
+			s.start()
+			ends := []func(){
+				func() { s.worker.views.Remove("z") },
+				func() { s.worker.SetZone(delivery.Zone{UID: "z", Classes: []string{"main"}, Withdraw: true}) },
+			}
+			if !viewFirst {
+				slices.Reverse(ends)
+			}
+			for _, end := range ends {
+				end()
+				synctest.Wait()
+			}
+			after(time.Minute)
+			if left := stands(s.server, s.zone.header.FQDN); len(left) > 0 || s.state().Version != "" {
+				t.Errorf("left: %v, state %+v", left, s.state())
+			}
+		})
+	}
+}
+
 // counts is a Metrics.
 type counts struct {
 	mu     sync.Mutex

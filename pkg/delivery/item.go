@@ -179,6 +179,9 @@ func (a *attempt) run(ctx context.Context) {
 	}
 	a.keep()
 	snapshot := l.snapshot(a.zone)
+	if snapshot == nil && !wanted {
+		snapshot = l.last(a.zone.UID)
+	}
 	if !a.mine(ctx, snapshot, now) {
 		return
 	}

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
+
+	"kubi.zone/kubizone/pkg/zoneview"
 )
 
 // Loop keeps every zone at its settled serial with each of its classes. It is level-triggered: it is told which zones
@@ -32,6 +34,8 @@ type Loop struct {
 type zone struct {
 	Zone
 	items map[string]*item // by class
+	// last is what a zone had that ended (S3.4): its view is gone, and its Zone is not.
+	last *zoneview.Snapshot
 }
 
 // class is guarded by Loop.mu.
@@ -92,7 +96,8 @@ func (l *Loop) Run(ctx context.Context) error {
 		case event, ok := <-events:
 			if ok {
 				l.mu.Lock()
-				if z := l.zones[event.Zone.UID]; z != nil && !event.Gone {
+				if z := l.zones[event.Zone.UID]; z != nil {
+					z.last = event.Last // nil unless it is gone
 					l.enqueueZone(z)
 				}
 				l.mu.Unlock()

@@ -41,6 +41,16 @@ func (l *Loop) snapshot(zone Zone) *zoneview.Snapshot {
 	return settled
 }
 
+// last is what a zone had whose view is gone, nil where that is not known.
+func (l *Loop) last(uid string) *zoneview.Snapshot {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if z := l.zones[uid]; z != nil {
+		return z.last
+	}
+	return nil
+}
+
 // changes are what each serial after since did, up to until. No error but that there is no knowing.
 func (l *Loop) changes(ctx context.Context, uid string, since, until serial.Serial) ([]dns.Change, error) {
 	if since == until {
@@ -226,7 +236,7 @@ func (l *Loop) withdrawal(ctx context.Context, uid string, state State, snapshot
 		plan.History = []dns.Change{}
 	} else {
 		changes, err := l.changes(ctx, uid, from, snapshot.Serial())
-		if err != nil && !errors.Is(err, zoneview.ErrTrimmed) {
+		if err != nil && !errors.Is(err, zoneview.ErrTrimmed) && !errors.Is(err, zoneview.ErrUnknown) {
 			return Plan{}, err
 		}
 		if err != nil {

@@ -350,7 +350,7 @@ func (v *Set) remove(uid string) {
 	delete(v.zones, uid)
 	v.sum -= known.octets
 	v.unname(uid, known.settled)
-	v.tell(Event{Zone: known.newest.zone, Gone: true})
+	v.tell(Event{Zone: known.newest.zone, Gone: true, Last: known.settled})
 }
 
 func (v *Set) held(uid string) *held {

@@ -61,10 +61,13 @@ func (v *Set) Wait(ctx context.Context, uid string, atLeast uint64) (*Snapshot, 
 	}
 }
 
-// Event says that a zone changed or is gone. It carries no content: ask the Set.
+// Event says that a zone changed or is gone. What changed is asked of the Set; what
+// a zone that is gone had when it settled last is Last, for those who have to take
+// it away elsewhere.
 type Event struct {
 	Zone Zone
 	Gone bool
+	Last *Snapshot
 }
 
 // Subscribe returns a channel of events from now on and the function that ends

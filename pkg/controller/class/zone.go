@@ -167,10 +167,10 @@ func (c *Controller) takenFrom(zone *v1alpha1.Zone, all []*v1alpha1.DNSClass) []
 
 // tell is level-triggered as the Loop is: only what is new is told.
 func (c *Controller) tell(zone *v1alpha1.Zone, force inForce, taken []string, terminating bool) {
-	uid := string(zone.UID)
+	uid, ended := string(zone.UID), zone.Status.FQDN == "" // or it never stood, and nothing is delivered (S3.1, S3.4)
 	desired := delivery.Zone{
-		UID: uid, Classes: force.classes, Withdraw: zone.DeletionTimestamp != nil,
-		Retain: zone.Spec.DeletionPolicy == v1alpha1.DeletionPolicyRetain, Paused: zone.Annotations[v1alpha1.AnnotationPaused] == "true",
+		UID: uid, Classes: force.classes, Withdraw: zone.DeletionTimestamp != nil || ended,
+		Retain: zone.Spec.DeletionPolicy == v1alpha1.DeletionPolicyRetain && !ended, Paused: zone.Annotations[v1alpha1.AnnotationPaused] == "true",
 	}
 	for _, one := range c.deliveriesOf(uid) {
 		c.hold(one)

@@ -66,6 +66,10 @@ func (f *Feed) bring(ctx context.Context, object cache.ObjectName) error {
 		f.Set.Remove(known)
 		f.remember(object, "")
 	}
+	if zone != nil && zone.Status.FQDN == "" && known != "" { // it ended (S3.4), and may come again with this uid
+		f.Set.Remove(known)
+		f.remember(object, "")
+	}
 	if zone == nil || zone.Status.SettledSerial == 0 {
 		return nil // S7.2: there is nothing to deliver, and an event will say when there is
 	}
