@@ -265,12 +265,14 @@ func (d *zoneDecision) follow(ask FollowAsk) (*Plan, *Refusal) {
 		return plan, nil // the zone it follows has gone since, and somebody has taken the name: it keeps its own
 	}
 	s := &seat{view: before.View, fqdn: fqdn}
-	parent, cut, cond, known := d.parentOf(before.View, fqdn, before.Namespace, holding)
+	// What a rename leaves undelegated ends as little as what a new zone above does not list (S3.3); a rule that was
+	// withdrawn before stays withdrawn.
+	parent, cut, withdrawn, cond, known := d.parentOf(before.View, fqdn, before.Namespace, &Holding{Withdrawn: holding.Withdrawn}, ask.Now)
 	if !known {
 		return nil, nil
 	}
 	h := *holding
-	h.Parent, h.ExternalCut = nil, cut
+	h.Parent, h.ExternalCut, h.Withdrawn = nil, cut, withdrawn
 	if parent != nil && (cut || cond.Status == "True") {
 		h.Parent = &parent.Ref
 	}
@@ -280,7 +282,7 @@ func (d *zoneDecision) follow(ask FollowAsk) (*Plan, *Refusal) {
 	if from != 0 && from.Ahead(z.Serial) {
 		z.Serial = from
 	}
-	change := &ZoneChange{Zone: &z, Holding: &h, Delegated: cond}
+	change := &ZoneChange{Zone: &z, Holding: &h, Delegated: cond, EndsAt: withdrawn.endsAt(ask.Now)}
 	scans := []Scan{
 		{Kind: ScanMembers, Zone: z.UID, Owner: name.Apex},
 		{Kind: ScanReferring, Target: &Ref{Namespace: z.Namespace, Name: z.Name}},

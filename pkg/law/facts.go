@@ -160,6 +160,8 @@ type Holding struct {
 	Ref
 	// Parent is the enclosing zone that delegates this one; nil: standalone or not delegated.
 	Parent *Ref `json:"parent,omitempty"`
+	// Withdrawn: the enclosing zone delegated this one, and the rule went; nil otherwise (S3.4).
+	Withdrawn *Withdrawal `json:"withdrawn,omitempty"`
 	// ExternalCut: the parent has NS records above this zone's name, so it adds none for it (S3.5).
 	ExternalCut bool `json:"externalCut,omitempty"`
 	// Follows is the uid of the zone whose fqdn this one's relative name follows.
@@ -190,6 +192,20 @@ type Holding struct {
 	Waived int64 `json:"waived,omitempty"`
 	// Overdue: the standing works took too long; delivered as it is until they are through.
 	Overdue bool `json:"overdue,omitempty"`
+
+	Unknown *Unknown `json:"-"`
+}
+
+// Withdrawal is the time that a zone has left after the rule that delegated it went (S3.4).
+type Withdrawal struct {
+	// By is the uid of the zone that delegated it.
+	By string `json:"by"`
+	// Since tells one withdrawal from the next, unix seconds. Nothing is counted from it.
+	Since int64 `json:"since"`
+	// Passed are the seconds that servers ran since then, as far as one has written them down.
+	Passed int64 `json:"passed,omitempty"`
+	// Grace is the period in seconds by which status.endsAt was written.
+	Grace int64 `json:"grace"`
 
 	Unknown *Unknown `json:"-"`
 }
@@ -232,10 +248,16 @@ type Zone struct {
 	RecordsPerNamespace int64
 	MinimumSerial       *uint32
 	Terminating         bool
-	// Pending: waits for the target of its zoneRef; holds nothing (S3.1). ZoneRef is
-	// that target.
+	// Grace is for how many seconds a child stands after its rule went (S3.4).
+	Grace int64
+	// Pending: waits for the target of its zoneRef, or for a rule after it ended; holds
+	// nothing (S3.1). ZoneRef is that target; without one Wanted is the name it waits for.
 	Pending bool
 	ZoneRef *Ref
+	Wanted  name.Name
+	// Ending: it is pending because it ended, and what it had is not let go yet. Its uid
+	// names the keys that go, so it is made nowhere until that is through.
+	Ending bool
 	// HasClass: a class delivers it, so Ready waits for that.
 	HasClass bool
 
@@ -447,9 +469,11 @@ type LastSerial struct {
 	Jump uint32 `json:"jump,omitempty"`
 	// By is the namespace whose zone had the name.
 	By string `json:"by,omitempty"`
-	// Zone is the uid of the zone that was removed there, "" where it was renamed:
+	// Zone is the uid of the zone that was removed there, or ended, "" where it was renamed:
 	// while its cascade is not through, its holders are those of a zone made anew (S2.7).
 	Zone string `json:"zone,omitempty"`
+	// Withdrawn is that zone's, for the zones that it delegated (S3.4).
+	Withdrawn *Withdrawal `json:"withdrawn,omitempty"`
 
 	Unknown *Unknown `json:"-"`
 }

@@ -213,7 +213,7 @@ func (r *reading) arrive(plan *Plan, work *Work, workID string) {
 		}
 	}
 	if _, waits := h.letGo(place.Owner); waits {
-		scans = append(scans, Scan{Kind: ScanPending, Target: &Ref{Namespace: z.Namespace, Name: z.Name}})
+		scans = append(scans, pendingBelow(z.Ref, z.View, z.FQDN()))
 	}
 	if z.RecordsPerNamespace > 0 {
 		scans = append(scans, Scan{Kind: ScanWaiting, View: z.View, Name: z.FQDN()})

@@ -5,6 +5,7 @@ package law
 
 import (
 	"fmt"
+	"time"
 
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
@@ -14,9 +15,13 @@ import (
 // zone is; nobody asks for anything, so it is never refused.
 type ParentAsk struct {
 	Zone *Zone
-	// WasDelegated says that the Delegated condition is True, or says withdrawn, now.
+	// WasDelegated says that the Delegated condition is True now.
 	WasDelegated bool
+	Now          time.Time
 }
+
+// nobody is what a zone follows that followed one which ended (S3.4).
+const nobody = "-"
 
 // DecideParent decides the parent of a zone after something above it changed
 // (S3.3–S3.5). Plan.Zone is nil when nothing changes.
@@ -39,19 +44,28 @@ func decideParent(d *reading, ask ParentAsk) *Plan {
 		return plan // it is gone or renamed, and that has a cascade of its own
 	}
 	h := *holding
-	parent, cut, cond, known := d.parentOf(z.View, z.FQDN(), z.Namespace, holding)
+	parent, cut, withdrawn, cond, known := d.parentOf(z.View, z.FQDN(), z.Namespace, holding, ask.Now)
 	if !known {
 		return nil
 	}
-	h.Parent, h.ExternalCut = nil, cut
+	h.Parent, h.ExternalCut, h.Withdrawn = nil, cut, withdrawn
 	if parent != nil && (cut || cond.Status == "True") {
 		h.Parent = &parent.Ref
 	}
-	same := h.ExternalCut == holding.ExternalCut && (h.Parent == nil) == (holding.Parent == nil) && (h.Parent == nil || h.Parent.UID == holding.Parent.UID)
+	if h.Follows != "" && h.Follows != nobody && (parent == nil || h.Follows != parent.UID) {
+		// What it followed may stand again, with the same uid, under another name.
+		last, known := d.went(z.View, z.FQDN(), parent, h.Follows)
+		if !known {
+			return nil
+		}
+		if last != nil && last.Withdrawn != nil {
+			h.Follows = nobody
+		}
+	}
+	same := h.Follows == holding.Follows && h.ExternalCut == holding.ExternalCut && (h.Parent == nil) == (holding.Parent == nil) && (h.Parent == nil || h.Parent.UID == holding.Parent.UID) && h.Withdrawn == holding.Withdrawn
 	if same {
-		// The parent stays; only what is said of a zone without one may differ, and
-		// a withdrawal is remembered as such.
-		if h.Parent != nil || ask.WasDelegated == (cond.Reason == ReasonStandalone || cond.Reason == ReasonDelegated) {
+		// The parent stays; only what is said of a zone without one may differ.
+		if h.Parent != nil || h.Withdrawn != nil || ask.WasDelegated == (cond.Reason == ReasonStandalone || cond.Reason == ReasonDelegated) {
 			return plan
 		}
 		plan.Zone = &ZoneChange{Zone: z, Holding: holding, Delegated: cond}
@@ -63,35 +77,35 @@ func decideParent(d *reading, ask ParentAsk) *Plan {
 	if h.Parent != nil && (holding.Parent == nil || holding.Parent.UID != h.Parent.UID) {
 		plan.Debts = append(plan.Debts, Debt{Parent: *h.Parent, Child: z.Ref, View: z.View, FQDN: z.FQDN()})
 	}
-	plan.Zone = &ZoneChange{Zone: z, Holding: &h, Delegated: cond}
+	plan.Zone = &ZoneChange{Zone: z, Holding: &h, Delegated: cond, EndsAt: withdrawn.endsAt(ask.Now)}
 	plan.Writes = append(plan.Writes, Write{Key: HoldingKey(z.View, z.FQDN()), Value: &h})
 	return plan
 }
 
 // parentOf is the zone that encloses a zone of ns at fqdn, nil for none, and what
 // the condition Delegated says of it (S3.3–S3.5). cut: it delegates a name above
-// fqdn away. has is what stood under the zone's name before. known false: facts
-// are needed.
-func (r *reading) parentOf(view string, fqdn name.Name, ns string, has *Holding) (parent *Zone, cut bool, cond *Condition, known bool) {
+// fqdn away. withdrawn: its rule for the zone went; that of has where it went before.
+// has is what stood under the zone's name before. known false: facts are needed.
+func (r *reading) parentOf(view string, fqdn name.Name, ns string, has *Holding, now time.Time) (parent *Zone, cut bool, withdrawn *Withdrawal, cond *Condition, known bool) {
 	standalone := &Condition{Status: "True", Reason: ReasonStandalone, Message: "no zone encloses it"}
 	up, ok := fqdn.Parent()
 	if !ok {
-		return nil, false, standalone, true
+		return nil, false, nil, standalone, true
 	}
 	_, above, known := r.longest(view, up)
 	if !known {
-		return nil, false, nil, false
+		return nil, false, nil, nil, false
 	}
 	if above == nil {
-		return nil, false, standalone, true
+		return nil, false, nil, standalone, true
 	}
 	p, ok := get[Zone](r, ZoneKey(above.Namespace, above.Name))
 	if !ok {
-		return nil, false, nil, false
+		return nil, false, nil, nil, false
 	}
-	if p == nil || p.UID != above.UID {
+	if p == nil || p.UID != above.UID || p.Pending {
 		r.stale()
-		return nil, false, nil, false
+		return nil, false, nil, nil, false
 	}
 	owner, _ := fqdn.Rel(p.FQDN())
 	var ks []Key
@@ -99,7 +113,7 @@ func (r *reading) parentOf(view string, fqdn name.Name, ns string, has *Holding)
 		ks = append(ks, OwnerKey(p.UID, up))
 	}
 	if !r.all(ks) {
-		return nil, false, nil, false
+		return nil, false, nil, nil, false
 	}
 	by := rdata.NS
 	for _, k := range ks {
@@ -112,13 +126,70 @@ func (r *reading) parentOf(view string, fqdn name.Name, ns string, has *Holding)
 	switch {
 	case !p.DelegatesZone(fqdn, ns):
 		cond = &Condition{Status: "False", Reason: ReasonNotDelegated, Message: fmt.Sprintf("zone %s encloses it and does not delegate it (its owner can add a delegation with zones: [%q])", p.FQDN(), owner)}
-		if has.Parent != nil && has.Parent.UID == p.UID {
-			cond.Reason = ReasonDelegationWithdrawn
+		from, known := r.heir(view, fqdn, has, p)
+		if !known {
+			return nil, false, nil, nil, false
 		}
-		return p, false, cond, true
+		switch {
+		case has.Withdrawn != nil && has.Withdrawn.By == p.UID:
+			withdrawn = has.Withdrawn
+		case from != nil:
+			withdrawn = &Withdrawal{By: p.UID, Since: now.Unix(), Passed: from.Passed, Grace: p.Grace}
+		case has.delegatedBy() == p.UID:
+			withdrawn = &Withdrawal{By: p.UID, Since: now.Unix(), Grace: p.Grace}
+		}
+		if withdrawn != nil {
+			cond.Reason = ReasonDelegationWithdrawn
+			cond.Message += "; it ends after the withdrawalGracePeriod of that zone (S3.4)"
+		}
+		return p, false, withdrawn, cond, true
 	case cut:
 		cond = &Condition{Status: "False", Reason: ReasonExternalCut, Message: fmt.Sprintf("zone %s delegates a name above it away by %s records, so it adds none for this zone", p.FQDN(), by)}
-		return p, true, cond, true
+		return p, true, nil, cond, true
 	}
-	return p, false, &Condition{Status: "True", Reason: ReasonDelegated, Message: fmt.Sprintf("by zone %s", p.FQDN())}, true
+	return p, false, nil, &Condition{Status: "True", Reason: ReasonDelegated, Message: fmt.Sprintf("by zone %s", p.FQDN())}, true
+}
+
+// delegatedBy is the uid of the zone that delegates this one, or whose rule for it went; "" for none.
+func (h *Holding) delegatedBy() string {
+	switch {
+	case h.Parent != nil:
+		return h.Parent.UID
+	case h.Withdrawn != nil:
+		return h.Withdrawn.By
+	}
+	return ""
+}
+
+// heir is the withdrawal that a zone at fqdn has from the one that delegated it, where
+// that one stood between it and p, p withdrew it, and it was removed or ended since: a
+// zone does not outlive its rule by those below it (S3.4). nil: there is none.
+func (r *reading) heir(view string, fqdn name.Name, has *Holding, p *Zone) (w *Withdrawal, known bool) {
+	by := has.delegatedBy()
+	if by == "" || by == p.UID {
+		return nil, true
+	}
+	last, known := r.went(view, fqdn, p, by)
+	if last == nil || last.Withdrawn == nil || last.Withdrawn.By != p.UID {
+		return nil, known
+	}
+	return last.Withdrawn, known
+}
+
+// went is what is left of the zone with that uid, where it stood between fqdn and the
+// zone that encloses it now, nil for none.
+func (r *reading) went(view string, fqdn name.Name, enclosing *Zone, uid string) (last *LastSerial, known bool) {
+	var between []Key
+	for up, ok := fqdn.Parent(); ok && (enclosing == nil || up != enclosing.FQDN()); up, ok = up.Parent() {
+		between = append(between, Key{Kind: KindLastSerial, View: view, Name: up})
+	}
+	if !r.all(between) {
+		return nil, false
+	}
+	for _, k := range between {
+		if x, _ := get[LastSerial](r, k); x != nil && x.Zone == uid {
+			last = x
+		}
+	}
+	return last, true
 }

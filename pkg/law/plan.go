@@ -72,6 +72,10 @@ type ZoneChange struct {
 	Delegated, Servable *Condition
 	Step                *content.Step
 	Gone                bool
+	// Ended is the zone as it stood, where it ends and is pending from now on (S3.4).
+	Ended *Zone
+	// EndsAt is about when the zone ends, unix seconds; 0 leaves what was said.
+	EndsAt int64
 }
 
 // Settled reports whether what the zone contains after the change may be delivered.
@@ -113,6 +117,8 @@ type Work struct {
 	Renames bool `json:"renames,omitempty"`
 	// Purge is the uid of a zone that is gone; its internal keys go at the end.
 	Purge string `json:"purge,omitempty"`
+	// Ended is that zone where it ended and is pending: it may be made anew after that (S3.4).
+	Ended *Place `json:"ended,omitempty"`
 	// Move is the record that the item brings to another zone; neither such an item nor one with Left has scans.
 	Move *Move `json:"move,omitempty"`
 	// Left is a namespace that terminated when cascades came by what is in it (S2.8): all of
@@ -150,7 +156,7 @@ const (
 	ScanWaiting ScanKind = "waiting"
 	// ScanReferring: what waits for the zone object Target.
 	ScanReferring ScanKind = "referring"
-	// ScanPending: the zones among those.
+	// ScanPending: the zones among those, and the zones that wait at or below (View, Name).
 	ScanPending ScanKind = "pending"
 	// ScanZones: the zones strictly below (View, Name), whose parent may be another now.
 	ScanZones ScanKind = "zones"

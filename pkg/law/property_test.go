@@ -89,6 +89,7 @@ func drawZone(t *rapid.T) law.ZoneSpec {
 	if s.ZoneRef == nil && rapid.IntRange(0, 9).Draw(t, "in a view") == 0 {
 		s.View = "inside"
 	}
+	s.Grace = rapid.SampledFrom([]int64{0, 3600, 86400}).Draw(t, "grace")
 	s.Header = content.Header{TTL: rapid.SampledFrom([]uint32{60, 360}).Draw(t, "ttl"), Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}
 	for _, host := range []string{"ns1", "ns.example.net.", "ns1.b.example.org.", "@"} {
 		if rapid.IntRange(0, 5).Draw(t, host) == 0 {
@@ -281,6 +282,10 @@ func TestForest(t *testing.T) {
 				})
 			},
 			"settle": func(t *rapid.T) { settled() },
+			"run": func(t *rapid.T) {
+				by := time.Duration(rapid.IntRange(1, 30).Draw(t, "hours")) * time.Hour
+				act("run", func() { w.run(by) })
+			},
 			"clock": func(t *rapid.T) {
 				w.now = w.now.Add(time.Duration(rapid.IntRange(-100, 2000).Draw(t, "hours")) * time.Hour)
 			},

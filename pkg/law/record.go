@@ -163,7 +163,7 @@ func (d *recordDecision) locate(r *Record) (*place, *Refusal) {
 	if !ok {
 		return nil, nil
 	}
-	if z == nil || z.UID != holding.UID {
+	if z == nil || z.UID != holding.UID || z.Pending {
 		// The name and the object disagree: the facts are of two moments. Ask again.
 		d.stale()
 		return nil, nil
@@ -202,7 +202,7 @@ func (d *recordDecision) decide() (*Plan, *Refusal) {
 		if !ok {
 			return nil, nil
 		}
-		if z != nil && z.UID == ask.Before.Zone.UID {
+		if z != nil && z.UID == ask.Before.Zone.UID && !z.Pending {
 			home = z
 			if homeHolding, ok = get[Holding](&d.reading, HoldingKey(z.View, z.FQDN())); !ok {
 				return nil, nil
@@ -585,13 +585,13 @@ func (d *recordDecision) change(plan *Plan, z *Zone, holding *Holding, p *place,
 	for _, owner := range opened {
 		var waits bool
 		if left, waits = left.letGo(owner); waits {
-			retry = append(retry, Scan{Kind: ScanPending, Target: &Ref{Namespace: z.Namespace, Name: z.Name}})
+			retry = append(retry, pendingBelow(z.Ref, z.View, z.FQDN()))
 		}
 	}
 	if gone != nil && (come == nil || come.Owner != gone.Owner || come.Type != gone.Type) {
 		var waits bool
 		if left, waits = left.letGo(gone.Owner); waits {
-			retry = append(retry, Scan{Kind: ScanPending, Target: &Ref{Namespace: z.Namespace, Name: z.Name}})
+			retry = append(retry, pendingBelow(z.Ref, z.View, z.FQDN()))
 		}
 	}
 	if ask.Cascade && was != nil && member != nil && gone.Owner == come.Owner && df.empty() && *was == *member {

@@ -4,6 +4,7 @@
 package law
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -102,7 +103,7 @@ func (d *zoneDecision) resettle(plan *Plan, change *ZoneChange, s *seat, holding
 
 // remove frees the name and leaves the records to the cascade (S8.1, S8.2).
 func (d *zoneDecision) remove(plan *Plan) (*Plan, *Refusal) {
-	ask, z := &d.ask, d.ask.Before
+	z := d.ask.Before
 	holding, ok := get[Holding](&d.reading, HoldingKey(z.View, z.FQDN()))
 	if !ok {
 		return nil, nil
@@ -112,12 +113,20 @@ func (d *zoneDecision) remove(plan *Plan) (*Plan, *Refusal) {
 		return nil, nil
 	}
 	plan.Zone = &ZoneChange{Zone: z, Holding: holding, Gone: true}
+	return d.vacate(plan, holding, fmt.Sprintf("zone %s was removed", z.FQDN()))
+}
+
+// vacate frees the name of a zone that stands no longer, and owes the release of what
+// it had. nil: facts are needed.
+func (d *zoneDecision) vacate(plan *Plan, holding *Holding, reason string) (*Plan, *Refusal) {
+	ask, z := &d.ask, d.ask.Before
+	by := cmp.Or(d.by, z.Namespace)
 	last := Remember(z)
-	last.Zone = z.UID
+	last.Zone, last.Withdrawn = z.UID, holding.Withdrawn
 	plan.Writes = append(plan.Writes,
 		Write{Key: HoldingKey(z.View, z.FQDN())},
 		Write{Key: Key{Kind: KindLastSerial, View: z.View, Name: z.FQDN()}, Value: last})
-	plan.Work = &Work{ID: ask.WorkID, Reason: fmt.Sprintf("zone %s was removed", z.FQDN()), View: z.View, By: z.Namespace, Since: ask.Now.Unix(), Purge: z.UID, Scans: []Scan{
+	plan.Work = &Work{ID: ask.WorkID, Reason: reason, View: z.View, By: by, Since: ask.Now.Unix(), Purge: z.UID, Scans: []Scan{
 		{Kind: ScanMembers, Zone: z.UID, Owner: name.Apex},
 		{Kind: ScanReferring, Target: &Ref{Namespace: z.Namespace, Name: z.Name}},
 	}}
@@ -131,11 +140,11 @@ func (d *zoneDecision) remove(plan *Plan) (*Plan, *Refusal) {
 	plan.Work.Scans = append(plan.Work.Scans, vacated(z.View, z.FQDN(), gaining)...)
 	plan.Work.Scans = append(plan.Work.Scans, d.awaited(z.View, z.FQDN())...)
 	recount(plan, z.View, at, gaining)
-	if gaining != nil && gaining.standing(z.Namespace) >= maxRemovals {
-		return nil, &Refusal{Kind: Later, Message: fmt.Sprintf("the records of %d zones that were removed before from namespace %q still go to zone %s; remove this one when they are through", maxRemovals, z.Namespace, at)}
+	if gaining != nil && gaining.standing(by) >= maxRemovals {
+		return nil, &Refusal{Kind: Later, Message: fmt.Sprintf("the records of %d zones that were removed before from namespace %q still go to zone %s; remove this one when they are through", maxRemovals, by, at)}
 	}
 	if gaining != nil { // its holders are the gaining zone's until the cascade is through (S2.7)
-		h := gaining.WithWork(ask.WorkID, gaining.Namespace, z.Namespace, z.UID, z.FQDN(), ask.Now.Unix())
+		h := gaining.WithWork(ask.WorkID, gaining.Namespace, by, z.UID, z.FQDN(), ask.Now.Unix())
 		plan.Writes = append(plan.Writes, Write{Key: HoldingKey(z.View, at), Value: h})
 		plan.Work.Zones = []Place{{Ref: gaining.Ref, View: z.View, FQDN: at}}
 	}
@@ -170,7 +179,7 @@ func (d *zoneDecision) awaited(view string, fqdn name.Name) (scans []Scan) {
 		}
 		rel, _ := fqdn.Rel(at)
 		if slices.ContainsFunc(h.Awaited, func(a name.Rel) bool { return encloses(a, rel) }) {
-			scans = append(scans, Scan{Kind: ScanPending, Target: &Ref{Namespace: h.Namespace, Name: h.Name}})
+			scans = append(scans, pendingBelow(h.Ref, view, at))
 		}
 		n = at
 	}

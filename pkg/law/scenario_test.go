@@ -34,6 +34,7 @@ var scenarios = flag.String("scenarios", "testdata/*.txt", "the files that TestS
 //	    ns HOST [ADDRESS...]                                   spec.nameServers
 //	    allow PATTERN,... [types=A,...] [shared] [to NS...]    a rule for records
 //	    zones PATTERN,... [to NS...]                           a rule for zones
+//	    grace DURATION                                         spec.withdrawalGracePeriod, 24h without
 //	    limit N | minimum SERIAL | ttl N | expire N | class | contact TEXT | primary NAME
 //	record NS/NAME [ref=NS/NAME] [view=VIEW] [halfway]     create or replace; a line a value: NAME [TTL] TYPE RDATA;
 //	                                                       halfway: the request's time ends between the two zones of a move
@@ -42,6 +43,7 @@ var scenarios = flag.String("scenarios", "testdata/*.txt", "the files that TestS
 //	fill NS PREFIX COUNT                                   COUNT records; the line is as in record, with % for the number, & for three digits of it
 //	delete record|zone NS/NAME; terminate zone NS/NAME; deleting record NS/NAME
 //	reset; settle; clock TIME|+DURATION; patience; floor SERIAL jump=N (of a restored store)
+//	run DURATION                                           servers run so long: what is withdrawn may end
 //	show zone|record|holders|members|entries|journal|waiting ...; grep=TEXT keeps lines with it
 func TestScenarios(t *testing.T) {
 	files, err := filepath.Glob(*scenarios)
@@ -104,7 +106,7 @@ func (w *world) command(t *testing.T, d *datadriven.TestData) (out string) {
 	case "deleting":
 		w.records[parseObject(t, d, d.CmdArgs[1].Key)].record.Terminating = true
 	case "settle":
-		out = w.settleAloud()
+		out = w.aloud(w.settle)
 		for _, line := range w.checkSettled() {
 			t.Errorf("%s: %s", d.Pos, line)
 		}
@@ -123,6 +125,12 @@ func (w *world) command(t *testing.T, d *datadriven.TestData) (out string) {
 		d.MaybeScanArgs(t, "jump", &jump)
 		floor.Jump = number32(t, d, jump)
 		w.facts[law.Key{Kind: law.KindFloor}] = floor
+	case "run":
+		by, err := time.ParseDuration(d.CmdArgs[0].Key)
+		if err != nil {
+			d.Fatalf(t, "%v", err)
+		}
+		out = w.aloud(func() { w.run(by) })
 	case "show":
 		out = w.show(t, d)
 	default:
@@ -165,6 +173,7 @@ func parseZone(t *testing.T, d *datadriven.TestData) law.ZoneSpec {
 	lines := strings.Split(d.Input, "\n")
 	spec := law.ZoneSpec{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name}, DomainName: lines[0], ZoneRef: parseRef(t, d)}
 	d.MaybeScanArgs(t, "view", &spec.View)
+	spec.Grace = 86400
 	spec.Header = content.Header{TTL: 360, Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}
 	number := func(text string) uint32 {
 		n, err := strconv.ParseUint(text, 10, 32)
@@ -195,6 +204,12 @@ func parseZone(t *testing.T, d *datadriven.TestData) law.ZoneSpec {
 			spec.Header.PrimaryNameServer = f[1]
 		case "class":
 			spec.HasClass = true
+		case "grace":
+			by, err := time.ParseDuration(f[1])
+			if err != nil {
+				d.Fatalf(t, "%v", err)
+			}
+			spec.Grace = int64(by.Seconds())
 		default:
 			d.Fatalf(t, "no such line in a zone: %s", line)
 		}
@@ -351,8 +366,8 @@ func zoneLine(z *zoneObject) string {
 	return fmt.Sprintf("zone %s serial %d, Delegated=%s %s, Servable=%s %s\n", z.zone.FQDN(), z.zone.Serial, z.delegated.Status, z.delegated.Reason, z.servable.Status, z.servable.Reason)
 }
 
-// settleAloud settles and tells what changed meanwhile.
-func (w *world) settleAloud() string {
+// aloud does something and tells what changed meanwhile.
+func (w *world) aloud(do func()) string {
 	state := func() map[string]string {
 		lines := map[string]string{}
 		for o, r := range w.records {
@@ -364,7 +379,7 @@ func (w *world) settleAloud() string {
 		return lines
 	}
 	before := state()
-	w.settle()
+	do()
 	var out strings.Builder
 	after := state()
 	for _, k := range slices.Sorted(maps.Keys(after)) {

@@ -6,6 +6,7 @@ package law_test
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
@@ -111,6 +112,31 @@ func (w *world) carryOut(work *law.Work) {
 	}
 	delete(w.views, work.Purge)
 	delete(w.journal, work.Purge)
+	if work.Ended != nil {
+		out := w.decide(func(s *law.Seen) law.Outcome { return law.DecideEnded(s, work, w.now.Unix()) })
+		w.apply(object{work.Ended.Namespace, work.Ended.Name}, true, out.Plan, nil)
+	}
+}
+
+// run is what a server does that runs for so long: it counts it for each zone whose rule went, and ends those whose time
+// is over (S3.4).
+func (w *world) run(d time.Duration) {
+	for _, k := range w.holdings() {
+		h, ok := w.facts[k].(*law.Holding)
+		if !ok || h.Withdrawn == nil {
+			continue
+		}
+		o := object{h.Namespace, h.Ref.Name}
+		z := w.zones[o]
+		zone, spec := *z.zone, z.spec
+		ask := law.EndAsk{Zone: &zone, Spec: &spec, Counted: *h.Withdrawn, Passed: int64(d.Seconds()), Now: w.now, WorkID: w.fresh("work")}
+		out := w.decide(func(s *law.Seen) law.Outcome { return law.DecideEnd(s, ask) })
+		if out.Plan.Zone != nil && out.Plan.Zone.Ended != nil {
+			z.waits = out.Plan.Orphan
+		}
+		w.apply(o, true, out.Plan, nil)
+		w.payDebts()
+	}
 }
 
 // candidates of a work in the order of S2.7: zones, since they take records in;
@@ -131,7 +157,8 @@ func (w *world) candidates(work *law.Work) []candidate {
 				if scan.Kind == law.ScanPending && !k.zone {
 					continue
 				}
-				if scan.Kind != law.ScanWaiting && k.ref != (object{scan.Target.Namespace, scan.Target.Name}) {
+				named := scan.Kind == law.ScanPending && !scan.Name.IsZero() && !k.fqdn.IsZero() && k.view == scan.View && scan.Name.Encloses(k.fqdn)
+				if scan.Kind != law.ScanWaiting && !named && k.ref != (object{scan.Target.Namespace, scan.Target.Name}) {
 					continue
 				}
 				if scan.Kind == law.ScanWaiting && (k.fqdn.IsZero() || k.view != scan.View || !scan.Name.Encloses(k.fqdn) || scan.Exact && k.fqdn != scan.Name) {
@@ -251,7 +278,7 @@ func (w *world) decideParent(z *zoneObject) law.Outcome {
 	zone := *z.zone
 	was := z.delegated != nil && (z.delegated.Reason == law.ReasonStandalone || z.delegated.Reason == law.ReasonDelegated)
 	return w.decide(func(s *law.Seen) law.Outcome {
-		return law.DecideParent(s, law.ParentAsk{Zone: &zone, WasDelegated: was})
+		return law.DecideParent(s, law.ParentAsk{Zone: &zone, WasDelegated: was, Now: w.now})
 	})
 }
 

@@ -97,6 +97,9 @@ func (w *world) checkZone(o object, zo *zoneObject, report func(string, ...any))
 		report("S1.6: zone %s stands at %s and does not hold it", o, z.FQDN())
 		return
 	}
+	if withdrawn := zo.delegated.Reason == law.ReasonDelegationWithdrawn; withdrawn != (h.Withdrawn != nil) || withdrawn && h.Parent != nil {
+		report("S3.4: zone %s is %s, and its holding says %+v", o, zo.delegated.Reason, h.Withdrawn)
+	}
 	owners, counts, members := map[name.Rel]*law.Owner{}, map[string]int64{}, map[law.Key]bool{}
 	holders, wild := map[name.Rel]map[string]int{}, map[name.Rel]map[string]int{}
 	for ro, r := range w.records {
@@ -391,6 +394,9 @@ func (w *world) checkSettled() []string {
 	}
 	for o, z := range w.zones {
 		if z.zone.Pending {
+			if z.zone.Ending {
+				report("S3.4: zone %s ended, and that is not through", o)
+			}
 			if !z.spec.Terminating {
 				if out := w.decideAnew(z); !out.Plan.Zone.Zone.Pending {
 					report("pending zone %s was forgotten", o)

@@ -44,6 +44,12 @@ func (h *Holding) letGo(owner name.Rel) (*Holding, bool) {
 	return &out, true
 }
 
+// pendingBelow scans for the zones that wait for the zone object z, or for a name at
+// or below fqdn, which z has.
+func pendingBelow(z Ref, view string, fqdn name.Name) Scan {
+	return Scan{Kind: ScanPending, Target: &Ref{Namespace: z.Namespace, Name: z.Name}, View: view, Name: fqdn}
+}
+
 // marks are the keys at which a record that lost leaves a mark.
 type marks struct {
 	keys []Key

@@ -34,7 +34,7 @@ func DecideThrough(seen *Seen, place Place, id string) Outcome {
 	if w := h.moving(); w != nil && w.ID == id && len(w.Coming) > 0 {
 		// Zones that wait were kept from the names of those to come, not all of which may have come (S2.7, S6.8).
 		plan.Work = &Work{ID: id + "-after", Reason: fmt.Sprintf("the zones that follow zone %s are renamed", z.FQDN()), View: z.View, By: z.Namespace, Since: w.Since,
-			Scans: []Scan{{Kind: ScanPending, Target: &Ref{Namespace: z.Namespace, Name: z.Name}}}, Zones: []Place{{Ref: z.Ref, View: z.View, FQDN: z.FQDN()}}}
+			Scans: []Scan{pendingBelow(z.Ref, z.View, z.FQDN())}, Zones: []Place{{Ref: z.Ref, View: z.View, FQDN: z.FQDN()}}}
 	}
 	after := h.WithoutWork(id)
 	plan.Zone = &ZoneChange{Zone: z, Holding: after}

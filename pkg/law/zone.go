@@ -27,8 +27,19 @@ type ZoneSpec struct {
 	Rules               []Rule
 	RecordsPerNamespace int64
 	MinimumSerial       *uint32
+	Grace               int64
 	Terminating         bool
 	HasClass            bool
+}
+
+// Waiting is where the zone is found again while it is pending: with its zoneRef's
+// target, else at the name that it wants.
+func (s *ZoneSpec) Waiting() *Waiting {
+	w := &Waiting{View: s.View, Zone: s.ZoneRef}
+	if s.ZoneRef == nil {
+		w.FQDN, _ = name.Parse(s.DomainName)
+	}
+	return w
 }
 
 // Absolute reports whether the zone's name is absolute (S1.5).
@@ -105,6 +116,9 @@ func (d *zoneDecision) decide() (*Plan, *Refusal) {
 	if ask.Before != nil && ask.Before.Pending && ask.After.Terminating {
 		return d.stayPending(plan, ReasonZoneTerminating, "the zone is being deleted"), nil // S8.2: it takes no name any more
 	}
+	if ask.Before != nil && ask.Before.Ending {
+		return d.stayPending(plan, ReasonDelegationWithdrawn, "it has ended, and its records are being released (S3.4); it is decided like a new zone after that"), nil
+	}
 	if ask.SameName && ask.Before != nil && !ask.Before.Pending {
 		return d.amend(plan, &seat{fqdn: ask.Before.FQDN(), view: ask.Before.View})
 	}
@@ -161,10 +175,11 @@ func (d *zoneDecision) renamed() *Refusal {
 
 func (d *zoneDecision) stayPending(plan *Plan, reason, message string) *Plan {
 	spec := d.ask.After
-	z := &Zone{Ref: spec.Ref, View: spec.View, Pending: true, ZoneRef: spec.ZoneRef, Terminating: spec.Terminating, HasClass: spec.HasClass}
+	plan.Orphan = spec.Waiting()
+	z := &Zone{Ref: spec.Ref, View: spec.View, Pending: true, ZoneRef: spec.ZoneRef, Wanted: plan.Orphan.FQDN, Terminating: spec.Terminating, HasClass: spec.HasClass}
 	z.Header = spec.Header
+	z.Ending = d.ask.Before != nil && d.ask.Before.Ending
 	plan.Zone = &ZoneChange{Zone: z, Delegated: &Condition{Status: "False", Reason: reason, Message: message}}
-	plan.Orphan = &Waiting{View: spec.View, Zone: spec.ZoneRef}
 	return plan
 }
 
@@ -250,7 +265,7 @@ func (d *zoneDecision) sit() (*seat, *Refusal) {
 	if !ok {
 		return nil, nil
 	}
-	if p == nil || p.UID != holding.UID {
+	if p == nil || p.UID != holding.UID || p.Pending {
 		d.stale()
 		return nil, nil
 	}
@@ -464,7 +479,7 @@ func (d *zoneDecision) found(plan *Plan, s *seat) (*Plan, *Refusal) {
 func (d *zoneDecision) zone(s *seat) *Zone {
 	spec := d.ask.After
 	z := &Zone{Ref: spec.Ref, View: s.view, Header: spec.Header, Rules: spec.Rules, RecordsPerNamespace: spec.RecordsPerNamespace,
-		MinimumSerial: spec.MinimumSerial, Terminating: spec.Terminating, HasClass: spec.HasClass}
+		MinimumSerial: spec.MinimumSerial, Grace: spec.Grace, Terminating: spec.Terminating, HasClass: spec.HasClass}
 	z.Header.FQDN = s.fqdn
 	z.Complete()
 	return z
@@ -472,6 +487,7 @@ func (d *zoneDecision) zone(s *seat) *Zone {
 
 // delegated writes the parent into the holding and says the Delegated condition (S6.7).
 func (d *zoneDecision) delegated(h *Holding, s *seat, cut bool) *Condition {
+	h.Withdrawn = nil
 	if s.parent == nil {
 		h.Parent, h.ExternalCut = nil, false
 		return &Condition{Status: "True", Reason: ReasonStandalone, Message: "no zone encloses it"}
@@ -506,7 +522,7 @@ func (d *zoneDecision) owe(plan *Plan, change *ZoneChange, reason string, s *sea
 // inherit lets a zone made at the name of one that was removed begin with its
 // holders, as long as its records have not been let go (S2.7).
 func (d *zoneDecision) inherit(plan *Plan, change *ZoneChange, s *seat, last *LastSerial) {
-	if last != nil && last.Zone != "" && !slices.ContainsFunc(change.Holding.Works, func(w StandingWork) bool { return w.Losing == last.Zone }) {
+	if last != nil && last.Zone != "" && last.Zone != change.Zone.UID && !slices.ContainsFunc(change.Holding.Works, func(w StandingWork) bool { return w.Losing == last.Zone }) {
 		d.gain(plan, change, last.Zone, s.fqdn)
 	}
 }
@@ -576,7 +592,7 @@ func (d *zoneDecision) amend(plan *Plan, s *seat) (*Plan, *Refusal) {
 	}) || slices.ContainsFunc(before.MadeNames, func(n name.Rel) bool { return !slices.Contains(z.MadeNames, n) }) {
 		// What a name server kept out may come in now (S2.7).
 		plan.Work = &Work{ID: ask.WorkID, Reason: fmt.Sprintf("zone %s has fewer name servers", s.fqdn), View: s.view, By: z.Namespace, Since: ask.Now.Unix(),
-			Scans: []Scan{{Kind: ScanWaiting, View: s.view, Name: s.fqdn}, {Kind: ScanPending, Target: &Ref{Namespace: z.Namespace, Name: z.Name}}}, Zones: []Place{{Ref: z.Ref, View: s.view, FQDN: s.fqdn}}}
+			Scans: []Scan{{Kind: ScanWaiting, View: s.view, Name: s.fqdn}, pendingBelow(z.Ref, s.view, s.fqdn)}, Zones: []Place{{Ref: z.Ref, View: s.view, FQDN: s.fqdn}}}
 	}
 	if ask.RulesChanged {
 		d.dead(plan, z)

@@ -4,6 +4,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -151,6 +152,7 @@ func (l *Ledger) Run(ctx context.Context) error {
 	var debts, logs map[string]int64
 	var serials map[string]kept
 	var swept time.Time
+	var withdrawals map[string]counted
 	first := true
 	for n := 0; ; n++ {
 		l.sweepOutbox(ctx, first)
@@ -160,6 +162,7 @@ func (l *Ledger) Run(ctx context.Context) error {
 		if first || n%4 == 0 {
 			debts = l.sweepDebts(ctx, debts)
 			l.sweepPatience(ctx)
+			withdrawals = l.sweepWithdrawals(ctx, withdrawals)
 			l.forget(time.Now().Add(-remembers))
 		}
 		if first || time.Since(swept) >= l.config.serialsEvery {
@@ -499,7 +502,7 @@ func (l *Ledger) reparent(ctx context.Context, s *standing, scan law.Scan) error
 				return err
 			}
 			cond := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionDelegated)
-			ask := law.ParentAsk{Zone: z, WasDelegated: cond != nil && (cond.Reason == law.ReasonStandalone || cond.Reason == law.ReasonDelegated)}
+			ask := law.ParentAsk{Zone: z, WasDelegated: cond != nil && (cond.Reason == law.ReasonStandalone || cond.Reason == law.ReasonDelegated), Now: l.now()}
 			out, tx, err := l.writeZone(ctx, o, mod, s, func(seen *law.Seen) law.Outcome { return law.DecideParent(seen, ask) })
 			if err != nil {
 				return err
@@ -583,10 +586,13 @@ func (l *Ledger) finish(ctx context.Context, s *standing) error {
 		w := &write{
 			resource: "zones", key: key, expected: s.mod,
 			ask: func(seen *law.Seen) law.Outcome {
-				if place == nil {
-					return law.Outcome{Plan: &law.Plan{}}
+				switch {
+				case place != nil:
+					return law.DecideThrough(seen, *place, s.work.ID)
+				case s.work.Ended != nil:
+					return law.DecideEnded(seen, &s.work, l.now().Unix())
 				}
-				return law.DecideThrough(seen, *place, s.work.ID)
+				return law.Outcome{Plan: &law.Plan{}}
 			},
 			primary: func(context.Context, *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
 				op := clientv3.OpDelete(key)
@@ -596,9 +602,9 @@ func (l *Ledger) finish(ctx context.Context, s *standing) error {
 				return &op, nil, nil
 			},
 		}
-		if place != nil {
-			w.namespace, w.name = place.Namespace, place.Name
-			w.hint = l.layout.Zone(place.Namespace, place.Name)
+		if of := cmp.Or(place, s.work.Ended); of != nil {
+			w.namespace, w.name = of.Namespace, of.Name
+			w.hint = l.layout.Zone(of.Namespace, of.Name)
 		}
 		l.fault("cascade-finish")
 		out, err := l.commit(ctx, w, waits{})

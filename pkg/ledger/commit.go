@@ -536,7 +536,7 @@ func (l *Ledger) transaction(ctx context.Context, w *write, s *session, out law.
 			}
 			puts.put(key, data)
 		}
-		if !c.Zone.Pending {
+		if !c.Zone.Pending || c.Ended != nil {
 			if key, tx := l.journalled(before, c); tx != nil {
 				value := encode(tx)
 				puts.put(key, value)
@@ -577,8 +577,12 @@ func waitingLetter(resource string) string {
 // settled, unsettled or went. nil: there is nothing to tell.
 func (l *Ledger) journalled(before *v1alpha1.Zone, c *law.ZoneChange) (string, *content.Transaction) {
 	switch {
-	case c.Gone:
-		return l.layout.journalKey(c.Zone.UID, c.Zone.N) + ".gone", &content.Transaction{After: c.Zone.N, Gone: true}
+	case c.Gone || c.Ended != nil:
+		z := c.Zone
+		if c.Ended != nil {
+			z = c.Ended
+		}
+		return l.layout.journalKey(z.UID, z.N) + ".gone", &content.Transaction{After: z.N, Gone: true}
 	case c.Step != nil:
 		tx := &content.Transaction{Steps: []content.Step{*c.Step}, Settled: c.Settled()}
 		if c.Step.Creates() {
@@ -606,9 +610,10 @@ func (l *Ledger) settle(w *write, s *session, t *transaction, rev int64) {
 		if plan.Zone.Gone {
 			l.absent(h, rev)
 		} else {
-			// What was known holds on, unless somebody read the zone at a revision between.
+			// What was known holds on, unless somebody read the zone at a revision between, or it
+			// is pending: what is left of its keys is purged, and it may come again with others.
 			facts := h.facts
-			if h.mod != t.zoneAt && h.mod != rev {
+			if h.mod != t.zoneAt && h.mod != rev || plan.Zone.Zone.Pending {
 				facts = nil
 			}
 			l.set(h, t.object, plan.Zone.Zone, rev)

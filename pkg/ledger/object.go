@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -70,8 +71,9 @@ func LawZone(o *v1alpha1.Zone) (*law.Zone, error) {
 	z := &law.Zone{Ref: spec.Ref, View: o.Status.View, Header: spec.Header, Rules: spec.Rules, RecordsPerNamespace: spec.RecordsPerNamespace,
 		MinimumSerial: spec.MinimumSerial, Terminating: spec.Terminating, HasClass: spec.HasClass,
 		Serial: serial.Serial(o.Status.Serial), N: uint64(o.Status.ContentGeneration)}
+	z.Grace = spec.Grace
 	if o.Status.FQDN == "" {
-		z.Pending, z.ZoneRef = true, spec.ZoneRef
+		z.Pending, z.ZoneRef, z.Wanted, z.Ending = true, spec.ZoneRef, spec.Waiting().FQDN, o.Status.EndsAt != nil
 		return z, nil
 	}
 	if z.Header.FQDN, err = name.Parse(o.Status.FQDN); err != nil {
@@ -118,6 +120,10 @@ func zoneSpec(o *v1alpha1.Zone) (*law.ZoneSpec, error) {
 		},
 		Terminating: o.DeletionTimestamp != nil,
 		HasClass:    len(o.Spec.DNSClassRefs) > 0,
+		Grace:       int64(v1alpha1.DefaultWithdrawalGracePeriod.Seconds()),
+	}
+	if d := o.Spec.WithdrawalGracePeriod; d != nil {
+		s.Grace = int64(d.Seconds())
 	}
 	for _, ns := range o.Spec.NameServers {
 		s.Header.NameServers = append(s.Header.NameServers, content.NameServer{Name: ns.Name, Addresses: slices.Clone(ns.Addresses)})
@@ -273,9 +279,24 @@ func (l *Ledger) placeZone(o *v1alpha1.Zone, c *law.ZoneChange) {
 		l.setCondition(&s.Conditions, v1alpha1.ConditionDelegated, c.Delegated.Status, c.Delegated.Reason, c.Delegated.Message, o.Generation)
 	}
 	if z.Pending {
+		if c.Ended != nil {
+			*s = v1alpha1.ZoneStatus{ObservedGeneration: s.ObservedGeneration, Conditions: s.Conditions, EndsAt: &metav1.Time{Time: l.now().UTC().Truncate(1e9)}}
+			meta.RemoveStatusCondition(&s.Conditions, v1alpha1.ConditionServable)
+			meta.RemoveStatusCondition(&s.Conditions, v1alpha1.ConditionSettled)
+			setParentLabel(o, nil)
+		}
+		if !z.Ending {
+			s.EndsAt = nil
+		}
 		s.View = z.View
-		l.setCondition(&s.Conditions, v1alpha1.ConditionReady, "False", v1alpha1.ReasonNotDelegatedOrServable, "the zone waits for the zone it refers to", o.Generation)
+		l.setCondition(&s.Conditions, v1alpha1.ConditionReady, "False", v1alpha1.ReasonNotDelegatedOrServable, "the zone waits for the zone it refers to, or for one that delegates it", o.Generation)
 		return
+	}
+	switch {
+	case c.Holding.Withdrawn == nil:
+		s.EndsAt = nil
+	case c.EndsAt != 0:
+		s.EndsAt = &metav1.Time{Time: time.Unix(c.EndsAt, 0).UTC()}
 	}
 	s.FQDN, s.View = z.FQDN().String(), z.View
 	s.Serial, s.ContentGeneration = int64(z.Serial), int64(z.N)

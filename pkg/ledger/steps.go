@@ -269,7 +269,7 @@ func (l *Ledger) isAt(ctx context.Context, key, uid string) (bool, error) {
 		zone = h.zone
 		l.mu.Unlock()
 	}
-	return zone != nil && zone.UID == uid, nil
+	return zone != nil && zone.UID == uid && !zone.Pending, nil
 }
 
 // inOrder carries out steps that probably change one zone; inside: it is the one that

@@ -127,6 +127,16 @@ func (l *Ledger) scan(ctx context.Context, s *standing, scan law.Scan, found fun
 		prefix = l.layout.waitingFor(scan.Target)
 	case law.ScanPending:
 		prefix = l.layout.waitingFor(scan.Target) + waitingZone + "/"
+		if !scan.Name.IsZero() { // and those that wait for a name
+			named := law.Scan{Kind: law.ScanWaiting, View: scan.View, Name: scan.Name}
+			if err := l.scan(ctx, s, named, func(c candidate) {
+				if c.letter == waitingZone {
+					found(c)
+				}
+			}); err != nil {
+				return err
+			}
+		}
 	default:
 		return nil
 	}

@@ -234,7 +234,11 @@ func (l *Ledger) zoneAsk(ctx context.Context, before, after *v1alpha1.Zone) (law
 		}
 		ask.Before = z
 		if z.Pending {
-			ask.Waits = &law.Waiting{View: before.Spec.View, Zone: ref(before.Spec.ZoneRef, before.Namespace)}
+			spec, err := zoneSpec(before)
+			if err != nil {
+				return ask, err
+			}
+			ask.Waits = spec.Waiting()
 		}
 	}
 	if after != nil {

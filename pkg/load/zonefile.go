@@ -195,6 +195,6 @@ func (l *Loader) findZone(ctx context.Context, p *plan) (*v1alpha1.Zone, error) 
 func sameZone(have, want *v1alpha1.ZoneSpec) bool {
 	said := have.DeepCopy()
 	said.NameServers, said.DNSClassRefs, said.Limits, said.DeletionProtection, said.DeletionPolicy = nil, nil, nil, false, want.DeletionPolicy
-	said.ZoneRef, said.DomainName = nil, want.DomainName
+	said.ZoneRef, said.DomainName, said.WithdrawalGracePeriod = nil, want.DomainName, want.WithdrawalGracePeriod
 	return equality.Semantic.DeepEqual(said, want)
 }

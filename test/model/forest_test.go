@@ -147,6 +147,10 @@ func (op *operation) zone(r *rand.Rand, ns, name string) {
 			spec.NameServers = append(spec.NameServers, server)
 		}
 	}
+	if r.IntN(2) == 0 { // what it withdraws ends at once (S3.4)
+		spec.WithdrawalGracePeriod = &metav1.Duration{}
+		rules = append(rules, "no grace")
+	}
 	op.what = fmt.Sprintf("put zone %s/%s %s ref=%s view=%q name servers %v rules: %s", ns, name, spec.DomainName, shown(spec.ZoneRef), spec.View, spec.NameServers, strings.Join(rules, "; "))
 	op.do = func(ctx context.Context, api typed.KubizoneV1alpha1Interface) (metav1.Object, error) {
 		made, err := api.Zones(ns).Create(ctx, &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{})

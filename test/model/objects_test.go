@@ -233,7 +233,7 @@ func (s *state) apply(together []change) (about []string, err error) {
 	}
 	before := s.records[record.object]
 	if record.gone {
-		if before != nil && before.Status.ZoneRef != nil && s.zones[before.Status.ZoneRef.UID] != nil && zone == nil && !s.isLate(before.Status.ZoneRef.UID) {
+		if before != nil && before.Status.ZoneRef != nil && s.stands(before.Status.ZoneRef.UID) && zone == nil && !s.isLate(before.Status.ZoneRef.UID) {
 			return about, fmt.Errorf("S7.1: record %s goes, and its zone does not change with it", record.object)
 		}
 		delete(s.records, record.object)
@@ -241,6 +241,12 @@ func (s *state) apply(together []change) (about []string, err error) {
 	}
 	s.records[record.object] = record.record
 	return about, s.applyRecord(before, record.record, zone, was)
+}
+
+// stands: the zone is there, and has not ended (S3.4).
+func (s *state) stands(uid types.UID) bool {
+	z := s.zones[uid]
+	return z != nil && z.Status.Serial != 0
 }
 
 // isLate takes a record that is written without its zone as one that a batch decided, if there is one left.
@@ -266,7 +272,14 @@ func (s *state) applyZone(c *change) error {
 		}
 	}
 	s.zones[uid] = c.zone
-	if before == nil || before.Status.Serial == 0 || is.Serial == 0 {
+	if before == nil || before.Status.Serial == 0 {
+		return nil
+	}
+	if is.Serial == 0 {
+		if d := apimeta.FindStatusCondition(before.Status.Conditions, "Delegated"); d == nil || d.Reason != "DelegationWithdrawn" {
+			return fmt.Errorf("S3.4: zone %s ended, and no rule for it was withdrawn: %+v", c.object, d)
+		}
+		delete(s.late, uid)
 		return nil
 	}
 	was := &before.Status

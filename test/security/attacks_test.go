@@ -96,6 +96,7 @@ var attacks = []attack{
 	{59, "T", "hundreds of watches that nobody reads", "ended, little is held for them, others are served", unreadWatches, nil},
 	{60, "T", "content that crashes a controller", "one object's failure", nil, nil},
 	{62, "T", "a deleted Record that a finalizer holds in the zone", "released when its rule goes, and never adopted anew", nil, nil},
+	{63, "T", "a child zone that goes on after its delegation was withdrawn", "it ends after the parent's grace period, with those below it, whatever its owner does", nil, nil},
 	{64, "T", "names and challenges below somebody's wildcard", "403", belowAWildcard, nil},
 	{65, "T", "a name that several feed by a shared rule", "403 but by that rule", sharedName, nil},
 	{66, "T", "CAA, mail policies and challenges above a name of others", "403", aboveOthers, nil},

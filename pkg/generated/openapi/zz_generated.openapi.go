@@ -5677,12 +5677,19 @@ func schema_pkg_apis_kubizone_v1alpha1_ZoneSpec(ref common.ReferenceCallback) co
 							Enum:        []interface{}{"Delete", "Retain"},
 						},
 					},
+					"withdrawalGracePeriod": {
+						SchemaProps: spec.SchemaProps{
+							Description: "withdrawalGracePeriod is how long a child zone goes on standing after the rule that delegated it was taken from delegations, 0s to 720h. Then it ends: it is pending, its Records are released and its name is free, until a rule delegates it again. Counted is the time that servers ran. Defaults to 24h.",
+							Default:     "24h",
+							Ref:         ref(v1.Duration{}.OpenAPIModelName()),
+						},
+					},
 				},
 				Required: []string{"domainName"},
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.DNSClassReference{}.OpenAPIModelName(), v1alpha1.Delegation{}.OpenAPIModelName(), v1alpha1.NameServer{}.OpenAPIModelName(), v1alpha1.ZoneLimits{}.OpenAPIModelName(), v1alpha1.ZoneReference{}.OpenAPIModelName()},
+			v1.Duration{}.OpenAPIModelName(), v1alpha1.DNSClassReference{}.OpenAPIModelName(), v1alpha1.Delegation{}.OpenAPIModelName(), v1alpha1.NameServer{}.OpenAPIModelName(), v1alpha1.ZoneLimits{}.OpenAPIModelName(), v1alpha1.ZoneReference{}.OpenAPIModelName()},
 	}
 }
 
@@ -5785,11 +5792,17 @@ func schema_pkg_apis_kubizone_v1alpha1_ZoneStatus(ref common.ReferenceCallback) 
 							},
 						},
 					},
+					"endsAt": {
+						SchemaProps: spec.SchemaProps{
+							Description: "endsAt is about when the zone ends because the rule that delegated it was withdrawn (Delegated=False, reason DelegationWithdrawn). Later where servers were off meanwhile. Absent: it does not end.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
 				},
 			},
 		},
 		Dependencies: []string{
-			v1.Condition{}.OpenAPIModelName(), v1alpha1.ZoneParent{}.OpenAPIModelName()},
+			v1.Condition{}.OpenAPIModelName(), v1.Time{}.OpenAPIModelName(), v1alpha1.ZoneParent{}.OpenAPIModelName()},
 	}
 }
 

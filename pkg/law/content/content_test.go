@@ -354,6 +354,7 @@ func TestEntries_ofAnEmptyZone(t *testing.T) {
 	equalLines(t, show(entries), "example.org. 360 IN SOA ns.example.org. hostmaster.example.org. 3 86400 7200 3600000 360")
 }
 
+// A name server at or below the cut without an address is the child's matter alone (attack 70).
 func TestCut_S6_1(t *testing.T) {
 	parent := name.MustParse("example.org.")
 	child := header()

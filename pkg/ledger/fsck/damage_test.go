@@ -175,6 +175,12 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 		{"other apex MX", "S6.2", func(v *vandal) string {
 			return edit(v, v.room("names")+"@/org.example.", func(_ string, h *law.Holding) bool { h.ApexMX = append(h.ApexMX, "10 zz"); return true })
 		}},
+		{"a withdrawal that is none", "S3.4", func(v *vandal) string {
+			return edit(v, v.room("names")+"@/org.example.dev.", func(_ string, h *law.Holding) bool {
+				h.Withdrawn = &law.Withdrawal{By: "zz"}
+				return true
+			})
+		}},
 		{"follows nobody", "S6.8", func(v *vandal) string {
 			return edit(v, v.room("names")+"@/org.example.dev.deep.", func(_ string, h *law.Holding) bool { h.Follows = ""; return true })
 		}},

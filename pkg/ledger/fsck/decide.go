@@ -135,7 +135,7 @@ func (c *check) noticed(r *record, p *law.Placement) bool {
 }
 
 func (c *check) checkPending(z *zone) {
-	if z.deleting || z.spec.ZoneRef == nil {
+	if z.deleting {
 		return
 	}
 	spec := &law.ZoneSpec{Ref: z.Ref, DomainName: z.spec.DomainName, View: z.spec.View, ZoneRef: z.target(), Header: z.Header, Rules: z.Rules,
@@ -146,9 +146,15 @@ func (c *check) checkPending(z *zone) {
 	if pending && len(out.Plan.Writes) == 0 {
 		return
 	}
-	t := *z.target()
+	t := z.target()
 	excused := c.leftAlone(z.Namespace) || c.scanned(func(s *law.Scan) bool {
-		return (s.Kind == law.ScanReferring || s.Kind == law.ScanPending) && s.Target != nil && s.Target.Namespace == t.Namespace && s.Target.Name == t.Name
+		switch {
+		case t != nil:
+			return (s.Kind == law.ScanReferring || s.Kind == law.ScanPending) && s.Target != nil && s.Target.Namespace == t.Namespace && s.Target.Name == t.Name
+		case s.Kind == law.ScanWaiting && s.Exact:
+			return s.View == z.View && s.Name == z.Wanted
+		}
+		return (s.Kind == law.ScanWaiting || s.Kind == law.ScanPending) && s.View == z.View && s.Name.Encloses(z.Wanted)
 	})
 	if pending {
 		c.differs(excused, z.key, "S2.7", "pending, and the zone in which it lost does not say so", "a mark there, or nobody tries it again: %s", out.Plan.Zone.Delegated.Message)

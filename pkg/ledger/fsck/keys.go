@@ -260,8 +260,8 @@ func (c *check) checkOrphans() error {
 		}
 	}
 	for _, z := range c.zones {
-		if z.Pending && z.spec.ZoneRef != nil {
-			for _, key := range c.layout.WaitingKeys(&law.Waiting{View: z.spec.View, Zone: z.target()}, "zones", z.Namespace, z.Name) {
+		if z.Pending {
+			for _, key := range c.layout.WaitingKeys(&law.Waiting{View: z.spec.View, FQDN: z.Wanted, Zone: z.target()}, "zones", z.Namespace, z.Name) {
 				want[key] = ledger.WaitingValue(z.UID, z.created, false)
 			}
 		}

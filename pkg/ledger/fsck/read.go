@@ -177,7 +177,7 @@ func (c *check) readOutbox() error {
 		c.works[w.ID] = &w
 		if w.Purge != "" {
 			c.purging[w.Purge] = true
-			if z := c.zones[w.Purge]; z != nil {
+			if z := c.zones[w.Purge]; z != nil && !(w.Ended != nil && z.Pending && z.Ending) {
 				c.damage(key, "I4", "purges the keys of zone "+z.key, "nothing purged: that zone exists")
 			}
 		}

@@ -39,7 +39,14 @@ func (c *check) checkZones() error {
 		c.checkSettled(z)
 		c.checkHolding(z)
 	}
+	ends := map[string]bool{}
+	for _, w := range c.works {
+		ends[w.Purge] = ends[w.Purge] || w.Ended != nil
+	}
 	for _, z := range c.zones {
+		if z.Pending && z.Ending && !ends[z.UID] {
+			c.damage(z.key, "S3.4", "a zone that ended, with endsAt "+z.status.EndsAt.String(), "no endsAt: no work lets go what it had, and nothing would take it away")
+		}
 		if s := z.status; z.Pending && (s.Serial != 0 || s.ContentState != "" || s.Hash != "" || s.ContentGeneration != 0 || s.EntryCount != 0) {
 			c.damage(z.key, "S3.1", fmt.Sprintf("a pending zone with serial %d and hash %q", s.Serial, s.Hash), "none of it: it waits for the zone it refers to")
 		}
@@ -126,6 +133,12 @@ func (c *check) checkHolding(z *zone) {
 	cond := meta.FindStatusCondition(z.status.Conditions, v1alpha1.ConditionDelegated)
 	if external := cond != nil && cond.Reason == v1alpha1.ReasonExternalCut; external != h.ExternalCut {
 		c.damage(key, "S3.5", fmt.Sprintf("externalCut %t", h.ExternalCut), "%t, as the condition Delegated", external)
+	}
+	if w := h.Withdrawn; w != nil && (h.Parent != nil || cond == nil || cond.Reason != v1alpha1.ReasonDelegationWithdrawn) {
+		c.damage(key, "S3.4", "withdrawn by zone "+w.By, "nothing: the condition Delegated or the parent says otherwise")
+	}
+	if (h.Withdrawn != nil) != (z.status.EndsAt != nil) {
+		c.damage(z.key, "S3.4", fmt.Sprintf("endsAt %v", z.status.EndsAt), "one where a rule was withdrawn, and only there")
 	}
 	if follows := !name.IsAbsolute(z.spec.DomainName); follows != (h.Follows != "") {
 		c.damage(key, "S6.8", fmt.Sprintf("follows %q", h.Follows), "a zone only where the name is relative")

@@ -94,7 +94,7 @@ func (strategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 var (
 	serverFields = []string{
 		"observedGeneration", "fqdn", "view", "serial", "settledSerial", "hash", "contentState",
-		"contentGeneration", "entryCount", "parentRef",
+		"contentGeneration", "entryCount", "parentRef", "endsAt",
 	}
 	serverConditions = []string{v1alpha1.ConditionDelegated, v1alpha1.ConditionServable, v1alpha1.ConditionSettled}
 )

@@ -20,7 +20,7 @@ func TestNew_roundTrip(t *testing.T) {
 	registry := New()
 	codec := registry.Codecs.LegacyCodec(v1alpha1.SchemeGroupVersion)
 	for _, text := range []string{
-		`{"kind":"Zone","apiVersion":"kubi.zone/v1alpha1","metadata":{"name":"z","namespace":"dns"},"spec":{"domainName":"example.org.","ttl":0,"refresh":1,"retry":2,"expire":3,"negativeResponseCache":0,"dnsClassRefs":[{"kind":"DNSClass","name":"x"}],"deletionPolicy":"Retain"},"status":{}}`,
+		`{"kind":"Zone","apiVersion":"kubi.zone/v1alpha1","metadata":{"name":"z","namespace":"dns"},"spec":{"domainName":"example.org.","ttl":0,"refresh":1,"retry":2,"expire":3,"negativeResponseCache":0,"dnsClassRefs":[{"kind":"DNSClass","name":"x"}],"deletionPolicy":"Retain","withdrawalGracePeriod":"1h0m0s"},"status":{}}`,
 		`{"kind":"Record","apiVersion":"kubi.zone/v1alpha1","metadata":{"name":"r","namespace":"dns"},"spec":{"domainName":"@","zoneRef":{"name":"z"},"type":"mx","class":"IN","ttl":0,"values":["10 mail","20 mail"]},"status":{}}`,
 	} {
 		object, kind, err := codec.Decode([]byte(text), nil, nil)
@@ -38,7 +38,7 @@ func TestNew_roundTrip(t *testing.T) {
 	}
 }
 
-// S6.3: the defaults are set on decoding, and only where there is nothing; a ttl may be its classes' to give.
+// S6.3, S3.4: the defaults are set on decoding, and only where there is nothing; a ttl may be its classes' to give.
 func TestNew_defaults(t *testing.T) {
 	codec := New().Codecs.LegacyCodec(v1alpha1.SchemeGroupVersion)
 	object, _, err := codec.Decode([]byte(`{"kind":"Zone","apiVersion":"kubi.zone/v1alpha1","spec":{"dnsClassRefs":[{"name":"x"}]}}`), nil, nil)
@@ -46,7 +46,7 @@ func TestNew_defaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	spec := object.(*v1alpha1.Zone).Spec
-	if spec.TTL != nil || *spec.Refresh != 86400 || *spec.Retry != 7200 || *spec.Expire != 3600000 || *spec.NegativeResponseCache != 360 || spec.DeletionPolicy != "Delete" || spec.DNSClassRefs[0].Kind != "DNSClass" {
+	if spec.TTL != nil || *spec.Refresh != 86400 || *spec.Retry != 7200 || *spec.Expire != 3600000 || *spec.NegativeResponseCache != 360 || spec.DeletionPolicy != "Delete" || spec.WithdrawalGracePeriod.Duration != v1alpha1.DefaultWithdrawalGracePeriod || spec.DNSClassRefs[0].Kind != "DNSClass" {
 		t.Errorf("defaults of a Zone: %+v", spec)
 	}
 	if object, _, err = codec.Decode([]byte(`{"kind":"Record","apiVersion":"kubi.zone/v1alpha1","spec":{}}`), nil, nil); err != nil {

@@ -4,6 +4,8 @@
 package v1alpha1
 
 import (
+	"time"
+
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
@@ -15,6 +17,12 @@ const (
 	DefaultRetry                 int32 = 7200
 	DefaultExpire                int32 = 3600000
 	DefaultNegativeResponseCache int32 = 360
+)
+
+// The withdrawalGracePeriod of a Zone (S3.4).
+const (
+	DefaultWithdrawalGracePeriod = 24 * time.Hour
+	MaxWithdrawalGracePeriod     = 30 * 24 * time.Hour
 )
 
 // ClassIN is the only DNS class there is here (S5.4).

@@ -2756,6 +2756,20 @@ func (m *ZoneSpec) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	_ = i
 	var l int
 	_ = l
+	if m.WithdrawalGracePeriod != nil {
+		{
+			size, err := m.WithdrawalGracePeriod.MarshalToSizedBuffer(dAtA[:i])
+			if err != nil {
+				return 0, err
+			}
+			i -= size
+			i = encodeVarintGenerated(dAtA, i, uint64(size))
+		}
+		i--
+		dAtA[i] = 0x1
+		i--
+		dAtA[i] = 0x92
+	}
 	i -= len(m.DeletionPolicy)
 	copy(dAtA[i:], m.DeletionPolicy)
 	i = encodeVarintGenerated(dAtA, i, uint64(len(m.DeletionPolicy)))
@@ -2912,6 +2926,18 @@ func (m *ZoneStatus) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	_ = i
 	var l int
 	_ = l
+	if m.EndsAt != nil {
+		{
+			size, err := m.EndsAt.MarshalToSizedBuffer(dAtA[:i])
+			if err != nil {
+				return 0, err
+			}
+			i -= size
+			i = encodeVarintGenerated(dAtA, i, uint64(size))
+		}
+		i--
+		dAtA[i] = 0x62
+	}
 	if len(m.Conditions) > 0 {
 		for iNdEx := len(m.Conditions) - 1; iNdEx >= 0; iNdEx-- {
 			{
@@ -4188,6 +4214,10 @@ func (m *ZoneSpec) Size() (n int) {
 	n += 3
 	l = len(m.DeletionPolicy)
 	n += 2 + l + sovGenerated(uint64(l))
+	if m.WithdrawalGracePeriod != nil {
+		l = m.WithdrawalGracePeriod.Size()
+		n += 2 + l + sovGenerated(uint64(l))
+	}
 	return n
 }
 
@@ -4219,6 +4249,10 @@ func (m *ZoneStatus) Size() (n int) {
 			l = e.Size()
 			n += 1 + l + sovGenerated(uint64(l))
 		}
+	}
+	if m.EndsAt != nil {
+		l = m.EndsAt.Size()
+		n += 1 + l + sovGenerated(uint64(l))
 	}
 	return n
 }
@@ -5061,6 +5095,7 @@ func (this *ZoneSpec) String() string {
 		`Limits:` + strings.Replace(this.Limits.String(), "ZoneLimits", "ZoneLimits", 1) + `,`,
 		`DeletionProtection:` + fmt.Sprintf("%v", this.DeletionProtection) + `,`,
 		`DeletionPolicy:` + fmt.Sprintf("%v", this.DeletionPolicy) + `,`,
+		`WithdrawalGracePeriod:` + strings.Replace(fmt.Sprintf("%v", this.WithdrawalGracePeriod), "Duration", "v1.Duration", 1) + `,`,
 		`}`,
 	}, "")
 	return s
@@ -5086,6 +5121,7 @@ func (this *ZoneStatus) String() string {
 		`EntryCount:` + fmt.Sprintf("%v", this.EntryCount) + `,`,
 		`ParentRef:` + strings.Replace(this.ParentRef.String(), "ZoneParent", "ZoneParent", 1) + `,`,
 		`Conditions:` + repeatedStringForConditions + `,`,
+		`EndsAt:` + strings.Replace(fmt.Sprintf("%v", this.EndsAt), "Time", "v1.Time", 1) + `,`,
 		`}`,
 	}, "")
 	return s
@@ -14215,6 +14251,42 @@ func (m *ZoneSpec) Unmarshal(dAtA []byte) error {
 			}
 			m.DeletionPolicy = DeletionPolicy(dAtA[iNdEx:postIndex])
 			iNdEx = postIndex
+		case 18:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field WithdrawalGracePeriod", wireType)
+			}
+			var msglen int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				msglen |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			if msglen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + msglen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			if m.WithdrawalGracePeriod == nil {
+				m.WithdrawalGracePeriod = &v1.Duration{}
+			}
+			if err := m.WithdrawalGracePeriod.Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
+				return err
+			}
+			iNdEx = postIndex
 		default:
 			iNdEx = preIndex
 			skippy, err := skipGenerated(dAtA[iNdEx:])
@@ -14555,6 +14627,42 @@ func (m *ZoneStatus) Unmarshal(dAtA []byte) error {
 			}
 			m.Conditions = append(m.Conditions, v1.Condition{})
 			if err := m.Conditions[len(m.Conditions)-1].Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
+				return err
+			}
+			iNdEx = postIndex
+		case 12:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field EndsAt", wireType)
+			}
+			var msglen int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				msglen |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			if msglen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + msglen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			if m.EndsAt == nil {
+				m.EndsAt = &v1.Time{}
+			}
+			if err := m.EndsAt.Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
 				return err
 			}
 			iNdEx = postIndex

@@ -103,6 +103,11 @@ type ZoneSpec struct {
 	// +optional
 	// +default=ref(DeletionPolicyDelete)
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty" protobuf:"bytes,17,opt,name=deletionPolicy,casttype=DeletionPolicy"`
+
+	// withdrawalGracePeriod is how long a child zone goes on standing after the rule that delegated it was taken from delegations, 0s to 720h. Then it ends: it is pending, its Records are released and its name is free, until a rule delegates it again. Counted is the time that servers ran. Defaults to 24h.
+	// +optional
+	// +default="24h"
+	WithdrawalGracePeriod *metav1.Duration `json:"withdrawalGracePeriod,omitempty" protobuf:"bytes,18,opt,name=withdrawalGracePeriod"`
 }
 
 // DeletionPolicy says what becomes of a zone's data at its providers.
@@ -237,6 +242,10 @@ type ZoneStatus struct {
 	// +patchStrategy=merge
 	// +patchMergeKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type" protobuf:"bytes,11,rep,name=conditions"`
+
+	// endsAt is about when the zone ends because the rule that delegated it was withdrawn (Delegated=False, reason DelegationWithdrawn). Later where servers were off meanwhile. Absent: it does not end.
+	// +optional
+	EndsAt *metav1.Time `json:"endsAt,omitempty" protobuf:"bytes,12,opt,name=endsAt"`
 }
 
 // ZoneParent names the Zone object that is the parent of another.

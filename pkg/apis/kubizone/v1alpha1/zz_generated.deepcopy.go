@@ -1316,6 +1316,11 @@ func (in *ZoneSpec) DeepCopyInto(out *ZoneSpec) {
 		*out = new(ZoneLimits)
 		(*in).DeepCopyInto(*out)
 	}
+	if in.WithdrawalGracePeriod != nil {
+		in, out := &in.WithdrawalGracePeriod, &out.WithdrawalGracePeriod
+		*out = new(v1.Duration)
+		**out = **in
+	}
 	return
 }
 
@@ -1343,6 +1348,10 @@ func (in *ZoneStatus) DeepCopyInto(out *ZoneStatus) {
 		for i := range *in {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
+	}
+	if in.EndsAt != nil {
+		in, out := &in.EndsAt, &out.EndsAt
+		*out = (*in).DeepCopy()
 	}
 	return
 }

@@ -9,6 +9,8 @@
 package v1alpha1
 
 import (
+	json "encoding/json"
+
 	runtime "k8s.io/apimachinery/pkg/runtime"
 )
 
@@ -104,6 +106,11 @@ func SetObjectDefaults_Zone(in *Zone) {
 	}
 	if in.Spec.DeletionPolicy == "" {
 		in.Spec.DeletionPolicy = DeletionPolicy(DeletionPolicyDelete)
+	}
+	if in.Spec.WithdrawalGracePeriod == nil {
+		if err := json.Unmarshal([]byte(`"24h"`), &in.Spec.WithdrawalGracePeriod); err != nil {
+			panic(err)
+		}
 	}
 }
 

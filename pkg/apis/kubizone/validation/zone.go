@@ -8,6 +8,7 @@ import (
 	"math"
 	"net/netip"
 	"strings"
+	"time"
 
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -79,6 +80,9 @@ func zoneSpec(zone *v1alpha1.Zone) field.ErrorList {
 	errs = append(errs, classRefs(spec.DNSClassRefs)...)
 	if l := spec.Limits; l != nil && l.RecordsPerNamespace != nil && *l.RecordsPerNamespace < 1 {
 		errs = append(errs, field.Invalid(specPath.Child("limits", "recordsPerNamespace"), *l.RecordsPerNamespace, "must be at least 1; leave it out for no limit, and delegate nothing to allow no Record (S5.6)"))
+	}
+	if d := spec.WithdrawalGracePeriod; d != nil && (d.Duration < 0 || d.Duration > v1alpha1.MaxWithdrawalGracePeriod || d.Duration%time.Second != 0) {
+		errs = append(errs, field.Invalid(specPath.Child("withdrawalGracePeriod"), d.Duration.String(), "must be whole seconds from 0s to 720h, which is 30 days (S3.4)"))
 	}
 	switch spec.DeletionPolicy {
 	case "", v1alpha1.DeletionPolicyDelete, v1alpha1.DeletionPolicyRetain:

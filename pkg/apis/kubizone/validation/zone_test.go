@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -97,6 +98,11 @@ func TestZone_oneObject(t *testing.T) {
 		{"S6.3 contact without domain", func(s spec) { s.Contact = "hostmaster@" }, invalid + "spec.contact"},
 		{"S6.3 contact with a space", func(s spec) { s.Contact = "john doe@example.org" }, invalid + "spec.contact"},
 		{"S6.3 contact of a long local part", func(s spec) { s.Contact = strings.Repeat("a", 64) + "@example.org" }, invalid + "spec.contact"},
+		{"S3.4 withdrawalGracePeriod", func(s spec) { s.WithdrawalGracePeriod = &metav1.Duration{Duration: 720 * time.Hour} }, ""},
+		{"S3.4 withdrawalGracePeriod 0s", func(s spec) { s.WithdrawalGracePeriod = &metav1.Duration{} }, ""},
+		{"S3.4 withdrawalGracePeriod beyond 30 days", func(s spec) { s.WithdrawalGracePeriod = &metav1.Duration{Duration: 721 * time.Hour} }, invalid + "spec.withdrawalGracePeriod"},
+		{"S3.4 withdrawalGracePeriod below 0s", func(s spec) { s.WithdrawalGracePeriod = &metav1.Duration{Duration: -time.Second} }, invalid + "spec.withdrawalGracePeriod"},
+		{"S3.4 withdrawalGracePeriod of half a second", func(s spec) { s.WithdrawalGracePeriod = &metav1.Duration{Duration: time.Second / 2} }, invalid + "spec.withdrawalGracePeriod"},
 		{"S6.5 minimumSerial", func(s spec) { s.MinimumSerial = ptr.To[int64](4294967295) }, ""},
 		{"S6.5 minimumSerial 0", func(s spec) { s.MinimumSerial = ptr.To[int64](0) }, invalid + "spec.minimumSerial"},
 		{"S6.5 minimumSerial of 33 bits", func(s spec) { s.MinimumSerial = ptr.To[int64](4294967296) }, invalid + "spec.minimumSerial"},

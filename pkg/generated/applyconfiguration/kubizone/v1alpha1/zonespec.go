@@ -6,6 +6,7 @@
 package v1alpha1
 
 import (
+	v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kubizonev1alpha1 "kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 )
 
@@ -48,6 +49,8 @@ type ZoneSpecApplyConfiguration struct {
 	DeletionProtection *bool `json:"deletionProtection,omitempty"`
 	// deletionPolicy says what happens to the data at providers when the Zone is deleted: Delete removes it, Retain leaves it, which each class of the zone has to allow (spec.allowRetain of the DNSClass). Defaults to Delete.
 	DeletionPolicy *kubizonev1alpha1.DeletionPolicy `json:"deletionPolicy,omitempty"`
+	// withdrawalGracePeriod is how long a child zone goes on standing after the rule that delegated it was taken from delegations, 0s to 720h. Then it ends: it is pending, its Records are released and its name is free, until a rule delegates it again. Counted is the time that servers ran. Defaults to 24h.
+	WithdrawalGracePeriod *v1.Duration `json:"withdrawalGracePeriod,omitempty"`
 }
 
 // ZoneSpecApplyConfiguration constructs a declarative configuration of the ZoneSpec type for use with
@@ -204,5 +207,13 @@ func (b *ZoneSpecApplyConfiguration) WithDeletionProtection(value bool) *ZoneSpe
 // If called multiple times, the DeletionPolicy field is set to the value of the last call.
 func (b *ZoneSpecApplyConfiguration) WithDeletionPolicy(value kubizonev1alpha1.DeletionPolicy) *ZoneSpecApplyConfiguration {
 	b.DeletionPolicy = &value
+	return b
+}
+
+// WithWithdrawalGracePeriod sets the WithdrawalGracePeriod field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the WithdrawalGracePeriod field is set to the value of the last call.
+func (b *ZoneSpecApplyConfiguration) WithWithdrawalGracePeriod(value v1.Duration) *ZoneSpecApplyConfiguration {
+	b.WithdrawalGracePeriod = &value
 	return b
 }

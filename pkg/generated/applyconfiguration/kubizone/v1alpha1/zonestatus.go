@@ -6,6 +6,7 @@
 package v1alpha1
 
 import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	v1 "k8s.io/client-go/applyconfigurations/meta/v1"
 )
 
@@ -37,6 +38,8 @@ type ZoneStatusApplyConfiguration struct {
 	ParentRef *ZoneParentApplyConfiguration `json:"parentRef,omitempty"`
 	// conditions: Delegated, Servable, Settled, and Ready when all of them are True and the zone is delivered everywhere.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
+	// endsAt is about when the zone ends because the rule that delegated it was withdrawn (Delegated=False, reason DelegationWithdrawn). Later where servers were off meanwhile. Absent: it does not end.
+	EndsAt *metav1.Time `json:"endsAt,omitempty"`
 }
 
 // ZoneStatusApplyConfiguration constructs a declarative configuration of the ZoneStatus type for use with
@@ -135,5 +138,13 @@ func (b *ZoneStatusApplyConfiguration) WithConditions(values ...*v1.ConditionApp
 		}
 		b.Conditions = append(b.Conditions, *values[i])
 	}
+	return b
+}
+
+// WithEndsAt sets the EndsAt field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the EndsAt field is set to the value of the last call.
+func (b *ZoneStatusApplyConfiguration) WithEndsAt(value metav1.Time) *ZoneStatusApplyConfiguration {
+	b.EndsAt = &value
 	return b
 }

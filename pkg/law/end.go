@@ -1,0 +1,134 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package law
+
+import (
+	"fmt"
+	"time"
+)
+
+// A zone whose rule went stands for the withdrawalGracePeriod of the zone that
+// delegated it, and ends then: its name and its records are let go as those of a
+// removed zone are, and its object stays, pending (S3.4). What is counted is the time
+// that servers ran; the clock says no more than when that will about be over.
+//
+// The end keeps the uid, and the internal keys of what stood are found by it. So the
+// zone is made nowhere, whatever rule comes, until the cascade has purged them.
+
+// endsAt is about when the time is over, unix seconds; 0 for no withdrawal.
+func (w *Withdrawal) endsAt(now time.Time) int64 {
+	if w == nil {
+		return 0
+	}
+	return now.Unix() + max(0, w.Grace-w.Passed)
+}
+
+// EndAsk is a server's request to note how long it ran since a rule went, and to end
+// the zone when the time is over.
+type EndAsk struct {
+	Zone *Zone
+	Spec *ZoneSpec
+	// Counted is what the holding said when the server began to count, Passed the
+	// seconds since then.
+	Counted Withdrawal
+	Passed  int64
+	Now     time.Time
+	WorkID  string
+}
+
+// DecideEnd decides the present state of a withdrawal. Plan.Zone is nil where there is
+// nothing to write: it was cancelled, or noted by another server.
+func DecideEnd(seen *Seen, ask EndAsk) Outcome {
+	d := &zoneDecision{reading: read(seen), ask: ZoneAsk{Before: ask.Zone, After: ask.Spec, Cascade: true, Now: ask.Now, WorkID: ask.WorkID}}
+	plan := d.end(ask)
+	if len(d.needs) > 0 {
+		return Outcome{Need: d.needs}
+	}
+	return Outcome{Plan: plan}
+}
+
+func (d *zoneDecision) end(ask EndAsk) *Plan {
+	z, plan := ask.Zone, &Plan{}
+	holding, ok := get[Holding](&d.reading, HoldingKey(z.View, z.FQDN()))
+	if !ok {
+		return nil
+	}
+	if holding == nil || holding.UID != z.UID || holding.Withdrawn == nil {
+		return plan
+	}
+	w := *holding.Withdrawn
+	if w.By != ask.Counted.By || w.Since != ask.Counted.Since || w.Passed != ask.Counted.Passed {
+		return plan
+	}
+	_, above, known := d.above(z.View, z.FQDN())
+	if !known {
+		return nil
+	}
+	if above == nil || above.UID != w.By {
+		return plan // a cascade is about to give it another parent
+	}
+	p, ok := get[Zone](&d.reading, ZoneKey(above.Namespace, above.Name))
+	if !ok {
+		return nil
+	}
+	if p == nil || p.UID != above.UID || p.Pending {
+		d.stale()
+		return nil
+	}
+	if p.DelegatesZone(z.FQDN(), z.Namespace) {
+		return plan // it is back, and a cascade is about to say so
+	}
+	w.Passed, w.Grace = w.Passed+ask.Passed, p.Grace
+	if w.Passed < w.Grace {
+		h := *holding
+		h.Withdrawn = &w
+		plan.Zone = &ZoneChange{Zone: z, Holding: &h, EndsAt: w.endsAt(ask.Now)}
+		plan.Writes = []Write{{Key: HoldingKey(z.View, z.FQDN()), Value: &h}}
+		return plan
+	}
+	h := *holding
+	h.Withdrawn = &w
+	d.by = p.Namespace // whose rule went
+	plan, refusal := d.vacate(plan, &h, fmt.Sprintf("zone %s ended", z.FQDN()))
+	if refusal != nil {
+		return &Plan{} // too many go at once: it ends when others are through
+	}
+	if plan == nil {
+		return nil
+	}
+	plan.Work.Ended = &Place{Ref: z.Ref, View: z.View, FQDN: z.FQDN()}
+	plan = d.stayPending(plan, ReasonDelegationWithdrawn, fmt.Sprintf("zone %s took its rule for it back, and the time it had after that is over: it holds no name and is not served (S3.4; its owner can add a delegation with zones)", p.FQDN()))
+	plan.Zone.Ended, plan.Zone.Zone.Ending = z, true
+	return plan
+}
+
+// DecideEnded says that what an ended zone had is let go: from now on a rule may make
+// it anew. now is in unix seconds.
+func DecideEnded(seen *Seen, work *Work, now int64) Outcome {
+	d := new(read(seen))
+	plan := &Plan{}
+	place := work.Ended
+	z, ok := get[Zone](d, ZoneKey(place.Namespace, place.Name))
+	last, ok1 := get[LastSerial](d, Key{Kind: KindLastSerial, View: place.View, Name: place.FQDN})
+	if !ok || !ok1 {
+		return Outcome{Need: d.needs}
+	}
+	if z == nil || z.UID != place.UID || !z.Pending || !z.Ending {
+		return Outcome{Plan: plan} // it was deleted
+	}
+	after := *z
+	after.Ending = false
+	plan.Zone = &ZoneChange{Zone: &after}
+	if last != nil && last.Zone == z.UID {
+		kept := *last
+		kept.Zone, kept.Withdrawn = "", nil
+		plan.Writes = []Write{{Key: Key{Kind: KindLastSerial, View: place.View, Name: place.FQDN}, Value: &kept}}
+	}
+	scan := Scan{Kind: ScanPending, Target: z.ZoneRef}
+	if z.ZoneRef == nil {
+		scan = Scan{Kind: ScanWaiting, View: z.View, Name: z.Wanted, Exact: true}
+	}
+	plan.Work = &Work{ID: work.ID + "-after", Reason: fmt.Sprintf("what zone %s had is let go", place.FQDN), View: place.View, By: work.By, Since: now, Scans: []Scan{scan}}
+	return Outcome{Plan: plan}
+}

@@ -1,0 +1,125 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ledger
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/klog/v2"
+
+	"kubi.zone/kubizone/pkg/law"
+)
+
+const (
+	// countsFor is the longest that a server counts a withdrawal before it writes down how
+	// long: a server that ends loses no more. Of a short period it is an eighth.
+	countsFor = time.Hour
+	// minCount bounds what short periods write.
+	minCount = 10 * time.Second
+	// maxCounted is how many withdrawals one sweep writes; the next ones have their turn after.
+	maxCounted = 100
+)
+
+// counted is a withdrawal as this server first met it.
+type counted struct {
+	law.Withdrawal
+	at time.Time
+}
+
+// sweepWithdrawals counts for zones whose rule went how long servers ran since, and ends
+// those whose time is over (S3.4). As with last serials no clock moves it: each server
+// counts from when it met what another wrote down last, and the first to be due writes.
+// The key is the zone and what was written down, not the revision of the holding, which
+// the zone's own tenant can move.
+func (l *Ledger) sweepWithdrawals(ctx context.Context, seen map[string]counted) map[string]counted {
+	known, written := map[string]counted{}, 0
+	graces := map[string]int64{}
+	for k, h := range l.withdrawn() {
+		c, ok := seen[h.UID]
+		if !ok || c.By != h.Withdrawn.By || c.Since != h.Withdrawn.Since || c.Passed != h.Withdrawn.Passed {
+			c = counted{*h.Withdrawn, time.Now()}
+		}
+		known[h.UID] = c
+		grace, ok := graces[h.Withdrawn.By]
+		if !ok {
+			grace = l.graceOf(ctx, k, h.Withdrawn)
+			graces[h.Withdrawn.By] = grace
+		}
+		passed := time.Since(c.at)
+		every := max(minCount, min(countsFor, time.Duration(grace)*time.Second/8))
+		over := c.Passed+int64(passed.Seconds()) >= grace
+		if !over && passed < every && grace == h.Withdrawn.Grace || written == maxCounted {
+			continue
+		}
+		written++
+		if err := l.end(ctx, k, h, c.Withdrawal, passed); err != nil && ctx.Err() == nil {
+			klog.FromContext(ctx).Error(err, "the end of a zone whose delegation was withdrawn failed; it is tried again", "zone", k.Name.String())
+		}
+	}
+	return known
+}
+
+// withdrawn lists the zones whose rule went, as far as this server has heard.
+func (l *Ledger) withdrawn() map[law.Key]*law.Holding {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	out := map[law.Key]*law.Holding{}
+	for k, v := range l.index {
+		if v.holding.Withdrawn != nil {
+			out[k] = v.holding
+		}
+	}
+	return out
+}
+
+// graceOf is the period in force, in seconds, of the zone that withdrew the rule; where
+// that cannot be read, the one by which status.endsAt was told.
+func (l *Ledger) graceOf(ctx context.Context, k law.Key, w *law.Withdrawal) int64 {
+	up, ok := k.Name.Parent()
+	if !ok {
+		return w.Grace
+	}
+	h := l.enclosing(k.View, up)
+	if h == nil || h.UID != w.By {
+		return w.Grace
+	}
+	o, _, err := l.readZone(ctx, h.Namespace, h.Name)
+	if err != nil || o == nil || string(o.UID) != w.By {
+		return w.Grace
+	}
+	spec, err := zoneSpec(o)
+	if err != nil {
+		return w.Grace
+	}
+	return spec.Grace
+}
+
+// end notes how long servers ran since a withdrawal, and ends the zone when that is over.
+func (l *Ledger) end(ctx context.Context, k law.Key, h *law.Holding, c law.Withdrawal, passed time.Duration) error {
+	for {
+		o, mod, err := l.readZone(ctx, h.Namespace, h.Name)
+		if err != nil || o == nil || string(o.UID) != h.UID || o.Status.FQDN == "" {
+			return err
+		}
+		z, err := LawZone(o)
+		if err != nil {
+			return err
+		}
+		spec, err := zoneSpec(o)
+		if err != nil {
+			return err
+		}
+		ask := law.EndAsk{Zone: z, Spec: spec, Counted: c, Passed: int64(passed.Seconds()), Now: l.now(), WorkID: newID()}
+		l.fault("zone-ends")
+		out, tx, err := l.writeZone(ctx, o, mod, nil, func(seen *law.Seen) law.Outcome { return law.DecideEnd(seen, ask) })
+		if err != nil {
+			return err
+		}
+		if out.ok {
+			l.payNow(ctx, tx.plan.Debts)
+			return nil
+		}
+	}
+}
