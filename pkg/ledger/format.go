@@ -34,7 +34,7 @@ const (
 	plainFormat  = 1
 	sealedFormat = 2
 	// Format is the newest that this package knows: the number of its last migration.
-	Format = 4
+	Format = 5
 )
 
 func (c stored) leastReader() int {

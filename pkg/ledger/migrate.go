@@ -65,6 +65,7 @@ type migration struct {
 var migrations = []migration{
 	{Number: namesLeastReader, Name: "config names the least reader, and sealing is said by its keys alone"},
 	{Number: 4, Name: "wildcards and the hosts that the apex names hold names", Run: rebuildHolders},
+	{Number: 5, Name: "zones end after their delegation was withdrawn, and parents count no name server without an address", Run: countGlue},
 }
 
 // namesLeastReader is the first format in which config has a leastReader.
