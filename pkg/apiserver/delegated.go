@@ -126,7 +126,8 @@ func (d *Delegated) applyServing(config *genericapiserver.Config) error {
 // writesDelivery: the request changes what is known to stand at a provider. Who may do everything in a namespace may not
 // say of a zone that nothing is left to withdraw (S8.2).
 func writesDelivery(asked authorizer.Attributes) bool {
-	return asked.IsResourceRequest() && !asked.IsReadOnly() && asked.GetAPIGroup() == v1alpha1.GroupName && asked.GetResource() == "deliveries"
+	return asked.IsResourceRequest() && !asked.IsReadOnly() && asked.GetAPIGroup() == v1alpha1.GroupName &&
+		(asked.GetResource() == "deliveries" || asked.GetSubresource() == "finalizers")
 }
 
 // applyEntrance delegates who somebody is and what they may do (A6).

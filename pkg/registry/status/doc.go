@@ -5,7 +5,7 @@
 //
 // It promises: (1) what a client writes into the server's fields is replaced by what stood there, silently (S7.4); (2) a Ready that speaks of an older
 // serial than the object's is dropped (S6.7); (3) a write of status changes nothing but status;
-// (4) a write of finalizers changes nothing but whether the finalizer kubi.zone/delivery is there.
+// (4) a write of finalizers changes nothing but whether the finalizer kubi.zone/delivery is there, and no other write changes that.
 //
 // It does not know which fields those are: each resource says so.
 //

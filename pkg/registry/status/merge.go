@@ -54,14 +54,24 @@ func KeepMetadata(after, before *metav1.ObjectMeta) {
 
 // HeldBy are the finalizers of an object after a write of its subresource finalizers: ours as it was written, those of others as they stood before.
 func HeldBy(before, written []string) []string {
-	ours := func(finalizer string) bool { return finalizer == v1alpha1.FinalizerDelivery }
-	switch wanted := slices.ContainsFunc(written, ours); {
-	case wanted == slices.ContainsFunc(before, ours):
-		return before
-	case wanted:
-		return append(slices.Clone(before), v1alpha1.FinalizerDelivery)
+	return withOurs(before, slices.Contains(written, v1alpha1.FinalizerDelivery))
+}
+
+// KeepHeld are the finalizers of an object after a write of the object itself, nil before for a new one: those of others as they were written, ours as it stood.
+// So the right to write an object is no right to free it while a provider has its data (S8.2).
+func KeepHeld(before, written []string) []string {
+	return withOurs(written, slices.Contains(before, v1alpha1.FinalizerDelivery))
+}
+
+// withOurs are finalizers with kubi.zone/delivery, or without it.
+func withOurs(finalizers []string, held bool) []string {
+	switch slices.Contains(finalizers, v1alpha1.FinalizerDelivery) {
+	case held:
+		return finalizers
+	case true:
+		return slices.DeleteFunc(slices.Clone(finalizers), func(finalizer string) bool { return finalizer == v1alpha1.FinalizerDelivery })
 	}
-	return slices.DeleteFunc(slices.Clone(before), ours)
+	return append(slices.Clone(finalizers), v1alpha1.FinalizerDelivery)
 }
 
 // NotOwnedOfFinalizers are the fields that no server-side apply of the subresource finalizers may own: all but those.

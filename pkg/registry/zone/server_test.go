@@ -499,6 +499,20 @@ func testFinalizers(t *testing.T, s *server) {
 	same(after, err, other)
 	after, err = write(types.StrategicMergePatchType, `{"metadata":{"finalizers":["kubi.zone/delivery"]}}`)
 	same(after, err, other, ours)
+	// S8.2, attack 71: the right to write a Zone neither frees it of that finalizer nor puts it there.
+	freed, err := zones.Patch(ctx, "held", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+	same(freed, err, ours)
+	freed.Finalizers = []string{other}
+	freed, err = zones.Update(ctx, freed, metav1.UpdateOptions{})
+	same(freed, err, other, ours)
+	tied := zoneNamed("tied", "tied.example.")
+	tied.Finalizers = []string{ours, other}
+	if tied, err = zones.Create(ctx, tied, metav1.CreateOptions{}); err != nil || !slices.Equal(tied.Finalizers, []string{other}) {
+		t.Errorf("a new Zone: %v, %q", err, tied.Finalizers)
+	}
+	if tied, err = zones.Patch(ctx, "tied", types.MergePatchType, []byte(`{"metadata":{"finalizers":["kubi.zone/delivery"]}}`), metav1.PatchOptions{}); err != nil || len(tied.Finalizers) != 0 {
+		t.Errorf("its finalizers changed: %v, %q", err, tied.Finalizers)
+	}
 	if _, err := write(types.MergePatchType, `{"metadata":{"uid":"another","finalizers":null}}`); !apierrors.IsInvalid(err) && !apierrors.IsConflict(err) {
 		t.Errorf("another object's uid: %v", err)
 	}

@@ -5,6 +5,7 @@ package zone
 
 import (
 	"context"
+	"fmt"
 	"math"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -15,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/apiserver/pkg/storage/names"
+	"k8s.io/apiserver/pkg/warning"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
@@ -43,6 +45,7 @@ func (strategy) PrepareForCreate(_ context.Context, obj runtime.Object) {
 	zone := obj.(*v1alpha1.Zone)
 	zone.Status = v1alpha1.ZoneStatus{}
 	zone.Generation = 1
+	zone.Finalizers = status.KeepHeld(nil, zone.Finalizers)
 	delete(zone.Labels, v1alpha1.LabelParentZone)
 }
 
@@ -61,10 +64,17 @@ func (strategy) AllowCreateOnUpdate(context.Context) bool { return false }
 // AllowUnconditionalUpdate: a PUT without resourceVersion replaces what is there; with one it would lose against every record of a busy zone.
 func (strategy) AllowUnconditionalUpdate(context.Context) bool { return true }
 
-// PrepareForUpdate leaves status alone and counts changes of spec (S7.4).
-func (strategy) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
+// PrepareForUpdate leaves status alone and counts changes of spec (S7.4). The finalizer of delivery stays as it is (S8.2).
+func (strategy) PrepareForUpdate(ctx context.Context, obj, old runtime.Object) {
 	after, before := obj.(*v1alpha1.Zone), old.(*v1alpha1.Zone)
 	after.Status = before.Status
+	if held := status.KeepHeld(before.Finalizers, after.Finalizers); len(held) > len(after.Finalizers) {
+		after.Finalizers = held
+		warning.AddWarning(ctx, "", fmt.Sprintf("metadata.finalizers: %s stays until the zone is withdrawn from the classes that deliver it (S8.2); a cluster admin who accepts that its data stays at a provider removes it with "+
+			"kubectl patch zone %s -n %s --subresource=finalizers --type=merge -p '{\"metadata\":{\"finalizers\":null}}'", v1alpha1.FinalizerDelivery, before.Name, before.Namespace))
+	} else {
+		after.Finalizers = held
+	}
 	status.KeepParentLabel(&after.ObjectMeta, &before.ObjectMeta)
 	after.Generation = before.Generation
 	if !equality.Semantic.DeepEqual(after.Spec, before.Spec) {
