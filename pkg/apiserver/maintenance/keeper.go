@@ -32,6 +32,14 @@ const (
 	defragmentTimeout = 3 * time.Minute
 	// minReclaim is what a defragmentation must be worth: a small store is not stopped for its kilobytes.
 	minReclaim = 64 << 20
+	// againAfter is for how long a member is not defragmented again, in seconds of etcd's own time. etcd writes into what
+	// is free in its file, so only a file that comes near the quota needs it.
+	againAfter = 6 * 3600
+	// usualQuota is taken for that of a member that does not tell it (before 3.6); it is etcd's own.
+	usualQuota = 2 << 30
+	// keepHistory is how old history is that is compacted for the octets it takes: watches that were cut off go on where
+	// they stopped.
+	keepHistory = time.Minute
 	// lockSeconds is how long a server that died keeps others from defragmenting.
 	lockSeconds = 240
 	// turnSeconds is how long it is one member's turn where no lock can be had.
@@ -46,6 +54,11 @@ type Keeper struct {
 	// interval, intervalFull and minReclaim as the constants; tests have smaller ones.
 	interval, intervalFull time.Duration
 	minReclaim             int64
+	keepHistory            time.Duration
+	// seen are the last looks at the revision, oldest first; compacted is what was in use after the last compaction for
+	// octets, or less where etcd has freed more since.
+	seen      []sight
+	compacted int64
 
 	// quota is the smallest of the members that were reached last, 0 where none told one.
 	quota atomic.Int64
@@ -60,7 +73,7 @@ type Keeper struct {
 func NewKeeper(client *clientv3.Client, prefix string) *Keeper {
 	return &Keeper{
 		client: client, lockKey: prefix + "/maintenance/defragment", figures: newFigures(),
-		interval: interval, intervalFull: intervalFull, minReclaim: minReclaim,
+		interval: interval, intervalFull: intervalFull, minReclaim: minReclaim, keepHistory: keepHistory,
 	}
 }
 
@@ -143,6 +156,9 @@ func (m member) id() uint64 { return m.Header.MemberId }
 // free is what a defragmentation gives back.
 func (m member) free() int64 { return m.DbSize - m.DbSizeInUse }
 
+// quota is what the file may grow to.
+func (m member) quota() int64 { return cmp.Or(m.DbSizeQuota, usualQuota) }
+
 // fits leaves a twentieth of the quota, so that a member does not go back and forth.
 func (m member) fits() bool { return m.DbSizeQuota > 0 && m.DbSize <= m.DbSizeQuota/20*19 }
 
@@ -168,7 +184,52 @@ func (k *Keeper) look(ctx context.Context) (full bool, err error) {
 	if k.setFull(nil) {
 		klog.FromContext(ctx).Info("Etcd takes writes again")
 	}
+	if err := k.shorten(ctx, members[0]); err != nil {
+		return false, err
+	}
 	return false, k.tidy(ctx, members)
+}
+
+// sight is the revision at a time.
+type sight struct {
+	revision int64
+	at       time.Time
+}
+
+// shorten compacts history that takes much: where an eighth of the quota was written since the last time, what is older
+// than keepHistory; where 0.7 of the quota is in use, what is older than the last look. Else history goes every five
+// minutes, and one tenant could fill the quota in less.
+func (k *Keeper) shorten(ctx context.Context, m member) error {
+	now, quota := sight{m.Header.Revision, time.Now()}, m.quota()
+	last := len(k.seen)
+	k.seen = append(k.seen, now)
+	if k.compacted == 0 || m.DbSizeInUse < k.compacted {
+		k.compacted = m.DbSizeInUse
+	}
+	old := 0
+	for old < last && now.at.Sub(k.seen[old].at) >= k.keepHistory {
+		old++
+	}
+	written := m.DbSizeInUse - k.compacted
+	upTo := int64(0)
+	switch {
+	case m.DbSizeInUse >= quota/10*7 && written >= quota/64 && last > 0:
+		upTo = k.seen[last-1].revision
+	case written >= quota/8 && old > 0:
+		upTo = k.seen[old-1].revision
+	}
+	k.seen = k.seen[max(0, old-1):]
+	if upTo == 0 {
+		return nil
+	}
+	limited, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	if _, err := k.client.Compact(limited, upTo); err != nil && !errors.Is(err, rpctypes.ErrCompacted) {
+		return fmt.Errorf("compacting etcd: %w", err)
+	}
+	k.compacted = m.DbSizeInUse // and less at the next look, where that freed anything
+	klog.FromContext(ctx).V(2).Info("Compacted etcd for what was written", "revision", upTo, "inUse", m.DbSizeInUse, "quota", quota)
+	return nil
 }
 
 // members that answer, those that lead last: a leader that stops for a while makes everybody wait.
@@ -234,10 +295,19 @@ func (k *Keeper) alarms(ctx context.Context, members []member) ([]uint64, error)
 	return full, nil
 }
 
-// tidy defragments one member that is more than half empty, if no other server is at it (M1).
+// tidy defragments one member whose file is above half of the quota and more than half empty, if no other server is at
+// it and it was not done in the last hours (M1).
 func (k *Keeper) tidy(ctx context.Context, members []member) error {
-	due := slices.IndexFunc(members, func(m member) bool { return m.free() > m.DbSize/2 && m.free() >= k.minReclaim })
+	due := slices.IndexFunc(members, func(m member) bool {
+		return m.DbSize > m.quota()/2 && m.free() > m.DbSize/2 && m.free() >= k.minReclaim
+	})
 	if due < 0 {
+		return nil
+	}
+	done := k.doneKey(members[due])
+	if r, err := k.client.Get(ctx, done); err != nil {
+		return fmt.Errorf("etcd: the last defragmentation: %w", err)
+	} else if len(r.Kvs) > 0 {
 		return nil
 	}
 	// Nothing but the wait of some requests depends on the lock, so what a lock in etcd cannot promise is no matter.
@@ -253,7 +323,51 @@ func (k *Keeper) tidy(ctx context.Context, members []member) error {
 		}
 		return fmt.Errorf("etcd: the lock of defragmentation: %w", err)
 	}
+	if err := k.handOver(ctx, members[due]); err != nil {
+		return err
+	}
+	lease, err := k.client.Grant(ctx, againAfter)
+	if err != nil {
+		return fmt.Errorf("etcd: noting a defragmentation: %w", err)
+	}
+	if _, err := k.client.Put(ctx, done, "", clientv3.WithLease(lease.ID)); err != nil {
+		return fmt.Errorf("etcd: noting a defragmentation: %w", err)
+	}
 	return k.defragment(ctx, members[due])
+}
+
+// doneKey stands for as long as a member is not to be defragmented again.
+func (k *Keeper) doneKey(m member) string { return fmt.Sprintf("%s/%x", k.lockKey+"ed", m.id()) }
+
+// handOver has another member lead, where m does: a leader that stops makes everybody wait.
+func (k *Keeper) handOver(ctx context.Context, m member) error {
+	if leads(m) == 0 {
+		return nil
+	}
+	limited, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	list, err := k.client.MemberList(limited)
+	if err != nil {
+		return fmt.Errorf("etcd's members: %w", err)
+	}
+	for _, other := range list.Members {
+		if other.ID == m.id() || other.IsLearner {
+			continue
+		}
+		// A client of several members asks one after the other; the leader alone can hand over.
+		for range 2 * len(k.client.Endpoints()) {
+			if _, err = k.client.MoveLeader(limited, other.ID); !errors.Is(err, rpctypes.ErrNotLeader) {
+				break
+			}
+		}
+		if err == nil {
+			return nil
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("etcd %s leads, and no other member took over before its defragmentation: %w", m.endpoint, err)
+	}
+	return nil // it is the only one
 }
 
 func (k *Keeper) defragment(ctx context.Context, m member) error {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/concurrency"
 	"go.uber.org/zap"
@@ -197,11 +198,62 @@ func TestKeeper_waitsForQuotaWhereHistoryIsNotTheMatter(t *testing.T) {
 	}
 }
 
-// M1: more than half free is given back, by one server at a time.
-func TestKeeper_givesBackWhatIsFree(t *testing.T) {
+// One tenant that writes the quota several times over does not fill etcd: history goes by what it takes.
+func TestKeeper_compactsByWhatIsWritten(t *testing.T) {
+	const quota = 32 << 20
+	_, endpoint, _ := sole(t, quota)
+	client := connect(t, endpoint)
+	k := quick(client)
+	k.keepHistory = 0
+	var first int64
+	for n := range 3 * quota / (256 << 10) {
+		r, err := client.Put(t.Context(), "zone", strings.Repeat("z", 256<<10)+fmt.Sprint(n))
+		if err != nil {
+			t.Fatalf("after %d MiB: %v", n*256>>10, err)
+		}
+		if first == 0 {
+			first = r.Header.Revision
+		}
+		if n%8 == 0 {
+			if full, err := k.look(t.Context()); full || err != nil {
+				t.Fatalf("after %d MiB etcd is full: %t, %v", n*256>>10, full, err)
+			}
+			time.Sleep(20 * time.Millisecond) // etcd frees what is compacted by itself
+		}
+	}
+	if _, err := client.Get(t.Context(), "zone", clientv3.WithRev(first)); !errors.Is(err, rpctypes.ErrCompacted) {
+		t.Errorf("the first write is still there: %v", err)
+	}
+	now := store.Must(client.Get(t.Context(), "zone"))
+	if _, err := client.Get(t.Context(), "zone", clientv3.WithRev(now.Header.Revision)); err != nil {
+		t.Errorf("the last one is not: %v", err)
+	}
+}
+
+// History that takes little stays for those who resume a watch.
+func TestKeeper_leavesShortHistory(t *testing.T) {
 	_, endpoint, _ := sole(t, 0)
 	client := connect(t, endpoint)
+	k := quick(client)
+	k.keepHistory = 0
+	first := store.Must(client.Put(t.Context(), "k", "v")).Header.Revision
 	for n := range 100 {
+		store.Must(client.Put(t.Context(), "k", strings.Repeat("v", 64<<10)+fmt.Sprint(n)))
+		if _, err := k.look(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := client.Get(t.Context(), "k", clientv3.WithRev(first)); err != nil {
+		t.Errorf("6 MiB of 8 GiB were compacted: %v", err)
+	}
+}
+
+// M1: more than half free is given back where the file is above half of the quota, by one server at a time, and not
+// again for hours.
+func TestKeeper_givesBackWhatIsFree(t *testing.T) {
+	_, endpoint, _ := sole(t, 16<<20)
+	client := connect(t, endpoint)
+	for n := range 150 {
 		store.Must(client.Put(t.Context(), "k", strings.Repeat("v", 64<<10)+fmt.Sprint(n)))
 	}
 	revision := store.Must(client.Get(t.Context(), "k")).Header.Revision
@@ -214,6 +266,7 @@ func TestKeeper_givesBackWhatIsFree(t *testing.T) {
 	big := size()
 
 	k := quick(client)
+	k.keepHistory = time.Hour
 	if _, err := k.look(t.Context()); err != nil || size() != big {
 		t.Fatalf("a small store was stopped for little: %d from %d, %v", size(), big, err)
 	}
@@ -231,6 +284,18 @@ func TestKeeper_givesBackWhatIsFree(t *testing.T) {
 	}
 	if _, err := k.look(t.Context()); err != nil || size() > big/2 {
 		t.Fatalf("not given back: %d from %d, %v", size(), big, err)
+	}
+	for n := range 150 {
+		store.Must(client.Put(t.Context(), "k", strings.Repeat("v", 64<<10)+fmt.Sprint(n)))
+	}
+	store.Must(client.Compact(t.Context(), store.Must(client.Get(t.Context(), "k")).Header.Revision, clientv3.WithCompactPhysical()))
+	store.Eventually(t, "etcd counts what is free", func() bool {
+		s := store.Must(client.Status(t.Context(), endpoint))
+		return s.DbSizeInUse < s.DbSize/2
+	})
+	big = size()
+	if _, err := k.look(t.Context()); err != nil || size() != big {
+		t.Fatalf("stopped again for %d from %d, %v", size(), big, err)
 	}
 }
 
