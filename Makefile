@@ -39,7 +39,7 @@ test: peers ## what CI runs: vet, the tests, the slowest of them, then the concu
 	KUBE_BIN=$$(hack/build-kube.sh kubectl kube-apiserver kube-controller-manager sample-apiserver) && export KUBE_BIN KUBIZONE_TEST_REQUIRE_ALL=1 && \
 	KUBIZONE_BIN=$$(mktemp -d) && export KUBIZONE_BIN && trap 'rm -rf "$$KUBIZONE_BIN"' EXIT && \
 	$(COMPILE) vet $(PKG) && \
-	$(GO) run ./test/slowest -vet=off -p 3 -timeout $(TIMEOUT) $(PKG)
+	$(GO) run ./test/slowest -vet=off -p 3 -parallel 4 -timeout $(TIMEOUT) $(PKG)
 	$(MAKE) --no-print-directory test-race
 
 .PHONY: test-long
