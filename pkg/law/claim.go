@@ -104,6 +104,9 @@ func (r *reading) synthesised(z *Zone, holding *Holding, base name.Rel, by claim
 			below = up
 			continue
 		}
+		if ns == by.namespace {
+			return claim{namespace: ns, yields: true, wild: up}, true // whether it ends or not, nobody is in its way
+		}
 		ends, known := r.heldByOthers(z, holding, below, ns)
 		if !known || ends {
 			return claim{}, known
