@@ -133,7 +133,7 @@ func set(t *testing.T, text string) delivery.RRset {
 	out := delivery.RRset{Name: n, Type: rt}
 	fmt.Sscan(f[1], &out.TTL)
 	for _, word := range f[3:] {
-		v, err := rdata.Parse(rt, strings.ReplaceAll(word, "|", " "))
+		v, err := rdata.ParseStored(rt, strings.ReplaceAll(word, "|", " "))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -286,6 +286,19 @@ func TestDeliver_setsAsideWhatTheServerRefuses(t *testing.T) {
 	s.has(t, "a.example.org. 60 A 192.0.2.1", "d.example.org. 60 A 192.0.2.3", "e.example.org. 60 A 192.0.2.4")
 }
 
+// Promise 4: so does one for which the server cannot read the message, and answers FORMERR without a signature.
+func TestDeliver_setsAsideWhatTheServerCannotRead(t *testing.T) {
+	bind, err := rig.StartBIND(t.Context(), rig.BINDConfig{Keys: []rig.TSIGKey{rigKey}, Primaries: []rig.PrimaryZone{{Zone: "example.org.", Text: zoneText, UpdateKey: rigKey.Name}}})
+	rig.SkipMissing(t, err)
+	t.Cleanup(func() { bind.Close() })
+	s := server{"BIND", bind.Addr, rigKey, bind.Log}
+	report := deliver(t, s.provider(t), zone(t, "a 60 A 192.0.2.1", `b 60 TYPE66 \#|1|00`, "d 60 A 192.0.2.3", `e 60 TYPE67 \#|0`, "f 60 A 192.0.2.4").plan(1))
+	if got := failedKeys(report); !slices.Equal(got, []string{"b.example.org. TYPE66 ValidationFailed", "e.example.org. TYPE67 ValidationFailed"}) || report.Failed[0].Err.Code != "FORMERR" {
+		t.Errorf("%q: %v", got, report.Failed)
+	}
+	s.has(t, "a.example.org. 60 A 192.0.2.1", "d.example.org. 60 A 192.0.2.3", "f.example.org. 60 A 192.0.2.4")
+}
+
 // Each way of being refused has the reason that the user reads.
 func TestErrors_haveTheReasonsOfTheAnswer(t *testing.T) {
 	servers(t, zoneText, func(t *testing.T, s server) {

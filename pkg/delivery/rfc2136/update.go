@@ -6,6 +6,7 @@ package rfc2136
 import (
 	"context"
 	"encoding/hex"
+	"errors"
 	"slices"
 
 	mdns "github.com/miekg/dns"
@@ -13,6 +14,7 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/transfer"
 )
 
 const (
@@ -199,6 +201,11 @@ func (w *write) apply(ctx context.Context, batch []written, reviews int) error {
 		return err
 	}
 	answer, err := w.exchange(ctx, w.update(batch))
+	// A server that cannot read the message cannot read its signature, and answers FORMERR without one of its own. Anybody
+	// on the way can make such an answer, so it only has the batch tried in parts; an update without records decides.
+	if refusal := (*transfer.Refusal)(nil); errors.As(err, &refusal) && refusal.Rcode == mdns.RcodeFormatError && refusal.TSIG == 0 {
+		return w.isolate(ctx, batch, refusal.Rcode, reviews)
+	}
 	if err != nil {
 		return err
 	}
