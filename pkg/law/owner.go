@@ -183,13 +183,20 @@ func (o *Owner) types() []rdata.Type {
 }
 
 // packed are the wire lengths of a contribution's rdata in zone z; a refusal
-// where a name in it is too long there.
+// where a name in it is too long there, or where an earlier version took what
+// some server does not load (S5.7).
 func packed(z *Zone, c *Contribution) ([]int, *Refusal) {
+	if err := c.Type.CheckRecord(); err != nil {
+		return nil, invalid("spec.type", c.Type.String(), ReasonValidationFailed, "%v", err)
+	}
 	sizes := make([]int, len(c.Values))
 	for i, v := range c.Values {
 		wire, err := v.Pack(z.FQDN())
 		if err != nil {
 			return nil, invalid("spec.values", v.Text, ReasonNameTooLong, "%v", err)
+		}
+		if err := rdata.CheckLoadable(v.Type, wire); err != nil {
+			return nil, invalid("spec.values", v.Text, ReasonValidationFailed, "%s %v (S5.7)", v.Type, err)
 		}
 		sizes[i] = len(wire)
 	}

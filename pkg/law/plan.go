@@ -224,6 +224,7 @@ const (
 	ReasonCNAMEConflict       = "CNAMEConflict"
 	ReasonLimitExceeded       = "LimitExceeded"
 	ReasonNameTooLong         = "NameTooLong"
+	ReasonValidationFailed    = "ValidationFailed"
 	ReasonMoving              = "Moving"
 	ReasonStandalone          = "Standalone"
 	ReasonDelegated           = "Delegated"

@@ -185,7 +185,7 @@ func lawRecord(o *v1alpha1.Record) (*law.Record, error) {
 	}
 	seen := map[string]bool{}
 	for i, text := range values {
-		v, err := rdata.Parse(t, text)
+		v, err := rdata.ParseStored(t, text)
 		if err != nil {
 			return nil, fmt.Errorf("spec.values[%d]: %w", i, err)
 		}

@@ -31,16 +31,7 @@ func encode(t Type, text string, from source, wire []byte) ([]byte, byte, error)
 	p := planOf(t)
 	text = trimBlanks(text)
 	if text == `\#` || strings.HasPrefix(text, `\# `) || strings.HasPrefix(text, "\\#\t") {
-		start := len(wire)
 		wire, err := encodeGeneric(text, wire)
-		if t == typeDSYNC && len(wire) > start+5 {
-			// Its one name is lowered, as decode does with those it reads. Lengths of labels are no letters.
-			for i := start + 5; i < len(wire); i++ {
-				if 'A' <= wire[i] && wire[i] <= 'Z' {
-					wire[i] += 'a' - 'A'
-				}
-			}
-		}
 		return wire, noMark, err
 	}
 	if !p.known() {
@@ -54,7 +45,7 @@ func encode(t Type, text string, from source, wire []byte) ([]byte, byte, error)
 	if err != nil {
 		return nil, noMark, err
 	}
-	if from == oneValue && t.isText() && text != "" && text[0] != '"' {
+	if from != zoneFile && t.isText() && text != "" && text[0] != '"' {
 		wire, err := encodeBareText(t, strings.TrimRight(text, " \t"), wire)
 		return wire, noMark, err
 	}
@@ -64,14 +55,14 @@ func encode(t Type, text string, from source, wire []byte) ([]byte, byte, error)
 		return nil, noMark, err
 	}
 	if !p.simple {
-		wire, err := encodeByLibrary(t, p, text, fields, mark, wire)
+		wire, err := encodeByLibrary(t, p, text, from, fields, mark, wire)
 		return wire, mark, err
 	}
 	simple, err := encodeFields(t, p, fields, []byte{1, mark, 0}, wire)
-	if err != nil && !p.own {
+	if err != nil && (!p.own || from == stored && p.bent) {
 		// Mnemonics of algorithms and certificates, times with units: the
 		// library knows them. Where it does not either, our error is the better.
-		if library, libErr := encodeByLibrary(t, p, text, fields, mark, wire); libErr == nil {
+		if library, libErr := encodeByLibrary(t, p, text, from, fields, mark, wire); libErr == nil {
 			return library, mark, nil
 		}
 	}
@@ -531,14 +522,14 @@ func appendBase64(wire []byte, fields []token) ([]byte, error) {
 }
 
 // encodeByLibrary leaves the text to miekg/dns, with the mark as origin.
-func encodeByLibrary(t Type, p *plan, text string, fields []token, mark byte, wire []byte) ([]byte, error) {
+func encodeByLibrary(t Type, p *plan, text string, from source, fields []token, mark byte, wire []byte) ([]byte, error) {
 	if err := checkForLibrary(p, fields); err != nil {
 		return nil, err
 	}
 	var generic map[uint16][]byte
 	if slices.Contains(p.fields, kindParams) {
 		var err error
-		if text, generic, err = cutParams(fields); err != nil {
+		if text, generic, err = cutParams(fields, from); err != nil {
 			return nil, err
 		}
 	}
@@ -647,7 +638,7 @@ func appendPrefixes(wire []byte, fields []token) ([]byte, error) {
 // isMark says that top stands for a zone that is not known yet: one control character as its only label.
 func isMark(top []byte) bool { return len(top) == 3 && top[0] == 1 && top[1] < ' ' && top[2] == 0 }
 
-// octetTypes are types whose data is judged here as octets (checkLoadable), with
+// octetTypes are types whose data is judged here as octets (CheckLoadable), with
 // what their presentation format has. It is read, and written as \#, which every
 // server reads; so a name in it must be absolute.
 var octetTypes = map[Type]string{
@@ -686,5 +677,18 @@ func encodeOctetType(t Type, text string, wire []byte) ([]byte, error) {
 		return nil, err
 	}
 	wire = append(binary.BigEndian.AppendUint16(wire, uint16(about)), byte(scheme))
-	return appendName(binary.BigEndian.AppendUint16(wire, uint16(port)), fields[3].text, nil)
+	wire = binary.BigEndian.AppendUint16(wire, uint16(port))
+	start := len(wire)
+	if wire, err = appendName(wire, fields[3].text, nil); err != nil {
+		return nil, err
+	}
+	// As octets a name keeps its case.
+	for i, text := start+1, fields[3].text; text != "" && text != "."; i++ {
+		c, size := unescape(text)
+		if size > 1 || c != '.' {
+			wire[i] = c
+		}
+		text = text[size:]
+	}
+	return wire, nil
 }

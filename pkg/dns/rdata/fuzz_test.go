@@ -162,7 +162,7 @@ func TestEncode_twin(t *testing.T) {
 			if err != nil {
 				return
 			}
-			theirs, err := encodeByLibrary(rt, p, text, fields, mark, nil)
+			theirs, err := encodeByLibrary(rt, p, text, oneValue, fields, mark, nil)
 			if err != nil || !equalButCase(ours, theirs) {
 				t.Fatalf("S5.2: %s %q: %x, the library says %x, %v", rt, text, ours, theirs, err)
 			}

@@ -15,8 +15,9 @@ import (
 // one record that breaks them, whether it comes by transfer or as a file; so
 // one tenant could stop every other one in the zone (S5.7).
 
-// checkLoadable judges wire rdata that decode has found well-formed.
-func checkLoadable(t Type, wire []byte) error {
+// CheckLoadable judges wire rdata that Parse or ParseStored has found well-formed:
+// whether BIND, Knot, NSD and PowerDNS all load a zone with it (S5.7).
+func CheckLoadable(t Type, wire []byte) error {
 	switch uint16(t) {
 	case mdns.TypeDS, mdns.TypeCDS, mdns.TypeDLV, mdns.TypeTA:
 		return checkDigest("digest type", int(wire[3]), len(wire)-4, delegationDigests)

@@ -23,7 +23,7 @@ import (
 // out of the fields of an SVCB: their octets by key, and the text that is left for
 // the library. It reads no generic form of a registered key, drops the end of a
 // list of addresses that ends in a comma, and takes no IPv6 address that holds an IPv4 one.
-func cutParams(fields []token) (rest string, octets map[uint16][]byte, err error) {
+func cutParams(fields []token, from source) (rest string, octets map[uint16][]byte, err error) {
 	var kept []string
 	for _, f := range fields {
 		name, value, hasValue := strings.Cut(f.text, "=")
@@ -38,7 +38,7 @@ func cutParams(fields []token) (rest string, octets map[uint16][]byte, err error
 		case mdns.SVCB_IPV6HINT.String():
 			key = mdns.SVCB_IPV6HINT
 		case mdns.SVCB_ALPN.String(), mdns.SVCB_MANDATORY.String():
-			if cut, comma := strings.CutSuffix(value, ","); comma && !endsEscaped(cut) {
+			if cut, comma := strings.CutSuffix(value, ","); comma && from != stored && !endsEscaped(cut) {
 				return "", nil, fmt.Errorf("%s ends in a comma; take it away, or name what follows", name)
 			}
 			kept = append(kept, f.text)
@@ -57,7 +57,10 @@ func cutParams(fields []token) (rest string, octets map[uint16][]byte, err error
 			}
 		}
 		if raw == nil {
-			if raw, err = appendHints(nil, key, value); err != nil {
+			if raw, err = appendHints(nil, key, value); err != nil && from == stored {
+				kept = append(kept, f.text)
+				continue
+			} else if err != nil {
 				return "", nil, err
 			}
 		}

@@ -61,6 +61,8 @@ type plan struct {
 	// AMTRELAY with discovery bit, groups of a locator, bits of an address prefix; or
 	// because the library lacks the mnemonics. The others fall back on the library.
 	own bool
+	// bent: the library read the type, and altered some texts, when stored values were taken in.
+	bent bool
 	// octets: fields may hold any octet, raw control characters included.
 	octets bool
 	// simple: this package can read every field of the type; the rest is left
@@ -204,7 +206,9 @@ func (p *plan) finish(t Type) {
 		p.fields, p.gatewayType, p.own = []kind{kindUint8, kindDiscovery, kindGateway}, 2, true
 	case mdns.TypeISDN:
 		p.optional = 1 // RFC 1183 §3.2: the subaddress
-	case mdns.TypeAPL, mdns.TypeNID, mdns.TypeL64, mdns.TypeKEY, mdns.TypeDNSKEY, mdns.TypeCDNSKEY:
+	case mdns.TypeNID, mdns.TypeL64:
+		p.own, p.bent = true, true
+	case mdns.TypeAPL, mdns.TypeKEY, mdns.TypeDNSKEY, mdns.TypeCDNSKEY:
 		p.own = true
 	case mdns.TypeX25:
 		p.fields, p.own = []kind{kindDigits}, true

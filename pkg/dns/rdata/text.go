@@ -73,7 +73,7 @@ func splitFields(t Type, p *plan, text string, from source, space []token) ([]to
 	if err != nil {
 		return nil, err
 	}
-	if from == oneValue && t.isText() {
+	if from != zoneFile && t.isText() {
 		for _, f := range fields {
 			if !f.quoted {
 				return nil, fmt.Errorf("%s stands outside of the quotes; text that begins with a quote is quoted strings only, so quote this as well, or write \\\" for a quote that belongs to the data", quote(f.text))

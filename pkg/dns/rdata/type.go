@@ -127,7 +127,7 @@ func (t Type) Single() bool {
 // (RFC 3597), and only where a rule names the type (S4.3).
 func (t Type) ByNumber() bool {
 	switch t {
-	case typeNSAP, typeDSYNC, typeHHIT, typeBRID, typeWALLET: // judged as octets, by checkLoadable
+	case typeNSAP, typeDSYNC, typeHHIT, typeBRID, typeWALLET: // judged as octets, by CheckLoadable
 		return false
 	}
 	return !planOf(t).known()

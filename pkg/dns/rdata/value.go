@@ -50,6 +50,18 @@ func Parse(t Type, text string) (Value, error) {
 	return v, nil
 }
 
+// ParseStored reads a value that an object has, as Parse of the version that took
+// it in did: text that is refused by now, or was bent by the library, has the
+// canonical spelling that it had, so that what stands can be found and removed.
+// Whether servers load it is for CheckLoadable to say.
+func ParseStored(t Type, text string) (Value, error) {
+	v, err := parse(t, text, stored)
+	if err != nil {
+		return Value{}, fmt.Errorf("%s rdata %s: %w", t, quote(text), err)
+	}
+	return v, nil
+}
+
 // FromRR reads the rdata of a line in a zone file whose names are relative to
 // origin, and returns it resolved. Unlike Parse it lets TXT data be several
 // strings without quotes, as files write them (RFC 1035 §5.1), and take all of
@@ -68,6 +80,7 @@ type source uint8
 const (
 	oneValue source = iota // a field of an API object, or a Value's Text
 	zoneFile               // a line of a zone file
+	stored                 // a field of an API object that an earlier version took in
 )
 
 func (s source) limit() int {
@@ -98,7 +111,7 @@ func parse(t Type, text string, from source) (Value, error) {
 		return Value{}, err
 	}
 	if from == oneValue {
-		if err := checkLoadable(t, wire); err != nil {
+		if err := CheckLoadable(t, wire); err != nil {
 			return Value{}, err
 		}
 	}
@@ -109,7 +122,7 @@ func parse(t Type, text string, from source) (Value, error) {
 	if p := planOf(t); p.known() && !p.simple {
 		// The library read this one; what it would read differently the second
 		// time (promise 1) has no canonical text.
-		again, mark, err := encode(t, v.Text, oneValue, nil)
+		again, mark, err := encode(t, v.Text, stored, nil)
 		if err == nil {
 			textSpace := [512]byte{}
 			canonical, err = decode(t, again, mark, textSpace[:0])

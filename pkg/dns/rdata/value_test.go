@@ -724,3 +724,32 @@ func TestParse_longestName(t *testing.T) {
 		}
 	}
 }
+
+// TestParseStored_released: what was taken in once can be read for as long as it stands, in the spelling that it stands in.
+func TestParseStored_released(t *testing.T) {
+	for _, tc := range []struct{ typ, text, want string }{
+		{"SVCB", "0 . alpn=h2", `0 . alpn="h2"`},
+		{"SVCB", "1 . ech", "1 . ech"},
+		{"HTTPS", "1 . ipv4hint=1.2.3.4,", `1 . ipv4hint="1.2.3.4"`},
+		{"CERT", "0 0 0 AAAA", "0 0 0 AAAA"},
+		{"L64", "10 0000:0000:0000:0001:0002", "10 0000:0000:0000:0001"},
+		{"L64", "10 2001:0db8:1140-1000", "10 2001:0db8:1140:1000"},
+		{"TYPE66", `\# 1 00`, `\# 1 00`},
+		{"DSYNC", `\# 9 003b80000001416100`, `\# 9 003B80000001416100`},
+		{"TYPE67", `\# 0`, `\# 0`},
+		{"TXT", "a; b", `"a; b"`},
+		{"MX", "10 Mail", "10 mail"},
+	} {
+		v, err := ParseStored(mustType(t, tc.typ), tc.text)
+		if err != nil || v.Text != tc.want {
+			t.Errorf("S2.4: %s %q is %q, %v; want %q", tc.typ, tc.text, v.Text, err, tc.want)
+			continue
+		}
+		if again, err := ParseStored(v.Type, v.Text); err != nil || again != v {
+			t.Errorf("S2.4: %s %q is %q the second time, %v", tc.typ, v.Text, again, err)
+		}
+		if _, err := v.Pack(origin); err != nil {
+			t.Errorf("S2.4: %s: %v", v, err)
+		}
+	}
+}

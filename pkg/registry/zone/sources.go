@@ -59,7 +59,7 @@ func (o *origins) add(record *v1alpha1.Record) {
 	ref := v1alpha1.RecordReference{Namespace: record.Namespace, Name: record.Name}
 	seen := map[value]bool{}
 	for _, text := range texts {
-		parsed, err := rdata.Parse(rrtype, text)
+		parsed, err := rdata.ParseStored(rrtype, text)
 		if err != nil {
 			continue
 		}

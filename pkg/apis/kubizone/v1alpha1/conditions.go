@@ -40,6 +40,8 @@ const (
 	ReasonZoneTerminating = "ZoneTerminating"
 	// ReasonTerminating: the Record or its namespace is being deleted, so no zone takes it in (S2.8).
 	ReasonTerminating = "Terminating"
+	// ReasonValidationFailed: an earlier version took data that some server does not load, and refuses the zone for; write it anew (S5.7).
+	ReasonValidationFailed = "ValidationFailed"
 	// ReasonInvalid: the rules of the zone's content refuse the Record; the message says which.
 	ReasonInvalid = "Invalid"
 )
