@@ -64,6 +64,11 @@ test-broken: ## servers that leave out a compare: the models find out, and say i
 	KUBE_BIN=$$(hack/build-kube.sh kube-apiserver) && export KUBE_BIN KUBIZONE_TEST_REQUIRE_ALL=1 && \
 	$(GO) test -vet=off -count=1 -timeout 60m -v -run TestShrink_brokenServers ./test/model -broken $(BROKEN) -seed $(SEED)
 
+.PHONY: judges
+judges: peers ## the long form of S5.7: the table of types that BIND, Knot, NSD and PowerDNS know, and 200 odd zones through all four
+	KUBIZONE_TEST_REQUIRE_ALL=1 $(GO) test -vet=off -count=1 -timeout 60m -v ./test/interop/known_types ./test/interop/every_type
+	KUBIZONE_TEST_REQUIRE_ALL=1 $(GO) test -vet=off -count=1 -timeout 120m -v ./test/interop/odd_zones -zones 200 -seed $(SEED)
+
 .PHONY: attacks
 attacks: peers ## what a tenant may try, by number, and every test that shows a refusal, wherever it is
 	KUBE_BIN=$$(hack/build-kube.sh kubectl kube-apiserver kube-controller-manager) && export KUBE_BIN KUBIZONE_TEST_REQUIRE_ALL=1 && \

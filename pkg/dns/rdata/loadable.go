@@ -110,6 +110,7 @@ const (
 	typeDSYNC  = 66
 	typeHHIT   = 67
 	typeBRID   = 68
+	typeUNSPEC = 103
 	typeDOA    = 259
 	typeWALLET = 262
 	typeALIAS  = 65401 // of PowerDNS, among the private ones

@@ -127,7 +127,8 @@ func (t Type) Single() bool {
 // (RFC 3597), and only where a rule names the type (S4.3).
 func (t Type) ByNumber() bool {
 	switch t {
-	case typeNSAP, typeDSYNC, typeHHIT, typeBRID, typeWALLET: // judged as octets, by CheckLoadable
+	case typeNSAP, typeDSYNC, typeHHIT, typeBRID, typeWALLET, // judged as octets, by CheckLoadable
+		typeUNSPEC: // holds any
 		return false
 	}
 	return !planOf(t).known()
@@ -183,8 +184,6 @@ func (t Type) CheckRecord() error {
 		return fmt.Errorf("type NULL cannot be a Record: it is not allowed in master files (RFC 1035 §3.3.10)")
 	case Type(mdns.TypeMD), Type(mdns.TypeMF):
 		return fmt.Errorf("type %s cannot be a Record: servers refuse zones with it since RFC 973; use MX", t)
-	case typeWKS, typeATMA, typeA6, typeSINK, typeDOA:
-		return fmt.Errorf("type %s cannot be a Record: some servers judge its data and would refuse the whole zone, and its format is not known here", t)
 	case Type(mdns.TypeMB), Type(mdns.TypeMG), Type(mdns.TypeMR), Type(mdns.TypeDLV), Type(mdns.TypeRKEY):
 		return fmt.Errorf("type %s cannot be a Record: it is obsolete, and no way to write it in a master file is read by every server, so one would refuse the whole zone", t)
 	case typeALIAS, typeLUA:
@@ -194,6 +193,9 @@ func (t Type) CheckRecord() error {
 	}
 	if 128 <= t && t <= 255 {
 		return fmt.Errorf("type %s cannot be a Record: 128 to 255 are question and meta types (RFC 6895 §3.1)", t)
+	}
+	if t.ByNumber() && judged[t] {
+		return fmt.Errorf("type %s cannot be a Record: some servers judge its data and would refuse the whole zone, and its format is not known here", t)
 	}
 	return nil
 }
