@@ -77,7 +77,11 @@ func label(n int) string { return strings.Repeat("x", n-1) + "z" }
 // names gives the zone its own name, its name servers and its SOA. Zone 0 is the root, which delegates the others.
 func (g *generator) names() {
 	s := &g.spec
-	s.Delegations = []v1alpha1.Delegation{{Records: []v1alpha1.RecordDelegation{{Pattern: "*"}, {Pattern: "@"}}, Zones: []string{"*"}}}
+	var numbered []string // a type by number needs a rule that names it
+	for n := range 100 {
+		numbered = append(numbered, fmt.Sprintf("TYPE%d", 65280+n))
+	}
+	s.Delegations = []v1alpha1.Delegation{{Records: []v1alpha1.RecordDelegation{{Pattern: "*"}, {Pattern: "@"}, {Pattern: "*", Types: numbered}, {Pattern: "@", Types: numbered}}, Zones: []string{"*"}}}
 	forms := []string{
 		"plain%d.example.", "Büro-%d.Example.", "%d.2.0.192.in-addr.arpa.", "0/25.%d.0.192.in-addr.arpa.", "_sub.u%d.example.",
 		"%d.0.8.b.d.0.1.0.0.2.ip6.arpa.", label(63) + ".n%d.example.", "r%d---x.example.", "x-%d." + strings.Repeat("d.", 60) + "example.",
@@ -122,6 +126,13 @@ func (g *generator) types() {
 			continue
 		}
 		g.add(fmt.Sprintf("n%d", n), s.rtype, s.data)
+		if rt, err := rdata.ParseType(s.rtype); err == nil {
+			if v, err := rdata.Parse(rt, s.data); err == nil {
+				if wire, err := v.Pack(name.MustParse("example.")); err == nil {
+					g.add(fmt.Sprintf("h%d", n), fmt.Sprintf("TYPE%d", rt), fmt.Sprintf(`\# %d %X`, len(wire), wire))
+				}
+			}
+		}
 		if s.rtype == "CNAME" || s.rtype == "DNAME" {
 			continue
 		}
@@ -227,6 +238,7 @@ func (g *generator) sets() {
 		values = append(values, fmt.Sprintf("198.51.100.%d", n))
 	}
 	g.add("hundred", "A", values...)
+	g.add("hundred", "A", "198.51.100.100") // one too many, for one of the two
 	values = nil
 	for n := range 15 { // of 4,000 octets each, 60,000 with what stands around them in a message
 		values = append(values, fmt.Sprintf("%02d%s", n, strings.Repeat("q", 3900)))
@@ -275,6 +287,11 @@ func (g *generator) apex() {
 	g.add("@", "HTTPS", "0 www.example.net.")
 	g.add("@", "LOC", "52 22 23.000 N 4 53 32.000 E -2.00m 0.00m 10000m 10m")
 	g.add("@", "ZONEMD", "1 1 240 000000000000000000000000")
+	if g.IntN(2) == 0 { // as many types as there may be: the server refuses the rest
+		for n := range 100 {
+			g.add("@", fmt.Sprintf("TYPE%d", 65280+n), `\# 1 00`)
+		}
+	}
 }
 
 // strange: samples with octets changed, cut and repeated, as RFC 3597 lets anybody write them.
