@@ -614,8 +614,7 @@ func endsEscaped(text string) bool {
 	return backslashes%2 == 1
 }
 
-// appendPrefixes appends address prefixes (RFC 3123 §4). Bits beyond the length
-// of a prefix are its author's, and every server keeps them.
+// appendPrefixes appends address prefixes (RFC 3123 §4).
 func appendPrefixes(wire []byte, fields []token) ([]byte, error) {
 	for _, f := range fields {
 		text, negated := strings.CutPrefix(f.text, "!")

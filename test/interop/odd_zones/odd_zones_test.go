@@ -201,9 +201,8 @@ var (
 	// thinks of types, what PowerDNS says of itself.
 	harmless = regexp.MustCompile(`built with|\(not exists\)|is obsolete|is experimental|This is a WARNING|no warranty|` + oversized)
 	// altered is what PowerDNS 4.7 hands on otherwise than it was given it: keys for DNSSEC are left out where it does not
-	// sign itself, an empty CAA value has a NUL in it, spheres of more than 4,000 km have 4,000 km, address prefixes
-	// lose the bits beyond their length.
-	altered = regexp.MustCompile(`^\S+ \d+ IN (DNSKEY|CDNSKEY|CDS|CAA \d+ \S+ "(\\000)?"$|LOC .* \d{7,}(\.\d+)?m|APL 1:255\.255\.255\.25[25]/30 !1:0\.0\.0\.[01]/0$)`)
+	// sign itself, an empty CAA value has a NUL in it, spheres of more than 4,000 km have 4,000 km.
+	altered = regexp.MustCompile(`^\S+ \d+ IN (DNSKEY|CDNSKEY|CDS|CAA \d+ \S+ "(\\000)?"$|LOC .* \d{7,}(\.\d+)?m)`)
 	nothing = regexp.MustCompile(`^$`)
 )
 
