@@ -136,7 +136,7 @@ func (l *Loader) planImport(ctx context.Context, path string, text io.Reader, zo
 	case zone == nil && soa < 0:
 		return p, nil, Result{}, fmt.Errorf("zone %s does not exist, and there is no SOA in the file to make one of; create the Zone first", target.Zone)
 	case zone == nil:
-		if err := p.takeSOA(path, all[soa], target.Namespace); err != nil {
+		if err := p.takeSOA(path, all, soa, target.Namespace); err != nil {
 			return p, nil, Result{}, err
 		}
 		if result, err = l.makeZone(ctx, p, target); err != nil {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -96,11 +97,32 @@ func makePlan(path string, rows iter.Seq2[zonefile.RR, error], view, namespace s
 	if soa < 0 {
 		return nil, p.noSOA(path)
 	}
-	if err := p.takeSOA(path, all[soa], namespace); err != nil {
+	if err := p.takeSOA(path, all, soa, namespace); err != nil {
 		return nil, err
 	}
 	p.group(path, all, soa)
 	return p, nil
+}
+
+// delegateNumbers adds the types by number of the file to the rule of its Zone: a rule has those alone that it names
+// (S4.3).
+func (p *plan) delegateNumbers(all []zonefile.RR) {
+	var types []rdata.Type
+	for _, row := range all {
+		if row.Type.ByNumber() && row.Type.CheckRecord() == nil {
+			types = append(types, row.Type)
+		}
+	}
+	if len(types) == 0 {
+		return
+	}
+	slices.Sort(types)
+	var named []string
+	for _, t := range slices.Compact(types) {
+		named = append(named, t.String())
+	}
+	rule := &p.spec.Delegations[0]
+	rule.Records = append(rule.Records, v1alpha1.RecordDelegation{Pattern: "@", Types: named}, v1alpha1.RecordDelegation{Pattern: "*", Types: named})
 }
 
 // read takes the rows in; soa is the place of the first SOA, -1 where there is none.
@@ -132,8 +154,9 @@ func (p *plan) noSOA(path string) error {
 	return fmt.Errorf("load %s: %w", path, errNoSOA)
 }
 
-// takeSOA makes the Zone of the file.
-func (p *plan) takeSOA(path string, soa zonefile.RR, namespace string) error {
+// takeSOA makes the Zone of the file, whose SOA is the row at.
+func (p *plan) takeSOA(path string, all []zonefile.RR, at int, namespace string) error {
+	soa := all[at]
 	spec, err := zoneSpec(soa, namespace, func(r Refusal) {
 		r.Path = path
 		p.refuse(r)
@@ -143,6 +166,7 @@ func (p *plan) takeSOA(path string, soa zonefile.RR, namespace string) error {
 	}
 	spec.View = p.view
 	p.fqdn, p.spec = soa.Name, spec
+	p.delegateNumbers(all)
 	return nil
 }
 
@@ -246,7 +270,7 @@ func zoneSpec(soa zonefile.RR, namespace string, refuse func(Refusal)) (v1alpha1
 		Retry:                 ptr.To(int32(retry)),
 		Expire:                ptr.To(int32(expire)),
 		NegativeResponseCache: ptr.To(int32(minimum)),
-		// What is loaded is the zone's own: everything at and below its apex, every type.
+		// What is loaded is the zone's own: everything at and below its apex, every type but those by number.
 		Delegations: []v1alpha1.Delegation{{
 			Namespace: namespace,
 			Records:   []v1alpha1.RecordDelegation{{Pattern: "@"}, {Pattern: "*"}},

@@ -48,6 +48,21 @@ func TestPlan_makesAZoneOfTheSOA(t *testing.T) {
 	}
 }
 
+// S4.3: a type by number is in no rule that does not name it.
+func TestPlan_delegatesTypesByNumber_S4_3(t *testing.T) {
+	p := planOf(t, `$ORIGIN example.org.
+@	3600	IN	SOA	ns1 hostmaster 1 1800 900 604800 86400
+a	3600	IN	TYPE65534	\# 1 00
+b	3600	IN	TYPE65534	\# 1 01
+c	3600	IN	TYPE65280	\# 1 01
+d	3600	IN	A	192.0.2.1
+`)
+	want := []v1alpha1.RecordDelegation{{Pattern: "@"}, {Pattern: "*"}, {Pattern: "@", Types: []string{"TYPE65280", "TYPE65534"}}, {Pattern: "*", Types: []string{"TYPE65280", "TYPE65534"}}}
+	if got := p.spec.Delegations[0].Records; !reflect.DeepEqual(got, want) || len(p.refused) > 0 {
+		t.Errorf("%+v, refused %v", got, refusals(p))
+	}
+}
+
 func TestPlan_makesARecordOfAnRRset(t *testing.T) {
 	p := planOf(t, `$ORIGIN example.org.
 @	3600	IN	SOA	ns1 hostmaster 1 1800 900 604800 86400
