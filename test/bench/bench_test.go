@@ -34,10 +34,10 @@ func TestRun_countsWhatAWriteIs(t *testing.T) {
 	for _, op := range operations {
 		for _, a := range []string{armOne, armSixteen, armPlain, armRaw} {
 			at := writeName(op, 1, a)
-			for what, want := range map[string]float64{"txns": 1, "fsyncs": 1} {
-				got, ok := r.Median(at + "/" + what)
-				if !ok || got != want {
-					t.Errorf("%s: %v %s a write, want %v", at, got, what, want)
+			// etcd syncs once more where it takes a snapshot of its log.
+			for what, more := range map[string]float64{"txns": 0, "fsyncs": 0.1} {
+				if got, ok := r.Median(at + "/" + what); !ok || got < 1 || got > 1+more {
+					t.Errorf("%s: %v %s a write, want 1", at, got, what)
 				}
 			}
 			reads := 0.0
