@@ -32,8 +32,16 @@ func TestF28_storeOfANewerVersion(t *testing.T) {
 	if len(found.Kvs) != 1 {
 		t.Fatalf("%s: %d keys", config, len(found.Kvs))
 	}
+	newer := func(field string) map[string]any {
+		config := map[string]any{}
+		if err := json.Unmarshal(found.Kvs[0].Value, &config); err != nil {
+			t.Fatal(err)
+		}
+		config[field], config["ofTheNewer"] = 99, "kept"
+		return config
+	}
 	// It runs while the newer one comes: it does not go on in the old form.
-	if _, err := etcd.Put(ctx, config, strings.Replace(string(found.Kvs[0].Value), `"format":1`, `"format":99`, 1)); err != nil {
+	if _, err := etcd.Put(ctx, config, string(must(json.Marshal(newer("leastReader")))(t))); err != nil {
 		t.Fatal(err)
 	}
 	select {
@@ -42,16 +50,11 @@ func TestF28_storeOfANewerVersion(t *testing.T) {
 		t.Fatalf("it goes on beside a newer version:\n%s", one.Log())
 	}
 	l.end()
-	if log := one.Log(); !strings.Contains(log, "format 99, this kubizone knows") {
+	if log := one.Log(); !strings.Contains(log, "for programs that know format 99 or later") {
 		t.Errorf("it does not say why it ends:\n%s", tail(quiet(log), 10))
 	}
-	for field, says := range map[string]string{"format": "format 99, this kubizone knows", "hashAlgorithm": "hash algorithm 99, this kubizone knows"} {
-		newer := map[string]any{}
-		if err := json.Unmarshal(found.Kvs[0].Value, &newer); err != nil {
-			t.Fatal(err)
-		}
-		newer[field], newer["ofTheNewer"] = 99, "kept"
-		written := must(etcd.Put(ctx, config, string(must(json.Marshal(newer))(t))))(t)
+	for field, says := range map[string]string{"leastReader": "for programs that know format 99 or later", "hashAlgorithm": "hash algorithm 99, this kubizone knows"} {
+		written := must(etcd.Put(ctx, config, string(must(json.Marshal(newer(field)))(t))))(t)
 		short, cancel := context.WithTimeout(ctx, time.Minute)
 		_, err := rig.StartServer(short, one.dir, one.config)
 		cancel()

@@ -17,7 +17,7 @@ import (
 // first one is gone from there.
 func TestViews_oneZoneOfAName_H7(t *testing.T) {
 	w, h := start(t), newHook(t)
-	w.class("hook", h, nil)
+	w.class("hook", h, func(spec *v1alpha1.DNSClassSpec) { spec.Views = []string{"*"} })
 	w.zone("public", "example.org.", "hook")
 	if err := w.record("www", "public", "192.0.2.1"); err != nil {
 		t.Fatal(err)

@@ -167,7 +167,7 @@ func (s *server) keep(t *testing.T, secret string, key rig.TSIGKey) *v1alpha1.Se
 func (s *server) class(t *testing.T, name string, block v1alpha1.TransferProvider) {
 	t.Helper()
 	of := &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.DNSClassSpec{
-		AllowLocalAddresses: true, Namespaces: &v1alpha1.NamespaceSelection{Selector: &metav1.LabelSelector{}}, Transfer: &block,
+		AllowLocalAddresses: true, Views: []string{"*"}, Namespaces: &v1alpha1.NamespaceSelection{Selector: &metav1.LabelSelector{}}, Transfer: &block,
 	}}
 	if _, err := s.KubizoneV1alpha1().DNSClasses().Create(t.Context(), of, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
