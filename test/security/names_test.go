@@ -290,8 +290,8 @@ func spellings(t *testing.T, a *arena) {
 // 7: S1.3: U-labels are mapped to what they mean, and what they mean is judged.
 func foreignScripts(t *testing.T, a *arena) {
 	ctx := within(t, patience)
-	// Fullwidth, U+3002, U+FF0E, soft hyphen; a joiner out of place, A-labels that are none, a mark without a letter, right to left.
-	a.meanTheSame(t, spelling{"ｖictim.example.", taken}, spelling{"victim。example.", taken}, spelling{"victim．example.", taken}, spelling{"vi\u00adctim.example.", taken},
+	// Fullwidth, soft hyphen; U+3002 and U+FF0E, which stand for a dot; a joiner out of place, A-labels that are none, a mark without a letter, right to left.
+	a.meanTheSame(t, spelling{"ｖictim.example.", taken}, spelling{"vi\u00adctim.example.", taken}, spelling{"victim。example.", noName}, spelling{"victim．example.", noName},
 		spelling{"victim\u200d.example.", noName}, spelling{"xn--.example.", noName}, spelling{"xn--victim-.example.", noName}, spelling{"xn--a\u0301.example.", noName},
 		spelling{"\u0301victim.example.", noName}, spelling{"victim\u202eelpmaxe.", noName})
 	// What looks like the victim's name and is another is another: granted as itself, written in ASCII.
