@@ -55,7 +55,7 @@ func TestF01_serverKilledInEveryWindow(t *testing.T) {
 	l := w.startLoad(ctx, t, steady, doomed)
 	points := []string{
 		"record-put-after:9", "record-delete-before:2", "record-plain-after:2", "batch-after:3", "redo-before:2", "moved-out:2", "rename-step:2", "zone-put-before:2", "zone-delete-after:2",
-		"cascade-first-after:2", "cascade-step-before:5", "cascade-last-before:2", "debt-paid-before:2", "serial-purge-after:1", "other-after:2",
+		"cascade-first-after:2", "cascade-step-before:5", "cascade-last-before:2", "debt-paid-before:2", "other-after:2",
 	}
 	for _, kind := range windows() {
 		if !slices.ContainsFunc(points, func(point string) bool {

@@ -24,8 +24,7 @@ const (
 	debtPaid     = "debt-paid"     // a child's name servers are counted in its parent
 	batch        = "batch"         // several writes of one zone: the zone, the first of them, and the log of the others
 	redo         = "redo"          // one of those others
-	serialPurge  = "serial-purge"  // the last serial of a name is forgotten
-	otherWrite   = "other"         // of any other resource
+	otherWrite   = "other"         // of any other resource, and the hourly sweep of last serials
 )
 
 // kindOf is the kind of a transaction; empty for one that writes nothing.
@@ -67,8 +66,6 @@ func kindOf(prefix string, cmps []clientv3.Cmp, then []clientv3.Op) string {
 		return recordPlain
 	case put["zones"]:
 		return zonePut
-	case gone["serials"]:
-		return serialPurge
 	}
 	return otherWrite
 }
