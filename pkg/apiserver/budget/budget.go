@@ -168,7 +168,7 @@ func (b *Budgets) Admit(w Write) error {
 	a := b.account(w.Namespace)
 	if may := a.limits.Stored.of(b.quota()); may > 0 && b.counted && w.Grows > 0 && a.stored+w.Grows > may {
 		b.figures.refused.WithLabelValues("stored").Inc()
-		message := fmt.Sprintf("namespace %s has %s of records and zones stored and may have %s, and this would add %s (S9.1): delete what is not needed any more, or have whoever runs the cluster raise it by the annotation kubi.zone/budget of the Namespace",
+		message := fmt.Sprintf("namespace %s has %s of records and zones stored and may have %s, and this would add %s (S9.1): delete what is not needed any more, or have a cluster admin raise it by the annotation kubi.zone/budget of the Namespace",
 			w.Namespace, octets(a.stored), octets(may), octets(w.Grows))
 		err := apierrors.NewForbidden(w.Resource, w.Name, fmt.Errorf("%s", message))
 		err.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: CauseTooMuch, Message: message}}
@@ -178,7 +178,7 @@ func (b *Budgets) Admit(w Write) error {
 		b.figures.refused.WithLabelValues("written").Inc()
 		wait := time.Duration((a.debt - burst) / float64(a.limits.Written) * float64(time.Second))
 		err := apierrors.NewTooManyRequests(fmt.Sprintf("%s %q: the writes of namespace %s have put %s into etcd that are not forgiven yet, of %s that may be, and %s a second are forgiven (S9.2); nothing was written: try again in %s, "+
-			"write less often or into smaller zones, or have whoever runs the cluster raise it by the annotation kubi.zone/budget of the Namespace",
+			"write less often or into smaller zones, or have a cluster admin raise it by the annotation kubi.zone/budget of the Namespace",
 			w.Resource, w.Name, w.Namespace, octets(int64(a.debt)), octets(int64(burst)), octets(a.limits.Written), (wait+time.Second).Round(time.Second)), 0)
 		err.ErrStatus.Details.RetryAfterSeconds = int32(math.Ceil(min(wait+time.Second, maxRetryAfter).Seconds()))
 		return err
