@@ -71,25 +71,6 @@ func TestUnknown_fieldsSurviveARewriteAtEveryLevel(t *testing.T) {
 }
 
 // Reading and writing values without unknown fields allocates what encoding/json does.
-func TestUnknown_costsNothingWhereThereIsNone(t *testing.T) {
-	o := law.Owner{}
-	for i := range 10 {
-		o.Values = append(o.Values, law.OwnerValue{Type: 1, Digest: law.DigestOf(string(rune('a' + i))), Count: 1, Size: 4})
-	}
-	data, err := json.Marshal(&o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	plain := testing.AllocsPerRun(100, func() { _ = json.Unmarshal(data, &law.Owner{}) })
-	if n := testing.AllocsPerRun(100, func() { _ = ledger.Decode(data, &law.Owner{}) }); n > plain {
-		t.Errorf("decoding: %v allocations, %v without", n, plain)
-	}
-	plain = testing.AllocsPerRun(100, func() { _, _ = json.Marshal(&o) })
-	if n := testing.AllocsPerRun(100, func() { ledger.Encode(&o) }); n > plain {
-		t.Errorf("encoding: %v allocations, %v without", n, plain)
-	}
-}
-
 func BenchmarkUnknown(b *testing.B) {
 	o := law.Owner{Values: []law.OwnerValue{{Type: 1, Digest: law.DigestOf("a"), Count: 1, Size: 4}}}
 	data := ledger.Encode(&o)
