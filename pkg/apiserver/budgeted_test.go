@@ -92,7 +92,7 @@ func TestBudgets_stored_S9_1(t *testing.T) {
 	}
 }
 
-// S9.2, S9.3: who writes without end is told when to come again, whatever is written; what deletes and what changes nothing passes.
+// S9.2, S9.3: a namespace that writes without end gets 429 with Retry-After for every write but deletions and those that change nothing.
 func TestBudgets_written_S9_2(t *testing.T) {
 	api := bounded(t, budget.Options{Stored: "unlimited", Written: "1Ki", Burst: 20 * time.Second})
 	ctx := t.Context()

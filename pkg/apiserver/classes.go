@@ -80,7 +80,7 @@ func internal(options metav1.ListOptions) (*internalversion.ListOptions, error) 
 	return within, err
 }
 
-// budget is what the annotation of a namespace says of its budget, "" for nothing. Who may update the Namespace may say it.
+// budget is what the annotation of a namespace says of its budget, "" for nothing. It takes the right to update the Namespace.
 func (c *classes) budget(namespace string) string {
 	if c.namespaces == nil {
 		return ""

@@ -73,7 +73,7 @@ func Verify(backup string) (*Manifest, error) {
 		return nil, fmt.Errorf("%s is no manifest of a backup of kubizone (kind %q, %v); name the file that kubizone backup wrote", ManifestFile(backup), m.Kind, err)
 	}
 	if m.Version > version || m.LeastReader > ledger.Format {
-		return nil, fmt.Errorf("%s is of a newer kubizone, %s (manifest version %d, of a store to be read by who knows format %d; known are %d and %d); restore it with that one", backup, m.Kubizone, m.Version, m.LeastReader, version, ledger.Format)
+		return nil, fmt.Errorf("%s is of a newer kubizone, %s (manifest version %d, of a store for programs that know format %d; this one knows %d and %d); restore it with that one", backup, m.Kubizone, m.Version, m.LeastReader, version, ledger.Format)
 	}
 	size, sum, err := digest(backup)
 	switch {

@@ -80,7 +80,7 @@ func (d *recordDecision) admissible(z *Zone, holding *Holding, p *place, come *C
 }
 
 // meets are the warnings where values of several namespaces come together (S4.5,
-// S4.7): whoever resolves the name gets some of each.
+// S4.7): a resolver gets some of each.
 func (d *recordDecision) meets(z *Zone, p *place, come *Contribution, others *Owner, c claim, a Admission, plan *Plan) {
 	base := Base(come.Owner)
 	if base.IsApex() || slices.Contains(z.MadeNames, base) {
@@ -212,7 +212,7 @@ func (d *recordDecision) coexists(z *Zone, p *place, come *Contribution, others 
 		return owner, conflict("%s cannot stand at %s, the zone's own apex (S5.5)", t, p.fqdn)
 	}
 	if owner.IsApex() && slices.ContainsFunc(come.Values, signers) {
-		return owner, conflict("%s at a zone's own apex is made by whoever signs the zone, and BIND loads no file with one that has no DNSKEY: sign on a secondary; only the request to delete the DS may stand there, as %q (S5.5, RFC 8078 §4)", t, deleteDS[t])
+		return owner, conflict("%s at a zone's own apex is made by the server that signs the zone, and BIND loads no file with one that has no DNSKEY: sign on a secondary; only the request to delete the DS may stand there, as %q (S5.5, RFC 8078 §4)", t, deleteDS[t])
 	}
 	if isWildcard(owner) && (t == rdata.NS || t == rdata.DNAME) {
 		return owner, conflict("%s cannot stand at a wildcard (S5.5)", t)

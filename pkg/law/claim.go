@@ -11,9 +11,9 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// claim is whose a base name is (S4.6).
+// claim says which namespace a base name belongs to (S4.6).
 type claim struct {
-	// namespace is "" for nobody.
+	// namespace is "" where the name belongs to none.
 	namespace string
 	// yields: no record at the name holds it, so a rule that names it literally comes first (S4.7).
 	yields bool
@@ -21,24 +21,30 @@ type claim struct {
 	wild name.Rel
 }
 
-// claimant is who wants to know.
+// claimant is the record that asks for a name.
 type claimant struct {
 	uid, namespace string
 	cascade        bool
 }
 
-// claim finds whose a base name of the zone is: by rule at the apex and at the
-// zone's own name servers (S6.2), else the first comer's, else whose record is on
-// its way there (S2.6), else, while a cascade brings records here, who held it
-// where they come from (S2.7); then the zone's own where a shared rule lists it,
-// the namespace's whose wildcard synthesises it, and the zone's own where its apex
-// names it. false: facts are needed.
+// claim finds the namespace that a base name of the zone belongs to. The first of
+// these that is there has it:
+//
+//  1. the zone's own namespace: at the apex and at the zone's own name servers (S6.2);
+//  2. the holder of the name (S4.6);
+//  3. the namespace of a record on its way there (S2.6);
+//  4. while a cascade brings records here, the holder in the zone they leave (S2.7);
+//  5. the zone's own namespace, where a shared rule lists the name;
+//  6. the namespace of the wildcard that synthesises it;
+//  7. the zone's own namespace, where its apex names it.
+//
+// false: facts are needed.
 func (r *reading) claim(z *Zone, holding *Holding, base name.Rel, by claimant) (claim, bool) {
 	if base.IsApex() || slices.Contains(z.MadeNames, base) {
 		return claim{namespace: z.Namespace}, true
 	}
 	if x := holding.reservation(by.uid); x != nil && x.Admission == AdmittedPlain && Base(x.Owner) == base {
-		return claim{namespace: by.namespace}, true // whoever has come since came later
+		return claim{namespace: by.namespace}, true // it was reserved first
 	}
 	h, known := get[Holders](r, HoldersKey(z.UID, base))
 	if !known {
@@ -72,9 +78,9 @@ func (r *reading) claim(z *Zone, holding *Holding, base name.Rel, by claimant) (
 
 // synthesised is the claim of the nearest wildcard above a base name that no
 // record holds, where it is of another namespace than the zone's own. It ends at
-// names that somebody else holds: they exist, so it synthesises nothing at or
-// below them (RFC 4592 §2.2.1). What never holds does not end it, nor do names of
-// its own namespace: a challenge for a name must not open it to others.
+// names that another namespace holds: they exist, so it synthesises nothing at or
+// below them (RFC 4592 §2.2.1). Records that never hold do not end it, nor do names
+// of its own namespace: a challenge for a name must not open it to others.
 func (r *reading) synthesised(z *Zone, holding *Holding, base name.Rel, by claimant) (claim, bool) {
 	known := true
 	for up, ok := base.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
@@ -105,7 +111,7 @@ func (r *reading) synthesised(z *Zone, holding *Holding, base name.Rel, by claim
 			continue
 		}
 		if ns == by.namespace {
-			return claim{namespace: ns, yields: true, wild: up}, true // whether it ends or not, nobody is in its way
+			return claim{namespace: ns, yields: true, wild: up}, true // whether it ends or not, no other namespace is in its way
 		}
 		ends, known := r.heldByOthers(z, holding, below, ns)
 		if !known || ends {
@@ -116,7 +122,7 @@ func (r *reading) synthesised(z *Zone, holding *Holding, base name.Rel, by claim
 	return claim{}, true
 }
 
-// heldByOthers reports whether somebody other than ns holds n or a name below it.
+// heldByOthers reports whether a namespace other than ns holds n or a name below it.
 // With too many names below to look at, it does not.
 func (r *reading) heldByOthers(z *Zone, holding *Holding, n name.Rel, ns string) (others, known bool) {
 	if !r.all([]Key{HoldersKey(z.UID, n), HeldBelowKey(z.UID, n)}) {
@@ -138,9 +144,9 @@ func (h *Holding) gaining() bool {
 	return slices.ContainsFunc(h.Works, func(w StandingWork) bool { return w.Losing != "" })
 }
 
-// wildElsewhere is whose wildcards, right below each name above base, a standing
-// cascade brings here or has taken from where they were (S2.7), but the zone's own
-// namespace's.
+// wildElsewhere maps names above base to the namespace of the wildcard right below
+// them that a standing cascade brings here or has taken from where it was (S2.7),
+// without those of the zone's own namespace.
 func (r *reading) wildElsewhere(z *Zone, holding *Holding, base name.Rel) (map[name.Rel]string, bool) {
 	var ups []name.Rel
 	for up, ok := base.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
@@ -232,8 +238,8 @@ func HoldsBelow(own, ns string, a Admission, owner name.Rel) (up name.Rel, ok bo
 	return up, ok && up == Base(owner)
 }
 
-// named are the hosts below the apex that NS and MX records of the apex name: who
-// has one is a name server of the zone, or gets its mail (S6.2).
+// named are the hosts below the apex that NS and MX records of the apex name: they
+// answer for the zone, or get its mail (S6.2).
 func (h *Holding) named(z *Zone) []name.Rel {
 	var out []name.Rel
 	targets := func(t rdata.Type, values []string) {

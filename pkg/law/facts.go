@@ -44,7 +44,7 @@ const (
 	KindArriving
 	// KindRoster asks about all records of the zone with uid Zone: *Roster.
 	KindRoster
-	// KindHeldBelow asks who holds base names strictly below Owner in the zone with uid Zone: *HeldBelow.
+	// KindHeldBelow asks for the holders of base names strictly below Owner in the zone with uid Zone: *HeldBelow.
 	KindHeldBelow
 	// KindFloor asks what a restored store begins names at that it remembers no serial of: *LastSerial.
 	KindFloor
@@ -373,8 +373,8 @@ type Holders struct {
 // reads does not grow with the zone.
 const MaxHeldBelow = 1000
 
-// HeldBelow is who holds base names strictly below one: for each namespace how
-// many, and since when the oldest.
+// HeldBelow are the holders of base names strictly below one: for each namespace
+// how many, and since when the oldest.
 type HeldBelow struct {
 	Holders []Holder
 	// More: there are more than MaxHeldBelow, and the others were not looked at.

@@ -574,7 +574,7 @@ func (d *recordDecision) change(plan *Plan, z *Zone, holding *Holding, p *place,
 	}
 	left := z.apexNames(holding, gone, come, after[name.Apex])
 	for _, host := range holding.unnamed(z, left) {
-		// It is the zone's no longer: who waits there, or for what speaks for it, may come.
+		// It is the zone's no longer: records that wait there, or for what is taken for it, may come.
 		top := host
 		for up, ok := host.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
 			top = up

@@ -180,8 +180,8 @@ type admitted struct {
 	literal bool
 }
 
-// admit decides who may put a record where (S4.5–S4.7), c being whose the base
-// name is.
+// admit decides whether a namespace may put a record at a name (S4.5–S4.7); c says
+// which namespace the base name belongs to.
 func (z *Zone) admit(n name.Name, owner name.Rel, t rdata.Type, namespace string, c claim) (admitted, *Refusal) {
 	grants := z.grants(n, t, namespace)
 	if len(grants) == 0 {

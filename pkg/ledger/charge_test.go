@@ -49,9 +49,9 @@ func metered(b *bill) func(*ledger.Config) {
 	}
 }
 
-// S9.2: who writes pays for all that a write puts into etcd: the zone of another namespace that it writes, the parent whose
+// S9.2: the namespace of a write pays for all that it puts into etcd: the zone of another namespace that it writes, the parent whose
 // delegation it changes, the cascade that it causes. A refusal costs nothing.
-func TestMetered_whoWritesPays_S9_2(t *testing.T) {
+func TestMetered_theWriterPays_S9_2(t *testing.T) {
 	var b bill
 	st := store.New(t)
 	s := st.Server(metered(&b))
@@ -85,7 +85,7 @@ func TestMetered_whoWritesPays_S9_2(t *testing.T) {
 	st.Settle()
 	only("a child zone, counted in its parent", "team-c", octets, 3*octets)
 
-	// A batch: the zone is written once, and those who write share it.
+	// A batch: the zone is written once, and its writers share the charge.
 	g := &gate{}
 	batch := st.Server(metered(&b), func(c *ledger.Config) { c.Fault = g.pass })
 	b.take()
@@ -140,7 +140,7 @@ func (s *sizes) now() map[string]int64 {
 	return of
 }
 
-// S9.1: what the Records and Zones of a namespace take is counted as it is stored, by who starts and by who follows alike, and the
+// S9.1: what the Records and Zones of a namespace take is counted as it is stored, alike by a server that starts and one that follows, and the
 // estimate of what the ledger's own keys take is about what they do.
 func TestFollowSizes_S9_1(t *testing.T) {
 	st := store.New(t)
@@ -179,10 +179,10 @@ func TestFollowSizes_S9_1(t *testing.T) {
 		}
 	}
 	same := func(x *sizes) bool { return fmt.Sprint(x.now()) == fmt.Sprint(stored) }
-	until(t, "who follows has it", func() bool { return same(early) })
+	until(t, "the follower has it", func() bool { return same(early) })
 	late := &sizes{}
 	go s.Ledger.FollowSizes(t.Context(), late)
-	until(t, "who starts has it", func() bool { return same(late) })
+	until(t, "the one that starts has it", func() bool { return same(late) })
 	t.Logf("%v; the ledger's own keys take %d octets beside the journal, and are reckoned as %d", stored, own, reckoned)
 	if own > 2*reckoned || own < reckoned/4 {
 		t.Errorf("the ledger's own keys take %d octets, and are reckoned as %d", own, reckoned)

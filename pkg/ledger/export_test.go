@@ -67,7 +67,7 @@ type (
 // NewestFormat is the number of the last migration.
 func NewestFormat() int { return newest(migrations) }
 
-// LeastReader is what the migrations require of who reads a store.
+// LeastReader is what the migrations require of programs that read a store.
 func LeastReader() int { return leastReader(migrations, 0) }
 
 // Rewrite, Owe and Layout are what a migration works with.

@@ -77,7 +77,7 @@ func TestFacts_ofWhoLosesHisOwnRaceAreNotDoubted(t *testing.T) {
 	}
 }
 
-// Who reads a zone late brings neither a removed one back nor takes a new one away (ledger A18): the next decision loses to nobody.
+// A late read of a zone brings no removed one back and takes no new one away (ledger A18): the next decision needs one attempt.
 func TestFacts_ofALateReadOfAZoneThatCameOrWent(t *testing.T) {
 	st := store.New(t)
 	s := st.Server()

@@ -101,7 +101,7 @@ func (endsError) Unwrap() error { return ErrFormat }
 
 // FollowFormat returns ErrFormat when a newer version has taken the store over and
 // this program must not read it any more; from then on this ledger sends etcd no
-// transaction, whoever still asks it for one. It returns nil when ctx ends.
+// transaction, also where a caller asks it for one. It returns nil when ctx ends.
 func (l *Ledger) FollowFormat(ctx context.Context) error {
 	s := l.store(l.config.Client)
 	for ctx.Err() == nil {

@@ -437,7 +437,7 @@ func (l *Ledger) forget(since time.Time) {
 	}
 }
 
-// Nobody reads a journal back: watches get what is written to it from etcd's history, and whoever starts does so from the
+// No server reads a journal back: watches get what is written to it from etcd's history, and a server starts from the
 // records. What stays serves fsck and people, so it is little, or the changes of many zones would fill etcd: journalSteps of a
 // zone, and where steps are longer than longStep journalOctets of them. One record makes as many steps as its writer likes, of
 // up to some 200 KiB: each time that a server has written journalOctets of long ones, it leaves so many there. Just before there

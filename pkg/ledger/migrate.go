@@ -74,7 +74,7 @@ const namesLeastReader = 3
 // newest is the format that a program with these migrations knows.
 func newest(all []migration) int { return all[len(all)-1].Number }
 
-// leastReader is what the migrations after a format require of who reads the store.
+// leastReader is the format that the migrations after one require a program to know.
 func leastReader(all []migration, after int) (least int) {
 	for _, m := range all {
 		if m.Number > after && !m.OldersMayWrite {

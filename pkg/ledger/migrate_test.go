@@ -84,7 +84,7 @@ func TestMigration3_namesTheLeastReader(t *testing.T) {
 	}
 }
 
-// Who knows too little reads and writes nothing but the config key.
+// A program that knows too little reads the config key alone and writes nothing.
 func TestOpen_refusesAStoreForNewerPrograms(t *testing.T) {
 	st := store.New(t, store.Unchecked)
 	store.Must(st.Server().CreateZone(store.Zone("platform", "top", "example.org.")))
@@ -209,7 +209,7 @@ func endsThere(n int) (func(*ledger.Config), *bool) {
 	}, ended
 }
 
-// Whoever comes after a server that was killed, wherever, goes on, and writes nothing twice.
+// After a server was killed, wherever, the next one goes on, and writes nothing twice.
 func TestMigrate_goesOnAfterAKill(t *testing.T) {
 	st := store.New(t, store.Unchecked)
 	st.Server()

@@ -23,7 +23,7 @@ func grace(z *v1alpha1.Zone, d time.Duration) *v1alpha1.Zone {
 	return z
 }
 
-// kids is a zone that delegates kids to a tenant, who has a record and a zone in it.
+// kids is a zone that delegates kids to a tenant that has a record and a zone in it.
 func kids(t *testing.T, s *store.Server, period time.Duration) (allow, none []v1alpha1.Delegation) {
 	t.Helper()
 	ctx := deadline(t)
@@ -112,7 +112,7 @@ func TestWithdrawal_endsAChild_S3_4(t *testing.T) {
 }
 
 // What is counted is the time that servers ran, by two of them: neither a clock that is a year ahead nor a server that
-// starts ends anything, and its tenant, who writes to it all the time, holds nothing up (S3.4, attack 63).
+// starts ends anything, and its tenant holds nothing up by writing to it all the time (S3.4, attack 63).
 func TestWithdrawal_countsTimeThatServersRan_S3_4(t *testing.T) {
 	st := store.New(t)
 	ahead := func(c *ledger.Config) { c.Now = func() time.Time { return time.Now().AddDate(1, 0, 0) } }

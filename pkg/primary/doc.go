@@ -34,5 +34,5 @@
 // message, resolve.go finds what a zone says, difference.go what is new in it; message.go
 // writes a message, compress.go its names, cookie.go knows sources again, class.go says whose zones are whose peers',
 // catalog.go lists them, transfer.go streams a zone, tsig.go signs; tcp.go and primary.go
-// are the sockets, newcomers.go who has not signed yet, notify.go the way back.
+// are the sockets, newcomers.go has the connections that have not signed yet, notify.go the way back.
 package primary

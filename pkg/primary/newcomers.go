@@ -10,8 +10,8 @@ import (
 )
 
 // newcomers are the connections of sources that a key could get allowed and that have shown none yet (attack 78). Where
-// all places are taken the oldest is cut: a peer signs its first message, so it is through in a moment, and whoever holds
-// places for longer is not one. Beyond its share a client waits for places of its own.
+// all places are taken the oldest is cut: a peer signs its first message, so it is through in a moment, and what holds
+// a place for longer is not one. Beyond its share a client waits for places of its own.
 type newcomers struct {
 	total, perClient int
 

@@ -221,7 +221,7 @@ func TestTCP_connectionsAreBounded(t *testing.T) {
 	}
 }
 
-// Attack 78: where a key is asked for and any address may have it, whoever connects and does not sign holds no place of those who do: 512
+// Attack 78: where a key is asked for and any address may have it, connections that do not sign take no place of those that do: 512
 // connections from four addresses, kept by unsigned questions, and a signed transfer is answered.
 func TestTCP_idleConnectionsTakeNoPeersPlaces(t *testing.T) {
 	everywhere := []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")}
@@ -265,7 +265,7 @@ func TestTCP_idleConnectionsTakeNoPeersPlaces(t *testing.T) {
 	if !closedBy(idle[0], 5*time.Second) {
 		t.Error("the oldest that did not sign is not cut")
 	}
-	// Who has signed stays for IdleTimeout, and is no newcomer any more.
+	// A connection that has signed stays for IdleTimeout, and is no newcomer any more.
 	for range 200 {
 		send(t, from("127.0.0.6"), unsigned)
 	}

@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// readers are the requests whose body is being read: anybody can begin one, for it is not known yet who has signed. A
+// readers are the requests whose body is being read. Any client can begin one: the signature covers the body, so it is not checked yet. A
 // client, an IPv4 address or an IPv6 /64, has its share and waits for it; where all places are taken the oldest is cut.
 // A body that is sent arrives in a moment, so what is cut is one that is held back.
 type readers struct {

@@ -53,7 +53,7 @@ func (s *server) sealOf(request *http.Request) (seal, *protocol.Error) {
 	return seal{stamp, nonce, at, given}, nil
 }
 
-// verify says why a request is not answered; nil: it is from who has the secret, and new.
+// verify says why a request is not answered; nil: it is signed with the secret, and new.
 func (s *server) verify(request *http.Request, of seal, body []byte) (*protocol.Error, error) {
 	secrets, err := s.config.Secrets()
 	if err != nil {

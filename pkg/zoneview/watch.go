@@ -62,8 +62,8 @@ func (v *Set) Wait(ctx context.Context, uid string, atLeast uint64) (*Snapshot, 
 }
 
 // Event says that a zone changed or is gone. What changed is asked of the Set; what
-// a zone that is gone had when it settled last is Last, for those who have to take
-// it away elsewhere.
+// a zone that is gone had when it settled last is Last, so that it can be taken away
+// elsewhere.
 type Event struct {
 	Zone Zone
 	Gone bool

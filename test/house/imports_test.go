@@ -78,7 +78,7 @@ var table = []row{
 	},
 	{
 		pkg: "pkg/memory", never: impure,
-		why: "how much memory there is says a file; what it is for, those who ask",
+		why: "it reads from a file how much memory there is; its callers decide what it is for",
 	},
 	{
 		pkg: "pkg/zoneview", may: []string{"pkg/law/content", "pkg/law/sethash", "pkg/dns/..."}, never: impure, avoid: blocking,

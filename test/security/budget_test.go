@@ -82,7 +82,7 @@ func largeObjects(t *testing.T, a *arena) {
 	says("a record of 180 KB", err, "metadata: Too long")
 }
 
-// glutton has budgets of its own, which whoever runs the cluster has given it.
+// glutton has budgets of its own, which the cluster's operator has given it.
 const glutton = "glutton"
 
 // 73: S9. A tenant has in octets what it may have, and writes what it may write, by whatever way; others are served.
@@ -153,7 +153,7 @@ func octetsOfATenant(t *testing.T, a *arena) {
 	}
 	until(ctx, t, "the annotation is known", func() error {
 		if of := a.figure(ctx, t, "kubizone_namespace_written_limit_bytes", glutton); of != 60*16<<10 {
-			_ = them.puts(ctx, "small", "small.glutton.example.", "A", "192.0.2.1") // the metric names who has written
+			_ = them.puts(ctx, "small", "small.glutton.example.", "A", "192.0.2.1") // the metric names the namespaces that write
 			return fmt.Errorf("the limit is %.0f", of)
 		}
 		return nil
@@ -182,7 +182,7 @@ func octetsOfATenant(t *testing.T, a *arena) {
 	}
 	t.Logf("another's write took %s", time.Since(began).Round(time.Millisecond))
 	if err := them.records().DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
-		t.Errorf("who owes may delete: %v", err)
+		t.Errorf("a namespace over its budget may not delete: %v", err)
 	}
 	if err := budget(admin, "stored=25%"); err != nil {
 		t.Error(err)

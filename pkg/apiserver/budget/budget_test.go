@@ -65,8 +65,8 @@ func TestBudgets_stored_S9_1(t *testing.T) {
 	b.Add("a", -1<<20)
 }
 
-// S9.2: a minute's worth may be written at once, then so much a second; who writes nothing is forgiven all; a long debt is told as
-// that and as a wait that clients bear.
+// S9.2: a minute's worth may be written at once, then so much a second; a namespace that writes nothing is
+// forgiven all; a refusal tells a long debt, and a wait that clients accept.
 func TestBudgets_written_S9_2(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := budgets(map[string]string{"fast": "written=1Gi"})

@@ -32,7 +32,7 @@ var (
 	debtLimitDesc   = metrics.NewDesc("kubizone_namespace_written_limit_bytes", "What the writes of a namespace may owe before they are refused, of the ten that owe most; absent where it is unlimited.", []string{"namespace"}, nil, metrics.ALPHA, "")
 )
 
-// Metrics are to be registered by whoever serves them.
+// Metrics: the server that serves them registers them.
 func (b *Budgets) Metrics() (metrics.Registerable, metrics.StableCollector) {
 	return b.figures.refused, &collector{budgets: b}
 }

@@ -230,7 +230,7 @@ func TestKeeper_compactsByWhatIsWritten(t *testing.T) {
 	}
 }
 
-// History that takes little stays for those who resume a watch.
+// History that takes little stays for watches that resume.
 func TestKeeper_leavesShortHistory(t *testing.T) {
 	_, endpoint, _ := sole(t, 0)
 	client := connect(t, endpoint)

@@ -85,7 +85,7 @@ func NewCommand() *cobra.Command {
 		Short: "say what keeps the API from being served in a cluster, and what to do next",
 		Long: `Look at everything between kube-apiserver and the server: the APIService and why it is not available, Service, endpoints and
 pods, the certificate that is served and the one that is trusted, what the server may do at kube-apiserver, whether this
-kube-apiserver has what the server needs, who may make zones that no other encloses, and etcd. Nothing is changed. The exit code is 1 when a check fails.`,
+kube-apiserver has what the server needs, the Roles that give the right to make zones that no other encloses, and etcd. Nothing is changed. The exit code is 1 when a check fails.`,
 		Example: "  kubizone doctor\n  kubizone doctor -o json",
 		Args:    cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {

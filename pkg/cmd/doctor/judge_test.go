@@ -269,7 +269,7 @@ func TestValidate_namesEveryFlag(t *testing.T) {
 	}
 }
 
-// S3.2: who may make standalone zones, and who could by a right that was.
+// S3.2: Roles that give the right to make standalone zones, and Roles that gave it by the former verb.
 func TestJudge_listsWhoMayEstablish(t *testing.T) {
 	rule := func(group, resource, verb string, names ...string) []rbacv1.PolicyRule {
 		return []rbacv1.PolicyRule{{APIGroups: []string{group}, Resources: []string{resource}, Verbs: []string{verb}, ResourceNames: names}}

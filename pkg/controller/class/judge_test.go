@@ -189,7 +189,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// What a provider or its client said stays with those who run the class: a tenant's Zone names the class and what to do (attack 81).
+// What a provider or its client said stays with the operators of the class: a tenant's Zone names the class and what to do (attack 81).
 func TestJudge_tellsNoTenantWhatTheProviderSaid(t *testing.T) {
 	const said = "server: dial tcp 10.96.7.3:7100: connection refused"
 	for _, reason := range []delivery.Reason{

@@ -120,8 +120,8 @@ func canonical(text string) (s string, absolute bool, err error) {
 }
 
 // CheckSpelling refuses a text in which another character is mapped to "*", "_",
-// "/" or a dot (S1.3): whoever judges the text as it is written, as a policy on
-// spec.domainName does, must see them. Parse takes such a text, since stored
+// "/" or a dot (S1.3): a policy on spec.domainName judges the text as it is
+// written and must see them. Parse takes such a text, since stored
 // objects may have it. It does not say that text is a name.
 func CheckSpelling(text string) error {
 	if len(text) > maxText || !scanASCII(text).needsIDNA {

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// judgeTable has the types that BIND, Knot, NSD and PowerDNS know, with who does:
+// judgeTable has the types that BIND, Knot, NSD and PowerDNS know, each with the servers that do:
 // test/interop/known_types writes it, and fails when the installed servers know others.
 //
 //go:embed judges.txt

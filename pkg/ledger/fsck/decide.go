@@ -289,7 +289,7 @@ func (c *check) zonesBelow(k law.Key) *law.ZonesBelow {
 	return out
 }
 
-// heldBelow is who holds names below one; all of them are looked at, so what a server refuses for their number is none here.
+// heldBelow are the holders of names below one. It looks at all of them, so it refuses none for their number as a server does.
 func (z *zone) heldBelow(base name.Rel) *law.HeldBelow {
 	if z.held == nil {
 		z.held = slices.SortedFunc(maps.Keys(z.bases), func(x, y name.Rel) int { return cmp.Compare(x.Key(), y.Key()) })

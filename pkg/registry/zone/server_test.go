@@ -465,7 +465,7 @@ func testEstablish(t *testing.T, s *server) {
 	}
 }
 
-// Attack 77: who holds Zones by zones/finalizers adds and removes one finalizer and changes nothing else.
+// Attack 77: a write by zones/finalizers adds or removes one finalizer and changes nothing else.
 func testFinalizers(t *testing.T, s *server) {
 	ctx := t.Context()
 	zones := s.client.KubizoneV1alpha1().Zones("dns")

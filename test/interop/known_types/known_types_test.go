@@ -72,7 +72,7 @@ var judges = []judge{
 func (j judge) known(ctx context.Context, dir string) ([]int, error) {
 	var numbers, found []int
 	for n := 1; n <= 65535; n++ {
-		if n < 128 || n > 255 { // question and meta types are refused whoever knows them
+		if n < 128 || n > 255 { // question and meta types are refused in any case
 			numbers = append(numbers, n)
 		}
 	}

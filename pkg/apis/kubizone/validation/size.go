@@ -20,7 +20,7 @@ const (
 	MaxZoneOctets   = 96 << 10
 	// MaxZoneSpecOctets is the part of it that a Zone's spec may take.
 	MaxZoneSpecOctets = 64 << 10
-	// maxStatusOctets is the part of it that is kept for the status and for the managedFields of those who write it: a full spec
+	// maxStatusOctets is the part of it that is kept for the status and for the managedFields of its writers: a full spec
 	// must not keep controllers from saying how an object is.
 	maxStatusOctets = 16 << 10
 )
@@ -105,7 +105,7 @@ func RecordSize(after, before *v1alpha1.Record) field.ErrorList {
 	return size("Record", recordParts(after), recordParts(before), MaxRecordOctets, splitRecord)
 }
 
-// statusSize reports a status that is too large with the managedFields of those who write it.
+// statusSize reports a status that is too large with the managedFields of its writers.
 func statusSize(after, before parts) field.ErrorList {
 	return atMostOctets(field.NewPath("status"), "status with its managedFields", after.status, before.status, maxStatusOctets, "shorten the messages of its conditions, or let fewer field managers write it")
 }
