@@ -5,7 +5,10 @@ package status
 
 import (
 	"context"
+	"fmt"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
@@ -48,10 +51,29 @@ func (s *REST) Get(ctx context.Context, name string, options *metav1.GetOptions)
 	return s.store.Get(ctx, name, options)
 }
 
-// Update writes the status of an object that exists.
+// Update writes the status of an object that exists. A write that names the uid of another object, such as one that was deleted and made anew, is a Conflict.
 func (s *REST) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc, updateValidation rest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
+	info = rest.WrapUpdatedObjectInfo(info, func(_ context.Context, written, stored runtime.Object) (runtime.Object, error) {
+		return written, s.sameObject(name, written, stored)
+	})
 	// A server-side apply of a status must not create the object.
 	return s.store.Update(ctx, name, info, createValidation, updateValidation, false, options)
+}
+
+// sameObject compares uids as a precondition of an update does. A patch has none, so validation would answer it with Invalid, which says that the writer did wrong.
+func (s *REST) sameObject(name string, written, stored runtime.Object) error {
+	after, err := meta.Accessor(written)
+	if err != nil {
+		return err
+	}
+	before, err := meta.Accessor(stored)
+	if err != nil {
+		return err
+	}
+	if uid := after.GetUID(); uid != "" && before.GetUID() != "" && uid != before.GetUID() {
+		return apierrors.NewConflict(s.store.DefaultQualifiedResource, name, fmt.Errorf("precondition failed: the uid in the request is %s, that of the object is %s", uid, before.GetUID()))
+	}
+	return nil
 }
 
 // GetResetFields keeps a server-side apply from owning what it cannot say.

@@ -513,8 +513,17 @@ func testFinalizers(t *testing.T, s *server) {
 	if tied, err = zones.Patch(ctx, "tied", types.MergePatchType, []byte(`{"metadata":{"finalizers":["kubi.zone/delivery"]}}`), metav1.PatchOptions{}); err != nil || len(tied.Finalizers) != 0 {
 		t.Errorf("its finalizers changed: %v, %q", err, tied.Finalizers)
 	}
-	if _, err := write(types.MergePatchType, `{"metadata":{"uid":"another","finalizers":null}}`); !apierrors.IsInvalid(err) && !apierrors.IsConflict(err) {
-		t.Errorf("another object's uid: %v", err)
+	for _, kind := range []types.PatchType{types.MergePatchType, types.StrategicMergePatchType} {
+		for _, subresource := range []string{"finalizers", "status"} {
+			if _, err := zones.Patch(ctx, "held", kind, []byte(`{"metadata":{"uid":"another","finalizers":null}}`), metav1.PatchOptions{}, subresource); !apierrors.IsConflict(err) {
+				t.Errorf("another object's uid, by a %s of %s: %v", kind, subresource, err)
+			}
+		}
+	}
+	named := before.DeepCopy()
+	named.UID, named.ResourceVersion = "another", ""
+	if _, err := zones.UpdateStatus(ctx, named, metav1.UpdateOptions{}); !apierrors.IsConflict(err) {
+		t.Errorf("another object's uid, by an update of status: %v", err)
 	}
 	if err := zones.Delete(ctx, "held", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
