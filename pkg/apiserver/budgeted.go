@@ -35,15 +35,21 @@ type asked struct {
 
 // allow asks the budgets of the object's namespace. Deletions and what shrinks always pass, and so does an update that changes
 // nothing: nothing is written then. A status is charged and not counted as stock, so that controllers can say how an object is;
-// its size has its own bound (S5.6).
+// its size has its own bound (S5.6). A finalizer of the subresource always passes: a zone that may stand may be delivered. No Role
+// of the namespace gives that subresource (S8.2), so nobody passes the budgets by it.
 func (s *Server) allow(ctx context.Context, w asked) error {
 	grows := w.octets(s, w.after)
 	if w.before != nil {
 		if grows -= w.octets(s, w.before); grows < 0 || w.before.GetDeletionTimestamp() == nil && w.after.GetDeletionTimestamp() != nil {
 			return nil
 		}
-		if info, ok := genericapirequest.RequestInfoFrom(ctx); ok && info.Subresource == "status" {
-			grows = 0
+		if info, ok := genericapirequest.RequestInfoFrom(ctx); ok {
+			switch info.Subresource {
+			case "finalizers":
+				return nil
+			case "status":
+				grows = 0
+			}
 		}
 	}
 	err := s.budgets.Admit(budget.Write{Resource: w.resource, Namespace: w.after.GetNamespace(), Name: w.after.GetName(), Grows: grows})

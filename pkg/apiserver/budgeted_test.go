@@ -92,6 +92,58 @@ func TestBudgets_stored_S9_1(t *testing.T) {
 	}
 }
 
+// S9.3: a zone that a namespace has is delivered, however full the namespace is and however fast it writes: the finalizer by which
+// it is held passes. A finalizer in a write of the Zone itself does not.
+func TestBudgets_finalizersPass_S9_3(t *testing.T) {
+	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: "own"}, Spec: v1alpha1.ZoneSpec{DomainName: "team.example.", Delegations: []v1alpha1.Delegation{{Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}}}}
+	for name, options := range map[string]budget.Options{
+		"full": {Stored: "512Ki", Written: "unlimited", Burst: time.Minute},
+		"fast": {Stored: "unlimited", Written: "1Ki", Burst: 20 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			api := bounded(t, options)
+			ctx := t.Context()
+			zones := api.Zones("team")
+			if _, err := zones.Create(ctx, zone.DeepCopy(), metav1.CreateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			var err error
+			for i := 0; err == nil && i < 100; i++ {
+				err = api.RESTClient().Post().Namespace("team").Resource("records").Body(long(fmt.Sprintf("r%d", i), 40<<10)).MaxRetries(0).Do(ctx).Error()
+			}
+			if err == nil {
+				t.Fatal("never full")
+			}
+			patch := func(body string, subresource ...string) error {
+				return api.RESTClient().Patch(types.MergePatchType).Namespace("team").Resource("zones").Name("own").SubResource(subresource...).Body([]byte(body)).MaxRetries(0).Do(ctx).Error()
+			}
+			for octets, step := 0, 8000; step > 0; {
+				if patch(`{"metadata":{"annotations":{"a":"`+strings.Repeat("x", octets+step)+`"}}}`) == nil {
+					octets += step
+				} else {
+					step /= 10
+				}
+			}
+			many := make([]string, 6)
+			for i := range many {
+				many[i] = fmt.Sprintf(`"a%d.example.org/%s"`, i, strings.Repeat("f", 63))
+			}
+			if err := patch(`{"metadata":{"finalizers":[` + strings.Join(many, ",") + `]}}`); !apierrors.IsForbidden(err) && !apierrors.IsTooManyRequests(err) {
+				t.Fatalf("finalizers in a write of the Zone: %v", err)
+			}
+			if err := patch(`{"metadata":{"finalizers":["kubi.zone/delivery"]}}`, "finalizers"); err != nil {
+				t.Errorf("the finalizer of delivery: %v", err)
+			}
+			if held, err := zones.Get(ctx, "own", metav1.GetOptions{}); err != nil || len(held.Finalizers) != 1 {
+				t.Errorf("%v, %q", err, held.Finalizers)
+			}
+			if err := patch(`{"metadata":{"finalizers":null}}`, "finalizers"); err != nil {
+				t.Errorf("let go: %v", err)
+			}
+		})
+	}
+}
+
 // S9.2, S9.3: a namespace that writes without end gets 429 with Retry-After for every write but deletions and those that change nothing.
 func TestBudgets_written_S9_2(t *testing.T) {
 	api := bounded(t, budget.Options{Stored: "unlimited", Written: "1Ki", Burst: 20 * time.Second})
