@@ -55,6 +55,9 @@ func (o *MemberOptions) Validate() []error {
 	return nil
 }
 
+// hasPeers: the member is one of several.
+func (o *MemberOptions) hasPeers() bool { return o.DataDir != "" && o.Cluster != (embed.Cluster{}) }
+
 // start starts the member and returns when it takes writes.
 func (o *MemberOptions) start(ctx context.Context) (_ *embed.Member, release func(), err error) {
 	dir, err := embed.OpenDir(o.DataDir, 0)
@@ -67,7 +70,7 @@ func (o *MemberOptions) start(ctx context.Context) (_ *embed.Member, release fun
 		Log:        func(line string) { klog.Warningf("etcd: %s", line) },
 		Verbose:    klog.V(4).Enabled(),
 	}
-	if o.Cluster != (embed.Cluster{}) {
+	if o.hasPeers() {
 		config.Cluster = &o.Cluster
 		// However long: members that give up and are started again later and later could miss each other for ever.
 		klog.Infof("Waiting until more than half of the members of etcd are there: %s", o.Cluster.InitialCluster)

@@ -11,7 +11,10 @@ import (
 	"strconv"
 	"syscall"
 
+	genericoptions "k8s.io/apiserver/pkg/server/options"
+
 	"kubi.zone/kubizone/pkg/apiserver"
+	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/memory"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
@@ -51,8 +54,22 @@ func (o *Options) Run(ctx context.Context) error {
 		}()
 		etcd.StorageConfig.Transport.ServerList = member.Endpoints()
 	}
+	err := o.serve(ctx, &etcd)
+	if errors.Is(err, ledger.ErrFormat) && o.Member.hasPeers() && ctx.Err() == nil {
+		err = o.keepMember(ctx, err)
+	}
+	if err == nil && told.Err() == nil {
+		err = context.Cause(ctx)
+	}
+	return err
+}
+
+// serve serves the API from an etcd until ctx ends.
+func (o *Options) serve(told context.Context, etcd *genericoptions.EtcdOptions) error {
+	ctx, fail := context.WithCancelCause(told)
+	defer fail(nil)
 	server, err := apiserver.NewDelegated(ctx, apiserver.Delegated{
-		ServerRun: o.ServerRun, Etcd: &etcd, SecureServing: o.SecureServing, Authentication: o.Authentication, Authorization: o.Authorization,
+		ServerRun: o.ServerRun, Etcd: etcd, SecureServing: o.SecureServing, Authentication: o.Authentication, Authorization: o.Authorization,
 		Audit: o.Audit, Features: o.Features, CoreAPI: o.CoreAPI, Admission: o.Admission, Traces: o.Traces,
 		Zones: zoneview.NewSet(zoneview.Within(memory.Total())), AllowInlineSecrets: o.AllowInlineSecrets, Budgets: o.Budgets,
 	})
@@ -62,7 +79,7 @@ func (o *Options) Run(ctx context.Context) error {
 	defer server.Close()
 	// The ledger ends after the API: what the API has taken in needs it.
 	beyond, stopLedger := context.WithCancel(context.WithoutCancel(ctx))
-	ledger := make(chan error, 1)
+	ended := make(chan error, 1)
 	go func() {
 		err := server.RunLedger(beyond)
 		if err == nil && beyond.Err() == nil {
@@ -72,15 +89,11 @@ func (o *Options) Run(ctx context.Context) error {
 			err = fmt.Errorf("ledger: %w", err)
 			fail(err)
 		}
-		ledger <- err
+		ended <- err
 	}()
 	err = server.Run(ctx)
 	stopLedger()
-	err = errors.Join(err, <-ledger)
-	if err == nil && told.Err() == nil {
-		err = context.Cause(ctx)
-	}
-	return err
+	return errors.Join(err, <-ended)
 }
 
 // stopped: being told to stop while starting is no error.

@@ -1,0 +1,60 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apiserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/klog/v2"
+)
+
+// keepMember runs until ctx ends where a newer version has taken the store over: this program may not read the store any
+// more, but the other members of etcd may need the one in this process for their majority, above all the newer program's
+// while the servers are replaced one after the other. /livez passes, so that nobody restarts the process, and /readyz
+// fails and says why.
+func (o *Options) keepMember(ctx context.Context, why error) error {
+	klog.Errorf("This server answers no requests any more: %v. Its member of etcd, %s, runs on until a newer version replaces this program", why, o.Member.Cluster.MemberName)
+	if listener := o.SecureServing.Listener; listener != nil {
+		if at, ok := listener.Addr().(*net.TCPAddr); ok {
+			o.SecureServing.BindPort = at.Port
+		}
+		listener.Close() // by the API server already, where that ran
+		o.SecureServing.Listener = nil
+	}
+	if err := o.listen(); err != nil {
+		return errors.Join(why, err)
+	}
+	var serving *genericapiserver.SecureServingInfo
+	if err := o.SecureServing.SecureServingOptions.ApplyTo(&serving); err != nil {
+		return errors.Join(why, fmt.Errorf("serving: %w", err))
+	}
+	ended, _, err := serving.Serve(outgrown(why), time.Second, ctx.Done())
+	if err != nil {
+		return errors.Join(why, fmt.Errorf("serving: %w", err))
+	}
+	<-ended
+	return nil
+}
+
+// outgrown answers probes, in the form of the API server, and refuses everything else.
+func outgrown(why error) http.Handler {
+	mux := http.NewServeMux()
+	for _, path := range []string{"/livez", "/healthz"} {
+		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "ok") })
+	}
+	mux.HandleFunc("/readyz", func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, fmt.Sprintf("[-]format failed: %v\nreadyz check failed", why), http.StatusServiceUnavailable)
+	})
+	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "5")
+		http.Error(w, "a newer kubizone has taken the store over, and this server answers no requests any more: try again, and another server answers", http.StatusServiceUnavailable)
+	})
+	return mux
+}

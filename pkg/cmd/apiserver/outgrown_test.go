@@ -1,0 +1,139 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apiserver
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"kubi.zone/kubizone/pkg/apiserver"
+	"kubi.zone/kubizone/pkg/apiserver/embed"
+	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/test/rig"
+)
+
+// ledger A20: where a newer version raises the store's least reader, the older servers answer no requests any more and keep their
+// members of etcd: without them the newer program has no majority to migrate with. One that is started again does the same.
+func TestRun_keepsTheMemberOfAStoreThatWasOutgrown(t *testing.T) {
+	k := newKube(t)
+	names := []string{"a", "b", "c"}
+	peers, dir := newAuthority(t, "peers"), t.TempDir()
+	cert, key := peers.leaf(t, "peer")
+	for file, content := range map[string][]byte{"ca.crt": peers.pem, "peer.crt": cert, "peer.key": key} {
+		if err := os.WriteFile(filepath.Join(dir, file), content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	listen, initial := map[string]string{}, make([]string, len(names))
+	for i, name := range names {
+		at, err := rig.FreePort()
+		if err != nil {
+			t.Fatal(err)
+		}
+		listen[name] = "https://" + at.String()
+		initial[i] = name + "=" + listen[name]
+	}
+	run := func(name string) *running {
+		return start(t, k, "--etcd-data-dir", filepath.Join(dir, name), "--etcd-member-name", name, "--etcd-initial-cluster", strings.Join(initial, ","), "--etcd-listen-peer", listen[name],
+			"--etcd-peer-ca-file", filepath.Join(dir, "ca.crt"), "--etcd-peer-cert-file", filepath.Join(dir, "peer.crt"), "--etcd-peer-key-file", filepath.Join(dir, "peer.key"))
+	}
+	servers := map[string]*running{}
+	for _, name := range names {
+		servers[name] = run(name)
+	}
+	for _, r := range servers {
+		r.waitReady(t)
+	}
+	member := func(name string) *clientv3.Client {
+		endpoint, ok := embed.Running(filepath.Join(dir, name))
+		if !ok {
+			t.Fatalf("no member %s", name)
+		}
+		client, err := clientv3.New(clientv3.Config{Endpoints: []string{endpoint}, DialTimeout: 10 * time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { client.Close() })
+		return client
+	}
+	config := func(least int) {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		client, key := member("a"), ledger.Layout{Prefix: apiserver.Prefix}.Internal()+"config"
+		r, err := client.Get(ctx, key)
+		if err != nil || len(r.Kvs) != 1 {
+			t.Fatalf("%v, %v", r, err)
+		}
+		stored := map[string]json.RawMessage{}
+		if err := json.Unmarshal(r.Kvs[0].Value, &stored); err != nil {
+			t.Fatal(err)
+		}
+		stored["leastReader"], _ = json.Marshal(least)
+		text, _ := json.Marshal(stored)
+		if _, err := client.Put(ctx, key, string(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	outgrown := func(name string) {
+		t.Helper()
+		r := servers[name]
+		anyone := r.client(t, nil, "")
+		eventually(t, name+" says what it lacks", func() bool {
+			code, body := do(t, anyone, http.MethodGet, r.url+"/readyz?verbose", nil, "")
+			return code == http.StatusServiceUnavailable && strings.Contains(body, "[-]format failed") && strings.Contains(body, "for programs that know format 99 or later") && strings.Contains(body, "start a version that knows it")
+		})
+		if code, body := do(t, anyone, http.MethodGet, r.url+"/livez?exclude=etcd", nil, ""); code != http.StatusOK {
+			t.Errorf("%s /livez: %d %s", name, code, body)
+		}
+		if code, body := do(t, r.client(t, k.proxies, allowedProxy), http.MethodGet, r.url+zonesPath, administrator(), ""); code != http.StatusServiceUnavailable {
+			t.Errorf("%s answers: %d %s", name, code, body)
+		}
+	}
+	write := func(by string) {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		if _, err := member(by).Put(ctx, "/of-a-newer-version", by); err != nil {
+			t.Errorf("etcd takes no writes by member %s: %v", by, err)
+		}
+	}
+
+	config(99)
+	for _, name := range names {
+		outgrown(name)
+		write(name)
+	}
+	if err := servers["c"].stop(); err != nil {
+		t.Errorf("stopping one that only keeps its member: %v", err)
+	}
+	write("a")
+	servers["c"] = run("c")
+	outgrown("c")
+	if err := servers["b"].stop(); err != nil {
+		t.Error(err)
+	}
+	write("c") // by a and c: the one that was started again counts
+
+	config(1)
+	for _, name := range names {
+		if err := servers[name].stop(); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, name := range names {
+		servers[name] = run(name)
+	}
+	for _, r := range servers {
+		r.waitReady(t)
+	}
+}
