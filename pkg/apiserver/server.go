@@ -183,7 +183,7 @@ func (s *Server) assemble(registry install.Registry, config *genericapiserver.Re
 		healthz.NamedCheck("views", func(*http.Request) error { return s.feed.check() }),
 		healthz.NamedCheck("classes", func(*http.Request) error { return s.classes.check() }),
 	)
-	config.HealthzChecks = append(config.HealthzChecks, s.keeper)
+	config.HealthzChecks = append(config.HealthzChecks, s.keeper.Checks()...)
 	for _, metric := range s.keeper.Metrics() {
 		// What /metrics shows is one for the process: where two servers are in it, the second's are not shown.
 		if err := legacyregistry.Register(metric); err != nil {

@@ -19,6 +19,7 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/concurrency"
+	"k8s.io/apiserver/pkg/server/healthz"
 	"k8s.io/klog/v2"
 )
 
@@ -96,19 +97,27 @@ func (k *Keeper) Run(ctx context.Context) error {
 	}
 }
 
-// Name and Check make a Keeper a health check: it fails while etcd takes no writes. It belongs to /healthz alone. A
-// server that said so in /readyz would be taken out of its Service, and reads would end too (M2).
-func (k *Keeper) Name() string { return "etcd-space" }
+// HealthSpace and HealthCorrupt are the names of health checks: etcd takes writes, and its members agree.
+const (
+	HealthSpace   = "etcd-space"
+	HealthCorrupt = "etcd-corrupt"
+)
+
+// Checks are health checks of etcd as of the last look. They belong to /healthz alone. A server that said so in /readyz
+// would be taken out of its Service, and reads would end too (M2).
+func (k *Keeper) Checks() []healthz.HealthChecker {
+	check := func(name string, state *error) healthz.HealthChecker {
+		return healthz.NamedCheck(name, func(*http.Request) error {
+			k.mutex.Lock()
+			defer k.mutex.Unlock()
+			return *state
+		})
+	}
+	return []healthz.HealthChecker{check(HealthSpace, &k.full), check(HealthCorrupt, &k.corrupt)}
+}
 
 // Quota is the size above which etcd takes no writes, as of the last look that was told; 0: none was.
 func (k *Keeper) Quota() int64 { return k.quota.Load() }
-
-// Check is nil while etcd takes writes and its members agree, as of the last look.
-func (k *Keeper) Check(*http.Request) error {
-	k.mutex.Lock()
-	defer k.mutex.Unlock()
-	return errors.Join(k.full, k.corrupt)
-}
 
 // setCorrupt takes in which members raise the alarm CORRUPT: what they hold differs, so etcd answers nothing at all. No
 // server can mend that.

@@ -151,14 +151,14 @@ func TestKeeper_freesAFullEtcdOfItsHistory(t *testing.T) {
 	if _, err := k.look(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := k.Check(nil); err == nil || !strings.Contains(err.Error(), "NOSPACE") {
+	if err := k.Checks()[0].Check(nil); err == nil || !strings.Contains(err.Error(), "NOSPACE") {
 		t.Errorf("the health check says: %v", err)
 	}
 	if err := testutil.GatherAndCompare(registry, strings.NewReader("# HELP kubizone_etcd_nospace [ALPHA] 1 while etcd refuses writes for want of space (alarm NOSPACE), else 0.\n# TYPE kubizone_etcd_nospace gauge\nkubizone_etcd_nospace 1\n"), "kubizone_etcd_nospace"); err != nil {
 		t.Error(err)
 	}
 	keep(t, k)
-	store.Eventually(t, "it takes writes again", func() bool { return k.Check(nil) == nil })
+	store.Eventually(t, "it takes writes again", func() bool { return k.Checks()[0].Check(nil) == nil })
 	if after := server.Record("app", "www"); after.ResourceVersion != before.ResourceVersion {
 		t.Errorf("the record went from %s to %s", before.ResourceVersion, after.ResourceVersion)
 	}
@@ -373,10 +373,10 @@ func TestKeeper_saysThatEtcdIsCorrupt(t *testing.T) {
 		}
 		for _, f := range families {
 			if f.GetName() == "kubizone_etcd_corrupt" {
-				return fmt.Sprint(f.GetMetric()[0].GetGauge().GetValue()), k.Check(nil)
+				return fmt.Sprint(f.GetMetric()[0].GetGauge().GetValue()), k.Checks()[1].Check(nil)
 			}
 		}
-		return "", k.Check(nil)
+		return "", k.Checks()[1].Check(nil)
 	}
 	if value, err := look(); value != "0" || err != nil {
 		t.Errorf("%s, %v", value, err)

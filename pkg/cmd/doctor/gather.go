@@ -76,6 +76,7 @@ type answer struct {
 	direct bool
 	chain  []*x509.Certificate // of a direct one
 	readyz string              // verbose
+	health string              // /healthz, verbose
 	err    error
 }
 
@@ -231,10 +232,11 @@ func (f *facts) ask(ctx context.Context, client kubernetes.Interface) []answer {
 			continue
 		}
 		a := answer{from: "pod " + pod.Name}
-		text, err := client.CoreV1().Pods(pod.Namespace).ProxyGet("https", pod.Name, "https", "readyz", map[string]string{"verbose": ""}).DoRaw(ctx)
-		a.readyz = string(text)
-		if !strings.Contains(a.readyz, "readyz check") && !strings.Contains(a.readyz, "[") {
-			a.err = err
+		for path, text := range map[string]*string{"readyz": &a.readyz, "healthz": &a.health} {
+			said, err := client.CoreV1().Pods(pod.Namespace).ProxyGet("https", pod.Name, "https", path, map[string]string{"verbose": ""}).DoRaw(ctx)
+			if *text = string(said); !isChecks(*text) && a.err == nil {
+				a.err = err
+			}
 		}
 		all = append(all, a)
 	}
@@ -260,30 +262,37 @@ func (f *facts) addresses() []string {
 	return all
 }
 
+// isChecks: the text is what a path of health says, verbose.
+func isChecks(text string) bool { return strings.Contains(text, "[") }
+
 // direct takes whatever certificate is shown: it is what is looked at, and nothing is told to the other side.
 func direct(ctx context.Context, address string) answer {
 	a := answer{from: address, direct: true}
 	transport := &http.Transport{
-		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true},
-		DialContext:       (&net.Dialer{Timeout: dialTime}).DialContext,
-		DisableKeepAlives: true,
+		TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
+		DialContext:     (&net.Dialer{Timeout: dialTime}).DialContext,
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+address+"/readyz?verbose", nil)
-	if err != nil {
-		a.err = err
-		return a
+	defer transport.CloseIdleConnections()
+	client := &http.Client{Transport: transport, Timeout: 2 * dialTime}
+	if a.readyz, a.chain, a.err = get(ctx, client, "https://"+address+"/readyz?verbose"); a.err == nil {
+		a.health, _, a.err = get(ctx, client, "https://"+address+"/healthz?verbose")
 	}
-	response, err := (&http.Client{Transport: transport, Timeout: 2 * dialTime}).Do(request)
+	return a
+}
+
+func get(ctx context.Context, client *http.Client, url string) (said string, chain []*x509.Certificate, err error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
-		a.err = err
-		return a
+		return "", nil, err
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return "", nil, err
 	}
 	defer response.Body.Close()
-	a.chain = response.TLS.PeerCertificates
 	text, err := io.ReadAll(io.LimitReader(response.Body, 1<<20))
 	if err != nil {
-		a.err = fmt.Errorf("reading /readyz: %w", err)
+		err = fmt.Errorf("reading %s: %w", request.URL.Path, err)
 	}
-	a.readyz = string(text)
-	return a
+	return string(text), response.TLS.PeerCertificates, err
 }

@@ -23,14 +23,15 @@ import (
 	aggregatorfake "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset/fake"
 )
 
-// server answers /readyz over TLS, as the service of type ExternalName that the clients know.
+// server answers /readyz and /healthz over TLS, as the service of type ExternalName that the clients know.
 func server(t *testing.T, answer string) (client *fake.Clientset, registrations *aggregatorfake.Clientset, at *httptest.Server) {
 	t.Helper()
 	at = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/readyz" || r.Header.Get("Authorization") != "" {
+		said := map[string]string{"/readyz?verbose": answer, "/healthz?verbose": healthz}[r.URL.String()]
+		if said == "" || r.Header.Get("Authorization") != "" {
 			t.Errorf("%s, authorization %q", r.URL, r.Header.Get("Authorization"))
 		}
-		w.Write([]byte(answer))
+		w.Write([]byte(said))
 	}))
 	t.Cleanup(at.Close)
 	host, text, _ := net.SplitHostPort(at.Listener.Addr().String())
@@ -66,7 +67,7 @@ func TestGather_seesAServerAndWhatItMayNotDo(t *testing.T) {
 	if want := []string{"mutatingadmissionpolicies.admissionregistration.k8s.io", "mutatingadmissionpolicybindings.admissionregistration.k8s.io"}; !slices.Equal(f.absent, want) || f.absentErr != nil {
 		t.Errorf("absent %q, %v", f.absent, f.absentErr)
 	}
-	if len(f.answers) != 1 || f.answers[0].err != nil || f.answers[0].readyz != readyz || !f.answers[0].chain[0].Equal(at.Certificate()) {
+	if len(f.answers) != 1 || f.answers[0].err != nil || f.answers[0].readyz != readyz || f.answers[0].health != healthz || !f.answers[0].chain[0].Equal(at.Certificate()) {
 		t.Errorf("answers %+v", f.answers)
 	}
 	if slices.ContainsFunc(asked, func(user string) bool { return user != "system:serviceaccount:kubizone-system:kubizone-apiserver" }) || len(asked) == 0 {

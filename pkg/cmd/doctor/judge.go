@@ -18,6 +18,7 @@ import (
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	"kubi.zone/kubizone/pkg/apiserver"
+	"kubi.zone/kubizone/pkg/apiserver/maintenance"
 )
 
 // automanaged is the label of an APIService that kube-apiserver makes for a CustomResourceDefinition, and puts back.
@@ -25,6 +26,9 @@ const automanaged = "kube-aggregator.kubernetes.io/automanaged"
 
 // expiring is how much life a certificate has left when nobody renewed it in time: leaves are renewed with a third left.
 const expiring = 14 * 24 * time.Hour
+
+// formatCheck is what fails in /readyz of a server that the store has outgrown (pkg/cmd/apiserver).
+const formatCheck = "format"
 
 const install = "kubectl apply -k artifacts/deploy/embedded (or ha, external-etcd)"
 
@@ -41,7 +45,7 @@ func judge(f *facts, now time.Time) []Finding {
 	if f.registration != nil {
 		findings = append(findings, f.judgeCABundle(now))
 	}
-	findings = append(findings, f.judgeCertificate(now), f.judgePermissions(), f.judgeEstablish(), f.judgeReady(), f.judgeReplicas())
+	findings = append(findings, f.judgeCertificate(now), f.judgePermissions(), f.judgeEstablish(), f.judgeReady(), f.judgeEtcd(), f.judgeReplicas())
 	if f.registration != nil {
 		findings = append(findings, f.judgeAnswer())
 	}
@@ -396,14 +400,26 @@ func list(names []string) string {
 	return strings.Join(names, "; ")
 }
 
+// failing are the checks that do not pass in what a path of health says.
+func failing(text string) []string {
+	var names []string
+	for line := range strings.Lines(text) {
+		if name, failed := strings.CutPrefix(strings.TrimSpace(line), "[-]"); failed {
+			name, _, _ = strings.Cut(name, " ")
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // judgeReady reads /readyz?verbose, which lists each check of the server and whether it passes.
 func (f *facts) judgeReady() Finding {
 	const check = "ready"
 	var troubles, unreached []string
-	etcd := false
+	etcd, outgrown := false, false
 	answered := 0
 	for _, a := range f.answers {
-		if a.readyz == "" || !strings.Contains(a.readyz, "[") {
+		if !isChecks(a.readyz) {
 			text := "nothing that is a /readyz"
 			if a.err != nil {
 				text = a.err.Error()
@@ -412,19 +428,16 @@ func (f *facts) judgeReady() Finding {
 			continue
 		}
 		answered++
-		for line := range strings.Lines(a.readyz) {
-			name, failed := strings.CutPrefix(strings.TrimSpace(line), "[-]")
-			if !failed {
-				continue
-			}
-			name, _, _ = strings.Cut(name, " ")
-			etcd = etcd || strings.HasPrefix(name, "etcd")
+		for _, name := range failing(a.readyz) {
+			etcd, outgrown = etcd || strings.HasPrefix(name, "etcd"), outgrown || name == formatCheck
 			if text := a.from + ": " + name; !slices.Contains(troubles, text) {
 				troubles = append(troubles, text)
 			}
 		}
 	}
 	switch {
+	case len(troubles) > 0 && outgrown:
+		return fail(check, "failing checks: "+strings.Join(troubles, ", "), "a newer version has taken the store over: let it replace these servers (kubectl rollout status), or restore a backup of their version")
 	case len(troubles) > 0 && etcd:
 		return fail(check, "failing checks: "+strings.Join(troubles, ", "), "etcd is not answering or has no space or no quorum: look at its members, disks and certificates, and at the log of the server")
 	case len(troubles) > 0:
@@ -435,6 +448,34 @@ func (f *facts) judgeReady() Finding {
 		return warn(check, "no server could be reached from here: "+strings.Join(unreached, "; "), "that is usual from outside the cluster; run this where pods are reached, or as somebody who may proxy to pods")
 	}
 	return warn(check, "there is nobody to ask", "see service, endpoints and pods")
+}
+
+// judgeEtcd reads /healthz?verbose, which has what a server knows of etcd's alarms. A ready server may say of one: reading goes on.
+func (f *facts) judgeEtcd() Finding {
+	const check = "etcd"
+	said := map[string][]string{}
+	answered := 0
+	for _, a := range f.answers {
+		if !isChecks(a.health) {
+			continue
+		}
+		answered++
+		for _, name := range failing(a.health) {
+			said[name] = append(said[name], a.from)
+		}
+	}
+	corrupt, full := said[maintenance.HealthCorrupt], said[maintenance.HealthSpace]
+	switch {
+	case len(corrupt) > 0:
+		return fail(check, "its members hold different data and answer nothing (alarm CORRUPT), say "+strings.Join(corrupt, ", "),
+			"the log of these servers names the members that say so: find the one that differs, replace it as a lost one, and take the alarm back (docs/operations.md, CORRUPT)")
+	case len(full) > 0:
+		return fail(check, "it is full and takes no writes (alarm NOSPACE), say "+strings.Join(full, ", "),
+			"the servers make room by themselves within a minute; where their log says that etcd is full of what is alive, raise its quota (docs/operations.md, NOSPACE)")
+	case answered > 0:
+		return ok(check, fmt.Sprintf("no alarm, say %d addresses", answered))
+	}
+	return warn(check, "no server could be asked about etcd's alarms", "see ready")
 }
 
 // judgeReplicas compares the images of the replicas with each other and with this program.

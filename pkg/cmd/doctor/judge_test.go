@@ -47,7 +47,10 @@ func leaf(t *testing.T, ca *pki.Pair, host string, life time.Duration) *pki.Pair
 	return pair
 }
 
-const readyz = "[+]ping ok\n[+]etcd ok\nreadyz check passed\n"
+const (
+	readyz  = "[+]ping ok\n[+]etcd ok\nreadyz check passed\n"
+	healthz = "[+]ping ok\n[+]etcd ok\n[+]etcd-space ok\n[+]etcd-corrupt ok\nhealthz check passed\n"
+)
 
 // healthy is an installation without a fault, seen by somebody who may see everything.
 func healthy(t *testing.T) (*facts, *pki.Pair) {
@@ -67,7 +70,7 @@ func healthy(t *testing.T) (*facts, *pki.Pair) {
 			ObjectMeta: metav1.ObjectMeta{Name: "kubizone-apiserver-0"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Image: "registry.example:5000/kubizone:v" + apiserver.Version}}},
 			Status: corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}},
 		}},
-		answers: []answer{{from: "10.0.0.7:10250", direct: true, chain: []*x509.Certificate{serving.Cert}, readyz: readyz}},
+		answers: []answer{{from: "10.0.0.7:10250", direct: true, chain: []*x509.Certificate{serving.Cert}, readyz: readyz, health: healthz}},
 	}, ca
 }
 
@@ -176,6 +179,16 @@ func TestJudge_namesTheFaultAndTheNextStep(t *testing.T) {
 		"etcd away": {func(_ *testing.T, f *facts, _ *pki.Pair) {
 			f.answers[0].readyz = "[+]ping ok\n[-]etcd failed: reason withheld\nreadyz check failed\n"
 		}, "ready", Fail, "10.0.0.7:10250: etcd", "quorum"},
+		"outgrown": {func(_ *testing.T, f *facts, _ *pki.Pair) {
+			f.answers[0].readyz, f.answers[0].health = "[-]format failed: the store is of format 99\nreadyz check failed\n", "ok"
+		}, "ready", Fail, "10.0.0.7:10250: format", "rollout"},
+		"etcd corrupt": {func(_ *testing.T, f *facts, _ *pki.Pair) {
+			f.answers[0].health = "[+]ping ok\n[+]etcd-space ok\n[-]etcd-corrupt failed: reason withheld\nhealthz check failed\n"
+		}, "etcd", Fail, "alarm CORRUPT), say 10.0.0.7:10250", "docs/operations.md, CORRUPT"},
+		"etcd full": {func(_ *testing.T, f *facts, _ *pki.Pair) {
+			f.answers[0].health = "[-]etcd-space failed: reason withheld\nhealthz check failed\n"
+		}, "etcd", Fail, "NOSPACE", "quota"},
+		"etcd not asked": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.answers[0].health = "" }, "etcd", Warn, "no server could be asked", "ready"},
 		"not synced": {func(_ *testing.T, f *facts, _ *pki.Pair) {
 			f.answers[0].readyz = "[-]informer-sync failed: reason withheld\n"
 		}, "ready", Fail, "informer-sync", "log"},
