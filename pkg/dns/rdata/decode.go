@@ -346,9 +346,6 @@ func (d *decoder) prefixes(text []byte) ([]byte, error) {
 		copy(octets, afd)
 		addr, _ := netip.AddrFromSlice(octets)
 		prefix := netip.PrefixFrom(addr, int(head[2]))
-		if prefix.Masked() != prefix {
-			return nil, fmt.Errorf("%s has bits beyond its prefix length, which PowerDNS clears; write %s", prefix, prefix.Masked())
-		}
 		if !first {
 			text = append(text, ' ')
 		}

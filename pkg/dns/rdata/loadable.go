@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"net/netip"
 
 	mdns "github.com/miekg/dns"
 )
@@ -73,6 +74,18 @@ func CheckLoadable(t Type, wire []byte) error {
 	case mdns.TypeAPL:
 		if len(wire) == 0 {
 			return errors.New("an APL without prefixes (RFC 3123 §4 lets it be empty) is read by not every server: PowerDNS reads no zone file with one; list a prefix, as in \"1:192.0.2.0/24\"")
+		}
+		for rest := wire; len(rest) > 0; {
+			address, octets := make([]byte, 4), int(rest[3]&0x7f)
+			if rest[1] == 2 {
+				address = make([]byte, 16)
+			}
+			copy(address, rest[4:4+octets])
+			addr, _ := netip.AddrFromSlice(address)
+			if prefix := netip.PrefixFrom(addr, int(rest[2])); prefix.Masked() != prefix {
+				return fmt.Errorf("%s has bits beyond its prefix length, which PowerDNS clears; write %s", prefix, prefix.Masked())
+			}
+			rest = rest[4+octets:]
 		}
 	case typeDSYNC:
 		// RFC 9859 §3: an RR type, a scheme, a port and a target that is not compressed.
