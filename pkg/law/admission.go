@@ -211,8 +211,12 @@ func (d *recordDecision) coexists(z *Zone, p *place, come *Contribution, others 
 	if owner.IsApex() && (t == rdata.CNAME || t == rdata.DS) {
 		return owner, conflict("%s cannot stand at %s, the zone's own apex (S5.5)", t, p.fqdn)
 	}
-	if owner.IsApex() && slices.ContainsFunc(come.Values, signers) {
-		return owner, conflict("%s at a zone's own apex is made by the server that signs the zone, and BIND loads no file with one that has no DNSKEY: sign on a secondary; only the request to delete the DS may stand there, as %q (S5.5, RFC 8078 §4)", t, deleteDS[t])
+	refuse := func(r *Refusal) (name.Rel, *Refusal) {
+		r.Value = d.ask.After.DomainName
+		return owner, r
+	}
+	if r := come.signs(); r != nil {
+		return refuse(r)
 	}
 	if isWildcard(owner) && (t == rdata.NS || t == rdata.DNAME) {
 		return owner, conflict("%s cannot stand at a wildcard (S5.5)", t)
@@ -241,7 +245,7 @@ func (d *recordDecision) coexists(z *Zone, p *place, come *Contribution, others 
 		merged := others.clone()
 		merged.add(come, make([]int, len(come.Values)))
 		if n, _ := merged.distinct(t); n > 1 {
-			return owner, conflict("there can be one %s at %s, not %d (S5.5)", t, p.fqdn, n)
+			return refuse(several(t, p.fqdn, n))
 		}
 	}
 	occluded := false
@@ -302,10 +306,29 @@ func (d *recordDecision) coexists(z *Zone, p *place, come *Contribution, others 
 // deleteDS are the values of CDS and CDNSKEY that ask the parent to remove the DS (RFC 8078 §4).
 var deleteDS = map[rdata.Type]string{rdata.CDS: "0 0 0 00", rdata.CDNSKEY: "0 3 0 AA=="}
 
-// signers: the value is for the keys that the zone is signed with.
-func signers(v rdata.Value) bool {
-	request, ok := deleteDS[v.Type]
-	return ok && v.Text != request
+// signs refuses data at the apex for the keys that the zone is signed with.
+func (c *Contribution) signs() *Refusal {
+	request, ok := deleteDS[c.Type]
+	if !ok || !c.Owner.IsApex() || !slices.ContainsFunc(c.Values, func(v rdata.Value) bool { return v.Text != request }) {
+		return nil
+	}
+	return invalid("spec.domainName", nil, ReasonValidationFailed, "%s at a zone's own apex is made by the server that signs the zone, and BIND loads no file with one that has no DNSKEY: sign on a secondary; only the request to delete the DS may stand there, as %q (S5.5, RFC 8078 §4)", c.Type, request)
+}
+
+// several refuses more than one value of a type of which a name has one. Of CNAME and
+// DNAME there never were more.
+func several(t rdata.Type, fqdn name.Name, n int) *Refusal {
+	reason := ReasonCNAMEConflict
+	if t != rdata.CNAME && t != rdata.DNAME {
+		reason = ReasonValidationFailed
+	}
+	return invalid("spec.domainName", nil, reason, "there can be one %s at %s, not %d (S5.5; keep one value)", t, fqdn, n)
+}
+
+// manyTypes refuses one more type at a name, and in a cascade those of a name that has
+// more since an earlier version: BIND takes no zone with it by transfer.
+func manyTypes(fqdn name.Name) *Refusal {
+	return invalid("spec.values", nil, ReasonValidationFailed, "%s would have more than %d types, those counted that the zone itself has there (S5.6; use another name, or remove a type first)", fqdn, MaxTypesAtName)
 }
 
 // glue reports whether data of type t at owner is an address of one of the name
@@ -368,16 +391,16 @@ func relative(text string, zone name.Name) (string, bool) {
 	return "", false
 }
 
-// limits holds S5.6 at one name. What was above a limit before may stay and shrink.
+// limits holds S5.6 at one name. What was above a limit before may stay and shrink, but for types: servers refuse a zone with more.
 func (d *recordDecision) limits(z *Zone, come *Contribution, after, before *Owner) (*Refusal, marks) {
 	t := come.Type
 	values, octets := after.distinct(t)
 	var was, wasOctets, wasTypes, wasAll int
 	if before != nil {
 		was, wasOctets = before.distinct(t)
-		wasTypes, wasAll = z.typesAt(come.Owner, before), total(before)
+		wasTypes, wasAll = z.typesAt(come.Owner, before.types()), total(before)
 	}
-	types := z.typesAt(come.Owner, after)
+	types := z.typesAt(come.Owner, after.types())
 	for _, s := range z.made(come.Owner) {
 		if s.Type == t {
 			values, was = values+len(s.Data), was+len(s.Data)
@@ -387,12 +410,13 @@ func (d *recordDecision) limits(z *Zone, come *Contribution, after, before *Owne
 	owner, _ := come.Owner.In(z.FQDN())
 	octets += values * (owner.WireLen() + 10)
 	wasOctets += was * (owner.WireLen() + 10)
+	if types > MaxTypesAtName && (types > wasTypes || d.stands(z, come)) {
+		return manyTypes(owner), marks{keys: []Key{OwnerKey(z.UID, come.Owner)}}
+	}
 	var why string
 	switch {
 	case values > MaxValuesInRRset && values > was:
 		why = fmt.Sprintf("%s at %s would have %d values; an RRset has at most %d, or BIND refuses the whole zone (S5.6)", t, owner, values, MaxValuesInRRset)
-	case types > MaxTypesAtName && types > wasTypes:
-		why = fmt.Sprintf("%s would have more than %d types, those counted that the zone itself has there (S5.6)", owner, MaxTypesAtName)
 	case total(after) > MaxValuesAtName && total(after) > wasAll:
 		why = fmt.Sprintf("%s would have more than %d values (S5.6)", owner, MaxValuesAtName)
 	case octets > MaxRRsetOctets && octets > wasOctets:
@@ -405,9 +429,8 @@ func (d *recordDecision) limits(z *Zone, come *Contribution, after, before *Owne
 }
 
 // typesAt counts the types at a name with those that the zone makes there: the SOA, and the NS and addresses of
-// spec.nameServers. At the apex NS is counted in any case: without it the zone is not servable.
-func (z *Zone) typesAt(owner name.Rel, o *Owner) int {
-	types := o.types()
+// spec.nameServers. At the apex NS is counted in any case: without it the zone is not servable. It changes types.
+func (z *Zone) typesAt(owner name.Rel, types []rdata.Type) int {
 	if owner.IsApex() {
 		types = append(types, rdata.SOA, rdata.NS)
 	}

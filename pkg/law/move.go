@@ -144,7 +144,7 @@ func (d *recordDecision) move(plan *Plan, home *Zone, homeHolding *Holding, p *p
 	}
 	r := Reservation{ID: ask.WorkID + "-move", UID: ask.UID, Namespace: ask.Namespace, Owner: p.owner, Type: ask.After.Type,
 		Values: len(ask.After.Values), Absolute: ask.After.Absolute(), N: p.zone.N}
-	sizes, refusal := packed(p.zone, &Contribution{Owner: p.owner, Type: r.Type, Values: ask.After.Values})
+	sizes, refusal := packed(p.zone.FQDN(), &Contribution{Owner: p.owner, Type: r.Type, Values: ask.After.Values})
 	if refusal != nil {
 		return nil, refusal
 	}

@@ -68,7 +68,7 @@ func (d *zoneDecision) nameServersFit(z, before *Zone, h *Holding) *Refusal {
 			if o, known = get[Owner](&d.reading, OwnerKey(z.UID, s.Owner)); !known {
 				continue
 			}
-			if o = h.with(o, s.Owner, ""); z.typesAt(s.Owner, o) > MaxTypesAtName && z.typesAt(s.Owner, o) > before.typesAt(s.Owner, o) {
+			if o = h.with(o, s.Owner, ""); z.typesAt(s.Owner, o.types()) > MaxTypesAtName && z.typesAt(s.Owner, o.types()) > before.typesAt(s.Owner, o.types()) {
 				return invalid("spec.nameServers", nil, ReasonLimitExceeded, "%s would have more than %d types with those of records (S5.6)", s.Owner, MaxTypesAtName)
 			}
 		}

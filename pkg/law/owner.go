@@ -182,16 +182,21 @@ func (o *Owner) types() []rdata.Type {
 	return out
 }
 
-// packed are the wire lengths of a contribution's rdata in zone z; a refusal
+// kind refuses a type of which an earlier version took Records.
+func (c *Contribution) kind() *Refusal {
+	if err := c.Type.CheckRecord(); err != nil {
+		return invalid("spec.type", c.Type.String(), ReasonValidationFailed, "%v", err)
+	}
+	return nil
+}
+
+// packed are the wire lengths of a contribution's rdata in a zone; a refusal
 // where a name in it is too long there, or where an earlier version took what
 // some server does not load (S5.7).
-func packed(z *Zone, c *Contribution) ([]int, *Refusal) {
-	if err := c.Type.CheckRecord(); err != nil {
-		return nil, invalid("spec.type", c.Type.String(), ReasonValidationFailed, "%v", err)
-	}
+func packed(zone name.Name, c *Contribution) ([]int, *Refusal) {
 	sizes := make([]int, len(c.Values))
 	for i, v := range c.Values {
-		wire, err := v.Pack(z.FQDN())
+		wire, err := v.Pack(zone)
 		if err != nil {
 			return nil, invalid("spec.values", v.Text, ReasonNameTooLong, "%v", err)
 		}

@@ -401,13 +401,16 @@ func (d *recordDecision) change(plan *Plan, z *Zone, holding *Holding, p *place,
 	var member *Member
 	var rule string
 	if come != nil {
-		refusal, mark := d.admissible(z, holding, p, come, holding.with(after[come.Owner], come.Owner, ask.UID), records, &rule, &member, plan)
+		refusal, mark := come.kind(), marks{}
+		if refusal == nil {
+			refusal, mark = d.admissible(z, holding, p, come, holding.with(after[come.Owner], come.Owner, ask.UID), records, &rule, &member, plan)
+		}
 		if len(d.needs) > 0 {
 			return nil, nil
 		}
 		var sizes []int
 		if refusal == nil {
-			sizes, refusal = packed(z, come)
+			sizes, refusal = packed(z.FQDN(), come)
 		}
 		if refusal == nil {
 			after[come.Owner].add(come, sizes)

@@ -345,9 +345,31 @@ func (l *Ledger) carryOut(ctx context.Context, s *standing) error {
 			w.next()
 		default:
 			s.landed()
+			if err := l.tell(ctx, s); err != nil {
+				return err
+			}
 			return l.finish(ctx, s)
 		}
 	}
+}
+
+// tell says of the records that are refused now which no zone has any more. Whoever carries the work
+// out after a crash says it again.
+func (l *Ledger) tell(ctx context.Context, s *standing) error {
+	if l.config.Released == nil {
+		return nil
+	}
+	for _, record := range s.work.Refused {
+		o, _, err := l.readRecord(ctx, record.Namespace, record.Name)
+		if err != nil && !errors.Is(err, errDamaged) {
+			return err
+		}
+		if err != nil || o == nil || string(o.UID) != record.UID || o.Status.ZoneRef != nil {
+			continue
+		}
+		l.config.Released(o)
+	}
+	return nil
 }
 
 // read is what a cascade has read ahead.

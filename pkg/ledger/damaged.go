@@ -51,9 +51,9 @@ func (s *standing) remains() law.Work {
 	return law.Work{ID: w.ID, Reason: w.Reason, View: w.View, By: w.By, Since: w.Since, Damaged: s.damaged}
 }
 
-// collectDamaged finds what a work has left out and can be read again.
-func (l *Ledger) collectDamaged(ctx context.Context, s *standing, add func(candidate)) error {
-	for _, record := range s.work.Damaged {
+// collectNamed finds the records that a work names: what it has left out and can be read again, and what is refused now.
+func (l *Ledger) collectNamed(ctx context.Context, s *standing, add func(candidate)) error {
+	for _, record := range slices.Concat(s.work.Damaged, s.work.Refused) {
 		o, _, err := l.readRecord(ctx, record.Namespace, record.Name)
 		switch {
 		case errors.Is(err, errDamaged):

@@ -37,6 +37,10 @@ func WaitingValue(uid string, created int64, held bool) string {
 	return string(encode(waiter{UID: uid, Created: created, Held: held}))
 }
 
+// ReleasesRefused is the format from which on records that an earlier version took in and that are refused now have left
+// their zones, or an outbox item lets them go.
+const ReleasesRefused = releasesRefused
+
 // Decode reads an object as it stands in etcd under key.
 func (c ObjectCodec) Decode(ctx context.Context, key string, data []byte, revision int64, into runtime.Object) error {
 	return c.decode(ctx, key, data, revision, into)

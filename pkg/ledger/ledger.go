@@ -43,6 +43,9 @@ type Config struct {
 	// Terminating says whether a namespace is being deleted, as far as this server has
 	// heard; nil: none is. Cascades ask it of each object, so it answers from memory (S2.8).
 	Terminating func(namespace string) bool
+	// Released is told of each record that an earlier version took into a zone and that a migration let go, since it is
+	// refused now; the record's condition Adopted says why. It may be told twice, and must not wait for anybody. Optional.
+	Released func(*v1alpha1.Record)
 	// Now is the clock; nil: time.Now.
 	Now func() time.Time
 	// Fault is called at the named points of a write, for tests that kill or

@@ -66,6 +66,7 @@ var migrations = []migration{
 	{Number: namesLeastReader, Name: "config names the least reader, and sealing is said by its keys alone"},
 	{Number: 4, Name: "wildcards and the hosts that the apex names hold names", Run: rebuildHolders},
 	{Number: 5, Name: "zones end after their delegation was withdrawn, and parents count no name server without an address", Run: countGlue},
+	{Number: releasesRefused, Name: "records that an earlier version took in and that are refused now leave their zones", Run: releaseRefused},
 }
 
 // namesLeastReader is the first format in which config has a leastReader.
@@ -261,7 +262,18 @@ func (m *migrating) write(ctx context.Context, changes []change) (bool, error) {
 // for each change, and z is unsettled meanwhile where it changes (S7.2). Of the scans of
 // one zone in one migration there is one such work, whatever crashes.
 func (m *migrating) owe(ctx context.Context, z *law.Zone, reason string, scans ...law.Scan) error {
-	w := law.Work{ID: fmt.Sprintf("migration-%d-%s", m.number, z.UID), Reason: reason, View: z.View, By: z.Namespace, Since: m.now().Unix(), Scans: scans}
+	w := m.work(z, reason)
+	w.Scans = scans
+	return m.outbox(ctx, w)
+}
+
+// work is one for a zone, of which there is one in a migration.
+func (m *migrating) work(z *law.Zone, reason string) law.Work {
+	return law.Work{ID: fmt.Sprintf("migration-%d-%s", m.number, z.UID), Reason: reason, View: z.View, By: z.Namespace, Since: m.now().Unix()}
+}
+
+// outbox puts a work there, unless an earlier try has.
+func (m *migrating) outbox(ctx context.Context, w law.Work) error {
 	key := m.layout.outbox(w.ID)
 	_, err := m.commit(ctx, []clientv3.Cmp{absent(key)}, opPut(key, encode(w)))
 	return err

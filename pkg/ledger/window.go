@@ -28,8 +28,10 @@ type candidate struct {
 
 // window is the next part of what a work decides anew, in order: zones first, since
 // they take records; then the gaining zone's own namespace, then age, then uid (S2.7).
+// What is refused goes in the opposite order.
 type window struct {
 	own   string
+	last  bool // who comes last by that goes first
 	after *candidate
 	found []candidate
 	more  bool
@@ -37,7 +39,7 @@ type window struct {
 }
 
 func (l *Ledger) window(s *standing) *window {
-	w := &window{names: map[string]string{}}
+	w := &window{names: map[string]string{}, last: len(s.work.Refused) > 0}
 	if len(s.work.Zones) > 0 {
 		w.own = s.work.Zones[0].Namespace
 	}
@@ -45,6 +47,9 @@ func (l *Ledger) window(s *standing) *window {
 }
 
 func (w *window) compare(x, y candidate) int {
+	if w.last {
+		x, y = y, x
+	}
 	rank := func(c candidate) int {
 		switch {
 		case c.letter == waitingZone:
@@ -101,7 +106,7 @@ func (w *window) behind(last candidate) {
 
 // collect finds what a work names.
 func (l *Ledger) collect(ctx context.Context, s *standing, w *window) error {
-	if err := l.collectDamaged(ctx, s, w.add); err != nil {
+	if err := l.collectNamed(ctx, s, w.add); err != nil {
 		return err
 	}
 	if err := l.collectLeft(ctx, s, w.add); err != nil {

@@ -84,6 +84,10 @@ func (c *check) checkAdopted(r *record) {
 	if ok && p != nil && p.Zone != nil && p.Zone.UID == r.zone.UID || p != nil && p.Zone == nil && slices.Contains(orderly, p.Reason) {
 		return
 	}
+	if p != nil && p.Zone == nil && law.OutdatedReason(p.Reason, r.Type) && (c.unreleased || c.goes[r.UID]) {
+		c.refused(r, "adopted by zone "+r.zone.FQDN().String(), p.Message)
+		return
+	}
 	want := "facts that fit each other"
 	if p != nil {
 		want = fmt.Sprintf("%s: %s", p.Reason, p.Message)
@@ -190,7 +194,7 @@ func (c *check) covered(r *record) bool {
 			return true
 		}
 	}
-	return r.adopted == nil && c.leftAlone(r.Namespace) || c.scanned(func(s *law.Scan) bool {
+	return c.goes[r.UID] || r.adopted == nil && c.leftAlone(r.Namespace) || c.scanned(func(s *law.Scan) bool {
 		switch s.Kind {
 		case law.ScanMembers:
 			return r.adopted != nil && string(r.adopted.UID) == s.Zone && (r.zone == nil || strings.HasPrefix(r.owner.Key(), s.Owner.Key()))

@@ -68,6 +68,10 @@ type Report struct {
 	// Owed is work in progress: outbox items, debts, and what waits for them. A
 	// running server takes it away by itself.
 	Owed Findings
+	// Refused are records that an earlier version took in and that are refused now
+	// (S5.9): those that a running server will let go, and those that it has. It is for
+	// their owners to write them anew.
+	Refused Findings
 }
 
 // Clean reports whether there is no damage.
@@ -85,7 +89,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	for _, kind := range []struct {
 		name string
 		of   Findings
-	}{{"damage", r.Damage}, {"owed", r.Owed}} {
+	}{{"damage", r.Damage}, {"refused", r.Refused}, {"owed", r.Owed}} {
 		for _, f := range kind.of.List {
 			line("%s: %s (%s)\n    have %s\n    want %s", kind.name, f.Key, f.Rule, f.Have, f.Want)
 		}
@@ -135,7 +139,7 @@ func Run(ctx context.Context, config Config) (Report, error) {
 			return c.report, fmt.Errorf("fsck: %w", err)
 		}
 	}
-	for _, f := range []*Findings{&c.report.Damage, &c.report.Owed} {
+	for _, f := range []*Findings{&c.report.Damage, &c.report.Owed, &c.report.Refused} {
 		slices.SortStableFunc(f.List, func(x, y Finding) int { return cmp.Compare(x.Key, y.Key) })
 	}
 	return c.report, nil
@@ -147,6 +151,10 @@ func (c *check) damage(key string, rule Rule, have, want string, args ...any) {
 
 func (c *check) owed(key string, rule Rule, have, want string, args ...any) {
 	c.report.Owed.add(Finding{Key: key, Rule: rule, Have: have, Want: fmt.Sprintf(want, args...)})
+}
+
+func (c *check) refused(r *record, have, want string) {
+	c.report.Refused.add(Finding{Key: r.key, Rule: "S5.9", Have: have, Want: want})
 }
 
 func (f *Findings) add(x Finding) {

@@ -28,11 +28,14 @@ type model struct {
 	cuts    map[edge]*law.CountedCut
 	records []*record
 	waited  map[string]bool // keys with a waiter mark
+	goes    map[string]bool // uids of records that works let go, since they are refused now
+	// unreleased: the store is of a format before that of the migration that owes those works.
+	unreleased bool
 }
 
 func newModel() model {
 	return model{zones: map[string]*zone{}, objects: map[law.Ref]*zone{}, names: map[place]*zone{}, works: map[string]*law.Work{},
-		purging: map[string]bool{}, debts: map[edge]bool{}, cuts: map[edge]*law.CountedCut{}, waited: map[string]bool{}}
+		purging: map[string]bool{}, debts: map[edge]bool{}, cuts: map[edge]*law.CountedCut{}, waited: map[string]bool{}, goes: map[string]bool{}}
 }
 
 // place is a name in a view.

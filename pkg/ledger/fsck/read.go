@@ -41,6 +41,7 @@ func (c *check) checkFormat() error {
 		case err != nil || have.Format < 1 || have.HashAlgorithm != sethash.Algorithm:
 			c.damage(key, "format", string(r.Kvs[0].Value), "format %d, hash algorithm %d", ledger.Format, sethash.Algorithm)
 		case have.Format < ledger.Format:
+			c.unreleased = have.Format < ledger.ReleasesRefused
 			c.owed(key, "format", fmt.Sprintf("format %d", have.Format), "format %d: the next server that starts migrates the store, and what is said here of other keys may come of that", ledger.Format)
 		}
 	}
@@ -181,6 +182,9 @@ func (c *check) readOutbox() error {
 				c.damage(key, "I4", "purges the keys of zone "+z.key, "nothing purged: that zone exists")
 			}
 		}
+		for _, r := range w.Refused {
+			c.goes[r.UID] = true
+		}
 		c.owed(key, "I4", w.Reason, "carried out")
 		if w.Move != nil {
 			if z := c.zones[w.Move.To.UID]; z != nil && !z.Pending && !slices.ContainsFunc(z.holding.Reserved, func(r law.Reservation) bool { return r.ID == w.ID }) {
@@ -232,9 +236,9 @@ func (c *check) checkReserved(z *zone) {
 }
 
 // retries: the work only asks again who waits and who the parents are, because
-// something in their way went.
+// something in their way went, or whose record is refused now.
 func retries(w *law.Work) bool {
-	return w.Purge == "" && len(w.Scans) > 0 && !slices.ContainsFunc(w.Scans, func(s law.Scan) bool {
+	return len(w.Refused) > 0 || w.Purge == "" && len(w.Scans) > 0 && !slices.ContainsFunc(w.Scans, func(s law.Scan) bool {
 		return s.Kind != law.ScanWaiting && s.Kind != law.ScanZones && s.Kind != law.ScanPending
 	})
 }
@@ -315,6 +319,9 @@ func (c *check) readRecords() error {
 			adopted: o.Status.ZoneRef, claims: meta.IsStatusConditionTrue(o.Status.Conditions, v1alpha1.ConditionAdopted)}
 		if adopted := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionAdopted); adopted != nil {
 			r.moving = adopted.Reason == v1alpha1.ReasonMoving
+			if r.adopted == nil && law.OutdatedReason(adopted.Reason, l.Type) {
+				c.refused(r, "in no zone: "+adopted.Reason, adopted.Message)
+			}
 		}
 		if o.Status.FQDN != "" {
 			if r.fqdn, err = name.Parse(o.Status.FQDN); err != nil {

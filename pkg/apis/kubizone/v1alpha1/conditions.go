@@ -40,7 +40,7 @@ const (
 	ReasonZoneTerminating = "ZoneTerminating"
 	// ReasonTerminating: the Record or its namespace is being deleted, so no zone takes it in (S2.8).
 	ReasonTerminating = "Terminating"
-	// ReasonValidationFailed: an earlier version took data that some server does not load, and refuses the zone for; write it anew (S5.7).
+	// ReasonValidationFailed: some DNS server would refuse the zone for the data (S5.7), which an earlier version may have taken in (S5.9); write it anew.
 	ReasonValidationFailed = "ValidationFailed"
 	// ReasonInvalid: the rules of the zone's content refuse the Record; the message says which.
 	ReasonInvalid = "Invalid"

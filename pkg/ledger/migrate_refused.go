@@ -1,0 +1,93 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ledger
+
+import (
+	"context"
+	"fmt"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	"k8s.io/klog/v2"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/law"
+)
+
+const (
+	// releasesRefused is the migration that owes the release of what is refused now.
+	releasesRefused = 6
+	// maxRefused are records that one item names, some 250 KiB.
+	maxRefused = 2000
+)
+
+// releaseRefused owes another decision about the records that an earlier version took
+// into zones and that are refused now (S5.9), and about no others: what
+// stands by rules that are stricter now keeps its place. What is delivered of a zone
+// changes once, when all of them have left it (S7.2). What cannot be read stops no
+// server from its start, as it stops no cascade (damaged.go).
+func releaseRefused(ctx context.Context, m *migrating) error {
+	var outdated law.Outdated
+	unread := 0
+	leaveOut := func(kv *mvccpb.KeyValue, err error) error {
+		if err == nil {
+			return nil
+		}
+		if unread++; unread > maxDamaged {
+			return fmt.Errorf("more than %d objects cannot be read: %w", maxDamaged, err)
+		}
+		klog.FromContext(ctx).Error(err, "The migration leaves out an object that cannot be read; run kubizone fsck", "key", string(kv.Key))
+		return nil
+	}
+	if err := m.each(ctx, m.layout.Objects("zones"), func(kv *mvccpb.KeyValue) error {
+		o := &v1alpha1.Zone{}
+		err := m.config.Zones.decode(ctx, string(kv.Key), kv.Value, kv.ModRevision, o)
+		if err == nil {
+			err = AddZone(&outdated, o)
+		}
+		return leaveOut(kv, err)
+	}); err != nil {
+		return err
+	}
+	if err := m.each(ctx, m.layout.Objects("records"), func(kv *mvccpb.KeyValue) error {
+		o := &v1alpha1.Record{}
+		err := m.config.Records.decode(ctx, string(kv.Key), kv.Value, kv.ModRevision, o)
+		if err == nil {
+			err = AddRecord(&outdated, o)
+		}
+		return leaveOut(kv, err)
+	}); err != nil {
+		return err
+	}
+	for all := outdated.Records(); len(all) > 0; {
+		z := all[0].Zone
+		w := m.work(z, fmt.Sprintf("records in zone %s are refused now", z.FQDN()))
+		w.ID += "-" + all[0].Record.UID
+		w.Zones = []law.Place{{Ref: z.Ref, View: z.View, FQDN: z.FQDN()}}
+		for len(all) > 0 && all[0].Zone == z && len(w.Refused) < maxRefused {
+			w.Refused, all = append(w.Refused, all[0].Record), all[1:]
+		}
+		if err := m.outbox(ctx, w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// AddZone takes a Zone in.
+func AddZone(to *law.Outdated, o *v1alpha1.Zone) error {
+	z, err := LawZone(o)
+	if err == nil {
+		to.AddZone(z)
+	}
+	return err
+}
+
+// AddRecord takes a Record in, where a zone has it.
+func AddRecord(to *law.Outdated, o *v1alpha1.Record) error {
+	at, _, err := adopted(o)
+	if err == nil && at != nil {
+		to.AddRecord(law.Ref{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID)}, at)
+	}
+	return err
+}
