@@ -21,7 +21,6 @@ func (c *Controller) announce(zone *v1alpha1.Zone, event delivery.Event) {
 	failure := event.State.Error
 	switch {
 	case event.First && failure != nil:
-		klog.Background().Info("A class does not deliver a zone", "class", event.Key.Class, "namespace", zone.Namespace, "zone", zone.Name, "reason", failure.Reason, "code", failure.Code, "message", failure.Message)
 		c.config.Events.Eventf(referTo("Zone", &zone.ObjectMeta), nil, corev1.EventTypeWarning, string(failure.Reason), actionDeliver, "%s", public(event.Key.Class, failure.Reason, failure.Message))
 	case event.Recovered:
 		c.config.Events.Eventf(referTo("Zone", &zone.ObjectMeta), nil, corev1.EventTypeNormal, v1alpha1.ReasonDelivered, actionDeliver, "%s: serial %d is delivered again", event.Key.Class, event.Serial)

@@ -174,6 +174,7 @@ func (c *Controller) provide(ctx context.Context, of *v1alpha1.DNSClass, fresh *
 			}
 			return data, err
 		})
+		spec.Target = fingerprint(spec.Target)
 		return err
 	}
 	return delivery.Errorf(delivery.ReasonInvalidConfiguration, "this controller has no provider for any block of the spec; it has %s", strings.Join(slices.Sorted(maps.Keys(c.config.Providers)), ", "))

@@ -54,7 +54,7 @@ func delivered(t *testing.T, views *zoneview.Set, i int, holder string) []runtim
 	ref := v1alpha1.DNSClassReference{Kind: v1alpha1.KindDNSClass, Name: "main"}
 	one := &v1alpha1.Delivery{ObjectMeta: meta(class.DeliveryName(at.Name, uid, ref)), Spec: v1alpha1.DeliverySpec{Zone: v1alpha1.DeliveredZone{Name: at.Name, UID: uid, FQDN: fqdn.String()}, ClassRef: ref}}
 	one.Finalizers = []string{v1alpha1.FinalizerDelivery}
-	one.Status = statusFor(delivery.State{
+	one.Status = statusFor("public", delivery.State{
 		Zone: fqdn, Target: "here", Serial: 7, Hash: snapshot.Hash(), SyncTime: time.Now(), Holder: holder,
 		Ready: delivery.Condition{Status: delivery.True, Reason: delivery.ReasonDelivered, Message: "everything in the class has confirmed the serial"},
 	}, nil)

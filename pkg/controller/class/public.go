@@ -4,13 +4,15 @@
 package class
 
 import (
+	"crypto/sha256"
 	"fmt"
+	"strings"
 
 	"kubi.zone/kubizone/pkg/delivery"
 )
 
 // faults are what a tenant is told of a class that does not deliver, by reason. What the provider or its client says has addresses and names of the
-// operators' network in it, and stands in the status of the Delivery and the DNSClass and in the log.
+// operators' network in it, and stands in the status of the DNSClass, where the whole class fails, and in the controller's log.
 var faults = map[delivery.Reason]string{
 	delivery.ReasonServerUnreachable:    "its server does not answer",
 	delivery.ReasonServerError:          "its server could not do it",
@@ -24,11 +26,28 @@ var faults = map[delivery.Reason]string{
 	delivery.ReasonInternalError:        "its provider failed at this zone",
 }
 
-// public is what a Zone or a Record, which tenants read, says of a failure of a class: what is about its own data in full, of the class what to do.
+// public is what a Zone, a Record or an Event, which tenants read, says of a failure of a class: what is about its own data in full, of the class what to do.
 func public(class string, reason delivery.Reason, message string) string {
+	return class + ": " + publicMessage(class, reason, message)
+}
+
+// publicMessage is the same where the class is named already, as in a Delivery.
+func publicMessage(class string, reason delivery.Reason, message string) string {
 	fault, ofClass := faults[reason]
 	if !ofClass {
-		return class + ": " + message
+		return message
 	}
-	return fmt.Sprintf("%s: %s; a cluster admin finds the cause in the status of DNSClass and Delivery", class, fault)
+	return fmt.Sprintf("%s; a cluster admin finds the cause in the status of DNSClass %s and in the controller's log", fault, class)
 }
+
+// fingerprint stands for where a class delivers, in a Delivery, which tenants read: equal where that is the same, and without the address. That of a
+// fingerprint is itself, so that a Delivery of an older version, which has the address, stays confirmed.
+func fingerprint(target string) string {
+	kind, rest, _ := strings.Cut(target, " ")
+	if target == "" || strings.HasPrefix(rest, fingerprinted) {
+		return target
+	}
+	return fmt.Sprintf("%s %s%x", kind, fingerprinted, sha256.Sum256([]byte(target)))
+}
+
+const fingerprinted = "sha256:"

@@ -16,10 +16,10 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// statusFor is a state as an object has it. before is the Ready that stands there.
-func statusFor(state delivery.State, before *metav1.Condition) v1alpha1.DeliveryStatus {
+// statusFor is a state as an object has it, which tenants read: of a failure of the class only its kind (S6.7). before is the Ready that stands there.
+func statusFor(class string, state delivery.State, before *metav1.Condition) v1alpha1.DeliveryStatus {
 	status := v1alpha1.DeliveryStatus{
-		Serial: int64(state.Serial), Hash: state.Hash, Target: state.Target,
+		Serial: int64(state.Serial), Hash: state.Hash, Target: fingerprint(state.Target),
 		LastSyncTime: timeFor(state.SyncTime), LastDriftCheckTime: timeFor(state.DriftCheckTime),
 		FailedRecords: int32(state.Failed), SkippedRecords: int32(state.Skipped), Holder: state.Holder,
 	}
@@ -54,7 +54,7 @@ func statusFor(state delivery.State, before *metav1.Condition) v1alpha1.Delivery
 		if message == "" {
 			message = string(failure.Reason)
 		}
-		status.Error = &v1alpha1.DeliveryError{Reason: string(failure.Reason), Code: failure.Code, Message: cut(message), Timestamp: metav1.NewTime(failure.Time)}
+		status.Error = &v1alpha1.DeliveryError{Reason: string(failure.Reason), Code: failure.Code, Message: cut(publicMessage(class, failure.Reason, message)), Timestamp: metav1.NewTime(failure.Time)}
 	}
 	ready := state.Ready
 	if ready.Status == "" {
@@ -64,7 +64,7 @@ func statusFor(state delivery.State, before *metav1.Condition) v1alpha1.Delivery
 		status.Conditions = []metav1.Condition{*before}
 	}
 	meta.SetStatusCondition(&status.Conditions, metav1.Condition{
-		Type: v1alpha1.ConditionReady, Status: metav1.ConditionStatus(ready.Status), Reason: string(ready.Reason), Message: cut(ready.Message), ObservedGeneration: 1,
+		Type: v1alpha1.ConditionReady, Status: metav1.ConditionStatus(ready.Status), Reason: string(ready.Reason), Message: cut(publicMessage(class, ready.Reason, ready.Message)), ObservedGeneration: 1,
 	})
 	return status
 }
@@ -93,7 +93,7 @@ func parse(text []string) ([]delivery.RRsetKey, error) {
 func stateOf(one *v1alpha1.Delivery) (delivery.State, error) {
 	status := &one.Status
 	state := delivery.State{
-		Version: one.ResourceVersion, Target: status.Target, Serial: serial.Serial(status.Serial), Hash: status.Hash,
+		Version: one.ResourceVersion, Target: fingerprint(status.Target), Serial: serial.Serial(status.Serial), Hash: status.Hash,
 		SyncTime: timeOf(status.LastSyncTime), DriftCheckTime: timeOf(status.LastDriftCheckTime),
 		Failed: int(status.FailedRecords), Skipped: int(status.SkippedRecords), Holder: status.Holder,
 	}

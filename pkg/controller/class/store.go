@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
@@ -37,10 +38,29 @@ type store struct {
 	seen    map[delivery.Key]seen
 }
 
+// logFailure logs what the Delivery does not say: the provider's words, when they are others than before.
+func (s *store) logFailure(key delivery.Key, zone *v1alpha1.Zone, failure *delivery.StateError) {
+	said := ""
+	if failure != nil {
+		said = string(failure.Reason) + " " + failure.Code + " " + failure.Message
+	}
+	s.mu.Lock()
+	known := s.seen[key]
+	again := known.said == said
+	known.said = said
+	s.seen[key] = known
+	s.mu.Unlock()
+	if failure != nil && !again {
+		klog.Background().Info("A class does not deliver a zone", "class", key.Class, "namespace", zone.Namespace, "zone", zone.Name, "reason", failure.Reason, "code", failure.Code, "message", failure.Message)
+	}
+}
+
 // seen is what a write needs to know of the object as it was read or written last.
 type seen struct {
 	finalizer bool
 	ready     *metav1.Condition
+	// said is the last failure that was logged.
+	said string
 }
 
 var _ delivery.Store = (*store)(nil)
@@ -74,11 +94,12 @@ func (s *store) Save(ctx context.Context, key delivery.Key, state delivery.State
 	s.mu.Lock()
 	known := s.seen[key]
 	s.mu.Unlock()
+	s.logFailure(key, zone, state.Error)
 	ref := refOf(key.Class)
 	one := &v1alpha1.Delivery{
 		ObjectMeta: metav1.ObjectMeta{Name: class.DeliveryName(zone.Name, zone.UID, ref), Namespace: zone.Namespace, ResourceVersion: state.Version},
 		Spec:       v1alpha1.DeliverySpec{Zone: v1alpha1.DeliveredZone{Name: zone.Name, UID: zone.UID, FQDN: zone.Status.FQDN}, ClassRef: ref},
-		Status:     statusFor(state, known.ready),
+		Status:     statusFor(key.Class, state, known.ready),
 	}
 	deliveries := s.client.Deliveries(zone.Namespace)
 	begun := !state.Zone.IsZero()
@@ -231,7 +252,7 @@ func (s *store) lock(uid string) *sync.Mutex {
 func (s *store) remember(key delivery.Key, one *v1alpha1.Delivery) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.seen[key] = seen{slices.Contains(one.Finalizers, v1alpha1.FinalizerDelivery), meta.FindStatusCondition(one.Status.Conditions, v1alpha1.ConditionReady)}
+	s.seen[key] = seen{slices.Contains(one.Finalizers, v1alpha1.FinalizerDelivery), meta.FindStatusCondition(one.Status.Conditions, v1alpha1.ConditionReady), s.seen[key].said}
 }
 
 func (s *store) forget(which func(delivery.Key) bool) {

@@ -4,10 +4,12 @@
 package class
 
 import (
+	"encoding/json"
 	"errors"
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -80,13 +82,13 @@ func newStore(t *testing.T) (*store, *fake.Clientset) {
 
 func begun() delivery.State {
 	return delivery.State{
-		Zone: name.MustParse("example.org."), Target: "webhook https://dns.example.net", Serial: 6, Hash: "abc",
+		Zone: name.MustParse("example.org."), Target: fingerprint("webhook https://dns.example.net"), Serial: 6, Hash: "abc",
 		SyncTime: time.Unix(1000, 0), DriftCheckTime: time.Unix(2000, 0),
 		Intent: &delivery.Intent{Serial: 7, From: 5, Holder: "me", Time: time.Unix(3000, 0), RRsets: []delivery.RRsetKey{{Name: name.MustParse("*.b.example.org."), Type: rdata.MX}}, Unlisted: true},
 		Failed: 1, Skipped: 2, Holder: "me",
 		Former: []delivery.Former{{Zone: name.MustParse("example.net."), From: 3, RRsets: []delivery.RRsetKey{{Name: name.MustParse("a.example.net."), Type: rdata.A}}, Unlisted: true}},
-		Error:  &delivery.StateError{Reason: delivery.ReasonServerError, Code: "500", Message: "it could not", Time: time.Unix(4000, 0)},
-		Ready:  delivery.Condition{Status: delivery.False, Reason: delivery.ReasonServerError, Message: "it could not"},
+		Error:  &delivery.StateError{Reason: delivery.ReasonValidationFailed, Code: "500", Message: "it could not", Time: time.Unix(4000, 0)},
+		Ready:  delivery.Condition{Status: delivery.False, Reason: delivery.ReasonValidationFailed, Message: "it could not"},
 	}
 }
 
@@ -104,6 +106,43 @@ func TestStore_keepsStates(t *testing.T) {
 	}
 	if want.Version = version; !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+}
+
+// S6.7, attack 15: a Delivery stands in the namespace of its zone. Of a class that fails it has the kind of fault, and of where it delivers a
+// fingerprint; one of an older version, which has both, stays confirmed.
+func TestStore_tellsNoTenantWhereTheClassDelivers_S6_7(t *testing.T) {
+	s, client := newStore(t)
+	state := begun()
+	state.Target = "rfc2136 10.96.7.3:53"
+	const said = "server: dial tcp 10.96.7.3:53: connection refused"
+	state.Error = &delivery.StateError{Reason: delivery.ReasonServerUnreachable, Message: said, Time: time.Unix(4000, 0)}
+	state.Ready = delivery.Condition{Status: delivery.False, Reason: delivery.ReasonServerUnreachable, Message: said}
+	if _, err := s.Save(t.Context(), key, state); err != nil {
+		t.Fatal(err)
+	}
+	list, err := client.KubizoneV1alpha1().Deliveries("dns").List(t.Context(), metav1.ListOptions{})
+	if err != nil || len(list.Items) != 1 {
+		t.Fatalf("%v, %v", list, err)
+	}
+	one := &list.Items[0]
+	text, err := json.Marshal(one)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(text), "10.96") || strings.Contains(string(text), "dial") {
+		t.Errorf("it has the address: %s", text)
+	}
+	if failure, ready := one.Status.Error, one.Status.Conditions[0]; failure == nil || failure.Reason != "ServerUnreachable" || !strings.Contains(failure.Message, "does not answer") || ready.Message != failure.Message {
+		t.Errorf("%+v, %+v", failure, ready)
+	}
+	now, err := s.Load(t.Context(), key)
+	if err != nil || now.Target != fingerprint(state.Target) || now.Target == state.Target {
+		t.Errorf("target %q, %v", now.Target, err)
+	}
+	one.Status.Target = state.Target
+	if older, err := stateOf(one); err != nil || older.Target != fingerprint(state.Target) {
+		t.Errorf("of an older version: target %q, %v", older.Target, err)
 	}
 }
 
