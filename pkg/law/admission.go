@@ -410,7 +410,7 @@ func (d *recordDecision) limits(z *Zone, come *Contribution, after, before *Owne
 	owner, _ := come.Owner.In(z.FQDN())
 	octets += values * (owner.WireLen() + 10)
 	wasOctets += was * (owner.WireLen() + 10)
-	if types > MaxTypesAtName && (types > wasTypes || d.stands(z, come)) {
+	if types > MaxTypesAtName && (types > wasTypes || d.stands(z, come) && !after.sharesType(come)) {
 		return manyTypes(owner), marks{keys: []Key{OwnerKey(z.UID, come.Owner)}}
 	}
 	var why string

@@ -5,6 +5,7 @@ package law
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"kubi.zone/kubizone/pkg/dns/name"
@@ -13,10 +14,8 @@ import (
 
 // Outdated finds the records that an earlier version took into zones and that are refused
 // now for what they are (S5.9): data that some server refuses the zone for, and types by
-// number that no rule names. It judges as DecideRecord does in a cascade,
-// from the objects alone, so that a program without the ledger's keys can. Of the values at
-// a name that may have one, or too many types there, it finds all: the cascade lets go who
-// came last, and the others stay.
+// number that no rule names. It judges as DecideRecord does in a cascade, from the objects
+// alone, so that a program without the ledger's keys can.
 //
 // The zero value is ready. Zones are added before their records.
 type Outdated struct {
@@ -31,8 +30,10 @@ type OutdatedRecord struct {
 	Zone *Zone
 	// Record is the object.
 	Record Ref
-	// Why no zone would take it in by now.
+	// Why a zone would not take it in now.
 	Why *Refusal
+	// Stays: it is one of several that cannot stand together, and others of them leave.
+	Stays bool
 }
 
 // crowd is what stands at a name where the number of types, or of values, counts.
@@ -43,9 +44,10 @@ type crowd struct {
 }
 
 type standing struct {
-	record Ref
-	t      rdata.Type
-	values []Digest // of types of which a name has one
+	record  Ref
+	created int64
+	t       rdata.Type
+	values  []Digest // of types of which a name has one
 }
 
 // AddZone takes in a zone; pending ones have no records.
@@ -67,8 +69,8 @@ func (o *Outdated) AddZone(z *Zone) {
 	o.zones[z.UID] = &kept
 }
 
-// AddRecord takes in a record and where it stands.
-func (o *Outdated) AddRecord(record Ref, at *Adopted) {
+// AddRecord takes in a record, created then in unix seconds, and where it stands.
+func (o *Outdated) AddRecord(record Ref, created int64, at *Adopted) {
 	z := o.zones[at.Zone.UID]
 	if z == nil {
 		return
@@ -95,7 +97,8 @@ func (o *Outdated) AddRecord(record Ref, at *Adopted) {
 		why = z.notDelegated(fqdn, c.Owner, c.Type, record.Namespace)
 	}
 	if why != nil {
-		o.found = append(o.found, OutdatedRecord{z, record, why})
+		o.found = append(o.found, OutdatedRecord{Zone: z, Record: record, Why: why})
+		return
 	}
 	single := c.Type.Single() && c.Type != rdata.CNAME && c.Type != rdata.DNAME
 	if !single && !c.Owner.IsApex() && len(z.made(c.Owner)) == 0 { // elsewhere the bound is as it was
@@ -105,7 +108,7 @@ func (o *Outdated) AddRecord(record Ref, at *Adopted) {
 	if o.names[k] == nil {
 		o.names[k] = &crowd{zone: z, owner: c.Owner}
 	}
-	s := standing{record: record, t: c.Type}
+	s := standing{record: record, created: created, t: c.Type}
 	if single {
 		for _, v := range c.Values {
 			s.values = append(s.values, DigestOf(v.Text))
@@ -114,36 +117,69 @@ func (o *Outdated) AddRecord(record Ref, at *Adopted) {
 	o.names[k].records = append(o.names[k].records, s)
 }
 
-// Records are those that were found, by zone, each once.
+// Records are those that were found, zone by zone, in the order in which a cascade decides
+// them anew: those that are refused whatever stands beside them, then who came last first
+// (S2.7), until the others can stand together.
 func (o *Outdated) Records() []OutdatedRecord {
 	out := slices.Clone(o.found)
-	for _, at := range o.names {
-		fqdn, _ := at.owner.In(at.zone.FQDN()) // records stand there, so it is short enough
-		var types []rdata.Type
-		values := map[rdata.Type]map[Digest]bool{}
-		for _, s := range at.records {
-			types = append(types, s.t)
-			for _, v := range s.values {
-				if values[s.t] == nil {
-					values[s.t] = map[Digest]bool{}
-				}
-				values[s.t][v] = true
-			}
-		}
-		many := at.zone.typesAt(at.owner, types) > MaxTypesAtName
-		for _, s := range at.records {
-			switch n := len(values[s.t]); {
-			case n > 1:
-				out = append(out, OutdatedRecord{at.zone, s.record, several(s.t, fqdn, n)})
-			case many:
-				out = append(out, OutdatedRecord{at.zone, s.record, manyTypes(fqdn)})
-			}
-		}
+	names := slices.SortedFunc(maps.Values(o.names), func(x, y *crowd) int { return x.owner.Compare(y.owner) })
+	for _, at := range names {
+		out = at.judge(out)
 	}
-	slices.SortStableFunc(out, func(x, y OutdatedRecord) int {
-		return cmp.Or(cmp.Compare(x.Zone.UID, y.Zone.UID), cmp.Compare(x.Record.Namespace, y.Record.Namespace), cmp.Compare(x.Record.Name, y.Record.Name))
+	slices.SortStableFunc(out, func(x, y OutdatedRecord) int { return cmp.Compare(x.Zone.UID, y.Zone.UID) })
+	return out
+}
+
+// judge adds who cannot stand together.
+func (at *crowd) judge(out []OutdatedRecord) []OutdatedRecord {
+	rank := func(s standing) int { // the zone's own came first
+		if s.record.Namespace == at.zone.Namespace {
+			return 0
+		}
+		return 1
+	}
+	slices.SortFunc(at.records, func(x, y standing) int {
+		return cmp.Or(cmp.Compare(rank(y), rank(x)), cmp.Compare(y.created, x.created), cmp.Compare(y.record.UID, x.record.UID))
 	})
-	return slices.CompactFunc(out, func(x, y OutdatedRecord) bool { return x.Record == y.Record })
+	fqdn, _ := at.owner.In(at.zone.FQDN()) // records stand there, so it is short enough
+	types := func(of []standing) int {
+		list := make([]rdata.Type, len(of))
+		for i, s := range of {
+			list[i] = s.t
+		}
+		return at.zone.typesAt(at.owner, list)
+	}
+	values := func(of []standing, t rdata.Type) int {
+		all := map[Digest]bool{}
+		for _, s := range of {
+			if s.t == t {
+				for _, v := range s.values {
+					all[v] = true
+				}
+			}
+		}
+		return len(all)
+	}
+	many := types(at.records) > MaxTypesAtName
+	left := slices.Clone(at.records)
+	for _, s := range at.records {
+		i := slices.IndexFunc(left, func(x standing) bool { return x.record == s.record })
+		others := slices.Delete(slices.Clone(left), i, i+1)
+		r := OutdatedRecord{Zone: at.zone, Record: s.record}
+		switch n := values(at.records, s.t); {
+		case n > 1:
+			r.Why, r.Stays = several(s.t, fqdn, n), values(left, s.t) < 2
+		case many:
+			r.Why, r.Stays = manyTypes(fqdn), types(left) <= MaxTypesAtName || types(others) == types(left)
+		default:
+			continue
+		}
+		if !r.Stays {
+			left = others
+		}
+		out = append(out, r)
+	}
+	return out
 }
 
 // OutdatedReason reports whether a record of type t that no zone takes in for the reason is, or was, one of them.

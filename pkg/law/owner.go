@@ -51,6 +51,13 @@ func (o *Owner) has(t rdata.Type, d Digest) bool {
 	return o != nil && slices.ContainsFunc(o.Values, func(v OwnerValue) bool { return v.Type == t && v.Digest == d })
 }
 
+// sharesType: others than the contribution, which is counted, have values of its type.
+func (o *Owner) sharesType(c *Contribution) bool {
+	others := o.clone()
+	others.remove(c)
+	return others.hasType(c.Type)
+}
+
 func (o *Owner) hasType(t rdata.Type) bool {
 	return o != nil && slices.ContainsFunc(o.Values, func(v OwnerValue) bool { return v.Type == t })
 }

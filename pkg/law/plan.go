@@ -128,8 +128,8 @@ type Work struct {
 	// Damaged are records that could not be read when the rest of the work was done.
 	// Such an item has nothing else to do than to decide them anew when they can be.
 	Damaged []Ref `json:"damaged,omitempty"`
-	// Refused are records that an earlier version took in and that are refused now: decided anew, who came last first, so
-	// that of those that cannot stand together the first stays. Their owners are told. Such an item has no scans.
+	// Refused are records that an earlier version took in and that are refused now: decided anew in this order. The owners
+	// of those that no zone has then are told (S5.9). Such an item has no scans.
 	Refused []Ref `json:"refused,omitempty"`
 	// By is the namespace that caused it.
 	By    string `json:"by,omitempty"`

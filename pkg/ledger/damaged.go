@@ -53,7 +53,8 @@ func (s *standing) remains() law.Work {
 
 // collectNamed finds the records that a work names: what it has left out and can be read again, and what is refused now.
 func (l *Ledger) collectNamed(ctx context.Context, s *standing, add func(candidate)) error {
-	for _, record := range slices.Concat(s.work.Damaged, s.work.Refused) {
+	for i, record := range slices.Concat(s.work.Damaged, s.work.Refused) {
+		turn := max(0, i+1-len(s.work.Damaged))
 		o, _, err := l.readRecord(ctx, record.Namespace, record.Name)
 		switch {
 		case errors.Is(err, errDamaged):
@@ -63,7 +64,7 @@ func (l *Ledger) collectNamed(ctx context.Context, s *standing, add func(candida
 		case err != nil:
 			return err
 		case o != nil && (record.UID == "" || string(o.UID) == record.UID):
-			add(candidate{letter: waitingRecord, namespace: o.Namespace, object: o.Name, uid: string(o.UID), created: o.CreationTimestamp.Unix()})
+			add(candidate{letter: waitingRecord, namespace: o.Namespace, object: o.Name, uid: string(o.UID), created: o.CreationTimestamp.Unix(), turn: turn})
 		}
 	}
 	return nil

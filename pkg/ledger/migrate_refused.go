@@ -8,9 +8,11 @@ import (
 	"fmt"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/law"
 )
 
@@ -74,6 +76,17 @@ func releaseRefused(ctx context.Context, m *migrating) error {
 	return nil
 }
 
+// Outdated reports whether a Record that an earlier version may have taken in is in no zone since it is refused now, and
+// what its condition says of that (S5.9).
+func Outdated(o *v1alpha1.Record) (message string, ok bool) {
+	adopted := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionAdopted)
+	t, err := rdata.ParseType(o.Spec.Type)
+	if err != nil || adopted == nil || o.Status.ZoneRef != nil || !law.OutdatedReason(adopted.Reason, t) {
+		return "", false
+	}
+	return adopted.Message, true
+}
+
 // AddZone takes a Zone in.
 func AddZone(to *law.Outdated, o *v1alpha1.Zone) error {
 	z, err := LawZone(o)
@@ -87,7 +100,7 @@ func AddZone(to *law.Outdated, o *v1alpha1.Zone) error {
 func AddRecord(to *law.Outdated, o *v1alpha1.Record) error {
 	at, _, err := adopted(o)
 	if err == nil && at != nil {
-		to.AddRecord(law.Ref{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID)}, at)
+		to.AddRecord(law.Ref{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID)}, o.CreationTimestamp.Unix(), at)
 	}
 	return err
 }

@@ -4,11 +4,8 @@
 package ledger_test
 
 import (
-	"compress/gzip"
 	"context"
-	"encoding/json"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -25,30 +22,6 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/fsck"
 	"kubi.zone/kubizone/test/store"
 )
-
-// loadFormat1 puts a store there that f78bcd3 has written, through its ledger and with its limits: zones example.org,
-// example.net, example.com and crowded.test of namespace platform, and records of platform and tenant. Those named
-// bad-* are refused now, each for a reason of its own; those named good-* are not. The apex of crowded.test has 100
-// types beside SOA and NS, crowded-000 being the oldest and crowded-099 a tenant's; now 98 may stand there.
-func loadFormat1(t *testing.T, st *store.Store) {
-	t.Helper()
-	f := store.Must(os.Open("testdata/format1.json.gz"))
-	defer f.Close()
-	var all []struct {
-		Key   string
-		Value []byte
-	}
-	if err := json.NewDecoder(store.Must(gzip.NewReader(f))).Decode(&all); err != nil {
-		t.Fatal(err)
-	}
-	for part := range slices.Chunk(all, 100) {
-		var ops []clientv3.Op
-		for _, kv := range part {
-			ops = append(ops, clientv3.OpPut(st.Prefix+kv.Key, string(kv.Value)))
-		}
-		store.Must(st.Client.Client.Txn(t.Context()).Then(ops...).Commit())
-	}
-}
 
 // revisions are those of the records, by namespace and name.
 func revisions(t *testing.T, st *store.Store) map[string]int64 {
@@ -134,10 +107,13 @@ func isReleased(t *testing.T, st *store.Store, s *store.Server, before map[strin
 // of it; nothing else is touched; owners are told why; fsck lists it before and after.
 func TestMigration6_releasesWhatIsRefused_S5_9(t *testing.T) {
 	st := store.New(t)
-	loadFormat1(t, st)
+	st.LoadFormat1()
 	before, config := revisions(t, st), configOf(t, st)
 	gone := released(before)
 	listed := refusedIn(st, st.Fsck())
+	if len(listed) != len(gone) {
+		t.Errorf("before: fsck lists %d, not %d", len(listed), len(gone))
+	}
 	for _, r := range gone {
 		if f, ok := listed[r]; !ok || !strings.Contains(f.Have, "adopted by zone") {
 			t.Errorf("before: fsck does not list %s: %v", r, f)
@@ -149,7 +125,7 @@ func TestMigration6_releasesWhatIsRefused_S5_9(t *testing.T) {
 	var events told
 	s := st.Server(ledger.Migrations(), events.config)
 	says(t, st, ledger.Format, ledger.LeastReader())
-	if r := st.Fsck(); !r.Clean() || len(refusedIn(st, r)) < len(gone) {
+	if r := st.Fsck(); !r.Clean() || len(refusedIn(st, r)) != len(gone) {
 		t.Fatalf("before they are released: %s", store.Text(r))
 	}
 	zones := map[string]*v1alpha1.Zone{}
@@ -204,7 +180,7 @@ func TestMigration6_interruptedAnywhereItGoesOn_S5_9(t *testing.T) {
 	ended := true
 	for n := 0; ended; n += 1 + n/3 {
 		st := store.New(t)
-		loadFormat1(t, st)
+		st.LoadFormat1()
 		before := revisions(t, st)
 		var events told
 		ends, _ := endsThere(n % 6)

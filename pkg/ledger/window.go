@@ -24,14 +24,13 @@ type candidate struct {
 	letter, namespace, object string
 	uid                       string
 	created                   int64
+	turn                      int // of those that the work names in order, 0 for the others
 }
 
 // window is the next part of what a work decides anew, in order: zones first, since
 // they take records; then the gaining zone's own namespace, then age, then uid (S2.7).
-// What is refused goes in the opposite order.
 type window struct {
 	own   string
-	last  bool // who comes last by that goes first
 	after *candidate
 	found []candidate
 	more  bool
@@ -39,7 +38,7 @@ type window struct {
 }
 
 func (l *Ledger) window(s *standing) *window {
-	w := &window{names: map[string]string{}, last: len(s.work.Refused) > 0}
+	w := &window{names: map[string]string{}}
 	if len(s.work.Zones) > 0 {
 		w.own = s.work.Zones[0].Namespace
 	}
@@ -47,9 +46,6 @@ func (l *Ledger) window(s *standing) *window {
 }
 
 func (w *window) compare(x, y candidate) int {
-	if w.last {
-		x, y = y, x
-	}
 	rank := func(c candidate) int {
 		switch {
 		case c.letter == waitingZone:
@@ -59,7 +55,7 @@ func (w *window) compare(x, y candidate) int {
 		}
 		return 2
 	}
-	return cmp.Or(cmp.Compare(rank(x), rank(y)), cmp.Compare(x.created, y.created), cmp.Compare(x.uid, y.uid))
+	return cmp.Or(cmp.Compare(x.turn, y.turn), cmp.Compare(rank(x), rank(y)), cmp.Compare(x.created, y.created), cmp.Compare(x.uid, y.uid))
 }
 
 // add takes a candidate in where it may be of this part.

@@ -17,6 +17,7 @@ import (
 	aggregator "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset"
 
 	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
+	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
 )
 
 // ErrFailed says that the findings name what keeps the API from being served.
@@ -85,7 +86,8 @@ func NewCommand() *cobra.Command {
 		Short: "say what keeps the API from being served in a cluster, and what to do next",
 		Long: `Look at everything between kube-apiserver and the server: the APIService and why it is not available, Service, endpoints and
 pods, the certificate that is served and the one that is trusted, what the server may do at kube-apiserver, whether this
-kube-apiserver has what the server needs, the Roles that give the right to make zones that no other encloses, and etcd. Nothing is changed. The exit code is 1 when a check fails.`,
+kube-apiserver has what the server needs, the Roles that give the right to make zones that no other encloses, etcd, and the Records
+that an upgrade releases or has released. Nothing is changed. The exit code is 1 when a check fails.`,
 		Example: "  kubizone doctor\n  kubizone doctor -o json",
 		Args:    cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
@@ -113,9 +115,13 @@ func (o *Options) Run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("kubeconfig: %w", err)
 	}
+	objects, err := versioned.NewForConfig(config)
+	if err != nil {
+		return fmt.Errorf("kubeconfig: %w", err)
+	}
 	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
-	findings := judge(gather(ctx, client, registrations, o.APIService), time.Now())
+	findings := judge(gather(ctx, client, registrations, objects, o.APIService), time.Now())
 	return write(out, findings, o.Output)
 }
 

@@ -25,6 +25,10 @@ import (
 	"k8s.io/client-go/kubernetes"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	aggregator "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset"
+
+	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/ledger"
 )
 
 const (
@@ -66,6 +70,9 @@ type facts struct {
 	cluster  []rbacv1.ClusterRole
 	rolesErr error
 
+	outdated    []outdated
+	outdatedErr error
+
 	answers   []answer
 	discovery error // of the group version, through kube-apiserver
 }
@@ -78,6 +85,13 @@ type answer struct {
 	readyz string              // verbose
 	health string              // /healthz, verbose
 	err    error
+}
+
+// outdated is a Record that is refused now (S5.9).
+type outdated struct {
+	namespace, name, message string
+	// stands: its zone has it still.
+	stands bool
 }
 
 // at is what the APIService names, else what the manifests call it.
@@ -98,7 +112,7 @@ func (f *facts) byCertManager() bool {
 	return f.registration != nil && f.registration.Annotations["cert-manager.io/inject-ca-from"] != ""
 }
 
-func gather(ctx context.Context, client kubernetes.Interface, registrations aggregator.Interface, name string) *facts {
+func gather(ctx context.Context, client kubernetes.Interface, registrations aggregator.Interface, objects versioned.Interface, name string) *facts {
 	f := &facts{name: name}
 	if info, err := client.Discovery().ServerVersion(); err != nil {
 		f.versionErr = err
@@ -139,6 +153,7 @@ func gather(ctx context.Context, client kubernetes.Interface, registrations aggr
 	f.account = "system:serviceaccount:" + namespace + ":" + account
 	f.refused, f.refusedErr = refused(ctx, client, namespace, f.account)
 	f.roles, f.cluster, f.rolesErr = roles(ctx, client)
+	f.outdated, f.outdatedErr = outdatedRecords(ctx, objects)
 	f.answers = f.ask(ctx, client)
 	if version, group, ok := strings.Cut(name, "."); ok {
 		_, f.discovery = client.Discovery().ServerResourcesForGroupVersion(group + "/" + version)
@@ -219,6 +234,62 @@ func roles(ctx context.Context, client kubernetes.Interface) ([]rbacv1.Role, []r
 		return nil, nil, err
 	}
 	return namespaced.Items, cluster.Items, nil
+}
+
+// outdatedRecords are those that are refused now, in their zones and out of them, by our own judgement: a server of an
+// older version has another.
+func outdatedRecords(ctx context.Context, client versioned.Interface) ([]outdated, error) {
+	var found law.Outdated
+	var all []outdated
+	if err := inPages(func(o metav1.ListOptions) (string, error) {
+		list, err := client.KubizoneV1alpha1().Zones(metav1.NamespaceAll).List(ctx, o)
+		if err != nil {
+			return "", err
+		}
+		for i := range list.Items {
+			if err := ledger.AddZone(&found, &list.Items[i]); err != nil {
+				return "", err
+			}
+		}
+		return list.Continue, nil
+	}); err != nil {
+		return nil, err
+	}
+	if err := inPages(func(o metav1.ListOptions) (string, error) {
+		list, err := client.KubizoneV1alpha1().Records(metav1.NamespaceAll).List(ctx, o)
+		if err != nil {
+			return "", err
+		}
+		for i := range list.Items {
+			r := &list.Items[i]
+			if message, ok := ledger.Outdated(r); ok {
+				all = append(all, outdated{r.Namespace, r.Name, message, false})
+			} else if err := ledger.AddRecord(&found, r); err != nil {
+				return "", err
+			}
+		}
+		return list.Continue, nil
+	}); err != nil {
+		return nil, err
+	}
+	for _, r := range found.Records() {
+		if r.Stays {
+			continue
+		}
+		all = append(all, outdated{r.Record.Namespace, r.Record.Name, r.Why.Message, true})
+	}
+	return all, nil
+}
+
+// inPages calls for lists until one does not go on.
+func inPages(list func(metav1.ListOptions) (more string, err error)) error {
+	for o := (metav1.ListOptions{Limit: 500}); ; {
+		more, err := list(o)
+		if err != nil || more == "" {
+			return err
+		}
+		o.Continue = more
+	}
 }
 
 // ask connects to every address that may be the server's, and through kube-apiserver to every pod.

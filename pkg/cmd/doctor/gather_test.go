@@ -14,6 +14,7 @@ import (
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	discoveryfake "k8s.io/client-go/discovery/fake"
@@ -21,6 +22,10 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	aggregatorfake "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset/fake"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	versionedfake "kubi.zone/kubizone/pkg/generated/clientset/versioned/fake"
+	"kubi.zone/kubizone/test/store"
 )
 
 // server answers /readyz and /healthz over TLS, as the service of type ExternalName that the clients know.
@@ -63,7 +68,7 @@ func TestGather_seesAServerAndWhatItMayNotDo(t *testing.T) {
 		review.Status.Allowed = review.Spec.ResourceAttributes.Resource != "secrets"
 		return true, review, nil
 	})
-	f := gather(t.Context(), client, registrations, "v1alpha1.kubi.zone")
+	f := gather(t.Context(), client, registrations, versionedfake.NewClientset(), "v1alpha1.kubi.zone")
 	if want := []string{"mutatingadmissionpolicies.admissionregistration.k8s.io", "mutatingadmissionpolicybindings.admissionregistration.k8s.io"}; !slices.Equal(f.absent, want) || f.absentErr != nil {
 		t.Errorf("absent %q, %v", f.absent, f.absentErr)
 	}
@@ -94,7 +99,9 @@ func TestGather_saysWhatItMayNotSee(t *testing.T) {
 		return refuse(action)
 	})
 	registrations.PrependReactor("*", "*", refuse)
-	for _, finding := range judge(gather(t.Context(), client, registrations, "v1alpha1.kubi.zone"), now) {
+	objects := versionedfake.NewClientset()
+	objects.PrependReactor("*", "*", refuse)
+	for _, finding := range judge(gather(t.Context(), client, registrations, objects, "v1alpha1.kubi.zone"), now) {
 		switch finding.Check {
 		case "version", "replicas":
 		default:
@@ -110,8 +117,59 @@ func TestGather_stopsWhereNobodyAnswers(t *testing.T) {
 	client.Discovery().(*discoveryfake.FakeDiscovery).PrependReactor("get", "version", func(clienttesting.Action) (bool, runtime.Object, error) {
 		return true, nil, &net.OpError{Op: "dial", Err: net.ErrClosed}
 	})
-	findings := judge(gather(t.Context(), client, registrations, "v1alpha1.kubi.zone"), now)
+	findings := judge(gather(t.Context(), client, registrations, versionedfake.NewClientset(), "v1alpha1.kubi.zone"), now)
 	if len(findings) != 1 || findings[0].Status != Fail || !strings.Contains(findings[0].Message, "dial") {
 		t.Errorf("%+v", findings)
+	}
+}
+
+// S5.9: Records that an earlier version took in are listed while their zones have them, whoever serves these, and after it.
+func TestGather_findsRecordsThatAreRefusedNow_S5_9(t *testing.T) {
+	const released = "bad-one"
+	client, registrations, _ := server(t, readyz)
+	objects := versionedfake.NewClientset()
+	var want []string
+	for _, kv := range store.Format1() {
+		var err error
+		switch {
+		case strings.HasPrefix(kv.Key, "/kubi.zone/zones/"):
+			z := &v1alpha1.Zone{}
+			if err = store.Codec().Decode(t.Context(), kv.Key, kv.Value, 1, z); err == nil {
+				err = objects.Tracker().Add(z)
+			}
+		case strings.HasPrefix(kv.Key, "/kubi.zone/records/"):
+			r := &v1alpha1.Record{}
+			if err = store.Codec().Decode(t.Context(), kv.Key, kv.Value, 1, r); err != nil {
+				break
+			}
+			if r.Name == released {
+				r.Status.ZoneRef = nil
+				meta.SetStatusCondition(&r.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionAdopted, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonValidationFailed, Message: "write it so"})
+			}
+			if strings.HasPrefix(r.Name, "bad-") || r.Name == "crowded-098" || r.Name == "crowded-099" {
+				want = append(want, r.Namespace+"/"+r.Name)
+			}
+			err = objects.Tracker().Add(r)
+		}
+		if err != nil {
+			t.Fatal(kv.Key, err)
+		}
+	}
+	f := gather(t.Context(), client, registrations, objects, "v1alpha1.kubi.zone")
+	var got []string
+	for _, r := range f.outdated {
+		got = append(got, r.namespace+"/"+r.name)
+		if r.message == "" || r.stands == (r.name == released) || r.name == released && r.message != "write it so" {
+			t.Errorf("%+v", r)
+		}
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) || f.outdatedErr != nil {
+		t.Errorf("%v: found %s\nwant %s", f.outdatedErr, got, want)
+	}
+	finding := find(t, judge(f, now), "records")
+	if finding.Status != Warn || !strings.Contains(finding.Message, " in its zone until") || !strings.Contains(finding.Message, "tenant/bad-one, in no zone: write it so") {
+		t.Errorf("%+v", finding)
 	}
 }

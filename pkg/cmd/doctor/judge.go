@@ -49,6 +49,7 @@ func judge(f *facts, now time.Time) []Finding {
 	if f.registration != nil {
 		findings = append(findings, f.judgeAnswer())
 	}
+	findings = append(findings, f.judgeRecords())
 	return findings
 }
 
@@ -508,4 +509,34 @@ func (f *facts) judgeAnswer() Finding {
 		return fail(check, "through kube-apiserver: "+f.discovery.Error(), "mend the first FAIL above, and this one goes")
 	}
 	return ok(check, "kube-apiserver passes requests on and they are answered")
+}
+
+// most Records are named.
+const most = 20
+
+// judgeRecords lists the Records that are refused now, which an upgrade releases or has released (S5.9).
+func (f *facts) judgeRecords() Finding {
+	const check = "records"
+	if f.outdatedErr != nil {
+		return unseen(check, "Zones and Records", f.outdatedErr)
+	}
+	var texts []string
+	stand := 0
+	for _, r := range f.outdated {
+		where := "in no zone"
+		if r.stands {
+			stand++
+			where = "in its zone until a server of this version has started"
+		}
+		texts = append(texts, fmt.Sprintf("%s/%s, %s: %s", r.namespace, r.name, where, r.message))
+	}
+	if len(texts) == 0 {
+		return ok(check, "none is refused that an earlier version took in")
+	}
+	more := ""
+	if n := len(texts) - most; n > 0 {
+		texts, more = texts[:most], fmt.Sprintf("; and %d more, which kubizone fsck lists", n)
+	}
+	return warn(check, fmt.Sprintf("%d are refused now, %d of them in their zones: %s%s", len(f.outdated), stand, strings.Join(texts, "; "), more),
+		"their owners write them anew, and for a type by number the owner of the zone adds a rule that names it (semantics S5.9)")
 }

@@ -24,6 +24,7 @@ import (
 // in a zone would be let in, one that waits would not, and each zone has the
 // parent it has (I5). What a cascade is about to decide is owed.
 func (c *check) checkDecisions() error {
+	c.checkOutdated()
 	for i, r := range c.records {
 		if i%page == 0 {
 			if err := c.ctx.Err(); err != nil {
@@ -85,8 +86,7 @@ func (c *check) checkAdopted(r *record) {
 		return
 	}
 	if p != nil && p.Zone == nil && law.OutdatedReason(p.Reason, r.Type) && (c.unreleased || c.goes[r.UID]) {
-		c.refused(r, "adopted by zone "+r.zone.FQDN().String(), p.Message)
-		return
+		return // listed by checkOutdated
 	}
 	want := "facts that fit each other"
 	if p != nil {
@@ -95,6 +95,15 @@ func (c *check) checkAdopted(r *record) {
 		want = out.Refusal.Message
 	}
 	c.differs(c.covered(r), r.key, "I5", "adopted by zone "+r.zone.FQDN().String(), "%s", want)
+}
+
+// checkOutdated lists what a running server will let go since it is refused now (S5.9).
+func (c *check) checkOutdated() {
+	for _, r := range c.outdated.Records() {
+		if !r.Stays && (c.unreleased || c.goes[r.Record.UID]) {
+			c.refused(c.layout.Record(r.Record.Namespace, r.Record.Name), "adopted by zone "+r.Zone.FQDN().String(), r.Why.Message)
+		}
+	}
 }
 
 func placement(out law.Outcome) *law.Placement {

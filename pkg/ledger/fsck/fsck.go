@@ -153,8 +153,8 @@ func (c *check) owed(key string, rule Rule, have, want string, args ...any) {
 	c.report.Owed.add(Finding{Key: key, Rule: rule, Have: have, Want: fmt.Sprintf(want, args...)})
 }
 
-func (c *check) refused(r *record, have, want string) {
-	c.report.Refused.add(Finding{Key: r.key, Rule: "S5.9", Have: have, Want: want})
+func (c *check) refused(key, have, want string) {
+	c.report.Refused.add(Finding{Key: key, Rule: "S5.9", Have: have, Want: want})
 }
 
 func (f *Findings) add(x Finding) {

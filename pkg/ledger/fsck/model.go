@@ -18,17 +18,18 @@ import (
 // model is the store as the objects tell it, with the few internal values that
 // no object determines: works in progress, and how a member was admitted.
 type model struct {
-	zones   map[string]*zone // by uid, pending ones too
-	objects map[law.Ref]*zone
-	names   map[place]*zone // standing zones
-	below   []place         // keys of names, sorted by view and key
-	works   map[string]*law.Work
-	purging map[string]bool // uids of removed zones whose keys a work will take away
-	debts   map[edge]bool
-	cuts    map[edge]*law.CountedCut
-	records []*record
-	waited  map[string]bool // keys with a waiter mark
-	goes    map[string]bool // uids of records that works let go, since they are refused now
+	zones    map[string]*zone // by uid, pending ones too
+	objects  map[law.Ref]*zone
+	names    map[place]*zone // standing zones
+	below    []place         // keys of names, sorted by view and key
+	works    map[string]*law.Work
+	purging  map[string]bool // uids of removed zones whose keys a work will take away
+	debts    map[edge]bool
+	cuts     map[edge]*law.CountedCut
+	records  []*record
+	waited   map[string]bool // keys with a waiter mark
+	goes     map[string]bool // uids of records that works let go, since they are refused now
+	outdated law.Outdated
 	// unreleased: the store is of a format before that of the migration that owes those works.
 	unreleased bool
 }

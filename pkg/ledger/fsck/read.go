@@ -106,6 +106,7 @@ func (c *check) readZones() error {
 			return nil
 		}
 		c.names[p] = x
+		c.outdated.AddZone(z)
 		return nil
 	})
 }
@@ -320,7 +321,7 @@ func (c *check) readRecords() error {
 		if adopted := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionAdopted); adopted != nil {
 			r.moving = adopted.Reason == v1alpha1.ReasonMoving
 			if r.adopted == nil && law.OutdatedReason(adopted.Reason, l.Type) {
-				c.refused(r, "in no zone: "+adopted.Reason, adopted.Message)
+				c.refused(key, "in no zone: "+adopted.Reason, adopted.Message)
 			}
 		}
 		if o.Status.FQDN != "" {
@@ -410,6 +411,7 @@ func (c *check) place(r *record) {
 	}
 	r.zone = z
 	z.add(r)
+	c.outdated.AddRecord(law.Ref{Namespace: r.Namespace, Name: r.Name, UID: r.UID}, r.Created, &law.Adopted{Zone: z.Ref, Contribution: r.contribution()})
 	stated := r.fqdn
 	if r.fqdn = fqdn; stated != fqdn { // a rename's cascade has yet to say so
 		c.differs(c.covered(r), r.key, "S6.7", "status.fqdn is another", "%s", fqdn)
