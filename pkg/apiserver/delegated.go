@@ -91,9 +91,11 @@ func NewDelegated(ctx context.Context, cfg Delegated) (_ *Server, err error) {
 			s.Close()
 		}
 	}()
-	if err := cfg.applyCore(config, permissions, s.ledger); err != nil {
+	client, err := cfg.applyCore(config, permissions, s.ledger)
+	if err != nil {
 		return nil, err
 	}
+	s.announcer = newAnnouncer(client)
 	config.AddReadyzChecks(healthz.NamedCheck("permissions", func(*http.Request) error { return permissions.check() }))
 	if err := config.AddPostStartHook("kubizone-permissions", func(hook genericapiserver.PostStartHookContext) error {
 		go permissions.run(hook)
@@ -158,35 +160,35 @@ func (d *Delegated) applyEntrance(ctx context.Context, config *genericapiserver.
 
 // applyCore is what follows kube-apiserver's objects: admission, which also asks the ledger, priority and fairness, and
 // the reaper.
-func (d *Delegated) applyCore(config *genericapiserver.RecommendedConfig, permissions *permissions, ledger *ledger.Ledger) error {
+func (d *Delegated) applyCore(config *genericapiserver.RecommendedConfig, permissions *permissions, ledger *ledger.Ledger) (kubernetes.Interface, error) {
 	if err := d.CoreAPI.ApplyTo(config); err != nil {
-		return fmt.Errorf("--kubeconfig: %w", err)
+		return nil, fmt.Errorf("--kubeconfig: %w", err)
 	}
 	config.ClientConfig.QPS, config.ClientConfig.Burst = coreQPS, coreBurst
 	client, err := kubernetes.NewForConfig(config.ClientConfig)
 	if err != nil {
-		return fmt.Errorf("--kubeconfig: %w", err)
+		return nil, fmt.Errorf("--kubeconfig: %w", err)
 	}
 	objects, err := dynamic.NewForConfig(config.ClientConfig)
 	if err != nil {
-		return fmt.Errorf("--kubeconfig: %w", err)
+		return nil, fmt.Errorf("--kubeconfig: %w", err)
 	}
 	if err := d.Features.ApplyTo(&config.Config, client, config.SharedInformerFactory); err != nil {
-		return err
+		return nil, err
 	}
 	if err := d.Admission.ApplyTo(&config.Config, config.SharedInformerFactory, client, objects, config.FeatureGate, config.EffectiveVersion,
 		delegation.NewInitializer(ledger), quotas{}); err != nil {
-		return fmt.Errorf("admission: %w", err)
+		return nil, fmt.Errorf("admission: %w", err)
 	}
 	if err := reap(config, client, ledger); err != nil {
-		return err
+		return nil, err
 	}
 	rules := append(slices.Clone(reaperRules), rulesOfAdmission(d.plugins())...)
 	if d.Features.EnablePriorityAndFairness {
 		rules = append(rules, flowControlRules...)
 	}
 	permissions.needs = append(permissions.needs, need{"--kubeconfig", client, rules})
-	return nil
+	return client, nil
 }
 
 // reap removes what namespaces left that are gone (S8.3), as long as the server serves: it goes through our own API.

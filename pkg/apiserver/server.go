@@ -86,6 +86,7 @@ type Server struct {
 	figures    *figures
 	classes    *classes
 	budgets    *budget.Budgets // nil: there are none
+	announcer  announcer
 	closing    sync.Once
 	// namespacesSynced says whether the cluster's namespaces are known; nil standalone.
 	namespacesSynced cache.InformerSynced
@@ -161,6 +162,7 @@ func connect(ctx context.Context, config *genericapiserver.RecommendedConfig, et
 
 		DefaultClass: s.classes.deliver,
 		Terminating:  s.classes.terminating,
+		Released:     func(o *v1alpha1.Record) { s.announcer.released(o) },
 		Now:          faultpoint.Now, Fault: faultpoint.At,
 	})
 	if err != nil {
@@ -393,6 +395,12 @@ func (s *Server) cascade(ctx context.Context) error {
 		first, cancel := context.WithTimeout(ctx, namespacesTimeout)
 		cache.WaitForCacheSync(first.Done(), s.namespacesSynced)
 		cancel()
+	}
+	if b := s.announcer.broadcaster; b != nil {
+		if err := b.StartRecordingToSinkWithContext(ctx); err != nil {
+			return fmt.Errorf("Events: %w", err)
+		}
+		defer b.Shutdown()
 	}
 	return s.ledger.Run(ctx)
 }

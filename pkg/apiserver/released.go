@@ -1,0 +1,57 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apiserver
+
+import (
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/klog/v2"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+)
+
+const (
+	// actionRelease is what Events of released Records say was done, as events.k8s.io/v1 asks for.
+	actionRelease = "Release"
+	// maxNote is what events.k8s.io/v1 takes of a message.
+	maxNote = 1024
+)
+
+// announcer writes Events at kube-apiserver. Where it writes none, since the server is standalone, they are in the log.
+type announcer struct {
+	broadcaster events.EventBroadcaster // nil: standalone
+	recorder    events.EventRecorder
+}
+
+func newAnnouncer(client kubernetes.Interface) announcer {
+	b := events.NewBroadcaster(&events.EventSinkImpl{Interface: client.EventsV1()})
+	return announcer{b, b.NewRecorder(scheme.Scheme, Component)}
+}
+
+// released tells the owner of a Record that no zone has it any more, since it is refused now, and by which rule (S5.9).
+func (a *announcer) released(o *v1alpha1.Record) {
+	adopted := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionAdopted)
+	if adopted == nil {
+		return
+	}
+	klog.Background().Info("A Record that an earlier version took in is refused now, and has left its zone", "record", klog.KObj(o), "reason", adopted.Reason, "message", adopted.Message)
+	if a.recorder == nil {
+		return
+	}
+	about := &corev1.ObjectReference{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: "Record", Namespace: o.Namespace, Name: o.Name, UID: o.UID, ResourceVersion: o.ResourceVersion}
+	a.recorder.Eventf(about, nil, corev1.EventTypeWarning, adopted.Reason, actionRelease, "%s", note(adopted.Message))
+}
+
+// note is as much of a message as an Event takes.
+func note(message string) string {
+	if len(message) > maxNote {
+		message = strings.ToValidUTF8(message[:maxNote], "")
+	}
+	return message
+}
