@@ -49,8 +49,9 @@ PATH=$bin:$PATH "$bin/go-to-protobuf" "${header[@]}" --output-dir "$tree" --pack
 "$bin/deepcopy-gen" "${header[@]}" --output-file zz_generated.deepcopy.go "${inputs[@]}"
 "$bin/defaulter-gen" "${header[@]}" --output-file zz_generated.defaults.go "${inputs[@]}"
 
-# The meta types are models of our OpenAPI too; the generic server does not start without them.
-meta=(k8s.io/apimachinery/pkg/{apis/meta/v1,runtime,version,api/resource})
+# The meta types are models of our OpenAPI too, without which the generic server does not start, and so are the reviews that a
+# standalone server answers.
+meta=(k8s.io/apimachinery/pkg/{apis/meta/v1,runtime,version,api/resource} k8s.io/api/{authentication,authorization}/v1)
 readonly_meta=()
 for package in "${meta[@]}"; do readonly_meta+=(--readonly-pkg "$package"); done
 "$bin/openapi-gen" "${header[@]}" \

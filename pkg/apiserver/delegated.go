@@ -114,7 +114,7 @@ func (d *Delegated) applyServing(config *genericapiserver.Config) error {
 	if err := d.ServerRun.ApplyTo(config); err != nil {
 		return err
 	}
-	// Both are the process's and not the run options': the version is ours, the gates are Kubernetes'.
+	// Both are the process's and not the run options'.
 	config.EffectiveVersion, config.FeatureGate = ours.EffectiveVersion, ours.FeatureGate
 	if err := d.SecureServing.ApplyToConfig(config); err != nil {
 		return fmt.Errorf("serving: %w", err)

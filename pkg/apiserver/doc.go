@@ -11,7 +11,8 @@
 //	A2. zones/entries and zones/changes answer at the serial of a Zone read from etcd or later (S7.1). What is not
 //	    proven by its hash is in no view: its zone is frozen, and no other one waits for it.
 //	A3. Standalone, whoever holds a client certificate of group system:masters may do everything; everybody else is
-//	    refused with the reason, but for the paths that say how the server is.
+//	    refused with the reason, but for the paths that say how the server is. There it also answers what clients ask
+//	    of the cluster around an API: discovery of the core group, SelfSubjectReview and SelfSubjectAccessReview.
 //	A4. No object of ours has a TTL, and no corrupt one is deleted unread: both would take records out of a zone
 //	    behind the ledger's back.
 //	A5. A stopping server first says that it is not ready, then answers what it has taken in, then lets go of etcd.

@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	// Component is our name where upstream keeps versions and feature gates by component.
+	// Component is our name where upstream asks for one.
 	Component = "kubizone"
 	// Version is ours, not Kubernetes'.
 	Version = "0.1.0"
@@ -50,11 +50,9 @@ func genericConfig(registry install.Registry) (*genericapiserver.RecommendedConf
 		return nil, err
 	}
 	config := genericapiserver.NewRecommendedConfig(registry.Codecs)
-	// The gates are Kubernetes', at the defaults of the release we build with; the version is ours.
+	// Both are Kubernetes', at the defaults of the release we build with.
 	config.FeatureGate = compatibility.DefaultComponentGlobalsRegistry.FeatureGateFor(basecompatibility.DefaultKubeComponent)
-	registered, _ := compatibility.DefaultComponentGlobalsRegistry.ComponentGlobalsOrRegister(
-		Component, basecompatibility.NewEffectiveVersionFromString(Version, "", ""), nil)
-	config.EffectiveVersion = effectiveVersion{registered}
+	config.EffectiveVersion = effectiveVersion{compatibility.DefaultComponentGlobalsRegistry.EffectiveVersionFor(basecompatibility.DefaultKubeComponent)}
 
 	namer := openapi.NewDefinitionNamer(registry.Scheme)
 	config.OpenAPIConfig = genericapiserver.DefaultOpenAPIConfig(generatedopenapi.GetOpenAPIDefinitions, namer)
@@ -69,17 +67,16 @@ func genericConfig(registry install.Registry) (*genericapiserver.RecommendedConf
 	return config, nil
 }
 
-// effectiveVersion answers /version with our version: upstream's answer there names the release of component-base,
-// which says v0.0.0 in every module but Kubernetes' own.
+// effectiveVersion answers /version with the Kubernetes release we are built with, as clients compare it with what they
+// need, and with our version as build metadata.
 type effectiveVersion struct {
 	basecompatibility.EffectiveVersion
 }
 
 func (v effectiveVersion) Info() *apimachineryversion.Info {
 	info := v.EffectiveVersion.Info()
-	// Upstream writes a leading 0 as nothing.
-	info.Major, info.EmulationMajor, info.MinCompatibilityMajor = "0", "0", "0"
-	info.GitVersion = "v" + Version + "+" + Component
+	// The libraries know major and minor alone: component-base says v0.0.0 in every module but Kubernetes' own.
+	info.GitVersion = "v" + v.BinaryVersion().WithPatch(0).String() + "+" + Component + "-v" + Version
 	info.GitCommit, info.GitTreeState, info.BuildDate = "", "", ""
 	return info
 }

@@ -101,7 +101,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	registry := install.New()
+	registry := install.New(addReviews)
 	config, err := genericConfig(registry)
 	if err != nil {
 		return nil, err
@@ -121,7 +121,10 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 		s.Close()
 		return nil, err
 	}
-	serveNamespaces(s.generic)
+	if err := serveCluster(s.generic, registry, s.authorizer); err != nil {
+		s.Close()
+		return nil, err
+	}
 	return s, nil
 }
 

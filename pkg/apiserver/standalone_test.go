@@ -8,17 +8,32 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/version"
 	apimachineryversion "k8s.io/apimachinery/pkg/version"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/features"
+	"k8s.io/apiserver/pkg/registry/rest"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/client-go/kubernetes"
+	restclient "k8s.io/client-go/rest"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/install"
 	"kubi.zone/kubizone/pkg/apiserver/pki"
@@ -35,7 +50,8 @@ func door(t *testing.T) (url string, us *pki.Bundle) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config, err := genericConfig(install.New())
+	registry := install.New(addReviews)
+	config, err := genericConfig(registry)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,6 +63,9 @@ func door(t *testing.T) (url string, us *pki.Bundle) {
 	}
 	server, err := config.Complete().New(Component, genericapiserver.NewEmptyDelegate())
 	if err != nil {
+		t.Fatal(err)
+	}
+	if err := serveCluster(server, registry, config.Authorization.Authorizer); err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
@@ -142,15 +161,117 @@ func TestStandalone_refusesOthersWithTheReason(t *testing.T) {
 	}
 }
 
-func TestVersion_isOurs(t *testing.T) {
+// Clients compare /version with the Kubernetes they need: ours is its build metadata.
+func TestVersion_isKubernetesWithOurs(t *testing.T) {
 	url, us := door(t)
 	_, body := get(t, visitor(t, us, nil, nil), url+"/version")
 	var info apimachineryversion.Info
 	if err := json.Unmarshal([]byte(body), &info); err != nil {
 		t.Fatal(err)
 	}
-	if info.GitVersion != "v"+Version+"+kubizone" || info.Major+"."+info.Minor != "0.1" {
+	said, err := version.ParseSemantic(info.GitVersion)
+	if err != nil || said.BuildMetadata() != "kubizone-v"+Version {
+		t.Fatalf("version: %s: %v", body, err)
+	}
+	if said.LessThan(version.MustParseSemantic("1.30.0")) || said.PreRelease() != "" || fmt.Sprintf("%d.%d", said.Major(), said.Minor()) != info.Major+"."+info.Minor {
 		t.Errorf("version: %s", body)
+	}
+}
+
+// administrator is a client of url by the certificate of us.
+func administrator(t *testing.T, url string, us *pki.Bundle) *kubernetes.Clientset {
+	t.Helper()
+	client, err := kubernetes.NewForConfig(&restclient.Config{Host: url, TLSClientConfig: restclient.TLSClientConfig{CAData: us.CA, CertData: us.AdminCert, KeyData: us.AdminKey}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+// Clients that discover every group begin at /api, and some of them end there where it is missing.
+func TestDiscovery_hasACoreGroupWithNothingInIt(t *testing.T) {
+	url, us := door(t)
+	admin := visitor(t, us, us.AdminCert, us.AdminKey)
+	for path, want := range map[string]string{"/api": `"versions":["v1"]`, "/api/v1": `"groupVersion":"v1"`} {
+		if code, body := get(t, admin, url+path); code != http.StatusOK || !strings.Contains(body, want) {
+			t.Errorf("%s: %d %s", path, code, body)
+		}
+		if code, _ := get(t, visitor(t, us, nil, nil), url+path); code != http.StatusUnauthorized {
+			t.Errorf("anonymous %s: %d", path, code)
+		}
+	}
+	client := administrator(t, url, us)
+	_, aggregated, err := client.Discovery().ServerGroupsAndResources()
+	if err != nil {
+		t.Fatal(err)
+	}
+	legacy := client.Discovery().WithLegacy()
+	_, each, err := legacy.ServerGroupsAndResources()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for how, lists := range map[string][]*metav1.APIResourceList{"aggregated": aggregated, "one by one": each} {
+		var found []string
+		for _, list := range lists {
+			for _, resource := range list.APIResources {
+				found = append(found, list.GroupVersion+" "+resource.Name)
+			}
+		}
+		slices.Sort(found)
+		if want := []string{"authentication.k8s.io/v1 selfsubjectreviews", "authorization.k8s.io/v1 selfsubjectaccessreviews"}; !slices.Equal(found, want) {
+			t.Errorf("%s: %q, want %q", how, found, want)
+		}
+	}
+	if namespace, err := client.CoreV1().Namespaces().Get(t.Context(), "any", metav1.GetOptions{}); err != nil || namespace.Name != "any" {
+		t.Errorf("namespace: %v %v", namespace, err)
+	}
+}
+
+// A3: `kubectl auth whoami` and `kubectl auth can-i`.
+func TestReviews_sayWhoSomebodyIsAndWhatTheyMay(t *testing.T) {
+	url, us := door(t)
+	client := administrator(t, url, us)
+	me, err := client.AuthenticationV1().SelfSubjectReviews().Create(t.Context(), &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
+	if err != nil || me.Status.UserInfo.Username == "" || !slices.Contains(me.Status.UserInfo.Groups, user.SystemPrivilegedGroup) {
+		t.Errorf("who: %v %v", me, err)
+	}
+	ask := func(spec authorizationv1.SelfSubjectAccessReviewSpec) (*authorizationv1.SelfSubjectAccessReview, error) {
+		return client.AuthorizationV1().SelfSubjectAccessReviews().Create(t.Context(), &authorizationv1.SelfSubjectAccessReview{Spec: spec}, metav1.CreateOptions{})
+	}
+	records := &authorizationv1.ResourceAttributes{Namespace: "team-a", Verb: "create", Group: "kubi.zone", Resource: "records"}
+	metrics := &authorizationv1.NonResourceAttributes{Verb: "get", Path: "/metrics"}
+	for _, spec := range []authorizationv1.SelfSubjectAccessReviewSpec{{ResourceAttributes: records}, {NonResourceAttributes: metrics}} {
+		if answer, err := ask(spec); err != nil || !answer.Status.Allowed || answer.Status.Denied {
+			t.Errorf("%v: %v %v", spec, answer, err)
+		}
+	}
+	for _, spec := range []authorizationv1.SelfSubjectAccessReviewSpec{{}, {ResourceAttributes: records, NonResourceAttributes: metrics}} {
+		if answer, err := ask(spec); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "exactly one of") {
+			t.Errorf("%v: %v %v", spec, answer, err)
+		}
+	}
+}
+
+// A3: the authorizer is asked, with every attribute of the review.
+func TestReviews_askTheAuthorizer(t *testing.T) {
+	var asked authorizer.Attributes
+	review := accessReviews{authorizer.AuthorizerFunc(func(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
+		asked = a
+		return authorizer.DecisionDeny, "because", errors.New("not all was read")
+	})}
+	jane := &user.DefaultInfo{Name: "jane"}
+	answer, err := review.Create(request.WithUser(t.Context(), jane), &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
+		ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: "n", Verb: "v", Group: "g", Resource: "r", Subresource: "s", Name: "o"},
+	}}, rest.ValidateAllObjectFunc, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := authorizer.AttributesRecord{User: jane, Namespace: "n", Verb: "v", APIGroup: "g", APIVersion: "*", Resource: "r", Subresource: "s", Name: "o", ResourceRequest: true}
+	if !reflect.DeepEqual(asked, authorizer.Attributes(want)) {
+		t.Errorf("asked %+v, want %+v", asked, want)
+	}
+	if got, want := answer.(*authorizationv1.SelfSubjectAccessReview).Status, (authorizationv1.SubjectAccessReviewStatus{Denied: true, Reason: "because", EvaluationError: "not all was read"}); got != want {
+		t.Errorf("status %+v, want %+v", got, want)
 	}
 }
 

@@ -1,0 +1,73 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apiserver
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+
+	apidiscoveryv2 "k8s.io/api/apidiscovery/v2"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/apiserver/pkg/endpoints/discovery"
+	"k8s.io/apiserver/pkg/endpoints/discovery/aggregated"
+	"k8s.io/apiserver/pkg/registry/rest"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/install"
+)
+
+const namespacesPath = "/api/v1/namespaces/"
+
+// serveCluster answers standalone what clients ask of the cluster around an API: what it has, who they are, what they
+// may do, and whether a namespace is there. Behind kube-apiserver it is asked and not we.
+func serveCluster(server *genericapiserver.GenericAPIServer, registry install.Registry, authorizer authorizer.Authorizer) error {
+	serveCore(server, registry)
+	for _, group := range []struct {
+		schema.GroupVersion
+		resource string
+		storage  rest.Storage
+	}{
+		{authenticationv1.SchemeGroupVersion, "selfsubjectreviews", subjectReviews{}},
+		{authorizationv1.SchemeGroupVersion, "selfsubjectaccessreviews", accessReviews{authorizer}},
+	} {
+		info := genericapiserver.NewDefaultAPIGroupInfo(group.Group, registry.Scheme, registry.ParameterCodec, registry.Codecs)
+		info.VersionedResourcesStorageMap[group.Version] = map[string]rest.Storage{group.resource: group.storage}
+		if err := server.InstallAPIGroup(&info); err != nil {
+			return fmt.Errorf("API group %s: %w", group.Group, err)
+		}
+	}
+	return nil
+}
+
+// serveCore serves the discovery of a core group with no resource in it, which clients read before any other, and
+// answers kubectl's question whether a namespace exists, which it asks after every "not found": standalone any namespace
+// does. Without an answer kubectl tells its user that the namespace is missing instead of the object.
+func serveCore(server *genericapiserver.GenericAPIServer, registry install.Registry) {
+	core := schema.GroupVersion{Version: "v1"}
+	manager := server.AggregatedLegacyDiscoveryGroupManager
+	manager.AddGroupVersion(core.Group, apidiscoveryv2.APIVersionDiscovery{Version: core.Version, Freshness: apidiscoveryv2.DiscoveryFreshnessCurrent})
+	root := discovery.NewLegacyRootAPIHandler(discovery.DefaultAddresses{DefaultAddress: server.ExternalAddress}, registry.Codecs, genericapiserver.DefaultLegacyAPIPrefix)
+	mux := server.Handler.NonGoRestfulMux
+	mux.Handle(genericapiserver.DefaultLegacyAPIPrefix, aggregated.WrapAggregatedDiscoveryToHandler(root, manager, manager))
+	mux.Handle(genericapiserver.DefaultLegacyAPIPrefix+"/v1", discovery.NewAPIVersionHandler(registry.Codecs, core,
+		discovery.APIResourceListerFunc(func() []metav1.APIResource { return []metav1.APIResource{} })))
+	mux.UnlistedHandlePrefix(namespacesPath, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		namespace := strings.TrimPrefix(r.URL.Path, namespacesPath)
+		if namespace == "" || strings.Contains(namespace, "/") || r.Method != http.MethodGet {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(metav1.PartialObjectMetadata{
+			TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"},
+			ObjectMeta: metav1.ObjectMeta{Name: namespace},
+		})
+	}))
+}

@@ -1,0 +1,125 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apiserver
+
+import (
+	"context"
+	"fmt"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/registry/rest"
+)
+
+// addReviews registers the reviews in a scheme. The generic server decodes into the internal version of a group: here
+// too its Go types are those of the version that is served, as in package install.
+func addReviews(scheme *runtime.Scheme) {
+	utilruntime.Must(authenticationv1.AddToScheme(scheme))
+	utilruntime.Must(authorizationv1.AddToScheme(scheme))
+	scheme.AddKnownTypes(schema.GroupVersion{Group: authenticationv1.GroupName, Version: runtime.APIVersionInternal}, &authenticationv1.SelfSubjectReview{})
+	scheme.AddKnownTypes(schema.GroupVersion{Group: authorizationv1.GroupName, Version: runtime.APIVersionInternal}, &authorizationv1.SelfSubjectAccessReview{})
+}
+
+// subjectReviews answers who the user of a request is, as upstream's registry of kube-apiserver does.
+type subjectReviews struct{}
+
+var _ rest.Creater = subjectReviews{}
+
+func (subjectReviews) New() runtime.Object { return &authenticationv1.SelfSubjectReview{} }
+
+func (subjectReviews) GetSingularName() string { return "selfsubjectreview" }
+
+func (subjectReviews) NamespaceScoped() bool { return false }
+
+func (subjectReviews) Destroy() {} // nothing is stored
+
+func (subjectReviews) Create(ctx context.Context, object runtime.Object, validate rest.ValidateObjectFunc, _ *metav1.CreateOptions) (runtime.Object, error) {
+	if _, ok := object.(*authenticationv1.SelfSubjectReview); !ok {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("not a SelfSubjectReview: %T", object))
+	}
+	user, ok := request.UserFrom(ctx)
+	if !ok {
+		return nil, apierrors.NewBadRequest("no user present on request")
+	}
+	if validate != nil {
+		if err := validate(ctx, object.DeepCopyObject()); err != nil {
+			return nil, err
+		}
+	}
+	info := authenticationv1.UserInfo{Username: user.GetName(), UID: user.GetUID(), Groups: user.GetGroups()}
+	for key, value := range user.GetExtra() {
+		if info.Extra == nil {
+			info.Extra = map[string]authenticationv1.ExtraValue{}
+		}
+		info.Extra[key] = value
+	}
+	return &authenticationv1.SelfSubjectReview{
+		ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.Now()},
+		Status:     authenticationv1.SelfSubjectReviewStatus{UserInfo: info},
+	}, nil
+}
+
+// accessReviews answers what the user of a request may do, as upstream's registry of kube-apiserver does. Selectors are
+// not read: the authorizer of a standalone server has one role and looks at no object.
+type accessReviews struct{ authorizer authorizer.Authorizer }
+
+var _ rest.Creater = accessReviews{}
+
+func (accessReviews) New() runtime.Object { return &authorizationv1.SelfSubjectAccessReview{} }
+
+func (accessReviews) GetSingularName() string { return "selfsubjectaccessreview" }
+
+func (accessReviews) NamespaceScoped() bool { return false }
+
+func (accessReviews) Destroy() {} // nothing is stored
+
+func (a accessReviews) Create(ctx context.Context, object runtime.Object, validate rest.ValidateObjectFunc, _ *metav1.CreateOptions) (runtime.Object, error) {
+	asked, ok := object.(*authorizationv1.SelfSubjectAccessReview)
+	if !ok {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("not a SelfSubjectAccessReview: %T", object))
+	}
+	user, ok := request.UserFrom(ctx)
+	if !ok {
+		return nil, apierrors.NewBadRequest("no user present on request")
+	}
+	resource, path := asked.Spec.ResourceAttributes, asked.Spec.NonResourceAttributes
+	if (resource == nil) == (path == nil) {
+		return nil, apierrors.NewInvalid(schema.GroupKind{Group: authorizationv1.GroupName, Kind: "SelfSubjectAccessReview"}, "", field.ErrorList{
+			field.Invalid(field.NewPath("spec"), asked.Spec, "give exactly one of resourceAttributes and nonResourceAttributes")})
+	}
+	if validate != nil {
+		if err := validate(ctx, object.DeepCopyObject()); err != nil {
+			return nil, err
+		}
+	}
+	attributes := authorizer.AttributesRecord{User: user}
+	if resource != nil {
+		attributes.ResourceRequest = true
+		attributes.Verb, attributes.Namespace, attributes.Name = resource.Verb, resource.Namespace, resource.Name
+		attributes.APIGroup, attributes.APIVersion = resource.Group, resource.Version
+		attributes.Resource, attributes.Subresource = resource.Resource, resource.Subresource
+		if attributes.APIVersion == "" {
+			attributes.APIVersion = "*"
+		}
+	} else {
+		attributes.Verb, attributes.Path = path.Verb, path.Path
+	}
+	decision, reason, err := a.authorizer.Authorize(ctx, attributes)
+	answer := asked.DeepCopy()
+	answer.Status = authorizationv1.SubjectAccessReviewStatus{
+		Allowed: decision == authorizer.DecisionAllow, Denied: decision == authorizer.DecisionDeny, Reason: reason,
+	}
+	if err != nil {
+		answer.Status.EvaluationError = err.Error()
+	}
+	return answer, nil
+}
