@@ -25,7 +25,7 @@ const (
 	// Component is our name where upstream asks for one.
 	Component = "kubizone"
 	// Version is ours, not Kubernetes'.
-	Version = "0.1.0"
+	Version = "0.5.0"
 
 	// requestTimeout bounds every request but watches and the two streams.
 	requestTimeout = time.Minute

@@ -5,9 +5,14 @@ package cmd
 
 import (
 	"bytes"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/pkg/apiserver"
@@ -27,6 +32,37 @@ func TestMain_printsVersionAndHelp(t *testing.T) {
 	code, out, _ = run()
 	if code != 0 || !strings.Contains(out, "up ") || !strings.Contains(out, "version ") {
 		t.Errorf("help: %d %q", code, out)
+	}
+}
+
+// Updaters compare versions: the predecessor was v0.1 to v0.4, and the image is one version wherever it is named.
+func TestVersion_isOneEverywhere(t *testing.T) {
+	if semver := version.MustParseSemantic(apiserver.Version); semver.LessThan(version.MustParseSemantic("0.5.0")) {
+		t.Errorf("version %s is not after the predecessor's", semver)
+	}
+	named := regexp.MustCompile(`(?:kubizone:|newTag: )(v[0-9][0-9A-Za-z.+-]*)`)
+	places := 0
+	for _, root := range []string{"../../artifacts", "../../docs", "../../README.md"} {
+		if err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			for _, match := range named.FindAllStringSubmatch(string(text), -1) {
+				if places++; match[1] != "v"+apiserver.Version {
+					t.Errorf("%s names %s, and this is v%s", path, match[1], apiserver.Version)
+				}
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if places == 0 {
+		t.Error("no place names a version")
 	}
 }
 
