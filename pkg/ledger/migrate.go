@@ -67,6 +67,7 @@ var migrations = []migration{
 	{Number: 4, Name: "wildcards and the hosts that the apex names hold names", Run: rebuildHolders},
 	{Number: 5, Name: "zones end after their delegation was withdrawn, and parents count no name server without an address", Run: countGlue},
 	{Number: releasesRefused, Name: "records that an earlier version took in and that are refused now leave their zones", Run: releaseRefused},
+	{Number: countsWithdrawn, Name: "zones whose delegation was withdrawn by an earlier version end too", Run: countWithdrawn},
 }
 
 // namesLeastReader is the first format in which config has a leastReader.

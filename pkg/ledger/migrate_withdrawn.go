@@ -1,0 +1,112 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ledger
+
+import (
+	"context"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/klog/v2"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/law"
+)
+
+// countsWithdrawn is the migration that gives zones withdrawn before format 5 a time to end.
+const countsWithdrawn = 7
+
+// countWithdrawn begins to count for zones whose rule went in a version that did not
+// count: they have the whole period of the zone above them from now on (S3.4). That
+// version said DelegationWithdrawn of what a rename left undelegated too, which cannot be
+// told from the rest any more. A zone that cannot be read is left out.
+func countWithdrawn(ctx context.Context, m *migrating) error {
+	type named struct {
+		law.Key
+		*law.Holding
+		rev int64
+	}
+	var candidates []named
+	standing := map[law.Key]*law.Holding{}
+	if err := m.each(ctx, m.layout.room("names"), func(kv *mvccpb.KeyValue) error {
+		k, h, err := m.decodeName(kv)
+		if err != nil {
+			return err
+		}
+		standing[k] = h
+		if h.Parent == nil && !h.ExternalCut && h.Withdrawn == nil {
+			candidates = append(candidates, named{k, h, kv.ModRevision})
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	for _, c := range candidates {
+		var above *law.Holding
+		for up, ok := c.Name.Parent(); ok && above == nil; up, ok = up.Parent() {
+			above = standing[law.HoldingKey(c.View, up)]
+		}
+		if above == nil {
+			continue
+		}
+		o, mod, err := m.readable(ctx, c.Holding.Ref)
+		if err != nil {
+			return err
+		}
+		p, _, err := m.readable(ctx, above.Ref)
+		if err != nil {
+			return err
+		}
+		if o == nil || p == nil {
+			continue
+		}
+		said := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionDelegated)
+		if said == nil || said.Reason != v1alpha1.ReasonDelegationWithdrawn {
+			continue
+		}
+		parent, err := LawZone(p)
+		if err != nil || parent.DelegatesZone(c.Name, c.Namespace) {
+			continue // it is back, and that has a cascade of its own
+		}
+		now := m.now().UTC().Truncate(time.Second)
+		h := *c.Holding
+		h.Withdrawn = &law.Withdrawal{By: above.UID, Since: now.Unix(), Grace: parent.Grace}
+		o.Status.EndsAt = &metav1.Time{Time: now.Add(time.Duration(parent.Grace) * time.Second)}
+		key := m.layout.Zone(o.Namespace, o.Name)
+		data, err := m.config.Zones.encode(ctx, key, o)
+		if err != nil {
+			return err
+		}
+		name := m.layout.Key(c.Key)
+		done, err := m.commit(ctx, []clientv3.Cmp{revisionIs(key, mod), revisionIs(name, c.rev)}, opPut(key, data), opPut(name, encode(&h)))
+		if err != nil {
+			return err
+		}
+		if !done {
+			return countWithdrawn(ctx, m) // an older server has changed one of them at its end
+		}
+	}
+	return nil
+}
+
+// readable reads a zone; nil where it is gone, another one or cannot be decoded.
+func (m *migrating) readable(ctx context.Context, ref law.Ref) (*v1alpha1.Zone, int64, error) {
+	key := m.layout.Zone(ref.Namespace, ref.Name)
+	r, err := m.config.Client.Get(ctx, key)
+	if err != nil || len(r.Kvs) == 0 {
+		return nil, 0, err
+	}
+	o := &v1alpha1.Zone{}
+	if err := m.config.Zones.decode(ctx, key, r.Kvs[0].Value, r.Kvs[0].ModRevision, o); err != nil {
+		klog.FromContext(ctx).Error(err, "The migration leaves out an object that cannot be read; run kubizone fsck", "key", key)
+		return nil, 0, nil
+	}
+	if string(o.UID) != ref.UID {
+		return nil, 0, nil
+	}
+	return o, r.Kvs[0].ModRevision, nil
+}
