@@ -16,6 +16,7 @@
 //	    the first one made. A Record that somebody else made of the same data is found, too, and none is put beside it.
 //	L6. Custom resources of kubizone v0 become objects of this API without what belonged to their controller, and what
 //	    each zone lost or gained by that is said entry by entry.
+//	L7. What is read may be a pipe: one that is slow to end is said, and ctx ends the wait.
 //
 // It knows nothing of storage, serials or delegation: the server answers for those. It does not convert what other
 // systems than kubizone have beside zone files.

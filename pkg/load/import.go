@@ -4,11 +4,11 @@
 package load
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -41,7 +41,7 @@ type Target struct {
 // Import brings the records of a zone file into a Zone. What the file is called in the report is path. Refusals are
 // reported and counted; SOA and name servers belong to the Zone, and what the file has of them is reported with the
 // command that would set it. An error is what stops the whole.
-func (l *Loader) Import(ctx context.Context, path string, text io.Reader, target Target) (Result, error) {
+func (l *Loader) Import(ctx context.Context, path string, text []byte, target Target) (Result, error) {
 	result, err := l.importFile(ctx, path, text, target)
 	for _, line := range l.warnings.take() {
 		l.say("%s", line)
@@ -55,7 +55,7 @@ func (l *Loader) Import(ctx context.Context, path string, text io.Reader, target
 	return result, nil
 }
 
-func (l *Loader) importFile(ctx context.Context, path string, text io.Reader, target Target) (Result, error) {
+func (l *Loader) importFile(ctx context.Context, path string, text []byte, target Target) (Result, error) {
 	began := time.Now()
 	zone, err := l.getZone(ctx, target.Zone)
 	if err != nil {
@@ -113,7 +113,7 @@ func (l *Loader) getZone(ctx context.Context, id types.NamespacedName) (zone *v1
 
 // planImport reads the file for a zone, and makes the zone where that is wanted. The plan is returned with an error, too,
 // for what it refused.
-func (l *Loader) planImport(ctx context.Context, path string, text io.Reader, zone *v1alpha1.Zone, target Target) (*plan, *destination, Result, error) {
+func (l *Loader) planImport(ctx context.Context, path string, text []byte, zone *v1alpha1.Zone, target Target) (*plan, *destination, Result, error) {
 	p := &plan{view: target.View}
 	var options zonefile.ReadOptions
 	if zone != nil && zone.Status.FQDN != "" {
@@ -124,7 +124,7 @@ func (l *Loader) planImport(ctx context.Context, path string, text io.Reader, zo
 		ttl := uint32(*zone.Spec.TTL)
 		p.fqdn, options.Origin, options.TTL = fqdn, fqdn, &ttl
 	}
-	all, soa, err := p.read(path, zonefile.Read(text, options))
+	all, soa, err := p.read(path, zonefile.Read(bytes.NewReader(text), options))
 	if err != nil {
 		return p, nil, Result{}, err
 	}

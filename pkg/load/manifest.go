@@ -96,7 +96,7 @@ func (l *Loader) loadManifests(ctx context.Context, source Source, paths []strin
 	var result Result
 	var all []*manifest
 	for _, path := range paths {
-		text, err := os.ReadFile(path)
+		text, err := l.ReadText(ctx, path, func() ([]byte, error) { return os.ReadFile(path) })
 		if err != nil {
 			return result, fmt.Errorf("load: %w", err)
 		}

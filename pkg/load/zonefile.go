@@ -37,7 +37,7 @@ const (
 
 func (l *Loader) loadZoneFile(ctx context.Context, path, view string) (Result, error) {
 	began := time.Now()
-	text, err := os.ReadFile(path)
+	text, err := l.ReadText(ctx, path, func() ([]byte, error) { return os.ReadFile(path) })
 	if err != nil {
 		return Result{}, fmt.Errorf("load %s: %w", path, err)
 	}

@@ -4,7 +4,6 @@
 package importer
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -67,6 +66,9 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.FromCRD, "from-crd", o.FromCRD, "the manifests are custom resources of kubizone v0.1 to v0.4: map them, and compare what each zone contains with what it contained there")
 	flags.StringVar(&o.TSIGKeyFile, "tsig-key-file", o.TSIGKeyFile, "file of TSIG keys as tsig-keygen writes them; the first signs requests for transfers, and has to sign the answers")
 }
+
+// standardInput is what the report calls what comes from there.
+const standardInput = "standard input"
 
 // source is one argument.
 type source struct {
@@ -145,7 +147,7 @@ func (o *Options) source(argument string) (source, error) {
 		return source{name: argument, transfer: &from}, err
 	case argument == "-":
 		// What is a zone's goes into a zone.
-		return source{name: "standard input", manifest: o.Zone == ""}, nil
+		return source{name: standardInput, manifest: o.Zone == ""}, nil
 	}
 	manifest := slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(argument)))
 	return source{name: argument, manifest: manifest}, nil
@@ -214,30 +216,26 @@ func (c *Config) Run(ctx context.Context, in io.Reader, out, progress io.Writer)
 func incomplete(r load.Result) bool { return r.Refused+r.Left+r.Changed > 0 }
 
 func (c *Config) importOne(ctx context.Context, loader *load.Loader, s source, in io.Reader) (load.Result, error) {
-	text := in
-	switch {
-	case s.transfer != nil:
-		received, err := transfer.Receive(ctx, *s.transfer)
-		if err != nil {
-			return load.Result{}, err
+	text, err := loader.ReadText(ctx, s.name, func() ([]byte, error) {
+		switch {
+		case s.transfer != nil:
+			return transfer.Receive(ctx, *s.transfer)
+		case s.name == standardInput:
+			return io.ReadAll(in)
 		}
-		text = bytes.NewReader(received)
-	case s.name != "standard input":
-		file, err := os.Open(s.name)
+		text, err := os.ReadFile(s.name)
 		if err != nil {
-			return load.Result{}, fmt.Errorf("import: %w; name a file that is there, - for standard input, or %sSERVER/ZONE", err, transfer.Scheme)
+			err = fmt.Errorf("%w; name a file that can be read, - for standard input, or %sSERVER/ZONE", err, transfer.Scheme)
 		}
-		defer file.Close()
-		text = file
-	}
-	if !s.manifest {
-		return loader.Import(ctx, s.name, text, c.target)
-	}
-	all, err := io.ReadAll(text)
+		return text, err
+	})
 	if err != nil {
 		return load.Result{}, fmt.Errorf("import %s: %w", s.name, err)
 	}
-	return loader.ImportManifests(ctx, s.name, all)
+	if s.manifest {
+		return loader.ImportManifests(ctx, s.name, text)
+	}
+	return loader.Import(ctx, s.name, text, c.target)
 }
 
 // NewCommand is the sub-command.

@@ -4,9 +4,14 @@
 package importer_test
 
 import (
+	"context"
 	"errors"
+	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -268,6 +273,42 @@ ns.sub	IN	A	192.0.2.54
 func withoutSOA(text string) []string {
 	lines := strings.Split(text, "\n")
 	return slices.DeleteFunc(lines, func(line string) bool { return strings.Contains(line, "\tSOA\t") || strings.HasPrefix(line, ";") })
+}
+
+// canceling ends a context when a line is written to it.
+type canceling struct{ cancel func() }
+
+func (c canceling) Write(p []byte) (int, error) {
+	c.cancel()
+	return len(p), nil
+}
+
+// A FIFO that nobody writes to, and a terminal where nobody types, are said after two seconds, and a signal ends them.
+func TestImport_endsWhereNothingIsWrittenToItsSource(t *testing.T) {
+	kubeconfig := write(t, "kubeconfig", `{"apiVersion":"v1","kind":"Config","current-context":"c","contexts":[{"name":"c","context":{"cluster":"c"}}],"clusters":[{"name":"c","cluster":{"server":"http://127.0.0.1:1"}}]}`)
+	fifo := filepath.Join(t.TempDir(), "example.org.zone")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	terminal, closeIt := io.Pipe()
+	defer closeIt.Close()
+	for _, source := range []string{fifo, "-"} {
+		ctx, cancel := context.WithCancel(t.Context())
+		command := importer.NewCommand()
+		command.SilenceErrors, command.SilenceUsage = true, true
+		command.SetArgs([]string{source, "--zone", "platform/example-org", "--kubeconfig", kubeconfig})
+		command.SetIn(terminal)
+		command.SetErr(canceling{cancel})
+		if err := command.ExecuteContext(ctx); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", source, err)
+		}
+	}
+	// Let go of the open that still waits for a writer.
+	writer, err := os.OpenFile(fifo, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writer.Close()
 }
 
 func TestImport_refusesWhatGoesNotTogether(t *testing.T) {

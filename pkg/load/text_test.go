@@ -1,0 +1,46 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package load
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"kubi.zone/kubizone/pkg/generated/clientset/versioned/fake"
+)
+
+// A FIFO that nobody writes to is said, and ends with the context.
+func TestLoad_endsAtAFIFOThatNobodyWritesTo(t *testing.T) {
+	for _, file := range []string{"example.org.zone", "all.yaml"} {
+		path := filepath.Join(t.TempDir(), file)
+		if err := syscall.Mkfifo(path, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		l := newLab(t, fake.NewSimpleClientset())
+		ctx, cancel := context.WithCancelCause(t.Context())
+		stop := errors.New("stop")
+		report := l.cfg.Report
+		l.cfg.Interval, l.cfg.Report = time.Millisecond, func(line string) {
+			report(line)
+			if strings.Contains(line, "waiting for "+path) {
+				cancel(stop)
+			}
+		}
+		if _, err := l.Load(ctx, Source{Path: path}); !errors.Is(err, stop) {
+			t.Errorf("%s: %v", file, err)
+		}
+		// Let go of the open that still waits for a writer.
+		writer, err := os.OpenFile(path, os.O_RDWR, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		writer.Close()
+	}
+}
