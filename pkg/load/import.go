@@ -33,6 +33,9 @@ type Target struct {
 	Namespace string
 	// View of the Zone, where it is made; where it is there it must be in that view, or View be empty.
 	View string
+	// Origin is what relative names of the file are relative to before its first $ORIGIN; zero: the name of the Zone, or
+	// what its object or the file is named after where it is not there yet.
+	Origin name.Name
 	// CreateZone makes the Zone of the SOA where it is not there. Then the file is the whole zone: NS at the apex become
 	// Records like the rest.
 	CreateZone bool
@@ -115,18 +118,29 @@ func (l *Loader) getZone(ctx context.Context, id types.NamespacedName) (zone *v1
 // for what it refused.
 func (l *Loader) planImport(ctx context.Context, path string, text []byte, zone *v1alpha1.Zone, target Target) (*plan, *destination, Result, error) {
 	p := &plan{view: target.View}
-	var options zonefile.ReadOptions
+	guess := l.guessOrigin(target.Zone.Name, path)
+	options := zonefile.ReadOptions{Origin: target.Origin, Guess: guess.ask}
 	if zone != nil && zone.Status.FQDN != "" {
 		fqdn, err := name.Parse(zone.Status.FQDN)
 		if err != nil {
 			return nil, nil, Result{}, fmt.Errorf("zone %s: %w", target.Zone, err)
 		}
 		ttl := uint32(*zone.Spec.TTL)
-		p.fqdn, options.Origin, options.TTL = fqdn, fqdn, &ttl
+		p.fqdn, options.TTL = fqdn, &ttl
+		if options.Origin.IsZero() {
+			options.Origin = fqdn
+		}
 	}
 	all, soa, err := p.read(path, zonefile.Read(bytes.NewReader(text), options))
 	if err != nil {
 		return p, nil, Result{}, err
+	}
+	noSOA := func(what string) error {
+		next := "create the Zone, or ask its owner for the right to get it"
+		if guess.missed {
+			next = howToSayOrigin
+		}
+		return fmt.Errorf("%s: %w; %s", what, p.noSOA(), next)
 	}
 	to := &destination{zone: target.Zone, namespace: target.Namespace}
 	var result Result
@@ -134,7 +148,7 @@ func (l *Loader) planImport(ctx context.Context, path string, text []byte, zone 
 	case soa >= 0 && !p.fqdn.IsZero() && all[soa].Name != p.fqdn:
 		return p, nil, Result{}, fmt.Errorf("the file is of zone %s (line %d), and %s is zone %s: name the Zone of the file, or the file of the Zone", all[soa].Name, all[soa].Line, target.Zone, p.fqdn)
 	case zone == nil && soa < 0:
-		return p, nil, Result{}, fmt.Errorf("zone %s does not exist, and there is no SOA in the file to make one of; create the Zone first", target.Zone)
+		return p, nil, Result{}, noSOA(fmt.Sprintf("zone %s does not exist, and it cannot be made of the file", target.Zone))
 	case zone == nil:
 		if err := p.takeSOA(path, all, soa, target.Namespace); err != nil {
 			return p, nil, Result{}, err
@@ -144,7 +158,7 @@ func (l *Loader) planImport(ctx context.Context, path string, text []byte, zone 
 		}
 		to.ttl = p.spec.TTL
 	case p.fqdn.IsZero() && soa < 0:
-		return p, nil, Result{}, fmt.Errorf("nobody says what zone this is: zone %s may not be read and the file has no SOA; ask its owner for the right to get the Zone", target.Zone)
+		return p, nil, Result{}, noSOA(fmt.Sprintf("zone %s may not be read, and the file does not say its name", target.Zone))
 	case p.fqdn.IsZero():
 		p.fqdn = all[soa].Name
 		to.namespace = target.Namespace

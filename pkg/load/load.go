@@ -143,7 +143,7 @@ func (l *Loader) Load(ctx context.Context, source Source) (Result, error) {
 		result.Add(one)
 	}
 	for _, path := range files.Zones {
-		one, err := l.loadZoneFile(ctx, path, source.View)
+		one, err := l.loadZoneFile(ctx, path, source)
 		if err != nil {
 			return result, err
 		}

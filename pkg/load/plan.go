@@ -84,7 +84,8 @@ func shorten(text string) string {
 	return strings.ToValidUTF8(text[:maxTextShown], "") + "…"
 }
 
-var errNoSOA = errors.New("there is no SOA in it: a zone file begins with the SOA of its zone; is this a zone file?")
+// errNoSOA is worded so that it is true, too, where the line of the SOA is among those refused.
+var errNoSOA = errors.New("no SOA could be read from it, with which a zone file begins; is this a zone file?")
 
 // makePlan decides about a whole file. view and namespace are the new Zone's. An error means that there is no zone in
 // the file at all.
@@ -95,7 +96,7 @@ func makePlan(path string, rows iter.Seq2[zonefile.RR, error], view, namespace s
 		return nil, err
 	}
 	if soa < 0 {
-		return nil, p.noSOA(path)
+		return nil, fmt.Errorf("load %s: %w", path, p.noSOA())
 	}
 	if err := p.takeSOA(path, all, soa, namespace); err != nil {
 		return nil, err
@@ -147,11 +148,12 @@ func (p *plan) read(path string, rows iter.Seq2[zonefile.RR, error]) (all []zone
 
 func (p *plan) refuse(r Refusal) { p.refused = append(p.refused, r) }
 
-func (p *plan) noSOA(path string) error {
+// noSOA says so, and what the first of the lines refused was.
+func (p *plan) noSOA() error {
 	if len(p.refused) > 0 {
-		return fmt.Errorf("load %s: %w (the first of %d lines refused: %s)", path, errNoSOA, len(p.refused), p.refused[0])
+		return fmt.Errorf("%w (the first of %d lines refused: %s)", errNoSOA, len(p.refused), p.refused[0])
 	}
-	return fmt.Errorf("load %s: %w", path, errNoSOA)
+	return errNoSOA
 }
 
 // takeSOA makes the Zone of the file, whose SOA is the row at.

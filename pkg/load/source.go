@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"kubi.zone/kubizone/pkg/dns/name"
 )
 
 // Source is one thing to load: a file, or a directory with all below it.
@@ -23,32 +25,47 @@ type Source struct {
 	View string
 	// viewGiven is true where the view was written out, be it the default one.
 	viewGiven bool
+	// Origin is the name of the zone that a zone file is of; zero where the file, or its name, says it.
+	Origin name.Name
 }
 
-// ParseSource reads PATH or VIEW=PATH. What stands before the first "=" is a view when it is an RFC 1123 label or
-// nothing; a path with "=" in its first element is written "./a=b.zone".
+// ParseSource reads [VIEW=][NAME=]PATH. What stands before the first "=" is a view when it is an RFC 1123 label or
+// nothing, and the name of the zone when it has a dot; a path with "=" in its first element is written "./a=b.zone".
 func ParseSource(text string) (Source, error) {
-	view, path, found := strings.Cut(text, "=")
-	if !found || strings.ContainsAny(view, "/\\.") {
-		view, path, found = "", text, false
-	}
-	if path == "" {
-		return Source{}, fmt.Errorf("%q names no file: write PATH or VIEW=PATH", text)
-	}
-	if view != "" {
-		if wrong := validation.IsDNS1123Label(view); len(wrong) > 0 {
-			return Source{}, fmt.Errorf("%q: view %q: %s; write VIEW=PATH, or ./%s if this is a path", text, view, strings.Join(wrong, ", "), text)
+	var s Source
+	rest := text
+	if view, after, found := strings.Cut(rest, "="); found && !strings.ContainsAny(view, "/\\.") {
+		if view != "" {
+			if wrong := validation.IsDNS1123Label(view); len(wrong) > 0 {
+				return Source{}, fmt.Errorf("%q: view %q: %s; write VIEW=PATH, or ./%s if this is a path", text, view, strings.Join(wrong, ", "), text)
+			}
 		}
+		s.View, s.viewGiven, rest = view, true, after
 	}
-	return Source{Path: path, View: view, viewGiven: found}, nil
+	if zone, after, found := strings.Cut(rest, "="); found && strings.Contains(zone, ".") && !strings.ContainsAny(zone, "/\\") {
+		origin, err := ParseOrigin(zone)
+		if err != nil {
+			return Source{}, fmt.Errorf("%q: %w; write NAME=PATH with the name of a zone, or ./%s if this is a path", text, err, rest)
+		}
+		s.Origin, rest = origin, after
+	}
+	if rest == "" {
+		return Source{}, fmt.Errorf("%q names no file: write PATH, VIEW=PATH, NAME=PATH or VIEW=NAME=PATH", text)
+	}
+	s.Path = rest
+	return s, nil
 }
 
 // String is what ParseSource reads.
 func (s Source) String() string {
-	if !s.viewGiven {
-		return s.Path
+	text := s.Path
+	if !s.Origin.IsZero() {
+		text = s.Origin.String() + "=" + text
 	}
-	return s.View + "=" + s.Path
+	if s.viewGiven {
+		text = s.View + "=" + text
+	}
+	return text
 }
 
 // Files are the files of a Source, each kind in lexical order of their paths.
@@ -64,6 +81,9 @@ func (s Source) Files() (Files, error) {
 		return Files{}, fmt.Errorf("load %s: %w; name a file or directory that exists and can be read", s, err)
 	}
 	var files Files
+	if !s.Origin.IsZero() && (info.IsDir() || isManifest(s.Path)) {
+		return Files{}, fmt.Errorf("load %s: the name of a zone is given to one zone file, and %s is none: write it without %q", s, s.Path, s.Origin.String()+"=")
+	}
 	if !info.IsDir() {
 		if isManifest(s.Path) {
 			files.Manifests = []string{s.Path}

@@ -9,6 +9,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"kubi.zone/kubizone/pkg/dns/name"
 )
 
 func TestParseSource_tellsViewsFromPaths(t *testing.T) {
@@ -19,6 +21,13 @@ func TestParseSource_tellsViewsFromPaths(t *testing.T) {
 		"./a=b.zone":     {Path: "./a=b.zone"},
 		"/tmp/x=1/a":     {Path: "/tmp/x=1/a"},
 		"root=/tmp/x=1/": {Path: "/tmp/x=1/", View: "root", viewGiven: true},
+		// The name of the zone has a dot.
+		"example.org.=a":        {Path: "a", Origin: name.MustParse("example.org.")},
+		"com.=a":                {Path: "a", Origin: name.MustParse("com.")},
+		".=a":                   {Path: "a", Origin: name.Root},
+		"inside=example.org.=a": {Path: "a", View: "inside", viewGiven: true, Origin: name.MustParse("example.org.")},
+		"=example.org.=/x=1":    {Path: "/x=1", viewGiven: true, Origin: name.MustParse("example.org.")},
+		"inside=com=a":          {Path: "com=a", View: "inside", viewGiven: true},
 	} {
 		got, err := ParseSource(text)
 		if err != nil || got != want {
@@ -28,7 +37,10 @@ func TestParseSource_tellsViewsFromPaths(t *testing.T) {
 			t.Errorf("%q is written back as %q", text, got)
 		}
 	}
-	for _, text := range []string{"", "root=", "Root=a.zone", "in side=a.zone"} {
+	if got, err := ParseSource("example.org=a"); err != nil || got != (Source{Path: "a", Origin: name.MustParse("example.org.")}) {
+		t.Errorf("a name without the last dot: %+v, %v", got, err)
+	}
+	for _, text := range []string{"", "root=", "Root=a.zone", "in side=a.zone", "example.org=", "a..b=c", "inside=a..b=c"} {
 		if got, err := ParseSource(text); err == nil {
 			t.Errorf("%q: %+v, want an error", text, got)
 		}
@@ -64,6 +76,11 @@ func TestFiles_takesWhatItKnowsAndSaysWhatItDoesNot(t *testing.T) {
 	}
 	if _, err := (Source{Path: dir, View: "inside", viewGiven: true}).Files(); err == nil || !strings.Contains(err.Error(), b) {
 		t.Errorf("a view for a manifest: %v", err)
+	}
+	for _, path := range []string{dir, b} {
+		if _, err := (Source{Path: path, Origin: name.MustParse("example.org.")}).Files(); err == nil || !strings.Contains(err.Error(), "one zone file") {
+			t.Errorf("the name of a zone for %s: %v", path, err)
+		}
 	}
 	missing := filepath.Join(dir, "missing")
 	if _, err := (Source{Path: missing}).Files(); err == nil || !strings.Contains(err.Error(), missing) {

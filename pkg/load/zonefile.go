@@ -9,6 +9,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -32,26 +33,32 @@ const (
 	// pageSize bounds one answer of a list.
 	pageSize = 1000
 	// planVersion changes when a file would become other objects than before.
-	planVersion = 1
+	planVersion = 2
 )
 
-func (l *Loader) loadZoneFile(ctx context.Context, path, view string) (Result, error) {
+func (l *Loader) loadZoneFile(ctx context.Context, path string, source Source) (Result, error) {
 	began := time.Now()
 	text, err := l.ReadText(ctx, path, func() ([]byte, error) { return os.ReadFile(path) })
 	if err != nil {
 		return Result{}, fmt.Errorf("load %s: %w", path, err)
 	}
 	short := filepath.Base(path)
-	mark := l.mark(text, view)
+	view, guess := source.View, l.guessOrigin("", path)
+	mark := l.mark(text, source, guess)
 	if zone, err := l.loaded(ctx, mark); err != nil {
 		return Result{}, fmt.Errorf("load %s: %w", path, err)
 	} else if zone != nil {
 		l.say("%s is loaded already: zone %s%s is %s/%s", short, zone.Spec.DomainName, inView(zone.Spec.View), zone.Namespace, zone.Name)
 		return Result{Present: 1}, nil
 	}
-	p, err := makePlan(path, zonefile.Read(bytes.NewReader(text), zonefile.ReadOptions{}), view, l.cfg.Namespace)
-	if err != nil {
+	p, err := makePlan(path, zonefile.Read(bytes.NewReader(text), zonefile.ReadOptions{Origin: source.Origin, Guess: guess.ask}), view, l.cfg.Namespace)
+	switch {
+	case errors.Is(err, errNoSOA) && guess.missed:
+		return Result{}, fmt.Errorf("%w; %s", err, howToSayOrigin)
+	case err != nil:
 		return Result{}, err
+	case !source.Origin.IsZero() && p.fqdn != source.Origin:
+		return Result{}, fmt.Errorf("load %s: the file is of zone %s, and not of %s as what stands before its path says; correct one of them", path, p.fqdn, source.Origin)
 	}
 	for _, refused := range p.refused {
 		l.say("refused: %s", refused)
@@ -84,9 +91,13 @@ func inView(view string) string {
 	return " in view " + view
 }
 
-func (l *Loader) mark(text []byte, view string) string {
+// mark is the digest of all that makes the objects of a file what they are.
+func (l *Loader) mark(text []byte, source Source, guess *originGuess) string {
 	sum := sha256.New()
-	fmt.Fprintf(sum, "%d|%s|%s|", planVersion, view, l.cfg.Namespace)
+	fmt.Fprintf(sum, "%d|%s|%s|%s|", planVersion, source.View, l.cfg.Namespace, source.Origin)
+	for _, hint := range guess.hints {
+		fmt.Fprintf(sum, "%s|", hint.origin)
+	}
 	sum.Write(text)
 	return hex.EncodeToString(sum.Sum(nil))[:40] // a label's value is at most 63 characters
 }

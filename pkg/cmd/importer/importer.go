@@ -35,6 +35,7 @@ var ErrRefused = errors.New("not everything was taken: see above")
 type Options struct {
 	Client         *kubeconfig.Options
 	Zone, View     string
+	Origin         string
 	CreateZone     bool
 	DryRun         string
 	StopOnError    bool
@@ -57,6 +58,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	o.Client.AddFlags(flags)
 	o.Client.AddNamespaceFlag(flags)
 	flags.StringVar(&o.Zone, "zone", o.Zone, "NAMESPACE/NAME or NAME of the Zone object that takes the records of a zone file or transfer")
+	flags.StringVar(&o.Origin, "origin", o.Origin, "what relative names of a zone file are relative to before its first $ORIGIN; without it the name of the Zone, or where that is not there yet a NAME with dots of the Zone object, or a file name like NAME.zone or db.NAME")
 	flags.StringVar(&o.View, "view", o.View, "view that the Zone is in, or is made in with --create-zone; empty is the default view")
 	flags.BoolVar(&o.CreateZone, "create-zone", o.CreateZone, "make the Zone of the SOA if it does not exist, and import NS at the apex as Records")
 	flags.StringVar(&o.DryRun, "dry-run", o.DryRun, "none, or server: the server decides about everything and keeps nothing")
@@ -124,8 +126,8 @@ func (o *Options) Complete(arguments []string) (c *Config, warnings []string, er
 		if o.FromCRD {
 			fault(errors.New("--from-crd goes with manifests, and a zone file is none: import one after the other"))
 		}
-	case o.Zone != "" || o.View != "" || o.CreateZone:
-		fault(errors.New("--zone, --view and --create-zone go with zone files and transfers: manifests say theirs themselves"))
+	case o.Zone != "" || o.View != "" || o.Origin != "" || o.CreateZone:
+		fault(errors.New("--zone, --view, --origin and --create-zone go with zone files and transfers: manifests say theirs themselves"))
 	}
 	if key != nil && !slices.ContainsFunc(c.sources, func(s source) bool { return s.transfer != nil }) {
 		fault(fmt.Errorf("--tsig-key-file goes with transfers: name one, like %s192.0.2.53/example.org", transfer.Scheme))
@@ -177,7 +179,14 @@ func (o *Options) target(namespace string) (load.Target, error) {
 			return load.Target{}, fmt.Errorf("--view %q: %s", o.View, strings.Join(wrong, ", "))
 		}
 	}
-	return load.Target{Zone: zone, Namespace: namespace, View: o.View, CreateZone: o.CreateZone}, nil
+	target := load.Target{Zone: zone, Namespace: namespace, View: o.View, CreateZone: o.CreateZone}
+	if o.Origin != "" {
+		var err error
+		if target.Origin, err = load.ParseOrigin(o.Origin); err != nil {
+			return load.Target{}, fmt.Errorf("--origin: %w", err)
+		}
+	}
+	return target, nil
 }
 
 // Run imports one source after the other. ErrRefused when something of them was not taken.
@@ -245,7 +254,8 @@ func NewCommand() *cobra.Command {
 		Use:   "import FILE|-|axfr://SERVER[:PORT]/ZONE...",
 		Short: "bring zone files, transfers and manifests into zones",
 		Long: `Bring the records of zone files, or of zones that other servers hand out by AXFR, into a Zone: one Record for each RRset,
-through the API, as the user of the kubeconfig. What is not taken is reported line by line with what would be right,
+through the API, as the user of the kubeconfig. A file that begins with "@ IN SOA" gets its origin from --origin, the
+Zone, or its own name (example.org.zone, db.example.org). What is not taken is reported line by line with what would be right,
 and the exit code is 1. The same import again writes nothing.
 
 SOA and name servers are the Zone's: what the file has of them is reported with the command that sets it.

@@ -57,7 +57,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	o.Budgets.AddFlags(flags)
 	flags.StringVar(&o.DataDir, "data-dir", o.DataDir, "directory of everything that is kept: etcd, certificates, the kubeconfig; made if it is not there")
 	flags.StringVar(&o.Listen, "listen", o.Listen, "address and port of the API; port 0 takes a free one")
-	flags.StringArrayVar(&o.Load, "load", o.Load, "PATH or VIEW=PATH of manifests, a zone file or a directory of both, loaded through the API before it is ready; repeatable")
+	flags.StringArrayVar(&o.Load, "load", o.Load, "PATH, VIEW=PATH or [VIEW=]NAME=PATH of manifests, a zone file or a directory of both, loaded through the API before it is ready; NAME, with a dot in it, is the zone of a file that does not say it (example.org.zone and db.example.org need none); repeatable")
 	flags.StringVar(&o.LoadNamespace, "load-namespace", o.LoadNamespace, "namespace of the objects made from zone files, and of manifests that name none")
 	flags.BoolVar(&o.AllowInlineSecrets, "allow-inline-secrets", o.AllowInlineSecrets, "take DNSClasses that hold a secret themselves; everybody reads it who may read classes: for tests")
 	flags.StringVar(&o.SecretsDir, "secrets-dir", o.SecretsDir, "directory of the Secrets that DNSClasses name, as files NAMESPACE/NAME/KEY; a change is seen within seconds")

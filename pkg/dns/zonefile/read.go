@@ -35,6 +35,10 @@ type ReadOptions struct {
 	// Origin is what relative names are relative to before the first $ORIGIN.
 	// Zero: the owner of the SOA, so names before it have to be absolute.
 	Origin name.Name
+	// Guess is asked once, for the origin of a relative name that nothing has
+	// said an origin for: neither Origin, nor $ORIGIN, nor an SOA with an
+	// absolute owner. nil, or a zero answer: such a name is refused.
+	Guess func() name.Name
 	// TTL is that of records without one where the file has said none before,
 	// in seconds. nil: such a record is refused.
 	TTL *uint32
@@ -67,7 +71,7 @@ func (e *LineError) Error() string {
 // reader's and the last thing it yields.
 func Read(r io.Reader, opts ReadOptions) iter.Seq2[RR, error] {
 	return func(yield func(RR, error) bool) {
-		f := file{origin: opts.Origin, fallback: opts.TTL, generate: opts.MaxGenerate}
+		f := file{origin: opts.Origin, guess: opts.Guess, fallback: opts.TTL, generate: opts.MaxGenerate}
 		if f.generate == 0 {
 			f.generate = 1 << 16
 		}
@@ -111,7 +115,8 @@ func lineError(line int, text string, err error) *LineError {
 // file is what a reader remembers from line to line.
 type file struct {
 	origin   name.Name
-	generate int // records that may still be generated
+	guess    func() name.Name // nil once it was asked, or may not be
+	generate int              // records that may still be generated
 
 	ttl       uint32
 	ttlKnown  bool
@@ -164,7 +169,7 @@ func (f *file) setOrigin(rest string) error {
 	origin, err := f.parseName(text)
 	if err != nil {
 		// Names that follow would land in the wrong place.
-		f.origin = name.Name{}
+		f.origin, f.guess = name.Name{}, nil
 		return fmt.Errorf("$ORIGIN: %w", err)
 	}
 	f.origin = origin
@@ -275,6 +280,9 @@ func (f *file) parseName(text string) (name.Name, error) {
 			return name.Name{}, fmt.Errorf("name %s has an escape that stands for no character of an owner name; labels are letters, digits, \"-\", \"_\" and \"/\"", strconv.QuoteToASCII(cut(text)))
 		}
 		text = plain
+	}
+	if f.origin.IsZero() && f.guess != nil && !name.IsAbsolute(text) {
+		f.origin, f.guess = f.guess(), nil
 	}
 	return name.ParseIn(text, f.origin)
 }

@@ -35,6 +35,7 @@ func render(text string, opts ReadOptions) []string {
 // TestRead_syntax takes RFC 1035 §5.1 sentence by sentence.
 func TestRead_syntax(t *testing.T) {
 	org := ReadOptions{Origin: name.MustParse("example.org.")}
+	guess := ReadOptions{Guess: func() name.Name { return name.MustParse("guess.example.") }}
 	for _, tc := range []struct {
 		what, text string
 		opts       ReadOptions
@@ -70,6 +71,14 @@ func TestRead_syntax(t *testing.T) {
 			`1! $ORIGIN: name "a..b." has an empty label | write one dot between labels and none in front`,
 			`2! name "www" is relative and there is no zone it could be relative to | write it absolute: "www."`,
 			"3 w.org. 5 A 192.0.2.1"}},
+		{"a guess holds where nothing says the origin", "$TTL 5\n@ IN SOA ns h 1 2 3 4 5\nwww A 192.0.2.1\n", guess, []string{
+			"2 guess.example. 5 SOA ns.guess.example. h.guess.example. 1 2 3 4 5", "3 www.guess.example. 5 A 192.0.2.1"}},
+		{"an SOA with an absolute owner says it", "example.com. 5 SOA ns h 1 2 3 4 5\nwww A 192.0.2.1\n", guess, []string{
+			"1 example.com. 5 SOA ns.example.com. h.example.com. 1 2 3 4 5", "2 www.example.com. 5 A 192.0.2.1"}},
+		{"$ORIGIN says it", "$ORIGIN example.com.\nwww 5 A 192.0.2.1\n", guess, []string{"2 www.example.com. 5 A 192.0.2.1"}},
+		{"no guess after a bad $ORIGIN", "$ORIGIN a..b.\nwww 5 A 192.0.2.1\n", guess, []string{
+			`1! $ORIGIN: name "a..b." has an empty label | write one dot between labels and none in front`,
+			`2! name "www" is relative and there is no zone it could be relative to | write it absolute: "www."`}},
 		{"$INCLUDE", "$INCLUDE /etc/passwd\na 5 A 192.0.2.1\n", org, []string{
 			"1! $INCLUDE is not followed | put the records of the other file here, or load it by itself", "2 a.example.org. 5 A 192.0.2.1"}},
 		{"other directives", "$UNIX x\n$TTL\n$TTL soon\n$ORIGIN\n", org, []string{

@@ -1,0 +1,89 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package load
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+)
+
+// ParseOrigin reads the name of a zone as a user writes it: absolute, with or without the last dot.
+func ParseOrigin(text string) (name.Name, error) {
+	if !name.IsAbsolute(text) {
+		text += "."
+	}
+	return name.Parse(text)
+}
+
+// originGuess is what the surroundings of a zone file say about its origin. The reader asks where the file and the
+// caller say nothing.
+type originGuess struct {
+	loader *Loader
+	path   string
+	// hints are in their order: the Zone object, then the file.
+	hints []originHint
+	// missed is set where the reader has asked in vain.
+	missed bool
+}
+
+type originHint struct {
+	origin name.Name
+	from   string
+}
+
+// guessOrigin looks at the name of the Zone object, which may be empty, and at that of the file.
+func (l *Loader) guessOrigin(object, path string) *originGuess {
+	g := &originGuess{loader: l, path: path}
+	// "example-org" may stand for any name; "example.org" says one.
+	if strings.Contains(object, ".") {
+		g.hint(object, "the name of the Zone")
+	}
+	base := filepath.Base(path)
+	switch lower := strings.ToLower(base); {
+	case strings.HasPrefix(lower, "db."):
+		g.hint(base[len("db."):], "the name of the file")
+	case isZoneFile(base):
+		g.hint(strings.TrimSuffix(base, filepath.Ext(base)), "the name of the file")
+	}
+	return g
+}
+
+func (g *originGuess) hint(text, from string) {
+	if text == "" || strings.HasSuffix(text, ".") {
+		return
+	}
+	origin, err := ParseOrigin(text)
+	if err != nil {
+		return
+	}
+	// "db.127" and "1.168.192.db" are of reverse zones and do not say which: no top-level domain is a number.
+	labels := origin.Labels()
+	if strings.Trim(labels[len(labels)-1], "0123456789") == "" {
+		return
+	}
+	if !slices.ContainsFunc(g.hints, func(h originHint) bool { return h.origin == origin }) {
+		g.hints = append(g.hints, originHint{origin, from})
+	}
+}
+
+// ask is the reader's question. Hints that contradict each other are none.
+func (g *originGuess) ask() name.Name {
+	switch len(g.hints) {
+	case 0:
+		g.missed = true
+		return name.Name{}
+	case 1:
+		g.loader.say("%s: nothing in it says what its names are relative to; taken: %s, from %s", g.path, g.hints[0].origin, g.hints[0].from)
+		return g.hints[0].origin
+	}
+	g.missed = true
+	g.loader.say("%s: nothing in it says what its names are relative to, %s says %s and %s says %s", g.path, g.hints[0].from, g.hints[0].origin, g.hints[1].from, g.hints[1].origin)
+	return name.Name{}
+}
+
+// howToSayOrigin is the next step where a guess was missed.
+const howToSayOrigin = `say what zone the file is of: "$ORIGIN NAME." as its first line, NAME.zone or db.NAME as its name, --origin NAME with import, or NAME=PATH with up --load`

@@ -1,0 +1,120 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package load
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/generated/clientset/versioned/fake"
+)
+
+// bindForm is a zone file as most are: the server's configuration says the name of the zone.
+const bindForm = "$TTL 300\n@ IN SOA ns host 1 7200 3600 1209600 300\n@ NS ns\nns A 192.0.2.1\n"
+
+func TestLoad_findsTheOriginOfABINDFile(t *testing.T) {
+	for _, tc := range []struct {
+		what, file, before, text, zone, says string
+	}{
+		{"NAME.zone", "example.org.zone", "", bindForm, "example.org.", "taken: example.org., from the name of the file"},
+		{"NAME.db", "Example.ORG.db", "", bindForm, "example.org.", "from the name of the file"},
+		{"db.NAME", "db.2.0.192.in-addr.arpa", "", bindForm, "2.0.192.in-addr.arpa.", "from the name of the file"},
+		{"NAME=PATH", "zone.txt", "example.org=", bindForm, "example.org.", "is zone example.org."},
+		{"NAME=PATH before the name of the file", "example.net.zone", "example.org=", bindForm, "example.org.", "is zone example.org."},
+		{"VIEW=NAME=PATH", "zone.txt", "inside=example.org=", bindForm, "example.org.", "in view inside"},
+		{"$ORIGIN before all", "example.net.zone", "", "$ORIGIN example.org.\n" + bindForm, "example.org.", "is zone example.org."},
+		{"an absolute SOA before the name of the file", "zone.zone", "", strings.Replace(bindForm, "@", "example.org.", 1), "example.org.", "is zone example.org."},
+	} {
+		t.Run(tc.what, func(t *testing.T) {
+			path := write(t, filepath.Join(t.TempDir(), tc.file), tc.text)
+			source, err := ParseSource(tc.before + path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			l := newLab(t, fake.NewSimpleClientset())
+			if got, err := l.Load(t.Context(), source); err != nil || got != (Result{Written: 3}) {
+				t.Errorf("%+v, %v", got, err)
+			}
+			zones, err := l.server.KubizoneV1alpha1().Zones("team").List(t.Context(), metav1.ListOptions{})
+			if err != nil || len(zones.Items) != 1 || zones.Items[0].Spec.DomainName != tc.zone {
+				t.Errorf("%+v, %v", zones, err)
+			}
+			if !l.heard(tc.says) || strings.Contains(tc.says, "is zone") && l.heard("taken:") {
+				t.Errorf("%q: said %q", tc.says, l.said)
+			}
+		})
+	}
+}
+
+// What cannot be known is asked for, and what is said twice must agree.
+func TestLoad_saysHowToSayTheOrigin(t *testing.T) {
+	for source, wants := range map[string][]string{
+		"db.127":               {`name "@"`, "$ORIGIN NAME.", "db.NAME", "NAME=PATH"},
+		"1.168.192.db":         {`name "@"`, "NAME=PATH"},
+		"zone.txt":             {`name "@"`, "--origin NAME"},
+		"db.":                  {`name "@"`},
+		"example.net=full.txt": {"the file is of zone example.org., and not of example.net."},
+	} {
+		before, file, found := strings.Cut(source, "=")
+		if !found {
+			before, file = "", source
+		}
+		text := bindForm
+		if file == "full.txt" {
+			text = "$ORIGIN example.org.\n" + bindForm
+		}
+		s := Source{Path: write(t, filepath.Join(t.TempDir(), file), text)}
+		if before != "" {
+			s.Origin = name.MustParse(before + ".")
+		}
+		l := newLab(t, fake.NewSimpleClientset())
+		_, err := l.Load(t.Context(), s)
+		for _, want := range wants {
+			if (err == nil || !strings.Contains(err.Error(), want)) && !l.heard(want) {
+				t.Errorf("%s: %v and %q, want %q", source, err, l.said, want)
+			}
+		}
+		if l.heard("there is no SOA") || len(l.writes()) > 0 {
+			t.Errorf("%s: %q", source, l.said)
+		}
+	}
+}
+
+func TestImport_findsTheOriginOfABINDFile(t *testing.T) {
+	for _, tc := range []struct {
+		object, path, origin, zone, wrong string
+	}{
+		{"example-org", "example.org.zone", "", "example.org.", ""},
+		{"example.org", "standard input", "", "example.org.", ""},
+		{"example.org", "db.example.org", "", "example.org.", ""},
+		{"example.org", "master.zone", "example.net", "example.net.", ""},
+		{"example.org", "example.net.zone", "", "", "--origin NAME"},
+		{"example-org", "standard input", "", "", "--origin NAME"},
+	} {
+		l := newLab(t, fake.NewSimpleClientset())
+		target := Target{Zone: types.NamespacedName{Namespace: "team", Name: tc.object}, Namespace: "team", CreateZone: true}
+		if tc.origin != "" {
+			var err error
+			if target.Origin, err = ParseOrigin(tc.origin); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, err := l.Import(t.Context(), tc.path, []byte(bindForm), target)
+		if tc.wrong != "" {
+			if err == nil || !strings.Contains(err.Error(), tc.wrong) {
+				t.Errorf("%+v: %v", tc, err)
+			}
+			continue
+		}
+		zone, missing := l.server.KubizoneV1alpha1().Zones("team").Get(t.Context(), tc.object, metav1.GetOptions{})
+		if err != nil || missing != nil || zone.Spec.DomainName != tc.zone {
+			t.Errorf("%+v: %v, %v, %v", tc, err, missing, zone)
+		}
+	}
+}
