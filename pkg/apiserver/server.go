@@ -160,8 +160,9 @@ func connect(ctx context.Context, config *genericapiserver.RecommendedConfig, et
 	s.compactor = etcd3.StartCompactorPerEndpoint(s.client.Client, etcd.StorageConfig.CompactionInterval)
 	s.ledger, err = ledger.Open(ctx, ledger.Config{
 		Client: s.client.Client, Prefix: Prefix,
-		Zones:   stored(etcd, config.ResourceTransformers, v1alpha1.Resource("zones")),
-		Records: stored(etcd, config.ResourceTransformers, v1alpha1.Resource("records")),
+		Zones:      stored(etcd, config.ResourceTransformers, v1alpha1.Resource("zones")),
+		Records:    stored(etcd, config.ResourceTransformers, v1alpha1.Resource("records")),
+		Deliveries: stored(etcd, config.ResourceTransformers, v1alpha1.Resource("deliveries")),
 
 		DefaultClass: s.classes.deliver,
 		Terminating:  s.classes.terminating,
@@ -322,7 +323,7 @@ func (s *Server) install(registry install.Registry, options generic.RESTOptionsG
 		Admits:        s.classes.admits,
 		FirstClass:    s.classes.first,
 		Withdrawing:   s.classes.withdrawing,
-		Views:         views{of.zones, s.feed.frozenBy},
+		Views:         views{of.zones, s.feed.frozenBy, s.ledger.Steps},
 		Stopping:      stopping,
 		Sources: &sources{
 			client: s.ledger.Client(),

@@ -20,6 +20,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/registry/zone"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
@@ -29,6 +30,9 @@ type views struct {
 	set *zoneview.Set
 	// frozen is why a zone (by uid) cannot be proven; nil: it can.
 	frozen func(uid string) error
+	// stored are the steps of a zone (by uid) after a serial and up to the step n, which the journal in etcd has;
+	// ledger.ErrTrimmed where it does not reach back so far.
+	stored func(ctx context.Context, uid string, since serial.Serial, n uint64) ([]content.Step, error)
 }
 
 var _ zone.Views = views{}
@@ -52,8 +56,8 @@ func (v views) Snapshot(ctx context.Context, object *v1alpha1.Zone) (zone.Snapsh
 	return snapshot, nil
 }
 
-// At undoes the steps since, where the Set still has them.
-func (v views) At(object *v1alpha1.Zone, at serial.Serial) (zone.Snapshot, error) {
+// At undoes the steps since.
+func (v views) At(ctx context.Context, object *v1alpha1.Zone, at serial.Serial) (zone.Snapshot, error) {
 	snapshot, ok := v.set.ByUID(string(object.UID))
 	if !ok {
 		return nil, zone.ErrNotHeld
@@ -61,7 +65,7 @@ func (v views) At(object *v1alpha1.Zone, at serial.Serial) (zone.Snapshot, error
 	if snapshot.Serial() == at {
 		return snapshot, nil
 	}
-	steps, err := v.Steps(object, at, snapshot.Serial())
+	steps, err := v.Steps(ctx, object, at, snapshot.Serial())
 	if err != nil {
 		return nil, err
 	}
@@ -73,21 +77,54 @@ func (v views) At(object *v1alpha1.Zone, at serial.Serial) (zone.Snapshot, error
 	return snapshot, nil
 }
 
-// Steps are those the Set keeps.
-func (v views) Steps(object *v1alpha1.Zone, since, until serial.Serial) ([]content.Step, error) {
+// Steps are those the Set keeps, or the stored journal.
+func (v views) Steps(ctx context.Context, object *v1alpha1.Zone, since, until serial.Serial) ([]content.Step, error) {
 	steps, err := v.set.Changes(string(object.UID), since, until)
+	if errors.Is(err, zoneview.ErrTrimmed) {
+		_, steps, err = v.recall(ctx, string(object.UID), since, until)
+	}
 	return steps, held(err)
 }
 
 // Changes are the same as entries.
-func (v views) Changes(object *v1alpha1.Zone, since, until serial.Serial) ([]dns.Change, error) {
+func (v views) Changes(ctx context.Context, object *v1alpha1.Zone, since, until serial.Serial) ([]dns.Change, error) {
 	changes, err := v.set.EntryChanges(string(object.UID), since, until)
+	if errors.Is(err, zoneview.ErrTrimmed) {
+		var after *zoneview.Snapshot
+		var steps []content.Step
+		if after, steps, err = v.recall(ctx, string(object.UID), since, until); err == nil {
+			changes, err = zoneview.Resolve(after, steps)
+		}
+	}
 	return changes, held(err)
+}
+
+// recall reads the steps after since and up to until from the stored journal: a server that was started since then, or
+// that has had many changes to take in, does not hold them. after is what they lead to.
+func (v views) recall(ctx context.Context, uid string, since, until serial.Serial) (after *zoneview.Snapshot, steps []content.Step, err error) {
+	after, ok := v.set.ByUID(uid)
+	if !ok {
+		return nil, nil, fmt.Errorf("zone %s: %w", uid, zoneview.ErrUnknown)
+	}
+	if steps, err = v.stored(ctx, uid, since, after.N()); err != nil {
+		return nil, nil, err
+	}
+	for len(steps) > 0 && after.Serial() != until {
+		last := len(steps) - 1
+		if after, err = after.Undo(steps[last]); err != nil {
+			return nil, nil, err
+		}
+		steps = steps[:last]
+	}
+	if after.Serial() != until {
+		return nil, nil, fmt.Errorf("zone %s: serial %d does not lie between %d and the newest: %w", uid, until, since, zoneview.ErrTrimmed)
+	}
+	return after, steps, nil
 }
 
 // held says in the words of the door what the Set says in its own.
 func held(err error) error {
-	if errors.Is(err, zoneview.ErrTrimmed) || errors.Is(err, zoneview.ErrUnknown) {
+	if errors.Is(err, zoneview.ErrTrimmed) || errors.Is(err, zoneview.ErrUnknown) || errors.Is(err, ledger.ErrTrimmed) {
 		return fmt.Errorf("%w: %w", zone.ErrNotHeld, err)
 	}
 	return err

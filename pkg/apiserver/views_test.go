@@ -19,6 +19,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/law/sethash"
+	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/registry/zone"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
@@ -65,7 +66,7 @@ func apply(t *testing.T, set *zoneview.Set, all []content.Step) {
 // A2, S7.1: an answer waits for the step that the object read stands at, and for no more.
 func TestViews_answerAtTheZoneReadOrLater(t *testing.T) {
 	set := zoneview.NewSet(zoneview.Config{})
-	v := views{set, func(string) error { return nil }}
+	v := views{set, func(string) error { return nil }, nil}
 	all := steps(t, 2)
 	apply(t, set, all[:2])
 	snapshot, err := v.Snapshot(t.Context(), object(2))
@@ -105,32 +106,47 @@ func TestViews_answerAtTheZoneReadOrLater(t *testing.T) {
 
 func TestViews_knowSerialsAsLongAsTheSetDoes(t *testing.T) {
 	set := zoneview.NewSet(zoneview.Config{Retain: 3})
-	v := views{set, func(string) error { return nil }}
 	all := steps(t, 5)
+	// The stored journal reaches back by one serial more than the Set does.
+	v := views{set, func(string) error { return nil }, func(_ context.Context, zone string, since serial.Serial, n uint64) ([]content.Step, error) {
+		if zone != uid || since < 101 || since >= 99+serial.Serial(n) {
+			return nil, ledger.ErrTrimmed
+		}
+		return all[since-99 : n], nil
+	}}
 	apply(t, set, all)
-	for at := serial.Serial(102); at <= 105; at++ {
-		snapshot, err := v.At(object(6), at)
+	for at := serial.Serial(101); at <= 105; at++ {
+		snapshot, err := v.At(t.Context(), object(6), at)
 		if err != nil || snapshot.Serial() != at || snapshot.State() != all[at-100].State {
 			t.Errorf("at %d: %v, %v", at, snapshot, err)
 		}
 	}
-	if _, err := v.At(object(6), 101); !errors.Is(err, zone.ErrNotHeld) {
+	if _, err := v.At(t.Context(), object(6), 100); !errors.Is(err, zone.ErrNotHeld) {
 		t.Errorf("a serial that is trimmed: %v", err)
 	}
-	if _, err := v.Steps(object(6), 100, 105); !errors.Is(err, zone.ErrNotHeld) {
+	if _, err := v.Steps(t.Context(), object(6), 100, 105); !errors.Is(err, zone.ErrNotHeld) {
 		t.Errorf("steps that are trimmed: %v", err)
 	}
-	if got, err := v.Steps(object(6), 103, 105); err != nil || len(got) != 2 {
+	if got, err := v.Steps(t.Context(), object(6), 103, 105); err != nil || len(got) != 2 {
 		t.Errorf("steps: %v, %v", got, err)
 	}
-	if got, err := v.Changes(object(6), 103, 104); err != nil || len(got) != 1 || len(got[0].Added) == 0 {
+	if got, err := v.Changes(t.Context(), object(6), 103, 104); err != nil || len(got) != 1 || len(got[0].Added) == 0 {
 		t.Errorf("changes: %v, %v", got, err)
 	}
+	for _, until := range []serial.Serial{102, 103, 105} {
+		got, err := v.Changes(t.Context(), object(6), 101, until)
+		if err != nil || len(got) != int(until-101) || got[0].From != 101 || got[len(got)-1].To != until || len(got[0].Added) == 0 {
+			t.Errorf("changes from the stored journal up to %d: %v, %v", until, got, err)
+		}
+	}
+	if got, err := v.Steps(t.Context(), object(6), 101, 107); !errors.Is(err, zone.ErrNotHeld) {
+		t.Errorf("steps up to a serial to come: %v, %v", got, err)
+	}
 	set.Remove(uid)
-	if _, err := v.At(object(6), 105); !errors.Is(err, zone.ErrNotHeld) {
+	if _, err := v.At(t.Context(), object(6), 105); !errors.Is(err, zone.ErrNotHeld) {
 		t.Errorf("a zone that is gone: %v", err)
 	}
-	if _, err := v.Changes(object(6), 103, 104); !errors.Is(err, zone.ErrNotHeld) {
+	if _, err := v.Changes(t.Context(), object(6), 103, 104); !errors.Is(err, zone.ErrNotHeld) {
 		t.Errorf("changes of a zone that is gone: %v", err)
 	}
 }

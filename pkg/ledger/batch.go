@@ -538,10 +538,6 @@ func (b *assembly) operations(ctx context.Context, first *decided) (then []clien
 		key := l.layout.journalKey(uid, last)
 		then = append(then, opPut(key, value))
 		l.made.put(key, value, &content.Transaction{Steps: b.journal.steps, Settled: b.change.Settled()})
-		if keep := uint64(l.config.JournalSteps); last > keep {
-			from := b.journal.first() - min(keep, b.journal.first())
-			then = append(then, clientv3.OpDelete(l.layout.journalKey(uid, from), clientv3.WithRange(l.layout.journalKey(uid, last-keep)+"/")))
-		}
 	}
 	l.mu.Lock()
 	b.done = slices.Clone(b.head.logs[:min(len(b.head.logs), maxDone)])
@@ -570,7 +566,7 @@ func (b *assembly) settle(object *v1alpha1.Zone) {
 	defer l.mu.Unlock()
 	h.taken(b.done...)
 	if n := len(b.journal.steps); n > 0 { // a cascade's batch may have none
-		l.journals(h, b.zone.UID, b.journal.last(), n, b.written)
+		l.journals(h, object, n, b.written)
 	}
 	if len(b.late) > 0 {
 		if h.aloft == nil {

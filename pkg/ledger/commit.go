@@ -544,10 +544,6 @@ func (l *Ledger) transaction(ctx context.Context, w *write, s *session, out law.
 				if len(tx.Steps) > 0 {
 					t.step = len(value)
 				}
-				if keep := uint64(l.config.JournalSteps); c.Step != nil && c.Step.N > keep {
-					old := l.layout.journalKey(c.Zone.UID, c.Step.N-keep)
-					t.then = append(t.then, clientv3.OpDelete(old, clientv3.WithRange(old+"/")))
-				}
 			}
 		}
 		if w.standing != nil {
@@ -603,7 +599,7 @@ func (l *Ledger) settle(w *write, s *session, t *transaction, rev int64) {
 	if h := t.head; h != nil {
 		h.taken(t.done...)
 		if t.step > 0 {
-			l.journals(h, plan.Zone.Zone.UID, plan.Zone.Zone.N, 1, t.step)
+			l.journals(h, t.object, 1, t.step)
 		}
 	}
 	if h := t.head; h != nil && h.mod <= rev {

@@ -43,8 +43,8 @@ func TestJournalValue_isTheTransaction(t *testing.T) {
 			}
 			tx.Steps = append(tx.Steps, step)
 		}
-		if last := tx.Steps[len(tx.Steps)-1].N; j.first() != 7 || j.last() != last || !reflect.DeepEqual(j.steps, tx.Steps) {
-			t.Errorf("%d steps from %d to %d, want %d to %d", len(j.steps), j.first(), j.last(), len(tx.Steps), last)
+		if last := tx.Steps[len(tx.Steps)-1].N; j.steps[0].N != 7 || j.last() != last || !reflect.DeepEqual(j.steps, tx.Steps) {
+			t.Errorf("%d steps from %d to %d, want %d to %d", len(j.steps), j.steps[0].N, j.last(), len(tx.Steps), last)
 		}
 		if have, want := string(j.value(tx.Settled)), string(encode(&tx)); have != want {
 			t.Errorf("seed %d:\n%s, at once\n%s", seed, have, want)

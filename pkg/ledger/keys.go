@@ -329,8 +329,7 @@ func (j *journalValue) add(step *content.Step, most int) (octets int, ok bool) {
 	return octets, true
 }
 
-func (j *journalValue) first() uint64 { return j.steps[0].N }
-func (j *journalValue) last() uint64  { return j.steps[len(j.steps)-1].N }
+func (j *journalValue) last() uint64 { return j.steps[len(j.steps)-1].N }
 
 // value ends it.
 func (j *journalValue) value(settled bool) []byte {

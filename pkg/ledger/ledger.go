@@ -9,14 +9,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
@@ -32,8 +30,11 @@ type Config struct {
 	// Zones and Records say how the objects stand in etcd; required. Where Records
 	// are encrypted the internal keys are too.
 	Zones, Records ObjectCodec
+	// Deliveries stand in etcd like this. What the zero value stands for: there are none,
+	// and no journal is kept for them.
+	Deliveries ObjectCodec
 	// JournalSteps kept for each zone; 0: journalSteps. Where steps are longer than
-	// longStep, fewer are: see journalOctets.
+	// longStep, fewer are: see journalOctets; where a provider has yet to hear of them, more.
 	JournalSteps int
 	// DefaultClass says whether a default class delivers the zones of a namespace
 	// and a view that name none; nil: none does. Every write of content asks it, so it answers
@@ -173,10 +174,10 @@ type head struct {
 	logs []standingLog
 	// rival is when another server was met at the zone, by a batch.
 	rival time.Time
-	// long are the octets of long steps written to the zone's journal since it was trimmed last; trimming: it is being;
-	// trimmed: it was, by this process.
-	long              int
-	trimming, trimmed bool
+	// written are the steps of the zone's journal since it was trimmed last, octets theirs and long those of long ones since it
+	// was weighed; trimming: it is being; trimmed: it was, by this process.
+	written, octets, long int
+	trimming, trimmed     bool
 	// gone is the last revision at which the zone was known not to stand.
 	gone int64
 }
@@ -438,72 +439,6 @@ func (l *Ledger) forget(since time.Time) {
 			h.facts = nil
 		}
 	}
-}
-
-// No server reads a journal back: watches get what is written to it from etcd's history, and a server starts from the
-// records. What stays serves fsck and people, so it is little, or the changes of many zones would fill etcd: journalSteps of a
-// zone, and where steps are longer than longStep journalOctets of them. One record makes as many steps as its writer likes, of
-// up to some 200 KiB: each time that a server has written journalOctets of long ones, it leaves so many there. Just before there
-// are twice as many, and as many again for each further server that writes.
-const (
-	journalSteps  = 100
-	journalOctets = 256 << 10
-	longStep      = 2 << 10
-	// trimPage steps are read at once, some megabytes of the longest.
-	trimPage    = 16
-	trimTimeout = time.Minute
-)
-
-// journals takes in how long the value is that a transaction has written to a zone's journal. The caller holds l.mu.
-func (l *Ledger) journals(h *head, zone string, last uint64, steps, octets int) {
-	if octets > steps*longStep {
-		h.long += octets
-	}
-	// The first write of this process takes away what a server with other bounds left.
-	first := !h.trimmed && last > uint64(l.config.JournalSteps)
-	if h.trimming || !first && h.long < l.config.journalOctets {
-		return
-	}
-	h.long, h.trimming = 0, true
-	l.spawn(func() {
-		served := l.config.Client.Ctx()
-		ctx, cancel := context.WithTimeout(served, trimTimeout)
-		defer cancel()
-		err := l.trim(ctx, zone, last)
-		l.mu.Lock()
-		h.trimming, h.trimmed = false, true
-		if err != nil { // the next long step tries again
-			h.long += l.config.journalOctets
-		}
-		l.mu.Unlock()
-		if err != nil && served.Err() == nil {
-			klog.FromContext(ctx).Error(err, "the journal of a zone is not trimmed; it is tried again", "zone", h.key)
-		}
-	})
-}
-
-// trim leaves so many octets of a journal, counted back from the step newest, and that in any case. Two servers may do
-// it at once. Nobody reads back what it takes away: views follow what is written, and whoever starts does so from the records.
-func (l *Ledger) trim(ctx context.Context, zone string, newest uint64) error {
-	octets, oldest := 0, newest-min(newest, uint64(l.config.JournalSteps))
-	if _, err := l.config.Client.Delete(ctx, l.layout.journal(zone), clientv3.WithRange(l.layout.journalKey(zone, oldest))); err != nil {
-		return err
-	}
-	for end := newest; end > oldest; {
-		from := end - min(end, trimPage)
-		r, err := l.config.Client.Get(ctx, l.layout.journalKey(zone, from), clientv3.WithRange(l.layout.journalKey(zone, end)))
-		if err != nil {
-			return err
-		}
-		for _, kv := range slices.Backward(r.Kvs) {
-			if octets += len(kv.Value); octets > l.config.journalOctets {
-				_, err := l.config.Client.Delete(ctx, l.layout.journal(zone), clientv3.WithRange(string(kv.Key)+"\x00"))
-				return err
-			}
-		}
-		end = from
-	}
-	return nil
 }
 
 // enclosing guesses the zone at or above a name from the index.

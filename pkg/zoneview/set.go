@@ -499,16 +499,25 @@ func (v *Set) EntryChanges(uid string, since, until serial.Serial) ([]dns.Change
 	if err != nil || len(steps) == 0 {
 		return nil, err
 	}
-	changes := make([]dns.Change, len(steps))
+	last := steps[len(steps)-1].N
 	after := known.newest
-	for i := len(known.steps) - 1; after.serial != since; i-- {
-		before, err := after.Undo(known.steps[i])
+	for i := len(known.steps) - 1; known.steps[i].N > last; i-- {
+		if after, err = after.Undo(known.steps[i]); err != nil {
+			return nil, err
+		}
+	}
+	return Resolve(after, steps)
+}
+
+// Resolve are steps as changes of entries, one for each. after is what the last of them leads to.
+func Resolve(after *Snapshot, steps []content.Step) ([]dns.Change, error) {
+	changes := make([]dns.Change, len(steps))
+	for i, step := range slices.Backward(steps) {
+		before, err := after.Undo(step)
 		if err != nil {
 			return nil, err
 		}
-		if known.steps[i].N <= steps[len(steps)-1].N {
-			changes[known.steps[i].N-steps[0].N] = StepChange(before, after, known.steps[i])
-		}
+		changes[i] = StepChange(before, after, step)
 		after = before
 	}
 	return changes, nil

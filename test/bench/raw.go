@@ -105,9 +105,6 @@ type rawZone struct {
 	revision map[string]int64
 }
 
-// journalSteps is what the ledger keeps of a zone's journal; beyond it, each write deletes one step.
-const journalSteps = 100
-
 // newRawZone lets a ledger in this process write one Record like example into a zone like another, as an API server
 // answered both, and records how.
 func newRawZone(ctx context.Context, endpoint string, zone *v1alpha1.Zone, example *v1alpha1.Record) (*rawZone, error) {
@@ -173,7 +170,7 @@ func newRawZone(ctx context.Context, endpoint string, zone *v1alpha1.Zone, examp
 	return z, nil
 }
 
-// send is the transaction under another name. What it deletes of the journal is what the ledger would.
+// send is the transaction under another name. What the ledger deletes of the journal, beside its writes, it leaves.
 func (z *rawZone) send(ctx context.Context, t *template, name string) error {
 	z.mu.Lock()
 	defer z.mu.Unlock()
@@ -204,10 +201,6 @@ func (z *rawZone) send(ctx context.Context, t *template, name string) error {
 		} else {
 			then = append(then, clientv3.OpPut(k, strings.ReplaceAll(string(op.ValueBytes()), z.name, name)))
 		}
-	}
-	if old := z.n - journalSteps; old > 1<<32 {
-		k := fmt.Sprintf("%s%016x", z.journal, old)
-		then = append(then, clientv3.OpDelete(k, clientv3.WithRange(k+"/")))
 	}
 	for _, op := range t.orelse {
 		orelse = append(orelse, clientv3.OpGet(key(op.KeyBytes())))

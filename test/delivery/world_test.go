@@ -134,7 +134,12 @@ var ready = regexp.MustCompile(`(?m)^ready`)
 
 func start(t *testing.T, flags ...string) *world {
 	t.Helper()
-	dir := t.TempDir()
+	return startIn(t, t.TempDir(), flags...)
+}
+
+// startIn starts it on what an earlier one left in dir.
+func startIn(t *testing.T, dir string, flags ...string) *world {
+	t.Helper()
 	w := &world{T: t, up: run(t, append([]string{"up", "--data-dir", filepath.Join(dir, "data"), "--listen", "127.0.0.1:0", "--dns-listen", "127.0.0.1:0"}, flags...)...)}
 	eventually(t, "up is ready", func() bool {
 		select {

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/apiserver/pkg/storage"
+	"k8s.io/apiserver/pkg/storage/value"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 )
@@ -154,4 +155,20 @@ func Must[T any](v T, err error) T {
 
 func prefixLimit() []clientv3.OpOption {
 	return []clientv3.OpOption{clientv3.WithPrefix(), clientv3.WithLimit(1), clientv3.WithKeysOnly()}
+}
+
+// PutDelivery writes a Delivery as the API server would.
+func (s *Store) PutDelivery(d *v1alpha1.Delivery) {
+	s.T.Helper()
+	key := s.Prefix + "/kubi.zone/deliveries/" + d.Namespace + "/" + d.Name
+	data, err := runtime.Encode(Codec().Codec, d)
+	if err == nil && s.Encryption != nil {
+		data, err = s.Encryption.TransformToStorage(s.T.Context(), data, value.DefaultContext(key))
+	}
+	if err == nil {
+		_, err = s.Client.Client.Put(s.T.Context(), key, string(data))
+	}
+	if err != nil {
+		s.T.Error(err)
+	}
 }

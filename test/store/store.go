@@ -199,7 +199,7 @@ func (s *Store) Server(change ...func(*ledger.Config)) *Server {
 	s.T.Helper()
 	client := s.connect()
 	own := func(c *ledger.Config) {
-		c.Zones, c.Records = encrypted(s.Encryption), encrypted(s.Encryption)
+		c.Zones, c.Records, c.Deliveries = encrypted(s.Encryption), encrypted(s.Encryption), encrypted(s.Encryption)
 		c.JournalSteps = 10000 // so that fsck proves each of them
 	}
 	server, err := NewServer(s.T.Context(), client, s.Prefix, append([]func(*ledger.Config){own}, change...)...)

@@ -124,7 +124,7 @@ func (r *ChangesREST) answer(ctx context.Context, id string, query *v1alpha1.Zon
 		// Either may be the one that is not held, or they may be the wrong way round.
 		return apierrors.NewResourceExpired(fmt.Sprintf("the steps from serial %d (since) to serial %d (until) of zone %s are not held here: start again from %s, or leave until out", since, until, zone.Status.FQDN, restart))
 	}
-	steps, err := r.views.Steps(zone, since, until)
+	steps, err := r.views.Steps(ctx, zone, since, until)
 	if errors.Is(err, ErrNotHeld) {
 		return nil, notHeld()
 	} else if err != nil {
@@ -137,7 +137,7 @@ func (r *ChangesREST) answer(ctx context.Context, id string, query *v1alpha1.Zon
 	if definition {
 		return func(w http.ResponseWriter) error { return writeSteps(w, format, zone, object, steps) }, nil
 	}
-	changes, err := r.views.Changes(zone, since, until)
+	changes, err := r.views.Changes(ctx, zone, since, until)
 	if errors.Is(err, ErrNotHeld) || (err == nil && !sameSerials(steps, changes)) {
 		// The journal was trimmed between the two questions.
 		return nil, notHeld()

@@ -131,7 +131,7 @@ func (r *EntriesREST) at(ctx context.Context, zone *v1alpha1.Zone, token string)
 	if from.UID != string(zone.UID) {
 		return nil, place{}, gone(zone, from.Serial, restart)
 	}
-	snapshot, err := r.views.At(zone, from.Serial)
+	snapshot, err := r.views.At(ctx, zone, from.Serial)
 	if errors.Is(err, ErrNotHeld) {
 		return nil, place{}, gone(zone, from.Serial, restart)
 	}

@@ -125,7 +125,7 @@ func (h *held) Snapshot(ctx context.Context, zone *v1alpha1.Zone) (Snapshot, err
 	return last, nil
 }
 
-func (h *held) At(_ *v1alpha1.Zone, at serial.Serial) (Snapshot, error) {
+func (h *held) At(_ context.Context, _ *v1alpha1.Zone, at serial.Serial) (Snapshot, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, s := range h.snapshots {
@@ -144,7 +144,7 @@ func (h *held) span(since, until serial.Serial) (first, last int, err error) {
 	return int(since - (h.steps[0].Serial - 1)), int(until - (h.steps[0].Serial - 1)), nil
 }
 
-func (h *held) Steps(_ *v1alpha1.Zone, since, until serial.Serial) ([]content.Step, error) {
+func (h *held) Steps(_ context.Context, _ *v1alpha1.Zone, since, until serial.Serial) ([]content.Step, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	first, last, err := h.span(since, until)
@@ -154,7 +154,7 @@ func (h *held) Steps(_ *v1alpha1.Zone, since, until serial.Serial) ([]content.St
 	return h.steps[first:last], nil
 }
 
-func (h *held) Changes(_ *v1alpha1.Zone, since, until serial.Serial) ([]dns.Change, error) {
+func (h *held) Changes(_ context.Context, _ *v1alpha1.Zone, since, until serial.Serial) ([]dns.Change, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	first, last, err := h.span(since, until)

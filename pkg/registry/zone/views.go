@@ -33,16 +33,16 @@ type Snapshot interface {
 	RRsets() iter.Seq[content.RRset]
 }
 
-// Views answers what zones contain, out of memory.
+// Views answers what zones contain, out of memory; of serials before what that holds, out of the stored journal.
 type Views interface {
 	// Snapshot is the zone at status.serial of the object given, or later. It waits until the view is there or ctx ends, and returns the error of ctx then.
 	Snapshot(ctx context.Context, zone *v1alpha1.Zone) (Snapshot, error)
 	// At is the zone (by uid) at exactly that serial, or ErrNotHeld.
-	At(zone *v1alpha1.Zone, at serial.Serial) (Snapshot, error)
+	At(ctx context.Context, zone *v1alpha1.Zone, at serial.Serial) (Snapshot, error)
 	// Steps are the changes of the definition after since, up to and with until, oldest first; or ErrNotHeld.
-	Steps(zone *v1alpha1.Zone, since, until serial.Serial) ([]content.Step, error)
+	Steps(ctx context.Context, zone *v1alpha1.Zone, since, until serial.Serial) ([]content.Step, error)
 	// Changes are the same, each resolved into the entries removed and added, the SOA included; or ErrNotHeld.
-	Changes(zone *v1alpha1.Zone, since, until serial.Serial) ([]dns.Change, error)
+	Changes(ctx context.Context, zone *v1alpha1.Zone, since, until serial.Serial) ([]dns.Change, error)
 }
 
 // Sources answers which Records define what stands at a name.

@@ -46,7 +46,7 @@ func (r *ChangesREST) watching(ctx context.Context, id string, query *v1alpha1.Z
 			return nil, err
 		}
 		// Before the first octet a refusal can still be an answer of its own.
-		if _, err := r.views.Steps(zone, w.at, snapshot.Serial()); errors.Is(err, ErrNotHeld) {
+		if _, err := r.views.Steps(ctx, zone, w.at, snapshot.Serial()); errors.Is(err, ErrNotHeld) {
 			return nil, gone(zone, w.at, "zones/entries")
 		} else if err != nil {
 			return nil, err
@@ -85,7 +85,7 @@ func (w *watcher) run(ctx context.Context, snapshot Snapshot) error {
 	}
 	next := w.zone.DeepCopy()
 	for {
-		if err := w.send(snapshot.Serial()); err != nil {
+		if err := w.send(ctx, snapshot.Serial()); err != nil {
 			return w.end(err)
 		}
 		if err := w.flush(); err != nil {
@@ -114,11 +114,11 @@ func (w *watcher) flush() error {
 }
 
 // send writes the changes up to a serial. An error that is an answer of the API is not one of writing.
-func (w *watcher) send(until serial.Serial) error {
+func (w *watcher) send(ctx context.Context, until serial.Serial) error {
 	if w.at == until {
 		return nil
 	}
-	steps, err := w.views.Steps(w.zone, w.at, until)
+	steps, err := w.views.Steps(ctx, w.zone, w.at, until)
 	if errors.Is(err, ErrNotHeld) {
 		return gone(w.zone, w.at, "zones/entries")
 	} else if err != nil {
@@ -135,7 +135,7 @@ func (w *watcher) send(until serial.Serial) error {
 		}
 		return nil
 	}
-	changes, err := w.views.Changes(w.zone, w.at, until)
+	changes, err := w.views.Changes(ctx, w.zone, w.at, until)
 	if errors.Is(err, ErrNotHeld) || err == nil && !sameSerials(steps, changes) {
 		return gone(w.zone, w.at, "zones/entries")
 	} else if err != nil {

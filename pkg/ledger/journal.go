@@ -1,0 +1,274 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"k8s.io/klog/v2"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/law/content"
+)
+
+// The journal of a zone says what the zone had before. Views follow what is written to it, and a server starts from the records,
+// so for these two it need not stay. But a provider that cannot list what it has is told by the journal which RRsets it has to
+// remove (S8.2), and nothing else has them. So the steps that some Delivery has not confirmed stay, up to keptOctets, and of all
+// others little, or the changes of many zones would fill etcd: journalSteps of a zone, and where steps are longer than longStep
+// journalOctets of them. One record makes as many steps as its writer likes, of up to some 200 KiB.
+//
+// No write trims. Beside the writes, each time that a server has written half of journalSteps it leaves so many, and each time that it
+// has written journalOctets of long ones, or for a Delivery a quarter of keptOctets, it weighs what is there. Just before there are half
+// as many more, or twice as many octets, and as many again for each further server that writes. The oldest go first, so that a journal
+// never has a gap.
+const (
+	journalSteps  = 100
+	journalOctets = 256 << 10
+	longStep      = 2 << 10
+	// trimPage steps are read at once, some megabytes of the longest, and more where they are short.
+	trimPage    = 16
+	trimTimeout = time.Minute
+	// entryOctets for each entry of a zone, and twice journalOctets at least, are kept of steps that a provider has yet to hear of.
+	// A Record of one entry is counted for some forty times as much (S9.1), and one of as many values as there may be for a third, so
+	// that a tenant's journals are bounded as its records and zones are.
+	entryOctets = 64
+)
+
+// keptOctets is how many octets of the journal of a zone are kept for its Deliveries.
+func (l *Ledger) keptOctets(z *v1alpha1.Zone) int {
+	return max(2*l.config.journalOctets, entryOctets*int(z.Status.EntryCount))
+}
+
+// held: the zone has Deliveries.
+func (l *Ledger) held(z *v1alpha1.Zone) bool {
+	return l.config.Deliveries.Codec != nil && slices.Contains(z.Finalizers, v1alpha1.FinalizerDelivery)
+}
+
+// journals takes in how long the value is that a transaction has written to the journal of z, whose last step it holds. The caller holds l.mu.
+func (l *Ledger) journals(h *head, z *v1alpha1.Zone, steps, octets int) {
+	if octets > steps*longStep {
+		h.long += octets
+	}
+	h.written, h.octets = h.written+steps, h.octets+octets
+	newest, most := uint64(z.Status.ContentGeneration), l.config.JournalSteps
+	// The first write of this process takes away what a server with other bounds left.
+	first := !h.trimmed && newest > uint64(most)
+	weigh := first || h.long >= l.config.journalOctets || l.held(z) && h.octets >= l.keptOctets(z)/4
+	if h.trimming || !weigh && (h.written < max(1, most/2) || newest <= uint64(most)) {
+		return
+	}
+	if weigh {
+		h.long, h.octets = 0, 0
+	}
+	h.written, h.trimming = 0, true
+	l.spawn(func() {
+		served := l.config.Client.Ctx()
+		ctx, cancel := context.WithTimeout(served, trimTimeout)
+		defer cancel()
+		err := l.trim(ctx, z, weigh)
+		l.mu.Lock()
+		h.trimming, h.trimmed = false, true
+		if err != nil { // the next step tries again
+			h.long += l.config.journalOctets
+		}
+		l.mu.Unlock()
+		if err != nil && served.Err() == nil {
+			klog.FromContext(ctx).Error(err, "the journal of a zone is not trimmed; it is tried again", "zone", h.key)
+		}
+	})
+}
+
+// trim leaves so many steps of a journal, counted back from the one that z stands at, and what a Delivery needs, and of all that so
+// many octets, if they are weighed. Two servers may do it at once. A Delivery that is made after they were read needs no step before
+// the serial that the zone has by then, and the others need fewer as time goes.
+func (l *Ledger) trim(ctx context.Context, z *v1alpha1.Zone, weigh bool) error {
+	zone, newest := string(z.UID), uint64(z.Status.ContentGeneration)
+	oldest, most := newest-min(newest, uint64(l.config.JournalSteps)), l.config.journalOctets
+	if l.held(z) {
+		needs, err := l.undelivered(ctx, z)
+		if err == nil && needs != nil {
+			most = l.keptOctets(z)
+			oldest, err = l.firstNeeded(ctx, zone, oldest, needs)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	end := l.layout.journalKey(zone, oldest)
+	if weigh {
+		var err error
+		if end, err = l.weigh(ctx, zone, newest, oldest, most); err != nil {
+			return err
+		}
+	}
+	for more := true; more; {
+		r, err := l.config.Client.Get(ctx, l.layout.journal(zone), clientv3.WithRange(end), clientv3.WithLimit(purgePage), clientv3.WithKeysOnly())
+		if err != nil || len(r.Kvs) == 0 {
+			return err
+		}
+		last := string(r.Kvs[len(r.Kvs)-1].Key)
+		if _, err := l.config.Client.Delete(ctx, l.layout.journal(zone), clientv3.WithRange(last+"\x00")); err != nil {
+			return err
+		}
+		more = r.More
+	}
+	return nil
+}
+
+// firstNeeded is the first step before oldest that is needed, oldest where none is.
+func (l *Ledger) firstNeeded(ctx context.Context, zone string, oldest uint64, needs func(serial.Serial) bool) (uint64, error) {
+	needed := func(kv *mvccpb.KeyValue) (needed, mark bool, err error) {
+		tx, err := l.made.read(string(kv.Key), kv.Value)
+		if err != nil {
+			return false, false, fmt.Errorf("ledger: %s: %w", kv.Key, err)
+		}
+		n := len(tx.Steps)
+		return n > 0 && needs(tx.Steps[n-1].Serial), n == 0, nil
+	}
+	end := l.layout.journalKey(zone, oldest)
+	// Mostly none is, as the last of them says.
+	r, err := l.config.Client.Get(ctx, l.layout.journalKey(zone, oldest-min(oldest, maxBatch)), clientv3.WithRange(end), clientv3.WithLimit(1), clientv3.WithSort(clientv3.SortByKey, clientv3.SortDescend))
+	if err != nil {
+		return 0, err
+	}
+	if len(r.Kvs) > 0 {
+		if is, mark, err := needed(r.Kvs[0]); err != nil || !is && !mark {
+			return oldest, err
+		}
+	}
+	for from, more := l.layout.journal(zone), true; more; {
+		if r, err = l.config.Client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(trimPage)); err != nil {
+			return 0, err
+		}
+		for _, kv := range r.Kvs {
+			if is, _, err := needed(kv); err != nil {
+				return 0, err
+			} else if is {
+				_, first, _ := l.layout.parseJournal(string(kv.Key))
+				return first, nil
+			}
+			from = string(kv.Key) + "\x00"
+		}
+		more = r.More
+	}
+	return oldest, nil
+}
+
+// weigh returns before which key a journal is to end: before oldest, and before all that are more than so many octets, counted back from
+// the step newest, which stays in any case.
+func (l *Ledger) weigh(ctx context.Context, zone string, newest, oldest uint64, most int) (string, error) {
+	octets := 0
+	for end, page := newest, uint64(trimPage); end > oldest; {
+		from, before := end-min(end-oldest, page), octets
+		r, err := l.config.Client.Get(ctx, l.layout.journalKey(zone, from), clientv3.WithRange(l.layout.journalKey(zone, end)))
+		if err != nil {
+			return "", err
+		}
+		for _, kv := range slices.Backward(r.Kvs) {
+			if octets += len(kv.Value); octets > most {
+				return string(kv.Key) + "\x00", nil
+			}
+		}
+		if octets-before < longStep*trimPage {
+			page *= 2
+		}
+		end = from
+	}
+	return l.layout.journalKey(zone, oldest), nil
+}
+
+// undelivered says which steps the Deliveries of a zone need: those that lead to a later serial than the earliest of which
+// something may stand at a provider. nil: none.
+func (l *Ledger) undelivered(ctx context.Context, z *v1alpha1.Zone) (func(serial.Serial) bool, error) {
+	var earliest serial.Serial
+	unread := false
+	// The name of a Delivery begins with the zone's, cut where that is long.
+	prefix := l.layout.object("deliveries", z.Namespace, strings.TrimRight(z.Name[:min(len(z.Name), 200)], ".-")+"-")
+	if len(z.Name) > 200 {
+		prefix = strings.TrimSuffix(prefix, "-")
+	}
+	rev := int64(0)
+	err := l.eachPage(ctx, prefix, &rev, func(key string, data []byte, mod int64) error {
+		var d v1alpha1.Delivery
+		if err := l.config.Deliveries.decode(ctx, key, data, mod, &d); err != nil {
+			klog.FromContext(ctx).Error(err, "a Delivery cannot be read; the journal of its zone is kept as if it had confirmed nothing", "key", key)
+			unread = true
+			return nil
+		}
+		if d.Spec.Zone.UID != z.UID {
+			return nil
+		}
+		since := []int64{d.Status.Serial}
+		if d.Status.Intent != nil {
+			since = append(since, d.Status.Intent.From)
+		}
+		for _, former := range d.Status.Former {
+			since = append(since, former.From)
+		}
+		for _, at := range since {
+			if at := serial.Serial(at); at != 0 && (earliest == 0 || earliest.Ahead(at)) {
+				earliest = at
+			}
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case unread:
+		return func(serial.Serial) bool { return true }, nil
+	case earliest == 0:
+		return nil, nil
+	}
+	return func(at serial.Serial) bool { return at.Ahead(earliest) }, nil
+}
+
+// Steps are what a zone's journal has after the serial since and up to step n, oldest first. ErrTrimmed: it does not reach
+// back so far, or the zone never had that serial.
+func (l *Ledger) Steps(ctx context.Context, zone string, since serial.Serial, n uint64) ([]content.Step, error) {
+	trimmed := func() ([]content.Step, error) {
+		return nil, fmt.Errorf("zone %s, from serial %d to step %d: %w", zone, since, n, ErrTrimmed)
+	}
+	var steps []content.Step // newest first
+	// A batch stands at the last of its steps, so step n may stand behind its own key.
+	for to, page := clientv3.GetPrefixRangeEnd(l.layout.journal(zone)), uint64(trimPage); ; page *= 2 {
+		next := n - uint64(len(steps)) // the step that is wanted next
+		from := next - min(next, page)
+		r, err := l.config.Client.Get(ctx, l.layout.journalKey(zone, from), clientv3.WithRange(to))
+		if err != nil {
+			return nil, err
+		}
+		for _, kv := range slices.Backward(r.Kvs) {
+			tx, err := l.made.read(string(kv.Key), kv.Value)
+			if err != nil {
+				return nil, fmt.Errorf("ledger: %s: %w", kv.Key, err)
+			}
+			for _, step := range slices.Backward(tx.Steps) {
+				if step.N > next {
+					continue
+				}
+				if step.N != next || step.Creates() || since.Ahead(step.From) {
+					return trimmed()
+				}
+				steps = append(steps, step)
+				if step.From == since {
+					slices.Reverse(steps)
+					return steps, nil
+				}
+				next--
+			}
+		}
+		if next >= from { // all that stands behind from was read
+			return trimmed()
+		}
+		to = l.layout.journalKey(zone, from)
+	}
+}
