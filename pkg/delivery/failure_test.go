@@ -489,6 +489,9 @@ func TestLoop_withdrawWaitsForTheView(t *testing.T) {
 			if s.state().Version != "" {
 				t.Errorf("it waits for ever: %+v", s.state())
 			}
+			if told := slices.ContainsFunc(s.worker.events.of("z"), func(e delivery.Event) bool { return e.Remains == s.zone.header.FQDN }); told == comes {
+				t.Errorf("the view comes: %t; something is said to remain: %t", comes, told)
+			}
 		})
 	}
 }

@@ -323,6 +323,7 @@ func (a *attempt) deliver(ctx context.Context, plans []Plan, intent Intent, repe
 		report.Confirmed = part.Confirmed
 		report.Failed = append(report.Failed, part.Failed...)
 		report.Skipped += part.Skipped
+		report.Remains = report.Remains || part.Remains
 		if err != nil {
 			break
 		}

@@ -123,6 +123,9 @@ func (a *attempt) takeAway(ctx context.Context, snapshot *zoneview.Snapshot, of 
 		return false, report, asError(err)
 	}
 	a.worked = true
+	if report.Remains {
+		a.observe(Event{Outcome: OutcomePending, Serial: plan.Serial, State: i.state, Remains: of.Zone})
+	}
 	return true, report, nil
 }
 

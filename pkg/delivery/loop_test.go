@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -531,6 +533,15 @@ func TestLoop_restart(t *testing.T) {
 				}
 			} else if got := stands(s.server, s.zone.header.FQDN); got["new.example.org."] == "" || got["www.example.org."] == "" {
 				t.Errorf("without a history all is written and nothing removed: %v", got)
+			} else if says := s.state().Ready; says.Status != delivery.True || !strings.Contains(says.Message, "compare what the provider has with zones/entries") {
+				t.Errorf("what remains there is not said: %+v", says)
+			} else if events := s.worker.events.of("z"); !slices.ContainsFunc(events, func(e delivery.Event) bool { return e.Remains == s.zone.header.FQDN }) {
+				t.Errorf("what remains there is not told: %+v", events)
+			}
+			for _, event := range s.worker.events.of("z") {
+				if reaches && !event.Remains.IsZero() {
+					t.Errorf("with a history something is said to remain: %+v", event)
+				}
 			}
 			after(time.Minute)
 			before = len(s.server.Writes())

@@ -85,7 +85,7 @@ func (l *Loop) plans(ctx context.Context, state State, snapshot *zoneview.Snapsh
 			if err != nil && !errors.Is(err, zoneview.ErrTrimmed) {
 				return nil, err
 			}
-			plan.Changes = changes
+			plan.Changes, plan.Forgotten = changes, err != nil
 		}
 		if plan.Changes == nil {
 			plan.Since = 0
@@ -116,13 +116,14 @@ func (l *Loop) plans(ctx context.Context, state State, snapshot *zoneview.Snapsh
 		return []Plan{plan}, nil
 	}
 	plan.Since = 0
+	plan.Forgotten = !known && (state.Serial != 0 || intent.Unlisted)
 	// All says what shall be; only what shall not be is left to say.
 	removed := slices.DeleteFunc(owed, func(change Change) bool { return len(change.After.Data) > 0 })
 	if len(removed) == 0 {
 		return []Plan{plan}, nil
 	}
 	second := plan
-	second.Since, second.Changes = plan.Serial, removed
+	second.Since, second.Changes, second.Forgotten = plan.Serial, removed, false
 	return []Plan{plan, second}, nil
 }
 
@@ -222,7 +223,7 @@ func (l *Loop) withdrawal(ctx context.Context, uid string, state State, snapshot
 		}
 	}
 	if snapshot == nil {
-		plan.Changes = absent(touched)
+		plan.Changes, plan.Forgotten = absent(touched), state.Serial != 0 || state.Intent != nil && state.Intent.Unlisted
 		return plan, nil
 	}
 	whole := l.basePlan(snapshot)
@@ -240,8 +241,7 @@ func (l *Loop) withdrawal(ctx context.Context, uid string, state State, snapshot
 			return Plan{}, err
 		}
 		if err != nil {
-			// It stays behind at a provider that cannot list; nothing knows of it any more.
-			l.config.Logger.Warn("What was removed since the last delivery is not known and not withdrawn", "zone", zone, "uid", uid, "serial", from, "err", err)
+			plan.Forgotten = true
 		} else {
 			plan.History = under(zone, changes)
 			if snapshot.FQDN() != zone {

@@ -71,6 +71,9 @@ type Plan struct {
 	// serial did since the earliest of which something may stand there, up to All; nil where that is not known.
 	Owed    []RRsetKey
 	History []dns.Change
+	// Forgotten: what the zone has lost since an earlier delivery is not known any more, so All and Changes do not name
+	// all that may stand there and be ours.
+	Forgotten bool
 	// CallTimeout bounds every single call outside.
 	CallTimeout time.Duration
 	// All are all RRsets of the zone at Serial but the SOA, in canonical order.
@@ -129,6 +132,8 @@ type Report struct {
 	Failed []Failure
 	// Skipped counts RRsets that the provider has no form for.
 	Skipped int
+	// Remains: of a zone of which something is Forgotten, RRsets that it has no more may still stand there.
+	Remains bool
 }
 
 // Server is one server of a class.

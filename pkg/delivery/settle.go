@@ -213,6 +213,9 @@ func (a *attempt) succeed(ctx context.Context, plan Plan, report Report) {
 	} else {
 		a.confirmed(&next, plan, report, now)
 	}
+	if report.Remains {
+		event.Remains = plan.Zone
+	}
 	event.First, event.Recovered = had == nil && next.Error != nil, had != nil && next.Error == nil && event.Outcome == OutcomeDelivered
 	if event.Outcome == OutcomePending && next.Error == nil {
 		next.Error = had // It has not recovered before it has arrived.
@@ -255,6 +258,9 @@ func (a *attempt) confirmed(next *State, plan Plan, report Report, now time.Time
 	a.settled = true
 	next.Serial, next.Hash, next.SyncTime, next.Holder = plan.Serial, plan.Hash, now, a.loop.config.Identity
 	next.Ready = delivered
+	if report.Remains {
+		next.Ready.Message += remains
+	}
 	i.pending, i.polls, i.pollAt = 0, 0, time.Time{}
 	i.attempts, i.blocked = 0, false
 	if i.driftAt.IsZero() && !i.cannotList {
@@ -299,6 +305,9 @@ func (a *attempt) confirmed(next *State, plan Plan, report Report, now time.Time
 }
 
 var delivered = Condition{True, ReasonDelivered, "everything in the class has confirmed the serial"}
+
+// remains is what Ready says besides, until the next serial is confirmed, where the history of the zone did not reach back to what the provider had.
+const remains = "; RRsets that the zone had and has no more may still stand there, since what it lost after the last confirmed serial is not kept that long: compare what the provider has with zones/entries, and remove the rest there"
 
 // refusal is one error for RRsets that were refused: permanent if all of them are, else as urgent as the most urgent.
 func refusal(failed []Failure) *Error {

@@ -171,6 +171,8 @@ type Event struct {
 	First, Recovered bool
 	// Drift of OutcomeDrifted.
 	Drift Drift
+	// Remains of Zone: RRsets that it has no more may still stand at the provider under that name, and nothing knows which (Report.Remains).
+	Remains name.Name
 }
 
 // Observer is told how attempts ended. It is called from the worker of the item: it may not block for long.

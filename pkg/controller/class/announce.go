@@ -16,9 +16,17 @@ import (
 // actions of Events, which events.k8s.io/v1 asks for.
 const actionDeliver = "Deliver"
 
+// reasonRemains: what a zone had may still stand at a provider, and the zone's history does not say what (S8.2).
+const reasonRemains = "HistoryForgotten"
+
 // announce tells of the first failure and of the recovery; what comes in between is in the Delivery.
 func (c *Controller) announce(zone *v1alpha1.Zone, event delivery.Event) {
 	failure := event.State.Error
+	if !event.Remains.IsZero() {
+		klog.Background().Info("What a zone lost since it was delivered is not known any more, and may still stand at the provider", "class", event.Key.Class, "namespace", zone.Namespace, "zone", zone.Name, "fqdn", event.Remains)
+		c.config.Events.Eventf(referTo("Zone", &zone.ObjectMeta), nil, corev1.EventTypeWarning, reasonRemains, actionDeliver, "%s: names that %s had and has no more may still stand at the provider, since the changes that it has not confirmed are not kept that long: "+
+			"ask a cluster admin to compare what the provider has with zones/entries", event.Key.Class, event.Remains)
+	}
 	switch {
 	case event.First && failure != nil:
 		c.config.Events.Eventf(referTo("Zone", &zone.ObjectMeta), nil, corev1.EventTypeWarning, string(failure.Reason), actionDeliver, "%s", public(event.Key.Class, failure.Reason, failure.Message))

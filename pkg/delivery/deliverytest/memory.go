@@ -233,7 +233,7 @@ func (m *Memory) Deliver(ctx context.Context, plan delivery.Plan, fence delivery
 	if err := ctx.Err(); err != nil {
 		return report, err
 	}
-	report.Confirmed = plan.Serial
+	report.Confirmed, report.Remains = plan.Serial, plan.Forgotten
 	return report, nil
 }
 
@@ -255,7 +255,7 @@ func (m *Memory) Withdraw(ctx context.Context, plan delivery.Plan, fence deliver
 			return delivery.Report{}, err
 		}
 	}
-	return delivery.Report{}, ctx.Err()
+	return delivery.Report{Remains: plan.Forgotten}, ctx.Err()
 }
 
 // Verify implements delivery.Provider.

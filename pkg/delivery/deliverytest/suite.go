@@ -61,6 +61,7 @@ func Run(t *testing.T, subject Subject) {
 		{"the same plan twice", twice},
 		{"the serial alone", serialAlone},
 		{"a whole zone over what is there", wholeAgain},
+		{"what the plan has forgotten", forgotten},
 		{"an empty zone", emptyZone},
 		{"withdraw", withdraw},
 		{"foreign data stays", foreign},
@@ -187,6 +188,25 @@ func wholeAgain(e *exam) {
 	p.Delivered = true // and the history does not reach back to it
 	e.deliver(e.New(e.T), p)
 	e.expect(second)
+}
+
+// forgotten: an RRset that went while nobody kept it in mind stays, and that is said (S8.2).
+func forgotten(e *exam) {
+	zone := e.Zone(e.T)
+	old := e.set(zone, "old", rdata.A, "192.0.2.2")
+	first := e.content(zone, 1, e.set(zone, "www", rdata.A, "192.0.2.1"), old)
+	if report := e.deliver(e.provider, plan(nil, first)); report.Remains {
+		e.Error("something is said to remain of a zone that was never delivered")
+	}
+	second := without(first, 2, old.Key())
+	p := plan(nil, second)
+	p.Delivered, p.Forgotten = true, true
+	report := e.deliver(e.New(e.T), p)
+	e.expect(second)
+	stands := slices.ContainsFunc(e.Inspect(e.T, zone), func(set delivery.RRset) bool { return set.Key() == old.Key() })
+	if stands != report.Remains && (stands || !e.Unlisted) {
+		e.Errorf("%s is still there: %t; something may remain: %t", old.Key(), stands, report.Remains)
+	}
 }
 
 func emptyZone(e *exam) {

@@ -84,13 +84,14 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 	w := p.begin(plan, fence)
 	defer w.end()
 	out := &write{work: w, again: w.left}
-	changes := plan.Changes
+	changes, remains := plan.Changes, plan.Forgotten
 	if changes == nil {
 		held, err := w.transfer(ctx)
 		if err != nil {
 			return delivery.Report{}, err
 		}
 		changes = w.difference(held)
+		remains = remains && len(w.drift(held).Foreign) > 0
 	}
 	changes, err := w.concede(ctx, w.ours(changes))
 	if err == nil {
@@ -98,7 +99,7 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 	}
 	report := delivery.Report{Failed: w.failures()}
 	if err == nil {
-		report.Confirmed = plan.Serial
+		report.Confirmed, report.Remains = plan.Serial, remains
 		p.mu.Lock()
 		p.last = plan.Zone
 		if p.theirs[plan.UID] = w.theirs; len(w.theirs) == 0 || len(w.theirs) > maxTheirs {
@@ -118,11 +119,12 @@ func (p *Provider) Withdraw(ctx context.Context, plan delivery.Plan, fence deliv
 		return delivery.Report{}, err
 	}
 	out := &write{work: w, again: func(_ []delivery.Change, held contents) []delivery.Change { return w.withdrawal(held) }}
-	err = out.all(ctx, w.withdrawal(held), true, 0)
+	changes := w.withdrawal(held)
+	err = out.all(ctx, changes, true, 0)
 	p.mu.Lock()
 	delete(p.theirs, plan.UID)
 	p.mu.Unlock()
-	return delivery.Report{Failed: w.failures()}, err
+	return delivery.Report{Failed: w.failures(), Remains: plan.Forgotten && len(changes) < len(held.sets)}, err
 }
 
 // Verify transfers the zone and compares.

@@ -48,7 +48,7 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 		err = w.finish(ctx)
 	}
 	if err == nil {
-		w.report.Confirmed = plan.Serial
+		w.report.Confirmed, w.report.Remains = plan.Serial, plan.Forgotten
 	}
 	return w.report, err
 }
@@ -115,7 +115,7 @@ func (p *Provider) Withdraw(ctx context.Context, plan delivery.Plan, fence deliv
 		return w.finish(ctx)
 	}()
 	if err == nil && len(w.report.Failed) == 0 {
-		w.report.Confirmed = plan.Serial
+		w.report.Confirmed, w.report.Remains = plan.Serial, plan.Forgotten
 	}
 	return w.report, err
 }
