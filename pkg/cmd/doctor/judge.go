@@ -5,7 +5,9 @@ package doctor
 
 import (
 	"crypto/x509"
+	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -517,6 +519,9 @@ const most = 20
 // judgeRecords lists the Records that are refused now, which an upgrade releases or has released (S5.9).
 func (f *facts) judgeRecords() Finding {
 	const check = "records"
+	if status := apierrors.APIStatus(nil); errors.As(f.outdatedErr, &status) && status.Status().Code == http.StatusInternalServerError {
+		return fail(check, "Zones and Records cannot be listed: "+f.outdatedErr.Error(), "one that cannot be read stops the lists of all: kubizone fsck names its key, and docs/operations.md, Damage, what to do with it")
+	}
 	if f.outdatedErr != nil {
 		return unseen(check, "Zones and Records", f.outdatedErr)
 	}

@@ -195,6 +195,10 @@ func TestJudge_namesTheFaultAndTheNextStep(t *testing.T) {
 		"nobody reached": {func(_ *testing.T, f *facts, _ *pki.Pair) {
 			f.answers[0] = answer{from: "10.0.0.7:10250", err: errors.New("i/o timeout")}
 		}, "ready", Warn, "i/o timeout", "outside the cluster"},
+		"a Zone cannot be read": {func(_ *testing.T, f *facts, _ *pki.Pair) {
+			f.outdatedErr = &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: 500, Message: "proto: illegal wireType 7"}}
+		}, "records", Fail, "illegal wireType", "kubizone fsck names its key"},
+		"Zones unseen": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.outdatedErr = forbidden }, "records", Warn, "could not be looked at", "who may see"},
 		"versions mixed": {func(_ *testing.T, f *facts, _ *pki.Pair) {
 			other := *f.pods[0].DeepCopy()
 			other.Spec.Containers[0].Image = "kubizone:v0.0.9@sha256:00"

@@ -481,3 +481,36 @@ func lastStep(v *vandal, uid string) string {
 	v.t.Fatal("no step")
 	return ""
 }
+
+// Ledger A7: a Zone that cannot be read is one finding. What belongs to it is as it should be, and nobody is told to take it away.
+func TestFsck_namesAZoneThatCannotBeReadAndNotWhatBelongsToIt(t *testing.T) {
+	st := store.New(t, store.Unchecked)
+	s := st.Server()
+	stop := s.Run()
+	store.Must(s.CreateZone(store.Zone("infra", "up", "org.", store.Allow("", "*"), v1alpha1.Delegation{Zones: []string{"*"}})))
+	for _, name := range []string{"top", "other"} {
+		store.Must(s.CreateZone(store.Zone("infra", name, name+".org.", store.Allow("", "*"))))
+		for _, owner := range []string{"www", "mail"} {
+			store.Must(s.CreateRecord(t.Context(), store.Record("team", name+owner, owner+"."+name+".org.", "A", "192.0.2.1")))
+		}
+	}
+	st.Settle()
+	stop()
+	v := &vandal{t: t, s: s, st: st}
+	layout := s.Ledger.Layout()
+	for _, key := range []string{layout.Zone("infra", "top"), layout.Room("outbox") + "abc"} {
+		v.put(key, []byte("{damaged"))
+		r := st.Fsck()
+		if r.Damage.Total != 1 || r.Damage.List[0].Key != key || r.Damage.List[0].Rule != "I2" {
+			t.Errorf("%s: %s", key, store.Text(r))
+		}
+		if text := store.Text(r); !strings.Contains(text, "next: keep a copy of the store") || strings.Contains(text, "no such zone stands") {
+			t.Errorf("what to do next: %s", text)
+		}
+		v.restore()
+	}
+	v.zone("infra", "other", func(z *v1alpha1.Zone) { z.Status.FQDN = "two..dots." })
+	if r := st.Fsck(); r.Damage.Total != 1 || r.Damage.List[0].Key != layout.Zone("infra", "other") || !strings.Contains(r.Damage.List[0].Have, "keys and records belong to it") {
+		t.Errorf("a Zone that the law cannot read: %s", store.Text(r))
+	}
+}

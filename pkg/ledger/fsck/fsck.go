@@ -100,6 +100,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	switch {
 	case !r.Clean():
 		line("DAMAGED: %d differences that no work in progress explains", r.Damage.Total)
+		line("next: keep a copy of the store, change nothing by hand, and restore a backup (docs/operations.md, Damage); work that needs a key which cannot be read rests until then, and all other work goes on")
 	case r.Owed.Total > 0:
 		line("clean; %d things are owed, which a running server pays", r.Owed.Total)
 	default:
@@ -137,6 +138,11 @@ func Run(ctx context.Context, config Config) (Report, error) {
 	} {
 		if err := step(); err != nil {
 			return c.report, fmt.Errorf("fsck: %w", err)
+		}
+	}
+	for i, f := range c.report.Damage.List {
+		if n := c.unread.behind[f.Key]; n > 0 {
+			c.report.Damage.List[i].Have += fmt.Sprintf("; %d keys and records belong to it and were not checked", n)
 		}
 	}
 	for _, f := range []*Findings{&c.report.Damage, &c.report.Owed, &c.report.Refused} {

@@ -24,6 +24,7 @@ type model struct {
 	below    []place         // keys of names, sorted by view and key
 	works    map[string]*law.Work
 	purging  map[string]bool // uids of removed zones whose keys a work will take away
+	unread   unread
 	debts    map[edge]bool
 	cuts     map[edge]*law.CountedCut
 	records  []*record
@@ -36,7 +37,28 @@ type model struct {
 
 func newModel() model {
 	return model{zones: map[string]*zone{}, objects: map[law.Ref]*zone{}, names: map[place]*zone{}, works: map[string]*law.Work{},
-		purging: map[string]bool{}, debts: map[edge]bool{}, cuts: map[edge]*law.CountedCut{}, waited: map[string]bool{}, goes: map[string]bool{}}
+		purging: map[string]bool{}, unread: unread{map[law.Ref]string{}, map[string]string{}, map[string]int{}}, debts: map[edge]bool{}, cuts: map[edge]*law.CountedCut{}, waited: map[string]bool{}, goes: map[string]bool{}}
+}
+
+// unread are zones that cannot be read. What belongs to one is not called damage, or somebody would mend by taking it away.
+type unread struct {
+	named  map[law.Ref]string // keys, by namespace and name
+	uids   map[string]string  // keys, by uid where another key or object tells it
+	behind map[string]int     // how many keys and records belong to one, by its key
+}
+
+// has counts what belongs to a zone that cannot be read. at has the uid, and the object's name where that is known.
+func (u *unread) has(at law.Ref) bool {
+	key, ok := u.uids[at.UID]
+	if !ok && at.Name != "" {
+		if key, ok = u.named[law.Ref{Namespace: at.Namespace, Name: at.Name}]; ok {
+			u.uids[at.UID] = key
+		}
+	}
+	if ok {
+		u.behind[key]++
+	}
+	return ok
 }
 
 // place is a name in a view.

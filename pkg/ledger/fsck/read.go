@@ -78,10 +78,13 @@ func (c *check) readZones() error {
 		o := &v1alpha1.Zone{}
 		if err := c.config.Zones.Decode(c.ctx, key, kv.Value, kv.ModRevision, o); err != nil {
 			c.damage(key, "I2", err.Error(), "a Zone")
+			namespace, object, _ := strings.Cut(strings.TrimPrefix(key, c.layout.Objects("zones")), "/")
+			c.unread.named[law.Ref{Namespace: namespace, Name: object}] = key
 			return nil
 		}
 		z, err := ledger.LawZone(o)
 		if err != nil {
+			c.unread.uids[string(o.UID)] = key
 			c.damage(key, "I2", err.Error(), "a Zone the law can read")
 			return nil
 		}
@@ -121,6 +124,9 @@ func (c *check) readNames() error {
 			return nil
 		}
 		z := c.zones[h.UID]
+		if z == nil && c.unread.has(h.Ref) {
+			return nil
+		}
 		if z == nil || z.Pending {
 			c.damage(key, "S1.6", fmt.Sprintf("held by zone %s/%s, uid %s", h.Namespace, h.Name, h.UID), "nothing: no such zone stands")
 			return nil
@@ -290,7 +296,7 @@ func (c *check) standing(key, uid string) *zone {
 	if z != nil && !z.Pending {
 		return z
 	}
-	if !c.purging[uid] {
+	if !c.purging[uid] && !c.unread.has(law.Ref{UID: uid}) {
 		c.damage(key, "I4", "a key of zone "+uid, "nothing: no such zone stands, and no work purges its keys")
 	}
 	return nil
@@ -383,6 +389,8 @@ func (c *check) place(r *record) {
 	}
 	z := c.zones[string(r.adopted.UID)]
 	switch {
+	case z == nil && c.unread.has(law.Ref{Namespace: r.adopted.Namespace, Name: r.adopted.Name, UID: string(r.adopted.UID)}):
+		return
 	case z == nil || z.Pending:
 		if !c.purging[string(r.adopted.UID)] {
 			c.damage(r.key, "S2.5", fmt.Sprintf("adopted by zone %s/%s, uid %s", r.adopted.Namespace, r.adopted.Name, r.adopted.UID), "released: no such zone stands, and no work releases its records")
