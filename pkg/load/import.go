@@ -153,7 +153,7 @@ func (l *Loader) planImport(ctx context.Context, path string, text []byte, zone 
 		if err := p.takeSOA(path, all, soa, target.Namespace); err != nil {
 			return p, nil, Result{}, err
 		}
-		if result, err = l.makeZone(ctx, p, target); err != nil {
+		if result, err = l.withoutRefused(p, func() (Result, error) { return l.makeZone(ctx, p, target) }); err != nil {
 			return p, nil, result, err
 		}
 		to.ttl = p.spec.TTL

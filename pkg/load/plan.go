@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
@@ -26,6 +27,8 @@ type plan struct {
 	fqdn name.Name
 	view string
 	spec v1alpha1.ZoneSpec
+	// soa is where the Zone comes from, for refusals of its fields.
+	soa Refusal
 	// sets are in the order of their first line.
 	sets    []*set
 	refused []Refusal
@@ -167,9 +170,41 @@ func (p *plan) takeSOA(path string, all []zonefile.RR, at int, namespace string)
 		return fmt.Errorf("load %s: line %d: %w", path, soa.Line, err)
 	}
 	spec.View = p.view
-	p.fqdn, p.spec = soa.Name, spec
+	p.fqdn, p.spec, p.soa = soa.Name, spec, Refusal{Path: path, Lines: []int{soa.Line}, Text: soa.Name.String() + " SOA " + soa.Data}
 	p.delegateNumbers(all)
 	return nil
+}
+
+// dropRefused takes those fields out of the Zone that come from the SOA and that err, the server's refusal of the Zone, is
+// about: one bad field must not keep the zone from its records (L2). It returns the refusals, none where err is about
+// something else.
+func (p *plan) dropRefused(err error) (dropped []Refusal) {
+	var status apierrors.APIStatus
+	if !apierrors.IsInvalid(err) || !errors.As(err, &status) || status.Status().Details == nil {
+		return nil
+	}
+	spec := &p.spec
+	for _, cause := range status.Status().Details.Causes {
+		switch {
+		case cause.Field == "spec.primaryNameServer" && spec.PrimaryNameServer != "":
+			spec.PrimaryNameServer = ""
+		case cause.Field == "spec.contact" && spec.Contact != "":
+			spec.Contact = ""
+		case strings.HasPrefix(cause.Field, "spec.re") || cause.Field == "spec.expire":
+			// Each is judged by the others.
+			timers := [3]int32{v1alpha1.DefaultRefresh, v1alpha1.DefaultRetry, v1alpha1.DefaultExpire}
+			if timers == [3]int32{*spec.Refresh, *spec.Retry, *spec.Expire} {
+				continue
+			}
+			spec.Refresh, spec.Retry, spec.Expire = &timers[0], &timers[1], &timers[2]
+		default:
+			continue
+		}
+		at := p.soa
+		at.Reason, at.Fix = cause.Field+": "+cause.Message, "loaded with what the server makes"
+		dropped = append(dropped, at)
+	}
+	return dropped
 }
 
 // group gathers the rows into RRsets of the zone p.fqdn. soa is the place of its SOA, -1 where it has none.
@@ -255,10 +290,19 @@ func zoneSpec(soa zonefile.RR, namespace string, refuse func(Refusal)) (v1alpha1
 			*field.value = field.max
 		}
 	}
-	if retry >= refresh {
-		replaced(fmt.Sprintf("retry %d must be less than refresh %d", retry, refresh),
-			fmt.Sprintf("loaded with refresh %d and retry %d", v1alpha1.DefaultRefresh, v1alpha1.DefaultRetry))
-		refresh, retry = uint32(v1alpha1.DefaultRefresh), uint32(v1alpha1.DefaultRetry)
+	if refresh < 2 { // retry is less, and at least 1
+		replaced(fmt.Sprintf("refresh %d must be at least 2", refresh), fmt.Sprintf("loaded with refresh %d", v1alpha1.DefaultRefresh))
+		refresh = uint32(v1alpha1.DefaultRefresh)
+	}
+	// Refresh is kept: it says how late a secondary may be that misses a NOTIFY.
+	switch nearest := refresh - 1; {
+	case retry >= refresh:
+		replaced(fmt.Sprintf("retry %d must be less than refresh %d", retry, refresh), fmt.Sprintf("loaded with retry %d", nearest))
+		retry = nearest
+	case retry == 0:
+		nearest = min(nearest, uint32(v1alpha1.DefaultRetry))
+		replaced("retry 0 must be at least 1", fmt.Sprintf("loaded with retry %d", nearest))
+		retry = nearest
 	}
 	if uint64(expire) <= uint64(refresh)+uint64(retry) {
 		replaced(fmt.Sprintf("expire %d must be more than refresh %d + retry %d", expire, refresh, retry),
@@ -281,12 +325,14 @@ func zoneSpec(soa zonefile.RR, namespace string, refuse func(Refusal)) (v1alpha1
 	if serial > 0 {
 		spec.MinimumSerial = ptr.To(int64(serial))
 	}
-	// The root as name server or contact says that there is none; the server has its own words for that (S6.3).
-	if fields[0] != "." {
-		spec.PrimaryNameServer = fields[0]
+	// The root says that there is none; the server has its own words for that (S6.3).
+	if spec.PrimaryNameServer = fields[0]; fields[0] == "." {
+		spec.PrimaryNameServer = ""
+		replaced("the primary name server . names none", "loaded with what the server makes: the first name server of the zone")
 	}
-	if fields[1] != "." {
-		spec.Contact = contact(fields[1])
+	if spec.Contact = contact(fields[1]); fields[1] == "." {
+		spec.Contact = ""
+		replaced("the contact . names none", "loaded with what the server makes: hostmaster in the zone")
 	}
 	return spec, nil
 }

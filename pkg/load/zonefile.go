@@ -64,11 +64,15 @@ func (l *Loader) loadZoneFile(ctx context.Context, path string, source Source) (
 		l.say("refused: %s", refused)
 	}
 	result := Result{Refused: len(p.refused)}
-	zone, one, err := l.putZone(ctx, p)
+	var zone *v1alpha1.Zone
+	one, err := l.withoutRefused(p, func() (one Result, err error) {
+		zone, one, err = l.putZone(ctx, p)
+		return one, err
+	})
+	result.Add(one)
 	if err != nil {
 		return result, fmt.Errorf("load %s: zone %s: %w", path, p.fqdn, err)
 	}
-	result.Add(one)
 	more, err := l.putRecords(ctx, path, p.sets, p.destination(types.NamespacedName{Namespace: zone.Namespace, Name: zone.Name}))
 	result.Add(more)
 	if err != nil {
@@ -131,6 +135,22 @@ func (l *Loader) setMark(ctx context.Context, zone *v1alpha1.Zone, mark string) 
 	})
 }
 
+// withoutRefused puts the Zone of p, and again without the fields that the server refuses.
+func (l *Loader) withoutRefused(p *plan, put func() (Result, error)) (Result, error) {
+	refused := 0
+	for {
+		result, err := put()
+		dropped := p.dropRefused(err)
+		for _, r := range dropped {
+			l.say("refused: %s", r)
+		}
+		if refused += len(dropped); len(dropped) == 0 {
+			result.Refused += refused
+			return result, err
+		}
+	}
+}
+
 // putZone finds, makes or changes the Zone. An existing Zone of the same name in DNS is taken whatever its object is
 // called.
 func (l *Loader) putZone(ctx context.Context, p *plan) (*v1alpha1.Zone, Result, error) {
@@ -173,7 +193,7 @@ func (l *Loader) putZone(ctx context.Context, p *plan) (*v1alpha1.Zone, Result, 
 		return have, Result{Left: 1}, nil
 	}
 	// Zones change with each of their records: a patch, for a PUT would lose every race.
-	patch, err := json.Marshal(map[string]any{"spec": p.spec})
+	patch, err := zonePatch(&p.spec)
 	if err != nil {
 		return nil, Result{}, err
 	}
@@ -182,6 +202,19 @@ func (l *Loader) putZone(ctx context.Context, p *plan) (*v1alpha1.Zone, Result, 
 		return err
 	})
 	return have, Result{Written: 1}, err
+}
+
+// zonePatch is a merge patch to what the file says; what it does not say goes.
+func zonePatch(spec *v1alpha1.ZoneSpec) ([]byte, error) {
+	text, err := json.Marshal(spec)
+	if err != nil {
+		return nil, err
+	}
+	fields := map[string]any{"primaryNameServer": nil, "contact": nil, "minimumSerial": nil}
+	if err := json.Unmarshal(text, &fields); err != nil {
+		return nil, err
+	}
+	return json.Marshal(map[string]any{"spec": fields})
 }
 
 func (l *Loader) findZone(ctx context.Context, p *plan) (*v1alpha1.Zone, error) {

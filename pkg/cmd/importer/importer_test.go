@@ -275,6 +275,24 @@ func withoutSOA(text string) []string {
 	return slices.DeleteFunc(lines, func(line string) bool { return strings.Contains(line, "\tSOA\t") || strings.HasPrefix(line, ";") })
 }
 
+// L2: a name in the SOA that is no host name costs that name, not the file (S5.7).
+func TestImport_takesAFileWhoseSOANamesNoHost(t *testing.T) {
+	s := start(t)
+	path := write(t, "t.test.zone", "$TTL 300\n@ SOA my_ns my.host_master 1 3600 3600 604800 300\n@ NS ns\nns A 192.0.2.1\n")
+	first := s.importing("", path, "--zone", "a/t-test", "--create-zone")
+	first.hears("refused: "+path+":2: t.test. SOA my_ns.t.test. ", "spec.primaryNameServer", "spec.contact", "retry 3600 must be less than refresh 3600; loaded with retry 3599")
+	if first.out != "3 written, 0 unchanged, 0 left to others, 3 refused\n" {
+		t.Errorf("%v, %s", first.failed, first.out)
+	}
+	zone := s.zone("a", "t-test")
+	if zone.Spec.PrimaryNameServer != "" || zone.Spec.Contact != "" || *zone.Spec.Refresh != 3600 {
+		t.Errorf("%+v", zone.Spec)
+	}
+	if second := s.importing("", path, "--zone", "a/t-test", "--create-zone"); !strings.HasPrefix(second.out, "0 written, 3 unchanged") {
+		t.Errorf("the second time: %s", second.out)
+	}
+}
+
 // canceling ends a context when a line is written to it.
 type canceling struct{ cancel func() }
 
