@@ -91,7 +91,10 @@ func (l *Loader) importFile(ctx context.Context, path string, text []byte, targe
 	}
 	l.say("%s into zone %s (%s)%s: %d RRsets; %d objects written, %d there already, %d left as others changed them, %d refused, in %.1f s",
 		path, to.fqdn, target.Zone, dry, len(p.sets), result.Written, result.Present, result.Left, result.Refused, time.Since(began).Seconds())
-	return result, nil
+	if l.cfg.DryRun || to.ttl == nil { // a zone that may not be read
+		return result, nil
+	}
+	return result, l.reportServable(ctx, target.Zone, &result)
 }
 
 // getZone is nil where there is none; one that may not be read has an empty spec, for its name may still be in the file.

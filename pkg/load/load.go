@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -70,6 +71,10 @@ type Result struct {
 	Left int
 	// Refused are lines of zone files and objects of manifests that were not loaded.
 	Refused int
+	// Failed are files of which nothing, or not everything, could be tried.
+	Failed int
+	// NotServable are zones that name servers would not load as they are now, though they were loaded whole.
+	NotServable int
 	// Changed are entries that a zone had as a custom resource and now has not, or with another TTL.
 	Changed int
 }
@@ -80,6 +85,8 @@ func (r *Result) Add(more Result) {
 	r.Present += more.Present
 	r.Left += more.Left
 	r.Refused += more.Refused
+	r.Failed += more.Failed
+	r.NotServable += more.NotServable
 	r.Changed += more.Changed
 }
 
@@ -127,8 +134,8 @@ func newLoader(cfg Config, typed versioned.Interface, any dynamic.Interface, map
 	return &Loader{cfg: cfg, typed: typed, dynamic: any, mapping: mapping, warnings: heard}
 }
 
-// Load loads one source. Refusals are reported and counted; an error is what stops the whole: a file that cannot be
-// read or holds no zone, a server that does not answer, ctx.
+// Load loads one source. Refusals, and files that cannot be read or hold no zone, are reported and counted; an error is
+// what stops the whole: a server that does not answer, ctx.
 func (l *Loader) Load(ctx context.Context, source Source) (Result, error) {
 	files, err := source.Files()
 	if err != nil {
@@ -137,22 +144,43 @@ func (l *Loader) Load(ctx context.Context, source Source) (Result, error) {
 	var result Result
 	if len(files.Manifests) > 0 {
 		one, err := l.loadManifests(ctx, source, files.Manifests)
+		result.Add(one)
 		if err != nil {
 			return result, err
 		}
-		result.Add(one)
 	}
 	for _, path := range files.Zones {
 		one, err := l.loadZoneFile(ctx, path, source)
-		if err != nil {
+		result.Add(one)
+		if err := l.reportFailed(ctx, &result, path, err); err != nil {
 			return result, err
 		}
-		result.Add(one)
 	}
 	for _, line := range l.warnings.take() {
 		l.say("%s", line)
 	}
 	return result, nil
+}
+
+// reportFailed reports and counts a file that failed with err. It returns what stops the whole.
+func (l *Loader) reportFailed(ctx context.Context, result *Result, path string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case StopsAll(ctx, err):
+		return fmt.Errorf("load %s: %w", path, err)
+	}
+	result.Failed++
+	l.say("not loaded: %s: %v", path, err)
+	return nil
+}
+
+// StopsAll says that what failed with err would fail for every other file, too: ctx is over, or the server does not
+// answer, or does not know the user.
+func StopsAll(ctx context.Context, err error) bool {
+	var status apierrors.APIStatus
+	var unanswered *url.Error
+	return ctx.Err() != nil || apierrors.IsUnauthorized(err) || !errors.As(err, &status) && errors.As(err, &unanswered)
 }
 
 func (l *Loader) say(format string, arguments ...any) {

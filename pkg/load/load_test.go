@@ -7,9 +7,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -220,6 +224,55 @@ func TestLoad_losesAFieldOfTheSOAAndNotTheZone(t *testing.T) {
 	for _, want := range []string{"refused: " + path + ":3: example.org. SOA my_ns", "spec.primaryNameServer: ", "spec.contact: "} {
 		if !l.heard(want) {
 			t.Errorf("nobody says %q", want)
+		}
+	}
+}
+
+// L2: a file that is none costs itself alone; so does a zone that the server refuses.
+func TestLoad_goesOnAfterAFileThatCannotBeLoaded(t *testing.T) {
+	dir := t.TempDir()
+	readme := write(t, filepath.Join(dir, "a.zone"), "This is no zone file.\n")
+	refused := write(t, filepath.Join(dir, "b.zone"), strings.ReplaceAll(file, "example.org.", "example.com."))
+	if err := os.Symlink("nowhere", filepath.Join(dir, "c.zone")); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "d.zone"), file)
+	l := newLab(t, fake.NewSimpleClientset())
+	l.server.PrependReactor("create", "zones", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		if zone := action.(clienttesting.CreateAction).GetObject().(*v1alpha1.Zone); zone.Spec.DomainName == "example.com." {
+			return true, nil, apierrors.NewForbidden(schema.GroupResource{Group: "kubi.zone", Resource: "zones"}, zone.Name, errors.New("no right to establish it"))
+		}
+		return false, nil, nil
+	})
+	if got := l.load(t, dir); got != (Result{Written: 5, Failed: 3}) {
+		t.Errorf("load: %+v", got)
+	}
+	for _, want := range []string{"not loaded: " + readme + ": no SOA", "not loaded: " + refused + ": zone example.com.: ", "c.zone: no such file"} {
+		if !l.heard(want) {
+			t.Errorf("nobody says %q", want)
+		}
+	}
+}
+
+// A server that does not answer, or does not know the user, is not asked for each file.
+func TestStopsAll(t *testing.T) {
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	unanswered := &url.Error{Op: "Get", URL: "https://127.0.0.1:1", Err: syscall.ECONNREFUSED}
+	for _, tc := range []struct {
+		ctx  context.Context
+		err  error
+		want bool
+	}{
+		{t.Context(), errNoSOA, false},
+		{t.Context(), &fs.PathError{Op: "open", Err: fs.ErrPermission}, false},
+		{t.Context(), apierrors.NewForbidden(schema.GroupResource{}, "a", errors.New("no")), false},
+		{t.Context(), fmt.Errorf("zone a: %w (tried 6 times)", unanswered), true},
+		{t.Context(), apierrors.NewUnauthorized("who?"), true},
+		{over, errNoSOA, true},
+	} {
+		if got := StopsAll(tc.ctx, tc.err); got != tc.want {
+			t.Errorf("%v: %v", tc.err, got)
 		}
 	}
 }

@@ -97,8 +97,8 @@ func (l *Loader) loadManifests(ctx context.Context, source Source, paths []strin
 	var all []*manifest
 	for _, path := range paths {
 		text, err := l.ReadText(ctx, path, func() ([]byte, error) { return os.ReadFile(path) })
-		if err != nil {
-			return result, fmt.Errorf("load: %w", err)
+		if err := l.reportFailed(ctx, &result, path, err); err != nil {
+			return result, err
 		}
 		read, refused := readManifests(path, text)
 		for _, r := range refused {

@@ -99,7 +99,7 @@ func makePlan(path string, rows iter.Seq2[zonefile.RR, error], view, namespace s
 		return nil, err
 	}
 	if soa < 0 {
-		return nil, fmt.Errorf("load %s: %w", path, p.noSOA())
+		return nil, p.noSOA()
 	}
 	if err := p.takeSOA(path, all, soa, namespace); err != nil {
 		return nil, err
@@ -136,7 +136,7 @@ func (p *plan) read(path string, rows iter.Seq2[zonefile.RR, error]) (all []zone
 		if err != nil {
 			var line *zonefile.LineError
 			if !errors.As(err, &line) {
-				return nil, -1, fmt.Errorf("load %s: %w", path, err)
+				return nil, -1, err
 			}
 			p.refuse(Refusal{Path: path, Lines: []int{line.Line}, Text: line.Text, Reason: line.Reason, Fix: line.Fix})
 			continue
@@ -167,7 +167,7 @@ func (p *plan) takeSOA(path string, all []zonefile.RR, at int, namespace string)
 		p.refuse(r)
 	})
 	if err != nil {
-		return fmt.Errorf("load %s: line %d: %w", path, soa.Line, err)
+		return fmt.Errorf("line %d: %w", soa.Line, err)
 	}
 	spec.View = p.view
 	p.fqdn, p.spec, p.soa = soa.Name, spec, Refusal{Path: path, Lines: []int{soa.Line}, Text: soa.Name.String() + " SOA " + soa.Data}

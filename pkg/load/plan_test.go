@@ -153,7 +153,7 @@ mail	3600	IN	A	192.0.2.4
 
 func TestPlan_needsAnSOA(t *testing.T) {
 	_, err := makePlan("f.zone", zonefile.Read(strings.NewReader("www.example.org. 60 IN A 192.0.2.1\n"), zonefile.ReadOptions{}), "", "team")
-	if !errors.Is(err, errNoSOA) || !strings.Contains(err.Error(), "f.zone") {
+	if !errors.Is(err, errNoSOA) {
 		t.Errorf("a file without SOA: %v", err)
 	}
 }

@@ -17,6 +17,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
@@ -40,13 +41,13 @@ func (l *Loader) loadZoneFile(ctx context.Context, path string, source Source) (
 	began := time.Now()
 	text, err := l.ReadText(ctx, path, func() ([]byte, error) { return os.ReadFile(path) })
 	if err != nil {
-		return Result{}, fmt.Errorf("load %s: %w", path, err)
+		return Result{}, err
 	}
 	short := filepath.Base(path)
 	view, guess := source.View, l.guessOrigin("", path)
 	mark := l.mark(text, source, guess)
 	if zone, err := l.loaded(ctx, mark); err != nil {
-		return Result{}, fmt.Errorf("load %s: %w", path, err)
+		return Result{}, err
 	} else if zone != nil {
 		l.say("%s is loaded already: zone %s%s is %s/%s", short, zone.Spec.DomainName, inView(zone.Spec.View), zone.Namespace, zone.Name)
 		return Result{Present: 1}, nil
@@ -58,7 +59,7 @@ func (l *Loader) loadZoneFile(ctx context.Context, path string, source Source) (
 	case err != nil:
 		return Result{}, err
 	case !source.Origin.IsZero() && p.fqdn != source.Origin:
-		return Result{}, fmt.Errorf("load %s: the file is of zone %s, and not of %s as what stands before its path says; correct one of them", path, p.fqdn, source.Origin)
+		return Result{}, fmt.Errorf("the file is of zone %s, and not of %s as what stands before its path says; correct one of them", p.fqdn, source.Origin)
 	}
 	for _, refused := range p.refused {
 		l.say("refused: %s", refused)
@@ -71,21 +72,38 @@ func (l *Loader) loadZoneFile(ctx context.Context, path string, source Source) (
 	})
 	result.Add(one)
 	if err != nil {
-		return result, fmt.Errorf("load %s: zone %s: %w", path, p.fqdn, err)
+		return result, fmt.Errorf("zone %s: %w", p.fqdn, err)
 	}
 	more, err := l.putRecords(ctx, path, p.sets, p.destination(types.NamespacedName{Namespace: zone.Namespace, Name: zone.Name}))
 	result.Add(more)
 	if err != nil {
-		return result, fmt.Errorf("load %s: %w", path, err)
+		return result, err
 	}
 	if result.Refused == 0 && result.Left == 0 {
 		if err := l.setMark(ctx, zone, mark); err != nil {
-			return result, fmt.Errorf("load %s: zone %s: %w", path, p.fqdn, err)
+			return result, fmt.Errorf("zone %s: %w", p.fqdn, err)
 		}
 	}
 	l.say("%s is zone %s%s as %s/%s: %d RRsets; %d objects written, %d there already, %d left as others changed them, %d refused, in %.1f s",
 		short, p.fqdn, inView(view), zone.Namespace, zone.Name, len(p.sets), result.Written, result.Present, result.Left, result.Refused, time.Since(began).Seconds())
-	return result, nil
+	return result, l.reportServable(ctx, types.NamespacedName{Namespace: zone.Namespace, Name: zone.Name}, &result)
+}
+
+// reportServable says why name servers would not load the zone as it is now, and counts that.
+func (l *Loader) reportServable(ctx context.Context, id types.NamespacedName, result *Result) error {
+	var zone *v1alpha1.Zone
+	err := patient(ctx, func() (err error) {
+		zone, err = l.typed.KubizoneV1alpha1().Zones(id.Namespace).Get(ctx, id.Name, metav1.GetOptions{})
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("zone %s: %w", id, err)
+	}
+	if c := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionServable); c != nil && c.Status == metav1.ConditionFalse {
+		result.NotServable++
+		l.say("zone %s (%s) is not servable: %s: %s", zone.Status.FQDN, id, c.Reason, c.Message)
+	}
+	return nil
 }
 
 func inView(view string) string {

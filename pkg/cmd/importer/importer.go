@@ -198,17 +198,24 @@ func (c *Config) Run(ctx context.Context, in io.Reader, out, progress io.Writer)
 		return err
 	}
 	var total load.Result
+	var failed []error
 	for _, s := range c.sources {
 		one, err := c.importOne(ctx, loader, s, in)
 		total.Add(one)
 		if err != nil {
-			return err
+			failed = append(failed, err)
+			if load.StopsAll(ctx, err) {
+				break
+			}
 		}
-		if cfg.StopAtRefusal && incomplete(total) {
+		if cfg.StopAtRefusal && (err != nil || c.incomplete(total)) {
 			break
 		}
 	}
 	summary := fmt.Sprintf("%d written, %d unchanged, %d left to others, %d refused", total.Written, total.Present, total.Left, total.Refused)
+	if len(failed) > 0 {
+		summary += fmt.Sprintf(", %d of %d sources not imported", len(failed), len(c.sources))
+	}
 	if cfg.FromCRD {
 		summary += fmt.Sprintf(", %d entries missing or changed", total.Changed)
 	}
@@ -216,13 +223,17 @@ func (c *Config) Run(ctx context.Context, in io.Reader, out, progress io.Writer)
 		summary += " (server dry run)"
 	}
 	fmt.Fprintln(out, summary)
-	if incomplete(total) {
+	if len(failed) == 0 && c.incomplete(total) {
 		return ErrRefused
 	}
-	return nil
+	return errors.Join(failed...)
 }
 
-func incomplete(r load.Result) bool { return r.Refused+r.Left+r.Changed > 0 }
+// incomplete says that the report names what is to be mended. Whether a zone is servable is the matter of an import that
+// makes the zone: another one may bring a part.
+func (c *Config) incomplete(r load.Result) bool {
+	return r.Refused+r.Left+r.Changed > 0 || c.target.CreateZone && r.NotServable > 0
+}
 
 func (c *Config) importOne(ctx context.Context, loader *load.Loader, s source, in io.Reader) (load.Result, error) {
 	text, err := loader.ReadText(ctx, s.name, func() ([]byte, error) {
@@ -254,7 +265,8 @@ func NewCommand() *cobra.Command {
 		Use:   "import FILE|-|axfr://SERVER[:PORT]/ZONE...",
 		Short: "bring zone files, transfers and manifests into zones",
 		Long: `Bring the records of zone files, or of zones that other servers hand out by AXFR, into a Zone: one Record for each RRset,
-through the API, as the user of the kubeconfig. A file that begins with "@ IN SOA" gets its origin from --origin, the
+through the API, as the user of the kubeconfig. A source that cannot be read or holds no zone is reported, the others are
+imported, and the exit code is 1. A file that begins with "@ IN SOA" gets its origin from --origin, the
 Zone, or its own name (example.org.zone, db.example.org). What is not taken is reported line by line with what would be right,
 and the exit code is 1. The same import again writes nothing.
 

@@ -293,6 +293,33 @@ func TestImport_takesAFileWhoseSOANamesNoHost(t *testing.T) {
 	}
 }
 
+// M2: a source that fails keeps none of the others out, and the exit code tells. A zone that name servers would not load
+// is said; it is the matter of an import that makes the zone.
+func TestImport_goesOnAfterASourceThatFails(t *testing.T) {
+	s := start(t)
+	s.makeZone("platform", "example-org", organisation())
+	other := write(t, "other.zone", "$ORIGIN example.net.\n@ 60 SOA ns h 1 1800 900 604800 300\n")
+	part := write(t, "part.zone", "www A 192.0.2.1\n")
+	got := s.importing("", other, "no-such-file", part, "--zone", "platform/example-org")
+	if got.failed == nil || !strings.Contains(got.failed.Error(), "import "+other+": the file is of zone example.net.") || !strings.Contains(got.failed.Error(), "open no-such-file") {
+		t.Errorf("%v", got.failed)
+	}
+	if got.out != "1 written, 1 unchanged, 0 left to others, 0 refused, 2 of 3 sources not imported\n" {
+		t.Errorf("standard output: %s", got.out)
+	}
+	noServer := write(t, "example.net.zone", "@ 60 SOA ns h 1 1800 900 604800 300\nwww 60 A 192.0.2.1\n")
+	made := s.importing("", noServer, "--zone", "platform/example-net", "--create-zone")
+	made.hears("zone example.net. (platform/example-net) is not servable: NoNameServers: ")
+	if !errors.Is(made.failed, importer.ErrRefused) {
+		t.Errorf("%v", made.failed)
+	}
+	more := s.importing("", noServer, "--zone", "platform/example-net")
+	more.hears("is not servable")
+	if more.failed != nil {
+		t.Errorf("a part for a zone that is not servable: %v", more.failed)
+	}
+}
+
 // canceling ends a context when a line is written to it.
 type canceling struct{ cancel func() }
 

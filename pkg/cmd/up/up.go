@@ -187,10 +187,17 @@ func (c *Config) loadAll(ctx context.Context, kubeconfig string) error {
 	if err != nil {
 		return err
 	}
+	var total load.Result
 	for _, source := range c.Load {
-		if _, err := loader.Load(ctx, source); err != nil {
+		one, err := loader.Load(ctx, source)
+		if err != nil {
 			return err
 		}
+		total.Add(one)
+	}
+	if total.Failed+total.Refused+total.Left+total.NotServable > 0 {
+		c.say("warning: not all of --load is served: %d files not loaded, %d lines or objects refused, %d objects left as others changed them, %d zones not servable: see above",
+			total.Failed, total.Refused, total.Left, total.NotServable)
 	}
 	return nil
 }

@@ -229,6 +229,26 @@ spec:
 	}
 }
 
+// U3: a file that is none, and a zone without name servers, keep nothing else from being served.
+func TestRun_servesTheRestWhereAFileCannotBeLoaded(t *testing.T) {
+	dir := t.TempDir()
+	readme := write(t, filepath.Join(dir, "README"), "This is no zone file.\n")
+	bare := write(t, filepath.Join(dir, "example.net.zone"), "$TTL 60\n@ SOA ns h 1 1800 900 604800 300\n")
+	good := write(t, filepath.Join(dir, "db.example.org"), "$TTL 60\n@ SOA ns h 1 1800 900 604800 300\n@ NS ns\nns A 192.0.2.1\n")
+	o := options(filepath.Join(dir, "data"))
+	o.Load = []string{readme, bare, good}
+	r := start(t, o)
+	soa(t, r.dns(t), "example.org.")
+	for _, want := range []string{
+		"not loaded: " + readme + ": no SOA", "zone example.net. (default/example.net) is not servable: NoNameServers: ",
+		"warning: not all of --load is served: 1 files not loaded, 0 lines or objects refused, 0 objects left as others changed them, 1 zones not servable",
+	} {
+		if !strings.Contains(r.out.String(), want) {
+			t.Errorf("nothing says %q in\n%s", want, r.out)
+		}
+	}
+}
+
 // S8.4: every propagation policy ends. Nothing here would take away a finalizer meant for a garbage collector.
 func TestRun_deletesUnderEveryPropagationPolicy(t *testing.T) {
 	records := start(t, options(filepath.Join(t.TempDir(), "data"))).client(t).KubizoneV1alpha1().Records("a")
