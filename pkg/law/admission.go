@@ -300,6 +300,7 @@ func (d *recordDecision) coexists(z *Zone, p *place, come *Contribution, others 
 		plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s at %s is occluded by NS records at or above it (S5.5)", t, p.fqdn))
 	}
 	d.remarks(z, p, come, others, plan)
+	d.warnOfDots(z, p, come, plan)
 	return owner, nil
 }
 

@@ -57,6 +57,8 @@ func (d *zoneDecision) rename(plan *Plan, s *seat) (*Plan, *Refusal) {
 		{Kind: ScanMembers, Zone: z.UID, Owner: name.Apex},
 		{Kind: ScanReferring, Target: &Ref{Namespace: z.Namespace, Name: z.Name}},
 	}
+	d.undottedZone(plan, s.fqdn)
+	d.undottedServers(plan, z, before)
 	d.dead(plan, z)
 	recount(plan, before.View, at, above)
 	d.resettle(plan, change, s, holding, before, scans, above, last, fmt.Sprintf("zone %s was renamed to %s", old, s.fqdn))

@@ -450,6 +450,8 @@ func (d *zoneDecision) found(plan *Plan, s *seat) (*Plan, *Refusal) {
 		}
 		return nil, refusal
 	}
+	d.undottedZone(plan, s.fqdn)
+	d.undottedServers(plan, z, nil)
 	d.dead(plan, z)
 	z.Serial = from
 	h := &Holding{Ref: spec.Ref, Follows: s.follows}
@@ -587,6 +589,7 @@ func (d *zoneDecision) amend(plan *Plan, s *seat) (*Plan, *Refusal) {
 	if refusal := d.nameServersFree(z, before, &h); refusal != nil || len(d.needs) > 0 {
 		return nil, refusal
 	}
+	d.undottedServers(plan, z, before)
 	if !ask.RulesChanged && slices.ContainsFunc(before.Made, func(s content.RRset) bool {
 		return !slices.ContainsFunc(z.Made, func(t content.RRset) bool { return s.Compare(t) == 0 && len(s.Data) <= len(t.Data) })
 	}) || slices.ContainsFunc(before.MadeNames, func(n name.Rel) bool { return !slices.Contains(z.MadeNames, n) }) {

@@ -5,7 +5,6 @@ package validation
 
 import (
 	"fmt"
-	"strings"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
@@ -25,7 +24,6 @@ func RecordWarnings(record *v1alpha1.Record) []string {
 		return nil
 	}
 	var warnings []string
-	fqdn := knownName(spec.DomainName, record.Status.FQDN)
 	seen := map[rdata.Value]bool{}
 	judge := func(text, path string) {
 		value, err := rdata.Parse(rrtype, text)
@@ -36,10 +34,6 @@ func RecordWarnings(record *v1alpha1.Record) []string {
 			warnings = append(warnings, fmt.Sprintf("%s: %q is there twice and makes one entry (S5.8)", path, cut(text)))
 		}
 		seen[value] = true
-		if forgottenDot(value, fqdn) {
-			host := value.Text[strings.LastIndexByte(value.Text, ' ')+1:]
-			warnings = append(warnings, fmt.Sprintf("%s: %q has no trailing dot, so it is relative to the zone; write %q if it is absolute (S5.1)", path, cut(host), cut(host+".")))
-		}
 	}
 	if spec.RData != "" {
 		judge(spec.RData, "spec.rdata")
@@ -48,21 +42,6 @@ func RecordWarnings(record *v1alpha1.Record) []string {
 		judge(text, fmt.Sprintf("spec.values[%d]", i))
 	}
 	return bounded(warnings)
-}
-
-// forgottenDot says that a host is relative and yet ends as the record's own absolute name does.
-func forgottenDot(value rdata.Value, fqdn name.Name) bool {
-	switch value.Type {
-	case rdata.CNAME, rdata.DNAME, rdata.NS, rdata.PTR, rdata.MX, rdata.SRV:
-	default:
-		return false
-	}
-	labels := fqdn.Labels()
-	if len(labels) < 2 {
-		return false
-	}
-	host := value.Text[strings.LastIndexByte(value.Text, ' ')+1:]
-	return strings.HasSuffix("."+host, "."+strings.Join(labels[len(labels)-2:], "."))
 }
 
 // ZoneWarnings says what is legal in a Zone but most likely not meant.

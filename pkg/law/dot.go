@@ -1,0 +1,139 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package law
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/law/content"
+)
+
+// A relative name that was meant to be absolute is legal and most likely wrong: the Warning prints the name it makes
+// (S1.1, S5.1).
+
+// maxDotHosts bounds how many hosts of one Record are looked up for their Warning: each costs reads that are compared
+// when the write is committed (I5).
+const maxDotHosts = 8
+
+// repeats reports whether a relative name ends in the name of the zone that it is relative to.
+func repeats(written name.Rel, origin name.Name) bool {
+	labels, end := written.Labels(), origin.Labels()
+	return len(end) > 0 && len(labels) >= len(end) && slices.Equal(labels[len(labels)-len(end):], end)
+}
+
+// undotted is the Warning about a name as it was written.
+func undotted(what, written string, means fmt.Stringer, sentence string) string {
+	return fmt.Sprintf("%s %q has no trailing dot, so it means %s; write %q if it is absolute (%s)", what, written, means, written+".", sentence)
+}
+
+// warnOfDots warns where the owner repeats the name of the zone, and of the first host of two labels or more that does
+// so or at which nothing of the zone stands.
+func (d *recordDecision) warnOfDots(z *Zone, p *place, come *Contribution, plan *Plan) {
+	if d.ask.Cascade {
+		return
+	}
+	if text := d.ask.After.DomainName; !name.IsAbsolute(text) && repeats(come.Owner, z.FQDN()) {
+		plan.Warnings = append(plan.Warnings, undotted("spec.domainName:", text, p.fqdn, "S1.1"))
+	}
+	looked := 0
+	for _, v := range come.Values {
+		text := v.Text[strings.LastIndexByte(v.Text, ' ')+1:]
+		target, ok := v.Target(z.FQDN())
+		if !ok || name.IsAbsolute(text) {
+			continue
+		}
+		host, ok := target.Rel(z.FQDN())
+		if !ok || len(host.Labels()) < 2 || lastLabel(host) == lastLabel(come.Owner) {
+			continue // what one part of a zone says of itself may come in any order
+		}
+		if !repeats(host, z.FQDN()) {
+			if looked++; looked > maxDotHosts {
+				return
+			}
+			if stands, known := d.standsAt(z, host); stands || !known {
+				continue // what is not known yet is asked for, of every host in one trip
+			}
+		}
+		plan.Warnings = append(plan.Warnings, undotted(fmt.Sprintf("%s at %s names a host:", come.Type, p.fqdn), text, target, "S5.1"))
+		return
+	}
+}
+
+func lastLabel(r name.Rel) string {
+	labels := r.Labels()
+	if len(labels) == 0 {
+		return ""
+	}
+	return labels[len(labels)-1]
+}
+
+// standsAt reports whether the zone has data at a name, or a child zone at or above it.
+func (d *recordDecision) standsAt(z *Zone, host name.Rel) (stands, known bool) {
+	keys := []Key{OwnerKey(z.UID, host)}
+	for up, ok := host, true; ok && !up.IsApex(); up, ok = up.Parent() {
+		if at, err := up.In(z.FQDN()); err == nil {
+			keys = append(keys, HoldingKey(z.View, at))
+		}
+	}
+	if !d.all(keys) {
+		return false, false
+	}
+	if o, _ := get[Owner](&d.reading, keys[0]); o != nil && len(o.types()) > 0 || slices.Contains(z.MadeNames, host) {
+		return true, true
+	}
+	for _, key := range keys[1:] {
+		if h, _ := get[Holding](&d.reading, key); h != nil && h.Parent != nil && h.Parent.UID == z.UID {
+			return true, true
+		}
+	}
+	return false, true
+}
+
+// undottedServers warns of relative name servers of two labels or more that the zone gives no address, but for those
+// it had before.
+func (d *zoneDecision) undottedServers(plan *Plan, z, before *Zone) {
+	if d.ask.Cascade {
+		return
+	}
+	for i, ns := range z.Header.NameServers {
+		if name.IsAbsolute(ns.Name) || len(ns.Addresses) > 0 {
+			continue
+		}
+		if before != nil && slices.ContainsFunc(before.Header.NameServers, func(old content.NameServer) bool { return old.Name == ns.Name && len(old.Addresses) == 0 }) {
+			continue
+		}
+		fqdn, err := name.ParseIn(ns.Name, z.FQDN())
+		if err != nil {
+			continue // validation says why
+		}
+		if host, ok := fqdn.Rel(z.FQDN()); ok && len(host.Labels()) >= 2 {
+			plan.Warnings = append(plan.Warnings, undotted(fmt.Sprintf("spec.nameServers[%d].name:", i), ns.Name, fqdn, "S5.1"))
+		}
+	}
+}
+
+// undottedZone warns of the name of a child zone that repeats the name of the zone it is relative to.
+func (d *zoneDecision) undottedZone(plan *Plan, fqdn name.Name) {
+	text := d.ask.After.DomainName
+	if d.ask.Cascade || name.IsAbsolute(text) {
+		return
+	}
+	written, err := name.ParseRel(text)
+	if err != nil {
+		return // validation says why
+	}
+	origin, ok := fqdn, true
+	for range written.Labels() {
+		origin, ok = origin.Parent()
+		if !ok {
+			return
+		}
+	}
+	if repeats(written, origin) {
+		plan.Warnings = append(plan.Warnings, undotted("spec.domainName:", text, fqdn, "S1.1"))
+	}
+}
