@@ -5,6 +5,8 @@ package cmd
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -12,11 +14,13 @@ import (
 	"os/signal"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/pkg/apiserver"
@@ -47,12 +51,14 @@ func New() *cobra.Command {
 changes a record, and secondaries are told within a second.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		// Main says where the commands are listed.
+		Version:       versions().text(),
+		// Main prints what is near to a misspelled word, in the one line of an error.
 		DisableSuggestions: true,
 		PersistentPreRunE: func(command *cobra.Command, _ []string) error {
 			return quiet(command.ErrOrStderr(), verbosity)
 		},
 	}
+	root.SetVersionTemplate("{{.Version}}\n")
 	root.PersistentFlags().IntVarP(&verbosity, "v", "v", 0, "how much is logged: 0 warnings and errors, 2 what happens, 4 and more for debugging")
 	root.AddCommand([]*cobra.Command{
 		up.NewCommand(&verbosity),
@@ -79,7 +85,13 @@ changes a record, and secondaries are told within a second.`,
 // explain has what is wrong with a command line end in the next step (C2): cobra's own words name the mistake alone.
 func explain(root *cobra.Command) {
 	root.SetFlagErrorFunc(func(command *cobra.Command, err error) error {
-		return fmt.Errorf("%w; %s --help lists the flags", err, command.CommandPath())
+		var unknown *pflag.NotExistError
+		var flags []string
+		if errors.As(err, &unknown) {
+			command.Flags().VisitAll(func(flag *pflag.Flag) { flags = append(flags, flag.Name) })
+			flags = near(unknown.GetSpecifiedName(), flags)
+		}
+		return fmt.Errorf("%w;%s %s --help lists the flags", err, didYouMean("--", flags), command.CommandPath())
 	})
 	for _, command := range root.Commands() {
 		judge := command.Args
@@ -87,34 +99,72 @@ func explain(root *cobra.Command) {
 			switch err := judge(command, arguments); {
 			case err == nil:
 				return nil
-			case !strings.Contains(strings.TrimSuffix(command.Use, " [flags]"), " "):
+			case !strings.Contains(command.Use, " "):
 				return fmt.Errorf("%s takes flags alone, and %q is none; %s --help lists them", command.CommandPath(), arguments[0], command.CommandPath())
 			default:
-				return fmt.Errorf("%d arguments where it is %s; %s --help says more", len(arguments), command.UseLine(), command.CommandPath())
+				_, takes, _ := strings.Cut(command.Use, " ")
+				return fmt.Errorf("%s takes %s, and the number of arguments is %d: write %s; %s --help says more", command.CommandPath(), takes, len(arguments), command.UseLine(), command.CommandPath())
 			}
 		}
 	}
 }
 
+// near are the words that one may have been meant to be, by cobra's measure.
+func near(typed string, words []string) []string {
+	all := &cobra.Command{SuggestionsMinimumDistance: 2}
+	for _, word := range words {
+		all.AddCommand(&cobra.Command{Use: word, Run: func(*cobra.Command, []string) {}})
+	}
+	return all.SuggestionsFor(typed)
+}
+
+func didYouMean(prefix string, words []string) string {
+	if len(words) == 0 {
+		return ""
+	}
+	return " did you mean " + prefix + strings.Join(words, " or "+prefix) + "?"
+}
+
+const (
+	// exitDiffers: the command was carried out, and the answer is no.
+	exitDiffers = 1
+	// exitFailed: it was not carried out, so there is no answer.
+	exitFailed = 2
+)
+
+// answers are the errors of commands that were carried out.
+var answers = []error{verifycmd.ErrDifferent, importer.ErrRefused, fsck.ErrDamaged, doctor.ErrFailed}
+
 // Main runs the command line and returns the exit code.
-func Main(arguments []string, out, errors io.Writer) int {
+func Main(arguments []string, out, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // the second signal is the system's again (C3)
 	root := New()
 	root.SetArgs(arguments)
 	root.SetOut(out)
-	root.SetErr(errors)
-	switch command, err := root.ExecuteContextC(ctx); {
+	root.SetErr(stderr)
+	command, err := root.ExecuteContextC(ctx)
+	switch {
 	case err == nil:
 		return 0
 	case command == root && !strings.Contains(err.Error(), "--help"):
 		// By itself it does nothing, so there was no such command.
-		fmt.Fprintf(errors, "kubizone: %v; kubizone --help lists the commands\n", err)
+		var typed string
+		var commands []string
+		if _, scan := fmt.Sscanf(err.Error(), "unknown command %q", &typed); scan == nil {
+			for _, command := range root.Commands() {
+				commands = append(commands, command.Name())
+			}
+		}
+		fmt.Fprintf(stderr, "kubizone: %v;%s kubizone --help lists the commands\n", err, didYouMean("", near(typed, commands)))
 	default:
-		fmt.Fprintf(errors, "kubizone: %v\n", err)
+		fmt.Fprintf(stderr, "kubizone: %v\n", err)
 	}
-	return 1
+	if slices.ContainsFunc(answers, func(answer error) bool { return errors.Is(err, answer) }) {
+		return exitDiffers
+	}
+	return exitFailed
 }
 
 // quiet sends warnings and errors to where errors go, and what is only information with -v alone (C4). klog is one for
@@ -142,27 +192,57 @@ func quiet(to io.Writer, verbosity int) error {
 	return nil
 }
 
+// version is this program, and the two libraries whose behaviour shows through.
+type version struct {
+	Version   string `json:"version"`
+	Go        string `json:"go"`
+	Platform  string `json:"platform"`
+	APIServer string `json:"apiserver"`
+	Etcd      string `json:"etcd"`
+}
+
+func versions() version {
+	v := version{Version: "v" + apiserver.Version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, APIServer: "unknown", Etcd: "unknown"}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, module := range info.Deps {
+			switch module.Path {
+			case "k8s.io/apiserver":
+				v.APIServer = module.Version
+			case "go.etcd.io/etcd/server/v3":
+				v.Etcd = module.Version
+			}
+		}
+	}
+	return v
+}
+
+func (v version) text() string {
+	return fmt.Sprintf("kubizone %s (%s %s, apiserver %s, etcd %s)", v.Version, v.Go, v.Platform, v.APIServer, v.Etcd)
+}
+
 func versionCommand() *cobra.Command {
-	return &cobra.Command{
+	output := "text"
+	command := &cobra.Command{
 		Use:   "version",
 		Short: "print the version",
 		Args:  cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintf(command.OutOrStdout(), "kubizone v%s (%s %s/%s, %s)\n", apiserver.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH, libraries())
+			text := versions().text()
+			switch output {
+			case "text":
+			case "json":
+				encoded, err := json.MarshalIndent(versions(), "", "  ")
+				if err != nil {
+					return err
+				}
+				text = string(encoded)
+			default:
+				return fmt.Errorf("--output %q: write text or json", output)
+			}
+			_, err := fmt.Fprintln(command.OutOrStdout(), text)
 			return err
 		},
 	}
-}
-
-// libraries are the two whose behaviour shows through.
-func libraries() string {
-	versions := map[string]string{"k8s.io/apiserver": "unknown", "go.etcd.io/etcd/server/v3": "unknown"}
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, module := range info.Deps {
-			if _, ours := versions[module.Path]; ours {
-				versions[module.Path] = module.Version
-			}
-		}
-	}
-	return "apiserver " + versions["k8s.io/apiserver"] + ", etcd " + versions["go.etcd.io/etcd/server/v3"]
+	command.Flags().StringVarP(&output, "output", "o", output, "text or json")
+	return command
 }

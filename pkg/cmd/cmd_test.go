@@ -5,6 +5,7 @@ package cmd
 
 import (
 	"bytes"
+	"encoding/json"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -28,6 +29,13 @@ func TestMain_printsVersionAndHelp(t *testing.T) {
 	code, out, _ := run("version")
 	if code != 0 || !strings.HasPrefix(out, "kubizone v"+apiserver.Version+" ") {
 		t.Errorf("version: %d %q", code, out)
+	}
+	if code, flag, _ := run("--version"); code != 0 || flag != out {
+		t.Errorf("--version: %d %q, want %q", code, flag, out)
+	}
+	var parsed struct{ Version string }
+	if code, text, _ := run("version", "-o", "json"); code != 0 || json.Unmarshal([]byte(text), &parsed) != nil || parsed.Version != "v"+apiserver.Version {
+		t.Errorf("version -o json: %d %q", code, text)
 	}
 	code, out, _ = run()
 	if code != 0 || !strings.Contains(out, "up ") || !strings.Contains(out, "version ") {
@@ -74,10 +82,12 @@ func TestMain_saysAnErrorOnceWithoutUsage(t *testing.T) {
 	}{
 		{[]string{"up", "--listen", "nowhere"}, "write an address and a port"},
 		{[]string{"up", "stray"}, `"stray" is none; kubizone up --help lists them`},
-		{[]string{"export"}, "kubizone export ZONE [flags]; kubizone export --help says more"},
+		{[]string{"export"}, "kubizone export takes ZONE, and the number of arguments is 0: write kubizone export ZONE [flags]; kubizone export --help says more"},
 		{[]string{"import"}, "kubizone import FILE"},
-		{[]string{"down"}, "kubizone --help lists the commands"},
-		{[]string{"up", "--no-such-flag"}, "kubizone up --help lists the flags"},
+		{[]string{"down"}, `unknown command "down" for "kubizone"; kubizone --help lists the commands`},
+		{[]string{"imprt"}, `unknown command "imprt" for "kubizone"; did you mean import? kubizone --help lists the commands`},
+		{[]string{"up", "--no-such-flag"}, "unknown flag: --no-such-flag; kubizone up --help lists the flags"},
+		{[]string{"up", "--dat-dir", "x"}, "unknown flag: --dat-dir; did you mean --data-dir? kubizone up --help lists the flags"},
 		{[]string{"--no-such-flag"}, "kubizone --help lists the flags"},
 		{[]string{"export", "zone", "--kubeconfig", "/no/such/file"}, "--kubeconfig: "},
 	} {
@@ -86,8 +96,25 @@ func TestMain_saysAnErrorOnceWithoutUsage(t *testing.T) {
 		if !strings.Contains(errors, tc.next) {
 			t.Errorf("%v: %q has no next step %q", arguments, errors, tc.next)
 		}
-		if code != 1 || out != "" || !strings.HasPrefix(errors, "kubizone: ") || strings.Contains(errors, "Usage:") || strings.Count(errors, "kubizone: ") != 1 {
+		if code != 2 || out != "" || !strings.HasPrefix(errors, "kubizone: ") || strings.Contains(errors, "Usage:") || strings.Count(errors, "kubizone: ") != 1 {
 			t.Errorf("%v: %d %q %q", arguments, code, out, errors)
+		}
+	}
+}
+
+// C2: 1 is an answer, 2 is none.
+func TestMain_tellsAnAnswerFromNone(t *testing.T) {
+	if code, out, errors := run("fsck", "--data-dir", t.TempDir()); code != 2 {
+		t.Errorf("fsck of nothing: %d %q %q", code, out, errors)
+	}
+	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := os.WriteFile(kubeconfig, []byte(`{"apiVersion": "v1", "kind": "Config", "current-context": "c", "contexts": [{"name": "c", "context": {"cluster": "c"}}],
+		"clusters": [{"name": "c", "cluster": {"server": "https://127.0.0.1:1"}}]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, arguments := range [][]string{{"doctor"}, {"verify", "a/b"}, {"import", "--zone", "a/b", "../../test/testdata/root-2018031200.zone"}} {
+		if code, out, errors := run(append(arguments, "--kubeconfig", kubeconfig)...); code != 2 {
+			t.Errorf("%v where nobody listens: %d %q %q", arguments, code, out, errors)
 		}
 	}
 }

@@ -20,8 +20,12 @@ import (
 	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
 )
 
-// ErrFailed says that the findings name what keeps the API from being served.
-var ErrFailed = errors.New("something is wrong: see FAIL above")
+var (
+	// ErrFailed says that the findings name what keeps the API from being served.
+	ErrFailed = errors.New("something is wrong: see FAIL above")
+	// ErrUnanswered says that kube-apiserver could not be asked.
+	ErrUnanswered = errors.New("nothing could be checked: see FAIL above")
+)
 
 // Status is how bad a finding is.
 type Status string
@@ -87,7 +91,8 @@ func NewCommand() *cobra.Command {
 		Long: `Look at everything between kube-apiserver and the server: the APIService and why it is not available, Service, endpoints and
 pods, the certificate that is served and the one that is trusted, what the server may do at kube-apiserver, whether this
 kube-apiserver has what the server needs, the Roles that give the right to make zones that no other encloses, etcd, and the Records
-that an upgrade releases or has released. Nothing is changed. The exit code is 1 when a check fails.`,
+that an upgrade releases or has released. Nothing is changed. The exit code is 1 when a check fails, 2 when
+kube-apiserver could not be asked.`,
 		Example: "  kubizone doctor\n  kubizone doctor -o json",
 		Args:    cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
@@ -101,7 +106,8 @@ that an upgrade releases or has released. Nothing is changed. The exit code is 1
 	return command
 }
 
-// Run looks and writes the findings. The error is ErrFailed when one of them is a FAIL.
+// Run looks and writes the findings. The error is ErrFailed when one of them is a FAIL, and ErrUnanswered when
+// kube-apiserver could not be asked.
 func (o *Options) Run(ctx context.Context, out io.Writer) error {
 	config, _, err := o.kubeconfig.Client()
 	if err != nil {
@@ -121,8 +127,11 @@ func (o *Options) Run(ctx context.Context, out io.Writer) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
-	findings := judge(gather(ctx, client, registrations, objects, o.APIService), time.Now())
-	return write(out, findings, o.Output)
+	seen := gather(ctx, client, registrations, objects, o.APIService)
+	if err := write(out, judge(seen, time.Now()), o.Output); err == nil || seen.versionErr == nil {
+		return err
+	}
+	return ErrUnanswered
 }
 
 func write(out io.Writer, findings []Finding, form string) error {

@@ -11,7 +11,6 @@ import (
 	"io"
 	"net"
 	"net/netip"
-	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -33,8 +32,12 @@ import (
 	"kubi.zone/kubizone/pkg/verify"
 )
 
-// ErrDifferent: a server does not answer as the zone is, or could not be asked.
-var ErrDifferent = errors.New("not every server answers as the zone is")
+var (
+	// ErrDifferent: a server does not answer as the zone is.
+	ErrDifferent = errors.New("not every server answers as the zone is")
+	// ErrUnanswered: all that answer do so as the zone is, but not all answer.
+	ErrUnanswered = errors.New("not every server could be compared: see Failed above")
+)
 
 const (
 	formatText = "text"
@@ -78,7 +81,8 @@ type Result struct {
 	Servers []verify.Report `json:"servers"`
 }
 
-// Run compares the zone that text names, NAMESPACE/NAME or NAME. The error is ErrDifferent where something differs.
+// Run compares the zone that text names, NAMESPACE/NAME or NAME. The error is ErrDifferent where something differs, and ErrUnanswered
+// where nothing does but a server could not be compared.
 func (o *Options) Run(ctx context.Context, text string, out, remarks io.Writer) error {
 	if o.Output != formatText && o.Output != formatJSON {
 		return fmt.Errorf("--output %q: write %s or %s", o.Output, formatText, formatJSON)
@@ -133,8 +137,17 @@ func (o *Options) Run(ctx context.Context, text string, out, remarks io.Writer) 
 	} else {
 		err = result.print(out)
 	}
-	if err == nil && slices.ContainsFunc(result.Servers, func(r verify.Report) bool { return !r.Equal() }) {
-		err = ErrDifferent
+	if err != nil {
+		return err
+	}
+	for _, server := range result.Servers {
+		switch {
+		case server.Equal():
+		case server.State != verify.Failed:
+			return ErrDifferent
+		default:
+			err = ErrUnanswered
+		}
 	}
 	return err
 }
@@ -293,8 +306,8 @@ func NewCommand() *cobra.Command {
 		Short: "compare what name servers answer with what a zone contains",
 		Long: `Ask name servers for a zone and print where each stands against what the API says: its serial, and the RRsets that are
 missing, foreign or different. Servers are those of the zone's Deliveries, each asked with the key that its class knows it by,
-and those of --name-server. A server that does not hand out the zone is asked for each RRset. It ends with 1 when anything differs. ZONE is the name of the Zone object, or
-NAMESPACE/NAME.`,
+and those of --name-server. A server that does not hand out the zone is asked for each RRset. The exit code is 1 when anything differs,
+2 when nothing does but a server could not be compared. ZONE is the name of the Zone object, or NAMESPACE/NAME.`,
 		Example: `  kubizone verify -n platform example-org --name-server 192.0.2.53 --name-server 198.51.100.53:5353
   kubizone verify platform/example-org --tsig-key-file transfer.key -o json`,
 		Args: cobra.ExactArgs(1),
