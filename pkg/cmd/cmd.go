@@ -51,7 +51,7 @@ func New() *cobra.Command {
 changes a record, and secondaries are told within a second.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Version:       versions().text(),
+		Version:       thisBuild().text(),
 		// Main prints what is near to a misspelled word, in the one line of an error.
 		DisableSuggestions: true,
 		PersistentPreRunE: func(command *cobra.Command, _ []string) error {
@@ -192,8 +192,8 @@ func quiet(to io.Writer, verbosity int) error {
 	return nil
 }
 
-// version is this program, and the two libraries whose behaviour shows through.
-type version struct {
+// build is this program, and the two libraries whose behaviour shows through.
+type build struct {
 	Version   string `json:"version"`
 	Go        string `json:"go"`
 	Platform  string `json:"platform"`
@@ -201,8 +201,8 @@ type version struct {
 	Etcd      string `json:"etcd"`
 }
 
-func versions() version {
-	v := version{Version: "v" + apiserver.Version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, APIServer: "unknown", Etcd: "unknown"}
+func thisBuild() build {
+	v := build{Version: "v" + apiserver.Version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, APIServer: "unknown", Etcd: "unknown"}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, module := range info.Deps {
 			switch module.Path {
@@ -216,7 +216,7 @@ func versions() version {
 	return v
 }
 
-func (v version) text() string {
+func (v build) text() string {
 	return fmt.Sprintf("kubizone %s (%s %s, apiserver %s, etcd %s)", v.Version, v.Go, v.Platform, v.APIServer, v.Etcd)
 }
 
@@ -227,11 +227,11 @@ func versionCommand() *cobra.Command {
 		Short: "print the version",
 		Args:  cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
-			text := versions().text()
+			text := thisBuild().text()
 			switch output {
 			case "text":
 			case "json":
-				encoded, err := json.MarshalIndent(versions(), "", "  ")
+				encoded, err := json.MarshalIndent(thisBuild(), "", "  ")
 				if err != nil {
 					return err
 				}
