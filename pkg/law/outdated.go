@@ -132,6 +132,36 @@ func (o *Outdated) Records() []OutdatedRecord {
 
 // judge adds who cannot stand together.
 func (at *crowd) judge(out []OutdatedRecord) []OutdatedRecord {
+	records := map[rdata.Type]int{}
+	values := map[rdata.Type]map[Digest]int{}
+	count := func(s standing, n int) {
+		if records[s.t] += n; records[s.t] == 0 {
+			delete(records, s.t)
+		}
+		for _, v := range s.values {
+			if values[s.t] == nil {
+				values[s.t] = map[Digest]int{}
+			}
+			if values[s.t][v] += n; values[s.t][v] == 0 {
+				delete(values[s.t], v)
+			}
+		}
+	}
+	for _, s := range at.records {
+		count(s, 1)
+	}
+	types := func() int { return at.zone.typesAt(at.owner, slices.Collect(maps.Keys(records))) }
+	before := types()
+	too := map[rdata.Type]int{} // of which a name has one, and this one so many
+	for t, of := range values {
+		if len(of) > 1 {
+			too[t] = len(of)
+		}
+	}
+	if before <= MaxTypesAtName && len(too) == 0 {
+		return out
+	}
+	now := before
 	rank := func(s standing) int { // the zone's own came first
 		if s.record.Namespace == at.zone.Namespace {
 			return 0
@@ -142,40 +172,20 @@ func (at *crowd) judge(out []OutdatedRecord) []OutdatedRecord {
 		return cmp.Or(cmp.Compare(rank(y), rank(x)), cmp.Compare(y.created, x.created), cmp.Compare(y.record.UID, x.record.UID))
 	})
 	fqdn, _ := at.owner.In(at.zone.FQDN()) // records stand there, so it is short enough
-	types := func(of []standing) int {
-		list := make([]rdata.Type, len(of))
-		for i, s := range of {
-			list[i] = s.t
-		}
-		return at.zone.typesAt(at.owner, list)
-	}
-	values := func(of []standing, t rdata.Type) int {
-		all := map[Digest]bool{}
-		for _, s := range of {
-			if s.t == t {
-				for _, v := range s.values {
-					all[v] = true
-				}
-			}
-		}
-		return len(all)
-	}
-	many := types(at.records) > MaxTypesAtName
-	left := slices.Clone(at.records)
 	for _, s := range at.records {
-		i := slices.IndexFunc(left, func(x standing) bool { return x.record == s.record })
-		others := slices.Delete(slices.Clone(left), i, i+1)
 		r := OutdatedRecord{Zone: at.zone, Record: s.record}
-		switch n := values(at.records, s.t); {
+		switch n := too[s.t]; {
 		case n > 1:
-			r.Why, r.Stays = several(s.t, fqdn, n), values(left, s.t) < 2
-		case many:
-			r.Why, r.Stays = manyTypes(fqdn), types(left) <= MaxTypesAtName || types(others) == types(left)
+			r.Why, r.Stays = several(s.t, fqdn, n), len(values[s.t]) < 2
+		case before > MaxTypesAtName:
+			r.Why, r.Stays = manyTypes(fqdn), now <= MaxTypesAtName || records[s.t] > 1
 		default:
 			continue
 		}
 		if !r.Stays {
-			left = others
+			if count(s, -1); records[s.t] == 0 {
+				now = types()
+			}
 		}
 		out = append(out, r)
 	}

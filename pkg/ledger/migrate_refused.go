@@ -6,6 +6,7 @@ package ledger
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -61,7 +62,7 @@ func releaseRefused(ctx context.Context, m *migrating) error {
 	}); err != nil {
 		return err
 	}
-	for all := outdated.Records(); len(all) > 0; {
+	for all := slices.DeleteFunc(outdated.Records(), func(r law.OutdatedRecord) bool { return r.Stays }); len(all) > 0; {
 		z := all[0].Zone
 		w := m.work(z, fmt.Sprintf("records in zone %s are refused now", z.FQDN()))
 		w.ID += "-" + all[0].Record.UID

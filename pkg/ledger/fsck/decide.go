@@ -85,7 +85,7 @@ func (c *check) checkAdopted(r *record) {
 	if ok && p != nil && p.Zone != nil && p.Zone.UID == r.zone.UID || p != nil && p.Zone == nil && slices.Contains(orderly, p.Reason) {
 		return
 	}
-	if p != nil && p.Zone == nil && law.OutdatedReason(p.Reason, r.Type) && (c.unreleased || c.goes[r.UID]) {
+	if p != nil && p.Zone == nil && law.OutdatedReason(p.Reason, r.Type) && c.refusedNow[r.UID] {
 		return // listed by checkOutdated
 	}
 	want := "facts that fit each other"
@@ -100,7 +100,10 @@ func (c *check) checkAdopted(r *record) {
 // checkOutdated lists what a running server will let go since it is refused now (S5.9).
 func (c *check) checkOutdated() {
 	for _, r := range c.outdated.Records() {
-		if !r.Stays && (c.unreleased || c.goes[r.Record.UID]) {
+		if !c.unreleased && !c.releasing[r.Zone.UID] {
+			continue
+		}
+		if c.refusedNow[r.Record.UID] = true; !r.Stays {
 			c.refused(c.layout.Record(r.Record.Namespace, r.Record.Name), "adopted by zone "+r.Zone.FQDN().String(), r.Why.Message)
 		}
 	}
@@ -203,7 +206,7 @@ func (c *check) covered(r *record) bool {
 			return true
 		}
 	}
-	return c.goes[r.UID] || r.adopted == nil && c.leftAlone(r.Namespace) || c.scanned(func(s *law.Scan) bool {
+	return c.refusedNow[r.UID] || r.adopted == nil && c.leftAlone(r.Namespace) || c.scanned(func(s *law.Scan) bool {
 		switch s.Kind {
 		case law.ScanMembers:
 			return r.adopted != nil && string(r.adopted.UID) == s.Zone && (r.zone == nil || strings.HasPrefix(r.owner.Key(), s.Owner.Key()))

@@ -18,26 +18,28 @@ import (
 // model is the store as the objects tell it, with the few internal values that
 // no object determines: works in progress, and how a member was admitted.
 type model struct {
-	zones    map[string]*zone // by uid, pending ones too
-	objects  map[law.Ref]*zone
-	names    map[place]*zone // standing zones
-	below    []place         // keys of names, sorted by view and key
-	works    map[string]*law.Work
-	purging  map[string]bool // uids of removed zones whose keys a work will take away
-	unread   unread
-	debts    map[edge]bool
-	cuts     map[edge]*law.CountedCut
-	records  []*record
-	waited   map[string]bool // keys with a waiter mark
-	goes     map[string]bool // uids of records that works let go, since they are refused now
-	outdated law.Outdated
+	zones   map[string]*zone // by uid, pending ones too
+	objects map[law.Ref]*zone
+	names   map[place]*zone // standing zones
+	below   []place         // keys of names, sorted by view and key
+	works   map[string]*law.Work
+	purging map[string]bool // uids of removed zones whose keys a work will take away
+	unread  unread
+	debts   map[edge]bool
+	cuts    map[edge]*law.CountedCut
+	records []*record
+	waited  map[string]bool // keys with a waiter mark
+	// releasing are the uids of zones that a work takes records from, since they are refused now; refusedNow
+	// those of the records, and of records that cannot stand together with them.
+	releasing, refusedNow map[string]bool
+	outdated              law.Outdated
 	// unreleased: the store is of a format before that of the migration that owes those works.
 	unreleased bool
 }
 
 func newModel() model {
 	return model{zones: map[string]*zone{}, objects: map[law.Ref]*zone{}, names: map[place]*zone{}, works: map[string]*law.Work{},
-		purging: map[string]bool{}, unread: unread{map[law.Ref]string{}, map[string]string{}, map[string]int{}}, debts: map[edge]bool{}, cuts: map[edge]*law.CountedCut{}, waited: map[string]bool{}, goes: map[string]bool{}}
+		purging: map[string]bool{}, unread: unread{map[law.Ref]string{}, map[string]string{}, map[string]int{}}, debts: map[edge]bool{}, cuts: map[edge]*law.CountedCut{}, waited: map[string]bool{}, releasing: map[string]bool{}, refusedNow: map[string]bool{}}
 }
 
 // unread are zones that cannot be read. What belongs to one is not called damage, or somebody would mend by taking it away.

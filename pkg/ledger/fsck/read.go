@@ -189,8 +189,10 @@ func (c *check) readOutbox() error {
 				c.damage(key, "I4", "purges the keys of zone "+z.key, "nothing purged: that zone exists")
 			}
 		}
-		for _, r := range w.Refused {
-			c.goes[r.UID] = true
+		if len(w.Refused) > 0 {
+			for _, p := range w.Zones {
+				c.releasing[p.UID] = true
+			}
 		}
 		c.owed(key, "I4", w.Reason, "carried out")
 		if w.Move != nil {
