@@ -6,6 +6,7 @@ package ledger
 import (
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -48,14 +49,17 @@ func TestLanes_aMoveWaitsForNoCascade(t *testing.T) {
 func TestLanes_haveSlicesOfTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newLanes(maxLanes)
+		var mu sync.Mutex
 		var order []string
+		begins := func(name string) { mu.Lock(); order = append(order, name); mu.Unlock() }
+		begun := func() []string { mu.Lock(); defer mu.Unlock(); return slices.Clone(order) }
 		stop := make(chan struct{})
 		for i := range maxLanes + 2 {
 			name := fmt.Sprintf("team-%d", i)
 			time.Sleep(time.Millisecond) // they come in this order
 			go func() {
 				at, _ := p.enter(t.Context(), name)
-				order = append(order, name)
+				begins(name)
 				for {
 					select {
 					case <-stop:
@@ -68,19 +72,19 @@ func TestLanes_haveSlicesOfTime(t *testing.T) {
 						p.exit(at)
 						<-turn
 						at.since = time.Now()
-						order = append(order, name)
+						begins(name)
 					}
 				}
 			}()
 		}
 		time.Sleep(laneSlice / 2)
 		synctest.Wait()
-		if len(order) != maxLanes {
-			t.Errorf("%d cascades run, want %d", len(order), maxLanes)
+		if n := len(begun()); n != maxLanes {
+			t.Errorf("%d cascades run, want %d", n, maxLanes)
 		}
 		time.Sleep(laneSlice)
 		synctest.Wait()
-		if want := []string{"team-8", "team-9"}; len(order) < maxLanes+2 || !slices.Equal(order[maxLanes:maxLanes+2], want) {
+		if want, order := []string{"team-8", "team-9"}, begun(); len(order) < maxLanes+2 || !slices.Equal(order[maxLanes:maxLanes+2], want) {
 			t.Errorf("after a slice %v have a place, want %v first", order[maxLanes:], want)
 		}
 		time.Sleep(laneSlice)
