@@ -445,10 +445,10 @@ func (w *world) putRecord(r law.Record) (*law.Plan, *law.Refusal) {
 	}
 	w.apply(o, false, out.Plan, nil)
 	w.records[o] = &recordObject{record: r, placed: *out.Plan.Record, waits: out.Plan.Orphan}
-	w.payDebts()
 	if out.Plan.Move != nil && !w.halfway {
 		w.checkArrival(out.Plan)
 	}
+	w.payDebts()
 	return out.Plan, nil
 }
 
