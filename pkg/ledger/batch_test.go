@@ -146,6 +146,7 @@ var allOfHalfway = []string{"alone", "r0", "r1", "r2", "r3"}
 
 // The server that made the log may be dead: any other carries it out (I4).
 func TestBatch_aLogIsSweptByAnotherServer_I4(t *testing.T) {
+	t.Parallel()
 	h := newHalfway(t)
 	h.other.Run()
 	store.Eventually(t, "all records are written", func() bool { return slices.Equal(h.names(), allOfHalfway) })
@@ -161,6 +162,7 @@ func TestBatch_aLogIsSweptByAnotherServer_I4(t *testing.T) {
 
 // Encrypted values are not compared where a log is carried out: neither log nor reservation rests on that.
 func TestBatch_underEncryption(t *testing.T) {
+	t.Parallel()
 	h := newHalfway(t, store.Encrypted(provided("one")))
 	h.other.Run()
 	store.Eventually(t, "all records are written", func() bool { return slices.Equal(h.names(), allOfHalfway) })
@@ -169,6 +171,7 @@ func TestBatch_underEncryption(t *testing.T) {
 
 // Who wants a record that a log reserves finds it as the log says.
 func TestBatch_aReservedNameIsTaken_I5(t *testing.T) {
+	t.Parallel()
 	for i, writing := range []func(h *halfway) error{
 		func(h *halfway) error {
 			_, err := h.other.CreateRecord(t.Context(), store.Record("team", "r3", "other.example.org.", "A", "192.0.2.9"))
@@ -197,6 +200,7 @@ func TestBatch_aReservedNameIsTaken_I5(t *testing.T) {
 // A record that a log has let go of, or put under another name, does not go together with what stands beside it until it
 // is written: who writes it meanwhile writes on what the log says (I5).
 func TestBatch_aReservedRecordIsWrittenOnWhatTheLogSays_I5(t *testing.T) {
+	t.Parallel()
 	for what, decided := range map[string]func(h *halfway, r string) error{
 		"deleted": func(h *halfway, r string) error { return h.stopped.DeleteRecord(context.Background(), "team", r) },
 		"renamed": func(h *halfway, r string) error {
@@ -237,6 +241,7 @@ func TestBatch_aReservedRecordIsWrittenOnWhatTheLogSays_I5(t *testing.T) {
 // What is sent before the commit point is answered may be late as well: the record has been written by another server since,
 // removed, and reserved by a log of its own. Then it does nothing (I5).
 func TestBatch_anEarlyRecordThatComesLateDoesNothing_I5(t *testing.T) {
+	t.Parallel()
 	for name, change := range map[string][]func(*store.Store){"plain": nil, "encrypted": {store.Encrypted(provided("one"))}} {
 		t.Run(name, func(t *testing.T) {
 			h := aboutToStop(t, change...).beside(always)
@@ -274,6 +279,7 @@ func TestBatch_anEarlyRecordThatComesLateDoesNothing_I5(t *testing.T) {
 // The control of the tests above: who does not compare reservations takes the name,
 // the log takes it back, and two zones count it.
 func TestBatch_withoutTheCompareOfReservationsTheDamageIsSeen(t *testing.T) {
+	t.Parallel()
 	h := newHalfway(t, store.Unchecked)
 	blind := h.Server(ledger.DropGuards("reserved"))
 	store.Must(blind.CreateZone(store.Zone("infra", "y", "example.net.", store.Allow("", "*"))))
@@ -288,6 +294,7 @@ func TestBatch_withoutTheCompareOfReservationsTheDamageIsSeen(t *testing.T) {
 // What a delegation's withdrawal meets was decided before it: written before it
 // too, and released by its cascade (I5).
 func TestBatch_aZoneIsWrittenAfterItsLogs_I5(t *testing.T) {
+	t.Parallel()
 	h := newHalfway(t)
 	z := store.Must(h.other.UpdateZone("infra", "z", func(z *v1alpha1.Zone) { z.Spec.Delegations = nil }))
 	if have := h.names(); !slices.Equal(have, allOfHalfway) {
@@ -309,6 +316,7 @@ func TestBatch_aZoneIsWrittenAfterItsLogs_I5(t *testing.T) {
 
 // A view that starts at such a moment has what the zone's serial says (I2).
 func TestBatch_aViewStartsWithTheStandingLog_I2(t *testing.T) {
+	t.Parallel()
 	h := newHalfway(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -341,6 +349,7 @@ func (firstBase) Apply(string, content.Transaction) {}
 // Each of a batch is decided on what those before it leave, and what is no matter
 // for a batch goes its own way.
 func TestBatch_refusalsAndLoneWritesOfOneBatch(t *testing.T) {
+	t.Parallel()
 	s := store.New(t)
 	g := &gate{}
 	server := s.Server(func(c *ledger.Config) { c.Fault = g.pass })
@@ -433,6 +442,7 @@ func TestBatch_refusalsAndLoneWritesOfOneBatch(t *testing.T) {
 // write along is decided anew afterwards. The race detector judges this; without it,
 // what he writes into the object would be in the zone.
 func TestBatch_whoHasGoneIsNotReadAgain(t *testing.T) {
+	t.Parallel()
 	s := store.New(t)
 	g := &gate{}
 	server, other := s.Server(func(c *ledger.Config) { c.Fault = g.pass }), s.Server()
@@ -487,6 +497,8 @@ func TestBatch_whoHasGoneIsNotReadAgain(t *testing.T) {
 // What etcd takes in one transaction is what it was told: who finds it to be less than an embedded one is told
 // decides smaller batches from then on, and nobody hears of it.
 func TestBatch_isAsLargeAsEtcdTakes(t *testing.T) {
+	notUnderRace(t)
+	t.Parallel()
 	for what, x := range map[string]struct {
 		change  func(*embed.Config)
 		batches int64 // of each zone and round; 0: as many as it takes
@@ -545,6 +557,7 @@ func TestBatch_isAsLargeAsEtcdTakes(t *testing.T) {
 // Where the record is being written that the only one waiting wants, he has his turn
 // after that.
 func TestBatch_aRecordIsWantedWhileItIsWritten(t *testing.T) {
+	t.Parallel()
 	s := store.New(t)
 	g := &gate{}
 	server := s.Server(func(c *ledger.Config) { c.Fault = g.pass }, ledger.SlowTurn(never))
@@ -618,6 +631,7 @@ func (t refusingTxn) Commit() (*clientv3.TxnResponse, error) {
 // Where etcd is full between a batch's commit point and its records, no client reads
 // that nothing was written: the zone has all of them, and so will the store (S7.1).
 func TestBatch_whatIsDecidedIsNotCalledRefused_S7_1(t *testing.T) {
+	t.Parallel()
 	full := &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusInsufficientStorage, Reason: "InsufficientStorage", Message: "nothing was written"}}
 	for what, cause := range map[string]error{"as etcd says it": rpctypes.ErrNoSpace, "as clients are told": full} {
 		t.Run(what, func(t *testing.T) {

@@ -32,6 +32,8 @@ func served(name, domain string, hosts, addresses int, below string) *v1alpha1.Z
 // Whoever has a zone in a chain chooses its labels and its name servers. None makes the rename of what it follows stop
 // halfway, for the chain's owner cannot undo it (S6.8): names of two paths, each of many labels, and servers at many names.
 func TestCascade_renamesWhateverFollows_S6_8(t *testing.T) {
+	notUnderRace(t)
+	t.Parallel()
 	for _, x := range []struct{ labels, hosts int }{{37, 15}, {38, 90}, {60, 3}, {100, 90}} {
 		t.Run(fmt.Sprintf("%d labels, %d name servers", x.labels, x.hosts), func(t *testing.T) {
 			st := store.New(t)
@@ -59,6 +61,8 @@ func TestCascade_renamesWhateverFollows_S6_8(t *testing.T) {
 
 // A zone that waits is decided by a cascade of the zone that it waits for, which is another's (S3.1).
 func TestCascade_letsAnyWaitingZoneStand_S3_1(t *testing.T) {
+	notUnderRace(t)
+	t.Parallel()
 	st := store.New(t)
 	s := st.Server()
 	s.Run()
@@ -78,6 +82,8 @@ func TestCascade_letsAnyWaitingZoneStand_S3_1(t *testing.T) {
 
 // What a child puts into its parent, the parent can be rid of: in one transaction, however much there is (S3.4, S6.1).
 func TestChild_glueCanBeTakenAway_S6_1(t *testing.T) {
+	notUnderRace(t)
+	t.Parallel()
 	st := store.New(t)
 	s := st.Server()
 	s.Run()
@@ -110,6 +116,7 @@ func TestChild_glueCanBeTakenAway_S6_1(t *testing.T) {
 
 // What is remembered of a zone that nobody writes any more is let go of, and read again when somebody does.
 func TestLedger_forgetsZonesThatNobodyWrites(t *testing.T) {
+	t.Parallel()
 	st := store.New(t)
 	s := st.Server()
 	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"))))

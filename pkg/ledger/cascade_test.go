@@ -116,6 +116,7 @@ func interrupted(t *testing.T, st *store.Store, between func(i int)) (times int)
 }
 
 func TestCascade_interruptedAnywhereItGoesOn_I4(t *testing.T) {
+	t.Parallel()
 	n := scale(120, 40)
 	in := func(i int) *v1alpha1.Record {
 		return store.Record(fmt.Sprintf("team-%d", i%3), fmt.Sprintf("r%d", i), fmt.Sprintf("r%d.dev.example.org.", i), "A", fmt.Sprintf("192.0.2.%d", i%250))
@@ -166,6 +167,8 @@ func TestCascade_interruptedAnywhereItGoesOn_I4(t *testing.T) {
 }
 
 func TestCascade_renamedZoneInterrupted_S6_8(t *testing.T) {
+	notUnderRace(t)
+	t.Parallel()
 	st := store.New(t)
 	s := st.Server()
 	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"))))
@@ -194,6 +197,7 @@ func TestCascade_renamedZoneInterrupted_S6_8(t *testing.T) {
 }
 
 func TestCascade_deletedZoneReleasesAll_S8_1(t *testing.T) {
+	t.Parallel()
 	st := store.New(t)
 	s := st.Server()
 	stop := s.Run()
@@ -226,6 +230,7 @@ func TestCascade_deletedZoneReleasesAll_S8_1(t *testing.T) {
 // A child's name servers change under load from two servers; in the end its
 // parent counts what the child has, once.
 func TestDebt_parentFollowsItsChildUnderLoad_S6_1(t *testing.T) {
+	t.Parallel()
 	st := store.New(t)
 	servers := []*store.Server{st.Server(), st.Server()}
 	servers[0].Run()
@@ -271,6 +276,7 @@ func TestDebt_parentFollowsItsChildUnderLoad_S6_1(t *testing.T) {
 // servers try to take their names: until the cascade is through they are held
 // as they were in the zone that went (S2.7).
 func TestCascade_nobodyStealsANameOfAZoneThatWent_S2_7(t *testing.T) {
+	t.Parallel()
 	nobodySteals(t, func(s *store.Server) {
 		store.Must(s.CreateZone(store.Zone("infra", "dev", "dev.example.org.", store.Allow("", "*"))))
 	}, func(s *store.Server) error { return s.DeleteZone("infra", "dev") })
@@ -279,6 +285,7 @@ func TestCascade_nobodyStealsANameOfAZoneThatWent_S2_7(t *testing.T) {
 // The same while a zone is made over records of the zone above it: also between
 // the step that takes a record out and the one that takes it in.
 func TestCascade_nobodyStealsANameOfAZoneThatComes_S2_7(t *testing.T) {
+	t.Parallel()
 	nobodySteals(t, func(*store.Server) {}, func(s *store.Server) error {
 		_, err := s.CreateZone(store.Zone("infra", "dev", "dev.example.org.", store.Allow("", "*")))
 		return err
@@ -343,6 +350,7 @@ func nobodySteals(t *testing.T, before func(*store.Server), change func(*store.S
 // A zone takes a name that was served further on: its serial goes on from there
 // (S6.5), and its journal from where it was itself (I2).
 func TestCascade_renamedToANameServedBefore_S6_5(t *testing.T) {
+	t.Parallel()
 	st := store.New(t)
 	s := st.Server()
 	s.Run()
@@ -367,6 +375,7 @@ func TestCascade_renamedToANameServedBefore_S6_5(t *testing.T) {
 // While one tenant's cascade stands still, another's goes through, and the zone that
 // both take records from is delivered as it is after a minute (S7.2).
 func TestCascade_nobodyWaitsForAnothers_S7_2(t *testing.T) {
+	t.Parallel()
 	st := store.New(t)
 	var late atomic.Bool
 	var held atomic.Int64

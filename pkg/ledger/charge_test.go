@@ -52,6 +52,7 @@ func metered(b *bill) func(*ledger.Config) {
 // S9.2: the namespace of a write pays for all that it puts into etcd: the zone of another namespace that it writes, the parent whose
 // delegation it changes, the cascade that it causes. A refusal costs nothing.
 func TestMetered_theWriterPays_S9_2(t *testing.T) {
+	t.Parallel()
 	var b bill
 	st := store.New(t)
 	s := st.Server(metered(&b))
@@ -143,6 +144,7 @@ func (s *sizes) now() map[string]int64 {
 // S9.1: what the Records and Zones of a namespace take is counted as it is stored, alike by a server that starts and one that follows, and the
 // estimate of what the ledger's own keys take is about what they do.
 func TestFollowSizes_S9_1(t *testing.T) {
+	t.Parallel()
 	st := store.New(t)
 	s := st.Server()
 	s.Run()

@@ -15,6 +15,7 @@ import (
 )
 
 func TestNamespaces_areThoseWithObjects_S8_3(t *testing.T) {
+	t.Parallel()
 	st := store.New(t)
 	s := st.Server()
 	if got, err := s.Ledger.Namespaces(t.Context()); len(got) != 0 || err != nil {
@@ -34,6 +35,7 @@ func TestNamespaces_areThoseWithObjects_S8_3(t *testing.T) {
 }
 
 func TestRememberCluster_firstOneStays_S8_3(t *testing.T) {
+	t.Parallel()
 	st := store.New(t)
 	a, b := st.Server(), st.Server()
 	var group sync.WaitGroup
@@ -70,6 +72,7 @@ func TestRememberCluster_firstOneStays_S8_3(t *testing.T) {
 }
 
 func TestTakeReapingTurn_isOneForAllReplicas_S8_3(t *testing.T) {
+	t.Parallel()
 	st := store.New(t)
 	var clock atomic.Int64
 	clock.Store(time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC).Unix())

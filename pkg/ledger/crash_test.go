@@ -254,6 +254,7 @@ func crashLoad(ctx context.Context, servers [2]*store.Server) {
 }
 
 func TestCrash_killedAtRandomMomentsNothingIsLost_I4(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	said, err := os.OpenFile(filepath.Join(dir, "said"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {

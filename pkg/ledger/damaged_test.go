@@ -21,6 +21,7 @@ import (
 // A record that cannot be read does not keep its cascade from its end, and is decided
 // anew when it can be read again (S2.5, S7.2).
 func TestCascade_leavesOutWhatCannotBeRead_S7_2(t *testing.T) {
+	t.Parallel()
 	st := store.New(t)
 	s := st.Server()
 	stop := s.Run()
@@ -62,6 +63,7 @@ func TestCascade_leavesOutWhatCannotBeRead_S7_2(t *testing.T) {
 
 // A long cascade gives its place up to another namespace's that waits, and goes on behind it.
 func TestCascade_givesItsPlaceUp(t *testing.T) {
+	t.Parallel()
 	st := store.New(t)
 	s := st.Server()
 	s.Ledger.SetLanes(1, time.Millisecond)

@@ -15,6 +15,7 @@ import (
 
 // An early answer costs an allowed write no round trip, and is the write's own where it refuses.
 func TestEarlyRecord_saysWhatTheWriteWillSay_S2_2(t *testing.T) {
+	t.Parallel()
 	s := store.New(t).Server()
 	store.Must(s.CreateZone(store.Zone("platform", "example-org", "example.org.", store.Allow("platform", "@", "*"), store.Allow("team-a", "*.dev", "www"), store.Allow("team-b", "www"))))
 	zone := store.Zone("platform", "limited", "example.net.", store.Allow("", "*"))
@@ -72,6 +73,7 @@ func TestEarlyRecord_saysWhatTheWriteWillSay_S2_2(t *testing.T) {
 
 // What a server remembers may be older than what another one wrote: no refusal rests on it.
 func TestEarlyRecord_isNeverRefusedByAStaleMemory_S2_2(t *testing.T) {
+	t.Parallel()
 	st := store.New(t)
 	s, other := st.Server(), st.Server()
 	store.Must(s.CreateZone(store.Zone("platform", "example-org", "example.org.", store.Allow("team-a", "*"))))
@@ -128,6 +130,7 @@ func TestEarlyRecord_isNeverRefusedByAStaleMemory_S2_2(t *testing.T) {
 
 // Another server gives and withdraws the delegation all the time: who asks while it stands is never refused.
 func TestEarlyRecord_isNeverRefusedWhileDelegated_S2_2(t *testing.T) {
+	t.Parallel()
 	st := store.New(t)
 	s, other := st.Server(), st.Server()
 	other.Run()
@@ -179,6 +182,7 @@ func TestEarlyRecord_isNeverRefusedWhileDelegated_S2_2(t *testing.T) {
 
 // A server that has not met the zone knows nothing to refuse by.
 func TestEarlyRecord_withoutMemoryPasses(t *testing.T) {
+	t.Parallel()
 	st := store.New(t)
 	store.Must(st.Server().CreateZone(store.Zone("platform", "example-org", "example.org.", store.Allow("team-a", "*"))))
 	cold := st.Server()

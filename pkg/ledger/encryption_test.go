@@ -128,6 +128,8 @@ func seen(t *testing.T, st *store.Store) (events int, in map[string][]string) {
 // Nothing that a tenant calls by a name in DNS, nor what it says there, was ever
 // in etcd. The same story without encryption shows that all of it would be seen.
 func TestEncryption_nothingOfATenantIsInEtcd(t *testing.T) {
+	notUnderRace(t)
+	t.Parallel()
 	plain := store.New(t)
 	story(t, plain)
 	wanted, in := seen(t, plain)
@@ -176,6 +178,7 @@ func opens(t *testing.T, st *store.Store, with value.Transformer) error {
 
 // Who has not the key serves nothing, and an older binary neither.
 func TestEncryption_wrongKeyIsRefused(t *testing.T) {
+	t.Parallel()
 	st := store.New(t, store.Encrypted(provided("one")))
 	s := st.Server()
 	store.Must(s.CreateZone(store.Zone("platform", "top", "example.org.")))
@@ -200,6 +203,7 @@ func TestEncryption_wrongKeyIsRefused(t *testing.T) {
 // Upstream's rotation: the new key is added, then first, then objects are written
 // anew, then the old key goes. Back to no encryption likewise.
 func TestEncryption_rotatesAsUpstream(t *testing.T) {
+	t.Parallel()
 	st := store.New(t, store.Encrypted(provided("one")))
 	store.Must(st.Server().CreateZone(store.Zone("platform", "top", "example.org.", store.Allow("", "*"))))
 	n := 0
@@ -234,6 +238,7 @@ func TestEncryption_rotatesAsUpstream(t *testing.T) {
 
 // A store made without: values are sealed as they are written, names never.
 func TestEncryption_comesLater(t *testing.T) {
+	t.Parallel()
 	st := store.New(t)
 	s := st.Server()
 	cluster := store.Must(s.Ledger.RememberCluster(t.Context(), "uid"))
@@ -269,6 +274,7 @@ func TestEncryption_comesLater(t *testing.T) {
 
 // Servers that start together agree about the keys.
 func TestEncryption_firstServersAgree(t *testing.T) {
+	t.Parallel()
 	st := store.New(t, store.Encrypted(provided("one")))
 	var all sync.WaitGroup
 	var clients [8]*clientv3.Client

@@ -18,6 +18,7 @@ import (
 // the payment is on its way the cascade ends, on another server. The payment must
 // leave no mark: nobody would take it off again (S7.2, I4).
 func TestDebt_isPaidWhileTheChildsCascadeEnds_S7_2(t *testing.T) {
+	t.Parallel()
 	st := store.New(t)
 	reached, goOn := make(chan struct{}), make(chan struct{})
 	var commits atomic.Int64
@@ -70,6 +71,7 @@ func TestDebt_isPaidWhileTheChildsCascadeEnds_S7_2(t *testing.T) {
 // A standalone zone is removed and made anew before its records are let go: nobody
 // takes a name of theirs, on either server, until they are back (S2.7).
 func TestCascade_nobodyStealsANameOfAZoneMadeAnew_S2_7(t *testing.T) {
+	t.Parallel()
 	st := store.New(t)
 	servers := []*store.Server{st.Server(), st.Server()}
 	stop := servers[0].Run()
@@ -116,6 +118,7 @@ func TestCascade_nobodyStealsANameOfAZoneMadeAnew_S2_7(t *testing.T) {
 // A zone that waits and lost because of names below it is tried again when they
 // go, on whichever server, and its mark is fsck's matter (S2.7, S3.1).
 func TestCascade_pendingZoneIsTriedAgain_S2_7(t *testing.T) {
+	t.Parallel()
 	st := store.New(t)
 	s := st.Server()
 	s.Run()

@@ -19,6 +19,7 @@ import (
 // A dry run holds no turn: what it has read is not remembered where a write has changed it since, or the next one would be decided on it without any
 // compare that tells (I5). Nor does it take the zone back, which would look like another server's write.
 func TestFacts_thatComeLateAreNotRemembered_I5(t *testing.T) {
+	t.Parallel()
 	st := store.New(t)
 	s := st.Server()
 	ctx := t.Context()
@@ -59,6 +60,7 @@ func TestFacts_thatComeLateAreNotRemembered_I5(t *testing.T) {
 
 // Who creates what is there already, each time at another name, fills no memory with names: his record explains why he lost.
 func TestFacts_ofWhoLosesHisOwnRaceAreNotDoubted(t *testing.T) {
+	t.Parallel()
 	st := store.New(t)
 	s := st.Server()
 	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"))))
@@ -79,6 +81,7 @@ func TestFacts_ofWhoLosesHisOwnRaceAreNotDoubted(t *testing.T) {
 
 // A late read of a zone brings no removed one back and takes no new one away (ledger A18): the next decision needs one attempt.
 func TestFacts_ofALateReadOfAZoneThatCameOrWent(t *testing.T) {
+	t.Parallel()
 	st := store.New(t)
 	s := st.Server()
 	key := ledger.Layout{Prefix: st.Prefix}.Zone("infra", "example")

@@ -43,6 +43,7 @@ func list(t *testing.T, s *store.Server) *listing {
 // F30: objects that cannot be read stop nobody else. A Zone is named; a Record is left out, and what is left does not
 // make its zone's content state.
 func TestFollow_damagedObjectsStopNobodyElse(t *testing.T) {
+	t.Parallel()
 	st := store.New(t, store.Unchecked)
 	s := st.Server()
 	defer s.Run()()

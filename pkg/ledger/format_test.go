@@ -16,6 +16,7 @@ import (
 
 // A server goes on while what it does not know is written beside the format, and ends when that is a newer one (F28).
 func TestFollowFormat_endsWithANewerOne(t *testing.T) {
+	t.Parallel()
 	st := store.New(t, store.Unchecked)
 	s := st.Server()
 	ended := make(chan error, 1)

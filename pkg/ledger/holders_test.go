@@ -18,6 +18,7 @@ import (
 // that write at once, the tenant's record that the other's refuses comes in before that one or not at all (S4.6, S4.7),
 // with the names in keys plain and sealed.
 func TestRace_holdersAboveAndBelow_I5(t *testing.T) {
+	t.Parallel()
 	for what, change := range map[string]func(*store.Store){"plain": func(*store.Store) {}, "sealed": store.Encrypted(provided("one"))} {
 		t.Run(what, func(t *testing.T) {
 			st := store.New(t, change)

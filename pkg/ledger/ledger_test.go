@@ -15,6 +15,7 @@ import (
 )
 
 func TestWrite_recordTakesItsZoneAlong_S7_1(t *testing.T) {
+	t.Parallel()
 	s := store.New(t).Server()
 	s.Run()
 	z := store.Must(s.CreateZone(store.Zone("default", "example-org", "example.org.", store.Allow("default", "@", "*"), store.Allow("team-a", "*.dev"))))
@@ -54,6 +55,7 @@ func TestWrite_recordTakesItsZoneAlong_S7_1(t *testing.T) {
 }
 
 func TestWrite_refusalReads_S2_2(t *testing.T) {
+	t.Parallel()
 	s := store.New(t).Server()
 	store.Must(s.CreateZone(store.Zone("default", "example-org", "example.org.", store.Allow("default", "*"))))
 	_, err := s.CreateRecord(s.Ctx, store.Record("team-a", "www", "www.example.org.", "A", "192.0.2.1"))
@@ -70,6 +72,7 @@ func TestWrite_refusalReads_S2_2(t *testing.T) {
 }
 
 func TestCascade_orphanIsAdopted_S2_3(t *testing.T) {
+	t.Parallel()
 	st := store.New(t)
 	s := st.Server()
 	s.Run()
@@ -97,6 +100,7 @@ func TestCascade_orphanIsAdopted_S2_3(t *testing.T) {
 }
 
 func TestChild_parentCountsItsNameServers_S6_1(t *testing.T) {
+	t.Parallel()
 	s := store.New(t).Server()
 	s.Run()
 	parent := store.Zone("default", "example-org", "example.org.", v1alpha1.Delegation{Namespace: "team-a", Zones: []string{"dev"}})
@@ -126,6 +130,7 @@ func TestChild_parentCountsItsNameServers_S6_1(t *testing.T) {
 }
 
 func TestWrite_deepNames_S1_4(t *testing.T) {
+	t.Parallel()
 	s := store.New(t).Server()
 	store.Must(s.CreateZone(store.Zone("default", "example-org", "example.org.", store.Allow("default", "*"), v1alpha1.Delegation{Zones: []string{"*"}})))
 	deep := strings.Repeat("a.", 120) + "example.org."
@@ -147,6 +152,7 @@ func TestWrite_deepNames_S1_4(t *testing.T) {
 // What a zone's write returns is the caller's: changing it changes nothing that
 // the next write of the zone is made from.
 func TestWrite_answerIsTheCallersOwn(t *testing.T) {
+	t.Parallel()
 	s := store.New(t).Server()
 	z := store.Must(s.CreateZone(store.Zone("default", "example-org", "example.org.", store.Allow("default", "*"))))
 	z.Spec.NameServers[0].Name = "changed"

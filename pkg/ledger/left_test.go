@@ -64,6 +64,7 @@ func referring(ns, name string) *v1alpha1.Record {
 // While a namespace terminates its zone is renamed, withdraws what it delegates and is removed: its records follow and
 // are released as others are, nothing of it is taken in anew, and what was not is decided anew should it come back (S2.8).
 func TestCascade_releasesAndNeverTakesInWhatIsInATerminatingNamespace_S2_8(t *testing.T) {
+	t.Parallel()
 	st := store.New(t)
 	known := &namespaces{}
 	s := st.Server(known.config)
@@ -157,6 +158,7 @@ func TestCascade_releasesAndNeverTakesInWhatIsInATerminatingNamespace_S2_8(t *te
 // A record with a finalizer that is being deleted follows its zone and stays while its rule does, and goes with it; the
 // names are free then. No zone takes it in anew (S2.8, attack 62).
 func TestCascade_releasesWhatIsBeingDeleted_S2_8(t *testing.T) {
+	t.Parallel()
 	st := store.New(t)
 	s := st.Server()
 	s.Run()
@@ -222,6 +224,7 @@ func TestCascade_releasesWhatIsBeingDeleted_S2_8(t *testing.T) {
 // Two servers hear of namespaces that terminate, go and come again, each in its own time, while zones over their records
 // come, go, are renamed and change their delegations: in the end everything is as the rules in force say (S2.8, I4, I5).
 func TestCascade_namespacesComeAndGo_S2_8(t *testing.T) {
+	t.Parallel()
 	st := store.New(t)
 	ctx := deadline(t)
 	known := []*namespaces{{}, {}}
@@ -292,6 +295,7 @@ func TestCascade_namespacesComeAndGo_S2_8(t *testing.T) {
 // A server that still believes that a namespace terminates leaves alone what another is deciding anew, since that knows
 // better: what that was through with is decided once more (S2.8, I5).
 func TestCascade_leftAloneWhileItIsDecidedAnew_S2_8(t *testing.T) {
+	t.Parallel()
 	st := store.New(t)
 	ctx := deadline(t)
 	stale, fresh := &namespaces{}, &namespaces{}

@@ -19,6 +19,8 @@ import (
 // Migration 4: stores of before learn whose wildcards hold names (S4.6) and which hosts the apex names (S6.2), wherever
 // the first server ends; records that the rules would refuse now keep their place.
 func TestMigration4_rebuildsHolders(t *testing.T) {
+	notUnderRace(t)
+	t.Parallel()
 	for n := range 5 {
 		st := store.New(t)
 		s := st.Server()

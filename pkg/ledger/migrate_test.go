@@ -59,6 +59,7 @@ func opening(t *testing.T, st *store.Store, change ...func(*ledger.Config)) erro
 }
 
 func TestMigrations_areNumberedWithoutAGap(t *testing.T) {
+	t.Parallel()
 	if n := ledger.NewestFormat(); n != ledger.Format {
 		t.Errorf("the last migration is %d and Format %d", n, ledger.Format)
 	}
@@ -66,6 +67,7 @@ func TestMigrations_areNumberedWithoutAGap(t *testing.T) {
 
 // Migration 3: stores of the two formats before it, plain and sealed, open and say so.
 func TestMigration3_namesTheLeastReader(t *testing.T) {
+	t.Parallel()
 	for format, change := range map[int]func(*store.Store){1: func(*store.Store) {}, 2: store.Encrypted(provided("one"))} {
 		t.Run(fmt.Sprint("format ", format), func(t *testing.T) {
 			st := store.New(t, change)
@@ -86,7 +88,9 @@ func TestMigration3_namesTheLeastReader(t *testing.T) {
 
 // A program that knows too little reads the config key alone and writes nothing.
 func TestOpen_refusesAStoreForNewerPrograms(t *testing.T) {
-	st := store.New(t, store.Unchecked)
+	t.Parallel()
+	st := store.On(t, store.Fresh(t), "/registry/kubizone") // its revisions are this test's
+	store.Unchecked(st)
 	store.Must(st.Server().CreateZone(store.Zone("platform", "top", "example.org.")))
 	st.Old(ledger.Format + 1)
 	rev := store.Must(st.Client.Client.Get(t.Context(), "x")).Header.Revision
@@ -107,6 +111,7 @@ func TestOpen_refusesAStoreForNewerPrograms(t *testing.T) {
 
 // A store of a newer program that lets this one read stays of its format.
 func TestOpen_keepsTheFormatOfANewerProgram(t *testing.T) {
+	t.Parallel()
 	st := store.New(t)
 	if err := opening(t, st, ledger.Migrations(ledger.Migration{Number: ledger.Format + 1, OldersMayWrite: true})); err != nil {
 		t.Fatal(err)
@@ -156,6 +161,7 @@ func allMarked(t *testing.T, st *store.Store, n int) {
 
 // Of servers that start together one migrates, and the others wait until it has.
 func TestMigrate_oneServerMigratesAndOthersWait(t *testing.T) {
+	t.Parallel()
 	st := store.New(t, store.Unchecked)
 	st.Server()
 	serials(t, st, 20)
@@ -211,6 +217,8 @@ func endsThere(n int) (func(*ledger.Config), *bool) {
 
 // After a server was killed, wherever, the next one goes on, and writes nothing twice.
 func TestMigrate_goesOnAfterAKill(t *testing.T) {
+	notUnderRace(t)
+	t.Parallel()
 	st := store.New(t, store.Unchecked)
 	st.Server()
 	const n = 1100 // three pages
@@ -243,6 +251,7 @@ func TestMigrate_goesOnAfterAKill(t *testing.T) {
 
 // A server that lost its lock while it stood still writes nothing any more.
 func TestMigrate_writesNothingWithoutTheLock(t *testing.T) {
+	t.Parallel()
 	st := store.New(t, store.Unchecked)
 	st.Server()
 	serials(t, st, 150) // two transactions
@@ -281,6 +290,7 @@ func TestMigrate_writesNothingWithoutTheLock(t *testing.T) {
 
 // The lock of a server that is gone goes with it.
 func TestMigrate_takesOverFromADeadServer(t *testing.T) {
+	t.Parallel()
 	st := store.New(t, store.Unchecked)
 	st.Server()
 	serials(t, st, 10)
@@ -308,6 +318,7 @@ func TestMigrate_takesOverFromADeadServer(t *testing.T) {
 
 // An older server that runs ends before a migration begins that it must not see, and goes on beside one that it may.
 func TestMigrate_endsOlderServersFirst(t *testing.T) {
+	t.Parallel()
 	for _, may := range []bool{true, false} {
 		t.Run(fmt.Sprint("may write: ", may), func(t *testing.T) {
 			st := store.New(t, store.Unchecked)
@@ -349,6 +360,7 @@ func TestMigrate_endsOlderServersFirst(t *testing.T) {
 
 // What a migration owes is ordinary work: records are released by their zone's own transactions, and fsck is content.
 func TestMigrate_owesOrdinaryWork(t *testing.T) {
+	t.Parallel()
 	st := store.New(t)
 	s := st.Server()
 	store.Must(s.CreateZone(store.Zone("platform", "top", "example.org.", store.Allow("team", "a", "b"))))

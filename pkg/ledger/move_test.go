@@ -56,6 +56,7 @@ func (w *warned) AddWarning(_, text string) {
 // The answer to a move is the record in its new zone, with one serial in each, and
 // the dry run says the same (S7.3).
 func TestMove_answersFromTheNewZone_S2_6(t *testing.T) {
+	t.Parallel()
 	st := store.New(t)
 	s := st.Server(today)
 	twoZones(st, s)
@@ -97,6 +98,7 @@ func TestMove_answersFromTheNewZone_S2_6(t *testing.T) {
 // The request's time ends between the two zones: 200, Moving, a Warning; nobody
 // takes the name, and the outbox of another server finishes it.
 func TestMove_timeEndsInBetween_S2_6(t *testing.T) {
+	t.Parallel()
 	st := store.New(t)
 	var armed atomic.Bool
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -142,6 +144,8 @@ func TestMove_timeEndsInBetween_S2_6(t *testing.T) {
 // A server dies in each window of a move; the store is whole, and another one
 // finishes what was begun (I4).
 func TestMove_serverDiesInEachWindow_I4(t *testing.T) {
+	notUnderRace(t)
+	t.Parallel()
 	inNet := 0
 	for at := int64(1); ; at++ {
 		st := store.New(t)
@@ -191,6 +195,7 @@ func TestMove_serverDiesInEachWindow_I4(t *testing.T) {
 // Two servers move the same records around two zones while others want their
 // names: nothing is stolen, nothing is lost, and fsck is clean.
 func TestRace_recordsMoveAroundTwoZones_S2_6(t *testing.T) {
+	t.Parallel()
 	st := store.New(t)
 	servers := []*store.Server{st.Server(), st.Server()}
 	servers[0].Run()
@@ -268,6 +273,7 @@ func TestRace_recordsMoveAroundTwoZones_S2_6(t *testing.T) {
 
 // Who moves records into a busy zone starves neither the zone's writers nor himself.
 func TestRace_movesIntoABusyZone_S2_6(t *testing.T) {
+	t.Parallel()
 	st := store.New(t)
 	servers := []*store.Server{st.Server(today), st.Server(today)}
 	twoZones(st, servers[0])

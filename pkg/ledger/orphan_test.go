@@ -64,6 +64,7 @@ func testOrphanRace(t *testing.T, record *v1alpha1.Record, zone *v1alpha1.Zone, 
 }
 
 func TestRace_orphanMeetsItsNewZone_S2_3(t *testing.T) {
+	t.Parallel()
 	byName := store.Record("team-a", "www", "www.example.org.", "A", "192.0.2.1")
 	if _, r := testOrphanRace(t, byName, store.Zone("infra", "example", "example.org.", store.Allow("", "*"))); r.Status.ZoneRef == nil {
 		t.Errorf("by name: %+v", r.Status)
@@ -77,6 +78,7 @@ func TestRace_orphanMeetsItsNewZone_S2_3(t *testing.T) {
 
 // A longer zone comes between a record's decision and its commit (S2.1).
 func TestRace_recordMeetsALongerZone_S2_1(t *testing.T) {
+	t.Parallel()
 	st := store.New(t)
 	hold := holdAt("before-commit")
 	writer, maker := st.Server(func(c *ledger.Config) { c.Fault = hold.fault }), st.Server()
@@ -104,6 +106,7 @@ func TestRace_recordMeetsALongerZone_S2_1(t *testing.T) {
 // The control: what saves the orphan is the compare that its zone's name is
 // still absent.
 func TestRace_withoutTheCompareOfNamesAnOrphanIsLost(t *testing.T) {
+	t.Parallel()
 	st, r := testOrphanRace(t, store.Record("team-a", "www", "www.example.org.", "A", "192.0.2.1"),
 		store.Zone("infra", "example", "example.org.", store.Allow("", "*")), ledger.DropGuards("facts"))
 	if r.Status.ZoneRef != nil {

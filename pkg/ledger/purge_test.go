@@ -67,6 +67,7 @@ func deletions(ctx context.Context, st *store.Store, uid string, all int, done c
 // The keys of a removed zone are deleted in pages: nobody's write waits for all of them.
 // With -purge it says what a neighbour's creates take meanwhile.
 func TestPurge_ofManyKeysStopsNobody(t *testing.T) {
+	t.Parallel()
 	n := *purged
 	if n == 0 {
 		n = 9000
@@ -119,6 +120,8 @@ func TestPurge_ofManyKeysStopsNobody(t *testing.T) {
 
 // A purge goes on where it was interrupted, and leaves nothing, sealed names included.
 func TestPurge_interruptedAnywhereItGoesOn_I4(t *testing.T) {
+	notUnderRace(t)
+	t.Parallel()
 	for _, sealed := range []bool{false, true} {
 		t.Run(fmt.Sprintf("sealed=%t", sealed), func(t *testing.T) {
 			var change []func(*store.Store)

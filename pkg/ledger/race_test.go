@@ -24,12 +24,25 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// scale is the size of a test: small, or full in its long form.
+// scale is the size of a test: small, or full in its long form; half of small where the race detector, which `make
+// test-race` runs with -short, makes each step five times as dear.
 func scale(full, small int) int {
-	if rig.Long() {
+	switch {
+	case rig.Long():
 		return full
+	case testing.Short():
+		return (small + 1) / 2
 	}
 	return small
+}
+
+// notUnderRace skips what one client does step by step, a control, or a server killed in each of its windows: what runs
+// beside each other in it does so in the tests that stay, which are TestRace_*, TestCrash_* and the cascades beside clients.
+func notUnderRace(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("-short: one step at a time, which the race detector learns nothing from")
+	}
 }
 
 // today stands still, so that each change of a definition is one serial (S6.5).
@@ -220,19 +233,26 @@ func testMixture(t *testing.T, servers, zones, writes int, change ...func(*store
 }
 
 func TestRace_oneSerialForEachChangeOfOneZone_I3(t *testing.T) {
+	t.Parallel()
 	testMixture(t, 2, 1, scale(500, 60))
 }
 func TestRace_oneSerialForEachChangeOf16Zones_I3(t *testing.T) {
+	t.Parallel()
 	testMixture(t, 2, 16, scale(250, 60))
 }
-func TestRace_threeServersOnOneZone_I3(t *testing.T) { testMixture(t, 3, 1, scale(100, 40)) }
+func TestRace_threeServersOnOneZone_I3(t *testing.T) {
+	t.Parallel()
+	testMixture(t, 3, 1, scale(100, 40))
+}
 func TestRace_underEncryption_I3(t *testing.T) {
+	t.Parallel()
 	testMixture(t, 2, 1, scale(100, 40), store.Encrypted(provided("one")))
 }
 
 // Two zones want the same record at the same time, each in a batch of its own:
 // one has it.
 func TestRace_oneRecordForTwoZones_I5(t *testing.T) {
+	t.Parallel()
 	st := store.New(t)
 	servers := []*store.Server{st.Server(), st.Server(turns(1))}
 	for _, z := range []string{"a", "b"} {
@@ -264,6 +284,8 @@ func TestRace_oneRecordForTwoZones_I5(t *testing.T) {
 }
 
 func TestRace_withoutTheCompareOfZonesTheDamageIsSeen(t *testing.T) {
+	notUnderRace(t)
+	t.Parallel()
 	st := store.New(t)
 	st.Damaged = true
 	drop := ledger.DropGuards("zone")
@@ -284,6 +306,7 @@ func TestRace_withoutTheCompareOfZonesTheDamageIsSeen(t *testing.T) {
 // A zone's delegation is withdrawn and given back under the hands of writers on
 // both servers: no record comes in while it is withdrawn.
 func TestRace_noRecordComesInAfterItsDelegationWent_I5(t *testing.T) {
+	t.Parallel()
 	st := store.New(t)
 	servers := []*store.Server{st.Server(), st.Server(turns(1))}
 	servers[0].Run()
@@ -371,6 +394,7 @@ func revision(text string) int64 {
 // The control: what keeps records out are the compares, first of them that of the
 // zone's revision. The second server has the zone in its memory as it was.
 func TestRace_withoutItsComparesRecordsLeakIn(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		drop  string
 		leaks bool
@@ -397,6 +421,7 @@ func TestRace_withoutItsComparesRecordsLeakIn(t *testing.T) {
 
 // Two servers give one name away: to the first.
 func TestRace_oneHolderOfAName_S4_6(t *testing.T) {
+	t.Parallel()
 	st := store.New(t)
 	servers := []*store.Server{st.Server(), st.Server(turns(1))}
 	stop := servers[0].Run()
@@ -429,6 +454,7 @@ func TestRace_oneHolderOfAName_S4_6(t *testing.T) {
 }
 
 func TestRace_neverCNAMEBesideOtherData_S5_5(t *testing.T) {
+	t.Parallel()
 	st := store.New(t)
 	servers := []*store.Server{st.Server(), st.Server(turns(1))}
 	stop := servers[0].Run()

@@ -37,6 +37,7 @@ func children(t *testing.T, s *store.Server, n int) *v1alpha1.Zone {
 // S8.1: removals of one namespace's zones wait for those before them, and are told to come
 // again: what their parent notes of them has a bound.
 func TestRemovals_areBoundedAtTheirParent_S8_1(t *testing.T) {
+	t.Parallel()
 	st := store.New(t)
 	s := st.Server()
 	stop := s.Run()
@@ -67,6 +68,7 @@ func TestRemovals_areBoundedAtTheirParent_S8_1(t *testing.T) {
 // Zones that go queue at their parent like its other writers, so they do not race there.
 // With -removals it says what a neighbour's creates in the parent take meanwhile.
 func TestRemovals_leaveTheirParentToOthers(t *testing.T) {
+	t.Parallel()
 	n := *removals
 	if n == 0 {
 		n = scale(60, 30)

@@ -62,6 +62,8 @@ func chainIs(t *testing.T, s *store.Server, top string, n int) {
 // Three zones follow one another; the rename is interrupted anywhere, also between
 // two of them, and goes on: each has one serial more for its name.
 func TestCascade_chainRenamedInterrupted_S6_8(t *testing.T) {
+	notUnderRace(t)
+	t.Parallel()
 	st := store.New(t)
 	s := st.Server()
 	const n = 3
@@ -86,6 +88,7 @@ func TestCascade_chainRenamedInterrupted_S6_8(t *testing.T) {
 // the new names, absolute names in zones that are about to leave, a second rename.
 // Whatever they get, the chain arrives whole.
 func TestRace_chainIsRenamedUnderLoad_S6_8(t *testing.T) {
+	t.Parallel()
 	st := store.New(t)
 	servers := []*store.Server{st.Server(), st.Server()}
 	const n = 3
@@ -165,6 +168,8 @@ func TestRace_chainIsRenamedUnderLoad_S6_8(t *testing.T) {
 // A crash in each window of the first commit and of the chain's: fault points are
 // taken one after the other, by a server that renames and one that goes on.
 func TestCascade_renameDiesInEachWindow_I4(t *testing.T) {
+	notUnderRace(t)
+	t.Parallel()
 	for at := int64(1); ; at += int64(scale(1, 5)) {
 		st := store.New(t)
 		var m mishap
@@ -214,6 +219,7 @@ func TestCascade_renameDiesInEachWindow_I4(t *testing.T) {
 
 // The dry run of a rename refuses what the write refuses, and says what would be (S7.3).
 func TestPreview_renameOfAChain_S6_8(t *testing.T) {
+	t.Parallel()
 	st := store.New(t)
 	s := st.Server(today)
 	chainOf(t, st, s, "example.org.", 2)
@@ -248,6 +254,8 @@ func TestPreview_renameOfAChain_S6_8(t *testing.T) {
 // As many as one rename takes along fit into its first transaction, each with
 // records, name servers and a zone below it; one more is 422.
 func TestCascade_renameTakesAlongAsManyAsItSays_S6_8(t *testing.T) {
+	notUnderRace(t)
+	t.Parallel()
 	st := store.New(t)
 	s := st.Server()
 	rules := []v1alpha1.Delegation{store.Allow("", "@", "*"), {Zones: []string{"*"}}}
@@ -296,6 +304,7 @@ func TestCascade_renameTakesAlongAsManyAsItSays_S6_8(t *testing.T) {
 // A zone that gets a name above its old one has the zones that follow it below it all the while: what it counts for
 // them is of their new names before they have these, and no damage (S6.1, S6.8).
 func TestRename_toANameAbove_S6_8(t *testing.T) {
+	t.Parallel()
 	st := store.New(t)
 	s := st.Server()
 	served := func(name, domain string) *v1alpha1.Zone {

@@ -83,6 +83,7 @@ func snipped(t *testing.T, st *store.Store) (*store.Server, *scissors) {
 
 // A watch that is cut off goes on where it stopped: every step comes, in order, and nothing is read again (ledger A14).
 func TestFollow_resumesWhereItWasCutOff(t *testing.T) {
+	t.Parallel()
 	st := store.New(t)
 	s, cut := snipped(t, st)
 	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"))))
@@ -127,7 +128,8 @@ func TestFollow_resumesWhereItWasCutOff(t *testing.T) {
 
 // Nor where nothing was written for so long that etcd has compacted what the watch had last.
 func TestFollow_resumesBehindACompactionThatItHasHeardOf(t *testing.T) {
-	st := store.New(t)
+	t.Parallel()
+	st := store.On(t, store.Fresh(t), "/registry/kubizone") // compacted for itself alone
 	s, cut := snipped(t, st)
 	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"))))
 	sink := &counting{following: following{listing: listing{ready: func() {}}, steps: make(chan uint64, 100)}}

@@ -42,6 +42,7 @@ func remembers(t *testing.T, st *store.Store, domain string) bool {
 // The last serial of a name is kept for expire seconds after its zone went, and gone after: a clock that is a year ahead
 // meanwhile, which gave it, neither shortens that nor makes a zone made again begin behind it.
 func TestSerial_isRememberedForExpireWhateverTheClock_S6_5(t *testing.T) {
+	t.Parallel()
 	st := store.New(t)
 	var off atomic.Int64
 	now := func() time.Time { return time.Now().Add(time.Duration(off.Load())) }
@@ -73,6 +74,7 @@ func TestSerial_isRememberedForExpireWhateverTheClock_S6_5(t *testing.T) {
 
 // A memory that an older version wrote, which went by the clock, is kept as long as one that nothing was written down of.
 func TestSerial_rememberedByAnOlderVersionIsKept_S6_5(t *testing.T) {
+	t.Parallel()
 	st := store.New(t)
 	s := st.Server(ledger.SerialsEvery(20 * time.Millisecond))
 	key := ledger.Layout{Prefix: st.Prefix}.Key(law.Key{Kind: law.KindLastSerial, Name: name.MustParse("old.test.")})
@@ -87,6 +89,7 @@ func TestSerial_rememberedByAnOlderVersionIsKept_S6_5(t *testing.T) {
 
 // What servers count is written down now and then, adds up to the whole, and never to less.
 func TestSerial_whatIsKeptAddsUp_S6_5(t *testing.T) {
+	t.Parallel()
 	last := &law.LastSerial{Serial: 7, Left: int64(v1alpha1.DefaultExpire), Zone: "uid"}
 	if _, due := ledger.Keep(*last, ledger.KeepsFor-time.Second); due {
 		t.Error("it is written before it is time")
@@ -111,6 +114,7 @@ func TestSerial_whatIsKeptAddsUp_S6_5(t *testing.T) {
 
 // However long a zone's secondaries serve it without an answer, sixty days are remembered; a memory of before that rule is cut to them.
 func TestSerial_isRememberedForSixtyDaysAtMost_S6_5(t *testing.T) {
+	t.Parallel()
 	st := store.New(t)
 	s := st.Server()
 	removed(t, s, "long", "long.test.", math.MaxInt32)
@@ -126,6 +130,7 @@ func TestSerial_isRememberedForSixtyDaysAtMost_S6_5(t *testing.T) {
 
 // One namespace's names do not fill the memory of all: those that have the least left go, and nobody else's.
 func TestSerial_oneNamespaceLeavesNoMoreThanItsShare_S6_5(t *testing.T) {
+	t.Parallel()
 	st := store.New(t)
 	s := st.Server(ledger.SerialsEvery(20*time.Millisecond), ledger.MaxLeftBy(3))
 	other := store.Zone("other", "old", "old.test.")

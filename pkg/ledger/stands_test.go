@@ -19,6 +19,7 @@ import (
 // An update writes the keys it changes and no other: the rest of what the decision saw is proven by the same
 // transaction, so it need not be written again.
 func TestUpdate_writesOnlyWhatChanges(t *testing.T) {
+	t.Parallel()
 	s := store.New(t)
 	server := s.Server()
 	server.Run()

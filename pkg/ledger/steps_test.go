@@ -43,6 +43,7 @@ func withdraw(t *testing.T, s *store.Server) {
 // Two servers that start both find the work, and clients of both write into the zone:
 // each record is let go once, with a serial of its own, and no write is lost.
 func TestRace_twoServersCarryOutOneCascade_I3(t *testing.T) {
+	t.Parallel()
 	st := store.New(t)
 	servers := []*store.Server{st.Server(today), st.Server(today)}
 	n := scale(400, 120)
@@ -95,6 +96,7 @@ func TestRace_twoServersCarryOutOneCascade_I3(t *testing.T) {
 // A server stands still with some of the records written that it decided together;
 // another goes on, and when the first one wakes up it does nothing twice.
 func TestCascade_standsStillAmongItsRecords_I4(t *testing.T) {
+	t.Parallel()
 	for _, x := range []struct {
 		what, point string
 		change      func(*v1alpha1.Zone)
@@ -142,6 +144,7 @@ func TestCascade_standsStillAmongItsRecords_I4(t *testing.T) {
 // has waited for this one, and however many are decided in one go (S2.7). So is whose
 // records there is room for (S5.6).
 func TestCascade_theOlderComesFirst_S2_7(t *testing.T) {
+	t.Parallel()
 	st := store.New(t)
 	s := st.Server()
 	stop := s.Run()
@@ -221,6 +224,7 @@ func TestCascade_leavesClientsTheirTurn(t *testing.T) {
 // A work that one server carries out for long is that server's: another that starts
 // sees that it goes on, and does not do the same beside it to the end.
 func TestCascade_oneServerAtATime(t *testing.T) {
+	t.Parallel()
 	st := store.New(t)
 	slow := func(c *ledger.Config) {
 		c.Fault = func(point string) {

@@ -23,6 +23,7 @@ var rewritten = []any{law.Holding{}, law.Owner{}, law.Holders{}, law.Count{}, la
 
 // Each of them keeps what it does not know, at every level but that of a Ref and of what is computed anew.
 func TestUnknown_isInEveryStoredStruct(t *testing.T) {
+	t.Parallel()
 	var look func(at string, of reflect.Type)
 	look = func(at string, of reflect.Type) {
 		switch of.Kind() {
@@ -48,6 +49,7 @@ func TestUnknown_isInEveryStoredStruct(t *testing.T) {
 }
 
 func TestUnknown_fieldsSurviveARewriteAtEveryLevel(t *testing.T) {
+	t.Parallel()
 	const work = `{"id":"w","later":[{"a":1}],"move":{"name":"r","later":"\u003c","namespace":"n","to":{"fqdn":"a.","later":{},"name":"z","uid":"u"},"uid":"x"},"reason":"{\"later\":1}",` +
 		`"scans":[{"kind":"members","later":1},{"kind":"zones"}],"since":1,"view":"","zones":[{"fqdn":"a.","later":null,"name":"z","namespace":"p"}]}`
 	next, err := ledger.Rewrite([]byte(" "+work), func(w *law.Work) { w.Since = 2 })
@@ -107,6 +109,7 @@ func later(v any, at string) any {
 
 // An older server that writes beside a newer one keeps what that one has stored (ledger A20).
 func TestUnknown_fieldsSurviveAnOlderWriter(t *testing.T) {
+	t.Parallel()
 	st := store.New(t)
 	s := st.Server()
 	shared := store.Allow("", "www", "sub", "ns.sub", "*.sub")

@@ -82,6 +82,7 @@ func StartEtcd(dir string, change ...func(*embed.Config)) (*Etcd, error) {
 	c.ListenClientUrls, c.AdvertiseClientUrls = urls[:1], urls[:1]
 	c.ListenPeerUrls, c.AdvertisePeerUrls = urls[1:], urls[1:]
 	c.InitialCluster = c.InitialClusterFromName(c.Name)
+	c.TickMs, c.ElectionMs = 20, 200 // a member alone waits for its own election when it starts
 	c.WatchProgressNotifyInterval = time.Second
 	c.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.NewNop())
 	for _, f := range change {
