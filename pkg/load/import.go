@@ -46,9 +46,7 @@ type Target struct {
 // command that would set it. An error is what stops the whole.
 func (l *Loader) Import(ctx context.Context, path string, text []byte, target Target) (Result, error) {
 	result, err := l.importFile(ctx, path, text, target)
-	for _, line := range l.warnings.take() {
-		l.say("%s", line)
-	}
+	l.sayRest()
 	if errors.Is(err, errStopped) {
 		err = nil
 	}
@@ -70,7 +68,7 @@ func (l *Loader) importFile(ctx context.Context, path string, text []byte, targe
 	p, to, result, err := l.planImport(ctx, path, text, zone, target)
 	if p != nil {
 		for _, refused := range p.refused {
-			l.say("refused: %s", refused)
+			l.refuse(refused)
 		}
 		result.Refused += len(p.refused)
 	}

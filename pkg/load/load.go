@@ -97,6 +97,7 @@ type Loader struct {
 	dynamic  dynamic.Interface
 	mapping  mapper
 	warnings *warnings
+	reports  reports
 	report   sync.Mutex
 }
 
@@ -144,6 +145,7 @@ func (l *Loader) Load(ctx context.Context, source Source) (Result, error) {
 	var result Result
 	if len(files.Manifests) > 0 {
 		one, err := l.loadManifests(ctx, source, files.Manifests)
+		l.sayRest()
 		result.Add(one)
 		if err != nil {
 			return result, err
@@ -151,13 +153,11 @@ func (l *Loader) Load(ctx context.Context, source Source) (Result, error) {
 	}
 	for _, path := range files.Zones {
 		one, err := l.loadZoneFile(ctx, path, source)
+		l.sayRest()
 		result.Add(one)
 		if err := l.reportFailed(ctx, &result, path, err); err != nil {
 			return result, err
 		}
-	}
-	for _, line := range l.warnings.take() {
-		l.say("%s", line)
 	}
 	return result, nil
 }
@@ -189,7 +189,7 @@ func (l *Loader) say(format string, arguments ...any) {
 	}
 	l.report.Lock()
 	defer l.report.Unlock()
-	l.cfg.Report(fmt.Sprintf(format, arguments...))
+	l.cfg.Report(printable(fmt.Sprintf(format, arguments...)))
 }
 
 // each calls do for every index below n, at most Workers at a time, with a line of progress now and then. The first

@@ -102,7 +102,7 @@ func (l *Loader) loadManifests(ctx context.Context, source Source, paths []strin
 		}
 		read, refused := readManifests(path, text)
 		for _, r := range refused {
-			l.say("refused: %s", r)
+			l.refuse(r)
 		}
 		result.Refused += len(refused)
 		all = append(all, read...)
@@ -117,7 +117,7 @@ func (l *Loader) loadManifests(ctx context.Context, source Source, paths []strin
 func (l *Loader) ImportManifests(ctx context.Context, path string, text []byte) (Result, error) {
 	read, refused := readManifests(path, text)
 	for _, r := range refused {
-		l.say("refused: %s", r)
+		l.refuse(r)
 	}
 	result := Result{Refused: len(refused)}
 	if l.cfg.StopAtRefusal && result.Refused > 0 {
@@ -125,9 +125,7 @@ func (l *Loader) ImportManifests(ctx context.Context, path string, text []byte) 
 	}
 	one, err := l.applyManifests(ctx, path, read)
 	result.Add(one)
-	for _, line := range l.warnings.take() {
-		l.say("%s", line)
-	}
+	l.sayRest()
 	return result, err
 }
 
@@ -145,12 +143,12 @@ func (l *Loader) applyManifests(ctx context.Context, what string, all []*manifes
 		}
 		if l.cfg.FromCRD {
 			if reason, fix := fromCustomResource(m.object); reason != "" {
-				l.say("refused: %s", Refusal{Path: m.path, Lines: []int{m.line}, Text: m.describe(), Reason: reason, Fix: fix})
+				l.refuse(Refusal{Path: m.path, Lines: []int{m.line}, Text: m.describe(), Reason: reason, Fix: fix})
 				result.Refused++
 				continue
 			}
 			if errs := sizeOf(m.object); len(errs) > 0 { // before the first write: an import that is cut off in the middle is no migration
-				l.say("refused: %s", Refusal{Path: m.path, Lines: []int{m.line}, Text: m.describe(), Reason: errs.ToAggregate().Error()})
+				l.refuse(Refusal{Path: m.path, Lines: []int{m.line}, Text: m.describe(), Reason: errs.ToAggregate().Error()})
 				result.Refused++
 				continue
 			}
@@ -258,7 +256,7 @@ func (l *Loader) applyAll(ctx context.Context, what string, groups [][]*manifest
 		}
 		if len(reasons) == tried || len(reasons) == 0 {
 			for _, r := range reasons {
-				l.say("refused: %s", r)
+				l.refuse(r)
 			}
 			result.Refused += len(reasons)
 			if l.cfg.StopAtRefusal && result.Refused > 0 {
@@ -304,7 +302,7 @@ func (l *Loader) apply(ctx context.Context, m *manifest) (Result, *Refusal, erro
 		return err
 	})
 	if apierrors.IsConflict(err) {
-		l.say("left as it is: %s:%d: %s: %v", m.path, m.line, m.describe(), err)
+		l.leave(Refusal{Path: m.path, Lines: []int{m.line}, Text: m.describe(), Reason: err.Error()})
 		return Result{Left: 1}, nil, nil
 	}
 	if reason, ok := refusal(err); ok {

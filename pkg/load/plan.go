@@ -72,7 +72,7 @@ func (r Refusal) String() string {
 	if r.Fix != "" {
 		b.WriteString("; " + r.Fix)
 	}
-	return b.String()
+	return printable(b.String())
 }
 
 const (

@@ -59,7 +59,7 @@ func (l *Loader) putRecords(ctx context.Context, path string, sets []*set, to *d
 		for _, s := range owners[i] {
 			one, err := l.putRecord(ctx, path, s, to, there)
 			if reason, ok := refusal(err); ok {
-				l.say("refused: %s", Refusal{Path: path, Lines: s.lines, Text: s.describe(to.fqdn), Reason: reason})
+				l.refuse(Refusal{Path: path, Lines: s.lines, Text: s.describe(to.fqdn), Reason: reason})
 				one, err = Result{Refused: len(s.lines)}, nil
 			}
 			if err != nil {
@@ -178,7 +178,8 @@ func (l *Loader) putRecord(ctx context.Context, path string, s *set, to *destina
 		case covered && ttl == s.ttl:
 			return Result{Present: 1}, nil
 		case covered:
-			l.say("left as it is: %s:%d: %s is there with TTL %d, the file has %d; change the Record that has it, or delete it and import again", path, s.lines[0], s.describe(to.fqdn), ttl, s.ttl)
+			l.leave(Refusal{Path: path, Lines: s.lines, Text: s.describe(to.fqdn), Reason: fmt.Sprintf("it is there with TTL %d, the file has %d", ttl, s.ttl),
+				Fix: "change the Record that has it, or delete it and import again"})
 			return Result{Left: 1}, nil
 		}
 	}
@@ -208,7 +209,7 @@ func (l *Loader) putRecord(ctx context.Context, path string, s *set, to *destina
 		case sameRecord(&have.Spec, &want.Spec):
 			return Result{Present: 1}, nil
 		case !l.mayChange(have.ManagedFields):
-			l.say("left as it is: %s:%d: %s (%s/%s) differs from the file and was changed by %q since", path, s.lines[0], s.describe(to.fqdn), have.Namespace, have.Name, l.others(have.ManagedFields))
+			l.leave(l.changedSince(Refusal{Path: path, Lines: s.lines, Text: fmt.Sprintf("%s (%s/%s)", s.describe(to.fqdn), have.Namespace, have.Name)}, have.ManagedFields))
 			return Result{Left: 1}, nil
 		}
 		// A status may be written at any time: a patch, for a PUT would lose that race.
@@ -259,6 +260,12 @@ func (l *Loader) dryRun() []string {
 // mayChange says that nobody else has set a field of the spec, or that it does not matter (L4).
 func (l *Loader) mayChange(fields []metav1.ManagedFieldsEntry) bool {
 	return l.cfg.ForceConflicts || len(l.others(fields)) == 0
+}
+
+// changedSince completes at with whose the object is.
+func (l *Loader) changedSince(at Refusal, fields []metav1.ManagedFieldsEntry) Refusal {
+	at.Reason = fmt.Sprintf("it differs from the file and was changed by %q since", l.others(fields))
+	return at
 }
 
 // others are those who have set a field of the spec beside us.

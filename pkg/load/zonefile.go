@@ -62,7 +62,7 @@ func (l *Loader) loadZoneFile(ctx context.Context, path string, source Source) (
 		return Result{}, fmt.Errorf("the file is of zone %s, and not of %s as what stands before its path says; correct one of them", p.fqdn, source.Origin)
 	}
 	for _, refused := range p.refused {
-		l.say("refused: %s", refused)
+		l.refuse(refused)
 	}
 	result := Result{Refused: len(p.refused)}
 	var zone *v1alpha1.Zone
@@ -160,7 +160,7 @@ func (l *Loader) withoutRefused(p *plan, put func() (Result, error)) (Result, er
 		result, err := put()
 		dropped := p.dropRefused(err)
 		for _, r := range dropped {
-			l.say("refused: %s", r)
+			l.refuse(r)
 		}
 		if refused += len(dropped); len(dropped) == 0 {
 			result.Refused += refused
@@ -207,7 +207,9 @@ func (l *Loader) putZone(ctx context.Context, p *plan) (*v1alpha1.Zone, Result, 
 	case sameZone(&have.Spec, &p.spec):
 		return have, Result{Present: 1}, nil
 	case !l.mayChange(have.ManagedFields):
-		l.say("left as it is: zone %s (%s/%s) differs from the file and was changed by %q since", p.fqdn, have.Namespace, have.Name, l.others(have.ManagedFields))
+		at := p.soa
+		at.Text = fmt.Sprintf("zone %s (%s/%s)", p.fqdn, have.Namespace, have.Name)
+		l.leave(l.changedSince(at, have.ManagedFields))
 		return have, Result{Left: 1}, nil
 	}
 	// Zones change with each of their records: a patch, for a PUT would lose every race.

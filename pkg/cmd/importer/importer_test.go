@@ -105,7 +105,7 @@ func TestImport_leavesWhatOthersChangedUnlessForced(t *testing.T) {
 	}
 	changed := "www 3600 IN A 203.0.113.1\nwww 3600 IN A 203.0.113.2\napi 3600 IN A 203.0.113.3\n"
 	left := s.importing(changed, "-", "--zone", "platform/example-org")
-	left.hears(`standard input:1: www.example.org. A (platform/www-a.example-org) differs from the file and was changed by ["kubectl-edit"]`)
+	left.hears(`standard input:1: www.example.org. A (platform/www-a.example-org): it differs from the file and was changed by ["kubectl-edit"]`)
 	if !errors.Is(left.failed, importer.ErrRefused) || left.out != "1 written, 1 unchanged, 1 left to others, 0 refused\n" {
 		t.Errorf("%v, %s", left.failed, left.out)
 	}
@@ -137,7 +137,7 @@ func TestImport_takesAPartOfAZoneFromStandardInput(t *testing.T) {
 		t.Errorf("%+v, %v", record, err)
 	}
 	other := s.importing("www.apps 60 CNAME www\n", "-", "--zone", "platform/example-org", "-n", "team")
-	other.hears("left as it is: standard input:1: www.apps.example.org. CNAME is there with TTL 3600, the file has 60")
+	other.hears("left as it is: standard input:1: www.apps.example.org. CNAME: it is there with TTL 3600, the file has 60")
 }
 
 // M4

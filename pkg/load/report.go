@@ -1,0 +1,121 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package load
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	// maxAlike bounds how many lines of one kind are shown for one file, maxKinds how many kinds: a file of a wrong format
+	// has something wrong with every line.
+	maxAlike = 5
+	maxKinds = 20
+)
+
+// printable is text that changes nothing of a terminal: what is not printed, or no UTF-8, is written as an escape.
+func printable(text string) string {
+	if utf8.ValidString(text) && !strings.ContainsFunc(text, unprintable) {
+		return text
+	}
+	var b strings.Builder
+	for i, r := range text {
+		switch {
+		case r == utf8.RuneError && !strings.HasPrefix(text[i:], string(utf8.RuneError)):
+			fmt.Fprintf(&b, `\x%02x`, text[i])
+		case r == '\n':
+			b.WriteString(`\n`)
+		case !unprintable(r):
+			b.WriteRune(r)
+		case r < utf8.RuneSelf:
+			fmt.Fprintf(&b, `\x%02x`, r)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.String()
+}
+
+func unprintable(r rune) bool { return r != '\t' && !unicode.IsPrint(r) }
+
+// alike are reports of a file that say the same of different lines.
+type alike struct {
+	verb  string
+	first Refusal
+	count int
+}
+
+// reports shows what could not be loaded, the first few of each kind, and counts the rest.
+type reports struct {
+	mutex sync.Mutex
+	kinds map[string]*alike
+	order []string
+	// beyond are those of kinds that are not shown at all.
+	beyond int
+}
+
+// particular is what differs between two lines that are wrong in the same way: what is quoted, names and numbers.
+var particular = regexp.MustCompile(`"[^"]*"|\S*[./0-9\\]\S*`)
+
+// take says whether r is to be shown.
+func (p *reports) take(verb string, r Refusal) bool {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	if p.kinds == nil {
+		p.kinds = make(map[string]*alike)
+	}
+	key := verb + " " + r.Path + " " + particular.ReplaceAllString(r.Reason, "…")
+	kind := p.kinds[key]
+	if kind == nil {
+		if len(p.kinds) == maxKinds {
+			p.beyond++
+			return false
+		}
+		kind = &alike{verb: verb, first: r}
+		p.kinds[key], p.order = kind, append(p.order, key)
+	}
+	kind.count++
+	return kind.count <= maxAlike
+}
+
+// rest empties it into lines about what was not shown.
+func (p *reports) rest() []string {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	var lines []string
+	for _, key := range p.order {
+		if kind := p.kinds[key]; kind.count > maxAlike {
+			lines = append(lines, fmt.Sprintf("%s: %d more like %s", kind.verb, kind.count-maxAlike, kind.first))
+		}
+	}
+	if p.beyond > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more for other reasons; mend those above and try again", p.beyond))
+	}
+	p.kinds, p.order, p.beyond = nil, nil, 0
+	return lines
+}
+
+// refuse reports what is not loaded (L2).
+func (l *Loader) refuse(r Refusal) { l.sayGrouped("refused", r) }
+
+// leave reports what stays as others have it (L4).
+func (l *Loader) leave(r Refusal) { l.sayGrouped("left as it is", r) }
+
+func (l *Loader) sayGrouped(verb string, r Refusal) {
+	if l.reports.take(verb, r) {
+		l.say("%s: %s", verb, r)
+	}
+}
+
+// sayRest ends the report of a file.
+func (l *Loader) sayRest() {
+	for _, line := range append(l.reports.rest(), l.warnings.take()...) {
+		l.say("%s", line)
+	}
+}

@@ -1,0 +1,78 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package load
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"kubi.zone/kubizone/pkg/generated/clientset/versioned/fake"
+)
+
+func TestPrintable(t *testing.T) {
+	for text, want := range map[string]string{
+		"www.example.org.\tA": "www.example.org.\tA",
+		"müller.example.":     "müller.example.",
+		"a\x1b[31mred":        `a\x1b[31mred`,
+		"a\xff\x00b":          `a\xff\x00b`,
+		"one\ntwo\r":          `one\ntwo\x0d`,
+		"right\u202eleft":     `right\u202eleft`,
+		"a\ufffdb":            "a\ufffdb",
+	} {
+		if got := printable(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+// L2: what is wrong with every line is said a few times and counted, and no octet of a file reaches the terminal as it is.
+func TestLoad_groupsWhatIsRefusedAndEchoesNoOctets(t *testing.T) {
+	var text strings.Builder
+	text.WriteString(file)
+	for i := range 2000 {
+		fmt.Fprintf(&text, "h%d A 192.0.2.%d\n", i, 300+i)
+		fmt.Fprintf(&text, "h%d.example.net. A 192.0.2.1\n", i)
+	}
+	text.WriteString("\x1b]0;title\x07 A 192.0.2.1\nx TXT \"\x1b[31m\xff\" (\n")
+	path := write(t, filepath.Join(t.TempDir(), "example.org.zone"), text.String())
+	l := newLab(t, fake.NewSimpleClientset())
+	if got := l.load(t, path); got != (Result{Written: 5, Refused: 4002}) {
+		t.Errorf("load: %+v", got)
+	}
+	if len(l.said) > 20 {
+		t.Errorf("%d lines for three kinds of refusals", len(l.said))
+	}
+	for _, want := range []string{"refused: 1995 more like " + path + ":8: ", "refused: 1995 more like " + path + ":9: h0.example.net."} {
+		if !l.heard(want) {
+			t.Errorf("nobody says %q", want)
+		}
+	}
+	for _, line := range l.said {
+		if strings.ContainsAny(line, "\x1b\x07\xff\n") {
+			t.Errorf("%q", line)
+		}
+	}
+}
+
+// A file of another format has a reason of its own for each line.
+func TestReports_areBounded(t *testing.T) {
+	var p reports
+	shown := 0
+	for i := range 1000 {
+		for range 2 * maxAlike {
+			if p.take("refused", Refusal{Path: "f", Reason: strings.Repeat("x", i)}) {
+				shown++
+			}
+		}
+	}
+	rest := p.rest()
+	if shown != maxKinds*maxAlike || len(rest) != maxKinds+1 || rest[maxKinds] != fmt.Sprintf("and %d more for other reasons; mend those above and try again", (1000-maxKinds)*2*maxAlike) {
+		t.Errorf("%d shown, the rest %q", shown, rest)
+	}
+	if len(p.rest()) > 0 {
+		t.Error("it is said again")
+	}
+}
