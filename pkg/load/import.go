@@ -67,9 +67,7 @@ func (l *Loader) importFile(ctx context.Context, path string, text []byte, targe
 	}
 	p, to, result, err := l.planImport(ctx, path, text, zone, target)
 	if p != nil {
-		for _, refused := range p.refused {
-			l.refuse(refused)
-		}
+		l.sayRead(p)
 		result.Refused += len(p.refused)
 	}
 	if err != nil {

@@ -29,6 +29,8 @@ type plan struct {
 	spec v1alpha1.ZoneSpec
 	// soa is where the Zone comes from, for refusals of its fields.
 	soa Refusal
+	// remarks are for the reader of the report and refuse nothing.
+	remarks []string
 	// sets are in the order of their first line.
 	sets    []*set
 	refused []Refusal
@@ -132,6 +134,7 @@ func (p *plan) delegateNumbers(all []zonefile.RR) {
 // read takes the rows in; soa is the place of the first SOA, -1 where there is none.
 func (p *plan) read(path string, rows iter.Seq2[zonefile.RR, error]) (all []zonefile.RR, soa int, err error) {
 	soa = -1
+	fromAbove := 0
 	for row, err := range rows {
 		if err != nil {
 			var line *zonefile.LineError
@@ -144,7 +147,15 @@ func (p *plan) read(path string, rows iter.Seq2[zonefile.RR, error]) (all []zone
 		if row.Type == rdata.SOA && soa < 0 {
 			soa = len(all)
 		}
+		if row.TTLFromAbove {
+			if fromAbove++; fromAbove == 1 {
+				p.remarks = append(p.remarks, fmt.Sprintf("%s:%d: %s %s has no TTL and the file no $TTL: it gets the TTL of the record before it, %d (RFC 1035 §5.1); some name servers take another", path, row.Line, row.Name, row.Type, row.TTL))
+			}
+		}
 		all = append(all, row)
+	}
+	if fromAbove > 1 {
+		p.remarks = append(p.remarks, fmt.Sprintf("%s: %d more records without a TTL", path, fromAbove-1))
 	}
 	return all, soa, nil
 }

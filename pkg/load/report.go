@@ -104,6 +104,16 @@ func (p *reports) rest() []string {
 // refuse reports what is not loaded (L2).
 func (l *Loader) refuse(r Refusal) { l.sayGrouped("refused", r) }
 
+// sayRead reports what reading a file brought up.
+func (l *Loader) sayRead(p *plan) {
+	for _, line := range p.remarks {
+		l.say("%s", line)
+	}
+	for _, r := range p.refused {
+		l.refuse(r)
+	}
+}
+
 // leave reports what stays as others have it (L4).
 func (l *Loader) leave(r Refusal) { l.sayGrouped("left as it is", r) }
 

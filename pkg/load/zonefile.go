@@ -61,9 +61,7 @@ func (l *Loader) loadZoneFile(ctx context.Context, path string, source Source) (
 	case !source.Origin.IsZero() && p.fqdn != source.Origin:
 		return Result{}, fmt.Errorf("the file is of zone %s, and not of %s as what stands before its path says; correct one of them", p.fqdn, source.Origin)
 	}
-	for _, refused := range p.refused {
-		l.refuse(refused)
-	}
+	l.sayRead(p)
 	result := Result{Refused: len(p.refused)}
 	var zone *v1alpha1.Zone
 	one, err := l.withoutRefused(p, func() (one Result, err error) {

@@ -103,15 +103,15 @@ func (l *lines) logical(first string) (string, error) {
 	}
 	l.joined = l.joined[:0]
 	var (
-		open  bool
+		depth int
 		again []string
 	)
 	for text := first; ; {
 		var err error
-		if open, err = l.strip(text, open); err != nil {
+		if depth, err = l.strip(text, depth); err != nil {
 			return "", l.reread(again, err)
 		}
-		if !open {
+		if depth == 0 {
 			return string(l.joined), nil
 		}
 		l.joined = append(l.joined, ' ')
@@ -138,9 +138,10 @@ func (l *lines) reread(again []string, err error) error {
 	return err
 }
 
-// strip appends text without comment and parentheses to joined, and says
-// whether a parenthesis is open after it.
-func (l *lines) strip(text string, open bool) (bool, error) {
+// strip appends text without comment and parentheses to joined, and says how
+// many parentheses are open after it. RFC 1035 knows no parentheses in
+// parentheses; BIND reads them.
+func (l *lines) strip(text string, depth int) (int, error) {
 	quoted := false
 	for i := 0; i < len(text); i++ {
 		c := text[i]
@@ -148,31 +149,30 @@ func (l *lines) strip(text string, open bool) (bool, error) {
 		case c == '\\':
 			l.joined = append(l.joined, c)
 			if i++; i == len(text) {
-				return open, errors.New("a backslash ends the line; write \\\\ for a backslash")
+				return depth, errors.New("a backslash ends the line; write \\\\ for a backslash")
 			}
 			c = text[i]
 		case c == '"':
 			quoted = !quoted
 		case quoted:
 		case c == ';':
-			return open, nil
+			return depth, nil
 		case c == '(':
-			if open {
-				return open, errors.New("a parenthesis inside parentheses; remove one")
-			}
-			open, c = true, ' '
+			depth++
+			c = ' '
 		case c == ')':
-			if !open {
-				return open, errors.New("a closing parenthesis without an opening one; remove it or quote it")
+			if depth == 0 {
+				return depth, errors.New("a closing parenthesis without an opening one; remove it or quote it")
 			}
-			open, c = false, ' '
+			depth--
+			c = ' '
 		}
 		l.joined = append(l.joined, c)
 	}
 	if quoted {
-		return open, errors.New("a quoted string is not closed on its line; close it, and write \\010 for a newline in it")
+		return depth, errors.New("a quoted string is not closed on its line; close it, and write \\010 for a newline in it")
 	}
-	return open, nil
+	return depth, nil
 }
 
 // cutField returns the first field of a logical line and what follows it.

@@ -71,6 +71,8 @@ func TestRead_syntax(t *testing.T) {
 			`1! $ORIGIN: name "a..b." has an empty label | write one dot between labels and none in front`,
 			`2! name "www" is relative and there is no zone it could be relative to | write it absolute: "www."`,
 			"3 w.org. 5 A 192.0.2.1"}},
+		{"parentheses in parentheses, as BIND reads them", "a 5 TXT ( ( one\n two ) \"(\" three ( ) )\nb 5 A ((192.0.2.1))\n", org, []string{
+			`1 a.example.org. 5 TXT "one" "two" "(" "three"`, "3 b.example.org. 5 A 192.0.2.1"}},
 		{"a guess holds where nothing says the origin", "$TTL 5\n@ IN SOA ns h 1 2 3 4 5\nwww A 192.0.2.1\n", guess, []string{
 			"2 guess.example. 5 SOA ns.guess.example. h.guess.example. 1 2 3 4 5", "3 www.guess.example. 5 A 192.0.2.1"}},
 		{"an SOA with an absolute owner says it", "example.com. 5 SOA ns h 1 2 3 4 5\nwww A 192.0.2.1\n", guess, []string{
@@ -91,7 +93,7 @@ func TestRead_syntax(t *testing.T) {
 		{"an open quote ends with its line", "a 5 TXT \"b\nc 5 A 192.0.2.1\n", org, []string{
 			`1! a quoted string is not closed on its line | close it, and write \010 for a newline in it`, "2 c.example.org. 5 A 192.0.2.1"}},
 		{"an open parenthesis does not swallow the rest", "a 5 A ( 192.0.2.1\nb 5 A 192.0.2.2\nc 5 A ( 192.0.2.3 )\n", org, []string{
-			"1! a parenthesis inside parentheses | remove one", "2 b.example.org. 5 A 192.0.2.2", "3 c.example.org. 5 A 192.0.2.3"}},
+			"1! a parenthesis is not closed | end the record with )", "2 b.example.org. 5 A 192.0.2.2", "3 c.example.org. 5 A 192.0.2.3"}},
 		{"at the end of the file neither", "a 5 A ( 192.0.2.1\nb 5 A 192.0.2.2\n", org, []string{
 			"1! a parenthesis is not closed | end the record with )", "2 b.example.org. 5 A 192.0.2.2"}},
 		{"a closing parenthesis alone", "a 5 A 192.0.2.1 )\nb 5 A 192.0.2.2\n", org, []string{
@@ -137,6 +139,28 @@ func TestRead_syntax(t *testing.T) {
 				t.Errorf("got\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(tc.want, "\n\t"))
 			}
 		})
+	}
+}
+
+// Without $TTL the last TTL stands (RFC 1035 §5.1); the record says so, for some servers take the SOA's minimum.
+func TestRead_saysWhereTheTTLIsFrom(t *testing.T) {
+	for text, want := range map[string]string{
+		"@ SOA ns h 1 2 3 4 5\na A 192.0.2.1\n":                         "-- ",
+		"@ 60 SOA ns h 1 2 3 4 5\na A 192.0.2.1\n":                      "-a",
+		"@ SOA ns h 1 2 3 4 5\na 60 A 192.0.2.1\nb A 192.0.2.1":         "--a",
+		"$TTL 9\n@ SOA ns h 1 2 3 4 5\na 60 A 192.0.2.1\nb A 192.0.2.1": "---",
+		"a 60 A 192.0.2.1\n$TTL 9\nb A 192.0.2.1":                       "--",
+	} {
+		got := ""
+		for rr, err := range Read(strings.NewReader(text), ReadOptions{Origin: name.MustParse("example.org.")}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got += map[bool]string{false: "-", true: "a"}[rr.TTLFromAbove]
+		}
+		if got != strings.TrimSpace(want) {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
 	}
 }
 
