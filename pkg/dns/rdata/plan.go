@@ -206,9 +206,9 @@ func (p *plan) finish(t Type) {
 		p.fields, p.gatewayType, p.own = []kind{kindUint8, kindDiscovery, kindGateway}, 2, true
 	case mdns.TypeISDN:
 		p.optional = 1 // RFC 1183 §3.2: the subaddress
-	case mdns.TypeNID, mdns.TypeL64:
+	case mdns.TypeNID, mdns.TypeL64, mdns.TypeAPL:
 		p.own, p.bent = true, true
-	case mdns.TypeAPL, mdns.TypeKEY, mdns.TypeDNSKEY, mdns.TypeCDNSKEY:
+	case mdns.TypeKEY, mdns.TypeDNSKEY, mdns.TypeCDNSKEY:
 		p.own = true
 	case mdns.TypeX25:
 		p.fields, p.own = []kind{kindDigits}, true
