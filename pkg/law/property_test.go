@@ -162,6 +162,7 @@ func (w *world) state() string {
 
 // TestForest does random things to a small forest and holds the whole-state
 // checker against it after each (I1–I5, S4.6, S5.5, S6.1, S6.4, S6.5, S7.1),
+// where nothing is on its way also a twin of the holder rule (S4.5–S4.7, S6.2),
 // and once everything owed is done, that nothing was forgotten (S2.3–S2.7).
 func TestForest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -211,8 +212,20 @@ func TestForest(t *testing.T) {
 			defer func() { w.halfway = false }()
 			before := w.state()
 			act("record", func() {
+				in, fqdn := w.longest(&r)
+				refuses, judged := false, false
+				if in != nil && w.quiet() {
+					refuses, judged = w.holderTwin(in, &r, fqdn)
+				}
 				plan, refusal := w.putRecord(r)
 				refused(before, refusal)
+				switch {
+				case !judged:
+				case refusal != nil && refusal.Reason == law.ReasonNameHeld && !refuses:
+					t.Errorf("S4.6, S4.7: %s %s of %s is refused in zone %s, and nothing there is another namespace's", fqdn, r.Type, r.Namespace, in.FQDN())
+				case refuses && plan != nil && plan.Record.Zone != nil && plan.Record.Zone.UID == in.UID:
+					t.Errorf("S4.6, S4.7: %s %s of %s is taken in by zone %s, where the name is another namespace's", fqdn, r.Type, r.Namespace, in.FQDN())
+				}
 				if plan != nil {
 					t.Logf("  %s/%s %s", r.Namespace, r.Name, placed(plan.Record))
 				}
@@ -223,7 +236,23 @@ func TestForest(t *testing.T) {
 			for i, fqdn := range []string{"org.", "example.org."} {
 				o := someZones[i]
 				act("plant", func() {
-					if _, refusal := w.putZone(law.ZoneSpec{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name}, DomainName: fqdn, Header: header, Rules: generous()}, true); refusal != nil {
+					rules := generous()
+					if rapid.Bool().Draw(t, "lists what is shared") { // S4.6
+						www, _ := pattern.Parse("www")
+						rules = append(rules, law.Rule{Records: []law.RecordRule{{Pattern: www, Text: "www", Shared: true}}})
+					}
+					if _, refusal := w.putZone(law.ZoneSpec{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name}, DomainName: fqdn, Header: header, Rules: rules}, true); refusal != nil {
+						t.Fatal(refusal)
+					}
+				})
+			}
+			if rapid.Bool().Draw(t, "names a host") { // S6.2
+				act("plant", func() {
+					host, err := rdata.Parse(rdata.MX, "10 ns1")
+					if err != nil {
+						t.Fatal(err)
+					}
+					if _, refusal := w.putRecord(law.Record{Namespace: "owner", Name: "planted", DomainName: "example.org.", Type: rdata.MX, Values: []rdata.Value{host}}); refusal != nil {
 						t.Fatal(refusal)
 					}
 				})

@@ -1,0 +1,263 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package law_test
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law"
+)
+
+// holderTwin reads S4.5 to S4.7 and S6.2 as they are written, over all records of a
+// zone, and says whether the holder rule refuses a tenant's record there. judged is
+// false where something else decides: no rule allows the record at all, or another
+// sentence is about its type (S3.6, DS).
+func (w *world) holderTwin(z *law.Zone, r *law.Record, fqdn name.Name) (refused, judged bool) {
+	owner, ok := fqdn.Rel(z.FQDN())
+	if !ok || r.Namespace == z.Namespace || !slices.Contains([]rdata.Type{rdata.A, rdata.AAAA, rdata.TXT, rdata.CNAME, rdata.CAA, rdata.MX}, r.Type) {
+		return false, false
+	}
+	t := &tenancy{world: w, zone: z, records: w.plain(z)}
+	base, wild := baseName(owner), fqdn.IsWildcard()
+
+	// The rules that allow it (S4.1 to S4.4), and what they name literally (S4.7).
+	var plain, shared, underscore, literal bool
+	for _, rule := range z.Rules {
+		if len(rule.Namespaces) > 0 && !slices.Contains(rule.Namespaces, r.Namespace) {
+			continue
+		}
+		for _, to := range rule.Records {
+			if len(to.Types) > 0 && !slices.Contains(to.Types, r.Type) || !to.Pattern.Match(fqdn, z.FQDN()) {
+				continue
+			}
+			if wild && !to.Shared && len(rule.Namespaces) != 1 {
+				continue // a wildcard needs a rule for that one namespace
+			}
+			named, label := to.Pattern.Names(fqdn, z.FQDN()), to.Pattern.NamesUnderscore(fqdn, z.FQDN())
+			plain = plain || !to.Shared && !label
+			shared, underscore, literal = shared || to.Shared, underscore || label, literal || named || label
+		}
+	}
+	if !plain && !shared && !underscore {
+		return false, false
+	}
+	named := func() bool { // a plain rule names the very name, or wildcard
+		return slices.ContainsFunc(z.Rules, func(rule law.Rule) bool {
+			return (len(rule.Namespaces) == 0 || slices.Contains(rule.Namespaces, r.Namespace)) && slices.ContainsFunc(rule.Records, func(to law.RecordRule) bool {
+				return !to.Shared && !to.Pattern.NamesUnderscore(fqdn, z.FQDN()) && (len(to.Types) == 0 || slices.Contains(to.Types, r.Type)) &&
+					(!wild || len(rule.Namespaces) == 1) && to.Pattern.Names(fqdn, z.FQDN())
+			})
+		})
+	}
+	holder, byRecord := t.holder(base)
+	held := holder != "" && holder != r.Namespace
+	if held && !shared && !underscore && (byRecord || !named()) {
+		return true, true // S4.6, S4.7
+	}
+	if slices.Contains(z.MadeNames, owner) {
+		return true, true // S6.2
+	}
+	if literal {
+		return false, true
+	}
+	hostBelow := slices.ContainsFunc(t.hosts(), func(host name.Rel) bool {
+		first, _ := t.first(host)
+		return host != base && under(base, host) && (first != r.Namespace || slices.Contains(z.MadeNames, host))
+	})
+	if up, _ := owner.Parent(); wild && up == base && hostBelow {
+		return true, true // S6.2: a wildcard above what the apex names
+	}
+	if owner == base && r.Type != rdata.CAA || owner != base && r.Type != rdata.TXT && r.Type != rdata.CNAME {
+		return false, true
+	}
+	since := uint64(math.MaxUint64)
+	if first, n := t.first(base); first == r.Namespace {
+		since = n
+	}
+	for n := range t.records {
+		if first, at := t.first(n); n != base && under(base, n) && first != r.Namespace && at <= since {
+			return true, true // S4.7: taken for the names below, too
+		}
+	}
+	return hostBelow, true
+}
+
+// tenancy is who has what in a zone.
+type tenancy struct {
+	*world
+	zone *law.Zone
+	// records are those that hold, by base name.
+	records map[name.Rel][]holding
+}
+
+// holding is a record that may hold its base name.
+type holding struct {
+	namespace string
+	owner     name.Rel
+}
+
+func (w *world) plain(z *law.Zone) map[name.Rel][]holding {
+	out := map[name.Rel][]holding{}
+	for o, r := range w.records {
+		if r.placed.Zone == nil || r.placed.Zone.UID != z.UID {
+			continue
+		}
+		owner := r.owner(z)
+		if m, _ := w.facts[law.MemberKey(z.UID, owner, o.Namespace, o.Name)].(*law.Member); m != nil && m.Admission == law.AdmittedPlain {
+			base := baseName(owner)
+			out[base] = append(out[base], holding{o.Namespace, owner})
+		}
+	}
+	return out
+}
+
+// first is the namespace that holds a name by its records, and since when. Of two that
+// have records there it is the one that came first, which the store remembers also after
+// its oldest record went.
+func (t *tenancy) first(n name.Rel) (namespace string, since uint64) {
+	if len(t.records[n]) == 0 {
+		return "", 0
+	}
+	h, _ := t.facts[law.HoldersKey(t.zone.UID, n)].(*law.Holders)
+	if h == nil || len(h.List) == 0 {
+		return "", 0
+	}
+	if h.List[0].Late {
+		return h.List[0].Namespace, math.MaxUint64
+	}
+	return h.List[0].Namespace, h.List[0].First
+}
+
+// holder is the namespace that a base name belongs to, "" for none (S4.6, S6.2).
+func (t *tenancy) holder(base name.Rel) (namespace string, byRecord bool) {
+	if base.IsApex() || slices.Contains(t.zone.MadeNames, base) {
+		return t.zone.Namespace, true
+	}
+	if first, _ := t.first(base); first != "" {
+		return first, true
+	}
+	at, _ := base.In(t.zone.FQDN())
+	for _, rule := range t.zone.Rules {
+		for _, to := range rule.Records {
+			if to.Shared && to.Pattern.Names(at, t.zone.FQDN()) {
+				return t.zone.Namespace, false
+			}
+		}
+	}
+	below := base
+	for up, ok := base.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
+		for _, r := range t.records[up] {
+			if r.namespace == t.zone.Namespace || r.owner.String() != "*."+up.String() {
+				continue
+			}
+			// It ends where somebody else holds a name: that one exists, with all above it.
+			for n := range t.records {
+				if first, _ := t.first(n); first != r.namespace && under(below, n) {
+					return t.byApex(base)
+				}
+			}
+			if slices.ContainsFunc(t.zone.MadeNames, func(host name.Rel) bool { return under(below, host) }) {
+				return t.byApex(base)
+			}
+			return r.namespace, false
+		}
+		below = up
+	}
+	return t.byApex(base)
+}
+
+// byApex is the zone's own namespace where its apex names the host.
+func (t *tenancy) byApex(base name.Rel) (string, bool) {
+	if slices.Contains(t.hosts(), base) {
+		return t.zone.Namespace, false
+	}
+	return "", false
+}
+
+// hosts are the names below the apex that NS and MX records there name, with those of the zone's own name servers.
+func (t *tenancy) hosts() []name.Rel {
+	out := slices.Clone(t.zone.MadeNames)
+	for _, r := range t.world.records {
+		if r.placed.Zone == nil || r.placed.Zone.UID != t.zone.UID || !r.owner(t.zone).IsApex() || r.record.Type != rdata.NS && r.record.Type != rdata.MX {
+			continue
+		}
+		for _, v := range r.record.Values {
+			if n, ok := v.Target(t.zone.FQDN()); ok {
+				if rel, ok := n.Rel(t.zone.FQDN()); ok && !rel.IsApex() {
+					out = append(out, rel)
+				}
+			}
+		}
+	}
+	for _, s := range t.zone.Header.NameServers {
+		if n, err := name.ParseIn(s.Name, t.zone.FQDN()); err == nil {
+			if rel, ok := n.Rel(t.zone.FQDN()); ok && !rel.IsApex() {
+				out = append(out, rel)
+			}
+		}
+	}
+	return out
+}
+
+// baseName: the labels that follow the last label that is * or begins with _.
+func baseName(owner name.Rel) name.Rel {
+	labels, n := owner.Labels(), owner
+	for i := len(labels) - 1; i >= 0; i-- {
+		if labels[i] == "*" || strings.HasPrefix(labels[i], "_") {
+			for range i + 1 {
+				n, _ = n.Parent()
+			}
+			return n
+		}
+	}
+	return n
+}
+
+// under: n is up or below it.
+func under(up, n name.Rel) bool {
+	return n == up || strings.HasSuffix(n.String(), "."+up.String()) || up.IsApex()
+}
+
+// quiet: nothing is on its way, so that what stands decides.
+func (w *world) quiet() bool {
+	if len(w.outbox)+len(w.debts) > 0 {
+		return false
+	}
+	for _, k := range w.holdings() {
+		if h := w.facts[k].(*law.Holding); len(h.Works)+len(h.Reserved) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// longest is the longest zone at or above a record's name, and that name.
+func (w *world) longest(r *law.Record) (*law.Zone, name.Name) {
+	view := r.View
+	fqdn, err := name.Parse(r.DomainName)
+	if ref := r.ZoneRef; ref != nil {
+		to := w.zones[object{ref.Namespace, ref.Name}]
+		if to == nil || to.zone.Pending {
+			return nil, name.Name{}
+		}
+		view = to.zone.View
+		if !r.Absolute() {
+			fqdn, err = name.ParseIn(r.DomainName, to.zone.FQDN())
+		}
+	}
+	if err != nil {
+		return nil, name.Name{}
+	}
+	var longest *law.Zone
+	for _, z := range w.zones {
+		if !z.zone.Pending && z.zone.View == view && z.zone.FQDN().Encloses(fqdn) && (longest == nil || longest.FQDN().Encloses(z.zone.FQDN())) {
+			longest = z.zone
+		}
+	}
+	return longest, fqdn
+}
