@@ -385,6 +385,9 @@ func TestCheckSpelling_policies(t *testing.T) {
 		{"www。example.org.", `"www.example.org."`},
 		{"www.example．org.", `"www.example.org."`},
 		{"www.example.org｡", `"www.example.org."`},
+		{"＠", `"@"`},
+		{"*.＠", `"*.@"`},
+		{"w＊.例え", `"w*.xn--r8jz45g"`},
 	} {
 		if err := CheckSpelling(tc.text); err == nil || !strings.Contains(err.Error(), tc.mapped) {
 			t.Errorf("S1.3: %q: %v; want it to give %s", tc.text, err, tc.mapped)

@@ -119,10 +119,10 @@ func canonical(text string) (s string, absolute bool, err error) {
 	return text, scan.absolute, nil
 }
 
-// CheckSpelling refuses a text in which another character is mapped to "*", "_",
-// "/" or a dot (S1.3): a policy on spec.domainName judges the text as it is
-// written and must see them. Parse takes such a text, since stored
-// objects may have it. It does not say that text is a name.
+// CheckSpelling refuses the text of a name or a pattern in which another character
+// is mapped to "*", "_", "/", "@" or a dot (S1.3): a policy on spec.domainName or on
+// a rule judges the text as it is written and must see them. Parse takes such a
+// text, since stored objects may have it. It does not say that text is a name.
 func CheckSpelling(text string) error {
 	if len(text) > maxText || !scanASCII(text).needsIDNA {
 		return nil
@@ -131,9 +131,9 @@ func CheckSpelling(text string) error {
 	if err != nil {
 		return nil // Parse says why
 	}
-	for _, c := range "*_/." {
+	for _, c := range "*_/@." {
 		if strings.Count(mapped, string(c)) != strings.Count(text, string(c)) {
-			return fmt.Errorf("name %s has a character that stands for %q: write it in its mapped form, %s", quote(text), c, quote(mapped))
+			return fmt.Errorf("%s has a character that stands for %q: write it in its mapped form, %s", quote(text), c, quote(mapped))
 		}
 	}
 	return nil

@@ -66,6 +66,7 @@ func TestRecord_oneObject(t *testing.T) {
 		{"S1.2 wildcard", func(s spec) { s.DomainName = "*.example.org." }, ""},
 		{"S1.3 other scripts", func(s spec) { s.DomainName = "bücher.example.org." }, ""},
 		{"S1.3 mapped to a dot", func(s spec) { s.DomainName = "www。example。org。" }, invalid + "spec.domainName"},
+		{"S1.3 mapped to the zone", func(s spec) { inZone(s); s.DomainName = "＠" }, invalid + "spec.domainName"},
 		{"S1.3 mapped to a wildcard", func(s spec) { s.DomainName = "＊.x.example.org." }, invalid + "spec.domainName"},
 		{"S1.3 mapped to an underscore", func(s spec) { s.DomainName = "＿acme-challenge.example.org." }, invalid + "spec.domainName"},
 		{"S1.3 mapped to a slash", func(s spec) { s.DomainName = "a℀b.example.org." }, invalid + "spec.domainName"},

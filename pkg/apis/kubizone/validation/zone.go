@@ -164,6 +164,9 @@ func patternText(text string, path *field.Path) field.ErrorList {
 	if text == "" {
 		return field.ErrorList{field.Required(path, `"*" for every name below the zone, "@" for the zone's own name, "www" for one name`)}
 	}
+	if err := name.CheckSpelling(text); err != nil {
+		return field.ErrorList{field.Invalid(path, cut(text), err.Error())}
+	}
 	if _, err := pattern.Parse(text); err != nil {
 		return field.ErrorList{field.Invalid(path, cut(text), err.Error())}
 	}
