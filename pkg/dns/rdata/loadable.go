@@ -4,10 +4,12 @@
 package rdata
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"net/netip"
+	"strings"
 
 	mdns "github.com/miekg/dns"
 )
@@ -59,10 +61,23 @@ func CheckLoadable(t Type, wire []byte) error {
 		}
 	case mdns.TypeSVCB, mdns.TypeHTTPS:
 		return checkParams(wire)
+	case mdns.TypeLOC:
+		// PowerDNS reads 4,000 km instead, and does not find the record again that an IXFR takes away.
+		for _, size := range wire[1:4] {
+			if exponent := size & 0xf; exponent > 8 && size>>4 > 0 || exponent == 8 && size>>4 > 4 {
+				return errors.New("a size or precision over 4,000 km is read otherwise by some servers; write \"4000000m\" at most")
+			}
+		}
 	case mdns.TypeIPSECKEY:
 		// What PowerDNS has no text for, it does not read from a file.
-		if wire[1] == 0 {
+		if wire[1] == 0 || wire[1] == 3 && wire[3] == 0 { // NSD refuses the root
 			return errors.New("an IPSECKEY without a gateway is read by not every server; name the gateway, as in \"10 3 2 gw.example.org. AQNR...\"")
+		}
+		if wire[1] == 3 {
+			d := decoder{rest: wire[3:]}
+			if gateway, err := d.name(nil); err != nil || bytes.Contains(gateway, []byte(`\000`)) {
+				return errors.New("the gateway of an IPSECKEY has a zero octet in its name, where some servers end it; name a host")
+			}
 		}
 		if wire[2] != 1 && wire[2] != 2 {
 			return errors.New("the algorithm of an IPSECKEY is 1 (DSA) or 2 (RSA), others are read by not every server")
@@ -75,7 +90,8 @@ func CheckLoadable(t Type, wire []byte) error {
 		if len(wire) == 0 {
 			return errors.New("an APL without prefixes (RFC 3123 §4 lets it be empty) is read by not every server: PowerDNS reads no zone file with one; list a prefix, as in \"1:192.0.2.0/24\"")
 		}
-		for rest := wire; len(rest) > 0; {
+		prefixes := 0
+		for rest := wire; len(rest) > 0; prefixes++ {
 			address, octets := make([]byte, 4), int(rest[3]&0x7f)
 			if rest[1] == 2 {
 				address = make([]byte, 16)
@@ -87,14 +103,21 @@ func CheckLoadable(t Type, wire []byte) error {
 			}
 			rest = rest[4+octets:]
 		}
+		if prefixes > maxFields {
+			return fmt.Errorf("an APL with %d prefixes, and more than %d are read by not every server: NSD reads no zone file with one; write several APL values", prefixes, maxFields)
+		}
 	case typeDSYNC:
 		// RFC 9859 §3: an RR type, a scheme, a port and a target that is not compressed.
 		d := decoder{rest: wire}
 		if _, err := d.take(5); err != nil {
 			return errors.New("a DSYNC holds an RR type, a scheme, a port and a target (RFC 9859 §3), and this one ends before the target; write all of it")
 		}
-		if _, err := d.name(nil); err != nil || len(d.rest) > 0 {
+		target, err := d.name(nil)
+		if err != nil || len(d.rest) > 0 {
 			return errors.New("a DSYNC ends in the name of its target, written out (RFC 9859 §3); correct the octets after the fifth")
+		}
+		if !isHost(string(target)) {
+			return fmt.Errorf("the target of a DSYNC is a host, and %s is no host name: labels are letters, digits and inner hyphens (RFC 1123 §2.1); name a host", quote(string(target)))
 		}
 	case typeHHIT, typeBRID:
 		if len(wire) == 0 {
@@ -129,6 +152,19 @@ const (
 	typeALIAS  = 65401 // of PowerDNS, among the private ones
 	typeLUA    = 65402
 )
+
+// isHost says that an absolute name is one of a host.
+func isHost(text string) bool {
+	for label := range strings.SplitSeq(strings.TrimSuffix(text, "."), ".") {
+		if strings.HasPrefix(label, "-") || strings.HasSuffix(label, "-") || strings.Trim(strings.ToLower(label), "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// maxFields is how many fields of a value NSD reads from a zone file.
+const maxFields = 64
 
 // maxTag is how many characters the tag of a CAA has at most.
 const maxTag = 15

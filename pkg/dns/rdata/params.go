@@ -4,6 +4,7 @@
 package rdata
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -205,6 +206,7 @@ func checkParams(wire []byte) error {
 	}
 	var present [1 << 16 / 64]uint64
 	var mandatory []byte
+	params := 0
 	has := func(key uint16) bool { return present[key/64]&(1<<(key%64)) != 0 }
 	if wire[0]|wire[1] == 0 && len(d.rest) > 0 {
 		// PowerDNS reads them as the records that follow in a transfer: their author would write other tenants' names.
@@ -221,6 +223,15 @@ func checkParams(wire []byte) error {
 			return err
 		}
 		present[key/64] |= 1 << (key % 64)
+		params++
+		switch mdns.SVCBKey(key) {
+		case mdns.SVCB_MANDATORY, mdns.SVCB_NO_DEFAULT_ALPN, mdns.SVCB_PORT, mdns.SVCB_IPV4HINT, mdns.SVCB_ECHCONFIG, mdns.SVCB_IPV6HINT:
+		default:
+			// PowerDNS sees no quotes behind "=", in files and where it reads back what it was handed: it fails at every answer.
+			if bytes.ContainsAny(value, "();") {
+				return fmt.Errorf("%s with a parenthesis or a semicolon is read by not every server; leave it out", mdns.SVCBKey(key))
+			}
+		}
 		switch mdns.SVCBKey(key) {
 		case mdns.SVCB_MANDATORY:
 			mandatory = value
@@ -230,8 +241,8 @@ func checkParams(wire []byte) error {
 			}
 			// PowerDNS takes others in and then fails at every answer with them.
 			for ids := value; len(ids) > 0 && int(ids[0]) < len(ids); ids = ids[1+int(ids[0]):] {
-				if slices.ContainsFunc(ids[1:1+int(ids[0])], func(c byte) bool { return c <= ' ' || c >= 0x7f }) {
-					return errors.New("an alpn with octets that are no printable characters is read by not every server; name protocols as IANA registers them, as in \"alpn=h2\"")
+				if slices.ContainsFunc(ids[1:1+int(ids[0])], func(c byte) bool { return c <= ' ' || c >= 0x7f || c == '"' }) {
+					return errors.New("an alpn with a quote, or octets that are no printable characters, is read by not every server; name protocols as IANA registers them, as in \"alpn=h2\"")
 				}
 				// Knot 3.2 takes both for an empty item of the list, and reads no zone file with one.
 				if ids[0] == 1 && len(ids) > 2 || ids[0] > 0 && ids[1] == ',' {
@@ -247,6 +258,9 @@ func checkParams(wire []byte) error {
 				return errors.New("dohpath is not a path with the variable dns (RFC 9461 §5); write it as in \"/dns-query{?dns}\"")
 			}
 		}
+	}
+	if most := maxFields - 2; params > most { // priority and target count
+		return fmt.Errorf("%d parameters, and more than %d are read by not every server: NSD reads no zone file with them; leave some out", params, most)
 	}
 	if has(uint16(mdns.SVCB_MANDATORY)) && len(mandatory) == 0 {
 		return errors.New("mandatory lists nothing (RFC 9460 §8); name keys, or take it away")

@@ -242,13 +242,19 @@ func (p *plan) isName(i int, tokens []token) bool {
 }
 
 // usage describes the fields for an error message.
-func (p *plan) usage() string {
+func (p *plan) usage() string { return strings.Join(p.words(), ", ") }
+
+func (p *plan) words() []string {
 	words := make([]string, len(p.fields))
 	for i, k := range p.fields {
 		words[i] = kindWords[k]
 	}
-	return strings.Join(words, ", ")
+	return words
 }
+
+// Fields says of each field of the type's text what it is, in words, as messages do; nothing for a type that is
+// written as octets. A generator of values finds there what may stand in their place.
+func (t Type) Fields() []string { return planOf(t).words() }
 
 var kindWords = map[kind]string{
 	kindUint8:     "a number 0-255",

@@ -475,6 +475,22 @@ func TestParse_refusals(t *testing.T) {
 		{"HTTPS", `1 . alpn="h2,\255"`, "printable"},
 		{"HTTPS", `1 . dohpath="/q"`, "{?dns}"},
 		{"HTTPS", `1 . dohpath="/\255{?dns}"`, "{?dns}"},
+		{"SVCB", "1 . " + numbered(63), "62"},
+		{"HTTPS", "1 . alpn=h2 " + numbered(62), "62"},
+		{"HTTPS", `1 . alpn="(h2"`, "parenthesis"},
+		{"HTTPS", `1 . alpn=h2 key65280="a)"`, "parenthesis"},
+		{"HTTPS", `1 . key65280="a;b"`, "semicolon"},
+		{"HTTPS", `1 . alpn="h\"2"`, "printable"},
+		{"SVCB", `1 . dohpath="/(){?dns}"`, "parenthesis"},
+		{"SVCB", `1 . ohttp="("`, "ohttp"},
+		{"DSYNC", `\# 12 0001010035055F6E6F746500`, "host"},
+		{"DSYNC", "CDS NOTIFY 53 _notify.example.net.", "host"},
+		{"LOC", "1 N 1 E 0m 5000000m", "4000000m"},
+		{"LOC", "1 N 1 E 0m 1m 90000000m", "4000000m"},
+		{"LOC", "1 N 1 E 0m 1m 1m 10000000m", "4000000m"},
+		{"APL", strings.TrimSuffix(strings.Repeat("1:192.0.2.0/24 ", 65), " "), "64"},
+		{"IPSECKEY", `10 3 2 a\000b. AQNRU3mG7TVTO2BkR47usntb102uFJtugbo6BSGvgqt4AQ==`, "zero octet"},
+		{"IPSECKEY", "10 3 2 . AQNRU3mG7TVTO2BkR47usntb102uFJtugbo6BSGvgqt4AQ==", "gateway"},
 		{"NAPTR", `1 1 u s "!a!b" .`, "less than three"},
 		{"NAPTR", `1 1 u s "!a!b!c!" .`, "more than three"},
 		{"NAPTR", `1 1 u s "1a1b1" .`, "delimiter"},
@@ -504,6 +520,43 @@ func TestParse_refusals(t *testing.T) {
 		}
 		if len(err.Error()) > 800 {
 			t.Errorf("%s %.20q: an error of %d bytes", tc.typ, tc.text, len(err.Error()))
+		}
+	}
+}
+
+// numbered are n parameters of a service.
+func numbered(n int) string {
+	keys := make([]string, n)
+	for i := range keys {
+		keys[i] = fmt.Sprintf("key%d=x", 60000+i)
+	}
+	return strings.Join(keys, " ")
+}
+
+// TestParse_mostFields: as many fields as every server reads are taken (S5.7).
+func TestParse_mostFields(t *testing.T) {
+	for _, tc := range []struct{ typ, text string }{
+		{"SVCB", "1 . " + numbered(62)},
+		{"HTTPS", "1 . alpn=h2 " + numbered(61)},
+		{"APL", strings.TrimSuffix(strings.Repeat("1:192.0.2.0/24 ", 64), " ")},
+	} {
+		if _, err := Parse(mustType(t, tc.typ), tc.text); err != nil {
+			t.Errorf("S5.7: %v", err)
+		}
+	}
+}
+
+// TestParse_cutNames: a name that ends in the middle is refused in every type. Knot 3.2 looks for names in the octets of a
+// zone file without asking where they end: knotd and knotc spin or crash at "TYPE5 \# 1 FF" (S5.7).
+func TestParse_cutNames(t *testing.T) {
+	for rt, p := range plans {
+		if !p.hasNames() {
+			continue
+		}
+		for _, generic := range []string{`\# 0`, `\# 1 01`, `\# 1 3F`, `\# 1 C0`, `\# 1 FF`} {
+			if v, err := Parse(rt, generic); err == nil {
+				t.Errorf("S5.7: %s %s is taken, as %s", rt, generic, v)
+			}
 		}
 	}
 }
