@@ -65,9 +65,9 @@ test-broken: ## servers that leave out a compare: the models find out, and say i
 	$(GO) test -vet=off -count=1 -timeout 60m -v -run TestShrink_brokenServers ./test/model -broken $(BROKEN) -seed $(SEED)
 
 .PHONY: judges
-judges: peers ## the long form of S5.7: the table of types that BIND, Knot, NSD and PowerDNS know, and 200 odd zones through all four
-	KUBIZONE_TEST_REQUIRE_ALL=1 $(GO) test -vet=off -count=1 -timeout 60m -v ./test/interop/known_types ./test/interop/every_type
-	KUBIZONE_TEST_REQUIRE_ALL=1 $(GO) test -vet=off -count=1 -timeout 120m -v ./test/interop/odd_zones -zones 200 -seed $(SEED)
+judges: peers ## the long form of S5.7: the table of types that BIND, Knot, NSD and PowerDNS know, and 60 odd zones and all values that are made of each type through all four
+	KUBIZONE_TEST_REQUIRE_ALL=1 $(GO) test -vet=off -count=1 -timeout 60m -v ./test/interop/known_types
+	KUBIZONE_TEST_REQUIRE_ALL=1 $(GO) test -vet=off -count=1 -timeout 120m -v ./test/interop/odd_zones -zones 60 -values 0 -seed $(SEED)
 
 .PHONY: attacks
 attacks: peers ## what a tenant may try, by number, and every test that shows a refusal, wherever it is

@@ -74,6 +74,73 @@ func (d Dig) Transfer(ctx context.Context, zone string) ([]string, error) {
 	return Canonical(ctx, zone, text)
 }
 
+// Serials are the SOA serials that the server answers with for the zones; one that it has not is not among them.
+func (d Dig) Serials(ctx context.Context, zones []string) (map[string]uint32, error) {
+	out, err := d.each(ctx, zones, "+noall", "+answer", "+norecurse", "+tries=1", "+time=2", "SOA")
+	if err != nil {
+		return nil, err
+	}
+	serials := map[string]uint32{}
+	for line := range strings.Lines(out) {
+		if f := strings.Fields(line); len(f) == 11 && f[3] == "SOA" {
+			n, err := strconv.ParseUint(f[6], 10, 32)
+			if err != nil {
+				return nil, err
+			}
+			serials[f[0]] = uint32(n)
+		}
+	}
+	return serials, nil
+}
+
+// Transfers are the zones as the server hands them on by AXFR, as master files; one that it does not hand on to the end
+// is not among them.
+func (d Dig) Transfers(ctx context.Context, zones []string) (map[string]string, error) {
+	out, err := d.each(ctx, zones, "+tcp", "+nocomments", "+nostats", "+nocmd", "AXFR")
+	if err != nil {
+		return nil, err
+	}
+	texts := map[string]string{}
+	var zone string
+	var text strings.Builder
+	for line := range strings.Lines(out) {
+		if f := strings.Fields(line); len(f) > 4 && f[3] == "SOA" && f[2] == "IN" {
+			if f[0] == zone { // the closing one
+				texts[zone], zone = text.String(), ""
+				continue
+			}
+			zone = f[0]
+			text.Reset()
+		}
+		text.WriteString(line)
+	}
+	return texts, nil
+}
+
+// Notify tells the server that there is something new of the zones.
+func (d Dig) Notify(ctx context.Context, zones []string) error {
+	_, err := d.each(ctx, zones, "+opcode=notify", "+noall", "+aaflag", "+norecurse", "+tries=3", "+time=2", "SOA")
+	return err
+}
+
+// each asks one question of every zone in one process.
+func (d Dig) each(ctx context.Context, zones []string, args ...string) (string, error) {
+	dir, err := os.MkdirTemp("", "kubizone-dig-")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(dir)
+	file := filepath.Join(dir, "questions")
+	var questions strings.Builder
+	for _, zone := range zones {
+		fmt.Fprintln(&questions, strings.Join(args, " "), zone)
+	}
+	if err := os.WriteFile(file, []byte(questions.String()), 0o600); err != nil {
+		return "", err
+	}
+	return d.Run(ctx, "-f", file)
+}
+
 // Nsupdate sends an update script (its "server" line is written for it) by TCP, since by UDP it gives up after three
 // seconds, and returns what nsupdate printed; a refused update is an error.
 func Nsupdate(ctx context.Context, server netip.AddrPort, key *TSIGKey, script string) (string, error) {

@@ -4,6 +4,7 @@
 package rig
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,8 +20,8 @@ const (
 	schemaPowerDNS  = "/usr/share/pdns-backend-sqlite3/schema/schema.sqlite3.sql"
 )
 
-// PowerDNSConfig describes one pdns_server that transfers zones or serves what pdnsutil loads of master files. Keys of
-// the zones are not used.
+// PowerDNSConfig describes one pdns_server that transfers zones, by the difference where it has them, or serves what
+// pdnsutil loads of master files. Keys of the zones are not used.
 type PowerDNSConfig struct {
 	Addr        netip.AddrPort // where it listens; zero: a free loopback port
 	Secondaries []SecondaryZone
@@ -97,36 +98,36 @@ daemon=no
 guardian=no
 receiver-threads=1
 distributor-threads=1
-retrieval-threads=2
+retrieval-threads=1
 disable-syslog=yes
 loglevel=6
 `, p.dir, p.Addr.Addr(), p.Addr.Port())
 	if err := os.WriteFile(filepath.Join(p.dir, "pdns.conf"), []byte(conf), 0o600); err != nil {
 		return err
 	}
-	if _, err := run(ctx, p.dir, "", programs["sqlite3"], "pdns.sqlite3", ".read "+schemaPowerDNS); err != nil {
-		return err
-	}
-	util := func(args ...string) error {
-		_, err := run(ctx, p.dir, "", programs["pdnsutil"], append([]string{"--config-dir=" + p.dir}, args...)...)
-		return err
-	}
-	for i, z := range append(append([]SecondaryZone(nil), c.Secondaries...), c.Catalogs...) {
-		if err := util("create-secondary-zone", z.Zone, z.Primary.String()); err != nil {
-			return err
+	// What pdnsutil writes for create-secondary-zone, set-kind and set-meta, in one process for all zones.
+	var script strings.Builder
+	// A difference is read and written in one transaction, which fails where another has written meanwhile: one thread
+	// retrieves zones, and readers lock nobody out.
+	fmt.Fprintf(&script, "PRAGMA journal_mode = WAL;\n.read %s\nBEGIN;\n", schemaPowerDNS)
+	add := func(zones []SecondaryZone, kind string) {
+		for _, z := range zones {
+			fmt.Fprintf(&script, "INSERT INTO domains (name, master, type) VALUES ('%s', '%s', '%s');\n", cmp.Or(strings.TrimSuffix(z.Zone, "."), "."), z.Primary, kind)
+			fmt.Fprintf(&script, "INSERT INTO domainmetadata (domain_id, kind, content) VALUES (last_insert_rowid(), 'IXFR', '1');\n")
 		}
-		if i >= len(c.Secondaries) {
-			if err := util("set-kind", z.Zone, "consumer"); err != nil {
-				return err
-			}
-		}
+	}
+	add(c.Secondaries, "SLAVE")
+	add(c.Catalogs, "CONSUMER")
+	script.WriteString("COMMIT;\n")
+	if _, err := run(ctx, p.dir, script.String(), programs["sqlite3"], "-bail", "pdns.sqlite3"); err != nil {
+		return err
 	}
 	for _, z := range c.Zones {
 		file := filepath.Join(p.dir, zoneFile(z.Zone))
 		if err := os.WriteFile(file, []byte(z.Text), 0o600); err != nil {
 			return err
 		}
-		if err := util("load-zone", z.Zone, file); err != nil {
+		if _, err := run(ctx, p.dir, "", programs["pdnsutil"], "--config-dir="+p.dir, "load-zone", z.Zone, file); err != nil {
 			return fmt.Errorf("zone %s: %w", z.Zone, err)
 		}
 	}
@@ -151,14 +152,13 @@ func (p *PowerDNS) waitUp(ctx context.Context) error {
 	}
 }
 
-// Records is the number of records of the zone in the database.
-func (p *PowerDNS) Records(ctx context.Context, zone string) (int, error) {
+// List is the zone as a master file of what the database has.
+func (p *PowerDNS) List(ctx context.Context, zone string) (string, error) {
 	pdnsutil, err := Find("pdnsutil", installPowerDNS)
 	if err != nil {
-		return 0, err
+		return "", err
 	}
-	text, err := run(ctx, p.dir, "", pdnsutil, "--config-dir="+p.dir, "list-zone", zone)
-	return strings.Count(text, "\tIN\t"), err
+	return run(ctx, p.dir, "", pdnsutil, "--config-dir="+p.dir, "list-zone", zone)
 }
 
 // Log is what pdns_server wrote so far (its last megabyte at least).

@@ -2,19 +2,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package odd_zones proves: whatever the API admits into a Servable zone, BIND, Knot, NSD and
-// PowerDNS load the zone, by transfer and as a file, and hold exactly its entries (S5.7).
+// PowerDNS load the zone as a file, by AXFR and by IXFR, and hold exactly its entries (S5.7).
 package odd_zones
 
 import (
 	"bytes"
 	"context"
-	"errors"
 	"flag"
 	"fmt"
+	"maps"
+	"math/rand/v2"
 	"net/netip"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -26,16 +26,19 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/component-base/metrics/legacyregistry"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/cmd/up"
+	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
 	"kubi.zone/kubizone/test/interop/subject"
 	"kubi.zone/kubizone/test/rig"
 )
 
 var (
-	zones = flag.Int("zones", 20, "odd zones to make, the root included")
+	zones = flag.Int("zones", 9, "odd zones to make, the root included")
+	most  = flag.Int("values", 8, "most values to take of a type; 0: all that are made")
 	seed  = flag.Uint64("seed", 5936, "where their oddities come from")
 )
 
@@ -104,259 +107,384 @@ func serve(t *testing.T) (*versioned.Clientset, netip.AddrPort) {
 	return versioned.NewForConfigOrDie(client), dns
 }
 
-// admitted is a zone that the API took, with the entries and the serial it has.
-type admitted struct {
-	object, fqdn, file string
-	serial             uint32
+// tenant writes through the API as a tenant would, and notes what was admitted.
+type tenant struct {
+	*testing.T
+	*versioned.Clientset
+	mutex    sync.Mutex
+	objects  []string // of its zones
+	admitted map[string]int
+	refused  map[string]int // by type: refusing is what keeps the promise
 }
 
-// admit makes the zones through the API, as a tenant would, and leaves out what is refused: refusing is what keeps the promise.
-func admit(t *testing.T, client *versioned.Clientset) []admitted {
-	t.Helper()
-	ctx := t.Context()
-	g := &generator{seed: *seed, samples: readSamples(t), every: min(*zones, 20)}
-	admittedRecords, refused := 0, map[string]int{}
-	for i := range *zones {
-		odd := g.zone(i)
-		object := fmt.Sprintf("odd-%d", i)
-		if _, err := client.KubizoneV1alpha1().Zones(namespace).Create(ctx, &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: object}, Spec: odd.spec}, metav1.CreateOptions{}); err != nil {
-			t.Fatalf("zone %s: %v", odd.spec.DomainName, err)
-		}
-		var wait sync.WaitGroup
-		var mu sync.Mutex
-		work := make(chan int)
-		for range 8 {
-			wait.Go(func() {
-				for n := range work {
-					spec := odd.records[n]
-					spec.ZoneRef = &v1alpha1.ZoneReference{Name: object}
-					_, err := client.KubizoneV1alpha1().Records(namespace).Create(ctx, &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%d", object, n)}, Spec: spec}, metav1.CreateOptions{})
-					mu.Lock()
-					switch {
-					case err == nil:
-						admittedRecords++
-					case apierrors.IsInvalid(err) || apierrors.IsForbidden(err):
-						refused[spec.Type]++
-					default:
-						t.Errorf("%s %s: %v", spec.DomainName, spec.Type, err)
-					}
-					mu.Unlock()
-				}
-			})
-		}
-		for n := range odd.records {
-			work <- n
-		}
-		close(work)
-		wait.Wait()
+// record is one that a tenant wants in a zone.
+type record struct {
+	object, zone string
+	spec         v1alpha1.RecordSpec
+}
+
+func (c *tenant) zone(object string, spec v1alpha1.ZoneSpec) {
+	c.Helper()
+	z := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: object}, Spec: spec}
+	if _, err := c.KubizoneV1alpha1().Zones(namespace).Create(c.Context(), z, metav1.CreateOptions{}); err != nil {
+		c.Fatalf("zone %s: %v", spec.DomainName, err)
 	}
-	var all []admitted
-	for i := range *zones {
-		all = append(all, servable(t, client, fmt.Sprintf("odd-%d", i)))
+	c.objects = append(c.objects, object)
+}
+
+// each does something with each of the records, eight at a time.
+func each(records []record, do func(record)) {
+	work := make(chan record)
+	var wait sync.WaitGroup
+	for range 8 {
+		wait.Go(func() {
+			for r := range work {
+				do(r)
+			}
+		})
 	}
-	t.Logf("seed %d: %d zones, %d records admitted, refused by type: %v", *seed, len(all), admittedRecords, refused)
-	if admittedRecords < 20*len(all) {
-		t.Errorf("only %d records were admitted: the zones are not odd", admittedRecords)
+	for _, r := range records {
+		work <- r
+	}
+	close(work)
+	wait.Wait()
+}
+
+// write creates records and returns those that were admitted.
+func (c *tenant) write(records []record) (admitted []record) {
+	each(records, func(r record) {
+		spec := r.spec
+		spec.ZoneRef = &v1alpha1.ZoneReference{Name: r.zone}
+		_, err := c.KubizoneV1alpha1().Records(namespace).Create(c.Context(), &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: r.object}, Spec: spec}, metav1.CreateOptions{})
+		c.mutex.Lock()
+		defer c.mutex.Unlock()
+		switch {
+		case err == nil:
+			c.admitted[r.spec.Type]++
+			admitted = append(admitted, r)
+		case apierrors.IsInvalid(err) || apierrors.IsForbidden(err):
+			c.refused[r.spec.Type]++
+		default:
+			c.Errorf("%s %s: %v", spec.DomainName, spec.Type, err)
+		}
+	})
+	return admitted
+}
+
+func (c *tenant) remove(records []record) {
+	each(records, func(r record) {
+		if err := c.KubizoneV1alpha1().Records(namespace).Delete(c.Context(), r.object, metav1.DeleteOptions{}); err != nil {
+			c.Errorf("%s %s: %v", r.spec.DomainName, r.spec.Type, err)
+		}
+	})
+}
+
+// held is a zone as the API has it.
+type held struct {
+	fqdn, file string
+	serial     uint32
+}
+
+// settled reads all zones when they owe nothing. The parent lists its child where that has glue (S6.1).
+func (c *tenant) settled(glue bool) (all []held) {
+	c.Helper()
+	for _, object := range c.objects {
+		z := c.servable(object)
+		if all = append(all, z); object == "parent" && strings.Contains(z.file, "child.parent.example.") != glue {
+			c.Errorf("S6.1: the child's name server has an address: %v; the parent has\n%s", glue, z.file)
+		}
 	}
 	return all
 }
 
-// servable waits until a zone owes nothing and reads it.
-func servable(t *testing.T, client *versioned.Clientset, object string) admitted {
-	t.Helper()
-	ctx := subject.Within(t, 2*time.Minute)
+func (c *tenant) servable(object string) held {
+	c.Helper()
+	ctx := subject.Within(c.T, 2*time.Minute)
 	for {
-		z, err := client.KubizoneV1alpha1().Zones(namespace).Get(ctx, object, metav1.GetOptions{})
+		z, err := c.KubizoneV1alpha1().Zones(namespace).Get(ctx, object, metav1.GetOptions{})
 		if err != nil {
-			t.Fatal(err)
+			c.Fatal(err)
 		}
 		if !apimeta.IsStatusConditionTrue(z.Status.Conditions, "Settled") {
 			if ctx.Err() != nil {
-				t.Fatalf("zone %s does not settle: %+v", z.Status.FQDN, z.Status.Conditions)
+				c.Fatalf("zone %s does not settle: %+v", z.Status.FQDN, z.Status.Conditions)
 			}
 			time.Sleep(50 * time.Millisecond)
 			continue
 		}
 		if !apimeta.IsStatusConditionTrue(z.Status.Conditions, "Servable") {
-			t.Fatalf("zone %s was made to be servable: %+v", z.Status.FQDN, z.Status.Conditions)
+			c.Fatalf("zone %s was made to be servable: %+v", z.Status.FQDN, z.Status.Conditions)
 		}
-		file, err := client.KubizoneV1alpha1().RESTClient().Get().Namespace(namespace).Resource("zones").Name(object).SubResource("entries").SetHeader("Accept", "text/dns").DoRaw(ctx)
+		file, err := c.KubizoneV1alpha1().RESTClient().Get().Namespace(namespace).Resource("zones").Name(object).SubResource("entries").SetHeader("Accept", "text/dns").DoRaw(ctx)
 		if err != nil {
-			t.Fatal(err)
+			c.Fatal(err)
 		}
-		return admitted{object: object, fqdn: z.Status.FQDN, file: string(file), serial: uint32(z.Status.Serial)}
+		return held{fqdn: z.Status.FQDN, file: string(file), serial: uint32(z.Status.Serial)}
 	}
 }
 
-// peer is a server with all the zones.
-type peer interface {
-	Log() string
-	Close() error
+// odd makes the odd zones, with all that is in them, and returns a part of their records.
+func (c *tenant) odd(samples []sample) (part []record) {
+	g := &generator{seed: *seed, samples: samples}
+	for i := range *zones {
+		odd := g.zone(i)
+		object := fmt.Sprintf("odd-%d", i)
+		c.zone(object, odd.spec)
+		var all []record
+		for n, spec := range odd.records {
+			all = append(all, record{object: fmt.Sprintf("%s-%d", object, n), zone: object, spec: spec})
+		}
+		admitted := c.write(all)
+		if len(admitted) < 10 {
+			c.Errorf("only %d records of %s were admitted: it is not odd", len(admitted), odd.spec.DomainName)
+		}
+		admitted = slices.DeleteFunc(admitted, func(r record) bool { return len(r.spec.Values) > 2 })
+		part = append(part, admitted[:len(admitted)/3]...)
+	}
+	return part
 }
 
-var (
-	// complaint is what a server writes about a zone that it would rather not have.
-	complaint = regexp.MustCompile(`(?i)error|warning|reject|refus|failed|ignor|bad |invalid|malformed|unable|cannot|could not`)
-	// harmless is what sounds like one: how BIND was built, that Knot has no file yet of what it transfers, what NSD
-	// thinks of types, what PowerDNS says of itself.
-	harmless = regexp.MustCompile(`built with|\(not exists\)|is obsolete|is experimental|This is a WARNING|no warranty|` + oversized)
-	// altered is what PowerDNS 4.7 hands on otherwise than it was given it: keys for DNSSEC are left out where it does not
-	// sign itself, an empty CAA value has a NUL in it, spheres of more than 4,000 km have 4,000 km.
-	altered = regexp.MustCompile(`^\S+ \d+ IN (DNSKEY|CDNSKEY|CDS|CAA \d+ \S+ "(\\000)?"$|LOC .* \d{7,}(\.\d+)?m)`)
-	nothing = regexp.MustCompile(`^$`)
-)
+// anything lets the own namespace write every type, by number too.
+func anything() []v1alpha1.Delegation {
+	var numbers []string
+	for _, rt := range types() {
+		if rt.ByNumber() {
+			numbers = append(numbers, rt.String())
+		}
+	}
+	return []v1alpha1.Delegation{{Zones: []string{"*"}, Records: []v1alpha1.RecordDelegation{{Pattern: "*"}, {Pattern: "@"}, {Pattern: "*", Types: numbers}, {Pattern: "@", Types: numbers}}}}
+}
+
+func plainZone(fqdn string) v1alpha1.ZoneSpec {
+	return v1alpha1.ZoneSpec{DomainName: fqdn, Delegations: anything(), NameServers: []v1alpha1.NameServer{{Name: "ns", Addresses: []string{"192.0.2.53"}}}}
+}
+
+// A zone keeps a thousand steps, and is handed on whole where the difference is as long as it is: so many records are
+// written between two transfers at most, and so many rows stand in the zone before.
+const mostSteps = 700
+
+// spread makes zones for records that come later, with more rows in each than will come.
+func (c *tenant) spread(prefix string, records []record) []record {
+	var ballast []record
+	rows, object := 0, ""
+	fill := func() {
+		for n := 0; rows >= 0 && object != ""; n++ {
+			var values []string
+			for i := range 100 {
+				values = append(values, fmt.Sprintf("198.51.%d.%d", n, i))
+			}
+			ballast = append(ballast, record{fmt.Sprintf("%s-filled-%d", object, n), object, v1alpha1.RecordSpec{DomainName: fmt.Sprintf("filled%d", n), Type: "A", Values: values}})
+			rows -= 100
+		}
+		rows = 0
+	}
+	for i := range records {
+		if i%mostSteps == 0 {
+			fill()
+			object = fmt.Sprintf("%s%d", prefix, i/mostSteps)
+			c.zone(object, plainZone(object+".values.example."))
+		}
+		records[i].zone = object
+		rows += len(records[i].spec.Values)
+	}
+	fill()
+	if n := len(c.write(ballast)); n != len(ballast) {
+		c.Fatalf("%d of %d records were refused", len(ballast)-n, len(ballast))
+	}
+	return records
+}
+
+// valuesOf are the values of each type that are tried, which rdata takes.
+func (c *tenant) valuesOf(samples []sample) map[rdata.Type][]value {
+	rnd := rand.New(rand.NewPCG(*seed, 0))
+	all, refused := values(c.T, samples, rnd)
+	for _, rt := range types() {
+		taken := all[rt]
+		// What makes nothing but what is refused tries nothing.
+		if len(taken) < 10 || len(taken)*40 < refused[rt] {
+			c.Errorf("%s: %d values are taken and %d refused: give its fields other ends", rt, len(taken), refused[rt])
+		}
+		rnd.Shuffle(len(taken), func(i, j int) { taken[i], taken[j] = taken[j], taken[i] })
+		if *most > 0 {
+			all[rt] = taken[:min(*most, len(taken))]
+		}
+	}
+	return all
+}
+
+// singles has a record for each value, at a name of its own.
+func singles(all map[rdata.Type][]value) (records []record) {
+	for _, rt := range types() {
+		for i, v := range all[rt] {
+			object := fmt.Sprintf("v%d-%d", rt, i)
+			records = append(records, record{object: object, spec: v1alpha1.RecordSpec{DomainName: object, Type: rt.String(), Values: []string{v.text}}})
+		}
+	}
+	// A zone with all types, and not one with one type, is what tenants have.
+	rand.New(rand.NewPCG(*seed, 1)).Shuffle(len(records), func(i, j int) { records[i], records[j] = records[j], records[i] })
+	return records
+}
+
+// sets has two values of each type at a name, and as many as fit (S5.6), of those that were admitted.
+func (c *tenant) sets(admitted []record) (records []record) {
+	by := map[string][]string{}
+	for _, r := range admitted {
+		by[r.spec.Type] = append(by[r.spec.Type], r.spec.Values...)
+	}
+	for _, rtype := range slices.Sorted(maps.Keys(by)) {
+		rt, _ := rdata.ParseType(rtype)
+		if rt.Single() {
+			continue
+		}
+		add := func(set []string) {
+			object := fmt.Sprintf("s%d-%d", rt, len(records))
+			records = append(records, record{object: object, spec: v1alpha1.RecordSpec{DomainName: object, Type: rtype, Values: set}})
+		}
+		all := by[rtype]
+		add(all[:min(2, len(all))])
+		var set []string
+		octets := 0
+		for _, text := range all {
+			size := sizeOf(c.T, rt, text)
+			if octets += size; len(set) == 100 || octets > 60_000 {
+				add(set)
+				set, octets = nil, size
+			}
+			set = append(set, text)
+		}
+		add(set)
+		if len(all) > 100 { // one too many
+			add(all[:101])
+		}
+	}
+	return records
+}
+
+// alone are zones with one value that comes, between the SOAs of a difference, and with two, so that one stands next to last.
+func (c *tenant) alone(all map[rdata.Type][]value) (records []record) {
+	spec := plainZone("alone.example.")
+	c.zone("alone", spec)
+	for _, rt := range types() {
+		for _, n := range []int{1, 2} {
+			if n == 2 && *most > 0 && int(rt)%4 != int(*seed)%4 {
+				continue
+			}
+			object := fmt.Sprintf("alone-%d-%d", rt, n)
+			c.zone(object, plainZone(object+".alone.example."))
+			filled := record{object + "-filled", object, v1alpha1.RecordSpec{DomainName: "a", Type: "TXT", Values: []string{"1", "2", "3", "4"}}}
+			if len(c.write([]record{filled})) == 0 {
+				c.Fatal("refused")
+			}
+			for i, v := range all[rt][:n] {
+				records = append(records, record{fmt.Sprintf("%s-%d", object, i), object, v1alpha1.RecordSpec{DomainName: fmt.Sprintf("b%d", i), Type: rt.String(), Values: []string{v.text}}})
+			}
+		}
+	}
+	return records
+}
+
+// glue gives the child's name server an address, or takes it away.
+func (c *tenant) glue(addresses ...string) {
+	c.Helper()
+	child, err := c.KubizoneV1alpha1().Zones(namespace).Get(c.Context(), "child", metav1.GetOptions{})
+	if err != nil {
+		c.Fatal(err)
+	}
+	child.Spec.NameServers[0].Addresses = addresses
+	if _, err := c.KubizoneV1alpha1().Zones(namespace).Update(c.Context(), child, metav1.UpdateOptions{}); err != nil {
+		c.Fatal(err)
+	}
+}
+
+// transfers counts those of whole zones and of differences.
+func transfers(t *testing.T) (whole, differences int) {
+	t.Helper()
+	families, err := legacyregistry.DefaultGatherer.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range families {
+		if family.GetName() != "kubizone_primary_transfers_total" {
+			continue
+		}
+		for _, m := range family.GetMetric() {
+			for _, label := range m.GetLabel() {
+				switch n := int(m.GetCounter().GetValue()); {
+				case label.GetName() != "kind":
+				case label.GetValue() == "ixfr":
+					differences += n
+				default:
+					whole += n
+				}
+			}
+		}
+	}
+	return whole, differences
+}
 
 func TestEveryServerLoadsWhatTheAPIAdmits(t *testing.T) {
 	client, primary := serve(t)
-	all := admit(t, client)
-	if t.Failed() {
-		return
-	}
-	var secondaries []rig.SecondaryZone
-	var files []rig.PrimaryZone
-	for _, z := range all {
-		secondaries = append(secondaries, rig.SecondaryZone{Zone: z.fqdn, Primary: primary})
-		files = append(files, rig.PrimaryZone{Zone: z.fqdn, Text: z.file})
-	}
-	for _, server := range []struct {
-		name  string
-		but   *regexp.Regexp
-		start func(ctx context.Context) (peer, netip.AddrPort, error)
-	}{
-		{"BIND by transfer", nothing, func(ctx context.Context) (peer, netip.AddrPort, error) {
-			b, err := rig.StartBIND(ctx, rig.BINDConfig{Secondaries: secondaries})
-			return started(b, err, func() netip.AddrPort { return b.Addr })
-		}},
-		{"BIND as a file", nothing, func(ctx context.Context) (peer, netip.AddrPort, error) {
-			b, err := rig.StartBIND(ctx, rig.BINDConfig{Primaries: files})
-			return started(b, err, func() netip.AddrPort { return b.Addr })
-		}},
-		{"Knot by transfer", nothing, func(ctx context.Context) (peer, netip.AddrPort, error) {
-			k, err := rig.StartKnot(ctx, rig.KnotConfig{Secondaries: secondaries})
-			return started(k, err, func() netip.AddrPort { return k.Addr })
-		}},
-		{"Knot as a file", nothing, func(ctx context.Context) (peer, netip.AddrPort, error) {
-			k, err := rig.StartKnot(ctx, rig.KnotConfig{Zones: files})
-			return started(k, err, func() netip.AddrPort { return k.Addr })
-		}},
-		{"NSD by transfer", nothing, func(ctx context.Context) (peer, netip.AddrPort, error) {
-			n, err := rig.StartNSD(ctx, rig.NSDConfig{Secondaries: secondaries})
-			return started(n, err, func() netip.AddrPort { return n.Addr })
-		}},
-		{"NSD as a file", nothing, func(ctx context.Context) (peer, netip.AddrPort, error) {
-			n, err := rig.StartNSD(ctx, rig.NSDConfig{Zones: files})
-			return started(n, err, func() netip.AddrPort { return n.Addr })
-		}},
-		{"PowerDNS by transfer", altered, func(ctx context.Context) (peer, netip.AddrPort, error) {
-			p, err := rig.StartPowerDNS(ctx, rig.PowerDNSConfig{Secondaries: secondaries})
-			return started(p, err, func() netip.AddrPort { return p.Addr })
-		}},
-		{"PowerDNS as a file", altered, func(ctx context.Context) (peer, netip.AddrPort, error) {
-			p, err := rig.StartPowerDNS(ctx, rig.PowerDNSConfig{Zones: files})
-			return started(p, err, func() netip.AddrPort { return p.Addr })
-		}},
-	} {
-		t.Run(server.name, func(t *testing.T) {
-			ctx := subject.Within(t, 2*time.Minute+time.Duration(len(all))*5*time.Second)
-			p, addr, err := server.start(ctx)
-			rig.SkipMissing(t, err)
-			defer p.Close()
-			holds(ctx, t, p, addr, all, server.but)
-		})
-	}
-}
+	c := &tenant{T: t, Clientset: client, admitted: map[string]int{}, refused: map[string]int{}}
+	samples := readSamples(t)
+	all := c.valuesOf(samples)
 
-func started(p peer, err error, addr func() netip.AddrPort) (peer, netip.AddrPort, error) {
-	if err != nil {
-		return nil, netip.AddrPort{}, err
+	passing := c.odd(samples)
+	single := c.write(c.spread("v", singles(all)))
+	passing = append(passing, single...)
+	passing = append(passing, c.write(c.spread("sets", c.sets(single)))...)
+	passing = append(passing, c.write(c.alone(all))...)
+	for _, rt := range types() {
+		if c.admitted[rt.String()] == 0 {
+			t.Errorf("of %s nothing was admitted, so nothing is tried", rt)
+		}
 	}
-	return p, addr(), nil
-}
+	c.zone("parent", plainZone("parent.example."))
+	c.write([]record{{"parent-filled", "parent", v1alpha1.RecordSpec{DomainName: "a", Type: "TXT", Values: []string{"1", "2", "3", "4"}}}})
+	objects := slices.Clone(c.objects)
+	c.zone("child", v1alpha1.ZoneSpec{DomainName: "child.parent.example.", NameServers: []v1alpha1.NameServer{{Name: "ns"}}})
+	c.objects = objects // the child is not servable, but while its name server has an address
+	t.Logf("seed %d: %d zones, %d records that come and go; admitted by type %v; refused %v", *seed, len(c.objects), len(passing), c.admitted, c.refused)
 
-// holds compares what a server has with what each zone contains, but for the lines that it alters.
-func holds(ctx context.Context, t *testing.T, p peer, addr netip.AddrPort, all []admitted, but *regexp.Regexp) {
-	t.Helper()
-	dig := rig.Dig{Server: addr}
-	// One zone that is refused must not use up the time of the others.
-	patience := time.Now().Add(20*time.Second + time.Duration(len(all))*200*time.Millisecond)
-	for _, z := range all {
-		patience := latest(patience, time.Now().Add(5*time.Second))
-		for {
-			serial, ok, err := dig.Serial(ctx, z.fqdn)
-			if err == nil && ok && serial == z.serial {
-				break
-			}
-			if err = errors.Join(err, ctx.Err()); time.Now().After(patience) || ctx.Err() != nil {
-				t.Errorf("%s is not loaded (serial %d, want %d; %v)\nit says:\n%s", z.fqdn, serial, z.serial, err, about(p.Log(), z.fqdn))
-				break
-			}
-			time.Sleep(50 * time.Millisecond)
+	full := c.settled(false)
+	secondaries := startSecondaries(t, primary, full)
+	t.Run("AXFR", func(t *testing.T) {
+		for _, j := range secondaries {
+			t.Run(j.name, func(t *testing.T) { j.holds(t, full) })
 		}
-		want, err := rig.Canonical(ctx, z.fqdn, z.file)
-		if err != nil {
-			t.Errorf("%s: BIND's tools do not read the file: %v", z.fqdn, err)
-			continue
+	})
+	t.Run("file", func(t *testing.T) {
+		// A file does not know what stands last in a transfer.
+		files := slices.DeleteFunc(slices.Clone(full), func(z held) bool { return strings.HasSuffix(z.fqdn, "."+together) })
+		for _, j := range judges {
+			t.Run(j.name, func(t *testing.T) {
+				j := j.load(t, files)
+				defer j.Close()
+				j.holds(t, files)
+			})
 		}
-		got, err := dig.Transfer(ctx, z.fqdn)
-		if pdns, ok := p.(*rig.PowerDNS); ok && err != nil && strings.Contains(p.Log(), oversized) {
-			// It puts a hundred records into a message, and hands no zone on where that does not fit.
-			if n, err := pdns.Records(ctx, z.fqdn); n != len(want) || err != nil {
-				t.Errorf("%s: %d records, want %d; %v", z.fqdn, n, len(want), err)
-			}
-			continue
+	})
+	byDifference := func(t *testing.T, state []held) {
+		whole, differences := transfers(t)
+		for _, j := range secondaries {
+			t.Run(j.name, func(t *testing.T) {
+				j.tell(t, state)
+				j.holds(t, state)
+			})
 		}
-		if err != nil {
-			t.Errorf("%s: %v", z.fqdn, err)
-			continue
-		}
-		got, want = slices.DeleteFunc(got, but.MatchString), slices.DeleteFunc(want, but.MatchString)
-		for _, line := range differences(got, want) {
-			t.Errorf("%s: %.300s", z.fqdn, line)
+		nowWhole, now := transfers(t)
+		if t.Logf("%d differences", now-differences); nowWhole != whole || now-differences < 4*len(state)*9/10 {
+			t.Errorf("%d whole zones and %d differences were handed on, want differences alone", nowWhole-whole, now-differences)
 		}
 	}
-	for _, line := range strings.Split(p.Log(), "\n") {
-		if complaint.MatchString(line) && !harmless.MatchString(line) {
-			t.Errorf("it complains: %.400s", line)
-		}
-	}
-}
+	c.remove(passing)
+	c.glue("192.0.2.1", "2001:db8::1")
+	empty := c.settled(true)
+	t.Run("IXFR takes away", func(t *testing.T) { byDifference(t, empty) })
 
-// about is what a log says of a zone, or its end where it names none.
-func about(log, fqdn string) string {
-	var lines []string
-	for _, line := range strings.Split(log, "\n") {
-		if fqdn == "." || strings.Contains(line, strings.TrimSuffix(fqdn, ".")) {
-			lines = append(lines, line)
-		}
+	if again := c.write(passing); len(again) != len(passing) {
+		t.Errorf("%d records were admitted, and only %d the second time", len(passing), len(again))
 	}
-	if len(lines) == 0 {
-		return log[max(0, len(log)-2000):]
-	}
-	return strings.Join(lines[max(0, len(lines)-20):], "\n")
-}
-
-const oversized = "attempt to write an oversized chunk"
-
-func latest(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}
-
-func differences(got, want []string) (lines []string) {
-	for _, line := range want {
-		if _, ok := slices.BinarySearch(got, line); !ok {
-			lines = append(lines, "missing "+line)
-		}
-	}
-	for _, line := range got {
-		if _, ok := slices.BinarySearch(want, line); !ok {
-			lines = append(lines, "only there "+line)
-		}
-	}
-	if len(lines) > 20 {
-		lines = append(lines[:20], fmt.Sprintf("and %d more differences", len(lines)-20))
-	}
-	return lines
+	c.glue()
+	full = c.settled(false)
+	t.Run("IXFR adds", func(t *testing.T) { byDifference(t, full) })
 }
