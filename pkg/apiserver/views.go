@@ -14,12 +14,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/law/sethash"
 	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/registry/zone"
 	"kubi.zone/kubizone/pkg/zoneview"
@@ -30,9 +32,9 @@ type views struct {
 	set *zoneview.Set
 	// frozen is why a zone (by uid) cannot be proven; nil: it can.
 	frozen func(uid string) error
-	// stored are the steps of a zone (by uid) after a serial and up to the step n, which the journal in etcd has;
-	// ledger.ErrTrimmed where it does not reach back so far.
-	stored func(ctx context.Context, uid string, since serial.Serial, n uint64) ([]content.Step, error)
+	// stored are the steps of a zone (by uid) after a serial and up to the step n, which the journal in etcd has, and the content
+	// state at that serial; ledger.ErrTrimmed where it does not reach back so far.
+	stored func(ctx context.Context, uid string, since serial.Serial, n uint64) (sethash.State, []content.Step, error)
 }
 
 var _ zone.Views = views{}
@@ -106,20 +108,31 @@ func (v views) recall(ctx context.Context, uid string, since, until serial.Seria
 	if !ok {
 		return nil, nil, fmt.Errorf("zone %s: %w", uid, zoneview.ErrUnknown)
 	}
-	if steps, err = v.stored(ctx, uid, since, after.N()); err != nil {
+	before, steps, err := v.stored(ctx, uid, since, after.N())
+	if err != nil {
 		return nil, nil, err
 	}
-	for len(steps) > 0 && after.Serial() != until {
-		last := len(steps) - 1
-		if after, err = after.Undo(steps[last]); err != nil {
-			return nil, nil, err
+	// The newest is proven, so all are that lead from a definition with the content state that is stored for it.
+	at, found, upTo := after, false, len(steps)
+	for i := len(steps); ; i-- {
+		if at.Serial() == until {
+			after, found, upTo = at, true, i
 		}
-		steps = steps[:last]
+		if i == 0 {
+			break
+		}
+		if at, err = at.Undo(steps[i-1]); err != nil {
+			break
+		}
 	}
-	if after.Serial() != until {
+	switch {
+	case err != nil, at.State() != before:
+		klog.FromContext(ctx).Error(err, "The stored journal of a zone is damaged, and is not told; kubizone fsck names the step", "uid", uid, "since", since)
+		return nil, nil, zone.ErrNotHeld
+	case !found:
 		return nil, nil, fmt.Errorf("zone %s: serial %d does not lie between %d and the newest: %w", uid, until, since, zoneview.ErrTrimmed)
 	}
-	return after, steps, nil
+	return after, steps[:upTo], nil
 }
 
 // held says in the words of the door what the Set says in its own.

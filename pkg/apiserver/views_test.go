@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -108,11 +109,12 @@ func TestViews_knowSerialsAsLongAsTheSetDoes(t *testing.T) {
 	set := zoneview.NewSet(zoneview.Config{Retain: 3})
 	all := steps(t, 5)
 	// The stored journal reaches back by one serial more than the Set does.
-	v := views{set, func(string) error { return nil }, func(_ context.Context, zone string, since serial.Serial, n uint64) ([]content.Step, error) {
+	damage := slices.Clone[[]content.Step]
+	v := views{set, func(string) error { return nil }, func(_ context.Context, zone string, since serial.Serial, n uint64) (before sethash.State, steps []content.Step, err error) {
 		if zone != uid || since < 101 || since >= 99+serial.Serial(n) {
-			return nil, ledger.ErrTrimmed
+			return before, nil, ledger.ErrTrimmed
 		}
-		return all[since-99 : n], nil
+		return all[since-100].State, damage(all[since-99 : n]), nil
 	}}
 	apply(t, set, all)
 	for at := serial.Serial(101); at <= 105; at++ {
@@ -141,6 +143,25 @@ func TestViews_knowSerialsAsLongAsTheSetDoes(t *testing.T) {
 	}
 	if got, err := v.Steps(t.Context(), object(6), 101, 107); !errors.Is(err, zone.ErrNotHeld) {
 		t.Errorf("steps up to a serial to come: %v, %v", got, err)
+	}
+	// What is stored is told as far as it is proven.
+	for at := range 4 {
+		damage = func(stored []content.Step) []content.Step {
+			stored = slices.Clone(stored)
+			stored[at].Added = []content.Row{{Owner: name.MustRel("www"), Type: rdata.A, Data: "203.0.113.66"}}
+			return stored
+		}
+		if got, err := v.Steps(t.Context(), object(6), 101, 105); !errors.Is(err, zone.ErrNotHeld) {
+			t.Errorf("steps of which one is damaged: %v, %v", got, err)
+		}
+		damage = func(stored []content.Step) []content.Step {
+			stored = slices.Clone(stored)
+			stored[at].Removed = []content.Row{{Owner: name.MustRel("www"), Type: rdata.A, Data: "203.0.113.66"}}
+			return stored
+		}
+		if got, err := v.Changes(t.Context(), object(6), 101, 102); !errors.Is(err, zone.ErrNotHeld) {
+			t.Errorf("changes of which one is damaged: %v, %v", got, err)
+		}
 	}
 	set.Remove(uid)
 	if _, err := v.At(t.Context(), object(6), 105); !errors.Is(err, zone.ErrNotHeld) {

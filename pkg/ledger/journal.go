@@ -17,6 +17,7 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/law/sethash"
 )
 
 // The journal of a zone says what the zone had before. Views follow what is written to it, and a server starts from the records,
@@ -185,8 +186,8 @@ func (l *Ledger) weigh(ctx context.Context, zone string, newest, oldest uint64, 
 	return l.layout.journalKey(zone, oldest), nil
 }
 
-// undelivered says which steps the Deliveries of a zone need: those that lead to a later serial than the earliest of which
-// something may stand at a provider. nil: none.
+// undelivered says which steps the Deliveries of a zone need: those that lead to the earliest serial of which something may
+// stand at a provider, or to a later one. nil: none.
 func (l *Ledger) undelivered(ctx context.Context, z *v1alpha1.Zone) (func(serial.Serial) bool, error) {
 	var earliest serial.Serial
 	unread := false
@@ -228,41 +229,39 @@ func (l *Ledger) undelivered(ctx context.Context, z *v1alpha1.Zone) (func(serial
 	case earliest == 0:
 		return nil, nil
 	}
-	return func(at serial.Serial) bool { return at.Ahead(earliest) }, nil
+	return func(at serial.Serial) bool { return !earliest.Ahead(at) }, nil
 }
 
-// Steps are what a zone's journal has after the serial since and up to step n, oldest first. ErrTrimmed: it does not reach
-// back so far, or the zone never had that serial.
-func (l *Ledger) Steps(ctx context.Context, zone string, since serial.Serial, n uint64) ([]content.Step, error) {
-	trimmed := func() ([]content.Step, error) {
-		return nil, fmt.Errorf("zone %s, from serial %d to step %d: %w", zone, since, n, ErrTrimmed)
+// Steps are what a zone's journal has after the serial since and up to step n, oldest first, and the content state at that serial, by
+// which they can be proven. ErrTrimmed: it does not reach back so far, or the zone never had that serial.
+func (l *Ledger) Steps(ctx context.Context, zone string, since serial.Serial, n uint64) (before sethash.State, steps []content.Step, err error) {
+	trimmed := func() (sethash.State, []content.Step, error) {
+		return before, nil, fmt.Errorf("zone %s, from serial %d to step %d: %w", zone, since, n, ErrTrimmed)
 	}
-	var steps []content.Step // newest first
 	// A batch stands at the last of its steps, so step n may stand behind its own key.
 	for to, page := clientv3.GetPrefixRangeEnd(l.layout.journal(zone)), uint64(trimPage); ; page *= 2 {
 		next := n - uint64(len(steps)) // the step that is wanted next
 		from := next - min(next, page)
 		r, err := l.config.Client.Get(ctx, l.layout.journalKey(zone, from), clientv3.WithRange(to))
 		if err != nil {
-			return nil, err
+			return before, nil, err
 		}
 		for _, kv := range slices.Backward(r.Kvs) {
 			tx, err := l.made.read(string(kv.Key), kv.Value)
 			if err != nil {
-				return nil, fmt.Errorf("ledger: %s: %w", kv.Key, err)
+				return before, nil, fmt.Errorf("ledger: %s: %w", kv.Key, err)
 			}
 			for _, step := range slices.Backward(tx.Steps) {
-				if step.N > next {
+				switch {
+				case step.N > next:
 					continue
-				}
-				if step.N != next || step.Creates() || since.Ahead(step.From) {
+				case step.N != next || since.Ahead(step.Serial):
 					return trimmed()
+				case step.Serial == since:
+					slices.Reverse(steps)
+					return step.State, steps, nil
 				}
 				steps = append(steps, step)
-				if step.From == since {
-					slices.Reverse(steps)
-					return steps, nil
-				}
 				next--
 			}
 		}

@@ -194,6 +194,16 @@ func delivered(s *store.Server) *v1alpha1.Zone {
 	return store.Must(s.CreateZone(z))
 }
 
+// stepsOf are the steps that a server reads back.
+func stepsOf(t *testing.T, s *store.Server, uid string, since serial.Serial, n uint64) []content.Step {
+	t.Helper()
+	_, steps, err := s.Ledger.Steps(t.Context(), uid, since, n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return steps
+}
+
 // chained: the steps lead from one serial to the other without a gap.
 func chained(t *testing.T, steps []content.Step, from, to serial.Serial) {
 	t.Helper()
@@ -239,7 +249,7 @@ func TestJournal_keepsWhatADeliveryNeeds_S8_2(t *testing.T) {
 				run()
 				z := s.Zone("infra", "example")
 				for _, s := range servers {
-					chained(t, store.Must(s.Ledger.Steps(t.Context(), uid, serial.Serial(since), uint64(z.Status.ContentGeneration))), serial.Serial(since), serial.Serial(z.Status.Serial))
+					chained(t, stepsOf(t, s, uid, serial.Serial(since), uint64(z.Status.ContentGeneration)), serial.Serial(since), serial.Serial(z.Status.Serial))
 				}
 			}
 			writes := map[string]func() error{}
@@ -257,14 +267,14 @@ func TestJournal_keepsWhatADeliveryNeeds_S8_2(t *testing.T) {
 			}
 			z := s.Zone("infra", "example")
 			newest := uint64(z.Status.ContentGeneration)
-			all := store.Must(s.Ledger.Steps(t.Context(), uid, serial.Serial(since), newest))
+			all := stepsOf(t, s, uid, serial.Serial(since), newest)
 			chained(t, all, serial.Serial(since), serial.Serial(z.Status.Serial))
 			for i, step := range all { // from within a batch, and up to within one
-				chained(t, store.Must(s.Ledger.Steps(t.Context(), uid, step.From, newest)), step.From, serial.Serial(z.Status.Serial))
-				chained(t, store.Must(s.Ledger.Steps(t.Context(), uid, serial.Serial(since), step.N)), serial.Serial(since), step.Serial)
+				chained(t, stepsOf(t, s, uid, step.From, newest), step.From, serial.Serial(z.Status.Serial))
+				chained(t, stepsOf(t, s, uid, serial.Serial(since), step.N), serial.Serial(since), step.Serial)
 				if i > 0 {
-					if _, err := s.Ledger.Steps(t.Context(), uid, step.From, all[i-1].N); !errors.Is(err, ledger.ErrTrimmed) {
-						t.Errorf("from serial %d, which is the last: %v", step.From, err)
+					if _, _, err := s.Ledger.Steps(t.Context(), uid, step.Serial, all[i-1].N); !errors.Is(err, ledger.ErrTrimmed) {
+						t.Errorf("from serial %d, which comes after: %v", step.Serial, err)
 					}
 				}
 			}
@@ -274,10 +284,10 @@ func TestJournal_keepsWhatADeliveryNeeds_S8_2(t *testing.T) {
 			run()
 			until(t, "what was confirmed is gone", func() bool { keys, _ := journalOf(t, st, uid); return len(keys) <= changes+keep+1 })
 			now := s.Zone("infra", "example")
-			if _, err := s.Ledger.Steps(t.Context(), uid, serial.Serial(since), uint64(now.Status.ContentGeneration)); !errors.Is(err, ledger.ErrTrimmed) {
+			if _, _, err := s.Ledger.Steps(t.Context(), uid, serial.Serial(since), uint64(now.Status.ContentGeneration)); !errors.Is(err, ledger.ErrTrimmed) {
 				t.Errorf("steps that everybody has confirmed: %v", err)
 			}
-			chained(t, store.Must(s.Ledger.Steps(t.Context(), uid, serial.Serial(z.Status.Serial), uint64(now.Status.ContentGeneration))), serial.Serial(z.Status.Serial), serial.Serial(now.Status.Serial))
+			chained(t, stepsOf(t, s, uid, serial.Serial(z.Status.Serial), uint64(now.Status.ContentGeneration)), serial.Serial(z.Status.Serial), serial.Serial(now.Status.Serial))
 			// When nobody delivers the zone any more, it keeps no more than others.
 			store.Must(s.UpdateZone("infra", "example", func(z *v1alpha1.Zone) { z.Finalizers = nil }))
 			run()
@@ -310,7 +320,7 @@ func TestJournal_keepsSoMuchForADelivery_S8_2(t *testing.T) {
 		t.Errorf("the journal has %d octets, and had %d, want some %d", octets, most, bound)
 	}
 	z := s.Zone("infra", "example")
-	if _, err := s.Ledger.Steps(t.Context(), uid, serial.Serial(since), uint64(z.Status.ContentGeneration)); !errors.Is(err, ledger.ErrTrimmed) {
+	if _, _, err := s.Ledger.Steps(t.Context(), uid, serial.Serial(since), uint64(z.Status.ContentGeneration)); !errors.Is(err, ledger.ErrTrimmed) {
 		t.Errorf("steps that are too many: %v", err)
 	}
 	store.Must(st.Client.Client.Put(t.Context(), st.Prefix+"/kubi.zone/deliveries/infra/example-0123456789", "\x00"))
@@ -355,7 +365,7 @@ func TestRace_journalOfADelivery_S8_2(t *testing.T) {
 	go func() { writers.Wait(); close(done) }()
 	for read := 0; ; read++ {
 		z := servers[read%2].Zone("infra", "example")
-		steps, err := servers[read%2].Ledger.Steps(t.Context(), string(made.UID), serial.Serial(since), uint64(z.Status.ContentGeneration))
+		_, steps, err := servers[read%2].Ledger.Steps(t.Context(), string(made.UID), serial.Serial(since), uint64(z.Status.ContentGeneration))
 		if z.Status.Serial != since {
 			if err != nil {
 				t.Fatal(err)
