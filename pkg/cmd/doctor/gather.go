@@ -153,11 +153,11 @@ func gather(ctx context.Context, client kubernetes.Interface, registrations aggr
 	f.account = "system:serviceaccount:" + namespace + ":" + account
 	f.refused, f.refusedErr = refused(ctx, client, namespace, f.account)
 	f.roles, f.cluster, f.rolesErr = roles(ctx, client)
-	f.outdated, f.outdatedErr = outdatedRecords(ctx, objects)
 	f.answers = f.ask(ctx, client)
 	if version, group, ok := strings.Cut(name, "."); ok {
 		_, f.discovery = client.Discovery().ServerResourcesForGroupVersion(group + "/" + version)
 	}
+	f.outdated, f.outdatedErr = outdatedRecords(ctx, objects) // last: of many Records it takes what time is left
 	return f
 }
 
