@@ -221,6 +221,7 @@ func chained(t *testing.T, steps []content.Step, from, to serial.Serial) {
 // S8.2: what a Delivery has not confirmed stays in the journal, however many steps that are, and can be read back by any
 // server; what all have confirmed goes. A Delivery of another zone counts for nothing.
 func TestJournal_keepsWhatADeliveryNeeds_S8_2(t *testing.T) {
+	t.Parallel()
 	const keep, changes = 10, 75
 	for what, change := range map[string]func(*store.Store){"plain": func(*store.Store) {}, "encrypted": store.Encrypted(provided("one"))} {
 		t.Run(what, func(t *testing.T) {
@@ -299,6 +300,7 @@ func TestJournal_keepsWhatADeliveryNeeds_S8_2(t *testing.T) {
 // S8.2: a provider that is away for ever fills nobody's store: of what it needs so many octets stay, by the size of the zone,
 // and the oldest go. A Delivery that cannot be read counts as one that has confirmed nothing.
 func TestJournal_keepsSoMuchForADelivery_S8_2(t *testing.T) {
+	t.Parallel()
 	const keep, bound = 10, 32 << 10
 	st := store.New(t)
 	s := st.Server(ledger.JournalOctets(bound/2), func(c *ledger.Config) { c.JournalSteps = keep })
@@ -340,6 +342,7 @@ func TestJournal_keepsSoMuchForADelivery_S8_2(t *testing.T) {
 // S8.2: RRsets come and go by two servers while a provider confirms serial after serial: at each moment the journal has all
 // that came after the one confirmed last.
 func TestRace_journalOfADelivery_S8_2(t *testing.T) {
+	t.Parallel()
 	const keep, rounds = 5, 60
 	st := store.New(t)
 	few := func(c *ledger.Config) { c.JournalSteps = keep }

@@ -106,6 +106,7 @@ func isReleased(t *testing.T, st *store.Store, s *store.Server, before map[strin
 // Migration 6: what an earlier version took in and is refused now leaves its zone, with one change of what is delivered
 // of it; nothing else is touched; owners are told why; fsck lists it before and after.
 func TestMigration6_releasesWhatIsRefused_S5_9(t *testing.T) {
+	t.Parallel()
 	st := store.New(t)
 	st.LoadFormat1()
 	before, config := revisions(t, st), configOf(t, st)
@@ -177,6 +178,7 @@ func TestMigration6_releasesWhatIsRefused_S5_9(t *testing.T) {
 
 // Wherever servers end, in the migration or in what it owes, the next one goes on.
 func TestMigration6_interruptedAnywhereItGoesOn_S5_9(t *testing.T) {
+	t.Parallel()
 	ended := true
 	for n := 0; ended; n += 1 + n/3 {
 		st := store.New(t)

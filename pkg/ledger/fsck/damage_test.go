@@ -121,6 +121,9 @@ func (v *vandal) step(change func(*content.Step)) string {
 }
 
 func TestRun_findsEveryKindOfDamage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: one damage after the other, which the race detector learns nothing from")
+	}
 	st := store.New(t)
 	s := world(t, st)
 	example := string(s.Zone("infra", "example").UID)

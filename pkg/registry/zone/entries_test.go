@@ -403,6 +403,9 @@ func TestEntries_sources(t *testing.T) {
 
 // A stream takes memory for what is under way, not for the zone.
 func TestEntries_flatMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: 200,000 records three times; the memory of the race detector is not the program's")
+	}
 	const n = 200_000
 	d := openDoor(t, &held{snapshots: []*fixed{example(7, n)}}, nil)
 	for _, format := range []string{"json", "text", "table"} {
