@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"time"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	apimachineryversion "k8s.io/apimachinery/pkg/version"
 	"k8s.io/apiserver/pkg/endpoints/openapi"
@@ -54,7 +56,7 @@ func genericConfig(registry install.Registry) (*genericapiserver.RecommendedConf
 	config.FeatureGate = compatibility.DefaultComponentGlobalsRegistry.FeatureGateFor(basecompatibility.DefaultKubeComponent)
 	config.EffectiveVersion = effectiveVersion{compatibility.DefaultComponentGlobalsRegistry.EffectiveVersionFor(basecompatibility.DefaultKubeComponent)}
 
-	namer := openapi.NewDefinitionNamer(registry.Scheme)
+	namer := openapi.NewDefinitionNamer(install.Served(authenticationv1.AddToScheme, authorizationv1.AddToScheme))
 	config.OpenAPIConfig = genericapiserver.DefaultOpenAPIConfig(generatedopenapi.GetOpenAPIDefinitions, namer)
 	config.OpenAPIConfig.Info.Title = Component
 	config.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(generatedopenapi.GetOpenAPIDefinitions, namer)

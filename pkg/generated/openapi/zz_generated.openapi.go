@@ -17,6 +17,7 @@ import (
 	version "k8s.io/apimachinery/pkg/version"
 	common "k8s.io/kube-openapi/pkg/common"
 	spec "k8s.io/kube-openapi/pkg/validation/spec"
+	ptr "k8s.io/utils/ptr"
 	v1alpha1 "kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 )
 
@@ -4255,6 +4256,7 @@ func schema_pkg_apis_kubizone_v1alpha1_DNSClassReference(ref common.ReferenceCal
 						SchemaProps: spec.SchemaProps{
 							Description: "kind is DNSClass, or Bind9Cluster for one in the zone's own namespace. Defaults to DNSClass.",
 							Default:     v1alpha1.KindDNSClass,
+							Pattern:     "^(DNSClass|Bind9Cluster)?$",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -4263,6 +4265,9 @@ func schema_pkg_apis_kubizone_v1alpha1_DNSClassReference(ref common.ReferenceCal
 						SchemaProps: spec.SchemaProps{
 							Description: "name of the object.",
 							Default:     "",
+							MinLength:   ptr.To[int64](1),
+							MaxLength:   ptr.To[int64](253),
+							Pattern:     "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -4284,6 +4289,8 @@ func schema_pkg_apis_kubizone_v1alpha1_DNSClassSpec(ref common.ReferenceCallback
 					"defaultTTL": {
 						SchemaProps: spec.SchemaProps{
 							Description: "defaultTTL is the ttl in seconds of zones of the class that say none, 0 to 2147483647. It is written into a Zone that is made without one: a change of it changes no Zone. Absent: the default of Zones.",
+							Minimum:     ptr.To[float64](0),
+							Maximum:     ptr.To[float64](2.147483647e+09),
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -4296,6 +4303,7 @@ func schema_pkg_apis_kubizone_v1alpha1_DNSClassSpec(ref common.ReferenceCallback
 						},
 						SchemaProps: spec.SchemaProps{
 							Description: "nameServers are those of zones of the class that say none. They are written into a Zone that is made without: a change of them changes no Zone. Addresses belong to names relative to the zone alone.",
+							MaxItems:    ptr.To[int64](100),
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -4320,6 +4328,7 @@ func schema_pkg_apis_kubizone_v1alpha1_DNSClassSpec(ref common.ReferenceCallback
 						},
 						SchemaProps: spec.SchemaProps{
 							Description: "views are those whose zones the class delivers: \"\" is the default view, \"*\" is every one. Absent or empty: the default view alone. A class has one zone of a name, that of the default view before any other.",
+							MaxItems:    ptr.To[int64](100),
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -4348,6 +4357,8 @@ func schema_pkg_apis_kubizone_v1alpha1_DNSClassSpec(ref common.ReferenceCallback
 					"requestsPerSecond": {
 						SchemaProps: spec.SchemaProps{
 							Description: "requestsPerSecond bounds what the class is asked for, all its zones together, 1 to 10000. Absent: 50.",
+							Minimum:     ptr.To[float64](1),
+							Maximum:     ptr.To[float64](10000),
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -4457,6 +4468,7 @@ func schema_pkg_apis_kubizone_v1alpha1_Delegation(ref common.ReferenceCallback) 
 						},
 						SchemaProps: spec.SchemaProps{
 							Description: "records are the Records the rule allows.",
+							MaxItems:    ptr.To[int64](1000),
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -4475,7 +4487,21 @@ func schema_pkg_apis_kubizone_v1alpha1_Delegation(ref common.ReferenceCallback) 
 						},
 						SchemaProps: spec.SchemaProps{
 							Description: "zones are patterns of the child zones the rule allows, written as records[].pattern.",
-							Type:        []string{"array"},
+							MaxItems:    ptr.To[int64](1000),
+							AllOf: []spec.Schema{
+								{
+									SchemaProps: spec.SchemaProps{
+										Items: &spec.SchemaOrArray{
+											Schema: &spec.Schema{
+												SchemaProps: spec.SchemaProps{
+													MinLength: ptr.To[int64](1),
+												},
+											},
+										},
+									},
+								},
+							},
+							Type: []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
 									SchemaProps: spec.SchemaProps{
@@ -4489,6 +4515,8 @@ func schema_pkg_apis_kubizone_v1alpha1_Delegation(ref common.ReferenceCallback) 
 					"namespace": {
 						SchemaProps: spec.SchemaProps{
 							Description: "namespace is one namespace the rule holds for.",
+							MaxLength:   ptr.To[int64](63),
+							Pattern:     "^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -4501,7 +4529,22 @@ func schema_pkg_apis_kubizone_v1alpha1_Delegation(ref common.ReferenceCallback) 
 						},
 						SchemaProps: spec.SchemaProps{
 							Description: "namespaces are further namespaces the rule holds for.",
-							Type:        []string{"array"},
+							MaxItems:    ptr.To[int64](1000),
+							AllOf: []spec.Schema{
+								{
+									SchemaProps: spec.SchemaProps{
+										Items: &spec.SchemaOrArray{
+											Schema: &spec.Schema{
+												SchemaProps: spec.SchemaProps{
+													MaxLength: ptr.To[int64](63),
+													Pattern:   "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
+												},
+											},
+										},
+									},
+								},
+							},
+							Type: []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
 									SchemaProps: spec.SchemaProps{
@@ -5185,6 +5228,7 @@ func schema_pkg_apis_kubizone_v1alpha1_NameServer(ref common.ReferenceCallback) 
 						SchemaProps: spec.SchemaProps{
 							Description: "name is the host name, relative to the zone without a trailing dot (\"ns1\").",
 							Default:     "",
+							MinLength:   ptr.To[int64](1),
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -5230,7 +5274,22 @@ func schema_pkg_apis_kubizone_v1alpha1_NamespaceSelection(ref common.ReferenceCa
 						},
 						SchemaProps: spec.SchemaProps{
 							Description: "names of namespaces.",
-							Type:        []string{"array"},
+							MaxItems:    ptr.To[int64](1000),
+							AllOf: []spec.Schema{
+								{
+									SchemaProps: spec.SchemaProps{
+										Items: &spec.SchemaOrArray{
+											Schema: &spec.Schema{
+												SchemaProps: spec.SchemaProps{
+													MaxLength: ptr.To[int64](63),
+													Pattern:   "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
+												},
+											},
+										},
+									},
+								},
+							},
+							Type: []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
 									SchemaProps: spec.SchemaProps{
@@ -5266,6 +5325,7 @@ func schema_pkg_apis_kubizone_v1alpha1_RFC2136Provider(ref common.ReferenceCallb
 						SchemaProps: spec.SchemaProps{
 							Description: "server is the host name or IP address, with or without a port (53), that takes the updates, over TCP.",
 							Default:     "",
+							MinLength:   ptr.To[int64](1),
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -5421,6 +5481,7 @@ func schema_pkg_apis_kubizone_v1alpha1_RecordDelegation(ref common.ReferenceCall
 						SchemaProps: spec.SchemaProps{
 							Description: "pattern is matched against the owner name: relative to the zone, absolute with a trailing dot, \"@\" alone or as the last label for the zone's own name. A leading label \"*\" stands for one or more labels, \"*\" as any other label for exactly one, \"*\" within a label for any part of it. \"*\" never stands for the zone's own name.",
 							Default:     "",
+							MinLength:   ptr.To[int64](1),
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -5433,7 +5494,21 @@ func schema_pkg_apis_kubizone_v1alpha1_RecordDelegation(ref common.ReferenceCall
 						},
 						SchemaProps: spec.SchemaProps{
 							Description: "types are the RR types the rule allows: mnemonics in any case, or TYPE123 (RFC 3597). Absent: every type for the zone's own namespace; for others every type but NS, DS, DNSKEY, CDS, CDNSKEY, CSYNC, DNAME and ZONEMD, which must be named.",
-							Type:        []string{"array"},
+							MaxItems:    ptr.To[int64](1000),
+							AllOf: []spec.Schema{
+								{
+									SchemaProps: spec.SchemaProps{
+										Items: &spec.SchemaOrArray{
+											Schema: &spec.Schema{
+												SchemaProps: spec.SchemaProps{
+													Pattern: "^[A-Za-z][0-9A-Za-z-]*$",
+												},
+											},
+										},
+									},
+								},
+							},
+							Type: []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
 									SchemaProps: spec.SchemaProps{
@@ -5549,6 +5624,8 @@ func schema_pkg_apis_kubizone_v1alpha1_RecordSpec(ref common.ReferenceCallback) 
 						SchemaProps: spec.SchemaProps{
 							Description: "domainName is the owner name. Ending in a dot (\"www.example.org.\") it is absolute; otherwise (\"www\", \"@\" for the zone's own name) it is relative to the zone of zoneRef, which is then required. \"*\" as the leftmost label is a wildcard (RFC 4592). Letters, digits, \"-\", \"_\" and \"/\" make a label; other scripts are mapped to their A-labels (RFC 5891). At most 63 octets a label and 255 a name.",
 							Default:     "",
+							MinLength:   ptr.To[int64](1),
+							Pattern:     "^[^\\s\"\\\\$;]+$",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -5556,6 +5633,8 @@ func schema_pkg_apis_kubizone_v1alpha1_RecordSpec(ref common.ReferenceCallback) 
 					"view": {
 						SchemaProps: spec.SchemaProps{
 							Description: "view is the view (split horizon) the Record belongs to: an RFC 1123 label, empty for the default view. With a zoneRef it is empty or the view of that zone. Immutable.",
+							MaxLength:   ptr.To[int64](63),
+							Pattern:     "^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -5570,6 +5649,8 @@ func schema_pkg_apis_kubizone_v1alpha1_RecordSpec(ref common.ReferenceCallback) 
 						SchemaProps: spec.SchemaProps{
 							Description: "type is the RR type: a mnemonic such as A, AAAA, CNAME, MX, TXT or SRV, in any case, or TYPE123 (RFC 3597). Not SOA (the Zone makes it), DNSSEC signatures or meta types.",
 							Default:     "",
+							MinLength:   ptr.To[int64](1),
+							Pattern:     "^[A-Za-z][0-9A-Za-z-]*$",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -5578,6 +5659,7 @@ func schema_pkg_apis_kubizone_v1alpha1_RecordSpec(ref common.ReferenceCallback) 
 						SchemaProps: spec.SchemaProps{
 							Description: "class is the DNS class. Only IN is there. Defaults to IN.",
 							Default:     v1alpha1.ClassIN,
+							Pattern:     "^(IN)?$",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -5585,6 +5667,8 @@ func schema_pkg_apis_kubizone_v1alpha1_RecordSpec(ref common.ReferenceCallback) 
 					"ttl": {
 						SchemaProps: spec.SchemaProps{
 							Description: "ttl is the time to live in seconds, 0 to 2147483647 (RFC 2181 §8). Absent: the ttl of the zone. Where several Records make one RRset, the smallest is served.",
+							Minimum:     ptr.To[float64](0),
+							Maximum:     ptr.To[float64](2.147483647e+09),
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -5604,6 +5688,7 @@ func schema_pkg_apis_kubizone_v1alpha1_RecordSpec(ref common.ReferenceCallback) 
 						},
 						SchemaProps: spec.SchemaProps{
 							Description: "values holds the data of several values of one RRset, each as in rdata. At most 100. Exactly one of rdata and values is given.",
+							MaxItems:    ptr.To[int64](100),
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -5618,6 +5703,7 @@ func schema_pkg_apis_kubizone_v1alpha1_RecordSpec(ref common.ReferenceCallback) 
 					"description": {
 						SchemaProps: spec.SchemaProps{
 							Description: "description is free text for people, at most 1024 characters. It has no effect in DNS.",
+							MaxLength:   ptr.To[int64](1024),
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -5759,6 +5845,7 @@ func schema_pkg_apis_kubizone_v1alpha1_Secondary(ref common.ReferenceCallback) c
 						SchemaProps: spec.SchemaProps{
 							Description: "address of the server, an IP address with or without a port: \"192.0.2.1\", \"192.0.2.1:5353\", \"[2001:db8::1]:53\".",
 							Default:     "",
+							MinLength:   ptr.To[int64](1),
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -5789,6 +5876,7 @@ func schema_pkg_apis_kubizone_v1alpha1_SecretKeyReference(ref common.ReferenceCa
 						SchemaProps: spec.SchemaProps{
 							Description: "name of the Secret.",
 							Default:     "",
+							MinLength:   ptr.To[int64](1),
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -5797,6 +5885,7 @@ func schema_pkg_apis_kubizone_v1alpha1_SecretKeyReference(ref common.ReferenceCa
 						SchemaProps: spec.SchemaProps{
 							Description: "namespace of the Secret.",
 							Default:     "",
+							MinLength:   ptr.To[int64](1),
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -5805,6 +5894,7 @@ func schema_pkg_apis_kubizone_v1alpha1_SecretKeyReference(ref common.ReferenceCa
 						SchemaProps: spec.SchemaProps{
 							Description: "key of the value in the Secret's data.",
 							Default:     "",
+							MinLength:   ptr.To[int64](1),
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -5827,6 +5917,7 @@ func schema_pkg_apis_kubizone_v1alpha1_SecretReference(ref common.ReferenceCallb
 						SchemaProps: spec.SchemaProps{
 							Description: "name of the Secret.",
 							Default:     "",
+							MinLength:   ptr.To[int64](1),
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -5835,6 +5926,7 @@ func schema_pkg_apis_kubizone_v1alpha1_SecretReference(ref common.ReferenceCallb
 						SchemaProps: spec.SchemaProps{
 							Description: "namespace of the Secret.",
 							Default:     "",
+							MinLength:   ptr.To[int64](1),
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -5908,6 +6000,7 @@ func schema_pkg_apis_kubizone_v1alpha1_TransferProvider(ref common.ReferenceCall
 						},
 						SchemaProps: spec.SchemaProps{
 							Description: "secondaries are the name servers that serve the zones of the class. A zone is Ready when every one of them answers with its serial.",
+							MaxItems:    ptr.To[int64](100),
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -5926,6 +6019,7 @@ func schema_pkg_apis_kubizone_v1alpha1_TransferProvider(ref common.ReferenceCall
 						},
 						SchemaProps: spec.SchemaProps{
 							Description: "alsoNotify are further addresses (\"192.0.2.1\", \"192.0.2.1:5353\", \"[2001:db8::1]:53\") that are told of new serials and not waited for.",
+							MaxItems:    ptr.To[int64](100),
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -5969,6 +6063,8 @@ func schema_pkg_apis_kubizone_v1alpha1_WebhookProvider(ref common.ReferenceCallb
 						SchemaProps: spec.SchemaProps{
 							Description: "server is the base URL, http or https.",
 							Default:     "",
+							MaxLength:   ptr.To[int64](2048),
+							Pattern:     "^[Hh][Tt][Tt][Pp][Ss]?://.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -5977,6 +6073,8 @@ func schema_pkg_apis_kubizone_v1alpha1_WebhookProvider(ref common.ReferenceCallb
 						SchemaProps: spec.SchemaProps{
 							Description: "timeoutSeconds bounds one request, 1 to 30. Defaults to 30.",
 							Default:     v1alpha1.DefaultWebhookTimeout,
+							Minimum:     ptr.To[float64](1),
+							Maximum:     ptr.To[float64](30),
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -6653,6 +6751,8 @@ func schema_pkg_apis_kubizone_v1alpha1_ZoneLimits(ref common.ReferenceCallback) 
 					"recordsPerNamespace": {
 						SchemaProps: spec.SchemaProps{
 							Description: "recordsPerNamespace is the number of Records that each namespace but the zone's own may have in the zone. At least 1. Absent: no limit. Lowering it removes nothing.",
+							Minimum:     ptr.To[float64](1),
+							Maximum:     ptr.To[float64](2.147483647e+09),
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -6754,6 +6854,9 @@ func schema_pkg_apis_kubizone_v1alpha1_ZoneReference(ref common.ReferenceCallbac
 						SchemaProps: spec.SchemaProps{
 							Description: "name of the Zone object.",
 							Default:     "",
+							MinLength:   ptr.To[int64](1),
+							MaxLength:   ptr.To[int64](253),
+							Pattern:     "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -6761,6 +6864,8 @@ func schema_pkg_apis_kubizone_v1alpha1_ZoneReference(ref common.ReferenceCallbac
 					"namespace": {
 						SchemaProps: spec.SchemaProps{
 							Description: "namespace of the Zone object. Absent: the namespace of the object that refers to it.",
+							MaxLength:   ptr.To[int64](63),
+							Pattern:     "^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -6783,6 +6888,8 @@ func schema_pkg_apis_kubizone_v1alpha1_ZoneSpec(ref common.ReferenceCallback) co
 						SchemaProps: spec.SchemaProps{
 							Description: "domainName is the name of the zone. Ending in a dot (\"example.org.\", \".\" for the root) it is absolute; otherwise (\"dev\") it is relative to the zone of zoneRef, which is then required.",
 							Default:     "",
+							MinLength:   ptr.To[int64](1),
+							Pattern:     "^[^\\s\"\\\\$;]+$",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -6790,6 +6897,8 @@ func schema_pkg_apis_kubizone_v1alpha1_ZoneSpec(ref common.ReferenceCallback) co
 					"view": {
 						SchemaProps: spec.SchemaProps{
 							Description: "view is the view (split horizon) the zone belongs to: an RFC 1123 label, empty for the default view. With a zoneRef it is empty or the view of that zone. Immutable.",
+							MaxLength:   ptr.To[int64](63),
+							Pattern:     "^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -6808,6 +6917,7 @@ func schema_pkg_apis_kubizone_v1alpha1_ZoneSpec(ref common.ReferenceCallback) co
 						},
 						SchemaProps: spec.SchemaProps{
 							Description: "delegations are the rules by which the zone takes in Records and child zones. What no rule lists is refused, also from the zone's own namespace.",
+							MaxItems:    ptr.To[int64](1000),
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -6826,6 +6936,7 @@ func schema_pkg_apis_kubizone_v1alpha1_ZoneSpec(ref common.ReferenceCallback) co
 						},
 						SchemaProps: spec.SchemaProps{
 							Description: "nameServers are the zone's own name servers. They make NS at the apex and, for hosts in the zone, their addresses, without a delegation. NS Records at \"@\" add to them. Absent: the nameServers of the zone's first class, written here when the Zone is made; [] is none.",
+							MaxItems:    ptr.To[int64](100),
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -6839,6 +6950,8 @@ func schema_pkg_apis_kubizone_v1alpha1_ZoneSpec(ref common.ReferenceCallback) co
 					"ttl": {
 						SchemaProps: spec.SchemaProps{
 							Description: "ttl is the time to live in seconds of the SOA and of every Record that has none, 0 to 2147483647 (RFC 2181 §8). Absent: the defaultTTL of the zone's first class, else 360; it is written here when the Zone is made.",
+							Minimum:     ptr.To[float64](0),
+							Maximum:     ptr.To[float64](2.147483647e+09),
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -6847,6 +6960,8 @@ func schema_pkg_apis_kubizone_v1alpha1_ZoneSpec(ref common.ReferenceCallback) co
 						SchemaProps: spec.SchemaProps{
 							Description: "refresh is the number of seconds after which a secondary asks for a new serial (SOA REFRESH, RFC 1035 §3.3.13). Defaults to 86400.",
 							Default:     v1alpha1.DefaultRefresh,
+							Minimum:     ptr.To[float64](1),
+							Maximum:     ptr.To[float64](2.147483647e+09),
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -6855,6 +6970,8 @@ func schema_pkg_apis_kubizone_v1alpha1_ZoneSpec(ref common.ReferenceCallback) co
 						SchemaProps: spec.SchemaProps{
 							Description: "retry is the number of seconds after which a secondary asks again when that failed (SOA RETRY); less than refresh. Defaults to 7200.",
 							Default:     v1alpha1.DefaultRetry,
+							Minimum:     ptr.To[float64](1),
+							Maximum:     ptr.To[float64](2.147483647e+09),
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -6863,6 +6980,8 @@ func schema_pkg_apis_kubizone_v1alpha1_ZoneSpec(ref common.ReferenceCallback) co
 						SchemaProps: spec.SchemaProps{
 							Description: "expire is the number of seconds after which a secondary stops serving a zone it could not refresh (SOA EXPIRE); more than refresh + retry. Defaults to 3600000.",
 							Default:     v1alpha1.DefaultExpire,
+							Minimum:     ptr.To[float64](1),
+							Maximum:     ptr.To[float64](2.147483647e+09),
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -6871,6 +6990,8 @@ func schema_pkg_apis_kubizone_v1alpha1_ZoneSpec(ref common.ReferenceCallback) co
 						SchemaProps: spec.SchemaProps{
 							Description: "negativeResponseCache is the number of seconds that resolvers may remember that a name does not exist (SOA MINIMUM, RFC 2308 §4). Defaults to 360.",
 							Default:     v1alpha1.DefaultNegativeResponseCache,
+							Minimum:     ptr.To[float64](0),
+							Maximum:     ptr.To[float64](2.147483647e+09),
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -6885,6 +7006,7 @@ func schema_pkg_apis_kubizone_v1alpha1_ZoneSpec(ref common.ReferenceCallback) co
 					"contact": {
 						SchemaProps: spec.SchemaProps{
 							Description: "contact is the address of who is responsible for the zone (SOA RNAME), as mail address (\"hostmaster@example.org\") or as name (\"hostmaster.example.org.\"). Absent: hostmaster in the zone.",
+							MaxLength:   ptr.To[int64](1024),
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -6892,6 +7014,8 @@ func schema_pkg_apis_kubizone_v1alpha1_ZoneSpec(ref common.ReferenceCallback) co
 					"minimumSerial": {
 						SchemaProps: spec.SchemaProps{
 							Description: "minimumSerial raises the serial: the next one is at least this, 1 to 4294967295, when it is ahead of the present one by RFC 1982. Each value is consumed once.",
+							Minimum:     ptr.To[float64](1),
+							Maximum:     ptr.To[float64](4.294967295e+09),
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},

@@ -45,6 +45,17 @@ func New(further ...func(*runtime.Scheme)) Registry {
 	return Registry{Scheme: scheme, Codecs: serializer.NewCodecFactory(scheme), ParameterCodec: runtime.NewParameterCodec(scheme)}
 }
 
+// Served is a scheme of what the server answers with alone: in OpenAPI the internal version would be one that clients may ask for.
+func Served(further ...func(*runtime.Scheme) error) *runtime.Scheme {
+	scheme := runtime.NewScheme()
+	utilruntime.Must(v1alpha1.AddToScheme(scheme))
+	addUnversioned(scheme)
+	for _, add := range further {
+		utilruntime.Must(add(scheme))
+	}
+	return scheme
+}
+
 // StorageCodec is how the objects stand in etcd: protobuf, of which a Zone takes half the octets and a twentieth of the time
 // of JSON to read. It reads every form.
 func (r Registry) StorageCodec() runtime.Codec {

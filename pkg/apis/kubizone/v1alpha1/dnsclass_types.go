@@ -29,11 +29,14 @@ type DNSClass struct {
 type DNSClassSpec struct {
 	// defaultTTL is the ttl in seconds of zones of the class that say none, 0 to 2147483647. It is written into a Zone that is made without one: a change of it changes no Zone. Absent: the default of Zones.
 	// +optional
+	// +k8s:validation:minimum=0
+	// +k8s:validation:maximum=2147483647
 	DefaultTTL *int32 `json:"defaultTTL,omitempty" protobuf:"varint,1,opt,name=defaultTTL"`
 
 	// nameServers are those of zones of the class that say none. They are written into a Zone that is made without: a change of them changes no Zone. Addresses belong to names relative to the zone alone.
 	// +optional
 	// +listType=atomic
+	// +k8s:validation:maxItems=100
 	NameServers []NameServer `json:"nameServers,omitempty" protobuf:"bytes,9,rep,name=nameServers"`
 
 	// namespaces say whose zones the class may deliver. Absent: every namespace's, in a default class; no namespace's in any other.
@@ -43,6 +46,7 @@ type DNSClassSpec struct {
 	// views are those whose zones the class delivers: "" is the default view, "*" is every one. Absent or empty: the default view alone. A class has one zone of a name, that of the default view before any other.
 	// +optional
 	// +listType=set
+	// +k8s:validation:maxItems=100
 	Views []string `json:"views,omitempty" protobuf:"bytes,12,rep,name=views"`
 
 	// allowLocalAddresses lets the class reach loopback, link-local and metadata addresses. Without it what resolves to one of them is not connected to.
@@ -55,6 +59,8 @@ type DNSClassSpec struct {
 
 	// requestsPerSecond bounds what the class is asked for, all its zones together, 1 to 10000. Absent: 50.
 	// +optional
+	// +k8s:validation:minimum=1
+	// +k8s:validation:maximum=10000
 	RequestsPerSecond *int32 `json:"requestsPerSecond,omitempty" protobuf:"varint,5,opt,name=requestsPerSecond"`
 
 	// transfer hands zones to secondaries by the hidden primary: AXFR, IXFR, NOTIFY and a catalog zone (RFC 9432).
@@ -79,6 +85,9 @@ type NamespaceSelection struct {
 	// names of namespaces.
 	// +optional
 	// +listType=set
+	// +k8s:validation:maxItems=1000
+	// +k8s:validation:items:maxLength=63
+	// +k8s:validation:items:pattern="^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
 	Names []string `json:"names,omitempty" protobuf:"bytes,1,rep,name=names"`
 	// selector selects namespaces by their labels. Empty ({}) selects all.
 	// +optional
@@ -88,18 +97,23 @@ type NamespaceSelection struct {
 // SecretReference names a Secret.
 type SecretReference struct {
 	// name of the Secret.
+	// +k8s:validation:minLength=1
 	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`
 	// namespace of the Secret.
+	// +k8s:validation:minLength=1
 	Namespace string `json:"namespace" protobuf:"bytes,2,opt,name=namespace"`
 }
 
 // SecretKeyReference names one value in a Secret.
 type SecretKeyReference struct {
 	// name of the Secret.
+	// +k8s:validation:minLength=1
 	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`
 	// namespace of the Secret.
+	// +k8s:validation:minLength=1
 	Namespace string `json:"namespace" protobuf:"bytes,2,opt,name=namespace"`
 	// key of the value in the Secret's data.
+	// +k8s:validation:minLength=1
 	Key string `json:"key" protobuf:"bytes,3,opt,name=key"`
 }
 
@@ -109,11 +123,13 @@ type TransferProvider struct {
 	// +optional
 	// +listType=map
 	// +listMapKey=address
+	// +k8s:validation:maxItems=100
 	Secondaries []Secondary `json:"secondaries,omitempty" protobuf:"bytes,1,rep,name=secondaries"`
 
 	// alsoNotify are further addresses ("192.0.2.1", "192.0.2.1:5353", "[2001:db8::1]:53") that are told of new serials and not waited for.
 	// +optional
 	// +listType=set
+	// +k8s:validation:maxItems=100
 	AlsoNotify []string `json:"alsoNotify,omitempty" protobuf:"bytes,2,rep,name=alsoNotify"`
 
 	// tsigSecretRef names the Secret with the TSIG key of the class: data name, algorithm (hmac-sha256 or hmac-sha512; absent: hmac-sha256) and secret (base64, as BIND writes it). Absent: the addresses of secondaries alone say who may transfer.
@@ -128,6 +144,7 @@ type TransferProvider struct {
 // Secondary is one name server that transfers zones.
 type Secondary struct {
 	// address of the server, an IP address with or without a port: "192.0.2.1", "192.0.2.1:5353", "[2001:db8::1]:53".
+	// +k8s:validation:minLength=1
 	Address string `json:"address" protobuf:"bytes,1,opt,name=address"`
 	// tsigSecretRef names the Secret with the server's own TSIG key. Absent: the key of the class.
 	// +optional
@@ -137,6 +154,7 @@ type Secondary struct {
 // RFC2136Provider is a primary that takes dynamic updates.
 type RFC2136Provider struct {
 	// server is the host name or IP address, with or without a port (53), that takes the updates, over TCP.
+	// +k8s:validation:minLength=1
 	Server string `json:"server" protobuf:"bytes,1,opt,name=server"`
 	// transferServer is where the zone is transferred from to be compared. Absent: server.
 	// +optional
@@ -161,10 +179,14 @@ const (
 // WebhookProvider is an HTTP service that speaks the webhook protocol.
 type WebhookProvider struct {
 	// server is the base URL, http or https.
+	// +k8s:validation:pattern="^[Hh][Tt][Tt][Pp][Ss]?://."
+	// +k8s:validation:maxLength=2048
 	Server string `json:"server" protobuf:"bytes,1,opt,name=server"`
 	// timeoutSeconds bounds one request, 1 to 30. Defaults to 30.
 	// +optional
 	// +default=ref(DefaultWebhookTimeout)
+	// +k8s:validation:minimum=1
+	// +k8s:validation:maximum=30
 	TimeoutSeconds *int32 `json:"timeoutSeconds,omitempty" protobuf:"varint,2,opt,name=timeoutSeconds"`
 	// hmacAuth signs requests.
 	// +optional

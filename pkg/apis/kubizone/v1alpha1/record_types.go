@@ -29,10 +29,14 @@ type Record struct {
 type RecordSpec struct {
 	// domainName is the owner name. Ending in a dot ("www.example.org.") it is absolute; otherwise ("www", "@" for the zone's own name) it is relative to the zone of zoneRef, which is then required.
 	// "*" as the leftmost label is a wildcard (RFC 4592). Letters, digits, "-", "_" and "/" make a label; other scripts are mapped to their A-labels (RFC 5891). At most 63 octets a label and 255 a name.
+	// +k8s:validation:minLength=1
+	// +k8s:validation:pattern="^[^\\s\"\\\\$;]+$"
 	DomainName string `json:"domainName" protobuf:"bytes,1,opt,name=domainName"`
 
 	// view is the view (split horizon) the Record belongs to: an RFC 1123 label, empty for the default view. With a zoneRef it is empty or the view of that zone. Immutable.
 	// +optional
+	// +k8s:validation:maxLength=63
+	// +k8s:validation:pattern="^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$"
 	View string `json:"view,omitempty" protobuf:"bytes,2,opt,name=view"`
 
 	// zoneRef names the Zone that domainName is relative to, and the only one that may adopt the Record. Without it the zone with the longest name that encloses domainName is taken.
@@ -40,15 +44,20 @@ type RecordSpec struct {
 	ZoneRef *ZoneReference `json:"zoneRef,omitempty" protobuf:"bytes,3,opt,name=zoneRef"`
 
 	// type is the RR type: a mnemonic such as A, AAAA, CNAME, MX, TXT or SRV, in any case, or TYPE123 (RFC 3597). Not SOA (the Zone makes it), DNSSEC signatures or meta types.
+	// +k8s:validation:minLength=1
+	// +k8s:validation:pattern="^[A-Za-z][0-9A-Za-z-]*$"
 	Type string `json:"type" protobuf:"bytes,4,opt,name=type"`
 
 	// class is the DNS class. Only IN is there. Defaults to IN.
 	// +optional
 	// +default=ref(ClassIN)
+	// +k8s:validation:pattern="^(IN)?$"
 	Class string `json:"class,omitempty" protobuf:"bytes,5,opt,name=class"`
 
 	// ttl is the time to live in seconds, 0 to 2147483647 (RFC 2181 §8). Absent: the ttl of the zone. Where several Records make one RRset, the smallest is served.
 	// +optional
+	// +k8s:validation:minimum=0
+	// +k8s:validation:maximum=2147483647
 	TTL *int32 `json:"ttl,omitempty" protobuf:"varint,6,opt,name=ttl"`
 
 	// rdata is the data of one value in presentation format (RFC 1035 §5.1), such as "192.0.2.1", "10 mail" or "v=spf1 -all". Names in it without a trailing dot are relative to the zone. Bare text of a TXT is one string. At most 4 KiB.
@@ -60,19 +69,26 @@ type RecordSpec struct {
 	// Exactly one of rdata and values is given.
 	// +optional
 	// +listType=atomic
+	// +k8s:validation:maxItems=100
 	Values []string `json:"values,omitempty" protobuf:"bytes,8,rep,name=values"`
 
 	// description is free text for people, at most 1024 characters. It has no effect in DNS.
 	// +optional
+	// +k8s:validation:maxLength=1024
 	Description string `json:"description,omitempty" protobuf:"bytes,9,opt,name=description"`
 }
 
 // ZoneReference names a Zone.
 type ZoneReference struct {
 	// name of the Zone object.
+	// +k8s:validation:minLength=1
+	// +k8s:validation:maxLength=253
+	// +k8s:validation:pattern="^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
 	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`
 	// namespace of the Zone object. Absent: the namespace of the object that refers to it.
 	// +optional
+	// +k8s:validation:maxLength=63
+	// +k8s:validation:pattern="^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$"
 	Namespace string `json:"namespace,omitempty" protobuf:"bytes,2,opt,name=namespace"`
 }
 

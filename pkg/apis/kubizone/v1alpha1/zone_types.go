@@ -28,10 +28,14 @@ type Zone struct {
 // ZoneSpec is what a zone is meant to be.
 type ZoneSpec struct {
 	// domainName is the name of the zone. Ending in a dot ("example.org.", "." for the root) it is absolute; otherwise ("dev") it is relative to the zone of zoneRef, which is then required.
+	// +k8s:validation:minLength=1
+	// +k8s:validation:pattern="^[^\\s\"\\\\$;]+$"
 	DomainName string `json:"domainName" protobuf:"bytes,1,opt,name=domainName"`
 
 	// view is the view (split horizon) the zone belongs to: an RFC 1123 label, empty for the default view. With a zoneRef it is empty or the view of that zone. Immutable.
 	// +optional
+	// +k8s:validation:maxLength=63
+	// +k8s:validation:pattern="^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$"
 	View string `json:"view,omitempty" protobuf:"bytes,2,opt,name=view"`
 
 	// zoneRef names the parent that domainName is relative to, and the only zone that may be the parent.
@@ -41,35 +45,47 @@ type ZoneSpec struct {
 	// delegations are the rules by which the zone takes in Records and child zones. What no rule lists is refused, also from the zone's own namespace.
 	// +optional
 	// +listType=atomic
+	// +k8s:validation:maxItems=1000
 	Delegations []Delegation `json:"delegations,omitempty" protobuf:"bytes,4,rep,name=delegations"`
 
 	// nameServers are the zone's own name servers. They make NS at the apex and, for hosts in the zone, their addresses, without a delegation. NS Records at "@" add to them. Absent: the nameServers of the zone's first class, written here when the Zone is made; [] is none.
 	// +optional
 	// +listType=atomic
+	// +k8s:validation:maxItems=100
 	NameServers []NameServer `json:"nameServers,omitempty" protobuf:"bytes,5,rep,name=nameServers"`
 
 	// ttl is the time to live in seconds of the SOA and of every Record that has none, 0 to 2147483647 (RFC 2181 §8). Absent: the defaultTTL of the zone's first class, else 360; it is written here when the Zone is made.
 	// +optional
+	// +k8s:validation:minimum=0
+	// +k8s:validation:maximum=2147483647
 	TTL *int32 `json:"ttl,omitempty" protobuf:"varint,6,opt,name=ttl"`
 
 	// refresh is the number of seconds after which a secondary asks for a new serial (SOA REFRESH, RFC 1035 §3.3.13). Defaults to 86400.
 	// +optional
 	// +default=ref(DefaultRefresh)
+	// +k8s:validation:minimum=1
+	// +k8s:validation:maximum=2147483647
 	Refresh *int32 `json:"refresh,omitempty" protobuf:"varint,7,opt,name=refresh"`
 
 	// retry is the number of seconds after which a secondary asks again when that failed (SOA RETRY); less than refresh. Defaults to 7200.
 	// +optional
 	// +default=ref(DefaultRetry)
+	// +k8s:validation:minimum=1
+	// +k8s:validation:maximum=2147483647
 	Retry *int32 `json:"retry,omitempty" protobuf:"varint,8,opt,name=retry"`
 
 	// expire is the number of seconds after which a secondary stops serving a zone it could not refresh (SOA EXPIRE); more than refresh + retry. Defaults to 3600000.
 	// +optional
 	// +default=ref(DefaultExpire)
+	// +k8s:validation:minimum=1
+	// +k8s:validation:maximum=2147483647
 	Expire *int32 `json:"expire,omitempty" protobuf:"varint,9,opt,name=expire"`
 
 	// negativeResponseCache is the number of seconds that resolvers may remember that a name does not exist (SOA MINIMUM, RFC 2308 §4). Defaults to 360.
 	// +optional
 	// +default=ref(DefaultNegativeResponseCache)
+	// +k8s:validation:minimum=0
+	// +k8s:validation:maximum=2147483647
 	NegativeResponseCache *int32 `json:"negativeResponseCache,omitempty" protobuf:"varint,10,opt,name=negativeResponseCache"`
 
 	// primaryNameServer is the name server in the SOA (MNAME), relative to the zone without a trailing dot. Absent: the first of nameServers, else the first NS at the apex, else "ns" in the zone.
@@ -78,10 +94,13 @@ type ZoneSpec struct {
 
 	// contact is the address of who is responsible for the zone (SOA RNAME), as mail address ("hostmaster@example.org") or as name ("hostmaster.example.org."). Absent: hostmaster in the zone.
 	// +optional
+	// +k8s:validation:maxLength=1024
 	Contact string `json:"contact,omitempty" protobuf:"bytes,12,opt,name=contact"`
 
 	// minimumSerial raises the serial: the next one is at least this, 1 to 4294967295, when it is ahead of the present one by RFC 1982. Each value is consumed once.
 	// +optional
+	// +k8s:validation:minimum=1
+	// +k8s:validation:maximum=4294967295
 	MinimumSerial *int64 `json:"minimumSerial,omitempty" protobuf:"varint,13,opt,name=minimumSerial"`
 
 	// dnsClassRefs are the classes that deliver the zone. Absent: the default classes.
@@ -126,20 +145,28 @@ type Delegation struct {
 	// records are the Records the rule allows.
 	// +optional
 	// +listType=atomic
+	// +k8s:validation:maxItems=1000
 	Records []RecordDelegation `json:"records,omitempty" protobuf:"bytes,1,rep,name=records"`
 
 	// zones are patterns of the child zones the rule allows, written as records[].pattern.
 	// +optional
 	// +listType=atomic
+	// +k8s:validation:maxItems=1000
+	// +k8s:validation:items:minLength=1
 	Zones []string `json:"zones,omitempty" protobuf:"bytes,2,rep,name=zones"`
 
 	// namespace is one namespace the rule holds for.
 	// +optional
+	// +k8s:validation:maxLength=63
+	// +k8s:validation:pattern="^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$"
 	Namespace string `json:"namespace,omitempty" protobuf:"bytes,3,opt,name=namespace"`
 
 	// namespaces are further namespaces the rule holds for.
 	// +optional
 	// +listType=set
+	// +k8s:validation:maxItems=1000
+	// +k8s:validation:items:maxLength=63
+	// +k8s:validation:items:pattern="^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
 	Namespaces []string `json:"namespaces,omitempty" protobuf:"bytes,4,rep,name=namespaces"`
 }
 
@@ -147,11 +174,14 @@ type Delegation struct {
 type RecordDelegation struct {
 	// pattern is matched against the owner name: relative to the zone, absolute with a trailing dot, "@" alone or as the last label for the zone's own name.
 	// A leading label "*" stands for one or more labels, "*" as any other label for exactly one, "*" within a label for any part of it. "*" never stands for the zone's own name.
+	// +k8s:validation:minLength=1
 	Pattern string `json:"pattern" protobuf:"bytes,1,opt,name=pattern"`
 
 	// types are the RR types the rule allows: mnemonics in any case, or TYPE123 (RFC 3597). Absent: every type for the zone's own namespace; for others every type but NS, DS, DNSKEY, CDS, CDNSKEY, CSYNC, DNAME and ZONEMD, which must be named.
 	// +optional
 	// +listType=atomic
+	// +k8s:validation:maxItems=1000
+	// +k8s:validation:items:pattern="^[A-Za-z][0-9A-Za-z-]*$"
 	Types []string `json:"types,omitempty" protobuf:"bytes,2,rep,name=types"`
 
 	// shared lets several namespaces have Records at one name. Without it the first namespace at a name holds it. Whoever is admitted by shared never holds.
@@ -162,6 +192,7 @@ type RecordDelegation struct {
 // NameServer is one name server of a zone.
 type NameServer struct {
 	// name is the host name, relative to the zone without a trailing dot ("ns1").
+	// +k8s:validation:minLength=1
 	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`
 	// addresses are the IPv4 and IPv6 addresses of a host in the zone. They may be Records instead, or be in both. Refused for a host outside of the zone.
 	// +optional
@@ -174,8 +205,12 @@ type DNSClassReference struct {
 	// kind is DNSClass, or Bind9Cluster for one in the zone's own namespace. Defaults to DNSClass.
 	// +optional
 	// +default=ref(KindDNSClass)
+	// +k8s:validation:pattern="^(DNSClass|Bind9Cluster)?$"
 	Kind string `json:"kind,omitempty" protobuf:"bytes,1,opt,name=kind"`
 	// name of the object.
+	// +k8s:validation:minLength=1
+	// +k8s:validation:maxLength=253
+	// +k8s:validation:pattern="^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
 	Name string `json:"name" protobuf:"bytes,2,opt,name=name"`
 }
 
@@ -189,6 +224,8 @@ const (
 type ZoneLimits struct {
 	// recordsPerNamespace is the number of Records that each namespace but the zone's own may have in the zone. At least 1. Absent: no limit. Lowering it removes nothing.
 	// +optional
+	// +k8s:validation:minimum=1
+	// +k8s:validation:maximum=2147483647
 	RecordsPerNamespace *int32 `json:"recordsPerNamespace,omitempty" protobuf:"varint,1,opt,name=recordsPerNamespace"`
 }
 

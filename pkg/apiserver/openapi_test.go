@@ -1,0 +1,215 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apiserver
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"k8s.io/kube-openapi/pkg/validation/spec"
+	"sigs.k8s.io/yaml"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/install"
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	generatedopenapi "kubi.zone/kubizone/pkg/generated/openapi"
+)
+
+// schemas are those of the kinds, by name, with references to others by the same names.
+func schemas() map[string]spec.Schema {
+	found := map[string]spec.Schema{}
+	for name, definition := range generatedopenapi.GetOpenAPIDefinitions(func(path string) spec.Ref { return spec.MustCreateRef("#" + path) }) {
+		found[name] = definition.Schema
+	}
+	return found
+}
+
+// ourSchemas is what the names of the schemas of our kinds begin with.
+var ourSchemas = strings.TrimSuffix(v1alpha1.Record{}.OpenAPIModelName(), "Record")
+
+// check is what an editor or a pipeline says of a value by the schema alone, as far as ours uses it.
+func check(all map[string]spec.Schema, schema spec.Schema, value any, path string) (wrong []string) {
+	for _, one := range schema.AllOf {
+		wrong = append(wrong, check(all, one, value, path)...)
+	}
+	if ref := schema.Ref.String(); ref != "" {
+		wrong = append(wrong, check(all, all[strings.TrimPrefix(ref, "#")], value, path)...)
+	}
+	say := func(format string, args ...any) { wrong = append(wrong, path+": "+fmt.Sprintf(format, args...)) }
+	if len(schema.Enum) > 0 && !slices.Contains(schema.Enum, value) {
+		say("%v is none of %v", value, schema.Enum)
+	}
+	switch value := value.(type) {
+	case string:
+		if schema.Pattern != "" && !regexp.MustCompile(schema.Pattern).MatchString(value) {
+			say("%q does not match %s", value, schema.Pattern)
+		}
+		if n := int64(utf8.RuneCountInString(value)); schema.MinLength != nil && n < *schema.MinLength || schema.MaxLength != nil && n > *schema.MaxLength {
+			say("has %d characters", n)
+		}
+	case float64:
+		if schema.Minimum != nil && value < *schema.Minimum || schema.Maximum != nil && value > *schema.Maximum {
+			say("%v is out of range", value)
+		}
+	case []any:
+		if schema.MaxItems != nil && int64(len(value)) > *schema.MaxItems {
+			say("has %d items", len(value))
+		}
+		for i, item := range value {
+			if schema.Items != nil && schema.Items.Schema != nil {
+				wrong = append(wrong, check(all, *schema.Items.Schema, item, fmt.Sprintf("%s[%d]", path, i))...)
+			}
+		}
+	case map[string]any:
+		for _, required := range schema.Required {
+			if _, ok := value[required]; !ok {
+				say("has no %s", required)
+			}
+		}
+		for key, item := range value {
+			if property, ok := schema.Properties[key]; ok {
+				wrong = append(wrong, check(all, property, item, path+"."+key)...)
+			}
+		}
+	}
+	return wrong
+}
+
+// Every number that a user may write has a range, and every text that must not be empty says so.
+func TestOpenAPI_boundsWhatUsersWrite(t *testing.T) {
+	all := schemas()
+	var walk func(schema spec.Schema, path string)
+	walk = func(schema spec.Schema, path string) {
+		if strings.HasPrefix(schema.Ref.String(), "#"+ourSchemas) {
+			walk(all[strings.TrimPrefix(schema.Ref.String(), "#")], path)
+		}
+		for _, one := range schema.AllOf {
+			walk(one, path)
+		}
+		if schema.Items != nil && schema.Items.Schema != nil {
+			walk(*schema.Items.Schema, path+"[]")
+		}
+		for name, property := range schema.Properties {
+			at := path + "." + name
+			if property.Type.Contains("integer") && (property.Minimum == nil || property.Maximum == nil) {
+				t.Errorf("%s has no range", at)
+			}
+			if property.Type.Contains("string") && slices.Contains(schema.Required, name) && property.MinLength == nil && property.Pattern == "" {
+				t.Errorf("%s is required and may be empty", at)
+			}
+			walk(property, at)
+		}
+	}
+	for _, kind := range []string{"Record", "Zone", "DNSClass"} {
+		definition, ok := all[ourSchemas+kind+"Spec"]
+		if !ok {
+			t.Fatalf("no schema of %sSpec among %d", kind, len(all))
+		}
+		walk(definition, kind)
+	}
+}
+
+// What the server takes, the schema takes: the examples, and every type in any case.
+func TestOpenAPI_takesWhatIsRight(t *testing.T) {
+	all := schemas()
+	files, err := filepath.Glob("../../artifacts/examples/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no examples", err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, one := range regexp.MustCompile(`(?m)^---\n`).Split(string(text), -1) {
+			var object map[string]any
+			if err := yaml.Unmarshal([]byte(one), &object); err != nil {
+				t.Fatal(err)
+			}
+			kind, _ := object["kind"].(string)
+			if wrong := check(all, all[ourSchemas+kind], object, kind); len(wrong) > 0 {
+				t.Errorf("%s: %q", file, wrong)
+			}
+		}
+	}
+	for n := range 1 << 16 {
+		for _, text := range []string{rdata.Type(n).String(), strings.ToLower(rdata.Type(n).String())} {
+			if wrong := check(all, all[ourSchemas+"RecordSpec"], map[string]any{"domainName": "@", "type": text}, ""); len(wrong) > 0 {
+				t.Fatalf("type %s: %q", text, wrong)
+			}
+		}
+	}
+	for _, name := range []string{"@", "*", "*.dev", "www.example.org.", ".", "0/25", "_sip._tcp", "bücher", "例え.テスト.", "www。example。org。"} {
+		for _, kind := range []string{"Record", "Zone"} {
+			if wrong := check(all, all[ourSchemas+kind+"Spec"].Properties["domainName"], name, kind); len(wrong) > 0 {
+				t.Errorf("%q", wrong)
+			}
+		}
+	}
+}
+
+// What is wrong by itself, an editor says.
+func TestOpenAPI_findsTypos(t *testing.T) {
+	all := schemas()
+	record := func(fields string) string {
+		return `{"metadata": {}, "spec": {"domainName": "www", "type": "A", ` + fields + `}}`
+	}
+	for _, test := range []struct{ kind, text, want string }{
+		{"Record", record(`"ttl": -5`), "Record.spec.ttl: -5 is out of range"},
+		{"Record", record(`"type": ""`), "Record.spec.type"},
+		{"Record", record(`"type": "A "`), "Record.spec.type"},
+		{"Record", record(`"class": "CH"`), "Record.spec.class"},
+		{"Record", record(`"domainName": "two words"`), "Record.spec.domainName"},
+		{"Record", record(`"view": "Not a label"`), "Record.spec.view"},
+		{"Record", record(`"zoneRef": {"name": "example.org."}`), "Record.spec.zoneRef.name"},
+		{"Record", record(`"zoneRef": {}`), "Record.spec.zoneRef: has no name"},
+		{"Zone", `{"spec": {"domainName": "a.", "refresh": 0}}`, "Zone.spec.refresh"},
+		{"Zone", `{"spec": {"domainName": "a.", "minimumSerial": 4294967296}}`, "Zone.spec.minimumSerial"},
+		{"Zone", `{"spec": {"domainName": "a.", "deletionPolicy": "retain"}}`, "Zone.spec.deletionPolicy"},
+		{"Zone", `{"spec": {"domainName": "a.", "delegations": [{"namespaces": ["Team A"]}]}}`, "Zone.spec.delegations[0].namespaces[0]"},
+		{"Zone", `{"spec": {"domainName": "a.", "dnsClassRefs": [{"kind": "Class", "name": "a"}]}}`, "Zone.spec.dnsClassRefs[0].kind"},
+		{"DNSClass", `{"spec": {"webhook": {"server": "hook.example"}}}`, "DNSClass.spec.webhook.server"},
+		{"DNSClass", `{"spec": {"webhook": {"server": "https://hook.example", "timeoutSeconds": 31}}}`, "DNSClass.spec.webhook.timeoutSeconds"},
+	} {
+		var value any
+		if err := json.Unmarshal([]byte(test.text), &value); err != nil {
+			t.Fatal(err)
+		}
+		if wrong := check(all, all[ourSchemas+test.kind], value, test.kind); len(wrong) == 0 || !strings.HasPrefix(wrong[0], test.want) {
+			t.Errorf("%s %s: %q, want %q", test.kind, test.text, wrong, test.want)
+		}
+	}
+}
+
+// Clients may ask for the versions that OpenAPI names: the internal one is none.
+func TestOpenAPI_namesNoInternalVersion(t *testing.T) {
+	url, us := door(t)
+	admin := visitor(t, us, us.AdminCert, us.AdminKey)
+	for _, path := range []string{"/openapi/v2", "/openapi/v3/apis/authorization.k8s.io/v1", "/openapi/v3/apis/authentication.k8s.io/v1"} {
+		code, body := get(t, admin, url+path)
+		if code != http.StatusOK || strings.Contains(body, "__internal") {
+			t.Errorf("%s: %d, __internal %d times", path, code, strings.Count(body, "__internal"))
+		}
+	}
+	config, err := genericConfig(install.New(addReviews))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range schemas() {
+		if !strings.HasPrefix(name, ourSchemas) {
+			continue
+		}
+		if _, extensions := config.OpenAPIV3Config.GetDefinitionName(name); strings.Contains(fmt.Sprint(extensions), "__internal") {
+			t.Errorf("%s: %v", name, extensions)
+		}
+	}
+}
