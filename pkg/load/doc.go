@@ -17,10 +17,12 @@
 //	L6. Custom resources of kubizone v0 become objects of this API without what belonged to their controller, and what
 //	    each zone lost or gained by that is said entry by entry.
 //	L7. What is read may be a pipe: one that is slow to end is said, and ctx ends the wait.
+//	L8. Nothing is removed but with Prune, and then only Records of which every field of the spec is this field manager's,
+//	    by the operation that this kind of source writes with, and only where all sources of the run were read whole.
 //
 // It knows nothing of storage, serials or delegation: the server answers for those. It does not convert what other
 // systems than kubizone have beside zone files.
 //
 // Read load.go first, then plan.go: what becomes of a zone file is decided there, without a server. import.go is what a
-// Zone that is there changes in that, crd.go what custom resources do.
+// Zone that is there changes in that, crd.go what custom resources do, prune.go what is left over.
 package load

@@ -46,6 +46,9 @@ type Target struct {
 // command that would set it. An error is what stops the whole.
 func (l *Loader) Import(ctx context.Context, path string, text []byte, target Target) (Result, error) {
 	result, err := l.importFile(ctx, path, text, target)
+	if err != nil {
+		l.zoneScope(target.Zone, target.Namespace).doubt = path + " was not imported"
+	}
 	l.sayRest()
 	if errors.Is(err, errStopped) {
 		err = nil
@@ -65,6 +68,7 @@ func (l *Loader) importFile(ctx context.Context, path string, text []byte, targe
 	if zone != nil && target.View != "" && zone.Status.View != target.View {
 		return Result{}, fmt.Errorf("zone %s is in view %q, not %q: leave out --view, or name the zone of that view", target.Zone, zone.Status.View, target.View)
 	}
+	into := l.zoneScope(target.Zone, target.Namespace)
 	p, to, result, err := l.planImport(ctx, path, text, zone, target)
 	if p != nil {
 		l.sayRead(p)
@@ -76,7 +80,7 @@ func (l *Loader) importFile(ctx context.Context, path string, text []byte, targe
 	if l.cfg.StopAtRefusal && result.Refused > 0 {
 		return result, errStopped
 	}
-	more, err := l.putRecords(ctx, path, p.sets, to)
+	more, err := l.putRecords(ctx, path, p.sets, to, into)
 	result.Add(more)
 	if err != nil {
 		return result, err
@@ -167,6 +171,7 @@ func (l *Loader) planImport(ctx context.Context, path string, text []byte, zone 
 	}
 	to.fqdn = p.fqdn
 	p.group(path, all, soa)
+	l.zoneScope(to.zone, to.namespace).add(l, path, p, to)
 	if zone != nil && zone.Status.FQDN != "" && soa >= 0 {
 		l.reportSOA(path, all[soa], zone)
 	}
@@ -198,6 +203,7 @@ func (l *Loader) makeZone(ctx context.Context, p *plan, target Target) (Result, 
 	if err != nil {
 		return Result{}, fmt.Errorf("zone %s: %w", target.Zone, err)
 	}
+	l.plan("+ zone %s as %s", p.fqdn, target.Zone)
 	if l.cfg.DryRun {
 		l.say("zone %s would be created; in a dry run it is not there, so its records are judged each by itself", target.Zone)
 	}

@@ -48,6 +48,12 @@ type Config struct {
 	FieldManager string
 	// DryRun asks the server to decide about every write and to keep none.
 	DryRun bool
+	// Prune has Finish remove what this field manager made in an earlier run and no source has any more.
+	Prune bool
+	// Plan takes a line for each object that is added (+), changed (~) or removed (-).
+	Plan func(line string)
+	// HowToRemove is the next step of a report of what Prune would remove; empty where there is none.
+	HowToRemove string
 	// ForceConflicts takes over what somebody else has changed (L4).
 	ForceConflicts bool
 	// StopAtRefusal ends a file at the first refusal instead of loading the rest of it (L2).
@@ -67,6 +73,8 @@ type Result struct {
 	Written int
 	// Present were there and equal.
 	Present int
+	// Removed are Records that no source has any more.
+	Removed int
 	// Left were changed by somebody else and stay so (L4).
 	Left int
 	// Refused are lines of zone files and objects of manifests that were not loaded.
@@ -83,6 +91,7 @@ type Result struct {
 func (r *Result) Add(more Result) {
 	r.Written += more.Written
 	r.Present += more.Present
+	r.Removed += more.Removed
 	r.Left += more.Left
 	r.Refused += more.Refused
 	r.Failed += more.Failed
@@ -99,6 +108,12 @@ type Loader struct {
 	warnings *warnings
 	reports  reports
 	report   sync.Mutex
+
+	// scopes are those of this run, zoneScopes those of zone files among them.
+	scopes     map[string]*scope
+	zoneScopes map[string]*rrsetScope
+	scopeOrder []*scope
+	manifested *manifestScope
 }
 
 // New makes a Loader; it does not reach for the server yet.
@@ -132,7 +147,8 @@ func newLoader(cfg Config, typed versioned.Interface, any dynamic.Interface, map
 	if cfg.Interval == 0 {
 		cfg.Interval = defaultInterval
 	}
-	return &Loader{cfg: cfg, typed: typed, dynamic: any, mapping: mapping, warnings: heard}
+	return &Loader{cfg: cfg, typed: typed, dynamic: any, mapping: mapping, warnings: heard,
+		scopes: make(map[string]*scope), zoneScopes: make(map[string]*rrsetScope)}
 }
 
 // Load loads one source. Refusals, and files that cannot be read or hold no zone, are reported and counted; an error is

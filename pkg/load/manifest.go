@@ -74,6 +74,8 @@ type manifest struct {
 	// owner is the DNS name it is of, as far as the manifest tells, and created when an earlier server took it.
 	owner   string
 	created time.Time
+	// refused is why the server did not take it the last time.
+	refused *Refusal
 }
 
 // remember what forget takes away.
@@ -100,11 +102,8 @@ func (l *Loader) loadManifests(ctx context.Context, source Source, paths []strin
 		if err := l.reportFailed(ctx, &result, path, err); err != nil {
 			return result, err
 		}
-		read, refused := readManifests(path, text)
-		for _, r := range refused {
-			l.refuse(r)
-		}
-		result.Refused += len(refused)
+		read, refused := l.readManifests(path, text)
+		result.Refused += refused
 		all = append(all, read...)
 	}
 	one, err := l.applyManifests(ctx, source.String(), all)
@@ -115,11 +114,8 @@ func (l *Loader) loadManifests(ctx context.Context, source Source, paths []strin
 // ImportManifests applies the objects of a YAML or JSON text, as Load does for files. path is what the text is called in
 // the report.
 func (l *Loader) ImportManifests(ctx context.Context, path string, text []byte) (Result, error) {
-	read, refused := readManifests(path, text)
-	for _, r := range refused {
-		l.refuse(r)
-	}
-	result := Result{Refused: len(refused)}
+	read, refused := l.readManifests(path, text)
+	result := Result{Refused: refused}
 	if l.cfg.StopAtRefusal && result.Refused > 0 {
 		return result, nil
 	}
@@ -158,6 +154,7 @@ func (l *Loader) applyManifests(ctx context.Context, what string, all []*manifes
 		}
 		m.remember()
 		forget(m.object)
+		l.manifests().add(m.object)
 		if m.object.GroupVersionKind().GroupKind() == (schema.GroupKind{Group: v1alpha1.GroupName, Kind: "Zone"}) {
 			zones = append(zones, m)
 		} else {
@@ -238,7 +235,7 @@ func (l *Loader) applyAll(ctx context.Context, what string, groups [][]*manifest
 				}
 				mutex.Lock()
 				result.Add(one)
-				if refused != nil {
+				if m.refused = refused; refused != nil {
 					left = append(left, m)
 					reasons = append(reasons, *refused)
 				}
@@ -255,6 +252,13 @@ func (l *Loader) applyAll(ctx context.Context, what string, groups [][]*manifest
 			return result, err
 		}
 		if len(reasons) == tried || len(reasons) == 0 {
+			if l.cfg.Prune && !l.cfg.StopAtRefusal {
+				// What refuses them may be on its way out.
+				for _, m := range slices.Concat(again...) {
+					l.manifests().addRefused(refusedPut{*m.refused, 1, m.owner, func(ctx context.Context) (Result, *Refusal, error) { return l.apply(ctx, m) }})
+				}
+				return result, nil
+			}
 			for _, r := range reasons {
 				l.refuse(r)
 			}
@@ -311,10 +315,36 @@ func (l *Loader) apply(ctx context.Context, m *manifest) (Result, *Refusal, erro
 	if err != nil {
 		return Result{}, nil, fmt.Errorf("%s:%d: %s: %w", m.path, m.line, m.describe(), err)
 	}
-	if before != nil && before.GetResourceVersion() == after.GetResourceVersion() && !l.cfg.DryRun {
+	l.manifests().add(after)
+	switch {
+	case before == nil:
+		l.plan("+ %s", objectLine(m.describe(), after))
+		return Result{Written: 1}, nil, nil
+	case before.GetResourceVersion() == after.GetResourceVersion() && !l.cfg.DryRun:
 		return Result{Present: 1}, nil, nil
 	}
+	// A dry run answers with another version whether or not it changes something.
+	change := objectChange(before, after)
+	if change == "" && l.cfg.DryRun {
+		return Result{Present: 1}, nil, nil
+	}
+	l.plan("~ %s: %s", m.describe(), change)
 	return Result{Written: 1}, nil, nil
+}
+
+// readManifests reads a file, and reports and counts what is refused of it.
+func (l *Loader) readManifests(path string, text []byte) (read []*manifest, refused int) {
+	read, wrong := readManifests(path, text)
+	scope := l.manifests()
+	scope.paths = append(scope.paths, path)
+	for _, r := range wrong {
+		l.refuse(r)
+		scope.doubt = "a part of " + path + " could not be read"
+	}
+	if len(read) == 0 {
+		scope.doubt = path + " has no object"
+	}
+	return read, len(wrong)
 }
 
 // readManifests reads the documents of a YAML or JSON file; lists are taken apart. Lines are where documents begin.

@@ -34,6 +34,8 @@ type plan struct {
 	// sets are in the order of their first line.
 	sets    []*set
 	refused []Refusal
+	// unread counts the refused lines of which it is not known what they say.
+	unread int
 }
 
 // set is one RRset of the file.
@@ -141,6 +143,7 @@ func (p *plan) read(path string, rows iter.Seq2[zonefile.RR, error]) (all []zone
 			if !errors.As(err, &line) {
 				return nil, -1, err
 			}
+			p.unread++
 			p.refuse(Refusal{Path: path, Lines: []int{line.Line}, Text: line.Text, Reason: line.Reason, Fix: line.Fix})
 			continue
 		}

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -26,11 +27,12 @@ import (
 var errStopped = errors.New("stopped at the first refusal")
 
 // putRecords writes the RRsets of a file.
-func (l *Loader) putRecords(ctx context.Context, path string, sets []*set, to *destination) (Result, error) {
+func (l *Loader) putRecords(ctx context.Context, path string, sets []*set, to *destination, into *rrsetScope) (Result, error) {
 	there, err := l.records(ctx, to)
 	if err != nil {
 		return Result{}, err
 	}
+	into.there = there
 	// What stands at one owner goes one after the other, in the order of the file: which of two that exclude each
 	// other is refused must not depend on the weather.
 	var owners [][]*set
@@ -59,7 +61,20 @@ func (l *Loader) putRecords(ctx context.Context, path string, sets []*set, to *d
 		for _, s := range owners[i] {
 			one, err := l.putRecord(ctx, path, s, to, there)
 			if reason, ok := refusal(err); ok {
-				l.refuse(Refusal{Path: path, Lines: s.lines, Text: s.describe(to.fqdn), Reason: reason})
+				at := Refusal{Path: path, Lines: s.lines, Text: s.describe(to.fqdn), Reason: reason}
+				if l.cfg.Prune && !l.cfg.StopAtRefusal {
+					// What refuses it may be on its way out.
+					into.addRefused(refusedPut{at, len(s.lines), s.fqdn(to.fqdn), func(ctx context.Context) (Result, *Refusal, error) {
+						one, err := l.putRecord(ctx, path, s, to, &standing{})
+						if reason, ok := refusal(err); ok {
+							at.Reason = reason
+							return Result{}, &at, nil
+						}
+						return one, nil, err
+					}})
+					continue
+				}
+				l.refuse(at)
 				one, err = Result{Refused: len(s.lines)}, nil
 			}
 			if err != nil {
@@ -75,12 +90,15 @@ func (l *Loader) putRecords(ctx context.Context, path string, sets []*set, to *d
 	return total, err
 }
 
-func (s *set) describe(origin name.Name) string {
+func (s *set) describe(origin name.Name) string { return s.fqdn(origin) + " " + s.typ.String() }
+
+// fqdn is the owner, relative where it is too long to be otherwise.
+func (s *set) fqdn(origin name.Name) string {
 	fqdn, err := s.owner.In(origin)
 	if err != nil {
-		return s.owner.String() + " " + s.typ.String()
+		return s.owner.String()
 	}
-	return fqdn.String() + " " + s.typ.String()
+	return fqdn.String()
 }
 
 // standing are the records that are there already.
@@ -99,25 +117,32 @@ type rrset struct {
 func (l *Loader) records(ctx context.Context, to *destination) (*standing, error) {
 	there := &standing{byName: make(map[string]*v1alpha1.Record), adopted: make(map[rrset][]*v1alpha1.Record)}
 	for _, selector := range []string{v1alpha1.FieldRecordZoneRefName + "=" + to.zone.Name, v1alpha1.FieldRecordZone + "=" + to.zone.String()} {
-		options := metav1.ListOptions{FieldSelector: selector, Limit: pageSize}
-		for {
-			var page *v1alpha1.RecordList
-			err := patient(ctx, func() (err error) {
-				page, err = l.typed.KubizoneV1alpha1().Records(to.namespace).List(ctx, options)
-				return err
-			})
-			if err != nil {
-				return nil, fmt.Errorf("records in namespace %s of zone %s: %w", to.namespace, to.zone, err)
-			}
-			for i := range page.Items {
-				there.add(&page.Items[i], to.zone)
-			}
-			if options.Continue = page.Continue; options.Continue == "" {
-				break
-			}
+		if err := l.eachRecord(ctx, to.namespace, selector, func(r *v1alpha1.Record) { there.add(r, to.zone) }); err != nil {
+			return nil, fmt.Errorf("records in namespace %s of zone %s: %w", to.namespace, to.zone, err)
 		}
 	}
 	return there, nil
+}
+
+// eachRecord calls do for every Record of a namespace that the field selector takes.
+func (l *Loader) eachRecord(ctx context.Context, namespace, selector string, do func(r *v1alpha1.Record)) error {
+	options := metav1.ListOptions{FieldSelector: selector, Limit: pageSize}
+	for {
+		var page *v1alpha1.RecordList
+		err := patient(ctx, func() (err error) {
+			page, err = l.typed.KubizoneV1alpha1().Records(namespace).List(ctx, options)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		for i := range page.Items {
+			do(&page.Items[i])
+		}
+		if options.Continue = page.Continue; options.Continue == "" {
+			return nil
+		}
+	}
 }
 
 func (t *standing) add(record *v1alpha1.Record, zone types.NamespacedName) {
@@ -192,6 +217,7 @@ func (l *Loader) putRecord(ctx context.Context, path string, s *set, to *destina
 				return err
 			})
 			if err == nil {
+				l.plan("+ %s %d %s %s", s.fqdn(to.fqdn), s.ttl, s.typ, strings.Join(s.data, ", "))
 				return Result{Written: 1}, nil
 			}
 			if !apierrors.IsAlreadyExists(err) {
@@ -217,10 +243,15 @@ func (l *Loader) putRecord(ctx context.Context, path string, s *set, to *destina
 		if err != nil {
 			return Result{}, err
 		}
-		return Result{Written: 1}, patient(ctx, func() error {
+		err = patient(ctx, func() error {
 			_, err := records.Patch(ctx, have.Name, types.MergePatchType, patch, l.patching())
 			return err
 		})
+		if err != nil {
+			return Result{}, err
+		}
+		l.plan("~ %s: %s", s.describe(to.fqdn), recordChange(&have.Spec, &want.Spec))
+		return Result{Written: 1}, nil
 	}
 	return Result{}, fmt.Errorf("the object names %q are taken in namespace %s; load into another one", objectNames, to.namespace)
 }

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -50,6 +51,8 @@ func (l *Loader) loadZoneFile(ctx context.Context, path string, source Source) (
 		return Result{}, err
 	} else if zone != nil {
 		l.say("%s is loaded already: zone %s%s is %s/%s", short, zone.Spec.DomainName, inView(zone.Spec.View), zone.Namespace, zone.Name)
+		// Nobody has read what it says.
+		l.zoneScope(types.NamespacedName{Namespace: zone.Namespace, Name: zone.Name}, zone.Namespace).doubt = path + " was loaded before"
 		return Result{Present: 1}, nil
 	}
 	p, err := makePlan(path, zonefile.Read(bytes.NewReader(text), zonefile.ReadOptions{Origin: source.Origin, Guess: guess.ask}), view, l.cfg.Namespace)
@@ -72,7 +75,13 @@ func (l *Loader) loadZoneFile(ctx context.Context, path string, source Source) (
 	if err != nil {
 		return result, fmt.Errorf("zone %s: %w", p.fqdn, err)
 	}
-	more, err := l.putRecords(ctx, path, p.sets, p.destination(types.NamespacedName{Namespace: zone.Namespace, Name: zone.Name}))
+	to := p.destination(types.NamespacedName{Namespace: zone.Namespace, Name: zone.Name})
+	into := l.zoneScope(to.zone, to.namespace)
+	if len(into.paths) > 0 {
+		l.say("%s: zone %s is in %s, too: what they say is merged", path, p.fqdn, strings.Join(into.paths, ", "))
+	}
+	into.add(l, path, p, to)
+	more, err := l.putRecords(ctx, path, p.sets, to, into)
 	result.Add(more)
 	if err != nil {
 		return result, err

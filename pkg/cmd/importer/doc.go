@@ -11,6 +11,7 @@
 //	M3. The same import again writes nothing, so no serial changes.
 //	M4. A dry run is the server's: the same report, and nothing is kept.
 //	M5. Results go to standard output, everything on the way to standard error.
+//	M6. A plan says line by line what the same import would add, change and remove, and only --prune removes.
 //
 // It does not know how lines become records, nor how a transfer is read: see pkg/load and pkg/transfer.
 //

@@ -41,6 +41,7 @@ type Options struct {
 	StopOnError    bool
 	ForceConflicts bool
 	FromCRD        bool
+	Plan, Prune    bool
 	TSIGKeyFile    string
 }
 
@@ -63,6 +64,8 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.CreateZone, "create-zone", o.CreateZone, "make the Zone of the SOA if it does not exist, and import NS at the apex as Records")
 	flags.StringVar(&o.DryRun, "dry-run", o.DryRun, "none, or server: the server decides about everything and keeps nothing")
 	flags.Lookup("dry-run").NoOptDefVal = dryRunServer
+	flags.BoolVar(&o.Plan, "plan", o.Plan, "print what would be added (+), changed (~) and removed (-), one line each, as the server decides, and keep nothing")
+	flags.BoolVar(&o.Prune, "prune", o.Prune, "remove the Records that an earlier import made and none of the sources has any more: of the Zone and namespace of zone files, or of the Zones and namespaces that the manifests name; never a Record that another field manager has set a field of, nor any Zone")
 	flags.BoolVar(&o.StopOnError, "stop-on-error", o.StopOnError, "stop at the first record that is not taken, instead of going on with the others")
 	flags.BoolVar(&o.ForceConflicts, "force-conflicts", o.ForceConflicts, "take over what others have changed since the last import")
 	flags.BoolVar(&o.FromCRD, "from-crd", o.FromCRD, "the manifests are custom resources of kubizone v0.1 to v0.4: map them, and compare what each zone contains with what it contained there")
@@ -85,6 +88,7 @@ type Config struct {
 	sources []source
 	target  load.Target
 	load    load.Config
+	plan    bool
 }
 
 // Complete reads the options and reports all that is wrong with them. warnings are for the user and stop nothing.
@@ -136,9 +140,10 @@ func (o *Options) Complete(arguments []string) (c *Config, warnings []string, er
 		fault(fmt.Errorf("--dry-run %q: write %s or %s; what a record would meet only the server knows", o.DryRun, dryRunNone, dryRunServer))
 	}
 	c.load = load.Config{
-		Client: c.client, Namespace: namespace, FieldManager: FieldManager, DryRun: o.DryRun == dryRunServer,
-		ForceConflicts: o.ForceConflicts, StopAtRefusal: o.StopOnError, FromCRD: o.FromCRD,
+		Client: c.client, Namespace: namespace, FieldManager: FieldManager, DryRun: o.DryRun == dryRunServer || o.Plan,
+		Prune: o.Prune, HowToRemove: "import it with --prune, after a look with --plan", ForceConflicts: o.ForceConflicts, StopAtRefusal: o.StopOnError, FromCRD: o.FromCRD,
 	}
+	c.plan = o.Plan
 	return c, warnings, errors.Join(wrong...)
 }
 
@@ -193,33 +198,58 @@ func (o *Options) target(namespace string) (load.Target, error) {
 func (c *Config) Run(ctx context.Context, in io.Reader, out, progress io.Writer) error {
 	cfg := c.load
 	cfg.Report = func(line string) { fmt.Fprintln(progress, line) }
+	var planned []string
+	if c.plan {
+		cfg.Plan = func(line string) { planned = append(planned, line) }
+	}
 	loader, err := load.New(cfg)
 	if err != nil {
 		return err
 	}
 	var total load.Result
 	var failed []error
+	doubt := ""
 	for _, s := range c.sources {
 		one, err := c.importOne(ctx, loader, s, in)
 		total.Add(one)
 		if err != nil {
 			failed = append(failed, err)
+			doubt = s.name + " was not imported"
 			if load.StopsAll(ctx, err) {
 				break
 			}
 		}
 		if cfg.StopAtRefusal && (err != nil || c.incomplete(total)) {
+			doubt = "the import stopped at the first refusal"
 			break
 		}
 	}
+	if ctx.Err() == nil {
+		one, err := loader.Finish(ctx, doubt)
+		total.Add(one)
+		if err != nil {
+			failed = append(failed, err)
+		}
+	}
+	// By name, whatever the order in which the answers came.
+	slices.SortStableFunc(planned, func(a, b string) int { return strings.Compare(a[2:], b[2:]) })
+	for _, line := range planned {
+		fmt.Fprintln(out, line)
+	}
 	summary := fmt.Sprintf("%d written, %d unchanged, %d left to others, %d refused", total.Written, total.Present, total.Left, total.Refused)
+	if cfg.Prune {
+		summary += fmt.Sprintf(", %d removed", total.Removed)
+	}
 	if len(failed) > 0 {
 		summary += fmt.Sprintf(", %d of %d sources not imported", len(failed), len(c.sources))
 	}
 	if cfg.FromCRD {
 		summary += fmt.Sprintf(", %d entries missing or changed", total.Changed)
 	}
-	if cfg.DryRun {
+	switch {
+	case c.plan:
+		summary += " (plan: nothing is kept)"
+	case cfg.DryRun:
 		summary += " (server dry run)"
 	}
 	fmt.Fprintln(out, summary)
@@ -232,7 +262,7 @@ func (c *Config) Run(ctx context.Context, in io.Reader, out, progress io.Writer)
 // incomplete says that the report names what is to be mended. Whether a zone is servable is the matter of an import that
 // makes the zone: another one may bring a part.
 func (c *Config) incomplete(r load.Result) bool {
-	return r.Refused+r.Left+r.Changed > 0 || c.target.CreateZone && r.NotServable > 0
+	return r.Refused+r.Left+r.Changed+r.Failed > 0 || c.target.CreateZone && r.NotServable > 0
 }
 
 func (c *Config) importOne(ctx context.Context, loader *load.Loader, s source, in io.Reader) (load.Result, error) {
@@ -271,11 +301,13 @@ Zone, or its own name (example.org.zone, db.example.org). What is not taken is r
 and the exit code is 1. The same import again writes nothing.
 
 SOA and name servers are the Zone's: what the file has of them is reported with the command that sets it.
-The records go into the namespace of -n, which may be another one than the Zone's; without it, into the Zone's.
+--plan prints what would change. Records of an earlier import that no source has any more are reported, and removed with
+--prune. The records go into the namespace of -n, which may be another one than the Zone's; without it, into the Zone's.
 
 Files that end in .yaml, .yml or .json are manifests, and applied; standard input is a zone file where --zone is given.`,
 		Example: `  kubizone import example.org.zone --zone platform/example-org
   kubizone import example.org.zone --zone platform/example-org --create-zone --dry-run
+  kubizone import example.org.zone --zone platform/example-org --prune --plan
   kubizone import axfr://192.0.2.53/example.org --zone platform/example-org --tsig-key-file transfer.key
   kubectl get zones,records -A -o yaml | kubizone import - --from-crd --server https://127.0.0.1:7443 --token "$TOKEN"`,
 		Args: cobra.MinimumNArgs(1),

@@ -105,7 +105,7 @@ func TestImport_leavesWhatOthersChangedUnlessForced(t *testing.T) {
 	}
 	changed := "www 3600 IN A 203.0.113.1\nwww 3600 IN A 203.0.113.2\napi 3600 IN A 203.0.113.3\n"
 	left := s.importing(changed, "-", "--zone", "platform/example-org")
-	left.hears(`standard input:1: www.example.org. A (platform/www-a.example-org): it differs from the file and was changed by ["kubectl-edit"]`)
+	left.hears(`standard input:1,2: www.example.org. A (platform/www-a.example-org): it differs from the file and was changed by ["kubectl-edit"]`)
 	if !errors.Is(left.failed, importer.ErrRefused) || left.out != "1 written, 1 unchanged, 1 left to others, 0 refused\n" {
 		t.Errorf("%v, %s", left.failed, left.out)
 	}
@@ -318,6 +318,150 @@ func TestImport_goesOnAfterASourceThatFails(t *testing.T) {
 	if more.failed != nil {
 		t.Errorf("a part for a zone that is not servable: %v", more.failed)
 	}
+}
+
+// fullOf is a file of a whole zone.
+func fullOf(lines string) string {
+	return "$ORIGIN t.test.\n$TTL 300\n@ SOA ns host 1 7200 3600 1209600 300\n@ NS ns\nns A 192.0.2.1\n" + lines
+}
+
+// A plan says what would be added, changed and removed, and does nothing; the import with --prune does just that, and
+// leaves alone what another field manager has set a field of.
+func TestImport_plansAndPrunesWhatTheFileNoLongerHas(t *testing.T) {
+	s := start(t)
+	path := write(t, "t.zone", fullOf("a A 192.0.2.2\nb A 192.0.2.3\nc A 192.0.2.4\nedited A 192.0.2.5\nalias A 192.0.2.6\n"))
+	if first := s.importing("", path, "--zone", "a/t", "--create-zone"); first.failed != nil {
+		t.Fatal(first.failed)
+	}
+	records := s.KubizoneV1alpha1().Records("a")
+	byHand := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: "by-hand"}, Spec: v1alpha1.RecordSpec{DomainName: "hand", ZoneRef: &v1alpha1.ZoneReference{Name: "t"}, Type: "A", RData: "192.0.2.9"}}
+	if _, err := records.Create(t.Context(), byHand, metav1.CreateOptions{FieldManager: "kubectl-create"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := records.Patch(t.Context(), "edited-a.t", types.MergePatchType, []byte(`{"spec":{"description":"mine"}}`), metav1.PatchOptions{FieldManager: "kubectl-edit"}); err != nil {
+		t.Fatal(err)
+	}
+	manifest := "apiVersion: kubi.zone/v1alpha1\nkind: Record\nmetadata: {namespace: a, name: applied}\nspec: {domainName: applied, zoneRef: {name: t}, type: A, rdata: 192.0.2.8}\n"
+	if applied := s.importing(manifest, "-"); applied.failed != nil {
+		t.Fatal(applied.failed)
+	}
+
+	changed := write(t, "changed.zone", fullOf("a A 192.0.2.2\nc 60 A 192.0.2.7\nd A 192.0.2.4\nalias CNAME a\n"))
+	kept := s.importing("", changed, "--zone", "a/t", "--create-zone")
+	kept.hears("zone a/t: 2 Records that an earlier run made are not in "+changed+", and stay: alias.t.test. A (a/alias-a.t), b.t.test. A (a/b-a.t)", "--prune")
+	if kept.out != "2 written, 4 unchanged, 0 left to others, 1 refused\n" {
+		t.Errorf("without --prune: %s", kept.out)
+	}
+	back := write(t, "back.zone", fullOf("a A 192.0.2.2\nb A 192.0.2.3\nc A 192.0.2.4\nedited A 192.0.2.5\nalias A 192.0.2.6\n"))
+	if undone := s.importing("", back, "--zone", "a/t", "--create-zone", "--prune"); !strings.Contains(undone.out, ", 1 removed") {
+		t.Fatal(undone.out)
+	}
+
+	before := s.zone("a", "t")
+	plan := s.importing("", changed, "--zone", "a/t", "--create-zone", "--prune", "--plan")
+	want := `- alias.t.test. A 192.0.2.6
++ alias.t.test. CNAME (judged when what is removed there is gone)
+- b.t.test. A 192.0.2.3
+~ c.t.test. A: ttl 60 instead of that of the zone, with 192.0.2.7, without 192.0.2.4
++ d.t.test. 300 A 192.0.2.4
+3 written, 4 unchanged, 1 left to others, 0 refused, 2 removed (plan: nothing is kept)
+`
+	if plan.out != want {
+		t.Errorf("plan:\n%swant\n%s", plan.out, want)
+	}
+	plan.hears(`left as it is: zone a/t: edited.t.test. A (a/edited-a.t): it is in no source any more, and was changed by ["kubectl-edit"] since`)
+	if after := s.zone("a", "t"); after.Status.ContentGeneration != before.Status.ContentGeneration {
+		t.Error("the plan changed the zone")
+	}
+	pruned := s.importing("", changed, "--zone", "a/t", "--create-zone", "--prune")
+	if pruned.out != "3 written, 4 unchanged, 1 left to others, 0 refused, 2 removed\n" {
+		t.Errorf("prune: %s", pruned.out)
+	}
+	text := s.export("a/t")
+	for _, stays := range []string{"edited.t.test.", "hand.t.test.", "applied.t.test.", "d.t.test.", "alias.t.test.\t300\tIN\tCNAME\ta.t.test."} {
+		if !strings.Contains(text, stays) {
+			t.Errorf("%s is gone", stays)
+		}
+	}
+	if strings.Contains(text, "b.t.test.") {
+		t.Error("b is still there")
+	}
+}
+
+// What may be the half of a zone removes nothing.
+func TestImport_prunesNothingOnTheWordOfHalfAFile(t *testing.T) {
+	s := start(t)
+	whole := write(t, "t.zone", fullOf("a A 192.0.2.2\nb A 192.0.2.3\n"))
+	if first := s.importing("", whole, "--zone", "a/t", "--create-zone"); first.failed != nil {
+		t.Fatal(first.failed)
+	}
+	before := s.zone("a", "t")
+	one, other := write(t, "one.zone", fullOf("a A 192.0.2.2\n")), write(t, "other.zone", "$ORIGIN t.test.\nb 300 A 192.0.2.3\n")
+	for want, arguments := range map[string][]string{
+		"1 lines of ":              {write(t, "typo.zone", fullOf("a A 192.0.2.2\nb A 192.0.2.300\n"))},
+		"has no record":            {write(t, "empty.zone", "")},
+		"no-such-file was not":     {one, "no-such-file"},
+		"stopped at the first ref": {write(t, "stop.zone", fullOf("x.example.net. A 192.0.2.2\n")), one, "--stop-on-error"},
+	} {
+		got := s.importing("", append(arguments, "--zone", "a/t", "--create-zone", "--prune")...)
+		got.hears("zone a/t: nothing is removed: ", want)
+		if got.failed == nil || !strings.Contains(got.out, ", 0 removed") {
+			t.Errorf("%s: %v, %s", want, got.failed, got.out)
+		}
+	}
+	// All files of a run count together.
+	if both := s.importing("", one, other, "--zone", "a/t", "--create-zone", "--prune"); both.failed != nil || !strings.Contains(both.out, ", 0 removed") {
+		t.Errorf("%v, %s", both.failed, both.out)
+	}
+	if after := s.zone("a", "t"); after.Status.ContentGeneration != before.Status.ContentGeneration {
+		t.Error("the zone changed")
+	}
+}
+
+func record(name, domainName, typ, rdata string) string {
+	return "---\napiVersion: kubi.zone/v1alpha1\nkind: Record\nmetadata: {namespace: a, name: " + name + "}\nspec: {domainName: " + domainName + ", zoneRef: {name: t}, type: " + typ + ", rdata: " + rdata + "}\n"
+}
+
+// The same with manifests: what zone files made, what others made, and zones stay.
+func TestImport_plansAndPrunesManifests(t *testing.T) {
+	s := start(t)
+	if first := s.importing("", write(t, "t.zone", fullOf("a A 192.0.2.2\n")), "--zone", "a/t", "--create-zone"); first.failed != nil {
+		t.Fatal(first.failed)
+	}
+	records := s.KubizoneV1alpha1().Records("a")
+	if first := s.importing(record("one", "one", "A", "192.0.2.1")+record("two", "two", "A", "192.0.2.2")+record("alias", "alias", "A", "192.0.2.3")+record("edited", "edited", "A", "192.0.2.4"), "-"); first.failed != nil {
+		t.Fatal(first.failed)
+	}
+	if _, err := records.Patch(t.Context(), "edited", types.MergePatchType, []byte(`{"spec":{"description":"mine"}}`), metav1.PatchOptions{FieldManager: "kubectl-edit"}); err != nil {
+		t.Fatal(err)
+	}
+	changed := record("one", "one", "A", "192.0.2.9") + record("alias-2", "alias", "CNAME", "one") + record("three", "three", "A", "192.0.2.3")
+	plan := s.importing(changed, "-", "--prune", "--plan")
+	want := `- alias.t.test. A 192.0.2.3
++ record a/alias-2 (judged when what is removed there is gone)
+~ record a/one: spec.rdata "192.0.2.9" instead of "192.0.2.1"
++ record a/three: three A 192.0.2.3
+- two.t.test. A 192.0.2.2
+3 written, 0 unchanged, 1 left to others, 0 refused, 2 removed (plan: nothing is kept)
+`
+	if plan.out != want {
+		t.Errorf("plan:\n%swant\n%s", plan.out, want)
+	}
+	pruned := s.importing(changed, "-", "--prune")
+	if pruned.out != "3 written, 0 unchanged, 1 left to others, 0 refused, 2 removed\n" {
+		t.Errorf("prune: %s", pruned.out)
+	}
+	if again := s.importing(changed, "-", "--plan"); again.out != "0 written, 3 unchanged, 0 left to others, 0 refused (plan: nothing is kept)\n" {
+		t.Errorf("again: %s", again.out)
+	}
+	text := s.export("a/t")
+	for _, stays := range []string{"\na.t.test.", "edited.t.test.", "alias.t.test.\t300\tIN\tCNAME", "three.t.test."} {
+		if !strings.Contains(text, stays) {
+			t.Errorf("%s is gone", stays)
+		}
+	}
+	half := s.importing(record("one", "one", "A", "192.0.2.9")+"---\nkind: Record\n", "-", "--prune")
+	half.hears("manifests: nothing is removed: a part of standard input could not be read")
 }
 
 // canceling ends a context when a line is written to it.

@@ -195,6 +195,13 @@ func (c *Config) loadAll(ctx context.Context, kubeconfig string) error {
 		}
 		total.Add(one)
 	}
+	doubt := ""
+	if total.Failed > 0 {
+		doubt = "not all files were loaded"
+	}
+	if _, err := loader.Finish(ctx, doubt); err != nil {
+		return err
+	}
 	if total.Failed+total.Refused+total.Left+total.NotServable > 0 {
 		c.say("warning: not all of --load is served: %d files not loaded, %d lines or objects refused, %d objects left as others changed them, %d zones not servable: see above",
 			total.Failed, total.Refused, total.Left, total.NotServable)

@@ -249,6 +249,34 @@ func TestRun_servesTheRestWhereAFileCannotBeLoaded(t *testing.T) {
 	}
 }
 
+// What an earlier start made and no file has any more stays, and is said; so is a zone that two files are of.
+func TestRun_saysWhatTheFilesNoLongerHave(t *testing.T) {
+	dir := t.TempDir()
+	const zone = "$TTL 60\n@ SOA ns h 1 1800 900 604800 300\n@ NS ns\nns A 192.0.2.1\n"
+	file := write(t, filepath.Join(dir, "db.example.org"), zone+"old A 192.0.2.2\n")
+	o := options(filepath.Join(dir, "data"))
+	o.Load = []string{file}
+	first := start(t, o)
+	if strings.Contains(first.out.String(), "an earlier run made") {
+		t.Errorf("the first start says\n%s", first.out)
+	}
+	if err := first.stop(); err != nil {
+		t.Fatal(err)
+	}
+	write(t, file, zone)
+	part := write(t, filepath.Join(t.TempDir(), "db.example.org"), zone+"new A 192.0.2.3\n")
+	o.Load = []string{file, part}
+	second := start(t, o)
+	for _, want := range []string{
+		part + ": zone example.org. is in " + file + ", too: what they say is merged",
+		"zone default/example.org: 1 Records that an earlier run made are not in " + file + ", " + part + ", and stay: old.example.org. A (default/old-a.example.org)",
+	} {
+		if !strings.Contains(second.out.String(), want) {
+			t.Errorf("nothing says %q in\n%s", want, second.out)
+		}
+	}
+}
+
 // S8.4: every propagation policy ends. Nothing here would take away a finalizer meant for a garbage collector.
 func TestRun_deletesUnderEveryPropagationPolicy(t *testing.T) {
 	records := start(t, options(filepath.Join(t.TempDir(), "data"))).client(t).KubizoneV1alpha1().Records("a")

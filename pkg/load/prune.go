@@ -1,0 +1,479 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package load
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+)
+
+// maxLeftNamed bounds how many Records are named that stay though no file has them.
+const maxLeftNamed = 5
+
+// scope is where the sources of one run say all there is to say: a Zone and a namespace for zone files, the Zones and
+// namespaces that they name for manifests. What the same field manager made there before, and no source has, is left over.
+type scope struct {
+	// what is said of it in the report.
+	what string
+	// operation tells what zone files made (Update) from what manifests made (Apply).
+	operation metav1.ManagedFieldsOperationType
+	// list finds the Records that are there, has says whether a source has one.
+	list func(ctx context.Context) ([]*v1alpha1.Record, error)
+	has  func(r *v1alpha1.Record) bool
+
+	// paths are the sources.
+	paths []string
+	// doubt says why the sources are not all there is to say; then nothing is left over.
+	doubt string
+
+	mutex   sync.Mutex
+	refused []refusedPut
+}
+
+// refusedPut is what was refused, and may be taken once what is left over is gone.
+type refusedPut struct {
+	refusal Refusal
+	lines   int
+	// owner is the name in DNS.
+	owner string
+	put   func(ctx context.Context) (Result, *Refusal, error)
+}
+
+func (s *scope) addRefused(r refusedPut) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.refused = append(s.refused, r)
+}
+
+// scopeOf finds or makes the scope with the key.
+func (l *Loader) scopeOf(key string, make func() *scope) *scope {
+	if s := l.scopes[key]; s != nil {
+		return s
+	}
+	s := make()
+	l.scopes[key] = s
+	l.scopeOrder = append(l.scopeOrder, s)
+	return s
+}
+
+// rrsetScope is the scope of zone files of one Zone.
+type rrsetScope struct {
+	*scope
+	wanted map[rrset]bool
+	// there are the Records that stood before the last file was put.
+	there *standing
+}
+
+func (l *Loader) zoneScope(zone types.NamespacedName, namespace string) *rrsetScope {
+	key := zone.String() + " " + namespace
+	if z := l.zoneScopes[key]; z != nil {
+		return z
+	}
+	z := &rrsetScope{wanted: make(map[rrset]bool)}
+	z.scope = l.scopeOf(key, func() *scope {
+		return &scope{what: "zone " + zone.String(), operation: metav1.ManagedFieldsOperationUpdate}
+	})
+	l.zoneScopes[key] = z
+	return z
+}
+
+// add takes in what a file says.
+func (z *rrsetScope) add(l *Loader, path string, p *plan, to *destination) {
+	z.paths = append(z.paths, path)
+	for _, s := range p.sets {
+		if fqdn, err := s.owner.In(to.fqdn); err == nil {
+			z.wanted[rrset{fqdn.String(), s.typ}] = true
+		}
+	}
+	switch {
+	case p.unread > 0:
+		z.doubt = fmt.Sprintf("%d lines of %s could not be read", p.unread, path)
+	case len(p.sets) == 0:
+		z.doubt = path + " has no record"
+	}
+	z.list = func(context.Context) ([]*v1alpha1.Record, error) {
+		var found []*v1alpha1.Record
+		for _, r := range z.there.byName {
+			if isIn(r, to.zone) {
+				found = append(found, r)
+			}
+		}
+		return found, nil
+	}
+	z.has = func(r *v1alpha1.Record) bool {
+		fqdn, err := name.Parse(r.Status.FQDN)
+		if err != nil {
+			fqdn, err = name.ParseIn(r.Spec.DomainName, to.fqdn)
+		}
+		typ, typErr := rdata.ParseType(r.Spec.Type)
+		return err != nil || typErr != nil || z.wanted[rrset{fqdn.String(), typ}]
+	}
+}
+
+// manifestScope is the scope of manifests: the Zones that they have or refer to, and the namespaces that they name.
+type manifestScope struct {
+	*scope
+	mutex      sync.Mutex
+	zones      map[types.NamespacedName]bool
+	namespaces map[string]bool
+	objects    map[types.NamespacedName]bool
+}
+
+func (l *Loader) manifests() *manifestScope {
+	if l.manifested != nil {
+		return l.manifested
+	}
+	m := &manifestScope{zones: make(map[types.NamespacedName]bool), namespaces: make(map[string]bool), objects: make(map[types.NamespacedName]bool)}
+	m.scope = l.scopeOf("manifests", func() *scope {
+		return &scope{what: "manifests", operation: metav1.ManagedFieldsOperationApply}
+	})
+	m.has = func(r *v1alpha1.Record) bool {
+		return m.objects[types.NamespacedName{Namespace: r.Namespace, Name: r.Name}]
+	}
+	m.list = func(ctx context.Context) ([]*v1alpha1.Record, error) { return l.recordsOfManifests(ctx, m) }
+	l.manifested = m
+	return m
+}
+
+// add takes in one object, and the Zone that has adopted it.
+func (m *manifestScope) add(o *unstructured.Unstructured) {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	id := types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
+	m.namespaces[id.Namespace] = true
+	switch o.GetKind() {
+	case "Zone":
+		m.zones[id] = true
+	case "Record":
+		m.objects[id] = true
+		for _, field := range []string{"spec", "status"} {
+			if ref, found, _ := unstructured.NestedStringMap(o.Object, field, "zoneRef"); found && ref["name"] != "" {
+				m.zones[types.NamespacedName{Namespace: cmp.Or(ref["namespace"], id.Namespace), Name: ref["name"]}] = true
+			}
+		}
+	}
+}
+
+func (l *Loader) recordsOfManifests(ctx context.Context, m *manifestScope) ([]*v1alpha1.Record, error) {
+	var found []*v1alpha1.Record
+	for namespace := range m.namespaces {
+		err := l.eachRecord(ctx, namespace, "", func(r *v1alpha1.Record) {
+			if slices.ContainsFunc(slices.Collect(maps.Keys(m.zones)), func(zone types.NamespacedName) bool { return isIn(r, zone) }) {
+				found = append(found, r)
+			}
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// isIn says that a zone has adopted the record, or that the record names it.
+func isIn(r *v1alpha1.Record, zone types.NamespacedName) bool {
+	if by := r.Status.ZoneRef; by != nil {
+		return by.Namespace == zone.Namespace && by.Name == zone.Name
+	}
+	ref := r.Spec.ZoneRef
+	return ref != nil && ref.Name == zone.Name && cmp.Or(ref.Namespace, r.Namespace) == zone.Namespace
+}
+
+// made says whether fields of the spec are ours by that operation, and which other managers have set some. A Record with
+// other managers is theirs.
+func (l *Loader) made(fields []metav1.ManagedFieldsEntry, operation metav1.ManagedFieldsOperationType) (ours bool, others []string) {
+	for _, entry := range fields {
+		switch {
+		case entry.Subresource != "" || !touchesSpec(entry.FieldsV1):
+		case entry.Manager == l.cfg.FieldManager && entry.Operation == operation:
+			ours = true
+		case !slices.Contains(others, entry.Manager):
+			others = append(others, entry.Manager)
+		}
+	}
+	return ours, others
+}
+
+// Finish ends a run once all sources are in: it reports what earlier runs made and no source has any more, or removes it
+// with Config.Prune. doubt says why not all sources are in, if so; then nothing is left over.
+func (l *Loader) Finish(ctx context.Context, doubt string) (Result, error) {
+	var result Result
+	for _, s := range l.scopeOrder {
+		s.doubt = cmp.Or(doubt, s.doubt)
+		one, err := l.finishScope(ctx, s)
+		result.Add(one)
+		l.sayRest()
+		if err != nil {
+			return result, fmt.Errorf("%s: %w", s.what, err)
+		}
+	}
+	clear(l.scopes)
+	clear(l.zoneScopes)
+	l.scopeOrder, l.manifested = nil, nil
+	return result, nil
+}
+
+func (l *Loader) finishScope(ctx context.Context, s *scope) (Result, error) {
+	var result Result
+	if s.doubt != "" || s.list == nil {
+		if l.cfg.Prune {
+			result.Failed++
+			l.say("%s: nothing is removed: %s; what is missing there would be removed as if it were meant", s.what, s.doubt)
+		}
+		return result, l.putAgain(ctx, s, nil, &result)
+	}
+	if !l.cfg.Prune && s.operation == metav1.ManagedFieldsOperationApply {
+		return result, nil // as with any client that applies
+	}
+	there, err := s.list(ctx)
+	if err != nil {
+		return result, err
+	}
+	var left []*v1alpha1.Record
+	for _, r := range there {
+		if s.has(r) || r.DeletionTimestamp != nil {
+			continue
+		}
+		switch ours, others := l.made(r.ManagedFields, s.operation); {
+		case !ours:
+		case len(others) == 0:
+			left = append(left, r)
+		case l.cfg.Prune:
+			result.Left++
+			l.leave(Refusal{Path: s.what, Text: describeRecord(r), Reason: fmt.Sprintf("it is in no source any more, and was changed by %q since", others), Fix: "delete it if it is to go"})
+		}
+	}
+	slices.SortFunc(left, func(a, b *v1alpha1.Record) int {
+		return cmp.Or(strings.Compare(a.Status.FQDN, b.Status.FQDN), strings.Compare(a.Spec.Type, b.Spec.Type), strings.Compare(a.Name, b.Name))
+	})
+	if !l.cfg.Prune {
+		l.reportLeft(s, left)
+		return result, nil
+	}
+	removed, err := l.remove(ctx, s, left)
+	result.Add(removed)
+	if err != nil {
+		return result, err
+	}
+	owners := make(map[string]bool)
+	for _, r := range left {
+		owners[r.Status.FQDN], owners[r.Spec.DomainName] = true, true // a manifest is known by either
+	}
+	return result, l.putAgain(ctx, s, owners, &result)
+}
+
+func (l *Loader) reportLeft(s *scope, left []*v1alpha1.Record) {
+	if len(left) == 0 {
+		return
+	}
+	var named []string
+	for _, r := range left[:min(len(left), maxLeftNamed)] {
+		named = append(named, describeRecord(r))
+	}
+	if more := len(left) - len(named); more > 0 {
+		named = append(named, fmt.Sprintf("%d more", more))
+	}
+	l.say("%s: %d Records that an earlier run made are not in %s, and stay: %s; if that is all of it, %s", s.what, len(left),
+		strings.Join(s.paths, ", "), strings.Join(named, ", "), cmp.Or(l.cfg.HowToRemove, "delete them"))
+}
+
+func describeRecord(r *v1alpha1.Record) string {
+	return fmt.Sprintf("%s %s (%s/%s)", cmp.Or(r.Status.FQDN, r.Spec.DomainName), r.Spec.Type, r.Namespace, r.Name)
+}
+
+// remove deletes what is left over, each as it was read: who changes one meanwhile keeps it.
+func (l *Loader) remove(ctx context.Context, s *scope, left []*v1alpha1.Record) (Result, error) {
+	var mutex sync.Mutex
+	var result Result
+	weights := make([]int, len(left))
+	for i := range weights {
+		weights[i] = 1
+	}
+	err := l.each(ctx, s.what, weights, func(ctx context.Context, i int) error {
+		one, err := l.removeOne(ctx, s, left[i])
+		mutex.Lock()
+		defer mutex.Unlock()
+		result.Add(one)
+		return err
+	})
+	return result, err
+}
+
+func (l *Loader) removeOne(ctx context.Context, s *scope, r *v1alpha1.Record) (Result, error) {
+	records := l.typed.KubizoneV1alpha1().Records(r.Namespace)
+	at := Refusal{Path: s.what, Text: describeRecord(r)}
+	for range attempts {
+		err := patient(ctx, func() error {
+			return records.Delete(ctx, r.Name, metav1.DeleteOptions{DryRun: l.dryRun(), Preconditions: &metav1.Preconditions{UID: &r.UID, ResourceVersion: ptr.To(r.ResourceVersion)}})
+		})
+		switch reason, refused := refusal(err); {
+		case err == nil:
+			l.plan("- %s", recordLine(r))
+			return Result{Removed: 1}, nil
+		case apierrors.IsNotFound(err):
+			return Result{Removed: 1}, nil
+		case refused:
+			at.Reason = reason
+			l.refuse(at)
+			return Result{Refused: 1}, nil
+		case !apierrors.IsConflict(err):
+			return Result{}, fmt.Errorf("%s: %w", at.Text, err)
+		}
+		// Its status, or its spec.
+		now, err := records.Get(ctx, r.Name, metav1.GetOptions{})
+		switch {
+		case apierrors.IsNotFound(err):
+			return Result{Removed: 1}, nil
+		case err != nil:
+			return Result{}, fmt.Errorf("%s: %w", at.Text, err)
+		}
+		if ours, others := l.made(now.ManagedFields, s.operation); now.UID != r.UID || !ours || len(others) > 0 {
+			break
+		}
+		r = now
+	}
+	at.Reason = "it was changed while it was to be removed"
+	l.leave(at)
+	return Result{Left: 1}, nil
+}
+
+// putAgain tries once more what was refused at the owners that lost a Record, and reports the rest.
+func (l *Loader) putAgain(ctx context.Context, s *scope, owners map[string]bool, result *Result) error {
+	for _, r := range s.refused {
+		refused := &r.refusal
+		if owners[r.owner] {
+			if l.cfg.DryRun {
+				result.Written++
+				l.plan("+ %s (judged when what is removed there is gone)", r.refusal.Text)
+				continue
+			}
+			one, again, err := r.put(ctx)
+			if err != nil {
+				return err
+			}
+			result.Add(one)
+			refused = again
+		}
+		if refused != nil {
+			result.Refused += r.lines
+			l.refuse(*refused)
+		}
+	}
+	s.refused = nil
+	return nil
+}
+
+// plan takes one line of the plan, where one is wanted.
+func (l *Loader) plan(format string, arguments ...any) {
+	if l.cfg.Plan == nil {
+		return
+	}
+	l.report.Lock()
+	defer l.report.Unlock()
+	l.cfg.Plan(printable(fmt.Sprintf(format, arguments...)))
+}
+
+// recordLine is a Record as a line of a plan.
+func recordLine(r *v1alpha1.Record) string {
+	line := cmp.Or(r.Status.FQDN, r.Spec.DomainName)
+	if r.Spec.TTL != nil {
+		line += fmt.Sprintf(" %d", *r.Spec.TTL)
+	}
+	return line + " " + r.Spec.Type + " " + strings.Join(valuesOf(&r.Spec), ", ")
+}
+
+func valuesOf(spec *v1alpha1.RecordSpec) []string {
+	if spec.RData != "" {
+		return append([]string{spec.RData}, spec.Values...)
+	}
+	return spec.Values
+}
+
+// recordChange is what becomes of a Record, as the end of a line of a plan.
+func recordChange(have, want *v1alpha1.RecordSpec) string {
+	ttl := func(t *int32) string {
+		if t == nil {
+			return "that of the zone"
+		}
+		return fmt.Sprint(*t)
+	}
+	var said []string
+	if ttl(have.TTL) != ttl(want.TTL) {
+		said = append(said, fmt.Sprintf("ttl %s instead of %s", ttl(want.TTL), ttl(have.TTL)))
+	}
+	before, after := valuesOf(have), valuesOf(want)
+	for _, value := range after {
+		if !slices.Contains(before, value) {
+			said = append(said, "with "+value)
+		}
+	}
+	for _, value := range before {
+		if !slices.Contains(after, value) {
+			said = append(said, "without "+value)
+		}
+	}
+	return strings.Join(said, ", ")
+}
+
+// objectLine is an object of a manifest as a line of a plan.
+func objectLine(what string, o *unstructured.Unstructured) string {
+	line := what + ":"
+	for _, field := range []string{"domainName", "ttl", "type", "rdata", "values"} {
+		if value, found, _ := unstructured.NestedFieldNoCopy(o.Object, "spec", field); found {
+			line += fmt.Sprintf(" %v", value)
+		}
+	}
+	return strings.TrimSuffix(line, ":")
+}
+
+// objectChange is what an apply changes of an object, field by field, empty where it changes nothing.
+func objectChange(before, after *unstructured.Unstructured) string {
+	before, after = before.DeepCopy(), after.DeepCopy()
+	fields := make(map[string][2]any)
+	for i, o := range []*unstructured.Unstructured{before, after} {
+		forget(o)
+		for _, part := range []string{"metadata", "spec"} {
+			content, _, _ := unstructured.NestedMap(o.Object, part)
+			for key, value := range content {
+				pair := fields[part+"."+key]
+				pair[i] = value
+				fields[part+"."+key] = pair
+			}
+		}
+	}
+	var said []string
+	for _, field := range slices.Sorted(maps.Keys(fields)) {
+		if pair := fields[field]; !equality.Semantic.DeepEqual(pair[0], pair[1]) {
+			said = append(said, fmt.Sprintf("%s %s instead of %s", field, asJSON(pair[1]), asJSON(pair[0])))
+		}
+	}
+	return strings.Join(said, ", ")
+}
+
+func asJSON(value any) string {
+	if value == nil {
+		return "nothing"
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		return err.Error()
+	}
+	return shorten(string(text))
+}
