@@ -188,7 +188,7 @@ func TestFeed_isAlwaysAtASettledState_S7_2(t *testing.T) {
 	}
 }
 
-// A server that is away changes nothing, and one that has forgotten a serial (410) is read anew.
+// A server that is away changes nothing. A zone of which its journal, too, no longer has a serial (410) is read anew.
 func TestFeed_outlivesTheServerAndStartsAgainWhereItHasForgotten(t *testing.T) {
 	s := newServer(t)
 	b := behindBalancer(t, s)
@@ -207,7 +207,7 @@ func TestFeed_outlivesTheServerAndStartsAgainWhereItHasForgotten(t *testing.T) {
 	waitReady(t, b, 0)
 	s.stop()
 	s.start()
-	for i := range 3 {
+	for i := range 200 { // more than the journal keeps
 		s.makeRecord("a", fmt.Sprint("r", i), v1alpha1.RecordSpec{DomainName: fmt.Sprintf("r%d.example.org.", i), Type: "TXT", RData: `"while away"`})
 	}
 	s.stop()
