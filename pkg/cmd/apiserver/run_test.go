@@ -140,9 +140,9 @@ func do(t *testing.T, client *http.Client, method, url string, headers map[strin
 // eventually asks until the answer is as wanted.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); !is(); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); !is(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("%s: not within 30 s", what)
+			t.Fatalf("%s: not within two minutes", what)
 		}
 	}
 }
