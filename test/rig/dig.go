@@ -96,7 +96,7 @@ func (d Dig) Serials(ctx context.Context, zones []string) (map[string]uint32, er
 // Transfers are the zones as the server hands them on by AXFR, as master files; one that it does not hand on to the end
 // is not among them.
 func (d Dig) Transfers(ctx context.Context, zones []string) (map[string]string, error) {
-	out, err := d.each(ctx, zones, "+tcp", "+nocomments", "+nostats", "+nocmd", "AXFR")
+	out, err := d.each(ctx, zones, "+tcp", "+tries=1", "+nocomments", "+nostats", "+nocmd", "AXFR")
 	if err != nil {
 		return nil, err
 	}
@@ -111,6 +111,8 @@ func (d Dig) Transfers(ctx context.Context, zones []string) (map[string]string, 
 			}
 			zone = f[0]
 			text.Reset()
+		} else if strings.HasPrefix(line, "; Transfer failed") {
+			zone = ""
 		}
 		text.WriteString(line)
 	}

@@ -61,6 +61,10 @@ func CheckLoadable(t Type, wire []byte) error {
 		}
 	case mdns.TypeSVCB, mdns.TypeHTTPS:
 		return checkParams(wire)
+	case mdns.TypeURI:
+		if len(wire) == 4 {
+			return errors.New("the target of a URI is not empty (RFC 7553 §4.4), and PowerDNS reads a zero octet there; name one, as in \"10 1 \\\"https://www.example.org/\\\"\"")
+		}
 	case mdns.TypeLOC:
 		// PowerDNS reads 4,000 km instead, and does not find the record again that an IXFR takes away.
 		for _, size := range wire[1:4] {

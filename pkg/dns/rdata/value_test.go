@@ -485,6 +485,8 @@ func TestParse_refusals(t *testing.T) {
 		{"SVCB", `1 . ohttp="("`, "ohttp"},
 		{"DSYNC", `\# 12 0001010035055F6E6F746500`, "host"},
 		{"DSYNC", "CDS NOTIFY 53 _notify.example.net.", "host"},
+		{"URI", `10 1 ""`, "not empty"},
+		{"URI", `\# 4 000A0001`, "not empty"},
 		{"LOC", "1 N 1 E 0m 5000000m", "4000000m"},
 		{"LOC", "1 N 1 E 0m 1m 90000000m", "4000000m"},
 		{"LOC", "1 N 1 E 0m 1m 1m 10000000m", "4000000m"},

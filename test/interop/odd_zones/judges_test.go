@@ -283,8 +283,8 @@ var (
 	// complaint is what a server writes about a zone that it would rather not have.
 	complaint = regexp.MustCompile(`(?i)error|warning|reject|refus|failed|ignor|bad |invalid|malformed|unable|cannot|could not`)
 	// harmless is what sounds like one: how BIND was built, that Knot has no file yet of what it transfers, what NSD
-	// thinks of types, what PowerDNS says of itself.
-	harmless = regexp.MustCompile(`built with|\(not exists\)|is obsolete|is experimental|This is a WARNING|no warranty|database is locked|` + oversized)
+	// thinks of types, what PowerDNS says of itself, and that a mail exchanger has the look of an address.
+	harmless = regexp.MustCompile(`built with|\(not exists\)|is obsolete|is experimental|This is a WARNING|no warranty|MX is an address|database is locked|` + oversized)
 )
 
 const oversized = "attempt to write an oversized chunk"

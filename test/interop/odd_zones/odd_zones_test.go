@@ -304,7 +304,8 @@ func (c *tenant) valuesOf(samples []sample) map[rdata.Type][]value {
 		if len(taken) < 10 || len(taken)*40 < refused[rt] {
 			c.Errorf("%s: %d values are taken and %d refused: give its fields other ends", rt, len(taken), refused[rt])
 		}
-		rnd.Shuffle(len(taken), func(i, j int) { taken[i], taken[j] = taken[j], taken[i] })
+		rest := taken[1:] // the first is a sample, which is admitted
+		rnd.Shuffle(len(rest), func(i, j int) { rest[i], rest[j] = rest[j], rest[i] })
 		if *most > 0 {
 			all[rt] = taken[:min(*most, len(taken))]
 		}
