@@ -28,7 +28,11 @@ import (
 const FieldManager = "kubizone-load"
 
 const (
-	defaultWorkers  = 16
+	// DefaultWorkers is enough for the server to commit the writes of one zone in groups, which take its time.
+	DefaultWorkers = 64
+	// MaxWorkers bounds them: each is a request under way.
+	MaxWorkers = 1024
+
 	defaultInterval = 2 * time.Second
 	// attempts bounds how often one request is tried where the server or the way to it failed.
 	attempts = 6
@@ -42,7 +46,7 @@ type Config struct {
 	Client *rest.Config
 	// Namespace takes the objects of zone files, and manifests that name none.
 	Namespace string
-	// Workers is how many writes are under way at a time; 0 means 16.
+	// Workers is how many writes are under way at a time; 0 means DefaultWorkers.
 	Workers int
 	// FieldManager is the name under which everything is written; empty means the constant FieldManager.
 	FieldManager string
@@ -137,9 +141,17 @@ func New(cfg Config) (*Loader, error) {
 	return newLoader(cfg, typed, any, mapping, heard), nil
 }
 
+// CheckWorkers judges a number of Workers that the user gave with a flag.
+func CheckWorkers(flag string, workers int) error {
+	if workers < 1 || workers > MaxWorkers {
+		return fmt.Errorf("%s %d: must be from 1 to %d", flag, workers, MaxWorkers)
+	}
+	return nil
+}
+
 func newLoader(cfg Config, typed versioned.Interface, any dynamic.Interface, mapping mapper, heard *warnings) *Loader {
 	if cfg.Workers == 0 {
-		cfg.Workers = defaultWorkers
+		cfg.Workers = DefaultWorkers
 	}
 	if cfg.FieldManager == "" {
 		cfg.FieldManager = FieldManager

@@ -42,11 +42,14 @@ type Options struct {
 	ForceConflicts bool
 	FromCRD        bool
 	Plan, Prune    bool
+	Workers        int
 	TSIGKeyFile    string
 }
 
 // NewOptions are the defaults.
-func NewOptions() *Options { return &Options{Client: kubeconfig.NewOptions(), DryRun: dryRunNone} }
+func NewOptions() *Options {
+	return &Options{Client: kubeconfig.NewOptions(), DryRun: dryRunNone, Workers: load.DefaultWorkers}
+}
 
 // The values of --dry-run that kubectl has and that mean something here.
 const (
@@ -66,6 +69,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.Lookup("dry-run").NoOptDefVal = dryRunServer
 	flags.BoolVar(&o.Plan, "plan", o.Plan, "print what would be added (+), changed (~) and removed (-), one line each, as the server decides, and keep nothing")
 	flags.BoolVar(&o.Prune, "prune", o.Prune, "remove the Records that an earlier import made and none of the sources has any more: of the Zone and namespace of zone files, or of the Zones and namespaces that the manifests name; never a Record that another field manager has set a field of, nor any Zone")
+	flags.IntVar(&o.Workers, "workers", o.Workers, "how many writes are under way at a time; more are faster where the server waits for its disk")
 	flags.BoolVar(&o.StopOnError, "stop-on-error", o.StopOnError, "stop at the first record that is not taken, instead of going on with the others")
 	flags.BoolVar(&o.ForceConflicts, "force-conflicts", o.ForceConflicts, "take over what others have changed since the last import")
 	flags.BoolVar(&o.FromCRD, "from-crd", o.FromCRD, "the manifests are custom resources of kubizone v0.1 to v0.4: map them, and compare what each zone contains with what it contained there")
@@ -139,8 +143,10 @@ func (o *Options) Complete(arguments []string) (c *Config, warnings []string, er
 	if o.DryRun != dryRunNone && o.DryRun != dryRunServer {
 		fault(fmt.Errorf("--dry-run %q: write %s or %s; what a record would meet only the server knows", o.DryRun, dryRunNone, dryRunServer))
 	}
+	fault(load.CheckWorkers("--workers", o.Workers))
 	c.load = load.Config{
-		Client: c.client, Namespace: namespace, FieldManager: FieldManager, DryRun: o.DryRun == dryRunServer || o.Plan,
+		Workers: o.Workers,
+		Client:  c.client, Namespace: namespace, FieldManager: FieldManager, DryRun: o.DryRun == dryRunServer || o.Plan,
 		Prune: o.Prune, HowToRemove: "import it with --prune, after a look with --plan", ForceConflicts: o.ForceConflicts, StopAtRefusal: o.StopOnError, FromCRD: o.FromCRD,
 	}
 	c.plan = o.Plan

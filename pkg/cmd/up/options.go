@@ -28,6 +28,7 @@ type Options struct {
 	Listen        string
 	Load          []string
 	LoadNamespace string
+	LoadWorkers   int
 	// AllowInlineSecrets takes DNSClasses with secrets in them.
 	AllowInlineSecrets bool
 	// SecretsDir has the Secrets that DNSClasses name.
@@ -45,6 +46,7 @@ func NewOptions() *Options {
 		DataDir:       "kubizone-data",
 		Listen:        "127.0.0.1:7443",
 		LoadNamespace: "default",
+		LoadWorkers:   load.DefaultWorkers,
 		Delivering:    delivering.NewOptions(),
 		Budgets:       budget.Without(),
 	}
@@ -59,6 +61,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.Listen, "listen", o.Listen, "address and port of the API; port 0 takes a free one")
 	flags.StringArrayVar(&o.Load, "load", o.Load, "PATH, VIEW=PATH or [VIEW=]NAME=PATH of manifests, a zone file or a directory of both, loaded through the API before it is ready; NAME, with a dot in it, is the zone of a file that does not say it (example.org.zone and db.example.org need none); repeatable")
 	flags.StringVar(&o.LoadNamespace, "load-namespace", o.LoadNamespace, "namespace of the objects made from zone files, and of manifests that name none")
+	flags.IntVar(&o.LoadWorkers, "load-workers", o.LoadWorkers, "how many writes of --load are under way at a time")
 	flags.BoolVar(&o.AllowInlineSecrets, "allow-inline-secrets", o.AllowInlineSecrets, "take DNSClasses that hold a secret themselves; everybody reads it who may read classes: for tests")
 	flags.StringVar(&o.SecretsDir, "secrets-dir", o.SecretsDir, "directory of the Secrets that DNSClasses name, as files NAMESPACE/NAME/KEY; a change is seen within seconds")
 }
@@ -70,6 +73,7 @@ type Config struct {
 	Listen        netip.AddrPort
 	Load          []load.Source
 	LoadNamespace string
+	LoadWorkers   int
 	// AllowInlineSecrets: see Options.
 	AllowInlineSecrets bool
 	SecretsDir         string
@@ -85,7 +89,7 @@ type Config struct {
 
 // Complete reads the options, and files they name, and reports all that is wrong with them (U1).
 func (o *Options) Complete(out io.Writer) (*Config, error) {
-	c := &Config{DataDir: o.DataDir, LoadNamespace: o.LoadNamespace, AllowInlineSecrets: o.AllowInlineSecrets, SecretsDir: o.SecretsDir, Delivering: o.Delivering, Verbosity: o.Verbosity, Out: out}
+	c := &Config{DataDir: o.DataDir, LoadNamespace: o.LoadNamespace, LoadWorkers: o.LoadWorkers, AllowInlineSecrets: o.AllowInlineSecrets, SecretsDir: o.SecretsDir, Delivering: o.Delivering, Verbosity: o.Verbosity, Out: out}
 	var wrong []error
 	fault := func(err error) {
 		if err != nil {
@@ -126,6 +130,7 @@ func (o *Options) Complete(out io.Writer) (*Config, error) {
 		}
 		c.Load = append(c.Load, source)
 	}
+	fault(load.CheckWorkers("--load-workers", o.LoadWorkers))
 	if broken := validation.IsDNS1123Label(o.LoadNamespace); len(broken) > 0 {
 		fault(fmt.Errorf("--load-namespace %q: %s", o.LoadNamespace, strings.Join(broken, ", ")))
 	}

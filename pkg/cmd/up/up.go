@@ -183,7 +183,7 @@ func (c *Config) loadAll(ctx context.Context, kubeconfig string) error {
 	if err != nil {
 		return err
 	}
-	loader, err := load.New(load.Config{Client: client, Namespace: c.LoadNamespace, Report: func(line string) { c.say("%s", line) }})
+	loader, err := load.New(load.Config{Client: client, Namespace: c.LoadNamespace, Workers: c.LoadWorkers, Report: func(line string) { c.say("%s", line) }})
 	if err != nil {
 		return err
 	}
