@@ -319,7 +319,7 @@ func TestMatch_agreesWithBruteForce(t *testing.T) {
 			}
 		}
 	})
-	if matches < 20 {
+	if matches < 20 && !testing.Short() { // which draws a fifth
 		t.Fatalf("only %d matches: the test says little", matches)
 	}
 }

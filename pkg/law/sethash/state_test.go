@@ -231,7 +231,7 @@ func TestUpdate_agreesWithSortAndHash(t *testing.T) {
 			states[hash], hashes[state] = state, hash
 		}
 	})
-	if len(states) < 50 {
+	if len(states) < 50 && !testing.Short() { // which draws a fifth
 		t.Fatalf("only %d multisets seen: the test says nothing", len(states))
 	}
 }
