@@ -26,6 +26,8 @@ import (
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	aggregator "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset"
 
+	"kubi.zone/kubizone/pkg/apiserver"
+
 	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/ledger"
@@ -112,6 +114,24 @@ func (f *facts) byCertManager() bool {
 	return f.registration != nil && f.registration.Annotations["cert-manager.io/inject-ca-from"] != ""
 }
 
+// standalone says that the kubeconfig is that of kubizone up: the build metadata of its version is ours.
+func (f *facts) standalone() bool {
+	_, build, _ := strings.Cut(f.version, "+")
+	return strings.HasPrefix(build, apiserver.Component+"-")
+}
+
+// asked is what the server of the kubeconfig says of itself.
+func asked(ctx context.Context, client kubernetes.Interface) answer {
+	a := answer{from: "the server"}
+	for path, text := range map[string]*string{"/readyz": &a.readyz, "/healthz": &a.health} {
+		said, err := client.Discovery().RESTClient().Get().AbsPath(path).Param("verbose", "").DoRaw(ctx)
+		if *text = string(said); !isChecks(*text) && a.err == nil {
+			a.err = err
+		}
+	}
+	return a
+}
+
 func gather(ctx context.Context, client kubernetes.Interface, registrations aggregator.Interface, objects versioned.Interface, name string) *facts {
 	f := &facts{name: name}
 	if info, err := client.Discovery().ServerVersion(); err != nil {
@@ -119,6 +139,11 @@ func gather(ctx context.Context, client kubernetes.Interface, registrations aggr
 		return f // nothing else would be answered
 	} else {
 		f.version = info.GitVersion
+	}
+	if f.standalone() {
+		f.answers = []answer{asked(ctx, client)}
+		f.outdated, f.outdatedErr = outdatedRecords(ctx, objects)
+		return f // there is no cluster around it
 	}
 	f.absent, f.absentErr = absent(client)
 	f.registration, f.registrationErr = registrations.ApiregistrationV1().APIServices().Get(ctx, name, metav1.GetOptions{})

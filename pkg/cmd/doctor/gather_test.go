@@ -4,6 +4,7 @@
 package doctor
 
 import (
+	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -18,12 +19,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	discoveryfake "k8s.io/client-go/discovery/fake"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
+	restclient "k8s.io/client-go/rest"
 	clienttesting "k8s.io/client-go/testing"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+	aggregator "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset"
 	aggregatorfake "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset/fake"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apiserver"
 	versionedfake "kubi.zone/kubizone/pkg/generated/clientset/versioned/fake"
 	"kubi.zone/kubizone/test/store"
 )
@@ -171,5 +176,40 @@ func TestGather_findsRecordsThatAreRefusedNow_S5_9(t *testing.T) {
 	finding := find(t, judge(f, now), "records")
 	if finding.Status != Warn || !strings.Contains(finding.Message, " in its zone until") || !strings.Contains(finding.Message, "tenant/bad-one, in no zone: write it so") {
 		t.Errorf("%+v", finding)
+	}
+}
+
+// A standalone server is no installation with everything missing.
+func TestGather_standaloneNeedsNoInstallation(t *testing.T) {
+	for _, test := range []struct {
+		readyz string
+		status Status
+	}{{readyz, OK}, {"[+]ping ok\n[-]views failed: reason withheld\nreadyz check failed\n", Fail}} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			switch r.URL.Path {
+			case "/version":
+				w.Header().Set("Content-Type", "application/json")
+				fmt.Fprintf(w, `{"major": "1", "minor": "37", "gitVersion": "v1.37.0+kubizone-v%s"}`, apiserver.Version)
+			case "/readyz":
+				fmt.Fprint(w, test.readyz)
+			case "/healthz":
+				fmt.Fprint(w, healthz)
+			default:
+				t.Errorf("asked for %s", r.URL.Path)
+			}
+		}))
+		defer server.Close()
+		config := &restclient.Config{Host: server.URL}
+		findings := judge(gather(t.Context(), kubernetes.NewForConfigOrDie(config), aggregator.NewForConfigOrDie(config), versionedfake.NewClientset(), "v1alpha1.kubi.zone"), now)
+		var checks []string
+		for _, finding := range findings {
+			checks = append(checks, finding.Check)
+			if want := map[string]Status{"ready": test.status}[finding.Check]; finding.Status != want && finding.Status != OK {
+				t.Errorf("%+v", finding)
+			}
+		}
+		if !slices.Equal(checks, []string{"version", "ready", "etcd", "records"}) || find(t, findings, "ready").Status != test.status {
+			t.Errorf("%+v", findings)
+		}
 	}
 }

@@ -39,6 +39,12 @@ func judge(f *facts, now time.Time) []Finding {
 	if f.versionErr != nil {
 		return []Finding{fail("kube-apiserver", "it does not answer: "+f.versionErr.Error(), "check --kubeconfig and --context; nothing else can be checked without it")}
 	}
+	if f.standalone() {
+		return []Finding{
+			ok("version", "this is kubizone up ("+f.version+"), which needs no installation: APIService, Service, pods, certificates and Roles are not looked at"),
+			f.judgeReady(), f.judgeEtcd(), f.judgeRecords(),
+		}
+	}
 	findings := []Finding{f.judgeVersion(), f.judgeAPIService()}
 	if f.registration != nil {
 		findings = append(findings, f.judgeAvailable())
@@ -450,7 +456,7 @@ func (f *facts) judgeReady() Finding {
 	case len(unreached) > 0:
 		return warn(check, "no server could be reached from here: "+strings.Join(unreached, "; "), "that is usual from outside the cluster; run this where pods are reached, or as somebody who may proxy to pods")
 	}
-	return warn(check, "there is nobody to ask", "see service, endpoints and pods")
+	return warn(check, "no server could be asked: the Service has no endpoint and no pod runs", "see service, endpoints and pods")
 }
 
 // judgeEtcd reads /healthz?verbose, which has what a server knows of etcd's alarms. A ready server may say of one: reading goes on.
@@ -502,7 +508,7 @@ func (f *facts) judgeReplicas() Finding {
 	case len(tags) == 1:
 		return ok(check, "they run this version, "+tags[0])
 	}
-	return ok(check, "none says its version")
+	return ok(check, "no image tag says which version they run")
 }
 
 func (f *facts) judgeAnswer() Finding {

@@ -260,9 +260,10 @@ func (c *Config) sayWhatIsServed(zones *zoneview.Set, kubeconfig string, dns net
 		}
 		c.say("zone %s (view %s) of %s/%s: serial %d, %d entries%s", zone.FQDN(), views([]string{zone.Zone().View}), zone.Zone().Namespace, zone.Zone().Name, zone.Serial(), zone.EntryCount(), served)
 	}
-	c.say("try: kubectl --kubeconfig %s get records -A", kubeconfig)
 	if len(all) > 0 {
 		one := all[0]
+		// Of one namespace: those of all may be many thousands.
+		c.say("try: kubectl --kubeconfig %s get records -n %s", kubeconfig, one.Zone().Namespace)
 		c.say("try: kubectl --kubeconfig %s get zone -n %s %s --subresource=entries", kubeconfig, one.Zone().Namespace, one.Zone().Name)
 		c.say("try: dig @%s -p %d %s AXFR", dns.Addr(), dns.Port(), one.FQDN())
 	}
