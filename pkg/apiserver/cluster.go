@@ -55,9 +55,14 @@ func serveCore(server *genericapiserver.GenericAPIServer, registry install.Regis
 	manager.AddGroupVersion(core.Group, apidiscoveryv2.APIVersionDiscovery{Version: core.Version, Freshness: apidiscoveryv2.DiscoveryFreshnessCurrent})
 	root := discovery.NewLegacyRootAPIHandler(discovery.DefaultAddresses{DefaultAddress: server.ExternalAddress}, registry.Codecs, genericapiserver.DefaultLegacyAPIPrefix)
 	mux := server.Handler.NonGoRestfulMux
-	mux.Handle(genericapiserver.DefaultLegacyAPIPrefix, aggregated.WrapAggregatedDiscoveryToHandler(root, manager, manager))
-	mux.Handle(genericapiserver.DefaultLegacyAPIPrefix+"/v1", discovery.NewAPIVersionHandler(registry.Codecs, core,
-		discovery.APIResourceListerFunc(func() []metav1.APIResource { return []metav1.APIResource{} })))
+	for path, handler := range map[string]http.Handler{
+		genericapiserver.DefaultLegacyAPIPrefix: aggregated.WrapAggregatedDiscoveryToHandler(root, manager, manager),
+		genericapiserver.DefaultLegacyAPIPrefix + "/v1": discovery.NewAPIVersionHandler(registry.Codecs, core,
+			discovery.APIResourceListerFunc(func() []metav1.APIResource { return []metav1.APIResource{} })),
+	} {
+		mux.Handle(path, handler)
+		mux.UnlistedHandle(path+"/", handler) // as kr8s asks
+	}
 	mux.UnlistedHandlePrefix(namespacesPath, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		namespace := strings.TrimPrefix(r.URL.Path, namespacesPath)
 		if namespace == "" || strings.Contains(namespace, "/") || r.Method != http.MethodGet {

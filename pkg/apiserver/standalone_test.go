@@ -192,7 +192,7 @@ func administrator(t *testing.T, url string, us *pki.Bundle) *kubernetes.Clients
 func TestDiscovery_hasACoreGroupWithNothingInIt(t *testing.T) {
 	url, us := door(t)
 	admin := visitor(t, us, us.AdminCert, us.AdminKey)
-	for path, want := range map[string]string{"/api": `"versions":["v1"]`, "/api/v1": `"groupVersion":"v1"`} {
+	for path, want := range map[string]string{"/api": `"versions":["v1"]`, "/api/": `"versions":["v1"]`, "/api/v1": `"groupVersion":"v1"`, "/api/v1/": `"groupVersion":"v1"`} {
 		if code, body := get(t, admin, url+path); code != http.StatusOK || !strings.Contains(body, want) {
 			t.Errorf("%s: %d %s", path, code, body)
 		}
