@@ -113,6 +113,9 @@ loglevel=6
 	add := func(zones []SecondaryZone, kind string) {
 		for _, z := range zones {
 			fmt.Fprintf(&script, "INSERT INTO domains (name, master, type) VALUES ('%s', '%s', '%s');\n", cmp.Or(strings.TrimSuffix(z.Zone, "."), "."), z.Primary, kind)
+			if kind != "SLAVE" {
+				continue // a catalog is read whole
+			}
 			fmt.Fprintf(&script, "INSERT INTO domainmetadata (domain_id, kind, content) VALUES (last_insert_rowid(), 'IXFR', '1');\n")
 		}
 	}
