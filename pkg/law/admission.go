@@ -399,7 +399,7 @@ func (d *recordDecision) limits(z *Zone, come *Contribution, after, before *Owne
 	var was, wasOctets, wasTypes, wasAll int
 	if before != nil {
 		was, wasOctets = before.distinct(t)
-		wasTypes, wasAll = z.typesAt(come.Owner, before.types()), total(before)
+		wasTypes, wasAll = z.typesAt(come.Owner, before.types()), len(before.Values)
 	}
 	types := z.typesAt(come.Owner, after.types())
 	for _, s := range z.made(come.Owner) {
@@ -418,8 +418,8 @@ func (d *recordDecision) limits(z *Zone, come *Contribution, after, before *Owne
 	switch {
 	case values > MaxValuesInRRset && values > was:
 		why = fmt.Sprintf("%s at %s would have %d values; an RRset has at most %d, or BIND refuses the whole zone (S5.6)", t, owner, values, MaxValuesInRRset)
-	case total(after) > MaxValuesAtName && total(after) > wasAll:
-		why = fmt.Sprintf("%s would have more than %d values (S5.6)", owner, MaxValuesAtName)
+	case len(after.Values) > MaxValuesAtName && len(after.Values) > wasAll:
+		why = fmt.Sprintf("%s would have more than %d values, each counted once for each ttl that Records give it (S5.6; give the Records of an RRset one ttl)", owner, MaxValuesAtName)
 	case octets > MaxRRsetOctets && octets > wasOctets:
 		why = fmt.Sprintf("%s at %s would take %d octets; an RRset has at most %d on the wire (S5.6)", t, owner, octets, MaxRRsetOctets)
 	}
@@ -440,13 +440,4 @@ func (z *Zone) typesAt(owner name.Rel, types []rdata.Type) int {
 	}
 	slices.Sort(types)
 	return len(slices.Compact(types))
-}
-
-func total(o *Owner) int {
-	n := 0
-	for _, t := range o.types() {
-		v, _ := o.distinct(t)
-		n += v
-	}
-	return n
 }

@@ -18,7 +18,7 @@ import (
 const (
 	MaxValuesInRRset = 100
 	MaxTypesAtName   = 100
-	MaxValuesAtName  = 1000
+	MaxValuesAtName  = 1000 // a value counts once for each TTL: so many octets does the fact of the name take
 	MaxRRsetOctets   = 60000
 )
 
