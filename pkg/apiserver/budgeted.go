@@ -68,11 +68,10 @@ func unchanged(before, after sized) bool {
 
 func (w asked) octets(s *Server, object sized) int64 {
 	layout := s.ledger.Layout()
-	key := layout.Record(object.GetNamespace(), object.GetName())
-	if w.resource.Resource == "zones" {
-		key = layout.Zone(object.GetNamespace(), object.GetName())
+	if r, ok := object.(*v1alpha1.Record); ok {
+		return layout.StoredOctets(layout.Record(r.Namespace, r.Name), r.Size(), max(1, len(r.Spec.Values)))
 	}
-	return layout.StoredOctets(key, object.Size())
+	return layout.StoredOctets(layout.Zone(object.GetNamespace(), object.GetName()), object.Size(), 0)
 }
 
 // budgeted judges writes of Records or Zones by the budgets of their namespaces before the ledger decides about them, so that a

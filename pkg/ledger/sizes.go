@@ -11,6 +11,8 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"k8s.io/klog/v2"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 )
 
 // Sizes takes in what FollowSizes reads. Its methods are called one after the other.
@@ -28,15 +30,30 @@ type Sizes interface {
 const (
 	namesOctets = 1 << 10
 	stepsOctets = 16 << 10
+	// dataOctets are those of one value of a Record in the fact of its name, however short it is.
+	dataOctets = 80
 )
 
-// StoredOctets is what a Record or Zone takes in etcd: its key, its value of so many octets and, as an estimate, the ledger's own keys.
-func (l Layout) StoredOctets(key string, value int) int64 {
-	octets := int64(len(key)+value) + namesOctets
+// StoredOctets is what a Record or Zone takes in etcd: its key, its form of so many octets and, as an estimate, the ledger's own keys.
+// values are a Record's.
+func (l Layout) StoredOctets(key string, octets, values int) int64 {
+	stored := int64(len(key)+octets) + namesOctets + int64(values)*dataOctets
 	if strings.HasPrefix(key, l.Objects("zones")) {
-		octets += stepsOctets
+		stored += stepsOctets
 	}
-	return octets
+	return stored
+}
+
+// stored is StoredOctets of what stands at key. Of a Record that cannot be read the values are not counted.
+func (l *Ledger) stored(ctx context.Context, key string, data []byte, mod int64) int64 {
+	values := 0
+	if strings.HasPrefix(key, l.layout.Objects("records")) {
+		var r v1alpha1.Record
+		if l.config.Records.decode(ctx, key, data, mod, &r) == nil {
+			values = max(1, len(r.Spec.Values))
+		}
+	}
+	return l.layout.StoredOctets(key, len(data), values)
 }
 
 // FollowSizes tells sink how much the Records and Zones of each namespace take, until ctx ends: all of them at one revision, then
@@ -57,9 +74,9 @@ func (l *Ledger) countSizes(ctx context.Context, sink Sizes) error {
 	sink.Recount()
 	rev := int64(0)
 	for _, resource := range []string{"zones", "records"} {
-		err := l.each(ctx, l.layout.Objects(resource), &rev, func(key string, data []byte, _ int64) error {
+		err := l.each(ctx, l.layout.Objects(resource), &rev, func(key string, data []byte, mod int64) error {
 			if namespace, _, ok := l.layout.ObjectName(key); ok {
-				sink.Add(namespace, l.layout.StoredOctets(key, len(data)))
+				sink.Add(namespace, l.stored(ctx, key, data, mod))
 			}
 			return nil
 		})
@@ -83,13 +100,13 @@ func (l *Ledger) countSizes(ctx context.Context, sink Sizes) error {
 			}
 			octets := int64(0)
 			if e.Type == clientv3.EventTypePut {
-				octets = l.layout.StoredOctets(string(e.Kv.Key), len(e.Kv.Value))
+				octets = l.stored(ctx, string(e.Kv.Key), e.Kv.Value, e.Kv.ModRevision)
 			}
 			if !e.IsCreate() {
 				if e.PrevKv == nil {
 					return fmt.Errorf("etcd no longer has what stood at %s before revision %d", e.Kv.Key, e.Kv.ModRevision)
 				}
-				octets -= l.layout.StoredOctets(string(e.Kv.Key), len(e.PrevKv.Value))
+				octets -= l.stored(ctx, string(e.Kv.Key), e.PrevKv.Value, e.PrevKv.ModRevision)
 			}
 			sink.Add(namespace, octets)
 		}
