@@ -221,7 +221,10 @@ func (d *recordDecision) coexists(z *Zone, p *place, come *Contribution, others 
 	if isWildcard(owner) && (t == rdata.NS || t == rdata.DNAME) {
 		return owner, conflict("%s cannot stand at a wildcard (S5.5)", t)
 	}
-	if r := d.hosts(z, p, come); r != nil {
+	if r := come.hosts(z.FQDN(), p.fqdn); r != nil {
+		if r.Value == nil {
+			return refuse(r)
+		}
 		return owner, r
 	}
 	present := others.types()

@@ -18,11 +18,13 @@ import (
 // needsHost: the owner of a record of the type must be a host name.
 func needsHost(t rdata.Type) bool { return t == rdata.A || t == rdata.AAAA || t == rdata.MX }
 
-// ownerIsHost: a wildcard is one when what follows it is; gc._msdcs is where
-// Active Directory puts the addresses of its global catalogs, and BIND lets it.
-func ownerIsHost(fqdn name.Name) bool {
-	text := strings.TrimPrefix(fqdn.String(), "*.")
-	return content.IsHost(strings.TrimPrefix(text, "gc._msdcs."))
+// ownerIsHost: a wildcard is one when what follows it is; at gc._msdcs Active
+// Directory puts the addresses of its global catalogs, and BIND lets these.
+func ownerIsHost(t rdata.Type, fqdn name.Name) bool {
+	if rest, ok := strings.CutPrefix(fqdn.String(), "gc._msdcs."); ok && t != rdata.MX {
+		return content.IsHost(rest)
+	}
+	return content.IsHost(strings.TrimPrefix(fqdn.String(), "*."))
 }
 
 // hostFields are the fields of the rdata from the first up to, not including,
@@ -54,27 +56,27 @@ func hostFields(t rdata.Type, fqdn name.Name, fields []string) (first, end int, 
 func reverse(fqdn name.Name) bool {
 	labels := fqdn.Labels()
 	n := len(labels)
-	return n >= 2 && labels[n-1] == "arpa" && (labels[n-2] == "in-addr" || labels[n-2] == "ip6")
+	return n >= 2 && (labels[n-1] == "arpa" && (labels[n-2] == "in-addr" || labels[n-2] == "ip6") || labels[n-1] == "int" && labels[n-2] == "ip6")
 }
 
 // hosts refuses what BIND would refuse the zone for.
-func (d *recordDecision) hosts(z *Zone, p *place, come *Contribution) *Refusal {
-	if needsHost(come.Type) && !ownerIsHost(p.fqdn) {
-		return invalid("spec.domainName", d.ask.After.DomainName, ReasonInvalid, "%s stands at host names only, and %s is none: labels are letters, digits and inner hyphens (S5.7, RFC 1123 §2.1; use another name)", come.Type, p.fqdn)
+func (c *Contribution) hosts(zone, fqdn name.Name) *Refusal {
+	if needsHost(c.Type) && !ownerIsHost(c.Type, fqdn) {
+		return invalid("spec.domainName", nil, ReasonValidationFailed, "%s stands at host names only, and %s is none: labels are letters, digits and inner hyphens (S5.7, RFC 1123 §2.1; use another name)", c.Type, fqdn)
 	}
-	for _, v := range come.Values {
-		text, err := v.Resolve(z.FQDN())
+	for _, v := range c.Values {
+		text, err := v.Resolve(zone)
 		if err != nil {
 			continue // packed says why
 		}
 		fields := strings.Fields(text)
-		first, end, mailbox := hostFields(come.Type, p.fqdn, fields)
+		first, end, mailbox := hostFields(c.Type, fqdn, fields)
 		for i := first; i < end && i < len(fields); i++ {
 			switch {
 			case mailbox && !content.IsMailbox(fields[i]):
-				return invalid("spec.values", v.Text, ReasonInvalid, "%s names a mailbox, and %s is none: the labels after the first are letters, digits and inner hyphens (S5.7, RFC 1035 §8)", come.Type, fields[i])
+				return invalid("spec.values", v.Text, ReasonValidationFailed, "%s names a mailbox, and %s is none: the labels after the first are letters, digits and inner hyphens (S5.7, RFC 1035 §8)", c.Type, fields[i])
 			case !mailbox && !content.IsHost(fields[i]):
-				return invalid("spec.values", v.Text, ReasonInvalid, "%s names a host, and %s is no host name: labels are letters, digits and inner hyphens (S5.7, RFC 1123 §2.1)", come.Type, fields[i])
+				return invalid("spec.values", v.Text, ReasonValidationFailed, "%s names a host, and %s is no host name: labels are letters, digits and inner hyphens (S5.7, RFC 1123 §2.1)", c.Type, fields[i])
 			}
 		}
 	}

@@ -91,6 +91,9 @@ func (o *Outdated) AddRecord(record Ref, created int64, at *Adopted) {
 		_, why = packed(z.FQDN(), &c)
 	}
 	if why == nil {
+		why = c.hosts(z.FQDN(), fqdn)
+	}
+	if why == nil {
 		why = c.signs()
 	}
 	if why == nil && c.Type.ByNumber() && len(z.grants(fqdn, c.Type, record.Namespace)) == 0 {
