@@ -33,14 +33,19 @@ type asked struct {
 	before, after sized
 }
 
-// allow asks the budgets of the object's namespace. Deletions and what shrinks always pass, and so does an update that changes
+// shrinks: an update that takes a quarter off what the object takes passes. An object of 96 KiB may so be written two dozen times,
+// and not once for each octet that it has.
+const shrinks = 4
+
+// allow asks the budgets of the object's namespace. Deletions and what shrinks much always pass, and so does an update that changes
 // nothing: nothing is written then. A status is charged and not counted as stock, so that controllers can say how an object is;
 // its size has its own bound (S5.6). A finalizer of the subresource always passes: a zone that may stand may be delivered. No Role
 // of the namespace gives that subresource (S8.2), so nobody passes the budgets by it.
 func (s *Server) allow(ctx context.Context, w asked) error {
 	grows := w.octets(s, w.after)
 	if w.before != nil {
-		if grows -= w.octets(s, w.before); grows < 0 || w.before.GetDeletionTimestamp() == nil && w.after.GetDeletionTimestamp() != nil {
+		had := w.octets(s, w.before)
+		if grows -= had; -grows >= had/shrinks || w.before.GetDeletionTimestamp() == nil && w.after.GetDeletionTimestamp() != nil {
 			return nil
 		}
 		if info, ok := genericapirequest.RequestInfoFrom(ctx); ok {

@@ -144,12 +144,15 @@ func TestBudgets_finalizersPass_S9_3(t *testing.T) {
 	}
 }
 
-// S9.2, S9.3: a namespace that writes without end gets 429 with Retry-After for every write but deletions and those that change nothing.
+// S9.2, S9.3: a namespace that writes without end gets 429 with Retry-After for every write but deletions, those that change nothing and those that
+// shrink an object by a quarter.
 func TestBudgets_written_S9_2(t *testing.T) {
 	api := bounded(t, budget.Options{Stored: "unlimited", Written: "1Ki", Burst: 20 * time.Second})
 	ctx := t.Context()
 	for _, name := range []string{"a", "b"} {
-		if _, err := api.Records("team").Create(ctx, long(name, 4000), metav1.CreateOptions{}); err != nil {
+		record := long(name, 4000)
+		record.Annotations = map[string]string{"pad": strings.Repeat("x", 100)}
+		if _, err := api.Records("team").Create(ctx, record, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -169,10 +172,11 @@ func TestBudgets_written_S9_2(t *testing.T) {
 		t.Fatalf("%v", err)
 	}
 	for what, err := range map[string]error{
-		"metadata":  patch("team", `{"metadata":{"labels":{"a":"b"}}}`),
-		"a dry run": patch("team", `{"spec":{"ttl":305}}`, "dryRun"),
-		"a create":  api.RESTClient().Post().Namespace("team").Resource("records").Body(long("c", 4000)).MaxRetries(0).Do(ctx).Error(),
-		"a status":  api.RESTClient().Patch(types.MergePatchType).Namespace("team").Resource("records").Name("a").SubResource("status").Body([]byte(`{"status":{"lastDeliveryError":"x"}}`)).MaxRetries(0).Do(ctx).Error(),
+		"metadata":          patch("team", `{"metadata":{"labels":{"a":"b"}}}`),
+		"a few octets less": patch("team", `{"metadata":{"annotations":{"pad":"x"}}}`),
+		"a dry run":         patch("team", `{"spec":{"ttl":305}}`, "dryRun"),
+		"a create":          api.RESTClient().Post().Namespace("team").Resource("records").Body(long("c", 4000)).MaxRetries(0).Do(ctx).Error(),
+		"a status":          api.RESTClient().Patch(types.MergePatchType).Namespace("team").Resource("records").Name("a").SubResource("status").Body([]byte(`{"status":{"lastDeliveryError":"x"}}`)).MaxRetries(0).Do(ctx).Error(),
 	} {
 		if !apierrors.IsTooManyRequests(err) {
 			t.Errorf("%s: %v", what, err)
@@ -183,6 +187,9 @@ func TestBudgets_written_S9_2(t *testing.T) {
 	}
 	if _, err := api.Records("others").Create(ctx, long("theirs", 4000), metav1.CreateOptions{}); err != nil {
 		t.Errorf("another namespace: %v", err)
+	}
+	if err := patch("team", `{"spec":{"values":["short"]}}`); err != nil {
+		t.Errorf("much less: %v", err)
 	}
 	if err := api.Records("team").Delete(ctx, "b", metav1.DeleteOptions{}); err != nil {
 		t.Errorf("a deletion: %v", err)

@@ -111,7 +111,10 @@ func (b *Budgets) quota() int64 {
 func (b *Budgets) Charge(namespace string, octets int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.account(namespace).debt += float64(octets)
+	a := b.account(namespace)
+	if a.debt += float64(octets); a.limits.Written > 0 {
+		a.debt = min(a.debt, 2*b.burst(a))
+	}
 	if now := time.Now(); now.Sub(b.swept) > sweepEvery {
 		b.swept = now
 		for namespace := range b.accounts {
