@@ -123,7 +123,6 @@ func (r *reading) synthesised(z *Zone, holding *Holding, base name.Rel, by claim
 }
 
 // heldByOthers reports whether a namespace other than ns holds n or a name below it.
-// With too many names below to look at, it does not.
 func (r *reading) heldByOthers(z *Zone, holding *Holding, n name.Rel, ns string) (others, known bool) {
 	if !r.all([]Key{HoldersKey(z.UID, n), HeldBelowKey(z.UID, n)}) {
 		return false, false
@@ -332,11 +331,8 @@ func (d *recordDecision) speaksForOthers(z *Zone, holding *Holding, p *place, co
 	if come.Owner != base {
 		hint += ", or add a delegation that names the underscore label or the wildcard literally"
 	}
-	switch {
-	case others:
+	if others {
 		return forbidden(ReasonNameHeld, "%s at %s would be taken for names below it that another namespace holds in zone %s (S4.7; %s)", come.Type, p.fqdn, z.FQDN(), hint)
-	case held != nil && held.More:
-		return forbidden(ReasonNameHeld, "more than %d names are held below %s, so it is not known that none of them is another namespace's, for which %s at %s would be taken (S4.7; %s)", MaxHeldBelow, p.fqdn, come.Type, p.fqdn, hint)
 	}
 	return nil
 }
@@ -390,7 +386,7 @@ func (r *reading) holdsElsewhereBelow(h *Holding, view string, n name.Name, ns s
 			at, _ := get[Holders](r, k)
 			others = others || at.Holder() != "" && at.Holder() != ns
 		} else if held, _ := get[HeldBelow](r, k); held != nil {
-			others = others || held.More || slices.ContainsFunc(held.Holders, func(h Holder) bool { return h.Namespace != ns })
+			others = others || slices.ContainsFunc(held.Holders, func(h Holder) bool { return h.Namespace != ns })
 		}
 	}
 	if c, _ := get[Arriving](r, coming); c != nil {

@@ -369,17 +369,10 @@ type Holders struct {
 	Unknown *Unknown `json:"-"`
 }
 
-// MaxHeldBelow is how many base names below one a decision looks at: what a write
-// reads does not grow with the zone.
-const MaxHeldBelow = 1000
-
 // HeldBelow are the holders of base names strictly below one: for each namespace
-// how many, and since when the oldest.
-type HeldBelow struct {
-	Holders []Holder
-	// More: there are more than MaxHeldBelow, and the others were not looked at.
-	More bool
-}
+// how many, and since when the oldest. All names are looked at: with a bound, a
+// namespace that fills names below one would decide what its holder may write.
+type HeldBelow struct{ Holders []Holder }
 
 // Add counts one base name.
 func (b *HeldBelow) Add(h *Holders) {

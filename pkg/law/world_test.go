@@ -143,8 +143,8 @@ func (w *world) heldBelow(k law.Key) any {
 		}
 	}
 	slices.SortFunc(bases, func(x, y law.Key) int { return cmp.Compare(x.Owner.Key(), y.Owner.Key()) })
-	out := &law.HeldBelow{More: len(bases) > law.MaxHeldBelow}
-	for _, key := range bases[:min(len(bases), law.MaxHeldBelow)] {
+	out := &law.HeldBelow{}
+	for _, key := range bases {
 		out.Add(w.facts[key].(*law.Holders))
 	}
 	return out

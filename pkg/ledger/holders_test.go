@@ -5,9 +5,11 @@ package ledger_test
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
@@ -58,5 +60,47 @@ func TestRace_holdersAboveAndBelow_I5(t *testing.T) {
 			t.Logf("%d were refused, %d came first", refused, both)
 			st.MustBeClean()
 		})
+	}
+}
+
+// A server looks at all names below one, also where a tenant has filled them: it neither refuses the holder of the name nor
+// overlooks an older name that is last among them (S4.7).
+func TestHolders_manyBelow_S4_7(t *testing.T) {
+	t.Parallel()
+	st := store.New(t, store.Unchecked) // the names are put there without their records
+	s := st.Server()
+	store.Must(s.CreateZone(store.Zone("platform", "top", "example.org.", store.Allow("victim", "*"), store.Allow("attacker", "*"))))
+	record := func(ns, name, domain, kind, value string) error {
+		_, err := s.CreateRecord(t.Context(), store.Record(ns, name, domain, kind, value))
+		return err
+	}
+	for _, x := range [][3]string{{"victim", "www", "www.example.org."}, {"victim", "old", "zz.big.example.org."}, {"attacker", "x", "x.www.example.org."}, {"attacker", "y", "x.big.example.org."}} {
+		if err := record(x[0], x[1], x[2], "A", "192.0.2.1"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	client := store.Must(st.Connect())
+	all := store.Must(client.Get(t.Context(), st.Prefix+"/", clientv3.WithPrefix()))
+	for _, kv := range all.Kvs {
+		at, one := strings.CutSuffix(string(kv.Key), "x.")
+		if !one || !strings.Contains(at, "/holders/") {
+			continue
+		}
+		for i := range 15 {
+			var puts []clientv3.Op
+			for n := range 100 {
+				puts = append(puts, clientv3.OpPut(fmt.Sprintf("%sn%d-%d.", at, i, n), string(kv.Value)))
+			}
+			store.Must(client.Txn(t.Context()).Then(puts...).Commit())
+		}
+	}
+	if err := record("victim", "challenge", "_acme-challenge.www.example.org.", "TXT", "token"); err != nil {
+		t.Errorf("the holder of a name with 1,501 below it: %v", err)
+	}
+	if err := record("attacker", "big", "big.example.org.", "A", "192.0.2.2"); err != nil {
+		t.Fatal(err)
+	}
+	if err := record("attacker", "challenge", "_acme-challenge.big.example.org.", "TXT", "token"); !apierrors.IsForbidden(err) {
+		t.Errorf("above an older name with 1,501 others: %v", err)
 	}
 }

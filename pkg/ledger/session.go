@@ -408,10 +408,7 @@ func (s *session) homes(keys []law.Key) []*head {
 // get is the operation that fetches a fact.
 func (l *Ledger) get(k law.Key) clientv3.Op {
 	key := l.layout.Key(k)
-	switch {
-	case k.Kind == law.KindHeldBelow: // the base name itself, those that are looked at, and one that says that there are more
-		return clientv3.OpGet(key, clientv3.WithPrefix(), clientv3.WithLimit(law.MaxHeldBelow+2))
-	case isRange(k):
+	if isRange(k) {
 		return clientv3.OpGet(key, clientv3.WithPrefix())
 	}
 	return clientv3.OpGet(key)
@@ -508,7 +505,6 @@ func (l *Ledger) decodeRange(k law.Key, kvs []*mvccpb.KeyValue) (any, error) {
 		return out, nil
 	case law.KindHeldBelow:
 		out := &law.HeldBelow{}
-		looked := 0
 		for _, kv := range kvs {
 			_, base, err := l.layout.ownerOf("holders", string(kv.Key))
 			if err != nil {
@@ -516,10 +512,6 @@ func (l *Ledger) decodeRange(k law.Key, kvs []*mvccpb.KeyValue) (any, error) {
 			}
 			if base == k.Owner {
 				continue
-			}
-			if looked++; looked > law.MaxHeldBelow {
-				out.More = true
-				break
 			}
 			v, err := decodeFact(law.Key{Kind: law.KindHolders}, kv.Value)
 			if err != nil {

@@ -305,7 +305,7 @@ func (c *check) zonesBelow(k law.Key) *law.ZonesBelow {
 	return out
 }
 
-// heldBelow are the holders of names below one. It looks at all of them, so it refuses none for their number as a server does.
+// heldBelow are the holders of names below one.
 func (z *zone) heldBelow(base name.Rel) *law.HeldBelow {
 	if z.held == nil {
 		z.held = slices.SortedFunc(maps.Keys(z.bases), func(x, y name.Rel) int { return cmp.Compare(x.Key(), y.Key()) })
