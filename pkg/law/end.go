@@ -122,7 +122,7 @@ func DecideEnded(seen *Seen, work *Work, now int64) Outcome {
 	plan.Zone = &ZoneChange{Zone: &after}
 	if last != nil && last.Zone == z.UID {
 		kept := *last
-		kept.Zone, kept.Withdrawn = "", nil
+		kept.Zone, kept.Delegated, kept.Withdrawn = "", "", nil
 		plan.Writes = []Write{{Key: Key{Kind: KindLastSerial, View: place.View, Name: place.FQDN}, Value: &kept}}
 	}
 	scan := Scan{Kind: ScanPending, Target: z.ZoneRef}

@@ -465,6 +465,8 @@ type LastSerial struct {
 	// Zone is the uid of the zone that was removed there, or ended, "" where it was renamed:
 	// while its cascade is not through, its holders are those of a zone made anew (S2.7).
 	Zone string `json:"zone,omitempty"`
+	// Delegated is the uid of the zone that delegated that zone, or withdrew its rule; "" for none.
+	Delegated string `json:"delegated,omitempty"`
 	// Withdrawn is that zone's, for the zones that it delegated (S3.4).
 	Withdrawn *Withdrawal `json:"withdrawn,omitempty"`
 

@@ -54,7 +54,7 @@ func decideParent(d *reading, ask ParentAsk) *Plan {
 	}
 	if h.Follows != "" && h.Follows != nobody && (parent == nil || h.Follows != parent.UID) {
 		// What it followed may stand again, with the same uid, under another name.
-		last, known := d.went(z.View, z.FQDN(), parent, h.Follows)
+		_, last, known := d.went(z.View, z.FQDN(), parent, h.Follows)
 		if !known {
 			return nil
 		}
@@ -161,35 +161,49 @@ func (h *Holding) delegatedBy() string {
 	return ""
 }
 
-// heir is the withdrawal that a zone at fqdn has from the one that delegated it, where
-// that one stood between it and p, p withdrew it, and it was removed or ended since: a
-// zone does not outlive its rule by those below it (S3.4). nil: there is none.
+// heir is the withdrawal that a zone at fqdn has from p, where the zone that delegated it
+// stood between the two and was removed or ended, p had delegated that one, or one that
+// had delegated it and went too, and does so no more: a zone does not outlive its rule by
+// those below it (S3.4). The rules count: a cascade may have yet to note that one went or
+// came back. nil: there is none.
 func (r *reading) heir(view string, fqdn name.Name, has *Holding, p *Zone) (w *Withdrawal, known bool) {
-	by := has.delegatedBy()
-	if by == "" || by == p.UID {
-		return nil, true
+	at := fqdn
+	for by := has.delegatedBy(); by != "" && by != p.UID; {
+		var last *LastSerial
+		if at, last, known = r.went(view, at, p, by); last == nil {
+			return nil, known
+		}
+		w = last.Withdrawn
+		if by = last.Delegated; by == "" && w != nil {
+			by = w.By // an earlier version wrote it
+		}
+		switch {
+		case by != p.UID:
+		case p.DelegatesZone(at, last.By):
+			return nil, true
+		case w == nil || w.By != p.UID:
+			return &Withdrawal{By: p.UID}, true
+		default:
+			return w, true
+		}
 	}
-	last, known := r.went(view, fqdn, p, by)
-	if last == nil || last.Withdrawn == nil || last.Withdrawn.By != p.UID {
-		return nil, known
-	}
-	return last.Withdrawn, known
+	return nil, true
 }
 
-// went is what is left of the zone with that uid, where it stood between fqdn and the
-// zone that encloses it now, nil for none.
-func (r *reading) went(view string, fqdn name.Name, enclosing *Zone, uid string) (last *LastSerial, known bool) {
+// went is what is left of the zone with that uid, and where, if it stood between fqdn and
+// the zone that encloses it now, nil for none.
+func (r *reading) went(view string, fqdn name.Name, enclosing *Zone, uid string) (at name.Name, last *LastSerial, known bool) {
 	var between []Key
 	for up, ok := fqdn.Parent(); ok && (enclosing == nil || up != enclosing.FQDN()); up, ok = up.Parent() {
 		between = append(between, Key{Kind: KindLastSerial, View: view, Name: up})
 	}
 	if !r.all(between) {
-		return nil, false
+		return name.Name{}, nil, false
 	}
 	for _, k := range between {
 		if x, _ := get[LastSerial](r, k); x != nil && x.Zone == uid {
-			last = x
+			at, last = k.Name, x
 		}
 	}
-	return last, true
+	return at, last, true
 }
