@@ -75,10 +75,12 @@ func (r *reading) longest(view string, n name.Name) (name.Name, *Holding, bool) 
 }
 
 // cycle reports whether following zoneRefs from a pending zone leads to self
-// (S1.5). known false: facts are needed.
+// (S1.5), as far as the zones are known to the namespace of self: others are to it
+// as if there were none (S1.7), and zones that wait for each other do no harm. known
+// false: facts are needed.
 func (r *reading) cycle(z *Zone, self Ref) (cycle, known bool) {
 	seen := []Ref{}
-	for z != nil && z.Pending && z.ZoneRef != nil {
+	for z != nil && z.knownTo(self.Namespace) && z.Pending && z.ZoneRef != nil {
 		at := Ref{Namespace: z.ZoneRef.Namespace, Name: z.ZoneRef.Name}
 		if at.Namespace == self.Namespace && at.Name == self.Name {
 			return true, true
