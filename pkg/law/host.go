@@ -4,6 +4,7 @@
 package law
 
 import (
+	"net/netip"
 	"strings"
 
 	"kubi.zone/kubizone/pkg/dns/name"
@@ -75,12 +76,20 @@ func (c *Contribution) hosts(zone, fqdn name.Name) *Refusal {
 			switch {
 			case mailbox && !content.IsMailbox(fields[i]):
 				return invalid("spec.values", v.Text, ReasonValidationFailed, "%s names a mailbox, and %s is none: the labels after the first are letters, digits and inner hyphens (S5.7, RFC 1035 §8)", c.Type, fields[i])
+			case c.Type == rdata.NS && isAddress(fields[i]):
+				return invalid("spec.values", v.Text, ReasonValidationFailed, "NS names a host, and %s is an address, for which named-compilezone refuses the zone (S5.7; name the host, and give it an A record)", fields[i])
 			case !mailbox && !content.IsHost(fields[i]):
 				return invalid("spec.values", v.Text, ReasonValidationFailed, "%s names a host, and %s is no host name: labels are letters, digits and inner hyphens (S5.7, RFC 1123 §2.1)", c.Type, fields[i])
 			}
 		}
 	}
 	return nil
+}
+
+// isAddress: a host name that reads as an IPv4 address.
+func isAddress(host string) bool {
+	_, err := netip.ParseAddr(strings.TrimSuffix(host, "."))
+	return err == nil
 }
 
 // hostsNamed refuses name servers and names for the SOA that are no host names.
@@ -95,6 +104,9 @@ func hostsNamed(z *Zone) *Refusal {
 		n, err := name.ParseIn(ns.Name, z.FQDN())
 		if err != nil {
 			continue // validation says why
+		}
+		if isAddress(n.String()) {
+			return invalid("spec.nameServers", ns.Name, ReasonInvalid, "nameServers[%d] is the address %s: name the host, and list the address in its addresses (S5.7)", i, n)
 		}
 		if !content.IsHost(n.String()) {
 			return invalid("spec.nameServers", ns.Name, ReasonInvalid, "nameServers[%d] is %s, which is no host name: labels are letters, digits and inner hyphens (S5.7, RFC 1123 §2.1)", i, n)
