@@ -4,9 +4,12 @@
 package apiserver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -19,6 +22,7 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns"
 	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/law/sethash"
@@ -35,6 +39,8 @@ type views struct {
 	// stored are the steps of a zone (by uid) after a serial and up to the step n, which the journal in etcd has, and the content
 	// state at that serial; ledger.ErrTrimmed where it does not reach back so far.
 	stored func(ctx context.Context, uid string, since serial.Serial, n uint64) (sethash.State, []content.Step, error)
+	// left is what a zone that ended had since a serial, until it is withdrawn; ledger.ErrTrimmed where that is not known.
+	left func(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial) (*ledger.Left, error)
 }
 
 var _ zone.Views = views{}
@@ -99,6 +105,30 @@ func (v views) Changes(ctx context.Context, object *v1alpha1.Zone, since, until 
 		}
 	}
 	return changes, held(err)
+}
+
+// Left names what a zone that ended had since a serial (S3.4): it has no view any more.
+func (v views) Left(ctx context.Context, object *v1alpha1.Zone, since serial.Serial) (name.Name, dns.Change, error) {
+	left, err := v.left(ctx, object, since)
+	if err != nil {
+		return name.Name{}, dns.Change{}, held(err)
+	}
+	fqdn := left.Header.FQDN
+	entries := map[dns.Entry]bool{}
+	for entry := range zoneview.NewSnapshot(zoneview.Zone{}, left.Header, left.Serial, 0, sethash.State{}, func(func(content.RRset) bool) {}).Entries() {
+		if entry.Type != rdata.SOA {
+			entries[dns.Entry{Name: entry.Name, Type: entry.Type}] = true
+		}
+	}
+	for _, row := range left.Rows {
+		if owner, err := row.Owner.In(fqdn); err == nil { // else it never stood there
+			entries[dns.Entry{Name: owner, Type: row.Type}] = true
+		}
+	}
+	change := dns.Change{From: since, To: left.Serial, Removed: slices.SortedFunc(maps.Keys(entries), func(a, b dns.Entry) int {
+		return cmp.Or(a.Name.Compare(b.Name), cmp.Compare(a.Type, b.Type))
+	})}
+	return fqdn, change, nil
 }
 
 // recall reads the steps after since and up to until from the stored journal: a server that was started since then, or

@@ -67,7 +67,7 @@ func apply(t *testing.T, set *zoneview.Set, all []content.Step) {
 // A2, S7.1: an answer waits for the step that the object read stands at, and for no more.
 func TestViews_answerAtTheZoneReadOrLater(t *testing.T) {
 	set := zoneview.NewSet(zoneview.Config{})
-	v := views{set, func(string) error { return nil }, nil}
+	v := views{set, func(string) error { return nil }, nil, nil}
 	all := steps(t, 2)
 	apply(t, set, all[:2])
 	snapshot, err := v.Snapshot(t.Context(), object(2))
@@ -115,7 +115,7 @@ func TestViews_knowSerialsAsLongAsTheSetDoes(t *testing.T) {
 			return before, nil, ledger.ErrTrimmed
 		}
 		return all[since-100].State, damage(all[since-99 : n]), nil
-	}}
+	}, nil}
 	apply(t, set, all)
 	for at := serial.Serial(101); at <= 105; at++ {
 		snapshot, err := v.At(t.Context(), object(6), at)
@@ -169,5 +169,35 @@ func TestViews_knowSerialsAsLongAsTheSetDoes(t *testing.T) {
 	}
 	if _, err := v.Changes(t.Context(), object(6), 103, 104); !errors.Is(err, zone.ErrNotHeld) {
 		t.Errorf("changes of a zone that is gone: %v", err)
+	}
+}
+
+// S3.4, S8.2: a zone that ended is told by the names and types of what it had, each once, those of its header among them.
+func TestViews_nameWhatAnEndedZoneHad_S3_4(t *testing.T) {
+	known := true
+	v := views{left: func(_ context.Context, z *v1alpha1.Zone, since serial.Serial) (*ledger.Left, error) {
+		if !known {
+			return nil, ledger.ErrTrimmed
+		}
+		return &ledger.Left{
+			Header: content.Header{FQDN: name.MustParse("example.org."), NameServers: []content.NameServer{{Name: "ns1", Addresses: []string{"192.0.2.53"}}}},
+			Serial: since + 2,
+			Rows:   []content.Row{{Owner: name.MustRel("www"), Type: rdata.A}, {Owner: name.MustRel("www"), Type: rdata.A}, {Owner: name.MustRel("@"), Type: rdata.MX}},
+		}, nil
+	}}
+	fqdn, change, err := v.Left(t.Context(), &v1alpha1.Zone{}, 5)
+	if err != nil || fqdn.String() != "example.org." || change.From != 5 || change.To != 7 || len(change.Added) != 0 {
+		t.Fatalf("%s, %+v, %v", fqdn, change, err)
+	}
+	var got []string
+	for _, entry := range change.Removed {
+		got = append(got, entry.Name.String()+" "+entry.Type.String())
+	}
+	if want := []string{"example.org. NS", "example.org. MX", "ns1.example.org. A", "www.example.org. A"}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	known = false
+	if _, _, err := v.Left(t.Context(), &v1alpha1.Zone{}, 5); !errors.Is(err, zone.ErrNotHeld) {
+		t.Errorf("what is not known any more: %v", err)
 	}
 }

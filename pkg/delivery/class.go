@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"kubi.zone/kubizone/pkg/dns"
+	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
@@ -25,7 +26,9 @@ type Config struct {
 	// History says what each serial after since, up to until, did to a zone, for those that Views does not reach back
 	// to. nil: there is no other source. An error that wraps zoneview.ErrTrimmed: it does not reach back either.
 	History func(ctx context.Context, uid string, since, until serial.Serial) ([]dns.Change, error)
-	Store   Store
+	// Left names what a zone that ended had since a serial, and says under which name (S3.4). nil: there is no knowing.
+	Left  func(ctx context.Context, uid string, since serial.Serial) (name.Name, []RRsetKey, error)
+	Store Store
 	// Observer, Metrics and Logger are optional.
 	Observer Observer
 	Metrics  Metrics

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
@@ -34,7 +35,15 @@ func (a *attempt) withdraw(ctx context.Context, snapshot *zoneview.Snapshot) {
 			// As it was when it was frozen would be better; what is left of it names less.
 			snapshot, _ = a.loop.config.Views.Settled(i.key.UID)
 		}
-		if snapshot == nil && !a.lost() {
+		left := map[name.Name][]RRsetKey{}
+		if snapshot == nil {
+			for _, of := range everywhere {
+				if keys := a.loop.left(ctx, i.key.UID, of); keys != nil {
+					left[of.Zone] = keys
+				}
+			}
+		}
+		if snapshot == nil && len(left) < len(everywhere) && !a.lost() {
 			return
 		}
 		if a.provider == nil {
@@ -45,7 +54,7 @@ func (a *attempt) withdraw(ctx context.Context, snapshot *zoneview.Snapshot) {
 			return
 		}
 		for _, of := range everywhere {
-			if done, report, err := a.takeAway(ctx, snapshot, of); err != nil {
+			if done, report, err := a.takeAway(ctx, snapshot, of, left[of.Zone]); err != nil {
 				a.fail(ctx, at, report, err)
 				return
 			} else if !done {
@@ -83,9 +92,9 @@ func (a *attempt) lost() bool {
 
 // takeAway has the provider withdraw what a state says it has. It is not done where the fence failed, or the history
 // could not be read: that is dealt with.
-func (a *attempt) takeAway(ctx context.Context, snapshot *zoneview.Snapshot, of State) (done bool, report Report, failed *Error) {
+func (a *attempt) takeAway(ctx context.Context, snapshot *zoneview.Snapshot, of State, left []RRsetKey) (done bool, report Report, failed *Error) {
 	i := a.item
-	plan, err := a.loop.withdrawal(ctx, i.key.UID, of, snapshot)
+	plan, err := a.loop.withdrawal(ctx, i.key.UID, of, snapshot, left)
 	if err != nil {
 		a.storeFailed(ctx, "read the history of", err)
 		return false, Report{}, nil
@@ -163,7 +172,7 @@ func (a *attempt) leaveFormer(ctx context.Context, snapshot *zoneview.Snapshot, 
 	i, former, owed := a.item, a.item.state.Former[0], a.item.state.Intent
 	i.formerAt = time.Time{}
 	if !a.retains() && !a.given(former.Zone) && former.Zone != i.state.Zone {
-		done, _, err := a.takeAway(ctx, snapshot, former.state())
+		done, _, err := a.takeAway(ctx, snapshot, former.state(), nil)
 		if err != nil {
 			a.linger(ctx, snapshot, former, owed, err)
 			return

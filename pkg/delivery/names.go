@@ -273,7 +273,7 @@ func (a *attempt) makeRoom(ctx context.Context, snapshot *zoneview.Snapshot) boo
 			if a.provider == nil {
 				return false
 			}
-			done, report, err := a.takeAway(ctx, snapshot, of)
+			done, report, err := a.takeAway(ctx, snapshot, of, nil)
 			if err != nil {
 				if !own {
 					i.state.Intent = next.Intent

@@ -210,8 +210,8 @@ func rrsets(entries iter.Seq[dns.Entry]) iter.Seq[RRset] {
 }
 
 // withdrawal is the plan that takes away what state says the provider has. snapshot may be nil: then only what the
-// provider itself knows to be ours can go.
-func (l *Loop) withdrawal(ctx context.Context, uid string, state State, snapshot *zoneview.Snapshot) (Plan, error) {
+// provider itself knows to be ours can go, and what is left of an ended zone.
+func (l *Loop) withdrawal(ctx context.Context, uid string, state State, snapshot *zoneview.Snapshot, left []RRsetKey) (Plan, error) {
 	zone := state.Zone
 	plan := Plan{Zone: zone, UID: uid, Serial: state.Serial, Hash: state.Hash, Since: state.Serial, Uncertain: true, Delivered: state.Serial != 0, CallTimeout: l.config.CallTimeout, All: func(func(RRset) bool) {}}
 	plan.Owed = []RRsetKey{}
@@ -223,7 +223,10 @@ func (l *Loop) withdrawal(ctx context.Context, uid string, state State, snapshot
 		}
 	}
 	if snapshot == nil {
-		plan.Changes, plan.Forgotten = absent(touched), state.Serial != 0 || state.Intent != nil && state.Intent.Unlisted
+		for _, key := range left {
+			touched[key] = zone.Encloses(key.Name)
+		}
+		plan.Changes, plan.Forgotten, plan.Named = absent(touched), state.Serial != 0 || state.Intent != nil && state.Intent.Unlisted, left != nil
 		return plan, nil
 	}
 	whole := l.basePlan(snapshot)
@@ -241,7 +244,11 @@ func (l *Loop) withdrawal(ctx context.Context, uid string, state State, snapshot
 			return Plan{}, err
 		}
 		if err != nil {
-			plan.Forgotten = true
+			left = l.left(ctx, uid, state)
+			plan.Forgotten, plan.Named = true, left != nil
+			for _, key := range left {
+				touched[key] = zone.Encloses(key.Name)
+			}
 		} else {
 			plan.History = under(zone, changes)
 			if snapshot.FQDN() != zone {
@@ -261,6 +268,22 @@ func (l *Loop) withdrawal(ctx context.Context, uid string, state State, snapshot
 		plan.Serial = snapshot.Serial()
 	}
 	return plan, nil
+}
+
+// left is what a zone had under the name of a state, if it ended under that name; nil where that is not known.
+func (l *Loop) left(ctx context.Context, uid string, of State) []RRsetKey {
+	since := of.Serial
+	if of.Intent != nil {
+		since = of.Intent.From
+	}
+	if l.config.Left == nil || since == 0 {
+		return nil
+	}
+	fqdn, keys, err := l.config.Left(ctx, uid, since)
+	if err != nil || fqdn != of.Zone {
+		return nil
+	}
+	return keys
 }
 
 // under is what changes did to a zone while it had a name that it has at the first of them.

@@ -74,6 +74,8 @@ type Plan struct {
 	// Forgotten: what the zone has lost since an earlier delivery is not known any more, so All and Changes do not name
 	// all that may stand there and be ours.
 	Forgotten bool
+	// Named: Changes name all that may stand there all the same, but not what was in it.
+	Named bool
 	// CallTimeout bounds every single call outside.
 	CallTimeout time.Duration
 	// All are all RRsets of the zone at Serial but the SOA, in canonical order.

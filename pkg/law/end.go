@@ -14,7 +14,8 @@ import (
 // that servers ran; the clock says no more than when that will about be over.
 //
 // The end keeps the uid, and the internal keys of what stood are found by it. So the
-// zone is made nowhere, whatever rule comes, until the cascade has purged them.
+// zone is made nowhere, whatever rule comes, until the cascade has purged them; and the
+// owners and the journal stay until Delivery has withdrawn the zone.
 
 // endsAt is about when the time is over, unix seconds; 0 for no withdrawal.
 func (w *Withdrawal) endsAt(now time.Time) int64 {
@@ -97,7 +98,7 @@ func (d *zoneDecision) end(ask EndAsk) *Plan {
 	if plan == nil {
 		return nil
 	}
-	plan.Work.Ended = &Place{Ref: z.Ref, View: z.View, FQDN: z.FQDN()}
+	plan.Work.Ended, plan.Work.Had = &Place{Ref: z.Ref, View: z.View, FQDN: z.FQDN()}, &z.Header
 	plan = d.stayPending(plan, ReasonDelegationWithdrawn, fmt.Sprintf("zone %s took its rule for it back, and the time it had after that is over: it holds no name and is not served (S3.4; its owner can add a delegation with zones)", p.FQDN()))
 	plan.Zone.Ended, plan.Zone.Zone.Ending = z, true
 	return plan

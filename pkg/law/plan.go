@@ -119,6 +119,8 @@ type Work struct {
 	Purge string `json:"purge,omitempty"`
 	// Ended is that zone where it ended and is pending: it may be made anew after that (S3.4).
 	Ended *Place `json:"ended,omitempty"`
+	// Had is the header that it had, by which it is known what it has to be withdrawn of.
+	Had *content.Header `json:"had,omitempty"`
 	// Move is the record that the item brings to another zone; neither such an item nor one with Left has scans.
 	Move *Move `json:"move,omitempty"`
 	// Left is a namespace that terminated when cascades came by what is in it (S2.8): all of

@@ -117,7 +117,7 @@ func (d *zoneDecision) decide() (*Plan, *Refusal) {
 		return d.stayPending(plan, ReasonZoneTerminating, "the zone is being deleted"), nil // S8.2: it takes no name any more
 	}
 	if ask.Before != nil && ask.Before.Ending {
-		return d.stayPending(plan, ReasonDelegationWithdrawn, "it has ended, and its records are being released (S3.4); it is decided like a new zone after that"), nil
+		return d.stayPending(plan, ReasonDelegationWithdrawn, "it has ended, and its records are being released and withdrawn from where it was delivered (S3.4); it is decided like a new zone after that"), nil
 	}
 	if ask.SameName && ask.Before != nil && !ask.Before.Pending {
 		return d.amend(plan, &seat{fqdn: ask.Before.FQDN(), view: ask.Before.View})

@@ -256,9 +256,13 @@ func (l *Ledger) takeUp(ctx context.Context, s *standing) {
 	if err == nil {
 		err = l.carryOut(ctx, s)
 	}
+	if errors.Is(err, errDelivered) {
+		l.failed.add(s.work.ID, longestWait)
+		return
+	}
 	if err != nil && !errors.Is(err, errThrough) && !errors.Is(err, errElsewhere) {
 		if ctx.Err() == nil {
-			klog.FromContext(ctx).Error(err, "a cascade was interrupted; it goes on", "why", s.work.Reason, "in", l.failed.add(s.work.ID))
+			klog.FromContext(ctx).Error(err, "a cascade was interrupted; it goes on", "why", s.work.Reason, "in", l.failed.add(s.work.ID, longestRest))
 		}
 		return
 	}

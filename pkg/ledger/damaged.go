@@ -74,6 +74,8 @@ func (l *Ledger) collectNamed(ctx context.Context, s *standing, add func(candida
 const (
 	firstRest   = time.Second
 	longestRest = 5 * time.Minute
+	// longestWait is the longest rest of a work that has not failed, and waits for Delivery.
+	longestWait = 10 * time.Second
 )
 
 // failures are the works that failed at this server since they last went through.
@@ -88,13 +90,13 @@ type failure struct {
 }
 
 // add counts one more failure, and returns how long the work rests.
-func (f *failures) add(id string) time.Duration {
+func (f *failures) add(id string, longest time.Duration) time.Duration {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.of == nil {
 		f.of = map[string]failure{}
 	}
-	rest := max(firstRest, min(2*f.of[id].rest, longestRest))
+	rest := max(firstRest, min(2*f.of[id].rest, longest))
 	f.of[id] = failure{rest, time.Now().Add(rest)}
 	return rest
 }

@@ -126,7 +126,11 @@ func isRange(k law.Key) bool {
 // Rooms of a zone that are purged with it, in this order: a zone that is made at the
 // name meanwhile reads holders and members of the one before (law.LastSerial.Zone), and
 // once its records are let go they are nobody's (S2.7).
-var zoneRooms = []string{"holders", "members", "owners", "counts", "cuts", "debts", "journal"}
+// The last are what a zone is withdrawn by where a provider cannot list what it has.
+var zoneRooms = []string{"holders", "members", "counts", "cuts", "debts", "owners", "journal"}
+
+// ownRooms is how many of zoneRooms an ended zone that is still delivered needs no more.
+const ownRooms = 5
 
 func (l Layout) journal(zone string) string { return l.room("journal") + zone + "/" }
 

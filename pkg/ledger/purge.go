@@ -26,7 +26,15 @@ func (l *Ledger) purge(ctx context.Context, s *standing) error {
 			return err
 		}
 	}
-	for _, room := range zoneRooms {
+	waits, err := l.waitsForDelivery(ctx, s)
+	if err != nil {
+		return err
+	}
+	rooms := zoneRooms
+	if waits {
+		rooms = zoneRooms[:ownRooms]
+	}
+	for _, room := range rooms {
 		from := l.layout.room(room) + s.work.Purge + "/"
 		for more := true; more; {
 			began := time.Now()
@@ -46,7 +54,19 @@ func (l *Ledger) purge(ctx context.Context, s *standing) error {
 			}
 		}
 	}
+	if waits && ctx.Err() == nil {
+		return errDelivered
+	}
 	return ctx.Err()
+}
+
+// waitsForDelivery: the zone ended, and Delivery has yet to withdraw it (S3.4, S8.2).
+func (l *Ledger) waitsForDelivery(ctx context.Context, s *standing) (bool, error) {
+	if s.work.Ended == nil || s.work.Had == nil {
+		return false, nil
+	}
+	o, _, err := l.readZone(ctx, s.work.Ended.Namespace, s.work.Ended.Name)
+	return err == nil && o != nil && string(o.UID) == s.work.Purge && l.held(o), err
 }
 
 // purgeOnce deletes the first keys below a prefix, and reports whether there are more.

@@ -4,15 +4,22 @@
 package ledger_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"runtime"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/test/store"
 )
@@ -161,4 +168,151 @@ func TestWithdrawal_interruptedAnywhereItGoesOn_S3_4(t *testing.T) {
 	if r := s.Record("team-a", "www"); r.Status.ZoneRef == nil || !standing(s, "low") {
 		t.Errorf("made anew without its record or the zone below: %+v", r.Status)
 	}
+}
+
+// While Delivery has a zone that ended, the RRsets that it had are known, whatever its tenant writes; the zone is made anew when
+// Delivery let it go. Servers may end anywhere between (S3.4, S8.2, I4).
+func TestWithdrawal_keepsWhatAnEndedZoneHadUntilItIsWithdrawn_S3_4(t *testing.T) {
+	notUnderRace(t)
+	t.Parallel()
+	st := store.New(t)
+	s := st.Server()
+	stop := s.Run()
+	allow, none := kids(t, s, 0)
+	store.Must(s.UpdateZone("team-a", "kids", func(z *v1alpha1.Zone) { z.Finalizers = []string{v1alpha1.FinalizerDelivery} }))
+	st.Settle()
+	confirmed := serial.Serial(s.Zone("team-a", "kids").Status.Serial)
+	if err := s.DeleteRecord(t.Context(), "team-a", "abs"); err != nil {
+		t.Fatal(err)
+	}
+	st.Settle()
+	stop()
+	zone := s.Zone("team-a", "kids")
+	rules(s, none)
+	keys := func() (rooms map[string]int) {
+		rooms = map[string]int{}
+		client, err := ledger.ReadStore(t.Context(), st.Client.Client, st.Prefix, st.Encryption)
+		if err != nil {
+			t.Fatal(err)
+		}
+		layout := ledger.Layout{Prefix: st.Prefix}
+		for _, room := range []string{"holders", "members", "counts", "cuts", "debts", "owners", "journal", "outbox"} {
+			prefix := layout.Room(room) + string(zone.UID) + "/"
+			if room == "outbox" {
+				prefix = layout.Room(room)
+			}
+			r, err := client.Get(t.Context(), prefix, clientv3.WithPrefix(), clientv3.WithKeysOnly())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(r.Kvs) > 0 {
+				rooms[room] = len(r.Kvs)
+			}
+		}
+		return rooms
+	}
+	parked := func() bool {
+		k := keys()
+		return !standing(s, "kids") && k["holders"]+k["members"]+k["counts"]+k["cuts"]+k["debts"] == 0 && k["outbox"] == 1
+	}
+	for i := int64(1); !parked(); i++ {
+		if i > 500 {
+			t.Fatal("500 interruptions and still not through")
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		var left atomic.Int64
+		left.Store(i)
+		other := st.Server(func(c *ledger.Config) {
+			c.Fault = func(point string) {
+				if left.Add(-1) == 0 {
+					cancel()
+					if i%2 == 0 && !beside(point) {
+						runtime.Goexit()
+					}
+				}
+			}
+		})
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			_ = other.Ledger.Run(ctx)
+		}()
+		for over := false; !over; {
+			select {
+			case <-done:
+				over = true
+			case <-time.After(10 * time.Millisecond):
+				over = parked()
+			}
+		}
+		cancel()
+		<-done
+		st.MustBeClean()
+	}
+	names := func() (names []string) {
+		t.Helper()
+		left, err := s.Ledger.Left(t.Context(), zone, confirmed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if left.Header.FQDN.String() != "kids.shared.example." || left.Serial != serial.Serial(zone.Status.Serial) || fmt.Sprint(left.Header.NameServers) != fmt.Sprint(zoneHeader(t, zone).NameServers) {
+			t.Errorf("%s, serial %d, name servers %v", left.Header.FQDN, left.Serial, left.Header.NameServers)
+		}
+		for _, row := range left.Rows {
+			names = append(names, row.Owner.String()+" "+row.Type.String())
+		}
+		slices.Sort(names)
+		return slices.Compact(names)
+	}
+	had := names()
+	for _, one := range []string{"www A", "abs A", "low NS"} {
+		if !slices.Contains(had, one) {
+			t.Errorf("%s is not among what the zone had: %v", one, had)
+		}
+	}
+	if _, err := s.Ledger.Left(t.Context(), zone, confirmed-1000); !errors.Is(err, ledger.ErrTrimmed) {
+		t.Errorf("since a serial that it never had: %v", err)
+	}
+	// Nothing that its tenant writes changes that, and the rule alone makes it nowhere.
+	if err := s.DeleteRecord(t.Context(), "team-a", "www"); err != nil {
+		t.Fatal(err)
+	}
+	store.Must(s.UpdateZone("team-a", "kids", func(z *v1alpha1.Zone) {
+		z.Spec.NameServers = []v1alpha1.NameServer{{Name: "theirs", Addresses: []string{"192.0.2.7"}}}
+	}))
+	rules(s, allow)
+	ledger.CarryOut(s.Ledger, t.Context())
+	if now := names(); !slices.Equal(now, had) || standing(s, "kids") {
+		t.Errorf("it stands: %t, and had %v, now %v", standing(s, "kids"), had, now)
+	}
+	st.MustBeClean()
+	// Delivery lets it go.
+	store.Must(s.WriteZone(s.Ctx, "team-a", "kids", func(z *v1alpha1.Zone) { z.Finalizers = nil }))
+	s.Run()
+	store.Eventually(t, "it is made anew", func() bool { return standing(s, "kids") })
+	st.Settle()
+	if _, err := s.Ledger.Left(t.Context(), zone, confirmed); !errors.Is(err, ledger.ErrTrimmed) {
+		t.Errorf("what it had when it was withdrawn: %v", err)
+	}
+	// It ends once more, and is removed.
+	store.Must(s.WriteZone(s.Ctx, "team-a", "kids", func(z *v1alpha1.Zone) { z.Finalizers = []string{v1alpha1.FinalizerDelivery} }))
+	rules(s, none)
+	store.Eventually(t, "it ended again", parked)
+	store.Must(s.WriteZone(s.Ctx, "team-a", "kids", func(z *v1alpha1.Zone) { z.Finalizers = nil }))
+	if err := s.DeleteZone("team-a", "kids"); err != nil {
+		t.Fatal(err)
+	}
+	st.Settle()
+	if k := keys(); len(k) > 0 {
+		t.Errorf("keys are left: %v", k)
+	}
+}
+
+func zoneHeader(t *testing.T, o *v1alpha1.Zone) content.Header {
+	t.Helper()
+	z, err := ledger.LawZone(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return z.Header
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -63,5 +64,86 @@ func TestRestart_withdrawsWhatWentMeanwhile_S8_2(t *testing.T) {
 	defer mu.Unlock()
 	if !slices.Equal(removed, []string{"/records/A/example.org/old"}) {
 		t.Errorf("removed at the provider: %v, want old.example.org, and it alone", removed)
+	}
+}
+
+// S3.4, S8.2 (attack 5): a zone that ended while nothing was delivered leaves a provider that cannot list what it has, also
+// where server and controller were started since.
+func TestRestart_withdrawsAZoneThatEndedMeanwhile_S3_4(t *testing.T) {
+	dir, h := t.TempDir(), newHook(t)
+	w := startIn(t, dir)
+	var mu sync.Mutex
+	var removed []string
+	h.set(func(r *http.Request) *protocol.Error {
+		if r.Method == http.MethodDelete {
+			mu.Lock()
+			defer mu.Unlock()
+			removed = append(removed, r.URL.Path)
+		}
+		return nil
+	})
+	patch := func(w *world, zone, text string) {
+		t.Helper()
+		if _, err := w.api.Zones("default").Patch(t.Context(), zone, types.MergePatchType, []byte(text), metav1.PatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pause := func(w *world, paused bool) {
+		t.Helper()
+		if _, err := w.api.DNSClasses().Patch(t.Context(), "hook", types.MergePatchType, fmt.Appendf(nil, `{"spec":{"paused":%t}}`, paused), metav1.PatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.class("hook", h, nil)
+	w.zone("example", "example.org.", "hook")
+	patch(w, "example", `{"spec":{"delegations":[{"namespace":"default","zones":["kids"],"records":[{"pattern":"*"}]}],"withdrawalGracePeriod":"0s"}}`)
+	w.zone("kids", "kids.example.org.", "hook")
+	for name, data := range map[string]string{"www": "192.0.2.1", "old": "192.0.2.2"} {
+		if err := w.record(name, "kids", data); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.settle()
+	pause(w, true)
+	if err := w.api.Records("default").Delete(t.Context(), "old", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	mu.Lock()
+	removed = nil
+	mu.Unlock()
+	patch(w, "example", `{"spec":{"delegations":[{"namespace":"default","records":[{"pattern":"*"}]}]}}`)
+	eventually(t, "the zone ended and its Record is released", func() bool {
+		zone, err := w.api.Zones("default").Get(t.Context(), "kids", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		record, err := w.api.Records("default").Get(t.Context(), "www", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return zone.Status.FQDN == "" && record.Status.ZoneRef == nil
+	})
+	w.up.stop()
+
+	w = startIn(t, dir)
+	pause(w, false)
+	eventually(t, "the zone is withdrawn", func() bool {
+		zone, err := w.api.Zones("default").Get(t.Context(), "kids", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(zone.Finalizers) == 0
+	})
+	mu.Lock()
+	defer mu.Unlock()
+	var kids []string
+	for _, path := range removed {
+		if strings.Contains(path, "kids.example.org") {
+			kids = append(kids, path)
+		}
+	}
+	slices.Sort(kids)
+	if want := []string{"/records/A/kids.example.org/old", "/records/A/kids.example.org/www", "/records/NS/kids.example.org/@"}; !slices.Equal(kids, want) {
+		t.Errorf("removed at the provider: %v, want %v", kids, want)
 	}
 }

@@ -157,7 +157,7 @@ func New(config Config) (*Controller, error) {
 		counting = config.Metrics
 	}
 	c.loop, err = delivery.New(delivery.Config{
-		Identity: config.Identity, Views: config.Views, History: c.history, Store: c.store, Observer: c,
+		Identity: config.Identity, Views: config.Views, History: c.history, Left: c.left, Store: c.store, Observer: c,
 		Metrics: counting, Logger: config.Logger, Alone: config.Alone, Lease: config.Lease, CallTimeout: v1alpha1.MaxWebhookTimeout * time.Second, Backoff: config.Backoff,
 	})
 	return c, err

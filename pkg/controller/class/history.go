@@ -5,12 +5,14 @@ package class
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/dns"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
@@ -46,6 +48,53 @@ func (c *Controller) history(ctx context.Context, uid string, since, until seria
 		}
 	}
 	return changes, nil
+}
+
+// left asks the server what a zone that ended had since a serial.
+func (c *Controller) left(ctx context.Context, uid string, since serial.Serial) (name.Name, []delivery.RRsetKey, error) {
+	zone := c.zoneByUID(uid)
+	if zone == nil {
+		return name.Name{}, nil, errNoZone
+	}
+	if zone.Status.FQDN != "" {
+		return name.Name{}, nil, errStands
+	}
+	var answer v1alpha1.ZoneChanges
+	err := c.config.Client.KubizoneV1alpha1().RESTClient().Get().Namespace(zone.Namespace).Resource("zones").Name(zone.Name).SubResource("changes").
+		Param("since", strconv.FormatUint(uint64(since), 10)).Do(ctx).Into(&answer)
+	if err != nil {
+		return name.Name{}, nil, err
+	}
+	return leftOf(&answer, uid)
+}
+
+// errStands: what a zone has is in its view, and its changes name a part of that.
+var errStands = errors.New("the zone has not ended")
+
+// leftOf reads an answer. Each change of a zone that stands has a SOA, so that it is not taken for all that a zone had.
+func leftOf(answer *v1alpha1.ZoneChanges, uid string) (name.Name, []delivery.RRsetKey, error) {
+	if answer.Metadata.UID != uid {
+		return name.Name{}, nil, errNoZone
+	}
+	if len(answer.Changes) != 1 || len(answer.Changes[0].Added) > 0 {
+		return name.Name{}, nil, errStands
+	}
+	fqdn, err := name.Parse(answer.FQDN)
+	if err != nil {
+		return name.Name{}, nil, err
+	}
+	entries, err := entriesOf(answer.Changes[0].Removed)
+	if err != nil {
+		return name.Name{}, nil, err
+	}
+	keys := make([]delivery.RRsetKey, len(entries))
+	for i, entry := range entries {
+		if entry.Type == rdata.SOA {
+			return name.Name{}, nil, errStands
+		}
+		keys[i] = delivery.RRsetKey{Name: entry.Name, Type: entry.Type}
+	}
+	return fqdn, keys, nil
 }
 
 func entriesOf(listed []v1alpha1.Entry) ([]dns.Entry, error) {

@@ -255,7 +255,7 @@ func (m *Memory) Withdraw(ctx context.Context, plan delivery.Plan, fence deliver
 			return delivery.Report{}, err
 		}
 	}
-	return delivery.Report{Remains: plan.Forgotten}, ctx.Err()
+	return delivery.Report{Remains: plan.Forgotten && !plan.Named}, ctx.Err()
 }
 
 // Verify implements delivery.Provider.

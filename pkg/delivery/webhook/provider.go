@@ -115,7 +115,7 @@ func (p *Provider) Withdraw(ctx context.Context, plan delivery.Plan, fence deliv
 		return w.finish(ctx)
 	}()
 	if err == nil && len(w.report.Failed) == 0 {
-		w.report.Confirmed, w.report.Remains = plan.Serial, plan.Forgotten
+		w.report.Confirmed, w.report.Remains = plan.Serial, plan.Forgotten && !plan.Named
 	}
 	return w.report, err
 }

@@ -17,6 +17,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns"
+	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
@@ -102,8 +103,17 @@ func (r *ChangesREST) answer(ctx context.Context, id string, query *v1alpha1.Zon
 	if err != nil {
 		return nil, err
 	}
-	zone, err := r.served(ctx, id)
+	zone, err := r.zone(ctx, id)
 	if err != nil {
+		return nil, err
+	}
+	if zone.Status.FQDN == "" && zone.Status.EndsAt != nil {
+		if query.Until != 0 || definition || format == v1alpha1.FormatText {
+			return nil, apierrors.NewResourceExpired(fmt.Sprintf("zone %s ended, and its steps are not held any more: what it had is answered in JSON or YAML, without until, in the form entries", zone.Name))
+		}
+		return r.left(ctx, zone, since, format)
+	}
+	if zone, err = r.served(ctx, id); err != nil {
 		return nil, err
 	}
 	snapshot, err := r.snapshot(ctx, zone)
@@ -149,6 +159,23 @@ func (r *ChangesREST) answer(ctx context.Context, id string, query *v1alpha1.Zon
 	}
 	return func(w http.ResponseWriter) error {
 		return writeChanges(w, format, zone, object, steps, changes, query.Sources)
+	}, nil
+}
+
+// left answers for a zone that ended and is not withdrawn yet.
+func (r *ChangesREST) left(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial, format string) (func(http.ResponseWriter) error, error) {
+	fqdn, change, err := r.views.Left(ctx, zone, since)
+	if errors.Is(err, ErrNotHeld) {
+		return nil, apierrors.NewResourceExpired(fmt.Sprintf("what zone %s had after serial %d, before it ended, is not held here any more: compare what its provider has", zone.Name, since))
+	} else if err != nil {
+		return nil, err
+	}
+	object := v1alpha1.ZoneChanges{
+		TypeMeta: metav1.TypeMeta{Kind: "ZoneChanges", APIVersion: v1alpha1.SchemeGroupVersion.String()},
+		FQDN:     fqdn.String(), View: zone.Status.View, Since: int64(since), Until: int64(change.To),
+	}
+	return func(w http.ResponseWriter) error {
+		return writeChanges(w, format, zone, object, []content.Step{{}}, []dns.Change{change}, false)
 	}, nil
 }
 

@@ -315,6 +315,21 @@ func TestEntries_continueIsGone(t *testing.T) {
 	d.refused(t, "/example-org/entries?limit=5&continue="+token, "", "tenant", http.StatusGone, "serial 7")
 }
 
+// S3.4: a zone that ended contains nothing, and until it is withdrawn changes names what it had.
+func TestChanges_nameWhatAnEndedZoneHad_S3_4(t *testing.T) {
+	views := &held{left: dns.Change{From: 5, To: 7, Removed: []dns.Entry{{Name: name.MustParse("www.example.org."), Type: rdata.A}}}}
+	d := openDoor(t, views, nil)
+	d.zone.Status.FQDN, d.zone.Status.Serial, d.zone.Status.EndsAt = "", 0, &metav1.Time{}
+	answer := d.changes(t, "since=5", "tenant")
+	if answer.FQDN != "example.org." || answer.Until != 7 || len(answer.Changes) != 1 || len(answer.Changes[0].Added) != 0 || len(answer.Changes[0].Removed) != 1 || answer.Changes[0].Removed[0].FQDN != "www.example.org." || answer.Changes[0].Removed[0].Type != "A" {
+		t.Errorf("%+v", answer)
+	}
+	for _, query := range []string{"since=4", "since=5&until=7", "since=5&form=definition", "since=5&format=text"} {
+		d.refused(t, "/example-org/changes?"+query, "", "tenant", http.StatusGone, "ended")
+	}
+	d.refused(t, "/example-org/entries", "", "tenant", http.StatusNotFound, "pending")
+}
+
 // S7.1: 504 with Retry-After when the view does not reach the Zone's serial in time.
 func TestEntries_viewIsLate(t *testing.T) {
 	d := openDoor(t, &held{block: true}, nil)

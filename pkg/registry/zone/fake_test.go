@@ -86,6 +86,7 @@ type held struct {
 	snapshots []*fixed // oldest first
 	steps     []content.Step
 	changes   []dns.Change
+	left      dns.Change
 	block     bool // never reaches any serial
 }
 
@@ -162,6 +163,15 @@ func (h *held) Changes(_ context.Context, _ *v1alpha1.Zone, since, until serial.
 		return nil, err
 	}
 	return h.changes[first:last], nil
+}
+
+func (h *held) Left(_ context.Context, _ *v1alpha1.Zone, since serial.Serial) (name.Name, dns.Change, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.left.From != since {
+		return name.Name{}, dns.Change{}, ErrNotHeld
+	}
+	return name.MustParse("example.org."), h.left, nil
 }
 
 // recordsAt is Sources out of a map.

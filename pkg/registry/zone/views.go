@@ -43,6 +43,8 @@ type Views interface {
 	Steps(ctx context.Context, zone *v1alpha1.Zone, since, until serial.Serial) ([]content.Step, error)
 	// Changes are the same, each resolved into the entries removed and added, the SOA included; or ErrNotHeld.
 	Changes(ctx context.Context, zone *v1alpha1.Zone, since, until serial.Serial) ([]dns.Change, error)
+	// Left is of a zone that ended (S3.4) one change that removes what it had since a serial, entries without TTL and data, and the name it had; or ErrNotHeld.
+	Left(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial) (name.Name, dns.Change, error)
 }
 
 // Sources answers which Records define what stands at a name.

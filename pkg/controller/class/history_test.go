@@ -1,0 +1,36 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package class
+
+import (
+	"errors"
+	"testing"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+)
+
+// What a zone that stands has changed is not taken for all that an ended one had (S3.4): the rest would stay at the provider.
+func TestLeft_isOfAnEndedZoneAlone_S3_4(t *testing.T) {
+	entry := func(of string) v1alpha1.Entry { return v1alpha1.Entry{FQDN: "example.org.", Type: of} }
+	for name, tc := range map[string]struct {
+		changes []v1alpha1.ZoneChange
+		want    error
+	}{
+		"ended":     {[]v1alpha1.ZoneChange{{Removed: []v1alpha1.Entry{entry("NS"), entry("MX")}}}, nil},
+		"unchanged": {nil, errStands},
+		"changed":   {[]v1alpha1.ZoneChange{{Removed: []v1alpha1.Entry{entry("SOA"), entry("MX")}, Added: []v1alpha1.Entry{entry("SOA")}}}, errStands},
+		"SOA":       {[]v1alpha1.ZoneChange{{Removed: []v1alpha1.Entry{entry("SOA")}}}, errStands},
+		"twice":     {[]v1alpha1.ZoneChange{{Removed: []v1alpha1.Entry{entry("MX")}}, {}}, errStands},
+	} {
+		answer := &v1alpha1.ZoneChanges{FQDN: "example.org.", Changes: tc.changes}
+		answer.Metadata.UID = "z"
+		fqdn, keys, err := leftOf(answer, "z")
+		if !errors.Is(err, tc.want) || err == nil && (fqdn.String() != "example.org." || len(keys) != 2) {
+			t.Errorf("%s: %s, %v, %v", name, fqdn, keys, err)
+		}
+		if _, _, err := leftOf(answer, "another"); !errors.Is(err, errNoZone) {
+			t.Errorf("%s of another zone: %v", name, err)
+		}
+	}
+}
