@@ -42,7 +42,7 @@ func (d *recordDecision) admissible(z *Zone, holding *Holding, p *place, come *C
 	if refusal == nil && ns != z.Namespace && come.Type == rdata.DS && admitted.admission != AdmittedShared {
 		refusal = d.signsOthers(z, p, come)
 	}
-	if refusal == nil && ns != z.Namespace && !admitted.literal {
+	if refusal == nil && ns != z.Namespace && !admitted.meant {
 		if refusal = d.speaksForOthers(z, holding, p, come); refusal != nil {
 			mark = marks{keys: []Key{OwnerKey(z.UID, base)}, below: true}
 		}

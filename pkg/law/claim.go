@@ -267,12 +267,13 @@ func (h *Holding) unnamed(z *Zone, after *Holding) []name.Rel {
 // speaksBelow reports whether data of a type at owner is taken for the names below
 // its base, too. CAA is looked up by climbing (RFC 8659), and so are policies like
 // DMARC's; a challenge right above a name is answered for a certificate of its
-// wildcard. A CNAME stands for such a TXT, and a wildcard for every underscore name.
+// wildcard. A CNAME stands for the CAA and for such a TXT, an NS or a DNAME has another
+// server answer them, and a wildcard stands for every underscore name.
 func speaksBelow(owner name.Rel, t rdata.Type) bool {
 	if owner == Base(owner) {
-		return t == rdata.CAA
+		return t == rdata.CAA || t == rdata.CNAME
 	}
-	return t == rdata.TXT || t == rdata.CNAME
+	return t == rdata.TXT || t == rdata.CNAME || t == rdata.NS || t == rdata.DNAME
 }
 
 // speaksForOthers refuses a namespace other than the zone's own what would be
@@ -284,26 +285,44 @@ func (d *recordDecision) speaksForOthers(z *Zone, holding *Holding, p *place, co
 	if d.stands(z, come) {
 		return nil
 	}
-	below := func(n name.Rel) bool { return n != base && encloses(base, n) }
-	wild := isWildcard(come.Owner) && wildcardBelow(base) == come.Owner
-	if !wild && !speaksBelow(come.Owner, come.Type) {
-		return nil
-	}
-	hosts, known := d.hostsBelow(z, holding, ns, below)
-	if !known {
-		return nil
-	}
-	if wild && hosts {
-		return forbidden(ReasonNameHeld, "the wildcard %s would answer for a name server or a mail host of zone %s, which is the zone's own namespace's (S6.2; that namespace can write it, or add a delegation with the pattern %q)", p.fqdn, z.FQDN(), come.Owner)
+	if isWildcard(come.Owner) && wildcardBelow(base) == come.Owner {
+		hosts, known := d.hostsBelow(z, holding, ns, strictlyBelow(base))
+		if known && hosts {
+			return forbidden(ReasonNameHeld, "the wildcard %s would answer for a name server or a mail host of zone %s, which is the zone's own namespace's (S6.2; that namespace can write it, or add a delegation with the pattern %q)", p.fqdn, z.FQDN(), come.Owner)
+		}
 	}
 	if !speaksBelow(come.Owner, come.Type) {
 		return nil
 	}
-	if !d.all([]Key{HoldersKey(z.UID, base), HeldBelowKey(z.UID, base)}) {
+	if others, known := d.othersBelow(z, holding, base, claimant{d.ask.UID, ns, d.ask.Cascade}); !known || !others {
 		return nil
 	}
+	hint := "its owner can write it"
+	if come.Owner != base {
+		hint += ", or add a delegation that names the underscore label or the wildcard literally"
+	}
+	return forbidden(ReasonNameHeld, "%s at %s would be taken for names below it that another namespace holds in zone %s (S4.7; %s)", come.Type, p.fqdn, z.FQDN(), hint)
+}
+
+func strictlyBelow(base name.Rel) func(name.Rel) bool {
+	return func(n name.Rel) bool { return n != base && encloses(base, n) }
+}
+
+// othersBelow reports whether another namespace holds a name strictly below base that
+// the claimant did not hold before (S4.7). What the zone's own namespace has by the
+// zone's spec, or by what its apex names, counts as older. known false: facts are needed.
+func (r *reading) othersBelow(z *Zone, holding *Holding, base name.Rel, by claimant) (others, known bool) {
+	ns, below := by.namespace, strictlyBelow(base)
+	if !r.all([]Key{HoldersKey(z.UID, base), HeldBelowKey(z.UID, base)}) {
+		return false, false
+	}
+	hosts, known := r.hostsBelow(z, holding, ns, below)
+	listed, known2 := r.anotherHolds(z, z.listed(), ns, below)
+	if !known || !known2 {
+		return false, false
+	}
 	since := uint64(math.MaxUint64)
-	if h, _ := get[Holders](&d.reading, HoldersKey(z.UID, base)); h.Holder() == ns && !h.List[0].Late {
+	if h, _ := get[Holders](r, HoldersKey(z.UID, base)); h.Holder() == ns && !h.List[0].Late {
 		since = h.List[0].First
 	}
 	for _, x := range holding.Reserved {
@@ -311,30 +330,20 @@ func (d *recordDecision) speaksForOthers(z *Zone, holding *Holding, p *place, co
 			since = min(since, x.N)
 		}
 	}
-	held, _ := get[HeldBelow](&d.reading, HeldBelowKey(z.UID, base))
-	others := hosts || slices.ContainsFunc(holding.Reserved, func(x Reservation) bool {
+	others = hosts || listed || slices.ContainsFunc(holding.Reserved, func(x Reservation) bool {
 		return x.Namespace != ns && x.Admission == AdmittedPlain && below(Base(x.Owner)) && x.N <= since
 	})
-	if held != nil {
+	if held, _ := get[HeldBelow](r, HeldBelowKey(z.UID, base)); held != nil {
 		others = others || slices.ContainsFunc(held.Holders, func(h Holder) bool { return h.Namespace != ns && h.First <= since })
 	}
-	if !others && !d.ask.Cascade {
-		at, err := base.In(z.FQDN())
-		if err != nil {
-			return nil
-		}
-		if others, known = d.holdsElsewhereBelow(holding, p.view, at, ns); !known {
-			return nil
-		}
+	if others || by.cascade {
+		return others, true
 	}
-	hint := "its owner can write it"
-	if come.Owner != base {
-		hint += ", or add a delegation that names the underscore label or the wildcard literally"
+	at, err := base.In(z.FQDN())
+	if err != nil {
+		return false, true // nothing fits below it
 	}
-	if others {
-		return forbidden(ReasonNameHeld, "%s at %s would be taken for names below it that another namespace holds in zone %s (S4.7; %s)", come.Type, p.fqdn, z.FQDN(), hint)
-	}
-	return nil
+	return r.holdsElsewhereBelow(holding, z.View, at, ns)
 }
 
 // hostsBelow reports whether a name server or a mail host of the zone is among the
@@ -343,10 +352,17 @@ func (r *reading) hostsBelow(z *Zone, holding *Holding, ns string, below func(na
 	if slices.ContainsFunc(z.MadeNames, below) {
 		return true, true
 	}
+	return r.anotherHolds(z, holding.named(z), ns, below)
+}
+
+// anotherHolds reports whether ns does not hold one of the names that are the zone's own
+// namespace's while no record holds them, among those that below tells. known false:
+// facts are needed.
+func (r *reading) anotherHolds(z *Zone, names []name.Rel, ns string, below func(name.Rel) bool) (another, known bool) {
 	var ks []Key
-	for _, host := range holding.named(z) {
-		if below(host) {
-			ks = append(ks, HoldersKey(z.UID, host))
+	for _, n := range names {
+		if below(n) {
+			ks = append(ks, HoldersKey(z.UID, n))
 		}
 	}
 	if !r.all(ks) {
@@ -354,9 +370,9 @@ func (r *reading) hostsBelow(z *Zone, holding *Holding, ns string, below func(na
 	}
 	for _, k := range ks {
 		h, _ := get[Holders](r, k)
-		hosts = hosts || h.Holder() != ns
+		another = another || h.Holder() != ns
 	}
-	return hosts, true
+	return another, true
 }
 
 // holdsElsewhereBelow reports whether a standing cascade brings records here that

@@ -26,7 +26,7 @@ func (w *world) holderTwin(z *law.Zone, r *law.Record, fqdn name.Name) (refused,
 	base, wild := baseName(owner), fqdn.IsWildcard()
 
 	// The rules that allow it (S4.1 to S4.4), and what they name literally (S4.7).
-	var plain, shared, underscore, literal bool
+	var plain, shared, underscore, meant bool
 	for _, rule := range z.Rules {
 		if len(rule.Namespaces) > 0 && !slices.Contains(rule.Namespaces, r.Namespace) {
 			continue
@@ -40,7 +40,7 @@ func (w *world) holderTwin(z *law.Zone, r *law.Record, fqdn name.Name) (refused,
 			}
 			named, label := to.Pattern.Names(fqdn, z.FQDN()), to.Pattern.NamesUnderscore(fqdn, z.FQDN())
 			plain = plain || !to.Shared && !label
-			shared, underscore, literal = shared || to.Shared, underscore || label, literal || named || label
+			shared, underscore, meant = shared || to.Shared, underscore || label, meant || label || wild && named
 		}
 	}
 	if !plain && !shared && !underscore {
@@ -62,7 +62,7 @@ func (w *world) holderTwin(z *law.Zone, r *law.Record, fqdn name.Name) (refused,
 	if slices.Contains(z.MadeNames, owner) {
 		return true, true // S6.2
 	}
-	if literal {
+	if meant {
 		return false, true
 	}
 	hostBelow := slices.ContainsFunc(t.hosts(), func(host name.Rel) bool {
@@ -72,7 +72,7 @@ func (w *world) holderTwin(z *law.Zone, r *law.Record, fqdn name.Name) (refused,
 	if up, _ := owner.Parent(); wild && up == base && hostBelow {
 		return true, true // S6.2: a wildcard above what the apex names
 	}
-	if owner == base && r.Type != rdata.CAA || owner != base && r.Type != rdata.TXT && r.Type != rdata.CNAME {
+	if owner == base && r.Type != rdata.CAA && r.Type != rdata.CNAME || owner != base && r.Type != rdata.TXT && r.Type != rdata.CNAME {
 		return false, true
 	}
 	since := uint64(math.MaxUint64)
@@ -84,7 +84,28 @@ func (w *world) holderTwin(z *law.Zone, r *law.Record, fqdn name.Name) (refused,
 			return true, true // S4.7: taken for the names below, too
 		}
 	}
-	return hostBelow, true
+	return hostBelow || t.listedBelow(base, r.Namespace), true
+}
+
+// listedBelow: a shared rule lists a name below base, and ns does not hold it.
+func (t *tenancy) listedBelow(base name.Rel, ns string) bool {
+	for _, rule := range t.zone.Rules {
+		for _, to := range rule.Records {
+			if !to.Shared || strings.Contains(to.Text, "*") {
+				continue
+			}
+			at, err := name.ParseIn(to.Text, t.zone.FQDN())
+			if err != nil {
+				continue
+			}
+			if n, ok := at.Rel(t.zone.FQDN()); ok && n != base && under(base, n) {
+				if first, _ := t.first(n); first != ns {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 // tenancy is who has what in a zone.

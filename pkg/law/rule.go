@@ -107,18 +107,29 @@ func (z *Zone) grants(n name.Name, t rdata.Type, namespace string) []grant {
 // listsShared reports whether a rule with shared: true lists a name literally: then
 // several are meant to feed it, and nobody becomes its holder by a wider rule (S4.6).
 func (z *Zone) listsShared(owner name.Rel) bool {
+	at, err := owner.In(z.FQDN())
+	return err == nil && slices.ContainsFunc(z.Rules, func(r Rule) bool {
+		return slices.ContainsFunc(r.Records, func(rr RecordRule) bool { return rr.Shared && rr.Pattern.Names(at, z.FQDN()) })
+	})
+}
+
+// listed are the names that rules with shared: true list literally (S4.6).
+func (z *Zone) listed() []name.Rel {
+	var out []name.Rel
 	for i := range z.Rules {
 		for j := range z.Rules[i].Records {
 			rr := &z.Rules[i].Records[j]
 			if !rr.Shared {
 				continue
 			}
-			if at, err := owner.In(z.FQDN()); err == nil && rr.Pattern.Names(at, z.FQDN()) {
-				return true
+			if n, ok := rr.Pattern.Only(z.FQDN()); ok {
+				if rel, ok := n.Rel(z.FQDN()); ok {
+					out = append(out, rel)
+				}
 			}
 		}
 	}
-	return false
+	return out
 }
 
 // DelegatesZone reports whether a rule of z allows the namespace a zone named n (S3.1).
@@ -176,8 +187,9 @@ type admitted struct {
 	admission Admission
 	// text of the pattern that lets it in.
 	text string
-	// literal: a rule that allows it names the name, the wildcard or the underscore label literally.
-	literal bool
+	// meant: a rule that allows it names the underscore label or the wildcard literally, so
+	// that it may speak for names below (S4.7).
+	meant bool
 }
 
 // admit decides whether a namespace may put a record at a name (S4.5–S4.7); c says
@@ -196,13 +208,13 @@ func (z *Zone) admit(n name.Name, owner name.Rel, t rdata.Type, namespace string
 			return admitted{}, forbidden(ReasonDelegationWithdrawn, "zone %s does not delegate the wildcard %s to namespace %q (its owner can add a delegation with pattern %q for this one namespace, or with shared: true)", z.FQDN(), n, namespace, patternFor(owner))
 		}
 	}
-	literal := slices.ContainsFunc(grants, func(g grant) bool { return g.literal || g.underscore })
+	meant := slices.ContainsFunc(grants, func(g grant) bool { return g.underscore || g.literal && isWildcard(owner) })
 	by := func(a Admission, allows func(grant) bool) (admitted, bool) {
 		i := slices.IndexFunc(grants, allows)
 		if i < 0 {
 			return admitted{}, false
 		}
-		return admitted{admission: a, text: grants[i].text, literal: literal}, true
+		return admitted{admission: a, text: grants[i].text, meant: meant}, true
 	}
 	free := c.namespace == "" || c.namespace == namespace
 	if a, ok := by(AdmittedPlain, func(g grant) bool { return !g.shared && !g.underscore && (free || c.yields && g.literal) }); ok {

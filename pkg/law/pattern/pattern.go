@@ -114,6 +114,15 @@ func (p Pattern) Names(n, zone name.Name) bool {
 	return true
 }
 
+// Only is the one name of the zone that p matches where it has no "*".
+func (p Pattern) Only(zone name.Name) (name.Name, bool) {
+	if p.star || p.IsZero() || zone.IsZero() {
+		return name.Name{}, false
+	}
+	n, err := name.ParseIn(p.text, zone)
+	return n, err == nil && p.Match(n, zone)
+}
+
 // What a comparison found out about the labels that begin with "_".
 type underscores int
 

@@ -461,3 +461,24 @@ func BenchmarkMatch(b *testing.B) {
 		})
 	}
 }
+
+// A pattern without "*" is the one name that it matches (S4.6).
+func TestOnly_S4_6(t *testing.T) {
+	zone, _ := name.Parse("example.org.")
+	for text, want := range map[string]string{
+		"a.b": "a.b.example.org.", "@": "example.org.", "a.@": "a.example.org.", "WWW": "www.example.org.", "www.example.org.": "www.example.org.",
+		"_dmarc.b": "_dmarc.b.example.org.", "*.b": "", "a*": "", "a.*": "", "www.other.org.": "",
+	} {
+		p, err := Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, ok := p.Only(zone)
+		if ok != (want != "") || ok && n.String() != want {
+			t.Errorf("%q matches only %v, %v; not %q", text, n, ok, want)
+		}
+		if ok && !p.Names(n, zone) {
+			t.Errorf("%q does not name %s", text, n)
+		}
+	}
+}
