@@ -15,9 +15,9 @@ import (
 // zone is; nobody asks for anything, so it is never refused.
 type ParentAsk struct {
 	Zone *Zone
-	// WasDelegated says that the Delegated condition is True now.
-	WasDelegated bool
-	Now          time.Time
+	// Says is the message of its condition Delegated now.
+	Says string
+	Now  time.Time
 }
 
 // nobody is what a zone follows that followed one which ended (S3.4).
@@ -65,7 +65,7 @@ func decideParent(d *reading, ask ParentAsk) *Plan {
 	same := h.Follows == holding.Follows && h.ExternalCut == holding.ExternalCut && (h.Parent == nil) == (holding.Parent == nil) && (h.Parent == nil || h.Parent.UID == holding.Parent.UID) && h.Withdrawn == holding.Withdrawn
 	if same {
 		// The parent stays; only what is said of a zone without one may differ.
-		if h.Parent != nil || h.Withdrawn != nil || ask.WasDelegated == (cond.Reason == ReasonStandalone || cond.Reason == ReasonDelegated) {
+		if h.Parent != nil || h.Withdrawn != nil || ask.Says == cond.Message {
 			return plan
 		}
 		plan.Zone = &ZoneChange{Zone: z, Holding: holding, Delegated: cond}

@@ -276,9 +276,12 @@ func (w *world) reparent(scan law.Scan) {
 
 func (w *world) decideParent(z *zoneObject) law.Outcome {
 	zone := *z.zone
-	was := z.delegated != nil && (z.delegated.Reason == law.ReasonStandalone || z.delegated.Reason == law.ReasonDelegated)
+	var says string
+	if z.delegated != nil {
+		says = z.delegated.Message
+	}
 	return w.decide(func(s *law.Seen) law.Outcome {
-		return law.DecideParent(s, law.ParentAsk{Zone: &zone, WasDelegated: was, Now: w.now})
+		return law.DecideParent(s, law.ParentAsk{Zone: &zone, Says: says, Now: w.now})
 	})
 }
 

@@ -528,7 +528,10 @@ func (l *Ledger) reparent(ctx context.Context, s *standing, scan law.Scan) error
 				return err
 			}
 			cond := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionDelegated)
-			ask := law.ParentAsk{Zone: z, WasDelegated: cond != nil && (cond.Reason == law.ReasonStandalone || cond.Reason == law.ReasonDelegated), Now: l.now()}
+			ask := law.ParentAsk{Zone: z, Now: l.now()}
+			if cond != nil {
+				ask.Says = cond.Message
+			}
 			out, tx, err := l.writeZone(ctx, o, mod, s, func(seen *law.Seen) law.Outcome { return law.DecideParent(seen, ask) })
 			if err != nil {
 				return err

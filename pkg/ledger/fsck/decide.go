@@ -181,10 +181,13 @@ func (c *check) checkPending(z *zone) {
 
 func (c *check) checkParent(z *zone) {
 	cond := meta.FindStatusCondition(z.status.Conditions, v1alpha1.ConditionDelegated)
-	ask := law.ParentAsk{Zone: z.Zone, WasDelegated: cond != nil && (cond.Reason == law.ReasonStandalone || cond.Reason == law.ReasonDelegated)}
-	out, ok := c.ask(func(seen *law.Seen) law.Outcome { return law.DecideParent(seen, ask) })
-	if ok && out.Plan != nil && out.Plan.Zone == nil {
-		return
+	out, ok := c.ask(func(seen *law.Seen) law.Outcome { return law.DecideParent(seen, law.ParentAsk{Zone: z.Zone}) })
+	if ok && out.Plan != nil {
+		n := out.Plan.Zone
+		// An earlier version may have worded the condition otherwise.
+		if n == nil || len(out.Plan.Writes) == 0 && cond != nil && n.Delegated.Status == string(cond.Status) {
+			return
+		}
 	}
 	want := "facts that fit each other"
 	if ok && out.Plan != nil {
