@@ -48,7 +48,8 @@ func (d *decided) paidAlone(ctx context.Context) context.Context {
 }
 
 // Metered tells charge how many octets of keys and values each transaction through kv has put into etcd, by the namespace that it
-// was written for. What was not committed, or changed nothing, is not told; what etcd has not answered is.
+// was written for. What was not committed, or changed nothing, is not told; what etcd has not answered is. What it answers counts
+// likewise beyond freeOctets.
 func Metered(kv clientv3.KV, charge func(namespace string, octets int)) clientv3.KV {
 	return metered{kv, charge}
 }
@@ -96,7 +97,14 @@ func (t *meteredTxn) Else(ops ...clientv3.Op) clientv3.Txn {
 
 func (t *meteredTxn) Commit() (*clientv3.TxnResponse, error) {
 	r, err := t.Txn.Commit()
-	if t.octets == 0 || err == nil && !r.Succeeded {
+	octets := t.octets
+	if err == nil {
+		if !r.Succeeded {
+			octets = 0
+		}
+		octets += max(0, answered(r)-freeOctets)
+	}
+	if octets == 0 {
 		return r, err
 	}
 	total := 0
@@ -104,7 +112,21 @@ func (t *meteredTxn) Commit() (*clientv3.TxnResponse, error) {
 		total += p.weight
 	}
 	for _, p := range t.payers {
-		t.charge(p.namespace, int(int64(t.octets)*int64(p.weight)/int64(total)))
+		t.charge(p.namespace, int(int64(octets)*int64(p.weight)/int64(total)))
 	}
 	return r, err
+}
+
+// freeOctets are what etcd may answer to one transaction without charge. Most decisions read less; what reads all names below one
+// (S4.7) may read megabytes, and takes as much of the processor as a write of them.
+const freeOctets = 64 << 10
+
+// answered is how many octets of keys and values etcd has sent.
+func answered(r *clientv3.TxnResponse) (octets int) {
+	for _, x := range r.Responses {
+		for _, kv := range x.GetResponseRange().GetKvs() {
+			octets += len(kv.Key) + len(kv.Value)
+		}
+	}
+	return octets
 }

@@ -68,7 +68,8 @@ func TestRace_holdersAboveAndBelow_I5(t *testing.T) {
 func TestHolders_manyBelow_S4_7(t *testing.T) {
 	t.Parallel()
 	st := store.New(t, store.Unchecked) // the names are put there without their records
-	s := st.Server()
+	var b bill
+	s := st.Server(metered(&b))
 	store.Must(s.CreateZone(store.Zone("platform", "top", "example.org.", store.Allow("victim", "*"), store.Allow("attacker", "*"))))
 	record := func(ns, name, domain, kind, value string) error {
 		_, err := s.CreateRecord(t.Context(), store.Record(ns, name, domain, kind, value))
@@ -94,8 +95,12 @@ func TestHolders_manyBelow_S4_7(t *testing.T) {
 			store.Must(client.Txn(t.Context()).Then(puts...).Commit())
 		}
 	}
+	b.take()
 	if err := record("victim", "challenge", "_acme-challenge.www.example.org.", "TXT", "token"); err != nil {
 		t.Errorf("the holder of a name with 1,501 below it: %v", err)
+	}
+	if of := b.take(); of["victim"] < 32<<10 { // S9.2
+		t.Errorf("what it read of them is charged as %v", of)
 	}
 	if err := record("attacker", "big", "big.example.org.", "A", "192.0.2.2"); err != nil {
 		t.Fatal(err)

@@ -29,7 +29,7 @@ func (l *Ledger) PreviewRecord(ctx context.Context, before, after *v1alpha1.Reco
 		return err
 	}
 	w := &write{resource: "records", name: ask.Name, key: l.layout.Record(ask.Namespace, ask.Name), ask: func(seen *law.Seen) law.Outcome { return law.DecideRecord(seen, ask) }}
-	out, err := l.preview(ctx, w)
+	out, err := l.preview(paidBy(ctx, payer{ask.Namespace, 1}), w)
 	if err != nil {
 		return err
 	}
