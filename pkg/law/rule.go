@@ -142,6 +142,11 @@ func (z *Zone) namesZone(n name.Name, namespace string) bool {
 	return z.zoneRule(namespace, func(p pattern.Pattern) bool { return p.Names(n, z.FQDN()) })
 }
 
+// namesUnderscoreZone: one that allows it names its underscore label literally (S4.7).
+func (z *Zone) namesUnderscoreZone(n name.Name, namespace string) bool {
+	return z.zoneRule(namespace, func(p pattern.Pattern) bool { return p.NamesUnderscore(n, z.FQDN()) })
+}
+
 func (z *Zone) zoneRule(namespace string, matches func(pattern.Pattern) bool) bool {
 	return slices.ContainsFunc(z.Rules, func(r Rule) bool { return r.covers(namespace) && slices.ContainsFunc(r.Zones, matches) })
 }

@@ -27,11 +27,13 @@ func (h *Holding) awaiting(owner name.Rel) *Holding {
 
 // letGo is the holding without the marks of zones that may fit when something goes
 // from owner: at or below it names stood in their way, above it a DNAME, the holder
-// of their base name anywhere with the same base, and right above them, or further
-// up, a wildcard (S3.6). false: there are none.
+// of their base name anywhere with the same base, right above them, or further
+// up, a wildcard, and of one at an underscore name what is below its base (S3.6,
+// S4.7). false: there are none.
 func (h *Holding) letGo(owner name.Rel) (*Holding, bool) {
 	matches := func(at name.Rel) bool {
-		return encloses(at, owner) || encloses(owner, at) || Base(at) == Base(owner) || isWildcard(owner) && encloses(Base(owner), at)
+		return encloses(at, owner) || encloses(owner, at) || Base(at) == Base(owner) || isWildcard(owner) && encloses(Base(owner), at) ||
+			at != Base(at) && encloses(Base(at), owner)
 	}
 	if !slices.ContainsFunc(h.Awaited, matches) {
 		return h, false

@@ -375,6 +375,16 @@ func (d *zoneDecision) may(plan *Plan, s *seat) (externalCut bool, refusal *Refu
 		if foreign {
 			return false, forbidden(ReasonNameHeld, "another namespace has names at or below %s in zone %s, which the new zone would take over (S3.6; choose a name of your own)", s.fqdn, p.FQDN())
 		}
+		if s.owner != base && !p.namesUnderscoreZone(s.fqdn, ns) {
+			others, known := d.othersBelow(p, s.parentHolding, base, claimant{namespace: ns, cascade: d.ask.Cascade})
+			if !known {
+				return false, nil
+			}
+			if others {
+				at, _ := base.In(p.FQDN()) // shorter than the zone's name
+				return false, forbidden(ReasonNameHeld, "what the new zone has at %s would be taken for names below %s that another namespace holds in zone %s (S3.6, S4.7; choose a name of your own, or ask the zone's owner for a delegation with zones: [%q])", s.fqdn, at, p.FQDN(), s.owner)
+			}
+		}
 	}
 	o, _ := get[Owner](&d.reading, OwnerKey(p.UID, s.owner))
 	o = s.parentHolding.with(o, s.owner, "")
