@@ -40,7 +40,7 @@ const shrinks = 4
 // allow asks the budgets of the object's namespace. Deletions and what shrinks much always pass, and so does an update that changes
 // nothing: nothing is written then. A status is charged and not counted as stock, so that controllers can say how an object is;
 // its size has its own bound (S5.6). A finalizer of the subresource always passes: a zone that may stand may be delivered. No Role
-// of the namespace gives that subresource (S8.2), so nobody passes the budgets by it.
+// of the namespace gives that subresource (S8.2), so no tenant gets round the budgets by it.
 func (s *Server) allow(ctx context.Context, w asked) error {
 	grows := w.octets(s, w.after)
 	if w.before != nil {

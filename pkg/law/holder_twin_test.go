@@ -108,7 +108,7 @@ func (t *tenancy) listedBelow(base name.Rel, ns string) bool {
 	return false
 }
 
-// tenancy is who has what in a zone.
+// tenancy is what each namespace holds in a zone.
 type tenancy struct {
 	*world
 	zone *law.Zone
@@ -176,7 +176,7 @@ func (t *tenancy) holder(base name.Rel) (namespace string, byRecord bool) {
 			if r.namespace == t.zone.Namespace || r.owner.String() != "*."+up.String() {
 				continue
 			}
-			// It ends where somebody else holds a name: that one exists, with all above it.
+			// It ends where another namespace holds a name: that one exists, with all above it.
 			for n := range t.records {
 				if first, _ := t.first(n); first != r.namespace && under(below, n) {
 					return t.byApex(base)

@@ -121,7 +121,7 @@ func (o *Outdated) AddRecord(record Ref, created int64, at *Adopted) {
 }
 
 // Records are those that were found, zone by zone, in the order in which a cascade decides
-// them anew: those that are refused whatever stands beside them, then who came last first
+// them anew: those that are refused whatever stands beside them, then the last comer first
 // (S2.7), until the others can stand together.
 func (o *Outdated) Records() []OutdatedRecord {
 	out := slices.Clone(o.found)
@@ -133,7 +133,7 @@ func (o *Outdated) Records() []OutdatedRecord {
 	return out
 }
 
-// judge adds who cannot stand together.
+// judge adds the records that cannot stand together.
 func (at *crowd) judge(out []OutdatedRecord) []OutdatedRecord {
 	records := map[rdata.Type]int{}
 	values := map[rdata.Type]map[Digest]int{}

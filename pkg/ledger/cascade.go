@@ -357,8 +357,8 @@ func (l *Ledger) carryOut(ctx context.Context, s *standing) error {
 	}
 }
 
-// tell says of the records that are refused now which no zone has any more. Whoever carries the work
-// out after a crash says it again.
+// tell hands each record that the work has released to Config.Released. After a crash the server that
+// carries the work out hands them over again.
 func (l *Ledger) tell(ctx context.Context, s *standing) error {
 	if l.config.Released == nil {
 		return nil

@@ -297,7 +297,7 @@ func TestJournal_keepsWhatADeliveryNeeds_S8_2(t *testing.T) {
 	}
 }
 
-// S8.2: a provider that is away for ever fills nobody's store: of what it needs so many octets stay, by the size of the zone,
+// S8.2: a provider that is away for ever does not fill the store: of what it needs so many octets stay, by the size of the zone,
 // and the oldest go. A Delivery that cannot be read counts as one that has confirmed nothing.
 func TestJournal_keepsSoMuchForADelivery_S8_2(t *testing.T) {
 	t.Parallel()

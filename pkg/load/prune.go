@@ -298,7 +298,7 @@ func describeRecord(r *v1alpha1.Record) string {
 	return fmt.Sprintf("%s %s (%s/%s)", cmp.Or(r.Status.FQDN, r.Spec.DomainName), r.Spec.Type, r.Namespace, r.Name)
 }
 
-// remove deletes what is left over, each as it was read: who changes one meanwhile keeps it.
+// remove deletes what is left over, each as it was read: one that was changed meanwhile stays.
 func (l *Loader) remove(ctx context.Context, s *scope, left []*v1alpha1.Record) (Result, error) {
 	var mutex sync.Mutex
 	var result Result

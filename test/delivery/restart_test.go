@@ -18,7 +18,7 @@ import (
 )
 
 // S8.2 (attack 5): a provider that cannot list what it has is told what went while nothing was delivered, also by a server
-// that was started since, and after more changes than the journal keeps of a zone that nobody waits for.
+// that was started since, and after more changes than the journal keeps of a zone without Deliveries.
 func TestRestart_withdrawsWhatWentMeanwhile_S8_2(t *testing.T) {
 	dir, h := t.TempDir(), newHook(t)
 	w := startIn(t, dir)

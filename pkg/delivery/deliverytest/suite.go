@@ -190,7 +190,7 @@ func wholeAgain(e *exam) {
 	e.expect(second)
 }
 
-// forgotten: an RRset that went while nobody kept it in mind stays, and that is said (S8.2).
+// forgotten: an RRset that went and that the plan no longer knows stays, and the report says so (S8.2).
 func forgotten(e *exam) {
 	zone := e.Zone(e.T)
 	old := e.set(zone, "old", rdata.A, "192.0.2.2")

@@ -485,7 +485,7 @@ func lastStep(v *vandal, uid string) string {
 	return ""
 }
 
-// Ledger A7: a Zone that cannot be read is one finding. What belongs to it is as it should be, and nobody is told to take it away.
+// Ledger A7: a Zone that cannot be read is one finding. What belongs to it is as it should be, and no finding says to take it away.
 func TestFsck_namesAZoneThatCannotBeReadAndNotWhatBelongsToIt(t *testing.T) {
 	st := store.New(t, store.Unchecked)
 	s := st.Server()
