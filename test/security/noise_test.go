@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -142,9 +143,12 @@ func (t *tenant) noiseElsewhere(test *testing.T, perSecond int) (silence func() 
 	}
 }
 
-// quiet makes a change every now and then and says how long each took.
+// quiet changes one Record, which it makes where a test before has not, each 10 ms and says how long each change took.
 func (t *tenant) quiet(ctx context.Context, test *testing.T, changes int, until time.Time) (took []time.Duration) {
 	test.Helper()
+	if err := t.puts(ctx, "quietvictim-calm", "calm.victim.example.", "TXT", "0"); err != nil && !apierrors.IsAlreadyExists(err) {
+		test.Fatal(err)
+	}
 	for n := 0; n < changes || time.Now().Before(until); n++ {
 		began := time.Now()
 		if _, err := t.records().Patch(ctx, "quietvictim-calm", types.MergePatchType, fmt.Appendf(nil, `{"spec":{"values":["%d"]}}`, time.Now().UnixNano()), metav1.PatchOptions{}); err != nil {
@@ -177,9 +181,6 @@ func TestNoise_aQuietTenantIsServed(t *testing.T) {
 	a := need(t)
 	ctx := within(t, 2*patience+2**noisy)
 	calm, loud := a.tenants[victim], a.tenants[mallory]
-	if err := calm.puts(ctx, "quietvictim-calm", "calm.victim.example.", "TXT", "0"); err != nil {
-		t.Fatal(err)
-	}
 	if err := loud.claim(ctx, "loud", "loud.example."); err != nil {
 		t.Fatal(err)
 	}
