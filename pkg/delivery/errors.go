@@ -57,6 +57,9 @@ type Error struct {
 	Code string
 	// Message is for people: what happened and the next step. It holds no secret and nothing of a foreign answer's body.
 	Message string
+	// Said is what the provider itself says of it, in its own words: printable, short, without a secret. It goes to operators
+	// alone, into the log and the status of a class (S6.7).
+	Said string
 	// Permanent: not tried again before the zone, the class or its credentials change.
 	Permanent bool
 	// RetryAfter is how long the provider wants to be left alone, 0: the usual backoff.

@@ -229,6 +229,15 @@ func foreign(text string, secrets []string) string {
 	return text
 }
 
+// said is what a server wrote into an error.
+func said(refusal *protocol.Error, secrets []string) string {
+	text := refusal.Message
+	if details := string(refusal.Details); len(details) > len("null") {
+		text = strings.TrimSpace(text + " " + details)
+	}
+	return foreign(text, secrets)
+}
+
 // respond reads an answer; no failure for success. spoken: it is one of the protocol. A 404 is a failure like any other.
 func (got answer) respond() (response protocol.Response, spoken bool, failure *delivery.Error) {
 	spoken = json.Unmarshal(got.body, &response) == nil && response.Success != nil
@@ -244,17 +253,15 @@ func (got answer) respond() (response protocol.Response, spoken bool, failure *d
 // judge says what an answer that is no success means. refusal is nil where the answer had none; spoken: the answer was
 // the protocol's.
 func (got answer) judge(refusal *protocol.Error, spoken bool) *delivery.Error {
-	code, said := "", ""
+	code := ""
+	failure := new(delivery.Error)
 	if refusal != nil {
-		code, said = refusal.Code, refusal.Message
+		code, failure.Said = refusal.Code, said(refusal, got.secrets)
 	}
-	failure := &delivery.Error{Code: code}
+	failure.Code = code
 	if !known(code) {
 		// Anybody can write anything there.
 		failure.Code = strconv.Itoa(got.status)
-	}
-	if said != "" {
-		failure.Err = fmt.Errorf("the server says: %s", foreign(said, got.secrets))
 	}
 	status := got.status
 	switch {
@@ -273,7 +280,7 @@ func (got answer) judge(refusal *protocol.Error, spoken bool) *delivery.Error {
 	case code == protocol.CodeRateLimited, status == http.StatusTooManyRequests:
 		failure.Reason, failure.WholeClass, failure.RetryAfter = delivery.ReasonRateLimited, true, got.retryAfter()
 		failure.Message = "the server wants fewer requests; lower spec.requestsPerSecond of the class"
-	case spoken && (status == http.StatusNotFound || code == protocol.CodeRecordNotFound):
+	case code == protocol.CodeRecordNotFound, spoken && status == http.StatusNotFound && code != protocol.CodeServerError:
 		failure.Reason = delivery.ReasonZoneNotFound
 		failure.Message = "the server does not find where the record belongs; make the zone at the provider"
 	case spoken && status == http.StatusConflict:
@@ -281,16 +288,16 @@ func (got answer) judge(refusal *protocol.Error, spoken bool) *delivery.Error {
 		failure.Message = "the record cannot stand beside what else the provider has at this name"
 	case code == protocol.CodeInvalidRecord, code == protocol.CodeInvalidDomain, code == protocol.CodeInvalidValue, status == http.StatusBadRequest, status == http.StatusRequestEntityTooLarge:
 		failure.Reason, failure.Permanent = delivery.ReasonValidationFailed, true
-		failure.Message = "the server refuses the record; its log says why. It is asked again when the record or the class changes"
+		failure.Message = "the server refuses the record; the controller's log has what it says. It is asked again when the record or the class changes"
 		if code == protocol.CodeInvalidDomain {
 			failure.Message = "the server refuses the name of the zone or of the record; see that it has the zone. It is asked again when the record or the class changes"
 		}
 	case status/100 == 3:
 		failure.Reason, failure.WholeClass = delivery.ReasonInvalidConfiguration, true
 		failure.Message = "the server redirects, and redirects are not followed; name the final URL in webhook.server"
-	case spoken && status/100 == 2, spoken && status >= 500:
+	case spoken && status/100 == 2, spoken && status >= 500, code == protocol.CodeServerError:
 		failure.Reason, failure.RetryAfter = delivery.ReasonServerError, got.retryAfter()
-		failure.Message = "the server could not do it; its log says why"
+		failure.Message = "the server could not do it; the controller's log has what it says, and its own log may have more"
 	case status/100 == 2:
 		failure.Reason = delivery.ReasonServerError
 		failure.Message = "the server answers what is not the protocol's JSON; see that webhook.server is the URL of a webhook server, with its base path"

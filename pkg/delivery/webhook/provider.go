@@ -6,7 +6,7 @@ package webhook
 import (
 	"context"
 	"encoding/json"
-	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -32,6 +32,8 @@ type Provider struct {
 	extensions []string
 	askedAt    time.Time
 	verified   map[name.Name]delivery.RRsetKey // where Verify ended, of zones that it was not through with
+	// behind are RRsets that failed when they were written last, by zone: those that did not go first. No verdict rests on it.
+	behind map[name.Name]map[delivery.RRsetKey]bool
 }
 
 var _ delivery.Provider = (*Provider)(nil)
@@ -53,15 +55,26 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 	return w.report, err
 }
 
+// writeAll writes what failed when it was written last behind the rest: an attempt may end before it is through.
 func (w *writer) writeAll(ctx context.Context) error {
+	behind := w.provider.areBehind(w.plan.Zone)
 	if w.plan.Changes == nil {
+		var last []delivery.RRset
 		for set := range w.plan.All {
+			if behind[set.Key()] {
+				last = append(last, set)
+			} else if err := w.put(ctx, set, false); err != nil {
+				return err
+			}
+		}
+		for _, set := range last {
 			if err := w.put(ctx, set, false); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
+	var last [][]delivery.Change
 	for at := 0; at < len(w.plan.Changes); {
 		end := at
 		for end < len(w.plan.Changes) && w.plan.Changes[end].After.Name == w.plan.Changes[at].After.Name {
@@ -69,23 +82,61 @@ func (w *writer) writeAll(ctx context.Context) error {
 		}
 		atOneName := w.plan.Changes[at:end]
 		at = end
-		// What goes must go first: a CNAME takes the place of other types, and they its.
-		for _, change := range atOneName {
-			if len(change.After.Data) == 0 {
-				if err := w.remove(ctx, change.After.Key()); err != nil {
-					return err
-				}
+		if slices.ContainsFunc(atOneName, func(change delivery.Change) bool { return behind[change.After.Key()] }) {
+			last = append(last, atOneName)
+		} else if err := w.writeName(ctx, atOneName); err != nil {
+			return err
+		}
+	}
+	for _, atOneName := range last {
+		if err := w.writeName(ctx, atOneName); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeName writes what changed at one name. What goes must go first: a CNAME takes the place of other types, and they its.
+func (w *writer) writeName(ctx context.Context, changes []delivery.Change) error {
+	for _, change := range changes {
+		if len(change.After.Data) == 0 {
+			if err := w.remove(ctx, change.After.Key()); err != nil {
+				return err
 			}
 		}
-		for _, change := range atOneName {
-			if len(change.After.Data) > 0 {
-				if err := w.put(ctx, change.After, len(change.Before.Data) == 0); err != nil {
-					return err
-				}
+	}
+	for _, change := range changes {
+		if len(change.After.Data) > 0 {
+			if err := w.put(ctx, change.After, len(change.Before.Data) == 0); err != nil {
+				return err
 			}
 		}
 	}
 	return nil
+}
+
+// areBehind are the RRsets of a zone to be written last.
+func (p *Provider) areBehind(zone name.Name) map[delivery.RRsetKey]bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return maps.Clone(p.behind[zone])
+}
+
+// putBehind has an RRset written last from now on, or in its place again.
+func (p *Provider) putBehind(zone name.Name, key delivery.RRsetKey, last bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	of := p.behind[zone]
+	switch {
+	case !last:
+		if delete(of, key); len(of) == 0 {
+			delete(p.behind, zone)
+		}
+	case of == nil:
+		p.behind[zone] = map[delivery.RRsetKey]bool{key: true}
+	case len(of) < maxBehind:
+		of[key] = true
+	}
 }
 
 // Withdraw deletes every RRset of the plan. The protocol has no way to tell whose an RRset is that stands there now.
@@ -116,6 +167,9 @@ func (p *Provider) Withdraw(ctx context.Context, plan delivery.Plan, fence deliv
 	}()
 	if err == nil && len(w.report.Failed) == 0 {
 		w.report.Confirmed, w.report.Remains = plan.Serial, plan.Forgotten && !plan.Named
+		p.mu.Lock()
+		delete(p.behind, plan.Zone)
+		p.mu.Unlock()
 	}
 	return w.report, err
 }
@@ -217,7 +271,7 @@ func (p *Provider) ask(ctx context.Context, timeout time.Duration) ([]string, er
 	p.mu.Unlock()
 	if health.Status != protocol.Healthy || got.status/100 != 2 {
 		err := delivery.Errorf(delivery.ReasonServerError, "the server says that it is not healthy")
-		err.Code, err.Err = strconv.Itoa(got.status), fmt.Errorf("the server says: %s: %s", foreign(health.Status, got.secrets), foreign(health.Message, got.secrets))
+		err.Code, err.Said = strconv.Itoa(got.status), foreign(health.Status+": "+health.Message, got.secrets)
 		return health.Features, err
 	}
 	return health.Features, nil

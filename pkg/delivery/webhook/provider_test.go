@@ -191,6 +191,7 @@ func TestProvider_readsAnswers(t *testing.T) {
 		"a bad request":            {status: 400, body: "FOREIGN", reason: delivery.ReasonValidationFailed, code: "400", aside: true, permanent: true},
 		"a conflict":               {status: 409, body: refusal("INVALID_RECORD"), reason: delivery.ReasonConflict, code: "INVALID_RECORD", aside: true},
 		"no such zone":             {status: 404, body: refusal("RECORD_NOT_FOUND"), reason: delivery.ReasonZoneNotFound, code: "RECORD_NOT_FOUND", aside: true},
+		"no zone, and an error":    {status: 404, body: refusal("SERVER_ERROR"), reason: delivery.ReasonServerError, code: "SERVER_ERROR", aside: true},
 		"no such page":             {status: 404, body: "FOREIGN", reason: delivery.ReasonServerError, code: "404"},
 		"not let in":               {status: 401, body: refusal("AUTH_FAILED"), reason: delivery.ReasonAuthenticationFailed, code: "AUTH_FAILED", wholeClass: true},
 		"not let in by a proxy":    {status: 401, body: "FOREIGN", reason: delivery.ReasonAuthenticationFailed, code: "401", wholeClass: true},
@@ -243,8 +244,11 @@ func TestProvider_readsAnswers(t *testing.T) {
 			if text := failure.Error(); strings.Contains(text, "FOREIGN") || strings.Contains(text, secret) || failure.Message == "" {
 				t.Errorf("the message repeats what the server wrote, or is empty: %s", text)
 			}
-			if failure.Err != nil && strings.Contains(failure.Err.Error(), secret) {
-				t.Errorf("the secret would be logged: %v", failure.Err)
+			if failure.Err != nil && strings.Contains(failure.Err.Error(), secret) || strings.Contains(failure.Said, secret) {
+				t.Errorf("the secret would be logged: %v, %s", failure.Err, failure.Said)
+			}
+			if spoken := strings.HasPrefix(c.body, `{"success":false`); spoken && !strings.HasPrefix(failure.Said, "FOREIGN") || !spoken && failure.Said != "" {
+				t.Errorf("said %q", failure.Said)
 			}
 		})
 	}
@@ -286,6 +290,7 @@ func TestProvider_deletesAreDoneWhenNothingIsThere(t *testing.T) {
 		"not there":              {404, `{"success":false,"error":{"code":"RECORD_NOT_FOUND","message":""}}`, true},
 		"not there, and success": {404, `{"success":true}`, true},
 		"no such page":           {404, "404 page not found", false},
+		"an error of its own":    {404, `{"success":false,"error":{"code":"SERVER_ERROR","message":""}}`, false},
 		"some JSON":              {404, `{"error":"not found"}`, false},
 	} {
 		server := serve(t, says(c.status, c.body))
@@ -293,7 +298,11 @@ func TestProvider_deletesAreDoneWhenNothingIsThere(t *testing.T) {
 		if (err == nil && report.Confirmed == 2 && len(report.Failed) == 0) != c.done {
 			t.Errorf("%s: %+v, %v", what, report, err)
 		}
-		if want := []string{"DELETE /records/A/example.com/www"}; !slices.Equal(server.asked(), want) {
+		want := []string{"DELETE /records/A/example.com/www"}
+		if !c.done && !strings.Contains(c.body, "SERVER_ERROR") {
+			want = append(want, "GET /health") // whether it is the record's fault
+		}
+		if !slices.Equal(server.asked(), want) {
 			t.Errorf("%s: %q", what, server.asked())
 		}
 	}
@@ -512,7 +521,7 @@ func TestProvider_healthSaysWhatIsWrong(t *testing.T) {
 		if c.reason == "" && err == nil {
 			continue
 		}
-		if failure := asError(t, err); failure.Reason != c.reason || strings.Contains(failure.Error(), "FOREIGN") {
+		if failure := asError(t, err); failure.Reason != c.reason || strings.Contains(failure.Error(), "FOREIGN") || strings.Contains(c.body, "FOREIGN") && failure.Said != "unhealthy: FOREIGN" {
 			t.Errorf("%s: %v", what, failure)
 		}
 	}

@@ -17,10 +17,17 @@ import (
 	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
 )
 
-// patience is how many RRsets in a row may fail for no fault of their own before the server is left alone: one that
-// chokes on a record must not keep the rest of the zone waiting, and a zone must not wait for every one of its RRsets
-// to time out.
-const patience = 3
+const (
+	// patience is how many RRsets in a row may fail as if for no fault of their own before GET /health is asked whether
+	// it is the server's. Where that is healthy the rest of the zone goes out: nobody holds up another's records by
+	// records that the server chokes on.
+	patience = 3
+	// maxSilent is how many RRsets may time out in one attempt, each as long as the class allows, and maxFailed how many
+	// may fail in one, though the server says that it is healthy.
+	maxSilent, maxFailed = 2 * patience, 256
+	// maxBehind bounds what is remembered of one zone to be written last.
+	maxBehind = 4096
+)
 
 // featureRetry is how often a server is asked for an extension that a record needs.
 const featureRetry = 10 * time.Minute
@@ -34,8 +41,9 @@ type writer struct {
 
 	waiting []item
 	size    int // octets of waiting in a batch
-	streak  int
-	full    *delivery.Error // the quota is used up
+	// streak are the failures in a row since a success or a healthy answer; failed and silent are those of the attempt.
+	streak, failed, silent int
+	full                   *delivery.Error // the quota is used up
 	// refused are the items that the server refused for good so far; helped: others succeeded after one of them.
 	refused []item
 	helped  bool
@@ -221,6 +229,11 @@ func (w *writer) writeBatch(ctx context.Context, items []item) (bool, error) {
 		return false, err
 	}
 	got, err := w.provider.call(ctx, w.plan.CallTimeout, w.fence, http.MethodPost, protocol.BatchPath, body)
+	var none *delivery.Error
+	if errors.As(err, &none) && ctx.Err() == nil && !none.WholeClass && (none.Reason == delivery.ReasonServerUnreachable || none.Reason == delivery.ReasonServerError) {
+		w.silent++
+		return false, nil // One item may be what it chokes on, and alone each gets its own answer.
+	}
 	if err != nil {
 		return false, err
 	}
@@ -231,22 +244,24 @@ func (w *writer) writeBatch(ctx context.Context, items []item) (bool, error) {
 			w.provider.without(protocol.FeatureBatch)
 			return false, nil
 		}
-		if _, _, refusal := got.respond(); refusal != nil && (refusal.WholeClass || refusal.Reason == delivery.ReasonQuotaExceeded) {
+		if _, _, refusal := got.respond(); refusal != nil && (ofClass(refusal) || refusal.Reason == delivery.ReasonQuotaExceeded) {
 			return false, refusal
 		}
 		return false, nil // It is not told which item it is about: alone each gets its own answer.
 	}
+	var ended error
 	for at, result := range response.Results {
 		alone := answer{status: result.Status, header: got.header, secrets: got.secrets}
 		var refusal *delivery.Error
 		if result.Success == nil || !*result.Success || result.Status/100 != 2 {
 			refusal = alone.judge(result.Error, result.Success != nil)
 		}
-		if err := w.settle(items[at], refusal, true); err != nil {
-			return true, err
+		// All are carried out by now: one that ends the attempt takes nothing from those behind it.
+		if err := w.settle(ctx, items[at], refusal, true); err != nil && ended == nil {
+			ended = err
 		}
 	}
-	return true, nil
+	return true, ended
 }
 
 func (w *writer) write(ctx context.Context, i item) error {
@@ -267,30 +282,47 @@ func (w *writer) write(ctx context.Context, i item) error {
 	switch {
 	case err == nil:
 		_, spoken, failure := got.respond()
-		return w.settle(i, failure, spoken)
+		return w.settle(ctx, i, failure, spoken)
 	case errors.As(err, &failure) && ctx.Err() == nil && failure.Reason == delivery.ReasonServerUnreachable && !failure.WholeClass:
 		// Connected to, and then silent: that may be the record's doing.
-		return w.settle(i, failure, true)
+		w.silent++
+		return w.settle(ctx, i, failure, true)
+	case errors.As(err, &failure) && ctx.Err() == nil && failure.Reason == delivery.ReasonServerError && !failure.WholeClass:
+		return w.settle(ctx, i, failure, false)
 	}
 	return err
 }
 
-// settle takes down how an item ended. It returns an error where nothing more is to be asked. spoken: the failure may
-// be the item's own, not that of something that is no webhook server.
-func (w *writer) settle(i item, failure *delivery.Error, spoken bool) error {
+// settle takes down how an item ended. It returns an error where nothing more is to be asked. spoken: the answer was one
+// of the protocol, or there was none.
+func (w *writer) settle(ctx context.Context, i item, failure *delivery.Error, spoken bool) error {
 	switch {
 	case failure == nil, i.request.Operation == protocol.Delete && failure.Reason == delivery.ReasonZoneNotFound:
 		w.streak = 0
+		w.provider.putBehind(w.plan.Zone, i.key, false)
 		w.helped = w.helped || len(w.refused) > 0
 		return nil
 	case i.request.Operation == protocol.Delete && failure.Permanent && (apexNS(w.plan.Zone, i.key) || w.settled[i.key]):
 		// The zone stays at the provider, and so do the name servers that it cannot be without.
 		w.streak = 0
 		return nil
-	case failure.WholeClass, !spoken && !failure.Permanent:
+	case ofClass(failure):
 		return failure
 	}
+	// What has no code of the protocol may come from something in between that looks at what a record says.
+	strange := failure.WholeClass || !spoken && !failure.Permanent
+	if strange && w.streak == 0 && !w.healthy(ctx) {
+		return failure
+	}
+	ofServer := failure
+	if failure.WholeClass {
+		failure = &delivery.Error{
+			Reason: delivery.ReasonValidationFailed, Code: failure.Code, Said: failure.Said, RetryAfter: featureRetry,
+			Message: fmt.Sprintf("HTTP status %s for this record, without a code of the protocol, while the server says that it is healthy; see whether something before the server refuses what the record says", failure.Code),
+		}
+	}
 	w.fail(i.key, failure)
+	w.provider.putBehind(w.plan.Zone, i.key, true)
 	if failure.Permanent {
 		w.refused = append(w.refused, i)
 	}
@@ -298,12 +330,31 @@ func (w *writer) settle(i item, failure *delivery.Error, spoken bool) error {
 		// What is new would be refused as well; what goes and what is replaced takes no room.
 		w.full = failure
 	}
-	if failure.Reason != delivery.ReasonServerError && failure.Reason != delivery.ReasonServerUnreachable {
+	if !strange && failure.Reason != delivery.ReasonServerError && failure.Reason != delivery.ReasonServerUnreachable {
 		w.streak = 0
 		return nil
 	}
-	if w.streak++; w.streak >= patience {
-		return failure
+	w.streak++
+	if w.failed++; w.failed >= maxFailed || w.silent >= maxSilent {
+		return ofServer
 	}
+	if w.streak < patience {
+		return nil
+	}
+	if !w.healthy(ctx) {
+		return ofServer
+	}
+	w.streak = 0
 	return nil
+}
+
+// ofClass: it concerns every zone of the class, whatever was asked.
+func ofClass(failure *delivery.Error) bool {
+	return failure.WholeClass && (known(failure.Code) || failure.Reason == delivery.ReasonRateLimited)
+}
+
+// healthy: GET /health says that failures are those of RRsets and not the server's.
+func (w *writer) healthy(ctx context.Context) bool {
+	_, err := w.provider.ask(ctx, w.plan.CallTimeout)
+	return err == nil
 }

@@ -80,9 +80,9 @@ func TestProvider_setsAsideWhatTheServerChokesOn(t *testing.T) {
 	if want := []string{"poison ServerError", "d ServerError", "e ServerError"}; err != nil || report.Confirmed != 2 || !slices.Equal(failedNames(report), want) {
 		t.Errorf("%+v, %v", report, err)
 	}
-	server := serve(t, choosy("", sick("poison", "c", "d", "e")))
+	server := serve(t, unwell(choosy("", sick("poison", "c", "d", "e"))))
 	report, err = connect(t, server.URL, nil).Deliver(t.Context(), planOf(sets...), open)
-	if asError(t, err).Reason != delivery.ReasonServerError || report.Confirmed != 0 || len(server.asked()) != 1+4 {
+	if asError(t, err).Reason != delivery.ReasonServerError || report.Confirmed != 0 || len(server.asked()) != 1+4+1 {
 		t.Errorf("%+v, %v, %q", report, err, server.asked())
 	}
 	// One that makes it silent is set aside too.
@@ -95,6 +95,132 @@ func TestProvider_setsAsideWhatTheServerChokesOn(t *testing.T) {
 	report, err = connect(t, server.URL, func(c *webhook.Config) { c.Timeout = 100 * time.Millisecond }).Deliver(t.Context(), planOf(sets...), open)
 	if want := []string{"poison ServerUnreachable"}; err != nil || report.Confirmed != 2 || !slices.Equal(failedNames(report), want) {
 		t.Errorf("%+v, %v", report, err)
+	}
+}
+
+// unwell says that it is not healthy.
+func unwell(answer http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, request *http.Request) {
+		if request.URL.Path == "/health" {
+			says(503, `{"status":"unhealthy"}`)(w, request)
+			return
+		}
+		answer(w, request)
+	}
+}
+
+// Attack 8: nobody holds up another's records by records that the server, or something before it, chokes on. What stands in
+// front in the canonical order is tried, and the neighbour's www goes out in the same attempt.
+func TestProvider_isHeldUpByNobodysRecords(t *testing.T) {
+	var sets []delivery.RRset
+	for n := range 40 {
+		sets = append(sets, set(fmt.Sprintf("%02d", n), rdata.TXT, `"poison"`))
+	}
+	sets = append(sets, set("www", rdata.A, "192.0.2.1"))
+	const slow = 300 * time.Millisecond
+	for what, c := range map[string]struct {
+		status int
+		body   string
+		pause  time.Duration
+		most   int // poisonous records
+		reason delivery.Reason
+	}{
+		"a server error":                  {status: 500, body: `{"success":false,"error":{"code":"SERVER_ERROR","message":"x"}}`, most: 40, reason: delivery.ReasonServerError},
+		"a code of its own":               {status: 403, body: `{"success":false,"error":{"code":"BLOCKED","message":"x"}}`, most: 40, reason: delivery.ReasonValidationFailed},
+		"forbidden by a firewall":         {status: 403, body: "<html>", most: 40, reason: delivery.ReasonValidationFailed},
+		"401 of a proxy":                  {status: 401, body: "<html>", most: 40, reason: delivery.ReasonValidationFailed},
+		"redirected by a firewall":        {status: 302, body: "<html>", most: 40, reason: delivery.ReasonValidationFailed},
+		"a firewall's page":               {status: 200, body: "<html>", most: 40, reason: delivery.ReasonServerError},
+		"a gateway that chokes":           {status: 502, body: "<html>", most: 40, reason: delivery.ReasonServerError},
+		"an answer that is much too long": {status: 200, body: strings.Repeat("x", protocol.MaxBody+1), most: 4, reason: delivery.ReasonServerError},
+		"silence":                         {status: 200, body: done, pause: slow, most: 4, reason: delivery.ReasonServerUnreachable},
+	} {
+		for _, features := range []string{"", `,"features":["batch"]`} {
+			t.Run(what+features, func(t *testing.T) {
+				server := serve(t, func(w http.ResponseWriter, request *http.Request) {
+					if request.URL.Path != "/health" {
+						var asked struct {
+							Record     protocol.Record
+							Operations []protocol.Request
+						}
+						json.NewDecoder(request.Body).Decode(&asked)
+						if asked.Record.Type == "TXT" || len(asked.Operations) > 0 {
+							time.Sleep(c.pause)
+							says(c.status, c.body)(w, request)
+							return
+						}
+						says(200, done)(w, request)
+						return
+					}
+					fmt.Fprintf(w, healthy, features)
+				})
+				report, err := connect(t, server.URL, func(config *webhook.Config) {
+					if c.pause > 0 {
+						config.Timeout = c.pause / 3
+					}
+				}).Deliver(t.Context(), planOf(sets[40-c.most:]...), open)
+				if err != nil || report.Confirmed != 2 || len(report.Failed) != c.most {
+					t.Fatalf("%+v, %v", report, err)
+				}
+				if failure := report.Failed[0].Err; failure.Reason != c.reason || failure.WholeClass {
+					t.Errorf("%+v", failure)
+				}
+				requests := server.requests()
+				posts := slices.DeleteFunc(slices.Clone(requests), func(s seen) bool { return s.method != "POST" })
+				if last := posts[len(posts)-1]; !strings.Contains(last.body, `"www"`) {
+					t.Errorf("%s", last.body)
+				}
+				if most := 2*c.most + 4; len(requests) > most {
+					t.Errorf("%d requests for %d records", len(requests), len(sets))
+				}
+			})
+		}
+	}
+}
+
+// An attempt that ends before it is through begins with what has not failed yet the next time, whether the changes are known
+// or the whole zone is written; and it asks for a bounded number.
+func TestProvider_writesLastWhatFailedLast(t *testing.T) {
+	var sets []delivery.RRset
+	for n := range 300 {
+		sets = append(sets, set(fmt.Sprintf("%03d", n), rdata.TXT, `"poison"`))
+	}
+	sets = append(sets, set("www", rdata.A, "192.0.2.1"))
+	choke := func(owner string) (int, string) {
+		if owner == "www" {
+			return 200, done
+		}
+		return 500, `{"success":false,"error":{"code":"SERVER_ERROR","message":"x"}}`
+	}
+	for what, whole := range map[string]bool{"changes": false, "the whole zone": true} {
+		for _, c := range []struct {
+			answer   http.HandlerFunc
+			attempts int
+		}{{choosy("", choke), 2}, {unwell(choosy("", choke)), 101}} {
+			server := serve(t, c.answer)
+			provider := connect(t, server.URL, nil)
+			plan := planOf(sets...)
+			if whole {
+				plan.Changes, plan.All = nil, slices.Values(sets)
+			}
+			arrived := 0
+			for n := 1; arrived == 0 && n <= c.attempts; n++ {
+				if _, err := provider.Deliver(t.Context(), plan, open); asError(t, err).Reason != delivery.ReasonServerError {
+					t.Fatal(err)
+				}
+				if n == 1 && len(server.asked()) > 256+256/3+2 {
+					t.Errorf("%s: %d requests in one attempt", what, len(server.asked()))
+				}
+				for _, request := range server.requests() {
+					if strings.Contains(request.body, `"www"`) {
+						arrived = n
+					}
+				}
+			}
+			if arrived != c.attempts {
+				t.Errorf("%s: the neighbour's record went out in attempt %d, not in %d", what, arrived, c.attempts)
+			}
+		}
 	}
 }
 

@@ -28,6 +28,8 @@ const (
 type Error struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
+	// Details are any JSON that a server adds.
+	Details json.RawMessage `json:"details,omitempty"`
 	// Status is the HTTP status that goes with it, 0: the one of the code.
 	Status int `json:"-"`
 }
