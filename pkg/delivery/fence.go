@@ -180,6 +180,15 @@ func (a *attempt) storing(ctx context.Context) (context.Context, context.CancelF
 	return context.WithTimeout(context.WithoutCancel(ctx), a.loop.config.grace())
 }
 
+// said is what the provider says of an error, in its own words.
+func said(err error) string {
+	var e *Error
+	if errors.As(err, &e) && e != nil {
+		return e.Said
+	}
+	return ""
+}
+
 // call runs a provider's method. When the loop stops, the call that is on its way gets some time to end, so that as little
 // as can be of it arrives later; the fence lets no further one begin.
 func (a *attempt) call(ctx context.Context, method string, f func(context.Context) error) error {
@@ -209,7 +218,7 @@ func (a *attempt) call(ctx context.Context, method string, f func(context.Contex
 	}()
 	err := a.loop.guard(a.spec, method, func() error { return f(running) })
 	if err != nil && !errors.Is(err, ErrCannotList) {
-		a.loop.config.Logger.Info("A provider call failed", "class", a.item.key.Class, "uid", a.item.key.UID, "zone", a.item.state.Zone, "method", method, "err", err, "cause", errors.Unwrap(err))
+		a.loop.config.Logger.Info("A provider call failed", "class", a.item.key.Class, "uid", a.item.key.UID, "zone", a.item.state.Zone, "method", method, "err", err, "cause", errors.Unwrap(err), "said", said(err))
 	}
 	return err
 }

@@ -19,6 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
@@ -231,6 +232,7 @@ func (c *Controller) forget(ctx context.Context, at cache.ObjectName, uid string
 // Observe keeps what the Loop tells and has the zone looked at.
 func (c *Controller) Observe(event delivery.Event) {
 	zone := c.zoneByUID(event.Key.UID)
+	var said []delivery.Failure
 	c.mu.Lock()
 	c.observed[event.Key] = true
 	if event.Outcome == delivery.OutcomeWithdrawn {
@@ -242,6 +244,7 @@ func (c *Controller) Observe(event delivery.Event) {
 		for _, failure := range event.Failed {
 			refused[delivery.RRsetKey{Name: failure.Name, Type: failure.Type}] = failure.Err
 		}
+		said = sayings(event.Failed, c.failures[event.Key])
 		if len(refused) > 0 || event.Outcome != delivery.OutcomeFailed {
 			c.failures[event.Key] = refused
 		}
@@ -250,8 +253,34 @@ func (c *Controller) Observe(event delivery.Event) {
 	if zone == nil {
 		return
 	}
+	for n, failure := range said {
+		if n == maxSayings {
+			klog.Background().Info("A provider refuses more RRsets of the zone, with words of its own", "class", event.Key.Class, "namespace", zone.Namespace, "zone", zone.Name, "more", len(said)-n)
+			break
+		}
+		klog.Background().Info("A provider refuses an RRset", "class", event.Key.Class, "namespace", zone.Namespace, "zone", zone.Name,
+			"rrset", delivery.RRsetKey{Name: failure.Name, Type: failure.Type}.String(), "reason", failure.Err.Reason, "code", failure.Err.Code, "said", failure.Err.Said)
+	}
 	c.queue.Add(task{zoneTask, zone.Namespace, zone.Name})
 	c.announce(zone, event)
+}
+
+// maxSayings bounds the lines that one attempt writes into the log.
+const maxSayings = 20
+
+// sayings are the failures of which the provider says something that it did not say of them before: what it says goes into
+// the log alone (S6.7), once.
+func sayings(failed []delivery.Failure, before map[delivery.RRsetKey]*delivery.Error) []delivery.Failure {
+	var fresh []delivery.Failure
+	for _, failure := range failed {
+		if failure.Err == nil || failure.Err.Said == "" {
+			continue
+		}
+		if last := before[delivery.RRsetKey{Name: failure.Name, Type: failure.Type}]; last == nil || last.Said != failure.Err.Said {
+			fresh = append(fresh, failure)
+		}
+	}
+	return fresh
 }
 
 // judgement is what a Zone's Ready says.

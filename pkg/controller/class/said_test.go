@@ -1,0 +1,67 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package class
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/klog/v2"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/generated/clientset/versioned/fake"
+	"kubi.zone/kubizone/pkg/generated/informers/externalversions"
+	"kubi.zone/kubizone/pkg/zoneview"
+)
+
+// S6.7: what a provider says of an RRset is in the log of the controller, without a higher verbosity, once; and neither in the
+// Ready of the Record nor in the Delivery, which tenants read.
+func TestObserve_logsWhatTheProviderSays_S6_7(t *testing.T) {
+	var log bytes.Buffer
+	klog.LogToStderr(false)
+	klog.SetOutput(&log)
+	t.Cleanup(func() { klog.SetOutput(bytes.NewBuffer(nil)); klog.LogToStderr(true) })
+	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "z", UID: "u"}}
+	client := fake.NewClientset(zone)
+	c, err := New(Config{Identity: "me", Client: client, Informers: externalversions.NewSharedInformerFactory(client, 0), Views: zoneview.NewSet(zoneview.Config{}), Secrets: noSecrets{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.zones.GetStore().Add(zone); err != nil {
+		t.Fatal(err)
+	}
+	refused := func(said string) delivery.Event {
+		e := &delivery.Error{Reason: delivery.ReasonValidationFailed, Message: "the server refuses the record", Said: said}
+		state := begun()
+		state.Error, state.Ready = &delivery.StateError{Reason: e.Reason, Message: e.Message}, delivery.Condition{Status: delivery.False, Reason: e.Reason, Message: e.Message}
+		return delivery.Event{
+			Key: delivery.Key{UID: "u", Class: "main"}, Outcome: delivery.OutcomeDelivered, State: state,
+			Failed: []delivery.Failure{{Name: name.MustParse("www.example.org."), Type: rdata.A, Err: e}},
+		}
+	}
+	for _, said := range []string{"zone 7 is locked", "zone 7 is locked", "zone 8 is locked"} {
+		c.Observe(refused(said))
+	}
+	klog.Flush()
+	text := log.String()
+	if strings.Count(text, "zone 7 is locked") != 1 || strings.Count(text, "zone 8 is locked") != 1 || !strings.Contains(text, "www.example.org. A") {
+		t.Errorf("the log:\n%s", text)
+	}
+	event := refused("zone 8 is locked")
+	record := &v1alpha1.Record{Spec: v1alpha1.RecordSpec{Type: "A"}, Status: v1alpha1.RecordStatus{FQDN: "www.example.org.", Serial: 6}}
+	j, last, _ := recordJudgement(record, c.standing("u", inForce{classes: []string{"main"}}))
+	status, err := json.Marshal(statusFor("main", event.State, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all := j.message + last + string(status); strings.Contains(all, "locked") || !strings.Contains(j.message, "the server refuses the record") {
+		t.Errorf("%+v, %s, %s", j, last, status)
+	}
+}
