@@ -104,12 +104,12 @@ func (d *recordDecision) meets(z *Zone, p *place, come *Contribution, others *Ow
 // warnOfHosts warns where the apex names a host that another namespace holds: that
 // one says where it leads (S6.2).
 func (d *recordDecision) warnOfHosts(z *Zone, holding *Holding, p *place, come *Contribution, plan *Plan) {
-	if d.ask.Cascade || !come.Owner.IsApex() || come.Type != rdata.NS && come.Type != rdata.MX {
+	if d.ask.Cascade || !come.Owner.IsApex() || !NamesHosts(come.Type) {
 		return
 	}
-	list := Holding{ApexNS: texts(come.Values)}
-	if come.Type == rdata.MX {
-		list = Holding{ApexMX: list.ApexNS}
+	var list Holding
+	for _, v := range come.Values {
+		list.ApexHosts = append(list.ApexHosts, v.Host())
 	}
 	hosts := list.named(z)
 	var ks []Key
@@ -129,14 +129,6 @@ func (d *recordDecision) warnOfHosts(z *Zone, holding *Holding, p *place, come *
 			plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s at %s names %s, which another namespace holds: it stays with that one (S6.2)", come.Type, p.fqdn, at))
 		}
 	}
-}
-
-func texts(values []rdata.Value) []string {
-	out := make([]string, len(values))
-	for i, v := range values {
-		out[i] = v.Text
-	}
-	return out
 }
 
 // stands: a cascade decides a record anew that has its name and type in the zone.

@@ -237,22 +237,23 @@ func HoldsBelow(own, ns string, a Admission, owner name.Rel) (up name.Rel, ok bo
 	return up, ok && up == Base(owner)
 }
 
-// named are the hosts below the apex that NS and MX records of the apex name: they
-// answer for the zone, or get its mail (S6.2).
+// named are the hosts below the apex that NS, MX, SVCB and HTTPS records of the apex
+// name: they answer for the zone, get its mail, or serve at its name (S6.2).
 func (h *Holding) named(z *Zone) []name.Rel {
 	var out []name.Rel
-	targets := func(t rdata.Type, values []string) {
-		for _, text := range values {
-			if n, ok := (rdata.Value{Type: t, Text: text}).Target(z.FQDN()); ok {
-				if rel, ok := n.Rel(z.FQDN()); ok && !rel.IsApex() && !slices.Contains(out, rel) {
-					out = append(out, rel)
-				}
+	for _, text := range slices.Concat(h.ApexNS, h.ApexHosts) {
+		if n, err := name.ParseIn(text, z.FQDN()); err == nil {
+			if rel, ok := n.Rel(z.FQDN()); ok && !rel.IsApex() && !slices.Contains(out, rel) {
+				out = append(out, rel)
 			}
 		}
 	}
-	targets(rdata.NS, h.ApexNS)
-	targets(rdata.MX, h.ApexMX)
 	return out
+}
+
+// NamesHosts: records of the type at the apex make the hosts that they name the zone's (S6.2).
+func NamesHosts(t rdata.Type) bool {
+	return t == rdata.NS || t == rdata.MX || t == rdata.SVCB || t == rdata.HTTPS
 }
 
 // unnamed are the hosts that the apex names by h and does no longer by after.
@@ -278,8 +279,8 @@ func speaksBelow(owner name.Rel, t rdata.Type) bool {
 
 // speaksForOthers refuses a namespace other than the zone's own what would be
 // taken for names below that another one holds, unless it held the base name
-// before them (S4.7); and a wildcard that would answer for a name server or a mail
-// host of the zone. A cascade does not ask it of what stands.
+// before them (S4.7); and a wildcard that would answer for a host that the zone or
+// its apex names. A cascade does not ask it of what stands.
 func (d *recordDecision) speaksForOthers(z *Zone, holding *Holding, p *place, come *Contribution) *Refusal {
 	ns, base := d.ask.Namespace, Base(come.Owner)
 	if d.stands(z, come) {
@@ -288,7 +289,7 @@ func (d *recordDecision) speaksForOthers(z *Zone, holding *Holding, p *place, co
 	if isWildcard(come.Owner) && wildcardBelow(base) == come.Owner {
 		hosts, known := d.hostsBelow(z, holding, ns, strictlyBelow(base))
 		if known && hosts {
-			return forbidden(ReasonNameHeld, "the wildcard %s would answer for a name server or a mail host of zone %s, which is the zone's own namespace's (S6.2; that namespace can write it, or add a delegation with the pattern %q)", p.fqdn, z.FQDN(), come.Owner)
+			return forbidden(ReasonNameHeld, "the wildcard %s would answer for a host that zone %s or its apex names, which is the zone's own namespace's (S6.2; that namespace can write it, or add a delegation with the pattern %q)", p.fqdn, z.FQDN(), come.Owner)
 		}
 	}
 	if !speaksBelow(come.Owner, come.Type) {
@@ -346,7 +347,7 @@ func (r *reading) othersBelow(z *Zone, holding *Holding, base name.Rel, by claim
 	return r.holdsElsewhereBelow(holding, z.View, at, ns)
 }
 
-// hostsBelow reports whether a name server or a mail host of the zone is among the
+// hostsBelow reports whether a host that the zone or its apex names is among the
 // names that below tells, and ns does not hold it. known false: facts are needed.
 func (r *reading) hostsBelow(z *Zone, holding *Holding, ns string, below func(name.Rel) bool) (hosts, known bool) {
 	if slices.ContainsFunc(z.MadeNames, below) {

@@ -6,7 +6,6 @@ package law
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/law/content"
@@ -41,7 +40,7 @@ func (d *recordDecision) warnOfDots(z *Zone, p *place, come *Contribution, plan 
 	}
 	looked := 0
 	for _, v := range come.Values {
-		text := v.Text[strings.LastIndexByte(v.Text, ' ')+1:]
+		text := v.Host()
 		target, ok := v.Target(z.FQDN())
 		if !ok || name.IsAbsolute(text) {
 			continue

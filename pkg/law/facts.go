@@ -169,9 +169,10 @@ type Holding struct {
 	// ApexNS are the values of the apex NS records as defined, sorted: they make
 	// the cut in the parent, the SOA's mname (S6.3) and Servable.
 	ApexNS []string `json:"apexNS,omitempty"`
-	// ApexMX are the values of the apex MX records, likewise: the hosts that both name
-	// are the zone's own namespace's (S6.2).
-	ApexMX []string `json:"apexMX,omitempty"`
+	// ApexHosts are the hosts that the values of the apex MX, SVCB and HTTPS records
+	// name, as defined and sorted, one for each value: those and ApexNS are the zone's
+	// own namespace's (S6.2).
+	ApexHosts []string `json:"apexHosts,omitempty"`
 	// MinimumConsumed is the spec.minimumSerial that was last used (S6.5).
 	MinimumConsumed *uint32 `json:"minimumConsumed,omitempty"`
 	// Repaired is when (unix seconds) the serial was last raised after a secondary (S6.6), 0 for never.

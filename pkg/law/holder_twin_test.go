@@ -200,11 +200,11 @@ func (t *tenancy) byApex(base name.Rel) (string, bool) {
 	return "", false
 }
 
-// hosts are the names below the apex that NS and MX records there name, with those of the zone's own name servers.
+// hosts are the names below the apex that NS, MX, SVCB and HTTPS records there name, with those of the zone's own name servers.
 func (t *tenancy) hosts() []name.Rel {
 	out := slices.Clone(t.zone.MadeNames)
 	for _, r := range t.world.records {
-		if r.placed.Zone == nil || r.placed.Zone.UID != t.zone.UID || !r.owner(t.zone).IsApex() || r.record.Type != rdata.NS && r.record.Type != rdata.MX {
+		if r.placed.Zone == nil || r.placed.Zone.UID != t.zone.UID || !r.owner(t.zone).IsApex() || !slices.Contains([]rdata.Type{rdata.NS, rdata.MX, rdata.SVCB, rdata.HTTPS}, r.record.Type) {
 			continue
 		}
 		for _, v := range r.record.Values {

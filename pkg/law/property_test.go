@@ -31,7 +31,7 @@ var (
 	someOwnersRelative = []string{"@", "www", "b", "x.b", "*", "*.b", "_acme-challenge.www", "ns1", "_dmarc.b"}
 	somePatterns       = []string{"*", "@", "www", "b", "*.b", "x.b", "_acme-challenge.*", "_dmarc", "example", "*.example", "ns1", "*.example.org.", "*.x.b"}
 	someValues         = []string{"A 192.0.2.1", "A 192.0.2.2", "AAAA 2001:db8::1", "TXT t", "CNAME www", "CNAME x.b", "NS ns1", "NS ns.example.net.", "NS ns1.b.example.org.", "DNAME example.net.",
-		"MX 10 www", "MX 10 www.example.org.", "MX 10 x.b", `CAA 0 issue ";"`, "DS 1 8 2 0000000000000000000000000000000000000000000000000000000000000000"}
+		"MX 10 www", "MX 10 www.example.org.", "MX 10 x.b", "HTTPS 1 x.b", "HTTPS 0 www", "SVCB 2 ns1.example.org. port=53", `CAA 0 issue ";"`, "DS 1 8 2 0000000000000000000000000000000000000000000000000000000000000000"}
 	someTypes = [][]rdata.Type{nil, nil, {rdata.A}, {rdata.A, rdata.AAAA, rdata.TXT, rdata.CNAME, rdata.MX}, {rdata.NS, rdata.DNAME, rdata.DS, rdata.A}}
 )
 
@@ -39,7 +39,7 @@ var (
 func generous() []law.Rule {
 	every, apex := pattern.Pattern{}, pattern.Pattern{}
 	_, _ = every.UnmarshalText([]byte("*")), apex.UnmarshalText([]byte("@"))
-	all := []rdata.Type{rdata.A, rdata.AAAA, rdata.TXT, rdata.CNAME, rdata.CAA, rdata.MX, rdata.NS, rdata.DNAME, rdata.DS}
+	all := []rdata.Type{rdata.A, rdata.AAAA, rdata.TXT, rdata.CNAME, rdata.CAA, rdata.MX, rdata.HTTPS, rdata.SVCB, rdata.NS, rdata.DNAME, rdata.DS}
 	var rules []law.Rule
 	for _, ns := range someNamespaces {
 		rules = append(rules, law.Rule{Namespaces: []string{ns}, Zones: []pattern.Pattern{every}, Records: []law.RecordRule{{Pattern: every, Text: "*", Types: all}, {Pattern: apex, Text: "@", Types: all}}})

@@ -575,7 +575,7 @@ func (d *recordDecision) change(plan *Plan, z *Zone, holding *Holding, p *place,
 			retry = append(retry, Scan{Kind: ScanZones, View: z.View, Name: at(owner)})
 		}
 	}
-	left := z.apexNames(holding, gone, come, after[name.Apex])
+	left := holding.apexNames(gone, come, owners[name.Apex], after[name.Apex])
 	for _, host := range holding.unnamed(z, left) {
 		// It is the zone's no longer: records that wait there, or for what is taken for it, may come.
 		top := host

@@ -27,36 +27,32 @@ const (
 // can make smaller, and of one transaction, which is bounded.
 const MaxNameServerNames = 24
 
-// apexNames is the holding with the NS and MX records that the apex has after a
-// step; the same one when they stay.
-func (z *Zone) apexNames(h *Holding, gone, come *Contribution, apex *Owner) *Holding {
+// apexNames is the holding with the hosts that the apex names after a step, where its
+// owner was before and is after; the same one when they stay.
+func (h *Holding) apexNames(gone, come *Contribution, before, after *Owner) *Holding {
 	out := h
 	for _, c := range []*Contribution{gone, come} {
-		if c == nil || !c.Owner.IsApex() || c.Type != rdata.NS && c.Type != rdata.MX {
+		if c == nil || !c.Owner.IsApex() || !NamesHosts(c.Type) {
 			continue
 		}
 		for _, v := range c.Values {
-			list := &out.ApexNS
-			if c.Type == rdata.MX {
-				list = &out.ApexMX
-			}
-			i, had := slices.BinarySearch(*list, v.Text)
-			has := apex.has(c.Type, DigestOf(v.Text))
-			if has == had {
+			had, has := before.has(v.Type, DigestOf(v.Text)), after.has(v.Type, DigestOf(v.Text))
+			if had == has {
 				continue
 			}
 			if out == h {
 				copied := *h
-				copied.ApexNS, copied.ApexMX = slices.Clone(h.ApexNS), slices.Clone(h.ApexMX)
+				copied.ApexNS, copied.ApexHosts = slices.Clone(h.ApexNS), slices.Clone(h.ApexHosts)
 				out = &copied
-				list = &out.ApexNS
-				if c.Type == rdata.MX {
-					list = &out.ApexMX
-				}
 			}
+			list := &out.ApexHosts
+			if v.Type == rdata.NS {
+				list = &out.ApexNS
+			}
+			i, found := slices.BinarySearch(*list, v.Host())
 			if has {
-				*list = slices.Insert(*list, i, v.Text)
-			} else {
+				*list = slices.Insert(*list, i, v.Host())
+			} else if found {
 				*list = slices.Delete(*list, i, i+1)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
@@ -252,17 +253,20 @@ func ownerValue(x law.OwnerValue) string {
 // journal and S5.5 with it.
 func (w *world) checkContent(z *law.Zone, h *law.Holding, report func(string, ...any)) {
 	sets := w.sets(z)
-	var apexNS, apexMX []string
+	var apexNS, apexHosts []string
 	for _, s := range sets {
 		switch {
 		case s.Owner.IsApex() && s.Type == rdata.NS:
 			apexNS = s.Data
-		case s.Owner.IsApex() && s.Type == rdata.MX:
-			apexMX = s.Data
+		case s.Owner.IsApex() && (s.Type == rdata.MX || s.Type == rdata.SVCB || s.Type == rdata.HTTPS):
+			for _, text := range s.Data {
+				apexHosts = append(apexHosts, strings.Fields(text)[1])
+			}
 		}
 	}
-	if !slices.Equal(apexMX, h.ApexMX) {
-		report("%s: apex MX %v, the holding says %v", z.FQDN(), apexMX, h.ApexMX)
+	slices.Sort(apexHosts)
+	if !slices.Equal(apexHosts, h.ApexHosts) {
+		report("%s: the apex names hosts %v, the holding says %v", z.FQDN(), apexHosts, h.ApexHosts)
 	}
 	if !slices.Equal(apexNS, h.ApexNS) {
 		report("%s: apex NS %v, the holding says %v", z.FQDN(), apexNS, h.ApexNS)

@@ -64,10 +64,11 @@ type migration struct {
 // migrations in order of their numbers, without a gap.
 var migrations = []migration{
 	{Number: namesLeastReader, Name: "config names the least reader, and sealing is said by its keys alone"},
-	{Number: 4, Name: "wildcards and the hosts that the apex names hold names", Run: rebuildHolders},
+	{Number: 4, Name: "wildcards hold names", Run: rebuildHolders},
 	{Number: 5, Name: "zones end after their delegation was withdrawn, and parents count no name server without an address", Run: countGlue},
 	{Number: releasesRefused, Name: "records that an earlier version took in and that are refused now leave their zones", Run: releaseRefused},
 	{Number: countsWithdrawn, Name: "zones whose delegation was withdrawn by an earlier version end too", Run: countWithdrawn},
+	{Number: notesApexHosts, Name: "hosts that the apex names by MX, SVCB and HTTPS are the zone's", Run: noteApexHosts},
 }
 
 // namesLeastReader is the first format in which config has a leastReader.
@@ -146,7 +147,7 @@ func (l *Ledger) migrateLocked(ctx context.Context, s *store) error {
 			continue
 		}
 		klog.FromContext(ctx).Info("Migrating the store", "to", step.Number, "what", step.Name)
-		if m.number = step.Number; step.Run != nil {
+		if m.number, m.unread = step.Number, 0; step.Run != nil {
 			if err := step.Run(ctx, m); err != nil {
 				return fmt.Errorf("ledger: migration %d (%s): %w", step.Number, step.Name, err)
 			}
@@ -163,6 +164,21 @@ type migrating struct {
 	*Ledger
 	number int
 	lock   *concurrency.Mutex
+	unread int
+}
+
+// leaveOut passes over an object that cannot be read, which stops no server from its
+// start, as it stops no cascade (damaged.go). More than maxDamaged in one migration are no
+// damage: the encryption configuration is another one.
+func (m *migrating) leaveOut(ctx context.Context, key string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if m.unread++; m.unread > maxDamaged {
+		return fmt.Errorf("more than %d objects cannot be read: %w", maxDamaged, err)
+	}
+	klog.FromContext(ctx).Error(err, "The migration leaves out an object that cannot be read; run kubizone fsck", "key", key)
+	return nil
 }
 
 // commit sends a transaction that compares the lock too; false: another compare did not hold.

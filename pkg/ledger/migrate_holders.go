@@ -9,53 +9,44 @@ import (
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 
-	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/law"
 )
 
 // rebuildHolders notes what holds names without a record there: wildcards of tenants
-// at the owner above them (S4.6), and the MX records of the apex beside its NS (S6.2).
+// at the owner above them (S4.6). Hosts of the apex are noted by a later migration.
 // Nothing is decided anew: what stands keeps its place, and so nothing is owed.
 func rebuildHolders(ctx context.Context, m *migrating) error {
-	type zone struct {
-		namespace string
-		mx        []string
-	}
-	zones := map[string]*zone{}
+	zones := map[string]string{} // the namespace, by the uid
 	if err := m.each(ctx, m.layout.room("names"), func(kv *mvccpb.KeyValue) error {
 		v, err := decodeFact(law.Key{Kind: law.KindHolding}, kv.Value)
 		if err != nil {
 			return err
 		}
 		h := v.(*law.Holding)
-		zones[h.UID] = &zone{namespace: h.Namespace}
+		zones[h.UID] = h.Namespace
 		return nil
 	}); err != nil {
 		return err
 	}
 	wild := map[law.Key]*law.Owner{}
 	if err := m.each(ctx, m.layout.room("members"), func(kv *mvccpb.KeyValue) error {
-		uid, owner, namespace, object, err := m.layout.memberOf(string(kv.Key))
-		z := zones[uid]
-		if err != nil || z == nil {
+		uid, owner, namespace, _, err := m.layout.memberOf(string(kv.Key))
+		own, there := zones[uid]
+		if err != nil || !there {
 			return err // a removed zone's, which a cascade purges
 		}
 		v, err := decodeFact(law.Key{Kind: law.KindMember}, kv.Value)
 		if err != nil {
 			return err
 		}
-		if up, ok := law.HoldsBelow(z.namespace, namespace, v.(*law.Member).Admission, owner); ok {
+		if up, ok := law.HoldsBelow(own, namespace, v.(*law.Member).Admission, owner); ok {
 			k := law.OwnerKey(uid, up)
 			if wild[k] == nil {
 				wild[k] = &law.Owner{}
 			}
 			wild[k].CountWild(namespace, 1)
 		}
-		if owner.IsApex() {
-			z.mx, err = m.addMX(ctx, z.mx, namespace, object)
-		}
-		return err
+		return nil
 	}); err != nil {
 		return err
 	}
@@ -78,45 +69,7 @@ func rebuildHolders(ctx context.Context, m *migrating) error {
 			return err
 		}
 	}
-	return m.rewrite(ctx, m.layout.room("names"), func(_ string, value []byte) ([]byte, error) {
-		v, err := decodeFact(law.Key{Kind: law.KindHolding}, value)
-		if err != nil {
-			return nil, err
-		}
-		h := v.(*law.Holding)
-		z := zones[h.UID]
-		if z == nil || slices.Equal(h.ApexMX, z.mx) {
-			return value, nil
-		}
-		h.ApexMX = z.mx
-		return encode(h), nil
-	})
-}
-
-// addMX adds the values of a record to those of MX records, where it is one.
-func (m *migrating) addMX(ctx context.Context, values []string, namespace, object string) ([]string, error) {
-	key := m.layout.Record(namespace, object)
-	r, err := m.config.Client.Get(ctx, key)
-	if err != nil || len(r.Kvs) == 0 {
-		return values, err
-	}
-	o := &v1alpha1.Record{}
-	if err := m.config.Records.decode(ctx, key, r.Kvs[0].Value, r.Kvs[0].ModRevision, o); err != nil {
-		return nil, err
-	}
-	if t, err := rdata.ParseType(o.Spec.Type); err != nil || t != rdata.MX {
-		return values, err
-	}
-	record, err := lawRecord(o)
-	if err != nil {
-		return nil, err
-	}
-	for _, v := range record.Values {
-		if i, found := slices.BinarySearch(values, v.Text); !found {
-			values = slices.Insert(values, i, v.Text)
-		}
-	}
-	return values, nil
+	return nil
 }
 
 // amend gives one key, which may be absent, the value that f returns; f may be asked again.

@@ -10,7 +10,6 @@ import (
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/rdata"
@@ -32,24 +31,13 @@ const (
 // lists it again, under another number, and has fsck know that one.
 func releaseRefused(ctx context.Context, m *migrating) error {
 	var outdated law.Outdated
-	unread := 0
-	leaveOut := func(kv *mvccpb.KeyValue, err error) error {
-		if err == nil {
-			return nil
-		}
-		if unread++; unread > maxDamaged {
-			return fmt.Errorf("more than %d objects cannot be read: %w", maxDamaged, err)
-		}
-		klog.FromContext(ctx).Error(err, "The migration leaves out an object that cannot be read; run kubizone fsck", "key", string(kv.Key))
-		return nil
-	}
 	if err := m.each(ctx, m.layout.Objects("zones"), func(kv *mvccpb.KeyValue) error {
 		o := &v1alpha1.Zone{}
 		err := m.config.Zones.decode(ctx, string(kv.Key), kv.Value, kv.ModRevision, o)
 		if err == nil {
 			err = AddZone(&outdated, o)
 		}
-		return leaveOut(kv, err)
+		return m.leaveOut(ctx, string(kv.Key), err)
 	}); err != nil {
 		return err
 	}
@@ -59,7 +47,7 @@ func releaseRefused(ctx context.Context, m *migrating) error {
 		if err == nil {
 			err = AddRecord(&outdated, o)
 		}
-		return leaveOut(kv, err)
+		return m.leaveOut(ctx, string(kv.Key), err)
 	}); err != nil {
 		return err
 	}

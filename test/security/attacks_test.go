@@ -100,7 +100,7 @@ var attacks = []attack{
 	{64, "T", "names and challenges below somebody's wildcard", "403", belowAWildcard, nil},
 	{65, "T", "a name that several feed by a shared rule", "403 but by that rule", sharedName, nil},
 	{66, "T", "CAA, mail policies and challenges above a name of others", "403", aboveOthers, nil},
-	{67, "T", "a name server or mail host that the zone's apex names", "403; a Warning where somebody has it", namedHosts, nil},
+	{67, "T", "a name server, mail host or HTTPS target that the zone's apex names", "403; a Warning where somebody has it", namedHosts, nil},
 	{68, "T", "an address beside another's, in silence", "a Warning", silentJoining, nil},
 	{70, "T", "a child zone whose name servers have no address", "its parent stays Servable and lists none of them", nil, nil},
 	{71, "T", "data of a former zone left at a provider for the next owner of the name", "withdrawn, unless the class allows Retain; no right in a namespace lets it be forgotten", nil, []string{"test/cluster TestStories//classes"}},

@@ -102,7 +102,8 @@ func namedHosts(t *testing.T, a *arena) {
 	a.held(ctx, t, "named.example.")
 	a.puts(ctx, t, platform, "named-ns", "named.example.", "NS", "ns2")
 	a.puts(ctx, t, platform, "named-mx", "named.example.", "MX", "10 mail", "20 mx.dns")
-	hosts := []string{"ns2.named.example. A 192.0.2.66", "mail.named.example. A 192.0.2.66", "_acme-challenge.mail.named.example. TXT token", "*.dns.named.example. A 192.0.2.66",
+	a.puts(ctx, t, platform, "named-https", "named.example.", "HTTPS", "1 pool alpn=h2")
+	hosts := []string{"pool.named.example. A 192.0.2.66", "ns2.named.example. A 192.0.2.66", "mail.named.example. A 192.0.2.66", "_acme-challenge.mail.named.example. TXT token", "*.dns.named.example. A 192.0.2.66",
 		`dns.named.example. CAA 0 issue ";"`}
 	a.tries(ctx, t, "host", hosts...)
 	a.puts(ctx, t, platform, "named-ns2", "ns2.named.example.", "A", "192.0.2.53")

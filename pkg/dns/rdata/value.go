@@ -218,16 +218,25 @@ func (v Value) Pack(origin name.Name) ([]byte, error) {
 	return NewPacker(origin).Append(make([]byte, 0, 32+len(v.Text)), v)
 }
 
-// Target is the host that an NS, CNAME, DNAME, PTR, MX or SRV value names, in
-// a zone named origin; false for other types, and when the name could not be
-// an owner name (S1.4), so nothing in a zone can stand at it.
-func (v Value) Target(origin name.Name) (name.Name, bool) {
+// Host is the host that an NS, CNAME, DNAME, PTR, MX, SRV, SVCB or HTTPS value
+// names, as it is defined; "" for other types.
+func (v Value) Host() string {
 	switch v.Type {
 	case NS, CNAME, DNAME, PTR, MX, SRV:
-	default:
-		return name.Name{}, false
+		return v.Text[strings.LastIndexByte(v.Text, ' ')+1:]
+	case SVCB, HTTPS:
+		_, rest, _ := strings.Cut(v.Text, " ")
+		host, _, _ := strings.Cut(rest, " ")
+		return host
 	}
-	host := v.Text[strings.LastIndexByte(v.Text, ' ')+1:]
+	return ""
+}
+
+// Target is that host in a zone named origin; false where there is none, and
+// when the name could not be an owner name (S1.4), so nothing in a zone can
+// stand at it.
+func (v Value) Target(origin name.Name) (name.Name, bool) {
+	host := v.Host()
 	if host == "" {
 		return name.Name{}, false
 	}

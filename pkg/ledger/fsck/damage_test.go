@@ -175,8 +175,8 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 		{"other apex NS", "S6.2", func(v *vandal) string {
 			return edit(v, v.room("names")+"@/org.example.", func(_ string, h *law.Holding) bool { h.ApexNS = append(h.ApexNS, "zz"); return true })
 		}},
-		{"other apex MX", "S6.2", func(v *vandal) string {
-			return edit(v, v.room("names")+"@/org.example.", func(_ string, h *law.Holding) bool { h.ApexMX = append(h.ApexMX, "10 zz"); return true })
+		{"another host of the apex", "S6.2", func(v *vandal) string {
+			return edit(v, v.room("names")+"@/org.example.", func(_ string, h *law.Holding) bool { h.ApexHosts = append(h.ApexHosts, "zz"); return true })
 		}},
 		{"a withdrawal that is none", "S3.4", func(v *vandal) string {
 			return edit(v, v.room("names")+"@/org.example.dev.", func(_ string, h *law.Holding) bool {

@@ -146,8 +146,14 @@ func (c *check) checkHolding(z *zone) {
 	if ns := z.apexValues(rdata.NS); !slices.Equal(ns, h.ApexNS) {
 		c.damage(key, "S6.2", "apex NS "+strings.Join(h.ApexNS, ", "), "%s", strings.Join(ns, ", "))
 	}
-	if mx := z.apexValues(rdata.MX); !slices.Equal(mx, h.ApexMX) {
-		c.damage(key, "S6.2", "apex MX "+strings.Join(h.ApexMX, ", "), "%s", strings.Join(mx, ", "))
+	var hosts []string
+	for _, t := range []rdata.Type{rdata.MX, rdata.SVCB, rdata.HTTPS} {
+		for _, text := range z.apexValues(t) {
+			hosts = append(hosts, rdata.Value{Type: t, Text: text}.Host())
+		}
+	}
+	if slices.Sort(hosts); !slices.Equal(hosts, h.ApexHosts) {
+		c.damage(key, "S6.2", "hosts of the apex "+strings.Join(h.ApexHosts, ", "), "%s", strings.Join(hosts, ", "))
 	}
 }
 
