@@ -22,6 +22,12 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
+// RRsets of the scene's zone.
+var (
+	www  = delivery.RRsetKey{Name: name.MustParse("www.example.org."), Type: rdata.A}
+	mail = delivery.RRsetKey{Name: name.MustParse("mail.example.org."), Type: rdata.A}
+)
+
 // failing makes every write fail with err, and returns when that was tried.
 func (s *scene) failing(err error) (tries func() []time.Time) {
 	var mu sync.Mutex
@@ -616,4 +622,48 @@ func TestLoop_metrics(t *testing.T) {
 			t.Errorf("the longest lag is %s", metrics.lag)
 		}
 	})
+}
+
+// meanwhile; what is refused anew begins at the beginning.
+func TestLoop_refusedSlowsDown(t *testing.T) {
+	for _, busy := range []bool{false, true} {
+		inScene(t, func(s *scene) {
+			var mu sync.Mutex
+			var tries []time.Time
+			s.memory.Change(func(m *deliverytest.Memory) {
+				m.Refuse = func(set delivery.RRset) *delivery.Error {
+					if set.Key() != mail {
+						return nil
+					}
+					mu.Lock()
+					defer mu.Unlock()
+					tries = append(tries, time.Now())
+					return &delivery.Error{Reason: delivery.ReasonServerError, Code: "500", Message: "not now"}
+				}
+			})
+			s.start()
+			writes := s.store.written()
+			for minute := range 40 {
+				if busy && minute > 30 {
+					s.zone.put(map[string]string{"www": fmt.Sprint("192.0.2.", 100+minute)})
+				}
+				after(time.Minute)
+			}
+			mu.Lock()
+			got := gaps(tries)
+			mu.Unlock()
+			want := []time.Duration{5 * time.Second, 10 * time.Second, 20 * time.Second, 40 * time.Second, time.Minute, 10 * time.Minute}
+			if len(got) < len(want) {
+				t.Fatalf("given up: %v", got)
+			}
+			for i, most := range want {
+				if got[i] > most || got[i] < most*4/5 {
+					t.Errorf("busy %t: gap %d is %s, want %s less up to a fifth: %v", busy, i, got[i], most, got)
+				}
+			}
+			if wrote := s.store.written() - writes; !busy && wrote > 20 {
+				t.Errorf("%d state writes for %d tries", wrote, len(got))
+			}
+		})
+	}
 }

@@ -58,8 +58,10 @@ type item struct {
 	retryAt   time.Time
 	blocked   bool
 	blockedAt serial.Serial
-	// owedAt is when RRsets that were refused are tried again without a change of the zone.
-	owedAt time.Time
+	// owedAt is when RRsets that were refused are tried again without a change of the zone, refused how often they were since
+	// the first refusal of one of them.
+	owedAt  time.Time
+	refused int
 	// pending is the serial that servers are on their way to; they are looked after at pollAt.
 	pending serial.Serial
 	polls   int
@@ -91,6 +93,9 @@ func (i *item) stopTimer() {
 		i.timer = nil
 	}
 }
+
+// fails: what was tried last failed, or RRsets are refused.
+func (i *item) fails() bool { return i.attempts > 0 || i.refused > 0 || i.blocked }
 
 // wake is when there is something to do if nothing changes before, zero for never. What was due when the last attempt
 // began was dealt with or waits for a change.
@@ -133,6 +138,9 @@ type attempt struct {
 	// the class to wait.
 	settled, worked bool
 	pause           *Error
+	// compared: it has asked what the provider holds. owed are the RRsets that were owed when it began to deliver.
+	compared bool
+	owed     []RRsetKey
 }
 
 func (a *attempt) run(ctx context.Context) {
@@ -140,7 +148,7 @@ func (a *attempt) run(ctx context.Context) {
 	a.began = now
 	if a.revision != i.revision {
 		i.revision = a.revision
-		i.attempts, i.retryAt, i.owedAt, i.pollAt, i.formerAt = 0, time.Time{}, time.Time{}, time.Time{}, time.Time{}
+		i.attempts, i.refused, i.retryAt, i.owedAt, i.pollAt, i.formerAt = 0, 0, time.Time{}, time.Time{}, time.Time{}, time.Time{}
 		i.blocked, i.cannotList = false, false
 	}
 	wanted := slices.Contains(a.zone.Classes, i.key.Class) && !a.zone.Withdraw
@@ -218,7 +226,7 @@ func (a *attempt) run(ctx context.Context) {
 		}
 		return
 	}
-	if (i.attempts > 0 || i.blocked || i.pending != 0) && !a.makeRoom(ctx, snapshot) {
+	if (i.fails() || i.pending != 0) && !a.makeRoom(ctx, snapshot) {
 		return
 	}
 	if i.state.Zone != snapshot.FQDN() && len(i.state.names()) > 0 {
@@ -266,7 +274,7 @@ func (a *attempt) level(ctx context.Context, snapshot *zoneview.Snapshot, now ti
 			return
 		}
 	}
-	i.pollAt, i.owedAt = time.Time{}, time.Time{}
+	i.pollAt = time.Time{}
 	plans, err := a.loop.plans(ctx, i.state, snapshot)
 	var intent Intent
 	if err == nil {
@@ -304,6 +312,9 @@ func (a *attempt) intent(plans []Plan) Intent {
 func (a *attempt) deliver(ctx context.Context, plans []Plan, intent Intent, repeat bool) {
 	i, plan := a.item, plans[0]
 	next := i.state
+	if next.Intent != nil {
+		a.owed = next.Intent.RRsets
+	}
 	next.Zone, next.Target = plan.Zone, a.spec.Target
 	next.Intent = &intent
 	a.fencing = fencing{next: next, covered: len(plans) == 1 && a.covers(plan)}

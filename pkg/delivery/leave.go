@@ -72,7 +72,7 @@ func (a *attempt) withdraw(ctx context.Context, snapshot *zoneview.Snapshot) {
 	}
 	a.settled = true
 	i.loaded, i.stored, i.state, i.unsaved = false, State{}, State{}, nil
-	i.attempts, i.blocked, i.pending, i.polls = 0, false, 0, 0
+	i.attempts, i.refused, i.blocked, i.pending, i.polls = 0, 0, false, 0, 0
 	i.repeatAt, i.owedAt, i.pollAt, i.driftAt, i.formerAt = time.Time{}, time.Time{}, time.Time{}, time.Time{}, time.Time{}
 	i.viewless = time.Time{}
 	a.setWithdrawn(true)

@@ -457,7 +457,7 @@ func (l *Loop) work(a *attempt) {
 	c.running--
 	l.release(a.provider, false)
 	l.keep(i)
-	i.failing = i.attempts > 0 || i.blocked
+	i.failing = i.fails()
 	i.behind = nil
 	for _, server := range i.state.Servers {
 		if server.Err != nil || server.Serial == 0 || i.state.Serial.Ahead(server.Serial) || i.state.Intent != nil && i.state.Intent.Serial.Ahead(server.Serial) {

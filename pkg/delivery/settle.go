@@ -169,27 +169,28 @@ func (a *attempt) fail(ctx context.Context, at serial.Serial, report Report, e *
 	if report.Servers != nil {
 		next.Servers = report.Servers
 	}
-	a.retry(e, at, now)
+	i.attempts++
+	i.blocked = false
+	i.retryAt, i.owedAt = a.later(e, i.attempts-1, at, now), time.Time{}
 	if e.WholeClass {
 		a.pause = e
 	}
 	a.store(ctx, next, Event{Outcome: OutcomeFailed, Serial: at, Failed: report.Failed, First: first})
 }
 
-// retry counts a failure and sets when it is tried again.
-func (a *attempt) retry(e *Error, at serial.Serial, now time.Time) {
+// later is when what failed, after so many failures before, is tried again: zero where that waits for a change.
+func (a *attempt) later(e *Error, failures int, at serial.Serial, now time.Time) time.Time {
 	i, b := a.item, a.loop.config.Backoff
-	i.attempts++
 	switch {
 	case e.RetryAfter > 0:
-		i.retryAt = now.Add(e.RetryAfter)
+		return now.Add(e.RetryAfter)
 	case e.Permanent:
 		i.blocked, i.blockedAt = true, at
+		return time.Time{}
 	case e.Reason == ReasonQuotaExceeded:
-		i.retryAt = now.Add(jitter(b.Slow))
-	default:
-		i.retryAt = now.Add(b.delay(i.attempts - 1))
+		return now.Add(jitter(b.Slow))
 	}
+	return now.Add(b.delay(failures))
 }
 
 // succeed stores what the provider did without an error of its own: delivered, but for RRsets refused, or on the way.
@@ -294,14 +295,21 @@ func (a *attempt) confirmed(next *State, plan Plan, report Report, now time.Time
 		}
 	}
 	if len(owed) == 0 {
+		i.owedAt, i.refused = time.Time{}, 0
 		return
 	}
 	e := refusal(report.Failed)
 	next.Error = &StateError{e.Reason, e.Code, e.Message, now}
 	next.Ready = Condition{False, e.Reason, e.Message}
-	// A change of the zone goes out meanwhile: what is refused is set aside, it holds up nothing.
-	a.retry(e, plan.Serial, now)
-	i.owedAt, i.retryAt = i.retryAt, time.Time{}
+	// A change of the zone goes out meanwhile: what is refused is set aside, it holds up nothing. Nor does a change that goes
+	// out before it is due bring it forward or put it off.
+	if slices.ContainsFunc(owed, func(key RRsetKey) bool { return !slices.Contains(a.owed, key) }) {
+		i.refused, i.owedAt = 0, time.Time{}
+	}
+	if e.RetryAfter > 0 || e.Permanent || !i.owedAt.After(a.began) {
+		i.refused++
+		i.owedAt = a.later(e, i.refused-1, plan.Serial, now)
+	}
 }
 
 var delivered = Condition{True, ReasonDelivered, "everything in the class has confirmed the serial"}
