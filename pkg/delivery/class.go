@@ -175,6 +175,9 @@ type Zone struct {
 	Retain bool
 	// Paused: nothing is delivered. Withdrawing goes on.
 	Paused bool
+	// Request asks, where it is another than State.Request, for the zone to be compared now, and for what failed to be tried
+	// again.
+	Request string
 	// Frozen is the serial to stay at, 0 for none: the namespace of the zone terminates, and its records go before it.
 	Frozen serial.Serial
 }

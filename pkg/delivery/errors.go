@@ -46,6 +46,10 @@ const (
 	ReasonDelivered Reason = "Delivered"
 	// ReasonPending: written, and servers are still on their way to it; or not yet begun.
 	ReasonPending Reason = "Pending"
+	// ReasonCompared, ReasonDriftFound and ReasonCannotList are those of the condition Drifted.
+	ReasonCompared   Reason = "Compared"
+	ReasonDriftFound Reason = "DriftFound"
+	ReasonCannotList Reason = "CannotList"
 	// ReasonInternalError: the provider crashed on this zone. The log says where; the other zones go on.
 	ReasonInternalError Reason = "InternalError"
 )

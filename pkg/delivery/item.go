@@ -69,6 +69,9 @@ type item struct {
 	// driftAt is when the provider is compared next, unless it cannot be.
 	driftAt    time.Time
 	cannotList bool
+	// request is the last Zone.Request that was taken up, and none is before requestAt.
+	request   string
+	requestAt time.Time
 	// repeatAt is when the RRsets of an intent that was taken over are written once more, with whole all of the zone: so
 	// they were when it was taken over.
 	repeatAt time.Time
@@ -143,6 +146,9 @@ type attempt struct {
 	owed     []RRsetKey
 }
 
+// requestInterval is the time between two requests of a zone that are taken up: whoever may write it may ask.
+const requestInterval = 10 * time.Second
+
 func (a *attempt) run(ctx context.Context) {
 	i, l, now := a.item, a.loop, time.Now()
 	a.began = now
@@ -159,8 +165,16 @@ func (a *attempt) run(ctx context.Context) {
 	if a.noticed != "" && a.noticed != i.stored.Version {
 		i.loaded = false
 	}
+	if request := a.zone.Request; request != "" && request != i.request {
+		if !i.requestAt.After(now) {
+			i.request, i.requestAt, i.cannotList = request, now.Add(requestInterval), false
+			a.woken = true
+		} else if i.retryAt.After(i.requestAt) {
+			i.retryAt = i.requestAt
+		}
+	}
 	if a.woken {
-		i.retryAt = time.Time{}
+		i.retryAt, i.owedAt, i.formerAt, i.blocked = time.Time{}, time.Time{}, time.Time{}, false
 	}
 	waits := i.retryAt.After(now)
 	if waits && !(wanted && a.asked) || ctx.Err() != nil {
@@ -247,7 +261,9 @@ func (a *attempt) level(ctx context.Context, snapshot *zoneview.Snapshot, now ti
 	i, at := a.item, snapshot.Serial()
 	if state := &i.state; state.Target != a.spec.Target || state.Hash == "" || state.Serial == at && state.Hash != snapshot.Hash() {
 		state.Serial, state.Hash = 0, ""
+		state.Drifted, state.Drift = Condition{}, nil
 	}
+	a.schedule(now)
 	due := func(t time.Time) bool { return !t.After(now) }
 	fresh := i.state.Serial == at
 	if i.blocked && i.blockedAt != at {
@@ -267,6 +283,7 @@ func (a *attempt) level(ctx context.Context, snapshot *zoneview.Snapshot, now ti
 	case len(i.state.Former) > 0 && due(i.formerAt) && i.repeatAt.IsZero():
 		a.settled = true
 		a.leaveFormer(ctx, snapshot, now)
+		a.compareNext()
 		return
 	default:
 		a.settled = true
@@ -346,28 +363,75 @@ func (a *attempt) deliver(ctx context.Context, plans []Plan, intent Intent, repe
 		i.repeatAt = time.Time{}
 	}
 	if err != nil {
-		a.fail(ctx, plan.Serial, report, asError(err))
+		e := asError(err)
+		if e.Reason == ReasonZoneNotFound {
+			a.lose(plan.Serial)
+		}
+		a.fail(ctx, plan.Serial, report, e)
 		return
 	}
 	a.succeed(ctx, plan, report)
 }
 
-// check compares provider and zone when that is due. It reports whether there is something to repair, and has then put
-// it into the intent.
-func (a *attempt) check(ctx context.Context, snapshot *zoneview.Snapshot, now time.Time) bool {
+// lose: the provider has the zone no more. Made again there it is empty, so the next plan is of the whole zone; what may
+// stand there all the same, if it comes back as it was, stays known.
+func (a *attempt) lose(at serial.Serial) {
+	state := &a.item.state
+	if state.Serial == 0 {
+		return
+	}
+	intent := Intent{Serial: at, From: state.Serial, Time: time.Now()}
+	if state.Intent != nil {
+		intent = *state.Intent
+	}
+	intent.Unlisted = true
+	state.Serial, state.Hash, state.Intent = 0, "", &intent
+}
+
+// schedule sets when provider and zone are compared next. What is overdue after a restart comes within ten minutes, and
+// not all at once.
+func (a *attempt) schedule(now time.Time) {
 	i, interval := a.item, a.spec.DriftInterval
 	if i.cannotList || i.state.Serial == 0 {
 		i.driftAt = time.Time{}
-		return false
+		return
 	}
-	if i.driftAt.IsZero() || i.driftAt.After(now.Add(interval)) {
-		i.driftAt = now.Add(jitter(interval))
-		if last := i.state.DriftCheckTime; !last.IsZero() && !last.Add(interval).After(now) {
-			// Overdue ones do not come all at once after a restart.
+	if i.driftAt.IsZero() {
+		last := i.state.DriftCheckTime
+		if last.IsZero() {
+			last = i.state.SyncTime
+		}
+		if i.driftAt = last.Add(jitter(interval)); !i.driftAt.After(now) {
 			i.driftAt = now.Add(rand.N(min(interval, 10*time.Minute)))
 		}
 	}
-	if i.driftAt.After(now) {
+	if i.driftAt.After(now.Add(interval)) {
+		i.driftAt = now.Add(jitter(interval))
+	}
+	if a.requested() && i.driftAt.After(now) {
+		if i.driftAt = now; i.request != a.zone.Request {
+			i.driftAt = i.requestAt
+		}
+	}
+}
+
+// requested: a comparison was asked for that has not been made.
+func (a *attempt) requested() bool {
+	return a.zone.Request != "" && a.zone.Request != a.item.state.Request
+}
+
+// compareNext has the item run once more where a comparison fell due while something else was done.
+func (a *attempt) compareNext() {
+	if at := a.item.driftAt; !at.IsZero() && !at.After(a.began) {
+		a.again()
+	}
+}
+
+// check compares provider and zone when that is due. It reports whether there is something to repair, and has then put
+// it into the intent, beside what is owed.
+func (a *attempt) check(ctx context.Context, snapshot *zoneview.Snapshot, now time.Time) bool {
+	i, at := a.item, snapshot.Serial()
+	if i.driftAt.IsZero() || i.driftAt.After(now) || !i.repeatAt.IsZero() {
 		return false
 	}
 	if err := a.limiter.Wait(ctx); err != nil {
@@ -381,46 +445,107 @@ func (a *attempt) check(ctx context.Context, snapshot *zoneview.Snapshot, now ti
 		drift, err = a.provider.Verify(ctx, plan)
 		return err
 	})
-	now = time.Now()
-	i.driftAt = now.Add(jitter(interval))
 	if ctx.Err() != nil {
 		return false
 	}
-	if errors.Is(err, ErrCannotList) {
-		i.cannotList, i.driftAt = true, time.Time{}
-		return false
-	}
+	now = time.Now()
+	i.driftAt = now.Add(jitter(a.spec.DriftInterval))
+	a.compared = true
 	if err != nil {
-		// It was delivered and nothing says that it no longer is: Ready stays.
-		if e := asError(err); e.WholeClass {
-			a.pause = e
-		}
+		a.notCompared(ctx, at, err)
 		return false
 	}
+	a.worked = true
 	i.state.DriftCheckTime = now
-	behind := slices.ContainsFunc(drift.Servers, func(s Server) bool { return s.Err != nil || s.Serial != snapshot.Serial() })
-	if drift.Empty() && !behind {
-		if drift.Servers != nil {
-			i.state.Servers = drift.Servers
-		}
-		return false
-	}
-	a.loop.config.Metrics.Drifted(i.key.Class, len(drift.Missing), len(drift.Differing), len(drift.Foreign))
-	var keys []RRsetKey
-	for _, set := range slices.Concat(drift.Missing, drift.Differing) {
-		keys = append(keys, set.Key())
-	}
-	if len(keys) > maxListed {
-		i.state.Serial, i.state.Hash = 0, ""
-	} else if i.state.Intent == nil {
-		slices.SortFunc(keys, RRsetKey.Compare)
-		i.state.Intent = &Intent{Serial: snapshot.Serial(), From: snapshot.Serial(), Time: now, RRsets: keys}
-	}
 	if drift.Servers != nil {
 		i.state.Servers = drift.Servers
 	}
-	a.observe(Event{Outcome: OutcomeDrifted, Serial: snapshot.Serial(), State: i.state, Drift: drift})
+	behind := slices.ContainsFunc(drift.Servers, func(s Server) bool { return s.Err != nil || s.Serial != at })
+	keys := keysOf(drift.Missing, drift.Differing)
+	// What was refused is not there, and Ready says so: that is drift only where it was there before.
+	refused := func(set RRset) bool {
+		return i.state.Intent != nil && slices.Contains(i.state.Intent.RRsets, set.Key()) && !slices.Contains(i.state.Drift, set.Key())
+	}
+	drift.Missing, drift.Differing = slices.DeleteFunc(drift.Missing, refused), slices.DeleteFunc(drift.Differing, refused)
+	drifted := keysOf(drift.Missing, drift.Differing)
+	i.state.drift(drifted)
+	if len(keys) == 0 && !behind && i.state.Intent == nil {
+		a.report(ctx)
+		return false
+	}
+	intent := Intent{Serial: at, From: at, Time: now}
+	if i.state.Intent != nil {
+		intent = *i.state.Intent
+	}
+	// What was refused, for good too, is tried once more.
+	if rrsets, unlisted := also(intent.RRsets, false, keys); unlisted {
+		i.state.Serial, i.state.Hash = 0, ""
+	} else {
+		intent.RRsets = rrsets
+		i.state.Intent = &intent
+	}
+	if len(drifted) > 0 || behind {
+		a.loop.config.Metrics.Drifted(i.key.Class, len(drift.Missing), len(drift.Differing), len(drift.Foreign))
+		a.observe(Event{Outcome: OutcomeDrifted, Serial: at, State: i.state, Drift: drift})
+	}
 	return true
+}
+
+// notCompared deals with a comparison that failed. The zone was delivered and nothing says that it no longer is, so Ready
+// stays, unless the provider says that it has no such zone.
+func (a *attempt) notCompared(ctx context.Context, at serial.Serial, err error) {
+	i, now := a.item, time.Now()
+	if errors.Is(err, ErrCannotList) {
+		i.cannotList, i.driftAt = true, time.Time{}
+		if a.requested() {
+			i.state.Drifted = Condition{Unknown, ReasonCannotList, "the provider cannot say what it holds"}
+		}
+		a.report(ctx)
+		return
+	}
+	e := asError(err)
+	if e.Reason == ReasonZoneNotFound {
+		a.settled = false
+		a.lose(at)
+		a.fail(ctx, at, Report{}, e)
+		return
+	}
+	if e.WholeClass {
+		a.pause = e
+	}
+	i.driftAt = now.Add(jitter(min(a.spec.DriftInterval, a.loop.config.Backoff.Slow)))
+	if i.state.Drifted.Status != True {
+		i.state.Drifted = Condition{Unknown, e.Reason, e.Message}
+	}
+	a.report(ctx)
+}
+
+// report stores what a comparison found where nothing is to be repaired: a request that was carried out, and news. That
+// the provider holds the zone is none.
+func (a *attempt) report(ctx context.Context) {
+	i := a.item
+	next := i.state
+	if !a.requested() && next.Drifted.Status != Unknown && i.stored.Drifted.Status != True && i.stored.Drifted.Status != Unknown {
+		return
+	}
+	next.Request = a.zone.Request
+	if next.alike(i.stored) {
+		return
+	}
+	if err := a.save(ctx, next); err != nil {
+		a.storeFailed(ctx, "save", err)
+		return
+	}
+	a.observe(Event{Outcome: OutcomeCompared, Serial: next.Serial, State: i.state})
+}
+
+func keysOf(lists ...[]RRset) []RRsetKey {
+	var keys []RRsetKey
+	for _, set := range slices.Concat(lists...) {
+		keys = append(keys, set.Key())
+	}
+	slices.SortFunc(keys, RRsetKey.Compare)
+	return keys
 }
 
 // guard turns whatever a provider does into an error, a panic included: content must not stop the other zones

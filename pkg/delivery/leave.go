@@ -114,6 +114,7 @@ func (a *attempt) takeAway(ctx context.Context, snapshot *zoneview.Snapshot, of 
 	if of.Zone == i.state.Zone {
 		next.Ready = Condition{Unknown, ReasonPending, "the zone is being withdrawn"}
 		next.Hash = "" // What was confirmed does not stand any more.
+		next.Drifted, next.Drift = Condition{}, nil
 	}
 	a.fencing = fencing{next: next}
 	err = a.call(ctx, "Withdraw", func(ctx context.Context) error {
@@ -151,6 +152,7 @@ func (a *attempt) rename(snapshot *zoneview.Snapshot, now time.Time) {
 		state.Former = append(state.Former, old)
 	}
 	state.Zone, state.Serial, state.Hash, state.Intent = snapshot.FQDN(), 0, "", nil
+	state.Drifted, state.Drift = Condition{}, nil
 	i.pending, i.polls, i.formerAt = 0, 0, time.Time{}
 	state.Former = slices.DeleteFunc(state.Former, func(former Former) bool {
 		if former.Zone != state.Zone {

@@ -263,6 +263,7 @@ func (a *attempt) makeRoom(ctx context.Context, snapshot *zoneview.Snapshot) boo
 		if own {
 			next.Zone, next.Serial, next.Hash, next.Intent = name.Name{}, 0, "", nil
 			next.Servers, next.Failed, next.Skipped = nil, 0, 0
+			next.Drifted, next.Drift = Condition{}, nil
 		} else if at := slices.IndexFunc(next.Former, func(former Former) bool { return former.Zone == zone }); at >= 0 {
 			of = next.Former[at].state()
 			next.Former = slices.Delete(slices.Clone(next.Former), at, at+1)

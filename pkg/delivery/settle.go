@@ -169,6 +169,9 @@ func (a *attempt) fail(ctx context.Context, at serial.Serial, report Report, e *
 	if report.Servers != nil {
 		next.Servers = report.Servers
 	}
+	if a.compared {
+		next.Request = a.zone.Request
+	}
 	i.attempts++
 	i.blocked = false
 	i.retryAt, i.owedAt = a.later(e, i.attempts-1, at, now), time.Time{}
@@ -271,6 +274,16 @@ func (a *attempt) confirmed(next *State, plan Plan, report Report, now time.Time
 	for _, failure := range report.Failed {
 		owed = append(owed, RRsetKey{failure.Name, failure.Type})
 	}
+	if next.Drifted.Status == True {
+		next.drift(slices.DeleteFunc(slices.Clone(next.Drift), func(key RRsetKey) bool { return !slices.Contains(owed, key) }))
+	}
+	if a.compared {
+		next.Request = a.zone.Request
+	} else if a.requested() {
+		a.again()
+	} else {
+		a.compareNext()
+	}
 	intent := next.Intent
 	switch {
 	case !i.repeatAt.IsZero() && intent != nil:
@@ -364,6 +377,7 @@ func (s State) alike(other State) bool {
 		return false
 	}
 	return s.Zone == other.Zone && s.Target == other.Target && s.Serial == other.Serial && s.Hash == other.Hash && s.Intent.alike(other.Intent) &&
+		s.Request == other.Request && s.Drifted == other.Drifted && slices.Equal(s.Drift, other.Drift) &&
 		s.Failed == other.Failed && s.Skipped == other.Skipped && s.Ready == other.Ready && slices.EqualFunc(s.Servers, other.Servers, Server.alike) &&
 		slices.EqualFunc(s.Former, other.Former, Former.alike)
 }

@@ -6,6 +6,7 @@ package delivery
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -44,8 +45,12 @@ type State struct {
 	Failed, Skipped int
 	// Error is the last failure, nil after a success.
 	Error *StateError
-	// Ready is the condition of that name.
-	Ready Condition
+	// Ready is the condition of that name. Drifted says what the last comparison found and is not mended; that it found
+	// nothing is written down with the next write for another reason. Drift are the RRsets that it found, some where they are many.
+	Ready, Drifted Condition
+	Drift          []RRsetKey
+	// Request is the Zone.Request that was carried out last.
+	Request string
 	// Holder is the Config.Identity of the worker that confirmed Serial. It delivers what follows without recording an
 	// intent, because whoever else begins records one first: what it may have left half written is what the zone changed
 	// since Serial.
@@ -118,7 +123,21 @@ const (
 	Unknown Status = "Unknown"
 )
 
-// Condition is the Ready of a delivery.
+// drift says what provider and zone differ in, as far as is known.
+func (s *State) drift(keys []RRsetKey) {
+	s.Drift = keys[:min(len(keys), maxListed):min(len(keys), maxListed)]
+	if len(keys) == 0 {
+		s.Drift, s.Drifted = nil, Condition{False, ReasonCompared, "the provider held the zone when they were compared last, or was given what it lacked"}
+		return
+	}
+	s.Drifted = Condition{True, ReasonDriftFound, fmt.Sprintf("the provider does not hold %s, which it did", keys[0])}
+	if more := len(keys) - 1; more > 0 {
+		s.Drifted.Message += fmt.Sprintf(" (and %d more RRsets)", more)
+	}
+	s.Drifted.Message += "; Ready says why it is not mended"
+}
+
+// Condition of a delivery.
 type Condition struct {
 	Status  Status
 	Reason  Reason
@@ -153,6 +172,8 @@ const (
 	OutcomeFailed Outcome = "Failed"
 	// OutcomeDrifted: the provider held something else than was confirmed; it is repaired next.
 	OutcomeDrifted Outcome = "Drifted"
+	// OutcomeCompared: provider and zone were compared, and nothing is to be repaired; State.Drifted says more.
+	OutcomeCompared Outcome = "Compared"
 	// OutcomeWithdrawn: nothing of the zone is at the provider any more, or it is left there (Retain); the state is gone.
 	OutcomeWithdrawn Outcome = "Withdrawn"
 )

@@ -245,7 +245,8 @@ func (c *Controller) Observe(event delivery.Event) {
 			refused[delivery.RRsetKey{Name: failure.Name, Type: failure.Type}] = failure.Err
 		}
 		said = sayings(event.Failed, c.failures[event.Key])
-		if len(refused) > 0 || event.Outcome != delivery.OutcomeFailed {
+		// A comparison says nothing of what was refused.
+		if len(refused) > 0 || event.Outcome == delivery.OutcomeDelivered || event.Outcome == delivery.OutcomePending {
 			c.failures[event.Key] = refused
 		}
 	}

@@ -1,0 +1,334 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package delivery_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/delivery/deliverytest"
+)
+
+// refuse has the provider refuse one RRset, as long as the returned flag is set.
+func (s *scene) refuse(key delivery.RRsetKey, err delivery.Error) interface{ Store(bool) } {
+	refuses := flag(true)
+	s.memory.Change(func(m *deliverytest.Memory) {
+		m.Refuse = func(set delivery.RRset) *delivery.Error {
+			if !refuses.Load() || set.Key() != key {
+				return nil
+			}
+			return &err
+		}
+	})
+	return refuses
+}
+
+// take removes an RRset at the provider, as somebody else would.
+func (s *scene) take(key delivery.RRsetKey) {
+	s.server.Disturb(s.zone.header.FQDN, delivery.RRset{Name: key.Name, Type: key.Type})
+}
+
+func (s *scene) has(key delivery.RRsetKey) bool {
+	return slices.ContainsFunc(s.server.Inspect(s.zone.header.FQDN), func(set delivery.RRset) bool { return set.Key() == key })
+}
+
+// startAgain ends the worker and lets time pass before another one begins, with a provider of its own.
+func (s *scene) startAgain(away time.Duration) {
+	s.worker.stop()
+	time.Sleep(away)
+	s.memory = &deliverytest.Memory{Server: s.server, Refuse: s.memory.Refuse, Fault: s.memory.Fault, Blind: s.memory.Blind}
+	s.class.Provider = s.memory
+	s.worker = startWorker(s.T, s.store, s.worker.views, alone)
+	s.start()
+}
+
+var refusals = map[string]delivery.Error{
+	"for good": {Reason: delivery.ReasonValidationFailed, Message: "no mail", Permanent: true},
+	"for now":  {Reason: delivery.ReasonConflict, Message: "somebody else's"},
+}
+
+// What is refused for one RRset holds up the repair of no other, in the process that delivered it and after a restart.
+func TestLoop_driftBesideARefusedRecord(t *testing.T) {
+	for what, refusal := range refusals {
+		for _, restarts := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, restarts %t", what, restarts), func(t *testing.T) {
+				inScene(t, func(s *scene) {
+					s.refuse(mail, refusal)
+					s.start()
+					within := 61 * time.Minute
+					if restarts {
+						// It compared for the last time a day ago: now it is overdue.
+						after(3 * time.Hour)
+						s.startAgain(24 * time.Hour)
+						within = 11 * time.Minute
+					}
+					if s.has(mail) || !s.has(www) {
+						t.Fatalf("before: %v", stands(s.server, s.zone.header.FQDN))
+					}
+					s.take(www)
+					after(within)
+					if !s.has(www) {
+						t.Errorf("not mended: %v", stands(s.server, s.zone.header.FQDN))
+					}
+					state := s.state()
+					if !slices.Equal(state.Intent.RRsets, []delivery.RRsetKey{mail}) || state.Ready.Reason != refusal.Reason || len(state.Drift) > 0 {
+						t.Errorf("%+v, owed %+v", state, state.Intent)
+					}
+				})
+			})
+		}
+	}
+}
+
+// What is refused is no drift: it was never there. It is tried again with each comparison all the same.
+func TestLoop_whatIsRefusedIsNoDrift(t *testing.T) {
+	inScene(t, func(s *scene) {
+		s.worker.stop()
+		metrics := &counts{counts: map[string]int{}}
+		s.worker = startWorker(s.T, s.store, s.worker.views, func(c *delivery.Config) { c.Metrics = metrics })
+		refuses := s.refuse(mail, refusals["for good"])
+		s.start()
+		after(3 * time.Hour)
+		for _, event := range s.worker.events.of("z") {
+			if event.Outcome == delivery.OutcomeDrifted {
+				t.Errorf("what is refused is told as drift: %+v", event.Drift)
+			}
+		}
+		if drift := metrics.counts["main drift"]; drift != 0 {
+			t.Errorf("what is refused is counted as drift: %d", drift)
+		}
+		refuses.Store(false)
+		after(61 * time.Minute)
+		s.zone.expect(s.server)
+		if state := s.state(); state.Intent != nil || state.Ready.Status != delivery.True {
+			t.Errorf("%+v", state)
+		}
+	})
+}
+
+// What a comparison found is said until it is mended, in the process that found it and after a restart.
+func TestLoop_driftThatIsNotMended(t *testing.T) {
+	for _, beside := range []bool{false, true} {
+		inScene(t, func(s *scene) {
+			if beside {
+				s.refuse(mail, refusals["for good"])
+			}
+			s.start()
+			inner := s.memory.Refuse
+			stuck := flag(true)
+			s.memory.Change(func(m *deliverytest.Memory) {
+				m.Refuse = func(set delivery.RRset) *delivery.Error {
+					if stuck.Load() && set.Key() == www {
+						return &delivery.Error{Reason: delivery.ReasonConflict, Message: "somebody else's"}
+					}
+					if inner != nil {
+						return inner(set)
+					}
+					return nil
+				}
+			})
+			s.take(www)
+			after(61 * time.Minute)
+			if state := s.state(); !slices.Equal(state.Drift, []delivery.RRsetKey{www}) || state.Ready.Status != delivery.False {
+				t.Errorf("beside %t: %+v", beside, state)
+			}
+			s.startAgain(time.Hour)
+			after(time.Minute)
+			if state := s.state(); !slices.Equal(state.Drift, []delivery.RRsetKey{www}) {
+				t.Errorf("beside %t, after a restart: %+v", beside, state)
+			}
+			stuck.Store(false)
+			after(61 * time.Minute)
+			if state := s.state(); len(state.Drift) > 0 || !s.has(www) {
+				t.Errorf("beside %t, mended: %+v", beside, state)
+			}
+		})
+	}
+}
+
+// A comparison that falls due while the provider fails comes when it works again, without a change of the zone.
+func TestLoop_comparesAfterAFailure(t *testing.T) {
+	for _, beside := range []bool{false, true} {
+		inScene(t, func(s *scene) {
+			if beside {
+				s.refuse(mail, refusals["for now"])
+			}
+			s.start()
+			after(30 * time.Minute)
+			s.fault(deliverytest.Until(time.Hour, &delivery.Error{Reason: delivery.ReasonServerError, Message: "it is on fire"}))
+			s.zone.put(map[string]string{"more": "192.0.2.7"})
+			after(80 * time.Minute)
+			s.take(www)
+			after(70 * time.Minute)
+			if !s.has(www) {
+				t.Errorf("beside %t: not mended: %v", beside, stands(s.server, s.zone.header.FQDN))
+			}
+		})
+	}
+}
+
+// What is refused for now is tried again less and less often, at last every ten minutes, whatever goes out beside it
+
+// A provider that has the zone no more, and then again, empty: the whole zone goes there, not the next change alone,
+
+// whether a change meets it or the comparison.
+func TestLoop_zoneLostAndMadeAgain(t *testing.T) {
+	for _, changes := range []bool{true, false} {
+		for _, beside := range []bool{false, true} {
+			for _, restarts := range []bool{false, true} {
+				t.Run(fmt.Sprintf("changes %t, beside a refused record %t, restarts %t", changes, beside, restarts), func(t *testing.T) {
+					inScene(t, func(s *scene) {
+						if beside {
+							s.refuse(mail, refusals["for good"])
+						}
+						s.start()
+						s.zone.put(map[string]string{"old": "192.0.2.7", "also": "192.0.2.8"})
+						after(time.Minute)
+						for _, set := range s.server.Inspect(s.zone.header.FQDN) {
+							s.take(set.Key())
+						}
+						s.fault(func(context.Context, deliverytest.Point) error {
+							return &delivery.Error{Reason: delivery.ReasonZoneNotFound, Message: "no such zone"}
+						})
+						if changes {
+							s.zone.put(map[string]string{"new": "192.0.2.9", "old": ""})
+						} else {
+							after(61 * time.Minute)
+						}
+						after(time.Minute)
+						if state := s.state(); state.Ready.Status != delivery.False || state.Ready.Reason != delivery.ReasonZoneNotFound || state.Serial != 0 {
+							t.Errorf("while it is not there: %+v", state)
+						}
+						if restarts {
+							s.startAgain(time.Minute)
+						}
+						s.fault(nil)
+						after(11 * time.Minute)
+						want := s.zone.want()
+						if beside {
+							delete(want, mail.Name.String())
+						}
+						if got := stands(s.server, s.zone.header.FQDN); !maps.Equal(got, want) {
+							t.Errorf("made again it has %v, want %v", got, want)
+						}
+						if state := s.state(); state.Serial != s.zone.serial || (state.Intent != nil) != beside {
+							t.Errorf("%+v", state)
+						}
+					})
+				})
+			}
+		}
+	}
+}
+
+// A zone that was not there for a moment, and is there with what it had: what went meanwhile goes there too.
+func TestLoop_zoneLostAndFound(t *testing.T) {
+	for _, blind := range []bool{false, true} {
+		inScene(t, func(s *scene) {
+			s.memory.Blind = blind
+			s.start()
+			s.fault(func(context.Context, deliverytest.Point) error {
+				return &delivery.Error{Reason: delivery.ReasonZoneNotFound, Message: "no such zone"}
+			})
+			s.zone.put(map[string]string{"www": "", "new": "192.0.2.9"})
+			after(time.Minute)
+			s.zone.put(map[string]string{"mail": ""})
+			after(time.Minute)
+			s.fault(nil)
+			after(11 * time.Minute)
+			s.zone.expect(s.server)
+			if state := s.state(); state.Serial != s.zone.serial || state.Intent != nil {
+				t.Errorf("%+v", state)
+			}
+		})
+	}
+}
+
+// Whoever works again is noticed at once: by a passing health check, and by what succeeds for another zone. What the
+
+// Who asks for a comparison gets one, now, once, and reads that it was made: beside a refused record, after a restart that
+
+// came in between, and from a provider that cannot say what it has.
+func TestLoop_comparisonOnRequest(t *testing.T) {
+	for _, beside := range []bool{false, true} {
+		for _, restarts := range []bool{false, true} {
+			inScene(t, func(s *scene) {
+				if beside {
+					s.refuse(mail, refusals["for good"])
+				}
+				s.start()
+				after(time.Minute)
+				ask := func(request string) {
+					zone := zoneOf("z", "main")
+					zone.Request = request
+					s.worker.SetZone(zone)
+					synctest.Wait()
+				}
+				s.take(www)
+				if restarts {
+					s.startAgain(time.Second)
+					after(time.Minute) // what was taken over is repeated
+				}
+				ask("one")
+				if !s.has(www) || s.state().Request != "one" {
+					t.Errorf("beside %t, restarts %t: %v, %+v", beside, restarts, stands(s.server, s.zone.header.FQDN), s.state())
+				}
+				calls := s.server.Calls("Verify")
+				after(time.Minute)
+				ask("one")
+				if s.server.Calls("Verify") != calls {
+					t.Error("one request was carried out twice")
+				}
+				// Nothing to mend: that it was compared is said nevertheless.
+				ask("two")
+				if state := s.state(); state.Request != "two" || state.Drifted.Status != delivery.False || state.Drifted.Reason != delivery.ReasonCompared {
+					t.Errorf("%+v", state)
+				}
+				calls = s.server.Calls("Verify")
+				for n := range 100 {
+					ask(fmt.Sprint("flood ", n))
+					after(time.Second)
+				}
+				after(time.Minute)
+				if made := s.server.Calls("Verify") - calls; made > 11 || s.state().Request != "flood 99" {
+					t.Errorf("%d comparisons for a hundred requests in 100 seconds, at last %q", made, s.state().Request)
+				}
+				s.memory.Change(func(m *deliverytest.Memory) { m.Blind = true })
+				ask("blind")
+				if state := s.state(); state.Request != "blind" || state.Drifted.Reason != delivery.ReasonCannotList {
+					t.Errorf("%+v", state)
+				}
+			})
+		}
+	}
+}
+
+// A request has what failed tried again now, the refused records too.
+func TestLoop_requestTriesAgain(t *testing.T) {
+	inScene(t, func(s *scene) {
+		refuses := s.refuse(mail, refusals["for good"])
+		s.start()
+		s.fault(func(context.Context, deliverytest.Point) error {
+			return &delivery.Error{Reason: delivery.ReasonServerError, Message: "it is on fire"}
+		})
+		s.zone.put(map[string]string{"www": "192.0.2.9"})
+		after(3 * time.Hour)
+		s.fault(nil)
+		refuses.Store(false)
+		zone := zoneOf("z", "main")
+		zone.Request = "now"
+		s.worker.SetZone(zone)
+		synctest.Wait()
+		s.zone.expect(s.server)
+		if state := s.state(); state.Request != "now" || state.Ready.Status != delivery.True {
+			t.Errorf("%+v", state)
+		}
+	})
+}
