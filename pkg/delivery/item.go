@@ -39,7 +39,9 @@ type item struct {
 	// one has it no more; asked: another one awaits a name that this one has.
 	claimed, awaits name.Name
 	woken, asked    bool
-	timer           *time.Timer
+	// down: it failed for the sake of its class.
+	down  bool
+	timer *time.Timer
 
 	// The rest belongs to the worker. stored is what the Store has, state what the item goes by: beside it, what this
 	// process found out and has not stored.

@@ -53,6 +53,10 @@ type class struct {
 	until    time.Time
 	attempts int
 	timer    *time.Timer
+	// down: deliveries failed for the class's sake since one last succeeded. bidden: its provider said itself when it goes on.
+	// Else its health is asked at probeAt, and it goes on where that is good; lifted: it did; misled: and failed all the same.
+	down, bidden, lifted, misled bool
+	probeAt                      time.Time
 }
 
 // shared closes a provider when the last one that uses it is done.
@@ -155,8 +159,7 @@ func (l *Loop) SetClass(spec Class) {
 		}
 	}
 	if !c.known || before.Provider != spec.Provider || before.Generation != spec.Generation || before.Target != spec.Target {
-		c.revision++
-		c.until, c.attempts = time.Time{}, 0
+		c.restart()
 	}
 	c.known = true
 	for _, z := range l.zones {
@@ -248,8 +251,7 @@ func (l *Loop) Retry(class string) {
 	if c == nil {
 		return
 	}
-	c.revision++
-	c.until, c.attempts = time.Time{}, 0
+	c.restart()
 	for _, z := range l.zones {
 		if i := z.items[class]; i != nil {
 			l.enqueue(i)
@@ -258,7 +260,15 @@ func (l *Loop) Retry(class string) {
 	l.pump(c)
 }
 
-// Health asks the class's provider whether it works (Provider.Health). It waits for nothing else of the class.
+// restart forgets failures. It is called with mu held.
+func (c *class) restart() {
+	c.revision++
+	c.until, c.attempts = time.Time{}, 0
+	c.down, c.bidden, c.lifted, c.misled = false, false, false, false
+}
+
+// Health asks the class's provider whether it works (Provider.Health). It waits for nothing else of the class. Where it
+// does, what failed for the class's sake is tried again at once.
 func (l *Loop) Health(ctx context.Context, class string) error {
 	l.mu.Lock()
 	c := l.classes[class]
@@ -270,17 +280,21 @@ func (l *Loop) Health(ctx context.Context, class string) error {
 		defer l.mu.Unlock()
 		return c.spec.broken()
 	}
-	provider, spec := c.provider, c.spec
+	provider, spec, revision := c.provider, c.spec, c.revision
 	provider.uses++
 	l.mu.Unlock()
-	defer func() {
-		l.mu.Lock()
-		l.release(provider, false)
-		l.mu.Unlock()
-	}()
 	ctx, cancel := context.WithTimeout(ctx, l.config.CallTimeout)
 	defer cancel()
-	return l.guard(spec, "Health", func() error { return provider.Health(ctx) })
+	err := l.guard(spec, "Health", func() error { return provider.Health(ctx) })
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.release(provider, false)
+	if err == nil && c.down && !c.bidden && !c.misled && c.revision == revision {
+		c.until, c.lifted = time.Time{}, true
+		l.recovered(c)
+		l.pump(c)
+	}
+	return err
 }
 
 // ClassStatus is how a class is doing at a moment.
@@ -418,9 +432,17 @@ func (l *Loop) pump(c *class) {
 		if c.timer != nil {
 			c.timer.Stop()
 		}
+		if !c.bidden && !c.misled {
+			wait = min(wait, time.Until(c.probeAt))
+		}
 		c.timer = time.AfterFunc(wait, func() {
 			l.mu.Lock()
 			defer l.mu.Unlock()
+			if now := time.Now(); l.ctx.Err() == nil && c.until.After(now) && !c.probeAt.After(now) && !c.bidden && !c.misled {
+				c.probeAt = now.Add(l.config.Backoff.Max)
+				l.working.Add(1)
+				go l.probe(c)
+			}
 			l.pump(c)
 		})
 		return
@@ -444,6 +466,28 @@ func (l *Loop) pump(c *class) {
 		i.changed, i.noticed, i.woken, i.asked = time.Time{}, "", false, false
 		l.working.Add(1)
 		go l.work(attempt)
+	}
+}
+
+// recovered has everything tried again at once that failed for the class's sake. It is called with mu held.
+func (l *Loop) recovered(c *class) {
+	if !c.down {
+		return
+	}
+	c.down = false
+	for _, z := range l.zones {
+		if i := z.items[c.spec.Name]; i != nil && i.down {
+			i.down, i.woken = false, true
+			l.enqueue(i)
+		}
+	}
+}
+
+// probe asks whether a class that waits could go on.
+func (l *Loop) probe(c *class) {
+	defer l.working.Done()
+	if err := l.Health(l.ctx, c.spec.Name); err != nil {
+		l.config.Logger.Debug("A class that waits is not healthy yet", "class", c.spec.Name, "err", err)
 	}
 }
 
@@ -489,9 +533,16 @@ func (l *Loop) work(a *attempt) {
 		if a.pause.RetryAfter > 0 {
 			delay = a.pause.RetryAfter
 		}
-		c.until = now.Add(delay)
+		c.until, c.bidden = now.Add(delay), a.pause.RetryAfter > 0
+		c.probeAt, c.misled, c.lifted = now.Add(l.config.Backoff.Max), c.lifted, false
+	}
+	switch {
+	case a.revision != c.revision:
+	case a.pause != nil:
+		i.down, c.down = true, true
 	case a.worked:
-		c.attempts = 0
+		i.down, c.attempts, c.lifted = false, 0, false
+		l.recovered(c)
 	}
 	i.stopTimer()
 	switch wake := i.wake(a.began); {

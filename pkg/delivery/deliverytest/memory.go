@@ -106,11 +106,11 @@ func (s *Server) count(method string) {
 
 // Point is where a fault can be put.
 type Point struct {
-	// Method is "Deliver", "Withdraw" or "Verify".
+	// Method is "Deliver", "Withdraw", "Verify" or "Health", which is of no Zone.
 	Method string
 	Zone   name.Name
 	Serial serial.Serial
-	// Set that is about to be written, the zero value for Verify.
+	// Set that is about to be written, the zero value where nothing is.
 	Set delivery.RRset
 	// Applied: the write has been applied and the answer is on its way.
 	Applied bool
@@ -291,7 +291,7 @@ func (m *Memory) Verify(ctx context.Context, plan delivery.Plan) (delivery.Drift
 }
 
 // Health implements delivery.Provider.
-func (m *Memory) Health(ctx context.Context) error { return ctx.Err() }
+func (m *Memory) Health(ctx context.Context) error { return m.fault(ctx, Point{Method: "Health"}) }
 
 // Close implements delivery.Provider.
 func (m *Memory) Close() error {
