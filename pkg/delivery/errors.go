@@ -97,5 +97,9 @@ func Errorf(reason Reason, format string, args ...any) *Error {
 // ErrCannotList: the provider has no way to say what it holds.
 var ErrCannotList = errors.New("the provider cannot say what it holds")
 
+// ErrNotProven: as far as can be seen nothing is wrong, and nothing proves that the provider lets us in. The text of what
+// wraps it is for people.
+var ErrNotProven = errors.New("the first zone shows it")
+
 // ErrFenced: a later plan of the zone is under way elsewhere.
 var ErrFenced = errors.New("another worker delivers the zone")

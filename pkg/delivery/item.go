@@ -354,6 +354,7 @@ func (a *attempt) deliver(ctx context.Context, plans []Plan, intent Intent, repe
 		report.Failed = append(report.Failed, part.Failed...)
 		report.Skipped += part.Skipped
 		report.Remains = report.Remains || part.Remains
+		report.Proven = report.Proven || part.Proven
 		if err != nil {
 			break
 		}
@@ -560,7 +561,7 @@ func (l *Loop) guard(class Class, method string, f func() error) (err error) {
 			err = &Error{Reason: ReasonInternalError, Message: "the provider crashed on this zone; the controller's log says where"}
 		}
 		call := Call{Class: class.Name, Provider: class.Kind, Method: method, Took: time.Since(start)}
-		if err != nil && !errors.Is(err, ErrCannotList) {
+		if err != nil && !errors.Is(err, ErrCannotList) && !errors.Is(err, ErrNotProven) {
 			e := asError(err)
 			call.Reason, call.Code = e.Reason, e.Code
 		}

@@ -31,7 +31,8 @@ type Provider interface {
 	Withdraw(ctx context.Context, plan Plan, fence Fence) (Report, error)
 	// Verify compares without changing anything. Errors: *Error; ErrCannotList where the provider has no way to tell.
 	Verify(ctx context.Context, plan Plan) (Drift, error)
-	// Health asks whether the provider answers and lets us in.
+	// Health asks whether the provider answers and lets us in. Errors: *Error; one that wraps ErrNotProven where its answer
+	// does not tell.
 	Health(ctx context.Context) error
 	// Close lets go of connections. No other method is called after it.
 	Close() error
@@ -134,6 +135,8 @@ type Report struct {
 	Failed []Failure
 	// Skipped counts RRsets that the provider has no form for.
 	Skipped int
+	// Proven: an answer in this call proves that the provider lets us in.
+	Proven bool
 	// Remains: of a zone of which something is Forgotten, RRsets that it has no more may still stand there.
 	Remains bool
 }

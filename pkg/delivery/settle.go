@@ -178,7 +178,11 @@ func (a *attempt) fail(ctx context.Context, at serial.Serial, report Report, e *
 	if e.WholeClass {
 		a.pause = e
 	}
-	a.store(ctx, next, Event{Outcome: OutcomeFailed, Serial: at, Failed: report.Failed, First: first})
+	event := Event{Outcome: OutcomeFailed, Serial: at, Failed: report.Failed, First: first}
+	if e.WholeClass {
+		event.OfClass = e
+	}
+	a.store(ctx, next, event)
 }
 
 // later is when what failed, after so many failures before, is tried again: zero where that waits for a change.
@@ -208,7 +212,7 @@ func (a *attempt) succeed(ctx context.Context, plan Plan, report Report) {
 	next := i.state
 	next.Zone, next.Target = plan.Zone, a.spec.Target
 	next.Servers, next.Failed, next.Skipped = report.Servers, len(report.Failed), report.Skipped
-	event := Event{Outcome: OutcomeDelivered, Serial: plan.Serial, Failed: report.Failed}
+	event := Event{Outcome: OutcomeDelivered, Serial: plan.Serial, Failed: report.Failed, Proven: report.Proven}
 	had := next.Error
 	next.Error = nil
 	if report.Confirmed != plan.Serial {

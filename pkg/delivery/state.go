@@ -190,6 +190,9 @@ type Event struct {
 	// First failure since a success, or Recovered: the first success since a failure. Both are for Events; what comes
 	// in between is not.
 	First, Recovered bool
+	// Proven: the provider lets us in (Report.Proven). OfClass is why every zone of the class waits, nil where it does not.
+	Proven  bool
+	OfClass *Error
 	// Drift of OutcomeDrifted.
 	Drift Drift
 	// Remains of Zone: RRsets that it has no more may still stand at the provider under that name, and nothing knows which (Report.Remains).

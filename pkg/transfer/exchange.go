@@ -32,7 +32,10 @@ func (r *Refusal) Error() string {
 	case r.hint != "":
 		return code + ": " + r.hint
 	}
-	return errors.Join(fmt.Errorf("the server answers %s", code), r.doubt).Error()
+	if r.doubt != nil {
+		return fmt.Sprintf("the server answers %s: %v", code, r.doubt)
+	}
+	return "the server answers " + code
 }
 
 // Unwrap is why the key does not vouch for the answer, nil where it does.

@@ -28,8 +28,13 @@ import (
 // ReasonDNSClassNotFound of a condition Ready: a zone names a class that is not there.
 const ReasonDNSClassNotFound delivery.Reason = "DNSClassNotFound"
 
-// ReasonServerHealthy of a class's Ready: its last health check went well.
-const ReasonServerHealthy = "ServerHealthy"
+// Reasons of a class's Ready beside those of delivery.
+const (
+	// ReasonServerHealthy: its last health check went well, or a delivery since.
+	ReasonServerHealthy = "ServerHealthy"
+	// ReasonNotProven: nothing is wrong as far as can be seen (delivery.ErrNotProven).
+	ReasonNotProven = "NotProven"
+)
 
 // healthTime bounds a health check.
 const healthTime = 30 * time.Second
@@ -44,8 +49,11 @@ type knownClass struct {
 	err     *delivery.Error
 	// spec is what the Loop was told.
 	spec delivery.Class
-	// checked is when its health was asked last.
-	checked time.Time
+	// checked is when its health was asked last, proven when a delivery showed it last.
+	checked, proven time.Time
+	// health is what was found last, if asked: nil for health.
+	asked  bool
+	health error
 	// claim is what it holds or wants alone; nil: nothing. stale: whether it has it is another answer than it was.
 	claim *claim
 	stale bool
@@ -258,36 +266,129 @@ func (c *Controller) checkHealth(ctx context.Context) {
 	}
 }
 
-// check asks for the health of a class in the background and writes it down.
+// check asks for the health of a class in the background and has it written down. What a delivery has shown since the last time
+// needs no asking.
 func (c *Controller) check(ctx context.Context, of *v1alpha1.DNSClass) {
 	c.mu.Lock()
 	known := c.known[of.Name]
+	proven := false
 	if known != nil {
+		proven = known.asked && known.health == nil && !known.proven.Before(known.checked)
 		known.checked = time.Now()
 	}
 	c.mu.Unlock()
 	c.checks.Go(func() {
-		asked, cancel := context.WithTimeout(ctx, healthTime)
-		defer cancel()
-		err := c.loop.Health(asked, of.Name)
+		var err error
+		began := time.Now()
+		if !proven {
+			asked, cancel := context.WithTimeout(ctx, healthTime)
+			defer cancel()
+			err = c.loop.Health(asked, of.Name)
+		}
 		if ctx.Err() != nil {
 			return
 		}
-		if err := c.writeHealth(ctx, of, err); err != nil && ctx.Err() == nil {
-			klog.FromContext(ctx).Error(err, "the health of a class was not written", "class", of.Name)
+		if errors.Is(err, delivery.ErrNotProven) && c.delivers(of) {
+			err = nil
 		}
+		if c.found(known, began, err) {
+			c.loop.Retry(of.Name) // It works again: what failed need not wait for its time.
+		}
+		c.queue.Add(task{kind: healthTask, name: of.Name})
 	})
+}
+
+// found takes down what a class was found to be by a check that began then, unless a delivery has shown since that it works.
+// It reports whether the class failed before and is healthy now.
+func (c *Controller) found(known *knownClass, began time.Time, err error) (recovered bool) {
+	if known == nil {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !known.proven.Before(began) {
+		err = nil
+	}
+	recovered = err == nil && known.asked && known.health != nil && !errors.Is(known.health, delivery.ErrNotProven)
+	known.asked, known.health = true, err
+	return recovered
+}
+
+// delivers: a zone stands confirmed by servers of the class.
+func (c *Controller) delivers(of *v1alpha1.DNSClass) bool {
+	deliveries, err := c.deliveries.GetIndexer().ByIndex(byClass, of.Name)
+	return err == nil && slices.ContainsFunc(deliveries, func(object any) bool {
+		one := object.(*v1alpha1.Delivery)
+		return meta.IsStatusConditionTrue(one.Status.Conditions, v1alpha1.ConditionReady) && (of.Spec.Transfer == nil || len(one.Status.Servers) > 0)
+	})
+}
+
+// learn takes a delivery for a health check: one that the provider confirmed proves that it lets us in, and one that fails for
+// the whole class that the class does not work. What is known already is not written again.
+func (c *Controller) learn(event delivery.Event) {
+	var health error
+	switch {
+	case event.OfClass != nil:
+		health = event.OfClass
+	case !event.Proven:
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	known := c.known[event.Key.Class]
+	if known == nil || known.missing {
+		return
+	}
+	if health == nil {
+		known.proven = time.Now()
+	}
+	if known.asked && alike(known.health, health) {
+		return
+	}
+	known.asked, known.health = true, health
+	c.queue.Add(task{kind: healthTask, name: event.Key.Class})
+}
+
+func alike(one, other error) bool {
+	if one == nil || other == nil {
+		return one == nil && other == nil
+	}
+	return one.Error() == other.Error()
+}
+
+// syncHealth writes what was found last: by one writer, so that nothing older comes after it.
+func (c *Controller) syncHealth(ctx context.Context, name string) error {
+	of := c.classByName(name)
+	c.mu.Lock()
+	known := c.known[name]
+	var health error
+	write := known != nil && known.asked && of != nil && known.uid == of.UID
+	if write {
+		health = known.health
+	}
+	c.mu.Unlock()
+	if !write {
+		return nil
+	}
+	return c.writeHealth(ctx, of, health)
 }
 
 func (c *Controller) writeHealth(ctx context.Context, of *v1alpha1.DNSClass, err error) error {
 	now := metav1.Now()
 	health := v1alpha1.ClassHealth{Status: v1alpha1.HealthStatusHealthy, LastCheck: &now}
 	ready := metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: ReasonServerHealthy, Message: "the provider answers and lets us in", ObservedGeneration: of.Generation, LastTransitionTime: now}
-	if err != nil {
+	switch {
+	case errors.Is(err, delivery.ErrNotProven):
+		ready.Status, ready.Reason, ready.Message = metav1.ConditionUnknown, ReasonNotProven, cut(err.Error())
+		health.Status, health.Message = v1alpha1.HealthStatusUnknown, ready.Message
+	case err != nil:
 		reason, message := delivery.ReasonServerError, "the provider failed in a way that it does not explain; the controller's log has the error"
 		var e *delivery.Error
 		if errors.As(err, &e) {
 			reason, message = e.Reason, cmp.Or(e.Message, string(e.Reason))
+			if e.Said != "" {
+				message += "; it says: " + e.Said
+			}
 		} else {
 			klog.FromContext(ctx).Error(err, "a health check failed", "class", of.Name)
 		}

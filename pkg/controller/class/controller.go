@@ -91,8 +91,9 @@ const (
 type task struct{ kind, namespace, name string }
 
 const (
-	zoneTask  = "zone"
-	classTask = "class"
+	zoneTask   = "zone"
+	classTask  = "class"
+	healthTask = "health"
 )
 
 // Controller delivers. It runs once.
@@ -259,6 +260,8 @@ func (c *Controller) next(ctx context.Context) bool {
 		err = c.syncZone(ctx, todo.namespace, todo.name)
 	case classTask:
 		err = c.syncClass(ctx, todo.name)
+	case healthTask:
+		err = c.syncHealth(ctx, todo.name)
 	}
 	if ctx.Err() != nil {
 		return false

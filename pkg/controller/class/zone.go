@@ -231,6 +231,7 @@ func (c *Controller) forget(ctx context.Context, at cache.ObjectName, uid string
 
 // Observe keeps what the Loop tells and has the zone looked at.
 func (c *Controller) Observe(event delivery.Event) {
+	c.learn(event)
 	zone := c.zoneByUID(event.Key.UID)
 	var said []delivery.Failure
 	c.mu.Lock()

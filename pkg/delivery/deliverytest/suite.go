@@ -593,7 +593,7 @@ func concurrent(e *exam) {
 func health(e *exam) {
 	ctx, cancel := context.WithTimeout(context.Background(), e.Patience)
 	defer cancel()
-	if err := e.provider.Health(ctx); err != nil {
+	if err := e.provider.Health(ctx); err != nil && !errors.Is(err, delivery.ErrNotProven) {
 		e.Errorf("Health: %v", err)
 	}
 }

@@ -42,6 +42,7 @@ func (w *work) transfer(ctx context.Context) (contents, error) {
 	if err != nil {
 		return contents{}, w.unanswered(w.config.TransferServer, err)
 	}
+	w.proven = true
 	held := contents{map[delivery.RRsetKey]delivery.RRset{}, map[name.Name][]rdata.Type{}}
 	for rr, err := range zonefile.Read(bytes.NewReader(text), zonefile.ReadOptions{Origin: w.plan.Zone, MaxGenerate: -1}) {
 		if err != nil {

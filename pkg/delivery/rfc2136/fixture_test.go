@@ -221,6 +221,11 @@ func deliver(t *testing.T, p *Provider, plan delivery.Plan) delivery.Report {
 	if report.Confirmed != plan.Serial {
 		t.Errorf("confirmed %d, want %d", report.Confirmed, plan.Serial)
 	}
+	for _, failure := range report.Failed {
+		if key := (delivery.RRsetKey{Name: failure.Name, Type: failure.Type}); strings.Contains(failure.Err.Message, key.String()) {
+			t.Errorf("%q names %s, as those do that show it", failure.Err.Message, key)
+		}
+	}
 	return report
 }
 

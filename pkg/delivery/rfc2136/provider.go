@@ -97,7 +97,7 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 	if err == nil {
 		err = out.all(ctx, changes, plan.Changes == nil, 0)
 	}
-	report := delivery.Report{Failed: w.failures()}
+	report := delivery.Report{Failed: w.failures(), Proven: w.proven}
 	if err == nil {
 		report.Confirmed, report.Remains = plan.Serial, remains
 		p.mu.Lock()
@@ -123,6 +123,9 @@ func (p *Provider) Withdraw(ctx context.Context, plan delivery.Plan, fence deliv
 	err = out.all(ctx, changes, true, 0)
 	p.mu.Lock()
 	delete(p.theirs, plan.UID)
+	if p.last == plan.Zone {
+		p.last = name.Name{}
+	}
 	p.mu.Unlock()
 	return delivery.Report{Failed: w.failures(), Remains: plan.Forgotten && len(changes) < len(held.sets)}, err
 }
@@ -135,29 +138,43 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 	if err != nil {
 		return delivery.Drift{}, err
 	}
+	p.mu.Lock()
+	p.last = plan.Zone
+	p.mu.Unlock()
 	return w.drift(held), nil
 }
 
-// Health asks for the SOA of the zone that was delivered last. Before the first one it asks for the root's, which the
-// server need not have: then it is healthy when it answers, because some refuse a zone without looking at the key.
+// Health asks for the SOA of the zone that was delivered last, before the first one for the root's. An answer that the key
+// vouches for says that the server lets us in, whatever it has; some servers refuse a zone that they do not have without
+// looking at the key.
 func (p *Provider) Health(ctx context.Context) error {
 	p.mu.Lock()
 	zone := p.last
 	p.mu.Unlock()
-	w := p.begin(delivery.Plan{}, nil)
+	first := zone.IsZero()
+	if first {
+		zone = name.Root
+	}
+	w := p.begin(delivery.Plan{Zone: zone}, nil)
 	defer w.end()
 	question := new(mdns.Msg)
-	question.SetQuestion(".", mdns.TypeSOA)
-	if !zone.IsZero() {
-		question.SetQuestion(zone.String(), mdns.TypeSOA)
-	}
+	question.SetQuestion(zone.String(), mdns.TypeSOA)
 	question.RecursionDesired = false
-	_, err := w.exchange(ctx, question)
+	answer, err := w.exchange(ctx, question)
 	var refusal *transfer.Refusal
-	if zone.IsZero() && errors.As(err, &refusal) && refusal.TSIG == 0 {
-		return nil
+	switch unsigned := errors.As(err, &refusal) && refusal.TSIG == 0; {
+	case err == nil && broken(answer.Rcode):
+		code := mdns.RcodeToString[answer.Rcode]
+		return &delivery.Error{Reason: delivery.ReasonServerError, Code: code, Message: fmt.Sprintf("%s answers %s to a question for the SOA of %s; see its log", p.config.Server, code, zone)}
+	case unsigned && first && !broken(refusal.Rcode):
+		return fmt.Errorf("%s answers %s without a signature to a question for the root; whether it takes the key is not known yet: %w", p.config.Server, mdns.RcodeToString[refusal.Rcode], delivery.ErrNotProven)
 	}
 	return err
+}
+
+// broken: no server that works answers a question for a SOA so.
+func broken(rcode int) bool {
+	return rcode == mdns.RcodeServerFailure || rcode == mdns.RcodeNotImplemented || rcode == mdns.RcodeFormatError
 }
 
 // Close lets go of nothing: connections end with the call that made them.
@@ -170,6 +187,8 @@ type work struct {
 	fence delivery.Fence
 	wait  time.Duration
 	conn  net.Conn // nil: none yet, or lost
+	// proven: the server answered so that the key vouches for it.
+	proven bool
 	// failed is why an RRset was set aside.
 	failed map[delivery.RRsetKey]*delivery.Error
 	// theirs are the RRsets of others for which RRsets were set aside.
@@ -214,6 +233,7 @@ func (w *work) exchange(ctx context.Context, question *mdns.Msg) (*mdns.Msg, err
 		w.conn = nil
 		return nil, w.unanswered(w.config.Server, err)
 	}
+	w.proven = true
 	return answer, nil
 }
 
@@ -240,11 +260,11 @@ func (w *work) setAside(key delivery.RRsetKey, err *delivery.Error) {
 // yield sets an RRset aside for what others have at its name.
 func (w *work) yield(key delivery.RRsetKey, what string, theirs ...delivery.RRset) {
 	w.theirs[key] = theirs
-	w.setAside(key, conflict(key, what))
+	w.setAside(key, conflict(what))
 }
 
-func conflict(key delivery.RRsetKey, what string) *delivery.Error {
-	return delivery.Errorf(delivery.ReasonConflict, "%s: the server has %s that is not from this zone; remove it there, take it into the zone as it is, or have the class replace it (rfc2136.foreignRecords)", key, what)
+func conflict(what string) *delivery.Error {
+	return delivery.Errorf(delivery.ReasonConflict, "the server has %s that is not from this zone; remove it there, take it into the zone as it is, or have the class replace it (rfc2136.foreignRecords)", what)
 }
 
 func (w *work) unreachable(server string, err error) *delivery.Error {

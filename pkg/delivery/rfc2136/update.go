@@ -89,7 +89,7 @@ func (w *write) batches(changes []delivery.Change, seen bool) [][]written {
 			group = group[len(part):]
 			for _, one := range part {
 				if one.octets() > maxUpdate {
-					w.setAside(one.After.Key(), delivery.Errorf(delivery.ReasonValidationFailed, "%s: what it was and what it shall be do not fit the 64 KiB of an update; make it smaller", one.After.Key()))
+					w.setAside(one.After.Key(), delivery.Errorf(delivery.ReasonValidationFailed, "what it was and what it shall be do not fit the 64 KiB of an update; make it smaller"))
 					part = nil
 				}
 			}
@@ -295,7 +295,7 @@ func (w *write) isolate(ctx context.Context, batch []written, rcode, reviews int
 		return w.apply(ctx, batch[len(batch)/2:], reviews)
 	}
 	key := batch[0].After.Key()
-	refused := delivery.Errorf(delivery.ReasonValidationFailed, "%s: the server does not take it, though it takes updates of the zone; its log says why", key)
+	refused := delivery.Errorf(delivery.ReasonValidationFailed, "the server does not take it, though it takes updates of the zone; its log says why")
 	refused.Code = mdns.RcodeToString[rcode]
 	w.setAside(key, refused)
 	return nil

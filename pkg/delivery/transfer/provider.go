@@ -5,12 +5,15 @@ package transfer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
 	"strings"
 	"sync"
 	"time"
+
+	mdns "github.com/miekg/dns"
 
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/delivery/dial"
@@ -106,14 +109,14 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 	if err := ctx.Err(); err != nil {
 		return report, err
 	}
-	report.Confirmed = plan.Serial
+	report.Confirmed, report.Proven = plan.Serial, len(report.Servers) > 0
 	var ahead *delivery.Error
 	for _, row := range report.Servers {
 		if row.Err != nil && row.Err.Reason == delivery.ReasonSerialBehind && (ahead == nil || row.Err.Code != "") {
 			ahead = row.Err
 		}
 		if row.Err != nil || plan.Serial.Ahead(row.Serial) || row.Serial == 0 {
-			report.Confirmed = 0
+			report.Confirmed, report.Proven = 0, false
 		}
 	}
 	if ahead != nil {
@@ -140,19 +143,33 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 	return drift, ctx.Err()
 }
 
-// Health asks each secondary for the SOA of the catalog, or of the root where the class has none: one that answers at
-// all is there.
+// Health asks each secondary for the SOA of the catalog, or of the root where the class has none. One that does not serve
+// that is there, and whether it takes zones shows with the first one.
 func (p *Provider) Health(ctx context.Context) error {
-	errs := make([]*delivery.Error, len(p.config.Secondaries))
+	if len(p.config.Secondaries) == 0 {
+		return fmt.Errorf("the class names no secondary that could be asked; who has its key may follow it: %w", delivery.ErrNotProven)
+	}
+	zone := p.config.Catalog
+	if zone.IsZero() {
+		zone = name.Root
+	}
+	errs := make([]error, len(p.config.Secondaries))
 	p.each(func(i int, s Secondary) {
-		zone := p.config.Catalog
-		if zone.IsZero() {
-			zone = name.Root
-		}
-		if seen := p.probe(ctx, s, zone, patience); seen.err != nil && seen.err.Reason != delivery.ReasonZoneNotFound {
-			errs[i] = seen.err
+		switch at := p.probe(ctx, s, zone, patience); {
+		case at.err == nil:
+		case at.err.Reason != delivery.ReasonZoneNotFound:
+			errs[i] = at.err
+		case at.err.Code == mdns.RcodeToString[mdns.RcodeServerFailure], at.err.Code == mdns.RcodeToString[mdns.RcodeNotImplemented], at.err.Code == mdns.RcodeToString[mdns.RcodeFormatError]:
+			errs[i] = &delivery.Error{Reason: delivery.ReasonServerError, Code: at.err.Code, Message: fmt.Sprintf("%s answers %s to a question for the SOA of %s; see its log", s.Name, at.err.Code, zone)}
+		default:
+			errs[i] = fmt.Errorf("%s answers, and does not serve %s; whether it takes the zones of the class is not known yet: %w", s.Name, zone, delivery.ErrNotProven)
 		}
 	})
+	for _, err := range errs {
+		if err != nil && !errors.Is(err, delivery.ErrNotProven) {
+			return err
+		}
+	}
 	for _, err := range errs {
 		if err != nil {
 			return err

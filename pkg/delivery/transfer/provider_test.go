@@ -269,6 +269,7 @@ type secondary struct {
 	asked  atomic.Int32
 	silent atomic.Bool
 	lame   atomic.Bool
+	rcode  atomic.Int32 // unless it is 0
 }
 
 func newSecondary(t *testing.T, key *rig.TSIGKey) *secondary {
@@ -282,6 +283,8 @@ func newSecondary(t *testing.T, key *rig.TSIGKey) *secondary {
 		answer := new(mdns.Msg).SetReply(m)
 		if at := s.serial.Load(); at == 0 {
 			answer.Rcode = mdns.RcodeRefused
+		} else if rcode := s.rcode.Load(); rcode != 0 {
+			answer.Rcode = int(rcode)
 		} else {
 			answer.Authoritative = !s.lame.Load()
 			answer.Answer = []mdns.RR{&mdns.SOA{Hdr: mdns.RR_Header{Name: m.Question[0].Name, Rrtype: mdns.TypeSOA, Class: mdns.ClassINET}, Ns: ".", Mbox: ".", Serial: at}}
@@ -357,8 +360,23 @@ func TestDeliver_confirmsWhatEverySecondaryHas(t *testing.T) {
 	if err != nil || drift.Servers[0].Err != nil || drift.Servers[1].Err == nil || drift.Servers[1].Err.Reason != delivery.ReasonZoneNotFound {
 		t.Errorf("%+v, %v", drift, err)
 	}
+	behind.lame.Store(false)
 	if err := p.Health(t.Context()); err != nil {
 		t.Errorf("Health: %v", err)
+	}
+	if !report.Proven {
+		t.Error("all of them have the serial, and nothing is proven")
+	}
+	// Found 7: these are no answers of servers that let us in.
+	for rcode, want := range map[int]delivery.Reason{mdns.RcodeServerFailure: delivery.ReasonServerError, mdns.RcodeNotImplemented: delivery.ReasonServerError, mdns.RcodeRefused: "?"} {
+		silent.rcode.Store(int32(rcode))
+		var e *delivery.Error
+		if err := p.Health(t.Context()); want == "?" && !errors.Is(err, delivery.ErrNotProven) || want != "?" && (!errors.As(err, &e) || e.Reason != want) {
+			t.Errorf("Health with one that answers %d: %v", rcode, err)
+		}
+	}
+	if err := w.provider(t).Health(t.Context()); !errors.Is(err, delivery.ErrNotProven) {
+		t.Errorf("Health of a class without secondaries: %v", err)
 	}
 	silent.silent.Store(true)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)

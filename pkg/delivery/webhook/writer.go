@@ -298,7 +298,7 @@ func (w *writer) write(ctx context.Context, i item) error {
 func (w *writer) settle(ctx context.Context, i item, failure *delivery.Error, spoken bool) error {
 	switch {
 	case failure == nil, i.request.Operation == protocol.Delete && failure.Reason == delivery.ReasonZoneNotFound:
-		w.streak = 0
+		w.streak, w.report.Proven = 0, true
 		w.provider.putBehind(w.plan.Zone, i.key, false)
 		w.helped = w.helped || len(w.refused) > 0
 		return nil

@@ -1,0 +1,149 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package class
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clienttesting "k8s.io/client-go/testing"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/delivery/deliverytest"
+	"kubi.zone/kubizone/pkg/generated/clientset/versioned/fake"
+	"kubi.zone/kubizone/pkg/generated/informers/externalversions"
+	"kubi.zone/kubizone/pkg/zoneview"
+)
+
+// told answers as a test says.
+type told struct {
+	*deliverytest.Memory
+	health, delivers *atomic.Pointer[error]
+	asked            *atomic.Int32
+	// proves: what it confirms says that it lets us in.
+	proves bool
+}
+
+func (p *told) Health(context.Context) error {
+	p.asked.Add(1)
+	return *p.health.Load()
+}
+
+func (p *told) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
+	if err := fence(ctx); err != nil {
+		return delivery.Report{}, err
+	}
+	if err := *p.delivers.Load(); err != nil {
+		return delivery.Report{}, err
+	}
+	return delivery.Report{Confirmed: plan.Serial, Proven: p.proves}, nil
+}
+
+// S6.7, found 7: the Ready of a DNSClass does not contradict what its zones show. A confirmation is a health check, so is a
+// failure of the whole class; what nobody can tell is Unknown; and a check that passes has what failed tried at once.
+func TestController_healthIsWhatDeliveriesShow_S6_7(t *testing.T) {
+	refused := error(&delivery.Error{Reason: delivery.ReasonServerUnreachable, Message: "connection refused", WholeClass: true})
+	key := error(&delivery.Error{Reason: delivery.ReasonAuthenticationFailed, Message: "compare the secret", Said: "key 7 expired", WholeClass: true})
+	unproven := fmt.Errorf("it answers: %w", delivery.ErrNotProven)
+	for what, c := range map[string]struct {
+		health, delivers error
+		proves           bool
+		status           metav1.ConditionStatus
+		reason, message  string
+		// then: the server works from then on, and this many minutes later so it says.
+		then int
+	}{
+		"a server that came up after the class": {health: refused, proves: true, status: metav1.ConditionTrue, reason: ReasonServerHealthy},
+		"one that does not let us deliver":      {delivers: key, status: metav1.ConditionFalse, reason: "AuthenticationFailed", message: "compare the secret; it says: key 7 expired"},
+		"one of which nothing is known":         {health: unproven, delivers: fmt.Errorf("of this zone alone"), status: metav1.ConditionUnknown, reason: ReasonNotProven, message: "it answers: the first zone shows it"},
+		"one that a zone shows to work":         {health: unproven, proves: true, status: metav1.ConditionTrue, reason: ReasonServerHealthy},
+		"one that is there again":               {health: refused, delivers: refused, status: metav1.ConditionFalse, reason: "ServerUnreachable", message: "connection refused", then: 10},
+	} {
+		t.Run(what, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				views := zoneview.NewSet(zoneview.Config{})
+				of := &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: "main", UID: "class", ResourceVersion: "1", Generation: 1, Finalizers: []string{v1alpha1.FinalizerDelivery}}}
+				of.Spec.Webhook, of.Spec.Namespaces = &v1alpha1.WebhookProvider{Server: "https://dns.example.net"}, &v1alpha1.NamespaceSelection{Names: []string{"team"}}
+				objects := append([]runtime.Object{of}, delivered(t, views, 0, "me")...)
+				objects[2].(*v1alpha1.Delivery).Status.Conditions = nil // of another target, and not Ready
+				client := fake.NewSimpleClientset(objects...)           //nolint:staticcheck // NewClientset asks for another name of our types than OpenAPI has.
+				client.PrependReactor("create", "deliveries", func(action clienttesting.Action) (bool, runtime.Object, error) {
+					action.(clienttesting.CreateAction).GetObject().(*v1alpha1.Delivery).ResourceVersion = "1"
+					return false, nil, nil
+				})
+				provider := &told{Memory: &deliverytest.Memory{Server: deliverytest.NewServer(), Blind: true}, health: new(atomic.Pointer[error]), delivers: new(atomic.Pointer[error]), asked: new(atomic.Int32), proves: c.proves}
+				provider.health.Store(&c.health)
+				provider.delivers.Store(&c.delivers)
+				informers := externalversions.NewSharedInformerFactory(client, 0)
+				controller, err := New(Config{
+					Identity: "me", Client: client, Informers: informers, Views: views, Secrets: noSecrets{}, Alone: true,
+					Providers: map[string]NewProvider{"webhook": func(*v1alpha1.DNSClass, GetSecret) (delivery.Provider, string, error) {
+						return provider, "elsewhere", nil
+					}},
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				ctx, cancel := context.WithCancel(t.Context())
+				informers.StartWithContext(ctx)
+				ended := make(chan error)
+				go func() { ended <- controller.Run(ctx) }()
+				says := func(when string, status metav1.ConditionStatus, reason, message string) {
+					t.Helper()
+					synctest.Wait()
+					now, err := client.KubizoneV1alpha1().DNSClasses().Get(ctx, "main", metav1.GetOptions{})
+					if err != nil {
+						t.Fatal(err)
+					}
+					ready := meta.FindStatusCondition(now.Status.Conditions, v1alpha1.ConditionReady)
+					if ready == nil || ready.Status != status || ready.Reason != reason || message != "" && ready.Message != message {
+						t.Errorf("%s: %+v", when, ready)
+					}
+					list, err := client.KubizoneV1alpha1().Deliveries("team").List(ctx, metav1.ListOptions{})
+					text, wrong := json.Marshal(list.Items)
+					if err != nil || wrong != nil || strings.Contains(string(text), "key 7") {
+						t.Errorf("%s: a tenant reads %s, %v", when, text, err)
+					}
+				}
+				time.Sleep(2 * time.Second)
+				says("at the start", c.status, c.reason, c.message)
+				if c.status == metav1.ConditionTrue {
+					time.Sleep(21 * time.Minute)
+					if n := provider.asked.Load(); c.health == refused && n > 2 {
+						t.Errorf("it was asked %d times", n)
+					}
+				}
+				if c.then > 0 {
+					var none error
+					provider.proves = true
+					time.Sleep(5 * time.Minute) // its zones are tried every ten minutes by now
+					provider.health.Store(&none)
+					provider.delivers.Store(&none)
+					time.Sleep(time.Duration(c.then-5) * time.Minute)
+					says("after the next health check", metav1.ConditionTrue, ReasonServerHealthy, "")
+					one, err := client.KubizoneV1alpha1().Deliveries("team").List(ctx, metav1.ListOptions{})
+					if err != nil || !meta.IsStatusConditionTrue(one.Items[0].Status.Conditions, v1alpha1.ConditionReady) {
+						t.Errorf("the zone waits for its own time: %+v, %v", one.Items[0].Status, err)
+					}
+				}
+				cancel()
+				informers.Shutdown()
+				if err := <-ended; err != nil {
+					t.Error(err)
+				}
+				synctest.Wait()
+			})
+		})
+	}
+}
