@@ -276,7 +276,11 @@ func (z *Zone) FQDN() name.Name { return z.Header.FQDN }
 func (z *Zone) Complete() {
 	z.Made, z.MadeNames = z.Header.NameServerRRsets(), nil
 	for _, ns := range z.Header.NameServers {
-		if n, err := name.ParseIn(ns.Name, z.FQDN()); err == nil {
+		text, err := content.HostName(ns.Name, z.FQDN())
+		if err != nil {
+			continue
+		}
+		if n, err := name.Parse(text); err == nil {
 			if rel, ok := n.Rel(z.FQDN()); ok {
 				z.MadeNames = append(z.MadeNames, rel)
 			}

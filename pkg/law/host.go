@@ -23,9 +23,9 @@ func needsHost(t rdata.Type) bool { return t == rdata.A || t == rdata.AAAA || t 
 // Directory puts the addresses of its global catalogs, and BIND lets these.
 func ownerIsHost(t rdata.Type, fqdn name.Name) bool {
 	if rest, ok := strings.CutPrefix(fqdn.String(), "gc._msdcs."); ok && t != rdata.MX {
-		return content.IsHost(rest)
+		return name.IsHost(rest)
 	}
-	return content.IsHost(strings.TrimPrefix(fqdn.String(), "*."))
+	return name.IsHost(strings.TrimPrefix(fqdn.String(), "*."))
 }
 
 // hostFields are the fields of the rdata from the first up to, not including,
@@ -78,7 +78,7 @@ func (c *Contribution) hosts(zone, fqdn name.Name) *Refusal {
 				return invalid("spec.values", v.Text, ReasonValidationFailed, "%s names a mailbox, and %s is none: the labels after the first are letters, digits and inner hyphens (S5.7, RFC 1035 §8)", c.Type, fields[i])
 			case c.Type == rdata.NS && isAddress(fields[i]):
 				return invalid("spec.values", v.Text, ReasonValidationFailed, "NS names a host, and %s is an address, for which named-compilezone refuses the zone (S5.7; name the host, and give it an A record)", fields[i])
-			case !mailbox && !content.IsHost(fields[i]):
+			case !mailbox && !name.IsHost(fields[i]):
 				return invalid("spec.values", v.Text, ReasonValidationFailed, "%s names a host, and %s is no host name: labels are letters, digits and inner hyphens (S5.7, RFC 1123 §2.1)", c.Type, fields[i])
 			}
 		}
@@ -94,21 +94,21 @@ func isAddress(host string) bool {
 
 // hostsNamed refuses name servers and names for the SOA that are no host names.
 func hostsNamed(z *Zone) *Refusal {
-	if text, err := content.HostName(z.Header.PrimaryNameServer, z.FQDN()); z.Header.PrimaryNameServer != "" && err == nil && !content.IsHost(text) {
+	if text, err := content.HostName(z.Header.PrimaryNameServer, z.FQDN()); z.Header.PrimaryNameServer != "" && err == nil && !name.IsHost(text) {
 		return invalid("spec.primaryNameServer", z.Header.PrimaryNameServer, ReasonInvalid, "%s is no host name: labels are letters, digits and inner hyphens (S5.7, RFC 1123 §2.1)", text)
 	}
 	if text, err := content.ContactName(z.Header.Contact, z.FQDN()); z.Header.Contact != "" && err == nil && !content.IsMailbox(text) {
 		return invalid("spec.contact", z.Header.Contact, ReasonInvalid, "%s names no mailbox: the labels after the first are letters, digits and inner hyphens (S5.7, RFC 1035 §8; write a mail address)", text)
 	}
 	for i, ns := range z.Header.NameServers {
-		n, err := name.ParseIn(ns.Name, z.FQDN())
+		n, err := content.HostName(ns.Name, z.FQDN())
 		if err != nil {
 			continue // validation says why
 		}
-		if isAddress(n.String()) {
+		if isAddress(n) {
 			return invalid("spec.nameServers", ns.Name, ReasonInvalid, "nameServers[%d] is the address %s: name the host, and list the address in its addresses (S5.7)", i, n)
 		}
-		if !content.IsHost(n.String()) {
+		if !name.IsHost(n) {
 			return invalid("spec.nameServers", ns.Name, ReasonInvalid, "nameServers[%d] is %s, which is no host name: labels are letters, digits and inner hyphens (S5.7, RFC 1123 §2.1)", i, n)
 		}
 	}

@@ -388,12 +388,16 @@ func TestCheckSpelling_policies(t *testing.T) {
 		{"＠", `"@"`},
 		{"*.＠", `"*.@"`},
 		{"w＊.例え", `"w*.xn--r8jz45g"`},
+		{"*.xn--", "leaves nothing"},
+		{"*.\u00ad", "leaves nothing"},
+		{"a\xff", "UTF-8"},
+		{strings.Repeat("\u00ad", 510) + "＊", "1023 bytes"},
 	} {
 		if err := CheckSpelling(tc.text); err == nil || !strings.Contains(err.Error(), tc.mapped) {
-			t.Errorf("S1.3: %q: %v; want it to give %s", tc.text, err, tc.mapped)
+			t.Errorf("S1.3: %q: %v; want it to say %s", tc.text, err, tc.mapped)
 		}
 	}
-	for _, text := range []string{"*.x.example.org.", "_acme-challenge.Bücher.example.", "0/25.例え.テスト.", "ＷＷＷ.example.org.", "@", ".", "", "xn--bcher-kva.", "a\xff", "a..ü"} {
+	for _, text := range []string{"*.x.example.org.", "_acme-challenge.Bücher.example.", "0/25.例え.テスト.", "ＷＷＷ.example.org.", "@", ".", "", "xn--bcher-kva.", "a..ü"} {
 		if err := CheckSpelling(text); err != nil {
 			t.Errorf("S1.3: %q: %v", text, err)
 		}

@@ -120,16 +120,20 @@ func canonical(text string) (s string, absolute bool, err error) {
 }
 
 // CheckSpelling refuses the text of a name or a pattern in which another character
-// is mapped to "*", "_", "/", "@" or a dot (S1.3): a policy on spec.domainName or on
-// a rule judges the text as it is written and must see them. Parse takes such a
-// text, since stored objects may have it. It does not say that text is a name.
+// is mapped to "*", "_", "/", "@" or a dot, or a label to nothing (S1.3): a policy on
+// spec.domainName or on a rule judges the text as it is written and must see them. Stored
+// objects may have such a text, so what reads them does not ask this. It does not say that
+// text is a name.
 func CheckSpelling(text string) error {
-	if len(text) > maxText || !scanASCII(text).needsIDNA {
+	switch {
+	case !scanASCII(text).needsIDNA:
 		return nil
+	case len(text) > maxText:
+		return fmt.Errorf("%s is %d bytes long, the limit is %d", quote(text), len(text), maxText)
 	}
-	mapped, err := profile.ToASCII(text)
+	mapped, err := mapIDNA(text)
 	if err != nil {
-		return nil // Parse says why
+		return fmt.Errorf("%s is not valid under IDNA (UTS 46): %v", quote(text), err)
 	}
 	for _, c := range "*_/@." {
 		if strings.Count(mapped, string(c)) != strings.Count(text, string(c)) {

@@ -41,7 +41,7 @@ func (h Header) SOA(s serial.Serial, firstApexNS string) dns.Entry {
 	}
 	if rname == "" {
 		at := h
-		for up, ok := h.FQDN.Parent(); ok && !IsHost(at.FQDN.String()); up, ok = up.Parent() {
+		for up, ok := h.FQDN.Parent(); ok && !name.IsHost(at.FQDN.String()); up, ok = up.Parent() {
 			at.FQDN = up
 		}
 		rname = at.below("hostmaster")

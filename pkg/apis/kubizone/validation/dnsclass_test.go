@@ -133,6 +133,10 @@ func TestDNSClass_oneObject(t *testing.T) {
 			withUpdate(nil)(s)
 			s.NameServers = []v1alpha1.NameServer{{}, {Name: "ns1.example.net.", Addresses: []string{"192.0.2.53"}}, {Name: "NS1.example.net."}, {Name: "ns2", Addresses: []string{"192.0.2"}}}
 		}, required + "spec.nameServers[0].name, " + duplicate + "spec.nameServers[2].name, " + invalid + "spec.nameServers[3].addresses[0], " + forbidden + "spec.nameServers[1].addresses"},
+		{"S1.3 name servers are spelled as in a zone", func(s spec) {
+			withUpdate(nil)(s)
+			s.NameServers = []v1alpha1.NameServer{{Name: "NS1.Example.net."}, {Name: "ns２。example。net。"}, {Name: `ns\051`}, {Name: "ns_4"}}
+		}, invalid + "spec.nameServers[1].name, " + invalid + "spec.nameServers[2].name, " + invalid + "spec.nameServers[3].name"},
 		{"rate 1", func(s spec) { withUpdate(nil)(s); s.RequestsPerSecond = ptr.To[int32](1) }, ""},
 		{"rate 0", func(s spec) { withUpdate(nil)(s); s.RequestsPerSecond = ptr.To[int32](0) }, invalid + "spec.requestsPerSecond"},
 		{"rate 10001", func(s spec) { withUpdate(nil)(s); s.RequestsPerSecond = ptr.To[int32](10001) }, invalid + "spec.requestsPerSecond"},

@@ -85,25 +85,25 @@ func recordSpec(spec *v1alpha1.RecordSpec) field.ErrorList {
 
 // domainName judges the name of a Record or a Zone (S1.1, S1.4).
 func domainName(text string, ref *v1alpha1.ZoneReference, path *field.Path) field.ErrorList {
-	if err := name.CheckSpelling(text); err != nil {
+	if text == "" {
+		return field.ErrorList{field.Required(path, `an absolute name ("www.example.org."), or one relative to the zone of spec.zoneRef ("www", "@")`)}
+	}
+	if err := ownerName(text); err != nil {
 		return field.ErrorList{field.Invalid(path, text, err.Error())}
 	}
-	switch {
-	case text == "":
-		return field.ErrorList{field.Required(path, `an absolute name ("www.example.org."), or one relative to the zone of spec.zoneRef ("www", "@")`)}
-	case name.IsAbsolute(text):
-		if _, err := name.Parse(text); err != nil {
-			return field.ErrorList{field.Invalid(path, text, err.Error())}
-		}
-	default:
-		if _, err := name.ParseRel(text); err != nil {
-			return field.ErrorList{field.Invalid(path, text, err.Error())}
-		}
-		if ref == nil {
-			return field.ErrorList{field.Invalid(path, text, "is relative: name the zone it is relative to in spec.zoneRef, or end it in a dot to make it absolute (S1.1)")}
-		}
+	if ref == nil && !name.IsAbsolute(text) {
+		return field.ErrorList{field.Invalid(path, text, "is relative: name the zone it is relative to in spec.zoneRef, or end it in a dot to make it absolute (S1.1)")}
 	}
 	return nil
+}
+
+// ownerName judges a name as it is written (S1.3, S1.4).
+func ownerName(text string) error {
+	_, err := name.ParseIn(text, name.Root)
+	if err != nil {
+		return err
+	}
+	return name.CheckSpelling(text)
 }
 
 // view judges that a view is an RFC 1123 label (S1.6).

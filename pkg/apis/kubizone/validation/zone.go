@@ -164,10 +164,11 @@ func patternText(text string, path *field.Path) field.ErrorList {
 	if text == "" {
 		return field.ErrorList{field.Required(path, `"*" for every name below the zone, "@" for the zone's own name, "www" for one name`)}
 	}
-	if err := name.CheckSpelling(text); err != nil {
-		return field.ErrorList{field.Invalid(path, cut(text), err.Error())}
+	_, err := pattern.Parse(text)
+	if err == nil {
+		err = name.CheckSpelling(text)
 	}
-	if _, err := pattern.Parse(text); err != nil {
+	if err != nil {
 		return field.ErrorList{field.Invalid(path, cut(text), err.Error())}
 	}
 	return nil
@@ -214,46 +215,34 @@ func nameServers(servers []v1alpha1.NameServer, domainName string) field.ErrorLi
 
 // canonicalHost is what tells two spellings of one host apart from two hosts, as far as the zone's name is known.
 func canonicalHost(text string, origin name.Name) string {
-	if name.IsAbsolute(text) {
-		if n, err := name.Parse(text); err == nil {
-			return n.String()
-		}
-	} else if rel, err := name.ParseRel(text); err == nil {
-		if !origin.IsZero() {
-			if n, err := rel.In(origin); err == nil {
-				return n.String()
-			}
-		}
-		return rel.String()
+	if n, err := name.ParseIn(text, origin); err == nil {
+		return n.String()
 	}
-	if value, err := rdata.Parse(rdata.NS, text); err == nil {
-		return value.Text
-	}
-	return text
+	rel, _ := name.ParseRel(text)
+	return rel.String()
 }
 
-// hostName judges a name in rdata: one that a Record could have, or any that DNS allows.
+// hostName judges the name of a host as it is written: like those of Records, and without what no host name has (S1.3, S5.7).
 func hostName(text string, path *field.Path) field.ErrorList {
 	if isWildcard(text) {
 		return field.ErrorList{field.Invalid(path, cut(text), "is a wildcard: name a host")}
 	}
-	if err := dnsName(text); err != nil {
+	if err := ownerName(text); err != nil {
 		return field.ErrorList{field.Invalid(path, cut(text), err.Error())}
+	}
+	if host := canonicalHost(text, name.Name{}); host != "@" && !name.IsHost(host) {
+		return field.ErrorList{field.Invalid(path, cut(text), "is no host name: labels are letters, digits and inner hyphens (S5.7, RFC 1123 §2.1)")}
 	}
 	return nil
 }
 
-func dnsName(text string) error {
-	var err error
-	if name.IsAbsolute(text) {
-		_, err = name.Parse(text)
-	} else {
-		_, err = name.ParseRel(text)
-	}
+// mailboxName judges a contact in name form: a name that a Record could have, or any that DNS allows.
+func mailboxName(text string) error {
+	_, err := name.ParseIn(text, name.Root)
 	if err == nil {
 		return nil
 	}
-	// A host elsewhere need not be a name that a Record could have; what is said of it is the owner-name rule, which is the likely one.
+	// What is said of it is the owner-name rule, which is the likely one.
 	if value, wide := rdata.Parse(rdata.NS, text); wide == nil {
 		if _, wide = value.Pack(name.Root); wide == nil {
 			return nil
@@ -321,7 +310,7 @@ func contact(text string) error {
 	}
 	at := strings.LastIndexByte(text, '@')
 	if text == "@" || at < 0 || (at > 0 && text[at-1] == '\\') {
-		return dnsName(text)
+		return mailboxName(text)
 	}
 	local, domain := text[:at], text[at+1:]
 	switch {
