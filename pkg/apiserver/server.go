@@ -402,7 +402,7 @@ func (s *Server) cascade(ctx context.Context) error {
 	}
 	if b := s.announcer.broadcaster; b != nil {
 		if err := b.StartRecordingToSinkWithContext(ctx); err != nil {
-			return fmt.Errorf("Events: %w", err)
+			return fmt.Errorf("recording Events: %w", err)
 		}
 		defer b.Shutdown()
 	}

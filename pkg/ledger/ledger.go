@@ -94,11 +94,8 @@ type Ledger struct {
 	heads map[string]*head // by zone key
 	// unsettled are the zones of the index that cascades stand against.
 	unsettled map[law.Key]*law.Holding
-	// long are the octets of long steps written to a zone's journal since it was trimmed last, by zone key. They are not
-	// the head's, which may be forgotten.
-	long  map[string]int
-	byUID map[string]*head
-	works map[string]bool // outbox items of this process, not yet taken up
+	byUID     map[string]*head
+	works     map[string]bool // outbox items of this process, not yet taken up
 	// doubt: names whose place in the index led a decision astray; they are read.
 	doubt map[law.Key]bool
 

@@ -610,7 +610,7 @@ func trimBlanks(text string) string {
 // endsEscaped says that text ends in a backslash that is not escaped itself: it
 // escapes what follows.
 func endsEscaped(text string) bool {
-	backslashes := len(text) - len(strings.TrimRight(text, `\\`))
+	backslashes := len(text) - len(strings.TrimRight(text, `\`))
 	return backslashes%2 == 1
 }
 

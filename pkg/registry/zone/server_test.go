@@ -670,8 +670,7 @@ func testRetain(t *testing.T, s *server) {
 	zones := s.client.KubizoneV1alpha1().Zones("classed")
 	zone := zoneNamed("r1", "r1.example.")
 	zone.Namespace, zone.Spec.DeletionPolicy, zone.Spec.DNSClassRefs = "classed", v1alpha1.DeletionPolicyRetain, []v1alpha1.DNSClassReference{{Name: "ours"}, {Name: "retired"}}
-	made, err := zones.Create(ctx, zone, metav1.CreateOptions{})
-	if err != nil {
+	if _, err := zones.Create(ctx, zone, metav1.CreateOptions{}); err != nil {
 		t.Fatalf("classes that allow it: %v", err)
 	}
 	s.withdraws = []string{"retired"}
@@ -683,7 +682,7 @@ func testRetain(t *testing.T, s *server) {
 	}
 	again := zone.DeepCopy()
 	again.Name, again.Spec.DomainName = "r2", "r2.example."
-	_, err = zones.Create(ctx, again, metav1.CreateOptions{})
+	_, err := zones.Create(ctx, again, metav1.CreateOptions{})
 	refused(err)
 	_, err = zones.Create(ctx, again, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 	refused(err)
@@ -700,7 +699,7 @@ func testRetain(t *testing.T, s *server) {
 		t.Fatal(err)
 	}
 	zones = client.KubizoneV1alpha1().Zones("classed")
-	if made, err = zones.Patch(ctx, "r1", types.MergePatchType, []byte(`{"spec":{"ttl":60}}`), metav1.PatchOptions{}); err != nil || made.Spec.DeletionPolicy != v1alpha1.DeletionPolicyRetain {
+	if made, err := zones.Patch(ctx, "r1", types.MergePatchType, []byte(`{"spec":{"ttl":60}}`), metav1.PatchOptions{}); err != nil || made.Spec.DeletionPolicy != v1alpha1.DeletionPolicyRetain {
 		t.Errorf("a zone that stands: %v", err)
 	}
 	if len(warned) != 1 || !strings.Contains(warned[0], `DNSClass "retired" does not allow Retain`) {
