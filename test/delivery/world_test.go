@@ -171,6 +171,8 @@ type hook struct {
 	before func(r *http.Request) *protocol.Error
 	posts  []protocol.Record
 	calls  int
+	// stands is what it has, by path, where it says what it has.
+	stands map[string]protocol.Record
 }
 
 func newHook(t *testing.T) *hook {
@@ -226,6 +228,18 @@ func (h *hook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
+	if r.Method == http.MethodGet && h.stands != nil {
+		h.mu.Lock()
+		record, stands := h.stands[r.URL.EscapedPath()]
+		h.mu.Unlock()
+		if !stands {
+			missing := &protocol.Error{Code: protocol.CodeRecordNotFound, Message: "no such record"}
+			answer(missing.HTTPStatus(), protocol.Response{Success: &no, Error: missing})
+			return
+		}
+		answer(http.StatusOK, protocol.Response{Success: &yes, Record: &record})
+		return
+	}
 	if r.Method == http.MethodPost {
 		var request protocol.Request
 		if err := json.NewDecoder(r.Body).Decode(&request); err != nil {
@@ -234,6 +248,11 @@ func (h *hook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		h.mu.Lock()
 		h.posts = append(h.posts, request.Record)
+		if set, err := protocol.Decode(request.Record); err == nil && h.stands != nil {
+			if path, err := protocol.RecordPath(set.Zone, set.Name, set.Type); err == nil {
+				h.stands[path] = request.Record
+			}
+		}
 		h.mu.Unlock()
 		answer(http.StatusOK, protocol.Response{Success: &yes, Record: &request.Record})
 		return

@@ -92,7 +92,7 @@ func (c *Controller) syncClass(ctx context.Context, name string) error {
 		}
 	}
 	if known != nil && !stale && known.uid == of.UID && known.generation == of.Generation && maps.Equal(known.secrets, c.digests(ctx, known.secrets)) {
-		if now := c.probeInterval(of); known.spec.DriftInterval != 0 && (now >= 2*known.spec.DriftInterval || now <= known.spec.DriftInterval/2) {
+		if now := c.driftInterval(of); now >= 2*known.spec.DriftInterval || now <= known.spec.DriftInterval/2 {
 			c.mu.Lock()
 			known.spec.DriftInterval = now // It has many more zones than it had, or fewer.
 			c.mu.Unlock()
@@ -105,9 +105,7 @@ func (c *Controller) syncClass(ctx context.Context, name string) error {
 	if of.Spec.RequestsPerSecond != nil {
 		spec.RequestsPerSecond = float64(*of.Spec.RequestsPerSecond)
 	}
-	if of.Spec.Transfer != nil {
-		spec.DriftInterval = c.probeInterval(of)
-	}
+	spec.DriftInterval = c.driftInterval(of)
 	if err := c.provide(ctx, of, fresh, &spec); err != nil {
 		spec.Provider = nil
 		if !errors.As(err, &spec.Err) {
@@ -138,18 +136,24 @@ func (c *Controller) syncClass(ctx context.Context, name string) error {
 	return nil
 }
 
-// probeInterval is how often secondaries are asked whether they still have what they confirmed: each minute, and less often
-// where that would be more than half of what the class may be asked for.
-func (c *Controller) probeInterval(of *v1alpha1.DNSClass) time.Duration {
-	perSecond := 50
+// driftInterval is how often each zone is compared, or its secondaries are asked whether they still have what they confirmed:
+// as the class says, and less often where that would be more than half of what the class may be asked for.
+func (c *Controller) driftInterval(of *v1alpha1.DNSClass) time.Duration {
+	interval, perSecond := v1alpha1.DefaultDriftInterval, 50
+	if of.Spec.Transfer != nil {
+		interval = time.Minute
+	}
+	if of.Spec.DriftInterval != nil {
+		interval = of.Spec.DriftInterval.Duration
+	}
 	if of.Spec.RequestsPerSecond != nil {
 		perSecond = int(*of.Spec.RequestsPerSecond)
 	}
 	zones, err := c.deliveries.GetIndexer().ByIndex(byClass, of.Name)
 	if err != nil {
-		return time.Minute
+		return interval
 	}
-	return max(time.Minute, time.Duration(2*len(zones))*time.Second/time.Duration(perSecond))
+	return max(interval, time.Duration(2*len(zones))*time.Second/time.Duration(perSecond))
 }
 
 func generationOf(known *knownClass) string {
@@ -232,7 +236,7 @@ func (c *Controller) watchSecrets(ctx context.Context) {
 		c.mu.Lock()
 		var names []string
 		for name, known := range c.known {
-			if len(known.secrets) > 0 || known.spec.DriftInterval != 0 {
+			if !known.missing {
 				names = append(names, name)
 			}
 		}

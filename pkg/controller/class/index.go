@@ -66,7 +66,7 @@ func trim(object any) (any, error) {
 func trimZone(object any) (any, error) {
 	if zone, ok := object.(*v1alpha1.Zone); ok {
 		zone.ManagedFields = nil
-		zone.Annotations = only(zone.Annotations, v1alpha1.AnnotationPaused, v1alpha1.AnnotationAcceptSerial)
+		zone.Annotations = only(zone.Annotations, v1alpha1.AnnotationPaused, v1alpha1.AnnotationAcceptSerial, v1alpha1.AnnotationVerifyRequestedAt)
 		zone.Spec = v1alpha1.ZoneSpec{DNSClassRefs: zone.Spec.DNSClassRefs, DeletionPolicy: zone.Spec.DeletionPolicy}
 	}
 	return object, nil

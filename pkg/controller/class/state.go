@@ -5,6 +5,7 @@ package class
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -16,12 +17,13 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// statusFor is a state as an object has it, which tenants read: of a failure of the class only its kind (S6.7). before is the Ready that stands there.
-func statusFor(class string, state delivery.State, before *metav1.Condition) v1alpha1.DeliveryStatus {
+// statusFor is a state as an object has it, which tenants read: of a failure of the class only its kind (S6.7). before are the conditions that stand there.
+func statusFor(class string, state delivery.State, before []metav1.Condition) v1alpha1.DeliveryStatus {
 	status := v1alpha1.DeliveryStatus{
 		Serial: int64(state.Serial), Hash: state.Hash, Target: fingerprint(state.Target),
 		LastSyncTime: timeFor(state.SyncTime), LastDriftCheckTime: timeFor(state.DriftCheckTime),
 		FailedRecords: int32(state.Failed), SkippedRecords: int32(state.Skipped), Holder: state.Holder,
+		Drift: textOf(state.Drift), LastVerifyRequest: state.Request,
 	}
 	if !state.Zone.IsZero() {
 		status.FQDN = state.Zone.String()
@@ -60,12 +62,18 @@ func statusFor(class string, state delivery.State, before *metav1.Condition) v1a
 	if ready.Status == "" {
 		ready = delivery.Condition{Status: delivery.Unknown, Reason: delivery.ReasonPending}
 	}
-	if before != nil {
-		status.Conditions = []metav1.Condition{*before}
+	status.Conditions = slices.Clone(before)
+	set := func(kind string, of delivery.Condition) {
+		meta.SetStatusCondition(&status.Conditions, metav1.Condition{
+			Type: kind, Status: metav1.ConditionStatus(of.Status), Reason: string(of.Reason), Message: cut(publicMessage(class, of.Reason, of.Message)), ObservedGeneration: 1,
+		})
 	}
-	meta.SetStatusCondition(&status.Conditions, metav1.Condition{
-		Type: v1alpha1.ConditionReady, Status: metav1.ConditionStatus(ready.Status), Reason: string(ready.Reason), Message: cut(publicMessage(class, ready.Reason, ready.Message)), ObservedGeneration: 1,
-	})
+	set(v1alpha1.ConditionReady, ready)
+	if state.Drifted.Status != "" {
+		set(v1alpha1.ConditionDrifted, state.Drifted)
+	} else {
+		meta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionDrifted)
+	}
 	return status
 }
 
@@ -96,6 +104,7 @@ func stateOf(one *v1alpha1.Delivery) (delivery.State, error) {
 		Version: one.ResourceVersion, Target: fingerprint(status.Target), Serial: serial.Serial(status.Serial), Hash: status.Hash,
 		SyncTime: timeOf(status.LastSyncTime), DriftCheckTime: timeOf(status.LastDriftCheckTime),
 		Failed: int(status.FailedRecords), Skipped: int(status.SkippedRecords), Holder: status.Holder,
+		Request: status.LastVerifyRequest,
 	}
 	fault := func(field string, err error) error {
 		return fmt.Errorf("delivery %s/%s: status.%s: %w", one.Namespace, one.Name, field, err)
@@ -125,6 +134,10 @@ func stateOf(one *v1alpha1.Delivery) (delivery.State, error) {
 		}
 		state.Former = append(state.Former, former)
 	}
+	var err error
+	if state.Drift, err = parse(status.Drift); err != nil {
+		return delivery.State{}, fault("drift", err)
+	}
 	for _, row := range status.Servers {
 		server := delivery.Server{Name: row.Name, Serial: serial.Serial(row.Serial), At: timeOf(row.LastProbeTime)}
 		switch row.State {
@@ -138,10 +151,16 @@ func stateOf(one *v1alpha1.Delivery) (delivery.State, error) {
 	if failure := status.Error; failure != nil {
 		state.Error = &delivery.StateError{Reason: delivery.Reason(failure.Reason), Code: failure.Code, Message: failure.Message, Time: failure.Timestamp.Time}
 	}
-	if ready := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady); ready != nil {
-		state.Ready = delivery.Condition{Status: delivery.Status(ready.Status), Reason: delivery.Reason(ready.Reason), Message: ready.Message}
-	}
+	state.Ready, state.Drifted = conditionOf(status, v1alpha1.ConditionReady), conditionOf(status, v1alpha1.ConditionDrifted)
 	return state, nil
+}
+
+func conditionOf(status *v1alpha1.DeliveryStatus, kind string) delivery.Condition {
+	of := meta.FindStatusCondition(status.Conditions, kind)
+	if of == nil {
+		return delivery.Condition{}
+	}
+	return delivery.Condition{Status: delivery.Status(of.Status), Reason: delivery.Reason(of.Reason), Message: of.Message}
 }
 
 func timeFor(t time.Time) *metav1.Time {

@@ -14,7 +14,6 @@ import (
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/klog/v2"
@@ -57,8 +56,8 @@ func (s *store) logFailure(key delivery.Key, zone *v1alpha1.Zone, failure *deliv
 
 // seen is what a write needs to know of the object as it was read or written last.
 type seen struct {
-	finalizer bool
-	ready     *metav1.Condition
+	finalizer  bool
+	conditions []metav1.Condition
 	// said is the last failure that was logged.
 	said string
 }
@@ -99,7 +98,7 @@ func (s *store) Save(ctx context.Context, key delivery.Key, state delivery.State
 	one := &v1alpha1.Delivery{
 		ObjectMeta: metav1.ObjectMeta{Name: class.DeliveryName(zone.Name, zone.UID, ref), Namespace: zone.Namespace, ResourceVersion: state.Version},
 		Spec:       v1alpha1.DeliverySpec{Zone: v1alpha1.DeliveredZone{Name: zone.Name, UID: zone.UID, FQDN: zone.Status.FQDN}, ClassRef: ref},
-		Status:     statusFor(key.Class, state, known.ready),
+		Status:     statusFor(key.Class, state, known.conditions),
 	}
 	deliveries := s.client.Deliveries(zone.Namespace)
 	begun := !state.Zone.IsZero()
@@ -252,7 +251,7 @@ func (s *store) lock(uid string) *sync.Mutex {
 func (s *store) remember(key delivery.Key, one *v1alpha1.Delivery) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.seen[key] = seen{slices.Contains(one.Finalizers, v1alpha1.FinalizerDelivery), meta.FindStatusCondition(one.Status.Conditions, v1alpha1.ConditionReady), s.seen[key].said}
+	s.seen[key] = seen{slices.Contains(one.Finalizers, v1alpha1.FinalizerDelivery), one.Status.Conditions, s.seen[key].said}
 }
 
 func (s *store) forget(which func(delivery.Key) bool) {

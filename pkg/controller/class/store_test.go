@@ -89,6 +89,10 @@ func begun() delivery.State {
 		Former: []delivery.Former{{Zone: name.MustParse("example.net."), From: 3, RRsets: []delivery.RRsetKey{{Name: name.MustParse("a.example.net."), Type: rdata.A}}, Unlisted: true}},
 		Error:  &delivery.StateError{Reason: delivery.ReasonValidationFailed, Code: "500", Message: "it could not", Time: time.Unix(4000, 0)},
 		Ready:  delivery.Condition{Status: delivery.False, Reason: delivery.ReasonValidationFailed, Message: "it could not"},
+
+		Drifted: delivery.Condition{Status: delivery.True, Reason: delivery.ReasonDriftFound, Message: "it was there"},
+		Drift:   []delivery.RRsetKey{{Name: name.MustParse("was.example.org."), Type: rdata.A}},
+		Request: "2026-01-02T03:04:05Z",
 	}
 }
 

@@ -173,6 +173,9 @@ func (c *Controller) tell(zone *v1alpha1.Zone, force inForce, taken []string, te
 		UID: uid, Classes: force.classes, Withdraw: zone.DeletionTimestamp != nil || ended,
 		Retain: zone.Spec.DeletionPolicy == v1alpha1.DeletionPolicyRetain && !ended, Paused: zone.Annotations[v1alpha1.AnnotationPaused] == "true",
 	}
+	if request := zone.Annotations[v1alpha1.AnnotationVerifyRequestedAt]; len(request) <= v1alpha1.MaxVerifyRequest {
+		desired.Request = request
+	}
 	for _, one := range c.deliveriesOf(uid) {
 		c.hold(one)
 		key := keyOf(one)

@@ -4363,6 +4363,12 @@ func schema_pkg_apis_kubizone_v1alpha1_DNSClassSpec(ref common.ReferenceCallback
 							Format:      "int32",
 						},
 					},
+					"driftInterval": {
+						SchemaProps: spec.SchemaProps{
+							Description: "driftInterval is how often each zone is compared with what the provider has, and with transfer how often secondaries are asked whether they still have what they confirmed, whole seconds from 1m to 168h. What differs is mended. Where the class has so many zones that this would be more than half of requestsPerSecond it is less often. Absent: 1h, with transfer 1m.",
+							Ref:         ref(metav1.Duration{}.OpenAPIModelName()),
+						},
+					},
 					"transfer": {
 						SchemaProps: spec.SchemaProps{
 							Description: "transfer hands zones to secondaries by the hidden primary: AXFR, IXFR, NOTIFY and a catalog zone (RFC 9432).",
@@ -4392,7 +4398,7 @@ func schema_pkg_apis_kubizone_v1alpha1_DNSClassSpec(ref common.ReferenceCallback
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.NameServer{}.OpenAPIModelName(), v1alpha1.NamespaceSelection{}.OpenAPIModelName(), v1alpha1.RFC2136Provider{}.OpenAPIModelName(), v1alpha1.TransferProvider{}.OpenAPIModelName(), v1alpha1.WebhookProvider{}.OpenAPIModelName()},
+			metav1.Duration{}.OpenAPIModelName(), v1alpha1.NameServer{}.OpenAPIModelName(), v1alpha1.NamespaceSelection{}.OpenAPIModelName(), v1alpha1.RFC2136Provider{}.OpenAPIModelName(), v1alpha1.TransferProvider{}.OpenAPIModelName(), v1alpha1.WebhookProvider{}.OpenAPIModelName()},
 	}
 }
 
@@ -5045,7 +5051,7 @@ func schema_pkg_apis_kubizone_v1alpha1_DeliveryStatus(ref common.ReferenceCallba
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "conditions: Ready.",
+							Description: "conditions: Ready; Drifted is True while the provider does not hold what it had confirmed, and Unknown while the two cannot be compared.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -5096,6 +5102,32 @@ func schema_pkg_apis_kubizone_v1alpha1_DeliveryStatus(ref common.ReferenceCallba
 									},
 								},
 							},
+						},
+					},
+					"drift": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "drift are the RRsets, as \"name type\", that the last comparison found to be missing or different at the provider and that are not mended, 256 at most.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+					"lastVerifyRequest": {
+						SchemaProps: spec.SchemaProps{
+							Description: "lastVerifyRequest is the value of the Zone's annotation kubi.zone/verify-requested-at that was carried out last.",
+							Type:        []string{"string"},
+							Format:      "",
 						},
 					},
 				},

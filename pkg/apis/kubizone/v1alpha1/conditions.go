@@ -18,6 +18,9 @@ const (
 	ConditionSettled = "Settled"
 )
 
+// ConditionDrifted of a Delivery: True while the provider does not hold what it had confirmed, Unknown while the two cannot be compared.
+const ConditionDrifted = "Drifted"
+
 // Reasons of the condition Adopted.
 const (
 	// ReasonAdopted: the zone's delegations allow the Record and its data is part of the zone.
@@ -125,3 +128,7 @@ const AnnotationBudget = "kubi.zone/budget"
 
 // AnnotationPaused of a Zone, "true": nothing of it is delivered until it is gone.
 const AnnotationPaused = "kubi.zone/paused"
+
+// AnnotationVerifyRequestedAt of a Zone asks for it to be compared with what its providers have, and for what failed to be tried again, now. Any
+// other value than before is another request; status.lastVerifyRequest of its Deliveries is the one that was carried out.
+const AnnotationVerifyRequestedAt = "kubi.zone/verify-requested-at"

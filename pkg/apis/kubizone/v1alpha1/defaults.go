@@ -25,6 +25,16 @@ const (
 	MaxWithdrawalGracePeriod     = 30 * 24 * time.Hour
 )
 
+// The driftInterval of a DNSClass.
+const (
+	DefaultDriftInterval = time.Hour
+	MinDriftInterval     = time.Minute
+	MaxDriftInterval     = 7 * 24 * time.Hour
+)
+
+// MaxVerifyRequest is the length at most, in octets, of the annotation of a Zone that asks for a comparison.
+const MaxVerifyRequest = 64
+
 // ClassIN is the only DNS class there is here (S5.4).
 const ClassIN = "IN"
 

@@ -74,7 +74,7 @@ type DeliveryStatus struct {
 	// skippedRecords counts the RRsets that the provider has no form for.
 	// +optional
 	SkippedRecords int32 `json:"skippedRecords,omitempty" protobuf:"varint,9,opt,name=skippedRecords"`
-	// conditions: Ready.
+	// conditions: Ready; Drifted is True while the provider does not hold what it had confirmed, and Unknown while the two cannot be compared.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -95,6 +95,13 @@ type DeliveryStatus struct {
 	// +listType=map
 	// +listMapKey=fqdn
 	Former []DeliveryFormer `json:"former,omitempty" protobuf:"bytes,14,rep,name=former"`
+	// drift are the RRsets, as "name type", that the last comparison found to be missing or different at the provider and that are not mended, 256 at most.
+	// +optional
+	// +listType=atomic
+	Drift []string `json:"drift,omitempty" protobuf:"bytes,15,rep,name=drift"`
+	// lastVerifyRequest is the value of the Zone's annotation kubi.zone/verify-requested-at that was carried out last.
+	// +optional
+	LastVerifyRequest string `json:"lastVerifyRequest,omitempty" protobuf:"bytes,16,opt,name=lastVerifyRequest"`
 }
 
 // DeliveryFormer is a name that a zone had.

@@ -63,6 +63,10 @@ type DNSClassSpec struct {
 	// +k8s:validation:maximum=10000
 	RequestsPerSecond *int32 `json:"requestsPerSecond,omitempty" protobuf:"varint,5,opt,name=requestsPerSecond"`
 
+	// driftInterval is how often each zone is compared with what the provider has, and with transfer how often secondaries are asked whether they still have what they confirmed, whole seconds from 1m to 168h. What differs is mended. Where the class has so many zones that this would be more than half of requestsPerSecond it is less often. Absent: 1h, with transfer 1m.
+	// +optional
+	DriftInterval *metav1.Duration `json:"driftInterval,omitempty" protobuf:"bytes,13,opt,name=driftInterval"`
+
 	// transfer hands zones to secondaries by the hidden primary: AXFR, IXFR, NOTIFY and a catalog zone (RFC 9432).
 	// +optional
 	Transfer *TransferProvider `json:"transfer,omitempty" protobuf:"bytes,6,opt,name=transfer"`

@@ -360,6 +360,18 @@ func (m *DNSClassSpec) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	_ = i
 	var l int
 	_ = l
+	if m.DriftInterval != nil {
+		{
+			size, err := m.DriftInterval.MarshalToSizedBuffer(dAtA[:i])
+			if err != nil {
+				return 0, err
+			}
+			i -= size
+			i = encodeVarintGenerated(dAtA, i, uint64(size))
+		}
+		i--
+		dAtA[i] = 0x6a
+	}
 	if len(m.Views) > 0 {
 		for iNdEx := len(m.Views) - 1; iNdEx >= 0; iNdEx-- {
 			i -= len(m.Views[iNdEx])
@@ -1003,6 +1015,22 @@ func (m *DeliveryStatus) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	_ = i
 	var l int
 	_ = l
+	i -= len(m.LastVerifyRequest)
+	copy(dAtA[i:], m.LastVerifyRequest)
+	i = encodeVarintGenerated(dAtA, i, uint64(len(m.LastVerifyRequest)))
+	i--
+	dAtA[i] = 0x1
+	i--
+	dAtA[i] = 0x82
+	if len(m.Drift) > 0 {
+		for iNdEx := len(m.Drift) - 1; iNdEx >= 0; iNdEx-- {
+			i -= len(m.Drift[iNdEx])
+			copy(dAtA[i:], m.Drift[iNdEx])
+			i = encodeVarintGenerated(dAtA, i, uint64(len(m.Drift[iNdEx])))
+			i--
+			dAtA[i] = 0x7a
+		}
+	}
 	if len(m.Former) > 0 {
 		for iNdEx := len(m.Former) - 1; iNdEx >= 0; iNdEx-- {
 			{
@@ -3288,6 +3316,10 @@ func (m *DNSClassSpec) Size() (n int) {
 			n += 1 + l + sovGenerated(uint64(l))
 		}
 	}
+	if m.DriftInterval != nil {
+		l = m.DriftInterval.Size()
+		n += 1 + l + sovGenerated(uint64(l))
+	}
 	return n
 }
 
@@ -3533,6 +3565,14 @@ func (m *DeliveryStatus) Size() (n int) {
 			n += 1 + l + sovGenerated(uint64(l))
 		}
 	}
+	if len(m.Drift) > 0 {
+		for _, s := range m.Drift {
+			l = len(s)
+			n += 1 + l + sovGenerated(uint64(l))
+		}
+	}
+	l = len(m.LastVerifyRequest)
+	n += 2 + l + sovGenerated(uint64(l))
 	return n
 }
 
@@ -4407,6 +4447,7 @@ func (this *DNSClassSpec) String() string {
 		`NameServers:` + repeatedStringForNameServers + `,`,
 		`AllowRetain:` + fmt.Sprintf("%v", this.AllowRetain) + `,`,
 		`Views:` + fmt.Sprintf("%v", this.Views) + `,`,
+		`DriftInterval:` + strings.Replace(fmt.Sprintf("%v", this.DriftInterval), "Duration", "v1.Duration", 1) + `,`,
 		`}`,
 	}, "")
 	return s
@@ -4587,6 +4628,8 @@ func (this *DeliveryStatus) String() string {
 		`Target:` + fmt.Sprintf("%v", this.Target) + `,`,
 		`Holder:` + fmt.Sprintf("%v", this.Holder) + `,`,
 		`Former:` + repeatedStringForFormer + `,`,
+		`Drift:` + fmt.Sprintf("%v", this.Drift) + `,`,
+		`LastVerifyRequest:` + fmt.Sprintf("%v", this.LastVerifyRequest) + `,`,
 		`}`,
 	}, "")
 	return s
@@ -6194,6 +6237,42 @@ func (m *DNSClassSpec) Unmarshal(dAtA []byte) error {
 				return io.ErrUnexpectedEOF
 			}
 			m.Views = append(m.Views, string(dAtA[iNdEx:postIndex]))
+			iNdEx = postIndex
+		case 13:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field DriftInterval", wireType)
+			}
+			var msglen int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				msglen |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			if msglen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + msglen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			if m.DriftInterval == nil {
+				m.DriftInterval = &v1.Duration{}
+			}
+			if err := m.DriftInterval.Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
+				return err
+			}
 			iNdEx = postIndex
 		default:
 			iNdEx = preIndex
@@ -8296,6 +8375,70 @@ func (m *DeliveryStatus) Unmarshal(dAtA []byte) error {
 			if err := m.Former[len(m.Former)-1].Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
 				return err
 			}
+			iNdEx = postIndex
+		case 15:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Drift", wireType)
+			}
+			var stringLen uint64
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				stringLen |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			intStringLen := int(stringLen)
+			if intStringLen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + intStringLen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.Drift = append(m.Drift, string(dAtA[iNdEx:postIndex]))
+			iNdEx = postIndex
+		case 16:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field LastVerifyRequest", wireType)
+			}
+			var stringLen uint64
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				stringLen |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			intStringLen := int(stringLen)
+			if intStringLen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + intStringLen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.LastVerifyRequest = string(dAtA[iNdEx:postIndex])
 			iNdEx = postIndex
 		default:
 			iNdEx = preIndex

@@ -156,6 +156,11 @@ func (in *DNSClassSpec) DeepCopyInto(out *DNSClassSpec) {
 		*out = new(int32)
 		**out = **in
 	}
+	if in.DriftInterval != nil {
+		in, out := &in.DriftInterval, &out.DriftInterval
+		*out = new(v1.Duration)
+		**out = **in
+	}
 	if in.Transfer != nil {
 		in, out := &in.Transfer, &out.Transfer
 		*out = new(TransferProvider)
@@ -465,6 +470,11 @@ func (in *DeliveryStatus) DeepCopyInto(out *DeliveryStatus) {
 		for i := range *in {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
+	}
+	if in.Drift != nil {
+		in, out := &in.Drift, &out.Drift
+		*out = make([]string, len(*in))
+		copy(*out, *in)
 	}
 	return
 }

@@ -77,6 +77,10 @@ func DeliveryStatusUpdate(after, before *v1alpha1.Delivery) field.ErrorList {
 		errs = append(errs, intent(status.Intent, path.Child("intent"))...)
 	}
 	errs = append(errs, message(status.Holder, path.Child("holder"))...)
+	errs = append(errs, rrsets(status.Drift, path.Child("drift"))...)
+	if len(status.LastVerifyRequest) > v1alpha1.MaxVerifyRequest {
+		errs = append(errs, field.TooLong(path.Child("lastVerifyRequest"), "", v1alpha1.MaxVerifyRequest))
+	}
 	errs = append(errs, former(status.Former, path.Child("former"))...)
 	errs = append(errs, deliveryServers(status.Servers, path.Child("servers"))...)
 	if status.Error != nil {

@@ -82,6 +82,7 @@ func TestDeliveryStatusUpdate_bounds(t *testing.T) {
 			s.Intent = &v1alpha1.DeliveryIntent{Serial: 1, Holder: "pod-1", RRsets: []string{"www.example.org. A"}}
 			s.Holder, s.Former = "pod-1", []v1alpha1.DeliveryFormer{{FQDN: "example.net.", From: 7, RRsets: []string{"www.example.net. A"}}}
 			s.Servers = []v1alpha1.DeliveryServer{{Name: "192.0.2.1:53", State: v1alpha1.ServerBehind}, {Name: "192.0.2.2:53"}}
+			s.Drift, s.LastVerifyRequest = []string{"www.example.org. A"}, "2026-01-02T03:04:05.6Z"
 			s.Error = &v1alpha1.DeliveryError{Code: "REFUSED", Message: "ask the administrator"}
 		}, ""},
 		{"serial", func(s status) { s.Serial = maxSerial + 1 }, invalid + "status.serial"},
@@ -95,6 +96,9 @@ func TestDeliveryStatusUpdate_bounds(t *testing.T) {
 		{"many RRsets", func(s status) {
 			s.Intent = &v1alpha1.DeliveryIntent{Serial: 1, Holder: "a", RRsets: make([]string, maxIntentRRsets+1)}
 		}, tooMany + "status.intent.rrsets"},
+		{"drift", func(s status) {
+			s.Drift, s.LastVerifyRequest = []string{strings.Repeat("x", maxRRsetText+1)}, strings.Repeat("x", v1alpha1.MaxVerifyRequest+1)
+		}, tooLong + "status.drift[0], " + tooLong + "status.lastVerifyRequest"},
 		{"names that it had", func(s status) {
 			s.Holder = long
 			s.Former = []v1alpha1.DeliveryFormer{{FQDN: ".."}, {FQDN: "a.example.", From: -1, RRsets: make([]string, maxIntentRRsets+1)}, {FQDN: "a.example."}}

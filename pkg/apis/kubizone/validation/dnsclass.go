@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
@@ -77,6 +78,9 @@ func dnsClass(class *v1alpha1.DNSClass, inlineSecrets bool) field.ErrorList {
 	errs = append(errs, selection(spec.Namespaces)...)
 	errs = append(errs, views(spec.Views)...)
 	errs = append(errs, between(spec.RequestsPerSecond, maxRequestsPerSecond, "requests a second", specPath.Child("requestsPerSecond"))...)
+	if d := spec.DriftInterval; d != nil && (d.Duration < v1alpha1.MinDriftInterval || d.Duration > v1alpha1.MaxDriftInterval || d.Duration%time.Second != 0) {
+		errs = append(errs, field.Invalid(specPath.Child("driftInterval"), d.Duration.String(), "must be whole seconds from 1m to 168h, which is 7 days; to compare a zone now, annotate it with "+v1alpha1.AnnotationVerifyRequestedAt))
+	}
 	errs = append(errs, oneProvider(spec)...)
 	if spec.Transfer != nil {
 		errs = append(errs, transfer(spec.Transfer, specPath.Child("transfer"))...)

@@ -14,6 +14,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -138,6 +139,14 @@ func TestDNSClass_oneObject(t *testing.T) {
 			s.NameServers = []v1alpha1.NameServer{{Name: "NS1.Example.net."}, {Name: "ns２。example。net。"}, {Name: `ns\051`}, {Name: "ns_4"}}
 		}, invalid + "spec.nameServers[1].name, " + invalid + "spec.nameServers[2].name, " + invalid + "spec.nameServers[3].name"},
 		{"rate 1", func(s spec) { withUpdate(nil)(s); s.RequestsPerSecond = ptr.To[int32](1) }, ""},
+		{"drift interval 1m", func(s spec) { withUpdate(nil)(s); s.DriftInterval = &metav1.Duration{Duration: time.Minute} }, ""},
+		{"drift interval 168h", func(s spec) { withUpdate(nil)(s); s.DriftInterval = &metav1.Duration{Duration: 168 * time.Hour} }, ""},
+		{"drift interval below 1m", func(s spec) { withUpdate(nil)(s); s.DriftInterval = &metav1.Duration{Duration: 59 * time.Second} }, invalid + "spec.driftInterval"},
+		{"drift interval beyond 7 days", func(s spec) { withUpdate(nil)(s); s.DriftInterval = &metav1.Duration{Duration: 169 * time.Hour} }, invalid + "spec.driftInterval"},
+		{"drift interval of half a second", func(s spec) {
+			withUpdate(nil)(s)
+			s.DriftInterval = &metav1.Duration{Duration: time.Minute + time.Second/2}
+		}, invalid + "spec.driftInterval"},
 		{"rate 0", func(s spec) { withUpdate(nil)(s); s.RequestsPerSecond = ptr.To[int32](0) }, invalid + "spec.requestsPerSecond"},
 		{"rate 10001", func(s spec) { withUpdate(nil)(s); s.RequestsPerSecond = ptr.To[int32](10001) }, invalid + "spec.requestsPerSecond"},
 

@@ -84,6 +84,9 @@ func zoneSpec(zone *v1alpha1.Zone) field.ErrorList {
 	if d := spec.WithdrawalGracePeriod; d != nil && (d.Duration < 0 || d.Duration > v1alpha1.MaxWithdrawalGracePeriod || d.Duration%time.Second != 0) {
 		errs = append(errs, field.Invalid(specPath.Child("withdrawalGracePeriod"), d.Duration.String(), "must be whole seconds from 0s to 720h, which is 30 days (S3.4)"))
 	}
+	if n := len(zone.Annotations[v1alpha1.AnnotationVerifyRequestedAt]); n > v1alpha1.MaxVerifyRequest {
+		errs = append(errs, field.TooLong(field.NewPath("metadata", "annotations").Key(v1alpha1.AnnotationVerifyRequestedAt), "", v1alpha1.MaxVerifyRequest))
+	}
 	switch spec.DeletionPolicy {
 	case "", v1alpha1.DeletionPolicyDelete, v1alpha1.DeletionPolicyRetain:
 	default:

@@ -33,7 +33,7 @@ type DeliveryStatusApplyConfiguration struct {
 	FailedRecords *int32 `json:"failedRecords,omitempty"`
 	// skippedRecords counts the RRsets that the provider has no form for.
 	SkippedRecords *int32 `json:"skippedRecords,omitempty"`
-	// conditions: Ready.
+	// conditions: Ready; Drifted is True while the provider does not hold what it had confirmed, and Unknown while the two cannot be compared.
 	Conditions []metav1.ConditionApplyConfiguration `json:"conditions,omitempty"`
 	// fqdn is the name under which the provider has the zone, which a rename moves. Absent: nothing was ever written there.
 	FQDN *string `json:"fqdn,omitempty"`
@@ -43,6 +43,10 @@ type DeliveryStatusApplyConfiguration struct {
 	Holder *string `json:"holder,omitempty"`
 	// former are names under which the provider may still have the zone: it was renamed, and they are withdrawn when the new name is delivered.
 	Former []DeliveryFormerApplyConfiguration `json:"former,omitempty"`
+	// drift are the RRsets, as "name type", that the last comparison found to be missing or different at the provider and that are not mended, 256 at most.
+	Drift []string `json:"drift,omitempty"`
+	// lastVerifyRequest is the value of the Zone's annotation kubi.zone/verify-requested-at that was carried out last.
+	LastVerifyRequest *string `json:"lastVerifyRequest,omitempty"`
 }
 
 // DeliveryStatusApplyConfiguration constructs a declarative configuration of the DeliveryStatus type for use with
@@ -175,5 +179,23 @@ func (b *DeliveryStatusApplyConfiguration) WithFormer(values ...*DeliveryFormerA
 		}
 		b.Former = append(b.Former, *values[i])
 	}
+	return b
+}
+
+// WithDrift adds the given value to the Drift field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the Drift field.
+func (b *DeliveryStatusApplyConfiguration) WithDrift(values ...string) *DeliveryStatusApplyConfiguration {
+	for i := range values {
+		b.Drift = append(b.Drift, values[i])
+	}
+	return b
+}
+
+// WithLastVerifyRequest sets the LastVerifyRequest field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the LastVerifyRequest field is set to the value of the last call.
+func (b *DeliveryStatusApplyConfiguration) WithLastVerifyRequest(value string) *DeliveryStatusApplyConfiguration {
+	b.LastVerifyRequest = &value
 	return b
 }

@@ -5,6 +5,10 @@
 
 package v1alpha1
 
+import (
+	v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
 // DNSClassSpecApplyConfiguration represents a declarative configuration of the DNSClassSpec type for use
 // with apply.
 //
@@ -24,6 +28,8 @@ type DNSClassSpecApplyConfiguration struct {
 	Paused *bool `json:"paused,omitempty"`
 	// requestsPerSecond bounds what the class is asked for, all its zones together, 1 to 10000. Absent: 50.
 	RequestsPerSecond *int32 `json:"requestsPerSecond,omitempty"`
+	// driftInterval is how often each zone is compared with what the provider has, and with transfer how often secondaries are asked whether they still have what they confirmed, whole seconds from 1m to 168h. What differs is mended. Where the class has so many zones that this would be more than half of requestsPerSecond it is less often. Absent: 1h, with transfer 1m.
+	DriftInterval *v1.Duration `json:"driftInterval,omitempty"`
 	// transfer hands zones to secondaries by the hidden primary: AXFR, IXFR, NOTIFY and a catalog zone (RFC 9432).
 	Transfer *TransferProviderApplyConfiguration `json:"transfer,omitempty"`
 	// rfc2136 writes into a primary of somebody else by dynamic update (RFC 2136).
@@ -100,6 +106,14 @@ func (b *DNSClassSpecApplyConfiguration) WithPaused(value bool) *DNSClassSpecApp
 // If called multiple times, the RequestsPerSecond field is set to the value of the last call.
 func (b *DNSClassSpecApplyConfiguration) WithRequestsPerSecond(value int32) *DNSClassSpecApplyConfiguration {
 	b.RequestsPerSecond = &value
+	return b
+}
+
+// WithDriftInterval sets the DriftInterval field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the DriftInterval field is set to the value of the last call.
+func (b *DNSClassSpecApplyConfiguration) WithDriftInterval(value v1.Duration) *DNSClassSpecApplyConfiguration {
+	b.DriftInterval = &value
 	return b
 }
 

@@ -1,0 +1,127 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package delivery
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
+)
+
+// What is missing at the provider of a zone with a refused record is put there again when an annotation of the Zone asks for it,
+// and the Delivery says that this was done; so after a restart, of which the request is kept, and what cannot be mended is said.
+func TestDrift_isMendedOnRequest(t *testing.T) {
+	dir, h := t.TempDir(), newHook(t)
+	h.stands = map[string]protocol.Record{}
+	refused := map[string]bool{"192.0.2.66": true}
+	h.set(func(r *http.Request) *protocol.Error {
+		if r.Method != http.MethodPost {
+			return nil
+		}
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return nil
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		for value := range refused {
+			if bytes.Contains(body, []byte(value)) {
+				return &protocol.Error{Code: protocol.CodeInvalidRecord, Message: "not this one"}
+			}
+		}
+		return nil
+	})
+	const www = "/records/A/example.org/www"
+	has := func() bool {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		_, stands := h.stands[www]
+		return stands
+	}
+	lose := func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		delete(h.stands, www)
+	}
+	w := startIn(t, dir)
+	w.class("hook", h, func(spec *v1alpha1.DNSClassSpec) {
+		spec.DriftInterval = &metav1.Duration{Duration: v1alpha1.MaxDriftInterval}
+	})
+	w.zone("example", "example.org.", "hook")
+	for name, data := range map[string]string{"www": "192.0.2.1", "poison": "192.0.2.66"} {
+		if err := w.record(name, "example", data); err != nil {
+			t.Fatal(err)
+		}
+	}
+	delivery := func() v1alpha1.Delivery {
+		list, err := w.api.Deliveries("default").List(t.Context(), metav1.ListOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(list.Items) != 1 {
+			return v1alpha1.Delivery{}
+		}
+		return list.Items[0]
+	}
+	eventually(t, "www is delivered beside what is refused", func() bool { return has() && delivery().Status.FailedRecords == 1 })
+	ask := func(request string) {
+		t.Helper()
+		patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, v1alpha1.AnnotationVerifyRequestedAt, request)
+		if _, err := w.api.Zones("default").Patch(t.Context(), "example", types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	done := func(request string) {
+		t.Helper()
+		eventually(t, "the request "+request+" is carried out", func() bool { return delivery().Status.LastVerifyRequest == request })
+	}
+
+	lose()
+	ask("first")
+	done("first")
+	if one := delivery(); !has() || meta.IsStatusConditionTrue(one.Status.Conditions, v1alpha1.ConditionDrifted) || one.Status.FailedRecords != 1 || len(one.Status.Drift) > 0 {
+		t.Errorf("has it: %t, %+v", has(), one.Status)
+	}
+
+	w.up.stop()
+	lose()
+	w = startIn(t, dir)
+	ask("second")
+	done("second")
+	if !has() {
+		t.Error("not mended after a restart")
+	}
+
+	h.mu.Lock()
+	refused["192.0.2.1"] = true
+	h.mu.Unlock()
+	lose()
+	ask("third")
+	done("third")
+	drifted := meta.FindStatusCondition(delivery().Status.Conditions, v1alpha1.ConditionDrifted)
+	if drifted == nil || drifted.Status != metav1.ConditionTrue || len(delivery().Status.Drift) != 1 || delivery().Status.Drift[0] != "www.example.org. A" {
+		t.Errorf("what cannot be mended: %+v", delivery().Status)
+	}
+	h.mu.Lock()
+	clear(refused)
+	h.mu.Unlock()
+	ask("fourth")
+	done("fourth")
+	if one := delivery(); !has() || meta.IsStatusConditionTrue(one.Status.Conditions, v1alpha1.ConditionDrifted) || one.Status.FailedRecords != 0 {
+		t.Errorf("has it: %t, %+v", has(), one.Status)
+	}
+	if _, err := w.api.Zones("default").Patch(t.Context(), "example", types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{%q:"%065d"}}}`, v1alpha1.AnnotationVerifyRequestedAt, 1), metav1.PatchOptions{}); err == nil {
+		t.Error("a request of 65 octets was taken")
+	}
+}
