@@ -265,34 +265,29 @@ func (d *zoneDecision) follow(ask FollowAsk) (*Plan, *Refusal) {
 		return plan, nil // the zone it follows has gone since, and somebody has taken the name: it keeps its own
 	}
 	s := &seat{view: before.View, fqdn: fqdn}
-	// What a rename leaves undelegated ends as little as what a new zone above does not list (S3.3); a rule that was
-	// withdrawn before stays withdrawn.
-	parent, cut, withdrawn, cond, known := d.parentOf(before.View, fqdn, before.Namespace, &Holding{Withdrawn: holding.Withdrawn}, ask.Now)
+	x, known := d.parentOf(before.View, fqdn, before.Namespace, holding, true, ask.Now)
 	if !known {
 		return nil, nil
 	}
 	h := *holding
-	h.Parent, h.ExternalCut, h.Withdrawn = nil, cut, withdrawn
-	if parent != nil && (cut || cond.Status == "True") {
-		h.Parent = &parent.Ref
-	}
+	x.into(&h)
 	z := *before
 	z.Header.FQDN = fqdn
 	z.Complete()
 	if from != 0 && from.Ahead(z.Serial) {
 		z.Serial = from
 	}
-	change := &ZoneChange{Zone: &z, Holding: &h, Delegated: cond, EndsAt: withdrawn.endsAt(ask.Now)}
+	change := &ZoneChange{Zone: &z, Holding: &h, Delegated: x.cond, EndsAt: x.withdrawn.endsAt(ask.Now)}
 	scans := []Scan{
 		{Kind: ScanMembers, Zone: z.UID, Owner: name.Apex},
 		{Kind: ScanReferring, Target: &Ref{Namespace: z.Namespace, Name: z.Name}},
 	}
-	if parent != nil {
-		s.parent = parent
+	if x.parent != nil {
+		s.parent = x.parent
 		if _, s.parentHolding, known = d.above(before.View, fqdn); !known {
 			return nil, nil
 		}
-		s.owner, _ = fqdn.Rel(parent.FQDN())
+		s.owner, _ = fqdn.Rel(x.parent.FQDN())
 	}
 	recount(plan, before.View, at, above)
 	d.resettle(plan, change, s, holding, before, scans, above, last, fmt.Sprintf("zone %s followed to %s", old, fqdn))

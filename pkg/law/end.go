@@ -66,8 +66,8 @@ func (d *zoneDecision) end(ask EndAsk) *Plan {
 	if !known {
 		return nil
 	}
-	if above == nil || above.UID != w.By {
-		return plan // a cascade is about to give it another parent
+	if above == nil {
+		return plan // a cascade is about to say so
 	}
 	p, ok := get[Zone](&d.reading, ZoneKey(above.Namespace, above.Name))
 	if !ok {
@@ -80,7 +80,14 @@ func (d *zoneDecision) end(ask EndAsk) *Plan {
 	if p.DelegatesZone(z.FQDN(), z.Namespace) {
 		return plan // it is back, and a cascade is about to say so
 	}
-	w.Passed, w.Grace = w.Passed+ask.Passed, p.Grace
+	from, known := d.revoked(z.View, z.FQDN(), z.Namespace, holding.Lineage)
+	if !known {
+		return nil
+	}
+	if from == nil || from.UID != w.By {
+		return plan // likewise
+	}
+	w.Passed, w.Grace = w.Passed+ask.Passed, from.Grace
 	if w.Passed < w.Grace {
 		h := *holding
 		h.Withdrawn = &w
@@ -90,7 +97,7 @@ func (d *zoneDecision) end(ask EndAsk) *Plan {
 	}
 	h := *holding
 	h.Withdrawn = &w
-	d.by = p.Namespace // whose rule went
+	d.by = from.Namespace // whose rule went
 	plan, refusal := d.vacate(plan, &h, fmt.Sprintf("zone %s ended", z.FQDN()))
 	if refusal != nil {
 		return &Plan{} // too many go at once: it ends when others are through
@@ -99,7 +106,7 @@ func (d *zoneDecision) end(ask EndAsk) *Plan {
 		return nil
 	}
 	plan.Work.Ended, plan.Work.Had = &Place{Ref: z.Ref, View: z.View, FQDN: z.FQDN()}, &z.Header
-	plan = d.stayPending(plan, ReasonDelegationWithdrawn, fmt.Sprintf("zone %s took its rule for it back, and the time it had after that is over: it holds no name and is not served (S3.4; its owner can add a delegation with zones)", p.FQDN()))
+	plan = d.stayPending(plan, ReasonDelegationWithdrawn, fmt.Sprintf("zone %s took its rule for it back, and the time it had after that is over: it holds no name and is not served (S3.4; its owner can add a delegation with zones)", from.FQDN()))
 	plan.Zone.Ended, plan.Zone.Zone.Ending = z, true
 	return plan
 }
@@ -123,7 +130,7 @@ func DecideEnded(seen *Seen, work *Work, now int64) Outcome {
 	plan.Zone = &ZoneChange{Zone: &after}
 	if last != nil && last.Zone == z.UID {
 		kept := *last
-		kept.Zone, kept.Delegated, kept.Withdrawn = "", "", nil
+		kept.Zone, kept.Withdrawn = "", nil
 		plan.Writes = []Write{{Key: Key{Kind: KindLastSerial, View: place.View, Name: place.FQDN}, Value: &kept}}
 	}
 	scan := Scan{Kind: ScanPending, Target: z.ZoneRef}

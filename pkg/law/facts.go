@@ -162,6 +162,9 @@ type Holding struct {
 	Parent *Ref `json:"parent,omitempty"`
 	// Withdrawn: the enclosing zone delegated this one, and the rule went; nil otherwise (S3.4).
 	Withdrawn *Withdrawal `json:"withdrawn,omitempty"`
+	// Lineage are the zones by whose delegations this one came to its name, topmost first
+	// (S3.4). Empty: it was established.
+	Lineage []Link `json:"lineage,omitempty"`
 	// ExternalCut: the parent has NS records above this zone's name, so it adds none for it (S3.5).
 	ExternalCut bool `json:"externalCut,omitempty"`
 	// Follows is the uid of the zone whose fqdn this one's relative name follows.
@@ -193,6 +196,19 @@ type Holding struct {
 	Waived int64 `json:"waived,omitempty"`
 	// Overdue: the standing works took too long; delivered as it is until they are through.
 	Overdue bool `json:"overdue,omitempty"`
+
+	Unknown *Unknown `json:"-"`
+}
+
+// Link is a zone in the lineage of another. It delegated the next one there, the last of
+// them the zone itself.
+type Link struct {
+	UID       string `json:"u"`
+	Namespace string `json:"n"`
+	// Labels are how many of the other zone's name this one's has.
+	Labels int `json:"l"`
+	// Renamed: it delegated no such zone. That one came along when this was renamed (S6.8).
+	Renamed bool `json:"r,omitempty"`
 
 	Unknown *Unknown `json:"-"`
 }
@@ -470,8 +486,6 @@ type LastSerial struct {
 	// Zone is the uid of the zone that was removed there, or ended, "" where it was renamed:
 	// while its cascade is not through, its holders are those of a zone made anew (S2.7).
 	Zone string `json:"zone,omitempty"`
-	// Delegated is the uid of the zone that delegated that zone, or withdrew its rule; "" for none.
-	Delegated string `json:"delegated,omitempty"`
 	// Withdrawn is that zone's, for the zones that it delegated (S3.4).
 	Withdrawn *Withdrawal `json:"withdrawn,omitempty"`
 

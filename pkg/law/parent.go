@@ -5,6 +5,7 @@ package law
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"kubi.zone/kubizone/pkg/dns/name"
@@ -43,18 +44,15 @@ func decideParent(d *reading, ask ParentAsk) *Plan {
 	if holding == nil || holding.UID != z.UID {
 		return plan // it is gone or renamed, and that has a cascade of its own
 	}
-	h := *holding
-	parent, cut, withdrawn, cond, known := d.parentOf(z.View, z.FQDN(), z.Namespace, holding, ask.Now)
+	x, known := d.parentOf(z.View, z.FQDN(), z.Namespace, holding, false, ask.Now)
 	if !known {
 		return nil
 	}
-	h.Parent, h.ExternalCut, h.Withdrawn = nil, cut, withdrawn
-	if parent != nil && (cut || cond.Status == "True") {
-		h.Parent = &parent.Ref
-	}
-	if h.Follows != "" && h.Follows != nobody && (parent == nil || h.Follows != parent.UID) {
+	h := *holding
+	x.into(&h)
+	if h.Follows != "" && h.Follows != nobody && (x.parent == nil || h.Follows != x.parent.UID) {
 		// What it followed may stand again, with the same uid, under another name.
-		_, last, known := d.went(z.View, z.FQDN(), parent, h.Follows)
+		last, known := d.went(z.View, z.FQDN(), x.parent, h.Follows)
 		if !known {
 			return nil
 		}
@@ -62,92 +60,100 @@ func decideParent(d *reading, ask ParentAsk) *Plan {
 			h.Follows = nobody
 		}
 	}
-	same := h.Follows == holding.Follows && h.ExternalCut == holding.ExternalCut && (h.Parent == nil) == (holding.Parent == nil) && (h.Parent == nil || h.Parent.UID == holding.Parent.UID) && h.Withdrawn == holding.Withdrawn
-	if same {
+	moved := h.ExternalCut != holding.ExternalCut || (h.Parent == nil) != (holding.Parent == nil) || h.Parent != nil && h.Parent.UID != holding.Parent.UID
+	if !moved && h.Follows == holding.Follows && h.Withdrawn == holding.Withdrawn && slices.EqualFunc(h.Lineage, holding.Lineage, sameLink) {
 		// The parent stays; only what is said of a zone without one may differ.
-		if h.Parent != nil || h.Withdrawn != nil || ask.Says == cond.Message {
+		if h.Parent != nil || h.Withdrawn != nil || ask.Says == x.cond.Message {
 			return plan
 		}
-		plan.Zone = &ZoneChange{Zone: z, Holding: holding, Delegated: cond}
+		plan.Zone = &ZoneChange{Zone: z, Holding: holding, Delegated: x.cond}
 		return plan
 	}
-	if holding.Parent != nil {
+	if moved && holding.Parent != nil {
 		plan.Debts = append(plan.Debts, Debt{Parent: *holding.Parent, Child: z.Ref, View: z.View, FQDN: z.FQDN()})
 	}
 	if h.Parent != nil && (holding.Parent == nil || holding.Parent.UID != h.Parent.UID) {
 		plan.Debts = append(plan.Debts, Debt{Parent: *h.Parent, Child: z.Ref, View: z.View, FQDN: z.FQDN()})
 	}
-	plan.Zone = &ZoneChange{Zone: z, Holding: &h, Delegated: cond, EndsAt: withdrawn.endsAt(ask.Now)}
+	plan.Zone = &ZoneChange{Zone: z, Holding: &h, Delegated: x.cond}
+	if h.Withdrawn != holding.Withdrawn {
+		plan.Zone.EndsAt = h.Withdrawn.endsAt(ask.Now)
+	}
 	plan.Writes = append(plan.Writes, Write{Key: HoldingKey(z.View, z.FQDN()), Value: &h})
 	return plan
 }
 
-// parentOf is the zone that encloses a zone of ns at fqdn, nil for none, and what
-// the condition Delegated says of it (S3.3–S3.5). cut: it delegates a name above
-// fqdn away. withdrawn: its rule for the zone went; that of has where it went before.
-// has is what stood under the zone's name before. known false: facts are needed.
-func (r *reading) parentOf(view string, fqdn name.Name, ns string, has *Holding, now time.Time) (parent *Zone, cut bool, withdrawn *Withdrawal, cond *Condition, known bool) {
-	standalone := &Condition{Status: "True", Reason: ReasonStandalone, Message: "no zone encloses it"}
+// parentage is what stands above a zone.
+type parentage struct {
+	// parent encloses it; nil: standalone.
+	parent *Zone
+	// delegates: its rules list the zone; cut: and it delegates a name above that away (S3.5).
+	delegates, cut bool
+	// withdrawn: a rule by which the zone came went, and the one that encloses it does not delegate it (S3.4).
+	withdrawn *Withdrawal
+	lineage   []Link
+	cond      *Condition
+}
+
+// into notes it in the holding of the zone.
+func (x *parentage) into(h *Holding) {
+	h.Parent, h.ExternalCut, h.Withdrawn, h.Lineage = nil, x.cut, x.withdrawn, x.lineage
+	if x.delegates {
+		h.Parent = &x.parent.Ref
+	}
+}
+
+// parentOf is what encloses a zone of ns at fqdn, and what the condition Delegated says of
+// it (S3.3–S3.5). has is what stood under the zone's name before; along: the zone comes
+// along to fqdn with the one that encloses it there. known false: facts are needed.
+func (r *reading) parentOf(view string, fqdn name.Name, ns string, has *Holding, along bool, now time.Time) (*parentage, bool) {
+	standalone := &parentage{cond: &Condition{Status: "True", Reason: ReasonStandalone, Message: "no zone encloses it"}}
 	up, ok := fqdn.Parent()
 	if !ok {
-		return nil, false, nil, standalone, true
+		return standalone, true
 	}
 	_, above, known := r.longest(view, up)
 	if !known {
-		return nil, false, nil, nil, false
+		return nil, false
 	}
 	if above == nil {
-		return nil, false, nil, standalone, true
+		return standalone, true
 	}
 	p, ok := get[Zone](r, ZoneKey(above.Namespace, above.Name))
 	if !ok {
-		return nil, false, nil, nil, false
+		return nil, false
 	}
 	if p == nil || p.UID != above.UID || p.Pending {
 		r.stale()
-		return nil, false, nil, nil, false
+		return nil, false
 	}
+	x := &parentage{parent: p, delegates: p.DelegatesZone(fqdn, ns), lineage: above.LineageBelow(p.FQDN())}
 	owner, _ := fqdn.Rel(p.FQDN())
 	var ks []Key
 	for up, ok := owner.Parent(); ok; up, ok = up.Parent() {
 		ks = append(ks, OwnerKey(p.UID, up))
 	}
 	if !r.all(ks) {
-		return nil, false, nil, nil, false
+		return nil, false
+	}
+	if !x.delegates {
+		x.cond = &Condition{Status: "False", Reason: ReasonNotDelegated, Message: fmt.Sprintf("zone %s encloses it and does not delegate it (its owner can add a delegation with zones: [%q])", p.FQDN(), owner)}
+		return x, r.undelegated(x, view, fqdn, ns, has, along, now)
 	}
 	by := rdata.NS
 	for _, k := range ks {
 		o, _ := get[Owner](r, k)
-		cut = cut || !k.Owner.IsApex() && o.hasType(rdata.NS)
+		x.cut = x.cut || !k.Owner.IsApex() && o.hasType(rdata.NS)
 		if o.hasType(rdata.DNAME) {
-			cut, by = true, rdata.DNAME // NS below it would keep the parent from loading (S5.7)
+			x.cut, by = true, rdata.DNAME // NS below it would keep the parent from loading (S5.7)
 		}
 	}
-	switch {
-	case !p.DelegatesZone(fqdn, ns):
-		cond = &Condition{Status: "False", Reason: ReasonNotDelegated, Message: fmt.Sprintf("zone %s encloses it and does not delegate it (its owner can add a delegation with zones: [%q])", p.FQDN(), owner)}
-		from, known := r.heir(view, fqdn, has, p)
-		if !known {
-			return nil, false, nil, nil, false
-		}
-		switch {
-		case has.Withdrawn != nil && has.Withdrawn.By == p.UID:
-			withdrawn = has.Withdrawn
-		case from != nil:
-			withdrawn = &Withdrawal{By: p.UID, Since: now.Unix(), Passed: from.Passed, Grace: p.Grace}
-		case has.delegatedBy() == p.UID:
-			withdrawn = &Withdrawal{By: p.UID, Since: now.Unix(), Grace: p.Grace}
-		}
-		if withdrawn != nil {
-			cond.Reason = ReasonDelegationWithdrawn
-			cond.Message += "; it ends after the withdrawalGracePeriod of that zone (S3.4)"
-		}
-		return p, false, withdrawn, cond, true
-	case cut:
-		cond = &Condition{Status: "False", Reason: ReasonExternalCut, Message: fmt.Sprintf("zone %s delegates a name above it away by %s records, so it adds none for this zone", p.FQDN(), by)}
-		return p, true, nil, cond, true
+	if x.cut {
+		x.cond = &Condition{Status: "False", Reason: ReasonExternalCut, Message: fmt.Sprintf("zone %s delegates a name above it away by %s records, so it adds none for this zone", p.FQDN(), by)}
+		return x, true
 	}
-	return p, false, nil, &Condition{Status: "True", Reason: ReasonDelegated, Message: fmt.Sprintf("by zone %s", p.FQDN())}, true
+	x.cond = &Condition{Status: "True", Reason: ReasonDelegated, Message: fmt.Sprintf("by zone %s", p.FQDN())}
+	return x, true
 }
 
 // delegatedBy is the uid of the zone that delegates this one, or whose rule for it went; "" for none.
@@ -161,49 +167,20 @@ func (h *Holding) delegatedBy() string {
 	return ""
 }
 
-// heir is the withdrawal that a zone at fqdn has from p, where the zone that delegated it
-// stood between the two and was removed or ended, p had delegated that one, or one that
-// had delegated it and went too, and does so no more: a zone does not outlive its rule by
-// those below it (S3.4). The rules count: a cascade may have yet to note that one went or
-// came back. nil: there is none.
-func (r *reading) heir(view string, fqdn name.Name, has *Holding, p *Zone) (w *Withdrawal, known bool) {
-	at := fqdn
-	for by := has.delegatedBy(); by != "" && by != p.UID; {
-		var last *LastSerial
-		if at, last, known = r.went(view, at, p, by); last == nil {
-			return nil, known
-		}
-		w = last.Withdrawn
-		if by = last.Delegated; by == "" && w != nil {
-			by = w.By // an earlier version wrote it
-		}
-		switch {
-		case by != p.UID:
-		case p.DelegatesZone(at, last.By):
-			return nil, true
-		case w == nil || w.By != p.UID:
-			return &Withdrawal{By: p.UID}, true
-		default:
-			return w, true
-		}
-	}
-	return nil, true
-}
-
-// went is what is left of the zone with that uid, and where, if it stood between fqdn and
-// the zone that encloses it now, nil for none.
-func (r *reading) went(view string, fqdn name.Name, enclosing *Zone, uid string) (at name.Name, last *LastSerial, known bool) {
+// went is what is left of the zone with that uid, if it stood between fqdn and the zone
+// that encloses it now, nil for none.
+func (r *reading) went(view string, fqdn name.Name, enclosing *Zone, uid string) (last *LastSerial, known bool) {
 	var between []Key
 	for up, ok := fqdn.Parent(); ok && (enclosing == nil || up != enclosing.FQDN()); up, ok = up.Parent() {
 		between = append(between, Key{Kind: KindLastSerial, View: view, Name: up})
 	}
 	if !r.all(between) {
-		return name.Name{}, nil, false
+		return nil, false
 	}
 	for _, k := range between {
 		if x, _ := get[LastSerial](r, k); x != nil && x.Zone == uid {
-			at, last = k.Name, x
+			last = x
 		}
 	}
-	return at, last, true
+	return last, true
 }

@@ -124,7 +124,7 @@ func (d *zoneDecision) vacate(plan *Plan, holding *Holding, reason string) (*Pla
 	ask, z := &d.ask, d.ask.Before
 	by := cmp.Or(d.by, z.Namespace)
 	last := Remember(z)
-	last.Zone, last.Delegated, last.Withdrawn = z.UID, holding.delegatedBy(), holding.Withdrawn
+	last.Zone, last.Withdrawn = z.UID, holding.Withdrawn
 	plan.Writes = append(plan.Writes,
 		Write{Key: HoldingKey(z.View, z.FQDN())},
 		Write{Key: Key{Kind: KindLastSerial, View: z.View, Name: z.FQDN()}, Value: last})

@@ -23,10 +23,14 @@ func (w *world) check() []string {
 	var wrong []string
 	report := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
 	standing := map[string]*law.Zone{}
-	for o, z := range w.zones {
+	for _, z := range w.zones {
 		if !z.zone.Pending {
 			standing[z.zone.UID] = z.zone
-			w.checkZone(o, z, report)
+		}
+	}
+	for o, z := range w.zones {
+		if !z.zone.Pending {
+			w.checkZone(o, z, standing, report)
 		}
 	}
 	for k, v := range w.facts {
@@ -91,7 +95,7 @@ func (w *world) check() []string {
 	return wrong
 }
 
-func (w *world) checkZone(o object, zo *zoneObject, report func(string, ...any)) {
+func (w *world) checkZone(o object, zo *zoneObject, standing map[string]*law.Zone, report func(string, ...any)) {
 	z := zo.zone
 	h := w.holding(z)
 	if h == nil || h.UID != z.UID {
@@ -100,6 +104,9 @@ func (w *world) checkZone(o object, zo *zoneObject, report func(string, ...any))
 	}
 	if withdrawn := zo.delegated.Reason == law.ReasonDelegationWithdrawn; withdrawn != (h.Withdrawn != nil) || withdrawn && h.Parent != nil {
 		report("S3.4: zone %s is %s, and its holding says %+v", o, zo.delegated.Reason, h.Withdrawn)
+	}
+	if len(w.outbox) == 0 {
+		w.checkLineage(o, z, h, standing, report)
 	}
 	owners, counts, members := map[name.Rel]*law.Owner{}, map[string]int64{}, map[law.Key]bool{}
 	holders, wild := map[name.Rel]map[string]int{}, map[name.Rel]map[string]int{}
@@ -231,6 +238,38 @@ func (w *world) checkZone(o object, zo *zoneObject, report func(string, ...any))
 		report("%s: facts are missing for %v %v %v %v", z.FQDN(), owners, holders, wild, counts)
 	}
 	w.checkContent(z, h, report)
+}
+
+// checkLineage is a twin of S3.4: how a zone came to its name, and whether one of the rules by which it came went.
+func (w *world) checkLineage(o object, z *law.Zone, h *law.Holding, standing map[string]*law.Zone, report func(string, ...any)) {
+	var enclosing *law.Holding
+	if up, ok := z.FQDN().Parent(); ok {
+		enclosing = w.enclosing(z.View, up)
+	}
+	var want []law.Link
+	if h.Parent != nil {
+		want = append(slices.Clone(enclosing.Lineage), law.Link{UID: enclosing.UID, Namespace: enclosing.Namespace, Labels: standing[enclosing.UID].FQDN().NumLabels()})
+	}
+	if (h.Parent != nil || enclosing == nil) && fingerprint(want) != fingerprint(h.Lineage) {
+		report("S3.4: zone %s came by %s, and says by %s", o, fingerprint(want), fingerprint(h.Lineage))
+	}
+	went := false
+	for i, l := range h.Lineage {
+		if i > 0 && l.Labels <= h.Lineage[i-1].Labels || l.Labels >= z.FQDN().NumLabels() {
+			report("S3.4: the lineage of zone %s is out of order: %s", o, fingerprint(h.Lineage))
+		}
+		next, of := z.FQDN(), z.Namespace
+		for i+1 < len(h.Lineage) && next.NumLabels() > h.Lineage[i+1].Labels {
+			next, _ = next.Parent()
+			of = h.Lineage[i+1].Namespace
+		}
+		if q := standing[l.UID]; q != nil && q.View == z.View && q.FQDN().Encloses(next) && q.FQDN().NumLabels() == l.Labels && !l.Renamed {
+			went = went || !q.DelegatesZone(next, of)
+		}
+	}
+	if withdrawn := h.Parent == nil && went; withdrawn != (h.Withdrawn != nil) {
+		report("S3.4: of a rule by which zone %s came is said that it went: %t, and its holding says %+v", o, withdrawn, h.Withdrawn)
+	}
 }
 
 func (w *world) cutValues(parent string, owner name.Rel) int {

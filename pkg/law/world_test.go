@@ -525,4 +525,14 @@ func (w *world) zoneOf(view string, n name.Name) *law.Holding {
 	return h
 }
 
+// enclosing finds the longest zone at or above a name.
+func (w *world) enclosing(view string, n name.Name) *law.Holding {
+	for at, ok := n, true; ok; at, ok = at.Parent() {
+		if h := w.zoneOf(view, at); h != nil {
+			return h
+		}
+	}
+	return nil
+}
+
 func (w *world) holding(z *law.Zone) *law.Holding { return w.zoneOf(z.View, z.FQDN()) }

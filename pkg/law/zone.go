@@ -499,12 +499,12 @@ func (d *zoneDecision) zone(s *seat) *Zone {
 
 // delegated writes the parent into the holding and says the Delegated condition (S6.7).
 func (d *zoneDecision) delegated(h *Holding, s *seat, cut bool) *Condition {
-	h.Withdrawn = nil
+	h.Withdrawn, h.Lineage = nil, nil
 	if s.parent == nil {
 		h.Parent, h.ExternalCut = nil, false
 		return &Condition{Status: "True", Reason: ReasonStandalone, Message: "no zone encloses it"}
 	}
-	h.Parent, h.ExternalCut = &s.parent.Ref, cut
+	h.Parent, h.ExternalCut, h.Lineage = &s.parent.Ref, cut, s.parentHolding.LineageBelow(s.parent.FQDN())
 	if cut {
 		return &Condition{Status: "False", Reason: ReasonExternalCut, Message: fmt.Sprintf("zone %s delegates a name above it away by NS records, so it adds none for this zone", s.parent.FQDN())}
 	}

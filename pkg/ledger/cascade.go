@@ -19,7 +19,6 @@ import (
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/law"
 )
 
@@ -496,71 +495,78 @@ func (l *Ledger) reconsiderZone(ctx context.Context, s *standing, c candidate) e
 	}
 }
 
-// reparent decides anew who the parent of each zone below a name is (S3.3–S3.5).
+// reparent decides anew who the parent of each zone below a name is (S3.3–S3.5). A zone
+// that another below the name keeps is left out where it says how that one came there (S3.4).
 func (l *Ledger) reparent(ctx context.Context, s *standing, scan law.Scan) error {
 	k := law.Key{Kind: law.KindZonesBelow, View: scan.View, Name: scan.Name}
-	r, err := l.config.Client.Get(ctx, l.layout.Key(k), clientv3.WithPrefix())
-	if err != nil {
-		return err
-	}
-	v, err := l.decodeRange(k, r.Kvs)
-	if err != nil {
-		return err
-	}
-	for _, below := range v.(*law.ZonesBelow).Zones {
-		up, ok := below.FQDN.Parent()
-		if below.FQDN == scan.Name || !ok {
-			continue
-		}
-		if e := l.enclosing(scan.View, up); e != nil && below.Parent != nil && e.UID == below.Parent.UID && scan.Name.Encloses(up) && up != scan.Name && l.deeper(scan, e, up) {
-			continue // a zone between keeps it
-		}
-		for {
-			o, mod, err := l.readZone(ctx, below.Namespace, below.Ref.Name)
-			if err != nil {
-				return err
-			}
-			if o == nil || string(o.UID) != below.UID || o.Status.FQDN == "" {
-				break
-			}
-			z, err := LawZone(o)
-			if err != nil {
-				return err
-			}
-			cond := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionDelegated)
-			ask := law.ParentAsk{Zone: z, Now: l.now()}
-			if cond != nil {
-				ask.Says = cond.Message
-			}
-			out, tx, err := l.writeZone(ctx, o, mod, s, func(seen *law.Seen) law.Outcome { return law.DecideParent(seen, ask) })
-			if err != nil {
-				return err
-			}
-			if out.ok {
-				l.payNow(ctx, tx.plan.Debts)
-				break
-			}
-		}
-		if err := s.beat(ctx, l); err != nil {
+	decided := map[string]bool{}
+	for again := true; again; { // a zone made meanwhile may have come by what one above it said before
+		r, err := l.config.Client.Get(ctx, l.layout.Key(k), clientv3.WithPrefix())
+		if err != nil {
 			return err
 		}
-		if err := l.giveWay(ctx, s); err != nil {
+		v, err := l.decodeRange(k, r.Kvs)
+		if err != nil {
 			return err
+		}
+		again = false
+		var above []*law.ZoneBelow
+		for i := range v.(*law.ZonesBelow).Zones {
+			below := &v.(*law.ZonesBelow).Zones[i]
+			if below.FQDN == scan.Name {
+				continue
+			}
+			for len(above) > 0 && !above[len(above)-1].FQDN.Encloses(below.FQDN) {
+				above = above[:len(above)-1]
+			}
+			kept := len(above) > 0 && below.CameBy(above[len(above)-1])
+			above = append(above, below)
+			if kept || decided[below.UID] {
+				continue
+			}
+			if err := l.reparentZone(ctx, s, &below.Holding); err != nil {
+				return err
+			}
+			decided[below.UID], again = true, true
+			if err := s.beat(ctx, l); err != nil {
+				return err
+			}
+			if err := l.giveWay(ctx, s); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-// deeper: zone e stands strictly below the scanned name.
-func (l *Ledger) deeper(scan law.Scan, e *law.Holding, up name.Name) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for at, ok := up, true; ok && at != scan.Name; at, ok = at.Parent() {
-		if x := l.index[law.HoldingKey(scan.View, at)]; x != nil && x.holding.UID == e.UID {
-			return true
+// reparentZone decides anew who the parent of a zone is, and what its holding says.
+func (l *Ledger) reparentZone(ctx context.Context, s *standing, h *law.Holding) error {
+	for {
+		o, mod, err := l.readZone(ctx, h.Namespace, h.Ref.Name)
+		if err != nil || o == nil || string(o.UID) != h.UID || o.Status.FQDN == "" {
+			return err
+		}
+		z, err := LawZone(o)
+		if err != nil {
+			return err
+		}
+		cond := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionDelegated)
+		ask := law.ParentAsk{Zone: z, Now: l.now()}
+		if cond != nil {
+			ask.Says = cond.Message
+		}
+		out, tx, err := l.writeZone(ctx, o, mod, s, func(seen *law.Seen) law.Outcome { return law.DecideParent(seen, ask) })
+		if err != nil {
+			return err
+		}
+		if out.ok {
+			if tx.plan.Zone != nil {
+				*h = *tx.plan.Zone.Holding
+			}
+			l.payNow(ctx, tx.plan.Debts)
+			return nil
 		}
 	}
-	return false
 }
 
 // writeZone commits a decision about a zone object that nobody asked for.

@@ -77,12 +77,8 @@ func (l *Ledger) withdrawn() map[law.Key]*law.Holding {
 // graceOf is the period in force, in seconds, of the zone that withdrew the rule; where
 // that cannot be read, the one by which status.endsAt was told.
 func (l *Ledger) graceOf(ctx context.Context, k law.Key, w *law.Withdrawal) int64 {
-	up, ok := k.Name.Parent()
-	if !ok {
-		return w.Grace
-	}
-	h := l.enclosing(k.View, up)
-	if h == nil || h.UID != w.By {
+	h := l.above(k, w.By)
+	if h == nil {
 		return w.Grace
 	}
 	o, _, err := l.readZone(ctx, h.Namespace, h.Name)
@@ -94,6 +90,18 @@ func (l *Ledger) graceOf(ctx context.Context, k law.Key, w *law.Withdrawal) int6
 		return w.Grace
 	}
 	return spec.Grace
+}
+
+// above is the zone with that uid where it stands above a name, as far as this server has heard.
+func (l *Ledger) above(k law.Key, uid string) *law.Holding {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for up, ok := k.Name.Parent(); ok; up, ok = up.Parent() {
+		if x := l.index[law.HoldingKey(k.View, up)]; x != nil && x.holding.UID == uid {
+			return x.holding
+		}
+	}
+	return nil
 }
 
 // end notes how long servers ran since a withdrawal, and ends the zone when that is over.

@@ -54,6 +54,59 @@ func rules(s *store.Server, d []v1alpha1.Delegation) {
 
 func standing(s *store.Server, name string) bool { return s.Zone("team-a", name).Status.FQDN != "" }
 
+// Zones that were prepared below a child, and that nothing delegates since the zone between was removed, end with its rule; also
+// where the zone above became another's child since. What is noted of how they came is right whatever comes and goes above (S3.4).
+func TestWithdrawal_endsWhatWasPreparedBelow_S3_4(t *testing.T) {
+	t.Parallel()
+	st := store.New(t)
+	s := st.Server()
+	s.Run()
+	allow, none := kids(t, s, time.Hour)
+	all := v1alpha1.Delegation{Zones: []string{"*"}}
+	store.Must(s.UpdateZone("team-a", "low", func(z *v1alpha1.Zone) {
+		z.Spec.Delegations = append(z.Spec.Delegations, v1alpha1.Delegation{Zones: []string{"mid"}})
+	}))
+	store.Must(s.CreateZone(store.Zone("team-a", "mid", "mid.low.kids.shared.example.", all)))
+	store.Must(s.CreateZone(store.Zone("team-a", "prepared", "prepared.mid.low.kids.shared.example.")))
+	clean := func() {
+		t.Helper()
+		st.Settle()
+		st.MustBeClean()
+	}
+	top := func(name string) { store.Must(s.CreateZone(store.Zone("infra", "top", name, all))) }
+	top("example.")
+	clean()
+	remove(s, "mid")
+	clean()
+	if z := s.Zone("team-a", "prepared"); z.Status.EndsAt != nil || z.Status.FQDN == "" {
+		t.Fatalf("no rule went: %+v", z.Status)
+	}
+	for range 2 {
+		if err := s.DeleteZone("infra", "top"); err != nil {
+			t.Fatal(err)
+		}
+		clean()
+		top("example.")
+		clean()
+	}
+	rules(s, none)
+	clean()
+	if standing(s, "prepared") && s.Zone("team-a", "prepared").Status.EndsAt == nil {
+		t.Fatal("its rule went, and it does not end")
+	}
+	rules(s, allow)
+	clean()
+	if s.Zone("team-a", "prepared").Status.EndsAt != nil {
+		t.Fatal("its rule is back, and it ends")
+	}
+	// The rule above goes: all of them end with it.
+	store.Must(s.UpdateZone("infra", "top", func(z *v1alpha1.Zone) { grace(z, 0).Spec.Delegations = nil }))
+	store.Eventually(t, "all ended", func() bool {
+		return s.Zone("infra", "shared").Status.FQDN == "" && !standing(s, "kids") && !standing(s, "low") && !standing(s, "prepared")
+	})
+	clean()
+}
+
 // A child whose rule goes stands for the period of its parent, with endsAt; a rule that comes back cancels it; and it ends
 // when its time is over, with the zones below it. Its records are released, its name is free, and a later rule makes it
 // anew, with a serial ahead of the one it had (S3.4, attack 63).

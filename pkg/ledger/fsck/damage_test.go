@@ -453,6 +453,20 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 			})
 			return s.Ledger.Layout().Record("infra", "www")
 		}},
+		{"a child that does not say how it came", "S3.4", func(v *vandal) string {
+			edit(v, v.room("names"), func(_ string, h *law.Holding) bool {
+				there := len(h.Lineage) > 0 && h.Name == "dev"
+				h.Lineage = nil
+				return there
+			})
+			return s.Ledger.Layout().Zone("team-d", "dev")
+		}},
+		{"a lineage that is no zone's above", "S3.4", func(v *vandal) string {
+			return edit(v, v.room("names"), func(_ string, h *law.Holding) bool {
+				h.Lineage = append(h.Lineage, law.Link{UID: "x", Labels: 9})
+				return h.Name == "example"
+			})
+		}},
 		{"a child withdrawn without a cascade", "S3.3", func(v *vandal) string {
 			v.zone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.Delegations[1].Zones = nil })
 			return s.Ledger.Layout().Zone("team-d", "dev")

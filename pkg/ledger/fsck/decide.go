@@ -189,17 +189,21 @@ func (c *check) checkParent(z *zone) {
 			return
 		}
 	}
-	want := "facts that fit each other"
+	rule, want := Rule("S3.3"), "facts that fit each other"
 	if ok && out.Plan != nil {
+		if refText(out.Plan.Zone.Holding.Parent) == refText(z.holding.Parent) {
+			rule = "S3.4"
+		}
 		want = "parent " + refText(out.Plan.Zone.Holding.Parent)
 		if d := out.Plan.Zone.Delegated; d != nil {
 			want += ", " + d.Reason
 		}
+		want += ", lineage " + encoded(out.Plan.Zone.Holding.Lineage)
 	}
 	excused := c.scanned(func(s *law.Scan) bool {
 		return s.Kind == law.ScanZones && s.View == z.View && s.Name.Encloses(z.FQDN())
 	})
-	c.differs(excused, z.key, "S3.3", "parent "+refText(z.holding.Parent), "%s", want)
+	c.differs(excused, z.key, rule, "parent "+refText(z.holding.Parent)+", lineage "+encoded(z.holding.Lineage), "%s", want)
 }
 
 // covered: a standing work decides this record anew.

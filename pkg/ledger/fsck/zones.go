@@ -140,6 +140,14 @@ func (c *check) checkHolding(z *zone) {
 	if (h.Withdrawn != nil) != (z.status.EndsAt != nil) {
 		c.damage(z.key, "S3.4", fmt.Sprintf("endsAt %v", z.status.EndsAt), "one where a rule was withdrawn, and only there")
 	}
+	above := 0
+	for i, l := range h.Lineage {
+		if i > 0 && l.Labels < above || l.Labels >= z.FQDN().NumLabels() {
+			c.damage(key, "S3.4", "lineage "+encoded(h.Lineage), "zones above it, topmost first")
+			break
+		}
+		above = l.Labels + 1
+	}
 	if follows := !name.IsAbsolute(z.spec.DomainName); follows != (h.Follows != "") {
 		c.damage(key, "S6.8", fmt.Sprintf("follows %q", h.Follows), "a zone only where the name is relative")
 	}

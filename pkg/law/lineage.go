@@ -1,0 +1,178 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package law
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+)
+
+// The lineage of a zone are the zones by whose delegations it came to its name, topmost
+// first. It is noted in its holding while they stand, and stays there when they go: so a
+// zone ends with each rule by which it came, once the zone that encloses it does not
+// delegate it (S3.4). Who changes the lineage of a zone owes that the zones below it are
+// decided anew: a cascade that scans zones does, parents first.
+
+// undelegated finds out whether a zone that the one which encloses it does not delegate
+// came by a rule that went (S3.4). It keeps its lineage, and with it the rules by which it
+// came, whatever becomes of the zones between: they may go, be made anew, or another may
+// be made there. known false: facts are needed.
+func (r *reading) undelegated(x *parentage, view string, fqdn name.Name, ns string, has *Holding, along bool, now time.Time) (known bool) {
+	was := has.Withdrawn
+	switch {
+	case !along:
+		if x.lineage, known = r.spliced(view, fqdn, has.Lineage); !known {
+			return false
+		}
+	case was == nil || was.By != x.parent.UID:
+		// What a rename leaves undelegated ends as little as what a new zone above does not list (S3.3); a rule that
+		// was withdrawn before stays withdrawn.
+		x.lineage[len(x.lineage)-1].Renamed = true
+		was = nil
+	}
+	from, known := r.revoked(view, fqdn, ns, x.lineage)
+	if !known || from == nil {
+		return known
+	}
+	if was == nil || was.By != from.UID {
+		passed, known := r.passed(view, fqdn, has, x.lineage, from)
+		if !known {
+			return false
+		}
+		was = &Withdrawal{By: from.UID, Since: now.Unix(), Passed: passed, Grace: from.Grace}
+	}
+	x.withdrawn, x.cond.Reason = was, ReasonDelegationWithdrawn
+	if from.UID != x.parent.UID {
+		x.cond.Message += fmt.Sprintf("; zone %s took a rule back by which it came", from.FQDN())
+	}
+	x.cond.Message += "; it ends after the withdrawalGracePeriod of that zone (S3.4)"
+	return true
+}
+
+// LineageBelow is the lineage of the zones that the one which holds fqdn delegates.
+func (h *Holding) LineageBelow(fqdn name.Name) []Link {
+	return append(slices.Clone(h.Lineage), Link{UID: h.UID, Namespace: h.Namespace, Labels: fqdn.NumLabels()})
+}
+
+// CameBy reports whether the zone is a child of another, and says by which lineage (S3.4).
+func (b *ZoneBelow) CameBy(p *ZoneBelow) bool {
+	return b.Parent != nil && b.Parent.UID == p.UID && slices.EqualFunc(b.Lineage, p.LineageBelow(p.FQDN), sameLink)
+}
+
+func sameLink(x, y Link) bool {
+	return x.UID == y.UID && x.Namespace == y.Namespace && x.Labels == y.Labels && x.Renamed == y.Renamed
+}
+
+// at is the name that the zone of the link has, or had, in the lineage of one at fqdn.
+func (l *Link) at(fqdn name.Name) name.Name {
+	for fqdn.NumLabels() > l.Labels {
+		fqdn, _ = fqdn.Parent()
+	}
+	return fqdn
+}
+
+// linked are the holdings that stand where the links of a lineage of a zone at fqdn do, nil
+// where its zone is gone.
+func (r *reading) linked(view string, fqdn name.Name, lineage []Link) ([]*Holding, bool) {
+	ks := make([]Key, len(lineage))
+	for i := range lineage {
+		ks[i] = HoldingKey(view, lineage[i].at(fqdn))
+	}
+	if !r.all(ks) {
+		return nil, false
+	}
+	out := make([]*Holding, len(lineage))
+	for i, k := range ks {
+		if h, _ := get[Holding](r, k); h != nil && h.UID == lineage[i].UID {
+			out[i] = h
+		}
+	}
+	return out, true
+}
+
+// spliced is the lineage with that of the nearest zone in it that still stands: a zone
+// above may have become another's child since.
+func (r *reading) spliced(view string, fqdn name.Name, lineage []Link) ([]Link, bool) {
+	standing, known := r.linked(view, fqdn, lineage)
+	if !known {
+		return nil, false
+	}
+	for i := len(lineage) - 1; i >= 0; i-- {
+		if h := standing[i]; h != nil {
+			return append(slices.Clone(h.Lineage), lineage[i:]...), true
+		}
+	}
+	return lineage, true
+}
+
+// revoked is the zone nearest to one of ns at fqdn that delegated the next one in the lineage
+// and does so no more; nil: there is none. The rules count, not what a cascade has noted. A
+// zone that is gone has withdrawn nothing.
+func (r *reading) revoked(view string, fqdn name.Name, ns string, lineage []Link) (by *Zone, known bool) {
+	standing, known := r.linked(view, fqdn, lineage)
+	if !known {
+		return nil, false
+	}
+	var ks []Key
+	for _, h := range standing {
+		if h != nil {
+			ks = append(ks, ZoneKey(h.Namespace, h.Name))
+		}
+	}
+	if !r.all(ks) {
+		return nil, false
+	}
+	for i, h := range slices.Backward(standing) {
+		if h == nil || lineage[i].Renamed {
+			continue
+		}
+		z, _ := get[Zone](r, ZoneKey(h.Namespace, h.Name))
+		if z == nil || z.UID != h.UID || z.Pending {
+			r.stale()
+			return nil, false
+		}
+		next, of := fqdn, ns
+		if i+1 < len(lineage) {
+			next, of = lineage[i+1].at(fqdn), lineage[i+1].Namespace
+		}
+		if !z.DelegatesZone(next, of) {
+			return z, true
+		}
+	}
+	return nil, true
+}
+
+// passed is what is over of the time that the zone by gave when its rule for the lineage
+// went: those between have it, or had it when they went, and what they delegated has the
+// rest.
+func (r *reading) passed(view string, fqdn name.Name, has *Holding, lineage []Link, by *Zone) (passed int64, known bool) {
+	i := slices.IndexFunc(lineage, func(l Link) bool { return l.UID == by.UID }) + 1
+	var ks []Key
+	for _, l := range lineage[i:] {
+		ks = append(ks, HoldingKey(view, l.at(fqdn)))
+		if has.delegatedBy() != "" { // until now; else that was of a withdrawal before this one
+			ks = append(ks, Key{Kind: KindLastSerial, View: view, Name: l.at(fqdn)})
+		}
+	}
+	if !r.all(ks) {
+		return 0, false
+	}
+	for _, k := range ks {
+		var w *Withdrawal
+		if k.Kind == KindHolding {
+			if h, _ := get[Holding](r, k); h != nil {
+				w = h.Withdrawn
+			}
+		} else if last, _ := get[LastSerial](r, k); last != nil {
+			w = last.Withdrawn
+		}
+		if w != nil && w.By == by.UID {
+			passed = max(passed, w.Passed)
+		}
+	}
+	return passed, true
+}

@@ -1,0 +1,90 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+
+	"kubi.zone/kubizone/pkg/law"
+)
+
+// fillsLineage is the migration that notes how zones came to their names.
+const fillsLineage = 9
+
+// fillLineage notes in each zone the zones by whose delegations it came to its name
+// (S3.4), as far as its parent, or the zone whose rule for it went, is known. Of a zone that
+// nothing delegated when an earlier version let go of the one above it, nothing is known.
+func fillLineage(ctx context.Context, m *migrating) error {
+	// What stands or went, by uid: where, whose, and what delegated it.
+	type place struct {
+		law.Key
+		namespace string
+		by        string
+		lineage   []law.Link
+	}
+	places := map[string]*place{}
+	floor := m.layout.Key(law.Key{Kind: law.KindFloor})
+	if err := m.each(ctx, m.layout.room("serials"), func(kv *mvccpb.KeyValue) error {
+		var last struct {
+			law.LastSerial
+			Delegated string `json:"delegated"` // in formats 8 and before
+		}
+		if string(kv.Key) == floor || json.Unmarshal(kv.Value, &last) != nil || last.Zone == "" {
+			return nil
+		}
+		view, fqdn, err := m.layout.nameOf("serials", string(kv.Key))
+		by := last.Delegated
+		if w := last.Withdrawn; w != nil {
+			by = cmp.Or(by, w.By)
+		}
+		places[last.Zone] = &place{law.HoldingKey(view, fqdn), last.By, by, nil}
+		return err
+	}); err != nil {
+		return err
+	}
+	if err := m.each(ctx, m.layout.room("names"), func(kv *mvccpb.KeyValue) error {
+		k, h, err := m.decodeName(kv)
+		if err != nil {
+			return err
+		}
+		p := &place{k, h.Namespace, "", h.Lineage}
+		switch {
+		case h.Parent != nil:
+			p.by = h.Parent.UID
+		case h.Withdrawn != nil:
+			p.by = h.Withdrawn.By
+		}
+		places[h.UID] = p
+		return nil
+	}); err != nil {
+		return err
+	}
+	var lineage func(p *place) []law.Link
+	lineage = func(p *place) []law.Link {
+		by := places[p.by]
+		if len(p.lineage) > 0 || by == nil || by.View != p.View || by.Name == p.Name || !by.Name.Encloses(p.Name) {
+			return p.lineage
+		}
+		above := &law.Holding{Ref: law.Ref{Namespace: by.namespace, UID: p.by}, Lineage: lineage(by)}
+		p.lineage = above.LineageBelow(by.Name)
+		return p.lineage
+	}
+	return m.rewrite(ctx, m.layout.room("names"), func(_ string, value []byte) ([]byte, error) {
+		v, err := decodeFact(law.Key{Kind: law.KindHolding}, value)
+		if err != nil {
+			return nil, err
+		}
+		h := v.(*law.Holding)
+		if p := places[h.UID]; p == nil || len(h.Lineage) > 0 || len(lineage(p)) == 0 {
+			return value, nil
+		} else {
+			h.Lineage = p.lineage
+		}
+		return encode(h), nil
+	})
+}
