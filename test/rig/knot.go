@@ -30,6 +30,8 @@ type KnotConfig struct {
 	Notify map[string]netip.AddrPort
 	// Template has further lines of the default template, like "zonefile-sync: -1".
 	Template []string
+	// UpdateOwners are the names, relative to the zone, that Key may update, with those below them; nil: all.
+	UpdateOwners []string
 	// Workers of each kind, for TCP, UDP and what goes on behind; zero: one.
 	Workers int
 }
@@ -103,6 +105,9 @@ database:
 	}
 	fmt.Fprintf(&conf, "acl:\n  - id: transfer\n    address: 127.0.0.0/8\n    action: transfer\n%s", key)
 	fmt.Fprintf(&conf, "  - id: update\n    address: 127.0.0.0/8\n    action: update\n%s", key)
+	if c.UpdateOwners != nil {
+		fmt.Fprintf(&conf, "    update-owner: name\n    update-owner-match: sub-or-equal\n    update-owner-name: [%s]\n", strings.Join(c.UpdateOwners, ", "))
+	}
 	conf.WriteString("  - id: notify\n    address: 127.0.0.0/8\n    action: notify\n")
 	fmt.Fprintf(&conf, "  - id: signed\n    address: 127.0.0.0/8\n    action: notify\n%s", key)
 	for _, z := range append(slices.Clone(c.Secondaries), c.Catalogs...) {

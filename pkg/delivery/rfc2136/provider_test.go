@@ -14,6 +14,7 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/dns"
 	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/test/rig"
 )
 
@@ -284,6 +285,47 @@ func TestDeliver_setsAsideWhatTheServerRefuses(t *testing.T) {
 		t.Errorf("%q: %v", got, report.Failed)
 	}
 	s.has(t, "a.example.org. 60 A 192.0.2.1", "d.example.org. 60 A 192.0.2.3", "e.example.org. 60 A 192.0.2.4")
+}
+
+// Promise 4: Knot denies a name that the key may not update by NOTAUTH and BADKEY, as it denies a key that it does not know.
+// Where the key is good for other updates that is a refusal of the name: the others go out, and its removal is not owed, for
+// it was never there.
+func TestDeliver_setsAsideWhatKnotDeniesTheKey(t *testing.T) {
+	knot, err := rig.StartKnot(t.Context(), rig.KnotConfig{
+		Key: &sha512, UpdateOwners: []string{"ns", "ok", "www"},
+		Zones: []rig.PrimaryZone{{Zone: "example.org.", Text: zoneText + "there.example.org. 60 IN A 192.0.2.5\n", UpdateKey: sha512.Name}},
+	})
+	rig.SkipMissing(t, err)
+	t.Cleanup(func() { knot.Close() })
+	s := server{"Knot", knot.Addr, sha512, knot.Log}
+	p := s.provider(t)
+	lines := []string{"forbidden 60 A 192.0.2.1", "ok 60 A 192.0.2.2", "www 60 A 192.0.2.3", "a.www 60 A 192.0.2.4"}
+	first, second := zone(t, lines...), zone(t, lines[1:]...)
+	report := deliver(t, p, first.plan(1))
+	if got := failedKeys(report); !slices.Equal(got, []string{"forbidden.example.org. A ValidationFailed"}) || report.Failed[0].Err.Code != "BADKEY" || report.Failed[0].Err.WholeClass {
+		t.Errorf("%q: %v", got, report.Failed)
+	}
+	s.has(t, "ok.example.org. 60 A 192.0.2.2", "www.example.org. 60 A 192.0.2.3", "a.www.example.org. 60 A 192.0.2.4", "there.example.org. 60 A 192.0.2.5")
+	// Taken out of the zone, it is not owed: neither by who tried to put it there, nor by who was started since.
+	for _, p := range []*Provider{p, s.provider(t)} {
+		removal := second.since(first, 1, 2)
+		removal.Uncertain, removal.Owed, removal.Delivered = true, []delivery.RRsetKey{{Name: name.MustParse("forbidden.example.org."), Type: rdata.A}}, true
+		if report := deliver(t, p, removal); len(report.Failed) > 0 {
+			t.Errorf("owed: %q", failedKeys(report))
+		}
+	}
+	// What stands there, and may not be removed any more, is owed.
+	report = deliver(t, p, second.since(zone(t, append(slices.Clone(lines[1:]), "there 60 A 192.0.2.5")...), 2, 3))
+	if got := failedKeys(report); !slices.Equal(got, []string{"there.example.org. A ValidationFailed"}) {
+		t.Errorf("what stands there is not owed: %q", got)
+	}
+	// A key that the server does not know is no refusal of a name.
+	other := sha512
+	other.Secret = "YW5vdGhlciBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3Q="
+	var e *delivery.Error
+	if _, err := (server{"Knot", knot.Addr, other, knot.Log}).provider(t).Deliver(t.Context(), second.since(first, 1, 2), open); !errors.As(err, &e) || e.Reason != delivery.ReasonAuthenticationFailed || !e.WholeClass {
+		t.Errorf("another key: %v", err)
+	}
 }
 
 // Promise 4: so does one for which the server cannot read the message, and answers FORMERR without a signature.

@@ -23,7 +23,7 @@ func (w *work) answered(rcode int) *delivery.Error {
 	switch rcode {
 	case mdns.RcodeNotZone, mdns.RcodeNotAuth:
 		e = delivery.Errorf(delivery.ReasonZoneNotFound, "%s is no primary of %s; make the zone there, or name the server that has it", w.config.Server, w.plan.Zone)
-	case mdns.RcodeRefused:
+	case mdns.RcodeRefused, mdns.RcodeBadKey:
 		e = delivery.Errorf(delivery.ReasonInvalidConfiguration, "%s does not let the key %s update %s; allow it there", w.config.Server, w.config.Key.Name, w.plan.Zone)
 	case mdns.RcodeNotImplemented:
 		e = delivery.Errorf(delivery.ReasonInvalidConfiguration, "%s takes no updates of %s; switch dynamic updates on there", w.config.Server, w.plan.Zone)

@@ -52,8 +52,9 @@ func (w written) octets() int {
 type write struct {
 	*work
 	again func(changes []delivery.Change, held contents) []delivery.Change
-	// isolated counts updates that look for refused records.
+	// isolated counts updates that look for refused records. held is the zone as it was when one of them was to go.
 	isolated int
+	held     *contents
 }
 
 // all takes changes that were made from what the server has (seen) or from what we left there.
@@ -201,10 +202,16 @@ func (w *write) apply(ctx context.Context, batch []written, reviews int) error {
 		return err
 	}
 	answer, err := w.exchange(ctx, w.update(batch))
-	// A server that cannot read the message cannot read its signature, and answers FORMERR without one of its own. Anybody
-	// on the way can make such an answer, so it only has the batch tried in parts; an update without records decides.
-	if refusal := (*transfer.Refusal)(nil); errors.As(err, &refusal) && refusal.Rcode == mdns.RcodeFormatError && refusal.TSIG == 0 {
-		return w.isolate(ctx, batch, refusal.Rcode, reviews)
+	// A server that cannot read the message cannot read its signature, and answers FORMERR without one of its own; Knot denies
+	// a name that the key may not update as it denies a key that it does not know. Anybody on the way can make such an
+	// answer, so it only has the batch tried in parts; an update without records decides.
+	if refusal := (*transfer.Refusal)(nil); errors.As(err, &refusal) {
+		switch {
+		case refusal.Rcode == mdns.RcodeFormatError && refusal.TSIG == 0:
+			return w.isolate(ctx, batch, refusal.Rcode, reviews)
+		case refusal.TSIG == mdns.RcodeBadKey:
+			return w.isolate(ctx, batch, refusal.TSIG, reviews)
+		}
 	}
 	if err != nil {
 		return err
@@ -295,8 +302,31 @@ func (w *write) isolate(ctx context.Context, batch []written, rcode, reviews int
 		return w.apply(ctx, batch[len(batch)/2:], reviews)
 	}
 	key := batch[0].After.Key()
+	if len(batch[0].After.Data) == 0 {
+		// What was refused before was never there, and need not go.
+		stands, err := w.stands(ctx, batch[0].Change)
+		if err != nil || !stands {
+			return err
+		}
+	}
 	refused := delivery.Errorf(delivery.ReasonValidationFailed, "the server does not take it, though it takes updates of the zone; its log says why")
 	refused.Code = mdns.RcodeToString[rcode]
+	if rcode == mdns.RcodeBadKey {
+		refused.Message = "the server does not let the key update this name, though it takes updates of the zone; allow the name there (update-owner-name in an acl of Knot)"
+	}
 	w.setAside(key, refused)
 	return nil
+}
+
+// stands: the server has something of the zone in the place of a change that removes. It is asked once.
+func (w *write) stands(ctx context.Context, change delivery.Change) (bool, error) {
+	if w.held == nil {
+		held, err := w.transfer(ctx)
+		if err != nil {
+			return false, err
+		}
+		w.held = &held
+	}
+	is := w.held.at(change.After.Key())
+	return len(w.remains(is, change).Data) < len(is.Data), nil
 }

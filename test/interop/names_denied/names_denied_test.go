@@ -1,0 +1,131 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package names_denied proves: where a Knot lets the key of a class update some names of a zone and not others, the Records
+// of the others say so, everything else is delivered, and neither a Record that was never taken nor the Zone is held up
+// when it goes.
+package names_denied
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/cmd/up"
+	"kubi.zone/kubizone/test/interop/subject"
+	"kubi.zone/kubizone/test/rig"
+	"kubi.zone/kubizone/test/standalone"
+)
+
+var key = rig.TSIGKey{Name: "update.example", Algorithm: "hmac-sha256", Secret: "YSBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3RldHMgb2s="}
+
+func TestKnotDeniesSomeNames(t *testing.T) {
+	ctx := subject.Within(t, 5*time.Minute)
+	text := "%[1]s 60 IN SOA ns.%[1]s host.%[1]s 1 3600 600 86400 60\n%[1]s 60 IN NS ns.%[1]s\nns.%[1]s 60 IN A 192.0.2.53\n"
+	knot, err := rig.StartKnot(ctx, rig.KnotConfig{Key: &key, UpdateOwners: []string{"ns", "ok", "www"}, Zones: []rig.PrimaryZone{
+		{Zone: "example.org.", Text: fmt.Sprintf(text, "example.org."), UpdateKey: key.Name},
+		{Zone: "example.net.", Text: fmt.Sprintf(text, "example.net."), UpdateKey: key.Name},
+	}})
+	rig.SkipMissing(t, err)
+	t.Cleanup(func() { knot.Close() })
+	secrets := t.TempDir()
+	for file, text := range map[string]string{"name": key.Name, "algorithm": key.Algorithm, "secret": key.Secret} {
+		if err := os.MkdirAll(filepath.Join(secrets, "dns", "update"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(secrets, "dns", "update", file), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := standalone.Start(t, func(o *up.Options) { o.SecretsDir = secrets })
+	api := s.KubizoneV1alpha1()
+	until := func(what string, so func() bool) {
+		t.Helper()
+		for !so() {
+			select {
+			case <-ctx.Done():
+				list, _ := api.Deliveries("team").List(t.Context(), metav1.ListOptions{})
+				var said strings.Builder
+				for _, one := range list.Items {
+					fmt.Fprintf(&said, "\n%s: %+v", one.Name, one.Status)
+				}
+				t.Fatalf("never so: %s%s", what, said.String())
+			case <-time.After(20 * time.Millisecond):
+			}
+		}
+	}
+	if _, err := api.DNSClasses().Create(ctx, &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: "knot"}, Spec: v1alpha1.DNSClassSpec{
+		AllowLocalAddresses: true, Namespaces: &v1alpha1.NamespaceSelection{Names: []string{"team"}},
+		RFC2136: &v1alpha1.RFC2136Provider{Server: knot.Addr.String(), TSIGSecretRef: v1alpha1.SecretReference{Namespace: "dns", Name: "update"}},
+	}}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"org", "net"} {
+		if _, err := api.Zones("team").Create(ctx, &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.ZoneSpec{
+			DomainName: "example." + name + ".", NameServers: []v1alpha1.NameServer{{Name: "ns", Addresses: []string{"192.0.2.53"}}},
+			Delegations:  []v1alpha1.Delegation{{Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}},
+			DNSClassRefs: []v1alpha1.DNSClassReference{{Name: "knot"}},
+		}}, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"forbidden", "ok", "www"} {
+		if _, err := api.Records("team").Create(ctx, &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.RecordSpec{
+			DomainName: name, ZoneRef: &v1alpha1.ZoneReference{Name: "org"}, Type: "A", RData: "192.0.2.1",
+		}}, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ready := func(conditions []metav1.Condition) string {
+		if is := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady); is != nil {
+			return string(is.Status) + " " + is.Reason
+		}
+		return ""
+	}
+	record := func(name string) string {
+		one, err := api.Records("team").Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return err.Error()
+		}
+		return ready(one.Status.Conditions)
+	}
+	zone := func(name string) string {
+		one, err := api.Zones("team").Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return err.Error()
+		}
+		return ready(one.Status.Conditions)
+	}
+	answers := func(fqdn string) bool {
+		out, err := rig.Dig{Server: knot.Addr}.Run(ctx, "+short", "+norecurse", "A", fqdn)
+		return err == nil && strings.TrimSpace(out) == "192.0.2.1"
+	}
+	until("the names that the key may update are delivered", func() bool {
+		return record("ok") == "True Delivered" && record("www") == "True Delivered" && answers("ok.example.org.") && answers("www.example.org.")
+	})
+	until("the other one says why it is not", func() bool {
+		return record("forbidden") == "False ValidationFailed" && zone("org") == "False ValidationFailed"
+	})
+	until("another zone of the class is delivered", func() bool { return zone("net") == "True Delivered" })
+
+	if err := api.Records("team").Delete(ctx, "forbidden", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	until("a Record that was never taken goes, and leaves nothing owed", func() bool { return zone("org") == "True Delivered" })
+	for _, name := range []string{"org", "net"} {
+		if err := api.Zones("team").Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	until("both Zones go, and what was theirs with them", func() bool {
+		list, err := api.Zones("team").List(ctx, metav1.ListOptions{})
+		return err == nil && len(list.Items) == 0 && !answers("ok.example.org.") && !answers("www.example.org.")
+	})
+}
