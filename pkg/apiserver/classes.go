@@ -188,6 +188,11 @@ func (c *classes) inDefault(namespace, view string) []*v1alpha1.DNSClass {
 // deliver says whether a default class delivers zones of a namespace and a view that name none. It is asked with every write.
 func (c *classes) deliver(namespace, view string) bool { return len(c.inDefault(namespace, view)) > 0 }
 
+// mayDeliver is deliver, and true where the classes are not known yet: a wrong True of Ready is worse than a late one (S6.7).
+func (c *classes) mayDeliver(namespace, view string) bool {
+	return c.check() != nil || c.deliver(namespace, view)
+}
+
 // terminating says whether a namespace is being deleted: standalone none is, since none is an object.
 func (c *classes) terminating(namespace string) bool {
 	if c.namespaces == nil {

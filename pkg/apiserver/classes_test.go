@@ -317,14 +317,36 @@ func testNoClass(t *testing.T, api typed.KubizoneV1alpha1Interface) {
 	ctx := t.Context()
 	reason := func(conditions []metav1.Condition) string {
 		ready := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady)
-		if ready == nil || ready.Status != metav1.ConditionUnknown {
+		if ready == nil || (ready.Status == metav1.ConditionTrue) != (ready.Reason == v1alpha1.ReasonNoClass) {
 			t.Fatalf("Ready %+v", ready)
 		}
 		return ready.Reason
 	}
+	record := func(namespace, name string) *v1alpha1.Record {
+		return &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace}, Spec: v1alpha1.RecordSpec{DomainName: name + ".none.example.", Type: "A", RData: "192.0.2.1"}}
+	}
 	none, err := api.Zones("team-d").Create(ctx, zoneOfClasses("team-d", "none"), metav1.CreateOptions{})
-	if err != nil || reason(none.Status.Conditions) != v1alpha1.ReasonNoClass {
-		t.Fatalf("%v, %+v", err, none)
+	if err != nil || reason(none.Status.Conditions) != v1alpha1.ReasonPending {
+		t.Fatalf("a zone that is not servable: %v, %+v", err, none)
+	}
+	none.Spec.NameServers, none.ResourceVersion = []v1alpha1.NameServer{{Name: "ns.example.net."}}, ""
+	if none, err = api.Zones("team-d").Update(ctx, none, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	settled := func(zone *v1alpha1.Zone) *v1alpha1.Zone {
+		for deadline := time.Now().Add(30 * time.Second); !meta.IsStatusConditionTrue(zone.Status.Conditions, v1alpha1.ConditionSettled); time.Sleep(10 * time.Millisecond) {
+			if zone, err = api.Zones(zone.Namespace).Get(ctx, zone.Name, metav1.GetOptions{}); err != nil || time.Now().After(deadline) {
+				t.Fatalf("the zone does not settle: %v", err)
+			}
+		}
+		return zone
+	}
+	if none = settled(none); reason(none.Status.Conditions) != v1alpha1.ReasonNoClass {
+		t.Fatalf("%+v", none)
+	}
+	early, err := api.Records("team-d").Create(ctx, record("team-d", "early"), metav1.CreateOptions{})
+	if err != nil || reason(early.Status.Conditions) != v1alpha1.ReasonNoClass {
+		t.Fatalf("%v, %+v", err, early)
 	}
 	named, err := api.Zones("team-d").Create(ctx, zoneOfClasses("team-d", "named", "nowhere"), metav1.CreateOptions{})
 	if err != nil || reason(named.Status.Conditions) != v1alpha1.ReasonPending {
@@ -338,9 +360,6 @@ func testNoClass(t *testing.T, api typed.KubizoneV1alpha1Interface) {
 		t.Fatal(err)
 	}
 	// The watch of classes may lag behind the write; a further write of content then says it.
-	record := func(namespace, name string) *v1alpha1.Record {
-		return &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace}, Spec: v1alpha1.RecordSpec{DomainName: name + ".none.example.", Type: "A", RData: "192.0.2.1"}}
-	}
 	deadline := time.Now().Add(30 * time.Second)
 	for i := 0; ; i++ {
 		made, err := api.Records("team-d").Create(ctx, record("team-d", fmt.Sprintf("r%d", i)), metav1.CreateOptions{})
@@ -375,7 +394,9 @@ func testNoClass(t *testing.T, api typed.KubizoneV1alpha1Interface) {
 	if made, err := api.Records("team-e").Create(ctx, record("team-e", "tenant"), metav1.CreateOptions{}); err != nil || reason(made.Status.Conditions) != v1alpha1.ReasonPending {
 		t.Errorf("%v, %+v", err, made)
 	}
-	if other, err := api.Zones("team-e").Create(ctx, zoneOfClasses("team-e", "other"), metav1.CreateOptions{}); err != nil || reason(other.Status.Conditions) != v1alpha1.ReasonNoClass {
+	elsewhere := zoneOfClasses("team-e", "other")
+	elsewhere.Spec.NameServers = none.Spec.NameServers
+	if other, err := api.Zones("team-e").Create(ctx, elsewhere, metav1.CreateOptions{}); err != nil || reason(settled(other).Status.Conditions) != v1alpha1.ReasonNoClass {
 		t.Errorf("%v, %+v", err, other)
 	}
 }

@@ -164,7 +164,7 @@ func connect(ctx context.Context, config *genericapiserver.RecommendedConfig, et
 		Records:    stored(etcd, config.ResourceTransformers, v1alpha1.Resource("records")),
 		Deliveries: stored(etcd, config.ResourceTransformers, v1alpha1.Resource("deliveries")),
 
-		DefaultClass: s.classes.deliver,
+		DefaultClass: s.classes.mayDeliver,
 		Terminating:  s.classes.terminating,
 		Released:     func(o *v1alpha1.Record) { s.announcer.released(o) },
 		Now:          faultpoint.Now, Fault: faultpoint.At,

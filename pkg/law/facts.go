@@ -277,6 +277,8 @@ type Zone struct {
 	Ending bool
 	// HasClass: a class delivers it, so Ready waits for that.
 	HasClass bool
+	// Served: it is delegated and servable, and no class has anything of it. Where none delivers it, what is settled of it is Ready (S6.7).
+	Served bool
 
 	Serial        serial.Serial
 	SettledSerial serial.Serial

@@ -59,8 +59,8 @@ type Placement struct {
 	Serial  serial.Serial
 	Reason  string // condition reason when not adopted, else "Adopted"
 	Message string
-	// HasClass: some class delivers the zone.
-	HasClass bool
+	// HasClass: some class delivers the zone. Served: the zone is Served, and settled with the record in it.
+	HasClass, Served bool
 }
 
 // ZoneChange is the new state of a zone; without a Step its definition stays.

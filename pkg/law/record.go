@@ -599,7 +599,7 @@ func (d *recordDecision) change(plan *Plan, z *Zone, holding *Holding, p *place,
 	}
 	if ask.Cascade && was != nil && member != nil && gone.Owner == come.Owner && df.empty() && *was == *member {
 		// It stays as it is: nothing to write, and the zone need not be touched.
-		plan.Record = &Placement{FQDN: p.fqdn, View: p.view, Zone: &z.Ref, Serial: z.Serial, Reason: ReasonAdopted, HasClass: z.HasClass,
+		plan.Record = &Placement{FQDN: p.fqdn, View: p.view, Zone: &z.Ref, Serial: z.Serial, Reason: ReasonAdopted, HasClass: z.HasClass, Served: z.Served && holding.Settled(),
 			Message: fmt.Sprintf("in zone %s by delegation pattern %q", z.FQDN(), rule)}
 		return plan, nil
 	}
@@ -632,6 +632,7 @@ func (d *recordDecision) change(plan *Plan, z *Zone, holding *Holding, p *place,
 	plan.Zone = change
 	if p != nil {
 		plan.Record = &Placement{FQDN: p.fqdn, View: p.view, Zone: &z.Ref, Serial: change.Zone.Serial, Reason: ReasonAdopted, HasClass: z.HasClass,
+			Served:  z.Served && change.Settled() && (change.Servable == nil || change.Servable.Status == "True"),
 			Message: fmt.Sprintf("in zone %s by delegation pattern %q", z.FQDN(), rule)}
 	}
 	return plan, nil

@@ -38,8 +38,8 @@ type Config struct {
 	JournalSteps int
 	// DefaultClass says whether a default class delivers the zones of a namespace
 	// and a view that name none; nil: none does. Every write of content asks it, so it answers
-	// from memory. Nothing rests on the answer but a reason of Ready, which the
-	// controller corrects (S6.7).
+	// from memory. Nothing rests on the answer but Ready, which the controller
+	// corrects (S6.7); where it is not known yet it is true.
 	DefaultClass func(namespace, view string) bool
 	// Terminating says whether a namespace is being deleted, as far as this server has
 	// heard; nil: none is. Cascades ask it of each object, so it answers from memory (S2.8).
@@ -405,6 +405,11 @@ func (l *Ledger) head(key string) *head {
 func (l *Ledger) set(h *head, object *v1alpha1.Zone, zone *law.Zone, mod int64) {
 	if h.zone != nil && l.byUID[h.zone.UID] == h {
 		delete(l.byUID, h.zone.UID)
+	}
+	if zone != nil && zone.Served != served(object) {
+		after := *zone // as decided, before its conditions were
+		after.Served = !zone.Served
+		zone = &after
 	}
 	h.loaded, h.mod, h.object, h.zone, h.facts = true, mod, object, zone, nil
 	if zone != nil {

@@ -72,6 +72,7 @@ func LawZone(o *v1alpha1.Zone) (*law.Zone, error) {
 		MinimumSerial: spec.MinimumSerial, Terminating: spec.Terminating, HasClass: spec.HasClass,
 		Serial: serial.Serial(o.Status.Serial), N: uint64(o.Status.ContentGeneration)}
 	z.Grace = spec.Grace
+	z.Served = served(o)
 	if o.Status.FQDN == "" {
 		z.Pending, z.ZoneRef, z.Wanted, z.Ending = true, spec.ZoneRef, spec.Waiting().FQDN, o.Status.EndsAt != nil
 		return z, nil
@@ -244,18 +245,35 @@ func (l *Ledger) placeRecord(o *v1alpha1.Record, p *law.Placement) {
 	o.Status.Serial = int64(p.Serial)
 	setParentLabel(o, p.Zone)
 	l.setCondition(&o.Status.Conditions, v1alpha1.ConditionAdopted, "True", v1alpha1.ReasonAdopted, p.Message, o.Generation)
-	l.pending(&o.Status.Conditions, p.HasClass, p.Zone.Namespace, p.View, o.Generation)
+	l.setReady(&o.Status.Conditions, l.delivers(p.HasClass, p.Zone.Namespace, p.View), p.Served, o.Generation)
 }
 
-// pending sets Ready=Unknown in the content write itself, so that a wait never
-// returns on an old True (S6.7). named: the zone names a class; namespace and view
-// are the zone's.
-func (l *Ledger) pending(conditions *[]metav1.Condition, named bool, namespace, view string, generation int64) {
-	reason, message := v1alpha1.ReasonNoClass, "the zone names no class and no default class is for its namespace and view, so nothing delivers it"
-	if named || l.config.DefaultClass != nil && l.config.DefaultClass(namespace, view) {
-		reason, message = v1alpha1.ReasonPending, "written; not yet confirmed by every class in force"
+// setReady says Ready in the content write itself, so that a wait never returns on an
+// old True (S6.7): Unknown until every class has confirmed it, or True at once where
+// none delivers the zone and what it contains is settled and served.
+func (l *Ledger) setReady(conditions *[]metav1.Condition, delivers, served bool, generation int64) {
+	status, reason, message := "Unknown", v1alpha1.ReasonPending, "written; not yet confirmed by every class in force"
+	switch {
+	case delivers:
+	case served:
+		status, reason, message = "True", v1alpha1.ReasonNoClass, v1alpha1.MessageNoClass
+	default:
+		message = "no class is in force; the zone is not yet delegated, servable, settled and withdrawn from the classes that had it"
 	}
-	l.setCondition(conditions, v1alpha1.ConditionReady, "Unknown", reason, message, generation)
+	l.setCondition(conditions, v1alpha1.ConditionReady, status, reason, message, generation)
+}
+
+// delivers reports whether a class is in force for a zone: one that it names, or a
+// default one for its namespace and view.
+func (l *Ledger) delivers(named bool, namespace, view string) bool {
+	return named || l.config.DefaultClass != nil && l.config.DefaultClass(namespace, view)
+}
+
+// served reports whether a zone is delegated and servable, and no class has anything
+// of it, which the finalizer says (S8.2).
+func served(o *v1alpha1.Zone) bool {
+	return meta.IsStatusConditionTrue(o.Status.Conditions, v1alpha1.ConditionDelegated) && meta.IsStatusConditionTrue(o.Status.Conditions, v1alpha1.ConditionServable) &&
+		!slices.Contains(o.Finalizers, v1alpha1.FinalizerDelivery)
 }
 
 func setParentLabel(o metav1.Object, zone *law.Ref) {
@@ -320,7 +338,11 @@ func (l *Ledger) placeZone(o *v1alpha1.Zone, c *law.ZoneChange) {
 	if c.Servable != nil {
 		l.setCondition(&s.Conditions, v1alpha1.ConditionServable, c.Servable.Status, c.Servable.Reason, c.Servable.Message, o.Generation)
 	}
-	if c.Step != nil || meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionReady) == nil {
-		l.pending(&s.Conditions, z.HasClass, o.Namespace, z.View, o.Generation)
+	delivers := l.delivers(z.HasClass, o.Namespace, z.View)
+	isServed := served(o) && meta.IsStatusConditionTrue(s.Conditions, v1alpha1.ConditionSettled)
+	ready := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionReady)
+	// What controllers said stays, but where the zone came to classes, or lost the last one, with this write.
+	if c.Step != nil || ready == nil || !delivers && (isServed || ready.Status == "True") || delivers && ready.Reason == v1alpha1.ReasonNoClass {
+		l.setReady(&s.Conditions, delivers, isServed, o.Generation)
 	}
 }

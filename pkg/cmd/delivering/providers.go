@@ -107,9 +107,10 @@ func (p *withKeys) Claims() map[string]string {
 
 func newRFC2136(of *v1alpha1.DNSClass, secret class.GetSecret) (delivery.Provider, string, error) {
 	block := of.Spec.RFC2136
+	target := "rfc2136 " + block.Server
 	key, err := transferclass.Key(block.TSIGSecretRef, secret)
 	if err != nil {
-		return nil, "", err
+		return nil, target, err
 	}
 	provider, err := rfc2136.New(rfc2136.Config{
 		Server: block.Server, TransferServer: block.TransferServer, Dial: dial.New(of.Spec.AllowLocalAddresses).DialContext,
@@ -117,13 +118,14 @@ func newRFC2136(of *v1alpha1.DNSClass, secret class.GetSecret) (delivery.Provide
 		Replace: block.ForeignRecords == v1alpha1.ForeignRecordsReplace,
 	})
 	if err != nil {
-		return nil, "", err
+		return nil, target, err
 	}
-	return provider, "rfc2136 " + block.Server, nil
+	return provider, target, nil
 }
 
 func newWebhook(of *v1alpha1.DNSClass, secret class.GetSecret) (delivery.Provider, string, error) {
 	block := of.Spec.Webhook
+	target := "webhook " + block.Server
 	config := webhook.Config{Server: block.Server, AllowLocalAddresses: of.Spec.AllowLocalAddresses}
 	if block.TimeoutSeconds != nil {
 		config.Timeout = time.Duration(*block.TimeoutSeconds) * time.Second
@@ -133,7 +135,7 @@ func newWebhook(of *v1alpha1.DNSClass, secret class.GetSecret) (delivery.Provide
 		if auth.SecretRef != nil {
 			var err error
 			if shared, err = value(secret, v1alpha1.SecretReference{Name: auth.SecretRef.Name, Namespace: auth.SecretRef.Namespace}, auth.SecretRef.Key); err != nil {
-				return nil, "", err
+				return nil, target, err
 			}
 		}
 		config.HMAC = &webhook.HMAC{Algorithm: protocol.Algorithm(auth.Algorithm), Secret: func(context.Context) ([]byte, error) { return shared, nil }}
@@ -141,7 +143,7 @@ func newWebhook(of *v1alpha1.DNSClass, secret class.GetSecret) (delivery.Provide
 	if ref := block.BearerTokenFrom; ref != nil {
 		token, err := value(secret, v1alpha1.SecretReference{Name: ref.Name, Namespace: ref.Namespace}, ref.Key)
 		if err != nil {
-			return nil, "", err
+			return nil, target, err
 		}
 		config.BearerToken = func(context.Context) (string, error) { return strings.TrimSpace(string(token)), nil }
 	}
@@ -150,16 +152,16 @@ func newWebhook(of *v1alpha1.DNSClass, secret class.GetSecret) (delivery.Provide
 		if ref := block.TLS.ClientSecretRef; ref != nil {
 			certificate, err := clientCertificate(*ref, secret)
 			if err != nil {
-				return nil, "", err
+				return nil, target, err
 			}
 			config.ClientCertificate = func(context.Context) (*tls.Certificate, error) { return certificate, nil }
 		}
 	}
 	provider, err := webhook.New(config)
 	if err != nil {
-		return nil, "", err
+		return nil, target, err
 	}
-	return provider, "webhook " + block.Server, nil
+	return provider, target, nil
 }
 
 // value is one value of a Secret; a missing or empty one is none (nothing goes out unsigned).

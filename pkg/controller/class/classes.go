@@ -132,8 +132,23 @@ func (c *Controller) syncClass(ctx context.Context, name string) error {
 	fresh.spec = spec
 	c.mu.Unlock()
 	c.loop.SetClass(spec)
+	if known != nil && known.spec.Target != spec.Target {
+		c.lookAgain(name) // What it has confirmed is somewhere else.
+	}
 	c.check(ctx, of)
 	return nil
+}
+
+// lookAgain has the zones looked at that a class has deliveries of.
+func (c *Controller) lookAgain(class string) {
+	found, err := c.deliveries.GetIndexer().ByIndex(byClass, class)
+	if err != nil {
+		return
+	}
+	for _, object := range found {
+		one := object.(*v1alpha1.Delivery)
+		c.queue.Add(task{zoneTask, one.Namespace, one.Spec.Zone.Name})
+	}
 }
 
 // driftInterval is how often each zone is compared, or its secondaries are asked whether they still have what they confirmed:

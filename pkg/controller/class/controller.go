@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/time/rate"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
@@ -30,8 +31,8 @@ import (
 // FieldManager is the name under which status and finalizers are written.
 const FieldManager = "kubizone-controller"
 
-// NewProvider makes the provider of a class that has its block. target stands for where zones go (delivery.Class). What
-// secret returned is what the provider works with: it is made anew when one of those Secrets changes. Errors are
+// NewProvider makes the provider of a class that has its block. target stands for where zones go (delivery.Class); it is told with an error too, where it is
+// known: a class that is redirected has nothing there, whatever else is wrong with it. What secret returned is what the provider works with: it is made anew when one of those Secrets changes. Errors are
 // *delivery.Error; those of secret are returned as they are.
 type NewProvider func(class *v1alpha1.DNSClass, secret GetSecret) (provider delivery.Provider, target string, err error)
 
@@ -92,6 +93,7 @@ type task struct{ kind, namespace, name string }
 
 const (
 	zoneTask   = "zone"
+	recordTask = "record"
 	classTask  = "class"
 	healthTask = "health"
 )
@@ -114,6 +116,12 @@ type Controller struct {
 	observed map[delivery.Key]bool
 	// failures are the RRsets that the last attempt of a delivery was refused.
 	failures map[delivery.Key]map[delivery.RRsetKey]*delivery.Error
+	// failedWhole are the deliveries of which the last attempt failed for more than RRsets that it was refused.
+	failedWhole map[delivery.Key]bool
+	// standings is what Records were told of last, by their zone's UID; unsaid are the zones of which not all Records were told.
+	standings map[string]*standing
+	unsaid    map[string]bool
+	mass      *rate.Limiter
 	// told is what the Loop was told of each zone, by UID; uids are the UIDs of the objects that there were.
 	told    map[string]delivery.Zone
 	uids    map[cache.ObjectName]string
@@ -136,17 +144,21 @@ func New(config Config) (*Controller, error) {
 		config.Events = logged{}
 	}
 	c := &Controller{
-		config:   config,
-		queue:    workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[task](100*time.Millisecond, time.Minute)),
-		states:   map[delivery.Key]delivery.State{},
-		observed: map[delivery.Key]bool{},
-		failures: map[delivery.Key]map[delivery.RRsetKey]*delivery.Error{},
-		told:     map[string]delivery.Zone{},
-		uids:     map[cache.ObjectName]string{},
-		known:    map[string]*knownClass{},
-		patched:  map[types.UID]patched{},
-		readied:  map[types.UID]patched{},
-		asked:    map[types.UID]sighting{},
+		config:      config,
+		queue:       workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[task](100*time.Millisecond, time.Minute)),
+		states:      map[delivery.Key]delivery.State{},
+		observed:    map[delivery.Key]bool{},
+		failures:    map[delivery.Key]map[delivery.RRsetKey]*delivery.Error{},
+		failedWhole: map[delivery.Key]bool{},
+		standings:   map[string]*standing{},
+		unsaid:      map[string]bool{},
+		mass:        rate.NewLimiter(massRate, massBurst),
+		told:        map[string]delivery.Zone{},
+		uids:        map[cache.ObjectName]string{},
+		known:       map[string]*knownClass{},
+		patched:     map[types.UID]patched{},
+		readied:     map[types.UID]patched{},
+		asked:       map[types.UID]sighting{},
 	}
 	if err := c.follow(); err != nil {
 		return nil, err
@@ -172,7 +184,7 @@ func (c *Controller) follow() error {
 	err := errors.Join(
 		c.zones.SetTransform(trimZone), c.records.SetTransform(trimRecord), c.deliveries.SetTransform(trim), c.classes.SetTransform(trim),
 		c.zones.AddIndexers(cache.Indexers{byUID: zoneUID, byFQDN: zoneFQDN}),
-		c.records.AddIndexers(cache.Indexers{byUID: pendingInZone}),
+		c.records.AddIndexers(cache.Indexers{byUID: pendingInZone, byZone: inZone}),
 		c.deliveries.AddIndexers(cache.Indexers{byUID: deliveredZone, byClass: deliveringClass}),
 	)
 	if err != nil {
@@ -258,6 +270,8 @@ func (c *Controller) next(ctx context.Context) bool {
 	switch todo.kind {
 	case zoneTask:
 		err = c.syncZone(ctx, todo.namespace, todo.name)
+	case recordTask:
+		err = c.syncRecord(ctx, todo.namespace, todo.name)
 	case classTask:
 		err = c.syncClass(ctx, todo.name)
 	case healthTask:
@@ -299,7 +313,7 @@ func (c *Controller) look(zone *v1alpha1.Zone) {
 	}
 }
 
-// recordHeard brings up the zone of a Record that could be Ready already: its zone was delivered before we heard of it.
+// recordHeard has a Record looked at that could be Ready already: its zone was delivered before we heard of it.
 func (c *Controller) recordHeard(before, after any) {
 	record, ok := latest[*v1alpha1.Record](before, after)
 	if !ok {
@@ -311,8 +325,7 @@ func (c *Controller) recordHeard(before, after any) {
 	}
 	c.mu.Unlock()
 	if after != nil && isPending(record) {
-		ref := record.Status.ZoneRef
-		c.queue.Add(task{zoneTask, ref.Namespace, ref.Name})
+		c.queue.Add(task{recordTask, record.Namespace, record.Name})
 	}
 }
 

@@ -15,7 +15,9 @@ import (
 // Indexes of the informers.
 const (
 	// byUID is of Zones by their own UID, of Deliveries by their zone's, and of those Records by their zone's that are not Ready.
-	byUID   = "uid"
+	byUID = "uid"
+	// byZone is of Records by their zone's UID.
+	byZone  = "zone"
 	byClass = "class"
 	// byFQDN is of Zones that have a serial: a pending one has no name (S3.1).
 	byFQDN = "fqdn"
@@ -36,6 +38,13 @@ func deliveredZone(object any) ([]string, error) {
 
 func deliveringClass(object any) ([]string, error) {
 	return []string{keyOf(object.(*v1alpha1.Delivery)).Class}, nil
+}
+
+func inZone(object any) ([]string, error) {
+	if ref := object.(*v1alpha1.Record).Status.ZoneRef; ref != nil {
+		return []string{string(ref.UID)}, nil
+	}
+	return nil, nil
 }
 
 func pendingInZone(object any) ([]string, error) {

@@ -15,6 +15,9 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/generated/clientset/versioned/fake"
+	"kubi.zone/kubizone/pkg/generated/informers/externalversions"
+	"kubi.zone/kubizone/pkg/zoneview"
 )
 
 func aClass(name string, change func(*v1alpha1.DNSClass)) *v1alpha1.DNSClass {
@@ -83,7 +86,17 @@ func TestClassesOf(t *testing.T) {
 }
 
 func state(at serial.Serial, status delivery.Status, reason delivery.Reason) delivery.State {
-	return delivery.State{Serial: at, Ready: delivery.Condition{Status: status, Reason: reason, Message: "said"}}
+	return delivery.State{Serial: at, Hash: "h", Ready: delivery.Condition{Status: status, Reason: reason, Message: "said"}}
+}
+
+func aController(t *testing.T) *Controller {
+	t.Helper()
+	client := fake.NewClientset()
+	c, err := New(Config{Identity: "me", Client: client, Informers: externalversions.NewSharedInformerFactory(client, 0), Views: zoneview.NewSet(zoneview.Config{}), Secrets: noSecrets{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
 }
 
 // S6.7: Ready is all the other conditions, and every class.
@@ -110,18 +123,24 @@ func TestJudge(t *testing.T) {
 		"one fails":       {nil, inForce{classes: []string{"a", "b"}}, map[string]delivery.State{"a": good, "b": failed}, "False AuthenticationFailed"},
 		"it was refused RRsets, and has the serial": {nil, inForce{classes: []string{"a"}}, map[string]delivery.State{"a": state(7, delivery.False, delivery.ReasonConflict)}, "False Conflict"},
 		"the zone is older than what is delivered":  {nil, inForce{classes: []string{"a"}}, map[string]delivery.State{"a": state(8, delivery.True, delivery.ReasonDelivered)}, " "},
-		"no class":        {nil, inForce{}, nil, "Unknown NoClass"},
-		"no such class":   {nil, inForce{wrong: delivery.Errorf(ReasonDNSClassNotFound, "none")}, nil, "False DNSClassNotFound"},
-		"not delegated":   {condition(v1alpha1.ConditionDelegated), inForce{classes: []string{"a"}}, map[string]delivery.State{"a": good}, "False NotDelegatedOrServable"},
-		"not servable":    {condition(v1alpha1.ConditionServable), inForce{classes: []string{"a"}}, map[string]delivery.State{"a": good}, "False NotDelegatedOrServable"},
-		"not yet settled": {condition(v1alpha1.ConditionSettled), inForce{classes: []string{"a"}}, map[string]delivery.State{"a": good}, "Unknown Pending"},
+		"no class":                      {nil, inForce{}, nil, "True NoClass"},
+		"no class, and not yet settled": {condition(v1alpha1.ConditionSettled), inForce{}, nil, "Unknown Pending"},
+		"no class, and not servable":    {condition(v1alpha1.ConditionServable), inForce{}, nil, "False NotDelegatedOrServable"},
+		"no such class":                 {nil, inForce{wrong: delivery.Errorf(ReasonDNSClassNotFound, "none")}, nil, "False DNSClassNotFound"},
+		"not delegated":                 {condition(v1alpha1.ConditionDelegated), inForce{classes: []string{"a"}}, map[string]delivery.State{"a": good}, "False NotDelegatedOrServable"},
+		"not servable":                  {condition(v1alpha1.ConditionServable), inForce{classes: []string{"a"}}, map[string]delivery.State{"a": good}, "False NotDelegatedOrServable"},
+		"not yet settled":               {condition(v1alpha1.ConditionSettled), inForce{classes: []string{"a"}}, map[string]delivery.State{"a": good}, "Unknown Pending"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			zone := aZone()
 			if test.zone != nil {
 				test.zone(zone)
 			}
-			j := judge(zone, test.force, func(class string) (delivery.State, bool) { s, ok := test.states[class]; return s, ok })
+			c := aController(t)
+			for class, state := range test.states {
+				c.states[delivery.Key{UID: string(zone.UID), Class: class}] = state
+			}
+			j := c.judge(zone, test.force)
 			if got := string(j.status) + " " + j.reason; got != test.want {
 				t.Errorf("%s, want %s", got, test.want)
 			}
@@ -129,32 +148,48 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// S6.7: a Record is Ready when all have a serial at or after its own, and not while its RRset is owed; serials wrap (RFC 1982).
+// S6.7: a Record is Ready when all have a serial at or after its own, and not while its RRset is owed; serials wrap (RFC 1982). Else it says why, where
+// that is known.
 func TestRecordJudgement(t *testing.T) {
 	www := delivery.RRsetKey{Name: name.MustParse("www.example.org."), Type: rdata.A}
+	down := judgement{metav1.ConditionFalse, string(delivery.ReasonServerUnreachable), "down"}
+	at := func(serials ...serial.Serial) []classStanding {
+		var all []classStanding
+		for _, at := range serials {
+			all = append(all, classStanding{serial: at})
+		}
+		return all
+	}
 	for _, test := range []struct {
 		taken    int64
 		standing standing
 		want     string
 	}{
-		{7, standing{}, ""},
-		{7, standing{confirmed: 6}, ""},
-		{7, standing{confirmed: 7}, "True Delivered"},
-		{7, standing{confirmed: 9}, "True Delivered"},
-		{4294967290, standing{confirmed: 5}, "True Delivered"},
-		{5, standing{confirmed: 4294967290}, ""},
-		{1, standing{confirmed: 1<<31 + 1}, ""},
-		{7, standing{confirmed: 7, owed: map[delivery.RRsetKey]*delivery.Error{www: nil}}, ""},
-		{7, standing{confirmed: 7, owed: map[delivery.RRsetKey]*delivery.Error{www: {Reason: delivery.ReasonConflict, Message: "theirs"}}}, "False Conflict"},
-		{7, standing{confirmed: 7, unlisted: true}, ""},
+		{7, standing{classes: at(0)}, "Unknown Pending"},
+		{7, standing{classes: at(6)}, "Unknown Pending"},
+		{7, standing{classes: at(7)}, "True Delivered"},
+		{7, standing{classes: at(9, 7)}, "True Delivered"},
+		{7, standing{classes: at(9, 6)}, "Unknown Pending"},
+		{4294967290, standing{classes: at(5)}, "True Delivered"},
+		{5, standing{classes: at(4294967290)}, "Unknown Pending"},
+		{1, standing{classes: at(1<<31 + 1)}, ""},
+		{7, standing{classes: []classStanding{{serial: 7, fault: down}}}, "True Delivered"},
+		{7, standing{classes: []classStanding{{serial: 9, fault: down}, {serial: 6}}}, "Unknown Pending"},
+		{7, standing{classes: []classStanding{{serial: 6}, {serial: 6, fault: down}}}, "False ServerUnreachable"},
+		{7, standing{classes: at(7), fault: down}, "False ServerUnreachable"},
+		{7, standing{classes: at(7), silent: true}, ""},
+		{7, standing{classes: at(7), owed: map[delivery.RRsetKey]*delivery.Error{www: nil}}, "Unknown Pending"},
+		{7, standing{classes: at(7), owed: map[delivery.RRsetKey]*delivery.Error{www: {Reason: delivery.ReasonConflict, Message: "theirs"}}}, "False Conflict"},
+		{7, standing{classes: at(7), unlisted: true}, ""},
 	} {
 		record := &v1alpha1.Record{Spec: v1alpha1.RecordSpec{Type: "A"}, Status: v1alpha1.RecordStatus{FQDN: "www.example.org.", Serial: test.taken}}
-		j, text, known := recordJudgement(record, test.standing)
+		test.standing.confirmed = confirmedBy(7)
+		j, text, known := recordJudgement(record, &test.standing)
 		got := ""
 		if known {
 			got = string(j.status) + " " + j.reason
 		}
-		if got != test.want || (text != "") != (j.status == metav1.ConditionFalse) {
+		if got != test.want || (text != "") != (j.reason == string(delivery.ReasonConflict)) {
 			t.Errorf("taken in at %d, %+v: %q (%q), want %q", test.taken, test.standing, got, text, test.want)
 		}
 	}
@@ -189,6 +224,14 @@ func TestCut(t *testing.T) {
 	}
 }
 
+// judgeBy is the judgement of a zone that the class outside delivers.
+func judgeBy(t *testing.T, state delivery.State) judgement {
+	t.Helper()
+	c, zone := aController(t), aZone()
+	c.states[delivery.Key{UID: string(zone.UID), Class: "outside"}] = state
+	return c.judge(zone, inForce{classes: []string{"outside"}})
+}
+
 // What a provider or its client said stays with the operators of the class: a tenant's Zone names the class and what to do (attack 81).
 func TestJudge_tellsNoTenantWhatTheProviderSaid(t *testing.T) {
 	const said = "server: dial tcp 10.96.7.3:7100: connection refused"
@@ -198,14 +241,14 @@ func TestJudge_tellsNoTenantWhatTheProviderSaid(t *testing.T) {
 	} {
 		failed := state(6, delivery.False, reason)
 		failed.Ready.Message = said
-		j := judge(aZone(), inForce{classes: []string{"outside"}}, func(string) (delivery.State, bool) { return failed, true })
+		j := judgeBy(t, failed)
 		if j.reason != string(reason) || strings.Contains(j.message, "10.96") || strings.Contains(j.message, "dial") || !strings.HasPrefix(j.message, "outside: ") || !strings.Contains(j.message, "cluster admin") {
 			t.Errorf("%s: %+v", reason, j)
 		}
 	}
 	for _, reason := range []delivery.Reason{delivery.ReasonValidationFailed, delivery.ReasonConflict} {
 		failed := state(6, delivery.False, reason)
-		if j := judge(aZone(), inForce{classes: []string{"outside"}}, func(string) (delivery.State, bool) { return failed, true }); j.message != "outside: said" {
+		if j := judgeBy(t, failed); j.message != "outside: said" {
 			t.Errorf("%s, which is about the zone's own data: %+v", reason, j)
 		}
 	}

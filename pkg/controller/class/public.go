@@ -40,6 +40,21 @@ func publicMessage(class string, reason delivery.Reason, message string) string 
 	return fmt.Sprintf("%s; a cluster admin finds the cause in the status of DNSClass %s and in the controller's log", fault, class)
 }
 
+// kindOfFault is what a Record is told of a failure that is not of its own RRset: the class and the kind of fault, and nothing of what another's data or the
+// provider had to do with it.
+func kindOfFault(class string, reason delivery.Reason) string {
+	switch reason {
+	case delivery.ReasonConflict:
+		return class + ": another zone has the name there; the status of the Zone says more"
+	case delivery.ReasonValidationFailed:
+		return class + ": it refuses the change that the Record is part of; the status of the Zone says more"
+	}
+	if _, ofClass := faults[reason]; !ofClass {
+		return class + ": it does not deliver the zone; the status of the Zone says more"
+	}
+	return public(class, reason, "")
+}
+
 // fingerprint stands for where a class delivers, in a Delivery, which tenants read: equal where that is the same, and without the address. That of a
 // fingerprint is itself, so that a Delivery of an older version, which has the address, stays confirmed.
 func fingerprint(target string) string {

@@ -4,9 +4,9 @@
 package class
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"time"
 
@@ -17,10 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/delivery"
-	"kubi.zone/kubizone/pkg/dns/name"
-	"kubi.zone/kubizone/pkg/dns/rdata"
-	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
 const (
@@ -34,124 +30,145 @@ const (
 	maxZoneMessage = 300
 )
 
-// standing is what all classes in force have of a zone.
-type standing struct {
-	// confirmed is the serial that all have; 0 for none.
-	confirmed serial.Serial
-	// owed are RRsets that one of them does not have as they were at confirmed; nil errors where it is not known why.
-	owed map[delivery.RRsetKey]*delivery.Error
-	// unlisted: more are owed than are listed.
-	unlisted bool
+// massRate is how many Records a second are told of what is not an answer to their own change: a class that is gone, moved or out of reach may concern
+// all Records of a zone. At 1 to 2 KB a write that is a sixth of what a namespace may write (S9.2). massBurst are told at once.
+const (
+	massRate  = 200
+	massBurst = 1000
+)
+
+// saying is what a Record is to be told.
+type saying struct {
+	record    *v1alpha1.Record
+	judgement judgement
+	lastError string
 }
 
-func (c *Controller) standing(uid string, force inForce) standing {
-	s := standing{owed: map[delivery.RRsetKey]*delivery.Error{}}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for i, name := range force.classes {
-		key := delivery.Key{UID: uid, Class: name}
-		state, ok := c.states[key]
-		if !ok || state.Serial == 0 {
-			return standing{}
-		}
-		if i == 0 || s.confirmed.Ahead(state.Serial) {
-			s.confirmed = state.Serial
-		}
-		if state.Intent != nil && state.Intent.Holder == "" {
-			s.unlisted = s.unlisted || state.Intent.Unlisted || len(state.Intent.RRsets) == 0
-			for _, rrset := range state.Intent.RRsets {
-				s.owed[rrset] = nil
-			}
-		}
-	}
-	for _, name := range force.classes {
-		for rrset, err := range c.failures[delivery.Key{UID: uid, Class: name}] {
-			told := *err
-			told.Message = public(name, err.Reason, err.Message)
-			s.owed[rrset] = &told
-		}
-	}
-	return s
+// before is the Ready that stands there.
+func (s *saying) before() *metav1.Condition {
+	return meta.FindStatusCondition(s.record.Status.Conditions, v1alpha1.ConditionReady)
 }
 
-// recordJudgement is the Ready of a Record; false where there is nothing to say yet.
-func recordJudgement(record *v1alpha1.Record, s standing) (judgement, string, bool) {
-	taken := serial.Serial(record.Status.Serial)
-	if s.confirmed == 0 || taken == 0 || taken != s.confirmed && !taken.Ahead(s.confirmed) && !s.confirmed.Ahead(taken) {
-		return judgement{}, "", false
-	}
-	if taken.Ahead(s.confirmed) {
-		return judgement{}, "", false
-	}
-	if key, err := rrsetOf(record); err == nil {
-		failure, owed := s.owed[key]
-		if failure != nil {
-			return judgement{metav1.ConditionFalse, string(failure.Reason), cut(failure.Message)}, cut(failure.Error()), true
-		}
-		if owed {
-			return judgement{}, "", false
-		}
-	}
-	if s.unlisted {
-		return judgement{}, "", false
-	}
-	return judgement{metav1.ConditionTrue, v1alpha1.ReasonDelivered, fmt.Sprintf("every class in force has confirmed serial %d", s.confirmed)}, "", true
+// wrong: it is said to be Ready and is not.
+func (s *saying) wrong() bool {
+	before := s.before()
+	return before != nil && before.Status == metav1.ConditionTrue && s.judgement.status != metav1.ConditionTrue
 }
 
-func rrsetOf(record *v1alpha1.Record) (delivery.RRsetKey, error) {
-	owner, err := name.Parse(record.Status.FQDN)
-	if err != nil {
-		return delivery.RRsetKey{}, err
-	}
-	t, err := rdata.ParseType(record.Spec.Type)
-	return delivery.RRsetKey{Name: owner, Type: t}, err
+// answers: it is what the content write of the Record waits for, of which there is one for each.
+func (s *saying) answers() bool {
+	before := s.before()
+	return before != nil && before.Reason == v1alpha1.ReasonPending && s.judgement.status == metav1.ConditionTrue
 }
 
-// syncRecords says of the Records that are not Ready whether they are now. All of them are tried, also after an error.
+// toSay is what a Record is to be told by the standing of its zone; false where it says that already.
+func (c *Controller) toSay(record *v1alpha1.Record, s *standing) (saying, bool) {
+	j, text, known := recordJudgement(record, s)
+	say := saying{record, j, text}
+	before := say.before()
+	if !known || before != nil && before.Status == j.status && before.Reason == j.reason && before.ObservedGeneration == record.Generation &&
+		(before.Message == j.message || j.status != metav1.ConditionFalse) && record.Status.LastDeliveryError == text {
+		return saying{}, false
+	}
+	return say, !c.isReadied(record, j)
+}
+
+// syncRecords says of the Records of a zone what its standing makes of them: of all where one may be Ready no more, or for another reason, else of those that
+// are not Ready. All of them are tried, also after an error. What massRate does not allow is left to the next second.
 func (c *Controller) syncRecords(ctx context.Context, zone *v1alpha1.Zone, force inForce) error {
-	if len(force.classes) == 0 || force.wrong != nil {
-		return nil
+	s, uid := c.standing(zone, force), string(zone.UID)
+	c.mu.Lock()
+	before := c.standings[uid]
+	every := before == nil || c.unsaid[uid] || s.takesBack(before)
+	c.standings[uid], c.unsaid[uid] = s, every
+	c.mu.Unlock()
+	index := byUID
+	if every {
+		index = byZone
 	}
-	s := c.standing(string(zone.UID), force)
-	if s.confirmed == 0 {
-		return nil
-	}
-	pending, err := c.records.GetIndexer().ByIndex(byUID, string(zone.UID))
+	found, err := c.records.GetIndexer().ByIndex(index, uid)
 	if err != nil {
 		return err
 	}
-	records := make([]*v1alpha1.Record, len(pending))
-	for i := range pending {
-		records[i] = pending[i].(*v1alpha1.Record)
+	var all []saying
+	for _, object := range found {
+		if say, is := c.toSay(object.(*v1alpha1.Record), s); is {
+			all = append(all, say)
+		}
 	}
-	// Should there be many, those that changed last are those that somebody waits for.
-	slices.SortFunc(records, func(one, other *v1alpha1.Record) int { return int(other.Status.Serial - one.Status.Serial) })
+	// Should there be many, those that are wrong come first, and then those that changed last: somebody waits for them.
+	slices.SortFunc(all, func(one, other saying) int {
+		if one.wrong() != other.wrong() {
+			if one.wrong() {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(other.record.Status.Serial, one.record.Status.Serial)
+	})
 	var group errgroup.Group
 	group.SetLimit(patches)
-	for _, record := range records {
-		j, text, known := recordJudgement(record, s)
-		before := meta.FindStatusCondition(record.Status.Conditions, v1alpha1.ConditionReady)
-		if !known || before != nil && before.Status == j.status && before.Reason == j.reason && before.Message == j.message && before.ObservedGeneration == record.Generation && record.Status.LastDeliveryError == text {
+	left := false
+	for _, say := range all {
+		if !say.answers() && !c.mass.Allow() {
+			left = true
 			continue
 		}
-		if c.isReadied(record, j) {
-			continue
-		}
-		group.Go(func() error {
-			err := c.patchReady(ctx, statusOf{
-				uid: record.UID, serial: record.Status.Serial, generation: record.Generation, before: before, judgement: j, record: true, lastError: text,
-			}, func(ctx context.Context, patch []byte, options metav1.PatchOptions) error {
-				_, err := c.store.client.Records(record.Namespace).Patch(ctx, record.Name, patchType, patch, options, "status")
-				return err
-			})
-			if err == nil {
-				c.noteReadied(record, j)
-				c.announceRecord(record, before, j)
-			}
-			return err
-		})
+		group.Go(func() error { return c.say(ctx, say) })
 	}
-	return group.Wait()
+	err = group.Wait()
+	if left {
+		c.queue.AddAfter(task{zoneTask, zone.Namespace, zone.Name}, time.Second)
+	} else if err == nil {
+		c.mu.Lock()
+		delete(c.unsaid, uid)
+		c.mu.Unlock()
+	}
+	return err
+}
+
+// syncRecord says of one Record what the standing of its zone makes of it.
+func (c *Controller) syncRecord(ctx context.Context, namespace, name string) error {
+	object, ok, err := c.records.GetStore().GetByKey(namespace + "/" + name)
+	if err != nil || !ok {
+		return err
+	}
+	record := object.(*v1alpha1.Record)
+	ref := record.Status.ZoneRef
+	if ref == nil {
+		return nil
+	}
+	c.mu.Lock()
+	s := c.standings[string(ref.UID)]
+	c.mu.Unlock()
+	if s == nil {
+		c.queue.Add(task{zoneTask, ref.Namespace, ref.Name})
+		return nil
+	}
+	say, is := c.toSay(record, s)
+	if !is {
+		return nil
+	}
+	if !say.answers() && !c.mass.Allow() {
+		c.queue.AddAfter(task{recordTask, namespace, name}, time.Second)
+		return nil
+	}
+	return c.say(ctx, say)
+}
+
+func (c *Controller) say(ctx context.Context, say saying) error {
+	record, before := say.record, say.before()
+	err := c.patchReady(ctx, statusOf{
+		uid: record.UID, serial: record.Status.Serial, generation: record.Generation, before: before, judgement: say.judgement, record: true, lastError: say.lastError,
+	}, func(ctx context.Context, patch []byte, options metav1.PatchOptions) error {
+		_, err := c.store.client.Records(record.Namespace).Patch(ctx, record.Name, patchType, patch, options, "status")
+		return err
+	})
+	if err == nil {
+		c.noteReadied(record, say.judgement)
+		c.announceRecord(record, before, say.judgement)
+	}
+	return err
 }
 
 // isReadied: it is written already, and its own event is on the way; a serial that was confirmed meanwhile is no reason to

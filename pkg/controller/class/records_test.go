@@ -22,6 +22,10 @@ func TestSyncRecords_onceForEachChange(t *testing.T) {
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "z", UID: "u"}}
 	record := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "www", UID: "r", ResourceVersion: "1", Generation: 1}, Spec: v1alpha1.RecordSpec{Type: "A"}}
 	record.Status = v1alpha1.RecordStatus{FQDN: "www.example.org.", Serial: 7, ZoneRef: &v1alpha1.AdoptingZone{Namespace: "team", Name: "z", UID: "u"}}
+	written := func(record *v1alpha1.Record) { // as the content write leaves it
+		record.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionUnknown, Reason: v1alpha1.ReasonPending, ObservedGeneration: record.Generation}}
+	}
+	written(record)
 	client := fake.NewClientset(record)
 	c, err := New(Config{Identity: "me", Client: client, Informers: externalversions.NewSharedInformerFactory(client, 0), Views: zoneview.NewSet(zoneview.Config{}), Secrets: noSecrets{}})
 	if err != nil {
@@ -63,6 +67,7 @@ func TestSyncRecords_onceForEachChange(t *testing.T) {
 	}
 	changed := record.DeepCopy()
 	changed.ResourceVersion, changed.Generation, changed.Status.Serial = "2", 2, 10
+	written(changed)
 	heard(record, changed)
 	if n := at(9); n != 1 {
 		t.Errorf("%d writes before its next serial is confirmed", n)

@@ -56,7 +56,7 @@ func TestObserve_logsWhatTheProviderSays_S6_7(t *testing.T) {
 	}
 	event := refused("zone 8 is locked")
 	record := &v1alpha1.Record{Spec: v1alpha1.RecordSpec{Type: "A"}, Status: v1alpha1.RecordStatus{FQDN: "www.example.org.", Serial: 6}}
-	j, last, _ := recordJudgement(record, c.standing("u", inForce{classes: []string{"main"}}))
+	j, last, _ := recordJudgement(record, c.standing(zone, inForce{classes: []string{"main"}}))
 	status, err := json.Marshal(statusFor("main", event.State, nil))
 	if err != nil {
 		t.Fatal(err)

@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -104,10 +103,19 @@ func expelled(zone *v1alpha1.Zone, force inForce, former []string, named func(st
 	return slices.Compact(out)
 }
 
-// sameForZones: nothing changed that classesOf looks at.
+// sameForZones: nothing changed that classesOf or faultOf looks at.
 func sameForZones(before, after *v1alpha1.DNSClass) bool {
 	return class.IsDefault(before) == class.IsDefault(after) && (before.DeletionTimestamp == nil) == (after.DeletionTimestamp == nil) &&
-		reflect.DeepEqual(before.Spec.Namespaces, after.Spec.Namespaces) && slices.Equal(before.Spec.Views, after.Spec.Views)
+		reflect.DeepEqual(before.Spec.Namespaces, after.Spec.Namespaces) && slices.Equal(before.Spec.Views, after.Spec.Views) && saysOfItself(before) == saysOfItself(after)
+}
+
+// saysOfItself is why a class says that it cannot deliver, empty where it can.
+func saysOfItself(of *v1alpha1.DNSClass) string {
+	ready := meta.FindStatusCondition(of.Status.Conditions, v1alpha1.ConditionReady)
+	if ready == nil || ready.Status != metav1.ConditionFalse || ready.ObservedGeneration != of.Generation {
+		return ""
+	}
+	return ready.Reason
 }
 
 func kindOf(ref v1alpha1.DNSClassReference) string { return cmp.Or(ref.Kind, v1alpha1.KindDNSClass) }
@@ -145,10 +153,11 @@ func (c *Controller) syncZone(ctx context.Context, namespace, name string) error
 		}
 	}
 	c.tell(zone, force, taken, terminating)
+	var err error
 	if zone.DeletionTimestamp != nil {
-		return c.store.releaseZone(ctx, zone)
+		err = c.store.releaseZone(ctx, zone)
 	}
-	return errors.Join(c.syncRecords(ctx, zone, force), c.syncZoneStatus(ctx, zone, force))
+	return errors.Join(err, c.syncRecords(ctx, zone, force), c.syncZoneStatus(ctx, zone, force))
 }
 
 // takenFrom are the classes of the zone that has the name of this one in the default view; none where this one is of that view.
@@ -224,10 +233,13 @@ func (c *Controller) forget(ctx context.Context, at cache.ObjectName, uid string
 	delete(c.told, uid)
 	delete(c.patched, types.UID(uid))
 	delete(c.asked, types.UID(uid))
+	delete(c.standings, uid)
+	delete(c.unsaid, uid)
 	ours := func(key delivery.Key) bool { return key.UID == uid }
 	maps.DeleteFunc(c.states, func(key delivery.Key, _ delivery.State) bool { return ours(key) })
 	maps.DeleteFunc(c.observed, func(key delivery.Key, _ bool) bool { return ours(key) })
 	maps.DeleteFunc(c.failures, func(key delivery.Key, _ map[delivery.RRsetKey]*delivery.Error) bool { return ours(key) })
+	maps.DeleteFunc(c.failedWhole, func(key delivery.Key, _ bool) bool { return ours(key) })
 	c.store.forget(ours)
 	return nil
 }
@@ -242,8 +254,12 @@ func (c *Controller) Observe(event delivery.Event) {
 	if event.Outcome == delivery.OutcomeWithdrawn {
 		delete(c.states, event.Key)
 		delete(c.failures, event.Key)
+		delete(c.failedWhole, event.Key)
 	} else {
 		c.states[event.Key] = event.State
+		if event.Outcome != delivery.OutcomeDrifted {
+			c.failedWhole[event.Key] = event.Outcome == delivery.OutcomeFailed
+		}
 		refused := map[delivery.RRsetKey]*delivery.Error{}
 		for _, failure := range event.Failed {
 			refused[delivery.RRsetKey{Name: failure.Name, Type: failure.Type}] = failure.Err
@@ -294,20 +310,32 @@ type judgement struct {
 	reason, message string
 }
 
-// judge is the Ready of a zone (S6.7), from the states of the classes in force; empty while there is nothing to say.
-func judge(zone *v1alpha1.Zone, force inForce, states func(class string) (delivery.State, bool)) judgement {
-	for _, needed := range []string{v1alpha1.ConditionDelegated, v1alpha1.ConditionServable} {
-		if !meta.IsStatusConditionTrue(zone.Status.Conditions, needed) {
-			return judgement{metav1.ConditionFalse, v1alpha1.ReasonNotDelegatedOrServable, "the condition " + needed + " is not True; its message says why"}
-		}
+// judge is the Ready of a zone (S6.7); empty while there is nothing to say.
+func (c *Controller) judge(zone *v1alpha1.Zone, force inForce) judgement {
+	if zone.DeletionTimestamp != nil {
+		fault, _ := c.withdrawing(zone)
+		return fault
 	}
+	if lacks := lacking(zone); lacks != "" {
+		return judgement{metav1.ConditionFalse, v1alpha1.ReasonNotDelegatedOrServable, "the condition " + lacks + " is not True; its message says why"}
+	}
+	isSettled := meta.IsStatusConditionTrue(zone.Status.Conditions, v1alpha1.ConditionSettled)
 	if force.wrong != nil {
 		return judgement{metav1.ConditionFalse, string(force.wrong.Reason), force.wrong.Message}
 	}
 	if len(force.classes) == 0 {
-		return judgement{metav1.ConditionUnknown, v1alpha1.ReasonNoClass, "the zone names no class and no default class is for its namespace and view, so nothing delivers it"}
+		fault, remains := c.withdrawing(zone)
+		switch {
+		case fault.status != "":
+			return fault
+		case remains:
+			return leaving
+		case !isSettled:
+			return settling
+		}
+		return noClass
 	}
-	waiting := judgement{}
+	waits, states := judgement{}, c.stateOfClass(string(zone.UID))
 	for _, name := range force.classes {
 		state, ok := states(name)
 		switch {
@@ -316,24 +344,28 @@ func judge(zone *v1alpha1.Zone, force inForce, states func(class string) (delive
 		case ok && state.Ready.Status == delivery.False:
 			return judgement{metav1.ConditionFalse, string(state.Ready.Reason), cut(public(name, state.Ready.Reason, state.Ready.Message))}
 		case !ok || state.Serial == 0 || int64(state.Serial) != zone.Status.Serial || state.Ready.Status != delivery.True:
-			waiting = judgement{metav1.ConditionUnknown, v1alpha1.ReasonPending, "written; not yet confirmed by every class in force"}
+			if waits = pending; !ok || state.Error == nil {
+				if fault := c.faultOf(string(zone.UID), name, state); fault.status != "" {
+					return fault
+				}
+			}
 		}
 	}
 	switch {
-	case waiting.reason != "":
-		return waiting
-	case zone.Annotations[v1alpha1.AnnotationPaused] == "true" || meta.IsStatusConditionTrue(zone.Status.Conditions, v1alpha1.ConditionSettled):
-		return judgement{metav1.ConditionTrue, v1alpha1.ReasonDelivered, fmt.Sprintf("every class in force has confirmed serial %d", zone.Status.Serial)}
+	case waits.status != "":
+		return waits
+	case zone.Annotations[v1alpha1.AnnotationPaused] == "true" || isSettled:
+		return confirmedBy(serial.Serial(zone.Status.Serial))
 	}
-	return judgement{metav1.ConditionUnknown, v1alpha1.ReasonPending, "the consequences of a change are still being carried out"}
+	return settling
 }
 
 func (c *Controller) syncZoneStatus(ctx context.Context, zone *v1alpha1.Zone, force inForce) error {
 	if zone.Status.Serial == 0 {
 		return nil // the server says what it waits for
 	}
-	j := judge(zone, force, c.stateOfClass(string(zone.UID)))
-	if c.isFrozen(zone) {
+	j := c.judge(zone, force)
+	if c.isFrozen(zone) && zone.DeletionTimestamp == nil {
 		j = frozen
 	}
 	if j == (judgement{}) {
@@ -383,11 +415,20 @@ type patched struct {
 	judgement
 }
 
+// stateOfClass are the states of a zone by class. What a class has confirmed for another place than it delivers to now, or has begun to withdraw, is void.
 func (c *Controller) stateOfClass(uid string) func(string) (delivery.State, bool) {
 	return func(class string) (delivery.State, bool) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		state, ok := c.states[delivery.Key{UID: uid, Class: class}]
-		return state, ok
+		known := c.known[class]
+		moved := known != nil && known.spec.Target != "" && state.Target != known.spec.Target
+		if !ok || !moved && state.Hash != "" {
+			return state, ok
+		}
+		if state.Serial = 0; state.Ready.Status == delivery.True {
+			state.Ready = delivery.Condition{Status: delivery.Unknown, Reason: delivery.ReasonPending}
+		}
+		return state, true
 	}
 }

@@ -95,7 +95,7 @@ const (
 const (
 	// ReasonPending: written into the zone, not yet confirmed by every class in force (S6.7).
 	ReasonPending = "Pending"
-	// ReasonNoClass: no class is in force for the zone, so nothing delivers it (S6.7).
+	// ReasonNoClass: no class is in force for the zone, so nothing delivers it, and whatever had it has it no more (S6.7).
 	ReasonNoClass = "NoClass"
 	// ReasonDelivered: every class in force has confirmed the serial.
 	ReasonDelivered = "Delivered"
@@ -108,6 +108,9 @@ const (
 	// ReasonFrozen: what is stored of the zone is not what its hash says, so it is handed out as it was proven last, or not at all.
 	ReasonFrozen = "Frozen"
 )
+
+// MessageNoClass is what Ready says with ReasonNoClass.
+const MessageNoClass = "the zone names no class and no default class is for its namespace and view, so nothing delivers it"
 
 // LabelParentZone is set on every adopted object to `<zone>.<namespace>`, cut with a short hash over 63 characters.
 // It is output: setting it associates nothing (S3.8).

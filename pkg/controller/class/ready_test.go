@@ -1,0 +1,399 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package class
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	clienttesting "k8s.io/client-go/testing"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/delivery/deliverytest"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/generated/clientset/versioned/fake"
+	"kubi.zone/kubizone/pkg/generated/informers/externalversions"
+	"kubi.zone/kubizone/pkg/zoneview"
+)
+
+// readiness is a zone that is delivered by class main, its Record www, and a controller that may be restarted.
+type readiness struct {
+	*testing.T
+	client *fake.Clientset
+	views  *zoneview.Set
+	server *deliverytest.Server
+	refuse bool
+	stop   func()
+}
+
+// provider does what its server's name says: what begins with an upper-case letter is the reason for which it fails.
+type provider struct {
+	*deliverytest.Memory
+	server string
+	refuse bool
+}
+
+func (p *provider) fails() error {
+	if p.server[0] >= 'a' {
+		return nil
+	}
+	return &delivery.Error{Reason: delivery.Reason(p.server), Message: "192.0.2.99 said: no"}
+}
+
+func (p *provider) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
+	if err := p.fails(); err != nil {
+		return delivery.Report{}, err
+	}
+	report, err := p.Memory.Deliver(ctx, plan, fence)
+	if p.refuse && err == nil {
+		report.Failed = append(report.Failed, delivery.Failure{Name: name.MustParse("bad.z0.example."), Type: rdata.A, Err: delivery.Errorf(delivery.ReasonValidationFailed, "not this one")})
+	}
+	return report, err
+}
+
+func (p *provider) Withdraw(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
+	if err := p.fails(); err != nil {
+		return delivery.Report{}, err
+	}
+	return p.Memory.Withdraw(ctx, plan, fence)
+}
+
+func (p *provider) Health(context.Context) error { return p.fails() }
+
+func classAt(name, server string) *v1alpha1.DNSClass {
+	of := &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: name, UID: "class"}, Spec: v1alpha1.DNSClassSpec{Webhook: &v1alpha1.WebhookProvider{Server: server}}}
+	of.ResourceVersion, of.Generation, of.Finalizers = "1", 1, []string{v1alpha1.FinalizerDelivery}
+	of.Spec.Namespaces = &v1alpha1.NamespaceSelection{Names: []string{"team"}}
+	return of
+}
+
+func newReadiness(t *testing.T, refuse bool) *readiness {
+	r := &readiness{T: t, views: zoneview.NewSet(zoneview.Config{}), server: deliverytest.NewServer(), refuse: refuse}
+	objects := append(delivered(t, r.views, 0, "me"), classAt("main", "here"), classAt("dead", string(delivery.ReasonServerUnreachable)))
+	if refuse {
+		one := objects[1].(*v1alpha1.Delivery)
+		one.Status.Intent = &v1alpha1.DeliveryIntent{Serial: 7, From: 7, RRsets: []string{"bad.z0.example. A"}}
+		one.Status.FailedRecords, one.Status.Error = 1, &v1alpha1.DeliveryError{Reason: string(delivery.ReasonValidationFailed), Message: "bad.z0.example. A: not this one"}
+		one.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: string(delivery.ReasonValidationFailed), Message: "bad.z0.example. A: not this one"}}
+		bad := objects[2].(*v1alpha1.Record).DeepCopy()
+		bad.Name, bad.UID, bad.Status.FQDN = "bad", "bad", "bad.z0.example."
+		bad.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: string(delivery.ReasonValidationFailed), Message: "main: not this one", ObservedGeneration: 1}}
+		objects = append(objects, bad)
+	}
+	r.client = fake.NewSimpleClientset(objects...) //nolint:staticcheck // NewClientset asks for another name of our types than OpenAPI has.
+	r.client.PrependReactor("create", "deliveries", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		action.(clienttesting.CreateAction).GetObject().(*v1alpha1.Delivery).ResourceVersion = "1" // an object without one is one that is not there
+		return false, nil, nil
+	})
+	return r
+}
+
+func (r *readiness) start() {
+	r.Helper()
+	informers := externalversions.NewSharedInformerFactory(r.client, 0)
+	controller, err := New(Config{
+		Identity: "me", Client: r.client, Informers: informers, Views: r.views, Secrets: noSecrets{}, Alone: true,
+		Providers: map[string]NewProvider{"webhook": func(of *v1alpha1.DNSClass, _ GetSecret) (delivery.Provider, string, error) {
+			server := of.Spec.Webhook.Server
+			if server == string(delivery.ReasonSecretNotFound) {
+				return nil, server, delivery.Errorf(delivery.ReasonSecretNotFound, "there is no Secret dns/key")
+			}
+			return &provider{&deliverytest.Memory{Server: r.server}, server, r.refuse}, server, nil
+		}},
+	})
+	if err != nil {
+		r.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	informers.StartWithContext(ctx)
+	ended := make(chan error)
+	go func() { ended <- controller.Run(ctx) }()
+	r.stop = func() {
+		cancel()
+		informers.Shutdown()
+		if err := <-ended; err != nil {
+			r.Error(err)
+		}
+		synctest.Wait()
+	}
+}
+
+// after lets time pass.
+func (r *readiness) after(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+func (r *readiness) zone(change func(*v1alpha1.Zone)) {
+	r.Helper()
+	zone, err := r.client.KubizoneV1alpha1().Zones("team").Get(r.Context(), "z0", metav1.GetOptions{})
+	if err == nil {
+		zone = zone.DeepCopy()
+		zone.Generation++
+		change(zone)
+		_, err = r.client.KubizoneV1alpha1().Zones("team").Update(r.Context(), zone, metav1.UpdateOptions{})
+	}
+	if err != nil {
+		r.Fatal(err)
+	}
+}
+
+func (r *readiness) class(change func(*v1alpha1.DNSClass)) {
+	r.Helper()
+	of, err := r.client.KubizoneV1alpha1().DNSClasses().Get(r.Context(), "main", metav1.GetOptions{})
+	if err == nil {
+		of = of.DeepCopy()
+		of.Generation++
+		change(of)
+		_, err = r.client.KubizoneV1alpha1().DNSClasses().Update(r.Context(), of, metav1.UpdateOptions{})
+	}
+	if err != nil {
+		r.Fatal(err)
+	}
+}
+
+// ready is what the Zone and the Record www say.
+func (r *readiness) ready() (zone, record metav1.Condition) {
+	r.Helper()
+	z, err := r.client.KubizoneV1alpha1().Zones("team").Get(r.Context(), "z0", metav1.GetOptions{})
+	if err != nil {
+		r.Fatal(err)
+	}
+	www, err := r.client.KubizoneV1alpha1().Records("team").Get(r.Context(), "r0", metav1.GetOptions{})
+	if err != nil {
+		r.Fatal(err)
+	}
+	for _, one := range []struct {
+		of   []metav1.Condition
+		into *metav1.Condition
+	}{{z.Status.Conditions, &zone}, {www.Status.Conditions, &record}} {
+		if ready := meta.FindStatusCondition(one.of, v1alpha1.ConditionReady); ready != nil {
+			*one.into = *ready
+		}
+	}
+	return zone, record
+}
+
+func says(of metav1.Condition) string { return string(of.Status) + " " + of.Reason }
+
+func refsOf(names ...string) func(*v1alpha1.Zone) {
+	return func(zone *v1alpha1.Zone) {
+		zone.Spec.DNSClassRefs = nil
+		for _, name := range names {
+			zone.Spec.DNSClassRefs = append(zone.Spec.DNSClassRefs, v1alpha1.DNSClassReference{Name: name})
+		}
+	}
+}
+
+// S6.7: neither a Zone nor a Record is Ready where a class in force does not have what it contains, whatever became of the classes since it was delivered: while
+// the controller runs and when it comes back, and beside a Record that is refused.
+func TestReady_followsTheClasses_S6_7(t *testing.T) {
+	dead := string(delivery.ReasonServerUnreachable)
+	for _, test := range []struct {
+		name         string
+		change       func(*readiness)
+		zone, record string
+	}{
+		{"class deleted", func(r *readiness) {
+			r.class(func(of *v1alpha1.DNSClass) { now := metav1.Now(); of.DeletionTimestamp = &now })
+		}, "False DNSClassNotFound", "False DNSClassNotFound"},
+		{"no class any more", func(r *readiness) { r.zone(refsOf()) }, "True NoClass", "True NoClass"},
+		{"no class any more, and the one before is out of reach", func(r *readiness) {
+			r.class(func(of *v1alpha1.DNSClass) { of.Spec.Webhook.Server = dead })
+			r.after(time.Second)
+			r.zone(refsOf())
+		}, "False ServerUnreachable", "False ServerUnreachable"},
+		{"moved to one that is out of reach", func(r *readiness) { r.zone(refsOf("dead")) }, "False ServerUnreachable", "False ServerUnreachable"},
+		{"one out of reach added", func(r *readiness) { r.zone(refsOf("main", "dead")) }, "False ServerUnreachable", "False ServerUnreachable"},
+		{"moved to one that is not there", func(r *readiness) { r.zone(refsOf("none")) }, "False DNSClassNotFound", "False DNSClassNotFound"},
+		{"redirected to where nothing answers", func(r *readiness) {
+			r.class(func(of *v1alpha1.DNSClass) { of.Spec.Webhook.Server = dead })
+		}, "False ServerUnreachable", "False ServerUnreachable"},
+		{"redirected, and its Secret is missing", func(r *readiness) {
+			r.class(func(of *v1alpha1.DNSClass) { of.Spec.Webhook.Server = string(delivery.ReasonSecretNotFound) })
+		}, "False SecretNotFound", "False SecretNotFound"},
+		{"redirected", func(r *readiness) {
+			r.class(func(of *v1alpha1.DNSClass) { of.Spec.Webhook.Server = "there" })
+		}, "True Delivered", "True Delivered"},
+		{"not for its namespace any more", func(r *readiness) {
+			r.class(func(of *v1alpha1.DNSClass) { of.Spec.Namespaces.Names = []string{"other"} })
+		}, "False InvalidConfiguration", "False InvalidConfiguration"},
+	} {
+		for _, refuse := range []bool{false, true} {
+			for _, meanwhile := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s, refused beside it %v, while away %v", test.name, refuse, meanwhile), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						r := newReadiness(t, refuse)
+						if !meanwhile {
+							r.start()
+							r.after(time.Minute)
+							if _, record := r.ready(); says(record) != "True Delivered" {
+								t.Fatalf("at the start the Record says %s", says(record))
+							}
+						}
+						test.change(r)
+						if meanwhile {
+							r.start()
+						}
+						wantZone := test.zone
+						if refuse && wantZone == "True Delivered" {
+							wantZone = "False ValidationFailed"
+						}
+						for _, when := range []time.Duration{2 * time.Minute, 20 * time.Minute, 0} {
+							if when == 0 {
+								r.stop()
+								r.start()
+							}
+							r.after(max(when, time.Minute))
+							zone, record := r.ready()
+							if says(zone) != wantZone || says(record) != test.record {
+								t.Errorf("after %v: the Zone says %s (%s), the Record %s (%s), want %s and %s", when, says(zone), zone.Message, says(record), record.Message, wantZone, test.record)
+							}
+							for _, told := range []string{zone.Message, record.Message} {
+								if strings.Contains(told, "192.0.2.99") || strings.Contains(told, "dns/key") {
+									t.Errorf("a tenant is told %q", told)
+								}
+							}
+						}
+						r.stop()
+					})
+				})
+			}
+		}
+	}
+}
+
+// S6.7: what holds up a whole class reaches the Records that wait for it: the kind of fault and the class, and nothing that the provider said. What a class
+// has confirmed before stays.
+func TestReady_saysWhatHoldsUpTheClass_S6_7(t *testing.T) {
+	for _, reason := range []delivery.Reason{
+		delivery.ReasonServerUnreachable, delivery.ReasonServerError, delivery.ReasonAuthenticationFailed, delivery.ReasonSecretNotFound, delivery.ReasonInvalidConfiguration,
+		delivery.ReasonZoneNotFound, delivery.ReasonRateLimited, delivery.ReasonQuotaExceeded, delivery.ReasonConflict, delivery.ReasonValidationFailed,
+	} {
+		for _, refuse := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, refused beside it %v", reason, refuse), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					r := newReadiness(t, refuse)
+					r.zone(refsOf("main", "late"))
+					late := classAt("late", string(reason))
+					if _, err := r.client.KubizoneV1alpha1().DNSClasses().Create(t.Context(), late, metav1.CreateOptions{}); err != nil {
+						t.Fatal(err)
+					}
+					for range 2 {
+						r.start()
+						r.after(2 * time.Minute)
+						_, record := r.ready()
+						if says(record) != "False "+string(reason) || !strings.HasPrefix(record.Message, "late: ") || strings.Contains(record.Message, "192.0.2.99") || strings.Contains(record.Message, "dns/key") {
+							t.Errorf("the Record says %s: %s", says(record), record.Message)
+						}
+						r.stop()
+					}
+				})
+			})
+		}
+	}
+}
+
+// S6.7: a Zone that cannot be withdrawn says so, and its Records do, with the way out.
+func TestReady_ofAZoneThatCannotBeWithdrawn_S6_7(t *testing.T) {
+	for _, refuse := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newReadiness(t, refuse)
+			r.start()
+			r.after(time.Minute)
+			r.class(func(of *v1alpha1.DNSClass) { of.Spec.Webhook.Server = string(delivery.ReasonServerUnreachable) })
+			r.after(time.Second)
+			r.zone(func(zone *v1alpha1.Zone) { now := metav1.Now(); zone.DeletionTimestamp = &now })
+			for range 2 {
+				r.after(5 * time.Minute)
+				zone, record := r.ready()
+				if says(zone) != "False ServerUnreachable" || !strings.Contains(zone.Message, "not withdrawn from class main: ") || !strings.Contains(zone.Message, "Retain") || len(zone.Message) > maxZoneMessage {
+					t.Errorf("the Zone says %s: %s", says(zone), zone.Message)
+				}
+				if says(record) != says(zone) || strings.Contains(record.Message, "192.0.2.99") {
+					t.Errorf("the Record says %s: %s", says(record), record.Message)
+				}
+				r.stop()
+				r.start()
+			}
+			r.class(func(of *v1alpha1.DNSClass) { of.Spec.Webhook.Server = "here" })
+			r.after(time.Minute)
+			left, err := r.client.KubizoneV1alpha1().Deliveries("team").List(t.Context(), metav1.ListOptions{})
+			if err != nil || len(left.Items) != 0 {
+				t.Errorf("%d Deliveries are left when the server is back, %v", len(left.Items), err)
+			}
+			r.stop()
+		})
+	}
+}
+
+// S6.7: when the class of a zone with many Records goes, they are told at a bounded rate, and all of them are; a Record that is written meanwhile is told at once.
+func TestReady_ofManyRecordsAtABoundedRate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const records = 5000
+		r := newReadiness(t, false)
+		size := watch.DefaultChanSize
+		watch.DefaultChanSize = 2 * records // The fake client's watches panic when they are full.
+		defer func() { watch.DefaultChanSize = size }()
+		www, err := r.client.KubizoneV1alpha1().Records("team").Get(t.Context(), "r0", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range records {
+			one := www.DeepCopy()
+			one.Name, one.UID, one.Status.FQDN = fmt.Sprint("m", i), types.UID(fmt.Sprint("m", i)), fmt.Sprintf("m%d.z0.example.", i)
+			if _, err := r.client.KubizoneV1alpha1().Records("team").Create(t.Context(), one, metav1.CreateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.start()
+		r.after(time.Minute)
+		r.client.ClearActions()
+		told := func() (n int) {
+			for _, action := range r.client.Actions() {
+				if action.GetVerb() == "patch" && action.GetResource().Resource == "records" {
+					n++
+				}
+			}
+			return n
+		}
+		if n := told(); n != 0 {
+			t.Errorf("%d Records were written when nothing was to be said", n)
+		}
+		r.zone(refsOf("none"))
+		before := 0
+		for second := range 30 {
+			r.after(time.Second)
+			now := told()
+			if most := massRate + 1; second > 0 && now-before > most || second == 0 && now > massBurst+massRate {
+				t.Errorf("%d Records were told in second %d", now-before, second)
+			}
+			before = now
+		}
+		if before != records+1 {
+			t.Errorf("%d of %d Records were told, each once", before, records+1)
+		}
+		list, err := r.client.KubizoneV1alpha1().Records("team").List(t.Context(), metav1.ListOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, one := range list.Items {
+			if ready := meta.FindStatusCondition(one.Status.Conditions, v1alpha1.ConditionReady); says(*ready) != "False DNSClassNotFound" {
+				t.Fatalf("%s says %s", one.Name, says(*ready))
+			}
+		}
+		r.stop()
+	})
+}
