@@ -53,6 +53,8 @@ type Options struct {
 	TSIGKeyFile string
 	SecretsDir  string
 	Output      string
+	// Repair has what differs mended before it compares.
+	Repair bool
 }
 
 // NewOptions are the defaults.
@@ -66,6 +68,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&o.Servers, "name-server", o.Servers, "name server to ask, ADDRESS[:PORT] or NAME[:PORT]; repeatable")
 	flags.StringVar(&o.TSIGKeyFile, "tsig-key-file", o.TSIGKeyFile, "file of TSIG keys as tsig-keygen writes them; the first signs what is asked of a --name-server and of servers of classes whose key cannot be read, and has to sign the answers")
 	flags.StringVar(&o.SecretsDir, "secrets-dir", o.SecretsDir, "directory of the Secrets that classes name, files NAMESPACE/NAME/KEY (default: the cluster's, as far as the kubeconfig's user may read them)")
+	flags.BoolVar(&o.Repair, "repair", o.Repair, "first have the zone compared and what differs mended by each class, and wait for it, two minutes at most; takes the right to patch the Zone")
 	flags.StringVarP(&o.Output, "output", "o", o.Output, "text or json")
 }
 
@@ -126,6 +129,12 @@ func (o *Options) Run(ctx context.Context, text string, out, remarks io.Writer) 
 		}
 		run.secrets = delivering.ClusterSecrets{Client: core}
 	}
+	var unrepaired error
+	if o.Repair {
+		if unrepaired = run.repair(ctx); unrepaired != nil && !errors.Is(unrepaired, ErrNotRepaired) {
+			return unrepaired
+		}
+	}
 	result, err := run.compare(ctx)
 	if err != nil {
 		return err
@@ -148,6 +157,9 @@ func (o *Options) Run(ctx context.Context, text string, out, remarks io.Writer) 
 		default:
 			err = ErrUnanswered
 		}
+	}
+	if err == nil {
+		err = unrepaired
 	}
 	return err
 }
@@ -306,10 +318,11 @@ func NewCommand() *cobra.Command {
 		Short: "compare what name servers answer with what a zone contains",
 		Long: `Ask name servers for a zone and print where each stands against what the API says: its serial, and the RRsets that are
 missing, foreign or different. Servers are those of the zone's Deliveries, each asked with the key that its class knows it by,
-and those of --name-server. A server that does not hand out the zone is asked for each RRset. The exit code is 1 when anything differs,
+and those of --name-server. With --repair the classes are asked first to compare the zone and to mend what differs. A server that does not hand out the zone is asked for each RRset. The exit code is 1 when anything differs,
 2 when nothing does but a server could not be compared. ZONE is the name of the Zone object, or NAMESPACE/NAME.`,
 		Example: `  kubizone verify -n platform example-org --name-server 192.0.2.53 --name-server 198.51.100.53:5353
-  kubizone verify platform/example-org --tsig-key-file transfer.key -o json`,
+  kubizone verify platform/example-org --tsig-key-file transfer.key -o json
+  kubizone verify platform/example-org --repair`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, arguments []string) error {
 			return options.Run(command.Context(), arguments[0], command.OutOrStdout(), command.ErrOrStderr())

@@ -1,0 +1,84 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package verify
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+)
+
+// FieldManager is the name under which a request is written.
+const FieldManager = "kubizone-verify"
+
+// ErrNotRepaired: not every class has compared the zone and mended what differed.
+var ErrNotRepaired = errors.New("not every class carried the repair out: see above")
+
+// repairTime is how long a repair is waited for.
+const repairTime = 2 * time.Minute
+
+// repairPoll is the time between two looks at the Deliveries.
+const repairPoll = 250 * time.Millisecond
+
+// repair asks for the zone to be compared and mended, and waits until each of its Deliveries says that this was done.
+func (r *run) repair(ctx context.Context) error {
+	request := time.Now().UTC().Format(time.RFC3339Nano)
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]string{v1alpha1.AnnotationVerifyRequestedAt: request}}})
+	if err != nil {
+		return err
+	}
+	api := r.client.KubizoneV1alpha1()
+	zone, err := api.Zones(r.id.Namespace).Patch(ctx, r.id.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: FieldManager})
+	if err != nil {
+		return fmt.Errorf("--repair annotates the Zone: %w", err)
+	}
+	var waiting []v1alpha1.Delivery
+	asked := false
+	err = wait.PollUntilContextTimeout(ctx, repairPoll, repairTime, true, func(ctx context.Context) (bool, error) {
+		list, err := api.Deliveries(zone.Namespace).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return false, err
+		}
+		waiting, asked = nil, false
+		for _, one := range list.Items {
+			if one.Spec.Zone.UID != zone.UID {
+				continue
+			}
+			asked = true
+			if one.Status.LastVerifyRequest != request {
+				waiting = append(waiting, one)
+			}
+		}
+		return len(waiting) == 0, nil
+	})
+	switch {
+	case err != nil && !wait.Interrupted(err):
+		return fmt.Errorf("--repair waits for the Deliveries of the zone: %w", err)
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case !asked:
+		return fmt.Errorf("--repair: zone %s has no Delivery, so no class has anything to mend: see the condition Ready of the Zone", r.id)
+	}
+	for _, one := range waiting {
+		why := "it did not begin within " + repairTime.String()
+		for _, condition := range one.Status.Conditions {
+			if condition.Type == v1alpha1.ConditionReady && condition.Status != metav1.ConditionTrue {
+				why = condition.Reason + ": " + condition.Message
+			}
+		}
+		fmt.Fprintf(r.remarks, "class %s did not carry the repair out: %s; it does when it can\n", one.Spec.ClassRef.Name, why)
+	}
+	if len(waiting) > 0 {
+		return ErrNotRepaired
+	}
+	return nil
+}

@@ -1,0 +1,57 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package verify_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/cmd/up"
+	"kubi.zone/kubizone/pkg/cmd/verify"
+	"kubi.zone/kubizone/test/rig"
+)
+
+// What somebody removed at a server is there again when --repair returns.
+func TestVerify_repairs(t *testing.T) {
+	secrets := t.TempDir()
+	for file, text := range map[string]string{"name": key.Name, "secret": key.Secret} {
+		if err := os.MkdirAll(filepath.Join(secrets, "dns", "update"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(secrets, "dns", "update", file), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a := start(t, func(o *up.Options) { o.SecretsDir = secrets })
+	const empty = "example.org. 60 IN SOA ns.example.net. hostmaster.example.org. 1 3600 600 86400 60\nexample.org. 60 IN NS ns.example.net.\n"
+	updated, err := rig.StartBIND(t.Context(), rig.BINDConfig{Keys: []rig.TSIGKey{key}, Primaries: []rig.PrimaryZone{{Zone: "example.org.", Text: empty, UpdateKey: key.Name}}})
+	rig.SkipMissing(t, err)
+	t.Cleanup(func() { updated.Close() })
+	if out, err := a.verify("--repair"); err == nil || !strings.Contains(err.Error(), "has no Delivery") {
+		t.Errorf("a zone that nothing delivers: %v\n%s", err, out)
+	}
+	a.class("update", v1alpha1.DNSClassSpec{RFC2136: &v1alpha1.RFC2136Provider{
+		Server: updated.Addr.String(), TSIGSecretRef: v1alpha1.SecretReference{Namespace: "dns", Name: "update"}, ForeignRecords: v1alpha1.ForeignRecordsReplace,
+	}})
+	a.deliver("update")
+	a.until("it is delivered", func(err error, servers map[string]line) bool { return err == nil && len(servers) == 1 })
+
+	tamper(t, updated.Addr.String())
+	if _, err := a.verify(); !errors.Is(err, verify.ErrDifferent) {
+		t.Fatalf("what somebody removed is not seen: %v", err)
+	}
+	if out, err := a.verify("--repair"); err != nil {
+		t.Errorf("not repaired: %v\n%s", err, out)
+	}
+	zone, err := a.KubizoneV1alpha1().Zones("a").Get(t.Context(), "org", metav1.GetOptions{})
+	if err != nil || zone.Annotations[v1alpha1.AnnotationVerifyRequestedAt] == "" {
+		t.Errorf("%v, %v", zone.Annotations, err)
+	}
+}
