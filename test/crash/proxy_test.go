@@ -6,6 +6,7 @@
 package crash
 
 import (
+	"bytes"
 	"math/rand/v2"
 	"net"
 	"net/netip"
@@ -117,7 +118,7 @@ func (p *proxy) accept() {
 func (p *proxy) carry(client *net.TCPConn) {
 	defer client.Close()
 	from := client.RemoteAddr().(*net.TCPAddr).AddrPort()
-	p.pass(from) // a connection through a cut is not made before it is healed
+	p.pass(from, nil) // a connection through a cut is not made before it is healed
 	c, err := net.DialTimeout("tcp", p.to, 5*time.Second)
 	if err != nil {
 		return
@@ -139,14 +140,15 @@ func (p *proxy) carry(client *net.TCPConn) {
 	both.Wait()
 }
 
-// pass returns when nothing holds bytes of this client back.
-func (p *proxy) pass(from netip.AddrPort) {
+// pass returns when nothing holds bytes of this client back, and the change of cut at which that was so. The cut of
+// free, an earlier answer for the same connection, is not asked again: it may read all sockets of the machine.
+func (p *proxy) pass(from netip.AddrPort, free chan struct{}) chan struct{} {
 	for {
 		p.mu.Lock()
 		cut, healed := p.cut, p.healed
 		p.mu.Unlock()
-		if cut == nil || !cut(from) {
-			return
+		if healed == free || cut == nil || !cut(from) {
+			return healed
 		}
 		<-healed
 	}
@@ -162,15 +164,15 @@ func (p *proxy) flow(from netip.AddrPort, in, out *net.TCPConn) {
 	flight := make(chan piece, 1024)
 	go func() {
 		defer close(flight)
+		buffer := make([]byte, 32<<10)
 		for {
 			p.mu.Lock()
-			size := 32 << 10
+			size := len(buffer)
 			if p.lost > 0 || p.rate > 0 {
 				size = 1460 // what one packet has: each may be lost
 			}
 			p.mu.Unlock()
-			b := make([]byte, size)
-			n, err := in.Read(b)
+			n, err := in.Read(buffer[:size])
 			if n > 0 {
 				p.mu.Lock()
 				due := time.Now().Add(p.delay)
@@ -178,7 +180,7 @@ func (p *proxy) flow(from netip.AddrPort, in, out *net.TCPConn) {
 					due = due.Add(retransmission)
 				}
 				p.mu.Unlock()
-				flight <- piece{b[:n], due}
+				flight <- piece{bytes.Clone(buffer[:n]), due}
 			}
 			if err != nil {
 				return
@@ -186,12 +188,13 @@ func (p *proxy) flow(from netip.AddrPort, in, out *net.TCPConn) {
 		}
 	}()
 	carried, silent := 0, false
+	var free chan struct{}
 	for x := range flight {
 		if silent {
 			continue
 		}
 		time.Sleep(time.Until(x.due))
-		p.pass(from)
+		free = p.pass(from, free)
 		p.mu.Lock()
 		rate, swallows := p.rate, p.swallows
 		p.mu.Unlock()
