@@ -20,6 +20,10 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/yaml"
 
@@ -204,6 +208,8 @@ func (b *buffer) String() string {
 
 const zone = "apiVersion: kubi.zone/v1alpha1\nkind: Zone\nmetadata: {name: z, namespace: team-a}\nspec: {domainName: z.example.}\n"
 
+var apiServices = schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}
+
 const caBundleOf = "jsonpath={.spec.caBundle}"
 
 // M2, M3, M4: the life of an installation.
@@ -290,12 +296,21 @@ func (i *installation) newAuthority(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	services, err := dynamic.NewForConfig(i.kube.Admin())
+	if err != nil {
+		t.Fatal(err)
+	}
 	var first []byte
 	for start := time.Now(); time.Since(start) < patience; time.Sleep(100 * time.Millisecond) {
 		if err := client.RESTClient().Get().AbsPath("/apis/kubi.zone/v1alpha1/namespaces/team-a/zones").Do(t.Context()).Error(); err != nil {
 			t.Errorf("after %s: %v", time.Since(start), err)
 		}
-		bundle, err := base64.StdEncoding.DecodeString(i.must("get", "apiservice", rig.APIServiceName, "-o", caBundleOf))
+		service, err := services.Resource(apiServices).Get(t.Context(), rig.APIServiceName, metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		encoded, _, _ := unstructured.NestedString(service.Object, "spec", "caBundle")
+		bundle, err := base64.StdEncoding.DecodeString(encoded)
 		if err != nil {
 			t.Fatal(err)
 		}

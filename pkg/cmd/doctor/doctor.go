@@ -113,6 +113,7 @@ func (o *Options) Run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	config.QPS = -1 // one look asks some fifty questions, one after the other: client-go's limit would spread them over eight seconds
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return fmt.Errorf("kubeconfig: %w", err)
