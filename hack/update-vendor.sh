@@ -6,4 +6,4 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export GOFLAGS=-mod=mod
 
 go mod tidy
-go mod vendor
+hack/vendor.sh vendor

@@ -16,5 +16,5 @@ go mod tidy -diff >&2 || fail 'go.mod or go.sum is not tidy'
 
 fresh=$(mktemp -d)
 trap 'rm -rf "$fresh"' EXIT
-go mod vendor -o "$fresh/vendor"
+hack/vendor.sh "$fresh/vendor"
 diff -rq vendor "$fresh/vendor" >&2 || fail 'vendor/ is not what go.mod asks for'
