@@ -243,14 +243,16 @@ func (d *recordDecision) coexists(z *Zone, p *place, come *Contribution, others 
 			return refuse(several(t, p.fqdn, n))
 		}
 	}
-	occluded := false
+	occluded, below := false, false
 	for up, ok := owner.Parent(); ok; up, ok = up.Parent() {
 		o, _ := get[Owner](&d.reading, OwnerKey(z.UID, up))
 		if p.holding.with(o, up, d.ask.UID).hasType(rdata.DNAME) {
 			at, _ := up.In(z.FQDN())
 			return up, conflict("%s lies below the DNAME at %s, which replaces every name below it (S5.5)", p.fqdn, at)
 		}
-		occluded = occluded || !up.IsApex() && o.hasType(rdata.NS) && !glue(o, t, p.fqdn, owner)
+		if !up.IsApex() && o.hasType(rdata.NS) && !glue(o, t, p.fqdn, owner) {
+			occluded, below = true, true
+		}
 	}
 	if t == rdata.DNAME || t == rdata.NS && !owner.IsApex() {
 		below, known := get[OwnersBelow](&d.reading, Key{Kind: KindOwnersBelow, Zone: z.UID, Owner: owner})
@@ -285,13 +287,17 @@ func (d *recordDecision) coexists(z *Zone, p *place, come *Contribution, others 
 			return other != rdata.NS && other != rdata.DS && !glue(after, other, p.fqdn, owner)
 		})
 		if t == rdata.NS && (below != nil && below.Any || beside) {
-			plan.Warnings = append(plan.Warnings, fmt.Sprintf("NS at %s delegates the name away: data at or below it is occluded but for DS and the addresses of its name servers (S5.5)", p.fqdn))
+			plan.Warnings = append(plan.Warnings, fmt.Sprintf("NS at %s delegates the name away: data at or below it is occluded but for DS and addresses that are glue (S5.5)", p.fqdn))
 		}
 	}
 	if !owner.IsApex() && t != rdata.NS && t != rdata.DS && others.hasType(rdata.NS) && !glue(others, t, p.fqdn, owner) {
 		occluded = true
 	}
-	if occluded {
+	switch {
+	case below && slices.Contains(apexHosts(z, p.holding), owner): // the zone's own name servers
+	case below && (t == rdata.A || t == rdata.AAAA) && !isWildcard(owner):
+		plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s at %s lies below NS records: it is given out as glue alone, for NS records of zone %s that name it (S5.5)", t, p.fqdn, z.FQDN()))
+	case occluded:
 		plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s at %s is occluded by NS records at or above it (S5.5)", t, p.fqdn))
 	}
 	d.remarks(z, p, come, others, plan)

@@ -447,12 +447,8 @@ type Member struct {
 	Unknown *Unknown `json:"-"`
 }
 
-// OwnersBelow is what stands strictly below a name: whether anything does, and
-// whether anything but addresses and DS does (S5.5).
-type OwnersBelow struct {
-	Any       bool
-	Occluding bool
-}
+// OwnersBelow is what stands strictly below a name: whether anything does (S5.5).
+type OwnersBelow struct{ Any bool }
 
 // Tenant is a namespace with records in a range of names.
 type Tenant struct {

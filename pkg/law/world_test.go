@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"kubi.zone/kubizone/pkg/dns/name"
-	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/law/sethash"
@@ -101,10 +100,7 @@ func (w *world) answer(k law.Key) any {
 			if key.Kind != law.KindOwner || key.Zone != k.Zone || key.Owner == k.Owner || !below(key.Owner, k.Owner) {
 				continue
 			}
-			for _, value := range v.(*law.Owner).Values {
-				out.Any = true
-				out.Occluding = out.Occluding || value.Type != rdata.A && value.Type != rdata.AAAA && value.Type != rdata.DS
-			}
+			out.Any = out.Any || len(v.(*law.Owner).Values) > 0
 		}
 		return out
 	case law.KindHeldBelow:

@@ -15,7 +15,6 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/law"
 )
 
@@ -498,9 +497,6 @@ func (l *Ledger) decodeRange(k law.Key, kvs []*mvccpb.KeyValue) (any, error) {
 				continue
 			}
 			out.Any = true
-			for _, val := range o.Values {
-				out.Occluding = out.Occluding || val.Type != rdata.A && val.Type != rdata.AAAA && val.Type != rdata.DS
-			}
 		}
 		return out, nil
 	case law.KindHeldBelow:

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"net/url"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -314,6 +315,10 @@ func refusal(err error) (reason string, ok bool) {
 	return "", false
 }
 
+// glueKey marks the context in which addresses are written that NS records of the same file name: the server cannot look up
+// whether one does, and warns of addresses below a zone cut (S5.5).
+type glueKey struct{}
+
 // warnings gathers what the server warned of, each text once.
 type warnings struct {
 	mutex sync.Mutex
@@ -323,8 +328,8 @@ type warnings struct {
 var _ rest.WarningHandlerWithContext = (*warnings)(nil)
 
 // HandleWarningHeaderWithContext takes one warning; 299 is the code of those made by API servers.
-func (w *warnings) HandleWarningHeaderWithContext(_ context.Context, code int, _ string, text string) {
-	if code != 299 || text == "" {
+func (w *warnings) HandleWarningHeaderWithContext(ctx context.Context, code int, _ string, text string) {
+	if code != 299 || text == "" || ctx.Value(glueKey{}) != nil && strings.HasSuffix(text, "(S5.5)") {
 		return
 	}
 	w.mutex.Lock()

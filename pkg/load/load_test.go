@@ -461,6 +461,35 @@ func TestLoad_leavesFieldsOfOthersInManifests(t *testing.T) {
 	}
 }
 
+// S5.5: glue of a sibling delegation, which the server cannot tell from what is occluded, is loaded without a Warning, after the
+// zone cut that it is below.
+func TestLoad_saysNothingOfGlueThatTheFileNames(t *testing.T) {
+	path := write(t, filepath.Join(t.TempDir(), "example.org.zone"), file+`ns.sub A 192.0.2.3
+www.sub A 192.0.2.4
+sub NS ns.example.net.
+sibling NS ns.sub
+`)
+	l := newLab(t, fake.NewSimpleClientset())
+	l.cfg.Workers = 1
+	l.load(t, path)
+	var order []string
+	for _, w := range l.writes() {
+		if strings.Contains(w, "sub") || strings.Contains(w, "sibling") {
+			order = append(order, w)
+		}
+	}
+	if got := strings.Join(order, " "); got != "create sub-ns.example.org create sibling-ns.example.org create ns.sub-a.example.org create www.sub-a.example.org" {
+		t.Errorf("written in the order %q", order)
+	}
+	glue := context.WithValue(t.Context(), glueKey{}, true)
+	l.warnings.HandleWarningHeaderWithContext(glue, 299, "", "A at ns.sub.example.org. lies below NS records (S5.5)")
+	l.warnings.HandleWarningHeaderWithContext(glue, 299, "", "other TTLs (S5.8)")
+	l.warnings.HandleWarningHeaderWithContext(t.Context(), 299, "", "A at www.sub.example.org. lies below NS records (S5.5)")
+	if got := l.warnings.take(); len(got) != 2 || !strings.Contains(got[0], "www.sub") || !strings.Contains(got[1], "S5.8") {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestWarnings_areSaidOnceAndNotWithoutEnd(t *testing.T) {
 	var w warnings
 	for i := range 2 * (maxWarnings + 3) {

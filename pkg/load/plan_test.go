@@ -14,6 +14,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/zonefile"
 )
 
@@ -197,5 +198,12 @@ func TestPlan_takesTheWholeRootZone(t *testing.T) {
 	}
 	if values != 18051 || len(names) != len(p.sets) || byType["DNSKEY"] != 1 || byType["NS"] < 1500 || *p.spec.MinimumSerial != 2018031200 {
 		t.Errorf("%d values in %d RRsets %v with %d names", values, len(p.sets), byType, len(names))
+	}
+	// S5.5: every address in it is glue, much of it of sibling delegations.
+	named := namedHosts(p.sets, p.fqdn)
+	for _, s := range p.sets {
+		if (s.typ == rdata.A || s.typ == rdata.AAAA) && !named[s.owner] {
+			t.Errorf("no NS names %s", s.owner)
+		}
 	}
 }

@@ -46,6 +46,20 @@ func (l *Loader) putRecords(ctx context.Context, path string, sets []*set, to *d
 		}
 		owners[i] = append(owners[i], s)
 	}
+	// Zone cuts first, or the server warns of the glue below them (S5.5).
+	cut := func(sets []*set) bool {
+		return slices.ContainsFunc(sets, func(s *set) bool { return s.typ == rdata.NS })
+	}
+	slices.SortStableFunc(owners, func(x, y []*set) int {
+		switch {
+		case cut(x) == cut(y):
+			return 0
+		case cut(x):
+			return -1
+		}
+		return 1
+	})
+	named := namedHosts(sets, to.fqdn)
 	weights := make([]int, len(owners))
 	for i, sets := range owners {
 		weights[i] = len(sets)
@@ -59,6 +73,10 @@ func (l *Loader) putRecords(ctx context.Context, path string, sets []*set, to *d
 	}
 	err = l.each(ctx, filepath.Base(path), weights, func(ctx context.Context, i int) error {
 		for _, s := range owners[i] {
+			ctx := ctx
+			if (s.typ == rdata.A || s.typ == rdata.AAAA) && named[s.owner] {
+				ctx = context.WithValue(ctx, glueKey{}, true)
+			}
 			one, err := l.putRecord(ctx, path, s, to, there)
 			if reason, ok := refusal(err); ok {
 				at := Refusal{Path: path, Lines: s.lines, Text: s.describe(to.fqdn), Reason: reason}
@@ -88,6 +106,21 @@ func (l *Loader) putRecords(ctx context.Context, path string, sets []*set, to *d
 		return nil
 	})
 	return total, err
+}
+
+// namedHosts are the hosts in the zone that NS records of a file name.
+func namedHosts(sets []*set, origin name.Name) map[name.Rel]bool {
+	out := map[name.Rel]bool{}
+	for _, s := range sets {
+		for _, text := range s.data {
+			if n, ok := (rdata.Value{Type: s.typ, Text: text}).Target(origin); ok && s.typ == rdata.NS {
+				if host, ok := n.Rel(origin); ok {
+					out[host] = true
+				}
+			}
+		}
+	}
+	return out
 }
 
 func (s *set) describe(origin name.Name) string { return s.fqdn(origin) + " " + s.typ.String() }

@@ -15,7 +15,6 @@ import (
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
-	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/ledger"
 )
@@ -290,9 +289,6 @@ func (c *check) fact(k law.Key) any {
 				continue
 			}
 			out.Any = true
-			for _, v := range z.owners[o].Values {
-				out.Occluding = out.Occluding || v.Type != rdata.A && v.Type != rdata.AAAA && v.Type != rdata.DS
-			}
 		}
 		return out
 	case law.KindHeldBelow:
