@@ -81,7 +81,7 @@ func (c *Config) assemble(shell *process.Process) (*worker, error) {
 	reach.UserAgent = class.FieldManager
 	// How much is too much a second is the server's to say.
 	reach.QPS = -1
-	client, err := versioned.NewForConfig(reach)
+	client, err := versioned.NewForConfig(class.WithoutWaiting(reach))
 	if err != nil {
 		return nil, err
 	}

@@ -38,7 +38,7 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 	reach.QPS = -1 // The server says when it is too much.
 	// Of a million Records the decoding of JSON is longer than the server's own start.
 	reach.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
-	client, err := versioned.NewForConfig(reach)
+	client, err := versioned.NewForConfig(class.WithoutWaiting(reach))
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
@@ -52,7 +53,8 @@ var ErrSecretNotFound = errors.New("there is no such Secret")
 type Config struct {
 	// Identity of this process, never used by another one.
 	Identity string
-	Client   versioned.Interface
+	// Client is made of a configuration by WithoutWaiting.
+	Client versioned.Interface
 	// Informers is started by whoever made it, after New.
 	Informers externalversions.SharedInformerFactory
 	// Views holds every zone when Run is called.
@@ -285,6 +287,11 @@ func (c *Controller) next(ctx context.Context) bool {
 		return true
 	}
 	klog.FromContext(ctx).V(2).Info("looked at again", "what", todo.kind, "namespace", todo.namespace, "name", todo.name, "err", err)
+	if seconds, ok := apierrors.SuggestsClientDelay(err); ok && apierrors.IsTooManyRequests(err) {
+		c.queue.Forget(todo)
+		c.queue.AddAfter(todo, time.Duration(seconds)*time.Second)
+		return true
+	}
 	c.queue.AddRateLimited(todo)
 	return true
 }

@@ -74,7 +74,7 @@ func (c *Controller) toSay(record *v1alpha1.Record, s *standing) (saying, bool) 
 }
 
 // syncRecords says of the Records of a zone what its standing makes of them: of all where one may be Ready no more, or for another reason, else of those that
-// are not Ready. All of them are tried, also after an error. What massRate does not allow is left to the next second.
+// are not Ready. All of them are tried, also after an error, but no others of a namespace whose budget is used up. What massRate does not allow is left to the next second.
 func (c *Controller) syncRecords(ctx context.Context, zone *v1alpha1.Zone, force inForce) error {
 	s, uid := c.standing(zone, force), string(zone.UID)
 	c.mu.Lock()
@@ -109,12 +109,20 @@ func (c *Controller) syncRecords(ctx context.Context, zone *v1alpha1.Zone, force
 	var group errgroup.Group
 	group.SetLimit(patches)
 	left := false
+	var without busy
 	for _, say := range all {
+		if without.is(say.record.Namespace) {
+			continue // the error of the first has all looked at again
+		}
 		if !say.answers() && !c.mass.Allow() {
 			left = true
 			continue
 		}
-		group.Go(func() error { return c.say(ctx, say) })
+		group.Go(func() error {
+			err := c.say(ctx, say)
+			without.note(say.record.Namespace, err)
+			return err
+		})
 	}
 	err = group.Wait()
 	if left {

@@ -1,0 +1,65 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package class
+
+import (
+	"net/http"
+	"strings"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/rest"
+)
+
+// A status write counts in the budget of its namespace (S9.2), so it may be 429. Client-go
+// would wait in the call and repeat it, up to ten times, and the worker with it: one tenant
+// without budget would hold up all others' status. So the call ends at once, and its zone is
+// looked at again after the time that the server said.
+
+// WithoutWaiting is the configuration for a client of whose status writes 429 is an answer
+// like any other.
+func WithoutWaiting(config *rest.Config) *rest.Config {
+	out := rest.CopyConfig(config)
+	out.Wrap(func(next http.RoundTripper) http.RoundTripper { return answering{next} })
+	return out
+}
+
+type answering struct{ http.RoundTripper }
+
+// RoundTrip takes away the header that client-go waits by. How long to wait stands in the Status, too.
+func (a answering) RoundTrip(r *http.Request) (*http.Response, error) {
+	response, err := a.RoundTripper.RoundTrip(r)
+	if err == nil && response.StatusCode == http.StatusTooManyRequests && r.Method == http.MethodPatch && strings.HasSuffix(r.URL.Path, "/status") {
+		response.Header.Del("Retry-After")
+	}
+	return response, err
+}
+
+// WrappedRoundTripper is what client-go closes idle connections of.
+func (a answering) WrappedRoundTripper() http.RoundTripper { return a.RoundTripper }
+
+// busy are the namespaces whose budget is used up, as far as one look at a zone has met them.
+type busy struct {
+	mu         sync.Mutex
+	namespaces map[string]bool
+}
+
+func (b *busy) is(namespace string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.namespaces[namespace]
+}
+
+// note remembers what a write of an object in the namespace was answered.
+func (b *busy) note(namespace string, err error) {
+	if !apierrors.IsTooManyRequests(err) {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.namespaces == nil {
+		b.namespaces = map[string]bool{}
+	}
+	b.namespaces[namespace] = true
+}

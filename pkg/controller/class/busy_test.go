@@ -1,0 +1,111 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package class
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	clienttesting "k8s.io/client-go/testing"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
+	"kubi.zone/kubizone/pkg/generated/clientset/versioned/fake"
+	"kubi.zone/kubizone/pkg/generated/informers/externalversions"
+	"kubi.zone/kubizone/pkg/zoneview"
+)
+
+// S9.2: 429 is answered at once, with the time to wait, and client-go repeats nothing meanwhile.
+func TestWithoutWaiting_endsAStatusWriteAtOnce_S9_2(t *testing.T) {
+	var calls atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		calls.Add(1)
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Retry-After", "30")
+		w.WriteHeader(http.StatusTooManyRequests)
+		status := apierrors.NewTooManyRequests("the budget is used up", 30).Status()
+		status.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
+		_ = json.NewEncoder(w).Encode(status)
+	}))
+	t.Cleanup(server.Close)
+	client := versioned.NewForConfigOrDie(WithoutWaiting(&rest.Config{Host: server.URL}))
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	_, err := client.KubizoneV1alpha1().Records("team").Patch(ctx, "www", patchType, []byte(`{}`), metav1.PatchOptions{}, "status")
+	if seconds, ok := apierrors.SuggestsClientDelay(err); !apierrors.IsTooManyRequests(err) || !ok || seconds != 30 || calls.Load() != 1 {
+		t.Errorf("after %d calls: %v; to wait %d s", calls.Load(), err, seconds)
+	}
+}
+
+// S9.2: a zone whose namespace has no budget left is looked at again after the time that the server said. Meanwhile the worker
+// looks at others, and the Records of that namespace are not all tried.
+func TestNext_comesBackWhenTheServerSaid_S9_2(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := fake.NewClientset()
+		c, err := New(Config{Identity: "me", Client: client, Informers: externalversions.NewSharedInformerFactory(client, 0), Views: zoneview.NewSet(zoneview.Config{}), Secrets: noSecrets{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.queue.ShutDown()
+		if err := c.classes.GetStore().Add(&v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: "main"}, Spec: v1alpha1.DNSClassSpec{Namespaces: &v1alpha1.NamespaceSelection{Names: []string{"poor", "rich"}}}}); err != nil {
+			t.Fatal(err)
+		}
+		for _, namespace := range []string{"poor", "rich"} {
+			uid := types.UID(namespace)
+			zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "z", UID: uid, ResourceVersion: "1"}}
+			zone.Spec.DNSClassRefs = []v1alpha1.DNSClassReference{{Kind: v1alpha1.KindDNSClass, Name: "main"}}
+			zone.Status.FQDN, zone.Status.Serial, zone.Status.SettledSerial = namespace+".example.", 7, 7
+			if err := c.zones.GetStore().Add(zone); err != nil {
+				t.Fatal(err)
+			}
+			for i := range 100 {
+				record := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprint("r", i), UID: types.UID(fmt.Sprint(namespace, i)), ResourceVersion: "1"}, Spec: v1alpha1.RecordSpec{Type: "A"}}
+				record.Status = v1alpha1.RecordStatus{FQDN: fmt.Sprintf("r%d.%s.example.", i, namespace), Serial: 7, ZoneRef: &v1alpha1.AdoptingZone{Namespace: namespace, Name: "z", UID: uid}}
+				if err := c.records.GetStore().Add(record); err != nil {
+					t.Fatal(err)
+				}
+			}
+			c.states[delivery.Key{UID: string(uid), Class: "main"}] = state(7, delivery.True, delivery.ReasonDelivered)
+		}
+		patches := map[string]int{}
+		client.PrependReactor("patch", "*", func(action clienttesting.Action) (bool, runtime.Object, error) {
+			patches[action.GetNamespace()+" "+action.GetResource().Resource]++
+			if action.GetNamespace() == "poor" {
+				return true, nil, apierrors.NewTooManyRequests("the budget is used up", 30)
+			}
+			return true, nil, nil
+		})
+		began := time.Now()
+		c.queue.Add(task{zoneTask, "poor", "z"})
+		c.queue.Add(task{zoneTask, "rich", "z"})
+		c.next(t.Context())
+		c.next(t.Context())
+		if time.Since(began) > 0 {
+			t.Errorf("the worker waited %s", time.Since(began))
+		}
+		if patches["rich records"] != 100 {
+			t.Errorf("%d Records of the namespace that has budget were written", patches["rich records"])
+		}
+		if n := patches["poor records"]; n == 0 || n > 20 {
+			t.Errorf("%d Records of the namespace without budget were tried", n)
+		}
+		c.next(t.Context()) // blocks until there is something to do
+		if waited := time.Since(began); waited < 30*time.Second || waited > 31*time.Second {
+			t.Errorf("the zone was looked at again after %s", waited)
+		}
+	})
+}
