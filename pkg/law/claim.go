@@ -337,14 +337,35 @@ func (r *reading) othersBelow(z *Zone, holding *Holding, base name.Rel, by claim
 	if held, _ := get[HeldBelow](r, HeldBelowKey(z.UID, base)); held != nil {
 		others = others || slices.ContainsFunc(held.Holders, func(h Holder) bool { return h.Namespace != ns && h.First <= since })
 	}
-	if others || by.cascade {
-		return others, true
-	}
 	at, err := base.In(z.FQDN())
-	if err != nil {
-		return false, true // nothing fits below it
+	if err != nil || others {
+		return others, true // where it is too long nothing fits below it
+	}
+	if others, known = r.zonesBelow(z.UID, z.View, at, ns, since); !known || others || by.cascade {
+		return others, known
 	}
 	return r.holdsElsewhereBelow(holding, z.View, at, ns)
+}
+
+// zonesBelow reports whether the zone with uid encloses one of another namespace than ns
+// below n that came there before the journal count since, or of which it is not noted yet
+// when it came (S2.7). What is below such a zone is that one's to look after. known false:
+// facts are needed.
+func (r *reading) zonesBelow(uid, view string, n name.Name, ns string, since uint64) (others, known bool) {
+	below, known := get[ZonesBelow](r, Key{Kind: KindZonesBelow, View: view, Name: n})
+	if !known || below == nil {
+		return false, known
+	}
+	var last name.Name
+	for _, b := range below.Zones {
+		if b.UID == uid || !last.IsZero() && last.Encloses(b.FQDN) {
+			continue
+		}
+		last = b.FQDN
+		noted := b.Enclosed != nil && b.Enclosed.By == uid
+		others = others || b.Namespace != ns && (!noted || b.Enclosed.N < since)
+	}
+	return others, true
 }
 
 // hostsBelow reports whether a host that the zone or its apex names is among the

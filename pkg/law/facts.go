@@ -165,6 +165,8 @@ type Holding struct {
 	// Lineage are the zones by whose delegations this one came to its name, topmost first
 	// (S3.4). Empty: it was established.
 	Lineage []Link `json:"lineage,omitempty"`
+	// Enclosed is by which zone, delegated or not, nil for none.
+	Enclosed *Enclosed `json:"enclosed,omitempty"`
 	// ExternalCut: the parent has NS records above this zone's name, so it adds none for it (S3.5).
 	ExternalCut bool `json:"externalCut,omitempty"`
 	// Follows is the uid of the zone whose fqdn this one's relative name follows.
@@ -196,6 +198,17 @@ type Holding struct {
 	Waived int64 `json:"waived,omitempty"`
 	// Overdue: the standing works took too long; delivered as it is until they are through.
 	Overdue bool `json:"overdue,omitempty"`
+
+	Unknown *Unknown `json:"-"`
+}
+
+// Enclosed is how a zone came below the one that encloses it.
+type Enclosed struct {
+	// By is the uid of that one.
+	By string `json:"by"`
+	// N is its journal count then: what came there later is younger than the zone (S4.7).
+	// 0: the zone is older than everything there.
+	N uint64 `json:"n,omitempty"`
 
 	Unknown *Unknown `json:"-"`
 }

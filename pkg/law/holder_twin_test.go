@@ -84,6 +84,15 @@ func (w *world) holderTwin(z *law.Zone, r *law.Record, fqdn name.Name) (refused,
 			return true, true // S4.7: taken for the names below, too
 		}
 	}
+	for _, c := range w.zones { // zones below that no zone between encloses
+		at, below := c.zone.FQDN().Rel(z.FQDN())
+		if c.zone.Pending || c.zone.View != z.View || !below || !under(base, at) || c.zone.UID == z.UID || c.zone.Namespace == r.Namespace {
+			continue
+		}
+		if up, _ := c.zone.FQDN().Parent(); w.enclosing(z.View, up).UID == z.UID && w.holding(c.zone).Enclosed.N < since {
+			return true, true // S4.7
+		}
+	}
 	return hostBelow || t.listedBelow(base, r.Namespace), true
 }
 

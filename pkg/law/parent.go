@@ -61,7 +61,7 @@ func decideParent(d *reading, ask ParentAsk) *Plan {
 		}
 	}
 	moved := h.ExternalCut != holding.ExternalCut || (h.Parent == nil) != (holding.Parent == nil) || h.Parent != nil && h.Parent.UID != holding.Parent.UID
-	if !moved && h.Follows == holding.Follows && h.Withdrawn == holding.Withdrawn && slices.EqualFunc(h.Lineage, holding.Lineage, sameLink) {
+	if !moved && h.Follows == holding.Follows && h.Withdrawn == holding.Withdrawn && h.Enclosed == holding.Enclosed && slices.EqualFunc(h.Lineage, holding.Lineage, sameLink) {
 		// The parent stays; only what is said of a zone without one may differ.
 		if h.Parent != nil || h.Withdrawn != nil || ask.Says == x.cond.Message {
 			return plan
@@ -92,12 +92,13 @@ type parentage struct {
 	// withdrawn: a rule by which the zone came went, and the one that encloses it does not delegate it (S3.4).
 	withdrawn *Withdrawal
 	lineage   []Link
+	enclosed  *Enclosed
 	cond      *Condition
 }
 
 // into notes it in the holding of the zone.
 func (x *parentage) into(h *Holding) {
-	h.Parent, h.ExternalCut, h.Withdrawn, h.Lineage = nil, x.cut, x.withdrawn, x.lineage
+	h.Parent, h.ExternalCut, h.Withdrawn, h.Lineage, h.Enclosed = nil, x.cut, x.withdrawn, x.lineage, x.enclosed
 	if x.delegates {
 		h.Parent = &x.parent.Ref
 	}
@@ -127,7 +128,10 @@ func (r *reading) parentOf(view string, fqdn name.Name, ns string, has *Holding,
 		r.stale()
 		return nil, false
 	}
-	x := &parentage{parent: p, delegates: p.DelegatesZone(fqdn, ns), lineage: above.LineageBelow(p.FQDN())}
+	x := &parentage{parent: p, delegates: p.DelegatesZone(fqdn, ns), lineage: above.LineageBelow(p.FQDN()), enclosed: has.Enclosed}
+	if x.enclosed == nil || x.enclosed.By != p.UID {
+		x.enclosed = &Enclosed{By: p.UID, N: p.N}
+	}
 	owner, _ := fqdn.Rel(p.FQDN())
 	var ks []Key
 	for up, ok := owner.Parent(); ok; up, ok = up.Parent() {

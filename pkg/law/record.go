@@ -354,6 +354,9 @@ func (d *recordDecision) change(plan *Plan, z *Zone, holding *Holding, p *place,
 	}
 	if come != nil && ask.Namespace != z.Namespace && speaksBelow(come.Owner, come.Type) && !d.stands(z, come) {
 		asked = append(asked, HeldBelowKey(z.UID, Base(come.Owner)))
+		if n, err := Base(come.Owner).In(z.FQDN()); err == nil {
+			asked = append(asked, Key{Kind: KindZonesBelow, View: z.View, Name: n})
+		}
 	}
 	asked = append(asked, CountKey(z.UID, ask.Namespace))
 	if !d.all(asked) {
@@ -445,6 +448,11 @@ func (d *recordDecision) change(plan *Plan, z *Zone, holding *Holding, p *place,
 			var known bool
 			if late, known = d.holdsElsewhereBelow(holding, z.View, at, ask.Namespace); !known {
 				return nil, nil
+			}
+			if !late {
+				if late, known = d.zonesBelow(z.UID, z.View, at, ask.Namespace, 0); !known {
+					return nil, nil
+				}
 			}
 		}
 		holders[Base(come.Owner)].join(ask.Namespace, member.N, late)

@@ -92,6 +92,8 @@ func (d *zoneDecision) resettle(plan *Plan, change *ZoneChange, s *seat, holding
 	scans = append(scans,
 		Scan{Kind: ScanWaiting, View: s.view, Name: s.fqdn},
 		Scan{Kind: ScanZones, View: s.view, Name: s.fqdn})
+	scans = append(scans, d.unspoken(s.view, s.fqdn, s.parentHolding)...)
+	scans = append(scans, d.unspoken(before.View, old, above)...)
 	scans = append(scans, vacated(before.View, old, above)...)
 	d.owe(plan, change, reason, s, losing, losingFQDN, append(scans, d.awaited(before.View, old)...))
 	d.inherit(plan, change, s, last)
@@ -141,6 +143,7 @@ func (d *zoneDecision) vacate(plan *Plan, holding *Holding, reason string) (*Pla
 	}
 	plan.Work.Scans = append(plan.Work.Scans, vacated(z.View, z.FQDN(), gaining)...)
 	plan.Work.Scans = append(plan.Work.Scans, d.awaited(z.View, z.FQDN())...)
+	plan.Work.Scans = append(plan.Work.Scans, d.unspoken(z.View, z.FQDN(), gaining)...)
 	recount(plan, z.View, at, gaining)
 	if gaining != nil && gaining.standing(by) >= maxRemovals {
 		return nil, &Refusal{Kind: Later, Message: fmt.Sprintf("the records of %d zones that were removed before from namespace %q still go to zone %s; remove this one when they are through", maxRemovals, by, at)}
@@ -180,11 +183,39 @@ func (d *zoneDecision) awaited(view string, fqdn name.Name) (scans []Scan) {
 			return scans
 		}
 		rel, _ := fqdn.Rel(at)
-		if slices.ContainsFunc(h.Awaited, func(a name.Rel) bool { return encloses(a, rel) }) {
+		if slices.ContainsFunc(h.Awaited, func(a name.Rel) bool { return encloses(a, rel) || a != Base(a) && encloses(Base(a), rel) }) {
 			scans = append(scans, pendingBelow(h.Ref, view, at))
 		}
 		n = at
 	}
+}
+
+// unspoken are the scans for what waits in the zone that encloses fqdn since it would be
+// taken for a zone below: at fqdn one came, or went, and those below it are another's to
+// look after now (S4.7). The marks stay: they are that zone's keys (I1).
+func (d *zoneDecision) unspoken(view string, fqdn name.Name, enclosing *Holding) (scans []Scan) {
+	if enclosing == nil {
+		return nil
+	}
+	at, above, known := d.above(view, fqdn)
+	if !known || above == nil || above.UID != enclosing.UID {
+		return nil
+	}
+	rel, _ := fqdn.Rel(at)
+	var ks []Key
+	for up, ok := rel.Parent(); ok; up, ok = up.Parent() {
+		ks = append(ks, OwnerKey(above.UID, up))
+	}
+	if !d.all(ks) {
+		return nil
+	}
+	for _, k := range ks {
+		if o, _ := get[Owner](&d.reading, k); o != nil && o.WaitedBelow {
+			n, _ := k.Owner.In(at) // shorter than fqdn
+			scans = append(scans, Scan{Kind: ScanWaiting, View: view, Name: n})
+		}
+	}
+	return scans
 }
 
 // vacated are the scans for what a zone kept out under a name it leaves: what

@@ -253,6 +253,9 @@ func (w *world) checkLineage(o object, z *law.Zone, h *law.Holding, standing map
 	if (h.Parent != nil || enclosing == nil) && fingerprint(want) != fingerprint(h.Lineage) {
 		report("S3.4: zone %s came by %s, and says by %s", o, fingerprint(want), fingerprint(h.Lineage))
 	}
+	if (h.Enclosed == nil) != (enclosing == nil) || h.Enclosed != nil && (h.Enclosed.By != enclosing.UID || h.Enclosed.N > standing[enclosing.UID].N) {
+		report("S4.7: zone %s says that it is enclosed by %s", o, fingerprint(h.Enclosed))
+	}
 	went := false
 	for i, l := range h.Lineage {
 		if i > 0 && l.Labels <= h.Lineage[i-1].Labels || l.Labels >= z.FQDN().NumLabels() {

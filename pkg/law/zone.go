@@ -476,6 +476,7 @@ func (d *zoneDecision) found(plan *Plan, s *seat) (*Plan, *Refusal) {
 		recount(plan, s.view, losingFQDN, s.parentHolding)
 	}
 	scans = append(scans, Scan{Kind: ScanWaiting, View: s.view, Name: s.fqdn}, Scan{Kind: ScanZones, View: s.view, Name: s.fqdn})
+	scans = append(scans, d.unspoken(s.view, s.fqdn, s.parentHolding)...)
 	d.owe(plan, change, fmt.Sprintf("zone %s was made", s.fqdn), s, losing, losingFQDN, scans)
 	d.inherit(plan, change, s, last)
 	if r := d.advanceHeader(change, z, nil); r != nil {
@@ -499,11 +500,12 @@ func (d *zoneDecision) zone(s *seat) *Zone {
 
 // delegated writes the parent into the holding and says the Delegated condition (S6.7).
 func (d *zoneDecision) delegated(h *Holding, s *seat, cut bool) *Condition {
-	h.Withdrawn, h.Lineage = nil, nil
+	h.Withdrawn, h.Lineage, h.Enclosed = nil, nil, nil
 	if s.parent == nil {
 		h.Parent, h.ExternalCut = nil, false
 		return &Condition{Status: "True", Reason: ReasonStandalone, Message: "no zone encloses it"}
 	}
+	h.Enclosed = &Enclosed{By: s.parent.UID, N: s.parent.N}
 	h.Parent, h.ExternalCut, h.Lineage = &s.parent.Ref, cut, s.parentHolding.LineageBelow(s.parent.FQDN())
 	if cut {
 		return &Condition{Status: "False", Reason: ReasonExternalCut, Message: fmt.Sprintf("zone %s delegates a name above it away by NS records, so it adds none for this zone", s.parent.FQDN())}

@@ -69,7 +69,7 @@ var migrations = []migration{
 	{Number: releasesRefused, Name: "records that an earlier version took in and that are refused now leave their zones", Run: releaseRefused},
 	{Number: countsWithdrawn, Name: "zones whose delegation was withdrawn by an earlier version end too", Run: countWithdrawn},
 	{Number: notesApexHosts, Name: "hosts that the apex names by MX, SVCB and HTTPS are the zone's", Run: noteApexHosts},
-	{Number: fillsLineage, Name: "zones note by which delegations they came to their names", Run: fillLineage},
+	{Number: fillsLineage, Name: "zones note by which delegations they came to their names, and which zone encloses them", Run: fillLineage},
 }
 
 // namesLeastReader is the first format in which config has a leastReader.

@@ -13,12 +13,13 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 )
 
-// fillsLineage is the migration that notes how zones came to their names.
+// fillsLineage is the migration that notes how zones came to their names, and below which others they are.
 const fillsLineage = 9
 
 // fillLineage notes in each zone the zones by whose delegations it came to its name
-// (S3.4), as far as its parent, or the zone whose rule for it went, is known. Of a zone that
-// nothing delegated when an earlier version let go of the one above it, nothing is known.
+// (S3.4), as far as its parent, or the zone whose rule for it went, is known; of a zone that
+// nothing delegated when an earlier version let go of the one above it, nothing is. And it
+// notes which zone encloses it: what stands below another is older than what that has (S4.7).
 func fillLineage(ctx context.Context, m *migrating) error {
 	// What stands or went, by uid: where, whose, and what delegated it.
 	type place struct {
@@ -28,6 +29,7 @@ func fillLineage(ctx context.Context, m *migrating) error {
 		lineage   []law.Link
 	}
 	places := map[string]*place{}
+	standing := map[law.Key]string{}
 	floor := m.layout.Key(law.Key{Kind: law.KindFloor})
 	if err := m.each(ctx, m.layout.room("serials"), func(kv *mvccpb.KeyValue) error {
 		var last struct {
@@ -59,7 +61,7 @@ func fillLineage(ctx context.Context, m *migrating) error {
 		case h.Withdrawn != nil:
 			p.by = h.Withdrawn.By
 		}
-		places[h.UID] = p
+		places[h.UID], standing[k] = p, h.UID
 		return nil
 	}); err != nil {
 		return err
@@ -80,10 +82,17 @@ func fillLineage(ctx context.Context, m *migrating) error {
 			return nil, err
 		}
 		h := v.(*law.Holding)
-		if p := places[h.UID]; p == nil || len(h.Lineage) > 0 || len(lineage(p)) == 0 {
+		p := places[h.UID]
+		if p == nil || h.Enclosed != nil {
 			return value, nil
-		} else {
-			h.Lineage = p.lineage
+		}
+		for up, ok := p.Name.Parent(); ok && h.Enclosed == nil; up, ok = up.Parent() {
+			if uid := standing[law.HoldingKey(p.View, up)]; uid != "" {
+				h.Enclosed = &law.Enclosed{By: uid}
+			}
+		}
+		if h.Lineage = lineage(p); h.Enclosed == nil {
+			return value, nil // none encloses it, so none delegated it
 		}
 		return encode(h), nil
 	})

@@ -6,6 +6,8 @@ package ledger_test
 import (
 	"encoding/json"
 	"errors"
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -18,8 +20,8 @@ import (
 
 // Migration 9: zones of stores of before learn by which delegations they came to their names (S3.4), also where the rule for one
 // went, or the one above is gone and no cascade has said so; wherever the first server ends. So what is prepared after it ends
-// with the rule.
-func TestMigration9_fillsLineage_S3_4(t *testing.T) {
+// with the rule, and the zones are older than what the names above have (S4.7).
+func TestMigration9_fillsLineageAndWhatEncloses_S3_4_S4_7(t *testing.T) {
 	t.Parallel()
 	for n := range 3 {
 		st := store.New(t)
@@ -38,8 +40,14 @@ func TestMigration9_fillsLineage_S3_4(t *testing.T) {
 		st.Settle()
 		stop()
 		// It went, and no cascade has come by.
+		mid := string(s.Zone("team-a", "mid").UID)
 		remove(s, "mid")
 		want := names(t, st)
+		since := regexp.MustCompile(`("enclosed":\{"by":"[^"]*"),"n":\d+`)
+		for key, value := range want { // what stands is older than everything, and below what stands
+			value = strings.ReplaceAll(value, `"enclosed":{"by":"`+mid, `"enclosed":{"by":"`+string(s.Zone("team-a", "low").UID))
+			want[key] = since.ReplaceAllString(value, "$1")
+		}
 		withoutLineage(t, st)
 		st.Old(8)
 
@@ -101,8 +109,9 @@ func withoutLineage(t *testing.T, st *store.Store) {
 		for i, l := range h.Lineage[:max(0, len(h.Lineage)-1)] {
 			had[h.Lineage[i+1].U] = l.U
 		}
-		if len(h.Lineage) > 0 {
+		if len(h.Lineage) > 0 || all["enclosed"] != nil {
 			delete(all, "lineage")
+			delete(all, "enclosed")
 			put(key, all)
 			taken++
 		}

@@ -461,6 +461,14 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 			})
 			return s.Ledger.Layout().Zone("team-d", "dev")
 		}},
+		{"a child that came later than its parent is", "S4.7", func(v *vandal) string {
+			return edit(v, v.room("names"), func(_ string, h *law.Holding) bool {
+				if h.Name == "dev" {
+					h.Enclosed.N = 1 << 40
+				}
+				return h.Name == "dev"
+			})
+		}},
 		{"a lineage that is no zone's above", "S3.4", func(v *vandal) string {
 			return edit(v, v.room("names"), func(_ string, h *law.Holding) bool {
 				h.Lineage = append(h.Lineage, law.Link{UID: "x", Labels: 9})

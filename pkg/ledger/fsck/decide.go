@@ -197,12 +197,12 @@ func (c *check) checkParent(z *zone) {
 		if d := out.Plan.Zone.Delegated; d != nil {
 			want += ", " + d.Reason
 		}
-		want += ", lineage " + encoded(out.Plan.Zone.Holding.Lineage)
+		want += ", lineage " + encoded(out.Plan.Zone.Holding.Lineage) + ", enclosed " + encoded(out.Plan.Zone.Holding.Enclosed)
 	}
 	excused := c.scanned(func(s *law.Scan) bool {
 		return s.Kind == law.ScanZones && s.View == z.View && s.Name.Encloses(z.FQDN())
 	})
-	c.differs(excused, z.key, rule, "parent "+refText(z.holding.Parent)+", lineage "+encoded(z.holding.Lineage), "%s", want)
+	c.differs(excused, z.key, rule, "parent "+refText(z.holding.Parent)+", lineage "+encoded(z.holding.Lineage)+", enclosed "+encoded(z.holding.Enclosed), "%s", want)
 }
 
 // covered: a standing work decides this record anew.

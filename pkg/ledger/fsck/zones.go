@@ -140,6 +140,9 @@ func (c *check) checkHolding(z *zone) {
 	if (h.Withdrawn != nil) != (z.status.EndsAt != nil) {
 		c.damage(z.key, "S3.4", fmt.Sprintf("endsAt %v", z.status.EndsAt), "one where a rule was withdrawn, and only there")
 	}
+	if e := h.Enclosed; e != nil && c.zones[e.By] != nil && e.N > c.zones[e.By].N {
+		c.damage(key, "S4.7", fmt.Sprintf("enclosed since %d", e.N), "no journal count that zone %s has not reached", e.By)
+	}
 	above := 0
 	for i, l := range h.Lineage {
 		if i > 0 && l.Labels < above || l.Labels >= z.FQDN().NumLabels() {
