@@ -171,6 +171,18 @@ func testClass(t *testing.T, api typed.KubizoneV1alpha1Interface) {
 			t.Errorf("all errors at once: no %s in %v", want, err)
 		}
 	}
+	protect := func(on string) {
+		t.Helper()
+		if _, err := classes.Patch(ctx, "made", types.MergePatchType, []byte(`{"spec":{"deletionProtection":`+on+`}}`), metav1.PatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	protect("true")
+	err = classes.DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{FieldSelector: "metadata.name=made"})
+	if alone := classes.Delete(ctx, "made", metav1.DeleteOptions{}); !apierrors.IsForbidden(alone) || !apierrors.IsForbidden(err) || !strings.Contains(alone.Error(), `"deletionProtection":false`) {
+		t.Errorf("a protected class is deleted: %v, %v", alone, err)
+	}
+	protect("false")
 	if err := classes.Delete(ctx, "made", metav1.DeleteOptions{}); err != nil {
 		t.Error(err)
 	}

@@ -38,6 +38,8 @@ var _ Zones = (*zoneview.Set)(nil)
 type Target struct {
 	Addr netip.AddrPort
 	Key  string // signs the NOTIFY; a name in Keys, empty: unsigned
+	// NoCatalog: it follows none, and is not told of it.
+	NoCatalog bool
 }
 
 // Config says what a primary serves, where and to whom. Zones and Listen are required;

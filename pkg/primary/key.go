@@ -4,9 +4,12 @@
 package primary
 
 import (
+	"crypto/sha256"
+	"crypto/sha512"
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"io/fs"
 	"os"
@@ -20,8 +23,22 @@ type Algorithm string
 
 const (
 	HMACSHA256 Algorithm = "hmac-sha256."
+	HMACSHA384 Algorithm = "hmac-sha384."
 	HMACSHA512 Algorithm = "hmac-sha512."
 )
+
+// hash of the algorithm, nil for one that is not served.
+func (a Algorithm) hash() func() hash.Hash {
+	switch a {
+	case HMACSHA256:
+		return sha256.New
+	case HMACSHA384:
+		return sha512.New384
+	case HMACSHA512:
+		return sha512.New
+	}
+	return nil
+}
 
 // Key is a TSIG key. Its secret is never printed.
 type Key struct {
@@ -39,8 +56,8 @@ func NewKey(keyName string, algorithm Algorithm, secret []byte) (Key, error) {
 	if _, ok := mdns.IsDomainName(keyName); !ok || keyName == "" || keyName == "." {
 		return Key{}, fmt.Errorf("key %q: the name is no domain name; write one like \"transfer.example.org.\"", keyName)
 	}
-	if algorithm != HMACSHA256 && algorithm != HMACSHA512 {
-		return Key{}, fmt.Errorf("key %q: algorithm %q is not served; use hmac-sha256 or hmac-sha512", keyName, strings.TrimSuffix(string(algorithm), "."))
+	if algorithm.hash() == nil {
+		return Key{}, fmt.Errorf("key %q: algorithm %q is not served; use hmac-sha256, hmac-sha384 or hmac-sha512", keyName, strings.TrimSuffix(string(algorithm), "."))
 	}
 	if len(secret) < minSecret {
 		return Key{}, fmt.Errorf("key %q: the secret has %d octets, at least %d are needed; make one with tsig-keygen", keyName, len(secret), minSecret)

@@ -36,7 +36,7 @@ func TestParseKeys_refusesAndSaysWhereAndWhy(t *testing.T) {
 		secret32:          "line 1: only key statements",
 		"\nkey { };":      "line 2: the key's name expected",
 		"key k algorithm": "\"{\" expected after the key's name",
-		"key k { algorithm hmac-md5; secret \"" + secret32 + "\"; };":                           "\"hmac-md5\" is not served; use hmac-sha256 or hmac-sha512",
+		"key k { algorithm hmac-md5; secret \"" + secret32 + "\"; };":                           "\"hmac-md5\" is not served; use hmac-sha256, hmac-sha384 or hmac-sha512",
 		"key k { algorithm hmac-sha1; secret \"" + secret32 + "\"; };":                          "is not served",
 		"key k { algorithm hmac-sha256; };":                                                     "has no secret",
 		"key k { secret \"" + secret32 + "\"; };":                                               "has no algorithm",

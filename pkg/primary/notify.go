@@ -230,6 +230,8 @@ func (n *notifier) announce(ctx context.Context, at spot) {
 	targets := at.class.targets()
 	if !served {
 		targets = nil
+	} else if at.class.isCatalog(at.fqdn) {
+		targets = slices.DeleteFunc(slices.Clone(targets), func(target Target) bool { return target.NoCatalog })
 	}
 	n.forget(at, targets)
 	if len(targets) == 0 {

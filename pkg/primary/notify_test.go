@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -358,5 +359,29 @@ func TestNotify_aCatalogDoesNotWaitForItsMembers(t *testing.T) {
 	case <-catalog:
 	case <-time.After(30 * time.Second):
 		t.Error("the catalog's NOTIFY waits behind those of its members")
+	}
+}
+
+// A secondary that ignores the catalog is told of the zones of the class, and not of the catalog.
+func TestNotify_notOfACatalogThatIsIgnored(t *testing.T) {
+	set := served(snapshot(t, "u", "", "example.org.", 7))
+	answers := func(_ int, m *mdns.Msg) *mdns.Msg { return new(mdns.Msg).SetReply(m) }
+	follows, ignores := newSecondary(t, answers), newSecondary(t, answers)
+	p := start(t, Config{Zones: set, NotifyInterval: time.Millisecond})
+	members := []Member{{UID: "u", Zone: name.MustParse("example.org.")}}
+	class, err := p.AddClass(ClassConfig{
+		Name: "red", Catalog: name.MustParse("catalog.example."), Allow: Rules(local, nil), Notify: []Target{{Addr: ignores.at(), NoCatalog: true}, {Addr: follows.at()}},
+	}, Membership{Members: members, Serial: 101})
+	if err != nil {
+		t.Fatal(err)
+	}
+	follows.wait(t, 2)
+	class.Set(Membership{Members: append(members, Member{UID: "other", Zone: name.MustParse("example.net.")}), Serial: 102})
+	follows.wait(t, 3)
+	set.Put(snapshot(t, "u", "", "example.org.", 8), true)
+	follows.wait(t, 4)
+	ignores.wait(t, 2)
+	if got := ignores.serials(); !slices.Equal(got, []uint32{7, 8}) {
+		t.Errorf("told of the serials %d; the zone had 7 and 8", got)
 	}
 }

@@ -57,15 +57,13 @@ func wireName(text string) ([]byte, error) {
 	return buf[:n:n], err
 }
 
-func (k *signingKey) mac() hash.Hash {
-	if k.Algorithm == HMACSHA512 {
-		return hmac.New(sha512.New, k.secret)
-	}
-	return hmac.New(sha256.New, k.secret)
-}
+func (k *signingKey) mac() hash.Hash { return hmac.New(k.Algorithm.hash(), k.secret) }
 
 func (k *signingKey) macLen() int {
-	if k.Algorithm == HMACSHA512 {
+	switch k.Algorithm {
+	case HMACSHA384:
+		return sha512.Size384
+	case HMACSHA512:
 		return sha512.Size
 	}
 	return sha256.Size

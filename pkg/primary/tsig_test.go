@@ -27,7 +27,7 @@ func signed(t testing.TB, m *mdns.Msg, k Key, at time.Time) (wire []byte, mac st
 
 // RFC 8945 §5.3: a signed request has a signed answer, under either algorithm.
 func TestTSIG_signedAnswerVerifiesElsewhere(t *testing.T) {
-	for _, algorithm := range []Algorithm{HMACSHA256, HMACSHA512} {
+	for _, algorithm := range []Algorithm{HMACSHA256, HMACSHA384, HMACSHA512} {
 		k := testKey(t, "Transfer.Example.", algorithm)
 		r := newResponder(t, served(snapshot(t, "u", "", "example.org.", 7)), Rules(local, []Key{k}), k)
 		wire, mac := signed(t, query("example.org.", mdns.TypeSOA), k, time.Now())

@@ -106,6 +106,7 @@ func TestProviders_needTheirSecrets(t *testing.T) {
 	}{
 		"update":               {"rfc2136", update, map[string]string{"name": "update.example", "secret": key + "\n"}, ""},
 		"update, sha512":       {"rfc2136", update, map[string]string{"name": "update.example.", "secret": key, "algorithm": "HMAC-SHA512"}, ""},
+		"update, sha384":       {"rfc2136", update, map[string]string{"name": "update.example.", "secret": key, "algorithm": "hmac-sha384"}, ""},
 		"update, no name":      {"rfc2136", update, map[string]string{"secret": key}, delivery.ReasonSecretNotFound},
 		"update, md5":          {"rfc2136", update, map[string]string{"name": "u", "secret": key, "algorithm": "hmac-md5"}, delivery.ReasonInvalidConfiguration},
 		"update, no base64":    {"rfc2136", update, map[string]string{"name": "u", "secret": "canary !"}, delivery.ReasonInvalidConfiguration},

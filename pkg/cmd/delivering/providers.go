@@ -124,9 +124,25 @@ func newRFC2136(of *v1alpha1.DNSClass, secret class.GetSecret) (delivery.Provide
 }
 
 func newWebhook(of *v1alpha1.DNSClass, secret class.GetSecret) (delivery.Provider, string, error) {
+	target := "webhook " + of.Spec.Webhook.Server
+	if of.Spec.Webhook.ApexNS == v1alpha1.ApexNSSkip {
+		target += " without the apex NS" // A class that sends them again delivers its zones anew.
+	}
+	config, err := WebhookConfig(of, secret)
+	if err != nil {
+		return nil, target, err
+	}
+	provider, err := webhook.New(config)
+	if err != nil {
+		return nil, target, err
+	}
+	return provider, target, nil
+}
+
+// WebhookConfig is what a class with a webhook says. Errors are *delivery.Error; those of secret are returned as they are.
+func WebhookConfig(of *v1alpha1.DNSClass, secret class.GetSecret) (webhook.Config, error) {
 	block := of.Spec.Webhook
-	target := "webhook " + block.Server
-	config := webhook.Config{Server: block.Server, AllowLocalAddresses: of.Spec.AllowLocalAddresses}
+	config := webhook.Config{Server: block.Server, AllowLocalAddresses: of.Spec.AllowLocalAddresses, SkipApexNS: block.ApexNS == v1alpha1.ApexNSSkip}
 	if block.TimeoutSeconds != nil {
 		config.Timeout = time.Duration(*block.TimeoutSeconds) * time.Second
 	}
@@ -135,7 +151,7 @@ func newWebhook(of *v1alpha1.DNSClass, secret class.GetSecret) (delivery.Provide
 		if auth.SecretRef != nil {
 			var err error
 			if shared, err = value(secret, v1alpha1.SecretReference{Name: auth.SecretRef.Name, Namespace: auth.SecretRef.Namespace}, auth.SecretRef.Key); err != nil {
-				return nil, target, err
+				return webhook.Config{}, err
 			}
 		}
 		config.HMAC = &webhook.HMAC{Algorithm: protocol.Algorithm(auth.Algorithm), Secret: func(context.Context) ([]byte, error) { return shared, nil }}
@@ -143,7 +159,7 @@ func newWebhook(of *v1alpha1.DNSClass, secret class.GetSecret) (delivery.Provide
 	if ref := block.BearerTokenFrom; ref != nil {
 		token, err := value(secret, v1alpha1.SecretReference{Name: ref.Name, Namespace: ref.Namespace}, ref.Key)
 		if err != nil {
-			return nil, target, err
+			return webhook.Config{}, err
 		}
 		config.BearerToken = func(context.Context) (string, error) { return strings.TrimSpace(string(token)), nil }
 	}
@@ -152,16 +168,12 @@ func newWebhook(of *v1alpha1.DNSClass, secret class.GetSecret) (delivery.Provide
 		if ref := block.TLS.ClientSecretRef; ref != nil {
 			certificate, err := clientCertificate(*ref, secret)
 			if err != nil {
-				return nil, target, err
+				return webhook.Config{}, err
 			}
 			config.ClientCertificate = func(context.Context) (*tls.Certificate, error) { return certificate, nil }
 		}
 	}
-	provider, err := webhook.New(config)
-	if err != nil {
-		return nil, target, err
-	}
-	return provider, target, nil
+	return config, nil
 }
 
 // value is one value of a Secret; a missing or empty one is none (nothing goes out unsigned).

@@ -310,27 +310,22 @@ func (c *Controller) check(ctx context.Context, of *v1alpha1.DNSClass) {
 		if errors.Is(err, delivery.ErrNotProven) && c.delivers(of) {
 			err = nil
 		}
-		if c.found(known, began, err) {
-			c.loop.Retry(of.Name) // It works again: what failed need not wait for its time.
-		}
+		c.found(known, began, err)
 		c.queue.Add(task{kind: healthTask, name: of.Name})
 	})
 }
 
 // found takes down what a class was found to be by a check that began then, unless a delivery has shown since that it works.
-// It reports whether the class failed before and is healthy now.
-func (c *Controller) found(known *knownClass, began time.Time, err error) (recovered bool) {
+func (c *Controller) found(known *knownClass, began time.Time, err error) {
 	if known == nil {
-		return false
+		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !known.proven.Before(began) {
 		err = nil
 	}
-	recovered = err == nil && known.asked && known.health != nil && !errors.Is(known.health, delivery.ErrNotProven)
 	known.asked, known.health = true, err
-	return recovered
 }
 
 // delivers: a zone stands confirmed by servers of the class.

@@ -223,11 +223,11 @@ func TestReadPeers(t *testing.T) {
 	}
 	peers, err := ReadPeers(of(v1alpha1.TransferProvider{
 		CatalogZone: "catalog.example.", TSIGSecretRef: ref("common"), AlsoNotify: []string{"192.0.2.9", "192.0.2.1"},
-		Secondaries: []v1alpha1.Secondary{{Address: "192.0.2.1"}, {Address: "[2001:db8::1]:5353", TSIGSecretRef: ref("own")}, {Address: "127.0.0.1"}},
+		Secondaries: []v1alpha1.Secondary{{Address: "192.0.2.1"}, {Address: "[2001:db8::1]:5353", TSIGSecretRef: ref("own"), Catalog: v1alpha1.CatalogIgnore}, {Address: "127.0.0.1"}},
 	}), get)
 	do(t, err)
 	told := fmt.Sprint(peers.Class.Notify)
-	if peers.Catalog.String() != "catalog.example." || peers.Class.Name != "red" || told != "[{192.0.2.1:53 common.example.} {[2001:db8::1]:5353 own.example.} {192.0.2.9:53 common.example.}]" {
+	if peers.Catalog.String() != "catalog.example." || peers.Class.Name != "red" || told != "[{192.0.2.1:53 common.example. false} {[2001:db8::1]:5353 own.example. true} {192.0.2.9:53 common.example. false}]" {
 		t.Errorf("catalog %s, told %s", peers.Catalog, told)
 	}
 	if fmt.Sprint(peers.Class.Allow) != "[{[] common.example.} {[] own.example.}]" || len(peers.Class.Keys) != 2 {

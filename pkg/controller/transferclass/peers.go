@@ -75,8 +75,8 @@ func ReadPeers(of *v1alpha1.DNSClass, secret class.GetSecret) (Peers, error) {
 		return Peers{}, err
 	}
 	reachable := func(at netip.AddrPort) bool { return of.Spec.AllowLocalAddresses || dial.Check(at.Addr()) == nil }
-	tell := func(at netip.AddrPort, key *primary.Key) {
-		target := primary.Target{Addr: at}
+	tell := func(at netip.AddrPort, key *primary.Key, catalog v1alpha1.CatalogUse) {
+		target := primary.Target{Addr: at, NoCatalog: catalog == v1alpha1.CatalogIgnore}
 		if key != nil {
 			target.Key = key.Name
 		}
@@ -97,8 +97,8 @@ func ReadPeers(of *v1alpha1.DNSClass, secret class.GetSecret) (Peers, error) {
 		if key == nil {
 			key = common
 		}
-		tell(at, key)
-		one := transfer.Secondary{Name: s.Address, Addr: at}
+		tell(at, key, s.Catalog)
+		one := transfer.Secondary{Name: s.Address, Addr: at, NoCatalog: s.Catalog == v1alpha1.CatalogIgnore}
 		switch {
 		case key != nil:
 			one.Key = &wire.Key{Name: key.Name, Algorithm: string(key.Algorithm), MAC: key.MAC}
@@ -112,7 +112,7 @@ func ReadPeers(of *v1alpha1.DNSClass, secret class.GetSecret) (Peers, error) {
 		if err != nil {
 			return Peers{}, invalid("transfer.alsoNotify[%d]: %v", i, err)
 		}
-		tell(at, common)
+		tell(at, common, v1alpha1.CatalogFollow)
 	}
 	return peers, nil
 }

@@ -27,7 +27,7 @@ type Config struct {
 	Server string
 	// TransferServer hands the zone out to be compared, in the same form; empty: Server.
 	TransferServer string
-	// Key signs: hmac-sha256 or hmac-sha512.
+	// Key signs: hmac-sha256, hmac-sha384 or hmac-sha512.
 	Key transfer.Key
 	// Replace: RRsets of others in the place of the zone's are replaced. Otherwise they stay, and are a Conflict.
 	Replace bool
@@ -58,9 +58,9 @@ func New(config Config) (*Provider, error) {
 		return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "rfc2136.server: required; write the server that takes the updates, like 192.0.2.53 or ns.example.org:5353")
 	}
 	switch config.Key.Algorithm {
-	case mdns.HmacSHA256, mdns.HmacSHA512:
+	case mdns.HmacSHA256, mdns.HmacSHA384, mdns.HmacSHA512:
 	default:
-		return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "TSIG key %s: algorithm %q is not used for updates; make one with hmac-sha256 or hmac-sha512", config.Key.Name, strings.TrimSuffix(config.Key.Algorithm, "."))
+		return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "TSIG key %s: algorithm %q is not used for updates; make one with hmac-sha256, hmac-sha384 or hmac-sha512", config.Key.Name, strings.TrimSuffix(config.Key.Algorithm, "."))
 	}
 	if config.TransferServer == "" {
 		config.TransferServer = config.Server

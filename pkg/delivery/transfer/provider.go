@@ -39,6 +39,8 @@ type Secondary struct {
 	Addr netip.AddrPort
 	// Key signs what it is asked and has to sign what it answers; nil: neither.
 	Key *transfer.Key
+	// NoCatalog: it does not follow the class's catalog.
+	NoCatalog bool
 }
 
 // Config of a Provider.
@@ -143,18 +145,18 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 	return drift, ctx.Err()
 }
 
-// Health asks each secondary for the SOA of the catalog, or of the root where the class has none. One that does not serve
+// Health asks each secondary for the SOA of the catalog that it follows, or of the root. One that does not serve
 // that is there, and whether it takes zones shows with the first one.
 func (p *Provider) Health(ctx context.Context) error {
 	if len(p.config.Secondaries) == 0 {
 		return fmt.Errorf("the class names no secondary that could be asked; who has its key may follow it: %w", delivery.ErrNotProven)
 	}
-	zone := p.config.Catalog
-	if zone.IsZero() {
-		zone = name.Root
-	}
 	errs := make([]error, len(p.config.Secondaries))
 	p.each(func(i int, s Secondary) {
+		zone := p.config.Catalog
+		if zone.IsZero() || s.NoCatalog {
+			zone = name.Root
+		}
 		switch at := p.probe(ctx, s, zone, patience); {
 		case at.err == nil:
 		case at.err.Reason != delivery.ReasonZoneNotFound:

@@ -184,7 +184,7 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 	p.mu.Unlock()
 	asked := 0
 	for set := range plan.All {
-		if begun && set.Key().Compare(behind) <= 0 {
+		if begun && set.Key().Compare(behind) <= 0 || p.skips(plan.Zone, set.Key()) {
 			continue
 		}
 		if asked++; p.config.VerifyAtMost > 0 && asked > p.config.VerifyAtMost {
@@ -321,6 +321,11 @@ func nameServers(plan delivery.Plan) map[delivery.RRsetKey]bool {
 		}
 	}
 	return keys
+}
+
+// skips: the RRset is the provider's business.
+func (p *Provider) skips(zone name.Name, key delivery.RRsetKey) bool {
+	return p.config.SkipApexNS && apexNS(zone, key)
 }
 
 // apexNS: the RRset without which a zone is none.

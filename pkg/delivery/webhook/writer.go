@@ -69,6 +69,9 @@ func (w *writer) fail(key delivery.RRsetKey, err *delivery.Error) {
 
 func (w *writer) put(ctx context.Context, set delivery.RRset, fresh bool) error {
 	key := set.Key()
+	if w.provider.skips(w.plan.Zone, key) {
+		return nil
+	}
 	whole := w.set(key)
 	whole.TTL, whole.Data = set.TTL, set.Data
 	record, err := protocol.Encode(whole)
@@ -145,7 +148,7 @@ func excerpt(values []string) string {
 
 func (w *writer) remove(ctx context.Context, key delivery.RRsetKey) error {
 	record, err := protocol.Encode(w.set(key))
-	if err != nil {
+	if err != nil || w.provider.skips(w.plan.Zone, key) {
 		return nil // It never went out.
 	}
 	path, err := protocol.RecordPath(w.plan.Zone, key.Name, key.Type)

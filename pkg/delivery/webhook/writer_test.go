@@ -224,6 +224,56 @@ func TestProvider_writesLastWhatFailedLast(t *testing.T) {
 	}
 }
 
+// A server that takes A and CNAME alone has a zone with name servers, given that the class skips the NS at its apex: they are
+// not sent, not removed and not compared, and NS elsewhere are.
+func TestProvider_skipsTheApexNS(t *testing.T) {
+	simple := choosy("", func(string) (int, string) { return 200, done })
+	server := serve(t, func(w http.ResponseWriter, request *http.Request) {
+		body, _ := io.ReadAll(request.Body)
+		request.Body = io.NopCloser(strings.NewReader(string(body)))
+		switch refused := `{"success":false,"error":{"code":"INVALID_RECORD","message":"A and CNAME alone"}}`; {
+		case strings.Contains(string(body), `"type":"NS"`), strings.HasPrefix(request.URL.Path, "/records/NS/"):
+			says(400, refused)(w, request)
+		case request.Method == http.MethodGet && strings.HasPrefix(request.URL.Path, "/records/A/"):
+			says(200, `{"success":true,"record":{"type":"A","domain":"example.com","subdomain":"ns","values":["192.0.2.53"],"ttl":300}}`)(w, request)
+		default:
+			simple(w, request)
+		}
+	})
+	sets := []delivery.RRset{set("@", rdata.NS, "ns.example.com."), set("ns", rdata.A, "192.0.2.53")}
+	for _, whole := range []bool{false, true} {
+		plan := planOf(sets...)
+		if whole {
+			plan.Changes = nil
+		}
+		plan.All = slices.Values(sets)
+		if report, err := connect(t, server.URL, nil).Deliver(t.Context(), plan, open); err != nil || !slices.Equal(failedNames(report), []string{"example ValidationFailed"}) {
+			t.Errorf("delivered: %+v, %v", report, err)
+		}
+		skips := connect(t, server.URL, func(config *webhook.Config) { config.SkipApexNS = true })
+		asked := len(server.asked())
+		if report, err := skips.Deliver(t.Context(), plan, open); err != nil || report.Confirmed != 2 || len(report.Failed) > 0 {
+			t.Errorf("skipped: %+v, %v", report, err)
+		}
+		if drift, err := skips.Verify(t.Context(), plan); err != nil || !drift.Empty() {
+			t.Errorf("compared: %+v, %v", drift, err)
+		}
+		if report, err := skips.Withdraw(t.Context(), plan, open); err != nil || len(report.Failed) > 0 {
+			t.Errorf("withdrawn: %+v, %v", report, err)
+		}
+		for _, request := range server.requests()[asked:] {
+			if strings.Contains(request.body+request.uri, "NS") {
+				t.Errorf("asked %s %s %s", request.method, request.uri, request.body)
+			}
+		}
+	}
+	// What is not at the apex is a delegation, and no business of the provider's.
+	plan := planOf(set("sub", rdata.NS, "ns.example.net."))
+	if report, err := connect(t, server.URL, func(config *webhook.Config) { config.SkipApexNS = true }).Deliver(t.Context(), plan, open); err != nil || len(report.Failed) != 1 {
+		t.Errorf("a delegation: %+v, %v", report, err)
+	}
+}
+
 // A call ends within the plan's bound, whatever the class allows.
 func TestProvider_keepsThePlansTimeout(t *testing.T) {
 	server := serve(t, func(_ http.ResponseWriter, request *http.Request) { <-request.Context().Done() })

@@ -4394,6 +4394,13 @@ func schema_pkg_apis_kubizone_v1alpha1_DNSClassSpec(ref common.ReferenceCallback
 							Format:      "",
 						},
 					},
+					"deletionProtection": {
+						SchemaProps: spec.SchemaProps{
+							Description: "deletionProtection refuses the deletion of the class until it is set to false. Without it the deletion withdraws every zone of the class from its servers.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
 				},
 			},
 		},
@@ -5371,7 +5378,7 @@ func schema_pkg_apis_kubizone_v1alpha1_RFC2136Provider(ref common.ReferenceCallb
 					},
 					"tsigSecretRef": {
 						SchemaProps: spec.SchemaProps{
-							Description: "tsigSecretRef names the Secret with the TSIG key: data name, algorithm (hmac-sha256 or hmac-sha512; absent: hmac-sha256) and secret (base64, as BIND writes it).",
+							Description: "tsigSecretRef names the Secret with the TSIG key: data name, algorithm (hmac-sha256, hmac-sha384 or hmac-sha512; absent: hmac-sha256) and secret (base64, as BIND writes it).",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.SecretReference{}.OpenAPIModelName()),
 						},
@@ -5888,6 +5895,15 @@ func schema_pkg_apis_kubizone_v1alpha1_Secondary(ref common.ReferenceCallback) c
 							Ref:         ref(v1alpha1.SecretReference{}.OpenAPIModelName()),
 						},
 					},
+					"catalog": {
+						SchemaProps: spec.SchemaProps{
+							Description: "catalog is Follow or Ignore: whether the server follows the class's catalog zone. One that ignores it has the zones that it is configured for, and is not told of the catalog. Defaults to Follow.\n\nPossible enum values:\n - `\"Follow\"`\n - `\"Ignore\"`",
+							Default:     v1alpha1.CatalogFollow,
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"Follow", "Ignore"},
+						},
+					},
 				},
 				Required: []string{"address"},
 			},
@@ -6065,7 +6081,7 @@ func schema_pkg_apis_kubizone_v1alpha1_TransferProvider(ref common.ReferenceCall
 					},
 					"tsigSecretRef": {
 						SchemaProps: spec.SchemaProps{
-							Description: "tsigSecretRef names the Secret with the TSIG key of the class: data name, algorithm (hmac-sha256 or hmac-sha512; absent: hmac-sha256) and secret (base64, as BIND writes it). Absent: the addresses of secondaries alone say who may transfer.",
+							Description: "tsigSecretRef names the Secret with the TSIG key of the class: data name, algorithm (hmac-sha256, hmac-sha384 or hmac-sha512; absent: hmac-sha256) and secret (base64, as BIND writes it). Absent: the addresses of secondaries alone say who may transfer.",
 							Ref:         ref(v1alpha1.SecretReference{}.OpenAPIModelName()),
 						},
 					},
@@ -6127,6 +6143,15 @@ func schema_pkg_apis_kubizone_v1alpha1_WebhookProvider(ref common.ReferenceCallb
 						SchemaProps: spec.SchemaProps{
 							Description: "bearerTokenFrom names a token sent in the Authorization header; only with https.",
 							Ref:         ref(v1alpha1.SecretKeyReference{}.OpenAPIModelName()),
+						},
+					},
+					"apexNS": {
+						SchemaProps: spec.SchemaProps{
+							Description: "apexNS is Deliver or Skip: what becomes of the NS RRset at the zone's apex. Skip never sends, removes or compares it: for a provider that has its own there, or knows no NS. Defaults to Deliver.\n\nPossible enum values:\n - `\"Deliver\"`\n - `\"Skip\"`",
+							Default:     v1alpha1.ApexNSDeliver,
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"Deliver", "Skip"},
 						},
 					},
 				},

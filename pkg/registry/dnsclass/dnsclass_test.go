@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/warning"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 )
@@ -75,6 +76,30 @@ func TestStrategy_warnings(t *testing.T) {
 		t.Errorf("warnings %q", warnings)
 	}
 }
+
+// The deletion of a class that delivers says what it does, once.
+func TestDelete_warnsWhereTheClassIsInUse(t *testing.T) {
+	for what, c := range map[string]struct {
+		change func(*v1alpha1.DNSClass)
+		want   int
+	}{
+		"in use":        {func(class *v1alpha1.DNSClass) {}, 1},
+		"not in use":    {func(class *v1alpha1.DNSClass) { class.Finalizers = nil }, 0},
+		"going already": {func(class *v1alpha1.DNSClass) { class.DeletionTimestamp = &metav1.Time{} }, 0},
+	} {
+		class := public()
+		class.Finalizers = []string{v1alpha1.FinalizerDelivery}
+		c.change(class)
+		said := &recorder{}
+		if err := unprotected(nil)(warning.WithWarningRecorder(t.Context(), said), class); err != nil || len(*said) != c.want {
+			t.Errorf("%s: %v, %q", what, err, *said)
+		}
+	}
+}
+
+type recorder []string
+
+func (r *recorder) AddWarning(_, text string) { *r = append(*r, text) }
 
 func TestRow(t *testing.T) {
 	want := []any{"public", "webhook", false, "False", "<unknown>", "team-a", "SecretNotFound: no Secret"}

@@ -6,7 +6,10 @@ package dnsclass
 import (
 	"context"
 	"fmt"
+	"slices"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
@@ -16,6 +19,7 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/apiserver/pkg/storage"
 	"k8s.io/apiserver/pkg/storage/names"
+	"k8s.io/apiserver/pkg/warning"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/registry/status"
@@ -69,6 +73,34 @@ func NewStorage(config Config) (*Storage, error) {
 		return nil, fmt.Errorf("storage of dnsclasses: %w", err)
 	}
 	return &Storage{DNSClass: class, Status: status.NewREST(class.Store, statusStrategy{strategy}), Finalizers: status.NewREST(class.Store, finalizersStrategy{strategy})}, nil
+}
+
+// Delete refuses where the class is protected, and says what the deletion of one in use does. What is asked is the object
+// deleted, not one read before.
+func (r *REST) Delete(ctx context.Context, name string, validation rest.ValidateObjectFunc, options *metav1.DeleteOptions) (runtime.Object, bool, error) {
+	return r.Store.Delete(ctx, name, unprotected(validation), options)
+}
+
+// DeleteCollection refuses as Delete does, class by class.
+func (r *REST) DeleteCollection(ctx context.Context, validation rest.ValidateObjectFunc, options *metav1.DeleteOptions, list *internalversion.ListOptions) (runtime.Object, error) {
+	return r.Store.DeleteCollection(ctx, unprotected(validation), options, list)
+}
+
+func unprotected(validation rest.ValidateObjectFunc) rest.ValidateObjectFunc {
+	return func(ctx context.Context, obj runtime.Object) error {
+		class, ok := obj.(*v1alpha1.DNSClass)
+		if ok && class.Spec.DeletionProtection {
+			return apierrors.NewForbidden(v1alpha1.Resource("dnsclasses"), class.Name, fmt.Errorf(
+				"spec.deletionProtection is on; turn it off first: kubectl patch dnsclass %s --type merge -p '{\"spec\":{\"deletionProtection\":false}}'", class.Name))
+		}
+		if ok && class.DeletionTimestamp == nil && slices.Contains(class.Finalizers, v1alpha1.FinalizerDelivery) {
+			warning.AddWarning(ctx, "", "zones are delivered by the class: all of them are withdrawn from its servers now (kubectl get deliveries -A lists them); spec.deletionProtection refuses a deletion")
+		}
+		if validation == nil {
+			return nil
+		}
+		return validation(ctx, obj)
+	}
 }
 
 // Class reads a DNSClass as etcd has it.

@@ -77,7 +77,7 @@ func (strategy) WarningsOnUpdate(_ context.Context, obj, old runtime.Object) []s
 	if after.Generation == before.Generation {
 		return nil
 	}
-	return validation.DNSClassWarnings(after)
+	return validation.DNSClassUpdateWarnings(after, before)
 }
 
 // GetResetFields keeps a server-side apply from owning what it cannot say.

@@ -82,6 +82,10 @@ type DNSClassSpec struct {
 	// allowRetain lets Zones of the class have deletionPolicy Retain: what they leave stays at the provider, under the next zone of that name too. Absent: such a Zone is refused, and one that stands already is withdrawn as if its policy were Delete.
 	// +optional
 	AllowRetain bool `json:"allowRetain,omitempty" protobuf:"varint,11,opt,name=allowRetain"`
+
+	// deletionProtection refuses the deletion of the class until it is set to false. Without it the deletion withdraws every zone of the class from its servers.
+	// +optional
+	DeletionProtection bool `json:"deletionProtection,omitempty" protobuf:"varint,14,opt,name=deletionProtection"`
 }
 
 // NamespaceSelection selects namespaces by name, by label, or by either.
@@ -136,7 +140,7 @@ type TransferProvider struct {
 	// +k8s:validation:maxItems=100
 	AlsoNotify []string `json:"alsoNotify,omitempty" protobuf:"bytes,2,rep,name=alsoNotify"`
 
-	// tsigSecretRef names the Secret with the TSIG key of the class: data name, algorithm (hmac-sha256 or hmac-sha512; absent: hmac-sha256) and secret (base64, as BIND writes it). Absent: the addresses of secondaries alone say who may transfer.
+	// tsigSecretRef names the Secret with the TSIG key of the class: data name, algorithm (hmac-sha256, hmac-sha384 or hmac-sha512; absent: hmac-sha256) and secret (base64, as BIND writes it). Absent: the addresses of secondaries alone say who may transfer.
 	// +optional
 	TSIGSecretRef *SecretReference `json:"tsigSecretRef,omitempty" protobuf:"bytes,3,opt,name=tsigSecretRef"`
 
@@ -153,7 +157,20 @@ type Secondary struct {
 	// tsigSecretRef names the Secret with the server's own TSIG key. Absent: the key of the class.
 	// +optional
 	TSIGSecretRef *SecretReference `json:"tsigSecretRef,omitempty" protobuf:"bytes,2,opt,name=tsigSecretRef"`
+	// catalog is Follow or Ignore: whether the server follows the class's catalog zone. One that ignores it has the zones that it is configured for, and is not told of the catalog. Defaults to Follow.
+	// +optional
+	// +default=ref(CatalogFollow)
+	Catalog CatalogUse `json:"catalog,omitempty" protobuf:"bytes,3,opt,name=catalog,casttype=CatalogUse"`
 }
+
+// CatalogUse says what a secondary makes of the class's catalog zone.
+// +enum
+type CatalogUse string
+
+const (
+	CatalogFollow CatalogUse = "Follow"
+	CatalogIgnore CatalogUse = "Ignore"
+)
 
 // RFC2136Provider is a primary that takes dynamic updates.
 type RFC2136Provider struct {
@@ -163,7 +180,7 @@ type RFC2136Provider struct {
 	// transferServer is where the zone is transferred from to be compared. Absent: server.
 	// +optional
 	TransferServer string `json:"transferServer,omitempty" protobuf:"bytes,2,opt,name=transferServer"`
-	// tsigSecretRef names the Secret with the TSIG key: data name, algorithm (hmac-sha256 or hmac-sha512; absent: hmac-sha256) and secret (base64, as BIND writes it).
+	// tsigSecretRef names the Secret with the TSIG key: data name, algorithm (hmac-sha256, hmac-sha384 or hmac-sha512; absent: hmac-sha256) and secret (base64, as BIND writes it).
 	TSIGSecretRef SecretReference `json:"tsigSecretRef" protobuf:"bytes,3,opt,name=tsigSecretRef"`
 	// foreignRecords is Keep or Replace: what becomes of records that others have in the place of the zone's, at the same name and of the same type. Keep leaves them, and the zone's are not Ready, with the reason Conflict; Replace has the zone's take their place. What others have at other names, or of other types, stays either way. Defaults to Keep.
 	// +optional
@@ -201,7 +218,20 @@ type WebhookProvider struct {
 	// bearerTokenFrom names a token sent in the Authorization header; only with https.
 	// +optional
 	BearerTokenFrom *SecretKeyReference `json:"bearerTokenFrom,omitempty" protobuf:"bytes,5,opt,name=bearerTokenFrom"`
+	// apexNS is Deliver or Skip: what becomes of the NS RRset at the zone's apex. Skip never sends, removes or compares it: for a provider that has its own there, or knows no NS. Defaults to Deliver.
+	// +optional
+	// +default=ref(ApexNSDeliver)
+	ApexNS ApexNS `json:"apexNS,omitempty" protobuf:"bytes,6,opt,name=apexNS,casttype=ApexNS"`
 }
+
+// ApexNS says what becomes of the NS RRset at the apex of zones.
+// +enum
+type ApexNS string
+
+const (
+	ApexNSDeliver ApexNS = "Deliver"
+	ApexNSSkip    ApexNS = "Skip"
+)
 
 // HMACAuth signs requests with a shared secret. Exactly one of secretRef and secret is given.
 type HMACAuth struct {

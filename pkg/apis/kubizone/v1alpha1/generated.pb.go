@@ -360,6 +360,14 @@ func (m *DNSClassSpec) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	_ = i
 	var l int
 	_ = l
+	i--
+	if m.DeletionProtection {
+		dAtA[i] = 1
+	} else {
+		dAtA[i] = 0
+	}
+	i--
+	dAtA[i] = 0x70
 	if m.DriftInterval != nil {
 		{
 			size, err := m.DriftInterval.MarshalToSizedBuffer(dAtA[:i])
@@ -1819,6 +1827,11 @@ func (m *Secondary) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	_ = i
 	var l int
 	_ = l
+	i -= len(m.Catalog)
+	copy(dAtA[i:], m.Catalog)
+	i = encodeVarintGenerated(dAtA, i, uint64(len(m.Catalog)))
+	i--
+	dAtA[i] = 0x1a
 	if m.TSIGSecretRef != nil {
 		{
 			size, err := m.TSIGSecretRef.MarshalToSizedBuffer(dAtA[:i])
@@ -2036,6 +2049,11 @@ func (m *WebhookProvider) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	_ = i
 	var l int
 	_ = l
+	i -= len(m.ApexNS)
+	copy(dAtA[i:], m.ApexNS)
+	i = encodeVarintGenerated(dAtA, i, uint64(len(m.ApexNS)))
+	i--
+	dAtA[i] = 0x32
 	if m.BearerTokenFrom != nil {
 		{
 			size, err := m.BearerTokenFrom.MarshalToSizedBuffer(dAtA[:i])
@@ -3320,6 +3338,7 @@ func (m *DNSClassSpec) Size() (n int) {
 		l = m.DriftInterval.Size()
 		n += 1 + l + sovGenerated(uint64(l))
 	}
+	n += 2
 	return n
 }
 
@@ -3842,6 +3861,8 @@ func (m *Secondary) Size() (n int) {
 		l = m.TSIGSecretRef.Size()
 		n += 1 + l + sovGenerated(uint64(l))
 	}
+	l = len(m.Catalog)
+	n += 1 + l + sovGenerated(uint64(l))
 	return n
 }
 
@@ -3940,6 +3961,8 @@ func (m *WebhookProvider) Size() (n int) {
 		l = m.BearerTokenFrom.Size()
 		n += 1 + l + sovGenerated(uint64(l))
 	}
+	l = len(m.ApexNS)
+	n += 1 + l + sovGenerated(uint64(l))
 	return n
 }
 
@@ -4448,6 +4471,7 @@ func (this *DNSClassSpec) String() string {
 		`AllowRetain:` + fmt.Sprintf("%v", this.AllowRetain) + `,`,
 		`Views:` + fmt.Sprintf("%v", this.Views) + `,`,
 		`DriftInterval:` + strings.Replace(fmt.Sprintf("%v", this.DriftInterval), "Duration", "v1.Duration", 1) + `,`,
+		`DeletionProtection:` + fmt.Sprintf("%v", this.DeletionProtection) + `,`,
 		`}`,
 	}, "")
 	return s
@@ -4823,6 +4847,7 @@ func (this *Secondary) String() string {
 	s := strings.Join([]string{`&Secondary{`,
 		`Address:` + fmt.Sprintf("%v", this.Address) + `,`,
 		`TSIGSecretRef:` + strings.Replace(this.TSIGSecretRef.String(), "SecretReference", "SecretReference", 1) + `,`,
+		`Catalog:` + fmt.Sprintf("%v", this.Catalog) + `,`,
 		`}`,
 	}, "")
 	return s
@@ -4891,6 +4916,7 @@ func (this *WebhookProvider) String() string {
 		`HMACAuth:` + strings.Replace(this.HMACAuth.String(), "HMACAuth", "HMACAuth", 1) + `,`,
 		`TLS:` + strings.Replace(this.TLS.String(), "WebhookTLS", "WebhookTLS", 1) + `,`,
 		`BearerTokenFrom:` + strings.Replace(this.BearerTokenFrom.String(), "SecretKeyReference", "SecretKeyReference", 1) + `,`,
+		`ApexNS:` + fmt.Sprintf("%v", this.ApexNS) + `,`,
 		`}`,
 	}, "")
 	return s
@@ -6274,6 +6300,26 @@ func (m *DNSClassSpec) Unmarshal(dAtA []byte) error {
 				return err
 			}
 			iNdEx = postIndex
+		case 14:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field DeletionProtection", wireType)
+			}
+			var v int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				v |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			m.DeletionProtection = bool(v != 0)
 		default:
 			iNdEx = preIndex
 			skippy, err := skipGenerated(dAtA[iNdEx:])
@@ -10772,6 +10818,38 @@ func (m *Secondary) Unmarshal(dAtA []byte) error {
 				return err
 			}
 			iNdEx = postIndex
+		case 3:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Catalog", wireType)
+			}
+			var stringLen uint64
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				stringLen |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			intStringLen := int(stringLen)
+			if intStringLen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + intStringLen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.Catalog = CatalogUse(dAtA[iNdEx:postIndex])
+			iNdEx = postIndex
 		default:
 			iNdEx = preIndex
 			skippy, err := skipGenerated(dAtA[iNdEx:])
@@ -11603,6 +11681,38 @@ func (m *WebhookProvider) Unmarshal(dAtA []byte) error {
 			if err := m.BearerTokenFrom.Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
 				return err
 			}
+			iNdEx = postIndex
+		case 6:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field ApexNS", wireType)
+			}
+			var stringLen uint64
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				stringLen |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			intStringLen := int(stringLen)
+			if intStringLen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + intStringLen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.ApexNS = ApexNS(dAtA[iNdEx:postIndex])
 			iNdEx = postIndex
 		default:
 			iNdEx = preIndex

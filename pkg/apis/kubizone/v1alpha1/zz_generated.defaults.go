@@ -30,6 +30,14 @@ func RegisterDefaults(scheme *runtime.Scheme) error {
 }
 
 func SetObjectDefaults_DNSClass(in *DNSClass) {
+	if in.Spec.Transfer != nil {
+		for i := range in.Spec.Transfer.Secondaries {
+			a := &in.Spec.Transfer.Secondaries[i]
+			if a.Catalog == "" {
+				a.Catalog = CatalogUse(CatalogFollow)
+			}
+		}
+	}
 	if in.Spec.RFC2136 != nil {
 		if in.Spec.RFC2136.ForeignRecords == "" {
 			in.Spec.RFC2136.ForeignRecords = ForeignRecords(ForeignRecordsKeep)
@@ -44,6 +52,9 @@ func SetObjectDefaults_DNSClass(in *DNSClass) {
 			if in.Spec.Webhook.HMACAuth.Algorithm == "" {
 				in.Spec.Webhook.HMACAuth.Algorithm = HMACAlgorithm(HMACAlgorithmSHA256)
 			}
+		}
+		if in.Spec.Webhook.ApexNS == "" {
+			in.Spec.Webhook.ApexNS = ApexNS(ApexNSDeliver)
 		}
 	}
 }

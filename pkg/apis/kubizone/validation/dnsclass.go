@@ -187,6 +187,11 @@ func transfer(transfer *v1alpha1.TransferProvider, path *field.Path) field.Error
 			if server.TSIGSecretRef != nil {
 				errs = append(errs, secretRef(*server.TSIGSecretRef, at.Child("tsigSecretRef"))...)
 			}
+			switch server.Catalog {
+			case "", v1alpha1.CatalogFollow, v1alpha1.CatalogIgnore:
+			default:
+				errs = append(errs, field.NotSupported(at.Child("catalog"), server.Catalog, []v1alpha1.CatalogUse{v1alpha1.CatalogFollow, v1alpha1.CatalogIgnore}))
+			}
 		}
 	}
 	notified := path.Child("alsoNotify")
@@ -353,6 +358,11 @@ func webhook(webhook *v1alpha1.WebhookProvider, inlineSecrets bool, path *field.
 		}
 		errs = append(errs, secretKeyRef(*token, at)...)
 	}
+	switch webhook.ApexNS {
+	case "", v1alpha1.ApexNSDeliver, v1alpha1.ApexNSSkip:
+	default:
+		errs = append(errs, field.NotSupported(path.Child("apexNS"), webhook.ApexNS, []v1alpha1.ApexNS{v1alpha1.ApexNSDeliver, v1alpha1.ApexNSSkip}))
+	}
 	return errs
 }
 
@@ -504,4 +514,26 @@ func DNSClassWarnings(class *v1alpha1.DNSClass) []string {
 		}
 	}
 	return warnings
+}
+
+// DNSClassUpdateWarnings says what a change of a DNSClass does beside what it says.
+func DNSClassUpdateWarnings(after, before *v1alpha1.DNSClass) []string {
+	warnings := DNSClassWarnings(after)
+	if from, to := target(before), target(after); from.at != to.at {
+		warnings = append(warnings, fmt.Sprintf("%s: every zone of the class is delivered to the new server as if for the first time, and nothing is withdrawn from the old one: remove there what shall not stay, or give the new server a class of its own, from which zones are withdrawn when they name another one", to.field))
+	}
+	return warnings
+}
+
+// where is where a class delivers, and which field says so; empty for a class whose servers fetch.
+type where struct{ at, field string }
+
+func target(class *v1alpha1.DNSClass) where {
+	switch spec := &class.Spec; {
+	case spec.Webhook != nil:
+		return where{"webhook " + spec.Webhook.Server, "spec.webhook.server"}
+	case spec.RFC2136 != nil:
+		return where{"rfc2136 " + spec.RFC2136.Server, "spec.rfc2136.server"}
+	}
+	return where{field: "spec"}
 }

@@ -246,6 +246,12 @@ func TestDNSClass_oneObject(t *testing.T) {
 		{"timeout 30", withWebhook(func(w *v1alpha1.WebhookProvider) { w.TimeoutSeconds = ptr.To[int32](30) }), ""},
 		{"timeout 31", withWebhook(func(w *v1alpha1.WebhookProvider) { w.TimeoutSeconds = ptr.To[int32](31) }), invalid + "spec.webhook.timeoutSeconds"},
 
+		{"apex NS delivered", withWebhook(func(w *v1alpha1.WebhookProvider) { w.ApexNS = v1alpha1.ApexNSDeliver }), ""},
+		{"apex NS skipped", withWebhook(func(w *v1alpha1.WebhookProvider) { w.ApexNS = v1alpha1.ApexNSSkip }), ""},
+		{"apex NS deleted", withWebhook(func(w *v1alpha1.WebhookProvider) { w.ApexNS = "Delete" }), unsupported + "spec.webhook.apexNS"},
+		{"a secondary without the catalog", withTransfer(func(p *v1alpha1.TransferProvider) { p.Secondaries[0].Catalog = v1alpha1.CatalogIgnore }), ""},
+		{"a secondary with half of the catalog", withTransfer(func(p *v1alpha1.TransferProvider) { p.Secondaries[0].Catalog = "Half" }), unsupported + "spec.transfer.secondaries[0].catalog"},
+
 		{"no secret", hmac(v1alpha1.HMACAuth{}), required + "spec.webhook.hmacAuth.secretRef"},
 		{"two secrets", hmac(v1alpha1.HMACAuth{SecretRef: hmacKey(), Secret: "x"}), forbidden + "spec.webhook.hmacAuth.secret"},
 		{"inline secret", hmac(v1alpha1.HMACAuth{Secret: "x"}), forbidden + "spec.webhook.hmacAuth.secret"},
@@ -371,6 +377,29 @@ func TestDNSClassWarnings(t *testing.T) {
 	class := newClass(withWebhook(nil))
 	class.Spec.Namespaces, class.Annotations = nil, map[string]string{v1alpha1.AnnotationDefaultClass: "true"}
 	wantWarning(t, DNSClassWarnings(class), "")
+}
+
+// Another server is another delivery, and nothing is withdrawn from the first.
+func TestDNSClassUpdateWarnings(t *testing.T) {
+	hook := func(server string) func(*v1alpha1.DNSClassSpec) {
+		return withWebhook(func(w *v1alpha1.WebhookProvider) { w.Server = server })
+	}
+	update := func(server string) func(*v1alpha1.DNSClassSpec) {
+		return withUpdate(func(u *v1alpha1.RFC2136Provider) { u.Server = server })
+	}
+	for _, test := range []struct {
+		name     string
+		from, to func(*v1alpha1.DNSClassSpec)
+		want     string
+	}{
+		{name: "the same", from: hook("https://one"), to: hook("https://one")},
+		{name: "another webhook", from: hook("https://one"), to: hook("https://two"), want: "spec.webhook.server: every zone of the class is delivered to the new server as if for the first time, and nothing is withdrawn from the old one"},
+		{name: "another primary", from: update("ns1"), to: update("ns2"), want: "spec.rfc2136.server: every zone"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			wantWarning(t, DNSClassUpdateWarnings(newClass(test.to), newClass(test.from)), test.want)
+		})
+	}
 }
 
 // Promise 2: whatever a DNSClass contains, it is judged without a panic.

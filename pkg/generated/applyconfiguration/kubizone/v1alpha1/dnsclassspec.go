@@ -38,6 +38,8 @@ type DNSClassSpecApplyConfiguration struct {
 	Webhook *WebhookProviderApplyConfiguration `json:"webhook,omitempty"`
 	// allowRetain lets Zones of the class have deletionPolicy Retain: what they leave stays at the provider, under the next zone of that name too. Absent: such a Zone is refused, and one that stands already is withdrawn as if its policy were Delete.
 	AllowRetain *bool `json:"allowRetain,omitempty"`
+	// deletionProtection refuses the deletion of the class until it is set to false. Without it the deletion withdraws every zone of the class from its servers.
+	DeletionProtection *bool `json:"deletionProtection,omitempty"`
 }
 
 // DNSClassSpecApplyConfiguration constructs a declarative configuration of the DNSClassSpec type for use with
@@ -146,5 +148,13 @@ func (b *DNSClassSpecApplyConfiguration) WithWebhook(value *WebhookProviderApply
 // If called multiple times, the AllowRetain field is set to the value of the last call.
 func (b *DNSClassSpecApplyConfiguration) WithAllowRetain(value bool) *DNSClassSpecApplyConfiguration {
 	b.AllowRetain = &value
+	return b
+}
+
+// WithDeletionProtection sets the DeletionProtection field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the DeletionProtection field is set to the value of the last call.
+func (b *DNSClassSpecApplyConfiguration) WithDeletionProtection(value bool) *DNSClassSpecApplyConfiguration {
+	b.DeletionProtection = &value
 	return b
 }

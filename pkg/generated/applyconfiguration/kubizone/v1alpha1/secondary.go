@@ -5,6 +5,10 @@
 
 package v1alpha1
 
+import (
+	kubizonev1alpha1 "kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+)
+
 // SecondaryApplyConfiguration represents a declarative configuration of the Secondary type for use
 // with apply.
 //
@@ -14,6 +18,8 @@ type SecondaryApplyConfiguration struct {
 	Address *string `json:"address,omitempty"`
 	// tsigSecretRef names the Secret with the server's own TSIG key. Absent: the key of the class.
 	TSIGSecretRef *SecretReferenceApplyConfiguration `json:"tsigSecretRef,omitempty"`
+	// catalog is Follow or Ignore: whether the server follows the class's catalog zone. One that ignores it has the zones that it is configured for, and is not told of the catalog. Defaults to Follow.
+	Catalog *kubizonev1alpha1.CatalogUse `json:"catalog,omitempty"`
 }
 
 // SecondaryApplyConfiguration constructs a declarative configuration of the Secondary type for use with
@@ -35,5 +41,13 @@ func (b *SecondaryApplyConfiguration) WithAddress(value string) *SecondaryApplyC
 // If called multiple times, the TSIGSecretRef field is set to the value of the last call.
 func (b *SecondaryApplyConfiguration) WithTSIGSecretRef(value *SecretReferenceApplyConfiguration) *SecondaryApplyConfiguration {
 	b.TSIGSecretRef = value
+	return b
+}
+
+// WithCatalog sets the Catalog field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Catalog field is set to the value of the last call.
+func (b *SecondaryApplyConfiguration) WithCatalog(value kubizonev1alpha1.CatalogUse) *SecondaryApplyConfiguration {
+	b.Catalog = &value
 	return b
 }

@@ -5,6 +5,10 @@
 
 package v1alpha1
 
+import (
+	kubizonev1alpha1 "kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+)
+
 // WebhookProviderApplyConfiguration represents a declarative configuration of the WebhookProvider type for use
 // with apply.
 //
@@ -20,6 +24,8 @@ type WebhookProviderApplyConfiguration struct {
 	TLS *WebhookTLSApplyConfiguration `json:"tls,omitempty"`
 	// bearerTokenFrom names a token sent in the Authorization header; only with https.
 	BearerTokenFrom *SecretKeyReferenceApplyConfiguration `json:"bearerTokenFrom,omitempty"`
+	// apexNS is Deliver or Skip: what becomes of the NS RRset at the zone's apex. Skip never sends, removes or compares it: for a provider that has its own there, or knows no NS. Defaults to Deliver.
+	ApexNS *kubizonev1alpha1.ApexNS `json:"apexNS,omitempty"`
 }
 
 // WebhookProviderApplyConfiguration constructs a declarative configuration of the WebhookProvider type for use with
@@ -65,5 +71,13 @@ func (b *WebhookProviderApplyConfiguration) WithTLS(value *WebhookTLSApplyConfig
 // If called multiple times, the BearerTokenFrom field is set to the value of the last call.
 func (b *WebhookProviderApplyConfiguration) WithBearerTokenFrom(value *SecretKeyReferenceApplyConfiguration) *WebhookProviderApplyConfiguration {
 	b.BearerTokenFrom = value
+	return b
+}
+
+// WithApexNS sets the ApexNS field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the ApexNS field is set to the value of the last call.
+func (b *WebhookProviderApplyConfiguration) WithApexNS(value kubizonev1alpha1.ApexNS) *WebhookProviderApplyConfiguration {
+	b.ApexNS = &value
 	return b
 }
