@@ -164,6 +164,9 @@ type Failure struct {
 type Drift struct {
 	// Missing and Differing are given as the zone has them.
 	Missing, Differing []RRset
+	// Unfit are RRsets that the provider has no form for, or refuses: it does not have them, and another delivery would not
+	// change that.
+	Unfit []RRset
 	// Foreign are RRsets that we did not put there. They are left alone.
 	Foreign []RRset
 	Servers []Server

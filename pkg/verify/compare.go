@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 
+	"kubi.zone/kubizone/pkg/dns"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/serial"
@@ -26,16 +27,19 @@ import (
 type State string
 
 const (
-	Current State = "Current" // the same serial
+	Current State = "Current" // the same serial, and what was compared is the same
+	Differs State = "Differs" // the same serial, and something differs
 	Behind  State = "Behind"  // an earlier serial
 	Ahead   State = "Ahead"   // a serial that the zone has not
 	Failed  State = "Failed"  // no answer that can be compared
+	Unknown State = "Unknown" // it was not asked, or has no way to tell
 )
 
 // How a server was compared.
 const (
 	ByTransfer  = "transfer"
 	ByQuestions = "questions"
+	ByRequests  = "requests" // one for each RRset, of a webhook: it cannot find what is foreign either
 )
 
 // Zone is what a zone contains at one serial.
@@ -86,13 +90,13 @@ type Report struct {
 	State  State  `json:"state"`
 	// Serial is the server's, 0 where it did not say.
 	Serial uint32 `json:"serial"`
-	// By says how it was compared: by transfer, or by questions, which cannot find what is foreign; empty where it was not.
+	// By says how it was compared: by transfer, or by questions or requests, which cannot find what is foreign; empty where it was not.
 	By string `json:"by,omitempty"`
 	// Missing are RRsets that the server has not, Foreign those that the zone has not. Lists are in canonical order.
 	Missing   []RRset      `json:"missing,omitempty"`
 	Foreign   []RRset      `json:"foreign,omitempty"`
 	Differing []Difference `json:"differing,omitempty"`
-	// Error is why the server is Failed.
+	// Error is why the server is Failed or Unknown.
 	Error string `json:"error,omitempty"`
 }
 
@@ -211,7 +215,28 @@ func (z *Zone) against(server, by string, got *Zone) Report {
 			r.Foreign = append(r.Foreign, got.sets[k].rrset(k))
 		}
 	}
+	r.Judge()
 	return r
+}
+
+// Judge says Differs of what has the zone's serial, and something else.
+func (r *Report) Judge() {
+	if r.State == Current && len(r.Missing)+len(r.Foreign)+len(r.Differing) > 0 {
+		r.State = Differs
+	}
+}
+
+// Entries are those of the zone but its SOA, in canonical order.
+func (z *Zone) Entries() []dns.Entry {
+	var entries []dns.Entry
+	for _, k := range slices.SortedFunc(maps.Keys(z.sets), compareKeys) {
+		for _, data := range z.sets[k].data {
+			if k.t != rdata.SOA {
+				entries = append(entries, dns.Entry{Name: k.name, Type: k.t, TTL: z.sets[k].ttl, Data: data})
+			}
+		}
+	}
+	return entries
 }
 
 func (s set) rrset(k key) RRset {

@@ -5,12 +5,19 @@ package verify
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"iter"
 	"net"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/cmd/delivering"
+	"kubi.zone/kubizone/pkg/controller/class"
+	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/delivery/webhook"
 	"kubi.zone/kubizone/pkg/verify"
 )
 
@@ -18,57 +25,65 @@ import (
 const byDelivery = "delivery"
 
 // delivered adds to those that are asked the servers behind the zone's Deliveries: secondaries of a class by their rows,
-// the server of an rfc2136 class by the class. Of providers that cannot be asked, a webhook among them, rows says what the
-// controller has found.
+// the server of an rfc2136 class and that of a webhook by the class. Of providers that cannot be asked rows says what the
+// controller has found wrong, and never that they are Current.
 func (r *run) delivered(ctx context.Context, zone *v1alpha1.Zone) (rows []verify.Report, err error) {
 	list, err := r.client.KubizoneV1alpha1().Deliveries(zone.Namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, err
 	}
-	for _, delivery := range list.Items {
-		if delivery.Spec.Zone.UID != zone.UID {
+	for _, object := range list.Items {
+		if object.Spec.Zone.UID != zone.UID {
 			continue
 		}
-		servers := r.ofClass(ctx, &delivery)
+		of, servers := r.ofClass(ctx, &object)
+		if of != nil && of.Spec.Webhook != nil {
+			r.hooks = append(r.hooks, hook{of, object.DeepCopy()})
+			continue
+		}
 		known := map[string]asked{}
 		for _, one := range servers {
 			known[one.address] = one
 		}
-		for _, server := range delivery.Status.Servers {
+		for _, server := range object.Status.Servers {
 			at, err := address(server.Name)
 			if host, _, wrong := net.SplitHostPort(at); err != nil || wrong != nil || net.ParseIP(host) == nil {
-				rows = append(rows, row(&delivery, server))
+				rows = append(rows, row(&object, server))
 				continue
 			}
 			one, ok := known[at]
 			if !ok { // a tenant may read its Deliveries and no classes
-				one = asked{address: at, class: delivery.Spec.ClassRef.Name, key: r.key}
+				one = asked{address: at, class: object.Spec.ClassRef.Name, key: r.key}
 			}
 			r.ask(one)
 		}
-		if len(delivery.Status.Servers) > 0 {
+		if len(object.Status.Servers) > 0 {
 			continue
 		}
 		for _, one := range servers { // nobody has been asked yet, or it is one service
 			r.ask(one)
 		}
 		if len(servers) == 0 {
-			rows = append(rows, whole(&delivery, zone))
+			why := "the class names no server"
+			if of == nil {
+				why = "the class cannot be read here"
+			}
+			rows = append(rows, whole(&object, zone, why))
 		}
 	}
 	return rows, nil
 }
 
-// ofClass are the name servers that a class names; none, where it may not be read or has none.
-func (r *run) ofClass(ctx context.Context, delivery *v1alpha1.Delivery) []asked {
+// ofClass are a class and the name servers that it names; nil, where it may not be read.
+func (r *run) ofClass(ctx context.Context, delivery *v1alpha1.Delivery) (*v1alpha1.DNSClass, []asked) {
 	name := delivery.Spec.ClassRef.Name
 	if delivery.Spec.ClassRef.Kind != v1alpha1.KindDNSClass {
-		return nil
+		return nil, nil
 	}
 	class, err := r.client.KubizoneV1alpha1().DNSClasses().Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
-		fmt.Fprintf(r.remarks, "class %s: %v; its Delivery is believed\n", name, err)
-		return nil
+		fmt.Fprintf(r.remarks, "class %s: %v\n", name, err)
+		return nil, nil
 	}
 	var servers []asked
 	add := func(server string, ref *v1alpha1.SecretReference, guest bool) {
@@ -88,35 +103,121 @@ func (r *run) ofClass(ctx context.Context, delivery *v1alpha1.Delivery) []asked 
 			add(one.Address, ref, false)
 		}
 	}
-	return servers
+	return class, servers
 }
 
 // row is a server that has a name and no address.
 func row(delivery *v1alpha1.Delivery, server v1alpha1.DeliveryServer) verify.Report {
-	report := verify.Report{Server: delivery.Spec.ClassRef.Name + "/" + server.Name, State: verify.State(server.State), Serial: uint32(server.Serial), By: byDelivery}
-	if report.State != verify.Current {
-		report.Error = server.Message
+	report := verify.Report{Server: delivery.Spec.ClassRef.Name + "/" + server.Name, State: verify.State(server.State), Serial: uint32(server.Serial), By: byDelivery, Error: server.Message}
+	if report.State == verify.Current {
+		report.State, report.Error = verify.Unknown, fmt.Sprintf("not asked: it has no address here; by its Delivery it had serial %d", server.Serial)
 	}
 	return report
 }
 
-// whole is a Delivery to something that has no servers: its serial and hash are what the provider was compared with last.
-func whole(delivery *v1alpha1.Delivery, zone *v1alpha1.Zone) verify.Report {
+// whole is a Delivery to something that was not asked: what the controller has found wrong, or that nothing is known.
+func whole(delivery *v1alpha1.Delivery, zone *v1alpha1.Zone, why string) verify.Report {
 	status := &delivery.Status
 	report := verify.Report{Server: delivery.Spec.ClassRef.Name, State: verify.Behind, Serial: uint32(status.Serial), By: byDelivery}
 	switch {
-	case status.Error != nil:
-		report.State, report.Error = verify.Failed, status.Error.Message
-	case status.FailedRecords > 0 || status.SkippedRecords > 0:
-		report.State, report.Error = verify.Failed, fmt.Sprintf("%d RRsets were refused, and %d have no form there", status.FailedRecords, status.SkippedRecords)
-	case status.Serial == 0:
+	case status.Serial == 0 && status.Error == nil:
 		report.Error = "nothing is confirmed yet"
-	case status.Serial != zone.Status.SettledSerial:
+	case status.Serial != zone.Status.SettledSerial && status.Error == nil:
 		report.Error = fmt.Sprintf("serial %d is not confirmed yet", zone.Status.SettledSerial)
-	case zone.Status.SettledSerial == zone.Status.Serial && status.Hash != zone.Status.Hash:
-		report.State, report.Error = verify.Failed, fmt.Sprintf("hash %s was confirmed, the zone has %s", status.Hash, zone.Status.Hash)
 	default:
-		report.State = verify.Current
+		report.State, report.Error = verify.Unknown, "not asked: "+why
+		if said := owes(status); said != "" {
+			report.Error += "; by its Delivery " + said
+		} else if status.LastSyncTime != nil {
+			report.Error += fmt.Sprintf("; by its Delivery serial %d was confirmed at %s", status.Serial, status.LastSyncTime.UTC().Format(time.RFC3339))
+		}
 	}
 	return report
+}
+
+// owes is what a Delivery says that the provider does not have, "" for nothing.
+func owes(status *v1alpha1.DeliveryStatus) string {
+	switch {
+	case status.FailedRecords > 0:
+		return fmt.Sprintf("%d RRsets were refused, %d of them have no form there", status.FailedRecords, status.SkippedRecords)
+	case status.Error != nil:
+		return status.Error.Reason + ": " + status.Error.Message
+	}
+	return ""
+}
+
+// hook is a class with a webhook that delivers the zone.
+type hook struct {
+	class    *v1alpha1.DNSClass
+	delivery *v1alpha1.Delivery
+}
+
+// request compares what a webhook has with the zone as the drift check does: one GET for each RRset.
+func (r *run) request(ctx context.Context, h hook, zone *v1alpha1.Zone, truth *verify.Zone) verify.Report {
+	config, err := delivering.WebhookConfig(h.class, func(namespace, name string) (map[string][]byte, error) {
+		return r.secrets.Get(ctx, namespace, name)
+	})
+	var provider *webhook.Provider
+	if err == nil {
+		config.VerifyAtMost = -1
+		provider, err = webhook.New(config)
+	}
+	if err != nil {
+		why := err.Error()
+		if errors.Is(err, class.ErrSecretNotFound) {
+			why = "a Secret of the class is not there; --secrets-dir may have it"
+		}
+		return whole(h.delivery, zone, why)
+	}
+	defer provider.Close()
+	drift, err := provider.Verify(ctx, delivery.Plan{Zone: truth.FQDN, Serial: truth.Serial, All: rrsets(truth)})
+	if errors.Is(err, delivery.ErrCannotList) {
+		return whole(h.delivery, zone, "its server does not answer GET for records")
+	}
+	report := verify.Report{Server: h.class.Name, State: verify.Current, Serial: uint32(h.delivery.Status.Serial), By: verify.ByRequests}
+	var failure *delivery.Error
+	switch {
+	case errors.As(err, &failure) && failure.Said != "":
+		report.State, report.Error = verify.Failed, failure.Error()+"; it says: "+failure.Said
+		return report
+	case err != nil:
+		report.State, report.Error = verify.Failed, err.Error()
+		return report
+	case report.Serial != uint32(truth.Serial):
+		report.State = verify.Behind
+	}
+	for _, set := range append(drift.Missing, drift.Unfit...) {
+		report.Missing = append(report.Missing, written(set))
+	}
+	for _, set := range drift.Differing {
+		report.Differing = append(report.Differing, verify.Difference{Zone: written(set)})
+	}
+	if len(drift.Unfit) > 0 {
+		report.Error = fmt.Sprintf("%d of those that are missing have no form there, or are refused", len(drift.Unfit))
+	}
+	report.Judge()
+	return report
+}
+
+// rrsets are those of a zone as providers are given them.
+func rrsets(zone *verify.Zone) iter.Seq[delivery.RRset] {
+	return func(yield func(delivery.RRset) bool) {
+		var set delivery.RRset
+		for _, entry := range zone.Entries() {
+			if key := (delivery.RRsetKey{Name: entry.Name, Type: entry.Type}); len(set.Data) == 0 || key != set.Key() {
+				if len(set.Data) > 0 && !yield(set) {
+					return
+				}
+				set = delivery.RRset{Name: entry.Name, Type: entry.Type, TTL: entry.TTL}
+			}
+			set.Data = append(set.Data, entry.Data)
+		}
+		if len(set.Data) > 0 {
+			yield(set)
+		}
+	}
+}
+
+func written(set delivery.RRset) verify.RRset {
+	return verify.RRset{Name: set.Name.String(), Type: set.Type.String(), TTL: set.TTL, Data: set.Data}
 }

@@ -5,10 +5,16 @@ package verify_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -19,6 +25,7 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/cmd/up"
 	"kubi.zone/kubizone/pkg/cmd/verify"
+	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
 	"kubi.zone/kubizone/test/rig"
 )
 
@@ -74,8 +81,8 @@ type line struct {
 	Differing                []struct{ Server struct{ Name, Type string } }
 }
 
-// Nobody names a server: verify finds the secondaries of a class transfer, the server of a class rfc2136, and says of a
-// webhook what the controller has found. What somebody changed at a server shows, and it ends with 1.
+// Nobody names a server: verify finds the secondaries of a class transfer, the server of a class rfc2136 and that of a
+// webhook. What somebody changed at a server shows, and it ends with 1.
 func TestVerify_asksWhatTheZoneIsDeliveredTo(t *testing.T) {
 	dns, err := rig.FreePort()
 	if err != nil {
@@ -133,8 +140,116 @@ func TestVerify_asksWhatTheZoneIsDeliveredTo(t *testing.T) {
 	servers := a.until("a webhook that is not there", func(err error, servers map[string]line) bool {
 		return err == verify.ErrDifferent && servers["hook"].State == "Failed"
 	})
-	if one := servers["hook"]; one.By != "delivery" || one.Error == "" || strings.Contains(one.Error, key.Secret) || servers[secondary.Addr.String()].State != "Current" {
+	if one := servers["hook"]; one.By != "requests" || one.Error == "" || strings.Contains(one.Error, key.Secret) || servers[secondary.Addr.String()].State != "Current" {
 		t.Errorf("%+v", servers)
+	}
+}
+
+// hooked is a webhook server without extensions that keeps what it is given.
+type hooked struct {
+	*httptest.Server
+	mu      sync.Mutex
+	records map[string]protocol.Record
+	// silent: it has no GET for records.
+	silent bool
+}
+
+func startHook(t *testing.T) *hooked {
+	t.Helper()
+	h := &hooked{records: map[string]protocol.Record{}}
+	h.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		yes := true
+		answer := func(status int, value any) {
+			body, err := protocol.Marshal(value)
+			if err != nil {
+				t.Error(err)
+			}
+			w.WriteHeader(status)
+			w.Write(body)
+		}
+		at := strings.TrimPrefix(request.URL.Path, "/records/")
+		switch request.Method {
+		case http.MethodPost:
+			var asked protocol.Request
+			if err := json.NewDecoder(request.Body).Decode(&asked); err != nil {
+				t.Error(err)
+			}
+			h.records[asked.Record.Type+"/"+asked.Record.Domain+"/"+asked.Record.Subdomain] = asked.Record
+			answer(200, protocol.Response{Success: &yes})
+		case http.MethodDelete:
+			delete(h.records, at)
+			answer(200, protocol.Response{Success: &yes})
+		default:
+			record, ok := h.records[at]
+			switch {
+			case request.URL.Path == protocol.HealthPath:
+				answer(200, protocol.Health{Status: protocol.Healthy})
+			case h.silent:
+				http.NotFound(w, request)
+			case !ok:
+				no := false
+				answer(404, protocol.Response{Success: &no, Error: protocol.Refuse(protocol.CodeRecordNotFound, "none")})
+			default:
+				answer(200, protocol.Response{Success: &yes, Record: &record})
+			}
+		}
+	}))
+	t.Cleanup(h.Close)
+	return h
+}
+
+func (h *hooked) change(with func(map[string]protocol.Record)) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	with(h.records)
+}
+
+// Found 4: a webhook is asked for each RRset. What it lost or has otherwise shows, beside a record that has no form there, and a
+// server that cannot say, or one that may not be asked, is never said to be current.
+func TestVerify_asksWebhooks(t *testing.T) {
+	a := start(t)
+	server := startHook(t)
+	a.class("hook", v1alpha1.DNSClassSpec{Webhook: &v1alpha1.WebhookProvider{Server: server.URL}})
+	a.deliver("hook")
+	a.until("all of it is there", func(err error, servers map[string]line) bool {
+		return err == nil && len(servers) == 1 && servers["hook"].State == "Current" && servers["hook"].By == "requests"
+	})
+	a.record("two", v1alpha1.RecordSpec{DomainName: "two.example.org.", Type: "MX", Values: []string{"10 a.example.net.", "20 b.example.net."}})
+	server.change(func(records map[string]protocol.Record) {
+		delete(records, "A/example.org/www")
+		txt := records["TXT/example.org/txt"]
+		txt.Values = []string{"another"}
+		records["TXT/example.org/txt"] = txt
+	})
+	found := a.until("what is not as it should be", func(err error, servers map[string]line) bool {
+		return err == verify.ErrDifferent && servers["hook"].State == "Differs"
+	})["hook"]
+	var names []string
+	for _, set := range found.Missing {
+		names = append(names, set.Name+" "+set.Type)
+	}
+	if !slices.Equal(names, []string{"www.example.org. A", "two.example.org. MX"}) || len(found.Differing) != 1 || !strings.Contains(found.Error, "1 of those that are missing have no form") {
+		t.Errorf("%+v", found)
+	}
+	out, _ := a.verify()
+	for _, want := range []string{"hook     Differs", "missing www.example.org. A:", "differs from the zone's txt.example.org. TXT:", "missing two.example.org. MX:"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("nothing says %q", want)
+		}
+	}
+	server.mu.Lock()
+	server.silent = true
+	server.mu.Unlock()
+	if one := a.until("a server that cannot say", func(err error, servers map[string]line) bool {
+		return err == verify.ErrUnanswered && servers["hook"].State == "Unknown"
+	})["hook"]; one.By != "delivery" || !strings.Contains(one.Error, "does not answer GET") || !strings.Contains(one.Error, "1 of them have no form") {
+		t.Errorf("%+v", one)
+	}
+	out, err := a.verify()
+	if !errors.Is(err, verify.ErrUnanswered) || !regexp.MustCompile(`hook +\? +\? +\? +\? +\? +delivery`).MatchString(out) {
+		t.Errorf("%v\n%s", err, out)
 	}
 }
 

@@ -36,7 +36,7 @@ var (
 	// ErrDifferent: a server does not answer as the zone is.
 	ErrDifferent = errors.New("not every server answers as the zone is")
 	// ErrUnanswered: all that answer do so as the zone is, but not all answer.
-	ErrUnanswered = errors.New("not every server could be compared: see Failed above")
+	ErrUnanswered = errors.New("not every server could be compared: see Failed and ? above")
 )
 
 const (
@@ -152,7 +152,7 @@ func (o *Options) Run(ctx context.Context, text string, out, remarks io.Writer) 
 	for _, server := range result.Servers {
 		switch {
 		case server.Equal():
-		case server.State != verify.Failed:
+		case server.State != verify.Failed && server.State != verify.Unknown:
 			return ErrDifferent
 		default:
 			err = ErrUnanswered
@@ -188,6 +188,7 @@ type run struct {
 	key     *transfer.Key
 	keys    map[v1alpha1.SecretReference]*transfer.Key
 	servers []asked
+	hooks   []hook
 	remarks io.Writer
 }
 
@@ -201,7 +202,7 @@ func (r *run) compare(ctx context.Context) (*Result, error) {
 		// Whoever may not read Deliveries, or has a server without them, still names servers.
 		fmt.Fprintf(r.remarks, "what the zone is delivered to is not known: %v\n", err)
 	}
-	if len(r.servers)+len(rows) == 0 {
+	if len(r.servers)+len(r.hooks)+len(rows) == 0 {
 		return nil, fmt.Errorf("zone %s has no Delivery that lists a server: name those to ask with --name-server", r.id)
 	}
 	truth, err := r.truth(ctx)
@@ -224,6 +225,12 @@ func (r *run) compare(ctx context.Context) (*Result, error) {
 			return nil, context.Cause(ctx)
 		}
 		result.Servers = append(result.Servers, report)
+	}
+	for _, h := range r.hooks {
+		result.Servers = append(result.Servers, r.request(ctx, h, object, truth))
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
 	}
 	result.Servers = append(result.Servers, rows...)
 	return result, nil
@@ -262,11 +269,15 @@ func (r *Result) print(out io.Writer) error {
 	fmt.Fprintln(table, "SERVER\tSTATE\tSERIAL\tMISSING\tFOREIGN\tDIFFERING\tBY")
 	for _, s := range r.Servers {
 		foreign := fmt.Sprint(len(s.Foreign))
-		if s.By == verify.ByQuestions {
+		if s.By == verify.ByQuestions || s.By == verify.ByRequests {
 			foreign = "?" // what was not asked for was not seen
 		}
-		if s.State == verify.Failed {
+		switch s.State {
+		case verify.Failed:
 			fmt.Fprintf(table, "%s\t%s\t-\t-\t-\t-\t-\n", s.Server, s.State)
+			continue
+		case verify.Unknown:
+			fmt.Fprintf(table, "%s\t?\t?\t?\t?\t?\t%s\n", s.Server, s.By)
 			continue
 		}
 		fmt.Fprintf(table, "%s\t%s\t%d\t%d\t%s\t%d\t%s\n", s.Server, s.State, s.Serial, len(s.Missing), foreign, len(s.Differing), s.By)
@@ -295,18 +306,22 @@ func lines(r verify.Report) []string {
 		lines = append(lines, r.Error)
 	}
 	for _, set := range r.Missing {
-		lines = append(lines, "missing "+written(set))
+		lines = append(lines, "missing "+text(set))
 	}
 	for _, set := range r.Foreign {
-		lines = append(lines, "foreign "+written(set))
+		lines = append(lines, "foreign "+text(set))
 	}
 	for _, both := range r.Differing {
-		lines = append(lines, fmt.Sprintf("differs %s, the zone has %d %s", written(both.Server), both.Zone.TTL, strings.Join(both.Zone.Data, ", ")))
+		if both.Server.Name == "" { // that it differs is all that is known
+			lines = append(lines, "differs from the zone's "+text(both.Zone))
+			continue
+		}
+		lines = append(lines, fmt.Sprintf("differs %s, the zone has %d %s", text(both.Server), both.Zone.TTL, strings.Join(both.Zone.Data, ", ")))
 	}
 	return lines
 }
 
-func written(set verify.RRset) string {
+func text(set verify.RRset) string {
 	return fmt.Sprintf("%s %s: %d %s", set.Name, set.Type, set.TTL, strings.Join(set.Data, ", "))
 }
 

@@ -175,7 +175,7 @@ func TestVerify_saysWhereEachServerStands(t *testing.T) {
 		}
 		r = a.result(verify.ErrDifferent, "--name-server", at[1])
 		s := r.Servers[0]
-		if s.State != "Current" || len(s.Missing) != 0 || len(s.Foreign) != 1 || s.Foreign[0].Name != "foreign.example.org." || len(s.Differing) != 1 ||
+		if s.State != "Differs" || len(s.Missing) != 0 || len(s.Foreign) != 1 || s.Foreign[0].Name != "foreign.example.org." || len(s.Differing) != 1 ||
 			s.Differing[0].Zone.Name != "txt.example.org." || s.Differing[0].Zone.TTL != 60 || s.Differing[0].Server.TTL != 61 {
 			t.Errorf("%s, altered: %+v", name, s)
 		}
@@ -183,7 +183,7 @@ func TestVerify_saysWhereEachServerStands(t *testing.T) {
 
 	// Knot hands the zone to nobody without the key.
 	s := a.result(verify.ErrDifferent, "--name-server", signed).Servers[0]
-	if s.State != "Current" || s.By != "questions" || len(s.Missing) != 0 || len(s.Foreign) != 0 || len(s.Differing) != 1 || s.Differing[0].Server.Name != "txt.example.org." {
+	if s.State != "Differs" || s.By != "questions" || len(s.Missing) != 0 || len(s.Foreign) != 0 || len(s.Differing) != 1 || s.Differing[0].Server.Name != "txt.example.org." {
 		t.Errorf("by questions: %+v", s)
 	}
 	if s = a.result(verify.ErrDifferent, "--name-server", signed, "--tsig-key-file", keyFile).Servers[0]; s.By != "transfer" || len(s.Foreign) != 1 {

@@ -210,14 +210,16 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 			if has, err := p.has(ctx, plan.CallTimeout, protocol.FeatureValueMetadata); err != nil {
 				return drift, err
 			} else if !has {
-				continue // It never went out, and Deliver has said so.
+				drift.Unfit = append(drift.Unfit, set)
+				continue
 			}
 		}
-		if want, err = protocol.Decode(record); err != nil {
-			continue // This neither.
-		}
 		path, err := protocol.RecordPath(plan.Zone, set.Name, set.Type)
+		if err == nil {
+			want, err = protocol.Decode(record)
+		}
 		if err != nil {
+			drift.Unfit = append(drift.Unfit, set)
 			continue
 		}
 		got, err := p.call(ctx, plan.CallTimeout, nil, http.MethodGet, path, nil)
@@ -238,7 +240,7 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 		case got.status == http.StatusNotFound, got.status == http.StatusMethodNotAllowed, got.status == http.StatusNotImplemented:
 			return drift, delivery.ErrCannotList
 		case refusal.Permanent:
-			continue // It refuses the record, and Deliver has said so.
+			drift.Unfit = append(drift.Unfit, set)
 		default:
 			return drift, refusal
 		}
