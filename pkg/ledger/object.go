@@ -239,6 +239,7 @@ func (l *Ledger) placeRecord(o *v1alpha1.Record, p *law.Placement) {
 		delete(o.Labels, v1alpha1.LabelParentZone)
 		l.setCondition(&o.Status.Conditions, v1alpha1.ConditionAdopted, "False", p.Reason, p.Message, o.Generation)
 		l.setCondition(&o.Status.Conditions, v1alpha1.ConditionReady, "False", v1alpha1.ReasonNotAdopted, "no zone has taken the record in", o.Generation)
+		dropStalled(&o.Status.Conditions, o.Generation)
 		return
 	}
 	o.Status.ZoneRef = &v1alpha1.AdoptingZone{Namespace: p.Zone.Namespace, Name: p.Zone.Name, UID: types.UID(p.Zone.UID)}
@@ -246,6 +247,19 @@ func (l *Ledger) placeRecord(o *v1alpha1.Record, p *law.Placement) {
 	setParentLabel(o, p.Zone)
 	l.setCondition(&o.Status.Conditions, v1alpha1.ConditionAdopted, "True", v1alpha1.ReasonAdopted, p.Message, o.Generation)
 	l.setReady(&o.Status.Conditions, l.delivers(p.HasClass, p.Zone.Namespace, p.View), p.Served, o.Generation)
+	dropStalled(&o.Status.Conditions, o.Generation)
+}
+
+// dropStalled takes the condition Stalled away where nothing is the reason for it any
+// more, or the object has changed since, for then it may come right (S7.4).
+func dropStalled(conditions *[]metav1.Condition, generation int64) {
+	stalled := meta.FindStatusCondition(*conditions, v1alpha1.ConditionStalled)
+	if stalled == nil || stalled.ObservedGeneration == generation && slices.ContainsFunc(*conditions, func(c metav1.Condition) bool {
+		return c.Type != v1alpha1.ConditionStalled && c.Status == metav1.ConditionFalse && c.Reason == stalled.Reason
+	}) {
+		return
+	}
+	meta.RemoveStatusCondition(conditions, v1alpha1.ConditionStalled)
 }
 
 // setReady says Ready in the content write itself, so that a wait never returns on an
@@ -308,6 +322,7 @@ func (l *Ledger) placeZone(o *v1alpha1.Zone, c *law.ZoneChange) {
 		}
 		s.View = z.View
 		l.setCondition(&s.Conditions, v1alpha1.ConditionReady, "False", v1alpha1.ReasonNotDelegatedOrServable, "the zone waits for the zone it refers to, or for one that delegates it", o.Generation)
+		dropStalled(&s.Conditions, o.Generation)
 		return
 	}
 	switch {
@@ -345,4 +360,5 @@ func (l *Ledger) placeZone(o *v1alpha1.Zone, c *law.ZoneChange) {
 	if c.Step != nil || ready == nil || !delivers && (isServed || ready.Status == "True") || delivers && ready.Reason == v1alpha1.ReasonNoClass {
 		l.setReady(&s.Conditions, delivers, isServed, o.Generation)
 	}
+	dropStalled(&s.Conditions, o.Generation)
 }

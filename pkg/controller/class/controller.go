@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/time/rate"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
@@ -135,6 +136,8 @@ type Controller struct {
 	frozen map[cache.ObjectName]bool
 	// asked are secondaries ahead of zones for which the server was asked to go past them.
 	asked map[types.UID]sighting
+	// stood is since when what an object waits for waits for a person.
+	stood map[types.UID]stood
 }
 
 // New registers with the informers and does nothing before Run.
@@ -160,6 +163,7 @@ func New(config Config) (*Controller, error) {
 		known:       map[string]*knownClass{},
 		patched:     map[types.UID]patched{},
 		readied:     map[types.UID]patched{},
+		stood:       map[types.UID]stood{},
 		asked:       map[types.UID]sighting{},
 	}
 	if err := c.follow(); err != nil {
@@ -331,7 +335,13 @@ func (c *Controller) recordHeard(before, after any) {
 		delete(c.readied, record.UID)
 	}
 	c.mu.Unlock()
-	if after != nil && isPending(record) {
+	if after == nil {
+		c.mu.Lock()
+		delete(c.stood, record.UID)
+		c.mu.Unlock()
+		return
+	}
+	if isPending(record) || record.Status.ZoneRef == nil || meta.FindStatusCondition(record.Status.Conditions, v1alpha1.ConditionStalled) != nil {
 		c.queue.Add(task{recordTask, record.Namespace, record.Name})
 	}
 }

@@ -107,9 +107,9 @@ func TestController_frozenZonesSaySo(t *testing.T) {
 		if c := ready("z1"); c.Status != metav1.ConditionTrue {
 			t.Errorf("Ready of another zone: %+v", c)
 		}
-		time.Sleep(time.Hour)
+		time.Sleep(time.Hour) // in which it is Stalled too
 		synctest.Wait()
-		if n, events := writes(), told.all(); n != 1 || !slices.Equal(events, []string{"Warning Frozen"}) {
+		if n, events := writes(), told.all(); n != 2 || !slices.Equal(events, []string{"Warning Frozen"}) {
 			t.Errorf("%d writes of zones in an hour, Events %v", n, events)
 		}
 		// A write of its owner has the server say that it is Pending (S6.7).
@@ -123,7 +123,7 @@ func TestController_frozenZonesSaySo(t *testing.T) {
 			t.Fatal(err)
 		}
 		wait()
-		if c, n, events := ready("z0"), writes(), told.all(); c.Reason != v1alpha1.ReasonFrozen || n != 2 || len(events) != 1 {
+		if c, n, events := ready("z0"), writes(), told.all(); c.Reason != v1alpha1.ReasonFrozen || n != 3 || len(events) != 1 {
 			t.Errorf("after a write: %+v, %d writes, Events %v", c, n, events)
 		}
 		zone.Status.Serial, zone.Status.SettledSerial, zone.ResourceVersion = 7, 7, "3"

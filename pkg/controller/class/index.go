@@ -92,8 +92,10 @@ func trimRecord(object any) (any, error) {
 		Spec:       v1alpha1.RecordSpec{Type: record.Spec.Type},
 		Status:     v1alpha1.RecordStatus{FQDN: record.Status.FQDN, ZoneRef: record.Status.ZoneRef, Serial: record.Status.Serial, LastDeliveryError: record.Status.LastDeliveryError},
 	}
-	if ready := meta.FindStatusCondition(record.Status.Conditions, v1alpha1.ConditionReady); ready != nil {
-		small.Status.Conditions = []metav1.Condition{*ready}
+	for _, condition := range record.Status.Conditions {
+		if condition.Type == v1alpha1.ConditionReady || condition.Type == v1alpha1.ConditionStalled || condition.Type == v1alpha1.ConditionAdopted && condition.Status != metav1.ConditionTrue {
+			small.Status.Conditions = append(small.Status.Conditions, condition)
+		}
 	}
 	return small, nil
 }

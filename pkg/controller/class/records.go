@@ -42,6 +42,7 @@ type saying struct {
 	record    *v1alpha1.Record
 	judgement judgement
 	lastError string
+	stalled   *metav1.Condition
 }
 
 // before is the Ready that stands there.
@@ -64,13 +65,20 @@ func (s *saying) answers() bool {
 // toSay is what a Record is to be told by the standing of its zone; false where it says that already.
 func (c *Controller) toSay(record *v1alpha1.Record, s *standing) (saying, bool) {
 	j, text, known := recordJudgement(record, s)
-	say := saying{record, j, text}
-	before := say.before()
-	if !known || before != nil && before.Status == j.status && before.Reason == j.reason && before.ObservedGeneration == record.Generation &&
-		(before.Message == j.message || j.status != metav1.ConditionFalse) && record.Status.LastDeliveryError == text {
+	if !known {
 		return saying{}, false
 	}
-	return say, !c.isReadied(record, j)
+	stalled, in := c.stall(&record.ObjectMeta, record.Status.Conditions, waitsBy(j))
+	if in > 0 {
+		c.queue.AddAfter(task{recordTask, record.Namespace, record.Name}, in)
+	}
+	say := saying{record, j, text, stalled}
+	before := say.before()
+	if before != nil && before.Status == j.status && before.Reason == j.reason && before.ObservedGeneration == record.Generation &&
+		(before.Message == j.message || j.status != metav1.ConditionFalse) && record.Status.LastDeliveryError == text && sameStall(record.Status.Conditions, stalled) {
+		return saying{}, false
+	}
+	return say, !c.isReadied(record, j, stalled != nil)
 }
 
 // syncRecords says of the Records of a zone what its standing makes of them: of all where one may be Ready no more, or for another reason, else of those that
@@ -144,7 +152,7 @@ func (c *Controller) syncRecord(ctx context.Context, namespace, name string) err
 	record := object.(*v1alpha1.Record)
 	ref := record.Status.ZoneRef
 	if ref == nil {
-		return nil
+		return c.syncUnadopted(ctx, record)
 	}
 	c.mu.Lock()
 	s := c.standings[string(ref.UID)]
@@ -168,12 +176,13 @@ func (c *Controller) say(ctx context.Context, say saying) error {
 	record, before := say.record, say.before()
 	err := c.patchReady(ctx, statusOf{
 		uid: record.UID, serial: record.Status.Serial, generation: record.Generation, before: before, judgement: say.judgement, record: true, lastError: say.lastError,
+		stalled: stallPatch(record.Status.Conditions, say.stalled),
 	}, func(ctx context.Context, patch []byte, options metav1.PatchOptions) error {
 		_, err := c.store.client.Records(record.Namespace).Patch(ctx, record.Name, patchType, patch, options, "status")
 		return err
 	})
 	if err == nil {
-		c.noteReadied(record, say.judgement)
+		c.noteReadied(record, say.judgement, say.stalled != nil)
 		c.announceRecord(record, before, say.judgement)
 	}
 	return err
@@ -181,20 +190,20 @@ func (c *Controller) say(ctx context.Context, say saying) error {
 
 // isReadied: it is written already, and its own event is on the way; a serial that was confirmed meanwhile is no reason to
 // write once more (S6.7).
-func (c *Controller) isReadied(record *v1alpha1.Record, j judgement) bool {
+func (c *Controller) isReadied(record *v1alpha1.Record, j judgement, stalled bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	last, ok := c.readied[record.UID]
-	return ok && last.from == record.ResourceVersion && (last.judgement == j || last.status == metav1.ConditionTrue && j.status == metav1.ConditionTrue)
+	return ok && last.from == record.ResourceVersion && last.stalled == stalled && (last.judgement == j || last.status == metav1.ConditionTrue && j.status == metav1.ConditionTrue)
 }
 
 // noteReadied is not for a Record that the informer has told of since: it would be kept for ever.
-func (c *Controller) noteReadied(record *v1alpha1.Record, j judgement) {
+func (c *Controller) noteReadied(record *v1alpha1.Record, j judgement, stalled bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now, ok, err := c.records.GetStore().GetByKey(record.Namespace + "/" + record.Name)
 	if err == nil && ok && now.(*v1alpha1.Record).ResourceVersion == record.ResourceVersion {
-		c.readied[record.UID] = patched{record.ResourceVersion, j}
+		c.readied[record.UID] = patched{record.ResourceVersion, j, stalled}
 	}
 }
 
@@ -206,6 +215,8 @@ type statusOf struct {
 	judgement          judgement
 	record             bool
 	lastError          string
+	// stalled is what of the conditions says Stalled (stallPatch).
+	stalled []any
 }
 
 // patchReady writes a Ready that names the serial it speaks of: where the object is past it by now, the server drops it
@@ -215,10 +226,14 @@ func (c *Controller) patchReady(ctx context.Context, of statusOf, write func(con
 	if of.before != nil && of.before.Status == of.judgement.status {
 		since = of.before.LastTransitionTime
 	}
-	status := map[string]any{"serial": of.serial, "conditions": []metav1.Condition{{
-		Type: v1alpha1.ConditionReady, Status: of.judgement.status, Reason: of.judgement.reason, Message: of.judgement.message,
-		ObservedGeneration: of.generation, LastTransitionTime: since,
-	}}}
+	conditions := of.stalled
+	if of.judgement.status != "" {
+		conditions = append(conditions, metav1.Condition{
+			Type: v1alpha1.ConditionReady, Status: of.judgement.status, Reason: of.judgement.reason, Message: of.judgement.message,
+			ObservedGeneration: of.generation, LastTransitionTime: since,
+		})
+	}
+	status := map[string]any{"serial": of.serial, "conditions": conditions}
 	if of.record {
 		status["lastDeliveryError"] = of.lastError
 	}

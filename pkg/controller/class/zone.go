@@ -233,6 +233,7 @@ func (c *Controller) forget(ctx context.Context, at cache.ObjectName, uid string
 	delete(c.told, uid)
 	delete(c.patched, types.UID(uid))
 	delete(c.asked, types.UID(uid))
+	delete(c.stood, types.UID(uid))
 	delete(c.standings, uid)
 	delete(c.unsaid, uid)
 	ours := func(key delivery.Key) bool { return key.UID == uid }
@@ -361,27 +362,37 @@ func (c *Controller) judge(zone *v1alpha1.Zone, force inForce) judgement {
 }
 
 func (c *Controller) syncZoneStatus(ctx context.Context, zone *v1alpha1.Zone, force inForce) error {
-	if zone.Status.Serial == 0 {
-		return nil // the server says what it waits for
+	var j judgement
+	var ahead serial.Serial
+	if zone.Status.Serial != 0 { // else the server says what it waits for
+		j = c.judge(zone, force)
+		if c.isFrozen(zone) && zone.DeletionTimestamp == nil {
+			j = frozen
+		}
+		if j == (judgement{}) {
+			return nil
+		}
+		ahead = c.behind(zone, force, &j)
+		j.message = shorten(j.message, maxZoneMessage)
 	}
-	j := c.judge(zone, force)
-	if c.isFrozen(zone) && zone.DeletionTimestamp == nil {
-		j = frozen
+	waits := waitsBy(j)
+	if j.status == "" || j.reason == v1alpha1.ReasonNotDelegatedOrServable {
+		waits = lacks(zone.Status.Conditions, v1alpha1.ConditionDelegated, v1alpha1.ConditionServable)
 	}
-	if j == (judgement{}) {
-		return nil
+	stalled, in := c.stall(&zone.ObjectMeta, zone.Status.Conditions, waits)
+	if in > 0 {
+		c.queue.AddAfter(task{zoneTask, zone.Namespace, zone.Name}, in)
 	}
-	ahead := c.behind(zone, force, &j)
-	j.message = shorten(j.message, maxZoneMessage)
+	isSaid := sameStall(zone.Status.Conditions, stalled)
 	before := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionReady)
 	// kubectl wait takes what speaks of an older generation for old.
-	if ahead == 0 && before != nil && before.Status == j.status && before.Reason == j.reason &&
-		(before.Message == j.message && before.ObservedGeneration == zone.Generation || j.reason == v1alpha1.ReasonPending) {
+	if ahead == 0 && isSaid && (j.status == "" || before != nil && before.Status == j.status && before.Reason == j.reason &&
+		(before.Message == j.message && before.ObservedGeneration == zone.Generation || j.reason == v1alpha1.ReasonPending)) {
 		return nil
 	}
 	// What the informer has is what the last write was made from: its own event is still on the way.
 	c.mu.Lock()
-	again := c.patched[zone.UID] == patched{zone.ResourceVersion, j}
+	again := c.patched[zone.UID] == patched{zone.ResourceVersion, j, stalled != nil}
 	c.mu.Unlock()
 	if again && ahead == 0 {
 		return nil
@@ -391,7 +402,7 @@ func (c *Controller) syncZoneStatus(ctx context.Context, zone *v1alpha1.Zone, fo
 		of = int64(ahead) // The server goes past it, where S6.6 lets it.
 	}
 	err := c.patchReady(ctx, statusOf{
-		uid: zone.UID, serial: of, generation: zone.Generation, before: before, judgement: j,
+		uid: zone.UID, serial: of, generation: zone.Generation, before: before, judgement: j, stalled: stallPatch(zone.Status.Conditions, stalled),
 	}, func(ctx context.Context, patch []byte, options metav1.PatchOptions) error {
 		_, err := c.store.client.Zones(zone.Namespace).Patch(ctx, zone.Name, patchType, patch, options, "status")
 		return err
@@ -402,7 +413,7 @@ func (c *Controller) syncZoneStatus(ctx context.Context, zone *v1alpha1.Zone, fo
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err == nil {
-		c.patched[zone.UID] = patched{zone.ResourceVersion, j}
+		c.patched[zone.UID] = patched{zone.ResourceVersion, j, stalled != nil}
 	} else {
 		delete(c.asked, zone.UID)
 	}
@@ -413,6 +424,7 @@ func (c *Controller) syncZoneStatus(ctx context.Context, zone *v1alpha1.Zone, fo
 type patched struct {
 	from string
 	judgement
+	stalled bool
 }
 
 // stateOfClass are the states of a zone by class. What a class has confirmed for another place than it delivers to now, or has begun to withdraw, is void.

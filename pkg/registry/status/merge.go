@@ -14,11 +14,11 @@ import (
 )
 
 // Conditions is what becomes of the conditions when a controller writes a status: those of the types in server stay as they were, the others are as written.
-// stale says that the writer spoke of an older serial; then its Ready is dropped and the one before stays.
+// stale says that the writer spoke of an older serial; then its Ready, and the Stalled beside it, are dropped and those before stay.
 func Conditions(before, written []metav1.Condition, stale bool, server ...string) []metav1.Condition {
 	kept := slices.Clone(server)
 	if stale {
-		kept = append(kept, v1alpha1.ConditionReady)
+		kept = append(kept, v1alpha1.ConditionReady, v1alpha1.ConditionStalled)
 	}
 	var out []metav1.Condition
 	for _, condition := range before {

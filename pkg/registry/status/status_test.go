@@ -21,12 +21,12 @@ func condition(kind, reason string) metav1.Condition {
 // S7.4: the server's conditions are the server's, the rest is the writer's.
 func TestConditions(t *testing.T) {
 	before := []metav1.Condition{condition("Adopted", "Server"), condition("Ready", "Before"), condition("Mine", "Before")}
-	written := []metav1.Condition{condition("Ready", "Written"), condition("Adopted", "Forged"), condition("Other", "Written")}
+	written := []metav1.Condition{condition("Ready", "Written"), condition("Adopted", "Forged"), condition("Stalled", "Written"), condition("Other", "Written")}
 	for _, test := range []struct {
 		stale bool
 		want  string
 	}{
-		{false, "Adopted=Server Ready=Written Other=Written"},
+		{false, "Adopted=Server Ready=Written Stalled=Written Other=Written"},
 		{true, "Adopted=Server Ready=Before Other=Written"},
 	} {
 		var got []string

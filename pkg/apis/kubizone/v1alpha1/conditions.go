@@ -10,6 +10,8 @@ const (
 	// ConditionReady of a Record: True when every class in force has confirmed a serial at or after status.serial.
 	// Of a Zone: True when Delegated, Servable and Settled are True and its serial is delivered everywhere.
 	ConditionReady = "Ready"
+	// ConditionStalled of a Zone or a Record: True where it waits for a person, for a reason that has stood two minutes (S7.4). It is not there else.
+	ConditionStalled = "Stalled"
 	// ConditionDelegated of a Zone: True while its parent delegates it, or while it is standalone and established.
 	ConditionDelegated = "Delegated"
 	// ConditionServable of a Zone: True when name servers accept its content: NS at the apex, addresses for those in the zone.
