@@ -169,6 +169,22 @@ func undo(snapshot *zoneview.Snapshot, changes []dns.Change) map[RRsetKey][]dns.
 	return touched
 }
 
+// once: no RRset was changed more often than that. A worker that confirmed the serial before them and recorded no intent
+// writes differences from there, so whatever it wrote of such an RRset is what that is now.
+func once(changes []dns.Change) bool {
+	changed := map[RRsetKey]int{}
+	for n, change := range changes {
+		for _, entry := range slices.Concat(change.Removed, change.Added) {
+			key := RRsetKey{entry.Name, entry.Type}
+			if first, known := changed[key]; known && first != n && entry.Type != rdata.SOA {
+				return false
+			}
+			changed[key] = n
+		}
+	}
+	return true
+}
+
 // toChanges is never nil.
 func toChanges(snapshot *zoneview.Snapshot, before map[RRsetKey][]dns.Entry) []Change {
 	changes := make([]Change, 0, len(before))

@@ -32,20 +32,20 @@ func (a *attempt) load(ctx context.Context) error {
 }
 
 // anothers is what another worker may have under way, nil for nothing. One that keeps the zone records no intent: it may
-// be at what the zone changed since it confirmed it.
-func (a *attempt) anothers(ctx context.Context, snapshot *zoneview.Snapshot) *Intent {
+// be at what the zone changed since it confirmed it. same: what of that arrives late is what is written now.
+func (a *attempt) anothers(ctx context.Context, snapshot *zoneview.Snapshot) (intent *Intent, same bool) {
 	state, me := &a.item.state, a.loop.config.Identity
 	if intent := state.Intent; intent != nil {
 		if intent.Holder == "" || intent.Holder == me {
-			return nil
+			return nil, false
 		}
-		return intent
+		return intent, false
 	}
 	if state.Holder == "" || state.Holder == me || state.Serial == 0 || snapshot == nil ||
 		snapshot.Serial() == state.Serial || state.Serial.Ahead(snapshot.Serial()) {
-		return nil
+		return nil, false
 	}
-	intent := &Intent{Serial: state.Serial, From: state.Serial, Holder: state.Holder, Unlisted: true}
+	intent = &Intent{Serial: state.Serial, From: state.Serial, Holder: state.Holder, Unlisted: true}
 	if changes, err := a.loop.changes(ctx, a.item.key.UID, state.Serial, snapshot.Serial()); err == nil {
 		for key := range undo(snapshot, changes) {
 			intent.RRsets = append(intent.RRsets, key)
@@ -55,14 +55,15 @@ func (a *attempt) anothers(ctx context.Context, snapshot *zoneview.Snapshot) *In
 		} else {
 			intent.Unlisted = false
 		}
+		same = once(changes)
 	}
-	return intent
+	return intent, same
 }
 
 // mine: no other worker is at it. One that let its intent grow old is taken over.
 func (a *attempt) mine(ctx context.Context, snapshot *zoneview.Snapshot, now time.Time) bool {
 	i, l := a.item, a.loop
-	intent := a.anothers(ctx, snapshot)
+	intent, same := a.anothers(ctx, snapshot)
 	if intent == nil {
 		i.waitAt, i.foreign, i.taken = time.Time{}, Intent{}, Intent{}
 		if i.loaded && snapshot != nil {
@@ -90,7 +91,9 @@ func (a *attempt) mine(ctx context.Context, snapshot *zoneview.Snapshot, now tim
 	if !intent.same(&i.taken) {
 		// Once, however often the first write after it fails: else the repeat would be put off for ever.
 		i.taken, i.whole = *intent, false
-		i.repeatAt = now.Add(l.config.repeatAfter())
+		if !same {
+			i.repeatAt = now.Add(l.config.repeatAfter())
+		}
 		l.config.Metrics.TakenOver(i.key.Class)
 		l.config.Logger.Info("Taking over from another worker", "zone", i.state.Zone, "class", i.key.Class, "serial", intent.Serial, "holder", intent.Holder)
 	}
