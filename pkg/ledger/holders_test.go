@@ -5,6 +5,7 @@ package ledger_test
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -61,6 +62,43 @@ func TestRace_holdersAboveAndBelow_I5(t *testing.T) {
 			st.MustBeClean()
 		})
 	}
+}
+
+// So is what it has read of zones below: of two servers that write at once, a record that is taken for the names below comes in
+// before another namespace's zone there or not at all (S4.7).
+func TestRace_zonesBelow_I5_S4_7(t *testing.T) {
+	t.Parallel()
+	st := store.New(t)
+	first, second := st.Server(), st.Server()
+	first.Run()
+	store.Must(first.CreateZone(store.Zone("platform", "top", "example.org.", store.Allow("attacker", "*"), v1alpha1.Delegation{Namespace: "victim", Zones: []string{"*"}})))
+	refused, both := 0, 0
+	for i := range 24 {
+		var zone *v1alpha1.Zone
+		var record *v1alpha1.Record
+		var err error
+		var wait sync.WaitGroup
+		wait.Go(func() {
+			zone = store.Must(first.CreateZone(store.Zone("victim", fmt.Sprintf("z%d", i), fmt.Sprintf("z.b%d.example.org.", i))))
+		})
+		wait.Go(func() {
+			record, err = second.CreateRecord(t.Context(), store.Record("attacker", fmt.Sprintf("r%d", i), fmt.Sprintf("b%d.example.org.", i), "CAA", `0 issue ";"`))
+		})
+		wait.Wait()
+		switch {
+		case apierrors.IsForbidden(err):
+			refused++
+		case err != nil:
+			t.Fatal(err)
+		case store.Must(strconv.Atoi(record.ResourceVersion)) > store.Must(strconv.Atoi(zone.ResourceVersion)):
+			t.Errorf("%s came in at revision %s, after zone %s at %s", record.Spec.DomainName, record.ResourceVersion, zone.Spec.DomainName, zone.ResourceVersion)
+		default:
+			both++
+		}
+	}
+	t.Logf("%d were refused, %d came first", refused, both)
+	st.Settle()
+	st.MustBeClean()
 }
 
 // A server looks at all names below one, also where a tenant has filled them: it neither refuses the holder of the name nor
