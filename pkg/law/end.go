@@ -97,7 +97,6 @@ func (d *zoneDecision) end(ask EndAsk) *Plan {
 	}
 	h := *holding
 	h.Withdrawn = &w
-	d.by = from.Namespace // whose rule went
 	plan, refusal := d.vacate(plan, &h, fmt.Sprintf("zone %s ended", z.FQDN()))
 	if refusal != nil {
 		return &Plan{} // too many go at once: it ends when others are through
@@ -105,6 +104,9 @@ func (d *zoneDecision) end(ask EndAsk) *Plan {
 	if plan == nil {
 		return nil
 	}
+	// The namespace whose rule went pays for it. The mark in the zone above is of the
+	// child's: how long that waits must not depend on how much another has put there (S7.2).
+	plan.Work.By = from.Namespace
 	plan.Work.Ended, plan.Work.Had = &Place{Ref: z.Ref, View: z.View, FQDN: z.FQDN()}, &z.Header
 	plan = d.stayPending(plan, ReasonDelegationWithdrawn, fmt.Sprintf("zone %s took its rule for it back, and the time it had after that is over: it holds no name and is not served (S3.4; its owner can add a delegation with zones)", from.FQDN()))
 	plan.Zone.Ended, plan.Zone.Zone.Ending = z, true
