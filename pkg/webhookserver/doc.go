@@ -13,5 +13,5 @@
 //
 // It does not know DNS servers: those are packages below it, each a Backend.
 //
-// Read backend.go, then handler.go and verify.go.
+// Read backend.go, then handler.go, verify.go and shared.go.
 package webhookserver

@@ -49,6 +49,7 @@ type Options struct {
 	UpdateServer      string
 	TSIGKeyFile       string
 	ZoneFiles         []string
+	SharedNotes       string
 	Check, ReloadWith []string
 }
 
@@ -69,6 +70,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.UpdateServer, "rfc2136-server", o.UpdateServer, "HOST[:PORT] of the DNS server to write into by dynamic update")
 	flags.StringVar(&o.TSIGKeyFile, "tsig-key-file", o.TSIGKeyFile, "file of the TSIG key that signs updates, as tsig-keygen writes it")
 	flags.StringSliceVar(&o.ZoneFiles, "zone-file", o.ZoneFiles, "ZONE=FILE to write into, instead of --rfc2136-server; repeated for more")
+	flags.StringVar(&o.SharedNotes, "shared-notes-file", o.SharedNotes, "for zones that others write too: file in which the server notes what it wrote; what others wrote is kept, and 409 where a zone wants it otherwise. Without it what is posted replaces what is there")
 	flags.StringSliceVar(&o.Check, "zone-check", o.Check, "program, and its first arguments, that is given a zone and a new file and says whether it loads; empty for none")
 	flags.StringSliceVar(&o.ReloadWith, "zone-reload", o.ReloadWith, "program, and its first arguments, that is given a zone and has the name server load it; empty for none")
 }
@@ -151,6 +153,13 @@ func (o *Options) Complete() (*Config, error) {
 	}
 	if o.TSIGKeyFile != "" && o.UpdateServer == "" {
 		fault(errors.New("--tsig-key-file goes with --rfc2136-server"))
+	}
+	if o.SharedNotes != "" && len(wrong) == 0 {
+		shared, err := server.NewShared(backend, o.SharedNotes)
+		if err != nil {
+			fault(fmt.Errorf("--shared-notes-file: %w; name a file in a directory that this user may write", err))
+		}
+		backend = shared
 	}
 	settings := server.Config{
 		Backend: backend, Secrets: config.secrets, Algorithm: config.requestsAreSigned, BasePath: o.BasePath,

@@ -1,0 +1,257 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package webhookserver
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+)
+
+// Shared is a Backend before zones that others write too. What it wrote is noted in a file, before and after each write; an
+// RRset that stands there otherwise is somebody else's: it is neither replaced, which is a conflict (409), nor removed. An
+// RRset that is asked for as it stands there is taken for ours from then on.
+type Shared struct {
+	Backend
+
+	mu     sync.Mutex // of what follows
+	file   *os.File
+	wrote  map[rrsetID][][]string
+	inZone map[name.Name]*sync.Mutex
+	began  bool // the file has all of wrote
+}
+
+var _ Backend = (*Shared)(nil)
+
+// rrsetID names an RRset of all zones.
+type rrsetID struct {
+	zone, owner name.Name
+	t           rdata.Type
+}
+
+// note is a line of the file: what may stand there of ours, the last one of an RRset counts. Data has more than one version
+// while a write is under way.
+type note struct {
+	Zone string     `json:"zone"`
+	Name string     `json:"name"`
+	Type string     `json:"type"`
+	Data [][]string `json:"data"`
+}
+
+// NewShared reads the notes in the file at path, which is made where there is none, and writes them anew without those that
+// later ones replace. No other process may use the file.
+func NewShared(backend Backend, path string) (*Shared, error) {
+	s := &Shared{Backend: backend, wrote: map[rrsetID][][]string{}, inZone: map[name.Name]*sync.Mutex{}}
+	text, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	for n, line := range bytes.SplitAfter(text, []byte{'\n'}) {
+		if !bytes.HasSuffix(line, []byte{'\n'}) {
+			break // It was cut off: its write never began.
+		}
+		var one note
+		if err := json.Unmarshal(line, &one); err != nil {
+			return nil, fmt.Errorf("%s: line %d is no note of this server", path, n+1)
+		}
+		id, err := one.id()
+		if err != nil {
+			return nil, fmt.Errorf("%s: line %d: %w", path, n+1, err)
+		}
+		s.keep(id, one.Data)
+	}
+	fresh, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
+	if err != nil {
+		return nil, err
+	}
+	s.file = fresh
+	if err = s.note(maps.Clone(s.wrote)); err == nil {
+		err = os.Rename(fresh.Name(), path)
+	}
+	if err != nil {
+		return nil, errors.Join(err, fresh.Close(), os.Remove(fresh.Name()))
+	}
+	s.began = true
+	return s, nil
+}
+
+func (line note) id() (rrsetID, error) {
+	zone, err := name.Parse(line.Zone)
+	if err != nil {
+		return rrsetID{}, err
+	}
+	owner, err := name.Parse(line.Name)
+	if err != nil {
+		return rrsetID{}, err
+	}
+	t, err := rdata.ParseType(line.Type)
+	return rrsetID{zone, owner, t}, err
+}
+
+// keep is called with mu held, or before anybody else knows of s.
+func (s *Shared) keep(id rrsetID, data [][]string) {
+	if len(data) == 0 {
+		delete(s.wrote, id)
+	} else {
+		s.wrote[id] = data
+	}
+}
+
+// notes: the file says so already.
+func (s *Shared) notes(id rrsetID, data [][]string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.began && slices.EqualFunc(s.wrote[id], data, slices.Equal)
+}
+
+// note writes notes down and keeps them.
+func (s *Shared) note(notes map[rrsetID][][]string) error {
+	if len(notes) == 0 {
+		return nil
+	}
+	var text bytes.Buffer
+	for id, data := range notes {
+		if s.notes(id, data) {
+			continue
+		}
+		line, err := protocol.Marshal(note{id.zone.String(), id.owner.String(), id.t.String(), data})
+		if err != nil {
+			return err
+		}
+		text.Write(append(line, '\n'))
+	}
+	if text.Len() == 0 {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, err := io.Copy(s.file, &text); err != nil {
+		return fmt.Errorf("what is written cannot be noted: %w", err)
+	}
+	if err := s.file.Sync(); err != nil {
+		return fmt.Errorf("what is written cannot be noted: %w", err)
+	}
+	for id, data := range notes {
+		s.keep(id, data)
+	}
+	return nil
+}
+
+// Apply leaves what others wrote as it is.
+func (s *Shared) Apply(ctx context.Context, zone name.Name, sets []protocol.RRset) []error {
+	s.mu.Lock()
+	lock := s.inZone[zone]
+	if lock == nil {
+		lock = new(sync.Mutex)
+		s.inZone[zone] = lock
+	}
+	s.mu.Unlock()
+	lock.Lock()
+	defer lock.Unlock()
+	results := make([]error, len(sets))
+	// One RRset is judged by what stands there, so what comes twice in a request is carried out in two.
+	for begin := 0; begin < len(sets); {
+		end, seen := begin, map[rrsetID]bool{}
+		for end < len(sets) && !seen[idOf(sets[end])] {
+			seen[idOf(sets[end])] = true
+			end++
+		}
+		s.apply(ctx, zone, sets[begin:end], results[begin:end])
+		begin = end
+	}
+	return results
+}
+
+func idOf(set protocol.RRset) rrsetID { return rrsetID{set.Zone, set.Name, set.Type} }
+
+func (s *Shared) apply(ctx context.Context, zone name.Name, sets []protocol.RRset, results []error) {
+	before, after := map[rrsetID][][]string{}, map[rrsetID][][]string{}
+	var allowed []protocol.RRset
+	var places []int
+	for i, set := range sets {
+		present, err := s.Backend.Read(ctx, zone, set.Name, set.Type)
+		if err != nil {
+			results[i] = err
+			continue
+		}
+		s.mu.Lock()
+		ours := s.wrote[idOf(set)]
+		s.mu.Unlock()
+		if results[i] = permit(&set, present.Data, present.TTL, ours); results[i] != nil {
+			continue
+		}
+		id, data, stands := idOf(set), sorted(set.Data), sorted(present.Data)
+		switch {
+		case len(sets[i].Data) == 0:
+			before[id], after[id] = ours, nil // What is left of it, if anything, is not ours.
+		case len(stands) == 0 || slices.Equal(stands, data):
+			before[id], after[id] = [][]string{data}, [][]string{data}
+		default:
+			before[id], after[id] = [][]string{stands, data}, [][]string{data} // Until it is written either may stand there.
+		}
+		allowed, places = append(allowed, set), append(places, i)
+	}
+	if err := s.note(before); err != nil {
+		for _, i := range places {
+			results[i] = err
+		}
+		return
+	}
+	for n, err := range s.Backend.Apply(ctx, zone, allowed) {
+		if results[places[n]] = err; err != nil {
+			delete(after, idOf(allowed[n]))
+		}
+	}
+	if err := s.note(after); err != nil {
+		for _, i := range places {
+			results[i] = errors.Join(results[i], err) // It is done once more, and noted then.
+		}
+	}
+}
+
+// permit says whether a set may be written where present stands and ours may be of what we wrote. What is to be removed
+// becomes what others have there.
+func permit(set *protocol.RRset, present []string, ttl uint32, ours [][]string) error {
+	present = sorted(present)
+	if len(present) == 0 {
+		return nil
+	}
+	owned := slices.ContainsFunc(ours, func(data []string) bool { return slices.Equal(data, present) })
+	if len(set.Data) > 0 {
+		if owned || slices.Equal(sorted(set.Data), present) {
+			return nil
+		}
+		return Beside("%s %s: what stands there was not written by this server, and it keeps what others write; remove it there, or take it into the zone as it is", set.Name, set.Type)
+	}
+	if owned {
+		return nil
+	}
+	theirs := slices.DeleteFunc(slices.Clone(present), func(value string) bool {
+		return slices.ContainsFunc(ours, func(data []string) bool { return slices.Contains(data, value) })
+	})
+	switch len(theirs) {
+	case len(present):
+		return protocol.Refuse(protocol.CodeRecordNotFound, "%s %s: what stands there was not written by this server, and is kept", set.Name, set.Type)
+	case 0:
+		return nil
+	}
+	set.Data, set.TTL = theirs, ttl
+	return nil
+}
+
+func sorted(data []string) []string {
+	return slices.Compact(slices.Sorted(slices.Values(data)))
+}
