@@ -101,9 +101,11 @@ func TestLoop_whatIsRefusedIsNoDrift(t *testing.T) {
 				t.Errorf("what is refused is told as drift: %+v", event.Drift)
 			}
 		}
+		metrics.mu.Lock()
 		if drift := metrics.counts["main drift"]; drift != 0 {
 			t.Errorf("what is refused is counted as drift: %d", drift)
 		}
+		metrics.mu.Unlock()
 		refuses.Store(false)
 		after(61 * time.Minute)
 		s.zone.expect(s.server)
