@@ -539,7 +539,7 @@ func (a *attempt) report(ctx context.Context) {
 		a.storeFailed(ctx, "save", err)
 		return
 	}
-	a.observe(Event{Outcome: OutcomeCompared, Serial: next.Serial, State: i.state})
+	a.observe(Event{Outcome: OutcomeCompared, Serial: next.Serial, State: i.state, OfClass: a.pause})
 }
 
 func keysOf(lists ...[]RRset) []RRsetKey {

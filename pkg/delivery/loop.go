@@ -268,7 +268,7 @@ func (c *class) restart() {
 }
 
 // Health asks the class's provider whether it works (Provider.Health). It waits for nothing else of the class. Where it
-// does, what failed for the class's sake is tried again at once.
+// does, or its answer does not tell, what failed for the class's sake is tried again at once.
 func (l *Loop) Health(ctx context.Context, class string) error {
 	l.mu.Lock()
 	c := l.classes[class]
@@ -289,7 +289,7 @@ func (l *Loop) Health(ctx context.Context, class string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.release(provider, false)
-	if err == nil && c.down && !c.bidden && !c.misled && c.revision == revision {
+	if (err == nil || errors.Is(err, ErrNotProven)) && c.down && !c.bidden && !c.misled && c.revision == revision {
 		c.until, c.lifted = time.Time{}, true
 		l.recovered(c)
 		l.pump(c)

@@ -17,7 +17,7 @@ import (
 
 // provider asked for (Retry-After) is kept.
 func TestLoop_recoveryIsNoticed(t *testing.T) {
-	for _, by := range []string{"health", "another zone", "itself"} {
+	for _, by := range []string{"health", "another zone", "itself", "an answer that does not tell"} {
 		for _, beside := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, beside a refused record %t", by, beside), func(t *testing.T) {
 				inScene(t, func(s *scene) {
@@ -38,6 +38,14 @@ func TestLoop_recoveryIsNoticed(t *testing.T) {
 					}
 					s.fault(nil)
 					switch by {
+					case "an answer that does not tell":
+						s.fault(func(_ context.Context, at deliverytest.Point) error {
+							if at.Method == "Health" {
+								return fmt.Errorf("it answers: %w", delivery.ErrNotProven)
+							}
+							return nil
+						})
+						after(61 * time.Second)
 					case "health":
 						if err := s.worker.Health(s.Context(), "main"); err != nil {
 							t.Fatal(err)

@@ -65,3 +65,28 @@ func TestObserve_logsWhatTheProviderSays_S6_7(t *testing.T) {
 		t.Errorf("%+v, %s, %s", j, last, status)
 	}
 }
+
+// What a comparison says is no answer of the provider about what it refused: the Record keeps its reason.
+func TestObserve_aComparisonForgetsNoRefusal(t *testing.T) {
+	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "z", UID: "u"}}
+	client := fake.NewClientset(zone)
+	c, err := New(Config{Identity: "me", Client: client, Informers: externalversions.NewSharedInformerFactory(client, 0), Views: zoneview.NewSet(zoneview.Config{}), Secrets: noSecrets{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.zones.GetStore().Add(zone); err != nil {
+		t.Fatal(err)
+	}
+	e := &delivery.Error{Reason: delivery.ReasonValidationFailed, Message: "the server refuses the record"}
+	event := delivery.Event{
+		Key: delivery.Key{UID: "u", Class: "main"}, Outcome: delivery.OutcomeDelivered, State: begun(),
+		Failed: []delivery.Failure{{Name: name.MustParse("www.example.org."), Type: rdata.A, Err: e}},
+	}
+	c.Observe(event)
+	event.Outcome, event.Failed = delivery.OutcomeCompared, nil
+	c.Observe(event)
+	record := &v1alpha1.Record{Spec: v1alpha1.RecordSpec{Type: "A"}, Status: v1alpha1.RecordStatus{FQDN: "www.example.org.", Serial: 6}}
+	if j, _, _ := recordJudgement(record, c.standing(zone, inForce{classes: []string{"main"}})); !strings.Contains(j.message, e.Message) {
+		t.Errorf("%+v", j)
+	}
+}

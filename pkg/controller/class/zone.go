@@ -258,7 +258,7 @@ func (c *Controller) Observe(event delivery.Event) {
 		delete(c.failedWhole, event.Key)
 	} else {
 		c.states[event.Key] = event.State
-		if event.Outcome != delivery.OutcomeDrifted {
+		if event.Outcome != delivery.OutcomeDrifted && event.Outcome != delivery.OutcomeCompared {
 			c.failedWhole[event.Key] = event.Outcome == delivery.OutcomeFailed
 		}
 		refused := map[delivery.RRsetKey]*delivery.Error{}
