@@ -39,6 +39,7 @@ run: build ## start everything in one process with the examples and the root zon
 
 .PHONY: test
 test: peers ## what CI runs: vet, the tests, the slowest of them, and beside them the concurrent packages under the race detector, without test-idle, test-broken and soak
+	hack/build-kstatus.sh && \
 	KUBE_BIN=$$(hack/build-kube.sh kubectl kube-apiserver kube-controller-manager sample-apiserver) && export KUBE_BIN KUBIZONE_TEST_REQUIRE_ALL=1 && \
 	KUBIZONE_BIN=$$(mktemp -d) && export KUBIZONE_BIN && trap 'rm -rf "$$KUBIZONE_BIN"' EXIT && \
 	$(COMPILE) vet $(PKG) && \

@@ -17,7 +17,7 @@ import (
 )
 
 // binaries are the programs that the stories run, by absolute path.
-var binaries struct{ kubizone, kubectl string }
+var binaries struct{ kubizone, kubectl, kstatus string }
 
 func TestMain(m *testing.M) {
 	dir, err := os.MkdirTemp("", "kubizone-e2e-")
@@ -54,6 +54,8 @@ func needPrograms(t *testing.T) {
 	t.Helper()
 	_, err := rig.KubeProgram("kubectl")
 	rig.SkipMissing(t, err)
+	binaries.kstatus, err = rig.KStatus()
+	rig.SkipMissing(t, err)
 	for _, peer := range []string{"dig", "named", "named-compilezone"} {
 		_, err := rig.Find(peer, "hack/install-peers.sh")
 		rig.SkipMissing(t, err)
@@ -83,7 +85,7 @@ func TestStories(t *testing.T) {
 			if err := os.Mkdir(bin, 0o755); err != nil {
 				return err
 			}
-			for name, path := range map[string]string{"kubizone": binaries.kubizone, "kubectl": binaries.kubectl} {
+			for name, path := range map[string]string{"kubizone": binaries.kubizone, "kubectl": binaries.kubectl, "kstatus": binaries.kstatus} {
 				if err := os.Symlink(path, filepath.Join(bin, name)); err != nil {
 					return err
 				}

@@ -12,7 +12,10 @@ import (
 )
 
 // cachedKube is the directory of what an earlier hack/build-kube.sh built, or empty.
-var cachedKube = sync.OnceValue(func() string {
+var cachedKube = sync.OnceValue(func() string { return cached("hack/build-kube.sh") })
+
+// cached is what a script of the repository says that it has built before, or empty.
+func cached(script string) string {
 	// A test runs in the directory of its package. The source paths in the binary are no help: they are trimmed.
 	root, err := os.Getwd()
 	if err != nil {
@@ -27,12 +30,20 @@ var cachedKube = sync.OnceValue(func() string {
 		}
 		root = filepath.Dir(root)
 	}
-	out, err := exec.Command(filepath.Join(root, "hack/build-kube.sh"), "--cached").Output()
+	out, err := exec.Command(filepath.Join(root, script), "--cached").Output()
 	if err != nil {
 		return ""
 	}
 	return strings.TrimSpace(string(out))
-})
+}
+
+// KStatus is the path of the program that says what kstatus makes of objects, as hack/build-kstatus.sh left it in its cache; else a *Missing.
+func KStatus() (string, error) {
+	if path := cached("hack/build-kstatus.sh"); path != "" {
+		return path, nil
+	}
+	return "", &Missing{Program: "kstatus", Install: "hack/build-kstatus.sh"}
+}
 
 // KubeProgram is the path of one of Kubernetes' own programs (kubectl, kube-apiserver, kube-controller-manager) in
 // the version the tests are written for: from the directory $KUBE_BIN, or from what hack/build-kube.sh left in its
