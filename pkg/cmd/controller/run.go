@@ -12,7 +12,9 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	coreinformers "k8s.io/client-go/informers"
@@ -39,6 +41,9 @@ import (
 // errLost ends a process that is not the one that works any more: what another writes is not known to its caches.
 var errLost = errors.New("the Lease is another's, or could not be renewed in time")
 
+// errStandalone ends a process that could wait for ever.
+var errStandalone = errors.New("the server has no Leases, so it is no Kubernetes cluster: a standalone server (kubizone up) delivers by itself, and needs no controller beside it; name the kubeconfig of the cluster that the API is in")
+
 // worker is one run.
 type worker struct {
 	*Config
@@ -62,6 +67,10 @@ func (c *Config) Run(ctx context.Context) error {
 	}
 	// What is under way when ctx ends is written down: that needs zones, Lease and Events for a moment longer.
 	return w.Process.Run(ctx, func(running, outlasting context.Context) error {
+		// A server that does not answer now may later; one that answers so has none.
+		if _, err := w.cluster.Discovery().ServerResourcesForGroupVersion(coordinationv1.SchemeGroupVersion.String()); apierrors.IsNotFound(err) {
+			return errStandalone
+		}
 		if err := w.recorder.StartRecordingToSinkWithContext(outlasting); err != nil {
 			return err
 		}

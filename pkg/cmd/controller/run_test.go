@@ -1,0 +1,29 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controller_test
+
+import (
+	"context"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"kubi.zone/kubizone/pkg/cmd/controller"
+	"kubi.zone/kubizone/test/standalone"
+)
+
+// Found 12: a controller beside `kubizone up` says that up delivers by itself, and ends.
+func TestRun_saysThatAStandaloneServerDelivers(t *testing.T) {
+	server := standalone.Start(t)
+	command := controller.NewCommand()
+	command.SilenceErrors, command.SilenceUsage = true, true
+	command.SetArgs([]string{"--kubeconfig", server.Kubeconfig, "--health-listen", "127.0.0.1:0"})
+	command.SetOut(io.Discard)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	if err := command.ExecuteContext(ctx); err == nil || !strings.Contains(err.Error(), "kubizone up) delivers by itself") {
+		t.Errorf("it ends with %v", err)
+	}
+}
