@@ -61,6 +61,14 @@ func CheckLoadable(t Type, wire []byte) error {
 		}
 	case mdns.TypeSVCB, mdns.TypeHTTPS:
 		return checkParams(wire)
+	case mdns.TypeSPF:
+		count := 0
+		for rest := wire; len(rest) > 0; count++ {
+			rest = rest[1+int(rest[0]):]
+		}
+		if count > maxFields {
+			return fmt.Errorf("an SPF with %d strings, and more than %d stop the transfer of its zone to NSD; write longer strings, or a TXT, which RFC 7208 §3.1 wants instead", count, maxFields)
+		}
 	case mdns.TypeURI:
 		if len(wire) == 4 {
 			return errors.New("the target of a URI is not empty (RFC 7553 §4.4), and PowerDNS reads a zero octet there; name one, as in \"10 1 \\\"https://www.example.org/\\\"\"")

@@ -239,10 +239,10 @@ func checkParams(wire []byte) error {
 			if len(value) == 0 {
 				return errors.New("alpn without a protocol (RFC 9460 §7.1.1); name one, as in \"alpn=h2\"")
 			}
-			// PowerDNS takes others in and then fails at every answer with them.
+			// PowerDNS takes others in and then fails at every answer with them; Knot reads a backslash in a file as two.
 			for ids := value; len(ids) > 0 && int(ids[0]) < len(ids); ids = ids[1+int(ids[0]):] {
-				if slices.ContainsFunc(ids[1:1+int(ids[0])], func(c byte) bool { return c <= ' ' || c >= 0x7f || c == '"' }) {
-					return errors.New("an alpn with a quote, or octets that are no printable characters, is read by not every server; name protocols as IANA registers them, as in \"alpn=h2\"")
+				if slices.ContainsFunc(ids[1:1+int(ids[0])], func(c byte) bool { return c <= ' ' || c >= 0x7f || c == '"' || c == '\\' }) {
+					return errors.New("an alpn with a quote, a backslash, or octets that are no printable characters, is read by not every server; name protocols as IANA registers them, as in \"alpn=h2\"")
 				}
 				// Knot 3.2 takes both for an empty item of the list, and reads no zone file with one.
 				if ids[0] == 1 && len(ids) > 2 || ids[0] > 0 && ids[1] == ',' {

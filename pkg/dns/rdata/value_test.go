@@ -481,6 +481,8 @@ func TestParse_refusals(t *testing.T) {
 		{"HTTPS", `1 . alpn=h2 key65280="a)"`, "parenthesis"},
 		{"HTTPS", `1 . key65280="a;b"`, "semicolon"},
 		{"HTTPS", `1 . alpn="h\"2"`, "printable"},
+		{"HTTPS", `1 . alpn="h\\\\2"`, "backslash"},
+		{"SPF", strings.Repeat(`"a" `, 65), "65 strings"},
 		{"SVCB", `1 . dohpath="/(){?dns}"`, "parenthesis"},
 		{"SVCB", `1 . ohttp="("`, "ohttp"},
 		{"DSYNC", `\# 12 0001010035055F6E6F746500`, "host"},

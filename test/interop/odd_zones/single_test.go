@@ -1,0 +1,147 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package odd_zones
+
+import (
+	"encoding/hex"
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/miekg/dns"
+
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/test/rig"
+)
+
+// wired is a value and its octets, those of a name in it not compressed.
+type wired struct {
+	value
+	octets string // hexadecimal
+}
+
+// S5.7: no value that rdata takes stops the transfer of a zone. Where one does, the zone is halved until the value is
+// alone, which takes some seconds a step: this says which value it is where TestEveryServerLoadsWhatTheAPIAdmits says
+// which zone.
+func TestNoValueStopsATransfer(t *testing.T) {
+	all, _ := values(t, readSamples(t), rand.New(rand.NewPCG(*seed, 0)))
+	var list []wired
+	for _, rt := range types() {
+		taken := all[rt]
+		if *most > 0 {
+			taken = taken[:min(*most, len(taken))]
+		}
+		for _, v := range taken {
+			parsed, err := rdata.Parse(rt, v.text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			octets, err := parsed.Pack(within)
+			if err != nil {
+				t.Fatal(err)
+			}
+			list = append(list, wired{v, hex.EncodeToString(octets)})
+		}
+	}
+	for _, j := range judges {
+		t.Run(j.name, func(t *testing.T) {
+			for zones := slices.Collect(slices.Chunk(list, 200)); len(zones) > 0; {
+				stopped := j.stopped(t, zones)
+				zones = nil
+				for _, of := range stopped {
+					if half := len(of) / 2; half > 0 {
+						zones = append(zones, of[:half], of[half:])
+					} else {
+						t.Errorf("%s %.300s stops a zone", of[0].rtype, of[0].text)
+					}
+				}
+			}
+		})
+	}
+}
+
+// stopped hands zones with these values to the judge by AXFR, and returns the values of those that it has not taken.
+func (j judge) stopped(t *testing.T, zones [][]wired) (stopped [][]wired) {
+	t.Helper()
+	primary, err := rig.FreePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := map[string][]wired{}
+	var waiting []held
+	var secondaries []rig.SecondaryZone
+	for i, of := range zones {
+		zone := fmt.Sprintf("z%d.single.example.", i)
+		in[zone] = of
+		waiting = append(waiting, held{fqdn: zone, serial: 1})
+		secondaries = append(secondaries, rig.SecondaryZone{Zone: zone, Primary: primary})
+	}
+	handOut(t, primary, in)
+	r := j.run(t, secondaries, nil)
+	defer r.Close()
+	for patience := 0; len(waiting) > 0 && patience < 100; patience++ {
+		time.Sleep(100 * time.Millisecond)
+		serials, _ := r.dig.Serials(t.Context(), names(waiting))
+		before := len(waiting)
+		if waiting = slices.DeleteFunc(waiting, func(z held) bool { return serials[z.fqdn] == z.serial }); len(waiting) < before {
+			patience = 0
+		}
+		if patience%30 == 29 { // PowerDNS gives a transfer up while its database is locked
+			r.tell(t, waiting)
+		}
+	}
+	for _, z := range waiting {
+		stopped = append(stopped, in[z.fqdn])
+	}
+	return stopped
+}
+
+// handOut is a primary of zones with these values, each at a name of its own, until the test ends.
+func handOut(t *testing.T, at netip.AddrPort, zones map[string][]wired) {
+	t.Helper()
+	answer := func(w dns.ResponseWriter, query *dns.Msg) {
+		zone, reply := strings.ToLower(query.Question[0].Name), new(dns.Msg)
+		reply.SetReply(query)
+		reply.Authoritative = true
+		header := func(owner string, rtype uint16) dns.RR_Header {
+			return dns.RR_Header{Name: owner, Rrtype: rtype, Class: dns.ClassINET, Ttl: 300}
+		}
+		soa := &dns.SOA{Hdr: header(zone, dns.TypeSOA), Ns: "ns.example.", Mbox: "hostmaster.example.", Serial: 1, Refresh: 3600, Retry: 600, Expire: 86400, Minttl: 300}
+		all := []dns.RR{soa}
+		if kind := query.Question[0].Qtype; kind == dns.TypeAXFR || kind == dns.TypeIXFR && w.LocalAddr().Network() == "tcp" {
+			all = append(all, &dns.NS{Hdr: header(zone, dns.TypeNS), Ns: "ns.example."})
+			for i, v := range zones[zone] {
+				all = append(all, &dns.RFC3597{Hdr: header(fmt.Sprintf("v%d.%s", i, zone), uint16(v.rtype)), Rdata: v.octets})
+			}
+			all = append(all, soa)
+		}
+		for len(all) > 0 {
+			reply.Answer = all[:1]
+			for n := 2; n <= len(all) && n <= 100 && reply.Len() < 1<<15; n++ {
+				reply.Answer = all[:n]
+			}
+			all = all[len(reply.Answer):]
+			if err := w.WriteMsg(reply); err != nil {
+				t.Logf("%s: %v", zone, err)
+				return
+			}
+		}
+	}
+	for _, network := range []string{"udp", "tcp"} {
+		ready := make(chan struct{})
+		s := &dns.Server{Addr: at.String(), Net: network, Handler: dns.HandlerFunc(answer), NotifyStartedFunc: func() { close(ready) }}
+		ended := make(chan error, 1)
+		go func() { ended <- s.ListenAndServe() }()
+		select {
+		case <-ready:
+		case err := <-ended:
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { s.Shutdown() })
+	}
+}
