@@ -225,6 +225,9 @@ func TestJournal_keepsWhatADeliveryNeeds_S8_2(t *testing.T) {
 	const keep, changes = 10, 75
 	for what, change := range map[string]func(*store.Store){"plain": func(*store.Store) {}, "encrypted": store.Encrypted(provided("one"))} {
 		t.Run(what, func(t *testing.T) {
+			if what == "encrypted" {
+				notUnderRace(t) // the same with other octets
+			}
 			st, g := store.New(t, change), &gate{}
 			few := func(c *ledger.Config) { c.JournalSteps = keep }
 			servers := []*store.Server{st.Server(few, func(c *ledger.Config) { c.Fault = g.pass }), st.Server(few)}
@@ -270,7 +273,10 @@ func TestJournal_keepsWhatADeliveryNeeds_S8_2(t *testing.T) {
 			newest := uint64(z.Status.ContentGeneration)
 			all := stepsOf(t, s, uid, serial.Serial(since), newest)
 			chained(t, all, serial.Serial(since), serial.Serial(z.Status.Serial))
-			for i, step := range all { // from within a batch, and up to within one
+			for i, step := range all { // from within a batch, which are at the end, and up to within one
+				if i%8 > 0 && i < len(all)-2*keep && !rig.Long() {
+					continue
+				}
 				chained(t, stepsOf(t, s, uid, step.From, newest), step.From, serial.Serial(z.Status.Serial))
 				chained(t, stepsOf(t, s, uid, serial.Serial(since), step.N), serial.Serial(since), step.Serial)
 				if i > 0 {
@@ -331,10 +337,13 @@ func TestJournal_keepsSoMuchForADelivery_S8_2(t *testing.T) {
 	if _, octets := journalOf(t, st, uid); octets < bound/2 || most > bound+bound/2 {
 		t.Errorf("with a Delivery that cannot be read the journal has %d octets, and had %d, want some %d", octets, most, bound)
 	}
-	const wide = 2000
-	for i := range wide {
+	var values []string // 100 entries in a step
+	for i := range 100 {
+		values = append(values, fmt.Sprintf("192.0.2.%d", i))
+	}
+	for i := range 60 {
 		name := fmt.Sprintf("w%d", i)
-		store.Must(s.CreateRecord(t.Context(), store.Record("team-b", name, name+".example.org.", "A", "192.0.2.1")))
+		store.Must(s.CreateRecord(t.Context(), store.Record("team-b", name, name+".example.org.", "A", values...)))
 	}
 	until(t, "a larger zone keeps more", func() bool { _, octets := journalOf(t, st, uid); return octets > 3*bound })
 }
