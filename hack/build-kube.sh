@@ -40,9 +40,9 @@ if [[ -n $(missing) ]]; then
   if ((${#packages[@]})); then
     echo "building ${packages[*]} $version into $dir (once, some minutes)" >&2
     rm -rf "$dir/new"
-    # One call, so that one program is linked while another's packages are compiled; GOGC as the Makefile has it.
+    # One call, so that one program is linked while another's packages are compiled; GOGC and no DWARF as the Makefile has it.
     if ! GOGC=400 GOFLAGS= GOWORK=off CGO_ENABLED=0 go build -mod=readonly -buildvcs=false -trimpath \
-      -ldflags "-s -w $info" -o "$dir/new/" "${packages[@]}"; then
+      -gcflags all=-dwarf=false -ldflags "-s -w $info" -o "$dir/new/" "${packages[@]}"; then
       echo "${packages[*]} cannot be built: the Go module proxy must be reachable (GOPROXY=$(go env GOPROXY))" >&2
       exit 1
     fi
