@@ -140,8 +140,10 @@ func (c *check) checkHolding(z *zone) {
 	if (h.Withdrawn != nil) != (z.status.EndsAt != nil) {
 		c.damage(z.key, "S3.4", fmt.Sprintf("endsAt %v", z.status.EndsAt), "one where a rule was withdrawn, and only there")
 	}
-	if e := h.Enclosed; e != nil && c.zones[e.By] != nil && e.N > c.zones[e.By].N {
-		c.damage(key, "S4.7", fmt.Sprintf("enclosed since %d", e.N), "no journal count that zone %s has not reached", e.By)
+	if e := h.Enclosed; e != nil {
+		if p := c.zones[e.By]; p != nil && !p.Pending && e.N > p.N { // one that ended begins anew when it is made again
+			c.damage(key, "S4.7", fmt.Sprintf("enclosed since %d", e.N), "no journal count that zone %s has not reached", e.By)
+		}
 	}
 	above := 0
 	for i, l := range h.Lineage {
