@@ -14,6 +14,8 @@ import (
 
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/delivery/deliverytest"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
 // refuse has the provider refuse one RRset, as long as the returned flag is set.
@@ -179,55 +181,83 @@ func TestLoop_comparesAfterAFailure(t *testing.T) {
 // What is refused for now is tried again less and less often, at last every ten minutes, whatever goes out beside it
 
 // A provider that has the zone no more, and then again, empty: the whole zone goes there, not the next change alone,
-
-// whether a change meets it or the comparison.
+// whether a change meets it or the comparison, and whether the provider says it of the zone or of each RRset.
 func TestLoop_zoneLostAndMadeAgain(t *testing.T) {
-	for _, changes := range []bool{true, false} {
-		for _, beside := range []bool{false, true} {
-			for _, restarts := range []bool{false, true} {
-				t.Run(fmt.Sprintf("changes %t, beside a refused record %t, restarts %t", changes, beside, restarts), func(t *testing.T) {
-					inScene(t, func(s *scene) {
-						if beside {
-							s.refuse(mail, refusals["for good"])
-						}
-						s.start()
-						s.zone.put(map[string]string{"old": "192.0.2.7", "also": "192.0.2.8"})
-						after(time.Minute)
-						for _, set := range s.server.Inspect(s.zone.header.FQDN) {
-							s.take(set.Key())
-						}
-						s.fault(func(context.Context, deliverytest.Point) error {
-							return &delivery.Error{Reason: delivery.ReasonZoneNotFound, Message: "no such zone"}
-						})
-						if changes {
-							s.zone.put(map[string]string{"new": "192.0.2.9", "old": ""})
-						} else {
-							after(61 * time.Minute)
-						}
-						after(time.Minute)
-						if state := s.state(); state.Ready.Status != delivery.False || state.Ready.Reason != delivery.ReasonZoneNotFound || state.Serial != 0 {
-							t.Errorf("while it is not there: %+v", state)
-						}
-						if restarts {
-							s.startAgain(time.Minute)
-						}
-						s.fault(nil)
-						after(11 * time.Minute)
-						want := s.zone.want()
-						if beside {
-							delete(want, mail.Name.String())
-						}
-						if got := stands(s.server, s.zone.header.FQDN); !maps.Equal(got, want) {
-							t.Errorf("made again it has %v, want %v", got, want)
-						}
-						if state := s.state(); state.Serial != s.zone.serial || (state.Intent != nil) != beside {
-							t.Errorf("%+v", state)
+	for n := range 16 {
+		changes, beside, restarts, alone := n&1 > 0, n&2 > 0, n&4 > 0, n&8 > 0
+		t.Run(fmt.Sprintf("changes %t, beside a refused record %t, restarts %t, RRset by RRset %t", changes, beside, restarts, alone), func(t *testing.T) {
+			inScene(t, func(s *scene) {
+				if beside {
+					s.refuse(mail, refusals["for good"])
+				}
+				s.start()
+				s.zone.put(map[string]string{"old": "192.0.2.7", "also": "192.0.2.8"})
+				after(time.Minute)
+				for _, set := range s.server.Inspect(s.zone.header.FQDN) {
+					s.take(set.Key())
+				}
+				gone := &delivery.Error{Reason: delivery.ReasonZoneNotFound, Message: "no such zone"}
+				refuse := s.memory.Refuse
+				if alone {
+					s.memory.Change(func(m *deliverytest.Memory) {
+						m.Refuse = func(set delivery.RRset) *delivery.Error {
+							if refuse != nil && refuse(set) != nil {
+								return refuse(set)
+							}
+							return gone
 						}
 					})
-				})
-			}
-		}
+				} else {
+					s.fault(func(context.Context, deliverytest.Point) error { return gone })
+				}
+				if changes {
+					s.zone.put(map[string]string{"new": "192.0.2.9", "old": ""})
+				} else {
+					after(61 * time.Minute)
+				}
+				after(time.Minute)
+				if state := s.state(); state.Ready.Status != delivery.False || state.Ready.Reason != delivery.ReasonZoneNotFound || state.Serial != 0 {
+					t.Errorf("while it is not there: %+v", state)
+				}
+				if restarts {
+					s.startAgain(time.Minute)
+				}
+				s.fault(nil)
+				s.memory.Change(func(m *deliverytest.Memory) { m.Refuse = refuse })
+				after(11 * time.Minute)
+				want := s.zone.want()
+				if beside {
+					delete(want, mail.Name.String())
+				}
+				if got := stands(s.server, s.zone.header.FQDN); !maps.Equal(got, want) {
+					t.Errorf("made again it has %v, want %v", got, want)
+				}
+				if state := s.state(); state.Serial != s.zone.serial || (state.Intent != nil) != beside {
+					t.Errorf("%+v", state)
+				}
+			})
+		})
 	}
+}
+
+// One RRset that the provider has no zone for, a name below another one perhaps, is refused alone: the zone is written whole
+// once for it, and not with each try.
+func TestLoop_oneRRsetWithoutAZone(t *testing.T) {
+	inScene(t, func(s *scene) {
+		s.start()
+		s.refuse(delivery.RRsetKey{Name: name.MustParse("host.below.example.org."), Type: rdata.A}, delivery.Error{Reason: delivery.ReasonZoneNotFound, Message: "no such zone"})
+		s.zone.put(map[string]string{"host.below": "192.0.2.9"})
+		after(2 * time.Minute)
+		state := s.state()
+		if state.Serial != s.zone.serial || state.Failed != 1 || !s.has(www) {
+			t.Errorf("%+v", state)
+		}
+		writes := len(s.server.Writes())
+		after(30 * time.Minute)
+		if state := s.state(); state.Serial != s.zone.serial || len(s.server.Writes()) != writes {
+			t.Errorf("%d writes, %+v", len(s.server.Writes())-writes, state)
+		}
+	})
 }
 
 // A zone that was not there for a moment, and is there with what it had: what went meanwhile goes there too.

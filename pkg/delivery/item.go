@@ -143,7 +143,7 @@ type attempt struct {
 	// the class to wait.
 	settled, worked bool
 	pause           *Error
-	// compared: it has asked what the provider holds. owed are the RRsets that were owed when it began to deliver.
+	// compared: it has asked what the provider holds. owed are the RRsets that were owed before that, and when it began to deliver.
 	compared bool
 	owed     []RRsetKey
 }
@@ -331,7 +331,7 @@ func (a *attempt) intent(plans []Plan) Intent {
 func (a *attempt) deliver(ctx context.Context, plans []Plan, intent Intent, repeat bool) {
 	i, plan := a.item, plans[0]
 	next := i.state
-	if next.Intent != nil {
+	if next.Intent != nil && !a.compared {
 		a.owed = next.Intent.RRsets
 	}
 	next.Zone, next.Target = plan.Zone, a.spec.Target
@@ -365,6 +365,11 @@ func (a *attempt) deliver(ctx context.Context, plans []Plan, intent Intent, repe
 	if repeat && err == nil {
 		i.repeatAt = time.Time{}
 	}
+	if err == nil {
+		if e := a.zoneless(plans, report); e != nil {
+			err = e
+		}
+	}
 	if err != nil {
 		e := asError(err)
 		if e.Reason == ReasonZoneNotFound {
@@ -374,6 +379,41 @@ func (a *attempt) deliver(ctx context.Context, plans []Plan, intent Intent, repe
 		return
 	}
 	a.succeed(ctx, plan, report)
+}
+
+// zoneless is what a provider says that answers for each RRset alone and has no zone for any that it was to take; nil where
+// it took one, or was asked for nothing but some that it refused before.
+func (a *attempt) zoneless(plans []Plan, report Report) *Error {
+	if len(report.Failed) == 0 {
+		return nil
+	}
+	failed := map[RRsetKey]*Error{}
+	for _, failure := range report.Failed {
+		failed[RRsetKey{failure.Name, failure.Type}] = failure.Err
+	}
+	var zoneless *Error
+	for _, plan := range plans {
+		puts := plan.All
+		if plan.Changes != nil {
+			puts = func(yield func(RRset) bool) {
+				for _, change := range plan.Changes {
+					if len(change.After.Data) > 0 && !yield(change.After) {
+						return
+					}
+				}
+			}
+		}
+		for set := range puts {
+			e, refused := failed[set.Key()]
+			if !refused {
+				return nil
+			}
+			if e != nil && e.Reason == ReasonZoneNotFound && (plan.Changes == nil || !slices.Contains(a.owed, set.Key())) {
+				zoneless = e
+			}
+		}
+	}
+	return zoneless
 }
 
 // lose: the provider has the zone no more. Made again there it is empty, so the next plan is of the whole zone; what may
@@ -479,6 +519,7 @@ func (a *attempt) check(ctx context.Context, snapshot *zoneview.Snapshot, now ti
 	intent := Intent{Serial: at, From: at, Time: now}
 	if i.state.Intent != nil {
 		intent = *i.state.Intent
+		a.owed = intent.RRsets
 	}
 	// What was refused, for good too, is tried once more.
 	if rrsets, unlisted := also(intent.RRsets, false, keys); unlisted {
