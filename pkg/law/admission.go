@@ -157,7 +157,8 @@ func (d *recordDecision) cutsOthers(z *Zone, holding *Holding, p *place, come *C
 	if !known || !known2 || !known3 {
 		return nil
 	}
-	foreign := held || hosts || blocks(tenants, ns) || holding.expects(come.Owner, ns)
+	d.standsBelow = blocks(tenants, ns) || holding.expects(come.Owner, ns)
+	foreign := held || hosts || d.standsBelow
 	if !d.ask.Cascade {
 		arriving, known := d.arriving(holding, p.view, p.fqdn, ns)
 		if !known {
@@ -267,6 +268,7 @@ func (d *recordDecision) coexists(z *Zone, p *place, come *Contribution, others 
 			for _, r := range p.holding.Reserved {
 				any = any || r.UID != d.ask.UID && r.Owner != owner && encloses(owner, r.Owner)
 			}
+			d.standsBelow = any
 			// The NS of a delegated child would stand below the DNAME, and no server loads that (S5.7).
 			zones, known := get[ZonesBelow](&d.reading, Key{Kind: KindZonesBelow, View: p.view, Name: p.fqdn})
 			if !known {

@@ -295,9 +295,11 @@ func (d *recordDecision) speaksForOthers(z *Zone, holding *Holding, p *place, co
 	if !speaksBelow(come.Owner, come.Type) {
 		return nil
 	}
-	if others, known := d.othersBelow(z, holding, base, claimant{d.ask.UID, ns, d.ask.Cascade}); !known || !others {
+	others, stands, known := d.othersBelow(z, holding, base, claimant{d.ask.UID, ns, d.ask.Cascade})
+	if !known || !others {
 		return nil
 	}
+	d.standsBelow = stands
 	hint := "its owner can write it"
 	if come.Owner != base {
 		hint += ", or add a delegation that names the underscore label or the wildcard literally"
@@ -311,16 +313,17 @@ func strictlyBelow(base name.Rel) func(name.Rel) bool {
 
 // othersBelow reports whether another namespace holds a name strictly below base that
 // the claimant did not hold before (S4.7). What the zone's own namespace has by the
-// zone's spec, or by what its apex names, counts as older. known false: facts are needed.
-func (r *reading) othersBelow(z *Zone, holding *Holding, base name.Rel, by claimant) (others, known bool) {
+// zone's spec, or by what its apex names, counts as older. stands: records or zones are in
+// the way, or such as are to come. known false: facts are needed.
+func (r *reading) othersBelow(z *Zone, holding *Holding, base name.Rel, by claimant) (others, stands, known bool) {
 	ns, below := by.namespace, strictlyBelow(base)
 	if !r.all([]Key{HoldersKey(z.UID, base), HeldBelowKey(z.UID, base)}) {
-		return false, false
+		return false, false, false
 	}
 	hosts, known := r.hostsBelow(z, holding, ns, below)
 	listed, known2 := r.anotherHolds(z, z.listed(), ns, below)
 	if !known || !known2 {
-		return false, false
+		return false, false, false
 	}
 	since := uint64(math.MaxUint64)
 	if h, _ := get[Holders](r, HoldersKey(z.UID, base)); h.Holder() == ns && !h.List[0].Late {
@@ -331,20 +334,21 @@ func (r *reading) othersBelow(z *Zone, holding *Holding, base name.Rel, by claim
 			since = min(since, x.N)
 		}
 	}
-	others = hosts || listed || slices.ContainsFunc(holding.Reserved, func(x Reservation) bool {
+	stands = slices.ContainsFunc(holding.Reserved, func(x Reservation) bool {
 		return x.Namespace != ns && x.Admission == AdmittedPlain && below(Base(x.Owner)) && x.N <= since
 	})
 	if held, _ := get[HeldBelow](r, HeldBelowKey(z.UID, base)); held != nil {
-		others = others || slices.ContainsFunc(held.Holders, func(h Holder) bool { return h.Namespace != ns && h.First <= since })
+		stands = stands || slices.ContainsFunc(held.Holders, func(h Holder) bool { return h.Namespace != ns && h.First <= since })
 	}
 	at, err := base.In(z.FQDN())
-	if err != nil || others {
-		return others, true // where it is too long nothing fits below it
+	if err != nil || stands {
+		return stands || hosts || listed, stands, true // where it is too long nothing fits below it
 	}
-	if others, known = r.zonesBelow(z.UID, z.View, at, ns, since); !known || others || by.cascade {
-		return others, known
+	if stands, known = r.zonesBelow(z.UID, z.View, at, ns, since); !known || stands || hosts || listed || by.cascade {
+		return stands || hosts || listed, stands, known
 	}
-	return r.holdsElsewhereBelow(holding, z.View, at, ns)
+	others, known = r.holdsElsewhereBelow(holding, z.View, at, ns)
+	return others, others, known
 }
 
 // zonesBelow reports whether the zone with uid encloses one of another namespace than ns

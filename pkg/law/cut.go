@@ -148,6 +148,9 @@ func cutDiff(d *reading, p *Zone, before, after *CountedCut) (*diff, []Write, ma
 	var writes []Write
 	for _, owner := range order {
 		if !slices.EqualFunc(ownerCut(was[owner]), is[owner].Cut, sameOwnerValue) {
+			if o := is[owner]; len(o.Values)+len(o.Cut) == 0 && !o.WaitedBelow {
+				o.Waited = false // the cascade of the child looks at all that waits there
+			}
 			writes = append(writes, Write{Key: OwnerKey(p.UID, owner), Value: ownerFact(is[owner])})
 		}
 	}

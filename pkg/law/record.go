@@ -86,6 +86,8 @@ func DecideRecord(seen *Seen, ask RecordAsk) Outcome {
 type recordDecision struct {
 	reading
 	ask RecordAsk
+	// standsBelow: what it was refused for stands strictly below its name.
+	standsBelow bool
 }
 
 // place is where a record belongs by its name alone.
@@ -294,13 +296,12 @@ func (d *recordDecision) lose(plan *Plan, home *Zone, homeHolding *Holding, p *p
 	if home != nil {
 		plan, refusal := d.change(plan, home, homeHolding, nil, nil)
 		if plan != nil {
-			d.mark(plan, mark)
+			d.mark(plan, homeHolding, mark)
 		}
 		return plan, refusal
 	}
-	if len(mark.keys) > 0 {
+	if len(mark.keys) > 0 && d.mark(plan, p.holding, mark) {
 		// The mark is a key of the zone, and every key of a zone changes with the zone (I5).
-		d.mark(plan, mark)
 		plan.Zone = d.untouched(p.zone, p.holding)
 	}
 	return plan, nil

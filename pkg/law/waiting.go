@@ -59,9 +59,14 @@ type marks struct {
 	below bool
 }
 
-// mark notes at each key that a record waits for something there to go (S2.7).
-// A key the plan writes already is written with the mark.
-func (d *recordDecision) mark(plan *Plan, m marks) {
+// mark notes at each key that a record waits for something there to go (S2.7), and
+// reports whether any was. A key the plan writes already is written with the mark.
+//
+// A mark counts in no budget (S9.1), and it stays when the record that left it goes. So a
+// key that says nothing else gets one only where something strictly below stands in the
+// way. A record there takes it away when it goes. What a rule, the zone's own hosts or the
+// record itself is refused for needs none: nothing looks at a mark there.
+func (d *recordDecision) mark(plan *Plan, h *Holding, m marks) (marked bool) {
 	for _, k := range m.keys {
 		i := slices.IndexFunc(plan.Writes, func(x Write) bool { return x.Key == k })
 		var value any
@@ -74,32 +79,40 @@ func (d *recordDecision) mark(plan *Plan, m marks) {
 			if i < 0 {
 				o, _ = get[Owner](&d.reading, k)
 			}
-			marked := o.clone()
-			marked.Waited, marked.WaitedBelow = marked.Waited || !m.below, marked.WaitedBelow || m.below
-			value = marked
-		case KindHolders:
-			h, _ := value.(*Holders)
-			if i < 0 {
-				h, _ = get[Holders](&d.reading, k)
+			if (o == nil || len(o.Values)+len(o.Cut) == 0) && !d.standsBelow && !slices.ContainsFunc(h.Reserved, func(r Reservation) bool { return r.Owner == k.Owner }) {
+				continue
 			}
-			marked := h.clone()
-			marked.Waited = true
-			value = marked
+			o = o.clone()
+			o.Waited, o.WaitedBelow = o.Waited || !m.below, o.WaitedBelow || m.below
+			value = o
+		case KindHolders:
+			at, _ := value.(*Holders)
+			if i < 0 {
+				at, _ = get[Holders](&d.reading, k)
+			}
+			if at.Holder() == "" && !slices.ContainsFunc(h.Reserved, func(r Reservation) bool { return Base(r.Owner) == k.Owner }) {
+				continue
+			}
+			at = at.clone()
+			at.Waited = true
+			value = at
 		case KindCount:
 			c, _ := value.(*Count)
 			if i < 0 {
 				c, _ = get[Count](&d.reading, k)
 			}
-			marked := c.clone()
-			marked.Waited = true
-			value = marked
+			c = c.clone()
+			c.Waited = true
+			value = c
 		}
+		marked = true
 		if i >= 0 {
 			plan.Writes[i].Value = value
 		} else {
 			plan.Writes = append(plan.Writes, Write{Key: k, Value: value})
 		}
 	}
+	return marked
 }
 
 // freed reports whether a value that stood at an owner is gone, so that what

@@ -376,7 +376,7 @@ func (d *zoneDecision) may(plan *Plan, s *seat) (externalCut bool, refusal *Refu
 			return false, forbidden(ReasonNameHeld, "another namespace has names at or below %s in zone %s, which the new zone would take over (S3.6; choose a name of your own)", s.fqdn, p.FQDN())
 		}
 		if s.owner != base && !p.namesUnderscoreZone(s.fqdn, ns) {
-			others, known := d.othersBelow(p, s.parentHolding, base, claimant{namespace: ns, cascade: d.ask.Cascade})
+			others, _, known := d.othersBelow(p, s.parentHolding, base, claimant{namespace: ns, cascade: d.ask.Cascade})
 			if !known {
 				return false, nil
 			}
