@@ -178,8 +178,6 @@ func TestLoop_comparesAfterAFailure(t *testing.T) {
 	}
 }
 
-// What is refused for now is tried again less and less often, at last every ten minutes, whatever goes out beside it
-
 // A provider that has the zone no more, and then again, empty: the whole zone goes there, not the next change alone,
 // whether a change meets it or the comparison, and whether the provider says it of the zone or of each RRset.
 func TestLoop_zoneLostAndMadeAgain(t *testing.T) {
@@ -283,11 +281,8 @@ func TestLoop_zoneLostAndFound(t *testing.T) {
 	}
 }
 
-// Whoever works again is noticed at once: by a passing health check, and by what succeeds for another zone. What the
-
-// Who asks for a comparison gets one, now, once, and reads that it was made: beside a refused record, after a restart that
-
-// came in between, and from a provider that cannot say what it has.
+// A request for a comparison is carried out at once and once, and the state says so: beside a refused record, after a restart
+// that came in between, and where the provider cannot say what it has.
 func TestLoop_comparisonOnRequest(t *testing.T) {
 	for _, beside := range []bool{false, true} {
 		for _, restarts := range []bool{false, true} {

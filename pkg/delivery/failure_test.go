@@ -624,7 +624,7 @@ func TestLoop_metrics(t *testing.T) {
 	})
 }
 
-// meanwhile; what is refused anew begins at the beginning.
+// What is refused for now is tried again less and less often, at last every ten minutes, whatever goes out beside it meanwhile.
 func TestLoop_refusedSlowsDown(t *testing.T) {
 	for _, busy := range []bool{false, true} {
 		inScene(t, func(s *scene) {

@@ -15,7 +15,8 @@ import (
 	"kubi.zone/kubizone/pkg/delivery/deliverytest"
 )
 
-// provider asked for (Retry-After) is kept.
+// A class that works again is noticed at once: by a health check that passes, and by what succeeds for another zone; by itself
+// within a minute.
 func TestLoop_recoveryIsNoticed(t *testing.T) {
 	for _, by := range []string{"health", "another zone", "itself", "an answer that does not tell"} {
 		for _, beside := range []bool{false, true} {
