@@ -49,7 +49,7 @@ test: peers ## what CI runs: vet, the tests, the slowest of them, and beside the
 # The tests of PKG, those first that take the longest: else one of them runs alone at the end. Tests wait for more than they
 # compute, so test-race runs at the same time.
 .PHONY: test-plain
-test-plain:
+test-plain: ## those of test that run without the race detector; test builds what they need
 	packages=$$($(GO) list $(PKG) | awk '/\/$(LONGEST)$$/ { print; next } { rest = rest $$0 "\n" } END { printf "%s", rest }') && \
 	$(GO) run ./test/slowest -vet=off -p 3 -parallel 4 -timeout $(TIMEOUT) $$packages
 
