@@ -150,6 +150,38 @@ func lying(t *testing.T, n int) func(ledger.Sink) {
 	}
 }
 
+// S7.2, S7.5: of a zone that is not settled what is delivered is an earlier state, to which the journal leads back. Where it does not,
+// nothing is delivered until the zone settles.
+func TestFeed_startsAtWhatIsDelivered_S7_5(t *testing.T) {
+	for what, damage := range map[string]func(*ledger.Base){
+		"whole": func(*ledger.Base) {}, "trimmed": func(b *ledger.Base) { b.Since = nil }, "damaged": func(b *ledger.Base) { b.Since = b.Since[:1] },
+	} {
+		t.Run(what, func(t *testing.T) {
+			f := feeding(t, func(sink ledger.Sink) {
+				b := base(t, 4)
+				b.Settled, b.Since = false, steps(t, 4)[3:]
+				damage(&b)
+				sink.Reset()
+				sink.Base(b)
+				sink.Ready()
+				sink.Apply(uid, content.Transaction{Steps: steps(t, 5)[5:]})
+			})
+			waited(t, f)
+			waitFor(t, func() bool { newest, ok := f.set.ByUID(uid); return ok && newest.Serial() == 105 })
+			if err := f.frozenBy(uid); err != nil {
+				t.Error(err)
+			}
+			settled, ok := f.set.Settled(uid)
+			if ok != (what == "whole") || ok && (settled.Serial() != 102 || settled.Prove() != nil) {
+				t.Errorf("delivered is %v", settled)
+			}
+			if steps, err := f.set.Changes(uid, 102, 105); what == "whole" && (err != nil || len(steps) != 3) {
+				t.Errorf("%d steps since what is delivered, %v", len(steps), err)
+			}
+		})
+	}
+}
+
 // F30: what is not what its hash says is served to nobody, and nobody else waits for it.
 func TestFeed_freezesWhatItCannotProve(t *testing.T) {
 	f := feeding(t, lying(t, 2))

@@ -69,12 +69,35 @@ func (s *start) Base(base ledger.Base) {
 		if err == nil && base.Hash != "" && snapshot.Hash() != base.Hash {
 			err = fmt.Errorf("%s: %w: its hash is %s, the zone claims %s", snapshot, zoneview.ErrMisfit, snapshot.Hash(), base.Hash)
 		}
-		s.proved(waits, snapshot, base.Settled, err)
+		var delivered *zoneview.Snapshot
+		switch {
+		case err != nil:
+		case base.Settled:
+			delivered = snapshot
+		case len(base.Since) > 0:
+			var damaged error
+			if delivered, damaged = undo(snapshot, base.Since); damaged != nil {
+				klog.FromContext(s.ctx).Error(damaged, "The journal does not lead back to what is delivered of a zone: it is served again when it settles; run kubizone fsck", "zone", snapshot.String())
+			}
+		}
+		s.proved(waits, snapshot, delivered, base.Since, err)
 	})
 }
 
-// proved ends a proof: the zone is put in and led on by what came meanwhile, or frozen.
-func (s *start) proved(waits *proving, snapshot *zoneview.Snapshot, settled bool, err error) {
+// undo is the state before the steps.
+func undo(snapshot *zoneview.Snapshot, steps []content.Step) (*zoneview.Snapshot, error) {
+	for _, step := range slices.Backward(steps) {
+		var err error
+		if snapshot, err = snapshot.Undo(step); err != nil {
+			return nil, err
+		}
+	}
+	return snapshot, nil
+}
+
+// proved ends a proof: the zone is put in and led on by what came meanwhile, or frozen. delivered is the state that is delivered,
+// some steps before snapshot where the zone is unsettled; nil: it is not known.
+func (s *start) proved(waits *proving, snapshot, delivered *zoneview.Snapshot, since []content.Step, err error) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	uid := snapshot.Zone().UID
@@ -87,8 +110,12 @@ func (s *start) proved(waits *proving, snapshot *zoneview.Snapshot, settled bool
 		return
 	}
 	s.feed.melt(uid)
-	if !waits.here {
-		s.feed.set.Put(snapshot, settled)
+	switch {
+	case waits.here:
+	case delivered == nil || delivered == snapshot:
+		s.feed.set.Put(snapshot, delivered != nil)
+	default:
+		s.feed.set.PutUnsettled(snapshot, delivered, since)
 	}
 	for _, tx := range waits.waiting {
 		s.take(uid, tx)

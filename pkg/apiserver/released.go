@@ -19,6 +19,8 @@ import (
 const (
 	// actionRelease is what Events of released Records say was done, as events.k8s.io/v1 asks for.
 	actionRelease = "Release"
+	// actionHold is what Events of Zones say that a mass deletion holds back.
+	actionHold = "Hold"
 	// maxNote is what events.k8s.io/v1 takes of a message.
 	maxNote = 1024
 )
@@ -46,6 +48,20 @@ func (a *announcer) released(o *v1alpha1.Record) {
 	}
 	about := &corev1.ObjectReference{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: "Record", Namespace: o.Namespace, Name: o.Name, UID: o.UID, ResourceVersion: o.ResourceVersion}
 	a.recorder.Eventf(about, nil, corev1.EventTypeWarning, adopted.Reason, actionRelease, "%s", note(adopted.Message))
+}
+
+// held tells the owner of a Zone that it is not delivered any more, and how to let it through (S7.5).
+func (a *announcer) held(o *v1alpha1.Zone) {
+	settled := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionSettled)
+	if settled == nil {
+		return
+	}
+	klog.Background().Info("A Zone is not delivered until somebody lets its mass deletion through", "zone", klog.KObj(o), "serial", o.Status.SettledSerial, "message", settled.Message)
+	if a.recorder == nil {
+		return
+	}
+	about := &corev1.ObjectReference{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: "Zone", Namespace: o.Namespace, Name: o.Name, UID: o.UID, ResourceVersion: o.ResourceVersion}
+	a.recorder.Eventf(about, nil, corev1.EventTypeWarning, v1alpha1.ReasonMassDeletion, actionHold, "%s", note(settled.Message))
 }
 
 // note is as much of a message as an Event takes.

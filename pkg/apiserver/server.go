@@ -167,6 +167,7 @@ func connect(ctx context.Context, config *genericapiserver.RecommendedConfig, et
 		DefaultClass: s.classes.mayDeliver,
 		Terminating:  s.classes.terminating,
 		Released:     func(o *v1alpha1.Record) { s.announcer.released(o) },
+		Held:         func(o *v1alpha1.Zone) { s.announcer.held(o) },
 		Now:          faultpoint.Now, Fault: faultpoint.At,
 	})
 	if err != nil {

@@ -30,6 +30,8 @@ type CutAsk struct {
 	// when none stands: paying meanwhile unsettles the parent (S7.2). WorkBy is who
 	// caused it.
 	Work, WorkBy string
+	// Own: what goes is removed by the parent's own namespace (S7.5).
+	Own bool
 }
 
 // DecideCut decides the parent's step. Plan.Zone is nil when nothing changes.
@@ -69,6 +71,9 @@ func decideCut(d *reading, ask CutAsk) (*Plan, *Refusal) {
 	if !df.empty() {
 		if r := advance(change, p, df, ask.Now, nil, ask.By); r != nil {
 			return nil, r
+		}
+		if !d.brake(plan, change, p, ask.Own, ask.Work != "", 0, ask.Now.Unix()) {
+			return nil, nil
 		}
 	}
 	c, known := servable(d, change.Zone, change.Holding, after)

@@ -46,6 +46,10 @@ const (
 	KindRoster
 	// KindHeldBelow asks for the holders of base names strictly below Owner in the zone with uid Zone: *HeldBelow.
 	KindHeldBelow
+	// KindDeletions asks what the zone's own namespace has removed lately from the zone with uid Zone: *Deletions.
+	KindDeletions
+	// KindDeleted asks which RRsets it has removed at Owner there: *Deleted.
+	KindDeleted
 	// KindFloor asks what a restored store begins names at that it remembers no serial of: *LastSerial.
 	KindFloor
 )
@@ -198,6 +202,8 @@ type Holding struct {
 	Waived int64 `json:"waived,omitempty"`
 	// Overdue: the standing works took too long; delivered as it is until they are through.
 	Overdue bool `json:"overdue,omitempty"`
+	// Held: the zone's own namespace removed so much of it that it is not delivered unasked; nil otherwise (S7.5).
+	Held *Held `json:"held,omitempty"`
 
 	Unknown *Unknown `json:"-"`
 }
@@ -262,7 +268,7 @@ type StandingWork struct {
 }
 
 // Settled reports whether what the zone contains may be delivered.
-func (h *Holding) Settled() bool { return len(h.Works) == 0 || h.Overdue }
+func (h *Holding) Settled() bool { return h.Held == nil && (len(h.Works) == 0 || h.Overdue) }
 
 // Zone is a zone as its object says it is.
 type Zone struct {
@@ -292,12 +298,18 @@ type Zone struct {
 	HasClass bool
 	// Served: it is delegated and servable, and no class has anything of it. Where none delivers it, what is settled of it is Ready (S6.7).
 	Served bool
+	// MaxDeletePercent is the share of its RRsets that its own namespace may remove at once, and Publish the serial since which
+	// all that it removes is delivered; nil: none is named (S7.5).
+	MaxDeletePercent int64
+	Publish          *uint32
 
-	Serial        serial.Serial
+	Serial serial.Serial
+	// SettledSerial is what was delivered when the zone was written last.
 	SettledSerial serial.Serial
 	N             uint64
 	State         [32]byte
-	Rows          int
+	// Rows and RRsets count what records and cuts give the zone.
+	Rows, RRsets int
 }
 
 // FQDN is the zone's name.

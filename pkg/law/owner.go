@@ -290,6 +290,30 @@ func (d *diff) compare(owner name.Rel, before, after *Owner, gone, come *Contrib
 	})
 }
 
+// RRsets is how many there are at the owner.
+func (o *Owner) RRsets() int {
+	types := map[rdata.Type]bool{}
+	for _, values := range [...][]OwnerValue{o.Values, o.Cut} {
+		for _, v := range values {
+			types[v.Type] = true
+		}
+	}
+	return len(types)
+}
+
+// rrsets is the growth of the number of RRsets.
+func (d *diff) rrsets() (n int) {
+	for _, t := range d.ttls {
+		if t.Before == nil {
+			n++
+		}
+		if t.After == nil {
+			n--
+		}
+	}
+	return n
+}
+
 func (d *diff) empty() bool { return len(d.removed) == 0 && len(d.added) == 0 && len(d.ttls) == 0 }
 
 // Apply is the content state after the changes (S6.4).

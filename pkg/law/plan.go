@@ -74,6 +74,8 @@ type ZoneChange struct {
 	Gone                bool
 	// Ended is the zone as it stood, where it ends and is pending from now on (S3.4).
 	Ended *Zone
+	// Held: the change begins a hold (S7.5).
+	Held bool
 	// EndsAt is about when the zone ends, unix seconds; 0 leaves what was said.
 	EndsAt int64
 }

@@ -63,6 +63,9 @@ type RecordAsk struct {
 	Work string
 	// WorkBy is the namespace that caused that cascade.
 	WorkBy string
+	// Uncounted: what goes is not removed by what somebody did in the namespace: that is being deleted, or an
+	// upgrade is carried out (S7.5).
+	Uncounted bool
 	// Move is the outbox item that this step ends, nil for none: the record arrives (S2.6).
 	Move *Work
 }
@@ -631,6 +634,20 @@ func (d *recordDecision) change(plan *Plan, z *Zone, holding *Holding, p *place,
 		if r := advance(change, z, &df, ask.Now, record, ask.By); r != nil {
 			return nil, r
 		}
+		var own bool
+		if slices.ContainsFunc(df.ttls, func(t content.TTLChange) bool { return t.After == nil }) {
+			var known bool
+			if own, known = d.deletes(z, gone, p != nil); !known {
+				return nil, nil
+			}
+		}
+		var came uint64
+		if was != nil {
+			came = was.N
+		}
+		if !d.brake(plan, change, z, own, ask.Cascade, came, ask.Now.Unix()) {
+			return nil, nil
+		}
 	}
 	if !d.nameServers(plan, change, holding, z, gone, come, after) {
 		return nil, nil
@@ -666,7 +683,7 @@ func advance(change *ZoneChange, z *Zone, df *diff, now time.Time, record *conte
 		change.Holding = &h
 	}
 	after := *z
-	after.Serial, after.State, after.Rows, after.N = next, state, z.Rows+df.rows, z.N+1
+	after.Serial, after.State, after.Rows, after.RRsets, after.N = next, state, z.Rows+df.rows, z.RRsets+df.rrsets(), z.N+1
 	change.Zone = &after
 	change.Step = &content.Step{N: z.N + 1, From: z.Serial, Serial: next, State: state, Removed: df.removed, Added: df.added, TTLs: df.ttls, Record: record, By: by, Time: now.Unix()}
 	return nil

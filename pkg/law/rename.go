@@ -39,7 +39,7 @@ func (d *zoneDecision) rename(plan *Plan, s *seat) (*Plan, *Refusal) {
 		return nil, refusal
 	}
 	z := d.zone(s)
-	z.Serial, z.SettledSerial, z.N, z.State, z.Rows = before.Serial, before.SettledSerial, before.N, before.State, before.Rows
+	z.Serial, z.SettledSerial, z.N, z.State, z.Rows, z.RRsets = before.Serial, before.SettledSerial, before.N, before.State, before.Rows, before.RRsets
 	if from != 0 && from.Ahead(z.Serial) {
 		z.Serial = from
 	}

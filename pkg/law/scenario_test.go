@@ -4,6 +4,8 @@
 package law_test
 
 import (
+	"cmp"
+	"errors"
 	"flag"
 	"fmt"
 	"maps"
@@ -35,12 +37,14 @@ var scenarios = flag.String("scenarios", "testdata/*.txt", "the files that TestS
 //	    allow PATTERN,... [types=A,...] [shared] [to NS...]    a rule for records
 //	    zones PATTERN,... [to NS...]                           a rule for zones
 //	    grace DURATION                                         spec.withdrawalGracePeriod, 24h without
+//	    percent N | publish SERIAL                             spec.limits.maxDeletePercent, 30 without; what the annotation says (S7.5)
 //	    limit N | minimum SERIAL | ttl N | expire N | class | contact TEXT | primary NAME
 //	record NS/NAME [ref=NS/NAME] [view=VIEW] [halfway]     create or replace; a line a value: NAME [TTL] TYPE RDATA;
 //	                                                       halfway: the request's time ends between the two zones of a move
 //	try                                                    a create a line: NS NAME [TTL] TYPE RDATA [; ref=NS/NAME];
 //	                                                       what is stored is taken back, so each is decided alone
 //	fill NS PREFIX COUNT                                   COUNT records; the line is as in record, with % for the number, & for three digits of it
+//	drop NS PREFIX FROM TO [every=DURATION]                delete those of fill, PREFIX with each number; says where the zone begins or ends to be held
 //	delete record|zone NS/NAME; terminate zone NS/NAME; deleting record NS/NAME
 //	reset; settle; clock TIME|+DURATION; patience; floor SERIAL jump=N (of a restored store)
 //	run DURATION                                           servers run so long: what is withdrawn may end
@@ -89,6 +93,8 @@ func (w *world) command(t *testing.T, d *datadriven.TestData) (out string) {
 		out = w.try(t, d)
 	case "fill":
 		out = w.fill(t, d)
+	case "drop":
+		out = w.drop(t, d)
 	case "delete":
 		o := parseObject(t, d, d.CmdArgs[1].Key)
 		var plan *law.Plan
@@ -173,7 +179,7 @@ func parseZone(t *testing.T, d *datadriven.TestData) law.ZoneSpec {
 	lines := strings.Split(d.Input, "\n")
 	spec := law.ZoneSpec{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name}, DomainName: lines[0], ZoneRef: parseRef(t, d)}
 	d.MaybeScanArgs(t, "view", &spec.View)
-	spec.Grace = 86400
+	spec.Grace, spec.MaxDeletePercent = 86400, 30
 	spec.Header = content.Header{TTL: 360, Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}
 	number := func(text string) uint32 {
 		n, err := strconv.ParseUint(text, 10, 32)
@@ -189,6 +195,11 @@ func parseZone(t *testing.T, d *datadriven.TestData) law.ZoneSpec {
 			spec.Header.NameServers = append(spec.Header.NameServers, content.NameServer{Name: f[1], Addresses: f[2:]})
 		case "allow", "zones":
 			spec.Rules = append(spec.Rules, parseRule(t, d, f))
+		case "percent":
+			spec.MaxDeletePercent = int64(number(f[1]))
+		case "publish":
+			at := number(f[1])
+			spec.Publish = &at
 		case "limit":
 			spec.RecordsPerNamespace = int64(number(f[1]))
 		case "minimum":
@@ -327,6 +338,40 @@ func (w *world) fill(t *testing.T, d *datadriven.TestData) string {
 	return fmt.Sprintf("adopted %d of %d\n%s", adopted, count, last)
 }
 
+// drop deletes records that fill has made, one at a time.
+func (w *world) drop(t *testing.T, d *datadriven.TestData) string {
+	var every string
+	d.MaybeScanArgs(t, "every", &every)
+	by, err := time.ParseDuration(cmp.Or(every, "0s"))
+	from, err1 := strconv.Atoi(d.CmdArgs[2].Key)
+	to, err2 := strconv.Atoi(d.CmdArgs[3].Key)
+	if err := errors.Join(err, err1, err2); err != nil {
+		d.Fatalf(t, "%v", err)
+	}
+	var out strings.Builder
+	held := map[string]bool{}
+	for i := from; i <= to; i++ {
+		w.quick = i > from && i < to
+		w.now = w.now.Add(by)
+		o := object{d.CmdArgs[0].Key, d.CmdArgs[1].Key + strconv.Itoa(i)}
+		if w.records[o] == nil {
+			d.Fatalf(t, "no record %s", o)
+		}
+		plan := w.deleteRecord(o)
+		if plan.Zone == nil {
+			continue
+		}
+		h := plan.Zone.Holding.Held
+		if fqdn := plan.Zone.Zone.FQDN().String(); held[fqdn] != (h != nil) {
+			if held[fqdn] = h != nil; plan.Zone.Held {
+				fmt.Fprintf(&out, "%d: %s is held at serial %d, %d of %d RRsets\n", i, fqdn, h.Serial, h.Gone, h.RRsets)
+			}
+		}
+	}
+	w.quick = false
+	return out.String()
+}
+
 var refusalKinds = map[law.RefusalKind]string{law.Forbidden: "403 Forbidden", law.Invalid: "422 Invalid", law.Duplicate: "422 Duplicate"}
 
 // outcome tells what a client is told.
@@ -442,6 +487,9 @@ func (w *world) show(t *testing.T, d *datadriven.TestData) string {
 			say("  Servable: %s", z.servable.Message)
 			h := w.holding(z.zone)
 			say("  settled %v, settled serial %d", h.Settled(), z.zone.SettledSerial)
+			if h.Held != nil {
+				say("  held at serial %d: %d of %d RRsets, more than %d %%", h.Held.Serial, h.Held.Gone, h.Held.RRsets, h.Held.Percent)
+			}
 		}
 	case "holders":
 		for k, v := range w.facts {

@@ -298,6 +298,8 @@ func (w *world) payDebts() {
 		}
 		parent := *p.zone
 		ask := law.CutAsk{Parent: &parent, Before: w.cuts[key], After: w.count(&parent, d.Child), Now: w.now}
+		h := w.zoneOf(d.View, d.FQDN)
+		ask.Own = d.Child.Namespace == parent.Namespace || h != nil && h.UID == d.Child.UID && h.Withdrawn != nil && h.Withdrawn.By == parent.UID
 		standing := w.gaining(d)
 		if standing != nil {
 			ask.Work, ask.WorkBy = standing.ID, standing.By

@@ -108,6 +108,15 @@ func (w *world) checkZone(o object, zo *zoneObject, standing map[string]*law.Zon
 	if len(w.outbox) == 0 {
 		w.checkLineage(o, z, h, standing, report)
 	}
+	rrsets := 0
+	for k, v := range w.facts {
+		if k.Kind == law.KindOwner && k.Zone == z.UID {
+			rrsets += v.(*law.Owner).RRsets()
+		}
+	}
+	if z.RRsets != rrsets {
+		report("S7.5: zone %s says that it has %d RRsets, and has %d", o, z.RRsets, rrsets)
+	}
 	owners, counts, members := map[name.Rel]*law.Owner{}, map[string]int64{}, map[law.Key]bool{}
 	holders, wild := map[name.Rel]map[string]int{}, map[name.Rel]map[string]int{}
 	for ro, r := range w.records {

@@ -289,7 +289,7 @@ func fingerprint(v any) string {
 func (w *world) apply(o object, isZone bool, plan *law.Plan, standing *law.Work) {
 	for _, x := range plan.Writes {
 		switch x.Key.Kind {
-		case law.KindHolding, law.KindOwner, law.KindHolders, law.KindCount, law.KindMember, law.KindLastSerial:
+		case law.KindHolding, law.KindOwner, law.KindHolders, law.KindCount, law.KindMember, law.KindLastSerial, law.KindDeletions, law.KindDeleted:
 		default:
 			bug("a plan writes the computed fact %v", x.Key)
 		}
@@ -346,7 +346,7 @@ func (w *world) applyZone(c *law.ZoneChange, standing *law.Work) {
 	}
 	if before != nil && !before.Pending && !after.Pending {
 		// I3: serial, state and N change with a step and only with one.
-		if moved := before.Serial != after.Serial || before.State != after.State || before.N != after.N || before.Rows != after.Rows || !before.Header.Equal(after.Header); moved != (c.Step != nil) {
+		if moved := before.Serial != after.Serial || before.State != after.State || before.N != after.N || before.Rows != after.Rows || before.RRsets != after.RRsets || !before.Header.Equal(after.Header); moved != (c.Step != nil) {
 			bug("I3: zone %s: definition moved %v, step %v", after.FQDN(), moved, c.Step)
 		}
 		if c.Step != nil && !after.Serial.Ahead(before.Serial) {

@@ -30,6 +30,8 @@ type ZoneSpec struct {
 	Grace               int64
 	Terminating         bool
 	HasClass            bool
+	MaxDeletePercent    int64
+	Publish             *uint32
 }
 
 // Waiting is where the zone is found again while it is pending: with its zoneRef's
@@ -492,7 +494,8 @@ func (d *zoneDecision) found(plan *Plan, s *seat) (*Plan, *Refusal) {
 func (d *zoneDecision) zone(s *seat) *Zone {
 	spec := d.ask.After
 	z := &Zone{Ref: spec.Ref, View: s.view, Header: spec.Header, Rules: spec.Rules, RecordsPerNamespace: spec.RecordsPerNamespace,
-		MinimumSerial: spec.MinimumSerial, Grace: spec.Grace, Terminating: spec.Terminating, HasClass: spec.HasClass}
+		MinimumSerial: spec.MinimumSerial, Grace: spec.Grace, Terminating: spec.Terminating, HasClass: spec.HasClass,
+		MaxDeletePercent: spec.MaxDeletePercent, Publish: spec.Publish}
 	z.Header.FQDN = s.fqdn
 	z.Complete()
 	return z
@@ -587,7 +590,7 @@ func (d *zoneDecision) amend(plan *Plan, s *seat) (*Plan, *Refusal) {
 		return nil, nil
 	}
 	z := d.zone(s)
-	z.Serial, z.SettledSerial, z.N, z.State, z.Rows = before.Serial, before.SettledSerial, before.N, before.State, before.Rows
+	z.Serial, z.SettledSerial, z.N, z.State, z.Rows, z.RRsets = before.Serial, before.SettledSerial, before.N, before.State, before.Rows, before.RRsets
 	h := *holding
 	if !ask.SameName {
 		h.Follows = s.follows
@@ -611,6 +614,9 @@ func (d *zoneDecision) amend(plan *Plan, s *seat) (*Plan, *Refusal) {
 	}
 	if ask.RulesChanged {
 		d.dead(plan, z)
+		if !d.withdrawing(plan, z, before, holding) {
+			return nil, nil
+		}
 		d.owe(plan, change, fmt.Sprintf("the delegations of zone %s changed", s.fqdn), s, "", name.Name{}, []Scan{
 			{Kind: ScanMembers, Zone: z.UID, Owner: name.Apex},
 			{Kind: ScanWaiting, View: s.view, Name: s.fqdn},
@@ -632,10 +638,13 @@ func (d *zoneDecision) amend(plan *Plan, s *seat) (*Plan, *Refusal) {
 		if r := advance(change, z, &diff{}, ask.Now, nil, ask.By); r != nil {
 			return nil, r
 		}
-	case ask.Behind != nil:
+	case ask.Behind != nil && h.Held == nil: // nobody would be told
 		if next, ok := Repair(z.Serial, *ask.Behind, h.Repaired, ask.Now); ok {
 			d.repair(change, z, next)
 		}
+	}
+	if !d.release(plan, change, ask.Now.Unix()) {
+		return nil, nil
 	}
 	return d.finish(plan, change)
 }

@@ -166,6 +166,7 @@ func (l *Ledger) Run(ctx context.Context) error {
 		}
 		if first || time.Since(swept) >= l.config.serialsEvery {
 			serials, swept = l.sweepSerials(ctx, serials), time.Now()
+			_ = l.sweepDeleted(ctx) // what is left of it goes in an hour
 		}
 		first = false
 		select {

@@ -146,6 +146,9 @@ func (l *Ledger) commit(ctx context.Context, w *write, who waits) (outcome, erro
 			l.turns.took(trip)
 			l.settle(w, s, t, r.Header.Revision)
 			l.yield(w, try, trip)
+			if c := out.Plan.Zone; c != nil && c.Held && l.config.Held != nil {
+				l.config.Held(t.object.DeepCopy())
+			}
 			return outcome{ok: true, rev: r.Header.Revision}, nil
 		}
 		l.stats.Conflicts.Add(1)

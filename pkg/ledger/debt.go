@@ -64,6 +64,7 @@ func (l *Ledger) pay(ctx context.Context, d law.Debt) error {
 		}
 		var after *law.CountedCut
 		var failed error
+		var withdrawn bool
 		stand, err := l.gaining(ctx, d)
 		if err != nil {
 			return err
@@ -86,9 +87,11 @@ func (l *Ledger) pay(ctx context.Context, d law.Debt) error {
 					after = before // the parent is gone, and its keys go with it
 					return law.Outcome{Plan: &law.Plan{}}
 				}
-				if after, failed = l.count(ctx, parent, d.Child); failed != nil {
+				if after, withdrawn, failed = l.count(ctx, parent, d.Child); failed != nil {
 					return law.Outcome{Plan: &law.Plan{}}
 				}
+				// Who owns the parent has removed the child itself, or the rule that delegated it (S7.5).
+				cutAsk.Own = (withdrawn || d.Child.Namespace == parent.Namespace) && !l.terminates(parent.Namespace)
 				if before != nil && after != nil {
 					after.Unknown = before.Unknown
 				}
@@ -150,34 +153,34 @@ func (l *Ledger) gaining(ctx context.Context, d law.Debt) (*standing, error) {
 	return s, nil
 }
 
-// count computes what parent counts for a child now; nil for nothing.
-func (l *Ledger) count(ctx context.Context, parent *law.Zone, child law.Ref) (*law.CountedCut, error) {
+// count computes what parent counts for a child now; nil for nothing. withdrawn: parent has withdrawn the child's rule.
+func (l *Ledger) count(ctx context.Context, parent *law.Zone, child law.Ref) (counted *law.CountedCut, withdrawn bool, err error) {
 	r, err := l.config.Client.Get(ctx, l.layout.Zone(child.Namespace, child.Name))
 	if err != nil || len(r.Kvs) == 0 {
-		return nil, err
+		return nil, false, err
 	}
 	object := &v1alpha1.Zone{}
 	if err := l.config.Zones.decode(ctx, string(r.Kvs[0].Key), r.Kvs[0].Value, r.Kvs[0].ModRevision, object); err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if string(object.UID) != child.UID || object.Status.FQDN == "" {
-		return nil, nil
+		return nil, false, nil
 	}
 	z, err := LawZone(object)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	k := law.HoldingKey(z.View, z.FQDN())
 	if r, err = l.config.Client.Get(ctx, l.layout.Key(k)); err != nil || len(r.Kvs) == 0 {
-		return nil, err
+		return nil, false, err
 	}
 	v, err := decodeFact(k, r.Kvs[0].Value)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	h := v.(*law.Holding)
 	if h.UID != child.UID || h.Parent == nil || h.Parent.UID != parent.UID || h.ExternalCut {
-		return nil, nil
+		return nil, h.Withdrawn != nil && h.Withdrawn.By == parent.UID, nil
 	}
 	var failed error
 	at := map[name.Rel][]content.RRset{}
@@ -195,9 +198,9 @@ func (l *Ledger) count(ctx context.Context, parent *law.Zone, child law.Ref) (*l
 		return content.RRset{}, false
 	})
 	if failed != nil || len(sets) == 0 {
-		return nil, failed
+		return nil, false, failed
 	}
-	return &law.CountedCut{Sets: sets}, nil
+	return &law.CountedCut{Sets: sets}, false, nil
 }
 
 // setsAt are the RRsets that a zone's records make at one owner.

@@ -5,6 +5,7 @@ package ledger
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -25,6 +26,8 @@ type Base struct {
 	Identity content.Identity
 	Zone     *law.Zone
 	Settled  bool
+	// Since are the steps since the content that is delivered, where that is an earlier one and the journal has them all (S7.2, S7.5).
+	Since []content.Step
 	// Hash is status.hash: a header that was damaged differs from it (S6.4).
 	Hash string
 	// Sets of the definition in canonical order, delegated children's cuts included.
@@ -257,6 +260,13 @@ func (l *Ledger) start(ctx context.Context, sink Sink) (int64, error) {
 		}
 		slices.SortFunc(b.Sets, content.RRset.Compare)
 		delete(sets, uid)
+		if !b.Settled && b.Zone.SettledSerial != 0 {
+			if _, b.Since, err = l.Steps(ctx, uid, b.Zone.SettledSerial, b.Zone.N); errors.Is(err, ErrTrimmed) {
+				klog.FromContext(ctx).Info("What is delivered of a zone is not known any more: it is served again when it settles", "zone", klog.KRef(b.Zone.Namespace, b.Zone.Name), "serial", b.Zone.SettledSerial, "reason", err.Error())
+			} else if err != nil {
+				return 0, err
+			}
+		}
 		sink.Base(*b)
 	}
 	return rev, nil

@@ -15,7 +15,9 @@ import (
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/law/sethash"
 )
@@ -41,11 +43,31 @@ const (
 	// A Record of one entry is counted for some forty times as much (S9.1), and one of as many values as there may be for a third, so
 	// that a tenant's journals are bounded as its records and zones are.
 	entryOctets = 64
+	// heldOctets for each RRset that a zone had when a mass deletion began to hold it back are kept of the steps since then: more than
+	// the removal of one takes, so that all of it may go and what is delivered is still known (S7.5).
+	heldOctets = 512
 )
 
-// keptOctets is how many octets of the journal of a zone are kept for its Deliveries.
+// unsettled: what is delivered of the zone is an earlier content (S7.2, S7.5). A server that starts, and a controller, find that by
+// undoing the steps since.
+func unsettled(z *v1alpha1.Zone) bool {
+	return z.Status.SettledSerial != 0 && z.Status.SettledSerial != z.Status.Serial
+}
+
+// keptOctets is how many octets of the journal of a zone are kept for its Deliveries, and while it is unsettled. The caller holds l.mu.
 func (l *Ledger) keptOctets(z *v1alpha1.Zone) int {
-	return max(2*l.config.journalOctets, entryOctets*int(z.Status.EntryCount))
+	most := max(2*l.config.journalOctets, entryOctets*int(z.Status.EntryCount))
+	if !unsettled(z) {
+		return most
+	}
+	fqdn, err := name.Parse(z.Status.FQDN)
+	if err != nil {
+		return most
+	}
+	if x := l.index[law.HoldingKey(z.Status.View, fqdn)]; x != nil && x.holding.UID == string(z.UID) && x.holding.Held != nil {
+		most = max(most, heldOctets*x.holding.Held.RRsets)
+	}
+	return most
 }
 
 // held: the zone has Deliveries.
@@ -62,7 +84,7 @@ func (l *Ledger) journals(h *head, z *v1alpha1.Zone, steps, octets int) {
 	newest, most := uint64(z.Status.ContentGeneration), l.config.JournalSteps
 	// The first write of this process takes away what a server with other bounds left.
 	first := !h.trimmed && newest > uint64(most)
-	weigh := first || h.long >= l.config.journalOctets || l.held(z) && h.octets >= l.keptOctets(z)/4
+	weigh := first || h.long >= l.config.journalOctets || (l.held(z) || unsettled(z)) && h.octets >= l.keptOctets(z)/4
 	if h.trimming || !weigh && (h.written < max(1, most/2) || newest <= uint64(most)) {
 		return
 	}
@@ -93,15 +115,27 @@ func (l *Ledger) journals(h *head, z *v1alpha1.Zone, steps, octets int) {
 func (l *Ledger) trim(ctx context.Context, z *v1alpha1.Zone, weigh bool) error {
 	zone, newest := string(z.UID), uint64(z.Status.ContentGeneration)
 	oldest, most := newest-min(newest, uint64(l.config.JournalSteps)), l.config.journalOctets
+	var needs func(serial.Serial) bool
 	if l.held(z) {
-		needs, err := l.undelivered(ctx, z)
-		if err == nil && needs != nil {
-			most = l.keptOctets(z)
-			oldest, err = l.firstNeeded(ctx, zone, oldest, needs)
-		}
-		if err != nil {
+		var err error
+		if needs, err = l.undelivered(ctx, z); err != nil {
 			return err
 		}
+	}
+	if unsettled(z) {
+		undelivered, settled := needs, serial.Serial(z.Status.SettledSerial)
+		needs = func(at serial.Serial) bool {
+			return !settled.Ahead(at) || undelivered != nil && undelivered(at)
+		}
+	}
+	if needs != nil {
+		var err error
+		if oldest, err = l.firstNeeded(ctx, zone, oldest, needs); err != nil {
+			return err
+		}
+		l.mu.Lock()
+		most = l.keptOctets(z)
+		l.mu.Unlock()
 	}
 	end := l.layout.journalKey(zone, oldest)
 	if weigh {

@@ -67,7 +67,7 @@ func (l Layout) config() string { return l.Internal() + "config" }
 func (l Layout) labelsAt(key string) int {
 	room, rest, _ := strings.Cut(strings.TrimPrefix(key, l.Internal()), "/")
 	switch room {
-	case "names", "serials", "owners", "holders", "members", "orphans":
+	case "names", "serials", "owners", "holders", "members", "orphans", "deleted":
 	default:
 		return -1
 	}
@@ -102,6 +102,10 @@ func (l Layout) Key(k law.Key) string {
 		return l.room("owners") + k.Zone + "/" + k.Owner.Key()
 	case law.KindHolders, law.KindHeldBelow:
 		return l.room("holders") + k.Zone + "/" + k.Owner.Key()
+	case law.KindDeletions:
+		return l.room("deletions") + k.Zone + "/"
+	case law.KindDeleted:
+		return l.room("deleted") + k.Zone + "/" + k.Owner.Key()
 	case law.KindCount:
 		return l.room("counts") + k.Zone + "/" + k.Namespace
 	case law.KindMember:
@@ -127,10 +131,10 @@ func isRange(k law.Key) bool {
 // name meanwhile reads holders and members of the one before (law.LastSerial.Zone), and
 // once its records are let go they are nobody's (S2.7).
 // The last are what a zone is withdrawn by where a provider cannot list what it has.
-var zoneRooms = []string{"holders", "members", "counts", "cuts", "debts", "owners", "journal"}
+var zoneRooms = []string{"holders", "members", "counts", "cuts", "debts", "deleted", "deletions", "owners", "journal"}
 
 // ownRooms is how many of zoneRooms an ended zone that is still delivered needs no more.
-const ownRooms = 5
+const ownRooms = 7
 
 func (l Layout) journal(zone string) string { return l.room("journal") + zone + "/" }
 
@@ -359,6 +363,10 @@ func decodeFact(k law.Key, data []byte) (any, error) {
 		v = &law.Count{}
 	case law.KindMember:
 		v = &law.Member{}
+	case law.KindDeletions:
+		v = &law.Deletions{}
+	case law.KindDeleted:
+		v = &law.Deleted{}
 	case law.KindLastSerial, law.KindFloor:
 		v = &law.LastSerial{}
 	default:

@@ -18,6 +18,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law"
 )
 
@@ -47,6 +48,8 @@ type Config struct {
 	// Released is told of each record that an earlier version took into a zone and that a migration let go, since it is
 	// refused now; the record's condition Adopted says why. It may be told twice, and must not wait for anybody. Optional.
 	Released func(*v1alpha1.Record)
+	// Held is told of each zone that a mass deletion holds back from now on, by the server that wrote that (S7.5). nil: nobody is told.
+	Held func(*v1alpha1.Zone)
 	// Now is the clock; nil: time.Now.
 	Now func() time.Time
 	// Fault is called at the named points of a write, for tests that kill or
@@ -94,8 +97,10 @@ type Ledger struct {
 	heads map[string]*head // by zone key
 	// unsettled are the zones of the index that cascades stand against.
 	unsettled map[law.Key]*law.Holding
-	byUID     map[string]*head
-	works     map[string]bool // outbox items of this process, not yet taken up
+	// stopped are those that mass deletions hold back (S7.5).
+	stopped map[law.Key]bool
+	byUID   map[string]*head
+	works   map[string]bool // outbox items of this process, not yet taken up
 	// doubt: names whose place in the index led a decision astray; they are read.
 	doubt map[law.Key]bool
 
@@ -220,7 +225,7 @@ func Open(ctx context.Context, config Config) (*Ledger, error) {
 	}
 	l := &Ledger{
 		config: config, layout: Layout{Prefix: config.Prefix}, now: config.Now,
-		index: map[law.Key]*indexed{}, unsettled: map[law.Key]*law.Holding{}, heads: map[string]*head{}, byUID: map[string]*head{}, works: map[string]bool{}, doubt: map[law.Key]bool{},
+		index: map[law.Key]*indexed{}, unsettled: map[law.Key]*law.Holding{}, stopped: map[law.Key]bool{}, heads: map[string]*head{}, byUID: map[string]*head{}, works: map[string]bool{}, doubt: map[law.Key]bool{},
 		id: newID(), wake: make(chan struct{}, 1), lanes: lanes{busy: map[string]bool{}, most: maxLanes, slice: laneSlice}, workers: workers{free: make(chan func())},
 	}
 	l.sessions.New = func() any { return l.session(true) }
@@ -299,7 +304,7 @@ func (l *Ledger) loadNames(ctx context.Context) (int64, error) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.index, l.unsettled = make(map[law.Key]*indexed, len(fresh)), map[law.Key]*law.Holding{}
+	l.index, l.unsettled, l.stopped = make(map[law.Key]*indexed, len(fresh)), map[law.Key]*law.Holding{}, map[law.Key]bool{}
 	for k, x := range fresh {
 		l.name(k, x.holding, x.mod)
 	}
@@ -373,11 +378,24 @@ func (l *Ledger) name(k law.Key, h *law.Holding, mod int64) {
 	} else {
 		delete(l.unsettled, k)
 	}
+	if h.Held != nil {
+		l.stopped[k] = true
+	} else {
+		delete(l.stopped, k)
+	}
+}
+
+// HeldZones is how many zones mass deletions hold back (S7.5).
+func (l *Ledger) HeldZones() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.stopped)
 }
 
 func (l *Ledger) unname(k law.Key) {
 	delete(l.index, k)
 	delete(l.unsettled, k)
+	delete(l.stopped, k)
 }
 
 // head returns the head of a zone key. The caller holds l.mu.
@@ -414,6 +432,11 @@ func (l *Ledger) set(h *head, object *v1alpha1.Zone, zone *law.Zone, mod int64) 
 	h.loaded, h.mod, h.object, h.zone, h.facts = true, mod, object, zone, nil
 	if zone != nil {
 		l.byUID[zone.UID] = h
+		if settled := serial.Serial(object.Status.SettledSerial); settled != zone.SettledSerial { // what was decided did not know it
+			written := *zone
+			written.SettledSerial = settled
+			h.zone = &written
+		}
 	}
 }
 

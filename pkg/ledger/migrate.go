@@ -70,6 +70,7 @@ var migrations = []migration{
 	{Number: countsWithdrawn, Name: "zones whose delegation was withdrawn by an earlier version end too", Run: countWithdrawn},
 	{Number: notesApexHosts, Name: "hosts that the apex names by MX, SVCB and HTTPS are the zone's", Run: noteApexHosts},
 	{Number: fillsLineage, Name: "zones note by which delegations they came to their names, and which zone encloses them", Run: fillLineage},
+	{Number: countsRRsets, Name: "zones say how many RRsets they have, and mass deletions hold them back", Run: countRRsets},
 }
 
 // namesLeastReader is the first format in which config has a leastReader.
@@ -285,9 +286,12 @@ func (m *migrating) owe(ctx context.Context, z *law.Zone, reason string, scans .
 	return m.outbox(ctx, w)
 }
 
+// migrationID is how the ids of works begin that a migration owes.
+const migrationID = "migration-"
+
 // work is one for a zone, of which there is one in a migration.
 func (m *migrating) work(z *law.Zone, reason string) law.Work {
-	return law.Work{ID: fmt.Sprintf("migration-%d-%s", m.number, z.UID), Reason: reason, View: z.View, By: z.Namespace, Since: m.now().Unix()}
+	return law.Work{ID: fmt.Sprintf("%s%d-%s", migrationID, m.number, z.UID), Reason: reason, View: z.View, By: z.Namespace, Since: m.now().Unix()}
 }
 
 // outbox puts a work there, unless an earlier try has.

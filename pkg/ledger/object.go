@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -70,7 +71,8 @@ func LawZone(o *v1alpha1.Zone) (*law.Zone, error) {
 	}
 	z := &law.Zone{Ref: spec.Ref, View: o.Status.View, Header: spec.Header, Rules: spec.Rules, RecordsPerNamespace: spec.RecordsPerNamespace,
 		MinimumSerial: spec.MinimumSerial, Terminating: spec.Terminating, HasClass: spec.HasClass,
-		Serial: serial.Serial(o.Status.Serial), N: uint64(o.Status.ContentGeneration)}
+		MaxDeletePercent: spec.MaxDeletePercent, Publish: spec.Publish,
+		Serial: serial.Serial(o.Status.Serial), SettledSerial: serial.Serial(o.Status.SettledSerial), N: uint64(o.Status.ContentGeneration), RRsets: int(o.Status.RRsetCount)}
 	z.Grace = spec.Grace
 	z.Served = served(o)
 	if o.Status.FQDN == "" {
@@ -90,6 +92,12 @@ func LawZone(o *v1alpha1.Zone) (*law.Zone, error) {
 	z.Complete()
 	z.Rows = int(o.Status.EntryCount) - content.EntryCount(z.Header, 0)
 	return z, nil
+}
+
+// massDeletion says why a zone is held, and how that ends (S7.5).
+func massDeletion(o *v1alpha1.Zone, h *law.Held) string {
+	return fmt.Sprintf("%d of %d RRsets were removed by the zone's own namespace within ten minutes, more than %d %%: serial %d is delivered until enough of them are back, or this lets the deletions through: "+
+		"kubectl annotate zone %s -n %s --overwrite %s=%d", h.Gone, h.RRsets, h.Percent, h.Serial, o.Name, o.Namespace, v1alpha1.AnnotationPublishDeletions, h.Serial)
 }
 
 func ref(r *v1alpha1.ZoneReference, namespace string) *law.Ref {
@@ -122,6 +130,8 @@ func zoneSpec(o *v1alpha1.Zone) (*law.ZoneSpec, error) {
 		Terminating: o.DeletionTimestamp != nil,
 		HasClass:    len(o.Spec.DNSClassRefs) > 0,
 		Grace:       int64(v1alpha1.DefaultWithdrawalGracePeriod.Seconds()),
+
+		MaxDeletePercent: v1alpha1.DefaultMaxDeletePercent,
 	}
 	if d := o.Spec.WithdrawalGracePeriod; d != nil {
 		s.Grace = int64(d.Seconds())
@@ -135,6 +145,13 @@ func zoneSpec(o *v1alpha1.Zone) (*law.ZoneSpec, error) {
 	}
 	if l := o.Spec.Limits; l != nil && l.RecordsPerNamespace != nil {
 		s.RecordsPerNamespace = int64(*l.RecordsPerNamespace)
+	}
+	if l := o.Spec.Limits; l != nil && l.MaxDeletePercent != nil {
+		s.MaxDeletePercent = int64(*l.MaxDeletePercent)
+	}
+	if at, err := strconv.ParseUint(o.Annotations[v1alpha1.AnnotationPublishDeletions], 10, 32); err == nil {
+		publish := uint32(at)
+		s.Publish = &publish
 	}
 	for i, d := range o.Spec.Delegations {
 		rule := law.Rule{Namespaces: slices.Clone(d.Namespaces)}
@@ -336,15 +353,18 @@ func (l *Ledger) placeZone(o *v1alpha1.Zone, c *law.ZoneChange) {
 	state := sethash.State(z.State)
 	s.ContentState = state.String()
 	s.Hash = z.Header.Hash(state)
-	s.EntryCount = int64(content.EntryCount(z.Header, z.Rows))
+	s.EntryCount, s.RRsetCount = int64(content.EntryCount(z.Header, z.Rows)), int64(z.RRsets)
 	s.ParentRef = nil
 	if p := c.Holding.Parent; p != nil {
 		s.ParentRef = &v1alpha1.ZoneParent{Namespace: p.Namespace, Name: p.Name}
 	}
 	setParentLabel(o, c.Holding.Parent)
-	if len(c.Holding.Works) == 0 {
+	switch held := c.Holding.Held; {
+	case held != nil: // first, since it waits for a person
+		l.setCondition(&s.Conditions, v1alpha1.ConditionSettled, "False", v1alpha1.ReasonMassDeletion, massDeletion(o, held), o.Generation)
+	case len(c.Holding.Works) == 0:
 		l.setCondition(&s.Conditions, v1alpha1.ConditionSettled, "True", v1alpha1.ReasonSettled, "nothing is owed to this zone", o.Generation)
-	} else {
+	default:
 		l.setCondition(&s.Conditions, v1alpha1.ConditionSettled, "False", v1alpha1.ReasonCascading, "records or zones are being adopted or released", o.Generation)
 	}
 	if c.Settled() {

@@ -188,6 +188,7 @@ func (l *Ledger) recordAsk(ctx context.Context, before, after *v1alpha1.Record) 
 	ask := law.RecordAsk{Now: l.now(), WorkID: newID(), By: user(ctx)}
 	var hint string
 	if before != nil {
+		ask.Uncounted = l.terminates(before.Namespace)
 		ask.Namespace, ask.Name, ask.UID = before.Namespace, before.Name, string(before.UID)
 		var err error
 		if ask.Before, ask.Waits, err = adopted(before); err != nil {

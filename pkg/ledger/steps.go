@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -64,7 +65,8 @@ func (l *Ledger) stepOf(s *standing, o *v1alpha1.Record, mod int64) (*write, err
 	}
 	r.Terminating = r.Terminating || l.terminates(o.Namespace)
 	ask := law.RecordAsk{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID), After: r, Cascade: true,
-		Now: l.now(), By: "", WorkID: newID(), Work: s.work.ID, WorkBy: s.work.By}
+		Now: l.now(), By: "", WorkID: newID(), Work: s.work.ID, WorkBy: s.work.By,
+		Uncounted: l.terminates(s.work.By) || strings.HasPrefix(s.work.ID, migrationID)}
 	if ask.Before, ask.Waits, err = adopted(o); err != nil {
 		return nil, fmt.Errorf("%w: %w", errDamaged, err)
 	}

@@ -117,7 +117,8 @@ func (w *zoneWrite) release() {
 
 // zoneUnchanged reports whether a zone write asks for nothing that is decided.
 func zoneUnchanged(before, after *v1alpha1.Zone) bool {
-	return apiequality.Semantic.DeepEqual(before.Spec, after.Spec) && (before.DeletionTimestamp == nil) == (after.DeletionTimestamp == nil) && before.Status.Serial == after.Status.Serial
+	return apiequality.Semantic.DeepEqual(before.Spec, after.Spec) && (before.DeletionTimestamp == nil) == (after.DeletionTimestamp == nil) &&
+		before.Annotations[v1alpha1.AnnotationPublishDeletions] == after.Annotations[v1alpha1.AnnotationPublishDeletions] && before.Status.Serial == after.Status.Serial
 }
 
 // behind is what a write of status says of a secondary (S6.6): the serial that it names in the place of the zone's own,
@@ -249,7 +250,7 @@ func (l *Ledger) zoneAsk(ctx context.Context, before, after *v1alpha1.Zone) (law
 		ask.After = spec
 		ask.Behind = behind(before, after)
 		ask.SameName = before != nil && before.Spec.DomainName == after.Spec.DomainName && before.Spec.View == after.Spec.View && apiequality.Semantic.DeepEqual(before.Spec.ZoneRef, after.Spec.ZoneRef)
-		ask.RulesChanged = before != nil && (!apiequality.Semantic.DeepEqual(before.Spec.Delegations, after.Spec.Delegations) || !apiequality.Semantic.DeepEqual(before.Spec.Limits, after.Spec.Limits))
+		ask.RulesChanged = before != nil && (!apiequality.Semantic.DeepEqual(before.Spec.Delegations, after.Spec.Delegations) || ask.Before.RecordsPerNamespace != spec.RecordsPerNamespace)
 	}
 	return ask, nil
 }

@@ -134,6 +134,15 @@ func (v *Set) Put(snapshot *Snapshot, settled bool) {
 	v.publish(snapshot.zone, next)
 }
 
+// PutUnsettled takes in a zone of which an earlier state is delivered (S7.2, S7.5): the steps lead from settled to snapshot.
+func (v *Set) PutUnsettled(snapshot, settled *Snapshot, steps []content.Step) {
+	v.changing.Lock()
+	defer v.changing.Unlock()
+	next := &held{newest: snapshot, settled: settled}
+	v.keep(next, steps)
+	v.publish(snapshot.zone, next)
+}
+
 // Apply carries out one transaction of the journal: all of it or, with an
 // error, none. Steps up to the zone's N are passed over. first is the identity
 // of a zone that the first step makes; it is not looked at otherwise.

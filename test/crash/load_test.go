@@ -87,6 +87,7 @@ var anyName = v1alpha1.Delegation{Records: []v1alpha1.RecordDelegation{{Pattern:
 
 func zone(namespace, name, domain string, rules ...v1alpha1.Delegation) *v1alpha1.Zone {
 	return &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: v1alpha1.ZoneSpec{
+		Limits:     &v1alpha1.ZoneLimits{MaxDeletePercent: new(int32(100))},
 		DomainName: domain, Delegations: rules, NameServers: []v1alpha1.NameServer{{Name: "ns1", Addresses: []string{"192.0.2.53"}}},
 	}}
 }

@@ -276,6 +276,7 @@ func (w *world) class(name string, h *hook, change func(*v1alpha1.DNSClassSpec))
 func (w *world) zone(name, fqdn string, classes ...string) {
 	w.Helper()
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.ZoneSpec{
+		Limits:     &v1alpha1.ZoneLimits{MaxDeletePercent: new(int32(100))},
 		DomainName: fqdn, NameServers: []v1alpha1.NameServer{{Name: "ns.example.net."}},
 		Delegations: []v1alpha1.Delegation{{Namespace: "default", Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}},
 	}}

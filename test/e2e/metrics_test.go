@@ -67,6 +67,7 @@ func TestMetrics_ofRealProcesses(t *testing.T) {
 		`kubizone_journal_held_steps`:                                       1,
 		`kubizone_journal_oldest_seconds`:                                   some,
 		`kubizone_view_proofs_failed_total`:                                 0,
+		`kubizone_zones_held`:                                               0,
 		`kubizone_view_frozen_zones`:                                        0,
 		`kubizone_primary_zones`:                                            1,
 		`kubizone_primary_questions_total{rcode="NOERROR"}`:                 1,

@@ -33,6 +33,7 @@ func TestDelegation_withdrawnAndWidened(t *testing.T) {
 		return []v1alpha1.Delegation{{Namespace: "a", Records: []v1alpha1.RecordDelegation{{Pattern: pattern}}}}
 	}
 	made, err := apis[0].Zones("owner").Create(ctx, &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: "wide"}, Spec: v1alpha1.ZoneSpec{
+		Limits:     &v1alpha1.ZoneLimits{MaxDeletePercent: new(int32(100))},
 		DomainName: "wide.test.", Delegations: rule("*.t"), NameServers: []v1alpha1.NameServer{{Name: "ns.example.net."}},
 	}}, metav1.CreateOptions{})
 	if err != nil {

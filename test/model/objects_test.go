@@ -144,7 +144,7 @@ func (w *world) watched(t testing.TB, server int, kind string, from int64) (hist
 func (w *world) mark(t testing.TB) {
 	t.Helper()
 	api, name := w.api(t, 0), fmt.Sprintf("mark-%d", w.revision(t))
-	if _, err := api.Zones("owner").Create(t.Context(), &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.ZoneSpec{DomainName: name + "."}}, metav1.CreateOptions{}); err != nil {
+	if _, err := api.Zones("owner").Create(t.Context(), &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.ZoneSpec{Limits: &v1alpha1.ZoneLimits{MaxDeletePercent: new(int32(100))}, DomainName: name + "."}}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := api.Records("owner").Create(t.Context(), &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.RecordSpec{DomainName: "nowhere." + name + "-x.", Type: "A", RData: "192.0.2.1"}}, metav1.CreateOptions{}); err != nil {

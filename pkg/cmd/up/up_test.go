@@ -19,6 +19,7 @@ import (
 	mdns "github.com/miekg/dns"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
@@ -227,6 +228,71 @@ spec:
 	if !strings.Contains(second.out.String(), "0 objects written, 6 there already") {
 		t.Errorf("the second start says\n%s", second.out)
 	}
+}
+
+// S7.5: kubectl delete records --all is not delivered unasked, also by a server that starts meanwhile.
+func TestRun_holdsAMassDeletion_S7_5(t *testing.T) {
+	o := options(filepath.Join(t.TempDir(), "data"))
+	r := start(t, o)
+	api := r.client(t).KubizoneV1alpha1()
+	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: "example-org"}, Spec: v1alpha1.ZoneSpec{DomainName: "example.org.",
+		NameServers: []v1alpha1.NameServer{{Name: "ns1", Addresses: []string{"192.0.2.53"}}}, Delegations: []v1alpha1.Delegation{{Namespace: "a", Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}}}}
+	if _, err := api.Zones("a").Create(t.Context(), zone, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 25 {
+		record := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("r", i)}, Spec: v1alpha1.RecordSpec{DomainName: fmt.Sprintf("r%d.example.org.", i), Type: "A", RData: "192.0.2.1"}}
+		if _, err := api.Records("a").Create(t.Context(), record, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := api.Records("a").DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	now := func() *v1alpha1.Zone {
+		zone, err := r.client(t).KubizoneV1alpha1().Zones("a").Get(t.Context(), "example-org", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return zone
+	}
+	served := func(serial int64, names int) {
+		t.Helper()
+		for deadline := time.Now().Add(time.Minute); int64(soa(t, r.dns(t), "example.org.").Serial) != serial; time.Sleep(10 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("DNS has serial %d, not %d", soa(t, r.dns(t), "example.org.").Serial, serial)
+			}
+		}
+		there := 0
+		for i := range 25 {
+			question := new(mdns.Msg)
+			question.SetQuestion(fmt.Sprintf("r%d.example.org.", i), mdns.TypeA)
+			answer, err := mdns.Exchange(question, r.dns(t))
+			if err != nil {
+				t.Fatal(err)
+			}
+			there += len(answer.Answer)
+		}
+		if there != names {
+			t.Errorf("%d names of 25 answer, not %d", there, names)
+		}
+	}
+	held := now()
+	settled := meta.FindStatusCondition(held.Status.Conditions, v1alpha1.ConditionSettled)
+	if settled.Reason != v1alpha1.ReasonMassDeletion || held.Status.RRsetCount != 0 {
+		t.Fatalf("%d RRsets are left, %+v", held.Status.RRsetCount, settled)
+	}
+	served(held.Status.SettledSerial, 16) // nine may go, the tenth is too many
+	if err := r.stop(); err != nil {
+		t.Fatal(err)
+	}
+	r = start(t, o)
+	served(held.Status.SettledSerial, 16)
+	patch := fmt.Sprintf(`{"metadata":{"annotations":{"kubi.zone/publish-deletions":"%d"}}}`, held.Status.SettledSerial)
+	if _, err := r.client(t).KubizoneV1alpha1().Zones("a").Patch(t.Context(), "example-org", types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	served(now().Status.Serial, 0)
 }
 
 // U3: a file that is none, and a zone without name servers, keep nothing else from being served.

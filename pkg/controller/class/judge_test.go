@@ -8,6 +8,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
@@ -130,6 +131,10 @@ func TestJudge(t *testing.T) {
 		"not delegated":                 {condition(v1alpha1.ConditionDelegated), inForce{classes: []string{"a"}}, map[string]delivery.State{"a": good}, "False NotDelegatedOrServable"},
 		"not servable":                  {condition(v1alpha1.ConditionServable), inForce{classes: []string{"a"}}, map[string]delivery.State{"a": good}, "False NotDelegatedOrServable"},
 		"not yet settled":               {condition(v1alpha1.ConditionSettled), inForce{classes: []string{"a"}}, map[string]delivery.State{"a": good}, "Unknown Pending"},
+		"held by a mass deletion": {func(zone *v1alpha1.Zone) {
+			condition(v1alpha1.ConditionSettled)(zone)
+			meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionSettled).Reason = v1alpha1.ReasonMassDeletion
+		}, inForce{classes: []string{"a"}}, map[string]delivery.State{"a": state(6, delivery.True, delivery.ReasonDelivered)}, "False MassDeletion"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			zone := aZone()

@@ -24,7 +24,7 @@ var waitsForPerson = map[string]bool{
 	v1alpha1.ReasonLimitExceeded: true, v1alpha1.ReasonNameTooLong: true, v1alpha1.ReasonValidationFailed: true, v1alpha1.ReasonInvalid: true,
 	v1alpha1.ReasonZoneNotFound: true, v1alpha1.ReasonDelegationWithdrawn: true, v1alpha1.ReasonNotDelegated: true,
 	v1alpha1.ReasonNoNameServers: true, v1alpha1.ReasonNameServerWithoutAddress: true, v1alpha1.ReasonNameServerIsAlias: true, v1alpha1.ReasonTooManyNameServers: true,
-	v1alpha1.ReasonNotDelegatedOrServable: true, v1alpha1.ReasonFrozen: true, v1alpha1.ReasonSerialBehind: true,
+	v1alpha1.ReasonNotDelegatedOrServable: true, v1alpha1.ReasonFrozen: true, v1alpha1.ReasonSerialBehind: true, v1alpha1.ReasonMassDeletion: true,
 	string(ReasonDNSClassNotFound): true, string(delivery.ReasonSecretNotFound): true, string(delivery.ReasonAuthenticationFailed): true,
 	string(delivery.ReasonInvalidConfiguration): true, string(delivery.ReasonConflict): true, string(delivery.ReasonQuotaExceeded): true,
 }

@@ -311,6 +311,15 @@ type judgement struct {
 	reason, message string
 }
 
+// heldBy is the Ready of a zone that a mass deletion holds back (S7.5); empty where none does.
+func heldBy(zone *v1alpha1.Zone) judgement {
+	settled := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionSettled)
+	if settled == nil || settled.Reason != v1alpha1.ReasonMassDeletion {
+		return judgement{}
+	}
+	return judgement{metav1.ConditionFalse, v1alpha1.ReasonMassDeletion, "its own namespace removed much of it, and it is delivered as it was before; the condition Settled says how to let that through (S7.5)"}
+}
+
 // judge is the Ready of a zone (S6.7); empty while there is nothing to say.
 func (c *Controller) judge(zone *v1alpha1.Zone, force inForce) judgement {
 	if zone.DeletionTimestamp != nil {
@@ -320,6 +329,7 @@ func (c *Controller) judge(zone *v1alpha1.Zone, force inForce) judgement {
 	if lacks := lacking(zone); lacks != "" {
 		return judgement{metav1.ConditionFalse, v1alpha1.ReasonNotDelegatedOrServable, "the condition " + lacks + " is not True; its message says why"}
 	}
+	held := heldBy(zone)
 	isSettled := meta.IsStatusConditionTrue(zone.Status.Conditions, v1alpha1.ConditionSettled)
 	if force.wrong != nil {
 		return judgement{metav1.ConditionFalse, string(force.wrong.Reason), force.wrong.Message}
@@ -331,6 +341,8 @@ func (c *Controller) judge(zone *v1alpha1.Zone, force inForce) judgement {
 			return fault
 		case remains:
 			return leaving
+		case held.status != "":
+			return held
 		case !isSettled:
 			return settling
 		}
@@ -353,6 +365,8 @@ func (c *Controller) judge(zone *v1alpha1.Zone, force inForce) judgement {
 		}
 	}
 	switch {
+	case held.status != "":
+		return held
 	case waits.status != "":
 		return waits
 	case zone.Annotations[v1alpha1.AnnotationPaused] == "true" || isSettled:

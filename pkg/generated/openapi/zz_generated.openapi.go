@@ -6814,6 +6814,15 @@ func schema_pkg_apis_kubizone_v1alpha1_ZoneLimits(ref common.ReferenceCallback) 
 							Format:      "int32",
 						},
 					},
+					"maxDeletePercent": {
+						SchemaProps: spec.SchemaProps{
+							Description: "maxDeletePercent is the share of the zone's RRsets that the zone's own namespace may remove within ten minutes, in percent, 0 to 100. When it removes more than that, and at least ten RRsets, the zone is delivered as it was until the annotation kubi.zone/publish-deletions lets the deletions through, or so many RRsets are put back. 100: no limit. Absent: 30.",
+							Minimum:     ptr.To[float64](0),
+							Maximum:     ptr.To[float64](100),
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
 				},
 			},
 		},
@@ -7101,7 +7110,7 @@ func schema_pkg_apis_kubizone_v1alpha1_ZoneSpec(ref common.ReferenceCallback) co
 					},
 					"limits": {
 						SchemaProps: spec.SchemaProps{
-							Description: "limits bound what other namespaces may put into the zone.",
+							Description: "limits bound what other namespaces may put into the zone, and what its own may remove at once.",
 							Ref:         ref(v1alpha1.ZoneLimits{}.OpenAPIModelName()),
 						},
 					},
@@ -7174,7 +7183,7 @@ func schema_pkg_apis_kubizone_v1alpha1_ZoneStatus(ref common.ReferenceCallback) 
 					},
 					"settledSerial": {
 						SchemaProps: spec.SchemaProps{
-							Description: "settledSerial is the serial that is delivered: the last one at which no consequence of a change was outstanding.",
+							Description: "settledSerial is the serial that is delivered: the last one at which no consequence of a change was outstanding and no mass deletion held the zone back.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -7240,6 +7249,13 @@ func schema_pkg_apis_kubizone_v1alpha1_ZoneStatus(ref common.ReferenceCallback) 
 						SchemaProps: spec.SchemaProps{
 							Description: "endsAt is about when the zone ends because the rule that delegated it was withdrawn (Delegated=False, reason DelegationWithdrawn). Later where servers were off meanwhile. Absent: it does not end.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"rrsetCount": {
+						SchemaProps: spec.SchemaProps{
+							Description: "rrsetCount is the number of RRsets that Records and delegated zones give the zone.",
+							Type:        []string{"integer"},
+							Format:      "int64",
 						},
 					},
 				},

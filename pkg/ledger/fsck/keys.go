@@ -154,7 +154,66 @@ func (c *check) checkKeys() error {
 	}); err != nil {
 		return err
 	}
+	if err := c.checkDeletions(); err != nil {
+		return err
+	}
 	return c.checkOrphans()
+}
+
+// checkDeletions holds the counters of each zone's deletions against the marks of its owners (S7.5). What went before is
+// in no object, so the marks are believed. They may go before the counters do.
+func (c *check) checkDeletions() error {
+	deletions := map[string]law.Deletions{}
+	gone := map[string][]int{} // by uid, for each of its bases
+	none := func(*zone, func(string, string)) {}
+	if err := c.room("deletions", "S7.5", func(z *zone, _, key string, kv *mvccpb.KeyValue) {
+		var d law.Deletions
+		if !c.parse(key, kv, &d) {
+			return
+		}
+		deletions[z.UID], gone[z.UID] = d, make([]int, len(d.Bases))
+		for i, b := range d.Bases {
+			if b.N > z.N || i > 0 && (b.N <= d.Bases[i-1].N || b.RRsets >= d.Bases[i-1].RRsets) {
+				c.damage(key, "S7.5", encoded(d), "contents up to step %d, each later and smaller than the one before", z.N)
+			}
+		}
+	}, none); err != nil {
+		return err
+	}
+	if err := c.room("deleted", "S7.5", func(z *zone, rest, key string, kv *mvccpb.KeyValue) {
+		var d law.Deleted
+		if _, err := name.RelFromKey(rest); err != nil {
+			c.damage(key, "S7.5", err.Error(), "an owner")
+			return
+		}
+		if !c.parse(key, kv, &d) {
+			return
+		}
+		for _, x := range d.RRsets {
+			bases := deletions[z.UID].Bases
+			if len(bases) == 0 || x.At <= bases[0].N {
+				continue // it says nothing any more
+			}
+			if x.Came >= x.At || x.At > z.N {
+				c.damage(key, "S7.5", encoded(x), "a step up to %d at which it went, and an earlier one at which it came", z.N)
+			}
+			for i, b := range bases {
+				if !x.Back && b.N >= x.Came && b.N < x.At {
+					gone[z.UID][i]++
+				}
+			}
+		}
+	}, none); err != nil {
+		return err
+	}
+	for uid, counted := range gone {
+		for i, n := range counted {
+			if b := deletions[uid].Bases[i]; b.Gone < n {
+				c.damage(c.layout.Key(law.DeletionsKey(uid)), "S7.5", encoded(b), "at least %d gone, as deleted/ says", n)
+			}
+		}
+	}
+	return nil
 }
 
 // room goes through the keys of one kind: each present one is checked, and each

@@ -13,6 +13,7 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/law/sethash"
@@ -106,13 +107,20 @@ func (c *check) checkSettled(z *zone) {
 	s, works := z.status, len(z.holding.Works)
 	says := meta.IsStatusConditionTrue(s.Conditions, v1alpha1.ConditionSettled)
 	through := s.SettledSerial == s.Serial
-	if works == 0 && !says {
+	held := z.holding.Held != nil
+	if cond := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionSettled); held != (cond != nil && cond.Reason == v1alpha1.ReasonMassDeletion) {
+		c.damage(z.key, "S7.5", fmt.Sprintf("held by a mass deletion: %t", !held), "%t, as names/ says", held)
+	}
+	if held && z.holding.Held.Serial != serial.Serial(s.SettledSerial) {
+		c.damage(c.nameKey(z), "S7.5", fmt.Sprintf("held at serial %d", z.holding.Held.Serial), "settledSerial, %d", s.SettledSerial)
+	}
+	if works == 0 && !held && !says {
 		c.damage(z.key, "S7.2", "not Settled", "Settled: no work stands against the zone")
 	}
-	if works > 0 && says && !through {
+	if (works > 0 || held) && says && !through {
 		c.damage(z.key, "S7.2", "Settled", "not Settled: %d works stand against the zone", works)
 	}
-	if !through && (works == 0 || z.holding.Overdue) {
+	if !through && !held && (works == 0 || z.holding.Overdue) {
 		c.damage(z.key, "S7.2", fmt.Sprintf("settledSerial %d", s.SettledSerial), "%d, the serial: nothing holds the zone back", s.Serial)
 	}
 	if ahead(s.SettledSerial, s.Serial) && s.SettledSerial != 0 {

@@ -86,13 +86,14 @@ func (strategy) ValidateUpdate(_ context.Context, obj, old runtime.Object) field
 	return validation.ZoneUpdate(obj.(*v1alpha1.Zone), old.(*v1alpha1.Zone))
 }
 
-// WarningsOnUpdate warns of what the update could have made better, so not where it left spec alone.
+// WarningsOnUpdate warns of what the update could have made better, so not where it left spec and annotations alone.
 func (strategy) WarningsOnUpdate(_ context.Context, obj, old runtime.Object) []string {
 	after, before := obj.(*v1alpha1.Zone), old.(*v1alpha1.Zone)
-	if after.Generation == before.Generation {
-		return nil
+	warnings := validation.PublishWarnings(after, before)
+	if after.Generation != before.Generation {
+		warnings = append(warnings, validation.ZoneWarnings(after)...)
 	}
-	return validation.ZoneWarnings(after)
+	return warnings
 }
 
 // GetResetFields keeps a server-side apply from owning what it cannot say.
@@ -104,7 +105,7 @@ func (strategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 var (
 	serverFields = []string{
 		"observedGeneration", "fqdn", "view", "serial", "settledSerial", "hash", "contentState",
-		"contentGeneration", "entryCount", "parentRef", "endsAt",
+		"contentGeneration", "entryCount", "parentRef", "endsAt", "rrsetCount",
 	}
 	serverConditions = []string{v1alpha1.ConditionDelegated, v1alpha1.ConditionServable, v1alpha1.ConditionSettled}
 )

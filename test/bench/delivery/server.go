@@ -182,6 +182,7 @@ func (u *server) class(ctx context.Context, name string, spec v1alpha1.DNSClassS
 // zone makes an object of the given name for the domain, delivered by the classes.
 func (u *server) zone(ctx context.Context, object, domain string, classes ...string) error {
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: object}, Spec: v1alpha1.ZoneSpec{
+		Limits:     &v1alpha1.ZoneLimits{MaxDeletePercent: new(int32(100))},
 		DomainName: domain, NameServers: []v1alpha1.NameServer{{Name: "ns.example.net."}},
 		Delegations: []v1alpha1.Delegation{{Namespace: namespace, Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}},
 	}}

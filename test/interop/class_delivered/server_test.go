@@ -177,6 +177,7 @@ func (s *server) class(t *testing.T, name string, block v1alpha1.TransferProvide
 func (s *server) zone(t *testing.T, object, fqdn string, classes ...string) {
 	t.Helper()
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: object, Namespace: "team"}, Spec: v1alpha1.ZoneSpec{
+		Limits:     &v1alpha1.ZoneLimits{MaxDeletePercent: new(int32(100))},
 		DomainName: fqdn, NameServers: []v1alpha1.NameServer{{Name: "ns", Addresses: []string{"192.0.2.53"}}},
 		Delegations: []v1alpha1.Delegation{{Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}},
 	}}

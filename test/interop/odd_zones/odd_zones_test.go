@@ -256,7 +256,7 @@ func anything() []v1alpha1.Delegation {
 }
 
 func plainZone(fqdn string) v1alpha1.ZoneSpec {
-	return v1alpha1.ZoneSpec{DomainName: fqdn, Delegations: anything(), NameServers: []v1alpha1.NameServer{{Name: "ns", Addresses: []string{"192.0.2.53"}}}}
+	return v1alpha1.ZoneSpec{Limits: &v1alpha1.ZoneLimits{MaxDeletePercent: new(int32(100))}, DomainName: fqdn, Delegations: anything(), NameServers: []v1alpha1.NameServer{{Name: "ns", Addresses: []string{"192.0.2.53"}}}}
 }
 
 // A zone keeps a thousand steps, and is handed on whole where the difference is as long as it is: so many records are

@@ -16,7 +16,7 @@ const (
 	ConditionDelegated = "Delegated"
 	// ConditionServable of a Zone: True when name servers accept its content: NS at the apex, addresses for those in the zone.
 	ConditionServable = "Servable"
-	// ConditionSettled of a Zone: False while the consequences of a change of it are still being carried out (S7.2).
+	// ConditionSettled of a Zone: False while the consequences of a change of it are still being carried out (S7.2), and while a mass deletion is not let through (S7.5).
 	ConditionSettled = "Settled"
 )
 
@@ -91,6 +91,8 @@ const (
 	ReasonSettled = "Settled"
 	// ReasonCascading: Records or zones are being adopted, released or renamed.
 	ReasonCascading = "Cascading"
+	// ReasonMassDeletion: the zone's own namespace has removed so much that it is delivered as it was before (S7.5).
+	ReasonMassDeletion = "MassDeletion"
 )
 
 // Reasons of the condition Ready.
@@ -123,6 +125,9 @@ const FinalizerDelivery = "kubi.zone/delivery"
 
 // AnnotationAcceptSerial of a Zone accepts a jump of its serial over 2²⁴ to the value of a secondary (S6.6).
 const AnnotationAcceptSerial = "kubi.zone/accept-serial"
+
+// AnnotationPublishDeletions of a Zone names a serial that it had: whatever its own namespace removed since then is delivered (S7.5).
+const AnnotationPublishDeletions = "kubi.zone/publish-deletions"
 
 // AnnotationDefaultClass of a DNSClass, "true": it delivers every zone that names no class.
 const AnnotationDefaultClass = "kubi.zone/is-default-class"

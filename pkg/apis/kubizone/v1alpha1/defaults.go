@@ -25,6 +25,9 @@ const (
 	MaxWithdrawalGracePeriod     = 30 * 24 * time.Hour
 )
 
+// DefaultMaxDeletePercent is the share of a zone's RRsets that its own namespace may remove within ten minutes where spec.limits does not say another (S7.5).
+const DefaultMaxDeletePercent = 30
+
 // The driftInterval of a DNSClass.
 const (
 	DefaultDriftInterval = time.Hour

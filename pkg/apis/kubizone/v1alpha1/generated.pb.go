@@ -2661,6 +2661,11 @@ func (m *ZoneLimits) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	_ = i
 	var l int
 	_ = l
+	if m.MaxDeletePercent != nil {
+		i = encodeVarintGenerated(dAtA, i, uint64(*m.MaxDeletePercent))
+		i--
+		dAtA[i] = 0x10
+	}
 	if m.RecordsPerNamespace != nil {
 		i = encodeVarintGenerated(dAtA, i, uint64(*m.RecordsPerNamespace))
 		i--
@@ -2972,6 +2977,9 @@ func (m *ZoneStatus) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	_ = i
 	var l int
 	_ = l
+	i = encodeVarintGenerated(dAtA, i, uint64(m.RRsetCount))
+	i--
+	dAtA[i] = 0x68
 	if m.EndsAt != nil {
 		{
 			size, err := m.EndsAt.MarshalToSizedBuffer(dAtA[:i])
@@ -4170,6 +4178,9 @@ func (m *ZoneLimits) Size() (n int) {
 	if m.RecordsPerNamespace != nil {
 		n += 1 + sovGenerated(uint64(*m.RecordsPerNamespace))
 	}
+	if m.MaxDeletePercent != nil {
+		n += 1 + sovGenerated(uint64(*m.MaxDeletePercent))
+	}
 	return n
 }
 
@@ -4317,6 +4328,7 @@ func (m *ZoneStatus) Size() (n int) {
 		l = m.EndsAt.Size()
 		n += 1 + l + sovGenerated(uint64(l))
 	}
+	n += 1 + sovGenerated(uint64(m.RRsetCount))
 	return n
 }
 
@@ -5085,6 +5097,7 @@ func (this *ZoneLimits) String() string {
 	}
 	s := strings.Join([]string{`&ZoneLimits{`,
 		`RecordsPerNamespace:` + valueToStringGenerated(this.RecordsPerNamespace) + `,`,
+		`MaxDeletePercent:` + valueToStringGenerated(this.MaxDeletePercent) + `,`,
 		`}`,
 	}, "")
 	return s
@@ -5191,6 +5204,7 @@ func (this *ZoneStatus) String() string {
 		`ParentRef:` + strings.Replace(this.ParentRef.String(), "ZoneParent", "ZoneParent", 1) + `,`,
 		`Conditions:` + repeatedStringForConditions + `,`,
 		`EndsAt:` + strings.Replace(fmt.Sprintf("%v", this.EndsAt), "Time", "v1.Time", 1) + `,`,
+		`RRsetCount:` + fmt.Sprintf("%v", this.RRsetCount) + `,`,
 		`}`,
 	}, "")
 	return s
@@ -13635,6 +13649,26 @@ func (m *ZoneLimits) Unmarshal(dAtA []byte) error {
 				}
 			}
 			m.RecordsPerNamespace = &v
+		case 2:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field MaxDeletePercent", wireType)
+			}
+			var v int32
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				v |= int32(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			m.MaxDeletePercent = &v
 		default:
 			iNdEx = preIndex
 			skippy, err := skipGenerated(dAtA[iNdEx:])
@@ -14919,6 +14953,25 @@ func (m *ZoneStatus) Unmarshal(dAtA []byte) error {
 				return err
 			}
 			iNdEx = postIndex
+		case 13:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field RRsetCount", wireType)
+			}
+			m.RRsetCount = 0
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				m.RRsetCount |= int64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
 		default:
 			iNdEx = preIndex
 			skippy, err := skipGenerated(dAtA[iNdEx:])

@@ -110,7 +110,7 @@ type ZoneSpec struct {
 	// +listMapKey=name
 	DNSClassRefs []DNSClassReference `json:"dnsClassRefs,omitempty" protobuf:"bytes,14,rep,name=dnsClassRefs"`
 
-	// limits bound what other namespaces may put into the zone.
+	// limits bound what other namespaces may put into the zone, and what its own may remove at once.
 	// +optional
 	Limits *ZoneLimits `json:"limits,omitempty" protobuf:"bytes,15,opt,name=limits"`
 
@@ -227,6 +227,13 @@ type ZoneLimits struct {
 	// +k8s:validation:minimum=1
 	// +k8s:validation:maximum=2147483647
 	RecordsPerNamespace *int32 `json:"recordsPerNamespace,omitempty" protobuf:"varint,1,opt,name=recordsPerNamespace"`
+
+	// maxDeletePercent is the share of the zone's RRsets that the zone's own namespace may remove within ten minutes, in percent, 0 to 100. When it removes more than that, and at least ten RRsets, the zone is delivered as it was
+	// until the annotation kubi.zone/publish-deletions lets the deletions through, or so many RRsets are put back. 100: no limit. Absent: 30.
+	// +optional
+	// +k8s:validation:minimum=0
+	// +k8s:validation:maximum=100
+	MaxDeletePercent *int32 `json:"maxDeletePercent,omitempty" protobuf:"varint,2,opt,name=maxDeletePercent"`
 }
 
 // ZoneStatus is what a zone is.
@@ -247,7 +254,7 @@ type ZoneStatus struct {
 	// +optional
 	Serial int64 `json:"serial,omitempty" protobuf:"varint,4,opt,name=serial"`
 
-	// settledSerial is the serial that is delivered: the last one at which no consequence of a change was outstanding.
+	// settledSerial is the serial that is delivered: the last one at which no consequence of a change was outstanding and no mass deletion held the zone back.
 	// +optional
 	SettledSerial int64 `json:"settledSerial,omitempty" protobuf:"varint,5,opt,name=settledSerial"`
 
@@ -283,6 +290,10 @@ type ZoneStatus struct {
 	// endsAt is about when the zone ends because the rule that delegated it was withdrawn (Delegated=False, reason DelegationWithdrawn). Later where servers were off meanwhile. Absent: it does not end.
 	// +optional
 	EndsAt *metav1.Time `json:"endsAt,omitempty" protobuf:"bytes,12,opt,name=endsAt"`
+
+	// rrsetCount is the number of RRsets that Records and delegated zones give the zone.
+	// +optional
+	RRsetCount int64 `json:"rrsetCount,omitempty" protobuf:"varint,13,opt,name=rrsetCount"`
 }
 
 // ZoneParent names the Zone object that is the parent of another.

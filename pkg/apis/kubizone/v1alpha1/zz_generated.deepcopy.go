@@ -1186,6 +1186,11 @@ func (in *ZoneLimits) DeepCopyInto(out *ZoneLimits) {
 		*out = new(int32)
 		**out = **in
 	}
+	if in.MaxDeletePercent != nil {
+		in, out := &in.MaxDeletePercent, &out.MaxDeletePercent
+		*out = new(int32)
+		**out = **in
+	}
 	return
 }
 

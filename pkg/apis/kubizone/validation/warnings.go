@@ -5,6 +5,7 @@ package validation
 
 import (
 	"fmt"
+	"strconv"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
@@ -42,6 +43,18 @@ func RecordWarnings(record *v1alpha1.Record) []string {
 		judge(text, fmt.Sprintf("spec.values[%d]", i))
 	}
 	return bounded(warnings)
+}
+
+// PublishWarnings says where the annotation that lets deletions through names no serial (S7.5).
+func PublishWarnings(after, before *v1alpha1.Zone) []string {
+	text := after.Annotations[v1alpha1.AnnotationPublishDeletions]
+	if text == "" || text == before.Annotations[v1alpha1.AnnotationPublishDeletions] {
+		return nil
+	}
+	if n, err := strconv.ParseUint(text, 10, 32); err != nil || n == 0 {
+		return []string{fmt.Sprintf("metadata.annotations[%s]: %q is no serial and lets nothing through; status.settledSerial, %d, is the one to name (S7.5)", v1alpha1.AnnotationPublishDeletions, cut(text), after.Status.SettledSerial)}
+	}
+	return nil
 }
 
 // ZoneWarnings says what is legal in a Zone but most likely not meant.

@@ -130,6 +130,9 @@ func TestZone_oneObject(t *testing.T) {
 		}, duplicate + "spec.dnsClassRefs[1]"},
 		{"class without name", func(s spec) { s.DNSClassRefs = []v1alpha1.DNSClassReference{{Kind: "DNSClass"}} }, required + "spec.dnsClassRefs[0].name"},
 		{"S5.6 limits", func(s spec) { s.Limits = &v1alpha1.ZoneLimits{RecordsPerNamespace: ptr.To[int32](0)} }, invalid + "spec.limits.recordsPerNamespace"},
+		{"S7.5 share", func(s spec) { s.Limits = &v1alpha1.ZoneLimits{MaxDeletePercent: ptr.To[int32](101)} }, invalid + "spec.limits.maxDeletePercent"},
+		{"S7.5 negative share", func(s spec) { s.Limits = &v1alpha1.ZoneLimits{MaxDeletePercent: ptr.To[int32](-1)} }, invalid + "spec.limits.maxDeletePercent"},
+		{"S7.5 no limit", func(s spec) { s.Limits = &v1alpha1.ZoneLimits{MaxDeletePercent: ptr.To[int32](100)} }, ""},
 		{"S8.2 deletionPolicy", func(s spec) { s.DeletionPolicy = "Keep" }, unsupported + "spec.deletionPolicy"},
 	} {
 		t.Run(test.sentence, func(t *testing.T) {

@@ -12,6 +12,9 @@ package v1alpha1
 type ZoneLimitsApplyConfiguration struct {
 	// recordsPerNamespace is the number of Records that each namespace but the zone's own may have in the zone. At least 1. Absent: no limit. Lowering it removes nothing.
 	RecordsPerNamespace *int32 `json:"recordsPerNamespace,omitempty"`
+	// maxDeletePercent is the share of the zone's RRsets that the zone's own namespace may remove within ten minutes, in percent, 0 to 100. When it removes more than that, and at least ten RRsets, the zone is delivered as it was
+	// until the annotation kubi.zone/publish-deletions lets the deletions through, or so many RRsets are put back. 100: no limit. Absent: 30.
+	MaxDeletePercent *int32 `json:"maxDeletePercent,omitempty"`
 }
 
 // ZoneLimitsApplyConfiguration constructs a declarative configuration of the ZoneLimits type for use with
@@ -25,5 +28,13 @@ func ZoneLimits() *ZoneLimitsApplyConfiguration {
 // If called multiple times, the RecordsPerNamespace field is set to the value of the last call.
 func (b *ZoneLimitsApplyConfiguration) WithRecordsPerNamespace(value int32) *ZoneLimitsApplyConfiguration {
 	b.RecordsPerNamespace = &value
+	return b
+}
+
+// WithMaxDeletePercent sets the MaxDeletePercent field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the MaxDeletePercent field is set to the value of the last call.
+func (b *ZoneLimitsApplyConfiguration) WithMaxDeletePercent(value int32) *ZoneLimitsApplyConfiguration {
+	b.MaxDeletePercent = &value
 	return b
 }

@@ -43,7 +43,7 @@ type ZoneSpecApplyConfiguration struct {
 	MinimumSerial *int64 `json:"minimumSerial,omitempty"`
 	// dnsClassRefs are the classes that deliver the zone. Absent: the default classes.
 	DNSClassRefs []DNSClassReferenceApplyConfiguration `json:"dnsClassRefs,omitempty"`
-	// limits bound what other namespaces may put into the zone.
+	// limits bound what other namespaces may put into the zone, and what its own may remove at once.
 	Limits *ZoneLimitsApplyConfiguration `json:"limits,omitempty"`
 	// deletionProtection refuses the deletion of the Zone until it is set to false.
 	DeletionProtection *bool `json:"deletionProtection,omitempty"`

@@ -23,7 +23,7 @@ type ZoneStatusApplyConfiguration struct {
 	View *string `json:"view,omitempty"`
 	// serial is the SOA serial, 1 to 4294967295; it changes with every change of what the zone contains. 0 while the zone is pending.
 	Serial *int64 `json:"serial,omitempty"`
-	// settledSerial is the serial that is delivered: the last one at which no consequence of a change was outstanding.
+	// settledSerial is the serial that is delivered: the last one at which no consequence of a change was outstanding and no mass deletion held the zone back.
 	SettledSerial *int64 `json:"settledSerial,omitempty"`
 	// hash is the SHA-256 in hexadecimal over what the zone contains, in any order, and its SOA parameters, without the serial. Two zones of one name with equal hashes contain the same.
 	Hash *string `json:"hash,omitempty"`
@@ -40,6 +40,8 @@ type ZoneStatusApplyConfiguration struct {
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
 	// endsAt is about when the zone ends because the rule that delegated it was withdrawn (Delegated=False, reason DelegationWithdrawn). Later where servers were off meanwhile. Absent: it does not end.
 	EndsAt *metav1.Time `json:"endsAt,omitempty"`
+	// rrsetCount is the number of RRsets that Records and delegated zones give the zone.
+	RRsetCount *int64 `json:"rrsetCount,omitempty"`
 }
 
 // ZoneStatusApplyConfiguration constructs a declarative configuration of the ZoneStatus type for use with
@@ -146,5 +148,13 @@ func (b *ZoneStatusApplyConfiguration) WithConditions(values ...*v1.ConditionApp
 // If called multiple times, the EndsAt field is set to the value of the last call.
 func (b *ZoneStatusApplyConfiguration) WithEndsAt(value metav1.Time) *ZoneStatusApplyConfiguration {
 	b.EndsAt = &value
+	return b
+}
+
+// WithRRsetCount sets the RRsetCount field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the RRsetCount field is set to the value of the last call.
+func (b *ZoneStatusApplyConfiguration) WithRRsetCount(value int64) *ZoneStatusApplyConfiguration {
+	b.RRsetCount = &value
 	return b
 }

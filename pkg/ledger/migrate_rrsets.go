@@ -1,0 +1,42 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ledger
+
+import (
+	"context"
+	"strings"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/law"
+)
+
+// countsRRsets is the migration that counts the RRsets of each zone.
+const countsRRsets = 10
+
+// countRRsets writes into each Zone how many RRsets records and cuts give it: deletions are judged by their share (S7.5).
+// A zone of which an owner cannot be read, or that cannot be read itself, is left out.
+func countRRsets(ctx context.Context, m *migrating) error {
+	counts, room := map[string]int64{}, m.layout.room("owners")
+	if err := m.each(ctx, room, func(kv *mvccpb.KeyValue) error {
+		uid, _, _ := strings.Cut(strings.TrimPrefix(string(kv.Key), room), "/")
+		var o law.Owner
+		if err := decode(kv.Value, &o); err != nil {
+			return nil // fsck says so
+		}
+		counts[uid] += int64(o.RRsets())
+		return nil
+	}); err != nil {
+		return err
+	}
+	return m.rewrite(ctx, m.layout.Objects("zones"), func(key string, value []byte) ([]byte, error) {
+		o := &v1alpha1.Zone{}
+		if err := m.config.Zones.decode(ctx, key, value, 0, o); err != nil || o.Status.FQDN == "" || o.Status.RRsetCount == counts[string(o.UID)] {
+			return value, nil
+		}
+		o.Status.RRsetCount = counts[string(o.UID)]
+		return m.config.Zones.encode(ctx, key, o)
+	})
+}
