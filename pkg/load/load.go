@@ -17,6 +17,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
@@ -55,6 +56,8 @@ type Config struct {
 	DryRun bool
 	// Prune has Finish remove what this field manager made in an earlier run and no source has any more.
 	Prune bool
+	// AllowDeletions lets through what was removed where that holds a zone back (S7.5).
+	AllowDeletions bool
 	// Plan takes a line for each object that is added (+), changed (~) or removed (-).
 	Plan func(line string)
 	// HowToRemove is the next step of a report of what Prune would remove; empty where there is none.
@@ -90,6 +93,8 @@ type Result struct {
 	NotServable int
 	// Changed are entries that a zone had as a custom resource and now has not, or with another TTL.
 	Changed int
+	// Held are zones that are not delivered, since too much was removed from them at once.
+	Held int
 }
 
 // Add counts more objects.
@@ -102,6 +107,7 @@ func (r *Result) Add(more Result) {
 	r.Failed += more.Failed
 	r.NotServable += more.NotServable
 	r.Changed += more.Changed
+	r.Held += more.Held
 }
 
 // Loader loads sources, one after another.
@@ -119,6 +125,8 @@ type Loader struct {
 	zoneScopes map[string]*rrsetScope
 	scopeOrder []*scope
 	manifested *manifestScope
+	// thinned are the Zones that Records were removed from.
+	thinned map[types.NamespacedName]bool
 }
 
 // New makes a Loader; it does not reach for the server yet.
@@ -161,7 +169,7 @@ func newLoader(cfg Config, typed versioned.Interface, any dynamic.Interface, map
 		cfg.Interval = defaultInterval
 	}
 	return &Loader{cfg: cfg, typed: typed, dynamic: any, mapping: mapping, warnings: heard,
-		scopes: make(map[string]*scope), zoneScopes: make(map[string]*rrsetScope)}
+		scopes: make(map[string]*scope), zoneScopes: make(map[string]*rrsetScope), thinned: make(map[types.NamespacedName]bool)}
 }
 
 // Load loads one source. Refusals, and files that cannot be read or hold no zone, are reported and counted; an error is

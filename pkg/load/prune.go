@@ -15,6 +15,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -224,6 +225,11 @@ func (l *Loader) Finish(ctx context.Context, doubt string) (Result, error) {
 			return result, fmt.Errorf("%s: %w", s.what, err)
 		}
 	}
+	held, err := l.afterRemoval(ctx)
+	result.Add(held)
+	if err != nil {
+		return result, err
+	}
 	clear(l.scopes)
 	clear(l.zoneScopes)
 	l.scopeOrder, l.manifested = nil, nil
@@ -269,6 +275,11 @@ func (l *Loader) finishScope(ctx context.Context, s *scope) (Result, error) {
 	}
 	removed, err := l.remove(ctx, s, left)
 	result.Add(removed)
+	for _, r := range left {
+		if by := r.Status.ZoneRef; by != nil && removed.Removed > 0 {
+			l.thinned[types.NamespacedName{Namespace: by.Namespace, Name: by.Name}] = true
+		}
+	}
 	if err != nil {
 		return result, err
 	}
@@ -277,6 +288,49 @@ func (l *Loader) finishScope(ctx context.Context, s *scope) (Result, error) {
 		owners[r.Status.FQDN], owners[r.Spec.DomainName] = true, true // a manifest is known by either
 	}
 	return result, l.putAgain(ctx, s, owners, &result)
+}
+
+// afterRemoval reports the zones that what was removed holds back (S7.5), or lets it through with Config.AllowDeletions.
+func (l *Loader) afterRemoval(ctx context.Context) (Result, error) {
+	var result Result
+	if l.cfg.DryRun {
+		return result, nil
+	}
+	for _, id := range slices.SortedFunc(maps.Keys(l.thinned), func(a, b types.NamespacedName) int { return strings.Compare(a.String(), b.String()) }) {
+		zones := l.typed.KubizoneV1alpha1().Zones(id.Namespace)
+		var zone *v1alpha1.Zone
+		err := patient(ctx, func() (err error) { zone, err = zones.Get(ctx, id.Name, metav1.GetOptions{}); return err })
+		if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
+			continue // nothing can be said of it
+		} else if err != nil {
+			return result, fmt.Errorf("zone %s: %w", id, err)
+		}
+		settled := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionSettled)
+		if settled == nil || settled.Reason != v1alpha1.ReasonMassDeletion {
+			continue
+		}
+		if !l.cfg.AllowDeletions {
+			result.Held++
+			l.say("zone %s is held, and what is removed is not delivered: %s (or import with --prune --allow-deletions)", id, settled.Message)
+			continue
+		}
+		patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:"%d"}}}`, v1alpha1.AnnotationPublishDeletions, zone.Status.SettledSerial)
+		err = patient(ctx, func() (err error) {
+			zone, err = zones.Patch(ctx, id.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: l.cfg.FieldManager})
+			return err
+		})
+		switch reason, refused := refusal(err); {
+		case refused:
+			result.Held++
+			l.refuse(Refusal{Path: "zone " + id.String(), Text: v1alpha1.AnnotationPublishDeletions, Reason: reason, Fix: "have the owner of the zone set it: " + settled.Message})
+		case err != nil:
+			return result, fmt.Errorf("zone %s: %w", id, err)
+		default:
+			l.say("zone %s: what was removed since serial %s is let through", id, zone.Annotations[v1alpha1.AnnotationPublishDeletions])
+		}
+	}
+	clear(l.thinned)
+	return result, nil
 }
 
 func (l *Loader) reportLeft(s *scope, left []*v1alpha1.Record) {

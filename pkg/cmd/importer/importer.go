@@ -42,6 +42,7 @@ type Options struct {
 	ForceConflicts bool
 	FromCRD        bool
 	Plan, Prune    bool
+	AllowDeletions bool
 	Workers        int
 	TSIGKeyFile    string
 }
@@ -69,6 +70,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.Lookup("dry-run").NoOptDefVal = dryRunServer
 	flags.BoolVar(&o.Plan, "plan", o.Plan, "print what would be added (+), changed (~) and removed (-), one line each, as the server decides, and keep nothing")
 	flags.BoolVar(&o.Prune, "prune", o.Prune, "remove the Records that an earlier import made and none of the sources has any more: of the Zone and namespace of zone files, or of the Zones and namespaces that the manifests name; never a Record that another field manager has set a field of, nor any Zone")
+	flags.BoolVar(&o.AllowDeletions, "allow-deletions", o.AllowDeletions, "with --prune: let through what was removed where it is so much of a zone that the zone is held, by the annotation kubi.zone/publish-deletions")
 	flags.IntVar(&o.Workers, "workers", o.Workers, "how many writes are under way at a time; more are faster where the server waits for its disk")
 	flags.BoolVar(&o.StopOnError, "stop-on-error", o.StopOnError, "stop at the first record that is not taken, instead of going on with the others")
 	flags.BoolVar(&o.ForceConflicts, "force-conflicts", o.ForceConflicts, "take over what others have changed since the last import")
@@ -143,11 +145,14 @@ func (o *Options) Complete(arguments []string) (c *Config, warnings []string, er
 	if o.DryRun != dryRunNone && o.DryRun != dryRunServer {
 		fault(fmt.Errorf("--dry-run %q: write %s or %s; what a record would meet only the server knows", o.DryRun, dryRunNone, dryRunServer))
 	}
+	if o.AllowDeletions && !o.Prune {
+		fault(errors.New("--allow-deletions goes with --prune: nothing else removes anything"))
+	}
 	fault(load.CheckWorkers("--workers", o.Workers))
 	c.load = load.Config{
 		Workers: o.Workers,
 		Client:  c.client, Namespace: namespace, FieldManager: FieldManager, DryRun: o.DryRun == dryRunServer || o.Plan,
-		Prune: o.Prune, HowToRemove: "import it with --prune, after a look with --plan", ForceConflicts: o.ForceConflicts, StopAtRefusal: o.StopOnError, FromCRD: o.FromCRD,
+		Prune: o.Prune, AllowDeletions: o.AllowDeletions, HowToRemove: "import it with --prune, after a look with --plan", ForceConflicts: o.ForceConflicts, StopAtRefusal: o.StopOnError, FromCRD: o.FromCRD,
 	}
 	c.plan = o.Plan
 	return c, warnings, errors.Join(wrong...)
@@ -246,6 +251,9 @@ func (c *Config) Run(ctx context.Context, in io.Reader, out, progress io.Writer)
 	if cfg.Prune {
 		summary += fmt.Sprintf(", %d removed", total.Removed)
 	}
+	if total.Held > 0 {
+		summary += fmt.Sprintf(", %d zones held", total.Held)
+	}
 	if len(failed) > 0 {
 		summary += fmt.Sprintf(", %d of %d sources not imported", len(failed), len(c.sources))
 	}
@@ -268,7 +276,7 @@ func (c *Config) Run(ctx context.Context, in io.Reader, out, progress io.Writer)
 // incomplete says that the report names what is to be mended. Whether a zone is servable is the matter of an import that
 // makes the zone: another one may bring a part.
 func (c *Config) incomplete(r load.Result) bool {
-	return r.Refused+r.Left+r.Changed+r.Failed > 0 || c.target.CreateZone && r.NotServable > 0
+	return r.Refused+r.Left+r.Changed+r.Failed+r.Held > 0 || c.target.CreateZone && r.NotServable > 0
 }
 
 func (c *Config) importOne(ctx context.Context, loader *load.Loader, s source, in io.Reader) (load.Result, error) {
@@ -308,7 +316,8 @@ and the exit code is 1. The same import again writes nothing.
 
 SOA and name servers are the Zone's: what the file has of them is reported with the command that sets it.
 --plan prints what would change. Records of an earlier import that no source has any more are reported, and removed with
---prune. The records go into the namespace of -n, which may be another one than the Zone's; without it, into the Zone's.
+--prune; where that is so much of a zone that the zone is held (S7.5), the report says so, the exit code is 1, and --allow-deletions lets it
+through. The records go into the namespace of -n, which may be another one than the Zone's; without it, into the Zone's.
 
 Files that end in .yaml, .yml or .json are manifests, and applied; standard input is a zone file where --zone is given.`,
 		Example: `  kubizone import example.org.zone --zone platform/example-org

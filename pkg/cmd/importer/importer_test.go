@@ -6,6 +6,7 @@ package importer_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -389,6 +390,41 @@ func TestImport_plansAndPrunesWhatTheFileNoLongerHas(t *testing.T) {
 }
 
 // What may be the half of a zone removes nothing.
+// A removal of most of a zone is not delivered unasked (S7.5): the report says so and how to let it through, or --allow-deletions does.
+func TestImport_printsTheHoldOfAMassDeletion_S7_5(t *testing.T) {
+	s := start(t)
+	var text strings.Builder
+	text.WriteString("$ORIGIN t.test.\n@ 300 IN SOA ns.example.net. hostmaster 1 1800 900 604800 300\n@ 300 NS ns.example.net.\n")
+	head := text.String()
+	for i := range 30 {
+		fmt.Fprintf(&text, "r%d 300 A 192.0.2.1\n", i)
+	}
+	many, few := write(t, "t.test.zone", text.String()), write(t, "few.zone", head+"r0 300 A 192.0.2.1\n")
+	arguments := []string{"--zone", "a/t", "--origin", "t.test.", "--create-zone", "--prune"}
+	s.importing("", append(arguments, many)...)
+	got := s.importing("", append(arguments, few)...)
+	zone := s.zone("a", "t")
+	got.hears("zone a/t is held", fmt.Sprintf("kubectl annotate zone t -n a --overwrite kubi.zone/publish-deletions=%d (or import with --prune --allow-deletions)", zone.Status.SettledSerial))
+	if !errors.Is(got.failed, importer.ErrRefused) || !strings.Contains(got.out, "29 removed, 1 zones held") || zone.Status.SettledSerial == zone.Status.Serial {
+		t.Errorf("%v, %s; serial %d of which %d is settled", got.failed, got.out, zone.Status.Serial, zone.Status.SettledSerial)
+	}
+	// Putting all back ends the hold; with the flag it never stays.
+	if back := s.importing("", append(arguments, many)...); back.failed != nil {
+		t.Error(back.failed)
+	}
+	if zone = s.zone("a", "t"); zone.Status.SettledSerial != zone.Status.Serial {
+		t.Errorf("put back, serial %d is settled and %d is there", zone.Status.SettledSerial, zone.Status.Serial)
+	}
+	let := s.importing("", append(arguments, few, "--allow-deletions")...)
+	let.hears("what was removed since serial")
+	if zone = s.zone("a", "t"); let.failed != nil || zone.Status.SettledSerial != zone.Status.Serial || zone.Status.RRsetCount != 2 {
+		t.Errorf("%v; serial %d is settled and %d is there, %d RRsets", let.failed, zone.Status.SettledSerial, zone.Status.Serial, zone.Status.RRsetCount)
+	}
+	if alone := s.importing("", few, "--zone", "a/t", "--allow-deletions"); alone.failed == nil || !strings.Contains(alone.failed.Error(), "--prune") {
+		t.Errorf("without --prune: %v", alone.failed)
+	}
+}
+
 func TestImport_prunesNothingOnTheWordOfHalfAFile(t *testing.T) {
 	s := start(t)
 	whole := write(t, "t.zone", fullOf("a A 192.0.2.2\nb A 192.0.2.3\n"))
