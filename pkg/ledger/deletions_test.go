@@ -373,3 +373,32 @@ func TestMigration10_countsRRsets(t *testing.T) {
 	}
 	b.MustBeClean()
 }
+
+// BenchmarkDelete is what a delete costs that is counted (by the zone's own namespace) beside one that is not, alone and with
+// fifteen others. The zone lets all through.
+func BenchmarkDelete(b *testing.B) {
+	for _, callers := range []int{1, 16} {
+		st := store.New(b)
+		s := st.Server()
+		store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("infra", "*"), store.Allow("team", "*"))))
+		round := 0
+		for _, namespace := range []string{"infra", "team"} {
+			b.Run(fmt.Sprintf("%s/%d", namespace, callers), func(b *testing.B) {
+				b.StopTimer()
+				round++
+				for i := range b.N {
+					store.Must(s.CreateRecord(b.Context(), store.Record(namespace, fmt.Sprintf("b%d-%d", round, i), fmt.Sprintf("b%d-%d.example.org.", round, i), "A", "192.0.2.1")))
+				}
+				b.StartTimer()
+				var next atomic.Int64
+				parallel(callers, func(int) {
+					for i := next.Add(1) - 1; i < int64(b.N); i = next.Add(1) - 1 {
+						if err := s.DeleteRecord(b.Context(), namespace, fmt.Sprintf("b%d-%d", round, i)); err != nil {
+							b.Error(err)
+						}
+					}
+				})
+			})
+		}
+	}
+}
