@@ -306,6 +306,40 @@ func TestReady_saysWhatHoldsUpTheClass_S6_7(t *testing.T) {
 	}
 }
 
+// S6.7: where no class is in force, the Records of a zone that is not servable stay as they were written, without a write or an Event for each, and are Ready when it is.
+func TestReady_ofAZoneThatIsNotServableYet_S6_7(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newReadiness(t, false)
+		servable := func(status metav1.ConditionStatus) func(*v1alpha1.Zone) {
+			return func(zone *v1alpha1.Zone) {
+				meta.SetStatusCondition(&zone.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionServable, Status: status, Reason: "x"})
+			}
+		}
+		r.start()
+		r.zone(refsOf())
+		r.after(time.Minute)
+		r.zone(servable(metav1.ConditionFalse))
+		r.after(time.Minute)
+		if zone, record := r.ready(); says(zone) != "False NotDelegatedOrServable" || says(record) != "Unknown Pending" {
+			t.Errorf("the Zone says %s, the Record %s", says(zone), says(record))
+		}
+		r.client.ClearActions()
+		r.zone(func(zone *v1alpha1.Zone) { zone.Annotations = map[string]string{"any": "change"} })
+		r.after(time.Minute)
+		for _, action := range r.client.Actions() {
+			if action.GetVerb() == "patch" && action.GetResource().Resource == "records" {
+				t.Error("a Record was written when nothing changed")
+			}
+		}
+		r.zone(servable(metav1.ConditionTrue))
+		r.after(time.Minute)
+		if zone, record := r.ready(); says(zone) != "True NoClass" || says(record) != "True NoClass" {
+			t.Errorf("the Zone says %s, the Record %s", says(zone), says(record))
+		}
+		r.stop()
+	})
+}
+
 // S6.7: a Zone that cannot be withdrawn says so, and its Records do, with the way out.
 func TestReady_ofAZoneThatCannotBeWithdrawn_S6_7(t *testing.T) {
 	for _, refuse := range []bool{false, true} {

@@ -56,10 +56,10 @@ func (s *saying) wrong() bool {
 	return before != nil && before.Status == metav1.ConditionTrue && s.judgement.status != metav1.ConditionTrue
 }
 
-// answers: it is what the content write of the Record waits for, of which there is one for each.
+// answers: it is what the content write of the Record waits for, of which there is one for each. Without a class that write said it already, or the whole zone waited.
 func (s *saying) answers() bool {
 	before := s.before()
-	return before != nil && before.Reason == v1alpha1.ReasonPending && s.judgement.status == metav1.ConditionTrue
+	return before != nil && before.Reason == v1alpha1.ReasonPending && s.judgement.reason == v1alpha1.ReasonDelivered
 }
 
 // toSay is what a Record is to be told by the standing of its zone; false where it says that already.
@@ -183,7 +183,9 @@ func (c *Controller) say(ctx context.Context, say saying) error {
 	})
 	if err == nil {
 		c.noteReadied(record, say.judgement, say.stalled != nil)
-		c.announceRecord(record, before, say.judgement)
+		if say.lastError != "" || record.Status.LastDeliveryError != "" { // what holds up the whole class is told of the Zone
+			c.announceRecord(record, before, say.judgement)
+		}
 	}
 	return err
 }

@@ -141,10 +141,11 @@ func (c *Controller) unclassed(zone *v1alpha1.Zone) *standing {
 		}
 		return &standing{fault: j}
 	}
-	if lacks := lacking(zone); lacks != "" {
-		return &standing{fault: judgement{metav1.ConditionFalse, v1alpha1.ReasonNotDelegatedOrServable, "the condition " + lacks + " of the zone is not True, and its message says why"}}
+	s := &standing{classes: []classStanding{{}}, confirmed: noClass}
+	if lacking(zone) == "" { // else its Zone says why, and they are Pending as they were written: a zone that is being filled lacks its name servers at first
+		s.classes[0].serial = serial.Serial(zone.Status.SettledSerial)
 	}
-	return &standing{classes: []classStanding{{serial: serial.Serial(zone.Status.SettledSerial)}}, confirmed: noClass}
+	return s
 }
 
 // lacking is the condition that a zone lacks to be served, empty for none.
