@@ -346,7 +346,7 @@ func TestMigration_goesAsTheDocumentSays(t *testing.T) {
 	}
 
 	// 4: the same names, another server.
-	contains(step(5), "DOMAIN", "corp.test.")
+	contains(step(5), "ENTRIES", "corp.test.")
 	l.hasObjects("", yamls[1])
 	contains(l.succeed("kubectl get zone -n dns corp --subresource=entries"), "www.apps.corp.test.", "192.0.2.72")
 	step(6)

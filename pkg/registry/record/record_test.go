@@ -85,7 +85,7 @@ func TestServerFields_areComplete(t *testing.T) {
 
 func TestRow(t *testing.T) {
 	record := adopted()
-	want := []any{"www", "www", "A", "192.0.2.1, 192.0.2.2", "www.example.org.", "dns/z", "Unknown", "<unknown>", "inherit", int64(2026112003), "Pending: not confirmed yet"}
+	want := []any{"www", "www.example.org.", "A", "192.0.2.1, 192.0.2.2", "Unknown", "<unknown>", "www", "dns/z", "inherit", int64(2026112003), "Pending: not confirmed yet"}
 	if got := row(record); !reflect.DeepEqual(got, want) {
 		t.Errorf("row %q, want %q", got, want)
 	}
@@ -94,7 +94,7 @@ func TestRow(t *testing.T) {
 	if data := got[3].(string); len([]rune(data)) != dataWidth || !strings.HasSuffix(data, "…") {
 		t.Errorf("data %q", data)
 	}
-	if got[4] != "<none>" || got[5] != "<none>" || got[8] != "0" {
+	if got[1] != "<none>" || got[7] != "<none>" || got[8] != "0" {
 		t.Errorf("row %q", got)
 	}
 }

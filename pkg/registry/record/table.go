@@ -14,18 +14,19 @@ import (
 	"kubi.zone/kubizone/pkg/registry/status"
 )
 
-// dataWidth is the most characters of data in a row.
-const dataWidth = 60
+// dataWidth is the most characters of data in a row. With it the row of a Record with names of usual length is at most 120 characters wide, its namespace
+// included.
+const dataWidth = 32
 
 var columns = []metav1.TableColumnDefinition{
 	{Name: "Name", Type: "string", Format: "name", Description: "metadata.name of the Record."},
-	{Name: "Domain", Type: "string", Description: "spec.domainName: absolute with a trailing dot, else relative to the zone."},
+	{Name: "FQDN", Type: "string", Description: "The absolute owner name."},
 	{Name: "Type", Type: "string", Description: "The RR type."},
 	{Name: "Data", Type: "string", Description: "The data in presentation format, cut where it is long."},
-	{Name: "FQDN", Type: "string", Description: "The absolute owner name."},
-	{Name: "Zone", Type: "string", Description: "Namespace and name of the Zone that adopted the Record."},
 	{Name: "Ready", Type: "string", Description: "Whether every class has confirmed the Record's serial."},
 	{Name: "Age", Type: "string", Description: "Time since the creation of the Record."},
+	{Name: "Domain", Type: "string", Priority: 1, Description: "spec.domainName: absolute with a trailing dot, else relative to the zone."},
+	{Name: "Zone", Type: "string", Priority: 1, Description: "Namespace and name of the Zone that adopted the Record."},
 	{Name: "TTL", Type: "string", Priority: 1, Description: "The time to live in seconds; inherited from the zone where there is none."},
 	{Name: "Serial", Type: "integer", Format: "int64", Priority: 1, Description: "The serial of the zone that took in the Record's data."},
 	{Name: "Message", Type: "string", Priority: 1, Description: "Why the Record is not adopted or not ready."},
@@ -46,9 +47,9 @@ func row(record *v1alpha1.Record) []any {
 		zone = zoneKey(ref)
 	}
 	return []any{
-		record.Name, record.Spec.DomainName, rrtype(record), status.Cut(data(record), dataWidth), status.OrNone(record.Status.FQDN), zone,
+		record.Name, status.OrNone(record.Status.FQDN), rrtype(record), status.Cut(data(record), dataWidth),
 		status.Ready(record.Status.Conditions), status.Age(record.CreationTimestamp),
-		ttl, record.Status.Serial, status.Message(record.Status.Conditions, v1alpha1.ConditionAdopted, v1alpha1.ConditionReady),
+		record.Spec.DomainName, zone, ttl, record.Status.Serial, status.Message(record.Status.Conditions, v1alpha1.ConditionAdopted, v1alpha1.ConditionReady),
 	}
 }
 

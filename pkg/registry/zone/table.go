@@ -17,18 +17,21 @@ import (
 // hashWidth is the number of characters of a hash that people compare.
 const hashWidth = 8
 
+// classesWidth is the most characters of the names of classes in a row.
+const classesWidth = 20
+
 var columns = []metav1.TableColumnDefinition{
 	{Name: "Name", Type: "string", Format: "name", Description: "metadata.name of the Zone."},
-	{Name: "Domain", Type: "string", Description: "spec.domainName: absolute with a trailing dot, else relative to the parent."},
 	{Name: "FQDN", Type: "string", Description: "The absolute name of the zone."},
-	{Name: "Hash", Type: "string", Description: "The first characters of the hash over what the zone contains."},
 	{Name: "Serial", Type: "integer", Format: "int64", Description: "The SOA serial."},
+	{Name: "Entries", Type: "integer", Format: "int64", Description: "The number of values in the zone."},
+	{Name: "Class", Type: "string", Description: "What delivers the zone."},
 	{Name: "Parent", Type: "string", Description: "Namespace and name of the Zone that delegates this one."},
 	{Name: "Ready", Type: "string", Description: "Whether the zone is delegated, servable, settled and delivered everywhere."},
 	{Name: "Age", Type: "string", Description: "Time since the creation of the Zone."},
+	{Name: "Domain", Type: "string", Priority: 1, Description: "spec.domainName: absolute with a trailing dot, else relative to the parent."},
+	{Name: "Hash", Type: "string", Priority: 1, Description: "The first characters of the hash over what the zone contains."},
 	{Name: "View", Type: "string", Priority: 1, Description: "The view (split horizon) of the zone."},
-	{Name: "Entries", Type: "integer", Format: "int64", Priority: 1, Description: "The number of values in the zone."},
-	{Name: "Class", Type: "string", Priority: 1, Description: "What delivers the zone."},
 	{Name: "Message", Type: "string", Priority: 1, Description: "Why the zone is not ready."},
 }
 
@@ -55,9 +58,9 @@ func row(zone *v1alpha1.Zone) []any {
 		hash = hash[:hashWidth]
 	}
 	return []any{
-		zone.Name, zone.Spec.DomainName, status.OrNone(zone.Status.FQDN), status.OrNone(hash), zone.Status.Serial, parent,
+		zone.Name, status.OrNone(zone.Status.FQDN), zone.Status.Serial, zone.Status.EntryCount, status.Cut(status.OrNone(strings.Join(classes, ",")), classesWidth), parent,
 		status.Ready(zone.Status.Conditions), status.Age(zone.CreationTimestamp),
-		status.OrNone(zone.Status.View), zone.Status.EntryCount, status.OrNone(strings.Join(classes, ",")),
+		zone.Spec.DomainName, status.OrNone(hash), status.OrNone(zone.Status.View),
 		status.Message(zone.Status.Conditions, v1alpha1.ConditionDelegated, v1alpha1.ConditionServable, v1alpha1.ConditionSettled, v1alpha1.ConditionReady),
 	}
 }

@@ -74,7 +74,7 @@ func TestRow(t *testing.T) {
 	zone.Spec = v1alpha1.ZoneSpec{DomainName: "example.org.", DNSClassRefs: []v1alpha1.DNSClassReference{{Kind: "DNSClass", Name: "public"}, {Kind: "Bind9Cluster", Name: "mine"}}}
 	zone.Status.Hash, zone.Status.EntryCount = "0123456789abcdef", 12
 	zone.Status.ParentRef = &v1alpha1.ZoneParent{Namespace: "top", Name: "org"}
-	want := []any{"example-org", "example.org.", "example.org.", "01234567", int64(7), "top/org", "Unknown", "<unknown>", "<none>", int64(12), "public,Bind9Cluster/mine", "<none>"}
+	want := []any{"example-org", "example.org.", int64(7), int64(12), "public,Bind9Cluster…", "top/org", "Unknown", "<unknown>", "example.org.", "01234567", "<none>", "<none>"}
 	if got := row(zone); !reflect.DeepEqual(got, want) {
 		t.Errorf("row %q, want %q", got, want)
 	}
