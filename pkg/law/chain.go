@@ -265,7 +265,7 @@ func (d *zoneDecision) follow(ask FollowAsk) (*Plan, *Refusal) {
 		return plan, nil // the zone it follows has gone since, and somebody has taken the name: it keeps its own
 	}
 	s := &seat{view: before.View, fqdn: fqdn}
-	x, known := d.parentOf(before.View, fqdn, before.Namespace, holding, true, ask.Now)
+	x, known := d.parentOf(before.View, fqdn, before.Namespace, holding, &ask.Work.Zones[0], ask.Now)
 	if !known {
 		return nil, nil
 	}

@@ -21,20 +21,25 @@ import (
 // came by a rule that went (S3.4). It keeps its lineage, and with it the rules by which it
 // came, whatever becomes of the zones between: they may go, be made anew, or another may
 // be made there. known false: facts are needed.
-func (r *reading) undelegated(x *parentage, view string, fqdn name.Name, ns string, has *Holding, along bool, now time.Time) (known bool) {
-	was := has.Withdrawn
-	switch {
-	case !along:
-		if x.lineage, known = r.spliced(view, fqdn, has.Lineage); !known {
-			return false
-		}
-	case was == nil || was.By != x.parent.UID:
-		// What a rename leaves undelegated ends as little as what a new zone above does not list (S3.3); a rule that
-		// was withdrawn before stays withdrawn.
-		x.lineage[len(x.lineage)-1].Renamed = true
-		was = nil
+func (r *reading) undelegated(x *parentage, view string, fqdn name.Name, ns string, has *Holding, root *Place, now time.Time) (known bool) {
+	was, came := has.Withdrawn, has.Lineage
+	if root != nil {
+		came = x.along(has.Lineage, root)
+	}
+	if x.lineage, known = r.spliced(view, fqdn, came); !known {
+		return false
 	}
 	from, known := r.revoked(view, fqdn, ns, x.lineage)
+	for known && from != nil && root != nil && (was == nil || was.By != from.UID) {
+		// What a rename leaves undelegated ends as little as what a new zone above does not list (S3.3); a rule that
+		// was withdrawn before stays withdrawn, and so does one of a zone above the one that was renamed.
+		i := slices.IndexFunc(x.lineage, func(l Link) bool { return l.UID == from.UID })
+		if x.lineage[i].Labels < root.FQDN.NumLabels() {
+			break
+		}
+		x.lineage[i].Renamed = true
+		from, known = r.revoked(view, fqdn, ns, x.lineage)
+	}
 	if !known || from == nil {
 		return known
 	}
@@ -65,6 +70,28 @@ func (b *ZoneBelow) CameBy(p *ZoneBelow) bool {
 
 func sameLink(x, y Link) bool {
 	return x.UID == y.UID && x.Namespace == y.Namespace && x.Labels == y.Labels && x.Renamed == y.Renamed
+}
+
+// along is the lineage of a zone that a rename of root takes along: of what encloses it now
+// the part above the new name of root, then root and the zones below it by which the zone
+// came. These may have gone since the rename; it came to its new name by them all the same.
+func (x *parentage) along(lineage []Link, root *Place) []Link {
+	top := root.FQDN.NumLabels()
+	is := func(l Link) bool { return l.UID == root.UID }
+	i := slices.IndexFunc(lineage, is)
+	if i < 0 && slices.ContainsFunc(x.lineage, is) {
+		return x.lineage
+	}
+	out := slices.DeleteFunc(slices.Clone(x.lineage), func(l Link) bool { return l.Labels >= top })
+	if i < 0 {
+		return append(out, Link{UID: root.UID, Namespace: root.Namespace, Labels: top})
+	}
+	deeper := top - lineage[i].Labels
+	for _, l := range lineage[i:] {
+		l.Labels += deeper
+		out = append(out, l)
+	}
+	return out
 }
 
 // at is the name that the zone of the link has, or had, in the lineage of one at fqdn.

@@ -44,7 +44,7 @@ func decideParent(d *reading, ask ParentAsk) *Plan {
 	if holding == nil || holding.UID != z.UID {
 		return plan // it is gone or renamed, and that has a cascade of its own
 	}
-	x, known := d.parentOf(z.View, z.FQDN(), z.Namespace, holding, false, ask.Now)
+	x, known := d.parentOf(z.View, z.FQDN(), z.Namespace, holding, nil, ask.Now)
 	if !known {
 		return nil
 	}
@@ -105,9 +105,9 @@ func (x *parentage) into(h *Holding) {
 }
 
 // parentOf is what encloses a zone of ns at fqdn, and what the condition Delegated says of
-// it (S3.3–S3.5). has is what stood under the zone's name before; along: the zone comes
-// along to fqdn with the one that encloses it there. known false: facts are needed.
-func (r *reading) parentOf(view string, fqdn name.Name, ns string, has *Holding, along bool, now time.Time) (*parentage, bool) {
+// it (S3.3–S3.5). has is what stood under the zone's name before; root: the zone comes
+// along to fqdn with this one, which was renamed; nil: it stays. known false: facts are needed.
+func (r *reading) parentOf(view string, fqdn name.Name, ns string, has *Holding, root *Place, now time.Time) (*parentage, bool) {
 	standalone := &parentage{cond: &Condition{Status: "True", Reason: ReasonStandalone, Message: "no zone encloses it"}}
 	up, ok := fqdn.Parent()
 	if !ok {
@@ -142,7 +142,7 @@ func (r *reading) parentOf(view string, fqdn name.Name, ns string, has *Holding,
 	}
 	if !x.delegates {
 		x.cond = &Condition{Status: "False", Reason: ReasonNotDelegated, Message: fmt.Sprintf("zone %s encloses it and does not delegate it (its owner can add a delegation with zones: [%q])", p.FQDN(), owner)}
-		return x, r.undelegated(x, view, fqdn, ns, has, along, now)
+		return x, r.undelegated(x, view, fqdn, ns, has, root, now)
 	}
 	by := rdata.NS
 	for _, k := range ks {
