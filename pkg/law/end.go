@@ -97,7 +97,7 @@ func (d *zoneDecision) end(ask EndAsk) *Plan {
 	}
 	h := *holding
 	h.Withdrawn = &w
-	plan, refusal := d.vacate(plan, &h, fmt.Sprintf("zone %s ended", z.FQDN()))
+	plan, refusal := d.vacate(plan, &h, fmt.Sprintf("zone %s ended", z.FQDN()), maxEnds)
 	if refusal != nil {
 		return &Plan{} // too many go at once: it ends when others are through
 	}

@@ -87,6 +87,10 @@ func (h *Holding) WithWork(id, zoneNamespace, by, losing string, losingFQDN name
 // end of a cascade writes anew.
 const maxRemovals = 16
 
+// maxEnds bounds them together with those of its zones that end. It is higher, so that
+// the removals of a namespace, which it can always make more of, hold up no end (S3.4).
+const maxEnds = 2 * maxRemovals
+
 // standing counts the marks of cascades that a namespace caused.
 func (h *Holding) standing(by string) (n int) {
 	for _, w := range h.Works {

@@ -117,12 +117,13 @@ func (d *zoneDecision) remove(plan *Plan) (*Plan, *Refusal) {
 		return nil, nil
 	}
 	plan.Zone = &ZoneChange{Zone: z, Holding: holding, Gone: true}
-	return d.vacate(plan, holding, fmt.Sprintf("zone %s was removed", z.FQDN()))
+	return d.vacate(plan, holding, fmt.Sprintf("zone %s was removed", z.FQDN()), maxRemovals)
 }
 
 // vacate frees the name of a zone that stands no longer, and owes the release of what
-// it had. nil: facts are needed.
-func (d *zoneDecision) vacate(plan *Plan, holding *Holding, reason string) (*Plan, *Refusal) {
+// it had. most is how many such cascades of its namespace may stand against the zone that
+// gains its name. nil: facts are needed.
+func (d *zoneDecision) vacate(plan *Plan, holding *Holding, reason string, most int) (*Plan, *Refusal) {
 	ask, z := &d.ask, d.ask.Before
 	by := cmp.Or(d.by, z.Namespace)
 	last := Remember(z)
@@ -145,8 +146,8 @@ func (d *zoneDecision) vacate(plan *Plan, holding *Holding, reason string) (*Pla
 	plan.Work.Scans = append(plan.Work.Scans, d.awaited(z.View, z.FQDN())...)
 	plan.Work.Scans = append(plan.Work.Scans, d.unspoken(z.View, z.FQDN(), gaining)...)
 	recount(plan, z.View, at, gaining)
-	if gaining != nil && gaining.standing(by) >= maxRemovals {
-		return nil, &Refusal{Kind: Later, Message: fmt.Sprintf("the records of %d zones that were removed before from namespace %q still go to zone %s; remove this one when they are through", maxRemovals, by, at)}
+	if gaining != nil && gaining.standing(by) >= most {
+		return nil, &Refusal{Kind: Later, Message: fmt.Sprintf("the records of %d zones that were removed before from namespace %q still go to zone %s; remove this one when they are through", most, by, at)}
 	}
 	if gaining != nil { // its holders are the gaining zone's until the cascade is through (S2.7)
 		h := gaining.WithWork(ask.WorkID, gaining.Namespace, by, z.UID, z.FQDN(), ask.Now.Unix())
