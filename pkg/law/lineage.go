@@ -175,11 +175,11 @@ func (r *reading) revoked(view string, fqdn name.Name, ns string, lineage []Link
 
 // passed is what is over of the time that the zone by gave when its rule for the lineage
 // went: those between have it, or had it when they went, and what they delegated has the
-// rest.
+// rest. The nearest of them counts: one above may have gone by a withdrawal before this one.
 func (r *reading) passed(view string, fqdn name.Name, has *Holding, lineage []Link, by *Zone) (passed int64, known bool) {
 	i := slices.IndexFunc(lineage, func(l Link) bool { return l.UID == by.UID }) + 1
-	var ks []Key
-	for _, l := range lineage[i:] {
+	var ks []Key // nearest first
+	for _, l := range slices.Backward(lineage[i:]) {
 		ks = append(ks, HoldingKey(view, l.at(fqdn)))
 		if has.delegatedBy() != "" { // until now; else that was of a withdrawal before this one
 			ks = append(ks, Key{Kind: KindLastSerial, View: view, Name: l.at(fqdn)})
@@ -198,8 +198,8 @@ func (r *reading) passed(view string, fqdn name.Name, has *Holding, lineage []Li
 			w = last.Withdrawn
 		}
 		if w != nil && w.By == by.UID {
-			passed = max(passed, w.Passed)
+			return w.Passed, true
 		}
 	}
-	return passed, true
+	return 0, true
 }
