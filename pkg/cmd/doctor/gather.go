@@ -20,12 +20,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/kubernetes"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	aggregator "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset"
 
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apiserver"
 
 	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
@@ -72,8 +74,9 @@ type facts struct {
 	cluster  []rbacv1.ClusterRole
 	rolesErr error
 
-	outdated    []outdated
-	outdatedErr error
+	held       []heldZone
+	outdated   []outdated
+	objectsErr error // Zones and Records, which both are read from
 
 	answers   []answer
 	discovery error // of the group version, through kube-apiserver
@@ -95,6 +98,9 @@ type outdated struct {
 	// stands: its zone has it still.
 	stands bool
 }
+
+// heldZone is a zone that a mass deletion holds back (S7.5). message ends in the line that lets it through.
+type heldZone struct{ namespace, name, message string }
 
 // at is what the APIService names, else what the manifests call it.
 func (f *facts) at() (namespace, service string, port int32) {
@@ -142,7 +148,7 @@ func gather(ctx context.Context, client kubernetes.Interface, registrations aggr
 	}
 	if f.standalone() {
 		f.answers = []answer{asked(ctx, client)}
-		f.outdated, f.outdatedErr = outdatedRecords(ctx, objects)
+		f.objectsErr = f.objects(ctx, objects)
 		return f // there is no cluster around it
 	}
 	f.absent, f.absentErr = absent(client)
@@ -182,7 +188,7 @@ func gather(ctx context.Context, client kubernetes.Interface, registrations aggr
 	if version, group, ok := strings.Cut(name, "."); ok {
 		_, f.discovery = client.Discovery().ServerResourcesForGroupVersion(group + "/" + version)
 	}
-	f.outdated, f.outdatedErr = outdatedRecords(ctx, objects) // last: of many Records it takes what time is left
+	f.objectsErr = f.objects(ctx, objects) // last: of many Records it takes what time is left
 	return f
 }
 
@@ -261,24 +267,27 @@ func roles(ctx context.Context, client kubernetes.Interface) ([]rbacv1.Role, []r
 	return namespaced.Items, cluster.Items, nil
 }
 
-// outdatedRecords are those that are refused now, in their zones and out of them, by our own judgement: a server of an
-// older version has another.
-func outdatedRecords(ctx context.Context, client versioned.Interface) ([]outdated, error) {
+// objects looks at all Zones and Records: which zones are held, and which Records are refused now, in their zones and out of them, by our own
+// judgement: a server of an older version has another.
+func (f *facts) objects(ctx context.Context, client versioned.Interface) error {
 	var found law.Outdated
-	var all []outdated
 	if err := inPages(func(o metav1.ListOptions) (string, error) {
 		list, err := client.KubizoneV1alpha1().Zones(metav1.NamespaceAll).List(ctx, o)
 		if err != nil {
 			return "", err
 		}
 		for i := range list.Items {
-			if err := ledger.AddZone(&found, &list.Items[i]); err != nil {
+			z := &list.Items[i]
+			if err := ledger.AddZone(&found, z); err != nil {
 				return "", err
+			}
+			if settled := meta.FindStatusCondition(z.Status.Conditions, v1alpha1.ConditionSettled); settled != nil && settled.Reason == v1alpha1.ReasonMassDeletion {
+				f.held = append(f.held, heldZone{z.Namespace, z.Name, settled.Message})
 			}
 		}
 		return list.Continue, nil
 	}); err != nil {
-		return nil, err
+		return err
 	}
 	if err := inPages(func(o metav1.ListOptions) (string, error) {
 		list, err := client.KubizoneV1alpha1().Records(metav1.NamespaceAll).List(ctx, o)
@@ -288,22 +297,21 @@ func outdatedRecords(ctx context.Context, client versioned.Interface) ([]outdate
 		for i := range list.Items {
 			r := &list.Items[i]
 			if message, ok := ledger.Outdated(r); ok {
-				all = append(all, outdated{r.Namespace, r.Name, message, false})
+				f.outdated = append(f.outdated, outdated{r.Namespace, r.Name, message, false})
 			} else if err := ledger.AddRecord(&found, r); err != nil {
 				return "", err
 			}
 		}
 		return list.Continue, nil
 	}); err != nil {
-		return nil, err
+		return err
 	}
 	for _, r := range found.Records() {
-		if r.Stays {
-			continue
+		if !r.Stays {
+			f.outdated = append(f.outdated, outdated{r.Record.Namespace, r.Record.Name, r.Why.Message, true})
 		}
-		all = append(all, outdated{r.Record.Namespace, r.Record.Name, r.Why.Message, true})
 	}
-	return all, nil
+	return nil
 }
 
 // inPages calls for lists until one does not go on.

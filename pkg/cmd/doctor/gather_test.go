@@ -134,12 +134,17 @@ func TestGather_findsRecordsThatAreRefusedNow_S5_9(t *testing.T) {
 	client, registrations, _ := server(t, readyz)
 	objects := versionedfake.NewClientset()
 	var want []string
+	holds := ""
 	for _, kv := range store.Format1() {
 		var err error
 		switch {
 		case strings.HasPrefix(kv.Key, "/kubi.zone/zones/"):
 			z := &v1alpha1.Zone{}
 			if err = store.Codec().Decode(t.Context(), kv.Key, kv.Value, 1, z); err == nil {
+				if holds == "" {
+					holds = z.Namespace + "/" + z.Name
+					meta.SetStatusCondition(&z.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionSettled, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonMassDeletion, Message: "annotate it so"})
+				}
 				err = objects.Tracker().Add(z)
 			}
 		case strings.HasPrefix(kv.Key, "/kubi.zone/records/"):
@@ -170,8 +175,11 @@ func TestGather_findsRecordsThatAreRefusedNow_S5_9(t *testing.T) {
 	}
 	slices.Sort(got)
 	slices.Sort(want)
-	if !slices.Equal(got, want) || f.outdatedErr != nil {
-		t.Errorf("%v: found %s\nwant %s", f.outdatedErr, got, want)
+	if !slices.Equal(got, want) || f.objectsErr != nil {
+		t.Errorf("%v: found %s\nwant %s", f.objectsErr, got, want)
+	}
+	if finding := find(t, judge(f, now), "held"); finding.Status != Warn || !strings.Contains(finding.Message, "1 held by a mass deletion: "+holds+": annotate it so") {
+		t.Errorf("S7.5: %+v", finding)
 	}
 	finding := find(t, judge(f, now), "records")
 	if finding.Status != Warn || !strings.Contains(finding.Message, " in its zone until") || !strings.Contains(finding.Message, "tenant/bad-one, in no zone: write it so") {
@@ -208,7 +216,7 @@ func TestGather_standaloneNeedsNoInstallation(t *testing.T) {
 				t.Errorf("%+v", finding)
 			}
 		}
-		if !slices.Equal(checks, []string{"version", "ready", "etcd", "records"}) || find(t, findings, "ready").Status != test.status {
+		if !slices.Equal(checks, []string{"version", "ready", "etcd", "held", "records"}) || find(t, findings, "ready").Status != test.status {
 			t.Errorf("%+v", findings)
 		}
 	}

@@ -42,7 +42,7 @@ func judge(f *facts, now time.Time) []Finding {
 	if f.standalone() {
 		return []Finding{
 			ok("version", "this is kubizone up ("+f.version+"), which needs no installation: APIService, Service, pods, certificates and Roles are not looked at"),
-			f.judgeReady(), f.judgeEtcd(), f.judgeRecords(),
+			f.judgeReady(), f.judgeEtcd(), f.judgeHeld(), f.judgeRecords(),
 		}
 	}
 	findings := []Finding{f.judgeVersion(), f.judgeAPIService()}
@@ -57,7 +57,7 @@ func judge(f *facts, now time.Time) []Finding {
 	if f.registration != nil {
 		findings = append(findings, f.judgeAnswer())
 	}
-	findings = append(findings, f.judgeRecords())
+	findings = append(findings, f.judgeHeld(), f.judgeRecords())
 	return findings
 }
 
@@ -519,17 +519,38 @@ func (f *facts) judgeAnswer() Finding {
 	return ok(check, "kube-apiserver passes requests on and they are answered")
 }
 
-// most Records are named.
+// most Zones and Records are named.
 const most = 20
+
+// judgeHeld lists the zones that a mass deletion holds back, each with the line that lets it through (S7.5).
+func (f *facts) judgeHeld() Finding {
+	const check = "held"
+	if len(f.held) == 0 {
+		if f.objectsErr != nil {
+			return unseen(check, "all Zones", f.objectsErr)
+		}
+		return ok(check, "no zone is held by a mass deletion")
+	}
+	var texts []string
+	for _, z := range f.held[:min(len(f.held), most)] {
+		texts = append(texts, fmt.Sprintf("%s/%s: %s", z.namespace, z.name, z.message))
+	}
+	more := ""
+	if n := len(f.held) - most; n > 0 {
+		more = fmt.Sprintf("; and %d more", n)
+	}
+	return warn(check, fmt.Sprintf("%d held by a mass deletion: %s%s", len(f.held), strings.Join(texts, "; "), more),
+		"put back what was removed, or run the line of the zone (docs/operations.md, Mass deletions)")
+}
 
 // judgeRecords lists the Records that are refused now, which an upgrade releases or has released (S5.9).
 func (f *facts) judgeRecords() Finding {
 	const check = "records"
-	if status := apierrors.APIStatus(nil); errors.As(f.outdatedErr, &status) && status.Status().Code == http.StatusInternalServerError {
-		return fail(check, "Zones and Records cannot be listed: "+f.outdatedErr.Error(), "one that cannot be read stops the lists of all: kubizone fsck names its key, and docs/operations.md, Damage, what to do with it")
+	if status := apierrors.APIStatus(nil); errors.As(f.objectsErr, &status) && status.Status().Code == http.StatusInternalServerError {
+		return fail(check, "Zones and Records cannot be listed: "+f.objectsErr.Error(), "one that cannot be read stops the lists of all: kubizone fsck names its key, and docs/operations.md, Damage, what to do with it")
 	}
-	if f.outdatedErr != nil {
-		return unseen(check, "Zones and Records", f.outdatedErr)
+	if f.objectsErr != nil {
+		return unseen(check, "Zones and Records", f.objectsErr)
 	}
 	var texts []string
 	stand := 0

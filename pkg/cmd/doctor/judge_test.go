@@ -196,9 +196,13 @@ func TestJudge_namesTheFaultAndTheNextStep(t *testing.T) {
 			f.answers[0] = answer{from: "10.0.0.7:10250", err: errors.New("i/o timeout")}
 		}, "ready", Warn, "i/o timeout", "outside the cluster"},
 		"a Zone cannot be read": {func(_ *testing.T, f *facts, _ *pki.Pair) {
-			f.outdatedErr = &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: 500, Message: "proto: illegal wireType 7"}}
+			f.objectsErr = &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: 500, Message: "proto: illegal wireType 7"}}
 		}, "records", Fail, "illegal wireType", "kubizone fsck names its key"},
-		"Zones unseen": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.outdatedErr = forbidden }, "records", Warn, "could not be looked at", "who may see"},
+		"a mass deletion holds a zone": {func(_ *testing.T, f *facts, _ *pki.Pair) {
+			f.held = []heldZone{{"infra", "example", "12 of 20 RRsets were removed: kubectl annotate zone example"}}
+		}, "held", Warn, "1 held by a mass deletion: infra/example: 12 of 20 RRsets were removed: kubectl annotate zone example", "put back"},
+		"Zones unseen, and whether one is held": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.objectsErr = forbidden }, "held", Warn, "could not be looked at", "who may see"},
+		"Zones unseen":                          {func(_ *testing.T, f *facts, _ *pki.Pair) { f.objectsErr = forbidden }, "records", Warn, "could not be looked at", "who may see"},
 		"versions mixed": {func(_ *testing.T, f *facts, _ *pki.Pair) {
 			other := *f.pods[0].DeepCopy()
 			other.Spec.Containers[0].Image = "kubizone:v0.0.9@sha256:00"

@@ -149,6 +149,14 @@ func TestJudge(t *testing.T) {
 			if got := string(j.status) + " " + j.reason; got != test.want {
 				t.Errorf("%s, want %s", got, test.want)
 			}
+			if zone.Status.SettledSerial = 6; j.reason == v1alpha1.ReasonMassDeletion { // S7.5: and so say the Records that wait for it, no others
+				for taken, want := range map[int64]string{6: "Delivered", 7: v1alpha1.ReasonMassDeletion} {
+					record := &v1alpha1.Record{Spec: v1alpha1.RecordSpec{Type: "A"}, Status: v1alpha1.RecordStatus{FQDN: "www.example.org.", Serial: taken}}
+					if j, _, _ := recordJudgement(record, c.standing(zone, test.force)); j.reason != want {
+						t.Errorf("a Record taken in at %d: %s, want %s", taken, j.reason, want)
+					}
+				}
+			}
 		})
 	}
 }
@@ -186,6 +194,10 @@ func TestRecordJudgement(t *testing.T) {
 		{7, standing{classes: at(7), owed: map[delivery.RRsetKey]*delivery.Error{www: nil}}, "Unknown Pending"},
 		{7, standing{classes: at(7), owed: map[delivery.RRsetKey]*delivery.Error{www: {Reason: delivery.ReasonConflict, Message: "theirs"}}}, "False Conflict"},
 		{7, standing{classes: at(7), unlisted: true}, ""},
+		{7, standing{classes: at(6), held: held, settled: 6}, "False MassDeletion"},
+		{7, standing{classes: []classStanding{{serial: 6, fault: down}}, held: held, settled: 6}, "False ServerUnreachable"},
+		{6, standing{classes: at(5), held: held, settled: 6}, "Unknown Pending"},
+		{6, standing{classes: at(6), held: held, settled: 6}, "True Delivered"},
 	} {
 		record := &v1alpha1.Record{Spec: v1alpha1.RecordSpec{Type: "A"}, Status: v1alpha1.RecordStatus{FQDN: "www.example.org.", Serial: test.taken}}
 		test.standing.confirmed = confirmedBy(7)

@@ -30,6 +30,9 @@ type standing struct {
 	owed map[delivery.RRsetKey]*delivery.Error
 	// unlisted: more are owed than are listed.
 	unlisted bool
+	// held is what a Record is told that the zone took in after settled; the zero judgement where no mass deletion holds the zone (S7.5).
+	held    judgement
+	settled serial.Serial
 }
 
 // classStanding is what one class has of a zone.
@@ -78,9 +81,11 @@ func (s *standing) takesBack(before *standing) bool {
 }
 
 var (
-	pending  = judgement{metav1.ConditionUnknown, v1alpha1.ReasonPending, "written; not yet confirmed by every class in force"}
-	noClass  = judgement{metav1.ConditionTrue, v1alpha1.ReasonNoClass, v1alpha1.MessageNoClass}
-	leaving  = judgement{metav1.ConditionUnknown, v1alpha1.ReasonPending, "no class is in force, and the zone is being withdrawn from those that had it"}
+	pending = judgement{metav1.ConditionUnknown, v1alpha1.ReasonPending, "written; not yet confirmed by every class in force"}
+	noClass = judgement{metav1.ConditionTrue, v1alpha1.ReasonNoClass, v1alpha1.MessageNoClass}
+	leaving = judgement{metav1.ConditionUnknown, v1alpha1.ReasonPending, "no class is in force, and the zone is being withdrawn from those that had it"}
+	// held is for Records, also of other namespaces: it names no Zone (S1.7).
+	held     = judgement{metav1.ConditionFalse, v1alpha1.ReasonMassDeletion, "not delivered yet: a mass deletion by the namespace of the zone holds the zone back (S7.5); the owner of the zone lets it through, as the condition Settled of the Zone says, or puts enough back"}
 	settling = judgement{metav1.ConditionUnknown, v1alpha1.ReasonPending, "the consequences of a change are still being carried out"}
 )
 
@@ -101,7 +106,10 @@ func (c *Controller) standing(zone *v1alpha1.Zone, force inForce) *standing {
 	case len(force.classes) == 0:
 		return c.unclassed(zone)
 	}
-	s := &standing{owed: map[delivery.RRsetKey]*delivery.Error{}}
+	s := &standing{owed: map[delivery.RRsetKey]*delivery.Error{}, settled: serial.Serial(zone.Status.SettledSerial)}
+	if heldBy(zone).status != "" {
+		s.held = held
+	}
 	isFrozen, states := c.isFrozen(zone), c.stateOfClass(uid)
 	var least serial.Serial
 	for i, name := range force.classes {
@@ -141,7 +149,10 @@ func (c *Controller) unclassed(zone *v1alpha1.Zone) *standing {
 		}
 		return &standing{fault: j}
 	}
-	s := &standing{classes: []classStanding{{}}, confirmed: noClass}
+	s := &standing{classes: []classStanding{{}}, confirmed: noClass, settled: serial.Serial(zone.Status.SettledSerial)}
+	if heldBy(zone).status != "" {
+		s.held = held
+	}
 	if lacking(zone) == "" { // else its Zone says why, and they are Pending as they were written: a zone that is being filled lacks its name servers at first
 		s.classes[0].serial = serial.Serial(zone.Status.SettledSerial)
 	}
@@ -223,7 +234,10 @@ func recordJudgement(record *v1alpha1.Record, s *standing) (judgement, string, b
 			waits = true
 		}
 	}
-	if waits {
+	switch {
+	case waits && s.held.status != "" && taken.Ahead(s.settled):
+		return s.held, "", true
+	case waits:
 		return pending, "", true
 	}
 	if len(s.owed) > 0 {
