@@ -31,13 +31,13 @@ import (
 	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
 	typed "kubi.zone/kubizone/pkg/generated/clientset/versioned/typed/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/zoneview"
-	"kubi.zone/kubizone/test/rig"
+	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
 // whole is a standalone server with everything in it.
 func whole(t *testing.T, change ...func(*Config)) typed.KubizoneV1alpha1Interface {
 	t.Helper()
-	etcd, err := rig.StartEtcd(t.Context(), t.TempDir())
+	etcd, err := kuberig.StartEtcd(t.Context(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,6 +23,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubi.zone/kubizone/test/rig"
+	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
 // While the server is away kube-apiserver serves its own kinds and answers 503 for ours, and does not finish the deletion
@@ -211,9 +212,9 @@ func TestAggregation_missingRightsAreNamed(t *testing.T) {
 	ctx := within(t, patience)
 	const user = "system:serviceaccount:poor:server"
 	kubeconfig := must(c.kube.ServiceAccount(ctx, "poor", "server"))(t)
-	config := rig.ServerConfig{Program: c.kubizone, Kube: c.kube, Kubeconfig: kubeconfig, Etcd: c.etcd.Endpoint, Serving: c.serving, Addr: must(rig.FreePort())(t)}
+	config := kuberig.ServerConfig{Program: c.kubizone, Kube: c.kube, Kubeconfig: kubeconfig, Etcd: c.etcd.Endpoint, Serving: c.serving, Addr: must(rig.FreePort())(t)}
 	dir := filepath.Join(t.TempDir(), "server")
-	_, err := rig.StartServer(ctx, dir, config)
+	_, err := kuberig.StartServer(ctx, dir, config)
 	for _, rule := range []string{`lacks the RBAC rule {apiGroups: ["authentication.k8s.io"], resources: ["tokenreviews"], verbs: [create]}`, `resourceNames: ["extension-apiserver-authentication"]} in namespace kube-system`} {
 		if err == nil || !strings.Contains(err.Error(), rule) {
 			t.Errorf("without any right: %v; want it to name %s", err, rule)
@@ -233,12 +234,12 @@ func TestAggregation_missingRightsAreNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	type started struct {
-		server *rig.Server
+		server *kuberig.Server
 		err    error
 	}
 	result := make(chan started, 1)
 	go func() {
-		server, err := rig.StartServer(ctx, dir, config)
+		server, err := kuberig.StartServer(ctx, dir, config)
 		result <- started{server, err}
 	}()
 	admin := c.callers(t, "nobody").admin

@@ -21,6 +21,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"kubi.zone/kubizone/test/rig"
+	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
 var healthAt = regexp.MustCompile(`health on ([0-9.:]+)`)
@@ -48,7 +49,7 @@ func TestController_secretsAreNowhere(t *testing.T) {
 	}
 	for _, of := range []string{"controller", "primary"} {
 		kubectl("", "apply", "-f", filepath.Join("../../artifacts/deploy", of, "rbac.yaml"))
-		if err := c.kube.Grant(ctx, namespace, "system:serviceaccount:"+rig.InstallNamespace+":kubizone-"+of, rbacv1.PolicyRule{
+		if err := c.kube.Grant(ctx, namespace, "system:serviceaccount:"+kuberig.InstallNamespace+":kubizone-"+of, rbacv1.PolicyRule{
 			APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"get"},
 		}); err != nil {
 			t.Fatal(err)
@@ -112,7 +113,7 @@ func TestController_secretsAreNowhere(t *testing.T) {
 		"controller": {"--record-retry-base-delay", "1s", "--class-health-check-interval", "2s", "--lease-duration", "4s"},
 		"primary":    {"--dns-listen", dns.String()},
 	} {
-		account, err := c.kube.ServiceAccount(ctx, rig.InstallNamespace, "kubizone-"+of)
+		account, err := c.kube.ServiceAccount(ctx, kuberig.InstallNamespace, "kubizone-"+of)
 		if err != nil {
 			t.Fatal(err)
 		}

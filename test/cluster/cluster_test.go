@@ -22,6 +22,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"kubi.zone/kubizone/test/rig"
+	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
 // patience bounds every wait for a fact. It is generous because a loaded machine is slow, not wrong.
@@ -54,16 +55,16 @@ func TestMain(m *testing.M) {
 
 // cluster is a control plane with the server under test behind it. Tests that need one share it: it takes ten seconds.
 type cluster struct {
-	kube       *rig.Kube
-	etcd       *rig.Etcd     // the server's
+	kube       *kuberig.Kube
+	etcd       *kuberig.Etcd // the server's
 	service    *rig.Balancer // what the APIService names: a Service with one pod or several
 	kubizone   string        // path of the binary
 	kubectl    string
 	kubeconfig string // of the server, to kube-apiserver
 	serving    rig.Pair
 
-	server   *rig.Server   // the one that is always there
-	replicas []*rig.Server // it, and what a test has beside it
+	server   *kuberig.Server   // the one that is always there
+	replicas []*kuberig.Server // it, and what a test has beside it
 }
 
 var shared = sync.OnceValues(func() (*cluster, error) {
@@ -90,11 +91,11 @@ func (c *cluster) start(ctx context.Context) (err error) {
 		c.kubizone, err = rig.Kubizone(ctx, home, "")
 		built <- err
 	}()
-	c.kube, err = rig.StartKube(ctx, filepath.Join(home, "kube"), rig.KubeConfig{})
+	c.kube, err = kuberig.StartKube(ctx, filepath.Join(home, "kube"), kuberig.KubeConfig{})
 	if err := errors.Join(err, <-built); err != nil {
 		return err
 	}
-	if c.kubeconfig, err = c.kube.ServiceAccount(ctx, rig.InstallNamespace, rig.ServerName); err != nil {
+	if c.kubeconfig, err = c.kube.ServiceAccount(ctx, kuberig.InstallNamespace, kuberig.ServerName); err != nil {
 		return err
 	}
 	// What the installation grants, to the server and to tenants, is all that there is.
@@ -102,10 +103,10 @@ func (c *cluster) start(ctx context.Context) (err error) {
 	if out, err := exec.CommandContext(ctx, c.kubectl, "--kubeconfig", c.kube.AdminKubeconfig(), "apply", "-f", deploy+"rbac.yaml", "-f", deploy+"roles.yaml").CombinedOutput(); err != nil {
 		return fmt.Errorf("rights: %w\n%s", err, out)
 	}
-	if c.etcd, err = rig.StartEtcd(ctx, filepath.Join(home, "etcd")); err != nil {
+	if c.etcd, err = kuberig.StartEtcd(ctx, filepath.Join(home, "etcd")); err != nil {
 		return err
 	}
-	if c.serving, err = c.kube.ClusterCA.Serving(rig.ServingHosts()...); err != nil {
+	if c.serving, err = c.kube.ClusterCA.Serving(kuberig.ServingHosts()...); err != nil {
 		return err
 	}
 	if c.service, err = rig.StartBalancer(); err != nil {
@@ -150,7 +151,7 @@ func (c *cluster) scale(ctx context.Context, want int) error {
 
 // restart starts a replica that is not running, where it was before if it was.
 func (c *cluster) restart(ctx context.Context, replica int) error {
-	config := rig.ServerConfig{
+	config := kuberig.ServerConfig{
 		Program: c.kubizone, Kube: c.kube, Kubeconfig: c.kubeconfig, Etcd: c.etcd.Endpoint, Serving: c.serving,
 		// The balancer knows of a server that stops after one probe, a tenth of a second.
 		Args: []string{"--shutdown-delay-duration", "1s"},
@@ -158,7 +159,7 @@ func (c *cluster) restart(ctx context.Context, replica int) error {
 	if before := c.replicas[replica]; before != nil {
 		config.Addr = before.Addr
 	}
-	server, err := rig.StartServer(ctx, filepath.Join(home, fmt.Sprintf("server-%d", replica)), config)
+	server, err := kuberig.StartServer(ctx, filepath.Join(home, fmt.Sprintf("server-%d", replica)), config)
 	if err != nil {
 		return err
 	}

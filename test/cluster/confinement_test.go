@@ -19,7 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"kubi.zone/kubizone/test/rig"
+	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
 var (
@@ -63,7 +63,7 @@ func (c *cluster) neighbours(ctx context.Context, t *testing.T, own, secret stri
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, objects := clients(t, must(rig.ClientConfig(kubeconfig))(t))
+		_, objects := clients(t, must(kuberig.ClientConfig(kubeconfig))(t))
 		if _, err := objects.Resource(zones).Namespace(namespace).Create(ctx, zoneObject(namespace, namespace+"-zone", namespace+".example.", everyName(namespace)), metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
@@ -95,7 +95,7 @@ func TestConfinement_listsAndWatchesShowOnesOwn(t *testing.T) {
 		}
 		tokens = append(tokens, page.GetContinue())
 	}
-	_, objects := clients(t, must(rig.ClientConfig(n.kubeconfig))(t))
+	_, objects := clients(t, must(kuberig.ClientConfig(n.kubeconfig))(t))
 	own := objects.Resource(records).Namespace(n.own)
 	page, err := own.List(ctx, metav1.ListOptions{Limit: 1})
 	if err != nil || page.GetContinue() == "" {
@@ -115,7 +115,7 @@ func TestConfinement_listsAndWatchesShowOnesOwn(t *testing.T) {
 	}
 	mine := page.GetContinue()
 	tokens = append(tokens, "x", mine[:len(mine)/2], mine+"x", strings.ToUpper(mine), base64.RawURLEncoding.EncodeToString([]byte(`{}`)))
-	config := must(rig.ClientConfig(n.kubeconfig))(t)
+	config := must(kuberig.ClientConfig(n.kubeconfig))(t)
 	client := httpClient(t, config)
 	for _, token := range tokens {
 		// client-go would ask again and again for a revision that is not there yet.
@@ -226,7 +226,7 @@ func TestConfinement_nobodyReadsForeignNames(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	_, own := clients(t, must(rig.ClientConfig(n.kubeconfig))(t))
+	_, own := clients(t, must(kuberig.ClientConfig(n.kubeconfig))(t))
 	cname := recordObject(n.own, "alias", "first.commons.example.")
 	_ = unstructured.SetNestedField(cname.Object, "CNAME", "spec", "type")
 	_ = unstructured.SetNestedField(cname.Object, "x", "spec", "rdata")
@@ -312,7 +312,7 @@ func TestConfinement_refusalsTellNothingOfWhatIsThere(t *testing.T) {
 	c := need(t)
 	ctx := within(t, patience)
 	n := c.neighbours(ctx, t, "prober", "quiet")
-	config := must(rig.ClientConfig(n.kubeconfig))(t)
+	config := must(kuberig.ClientConfig(n.kubeconfig))(t)
 	client := httpClient(t, config)
 	ask := func(path string) (int, string) {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, config.Host+path, nil)

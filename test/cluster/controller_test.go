@@ -19,6 +19,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"kubi.zone/kubizone/test/rig"
+	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
 // beside is a program that runs beside a test.
@@ -88,7 +89,7 @@ func TestController_deliversWithTheRightsOfTheInstallation(t *testing.T) {
 		}
 		return string(out)
 	}
-	account, err := c.kube.ServiceAccount(ctx, rig.InstallNamespace, "kubizone-controller")
+	account, err := c.kube.ServiceAccount(ctx, kuberig.InstallNamespace, "kubizone-controller")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +147,7 @@ func TestController_deliversWithTheRightsOfTheInstallation(t *testing.T) {
 	if stands("www")() {
 		t.Error("something went out unsigned")
 	}
-	if err := c.kube.Grant(ctx, namespace, "system:serviceaccount:"+rig.InstallNamespace+":kubizone-controller", rbacv1.PolicyRule{
+	if err := c.kube.Grant(ctx, namespace, "system:serviceaccount:"+kuberig.InstallNamespace+":kubizone-controller", rbacv1.PolicyRule{
 		APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"get"}, ResourceNames: []string{"hook"},
 	}); err != nil {
 		t.Fatal(err)
@@ -196,7 +197,7 @@ func TestController_deliversWithTheRightsOfTheInstallation(t *testing.T) {
 	if err := <-other.done; err != nil {
 		t.Errorf("it ended with %v", err)
 	}
-	if holder := kubectl("", "get", "lease", "-n", rig.InstallNamespace, "kubizone-controller", "-o", "jsonpath={.spec.holderIdentity}"); holder != "" {
+	if holder := kubectl("", "get", "lease", "-n", kuberig.InstallNamespace, "kubizone-controller", "-o", "jsonpath={.spec.holderIdentity}"); holder != "" {
 		t.Errorf("the Lease is still %q's", holder)
 	}
 	for _, b := range []*beside{leader, other} {

@@ -20,17 +20,18 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"kubi.zone/kubizone/test/rig"
+	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
 // beside starts a server of the same control plane over another etcd, which the APIService does not name.
-func (c *cluster) beside(ctx context.Context, dir string, etcd *rig.Etcd, args ...string) (*rig.Server, error) {
-	return rig.StartServer(ctx, dir, rig.ServerConfig{
+func (c *cluster) beside(ctx context.Context, dir string, etcd *kuberig.Etcd, args ...string) (*kuberig.Server, error) {
+	return kuberig.StartServer(ctx, dir, kuberig.ServerConfig{
 		Program: c.kubizone, Kube: c.kube, Kubeconfig: c.kubeconfig, Etcd: etcd.Endpoint, Serving: c.serving, Args: args,
 	})
 }
 
 // direct is the administrator at a server without the aggregator.
-func (c *cluster) direct(t *testing.T, server *rig.Server) *dynamic.DynamicClient {
+func (c *cluster) direct(t *testing.T, server *kuberig.Server) *dynamic.DynamicClient {
 	t.Helper()
 	_, objects := clients(t, must(server.Direct(c.kube.AdminKubeconfig()))(t))
 	return objects
@@ -47,7 +48,7 @@ func TestEtcd_clientsBringCertificates(t *testing.T) {
 	}
 	authority, stranger := must(rig.NewAuthority("etcd"))(t), must(rig.NewAuthority("somebody else"))(t)
 	dir := t.TempDir()
-	member := must(rig.StartSecureEtcd(ctx, filepath.Join(dir, "etcd"), authority))(t)
+	member := must(kuberig.StartSecureEtcd(ctx, filepath.Join(dir, "etcd"), authority))(t)
 	t.Cleanup(member.Close)
 	if !strings.HasPrefix(member.Endpoint, "https://") {
 		t.Fatalf("the member listens on %s", member.Endpoint)
@@ -158,7 +159,7 @@ func TestEtcd_filesTellNothingOfAnEncryptedZone(t *testing.T) {
 		t.Fatal(err)
 	}
 	etcdDir, serverDir := t.TempDir(), t.TempDir()
-	member := must(rig.StartEtcd(ctx, etcdDir))(t)
+	member := must(kuberig.StartEtcd(ctx, etcdDir))(t)
 	t.Cleanup(member.Close)
 	key := newKey()
 	file := encryption(t, key)

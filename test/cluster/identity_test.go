@@ -25,6 +25,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubi.zone/kubizone/test/rig"
+	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
 // answer is what came back on a connection made for one request.
@@ -96,10 +97,10 @@ func (c *cluster) callers(t *testing.T, tenant string) callers {
 	front := must(c.kube.FrontProxy())(t)
 	return callers{
 		tenant:    client(c.kube.ClusterCA, tenant, "tenants"),
-		namesake:  client(c.kube.ClusterCA, rig.FrontProxyName),
+		namesake:  client(c.kube.ClusterCA, kuberig.FrontProxyName),
 		underling: client(c.kube.FrontProxyCA, "somebody-else"),
-		odd:       client(c.kube.FrontProxyCA, strings.ToUpper(rig.FrontProxyName)),
-		stranger:  client(unknown, rig.FrontProxyName, "system:masters"),
+		odd:       client(c.kube.FrontProxyCA, strings.ToUpper(kuberig.FrontProxyName)),
+		stranger:  client(unknown, kuberig.FrontProxyName, "system:masters"),
 		admin:     client(c.kube.ClusterCA, "admin", "system:masters"),
 		front:     &front, tenantsName: tenant,
 	}
@@ -435,7 +436,7 @@ func TestIdentity_noAnswerIsNoPermission(t *testing.T) {
 func TestIdentity_allowedNamesAreRequired(t *testing.T) {
 	c := need(t)
 	ctx := within(t, patience)
-	_, err := rig.StartServer(ctx, filepath.Join(t.TempDir(), "open"), rig.ServerConfig{
+	_, err := kuberig.StartServer(ctx, filepath.Join(t.TempDir(), "open"), kuberig.ServerConfig{
 		Program: c.kubizone, Kube: c.kube, Kubeconfig: c.kubeconfig, Etcd: c.etcd.Endpoint, Serving: c.serving,
 		Args: []string{"--requestheader-client-ca-file", filepath.Join(home, "kube", "front-proxy-ca.crt")},
 	})

@@ -20,7 +20,7 @@ import (
 	"testing"
 
 	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
-	"kubi.zone/kubizone/test/rig"
+	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
 // taker is a webhook server that keeps what it gets, and lets a test stop it in the middle.
@@ -101,7 +101,7 @@ func TestController_pausedWritesNothingWhenItWakes_F22(t *testing.T) {
 		}
 		return string(out)
 	}
-	account, err := c.kube.ServiceAccount(ctx, rig.InstallNamespace, "kubizone-controller")
+	account, err := c.kube.ServiceAccount(ctx, kuberig.InstallNamespace, "kubizone-controller")
 	if err != nil {
 		t.Fatal(err)
 	}

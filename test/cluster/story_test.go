@@ -21,7 +21,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
-	"kubi.zone/kubizone/test/rig"
+	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
 // TestStories runs testdata/*.txtar as an administrator and as a tenant. Beyond testscript's own a story has the
@@ -78,7 +78,7 @@ func (c *cluster) tenant(ctx context.Context, namespace, user, domain string) (k
 // waitAllowed returns when whoever the kubeconfig names may establish zones: the authorizer follows its informers, and
 // that right came last.
 func (c *cluster) waitAllowed(ctx context.Context, kubeconfig, namespace, domain string) error {
-	config, err := rig.ClientConfig(kubeconfig)
+	config, err := kuberig.ClientConfig(kubeconfig)
 	if err != nil {
 		return err
 	}

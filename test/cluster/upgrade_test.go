@@ -21,6 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apiserver"
 	"kubi.zone/kubizone/test/rig"
+	"kubi.zone/kubizone/test/rig/kuberig"
 	"kubi.zone/kubizone/test/store"
 )
 
@@ -30,7 +31,7 @@ func TestUpgrade_tellsOwnersWhatIsReleased_S5_9(t *testing.T) {
 	c := need(t)
 	ctx := within(t, 2*patience)
 	dir := t.TempDir()
-	member := must(rig.StartEtcd(ctx, filepath.Join(dir, "etcd")))(t)
+	member := must(kuberig.StartEtcd(ctx, filepath.Join(dir, "etcd")))(t)
 	t.Cleanup(member.Close)
 	etcd := must(clientv3.New(clientv3.Config{Endpoints: []string{member.Endpoint}, Logger: zap.NewNop()}))(t)
 	defer etcd.Close()

@@ -26,6 +26,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"kubi.zone/kubizone/test/rig"
+	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
 const (
@@ -178,7 +179,7 @@ func TestWebhooks_judgeAndChangeRecords(t *testing.T) {
 	ctx := within(t, patience)
 	const namespace = "hooks"
 	kubeconfig := must(c.tenant(ctx, namespace, "hooks-user", "hooks.example."))(t)
-	_, tenant := clients(t, must(rig.ClientConfig(kubeconfig))(t))
+	_, tenant := clients(t, must(kuberig.ClientConfig(kubeconfig))(t))
 	typed, _ := clients(t, c.kube.Admin())
 	ours := tenant.Resource(records).Namespace(namespace)
 	if _, err := tenant.Resource(zones).Namespace(namespace).Create(ctx, zoneObject(namespace, "zone", "hooks.example.", everyName(namespace)), metav1.CreateOptions{}); err != nil {

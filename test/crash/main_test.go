@@ -26,6 +26,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/test/rig"
+	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
 // patience bounds every wait for a fact. It is generous because a loaded machine is slow, not wrong.
@@ -72,7 +73,7 @@ func TestMain(m *testing.M) {
 
 // world is what all tests share: a control plane without controllers, and the program under test.
 type world struct {
-	kube       *rig.Kube
+	kube       *kuberig.Kube
 	program    string // built with fault points
 	kubeconfig string // of servers, to kube-apiserver
 	serving    rig.Pair
@@ -88,7 +89,7 @@ var shared = sync.OnceValues(func() (_ *world, err error) {
 		w.program, err = rig.Kubizone(ctx, home, "faultpoints")
 		built <- err
 	}()
-	w.kube, err = rig.StartKube(ctx, filepath.Join(home, "kube"), rig.KubeConfig{})
+	w.kube, err = kuberig.StartKube(ctx, filepath.Join(home, "kube"), kuberig.KubeConfig{})
 	if wrong := <-built; err == nil {
 		err = wrong
 	}
@@ -100,7 +101,7 @@ var shared = sync.OnceValues(func() (_ *world, err error) {
 		w.kubeconfig, err = w.kube.Delegate(ctx)
 	}
 	if err == nil {
-		w.serving, err = w.kube.ClusterCA.Serving(rig.ServingHosts()...)
+		w.serving, err = w.kube.ClusterCA.Serving(kuberig.ServingHosts()...)
 	}
 	for _, namespace := range append([]string{owner}, teams()...) {
 		if err == nil {
@@ -133,9 +134,9 @@ func must[T any](value T, err error) func(*testing.T) T {
 
 // replica is a server that can be started again in the same place, at the same address.
 type replica struct {
-	*rig.Server
+	*kuberig.Server
 
-	config rig.ServerConfig
+	config kuberig.ServerConfig
 	dir    string
 }
 
@@ -148,7 +149,7 @@ func (w *world) server(ctx context.Context, t *testing.T, etcd string, env ...st
 // serverWith is server with further flags.
 func (w *world) serverWith(ctx context.Context, t *testing.T, etcd string, flags []string, env ...string) *replica {
 	t.Helper()
-	r := &replica{dir: filepath.Join(t.TempDir(), "server"), config: rig.ServerConfig{
+	r := &replica{dir: filepath.Join(t.TempDir(), "server"), config: kuberig.ServerConfig{
 		Program: w.program, Kube: w.kube, Kubeconfig: w.kubeconfig, Etcd: etcd, Serving: w.serving,
 		// Nobody stands before these servers who would have to hear that one stops.
 		Args: append([]string{"--shutdown-delay-duration", "0s"}, flags...),
@@ -171,7 +172,7 @@ func (r *replica) start(ctx context.Context, t *testing.T, env ...string) {
 		r.Kill()
 	}
 	r.config.Env = env
-	r.Server = must(rig.StartServer(ctx, r.dir, r.config))(t)
+	r.Server = must(kuberig.StartServer(ctx, r.dir, r.config))(t)
 }
 
 // waitReady returns when it says that it is ready (true), or that it is not.

@@ -18,7 +18,7 @@ import (
 	"go.uber.org/zap"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"kubi.zone/kubizone/test/rig"
+	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
 // command runs the program to its end.
@@ -77,7 +77,7 @@ func TestF17_restoredAsItWas(t *testing.T) {
 	one.Kill()
 	e.members[0].putBack(ctx, t, file)
 	short, cancel := context.WithTimeout(ctx, time.Minute)
-	_, err := rig.StartServer(short, one.dir, one.config)
+	_, err := kuberig.StartServer(short, one.dir, one.config)
 	cancel()
 	if err == nil || !strings.Contains(err.Error(), "was restored from a snapshot as it was") || !strings.Contains(err.Error(), "kubizone restore") {
 		t.Fatalf("the server says %v", err)

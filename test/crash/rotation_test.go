@@ -21,6 +21,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubi.zone/kubizone/test/rig"
+	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
 // F26: the front proxy gets another authority while the server runs. Who it signs is nobody until the cluster says so,
@@ -48,7 +49,7 @@ func TestF26_frontProxyAuthorityChanges(t *testing.T) {
 	defer believe(before)
 
 	next := must(rig.NewAuthority("the next front proxy"))(t)
-	theirs := must(must(next.Client(rig.FrontProxyName))(t).TLS())(t)
+	theirs := must(must(next.Client(kuberig.FrontProxyName))(t).TLS())(t)
 	ours := must(w.kube.FrontProxy())(t)
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(w.kube.ClusterCA.PEM)

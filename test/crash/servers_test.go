@@ -28,7 +28,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	typed "kubi.zone/kubizone/pkg/generated/clientset/versioned/typed/kubizone/v1alpha1"
-	"kubi.zone/kubizone/test/rig"
+	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
 // F6: two servers write nothing but one zone, all the time: every write has its own serial, none is left out, and with
@@ -289,7 +289,7 @@ func TestF26_certificatesRotate(t *testing.T) {
 	}
 	for range long(2, 10) {
 		before := shown()
-		if err := one.Rotate(must(w.kube.ClusterCA.Serving(rig.ServingHosts()...))(t)); err != nil {
+		if err := one.Rotate(must(w.kube.ClusterCA.Serving(kuberig.ServingHosts()...))(t)); err != nil {
 			t.Fatal(err)
 		}
 		until(ctx, t, "the new certificate is served", func() error {

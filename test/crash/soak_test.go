@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"kubi.zone/kubizone/test/rig"
+	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
 // TestSoak goes on for -soak: rounds of three etcd members, three servers and sixteen writers, each with some faults that
@@ -138,7 +138,7 @@ func (w *world) round(t *testing.T, rnd *rand.Rand) {
 			}
 		},
 		"a certificate replaced": func() {
-			if err := servers[rnd.IntN(3)].Rotate(must(w.kube.ClusterCA.Serving(rig.ServingHosts()...))(t)); err != nil {
+			if err := servers[rnd.IntN(3)].Rotate(must(w.kube.ClusterCA.Serving(kuberig.ServingHosts()...))(t)); err != nil {
 				t.Fatal(err)
 			}
 		},

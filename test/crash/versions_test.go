@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"kubi.zone/kubizone/test/rig"
+	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
 // F28: a newer version has written the store in a form that this one does not know, or counts hashes in another way. One
@@ -56,7 +56,7 @@ func TestF28_storeOfANewerVersion(t *testing.T) {
 	for field, says := range map[string]string{"leastReader": "for programs that know format 99 or later", "hashAlgorithm": "hash algorithm 99, this kubizone knows"} {
 		written := must(etcd.Put(ctx, config, string(must(json.Marshal(newer(field)))(t))))(t)
 		short, cancel := context.WithTimeout(ctx, time.Minute)
-		_, err := rig.StartServer(short, one.dir, one.config)
+		_, err := kuberig.StartServer(short, one.dir, one.config)
 		cancel()
 		if err == nil || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), "start a version that knows it") {
 			t.Errorf("%s 99: the server says %v", field, err)

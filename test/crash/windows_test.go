@@ -19,7 +19,7 @@ import (
 	"testing"
 	"time"
 
-	"kubi.zone/kubizone/test/rig"
+	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
 // windows are the kinds of transactions that a server is killed around: before one is sent, and after etcd has carried it
@@ -97,7 +97,7 @@ func (r *replica) mayDieAt(ctx context.Context, t *testing.T, point string) bool
 	place, _, _ := strings.Cut(point, ":")
 	r.Kill()
 	r.config.Env = []string{"KUBIZONE_FAULT=" + point + ":kill"}
-	server, err := rig.StartServer(ctx, r.dir, r.config)
+	server, err := kuberig.StartServer(ctx, r.dir, r.config)
 	said := ""
 	if err != nil {
 		said = err.Error()

@@ -17,7 +17,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"kubi.zone/kubizone/pkg/cmd/doctor"
-	"kubi.zone/kubizone/test/rig"
+	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
 // What the doctor asks for is what the manifests grant: neither knows a rule that the other does not.
@@ -32,7 +32,7 @@ func TestDoctor_knowsTheRulesThatAreGranted(t *testing.T) {
 	}
 	const granted, asked = 1, 2
 	for _, object := range render(t, filepath.Join(manifests, "ha")) { // the form that is granted most
-		if object.GetName() != rig.ServerName && object.GetName() != "kubizone-etcd" {
+		if object.GetName() != kuberig.ServerName && object.GetName() != "kubizone-etcd" {
 			continue
 		}
 		switch object.GetKind() {

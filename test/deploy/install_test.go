@@ -28,6 +28,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"kubi.zone/kubizone/test/rig"
+	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
 // patience bounds every wait for a fact.
@@ -36,7 +37,7 @@ const patience = 2 * time.Minute
 // installation is a control plane on which a test installs.
 type installation struct {
 	t       *testing.T
-	kube    *rig.Kube
+	kube    *kuberig.Kube
 	kubectl string
 	binary  string
 	dir     string  // the kustomization that is applied
@@ -97,7 +98,7 @@ func newInstallation(t *testing.T, form string) *installation {
 	if i.binary, err = rig.Kubizone(t.Context(), t.TempDir(), ""); err != nil {
 		t.Fatal(err)
 	}
-	if i.kube, err = rig.StartKube(i.context(), t.TempDir(), rig.KubeConfig{ControllerManager: true}); err != nil {
+	if i.kube, err = kuberig.StartKube(i.context(), t.TempDir(), kuberig.KubeConfig{ControllerManager: true}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { i.kube.Close() })
@@ -122,7 +123,7 @@ patches:
 func (i *installation) server() (stop func()) {
 	t := i.t
 	t.Helper()
-	kubeconfig, err := i.kube.ServiceAccount(i.context(), rig.InstallNamespace, rig.ServerName)
+	kubeconfig, err := i.kube.ServiceAccount(i.context(), kuberig.InstallNamespace, kuberig.ServerName)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +131,7 @@ func (i *installation) server() (stop func()) {
 	var arguments []string
 	for _, argument := range workload(t, render(t, i.dir)).Spec.Containers[0].Args {
 		arguments = append(arguments, strings.NewReplacer(
-			"$(POD_NAMESPACE)", rig.InstallNamespace, "/var/lib/kubizone", data, "--secure-port=10250", "--secure-port="+i.port,
+			"$(POD_NAMESPACE)", kuberig.InstallNamespace, "/var/lib/kubizone", data, "--secure-port=10250", "--secure-port="+i.port,
 			"--shutdown-delay-duration=10s", "--shutdown-delay-duration=0s",
 		).Replace(argument))
 	}
@@ -221,7 +222,7 @@ func TestInstall_untilUninstalled(t *testing.T) {
 	if out := i.must("apply", "-k", i.dir); strings.Contains(out, "unchanged") {
 		t.Errorf("the first apply:\n%s", out)
 	}
-	i.until("False", "get", "apiservice", rig.APIServiceName, "-o", `jsonpath={.status.conditions[?(@.type=="Available")].status}`)
+	i.until("False", "get", "apiservice", kuberig.APIServiceName, "-o", `jsonpath={.status.conditions[?(@.type=="Available")].status}`)
 	// docs/install.md: before it was there the first time, kube-apiserver knows no kinds of it.
 	if _, stderr, err := i.run(zone, "apply", "-f", "-"); err == nil || !strings.Contains(stderr, "no matches for kind") {
 		t.Errorf("before the server was there: %v %s", err, stderr)
@@ -233,7 +234,7 @@ func TestInstall_untilUninstalled(t *testing.T) {
 	if _, _, err := i.kube.WaitAvailable(i.context(), true); err != nil {
 		t.Fatal(err)
 	}
-	bundle := i.must("get", "apiservice", rig.APIServiceName, "-o", caBundleOf)
+	bundle := i.must("get", "apiservice", kuberig.APIServiceName, "-o", caBundleOf)
 	if bundle == "" {
 		t.Fatal("Available without a caBundle")
 	}
@@ -245,7 +246,7 @@ func TestInstall_untilUninstalled(t *testing.T) {
 		{"apply", "--server-side", "--field-manager=gitops", "-k", i.dir},
 	} {
 		i.must(again...)
-		if got := i.must("get", "apiservice", rig.APIServiceName, "-o", caBundleOf); got != bundle {
+		if got := i.must("get", "apiservice", kuberig.APIServiceName, "-o", caBundleOf); got != bundle {
 			t.Fatalf("kubectl %s changed caBundle from %.20s… to %.20s…", strings.Join(again, " "), bundle, got)
 		}
 	}
@@ -268,14 +269,14 @@ func TestInstall_untilUninstalled(t *testing.T) {
 	t.Run("a pod of the template is admitted", i.admitted)
 
 	stop()
-	i.until("False", "get", "apiservice", rig.APIServiceName, "-o", `jsonpath={.status.conditions[?(@.type=="Available")].status}`)
+	i.until("False", "get", "apiservice", kuberig.APIServiceName, "-o", `jsonpath={.status.conditions[?(@.type=="Available")].status}`)
 	// docs/install.md: from then on an apply that comes while it is away is told to come again.
 	if _, stderr, err := i.run(zone, "apply", "-f", "-"); err == nil || !strings.Contains(stderr, "ServiceUnavailable") {
 		t.Errorf("while the server is away: %v %s", err, stderr)
 	}
 
 	// M4
-	i.must("delete", "apiservice", rig.APIServiceName)
+	i.must("delete", "apiservice", kuberig.APIServiceName)
 	i.must("delete", "-k", i.dir, "--ignore-not-found", "--timeout=60s")
 	for _, object := range render(t, i.dir) {
 		arguments := []string{"get", object.GroupVersionKind().GroupKind().String(), object.GetName(), "--ignore-not-found", "-o", "name"}
@@ -305,7 +306,7 @@ func (i *installation) newAuthority(t *testing.T) {
 		if err := client.RESTClient().Get().AbsPath("/apis/kubi.zone/v1alpha1/namespaces/team-a/zones").Do(t.Context()).Error(); err != nil {
 			t.Errorf("after %s: %v", time.Since(start), err)
 		}
-		service, err := services.Resource(apiServices).Get(t.Context(), rig.APIServiceName, metav1.GetOptions{})
+		service, err := services.Resource(apiServices).Get(t.Context(), kuberig.APIServiceName, metav1.GetOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -316,7 +317,7 @@ func (i *installation) newAuthority(t *testing.T) {
 		}
 		roots := x509.NewCertPool()
 		roots.AppendCertsFromPEM(bundle)
-		conn, err := tls.Dial("tcp", "127.0.0.1:"+i.port, &tls.Config{RootCAs: roots, ServerName: rig.ServerName + "." + rig.InstallNamespace + ".svc"})
+		conn, err := tls.Dial("tcp", "127.0.0.1:"+i.port, &tls.Config{RootCAs: roots, ServerName: kuberig.ServerName + "." + kuberig.InstallNamespace + ".svc"})
 		if err != nil {
 			t.Fatalf("after %s: %v", time.Since(start), err)
 		}
@@ -324,7 +325,7 @@ func (i *installation) newAuthority(t *testing.T) {
 		conn.Close()
 		if first == nil {
 			first = shown
-			i.must("delete", "secret", "-n", rig.InstallNamespace, "kubizone-apiserver-serving")
+			i.must("delete", "secret", "-n", kuberig.InstallNamespace, "kubizone-apiserver-serving")
 		} else if !bytes.Equal(first, shown) {
 			return
 		}
@@ -359,7 +360,7 @@ func (i *installation) admitted(t *testing.T) {
 		objects := render(t, filepath.Join(manifests, form))
 		template := workload(t, objects)
 		pod := &corev1.Pod{Spec: template.Spec}
-		pod.APIVersion, pod.Kind, pod.Name, pod.Namespace, pod.Labels = "v1", "Pod", "kubizone-apiserver-0", rig.InstallNamespace, template.Labels
+		pod.APIVersion, pod.Kind, pod.Name, pod.Namespace, pod.Labels = "v1", "Pod", "kubizone-apiserver-0", kuberig.InstallNamespace, template.Labels
 		// The volume of the claim, which the StatefulSet's controller adds.
 		if !slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == "data" }) && form != "external-etcd" {
 			pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: "data", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data-kubizone-apiserver-0"}}})
@@ -374,7 +375,7 @@ func (i *installation) admitted(t *testing.T) {
 		// The rest of the form, beside what is there.
 		var all bytes.Buffer
 		for _, object := range objects {
-			if object.GetKind() == "Service" && object.GetName() == rig.ServerName {
+			if object.GetKind() == "Service" && object.GetName() == kuberig.ServerName {
 				continue // an alias here
 			}
 			if object.GetKind() == "StatefulSet" || object.GetKind() == "Deployment" {
@@ -391,7 +392,7 @@ func (i *installation) admitted(t *testing.T) {
 			t.Errorf("%s: %v\n%s%s", form, err, out, stderr)
 		}
 	}
-	privileged := `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","namespace":"` + rig.InstallNamespace + `"},"spec":{"containers":[{"name":"c","image":"i"}]}}`
+	privileged := `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","namespace":"` + kuberig.InstallNamespace + `"},"spec":{"containers":[{"name":"c","image":"i"}]}}`
 	if _, stderr, err := i.run(privileged, "create", "--dry-run=server", "-f", "-"); err == nil || !strings.Contains(stderr, "restricted") {
 		t.Errorf("a pod that is not restricted is admitted: %v %s", err, stderr)
 	}

@@ -183,6 +183,10 @@ var table = []row{
 		why: "main names the sub-command and nothing else: package main can be neither imported nor tested",
 	},
 	{
+		pkg: "test/rig", avoid: impure,
+		why: "a test that needs only DNS servers links neither Kubernetes' clients nor etcd: test/rig/kuberig does",
+	},
+	{
 		pkg: "test/...", may: []string{"pkg/...", "test/..."},
 		why: "tests may know everything, nothing may know them",
 	},

@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"kubi.zone/kubizone/test/rig"
+	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
 const document = "../../docs/migration.md"
@@ -47,8 +48,8 @@ func blocks(t *testing.T) []block {
 // lab is a cluster with v0's custom resources and the new server beside them, not registered.
 type lab struct {
 	*testing.T
-	kube   *rig.Kube
-	server *rig.Server
+	kube   *kuberig.Kube
+	server *kuberig.Server
 	dir    string
 	env    []string
 }
@@ -71,12 +72,12 @@ func start(t *testing.T) *lab {
 	must(os.Mkdir(filepath.Join(l.dir, "bin"), 0o700))
 	must(os.Symlink(kubizone, filepath.Join(l.dir, "bin", "kubizone")))
 	must(os.Symlink(kubectl, filepath.Join(l.dir, "bin", "kubectl")))
-	l.kube, err = rig.StartKube(ctx, filepath.Join(l.dir, "kube"), rig.KubeConfig{})
+	l.kube, err = kuberig.StartKube(ctx, filepath.Join(l.dir, "kube"), kuberig.KubeConfig{})
 	rig.SkipMissing(t, err)
 	t.Cleanup(func() { l.kube.Close() })
 	kubeconfig, err := l.kube.Delegate(ctx)
 	must(err)
-	l.server, err = rig.StartServer(ctx, filepath.Join(l.dir, "server"), rig.ServerConfig{Program: kubizone, Kube: l.kube, Kubeconfig: kubeconfig})
+	l.server, err = kuberig.StartServer(ctx, filepath.Join(l.dir, "server"), kuberig.ServerConfig{Program: kubizone, Kube: l.kube, Kubeconfig: kubeconfig})
 	must(err)
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -100,14 +101,14 @@ func (l *lab) install(ctx context.Context) {
 	if err != nil {
 		l.Fatal(err)
 	}
-	if _, err := clients.CoreV1().Services(rig.InstallNamespace).Create(ctx, &corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{Name: rig.ServerName},
+	if _, err := clients.CoreV1().Services(kuberig.InstallNamespace).Create(ctx, &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: kuberig.ServerName},
 		Spec:       corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "localhost", Ports: []corev1.ServicePort{{Port: int32(l.server.Addr.Port())}}},
 	}, metav1.CreateOptions{}); err != nil {
 		l.Fatal(err)
 	}
-	if _, err := clients.CoreV1().Secrets(rig.InstallNamespace).Create(ctx, &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Name: rig.ServerName + "-serving"}, Data: map[string][]byte{"ca.crt": l.kube.ClusterCA.PEM},
+	if _, err := clients.CoreV1().Secrets(kuberig.InstallNamespace).Create(ctx, &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Name: kuberig.ServerName + "-serving"}, Data: map[string][]byte{"ca.crt": l.kube.ClusterCA.PEM},
 	}, metav1.CreateOptions{}); err != nil {
 		l.Fatal(err)
 	}

@@ -28,6 +28,7 @@ import (
 	typed "kubi.zone/kubizone/pkg/generated/clientset/versioned/typed/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/ledger/fsck"
 	"kubi.zone/kubizone/test/rig"
+	"kubi.zone/kubizone/test/rig/kuberig"
 	"kubi.zone/kubizone/test/store"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -49,11 +50,11 @@ var home string
 
 // world is a control plane that knows who is who, an etcd, and two servers on it.
 type world struct {
-	kube    *rig.Kube
+	kube    *kuberig.Kube
 	dir     string
-	etcd    *rig.Etcd
-	config  [2]rig.ServerConfig
-	servers [2]*rig.Server
+	etcd    *kuberig.Etcd
+	config  [2]kuberig.ServerConfig
+	servers [2]*kuberig.Server
 	client  *kubernetes.Client
 	// borrowed: the control plane is another world's.
 	borrowed bool
@@ -112,7 +113,7 @@ func (w *world) start(ctx context.Context) (err error) {
 		built <- err
 	}()
 	w.dir = home
-	w.kube, err = rig.StartKube(ctx, filepath.Join(home, "kube"), rig.KubeConfig{})
+	w.kube, err = kuberig.StartKube(ctx, filepath.Join(home, "kube"), kuberig.KubeConfig{})
 	if err := errors.Join(err, <-built); err != nil {
 		return err
 	}
@@ -126,7 +127,7 @@ func (w *world) start(ctx context.Context) (err error) {
 		}
 	}
 	for i := range w.config {
-		w.config[i] = rig.ServerConfig{Program: program, Kube: w.kube, Kubeconfig: kubeconfig, Args: []string{"--shutdown-delay-duration", "0s"}}
+		w.config[i] = kuberig.ServerConfig{Program: program, Kube: w.kube, Kubeconfig: kubeconfig, Args: []string{"--shutdown-delay-duration", "0s"}}
 	}
 	return w.serve(ctx)
 }
@@ -165,7 +166,7 @@ func build(ctx context.Context) (program string, err error) {
 
 // serve starts an etcd and two servers in the world's directory.
 func (w *world) serve(ctx context.Context) (err error) {
-	if w.etcd, err = rig.StartEtcd(ctx, filepath.Join(w.dir, "etcd")); err != nil {
+	if w.etcd, err = kuberig.StartEtcd(ctx, filepath.Join(w.dir, "etcd")); err != nil {
 		return err
 	}
 	var wait sync.WaitGroup
@@ -205,7 +206,7 @@ func (w *world) restart(ctx context.Context, i int) (err error) {
 		w.servers[i].Kill()
 		w.config[i].Addr = w.servers[i].Addr
 	}
-	w.servers[i], err = rig.StartServer(ctx, filepath.Join(w.dir, fmt.Sprintf("server-%d", i)), w.config[i])
+	w.servers[i], err = kuberig.StartServer(ctx, filepath.Join(w.dir, fmt.Sprintf("server-%d", i)), w.config[i])
 	return err
 }
 

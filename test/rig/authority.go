@@ -110,13 +110,14 @@ func (p Pair) TLS() (tls.Certificate, error) { return tls.X509KeyPair(p.Cert, p.
 // written sees the old file or the new one.
 func (p Pair) Write(base string) (cert, key string, err error) {
 	cert, key = base+".crt", base+".key"
-	if err = replaceFile(key, p.Key); err == nil {
-		err = replaceFile(cert, p.Cert)
+	if err = ReplaceFile(key, p.Key); err == nil {
+		err = ReplaceFile(cert, p.Cert)
 	}
 	return cert, key, err
 }
 
-func replaceFile(path string, content []byte) error {
+// ReplaceFile writes a file that only the owner reads. A reader sees the old content or the new one.
+func ReplaceFile(path string, content []byte) error {
 	if err := os.WriteFile(path+".new", content, 0o600); err != nil {
 		return fmt.Errorf("rig: %w", err)
 	}

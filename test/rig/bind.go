@@ -59,8 +59,8 @@ type BIND struct {
 	dir     string
 	rndc    string
 	control netip.AddrPort
-	process *process
-	start   func() (*process, error)
+	process *Process
+	start   func() (*Process, error)
 }
 
 // StartBIND starts named and waits until it answers. A missing program is a *Missing. The
@@ -97,8 +97,8 @@ func startNamed(ctx context.Context, named, rndc string, c BINDConfig) (*BIND, e
 	}
 	if err == nil {
 		// -n 1: one worker is plenty, and machines that test have few processors.
-		b.start = func() (*process, error) {
-			return startProcess(dir, named, "-g", "-4", "-n", "1", "-c", filepath.Join(dir, "named.conf"))
+		b.start = func() (*Process, error) {
+			return StartProcess(nil, dir, named, "-g", "-4", "-n", "1", "-c", filepath.Join(dir, "named.conf"))
 		}
 		b.process, err = b.start()
 	}
@@ -193,8 +193,8 @@ func (b *BIND) waitUp(ctx context.Context) error {
 			return nil
 		}
 		select {
-		case <-b.process.ended:
-			return fmt.Errorf("it ended at once: %v\n%s", b.process.err, b.Log())
+		case <-b.process.Ended():
+			return fmt.Errorf("it ended at once: %v\n%s", b.process.Err(), b.Log())
 		case <-ctx.Done():
 			return fmt.Errorf("not running in time:\n%s", b.Log())
 		case <-time.After(20 * time.Millisecond):
@@ -207,14 +207,14 @@ func (b *BIND) Log() string {
 	if b.process == nil {
 		return ""
 	}
-	return b.process.out.String()
+	return b.process.Log()
 }
 
 // Pid is the process id.
-func (b *BIND) Pid() int { return b.process.cmd.Process.Pid }
+func (b *BIND) Pid() int { return b.process.Pid() }
 
 // Stop ends named and keeps what it has.
-func (b *BIND) Stop() { b.process.end() }
+func (b *BIND) Stop() { b.process.End() }
 
 // Start starts it again with what it had, and an empty log.
 func (b *BIND) Start(ctx context.Context) error {
@@ -228,7 +228,7 @@ func (b *BIND) Start(ctx context.Context) error {
 // Close ends named and removes its directory.
 func (b *BIND) Close() error {
 	if b.process != nil {
-		b.process.end()
+		b.process.End()
 	}
 	return os.RemoveAll(b.dir)
 }
@@ -274,8 +274,8 @@ func (b *BIND) WaitSerial(ctx context.Context, zone string, want uint32) error {
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("zone %s: serial %d is not here, the last seen was %d (zero: none); named says:\n%s", zone, want, last, b.Log())
-		case <-b.process.ended:
-			return fmt.Errorf("named ended: %v\n%s", b.process.err, b.Log())
+		case <-b.process.Ended():
+			return fmt.Errorf("named ended: %v\n%s", b.process.Err(), b.Log())
 		case <-time.After(20 * time.Millisecond):
 		}
 	}

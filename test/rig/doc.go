@@ -17,5 +17,5 @@
 // It does not know what is tested with it: it imports no package whose behaviour a test
 // judges with its help, so subject and judge share no code.
 //
-// Read process.go first, then bind.go; for what stands behind a real kube-apiserver kube.go, then server.go.
+// Read process.go first, then bind.go. What needs Kubernetes' clients or etcd is in package kuberig: rig links neither.
 package rig

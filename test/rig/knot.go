@@ -41,8 +41,8 @@ type Knot struct {
 	Addr netip.AddrPort
 
 	dir     string
-	process *process
-	start   func() (*process, error)
+	process *Process
+	start   func() (*Process, error)
 }
 
 // StartKnot starts knotd and waits until it answers for its zones. A missing program is a *Missing. The caller calls
@@ -71,7 +71,7 @@ func startKnotd(ctx context.Context, knotd string, c KnotConfig) (*Knot, error) 
 		err = k.configure(c)
 	}
 	if err == nil {
-		k.start = func() (*process, error) { return startProcess(dir, knotd, "-c", filepath.Join(dir, "knot.conf")) }
+		k.start = func() (*Process, error) { return StartProcess(nil, dir, knotd, "-c", filepath.Join(dir, "knot.conf")) }
 		k.process, err = k.start()
 	}
 	if err == nil {
@@ -159,8 +159,8 @@ func (k *Knot) waitUp(ctx context.Context, c KnotConfig) error {
 				break
 			}
 			select {
-			case <-k.process.ended:
-				return fmt.Errorf("it ended at once: %v\n%s", k.process.err, k.Log())
+			case <-k.process.Ended():
+				return fmt.Errorf("it ended at once: %v\n%s", k.process.Err(), k.Log())
 			case <-ctx.Done():
 				return fmt.Errorf("no SOA of %s in time:\n%s", z.Zone, k.Log())
 			case <-time.After(20 * time.Millisecond):
@@ -181,8 +181,8 @@ func (k *Knot) WaitSerial(ctx context.Context, zone string, want uint32) error {
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("zone %s: serial %d is not here, the last SOA was %q; knotd says:\n%s", zone, want, out, k.Log())
-		case <-k.process.ended:
-			return fmt.Errorf("knotd ended: %v\n%s", k.process.err, k.Log())
+		case <-k.process.Ended():
+			return fmt.Errorf("knotd ended: %v\n%s", k.process.Err(), k.Log())
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
@@ -198,14 +198,14 @@ func (k *Knot) Log() string {
 	if k.process == nil {
 		return ""
 	}
-	return k.process.out.String()
+	return k.process.Log()
 }
 
 // Pid is the process id.
-func (k *Knot) Pid() int { return k.process.cmd.Process.Pid }
+func (k *Knot) Pid() int { return k.process.Pid() }
 
 // Stop ends knotd and keeps what it has.
-func (k *Knot) Stop() { k.process.end() }
+func (k *Knot) Stop() { k.process.End() }
 
 // Start starts it again with what it had, and an empty log.
 func (k *Knot) Start(ctx context.Context) error {
@@ -219,7 +219,7 @@ func (k *Knot) Start(ctx context.Context) error {
 // Close ends knotd and removes its directory.
 func (k *Knot) Close() error {
 	if k.process != nil {
-		k.process.end()
+		k.process.End()
 	}
 	return os.RemoveAll(k.dir)
 }

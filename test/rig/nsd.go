@@ -28,7 +28,7 @@ type NSD struct {
 	Addr netip.AddrPort
 
 	dir     string
-	process *process
+	process *Process
 }
 
 // StartNSD starts nsd and waits until it answers. A missing program is a *Missing. The caller calls Close, which ends
@@ -54,7 +54,7 @@ func startNSD(ctx context.Context, nsd string, c NSDConfig) (*NSD, error) {
 		err = n.configure(c)
 	}
 	if err == nil {
-		n.process, err = startProcess(dir, nsd, "-d", "-c", filepath.Join(dir, "nsd.conf"))
+		n.process, err = StartProcess(nil, dir, nsd, "-d", "-c", filepath.Join(dir, "nsd.conf"))
 	}
 	if err == nil {
 		err = n.waitUp(ctx)
@@ -116,8 +116,8 @@ func (n *NSD) waitUp(ctx context.Context) error {
 			return nil
 		}
 		select {
-		case <-n.process.ended:
-			return fmt.Errorf("it ended at once: %v\n%s", n.process.err, n.Log())
+		case <-n.process.Ended():
+			return fmt.Errorf("it ended at once: %v\n%s", n.process.Err(), n.Log())
 		case <-ctx.Done():
 			return fmt.Errorf("no answer in time:\n%s", n.Log())
 		case <-time.After(50 * time.Millisecond):
@@ -130,13 +130,13 @@ func (n *NSD) Log() string {
 	if n.process == nil {
 		return ""
 	}
-	return n.process.out.String()
+	return n.process.Log()
 }
 
 // Close ends nsd and removes its directory.
 func (n *NSD) Close() error {
 	if n.process != nil {
-		n.process.end()
+		n.process.End()
 	}
 	return os.RemoveAll(n.dir)
 }

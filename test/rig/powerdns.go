@@ -34,7 +34,7 @@ type PowerDNS struct {
 	Addr netip.AddrPort
 
 	dir     string
-	process *process
+	process *Process
 }
 
 // StartPowerDNS starts pdns_server and waits until it answers. A missing program is a *Missing. The caller calls Close,
@@ -67,7 +67,7 @@ func startPowerDNS(ctx context.Context, programs map[string]string, c PowerDNSCo
 		err = p.configure(ctx, programs, c)
 	}
 	if err == nil {
-		p.process, err = startProcess(dir, programs["pdns_server"], "--config-dir="+dir)
+		p.process, err = StartProcess(nil, dir, programs["pdns_server"], "--config-dir="+dir)
 	}
 	if err == nil {
 		err = p.waitUp(ctx)
@@ -146,8 +146,8 @@ func (p *PowerDNS) waitUp(ctx context.Context) error {
 			return nil
 		}
 		select {
-		case <-p.process.ended:
-			return fmt.Errorf("it ended at once: %v\n%s", p.process.err, p.Log())
+		case <-p.process.Ended():
+			return fmt.Errorf("it ended at once: %v\n%s", p.process.Err(), p.Log())
 		case <-ctx.Done():
 			return fmt.Errorf("no answer in time:\n%s", p.Log())
 		case <-time.After(50 * time.Millisecond):
@@ -169,13 +169,13 @@ func (p *PowerDNS) Log() string {
 	if p.process == nil {
 		return ""
 	}
-	return p.process.out.String()
+	return p.process.Log()
 }
 
 // Close ends pdns_server and removes its directory.
 func (p *PowerDNS) Close() error {
 	if p.process != nil {
-		p.process.end()
+		p.process.End()
 	}
 	return os.RemoveAll(p.dir)
 }

@@ -67,21 +67,17 @@ func SkipMissing(t TB, err error) {
 	t.Fatalf("%v", err)
 }
 
-// process is a server that the rig started. It is ended by its own id and by no other way.
-type process struct {
+// Process is a server that the rig started. It is ended by its own id and by no other way.
+type Process struct {
 	cmd   *exec.Cmd
 	out   *tail
 	ended chan struct{} // closed when it has been waited for
 	err   error         // of the wait; valid once ended
 }
 
-func startProcess(dir, path string, args ...string) (*process, error) {
-	return startProcessWith(nil, dir, path, args...)
-}
-
-// startProcessWith is startProcess with more in the environment than this process has.
-func startProcessWith(env []string, dir, path string, args ...string) (*process, error) {
-	p := &process{cmd: exec.Command(path, args...), out: &tail{}, ended: make(chan struct{})}
+// StartProcess starts a program in dir; env is what it has in its environment beside what this process has.
+func StartProcess(env []string, dir, path string, args ...string) (*Process, error) {
+	p := &Process{cmd: exec.Command(path, args...), out: &tail{}, ended: make(chan struct{})}
 	p.cmd.Dir = dir
 	p.cmd.Env = append(os.Environ(), env...)
 	p.cmd.Stdout, p.cmd.Stderr = p.out, p.out
@@ -96,14 +92,34 @@ func startProcessWith(env []string, dir, path string, args ...string) (*process,
 	return p, nil
 }
 
-// end asks it to stop and kills it when it does not within five seconds.
-func (p *process) end() {
-	p.cmd.Process.Signal(syscall.SIGTERM)
+// Log is what it wrote so far (its last megabyte at least).
+func (p *Process) Log() string { return p.out.String() }
+
+// Pid is the process id.
+func (p *Process) Pid() int { return p.cmd.Process.Pid }
+
+// Signal sends a signal to the process.
+func (p *Process) Signal(signal os.Signal) error { return p.cmd.Process.Signal(signal) }
+
+// Ended is closed when the process is gone, however that came.
+func (p *Process) Ended() <-chan struct{} { return p.ended }
+
+// Err is how it ended, once Ended is closed.
+func (p *Process) Err() error { return p.err }
+
+// Kill ends it as a power failure does.
+func (p *Process) Kill() {
+	p.cmd.Process.Kill()
+	<-p.ended
+}
+
+// End asks it to stop and kills it when it does not within five seconds.
+func (p *Process) End() {
+	p.Signal(syscall.SIGTERM)
 	select {
 	case <-p.ended:
 	case <-time.After(5 * time.Second):
-		p.cmd.Process.Kill()
-		<-p.ended
+		p.Kill()
 	}
 }
 

@@ -26,6 +26,7 @@ import (
 	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
 	typed "kubi.zone/kubizone/pkg/generated/clientset/versioned/typed/kubizone/v1alpha1"
 	"kubi.zone/kubizone/test/rig"
+	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
 // patience bounds every wait for a fact. It is generous because a loaded machine is slow, not wrong.
@@ -70,10 +71,10 @@ func TestMain(m *testing.M) {
 
 // arena is a control plane with a server behind it, two tenants and a platform team that shares a zone between them.
 type arena struct {
-	kube    *rig.Kube
-	etcd    *rig.Etcd
+	kube    *kuberig.Kube
+	etcd    *kuberig.Etcd
 	program string
-	server  *rig.Server
+	server  *kuberig.Server
 	// kubeconfig is the servers', to kube-apiserver.
 	kubeconfig string
 
@@ -134,7 +135,7 @@ func (a *arena) start(ctx context.Context) (err error) {
 		a.program, err = rig.Kubizone(ctx, home, "")
 		built <- err
 	}()
-	a.kube, err = rig.StartKube(ctx, filepath.Join(home, "kube"), rig.KubeConfig{})
+	a.kube, err = kuberig.StartKube(ctx, filepath.Join(home, "kube"), kuberig.KubeConfig{})
 	if wrong := <-built; err == nil {
 		err = wrong
 	}
@@ -145,7 +146,7 @@ func (a *arena) start(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if a.kubeconfig, err = a.kube.ServiceAccount(ctx, rig.InstallNamespace, rig.ServerName); err != nil {
+	if a.kubeconfig, err = a.kube.ServiceAccount(ctx, kuberig.InstallNamespace, kuberig.ServerName); err != nil {
 		return err
 	}
 	// What the installation grants, to the server and to tenants, is all that there is.
@@ -153,10 +154,10 @@ func (a *arena) start(ctx context.Context) (err error) {
 	if out, err := exec.CommandContext(ctx, kubectl, "--kubeconfig", a.kube.AdminKubeconfig(), "apply", "-f", deploy+"rbac.yaml", "-f", deploy+"roles.yaml").CombinedOutput(); err != nil {
 		return fmt.Errorf("rights: %w\n%s", err, out)
 	}
-	if a.etcd, err = rig.StartEtcd(ctx, filepath.Join(home, "etcd")); err != nil {
+	if a.etcd, err = kuberig.StartEtcd(ctx, filepath.Join(home, "etcd")); err != nil {
 		return err
 	}
-	if a.server, err = rig.StartServer(ctx, filepath.Join(home, "server"), rig.ServerConfig{
+	if a.server, err = kuberig.StartServer(ctx, filepath.Join(home, "server"), kuberig.ServerConfig{
 		Program: a.program, Kube: a.kube, Kubeconfig: a.kubeconfig, Etcd: a.etcd.Endpoint,
 	}); err != nil {
 		return err
@@ -214,7 +215,7 @@ func (a *arena) join(ctx context.Context, namespace string) error {
 func (a *arena) reach(namespace, kubeconfig string) (*tenant, error) {
 	t := &tenant{namespace: namespace, kubeconfig: kubeconfig, warnings: &warnings{}}
 	var err error
-	if t.config, err = rig.ClientConfig(kubeconfig); err != nil {
+	if t.config, err = kuberig.ClientConfig(kubeconfig); err != nil {
 		return nil, err
 	}
 	t.config.WarningHandler, t.config.Timeout = t.warnings, time.Minute
@@ -227,7 +228,7 @@ func (a *arena) reach(namespace, kubeconfig string) (*tenant, error) {
 }
 
 // at is the same tenant at one server, without the aggregator.
-func (t *tenant) at(test *testing.T, server *rig.Server) *tenant {
+func (t *tenant) at(test *testing.T, server *kuberig.Server) *tenant {
 	test.Helper()
 	there := *t
 	there.config = rest.CopyConfig(t.config)
@@ -237,9 +238,9 @@ func (t *tenant) at(test *testing.T, server *rig.Server) *tenant {
 }
 
 // beside starts another server on the same store.
-func (a *arena) beside(ctx context.Context, t *testing.T, args ...string) *rig.Server {
+func (a *arena) beside(ctx context.Context, t *testing.T, args ...string) *kuberig.Server {
 	t.Helper()
-	server, err := rig.StartServer(ctx, t.TempDir(), rig.ServerConfig{Program: a.program, Kube: a.kube, Kubeconfig: a.kubeconfig, Etcd: a.etcd.Endpoint, Args: args})
+	server, err := kuberig.StartServer(ctx, t.TempDir(), kuberig.ServerConfig{Program: a.program, Kube: a.kube, Kubeconfig: a.kubeconfig, Etcd: a.etcd.Endpoint, Args: args})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
-	"kubi.zone/kubizone/test/rig"
+	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
 // contests is how many names two clients claim at once, rounds how often each of them.
@@ -133,7 +133,7 @@ func childWithoutDelegation(t *testing.T, a *arena) {
 func twoClaims(t *testing.T, a *arena) {
 	ctx := within(t, patience)
 	second := a.beside(ctx, t)
-	at := func(server *rig.Server) [2]*tenant {
+	at := func(server *kuberig.Server) [2]*tenant {
 		return [2]*tenant{a.tenants[mallory].at(t, server), a.tenants[victim].at(t, server)}
 	}
 	there, others := at(a.server), at(second)

@@ -47,6 +47,7 @@ import (
 	generatedopenapi "kubi.zone/kubizone/pkg/generated/openapi"
 	"kubi.zone/kubizone/pkg/registry/record"
 	"kubi.zone/kubizone/test/rig"
+	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
 // decision is what the tests plug where the ledger is: it fills a status, refuses what it is told to, and remembers what it was asked.
@@ -147,7 +148,7 @@ type server struct {
 // serve runs the generic API server with Zones and Records over an etcd of its own, without the ledger.
 func serve(t *testing.T, views Views) *server {
 	t.Helper()
-	etcd, err := rig.StartEtcd(t.Context(), t.TempDir())
+	etcd, err := kuberig.StartEtcd(t.Context(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,6 +25,7 @@ import (
 
 	"kubi.zone/kubizone/test/bench/figures"
 	"kubi.zone/kubizone/test/rig"
+	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
 // stage is everything that runs, and the arms over it.
@@ -33,7 +34,7 @@ type stage struct {
 	dir  string
 	say  func(format string, args ...any)
 
-	kube             *rig.Kube
+	kube             *kuberig.Kube
 	kubizone, sample *backend
 	tenant           string // kubeconfig
 	arms             []*arm
@@ -41,10 +42,10 @@ type stage struct {
 
 // backend is an aggregated server with its etcd.
 type backend struct {
-	config rig.ServerConfig
+	config kuberig.ServerConfig
 	dir    string
-	server *rig.Server
-	etcd   *rig.Etcd
+	server *kuberig.Server
+	etcd   *kuberig.Etcd
 }
 
 func (s *stage) start(ctx context.Context, into *figures.Results) error {
@@ -53,7 +54,7 @@ func (s *stage) start(ctx context.Context, into *figures.Results) error {
 		return err
 	}
 	s.say("starting servers in %s", s.dir)
-	if s.kube, err = rig.StartKube(ctx, filepath.Join(s.dir, "kube"), rig.KubeConfig{}); err != nil {
+	if s.kube, err = kuberig.StartKube(ctx, filepath.Join(s.dir, "kube"), kuberig.KubeConfig{}); err != nil {
 		return err
 	}
 	kubizone, err := rig.Kubizone(ctx, s.dir, "")
@@ -64,7 +65,7 @@ func (s *stage) start(ctx context.Context, into *figures.Results) error {
 	if err != nil {
 		return err
 	}
-	if s.kubizone, err = s.newBackend(ctx, "kubizone", rig.ServerConfig{
+	if s.kubizone, err = s.newBackend(ctx, "kubizone", kuberig.ServerConfig{
 		Program: kubizone, Kubeconfig: kubeconfig, Args: []string{"--shutdown-delay-duration", "0s"}, // no Service has to forget it
 	}); err != nil {
 		return err
@@ -72,12 +73,12 @@ func (s *stage) start(ctx context.Context, into *figures.Results) error {
 	if err := s.kube.Aggregate(ctx, s.kubizone.server.Addr, s.kube.ClusterCA.PEM); err != nil {
 		return err
 	}
-	serving, err := s.kube.ClusterCA.Serving(sampleService+"."+rig.InstallNamespace+".svc", "localhost", "127.0.0.1")
+	serving, err := s.kube.ClusterCA.Serving(sampleService+"."+kuberig.InstallNamespace+".svc", "localhost", "127.0.0.1")
 	if err != nil {
 		return err
 	}
 	// sample-apiserver has the same flags, takes no notice of a sub-command, and needs the same rights.
-	if s.sample, err = s.newBackend(ctx, "sample", rig.ServerConfig{Program: program, Kubeconfig: kubeconfig, Serving: serving}); err != nil {
+	if s.sample, err = s.newBackend(ctx, "sample", kuberig.ServerConfig{Program: program, Kubeconfig: kubeconfig, Serving: serving}); err != nil {
 		return err
 	}
 	if err := s.register(ctx); err != nil {
@@ -95,9 +96,9 @@ func (s *stage) start(ctx context.Context, into *figures.Results) error {
 	return s.populate(ctx, into)
 }
 
-func (s *stage) newBackend(ctx context.Context, name string, c rig.ServerConfig) (b *backend, err error) {
+func (s *stage) newBackend(ctx context.Context, name string, c kuberig.ServerConfig) (b *backend, err error) {
 	b = &backend{config: c, dir: filepath.Join(s.dir, name)}
-	if b.etcd, err = rig.StartEtcd(ctx, filepath.Join(s.dir, name+"-etcd")); err != nil {
+	if b.etcd, err = kuberig.StartEtcd(ctx, filepath.Join(s.dir, name+"-etcd")); err != nil {
 		return nil, err
 	}
 	b.config.Kube, b.config.Etcd = s.kube, b.etcd.Endpoint
@@ -111,7 +112,7 @@ func (s *stage) newBackend(ctx context.Context, name string, c rig.ServerConfig)
 }
 
 func (b *backend) start(ctx context.Context) (err error) {
-	b.server, err = rig.StartServer(ctx, b.dir, b.config)
+	b.server, err = kuberig.StartServer(ctx, b.dir, b.config)
 	return err
 }
 
@@ -184,7 +185,7 @@ func (s *stage) register(ctx context.Context) error {
 		return err
 	}
 	port := s.sample.server.Addr.Port()
-	if _, err := clients.CoreV1().Services(rig.InstallNamespace).Create(ctx, &corev1.Service{
+	if _, err := clients.CoreV1().Services(kuberig.InstallNamespace).Create(ctx, &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: sampleService},
 		Spec: corev1.ServiceSpec{
 			Type: corev1.ServiceTypeExternalName, ExternalName: "localhost", Ports: []corev1.ServicePort{{Port: int32(port)}},
@@ -198,7 +199,7 @@ func (s *stage) register(ctx context.Context) error {
 		"metadata": map[string]any{"name": "v1alpha1.wardle.example.com"},
 		"spec": map[string]any{
 			"group": "wardle.example.com", "version": "v1alpha1", "groupPriorityMinimum": int64(1000), "versionPriority": int64(15),
-			"service":  map[string]any{"namespace": rig.InstallNamespace, "name": sampleService, "port": int64(port)},
+			"service":  map[string]any{"namespace": kuberig.InstallNamespace, "name": sampleService, "port": int64(port)},
 			"caBundle": base64.StdEncoding.EncodeToString(s.kube.ClusterCA.PEM),
 		},
 	}}, metav1.CreateOptions{})
@@ -244,7 +245,7 @@ func (s *stage) makeArms() error {
 		if user == tenant {
 			kubeconfig = s.tenant
 		}
-		through, err := rig.ClientConfig(kubeconfig)
+		through, err := kuberig.ClientConfig(kubeconfig)
 		if err != nil {
 			return err
 		}

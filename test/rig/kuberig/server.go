@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package rig
+package kuberig
 
 import (
 	"context"
@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"k8s.io/client-go/rest"
+
+	"kubi.zone/kubizone/test/rig"
 )
 
 // ServerConfig describes one replica of `kubizone apiserver` behind a control plane.
@@ -27,7 +29,7 @@ type ServerConfig struct {
 	// Addr is where it listens; zero: a free loopback port.
 	Addr netip.AddrPort
 	// Serving is its certificate; zero: one of the cluster's authority for ServingHosts.
-	Serving Pair
+	Serving rig.Pair
 	Args    []string // further flags
 	Env     []string // KEY=value, beside what this process has
 }
@@ -38,7 +40,7 @@ type Server struct {
 
 	dir     string
 	kube    *Kube
-	process *process
+	process *rig.Process
 }
 
 // StartServer starts a replica with everything it keeps below dir and returns when it is ready. The caller calls Stop,
@@ -59,7 +61,7 @@ func StartServer(ctx context.Context, dir string, c ServerConfig) (*Server, erro
 		return nil, err
 	}
 	if s.Addr = c.Addr; !s.Addr.IsValid() {
-		if s.Addr, err = FreePort(); err != nil {
+		if s.Addr, err = rig.FreePort(); err != nil {
 			return nil, err
 		}
 	}
@@ -74,7 +76,7 @@ func StartServer(ctx context.Context, dir string, c ServerConfig) (*Server, erro
 	} else {
 		args = append(args, "--etcd-data-dir", filepath.Join(dir, "data"))
 	}
-	if s.process, err = startProcessWith(c.Env, dir, c.Program, append(args, c.Args...)...); err != nil {
+	if s.process, err = rig.StartProcess(c.Env, dir, c.Program, append(args, c.Args...)...); err != nil {
 		return nil, err
 	}
 	if err = waitReady(ctx, s.process, s.anonymous(), "/readyz", 2*time.Minute); err != nil {
@@ -87,7 +89,7 @@ func StartServer(ctx context.Context, dir string, c ServerConfig) (*Server, erro
 func (s *Server) certificate() string { return filepath.Join(s.dir, "serving") }
 
 // Rotate puts another serving certificate where the server reads it.
-func (s *Server) Rotate(serving Pair) error {
+func (s *Server) Rotate(serving rig.Pair) error {
 	_, _, err := serving.Write(s.certificate())
 	return err
 }
@@ -109,25 +111,25 @@ func (s *Server) Direct(kubeconfig string) (*rest.Config, error) {
 }
 
 // Log is what the server wrote so far (its last megabyte at least).
-func (s *Server) Log() string { return s.process.out.String() }
+func (s *Server) Log() string { return s.process.Log() }
 
 // Pid is the process id.
-func (s *Server) Pid() int { return s.process.cmd.Process.Pid }
+func (s *Server) Pid() int { return s.process.Pid() }
 
 // Ended is closed when the process is gone, however that came.
-func (s *Server) Ended() <-chan struct{} { return s.process.ended }
+func (s *Server) Ended() <-chan struct{} { return s.process.Ended() }
 
 // Signal sends a signal to the process: SIGSTOP makes it stand still with its connections open, SIGCONT lets it go on.
-func (s *Server) Signal(signal syscall.Signal) error { return s.process.cmd.Process.Signal(signal) }
+func (s *Server) Signal(signal syscall.Signal) error { return s.process.Signal(signal) }
 
 // Stop asks the server to end, as a kubelet does, and returns what it says to that. One that has not within ctx is killed.
 func (s *Server) Stop(ctx context.Context) error {
-	if err := s.process.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+	if err := s.process.Signal(syscall.SIGTERM); err != nil {
 		return err
 	}
 	select {
-	case <-s.process.ended:
-		return s.process.err
+	case <-s.process.Ended():
+		return s.process.Err()
 	case <-ctx.Done():
 		s.Kill()
 		return fmt.Errorf("kubizone apiserver did not end when asked: %w; it says:\n%s", context.Cause(ctx), s.Log())
@@ -135,17 +137,14 @@ func (s *Server) Stop(ctx context.Context) error {
 }
 
 // Kill ends the server as a power failure does.
-func (s *Server) Kill() {
-	s.process.cmd.Process.Kill()
-	<-s.process.ended
-}
+func (s *Server) Kill() { s.process.Kill() }
 
 // Close ends the server and removes its directory.
 func (s *Server) Close() error {
 	select {
-	case <-s.process.ended:
+	case <-s.process.Ended():
 	default:
-		s.process.end()
+		s.process.End()
 	}
 	return errors.Join(os.RemoveAll(s.dir))
 }

@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package rig
+package kuberig
 
 import (
 	"context"
@@ -21,6 +21,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"kubi.zone/kubizone/test/rig"
 )
 
 // FrontProxyName is the only common name that kube-apiserver's front proxy certificate may carry.
@@ -43,24 +45,24 @@ type KubeConfig struct {
 type Kube struct {
 	Addr netip.AddrPort // where kube-apiserver listens
 
-	ClusterCA    *Authority // signs kube-apiserver, its users and what it aggregates
-	FrontProxyCA *Authority // signs whom aggregated servers believe the identity headers of
+	ClusterCA    *rig.Authority // signs kube-apiserver, its users and what it aggregates
+	FrontProxyCA *rig.Authority // signs whom aggregated servers believe the identity headers of
 
 	dir       string
 	etcd      *Etcd
-	apiserver *process
-	manager   *process
+	apiserver *rig.Process
+	manager   *rig.Process
 	admin     *rest.Config
 }
 
 // StartKube starts etcd and kube-apiserver with their data, certificates and kubeconfigs below dir and returns when
 // kube-apiserver is ready. A program that was not built is a *Missing. The caller calls Close.
 func StartKube(ctx context.Context, dir string, c KubeConfig) (_ *Kube, err error) {
-	if _, err := KubeProgram("kube-apiserver"); err != nil {
+	if _, err := rig.KubeProgram("kube-apiserver"); err != nil {
 		return nil, err
 	}
 	if c.ControllerManager {
-		if _, err := KubeProgram("kube-controller-manager"); err != nil {
+		if _, err := rig.KubeProgram("kube-controller-manager"); err != nil {
 			return nil, err
 		}
 	}
@@ -73,10 +75,10 @@ func StartKube(ctx context.Context, dir string, c KubeConfig) (_ *Kube, err erro
 			k.Close()
 		}
 	}()
-	if k.ClusterCA, err = NewAuthority("rig cluster"); err != nil {
+	if k.ClusterCA, err = rig.NewAuthority("rig cluster"); err != nil {
 		return nil, err
 	}
-	if k.FrontProxyCA, err = NewAuthority("rig front proxy"); err != nil {
+	if k.FrontProxyCA, err = rig.NewAuthority("rig front proxy"); err != nil {
 		return nil, err
 	}
 	if k.etcd, err = StartEtcd(ctx, filepath.Join(dir, "etcd")); err != nil {
@@ -92,11 +94,11 @@ func StartKube(ctx context.Context, dir string, c KubeConfig) (_ *Kube, err erro
 }
 
 func (k *Kube) startAPIServer(ctx context.Context, further []string) error {
-	program, err := KubeProgram("kube-apiserver")
+	program, err := rig.KubeProgram("kube-apiserver")
 	if err != nil {
 		return err
 	}
-	if k.Addr, err = FreePort(); err != nil {
+	if k.Addr, err = rig.FreePort(); err != nil {
 		return err
 	}
 	file := func(name string) string { return filepath.Join(k.dir, name) }
@@ -107,7 +109,7 @@ func (k *Kube) startAPIServer(ctx context.Context, further []string) error {
 	if err != nil {
 		return err
 	}
-	k.apiserver, err = startProcess(k.dir, program, append([]string{
+	k.apiserver, err = rig.StartProcess(nil, k.dir, program, append([]string{
 		"--etcd-servers", k.etcd.Endpoint,
 		"--bind-address", k.Addr.Addr().String(), "--advertise-address", k.Addr.Addr().String(), "--secure-port", port(k.Addr),
 		"--endpoint-reconciler-type", "none", "--service-cluster-ip-range", "10.96.0.0/16",
@@ -125,15 +127,15 @@ func (k *Kube) startAPIServer(ctx context.Context, further []string) error {
 		return err
 	}
 	if err := waitReady(ctx, k.apiserver, k.admin, "/readyz", 2*time.Minute); err != nil {
-		k.apiserver.end()
+		k.apiserver.End()
 		return fmt.Errorf("kube-apiserver: %w", err)
 	}
 	return nil
 }
 
 func (k *Kube) writeCertificates() error {
-	for name, authority := range map[string]*Authority{"ca": k.ClusterCA, "front-proxy-ca": k.FrontProxyCA} {
-		if err := replaceFile(filepath.Join(k.dir, name+".crt"), authority.PEM); err != nil {
+	for name, authority := range map[string]*rig.Authority{"ca": k.ClusterCA, "front-proxy-ca": k.FrontProxyCA} {
+		if err := rig.ReplaceFile(filepath.Join(k.dir, name+".crt"), authority.PEM); err != nil {
 			return err
 		}
 	}
@@ -150,7 +152,7 @@ func (k *Kube) writeCertificates() error {
 	if err != nil {
 		return err
 	}
-	for name, pair := range map[string]Pair{"apiserver": serving, "front-proxy": frontProxy, "accounts": accounts} {
+	for name, pair := range map[string]rig.Pair{"apiserver": serving, "front-proxy": frontProxy, "accounts": accounts} {
 		if _, _, err := pair.Write(filepath.Join(k.dir, name)); err != nil {
 			return err
 		}
@@ -161,7 +163,7 @@ func (k *Kube) writeCertificates() error {
 // StartControllerManager starts kube-controller-manager with the controllers that need no machine: namespaces, garbage
 // collection, quota, service accounts, aggregated cluster roles.
 func (k *Kube) StartControllerManager(ctx context.Context) error {
-	program, err := KubeProgram("kube-controller-manager")
+	program, err := rig.KubeProgram("kube-controller-manager")
 	if err != nil {
 		return err
 	}
@@ -169,12 +171,12 @@ func (k *Kube) StartControllerManager(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	at, err := FreePort()
+	at, err := rig.FreePort()
 	if err != nil {
 		return err
 	}
 	file := func(name string) string { return filepath.Join(k.dir, name) }
-	k.manager, err = startProcess(k.dir, program,
+	k.manager, err = rig.StartProcess(nil, k.dir, program,
 		"--kubeconfig", kubeconfig, "--authentication-kubeconfig", kubeconfig, "--authorization-kubeconfig", kubeconfig,
 		"--bind-address", at.Addr().String(), "--secure-port", port(at), "--leader-elect=false",
 		"--cluster-name", "rig", "--root-ca-file", file("ca.crt"),
@@ -193,7 +195,7 @@ func (k *Kube) StartControllerManager(ctx context.Context) error {
 }
 
 // waitReady returns when the path answers 200.
-func waitReady(ctx context.Context, p *process, config *rest.Config, path string, limit time.Duration) error {
+func waitReady(ctx context.Context, p *rig.Process, config *rest.Config, path string, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	transport, err := rest.TransportFor(config)
@@ -216,10 +218,10 @@ func waitReady(ctx context.Context, p *process, config *rest.Config, path string
 			err = fmt.Errorf("%s answers %s", path, answer.Status)
 		}
 		select {
-		case <-p.ended:
-			return fmt.Errorf("it ended: %v\n%s", p.err, p.out.String())
+		case <-p.Ended():
+			return fmt.Errorf("it ended: %v\n%s", p.Err(), p.Log())
 		case <-ctx.Done():
-			return fmt.Errorf("not ready in time: %w; it says:\n%s", err, p.out.String())
+			return fmt.Errorf("not ready in time: %w; it says:\n%s", err, p.Log())
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
@@ -288,19 +290,19 @@ func (k *Kube) FrontProxy() (tls.Certificate, error) {
 }
 
 // Pause stops kube-apiserver in its tracks: its connections stay and nothing answers on them. Resume lets it go on.
-func (k *Kube) Pause() error { return k.apiserver.cmd.Process.Signal(syscall.SIGSTOP) }
+func (k *Kube) Pause() error { return k.apiserver.Signal(syscall.SIGSTOP) }
 
 // Resume undoes Pause.
-func (k *Kube) Resume() error { return k.apiserver.cmd.Process.Signal(syscall.SIGCONT) }
+func (k *Kube) Resume() error { return k.apiserver.Signal(syscall.SIGCONT) }
 
 // Log is what kube-apiserver wrote so far (its last megabyte at least).
-func (k *Kube) Log() string { return k.apiserver.out.String() }
+func (k *Kube) Log() string { return k.apiserver.Log() }
 
 // ControllerManagerLog is what kube-controller-manager wrote so far (its last megabyte at least).
-func (k *Kube) ControllerManagerLog() string { return k.manager.out.String() }
+func (k *Kube) ControllerManagerLog() string { return k.manager.Log() }
 
 // Pid is the process id of kube-apiserver.
-func (k *Kube) Pid() int { return k.apiserver.cmd.Process.Pid }
+func (k *Kube) Pid() int { return k.apiserver.Pid() }
 
 // Etcd is the endpoint of the member that kube-apiserver stores everything in.
 func (k *Kube) Etcd() string { return k.etcd.Endpoint }
@@ -308,12 +310,12 @@ func (k *Kube) Etcd() string { return k.etcd.Endpoint }
 // Close ends what runs and removes the directory.
 func (k *Kube) Close() error {
 	if k.manager != nil {
-		k.manager.end()
+		k.manager.End()
 	}
 	if k.apiserver != nil {
 		// One that is paused would not hear that it shall end.
-		k.apiserver.cmd.Process.Signal(syscall.SIGCONT)
-		k.apiserver.end()
+		k.apiserver.Signal(syscall.SIGCONT)
+		k.apiserver.End()
 	}
 	if k.etcd != nil {
 		k.etcd.Close()

@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package rig
+package kuberig
 
 import (
 	"context"
@@ -15,6 +15,8 @@ import (
 	"go.etcd.io/etcd/client/pkg/v3/transport"
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.uber.org/zap"
+
+	"kubi.zone/kubizone/test/rig"
 )
 
 // Etcd is a member of its own cluster, inside this process, that listens on loopback.
@@ -33,7 +35,7 @@ func StartEtcd(ctx context.Context, dir string) (*Etcd, error) {
 
 // StartSecureEtcd is StartEtcd with TLS: the authority signed the member's certificate, and the member takes no client
 // without a certificate of it.
-func StartSecureEtcd(ctx context.Context, dir string, authority *Authority) (*Etcd, error) {
+func StartSecureEtcd(ctx context.Context, dir string, authority *rig.Authority) (*Etcd, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -42,7 +44,7 @@ func StartSecureEtcd(ctx context.Context, dir string, authority *Authority) (*Et
 		return nil, err
 	}
 	clients := transport.TLSInfo{TrustedCAFile: filepath.Join(dir, "ca.crt"), ClientCertAuth: true}
-	if err := replaceFile(clients.TrustedCAFile, authority.PEM); err != nil {
+	if err := rig.ReplaceFile(clients.TrustedCAFile, authority.PEM); err != nil {
 		return nil, err
 	}
 	if clients.CertFile, clients.KeyFile, err = serving.Write(filepath.Join(dir, "serving")); err != nil {
@@ -54,7 +56,7 @@ func StartSecureEtcd(ctx context.Context, dir string, authority *Authority) (*Et
 func startEtcd(ctx context.Context, dir string, clients transport.TLSInfo) (*Etcd, error) {
 	var urls [2]url.URL
 	for i := range urls {
-		port, err := FreePort()
+		port, err := rig.FreePort()
 		if err != nil {
 			return nil, err
 		}

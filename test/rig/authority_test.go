@@ -1,0 +1,52 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rig
+
+import (
+	"crypto/x509"
+	"testing"
+)
+
+// What an authority signs is good for what it says and for nothing else.
+func TestAuthority_signsServersAndClients(t *testing.T) {
+	ours, err := NewAuthority("ours")
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := NewAuthority("other")
+	if err != nil {
+		t.Fatal(err)
+	}
+	serving, err := ours.Serving("a.example", "127.0.0.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pair, err := serving.TLS()
+	if err != nil {
+		t.Fatal(err)
+	}
+	leaf, err := x509.ParseCertificate(pair.Certificate[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		by   *Authority
+		host string
+		use  x509.ExtKeyUsage
+		good bool
+	}{
+		{ours, "a.example", x509.ExtKeyUsageServerAuth, true},
+		{ours, "127.0.0.1", x509.ExtKeyUsageServerAuth, true},
+		{ours, "b.example", x509.ExtKeyUsageServerAuth, false},
+		{ours, "a.example", x509.ExtKeyUsageClientAuth, false},
+		{other, "a.example", x509.ExtKeyUsageServerAuth, false},
+	} {
+		roots := x509.NewCertPool()
+		roots.AppendCertsFromPEM(c.by.PEM)
+		_, err := leaf.Verify(x509.VerifyOptions{Roots: roots, DNSName: c.host, KeyUsages: []x509.ExtKeyUsage{c.use}})
+		if (err == nil) != c.good {
+			t.Errorf("%s for %v: %v", c.host, c.use, err)
+		}
+	}
+}
