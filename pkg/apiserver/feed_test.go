@@ -196,7 +196,7 @@ func TestFeed_freezesWhatItCannotProve(t *testing.T) {
 		t.Error("a zone that is proven waits for one that is not")
 	}
 	zone := zoneObject(3)
-	if _, err := (views{f.set, f.frozenBy, nil, nil}).Snapshot(t.Context(), zone); !apierrors.IsStoreReadError(err) || !strings.Contains(err.Error(), "kubizone fsck") {
+	if _, err := (views{f.set, f.frozenBy, nil, nil, nil}).Snapshot(t.Context(), zone); !apierrors.IsStoreReadError(err) || !strings.Contains(err.Error(), "kubizone fsck") {
 		t.Errorf("who reads it is told %v", err)
 	}
 }
@@ -235,7 +235,7 @@ func TestFeed_servesWhatWasProvenLastUntilItIsMended(t *testing.T) {
 		},
 	)
 	waitFor(t, func() bool { return f.frozenBy(uid) != nil })
-	view := views{f.set, f.frozenBy, nil, nil}
+	view := views{f.set, f.frozenBy, nil, nil, nil}
 	if snapshot, ok := f.set.Settled(uid); !ok || snapshot.Serial() != 102 || f.frozenBy(uid) == nil {
 		t.Errorf("%v, frozen by %v", snapshot, f.frozenBy(uid))
 	}

@@ -324,7 +324,7 @@ func (s *Server) install(registry install.Registry, options generic.RESTOptionsG
 		Admits:        s.classes.admits,
 		FirstClass:    s.classes.first,
 		Withdrawing:   s.classes.withdrawing,
-		Views:         views{of.zones, s.feed.frozenBy, s.ledger.Steps, s.ledger.Left},
+		Views:         views{of.zones, s.feed.frozenBy, s.ledger.Steps, s.ledger.HeldSteps, s.ledger.Left},
 		Stopping:      stopping,
 		Sources: &sources{
 			client: s.ledger.Client(),

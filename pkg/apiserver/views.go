@@ -39,6 +39,8 @@ type views struct {
 	// stored are the steps of a zone (by uid) after a serial and up to the step n, which the journal in etcd has, and the content
 	// state at that serial; ledger.ErrTrimmed where it does not reach back so far.
 	stored func(ctx context.Context, uid string, since serial.Serial, n uint64) (sethash.State, []content.Step, error)
+	// journal are all that the journal in etcd has up to the step n, likewise.
+	journal func(ctx context.Context, uid string, n uint64) (sethash.State, []content.Step, error)
 	// left is what a zone that ended had since a serial, until it is withdrawn; ledger.ErrTrimmed where that is not known.
 	left func(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial) (*ledger.Left, error)
 }
@@ -83,6 +85,33 @@ func (v views) At(ctx context.Context, object *v1alpha1.Zone, at serial.Serial) 
 		}
 	}
 	return snapshot, nil
+}
+
+// Oldest is out of the Set or the stored journal, the one that reaches further back: a server that was started lately has few steps in
+// the Set, one that runs for long has more there.
+func (v views) Oldest(ctx context.Context, object *v1alpha1.Zone) (serial.Serial, error) {
+	uid := string(object.UID)
+	oldest, kept, err := v.set.Oldest(uid)
+	if err != nil {
+		return 0, held(err)
+	}
+	newest, ok := v.set.ByUID(uid)
+	if !ok {
+		return 0, zone.ErrNotHeld
+	}
+	before, steps, err := v.journal(ctx, uid, newest.N())
+	switch {
+	case errors.Is(err, ledger.ErrTrimmed):
+		return oldest, nil
+	case err != nil:
+		return 0, err
+	case len(steps) <= kept:
+		return oldest, nil
+	}
+	if _, _, err := prove(ctx, newest, newest.Serial(), before, steps); err != nil {
+		return oldest, nil
+	}
+	return steps[0].From, nil
 }
 
 // Steps are those the Set keeps, or the stored journal.
@@ -142,8 +171,15 @@ func (v views) recall(ctx context.Context, uid string, since, until serial.Seria
 	if err != nil {
 		return nil, nil, err
 	}
+	return prove(ctx, after, until, before, steps)
+}
+
+// prove goes back from the newest by stored steps, to the content state that is stored for the serial before the first of them. Those
+// up to until are answered, with what they lead to.
+func prove(ctx context.Context, after *zoneview.Snapshot, until serial.Serial, before sethash.State, steps []content.Step) (*zoneview.Snapshot, []content.Step, error) {
 	// The newest is proven, so all are that lead from a definition with the content state that is stored for it.
-	at, found, upTo := after, false, len(steps)
+	var err error
+	uid, at, found, upTo := after.Zone().UID, after, false, len(steps)
 	for i := len(steps); ; i-- {
 		if at.Serial() == until {
 			after, found, upTo = at, true, i
@@ -157,10 +193,10 @@ func (v views) recall(ctx context.Context, uid string, since, until serial.Seria
 	}
 	switch {
 	case err != nil, at.State() != before:
-		klog.FromContext(ctx).Error(err, "The stored journal of a zone is damaged, and is not told; kubizone fsck names the step", "uid", uid, "since", since)
+		klog.FromContext(ctx).Error(err, "The stored journal of a zone is damaged, and is not told; kubizone fsck names the step", "uid", uid, "steps", len(steps))
 		return nil, nil, zone.ErrNotHeld
 	case !found:
-		return nil, nil, fmt.Errorf("zone %s: serial %d does not lie between %d and the newest: %w", uid, until, since, zoneview.ErrTrimmed)
+		return nil, nil, fmt.Errorf("zone %s: serial %d does not lie among the last %d steps: %w", uid, until, len(steps), zoneview.ErrTrimmed)
 	}
 	return after, steps[:upTo], nil
 }

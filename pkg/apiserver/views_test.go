@@ -67,7 +67,7 @@ func apply(t *testing.T, set *zoneview.Set, all []content.Step) {
 // A2, S7.1: an answer waits for the step that the object read stands at, and for no more.
 func TestViews_answerAtTheZoneReadOrLater(t *testing.T) {
 	set := zoneview.NewSet(zoneview.Config{})
-	v := views{set, func(string) error { return nil }, nil, nil}
+	v := views{set, func(string) error { return nil }, nil, nil, nil}
 	all := steps(t, 2)
 	apply(t, set, all[:2])
 	snapshot, err := v.Snapshot(t.Context(), object(2))
@@ -115,6 +115,8 @@ func TestViews_knowSerialsAsLongAsTheSetDoes(t *testing.T) {
 			return before, nil, ledger.ErrTrimmed
 		}
 		return all[since-100].State, damage(all[since-99 : n]), nil
+	}, func(_ context.Context, _ string, n uint64) (before sethash.State, steps []content.Step, err error) {
+		return all[1].State, damage(all[2:n]), nil
 	}, nil}
 	apply(t, set, all)
 	for at := serial.Serial(101); at <= 105; at++ {
@@ -144,12 +146,18 @@ func TestViews_knowSerialsAsLongAsTheSetDoes(t *testing.T) {
 	if got, err := v.Steps(t.Context(), object(6), 101, 107); !errors.Is(err, zone.ErrNotHeld) {
 		t.Errorf("steps up to a serial to come: %v, %v", got, err)
 	}
+	if oldest, err := v.Oldest(t.Context(), object(6)); err != nil || oldest != 101 {
+		t.Errorf("the oldest serial: %d, %v, want that of the stored journal", oldest, err)
+	}
 	// What is stored is told as far as it is proven.
 	for at := range 4 {
 		damage = func(stored []content.Step) []content.Step {
 			stored = slices.Clone(stored)
 			stored[at].Added = []content.Row{{Owner: name.MustRel("www"), Type: rdata.A, Data: "203.0.113.66"}}
 			return stored
+		}
+		if oldest, err := v.Oldest(t.Context(), object(6)); err != nil || oldest != 102 {
+			t.Errorf("the oldest serial where a stored step is damaged: %d, %v, want that of the Set", oldest, err)
 		}
 		if got, err := v.Steps(t.Context(), object(6), 101, 105); !errors.Is(err, zone.ErrNotHeld) {
 			t.Errorf("steps of which one is damaged: %v, %v", got, err)

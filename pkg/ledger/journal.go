@@ -269,7 +269,23 @@ func (l *Ledger) undelivered(ctx context.Context, z *v1alpha1.Zone) (func(serial
 // Steps are what a zone's journal has after the serial since and up to step n, oldest first, and the content state at that serial, by
 // which they can be proven. ErrTrimmed: it does not reach back so far, or the zone never had that serial.
 func (l *Ledger) Steps(ctx context.Context, zone string, since serial.Serial, n uint64) (before sethash.State, steps []content.Step, err error) {
+	return l.stepsFrom(ctx, zone, since, n, false)
+}
+
+// HeldSteps are all that a zone's journal has up to step n, as Steps has them: from the oldest serial whose content state it has, or
+// from the serial at which the zone was made. ErrTrimmed: it has none.
+func (l *Ledger) HeldSteps(ctx context.Context, zone string, n uint64) (before sethash.State, steps []content.Step, err error) {
+	return l.stepsFrom(ctx, zone, 0, n, true)
+}
+
+func (l *Ledger) stepsFrom(ctx context.Context, zone string, since serial.Serial, n uint64, all bool) (before sethash.State, steps []content.Step, err error) {
 	trimmed := func() (sethash.State, []content.Step, error) {
+		if last := len(steps) - 1; all && last >= 0 {
+			// The content before the oldest step is not stored; the content after it is.
+			before, steps = steps[last].State, steps[:last]
+			slices.Reverse(steps)
+			return before, steps, nil
+		}
 		return before, nil, fmt.Errorf("zone %s, from serial %d to step %d: %w", zone, since, n, ErrTrimmed)
 	}
 	// A batch stands at the last of its steps, so step n may stand behind its own key.
@@ -289,9 +305,9 @@ func (l *Ledger) Steps(ctx context.Context, zone string, since serial.Serial, n 
 				switch {
 				case step.N > next:
 					continue
-				case step.N != next || since.Ahead(step.Serial):
+				case step.N != next || !all && since.Ahead(step.Serial):
 					return trimmed()
-				case step.Serial == since:
+				case !all && step.Serial == since, all && step.Creates():
 					slices.Reverse(steps)
 					return step.State, steps, nil
 				}

@@ -285,6 +285,14 @@ func TestJournal_keepsWhatADeliveryNeeds_S8_2(t *testing.T) {
 					}
 				}
 			}
+			before, held, err := s.Ledger.HeldSteps(t.Context(), uid, newest)
+			if err != nil || len(held) < len(all) {
+				t.Fatalf("%d steps are held, %v, want the %d that are not confirmed at least", len(held), err, len(all))
+			}
+			chained(t, held, held[0].From, serial.Serial(z.Status.Serial))
+			if state, steps, err := s.Ledger.Steps(t.Context(), uid, held[0].From, newest); err != nil || state != before || len(steps) != len(held) {
+				t.Errorf("from the oldest serial held: %d steps, %v, another state before: %t; want %d", len(steps), err, state != before, len(held))
+			}
 			st.MustBeClean()
 
 			confirm(st, made, v1alpha1.DeliveryStatus{Serial: z.Status.Serial})

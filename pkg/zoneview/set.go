@@ -496,6 +496,23 @@ func (h *held) between(since, until serial.Serial) ([]content.Step, error) {
 	return slices.Clip(h.steps[from:to]), nil
 }
 
+// Oldest is the first serial that Changes can begin at, and how many steps lead
+// from it to the newest.
+func (v *Set) Oldest(uid string) (since serial.Serial, steps int, err error) {
+	known := v.held(uid)
+	if known == nil {
+		return 0, 0, fmt.Errorf("zone %s: %w", uid, ErrUnknown)
+	}
+	since = known.newest.serial
+	for _, step := range slices.Backward(known.steps) {
+		if step.Creates() {
+			break
+		}
+		since, steps = step.From, steps+1
+	}
+	return since, steps, nil
+}
+
 // EntryChanges are Changes resolved to entries, one for each step. The work
 // grows with the distance of since from the newest serial, not with the zone,
 // unless the fqdn or the zone's ttl changed in between (StepChange).

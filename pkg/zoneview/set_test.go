@@ -293,6 +293,9 @@ func TestSet_keepsSoManyOctets(t *testing.T) {
 			if got, err := v.EntryChanges(testZone.UID, steps[first].From, 0); err != nil || len(got) != len(held.steps) {
 				t.Fatalf("from the oldest step kept: %d changes, %v", len(got), err)
 			}
+			if oldest, n, err := v.Oldest(testZone.UID); err != nil || oldest != steps[first].From || n != len(held.steps) {
+				t.Errorf("the oldest is serial %d, %d steps, %v, want %d", oldest, n, err, steps[first].From)
+			}
 			if _, err := v.Changes(testZone.UID, steps[first].From-1, 0); !errors.Is(err, ErrTrimmed) {
 				t.Fatalf("from before it: %v", err)
 			}

@@ -6456,7 +6456,7 @@ func schema_pkg_apis_kubizone_v1alpha1_ZoneChangesOptions(ref common.ReferenceCa
 					},
 					"since": {
 						SchemaProps: spec.SchemaProps{
-							Description: "since is the serial after which changes are wanted. Required, but with watch: then 0 is the present one.",
+							Description: "since is the serial after which changes are wanted; 0 is the oldest that the server holds, with watch the present one.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},

@@ -81,6 +81,9 @@ func (r *ChangesREST) answer(ctx context.Context, id string, query *v1alpha1.Zon
 	if !definition {
 		offered = append(offered, v1alpha1.FormatText)
 	}
+	if !query.Watch && !definition && !query.Sources {
+		offered = append(offered, v1alpha1.FormatTable)
+	}
 	format, err := negotiate(query.Format, accept, offered...)
 	if err != nil {
 		return nil, err
@@ -96,20 +99,19 @@ func (r *ChangesREST) answer(ctx context.Context, id string, query *v1alpha1.Zon
 	if query.Watch {
 		return r.watching(ctx, id, query, format, definition)
 	}
-	if query.Since == 0 {
-		return nil, apierrors.NewBadRequest("query parameter since: the serial after which changes are wanted is missing; zones/entries says at which the zone is")
-	}
-	since, err := serialOf("since", query.Since)
-	if err != nil {
-		return nil, err
+	var since serial.Serial
+	if query.Since != 0 {
+		if since, err = serialOf("since", query.Since); err != nil {
+			return nil, err
+		}
 	}
 	zone, err := r.zone(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	if zone.Status.FQDN == "" && zone.Status.EndsAt != nil {
-		if query.Until != 0 || definition || format == v1alpha1.FormatText {
-			return nil, apierrors.NewResourceExpired(fmt.Sprintf("zone %s ended, and its steps are not held any more: what it had is answered in JSON or YAML, without until, in the form entries", zone.Name))
+		if query.Since == 0 || query.Until != 0 || definition || format == v1alpha1.FormatText || format == v1alpha1.FormatTable {
+			return nil, apierrors.NewResourceExpired(fmt.Sprintf("zone %s ended, and its steps are not held any more: what it had is answered in JSON or YAML, with since and without until, in the form entries", zone.Name))
 		}
 		return r.left(ctx, zone, since, format)
 	}
@@ -123,6 +125,13 @@ func (r *ChangesREST) answer(ctx context.Context, id string, query *v1alpha1.Zon
 	until := snapshot.Serial()
 	if query.Until != 0 {
 		if until, err = serialOf("until", query.Until); err != nil {
+			return nil, err
+		}
+	}
+	if since == 0 {
+		if since, err = r.views.Oldest(ctx, zone); errors.Is(err, ErrNotHeld) {
+			return nil, gone(zone, until, "zones/entries")
+		} else if err != nil {
 			return nil, err
 		}
 	}
@@ -154,8 +163,11 @@ func (r *ChangesREST) answer(ctx context.Context, id string, query *v1alpha1.Zon
 	} else if err != nil {
 		return nil, err
 	}
-	if format == v1alpha1.FormatText {
+	switch format {
+	case v1alpha1.FormatText:
 		return func(w http.ResponseWriter) error { return writeDiff(w, zone, changes) }, nil
+	case v1alpha1.FormatTable:
+		return func(w http.ResponseWriter) error { return writeChangesTable(w, zone, steps, changes) }, nil
 	}
 	return func(w http.ResponseWriter) error {
 		return writeChanges(w, format, zone, object, steps, changes, query.Sources)
@@ -229,6 +241,40 @@ func writeSteps(w http.ResponseWriter, format string, zone *v1alpha1.Zone, objec
 		}
 	}
 	return list.end(metaOf(zone))
+}
+
+var changeColumns = append([]metav1.TableColumnDefinition{
+	{Name: "Serial", Type: "integer", Format: "int64", Description: "The serial after the change."},
+	{Name: "Change", Type: "string", Description: "- where the entry went, + where it came."},
+}, append(entryColumns[:len(entryColumns):len(entryColumns)],
+	metav1.TableColumnDefinition{Name: "Time", Type: "string", Format: "date-time", Priority: 1, Description: "When the change was committed."})...)
+
+// writeChangesTable writes what `kubectl get zone NAME --subresource=changes` prints.
+func writeChangesTable(w http.ResponseWriter, zone *v1alpha1.Zone, steps []content.Step, changes []dns.Change) error {
+	list, err := beginTable(w, changeColumns)
+	if err != nil {
+		return err
+	}
+	for i, change := range changes {
+		var at string
+		if committed := apiTime(steps[i].Time); committed != nil {
+			at = committed.Format(time.RFC3339)
+		}
+		row := func(sign string, entry dns.Entry) error {
+			return list.row(zone, entry.Name.String(), int64(change.To), sign, entry.Name.String(), entry.TTL, v1alpha1.ClassIN, entry.Type.String(), entry.Data, at)
+		}
+		for _, entry := range change.Removed {
+			if err := row("-", entry); err != nil {
+				return err
+			}
+		}
+		for _, entry := range change.Added {
+			if err := row("+", entry); err != nil {
+				return err
+			}
+		}
+	}
+	return list.end(v1alpha1.ZoneViewMeta{})
 }
 
 // writeDiff writes what people read: per serial the entries that went (-) and came (+).

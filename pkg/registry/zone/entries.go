@@ -209,21 +209,14 @@ var entryColumns = []metav1.TableColumnDefinition{
 
 var sourceColumn = metav1.TableColumnDefinition{Name: "Sources", Type: "string", Description: "Namespace and name of the Records that define the entry."}
 
-// writeTable writes what `kubectl get zone NAME --subresource=entries` prints. A row without an object of a kind is not printed by kubectl.
+// writeTable writes what `kubectl get zone NAME --subresource=entries` prints.
 func writeTable(w http.ResponseWriter, zone *v1alpha1.Zone, page *page, sources *origins) error {
 	columns := entryColumns
 	if sources != nil {
 		columns = append(columns[:len(columns):len(columns)], sourceColumn)
 	}
-	begin, err := json.Marshal(struct {
-		metav1.TypeMeta
-		Columns []metav1.TableColumnDefinition `json:"columnDefinitions"`
-	}{metav1.TypeMeta{Kind: "Table", APIVersion: metav1.SchemeGroupVersion.String()}, columns})
+	list, err := beginTable(w, columns)
 	if err != nil {
-		return err
-	}
-	list := &list{stream: newStream(w, v1alpha1.FormatTable), key: "rows"}
-	if _, err := list.Write(append(begin[:len(begin)-1], `,"rows":[`...)); err != nil {
 		return err
 	}
 	for entry := range page.entries() {
@@ -239,15 +232,34 @@ func writeTable(w http.ResponseWriter, zone *v1alpha1.Zone, page *page, sources 
 			}
 			cells = append(cells, strings.Join(names, ","))
 		}
-		row := tableRow{Cells: cells}
-		row.Object.TypeMeta = metav1.TypeMeta{Kind: "PartialObjectMetadata", APIVersion: metav1.SchemeGroupVersion.String()}
-		row.Object.Metadata = v1alpha1.ZoneViewMeta{Name: entry.Name.String(), Namespace: zone.Namespace}
-		if err := list.item(row); err != nil {
+		if err := list.row(zone, entry.Name.String(), cells...); err != nil {
 			return err
 		}
 	}
 	// Of the metadata a table has only this.
 	return list.end(v1alpha1.ZoneViewMeta{Continue: page.next})
+}
+
+// beginTable writes a metav1.Table without its rows.
+func beginTable(w http.ResponseWriter, columns []metav1.TableColumnDefinition) (*list, error) {
+	begin, err := json.Marshal(struct {
+		metav1.TypeMeta
+		Columns []metav1.TableColumnDefinition `json:"columnDefinitions"`
+	}{metav1.TypeMeta{Kind: "Table", APIVersion: metav1.SchemeGroupVersion.String()}, columns})
+	if err != nil {
+		return nil, err
+	}
+	list := &list{stream: newStream(w, v1alpha1.FormatTable), key: "rows"}
+	_, err = list.Write(append(begin[:len(begin)-1], `,"rows":[`...))
+	return list, err
+}
+
+// row writes one row of a table. kubectl prints none without an object of a kind.
+func (l *list) row(zone *v1alpha1.Zone, name string, cells ...any) error {
+	row := tableRow{Cells: cells}
+	row.Object.TypeMeta = metav1.TypeMeta{Kind: "PartialObjectMetadata", APIVersion: metav1.SchemeGroupVersion.String()}
+	row.Object.Metadata = v1alpha1.ZoneViewMeta{Name: name, Namespace: zone.Namespace}
+	return l.item(row)
 }
 
 // tableRow is a row of metav1.Table, whose own type wants its object encoded already.

@@ -7,12 +7,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -537,10 +539,42 @@ func TestChanges(t *testing.T) {
 		t.Errorf("sources %+v", told)
 	}
 	d.refused(t, "/example-org/changes?since=5&sources=true", "", "tenant", http.StatusForbidden, "list records")
-	d.refused(t, "/example-org/changes", "", "tenant", http.StatusBadRequest, "since")
+	if held := d.changes(t, "", "tenant"); held.Since != 5 || held.Until != 7 || len(held.Changes) != 2 {
+		t.Errorf("without since: %+v, want all that is held", held)
+	}
 	d.refused(t, "/example-org/changes?since=4294967296", "", "tenant", http.StatusBadRequest, "since")
 	d.refused(t, "/example-org/changes?since=3", "", "tenant", http.StatusGone, "serial 3 of zone example.org. is not held here any more: start again from zones/entries")
 	d.refused(t, "/example-org/changes?since=3&until=6", "", "tenant", http.StatusGone, "from serial 3 (since) to serial 6 (until)")
+}
+
+// kubectl asks for a table and JSON, in this order.
+func TestChanges_table(t *testing.T) {
+	d := openDoor(t, history(), func(c *Config) { c.Sources = recordsAt{} })
+	const accept = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
+	_, _, body := d.get(t, "/example-org/changes", accept, "tenant")
+	var table metav1.Table
+	if err := json.Unmarshal([]byte(body), &table); err != nil || table.Kind != "Table" {
+		t.Fatalf("%v: %s", err, body)
+	}
+	var got []string
+	for _, row := range table.Rows {
+		if len(row.Cells) != len(table.ColumnDefinitions) {
+			t.Errorf("%d cells in %d columns", len(row.Cells), len(table.ColumnDefinitions))
+		}
+		got = append(got, strings.TrimSpace(fmt.Sprintln(row.Cells[:7]...)))
+	}
+	want := []string{
+		"6 + www.example.org. 60 IN A 192.0.2.3",
+		"7 - www.example.org. 360 IN A 192.0.2.1",
+		"7 + www.example.org. 60 IN A 192.0.2.1",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("rows %q", got)
+	}
+	// Who asks for sources gets them, in the form that has them.
+	if _, _, body := d.get(t, "/example-org/changes?sources=true", accept, "admin"); !strings.Contains(body, `"ZoneChanges"`) {
+		t.Errorf("with sources: %s", body)
+	}
 }
 
 func TestChanges_definition(t *testing.T) {

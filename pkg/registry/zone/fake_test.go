@@ -145,6 +145,15 @@ func (h *held) span(since, until serial.Serial) (first, last int, err error) {
 	return int(since - (h.steps[0].Serial - 1)), int(until - (h.steps[0].Serial - 1)), nil
 }
 
+func (h *held) Oldest(_ context.Context, _ *v1alpha1.Zone) (serial.Serial, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.steps) == 0 {
+		return 0, ErrNotHeld
+	}
+	return h.steps[0].Serial - 1, nil
+}
+
 func (h *held) Steps(_ context.Context, _ *v1alpha1.Zone, since, until serial.Serial) ([]content.Step, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -39,6 +39,8 @@ type Views interface {
 	Snapshot(ctx context.Context, zone *v1alpha1.Zone) (Snapshot, error)
 	// At is the zone (by uid) at exactly that serial, or ErrNotHeld.
 	At(ctx context.Context, zone *v1alpha1.Zone, at serial.Serial) (Snapshot, error)
+	// Oldest is the first serial after which all changes are held, or ErrNotHeld.
+	Oldest(ctx context.Context, zone *v1alpha1.Zone) (serial.Serial, error)
 	// Steps are the changes of the definition after since, up to and with until, oldest first; or ErrNotHeld.
 	Steps(ctx context.Context, zone *v1alpha1.Zone, since, until serial.Serial) ([]content.Step, error)
 	// Changes are the same, each resolved into the entries removed and added, the SOA included; or ErrNotHeld.

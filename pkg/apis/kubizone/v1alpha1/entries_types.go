@@ -287,7 +287,7 @@ type ZoneEntriesOptions struct {
 type ZoneChangesOptions struct {
 	metav1.TypeMeta `json:",inline"`
 
-	// since is the serial after which changes are wanted. Required, but with watch: then 0 is the present one.
+	// since is the serial after which changes are wanted; 0 is the oldest that the server holds, with watch the present one.
 	// +optional
 	Since int64 `json:"since,omitempty" protobuf:"varint,1,opt,name=since"`
 	// until is the last serial wanted; 0 is the present one. It has no place beside watch.
