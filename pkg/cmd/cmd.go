@@ -27,6 +27,7 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/adoptcluster"
 	apiservercmd "kubi.zone/kubizone/pkg/cmd/apiserver"
 	"kubi.zone/kubizone/pkg/cmd/backup"
+	"kubi.zone/kubizone/pkg/cmd/changes"
 	"kubi.zone/kubizone/pkg/cmd/controller"
 	"kubi.zone/kubizone/pkg/cmd/doctor"
 	"kubi.zone/kubizone/pkg/cmd/exporter"
@@ -66,6 +67,7 @@ changes a record, and secondaries are told within a second.`,
 		primarycmd.NewCommand(),
 		importer.NewCommand(),
 		exporter.NewCommand(),
+		changes.NewCommand(),
 		verifycmd.NewCommand(),
 		fsck.NewCommand(),
 		backup.NewCommand(),

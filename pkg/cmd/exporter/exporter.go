@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -63,12 +62,9 @@ func (o *Options) Run(ctx context.Context, text string, out, remarks io.Writer) 
 	if err != nil {
 		return err
 	}
-	zone := types.NamespacedName{Namespace: namespace, Name: text}
-	if before, after, found := strings.Cut(text, "/"); found {
-		if asked := o.Client.Namespace(); asked != "" && asked != before {
-			return fmt.Errorf("%s is in namespace %s, and -n says %s: leave one of them out", text, before, asked)
-		}
-		zone = types.NamespacedName{Namespace: before, Name: after}
+	zone, err := o.Client.Object(text, namespace)
+	if err != nil {
+		return err
 	}
 	config.QPS = -1
 	client, err := versioned.NewForConfig(withoutWarnings(config))

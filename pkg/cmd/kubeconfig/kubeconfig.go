@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 )
@@ -42,6 +43,18 @@ func (o *Options) AddNamespaceFlag(flags *pflag.FlagSet) {
 
 // Namespace is the one that -n asks for, empty where it does not.
 func (o *Options) Namespace() string { return o.overrides.Context.Namespace }
+
+// Object is what an argument NAMESPACE/NAME, or NAME in the namespace of Client, names.
+func (o *Options) Object(argument, namespace string) (types.NamespacedName, error) {
+	before, after, found := strings.Cut(argument, "/")
+	if !found {
+		return types.NamespacedName{Namespace: namespace, Name: argument}, nil
+	}
+	if asked := o.Namespace(); asked != "" && asked != before {
+		return types.NamespacedName{}, fmt.Errorf("%s is in namespace %s, and -n says %s: leave one of them out", argument, before, asked)
+	}
+	return types.NamespacedName{Namespace: before, Name: after}, nil
+}
 
 // Client is what the flags and files together say: how to reach the server, and the namespace of -n or else of the
 // context.

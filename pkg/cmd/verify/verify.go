@@ -112,12 +112,8 @@ func (o *Options) Run(ctx context.Context, text string, out, remarks io.Writer) 
 	if err != nil {
 		return err
 	}
-	run.id = types.NamespacedName{Namespace: namespace, Name: text}
-	if before, after, found := strings.Cut(text, "/"); found {
-		if asked := o.Client.Namespace(); asked != "" && asked != before {
-			return fmt.Errorf("%s is in namespace %s, and -n says %s: leave one of them out", text, before, asked)
-		}
-		run.id = types.NamespacedName{Namespace: before, Name: after}
+	if run.id, err = o.Client.Object(text, namespace); err != nil {
+		return err
 	}
 	if run.client, err = versioned.NewForConfig(config); err != nil {
 		return err

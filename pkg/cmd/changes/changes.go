@@ -1,0 +1,174 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package changes
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/rest"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
+	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
+)
+
+// pause is the time between the end of a watch and the next: a server that ends each at once is not asked without a pause.
+const pause = time.Second
+
+// Options are the flags.
+type Options struct {
+	Client *kubeconfig.Options
+	Since  uint32
+	Follow bool
+}
+
+// NewOptions are the defaults.
+func NewOptions() *Options { return &Options{Client: kubeconfig.NewOptions()} }
+
+// AddFlags binds the options to flags.
+func (o *Options) AddFlags(flags *pflag.FlagSet) {
+	o.Client.AddFlags(flags)
+	o.Client.AddNamespaceFlag(flags)
+	flags.Uint32Var(&o.Since, "since", o.Since, "serial after which changes are printed; 0 is the oldest that the server holds, with --follow the present one")
+	flags.BoolVarP(&o.Follow, "follow", "f", o.Follow, "print changes as they come, until interrupted")
+}
+
+// Run prints the changes of the zone that text names, NAMESPACE/NAME or NAME.
+func (o *Options) Run(ctx context.Context, text string, out io.Writer) error {
+	config, namespace, err := o.Client.Client()
+	if err != nil {
+		return err
+	}
+	zone, err := o.Client.Object(text, namespace)
+	if err != nil {
+		return err
+	}
+	config.WarningHandlerWithContext = rest.NoWarnings{}
+	client, err := versioned.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	ask := func() *rest.Request {
+		request := client.KubizoneV1alpha1().RESTClient().Get().Namespace(zone.Namespace).Resource("zones").Name(zone.Name).SubResource("changes")
+		if o.Since != 0 {
+			request.Param("since", strconv.FormatUint(uint64(o.Since), 10))
+		}
+		return request
+	}
+	if o.Follow {
+		return o.follow(ctx, zone, ask, out)
+	}
+	answer, err := ask().Param("format", v1alpha1.FormatText).Stream(ctx)
+	if err != nil {
+		return fmt.Errorf("changes of zone %s: %w", zone, err)
+	}
+	defer answer.Close()
+	if _, err := io.Copy(out, answer); err != nil {
+		return fmt.Errorf("changes of zone %s, cut: %w", zone, err)
+	}
+	return nil
+}
+
+// follow asks again after the last serial that was printed when the server ends a watch, which each server does after a while.
+func (o *Options) follow(ctx context.Context, zone types.NamespacedName, ask func() *rest.Request, out io.Writer) error {
+	for ctx.Err() == nil {
+		stream, err := ask().Param("watch", "true").Stream(ctx)
+		if err == nil {
+			err = o.print(stream, out)
+			stream.Close()
+		}
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil && o.Since != 0:
+			return fmt.Errorf("changes of zone %s after serial %d: %w; --since %d goes on there", zone, o.Since, err, o.Since)
+		case err != nil:
+			return fmt.Errorf("changes of zone %s: %w", zone, err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause):
+		}
+	}
+	return nil
+}
+
+// print prints the events of one watch, and notes the serial of each. The end of the stream, however it comes, is no error: the next
+// request shows whether the server answers.
+func (o *Options) print(stream io.Reader, out io.Writer) error {
+	decoder := json.NewDecoder(stream)
+	for {
+		var event struct {
+			Type   watch.EventType `json:"type"`
+			Object json.RawMessage `json:"object"`
+		}
+		if decoder.Decode(&event) != nil {
+			return nil
+		}
+		if event.Type == watch.Error {
+			var status metav1.Status
+			if err := json.Unmarshal(event.Object, &status); err != nil {
+				return err
+			}
+			return apierrors.FromObject(&status)
+		}
+		var changes v1alpha1.ZoneChanges
+		if err := json.Unmarshal(event.Object, &changes); err != nil {
+			return err
+		}
+		for _, change := range changes.Changes {
+			if err := printChange(out, change); err != nil {
+				return err
+			}
+		}
+		o.Since = uint32(changes.Until)
+	}
+}
+
+// printChange prints a change as the server does in the format text.
+func printChange(out io.Writer, change v1alpha1.ZoneChange) error {
+	text := fmt.Appendf(nil, "; serial %d to %d\n", change.From, change.To)
+	for _, entry := range change.Removed {
+		text = fmt.Appendf(text, "- %s\n", line(entry))
+	}
+	for _, entry := range change.Added {
+		text = fmt.Appendf(text, "+ %s\n", line(entry))
+	}
+	_, err := out.Write(text)
+	return err
+}
+
+func line(entry v1alpha1.Entry) string {
+	return fmt.Sprintf("%s\t%d\t%s\t%s\t%s", entry.FQDN, entry.TTL, entry.Class, entry.Type, entry.RData)
+}
+
+// NewCommand is the sub-command.
+func NewCommand() *cobra.Command {
+	options := NewOptions()
+	command := &cobra.Command{
+		Use:   "changes ZONE",
+		Short: "print what changed in a zone",
+		Long: `Print what changed in a zone: for each serial the entries that were removed (-) and added (+). Without --since it begins
+with the oldest change that the server holds. ZONE is the name of the Zone object, or NAMESPACE/NAME.`,
+		Example: `  kubizone changes -n platform example-org
+  kubizone changes platform/example-org --follow`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(command *cobra.Command, arguments []string) error {
+			return options.Run(command.Context(), arguments[0], command.OutOrStdout())
+		},
+	}
+	options.AddFlags(command.Flags())
+	return command
+}
