@@ -36,6 +36,7 @@ func TestStories(t *testing.T) {
 	c := need(t)
 	for _, who := range []string{"masters", "tenant"} {
 		t.Run(who, func(t *testing.T) {
+			t.Parallel() // a story has namespaces of its own, and waits for more than it computes
 			testscript.Run(t, testscript.Params{
 				Dir:                "testdata",
 				RequireUniqueNames: true,
