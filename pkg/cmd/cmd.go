@@ -104,8 +104,12 @@ func explain(root *cobra.Command) {
 			case !strings.Contains(command.Use, " "):
 				return fmt.Errorf("%s takes flags alone, and %q is none; %s --help lists them", command.CommandPath(), arguments[0], command.CommandPath())
 			default:
-				_, takes, _ := strings.Cut(command.Use, " ")
-				return fmt.Errorf("%s takes %s, and the number of arguments is %d: write %s; %s --help says more", command.CommandPath(), takes, len(arguments), command.UseLine(), command.CommandPath())
+				_, needs, _ := strings.Cut(command.Use, " ")
+				count := "exactly one argument"
+				if strings.Contains(needs, " ") || strings.Contains(needs, "...") {
+					count = "arguments"
+				}
+				return fmt.Errorf("%s needs %s: %s (given: %d); %s --help says more", command.CommandPath(), count, needs, len(arguments), command.CommandPath())
 			}
 		}
 	}

@@ -82,8 +82,8 @@ func TestMain_saysAnErrorOnceWithoutUsage(t *testing.T) {
 	}{
 		{[]string{"up", "--listen", "nowhere"}, "write an address and a port"},
 		{[]string{"up", "stray"}, `"stray" is none; kubizone up --help lists them`},
-		{[]string{"export"}, "kubizone export takes ZONE, and the number of arguments is 0: write kubizone export ZONE [flags]; kubizone export --help says more"},
-		{[]string{"import"}, "kubizone import FILE"},
+		{[]string{"export"}, "kubizone export needs exactly one argument: ZONE (given: 0); kubizone export --help says more"},
+		{[]string{"import"}, "kubizone import needs arguments: FILE"},
 		{[]string{"down"}, `unknown command "down" for "kubizone"; kubizone --help lists the commands`},
 		{[]string{"imprt"}, `unknown command "imprt" for "kubizone"; did you mean import? kubizone --help lists the commands`},
 		{[]string{"up", "--no-such-flag"}, "unknown flag: --no-such-flag; kubizone up --help lists the flags"},

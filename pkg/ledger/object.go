@@ -363,7 +363,7 @@ func (l *Ledger) placeZone(o *v1alpha1.Zone, c *law.ZoneChange) {
 	case held != nil: // first, since it waits for a person
 		l.setCondition(&s.Conditions, v1alpha1.ConditionSettled, "False", v1alpha1.ReasonMassDeletion, massDeletion(o, held), o.Generation)
 	case len(c.Holding.Works) == 0:
-		l.setCondition(&s.Conditions, v1alpha1.ConditionSettled, "True", v1alpha1.ReasonSettled, "nothing is owed to this zone", o.Generation)
+		l.setCondition(&s.Conditions, v1alpha1.ConditionSettled, "True", v1alpha1.ReasonSettled, "no pending changes", o.Generation)
 	default:
 		l.setCondition(&s.Conditions, v1alpha1.ConditionSettled, "False", v1alpha1.ReasonCascading, "records or zones are being adopted or released", o.Generation)
 	}

@@ -89,7 +89,7 @@ func (l *Loader) importFile(ctx context.Context, path string, text []byte, targe
 	if l.cfg.DryRun {
 		dry = " (server dry run)"
 	}
-	l.say("%s into zone %s (%s)%s: %d RRsets; %d objects written, %d there already, %d left as others changed them, %d refused, in %.1f s",
+	l.say("%s into zone %s (%s)%s: %d RRsets; %d objects written, %d there already, %d skipped: field conflict with another manager, %d refused, in %.1f s",
 		path, to.fqdn, target.Zone, dry, len(p.sets), result.Written, result.Present, result.Left, result.Refused, time.Since(began).Seconds())
 	if l.cfg.DryRun || to.ttl == nil { // a zone that may not be read
 		return result, nil

@@ -177,7 +177,7 @@ func (l *Loader) applyManifests(ctx context.Context, what string, all []*manifes
 			return result, fmt.Errorf("load %s: %w", what, err)
 		}
 	}
-	l.say("%s: %d objects applied, %d left as others changed them, %d refused, in %.1f s", what, result.Written+result.Present, result.Left, result.Refused, time.Since(began).Seconds())
+	l.say("%s: %d objects applied, %d skipped: field conflict with another manager, %d refused, in %.1f s", what, result.Written+result.Present, result.Left, result.Refused, time.Since(began).Seconds())
 	if l.cfg.DryRun {
 		return result, nil // nothing is there to compare
 	}

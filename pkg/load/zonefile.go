@@ -91,7 +91,7 @@ func (l *Loader) loadZoneFile(ctx context.Context, path string, source Source) (
 			return result, fmt.Errorf("zone %s: %w", p.fqdn, err)
 		}
 	}
-	l.say("%s is zone %s%s as %s/%s: %d RRsets; %d objects written, %d there already, %d left as others changed them, %d refused, in %.1f s",
+	l.say("%s is zone %s%s as %s/%s: %d RRsets; %d objects written, %d there already, %d skipped: field conflict with another manager, %d refused, in %.1f s",
 		short, p.fqdn, inView(view), zone.Namespace, zone.Name, len(p.sets), result.Written, result.Present, result.Left, result.Refused, time.Since(began).Seconds())
 	return result, l.reportServable(ctx, types.NamespacedName{Namespace: zone.Namespace, Name: zone.Name}, &result)
 }

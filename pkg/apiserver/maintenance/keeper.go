@@ -436,7 +436,7 @@ func (k *Keeper) makeRoom(ctx context.Context, alarms []uint64) error {
 		case m.DbSizeQuota == 0:
 			wrong = append(wrong, fmt.Errorf("etcd %s does not tell its quota (before 3.6): take back its alarm with etcdctl alarm disarm when there is room", m.endpoint))
 		case m.id() == turn:
-			wrong = append(wrong, fmt.Errorf("etcd %s is full of what is alive: %d of %d octets after compaction and defragmentation; raise its quota (docs/operations.md, NOSPACE)", m.endpoint, m.DbSize, m.DbSizeQuota))
+			wrong = append(wrong, fmt.Errorf("etcd %s: live data exceeds the quota: %d of %d octets after compaction and defragmentation; raise its quota (docs/operations.md, NOSPACE)", m.endpoint, m.DbSize, m.DbSizeQuota))
 		}
 	}
 	return errors.Join(wrong...)

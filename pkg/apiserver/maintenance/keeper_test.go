@@ -184,7 +184,7 @@ func TestKeeper_waitsForQuotaWhereHistoryIsNotTheMatter(t *testing.T) {
 	}
 	for range 3 {
 		full, err := k.look(t.Context())
-		if !full || err == nil || !strings.Contains(err.Error(), "is full of what is alive") || !strings.Contains(err.Error(), "raise its quota") {
+		if !full || err == nil || !strings.Contains(err.Error(), "live data exceeds the quota") || !strings.Contains(err.Error(), "raise its quota") {
 			t.Fatalf("full %t: %v", full, err)
 		}
 	}

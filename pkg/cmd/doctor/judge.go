@@ -480,7 +480,7 @@ func (f *facts) judgeEtcd() Finding {
 			"the log of these servers names the members that say so: find the one that differs, replace it as a lost one, and take the alarm back (docs/operations.md, CORRUPT)")
 	case len(full) > 0:
 		return fail(check, "it is full and takes no writes (alarm NOSPACE), say "+strings.Join(full, ", "),
-			"the servers make room by themselves within a minute; where their log says that etcd is full of what is alive, raise its quota (docs/operations.md, NOSPACE)")
+			"the servers make room by themselves within a minute; if their log says that live data exceeds the quota, raise the quota of etcd (docs/operations.md, NOSPACE)")
 	case answered > 0:
 		return ok(check, fmt.Sprintf("no alarm, say %d addresses", answered))
 	}

@@ -82,8 +82,8 @@ func NewCommand() *cobra.Command {
 spec.minimumSerial), so that secondaries which saw later serials than the backup's take what is restored. Clients that
 watch start over. Stop whatever serves the old data first: two servers would hand out different zones.
 
-Zones that were made after the backup are not in it. Who makes one again sets spec.minimumSerial to a serial ahead of
-what its secondaries have.`,
+Zones that were made after the backup are not in it. When you recreate such a zone, set spec.minimumSerial to a serial
+ahead of what its secondaries have.`,
 		Example: `  kubizone restore ./backup-2026-11-20 --data-dir ./data-new
   kubizone restore ./backup --data-dir /var/lib/kubizone/data --etcd-member-name kubizone-apiserver-0 --etcd-initial-cluster kubizone-apiserver-0=https://…`,
 		Args: cobra.ExactArgs(1),

@@ -203,7 +203,7 @@ func (c *Config) loadAll(ctx context.Context, kubeconfig string) error {
 		return err
 	}
 	if total.Failed+total.Refused+total.Left+total.NotServable > 0 {
-		c.say("warning: not all of --load is served: %d files not loaded, %d lines or objects refused, %d objects left as others changed them, %d zones not servable: see above",
+		c.say("warning: not all of --load is served: %d files not loaded, %d lines or objects refused, %d objects skipped: field conflict with another manager, %d zones not servable: see above",
 			total.Failed, total.Refused, total.Left, total.NotServable)
 	}
 	return nil

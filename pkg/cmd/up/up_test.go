@@ -195,7 +195,7 @@ spec:
 	o := options(filepath.Join(dir, "data"))
 	o.Load, o.LoadNamespace = []string{manifest, file}, "net"
 	first := start(t, o)
-	for _, want := range []string{file + ":8: ", "example.net.zone is zone example.net. as net/example.net: 5 RRsets; 6 objects written, 0 there already, 0 left as others changed them, 1 refused"} {
+	for _, want := range []string{file + ":8: ", "example.net.zone is zone example.net. as net/example.net: 5 RRsets; 6 objects written, 0 there already, 0 skipped: field conflict with another manager, 1 refused"} {
 		if !strings.Contains(first.out.String(), want) {
 			t.Errorf("nothing says %q in\n%s", want, first.out)
 		}
@@ -307,7 +307,7 @@ func TestRun_servesTheRestWhereAFileCannotBeLoaded(t *testing.T) {
 	soa(t, r.dns(t), "example.org.")
 	for _, want := range []string{
 		"not loaded: " + readme + ": no SOA", "zone example.net. (default/example.net) is not servable: NoNameServers: ",
-		"warning: not all of --load is served: 1 files not loaded, 0 lines or objects refused, 0 objects left as others changed them, 1 zones not servable",
+		"warning: not all of --load is served: 1 files not loaded, 0 lines or objects refused, 0 objects skipped: field conflict with another manager, 1 zones not servable",
 	} {
 		if !strings.Contains(r.out.String(), want) {
 			t.Errorf("nothing says %q in\n%s", want, r.out)
