@@ -21,6 +21,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/pkg/apiserver"
@@ -250,5 +251,6 @@ func versionCommand() *cobra.Command {
 		},
 	}
 	command.Flags().StringVarP(&output, "output", "o", output, "text or json")
+	utilruntime.Must(command.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp)))
 	return command
 }

@@ -6,7 +6,10 @@ package cmd
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"io/fs"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -115,6 +118,47 @@ func TestMain_tellsAnAnswerFromNone(t *testing.T) {
 	for _, arguments := range [][]string{{"doctor"}, {"verify", "a/b"}, {"import", "--zone", "a/b", "../../test/testdata/root-2018031200.zone"}} {
 		if code, out, errors := run(append(arguments, "--kubeconfig", kubeconfig)...); code != 2 {
 			t.Errorf("%v where nobody listens: %d %q %q", arguments, code, out, errors)
+		}
+	}
+}
+
+// What a shell offers: names of zones and namespaces that the server has, and formats.
+func TestCompletion(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		switch r.URL.Path {
+		case "/apis/kubi.zone/v1alpha1/zones":
+			io.WriteString(w, `{"kind":"ZoneList","apiVersion":"kubi.zone/v1alpha1","items":[{"metadata":{"namespace":"b","name":"z"}},{"metadata":{"namespace":"a","name":"x"}},{"metadata":{"namespace":"b","name":"y"}}]}`)
+		case "/apis/kubi.zone/v1alpha1/namespaces/b/zones":
+			io.WriteString(w, `{"kind":"ZoneList","apiVersion":"kubi.zone/v1alpha1","items":[{"metadata":{"namespace":"b","name":"y"}},{"metadata":{"namespace":"b","name":"z"}}]}`)
+		default:
+			w.WriteHeader(http.StatusForbidden)
+		}
+	}))
+	t.Cleanup(server.Close)
+	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := os.WriteFile(kubeconfig, []byte(`{"apiVersion": "v1", "kind": "Config", "current-context": "c", "contexts": [{"name": "c", "context": {"cluster": "c", "namespace": "c"}}],
+		"clusters": [{"name": "c", "cluster": {"server": "`+server.URL+`"}}]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		arguments []string
+		want      string
+	}{
+		{[]string{"changes", "-n", "b", ""}, "y\nz\n:4\n"},
+		{[]string{"export", "b/"}, "b/y\nb/z\n:4\n"},
+		{[]string{"verify", ""}, ":4\n"},
+		{[]string{"verify", "b/y", ""}, ":4\n"},
+		{[]string{"export", "-n", ""}, "a\nb\n:4\n"},
+		{[]string{"export", "-o", ""}, "zonefile\nyaml\njson\n:4\n"},
+		{[]string{"version", "-o", ""}, "text\njson\n:4\n"},
+	} {
+		arguments := []string{"__complete", tc.arguments[0]}
+		if tc.arguments[0] != "version" {
+			arguments = append(arguments, "--kubeconfig", kubeconfig)
+		}
+		if code, out, _ := run(append(arguments, tc.arguments[1:]...)...); code != 0 || out != tc.want {
+			t.Errorf("%q: %d %q, want %q", tc.arguments, code, out, tc.want)
 		}
 	}
 }

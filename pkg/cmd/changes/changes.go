@@ -16,6 +16,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
 
@@ -170,5 +171,6 @@ with the oldest change that the server holds. ZONE is the name of the Zone objec
 		},
 	}
 	options.AddFlags(command.Flags())
+	utilruntime.Must(options.Client.CompleteZone(command))
 	return command
 }

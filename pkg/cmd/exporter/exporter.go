@@ -16,6 +16,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
 
@@ -207,5 +208,7 @@ Records as manifests that can be applied again. ZONE is the name of the Zone obj
 		},
 	}
 	options.AddFlags(command.Flags())
+	utilruntime.Must(options.Client.CompleteZone(command))
+	utilruntime.Must(command.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{formatZoneFile, formatYAML, formatJSON}, cobra.ShellCompDirectiveNoFileComp)))
 	return command
 }

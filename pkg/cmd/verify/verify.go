@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/pflag"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
@@ -340,5 +341,6 @@ and those of --name-server. With --repair the classes are asked first to compare
 		},
 	}
 	options.AddFlags(command.Flags())
+	utilruntime.Must(options.Client.CompleteZone(command))
 	return command
 }

@@ -1,0 +1,84 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package kubeconfig
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
+)
+
+const (
+	// completionTime bounds how long a shell waits for the server.
+	completionTime = 3 * time.Second
+	// completionLimit bounds how many zones are asked for.
+	completionLimit = 500
+)
+
+// CompleteZone has a shell complete the argument ZONE, and -n with the namespaces that have zones. Where the server does not answer in
+// time, or may not be asked, a shell has nothing to offer.
+func (o *Options) CompleteZone(command *cobra.Command) error {
+	command.ValidArgsFunction = func(command *cobra.Command, arguments []string, typed string) ([]string, cobra.ShellCompDirective) {
+		if len(arguments) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return o.zones(command.Context(), typed), cobra.ShellCompDirectiveNoFileComp
+	}
+	return command.RegisterFlagCompletionFunc(clientcmd.FlagNamespace, func(command *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+		var namespaces []string
+		for _, zone := range o.list(command.Context(), metav1.NamespaceAll) {
+			namespaces = append(namespaces, zone.Namespace)
+		}
+		slices.Sort(namespaces)
+		return slices.Compact(namespaces), cobra.ShellCompDirectiveNoFileComp
+	})
+}
+
+// zones are names in the namespace of Client, or NAMESPACE/NAME where what is typed has a slash.
+func (o *Options) zones(ctx context.Context, typed string) (names []string) {
+	_, namespace, err := o.Client()
+	if err != nil {
+		return nil
+	}
+	before, _, qualified := strings.Cut(typed, "/")
+	if qualified {
+		namespace = before
+	}
+	for _, zone := range o.list(ctx, namespace) {
+		if qualified {
+			zone.Name = zone.Namespace + "/" + zone.Name
+		}
+		names = append(names, zone.Name)
+	}
+	return names
+}
+
+// list are the metadata of the zones of a namespace.
+func (o *Options) list(ctx context.Context, namespace string) (zones []metav1.ObjectMeta) {
+	config, _, err := o.Client()
+	if err != nil {
+		return nil
+	}
+	config.Timeout, config.WarningHandlerWithContext = completionTime, rest.NoWarnings{}
+	client, err := versioned.NewForConfig(config)
+	if err != nil {
+		return nil
+	}
+	list, err := client.KubizoneV1alpha1().Zones(namespace).List(ctx, metav1.ListOptions{Limit: completionLimit})
+	if err != nil {
+		return nil
+	}
+	for _, zone := range list.Items {
+		zones = append(zones, zone.ObjectMeta)
+	}
+	return zones
+}
