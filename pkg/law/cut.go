@@ -72,7 +72,7 @@ func decideCut(d *reading, ask CutAsk) (*Plan, *Refusal) {
 		if r := advance(change, p, df, ask.Now, nil, ask.By); r != nil {
 			return nil, r
 		}
-		if !d.brake(plan, change, p, ask.Own, ask.Work != "", 0, ask.Now.Unix()) {
+		if !d.brake(plan, change, p, ask.Own, ask.Work != "", ask.Now.Unix()) {
 			return nil, nil
 		}
 	}

@@ -19,9 +19,10 @@ import (
 //
 // What is counted are RRsets: those that the zone had at a *base*, that its own namespace has removed since, and that
 // nobody has put back. Bases are the contents that were settled within the last ten minutes, at most one for each
-// minute; each is larger than the next, since a smaller and earlier one never decides. The counters stand in one key of the
-// zone (Deletions) and each RRset that went in a key of its owner (Deleted), so that a removal costs
-// two short values however large the zone is, and who puts an RRset back finds out by one key which bases had it.
+// minute; none is smaller than the next, since a smaller and earlier one never decides. The counters stand in one key of the
+// zone (Deletions), and each RRset that went or came while there were bases in a key of its owner (Deleted), so that a removal costs
+// two short values however large the zone is, and who puts an RRset back finds out by one key which bases had it. What has no such
+// mark was in every base: how old a record is does not tell how old its RRset is.
 
 const (
 	// baseAge is for how many seconds a content counts after it was changed, and baseEvery how many lie between two bases.
@@ -52,7 +53,7 @@ type Former struct {
 	Unknown *Unknown `json:"-"`
 }
 
-// Deleted are the RRsets that the zone's own namespace has removed at one owner.
+// Deleted are the RRsets at one owner that the zone's own namespace has removed, or that came after a base.
 type Deleted struct {
 	RRsets []DeletedRRset `json:"d,omitempty"`
 
@@ -62,10 +63,11 @@ type Deleted struct {
 // DeletedRRset is one of them. Once At is not behind the zone's oldest base it says nothing any more.
 type DeletedRRset struct {
 	Type rdata.Type `json:"t"`
-	// Came and At are the journal counts at which it came into the zone, and went.
+	// Came and At are the journal counts at which it came into the zone, and went; Came is 0 where every base had it, and At is Came where it was
+	// not counted yet.
 	Came uint64 `json:"c"`
 	At   uint64 `json:"n"`
-	// Back: it is there again. When it goes once more, it is counted where it was counted before.
+	// Back: it is there. When it goes once more, it is counted where it was counted before.
 	Back bool `json:"b,omitempty"`
 
 	Unknown *Unknown `json:"-"`
@@ -125,7 +127,11 @@ func push(bases []Former, z *Zone, h *Holding, now int64) []Former {
 	if h.Held != nil || z.settledAt(h) == 0 {
 		return bases
 	}
-	for len(bases) > 0 && bases[len(bases)-1].RRsets <= z.RRsets {
+	for len(bases) > 0 {
+		last := bases[len(bases)-1]
+		if last.RRsets > z.RRsets || last.RRsets == z.RRsets && last.Gone > 0 {
+			break // of what was there as much may have been replaced
+		}
 		bases = bases[:len(bases)-1] // this one is no smaller, and counts for longer
 	}
 	if n := len(bases); n > 0 && now-bases[n-1].Last < baseEvery {
@@ -150,8 +156,8 @@ func (z *Zone) published(base serial.Serial) bool {
 }
 
 // brake counts a step of z in its deletions, and begins or ends the hold. own says that what goes is removed by the zone's own
-// namespace, and cascade that a cascade does it. came is the journal count at which it came, 0 where that is not known. false: facts are needed.
-func (r *reading) brake(plan *Plan, change *ZoneChange, z *Zone, own, cascade bool, came uint64, now int64) bool {
+// namespace, and cascade that a cascade does it. false: facts are needed.
+func (r *reading) brake(plan *Plan, change *ZoneChange, z *Zone, own, cascade bool, now int64) bool {
 	ttls, n := change.Step.TTLs, change.Step.N
 	goes := own && slices.ContainsFunc(ttls, func(t content.TTLChange) bool { return t.After == nil })
 	comes := slices.ContainsFunc(ttls, func(t content.TTLChange) bool { return t.Before == nil })
@@ -185,9 +191,9 @@ func (r *reading) brake(plan *Plan, change *ZoneChange, z *Zone, own, cascade bo
 			deleted[t.Owner] = d.still(bases[0].N)
 		}
 		if t.After == nil {
-			deleted[t.Owner].remove(bases, t.Type, came, n)
+			deleted[t.Owner].remove(bases, t.Type, n)
 		} else {
-			deleted[t.Owner].restore(bases, t.Type)
+			deleted[t.Owner].restore(bases, t.Type, n)
 		}
 	}
 	if len(r.needs) > 0 {
@@ -256,36 +262,28 @@ func (d *Deleted) find(t rdata.Type) *DeletedRRset {
 }
 
 // remove counts an RRset that goes at step n in the bases that had it.
-func (d *Deleted) remove(bases []Former, t rdata.Type, came, n uint64) {
+func (d *Deleted) remove(bases []Former, t rdata.Type, n uint64) {
 	x := d.find(t)
-	counted := uint64(0) // in bases before it
-	if x != nil {
-		came = x.Came
-		if !x.Back {
-			counted = x.At
-		}
+	if x == nil {
+		d.RRsets = append(d.RRsets, DeletedRRset{Type: t, Back: true})
+		x = &d.RRsets[len(d.RRsets)-1]
 	}
-	had := false
 	for i := range bases {
-		if b := &bases[i]; b.N >= came {
-			had = true
-			if b.N >= counted {
-				b.Gone++
-			}
+		if b := &bases[i]; b.N >= x.Came && (x.Back || b.N >= x.At) { // else it is counted in this one
+			b.Gone++
 		}
 	}
-	switch {
-	case x != nil:
-		x.At, x.Back = n, false
-	case had:
-		d.RRsets = append(d.RRsets, DeletedRRset{Type: t, Came: came, At: n})
-	}
+	x.At, x.Back = n, false
 }
 
-// restore takes an RRset that comes back out of the bases in which it was counted.
-func (d *Deleted) restore(bases []Former, t rdata.Type) {
+// restore takes an RRset that comes at step n out of the bases in which it was counted.
+func (d *Deleted) restore(bases []Former, t rdata.Type, n uint64) {
 	x := d.find(t)
-	if x == nil || x.Back {
+	if x == nil {
+		d.RRsets = append(d.RRsets, DeletedRRset{Type: t, Came: n, At: n, Back: true})
+		return
+	}
+	if x.Back {
 		return
 	}
 	for i := range bases {

@@ -61,6 +61,14 @@ func deletions(t *testing.T, random *rand.Rand) (began int) {
 			there[name] = ns
 		}
 	}
+	gone := func(sets map[string]bool) (n int) {
+		for x := range sets {
+			if there[x] == "" && goneBy[x] == "owner" {
+				n++
+			}
+		}
+		return n
+	}
 	for i := range 40 {
 		put("owner", fmt.Sprint("n", i))
 	}
@@ -75,8 +83,14 @@ func deletions(t *testing.T, random *rand.Rand) (began int) {
 			}
 		} else if !once[name] {
 			now := w.now.Unix()
-			smaller := len(bases) > 0 && len(bases[len(bases)-1].sets) > len(there)
-			if ns == "owner" && frozen == nil && (!smaller || now-bases[len(bases)-1].last >= 60) {
+			for ns == "owner" && frozen == nil && len(bases) > 0 {
+				last := bases[len(bases)-1]
+				if len(last.sets) > len(there) || len(last.sets) == len(there) && gone(last.sets) > 0 {
+					break
+				}
+				bases = bases[:len(bases)-1]
+			}
+			if ns == "owner" && frozen == nil && (len(bases) == 0 || now-bases[len(bases)-1].last >= 60) {
 				sets := map[string]bool{}
 				for x := range there {
 					sets[x] = true
@@ -94,17 +108,12 @@ func deletions(t *testing.T, random *rand.Rand) (began int) {
 		} else {
 			bases = slices.DeleteFunc(bases, func(b base) bool { return w.now.Unix()-b.last >= 600 })
 			for i := range bases {
-				if len(bases[i].sets) >= len(largest.sets) {
+				if len(bases[i].sets) > len(largest.sets) {
 					largest = &bases[i]
 				}
 			}
 		}
-		gone := 0
-		for x := range largest.sets {
-			if there[x] == "" && goneBy[x] == "owner" {
-				gone++
-			}
-		}
+		gone := gone(largest.sets)
 		exceeds := gone >= 10 && gone*100 > 30*len(largest.sets)
 		if exceeds != (h.Held != nil) {
 			t.Fatalf("at serial %d: held %v, and the twin says %d of %d are gone", z.Serial, h.Held, gone, len(largest.sets))

@@ -641,11 +641,7 @@ func (d *recordDecision) change(plan *Plan, z *Zone, holding *Holding, p *place,
 				return nil, nil
 			}
 		}
-		var came uint64
-		if was != nil {
-			came = was.N
-		}
-		if !d.brake(plan, change, z, own, ask.Cascade, came, ask.Now.Unix()) {
+		if !d.brake(plan, change, z, own, ask.Cascade, ask.Now.Unix()) {
 			return nil, nil
 		}
 	}

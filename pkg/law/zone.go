@@ -567,6 +567,9 @@ func (d *zoneDecision) advanceHeader(change *ZoneChange, z *Zone, before *conten
 }
 
 func (d *zoneDecision) finish(plan *Plan, change *ZoneChange) (*Plan, *Refusal) {
+	if !d.release(plan, change, d.ask.Now.Unix()) {
+		return nil, nil
+	}
 	c, known := servable(&d.reading, change.Zone, change.Holding, nil)
 	if !known {
 		return nil, nil
@@ -642,9 +645,6 @@ func (d *zoneDecision) amend(plan *Plan, s *seat) (*Plan, *Refusal) {
 		if next, ok := Repair(z.Serial, *ask.Behind, h.Repaired, ask.Now); ok {
 			d.repair(change, z, next)
 		}
-	}
-	if !d.release(plan, change, ask.Now.Unix()) {
-		return nil, nil
 	}
 	return d.finish(plan, change)
 }

@@ -17,7 +17,8 @@ import (
 const deletedKept = 3600
 
 // sweepDeleted takes the marks of deleted RRsets away that no decision looks at any more. One that comes upon such a mark passes over
-// it, so they go without their zone's object; what is written anew meanwhile has written the zone's deletions too.
+// it, so they go without their zone's object; what goes meanwhile has written the zone's deletions too, and a mark of what comes is left only
+// while a content counts, of which there is none here.
 func (l *Ledger) sweepDeleted(ctx context.Context) error {
 	standing := map[string]*law.Holding{}
 	l.mu.Lock()

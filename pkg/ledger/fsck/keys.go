@@ -173,8 +173,8 @@ func (c *check) checkDeletions() error {
 		}
 		deletions[z.UID], gone[z.UID] = d, make([]int, len(d.Bases))
 		for i, b := range d.Bases {
-			if b.N > z.N || i > 0 && (b.N <= d.Bases[i-1].N || b.RRsets >= d.Bases[i-1].RRsets) {
-				c.damage(key, "S7.5", encoded(d), "contents up to step %d, each later and smaller than the one before", z.N)
+			if b.N > z.N || i > 0 && (b.N <= d.Bases[i-1].N || b.RRsets > d.Bases[i-1].RRsets) {
+				c.damage(key, "S7.5", encoded(d), "contents up to step %d, each later and no larger than the one before", z.N)
 			}
 		}
 	}, none); err != nil {
@@ -194,8 +194,8 @@ func (c *check) checkDeletions() error {
 			if len(bases) == 0 || x.At <= bases[0].N {
 				continue // it says nothing any more
 			}
-			if x.Came >= x.At || x.At > z.N {
-				c.damage(key, "S7.5", encoded(x), "a step up to %d at which it went, and an earlier one at which it came", z.N)
+			if x.Came > x.At || x.Came == x.At && !x.Back || x.At > z.N {
+				c.damage(key, "S7.5", encoded(x), "a step up to %d at which it went, and an earlier one at which it came; the same where it has not gone", z.N)
 			}
 			for i, b := range bases {
 				if !x.Back && b.N >= x.Came && b.N < x.At {
