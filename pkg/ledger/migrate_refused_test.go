@@ -178,6 +178,7 @@ func TestMigration6_releasesWhatIsRefused_S5_9(t *testing.T) {
 
 // Wherever servers end, in the migration or in what it owes, the next one goes on.
 func TestMigration6_interruptedAnywhereItGoesOn_S5_9(t *testing.T) {
+	notUnderRace(t)
 	t.Parallel()
 	ended := true
 	for n := 0; ended; n += 1 + n/3 {
