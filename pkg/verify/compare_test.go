@@ -29,7 +29,7 @@ func TestZone_againstItselfOtherwiseWritten(t *testing.T) {
 	if r := truth.against("s", ByTransfer, other); !r.Equal() || r.Serial != 5 {
 		t.Errorf("%+v", r)
 	}
-	for text, want := range map[string]State{" 4294967295 ": Behind, " 4 ": Behind, " 6 ": Ahead, " 5 ": Current} {
+	for text, want := range map[string]State{" 4294967295 ": Behind, " 4 ": Behind, " 6 ": Ahead, " 5 ": Differs} {
 		r := truth.against("s", ByTransfer, zone(t, strings.Replace(soa, " 5 ", text, 1)))
 		if r.State != want || len(r.Missing) != 2 || len(r.Differing) != 0 || r.Equal() {
 			t.Errorf("serial%s: %+v", text, r)

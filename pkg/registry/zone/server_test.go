@@ -762,8 +762,8 @@ func testSelectors(t *testing.T, s *server) {
 
 func testColumns(t *testing.T, s *server) {
 	for resource, want := range map[string]string{
-		"zones":   "Name Domain FQDN Hash Serial Parent Ready Age | View Entries Class Message",
-		"records": "Name Domain Type Data FQDN Zone Ready Age | TTL Serial Message",
+		"zones":   "Name FQDN Serial Entries Class Parent Ready Age | Domain Hash View Message",
+		"records": "Name FQDN Type Data Ready Age | Domain Zone TTL Serial Message",
 	} {
 		req, err := http.NewRequest(http.MethodGet, s.URL+"/apis/kubi.zone/v1alpha1/"+resource, nil)
 		if err != nil {
@@ -860,7 +860,7 @@ func testKubectl(t *testing.T, s *server) {
 		args []string
 		want []string
 	}{
-		{[]string{"get", "zn", "example-org"}, []string{"DOMAIN", "example.org."}},
+		{[]string{"get", "zn", "example-org"}, []string{"FQDN", "example.org."}},
 		{[]string{"get", "kubizone"}, []string{"zone.kubi.zone/example-org"}},
 		{[]string{"get", "zone", "example-org", "--subresource=entries"}, []string{"NAME", "TTL", "CLASS", "TYPE", "DATA", "www.example.org.", "10 mail.example.org."}},
 		{[]string{"get", "zone", "example-org", "--subresource=entries", "-o", "json"}, []string{`"kind": "ZoneEntries"`, `"serial": 7`, `"rdata": "192.0.2.3"`}},

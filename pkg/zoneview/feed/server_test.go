@@ -249,6 +249,9 @@ func (s *server) makeZone(namespace, name string, spec v1alpha1.ZoneSpec) *v1alp
 	if spec.NameServers == nil {
 		spec.NameServers = []v1alpha1.NameServer{{Name: "ns", Addresses: []string{"192.0.2.53"}}}
 	}
+	if spec.Limits == nil { // S7.5: tests withdraw rules, and wait for what they see of it
+		spec.Limits = &v1alpha1.ZoneLimits{MaxDeletePercent: new(int32(100))}
+	}
 	zone, err := s.KubizoneV1alpha1().Zones(namespace).Create(s.t.Context(), &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{})
 	if err != nil {
 		s.t.Fatal(err)
