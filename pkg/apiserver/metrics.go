@@ -89,7 +89,7 @@ var serverFigures = []figure{
 		return 0, true
 	}),
 	counted("kubizone_view_proofs_failed_total", "Proofs of zones that failed: what is stored is not what its hash says.", func(f *figures) int64 { return f.server.feed.failedProofs() }),
-	gauged("kubizone_zones_held", "Zones that are not delivered since their own namespace removed too much of them, until somebody lets it through (S7.5).", func(f *figures) (float64, bool) {
+	gauged("kubizone_zones_held", "Zones that are not delivered since their own namespace removed too much of them, until it is let through (S7.5).", func(f *figures) (float64, bool) {
 		return float64(f.server.ledger.HeldZones()), true
 	}),
 	gauged("kubizone_view_frozen_zones", "Zones that cannot be proven at this moment, and are served as they were proven last or not at all.", func(f *figures) (float64, bool) { return float64(f.server.feed.frozenZones()), true }),

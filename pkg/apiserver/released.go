@@ -56,7 +56,7 @@ func (a *announcer) held(o *v1alpha1.Zone) {
 	if settled == nil {
 		return
 	}
-	klog.Background().Info("A Zone is not delivered until somebody lets its mass deletion through", "zone", klog.KObj(o), "serial", o.Status.SettledSerial, "message", settled.Message)
+	klog.Background().Info("A Zone is not delivered until its mass deletion is let through", "zone", klog.KObj(o), "serial", o.Status.SettledSerial, "message", settled.Message)
 	if a.recorder == nil {
 		return
 	}

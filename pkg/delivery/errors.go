@@ -64,7 +64,7 @@ type Error struct {
 	// Said is what the provider itself says of it, in its own words: printable, short, without a secret. It goes to operators
 	// alone, into the log and the status of a class (S6.7).
 	Said string
-	// Permanent: not tried again before the zone, the class or its credentials change, or somebody asks for it (Zone.Request);
+	// Permanent: not tried again before the zone, the class or its credentials change, or a comparison is asked for (Zone.Request);
 	// an RRset that was refused so, with each comparison too.
 	Permanent bool
 	// RetryAfter is how long the provider wants to be left alone, 0: the usual backoff.

@@ -148,7 +148,7 @@ type attempt struct {
 	owed     []RRsetKey
 }
 
-// requestInterval is the time between two requests of a zone that are taken up: everybody who may write the Zone may ask.
+// requestInterval is the time between two requests of a zone that are taken up: everyone with the right to write the Zone may ask.
 const requestInterval = 10 * time.Second
 
 func (a *attempt) run(ctx context.Context) {

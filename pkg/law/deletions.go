@@ -18,10 +18,10 @@ import (
 // it at once; but what it removes in a short time is not delivered unasked when it is much of the zone.
 //
 // What is counted are RRsets: those that the zone had at a *base*, that its own namespace has removed since, and that
-// nobody has put back. Bases are the contents that were settled within the last ten minutes, at most one for each
+// are not put back. Bases are the contents that were settled within the last ten minutes, at most one for each
 // minute; none is smaller than the next, since a smaller and earlier one never decides. The counters stand in one key of the
 // zone (Deletions), and each RRset that went or came while there were bases in a key of its owner (Deleted), so that a removal costs
-// two short values however large the zone is, and who puts an RRset back finds out by one key which bases had it. What has no such
+// two short values however large the zone is, and a write that puts an RRset back finds out by one key which bases had it. What has no such
 // mark was in every base: how old a record is does not tell how old its RRset is.
 
 const (
@@ -45,7 +45,7 @@ type Former struct {
 	// N is the journal count at it, and RRsets how many it had.
 	N      uint64 `json:"n"`
 	RRsets int    `json:"r"`
-	// Gone counts those that the zone's own namespace has removed since and nobody has put back.
+	// Gone counts those that the zone's own namespace has removed since and that are not put back.
 	Gone int `json:"g,omitempty"`
 	// Last is until when it was what the zone contained, unix seconds.
 	Last int64 `json:"t"`

@@ -14,7 +14,7 @@ import (
 // The lineage of a zone are the zones by whose delegations it came to its name, topmost
 // first. It is noted in its holding while they stand, and stays there when they go: so a
 // zone ends with each rule by which it came, once the zone that encloses it does not
-// delegate it (S3.4). Who changes the lineage of a zone owes that the zones below it are
+// delegate it (S3.4). A write that changes the lineage of a zone owes that the zones below it are
 // decided anew: a cascade that scans zones does, parents first.
 
 // undelegated finds out whether a zone that the one which encloses it does not delegate

@@ -63,7 +63,7 @@ type RecordAsk struct {
 	Work string
 	// WorkBy is the namespace that caused that cascade.
 	WorkBy string
-	// Uncounted: what goes is not removed by what somebody did in the namespace: that is being deleted, or an
+	// Uncounted: what goes is not removed by a write in the namespace: that is being deleted, or an
 	// upgrade is carried out (S7.5).
 	Uncounted bool
 	// Move is the outbox item that this step ends, nil for none: the record arrives (S2.6).

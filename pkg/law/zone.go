@@ -641,7 +641,7 @@ func (d *zoneDecision) amend(plan *Plan, s *seat) (*Plan, *Refusal) {
 		if r := advance(change, z, &diff{}, ask.Now, nil, ask.By); r != nil {
 			return nil, r
 		}
-	case ask.Behind != nil && h.Held == nil: // nobody would be told
+	case ask.Behind != nil && h.Held == nil: // it would not be told
 		if next, ok := Repair(z.Serial, *ask.Behind, h.Repaired, ask.Now); ok {
 			d.repair(change, z, next)
 		}

@@ -90,7 +90,7 @@ func (l *Ledger) pay(ctx context.Context, d law.Debt) error {
 				if after, withdrawn, failed = l.count(ctx, parent, d.Child); failed != nil {
 					return law.Outcome{Plan: &law.Plan{}}
 				}
-				// Who owns the parent has removed the child itself, or the rule that delegated it (S7.5).
+				// The owner of the parent has removed the child itself, or the rule that delegated it (S7.5).
 				cutAsk.Own = (withdrawn || d.Child.Namespace == parent.Namespace) && !l.terminates(parent.Namespace)
 				if before != nil && after != nil {
 					after.Unknown = before.Unknown

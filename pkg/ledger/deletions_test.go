@@ -179,7 +179,7 @@ func TestMassDeletion_batches_S7_5(t *testing.T) {
 	b.held(false) // 36 of 120 are gone
 }
 
-// S7.5: what is no deletion by the zone's own namespace holds nothing back, and a held zone is in nobody's way.
+// S7.5: what is no deletion by the zone's own namespace holds nothing back, and a held zone is in no other's way.
 func TestMassDeletion_notCounted_S7_5(t *testing.T) {
 	t.Parallel()
 	for name, do := range map[string]func(*brake){

@@ -48,7 +48,7 @@ type Config struct {
 	// Released is told of each record that an earlier version took into a zone and that a migration let go, since it is
 	// refused now; the record's condition Adopted says why. It may be told twice, and must not wait for anybody. Optional.
 	Released func(*v1alpha1.Record)
-	// Held is told of each zone that a mass deletion holds back from now on, by the server that wrote that (S7.5). nil: nobody is told.
+	// Held is told of each zone that a mass deletion holds back from now on, by the server that wrote that (S7.5). nil: none is told.
 	Held func(*v1alpha1.Zone)
 	// Now is the clock; nil: time.Now.
 	Now func() time.Time

@@ -16,7 +16,7 @@ import (
 )
 
 // Migration 8: hosts that HTTPS and SVCB records of the apex name are the zone's, beside those of MX, wherever the first server
-// ends; who held one before keeps it (S6.2).
+// ends; a namespace that held one before keeps it (S6.2).
 func TestMigration8_notesTheHostsOfTheApex_S6_2(t *testing.T) {
 	t.Parallel()
 	for n := range 3 {

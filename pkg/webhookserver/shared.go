@@ -22,7 +22,7 @@ import (
 )
 
 // Shared is a Backend before zones that others write too. What it wrote is noted in a file, before and after each write; an
-// RRset that stands there otherwise is somebody else's: it is neither replaced, which is a conflict (409), nor removed. An
+// RRset that stands there otherwise belongs to others: it is neither replaced, which is a conflict (409), nor removed. An
 // RRset that is asked for as it stands there is taken for ours from then on.
 type Shared struct {
 	Backend

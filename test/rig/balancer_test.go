@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Connections go round the backends whose probe passes; who fails it gets no new one and keeps those it has; without
+// Connections go round the backends whose probe passes; a backend that fails it gets no new one and keeps those it has; without
 // any, a client is refused.
 func TestBalancer_followsTheProbes(t *testing.T) {
 	balancer, err := StartBalancer()

@@ -81,8 +81,8 @@ type line struct {
 	Differing                []struct{ Server struct{ Name, Type string } }
 }
 
-// Nobody names a server: verify finds the secondaries of a class transfer, the server of a class rfc2136 and that of a
-// webhook. What somebody changed at a server shows, and it ends with 1.
+// No server is named: verify finds the secondaries of a class transfer, the server of a class rfc2136 and that of a
+// webhook. What was changed at a server by hand shows, and it ends with 1.
 func TestVerify_asksWhatTheZoneIsDeliveredTo(t *testing.T) {
 	dns, err := rig.FreePort()
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// What somebody removed at a server is there again when --repair returns.
+// What was removed at a server by hand is there again when --repair returns.
 func TestVerify_repairs(t *testing.T) {
 	secrets := t.TempDir()
 	for file, text := range map[string]string{"name": key.Name, "secret": key.Secret} {

@@ -104,7 +104,7 @@ func (c *Controller) syncRecords(ctx context.Context, zone *v1alpha1.Zone, force
 			all = append(all, say)
 		}
 	}
-	// Should there be many, those that are wrong come first, and then those that changed last: somebody waits for them.
+	// Should there be many, those that are wrong come first, and then those that changed last: their writers wait for them.
 	slices.SortFunc(all, func(one, other saying) int {
 		if one.wrong() != other.wrong() {
 			if one.wrong() {

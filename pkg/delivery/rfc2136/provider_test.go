@@ -306,7 +306,7 @@ func TestDeliver_setsAsideWhatKnotDeniesTheKey(t *testing.T) {
 		t.Errorf("%q: %v", got, report.Failed)
 	}
 	s.has(t, "ok.example.org. 60 A 192.0.2.2", "www.example.org. 60 A 192.0.2.3", "a.www.example.org. 60 A 192.0.2.4", "there.example.org. 60 A 192.0.2.5")
-	// Taken out of the zone, it is not owed: neither by who tried to put it there, nor by who was started since.
+	// Taken out of the zone, it is not owed: neither by the worker that tried to put it there, nor by one that was started since.
 	for _, p := range []*Provider{p, s.provider(t)} {
 		removal := second.since(first, 1, 2)
 		removal.Uncertain, removal.Owed, removal.Delivered = true, []delivery.RRsetKey{{Name: name.MustParse("forbidden.example.org."), Type: rdata.A}}, true

@@ -149,7 +149,7 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 // that is there, and whether it takes zones shows with the first one.
 func (p *Provider) Health(ctx context.Context) error {
 	if len(p.config.Secondaries) == 0 {
-		return fmt.Errorf("the class names no secondary that could be asked; who has its key may follow it: %w", delivery.ErrNotProven)
+		return fmt.Errorf("the class names no secondary that could be asked; each server that has its key may follow it: %w", delivery.ErrNotProven)
 	}
 	errs := make([]error, len(p.config.Secondaries))
 	p.each(func(i int, s Secondary) {

@@ -19,7 +19,7 @@ import (
 
 const (
 	// patience is how many RRsets in a row may fail as if for no fault of their own before GET /health is asked whether
-	// it is the server's. Where that is healthy the rest of the zone goes out: nobody holds up another's records by
+	// it is the server's. Where that is healthy the rest of the zone goes out: no tenant holds up another's records by
 	// records that the server chokes on.
 	patience = 3
 	// maxSilent is how many RRsets may time out in one attempt, each as long as the class allows, and maxFailed how many

@@ -109,7 +109,7 @@ func unwell(answer http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// Attack 8: nobody holds up another's records by records that the server, or something before it, chokes on. What stands in
+// Attack 8: no tenant holds up another's records by records that the server, or something before it, chokes on. What stands in
 // front in the canonical order is tried, and the neighbour's www goes out in the same attempt.
 func TestProvider_isHeldUpByNobodysRecords(t *testing.T) {
 	var sets []delivery.RRset

@@ -571,7 +571,7 @@ func TestChanges_table(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("rows %q", got)
 	}
-	// Who asks for sources gets them, in the form that has them.
+	// A request for sources gets them, in the form that has them.
 	if _, _, body := d.get(t, "/example-org/changes?sources=true", accept, "admin"); !strings.Contains(body, `"ZoneChanges"`) {
 		t.Errorf("with sources: %s", body)
 	}
