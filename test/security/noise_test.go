@@ -85,7 +85,7 @@ func (t *tenant) noise(ctx context.Context, pace *rate.Limiter) (done map[string
 // noiseOf is set in a process that is a noisy tenant and nothing else: namespace and kubeconfig.
 const noiseOf = "KUBIZONE_TEST_NOISE_OF"
 
-// makeNoise is that process: until its input ends, then it says how much of each kind was done.
+// makeNoise is that process: until its input ends and each kind was done once, then it says how much of each was done.
 func makeNoise(of string) error {
 	namespace, rest, _ := strings.Cut(of, " ")
 	limit, kubeconfig, _ := strings.Cut(rest, " ")
@@ -106,6 +106,12 @@ func makeNoise(of string) error {
 	done, wait := t.noise(ctx, pace)
 	if _, err := io.Copy(io.Discard, os.Stdin); err != nil {
 		return err
+	}
+	// On a busy machine the input may end before there was any of some kind.
+	for patience := time.Now().Add(30 * time.Second); time.Now().Before(patience); time.Sleep(10 * time.Millisecond) {
+		if !slices.ContainsFunc(slices.Collect(maps.Values(done)), func(count *atomic.Int64) bool { return count.Load() == 0 }) {
+			break
+		}
 	}
 	cancel()
 	wait()
