@@ -125,6 +125,10 @@ type record struct {
 
 func (c *tenant) zone(object string, spec v1alpha1.ZoneSpec) {
 	c.Helper()
+	if spec.Limits == nil {
+		spec.Limits = &v1alpha1.ZoneLimits{}
+	}
+	spec.Limits.MaxDeletePercent = new(int32(100)) // S7.5: what was removed has to arrive
 	z := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: object}, Spec: spec}
 	if _, err := c.KubizoneV1alpha1().Zones(namespace).Create(c.Context(), z, metav1.CreateOptions{}); err != nil {
 		c.Fatalf("zone %s: %v", spec.DomainName, err)
@@ -256,7 +260,7 @@ func anything() []v1alpha1.Delegation {
 }
 
 func plainZone(fqdn string) v1alpha1.ZoneSpec {
-	return v1alpha1.ZoneSpec{Limits: &v1alpha1.ZoneLimits{MaxDeletePercent: new(int32(100))}, DomainName: fqdn, Delegations: anything(), NameServers: []v1alpha1.NameServer{{Name: "ns", Addresses: []string{"192.0.2.53"}}}}
+	return v1alpha1.ZoneSpec{DomainName: fqdn, Delegations: anything(), NameServers: []v1alpha1.NameServer{{Name: "ns", Addresses: []string{"192.0.2.53"}}}}
 }
 
 // A zone keeps a thousand steps, and is handed on whole where the difference is as long as it is: so many records are
