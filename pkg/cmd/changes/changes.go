@@ -69,6 +69,16 @@ func (o *Options) Run(ctx context.Context, text string, out io.Writer) error {
 		return request
 	}
 	if o.Follow {
+		if o.Since == 0 { // read before the first watch: where that ends before a change, the next one begins here too
+			now, err := client.KubizoneV1alpha1().Zones(zone.Namespace).Get(ctx, zone.Name, metav1.GetOptions{})
+			switch {
+			case ctx.Err() != nil:
+				return nil
+			case err != nil:
+				return fmt.Errorf("changes of zone %s: %w", zone, err)
+			}
+			o.Since = uint32(now.Status.Serial)
+		}
 		return o.follow(ctx, zone, ask, out)
 	}
 	answer, err := ask().Param("format", v1alpha1.FormatText).Stream(ctx)

@@ -64,6 +64,10 @@ func TestRun_followsAcrossTheEndOfAWatch(t *testing.T) {
 	kubeconfig := against(t, func(w http.ResponseWriter, r *http.Request) {
 		switch asked = append(asked, r.URL.RawQuery); len(asked) {
 		case 1:
+			w.Header().Set("Content-Type", "application/json")
+			w.Write([]byte(`{"kind":"Zone","apiVersion":"kubi.zone/v1alpha1","status":{"serial":5}}`))
+		case 2: // it ends before there was a change
+		case 3:
 			w.Write([]byte(`{"type":"MODIFIED","object":{"since":5,"until":6,"changes":[{"from":5,"to":6,"added":[{"fqdn":"a.example.org.","type":"A","class":"IN","ttl":60,"rdata":"192.0.2.1"}]}]}}` + "\n"))
 			w.Write([]byte(`{"type":"MODIFIED","object":{"since":6,"until":7,"changes":[{"from":6,"to":7,"removed":[{"fqdn":"a.example.org.","type":"A","class":"IN","ttl":60,"rdata":"192.0.2.1"}],"added":[{"fqdn":"b.example.org.","type":"TXT","class":"IN","ttl":0,"rdata":"\"%d\""}]}]}}` + "\n"))
 		default:
@@ -78,7 +82,7 @@ func TestRun_followsAcrossTheEndOfAWatch(t *testing.T) {
 	if out != want {
 		t.Errorf("printed\n%s", out)
 	}
-	if got := strings.Join(asked, " "); got != "watch=true since=7&watch=true" {
+	if got := strings.Join(asked, " "); got != " since=5&watch=true since=5&watch=true since=7&watch=true" {
 		t.Errorf("asked for %s", got)
 	}
 }
