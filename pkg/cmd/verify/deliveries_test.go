@@ -81,6 +81,22 @@ type line struct {
 	Differing                []struct{ Server struct{ Name, Type string } }
 }
 
+// secretsOfUpdate makes a directory for --secrets-dir with the Secret dns/update, which holds the key.
+func secretsOfUpdate(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	at := filepath.Join(dir, "dns", "update")
+	if err := os.MkdirAll(at, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for file, text := range map[string]string{"name": key.Name, "secret": key.Secret} {
+		if err := os.WriteFile(filepath.Join(at, file), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
 // No server is named: verify finds the secondaries of a class transfer, the server of a class rfc2136 and that of a
 // webhook. What was changed at a server by hand shows, and it ends with 1.
 func TestVerify_asksWhatTheZoneIsDeliveredTo(t *testing.T) {
@@ -88,15 +104,7 @@ func TestVerify_asksWhatTheZoneIsDeliveredTo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	secrets := t.TempDir()
-	for file, text := range map[string]string{"name": key.Name, "secret": key.Secret} {
-		if err := os.MkdirAll(filepath.Join(secrets, "dns", "update"), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(secrets, "dns", "update", file), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	secrets := secretsOfUpdate(t)
 	a := start(t, func(o *up.Options) { o.DNSListen, o.SecretsDir = dns.String(), secrets })
 	secondary, err := rig.StartBIND(t.Context(), rig.BINDConfig{Secondaries: []rig.SecondaryZone{{Zone: "example.org.", Primary: dns}}})
 	rig.SkipMissing(t, err)

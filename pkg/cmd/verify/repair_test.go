@@ -5,8 +5,6 @@ package verify_test
 
 import (
 	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -20,15 +18,7 @@ import (
 
 // What was removed at a server by hand is there again when --repair returns.
 func TestVerify_repairs(t *testing.T) {
-	secrets := t.TempDir()
-	for file, text := range map[string]string{"name": key.Name, "secret": key.Secret} {
-		if err := os.MkdirAll(filepath.Join(secrets, "dns", "update"), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(secrets, "dns", "update", file), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	secrets := secretsOfUpdate(t)
 	a := start(t, func(o *up.Options) { o.SecretsDir = secrets })
 	const empty = "example.org. 60 IN SOA ns.example.net. hostmaster.example.org. 1 3600 600 86400 60\nexample.org. 60 IN NS ns.example.net.\n"
 	updated, err := rig.StartBIND(t.Context(), rig.BINDConfig{Keys: []rig.TSIGKey{key}, Primaries: []rig.PrimaryZone{{Zone: "example.org.", Text: empty, UpdateKey: key.Name}}})

@@ -46,7 +46,7 @@ type Kube struct {
 	Addr netip.AddrPort // where kube-apiserver listens
 
 	ClusterCA    *rig.Authority // signs kube-apiserver, its users and what it aggregates
-	FrontProxyCA *rig.Authority // signs whom aggregated servers believe the identity headers of
+	FrontProxyCA *rig.Authority // signs the client certificate with which kube-apiserver passes users on to aggregated servers
 
 	dir       string
 	etcd      *Etcd
