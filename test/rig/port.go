@@ -80,6 +80,9 @@ func openReservations(path string) (*os.File, error) {
 
 // unused reports whether nothing listens on it, neither a program that reserves no ports nor one that outlived its test.
 func unused(at netip.AddrPort) bool {
+	// A process that starts meanwhile would have these sockets until it has become another program, and the port with them.
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
 	tcp, err := net.ListenTCP("tcp", net.TCPAddrFromAddrPort(at))
 	if err != nil {
 		return false

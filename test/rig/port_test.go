@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -65,4 +66,44 @@ func TestFreePort_isGivenOnce(t *testing.T) {
 	if at, err := r.reserve(); err == nil {
 		t.Errorf("%s when none was left", at)
 	}
+}
+
+// Between fork and exec a child has every socket of this process, those that reserve has closed meanwhile included: a port
+// must not be given out while it is still listened on there.
+func TestFreePort_isFreeWhileProcessesStart(t *testing.T) {
+	done := make(chan struct{})
+	var starting sync.WaitGroup
+	for range 4 {
+		starting.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+					_ = exec.Command(os.Args[0], "-test.run", "^$").Run()
+				}
+			}
+		})
+	}
+	defer starting.Wait()
+	defer close(done)
+	for range 500 {
+		at, err := FreePort()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := listen(at); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// listen listens for a moment.
+func listen(at netip.AddrPort) error {
+	listener, err := net.ListenTCP("tcp", net.TCPAddrFromAddrPort(at))
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
+	return nil
 }

@@ -101,6 +101,20 @@ func (p *Process) Pid() int { return p.cmd.Process.Pid }
 // Signal sends a signal to the process.
 func (p *Process) Signal(signal os.Signal) error { return p.cmd.Process.Signal(signal) }
 
+// Pause makes it stand still with its connections open, until SIGCONT, and returns when it does. Where others have the processors
+// it runs for a while after the signal was sent.
+func (p *Process) Pause() error {
+	if err := p.Signal(syscall.SIGSTOP); err != nil {
+		return err
+	}
+	for limit := time.Now().Add(time.Minute); !still(p.Pid()); time.Sleep(time.Millisecond) {
+		if time.Now().After(limit) {
+			return fmt.Errorf("%s does not stand still", p.cmd.Path)
+		}
+	}
+	return nil
+}
+
 // Ended is closed when the process is gone, however that came.
 func (p *Process) Ended() <-chan struct{} { return p.ended }
 

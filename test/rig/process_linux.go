@@ -3,10 +3,28 @@
 
 package rig
 
-import "syscall"
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+)
 
 // attributes of a process that the rig starts. It is in a group of its own: a Ctrl-C at the test's terminal reaches the
 // test, which closes it. And it ends with the test, also one that is killed or that runs into its time limit.
 func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+}
+
+// still reports whether all threads of a process are stopped.
+func still(pid int) bool {
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+	for _, thread := range threads {
+		stat, gone := os.ReadFile(thread)
+		if _, rest, _ := bytes.Cut(stat, []byte(") ")); gone == nil && !bytes.HasPrefix(rest, []byte("T")) {
+			return false
+		}
+	}
+	return err == nil && len(threads) > 0
 }

@@ -10,3 +10,6 @@ import "syscall"
 // attributes of a process that the rig starts. It is in a group of its own: a Ctrl-C at the test's terminal reaches the
 // test, which closes it. Only Linux can end it with a test that is killed.
 func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+
+// still is not known here.
+func still(int) bool { return true }

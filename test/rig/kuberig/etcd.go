@@ -54,6 +54,7 @@ func StartSecureEtcd(ctx context.Context, dir string, authority *rig.Authority) 
 }
 
 func startEtcd(ctx context.Context, dir string, clients transport.TLSInfo) (*Etcd, error) {
+	rig.SpareGarbage()
 	var urls [2]url.URL
 	for i := range urls {
 		port, err := rig.FreePort()

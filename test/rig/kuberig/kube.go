@@ -32,6 +32,10 @@ const FrontProxyName = "front-proxy-client"
 const controllers = "namespace-controller,garbage-collector-controller,serviceaccount-controller,serviceaccount-token-controller," +
 	"resourcequota-controller,clusterrole-aggregation-controller,root-ca-certificate-publisher-controller"
 
+// sparing is what Kubernetes' programs have in their environment: memory is there, and a tenth of their CPU time would be for
+// garbage.
+var sparing = []string{"GOGC=400"}
+
 // KubeConfig says what runs beside kube-apiserver and how.
 type KubeConfig struct {
 	// ControllerManager starts kube-controller-manager at once; StartControllerManager does it later. What serves an
@@ -109,7 +113,7 @@ func (k *Kube) startAPIServer(ctx context.Context, further []string) error {
 	if err != nil {
 		return err
 	}
-	k.apiserver, err = rig.StartProcess(nil, k.dir, program, append([]string{
+	k.apiserver, err = rig.StartProcess(sparing, k.dir, program, append([]string{
 		"--etcd-servers", k.etcd.Endpoint,
 		"--bind-address", k.Addr.Addr().String(), "--advertise-address", k.Addr.Addr().String(), "--secure-port", port(k.Addr),
 		"--endpoint-reconciler-type", "none", "--service-cluster-ip-range", "10.96.0.0/16",
@@ -176,7 +180,7 @@ func (k *Kube) StartControllerManager(ctx context.Context) error {
 		return err
 	}
 	file := func(name string) string { return filepath.Join(k.dir, name) }
-	k.manager, err = rig.StartProcess(nil, k.dir, program,
+	k.manager, err = rig.StartProcess(sparing, k.dir, program,
 		"--kubeconfig", kubeconfig, "--authentication-kubeconfig", kubeconfig, "--authorization-kubeconfig", kubeconfig,
 		"--bind-address", at.Addr().String(), "--secure-port", port(at), "--leader-elect=false",
 		"--cluster-name", "rig", "--root-ca-file", file("ca.crt"),
@@ -290,7 +294,7 @@ func (k *Kube) FrontProxy() (tls.Certificate, error) {
 }
 
 // Pause stops kube-apiserver in its tracks: its connections stay and nothing answers on them. Resume lets it go on.
-func (k *Kube) Pause() error { return k.apiserver.Signal(syscall.SIGSTOP) }
+func (k *Kube) Pause() error { return k.apiserver.Pause() }
 
 // Resume undoes Pause.
 func (k *Kube) Resume() error { return k.apiserver.Signal(syscall.SIGCONT) }
