@@ -59,7 +59,7 @@ func decode(t Type, wire []byte, mark byte, text []byte) ([]byte, error) {
 		}
 	}
 	if len(d.rest) > 0 {
-		return nil, fmt.Errorf("%d octets too many; this type has %s", len(d.rest), p.usage())
+		return nil, fmt.Errorf("%d octets too many; %s", len(d.rest), p.usage())
 	}
 	// A last field that may be absent leaves its blank behind.
 	if n := len(text); n > 0 && text[n-1] == ' ' {

@@ -139,13 +139,13 @@ func encodeFields(t Type, p *plan, fields []token, top, wire []byte) ([]byte, er
 		err   error
 	)
 	start, i := len(wire), -1 // i counts tokens: a field may take two of them
-	for _, k := range p.fields {
+	for at, k := range p.fields {
 		if i++; i >= len(fields) {
 			break // checkCount has seen that the rest may be absent
 		}
 		field := fields[i]
 		if field.quoted && k != kindString && k != kindStrings && k != kindOctets && k != kindDigits && k != kindDecimal && k != kindTag {
-			return nil, fmt.Errorf("%s is quoted, but %s has no quotes; remove them", quote(field.text), kindWords[k])
+			return nil, fmt.Errorf("%s%s is quoted, but %s has no quotes; remove them", p.fieldName(at), quote(field.text), kindWords[k])
 		}
 		switch k {
 		case kindUint8:
@@ -161,7 +161,7 @@ func encodeFields(t Type, p *plan, fields []token, top, wire []byte) ([]byte, er
 			wire, err = appendName(wire, field.text, top)
 		case kindIPv4:
 			if addr, err = netip.ParseAddr(field.text); err != nil || !addr.Is4() {
-				return nil, fmt.Errorf("%s is not an IPv4 address; write four decimal numbers 0-255 with dots, as in \"192.0.2.1\"", quote(field.text))
+				return nil, fmt.Errorf("%s%s is not an IPv4 address; write four decimal numbers 0-255 with dots, as in \"192.0.2.1\"", p.fieldName(at), quote(field.text))
 			}
 			four := addr.As4()
 			wire = append(wire, four[:]...)
@@ -193,11 +193,10 @@ func encodeFields(t Type, p *plan, fields []token, top, wire []byte) ([]byte, er
 			wire, err = appendBase64(wire, fields[i:])
 		case kindDiscovery:
 			var discovery uint64
-			if discovery, err = parseUint(field, 1); err != nil {
-				return nil, err
-			}
 			i++
-			value, err = parseUint(fields[i], 7)
+			if discovery, err = parseUint(field, 1); err == nil {
+				value, err = parseUint(fields[i], 7)
+			}
 			wire = append(wire, byte(discovery<<7|value))
 		case kindGateway:
 			wire, err = appendGateway(wire, gatewayType(t, wire[start:]), field.text, top)
@@ -223,7 +222,7 @@ func encodeFields(t Type, p *plan, fields []token, top, wire []byte) ([]byte, er
 			wire, err = appendLOC(wire, fields)
 		}
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%s%w", p.fieldName(at), err)
 		}
 	}
 	return wire, nil
@@ -540,17 +539,17 @@ func encodeByLibrary(t Type, p *plan, text string, from source, fields []token, 
 	parser := mdns.NewZoneParser(strings.NewReader(". 0 IN "+t.String()+" "+text+"\n"), origin, "")
 	rr, ok := parser.Next()
 	if err := parser.Err(); err != nil {
-		return nil, fmt.Errorf("%s; this type has %s", libraryReason(err), p.usage())
+		return nil, fmt.Errorf("%s; %s", libraryReason(err), p.usage())
 	}
 	if !ok || rr == nil || Type(rr.Header().Rrtype) != t {
-		return nil, errors.New("this type has " + p.usage())
+		return nil, errors.New(p.usage())
 	}
 	// The text bounds the wire: no octet needs less than one character, names
 	// grow by the mark, and fixed fields by at most what a number is shorter.
 	buffer := make([]byte, 1024+2*len(text))
 	end, err := mdns.PackRR(rr, buffer, 0, nil, false)
 	if err != nil {
-		return nil, fmt.Errorf("%s; this type has %s", libraryReason(err), p.usage())
+		return nil, fmt.Errorf("%s; %s", libraryReason(err), p.usage())
 	}
 	const header = 11 // the root as owner, type, class, TTL, length
 	packed := buffer[header:end]
@@ -566,7 +565,7 @@ func encodeByLibrary(t Type, p *plan, text string, from source, fields []token, 
 func checkForLibrary(p *plan, fields []token) error {
 	for i, f := range fields {
 		if f.quoted {
-			return fmt.Errorf("%s is quoted, but this type has no quoted fields: %s", quote(f.text), p.usage())
+			return fmt.Errorf("%s is quoted, but no field of this type is; %s", quote(f.text), p.usage())
 		}
 		if i == 1 && p.namesFrom > 0 && len(f.text) > 2*127 {
 			return fmt.Errorf("a HIT of %d hexadecimal digits; the library computes its length octet for up to 254", len(f.text))

@@ -46,6 +46,7 @@ const (
 // plan is what the package knows of a type. It is computed once, from the
 // struct tags of miekg/dns: the library stays the source of what a type holds.
 type plan struct {
+	of     Type
 	fields []kind
 	// names says at which positions of the canonical text names stand, as a
 	// bit set; beyond it, namesFrom > 0 means every token from there on (HIP).
@@ -114,7 +115,7 @@ func makePlans() map[Type]*plan {
 		case mdns.TypeOPT, mdns.TypeTSIG, mdns.TypeTKEY, mdns.TypeANY, mdns.TypeNULL, mdns.TypeNXNAME:
 			continue // messages only, no presentation format
 		}
-		p := &plan{}
+		p := &plan{of: t}
 		p.add(reflect.TypeOf(newRR()).Elem(), t)
 		p.finish(t)
 		made[t] = p
@@ -240,9 +241,6 @@ func (p *plan) isName(i int, tokens []token) bool {
 	}
 	return i < 64 && p.names&(1<<i) != 0
 }
-
-// usage describes the fields for an error message.
-func (p *plan) usage() string { return strings.Join(p.words(), ", ") }
 
 func (p *plan) words() []string {
 	words := make([]string, len(p.fields))

@@ -289,7 +289,7 @@ func (p *plan) checkCount(fields []token) error {
 	if len(fields) == 1 {
 		plural = ""
 	}
-	return errors.New(strconv.Itoa(len(fields)) + " field" + plural + "; this type has " + p.usage())
+	return errors.New(strconv.Itoa(len(fields)) + " field" + plural + "; " + p.usage())
 }
 
 // counts returns how many fields the text of a type has, at least and at most.

@@ -110,7 +110,7 @@ func TestRead_syntax(t *testing.T) {
 			`1! A rdata "192.0.2": "192.0.2" is not an IPv4 address | write four decimal numbers 0-255 with dots, as in "192.0.2.1"`,
 			`2! type "WHAT" is not known | write a mnemonic such as "AAAA", or "TYPE" and a number (RFC 3597 §5)`,
 			`3! the record has no type | write "name TTL IN type data"`,
-			`4! MX rdata "10": 1 field | this type has a number 0-65535, a domain name`}},
+			`4! MX rdata "10": 1 field | MX has preference (a number 0-65535), exchange (a domain name), for example: 10 mail.example.org.`}},
 		{"line ends and a byte order mark", "\ufeffa 5 A 192.0.2.1\r\nb A 192.0.2.2", org, []string{
 			"1 a.example.org. 5 A 192.0.2.1", "2 b.example.org. 5 A 192.0.2.2"}},
 		{"$GENERATE", "$TTL 5\n$GENERATE 1-3 a$ A 192.0.2.$\n$GENERATE 0-4/2 ${10,3,d} CNAME \\$x-${0,2,x}-$$\n$GENERATE 18-18 ${0,3,n}.ip6.arpa. PTR h$\n", org, []string{
