@@ -624,6 +624,60 @@ func TestLoop_metrics(t *testing.T) {
 	})
 }
 
+// A comparison counts what it finds once: what is not mended is not counted with each further one, also after a restart, and
+// what is lost again is. Of what others have, what they had when it was first compared is not counted.
+func TestLoop_driftIsCountedOnce(t *testing.T) {
+	inScene(t, func(s *scene) {
+		metrics := &counts{counts: map[string]int{}}
+		drifts := func() int {
+			metrics.mu.Lock()
+			defer metrics.mu.Unlock()
+			return metrics.counts["main drift"]
+		}
+		refuses := flag(false)
+		s.memory.Refuse = func(set delivery.RRset) *delivery.Error {
+			if refuses.Load() {
+				return &delivery.Error{Reason: delivery.ReasonValidationFailed, Message: "not now"}
+			}
+			return nil
+		}
+		restart := func() {
+			s.worker.stop()
+			s.worker = startWorker(s.T, s.store, s.worker.views, func(c *delivery.Config) { c.Metrics, c.Alone = metrics, true })
+			s.store.told(s.worker)
+			s.start()
+		}
+		theirs := func(owner string) {
+			s.server.Disturb(s.zone.header.FQDN, delivery.RRset{Name: name.MustParse(owner + ".example.org."), Type: rdata.A, Data: []string{"192.0.2.99"}})
+		}
+		lose := func() { s.server.Disturb(s.zone.header.FQDN, delivery.RRset{Name: mail.Name, Type: mail.Type}) }
+		theirs("theirs")
+		restart()
+		after(3 * time.Hour)
+		if got := drifts(); got != 0 {
+			t.Errorf("what others had before is counted: %d", got)
+		}
+		refuses.Store(true)
+		lose()
+		theirs("new")
+		after(5 * time.Hour)
+		restart()
+		after(5 * time.Hour)
+		if got := drifts(); got != 1+100 {
+			t.Errorf("one that is not mended, and one that came: %d, want 101", got)
+		}
+		refuses.Store(false)
+		after(2 * time.Hour)
+		lose()
+		after(2 * time.Hour)
+		lose()
+		after(2 * time.Hour)
+		if got := drifts(); got != 3+100 {
+			t.Errorf("lost and mended twice more: %d, want 103", got)
+		}
+	})
+}
+
 // What is refused for now is tried again less and less often, at last every ten minutes, whatever goes out beside it meanwhile.
 func TestLoop_refusedSlowsDown(t *testing.T) {
 	for _, busy := range []bool{false, true} {

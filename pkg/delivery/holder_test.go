@@ -154,7 +154,6 @@ func TestLoop_waitsForTheHolder(t *testing.T) {
 		defer second.stop()
 		second.SetClass(delivery.Class{Name: "main", Generation: "1", Target: "here", Provider: &deliverytest.Memory{Server: other}})
 		second.SetZone(zoneOf("z", "main"))
-		s.store.watch(second)
 		for round := range 20 {
 			s.zone.put(map[string]string{"www": fmt.Sprintf("192.0.2.%d", 100+round)})
 			after(7 * time.Second)
@@ -288,7 +287,6 @@ func TestLoop_longDeliveryWithoutAnIntent(t *testing.T) {
 		idle := deliverytest.NewServer()
 		other := startWorker(s.T, s.store, s.worker.views, nil)
 		defer other.stop()
-		s.store.watch(other)
 		other.SetClass(delivery.Class{Name: "main", Generation: "1", Target: "here", Provider: &deliverytest.Memory{Server: idle}})
 		other.SetZone(zoneOf("z", "main"))
 		many := map[string]string{}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"runtime/debug"
 	"slices"
@@ -34,7 +35,6 @@ type item struct {
 	since     time.Time
 	confirmed serial.Serial
 	behind    []string
-	noticed   string // the version of the state that a watch showed last
 	// claimed is the name that the zone is delivered under, also where nothing is stored yet; awaits is one that another zone has. woken: that
 	// one has it no more; asked: another one awaits a name that this one has.
 	claimed, awaits name.Name
@@ -64,6 +64,10 @@ type item struct {
 	// the first refusal of one of them.
 	owedAt  time.Time
 	refused int
+	// aside is what was refused, and why, where that is more than the intent lists; nil where it is not, or not known since the
+	// state was loaded. turn are those of it that are still to be tried this time.
+	aside map[RRsetKey]*Error
+	turn  []RRsetKey
 	// pending is the serial that servers are on their way to; they are looked after at pollAt.
 	pending serial.Serial
 	polls   int
@@ -71,13 +75,18 @@ type item struct {
 	// driftAt is when the provider is compared next, unless it cannot be.
 	driftAt    time.Time
 	cannotList bool
+	// drifted are RRsets that a comparison found to be missing or different and that are not mended; others is how many of others
+	// the last one found, and counts from the second one on. Both are for metrics.
+	drifted     map[RRsetKey]bool
+	others      int
+	knowsOthers bool
 	// request is the last Zone.Request that was taken up, and none is before requestAt.
 	request   string
 	requestAt time.Time
 	// repeatAt is when the RRsets of an intent that was taken over are written once more, with whole all of the zone: so
-	// they were when it was taken over.
-	repeatAt time.Time
-	whole    bool
+	// they were when it was taken over, and not all that was written then was of one serial (atOne).
+	repeatAt     time.Time
+	whole, atOne bool
 	// foreign is another's intent, unchanged since foreignSince and left alone until waitAt; taken is one that was taken
 	// over and stands in the store until the first write.
 	foreign      Intent
@@ -86,6 +95,8 @@ type item struct {
 	// rested is the State.Holder that was seen when the zone was as that one had confirmed it.
 	rested string
 	waitAt time.Time
+	// absent counts how often in a row the provider said of a name that it has no such zone when it was asked to withdraw it.
+	absent map[name.Name]int
 	// formerAt is when a name that the zone had is withdrawn again, lingers why it could not be.
 	formerAt time.Time
 	lingers  *StateError
@@ -132,7 +143,6 @@ type attempt struct {
 	revision int
 	changed  time.Time
 	began    time.Time
-	noticed  string
 	woken    bool
 	asked    bool
 
@@ -145,7 +155,9 @@ type attempt struct {
 	pause           *Error
 	// compared: it has asked what the provider holds. owed are the RRsets that were owed before that, and when it began to deliver.
 	compared bool
-	owed     []RRsetKey
+	owed     map[RRsetKey]bool
+	// view is what it delivers.
+	view *zoneview.Snapshot
 }
 
 // requestInterval is the time between two requests of a zone that are taken up: everyone with the right to write the Zone may ask.
@@ -163,9 +175,6 @@ func (a *attempt) run(ctx context.Context) {
 	if wanted == i.leaving {
 		i.leaving = !wanted
 		i.attempts, i.retryAt, i.blocked = 0, time.Time{}, false // It is another question now.
-	}
-	if a.noticed != "" && a.noticed != i.stored.Version {
-		i.loaded = false
 	}
 	if request := a.zone.Request; request != "" && request != i.request {
 		if !i.requestAt.After(now) {
@@ -261,6 +270,7 @@ func (a *attempt) run(ctx context.Context) {
 // level does what is left to do for the zone to be at its serial.
 func (a *attempt) level(ctx context.Context, snapshot *zoneview.Snapshot, now time.Time) {
 	i, at := a.item, snapshot.Serial()
+	a.view = snapshot
 	if state := &i.state; state.Target != a.spec.Target || state.Hash == "" || state.Serial == at && state.Hash != snapshot.Hash() {
 		state.Serial, state.Hash = 0, ""
 		state.Drifted, state.Drift = Condition{}, nil
@@ -279,6 +289,7 @@ func (a *attempt) level(ctx context.Context, snapshot *zoneview.Snapshot, now ti
 	case !fresh && i.pending == at && !due(i.pollAt):
 		return
 	case !fresh:
+	case a.knowsAside() && len(i.turn) > 0:
 	case i.state.Error != nil && i.state.Intent == nil && len(i.state.Former) == 0 && !i.blocked:
 		// It failed with nothing left to do, for want of a provider or a name, and there is nobody but the provider to say that it works now.
 	case i.state.Intent != nil && !i.blocked && due(i.owedAt) && (i.repeatAt.IsZero() || i.state.Intent.Holder != a.loop.config.Identity):
@@ -294,7 +305,7 @@ func (a *attempt) level(ctx context.Context, snapshot *zoneview.Snapshot, now ti
 		}
 	}
 	i.pollAt = time.Time{}
-	plans, err := a.loop.plans(ctx, i.state, snapshot)
+	plans, err := a.loop.plans(ctx, a.inTurn(), snapshot)
 	var intent Intent
 	if err == nil {
 		intent = a.intent(plans)
@@ -309,7 +320,9 @@ func (a *attempt) level(ctx context.Context, snapshot *zoneview.Snapshot, now ti
 		return
 	}
 	for n := range plans {
-		plans[n].Delivered = i.state.Serial != 0
+		if plans[n].Delivered = i.state.Serial != 0; a.knowsAside() {
+			plans[n].Owed = slices.SortedFunc(maps.Keys(i.aside), RRsetKey.Compare)
+		}
 	}
 	a.deliver(ctx, plans, intent, repeat)
 }
@@ -324,6 +337,7 @@ func (a *attempt) intent(plans []Plan) Intent {
 		intent.From = state.Serial
 	}
 	intent.RRsets, intent.Unlisted = written(state.Intent, plans...)
+	intent.Unlisted = intent.Unlisted || intent.From == 0
 	return intent
 }
 
@@ -332,7 +346,7 @@ func (a *attempt) deliver(ctx context.Context, plans []Plan, intent Intent, repe
 	i, plan := a.item, plans[0]
 	next := i.state
 	if next.Intent != nil && !a.compared {
-		a.owed = next.Intent.RRsets
+		a.owed = a.isOwed()
 	}
 	next.Zone, next.Target = plan.Zone, a.spec.Target
 	next.Intent = &intent
@@ -370,6 +384,7 @@ func (a *attempt) deliver(ctx context.Context, plans []Plan, intent Intent, repe
 			err = e
 		}
 	}
+	report.Failed = a.withAside(plans, report.Failed, err == nil)
 	if err != nil {
 		e := asError(err)
 		if e.Reason == ReasonZoneNotFound {
@@ -408,7 +423,7 @@ func (a *attempt) zoneless(plans []Plan, report Report) *Error {
 			if !refused {
 				return nil
 			}
-			if e != nil && e.Reason == ReasonZoneNotFound && (plan.Changes == nil || !slices.Contains(a.owed, set.Key())) {
+			if e != nil && e.Reason == ReasonZoneNotFound && (plan.Changes == nil || !a.owed[set.Key()]) {
 				zoneless = e
 			}
 		}
@@ -423,11 +438,11 @@ func (a *attempt) lose(at serial.Serial) {
 	if state.Serial == 0 {
 		return
 	}
-	intent := Intent{Serial: at, From: state.Serial, Time: time.Now()}
+	intent := Intent{Serial: at, Time: time.Now()}
 	if state.Intent != nil {
 		intent = *state.Intent
 	}
-	intent.Unlisted = true
+	intent.From, intent.Unlisted = state.from(), true
 	state.Serial, state.Hash, state.Intent = 0, "", &intent
 }
 
@@ -506,11 +521,11 @@ func (a *attempt) check(ctx context.Context, snapshot *zoneview.Snapshot, now ti
 	behind := slices.ContainsFunc(drift.Servers, func(s Server) bool { return s.Err != nil || s.Serial != at })
 	keys := keysOf(drift.Missing, drift.Differing)
 	// What was refused is not there, and Ready says so: that is drift only where it was there before.
-	refused := func(set RRset) bool {
-		return i.state.Intent != nil && slices.Contains(i.state.Intent.RRsets, set.Key()) && !slices.Contains(i.state.Drift, set.Key())
-	}
+	owed := a.isOwed()
+	refused := func(set RRset) bool { return owed[set.Key()] && !slices.Contains(i.state.Drift, set.Key()) }
 	drift.Missing, drift.Differing = slices.DeleteFunc(drift.Missing, refused), slices.DeleteFunc(drift.Differing, refused)
 	drifted := keysOf(drift.Missing, drift.Differing)
+	a.count(drift)
 	i.state.drift(drifted)
 	if len(keys) == 0 && !behind && i.state.Intent == nil {
 		a.report(ctx)
@@ -519,20 +534,45 @@ func (a *attempt) check(ctx context.Context, snapshot *zoneview.Snapshot, now ti
 	intent := Intent{Serial: at, From: at, Time: now}
 	if i.state.Intent != nil {
 		intent = *i.state.Intent
-		a.owed = intent.RRsets
+		a.owed = owed
 	}
 	// What was refused, for good too, is tried once more.
-	if rrsets, unlisted := also(intent.RRsets, false, keys); unlisted {
+	if a.knowsAside() {
+		a.turnTo(slices.DeleteFunc(keys, func(key RRsetKey) bool { return owed[key] }))
+	} else if rrsets, unlisted := also(intent.RRsets, false, keys); unlisted {
 		i.state.Serial, i.state.Hash = 0, ""
 	} else {
 		intent.RRsets = rrsets
 		i.state.Intent = &intent
 	}
 	if len(drifted) > 0 || behind {
-		a.loop.config.Metrics.Drifted(i.key.Class, len(drift.Missing), len(drift.Differing), len(drift.Foreign))
 		a.observe(Event{Outcome: OutcomeDrifted, Serial: at, State: i.state, Drift: drift})
 	}
 	return true
+}
+
+// count tells metrics of each RRset once that the provider does not hold, until it is mended, and of those of others that came
+// since the last comparison.
+func (a *attempt) count(drift Drift) {
+	i, others := a.item, 0
+	if i.knowsOthers {
+		others = max(0, len(drift.Foreign)-i.others)
+	}
+	i.others, i.knowsOthers = len(drift.Foreign), true
+	before, now := i.drifted, map[RRsetKey]bool{}
+	news := func(sets []RRset) (count int) {
+		for _, set := range sets {
+			if now[set.Key()] = true; !before[set.Key()] {
+				count++
+			}
+		}
+		return count
+	}
+	missing, differing := news(drift.Missing), news(drift.Differing)
+	i.drifted = now
+	if missing+differing+others > 0 {
+		a.loop.config.Metrics.Drifted(i.key.Class, missing, differing, others)
+	}
 }
 
 // notCompared deals with a comparison that failed. The zone was delivered and nothing says that it no longer is, so Ready

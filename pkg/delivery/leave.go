@@ -4,6 +4,7 @@
 package delivery
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -16,12 +17,36 @@ import (
 // maxFormer bounds the names that a State remembers. A zone that has left as many and is withdrawn from none of them is not delivered under a further one.
 const maxFormer = 16
 
+// A provider that has lost a zone for good cannot be asked to withdraw it. It is taken for withdrawn where the provider has said
+// nothing but that it has no such zone for absentTime, and to this process absentAttempts times in a row: a server that is
+// being set up anew, or loads its zones, has it again before that.
+const (
+	absentTime     = 24 * time.Hour
+	absentAttempts = 10
+)
+
+// isAbsent: the provider, which answers so when it is asked to withdraw a zone, is taken not to have it any more.
+func (a *attempt) isAbsent(zone name.Name, e *Error) bool {
+	i, since := a.item, a.item.state.Error
+	if e.Reason != ReasonZoneNotFound {
+		i.absent = nil
+		return false
+	}
+	if i.absent == nil {
+		i.absent = map[name.Name]int{}
+	}
+	i.absent[zone]++
+	return since != nil && since.same(e) && a.began.Sub(since.Time) >= absentTime && i.absent[zone] >= absentAttempts
+}
+
 // withdraw ends a delivery.
 func (a *attempt) withdraw(ctx context.Context, snapshot *zoneview.Snapshot) {
 	i := a.item
 	at := i.state.Serial
 	// Without a Zone nothing was ever begun: no provider has to be asked, and none may be there to be. What is another zone's now stays.
 	var everywhere []State
+	var absent []name.Name
+	var missing *Error
 	if !i.state.Zone.IsZero() && !a.given(i.state.Zone) {
 		everywhere = append(everywhere, i.state)
 	}
@@ -54,12 +79,24 @@ func (a *attempt) withdraw(ctx context.Context, snapshot *zoneview.Snapshot) {
 			return
 		}
 		for _, of := range everywhere {
-			if done, report, err := a.takeAway(ctx, snapshot, of, left[of.Zone]); err != nil {
+			done, report, err := a.takeAway(ctx, snapshot, of, left[of.Zone])
+			switch {
+			case err != nil && a.isAbsent(of.Zone, err):
+				absent = append(absent, of.Zone)
+			case err != nil && err.Reason == ReasonZoneNotFound:
+				missing = err // The other names are asked all the same: the day of each begins when it is asked first.
+			case err != nil:
 				a.fail(ctx, at, report, err)
 				return
-			} else if !done {
+			case !done:
 				return
+			default:
+				delete(i.absent, of.Zone)
 			}
+		}
+		if missing != nil {
+			a.fail(ctx, at, Report{}, missing)
+			return
 		}
 	}
 	if i.stored.Version != "" {
@@ -74,9 +111,9 @@ func (a *attempt) withdraw(ctx context.Context, snapshot *zoneview.Snapshot) {
 	i.loaded, i.stored, i.state, i.unsaved = false, State{}, State{}, nil
 	i.attempts, i.refused, i.blocked, i.pending, i.polls = 0, 0, false, 0, 0
 	i.repeatAt, i.owedAt, i.pollAt, i.driftAt, i.formerAt = time.Time{}, time.Time{}, time.Time{}, time.Time{}, time.Time{}
-	i.viewless = time.Time{}
+	i.viewless, i.absent = time.Time{}, nil
 	a.setWithdrawn(true)
-	a.observe(Event{Outcome: OutcomeWithdrawn, Serial: at})
+	a.observe(Event{Outcome: OutcomeWithdrawn, Serial: at, Absent: absent})
 }
 
 // lost: the view of the zone has not come for so long that it will not. A view may be late after a restart, and without
@@ -103,11 +140,9 @@ func (a *attempt) takeAway(ctx context.Context, snapshot *zoneview.Snapshot, of 
 		plan.Serial = snapshot.Serial() // of which it is a consequence
 	}
 	next := i.state
-	intent := Intent{Serial: plan.Serial, From: plan.Serial, Holder: a.loop.config.Identity, Unlisted: true}
+	intent := Intent{Serial: plan.Serial, From: cmp.Or(i.state.from(), plan.Serial), Holder: a.loop.config.Identity, Unlisted: true}
 	if i.state.Intent != nil {
-		intent.From, intent.RRsets, intent.Unlisted = i.state.Intent.From, i.state.Intent.RRsets, i.state.Intent.Unlisted
-	} else if i.state.Serial != 0 {
-		intent.From = i.state.Serial
+		intent.RRsets, intent.Unlisted = i.state.Intent.RRsets, i.state.Intent.Unlisted
 	}
 	next.Intent = &intent
 	a.takesAway = true
@@ -143,9 +178,9 @@ func (a *attempt) takeAway(ctx context.Context, snapshot *zoneview.Snapshot, of 
 // present one, for until then it is all that resolvers find (S6.8).
 func (a *attempt) rename(snapshot *zoneview.Snapshot, now time.Time) {
 	i, state := a.item, &a.item.state
-	old := Former{Zone: state.Zone, From: state.Serial, Unlisted: true}
+	old := Former{Zone: state.Zone, From: state.from(), Unlisted: true}
 	if state.Intent != nil {
-		old.From, old.RRsets, old.Unlisted = state.Intent.From, state.Intent.RRsets, state.Intent.Unlisted
+		old.RRsets, old.Unlisted = state.Intent.RRsets, state.Intent.Unlisted
 	}
 	state.Former = slices.Clone(state.Former)
 	if !a.retains() && !old.Zone.IsZero() {

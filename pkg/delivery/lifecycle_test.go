@@ -7,7 +7,9 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -370,5 +372,117 @@ func TestLoop_comesBackHalfWithdrawn(t *testing.T) {
 				s.zone.expect(s.server)
 			})
 		}
+	}
+}
+
+// S8.2: a zone that the provider says for a day that it does not have is taken for withdrawn, and that is told. One that it has
+// again within the day is withdrawn, and so is one of which it cannot say for a while whether it has it.
+func TestLoop_withdrawnWhereTheZoneIsGone_S8_2(t *testing.T) {
+	gone := &delivery.Error{Reason: delivery.ReasonZoneNotFound, Message: "no such zone"}
+	away := &delivery.Error{Reason: delivery.ReasonServerUnreachable, Message: "no connection"}
+	for _, restarts := range []bool{false, true} {
+		for _, test := range []struct {
+			what  string
+			then  error
+			after time.Duration // until it is withdrawn
+			left  bool
+		}{
+			{"gone", gone, 24 * time.Hour, true},
+			{"back", nil, 23 * time.Hour, false},
+			{"out of reach for a while", away, 23*time.Hour + 24*time.Hour, true},
+		} {
+			inScene(t, func(s *scene) {
+				answers := gone
+				var mu sync.Mutex
+				s.start()
+				s.fault(func(_ context.Context, at deliverytest.Point) error {
+					mu.Lock()
+					defer mu.Unlock()
+					if at.Method != "Withdraw" || answers == nil {
+						return nil
+					}
+					return answers
+				})
+				zone := zoneOf("z", "main")
+				zone.Withdraw = true
+				s.worker.SetZone(zone)
+				after(12 * time.Hour)
+				if restarts {
+					s.worker.stop()
+					s.worker = startWorker(s.T, s.store, s.worker.views, alone)
+					s.store.told(s.worker)
+					s.worker.SetClass(s.class)
+					s.worker.SetZone(zone)
+				}
+				after(11 * time.Hour)
+				if state := s.state(); state.Version == "" || state.Error == nil || state.Error.Reason != delivery.ReasonZoneNotFound {
+					t.Fatalf("%s, restarts %v: after 23 hours: %+v", test.what, restarts, state)
+				}
+				mu.Lock()
+				answers, _ = test.then.(*delivery.Error)
+				mu.Unlock()
+				if test.then == error(away) {
+					after(time.Hour)
+					mu.Lock()
+					answers = gone
+					mu.Unlock()
+				}
+				after(test.after - 23*time.Hour + 20*time.Minute)
+				events := s.worker.events.of("z")
+				last := events[len(events)-1]
+				if state := s.state(); state.Version != "" || last.Outcome != delivery.OutcomeWithdrawn || len(last.Absent) == 0 == test.left {
+					t.Errorf("%s, restarts %v: %s, absent %v, state %+v", test.what, restarts, last.Outcome, last.Absent, state)
+				}
+				if left := stands(s.server, s.zone.header.FQDN); len(left) > 0 != test.left {
+					t.Errorf("%s, restarts %v: left %v", test.what, restarts, left)
+				}
+			})
+		}
+	}
+}
+
+// S8.2: each name that a zone had has a day of its own. One that the provider lost for some hours, when another one had been missing
+// for a day, is withdrawn.
+func TestLoop_withdrawnWhereOneNameIsGone_S8_2(t *testing.T) {
+	for what, before := range map[string]*delivery.Error{
+		"there at first":        nil,
+		"out of reach at first": {Reason: delivery.ReasonServerUnreachable, Message: "no connection"},
+	} {
+		inScene(t, func(s *scene) {
+			s.start()
+			old, gone := s.zone.header.FQDN, &delivery.Error{Reason: delivery.ReasonZoneNotFound, Message: "no such zone"}
+			ofOld := &delivery.Error{Reason: delivery.ReasonServerError, Message: "not now"}
+			var mu sync.Mutex
+			say := func(e *delivery.Error) {
+				mu.Lock()
+				defer mu.Unlock()
+				ofOld = e
+			}
+			s.fault(func(_ context.Context, at deliverytest.Point) error {
+				mu.Lock()
+				defer mu.Unlock()
+				switch {
+				case at.Method != "Withdraw" || at.Zone == old && ofOld == nil:
+					return nil
+				case at.Zone == old:
+					return ofOld
+				}
+				return gone
+			})
+			s.zone.commit(nil, true, func(h *content.Header) { h.FQDN = name.MustParse("example.net.") })
+			after(time.Minute)
+			say(before)
+			s.worker.SetZone(delivery.Zone{UID: "z", Classes: []string{"main"}, Withdraw: true})
+			after(23 * time.Hour)
+			say(gone)
+			after(10 * time.Hour)
+			say(nil)
+			after(25 * time.Hour)
+			events := s.worker.events.of("z")
+			absent := events[len(events)-1].Absent
+			if left := stands(s.server, old); len(left) > 0 || s.state().Version != "" || !slices.Contains(absent, name.MustParse("example.net.")) {
+				t.Errorf("%s: left %v, absent %v, state %+v", what, left, absent, s.state())
+			}
+		})
 	}
 }

@@ -225,24 +225,6 @@ func (l *Loop) RemoveZone(uid string) {
 	}
 }
 
-// Stored tells what a watch of the Store shows of a delivery, and shall be called with every change: a worker goes by
-// what it loaded last, and would not notice by itself what another one began and left behind. Its own writes need not
-// be left out.
-func (l *Loop) Stored(key Key, state State) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	z := l.zones[key.UID]
-	if z == nil || z.items[key.Class] == nil {
-		return
-	}
-	if state.Intent != nil && state.Intent.Holder == l.config.Identity {
-		return
-	}
-	i := z.items[key.Class]
-	i.noticed = state.Version
-	l.enqueue(i)
-}
-
 // Retry tries again at once what failed or waits with a class: its credentials changed outside of its Generation.
 func (l *Loop) Retry(class string) {
 	l.mu.Lock()
@@ -462,8 +444,8 @@ func (l *Loop) pump(c *class) {
 		if c.provider != nil {
 			c.provider.uses++
 		}
-		attempt := &attempt{loop: l, item: i, zone: i.zone.Zone, class: c, spec: c.spec, provider: c.provider, limiter: c.limiter, revision: c.revision, changed: i.changed, noticed: i.noticed, woken: i.woken, asked: i.asked}
-		i.changed, i.noticed, i.woken, i.asked = time.Time{}, "", false, false
+		attempt := &attempt{loop: l, item: i, zone: i.zone.Zone, class: c, spec: c.spec, provider: c.provider, limiter: c.limiter, revision: c.revision, changed: i.changed, woken: i.woken, asked: i.asked}
+		i.changed, i.woken, i.asked = time.Time{}, false, false
 		l.working.Add(1)
 		go l.work(attempt)
 	}

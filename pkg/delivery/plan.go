@@ -95,7 +95,7 @@ func (l *Loop) plans(ctx context.Context, state State, snapshot *zoneview.Snapsh
 	plan.Uncertain, plan.Owed = true, intent.exhaustive()
 	touched := map[RRsetKey][]dns.Entry{}
 	known := true
-	changes, err := l.changes(ctx, plan.UID, intent.From, plan.Serial)
+	changes, err := l.changes(ctx, plan.UID, state.from(), plan.Serial)
 	switch {
 	case err == nil:
 		touched = undo(snapshot, changes)
@@ -111,7 +111,7 @@ func (l *Loop) plans(ctx context.Context, state State, snapshot *zoneview.Snapsh
 		}
 	}
 	owed := toChanges(snapshot, touched)
-	if known && state.Serial != 0 {
+	if known && state.Serial != 0 && intent.From != 0 {
 		plan.Changes = owed
 		return []Plan{plan}, nil
 	}
@@ -248,10 +248,7 @@ func (l *Loop) withdrawal(ctx context.Context, uid string, state State, snapshot
 	whole := l.basePlan(snapshot)
 	plan.SOA, plan.All = whole.SOA, moved(whole.All, snapshot.FQDN(), zone)
 	plan.SOA.Name = zone
-	from := state.Serial
-	if state.Intent != nil {
-		from = state.Intent.From
-	}
+	from := state.from()
 	if from == 0 || from == snapshot.Serial() {
 		plan.History = []dns.Change{}
 	} else {
@@ -288,10 +285,7 @@ func (l *Loop) withdrawal(ctx context.Context, uid string, state State, snapshot
 
 // left is what a zone had under the name of a state, if it ended under that name; nil where that is not known.
 func (l *Loop) left(ctx context.Context, uid string, of State) []RRsetKey {
-	since := of.Serial
-	if of.Intent != nil {
-		since = of.Intent.From
-	}
+	since := of.from()
 	if l.config.Left == nil || since == 0 {
 		return nil
 	}

@@ -175,7 +175,6 @@ func converge(t *testing.T, seed uint64) {
 			c.Alone = single
 		})
 		running[at] = w
-		store.watch(w)
 		for class, server := range servers {
 			own := newOrder() // a worker begins nothing older than what it began itself, stored or not
 			w.SetClass(delivery.Class{Name: class, Generation: "1", Target: "here", RequestsPerSecond: 1000, DriftInterval: 20 * time.Minute,

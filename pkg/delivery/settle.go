@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -23,6 +24,11 @@ func (a *attempt) load(ctx context.Context) error {
 		return err
 	}
 	i.loaded, i.known, i.stored, i.state = true, true, state, state
+	i.aside, i.turn = nil, nil
+	i.drifted = map[RRsetKey]bool{}
+	for _, key := range state.Drift {
+		i.drifted[key] = true
+	}
 	if unsaved := i.unsaved; unsaved != nil && state.Intent == nil && state.Holder == a.loop.config.Identity {
 		i.state.Intent = a.let(unsaved)
 	} else {
@@ -91,6 +97,8 @@ func (a *attempt) mine(ctx context.Context, snapshot *zoneview.Snapshot, now tim
 	if !intent.same(&i.taken) {
 		// Once, however often the first write after it fails: else the repeat would be put off for ever.
 		i.taken, i.whole = *intent, false
+		// Whatever one that began with a serial has on its way is what the zone had then, and only what changed since is written over.
+		i.atOne = intent.From != 0 && intent.From == intent.Serial
 		if !same {
 			i.repeatAt = now.Add(l.config.repeatAfter())
 		}
@@ -166,7 +174,11 @@ func (a *attempt) fail(ctx context.Context, at serial.Serial, report Report, e *
 	next := i.state
 	first := next.Error == nil
 	next.Intent = a.let(next.Intent)
-	next.Error = &StateError{e.Reason, e.Code, e.Message, now}
+	since := now
+	if !first && next.Error.same(e) {
+		since = next.Error.Time
+	}
+	next.Error = &StateError{e.Reason, e.Code, e.Message, since}
 	next.Ready = Condition{False, e.Reason, e.Message}
 	next.Failed, next.Skipped = len(report.Failed), report.Skipped
 	if report.Servers != nil {
@@ -206,8 +218,8 @@ func (a *attempt) later(e *Error, failures int, at serial.Serial, now time.Time)
 // succeed stores what the provider did without an error of its own: delivered, but for RRsets refused, or on the way.
 func (a *attempt) succeed(ctx context.Context, plan Plan, report Report) {
 	i, now := a.item, time.Now()
-	if len(report.Failed) > maxListed {
-		// More than can be remembered one by one: the whole change is tried again.
+	if a.removals(report.Failed) > maxListed {
+		// What the zone has no more stands nowhere but in its history: the whole change is tried again.
 		a.fail(ctx, plan.Serial, report, refusal(report.Failed))
 		return
 	}
@@ -281,9 +293,15 @@ func (a *attempt) confirmed(next *State, plan Plan, report Report, now time.Time
 	for _, failure := range report.Failed {
 		owed = append(owed, RRsetKey{failure.Name, failure.Type})
 	}
-	if next.Drifted.Status == True {
-		next.drift(slices.DeleteFunc(slices.Clone(next.Drift), func(key RRsetKey) bool { return !slices.Contains(owed, key) }))
+	remain := map[RRsetKey]bool{}
+	for _, key := range owed {
+		remain[key] = true
 	}
+	mended := func(key RRsetKey) bool { return !remain[key] }
+	if next.Drifted.Status == True {
+		next.drift(slices.DeleteFunc(slices.Clone(next.Drift), mended))
+	}
+	maps.DeleteFunc(i.drifted, func(key RRsetKey, _ bool) bool { return mended(key) })
 	if a.compared {
 		next.Request = a.zone.Request
 	} else if a.requested() {
@@ -297,16 +315,21 @@ func (a *attempt) confirmed(next *State, plan Plan, report Report, now time.Time
 		// Kept until the repeat, and mine until then: whoever takes over repeats it too.
 		kept := *intent
 		kept.Holder, kept.Time = a.loop.config.Identity, now
-		i.whole = i.whole || plan.Changes == nil
+		i.whole = i.whole || plan.Changes == nil && !i.atOne
 		if kept.Unlisted {
 			kept.RRsets, _ = also(owed, true, kept.RRsets) // What is refused is owed after the repeat too.
 		}
+		if len(kept.RRsets) > maxListed {
+			kept.From, kept.RRsets = 0, a.foremost(kept.RRsets)
+		}
 		next.Intent = &kept
 	case len(owed) > 0:
-		slices.SortFunc(owed, RRsetKey.Compare)
-		next.Intent = &Intent{Serial: plan.Serial, From: plan.Serial, Time: now, RRsets: slices.Compact(owed)}
+		next.Intent = a.setAside(plan.Serial, report.Failed, now)
 	default:
 		next.Intent = nil
+	}
+	if next.Intent == nil || next.Intent.From != 0 || next.Intent.Holder != "" {
+		i.aside, i.turn = nil, nil
 	}
 	if len(next.Former) > 0 {
 		a.again() // The name that it had can go now.
@@ -323,10 +346,12 @@ func (a *attempt) confirmed(next *State, plan Plan, report Report, now time.Time
 	next.Ready = Condition{False, e.Reason, e.Message}
 	// A change of the zone goes out meanwhile: what is refused is set aside, it holds up nothing. Nor does a change that goes
 	// out before it is due bring it forward or put it off.
-	if slices.ContainsFunc(owed, func(key RRsetKey) bool { return !slices.Contains(a.owed, key) }) {
+	if slices.ContainsFunc(owed, func(key RRsetKey) bool { return !a.owed[key] }) {
 		i.refused, i.owedAt = 0, time.Time{}
 	}
-	if e.RetryAfter > 0 || e.Permanent || !i.owedAt.After(a.began) {
+	if len(i.turn) > 0 {
+		a.again() // When the next time is, is decided at the end of this one.
+	} else if e.RetryAfter > 0 || e.Permanent || !i.owedAt.After(a.began) {
 		i.refused++
 		i.owedAt = a.later(e, i.refused-1, plan.Serial, now)
 	}

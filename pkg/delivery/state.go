@@ -73,7 +73,8 @@ type Former struct {
 type Intent struct {
 	// Serial that is being delivered.
 	Serial serial.Serial
-	// From is the earliest serial of which something may stand at the provider; what was touched since is replaced.
+	// From is the earliest serial of which something may stand at the provider; what was touched since is replaced. 0 beside a
+	// State.Serial: that one, and more RRsets than are listed were refused, so the whole zone is written.
 	From serial.Serial
 	// Holder is the Config.Identity of the worker that writes; empty when nobody does and RRsets are still owed.
 	Holder string
@@ -91,6 +92,14 @@ func (i *Intent) exhaustive() []RRsetKey {
 		return nil
 	}
 	return slices.Concat([]RRsetKey{}, i.RRsets)
+}
+
+// from is the earliest serial of which something may stand at the provider, 0 where none is known.
+func (s State) from() serial.Serial {
+	if s.Intent != nil && s.Intent.From != 0 {
+		return s.Intent.From
+	}
+	return s.Serial
 }
 
 // same: nobody else has written an intent since this one was read. A holder has one attempt at a time, and renews Time.
@@ -111,8 +120,12 @@ type StateError struct {
 	Reason  Reason
 	Code    string
 	Message string
-	Time    time.Time
+	// Time of the first attempt since which each one failed for this reason.
+	Time time.Time
 }
+
+// same: for the same reason. What a Store keeps of Message is not what the provider said.
+func (s *StateError) same(e *Error) bool { return s.Reason == e.Reason && s.Code == e.Code }
 
 // Status of a condition, in the words of Kubernetes.
 type Status string
@@ -147,7 +160,7 @@ type Condition struct {
 // ErrConflict: the state was written by somebody else since it was loaded. Nothing was changed.
 var ErrConflict = errors.New("the delivery was changed by somebody else")
 
-// Store keeps states; what changes in it is told by Loop.Stored. It may be used from any number of goroutines, one for each Key.
+// Store keeps states. It may be used from any number of goroutines, one for each Key.
 type Store interface {
 	// Load returns what stands there now, past every cache: the fence rests on it. A delivery that is not stored is the
 	// zero State and no error.
@@ -195,6 +208,8 @@ type Event struct {
 	OfClass *Error
 	// Drift of OutcomeDrifted.
 	Drift Drift
+	// Absent of OutcomeWithdrawn: the names of which the provider said for so long that it has no such zone that it was not asked further.
+	Absent []name.Name
 	// Remains of Zone: RRsets that it has no more may still stand at the provider under that name, and nothing knows which (Report.Remains).
 	Remains name.Name
 }
@@ -211,7 +226,8 @@ type Metrics interface {
 	// Delivered is a confirmed serial: how many serials it was ahead of the one confirmed before, and how long after
 	// the loop first saw it settled.
 	Delivered(class string, serials uint32, lag time.Duration)
-	// Drifted counts RRsets that a check found.
+	// Drifted counts RRsets that a comparison found: missing and differing ones once until they are mended, and by how many those
+	// of others grew since the comparison before.
 	Drifted(class string, missing, differing, foreign int)
 	// Fenced is an attempt given up because another worker had the zone; TakenOver one that took over another's.
 	Fenced(class string)

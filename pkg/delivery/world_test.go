@@ -131,14 +131,6 @@ type memoryStore struct {
 	writes int
 	loads  int
 	Fault  func(method string, after bool) error
-	// watching are told of every state that is saved.
-	watching []*worker
-}
-
-func (s *memoryStore) watch(w *worker) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.watching = append(s.watching, w)
 }
 
 // told tells a worker what is stored, as a controller does before it begins.
@@ -199,11 +191,7 @@ func (s *memoryStore) Save(_ context.Context, key delivery.Key, state delivery.S
 	}
 	state.Version = fmt.Sprint("v", s.writes)
 	s.states[key] = copied(state)
-	watching := slices.Clone(s.watching)
 	s.mu.Unlock()
-	for _, w := range watching {
-		go w.Stored(key, copied(state)) // later than Save returns or earlier, as a watch is
-	}
 	return state.Version, s.fault("Save", true)
 }
 

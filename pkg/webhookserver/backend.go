@@ -24,6 +24,19 @@ type Backend interface {
 	Health(ctx context.Context) error
 }
 
+// Conditional is a Backend that can replace RRsets where they stand as they did when they were read. With it a Shared
+// loses no change that another client made to the same names after it looked.
+type Conditional interface {
+	Backend
+	// ApplyWhere is Apply, but fails with Changed for an RRset whose values are not those of present, one for each set.
+	ApplyWhere(ctx context.Context, zone name.Name, sets, present []protocol.RRset) []error
+}
+
+// Changed is the error for an RRset that another client changed meanwhile: the next request is judged anew.
+func Changed(set protocol.RRset) *protocol.Error {
+	return Beside("%s %s: another client changed it at this moment; the next request is judged anew", set.Name, set.Type)
+}
+
 // UnknownZone is the error for a zone that a Backend does not have.
 func UnknownZone(zone name.Name) *protocol.Error {
 	return protocol.Refuse(protocol.CodeInvalidDomain, "the zone %s is not here", zone)

@@ -179,7 +179,7 @@ func idOf(set protocol.RRset) rrsetID { return rrsetID{set.Zone, set.Name, set.T
 
 func (s *Shared) apply(ctx context.Context, zone name.Name, sets []protocol.RRset, results []error) {
 	before, after := map[rrsetID][][]string{}, map[rrsetID][][]string{}
-	var allowed []protocol.RRset
+	var allowed, stood []protocol.RRset
 	var places []int
 	for i, set := range sets {
 		present, err := s.Backend.Read(ctx, zone, set.Name, set.Type)
@@ -202,7 +202,7 @@ func (s *Shared) apply(ctx context.Context, zone name.Name, sets []protocol.RRse
 		default:
 			before[id], after[id] = [][]string{stands, data}, [][]string{data} // Until it is written either may stand there.
 		}
-		allowed, places = append(allowed, set), append(places, i)
+		allowed, stood, places = append(allowed, set), append(stood, present), append(places, i)
 	}
 	if err := s.note(before); err != nil {
 		for _, i := range places {
@@ -210,7 +210,13 @@ func (s *Shared) apply(ctx context.Context, zone name.Name, sets []protocol.RRse
 		}
 		return
 	}
-	for n, err := range s.Backend.Apply(ctx, zone, allowed) {
+	var applied []error
+	if conditional, is := s.Backend.(Conditional); is {
+		applied = conditional.ApplyWhere(ctx, zone, allowed, stood)
+	} else {
+		applied = s.Backend.Apply(ctx, zone, allowed)
+	}
+	for n, err := range applied {
 		if results[places[n]] = err; err != nil {
 			delete(after, idOf(allowed[n]))
 		}

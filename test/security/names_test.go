@@ -475,7 +475,7 @@ func numberedTypes(t *testing.T, a *arena) {
 	refused(t, "A by its number where an A cannot be read", them.puts(ctx, "numbered-2", "n2.team.shared.example.", "TYPE1", `\# 3 c00002`), invalid)
 	for i, class := range []string{"CH", "ANY", "HS", "NONE", "CLASS255"} {
 		r := record(mallory, fmt.Sprintf("class-%d", i), "class.team.shared.example.", "A", "192.0.2.17")
-		r.Spec.Class = class
+		r.Spec.Class = v1alpha1.RRClass(class)
 		_, err := them.records().Create(ctx, r, metav1.CreateOptions{})
 		refused(t, "class "+class, err, invalid)
 	}

@@ -27,6 +27,11 @@ func (c *Controller) announce(zone *v1alpha1.Zone, event delivery.Event) {
 		c.config.Events.Eventf(referTo("Zone", &zone.ObjectMeta), nil, corev1.EventTypeWarning, reasonRemains, actionDeliver, "%s: names that %s had and has no more may still stand at the provider, since the changes that it has not confirmed are not kept that long: "+
 			"ask a cluster admin to compare what the provider has with zones/entries", event.Key.Class, event.Remains)
 	}
+	for _, absent := range event.Absent {
+		klog.Background().Info("A provider has not had a zone that it is to withdraw for a day; it is not asked further", "class", event.Key.Class, "namespace", zone.Namespace, "zone", zone.Name, "fqdn", absent)
+		c.config.Events.Eventf(referTo("Zone", &zone.ObjectMeta), nil, corev1.EventTypeWarning, string(delivery.ReasonZoneNotFound), actionDeliver, "%s: the provider has not had the zone %s for a day, which is taken for withdrawn: "+
+			"should it come back there, as of a backup, a cluster admin removes it", event.Key.Class, absent)
+	}
 	switch {
 	case event.First && failure != nil:
 		c.config.Events.Eventf(referTo("Zone", &zone.ObjectMeta), nil, corev1.EventTypeWarning, string(failure.Reason), actionDeliver, "%s", public(event.Key.Class, failure.Reason, failure.Message))

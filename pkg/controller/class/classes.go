@@ -54,6 +54,8 @@ type knownClass struct {
 	// health is what was found last, if asked: nil for health.
 	asked  bool
 	health error
+	// found is when that was.
+	found metav1.Time
 	// claim is what it holds or wants alone; nil: nothing. stale: whether it has it is another answer than it was.
 	claim *claim
 	stale bool
@@ -63,8 +65,11 @@ type knownClass struct {
 func (c *Controller) missing(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if known := c.known[name]; known != nil && known.missing {
-		return
+	if known := c.known[name]; known != nil {
+		if known.missing {
+			return
+		}
+		delete(c.stood, known.uid)
 	}
 	c.known[name] = &knownClass{missing: true}
 	c.contend()
@@ -118,6 +123,9 @@ func (c *Controller) syncClass(ctx context.Context, name string) error {
 	}
 	fresh.claim = claimOf(of, spec.Provider)
 	c.mu.Lock()
+	if known != nil && known.uid != of.UID {
+		delete(c.stood, known.uid)
+	}
 	c.known[name] = fresh
 	c.contend()
 	fresh.stale = false
@@ -325,7 +333,12 @@ func (c *Controller) found(known *knownClass, began time.Time, err error) {
 	if !known.proven.Before(began) {
 		err = nil
 	}
-	known.asked, known.health = true, err
+	known.heard(err)
+}
+
+// heard takes down what the class was just found to be.
+func (k *knownClass) heard(health error) {
+	k.asked, k.health, k.found = true, health, metav1.Now().Rfc3339Copy()
 }
 
 // delivers: a zone stands confirmed by servers of the class.
@@ -359,7 +372,7 @@ func (c *Controller) learn(event delivery.Event) {
 	if known.asked && alike(known.health, health) {
 		return
 	}
-	known.asked, known.health = true, health
+	known.heard(health)
 	c.queue.Add(task{kind: healthTask, name: event.Key.Class})
 }
 
@@ -376,19 +389,20 @@ func (c *Controller) syncHealth(ctx context.Context, name string) error {
 	c.mu.Lock()
 	known := c.known[name]
 	var health error
+	var found metav1.Time
 	write := known != nil && known.asked && of != nil && known.uid == of.UID
 	if write {
-		health = known.health
+		health, found = known.health, known.found
 	}
 	c.mu.Unlock()
 	if !write {
 		return nil
 	}
-	return c.writeHealth(ctx, of, health)
+	return c.writeHealth(ctx, of, health, found)
 }
 
-func (c *Controller) writeHealth(ctx context.Context, of *v1alpha1.DNSClass, err error) error {
-	now := metav1.Now()
+// writeHealth writes what a class was found to be then, with Stalled where that waits for a person.
+func (c *Controller) writeHealth(ctx context.Context, of *v1alpha1.DNSClass, err error, now metav1.Time) error {
 	health := v1alpha1.ClassHealth{Status: v1alpha1.HealthStatusHealthy, LastCheck: &now}
 	ready := metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: ReasonServerHealthy, Message: "the provider answers and lets us in", ObservedGeneration: of.Generation, LastTransitionTime: now}
 	switch {
@@ -409,13 +423,19 @@ func (c *Controller) writeHealth(ctx context.Context, of *v1alpha1.DNSClass, err
 		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, string(reason), cut(message)
 		health.Status, health.Message = v1alpha1.HealthStatusUnhealthy, ready.Message
 	}
-	if latest := c.classByName(of.Name); latest != nil {
-		if before := meta.FindStatusCondition(latest.Status.Conditions, v1alpha1.ConditionReady); before != nil && before.Status == ready.Status {
-			ready.LastTransitionTime = before.LastTransitionTime
-		}
+	before := meta.FindStatusCondition(of.Status.Conditions, v1alpha1.ConditionReady)
+	if before != nil && before.Status == ready.Status {
+		ready.LastTransitionTime = before.LastTransitionTime
+	}
+	stalled, in := c.stall(&of.ObjectMeta, of.Status.Conditions, &ready)
+	if in > 0 {
+		c.queue.AddAfter(task{kind: healthTask, name: of.Name}, in)
+	}
+	if before != nil && *before == ready && of.Status.LastHealthCheck.Equal(&now) && sameStall(of.Status.Conditions, stalled) {
+		return nil
 	}
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": of.UID}, "status": map[string]any{
-		"observedGeneration": of.Generation, "lastHealthCheck": now, "conditions": []metav1.Condition{ready},
+		"observedGeneration": of.Generation, "lastHealthCheck": now, "conditions": append([]any{ready}, stallPatch(of.Status.Conditions, stalled)...),
 		"health": map[string]any{"status": health.Status, "lastCheck": health.LastCheck, "message": health.Message},
 	}})
 	if err != nil {

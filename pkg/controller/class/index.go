@@ -123,13 +123,13 @@ func nameOf(ref v1alpha1.DNSClassReference) string {
 	if ref.Kind == "" || ref.Kind == v1alpha1.KindDNSClass {
 		return ref.Name
 	}
-	return ref.Kind + "/" + ref.Name
+	return string(ref.Kind) + "/" + ref.Name
 }
 
 // refOf is the reverse of nameOf.
 func refOf(name string) v1alpha1.DNSClassReference {
 	if kind, of, ok := cutKind(name); ok {
-		return v1alpha1.DNSClassReference{Kind: kind, Name: of}
+		return v1alpha1.DNSClassReference{Kind: v1alpha1.ClassKind(kind), Name: of}
 	}
 	return v1alpha1.DNSClassReference{Kind: v1alpha1.KindDNSClass, Name: name}
 }

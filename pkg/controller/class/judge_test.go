@@ -4,6 +4,7 @@
 package class
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -132,6 +133,11 @@ func TestJudge(t *testing.T) {
 		"not servable":                  {condition(v1alpha1.ConditionServable), inForce{classes: []string{"a"}}, map[string]delivery.State{"a": good}, "False NotDelegatedOrServable"},
 		"not yet settled":               {condition(v1alpha1.ConditionSettled), inForce{classes: []string{"a"}}, map[string]delivery.State{"a": good}, "Unknown Pending"},
 		"held by a mass deletion": {func(zone *v1alpha1.Zone) {
+			condition(v1alpha1.ConditionSettled)(zone)
+			meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionSettled).Reason = v1alpha1.ReasonMassDeletion
+		}, inForce{classes: []string{"a"}}, map[string]delivery.State{"a": state(6, delivery.True, delivery.ReasonDelivered)}, "False MassDeletion"},
+		"held, and not servable": {func(zone *v1alpha1.Zone) {
+			condition(v1alpha1.ConditionServable)(zone)
 			condition(v1alpha1.ConditionSettled)(zone)
 			meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionSettled).Reason = v1alpha1.ReasonMassDeletion
 		}, inForce{classes: []string{"a"}}, map[string]delivery.State{"a": state(6, delivery.True, delivery.ReasonDelivered)}, "False MassDeletion"},
@@ -267,6 +273,41 @@ func TestJudge_tellsNoTenantWhatTheProviderSaid(t *testing.T) {
 		failed := state(6, delivery.False, reason)
 		if j := judgeBy(t, failed); j.message != "outside: said" {
 			t.Errorf("%s, which is about the zone's own data: %+v", reason, j)
+		}
+	}
+}
+
+// S6.7, attack 8: of more refused RRsets than a Delivery lists, those that this process was told of say so, and all other Records
+// are Ready; after a restart, before the provider was asked again, no Record is told anything.
+func TestReady_besideMoreThanIsListed_S6_7(t *testing.T) {
+	zone, force := aZone(), inForce{classes: []string{"a"}}
+	key := delivery.Key{UID: string(zone.UID), Class: "a"}
+	const many = 300
+	failed := state(7, delivery.False, delivery.ReasonValidationFailed)
+	failed.Failed, failed.Intent = many, &delivery.Intent{Serial: 7, Unlisted: true}
+	failures := map[delivery.RRsetKey]*delivery.Error{}
+	for n := range many {
+		rrset := delivery.RRsetKey{Name: name.MustParse(fmt.Sprintf("poison-%03d.example.org.", n)), Type: rdata.A}
+		failures[rrset] = delivery.Errorf(delivery.ReasonValidationFailed, "no")
+		if n < 256 {
+			failed.Intent.RRsets = append(failed.Intent.RRsets, rrset)
+		}
+	}
+	c := aController(t)
+	c.states[key] = failed
+	for _, told := range []bool{true, false} {
+		for _, test := range []struct{ owner, told, untold string }{
+			{"www", "Delivered", ""}, {"poison-299", "ValidationFailed", ""}, {"poison-000", "ValidationFailed", "Pending"},
+		} {
+			delete(c.failures, key)
+			want := test.untold
+			if told {
+				c.failures[key], want = failures, test.told
+			}
+			record := &v1alpha1.Record{Spec: v1alpha1.RecordSpec{Type: "A"}, Status: v1alpha1.RecordStatus{FQDN: test.owner + ".example.org.", Serial: 7}}
+			if j, _, _ := recordJudgement(record, c.standing(zone, force)); j.reason != want {
+				t.Errorf("told of it %v: %s: %q, want %q", told, test.owner, j.reason, want)
+			}
 		}
 	}
 }

@@ -51,16 +51,16 @@ var gauges = []struct {
 }
 
 func gauge(name, help string) *metrics.Desc {
-	return metrics.NewDesc("kubizone_delivery_"+name, help, []string{"class"}, nil, metrics.ALPHA, "")
+	return metrics.NewDesc("kubizone_delivery_"+name, help, []string{"class"}, nil, metrics.BETA, "")
 }
 
 // NewMetrics makes metrics that are not registered.
 func NewMetrics() *Metrics {
 	counter := func(name, help string, labels ...string) *metrics.CounterVec {
-		return metrics.NewCounterVec(&metrics.CounterOpts{Namespace: "kubizone", Subsystem: "delivery", Name: name, Help: help, StabilityLevel: metrics.ALPHA}, labels)
+		return metrics.NewCounterVec(&metrics.CounterOpts{Namespace: "kubizone", Subsystem: "delivery", Name: name, Help: help, StabilityLevel: metrics.BETA}, labels)
 	}
 	histogram := func(name, help string, labels ...string) *metrics.HistogramVec {
-		return metrics.NewHistogramVec(&metrics.HistogramOpts{Namespace: "kubizone", Subsystem: "delivery", Name: name, Help: help, StabilityLevel: metrics.ALPHA,
+		return metrics.NewHistogramVec(&metrics.HistogramOpts{Namespace: "kubizone", Subsystem: "delivery", Name: name, Help: help, StabilityLevel: metrics.BETA,
 			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800}}, labels)
 	}
 	return &Metrics{
@@ -69,7 +69,7 @@ func NewMetrics() *Metrics {
 		duration:  histogram("call_duration_seconds", "How long calls of a class's provider took.", "class", "method"),
 		serials:   counter("serials_total", "Serials that were confirmed, those that one delivery stepped over included.", "class"),
 		lag:       histogram("lag_seconds", "Time from a serial being seen settled to its confirmation.", "class"),
-		drifted:   counter("drifted_rrsets_total", "RRsets that a comparison found to be missing, differing or foreign.", "class", "kind"),
+		drifted:   counter("drifted_rrsets_total", "RRsets that a comparison found to be missing or differing, each once until it is mended, and foreign ones that came since the comparison before.", "class", "kind"),
 		fenced:    counter("fenced_total", "Deliveries given up because another worker had the zone.", "class"),
 		takeovers: counter("takeovers_total", "Deliveries taken over from another worker.", "class"),
 	}

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"golang.org/x/time/rate"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -36,6 +37,8 @@ type readiness struct {
 	server *deliverytest.Server
 	refuse bool
 	stop   func()
+	// mass is the rate of what Records are told beside the answers to their own writes, nil for the usual one.
+	mass *rate.Limiter
 }
 
 // provider does what its server's name says: what begins with an upper-case letter is the reason for which it fails.
@@ -115,6 +118,9 @@ func (r *readiness) start() {
 	})
 	if err != nil {
 		r.Fatal(err)
+	}
+	if r.mass != nil {
+		controller.mass = r.mass
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	informers.StartWithContext(ctx)
@@ -373,6 +379,62 @@ func TestReady_ofAZoneThatCannotBeWithdrawn_S6_7(t *testing.T) {
 	}
 }
 
+// many makes Records like the first one.
+func (r *readiness) many(records int) {
+	r.Helper()
+	www, err := r.client.KubizoneV1alpha1().Records("team").Get(r.Context(), "r0", metav1.GetOptions{})
+	if err != nil {
+		r.Fatal(err)
+	}
+	for i := range records {
+		one := www.DeepCopy()
+		one.Name, one.UID, one.Status.FQDN = fmt.Sprint("m", i), types.UID(fmt.Sprint("m", i)), fmt.Sprintf("m%d.z0.example.", i)
+		if _, err := r.client.KubizoneV1alpha1().Records("team").Create(r.Context(), one, metav1.CreateOptions{}); err != nil {
+			r.Fatal(err)
+		}
+	}
+}
+
+// S6.7, S7.4: a Record that is wrongly Ready does not wait for one that is to say that it is Stalled; all say so in the end.
+func TestReady_wrongBeforeStalled_S6_7(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const records, second = 600, 2
+		r := newReadiness(t, false)
+		size := watch.DefaultChanSize
+		watch.DefaultChanSize = 8 * records
+		defer func() { watch.DefaultChanSize = size }()
+		r.mass = rate.NewLimiter(second, 10)
+		r.many(records)
+		r.start()
+		r.after(time.Minute)
+		r.zone(refsOf("none"))
+		count := func() (wrong, stalled int) {
+			list, err := r.client.KubizoneV1alpha1().Records("team").List(t.Context(), metav1.ListOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, one := range list.Items {
+				if meta.IsStatusConditionTrue(one.Status.Conditions, v1alpha1.ConditionReady) {
+					wrong++
+				}
+				if meta.IsStatusConditionTrue(one.Status.Conditions, v1alpha1.ConditionStalled) {
+					stalled++
+				}
+			}
+			return wrong, stalled
+		}
+		r.after(records/second*time.Second + 5*time.Second)
+		if wrong, stalled := count(); wrong != 0 {
+			t.Errorf("%d Records are wrongly Ready, while %d say Stalled", wrong, stalled)
+		}
+		r.after(10 * time.Minute)
+		if wrong, stalled := count(); wrong != 0 || stalled != records+1 {
+			t.Errorf("%d Records are wrongly Ready, %d of %d say Stalled", wrong, stalled, records+1)
+		}
+		r.stop()
+	})
+}
+
 // S6.7: when the class of a zone with many Records goes, they are told at a bounded rate, and all of them are; a Record that is written meanwhile is told at once.
 func TestReady_ofManyRecordsAtABoundedRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -381,17 +443,7 @@ func TestReady_ofManyRecordsAtABoundedRate(t *testing.T) {
 		size := watch.DefaultChanSize
 		watch.DefaultChanSize = 2 * records // The fake client's watches panic when they are full.
 		defer func() { watch.DefaultChanSize = size }()
-		www, err := r.client.KubizoneV1alpha1().Records("team").Get(t.Context(), "r0", metav1.GetOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i := range records {
-			one := www.DeepCopy()
-			one.Name, one.UID, one.Status.FQDN = fmt.Sprint("m", i), types.UID(fmt.Sprint("m", i)), fmt.Sprintf("m%d.z0.example.", i)
-			if _, err := r.client.KubizoneV1alpha1().Records("team").Create(t.Context(), one, metav1.CreateOptions{}); err != nil {
-				t.Fatal(err)
-			}
-		}
+		r.many(records)
 		r.start()
 		r.after(time.Minute)
 		r.client.ClearActions()

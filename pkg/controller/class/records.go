@@ -155,7 +155,7 @@ func (c *Controller) syncRecord(ctx context.Context, namespace, name string) err
 		return c.syncUnadopted(ctx, record)
 	}
 	c.mu.Lock()
-	s := c.standings[string(ref.UID)]
+	s, isTold := c.standings[string(ref.UID)], c.unsaid[string(ref.UID)]
 	c.mu.Unlock()
 	if s == nil {
 		c.queue.Add(task{zoneTask, ref.Namespace, ref.Name})
@@ -165,7 +165,11 @@ func (c *Controller) syncRecord(ctx context.Context, namespace, name string) err
 	if !is {
 		return nil
 	}
-	if !say.answers() && !c.mass.Allow() {
+	switch {
+	case say.answers():
+	case isTold: // With all of its zone, those that are wrong first.
+		return nil
+	case !c.mass.Allow():
 		c.queue.AddAfter(task{recordTask, namespace, name}, time.Second)
 		return nil
 	}

@@ -15,6 +15,24 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 )
 
+func (r *readiness) theClass() *v1alpha1.DNSClass {
+	r.Helper()
+	of, err := r.client.KubizoneV1alpha1().DNSClasses().Get(r.Context(), "main", metav1.GetOptions{})
+	if err != nil {
+		r.Fatal(err)
+	}
+	return of
+}
+
+// stalledClass is what Stalled says of the DNSClass; empty where it is not there.
+func (r *readiness) stalledClass() string {
+	r.Helper()
+	if stalled := meta.FindStatusCondition(r.theClass().Status.Conditions, v1alpha1.ConditionStalled); stalled != nil {
+		return says(*stalled)
+	}
+	return ""
+}
+
 // stalled is what Stalled says of the Zone and of a Record; empty where it is not there.
 func (r *readiness) stalled(record string) (ofZone, ofRecord string) {
 	r.Helper()
@@ -49,13 +67,13 @@ func TestStalled_S7_4(t *testing.T) {
 				r.after(time.Minute)
 				r.class(func(of *v1alpha1.DNSClass) { of.Spec.Webhook.Server = string(reason) })
 				r.after(stallAfter - 5*time.Second)
-				if zone, record := r.stalled("r0"); zone != "" || record != "" {
-					t.Errorf("before it has stood so long: %q, %q", zone, record)
+				if zone, record := r.stalled("r0"); zone != "" || record != "" || r.stalledClass() != "" {
+					t.Errorf("before it has stood so long: %q, %q, the DNSClass %q", zone, record, r.stalledClass())
 				}
 				r.after(10 * time.Second)
 				for range 2 {
-					if zone, record := r.stalled("r0"); zone != want || record != want {
-						t.Errorf("%q, %q, want %q", zone, record, want)
+					if zone, record := r.stalled("r0"); zone != want || record != want || r.stalledClass() != want {
+						t.Errorf("%q, %q, the DNSClass %q, want %q", zone, record, r.stalledClass(), want)
 					}
 					r.stop()
 					r.client.ClearActions()
@@ -69,8 +87,8 @@ func TestStalled_S7_4(t *testing.T) {
 				}
 				r.class(func(of *v1alpha1.DNSClass) { of.Spec.Webhook.Server = "here" })
 				r.after(10 * time.Minute)
-				if zone, record := r.stalled("r0"); zone != "" || record != "" {
-					t.Errorf("when it is mended: %q, %q", zone, record)
+				if zone, record := r.stalled("r0"); zone != "" || record != "" || r.stalledClass() != "" {
+					t.Errorf("when it is mended: %q, %q, the DNSClass %q", zone, record, r.stalledClass())
 				}
 				if zone, record := r.ready(); says(zone) != "True Delivered" || says(record) != "True Delivered" {
 					t.Errorf("when it is mended: the Zone says %s, the Record %s", says(zone), says(record))
@@ -107,6 +125,43 @@ func TestStalled_ofWhatTheServerSays_S7_4(t *testing.T) {
 		}
 		if zone, _ := r.ready(); says(zone) != "False NotDelegatedOrServable" {
 			t.Errorf("the Zone says %s", says(zone))
+		}
+		r.stop()
+	})
+}
+
+// S7.4: the health of a class is asked and written again when Stalled is due, and what was found then is not given a new time; while nothing changes, nothing is written.
+func TestStalled_ofAClassIsWrittenOnce_S7_4(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newReadiness(t, false)
+		r.start()
+		r.after(time.Minute)
+		r.class(func(of *v1alpha1.DNSClass) { of.Spec.Webhook.Server = string(delivery.ReasonSecretNotFound) })
+		r.after(time.Minute)
+		found := r.theClass().Status.LastHealthCheck
+		r.client.ClearActions()
+		r.after(2 * time.Minute)
+		if now := r.theClass(); found == nil || !now.Status.LastHealthCheck.Equal(found) || r.stalledClass() != "True SecretNotFound" {
+			t.Errorf("found at %v: %+v", found, now.Status)
+		}
+		writes := 0
+		for _, action := range r.client.Actions() {
+			if action.GetVerb() == "patch" && action.GetResource().Resource == "dnsclasses" {
+				writes++
+			}
+		}
+		if writes != 1 {
+			t.Errorf("written %d times", writes)
+		}
+		// Another change that does not mend it begins anew.
+		r.class(func(of *v1alpha1.DNSClass) { of.Spec.RequestsPerSecond = new(int32(7)) })
+		r.after(time.Minute)
+		if said := r.stalledClass(); said != "" {
+			t.Errorf("a minute after the change: %q", said)
+		}
+		r.after(2 * time.Minute)
+		if said := r.stalledClass(); said != "True SecretNotFound" {
+			t.Errorf("three minutes after the change: %q", said)
 		}
 		r.stop()
 	})

@@ -122,7 +122,10 @@ func (c *Controller) standing(zone *v1alpha1.Zone, force inForce) *standing {
 			least = of.serial
 		}
 		if state.Intent != nil && state.Intent.Holder == "" {
-			s.unlisted = s.unlisted || state.Intent.Unlisted || len(state.Intent.RRsets) == 0
+			c.mu.Lock()
+			known := state.Failed > 0 && len(c.failures[delivery.Key{UID: uid, Class: name}]) >= state.Failed // by what this process was told, however many
+			c.mu.Unlock()
+			s.unlisted = s.unlisted || !known && (state.Intent.Unlisted || len(state.Intent.RRsets) == 0)
 			for _, rrset := range state.Intent.RRsets {
 				s.owed[rrset] = nil
 			}

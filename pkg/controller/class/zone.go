@@ -118,7 +118,9 @@ func saysOfItself(of *v1alpha1.DNSClass) string {
 	return ready.Reason
 }
 
-func kindOf(ref v1alpha1.DNSClassReference) string { return cmp.Or(ref.Kind, v1alpha1.KindDNSClass) }
+func kindOf(ref v1alpha1.DNSClassReference) v1alpha1.ClassKind {
+	return cmp.Or(ref.Kind, v1alpha1.KindDNSClass)
+}
 
 func cutKind(name string) (kind, of string, ok bool) {
 	kind, of, ok = strings.Cut(name, "/")
@@ -326,10 +328,13 @@ func (c *Controller) judge(zone *v1alpha1.Zone, force inForce) judgement {
 		fault, _ := c.withdrawing(zone)
 		return fault
 	}
+	held := heldBy(zone)
 	if lacks := lacking(zone); lacks != "" {
+		if held.status != "" { // what was removed may be what it lacks
+			return held
+		}
 		return judgement{metav1.ConditionFalse, v1alpha1.ReasonNotDelegatedOrServable, "the condition " + lacks + " is not True; its message says why"}
 	}
-	held := heldBy(zone)
 	isSettled := meta.IsStatusConditionTrue(zone.Status.Conditions, v1alpha1.ConditionSettled)
 	if force.wrong != nil {
 		return judgement{metav1.ConditionFalse, string(force.wrong.Reason), force.wrong.Message}

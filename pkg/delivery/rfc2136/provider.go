@@ -43,6 +43,10 @@ type Provider struct {
 	// theirs is what others had in the place of a zone's RRsets when it was last looked at, by the UID of the zone. It
 	// saves transfers, and no verdict rests on it.
 	theirs map[string]map[delivery.RRsetKey][]delivery.RRset
+	// refuses are RRsets that the server refused alone, by the UID of the zone, each with how many it had refused until then:
+	// they go out behind the others, the one first that was refused longest ago. No verdict rests on it.
+	refuses  map[string]map[delivery.RRsetKey]uint64
+	refusals uint64
 	// last is the zone that was delivered last.
 	last name.Name
 }
@@ -69,7 +73,7 @@ func New(config Config) (*Provider, error) {
 	if config.Dial == nil {
 		config.Dial = dial.New(false).DialContext
 	}
-	return &Provider{config: config, theirs: map[string]map[delivery.RRsetKey][]delivery.RRset{}}, nil
+	return &Provider{config: config, theirs: map[string]map[delivery.RRsetKey][]delivery.RRset{}, refuses: map[string]map[delivery.RRsetKey]uint64{}}, nil
 }
 
 func withPort(server string) string {
@@ -95,7 +99,12 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 	}
 	changes, err := w.concede(ctx, w.ours(changes))
 	if err == nil {
-		err = out.all(ctx, changes, plan.Changes == nil, 0)
+		first, last := w.divide(changes)
+		if err = out.all(ctx, first, plan.Changes == nil, 0); err == nil {
+			out.isolated = 0
+			err = out.all(ctx, last, plan.Changes == nil, 0)
+		}
+		w.remember(changes)
 	}
 	report := delivery.Report{Failed: w.failures(), Proven: w.proven}
 	if err == nil {
@@ -116,18 +125,36 @@ func (p *Provider) Withdraw(ctx context.Context, plan delivery.Plan, fence deliv
 	defer w.end()
 	held, err := w.transfer(ctx)
 	if err != nil {
-		return delivery.Report{}, err
+		return delivery.Report{}, w.lacks(ctx, err)
 	}
 	out := &write{work: w, again: func(_ []delivery.Change, held contents) []delivery.Change { return w.withdrawal(held) }}
 	changes := w.withdrawal(held)
 	err = out.all(ctx, changes, true, 0)
 	p.mu.Lock()
 	delete(p.theirs, plan.UID)
+	delete(p.refuses, plan.UID)
 	if p.last == plan.Zone {
 		p.last = name.Name{}
 	}
 	p.mu.Unlock()
 	return delivery.Report{Failed: w.failures(), Remains: plan.Forgotten && len(changes) < len(held.sets)}, err
+}
+
+// lacks asks the server that takes the updates, where another one that hands the zone out does not have it: what is to be
+// withdrawn stands at the first.
+func (w *work) lacks(ctx context.Context, err error) error {
+	var e *delivery.Error
+	if !errors.As(err, &e) || e.Reason != delivery.ReasonZoneNotFound || w.config.TransferServer == w.config.Server {
+		return err
+	}
+	answer, err := w.exchange(ctx, (&write{work: w}).update(nil))
+	switch {
+	case err != nil:
+		return err
+	case answer.Rcode != mdns.RcodeSuccess:
+		return w.answered(answer.Rcode)
+	}
+	return delivery.Errorf(delivery.ReasonInvalidConfiguration, "%s has the zone %s and %s, which hands it out (rfc2136.transferServer), does not: make it there, or name another server", w.config.Server, w.plan.Zone, w.config.TransferServer)
 }
 
 // Verify transfers the zone and compares.
@@ -189,8 +216,9 @@ type work struct {
 	conn  net.Conn // nil: none yet, or lost
 	// proven: the server answered so that the key vouches for it.
 	proven bool
-	// failed is why an RRset was set aside.
-	failed map[delivery.RRsetKey]*delivery.Error
+	// failed is why an RRset was set aside. taken are those that the server took, alone those that it refused alone.
+	failed       map[delivery.RRsetKey]*delivery.Error
+	taken, alone map[delivery.RRsetKey]bool
 	// theirs are the RRsets of others for which RRsets were set aside.
 	theirs map[delivery.RRsetKey][]delivery.RRset
 	// steps are Plan.History by RRset, nil before they are asked for.
@@ -198,7 +226,7 @@ type work struct {
 }
 
 func (p *Provider) begin(plan delivery.Plan, fence delivery.Fence) *work {
-	w := &work{Provider: p, plan: plan, fence: fence, wait: patience, failed: map[delivery.RRsetKey]*delivery.Error{}, theirs: map[delivery.RRsetKey][]delivery.RRset{}}
+	w := &work{Provider: p, plan: plan, fence: fence, wait: patience, failed: map[delivery.RRsetKey]*delivery.Error{}, taken: map[delivery.RRsetKey]bool{}, alone: map[delivery.RRsetKey]bool{}, theirs: map[delivery.RRsetKey][]delivery.RRset{}}
 	if plan.CallTimeout != 0 {
 		w.wait = min(patience, plan.CallTimeout)
 	}

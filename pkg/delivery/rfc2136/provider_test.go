@@ -287,6 +287,59 @@ func TestDeliver_setsAsideWhatTheServerRefuses(t *testing.T) {
 	s.has(t, "a.example.org. 60 A 192.0.2.1", "d.example.org. 60 A 192.0.2.3", "e.example.org. 60 A 192.0.2.4")
 }
 
+// Attack 8: however much the server refuses, the rest of the zone goes out and is confirmed within a few attempts, and a
+// change beside it with the first.
+func TestDeliver_isThroughWithAZoneOfWhichMuchIsRefused(t *testing.T) {
+	bind, err := rig.StartBIND(t.Context(), rig.BINDConfig{Keys: []rig.TSIGKey{rigKey}, Primaries: []rig.PrimaryZone{{Zone: "example.org.", Text: zoneText, UpdateKey: rigKey.Name}}})
+	rig.SkipMissing(t, err)
+	t.Cleanup(func() { bind.Close() })
+	s := server{"BIND", bind.Addr, rigKey, bind.Log}
+	p := s.provider(t)
+	// BIND takes no addresses of hosts with an underscore in their names.
+	const poison, good = 300, 60
+	var lines, arrive []string
+	for n := range poison {
+		lines = append(lines, fmt.Sprintf("a_%03d 60 A 192.0.2.66", n))
+	}
+	for n := range good {
+		lines, arrive = append(lines, fmt.Sprintf("n%02d 60 A 192.0.2.1", n)), append(arrive, fmt.Sprintf("n%02d.example.org. 60 A 192.0.2.1", n))
+	}
+	whole := zone(t, lines...)
+	calls := 0
+	counted := func(context.Context) error { calls++; return nil }
+	var report delivery.Report
+	for attempt := range 20 {
+		if report, err = p.Deliver(t.Context(), whole.plan(1), counted); err == nil && len(report.Failed) == poison {
+			t.Logf("confirmed with attempt %d, %d updates in all", attempt+1, calls)
+			break
+		}
+		var e *delivery.Error
+		if err != nil && (!errors.As(err, &e) || e.RetryAfter != soon) {
+			t.Fatalf("attempt %d: %v", attempt, err)
+		}
+	}
+	if err != nil || len(report.Failed) != poison {
+		t.Fatalf("%d are set aside: %v", len(report.Failed), err)
+	}
+	s.has(t, arrive...)
+	// As the Loop asks: a change, and some of what is owed.
+	calls = 0
+	changed := zone(t, append(slices.Clone(lines[:poison+good-1]), fmt.Sprintf("n%02d 60 A 192.0.2.2", good-1))...)
+	plan := changed.since(whole, 1, 2)
+	plan.Uncertain, plan.Delivered, plan.History = true, true, history(whole, changed)
+	for _, one := range whole[:64] {
+		plan.Owed = append(plan.Owed, one.Key())
+		plan.Changes = append(plan.Changes, delivery.Change{Before: one, After: one})
+	}
+	if report, err = p.Deliver(t.Context(), plan, counted); err != nil || report.Confirmed != 2 || len(report.Failed) != 64 {
+		t.Errorf("%d failed: %v", len(report.Failed), err)
+	}
+	if calls > 1+2*maxIsolating {
+		t.Errorf("%d updates beside one change", calls)
+	}
+	s.has(t, append(arrive[:good-1], fmt.Sprintf("n%02d.example.org. 60 A 192.0.2.2", good-1))...)
+}
+
 // Promise 4: Knot denies a name that the key may not update by NOTAUTH and BADKEY, as it denies a key that it does not know.
 // Where the key is good for other updates that is a refusal of the name: the others go out, and its removal is not owed, for
 // it was never there.
@@ -386,6 +439,32 @@ func TestErrors_haveTheReasonsOfTheAnswer(t *testing.T) {
 		}
 		s.has(t)
 	})
+}
+
+// S8.2: what does not have the zone is the server that takes the updates; that another one does not hand it out says nothing of what stands there.
+func TestWithdraw_asksTheServerThatTakesUpdatesForAZoneThatIsGone_S8_2(t *testing.T) {
+	key := rigKey
+	bind := func(zone string) string {
+		b, err := rig.StartBIND(t.Context(), rig.BINDConfig{Keys: []rig.TSIGKey{key}, Primaries: []rig.PrimaryZone{{Zone: zone, Text: strings.ReplaceAll(zoneText, "example.org.", zone), UpdateKey: key.Name}}})
+		rig.SkipMissing(t, err)
+		t.Cleanup(func() { b.Close() })
+		return b.Addr.String()
+	}
+	has, lacks := bind("example.org."), bind("example.net.")
+	for _, c := range []struct {
+		server, transfers string
+		want              delivery.Reason
+	}{{lacks, lacks, delivery.ReasonZoneNotFound}, {lacks, "", delivery.ReasonZoneNotFound}, {has, lacks, delivery.ReasonInvalidConfiguration}, {lacks, has, ""}} {
+		p, err := New(Config{Server: c.server, TransferServer: c.transfers, Key: keyOf(t, key), Dial: anywhere})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = p.Withdraw(t.Context(), zone(t, "www 60 A 192.0.2.1").plan(1), open)
+		var e *delivery.Error
+		if errors.As(err, &e) != (c.want != "") || e != nil && e.Reason != c.want {
+			t.Errorf("updates at one that has it %v, transfers %v: %v, want %s", c.server == has, c.transfers == has, err, c.want)
+		}
+	}
 }
 
 func TestErrors_ofWhoMayNotUpdateOrIsNotThere(t *testing.T) {

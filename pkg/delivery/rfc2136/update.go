@@ -4,10 +4,12 @@
 package rfc2136
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
 	"slices"
+	"time"
 
 	mdns "github.com/miekg/dns"
 
@@ -23,8 +25,13 @@ const (
 	maxUpdate = 1<<16 - 1 - 12 - 260 - 700
 	// maxReviews is how often a zone is read anew because it changes under our hands.
 	maxReviews = 3
-	// maxIsolating is how many updates of one delivery look for the records that the server refuses.
+	// maxIsolating is how many updates of one delivery look for the records that the server refuses: so many for what it did not
+	// refuse before, and for what it did.
 	maxIsolating = 64
+	// maxRefuses bounds what is remembered of one zone to go out last.
+	maxRefuses = 4096
+	// soon is when it is looked further.
+	soon = 5 * time.Second
 )
 
 // written is one change as it goes into a message.
@@ -218,6 +225,9 @@ func (w *write) apply(ctx context.Context, batch []written, reviews int) error {
 	}
 	switch answer.Rcode {
 	case mdns.RcodeSuccess:
+		for _, one := range batch {
+			w.taken[one.After.Key()] = true
+		}
 		missed, err := w.confirm(ctx, batch)
 		if err != nil || len(missed) == 0 {
 			return err
@@ -291,8 +301,11 @@ func (w *write) isolate(ctx context.Context, batch []written, rcode, reviews int
 	if err != nil {
 		return err
 	}
-	if answer.Rcode != mdns.RcodeSuccess || w.isolated >= maxIsolating {
+	if answer.Rcode != mdns.RcodeSuccess {
 		return w.answered(rcode)
+	}
+	if w.isolated >= maxIsolating {
+		return w.bound(batch, rcode)
 	}
 	w.isolated++
 	if len(batch) > 1 {
@@ -309,6 +322,7 @@ func (w *write) isolate(ctx context.Context, batch []written, rcode, reviews int
 			return err
 		}
 	}
+	w.alone[key] = true
 	refused := delivery.Errorf(delivery.ReasonValidationFailed, "the server does not take it, though it takes updates of the zone; its log says why")
 	refused.Code = mdns.RcodeToString[rcode]
 	if rcode == mdns.RcodeBadKey {
@@ -316,6 +330,81 @@ func (w *write) isolate(ctx context.Context, batch []written, rcode, reviews int
 	}
 	w.setAside(key, refused)
 	return nil
+}
+
+// bound ends the search in a batch. No tenant keeps the records of another from being confirmed, however many of its own the
+// server refuses: so the batch is set aside, unless the server has taken nothing yet, which may be for the sake of the key.
+func (w *write) bound(batch []written, rcode int) error {
+	if len(w.taken) == 0 {
+		e := w.answered(rcode)
+		if w.learns() {
+			e.RetryAfter = soon
+		}
+		return e
+	}
+	for _, one := range batch {
+		e := delivery.Errorf(delivery.ReasonValidationFailed, "the server refused it together with others of the zone; each is tried alone soon, as there are many")
+		e.Code, e.RetryAfter = mdns.RcodeToString[rcode], soon
+		w.setAside(one.After.Key(), e)
+	}
+	return nil
+}
+
+// learns: something was refused alone that was not before, and will be remembered.
+func (w *work) learns() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	known := w.refuses[w.plan.UID]
+	for key := range w.alone {
+		if _, is := known[key]; !is {
+			return len(known) < maxRefuses
+		}
+	}
+	return false
+}
+
+// divide puts behind what the server refused before, and what changes at the same names.
+func (w *work) divide(changes []delivery.Change) (first, last []delivery.Change) {
+	w.mu.Lock()
+	refused := map[name.Name]uint64{}
+	for key, at := range w.refuses[w.plan.UID] {
+		refused[key.Name] = max(at, refused[key.Name])
+	}
+	w.mu.Unlock()
+	for _, change := range changes {
+		if _, is := refused[change.After.Name]; is {
+			last = append(last, change)
+		} else {
+			first = append(first, change)
+		}
+	}
+	slices.SortStableFunc(last, func(one, other delivery.Change) int {
+		return cmp.Compare(refused[one.After.Name], refused[other.After.Name])
+	})
+	return first, last
+}
+
+// remember takes down which changes were refused alone, and forgets those that were taken.
+func (w *work) remember(changes []delivery.Change) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	known := w.refuses[w.plan.UID]
+	if known == nil {
+		known = map[delivery.RRsetKey]uint64{}
+	}
+	for _, change := range changes {
+		key := change.After.Key()
+		switch _, is := known[key]; {
+		case w.alone[key] && (is || len(known) < maxRefuses):
+			w.refusals++
+			known[key] = w.refusals
+		case w.taken[key]:
+			delete(known, key)
+		}
+	}
+	if w.refuses[w.plan.UID] = known; len(known) == 0 {
+		delete(w.refuses, w.plan.UID)
+	}
 }
 
 // stands: the server has something of the zone in the place of a change that removes. It is asked once.

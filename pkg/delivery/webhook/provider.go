@@ -4,6 +4,7 @@
 package webhook
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"maps"
@@ -32,8 +33,10 @@ type Provider struct {
 	extensions []string
 	askedAt    time.Time
 	verified   map[name.Name]delivery.RRsetKey // where Verify ended, of zones that it was not through with
-	// behind are RRsets that failed when they were written last, by zone: those that did not go first. No verdict rests on it.
-	behind map[name.Name]map[delivery.RRsetKey]bool
+	// behind are RRsets that failed when they were written last, by zone, each with how many had failed until then: those that
+	// did not go first, and of them the one first that failed longest ago. No verdict rests on it.
+	behind map[name.Name]map[delivery.RRsetKey]uint64
+	fails  uint64
 }
 
 var _ delivery.Provider = (*Provider)(nil)
@@ -61,11 +64,15 @@ func (w *writer) writeAll(ctx context.Context) error {
 	if w.plan.Changes == nil {
 		var last []delivery.RRset
 		for set := range w.plan.All {
-			if behind[set.Key()] {
+			if _, is := behind[set.Key()]; is {
 				last = append(last, set)
 			} else if err := w.put(ctx, set, false); err != nil {
 				return err
 			}
+		}
+		slices.SortStableFunc(last, func(one, other delivery.RRset) int { return cmp.Compare(behind[one.Key()], behind[other.Key()]) })
+		if err := w.begin(ctx, len(last)); err != nil {
+			return err
 		}
 		for _, set := range last {
 			if err := w.put(ctx, set, false); err != nil {
@@ -75,6 +82,7 @@ func (w *writer) writeAll(ctx context.Context) error {
 		return nil
 	}
 	var last [][]delivery.Change
+	failed := map[name.Name]uint64{}
 	for at := 0; at < len(w.plan.Changes); {
 		end := at
 		for end < len(w.plan.Changes) && w.plan.Changes[end].After.Name == w.plan.Changes[at].After.Name {
@@ -82,11 +90,23 @@ func (w *writer) writeAll(ctx context.Context) error {
 		}
 		atOneName := w.plan.Changes[at:end]
 		at = end
-		if slices.ContainsFunc(atOneName, func(change delivery.Change) bool { return behind[change.After.Key()] }) {
+		isBehind := false
+		for _, change := range atOneName {
+			if at, is := behind[change.After.Key()]; is {
+				isBehind, failed[change.After.Name] = true, max(at, failed[change.After.Name])
+			}
+		}
+		if isBehind {
 			last = append(last, atOneName)
 		} else if err := w.writeName(ctx, atOneName); err != nil {
 			return err
 		}
+	}
+	slices.SortStableFunc(last, func(one, other []delivery.Change) int {
+		return cmp.Compare(failed[one[0].After.Name], failed[other[0].After.Name])
+	})
+	if err := w.begin(ctx, len(last)); err != nil {
+		return err
 	}
 	for _, atOneName := range last {
 		if err := w.writeName(ctx, atOneName); err != nil {
@@ -94,6 +114,16 @@ func (w *writer) writeAll(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// begin goes over to what failed before, if there is any.
+func (w *writer) begin(ctx context.Context, behind int) error {
+	if behind == 0 {
+		return nil
+	}
+	err := w.flush(ctx)
+	w.last, w.failed = true, 0
+	return err
 }
 
 // writeName writes what changed at one name. What goes must go first: a CNAME takes the place of other types, and they its.
@@ -116,7 +146,7 @@ func (w *writer) writeName(ctx context.Context, changes []delivery.Change) error
 }
 
 // areBehind are the RRsets of a zone to be written last.
-func (p *Provider) areBehind(zone name.Name) map[delivery.RRsetKey]bool {
+func (p *Provider) areBehind(zone name.Name) map[delivery.RRsetKey]uint64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return maps.Clone(p.behind[zone])
@@ -127,15 +157,19 @@ func (p *Provider) putBehind(zone name.Name, key delivery.RRsetKey, last bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	of := p.behind[zone]
-	switch {
-	case !last:
+	if !last {
 		if delete(of, key); len(of) == 0 {
 			delete(p.behind, zone)
 		}
-	case of == nil:
-		p.behind[zone] = map[delivery.RRsetKey]bool{key: true}
-	case len(of) < maxBehind:
-		of[key] = true
+		return
+	}
+	if of == nil {
+		of = map[delivery.RRsetKey]uint64{}
+		p.behind[zone] = of
+	}
+	if _, is := of[key]; is || len(of) < maxBehind {
+		p.fails++
+		of[key] = p.fails
 	}
 }
 

@@ -22,9 +22,11 @@ const (
 	// it is the server's. Where that is healthy the rest of the zone goes out: no tenant holds up another's records by
 	// records that the server chokes on.
 	patience = 3
-	// maxSilent is how many RRsets may time out in one attempt, each as long as the class allows, and maxFailed how many
-	// may fail in one, though the server says that it is healthy.
+	// maxSilent is how many RRsets may time out in one attempt, each as long as the class allows, and maxFailed how many that
+	// failed before may fail again in one, though the server says that it is healthy.
 	maxSilent, maxFailed = 2 * patience, 256
+	// soon is when an attempt goes on that ended at RRsets that timed out for the first time: they are written last then.
+	soon = 5 * time.Second
 	// maxBehind bounds what is remembered of one zone to be written last.
 	maxBehind = 4096
 )
@@ -44,6 +46,8 @@ type writer struct {
 	// streak are the failures in a row since a success or a healthy answer; failed and silent are those of the attempt.
 	streak, failed, silent int
 	full                   *delivery.Error // the quota is used up
+	// last: what failed before is being written, all else is. spent: so much of that failed that the rest is not tried this time.
+	last, spent bool
 	// refused are the items that the server refused for good so far; helped: others succeeded after one of them.
 	refused []item
 	helped  bool
@@ -183,7 +187,7 @@ func (w *writer) add(ctx context.Context, i item) error {
 func (w *writer) flush(ctx context.Context) error {
 	items := w.waiting
 	w.waiting, w.size = nil, 0
-	if len(items) > 1 {
+	if len(items) > 1 && !w.spent {
 		// Where that cannot be learned, the plain protocol does: health informs and holds up nothing.
 		if has, err := w.provider.has(ctx, w.plan.CallTimeout, protocol.FeatureBatch); err == nil && has {
 			done, err := w.writeBatch(ctx, items)
@@ -272,6 +276,10 @@ func (w *writer) write(ctx context.Context, i item) error {
 		w.fail(i.key, w.full)
 		return nil
 	}
+	if w.spent {
+		w.fail(i.key, delivery.Errorf(delivery.ReasonServerError, "it failed when it was written last, and much of the zone fails beside it; it is tried again later"))
+		return nil
+	}
 	method, path, body := http.MethodDelete, i.path, []byte(nil)
 	if i.request.Operation == protocol.Upsert {
 		method, path = http.MethodPost, protocol.RecordsPath
@@ -338,16 +346,24 @@ func (w *writer) settle(ctx context.Context, i item, failure *delivery.Error, sp
 		return nil
 	}
 	w.streak++
-	if w.failed++; w.failed >= maxFailed || w.silent >= maxSilent {
-		return ofServer
-	}
-	if w.streak < patience {
+	w.failed++
+	exhausted := w.silent >= maxSilent || w.last && w.failed >= maxFailed
+	if w.streak < patience && !exhausted {
 		return nil
 	}
 	if !w.healthy(ctx) {
 		return ofServer
 	}
 	w.streak = 0
+	switch {
+	case !exhausted:
+	case w.last:
+		w.spent = true
+	default:
+		again := *ofServer
+		again.RetryAfter = soon
+		return &again
+	}
 	return nil
 }
 

@@ -4,6 +4,7 @@
 package webhook_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -178,8 +179,8 @@ func TestProvider_isHeldUpByNobodysRecords(t *testing.T) {
 	}
 }
 
-// An attempt that ends before it is through begins with what has not failed yet the next time, whether the changes are known
-// or the whole zone is written; and it asks for a bounded number.
+// An attempt begins with what has not failed yet, whether the changes are known or the whole zone is written; of what failed
+// before it asks for a bounded number.
 func TestProvider_writesLastWhatFailedLast(t *testing.T) {
 	var sets []delivery.RRset
 	for n := range 300 {
@@ -196,7 +197,7 @@ func TestProvider_writesLastWhatFailedLast(t *testing.T) {
 		for _, c := range []struct {
 			answer   http.HandlerFunc
 			attempts int
-		}{{choosy("", choke), 2}, {unwell(choosy("", choke)), 101}} {
+		}{{choosy("", choke), 1}, {unwell(choosy("", choke)), 101}} {
 			server := serve(t, c.answer)
 			provider := connect(t, server.URL, nil)
 			plan := planOf(sets...)
@@ -205,11 +206,8 @@ func TestProvider_writesLastWhatFailedLast(t *testing.T) {
 			}
 			arrived := 0
 			for n := 1; arrived == 0 && n <= c.attempts; n++ {
-				if _, err := provider.Deliver(t.Context(), plan, open); asError(t, err).Reason != delivery.ReasonServerError {
+				if report, err := provider.Deliver(t.Context(), plan, open); err == nil && (c.attempts > 1 || len(report.Failed) != 300) || err != nil && asError(t, err).Reason != delivery.ReasonServerError {
 					t.Fatal(err)
-				}
-				if n == 1 && len(server.asked()) > 256+256/3+2 {
-					t.Errorf("%s: %d requests in one attempt", what, len(server.asked()))
 				}
 				for _, request := range server.requests() {
 					if strings.Contains(request.body, `"www"`) {
@@ -219,6 +217,11 @@ func TestProvider_writesLastWhatFailedLast(t *testing.T) {
 			}
 			if arrived != c.attempts {
 				t.Errorf("%s: the neighbour's record went out in attempt %d, not in %d", what, arrived, c.attempts)
+			}
+			before := len(server.asked())
+			provider.Deliver(t.Context(), plan, open)
+			if asked := len(server.asked()) - before; asked > 1+256+256/3+2 {
+				t.Errorf("%s: %d requests in an attempt of what failed before", what, asked)
 			}
 		}
 	}
@@ -464,5 +467,60 @@ func TestProvider_verifyGoesOnWhereItEnded(t *testing.T) {
 		if err != nil || strings.Join(missing, " ") != want {
 			t.Errorf("%v, %v; expected %s", missing, err, want)
 		}
+	}
+}
+
+// Attack 8: however much the server chokes on, the rest is confirmed, and of what it chokes on another part is tried each time.
+func TestProvider_isThroughWithAZoneOfWhichMuchFails(t *testing.T) {
+	poison := func(n int) string { return fmt.Sprintf("poison-%03d", n) }
+	sets := func(count int) (sets []delivery.RRset) {
+		for n := range count {
+			sets = append(sets, set(poison(n), rdata.A, "192.0.2.66"))
+		}
+		return append(sets, set("www", rdata.A, "192.0.2.1"))
+	}
+	choking := serve(t, choosy("", func(owner string) (int, string) {
+		if strings.HasPrefix(owner, "poison") {
+			return 500, `{"success":false,"error":{"code":"SERVER_ERROR","message":"x"}}`
+		}
+		return 200, done
+	}))
+	provider := connect(t, choking.URL, nil)
+	for range 3 {
+		if report, err := provider.Deliver(t.Context(), planOf(sets(600)...), open); err != nil || report.Confirmed != 2 || len(report.Failed) != 600 {
+			t.Fatalf("%d failed, confirmed %d: %v", len(report.Failed), report.Confirmed, err)
+		}
+	}
+	well := choosy("", func(string) (int, string) { return 200, done })
+	silent := serve(t, func(w http.ResponseWriter, request *http.Request) {
+		body, err := io.ReadAll(request.Body)
+		if err != nil || strings.Contains(string(body), "poison") {
+			<-request.Context().Done() // it says nothing until the client has gone
+			return
+		}
+		request.Body = io.NopCloser(bytes.NewReader(body))
+		well(w, request)
+	})
+	const many = 7
+	provider = connect(t, silent.URL, func(c *webhook.Config) { c.Timeout = 400 * time.Millisecond })
+	if _, err := provider.Deliver(t.Context(), planOf(sets(many)...), open); err == nil || asError(t, err).RetryAfter != 5*time.Second {
+		t.Fatalf("an attempt that found RRsets that time out: %v", err)
+	}
+	tried, before := map[string]bool{}, len(silent.asked())
+	for attempt := range 2 {
+		report, err := provider.Deliver(t.Context(), planOf(sets(many)...), open)
+		if err != nil || report.Confirmed != 2 || len(report.Failed) != many {
+			t.Fatalf("attempt %d: %d failed, confirmed %d: %v", attempt, len(report.Failed), report.Confirmed, err)
+		}
+	}
+	for _, request := range silent.requests()[before:] {
+		for n := range many {
+			if strings.Contains(request.body, poison(n)) {
+				tried[poison(n)] = true
+			}
+		}
+	}
+	if len(tried) != many {
+		t.Errorf("of %d RRsets that time out two attempts tried %d: %v", many, len(tried), tried)
 	}
 }

@@ -4254,11 +4254,11 @@ func schema_pkg_apis_kubizone_v1alpha1_DNSClassReference(ref common.ReferenceCal
 				Properties: map[string]spec.Schema{
 					"kind": {
 						SchemaProps: spec.SchemaProps{
-							Description: "kind is DNSClass, or Bind9Cluster for one in the zone's own namespace. Defaults to DNSClass.",
+							Description: "kind is DNSClass, or Bind9Cluster for one in the zone's own namespace. Defaults to DNSClass.\n\nPossible enum values:\n - `\"Bind9Cluster\"`\n - `\"DNSClass\"`",
 							Default:     v1alpha1.KindDNSClass,
-							Pattern:     "^(DNSClass|Bind9Cluster)?$",
 							Type:        []string{"string"},
 							Format:      "",
+							Enum:        []interface{}{"Bind9Cluster", "DNSClass"},
 						},
 					},
 					"name": {
@@ -4447,7 +4447,7 @@ func schema_pkg_apis_kubizone_v1alpha1_DNSClassStatus(ref common.ReferenceCallba
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "conditions: Ready.",
+							Description: "conditions: Ready and Stalled.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -4689,7 +4689,7 @@ func schema_pkg_apis_kubizone_v1alpha1_DeliveryError(ref common.ReferenceCallbac
 					},
 					"timestamp": {
 						SchemaProps: spec.SchemaProps{
-							Description: "timestamp of the failure.",
+							Description: "timestamp of the first failure since which each attempt failed for this reason.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
@@ -4813,7 +4813,7 @@ func schema_pkg_apis_kubizone_v1alpha1_DeliveryIntent(ref common.ReferenceCallba
 					},
 					"from": {
 						SchemaProps: spec.SchemaProps{
-							Description: "from is the earliest serial of which something may stand at the provider.",
+							Description: "from is the earliest serial of which something may stand at the provider. Absent beside a confirmed serial: more RRsets than are listed were refused.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -5696,11 +5696,11 @@ func schema_pkg_apis_kubizone_v1alpha1_RecordSpec(ref common.ReferenceCallback) 
 					},
 					"class": {
 						SchemaProps: spec.SchemaProps{
-							Description: "class is the DNS class. Only IN is there. Defaults to IN.",
+							Description: "class is the DNS class. Only IN is there. Defaults to IN.\n\nPossible enum values:\n - `\"IN\"` is the only DNS class there is here (S5.4).",
 							Default:     v1alpha1.ClassIN,
-							Pattern:     "^(IN)?$",
 							Type:        []string{"string"},
 							Format:      "",
+							Enum:        []interface{}{"IN"},
 						},
 					},
 					"ttl": {

@@ -33,7 +33,7 @@ func (*REST) ConvertToTable(_ context.Context, obj, options runtime.Object) (*me
 func row(delivery *v1alpha1.Delivery) []any {
 	class := delivery.Spec.ClassRef.Name
 	if kind := delivery.Spec.ClassRef.Kind; kind != v1alpha1.KindDNSClass {
-		class = kind + "/" + class
+		class = string(kind) + "/" + class
 	}
 	return []any{
 		delivery.Name, delivery.Spec.Zone.Name, class, delivery.Status.Serial, status.Ready(delivery.Status.Conditions), status.Age(delivery.CreationTimestamp),

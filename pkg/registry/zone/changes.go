@@ -261,7 +261,7 @@ func writeChangesTable(w http.ResponseWriter, zone *v1alpha1.Zone, steps []conte
 			at = committed.Format(time.RFC3339)
 		}
 		row := func(sign string, entry dns.Entry) error {
-			return list.row(zone, entry.Name.String(), int64(change.To), sign, entry.Name.String(), entry.TTL, v1alpha1.ClassIN, entry.Type.String(), entry.Data, at)
+			return list.row(zone, entry.Name.String(), int64(change.To), sign, entry.Name.String(), entry.TTL, string(v1alpha1.ClassIN), entry.Type.String(), entry.Data, at)
 		}
 		for _, entry := range change.Removed {
 			if err := row("-", entry); err != nil {

@@ -220,7 +220,7 @@ func writeTable(w http.ResponseWriter, zone *v1alpha1.Zone, page *page, sources 
 		return err
 	}
 	for entry := range page.entries() {
-		cells := []any{entry.Name.String(), entry.TTL, v1alpha1.ClassIN, entry.Type.String(), entry.Data}
+		cells := []any{entry.Name.String(), entry.TTL, string(v1alpha1.ClassIN), entry.Type.String(), entry.Data}
 		if sources != nil {
 			refs, err := sources.of(entry)
 			if err != nil {
@@ -272,7 +272,7 @@ type tableRow struct {
 }
 
 func apiEntry(entry dns.Entry) v1alpha1.Entry {
-	return v1alpha1.Entry{FQDN: entry.Name.String(), Type: entry.Type.String(), Class: v1alpha1.ClassIN, TTL: int64(entry.TTL), RData: entry.Data}
+	return v1alpha1.Entry{FQDN: entry.Name.String(), Type: entry.Type.String(), Class: string(v1alpha1.ClassIN), TTL: int64(entry.TTL), RData: entry.Data}
 }
 
 func apiHeader(header content.Header) *v1alpha1.ZoneHeader {

@@ -49,7 +49,7 @@ func row(zone *v1alpha1.Zone) []any {
 	for _, ref := range zone.Spec.DNSClassRefs {
 		class := ref.Name
 		if ref.Kind != v1alpha1.KindDNSClass {
-			class = ref.Kind + "/" + ref.Name
+			class = string(ref.Kind) + "/" + ref.Name
 		}
 		classes = append(classes, class)
 	}

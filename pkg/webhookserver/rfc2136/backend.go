@@ -37,7 +37,7 @@ type Backend struct {
 	config Config
 }
 
-var _ webhookserver.Backend = (*Backend)(nil)
+var _ webhookserver.Conditional = (*Backend)(nil)
 
 const defaultTimeout = 10 * time.Second
 
@@ -63,17 +63,38 @@ func New(config Config) (*Backend, error) {
 func (b *Backend) Apply(ctx context.Context, zone name.Name, sets []protocol.RRset) []error {
 	results := make([]error, len(sets))
 	for i, set := range sets {
-		results[i] = b.replace(ctx, zone, set)
+		results[i] = b.replace(ctx, zone, set, nil)
 	}
 	return results
 }
 
-func (b *Backend) replace(ctx context.Context, zone name.Name, set protocol.RRset) error {
+// ApplyWhere makes what was there a prerequisite of each update (RFC 2136 §2.4).
+func (b *Backend) ApplyWhere(ctx context.Context, zone name.Name, sets, present []protocol.RRset) []error {
+	results := make([]error, len(sets))
+	for i, set := range sets {
+		results[i] = b.replace(ctx, zone, set, &present[i])
+	}
+	return results
+}
+
+// replace writes an RRset, with present only where that stands there.
+func (b *Backend) replace(ctx context.Context, zone name.Name, set protocol.RRset, present *protocol.RRset) error {
 	records, err := recordsOf(set)
 	if err != nil {
 		return err
 	}
 	update := updateOf(zone)
+	if present != nil {
+		stand, err := recordsOf(*present)
+		switch {
+		case err != nil:
+			return err
+		case len(stand) == 0:
+			update.RRsetNotUsed([]mdns.RR{emptyOf(set)})
+		default:
+			update.Used(stand)
+		}
+	}
 	switch {
 	case set.Type == rdata.NS && set.Name == zone && len(records) == 0:
 		return protocol.Refuse(protocol.CodeInvalidRecord, "the name servers of a zone can be replaced, not removed")
@@ -99,6 +120,8 @@ func (b *Backend) replace(ctx context.Context, zone name.Name, set protocol.RRse
 	}
 	switch code, err := b.update(ctx, zone, update); {
 	case err == nil && code == mdns.RcodeSuccess:
+	case err == nil && present != nil && (code == mdns.RcodeNXRrset || code == mdns.RcodeYXRrset):
+		return webhookserver.Changed(set)
 	case err == nil && b.blames(ctx, zone, code):
 		return protocol.Refuse(protocol.CodeInvalidRecord, "the DNS server answers %s to %s %s, and takes other updates of the zone; its log says why", mdns.RcodeToString[code], set.Name, set.Type)
 	default:

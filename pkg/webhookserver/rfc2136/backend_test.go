@@ -7,8 +7,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -48,7 +50,7 @@ func startBIND(t *testing.T, zones int) *rig.BIND {
 		zone := fmt.Sprintf("zone%d.example.", i)
 		config.Primaries = append(config.Primaries, rig.PrimaryZone{
 			Zone: zone, UpdateKey: updateKey.Name,
-			Text: fmt.Sprintf("%[1]s 3600 IN SOA ns.%[1]s host.%[1]s 1 3600 600 86400 300\n%[1]s 3600 IN NS ns.example.net.\n", zone),
+			Text: fmt.Sprintf("%[1]s 3600 IN SOA ns.%[1]s host.%[1]s 1 3600 600 86400 300\n%[1]s 3600 IN NS ns1.provider.example.\n", zone),
 		})
 	}
 	bind, err := rig.StartBIND(t.Context(), config)
@@ -81,13 +83,28 @@ func inspect(t *testing.T, bind *rig.BIND, zone name.Name) []delivery.RRset {
 
 // From plan to BIND: client, HTTP, reference server, dynamic update.
 func TestBackend_passesTheExamBeforeBIND(t *testing.T) {
+	exam(t, func(backend webhookserver.Backend) webhookserver.Backend { return backend }, false)
+}
+
+// So with notes of what the server wrote, before zones that others write too: it keeps what others have.
+func TestShared_passesTheExamBeforeBIND(t *testing.T) {
+	exam(t, func(backend webhookserver.Backend) webhookserver.Backend {
+		shared, err := webhookserver.NewShared(backend, filepath.Join(t.TempDir(), "notes"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return shared
+	}, true)
+}
+
+func exam(t *testing.T, before func(webhookserver.Backend) webhookserver.Backend, keeps bool) {
 	bind := startBIND(t, 40)
 	backend, err := New(Config{Server: bind.Addr.String(), Key: keyOf(t, updateKey)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	secret := func() ([][]byte, error) { return [][]byte{[]byte("s")}, nil }
-	handler, err := webhookserver.New(webhookserver.Config{Backend: backend, Algorithm: protocol.SHA256, Secrets: secret})
+	handler, err := webhookserver.New(webhookserver.Config{Backend: before(backend), Algorithm: protocol.SHA256, Secrets: secret})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +114,7 @@ func TestBackend_passesTheExamBeforeBIND(t *testing.T) {
 	deliverytest.Run(t, deliverytest.Subject{
 		New: func(t *testing.T) delivery.Provider {
 			provider, err := webhook.New(webhook.Config{
-				Server: server.URL, AllowLocalAddresses: true,
+				Server: server.URL, AllowLocalAddresses: true, SkipApexNS: keeps,
 				HMAC: &webhook.HMAC{Algorithm: protocol.SHA256, Secret: func(context.Context) ([]byte, error) { return []byte("s"), nil }},
 			})
 			if err != nil {
@@ -114,6 +131,7 @@ func TestBackend_passesTheExamBeforeBIND(t *testing.T) {
 			}
 		},
 		Unlisted: true,
+		Keeps:    keeps,
 	})
 }
 
@@ -219,5 +237,107 @@ func TestBackend_saysWhatStands(t *testing.T) {
 	}
 	if got, err := backend.Read(ctx, zone, name.MustParse("evil.zone0.example."), rdata.A); err != nil || len(got.Data) > 0 {
 		t.Errorf("an update with a wrong key: %+v, %v", got, err)
+	}
+}
+
+// between has something happen after an RRset was read.
+type between struct {
+	*Backend
+	happens func()
+}
+
+func (b between) Read(ctx context.Context, zone, owner name.Name, t rdata.Type) (protocol.RRset, error) {
+	set, err := b.Backend.Read(ctx, zone, owner, t)
+	b.happens()
+	return set, err
+}
+
+// What others write by dynamic updates of their own is kept, over restarts of the server; so are the servers of a delegation and
+// their addresses, which the DNS server hands out in a referral alone.
+func TestShared_besideOtherUpdates(t *testing.T) {
+	bind := startBIND(t, 1)
+	backend, err := New(Config{Server: bind.Addr.String(), Key: keyOf(t, updateKey)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	zone, notes := name.MustParse("zone0.example."), filepath.Join(t.TempDir(), "notes")
+	others := func(commands ...string) {
+		t.Helper()
+		if _, err := rig.Nsupdate(t.Context(), bind.Addr, &updateKey, "zone zone0.example.\nupdate "+strings.Join(commands, "\nupdate ")+"\nsend\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	others("add theirs.zone0.example. 60 A 192.0.2.1", "add alias.zone0.example. 60 CNAME theirs.zone0.example.", "add d.zone0.example. 60 NS ns.d.zone0.example.", "add ns.d.zone0.example. 60 A 192.0.2.2")
+	set := func(owner string, kind rdata.Type, data ...string) protocol.RRset {
+		n, err := name.ParseIn(owner, zone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return protocol.RRset{Zone: zone, Name: n, Type: kind, TTL: 60, Data: data}
+	}
+	for round, address := range []string{"192.0.2.10", "192.0.2.11"} {
+		shared, err := webhookserver.NewShared(backend, notes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, step := range []struct {
+			set  protocol.RRset
+			want int
+		}{
+			{set("www", rdata.A, address), 0},
+			{set("mixed", rdata.MX, "10 mail.zone0.example."), 0},
+			{set("child", rdata.NS, "ns.child.zone0.example."), 0},
+			{set("ns.child", rdata.A, address), 0},
+			{set("*.wild", rdata.TXT, `"`+address+`"`), 0},
+			{set("theirs", rdata.A, address), http.StatusConflict},
+			{set("theirs", rdata.CNAME, "www.zone0.example."), http.StatusConflict},
+			{set("alias", rdata.A, address), http.StatusConflict},
+			{set("alias", rdata.CNAME, "www.zone0.example."), http.StatusConflict},
+			{set("d", rdata.NS, "ns.other.example."), http.StatusConflict},
+			{set("ns.d", rdata.A, address), http.StatusConflict},
+			{set("theirs", rdata.A), http.StatusNotFound},
+			{set("d", rdata.NS), http.StatusNotFound},
+		} {
+			err := shared.Apply(t.Context(), zone, []protocol.RRset{step.set})[0]
+			status := 0
+			var refusal *protocol.Error
+			if errors.As(err, &refusal) {
+				status = refusal.HTTPStatus()
+			} else if err != nil {
+				status = -1
+			}
+			if status != step.want {
+				t.Errorf("round %d: %s %s %q: %v, want %d", round, step.set.Name, step.set.Type, step.set.Data, err, step.want)
+			}
+		}
+	}
+	// What comes between its look and its write is kept too.
+	for _, race := range []struct {
+		set   protocol.RRset
+		other string
+	}{
+		{set("www", rdata.A, "192.0.2.12"), "add www.zone0.example. 60 A 192.0.2.13"}, {set("www", rdata.A), "add www.zone0.example. 60 A 192.0.2.14"}, {set("new", rdata.A, "192.0.2.15"), "add new.zone0.example. 60 A 192.0.2.16"},
+	} {
+		shared, err := webhookserver.NewShared(between{backend, func() { others(race.other) }}, notes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var refusal *protocol.Error
+		if err := shared.Apply(t.Context(), zone, []protocol.RRset{race.set})[0]; !errors.As(err, &refusal) || refusal.HTTPStatus() != http.StatusConflict {
+			t.Errorf("%s %q while another client wrote %s: %v", race.set.Name, race.set.Data, race.other, err)
+		}
+	}
+	got := map[string]string{}
+	for _, set := range inspect(t, bind, zone) {
+		if set.Type != rdata.SOA {
+			got[strings.TrimSuffix(set.Name.String(), "zone0.example.")+" "+set.Type.String()] = strings.Join(slices.Sorted(slices.Values(set.Data)), " ")
+		}
+	}
+	want := map[string]string{
+		" NS": "ns1.provider.example.", "theirs. A": "192.0.2.1", "alias. CNAME": "theirs.zone0.example.", "d. NS": "ns.d.zone0.example.", "ns.d. A": "192.0.2.2",
+		"www. A": "192.0.2.11 192.0.2.13 192.0.2.14", "new. A": "192.0.2.16", "mixed. MX": "10 mail.zone0.example.", "child. NS": "ns.child.zone0.example.", "ns.child. A": "192.0.2.11", "*.wild. TXT": `"192.0.2.11"`,
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("the server has\n%v\nwant\n%v", got, want)
 	}
 }

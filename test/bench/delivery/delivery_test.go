@@ -32,7 +32,7 @@ func TestRun_measuresAll(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts eight servers")
 	}
-	p := plan{Rounds: 1, Time: time.Minute, Zone: 40, Lone: 1, Steady: 20, Rate: 100, Burst: 5, Records: 3000, Stored: 200, IdleZones: 5, Idle: time.Second}
+	p := plan{Rounds: 1, Time: time.Minute, Zone: 40, Lone: 1, Steady: 20, Rate: 100, Burst: 5, Records: 3000, Stored: 200, Packed: 60_000, IdleZones: 5, Idle: time.Second}
 	r, err := p.run(t.Context(), testWriter{t})
 	rig.SkipMissing(t, err)
 	median := func(name string) float64 {

@@ -28,6 +28,8 @@ type plan struct {
 	Burst int
 	// Records and Stored are how many records the big zones have: without the API, and through it.
 	Records, Stored int
+	// Packed is how many records a server packs in a round of transfers at least.
+	Packed int
 	// IdleZones are left alone for Idle.
 	IdleZones int
 	Idle      time.Duration
@@ -39,7 +41,7 @@ type plan struct {
 }
 
 func defaultPlan() plan {
-	return plan{Rounds: 5, Time: 10 * time.Minute, Zone: 1000, Lone: 20, Steady: 500, Rate: 100, Burst: 100, Records: 1_000_000, Stored: 100_000, IdleZones: 1000}
+	return plan{Rounds: 5, Time: 10 * time.Minute, Zone: 1000, Lone: 20, Steady: 500, Rate: 100, Burst: 100, Records: 1_000_000, Stored: 100_000, Packed: 3_000_000, IdleZones: 1000}
 }
 
 // fewestRounds a median is made of, whatever the time, unless fewer are asked for.

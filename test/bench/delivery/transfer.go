@@ -71,7 +71,7 @@ func (s *stage) big(ctx context.Context, records int, timed bool, into *figures.
 			return err
 		}
 		defer memory.stop()
-		times := max(1, packedARound/records)
+		times := max(1, s.plan.Packed/records)
 		servers := []served{{ofPrimary, ours.at, ours.pid(), times}, {ofMemory, memory.at, memory.pid(), 20 * times}, {ofKnot, knot.Addr.String(), knot.Pid(), times}}
 		if err := s.race(ctx, servers, records, into); err != nil {
 			return err
@@ -118,9 +118,6 @@ type served struct {
 	pid      int
 	times    int
 }
-
-// packedARound is how many records a server packs in a round at least.
-const packedARound = 3_000_000
 
 // race transfers the zone from every server in every round.
 func (s *stage) race(ctx context.Context, servers []served, records int, into *figures.Results) error {
@@ -188,7 +185,7 @@ func (s *stage) profile(ctx context.Context, records int) error {
 	if err != nil {
 		return err
 	}
-	for range max(1, 3*packedARound/records) {
+	for range max(1, 3*s.plan.Packed/records) {
 		if _, err := transfer(ctx, p.at, records, io.Discard); err != nil {
 			return err
 		}

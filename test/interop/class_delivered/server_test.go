@@ -108,6 +108,7 @@ func start(t *testing.T) *server {
 // start starts it with what its directory has.
 func (s *server) start(t *testing.T) {
 	t.Helper()
+	rig.SpareGarbage()
 	options := up.NewOptions()
 	options.DataDir, options.Listen, options.DNSListen, options.SecretsDir = filepath.Join(s.dir, "data"), "127.0.0.1:0", s.dns.String(), s.secrets()
 	options.TransferAllow = nil

@@ -65,6 +65,7 @@ func (s *said) has(text string) bool {
 // serve runs everything in this process until the test ends.
 func serve(t *testing.T) (*versioned.Clientset, netip.AddrPort) {
 	t.Helper()
+	rig.SpareGarbage()
 	dns, err := rig.FreePort()
 	if err != nil {
 		t.Fatal(err)

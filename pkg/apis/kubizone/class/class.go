@@ -65,7 +65,7 @@ func DeliveryName(zone string, uid types.UID, ref v1alpha1.DNSClassReference) st
 	if kind == "" {
 		kind = v1alpha1.KindDNSClass
 	}
-	sum := sha256.Sum256([]byte(string(uid) + "\x00" + kind + "\x00" + ref.Name))
+	sum := sha256.Sum256([]byte(string(uid) + "\x00" + string(kind) + "\x00" + ref.Name))
 	if most := maxName - hashWidth - 1; len(zone) > most {
 		zone = strings.TrimRight(zone[:most], ".-")
 	}

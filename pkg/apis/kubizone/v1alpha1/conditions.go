@@ -10,7 +10,7 @@ const (
 	// ConditionReady of a Record: True when every class in force has confirmed a serial at or after status.serial.
 	// Of a Zone: True when Delegated, Servable and Settled are True and its serial is delivered everywhere.
 	ConditionReady = "Ready"
-	// ConditionStalled of a Zone or a Record: True where it waits for a person, for a reason that has stood two minutes (S7.4). It is not there else.
+	// ConditionStalled of a Zone, a Record or a DNSClass: True where it waits for a person, for a reason that has stood two minutes (S7.4). It is not there else.
 	ConditionStalled = "Stalled"
 	// ConditionDelegated of a Zone: True while its parent delegates it, or while it is standalone and established.
 	ConditionDelegated = "Delegated"
@@ -126,7 +126,8 @@ const FinalizerDelivery = "kubi.zone/delivery"
 // AnnotationAcceptSerial of a Zone accepts a jump of its serial over 2²⁴ to the value of a secondary (S6.6).
 const AnnotationAcceptSerial = "kubi.zone/accept-serial"
 
-// AnnotationPublishDeletions of a Zone names a serial that it had: whatever its own namespace removed since then is delivered (S7.5).
+// AnnotationPublishDeletions of a Zone names a serial that it had. When it changes, what the zone's own namespace removed since that serial, and removes
+// within ten minutes, is delivered (S7.5).
 const AnnotationPublishDeletions = "kubi.zone/publish-deletions"
 
 // AnnotationDefaultClass of a DNSClass, "true": it delivers every zone that names no class.

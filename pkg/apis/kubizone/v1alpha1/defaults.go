@@ -38,8 +38,12 @@ const (
 // MaxVerifyRequest is the length at most, in octets, of the annotation of a Zone that asks for a comparison.
 const MaxVerifyRequest = 64
 
+// RRClass is a DNS class.
+// +enum
+type RRClass string
+
 // ClassIN is the only DNS class there is here (S5.4).
-const ClassIN = "IN"
+const ClassIN RRClass = "IN"
 
 // DefaultWebhookTimeout bounds one request to a webhook, in seconds.
 const DefaultWebhookTimeout int32 = 30

@@ -133,7 +133,7 @@ type DeliveryIntent struct {
 	// +optional
 	// +listType=atomic
 	RRsets []string `json:"rrsets,omitempty" protobuf:"bytes,4,rep,name=rrsets"`
-	// from is the earliest serial of which something may stand at the provider.
+	// from is the earliest serial of which something may stand at the provider. Absent beside a confirmed serial: more RRsets than are listed were refused.
 	// +optional
 	From int64 `json:"from,omitempty" protobuf:"varint,5,opt,name=from"`
 	// unlisted: more than rrsets are being written; what was touched since from may stand half written.
@@ -181,7 +181,7 @@ type DeliveryError struct {
 	Code string `json:"code,omitempty" protobuf:"bytes,1,opt,name=code"`
 	// message is for people: what happened and the next step.
 	Message string `json:"message" protobuf:"bytes,2,opt,name=message"`
-	// timestamp of the failure.
+	// timestamp of the first failure since which each attempt failed for this reason.
 	Timestamp metav1.Time `json:"timestamp" protobuf:"bytes,3,opt,name=timestamp"`
 	// reason is the one of the condition Ready at that time.
 	// +optional

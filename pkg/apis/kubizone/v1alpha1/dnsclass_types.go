@@ -277,7 +277,7 @@ type DNSClassStatus struct {
 	// health is what it said. It informs and holds up nothing.
 	// +optional
 	Health *ClassHealth `json:"health,omitempty" protobuf:"bytes,3,opt,name=health"`
-	// conditions: Ready.
+	// conditions: Ready and Stalled.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

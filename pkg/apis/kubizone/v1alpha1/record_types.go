@@ -51,8 +51,7 @@ type RecordSpec struct {
 	// class is the DNS class. Only IN is there. Defaults to IN.
 	// +optional
 	// +default=ref(ClassIN)
-	// +k8s:validation:pattern="^(IN)?$"
-	Class string `json:"class,omitempty" protobuf:"bytes,5,opt,name=class"`
+	Class RRClass `json:"class,omitempty" protobuf:"bytes,5,opt,name=class,casttype=RRClass"`
 
 	// ttl is the time to live in seconds, 0 to 2147483647 (RFC 2181 §8). Absent: the ttl of the zone. Where several Records make one RRset, the smallest is served.
 	// +optional

@@ -205,8 +205,7 @@ type DNSClassReference struct {
 	// kind is DNSClass, or Bind9Cluster for one in the zone's own namespace. Defaults to DNSClass.
 	// +optional
 	// +default=ref(KindDNSClass)
-	// +k8s:validation:pattern="^(DNSClass|Bind9Cluster)?$"
-	Kind string `json:"kind,omitempty" protobuf:"bytes,1,opt,name=kind"`
+	Kind ClassKind `json:"kind,omitempty" protobuf:"bytes,1,opt,name=kind,casttype=ClassKind"`
 	// name of the object.
 	// +k8s:validation:minLength=1
 	// +k8s:validation:maxLength=253
@@ -214,10 +213,13 @@ type DNSClassReference struct {
 	Name string `json:"name" protobuf:"bytes,2,opt,name=name"`
 }
 
-// Kinds a DNSClassReference may name.
+// ClassKind is a kind that a DNSClassReference may name.
+// +enum
+type ClassKind string
+
 const (
-	KindDNSClass     = "DNSClass"
-	KindBind9Cluster = "Bind9Cluster"
+	KindDNSClass     ClassKind = "DNSClass"
+	KindBind9Cluster ClassKind = "Bind9Cluster"
 )
 
 // ZoneLimits bound what other namespaces may put into a zone.

@@ -68,7 +68,7 @@ func SetObjectDefaults_DNSClassList(in *DNSClassList) {
 
 func SetObjectDefaults_Delivery(in *Delivery) {
 	if in.Spec.ClassRef.Kind == "" {
-		in.Spec.ClassRef.Kind = string(KindDNSClass)
+		in.Spec.ClassRef.Kind = ClassKind(KindDNSClass)
 	}
 }
 
@@ -81,7 +81,7 @@ func SetObjectDefaults_DeliveryList(in *DeliveryList) {
 
 func SetObjectDefaults_Record(in *Record) {
 	if in.Spec.Class == "" {
-		in.Spec.Class = string(ClassIN)
+		in.Spec.Class = RRClass(ClassIN)
 	}
 }
 
@@ -112,7 +112,7 @@ func SetObjectDefaults_Zone(in *Zone) {
 	for i := range in.Spec.DNSClassRefs {
 		a := &in.Spec.DNSClassRefs[i]
 		if a.Kind == "" {
-			a.Kind = string(KindDNSClass)
+			a.Kind = ClassKind(KindDNSClass)
 		}
 	}
 	if in.Spec.DeletionPolicy == "" {

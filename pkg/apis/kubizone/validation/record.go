@@ -60,7 +60,7 @@ func recordSpec(spec *v1alpha1.RecordSpec) field.ErrorList {
 	errs = append(errs, view(spec.View)...)
 	errs = append(errs, zoneRef(spec.ZoneRef)...)
 	if spec.Class != v1alpha1.ClassIN && spec.Class != "" {
-		errs = append(errs, field.NotSupported(specPath.Child("class"), spec.Class, []string{v1alpha1.ClassIN}))
+		errs = append(errs, field.NotSupported(specPath.Child("class"), spec.Class, []v1alpha1.RRClass{v1alpha1.ClassIN}))
 	}
 	errs = append(errs, seconds(spec.TTL, 0, specPath.Child("ttl"))...)
 	if n := len([]rune(spec.Description)); n > MaxDescription {

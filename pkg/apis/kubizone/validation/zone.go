@@ -354,7 +354,7 @@ func classRefs(refs []v1alpha1.DNSClassReference) field.ErrorList {
 		path := path.Index(i)
 		errs = append(errs, classRef(ref, path)...)
 		if seen[ref] {
-			errs = append(errs, field.Duplicate(path, ref.Kind+"/"+ref.Name))
+			errs = append(errs, field.Duplicate(path, string(ref.Kind)+"/"+ref.Name))
 		}
 		seen[ref] = true
 	}
@@ -366,7 +366,7 @@ func classRef(ref v1alpha1.DNSClassReference, path *field.Path) field.ErrorList 
 	switch ref.Kind {
 	case v1alpha1.KindDNSClass, v1alpha1.KindBind9Cluster, "":
 	default:
-		errs = append(errs, field.NotSupported(path.Child("kind"), ref.Kind, []string{v1alpha1.KindDNSClass, v1alpha1.KindBind9Cluster}))
+		errs = append(errs, field.NotSupported(path.Child("kind"), ref.Kind, []v1alpha1.ClassKind{v1alpha1.KindDNSClass, v1alpha1.KindBind9Cluster}))
 	}
 	if ref.Name == "" {
 		return append(errs, field.Required(path.Child("name"), "the metadata.name of the class"))

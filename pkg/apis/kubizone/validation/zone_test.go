@@ -210,7 +210,7 @@ func FuzzZone(f *testing.F) {
 			s.TTL, s.Refresh, s.Retry, s.Expire, s.NegativeResponseCache = &n, &n, &n, &n, &n
 			s.MinimumSerial = &serial
 			s.ZoneRef = &v1alpha1.ZoneReference{Name: host, Namespace: namespace}
-			s.DNSClassRefs = []v1alpha1.DNSClassReference{{Kind: rrtype, Name: host}}
+			s.DNSClassRefs = []v1alpha1.DNSClassReference{{Kind: v1alpha1.ClassKind(rrtype), Name: host}}
 			s.Limits = &v1alpha1.ZoneLimits{RecordsPerNamespace: &n}
 		})
 		errs := Zone(zone)

@@ -18,7 +18,7 @@ type DeliveryErrorApplyConfiguration struct {
 	Code *string `json:"code,omitempty"`
 	// message is for people: what happened and the next step.
 	Message *string `json:"message,omitempty"`
-	// timestamp of the failure.
+	// timestamp of the first failure since which each attempt failed for this reason.
 	Timestamp *v1.Time `json:"timestamp,omitempty"`
 	// reason is the one of the condition Ready at that time.
 	Reason *string `json:"reason,omitempty"`

@@ -5,13 +5,17 @@
 
 package v1alpha1
 
+import (
+	kubizonev1alpha1 "kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+)
+
 // DNSClassReferenceApplyConfiguration represents a declarative configuration of the DNSClassReference type for use
 // with apply.
 //
 // DNSClassReference names what delivers a zone.
 type DNSClassReferenceApplyConfiguration struct {
 	// kind is DNSClass, or Bind9Cluster for one in the zone's own namespace. Defaults to DNSClass.
-	Kind *string `json:"kind,omitempty"`
+	Kind *kubizonev1alpha1.ClassKind `json:"kind,omitempty"`
 	// name of the object.
 	Name *string `json:"name,omitempty"`
 }
@@ -25,7 +29,7 @@ func DNSClassReference() *DNSClassReferenceApplyConfiguration {
 // WithKind sets the Kind field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the Kind field is set to the value of the last call.
-func (b *DNSClassReferenceApplyConfiguration) WithKind(value string) *DNSClassReferenceApplyConfiguration {
+func (b *DNSClassReferenceApplyConfiguration) WithKind(value kubizonev1alpha1.ClassKind) *DNSClassReferenceApplyConfiguration {
 	b.Kind = &value
 	return b
 }

@@ -21,7 +21,7 @@ type DNSClassStatusApplyConfiguration struct {
 	LastHealthCheck *v1.Time `json:"lastHealthCheck,omitempty"`
 	// health is what it said. It informs and holds up nothing.
 	Health *ClassHealthApplyConfiguration `json:"health,omitempty"`
-	// conditions: Ready.
+	// conditions: Ready and Stalled.
 	Conditions []metav1.ConditionApplyConfiguration `json:"conditions,omitempty"`
 }
 

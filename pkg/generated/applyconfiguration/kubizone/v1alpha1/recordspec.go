@@ -5,6 +5,10 @@
 
 package v1alpha1
 
+import (
+	kubizonev1alpha1 "kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+)
+
 // RecordSpecApplyConfiguration represents a declarative configuration of the RecordSpec type for use
 // with apply.
 //
@@ -20,7 +24,7 @@ type RecordSpecApplyConfiguration struct {
 	// type is the RR type: a mnemonic such as A, AAAA, CNAME, MX, TXT or SRV, in any case, or TYPE123 (RFC 3597). Not SOA (the Zone makes it), DNSSEC signatures or meta types.
 	Type *string `json:"type,omitempty"`
 	// class is the DNS class. Only IN is there. Defaults to IN.
-	Class *string `json:"class,omitempty"`
+	Class *kubizonev1alpha1.RRClass `json:"class,omitempty"`
 	// ttl is the time to live in seconds, 0 to 2147483647 (RFC 2181 §8). Absent: the ttl of the zone. Where several Records make one RRset, the smallest is served.
 	TTL *int32 `json:"ttl,omitempty"`
 	// rdata is the data of one value in presentation format (RFC 1035 §5.1), such as "192.0.2.1", "10 mail" or "v=spf1 -all". Names in it without a trailing dot are relative to the zone. Bare text of a TXT is one string. At most 4 KiB.
@@ -74,7 +78,7 @@ func (b *RecordSpecApplyConfiguration) WithType(value string) *RecordSpecApplyCo
 // WithClass sets the Class field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the Class field is set to the value of the last call.
-func (b *RecordSpecApplyConfiguration) WithClass(value string) *RecordSpecApplyConfiguration {
+func (b *RecordSpecApplyConfiguration) WithClass(value kubizonev1alpha1.RRClass) *RecordSpecApplyConfiguration {
 	b.Class = &value
 	return b
 }

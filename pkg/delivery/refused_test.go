@@ -1,0 +1,168 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package delivery_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/delivery/deliverytest"
+)
+
+// More RRsets than a State lists.
+const many = 300
+
+// refuseMany has the provider refuse what is named poison-…, in many RRsets of the zone.
+func (s *scene) refuseMany(permanent bool) (refuses interface{ Store(bool) }) {
+	is := flag(true)
+	s.memory.Refuse = func(set delivery.RRset) *delivery.Error {
+		if is.Load() && len(set.Data) > 0 && strings.HasPrefix(set.Name.String(), "poison-") {
+			return &delivery.Error{Reason: delivery.ReasonValidationFailed, Message: "not this one", Permanent: permanent}
+		}
+		return nil
+	}
+	poison := map[string]string{}
+	for n := range many {
+		poison[fmt.Sprintf("poison-%03d", n)] = "192.0.2.66"
+	}
+	s.zone.put(poison)
+	return is
+}
+
+// Attack 8 beyond what a State lists: the rest of the zone is confirmed, and goes on being delivered. What is refused is
+// tried again, all of it, and after a restart too.
+func TestLoop_manyRefused(t *testing.T) {
+	for _, permanent := range []bool{false, true} {
+		t.Run(fmt.Sprint("permanent=", permanent), func(t *testing.T) {
+			inScene(t, func(s *scene) {
+				refuses := s.refuseMany(permanent)
+				confirmed := func(what string) {
+					s.Helper()
+					state := s.state()
+					if state.Serial != s.zone.serial || state.Hash == "" || state.Failed != many || state.Ready.Reason != delivery.ReasonValidationFailed {
+						s.Errorf("%s: serial %d of %d, %d failed, %+v", what, state.Serial, s.zone.serial, state.Failed, state.Ready)
+					}
+					if state.Intent == nil || len(state.Intent.RRsets) > 256 {
+						s.Fatalf("%s: the state lists %+v", what, state.Intent)
+					}
+					events := s.worker.events.of("z")
+					if last := events[len(events)-1]; last.Outcome != delivery.OutcomeDelivered || len(last.Failed) != many {
+						s.Errorf("%s: told %s with %d failures", what, last.Outcome, len(last.Failed))
+					}
+				}
+				s.start()
+				confirmed("a first delivery")
+				s.zone.put(map[string]string{"www": "192.0.2.70"})
+				after(time.Second)
+				confirmed("a change beside them")
+				if got := stands(s.server, s.zone.header.FQDN); got["www.example.org."] != "192.0.2.70" || len(got) != 2 {
+					s.Errorf("the server has %v", got)
+				}
+				// Comparisons find nothing that was delivered to be missing, and take nothing back.
+				begun := len(s.worker.events.of("z"))
+				after(4 * time.Hour)
+				confirmed("hours later")
+				for _, event := range s.worker.events.of("z")[begun:] {
+					if event.State.Serial != s.zone.serial || event.Outcome == delivery.OutcomeDrifted {
+						s.Errorf("told %s at %d", event.Outcome, event.State.Serial)
+					}
+				}
+				// One of them goes, and one is lost at the provider.
+				s.zone.put(map[string]string{"poison-000": ""})
+				s.server.Disturb(s.zone.header.FQDN, delivery.RRset{Name: mail.Name, Type: mail.Type})
+				after(2 * time.Hour)
+				if state := s.state(); state.Serial != s.zone.serial || state.Failed != many-1 {
+					s.Errorf("after one was removed: %d failed", state.Failed)
+				}
+				if got := stands(s.server, s.zone.header.FQDN); len(got) != 2 {
+					s.Errorf("the server has %v", got)
+				}
+				s.worker.stop()
+				s.zone.put(map[string]string{"mail": "192.0.2.71"})
+				s.worker = startWorker(s.T, s.store, s.worker.views, alone)
+				s.store.told(s.worker)
+				s.start()
+				after(time.Second)
+				if state := s.state(); state.Serial != s.zone.serial || state.Failed != many-1 {
+					s.Errorf("after a restart: serial %d of %d, %d failed", state.Serial, s.zone.serial, state.Failed)
+				}
+				if got := stands(s.server, s.zone.header.FQDN); got["mail.example.org."] != "192.0.2.71" {
+					s.Errorf("after a restart the server has %v", got)
+				}
+				refuses.Store(false)
+				after(2 * time.Hour)
+				s.zone.expect(s.server)
+				if state := s.state(); state.Failed != 0 || state.Intent != nil || state.Ready.Status != delivery.True {
+					s.Errorf("%+v", state)
+				}
+			})
+		})
+	}
+}
+
+// What is refused costs a change of the zone a bounded number of calls, and all of it has its turn.
+func TestLoop_manyRefusedHoldUpLittle(t *testing.T) {
+	inScene(t, func(s *scene) {
+		refuses := s.refuseMany(false)
+		s.start()
+		s.class.RequestsPerSecond = 20
+		s.memory.Change(func(m *deliverytest.Memory) {
+			refuse := m.Refuse
+			m.Refuse = func(set delivery.RRset) *delivery.Error {
+				err := refuse(set)
+				if err != nil {
+					time.Sleep(50 * time.Millisecond) // as a call does
+				}
+				return err
+			}
+		})
+		after(30 * time.Minute)
+		for n := range 5 {
+			began := time.Now()
+			s.zone.put(map[string]string{"www": fmt.Sprint("192.0.2.", 70+n)})
+			for s.state().Serial != s.zone.serial {
+				time.Sleep(100 * time.Millisecond)
+				synctest.Wait()
+			}
+			if took := time.Since(began); took > 10*time.Second {
+				s.Errorf("a change beside %d refused RRsets is confirmed after %s", many, took)
+			}
+			time.Sleep(time.Duration(n) * time.Second)
+		}
+		refuses.Store(false)
+		after(30 * time.Minute)
+		s.zone.expect(s.server)
+	})
+}
+
+// A zone of which much is refused is withdrawn whole.
+func TestLoop_manyRefusedAndWithdrawn(t *testing.T) {
+	for _, restart := range []bool{false, true} {
+		inScene(t, func(s *scene) {
+			refuses := s.refuseMany(true)
+			s.start()
+			if restart {
+				s.worker.stop()
+				s.worker = startWorker(s.T, s.store, s.worker.views, alone)
+				s.store.told(s.worker)
+				s.worker.SetClass(s.class)
+			}
+			refuses.Store(false)
+			zone := zoneOf("z", "main")
+			zone.Withdraw = true
+			s.worker.SetZone(zone)
+			after(time.Hour)
+			if got := stands(s.server, s.zone.header.FQDN); len(got) != 0 {
+				s.Errorf("restart %v: it left %v", restart, got)
+			}
+			if state := s.state(); state.Version != "" {
+				s.Errorf("restart %v: %+v", restart, state)
+			}
+		})
+	}
+}
