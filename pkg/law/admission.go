@@ -27,15 +27,20 @@ func (d *recordDecision) admissible(z *Zone, holding *Holding, p *place, come *C
 		}
 	}
 	base := Base(come.Owner)
-	c, known := d.claim(z, holding, base, claimant{d.ask.UID, ns, d.ask.Cascade})
+	c, known := d.claim(z, holding, base, d.claimant(holding))
 	if !known {
 		return nil, marks{}
+	}
+	yielded := c
+	if d.stood && c.yields { // no record holds the name here, and it held it where it comes from (S2.7)
+		c = claim{}
 	}
 	var mark marks
 	admitted, refusal := z.admit(p.fqdn, come.Owner, come.Type, ns, c)
 	if refusal == nil && slices.Contains(z.MadeNames, come.Owner) && ns != z.Namespace {
 		refusal = forbidden(ReasonNameHeld, "%s is a name server of zone %s itself, and its data is the zone's own namespace's (S6.2)", p.fqdn, z.FQDN())
 	}
+	bySpec := refusal != nil && z.refusesItself(holding, p, come, ns)
 	if refusal == nil && ns != z.Namespace && (come.Type == rdata.NS && !come.Owner.IsApex() || come.Type == rdata.DNAME) {
 		refusal = d.cutsOthers(z, holding, p, come, admitted.admission != AdmittedPlain && c.namespace != ns)
 	}
@@ -51,13 +56,19 @@ func (d *recordDecision) admissible(z *Zone, holding *Holding, p *place, come *C
 		return nil, marks{}
 	}
 	if refusal != nil {
-		if refusal.Reason == ReasonNameHeld && !mark.below {
+		if refusal.Reason == ReasonNameHeld && !mark.below && !bySpec {
 			mark.keys = []Key{HoldersKey(z.UID, base), OwnerKey(z.UID, come.Owner)}
-			if !c.wild.IsZero() {
-				mark.keys = append(mark.keys, HoldersKey(z.UID, c.wild))
+			if !c.above.IsZero() {
+				mark.keys = append(mark.keys, HoldersKey(z.UID, c.above))
+			}
+			if c.cut {
+				mark.cut = c.above
 			}
 		}
 		return refusal, mark
+	}
+	if yielded.yields && yielded.namespace != ns {
+		d.yielded = yielded
 	}
 	*rule = admitted.text
 	*member = &Member{UID: d.ask.After.UID, Admission: admitted.admission, Absolute: d.ask.After.Absolute(), Created: d.ask.After.Created}
@@ -90,6 +101,8 @@ func (d *recordDecision) meets(z *Zone, p *place, come *Contribution, others *Ow
 	own := d.ask.Namespace == z.Namespace
 	h, _ := get[Holders](&d.reading, HoldersKey(z.UID, base))
 	switch {
+	case own && c.cut && c.namespace != z.Namespace:
+		warn("%s of zone %s lies below the NS records at %s, and belonged to the namespace that holds %s until now (S4.6)", base, z.FQDN(), c.above, c.above)
 	case own && c.namespace != "" && c.namespace != z.Namespace && c.yields:
 		warn("a wildcard of another namespace answered for %s of zone %s until now (S4.6)", base, z.FQDN())
 	case own && c.namespace != "" && c.namespace != z.Namespace:
@@ -101,17 +114,25 @@ func (d *recordDecision) meets(z *Zone, p *place, come *Contribution, others *Ow
 	}
 }
 
-// warnOfHosts warns where the apex names a host that another namespace holds: that
-// one says where it leads (S6.2).
+// warnOfHosts warns of a host that the apex names and that another namespace decides about
+// (S6.2): the zone's own namespace of one that another holds, and another namespace, whose
+// records at the apex hold no host, of one that no namespace holds yet. It looks at the
+// first maxHosts of them, and at none while a cascade brings records here: the holders are
+// not settled then, and each costs a look at each label in each zone that loses names.
 func (d *recordDecision) warnOfHosts(z *Zone, holding *Holding, p *place, come *Contribution, plan *Plan) {
-	if d.ask.Cascade || !come.Owner.IsApex() || !NamesHosts(come.Type) {
+	if d.ask.Cascade || !come.Owner.IsApex() || holding.gaining() {
 		return
 	}
+	own := d.ask.Namespace == z.Namespace
 	var list Holding
-	for _, v := range come.Values {
-		list.ApexHosts = append(list.ApexHosts, v.Host())
+	list.CountHosts(come, 1)
+	if own && come.Type == rdata.NS {
+		for _, v := range come.Values {
+			list.ApexNS = append(list.ApexNS, v.Host())
+		}
 	}
 	hosts := list.named(z)
+	hosts = hosts[:min(len(hosts), maxHosts)]
 	var ks []Key
 	for _, host := range hosts {
 		ks = append(ks, HoldersKey(z.UID, host))
@@ -124,9 +145,13 @@ func (d *recordDecision) warnOfHosts(z *Zone, holding *Holding, p *place, come *
 	}
 	for _, host := range hosts {
 		c, known := d.claim(z, holding, host, claimant{namespace: d.ask.Namespace})
-		if known && c.namespace != "" && c.namespace != z.Namespace && c.namespace != d.ask.Namespace {
-			at, _ := host.In(z.FQDN())
+		at, _ := host.In(z.FQDN())
+		switch {
+		case !known:
+		case own && c.namespace != "" && c.namespace != z.Namespace:
 			plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s at %s names %s, which another namespace holds: it stays with that one (S6.2)", come.Type, p.fqdn, at))
+		case !own && c.namespace == "":
+			plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s at %s names %s, which no namespace holds: the first that writes it says where it leads (S6.2; write it, or have the zone's own namespace name it)", come.Type, p.fqdn, at))
 		}
 	}
 }
@@ -137,6 +162,15 @@ func (d *recordDecision) stands(z *Zone, come *Contribution) bool {
 	return d.ask.Cascade && b != nil && b.Zone.UID == z.UID && b.Owner == come.Owner && b.Type == come.Type
 }
 
+// claimant is the record as it asks for a name of the zone that holding is about.
+func (d *recordDecision) claimant(holding *Holding) claimant {
+	return claimant{uid: d.ask.UID, namespace: d.ask.Namespace, cascade: d.ask.Cascade, together: d.together(holding)}
+}
+
+// together: what is below its name in the zone stood there with it before the cascade,
+// or came later (S2.7). A zone that is renamed has names of its own there.
+func (d *recordDecision) together(holding *Holding) bool { return d.stood && holding.moving() == nil }
+
 // fresh: the record is not yet in the zone, so taking it in adds one.
 func (d *recordDecision) fresh(z *Zone) bool {
 	return d.ask.Before == nil || d.ask.Before.Zone.UID != z.UID
@@ -145,20 +179,31 @@ func (d *recordDecision) fresh(z *Zone) bool {
 // cutsOthers refuses an NS below the apex or a DNAME by a namespace that is not
 // the zone's own where it would cut off somebody else (S3.6), also somebody whose
 // records a cascade is still bringing here (S2.7). A cascade does not ask it of
-// one that stands: the zone's own namespace may have put names below it since.
+// one that stands: the zone's own namespace may have put names below it since. Of one
+// that it brings here it asks no more than about the zone's own hosts.
 func (d *recordDecision) cutsOthers(z *Zone, holding *Holding, p *place, come *Contribution, held bool) *Refusal {
 	ns := d.ask.Namespace
 	if d.stands(z, come) {
 		return nil
 	}
-	tenants, known := get[TenantsBelow](&d.reading, Key{Kind: KindTenantsBelow, Zone: z.UID, Owner: come.Owner})
-	zones, known2 := get[ZonesBelow](&d.reading, Key{Kind: KindZonesBelow, View: p.view, Name: p.fqdn})
-	hosts, known3 := d.hostsBelow(z, holding, ns, func(n name.Rel) bool { return encloses(come.Owner, n) })
-	if !known || !known2 || !known3 {
+	hosts, known := d.hostsBelow(z, holding, ns, func(n name.Rel) bool { return encloses(come.Owner, n) })
+	var tenants *TenantsBelow
+	var zones *ZonesBelow
+	if !d.together(holding) {
+		var known1, known2 bool
+		tenants, known1 = get[TenantsBelow](&d.reading, Key{Kind: KindTenantsBelow, Zone: z.UID, Owner: come.Owner})
+		zones, known2 = get[ZonesBelow](&d.reading, Key{Kind: KindZonesBelow, View: p.view, Name: p.fqdn})
+		known = known && known1 && known2
+	}
+	if !known {
 		return nil
 	}
-	d.standsBelow = blocks(tenants, ns) || holding.expects(come.Owner, ns)
-	foreign := held || hosts || d.standsBelow
+	stands := blocks(tenants, ns) || !d.together(holding) && holding.expects(come.Owner, ns)
+	if d.standsBelow = stands && !hosts; d.standsBelow && held {
+		_, itself := z.decides(holding, Base(come.Owner))
+		d.standsBelow = !itself
+	}
+	foreign := held || hosts || stands
 	if !d.ask.Cascade {
 		arriving, known := d.arriving(holding, p.view, p.fqdn, ns)
 		if !known {
@@ -220,7 +265,16 @@ func (d *recordDecision) coexists(z *Zone, p *place, come *Contribution, others 
 		}
 		return owner, r
 	}
+	leaving, known := d.leaving(z, p, owner)
+	if !known {
+		return owner, nil
+	}
 	present := others.types()
+	for _, other := range leaving[owner] {
+		if !slices.Contains(present, other) {
+			present = append(present, other)
+		}
+	}
 	for _, s := range z.made(owner) {
 		if !slices.Contains(present, s.Type) {
 			present = append(present, s.Type)
@@ -247,7 +301,7 @@ func (d *recordDecision) coexists(z *Zone, p *place, come *Contribution, others 
 	occluded, below := false, false
 	for up, ok := owner.Parent(); ok; up, ok = up.Parent() {
 		o, _ := get[Owner](&d.reading, OwnerKey(z.UID, up))
-		if p.holding.with(o, up, d.ask.UID).hasType(rdata.DNAME) {
+		if p.holding.with(o, up, d.ask.UID).hasType(rdata.DNAME) || slices.Contains(leaving[up], rdata.DNAME) {
 			at, _ := up.In(z.FQDN())
 			return up, conflict("%s lies below the DNAME at %s, which replaces every name below it (S5.5)", p.fqdn, at)
 		}
@@ -305,6 +359,28 @@ func (d *recordDecision) coexists(z *Zone, p *place, come *Contribution, others 
 	d.remarks(z, p, come, others, plan)
 	d.warnOfDots(z, p, come, plan)
 	return owner, nil
+}
+
+// leaving are the types that stand at owner, and at each name above it, in zones that lose
+// them to this one: a client's write is decided as if they had come (S2.7). What the record
+// itself has there says nothing.
+func (d *recordDecision) leaving(z *Zone, p *place, owner name.Rel) (types map[name.Rel][]rdata.Type, known bool) {
+	if b := d.ask.Before; d.ask.Cascade || !p.holding.gaining() || b != nil && b.FQDN == p.fqdn {
+		return nil, true
+	}
+	types = map[name.Rel][]rdata.Type{}
+	known = true
+	for at, ok := owner, true; ok; at, ok = at.Parent() {
+		ks := p.holding.losing(z, at)
+		if known = d.all(ks) && known; !known { // all of them, in one round
+			continue
+		}
+		for _, k := range ks {
+			o, _ := glance[Owner](&d.reading, k)
+			types[at] = append(types[at], o.types()...)
+		}
+	}
+	return types, known
 }
 
 // deleteDS are the values of CDS and CDNSKEY that ask the parent to remove the DS (RFC 8078 §4).

@@ -4,6 +4,8 @@
 package law
 
 import (
+	"cmp"
+	"maps"
 	"math"
 	"slices"
 
@@ -17,14 +19,17 @@ type claim struct {
 	namespace string
 	// yields: no record at the name holds it, so a rule that names it literally comes first (S4.7).
 	yields bool
-	// wild is the name right above the wildcard that holds it; zero: no wildcard does.
-	wild name.Rel
+	// above is the name of a cut (cut), or right above a wildcard, whose claim it is; zero: neither's.
+	above name.Rel
+	cut   bool
 }
 
 // claimant is the record that asks for a name.
 type claimant struct {
 	uid, namespace string
 	cascade        bool
+	// together: see recordDecision.
+	together bool
 }
 
 // claim finds the namespace that a base name of the zone belongs to. The first of
@@ -35,8 +40,9 @@ type claimant struct {
 //  3. the namespace of a record on its way there (S2.6);
 //  4. while a cascade brings records here, the holder in the zone they leave (S2.7);
 //  5. the zone's own namespace, where a shared rule lists the name;
-//  6. the namespace of the wildcard that synthesises it;
-//  7. the zone's own namespace, where its apex names it.
+//  6. the holder of the name of the nearest cut above, or the zone's own namespace where nobody holds that;
+//  7. the namespace of the wildcard that synthesises it;
+//  8. the zone's own namespace, where its apex names it.
 //
 // false: facts are needed.
 func (r *reading) claim(z *Zone, holding *Holding, base name.Rel, by claimant) (claim, bool) {
@@ -46,26 +52,20 @@ func (r *reading) claim(z *Zone, holding *Holding, base name.Rel, by claimant) (
 	if x := holding.reservation(by.uid); x != nil && x.Admission == AdmittedPlain && Base(x.Owner) == base {
 		return claim{namespace: by.namespace}, true // it was reserved first
 	}
-	h, known := get[Holders](r, HoldersKey(z.UID, base))
-	if !known {
-		return claim{}, false
-	}
-	first := h.Holder()
-	if first == "" {
-		first = holding.expected(base, by.namespace)
-	}
-	if first == "" && !by.cascade && holding.gaining() {
-		if at, err := base.In(z.FQDN()); err == nil {
-			if first, known = r.heldElsewhere(holding, z.View, at, by.namespace); !known {
-				return claim{}, false
-			}
-		}
-	}
-	if first != "" {
-		return claim{namespace: first}, true
+	first, known := r.holder(z, holding, base, by)
+	if !known || first != "" {
+		return claim{namespace: first}, known
 	}
 	if z.listsShared(base) {
 		return claim{namespace: z.Namespace, yields: true}, true
+	}
+	c, known := r.cutOff(z, holding, base, by)
+	if !known {
+		r.synthesised(z, holding, base, by) // asks for what it needs in the same round
+		return claim{}, false
+	}
+	if c.namespace != "" {
+		return c, true
 	}
 	if c, known := r.synthesised(z, holding, base, by); !known || c.namespace != "" {
 		return c, known
@@ -74,6 +74,142 @@ func (r *reading) claim(z *Zone, holding *Holding, base name.Rel, by claimant) (
 		return claim{namespace: z.Namespace, yields: true}, true
 	}
 	return claim{}, true
+}
+
+// holder is the namespace whose records hold a base name, or will when what is on its
+// way there is through (S2.6, S2.7); "" for none. known false: facts are needed.
+func (r *reading) holder(z *Zone, holding *Holding, base name.Rel, by claimant) (first string, known bool) {
+	h, known := get[Holders](r, HoldersKey(z.UID, base))
+	if !known {
+		return "", false
+	}
+	if first = h.Holder(); first == "" {
+		first = holding.expected(base, by.namespace)
+	}
+	if first == "" && !by.cascade && holding.gaining() {
+		if at, err := base.In(z.FQDN()); err == nil {
+			return r.heldElsewhere(holding, z.View, at, by.namespace)
+		}
+	}
+	return first, true
+}
+
+// cutOff is the claim of the nearest cut above a base name that no record holds: the
+// addresses below a cut are glue of its name servers, so its holder says what they are.
+// Where its NS records are shared nobody holds it. A wildcard synthesises nothing there,
+// and a cut at an underscore name is above no base name. known false: facts are needed.
+func (r *reading) cutOff(z *Zone, holding *Holding, base name.Rel, by claimant) (c claim, known bool) {
+	var ups []name.Rel
+	var ks []Key
+	for up, ok := base.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
+		ups, ks = append(ups, up), append(ks, OwnerKey(z.UID, up))
+	}
+	if !r.all(ks) { // all of them, in one round
+		return claim{}, false
+	}
+	var elsewhere map[name.Rel]bool
+	if !by.cascade && holding.gaining() {
+		if elsewhere, known = r.cutsElsewhere(z, holding, ups); !known {
+			return claim{}, false
+		}
+	}
+	for _, up := range ups {
+		o, _ := get[Owner](r, OwnerKey(z.UID, up))
+		if !holding.with(o, up, by.uid).hasType(rdata.NS) && !elsewhere[up] {
+			continue
+		}
+		ns, known := r.holder(z, holding, up, by)
+		return claim{namespace: cmp.Or(ns, z.Namespace), yields: true, above: up, cut: true}, known
+	}
+	return claim{}, true
+}
+
+// losing are the owners that a name of the zone is in the zones that lose names to it (S2.7).
+func (h *Holding) losing(z *Zone, n name.Rel) []Key {
+	at, err := n.In(z.FQDN())
+	if err != nil {
+		return nil
+	}
+	var ks []Key
+	for _, w := range h.Works {
+		if rel, ok := at.Rel(w.LosingFQDN); w.Losing != "" && ok {
+			ks = append(ks, OwnerKey(w.Losing, rel))
+		}
+	}
+	return ks
+}
+
+// comingBelow lists what has left another zone and is not here yet (S2.7) at or below the
+// highest of the names ups, the lowest first: one range for all of them.
+func comingBelow(z *Zone, ups []name.Rel) (k Key, ok bool) {
+	if len(ups) == 0 {
+		return Key{}, false
+	}
+	at, err := ups[len(ups)-1].In(z.FQDN())
+	return Key{Kind: KindArriving, View: z.View, Name: at}, err == nil
+}
+
+// cutsElsewhere tells at which of the names ups, the lowest first, a standing cascade
+// brings a cut here (S2.7). What has left the one zone and is not in the other yet does
+// not say its type, so each such record is taken for one. known false: facts are needed.
+func (r *reading) cutsElsewhere(z *Zone, holding *Holding, ups []name.Rel) (cuts map[name.Rel]bool, known bool) {
+	arriving, ok := comingBelow(z, ups)
+	if !ok {
+		return nil, true
+	}
+	var ks []Key
+	for _, up := range ups {
+		ks = append(ks, holding.losing(z, up)...)
+	}
+	if len(ks) == 0 {
+		return nil, true
+	}
+	if !r.all(append(ks, arriving)) {
+		return nil, false
+	}
+	cuts = map[name.Rel]bool{}
+	for _, up := range ups {
+		for _, k := range holding.losing(z, up) {
+			o, _ := glance[Owner](r, k)
+			cuts[up] = cuts[up] || o.hasType(rdata.NS)
+		}
+	}
+	if coming, _ := get[Arriving](r, arriving); coming != nil {
+		for _, a := range coming.Records {
+			if rel, ok := a.FQDN.Rel(z.FQDN()); ok && slices.Contains(ups, rel) {
+				cuts[rel] = true
+			}
+		}
+	}
+	return cuts, true
+}
+
+// decides is the claim that the zone has on a base name by its spec or by what its apex
+// names. What lost to it leaves no mark: it is tried again when these change (S2.7).
+func (z *Zone) decides(holding *Holding, base name.Rel) (claim, bool) {
+	if base.IsApex() || slices.Contains(z.MadeNames, base) {
+		return claim{namespace: z.Namespace}, true
+	}
+	return claim{namespace: z.Namespace, yields: true}, z.listsShared(base) || slices.Contains(holding.named(z), base)
+}
+
+// refusesItself reports whether the zone would refuse what comes to a namespace by its own
+// claim alone, so that nothing that stands at the name makes a difference.
+func (z *Zone) refusesItself(holding *Holding, p *place, come *Contribution, ns string) bool {
+	c, ok := z.decides(holding, Base(come.Owner))
+	if !ok || slices.Contains(z.MadeNames, come.Owner) {
+		return ok
+	}
+	_, refusal := z.admit(p.fqdn, come.Owner, come.Type, ns, c)
+	return refusal != nil
+}
+
+// topmost is the name right below the apex at or above n.
+func topmost(n name.Rel) name.Rel {
+	for up, ok := n.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
+		n = up
+	}
+	return n
 }
 
 // synthesised is the claim of the nearest wildcard above a base name that no
@@ -111,13 +247,13 @@ func (r *reading) synthesised(z *Zone, holding *Holding, base name.Rel, by claim
 			continue
 		}
 		if ns == by.namespace {
-			return claim{namespace: ns, yields: true, wild: up}, true // whether it ends or not, no other namespace is in its way
+			return claim{namespace: ns, yields: true, above: up}, true // whether it ends or not, no other namespace is in its way
 		}
 		ends, known := r.heldByOthers(z, holding, below, ns)
 		if !known || ends {
 			return claim{}, known
 		}
-		return claim{namespace: ns, yields: true, wild: up}, true
+		return claim{namespace: ns, yields: true, above: up}, true
 	}
 	return claim{}, true
 }
@@ -151,32 +287,27 @@ func (r *reading) wildElsewhere(z *Zone, holding *Holding, base name.Rel) (map[n
 	for up, ok := base.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
 		ups = append(ups, up)
 	}
-	type place struct {
-		up             name.Rel
-		owner, holders Key
+	arriving, ok := comingBelow(z, ups)
+	if !ok {
+		return nil, true
 	}
-	var there []place
 	var ks []Key
-	for _, w := range holding.Works {
-		for _, up := range ups {
-			at, err := up.In(z.FQDN())
-			if err != nil || w.Losing == "" {
-				continue
-			}
-			if rel, ok := at.Rel(w.LosingFQDN); ok {
-				p := place{up, OwnerKey(w.Losing, wildcardBelow(rel)), HoldersKey(w.Losing, rel)}
-				there, ks = append(there, p), append(ks, p.owner, p.holders)
-			}
-		}
-	}
-	arriving := map[name.Rel]Key{}
 	for _, up := range ups {
-		if at, err := wildcardBelow(up).In(z.FQDN()); err == nil {
-			arriving[up] = Key{Kind: KindArriving, View: z.View, Name: at}
-			ks = append(ks, arriving[up])
+		ks = append(ks, holding.losing(z, wildcardBelow(up))...)
+	}
+	if !r.all(append(ks, arriving)) {
+		return nil, false
+	}
+	var there []name.Rel // the names right above such wildcards
+	var holders []Key
+	for _, up := range ups {
+		for _, k := range holding.losing(z, wildcardBelow(up)) {
+			if o, _ := glance[Owner](r, k); o != nil && len(o.Values) > 0 {
+				there, holders = append(there, up), append(holders, HoldersKey(k.Zone, Base(k.Owner)))
+			}
 		}
 	}
-	if !r.all(ks) {
+	if !r.all(holders) {
 		return nil, false
 	}
 	out := map[name.Rel]string{}
@@ -185,21 +316,17 @@ func (r *reading) wildElsewhere(z *Zone, holding *Holding, base name.Rel) (map[n
 			out[up] = ns
 		}
 	}
-	for _, p := range there {
-		o, _ := get[Owner](r, p.owner)
-		h, _ := get[Holders](r, p.holders)
-		if o != nil && len(o.Values) > 0 {
-			put(p.up, h.Holder())
-		}
+	for i, k := range holders {
+		h, _ := glance[Holders](r, k)
+		put(there[i], h.Holder())
 	}
-	for _, up := range ups {
-		k, ok := arriving[up]
-		if !ok {
-			continue
-		}
-		if coming, _ := get[Arriving](r, k); coming != nil {
-			for _, a := range coming.Records {
-				put(up, a.Namespace)
+	if coming, _ := get[Arriving](r, arriving); coming != nil {
+		for _, a := range coming.Records {
+			at, ok := a.FQDN.Rel(z.FQDN())
+			for ; ok; at, ok = at.Parent() {
+				if up, below := at.Parent(); below && at.IsWildcard() && slices.Contains(ups, up) {
+					put(up, a.Namespace)
+				}
 			}
 		}
 	}
@@ -237,11 +364,13 @@ func HoldsBelow(own, ns string, a Admission, owner name.Rel) (up name.Rel, ok bo
 	return up, ok && up == Base(owner)
 }
 
-// named are the hosts below the apex that NS, MX, SVCB and HTTPS records of the apex
-// name: they answer for the zone, get its mail, or serve at its name (S6.2).
+// named are the hosts below the apex that NS records of the apex name, and that its MX,
+// SVCB and HTTPS records of the zone's own namespace do: they answer for the zone, get its
+// mail, or serve at its name (S6.2). Another namespace's MX takes no name from a third;
+// its NS, which a rule must name (S4.3), has the whole zone.
 func (h *Holding) named(z *Zone) []name.Rel {
 	var out []name.Rel
-	for _, text := range slices.Concat(h.ApexNS, h.ApexHosts) {
+	for _, text := range append(slices.Sorted(maps.Keys(h.ApexHosts)), h.ApexNS...) {
 		if n, err := name.ParseIn(text, z.FQDN()); err == nil {
 			if rel, ok := n.Rel(z.FQDN()); ok && !rel.IsApex() && !slices.Contains(out, rel) {
 				out = append(out, rel)
@@ -251,9 +380,20 @@ func (h *Holding) named(z *Zone) []name.Rel {
 	return out
 }
 
-// NamesHosts: records of the type at the apex make the hosts that they name the zone's (S6.2).
-func NamesHosts(t rdata.Type) bool {
-	return t == rdata.NS || t == rdata.MX || t == rdata.SVCB || t == rdata.HTTPS
+// CountHosts adds n, 1 or -1, to the count of each host that a record of the zone's own
+// namespace names at the apex by another type than NS (S6.2).
+func (h *Holding) CountHosts(c *Contribution, n int) {
+	if c.Type != rdata.MX && c.Type != rdata.SVCB && c.Type != rdata.HTTPS {
+		return
+	}
+	hosts := map[string]int{}
+	maps.Copy(hosts, h.ApexHosts)
+	for _, v := range c.Values {
+		if hosts[v.Host()] += n; hosts[v.Host()] <= 0 {
+			delete(hosts, v.Host())
+		}
+	}
+	h.ApexHosts = hosts
 }
 
 // unnamed are the hosts that the apex names by h and does no longer by after.
@@ -280,7 +420,8 @@ func speaksBelow(owner name.Rel, t rdata.Type) bool {
 // speaksForOthers refuses a namespace other than the zone's own what would be
 // taken for names below that another one holds, unless it held the base name
 // before them (S4.7); and a wildcard that would answer for a host that the zone or
-// its apex names. A cascade does not ask it of what stands.
+// its apex names. A cascade does not ask it of what stands, and of what it brings here
+// no more than about what the zone, its apex or its rules name.
 func (d *recordDecision) speaksForOthers(z *Zone, holding *Holding, p *place, come *Contribution) *Refusal {
 	ns, base := d.ask.Namespace, Base(come.Owner)
 	if d.stands(z, come) {
@@ -295,7 +436,7 @@ func (d *recordDecision) speaksForOthers(z *Zone, holding *Holding, p *place, co
 	if !speaksBelow(come.Owner, come.Type) {
 		return nil
 	}
-	others, stands, known := d.othersBelow(z, holding, base, claimant{d.ask.UID, ns, d.ask.Cascade})
+	others, stands, known := d.othersBelow(z, holding, base, d.claimant(holding))
 	if !known || !others {
 		return nil
 	}
@@ -313,8 +454,8 @@ func strictlyBelow(base name.Rel) func(name.Rel) bool {
 
 // othersBelow reports whether another namespace holds a name strictly below base that
 // the claimant did not hold before (S4.7). What the zone's own namespace has by the
-// zone's spec, or by what its apex names, counts as older. stands: records or zones are in
-// the way, or such as are to come. known false: facts are needed.
+// zone's spec, or by what its apex names, counts as older. stands: records or zones alone are
+// in the way, or such as are to come. known false: facts are needed.
 func (r *reading) othersBelow(z *Zone, holding *Holding, base name.Rel, by claimant) (others, stands, known bool) {
 	ns, below := by.namespace, strictlyBelow(base)
 	if !r.all([]Key{HoldersKey(z.UID, base), HeldBelowKey(z.UID, base)}) {
@@ -324,6 +465,9 @@ func (r *reading) othersBelow(z *Zone, holding *Holding, base name.Rel, by claim
 	listed, known2 := r.anotherHolds(z, z.listed(), ns, below)
 	if !known || !known2 {
 		return false, false, false
+	}
+	if by.together {
+		return hosts || listed, false, true
 	}
 	since := uint64(math.MaxUint64)
 	if h, _ := get[Holders](r, HoldersKey(z.UID, base)); h.Holder() == ns && !h.List[0].Late {
@@ -342,10 +486,10 @@ func (r *reading) othersBelow(z *Zone, holding *Holding, base name.Rel, by claim
 	}
 	at, err := base.In(z.FQDN())
 	if err != nil || stands {
-		return stands || hosts || listed, stands, true // where it is too long nothing fits below it
+		return stands || hosts || listed, stands && !hosts && !listed, true // where it is too long nothing fits below it
 	}
 	if stands, known = r.zonesBelow(z.UID, z.View, at, ns, since); !known || stands || hosts || listed || by.cascade {
-		return stands || hosts || listed, stands, known
+		return stands || hosts || listed, stands && !hosts && !listed, known
 	}
 	others, known = r.holdsElsewhereBelow(holding, z.View, at, ns)
 	return others, others, known

@@ -20,6 +20,23 @@ type CountedCut struct {
 	Unknown *Unknown `json:"-"`
 }
 
+// Counts is what the parent counts for the zone that h is the holding of, where the zone's present cut is now. While a mass deletion
+// holds the zone (S7.5) nothing of before goes, since a resolver finds what is delivered of the zone by it. owner is the zone's name
+// in the parent: what was counted at another one, before a rename, goes all the same.
+func (h *Holding) Counts(owner name.Rel, before, now *CountedCut) *CountedCut {
+	if h.Held == nil || before == nil || !slices.ContainsFunc(before.Sets, func(s content.RRset) bool { return s.Owner == owner && s.Type == rdata.NS }) {
+		return now
+	}
+	for _, s := range before.Sets {
+		if now == nil || !slices.ContainsFunc(now.Sets, func(n content.RRset) bool {
+			return n.Compare(s) == 0 && !slices.ContainsFunc(s.Data, func(text string) bool { return !slices.Contains(n.Data, text) })
+		}) {
+			return before
+		}
+	}
+	return now
+}
+
 // CutAsk is the request to count a child's NS and glue anew: to pay a debt.
 type CutAsk struct {
 	Parent        *Zone
@@ -30,8 +47,9 @@ type CutAsk struct {
 	// when none stands: paying meanwhile unsettles the parent (S7.2). WorkBy is who
 	// caused it.
 	Work, WorkBy string
-	// Own: what goes is removed by the parent's own namespace (S7.5).
-	Own bool
+	// Child is the child's namespace. Own: what goes is removed by the parent's own (S7.5).
+	Child string
+	Own   bool
 }
 
 // DecideCut decides the parent's step. Plan.Zone is nil when nothing changes.
@@ -45,6 +63,19 @@ func DecideCut(seen *Seen, ask CutAsk) Outcome {
 		return Outcome{Refusal: refusal}
 	}
 	return Outcome{Plan: plan}
+}
+
+// put are the RRsets that the child gives its parent anew.
+func (a *CutAsk) put() (out []rrset) {
+	if a.After == nil {
+		return nil
+	}
+	for _, s := range a.After.Sets {
+		if a.Before == nil || !slices.ContainsFunc(a.Before.Sets, func(b content.RRset) bool { return b.Owner == s.Owner && b.Type == s.Type }) {
+			out = append(out, rrset{s.Owner, s.Type})
+		}
+	}
+	return out
 }
 
 func decideCut(d *reading, ask CutAsk) (*Plan, *Refusal) {
@@ -72,9 +103,9 @@ func decideCut(d *reading, ask CutAsk) (*Plan, *Refusal) {
 		if r := advance(change, p, df, ask.Now, nil, ask.By); r != nil {
 			return nil, r
 		}
-		if !d.brake(plan, change, p, ask.Own, ask.Work != "", ask.Now.Unix()) {
-			return nil, nil
-		}
+	}
+	if !d.brake(plan, change, p, moved{of: ask.Child, put: ask.put(), own: ask.Own, cascade: ask.Work != ""}, ask.Now.Unix()) {
+		return nil, nil
 	}
 	c, known := servable(d, change.Zone, change.Holding, after)
 	if !known {

@@ -18,8 +18,8 @@ import (
 // it at once; but what it removes in a short time is not delivered unasked when it is much of the zone.
 //
 // What is counted are RRsets: those that the zone had at a *base*, that its own namespace has removed since, and that
-// are not put back. Bases are the contents that were settled within the last ten minutes, at most one for each
-// minute; none is smaller than the next, since a smaller and earlier one never decides. The counters stand in one key of the
+// it has not put back: what other namespaces write at these names neither ends nor prolongs a hold. Bases are the contents that were settled within the last ten minutes, at most one for each
+// minute in which the zone has not doubled, and each decides: however much came since, what is gone of an earlier one stays counted. The counters stand in one key of the
 // zone (Deletions), and each RRset that went or came while there were bases in a key of its owner (Deleted), so that a removal costs
 // two short values however large the zone is, and a write that puts an RRset back finds out by one key which bases had it. What has no such
 // mark was in every base: how old a record is does not tell how old its RRset is.
@@ -34,13 +34,13 @@ const (
 
 // Deletions count what the zone's own namespace has removed from earlier contents of the zone.
 type Deletions struct {
-	Bases []Former `json:"b,omitempty"`
+	Bases []PastContent `json:"b,omitempty"`
 
 	Unknown *Unknown `json:"-"`
 }
 
-// Former is a settled content that a zone had.
-type Former struct {
+// PastContent is a settled content that a zone had, which is a base of what it may remove.
+type PastContent struct {
 	Serial serial.Serial `json:"s"`
 	// N is the journal count at it, and RRsets how many it had.
 	N      uint64 `json:"n"`
@@ -69,6 +69,8 @@ type DeletedRRset struct {
 	At   uint64 `json:"n"`
 	// Back: it is there. When it goes once more, it is counted where it was counted before.
 	Back bool `json:"b,omitempty"`
+	// Of is the namespace whose record it was when it went, with a rule that was withdrawn; "": the zone's own.
+	Of string `json:"o,omitempty"`
 
 	Unknown *Unknown `json:"-"`
 }
@@ -103,65 +105,134 @@ func (z *Zone) settledAt(h *Holding) serial.Serial {
 // Stale reports whether nothing in d counted any more at then, so that what was Deleted may be forgotten. A cascade or a hold
 // keeps what there is.
 func (d *Deletions) Stale(h *Holding, then int64) bool {
-	return h.Held == nil && len(h.Works) == 0 && !slices.ContainsFunc(d.Bases, func(b Former) bool { return then-b.Last < baseAge })
+	return h.Held == nil && len(h.Works) == 0 && !slices.ContainsFunc(d.Bases, func(b PastContent) bool { return then-b.Last < baseAge })
 }
 
 // at are the bases that count at now. While cascades or a hold keep the zone unsettled there is no later content that is settled,
-// so all of them do.
-func (d *Deletions) at(h *Holding, now int64) []Former {
+// so all of them do that did when it began.
+func (d *Deletions) at(h *Holding, now int64) []PastContent {
 	if d == nil {
 		return nil
 	}
 	bases := slices.Clone(d.Bases)
-	if h.Held != nil || len(h.Works) > 0 && !h.Overdue {
+	if h.Held != nil {
 		return bases
 	}
-	return slices.DeleteFunc(bases, func(b Former) bool {
-		return now-b.Last >= baseAge || b.Last-now >= baseAge // the latter by a clock that was ahead
+	since := now
+	if len(h.Works) > 0 && !h.Overdue {
+		since = min(now, h.Unsettled)
+	}
+	return slices.DeleteFunc(bases, func(b PastContent) bool {
+		return since-b.Last >= baseAge || b.Last-now >= baseAge // the latter by a clock that was ahead
 	})
 }
 
 // push adds the content that z has, which is about to lose RRsets. What is not delivered is no base: the content of a zone that is
 // held, or was never settled.
-func push(bases []Former, z *Zone, h *Holding, now int64) []Former {
+func push(bases []PastContent, z *Zone, h *Holding, now int64) []PastContent {
 	if h.Held != nil || z.settledAt(h) == 0 {
 		return bases
 	}
 	for len(bases) > 0 {
 		last := bases[len(bases)-1]
-		if last.RRsets > z.RRsets || last.RRsets == z.RRsets && last.Gone > 0 {
-			break // of what was there as much may have been replaced
+		if last.Gone > 0 || last.RRsets > z.RRsets {
+			break
 		}
-		bases = bases[:len(bases)-1] // this one is no smaller, and counts for longer
+		bases = bases[:len(bases)-1] // z has all that this one had and no less, and counts for longer
 	}
-	if n := len(bases); n > 0 && now-bases[n-1].Last < baseEvery {
+	if n := len(bases); n > 0 && now-bases[n-1].Last < baseEvery && z.RRsets < 2*bases[n-1].RRsets {
 		return bases
 	}
-	return append(bases, Former{Serial: z.settledAt(h), N: z.N, RRsets: z.RRsets, Last: now})
+	return append(bases, PastContent{Serial: z.settledAt(h), N: z.N, RRsets: z.RRsets, Last: now})
 }
 
 // exceeds reports whether more is gone than z lets go unasked.
-func (b Former) exceeds(z *Zone) bool {
-	return b.Gone >= minDeletions && int64(b.Gone)*100 > z.MaxDeletePercent*int64(b.RRsets)
+func (b PastContent) exceeds(z *Zone) bool {
+	return IsMassDeletion(b.Gone, b.RRsets, z.MaxDeletePercent)
 }
 
-// published reports whether the annotation of z lets through what goes since base: it names that serial or a later one
-// that the zone has had.
-func (z *Zone) published(base serial.Serial) bool {
-	if z.Publish == nil {
+// IsMassDeletion reports whether so many of a zone's RRsets are more than go unasked, where so many percent may.
+func IsMassDeletion(gone, of int, percent int64) bool {
+	return gone >= minDeletions && int64(gone)*100 > percent*int64(of)
+}
+
+// published reports whether all that the zone's own namespace removes at now is delivered: the annotation became one that says so
+// less than ten minutes ago, or while a cascade of that namespace stood that stands still.
+func (h *Holding) published(now int64) bool {
+	if h.Published == 0 {
 		return false
 	}
-	at := serial.Serial(*z.Publish)
-	return at != 0 && !base.Ahead(at) && !at.Ahead(z.Serial)
+	return now-h.Published < baseAge && h.Published-now < baseAge || // the latter by a clock that was ahead
+		slices.ContainsFunc(h.Works, func(w StandingWork) bool { return w.Own && w.Since <= h.Published })
 }
 
-// brake counts a step of z in its deletions, and begins or ends the hold. own says that what goes is removed by the zone's own
-// namespace, and cascade that a cascade does it. false: facts are needed.
-func (r *reading) brake(plan *Plan, change *ZoneChange, z *Zone, own, cascade bool, now int64) bool {
-	ttls, n := change.Step.TTLs, change.Step.N
-	goes := own && slices.ContainsFunc(ttls, func(t content.TTLChange) bool { return t.After == nil })
-	comes := slices.ContainsFunc(ttls, func(t content.TTLChange) bool { return t.Before == nil })
-	if !goes && !comes && change.Holding.Held == nil {
+// publish lets through what the zone's own namespace has removed, where the annotation changes and names a serial that the zone has had since
+// then: nothing of it counts any more. false: facts are needed.
+func (d *zoneDecision) publish(plan *Plan, change *ZoneChange, before *Zone) bool {
+	z, now := change.Zone, d.ask.Now.Unix()
+	if reflect.DeepEqual(before.Publish, z.Publish) {
+		return true
+	}
+	h := *change.Holding
+	h.Published = 0
+	if z.Publish != nil {
+		stored, ok := get[Deletions](&d.reading, DeletionsKey(z.UID))
+		if !ok {
+			return false
+		}
+		since, at := before.settledAt(&h), serial.Serial(*z.Publish)
+		if bases := stored.at(&h, now); len(bases) > 0 {
+			since = bases[0].Serial
+		}
+		if at != 0 && !since.Ahead(at) && !at.Ahead(ToPublish(before.Serial, before.Publish)) || h.Held != nil && at == h.Held.Serial {
+			h.Published = now
+			if stored != nil && len(stored.Bases) > 0 {
+				(*keys)(&plan.Writes).put(DeletionsKey(z.UID), &Deletions{Unknown: stored.Unknown})
+			}
+		}
+	}
+	change.Holding = &h
+	if h.Published != 0 && h.Held != nil {
+		change.unhold(plan)
+	}
+	return true
+}
+
+// ToPublish is the serial by which the annotation lets a zone through of which settled is delivered: another than it names already,
+// since it counts from its change.
+func ToPublish(settled serial.Serial, annotation *uint32) serial.Serial {
+	if annotation != nil && serial.Serial(*annotation) == settled {
+		return settled.Next()
+	}
+	return settled
+}
+
+// rrset names an RRset of a zone.
+type rrset struct {
+	owner name.Rel
+	t     rdata.Type
+}
+
+// moved is what a step of a zone takes from it and gives it.
+type moved struct {
+	// of is the namespace whose record, or whose child zone, it is, and put are the RRsets that this gives the zone anew.
+	of  string
+	put []rrset
+	// own: what goes is removed by the zone's own namespace; cascade: a cascade does it.
+	own, cascade bool
+}
+
+// brake counts what is moved of z in its deletions, and begins or ends the hold. false: facts are needed.
+func (r *reading) brake(plan *Plan, change *ZoneChange, z *Zone, m moved, now int64) bool {
+	var ttls []content.TTLChange
+	n := change.Zone.N
+	if change.Step != nil {
+		ttls = change.Step.TTLs
+	}
+	leaves := slices.ContainsFunc(ttls, func(t content.TTLChange) bool { return t.After == nil })
+	goes := m.own && leaves && !change.Holding.published(now)
+	comes := len(m.put) > 0 || slices.ContainsFunc(ttls, func(t content.TTLChange) bool { return t.Before == nil })
+	if !leaves && !comes && change.Holding.Held == nil {
 		return true
 	}
 	stored, ok := get[Deletions](r, DeletionsKey(z.UID))
@@ -175,34 +246,46 @@ func (r *reading) brake(plan *Plan, change *ZoneChange, z *Zone, own, cascade bo
 	if len(bases) == 0 {
 		return r.release(plan, change, now)
 	}
-	if goes && cascade {
-		bases[0].Last = now // however long it takes, it was asked for at once
+	if goes && m.cascade {
+		bases[len(bases)-1].Last = now // however long it takes, it was asked for at once
 	}
-	deleted := map[name.Rel]*Deleted{}
-	for _, t := range ttls {
-		if (t.After != nil || !goes) && t.Before != nil {
-			continue
-		}
-		if _, known := deleted[t.Owner]; !known {
-			d, ok := get[Deleted](r, DeletedKey(z.UID, t.Owner))
+	of := m.of
+	if of == z.Namespace {
+		of = ""
+	}
+	deleted, changed := map[name.Rel]*Deleted{}, []name.Rel(nil)
+	at := func(owner name.Rel, count func(*Deleted) bool) {
+		d := deleted[owner]
+		if d == nil {
+			fact, ok := get[Deleted](r, DeletedKey(z.UID, owner))
 			if !ok {
-				continue
+				return
 			}
-			deleted[t.Owner] = d.still(bases[0].N)
+			d = fact.still(bases[0].N)
+			deleted[owner] = d
 		}
-		if t.After == nil {
-			deleted[t.Owner].remove(bases, t.Type, n)
-		} else {
-			deleted[t.Owner].restore(bases, t.Type, n)
+		if count(d) && !slices.Contains(changed, owner) {
+			changed = append(changed, owner)
 		}
+	}
+	for _, t := range ttls {
+		switch {
+		case t.After == nil && goes:
+			at(t.Owner, func(d *Deleted) bool { return d.forget(bases, t.Type) || d.remove(bases, t.Type, n, of) })
+		case t.After == nil:
+			at(t.Owner, func(d *Deleted) bool { return d.forget(bases, t.Type) })
+		case t.Before == nil:
+			at(t.Owner, func(d *Deleted) bool { return d.come(t.Type, n) })
+		}
+	}
+	for _, x := range m.put {
+		at(x.owner, func(d *Deleted) bool { return d.restore(bases, x.t, of) })
 	}
 	if len(r.needs) > 0 {
 		return false
 	}
-	for _, t := range ttls { // in order, each once
-		if d := deleted[t.Owner]; d != nil {
-			(*keys)(&plan.Writes).put(DeletedKey(z.UID, t.Owner), deletedFact(d))
-		}
+	for _, owner := range changed {
+		(*keys)(&plan.Writes).put(DeletedKey(z.UID, owner), deletedFact(deleted[owner]))
 	}
 	r.hold(plan, change, stored, bases, z.settledAt(change.Holding), goes, now)
 	return true
@@ -210,20 +293,18 @@ func (r *reading) brake(plan *Plan, change *ZoneChange, z *Zone, own, cascade bo
 
 // hold begins or ends the hold by what is counted, and writes that. goes: the zone's own namespace removes something now.
 // settled is what was delivered until now.
-func (r *reading) hold(plan *Plan, change *ZoneChange, stored *Deletions, bases []Former, settled serial.Serial, goes bool, now int64) {
-	z, base := change.Zone, &bases[0]
-	exceeds := base.exceeds(z) && !z.published(base.Serial)
+func (r *reading) hold(plan *Plan, change *ZoneChange, stored *Deletions, bases []PastContent, settled serial.Serial, goes bool, now int64) {
+	z := change.Zone
+	first := slices.IndexFunc(bases, func(b PastContent) bool { return b.exceeds(z) })
 	switch held := change.Holding.Held; {
-	case held == nil && goes && exceeds:
-		h := *change.Holding
+	case held == nil && goes && first >= 0:
+		h, base := *change.Holding, bases[first]
 		h.Held = &Held{Serial: settled, Gone: base.Gone, RRsets: base.RRsets, Percent: z.MaxDeletePercent, Since: now}
 		change.Holding, change.Held = &h, true
-		bases = bases[:1]
-	case held != nil && !exceeds:
-		h := *change.Holding
-		h.Held = nil
-		change.Holding = &h
-		base.Last = now // until now it was what was delivered
+		bases = []PastContent{base}
+	case held != nil && first < 0:
+		change.unhold(plan)
+		bases[0].Last = now // until now it was what was delivered
 	}
 	next := &Deletions{Bases: bases}
 	if stored != nil {
@@ -234,6 +315,19 @@ func (r *reading) hold(plan *Plan, change *ZoneChange, stored *Deletions, bases 
 	}
 	(*keys)(&plan.Writes).put(DeletionsKey(z.UID), next)
 }
+
+// unhold ends the hold. The parent has kept the zone's name servers, and counts them anew (Holding.Counts).
+func (c *ZoneChange) unhold(plan *Plan) {
+	h := *c.Holding
+	h.Held = nil
+	c.Holding = &h
+	if h.Parent != nil {
+		plan.Debts = append(plan.Debts, Debt{Parent: *h.Parent, Child: c.Zone.Ref, View: c.Zone.View, FQDN: c.Zone.FQDN()})
+	}
+}
+
+// Counts reports whether anything of d may be looked at where oldest is the step of the oldest base.
+func (d *Deleted) Counts(oldest uint64) bool { return len(d.still(oldest).RRsets) > 0 }
 
 // still is what counts of d since the oldest base, which stands at step oldest. It is a copy.
 func (d *Deleted) still(oldest uint64) *Deleted {
@@ -261,8 +355,8 @@ func (d *Deleted) find(t rdata.Type) *DeletedRRset {
 	return nil
 }
 
-// remove counts an RRset that goes at step n in the bases that had it.
-func (d *Deleted) remove(bases []Former, t rdata.Type, n uint64) {
+// remove counts an RRset that goes at step n in the bases that had it. of is whose it was.
+func (d *Deleted) remove(bases []PastContent, t rdata.Type, n uint64, of string) bool {
 	x := d.find(t)
 	if x == nil {
 		d.RRsets = append(d.RRsets, DeletedRRset{Type: t, Back: true})
@@ -273,25 +367,45 @@ func (d *Deleted) remove(bases []Former, t rdata.Type, n uint64) {
 			b.Gone++
 		}
 	}
+	if x.Back {
+		x.Of = of // else another namespace's stood there meanwhile: the earlier one is still to be put back
+	}
 	x.At, x.Back = n, false
+	return true
 }
 
-// restore takes an RRset that comes at step n out of the bases in which it was counted.
-func (d *Deleted) restore(bases []Former, t rdata.Type, n uint64) {
-	x := d.find(t)
-	if x == nil {
-		d.RRsets = append(d.RRsets, DeletedRRset{Type: t, Came: n, At: n, Back: true})
-		return
+// come notes an RRset that comes at step n, unless it was there before: then it is put back, or another namespace's.
+func (d *Deleted) come(t rdata.Type, n uint64) bool {
+	if d.find(t) != nil {
+		return false
 	}
-	if x.Back {
-		return
+	d.RRsets = append(d.RRsets, DeletedRRset{Type: t, Came: n, At: n, Back: true})
+	return true
+}
+
+// forget drops the mark of an RRset that goes and was in no base: what comes and goes leaves nothing behind.
+func (d *Deleted) forget(bases []PastContent, t rdata.Type) bool {
+	x := d.find(t)
+	if x == nil || slices.ContainsFunc(bases, func(b PastContent) bool { return b.N >= x.Came }) {
+		return false
+	}
+	d.RRsets = slices.DeleteFunc(d.RRsets, func(x DeletedRRset) bool { return x.Type == t })
+	return true
+}
+
+// restore takes an RRset out of the bases in which it was counted, where the namespace of gives it that may.
+func (d *Deleted) restore(bases []PastContent, t rdata.Type, of string) bool {
+	x := d.find(t)
+	if x == nil || x.Back || of != "" && of != x.Of {
+		return false
 	}
 	for i := range bases {
 		if b := &bases[i]; b.N >= x.Came && b.N < x.At && b.Gone > 0 {
 			b.Gone--
 		}
 	}
-	x.Back = true
+	x.Back, x.Of = true, ""
+	return true
 }
 
 // release ends the hold of a zone whose annotation or limit has changed. false: facts are needed.
@@ -305,38 +419,27 @@ func (r *reading) release(plan *Plan, change *ZoneChange, now int64) bool {
 	}
 	bases := stored.at(change.Holding, now)
 	if len(bases) == 0 { // nothing says any more why it is held
-		h := *change.Holding
-		h.Held = nil
-		change.Holding = &h
+		change.unhold(plan)
 		return true
 	}
 	r.hold(plan, change, stored, bases, change.Holding.Held.Serial, false, now)
 	if z := change.Zone; change.Holding.Held != nil && z.Publish != nil {
-		plan.Warnings = append(plan.Warnings, fmt.Sprintf("zone %s is still held by a mass deletion: kubi.zone/publish-deletions names serial %d, which is none that the zone had since the deletions began; name %d, which is delivered (S7.5)", z.FQDN(), *z.Publish, change.Holding.Held.Serial))
+		plan.Warnings = append(plan.Warnings, fmt.Sprintf("zone %s is still held by a mass deletion, which kubi.zone/publish-deletions: \"%d\" does not let through: it is older than the deletions, or names none of the serials since they began; "+
+			"name %d (S7.5)", z.FQDN(), *z.Publish, ToPublish(change.Holding.Held.Serial, z.Publish)))
 	}
 	return true
 }
 
 // withdrawing warns that the records which a changed rule lets go may be too many to be delivered unasked.
-func (d *zoneDecision) withdrawing(plan *Plan, z, before *Zone, holding *Holding) bool {
-	if before.RRsets < minDeletions || z.MaxDeletePercent >= 100 || !slices.ContainsFunc(before.Rules, func(r Rule) bool {
+func (d *zoneDecision) withdrawing(plan *Plan, change *ZoneChange, before *Zone) {
+	z := change.Zone
+	if before.RRsets < minDeletions || change.Holding.published(d.ask.Now.Unix()) || z.MaxDeletePercent >= 100 || !slices.ContainsFunc(before.Rules, func(r Rule) bool {
 		return !slices.ContainsFunc(z.Rules, func(s Rule) bool { return reflect.DeepEqual(r, s) })
 	}) {
-		return true
+		return
 	}
-	stored, ok := get[Deletions](&d.reading, DeletionsKey(z.UID))
-	if !ok {
-		return false
-	}
-	base := Former{Serial: before.settledAt(holding), RRsets: before.RRsets}
-	if bases := stored.at(holding, d.ask.Now.Unix()); len(bases) > 0 {
-		base = bases[0]
-	}
-	if !z.published(base.Serial) {
-		plan.Warnings = append(plan.Warnings, fmt.Sprintf("a rule of zone %s went or changed: where more than %d %% of the %d RRsets that the zone has, and at least %d, go with it, "+
-			"the zone is delivered as it is now until it has the annotation kubi.zone/publish-deletions: \"%d\", which may be set in the same change (S7.5)", z.FQDN(), z.MaxDeletePercent, base.RRsets, minDeletions, before.settledAt(holding)))
-	}
-	return true
+	plan.Warnings = append(plan.Warnings, fmt.Sprintf("a rule of zone %s went or changed: where more than %d %% of the %d RRsets that the zone has, and at least %d, go with it, "+
+		"the zone is delivered as it is now until it has the annotation kubi.zone/publish-deletions: \"%d\", which may be set in the same change (S7.5)", z.FQDN(), z.MaxDeletePercent, before.RRsets, minDeletions, ToPublish(before.settledAt(change.Holding), before.Publish)))
 }
 
 // deletes reports whether what the record has in z and goes is removed by the zone's own namespace. What lies in

@@ -24,7 +24,8 @@
 // plan, work (an outbox item), cut (the NS and glue a parent counts for a
 // delegated child), debt (a cut that is not counted yet), reservation (the place
 // of a record that moves), holding (what stands under a zone's name), hold (a zone is
-// not delivered since too much was removed from it).
+// not delivered since too much was removed from it), past content (a settled content that
+// a zone had, of which removals are counted).
 //
 // Read first: facts.go (what can be known), then record.go, then zone.go.
 package law

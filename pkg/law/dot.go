@@ -14,9 +14,9 @@ import (
 // A relative name that was meant to be absolute is legal and most likely wrong: the Warning prints the name it makes
 // (S1.1, S5.1).
 
-// maxDotHosts bounds how many hosts of one Record are looked up for their Warning: each costs reads that are compared
-// when the write is committed (I5).
-const maxDotHosts = 8
+// maxHosts bounds how many hosts of one Record are looked up for their Warning: each costs reads, one for each of its
+// labels, that are compared when the write is committed (I5).
+const maxHosts = 8
 
 // repeats reports whether a relative name ends in the name of the zone that it is relative to.
 func repeats(written name.Rel, origin name.Name) bool {
@@ -50,7 +50,7 @@ func (d *recordDecision) warnOfDots(z *Zone, p *place, come *Contribution, plan 
 			continue // what one part of a zone says of itself may come in any order
 		}
 		if !repeats(host, z.FQDN()) {
-			if looked++; looked > maxDotHosts {
+			if looked++; looked > maxHosts {
 				return
 			}
 			if stands, known := d.standsAt(z, host); stands || !known {

@@ -88,13 +88,21 @@ func MemberKey(zone string, owner name.Rel, namespace, object string) Key {
 }
 
 // Seen holds the facts known so far; a nil value is a fact too: there is nothing.
-// A decision knows some ten of them, so they are a list and not a map.
-type Seen struct{ facts []fact }
+// A decision knows some ten of them, so they are a list. A name of 120 labels, or hosts of
+// such names, take hundreds: beyond FewKeys an index tells where each is.
+type Seen struct {
+	facts []fact
+	index map[Key]int
+}
+
+// FewKeys is up to how many keys a search through a list is the cheapest.
+const FewKeys = 32
 
 type fact struct {
 	key   Key
 	value any
-	used  bool
+	// used: the last decision rests on it. guarded: it must hold when that commits.
+	used, guarded bool
 }
 
 // NewSeen has room for the facts of an ordinary decision.
@@ -103,10 +111,16 @@ func NewSeen() *Seen { return &Seen{facts: make([]fact, 0, 12)} }
 // Forget makes nothing known, and keeps the room.
 func (s *Seen) Forget() {
 	clear(s.facts)
-	s.facts = s.facts[:0]
+	s.facts, s.index = s.facts[:0], nil
 }
 
 func (s *Seen) at(k Key) *fact {
+	if s.index != nil {
+		if i, ok := s.index[k]; ok {
+			return &s.facts[i]
+		}
+		return nil
+	}
 	for i := range s.facts {
 		if s.facts[i].key == k {
 			return &s.facts[i]
@@ -130,13 +144,30 @@ func (s *Seen) Put(k Key, v any) {
 		return
 	}
 	s.facts = append(s.facts, fact{key: k, value: v})
+	switch n := len(s.facts); {
+	case s.index != nil:
+		s.index[k] = n - 1
+	case n > FewKeys:
+		s.index = make(map[Key]int, 4*n)
+		for i := range s.facts {
+			s.index[s.facts[i].key] = i
+		}
+	}
 }
 
-// Used reports whether the last decision rests on the fact: those must hold when
-// it commits. Others were at hand and made no difference.
+// Used reports whether the last decision rests on the fact. Others were at hand and
+// made no difference.
 func (s *Seen) Used(k Key) bool {
 	f := s.at(k)
 	return f != nil && f.used
+}
+
+// Guarded reports whether a fact that the last decision rests on must hold when it
+// commits (I5). One that does not can only go meanwhile, and leaves a trace in one that
+// does (glance).
+func (s *Seen) Guarded(k Key) bool {
+	f := s.at(k)
+	return f != nil && f.guarded
 }
 
 // All lists the facts in the order in which they became known.
@@ -178,10 +209,10 @@ type Holding struct {
 	// ApexNS are the values of the apex NS records as defined, sorted: they make
 	// the cut in the parent, the SOA's mname (S6.3) and Servable.
 	ApexNS []string `json:"apexNS,omitempty"`
-	// ApexHosts are the hosts that the values of the apex MX, SVCB and HTTPS records
-	// name, as defined and sorted, one for each value: those and ApexNS are the zone's
-	// own namespace's (S6.2).
-	ApexHosts []string `json:"apexHosts,omitempty"`
+	// ApexHosts are the hosts that MX, SVCB and HTTPS records of the zone's own namespace
+	// at the apex name, as defined, each with the number of values that name it: those
+	// and ApexNS are that namespace's (S6.2).
+	ApexHosts map[string]int `json:"ownHosts,omitempty"`
 	// MinimumConsumed is the spec.minimumSerial that was last used (S6.5).
 	MinimumConsumed *uint32 `json:"minimumConsumed,omitempty"`
 	// Repaired is when (unix seconds) the serial was last raised after a secondary (S6.6), 0 for never.
@@ -204,6 +235,8 @@ type Holding struct {
 	Overdue bool `json:"overdue,omitempty"`
 	// Held: the zone's own namespace removed so much of it that it is not delivered unasked; nil otherwise (S7.5).
 	Held *Held `json:"held,omitempty"`
+	// Published is when (unix seconds) the annotation last changed, where it lets through what the zone's own namespace removes; else 0 (S7.5).
+	Published int64 `json:"published,omitempty"`
 
 	Unknown *Unknown `json:"-"`
 }
@@ -298,8 +331,8 @@ type Zone struct {
 	HasClass bool
 	// Served: it is delegated and servable, and no class has anything of it. Where none delivers it, what is settled of it is Ready (S6.7).
 	Served bool
-	// MaxDeletePercent is the share of its RRsets that its own namespace may remove at once, and Publish the serial since which
-	// all that it removes is delivered; nil: none is named (S7.5).
+	// MaxDeletePercent is the share of its RRsets that its own namespace may remove at once, and Publish the serial that the
+	// annotation names since which that is delivered; nil: none is named (S7.5).
 	MaxDeletePercent int64
 	Publish          *uint32
 

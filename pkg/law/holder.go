@@ -134,7 +134,7 @@ func (r *reading) heldElsewhere(h *Holding, view string, at name.Name, ns string
 		if !ok {
 			continue
 		}
-		from, known := get[Holders](r, HoldersKey(w.Losing, rel))
+		from, known := glance[Holders](r, HoldersKey(w.Losing, rel))
 		if !known {
 			return "", false
 		}

@@ -4,6 +4,7 @@
 package law_test
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -25,24 +26,7 @@ func (w *world) holderTwin(z *law.Zone, r *law.Record, fqdn name.Name) (refused,
 	t := &tenancy{world: w, zone: z, records: w.plain(z)}
 	base, wild := baseName(owner), fqdn.IsWildcard()
 
-	// The rules that allow it (S4.1 to S4.4), and what they name literally (S4.7).
-	var plain, shared, underscore, meant bool
-	for _, rule := range z.Rules {
-		if len(rule.Namespaces) > 0 && !slices.Contains(rule.Namespaces, r.Namespace) {
-			continue
-		}
-		for _, to := range rule.Records {
-			if len(to.Types) > 0 && !slices.Contains(to.Types, r.Type) || !to.Pattern.Match(fqdn, z.FQDN()) {
-				continue
-			}
-			if wild && !to.Shared && len(rule.Namespaces) != 1 {
-				continue // a wildcard needs a rule for that one namespace
-			}
-			named, label := to.Pattern.Names(fqdn, z.FQDN()), to.Pattern.NamesUnderscore(fqdn, z.FQDN())
-			plain = plain || !to.Shared && !label
-			shared, underscore, meant = shared || to.Shared, underscore || label, meant || label || wild && named
-		}
-	}
+	plain, shared, underscore, meant := grants(z, r, fqdn)
 	if !plain && !shared && !underscore {
 		return false, false
 	}
@@ -94,6 +78,69 @@ func (w *world) holderTwin(z *law.Zone, r *law.Record, fqdn name.Name) (refused,
 		}
 	}
 	return hostBelow || t.listedBelow(base, r.Namespace), true
+}
+
+// grants tells by which rules a zone allows a record (S4.1 to S4.4), and whether one names its label or wildcard literally (S4.7).
+func grants(z *law.Zone, r *law.Record, fqdn name.Name) (plain, shared, underscore, meant bool) {
+	wild, must := fqdn.IsWildcard(), r.Namespace != z.Namespace && slices.Contains([]rdata.Type{rdata.NS, rdata.DNAME, rdata.DS}, r.Type)
+	for _, rule := range z.Rules {
+		if len(rule.Namespaces) > 0 && !slices.Contains(rule.Namespaces, r.Namespace) {
+			continue
+		}
+		for _, to := range rule.Records {
+			if (must || len(to.Types) > 0) && !slices.Contains(to.Types, r.Type) || !to.Pattern.Match(fqdn, z.FQDN()) {
+				continue // S4.3
+			}
+			if wild && !to.Shared && len(rule.Namespaces) != 1 {
+				continue // a wildcard needs a rule for that one namespace
+			}
+			named, label := to.Pattern.Names(fqdn, z.FQDN()), to.Pattern.NamesUnderscore(fqdn, z.FQDN())
+			plain = plain || !to.Shared && !label
+			shared, underscore, meant = shared || to.Shared, underscore || label, meant || label || wild && named
+		}
+	}
+	return plain, shared, underscore, meant
+}
+
+// isIn: the zone that a record is adopted by stands.
+func (w *world) isIn(at *law.Adopted) bool {
+	if at == nil {
+		return false
+	}
+	z := w.zones[object{at.Zone.Namespace, at.Zone.Name}]
+	return z != nil && z.zone.UID == at.Zone.UID && !z.zone.Pending
+}
+
+// stoodTwin reads S2.7: whether a record that a cascade brings from a zone in which it
+// held its name may be refused for the holders in the zone that it comes to. Wildcards
+// and cuts refuse it nothing, nor do names below that came with it or after it.
+func (w *world) stoodTwin(r *law.Record) bool {
+	z, fqdn := w.longest(r)
+	if plain, _, _, _ := grants(z, r, fqdn); !plain || r.Type == rdata.DS { // it holds no name there, or is about the zone below
+		return true
+	}
+	h := w.holding(z)
+	if slices.ContainsFunc(h.Works, func(x law.StandingWork) bool { return !x.Becomes.IsZero() }) {
+		return true // a zone that is renamed has names of its own below
+	}
+	owner, _ := fqdn.Rel(z.FQDN())
+	t := &tenancy{world: w, zone: z, records: w.plain(z)}
+	base := baseName(owner)
+	first, _ := t.first(base)
+	if base.IsApex() || slices.Contains(z.MadeNames, base) || first != "" && first != r.Namespace {
+		return true
+	}
+	if slices.ContainsFunc(h.Reserved, func(x law.Reservation) bool {
+		return x.Admission == law.AdmittedPlain && x.Namespace != r.Namespace && baseName(x.Owner) == base
+	}) {
+		return true // one on its way by a write of its own counts as there (S2.6)
+	}
+	for _, host := range t.hosts() { // S6.2
+		if first, _ := t.first(host); under(base, host) && (first != r.Namespace || slices.Contains(z.MadeNames, host)) {
+			return fqdn.IsWildcard() || owner != base || !slices.Contains([]rdata.Type{rdata.A, rdata.AAAA, rdata.TXT, rdata.MX}, r.Type)
+		}
+	}
+	return t.listedBelow(base, r.Namespace)
 }
 
 // listedBelow: a shared rule lists a name below base, and ns does not hold it.
@@ -179,6 +226,12 @@ func (t *tenancy) holder(base name.Rel) (namespace string, byRecord bool) {
 			}
 		}
 	}
+	for up, ok := base.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
+		if t.delegatesAway(up) {
+			first, _ := t.first(up)
+			return cmp.Or(first, t.zone.Namespace), false
+		}
+	}
 	below := base
 	for up, ok := base.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
 		for _, r := range t.records[up] {
@@ -201,6 +254,16 @@ func (t *tenancy) holder(base name.Rel) (namespace string, byRecord bool) {
 	return t.byApex(base)
 }
 
+// delegatesAway: an adopted NS record stands at n.
+func (t *tenancy) delegatesAway(n name.Rel) bool {
+	for _, r := range t.world.records {
+		if r.placed.Zone != nil && r.placed.Zone.UID == t.zone.UID && r.record.Type == rdata.NS && r.owner(t.zone) == n {
+			return true
+		}
+	}
+	return false
+}
+
 // byApex is the zone's own namespace where its apex names the host.
 func (t *tenancy) byApex(base name.Rel) (string, bool) {
 	if slices.Contains(t.hosts(), base) {
@@ -209,11 +272,15 @@ func (t *tenancy) byApex(base name.Rel) (string, bool) {
 	return "", false
 }
 
-// hosts are the names below the apex that NS, MX, SVCB and HTTPS records there name, with those of the zone's own name servers.
+// hosts are the names below the apex that NS records there name, and MX, SVCB and HTTPS records there of the zone's own
+// namespace, with those of the zone's own name servers.
 func (t *tenancy) hosts() []name.Rel {
 	out := slices.Clone(t.zone.MadeNames)
-	for _, r := range t.world.records {
-		if r.placed.Zone == nil || r.placed.Zone.UID != t.zone.UID || !r.owner(t.zone).IsApex() || !slices.Contains([]rdata.Type{rdata.NS, rdata.MX, rdata.SVCB, rdata.HTTPS}, r.record.Type) {
+	for o, r := range t.world.records {
+		if r.placed.Zone == nil || r.placed.Zone.UID != t.zone.UID || !r.owner(t.zone).IsApex() {
+			continue
+		}
+		if r.record.Type != rdata.NS && (o.Namespace != t.zone.Namespace || !slices.Contains([]rdata.Type{rdata.MX, rdata.SVCB, rdata.HTTPS}, r.record.Type)) {
 			continue
 		}
 		for _, v := range r.record.Values {

@@ -231,6 +231,15 @@ func (o *Owner) wild() string {
 	return o.Wild[0].Namespace
 }
 
+// cutBy is the namespace that the names below an owner with NS records belong to (S4.6), ""
+// where there are none. h are the holders of the owner's name, own is the zone's namespace.
+func (o *Owner) cutBy(h *Holders, own string) string {
+	if !o.hasType(rdata.NS) {
+		return ""
+	}
+	return cmp.Or(h.Holder(), own)
+}
+
 // CountWild adds n, 1 or -1, to the records of a namespace at the wildcard right below.
 func (o *Owner) CountWild(namespace string, n int) {
 	i := slices.IndexFunc(o.Wild, func(x Holder) bool { return x.Namespace == namespace })

@@ -96,6 +96,7 @@ func drawZone(t *rapid.T) law.ZoneSpec {
 			s.Header.NameServers = append(s.Header.NameServers, content.NameServer{Name: host, Addresses: []string{"192.0.2.53"}[:rapid.IntRange(0, 1).Draw(t, "addresses")]})
 		}
 	}
+	s.MaxDeletePercent = rapid.SampledFrom([]int64{0, 30, 100}).Draw(t, "percent")
 	if rapid.IntRange(0, 4).Draw(t, "limited") == 0 {
 		s.RecordsPerNamespace = 2
 	}
@@ -163,7 +164,7 @@ func (w *world) state() string {
 // TestForest does random things to a small forest and holds the whole-state
 // checker against it after each (I1–I5, S4.6, S5.5, S6.1, S6.4, S6.5, S7.1),
 // where nothing is on its way also a twin of the holder rule (S4.5–S4.7, S6.2),
-// and once everything owed is done, that nothing was forgotten (S2.3–S2.7).
+// what counts as deleted (S7.5), and once everything owed is done, that nothing was forgotten (S2.3–S2.7).
 func TestForest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld()
@@ -241,7 +242,11 @@ func TestForest(t *testing.T) {
 						www, _ := pattern.Parse("www")
 						rules = append(rules, law.Rule{Records: []law.RecordRule{{Pattern: www, Text: "www", Shared: true}}})
 					}
-					if _, refusal := w.putZone(law.ZoneSpec{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name}, DomainName: fqdn, Header: header, Rules: rules}, true); refusal != nil {
+					if rapid.Bool().Draw(t, "shares the apex") { // S6.2
+						apex, _ := pattern.Parse("@")
+						rules = append(rules, law.Rule{Records: []law.RecordRule{{Pattern: apex, Text: "@", Shared: true}}})
+					}
+					if _, refusal := w.putZone(law.ZoneSpec{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name}, DomainName: fqdn, Header: header, Rules: rules, MaxDeletePercent: 30}, true); refusal != nil {
 						t.Fatal(refusal)
 					}
 				})
@@ -268,6 +273,31 @@ func TestForest(t *testing.T) {
 				})
 			},
 			"record": record, "record too": record, "another record": record, // records are what there is most of
+			"many": func(t *rapid.T) { // so many that their going is a mass deletion (S7.5), or all of them
+				by := object{rapid.SampledFrom([]string{"owner", "owner", "a"}).Draw(t, "namespace"), "many"}
+				for i := range 12 {
+					o := object{by.Namespace, fmt.Sprint(by.Name, i)}
+					w.quick = i > 0
+					act("many", func() {
+						if w.records[o] != nil {
+							w.deleteRecord(o)
+							return
+						}
+						v, _ := rdata.Parse(rdata.A, "192.0.2.7")
+						_, _ = w.putRecord(law.Record{Namespace: o.Namespace, Name: o.Name, DomainName: fmt.Sprintf("m%d.example.org.", i), Type: rdata.A, Values: []rdata.Value{v}})
+					})
+				}
+				w.quick = false
+			},
+			"publish": func(t *rapid.T) {
+				if len(w.zones) == 0 {
+					t.Skip("no zones")
+				}
+				z := w.zones[rapid.SampledFrom(sortedObjects(w.zones)).Draw(t, "object")]
+				spec, at := z.spec, uint32(z.zone.SettledSerial)
+				spec.Publish = &at
+				act("publish", func() { _, _ = w.putZone(spec, true) })
+			},
 			"delete record": func(t *rapid.T) {
 				if len(w.records) == 0 {
 					t.Skip("no records")
@@ -321,7 +351,7 @@ func TestForest(t *testing.T) {
 			"": func(t *rapid.T) { w.now = w.now.Add(time.Second) },
 		})
 		settled()
-		if w.asked > 14 { // a move asks about two zones
+		if w.asked > 18 { // a move asks about two zones, and in each about those that lose names to it
 			t.Fatalf("a decision took %d rounds of facts", w.asked)
 		}
 	})

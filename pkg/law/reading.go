@@ -18,13 +18,28 @@ type reading struct {
 // read begins a decision: nothing is used yet.
 func read(seen *Seen) reading {
 	for i := range seen.facts {
-		seen.facts[i].used = false
+		seen.facts[i].used, seen.facts[i].guarded = false, false
 	}
 	return reading{seen: seen}
 }
 
 // get returns the fact of a key, nil when there is nothing; false: not known yet.
 func get[T any](r *reading, k Key) (*T, bool) {
+	f := r.seen.at(k)
+	if f == nil {
+		r.needs = append(r.needs, k)
+		return nil, false
+	}
+	f.used, f.guarded = true, true
+	t, _ := f.value.(*T)
+	return t, true
+}
+
+// glance is get for what stands in a zone that loses names to the zone of the decision (S2.7).
+// It needs no guard of its own: while the mark of the cascade stands, which is in the holding,
+// the losing zone takes in nothing at those names, and what leaves it arrives, or is in the
+// gaining zone. So a deep name takes no compare for each of its labels and cascades.
+func glance[T any](r *reading, k Key) (*T, bool) {
 	f := r.seen.at(k)
 	if f == nil {
 		r.needs = append(r.needs, k)

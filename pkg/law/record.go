@@ -54,7 +54,9 @@ type RecordAsk struct {
 	After *Record
 	// Cascade: nobody asks; a refusal becomes the reason why it is not adopted (S2.5, S2.7).
 	Cascade bool
-	Now     time.Time
+	// Stood: in the zone that it has left, or that is gone, it held its base name (S2.7).
+	Stood bool
+	Now   time.Time
 	// By is who asks, for the journal.
 	By string
 	// WorkID names the outbox item this decision may need.
@@ -91,6 +93,11 @@ type recordDecision struct {
 	ask RecordAsk
 	// standsBelow: what it was refused for stands strictly below its name.
 	standsBelow bool
+	// yielded is the claim of another namespace that gave way: to a rule that names the record's name literally (S4.7), or to
+	// a record that held the name in the zone it comes from (S2.7).
+	yielded claim
+	// stood: a cascade brings it from another zone, where it held its base name until now.
+	stood bool
 }
 
 // place is where a record belongs by its name alone.
@@ -275,12 +282,24 @@ func (d *recordDecision) decide() (*Plan, *Refusal) {
 		plan.Record = &Placement{FQDN: p.fqdn, View: p.view, Reason: ReasonMoving, Message: fmt.Sprintf("moves to zone %s", p.zone.FQDN())}
 		return d.change(plan, home, homeHolding, nil, nil)
 	}
+	d.stood = ask.Cascade && ask.Stood && home == nil && ask.stoodAt() == p.fqdn
 	return d.change(plan, p.zone, p.holding, p, home)
 }
 
+// stoodAt is the name of the record before the decision, the zero Name where it had none.
+func (a *RecordAsk) stoodAt() (n name.Name) {
+	switch {
+	case a.Before != nil:
+		n = a.Before.FQDN
+	case a.Waits != nil:
+		n = a.Waits.FQDN
+	}
+	return n
+}
+
 // lose makes the record stand unadopted because of a refusal met by a cascade.
-// mark are the keys of what stood in its way: whoever removes that finds the
-// mark there and owes the record another decision (S2.7).
+// mark are the keys of what stood in its way: the write that removes that finds
+// the mark there and owes the record another decision (S2.7).
 func (d *recordDecision) lose(plan *Plan, home *Zone, homeHolding *Holding, p *place, why *Refusal, mark marks) (*Plan, *Refusal) {
 	r := d.ask.After
 	if p == nil {
@@ -351,9 +370,17 @@ func (d *recordDecision) change(plan *Plan, z *Zone, holding *Holding, p *place,
 		come = &Contribution{Owner: p.owner, Type: ask.After.Type, TTL: ask.After.TTL, Values: ask.After.Values}
 		asked = append(asked, OwnerKey(z.UID, come.Owner), HoldersKey(z.UID, Base(come.Owner)))
 	}
+	cuts := gone != nil && gone.Type == rdata.NS || come != nil && come.Type == rdata.NS
 	for _, owner := range affected(gone, come) {
+		if n, err := owner.In(z.FQDN()); cuts && err == nil && !owner.IsApex() {
+			if asked = append(asked, Key{Kind: KindZonesBelow, View: z.View, Name: n}); come != nil && come.Type == rdata.NS && come.Owner == owner {
+				asked = append(asked, Key{Kind: KindOwnersBelow, Zone: z.UID, Owner: owner}) // all that it occludes
+			}
+		}
 		for up, ok := owner.Parent(); ok; up, ok = up.Parent() {
-			asked = append(asked, OwnerKey(z.UID, up))
+			if asked = append(asked, OwnerKey(z.UID, up)); cuts && !up.IsApex() {
+				asked = append(asked, HoldersKey(z.UID, up))
+			}
 		}
 	}
 	if come != nil && ask.Namespace != z.Namespace && speaksBelow(come.Owner, come.Type) && !d.stands(z, come) {
@@ -411,6 +438,13 @@ func (d *recordDecision) change(plan *Plan, z *Zone, holding *Holding, p *place,
 		refusal, mark := come.kind(), marks{}
 		if refusal == nil {
 			refusal, mark = d.admissible(z, holding, p, come, holding.with(after[come.Owner], come.Owner, ask.UID), records, &rule, &member, plan)
+		}
+		if refusal != nil && refusal.Reason == ReasonNameHeld && d.stood && len(d.needs) == 0 {
+			// It waits as any other from now on, and leaves the marks that those leave.
+			d.stood = false
+			if again, its := d.admissible(z, holding, p, come, holding.with(after[come.Owner], come.Owner, ask.UID), records, &rule, &member, plan); again != nil {
+				refusal, mark = again, its
+			}
 		}
 		if len(d.needs) > 0 {
 			return nil, nil
@@ -539,6 +573,50 @@ func (d *recordDecision) change(plan *Plan, z *Zone, holding *Holding, p *place,
 			below = up
 		}
 	}
+	var recut []name.Rel // bases the names below which another may hold now
+	for _, owner := range affected(gone, come) {
+		base := Base(owner)
+		was, _ := get[Owner](&d.reading, OwnerKey(z.UID, base))
+		is := after[base]
+		if is == nil {
+			is = was
+		}
+		if base.IsApex() || slices.Contains(recut, base) || was.cutBy(heldBefore[base], z.Namespace) == is.cutBy(holders[base], z.Namespace) {
+			continue
+		}
+		recut, opened = append(recut, base), append(opened, base)
+		// What lost there to a cut further up has left its mark at that one.
+		var ks []Key
+		for up, ok := base.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
+			ks = append(ks, HoldersKey(z.UID, up))
+		}
+		if !d.all(ks) {
+			return nil, nil
+		}
+		waits := false
+		for _, k := range ks {
+			h, _ := get[Holders](&d.reading, k)
+			waits = waits || h != nil && h.Waited
+		}
+		if waits {
+			retry = append(retry, Scan{Kind: ScanWaiting, View: z.View, Name: at(base)})
+		}
+	}
+	if come != nil && d.yielded.namespace != "" {
+		base := Base(come.Owner)
+		if heldBefore[base].Holder() == "" && holders[base].Holder() == ask.Namespace {
+			// What its namespace has there, or what speaks for the name, lost to the claim that is no more.
+			above, known := get[Holders](&d.reading, HoldersKey(z.UID, d.yielded.above))
+			if !known {
+				return nil, nil
+			}
+			if _, ok := z.decides(holding, base); ok {
+				retry = append(retry, Scan{Kind: ScanWaiting, View: z.View, Name: at(topmost(base))})
+			} else if above != nil && above.Waited {
+				retry = append(retry, Scan{Kind: ScanWaiting, View: z.View, Name: at(base)})
+			}
+		}
+	}
 	for i := range k {
 		k[i].Value = ownerFact(after[k[i].Key.Owner])
 	}
@@ -551,7 +629,7 @@ func (d *recordDecision) change(plan *Plan, z *Zone, holding *Holding, p *place,
 			fact, _ := get[Owner](&d.reading, OwnerKey(z.UID, base))
 			fewer = fewer || fact.wild() != ""
 		}
-		if h.Waited && fewer {
+		if h.Waited && (fewer || slices.Contains(recut, base)) {
 			h.Waited = false
 			retry = append(retry, Scan{Kind: ScanWaiting, View: z.View, Name: at(base)})
 		}
@@ -587,15 +665,13 @@ func (d *recordDecision) change(plan *Plan, z *Zone, holding *Holding, p *place,
 			retry = append(retry, Scan{Kind: ScanZones, View: z.View, Name: at(owner)})
 		}
 	}
-	left := holding.apexNames(gone, come, owners[name.Apex], after[name.Apex])
+	left := holding.apexNames(gone, come, after[name.Apex], ask.Namespace == z.Namespace)
 	for _, host := range holding.unnamed(z, left) {
 		// It is the zone's no longer: records that wait there, or for what is taken for it, may come.
-		top := host
-		for up, ok := host.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
-			top = up
-		}
 		opened = append(opened, host)
-		retry = append(retry, Scan{Kind: ScanWaiting, View: z.View, Name: at(top)})
+		if scan := (Scan{Kind: ScanWaiting, View: z.View, Name: at(topmost(host))}); !slices.Contains(retry, scan) {
+			retry = append(retry, scan)
+		}
 	}
 	for _, owner := range opened {
 		var waits bool
@@ -634,16 +710,19 @@ func (d *recordDecision) change(plan *Plan, z *Zone, holding *Holding, p *place,
 		if r := advance(change, z, &df, ask.Now, record, ask.By); r != nil {
 			return nil, r
 		}
-		var own bool
-		if slices.ContainsFunc(df.ttls, func(t content.TTLChange) bool { return t.After == nil }) {
-			var known bool
-			if own, known = d.deletes(z, gone, p != nil); !known {
-				return nil, nil
-			}
-		}
-		if !d.brake(plan, change, z, own, ask.Cascade, ask.Now.Unix()) {
+	}
+	m := moved{of: ask.Namespace, cascade: ask.Cascade}
+	if come != nil && (gone == nil || gone.Owner != come.Owner || gone.Type != come.Type) {
+		m.put = []rrset{{come.Owner, come.Type}}
+	}
+	if slices.ContainsFunc(df.ttls, func(t content.TTLChange) bool { return t.After == nil }) {
+		var known bool
+		if m.own, known = d.deletes(z, gone, p != nil); !known {
 			return nil, nil
 		}
+	}
+	if !d.brake(plan, change, z, m, ask.Now.Unix()) {
+		return nil, nil
 	}
 	if !d.nameServers(plan, change, holding, z, gone, come, after) {
 		return nil, nil

@@ -53,6 +53,9 @@ func (d *zoneDecision) rename(plan *Plan, s *seat) (*Plan, *Refusal) {
 		h.Works[i].Becomes = name.Name{} // of a rename before this one, which took nobody along
 	}
 	change := &ZoneChange{Zone: z, Holding: &h, Delegated: d.delegated(&h, s, cut)}
+	if !d.publish(plan, change, before) {
+		return nil, nil
+	}
 	scans := []Scan{
 		{Kind: ScanMembers, Zone: z.UID, Owner: name.Apex},
 		{Kind: ScanReferring, Target: &Ref{Namespace: z.Namespace, Name: z.Name}},

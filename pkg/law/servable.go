@@ -5,6 +5,7 @@ package law
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -28,36 +29,35 @@ const (
 const MaxNameServerNames = 24
 
 // apexNames is the holding with the hosts that the apex names after a step, where its
-// owner was before and is after; the same one when they stay.
-func (h *Holding) apexNames(gone, come *Contribution, before, after *Owner) *Holding {
-	out := h
-	for _, c := range []*Contribution{gone, come} {
-		if c == nil || !c.Owner.IsApex() || !NamesHosts(c.Type) {
+// owner is after; the same one when they stay. own: the record is of the zone's own
+// namespace.
+func (h *Holding) apexNames(gone, come *Contribution, after *Owner, own bool) *Holding {
+	if (gone == nil || !gone.Owner.IsApex()) && (come == nil || !come.Owner.IsApex()) {
+		return h
+	}
+	out := *h
+	for i, c := range []*Contribution{gone, come} {
+		if c == nil || !c.Owner.IsApex() {
 			continue
 		}
+		if own {
+			out.CountHosts(c, 2*i-1)
+		}
 		for _, v := range c.Values {
-			had, has := before.has(v.Type, DigestOf(v.Text)), after.has(v.Type, DigestOf(v.Text))
-			if had == has {
-				continue
-			}
-			if out == h {
-				copied := *h
-				copied.ApexNS, copied.ApexHosts = slices.Clone(h.ApexNS), slices.Clone(h.ApexHosts)
-				out = &copied
-			}
-			list := &out.ApexHosts
-			if v.Type == rdata.NS {
-				list = &out.ApexNS
-			}
-			i, found := slices.BinarySearch(*list, v.Host())
-			if has {
-				*list = slices.Insert(*list, i, v.Host())
-			} else if found {
-				*list = slices.Delete(*list, i, i+1)
+			at, had := slices.BinarySearch(out.ApexNS, v.Text)
+			switch has := after.has(v.Type, DigestOf(v.Text)); {
+			case v.Type != rdata.NS || had == has:
+			case has:
+				out.ApexNS = slices.Insert(slices.Clone(out.ApexNS), at, v.Text)
+			default:
+				out.ApexNS = slices.Delete(slices.Clone(out.ApexNS), at, at+1)
 			}
 		}
 	}
-	return out
+	if slices.Equal(out.ApexNS, h.ApexNS) && maps.Equal(out.ApexHosts, h.ApexHosts) {
+		return h
+	}
+	return &out
 }
 
 // nameServers keeps what depends on the zone's name servers when a record step

@@ -117,6 +117,7 @@ func (w *world) checkZone(o object, zo *zoneObject, standing map[string]*law.Zon
 	if z.RRsets != rrsets {
 		report("S7.5: zone %s says that it has %d RRsets, and has %d", o, z.RRsets, rrsets)
 	}
+	w.checkDeletions(o, z, h, report)
 	owners, counts, members := map[name.Rel]*law.Owner{}, map[string]int64{}, map[law.Key]bool{}
 	holders, wild := map[name.Rel]map[string]int{}, map[name.Rel]map[string]int{}
 	for ro, r := range w.records {
@@ -250,6 +251,50 @@ func (w *world) checkZone(o object, zo *zoneObject, standing map[string]*law.Zon
 }
 
 // checkLineage is a twin of S3.4: how a zone came to its name, and whether one of the rules by which it came went.
+// checkDeletions counts the marks of deleted RRsets anew and holds them against what is there (S7.5).
+func (w *world) checkDeletions(o object, z *law.Zone, h *law.Holding, report func(string, ...any)) {
+	d, _ := w.facts[law.DeletionsKey(z.UID)].(*law.Deletions)
+	if d == nil || len(d.Bases) == 0 {
+		if h.Held != nil {
+			report("S7.5: zone %s is held, and nothing says why", o)
+		}
+		return
+	}
+	gone := make([]int, len(d.Bases))
+	counts := h.Held != nil || slices.ContainsFunc(d.Bases, func(b law.PastContent) bool {
+		age := w.now.Unix() - b.Last
+		return age < 600 && age > -600 // a clock that was ahead
+	})
+	for k, v := range w.facts {
+		if k.Kind != law.KindDeleted || k.Zone != z.UID {
+			continue
+		}
+		for _, x := range v.(*law.Deleted).RRsets {
+			if x.Back || x.At <= d.Bases[0].N {
+				continue
+			}
+			for i, b := range d.Bases {
+				if b.N >= x.Came && b.N < x.At {
+					gone[i]++
+				}
+			}
+			for ro, r := range w.records {
+				if counts && r.placed.Zone != nil && r.placed.Zone.UID == z.UID && r.owner(z) == k.Owner && r.record.Type == x.Type && ro.Namespace == z.Namespace {
+					report("S7.5: %s %s of zone %s is said not to be put back, and record %s stands there", k.Owner, x.Type, o, ro)
+				}
+			}
+		}
+	}
+	for i, b := range d.Bases {
+		if b.Gone != gone[i] {
+			report("S7.5: zone %s says that %d RRsets of serial %d are gone, and %d are", o, b.Gone, b.Serial, gone[i])
+		}
+	}
+	if b := d.Bases[0]; h.Held != nil && (!law.IsMassDeletion(b.Gone, b.RRsets, z.MaxDeletePercent) || h.Held.Serial != z.SettledSerial) {
+		report("S7.5: zone %s is held at serial %d, %d is settled, and %d of %d RRsets are gone", o, h.Held.Serial, z.SettledSerial, b.Gone, b.RRsets)
+	}
+}
+
 func (w *world) checkLineage(o object, z *law.Zone, h *law.Holding, standing map[string]*law.Zone, report func(string, ...any)) {
 	var enclosing *law.Holding
 	if up, ok := z.FQDN().Parent(); ok {
@@ -304,19 +349,22 @@ func ownerValue(x law.OwnerValue) string {
 // journal and S5.5 with it.
 func (w *world) checkContent(z *law.Zone, h *law.Holding, report func(string, ...any)) {
 	sets := w.sets(z)
-	var apexNS, apexHosts []string
+	var apexNS []string
 	for _, s := range sets {
-		switch {
-		case s.Owner.IsApex() && s.Type == rdata.NS:
+		if s.Owner.IsApex() && s.Type == rdata.NS {
 			apexNS = s.Data
-		case s.Owner.IsApex() && (s.Type == rdata.MX || s.Type == rdata.SVCB || s.Type == rdata.HTTPS):
-			for _, text := range s.Data {
-				apexHosts = append(apexHosts, strings.Fields(text)[1])
-			}
 		}
 	}
-	slices.Sort(apexHosts)
-	if !slices.Equal(apexHosts, h.ApexHosts) {
+	apexHosts := map[string]int{} // S6.2
+	for o, r := range w.records {
+		if t := r.record.Type; o.Namespace != z.Namespace || r.placed.Zone == nil || r.placed.Zone.UID != z.UID || !r.owner(z).IsApex() || t != rdata.MX && t != rdata.SVCB && t != rdata.HTTPS {
+			continue
+		}
+		for _, v := range r.record.Values {
+			apexHosts[strings.Fields(v.Text)[1]]++
+		}
+	}
+	if !maps.Equal(apexHosts, h.ApexHosts) {
 		report("%s: the apex names hosts %v, the holding says %v", z.FQDN(), apexHosts, h.ApexHosts)
 	}
 	if !slices.Equal(apexNS, h.ApexNS) {

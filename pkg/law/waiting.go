@@ -57,6 +57,8 @@ type marks struct {
 	keys []Key
 	// below: it waits for a name below the owner to lose its holder.
 	below bool
+	// cut is the name of the cut that it lies below, whose NS records are in its way; zero: none are.
+	cut name.Rel
 }
 
 // mark notes at each key that a record waits for something there to go (S2.7), and
@@ -65,7 +67,8 @@ type marks struct {
 // A mark counts in no budget (S9.1), and it stays when the record that left it goes. So a
 // key that says nothing else gets one only where something strictly below stands in the
 // way. A record there takes it away when it goes. What a rule, the zone's own hosts or the
-// record itself is refused for needs none: nothing looks at a mark there.
+// record itself is refused for needs none: nothing looks at a mark there. NS records that
+// nobody holds take the mark of what waits below them away, too.
 func (d *recordDecision) mark(plan *Plan, h *Holding, m marks) (marked bool) {
 	for _, k := range m.keys {
 		i := slices.IndexFunc(plan.Writes, func(x Write) bool { return x.Key == k })
@@ -90,7 +93,7 @@ func (d *recordDecision) mark(plan *Plan, h *Holding, m marks) (marked bool) {
 			if i < 0 {
 				at, _ = get[Holders](&d.reading, k)
 			}
-			if at.Holder() == "" && !slices.ContainsFunc(h.Reserved, func(r Reservation) bool { return Base(r.Owner) == k.Owner }) {
+			if at.Holder() == "" && k.Owner != m.cut && !slices.ContainsFunc(h.Reserved, func(r Reservation) bool { return Base(r.Owner) == k.Owner }) {
 				continue
 			}
 			at = at.clone()

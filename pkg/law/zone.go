@@ -599,6 +599,9 @@ func (d *zoneDecision) amend(plan *Plan, s *seat) (*Plan, *Refusal) {
 		h.Follows = s.follows
 	}
 	change := &ZoneChange{Zone: z, Holding: &h}
+	if !d.publish(plan, change, before) {
+		return nil, nil
+	}
 	kept := z.Header
 	kept.NameServers = before.Header.NameServers
 	if n, ok := h.becomes(z.FQDN()); ok && !z.Header.Equal(kept) {
@@ -617,9 +620,7 @@ func (d *zoneDecision) amend(plan *Plan, s *seat) (*Plan, *Refusal) {
 	}
 	if ask.RulesChanged {
 		d.dead(plan, z)
-		if !d.withdrawing(plan, z, before, holding) {
-			return nil, nil
-		}
+		d.withdrawing(plan, change, before)
 		d.owe(plan, change, fmt.Sprintf("the delegations of zone %s changed", s.fqdn), s, "", name.Name{}, []Scan{
 			{Kind: ScanMembers, Zone: z.UID, Owner: name.Apex},
 			{Kind: ScanWaiting, View: s.view, Name: s.fqdn},

@@ -166,7 +166,7 @@ func (l *Ledger) Run(ctx context.Context) error {
 		}
 		if first || time.Since(swept) >= l.config.serialsEvery {
 			serials, swept = l.sweepSerials(ctx, serials), time.Now()
-			_ = l.sweepDeleted(ctx) // what is left of it goes in an hour
+			_, _ = l.sweepDeleted(ctx), l.sweepCondensed(ctx) // what is left of it goes in an hour
 		}
 		first = false
 		select {
@@ -408,34 +408,34 @@ func rest(ctx context.Context, d time.Duration, cascades int) {
 	}
 }
 
-// reconsiderRecord decides a record anew, in a transaction of its own. moves: it left
-// one zone, and the next step takes it into another (I1).
-func (l *Ledger) reconsiderRecord(ctx context.Context, s *standing, c candidate) (moves bool, err error) {
+// reconsiderRecord decides a record anew, in a transaction of its own, and returns what
+// it wrote; nil for nothing.
+func (l *Ledger) reconsiderRecord(ctx context.Context, s *standing, c candidate) (*law.Plan, error) {
 	for {
 		o, mod, err := l.readRecord(ctx, c.namespace, c.object)
 		if errors.Is(err, errDamaged) {
-			return false, s.leaveOut(ctx, c.ref(), err)
+			return nil, s.leaveOut(ctx, c.ref(), err)
 		}
 		if err != nil || o == nil || string(o.UID) != c.uid {
-			return false, err
+			return nil, err
 		}
 		if _, err := l.leaves(ctx, s, o); err != nil {
-			return false, err
+			return nil, err
 		}
-		w, err := l.stepOf(s, o, mod)
+		w, err := l.stepOf(s, c, o, mod)
 		if errors.Is(err, errDamaged) {
-			return false, s.leaveOut(ctx, c.ref(), err)
+			return nil, s.leaveOut(ctx, c.ref(), err)
 		}
 		if err != nil {
-			return false, err
+			return nil, err
 		}
 		out, err := l.commit(ctx, w, waits{uid: string(o.UID), created: o.CreationTimestamp.Unix()})
 		if err != nil {
-			return false, err
+			return nil, err
 		}
 		if out.ok {
 			l.payNow(ctx, w.plan.Debts)
-			return leavesFor(w.plan), nil
+			return w.plan, nil
 		}
 	}
 }

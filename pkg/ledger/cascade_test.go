@@ -116,6 +116,7 @@ func interrupted(t *testing.T, st *store.Store, between func(i int)) (times int)
 }
 
 func TestCascade_interruptedAnywhereItGoesOn_I4(t *testing.T) {
+	notUnderRace(t)
 	t.Parallel()
 	n := scale(120, 40)
 	in := func(i int) *v1alpha1.Record {
@@ -197,6 +198,7 @@ func TestCascade_renamedZoneInterrupted_S6_8(t *testing.T) {
 }
 
 func TestCascade_deletedZoneReleasesAll_S8_1(t *testing.T) {
+	notUnderRace(t)
 	t.Parallel()
 	st := store.New(t)
 	s := st.Server()

@@ -470,7 +470,7 @@ func (l *Ledger) transaction(ctx context.Context, w *write, s *session, out law.
 		if s.guess || s.depth > flatName {
 			return nil, nil
 		}
-		return nil, tooManyFacts(w, len(t.cmps))
+		return nil, tooManyFacts(w, s.seen, len(t.cmps))
 	}
 	t.orelse = append(make([]clientv3.Op, 0, 2+len(s.zones)), clientv3.OpGet(w.key))
 	for _, z := range s.zones {
@@ -561,7 +561,14 @@ func (l *Ledger) transaction(ctx context.Context, w *write, s *session, out law.
 	return t, nil
 }
 
-func tooManyFacts(w *write, facts int) error {
+// tooManyFacts refuses what does not fit into a transaction: for now, where cascades that
+// bring records to a zone of the decision have a share in that.
+func tooManyFacts(w *write, seen *law.Seen, facts int) error {
+	for _, fact := range seen.All() {
+		if h, _ := fact.(*law.Holding); h != nil && slices.ContainsFunc(h.Works, func(w law.StandingWork) bool { return w.Losing != "" }) {
+			return status(w.resource, w.name, &law.Refusal{Kind: law.Later, Message: fmt.Sprintf("%d facts decide about it while records come to its zone from others, and at most %d fit into one transaction; try again when they are there", facts, maxCompares)})
+		}
+	}
 	return status(w.resource, w.name, &law.Refusal{Kind: law.Invalid, Field: "spec.domainName", Message: fmt.Sprintf("%d facts decide about it, and at most %d fit into one transaction (use fewer labels, or fewer name servers in the zone)", facts, maxCompares)})
 }
 

@@ -63,6 +63,7 @@ func TestCascade_leavesOutWhatCannotBeRead_S7_2(t *testing.T) {
 
 // A long cascade gives its place up to another namespace's that waits, and goes on behind it.
 func TestCascade_givesItsPlaceUp(t *testing.T) {
+	notUnderRace(t)
 	t.Parallel()
 	st := store.New(t)
 	s := st.Server()

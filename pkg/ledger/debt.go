@@ -69,7 +69,7 @@ func (l *Ledger) pay(ctx context.Context, d law.Debt) error {
 		if err != nil {
 			return err
 		}
-		cutAsk := law.CutAsk{Before: before, Now: l.now(), By: user(ctx)}
+		cutAsk := law.CutAsk{Before: before, Child: d.Child.Namespace, Now: l.now(), By: user(ctx)}
 		if stand != nil {
 			cutAsk.Work, cutAsk.WorkBy = stand.work.ID, stand.work.By
 		}
@@ -87,7 +87,7 @@ func (l *Ledger) pay(ctx context.Context, d law.Debt) error {
 					after = before // the parent is gone, and its keys go with it
 					return law.Outcome{Plan: &law.Plan{}}
 				}
-				if after, withdrawn, failed = l.count(ctx, parent, d.Child); failed != nil {
+				if after, withdrawn, failed = l.count(ctx, parent, d.Child, before); failed != nil {
 					return law.Outcome{Plan: &law.Plan{}}
 				}
 				// The owner of the parent has removed the child itself, or the rule that delegated it (S7.5).
@@ -121,6 +121,7 @@ func (l *Ledger) pay(ctx context.Context, d law.Debt) error {
 			return err
 		}
 		if out.ok {
+			l.payNow(ctx, w.plan.Debts) // of a parent that is no longer held, since the child has put something back
 			return nil
 		}
 	}
@@ -153,8 +154,8 @@ func (l *Ledger) gaining(ctx context.Context, d law.Debt) (*standing, error) {
 	return s, nil
 }
 
-// count computes what parent counts for a child now; nil for nothing. withdrawn: parent has withdrawn the child's rule.
-func (l *Ledger) count(ctx context.Context, parent *law.Zone, child law.Ref) (counted *law.CountedCut, withdrawn bool, err error) {
+// count computes what parent, which counted before, counts for a child now; nil for nothing. withdrawn: parent has withdrawn the child's rule.
+func (l *Ledger) count(ctx context.Context, parent *law.Zone, child law.Ref, before *law.CountedCut) (counted *law.CountedCut, withdrawn bool, err error) {
 	r, err := l.config.Client.Get(ctx, l.layout.Zone(child.Namespace, child.Name))
 	if err != nil || len(r.Kvs) == 0 {
 		return nil, false, err
@@ -197,10 +198,14 @@ func (l *Ledger) count(ctx context.Context, parent *law.Zone, child law.Ref) (co
 		}
 		return content.RRset{}, false
 	})
-	if failed != nil || len(sets) == 0 {
+	if failed != nil {
 		return nil, false, failed
 	}
-	return &law.CountedCut{Sets: sets}, false, nil
+	if len(sets) > 0 {
+		counted = &law.CountedCut{Sets: sets}
+	}
+	owner, _ := z.FQDN().Rel(parent.FQDN())
+	return h.Counts(owner, before, counted), false, nil
 }
 
 // setsAt are the RRsets that a zone's records make at one owner.

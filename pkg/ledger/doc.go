@@ -20,7 +20,10 @@
 // compared by themselves, present or absent, which is why no fences are needed.
 // What one zone must know of another's write stands in the holding under its name,
 // which its own writes compare: a place kept for a record that moves, the name a
-// cascade will give it, a zone that lost there.
+// cascade will give it, a zone that lost there, a cascade that brings records. While the
+// last of these stands nothing comes to the zone that loses them at those names, and what
+// leaves there is on its way or in this zone: both are compared, and what was read of the
+// losing zone is not.
 //
 // It does not know DNS transfer, views, HTTP or admission; registry and
 // apiserver plug it into Kubernetes' storage (Seam, Records, Zones).

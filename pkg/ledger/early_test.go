@@ -141,7 +141,7 @@ func TestEarlyRecord_isNeverRefusedWhileDelegated_S2_2(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		for i := range 60 {
+		for i := range scale(60, 24) {
 			epoch.Add(1)
 			store.Must(other.UpdateZone("platform", "example-org", func(z *v1alpha1.Zone) {
 				if z.Spec.Delegations = withdrawn; i%2 == 1 {

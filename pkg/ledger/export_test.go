@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apiserver/pkg/storage"
 
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/law"
 )
@@ -85,3 +86,11 @@ func Encode(v any) []byte                { return encode(v) }
 
 // SetLanes has at most n namespaces' cascades run at a time, for a slice each.
 func (l *Ledger) SetLanes(n int, slice time.Duration) { l.lanes.most, l.lanes.slice = n, slice }
+
+// Condense takes the steps of a held zone up to step n into one.
+func (l *Ledger) Condense(ctx context.Context, z *v1alpha1.Zone, n uint64) (uint64, error) {
+	return l.condense(ctx, z, n)
+}
+
+// SweepCondensed takes away what is condensed and not needed any more.
+func (l *Ledger) SweepCondensed(ctx context.Context) error { return l.sweepCondensed(ctx) }

@@ -54,3 +54,8 @@ func (l *Ledger) Stands(namespace, zone string) bool {
 	h := l.head(l.layout.Zone(namespace, zone))
 	return h.loaded && h.zone != nil
 }
+
+// TooManyFacts is the refusal of a write that takes more compares than a transaction has room for.
+func TooManyFacts(seen *law.Seen, facts int) error {
+	return tooManyFacts(&write{resource: "records", name: "r"}, seen, facts)
+}

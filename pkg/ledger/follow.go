@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"google.golang.org/grpc/codes"
 	grpcstatus "google.golang.org/grpc/status"
@@ -261,7 +262,14 @@ func (l *Ledger) start(ctx context.Context, sink Sink) (int64, error) {
 		slices.SortFunc(b.Sets, content.RRset.Compare)
 		delete(sets, uid)
 		if !b.Settled && b.Zone.SettledSerial != 0 {
-			if _, b.Since, err = l.Steps(ctx, uid, b.Zone.SettledSerial, b.Zone.N); errors.Is(err, ErrTrimmed) {
+			_, b.Since, err = l.stepsFrom(ctx, uid, b.Zone.SettledSerial, b.Zone.N, false, rev)
+			if errors.Is(err, rpctypes.ErrCompacted) {
+				// What is there now may fit still. Else the journal cannot be followed from rev either, and all is read again.
+				if _, b.Since, err = l.Steps(ctx, uid, b.Zone.SettledSerial, b.Zone.N); err != nil {
+					err = fmt.Errorf("%w: %w", ErrTrimmed, err)
+				}
+			}
+			if errors.Is(err, ErrTrimmed) {
 				klog.FromContext(ctx).Info("What is delivered of a zone is not known any more: it is served again when it settles", "zone", klog.KRef(b.Zone.Namespace, b.Zone.Name), "serial", b.Zone.SettledSerial, "reason", err.Error())
 			} else if err != nil {
 				return 0, err

@@ -16,9 +16,9 @@ import (
 // whose clock is behind by less still finds what it counts (S7.5).
 const deletedKept = 3600
 
-// sweepDeleted takes the marks of deleted RRsets away that no decision looks at any more. One that comes upon such a mark passes over
-// it, so they go without their zone's object; what goes meanwhile has written the zone's deletions too, and a mark of what comes is left only
-// while a content counts, of which there is none here.
+// sweepDeleted takes the marks of deleted RRsets away that no decision looks at any more: of a zone whose contents all count no longer, and those that are not
+// behind the oldest one that counts. A decision that comes upon such a mark passes over it, so they go without their zone's object; each goes as it was read,
+// while the zone's deletions are as they were read.
 func (l *Ledger) sweepDeleted(ctx context.Context) error {
 	standing := map[string]*law.Holding{}
 	l.mu.Lock()
@@ -28,24 +28,37 @@ func (l *Ledger) sweepDeleted(ctx context.Context) error {
 	l.mu.Unlock()
 	room, before := l.layout.room("deletions"), l.now().Unix()-deletedKept
 	var rev int64
-	return l.eachPage(ctx, room, &rev, func(key string, data []byte, mod int64) error {
-		uid := strings.TrimSuffix(strings.TrimPrefix(key, room), "/")
+	return l.eachPage(ctx, room, &rev, func(deletions string, data []byte, mod int64) error {
+		uid := strings.TrimSuffix(strings.TrimPrefix(deletions, room), "/")
+		h := standing[uid]
 		var d law.Deletions
-		if h := standing[uid]; h == nil || decode(data, &d) != nil || !d.Stale(h, before) {
-			return nil // it is purged with its zone, fsck says so, or it counts
+		if h == nil || decode(data, &d) != nil {
+			return nil // it is purged with its zone, or fsck says so
 		}
-		for {
-			r, err := l.config.Client.Get(ctx, l.layout.room("deleted")+uid+"/", clientv3.WithPrefix(), clientv3.WithLimit(sweptAtOnce), clientv3.WithKeysOnly())
-			if err != nil || len(r.Kvs) == 0 {
-				return err
+		stale := d.Stale(h, before)
+		cmps, ops := []clientv3.Cmp{revisionIs(deletions, mod)}, []clientv3.Op(nil)
+		send := func() error {
+			if len(ops) == 0 {
+				return nil
 			}
-			ops := make([]clientv3.Op, 0, len(r.Kvs))
-			for _, kv := range r.Kvs {
-				ops = append(ops, clientv3.OpDelete(string(kv.Key)))
-			}
-			if done, err := l.config.Client.Txn(ctx).If(revisionIs(key, mod)).Then(ops...).Commit(); err != nil || !done.Succeeded || !r.More {
-				return err
-			}
+			_, err := l.config.Client.Txn(ctx).If(cmps...).Then(ops...).Commit() // where something has changed they have their turn in an hour
+			cmps, ops = cmps[:1], nil
+			return err
 		}
+		var at int64
+		if err := l.eachPage(ctx, l.layout.room("deleted")+uid+"/", &at, func(key string, data []byte, mod int64) error {
+			var marks law.Deleted
+			if decode(data, &marks) != nil || !stale && (len(d.Bases) == 0 || marks.Counts(d.Bases[0].N)) {
+				return nil
+			}
+			cmps, ops = append(cmps, revisionIs(key, mod)), append(ops, clientv3.OpDelete(key))
+			if len(ops) < sweptAtOnce {
+				return nil
+			}
+			return send()
+		}); err != nil {
+			return err
+		}
+		return send()
 	})
 }

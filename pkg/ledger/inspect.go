@@ -17,7 +17,7 @@ import (
 // kept true.
 
 // Rooms are the kinds of internal keys, in key order; beside them there is only config.
-var Rooms = []string{"counts", "cuts", "debts", "deleted", "deletions", "holders", "journal", "logs", "members", "names", "orphans", "outbox", "owners", "reserved", "serials"}
+var Rooms = []string{"condensed", "counts", "cuts", "debts", "deleted", "deletions", "holders", "journal", "logs", "members", "names", "orphans", "outbox", "owners", "reserved", "serials"}
 
 // Room is the prefix of one kind of internal keys.
 func (l Layout) Room(room string) string { return l.room(room) }

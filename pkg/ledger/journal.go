@@ -4,7 +4,9 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,9 +17,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/serial"
-	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/law/sethash"
 )
@@ -43,9 +43,6 @@ const (
 	// A Record of one entry is counted for some forty times as much (S9.1), and one of as many values as there may be for a third, so
 	// that a tenant's journals are bounded as its records and zones are.
 	entryOctets = 64
-	// heldOctets for each RRset that a zone had when a mass deletion began to hold it back are kept of the steps since then: more than
-	// the removal of one takes, so that all of it may go and what is delivered is still known (S7.5).
-	heldOctets = 512
 )
 
 // unsettled: what is delivered of the zone is an earlier content (S7.2, S7.5). A server that starts, and a controller, find that by
@@ -54,20 +51,10 @@ func unsettled(z *v1alpha1.Zone) bool {
 	return z.Status.SettledSerial != 0 && z.Status.SettledSerial != z.Status.Serial
 }
 
-// keptOctets is how many octets of the journal of a zone are kept for its Deliveries, and while it is unsettled. The caller holds l.mu.
+// keptOctets is how many octets of the journal of a zone are kept for its Deliveries, and while it is unsettled; then older steps are
+// condensed.
 func (l *Ledger) keptOctets(z *v1alpha1.Zone) int {
-	most := max(2*l.config.journalOctets, entryOctets*int(z.Status.EntryCount))
-	if !unsettled(z) {
-		return most
-	}
-	fqdn, err := name.Parse(z.Status.FQDN)
-	if err != nil {
-		return most
-	}
-	if x := l.index[law.HoldingKey(z.Status.View, fqdn)]; x != nil && x.holding.UID == string(z.UID) && x.holding.Held != nil {
-		most = max(most, heldOctets*x.holding.Held.RRsets)
-	}
-	return most
+	return max(2*l.config.journalOctets, entryOctets*int(z.Status.EntryCount))
 }
 
 // held: the zone has Deliveries.
@@ -84,7 +71,7 @@ func (l *Ledger) journals(h *head, z *v1alpha1.Zone, steps, octets int) {
 	newest, most := uint64(z.Status.ContentGeneration), l.config.JournalSteps
 	// The first write of this process takes away what a server with other bounds left.
 	first := !h.trimmed && newest > uint64(most)
-	weigh := first || h.long >= l.config.journalOctets || (l.held(z) || unsettled(z)) && h.octets >= l.keptOctets(z)/4
+	weigh := first || h.long >= l.config.journalOctets || (l.held(z) || unsettled(z)) && h.octets >= max(l.keptOctets(z), h.condensed)/4
 	if h.trimming || !weigh && (h.written < max(1, most/2) || newest <= uint64(most)) {
 		return
 	}
@@ -96,9 +83,9 @@ func (l *Ledger) journals(h *head, z *v1alpha1.Zone, steps, octets int) {
 		served := l.config.Client.Ctx()
 		ctx, cancel := context.WithTimeout(served, trimTimeout)
 		defer cancel()
-		err := l.trim(ctx, z, weigh)
+		condensed, err := l.trim(ctx, z, weigh)
 		l.mu.Lock()
-		h.trimming, h.trimmed = false, true
+		h.trimming, h.trimmed, h.condensed = false, true, condensed
 		if err != nil { // the next step tries again
 			h.long += l.config.journalOctets
 		}
@@ -110,16 +97,15 @@ func (l *Ledger) journals(h *head, z *v1alpha1.Zone, steps, octets int) {
 }
 
 // trim leaves so many steps of a journal, counted back from the one that z stands at, and what a Delivery needs, and of all that so
-// many octets, if they are weighed. Two servers may do it at once. A Delivery that is made after they were read needs no step before
+// many octets, if they are weighed. Of an unsettled zone it condenses what it takes away of that, and returns the octets of what was. Two servers may do it at once. A Delivery that is made after they were read needs no step before
 // the serial that the zone has by then, and the others need fewer as time goes.
-func (l *Ledger) trim(ctx context.Context, z *v1alpha1.Zone, weigh bool) error {
+func (l *Ledger) trim(ctx context.Context, z *v1alpha1.Zone, weigh bool) (condensed int, err error) {
 	zone, newest := string(z.UID), uint64(z.Status.ContentGeneration)
 	oldest, most := newest-min(newest, uint64(l.config.JournalSteps)), l.config.journalOctets
 	var needs func(serial.Serial) bool
 	if l.held(z) {
-		var err error
 		if needs, err = l.undelivered(ctx, z); err != nil {
-			return err
+			return 0, err
 		}
 	}
 	if unsettled(z) {
@@ -129,33 +115,45 @@ func (l *Ledger) trim(ctx context.Context, z *v1alpha1.Zone, weigh bool) error {
 		}
 	}
 	if needs != nil {
-		var err error
 		if oldest, err = l.firstNeeded(ctx, zone, oldest, needs); err != nil {
-			return err
+			return 0, err
 		}
-		l.mu.Lock()
 		most = l.keptOctets(z)
-		l.mu.Unlock()
 	}
 	end := l.layout.journalKey(zone, oldest)
-	if weigh {
-		var err error
-		if end, err = l.weigh(ctx, zone, newest, oldest, most); err != nil {
-			return err
+	if unsettled(z) {
+		c, _, err := l.readCondensed(ctx, zone, new(int64))
+		if err != nil {
+			return 0, err
 		}
+		if c != nil && c.From == serial.Serial(z.Status.SettledSerial) {
+			condensed = c.Octets
+		}
+	}
+	if weigh {
+		if end, err = l.weigh(ctx, zone, newest, oldest, max(most, condensed)); err != nil { // what was condensed is written anew each time
+			return condensed, err
+		}
+	}
+	if unsettled(z) && end > l.layout.journalKey(zone, oldest) {
+		_, last, _ := l.layout.parseJournal(strings.TrimSuffix(end, "\x00"))
+		if last, err = l.condense(ctx, z, last); err != nil {
+			return condensed, err
+		}
+		end = l.layout.journalKey(zone, last)
 	}
 	for more := true; more; {
 		r, err := l.config.Client.Get(ctx, l.layout.journal(zone), clientv3.WithRange(end), clientv3.WithLimit(purgePage), clientv3.WithKeysOnly())
 		if err != nil || len(r.Kvs) == 0 {
-			return err
+			return condensed, err
 		}
 		last := string(r.Kvs[len(r.Kvs)-1].Key)
 		if _, err := l.config.Client.Delete(ctx, l.layout.journal(zone), clientv3.WithRange(last+"\x00")); err != nil {
-			return err
+			return condensed, err
 		}
 		more = r.More
 	}
-	return nil
+	return condensed, nil
 }
 
 // firstNeeded is the first step before oldest that is needed, oldest where none is.
@@ -269,16 +267,43 @@ func (l *Ledger) undelivered(ctx context.Context, z *v1alpha1.Zone) (func(serial
 // Steps are what a zone's journal has after the serial since and up to step n, oldest first, and the content state at that serial, by
 // which they can be proven. ErrTrimmed: it does not reach back so far, or the zone never had that serial.
 func (l *Ledger) Steps(ctx context.Context, zone string, since serial.Serial, n uint64) (before sethash.State, steps []content.Step, err error) {
-	return l.stepsFrom(ctx, zone, since, n, false)
+	return l.stepsFrom(ctx, zone, since, n, false, 0)
 }
 
 // HeldSteps are all that a zone's journal has up to step n, as Steps has them: from the oldest serial whose content state it has, or
 // from the serial at which the zone was made. ErrTrimmed: it has none.
 func (l *Ledger) HeldSteps(ctx context.Context, zone string, n uint64) (before sethash.State, steps []content.Step, err error) {
-	return l.stepsFrom(ctx, zone, 0, n, true)
+	return l.stepsFrom(ctx, zone, 0, n, true, 0)
 }
 
-func (l *Ledger) stepsFrom(ctx context.Context, zone string, since serial.Serial, n uint64, all bool) (before sethash.State, steps []content.Step, err error) {
+// stepsFrom reads the journal and what is condensed of it at one revision, 0 for the present one: of two revisions a step could have gone
+// from the one before it has come into the other. At the revision at which the zone stood at step n they always fit.
+func (l *Ledger) stepsFrom(ctx context.Context, zone string, since serial.Serial, n uint64, all bool, rev int64) (sethash.State, []content.Step, error) {
+	before, steps, err := l.journalFrom(ctx, zone, since, n, all, &rev)
+	if all || !errors.Is(err, ErrTrimmed) {
+		return before, steps, err
+	}
+	c, _, failed := l.readCondensed(ctx, zone, &rev)
+	if failed != nil || c == nil || c.From != since {
+		return before, nil, cmp.Or(failed, err)
+	}
+	switch after := n - c.Step.N; {
+	case c.Step.N > n:
+		return before, nil, fmt.Errorf("ledger: zone %s has changed too much to read the steps from serial %d to step %d, and they are condensed up to step %d; read the zone again", zone, since, n, c.Step.N)
+	case after > uint64(len(steps)):
+		return before, nil, err
+	default:
+		steps = steps[uint64(len(steps))-after:]
+	}
+	first, err := l.condensedStep(ctx, zone, c, rev)
+	if err != nil {
+		return before, nil, err
+	}
+	return c.State, append([]content.Step{first}, steps...), nil
+}
+
+// journalFrom is stepsFrom by the journal alone, and tells the revision. With ErrTrimmed come those steps that it has.
+func (l *Ledger) journalFrom(ctx context.Context, zone string, since serial.Serial, n uint64, all bool, rev *int64) (before sethash.State, steps []content.Step, err error) {
 	trimmed := func() (sethash.State, []content.Step, error) {
 		if last := len(steps) - 1; all && last >= 0 {
 			// The content before the oldest step is not stored; the content after it is.
@@ -286,15 +311,19 @@ func (l *Ledger) stepsFrom(ctx context.Context, zone string, since serial.Serial
 			slices.Reverse(steps)
 			return before, steps, nil
 		}
-		return before, nil, fmt.Errorf("zone %s, from serial %d to step %d: %w", zone, since, n, ErrTrimmed)
+		slices.Reverse(steps)
+		return before, steps, fmt.Errorf("zone %s, from serial %d to step %d: %w", zone, since, n, ErrTrimmed)
 	}
 	// A batch stands at the last of its steps, so step n may stand behind its own key.
 	for to, page := clientv3.GetPrefixRangeEnd(l.layout.journal(zone)), uint64(trimPage); ; page *= 2 {
 		next := n - uint64(len(steps)) // the step that is wanted next
 		from := next - min(next, page)
-		r, err := l.config.Client.Get(ctx, l.layout.journalKey(zone, from), clientv3.WithRange(to))
+		r, err := l.config.Client.Get(ctx, l.layout.journalKey(zone, from), clientv3.WithRange(to), clientv3.WithRev(*rev))
 		if err != nil {
 			return before, nil, err
+		}
+		if *rev == 0 {
+			*rev = r.Header.Revision
 		}
 		for _, kv := range slices.Backward(r.Kvs) {
 			tx, err := l.made.read(string(kv.Key), kv.Value)

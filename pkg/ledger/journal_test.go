@@ -221,13 +221,11 @@ func chained(t *testing.T, steps []content.Step, from, to serial.Serial) {
 // S8.2: what a Delivery has not confirmed stays in the journal, however many steps that are, and can be read back by any
 // server; what all have confirmed goes. A Delivery of another zone counts for nothing.
 func TestJournal_keepsWhatADeliveryNeeds_S8_2(t *testing.T) {
+	notUnderRace(t)
 	t.Parallel()
 	const keep, changes = 10, 75
 	for what, change := range map[string]func(*store.Store){"plain": func(*store.Store) {}, "encrypted": store.Encrypted(provided("one"))} {
 		t.Run(what, func(t *testing.T) {
-			if what == "encrypted" {
-				notUnderRace(t) // the same with other octets
-			}
 			st, g := store.New(t, change), &gate{}
 			few := func(c *ledger.Config) { c.JournalSteps = keep }
 			servers := []*store.Server{st.Server(few, func(c *ledger.Config) { c.Fault = g.pass }), st.Server(few)}
@@ -314,6 +312,7 @@ func TestJournal_keepsWhatADeliveryNeeds_S8_2(t *testing.T) {
 // S8.2: a provider that is away for ever does not fill the store: of what it needs so many octets stay, by the size of the zone,
 // and the oldest go. A Delivery that cannot be read counts as one that has confirmed nothing.
 func TestJournal_keepsSoMuchForADelivery_S8_2(t *testing.T) {
+	notUnderRace(t)
 	t.Parallel()
 	const keep, bound = 10, 32 << 10
 	st := store.New(t)

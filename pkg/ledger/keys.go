@@ -131,7 +131,7 @@ func isRange(k law.Key) bool {
 // name meanwhile reads holders and members of the one before (law.LastSerial.Zone), and
 // once its records are let go they are nobody's (S2.7).
 // The last are what a zone is withdrawn by where a provider cannot list what it has.
-var zoneRooms = []string{"holders", "members", "counts", "cuts", "debts", "deleted", "deletions", "owners", "journal"}
+var zoneRooms = []string{"holders", "members", "counts", "cuts", "debts", "deleted", "deletions", "owners", "journal", "condensed"}
 
 // ownRooms is how many of zoneRooms an ended zone that is still delivered needs no more.
 const ownRooms = 7

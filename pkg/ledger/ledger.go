@@ -176,6 +176,8 @@ type head struct {
 	logs []standingLog
 	// rival is when another server was met at the zone, by a batch.
 	rival time.Time
+	// condensed are the octets of what was condensed of it, as trim found it last.
+	condensed int
 	// written are the steps of the zone's journal since it was trimmed last, octets theirs and long those of long ones since it
 	// was weighed; trimming: it is being; trimmed: it was, by this process.
 	written, octets, long int

@@ -66,3 +66,71 @@ func TestMarks_ofLosersTakeNoKeysOfTheirOwn_S9_1(t *testing.T) {
 	}
 	st.MustBeClean()
 }
+
+// S2.7: a record that lost to what the zone's spec or its apex says of a name needs no mark at what stands there later: it is tried
+// again when the spec or the apex changes, and then it leaves one.
+func TestMarks_ofLosersToTheZoneItself_S2_7(t *testing.T) {
+	t.Parallel()
+	shared := v1alpha1.Delegation{Records: []v1alpha1.RecordDelegation{{Pattern: "host", Types: []string{"TXT"}, Shared: true}}, Namespace: "third"}
+	for _, c := range []struct {
+		name, domain   string
+		claim, unclaim func(*v1alpha1.Zone)
+		apex           bool
+	}{
+		{name: "name server", domain: "host.example.org.",
+			claim: func(z *v1alpha1.Zone) {
+				z.Spec.NameServers = append(z.Spec.NameServers, v1alpha1.NameServer{Name: "host", Addresses: []string{"192.0.2.53"}})
+			},
+			unclaim: func(z *v1alpha1.Zone) { z.Spec.NameServers = z.Spec.NameServers[:len(z.Spec.NameServers)-1] }},
+		{name: "listed", domain: "host.example.org.",
+			claim:   func(z *v1alpha1.Zone) { z.Spec.Delegations = append(z.Spec.Delegations, shared) },
+			unclaim: func(z *v1alpha1.Zone) { z.Spec.Delegations = z.Spec.Delegations[:len(z.Spec.Delegations)-1] }},
+		{name: "named by the apex", domain: "host.example.org.", apex: true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			st := store.New(t)
+			s := st.Server()
+			s.Run()
+			ctx := t.Context()
+			held := func(want string) {
+				t.Helper()
+				st.Settle()
+				cond := meta.FindStatusCondition(s.Record("other", "waits").Status.Conditions, v1alpha1.ConditionAdopted)
+				if cond == nil || cond.Reason != want {
+					t.Fatalf("%+v, want %s", cond, want)
+				}
+				st.MustBeClean()
+			}
+			z := store.Zone("platform", "top", "example.org.", store.Allow("platform", "@", "*"))
+			if c.claim != nil {
+				c.claim(z)
+			}
+			store.Must(s.CreateZone(z))
+			if c.apex {
+				store.Must(s.CreateRecord(ctx, store.Record("platform", "mx", "example.org.", "MX", "10 host")))
+			}
+			waits := store.Record("other", "waits", c.domain, "A", "192.0.2.1")
+			waits.Spec.ZoneRef = &v1alpha1.ZoneReference{Namespace: "platform", Name: "top"}
+			store.Must(s.CreateRecord(ctx, waits))
+			store.Must(s.UpdateZone("platform", "top", func(z *v1alpha1.Zone) {
+				z.Spec.Delegations = append([]v1alpha1.Delegation{store.Allow("other", "*")}, z.Spec.Delegations...)
+			}))
+			held(v1alpha1.ReasonNameHeld)
+			store.Must(s.CreateRecord(ctx, store.Record("platform", "own", c.domain, "A", "192.0.2.2")))
+			held(v1alpha1.ReasonNameHeld)
+			if c.apex {
+				if err := s.DeleteRecord(ctx, "platform", "mx"); err != nil {
+					t.Fatal(err)
+				}
+			} else {
+				store.Must(s.UpdateZone("platform", "top", c.unclaim))
+			}
+			held(v1alpha1.ReasonNameHeld) // the record there holds it
+			if err := s.DeleteRecord(ctx, "platform", "own"); err != nil {
+				t.Fatal(err)
+			}
+			held(v1alpha1.ReasonAdopted)
+		})
+	}
+}

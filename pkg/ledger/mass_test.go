@@ -26,6 +26,7 @@ var massive = flag.Int("cascade", 0, "records of the zone that TestCascade_rate 
 // it says at which rate beside that of plain writes, and what a neighbour's writes take meanwhile beside what they took
 // before.
 func TestCascade_rate(t *testing.T) {
+	notUnderRace(t)
 	t.Parallel()
 	n := *massive
 	if n == 0 {

@@ -57,7 +57,7 @@ type migration struct {
 	Number         int
 	Name           string
 	OldersMayWrite bool
-	// Run is nil where the announcement in the config key is all of it.
+	// Run is nil where the announcement in the config key is all of it, or a later migration does it anew.
 	Run func(context.Context, *migrating) error
 }
 
@@ -68,9 +68,10 @@ var migrations = []migration{
 	{Number: 5, Name: "zones end after their delegation was withdrawn, and parents count no name server without an address", Run: countGlue},
 	{Number: releasesRefused, Name: "records that an earlier version took in and that are refused now leave their zones", Run: releaseRefused},
 	{Number: countsWithdrawn, Name: "zones whose delegation was withdrawn by an earlier version end too", Run: countWithdrawn},
-	{Number: notesApexHosts, Name: "hosts that the apex names by MX, SVCB and HTTPS are the zone's", Run: noteApexHosts},
+	{Number: 8, Name: "hosts that the apex names by MX, SVCB and HTTPS are the zone's"}, // 11 notes them
 	{Number: fillsLineage, Name: "zones note by which delegations they came to their names, and which zone encloses them", Run: fillLineage},
 	{Number: countsRRsets, Name: "zones say how many RRsets they have, and mass deletions hold them back", Run: countRRsets},
+	{Number: countsApexHosts, Name: "of hosts that the apex names by MX, SVCB and HTTPS those alone are the zone's that its own namespace names", Run: countApexHosts},
 }
 
 // namesLeastReader is the first format in which config has a leastReader.

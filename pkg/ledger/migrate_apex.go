@@ -5,58 +5,92 @@ package ledger
 
 import (
 	"context"
-	"slices"
+	"fmt"
+	"maps"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// notesApexHosts is the migration that notes the hosts that the apex names by other types than NS.
-const notesApexHosts = 8
+// countsApexHosts is the migration that counts the hosts that a zone's own namespace names at the apex.
+const countsApexHosts = 11
 
-// noteApexHosts notes which hosts the MX, SVCB and HTTPS records of the apex name (S6.2).
-// Nothing is decided anew: what stands keeps its place, and so nothing is owed.
-func noteApexHosts(ctx context.Context, m *migrating) error {
-	values := map[string][]rdata.Value{} // by the uid of the zone
-	if err := m.each(ctx, m.layout.room("members"), func(kv *mvccpb.KeyValue) error {
-		uid, owner, namespace, object, err := m.layout.memberOf(string(kv.Key))
-		if err != nil || !owner.IsApex() {
-			return err
-		}
-		found, err := m.readValues(ctx, m.layout.Record(namespace, object))
-		for _, v := range found {
-			if law.NamesHosts(v.Type) && v.Type != rdata.NS && !slices.Contains(values[uid], v) {
-				values[uid] = append(values[uid], v)
-			}
+// countApexHosts counts the hosts that MX, SVCB and HTTPS records of a zone's own namespace
+// name at the apex (S6.2). Versions before did not count those of MX (formats 4 to 7), or
+// had those of other namespaces too (8 to 10), which kept names from third ones: what waits
+// in a zone where there are such is owed another decision.
+func countApexHosts(ctx context.Context, m *migrating) error {
+	type zone struct {
+		law.Zone
+		own, others law.Holding // only their hosts
+	}
+	zones := map[string]*zone{}
+	if err := m.each(ctx, m.layout.room("names"), func(kv *mvccpb.KeyValue) error {
+		k, h, err := m.decodeName(kv)
+		if err == nil {
+			zones[h.UID] = &zone{Zone: law.Zone{Ref: h.Ref, View: k.View, Header: content.Header{FQDN: k.Name}}}
 		}
 		return err
 	}); err != nil {
 		return err
 	}
-	return m.rewrite(ctx, m.layout.room("names"), func(_ string, value []byte) ([]byte, error) {
+	if err := m.each(ctx, m.layout.room("members"), func(kv *mvccpb.KeyValue) error {
+		uid, owner, namespace, object, err := m.layout.memberOf(string(kv.Key))
+		z := zones[uid]
+		if err != nil || z == nil || !owner.IsApex() {
+			return err
+		}
+		c, err := m.contribution(ctx, m.layout.Record(namespace, object))
+		if err != nil || c == nil {
+			return err
+		}
+		if namespace == z.Namespace {
+			z.own.CountHosts(c, 1)
+		} else {
+			z.others.CountHosts(c, 1)
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	if err := m.rewrite(ctx, m.layout.room("names"), func(_ string, value []byte) ([]byte, error) {
 		v, err := decodeFact(law.Key{Kind: law.KindHolding}, value)
 		if err != nil {
 			return nil, err
 		}
 		h := v.(*law.Holding)
-		var hosts []string
-		for _, v := range values[h.UID] {
-			hosts = append(hosts, v.Host())
-		}
-		if slices.Sort(hosts); slices.Equal(h.ApexHosts, hosts) && h.Unknown == nil {
+		z := zones[h.UID]
+		if z == nil || maps.Equal(h.ApexHosts, z.own.ApexHosts) && h.Unknown == nil {
 			return value, nil
 		}
-		h.ApexHosts = hosts
-		h.Unknown = nil // the values of MX, which stood there from format 4 on
+		h.ApexHosts = z.own.ApexHosts
+		h.Unknown = nil // the hosts, and before them the values of MX, that stood there from format 4 on
 		return encode(h), nil
-	})
+	}); err != nil {
+		return err
+	}
+	for _, z := range zones {
+		maps.DeleteFunc(z.others.ApexHosts, func(host string, _ int) bool { return z.own.ApexHosts[host] > 0 })
+		if len(z.others.ApexHosts) == 0 {
+			continue
+		}
+		w := m.work(&z.Zone, fmt.Sprintf("hosts that others name at the apex of zone %s are not the zone's any more", z.FQDN()))
+		w.Scans = []law.Scan{{Kind: law.ScanWaiting, View: z.View, Name: z.FQDN()},
+			{Kind: law.ScanPending, Target: &law.Ref{Namespace: z.Namespace, Name: z.Name}, View: z.View, Name: z.FQDN()}}
+		w.Zones = []law.Place{{Ref: z.Ref, View: z.View, FQDN: z.FQDN()}} // for its own namespace to come first (S2.7)
+		if err := m.outbox(ctx, w); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// readValues returns the values of a record, none where it is gone or cannot be read.
-func (m *migrating) readValues(ctx context.Context, key string) ([]rdata.Value, error) {
+// contribution is what a record gives at the apex of its zone, nil where it is gone or cannot be read.
+func (m *migrating) contribution(ctx context.Context, key string) (*law.Contribution, error) {
 	r, err := m.config.Client.Get(ctx, key)
 	if err != nil || len(r.Kvs) == 0 {
 		return nil, err
@@ -69,5 +103,5 @@ func (m *migrating) readValues(ctx context.Context, key string) ([]rdata.Value, 
 	if err != nil {
 		return nil, m.leaveOut(ctx, key, err)
 	}
-	return record.Values, nil
+	return &law.Contribution{Owner: name.Apex, Type: record.Type, Values: record.Values}, nil
 }

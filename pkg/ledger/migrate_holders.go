@@ -13,7 +13,7 @@ import (
 )
 
 // rebuildHolders notes what holds names without a record there: wildcards of tenants
-// at the owner above them (S4.6). Hosts of the apex are noted by a later migration.
+// at the owner above them (S4.6). Hosts of the apex are counted by a later migration.
 // Nothing is decided anew: what stands keeps its place, and so nothing is owed.
 func rebuildHolders(ctx context.Context, m *migrating) error {
 	zones := map[string]string{} // the namespace, by the uid

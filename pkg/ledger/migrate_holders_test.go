@@ -16,7 +16,7 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// Migrations 4 and 8: stores of before learn whose wildcards hold names (S4.6) and which hosts the apex names (S6.2), wherever
+// Migrations 4 and 11: stores of before learn whose wildcards hold names (S4.6) and which hosts the apex names (S6.2), wherever
 // the first server ends; records that the rules would refuse now keep their place.
 func TestMigration4_rebuildsHolders_S4_6(t *testing.T) {
 	notUnderRace(t)
@@ -42,7 +42,7 @@ func TestMigration4_rebuildsHolders_S4_6(t *testing.T) {
 		// The form of before: neither is noted.
 		for key, value := range want {
 			old := bytes.ReplaceAll([]byte(value), []byte(`,"h":[{"n":"victim","c":1}]`), nil)
-			old = bytes.ReplaceAll(old, []byte(`,"apexHosts":["mail","mx2","mx3.example.org."]`), nil)
+			old = bytes.ReplaceAll(old, []byte(`,"ownHosts":{"mail":1,"mx2":1,"mx3.example.org.":1}`), nil)
 			switch {
 			case string(old) == `{"h":[{"n":"victim","c":1}]}`:
 				store.Must(st.Client.Client.Delete(ctx, key))
@@ -50,7 +50,7 @@ func TestMigration4_rebuildsHolders_S4_6(t *testing.T) {
 				store.Must(st.Client.Client.Put(ctx, key, string(old)))
 			}
 		}
-		if now := internal(t, st); len(now) != len(want)-2 || strings.Contains(fmt.Sprint(now), "apexHosts") {
+		if now := internal(t, st); len(now) != len(want)-2 || strings.Contains(fmt.Sprint(now), "ownHosts") {
 			t.Fatalf("the store is not in the form of before: %d keys of %d: %s", len(now), len(want), fmt.Sprint(now))
 		}
 		st.Old(3)
@@ -92,7 +92,7 @@ func TestMigration4_rebuildsHolders_S4_6(t *testing.T) {
 	}
 }
 
-// internal are the keys of zones whose form migrations 4 and 8 change.
+// internal are the keys of zones whose form migrations 4 and 11 change.
 func internal(t *testing.T, st *store.Store) map[string]string {
 	t.Helper()
 	out := map[string]string{}

@@ -22,6 +22,7 @@ import (
 // went, or the one above is gone and no cascade has said so; wherever the first server ends. So what is prepared after it ends
 // with the rule, and the zones are older than what the names above have (S4.7).
 func TestMigration9_fillsLineageAndWhatEncloses_S3_4_S4_7(t *testing.T) {
+	notUnderRace(t)
 	t.Parallel()
 	for n := range 3 {
 		st := store.New(t)

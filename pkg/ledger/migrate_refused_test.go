@@ -106,6 +106,7 @@ func isReleased(t *testing.T, st *store.Store, s *store.Server, before map[strin
 // Migration 6: what an earlier version took in and is refused now leaves its zone, with one change of what is delivered
 // of it; nothing else is touched; owners are told why; fsck lists it before and after.
 func TestMigration6_releasesWhatIsRefused_S5_9(t *testing.T) {
+	notUnderRace(t)
 	t.Parallel()
 	st := store.New(t)
 	st.LoadFormat1()

@@ -20,6 +20,7 @@ import (
 // Migration 7: a zone whose rule went in a version that did not count has the period of the zone above it from the upgrade
 // on, and ends then; one that was never delegated does not (S3.4). So wherever the first server ends.
 func TestMigration7_countsWhatWasWithdrawnBefore_S3_4(t *testing.T) {
+	notUnderRace(t)
 	t.Parallel()
 	for n := range 3 {
 		st := store.New(t)

@@ -96,8 +96,19 @@ func LawZone(o *v1alpha1.Zone) (*law.Zone, error) {
 
 // massDeletion says why a zone is held, and how that ends (S7.5).
 func massDeletion(o *v1alpha1.Zone, h *law.Held) string {
+	publish := law.ToPublish(h.Serial, publishDeletions(o))
 	return fmt.Sprintf("%d of %d RRsets were removed by the zone's own namespace within ten minutes, more than %d %%: serial %d is delivered until enough of them are back, or this lets the deletions through: "+
-		"kubectl annotate zone %s -n %s --overwrite %s=%d", h.Gone, h.RRsets, h.Percent, h.Serial, o.Name, o.Namespace, v1alpha1.AnnotationPublishDeletions, h.Serial)
+		"kubectl annotate zone %s -n %s --overwrite %s=%d", h.Gone, h.RRsets, h.Percent, h.Serial, o.Name, o.Namespace, v1alpha1.AnnotationPublishDeletions, publish)
+}
+
+// publishDeletions is the serial that the annotation of o names, nil for none (S7.5).
+func publishDeletions(o *v1alpha1.Zone) *uint32 {
+	at, err := strconv.ParseUint(o.Annotations[v1alpha1.AnnotationPublishDeletions], 10, 32)
+	if err != nil {
+		return nil
+	}
+	publish := uint32(at)
+	return &publish
 }
 
 func ref(r *v1alpha1.ZoneReference, namespace string) *law.Ref {
@@ -149,10 +160,7 @@ func zoneSpec(o *v1alpha1.Zone) (*law.ZoneSpec, error) {
 	if l := o.Spec.Limits; l != nil && l.MaxDeletePercent != nil {
 		s.MaxDeletePercent = int64(*l.MaxDeletePercent)
 	}
-	if at, err := strconv.ParseUint(o.Annotations[v1alpha1.AnnotationPublishDeletions], 10, 32); err == nil {
-		publish := uint32(at)
-		s.Publish = &publish
-	}
+	s.Publish = publishDeletions(o)
 	for i, d := range o.Spec.Delegations {
 		rule := law.Rule{Namespaces: slices.Clone(d.Namespaces)}
 		if d.Namespace != "" && !slices.Contains(rule.Namespaces, d.Namespace) {

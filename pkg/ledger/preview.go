@@ -98,7 +98,7 @@ func (l *Ledger) preview(ctx context.Context, w *write) (law.Outcome, error) {
 			continue
 		}
 		if len(cmps) > maxCompares {
-			return out, tooManyFacts(w, len(cmps))
+			return out, tooManyFacts(w, s.seen, len(cmps))
 		}
 		orelse := []clientv3.Op{clientv3.OpGet(w.key)}
 		for _, z := range s.zones {

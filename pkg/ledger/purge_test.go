@@ -68,9 +68,9 @@ func deletions(ctx context.Context, st *store.Store, uid string, all int, done c
 // With -purge it says what a neighbour's creates take meanwhile.
 func TestPurge_ofManyKeysStopsNobody(t *testing.T) {
 	t.Parallel()
-	n := *purged
+	n, quiet := *purged, time.Second
 	if n == 0 {
-		n = 9000
+		n, quiet = scale(9000, 3000), 100*time.Millisecond
 	}
 	st := store.New(t)
 	s := st.Server()
@@ -96,7 +96,7 @@ func TestPurge_ofManyKeysStopsNobody(t *testing.T) {
 		}
 	}
 	calm := make(chan [2]int, 1)
-	time.AfterFunc(time.Second, func() { calm <- [2]int{} })
+	time.AfterFunc(quiet, func() { calm <- [2]int{} })
 	_, before := creates("before", calm)
 	done := make(chan [2]int, 1)
 	go deletions(t.Context(), st, string(big.UID), n, done)

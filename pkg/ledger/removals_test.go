@@ -37,6 +37,7 @@ func children(t *testing.T, s *store.Server, n int) *v1alpha1.Zone {
 // S8.1: removals of one namespace's zones wait for those before them, and are told to come
 // again: what their parent notes of them has a bound.
 func TestRemovals_areBoundedAtTheirParent_S8_1(t *testing.T) {
+	notUnderRace(t)
 	t.Parallel()
 	st := store.New(t)
 	s := st.Server()
@@ -69,9 +70,9 @@ func TestRemovals_areBoundedAtTheirParent_S8_1(t *testing.T) {
 // With -removals it says what a neighbour's creates in the parent take meanwhile.
 func TestRemovals_leaveTheirParentToOthers(t *testing.T) {
 	t.Parallel()
-	n := *removals
+	n, quiet := *removals, time.Second
 	if n == 0 {
-		n = scale(60, 30)
+		n, quiet = scale(60, 30), 100*time.Millisecond
 	}
 	st := store.New(t)
 	s := st.Server()
@@ -111,7 +112,7 @@ func TestRemovals_leaveTheirParentToOthers(t *testing.T) {
 		}
 	}
 	calm := make(chan struct{})
-	time.AfterFunc(time.Second, func() { close(calm) })
+	time.AfterFunc(quiet, func() { close(calm) })
 	before := creates("before", calm)
 	txns, conflicts, began := s.Ledger.Stats().Transactions.Load(), s.Ledger.Stats().Conflicts.Load(), time.Now()
 	gone := make(chan struct{})

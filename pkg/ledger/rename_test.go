@@ -105,7 +105,7 @@ func TestRace_chainIsRenamedUnderLoad_S6_8(t *testing.T) {
 				select {
 				case <-done:
 					return
-				case <-time.After(10 * time.Millisecond):
+				case <-time.After(25 * time.Millisecond):
 				}
 				top := []string{"example.org.", "example.net."}[i%2]
 				s, name := servers[w%2], fmt.Sprintf("x-%d-%d", w, i)
@@ -146,7 +146,7 @@ func TestRace_chainIsRenamedUnderLoad_S6_8(t *testing.T) {
 	renames, refused := 0, 0
 	for i := 0; renames < scale(2, 1); i++ {
 		to, seen := []string{"example.net.", "example.org."}[renames%2], in.Load()+out.Load()
-		store.Eventually(t, "the others are at work", func() bool { return t.Failed() || in.Load()+out.Load() >= seen+20 })
+		store.Eventually(t, "the others are at work", func() bool { return t.Failed() || in.Load()+out.Load() >= seen+int64(scale(20, 20)) })
 		_, err := servers[i%2].WriteZone(ctx, "infra", "z0", func(z *v1alpha1.Zone) { z.Spec.DomainName = to; z.Generation++ })
 		switch {
 		case err == nil:

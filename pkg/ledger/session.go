@@ -30,6 +30,8 @@ type session struct {
 	// single facts: the revision of their key, compared unless the zone's own
 	// revision covers them.
 	single []proof
+	// proven says where the proof of each key is, from the first one beyond law.FewKeys on.
+	proven map[law.Key]int
 	// ranges: the revision they were read at; nothing in them may be younger.
 	ranges []proof
 	// deep: ranges of names above deepName labels, read at a revision.
@@ -64,26 +66,35 @@ func (s *session) reset() {
 	clear(s.single)
 	clear(s.zones)
 	s.single, s.zones = s.single[:0], s.zones[:0]
-	s.ranges, s.deep = nil, nil
+	s.proven, s.ranges, s.deep = nil, nil, nil
 }
 
 func (s *session) prove(k law.Key, rev int64) {
-	for i := range s.single {
-		if s.single[i].key == k {
-			s.single[i].rev = rev
-			return
-		}
+	if i := s.proof(k); i >= 0 {
+		s.single[i].rev = rev
+		return
 	}
 	s.single = append(s.single, proof{k, rev})
-}
-
-func (s *session) isSingle(k law.Key) bool {
-	for i := range s.single {
-		if s.single[i].key == k {
-			return true
+	switch n := len(s.single); {
+	case s.proven != nil:
+		s.proven[k] = n - 1
+	case n > law.FewKeys:
+		s.proven = make(map[law.Key]int, 4*n)
+		for i := range s.single {
+			s.proven[s.single[i].key] = i
 		}
 	}
-	return false
+}
+
+// proof is the place of a key in single, -1 for none.
+func (s *session) proof(k law.Key) int {
+	if s.proven != nil {
+		if i, ok := s.proven[k]; ok {
+			return i
+		}
+		return -1
+	}
+	return slices.IndexFunc(s.single, func(p proof) bool { return p.key == k })
 }
 
 // zone is what was seen of a zone object; nil: the decision did not look at it.
@@ -147,6 +158,16 @@ func (s *session) decide(ctx context.Context, ask func(*law.Seen) law.Outcome) (
 
 func dedupe(keys []law.Key) []law.Key {
 	out := keys[:0]
+	if len(keys) > law.FewKeys {
+		met := make(map[law.Key]bool, len(keys))
+		for _, k := range keys {
+			if !met[k] {
+				met[k] = true
+				out = append(out, k)
+			}
+		}
+		return out
+	}
 	for _, k := range keys {
 		if !slices.Contains(out, k) {
 			out = append(out, k)
@@ -585,7 +606,7 @@ func (s *session) stands(x law.Write) bool {
 	if !known || !zoneScoped(x.Key) {
 		return false // names are remembered with the revision of their last write
 	}
-	if s.isSingle(x.Key) && !s.seen.Used(x.Key) {
+	if s.proof(x.Key) >= 0 && !s.seen.Used(x.Key) {
 		return false
 	}
 	if seen != nil && seen == x.Value {
@@ -605,7 +626,7 @@ func (s *session) guards() []clientv3.Cmp {
 		}
 	}
 	for _, p := range s.single {
-		if s.seen.Used(p.key) && drop != "facts" && drop != "all" {
+		if s.seen.Guarded(p.key) && drop != "facts" && drop != "all" {
 			out = append(out, revisionIs(l.layout.Key(p.key), p.rev))
 		}
 	}

@@ -58,7 +58,7 @@ type step struct {
 }
 
 // stepOf is the write of a record that is decided anew (S2.5). Error: errDamaged.
-func (l *Ledger) stepOf(s *standing, o *v1alpha1.Record, mod int64) (*write, error) {
+func (l *Ledger) stepOf(s *standing, c candidate, o *v1alpha1.Record, mod int64) (*write, error) {
 	r, err := lawRecord(o)
 	if err != nil {
 		return nil, fmt.Errorf("record %s/%s: %w: %w", o.Namespace, o.Name, errDamaged, err)
@@ -70,6 +70,9 @@ func (l *Ledger) stepOf(s *standing, o *v1alpha1.Record, mod int64) (*write, err
 	if ask.Before, ask.Waits, err = adopted(o); err != nil {
 		return nil, fmt.Errorf("%w: %w", errDamaged, err)
 	}
+	// Whether it held its name stands in a key of the zone that it leaves, or where it
+	// waits. Neither says another thing while the record stays as it was read.
+	ask.Stood = c.held && (ask.Before != nil || moving(o))
 	key := l.layout.Record(o.Namespace, o.Name)
 	return &write{
 		resource: "records", namespace: o.Namespace, name: o.Name, key: key, expected: mod, hint: l.guessZone(r), standing: s,
@@ -89,6 +92,13 @@ func (l *Ledger) stepOf(s *standing, o *v1alpha1.Record, mod int64) (*write, err
 			return &op, nil, err
 		},
 	}, nil
+}
+
+// has notes what became of a step by its plan.
+func (st *step) has(p *law.Plan) {
+	if st.moves = leavesFor(p); st.moves && p.Orphan != nil {
+		st.held = p.Orphan.Held
+	}
 }
 
 // leavesFor: the plan lets the record go for another zone to take it in (I1).
@@ -228,7 +238,7 @@ func (l *Ledger) stepsOf(ctx context.Context, s *standing, cs []candidate, kvs [
 		}
 		var err error
 		st := &step{candidate: c, r: &request{answer: make(chan answer, 1)}}
-		if st.r.w, err = l.stepOf(s, o, kv.ModRevision); err != nil {
+		if st.r.w, err = l.stepOf(s, c, o, kv.ModRevision); err != nil {
 			if err = s.leaveOut(ctx, c.ref(), err); err != nil {
 				return nil, err
 			}
@@ -290,9 +300,11 @@ func (l *Ledger) inOrder(ctx context.Context, s *standing, zone string, inside b
 			tries = -1
 		case len(steps) > 0 && (alone || tries == maxStepTries):
 			st := steps[0]
-			if st.moves, err = l.reconsiderRecord(ctx, s, st.candidate); err != nil {
+			plan, err := l.reconsiderRecord(ctx, s, st.candidate)
+			if err != nil {
 				return err
 			}
+			st.has(plan)
 			if st.done = !st.moves || inside; st.done {
 				steps = steps[1:]
 			}
@@ -394,7 +406,8 @@ func (l *Ledger) together(ctx context.Context, s *standing, zone string, steps [
 		}
 		if b.at > 0 {
 			for i, st := range steps[:taken] {
-				st.done, st.moves = true, leavesFor(b.places[i].plan)
+				st.done = true
+				st.has(b.places[i].plan)
 			}
 			return alone, nil
 		}
@@ -405,8 +418,9 @@ func (l *Ledger) together(ctx context.Context, s *standing, zone string, steps [
 			if a.err != nil {
 				return false, a.err
 			}
-			st.done = a.out.ok
-			st.moves = a.out.ok && leavesFor(st.r.w.plan)
+			if st.done = a.out.ok; st.done {
+				st.has(st.r.w.plan)
+			}
 			alone = alone && a.out.ok
 		default:
 			alone = false

@@ -191,6 +191,7 @@ func TestCascade_theOlderComesFirst_S2_7(t *testing.T) {
 // A client that writes into a zone while a cascade goes through it has its turn after
 // one go of that: the serials between two of its writes say so.
 func TestCascade_leavesClientsTheirTurn(t *testing.T) {
+	notUnderRace(t)
 	st := store.New(t)
 	s := st.Server(today)
 	n := scale(1500, 400)
@@ -224,6 +225,7 @@ func TestCascade_leavesClientsTheirTurn(t *testing.T) {
 // A work that one server carries out for long is that server's: another that starts
 // sees that it goes on, and does not do the same beside it to the end.
 func TestCascade_oneServerAtATime(t *testing.T) {
+	notUnderRace(t)
 	t.Parallel()
 	st := store.New(t)
 	slow := func(c *ledger.Config) {

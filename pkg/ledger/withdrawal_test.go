@@ -57,6 +57,7 @@ func standing(s *store.Server, name string) bool { return s.Zone("team-a", name)
 // Zones that were prepared below a child, and that nothing delegates since the zone between was removed, end with its rule; also
 // where the zone above became another's child since. What is noted of how they came is right whatever comes and goes above (S3.4).
 func TestWithdrawal_endsWhatWasPreparedBelow_S3_4(t *testing.T) {
+	notUnderRace(t)
 	t.Parallel()
 	st := store.New(t)
 	s := st.Server()
@@ -111,6 +112,7 @@ func TestWithdrawal_endsWhatWasPreparedBelow_S3_4(t *testing.T) {
 // when its time is over, with the zones below it. Its records are released, its name is free, and a later rule makes it
 // anew, with a serial ahead of the one it had (S3.4, attack 63).
 func TestWithdrawal_endsAChild_S3_4(t *testing.T) {
+	notUnderRace(t)
 	t.Parallel()
 	st := store.New(t)
 	s := st.Server()

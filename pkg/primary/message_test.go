@@ -93,6 +93,9 @@ func same(t testing.TB, what string, got, want []string) {
 // lost, doubled or moved, and no message is longer than 65,535 octets. Sizes near the edge
 // are met by growing one record octet by octet.
 func TestTransfer_messageEdgesLoseNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: messages are made by one goroutine, of which the race detector learns nothing")
+	}
 	k := testKey(t, "transfer.example.", HMACSHA512)
 	for _, withKey := range []bool{false, true} {
 		var rules []Rule

@@ -60,7 +60,7 @@ func (t *tenant) warnedOf(word string) bool {
 	return found
 }
 
-// 64: S4.6. A live name, a challenge for one, a name far below, a zone and a cut there.
+// 64: S4.6. A live name, a challenge for one, a name far below, a zone and a cut there; the glue of a delegation.
 func belowAWildcard(t *testing.T, a *arena) {
 	ctx := within(t, patience)
 	a.held(ctx, t, "below.example.")
@@ -73,6 +73,14 @@ func belowAWildcard(t *testing.T, a *arena) {
 	}
 	a.puts(ctx, t, victim, "quietvictim-pay", "_acme-challenge.pay.apps.below.example.", "TXT", "token")
 	a.tries(ctx, t, "window", "x.pay.apps.below.example. A 192.0.2.66") // the victim's own challenge opens nothing
+
+	// The first to write the address of the name server answers for all that is delegated away.
+	a.held(ctx, t, "cut.example.", v1alpha1.Delegation{Namespace: victim, Records: []v1alpha1.RecordDelegation{{Pattern: "*", Types: []string{"NS"}}}})
+	a.puts(ctx, t, victim, "quietvictim-cut", "dev.cut.example.", "NS", "ns1.dev.cut.example.")
+	a.tries(ctx, t, "glue", "ns1.dev.cut.example. A 192.0.2.66", "x.ns1.dev.cut.example. A 192.0.2.66", "*.ns1.dev.cut.example. A 192.0.2.66", "_acme-challenge.ns1.dev.cut.example. TXT token")
+	_, err := a.tenants[mallory].zones().Create(ctx, zone(mallory, "glue", "ns1.dev.cut.example.", rule(mallory, nil, "*")), metav1.CreateOptions{})
+	refused(t, "zone ns1.dev.cut.example.", err, forbidden)
+	a.puts(ctx, t, victim, "quietvictim-glue", "ns1.dev.cut.example.", "A", "192.0.2.1")
 }
 
 // 65: S4.6. Several may feed it, so nobody becomes its holder by a wider rule.
@@ -117,6 +125,16 @@ func namedHosts(t *testing.T, a *arena) {
 	if !a.tenants[platform].warnedOf("another namespace holds") {
 		t.Error("S6.2: the platform is not told that another has its mail host")
 	}
+
+	// A tenant that shares the apex takes no names of others by naming them there.
+	a.held(ctx, t, "sharedapex.example.", v1alpha1.Delegation{Namespace: mallory, Records: []v1alpha1.RecordDelegation{{Pattern: "@", Types: []string{"MX", "HTTPS"}, Shared: true}}})
+	a.puts(ctx, t, victim, "quietvictim-apex", "shop.sharedapex.example.", "A", "192.0.2.1")
+	a.puts(ctx, t, mallory, "names-mx", "sharedapex.example.", "MX", "10 x.shop", "20 new")
+	a.puts(ctx, t, mallory, "names-https", "sharedapex.example.", "HTTPS", "1 y.shop")
+	a.puts(ctx, t, victim, "quietvictim-apex-challenge", "_acme-challenge.shop.sharedapex.example.", "TXT", "token")
+	a.puts(ctx, t, victim, "quietvictim-apex-caa", "shop.sharedapex.example.", "CAA", `0 issue "ca.example"`)
+	a.puts(ctx, t, victim, "quietvictim-apex-wild", "*.shop.sharedapex.example.", "A", "192.0.2.1")
+	a.puts(ctx, t, victim, "quietvictim-apex-new", "new.sharedapex.example.", "A", "192.0.2.1")
 }
 
 // 68: S4.5. Half the mail each, and nobody knows.

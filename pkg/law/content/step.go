@@ -4,11 +4,69 @@
 package content
 
 import (
+	"cmp"
+	"slices"
+
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law/sethash"
 )
+
+// Condense is what steps that follow each other do together, as one (RFC 1995 §5): what came and went in between is not in it. Its
+// lists are in canonical order, so that it follows from what the zone contained before and after.
+func Condense(steps []Step) Step {
+	type rrset struct {
+		owner name.Rel
+		t     rdata.Type
+	}
+	last := steps[len(steps)-1]
+	out := Step{N: last.N, From: steps[0].From, Serial: last.Serial, State: last.State, Time: last.Time}
+	rows, ttls := map[Row]int{}, map[rrset]TTLChange{}
+	for _, step := range steps {
+		for _, row := range step.Removed {
+			rows[row]--
+		}
+		for _, row := range step.Added {
+			rows[row]++
+		}
+		for _, change := range step.TTLs {
+			k := rrset{change.Owner, change.Type}
+			if earlier, ok := ttls[k]; ok {
+				change.Before = earlier.Before
+			}
+			ttls[k] = change
+		}
+		if step.HeaderAfter != nil {
+			if out.HeaderAfter == nil {
+				out.HeaderBefore = step.HeaderBefore
+			}
+			out.HeaderAfter = step.HeaderAfter
+		}
+	}
+	if out.HeaderBefore != nil && out.HeaderBefore.Equal(*out.HeaderAfter) {
+		out.HeaderBefore, out.HeaderAfter = nil, nil
+	}
+	for row, n := range rows {
+		switch {
+		case n < 0:
+			out.Removed = append(out.Removed, row)
+		case n > 0:
+			out.Added = append(out.Added, row)
+		}
+	}
+	for _, change := range ttls {
+		if before, after := change.Before, change.After; (before == nil) != (after == nil) || before != nil && *before != *after {
+			out.TTLs = append(out.TTLs, change)
+		}
+	}
+	slices.SortFunc(out.Removed, Row.Compare)
+	slices.SortFunc(out.Added, Row.Compare)
+	slices.SortFunc(out.TTLs, func(x, y TTLChange) int {
+		return cmp.Or(x.Owner.Compare(y.Owner), cmp.Compare(x.Type, y.Type))
+	})
+	return out
+}
 
 // RecordRef names the Record whose write made a step.
 type RecordRef struct {

@@ -97,8 +97,32 @@ func world(t *testing.T, st *store.Store) *store.Server {
 		t.Fatal(err)
 	}
 
-	// Losers that wait at a name, and one that waits for room.
+	// A mass deletion, and more changes after it than its journal takes.
+	zone(store.Zone("infra", "held", "held.test.", store.Allow("infra", "*")), func(z *v1alpha1.Zone) { z.Spec.Limits = nil })
 	st.Settle()
+	for i := range 12 {
+		record(store.Record("infra", fmt.Sprintf("h%d", i), fmt.Sprintf("h%d", i), "A", "192.0.2.1"), in("held"))
+	}
+	for i := range 12 {
+		if err := s.DeleteRecord(s.Ctx, "infra", fmt.Sprintf("h%d", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	values := func(n int) (out []string) {
+		for i := range 14 {
+			out = append(out, strings.Repeat(string(rune('a'+n)), 3900)+fmt.Sprint(i))
+		}
+		return out
+	}
+	record(store.Record("infra", "long", "long", "TXT", values(0)...), in("held"))
+	for i := range 15 {
+		store.Must(s.UpdateRecord(s.Ctx, "infra", "long", func(r *v1alpha1.Record) { r.Spec.Values = values(i + 1) }))
+	}
+	store.Eventually(t, "the oldest changes since then are condensed", func() bool {
+		return len(store.Must(st.Client.Client.Get(s.Ctx, s.Ledger.Layout().Room("condensed"), prefix()...)).Kvs) > 1
+	})
+
+	// Losers that wait at a name, and one that waits for room.
 	for i := range 3 {
 		record(store.Record("team-e", fmt.Sprintf("e%d", i), fmt.Sprintf("e%d.example.org.", i), "A", "192.0.2.1"))
 	}

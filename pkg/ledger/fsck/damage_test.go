@@ -17,6 +17,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/ledger/fsck"
 	"kubi.zone/kubizone/test/store"
 )
@@ -126,7 +127,7 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 	}
 	st := store.New(t)
 	s := world(t, st)
-	example := string(s.Zone("infra", "example").UID)
+	example, held := string(s.Zone("infra", "example").UID), string(s.Zone("infra", "held").UID)
 	drop := func(room, rest string) func(*vandal) string {
 		return func(v *vandal) string {
 			key := v.room(room) + rest
@@ -176,7 +177,7 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 			return edit(v, v.room("names")+"@/org.example.", func(_ string, h *law.Holding) bool { h.ApexNS = append(h.ApexNS, "zz"); return true })
 		}},
 		{"another host of the apex", "S6.2", func(v *vandal) string {
-			return edit(v, v.room("names")+"@/org.example.", func(_ string, h *law.Holding) bool { h.ApexHosts = append(h.ApexHosts, "zz"); return true })
+			return edit(v, v.room("names")+"@/org.example.", func(_ string, h *law.Holding) bool { h.ApexHosts = map[string]int{"zz": 1}; return true })
 		}},
 		{"a withdrawal that is none", "S3.4", func(v *vandal) string {
 			return edit(v, v.room("names")+"@/org.example.dev.", func(_ string, h *law.Holding) bool {
@@ -376,6 +377,19 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 			key := v.room("journal") + example + "/7"
 			v.put(key, []byte(`{}`))
 			return key
+		}},
+		{"what was condensed has other rows", "S7.5", func(v *vandal) string {
+			under := v.room("condensed") + held + "/"
+			edit(v, under+"0", func(_ string, part *content.Step) bool { part.Removed = part.Removed[1:]; return true })
+			return under
+		}},
+		{"what was condensed lacks a part", "S7.5", func(v *vandal) string {
+			under := v.room("condensed") + held + "/"
+			v.put(string(store.Must(st.Client.Client.Get(s.Ctx, under+"0", prefix()...)).Kvs[0].Key), nil)
+			return under
+		}},
+		{"what was condensed is of steps that are gone", "S7.5", func(v *vandal) string {
+			return edit(v, v.room("condensed")+held+"/", func(_ string, c *ledger.Condensed) bool { c.Step.N = 1; return true })
 		}},
 		{"content state", "S6.4", func(v *vandal) string {
 			return v.zone("infra", "example", func(z *v1alpha1.Zone) { z.Status.ContentState = s.Zone("team-d", "dev").Status.ContentState })

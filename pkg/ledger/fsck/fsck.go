@@ -116,6 +116,7 @@ type check struct {
 	layout ledger.Layout
 	report Report
 	model
+	condensed map[string]*condensed // by uid
 }
 
 // Run checks the whole store. The error says why it could not be read: etcd is

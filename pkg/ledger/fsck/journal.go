@@ -16,12 +16,16 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/law/sethash"
+	"kubi.zone/kubizone/pkg/ledger"
 )
 
 // checkJournals recomputes each zone's content, then undoes its journal step by
 // step from there.
 func (c *check) checkJournals() error {
 	cuts := c.cutsOf()
+	if err := c.readCondensed(); err != nil {
+		return err
+	}
 	done := map[string]bool{}
 	room := c.layout.Room("journal")
 	for from, end := room, clientv3.GetPrefixRangeEnd(room); ; {
@@ -73,10 +77,68 @@ func (c *check) replay(z *zone, sets map[setKey]*rrset) error {
 		}
 		end = string(r.Kvs[len(r.Kvs)-1].Key)
 	}
+	b.joins()
+	if x := c.condensed[z.UID]; x != nil && !x.joined && !b.broken {
+		c.damage(x.key, "S7.5", fmt.Sprintf("the steps up to %d", x.Step.N), "a journal that reaches to there; it begins at %d", b.n)
+	}
 	if !b.begun && !b.broken && b.n > 0 && b.steps == 0 {
 		c.damage(prefix, "S6.5", "no step", "steps up to %d", z.N)
 	}
 	return nil
+}
+
+// condensed are the steps since the serial that is delivered of a zone, as one.
+type condensed struct {
+	ledger.Condensed
+	key    string
+	parts  map[uint64]int // by the step up to which they go
+	joined bool
+}
+
+// readCondensed reads what was condensed of zones that have not settled since. Parts that the zone's key does not name belong to an attempt that another
+// server was ahead of.
+func (c *check) readCondensed() error {
+	c.condensed = map[string]*condensed{}
+	err := c.room("condensed", "S7.5", func(z *zone, rest, key string, kv *mvccpb.KeyValue) {
+		x := c.condensed[z.UID]
+		if rest == "" {
+			x = &condensed{key: key, parts: map[uint64]int{}}
+			if c.parse(key, kv, &x.Condensed) && x.From == serial.Serial(z.status.SettledSerial) {
+				c.condensed[z.UID] = x
+			}
+			return
+		}
+		count, _, _ := strings.Cut(rest, "/")
+		n, err := strconv.ParseUint(count, 16, 64)
+		var part content.Step
+		if err != nil {
+			c.damage(key, "S7.5", rest, "condensed/<uid>/<16 hex digits>/<number>")
+			return
+		}
+		if c.parse(key, kv, &part) && x != nil && n == x.Step.N {
+			x.parts[n]++
+			x.Step.Removed, x.Step.Added, x.Step.TTLs = append(x.Step.Removed, part.Removed...), append(x.Step.Added, part.Added...), append(x.Step.TTLs, part.TTLs...)
+		}
+	}, func(*zone, func(string, string)) {})
+	for _, x := range c.condensed {
+		if n := x.parts[x.Step.N]; n != x.Parts {
+			c.damage(x.key, "S7.5", fmt.Sprintf("%d parts", x.Parts), "%d, which are there", n)
+		}
+	}
+	return err
+}
+
+// joins compares what was condensed up to the definition at which b is with it.
+func (b *back) joins() {
+	x := b.condensed[b.zone.UID]
+	if x == nil || b.broken || x.joined || x.Step.N != b.n {
+		return
+	}
+	x.joined = true
+	removed, added := x.Step.Elements()
+	if state, err := b.state.Update(added, removed); err != nil || state != x.State || x.Step.Serial != b.serial || x.Step.State != b.state {
+		b.damage(x.key, "S7.5", fmt.Sprintf("from serial %d and state %s to serial %d and state %s", x.From, x.State, x.Step.Serial, x.Step.State), "serial %d and state %s, and before it state %s", b.serial, b.state, state)
+	}
 }
 
 // back walks from a definition to those before it.
@@ -125,6 +187,7 @@ func (b *back) key(prefix string, kv *mvccpb.KeyValue) {
 		if b.broken {
 			continue
 		}
+		b.joins()
 		if why := b.undo(step); why != "" {
 			b.broken = true
 			b.damage(key, "I2", encoded(step), "%s", why)

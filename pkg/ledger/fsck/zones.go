@@ -5,6 +5,7 @@ package fsck
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -167,14 +168,15 @@ func (c *check) checkHolding(z *zone) {
 	if ns := z.apexValues(rdata.NS); !slices.Equal(ns, h.ApexNS) {
 		c.damage(key, "S6.2", "apex NS "+strings.Join(h.ApexNS, ", "), "%s", strings.Join(ns, ", "))
 	}
-	var hosts []string
-	for _, t := range []rdata.Type{rdata.MX, rdata.SVCB, rdata.HTTPS} {
-		for _, text := range z.apexValues(t) {
-			hosts = append(hosts, rdata.Value{Type: t, Text: text}.Host())
+	var named law.Holding
+	for _, r := range z.at(name.Apex) {
+		if r.Namespace == z.Namespace {
+			of := r.contribution()
+			named.CountHosts(&of, 1)
 		}
 	}
-	if slices.Sort(hosts); !slices.Equal(hosts, h.ApexHosts) {
-		c.damage(key, "S6.2", "hosts of the apex "+strings.Join(h.ApexHosts, ", "), "%s", strings.Join(hosts, ", "))
+	if !maps.Equal(named.ApexHosts, h.ApexHosts) {
+		c.damage(key, "S6.2", "hosts of the apex "+encoded(h.ApexHosts), "%s", encoded(named.ApexHosts))
 	}
 }
 
@@ -239,8 +241,10 @@ func (c *check) checkCuts() error {
 			continue
 		}
 		if p := c.zones[z.holding.Parent.UID]; p != nil && !p.Pending {
-			if cut := c.cut(p, z); cut != nil {
-				want[edge{p.UID, z.UID}] = cut
+			e := edge{p.UID, z.UID}
+			owner, _ := z.FQDN().Rel(p.FQDN())
+			if cut := z.holding.Counts(owner, c.cuts[e], c.cut(p, z)); cut != nil {
+				want[e] = cut
 			}
 		}
 	}

@@ -25,7 +25,7 @@ func public() *v1alpha1.DNSClass {
 	}
 }
 
-// Promise 1: spec is the cluster admin's, status the controller's.
+// Promise 1: spec is the cluster admin's, status the controller's. S7.4: Stalled goes when the object is changed.
 func TestStrategy_prepare(t *testing.T) {
 	created := public()
 	strategy{}.PrepareForCreate(t.Context(), created)
@@ -38,10 +38,15 @@ func TestStrategy_prepare(t *testing.T) {
 	if !equality.Semantic.DeepEqual(after.Status, before.Status) || after.Generation != 3 || after.Labels != nil {
 		t.Errorf("updated %+v", after)
 	}
+	before.Status.Conditions = append(before.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionStalled, Status: "True", Reason: "SecretNotFound"})
+	strategy{}.PrepareForUpdate(t.Context(), after, before)
+	if len(after.Status.Conditions) != 2 {
+		t.Errorf("no change of spec: %+v", after.Status)
+	}
 	after.Spec.Paused = true
 	strategy{}.PrepareForUpdate(t.Context(), after, before)
-	if after.Generation != 4 {
-		t.Errorf("a change of spec: generation %d", after.Generation)
+	if after.Generation != 4 || len(after.Status.Conditions) != 1 || len(before.Status.Conditions) != 2 {
+		t.Errorf("a change of spec: generation %d, %+v", after.Generation, after.Status)
 	}
 	written := public()
 	written.Spec.Webhook, written.Labels, written.Finalizers = nil, nil, []string{"f"}

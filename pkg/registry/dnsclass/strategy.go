@@ -7,6 +7,7 @@ import (
 	"context"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -57,13 +58,14 @@ func (strategy) AllowCreateOnUpdate(context.Context) bool { return false }
 // AllowUnconditionalUpdate: a PUT without resourceVersion replaces what is there, as with built-in kinds.
 func (strategy) AllowUnconditionalUpdate(context.Context) bool { return true }
 
-// PrepareForUpdate leaves status alone and counts changes of spec.
+// PrepareForUpdate leaves status alone and counts changes of spec, after which nothing is known to wait for a person (S7.4).
 func (strategy) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
 	after, before := obj.(*v1alpha1.DNSClass), old.(*v1alpha1.DNSClass)
 	after.Status = before.Status
 	after.Generation = before.Generation
 	if !equality.Semantic.DeepEqual(after.Spec, before.Spec) {
 		after.Generation++
+		meta.RemoveStatusCondition(&after.Status.Conditions, v1alpha1.ConditionStalled)
 	}
 }
 

@@ -88,10 +88,10 @@ func New(config Config) (*Feed, error) {
 		}),
 		failed: metrics.NewCounterVec(&metrics.CounterOpts{Namespace: "kubizone", Subsystem: "feed", Name: "restarts_total",
 			Help:           "Zones read anew because a view was not what the server said (reason misfit), or the server no longer held its serial (reason trimmed).",
-			StabilityLevel: metrics.ALPHA}, []string{"reason"}),
+			StabilityLevel: metrics.BETA}, []string{"reason"}),
 		stuck: metrics.NewGauge(&metrics.GaugeOpts{Namespace: "kubizone", Subsystem: "view", Name: "frozen_zones",
 			Help:           "Zones that cannot be proven at this moment, and are served as they were proven last or not at all.",
-			StabilityLevel: metrics.ALPHA}),
+			StabilityLevel: metrics.BETA}),
 	}
 	registration, err := config.Zones.Informer().AddEventHandler(cache.ResourceEventHandlerDetailedFuncs{
 		AddFunc:    func(object any, first bool) { f.heard(object, first) },

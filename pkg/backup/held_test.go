@@ -1,0 +1,71 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package backup
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/test/store"
+)
+
+// S7.5, S6.5: a zone that is held when its store is taken is held when that is restored, and the serial that is delivered is the
+// same, which secondaries have. Its steps lead back to there, over the jump of the restore; that serial lets the deletions through, and what is delivered then is ahead of
+// all that was handed out.
+func TestRestore_ofAHeldZone_S7_5(t *testing.T) {
+	old := start(t, t.TempDir())
+	stop := old.Run()
+	z := store.Zone("infra", "example", "example.org.", store.Allow("infra", "*"))
+	z.Spec.Limits = nil
+	store.Must(old.CreateZone(z))
+	old.store.Settle()
+	for i := range 20 {
+		store.Must(old.CreateRecord(t.Context(), store.Record("infra", fmt.Sprint("r", i), fmt.Sprintf("r%d.example.org.", i), "A", "192.0.2.1")))
+	}
+	for i := range 20 {
+		if err := old.DeleteRecord(t.Context(), "infra", fmt.Sprint("r", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	was := old.Zone("infra", "example").Status
+	if c := meta.FindStatusCondition(was.Conditions, v1alpha1.ConditionSettled); c.Reason != v1alpha1.ReasonMassDeletion {
+		t.Fatalf("Settled is %s %s", c.Status, c.Reason)
+	}
+	file := filepath.Join(t.TempDir(), "backup")
+	if _, err := Take(t.Context(), old.where, file); err != nil {
+		t.Fatal(err)
+	}
+	stop()
+	old.store.MustBeClean()
+	old.store.Damaged = true // it is checked as long as it runs only
+	old.member.Stop()
+
+	path, _, err := restore(t, file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := start(t, path)
+	defer again.Run()()
+	now := again.Zone("infra", "example").Status
+	if c := meta.FindStatusCondition(now.Conditions, v1alpha1.ConditionSettled); c.Reason != v1alpha1.ReasonMassDeletion || now.SettledSerial != was.SettledSerial || !serial.Serial(now.Serial).Ahead(serial.Serial(was.Serial)) {
+		t.Fatalf("Settled is %s %s; serial %d after %d, of which %d is settled after %d", c.Status, c.Reason, now.Serial, was.Serial, now.SettledSerial, was.SettledSerial)
+	}
+	zone := again.Zone("infra", "example")
+	before, steps, err := again.Ledger.Steps(t.Context(), string(zone.UID), serial.Serial(now.SettledSerial), uint64(now.ContentGeneration))
+	if err != nil || len(steps) == 0 || steps[0].From != serial.Serial(now.SettledSerial) {
+		t.Fatalf("%d steps since serial %d with state %s: %v", len(steps), now.SettledSerial, before, err)
+	}
+	store.Must(again.UpdateZone("infra", "example", func(z *v1alpha1.Zone) {
+		z.Annotations = map[string]string{v1alpha1.AnnotationPublishDeletions: fmt.Sprint(now.SettledSerial)}
+	}))
+	if got := again.Zone("infra", "example").Status; got.SettledSerial != got.Serial || !serial.Serial(got.SettledSerial).Ahead(serial.Serial(was.Serial)) {
+		t.Errorf("serial %d, of which %d is settled, after %d was handed out", got.Serial, got.SettledSerial, was.Serial)
+	}
+	again.store.MustBeClean()
+}

@@ -1,0 +1,217 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package law_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/content"
+)
+
+// rests counts the facts of a decision, and those of them that must hold when it commits and
+// that neither the zone's own revision covers nor, as the names above it, one range (I5).
+func (w *world) rests(seen *law.Seen, zone string) (all, guarded int) {
+	for k := range seen.All() {
+		all++
+		if seen.Guarded(k) && k.Zone != zone && k.Kind != law.KindHolding {
+			guarded++
+		}
+	}
+	return all, guarded
+}
+
+// decided is a Seen with all that the decision about a creation asks for, and its outcome.
+func (w *world) decided(r law.Record) (*law.Seen, law.Outcome) {
+	return w.learned(law.RecordAsk{Namespace: r.Namespace, Name: r.Name, UID: r.UID, After: &r, Now: w.now, By: r.Namespace, WorkID: "work"})
+}
+
+func (w *world) learned(ask law.RecordAsk) (*law.Seen, law.Outcome) {
+	seen := law.NewSeen()
+	for {
+		out := law.DecideRecord(seen, ask)
+		if len(out.Need) == 0 {
+			return seen, out
+		}
+		for _, k := range out.Need {
+			seen.Put(k, w.answer(k))
+		}
+	}
+}
+
+func specOf(ns, object, domain string) law.ZoneSpec {
+	return law.ZoneSpec{Ref: law.Ref{Namespace: ns, Name: object}, DomainName: domain, Rules: generous(), Grace: 3600, MaxDeletePercent: 100,
+		Header: content.Header{TTL: 360, Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}}
+}
+
+func recordOf(ns, object, domain string, t rdata.Type, values ...string) law.Record {
+	r := law.Record{Namespace: ns, Name: object, UID: object, DomainName: domain, Type: t}
+	for _, text := range values {
+		v, err := rdata.Parse(t, text)
+		if err != nil {
+			panic(err)
+		}
+		r.Values = append(r.Values, v)
+	}
+	return r
+}
+
+// While cascades bring records to a zone, a name of many labels takes as many guards as a
+// name of few: an IPv6 PTR has 34 labels, and one transaction takes 90 compares (S2.7).
+func TestSeen_guardsNoLabelOfADeepName_S2_7(t *testing.T) {
+	for _, removed := range []int{1, 4, 15} {
+		w := newWorld()
+		w.quick = true
+		put := func(s law.ZoneSpec) {
+			if _, refusal := w.putZone(s, true); refusal != nil {
+				t.Fatal(refusal)
+			}
+			w.settle()
+		}
+		put(specOf("owner", "org", "org."))
+		below := "org."
+		var gone []object
+		for i := range removed {
+			below = "a." + below
+			gone = append(gone, object{"a", fmt.Sprint("z", i)})
+			put(specOf("a", gone[i].Name, below))
+		}
+		for _, o := range gone {
+			w.deleteZone(o)
+		}
+		few, _ := w.decided(recordOf("b", "few", "x."+below, rdata.A, "192.0.2.1"))
+		zone := w.zoneOf("", name.MustParse("org.")).UID
+		_, most := w.rests(few, zone)
+		for _, labels := range []int{34, 120} {
+			deep, out := w.decided(recordOf("b", "deep", strings.Repeat("x.", labels-removed-1)+below, rdata.A, "192.0.2.1"))
+			if out.Plan == nil {
+				t.Fatal(out.Refusal)
+			}
+			all, guarded := w.rests(deep, zone)
+			t.Logf("%d zones removed, %d labels: %d facts, %d guarded", removed, labels, all, guarded)
+			if guarded > most {
+				t.Errorf("%d zones removed, %d labels: %d facts of other zones are guarded, and %d at a name of %d labels", removed, labels, guarded, most, removed+2)
+			}
+		}
+	}
+}
+
+// One write looks at so many of the hosts that it names at the apex as S6.2 says, however
+// many it names: each of them may have 120 labels.
+func TestSeen_ofHostsAtTheApexIsBounded_S6_2(t *testing.T) {
+	w := newWorld()
+	w.quick = true
+	spec := specOf("owner", "org", "org.")
+	for _, rule := range spec.Rules {
+		rule.Records[1].Shared = true // at @
+	}
+	if _, refusal := w.putZone(spec, true); refusal != nil {
+		t.Fatal(refusal)
+	}
+	w.settle()
+	for _, ns := range []string{"owner", "b"} {
+		facts := map[int]int{}
+		for _, n := range []int{8, 100} {
+			seen, out := w.decided(recordOf(ns, "mx", "org.", rdata.MX, deepHosts(n)...))
+			if out.Plan == nil {
+				t.Fatal(out.Refusal)
+			}
+			facts[n], _ = w.rests(seen, "")
+		}
+		t.Logf("facts for hosts: %v", facts)
+		if facts[100]-facts[8] > 2*100 { // the data at each host, that an MX warns of (S5.8)
+			t.Errorf("by %s: %d facts for 8 hosts of 110 labels, and %d for 100", ns, facts[8], facts[100])
+		}
+	}
+}
+
+// What stands below NS records matters to the Warning of those that come (S5.5). A zone may
+// have very many names there, and none is looked at for NS records that go.
+func TestSeen_ofNSThatGoLeavesOutWhatIsBelow_S5_5(t *testing.T) {
+	w := newWorld()
+	if _, refusal := w.putZone(specOf("owner", "org", "org."), true); refusal != nil {
+		t.Fatal(refusal)
+	}
+	w.settle()
+	below := law.Key{Kind: law.KindOwnersBelow, Zone: w.zoneOf("", name.MustParse("org.")).UID, Owner: name.MustRel("x")}
+	r := recordOf("a", "ns", "x.org.", rdata.NS, "ns.example.net.")
+	for _, asks := range []bool{true, false} {
+		ask := law.RecordAsk{Namespace: "a", Name: "ns", UID: "ns", After: &r, Now: w.now, By: "a", WorkID: "work"}
+		if !asks {
+			if _, refusal := w.putRecord(r); refusal != nil {
+				t.Fatal(refusal)
+			}
+			was := w.records[object{"a", "ns"}]
+			ask.UID, ask.Before, ask.After = was.record.UID, was.adopted(), nil
+		}
+		seen, out := w.learned(ask)
+		if out.Plan == nil {
+			t.Fatal(out.Refusal)
+		}
+		if _, asked := seen.Get(below); asked != asks {
+			t.Errorf("NS that come %v: the names below are asked for %v", asks, asked)
+		}
+	}
+}
+
+// What waits for the hosts that an apex record no longer names is looked for once below each
+// label right below the apex, not once for each host (S6.2).
+func TestScans_ofHostsThatTheApexNoLongerNames_S6_2(t *testing.T) {
+	w := newWorld()
+	if _, refusal := w.putZone(specOf("owner", "org", "org."), true); refusal != nil {
+		t.Fatal(refusal)
+	}
+	w.settle()
+	var hosts []string
+	for i := range 100 {
+		hosts = append(hosts, fmt.Sprintf("10 h%d.a.org.", i))
+	}
+	if _, refusal := w.putRecord(recordOf("owner", "mx", "org.", rdata.MX, hosts...)); refusal != nil {
+		t.Fatal(refusal)
+	}
+	work := w.deleteRecord(object{"owner", "mx"}).Work
+	if len(work.Scans) != 1 || work.Scans[0].Name != name.MustParse("a.org.") {
+		t.Errorf("%d scans for one label with 100 hosts below it", len(work.Scans))
+	}
+}
+
+func deepHosts(n int) (values []string) {
+	for i := range n {
+		values = append(values, fmt.Sprintf("10 %sh%d.org.", strings.Repeat("a.", 108), i))
+	}
+	return values
+}
+
+// BenchmarkSeen decides, with all facts at hand, what takes many of them.
+func BenchmarkSeen(b *testing.B) {
+	w := newWorld()
+	w.quick = true
+	if _, refusal := w.putZone(specOf("owner", "org", "org."), true); refusal != nil {
+		b.Fatal(refusal)
+	}
+	w.settle()
+	for what, r := range map[string]law.Record{
+		"address of 120 labels":    recordOf("b", "deep", strings.Repeat("x.", 119)+"org.", rdata.A, "192.0.2.1"),
+		"MX with 100 hosts of 110": recordOf("owner", "mx", "org.", rdata.MX, deepHosts(100)...),
+		"address of 3 labels":      recordOf("b", "few", "x.y.org.", rdata.A, "192.0.2.1"),
+	} {
+		b.Run(what, func(b *testing.B) {
+			seen, out := w.decided(r)
+			if out.Plan == nil {
+				b.Fatal(out.Refusal)
+			}
+			ask := law.RecordAsk{Namespace: r.Namespace, Name: r.Name, UID: r.UID, After: &r, Now: w.now, By: r.Namespace, WorkID: "work"}
+			facts, _ := w.rests(seen, "")
+			b.ResetTimer()
+			for range b.N {
+				law.DecideRecord(seen, ask)
+			}
+			b.ReportMetric(float64(facts), "facts/op")
+		})
+	}
+}

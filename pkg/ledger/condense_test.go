@@ -1,0 +1,232 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ledger_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/test/store"
+)
+
+// condensedKeys are those of all zones, with their revisions.
+func condensedKeys(b *brake) map[string]int64 {
+	out := map[string]int64{}
+	for _, kv := range store.Must(b.Client.Client.Get(b.Context(), ledger.Layout{Prefix: b.Prefix}.Room("condensed"), clientv3.WithPrefix())).Kvs {
+		out[string(kv.Key)] = kv.ModRevision
+	}
+	return out
+}
+
+// stalled is a server's start in which much happens between its listing and the Base of one zone.
+type stalled struct {
+	listing
+	resets    int
+	zone      string
+	meanwhile func()
+	done      bool
+	since     []int // steps of each Base of the zone
+}
+
+func (s *stalled) Reset() { s.resets++; s.listing.Reset() }
+
+func (s *stalled) Base(base ledger.Base) {
+	name := base.Identity.Namespace + "/" + base.Identity.Name
+	if !s.done && name != s.zone { // the zones come in any order
+		s.done = true
+		s.meanwhile()
+	}
+	if name == s.zone {
+		s.since = append(s.since, len(base.Since))
+	}
+	s.listing.Base(base)
+	if name == s.zone && !s.done {
+		s.zone = ""
+	}
+}
+
+// S7.5: a server that starts finds what is delivered of a held zone though others condense beyond the step at which it has listed the zone, and
+// has all other zones in any case; also where etcd has compacted that revision meanwhile.
+func TestCondense_whileAServerStarts_S7_5(t *testing.T) {
+	notUnderRace(t)
+	t.Parallel()
+	const bound = 16 << 10
+	for _, compacted := range []bool{false, true} {
+		b := newBrakeOn(t, store.On(t, store.Fresh(t), "/registry/kubizone"), 1, 200, func(c *ledger.Config) { c.JournalSteps = 10 }, ledger.JournalOctets(bound))
+		for i := range 20 {
+			store.Must(b.first().CreateZone(store.Zone("infra", fmt.Sprint("other", i), fmt.Sprintf("other%d.example.", i), store.Allow("infra", "*"))))
+		}
+		b.drop("infra", "r", 1, 61)
+		z := b.held(true)
+		was := rows(t, list(t, b.first()).bases["infra/example"], true)
+		round := 0
+		churn := func() {
+			from := condensedTo(b, z)
+			listed := uint64(b.zone().Status.ContentGeneration)
+			for ; from <= listed; from = condensedTo(b, z) {
+				round++
+				b.each(1, 200, func(s *store.Server, i int) error {
+					r := store.Record("team", fmt.Sprint("t", round, "-", i), fmt.Sprintf("t%d.example.org.", i%10), "TXT", fmt.Sprint("v", i, strings.Repeat("x", 200)))
+					_, err := s.CreateRecord(t.Context(), r)
+					return err
+				})
+				b.each(1, 200, func(s *store.Server, i int) error {
+					return s.DeleteRecord(t.Context(), "team", fmt.Sprint("t", round, "-", i))
+				})
+			}
+			if compacted {
+				rev := store.Must(b.Client.Client.Get(t.Context(), "x")).Header.Revision
+				store.Must(b.Client.Client.Compact(t.Context(), rev))
+			}
+		}
+		var s *stalled
+		for try := 0; s == nil || s.zone == ""; try++ { // the held zone was the first to come
+			if try == 20 {
+				t.Fatal("the held zone comes first each time")
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			s = &stalled{listing: listing{ready: cancel}, zone: "infra/example", meanwhile: churn}
+			if compacted {
+				readies := 0
+				s.ready = func() {
+					if readies++; readies == 2 || !s.done {
+						cancel()
+					}
+				}
+			}
+			if err := b.Server(b.change...).Ledger.Follow(ctx, s); err != nil {
+				t.Fatal(err)
+			}
+			cancel()
+		}
+		want := 1
+		if compacted {
+			want = 2
+		}
+		if s.resets != want || len(s.bases) != 21 || len(s.since) != want {
+			t.Errorf("compacted %t: %d starts, and %d wanted; %d zones; steps of the held one %v", compacted, s.resets, want, len(s.bases), s.since)
+		}
+		base := s.bases["infra/example"]
+		if base.Settled || len(base.Since) == 0 || base.Since[0].From != serial.Serial(z.Status.SettledSerial) || !maps.Equal(rows(t, base, true), was) {
+			t.Errorf("compacted %t: settled %t, %d steps since serial %d", compacted, base.Settled, len(base.Since), base.Zone.SettledSerial)
+		}
+	}
+}
+
+// condensedTo is up to which step a zone is condensed, 0 for none.
+func condensedTo(b *brake, z *v1alpha1.Zone) uint64 {
+	r := store.Must(b.Client.Client.Get(b.Context(), ledger.Layout{Prefix: b.Prefix}.Room("condensed")+string(z.UID)+"/"))
+	if len(r.Kvs) == 0 {
+		return 0
+	}
+	var c ledger.Condensed
+	b.Should(ledger.Decode(r.Kvs[0].Value, &c))
+	return c.Step.N
+}
+
+// S7.5: a server that stalled while it condensed leaves what others have condensed since, for a later hold.
+func TestCondense_ofAnEarlierHold_S7_5(t *testing.T) {
+	t.Parallel()
+	b := newBrake(t, 2, 30)
+	b.drop("infra", "r", 1, 20)
+	first := b.held(true)
+	b.publish(first.Status.SettledSerial)
+	b.held(false)
+	b.clock.Add(int64(11 * time.Minute))
+	b.fill("infra", "s", 20)
+	b.drop("infra", "s", 1, 20)
+	b.fill("team", "t", 3)
+	second := b.held(true)
+	was := rows(t, list(t, b.first()).bases["infra/example"], true)
+	n := uint64(second.Status.ContentGeneration) - 2
+	if to, err := b.servers[1].Ledger.Condense(t.Context(), second, n); err != nil || to != n {
+		t.Fatalf("condensed to step %d, and not to %d: %v", to, n, err)
+	}
+	if to, err := b.first().Ledger.Condense(t.Context(), first, uint64(first.Status.ContentGeneration)-1); err != nil || to != 0 {
+		t.Errorf("condensed for the first hold, to step %d: %v", to, err)
+	}
+	// As trim does behind condense.
+	l := ledger.Layout{Prefix: b.Prefix}
+	store.Must(b.Client.Client.Delete(t.Context(), l.Room("journal")+string(second.UID)+"/", clientv3.WithRange(fmt.Sprintf("%s%s/%016x", l.Room("journal"), second.UID, n))))
+	if base := list(t, b.Server(b.change...)).bases["infra/example"]; len(base.Since) == 0 || !maps.Equal(rows(t, base, true), was) {
+		t.Errorf("settled %t, %d steps since serial %d", base.Settled, len(base.Since), base.Zone.SettledSerial)
+	}
+}
+
+// S7.5, I4: nothing is condensed of a zone that is gone, also by a server that stalled; what an older program's purge has left is swept.
+func TestCondense_ofAZoneThatIsGone_S7_5(t *testing.T) {
+	t.Parallel()
+	b := newBrake(t, 1, 30)
+	b.drop("infra", "r", 1, 20)
+	z := b.held(true)
+	n := uint64(z.Status.ContentGeneration) - 3
+	if to, err := b.first().Ledger.Condense(t.Context(), z, n); err != nil || to != n {
+		t.Fatalf("condensed to step %d, and not to %d: %v", to, n, err)
+	}
+	kvs := store.Must(b.Client.Client.Get(t.Context(), ledger.Layout{Prefix: b.Prefix}.Room("condensed"), clientv3.WithPrefix())).Kvs
+	reached := 0
+	slow := b.Server(append(b.change, func(c *ledger.Config) {
+		c.Fault = func(point string) {
+			if point == "condense" {
+				reached++
+				b.Should(b.first().DeleteZone("infra", "example"))
+				b.Settle()
+			}
+		}
+	})...)
+	if to, err := slow.Ledger.Condense(t.Context(), z, n+1); err != nil || to != 0 || reached != 1 {
+		t.Errorf("condensed for a zone that went meanwhile, to step %d: %v", to, err)
+	}
+	if keys := condensedKeys(b); len(keys) > 0 || len(kvs) < 2 {
+		t.Errorf("keys of a zone that is gone: %v", keys)
+	}
+	for _, kv := range kvs {
+		store.Must(b.Client.Client.Put(t.Context(), string(kv.Key), string(kv.Value)))
+	}
+	b.Should(b.first().Ledger.SweepCondensed(t.Context()))
+	if keys := condensedKeys(b); len(keys) > 0 {
+		t.Errorf("left of a zone that is gone: %v", keys)
+	}
+	b.MustBeClean()
+}
+
+// S7.5: parts that no key names are swept once their zone has settled, and before that they are left, with all else.
+func TestCondense_sweepsParts_S7_5(t *testing.T) {
+	t.Parallel()
+	b := newBrake(t, 1, 30)
+	b.drop("infra", "r", 1, 20)
+	z := b.held(true)
+	sweep := func(want int) {
+		t.Helper()
+		b.Should(b.first().Ledger.SweepCondensed(t.Context()))
+		if keys := condensedKeys(b); len(keys) != want {
+			t.Errorf("%d keys are left, and not %d: %v", len(keys), want, keys)
+		}
+	}
+	part := func(uid string, i int) {
+		store.Must(b.Client.Client.Put(t.Context(), fmt.Sprintf("%s%s/%016x/%08x", ledger.Layout{Prefix: b.Prefix}.Room("condensed"), uid, 999, i), `{"r":[{"o":"x","t":"A","d":"192.0.2.1"}]}`))
+	}
+	for i := range 3 {
+		part(string(z.UID), i)
+	}
+	sweep(3)
+	if to, err := b.first().Ledger.Condense(t.Context(), z, uint64(z.Status.ContentGeneration)-3); err != nil || to == 0 {
+		t.Fatalf("condensed to step %d: %v", to, err)
+	}
+	sweep(5)
+	b.publish(z.Status.SettledSerial)
+	b.held(false)
+	sweep(0)
+	part(string(z.UID), 0)
+	sweep(0)
+}
