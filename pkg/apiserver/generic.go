@@ -5,6 +5,7 @@ package apiserver
 
 import (
 	"fmt"
+	"net/http"
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -62,6 +63,9 @@ func genericConfig(registry install.Registry) (*genericapiserver.RecommendedConf
 	config.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(generatedopenapi.GetOpenAPIDefinitions, namer)
 	config.OpenAPIV3Config.Info.Title = Component
 
+	config.BuildHandlerChainFunc = func(handler http.Handler, c *genericapiserver.Config) http.Handler {
+		return genericapiserver.DefaultBuildHandlerChain(refuseWrongTypes(handler), c)
+	}
 	config.RequestTimeout = requestTimeout
 	// Both may stream a whole zone: the request timeout would cut them, and they would hold a seat meanwhile.
 	config.LongRunningFunc = filters.BasicLongRunningRequestCheck(sets.NewString("watch"), sets.NewString("entries", "changes"))

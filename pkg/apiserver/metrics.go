@@ -46,7 +46,7 @@ var _ metrics.StableCollector = (*figures)(nil)
 
 func newFigures(server *Server, set *zoneview.Set) *figures {
 	f := &figures{server: server, set: set, writes: metrics.NewCounterVec(&metrics.CounterOpts{
-		Name: "kubizone_writes_total", StabilityLevel: metrics.ALPHA,
+		Name: "kubizone_writes_total", StabilityLevel: metrics.BETA,
 		Help: "Writes that reached the store, by resource and result: committed, refused, conflict, unavailable (no time, no space, no etcd) or error.",
 	}, []string{"resource", "result"})}
 	f.backlog.Store(-1)
@@ -62,11 +62,11 @@ type figure struct {
 }
 
 func counted(name, help string, of func(f *figures) int64) figure {
-	return figure{desc: metrics.NewDesc(name, help, nil, nil, metrics.ALPHA, ""), kind: metrics.CounterValue, of: func(f *figures) (float64, bool) { return float64(of(f)), true }}
+	return figure{desc: metrics.NewDesc(name, help, nil, nil, metrics.BETA, ""), kind: metrics.CounterValue, of: func(f *figures) (float64, bool) { return float64(of(f)), true }}
 }
 
 func gauged(name, help string, of func(f *figures) (float64, bool)) figure {
-	return figure{desc: metrics.NewDesc(name, help, nil, nil, metrics.ALPHA, ""), kind: metrics.GaugeValue, of: of}
+	return figure{desc: metrics.NewDesc(name, help, nil, nil, metrics.BETA, ""), kind: metrics.GaugeValue, of: of}
 }
 
 func measured(n *atomic.Int64) (float64, bool) { v := n.Load(); return float64(v), v >= 0 }

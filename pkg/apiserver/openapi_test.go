@@ -6,6 +6,7 @@ package apiserver
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -187,6 +188,32 @@ func TestOpenAPI_findsTypos(t *testing.T) {
 		if wrong := check(all, all[ourSchemas+test.kind], value, test.kind); len(wrong) == 0 || !strings.HasPrefix(wrong[0], test.want) {
 			t.Errorf("%s %s: %q, want %q", test.kind, test.text, wrong, test.want)
 		}
+	}
+}
+
+// What takes a few words alone lists them, so that an editor offers them and kubectl explain prints them.
+func TestOpenAPI_listsTheWordsOfAField(t *testing.T) {
+	all, have := schemas(), map[string]string{}
+	for name, schema := range all {
+		if !strings.HasPrefix(name, ourSchemas) {
+			continue
+		}
+		for field, property := range schema.Properties {
+			if len(property.Enum) > 0 {
+				have[strings.TrimPrefix(name, ourSchemas)+"."+field] = fmt.Sprint(property.Enum)
+			}
+			if strings.Contains(property.Pattern, "|") && !strings.ContainsAny(property.Pattern, "[.") {
+				t.Errorf("%s.%s has a pattern of words: %s", name, field, property.Pattern)
+			}
+		}
+	}
+	want := map[string]string{
+		"ClassHealth.status": "[Healthy Unhealthy Unknown]", "DeliveryServer.state": "[Ahead Behind Current Failed]", "DNSClassReference.kind": "[Bind9Cluster DNSClass]",
+		"HMACAuth.algorithm": "[SHA256 SHA512]", "RFC2136Provider.foreignRecords": "[Keep Replace]", "RecordSpec.class": "[IN]", "Secondary.catalog": "[Follow Ignore]",
+		"WebhookProvider.apexNS": "[Deliver Skip]", "ZoneSpec.deletionPolicy": "[Delete Retain]",
+	}
+	if !maps.Equal(have, want) {
+		t.Errorf("have %v, want %v", have, want)
 	}
 }
 

@@ -19,8 +19,11 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/go-logr/zapr"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/klog/v2"
 
@@ -46,6 +49,7 @@ import (
 // New is the root command. Nothing is shared between two of them but the log.
 func New() *cobra.Command {
 	var verbosity int
+	logFormat := logText
 	root := &cobra.Command{
 		Use:   "kubizone",
 		Short: "DNS as a native Kubernetes API",
@@ -57,11 +61,13 @@ changes a record, and secondaries are told within a second.`,
 		// Main prints what is near to a misspelled word, in the one line of an error.
 		DisableSuggestions: true,
 		PersistentPreRunE: func(command *cobra.Command, _ []string) error {
-			return quiet(command.ErrOrStderr(), verbosity)
+			return quiet(command.ErrOrStderr(), verbosity, logFormat)
 		},
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.PersistentFlags().IntVarP(&verbosity, "v", "v", 0, "how much is logged: 0 warnings and errors, 2 what happens, 4 and more for debugging")
+	root.PersistentFlags().StringVar(&logFormat, "logging-format", logFormat, "how the log is written: text, or json, an object a line with ts (milliseconds since 1970), level, caller, msg, and v or err")
+	utilruntime.Must(root.RegisterFlagCompletionFunc("logging-format", cobra.FixedCompletions([]string{logText, logJSON}, cobra.ShellCompDirectiveNoFileComp)))
 	root.AddCommand([]*cobra.Command{
 		up.NewCommand(&verbosity),
 		apiservercmd.NewCommand(),
@@ -174,9 +180,18 @@ func Main(arguments []string, out, stderr io.Writer) int {
 	return exitFailed
 }
 
-// quiet sends warnings and errors to where errors go, and what is only information with -v alone (C4). klog is one for
+// The forms of the log.
+const (
+	logText = "text"
+	logJSON = "json"
+)
+
+// quiet sends warnings and errors to where errors go, and what is only information with -v alone (C4), in the form asked for. klog is one for
 // the process; the libraries we are built on write to it.
-func quiet(to io.Writer, verbosity int) error {
+func quiet(to io.Writer, verbosity int, format string) error {
+	if format != logText && format != logJSON {
+		return fmt.Errorf("--logging-format %q: write %s or %s", format, logText, logJSON)
+	}
 	flags := flag.NewFlagSet("klog", flag.ContinueOnError)
 	klog.InitFlags(flags)
 	for name, value := range map[string]string{
@@ -196,7 +211,50 @@ func quiet(to io.Writer, verbosity int) error {
 	for _, severity := range []string{"WARNING", "ERROR", "FATAL"} {
 		klog.SetOutputBySeverity(severity, to)
 	}
+	klog.ClearLogger()
+	if format == logJSON {
+		logger := jsonLogger(to, verbosity)
+		klog.SetLoggerWithOptions(zapr.NewLoggerWithOptions(logger, zapr.LogInfoLevel("v"), zapr.ErrorKey("err")), klog.ContextualLogger(true), klog.WriteKlogBuffer(func(line []byte) {
+			writeUnstructured(logger, string(line))
+		}))
+	}
 	return nil
+}
+
+// jsonLogger has the keys of Kubernetes' own programs, and level: theirs is without, so that a warning cannot be told from information, and goes with it.
+func jsonLogger(to io.Writer, verbosity int) *zap.Logger {
+	encoder := zapcore.NewJSONEncoder(zapcore.EncoderConfig{
+		TimeKey: "ts", LevelKey: "level", NameKey: "logger", CallerKey: "caller", MessageKey: "msg",
+		EncodeTime: zapcore.EpochMillisTimeEncoder, EncodeDuration: zapcore.StringDurationEncoder, EncodeCaller: zapcore.ShortCallerEncoder,
+		EncodeLevel: func(level zapcore.Level, into zapcore.PrimitiveArrayEncoder) {
+			into.AppendString(max(level, zapcore.InfoLevel).String()) // Below it are the verbosities.
+		},
+	})
+	warnings := zapcore.Lock(zapcore.AddSync(to))
+	information := warnings
+	if verbosity == 0 {
+		information = zapcore.AddSync(io.Discard) // What is not enabled for information is not for warnings: logr has no word for them.
+	}
+	return zap.New(zapcore.NewTee(
+		zapcore.NewCore(encoder, information, zap.LevelEnablerFunc(func(level zapcore.Level) bool { return level < zapcore.WarnLevel && int(level) >= -verbosity })),
+		zapcore.NewCore(encoder, warnings, zapcore.WarnLevel),
+	), zap.WithCaller(true))
+}
+
+// writeUnstructured writes a line of klog, `W0102 15:04:05.000000    4711 file.go:12] message`: of what is logged without keys klog has the severity there alone.
+func writeUnstructured(logger *zap.Logger, line string) {
+	level := zapcore.ErrorLevel
+	switch {
+	case strings.HasPrefix(line, "I"):
+		level = zapcore.InfoLevel
+	case strings.HasPrefix(line, "W"):
+		level = zapcore.WarnLevel
+	}
+	header, message, _ := strings.Cut(line, "] ")
+	caller := header[strings.LastIndex(header, " ")+1:]
+	if entry := logger.WithOptions(zap.WithCaller(false)).Check(level, strings.TrimSuffix(message, "\n")); entry != nil {
+		entry.Write(zap.String("caller", caller))
+	}
 }
 
 // build is this program, and the two libraries whose behaviour shows through.

@@ -6,23 +6,27 @@ package cmd
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"io/fs"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/pkg/apiserver"
 )
 
-func run(arguments ...string) (code int, out, errors string) {
+func run(arguments ...string) (code int, out, stderr string) {
 	var o, e bytes.Buffer
 	code = Main(arguments, &o, &e)
 	return code, o.String(), e.String()
@@ -151,6 +155,15 @@ func TestCompletion(t *testing.T) {
 		{[]string{"verify", "b/y", ""}, ":4\n"},
 		{[]string{"export", "-n", ""}, "a\nb\n:4\n"},
 		{[]string{"export", "-o", ""}, "zonefile\nyaml\njson\n:4\n"},
+		{[]string{"import", "--zone", "b/"}, "b/y\nb/z\n:4\n"},
+		{[]string{"import", "-n", "b", "--zone", ""}, "y\nz\n:4\n"},
+		{[]string{"import", "-n", ""}, "a\nb\n:4\n"},
+		{[]string{"import", "--dry-run="}, "none\nserver\n:4\n"},
+		{[]string{"import", ""}, ":0\n"}, // files, as the shell has them
+		{[]string{"import", "a.zone", "--tsig-key-file", ""}, ":0\n"},
+		{[]string{"verify", "-o", ""}, "text\njson\n:4\n"},
+		{[]string{"doctor", "-o", ""}, "text\njson\n:4\n"},
+		{[]string{"export", "--logging-format", ""}, "text\njson\n:4\n"},
 		{[]string{"version", "-o", ""}, "text\njson\n:4\n"},
 	} {
 		arguments := []string{"__complete", tc.arguments[0]}
@@ -167,7 +180,7 @@ func TestCompletion(t *testing.T) {
 func TestLog_isQuietUnlessAsked(t *testing.T) {
 	said := func(verbosity int) string {
 		var to bytes.Buffer
-		if err := quiet(&to, verbosity); err != nil {
+		if err := quiet(&to, verbosity, logText); err != nil {
 			t.Fatal(err)
 		}
 		klog.Info("information")
@@ -182,5 +195,61 @@ func TestLog_isQuietUnlessAsked(t *testing.T) {
 	}
 	if got := said(2); strings.Count(got, "information\n") != 1 || strings.Count(got, "detail\n") != 1 || strings.Count(got, "warning\n") != 1 {
 		t.Errorf("with -v=2:\n%s", got)
+	}
+}
+
+// Each line of the log is an object, with what a collector wants to know, by whatever call it came; what is quiet is as with text.
+func TestLog_isJSONWhereAsked(t *testing.T) {
+	defer klog.ClearLogger()
+	type line struct {
+		TS                 float64
+		Level, Caller, Msg string
+		V                  *int
+		Err, Zone          string
+	}
+	said := func(verbosity int) (lines []line) {
+		var to bytes.Buffer
+		if err := quiet(&to, verbosity, logJSON); err != nil {
+			t.Fatal(err)
+		}
+		klog.Info("information")
+		klog.V(2).InfoS("detail", "zone", "example.org.")
+		klog.FromContext(t.Context()).V(3).Info("further detail")
+		klog.Warningf("warning %d\nof two lines", 1)
+		slog.New(logr.ToSlogHandler(klog.Background())).Warn("warning of a delivery", "zone", "example.org.")
+		klog.ErrorS(errors.New("broken"), "error", "zone", "example.org.")
+		klog.Error("error without keys")
+		klog.Flush()
+		decoder := json.NewDecoder(&to)
+		for decoder.More() {
+			var one line
+			if err := decoder.Decode(&one); err != nil {
+				t.Fatal(err)
+			}
+			if one.TS < 1e12 || !strings.Contains(one.Caller, "cmd_test.go:") {
+				t.Errorf("%+v", one)
+			}
+			lines = append(lines, one)
+		}
+		return lines
+	}
+	texts := func(lines []line) (texts []string) {
+		for _, one := range lines {
+			texts = append(texts, one.Level+" "+one.Msg)
+		}
+		return texts
+	}
+	loud := []string{"warn warning 1\nof two lines", "warn warning of a delivery", "error error", "error error without keys"}
+	quiet0 := said(0)
+	if got := texts(quiet0); !slices.Equal(got, loud) {
+		t.Errorf("quiet: %q", got)
+	} else if quiet0[1].Zone != "example.org." || quiet0[2].Err != "broken" {
+		t.Errorf("quiet: %+v", quiet0)
+	}
+	if got := texts(said(2)); !slices.Equal(got, append([]string{"info information", "info detail"}, loud...)) {
+		t.Errorf("with -v=2: %q", got)
+	}
+	if code, _, stderr := run("version", "--logging-format", "xml"); code != exitFailed || stderr != "kubizone: --logging-format \"xml\": write text or json\n" {
+		t.Errorf("%d %q", code, stderr)
 	}
 }

@@ -126,7 +126,7 @@ type Loader struct {
 	scopeOrder []*scope
 	manifested *manifestScope
 	// thinned are the Zones that Records were removed from.
-	thinned map[types.NamespacedName]bool
+	thinned map[types.NamespacedName]*thinned
 }
 
 // New makes a Loader; it does not reach for the server yet.
@@ -169,7 +169,7 @@ func newLoader(cfg Config, typed versioned.Interface, any dynamic.Interface, map
 		cfg.Interval = defaultInterval
 	}
 	return &Loader{cfg: cfg, typed: typed, dynamic: any, mapping: mapping, warnings: heard,
-		scopes: make(map[string]*scope), zoneScopes: make(map[string]*rrsetScope), thinned: make(map[types.NamespacedName]bool)}
+		scopes: make(map[string]*scope), zoneScopes: make(map[string]*rrsetScope), thinned: make(map[types.NamespacedName]*thinned)}
 }
 
 // Load loads one source. Refusals, and files that cannot be read or hold no zone, are reported and counted; an error is

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -503,4 +504,22 @@ func TestWarnings_areSaidOnceAndNotWithoutEnd(t *testing.T) {
 	if len(w.take()) > 0 {
 		t.Error("warnings are said again")
 	}
+}
+
+// A load that takes long says every two seconds how far it is.
+func TestEach_saysHowFarItIs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var said []string
+		l := newLoader(Config{Workers: 1, Report: func(line string) { said = append(said, line) }}, fake.NewClientset(), nil, nil, &warnings{})
+		began := time.Now()
+		if err := l.each(t.Context(), "example.org.", []int{2, 1, 1}, func(context.Context, int) error {
+			time.Sleep(1500 * time.Millisecond)
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if want := "loading example.org.: 2 of 4 objects, 1/s; loading example.org.: 3 of 4 objects, 1/s"; strings.Join(said, "; ") != want {
+			t.Errorf("in %s it said %q, want %q", time.Since(began), said, want)
+		}
+	})
 }

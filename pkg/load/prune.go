@@ -24,6 +24,8 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/law"
 )
 
 // maxLeftNamed bounds how many Records are named that stay though no file has them.
@@ -39,6 +41,8 @@ type scope struct {
 	// list finds the Records that are there, has says whether a source has one.
 	list func(ctx context.Context) ([]*v1alpha1.Record, error)
 	has  func(r *v1alpha1.Record) bool
+	// fresh is how many RRsets the sources have beside those of the Records there; nil where that is not known.
+	fresh func(there []*v1alpha1.Record) int
 
 	// paths are the sources.
 	paths []string
@@ -118,6 +122,15 @@ func (z *rrsetScope) add(l *Loader, path string, p *plan, to *destination) {
 			}
 		}
 		return found, nil
+	}
+	z.fresh = func(there []*v1alpha1.Record) int {
+		have := make(map[rrset]bool)
+		for _, r := range there {
+			if t := typeOf(r); t != nil && z.wanted[rrset{r.Status.FQDN, *t}] {
+				have[rrset{r.Status.FQDN, *t}] = true
+			}
+		}
+		return len(z.wanted) - len(have)
 	}
 	z.has = func(r *v1alpha1.Record) bool {
 		fqdn, err := name.Parse(r.Status.FQDN)
@@ -275,10 +288,8 @@ func (l *Loader) finishScope(ctx context.Context, s *scope) (Result, error) {
 	}
 	removed, err := l.remove(ctx, s, left)
 	result.Add(removed)
-	for _, r := range left {
-		if by := r.Status.ZoneRef; by != nil && removed.Removed > 0 {
-			l.thinned[types.NamespacedName{Namespace: by.Namespace, Name: by.Name}] = true
-		}
+	if removed.Removed > 0 {
+		l.thin(s, there, left)
 	}
 	if err != nil {
 		return result, err
@@ -290,12 +301,73 @@ func (l *Loader) finishScope(ctx context.Context, s *scope) (Result, error) {
 	return result, l.putAgain(ctx, s, owners, &result)
 }
 
-// afterRemoval reports the zones that what was removed holds back (S7.5), or lets it through with Config.AllowDeletions.
+// thinned is what is removed of a Zone, and what comes.
+type thinned struct {
+	// gone are the RRsets that its own namespace has no Record of any more, fresh how many of the sources it does not have yet.
+	gone  map[rrset]bool
+	fresh int
+}
+
+// thin notes which Zones those of the Records there have been in that are left over.
+func (l *Loader) thin(s *scope, there, left []*v1alpha1.Record) {
+	at := func(r *v1alpha1.Record) rrset { return rrset{r.Status.FQDN, ptr.Deref(typeOf(r), 0)} }
+	goes := make(map[*v1alpha1.Record]bool)
+	for _, r := range left {
+		by := r.Status.ZoneRef
+		if goes[r] = true; by == nil {
+			continue
+		}
+		id := types.NamespacedName{Namespace: by.Namespace, Name: by.Name}
+		zone := l.thinned[id]
+		if zone == nil {
+			zone = &thinned{gone: make(map[rrset]bool)}
+			if s.fresh != nil {
+				zone.fresh = s.fresh(there)
+			}
+			l.thinned[id] = zone
+		}
+		if r.Namespace == id.Namespace {
+			zone.gone[at(r)] = true
+		}
+	}
+	for _, r := range there {
+		if by := r.Status.ZoneRef; by != nil && !goes[r] {
+			if zone := l.thinned[types.NamespacedName{Namespace: by.Namespace, Name: by.Name}]; zone != nil {
+				delete(zone.gone, at(r))
+			}
+		}
+	}
+}
+
+func typeOf(r *v1alpha1.Record) *rdata.Type {
+	t, err := rdata.ParseType(r.Spec.Type)
+	if err != nil {
+		return nil
+	}
+	return &t
+}
+
+// foretell says that a zone would be held by what the plan removes (S7.5). What was removed within the last ten minutes is not known here.
+func (l *Loader) foretell(id types.NamespacedName, zone *v1alpha1.Zone, removed *thinned) {
+	percent := int64(v1alpha1.DefaultMaxDeletePercent)
+	if limits := zone.Spec.Limits; limits != nil && limits.MaxDeletePercent != nil {
+		percent = int64(*limits.MaxDeletePercent)
+	}
+	gone, of := len(removed.gone), int(zone.Status.RRsetCount)+removed.fresh
+	switch {
+	case !law.IsMassDeletion(gone, of, percent):
+	case l.cfg.AllowDeletions:
+		l.say("zone %s: %d of %d RRsets are removed, more than %d %%, and --allow-deletions lets that through (S7.5)", id, gone, of, percent)
+	default:
+		l.say("zone %s would be held, and what is removed not be delivered: %d of %d RRsets are removed, more than %d %% (S7.5); if that is meant, import with --prune --allow-deletions, or let it through "+
+			"afterwards with the annotation %s, to which the import prints the line", id, gone, of, percent, v1alpha1.AnnotationPublishDeletions)
+	}
+}
+
+// afterRemoval reports the zones that what was removed holds back (S7.5), or lets it through with Config.AllowDeletions. Of a dry run it
+// says which would be.
 func (l *Loader) afterRemoval(ctx context.Context) (Result, error) {
 	var result Result
-	if l.cfg.DryRun {
-		return result, nil
-	}
 	for _, id := range slices.SortedFunc(maps.Keys(l.thinned), func(a, b types.NamespacedName) int { return strings.Compare(a.String(), b.String()) }) {
 		zones := l.typed.KubizoneV1alpha1().Zones(id.Namespace)
 		var zone *v1alpha1.Zone
@@ -304,6 +376,10 @@ func (l *Loader) afterRemoval(ctx context.Context) (Result, error) {
 			continue // nothing can be said of it
 		} else if err != nil {
 			return result, fmt.Errorf("zone %s: %w", id, err)
+		}
+		if l.cfg.DryRun {
+			l.foretell(id, zone, l.thinned[id])
+			continue
 		}
 		settled := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionSettled)
 		if settled == nil || settled.Reason != v1alpha1.ReasonMassDeletion {
@@ -314,7 +390,11 @@ func (l *Loader) afterRemoval(ctx context.Context) (Result, error) {
 			l.say("zone %s is held, and what is removed is not delivered: %s (or import with --prune --allow-deletions)", id, settled.Message)
 			continue
 		}
-		patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:"%d"}}}`, v1alpha1.AnnotationPublishDeletions, zone.Status.SettledSerial)
+		publish := serial.Serial(zone.Status.SettledSerial)
+		if zone.Annotations[v1alpha1.AnnotationPublishDeletions] == publish.String() {
+			publish = publish.Next() // it counts from its change (S7.5)
+		}
+		patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:"%d"}}}`, v1alpha1.AnnotationPublishDeletions, publish)
 		err = patient(ctx, func() (err error) {
 			zone, err = zones.Patch(ctx, id.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: l.cfg.FieldManager})
 			return err

@@ -81,11 +81,11 @@ func (s Source) Files() (Files, error) {
 		return Files{}, fmt.Errorf("load %s: %w; name a file or directory that exists and can be read", s, err)
 	}
 	var files Files
-	if !s.Origin.IsZero() && (info.IsDir() || isManifest(s.Path)) {
+	if !s.Origin.IsZero() && (info.IsDir() || IsManifest(s.Path)) {
 		return Files{}, fmt.Errorf("load %s: the name of a zone is given to one zone file, and %s is none: write it without %q", s, s.Path, s.Origin.String()+"=")
 	}
 	if !info.IsDir() {
-		if isManifest(s.Path) {
+		if IsManifest(s.Path) {
 			files.Manifests = []string{s.Path}
 		} else {
 			files.Zones = []string{s.Path}
@@ -107,7 +107,7 @@ func (s Source) walk() (Files, error) {
 			return err
 		case entry.IsDir():
 			return nil
-		case isManifest(path):
+		case IsManifest(path):
 			files.Manifests = append(files.Manifests, path)
 		case isZoneFile(path):
 			files.Zones = append(files.Zones, path)
@@ -125,7 +125,8 @@ func (s Source) walk() (Files, error) {
 
 var errEmptyDirectory = errors.New("the directory holds no manifest (.yaml, .yml, .json) and no zone file (.zone, .db); a zone file of another name is loaded when named itself")
 
-func isManifest(path string) bool {
+// IsManifest reports whether a file is one by its name; the others are zone files.
+func IsManifest(path string) bool {
 	return slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(path)))
 }
 

@@ -20,16 +20,16 @@ type figures struct {
 
 func newFigures() figures {
 	return figures{refused: metrics.NewCounterVec(&metrics.CounterOpts{
-		Name: "kubizone_namespace_budget_refusals_total", StabilityLevel: metrics.ALPHA,
+		Name: "kubizone_namespace_budget_refusals_total", StabilityLevel: metrics.BETA,
 		Help: "Writes refused because their namespace had too much stored, or wrote too much, by budget: stored or written.",
 	}, []string{"budget"})}
 }
 
 var (
-	storedDesc      = metrics.NewDesc("kubizone_namespace_stored_bytes", "What the records and zones of a namespace take in etcd, of the ten namespaces that have most.", []string{"namespace"}, nil, metrics.ALPHA, "")
-	storedLimitDesc = metrics.NewDesc("kubizone_namespace_stored_limit_bytes", "What the records and zones of a namespace may take, of the ten that have most; absent where it is unlimited.", []string{"namespace"}, nil, metrics.ALPHA, "")
-	debtDesc        = metrics.NewDesc("kubizone_namespace_written_bytes", "What the writes of a namespace have put into etcd through this server and is not forgiven yet, of the ten namespaces that owe most.", []string{"namespace"}, nil, metrics.ALPHA, "")
-	debtLimitDesc   = metrics.NewDesc("kubizone_namespace_written_limit_bytes", "What the writes of a namespace may owe before they are refused, of the ten that owe most; absent where it is unlimited.", []string{"namespace"}, nil, metrics.ALPHA, "")
+	storedDesc      = metrics.NewDesc("kubizone_namespace_stored_bytes", "What the records and zones of a namespace take in etcd, of the ten namespaces that have most.", []string{"namespace"}, nil, metrics.BETA, "")
+	storedLimitDesc = metrics.NewDesc("kubizone_namespace_stored_limit_bytes", "What the records and zones of a namespace may take, of the ten that have most; absent where it is unlimited.", []string{"namespace"}, nil, metrics.BETA, "")
+	debtDesc        = metrics.NewDesc("kubizone_namespace_written_bytes", "What the writes of a namespace have put into etcd through this server and is not forgiven yet, of the ten namespaces that owe most.", []string{"namespace"}, nil, metrics.BETA, "")
+	debtLimitDesc   = metrics.NewDesc("kubizone_namespace_written_limit_bytes", "What the writes of a namespace may owe before they are refused, of the ten that owe most; absent where it is unlimited.", []string{"namespace"}, nil, metrics.BETA, "")
 )
 
 // Metrics: the server that serves them registers them.

@@ -22,7 +22,10 @@ func heapInUse() int64 {
 // What a member keeps in memory of writes has a bound, and so has what it takes in again at its start: entries of 96 KiB,
 // the largest Zone, are not there by the thousand.
 func TestMember_keepsLittleOfItsLogInMemory(t *testing.T) {
-	const each, writes, bound = 96 << 10, 2500, 64 << 20
+	if testing.Short() {
+		t.Skip("-short: memory is not measured under the race detector, which has its own")
+	}
+	const each, writes, bound = 96 << 10, snapshotEvery * 3 / 2, 64 << 20
 	dir := open(t, filepath.Join(t.TempDir(), "data"))
 	m := start(t, dir)
 	c := client(t, m)

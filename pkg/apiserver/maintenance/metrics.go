@@ -15,18 +15,18 @@ type figures struct {
 func newFigures() figures {
 	const namespace, subsystem = "kubizone", "etcd"
 	gauge := func(name, help string) *metrics.GaugeVec {
-		return metrics.NewGaugeVec(&metrics.GaugeOpts{Namespace: namespace, Subsystem: subsystem, Name: name, Help: help, StabilityLevel: metrics.ALPHA}, []string{"endpoint"})
+		return metrics.NewGaugeVec(&metrics.GaugeOpts{Namespace: namespace, Subsystem: subsystem, Name: name, Help: help, StabilityLevel: metrics.BETA}, []string{"endpoint"})
 	}
 	return figures{
 		size:  gauge("size_bytes", "Size of the member's database on its disk."),
 		inUse: gauge("in_use_bytes", "Part of the size that holds data; the rest is given back by defragmentation."),
 		quota: gauge("quota_bytes", "Size above which the member takes no writes."),
 		full: metrics.NewGauge(&metrics.GaugeOpts{Namespace: namespace, Subsystem: subsystem, Name: "nospace",
-			Help: "1 while etcd refuses writes for want of space (alarm NOSPACE), else 0.", StabilityLevel: metrics.ALPHA}),
+			Help: "1 while etcd refuses writes for want of space (alarm NOSPACE), else 0.", StabilityLevel: metrics.BETA}),
 		corrupt: metrics.NewGauge(&metrics.GaugeOpts{Namespace: namespace, Subsystem: subsystem, Name: "corrupt",
-			Help: "1 while etcd answers nothing because its members hold different data (alarm CORRUPT), else 0.", StabilityLevel: metrics.ALPHA}),
+			Help: "1 while etcd answers nothing because its members hold different data (alarm CORRUPT), else 0.", StabilityLevel: metrics.BETA}),
 		defragmentations: metrics.NewCounterVec(&metrics.CounterOpts{Namespace: namespace, Subsystem: subsystem, Name: "defragmentations_total",
-			Help: "Defragmentations by this server, by their result.", StabilityLevel: metrics.ALPHA}, []string{"endpoint", "result"}),
+			Help: "Defragmentations by this server, by their result.", StabilityLevel: metrics.BETA}, []string{"endpoint", "result"}),
 	}
 }
 

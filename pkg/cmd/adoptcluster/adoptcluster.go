@@ -23,7 +23,7 @@ func NewCommand() *cobra.Command {
 	cluster := kubeconfig.NewOptions()
 	command := &cobra.Command{
 		Use:   "adopt-cluster",
-		Short: "say that a store belongs to this cluster",
+		Short: "confirm that a store belongs to this cluster, after a control plane was built anew",
 		Long: `Say that a store belongs to the cluster of the kubeconfig. A server that finds its zones in a cluster it does not know
 removes nothing of namespaces that are not there: a control plane that was built anew, or a kubeconfig of another
 cluster, must not wipe DNS. Once the namespaces are back, this lets it clean up again. Servers may be running.`,

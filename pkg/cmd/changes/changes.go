@@ -22,7 +22,6 @@ import (
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
-	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
 )
 
 // pause is the time between the end of a watch and the next: a server that ends each at once is not asked without a pause.
@@ -48,16 +47,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 
 // Run prints the changes of the zone that text names, NAMESPACE/NAME or NAME.
 func (o *Options) Run(ctx context.Context, text string, out io.Writer) error {
-	config, namespace, err := o.Client.Client()
-	if err != nil {
-		return err
-	}
-	zone, err := o.Client.Object(text, namespace)
-	if err != nil {
-		return err
-	}
-	config.WarningHandlerWithContext = rest.NoWarnings{}
-	client, err := versioned.NewForConfig(config)
+	client, zone, err := o.Client.ForZone(text)
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ type Metrics struct {
 var _ metrics.StableCollector = (*Metrics)(nil)
 
 func describe(name, help string, labels ...string) *metrics.Desc {
-	return metrics.NewDesc("kubizone_primary_"+name, help, labels, nil, metrics.ALPHA, "")
+	return metrics.NewDesc("kubizone_primary_"+name, help, labels, nil, metrics.BETA, "")
 }
 
 var (

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/kubernetes"
 	aggregator "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset"
 
@@ -87,7 +88,7 @@ func NewCommand() *cobra.Command {
 	options := NewOptions()
 	command := &cobra.Command{
 		Use:   "doctor",
-		Short: "say what keeps the API from being served in a cluster, and what to do next",
+		Short: "diagnose why a cluster does not serve the API, with the next step",
 		Long: `Look at everything between kube-apiserver and the server: the APIService and why it is not available, Service, endpoints and
 pods, the certificate that is served and the one that is trusted, what the server may do at kube-apiserver, whether this
 kube-apiserver has what the server needs, the Roles that give the right to make zones that no other encloses, etcd, the zones that
@@ -103,6 +104,7 @@ kube-apiserver could not be asked.`,
 		},
 	}
 	options.AddFlags(command.Flags())
+	utilruntime.Must(command.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp)))
 	return command
 }
 

@@ -17,7 +17,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
@@ -59,16 +58,7 @@ func (o *Options) Run(ctx context.Context, text string, out, remarks io.Writer) 
 	if formats := []string{formatZoneFile, formatYAML, formatJSON}; !slices.Contains(formats, o.Output) {
 		return fmt.Errorf("--output %q: write one of %q", o.Output, formats)
 	}
-	config, namespace, err := o.Client.Client()
-	if err != nil {
-		return err
-	}
-	zone, err := o.Client.Object(text, namespace)
-	if err != nil {
-		return err
-	}
-	config.QPS = -1
-	client, err := versioned.NewForConfig(withoutWarnings(config))
+	client, zone, err := o.Client.ForZone(text)
 	if err != nil {
 		return err
 	}
@@ -76,12 +66,6 @@ func (o *Options) Run(ctx context.Context, text string, out, remarks io.Writer) 
 		return exportFile(ctx, client, zone, out)
 	}
 	return o.exportManifests(ctx, client, zone, out, remarks)
-}
-
-// withoutWarnings keeps what a server says of reading to itself: out may be the terminal.
-func withoutWarnings(config *rest.Config) *rest.Config {
-	config.WarningHandlerWithContext = rest.NoWarnings{}
-	return config
 }
 
 func exportFile(ctx context.Context, client versioned.Interface, zone types.NamespacedName, out io.Writer) error {

@@ -9,13 +9,13 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/types"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/rest"
 
@@ -121,12 +121,14 @@ func (o *Options) Complete(arguments []string) (c *Config, warnings []string, er
 		warnings = append(warnings, warned...)
 	}
 	for _, argument := range arguments {
-		one, err := o.source(argument)
+		found, err := o.sourcesOf(argument)
 		fault(err)
-		if one.transfer != nil {
-			one.transfer.Key = key
+		for _, one := range found {
+			if one.transfer != nil {
+				one.transfer.Key = key
+			}
 		}
-		c.sources = append(c.sources, one)
+		c.sources = append(c.sources, found...)
 	}
 	zoneFile := func(s source) bool { return !s.manifest }
 	switch {
@@ -158,17 +160,28 @@ func (o *Options) Complete(arguments []string) (c *Config, warnings []string, er
 	return c, warnings, errors.Join(wrong...)
 }
 
-func (o *Options) source(argument string) (source, error) {
+// sourcesOf are what an argument names: of a directory, the files that up --load takes from it.
+func (o *Options) sourcesOf(argument string) ([]source, error) {
 	switch {
 	case strings.Contains(argument, "://"):
 		from, err := transfer.ParseSource(argument)
-		return source{name: argument, transfer: &from}, err
+		return []source{{name: argument, transfer: &from}}, err
 	case argument == "-":
 		// What is a zone's goes into a zone.
-		return source{name: standardInput, manifest: o.Zone == ""}, nil
+		return []source{{name: standardInput, manifest: o.Zone == ""}}, nil
 	}
-	manifest := slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(argument)))
-	return source{name: argument, manifest: manifest}, nil
+	if info, err := os.Stat(argument); err != nil || !info.IsDir() {
+		return []source{{name: argument, manifest: load.IsManifest(argument)}}, nil // What cannot be read is reported when its turn comes.
+	}
+	files, err := load.Source{Path: argument}.Files()
+	var found []source
+	for _, path := range files.Manifests {
+		found = append(found, source{name: path, manifest: true})
+	}
+	for _, path := range files.Zones {
+		found = append(found, source{name: path})
+	}
+	return found, err
 }
 
 // target finds the namespaces: that of the Zone is the one before the slash, that of the records the one of -n; each is
@@ -306,7 +319,7 @@ func (c *Config) importOne(ctx context.Context, loader *load.Loader, s source, i
 func NewCommand() *cobra.Command {
 	options := NewOptions()
 	command := &cobra.Command{
-		Use:   "import FILE|-|axfr://SERVER[:PORT]/ZONE...",
+		Use:   "import FILE|DIRECTORY|-|axfr://SERVER[:PORT]/ZONE...",
 		Short: "bring zone files, transfers and manifests into zones",
 		Long: `Bring the records of zone files, or of zones that other servers hand out by AXFR, into a Zone: one Record for each RRset,
 through the API, as the user of the kubeconfig. A source that cannot be read or holds no zone is reported, the others are
@@ -316,10 +329,11 @@ and the exit code is 1. The same import again writes nothing.
 
 SOA and name servers are the Zone's: what the file has of them is reported with the command that sets it.
 --plan prints what would change. Records of an earlier import that no source has any more are reported, and removed with
---prune; where that is so much of a zone that the zone is held (S7.5), the report says so, the exit code is 1, and --allow-deletions lets it
-through. The records go into the namespace of -n, which may be another one than the Zone's; without it, into the Zone's.
+--prune; where that is so much of a zone that the zone is held (S7.5), --plan foretells it, the report says so, the exit code is 1, and
+--allow-deletions lets it through. The records go into the namespace of -n, which may be another one than the Zone's; without it, into the Zone's.
 
-Files that end in .yaml, .yml or .json are manifests, and applied; standard input is a zone file where --zone is given.`,
+Files that end in .yaml, .yml or .json are manifests, and applied; standard input is a zone file where --zone is given. Of a
+directory, and all below it, manifests and files that end in .zone or .db are imported.`,
 		Example: `  kubizone import example.org.zone --zone platform/example-org
   kubizone import example.org.zone --zone platform/example-org --create-zone --dry-run
   kubizone import example.org.zone --zone platform/example-org --prune --plan
@@ -338,5 +352,7 @@ Files that end in .yaml, .yml or .json are manifests, and applied; standard inpu
 		},
 	}
 	options.AddFlags(command.Flags())
+	utilruntime.Must(options.Client.CompleteZoneFlag(command, "zone"))
+	utilruntime.Must(command.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions([]string{dryRunNone, dryRunServer}, cobra.ShellCompDirectiveNoFileComp)))
 	return command
 }

@@ -321,6 +321,40 @@ func TestImport_goesOnAfterASourceThatFails(t *testing.T) {
 	}
 }
 
+// A directory is what up --load takes from it: its manifests, of zones and their records, and its zone files where --zone says what takes them.
+func TestImport_takesADirectory(t *testing.T) {
+	s := start(t)
+	dir := filepath.Join(t.TempDir(), "team")
+	for name, text := range map[string]string{ // the Zone first: no cascade writes the Record while it is imported again
+		"a/zone.yaml": "apiVersion: kubi.zone/v1alpha1\nkind: Zone\nmetadata: {namespace: team, name: z}\nspec: {domainName: z.example., nameServers: [{name: ns.example.net.}], delegations: [{namespace: team, records: [{pattern: \"*\"}]}]}\n",
+		"b.yaml":      "apiVersion: kubi.zone/v1alpha1\nkind: Record\nmetadata: {namespace: team, name: www}\nspec: {domainName: www.z.example., type: A, rdata: 192.0.2.1}\n",
+		"README":      "not read",
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := s.importing("", dir); got.failed != nil || got.out != "2 written, 0 unchanged, 0 left to others, 0 refused\n" {
+		t.Errorf("%v, %s", got.failed, got.out)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "part.zone"), []byte("ftp A 192.0.2.2\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.importing("", dir); got.failed == nil || !strings.Contains(got.failed.Error(), "--zone: name the Zone that takes the records") {
+		t.Errorf("%v", got.failed)
+	}
+	if got := s.importing("", dir, "--zone", "team/z"); got.failed != nil || !strings.HasPrefix(got.out, "1 written, 3 unchanged") {
+		t.Errorf("%v, %s", got.failed, got.out)
+	}
+	if got := s.importing("", t.TempDir()); got.failed == nil || !strings.Contains(got.failed.Error(), "holds no manifest") {
+		t.Errorf("%v", got.failed)
+	}
+}
+
 // fullOf is a file of a whole zone.
 func fullOf(lines string) string {
 	return "$ORIGIN t.test.\n$TTL 300\n@ SOA ns host 1 7200 3600 1209600 300\n@ NS ns\nns A 192.0.2.1\n" + lines
@@ -402,6 +436,16 @@ func TestImport_printsTheHoldOfAMassDeletion_S7_5(t *testing.T) {
 	many, few := write(t, "t.test.zone", text.String()), write(t, "few.zone", head+"r0 300 A 192.0.2.1\n")
 	arguments := []string{"--zone", "a/t", "--origin", "t.test.", "--create-zone", "--prune"}
 	s.importing("", append(arguments, many)...)
+	for flag, want := range map[string]string{
+		"--plan":            "zone a/t would be held, and what is removed not be delivered: 29 of 31 RRsets are removed, more than 30 % (S7.5); if that is meant, import with --prune --allow-deletions",
+		"--allow-deletions": "--allow-deletions lets that through",
+	} {
+		s.importing("", append(arguments, few, "--plan", flag)...).hears(want)
+	}
+	some := s.importing("", append(arguments, write(t, "some.zone", strings.Replace(text.String(), "r29 300 A 192.0.2.1\n", "", 1)), "--plan")...)
+	if strings.Contains(some.err, "held") {
+		t.Errorf("one that goes is no mass deletion: %s", some.err)
+	}
 	got := s.importing("", append(arguments, few)...)
 	zone := s.zone("a", "t")
 	got.hears("zone a/t is held", fmt.Sprintf("kubectl annotate zone t -n a --overwrite kubi.zone/publish-deletions=%d (or import with --prune --allow-deletions)", zone.Status.SettledSerial))

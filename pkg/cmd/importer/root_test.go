@@ -15,7 +15,7 @@ import (
 const rootZone = "../../../test/testdata/root-2018031200.zone"
 
 // root is the root zone with its number of objects, which are RRsets and the Zone for the SOA, and of entries. In the short form
-// it is a tenth: the apex, the top-level domains in a, and the addresses of their name servers.
+// it is the apex, the top-level domains from aaa to ac, and the addresses of their name servers.
 func root(t *testing.T) (text string, objects, entries int) {
 	t.Helper()
 	all, err := os.ReadFile(rootZone)
@@ -24,7 +24,7 @@ func root(t *testing.T) (text string, objects, entries int) {
 	}
 	hosts := map[string]bool{}
 	kept := func(owner string) bool {
-		return rig.Long() || owner == "." || owner[0] == 'a' && strings.Count(owner, ".") == 1
+		return rig.Long() || owner == "." || owner[0] == 'a' && owner[1] <= 'c' && strings.Count(owner, ".") == 1
 	}
 	for line := range strings.Lines(string(all)) {
 		if fields := strings.Fields(line); kept(fields[0]) && fields[3] == "NS" {
@@ -63,7 +63,9 @@ func TestImport_takesTheRootZoneByTransfer(t *testing.T) {
 	if first.failed != nil || first.out != fmt.Sprintf("%d written, 0 unchanged, 0 left to others, 0 refused\n", objects) {
 		t.Fatalf("%v, %s", first.failed, first.out)
 	}
-	first.hears("loading .: ", fmt.Sprintf(" of %d objects", objects-1)) // the Zone comes before
+	if rig.Long() { // there is a line every two seconds
+		first.hears("loading .: ", fmt.Sprintf(" of %d objects", objects-1)) // the Zone comes before
+	}
 	before := s.zone("root", "root")
 	second := s.importing("", file, "--zone", "root/root", "--create-zone", "--view", "root")
 	if second.failed != nil || second.out != fmt.Sprintf("0 written, %d unchanged, 0 left to others, 0 refused\n", objects) {

@@ -33,6 +33,20 @@ func (o *Options) CompleteZone(command *cobra.Command) error {
 		}
 		return o.zones(command.Context(), typed), cobra.ShellCompDirectiveNoFileComp
 	}
+	return o.completeNamespace(command)
+}
+
+// CompleteZoneFlag does the same for a flag that names a zone, and leaves the arguments as they are: files, where nothing else is said of them.
+func (o *Options) CompleteZoneFlag(command *cobra.Command, flag string) error {
+	if err := command.RegisterFlagCompletionFunc(flag, func(command *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+		return o.zones(command.Context(), typed), cobra.ShellCompDirectiveNoFileComp
+	}); err != nil {
+		return err
+	}
+	return o.completeNamespace(command)
+}
+
+func (o *Options) completeNamespace(command *cobra.Command) error {
 	return command.RegisterFlagCompletionFunc(clientcmd.FlagNamespace, func(command *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 		var namespaces []string
 		for _, zone := range o.list(command.Context(), metav1.NamespaceAll) {

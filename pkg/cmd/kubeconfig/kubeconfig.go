@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
 )
 
 // Options are the flags.
@@ -54,6 +56,22 @@ func (o *Options) Object(argument, namespace string) (types.NamespacedName, erro
 		return types.NamespacedName{}, fmt.Errorf("%s is in namespace %s, and -n says %s: leave one of them out", argument, before, asked)
 	}
 	return types.NamespacedName{Namespace: before, Name: after}, nil
+}
+
+// ForZone is a client and the zone that an argument names: NAMESPACE/NAME, or NAME in the namespace of Client. What the server
+// says of reading is not printed: the output may be the terminal.
+func (o *Options) ForZone(argument string) (versioned.Interface, types.NamespacedName, error) {
+	config, namespace, err := o.Client()
+	if err != nil {
+		return nil, types.NamespacedName{}, err
+	}
+	zone, err := o.Object(argument, namespace)
+	if err != nil {
+		return nil, types.NamespacedName{}, err
+	}
+	config.QPS, config.WarningHandlerWithContext = -1, rest.NoWarnings{}
+	client, err := versioned.NewForConfig(config)
+	return client, zone, err
 }
 
 // Client is what the flags and files together say: how to reach the server, and the namespace of -n or else of the

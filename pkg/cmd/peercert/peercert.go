@@ -74,7 +74,7 @@ func NewCommand() *cobra.Command {
 	var options Options
 	command := &cobra.Command{
 		Use:   "peer-certificate",
-		Short: "make the certificate by which etcd members in servers know each other, before they start",
+		Short: "make the certificate that members of the embedded etcd show each other",
 		Long: `Make the certificate by which the etcd members of kubizone apiserver --etcd-initial-cluster know each other, keep it in a
 Secret for all of them, and write it to files. It runs before the server, as an init container.`,
 		Example: "  kubizone peer-certificate --secret kubizone-system/kubizone-etcd-peer --hosts '*.kubizone-etcd.kubizone-system.svc' --dir /run/kubizone/peer",

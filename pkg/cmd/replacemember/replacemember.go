@@ -52,7 +52,7 @@ func NewCommand() *cobra.Command {
 	options := &Options{}
 	command := &cobra.Command{
 		Use:   "replace-member NAME",
-		Short: "let a member of the embedded etcd in that has no data",
+		Short: "admit a member without data to the embedded etcd, in the place of a lost one",
 		Long: `Let member NAME of the embedded etcd in: one that lost its disk, or one that joins a store that was restored. It must
 have no data; the one that had its name is taken out. Run it on a member that is alive. It waits until the new member has
 everything, and gives it a vote then.`,

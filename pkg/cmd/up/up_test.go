@@ -236,9 +236,15 @@ func TestRun_holdsAMassDeletion_S7_5(t *testing.T) {
 	r := start(t, o)
 	api := r.client(t).KubizoneV1alpha1()
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: "example-org"}, Spec: v1alpha1.ZoneSpec{DomainName: "example.org.",
-		NameServers: []v1alpha1.NameServer{{Name: "ns1", Addresses: []string{"192.0.2.53"}}}, Delegations: []v1alpha1.Delegation{{Namespace: "a", Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}}}}
+		NameServers: []v1alpha1.NameServer{{Name: "ns1", Addresses: []string{"192.0.2.53"}}}, Delegations: []v1alpha1.Delegation{{Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}}}}
 	if _, err := api.Zones("a").Create(t.Context(), zone, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
+	}
+	for i := range 30 { // these stay
+		record := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("b", i)}, Spec: v1alpha1.RecordSpec{DomainName: fmt.Sprintf("b%d.example.org.", i), Type: "A", RData: "192.0.2.2"}}
+		if _, err := api.Records("b").Create(t.Context(), record, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for i := range 25 {
 		record := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("r", i)}, Spec: v1alpha1.RecordSpec{DomainName: fmt.Sprintf("r%d.example.org.", i), Type: "A", RData: "192.0.2.1"}}
@@ -279,20 +285,56 @@ func TestRun_holdsAMassDeletion_S7_5(t *testing.T) {
 	}
 	held := now()
 	settled := meta.FindStatusCondition(held.Status.Conditions, v1alpha1.ConditionSettled)
-	if settled.Reason != v1alpha1.ReasonMassDeletion || held.Status.RRsetCount != 0 {
+	if settled.Reason != v1alpha1.ReasonMassDeletion || held.Status.RRsetCount != 30 {
 		t.Fatalf("%d RRsets are left, %+v", held.Status.RRsetCount, settled)
 	}
-	served(held.Status.SettledSerial, 16) // nine may go, the tenth is too many
+	served(held.Status.SettledSerial, 9) // 16 of 55 may go, the next is too many
 	if err := r.stop(); err != nil {
 		t.Fatal(err)
 	}
 	r = start(t, o)
-	served(held.Status.SettledSerial, 16)
+	served(held.Status.SettledSerial, 9)
+	transfer := func(question *mdns.Msg) (rrs []mdns.RR) {
+		t.Helper()
+		envelopes, err := new(mdns.Transfer).In(question, r.dns(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for e := range envelopes {
+			if e.Error != nil {
+				t.Fatal(e.Error)
+			}
+			rrs = append(rrs, e.RR...)
+		}
+		return rrs
+	}
+	since := uint32(held.Status.SettledSerial)
+	// A secondary that is new has what is delivered, too, and one that has it learns of nothing newer.
+	if whole := transfer(new(mdns.Msg).SetAxfr("example.org.")); len(whole) != 2+2+30+9 || whole[0].(*mdns.SOA).Serial != since {
+		t.Errorf("AXFR has %d records: %v", len(whole), whole)
+	}
+	if none := transfer(new(mdns.Msg).SetIxfr("example.org.", since, "ns.example.net.", "a.example.net.")); len(none) != 1 || none[0].(*mdns.SOA).Serial != since {
+		t.Errorf("IXFR from what is delivered: %v", none)
+	}
 	patch := fmt.Sprintf(`{"metadata":{"annotations":{"kubi.zone/publish-deletions":"%d"}}}`, held.Status.SettledSerial)
 	if _, err := r.client(t).KubizoneV1alpha1().Zones("a").Patch(t.Context(), "example-org", types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	served(now().Status.Serial, 0)
+	// Both go on from there: the SOA, and from one SOA to the other all that went.
+	gone := transfer(new(mdns.Msg).SetIxfr("example.org.", since, "ns.example.net.", "a.example.net."))
+	if first, ok := gone[1].(*mdns.SOA); !ok || first.Serial != since || gone[0].(*mdns.SOA).Serial != uint32(now().Status.Serial) {
+		t.Fatalf("IXFR from what was delivered: %v", gone)
+	}
+	addresses := 0
+	for _, rr := range gone {
+		if rr.Header().Rrtype == mdns.TypeA {
+			addresses++
+		}
+	}
+	if addresses != 9 {
+		t.Errorf("IXFR from what was delivered has %d addresses: %v", addresses, gone)
+	}
 }
 
 // U3: a file that is none, and a zone without name servers, keep nothing else from being served.

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -37,24 +38,30 @@ func (r *run) repair(ctx context.Context) error {
 		return err
 	}
 	api := r.client.KubizoneV1alpha1()
-	zone, err := api.Zones(r.id.Namespace).Patch(ctx, r.id.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: FieldManager})
+	zone, err := api.Zones(r.id.Namespace).Get(ctx, r.id.Name, metav1.GetOptions{})
+	if err != nil {
+		return fmt.Errorf("--repair: %w", err)
+	}
+	list, err := api.Deliveries(zone.Namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return fmt.Errorf("--repair asks the Deliveries of the zone: %w", err)
+	}
+	if !slices.ContainsFunc(list.Items, func(one v1alpha1.Delivery) bool { return one.Spec.Zone.UID == zone.UID }) {
+		return fmt.Errorf("--repair: zone %s has no Delivery, so no class has anything to mend: see the condition Ready of the Zone", r.id)
+	}
+	zone, err = api.Zones(r.id.Namespace).Patch(ctx, r.id.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: FieldManager})
 	if err != nil {
 		return fmt.Errorf("--repair annotates the Zone: %w", err)
 	}
 	var waiting []v1alpha1.Delivery
-	asked := false
 	err = wait.PollUntilContextTimeout(ctx, repairPoll, repairTime, true, func(ctx context.Context) (bool, error) {
 		list, err := api.Deliveries(zone.Namespace).List(ctx, metav1.ListOptions{})
 		if err != nil {
 			return false, err
 		}
-		waiting, asked = nil, false
+		waiting = nil
 		for _, one := range list.Items {
-			if one.Spec.Zone.UID != zone.UID {
-				continue
-			}
-			asked = true
-			if one.Status.LastVerifyRequest != request {
+			if one.Spec.Zone.UID == zone.UID && one.Status.LastVerifyRequest != request {
 				waiting = append(waiting, one)
 			}
 		}
@@ -65,8 +72,6 @@ func (r *run) repair(ctx context.Context) error {
 		return fmt.Errorf("--repair waits for the Deliveries of the zone: %w", err)
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case !asked:
-		return fmt.Errorf("--repair: zone %s has no Delivery, so no class has anything to mend: see the condition Ready of the Zone", r.id)
 	}
 	for _, one := range waiting {
 		why := "it did not begin within " + repairTime.String()

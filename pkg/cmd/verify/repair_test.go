@@ -27,6 +27,9 @@ func TestVerify_repairs(t *testing.T) {
 	if out, err := a.verify("--repair"); err == nil || !strings.Contains(err.Error(), "has no Delivery") {
 		t.Errorf("a zone that nothing delivers: %v\n%s", err, out)
 	}
+	if zone, err := a.KubizoneV1alpha1().Zones("a").Get(t.Context(), "org", metav1.GetOptions{}); err != nil || zone.Annotations[v1alpha1.AnnotationVerifyRequestedAt] != "" {
+		t.Errorf("what could not be asked of any class was written down: %v, %v", zone.Annotations, err)
+	}
 	a.class("update", v1alpha1.DNSClassSpec{RFC2136: &v1alpha1.RFC2136Provider{
 		Server: updated.Addr.String(), TSIGSecretRef: v1alpha1.SecretReference{Namespace: "dns", Name: "update"}, ForeignRecords: v1alpha1.ForeignRecordsReplace,
 	}})

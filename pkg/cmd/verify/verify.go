@@ -342,5 +342,6 @@ and those of --name-server. With --repair the classes are asked first to compare
 	}
 	options.AddFlags(command.Flags())
 	utilruntime.Must(options.Client.CompleteZone(command))
+	utilruntime.Must(command.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp)))
 	return command
 }

@@ -80,7 +80,7 @@ func NewCommand() *cobra.Command {
 	options := NewOptions()
 	command := &cobra.Command{
 		Use:   "webhook-server",
-		Short: "serve the webhook protocol before a DNS server",
+		Short: "serve the webhook protocol in front of a DNS server",
 		Long: `Serve the webhook protocol, by which a DNSClass with spec.webhook delivers zones, before a DNS server that takes dynamic
 updates, or before the zone files of one. It is the reference for servers that stand before something else. A line that
 begins with "ready" says when it serves.`,

@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package controller_test
+package cmd_test
 
 import (
 	"context"
@@ -15,7 +15,8 @@ import (
 )
 
 // Found 12: a controller beside `kubizone up` says that up delivers by itself, and ends.
-func TestRun_saysThatAStandaloneServerDelivers(t *testing.T) {
+func TestController_saysThatAStandaloneServerDelivers(t *testing.T) {
+	t.Parallel()
 	server := standalone.Start(t)
 	command := controller.NewCommand()
 	command.SilenceErrors, command.SilenceUsage = true, true

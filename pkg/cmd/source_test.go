@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package source
+package cmd_test
 
 import (
 	"errors"
@@ -9,12 +9,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"kubi.zone/kubizone/pkg/cmd/source"
 )
 
 // S1
-func TestValidate_makesNoDataDirectory(t *testing.T) {
+func TestSource_makesNoDataDirectory(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "data")
-	if err := (&Options{DataDir: path}).Validate(); err == nil || !strings.Contains(err.Error(), path) {
+	if err := (&source.Options{DataDir: path}).Validate(); err == nil || !strings.Contains(err.Error(), path) {
 		t.Errorf("a directory that is not there: %v", err)
 	}
 	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
@@ -22,20 +24,20 @@ func TestValidate_makesNoDataDirectory(t *testing.T) {
 	}
 }
 
-func TestValidate_saysAllThatIsWrong(t *testing.T) {
-	err := (&Options{KeyFile: "k"}).Validate()
+func TestSource_saysAllThatIsWrong(t *testing.T) {
+	err := (&source.Options{KeyFile: "k"}).Validate()
 	for _, want := range []string{"either --data-dir or --etcd-servers", "go with --etcd-servers", "give both or none"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("nothing says %q in %v", want, err)
 		}
 	}
-	err = (&Options{Servers: []string{"etcd-0:2379"}, CAFile: "no-such-file"}).Validate()
+	err = (&source.Options{Servers: []string{"etcd-0:2379"}, CAFile: "no-such-file"}).Validate()
 	for _, want := range []string{`--etcd-servers "etcd-0:2379": write URLs, like https://`, "--etcd-cafile: "} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("nothing says %q in %v", want, err)
 		}
 	}
-	if err := (&Options{DataDir: t.TempDir(), Servers: []string{"http://127.0.0.1:1"}}).Validate(); err == nil {
+	if err := (&source.Options{DataDir: t.TempDir(), Servers: []string{"http://127.0.0.1:1"}}).Validate(); err == nil {
 		t.Error("both stores at once are accepted")
 	}
 }

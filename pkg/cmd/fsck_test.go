@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package fsck
+package cmd_test
 
 import (
 	"bytes"
@@ -15,12 +15,13 @@ import (
 
 	"kubi.zone/kubizone/pkg/apiserver"
 	"kubi.zone/kubizone/pkg/apiserver/embed"
+	"kubi.zone/kubizone/pkg/cmd/fsck"
 	"kubi.zone/kubizone/pkg/cmd/source"
 	"kubi.zone/kubizone/pkg/ledger"
 )
 
 // store is a data directory with an empty ledger in it, and etcd running.
-func store(t *testing.T) (path string, member *embed.Member, stop func()) {
+func startStore(t *testing.T) (path string, member *embed.Member, stop func()) {
 	t.Helper()
 	path = t.TempDir()
 	dir, err := embed.OpenDir(path, 0)
@@ -53,11 +54,12 @@ func put(t *testing.T, member *embed.Member, do func(*clientv3.Client) error) {
 }
 
 // F2, F3: clean and damaged, through the process that has the directory and after it.
-func TestRun_findsDamageBesideAServerAndAfterIt(t *testing.T) {
-	path, member, stop := store(t)
+func TestFsck_findsDamageBesideAServerAndAfterIt(t *testing.T) {
+	t.Parallel()
+	path, member, stop := startStore(t)
 	check := func() (string, error) {
 		var out bytes.Buffer
-		o := Options{Source: source.Options{DataDir: path}}
+		o := fsck.Options{Source: source.Options{DataDir: path}}
 		if err := o.Validate(); err != nil {
 			t.Fatal(err)
 		}
@@ -71,11 +73,11 @@ func TestRun_findsDamageBesideAServerAndAfterIt(t *testing.T) {
 		_, err := client.Put(t.Context(), apiserver.Prefix+"/ledger/counts/no-such-zone/ns", `{"n":1}`)
 		return err
 	})
-	if out, err := check(); !errors.Is(err, ErrDamaged) || !strings.Contains(out, "no-such-zone") {
+	if out, err := check(); !errors.Is(err, fsck.ErrDamaged) || !strings.Contains(out, "no-such-zone") {
 		t.Errorf("beside the server: %v\n%s", err, out)
 	}
 	stop()
-	if out, err := check(); !errors.Is(err, ErrDamaged) || !strings.Contains(out, "no-such-zone") {
+	if out, err := check(); !errors.Is(err, fsck.ErrDamaged) || !strings.Contains(out, "no-such-zone") {
 		t.Errorf("after the server: %v\n%s", err, out)
 	}
 }

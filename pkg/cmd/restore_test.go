@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package restore
+package cmd_test
 
 import (
 	"os"
@@ -9,18 +9,19 @@ import (
 	"testing"
 
 	"kubi.zone/kubizone/pkg/apiserver"
+	"kubi.zone/kubizone/pkg/cmd/restore"
 )
 
-func TestValidate_saysAllThatIsWrong(t *testing.T) {
-	good := Options{DataDir: "data", SerialJump: DefaultSerialJump}
+func TestRestore_saysAllThatIsWrong(t *testing.T) {
+	good := restore.Options{DataDir: "data", SerialJump: restore.DefaultSerialJump}
 	if err := good.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	for want, change := range map[string]func(*Options){
-		"--data-dir: must not be empty":                                    func(o *Options) { o.DataDir = "" },
-		"--serial-jump 0: must be from 1 to 16777216":                      func(o *Options) { o.SerialJump = 0 },
-		"--serial-jump 16777217":                                           func(o *Options) { o.SerialJump = apiserver.MaxSerialJump + 1 },
-		"--etcd-member-name and --etcd-initial-cluster: give both or none": func(o *Options) { o.MemberName = "a" },
+	for want, change := range map[string]func(*restore.Options){
+		"--data-dir: must not be empty":                                    func(o *restore.Options) { o.DataDir = "" },
+		"--serial-jump 0: must be from 1 to 16777216":                      func(o *restore.Options) { o.SerialJump = 0 },
+		"--serial-jump 16777217":                                           func(o *restore.Options) { o.SerialJump = apiserver.MaxSerialJump + 1 },
+		"--etcd-member-name and --etcd-initial-cluster: give both or none": func(o *restore.Options) { o.MemberName = "a" },
 	} {
 		o := good
 		change(&o)
@@ -31,9 +32,9 @@ func TestValidate_saysAllThatIsWrong(t *testing.T) {
 }
 
 // (1): without a backup there is no directory either.
-func TestNewCommand_leavesNothingWhereTheBackupIsMissing(t *testing.T) {
+func TestRestore_leavesNothingWhereTheBackupIsMissing(t *testing.T) {
 	dir := t.TempDir()
-	command := NewCommand()
+	command := restore.NewCommand()
 	command.SetArgs([]string{dir + "/nothing", "--data-dir", dir + "/data"})
 	command.SilenceUsage, command.SilenceErrors = true, true
 	if err := command.ExecuteContext(t.Context()); err == nil || !strings.Contains(err.Error(), "nothing.manifest.json is not beside it") {

@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package primary
+package cmd_test
 
 import (
 	"bytes"
@@ -23,6 +23,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/cmd/primary"
 	"kubi.zone/kubizone/pkg/cmd/up"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
@@ -115,9 +116,9 @@ func startAPI(t *testing.T) *api {
 	return a
 }
 
-func completed(t *testing.T, out io.Writer, arguments ...string) (*Config, error) {
+func completed(t *testing.T, out io.Writer, arguments ...string) (*primary.Config, error) {
 	t.Helper()
-	o := NewOptions()
+	o := primary.NewOptions()
 	flags := pflag.NewFlagSet("primary", pflag.ContinueOnError)
 	o.AddFlags(flags)
 	if err := flags.Parse(append([]string{"--dns-listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0"}, arguments...)); err != nil {
@@ -152,7 +153,8 @@ func transferred(t *testing.T, server string) string {
 }
 
 // A primary far from the server hands out what the one inside it does, follows it, and goes on without it (2).
-func TestRun_servesWhatTheAPIHas(t *testing.T) {
+func TestPrimary_servesWhatTheAPIHas(t *testing.T) {
+	t.Parallel()
 	a := startAPI(t)
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: "org"}, Spec: v1alpha1.ZoneSpec{
 		DomainName: "example.org.", NameServers: []v1alpha1.NameServer{{Name: "ns", Addresses: []string{"192.0.2.53"}}},
@@ -209,7 +211,8 @@ func TestRun_servesWhatTheAPIHas(t *testing.T) {
 }
 
 // 1 and 4
-func TestRun_isSilentBeforeTheZonesAreIn(t *testing.T) {
+func TestPrimary_isSilentBeforeTheZonesAreIn(t *testing.T) {
+	t.Parallel()
 	nobody, err := rig.FreePort() // nothing listens there
 	if err != nil {
 		t.Fatal(err)
@@ -243,7 +246,7 @@ func TestRun_isSilentBeforeTheZonesAreIn(t *testing.T) {
 }
 
 // All that is wrong is said at once, each by its flag.
-func TestComplete_saysAllThatIsWrong(t *testing.T) {
+func TestPrimary_saysAllThatIsWrong(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "missing")
 	_, err := completed(t, io.Discard, "--dns-listen", "5300", "--health-listen", "nowhere:1", "--kubeconfig", missing, "--dns-view", "A", "--transfer-to", "ns.example.org", "--tsig-key-file", missing)
 	if err == nil {

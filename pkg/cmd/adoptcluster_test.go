@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package adoptcluster
+package cmd_test
 
 import (
 	"bytes"
@@ -14,11 +14,10 @@ import (
 	"testing"
 
 	"kubi.zone/kubizone/pkg/apiserver"
+	"kubi.zone/kubizone/pkg/cmd/adoptcluster"
 	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/test/store"
 )
-
-func TestMain(m *testing.M) { os.Exit(store.Main(m)) }
 
 // S8.3: a store belongs to the cluster that the kubeconfig leads to, and says whose it was.
 func TestAdoptCluster(t *testing.T) {
@@ -44,7 +43,7 @@ func TestAdoptCluster(t *testing.T) {
 	}
 	adopt := func(args ...string) (string, error) {
 		var out bytes.Buffer
-		command := NewCommand()
+		command := adoptcluster.NewCommand()
 		command.SilenceUsage, command.SilenceErrors = true, true
 		command.SetOut(&out)
 		command.SetArgs(append(args, "--kubeconfig", kubeconfig))

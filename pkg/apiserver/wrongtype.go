@@ -1,0 +1,317 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apiserver
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"mime"
+	"net/http"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/endpoints/request"
+	"sigs.k8s.io/yaml"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+)
+
+const (
+	// keptBody is how long a body may be of which the types are looked at here. A longer one is left to the generic server.
+	keptBody = 128 << 10
+	// toldFields is how many fields an answer names.
+	toldFields = 10
+	// shownText is how many characters of a text an answer repeats.
+	shownText = 40
+)
+
+// kindsOf are the Go types of what the resources of our group hold.
+var kindsOf = map[string]reflect.Type{
+	"records": reflect.TypeFor[v1alpha1.Record](), "zones": reflect.TypeFor[v1alpha1.Zone](),
+	"dnsclasses": reflect.TypeFor[v1alpha1.DNSClass](), "deliveries": reflect.TypeFor[v1alpha1.Delivery](),
+}
+
+// refuseWrongTypes answers a write of our objects in which a field has a value of the wrong type with the field, what it has and what it takes (S5.2). By the kind of
+// write, the generic server says it in words of Go, repeats the whole object, names no field, or takes what is left of a number that is too large.
+func refuseWrongTypes(handler http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		info, ok := request.RequestInfoFrom(r.Context())
+		if ok && info.IsResourceRequest && info.APIGroup == v1alpha1.GroupName && kindsOf[info.Resource] != nil && slices.Contains([]string{"create", "update", "patch"}, info.Verb) {
+			r.Body = &checkedBody{ReadCloser: r.Body, contentType: r.Header.Get("Content-Type"), of: kindsOf[info.Resource]}
+		}
+		handler.ServeHTTP(w, r)
+	})
+}
+
+// checkedBody is a body at the end of which stands an error where a value in it is of the wrong type. It is read whole before anything is decided.
+type checkedBody struct {
+	io.ReadCloser
+	contentType string
+	of          reflect.Type
+	read        bytes.Buffer
+	long        bool
+}
+
+func (b *checkedBody) Read(into []byte) (int, error) {
+	n, err := b.ReadCloser.Read(into)
+	switch {
+	case b.long:
+	case b.read.Len()+n > keptBody:
+		b.long, b.read = true, bytes.Buffer{}
+	default:
+		b.read.Write(into[:n])
+	}
+	if err != io.EOF || b.long {
+		return n, err
+	}
+	read := b.read.Bytes()
+	b.read = bytes.Buffer{}
+	if wrong := wrongTypes(read, b.contentType, b.of); len(wrong) > 0 {
+		return n, wrongTypesError(b.of.Name(), wrong)
+	}
+	return n, err
+}
+
+// wrongTypesError is the answer: each field in the message, and by itself in the causes.
+func wrongTypesError(kind string, wrong field.ErrorList) error {
+	var fields []string
+	var causes []metav1.StatusCause
+	for _, one := range wrong {
+		causes = append(causes, metav1.StatusCause{Type: metav1.CauseTypeTypeInvalid, Field: one.Field, Message: one.Detail})
+		if len(fields) < toldFields {
+			fields = append(fields, one.Field+" "+one.Detail)
+		}
+	}
+	if more := len(wrong) - len(fields); more > 0 {
+		fields = append(fields, fmt.Sprintf("and %d more", more))
+		causes = causes[:toldFields]
+	}
+	err := apierrors.NewBadRequest(kind + " cannot be read: " + strings.Join(fields, "; "))
+	err.ErrStatus.Details = &metav1.StatusDetails{Group: v1alpha1.GroupName, Kind: kind, Causes: causes}
+	return err
+}
+
+// wrongTypes are the fields of an object, or of a patch of one, that have a value of another type than theirs.
+func wrongTypes(body []byte, contentType string, of reflect.Type) field.ErrorList {
+	var value any
+	media, _, _ := mime.ParseMediaType(contentType)
+	if media == runtime.ContentTypeProtobuf {
+		return nil
+	}
+	if media == runtime.ContentTypeYAML || media == string(types.ApplyYAMLPatchType) {
+		converted, err := yaml.YAMLToJSON(body)
+		if err != nil {
+			return nil
+		}
+		body = converted
+	}
+	decoder := json.NewDecoder(bytes.NewReader(body))
+	decoder.UseNumber()
+	if decoder.Decode(&value) != nil {
+		return nil
+	}
+	if media != string(types.JSONPatchType) {
+		return fit(value, of, nil)
+	}
+	var wrong field.ErrorList
+	operations, _ := value.([]any)
+	for _, operation := range operations {
+		one, _ := operation.(map[string]any)
+		path, _ := one["path"].(string)
+		if at, to := follow(of, path); to != nil && (one["op"] == "add" || one["op"] == "replace") {
+			wrong = append(wrong, fit(one["value"], to, at)...)
+		}
+	}
+	return wrong
+}
+
+// follow is the field that a JSON pointer leads to, and its type; nil where there is none.
+func follow(of reflect.Type, pointer string) (*field.Path, reflect.Type) {
+	var path *field.Path
+	for _, step := range strings.Split(strings.TrimPrefix(pointer, "/"), "/") {
+		for of.Kind() == reflect.Pointer {
+			of = of.Elem()
+		}
+		step = strings.NewReplacer("~1", "/", "~0", "~").Replace(step)
+		switch {
+		case readsItself(of):
+			return nil, nil
+		case of.Kind() == reflect.Struct:
+			if of = fieldsOf(of)[step]; of == nil {
+				return nil, nil
+			}
+			path = child(path, step)
+		case of.Kind() == reflect.Map:
+			path, of = path.Key(step), of.Elem()
+		case of.Kind() == reflect.Slice:
+			n, _ := strconv.Atoi(step) // "-" is the end
+			path, of = path.Index(n), of.Elem()
+		default:
+			return nil, nil
+		}
+	}
+	return path, of
+}
+
+func child(path *field.Path, name string) *field.Path {
+	if path == nil {
+		return field.NewPath(name)
+	}
+	return path.Child(name)
+}
+
+// fieldsKnown are what fieldsOf has answered.
+var fieldsKnown sync.Map
+
+// fieldsOf are the types of the fields of a struct, by their names in JSON.
+func fieldsOf(of reflect.Type) map[string]reflect.Type {
+	if known, ok := fieldsKnown.Load(of); ok {
+		return known.(map[string]reflect.Type)
+	}
+	fields := map[string]reflect.Type{}
+	defer fieldsKnown.Store(of, fields)
+	for i := range of.NumField() {
+		one := of.Field(i)
+		name, _, _ := strings.Cut(one.Tag.Get("json"), ",")
+		switch {
+		case one.Anonymous && name == "":
+			maps.Copy(fields, fieldsOf(one.Type))
+		case name != "" && name != "-":
+			fields[name] = one.Type
+		}
+	}
+	return fields
+}
+
+// readsItself: a type with a form of its own, such as a time.
+func readsItself(of reflect.Type) bool {
+	return reflect.PointerTo(of).Implements(reflect.TypeFor[json.Unmarshaler]())
+}
+
+// forms are what types that read themselves take.
+var forms = map[reflect.Type]string{
+	reflect.TypeFor[metav1.Duration]():  `a duration, such as "24h" or "90s"`,
+	reflect.TypeFor[metav1.Time]():      `a time, such as "2026-01-02T15:04:05Z"`,
+	reflect.TypeFor[metav1.MicroTime](): `a time, such as "2026-01-02T15:04:05.000000Z"`,
+}
+
+// fit are the faults of a value that is to be of a type. What the type does not know is no fault here.
+func fit(value any, of reflect.Type, path *field.Path) field.ErrorList {
+	for of.Kind() == reflect.Pointer {
+		of = of.Elem()
+	}
+	fault := func(takes string) field.ErrorList {
+		return field.ErrorList{field.TypeInvalid(path, nil, "takes "+takes+", and has "+show(value))}
+	}
+	if value == nil {
+		return nil
+	}
+	if path == nil && of.Kind() == reflect.Struct {
+		if _, ok := value.(map[string]any); !ok {
+			return nil // No object at all: the generic server says so.
+		}
+	}
+	var wrong field.ErrorList
+	switch {
+	case readsItself(of):
+		text, err := json.Marshal(value)
+		if err == nil && json.Unmarshal(text, reflect.New(of).Interface()) != nil && forms[of] != "" {
+			return fault(forms[of])
+		}
+	case of.Kind() == reflect.Struct:
+		object, ok := value.(map[string]any)
+		if !ok {
+			return fault("an object")
+		}
+		fields := fieldsOf(of)
+		for _, name := range slices.Sorted(maps.Keys(object)) {
+			if fields[name] != nil {
+				wrong = append(wrong, fit(object[name], fields[name], child(path, name))...)
+			}
+		}
+	case of.Kind() == reflect.Map:
+		object, ok := value.(map[string]any)
+		if !ok {
+			return fault("an object")
+		}
+		for _, key := range slices.Sorted(maps.Keys(object)) {
+			wrong = append(wrong, fit(object[key], of.Elem(), path.Key(key))...)
+		}
+	case of.Kind() == reflect.Slice && of.Elem().Kind() == reflect.Uint8:
+		if text, ok := value.(string); !ok || json.Unmarshal([]byte(strconv.Quote(text)), new([]byte)) != nil {
+			return fault("a text in base64")
+		}
+	case of.Kind() == reflect.Slice:
+		list, ok := value.([]any)
+		if !ok {
+			if len(fit(value, of.Elem(), path)) == 0 {
+				return fault("a list: put this one into [ ]")
+			}
+			return fault("a list")
+		}
+		for i, item := range list {
+			wrong = append(wrong, fit(item, of.Elem(), path.Index(i))...)
+		}
+	case of.Kind() == reflect.String:
+		if _, ok := value.(string); !ok {
+			switch value.(type) {
+			case json.Number, bool:
+				return fault("a text: put it into quotes")
+			}
+			return fault("a text")
+		}
+	case of.Kind() == reflect.Bool:
+		if _, ok := value.(bool); !ok {
+			return fault("true or false, without quotes")
+		}
+	default:
+		if text, ok := value.(string); ok {
+			if _, err := strconv.ParseInt(text, 10, of.Bits()); err == nil {
+				return fault("a whole number: leave the quotes away")
+			}
+			return fault("a whole number")
+		}
+		number, ok := value.(json.Number)
+		if !ok {
+			return fault("a whole number")
+		}
+		if _, err := strconv.ParseInt(number.String(), 10, of.Bits()); errors.Is(err, strconv.ErrRange) {
+			return fault(fmt.Sprintf("a whole number of at most %d bits", of.Bits()))
+		} else if float, wrong := number.Float64(); err != nil && (wrong != nil || float != math.Trunc(float) || math.Abs(float) >= math.Ldexp(1, of.Bits()-1)) {
+			return fault("a whole number")
+		}
+	}
+	return wrong
+}
+
+// show is what stands there, in the words of JSON.
+func show(value any) string {
+	switch value := value.(type) {
+	case string:
+		if runes := []rune(value); len(runes) > shownText {
+			return fmt.Sprintf("a text that begins with %q", string(runes[:shownText]))
+		}
+		return fmt.Sprintf("the text %q", value)
+	case json.Number:
+		return "the number " + value.String()
+	case bool:
+		return strconv.FormatBool(value)
+	case []any:
+		return "a list"
+	}
+	return "an object"
+}
