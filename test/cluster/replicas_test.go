@@ -86,6 +86,10 @@ func (l *load) try(ctx context.Context, what string, request func(ctx context.Co
 	}
 }
 
+// breath is what a writer takes between two records, so that six have some request under way at every moment of a restart, and do
+// not slow down the server that starts: that would be more of the same.
+const breath = 20 * time.Millisecond
+
 // write creates, changes and deletes records until enough is closed; patience bounds it, so every try has an end.
 func (l *load) write(ctx context.Context, worker int, enough <-chan struct{}) {
 	client := l.clients[worker%len(l.clients)]
@@ -93,7 +97,7 @@ func (l *load) write(ctx context.Context, worker int, enough <-chan struct{}) {
 		select {
 		case <-enough:
 			return
-		default:
+		case <-time.After(breath):
 		}
 		name := fmt.Sprintf("w%d-%d", worker, n)
 		if !l.try(ctx, "create "+name, func(ctx context.Context, again bool) error {

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -21,31 +22,45 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
+	"kubi.zone/kubizone/test/rig"
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
 // TestStories runs testdata/*.txtar as an administrator and as a tenant. Beyond testscript's own a story has the
-// commands until, within, admin and serial, the conditions [masters] and [tenant], and these variables, which are also
+// commands until, within, admin and serial, the conditions [masters], [tenant] and [long] (in which alone there is helm), and these variables, which are also
 // put in where its files name them:
 //
 //	NS, OTHER        two namespaces of its own: the one the story is about, and another tenant's
 //	DOMAIN           a domain of its own, absolute; in NS a tenant may establish it as a zone
 //	USER             who the story is
 //	KUBECONFIG       whose it is; ADMIN names the administrator's, THEM that of the tenant of OTHER
+//
+// The short form runs as administrator only the stories that need an administrator's rights ([masters]). No authorization refuses an
+// administrator, so the others show the same as for the tenant; the long form runs them for both.
 func TestStories(t *testing.T) {
 	c := need(t)
+	stories := must(filepath.Glob("testdata/*.txtar"))(t)
 	for _, who := range []string{"masters", "tenant"} {
+		files := stories
+		if who == "masters" && !rig.Long() {
+			files = slices.DeleteFunc(slices.Clone(stories), func(story string) bool {
+				return !strings.Contains(string(must(os.ReadFile(story))(t)), "\n[masters]")
+			})
+		}
 		t.Run(who, func(t *testing.T) {
 			t.Parallel() // a story has namespaces of its own, and waits for more than it computes
 			testscript.Run(t, testscript.Params{
-				Dir:                "testdata",
+				Files:              files,
 				RequireUniqueNames: true,
 				UpdateScripts:      os.Getenv("UPDATE_STORIES") != "",
 				Condition: func(condition string) (bool, error) {
-					if condition != "masters" && condition != "tenant" {
-						return false, fmt.Errorf("a story is as masters or as tenant, not as %q", condition)
+					switch condition {
+					case "masters", "tenant":
+						return condition == who, nil
+					case "long":
+						return rig.Long(), nil
 					}
-					return condition == who, nil
+					return false, fmt.Errorf("a story is as masters or as tenant, or long, not %q", condition)
 				},
 				Setup: func(env *testscript.Env) error { return c.prepare(t.Context(), env, who) },
 				Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -122,7 +137,13 @@ func (c *cluster) prepare(ctx context.Context, env *testscript.Env, who string) 
 	if err := os.Mkdir(bin, 0o755); err != nil {
 		return err
 	}
-	for name, path := range map[string]string{"kubizone": c.kubizone, "kubectl": c.kubectl} {
+	programs := map[string]string{"kubizone": c.kubizone, "kubectl": c.kubectl}
+	if rig.Long() {
+		if programs["helm"], err = rig.Helm(); err != nil {
+			return err
+		}
+	}
+	for name, path := range programs {
 		if err := os.Symlink(path, filepath.Join(bin, name)); err != nil {
 			return err
 		}
@@ -141,6 +162,7 @@ func (c *cluster) prepare(ctx context.Context, env *testscript.Env, who string) 
 	env.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 	env.Setenv("HOME", env.WorkDir)
 	env.Setenv("TZ", "UTC")
+	env.Setenv("GOGC", "400") // a kubectl that lives for a moment need not collect
 	return fill(env.WorkDir, variables)
 }
 
@@ -166,7 +188,7 @@ func fill(dir string, variables map[string]string) error {
 
 func environ(ts *testscript.TestScript) []string {
 	var env []string
-	for _, name := range []string{"PATH", "HOME", "TZ", "TMPDIR", "KUBECONFIG"} {
+	for _, name := range []string{"PATH", "HOME", "TZ", "GOGC", "TMPDIR", "KUBECONFIG"} {
 		env = append(env, name+"="+ts.Getenv(name))
 	}
 	return env
@@ -197,7 +219,7 @@ func poll(ts *testscript.TestScript, limit time.Duration, args []string) {
 	}
 	pattern, err := regexp.Compile("(?m)" + args[0])
 	ts.Check(err)
-	for begin := time.Now(); ; time.Sleep(100 * time.Millisecond) {
+	for begin := time.Now(); ; rig.Pause(begin) {
 		asked := time.Now()
 		cmd := exec.Command("env", args[1:]...) // env finds the program in the story's PATH
 		cmd.Dir, cmd.Env = ts.MkAbs("."), environ(ts)

@@ -5,8 +5,8 @@
 // new one is no Go code.
 //
 // It promises:
-//  1. A story meets the real things: the kubizone binary in a process of its own, kubectl and kstatus as
-//     hack/build-kube.sh and hack/build-kstatus.sh build them, dig and named of the distribution.
+//  1. A story meets the real things: the kubizone binary in a process of its own, kubectl, kstatus and argohealth as
+//     hack/build-kube.sh and hack/build-gitops.sh build them, dig and named of the distribution.
 //  2. A story has its own data directory and ports, and everything it started ends with it.
 //  3. What a story waits for is a fact it can ask for; nothing sleeps and hopes.
 //

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -17,7 +18,7 @@ import (
 )
 
 // binaries are the programs that the stories run, by absolute path.
-var binaries struct{ kubizone, kubectl, kstatus string }
+var binaries struct{ kubizone, kubectl, kstatus, argohealth, helm string }
 
 func TestMain(m *testing.M) {
 	dir, err := os.MkdirTemp("", "kubizone-e2e-")
@@ -54,19 +55,27 @@ func needPrograms(t *testing.T) {
 	t.Helper()
 	_, err := rig.KubeProgram("kubectl")
 	rig.SkipMissing(t, err)
-	binaries.kstatus, err = rig.KStatus()
+	binaries.kstatus, err = rig.GitOpsProgram("kstatus")
 	rig.SkipMissing(t, err)
+	binaries.argohealth, err = rig.GitOpsProgram("argohealth")
+	rig.SkipMissing(t, err)
+	if rig.Long() {
+		binaries.helm, err = rig.Helm()
+		rig.SkipMissing(t, err)
+	}
 	for _, peer := range []string{"dig", "named", "named-compilezone"} {
 		_, err := rig.Find(peer, "hack/install-peers.sh")
 		rig.SkipMissing(t, err)
 	}
 }
 
-// TestStories runs testdata/*.txtar. The commands that a story has beyond testscript's are in server_test.go
-// and secondary_test.go; its variables are
+// TestStories runs testdata/*.txtar. The commands that a story has beyond testscript's are in server_test.go,
+// secondary_test.go and replay_test.go; its condition [long] holds in the long form, in which alone there is helm; its variables are
 //
 //	EXAMPLES    artifacts/examples
-//	ROOT_ZONE   the root zone of 2018-03-12
+//	GITOPS      artifacts/gitops
+//	ROOT_ZONE   the root zone of 2018-03-12; some top-level domains of it but in the long form
+//	ROOT_SIZE   how many records it has
 //	KUBECONFIG  the admin's, once `up` has run
 //	API         host:port of the API server, once `up` has run
 //	DNS_PORT    port of the hidden primary on 127.0.0.1, once `up` has run
@@ -76,16 +85,34 @@ func TestStories(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	rootPath, rootSize := filepath.Join(repository, rootZone), 18052
+	if !rig.Long() {
+		if rootPath, rootSize, err = someRoot(t.TempDir()); err != nil {
+			t.Fatal(err)
+		}
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:                "testdata",
 		RequireUniqueNames: true,
 		UpdateScripts:      os.Getenv("UPDATE_STORIES") != "",
+		Condition: func(condition string) (bool, error) {
+			if condition != "long" {
+				return false, fmt.Errorf("no condition %q: there is long", condition)
+			}
+			return rig.Long(), nil
+		},
 		Setup: func(env *testscript.Env) error {
 			bin := filepath.Join(env.WorkDir, ".bin")
 			if err := os.Mkdir(bin, 0o755); err != nil {
 				return err
 			}
-			for name, path := range map[string]string{"kubizone": binaries.kubizone, "kubectl": binaries.kubectl, "kstatus": binaries.kstatus} {
+			programs := map[string]string{
+				"kubizone": binaries.kubizone, "kubectl": binaries.kubectl, "kstatus": binaries.kstatus, "argohealth": binaries.argohealth,
+			}
+			if rig.Long() {
+				programs["helm"] = binaries.helm
+			}
+			for name, path := range programs {
 				if err := os.Symlink(path, filepath.Join(bin, name)); err != nil {
 					return err
 				}
@@ -93,8 +120,11 @@ func TestStories(t *testing.T) {
 			env.Setenv("PATH", bin+":"+os.Getenv("PATH")+":/usr/sbin:/sbin")
 			env.Setenv("HOME", env.WorkDir)
 			env.Setenv("TZ", "UTC")
+			env.Setenv("GOGC", "400") // of kubectl, which lives for a moment; servers do not have it
 			env.Setenv("EXAMPLES", filepath.Join(repository, "artifacts/examples"))
-			env.Setenv("ROOT_ZONE", filepath.Join(repository, "test/testdata/root-2018031200.zone"))
+			env.Setenv("GITOPS", filepath.Join(repository, "artifacts/gitops"))
+			env.Setenv("ROOT_ZONE", rootPath)
+			env.Setenv("ROOT_SIZE", strconv.Itoa(rootSize))
 			story := &story{}
 			env.Values[storyKey{}] = story
 			env.Defer(story.end)
@@ -110,6 +140,7 @@ func TestStories(t *testing.T) {
 			"until":     until,
 			"within":    within,
 			"anonymous": anonymous,
+			"replay":    replay,
 			"port":      port,
 			"serial":    serial,
 		},

@@ -232,7 +232,7 @@ func poll(ts *testscript.TestScript, limit time.Duration, args []string) {
 	}
 	pattern, err := regexp.Compile("(?m)" + args[0])
 	ts.Check(err)
-	for begin := time.Now(); ; time.Sleep(50 * time.Millisecond) {
+	for begin := time.Now(); ; rig.Pause(begin) {
 		asked := time.Now()
 		cmd := exec.Command("env", args[1:]...) // env finds the program in the story's PATH
 		cmd.Dir, cmd.Env = ts.MkAbs("."), environ(ts)

@@ -205,7 +205,7 @@ func TestSemantics_citedSentencesExist(t *testing.T) {
 	}
 }
 
-// TestDocuments_pointAtWhatExists covers the map in the README and every relative link of every page.
+// TestDocuments_pointAtWhatExists covers the table of packages in CONTRIBUTING.md and every relative link of every page.
 func TestDocuments_pointAtWhatExists(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)#\s]+)(?:#[^)]*)?\)`)
 	ticked := regexp.MustCompile("`((?:pkg|cmd|test|hack|docs|artifacts)/[^`\\s*<>{}…]*)`")
@@ -230,7 +230,7 @@ func TestDocuments_pointAtWhatExists(t *testing.T) {
 		}
 	}
 	rows := 0
-	_, after, _ := strings.Cut(read(t, "README.md"), "| you ask |")
+	_, after, _ := strings.Cut(read(t, "CONTRIBUTING.md"), "| question |")
 	for _, line := range strings.Split(after, "\n")[1:] {
 		cells := strings.Split(strings.Trim(line, "|"), "|")
 		if len(cells) != 3 {
@@ -242,15 +242,15 @@ func TestDocuments_pointAtWhatExists(t *testing.T) {
 		rows++
 		for _, file := range strings.Split(cells[2], ",") {
 			file = strings.Trim(strings.TrimSpace(file), "`")
-			if !slices.ContainsFunc(strings.Split(cells[1], ","), func(room string) bool {
-				return exists(path.Join(strings.Trim(strings.TrimSpace(room), "`"), file))
+			if !slices.ContainsFunc(strings.Split(cells[1], ","), func(dir string) bool {
+				return exists(path.Join(strings.Trim(strings.TrimSpace(dir), "`"), file))
 			}) {
-				t.Errorf("README.md: the map's row %q names %s, which is in none of its rooms", strings.TrimSpace(cells[0]), file)
+				t.Errorf("CONTRIBUTING.md: the row %q names %s, which is in none of its packages", strings.TrimSpace(cells[0]), file)
 			}
 		}
 	}
 	if rows == 0 {
-		t.Error("README.md has no map (a table that begins with | you ask |)")
+		t.Error("CONTRIBUTING.md has no table of packages (it begins with | question |)")
 	}
 }
 

@@ -37,12 +37,20 @@ func cached(script string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// KStatus is the path of the program that says what kstatus makes of objects, as hack/build-kstatus.sh left it in its cache; else a *Missing.
-func KStatus() (string, error) {
-	if path := cached("hack/build-kstatus.sh"); path != "" {
+// GitOpsProgram is the path of kstatus or argohealth, which say what GitOps tools make of objects, as hack/build-gitops.sh left it in its cache; else a *Missing.
+func GitOpsProgram(program string) (string, error) {
+	if dir := cached("hack/build-gitops.sh"); dir != "" {
+		return filepath.Join(dir, program), nil
+	}
+	return "", &Missing{Program: program, Install: "hack/build-gitops.sh"}
+}
+
+// Helm is the path of helm, as hack/build-helm.sh left it in its cache; else a *Missing. `make test-long` alone builds it: it costs minutes.
+func Helm() (string, error) {
+	if path := cached("hack/build-helm.sh"); path != "" {
 		return path, nil
 	}
-	return "", &Missing{Program: "kstatus", Install: "hack/build-kstatus.sh"}
+	return "", &Missing{Program: "helm", Install: "hack/build-helm.sh"}
 }
 
 // KubeProgram is the path of one of Kubernetes' own programs (kubectl, kube-apiserver, kube-controller-manager) in

@@ -1,8 +1,13 @@
-module kubi.zone/kubizone/hack/tools/kstatus
+module kubi.zone/kubizone/hack/tools/gitops
 
 go 1.26.0
 
-require sigs.k8s.io/cli-utils v0.37.2
+require (
+	github.com/yuin/gopher-lua v1.1.1
+	gopkg.in/yaml.v2 v2.4.0
+	k8s.io/apimachinery v0.30.1
+	sigs.k8s.io/cli-utils v0.37.2
+)
 
 require (
 	github.com/go-logr/logr v1.4.1 // indirect
@@ -14,9 +19,7 @@ require (
 	golang.org/x/net v0.25.0 // indirect
 	golang.org/x/text v0.15.0 // indirect
 	gopkg.in/inf.v0 v0.9.1 // indirect
-	gopkg.in/yaml.v2 v2.4.0 // indirect
 	k8s.io/api v0.30.1 // indirect
-	k8s.io/apimachinery v0.30.1 // indirect
 	k8s.io/klog/v2 v2.120.1 // indirect
 	k8s.io/utils v0.0.0-20240502163921-fe8a2dddb1d0 // indirect
 	sigs.k8s.io/json v0.0.0-20221116044647-bc3834ca7abd // indirect

@@ -1,0 +1,161 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os/exec"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// exchange is a request that a client made when it was recorded, and what it needs of the answer.
+type exchange struct {
+	method, path string
+	header       http.Header
+	body         string
+	status       int
+	answer       any // a part of the first JSON value of the answer
+}
+
+// exchanges reads a recording: blocks with empty lines between them. The first line of a block is METHOD PATH, then come headers, the body, which begins with "{"
+// or "[", and as last line "< STATUS" with a part of the answer. Lines that begin with "#" are comments.
+func exchanges(text string) (all []exchange, err error) {
+	for block := range strings.SplitSeq(strings.TrimSpace(text), "\n\n") {
+		e := exchange{header: http.Header{}}
+		for line := range strings.SplitSeq(block, "\n") {
+			switch {
+			case strings.HasPrefix(line, "#"):
+			case strings.HasPrefix(line, "< "):
+				status, answer, _ := strings.Cut(line[2:], " ")
+				if _, err := fmt.Sscan(status, &e.status); err != nil {
+					return nil, fmt.Errorf("%s: %w", line, err)
+				}
+				if answer != "" {
+					if err := json.Unmarshal([]byte(answer), &e.answer); err != nil {
+						return nil, fmt.Errorf("%s: %w", line, err)
+					}
+				}
+			case e.method == "":
+				e.method, e.path, _ = strings.Cut(line, " ")
+			case strings.HasPrefix(line, "{"), strings.HasPrefix(line, "["):
+				e.body = line
+			default:
+				name, value, _ := strings.Cut(line, ": ")
+				e.header.Set(name, value)
+			}
+		}
+		if e.method != "" {
+			all = append(all, e)
+		}
+	}
+	return all, nil
+}
+
+// replay FILE sends the requests of a recording as the user of $KUBECONFIG and compares what the client needs of the answers.
+func replay(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: replay FILE")
+	}
+	all, err := exchanges(ts.ReadFile(args[0]))
+	ts.Check(err)
+	if len(all) == 0 {
+		ts.Fatalf("replay %s: no requests", args[0])
+	}
+	client := user(ts)
+	defer client.CloseIdleConnections()
+	for _, e := range all {
+		request, err := http.NewRequest(e.method, "https://"+ts.Getenv("API")+e.path, strings.NewReader(e.body))
+		ts.Check(err)
+		request.Header = e.header
+		response, err := client.Do(request)
+		ts.Check(err)
+		if err := e.compare(response); err != nil {
+			ts.Fatalf("replay %s: %s %s: %v", args[0], e.method, e.path, err)
+		}
+	}
+}
+
+// compare reads no more than the first JSON value of the answer, which is the first event of a watch.
+func (e *exchange) compare(response *http.Response) error {
+	defer response.Body.Close()
+	var answer any
+	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil && err != io.EOF {
+		return fmt.Errorf("%s: %w", response.Status, err)
+	}
+	if response.StatusCode != e.status || !holds(answer, e.answer) {
+		got, _ := json.Marshal(answer)
+		want, _ := json.Marshal(e.answer)
+		return fmt.Errorf("the answer is %d %s, want %d with %s", response.StatusCode, got, e.status, want)
+	}
+	return nil
+}
+
+// holds reports whether a JSON value has all that a part of it says: the fields of objects, and some element of a list for each element. null is any value.
+func holds(whole, part any) bool {
+	switch part := part.(type) {
+	case map[string]any:
+		whole, ok := whole.(map[string]any)
+		for name, value := range part {
+			if has, found := whole[name]; !found || !holds(has, value) {
+				return false
+			}
+		}
+		return ok
+	case []any:
+		whole, ok := whole.([]any)
+		for _, value := range part {
+			if !slices.ContainsFunc(whole, func(has any) bool { return holds(has, value) }) {
+				return false
+			}
+		}
+		return ok
+	case nil:
+		return true
+	}
+	return reflect.DeepEqual(whole, part)
+}
+
+// user is an HTTP client with the credentials of $KUBECONFIG.
+func user(ts *testscript.TestScript) *http.Client {
+	cmd := exec.Command(binaries.kubectl, "config", "view", "--raw", "--flatten", "-o", "json")
+	cmd.Env = environ(ts)
+	out, err := cmd.Output()
+	ts.Check(err)
+	var config struct {
+		Clusters []struct {
+			Cluster struct {
+				CA []byte `json:"certificate-authority-data"`
+			}
+		}
+		Users []struct {
+			User struct {
+				Certificate []byte `json:"client-certificate-data"`
+				Key         []byte `json:"client-key-data"`
+			}
+		}
+	}
+	ts.Check(json.Unmarshal(out, &config))
+	if len(config.Clusters) != 1 || len(config.Users) != 1 {
+		ts.Fatalf("%s has %d clusters and %d users, want one of each", ts.Getenv("KUBECONFIG"), len(config.Clusters), len(config.Users))
+	}
+	certificate, err := tls.X509KeyPair(config.Users[0].User.Certificate, config.Users[0].User.Key)
+	ts.Check(err)
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(config.Clusters[0].Cluster.CA)
+	return &http.Client{
+		Timeout: patience,
+		Transport: &http.Transport{
+			TLSClientConfig: &tls.Config{RootCAs: roots, Certificates: []tls.Certificate{certificate}},
+		},
+	}
+}
