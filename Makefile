@@ -11,11 +11,11 @@ GO ?= go
 # The compiler spends a third of its time on its garbage; with more room a cold build takes two thirds of the processor time.
 COMPILE := GOGC=400 $(GO)
 
-# Packages whose promise is about concurrency, with those below them; `make test` runs them under the race detector too.
+# Packages whose promise is about concurrency, with those below them: CI runs them under the race detector too.
 RACE := pkg/(ledger|zoneview|primary|apiserver|registry)
 
 # Packages whose tests take minutes.
-LONGEST := (pkg\/ledger|test\/(cluster|crash|deploy|e2e|model|interop\/class_delivered))
+LONGEST := (pkg\/ledger|test\/(cluster|crash|delivery|deploy|e2e|model|interop\/(class_delivered|odd_zones)))
 
 # PKG narrows test: make test PKG=./pkg/dns/...
 PKG ?= ./...
@@ -39,28 +39,24 @@ run: build ## start everything in one process with the examples and the root zon
 		--load artifacts/examples --load root=test/testdata/root-2018031200.zone
 
 .PHONY: test
-test: peers ## what CI runs: vet, the tests, the slowest of them, and beside them the concurrent packages under the race detector, without test-idle, test-broken and soak
-	hack/build-kstatus.sh && \
+test: peers ## vet and the tests of PKG, those first that take the longest (else one of them runs alone at the end), without the race detector, test-idle, test-broken and soak
+	hack/build-gitops.sh && \
 	KUBE_BIN=$$(hack/build-kube.sh kubectl kube-apiserver kube-controller-manager sample-apiserver) && export KUBE_BIN KUBIZONE_TEST_REQUIRE_ALL=1 && \
 	KUBIZONE_BIN=$$(mktemp -d) && export KUBIZONE_BIN && trap 'rm -rf "$$KUBIZONE_BIN"' EXIT && \
 	$(COMPILE) vet $(PKG) && \
-	$(MAKE) --no-print-directory -j2 test-plain test-race
-
-# The tests of PKG, those first that take the longest: else one of them runs alone at the end. Tests wait for more than they
-# compute, so test-race runs at the same time.
-.PHONY: test-plain
-test-plain: ## those of test that run without the race detector; test builds what they need
 	packages=$$($(GO) list $(PKG) | awk '/\/$(LONGEST)$$/ { print; next } { rest = rest $$0 "\n" } END { printf "%s", rest }') && \
 	$(GO) run ./test/slowest -vet=off -p 3 -parallel 4 -timeout $(TIMEOUT) $$packages
 
 .PHONY: test-long
 test-long: ## test with the long form of each test that has one: before an issue ends, and before a release
+	hack/build-helm.sh
 	KUBIZONE_TEST_LONG=1 $(MAKE) --no-print-directory test TIMEOUT=60m
 
 .PHONY: test-race
-test-race: ## those of PKG that are concurrent, under the race detector
+test-race: peers ## those of PKG that are concurrent, under the race detector
+	KUBE_BIN=$$(hack/build-kube.sh kubectl) && export KUBE_BIN KUBIZONE_TEST_REQUIRE_ALL=1 && \
 	packages=$$($(GO) list $(PKG) | grep -E '/$(RACE)(/|$$)'); test -z "$$packages" || \
-	KUBIZONE_TEST_REQUIRE_ALL=1 CGO_ENABLED=1 $(GO) test -race -short -vet=off -p 2 -timeout 20m $$packages
+	CGO_ENABLED=1 $(GO) test -race -short -vet=off -p 2 -timeout 20m $$packages
 
 .PHONY: test-idle
 test-idle: ## 1,000 zones that do not change: for ten minutes nothing is written and nobody asked (15 minutes)

@@ -26,7 +26,7 @@ func TestRun_countsWhatAWriteIs(t *testing.T) {
 		t.Skip("starts seven servers")
 	}
 	dir := t.TempDir()
-	p := plan{Rounds: 1, Records: 300, Load: []load{{1, 24}, {8, 64}}, Profiles: filepath.Join(dir, "profiles")}
+	p := plan{Rounds: 1, Records: 300, Profiled: 1, Load: []load{{1, 24}, {8, 64}}, Profiles: filepath.Join(dir, "profiles")}
 	r, err := p.run(t.Context(), testWriter{t})
 	if err != nil {
 		t.Fatal(err)

@@ -22,7 +22,9 @@ type plan struct {
 	Time    time.Duration
 	Records int
 	// Load is what each round writes: so many Records by so many callers, first a lone one.
-	Load                   []load
+	Load []load
+	// Profiled is how many rounds are written with the profiler on.
+	Profiled               int
 	Dir, Profiles, Results string
 	// SlowDisk is how much longer each etcd waits for the disk.
 	SlowDisk time.Duration
@@ -31,7 +33,7 @@ type plan struct {
 type load struct{ Callers, Writes int }
 
 func defaultPlan() plan {
-	return plan{Rounds: 5, Time: 4 * time.Minute, Records: 100_000, Load: []load{{1, 300}, {16, 1600}, {64, 2560}}}
+	return plan{Rounds: 5, Time: 4 * time.Minute, Records: 100_000, Profiled: 4, Load: []load{{1, 300}, {16, 1600}, {64, 2560}}}
 }
 
 // fewestRounds a median is made of, whatever the time.
@@ -141,7 +143,7 @@ func (s *stage) index(a *arm) int {
 	return len(s.arms)
 }
 
-// profiles takes one more round with the profiler on, apart from what is measured.
+// profiles takes more rounds with the profiler on, apart from what is measured.
 func (s *stage) profiles(ctx context.Context, p plan, say func(string, ...any)) error {
 	for _, a := range s.arms {
 		if a.server == nil {
@@ -154,7 +156,7 @@ func (s *stage) profiles(ctx context.Context, p plan, say func(string, ...any)) 
 					return err
 				}
 			}
-			_, err := a.round(ctx, s.label(a, 99, l), l.Callers, 4*l.Writes)
+			_, err := a.round(ctx, s.label(a, 99, l), l.Callers, p.Profiled*l.Writes)
 			_, stop := a.server.ask(ctx, "/cpu/stop", "")
 			_, stopEtcd := a.etcd.ask(ctx, "/cpu/stop", "")
 			if err := errors.Join(err, stop, stopEtcd); err != nil {

@@ -52,6 +52,7 @@ type memberConfig struct {
 }
 
 func runMember(text string) int {
+	rig.SpareGarbage()
 	// SIGUSR1 breaks its disk (F11).
 	signal.Ignore(syscall.SIGXFSZ)
 	broken := make(chan os.Signal, 1)

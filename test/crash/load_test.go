@@ -60,6 +60,7 @@ type load struct {
 	unknown map[string]int
 	last    time.Time // of the last answer that said yes
 	longest time.Duration
+	began   time.Time
 
 	children [3]atomic.Int64 // the number that the child zones' names have
 	stop     context.CancelFunc
@@ -108,11 +109,23 @@ func (w *world) startLoad(ctx context.Context, t *testing.T, servers ...*replica
 // start lets everybody write.
 func (l *load) start(ctx context.Context) {
 	ctx, l.stop = context.WithCancel(ctx)
+	l.began = time.Now()
 	for i := range writers() {
 		l.all.Go(func() { l.write(ctx, i) })
 	}
 	l.all.Go(func() { l.bear(ctx) })
 	l.all.Go(func() { l.meddle(ctx) })
+}
+
+// The writers of a load write for a burst and rest for the remainder of a turn, all at once: they meet each other in batches and
+// lost races as if they wrote all the time, and leave the machine to the server that starts, and to the tests beside.
+const turn, burst = 300 * time.Millisecond, 60 * time.Millisecond
+
+// rest returns when the load's writers may write. With -soak that is always so.
+func (l *load) rest() {
+	if now := time.Since(l.began) % turn; now > burst && *soak == 0 {
+		time.Sleep(turn - now)
+	}
 }
 
 // newLoad makes the forest alone.
@@ -225,6 +238,7 @@ func (l *load) write(ctx context.Context, w int) {
 	namespace := teams()[w]
 	there, next := []string{}, 0
 	for i := 0; ctx.Err() == nil; i++ {
+		l.rest()
 		servers := l.servers()
 		records := servers[rnd.IntN(len(servers))].Records(namespace)
 		value := fmt.Sprintf("%d-%d", w, i)
@@ -333,6 +347,7 @@ func (l *load) bear(ctx context.Context) {
 			},
 		}
 		for n, step := range steps {
+			l.rest()
 			var becomes string
 			done, ok := l.say(key, "made", func(ctx context.Context) (*v1alpha1.Record, error) {
 				var err error
@@ -371,6 +386,7 @@ func (l *load) is(key, value string) {
 // to judge.
 func (l *load) meddle(ctx context.Context) {
 	for i := 0; ctx.Err() == nil; i++ {
+		l.rest()
 		servers := l.servers()
 		zones := servers[i%len(servers)].Zones(owner)
 		change := func(name string, how func(*v1alpha1.Zone)) {

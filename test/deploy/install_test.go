@@ -74,7 +74,7 @@ func (i *installation) must(arguments ...string) string {
 func (i *installation) until(want string, arguments ...string) {
 	i.t.Helper()
 	var out, stderr string
-	for start := time.Now(); time.Since(start) < patience; time.Sleep(200 * time.Millisecond) {
+	for start := time.Now(); time.Since(start) < patience; rig.Pause(start) {
 		if out, stderr, _ = i.run("", arguments...); strings.TrimSpace(out) == want {
 			return
 		}

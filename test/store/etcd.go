@@ -30,6 +30,7 @@ var (
 
 // Main runs the tests of a package over one etcd member and returns the exit code.
 func Main(m *testing.M) int {
+	rig.SpareGarbage()
 	dir, err := os.MkdirTemp("", "kubizone-store-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
