@@ -60,17 +60,26 @@ type Deleted struct {
 	Unknown *Unknown `json:"-"`
 }
 
-// DeletedRRset is one of them. Once At is not behind the zone's oldest base it says nothing any more.
+// DeletedRRset is one of them. Once the last of its steps is not behind the zone's oldest base it says nothing any more: every
+// base had it, or none.
 type DeletedRRset struct {
 	Type rdata.Type `json:"t"`
-	// Came and At are the journal counts at which it came into the zone, and went; Came is 0 where every base had it, and At is Came where it was
-	// not counted yet.
-	Came uint64 `json:"c"`
-	At   uint64 `json:"n"`
-	// Back: it is there. When it goes once more, it is counted where it was counted before.
-	Back bool `json:"b,omitempty"`
+	// Spans are when the zone had it, in the order of time, so far as they tell bases apart.
+	Spans []Span `json:"p,omitempty"`
+	// At is the journal count at which the zone's own namespace removed it: it is gone from those bases before that had it.
+	// 0: it was not removed, or is put back.
+	At uint64 `json:"n,omitempty"`
 	// Of is the namespace whose record it was when it went, with a rule that was withdrawn; "": the zone's own.
 	Of string `json:"o,omitempty"`
+
+	Unknown *Unknown `json:"-"`
+}
+
+// Span is from the step (a journal count) at which an RRset came, 0 where every base had it, to the one at which it went, 0
+// where it is there.
+type Span struct {
+	From uint64 `json:"f,omitempty"`
+	To   uint64 `json:"t,omitempty"`
 
 	Unknown *Unknown `json:"-"`
 }
@@ -254,7 +263,7 @@ func (r *reading) brake(plan *Plan, change *ZoneChange, z *Zone, m moved, now in
 		of = ""
 	}
 	deleted, changed := map[name.Rel]*Deleted{}, []name.Rel(nil)
-	at := func(owner name.Rel, count func(*Deleted) bool) {
+	mark := func(owner name.Rel, change func(*Deleted) bool) {
 		d := deleted[owner]
 		if d == nil {
 			fact, ok := get[Deleted](r, DeletedKey(z.UID, owner))
@@ -264,22 +273,22 @@ func (r *reading) brake(plan *Plan, change *ZoneChange, z *Zone, m moved, now in
 			d = fact.still(bases[0].N)
 			deleted[owner] = d
 		}
-		if count(d) && !slices.Contains(changed, owner) {
+		if change(d) && !slices.Contains(changed, owner) {
 			changed = append(changed, owner)
 		}
 	}
 	for _, t := range ttls {
 		switch {
 		case t.After == nil && goes:
-			at(t.Owner, func(d *Deleted) bool { return d.forget(bases, t.Type) || d.remove(bases, t.Type, n, of) })
+			mark(t.Owner, func(d *Deleted) bool { return d.remove(bases, t.Type, n, of) })
 		case t.After == nil:
-			at(t.Owner, func(d *Deleted) bool { return d.forget(bases, t.Type) })
+			mark(t.Owner, func(d *Deleted) bool { return d.leave(t.Type) })
 		case t.Before == nil:
-			at(t.Owner, func(d *Deleted) bool { return d.come(t.Type, n) })
+			mark(t.Owner, func(d *Deleted) bool { return d.come(t.Type, n) })
 		}
 	}
 	for _, x := range m.put {
-		at(x.owner, func(d *Deleted) bool { return d.restore(bases, x.t, of) })
+		mark(x.owner, func(d *Deleted) bool { return d.restore(bases, x.t, of) })
 	}
 	if len(r.needs) > 0 {
 		return false
@@ -335,7 +344,10 @@ func (d *Deleted) still(oldest uint64) *Deleted {
 		return &Deleted{}
 	}
 	out := *d
-	out.RRsets = slices.DeleteFunc(slices.Clone(d.RRsets), func(x DeletedRRset) bool { return x.At <= oldest })
+	out.RRsets = slices.DeleteFunc(slices.Clone(d.RRsets), func(x DeletedRRset) bool { return x.last() <= oldest })
+	for i := range out.RRsets {
+		out.RRsets[i].Spans = slices.Clone(out.RRsets[i].Spans)
+	}
 	return &out
 }
 
@@ -355,57 +367,95 @@ func (d *Deleted) find(t rdata.Type) *DeletedRRset {
 	return nil
 }
 
-// remove counts an RRset that goes at step n in the bases that had it. of is whose it was.
+// In reports whether the content after step n had the RRset.
+func (x *DeletedRRset) In(n uint64) bool {
+	return slices.ContainsFunc(x.Spans, func(s Span) bool { return s.From <= n && (s.To == 0 || n < s.To) })
+}
+
+// GoneFrom reports whether the RRset is counted in the base that stands at step n.
+func (x *DeletedRRset) GoneFrom(n uint64) bool { return n < x.At && x.In(n) }
+
+// last is the last step at which something happened to the RRset.
+func (x *DeletedRRset) last() uint64 {
+	last := x.At
+	for _, s := range x.Spans {
+		last = max(last, s.From, s.To)
+	}
+	return last
+}
+
+// remove counts an RRset that goes at step n in the bases that had it, unless it is counted there. of is whose it was. What was in
+// no base leaves no mark.
 func (d *Deleted) remove(bases []PastContent, t rdata.Type, n uint64, of string) bool {
 	x := d.find(t)
 	if x == nil {
-		d.RRsets = append(d.RRsets, DeletedRRset{Type: t, Back: true})
+		d.RRsets = append(d.RRsets, DeletedRRset{Type: t, Spans: []Span{{}}})
 		x = &d.RRsets[len(d.RRsets)-1]
 	}
+	if last := len(x.Spans) - 1; last >= 0 && x.Spans[last].To == 0 {
+		x.Spans[last].To = n
+	}
+	x.Spans = slices.DeleteFunc(x.Spans, func(s Span) bool {
+		return !slices.ContainsFunc(bases, func(b PastContent) bool { return s.From <= b.N && b.N < s.To })
+	})
 	for i := range bases {
-		if b := &bases[i]; b.N >= x.Came && (x.Back || b.N >= x.At) { // else it is counted in this one
+		if b := &bases[i]; b.N >= x.At && x.In(b.N) {
 			b.Gone++
 		}
 	}
-	if x.Back {
+	if len(x.Spans) == 0 {
+		d.drop(t)
+		return true
+	}
+	if x.At == 0 {
 		x.Of = of // else another namespace's stood there meanwhile: the earlier one is still to be put back
 	}
-	x.At, x.Back = n, false
+	x.At = n
 	return true
 }
 
-// come notes an RRset that comes at step n, unless it was there before: then it is put back, or another namespace's.
-func (d *Deleted) come(t rdata.Type, n uint64) bool {
-	if d.find(t) != nil {
-		return false
-	}
-	d.RRsets = append(d.RRsets, DeletedRRset{Type: t, Came: n, At: n, Back: true})
-	return true
-}
-
-// forget drops the mark of an RRset that goes and was in no base: what comes and goes leaves nothing behind.
-func (d *Deleted) forget(bases []PastContent, t rdata.Type) bool {
+// leave notes an RRset that goes and is not counted: what the zone's own namespace puts there and removes later is another one,
+// which the bases until now did not have.
+func (d *Deleted) leave(t rdata.Type) bool {
 	x := d.find(t)
-	if x == nil || slices.ContainsFunc(bases, func(b PastContent) bool { return b.N >= x.Came }) {
+	if x == nil {
 		return false
 	}
-	d.RRsets = slices.DeleteFunc(d.RRsets, func(x DeletedRRset) bool { return x.Type == t })
+	x.Spans = slices.DeleteFunc(x.Spans, func(s Span) bool { return s.From >= x.At })
+	if len(x.Spans) == 0 {
+		d.drop(t)
+	}
 	return true
 }
 
-// restore takes an RRset out of the bases in which it was counted, where the namespace of gives it that may.
+// come notes an RRset that comes at step n.
+func (d *Deleted) come(t rdata.Type, n uint64) bool {
+	x := d.find(t)
+	if x == nil {
+		d.RRsets = append(d.RRsets, DeletedRRset{Type: t})
+		x = &d.RRsets[len(d.RRsets)-1]
+	}
+	x.Spans = append(x.Spans, Span{From: n})
+	return true
+}
+
+// restore takes an RRset out of the bases in which it is counted, where the namespace of gives it that may.
 func (d *Deleted) restore(bases []PastContent, t rdata.Type, of string) bool {
 	x := d.find(t)
-	if x == nil || x.Back || of != "" && of != x.Of {
+	if x == nil || x.At == 0 || of != "" && of != x.Of {
 		return false
 	}
 	for i := range bases {
-		if b := &bases[i]; b.N >= x.Came && b.N < x.At && b.Gone > 0 {
+		if b := &bases[i]; x.GoneFrom(b.N) {
 			b.Gone--
 		}
 	}
-	x.Back, x.Of = true, ""
+	x.At, x.Of = 0, ""
 	return true
+}
+
+func (d *Deleted) drop(t rdata.Type) {
+	d.RRsets = slices.DeleteFunc(d.RRsets, func(x DeletedRRset) bool { return x.Type == t })
 }
 
 // release ends the hold of a zone whose annotation or limit has changed. false: facts are needed.

@@ -5,7 +5,6 @@ package law_test
 
 import (
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -30,11 +29,12 @@ func TestDeletions(t *testing.T) {
 	}
 }
 
-// base is a settled content as the twin has it.
+// base is a settled content as the twin has it: had are the names of it that stand since then or went by the zone's own namespace, and lost are
+// those of them that it has not put back.
 type base struct {
-	sets map[string]bool
-	turn int
-	last int64
+	size      int
+	had, lost map[string]bool
+	last      int64
 }
 
 func deletions(t *testing.T, random *rand.Rand) (began int) {
@@ -50,10 +50,16 @@ func deletions(t *testing.T, random *rand.Rand) (began int) {
 		z := w.zones[object{"owner", "example"}].zone
 		return z, w.holding(z)
 	}
-	there, lost, once := map[string][]string{}, map[string]int{}, map[string]bool{} // by name: the namespaces with records there; the step at which the zone's own emptied it; that it did
-	gone := map[string]bool{}
-	var bases []base
+	there := map[string][]string{} // by name: the namespaces with records there
+	var bases []base               // maps are shared by copies
 	var frozen *base
+	counting := func() []base {
+		if frozen != nil {
+			return []base{*frozen}
+		}
+		bases = slices.DeleteFunc(bases, func(b base) bool { return w.now.Unix()-b.last >= 600 })
+		return bases
+	}
 	put := func(ns, name string) {
 		v, err := rdata.Parse(rdata.A, "192.0.2.1")
 		if err != nil {
@@ -64,11 +70,11 @@ func deletions(t *testing.T, random *rand.Rand) (began int) {
 			return
 		}
 		there[name] = append(there[name], ns)
-		if _, is := lost[name]; is && ns == "owner" || !is && gone[name] {
-			once[name] = true // it goes no second time: bases between are reckoned as if they had it
-			delete(lost, name)
+		for _, b := range counting() {
+			if ns == "owner" {
+				delete(b.lost, name)
+			}
 		}
-		delete(gone, name)
 	}
 	count := func() (n int) {
 		for _, by := range there {
@@ -78,67 +84,59 @@ func deletions(t *testing.T, random *rand.Rand) (began int) {
 		}
 		return n
 	}
-	removed := func(b *base) (n int) {
-		for x := range b.sets {
-			if at, is := lost[x]; is && at > b.turn {
-				n++
-			}
-		}
-		return n
-	}
 	for i := range 40 {
 		put("owner", fmt.Sprint("n", i))
 	}
 	grown := 0
-	for turn := range 400 {
+	for range 400 {
 		w.now = w.now.Add(time.Duration(random.IntN(20)) * time.Second)
 		name, ns := fmt.Sprint("n", random.IntN(60)), []string{"owner", "a"}[random.IntN(2)]
 		at := slices.Index(there[name], ns)
 		switch last := len(there[name]) == 1; {
 		case at < 0 && (len(there[name]) == 0 || random.IntN(3) == 0):
 			put(ns, name)
-		case at >= 0 && !(last && once[name]):
+		case at >= 0:
 			now, goes := w.now.Unix(), ns == "owner" && last
+			counting()
 			for goes && frozen == nil && len(bases) > 0 {
 				last := &bases[len(bases)-1]
-				if len(last.sets) > count() || removed(last) > 0 {
+				if last.size > count() || len(last.lost) > 0 {
 					break
 				}
 				bases = bases[:len(bases)-1]
 			}
-			if goes && frozen == nil && (len(bases) == 0 || now-bases[len(bases)-1].last >= 60 || count() >= 2*len(bases[len(bases)-1].sets)) {
-				sets := map[string]bool{}
+			if goes && frozen == nil && (len(bases) == 0 || now-bases[len(bases)-1].last >= 60 || count() >= 2*bases[len(bases)-1].size) {
+				had := map[string]bool{}
 				for x, by := range there {
-					sets[x] = len(by) > 0
+					if len(by) > 0 {
+						had[x] = true
+					}
 				}
-				maps.DeleteFunc(sets, func(_ string, is bool) bool { return !is })
-				bases = append(bases, base{sets, turn, now})
+				bases = append(bases, base{len(had), had, map[string]bool{}, now})
 			}
 			w.deleteRecord(object{ns, name})
 			there[name] = slices.Delete(there[name], at, at+1)
-			if gone[name] = last; goes {
-				lost[name] = turn + 1
+			for _, b := range counting() {
+				switch {
+				case last && goes && b.had[name]:
+					b.lost[name] = true
+				case last && !b.lost[name]:
+					delete(b.had, name)
+				}
 			}
 		}
 		z, h := zone()
-		candidates := bases
-		if frozen != nil {
-			candidates = []base{*frozen}
-		} else {
-			bases = slices.DeleteFunc(bases, func(b base) bool { return w.now.Unix()-b.last >= 600 })
-			candidates = bases
-		}
+		candidates := counting()
 		first := slices.IndexFunc(candidates, func(b base) bool {
-			gone := removed(&b)
-			return gone >= 10 && gone*100 > 30*len(b.sets)
+			return len(b.lost) >= 10 && len(b.lost)*100 > 30*b.size
 		})
 		exceeds := first >= 0
 		if exceeds != (h.Held != nil) {
 			t.Fatalf("at serial %d: held %v, and by the twin %d of %d bases", z.Serial, h.Held, first, len(candidates))
 		}
 		if exceeds {
-			if b := candidates[first]; h.Held.RRsets != len(b.sets) {
-				t.Fatalf("at serial %d: held by a base of %d RRsets, and by the twin of %d", z.Serial, h.Held.RRsets, len(b.sets))
+			if b := candidates[first]; h.Held.RRsets != b.size {
+				t.Fatalf("at serial %d: held by a base of %d RRsets, and by the twin of %d", z.Serial, h.Held.RRsets, b.size)
 			}
 		}
 		switch {
@@ -147,7 +145,8 @@ func deletions(t *testing.T, random *rand.Rand) (began int) {
 			b := candidates[first]
 			frozen = &b
 		case !exceeds && frozen != nil:
-			bases, frozen = []base{{frozen.sets, frozen.turn, w.now.Unix()}}, nil
+			frozen.last = w.now.Unix()
+			bases, frozen = []base{*frozen}, nil
 		}
 		if random.IntN(40) == 0 { // a pause, after which nothing counts unless it is held
 			w.now = w.now.Add(10 * time.Minute)

@@ -270,13 +270,18 @@ func (w *world) checkDeletions(o object, z *law.Zone, h *law.Holding, report fun
 			continue
 		}
 		for _, x := range v.(*law.Deleted).RRsets {
-			if x.Back || x.At <= d.Bases[0].N {
+			if x.At == 0 {
 				continue
 			}
+			counted := false
 			for i, b := range d.Bases {
-				if b.N >= x.Came && b.N < x.At {
+				if x.GoneFrom(b.N) {
 					gone[i]++
+					counted = true
 				}
+			}
+			if !counted {
+				continue
 			}
 			for ro, r := range w.records {
 				if counts && r.placed.Zone != nil && r.placed.Zone.UID == z.UID && r.owner(z) == k.Owner && r.record.Type == x.Type && ro.Namespace == z.Namespace {
@@ -286,8 +291,8 @@ func (w *world) checkDeletions(o object, z *law.Zone, h *law.Holding, report fun
 		}
 	}
 	for i, b := range d.Bases {
-		if b.Gone != gone[i] {
-			report("S7.5: zone %s says that %d RRsets of serial %d are gone, and %d are", o, b.Gone, b.Serial, gone[i])
+		if b.Gone != gone[i] || b.Gone > b.RRsets {
+			report("S7.5: zone %s says that %d of the %d RRsets of serial %d are gone, and %d are", o, b.Gone, b.RRsets, b.Serial, gone[i])
 		}
 	}
 	if b := d.Bases[0]; h.Held != nil && (!law.IsMassDeletion(b.Gone, b.RRsets, z.MaxDeletePercent) || h.Held.Serial != z.SettledSerial) {

@@ -4,6 +4,7 @@
 package ledger_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -19,6 +20,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/test/rig"
@@ -551,6 +553,32 @@ func TestMigration10_countsRRsets(t *testing.T) {
 		}
 		b.MustBeClean()
 	}
+}
+
+// Migration 12 gives the marks of an earlier version their spans: what is held then is let through when it is put back.
+func TestMigration12_spansOfDeleted(t *testing.T) {
+	notUnderRace(t)
+	t.Parallel()
+	b := newBrake(t, 1, 30)
+	b.drop("infra", "r", 1, 10)
+	b.held(true)
+	room := ledger.Layout{Prefix: b.Prefix}.Room("deleted")
+	for _, kv := range store.Must(b.Client.Client.Get(t.Context(), room, clientv3.WithPrefix())).Kvs {
+		var d law.Deleted
+		if err := json.Unmarshal(kv.Value, &d); err != nil {
+			t.Fatal(err)
+		}
+		x := d.RRsets[0]
+		old := fmt.Sprintf(`{"d":[{"t":%q,"c":%d,"n":%d}]}`, x.Type, x.Spans[0].From, x.At)
+		store.Must(b.Client.Client.Put(t.Context(), string(kv.Key), old))
+	}
+	b.Old(11)
+	b.servers = []*store.Server{b.Server(append(b.change, ledger.Migrations())...)}
+	b.MustBeClean()
+	b.held(true)
+	b.fill("infra", "r", 1)
+	b.held(false)
+	b.MustBeClean()
 }
 
 // BenchmarkDelete is what a delete costs that is counted (by the zone's own namespace) beside one that is not, alone and with

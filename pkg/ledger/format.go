@@ -34,7 +34,7 @@ const (
 	plainFormat  = 1
 	sealedFormat = 2
 	// Format is the newest that this package knows: the number of its last migration.
-	Format = countsApexHosts
+	Format = spansDeleted
 )
 
 func (c stored) leastReader() int {

@@ -72,6 +72,7 @@ var migrations = []migration{
 	{Number: fillsLineage, Name: "zones note by which delegations they came to their names, and which zone encloses them", Run: fillLineage},
 	{Number: countsRRsets, Name: "zones say how many RRsets they have, and mass deletions hold them back", Run: countRRsets},
 	{Number: countsApexHosts, Name: "of hosts that the apex names by MX, SVCB and HTTPS those alone are the zone's that its own namespace names", Run: countApexHosts},
+	{Number: spansDeleted, Name: "marks of removed RRsets say when the zone had them", Run: spanDeleted},
 }
 
 // namesLeastReader is the first format in which config has a leastReader.

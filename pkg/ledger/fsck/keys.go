@@ -190,15 +190,17 @@ func (c *check) checkDeletions() error {
 			return
 		}
 		for _, x := range d.RRsets {
-			bases := deletions[z.UID].Bases
-			if len(bases) == 0 || x.At <= bases[0].N {
-				continue // it says nothing any more
+			at := uint64(0)
+			ordered := !slices.ContainsFunc(x.Spans, func(s law.Span) bool {
+				before := at
+				at = max(at, s.From, s.To)
+				return before > 0 && s.From < before || s.To > 0 && s.To <= s.From
+			})
+			if open := slices.ContainsFunc(x.Spans, func(s law.Span) bool { return s.To == 0 }); !ordered || max(at, x.At) > z.N || !open && x.At == 0 {
+				c.damage(key, "S7.5", encoded(x), "steps up to %d at which it came and went, in their order, and one at which it was removed or none at which it went last", z.N)
 			}
-			if x.Came > x.At || x.Came == x.At && !x.Back || x.At > z.N {
-				c.damage(key, "S7.5", encoded(x), "a step up to %d at which it went, and an earlier one at which it came; the same where it has not gone", z.N)
-			}
-			for i, b := range bases {
-				if !x.Back && b.N >= x.Came && b.N < x.At {
+			for i, b := range deletions[z.UID].Bases {
+				if x.GoneFrom(b.N) {
 					gone[z.UID][i]++
 				}
 			}
@@ -208,7 +210,7 @@ func (c *check) checkDeletions() error {
 	}
 	for uid, counted := range gone {
 		for i, n := range counted {
-			if b := deletions[uid].Bases[i]; b.Gone < n {
+			if b := deletions[uid].Bases[i]; b.Gone < n || b.Gone > b.RRsets {
 				c.damage(c.layout.Key(law.DeletionsKey(uid)), "S7.5", encoded(b), "at least %d gone, as deleted/ says", n)
 			}
 		}
