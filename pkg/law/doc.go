@@ -17,15 +17,7 @@
 // compute (the answer to the establish review, the day, who asks) is a fact it
 // is given; what it has not been given it asks for by returning a Need.
 //
-// Words used everywhere: fqdn, record (the API object), owner (a name with
-// data), holder (the namespace a name belongs to), claim (whose a name is, by a
-// record, a rule or a wildcard), row (one value of the
-// definition), entry (one resource record of the resolved zone), serial, hash,
-// plan, work (an outbox item), cut (the NS and glue a parent counts for a
-// delegated child), debt (a cut that is not counted yet), reservation (the place
-// of a record that moves), holding (what stands under a zone's name), hold (a zone is
-// not delivered since too much was removed from it), past content (a settled content that
-// a zone had, of which removals are counted).
+// Its words are those of docs/glossary.md.
 //
 // Read first: facts.go (what can be known), then record.go, then zone.go.
 package law

@@ -1,0 +1,147 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package house
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+)
+
+// uses is how many names of a package have a word that goes, by "word package". A file of that form is what code has of them today.
+type uses map[string]int
+
+const usesFile = "testdata/words.txt"
+
+// TestWords_thatGo: docs/glossary.md lists words that no new name has. testdata/words.txt counts the old ones, and only falls:
+// after a renaming, UPDATE=1 go test -run Words ./test/house writes it.
+func TestWords_thatGo(t *testing.T) {
+	_, table, found := strings.Cut(read(t, "docs/glossary.md"), "\n## Words that go\n")
+	if !found {
+		t.Fatal("docs/glossary.md has no section on words that go")
+	}
+	instead := map[string]string{}
+	for _, row := range regexp.MustCompile(`(?m)^\| ([a-z, ]+) \| (.+) \|$`).FindAllStringSubmatch(table, -1) {
+		for _, word := range strings.Split(row[1], ", ") {
+			instead[word] = row[2]
+		}
+	}
+	delete(instead, "not")
+	if len(instead) < 20 {
+		t.Fatalf("docs/glossary.md: only %d words found", len(instead))
+	}
+	old := uses{}
+	for line := range strings.Lines(read(t, "test/house/"+usesFile)) {
+		var word, at string
+		var n int
+		if _, err := fmt.Sscan(line, &word, &at, &n); err != nil {
+			t.Fatalf("%s: %q: %v", usesFile, line, err)
+		}
+		old[word+" "+at] = n
+	}
+	now := uses{}
+	for _, p := range files(t) {
+		if path.Ext(p) != ".go" || strings.HasPrefix(p, "pkg/generated/") || strings.HasPrefix(path.Base(p), "zz_generated") {
+			continue
+		}
+		for _, word := range declaredWords(t, p) {
+			if _, goes := instead[word]; goes {
+				now[word+" "+path.Dir(p)]++
+			}
+		}
+	}
+	if os.Getenv("UPDATE") != "" {
+		var lines strings.Builder
+		for _, key := range slices.Sorted(maps.Keys(now)) {
+			fmt.Fprintln(&lines, key, now[key])
+		}
+		if err := os.WriteFile(usesFile, []byte(lines.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	for key, n := range now {
+		if word, at, _ := strings.Cut(key, " "); n > old[key] {
+			t.Errorf("%s has %d names with %q, %d are left from before: docs/glossary.md says %q instead", at, n, word, old[key], instead[word])
+		}
+	}
+	for key, n := range old {
+		if now[key] < n {
+			t.Errorf("%s: %s has %d and not %d any more: UPDATE=1 go test -run Words ./test/house", usesFile, key, now[key], n)
+		}
+	}
+}
+
+// declaredWords are the words, in lower case, of which the names that a file declares are made.
+func declaredWords(t *testing.T, p string) (words []string) {
+	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, p), nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	add := func(names ...*ast.Ident) {
+		for _, name := range names {
+			words = append(words, wordsOf(name.Name)...)
+		}
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncDecl:
+			add(n.Name)
+		case *ast.TypeSpec:
+			add(n.Name)
+		case *ast.Field:
+			add(n.Names...)
+		case *ast.ValueSpec:
+			add(n.Names...)
+		case *ast.AssignStmt:
+			for _, left := range n.Lhs {
+				if name, ok := left.(*ast.Ident); ok && n.Tok == token.DEFINE {
+					add(name)
+				}
+			}
+		}
+		return true
+	})
+	return words
+}
+
+// wordsOf splits a name at its capitals and underscores: "rrsetCount_S75" is rrset, count, s75.
+func wordsOf(name string) (words []string) {
+	start, runes := 0, []rune(name)
+	cut := func(end int) {
+		if end > start {
+			words = append(words, strings.ToLower(string(runes[start:end])))
+		}
+		start = end
+	}
+	for i, r := range runes {
+		switch {
+		case r == '_':
+			cut(i)
+			start = i + 1
+		case i > 0 && unicode.IsUpper(r) && (unicode.IsLower(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1])):
+			cut(i)
+		}
+	}
+	cut(len(runes))
+	return words
+}
+
+func TestWordsOf(t *testing.T) {
+	for name, want := range map[string]string{"debt": "debt", "payDebts": "pay debts", "RRsetCount_S75": "r rset count s75", "TTLs": "tt ls", "_": "", "heraldHTTP": "herald http"} {
+		if got := strings.Join(wordsOf(name), " "); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}
