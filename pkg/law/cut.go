@@ -20,36 +20,114 @@ type CountedCut struct {
 	Unknown *Unknown `json:"-"`
 }
 
-// Counts is what the parent counts for the zone that h is the holding of, where the zone's present cut is now. While a mass deletion
-// holds the zone (S7.5) nothing of before goes, since a resolver finds what is delivered of the zone by it. owner is the zone's name
-// in the parent: what was counted at another one, before a rename, goes all the same.
-func (h *Holding) Counts(owner name.Rel, before, now *CountedCut) *CountedCut {
-	if h.Held == nil || before == nil || !slices.ContainsFunc(before.Sets, func(s content.RRset) bool { return s.Owner == owner && s.Type == rdata.NS }) {
+// Counts is what parent counts for the zone at fqdn that h is the holding of, where it counted before and the zone's present cut is now. While
+// a mass deletion holds the zone (S7.5) nothing of before, or else of what the last parent counted, goes: a resolver finds what is
+// delivered of the zone by it. What was counted at another name, before a rename, goes all the same.
+func (h *Holding) Counts(parent, fqdn name.Name, before, now *CountedCut) *CountedCut {
+	if h.Held == nil {
 		return now
 	}
+	owner, ok := fqdn.Rel(parent)
+	if before.apex() != owner {
+		before = h.Held.Cut.under(name.Root, parent)
+	}
+	if !ok || before.apex() != owner || now.has(before) {
+		return now
+	}
+	return before
+}
+
+// CountedBy reports whether parent counts the zone that h is the holding of.
+func (h *Holding) CountedBy(parent *Zone) bool {
+	return h.Parent != nil && h.Parent.UID == parent.UID && !h.ExternalCut
+}
+
+// RemovedBy reports whether what parent counted for the zone that h is the holding of, and counts no more, is removed by parent's own namespace
+// (S7.5): it has withdrawn the rule, or the zone is its own.
+func (h *Holding) RemovedBy(parent *Zone) bool {
+	return h.Withdrawn != nil && h.Withdrawn.By == parent.UID || h.Namespace == parent.Namespace
+}
+
+// apex is the child's name where c was counted, zero for none: the parent counts nothing of a child without its NS.
+func (c *CountedCut) apex() name.Rel {
+	if c == nil {
+		return name.Rel{}
+	}
+	i := slices.IndexFunc(c.Sets, func(s content.RRset) bool { return s.Type == rdata.NS })
+	if i < 0 {
+		return name.Rel{}
+	}
+	return c.Sets[i].Owner
+}
+
+// has reports whether c has all that before had.
+func (c *CountedCut) has(before *CountedCut) bool {
 	for _, s := range before.Sets {
-		if now == nil || !slices.ContainsFunc(now.Sets, func(n content.RRset) bool {
+		if c == nil || !slices.ContainsFunc(c.Sets, func(n content.RRset) bool {
 			return n.Compare(s) == 0 && !slices.ContainsFunc(s.Data, func(text string) bool { return !slices.Contains(n.Data, text) })
 		}) {
-			return before
+			return false
 		}
 	}
-	return now
+	return true
+}
+
+// under is c, counted in the zone from, as the zone to would count it; nil where that does not enclose it.
+func (c *CountedCut) under(from, to name.Name) *CountedCut {
+	if c == nil {
+		return nil
+	}
+	out := &CountedCut{Sets: slices.Clone(c.Sets)}
+	for i := range out.Sets {
+		at, err := out.Sets[i].Owner.In(from)
+		owner, ok := at.Rel(to)
+		if err != nil || !ok {
+			return nil
+		}
+		out.Sets[i].Owner = owner
+	}
+	return out
+}
+
+// keepsCut notes in h, the holding of a held zone that gets another parent or another name, what its parent counted for it under the name fqdn:
+// the next one counts that too. before is the holding until now. false: facts are needed.
+func (r *reading) keepsCut(h, before *Holding, fqdn name.Name) bool {
+	if h.Held == nil || before.Parent == nil {
+		return true
+	}
+	c, ok := get[CountedCut](r, CutKey(before.Parent.UID, before.UID))
+	if !ok {
+		return false
+	}
+	up := fqdn
+	for range c.apex().Labels() {
+		up, _ = up.Parent()
+	}
+	if owner, ok := fqdn.Rel(up); !ok || c.apex() != owner {
+		return true // it counts nothing, or nothing yet under this name
+	}
+	held := *h.Held
+	held.Cut = c.under(up, name.Root)
+	h.Held = &held
+	return true
 }
 
 // CutAsk is the request to count a child's NS and glue anew: to pay a debt.
 type CutAsk struct {
-	Parent        *Zone
-	Before, After *CountedCut // nil: none
-	Now           time.Time
-	By            string
+	Parent *Zone
+	Child  Ref
+	// Holding of the child, which stands at FQDN, and Cut is what it has there; nil where the parent delegates it not, or no more.
+	Holding *Holding
+	FQDN    name.Name
+	Cut     *CountedCut
+	Now     time.Time
+	By      string
 	// Work is the cascade of the child that brings the parent's records to it, ""
 	// when none stands: paying meanwhile unsettles the parent (S7.2). WorkBy is who
 	// caused it.
 	Work, WorkBy string
-	// Child is the child's namespace. Own: what goes is removed by the parent's own (S7.5).
-	Child string
-	Own   bool
+	// Own: what goes is removed by the parent's own namespace (S7.5).
+	Own bool
 }
 
 // DecideCut decides the parent's step. Plan.Zone is nil when nothing changes.
@@ -65,13 +143,13 @@ func DecideCut(seen *Seen, ask CutAsk) Outcome {
 	return Outcome{Plan: plan}
 }
 
-// put are the RRsets that the child gives its parent anew.
-func (a *CutAsk) put() (out []rrset) {
-	if a.After == nil {
+// comes are the RRsets that the child gives its parent anew.
+func (c *CountedCut) comes(before *CountedCut) (out []rrset) {
+	if c == nil {
 		return nil
 	}
-	for _, s := range a.After.Sets {
-		if a.Before == nil || !slices.ContainsFunc(a.Before.Sets, func(b content.RRset) bool { return b.Owner == s.Owner && b.Type == s.Type }) {
+	for _, s := range c.Sets {
+		if before == nil || !slices.ContainsFunc(before.Sets, func(b content.RRset) bool { return b.Owner == s.Owner && b.Type == s.Type }) {
 			out = append(out, rrset{s.Owner, s.Type})
 		}
 	}
@@ -88,15 +166,24 @@ func decideCut(d *reading, ask CutAsk) (*Plan, *Refusal) {
 		d.stale()
 		return nil, nil
 	}
+	key := CutKey(p.UID, ask.Child.UID)
+	before, ok := get[CountedCut](d, key)
+	if !ok {
+		return nil, nil
+	}
+	var counts *CountedCut
+	if ask.Holding != nil {
+		counts = ask.Holding.Counts(p.FQDN(), ask.FQDN, before, ask.Cut)
+	}
 	plan := &Plan{}
-	df, owners, after := cutDiff(d, p, ask.Before, ask.After)
+	df, owners, after := cutDiff(d, p, before, counts)
 	if len(d.needs) > 0 {
 		return nil, nil
 	}
 	if df.empty() && len(owners) == 0 {
 		return plan, nil
 	}
-	plan.Writes = owners
+	plan.Writes = append(owners, Write{Key: key, Value: cutFact(counts, before)})
 	marked := holding.WithWork(ask.Work, p.Namespace, ask.WorkBy, "", name.Name{}, ask.Now.Unix())
 	change := &ZoneChange{Zone: p, Holding: marked}
 	if !df.empty() {
@@ -104,7 +191,7 @@ func decideCut(d *reading, ask CutAsk) (*Plan, *Refusal) {
 			return nil, r
 		}
 	}
-	if !d.brake(plan, change, p, moved{of: ask.Child, put: ask.put(), own: ask.Own, cascade: ask.Work != ""}, ask.Now.Unix()) {
+	if !d.brake(plan, change, p, moved{of: ask.Child.Namespace, put: counts.comes(before), own: ask.Own, cascade: ask.Work != ""}, ask.Now.Unix()) {
 		return nil, nil
 	}
 	c, known := servable(d, change.Zone, change.Holding, after)
@@ -117,6 +204,18 @@ func decideCut(d *reading, ask CutAsk) (*Plan, *Refusal) {
 		plan.Writes = append(plan.Writes, Write{Key: HoldingKey(p.View, p.FQDN()), Value: change.Holding})
 	}
 	return plan, nil
+}
+
+// cutFact is what is stored of c, which replaces before.
+func cutFact(c, before *CountedCut) any {
+	if c == nil {
+		return nil
+	}
+	out := *c
+	if before != nil {
+		out.Unknown = before.Unknown
+	}
+	return &out
 }
 
 // cutDiff is how the definition of p changes when it counts after instead of

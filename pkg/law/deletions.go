@@ -93,6 +93,8 @@ type Held struct {
 	RRsets  int   `json:"rrsets"`
 	Percent int64 `json:"percent"`
 	Since   int64 `json:"since"`
+	// Cut is what the last parent counted for the zone, with owners relative to the root: another one counts it too (Holding.Counts).
+	Cut *CountedCut `json:"cut,omitempty"`
 
 	Unknown *Unknown `json:"-"`
 }

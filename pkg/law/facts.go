@@ -50,6 +50,8 @@ const (
 	KindDeletions
 	// KindDeleted asks which RRsets it has removed at Owner there: *Deleted.
 	KindDeleted
+	// KindCut asks what the zone with uid Zone counts for the delegated child with uid Object: *CountedCut.
+	KindCut
 	// KindFloor asks what a restored store begins names at that it remembers no serial of: *LastSerial.
 	KindFloor
 )
@@ -80,6 +82,7 @@ func HoldersKey(zone string, base name.Rel) Key {
 func HeldBelowKey(zone string, base name.Rel) Key {
 	return Key{Kind: KindHeldBelow, Zone: zone, Owner: base}
 }
+func CutKey(parent, child string) Key { return Key{Kind: KindCut, Zone: parent, Object: child} }
 func CountKey(zone, namespace string) Key {
 	return Key{Kind: KindCount, Zone: zone, Namespace: namespace}
 }

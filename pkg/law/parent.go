@@ -69,6 +69,9 @@ func decideParent(d *reading, ask ParentAsk) *Plan {
 		plan.Zone = &ZoneChange{Zone: z, Holding: holding, Delegated: x.cond}
 		return plan
 	}
+	if moved && !d.keepsCut(&h, holding, z.FQDN()) {
+		return nil
+	}
 	if moved && holding.Parent != nil {
 		plan.Debts = append(plan.Debts, Debt{Parent: *holding.Parent, Child: z.Ref, View: z.View, FQDN: z.FQDN()})
 	}

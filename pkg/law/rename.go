@@ -84,6 +84,7 @@ func (d *zoneDecision) resettle(plan *Plan, change *ZoneChange, s *seat, holding
 	if holding.Parent != nil {
 		plan.Debts = append(plan.Debts, Debt{Parent: *holding.Parent, Child: z.Ref, View: z.View, FQDN: z.FQDN()})
 	}
+	d.keepsCut(change.Holding, holding, old)
 	if s.parent != nil {
 		losing, losingFQDN = s.parent.UID, s.parent.FQDN()
 		scans = append(scans, Scan{Kind: ScanMembers, Zone: losing, Owner: s.owner})

@@ -105,11 +105,6 @@ func (w *world) carryOut(work *law.Work) {
 			delete(w.facts, k)
 		}
 	}
-	for k := range w.cuts {
-		if k[0] == work.Purge {
-			delete(w.cuts, k)
-		}
-	}
 	delete(w.views, work.Purge)
 	delete(w.journal, work.Purge)
 	if work.Ended != nil {
@@ -299,16 +294,19 @@ func (w *world) payDebts() {
 	for len(w.debts) > 0 {
 		d := w.debts[0]
 		w.debts = w.debts[1:]
-		key := [2]string{d.Parent.UID, d.Child.UID}
 		o := object{d.Parent.Namespace, d.Parent.Name}
 		p := w.zones[o]
 		if p == nil || p.zone.UID != d.Parent.UID || p.zone.Pending {
 			continue
 		}
 		parent := *p.zone
-		ask := law.CutAsk{Parent: &parent, Child: d.Child.Namespace, Before: w.cuts[key], After: w.count(&parent, d.Child), Now: w.now}
-		h := w.zoneOf(d.View, d.FQDN)
-		ask.Own = d.Child.Namespace == parent.Namespace || h != nil && h.UID == d.Child.UID && h.Withdrawn != nil && h.Withdrawn.By == parent.UID
+		ask := law.CutAsk{Parent: &parent, Child: d.Child, Now: w.now, Own: d.Child.Namespace == parent.Namespace}
+		if h := w.standing(d.Child); h != nil {
+			ask.Own = h.RemovedBy(&parent)
+		}
+		if ask.Cut = w.cut(&parent, d.Child); w.counts(&parent, d.Child) {
+			ask.Holding, ask.FQDN = w.standing(d.Child), w.zones[object{d.Child.Namespace, d.Child.Name}].zone.FQDN()
+		}
 		standing := w.gaining(d)
 		if standing != nil {
 			ask.Work, ask.WorkBy = standing.ID, standing.By
@@ -317,13 +315,7 @@ func (w *world) payDebts() {
 		if out.Refusal != nil {
 			bug("a cut is refused: %v", out.Refusal)
 		}
-		after := ask.After
 		w.apply(o, true, out.Plan, standing)
-		if after == nil {
-			delete(w.cuts, key)
-		} else {
-			w.cuts[key] = after
-		}
 	}
 }
 
@@ -341,18 +333,32 @@ func (w *world) gaining(d law.Debt) *law.Work {
 	return nil
 }
 
-// count is what parent counts for a child now; nil for nothing.
-func (w *world) count(parent *law.Zone, child law.Ref) *law.CountedCut {
-	z := w.zones[object{child.Namespace, child.Name}]
-	if z == nil || z.zone.UID != child.UID || z.zone.Pending {
+// standing is the holding of a zone, nil where it does not stand.
+func (w *world) standing(zone law.Ref) *law.Holding {
+	z := w.zones[object{zone.Namespace, zone.Name}]
+	if z == nil || z.zone.UID != zone.UID || z.zone.Pending {
 		return nil
 	}
-	h := w.holding(z.zone)
-	if h == nil || h.UID != child.UID || h.Parent == nil || h.Parent.UID != parent.UID || h.ExternalCut {
+	if h := w.holding(z.zone); h != nil && h.UID == zone.UID {
+		return h
+	}
+	return nil
+}
+
+// counts: parent counts the child.
+func (w *world) counts(parent *law.Zone, child law.Ref) bool {
+	h := w.standing(child)
+	return h != nil && h.CountedBy(parent)
+}
+
+// cut is what the child has that parent would count; nil for nothing.
+func (w *world) cut(parent *law.Zone, child law.Ref) *law.CountedCut {
+	if !w.counts(parent, child) {
 		return nil
 	}
-	sets := w.sets(z.zone)
-	cut := &law.CountedCut{Sets: content.Cut(parent.FQDN(), z.zone.Header, func(owner name.Rel, t rdata.Type) (content.RRset, bool) {
+	z := w.zones[object{child.Namespace, child.Name}].zone
+	sets := w.sets(z)
+	cut := &law.CountedCut{Sets: content.Cut(parent.FQDN(), z.Header, func(owner name.Rel, t rdata.Type) (content.RRset, bool) {
 		i := slices.IndexFunc(sets, func(s content.RRset) bool { return s.Owner == owner && s.Type == t })
 		if i < 0 {
 			return content.RRset{}, false
@@ -360,10 +366,24 @@ func (w *world) count(parent *law.Zone, child law.Ref) *law.CountedCut {
 		return sets[i], true
 	})}
 	if len(cut.Sets) == 0 {
-		cut = nil
+		return nil
 	}
-	owner, _ := z.zone.FQDN().Rel(parent.FQDN())
-	return h.Counts(owner, w.cuts[[2]string{parent.UID, child.UID}], cut)
+	return cut
+}
+
+// counted is what parent has counted for the child.
+func (w *world) counted(parent, child string) *law.CountedCut {
+	c, _ := w.facts[law.CutKey(parent, child)].(*law.CountedCut)
+	return c
+}
+
+// count is what parent counts for a child now; nil for nothing.
+func (w *world) count(parent *law.Zone, child law.Ref) *law.CountedCut {
+	if !w.counts(parent, child) {
+		return nil
+	}
+	fqdn := w.zones[object{child.Namespace, child.Name}].zone.FQDN()
+	return w.standing(child).Counts(parent.FQDN(), fqdn, w.counted(parent.UID, child.UID), w.cut(parent, child))
 }
 
 // sets are the RRsets of a zone's records, from the record objects alone.

@@ -336,9 +336,12 @@ func (w *world) checkLineage(o object, z *law.Zone, h *law.Holding, standing map
 
 func (w *world) cutValues(parent string, owner name.Rel) int {
 	n := 0
-	for k, cut := range w.cuts {
-		for _, s := range cut.Sets {
-			if k[0] == parent && s.Owner == owner {
+	for k, v := range w.facts {
+		if k.Kind != law.KindCut {
+			continue
+		}
+		for _, s := range v.(*law.CountedCut).Sets {
+			if k.Zone == parent && s.Owner == owner {
 				n += len(s.Data)
 			}
 		}
@@ -376,20 +379,21 @@ func (w *world) checkContent(z *law.Zone, h *law.Holding, report func(string, ..
 		report("%s: apex NS %v, the holding says %v", z.FQDN(), apexNS, h.ApexNS)
 	}
 	all := slices.Clone(sets)
-	for k, cut := range w.cuts {
-		if k[0] != z.UID {
+	for k, v := range w.facts {
+		cut, _ := v.(*law.CountedCut)
+		if k.Kind != law.KindCut || k.Zone != z.UID {
 			continue
 		}
 		for _, s := range cut.Sets {
 			all = merge(all, s)
 		}
-		if fingerprint(w.countOf(z, k[1])) != fingerprint(cut) && !w.follows(k[1]) {
-			report("S6.1: %s counts %s for a child that has %s", z.FQDN(), fingerprint(cut), fingerprint(w.countOf(z, k[1])))
+		if fingerprint(w.countOf(z, k.Object)) != fingerprint(cut) && !w.follows(k.Object) {
+			report("S6.1: %s counts %s for a child that has %s", z.FQDN(), fingerprint(cut), fingerprint(w.countOf(z, k.Object)))
 		}
 	}
 	for _, c := range w.zones {
 		ref := c.zone.Ref
-		if w.cuts[[2]string{z.UID, ref.UID}] == nil && w.count(z, ref) != nil {
+		if w.counted(z.UID, ref.UID) == nil && w.count(z, ref) != nil {
 			report("S6.1: %s does not count its child %s", z.FQDN(), c.zone.FQDN())
 		}
 	}

@@ -29,7 +29,6 @@ type world struct {
 	waiting map[waitKey]bool
 	outbox  []*law.Work
 	debts   []law.Debt
-	cuts    map[[2]string]*law.CountedCut // parent uid, child uid
 	views   map[string]*zoneview.Snapshot // by zone uid, from the journal alone
 	journal map[string][]content.Step
 
@@ -73,7 +72,7 @@ type waitKey struct {
 func newWorld() *world {
 	return &world{
 		facts: map[law.Key]any{}, zones: map[object]*zoneObject{}, records: map[object]*recordObject{},
-		waiting: map[waitKey]bool{}, cuts: map[[2]string]*law.CountedCut{}, views: map[string]*zoneview.Snapshot{}, journal: map[string][]content.Step{},
+		waiting: map[waitKey]bool{}, views: map[string]*zoneview.Snapshot{}, journal: map[string][]content.Step{},
 		now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
 	}
 }
@@ -289,7 +288,7 @@ func fingerprint(v any) string {
 func (w *world) apply(o object, isZone bool, plan *law.Plan, standing *law.Work) {
 	for _, x := range plan.Writes {
 		switch x.Key.Kind {
-		case law.KindHolding, law.KindOwner, law.KindHolders, law.KindCount, law.KindMember, law.KindLastSerial, law.KindDeletions, law.KindDeleted:
+		case law.KindHolding, law.KindOwner, law.KindHolders, law.KindCount, law.KindMember, law.KindLastSerial, law.KindDeletions, law.KindDeleted, law.KindCut:
 		default:
 			bug("a plan writes the computed fact %v", x.Key)
 		}

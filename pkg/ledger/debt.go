@@ -34,7 +34,7 @@ func (l *Ledger) payNow(ctx context.Context, debts []law.Debt) {
 // transaction of the parent. The debt's own revision guards what was read of the
 // child: whatever changes there later owes again.
 func (l *Ledger) pay(ctx context.Context, d law.Debt) error {
-	debtKey, cutKey := l.layout.debt(d.Parent.UID, d.Child.UID), l.layout.cut(d.Parent.UID, d.Child.UID)
+	debtKey := l.layout.debt(d.Parent.UID, d.Child.UID)
 	// Payers of one debt queue here before they count: who waited finds it paid,
 	// where all of them would count, and all but one in vain.
 	l.mu.Lock()
@@ -47,70 +47,45 @@ func (l *Ledger) pay(ctx context.Context, d law.Debt) error {
 		return ctx.Err()
 	}
 	for {
-		r, err := l.config.Client.Txn(ctx).Then(clientv3.OpGet(debtKey), clientv3.OpGet(cutKey)).Commit()
+		r, err := l.config.Client.Get(ctx, debtKey)
 		if err != nil {
 			return err
 		}
-		kv := one(r.Responses[0])
-		if kv == nil {
+		if len(r.Kvs) == 0 {
 			return nil
 		}
-		var before *law.CountedCut
-		if c := one(r.Responses[1]); c != nil {
-			before = &law.CountedCut{}
-			if err := decode(c.Value, before); err != nil {
-				return fmt.Errorf("ledger: %s: %w", cutKey, err)
-			}
-		}
-		var after *law.CountedCut
 		var failed error
-		var withdrawn bool
 		stand, err := l.gaining(ctx, d)
 		if err != nil {
 			return err
 		}
-		cutAsk := law.CutAsk{Before: before, Child: d.Child.Namespace, Now: l.now(), By: user(ctx)}
+		cutAsk := law.CutAsk{Child: d.Child, Now: l.now(), By: user(ctx)}
 		if stand != nil {
 			cutAsk.Work, cutAsk.WorkBy = stand.work.ID, stand.work.By
 		}
 		w := &write{
-			resource: "zones", namespace: d.Parent.Namespace, name: d.Parent.Name, key: debtKey, expected: kv.ModRevision,
+			resource: "zones", namespace: d.Parent.Namespace, name: d.Parent.Name, key: debtKey, expected: r.Kvs[0].ModRevision,
 			hint: l.layout.Zone(d.Parent.Namespace, d.Parent.Name), standing: stand,
 			ask: func(seen *law.Seen) law.Outcome {
 				key := law.ZoneKey(d.Parent.Namespace, d.Parent.Name)
 				p, ok := seen.Get(key)
 				if !ok {
-					return law.Outcome{Need: []law.Key{key}}
+					return law.Outcome{Need: []law.Key{key, law.CutKey(d.Parent.UID, d.Child.UID)}}
 				}
 				parent, _ := p.(*law.Zone)
 				if parent == nil || parent.UID != d.Parent.UID || parent.Pending {
-					after = before // the parent is gone, and its keys go with it
+					return law.Outcome{Plan: &law.Plan{}} // the parent is gone, and its keys go with it
+				}
+				if failed = l.count(ctx, parent, &cutAsk); failed != nil {
 					return law.Outcome{Plan: &law.Plan{}}
 				}
-				if after, withdrawn, failed = l.count(ctx, parent, d.Child, before); failed != nil {
-					return law.Outcome{Plan: &law.Plan{}}
-				}
-				// The owner of the parent has removed the child itself, or the rule that delegated it (S7.5).
-				cutAsk.Own = (withdrawn || d.Child.Namespace == parent.Namespace) && !l.terminates(parent.Namespace)
-				if before != nil && after != nil {
-					after.Unknown = before.Unknown
-				}
-				cutAsk.Parent, cutAsk.After = parent, after
+				cutAsk.Own = cutAsk.Own && !l.terminates(parent.Namespace)
+				cutAsk.Parent = parent
 				return law.DecideCut(seen, cutAsk)
 			},
 			primary: func(context.Context, *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
 				op := clientv3.OpDelete(debtKey)
 				return &op, nil, failed
-			},
-			also: func(*law.Plan) ([]clientv3.Cmp, []clientv3.Op) {
-				cmps := []clientv3.Cmp{revisionIs(cutKey, modRevision(one(r.Responses[1])))}
-				switch {
-				case after == before:
-					return cmps, nil
-				case after == nil:
-					return cmps, []clientv3.Op{clientv3.OpDelete(cutKey)}
-				}
-				return cmps, []clientv3.Op{opPut(cutKey, encode(after))}
 			},
 		}
 		out, err := l.commit(ctx, w, waits{})
@@ -154,35 +129,43 @@ func (l *Ledger) gaining(ctx context.Context, d law.Debt) (*standing, error) {
 	return s, nil
 }
 
-// count computes what parent, which counted before, counts for a child now; nil for nothing. withdrawn: parent has withdrawn the child's rule.
-func (l *Ledger) count(ctx context.Context, parent *law.Zone, child law.Ref, before *law.CountedCut) (counted *law.CountedCut, withdrawn bool, err error) {
+// count looks up what the child has that parent is to count.
+func (l *Ledger) count(ctx context.Context, parent *law.Zone, ask *law.CutAsk) error {
+	child := ask.Child
+	ask.Holding, ask.FQDN, ask.Cut = nil, name.Name{}, nil
+	ask.Own = child.Namespace == parent.Namespace
 	r, err := l.config.Client.Get(ctx, l.layout.Zone(child.Namespace, child.Name))
 	if err != nil || len(r.Kvs) == 0 {
-		return nil, false, err
+		return err
 	}
 	object := &v1alpha1.Zone{}
 	if err := l.config.Zones.decode(ctx, string(r.Kvs[0].Key), r.Kvs[0].Value, r.Kvs[0].ModRevision, object); err != nil {
-		return nil, false, err
+		return err
 	}
 	if string(object.UID) != child.UID || object.Status.FQDN == "" {
-		return nil, false, nil
+		return nil
 	}
 	z, err := LawZone(object)
 	if err != nil {
-		return nil, false, err
+		return err
 	}
 	k := law.HoldingKey(z.View, z.FQDN())
 	if r, err = l.config.Client.Get(ctx, l.layout.Key(k)); err != nil || len(r.Kvs) == 0 {
-		return nil, false, err
+		return err
 	}
 	v, err := decodeFact(k, r.Kvs[0].Value)
 	if err != nil {
-		return nil, false, err
+		return err
 	}
 	h := v.(*law.Holding)
-	if h.UID != child.UID || h.Parent == nil || h.Parent.UID != parent.UID || h.ExternalCut {
-		return nil, h.Withdrawn != nil && h.Withdrawn.By == parent.UID, nil
+	if h.UID != child.UID {
+		return nil
 	}
+	ask.Own = h.RemovedBy(parent)
+	if !h.CountedBy(parent) {
+		return nil
+	}
+	ask.Holding, ask.FQDN = h, z.FQDN()
 	var failed error
 	at := map[name.Rel][]content.RRset{}
 	sets := content.Cut(parent.FQDN(), z.Header, func(owner name.Rel, t rdata.Type) (content.RRset, bool) {
@@ -198,14 +181,10 @@ func (l *Ledger) count(ctx context.Context, parent *law.Zone, child law.Ref, bef
 		}
 		return content.RRset{}, false
 	})
-	if failed != nil {
-		return nil, false, failed
-	}
 	if len(sets) > 0 {
-		counted = &law.CountedCut{Sets: sets}
+		ask.Cut = &law.CountedCut{Sets: sets}
 	}
-	owner, _ := z.FQDN().Rel(parent.FQDN())
-	return h.Counts(owner, before, counted), false, nil
+	return failed
 }
 
 // setsAt are the RRsets that a zone's records make at one owner.

@@ -376,6 +376,51 @@ func TestMassDeletion_ofADelegatedZone_S7_5(t *testing.T) {
 	}
 }
 
+// S7.5: a held zone gets another parent, by a zone between the two that comes and goes: each counts for it what the last one counted.
+func TestMassDeletion_underAnotherParent_S7_5(t *testing.T) {
+	t.Parallel()
+	b := newBrake(t, 2, 0)
+	store.Must(b.first().UpdateZone("infra", "example", func(z *v1alpha1.Zone) {
+		z.Spec.Delegations = append(z.Spec.Delegations, v1alpha1.Delegation{Zones: []string{"*"}, Namespaces: []string{"team", "infra"}})
+	}))
+	child := store.Zone("team", "child", "child.b.example.org.", store.Allow("team", "*", "@"))
+	child.Spec.Limits, child.Spec.NameServers = nil, nil
+	store.Must(b.first().CreateZone(child))
+	records := []*v1alpha1.Record{store.Record("team", "ns", "child.b.example.org.", "NS", "ns1.child.b.example.org."), store.Record("team", "ns1", "ns1.child.b.example.org.", "A", "192.0.2.53")}
+	for i := range 10 {
+		records = append(records, store.Record("team", fmt.Sprint("c", i), fmt.Sprintf("c%d.child.b.example.org.", i), "A", "192.0.2.1"))
+	}
+	for _, r := range records {
+		store.Must(b.first().CreateRecord(t.Context(), r))
+	}
+	b.Settle()
+	entries := b.zone().Status.EntryCount
+	for i := range records { // the name servers last
+		b.Should(b.servers[i%2].DeleteRecord(t.Context(), "team", records[len(records)-1-i].Name))
+	}
+	b.Settle()
+	counts := func(zone string, want int64) {
+		t.Helper()
+		b.Settle() // fsck compares what each parent counts
+		if z := b.first().Zone("infra", zone); z.Status.EntryCount != want || z.Status.SettledSerial != z.Status.Serial {
+			t.Errorf("zone %s has %d entries, of serials %d and %d, want %d", zone, z.Status.EntryCount, z.Status.Serial, z.Status.SettledSerial, want)
+		}
+	}
+	counts("example", entries)
+	between := store.Zone("infra", "b", "b.example.org.")
+	between.Spec.NameServers = []v1alpha1.NameServer{{Name: "ns.example.net."}}
+	between.Spec.Delegations = []v1alpha1.Delegation{{Zones: []string{"*"}, Namespaces: []string{"team"}}}
+	store.Must(b.servers[1].CreateZone(between))
+	counts("example", entries-2+1)
+	counts("b", 2+2)
+	b.Should(b.first().DeleteZone("infra", "b"))
+	counts("example", entries)
+	store.Must(b.first().UpdateZone("team", "child", func(z *v1alpha1.Zone) {
+		z.Annotations = map[string]string{v1alpha1.AnnotationPublishDeletions: fmt.Sprint(z.Status.SettledSerial)}
+	}))
+	counts("example", entries-2)
+}
+
 // rows are what a base has, before the steps since what is delivered where they are undone.
 func rows(t *testing.T, base ledger.Base, undo bool) map[content.Row]bool {
 	t.Helper()

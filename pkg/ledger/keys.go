@@ -106,6 +106,8 @@ func (l Layout) Key(k law.Key) string {
 		return l.room("deletions") + k.Zone + "/"
 	case law.KindDeleted:
 		return l.room("deleted") + k.Zone + "/" + k.Owner.Key()
+	case law.KindCut:
+		return l.cut(k.Zone, k.Object)
 	case law.KindCount:
 		return l.room("counts") + k.Zone + "/" + k.Namespace
 	case law.KindMember:
@@ -367,6 +369,8 @@ func decodeFact(k law.Key, data []byte) (any, error) {
 		v = &law.Deletions{}
 	case law.KindDeleted:
 		v = &law.Deleted{}
+	case law.KindCut:
+		v = &law.CountedCut{}
 	case law.KindLastSerial, law.KindFloor:
 		v = &law.LastSerial{}
 	default:

@@ -237,13 +237,12 @@ func (z *zone) set(owner name.Rel, t rdata.Type) (content.RRset, bool) {
 func (c *check) checkCuts() error {
 	want := map[edge]*law.CountedCut{}
 	for _, z := range c.names {
-		if z.holding.Parent == nil || z.holding.ExternalCut {
+		if z.holding.Parent == nil {
 			continue
 		}
-		if p := c.zones[z.holding.Parent.UID]; p != nil && !p.Pending {
+		if p := c.zones[z.holding.Parent.UID]; p != nil && !p.Pending && z.holding.CountedBy(p.Zone) {
 			e := edge{p.UID, z.UID}
-			owner, _ := z.FQDN().Rel(p.FQDN())
-			if cut := z.holding.Counts(owner, c.cuts[e], c.cut(p, z)); cut != nil {
+			if cut := z.holding.Counts(p.FQDN(), z.FQDN(), c.cuts[e], c.cut(p, z)); cut != nil {
 				want[e] = cut
 			}
 		}
