@@ -43,9 +43,12 @@ func (h *Holding) CountedBy(parent *Zone) bool {
 }
 
 // RemovedBy reports whether what parent counted for the zone that h is the holding of, and counts no more, is removed by parent's own namespace
-// (S7.5): it has withdrawn the rule, or the zone is its own.
+// (S7.5): it has withdrawn the rule, or the zone is its own. What lies in a zone between from then on is not removed.
 func (h *Holding) RemovedBy(parent *Zone) bool {
-	return h.Withdrawn != nil && h.Withdrawn.By == parent.UID || h.Namespace == parent.Namespace
+	if h.Withdrawn != nil && h.Withdrawn.By == parent.UID {
+		return true
+	}
+	return h.Namespace == parent.Namespace && (h.Enclosed == nil || h.Enclosed.By == parent.UID)
 }
 
 // apex is the child's name where c was counted, zero for none: the parent counts nothing of a child without its NS.
