@@ -421,6 +421,64 @@ func TestMassDeletion_underAnotherParent_S7_5(t *testing.T) {
 	counts("example", entries-2)
 }
 
+// S7.5: a child puts back what ends the hold of its parent: what that owes its own parent is paid before the child's write is answered. No worker runs
+// that would pay it.
+func TestMassDeletion_putBackByAChild_S7_5(t *testing.T) {
+	t.Parallel()
+	st := store.New(t)
+	s := st.Server()
+	stop := s.Run()
+	create := func(z *v1alpha1.Zone) {
+		t.Helper()
+		z.Spec.Limits, z.Spec.NameServers = nil, nil
+		z.Spec.Delegations = append(z.Spec.Delegations, v1alpha1.Delegation{Zones: []string{"*"}})
+		store.Must(s.CreateZone(z))
+	}
+	ns := func(i int) *v1alpha1.Record {
+		return store.Record("infra", fmt.Sprint("ns", i), fmt.Sprintf("c%d.example.org.", i), "NS", "ns.example.net.")
+	}
+	create(store.Zone("infra", "org", "org."))
+	create(store.Zone("infra", "example", "example.org.", store.Allow("infra", "@", "*")))
+	own := store.Record("infra", "ns", "example.org.", "NS", "ns.example.net.")
+	store.Must(s.CreateRecord(t.Context(), own))
+	for i := range 10 {
+		create(store.Zone("infra", fmt.Sprint("c", i), fmt.Sprintf("c%d.example.org.", i), store.Allow("infra", "@")))
+		store.Must(s.CreateRecord(t.Context(), ns(i)))
+	}
+	st.Settle()
+	stop()
+	entries := s.Zone("infra", "org").Status.EntryCount
+	held := func(held bool) {
+		t.Helper()
+		if c := meta.FindStatusCondition(s.Zone("infra", "example").Status.Conditions, v1alpha1.ConditionSettled); c.Reason == v1alpha1.ReasonMassDeletion != held {
+			t.Fatalf("Settled=%s %s: %s", c.Status, c.Reason, c.Message)
+		}
+	}
+	for i := range 10 {
+		store.Must(0, s.DeleteRecord(t.Context(), "infra", ns(i).Name))
+	}
+	held(true)
+	store.Must(0, s.DeleteRecord(t.Context(), "infra", own.Name))
+	if n := s.Zone("infra", "org").Status.EntryCount; n != entries {
+		t.Errorf("org. has %d entries, and had %d: it does not count what it counted", n, entries)
+	}
+	for i := range 10 {
+		store.Must(s.CreateRecord(t.Context(), ns(i)))
+		if c := meta.FindStatusCondition(s.Zone("infra", "example").Status.Conditions, v1alpha1.ConditionSettled); c.Reason != v1alpha1.ReasonMassDeletion {
+			t.Logf("%d of 10 put back end the hold", i+1)
+			break
+		}
+	}
+	held(false)
+	if n := s.Zone("infra", "org").Status.EntryCount; n != entries-1 {
+		t.Errorf("org. has %d entries, and had %d, one of them example.org.'s NS, which is gone", n, entries)
+	}
+	if left := store.Must(st.Client.Client.Get(t.Context(), ledger.Layout{Prefix: st.Prefix}.Room("debts"), clientv3.WithPrefix())); len(left.Kvs) > 0 {
+		t.Errorf("%d debts are left", len(left.Kvs))
+	}
+	st.MustBeClean()
+}
+
 // rows are what a base has, before the steps since what is delivered where they are undone.
 func rows(t *testing.T, base ledger.Base, undo bool) map[content.Row]bool {
 	t.Helper()
