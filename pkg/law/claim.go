@@ -40,7 +40,7 @@ type claimant struct {
 //  3. the namespace of a record on its way there (S2.6);
 //  4. while a cascade brings records here, the holder in the zone they leave (S2.7);
 //  5. the zone's own namespace, where a shared rule lists the name;
-//  6. the holder of the name of the nearest cut above, or the zone's own namespace where nobody holds that;
+//  6. the namespace that alone holds the name of the nearest cut at it or above, or the zone's own where none does or several do;
 //  7. the namespace of the wildcard that synthesises it;
 //  8. the zone's own namespace, where its apex names it.
 //
@@ -88,20 +88,64 @@ func (r *reading) holder(z *Zone, holding *Holding, base name.Rel, by claimant) 
 	}
 	if first == "" && !by.cascade && holding.gaining() {
 		if at, err := base.In(z.FQDN()); err == nil {
-			return r.heldElsewhere(holding, z.View, at, by.namespace)
+			elsewhere, known := r.heldElsewhere(holding, z.View, at, by.namespace)
+			return firstOf(elsewhere), known
 		}
 	}
 	return first, true
 }
 
-// cutOff is the claim of the nearest cut above a base name that no record holds: the
-// addresses below a cut are glue of its name servers, so its holder says what they are.
-// Where its NS records are shared nobody holds it. A wildcard synthesises nothing there,
-// and a cut at an underscore name is above no base name. known false: facts are needed.
+func firstOf(namespaces []string) string {
+	if len(namespaces) == 0 {
+		return ""
+	}
+	return namespaces[0]
+}
+
+// cutHolder is the namespace that the names below a cut at the base name belong to (S4.6).
+// What is on its way there counts as there. known false: facts are needed.
+func (r *reading) cutHolder(z *Zone, holding *Holding, base name.Rel, by claimant) (namespace string, known bool) {
+	h, known := get[Holders](r, HoldersKey(z.UID, base))
+	if !known {
+		return "", false
+	}
+	all := h.namespaces()
+	for _, x := range holding.Reserved {
+		if x.Admission == AdmittedPlain && Base(x.Owner) == base {
+			all = append(all, x.Namespace)
+		}
+	}
+	if at, err := base.In(z.FQDN()); err == nil && !by.cascade && holding.gaining() {
+		elsewhere, known := r.heldElsewhere(holding, z.View, at, by.namespace)
+		if !known {
+			return "", false
+		}
+		all = append(all, elsewhere...)
+	}
+	return alone(all, z.Namespace), true
+}
+
+// alone is the one namespace of a list, own where it has none or several. Two tenants never
+// hold a name together, so of several one is the zone's own. That one may have delegated the
+// name away, and then no tenant answers for it by glue.
+func alone(namespaces []string, own string) string {
+	for _, ns := range namespaces {
+		if ns != namespaces[0] {
+			return own
+		}
+	}
+	return cmp.Or(firstOf(namespaces), own)
+}
+
+// cutOff is the claim of the nearest cut at a base name that no record holds, or above it:
+// the addresses below a cut are glue of its name servers, so its holder says what they are.
+// Where its NS records are shared no namespace holds it, and the first one at its name would
+// have the glue. A wildcard synthesises nothing there, and a cut at an underscore name is
+// above no base name. known false: facts are needed.
 func (r *reading) cutOff(z *Zone, holding *Holding, base name.Rel, by claimant) (c claim, known bool) {
 	var ups []name.Rel
 	var ks []Key
-	for up, ok := base.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
+	for up, ok := base, true; ok && !up.IsApex(); up, ok = up.Parent() {
 		ups, ks = append(ups, up), append(ks, OwnerKey(z.UID, up))
 	}
 	if !r.all(ks) { // all of them, in one round
@@ -118,8 +162,8 @@ func (r *reading) cutOff(z *Zone, holding *Holding, base name.Rel, by claimant) 
 		if !holding.with(o, up, by.uid).hasType(rdata.NS) && !elsewhere[up] {
 			continue
 		}
-		ns, known := r.holder(z, holding, up, by)
-		return claim{namespace: cmp.Or(ns, z.Namespace), yields: true, above: up, cut: true}, known
+		ns, known := r.cutHolder(z, holding, up, by)
+		return claim{namespace: ns, yields: true, above: up, cut: true}, known
 	}
 	return claim{}, true
 }

@@ -27,6 +27,17 @@ func (h *Holders) Holder() string {
 	return h.List[0].Namespace
 }
 
+// namespaces are those that have records at the base name that may hold it, first comer first.
+func (h *Holders) namespaces() (out []string) {
+	if h == nil {
+		return nil
+	}
+	for _, x := range h.List {
+		out = append(out, x.Namespace)
+	}
+	return out
+}
+
 // join counts one more record of a namespace that came at n: its place in the
 // list is that of its oldest record (S4.6).
 func (h *Holders) join(namespace string, n uint64, late bool) {
@@ -111,58 +122,41 @@ func (h *Holding) WithoutWork(id string) *Holding {
 	return &out
 }
 
-// heldElsewhere is who holds base name at where a standing cascade brings
-// records from, or on the way from there; ns itself before others, "" for nobody
-// (S2.7). false: facts are needed.
-func (r *reading) heldElsewhere(h *Holding, view string, at name.Name, ns string) (string, bool) {
-	gaining := false
-	var soon []Key // in one round
+// heldElsewhere are the namespaces that hold base name at where a standing cascade
+// brings records from, or on the way from there: the holder first, and on the way ns
+// before others (S2.7). known false: facts are needed.
+func (r *reading) heldElsewhere(h *Holding, view string, at name.Name, ns string) (namespaces []string, known bool) {
+	if !h.gaining() {
+		return nil, true
+	}
+	coming := Key{Kind: KindArriving, View: view, Name: at}
+	ks := []Key{coming}
 	for _, w := range h.Works {
 		if rel, ok := at.Rel(w.LosingFQDN); w.Losing != "" && ok {
-			soon = append(soon, HoldersKey(w.Losing, rel))
+			ks = append(ks, HoldersKey(w.Losing, rel))
 		}
 	}
-	if !r.all(soon) {
-		return "", false
+	if !r.all(ks) { // in one round
+		return nil, false
 	}
-	for _, w := range h.Works {
-		if w.Losing == "" {
-			continue
-		}
-		gaining = true
-		rel, ok := at.Rel(w.LosingFQDN)
-		if !ok {
-			continue
-		}
-		from, known := glance[Holders](r, HoldersKey(w.Losing, rel))
-		if !known {
-			return "", false
-		}
-		if first := from.Holder(); first != "" {
-			return first, true
-		}
+	for _, k := range ks[1:] {
+		from, _ := glance[Holders](r, k)
+		namespaces = append(namespaces, from.namespaces()...)
 	}
-	if !gaining {
-		return "", true
-	}
-	coming, known := get[Arriving](r, Key{Kind: KindArriving, View: view, Name: at})
-	if !known {
-		return "", false
-	}
-	holder := ""
-	if coming != nil {
-		for _, a := range coming.Records {
+	there := len(namespaces)
+	if c, _ := get[Arriving](r, coming); c != nil {
+		for _, a := range c.Records {
 			rel, ok := a.FQDN.Rel(at)
 			switch {
 			case !ok || !Base(rel).IsApex(): // it holds a name below
 			case a.Namespace == ns:
-				return ns, true
-			case holder == "":
-				holder = a.Namespace
+				namespaces = slices.Insert(namespaces, there, ns)
+			default:
+				namespaces = append(namespaces, a.Namespace)
 			}
 		}
 	}
-	return holder, true
+	return namespaces, true
 }
 
 // arriving reports whether a standing cascade brings records of another

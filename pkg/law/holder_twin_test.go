@@ -4,7 +4,6 @@
 package law_test
 
 import (
-	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -226,11 +225,18 @@ func (t *tenancy) holder(base name.Rel) (namespace string, byRecord bool) {
 			}
 		}
 	}
-	for up, ok := base.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
-		if t.delegatesAway(up) {
-			first, _ := t.first(up)
-			return cmp.Or(first, t.zone.Namespace), false
+	for up, ok := base, true; ok && !up.IsApex(); up, ok = up.Parent() {
+		if !t.delegatesAway(up) {
+			continue
 		}
+		holds := map[string]bool{}
+		for _, r := range t.records[up] {
+			holds[r.namespace] = true
+		}
+		if first, _ := t.first(up); len(holds) == 1 {
+			return first, false
+		}
+		return t.zone.Namespace, false
 	}
 	below := base
 	for up, ok := base.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {

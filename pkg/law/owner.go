@@ -237,7 +237,7 @@ func (o *Owner) cutBy(h *Holders, own string) string {
 	if !o.hasType(rdata.NS) {
 		return ""
 	}
-	return cmp.Or(h.Holder(), own)
+	return alone(h.namespaces(), own)
 }
 
 // CountWild adds n, 1 or -1, to the records of a namespace at the wildcard right below.
