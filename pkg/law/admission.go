@@ -114,19 +114,21 @@ func (d *recordDecision) meets(z *Zone, p *place, come *Contribution, others *Ow
 	}
 }
 
-// warnOfHosts warns of a host that the apex names and that another namespace decides about
-// (S6.2): the zone's own namespace of one that another holds, and another namespace, whose
-// records at the apex hold no host, of one that no namespace holds yet. It looks at the
+// warnOfHosts warns of a host that the apex or a cut names and that another namespace decides
+// about (S6.2): the zone's own namespace of one that another holds, and another namespace,
+// whose records at the apex hold no host, of one that no namespace holds yet. NS records below
+// the apex hold the names below them alone, so their writer hears of both. It looks at the
 // first maxHosts of them, and at none while a cascade brings records here: the holders are
 // not settled then, and each costs a look at each label in each zone that loses names.
 func (d *recordDecision) warnOfHosts(z *Zone, holding *Holding, p *place, come *Contribution, plan *Plan) {
-	if d.ask.Cascade || !come.Owner.IsApex() || holding.gaining() {
+	cut := come.Type == rdata.NS && !come.Owner.IsApex()
+	if d.ask.Cascade || !come.Owner.IsApex() && !cut || holding.gaining() {
 		return
 	}
 	own := d.ask.Namespace == z.Namespace
 	var list Holding
 	list.CountHosts(come, 1)
-	if own && come.Type == rdata.NS {
+	if cut || own && come.Type == rdata.NS {
 		for _, v := range come.Values {
 			list.ApexNS = append(list.ApexNS, v.Host())
 		}
@@ -148,7 +150,10 @@ func (d *recordDecision) warnOfHosts(z *Zone, holding *Holding, p *place, come *
 		at, _ := host.In(z.FQDN())
 		switch {
 		case !known:
-		case own && c.namespace != "" && c.namespace != z.Namespace:
+		case cut && encloses(come.Owner, host) && (c.namespace == "" || c.yields): // it is below the cut, and no record holds it
+		case cut && c.namespace == "":
+			plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s at %s names %s, which no namespace holds: the first that writes it answers for all that is delegated away (S6.2; write it)", come.Type, p.fqdn, at))
+		case (cut && c.namespace != d.ask.Namespace || own) && c.namespace != "" && c.namespace != z.Namespace:
 			plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s at %s names %s, which another namespace holds: it stays with that one (S6.2)", come.Type, p.fqdn, at))
 		case !own && c.namespace == "":
 			plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s at %s names %s, which no namespace holds: the first that writes it says where it leads (S6.2; write it, or have the zone's own namespace name it)", come.Type, p.fqdn, at))

@@ -10,7 +10,6 @@ import (
 	"maps"
 	"net/url"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -323,9 +322,9 @@ func refusal(err error) (reason string, ok bool) {
 	return "", false
 }
 
-// glueKey marks the context in which addresses are written that NS records of the same file name: the server cannot look up
-// whether one does, and warns of addresses below a zone cut (S5.5).
-type glueKey struct{}
+// needlessKey is the key of a func(text string) bool in the context of a write. It tells which Warnings the rest of the
+// file makes needless: the server does not know what the file has.
+type needlessKey struct{}
 
 // warnings gathers what the server warned of, each text once.
 type warnings struct {
@@ -337,7 +336,10 @@ var _ rest.WarningHandlerWithContext = (*warnings)(nil)
 
 // HandleWarningHeaderWithContext takes one warning; 299 is the code of those made by API servers.
 func (w *warnings) HandleWarningHeaderWithContext(ctx context.Context, code int, _ string, text string) {
-	if code != 299 || text == "" || ctx.Value(glueKey{}) != nil && strings.HasSuffix(text, "(S5.5)") {
+	if code != 299 || text == "" {
+		return
+	}
+	if needless, ok := ctx.Value(needlessKey{}).(func(string) bool); ok && needless(text) {
 		return
 	}
 	w.mutex.Lock()

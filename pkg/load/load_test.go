@@ -30,6 +30,8 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/generated/clientset/versioned/fake"
 )
 
@@ -463,7 +465,7 @@ func TestLoad_leavesFieldsOfOthersInManifests(t *testing.T) {
 }
 
 // S5.5: glue of a sibling delegation, which the server cannot tell from what is occluded, is loaded without a Warning, after the
-// zone cut that it is below.
+// zone cut that it is below. S6.2: an NS is loaded without the Warning of a host that the file has, too.
 func TestLoad_saysNothingOfGlueThatTheFileNames(t *testing.T) {
 	path := write(t, filepath.Join(t.TempDir(), "example.org.zone"), file+`ns.sub A 192.0.2.3
 www.sub A 192.0.2.4
@@ -482,12 +484,30 @@ sibling NS ns.sub
 	if got := strings.Join(order, " "); got != "create sub-ns.example.org create sibling-ns.example.org create ns.sub-a.example.org create www.sub-a.example.org" {
 		t.Errorf("written in the order %q", order)
 	}
-	glue := context.WithValue(t.Context(), glueKey{}, true)
-	l.warnings.HandleWarningHeaderWithContext(glue, 299, "", "A at ns.sub.example.org. lies below NS records (S5.5)")
-	l.warnings.HandleWarningHeaderWithContext(glue, 299, "", "other TTLs (S5.8)")
-	l.warnings.HandleWarningHeaderWithContext(t.Context(), 299, "", "A at www.sub.example.org. lies below NS records (S5.5)")
-	if got := l.warnings.take(); len(got) != 2 || !strings.Contains(got[0], "www.sub") || !strings.Contains(got[1], "S5.8") {
-		t.Errorf("%q", got)
+	origin := name.MustParse("example.org.")
+	sets := []*set{
+		{owner: name.MustRel("ns.sub"), typ: rdata.A, data: []string{"192.0.2.3"}},
+		{owner: name.MustRel("www.sub"), typ: rdata.A, data: []string{"192.0.2.4"}},
+		{owner: name.MustRel("sibling"), typ: rdata.NS, data: []string{"ns.sub", "ns.free", "ns.example.net."}},
+	}
+	needless := needlessWarnings(sets, origin)
+	for _, x := range []struct {
+		set      int
+		text     string
+		needless bool
+	}{
+		{0, "A at ns.sub.example.org. lies below NS records (S5.5)", true},
+		{0, "other TTLs (S5.8)", false},
+		{1, "A at www.sub.example.org. lies below NS records (S5.5)", false},
+		{2, "NS at sibling.example.org. names ns.sub.example.org., which no namespace holds: write it (S6.2)", true},
+		{2, "NS at sibling.example.org. names ns.free.example.org., which no namespace holds: write it (S6.2)", false},
+		{2, "NS at sibling.example.org. names ns.sub.example.org., which another namespace holds (S6.2)", false},
+	} {
+		ctx := context.WithValue(t.Context(), needlessKey{}, func(text string) bool { return needless(sets[x.set], text) })
+		l.warnings.HandleWarningHeaderWithContext(ctx, 299, "", x.text)
+		if got := l.warnings.take(); (len(got) == 0) != x.needless {
+			t.Errorf("%s: %q", x.text, got)
+		}
 	}
 }
 

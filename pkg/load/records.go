@@ -59,7 +59,7 @@ func (l *Loader) putRecords(ctx context.Context, path string, sets []*set, to *d
 		}
 		return 1
 	})
-	named := namedHosts(sets, to.fqdn)
+	needless := needlessWarnings(sets, to.fqdn)
 	weights := make([]int, len(owners))
 	for i, sets := range owners {
 		weights[i] = len(sets)
@@ -73,10 +73,7 @@ func (l *Loader) putRecords(ctx context.Context, path string, sets []*set, to *d
 	}
 	err = l.each(ctx, filepath.Base(path), weights, func(ctx context.Context, i int) error {
 		for _, s := range owners[i] {
-			ctx := ctx
-			if (s.typ == rdata.A || s.typ == rdata.AAAA) && named[s.owner] {
-				ctx = context.WithValue(ctx, glueKey{}, true)
-			}
+			ctx := context.WithValue(ctx, needlessKey{}, func(text string) bool { return needless(s, text) })
 			one, err := l.putRecord(ctx, path, s, to, there)
 			if reason, ok := refusal(err); ok {
 				at := Refusal{Path: path, Lines: s.lines, Text: s.describe(to.fqdn), Reason: reason}
@@ -106,6 +103,30 @@ func (l *Loader) putRecords(ctx context.Context, path string, sets []*set, to *d
 		return nil
 	})
 	return total, err
+}
+
+// needlessWarnings tells which Warnings of a set the rest of its file makes needless: that an address below a zone cut is
+// glue at most, where an NS names it (S5.5), and that no namespace holds a host, where the file has its address (S6.2).
+func needlessWarnings(sets []*set, origin name.Name) func(s *set, text string) bool {
+	named, addressed := namedHosts(sets, origin), map[name.Rel]bool{}
+	for _, s := range sets {
+		if s.typ == rdata.A || s.typ == rdata.AAAA {
+			addressed[s.owner] = true
+		}
+	}
+	return func(s *set, text string) bool {
+		switch s.typ {
+		case rdata.A, rdata.AAAA:
+			return named[s.owner] && strings.HasSuffix(text, "(S5.5)")
+		case rdata.NS:
+			for host := range namedHosts([]*set{s}, origin) {
+				if at, err := host.In(origin); err == nil && addressed[host] && strings.Contains(text, fmt.Sprintf(" names %s, which no namespace holds:", at)) {
+					return true
+				}
+			}
+		}
+		return false
+	}
 }
 
 // namedHosts are the hosts in the zone that NS records of a file name.
