@@ -611,6 +611,7 @@ func (d *recordDecision) change(plan *Plan, z *Zone, holding *Holding, p *place,
 				return nil, nil
 			}
 			if _, ok := z.decides(holding, base); ok {
+				opened = append(opened, base)
 				retry = append(retry, Scan{Kind: ScanWaiting, View: z.View, Name: at(topmost(base))})
 			} else if above != nil && above.Waited {
 				retry = append(retry, Scan{Kind: ScanWaiting, View: z.View, Name: at(base)})

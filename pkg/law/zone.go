@@ -359,14 +359,17 @@ func (d *zoneDecision) may(plan *Plan, s *seat) (externalCut bool, refusal *Refu
 		if !known {
 			return false, nil
 		}
-		foreign := blocks(tenants, ns) || s.parentHolding.expects(s.owner, ns)
+		hosts, known := d.hostsBelow(p, s.parentHolding, ns, func(n name.Rel) bool { return encloses(s.owner, n) })
+		if !known {
+			return false, nil
+		}
+		foreign := hosts || blocks(tenants, ns) || s.parentHolding.expects(s.owner, ns)
 		if !d.ask.Cascade {
 			arriving, known := d.arriving(s.parentHolding, s.view, s.fqdn, ns)
-			hosts, known2 := d.hostsBelow(p, s.parentHolding, ns, func(n name.Rel) bool { return encloses(s.owner, n) })
-			if !known || !known2 {
+			if !known {
 				return false, nil
 			}
-			foreign = foreign || arriving || hosts // whose own namespace may have put it below a zone that stands
+			foreign = foreign || arriving
 		}
 		foreign = foreign || c.namespace != "" && c.namespace != ns && !(c.yields && p.namesZone(s.fqdn, ns))
 		if zones != nil {
