@@ -12,8 +12,9 @@ import (
 )
 
 // A zone may have more RRsets that its provider refuses than an Intent lists (attack 8). The others are confirmed all the
-// same. The Intent then has no From, which says that any RRset of the zone may be owed: a worker that loads it writes the
-// whole zone once. The worker that set them aside knows all of them, and tries maxInTurn in an attempt, so that a change of the
+// same. Where what stands in the place of those that are not listed was there before, the Intent's From and Unlisted say that they
+// are among what the zone changed since; else it has no From, which says that any RRset of the zone may be owed: a worker that loads it
+// writes the whole zone once. The worker that set them aside knows all of them, and tries maxInTurn in an attempt, so that a change of the
 // zone waits for so many calls at most.
 
 // maxInTurn bounds the RRsets set aside that one attempt tries again.
@@ -22,7 +23,7 @@ const maxInTurn = 64
 // knowsAside: this process has set RRsets aside, knows all of them, and everything else of the zone was confirmed.
 func (a *attempt) knowsAside() bool {
 	i := a.item
-	return i.aside != nil && i.state.Serial != 0 && i.state.Intent != nil && i.state.Intent.From == 0
+	return i.aside != nil && i.state.Serial != 0 && i.state.Intent != nil
 }
 
 // isOwed are the RRsets that were refused, as far as they are known.
@@ -40,48 +41,57 @@ func (a *attempt) isOwed() map[RRsetKey]bool {
 	return owed
 }
 
-// setAside is the intent of what was refused while all else was confirmed. What the zone has no more is listed first: all
-// else of it is found by writing the whole zone.
+// setAside is the intent of what was refused while all else was confirmed. Its From is that of the attempt while something that
+// the zone had stands in the place of an RRset that was refused: the history since then names it, and what was in it.
 func (a *attempt) setAside(at serial.Serial, failed []Failure, now time.Time) *Intent {
 	i := a.item
 	i.aside = map[RRsetKey]*Error{}
 	for _, failure := range failed {
 		i.aside[RRsetKey{failure.Name, failure.Type}] = failure.Err
 	}
-	intent := &Intent{Serial: at, From: at, Time: now, RRsets: slices.SortedFunc(maps.Keys(i.aside), RRsetKey.Compare)}
-	if len(i.aside) > maxListed {
-		intent.From, intent.Unlisted, intent.RRsets = 0, true, a.foremost(intent.RRsets)
+	stood, fresh := a.split(failed)
+	intent := &Intent{Serial: at, From: at, Time: now, RRsets: slices.Concat(fresh, stood)}
+	if len(stood) > 0 {
+		intent.From = a.before.from()
 	}
+	if len(i.aside) > maxListed {
+		intent.Unlisted = true
+		if len(fresh) > maxListed {
+			intent.From, intent.RRsets = 0, slices.Concat(stood, fresh)
+		}
+		intent.RRsets = intent.RRsets[:maxListed]
+	}
+	slices.SortFunc(intent.RRsets, RRsetKey.Compare)
 	return intent
 }
 
-// foremost are as many RRsets as are listed, those that the zone has no more before others.
-func (a *attempt) foremost(keys []RRsetKey) []RRsetKey {
-	gone, there := []RRsetKey{}, []RRsetKey{}
-	for _, key := range keys {
-		if a.isGone(key) {
-			gone = append(gone, key)
-		} else {
-			there = append(there, key)
+// split divides RRsets that were refused: those in whose place something may stand that the zone had, which is in its history, and others.
+func (a *attempt) split(failed []Failure) (stood, fresh []RRsetKey) {
+	if len(failed) == 0 {
+		return nil, nil
+	}
+	had := map[RRsetKey]bool{}
+	for _, plan := range a.plans {
+		for _, change := range plan.Changes {
+			had[change.After.Key()] = had[change.After.Key()] || len(change.Before.Data) > 0
+		}
+		for _, step := range plan.History {
+			for _, entry := range slices.Concat(step.Removed, step.Added) {
+				had[RRsetKey{entry.Name, entry.Type}] = true
+			}
 		}
 	}
-	listed := append(gone, there...)[:maxListed]
-	slices.SortFunc(listed, RRsetKey.Compare)
-	return listed
-}
-
-// isGone: the zone that is being delivered has no such RRset.
-func (a *attempt) isGone(key RRsetKey) bool { return len(a.view.Lookup(key.Name, key.Type)) == 0 }
-
-// removals counts the refusals to remove what the zone has no more.
-func (a *attempt) removals(failed []Failure) int {
-	count := 0
+	// What was owed where nothing was kept of the history was never there.
+	lags := a.before.from() != a.before.Serial
 	for _, failure := range failed {
-		if a.isGone(RRsetKey{failure.Name, failure.Type}) {
-			count++
+		key := RRsetKey{failure.Name, failure.Type}
+		if had[key] && (lags || !a.owed[key]) {
+			stood = append(stood, key)
+		} else {
+			fresh = append(fresh, key)
 		}
 	}
-	return count
+	return stood, fresh
 }
 
 // inTurn is the state that plans are made from: of what is set aside they have those whose turn it is.
@@ -93,7 +103,7 @@ func (a *attempt) inTurn() State {
 	if len(i.turn) == 0 {
 		i.turn = slices.SortedFunc(maps.Keys(i.aside), RRsetKey.Compare)
 	}
-	state.Intent = &Intent{Serial: state.Intent.Serial, From: state.Serial, RRsets: i.turn[:min(maxInTurn, len(i.turn))]}
+	state.Intent = &Intent{Serial: state.Intent.Serial, From: state.from(), RRsets: i.turn[:min(maxInTurn, len(i.turn))]}
 	return state
 }
 

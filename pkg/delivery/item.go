@@ -156,8 +156,9 @@ type attempt struct {
 	// compared: it has asked what the provider holds. owed are the RRsets that were owed before that, and when it began to deliver.
 	compared bool
 	owed     map[RRsetKey]bool
-	// view is what it delivers.
-	view *zoneview.Snapshot
+	// plans are what it delivers, before is the state that they lead from.
+	plans  []Plan
+	before State
 }
 
 // requestInterval is the time between two requests of a zone that are taken up: everyone with the right to write the Zone may ask.
@@ -270,7 +271,6 @@ func (a *attempt) run(ctx context.Context) {
 // level does what is left to do for the zone to be at its serial.
 func (a *attempt) level(ctx context.Context, snapshot *zoneview.Snapshot, now time.Time) {
 	i, at := a.item, snapshot.Serial()
-	a.view = snapshot
 	if state := &i.state; state.Target != a.spec.Target || state.Hash == "" || state.Serial == at && state.Hash != snapshot.Hash() {
 		state.Serial, state.Hash = 0, ""
 		state.Drifted, state.Drift = Condition{}, nil
@@ -337,7 +337,7 @@ func (a *attempt) intent(plans []Plan) Intent {
 		intent.From = state.Serial
 	}
 	intent.RRsets, intent.Unlisted = written(state.Intent, plans...)
-	intent.Unlisted = intent.Unlisted || intent.From == 0
+	intent.Unlisted = intent.Unlisted || intent.From == 0 || a.knowsAside()
 	return intent
 }
 
@@ -348,6 +348,7 @@ func (a *attempt) deliver(ctx context.Context, plans []Plan, intent Intent, repe
 	if next.Intent != nil && !a.compared {
 		a.owed = a.isOwed()
 	}
+	a.plans, a.before = plans, next
 	next.Zone, next.Target = plan.Zone, a.spec.Target
 	next.Intent = &intent
 	a.fencing = fencing{next: next, covered: len(plans) == 1 && a.covers(plan)}

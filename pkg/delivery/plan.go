@@ -93,20 +93,28 @@ func (l *Loop) plans(ctx context.Context, state State, snapshot *zoneview.Snapsh
 		return []Plan{plan}, nil
 	}
 	plan.Uncertain, plan.Owed = true, intent.exhaustive()
-	touched := map[RRsetKey][]dns.Entry{}
-	known := true
-	changes, err := l.changes(ctx, plan.UID, state.from(), plan.Serial)
+	stood := map[RRsetKey][]dns.Entry{}
+	history, err := l.changes(ctx, plan.UID, state.from(), plan.Serial)
 	switch {
 	case err == nil:
-		touched = undo(snapshot, changes)
-		plan.History = slices.Concat([]dns.Change{}, changes)
+		stood = undo(snapshot, history)
+		plan.History = slices.Concat([]dns.Change{}, history)
 	case !errors.Is(err, zoneview.ErrTrimmed):
 		return nil, err
-	default:
-		known = false
+	}
+	touched, known := maps.Clone(stood), err == nil
+	if state.Serial != 0 && state.Serial != state.from() && !intent.Unlisted {
+		// Only what is listed stands as it was at From.
+		changes, err := l.changes(ctx, plan.UID, state.Serial, plan.Serial)
+		if err != nil && !errors.Is(err, zoneview.ErrTrimmed) {
+			return nil, err
+		}
+		touched, known = undo(snapshot, changes), err == nil
 	}
 	for _, key := range intent.RRsets {
-		if _, ok := touched[key]; !ok && plan.Zone.Encloses(key.Name) {
+		if before, ok := stood[key]; ok {
+			touched[key] = before
+		} else if _, ok := touched[key]; !ok && plan.Zone.Encloses(key.Name) {
 			touched[key] = snapshot.Lookup(key.Name, key.Type)
 		}
 	}

@@ -4,7 +4,9 @@
 package delivery_test
 
 import (
+	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -164,5 +166,94 @@ func TestLoop_manyRefusedAndWithdrawn(t *testing.T) {
 				s.Errorf("restart %v: %+v", restart, state)
 			}
 		})
+	}
+}
+
+// exact is a provider that removes and replaces only what it is told that the zone had there, as one beside which others write.
+type exact struct {
+	*deliverytest.Memory
+}
+
+func (e exact) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
+	if plan.Changes == nil {
+		return e.Memory.Deliver(ctx, plan, fence)
+	}
+	had := map[delivery.RRsetKey][]string{}
+	for _, step := range plan.History {
+		for _, entry := range slices.Concat(step.Removed, step.Added) {
+			key := delivery.RRsetKey{Name: entry.Name, Type: entry.Type}
+			had[key] = append(had[key], entry.Data)
+		}
+	}
+	for _, change := range plan.Changes {
+		key := change.After.Key()
+		had[key] = append(had[key], change.Before.Data...)
+	}
+	theirs := map[delivery.RRsetKey]bool{}
+	for _, is := range e.Server.Inspect(plan.Zone) {
+		theirs[is.Key()] = !slices.Contains(had[is.Key()], is.Data[0])
+	}
+	plan.Changes = slices.DeleteFunc(slices.Clone(plan.Changes), func(change delivery.Change) bool { return theirs[change.After.Key()] })
+	return e.Memory.Deliver(ctx, plan, fence)
+}
+
+// What a provider refuses to remove or to replace is tried again with what the zone had there: else one beside which others write takes
+// that for theirs, and it stays. Other changes are confirmed meanwhile. One RRset, and more than a State lists.
+func TestLoop_refusedToGo(t *testing.T) {
+	for _, count := range []int{1, many} {
+		for _, to := range []string{"", "192.0.2.67"} {
+			for _, restart := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%d to %q restart=%v", count, to, restart), func(t *testing.T) {
+					inScene(t, func(s *scene) {
+						s.class.Provider = exact{s.memory}
+						old, now := map[string]string{}, map[string]string{}
+						for n := range count {
+							old[fmt.Sprintf("old-%03d", n)], now[fmt.Sprintf("old-%03d", n)] = "192.0.2.66", to
+						}
+						s.zone.put(old)
+						s.start()
+						after(time.Minute)
+						s.zone.expect(s.server)
+						keeps := flag(true)
+						s.memory.Change(func(m *deliverytest.Memory) {
+							m.Refuse = func(set delivery.RRset) *delivery.Error {
+								if keeps.Load() && strings.HasPrefix(set.Name.String(), "old-") {
+									return &delivery.Error{Reason: delivery.ReasonValidationFailed, Message: "it stays"}
+								}
+								return nil
+							}
+						})
+						s.zone.put(now)
+						confirmed := func(what string) {
+							t.Helper()
+							after(time.Minute)
+							if state := s.state(); state.Serial != s.zone.serial || state.Failed != count || state.Ready.Reason != delivery.ReasonValidationFailed {
+								t.Errorf("%s: serial %d of %d, %d failed, %+v", what, state.Serial, s.zone.serial, state.Failed, state.Ready)
+							}
+						}
+						confirmed("the change that is refused")
+						for n := range 3 {
+							s.zone.put(map[string]string{"www": fmt.Sprint("192.0.2.", 70+n)})
+							confirmed("a change beside it")
+						}
+						if restart {
+							s.worker.stop()
+							s.worker = startWorker(s.T, s.store, s.worker.views, alone)
+							s.store.told(s.worker)
+							s.start()
+							confirmed("after a restart")
+						}
+						after(30 * time.Minute)
+						confirmed("later")
+						keeps.Store(false)
+						after(30 * time.Minute)
+						s.zone.expect(s.server)
+						if state := s.state(); state.Failed != 0 || state.Intent != nil || state.Ready.Status != delivery.True {
+							t.Errorf("%+v", state)
+						}
+					})
+				})
+			}
+		}
 	}
 }

@@ -218,8 +218,8 @@ func (a *attempt) later(e *Error, failures int, at serial.Serial, now time.Time)
 // succeed stores what the provider did without an error of its own: delivered, but for RRsets refused, or on the way.
 func (a *attempt) succeed(ctx context.Context, plan Plan, report Report) {
 	i, now := a.item, time.Now()
-	if a.removals(report.Failed) > maxListed {
-		// What the zone has no more stands nowhere but in its history: the whole change is tried again.
+	if stood, fresh := a.split(report.Failed); min(len(stood), len(fresh)) > maxListed {
+		// An Intent that has the whole zone written does not reach back to what was removed: the whole change is tried again.
 		a.fail(ctx, plan.Serial, report, refusal(report.Failed))
 		return
 	}
@@ -320,7 +320,7 @@ func (a *attempt) confirmed(next *State, plan Plan, report Report, now time.Time
 			kept.RRsets, _ = also(owed, true, kept.RRsets) // What is refused is owed after the repeat too.
 		}
 		if len(kept.RRsets) > maxListed {
-			kept.From, kept.RRsets = 0, a.foremost(kept.RRsets)
+			kept.From, kept.RRsets = 0, kept.RRsets[:maxListed]
 		}
 		next.Intent = &kept
 	case len(owed) > 0:
@@ -328,7 +328,7 @@ func (a *attempt) confirmed(next *State, plan Plan, report Report, now time.Time
 	default:
 		next.Intent = nil
 	}
-	if next.Intent == nil || next.Intent.From != 0 || next.Intent.Holder != "" {
+	if next.Intent == nil || !next.Intent.Unlisted || next.Intent.Holder != "" {
 		i.aside, i.turn = nil, nil
 	}
 	if len(next.Former) > 0 {

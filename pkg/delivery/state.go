@@ -73,15 +73,15 @@ type Former struct {
 type Intent struct {
 	// Serial that is being delivered.
 	Serial serial.Serial
-	// From is the earliest serial of which something may stand at the provider; what was touched since is replaced. 0 beside a
-	// State.Serial: that one, and more RRsets than are listed were refused, so the whole zone is written.
+	// From is the earliest serial of which something may stand at the provider. 0 beside a State.Serial: that one, and more RRsets
+	// than are listed were refused, so the whole zone is written.
 	From serial.Serial
 	// Holder is the Config.Identity of the worker that writes; empty when nobody does and RRsets are still owed.
 	Holder string
 	// Time is when the holder began, renewed while it goes on.
 	Time time.Time
-	// RRsets are those that may stand half written, or that were refused and are owed still. Unlisted: besides, all that
-	// was touched since From may stand half written, which is more than are listed.
+	// RRsets are those that may stand half written, or that were refused and are owed still. All others are as State.Serial has
+	// them; Unlisted: all that was touched since From may stand half written or be owed, which is more than are listed.
 	RRsets   []RRsetKey
 	Unlisted bool
 }

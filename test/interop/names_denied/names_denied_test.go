@@ -3,19 +3,21 @@
 
 // Package names_denied proves: where a Knot lets the key of a class update some names of a zone and not others, the Records
 // of the others say so, everything else is delivered, and neither a Record that was never taken nor the Zone is held up
-// when it goes.
+// when it goes. A Record that Knot denies to remove is owed until it lets it go.
 package names_denied
 
 import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/cmd/up"
@@ -29,11 +31,23 @@ var key = rig.TSIGKey{Name: "update.example", Algorithm: "hmac-sha256", Secret: 
 func TestKnotDeniesSomeNames(t *testing.T) {
 	ctx := subject.Within(t, 5*time.Minute)
 	text := "%[1]s 60 IN SOA ns.%[1]s host.%[1]s 1 3600 600 86400 60\n%[1]s 60 IN NS ns.%[1]s\nns.%[1]s 60 IN A 192.0.2.53\n"
-	knot, err := rig.StartKnot(ctx, rig.KnotConfig{Key: &key, UpdateOwners: []string{"ns", "ok", "www"}, Zones: []rig.PrimaryZone{
-		{Zone: "example.org.", Text: fmt.Sprintf(text, "example.org."), UpdateKey: key.Name},
-		{Zone: "example.net.", Text: fmt.Sprintf(text, "example.net."), UpdateKey: key.Name},
-	}})
-	rig.SkipMissing(t, err)
+	var knot *rig.Knot
+	// begin has Knot begin with what it had, and let the key update the names given.
+	begin := func(had string, owners ...string) {
+		t.Helper()
+		config := rig.KnotConfig{Key: &key, UpdateOwners: owners, Zones: []rig.PrimaryZone{
+			{Zone: "example.org.", Text: fmt.Sprintf(text, "example.org.") + had, UpdateKey: key.Name},
+			{Zone: "example.net.", Text: fmt.Sprintf(text, "example.net."), UpdateKey: key.Name},
+		}}
+		if knot != nil {
+			config.Addr = knot.Addr
+			knot.Close()
+		}
+		var err error
+		knot, err = rig.StartKnot(ctx, config)
+		rig.SkipMissing(t, err)
+	}
+	begin("", "ns", "ok", "www")
 	t.Cleanup(func() { knot.Close() })
 	secrets := t.TempDir()
 	for file, text := range map[string]string{"name": key.Name, "algorithm": key.Algorithm, "secret": key.Secret} {
@@ -119,6 +133,31 @@ func TestKnotDeniesSomeNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	until("a Record that was never taken goes, and leaves nothing owed", func() bool { return zone("org") == "True Delivered" })
+
+	had := "ok.example.org. 360 IN A 192.0.2.1\nwww.example.org. 360 IN A 192.0.2.1\n"
+	begin(had, "ns", "www")
+	if err := api.Records("team").Delete(ctx, "ok", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	tried := func(request string) {
+		t.Helper()
+		patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, v1alpha1.AnnotationVerifyRequestedAt, request)
+		if _, err := api.Zones("team").Patch(ctx, "org", types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		until("what is refused is tried again", func() bool {
+			list, err := api.Deliveries("team").List(ctx, metav1.ListOptions{})
+			return err == nil && slices.ContainsFunc(list.Items, func(one v1alpha1.Delivery) bool { return one.Status.LastVerifyRequest == request })
+		})
+	}
+	until("a Record that may not be removed is refused", func() bool { return zone("org") == "False ValidationFailed" })
+	tried("while it is denied")
+	if said := zone("org"); said != "False ValidationFailed" || !answers("ok.example.org.") {
+		t.Errorf("the name is served, %v, and the Zone says %s", answers("ok.example.org."), said)
+	}
+	begin(had)
+	tried("when it is allowed")
+	until("it is removed as soon as that is allowed", func() bool { return zone("org") == "True Delivered" && !answers("ok.example.org.") })
 	for _, name := range []string{"org", "net"} {
 		if err := api.Zones("team").Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
