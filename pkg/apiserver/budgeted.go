@@ -72,11 +72,11 @@ func unchanged(before, after sized) bool {
 }
 
 func (w asked) octets(s *Server, object sized) int64 {
-	layout := s.ledger.Layout()
+	keys := s.ledger.Layout()
 	if r, ok := object.(*v1alpha1.Record); ok {
-		return layout.StoredOctets(layout.Record(r.Namespace, r.Name), r.Size(), max(1, len(r.Spec.Values)))
+		return keys.StoredOctets(keys.Record(r.Namespace, r.Name), r.Size(), max(1, len(r.Spec.Values)))
 	}
-	return layout.StoredOctets(layout.Zone(object.GetNamespace(), object.GetName()), object.Size(), 0)
+	return keys.StoredOctets(keys.Zone(object.GetNamespace(), object.GetName()), object.Size(), 0)
 }
 
 // budgeted judges writes of Records or Zones by the budgets of their namespaces before the ledger decides about them, so that a

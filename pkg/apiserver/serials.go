@@ -21,6 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
 // MaxSerialJump keeps a jump far from half of all serials, at which RFC 1982 no longer says what comes later: from
@@ -63,11 +64,11 @@ func RaiseSerials(ctx context.Context, source Source, jump uint32) (zones int, e
 	}
 	defer raw.Close()
 
-	layout := opened.Layout()
-	if err := raiseRemembered(ctx, opened.Client(), layout.Room("serials"), jump); err != nil {
+	at := opened.Layout()
+	if err := raiseRemembered(ctx, opened.Client(), at.Room("serials"), jump); err != nil {
 		return 0, err
 	}
-	if err := raiseFloor(ctx, opened.Client(), layout.Key(law.Key{Kind: law.KindFloor}), jump); err != nil {
+	if err := raiseFloor(ctx, opened.Client(), at.Key(law.Key{Kind: law.KindFloor}), jump); err != nil {
 		return 0, err
 	}
 	if _, err := client.Client.Delete(ctx, maintenance.Began(Prefix)); err != nil { // its log begins anew, and rightly
@@ -76,7 +77,7 @@ func RaiseSerials(ctx context.Context, source Source, jump uint32) (zones int, e
 	store := opened.Zones(raw)
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(raisers)
-	err = keys(ctx, client.Client, layout.Objects("zones"), func(key string, _ []byte) error {
+	err = keys(ctx, client.Client, at.Objects("zones"), func(key string, _ []byte) error {
 		zones++
 		group.Go(func() error { return raise(ctx, store, key[len(Prefix):], jump) })
 		return nil
@@ -139,7 +140,7 @@ func ahead(s serial.Serial, by uint32) serial.Serial {
 // raiseRemembered moves what is kept for names without a zone.
 func raiseRemembered(ctx context.Context, client *clientv3.Client, room string, jump uint32) error {
 	return keys(ctx, client, room, func(key string, value []byte) error {
-		text, err := ledger.Rewrite(value, func(last *law.LastSerial) {
+		text, err := layout.Rewrite(value, func(last *law.LastSerial) {
 			today, _ := law.NextSerial(last.Serial, time.Now(), nil, nil)
 			last.Serial = ahead(today, jump)
 		})
@@ -166,7 +167,7 @@ func raiseFloor(ctx context.Context, client *clientv3.Client, key string, jump u
 	if len(answer.Kvs) > 0 {
 		value = answer.Kvs[0].Value
 	}
-	text, err := ledger.Rewrite(value, func(last *law.LastSerial) {
+	text, err := layout.Rewrite(value, func(last *law.LastSerial) {
 		if last.Serial == 0 || floor.Ahead(last.Serial) {
 			last.Serial = floor
 		}

@@ -314,7 +314,7 @@ func (s *Server) install(registry install.Registry, options generic.RESTOptionsG
 		stop()
 		return err
 	}
-	layout := s.ledger.Layout()
+	keys := s.ledger.Layout()
 	zones, err := zone.NewStorage(zone.Config{
 		Scheme:        registry.Scheme,
 		RESTOptions:   options,
@@ -329,7 +329,7 @@ func (s *Server) install(registry install.Registry, options generic.RESTOptionsG
 		Sources: &sources{
 			client: s.ledger.Client(),
 			members: func(uid string, owner name.Rel) string {
-				return strings.TrimSuffix(layout.Key(law.MemberKey(uid, owner, "", "")), "/")
+				return strings.TrimSuffix(keys.Key(law.MemberKey(uid, owner, "", "")), "/")
 			},
 			records: records.Record,
 		},

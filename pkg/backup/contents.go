@@ -13,14 +13,14 @@ import (
 
 	"kubi.zone/kubizone/pkg/apiserver"
 	"kubi.zone/kubizone/pkg/apiserver/embed"
-	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
 // read fills in what the snapshot at path says of itself. A server could be asked, but would answer for another moment.
 func (m *Manifest) read(path string) error {
-	layout := ledger.Layout{Prefix: apiserver.Prefix}
+	keys := layout.Keys{Prefix: apiserver.Prefix}
 	zones, records, reserved := map[string]bool{}, map[string]bool{}, map[string]bool{}
-	live := map[string]map[string]bool{layout.Objects("zones"): zones, layout.Objects("records"): records, layout.Room("reserved"): reserved}
+	live := map[string]map[string]bool{keys.Objects("zones"): zones, keys.Objects("records"): records, keys.Room("reserved"): reserved}
 	var config []byte
 	err := embed.ReadSnapshot(path, func(change embed.Change) {
 		m.Revision = change.Revision
@@ -33,7 +33,7 @@ func (m *Manifest) read(path string) error {
 				keys[change.Key] = true
 			}
 		}
-		if change.Key == layout.Config() {
+		if change.Key == keys.Config() {
 			config = append([]byte{}, change.Value...)
 		}
 	})
@@ -45,7 +45,7 @@ func (m *Manifest) read(path string) error {
 		LeastReader int `json:"leastReader"`
 	}
 	if err := json.Unmarshal(config, &format); err != nil || format.Format == 0 {
-		return fmt.Errorf("%s holds no data of kubizone: %s is %q; is this the right etcd?", path, layout.Config(), config)
+		return fmt.Errorf("%s holds no data of kubizone: %s is %q; is this the right etcd?", path, keys.Config(), config)
 	}
 	m.Format, m.LeastReader = format.Format, format.LeastReader
 	m.Zones, m.Records, m.Decided = len(zones), len(records), len(reserved)
@@ -54,9 +54,9 @@ func (m *Manifest) read(path string) error {
 
 // compare holds the manifest against what is restored, before anything is changed there.
 func (m *Manifest) compare(ctx context.Context, client *clientv3.Client) error {
-	layout := ledger.Layout{Prefix: apiserver.Prefix}
+	keys := layout.Keys{Prefix: apiserver.Prefix}
 	restored := Manifest{}
-	for prefix, n := range map[string]*int{layout.Objects("zones"): &restored.Zones, layout.Objects("records"): &restored.Records} {
+	for prefix, n := range map[string]*int{keys.Objects("zones"): &restored.Zones, keys.Objects("records"): &restored.Records} {
 		answer, err := client.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithCountOnly())
 		if err != nil {
 			return err

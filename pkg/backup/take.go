@@ -19,7 +19,7 @@ import (
 	"k8s.io/apiserver/pkg/storage/storagebackend"
 
 	"kubi.zone/kubizone/pkg/apiserver"
-	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
 // dialTimeout bounds the wait for one member; the next is tried then.
@@ -103,13 +103,13 @@ func caughtUp(ctx context.Context, config clientv3.Config) error {
 	defer client.Close()
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
-	layout := ledger.Layout{Prefix: apiserver.Prefix}
-	answer, err := client.Get(ctx, layout.Config())
+	keys := layout.Keys{Prefix: apiserver.Prefix}
+	answer, err := client.Get(ctx, keys.Config())
 	if err != nil {
 		return err
 	}
 	if len(answer.Kvs) == 0 {
-		return fmt.Errorf("it holds no data of kubizone: %s is not there; is this the right etcd?", layout.Config())
+		return fmt.Errorf("it holds no data of kubizone: %s is not there; is this the right etcd?", keys.Config())
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
 // Writers of one zone queue at its head. Who finds others waiting takes them
@@ -70,7 +71,7 @@ type assembly struct {
 	facts  map[law.Key]any
 	change *law.ZoneChange
 	// journal has the steps; bound is how many octets the next may be decided behind.
-	journal journalValue
+	journal layout.JournalValue
 	written int // octets of the journal, ended
 	bound   int
 
@@ -282,7 +283,7 @@ func (b *assembly) compare(c clientv3.Cmp) {
 func (l *Ledger) proof(s *session, w *write) []clientv3.Cmp {
 	cmps := append(s.guards(), revisionIs(w.key, w.expected))
 	if l.config.dropGuards != "reserved" {
-		cmps = append(cmps, absent(l.layout.reserved(w.key)))
+		cmps = append(cmps, absent(l.layout.Reserved(w.key)))
 	}
 	return cmps
 }
@@ -313,7 +314,7 @@ func weight(fact any) int {
 func (b *assembly) include(s *session, p *law.Plan) bool {
 	c := *p.Zone
 	if c.Step != nil {
-		octets, ok := b.journal.add(c.Step, maxEntry)
+		octets, ok := b.journal.Add(c.Step, maxEntry)
 		if !ok {
 			return false
 		}
@@ -348,7 +349,7 @@ func (b *assembly) recall(s *session, need []law.Key) (cold []law.Key, ok bool) 
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, k := range need {
-		if _, known := s.seen.Get(k); known || isRange(k) {
+		if _, known := s.seen.Get(k); known || layout.IsRange(k) {
 			return nil, false
 		}
 		switch {
@@ -526,18 +527,18 @@ func (b *assembly) operations(ctx context.Context, first *decided) (then []clien
 		if v == nil {
 			then = append(then, clientv3.OpDelete(l.layout.Key(k)))
 		} else {
-			then = append(then, opPut(l.layout.Key(k), encode(v)))
+			then = append(then, opPut(l.layout.Key(k), layout.Encode(v)))
 		}
 	}
 	then = append(then, b.waiting.ops()...)
 	uid := b.zone.UID
-	if len(b.journal.steps) > 0 {
-		last := b.journal.last()
-		value := b.journal.value(b.change.Settled())
+	if len(b.journal.Steps) > 0 {
+		last := b.journal.Last()
+		value := b.journal.Value(b.change.Settled())
 		b.written = len(value)
-		key := l.layout.journalKey(uid, last)
+		key := l.layout.Step(uid, last)
 		then = append(then, opPut(key, value))
-		l.made.put(key, value, &content.Transaction{Steps: b.journal.steps, Settled: b.change.Settled()})
+		l.made.put(key, value, &content.Transaction{Steps: b.journal.Steps, Settled: b.change.Settled()})
 	}
 	l.mu.Lock()
 	b.done = slices.Clone(b.head.logs[:min(len(b.head.logs), maxDone)])
@@ -547,10 +548,10 @@ func (b *assembly) operations(ctx context.Context, first *decided) (then []clien
 		then = append(then, clientv3.OpDelete(log.key))
 	}
 	if len(b.log.Entries) > 0 {
-		b.logKey = l.layout.logKey(uid, newID())
+		b.logKey = l.layout.Log(uid, newID())
 		then = append(then, opPut(b.logKey, b.log.encode()))
 		for _, e := range b.log.Entries {
-			then = append(then, clientv3.OpPut(l.layout.reserved(e.Key), b.logKey))
+			then = append(then, clientv3.OpPut(l.layout.Reserved(e.Key), b.logKey))
 		}
 	}
 	return then, object, nil
@@ -565,7 +566,7 @@ func (b *assembly) settle(object *v1alpha1.Zone) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	h.taken(b.done...)
-	if n := len(b.journal.steps); n > 0 { // a cascade's batch may have none
+	if n := len(b.journal.Steps); n > 0 { // a cascade's batch may have none
 		l.journals(h, object, n, b.written)
 	}
 	if len(b.late) > 0 {
@@ -645,7 +646,7 @@ func (b *assembly) lost(ctx context.Context, r *clientv3.TxnResponse) (again []*
 	}
 	var ops []clientv3.Op
 	for _, d := range b.places {
-		ops = append(ops, clientv3.OpGet(d.r.w.key), clientv3.OpGet(l.layout.reserved(d.r.w.key)))
+		ops = append(ops, clientv3.OpGet(d.r.w.key), clientv3.OpGet(l.layout.Reserved(d.r.w.key)))
 	}
 	now, err := l.config.Client.Txn(ctx).Then(ops...).Commit()
 	if err != nil {

@@ -20,6 +20,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
 // errThrough: another server finished the work meanwhile; errElsewhere: one carries it out.
@@ -55,7 +56,7 @@ func (s *standing) touch(t *transaction, l *Ledger, c *law.ZoneChange, set func(
 	if c.Gone || c.Zone.Pending || !slices.ContainsFunc(c.Holding.Works, func(w law.StandingWork) bool { return w.ID == s.work.ID }) {
 		return
 	}
-	key := l.layout.outbox(s.work.ID)
+	key := l.layout.Outbox(s.work.ID)
 	t.cmps = append(t.cmps, revisionIs(key, s.mod))
 	if slices.ContainsFunc(s.work.Zones, func(p law.Place) bool { return p.UID == c.Zone.UID }) {
 		return
@@ -75,7 +76,7 @@ func (s *standing) touched(_ *law.Plan, rev int64) {
 
 // refresh reads the item again after a lost race; errThrough when it is gone.
 func (s *standing) refresh(ctx context.Context, l *Ledger) error {
-	r, err := l.config.Client.Get(ctx, l.layout.outbox(s.work.ID))
+	r, err := l.config.Client.Get(ctx, l.layout.Outbox(s.work.ID))
 	if err != nil {
 		return err
 	}
@@ -86,7 +87,7 @@ func (s *standing) refresh(ctx context.Context, l *Ledger) error {
 		return nil
 	}
 	var w law.Work
-	if err := decode(r.Kvs[0].Value, &w); err != nil {
+	if err := layout.Decode(r.Kvs[0].Value, &w); err != nil {
 		return fmt.Errorf("ledger: %s: %w", r.Kvs[0].Key, err)
 	}
 	before := s.work.Runner
@@ -98,8 +99,8 @@ func (s *standing) refresh(ctx context.Context, l *Ledger) error {
 
 // rewrite puts another text of the item in place of the one that was read last.
 func (s *standing) rewrite(ctx context.Context, l *Ledger, next law.Work) error {
-	key := l.layout.outbox(s.work.ID)
-	r, err := l.config.Client.Txn(ctx).If(revisionIs(key, s.mod)).Then(opPut(key, encode(next))).Commit()
+	key := l.layout.Outbox(s.work.ID)
+	r, err := l.config.Client.Txn(ctx).If(revisionIs(key, s.mod)).Then(opPut(key, layout.Encode(next))).Commit()
 	if err != nil {
 		return err
 	}
@@ -215,7 +216,7 @@ func (l *Ledger) sweepOutbox(ctx context.Context, all bool) {
 // due are the works that are this server's to carry out, oldest first: its own, and at
 // its start all, but for those of which another says that it is at them.
 func (l *Ledger) due(ctx context.Context, all bool) (works []*standing) {
-	r, err := l.config.Client.Get(ctx, l.layout.room("outbox"), clientv3.WithPrefix(), clientv3.WithSort(clientv3.SortByCreateRevision, clientv3.SortAscend))
+	r, err := l.config.Client.Get(ctx, l.layout.Room("outbox"), clientv3.WithPrefix(), clientv3.WithSort(clientv3.SortByCreateRevision, clientv3.SortAscend))
 	if err != nil {
 		return nil
 	}
@@ -223,7 +224,7 @@ func (l *Ledger) due(ctx context.Context, all bool) (works []*standing) {
 	defer func() { l.foreign = foreign }()
 	for _, kv := range r.Kvs {
 		var w law.Work
-		if err := decode(kv.Value, &w); err != nil {
+		if err := layout.Decode(kv.Value, &w); err != nil {
 			klog.FromContext(ctx).Error(err, "an outbox item does not parse; run kubizone fsck", "key", string(kv.Key))
 			continue
 		}
@@ -302,7 +303,7 @@ func (l *Ledger) carryOut(ctx context.Context, s *standing) error {
 			return err
 		}
 		found, paused := w.cut(), false
-		for len(found) > 0 && found[0].letter == waitingZone {
+		for len(found) > 0 && found[0].letter == layout.WaitingZone {
 			l.fault("cascade-step")
 			l.stats.CascadeSteps.Add(1)
 			if err := l.reconsiderZone(ctx, s, found[0]); err != nil {
@@ -597,7 +598,7 @@ func (l *Ledger) writeZone(ctx context.Context, o *v1alpha1.Zone, mod int64, s *
 // finish takes the work's mark from every zone it touched, one transaction each,
 // and consumes the outbox item with the last one (I4), or after the purge it owes.
 func (l *Ledger) finish(ctx context.Context, s *standing) error {
-	key := l.layout.outbox(s.work.ID)
+	key := l.layout.Outbox(s.work.ID)
 	purges := s.work.Purge != ""
 	for {
 		if s.work.Times != s.left.times {
@@ -633,7 +634,7 @@ func (l *Ledger) finish(ctx context.Context, s *standing) error {
 			primary: func(context.Context, *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
 				op := clientv3.OpDelete(key)
 				if !last || len(s.damaged) > 0 {
-					op = opPut(key, encode(rest))
+					op = opPut(key, layout.Encode(rest))
 				}
 				return &op, nil, nil
 			},

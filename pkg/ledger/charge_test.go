@@ -174,7 +174,7 @@ func TestFollowSizes_S9_1(t *testing.T) {
 		t.Fatal(err)
 	}
 	st.Settle()
-	stored, layout := map[string]int64{}, s.Ledger.Layout()
+	stored, keys := map[string]int64{}, s.Ledger.Layout()
 	all := store.Must(st.Client.Client.Get(t.Context(), st.Prefix+"/", clientv3.WithPrefix()))
 	var reckoned, own int64
 	for _, kv := range all.Kvs {
@@ -185,7 +185,7 @@ func TestFollowSizes_S9_1(t *testing.T) {
 			if parts[0] == "records" {
 				values = max(1, len(s.Record(parts[1], parts[2]).Spec.Values))
 			}
-			octets := layout.StoredOctets(key, len(kv.Value), values)
+			octets := keys.StoredOctets(key, len(kv.Value), values)
 			stored[parts[1]] += octets
 			if parts[0] == "records" {
 				reckoned += octets - int64(len(key)+len(kv.Value))

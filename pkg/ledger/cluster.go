@@ -13,6 +13,8 @@ import (
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
 // What the config key says beside the format (see stored): which cluster the
@@ -55,7 +57,7 @@ func (l *Ledger) RememberCluster(ctx context.Context, uid string) (string, error
 		remembered = uid
 		text, ok := config[configCluster]
 		if !ok {
-			config[configCluster] = json.RawMessage(encode(uid))
+			config[configCluster] = json.RawMessage(layout.Encode(uid))
 			return true, nil
 		}
 		return false, json.Unmarshal(text, &remembered)
@@ -69,14 +71,14 @@ func (l *Ledger) RememberCluster(ctx context.Context, uid string) (string, error
 // AdoptCluster makes the store belong to the cluster whose kube-system has this
 // uid, and returns the one it belonged to, "" for none.
 func AdoptCluster(ctx context.Context, client *clientv3.Client, prefix, uid string) (before string, err error) {
-	err = editConfig(ctx, client, Layout{Prefix: prefix}, func(config map[string]json.RawMessage) (bool, error) {
+	err = editConfig(ctx, client, layout.Keys{Prefix: prefix}, func(config map[string]json.RawMessage) (bool, error) {
 		before = ""
 		if text, ok := config[configCluster]; ok {
 			if err := json.Unmarshal(text, &before); err != nil {
 				return false, err
 			}
 		}
-		config[configCluster] = json.RawMessage(encode(uid))
+		config[configCluster] = json.RawMessage(layout.Encode(uid))
 		return before != uid, nil
 	})
 	return before, err
@@ -104,7 +106,7 @@ func (l *Ledger) TakeReapingTurn(ctx context.Context, pace time.Duration) (wait 
 				wait = 0
 			}
 		}
-		config[configReaped] = json.RawMessage(encode(now.Unix()))
+		config[configReaped] = json.RawMessage(layout.Encode(now.Unix()))
 		return true, nil
 	})
 	return wait, err
@@ -112,8 +114,8 @@ func (l *Ledger) TakeReapingTurn(ctx context.Context, pace time.Duration) (wait 
 
 // editConfig changes the config key by compare and swap; what it does not know
 // there stays. edit may be called again, and says whether to write.
-func editConfig(ctx context.Context, client *clientv3.Client, layout Layout, edit func(map[string]json.RawMessage) (bool, error)) error {
-	key := layout.config()
+func editConfig(ctx context.Context, client *clientv3.Client, keys layout.Keys, edit func(map[string]json.RawMessage) (bool, error)) error {
+	key := keys.Config()
 	for {
 		r, err := client.Get(ctx, key)
 		if err != nil {
@@ -136,7 +138,7 @@ func editConfig(ctx context.Context, client *clientv3.Client, layout Layout, edi
 		if !write {
 			return nil
 		}
-		done, err := client.Txn(ctx).If(revisionIs(key, r.Kvs[0].ModRevision)).Then(opPut(key, encode(config))).Commit()
+		done, err := client.Txn(ctx).If(revisionIs(key, r.Kvs[0].ModRevision)).Then(opPut(key, layout.Encode(config))).Commit()
 		if err != nil {
 			return fmt.Errorf("ledger: writing %s: %w", key, err)
 		}

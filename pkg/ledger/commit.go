@@ -21,6 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
 // write is one decision on its way into one transaction:
@@ -200,7 +201,7 @@ func tooLong(w *write, t *transaction) error {
 // present one, as after a lost race. A record that a log has changed is written first.
 func (l *Ledger) moved(ctx context.Context, w *write) (outcome, error) {
 	for {
-		r, err := l.config.Client.Txn(ctx).Then(clientv3.OpGet(w.key), clientv3.OpGet(l.layout.reserved(w.key))).Commit()
+		r, err := l.config.Client.Txn(ctx).Then(clientv3.OpGet(w.key), clientv3.OpGet(l.layout.Reserved(w.key))).Commit()
 		if err != nil {
 			return outcome{}, l.late(w, err)
 		}
@@ -406,7 +407,7 @@ func (p *puts) add(x keyValue) {
 }
 
 func (p *puts) put(key string, value []byte) { p.add(keyValue{key: key, value: value}) }
-func (p *puts) set(key string, v any)        { p.put(key, encode(v)) }
+func (p *puts) set(key string, v any)        { p.put(key, layout.Encode(v)) }
 func (p *puts) del(key string)               { p.add(keyValue{key: key, gone: true}) }
 
 func (p puts) ops() []clientv3.Op {
@@ -425,13 +426,13 @@ func (p puts) ops() []clientv3.Op {
 // waits, and takes it from those where it waited.
 func (p *puts) waiting(l *Ledger, plan *law.Plan, w *write, who waits) {
 	if plan.OrphanBefore != nil {
-		for _, key := range l.layout.waiting(plan.OrphanBefore, waitingLetter(w.resource), w.namespace, w.name) {
+		for _, key := range l.layout.Waiting(plan.OrphanBefore, w.resource, w.namespace, w.name) {
 			p.del(key)
 		}
 	}
 	if plan.Orphan != nil {
-		for _, key := range l.layout.waiting(plan.Orphan, waitingLetter(w.resource), w.namespace, w.name) {
-			p.set(key, waiter{UID: who.uid, Created: who.created, Held: plan.Orphan.Held})
+		for _, key := range l.layout.Waiting(plan.Orphan, w.resource, w.namespace, w.name) {
+			p.set(key, layout.Waiter{UID: who.uid, Created: who.created, Held: plan.Orphan.Held})
 		}
 	}
 }
@@ -441,17 +442,17 @@ func (l *Ledger) transaction(ctx context.Context, w *write, s *session, out law.
 	var logs clientv3.Op
 	t.cmps = append(s.guards(), revisionIs(w.key, w.expected))
 	if w.resource == "records" && l.config.dropGuards != "reserved" {
-		t.cmps = append(t.cmps, absent(l.layout.reserved(w.key)))
-		logs = clientv3.OpGet(l.layout.reserved(w.key))
+		t.cmps = append(t.cmps, absent(l.layout.Reserved(w.key)))
+		logs = clientv3.OpGet(l.layout.Reserved(w.key))
 	} else if w.was != nil && w.key == w.hint {
 		// What a zone withdraws was decided before, and is written before (I5).
-		standing := l.layout.logs(string(w.was.UID))
+		standing := l.layout.Logs(string(w.was.UID))
 		newest := int64(0)
 		for _, log := range w.logs {
 			newest = max(newest, log.mod)
 			t.cmps = append(t.cmps, revisionIs(log.key, log.mod))
 			for _, e := range log.entries {
-				t.cmps = append(t.cmps, absent(l.layout.reserved(e.Key)))
+				t.cmps = append(t.cmps, absent(l.layout.Reserved(e.Key)))
 			}
 		}
 		t.cmps = append(t.cmps, clientv3.Compare(clientv3.ModRevision(standing), "<", newest+1).WithPrefix())
@@ -508,11 +509,11 @@ func (l *Ledger) transaction(ctx context.Context, w *write, s *session, out law.
 	puts.waiting(l, plan, w, who)
 	for _, owed := range []*law.Work{plan.Work, plan.Move} {
 		if owed != nil {
-			puts.set(l.layout.outbox(owed.ID), owed)
+			puts.set(l.layout.Outbox(owed.ID), owed)
 		}
 	}
 	for _, d := range plan.Debts {
-		puts.set(l.layout.debt(d.Parent.UID, d.Child.UID), d)
+		puts.set(l.layout.PendingCut(d.Parent.UID, d.Child.UID), d)
 	}
 	if c := plan.Zone; c != nil {
 		key := l.layout.Zone(c.Zone.Namespace, c.Zone.Name)
@@ -541,7 +542,7 @@ func (l *Ledger) transaction(ctx context.Context, w *write, s *session, out law.
 		}
 		if !c.Zone.Pending || c.Ended != nil {
 			if key, tx := l.journalled(before, c); tx != nil {
-				value := encode(tx)
+				value := layout.Encode(tx)
 				puts.put(key, value)
 				l.made.put(key, value, tx)
 				if len(tx.Steps) > 0 {
@@ -572,13 +573,6 @@ func tooManyFacts(w *write, seen *law.Seen, facts int) error {
 	return status(w.resource, w.name, &law.Refusal{Kind: law.Invalid, Field: "spec.domainName", Message: fmt.Sprintf("%d facts decide about it, and at most %d fit into one transaction (use fewer labels, or fewer name servers in the zone)", facts, maxCompares)})
 }
 
-func waitingLetter(resource string) string {
-	if resource == "zones" {
-		return waitingZone
-	}
-	return waitingRecord
-}
-
 // journalled is the journal key of a change: a step, or a mark that the zone
 // settled, unsettled or went. nil: there is nothing to tell.
 func (l *Ledger) journalled(before *v1alpha1.Zone, c *law.ZoneChange) (string, *content.Transaction) {
@@ -588,15 +582,15 @@ func (l *Ledger) journalled(before *v1alpha1.Zone, c *law.ZoneChange) (string, *
 		if c.Ended != nil {
 			z = c.Ended
 		}
-		return l.layout.journalKey(z.UID, z.N) + ".gone", &content.Transaction{After: z.N, Gone: true}
+		return l.layout.Step(z.UID, z.N) + ".gone", &content.Transaction{After: z.N, Gone: true}
 	case c.Step != nil:
 		tx := &content.Transaction{Steps: []content.Step{*c.Step}, Settled: c.Settled()}
 		if c.Step.Creates() {
 			tx.Zone = &content.Identity{View: c.Zone.View, Namespace: c.Zone.Namespace, Name: c.Zone.Name}
 		}
-		return l.layout.journalKey(c.Zone.UID, c.Step.N), tx
+		return l.layout.Step(c.Zone.UID, c.Step.N), tx
 	case before != nil && c.Settled() != (before.Status.SettledSerial == before.Status.Serial):
-		return l.layout.settledKey(c.Zone.UID, c.Zone.N), &content.Transaction{After: c.Zone.N, Settled: c.Settled()}
+		return l.layout.StepSettled(c.Zone.UID, c.Zone.N), &content.Transaction{After: c.Zone.N, Settled: c.Settled()}
 	}
 	return "", nil
 }
@@ -727,11 +721,11 @@ func (l *Ledger) plain(ctx context.Context, key string, expected int64, data []b
 	}
 	cmps := []clientv3.Cmp{revisionIs(key, expected)}
 	if strings.HasPrefix(key, l.layout.Objects("records")) {
-		cmps = append(cmps, absent(l.layout.reserved(key)))
+		cmps = append(cmps, absent(l.layout.Reserved(key)))
 	}
 	orelse := []clientv3.Op{clientv3.OpGet(key)}
 	if len(cmps) > 1 {
-		orelse = append(orelse, clientv3.OpGet(l.layout.reserved(key)))
+		orelse = append(orelse, clientv3.OpGet(l.layout.Reserved(key)))
 	}
 	r, err := l.config.Client.Txn(ctx).If(cmps...).Then(op).Else(orelse...).Commit()
 	if err != nil {

@@ -18,6 +18,7 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/law/sethash"
+	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
 // What is delivered of an unsettled zone is an earlier content, and a server that starts finds it by undoing the steps since. A mass
@@ -45,16 +46,10 @@ type Condensed struct {
 	Unknown *law.Unknown `json:"-"`
 }
 
-func (l Layout) condensed(zone string) string { return l.room("condensed") + zone + "/" }
-
-func (l Layout) condensedPart(zone string, n uint64, part int) string {
-	return l.condensed(zone) + fmt.Sprintf("%016x/%08x", n, part)
-}
-
 // readCondensed is what is condensed of a zone, with the revision of its key, as it was at *rev; 0 takes the present one. nil: nothing is. Of
 // another hold it is since another serial.
 func (l *Ledger) readCondensed(ctx context.Context, zone string, rev *int64) (c *Condensed, mod int64, err error) {
-	key := l.layout.condensed(zone)
+	key := l.layout.Condensed(zone)
 	r, err := l.config.Client.Get(ctx, key, clientv3.WithRev(*rev))
 	if err != nil {
 		return nil, 0, err
@@ -66,7 +61,7 @@ func (l *Ledger) readCondensed(ctx context.Context, zone string, rev *int64) (c 
 		return nil, 0, nil
 	}
 	c, mod = &Condensed{}, r.Kvs[0].ModRevision
-	if err := decode(r.Kvs[0].Value, c); err != nil {
+	if err := layout.Decode(r.Kvs[0].Value, c); err != nil {
 		return nil, 0, fmt.Errorf("ledger: %s: %w", key, err)
 	}
 	return c, mod, nil
@@ -76,7 +71,7 @@ func (l *Ledger) readCondensed(ctx context.Context, zone string, rev *int64) (c 
 func (l *Ledger) condensedStep(ctx context.Context, zone string, c *Condensed, at int64) (content.Step, error) {
 	step := c.Step
 	for i := range c.Parts {
-		key := l.layout.condensedPart(zone, step.N, i)
+		key := l.layout.CondensedPart(zone, step.N, i)
 		r, err := l.config.Client.Get(ctx, key, clientv3.WithRev(at))
 		if err != nil {
 			return step, err
@@ -85,7 +80,7 @@ func (l *Ledger) condensedStep(ctx context.Context, zone string, c *Condensed, a
 			return step, fmt.Errorf("ledger: %s: a part is missing", key)
 		}
 		var part content.Step
-		if err := decode(r.Kvs[0].Value, &part); err != nil {
+		if err := layout.Decode(r.Kvs[0].Value, &part); err != nil {
 			return step, fmt.Errorf("ledger: %s: %w", key, err)
 		}
 		step.Removed, step.Added, step.TTLs = append(step.Removed, part.Removed...), append(step.Added, part.Added...), append(step.TTLs, part.TTLs...)
@@ -146,19 +141,19 @@ func (l *Ledger) condense(ctx context.Context, z *v1alpha1.Zone, n uint64) (uint
 	}
 	l.fault("condense")
 	for _, part := range partsOf(&step) {
-		value := encode(part)
-		done, err := l.config.Client.Txn(ctx).If(*stands).Then(opPut(l.layout.condensedPart(zone, n, next.Parts), value)).Commit()
+		value := layout.Encode(part)
+		done, err := l.config.Client.Txn(ctx).If(*stands).Then(opPut(l.layout.CondensedPart(zone, n, next.Parts), value)).Commit()
 		if err != nil || !done.Succeeded {
 			return 0, err
 		}
 		next.Parts, next.Octets = next.Parts+1, next.Octets+len(value)
 	}
-	key := l.layout.condensed(zone)
-	done, err := l.config.Client.Txn(ctx).If(*stands, revisionIs(key, mod)).Then(opPut(key, encode(next))).Commit()
+	key := l.layout.Condensed(zone)
+	done, err := l.config.Client.Txn(ctx).If(*stands, revisionIs(key, mod)).Then(opPut(key, layout.Encode(next))).Commit()
 	if err != nil || !done.Succeeded {
 		return 0, err
 	}
-	_, err = l.config.Client.Delete(ctx, key+"0", clientv3.WithRange(l.layout.condensedPart(zone, n, 0)))
+	_, err = l.config.Client.Delete(ctx, key+"0", clientv3.WithRange(l.layout.CondensedPart(zone, n, 0)))
 	return n, err
 }
 
@@ -212,7 +207,7 @@ func (l *Ledger) sweepCondensed(ctx context.Context) error {
 		key string
 		mod int64
 	}
-	room, rev := l.layout.room("condensed"), int64(0)
+	room, rev := l.layout.Room("condensed"), int64(0)
 	found := map[string][]stored{} // by uid, the key that names the parts first
 	for from, more := room, true; more; {
 		r, err := l.config.Client.Get(ctx, from, clientv3.WithRange(clientv3.GetPrefixRangeEnd(room)), clientv3.WithLimit(purgePage), clientv3.WithKeysOnly(), clientv3.WithRev(rev))
@@ -241,7 +236,7 @@ func (l *Ledger) sweepCondensed(ctx context.Context) error {
 				continue // it has just gone, or is needed
 			}
 		}
-		names := l.layout.condensed(uid)
+		names := l.layout.Condensed(uid)
 		for _, x := range keys {
 			cmps := []clientv3.Cmp{revisionIs(x.key, x.mod)}
 			if x.key != names {
@@ -264,7 +259,7 @@ func (l *Ledger) sweepCondensed(ctx context.Context) error {
 func (l *Ledger) zonesInStore(ctx context.Context) (standing map[string]law.Ref, purged map[string]bool, err error) {
 	standing, purged = map[string]law.Ref{}, map[string]bool{}
 	var rev int64
-	err = l.each(ctx, l.layout.room("names"), &rev, func(key string, data []byte, _ int64) error {
+	err = l.each(ctx, l.layout.Room("names"), &rev, func(key string, data []byte, _ int64) error {
 		_, h, err := l.decodeName(&mvccpb.KeyValue{Key: []byte(key), Value: data})
 		if err == nil {
 			standing[h.UID] = h.Ref
@@ -274,9 +269,9 @@ func (l *Ledger) zonesInStore(ctx context.Context) (standing map[string]law.Ref,
 	if err != nil {
 		return nil, nil, err
 	}
-	err = l.each(ctx, l.layout.room("outbox"), &rev, func(_ string, data []byte, _ int64) error {
+	err = l.each(ctx, l.layout.Room("outbox"), &rev, func(_ string, data []byte, _ int64) error {
 		var w law.Work
-		err := decode(data, &w)
+		err := layout.Decode(data, &w)
 		purged[w.Purge] = true
 		return err
 	})

@@ -16,13 +16,14 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/pkg/ledger/layout"
 	"kubi.zone/kubizone/test/store"
 )
 
 // condensedKeys are those of all zones, with their revisions.
 func condensedKeys(b *brake) map[string]int64 {
 	out := map[string]int64{}
-	for _, kv := range store.Must(b.Client.Client.Get(b.Context(), ledger.Layout{Prefix: b.Prefix}.Room("condensed"), clientv3.WithPrefix())).Kvs {
+	for _, kv := range store.Must(b.Client.Client.Get(b.Context(), layout.Keys{Prefix: b.Prefix}.Room("condensed"), clientv3.WithPrefix())).Kvs {
 		out[string(kv.Key)] = kv.ModRevision
 	}
 	return out
@@ -125,12 +126,12 @@ func TestCondense_whileAServerStarts_S7_5(t *testing.T) {
 
 // condensedTo is up to which step a zone is condensed, 0 for none.
 func condensedTo(b *brake, z *v1alpha1.Zone) uint64 {
-	r := store.Must(b.Client.Client.Get(b.Context(), ledger.Layout{Prefix: b.Prefix}.Room("condensed")+string(z.UID)+"/"))
+	r := store.Must(b.Client.Client.Get(b.Context(), layout.Keys{Prefix: b.Prefix}.Room("condensed")+string(z.UID)+"/"))
 	if len(r.Kvs) == 0 {
 		return 0
 	}
 	var c ledger.Condensed
-	b.Should(ledger.Decode(r.Kvs[0].Value, &c))
+	b.Should(layout.Decode(r.Kvs[0].Value, &c))
 	return c.Step.N
 }
 
@@ -156,7 +157,7 @@ func TestCondense_ofAnEarlierHold_S7_5(t *testing.T) {
 		t.Errorf("condensed for the first hold, to step %d: %v", to, err)
 	}
 	// As trim does behind condense.
-	l := ledger.Layout{Prefix: b.Prefix}
+	l := layout.Keys{Prefix: b.Prefix}
 	store.Must(b.Client.Client.Delete(t.Context(), l.Room("journal")+string(second.UID)+"/", clientv3.WithRange(fmt.Sprintf("%s%s/%016x", l.Room("journal"), second.UID, n))))
 	if base := list(t, b.Server(b.change...)).bases["infra/example"]; len(base.Since) == 0 || !maps.Equal(rows(t, base, true), was) {
 		t.Errorf("settled %t, %d steps since serial %d", base.Settled, len(base.Since), base.Zone.SettledSerial)
@@ -173,7 +174,7 @@ func TestCondense_ofAZoneThatIsGone_S7_5(t *testing.T) {
 	if to, err := b.first().Ledger.Condense(t.Context(), z, n); err != nil || to != n {
 		t.Fatalf("condensed to step %d, and not to %d: %v", to, n, err)
 	}
-	kvs := store.Must(b.Client.Client.Get(t.Context(), ledger.Layout{Prefix: b.Prefix}.Room("condensed"), clientv3.WithPrefix())).Kvs
+	kvs := store.Must(b.Client.Client.Get(t.Context(), layout.Keys{Prefix: b.Prefix}.Room("condensed"), clientv3.WithPrefix())).Kvs
 	reached := 0
 	slow := b.Server(append(b.change, func(c *ledger.Config) {
 		c.Fault = func(point string) {
@@ -214,7 +215,7 @@ func TestCondense_sweepsParts_S7_5(t *testing.T) {
 		}
 	}
 	part := func(uid string, i int) {
-		store.Must(b.Client.Client.Put(t.Context(), fmt.Sprintf("%s%s/%016x/%08x", ledger.Layout{Prefix: b.Prefix}.Room("condensed"), uid, 999, i), `{"r":[{"o":"x","t":"A","d":"192.0.2.1"}]}`))
+		store.Must(b.Client.Client.Put(t.Context(), fmt.Sprintf("%s%s/%016x/%08x", layout.Keys{Prefix: b.Prefix}.Room("condensed"), uid, 999, i), `{"r":[{"o":"x","t":"A","d":"192.0.2.1"}]}`))
 	}
 	for i := range 3 {
 		part(string(z.UID), i)

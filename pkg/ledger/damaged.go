@@ -14,6 +14,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
 // A record that cannot be read stops nobody else's. A cascade leaves it out and notes it
@@ -64,7 +65,7 @@ func (l *Ledger) collectNamed(ctx context.Context, s *standing, add func(candida
 		case err != nil:
 			return err
 		case o != nil && (record.UID == "" || string(o.UID) == record.UID):
-			add(candidate{letter: waitingRecord, namespace: o.Namespace, object: o.Name, uid: string(o.UID), created: o.CreationTimestamp.Unix(), turn: turn})
+			add(candidate{letter: layout.WaitingRecord, namespace: o.Namespace, object: o.Name, uid: string(o.UID), created: o.CreationTimestamp.Unix(), turn: turn})
 		}
 	}
 	return nil

@@ -14,7 +14,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/law"
-	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/pkg/ledger/layout"
 	"kubi.zone/kubizone/test/store"
 )
 
@@ -32,8 +32,8 @@ func TestCascade_leavesOutWhatCannotBeRead_S7_2(t *testing.T) {
 	fill(t, s, n, func(i int) *v1alpha1.Record {
 		return store.Record("team-a", fmt.Sprintf("r%d", i), fmt.Sprintf("r%d.example.org.", i), "A", "192.0.2.1")
 	})
-	layout := ledger.Layout{Prefix: st.Prefix}
-	key := layout.Record("team-a", "r20")
+	keys := layout.Keys{Prefix: st.Prefix}
+	key := keys.Record("team-a", "r20")
 	intact := store.Must(st.Client.Client.Get(t.Context(), key)).Kvs[0].Value
 	store.Must(st.Client.Client.Put(t.Context(), key, "damaged"))
 	store.Must(s.UpdateZone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.Delegations = nil }))
@@ -49,7 +49,7 @@ func TestCascade_leavesOutWhatCannotBeRead_S7_2(t *testing.T) {
 	if steps := s.Ledger.Stats().CascadeSteps.Load(); steps > int64(2*n) {
 		t.Errorf("%d steps for %d records", steps, n)
 	}
-	r := store.Must(st.Client.Client.Get(t.Context(), layout.Room("outbox"), clientv3.WithPrefix()))
+	r := store.Must(st.Client.Client.Get(t.Context(), keys.Room("outbox"), clientv3.WithPrefix()))
 	var item law.Work
 	if len(r.Kvs) != 1 || json.Unmarshal(r.Kvs[0].Value, &item) != nil || len(item.Damaged) != 1 || item.Damaged[0].Name != "r20" || len(item.Zones) > 0 || len(item.Scans) > 0 {
 		t.Errorf("the outbox has %d items, %+v: want one that names the record and nothing else", len(r.Kvs), item)
@@ -82,8 +82,8 @@ func TestCascade_givesItsPlaceUp(t *testing.T) {
 		}
 		return store.Record("tenant", fmt.Sprintf("r%d", i), fmt.Sprintf("r%d.%s.example.", i, ns), "A", "192.0.2.1")
 	})
-	layout := ledger.Layout{Prefix: st.Prefix}
-	ends := st.Client.Watch(t.Context(), layout.Room("outbox"), clientv3.WithPrefix(), clientv3.WithFilterPut(), clientv3.WithPrevKV(), clientv3.WithCreatedNotify())
+	keys := layout.Keys{Prefix: st.Prefix}
+	ends := st.Client.Watch(t.Context(), keys.Room("outbox"), clientv3.WithPrefix(), clientv3.WithFilterPut(), clientv3.WithPrevKV(), clientv3.WithCreatedNotify())
 	<-ends
 	for _, ns := range []string{"team-a", "team-b"} {
 		store.Must(s.UpdateZone(ns, "zone", func(z *v1alpha1.Zone) { z.Spec.Delegations = nil }))

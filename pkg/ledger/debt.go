@@ -17,6 +17,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
 // payNow counts what a write made a parent owe before the write is answered, so
@@ -34,7 +35,7 @@ func (l *Ledger) payNow(ctx context.Context, debts []law.Debt) {
 // transaction of the parent. The debt's own revision guards what was read of the
 // child: whatever changes there later owes again.
 func (l *Ledger) pay(ctx context.Context, d law.Debt) error {
-	debtKey := l.layout.debt(d.Parent.UID, d.Child.UID)
+	debtKey := l.layout.PendingCut(d.Parent.UID, d.Child.UID)
 	// Payers of one debt queue here before they count: who waited finds it paid,
 	// where all of them would count, and all but one in vain.
 	l.mu.Lock()
@@ -153,7 +154,7 @@ func (l *Ledger) count(ctx context.Context, parent *law.Zone, ask *law.CutAsk) e
 	if r, err = l.config.Client.Get(ctx, l.layout.Key(k)); err != nil || len(r.Kvs) == 0 {
 		return err
 	}
-	v, err := decodeFact(k, r.Kvs[0].Value)
+	v, err := layout.DecodeFact(k, r.Kvs[0].Value)
 	if err != nil {
 		return err
 	}
@@ -190,14 +191,14 @@ func (l *Ledger) count(ctx context.Context, parent *law.Zone, ask *law.CutAsk) e
 // setsAt are the RRsets that a zone's records make at one owner.
 func (l *Ledger) setsAt(ctx context.Context, zone string, owner name.Rel) ([]content.RRset, error) {
 	prefix := l.layout.Key(law.OwnerKey(zone, owner))
-	prefix = l.layout.room("members") + prefix[len(l.layout.room("owners")):] + "/"
+	prefix = l.layout.Room("members") + prefix[len(l.layout.Room("owners")):] + "/"
 	members, err := l.config.Client.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithKeysOnly())
 	if err != nil {
 		return nil, err
 	}
 	var sets []content.RRset
 	for _, m := range members.Kvs {
-		_, _, ns, object, err := l.layout.memberOf(string(m.Key))
+		_, _, ns, object, err := l.layout.ParseMember(string(m.Key))
 		if err != nil {
 			return nil, err
 		}
@@ -245,7 +246,7 @@ func addSet(sets []content.RRset, s content.RRset) []content.RRset {
 func (l *Ledger) readRecord(ctx context.Context, namespace, object string) (*v1alpha1.Record, int64, error) {
 	key := l.layout.Record(namespace, object)
 	for {
-		r, err := l.config.Client.Txn(ctx).Then(clientv3.OpGet(key), clientv3.OpGet(l.layout.reserved(key))).Commit()
+		r, err := l.config.Client.Txn(ctx).Then(clientv3.OpGet(key), clientv3.OpGet(l.layout.Reserved(key))).Commit()
 		if err != nil {
 			return nil, 0, err
 		}
@@ -269,7 +270,7 @@ func (l *Ledger) readRecord(ctx context.Context, namespace, object string) (*v1a
 
 // sweepDebts pays what stayed owed: after a crash, or when its writer's time was up.
 func (l *Ledger) sweepDebts(ctx context.Context, old map[string]int64) map[string]int64 {
-	r, err := l.config.Client.Get(ctx, l.layout.room("debts"), clientv3.WithPrefix())
+	r, err := l.config.Client.Get(ctx, l.layout.Room("debts"), clientv3.WithPrefix())
 	if err != nil {
 		return old
 	}
@@ -280,7 +281,7 @@ func (l *Ledger) sweepDebts(ctx context.Context, old map[string]int64) map[strin
 			continue
 		}
 		var d law.Debt
-		if err := decode(kv.Value, &d); err != nil {
+		if err := layout.Decode(kv.Value, &d); err != nil {
 			klog.FromContext(ctx).Error(err, "a debt does not parse; run kubizone fsck", "key", string(kv.Key))
 			continue
 		}

@@ -23,6 +23,7 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/pkg/ledger/layout"
 	"kubi.zone/kubizone/test/rig"
 	"kubi.zone/kubizone/test/store"
 )
@@ -226,9 +227,9 @@ func TestMassDeletion_notCounted_S7_5(t *testing.T) {
 			b.held(true)
 			b.Should(b.first().DeleteZone("infra", "example"))
 			b.Settle()
-			layout := ledger.Layout{Prefix: b.Prefix}
+			keys := layout.Keys{Prefix: b.Prefix}
 			for _, room := range []string{"deletions", "deleted"} {
-				if r := store.Must(b.Client.Client.Get(b.Context(), layout.Room(room), clientv3.WithPrefix())); len(r.Kvs) > 0 {
+				if r := store.Must(b.Client.Client.Get(b.Context(), keys.Room(room), clientv3.WithPrefix())); len(r.Kvs) > 0 {
 					b.Errorf("%d keys of %s are left", len(r.Kvs), room)
 				}
 			}
@@ -473,7 +474,7 @@ func TestMassDeletion_putBackByAChild_S7_5(t *testing.T) {
 	if n := s.Zone("infra", "org").Status.EntryCount; n != entries-1 {
 		t.Errorf("org. has %d entries, and had %d, one of them example.org.'s NS, which is gone", n, entries)
 	}
-	if left := store.Must(st.Client.Client.Get(t.Context(), ledger.Layout{Prefix: st.Prefix}.Room("debts"), clientv3.WithPrefix())); len(left.Kvs) > 0 {
+	if left := store.Must(st.Client.Client.Get(t.Context(), layout.Keys{Prefix: st.Prefix}.Room("debts"), clientv3.WithPrefix())); len(left.Kvs) > 0 {
 		t.Errorf("%d debts are left", len(left.Kvs))
 	}
 	st.MustBeClean()
@@ -575,7 +576,7 @@ func TestMassDeletion_restart_S7_5(t *testing.T) {
 
 // condensedOf is how many octets are condensed of a zone.
 func condensedOf(b *brake, uid string) (octets int) {
-	for _, kv := range store.Must(b.Client.Client.Get(b.Context(), ledger.Layout{Prefix: b.Prefix}.Room("condensed")+uid+"/", clientv3.WithPrefix())).Kvs {
+	for _, kv := range store.Must(b.Client.Client.Get(b.Context(), layout.Keys{Prefix: b.Prefix}.Room("condensed")+uid+"/", clientv3.WithPrefix())).Kvs {
 		octets += len(kv.Value)
 	}
 	return octets
@@ -587,7 +588,7 @@ func TestMassDeletion_forgetsMarks_S7_5(t *testing.T) {
 	b := newBrake(t, 1, 30, ledger.SerialsEvery(20*time.Millisecond))
 	b.drop("infra", "r", 1, 9)
 	marks := func() int {
-		return len(store.Must(b.Client.Client.Get(t.Context(), ledger.Layout{Prefix: b.Prefix}.Room("deleted"), clientv3.WithPrefix())).Kvs)
+		return len(store.Must(b.Client.Client.Get(t.Context(), layout.Keys{Prefix: b.Prefix}.Room("deleted"), clientv3.WithPrefix())).Kvs)
 	}
 	if n := marks(); n != 9 {
 		t.Fatalf("%d marks of 9 deleted RRsets", n)
@@ -627,7 +628,7 @@ func TestMigration10_countsRRsets(t *testing.T) {
 		b := newBrake(t, 1, 30)
 		b.fill("team", "t", 3)
 		z := b.zone()
-		key := ledger.Layout{Prefix: b.Prefix}.Zone("infra", "example")
+		key := layout.Keys{Prefix: b.Prefix}.Zone("infra", "example")
 		old := z.DeepCopy()
 		old.Status.RRsetCount = 0
 		data := store.Must(runtime.Encode(store.Codec().Codec, old))
@@ -657,7 +658,7 @@ func TestMigration12_spansOfDeleted(t *testing.T) {
 	b := newBrake(t, 1, 30)
 	b.drop("infra", "r", 1, 10)
 	b.held(true)
-	room := ledger.Layout{Prefix: b.Prefix}.Room("deleted")
+	room := layout.Keys{Prefix: b.Prefix}.Room("deleted")
 	for _, kv := range store.Must(b.Client.Client.Get(t.Context(), room, clientv3.WithPrefix())).Kvs {
 		var d law.Deleted
 		if err := json.Unmarshal(kv.Value, &d); err != nil {

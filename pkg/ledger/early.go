@@ -11,6 +11,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
 // EarlyRecord decides a Record write before it begins, from what this server
@@ -86,7 +87,7 @@ func (s *session) recall(need []law.Key) bool {
 			return false // facts of two moments
 		}
 		switch {
-		case isRange(k):
+		case layout.IsRange(k):
 			return false
 		case k.Kind == law.KindHolding:
 			if l.doubt[k] || k.Name.NumLabels() > deepName {

@@ -25,6 +25,7 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/ledger/fsck"
+	"kubi.zone/kubizone/pkg/ledger/layout"
 	"kubi.zone/kubizone/test/store"
 )
 
@@ -156,7 +157,7 @@ func isSealed(t *testing.T, st *store.Store) bool {
 		Format int
 		Keys   []byte
 	}
-	kv := store.Must(st.Client.Client.Get(t.Context(), ledger.Layout{Prefix: st.Prefix}.Config())).Kvs[0]
+	kv := store.Must(st.Client.Client.Get(t.Context(), layout.Keys{Prefix: st.Prefix}.Config())).Kvs[0]
 	if err := json.Unmarshal(kv.Value, &config); err != nil {
 		t.Fatal(err)
 	}
@@ -256,11 +257,11 @@ func TestEncryption_comesLater(t *testing.T) {
 		t.Errorf("cluster %q, sealed %t", now, isSealed(t, st))
 	}
 	st.MustBeClean()
-	layout := ledger.Layout{Prefix: st.Prefix}
+	keys := layout.Keys{Prefix: st.Prefix}
 	named := false
-	for _, kv := range store.Must(st.Client.Client.Get(t.Context(), layout.Internal(), clientv3.WithPrefix())).Kvs {
+	for _, kv := range store.Must(st.Client.Client.Get(t.Context(), keys.Internal(), clientv3.WithPrefix())).Kvs {
 		named = named || strings.Contains(string(kv.Key), "quokka")
-		if kv.ModRevision > before && (bytes.Contains(kv.Value, []byte("echidna")) || bytes.HasPrefix(kv.Value, []byte("{")) && string(kv.Key) != layout.Config()) {
+		if kv.ModRevision > before && (bytes.Contains(kv.Value, []byte("echidna")) || bytes.HasPrefix(kv.Value, []byte("{")) && string(kv.Key) != keys.Config()) {
 			t.Errorf("written since: %s = %s", kv.Key, kv.Value)
 		}
 	}
@@ -284,7 +285,7 @@ func TestEncryption_firstServersAgree(t *testing.T) {
 		})
 	}
 	all.Wait()
-	key := ledger.Layout{Prefix: st.Prefix}.Room("serials") + "@/org.example."
+	key := layout.Keys{Prefix: st.Prefix}.Room("serials") + "@/org.example."
 	for i, writer := range clients {
 		store.Must(writer.Put(t.Context(), key, fmt.Sprintf(`{"serial":%d}`, i+1)))
 		for _, reader := range clients {

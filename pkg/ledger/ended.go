@@ -14,6 +14,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
 // A zone that ended has no content, and its records may be anything by now. But while it has the finalizer of Delivery the keys of
@@ -37,9 +38,9 @@ func (l *Ledger) Left(ctx context.Context, zone *v1alpha1.Zone, since serial.Ser
 	trimmed := func(why string) error { return fmt.Errorf("zone %s, %s: %w", uid, why, ErrTrimmed) }
 	var had *content.Header
 	rev := int64(0)
-	err := l.each(ctx, l.layout.room("outbox"), &rev, func(key string, data []byte, _ int64) error {
+	err := l.each(ctx, l.layout.Room("outbox"), &rev, func(key string, data []byte, _ int64) error {
 		var w law.Work
-		if err := decode(data, &w); err == nil && w.Purge == uid && w.Had != nil {
+		if err := layout.Decode(data, &w); err == nil && w.Purge == uid && w.Had != nil {
 			had = w.Had
 		}
 		return nil
@@ -64,14 +65,14 @@ func (l *Ledger) Left(ctx context.Context, zone *v1alpha1.Zone, since serial.Ser
 		return nil, trimmed("it is withdrawn")
 	}
 	left := &Left{Header: *had}
-	owners := l.layout.room("owners") + uid + "/"
+	owners := l.layout.Room("owners") + uid + "/"
 	err = l.each(ctx, owners, &rev, func(key string, data []byte, _ int64) error {
-		_, owner, err := l.layout.ownerOf("owners", key)
+		_, owner, err := l.layout.ParseOwner("owners", key)
 		if err != nil {
 			return err
 		}
 		var has law.Owner
-		if err := decode(data, &has); err != nil {
+		if err := layout.Decode(data, &has); err != nil {
 			return err
 		}
 		for _, values := range [][]law.OwnerValue{has.Values, has.Cut} {
@@ -84,14 +85,14 @@ func (l *Ledger) Left(ctx context.Context, zone *v1alpha1.Zone, since serial.Ser
 	if err != nil {
 		return nil, err
 	}
-	last, err := l.config.Client.Get(ctx, l.layout.journal(uid), clientv3.WithPrefix(), clientv3.WithLimit(1), clientv3.WithSort(clientv3.SortByKey, clientv3.SortDescend), clientv3.WithRev(rev))
+	last, err := l.config.Client.Get(ctx, l.layout.Journal(uid), clientv3.WithPrefix(), clientv3.WithLimit(1), clientv3.WithSort(clientv3.SortByKey, clientv3.SortDescend), clientv3.WithRev(rev))
 	if err != nil {
 		return nil, err
 	}
 	if len(last.Kvs) == 0 {
 		return nil, trimmed("it has no journal")
 	}
-	_, n, ok := l.layout.parseJournal(string(last.Kvs[0].Key))
+	_, n, ok := l.layout.ParseStep(string(last.Kvs[0].Key))
 	if !ok {
 		return nil, fmt.Errorf("ledger: %s: no key of a journal", last.Kvs[0].Key)
 	}

@@ -80,10 +80,6 @@ func (m *migrating) Owe(ctx context.Context, z *law.Zone, reason string, scans .
 	return m.owe(ctx, z, reason, scans...)
 }
 
-// Decode and Encode are how internal values are read and written.
-func Decode(data []byte, into any) error { return decode(data, into) }
-func Encode(v any) []byte                { return encode(v) }
-
 // SetLanes has at most n namespaces' cascades run at a time, for a slice each.
 func (l *Ledger) SetLanes(n int, slice time.Duration) { l.lanes.most, l.lanes.slice = n, slice }
 

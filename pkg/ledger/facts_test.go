@@ -14,6 +14,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/pkg/ledger/layout"
 	"kubi.zone/kubizone/test/store"
 )
 
@@ -25,7 +26,7 @@ func TestFacts_thatComeLateAreNotRemembered_I5(t *testing.T) {
 	s := st.Server()
 	ctx := t.Context()
 	z := store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"))))
-	key := ledger.Layout{Prefix: st.Prefix}.Zone("infra", "example")
+	key := layout.Keys{Prefix: st.Prefix}.Zone("infra", "example")
 	create := func(object, typ, value string) error {
 		_, err := s.CreateRecord(ctx, store.Record("infra", object, "www.example.org.", typ, value))
 		return err
@@ -85,7 +86,7 @@ func TestFacts_ofALateReadOfAZoneThatCameOrWent(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
 	s := st.Server()
-	key := ledger.Layout{Prefix: st.Prefix}.Zone("infra", "example")
+	key := layout.Keys{Prefix: st.Prefix}.Zone("infra", "example")
 	make := func() {
 		store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"))))
 	}

@@ -20,6 +20,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
 // Base is a zone as the store has it at one revision: where a view starts.
@@ -83,9 +84,9 @@ func pause(ctx context.Context, d time.Duration) bool {
 }
 
 func (l *Ledger) followJournal(ctx context.Context, sink Sink, rev int64) error {
-	return l.watch(ctx, l.layout.room("journal"), rev, func(events []*clientv3.Event) error {
+	return l.watch(ctx, l.layout.Room("journal"), rev, func(events []*clientv3.Event) error {
 		for _, e := range events {
-			uid, _, ok := l.layout.parseJournal(string(e.Kv.Key))
+			uid, _, ok := l.layout.ParseStep(string(e.Kv.Key))
 			if !ok {
 				return fmt.Errorf("ledger: %q is no journal key", e.Kv.Key)
 			}
@@ -184,7 +185,7 @@ func (l *Ledger) start(ctx context.Context, sink Sink) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	unwritten, err := l.layout.Unwritten(func(key string, opts ...clientv3.OpOption) (*clientv3.GetResponse, error) {
+	unwritten, err := Unwritten(l.layout, func(key string, opts ...clientv3.OpOption) (*clientv3.GetResponse, error) {
 		return l.config.Client.Get(ctx, key, append(opts, clientv3.WithRev(rev))...)
 	})
 	if err != nil {
@@ -232,7 +233,7 @@ func (l *Ledger) start(ctx context.Context, sink Sink) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	cuts := l.layout.room("cuts")
+	cuts := l.layout.Room("cuts")
 	err = l.each(ctx, cuts, &rev, func(key string, data []byte, _ int64) error {
 		parent := key[len(cuts):]
 		for i := range parent {
@@ -242,7 +243,7 @@ func (l *Ledger) start(ctx context.Context, sink Sink) (int64, error) {
 			}
 		}
 		var c law.CountedCut
-		if err := decode(data, &c); err != nil {
+		if err := layout.Decode(data, &c); err != nil {
 			return skip(key, err)
 		}
 		for _, s := range c.Sets {

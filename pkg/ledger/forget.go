@@ -10,6 +10,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
 // deletedKept is for how many seconds longer than decisions look at them the marks of deleted RRsets stay: a server
@@ -26,13 +27,13 @@ func (l *Ledger) sweepDeleted(ctx context.Context) error {
 		standing[x.holding.UID] = x.holding
 	}
 	l.mu.Unlock()
-	room, before := l.layout.room("deletions"), l.now().Unix()-deletedKept
+	room, before := l.layout.Room("deletions"), l.now().Unix()-deletedKept
 	var rev int64
 	return l.eachPage(ctx, room, &rev, func(deletions string, data []byte, mod int64) error {
 		uid := strings.TrimSuffix(strings.TrimPrefix(deletions, room), "/")
 		h := standing[uid]
 		var d law.Deletions
-		if h == nil || decode(data, &d) != nil {
+		if h == nil || layout.Decode(data, &d) != nil {
 			return nil // it is purged with its zone, or fsck says so
 		}
 		stale := d.Stale(h, before)
@@ -46,9 +47,9 @@ func (l *Ledger) sweepDeleted(ctx context.Context) error {
 			return err
 		}
 		var at int64
-		if err := l.eachPage(ctx, l.layout.room("deleted")+uid+"/", &at, func(key string, data []byte, mod int64) error {
+		if err := l.eachPage(ctx, l.layout.Room("deleted")+uid+"/", &at, func(key string, data []byte, mod int64) error {
 			var marks law.Deleted
-			if decode(data, &marks) != nil || !stale && (len(d.Bases) == 0 || marks.Counts(d.Bases[0].N)) {
+			if layout.Decode(data, &marks) != nil || !stale && (len(d.Bases) == 0 || marks.Counts(d.Bases[0].N)) {
 				return nil
 			}
 			cmps, ops = append(cmps, revisionIs(key, mod)), append(ops, clientv3.OpDelete(key))

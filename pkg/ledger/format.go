@@ -107,7 +107,7 @@ func (l *Ledger) FollowFormat(ctx context.Context) error {
 	for ctx.Err() == nil {
 		// From before the reading on: nothing between both is missed.
 		following, cancel := context.WithCancel(ctx)
-		changes := l.config.Client.Watch(following, l.layout.config())
+		changes := l.config.Client.Watch(following, l.layout.Config())
 		for again := true; again; {
 			_, _, err := s.read(ctx)
 			if errors.Is(err, ErrFormat) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/pkg/ledger/layout"
 	"kubi.zone/kubizone/test/store"
 )
 
@@ -21,7 +22,7 @@ func TestFollowFormat_endsWithANewerOne(t *testing.T) {
 	s := st.Server()
 	ended := make(chan error, 1)
 	go func() { ended <- s.Ledger.FollowFormat(t.Context()) }()
-	config := ledger.Layout{Prefix: st.Prefix}.Config()
+	config := layout.Keys{Prefix: st.Prefix}.Config()
 	found, err := st.Client.Client.Get(t.Context(), config)
 	if err != nil || len(found.Kvs) != 1 {
 		t.Fatalf("%v, %v", found, err)

@@ -16,27 +16,6 @@ import (
 // own: it needs to know where keys stand and what objects say, not how they are
 // kept true.
 
-// Rooms are the kinds of internal keys, in key order; beside them there is only config.
-var Rooms = []string{"condensed", "counts", "cuts", "debts", "deleted", "deletions", "holders", "journal", "logs", "members", "names", "orphans", "outbox", "owners", "reserved", "serials"}
-
-// Room is the prefix of one kind of internal keys.
-func (l Layout) Room(room string) string { return l.room(room) }
-
-// Config is the key of the format version.
-func (l Layout) Config() string { return l.config() }
-
-// WaitingKeys are the keys under which something unadopted is found again, and
-// WaitingValue what stands there. resource is "records" or "zones"; created is
-// in unix seconds.
-func (l Layout) WaitingKeys(w *law.Waiting, resource, namespace, object string) []string {
-	return l.waiting(w, waitingLetter(resource), namespace, object)
-}
-
-// WaitingValue is the value under each of WaitingKeys; held as in law.Waiting.
-func WaitingValue(uid string, created int64, held bool) string {
-	return string(encode(waiter{UID: uid, Created: created, Held: held}))
-}
-
 // ReleasesRefused is the format from which on records that an earlier version took in and that are refused now have left
 // their zones, or an outbox item lets them go.
 const ReleasesRefused = releasesRefused

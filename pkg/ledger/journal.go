@@ -120,7 +120,7 @@ func (l *Ledger) trim(ctx context.Context, z *v1alpha1.Zone, weigh bool) (conden
 		}
 		most = l.keptOctets(z)
 	}
-	end := l.layout.journalKey(zone, oldest)
+	end := l.layout.Step(zone, oldest)
 	if unsettled(z) {
 		c, _, err := l.readCondensed(ctx, zone, new(int64))
 		if err != nil {
@@ -135,20 +135,20 @@ func (l *Ledger) trim(ctx context.Context, z *v1alpha1.Zone, weigh bool) (conden
 			return condensed, err
 		}
 	}
-	if unsettled(z) && end > l.layout.journalKey(zone, oldest) {
-		_, last, _ := l.layout.parseJournal(strings.TrimSuffix(end, "\x00"))
+	if unsettled(z) && end > l.layout.Step(zone, oldest) {
+		_, last, _ := l.layout.ParseStep(strings.TrimSuffix(end, "\x00"))
 		if last, err = l.condense(ctx, z, last); err != nil {
 			return condensed, err
 		}
-		end = l.layout.journalKey(zone, last)
+		end = l.layout.Step(zone, last)
 	}
 	for more := true; more; {
-		r, err := l.config.Client.Get(ctx, l.layout.journal(zone), clientv3.WithRange(end), clientv3.WithLimit(purgePage), clientv3.WithKeysOnly())
+		r, err := l.config.Client.Get(ctx, l.layout.Journal(zone), clientv3.WithRange(end), clientv3.WithLimit(purgePage), clientv3.WithKeysOnly())
 		if err != nil || len(r.Kvs) == 0 {
 			return condensed, err
 		}
 		last := string(r.Kvs[len(r.Kvs)-1].Key)
-		if _, err := l.config.Client.Delete(ctx, l.layout.journal(zone), clientv3.WithRange(last+"\x00")); err != nil {
+		if _, err := l.config.Client.Delete(ctx, l.layout.Journal(zone), clientv3.WithRange(last+"\x00")); err != nil {
 			return condensed, err
 		}
 		more = r.More
@@ -166,9 +166,9 @@ func (l *Ledger) firstNeeded(ctx context.Context, zone string, oldest uint64, ne
 		n := len(tx.Steps)
 		return n > 0 && needs(tx.Steps[n-1].Serial), n == 0, nil
 	}
-	end := l.layout.journalKey(zone, oldest)
+	end := l.layout.Step(zone, oldest)
 	// Mostly none is, as the last of them says.
-	r, err := l.config.Client.Get(ctx, l.layout.journalKey(zone, oldest-min(oldest, maxBatch)), clientv3.WithRange(end), clientv3.WithLimit(1), clientv3.WithSort(clientv3.SortByKey, clientv3.SortDescend))
+	r, err := l.config.Client.Get(ctx, l.layout.Step(zone, oldest-min(oldest, maxBatch)), clientv3.WithRange(end), clientv3.WithLimit(1), clientv3.WithSort(clientv3.SortByKey, clientv3.SortDescend))
 	if err != nil {
 		return 0, err
 	}
@@ -177,7 +177,7 @@ func (l *Ledger) firstNeeded(ctx context.Context, zone string, oldest uint64, ne
 			return oldest, err
 		}
 	}
-	for from, more := l.layout.journal(zone), true; more; {
+	for from, more := l.layout.Journal(zone), true; more; {
 		if r, err = l.config.Client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(trimPage)); err != nil {
 			return 0, err
 		}
@@ -185,7 +185,7 @@ func (l *Ledger) firstNeeded(ctx context.Context, zone string, oldest uint64, ne
 			if is, _, err := needed(kv); err != nil {
 				return 0, err
 			} else if is {
-				_, first, _ := l.layout.parseJournal(string(kv.Key))
+				_, first, _ := l.layout.ParseStep(string(kv.Key))
 				return first, nil
 			}
 			from = string(kv.Key) + "\x00"
@@ -201,7 +201,7 @@ func (l *Ledger) weigh(ctx context.Context, zone string, newest, oldest uint64, 
 	octets := 0
 	for end, page := newest, uint64(trimPage); end > oldest; {
 		from, before := end-min(end-oldest, page), octets
-		r, err := l.config.Client.Get(ctx, l.layout.journalKey(zone, from), clientv3.WithRange(l.layout.journalKey(zone, end)))
+		r, err := l.config.Client.Get(ctx, l.layout.Step(zone, from), clientv3.WithRange(l.layout.Step(zone, end)))
 		if err != nil {
 			return "", err
 		}
@@ -215,7 +215,7 @@ func (l *Ledger) weigh(ctx context.Context, zone string, newest, oldest uint64, 
 		}
 		end = from
 	}
-	return l.layout.journalKey(zone, oldest), nil
+	return l.layout.Step(zone, oldest), nil
 }
 
 // undelivered says which steps the Deliveries of a zone need: those that lead to the earliest serial of which something may
@@ -224,7 +224,7 @@ func (l *Ledger) undelivered(ctx context.Context, z *v1alpha1.Zone) (func(serial
 	var earliest serial.Serial
 	unread := false
 	// The name of a Delivery begins with the zone's, cut where that is long.
-	prefix := l.layout.object("deliveries", z.Namespace, strings.TrimRight(z.Name[:min(len(z.Name), 200)], ".-")+"-")
+	prefix := l.layout.Object("deliveries", z.Namespace, strings.TrimRight(z.Name[:min(len(z.Name), 200)], ".-")+"-")
 	if len(z.Name) > 200 {
 		prefix = strings.TrimSuffix(prefix, "-")
 	}
@@ -315,10 +315,10 @@ func (l *Ledger) journalFrom(ctx context.Context, zone string, since serial.Seri
 		return before, steps, fmt.Errorf("zone %s, from serial %d to step %d: %w", zone, since, n, ErrTrimmed)
 	}
 	// A batch stands at the last of its steps, so step n may stand behind its own key.
-	for to, page := clientv3.GetPrefixRangeEnd(l.layout.journal(zone)), uint64(trimPage); ; page *= 2 {
+	for to, page := clientv3.GetPrefixRangeEnd(l.layout.Journal(zone)), uint64(trimPage); ; page *= 2 {
 		next := n - uint64(len(steps)) // the step that is wanted next
 		from := next - min(next, page)
-		r, err := l.config.Client.Get(ctx, l.layout.journalKey(zone, from), clientv3.WithRange(to), clientv3.WithRev(*rev))
+		r, err := l.config.Client.Get(ctx, l.layout.Step(zone, from), clientv3.WithRange(to), clientv3.WithRev(*rev))
 		if err != nil {
 			return before, nil, err
 		}
@@ -347,6 +347,6 @@ func (l *Ledger) journalFrom(ctx context.Context, zone string, since serial.Seri
 		if next >= from { // all that stands behind from was read
 			return trimmed()
 		}
-		to = l.layout.journalKey(zone, from)
+		to = l.layout.Step(zone, from)
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
 // Config of a Ledger.
@@ -89,7 +90,7 @@ func (c *Config) Validate() error {
 // Ledger carries out what law decides. One is shared by all storage of a server.
 type Ledger struct {
 	config Config
-	layout Layout
+	layout layout.Keys
 	now    func() time.Time
 
 	mu    sync.Mutex // guards everything below
@@ -226,7 +227,7 @@ func Open(ctx context.Context, config Config) (*Ledger, error) {
 		config.lockSeconds = lockSeconds
 	}
 	l := &Ledger{
-		config: config, layout: Layout{Prefix: config.Prefix}, now: config.Now,
+		config: config, layout: layout.Keys{Prefix: config.Prefix}, now: config.Now,
 		index: map[law.Key]*indexed{}, unsettled: map[law.Key]*law.Holding{}, stopped: map[law.Key]bool{}, heads: map[string]*head{}, byUID: map[string]*head{}, works: map[string]bool{}, doubt: map[law.Key]bool{},
 		id: newID(), wake: make(chan struct{}, 1), lanes: lanes{busy: map[string]bool{}, most: maxLanes, slice: laneSlice}, workers: workers{free: make(chan func())},
 	}
@@ -264,7 +265,7 @@ func (l *Ledger) store(client *clientv3.Client) *store {
 func (l *Ledger) Client() *clientv3.Client { return l.config.Client }
 
 // Layout of the keys.
-func (l *Ledger) Layout() Layout { return l.layout }
+func (l *Ledger) Layout() layout.Keys { return l.layout }
 
 func (l *Ledger) fault(point string) {
 	if l.config.Fault != nil {
@@ -280,7 +281,7 @@ func newID() string {
 
 // loadNames reads names/ whole; it returns the revision it was read at.
 func (l *Ledger) loadNames(ctx context.Context) (int64, error) {
-	prefix := l.layout.room("names")
+	prefix := l.layout.Room("names")
 	key, end := prefix, clientv3.GetPrefixRangeEnd(prefix)
 	var rev int64
 	fresh := map[law.Key]*indexed{}
@@ -314,12 +315,12 @@ func (l *Ledger) loadNames(ctx context.Context) (int64, error) {
 }
 
 func (l *Ledger) decodeName(kv *mvccpb.KeyValue) (law.Key, *law.Holding, error) {
-	view, fqdn, err := l.layout.nameOf("names", string(kv.Key))
+	view, fqdn, err := l.layout.ParseName("names", string(kv.Key))
 	if err != nil {
 		return law.Key{}, nil, err
 	}
 	k := law.HoldingKey(view, fqdn)
-	v, err := decodeFact(k, kv.Value)
+	v, err := layout.DecodeFact(k, kv.Value)
 	if err != nil {
 		return law.Key{}, nil, unreadable(string(kv.Key), err)
 	}
@@ -330,11 +331,11 @@ func (l *Ledger) decodeName(kv *mvccpb.KeyValue) (law.Key, *law.Holding, error) 
 // compares what it used, so a stale index costs a round trip, never truth.
 func (l *Ledger) followNames(ctx context.Context, rev int64) {
 	for ctx.Err() == nil {
-		_ = l.watch(ctx, l.layout.room("names"), rev, func(events []*clientv3.Event) error {
+		_ = l.watch(ctx, l.layout.Room("names"), rev, func(events []*clientv3.Event) error {
 			l.mu.Lock()
 			defer l.mu.Unlock()
 			for _, e := range events {
-				view, fqdn, err := l.layout.nameOf("names", string(e.Kv.Key))
+				view, fqdn, err := l.layout.ParseName("names", string(e.Kv.Key))
 				if err != nil {
 					continue
 				}

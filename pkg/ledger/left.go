@@ -12,6 +12,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
 // A cascade releases what is being deleted like anything else, and takes none of it
@@ -65,7 +66,7 @@ func LeftID(namespace string) string { return "left-" + namespace }
 
 // leave writes the item of a namespace, or counts one more cascade in it.
 func (l *Ledger) leave(ctx context.Context, namespace string) error {
-	key := l.layout.outbox(LeftID(namespace))
+	key := l.layout.Outbox(LeftID(namespace))
 	for {
 		r, err := l.config.Client.Get(ctx, key)
 		if err != nil {
@@ -75,12 +76,12 @@ func (l *Ledger) leave(ctx context.Context, namespace string) error {
 		mod := int64(0)
 		if len(r.Kvs) > 0 {
 			mod = r.Kvs[0].ModRevision
-			if err := decode(r.Kvs[0].Value, &w); err != nil {
+			if err := layout.Decode(r.Kvs[0].Value, &w); err != nil {
 				return unreadable(key, err)
 			}
 		}
 		w.Times++
-		done, err := l.config.Client.Txn(ctx).If(revisionIs(key, mod)).Then(opPut(key, encode(w))).Commit()
+		done, err := l.config.Client.Txn(ctx).If(revisionIs(key, mod)).Then(opPut(key, layout.Encode(w))).Commit()
 		if err != nil || done.Succeeded {
 			return err
 		}
@@ -103,7 +104,7 @@ func (l *Ledger) collectLeft(ctx context.Context, s *standing, add func(candidat
 			_, object, _ := l.layout.ObjectName(key)
 			return s.leaveOut(ctx, law.Ref{Namespace: namespace, Name: object}, err)
 		}
-		found(waitingRecord, o)
+		found(layout.WaitingRecord, o)
 		return nil
 	}); err != nil {
 		return err
@@ -114,7 +115,7 @@ func (l *Ledger) collectLeft(ctx context.Context, s *standing, add func(candidat
 			return err
 		}
 		if o.Status.FQDN == "" {
-			found(waitingZone, o)
+			found(layout.WaitingZone, o)
 		}
 		return nil
 	})

@@ -20,6 +20,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/pkg/ledger/layout"
 	"kubi.zone/kubizone/test/store"
 )
 
@@ -38,16 +39,16 @@ func (n *namespaces) config(c *ledger.Config) {
 // through waits until nothing is owed but a decision about what was left in namespaces that terminate.
 func through(t *testing.T, st *store.Store, left ...string) {
 	t.Helper()
-	layout := ledger.Layout{Prefix: st.Prefix}
+	keys := layout.Keys{Prefix: st.Prefix}
 	store.Eventually(t, "the cascades are through", func() bool {
 		r := st.Fsck()
 		if !r.Clean() {
 			t.Fatalf("fsck: %s", store.Text(r))
 		}
 		for _, f := range r.Owed.List {
-			item, is := strings.CutPrefix(f.Key, layout.Room("outbox"))
+			item, is := strings.CutPrefix(f.Key, keys.Room("outbox"))
 			of, isLeft := strings.CutPrefix(item, ledger.LeftID(""))
-			if is && !(isLeft && slices.Contains(left, of)) || strings.HasPrefix(f.Key, layout.Room("debts")) {
+			if is && !(isLeft && slices.Contains(left, of)) || strings.HasPrefix(f.Key, keys.Room("debts")) {
 				return false
 			}
 		}
@@ -127,7 +128,7 @@ func TestCascade_releasesAndNeverTakesInWhatIsInATerminatingNamespace_S2_8(t *te
 	}
 
 	// Without the item that remembers them they would be damage.
-	item := ledger.Layout{Prefix: st.Prefix}.Room("outbox") + ledger.LeftID("team-a")
+	item := layout.Keys{Prefix: st.Prefix}.Room("outbox") + ledger.LeftID("team-a")
 	kv, err := st.Client.Client.Get(ctx, item)
 	if err != nil || len(kv.Kvs) != 1 {
 		t.Fatalf("the item: %v, %v", kv, err)

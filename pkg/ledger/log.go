@@ -18,6 +18,8 @@ import (
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/protobuf/encoding/protowire"
 	"k8s.io/klog/v2"
+
+	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
 // A redo log says what a batch has decided and its records do not say yet. It is
@@ -107,9 +109,6 @@ func fields(data []byte, take func(protowire.Number, []byte) error) error {
 	return nil
 }
 
-func (l Layout) logs(zone string) string       { return l.room("logs") + zone + "/" }
-func (l Layout) logKey(zone, id string) string { return l.logs(zone) + id }
-
 // operation of an entry.
 func (e logEntry) operation() clientv3.Op {
 	if e.Value == nil {
@@ -122,7 +121,7 @@ func (e logEntry) operation() clientv3.Op {
 // that its record has then. Who comes second finds the reservation gone, and the
 // record as the first left it or as others have changed it since; own: that was not so.
 func (l *Ledger) redo(ctx context.Context, e logEntry, at int64) (rev int64, own bool, err error) {
-	reserved := l.layout.reserved(e.Key)
+	reserved := l.layout.Reserved(e.Key)
 	r, err := l.config.Client.Txn(ctx).If(revisionIs(reserved, at)).
 		Then(e.operation(), clientv3.OpDelete(reserved)).Commit()
 	if err != nil {
@@ -226,7 +225,7 @@ func (b *assembly) start(ctx context.Context) *early {
 		for i, e := range b.log.Entries {
 			l.spawn(func() {
 				l.fault("batch-record")
-				reserved := l.layout.reserved(e.Key)
+				reserved := l.layout.Reserved(e.Key)
 				r, err := l.config.Client.Txn(late[i].paidAlone(ctx)).If(clientv3.Compare(clientv3.Value(reserved), "=", b.logKey)).
 					Then(e.operation(), clientv3.OpDelete(reserved)).Commit()
 				if err != nil || !r.Succeeded {
@@ -355,7 +354,7 @@ func (l *Ledger) redoAll(ctx context.Context, kv *mvccpb.KeyValue) (log redoLog,
 // at the first: whoever made them has died or could not finish. old and the
 // returned map are their revisions.
 func (l *Ledger) sweepLogs(ctx context.Context, old map[string]int64, all bool) map[string]int64 {
-	r, err := l.config.Client.Get(ctx, l.layout.room("logs"), clientv3.WithPrefix(), clientv3.WithKeysOnly())
+	r, err := l.config.Client.Get(ctx, l.layout.Room("logs"), clientv3.WithPrefix(), clientv3.WithKeysOnly())
 	if err != nil {
 		return old
 	}
@@ -396,7 +395,7 @@ const sweptLogs = 8
 // through: this server has carried the log out, and the next write of its zone
 // that would take it away has not come.
 func (l *Ledger) through(key string) bool {
-	uid, _, _ := strings.Cut(strings.TrimPrefix(key, l.layout.room("logs")), "/")
+	uid, _, _ := strings.Cut(strings.TrimPrefix(key, l.layout.Room("logs")), "/")
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	h := l.byUID[uid]
@@ -411,12 +410,12 @@ func (l *Ledger) through(key string) bool {
 // yet, at a revision: by key, as they shall stand, Value nil for those that go.
 // Who reads all records at that revision lays them over what it read (I2).
 // get reads at the revision of the other reads.
-func (l Layout) Unwritten(get func(key string, opts ...clientv3.OpOption) (*clientv3.GetResponse, error)) (map[string]*mvccpb.KeyValue, error) {
-	logs, err := get(l.room("logs"), clientv3.WithPrefix())
+func Unwritten(keys layout.Keys, get func(key string, opts ...clientv3.OpOption) (*clientv3.GetResponse, error)) (map[string]*mvccpb.KeyValue, error) {
+	logs, err := get(keys.Room("logs"), clientv3.WithPrefix())
 	if err != nil || len(logs.Kvs) == 0 {
 		return nil, err
 	}
-	reserved, err := get(l.room("reserved"), clientv3.WithPrefix(), clientv3.WithKeysOnly())
+	reserved, err := get(keys.Room("reserved"), clientv3.WithPrefix(), clientv3.WithKeysOnly())
 	if err != nil {
 		return nil, err
 	}
@@ -431,7 +430,7 @@ func (l Layout) Unwritten(get func(key string, opts ...clientv3.OpOption) (*clie
 			return nil, fmt.Errorf("%s: %w", kv.Key, err)
 		}
 		for _, e := range log.Entries {
-			if stands[l.reserved(e.Key)] == kv.ModRevision {
+			if stands[keys.Reserved(e.Key)] == kv.ModRevision {
 				out[e.Key] = &mvccpb.KeyValue{Key: []byte(e.Key), Value: e.Value, ModRevision: kv.ModRevision}
 			}
 		}

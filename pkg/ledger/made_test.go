@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
 // What was sent is what etcd says it is, whatever of it is remembered.
@@ -16,7 +17,7 @@ func TestMade_readsWhatIsStored(t *testing.T) {
 	var m made
 	of := func(by string) ([]byte, *content.Transaction) {
 		tx := &content.Transaction{Steps: []content.Step{{N: 1, Serial: 1, By: by}}}
-		return encode(tx), tx
+		return layout.Encode(tx), tx
 	}
 	read := func(key string, value []byte) *content.Transaction {
 		t.Helper()

@@ -15,6 +15,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
 // A migration brings the store from one form to the next. Those that a store lacks are
@@ -44,7 +45,7 @@ import (
 //     programs refuse the store, and those that run end (FollowFormat) and are given
 //     olderEnd to do so.
 //   - A new field of an internal value needs a migration too, if only for its number: an
-//     older program that rewrites the value keeps what it does not know (unknown.go), but
+//     older program that rewrites the value keeps what it does not know (layout/unknown.go), but
 //     not in values that each write makes anew (what waits, debts, the sets of a cut, the
 //     journal), and never in a Zone or Record: those are protobuf, of which the generated
 //     code drops what it does not know. There OldersMayWrite is false.
@@ -126,8 +127,8 @@ func (l *Ledger) migrateLocked(ctx context.Context, s *store) error {
 		return fmt.Errorf("ledger: locking the store for a migration: %w", err)
 	}
 	defer session.Close()
-	lock := concurrency.NewMutex(session, l.layout.migrating())
-	klog.FromContext(ctx).Info("The store is of an older format; the first server migrates it, and others wait", "lock", l.layout.migrating())
+	lock := concurrency.NewMutex(session, l.layout.MigrationLock())
+	klog.FromContext(ctx).Info("The store is of an older format; the first server migrates it, and others wait", "lock", l.layout.MigrationLock())
 	if err := lock.Lock(ctx); err != nil {
 		return fmt.Errorf("ledger: locking the store for a migration: %w", err)
 	}
@@ -143,7 +144,7 @@ func (l *Ledger) migrateLocked(ctx context.Context, s *store) error {
 		case <-time.After(l.config.olderEnd):
 		}
 	}
-	if err := m.each(ctx, l.layout.room("logs"), func(kv *mvccpb.KeyValue) error { return l.carryOutLog(ctx, string(kv.Key)) }); err != nil {
+	if err := m.each(ctx, l.layout.Room("logs"), func(kv *mvccpb.KeyValue) error { return l.carryOutLog(ctx, string(kv.Key)) }); err != nil {
 		return err
 	}
 	for _, step := range s.migrations {
@@ -298,8 +299,8 @@ func (m *migrating) work(z *law.Zone, reason string) law.Work {
 
 // outbox puts a work there, unless an earlier try has.
 func (m *migrating) outbox(ctx context.Context, w law.Work) error {
-	key := m.layout.outbox(w.ID)
-	_, err := m.commit(ctx, []clientv3.Cmp{absent(key)}, opPut(key, encode(w)))
+	key := m.layout.Outbox(w.ID)
+	_, err := m.commit(ctx, []clientv3.Cmp{absent(key)}, opPut(key, layout.Encode(w)))
 	return err
 }
 
@@ -311,18 +312,15 @@ func (m *migrating) reached(ctx context.Context, s *store) error {
 			return err
 		}
 		if kv == nil {
-			return fmt.Errorf("ledger: %s is gone while the store is migrated: restore a backup", s.layout.config())
+			return fmt.Errorf("ledger: %s is gone while the store is migrated: restore a backup", s.layout.Config())
 		}
 		config.Format = m.number
 		value, err := s.edited(kv, config)
 		if err != nil {
 			return err
 		}
-		if done, err := m.commit(ctx, []clientv3.Cmp{revisionIs(s.layout.config(), kv.ModRevision)}, opPut(s.layout.config(), value)); done || err != nil {
+		if done, err := m.commit(ctx, []clientv3.Cmp{revisionIs(s.layout.Config(), kv.ModRevision)}, opPut(s.layout.Config(), value)); done || err != nil {
 			return err
 		}
 	}
 }
-
-// migrating is the key of the lock; it stands beside the internal keys, unsealed.
-func (l Layout) migrating() string { return l.Prefix + "/migrating" }

@@ -14,6 +14,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
 // countsApexHosts is the migration that counts the hosts that a zone's own namespace names at the apex.
@@ -29,7 +30,7 @@ func countApexHosts(ctx context.Context, m *migrating) error {
 		own, others law.Holding // only their hosts
 	}
 	zones := map[string]*zone{}
-	if err := m.each(ctx, m.layout.room("names"), func(kv *mvccpb.KeyValue) error {
+	if err := m.each(ctx, m.layout.Room("names"), func(kv *mvccpb.KeyValue) error {
 		k, h, err := m.decodeName(kv)
 		if err == nil {
 			zones[h.UID] = &zone{Zone: law.Zone{Ref: h.Ref, View: k.View, Header: content.Header{FQDN: k.Name}}}
@@ -38,8 +39,8 @@ func countApexHosts(ctx context.Context, m *migrating) error {
 	}); err != nil {
 		return err
 	}
-	if err := m.each(ctx, m.layout.room("members"), func(kv *mvccpb.KeyValue) error {
-		uid, owner, namespace, object, err := m.layout.memberOf(string(kv.Key))
+	if err := m.each(ctx, m.layout.Room("members"), func(kv *mvccpb.KeyValue) error {
+		uid, owner, namespace, object, err := m.layout.ParseMember(string(kv.Key))
 		z := zones[uid]
 		if err != nil || z == nil || !owner.IsApex() {
 			return err
@@ -57,8 +58,8 @@ func countApexHosts(ctx context.Context, m *migrating) error {
 	}); err != nil {
 		return err
 	}
-	if err := m.rewrite(ctx, m.layout.room("names"), func(_ string, value []byte) ([]byte, error) {
-		v, err := decodeFact(law.Key{Kind: law.KindHolding}, value)
+	if err := m.rewrite(ctx, m.layout.Room("names"), func(_ string, value []byte) ([]byte, error) {
+		v, err := layout.DecodeFact(law.Key{Kind: law.KindHolding}, value)
 		if err != nil {
 			return nil, err
 		}
@@ -69,7 +70,7 @@ func countApexHosts(ctx context.Context, m *migrating) error {
 		}
 		h.ApexHosts = z.own.ApexHosts
 		h.Unknown = nil // the hosts, and before them the values of MX, that stood there from format 4 on
-		return encode(h), nil
+		return layout.Encode(h), nil
 	}); err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/pkg/ledger/layout"
 	"kubi.zone/kubizone/test/store"
 )
 
@@ -55,7 +56,7 @@ func TestMigration11_countsTheHostsOfTheApex_S6_2(t *testing.T) {
 		if err := s.DeleteRecord(ctx, "platform", "for-a-while"); err != nil {
 			t.Fatal(err)
 		}
-		store.Must(st.Client.Client.Delete(ctx, ledger.Layout{Prefix: st.Prefix}.Room("outbox"), clientv3.WithPrefix()))
+		store.Must(st.Client.Client.Delete(ctx, layout.Keys{Prefix: st.Prefix}.Room("outbox"), clientv3.WithPrefix()))
 		if s.Record("team", "svc").Status.ZoneRef == nil || s.Record("team", "free").Status.ZoneRef != nil {
 			t.Fatal("free.example.org. has its place, or svc.example.org. has lost it")
 		}

@@ -9,6 +9,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
 // spansDeleted is the migration that gives the marks of removed RRsets their spans.
@@ -26,7 +27,7 @@ func spanDeleted(ctx context.Context, m *migrating) error {
 		// Spans is there where this was done already.
 		Spans []law.Span `json:"p"`
 	}
-	return m.rewrite(ctx, m.layout.room("deleted"), func(_ string, value []byte) ([]byte, error) {
+	return m.rewrite(ctx, m.layout.Room("deleted"), func(_ string, value []byte) ([]byte, error) {
 		var old struct {
 			Marks []mark `json:"d"`
 		}
@@ -44,6 +45,6 @@ func spanDeleted(ctx context.Context, m *migrating) error {
 				d.RRsets = append(d.RRsets, law.DeletedRRset{Type: x.Type, Spans: []law.Span{{From: x.Came, To: x.At}}, At: x.At, Of: x.Of})
 			}
 		}
-		return encode(&d), nil
+		return layout.Encode(&d), nil
 	})
 }

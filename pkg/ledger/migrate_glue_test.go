@@ -9,6 +9,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/pkg/ledger/layout"
 	"kubi.zone/kubizone/test/store"
 )
 
@@ -24,8 +25,8 @@ func TestMigration5_countsNameServersWithoutAnAddressAnew(t *testing.T) {
 		z.Spec.NameServers = []v1alpha1.NameServer{{Name: "ns1", Addresses: []string{"192.0.2.53"}}}
 		store.Must(s.CreateZone(z)) // which pays its parent at once
 	}
-	layout, client := ledger.Layout{Prefix: st.Prefix}, st.Client.Client
-	key := layout.Room("cuts") + string(s.Zone("platform", "top").UID) + "/" + string(s.Zone("team", "kid").UID)
+	keys, client := layout.Keys{Prefix: st.Prefix}, st.Client.Client
+	key := keys.Room("cuts") + string(s.Zone("platform", "top").UID) + "/" + string(s.Zone("team", "kid").UID)
 	cut := store.Must(client.Get(t.Context(), key)).Kvs[0].Value
 	old := bytes.ReplaceAll(cut, []byte("ns1.kid.example.org."), []byte("ns2.kid.example.org."))
 	if bytes.Equal(old, cut) {
@@ -35,7 +36,7 @@ func TestMigration5_countsNameServersWithoutAnAddressAnew(t *testing.T) {
 	st.Old(4)
 	next := st.Server()
 	says(t, st, ledger.Format, ledger.LeastReader())
-	owed := store.Must(client.Get(t.Context(), layout.Room("debts")+string(s.Zone("platform", "top").UID)+"/"+string(s.Zone("team", "kid").UID))).Kvs
+	owed := store.Must(client.Get(t.Context(), keys.Room("debts")+string(s.Zone("platform", "top").UID)+"/"+string(s.Zone("team", "kid").UID))).Kvs
 	if r := st.Fsck(); len(owed) != 1 || r.Owed.Total < 1 {
 		t.Fatalf("nothing is owed for the child: %s", store.Text(r))
 	}

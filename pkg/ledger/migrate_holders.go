@@ -10,6 +10,7 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 
 	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
 // rebuildHolders notes what holds names without a record there: wildcards of tenants
@@ -17,8 +18,8 @@ import (
 // Nothing is decided anew: what stands keeps its place, and so nothing is owed.
 func rebuildHolders(ctx context.Context, m *migrating) error {
 	zones := map[string]string{} // the namespace, by the uid
-	if err := m.each(ctx, m.layout.room("names"), func(kv *mvccpb.KeyValue) error {
-		v, err := decodeFact(law.Key{Kind: law.KindHolding}, kv.Value)
+	if err := m.each(ctx, m.layout.Room("names"), func(kv *mvccpb.KeyValue) error {
+		v, err := layout.DecodeFact(law.Key{Kind: law.KindHolding}, kv.Value)
 		if err != nil {
 			return err
 		}
@@ -29,13 +30,13 @@ func rebuildHolders(ctx context.Context, m *migrating) error {
 		return err
 	}
 	wild := map[law.Key]*law.Owner{}
-	if err := m.each(ctx, m.layout.room("members"), func(kv *mvccpb.KeyValue) error {
-		uid, owner, namespace, _, err := m.layout.memberOf(string(kv.Key))
+	if err := m.each(ctx, m.layout.Room("members"), func(kv *mvccpb.KeyValue) error {
+		uid, owner, namespace, _, err := m.layout.ParseMember(string(kv.Key))
 		own, there := zones[uid]
 		if err != nil || !there {
 			return err // a removed zone's, which a cascade purges
 		}
-		v, err := decodeFact(law.Key{Kind: law.KindMember}, kv.Value)
+		v, err := layout.DecodeFact(law.Key{Kind: law.KindMember}, kv.Value)
 		if err != nil {
 			return err
 		}
@@ -54,7 +55,7 @@ func rebuildHolders(ctx context.Context, m *migrating) error {
 		if err := m.amend(ctx, m.layout.Key(k), func(value []byte) ([]byte, error) {
 			o := &law.Owner{}
 			if value != nil {
-				v, err := decodeFact(k, value)
+				v, err := layout.DecodeFact(k, value)
 				if err != nil {
 					return nil, err
 				}
@@ -64,7 +65,7 @@ func rebuildHolders(ctx context.Context, m *migrating) error {
 				return value, nil
 			}
 			o.Wild = want.Wild
-			return encode(o), nil
+			return layout.Encode(o), nil
 		}); err != nil {
 			return err
 		}

@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/pkg/ledger/layout"
 	"kubi.zone/kubizone/test/store"
 )
 
@@ -97,7 +98,7 @@ func internal(t *testing.T, st *store.Store) map[string]string {
 	t.Helper()
 	out := map[string]string{}
 	for _, room := range []string{"owners", "holders", "names", "members", "counts", "journal"} {
-		for _, kv := range store.Must(st.Client.Client.Get(t.Context(), ledger.Layout{Prefix: st.Prefix}.Room(room), clientv3.WithPrefix())).Kvs {
+		for _, kv := range store.Must(st.Client.Client.Get(t.Context(), layout.Keys{Prefix: st.Prefix}.Room(room), clientv3.WithPrefix())).Kvs {
 			out[string(kv.Key)] = string(kv.Value)
 		}
 	}

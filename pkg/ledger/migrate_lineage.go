@@ -11,6 +11,7 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 
 	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
 // fillsLineage is the migration that notes how zones came to their names, and below which others they are.
@@ -31,7 +32,7 @@ func fillLineage(ctx context.Context, m *migrating) error {
 	places := map[string]*place{}
 	standing := map[law.Key]string{}
 	floor := m.layout.Key(law.Key{Kind: law.KindFloor})
-	if err := m.each(ctx, m.layout.room("serials"), func(kv *mvccpb.KeyValue) error {
+	if err := m.each(ctx, m.layout.Room("serials"), func(kv *mvccpb.KeyValue) error {
 		var last struct {
 			law.LastSerial
 			Delegated string `json:"delegated"` // in formats 8 and before
@@ -39,7 +40,7 @@ func fillLineage(ctx context.Context, m *migrating) error {
 		if string(kv.Key) == floor || json.Unmarshal(kv.Value, &last) != nil || last.Zone == "" {
 			return nil
 		}
-		view, fqdn, err := m.layout.nameOf("serials", string(kv.Key))
+		view, fqdn, err := m.layout.ParseName("serials", string(kv.Key))
 		by := last.Delegated
 		if w := last.Withdrawn; w != nil {
 			by = cmp.Or(by, w.By)
@@ -49,7 +50,7 @@ func fillLineage(ctx context.Context, m *migrating) error {
 	}); err != nil {
 		return err
 	}
-	if err := m.each(ctx, m.layout.room("names"), func(kv *mvccpb.KeyValue) error {
+	if err := m.each(ctx, m.layout.Room("names"), func(kv *mvccpb.KeyValue) error {
 		k, h, err := m.decodeName(kv)
 		if err != nil {
 			return err
@@ -76,8 +77,8 @@ func fillLineage(ctx context.Context, m *migrating) error {
 		p.lineage = above.LineageBelow(by.Name)
 		return p.lineage
 	}
-	return m.rewrite(ctx, m.layout.room("names"), func(_ string, value []byte) ([]byte, error) {
-		v, err := decodeFact(law.Key{Kind: law.KindHolding}, value)
+	return m.rewrite(ctx, m.layout.Room("names"), func(_ string, value []byte) ([]byte, error) {
+		v, err := layout.DecodeFact(law.Key{Kind: law.KindHolding}, value)
 		if err != nil {
 			return nil, err
 		}
@@ -94,6 +95,6 @@ func fillLineage(ctx context.Context, m *migrating) error {
 		if h.Lineage = lineage(p); h.Enclosed == nil {
 			return value, nil // none encloses it, so none delegated it
 		}
-		return encode(h), nil
+		return layout.Encode(h), nil
 	})
 }

@@ -15,6 +15,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/pkg/ledger/layout"
 	"kubi.zone/kubizone/test/store"
 )
 
@@ -83,7 +84,7 @@ func TestMigration9_fillsLineageAndWhatEncloses_S3_4_S4_7(t *testing.T) {
 func names(t *testing.T, st *store.Store) map[string]string {
 	t.Helper()
 	out := map[string]string{}
-	room := ledger.Layout{Prefix: st.Prefix}.Room("names")
+	room := layout.Keys{Prefix: st.Prefix}.Room("names")
 	for _, kv := range store.Must(st.Client.Client.Get(t.Context(), room, clientv3.WithPrefix())).Kvs {
 		out[string(kv.Key)] = string(kv.Value)
 	}
@@ -120,7 +121,7 @@ func withoutLineage(t *testing.T, st *store.Store) {
 	if taken < 4 {
 		t.Fatalf("only %d zones noted how they came", taken)
 	}
-	room := ledger.Layout{Prefix: st.Prefix}.Room("serials")
+	room := layout.Keys{Prefix: st.Prefix}.Room("serials")
 	for _, kv := range store.Must(st.Client.Client.Get(t.Context(), room, clientv3.WithPrefix())).Kvs {
 		var last struct{ Zone string }
 		all := map[string]json.RawMessage{}

@@ -20,6 +20,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/ledger/fsck"
+	"kubi.zone/kubizone/pkg/ledger/layout"
 	"kubi.zone/kubizone/test/store"
 )
 
@@ -27,7 +28,7 @@ import (
 func revisions(t *testing.T, st *store.Store) map[string]int64 {
 	t.Helper()
 	out := map[string]int64{}
-	prefix := ledger.Layout{Prefix: st.Prefix}.Objects("records")
+	prefix := layout.Keys{Prefix: st.Prefix}.Objects("records")
 	for _, kv := range store.Must(st.Client.Client.Get(t.Context(), prefix, clientv3.WithPrefix())).Kvs {
 		out[strings.TrimPrefix(string(kv.Key), prefix)] = kv.ModRevision
 	}
@@ -38,7 +39,7 @@ func revisions(t *testing.T, st *store.Store) map[string]int64 {
 func refusedIn(st *store.Store, r fsck.Report) map[string]fsck.Finding {
 	out := map[string]fsck.Finding{}
 	for _, f := range r.Refused.List {
-		out[strings.TrimPrefix(f.Key, ledger.Layout{Prefix: st.Prefix}.Objects("records"))] = f
+		out[strings.TrimPrefix(f.Key, layout.Keys{Prefix: st.Prefix}.Objects("records"))] = f
 	}
 	return out
 }
@@ -136,12 +137,12 @@ func TestMigration6_releasesWhatIsRefused_S5_9(t *testing.T) {
 	}
 	delivered := map[string][]int64{}
 	watching, cancel := context.WithCancel(t.Context())
-	changes := st.Client.Client.Watch(watching, ledger.Layout{Prefix: st.Prefix}.Objects("zones"), clientv3.WithPrefix(), clientv3.WithCreatedNotify())
+	changes := st.Client.Client.Watch(watching, layout.Keys{Prefix: st.Prefix}.Objects("zones"), clientv3.WithPrefix(), clientv3.WithCreatedNotify())
 	<-changes
 	s.Run()
 	st.Settle()
-	rev := store.Must(st.Client.Client.Put(t.Context(), ledger.Layout{Prefix: st.Prefix}.Objects("zones")+"end", "")).Header.Revision
-	store.Must(st.Client.Client.Delete(t.Context(), ledger.Layout{Prefix: st.Prefix}.Objects("zones")+"end"))
+	rev := store.Must(st.Client.Client.Put(t.Context(), layout.Keys{Prefix: st.Prefix}.Objects("zones")+"end", "")).Header.Revision
+	store.Must(st.Client.Client.Delete(t.Context(), layout.Keys{Prefix: st.Prefix}.Objects("zones")+"end"))
 	for seen := int64(0); seen < rev; {
 		for _, e := range (<-changes).Events {
 			z := &v1alpha1.Zone{}

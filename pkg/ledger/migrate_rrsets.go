@@ -11,6 +11,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
 // countsRRsets is the migration that counts the RRsets of each zone.
@@ -19,11 +20,11 @@ const countsRRsets = 10
 // countRRsets writes into each Zone how many RRsets records and cuts give it: deletions are judged by their share (S7.5).
 // A zone of which an owner cannot be read, or that cannot be read itself, is left out.
 func countRRsets(ctx context.Context, m *migrating) error {
-	counts, room := map[string]int64{}, m.layout.room("owners")
+	counts, room := map[string]int64{}, m.layout.Room("owners")
 	if err := m.each(ctx, room, func(kv *mvccpb.KeyValue) error {
 		uid, _, _ := strings.Cut(strings.TrimPrefix(string(kv.Key), room), "/")
 		var o law.Owner
-		if err := decode(kv.Value, &o); err != nil {
+		if err := layout.Decode(kv.Value, &o); err != nil {
 			return nil // fsck says so
 		}
 		counts[uid] += int64(o.RRsets())

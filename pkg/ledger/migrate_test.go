@@ -24,6 +24,7 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/ledger/fsck"
+	"kubi.zone/kubizone/pkg/ledger/layout"
 	"kubi.zone/kubizone/test/store"
 )
 
@@ -31,7 +32,7 @@ import (
 func configOf(t *testing.T, st *store.Store) map[string]any {
 	t.Helper()
 	all := map[string]any{}
-	kv := store.Must(st.Client.Client.Get(t.Context(), ledger.Layout{Prefix: st.Prefix}.Config())).Kvs[0]
+	kv := store.Must(st.Client.Client.Get(t.Context(), layout.Keys{Prefix: st.Prefix}.Config())).Kvs[0]
 	if err := json.Unmarshal(kv.Value, &all); err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +140,7 @@ func marked(runs *atomic.Int64) ledger.Migration {
 // serials puts so many last serials of names into the store.
 func serials(t *testing.T, st *store.Store, n int) {
 	t.Helper()
-	room := ledger.Layout{Prefix: st.Prefix}.Room("serials") + "@/test."
+	room := layout.Keys{Prefix: st.Prefix}.Room("serials") + "@/test."
 	for i := range n {
 		store.Must(st.Client.Client.Put(t.Context(), fmt.Sprintf("%sn%04d.", room, i), `{"serial":7,"left":60,"until":0}`))
 	}
@@ -148,7 +149,7 @@ func serials(t *testing.T, st *store.Store, n int) {
 // allMarked fails the test unless marked has gone over all of them, once.
 func allMarked(t *testing.T, st *store.Store, n int) {
 	t.Helper()
-	kvs := store.Must(st.Client.Client.Get(t.Context(), ledger.Layout{Prefix: st.Prefix}.Room("serials"), clientv3.WithPrefix())).Kvs
+	kvs := store.Must(st.Client.Client.Get(t.Context(), layout.Keys{Prefix: st.Prefix}.Room("serials"), clientv3.WithPrefix())).Kvs
 	if len(kvs) != n {
 		t.Errorf("%d keys of %d", len(kvs), n)
 	}
@@ -281,7 +282,7 @@ func TestMigrate_writesNothingWithoutTheLock(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-	written := store.Must(st.Client.Client.Get(t.Context(), ledger.Layout{Prefix: st.Prefix}.Internal(), clientv3.WithPrefix(), clientv3.WithMinModRev(rev+1))).Kvs
+	written := store.Must(st.Client.Client.Get(t.Context(), layout.Keys{Prefix: st.Prefix}.Internal(), clientv3.WithPrefix(), clientv3.WithMinModRev(rev+1))).Kvs
 	if len(written) > 0 {
 		t.Errorf("it has written %s", written[0].Key)
 	}
@@ -369,8 +370,8 @@ func TestMigrate_owesOrdinaryWork(t *testing.T) {
 	}
 	before := s.Zone("platform", "top")
 	// An older program allowed what this one does not: the rule goes behind the ledger's back.
-	layout := ledger.Layout{Prefix: st.Prefix}
-	key := layout.Zone("platform", "top")
+	keys := layout.Keys{Prefix: st.Prefix}
+	key := keys.Zone("platform", "top")
 	kv := store.Must(st.Client.Client.Get(t.Context(), key)).Kvs[0]
 	old := &v1alpha1.Zone{}
 	if err := store.Codec().Decode(t.Context(), key, kv.Value, kv.ModRevision, old); err != nil {

@@ -15,6 +15,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
 // countsWithdrawn is the migration that gives zones withdrawn before format 5 a time to end.
@@ -32,7 +33,7 @@ func countWithdrawn(ctx context.Context, m *migrating) error {
 	}
 	var candidates []named
 	standing := map[law.Key]*law.Holding{}
-	if err := m.each(ctx, m.layout.room("names"), func(kv *mvccpb.KeyValue) error {
+	if err := m.each(ctx, m.layout.Room("names"), func(kv *mvccpb.KeyValue) error {
 		k, h, err := m.decodeName(kv)
 		if err != nil {
 			return err
@@ -82,7 +83,7 @@ func countWithdrawn(ctx context.Context, m *migrating) error {
 			return err
 		}
 		name := m.layout.Key(c.Key)
-		done, err := m.commit(ctx, []clientv3.Cmp{revisionIs(key, mod), revisionIs(name, c.rev)}, opPut(key, data), opPut(name, encode(&h)))
+		done, err := m.commit(ctx, []clientv3.Cmp{revisionIs(key, mod), revisionIs(name, c.rev)}, opPut(key, data), opPut(name, layout.Encode(&h)))
 		if err != nil {
 			return err
 		}

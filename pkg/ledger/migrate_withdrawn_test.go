@@ -14,6 +14,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/pkg/ledger/layout"
 	"kubi.zone/kubizone/test/store"
 )
 
@@ -70,13 +71,13 @@ func TestMigration7_countsWhatWasWithdrawnBefore_S3_4(t *testing.T) {
 // withoutEnd gives a zone whose rule went the form of before format 5.
 func withoutEnd(t *testing.T, st *store.Store, z *v1alpha1.Zone) {
 	t.Helper()
-	layout, client := ledger.Layout{Prefix: st.Prefix}, st.Client.Client
+	keys, client := layout.Keys{Prefix: st.Prefix}, st.Client.Client
 	if z.Status.EndsAt == nil {
 		t.Fatalf("not withdrawn: %+v", z.Status)
 	}
 	z.Status.EndsAt, z.ResourceVersion = nil, ""
-	store.Must(client.Put(t.Context(), layout.Zone(z.Namespace, z.Name), string(store.Must(runtime.Encode(store.Codec().Codec, z)))))
-	for _, kv := range store.Must(client.Get(t.Context(), layout.Room("names"), clientv3.WithPrefix())).Kvs {
+	store.Must(client.Put(t.Context(), keys.Zone(z.Namespace, z.Name), string(store.Must(runtime.Encode(store.Codec().Codec, z)))))
+	for _, kv := range store.Must(client.Get(t.Context(), keys.Room("names"), clientv3.WithPrefix())).Kvs {
 		if !bytes.Contains(kv.Value, []byte(z.UID)) || !bytes.Contains(kv.Value, []byte(`"withdrawn"`)) {
 			continue
 		}

@@ -63,7 +63,7 @@ func (l *Ledger) arriveNow(ctx context.Context, move *law.Work, out outcome, pla
 // was reserved. errThrough: the item is gone.
 func (l *Ledger) arrive(ctx context.Context, s *standing) error {
 	m := s.work.Move
-	item := l.layout.outbox(s.work.ID)
+	item := l.layout.Outbox(s.work.ID)
 	for {
 		l.fault("move-arrives")
 		o, mod, err := l.readRecord(ctx, m.Namespace, m.Name)

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
 // purgePage is how many keys of a removed zone one transaction deletes. etcd carries out
@@ -30,12 +32,12 @@ func (l *Ledger) purge(ctx context.Context, s *standing) error {
 	if err != nil {
 		return err
 	}
-	rooms := zoneRooms
+	rooms := layout.ZoneRooms
 	if waits {
-		rooms = zoneRooms[:ownRooms]
+		rooms = layout.ZoneRooms[:layout.OwnRooms]
 	}
 	for _, room := range rooms {
-		from := l.layout.room(room) + s.work.Purge + "/"
+		from := l.layout.Room(room) + s.work.Purge + "/"
 		for more := true; more; {
 			began := time.Now()
 			var err error

@@ -16,6 +16,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/pkg/ledger/layout"
 	"kubi.zone/kubizone/test/store"
 )
 
@@ -24,7 +25,7 @@ var purged = flag.Int("purge", 0, "keys of the removed zone of TestPurge_ofManyK
 // stuff puts keys into the rooms of a zone, as its records would have them.
 func stuff(t *testing.T, st *store.Store, uid string, n int) {
 	t.Helper()
-	layout := ledger.Layout{Prefix: st.Prefix}
+	keys := layout.Keys{Prefix: st.Prefix}
 	client, err := ledger.ReadStore(t.Context(), st.Client.Client, st.Prefix, st.Encryption)
 	if err != nil {
 		t.Fatal(err)
@@ -32,7 +33,7 @@ func stuff(t *testing.T, st *store.Store, uid string, n int) {
 	var ops []clientv3.Op
 	for i := range n {
 		room := []string{"owners", "holders"}[i%2]
-		ops = append(ops, clientv3.OpPut(fmt.Sprintf("%s%s/r%07d.", layout.Room(room), uid, i/2), `{}`))
+		ops = append(ops, clientv3.OpPut(fmt.Sprintf("%s%s/r%07d.", keys.Room(room), uid, i/2), `{}`))
 		if len(ops) == 500 || i == n-1 {
 			if _, err := client.Txn(t.Context()).Then(ops...).Commit(); err != nil {
 				t.Fatal(err)
@@ -44,14 +45,14 @@ func stuff(t *testing.T, st *store.Store, uid string, n int) {
 
 // deletions counts what is deleted of a zone, and how much of it in one transaction at most.
 func deletions(ctx context.Context, st *store.Store, uid string, all int, done chan<- [2]int) {
-	layout := ledger.Layout{Prefix: st.Prefix}
+	keys := layout.Keys{Prefix: st.Prefix}
 	at := map[int64]int{}
 	most, seen := 0, 0
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
-	for r := range st.Client.Watch(ctx, layout.Internal(), clientv3.WithPrefix(), clientv3.WithFilterPut(), clientv3.WithFragment()) {
+	for r := range st.Client.Watch(ctx, keys.Internal(), clientv3.WithPrefix(), clientv3.WithFilterPut(), clientv3.WithFragment()) {
 		for _, e := range r.Events {
-			if room := string(e.Kv.Key)[len(layout.Internal()):]; len(room) > len(uid) && strings.Contains(room, uid) {
+			if room := string(e.Kv.Key)[len(keys.Internal()):]; len(room) > len(uid) && strings.Contains(room, uid) {
 				seen++
 				at[e.Kv.ModRevision]++
 				most = max(most, at[e.Kv.ModRevision])
@@ -143,8 +144,8 @@ func TestPurge_interruptedAnywhereItGoesOn_I4(t *testing.T) {
 			}
 			times := interrupted(t, st, nil)
 			for _, room := range []string{"owners", "holders", "members", "counts", "journal"} {
-				layout := ledger.Layout{Prefix: st.Prefix}
-				r, err := st.Client.Client.Get(t.Context(), layout.Room(room)+string(zone.UID)+"/", clientv3.WithPrefix(), clientv3.WithCountOnly())
+				keys := layout.Keys{Prefix: st.Prefix}
+				r, err := st.Client.Client.Get(t.Context(), keys.Room(room)+string(zone.UID)+"/", clientv3.WithPrefix(), clientv3.WithCountOnly())
 				if err != nil || r.Count > 0 {
 					t.Errorf("%s: %d keys are left, %v", room, r.Count, err)
 				}

@@ -274,7 +274,7 @@ func (l *Ledger) rivalled(h *head) bool {
 // last log is gone before it takes it away.
 func (l *Ledger) knock(ctx context.Context, h *head, zone string) {
 	l.landed(h, ctx.Done())
-	r, err := l.config.Client.Get(ctx, l.layout.logs(zone), clientv3.WithPrefix(), clientv3.WithKeysOnly())
+	r, err := l.config.Client.Get(ctx, l.layout.Logs(zone), clientv3.WithPrefix(), clientv3.WithKeysOnly())
 	if err != nil {
 		return // the next try meets the same
 	}

@@ -16,7 +16,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/pkg/ledger/layout"
 	"kubi.zone/kubizone/test/store"
 )
 
@@ -79,7 +79,7 @@ func TestRemovals_leaveTheirParentToOthers(t *testing.T) {
 	s.Run()
 	children(t, s, n)
 	st.Settle()
-	key := ledger.Layout{Prefix: st.Prefix}.Room("names") + "@/org.example."
+	key := layout.Keys{Prefix: st.Prefix}.Room("names") + "@/org.example."
 	watching, cancel := context.WithCancel(t.Context())
 	octets, longest, writes := 0, 0, 0
 	watched := make(chan struct{})

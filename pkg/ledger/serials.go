@@ -13,6 +13,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
 const (
@@ -64,9 +65,9 @@ func (l *Ledger) sweepSerials(ctx context.Context, seen map[string]kept) map[str
 		}
 	}
 	var rev int64
-	err := l.eachPage(ctx, l.layout.room("serials"), &rev, func(key string, data []byte, mod int64) error {
+	err := l.eachPage(ctx, l.layout.Room("serials"), &rev, func(key string, data []byte, mod int64) error {
 		var last law.LastSerial
-		if decode(data, &last) != nil {
+		if layout.Decode(data, &last) != nil {
 			return nil // fsck says so
 		}
 		k, ok := seen[key]
@@ -79,7 +80,7 @@ func (l *Ledger) sweepSerials(ctx context.Context, seen map[string]kept) map[str
 			write(key, mod, clientv3.OpDelete(key))
 			return nil
 		case due:
-			write(key, mod, opPut(key, encode(next)))
+			write(key, mod, opPut(key, layout.Encode(next)))
 		case last.By != "":
 			by[last.By] = append(by[last.By], forgettable{key, mod, last.Left})
 		}

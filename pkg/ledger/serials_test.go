@@ -17,6 +17,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/pkg/ledger/layout"
 	"kubi.zone/kubizone/test/store"
 )
 
@@ -35,7 +36,7 @@ func removed(t *testing.T, s *store.Server, object, domain string, expire int32)
 // remembers: the last serial of a name is in the store.
 func remembers(t *testing.T, st *store.Store, domain string) bool {
 	t.Helper()
-	key := ledger.Layout{Prefix: st.Prefix}.Key(law.Key{Kind: law.KindLastSerial, Name: name.MustParse(domain)})
+	key := layout.Keys{Prefix: st.Prefix}.Key(law.Key{Kind: law.KindLastSerial, Name: name.MustParse(domain)})
 	return len(store.Must(st.Client.Client.Get(t.Context(), key)).Kvs) > 0
 }
 
@@ -77,7 +78,7 @@ func TestSerial_rememberedByAnOlderVersionIsKept_S6_5(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
 	s := st.Server(ledger.SerialsEvery(20 * time.Millisecond))
-	key := ledger.Layout{Prefix: st.Prefix}.Key(law.Key{Kind: law.KindLastSerial, Name: name.MustParse("old.test.")})
+	key := layout.Keys{Prefix: st.Prefix}.Key(law.Key{Kind: law.KindLastSerial, Name: name.MustParse("old.test.")})
 	store.Must(s.Ledger.Client().Put(t.Context(), key, `{"serial":4000000000,"until":1}`))
 	s.Run()
 	removed(t, s, "short", "short.test.", 1)
@@ -118,9 +119,9 @@ func TestSerial_isRememberedForSixtyDaysAtMost_S6_5(t *testing.T) {
 	st := store.New(t)
 	s := st.Server()
 	removed(t, s, "long", "long.test.", math.MaxInt32)
-	key := ledger.Layout{Prefix: st.Prefix}.Key(law.Key{Kind: law.KindLastSerial, Name: name.MustParse("long.test.")})
+	key := layout.Keys{Prefix: st.Prefix}.Key(law.Key{Kind: law.KindLastSerial, Name: name.MustParse("long.test.")})
 	var last law.LastSerial
-	if err := ledger.Decode(store.Must(st.Client.Client.Get(t.Context(), key)).Kvs[0].Value, &last); err != nil || last.Left != serial.KeptSeconds {
+	if err := layout.Decode(store.Must(st.Client.Client.Get(t.Context(), key)).Kvs[0].Value, &last); err != nil || last.Left != serial.KeptSeconds {
 		t.Errorf("%+v, %v", last, err)
 	}
 	if next, due := ledger.Keep(law.LastSerial{Left: math.MaxInt32}, 24*time.Hour); !due || next.Left != serial.KeptSeconds-86400 {

@@ -16,6 +16,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
 // maxCompares keeps a transaction below etcd's 128 operations (its longest of
@@ -233,7 +234,7 @@ func (s *session) learn(ctx context.Context, need []law.Key) error {
 			} else {
 				read = append(read, k)
 			}
-		case isRange(k) || !zoneScoped(k):
+		case layout.IsRange(k) || !zoneScoped(k):
 			read = append(read, k)
 		default:
 			h := s.l.byUID[k.Zone]
@@ -362,7 +363,7 @@ func (s *session) read(ctx context.Context, keys []law.Key) error {
 func (s *session) take(ctx context.Context, k law.Key, r *etcdserverpb.ResponseOp, rev, covered int64) error {
 	l := s.l
 	kvs := r.GetResponseRange().Kvs
-	if isRange(k) {
+	if layout.IsRange(k) {
 		v, err := l.decodeRange(k, kvs)
 		if err != nil {
 			return err
@@ -389,7 +390,7 @@ func (s *session) take(ctx context.Context, k law.Key, r *etcdserverpb.ResponseO
 	var v any
 	if kv != nil {
 		var err error
-		if v, err = decodeFact(k, kv.Value); err != nil {
+		if v, err = layout.DecodeFact(k, kv.Value); err != nil {
 			return unreadable(string(kv.Key), err)
 		}
 	}
@@ -428,7 +429,7 @@ func (s *session) homes(keys []law.Key) []*head {
 // get is the operation that fetches a fact.
 func (l *Ledger) get(k law.Key) clientv3.Op {
 	key := l.layout.Key(k)
-	if isRange(k) {
+	if layout.IsRange(k) {
 		return clientv3.OpGet(key, clientv3.WithPrefix())
 	}
 	return clientv3.OpGet(key)
@@ -505,11 +506,11 @@ func (l *Ledger) decodeRange(k law.Key, kvs []*mvccpb.KeyValue) (any, error) {
 	case law.KindOwnersBelow:
 		out := &law.OwnersBelow{}
 		for _, kv := range kvs {
-			_, owner, err := l.layout.ownerOf("owners", string(kv.Key))
+			_, owner, err := l.layout.ParseOwner("owners", string(kv.Key))
 			if err != nil {
 				return nil, err
 			}
-			v, err := decodeFact(law.Key{Kind: law.KindOwner}, kv.Value)
+			v, err := layout.DecodeFact(law.Key{Kind: law.KindOwner}, kv.Value)
 			if err != nil {
 				return nil, unreadable(string(kv.Key), err)
 			}
@@ -523,14 +524,14 @@ func (l *Ledger) decodeRange(k law.Key, kvs []*mvccpb.KeyValue) (any, error) {
 	case law.KindHeldBelow:
 		out := &law.HeldBelow{}
 		for _, kv := range kvs {
-			_, base, err := l.layout.ownerOf("holders", string(kv.Key))
+			_, base, err := l.layout.ParseOwner("holders", string(kv.Key))
 			if err != nil {
 				return nil, err
 			}
 			if base == k.Owner {
 				continue
 			}
-			v, err := decodeFact(law.Key{Kind: law.KindHolders}, kv.Value)
+			v, err := layout.DecodeFact(law.Key{Kind: law.KindHolders}, kv.Value)
 			if err != nil {
 				return nil, unreadable(string(kv.Key), err)
 			}
@@ -540,15 +541,15 @@ func (l *Ledger) decodeRange(k law.Key, kvs []*mvccpb.KeyValue) (any, error) {
 	case law.KindArriving:
 		out := &law.Arriving{}
 		for _, kv := range kvs {
-			var w waiter
-			if err := decode(kv.Value, &w); err != nil {
+			var w layout.Waiter
+			if err := layout.Decode(kv.Value, &w); err != nil {
 				return nil, unreadable(string(kv.Key), err)
 			}
-			_, namespace, _, ok := who(string(kv.Key))
+			_, namespace, _, ok := layout.WaitingObject(string(kv.Key))
 			if !w.Held || !ok {
 				continue
 			}
-			fqdn, err := l.layout.waitsAt(string(kv.Key))
+			fqdn, err := l.layout.ParseWaiting(string(kv.Key))
 			if err != nil {
 				return nil, unreadable(string(kv.Key), err)
 			}
@@ -559,11 +560,11 @@ func (l *Ledger) decodeRange(k law.Key, kvs []*mvccpb.KeyValue) (any, error) {
 		tenants, roster := &law.TenantsBelow{}, &law.Roster{}
 		at := map[string]int{}
 		for _, kv := range kvs {
-			_, owner, ns, _, err := l.layout.memberOf(string(kv.Key))
+			_, owner, ns, _, err := l.layout.ParseMember(string(kv.Key))
 			if err != nil {
 				return nil, err
 			}
-			v, err := decodeFact(law.Key{Kind: law.KindMember}, kv.Value)
+			v, err := layout.DecodeFact(law.Key{Kind: law.KindMember}, kv.Value)
 			if err != nil {
 				return nil, unreadable(string(kv.Key), err)
 			}

@@ -25,25 +25,6 @@ type Sizes interface {
 	Counted()
 }
 
-// What the ledger's own keys take, about: those of a Record or Zone in which its name stands, and the journal of a zone whose
-// changes are small. What a zone's journal may take at most is bounded by journalSteps and journalOctets.
-const (
-	namesOctets = 1 << 10
-	stepsOctets = 16 << 10
-	// dataOctets are those of one value of a Record in the fact of its name, however short it is.
-	dataOctets = 80
-)
-
-// StoredOctets is what a Record or Zone takes in etcd: its key, its form of so many octets and, as an estimate, the ledger's own keys.
-// values are a Record's.
-func (l Layout) StoredOctets(key string, octets, values int) int64 {
-	stored := int64(len(key)+octets) + namesOctets + int64(values)*dataOctets
-	if strings.HasPrefix(key, l.Objects("zones")) {
-		stored += stepsOctets
-	}
-	return stored
-}
-
 // stored is StoredOctets of what stands at key. Of a Record that cannot be read the values are not counted.
 func (l *Ledger) stored(ctx context.Context, key string, data []byte, mod int64) int64 {
 	values := 0

@@ -12,7 +12,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/pkg/ledger/layout"
 	"kubi.zone/kubizone/test/store"
 )
 
@@ -29,7 +29,7 @@ func TestUpdate_writesOnlyWhatChanges(t *testing.T) {
 	written := func() map[string]int64 {
 		out := map[string]int64{}
 		for _, room := range []string{"owners", "holders", "counts", "members", "names"} {
-			r, err := s.Client.Client.Get(context.Background(), ledger.Layout{Prefix: s.Prefix}.Room(room), clientv3.WithPrefix(), clientv3.WithKeysOnly())
+			r, err := s.Client.Client.Get(context.Background(), layout.Keys{Prefix: s.Prefix}.Room(room), clientv3.WithPrefix(), clientv3.WithKeysOnly())
 			if err != nil {
 				t.Fatal(err)
 			}

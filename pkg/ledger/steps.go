@@ -185,7 +185,7 @@ func (l *Ledger) readRecords(ctx context.Context, cs []candidate) ([]*mvccpb.Key
 	ops := make([]clientv3.Op, 0, 2*len(cs))
 	for _, c := range cs {
 		key := l.layout.Record(c.namespace, c.object)
-		ops = append(ops, clientv3.OpGet(key), clientv3.OpGet(l.layout.reserved(key)))
+		ops = append(ops, clientv3.OpGet(key), clientv3.OpGet(l.layout.Reserved(key)))
 	}
 	for {
 		l.stats.Reads.Add(1)
@@ -530,7 +530,7 @@ func (s *standing) marks(c *law.ZoneChange) bool {
 
 // marks compares the item of the work whose mark the zone bears, as standing.touch does.
 func (b *assembly) marks(s *standing, c *law.ZoneChange) {
-	item := revisionIs(b.l.layout.outbox(s.work.ID), s.mod)
+	item := revisionIs(b.l.layout.Outbox(s.work.ID), s.mod)
 	if s.marks(c) {
 		b.compare(item)
 	}

@@ -15,6 +15,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/pkg/law/sethash"
+	"kubi.zone/kubizone/pkg/ledger/layout"
 	"kubi.zone/kubizone/pkg/ledger/sealed"
 )
 
@@ -26,14 +27,14 @@ import (
 // it is first than the one the store's keys were encrypted by, they are written
 // anew, so that the old one can be taken away. Errors: ErrFormat, ErrSealed, and what etcd says.
 func OpenStore(ctx context.Context, client *clientv3.Client, prefix string, transformer value.Transformer) (*clientv3.Client, error) {
-	s := store{client: client, layout: Layout{Prefix: prefix}, transformer: transformer, migrations: migrations}
+	s := store{client: client, layout: layout.Keys{Prefix: prefix}, transformer: transformer, migrations: migrations}
 	return s.opened(ctx)
 }
 
 // CheckFormat returns ErrFormat where this program must not read the store. It reads one key and writes nothing, so a
 // server asks it before it does anything else to etcd.
 func CheckFormat(ctx context.Context, client *clientv3.Client, prefix string) error {
-	s := store{client: client, layout: Layout{Prefix: prefix}, migrations: migrations}
+	s := store{client: client, layout: layout.Keys{Prefix: prefix}, migrations: migrations}
 	_, _, err := s.read(ctx)
 	return err
 }
@@ -42,8 +43,8 @@ func CheckFormat(ctx context.Context, client *clientv3.Client, prefix string) er
 // key that is missing or damaged is left to fsck. Errors: ErrFormat where a program
 // that knows no more than this one must not read the store, ErrSealed, and what etcd says.
 func ReadStore(ctx context.Context, client *clientv3.Client, prefix string, transformer value.Transformer) (*clientv3.Client, error) {
-	s := store{client: client, layout: Layout{Prefix: prefix}, transformer: transformer, migrations: migrations}
-	r, err := client.Get(ctx, s.layout.config())
+	s := store{client: client, layout: layout.Keys{Prefix: prefix}, transformer: transformer, migrations: migrations}
+	r, err := client.Get(ctx, s.layout.Config())
 	if err != nil {
 		return nil, fmt.Errorf("ledger: reading the format: %w", err)
 	}
@@ -64,7 +65,7 @@ func ReadStore(ctx context.Context, client *clientv3.Client, prefix string, tran
 // store is one that is being opened.
 type store struct {
 	client      *clientv3.Client
-	layout      Layout
+	layout      layout.Keys
 	transformer value.Transformer
 	migrations  []migration // that this program knows
 }
@@ -81,7 +82,7 @@ func (s *store) opened(ctx context.Context) (*clientv3.Client, error) {
 // read returns what stands in the config key; nil where the store is empty.
 func (s *store) read(ctx context.Context) (*mvccpb.KeyValue, stored, error) {
 	var config stored
-	r, err := s.client.Get(ctx, s.layout.config())
+	r, err := s.client.Get(ctx, s.layout.Config())
 	if err != nil {
 		return nil, config, fmt.Errorf("ledger: reading the format: %w", err)
 	}
@@ -89,7 +90,7 @@ func (s *store) read(ctx context.Context) (*mvccpb.KeyValue, stored, error) {
 		return nil, config, nil
 	}
 	if err := json.Unmarshal(r.Kvs[0].Value, &config); err != nil {
-		return nil, config, fmt.Errorf("ledger: %s does not parse (%w): this is no data of kubizone", s.layout.config(), err)
+		return nil, config, fmt.Errorf("ledger: %s does not parse (%w): this is no data of kubizone", s.layout.Config(), err)
 	}
 	if err := config.mayRead(s.migrations); err != nil {
 		return nil, config, err
@@ -98,7 +99,7 @@ func (s *store) read(ctx context.Context) (*mvccpb.KeyValue, stored, error) {
 		return nil, config, fmt.Errorf("ledger: hash algorithm %d, this kubizone knows %d: %w; start a version that knows it", config.HashAlgorithm, sethash.Algorithm, ErrFormat)
 	}
 	if config.LeastReader == 0 && (config.Format == sealedFormat) != (len(config.Keys) > 0) {
-		return nil, config, fmt.Errorf("ledger: %s says format %d with keys of %d octets: it was changed by hand; restore a backup", s.layout.config(), config.Format, len(config.Keys))
+		return nil, config, fmt.Errorf("ledger: %s says format %d with keys of %d octets: it was changed by hand; restore a backup", s.layout.Config(), config.Format, len(config.Keys))
 	}
 	return r.Kvs[0], config, nil
 }
@@ -147,7 +148,7 @@ func (s *store) open(ctx context.Context) (_ *clientv3.Client, done bool, err er
 // server wrote meanwhile.
 func (s *store) wrap(ctx context.Context, kv *mvccpb.KeyValue, config stored, keys sealed.Keys) (bool, error) {
 	var err error
-	if config.Keys, err = keys.Wrap(ctx, s.transformer, s.layout.config()); err != nil {
+	if config.Keys, err = keys.Wrap(ctx, s.transformer, s.layout.Config()); err != nil {
 		return false, fmt.Errorf("ledger: encrypting the keys of the store: %w", err)
 	}
 	return s.write(ctx, kv, config)
@@ -155,7 +156,7 @@ func (s *store) wrap(ctx context.Context, kv *mvccpb.KeyValue, config stored, ke
 
 // write replaces the config key; false: another did.
 func (s *store) write(ctx context.Context, kv *mvccpb.KeyValue, config stored) (bool, error) {
-	key := s.layout.config()
+	key := s.layout.Config()
 	value, err := s.edited(kv, config)
 	if err != nil {
 		return false, err
@@ -172,25 +173,25 @@ func (s *store) edited(kv *mvccpb.KeyValue, config stored) ([]byte, error) {
 	all := map[string]json.RawMessage{}
 	if kv != nil {
 		if err := json.Unmarshal(kv.Value, &all); err != nil {
-			return nil, unreadable(s.layout.config(), err)
+			return nil, unreadable(s.layout.Config(), err)
 		}
 	}
-	if err := json.Unmarshal(encode(config), &all); err != nil {
-		return nil, unreadable(s.layout.config(), err)
+	if err := json.Unmarshal(layout.Encode(config), &all); err != nil {
+		return nil, unreadable(s.layout.Config(), err)
 	}
-	return encode(all), nil
+	return layout.Encode(all), nil
 }
 
 // unseal makes the client of a store that has keys.
 func (s *store) unseal(ctx context.Context, config stored) (*clientv3.Client, sealed.Keys, bool, error) {
-	keys, stale, err := sealed.Unwrap(ctx, s.transformer, s.layout.config(), config.Keys)
+	keys, stale, err := sealed.Unwrap(ctx, s.transformer, s.layout.Config(), config.Keys)
 	if err != nil {
 		return nil, keys, false, fmt.Errorf("ledger: %w (%w): --encryption-provider-config must name a file that has for records.kubi.zone the provider and key of the last start", ErrSealed, err)
 	}
-	layout := sealed.Layout{Prefix: s.layout.Internal(), Except: s.layout.config(), Labels: s.layout.labelsAt, Compared: s.layout.isReserved}
-	seal, err := sealed.New(layout, keys)
+	protects := sealed.Layout{Prefix: s.layout.Internal(), Except: s.layout.Config(), Labels: s.layout.LabelsAt, Compared: s.layout.IsReserved}
+	seal, err := sealed.New(protects, keys)
 	if err != nil {
-		return nil, keys, false, fmt.Errorf("ledger: %s: %w", s.layout.config(), errors.Join(ErrSealed, err))
+		return nil, keys, false, fmt.Errorf("ledger: %s: %w", s.layout.Config(), errors.Join(ErrSealed, err))
 	}
 	return seal.Client(s.client), keys, stale, nil
 }
@@ -199,7 +200,7 @@ func (s *store) unseal(ctx context.Context, config stored) (*clientv3.Client, se
 func (s *store) warn(ctx context.Context, keys sealed.Keys, encrypts bool) {
 	switch {
 	case !encrypts:
-		klog.FromContext(ctx).Info("Warning: the encryption configuration encrypts nothing that is written to records.kubi.zone, so the keys of this store stand unencrypted in etcd", "key", s.layout.config())
+		klog.FromContext(ctx).Info("Warning: the encryption configuration encrypts nothing that is written to records.kubi.zone, so the keys of this store stand unencrypted in etcd", "key", s.layout.Config())
 	case len(keys.Names) == 0:
 		klog.FromContext(ctx).Info("Warning: this store was made without encryption. Values are encrypted as they are written, but DNS names stay readable in the ledger's own keys; to have them encrypted, kubizone export every zone and import it into a new store that has the encryption configuration from its first start", "prefix", s.layout.Internal())
 	}

@@ -13,6 +13,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
 // maxWindow is how many candidates of a cascade are in memory: some five megabytes.
@@ -49,7 +50,7 @@ func (l *Ledger) window(s *standing) *window {
 func (w *window) compare(x, y candidate) int {
 	rank := func(c candidate) int {
 		switch {
-		case c.letter == waitingZone:
+		case c.letter == layout.WaitingZone:
 			return 0
 		case c.namespace == w.own:
 			return 1
@@ -124,15 +125,15 @@ func (l *Ledger) scan(ctx context.Context, s *standing, scan law.Scan, found fun
 	case law.ScanMembers:
 		prefix = l.layout.Key(law.Key{Kind: law.KindTenantsBelow, Zone: scan.Zone, Owner: scan.Owner})
 	case law.ScanWaiting:
-		prefix = l.layout.waitingAt(scan.View, scan.Name, scan.Exact)
+		prefix = l.layout.WaitingAt(scan.View, scan.Name, scan.Exact)
 	case law.ScanReferring:
-		prefix = l.layout.waitingFor(scan.Target)
+		prefix = l.layout.WaitingFor(scan.Target)
 	case law.ScanPending:
-		prefix = l.layout.waitingFor(scan.Target) + waitingZone + "/"
+		prefix = l.layout.WaitingFor(scan.Target) + layout.WaitingZone + "/"
 		if !scan.Name.IsZero() { // and those that wait for a name
 			named := law.Scan{Kind: law.ScanWaiting, View: scan.View, Name: scan.Name}
 			if err := l.scan(ctx, s, named, func(c candidate) {
-				if c.letter == waitingZone {
+				if c.letter == layout.WaitingZone {
 					found(c)
 				}
 			}); err != nil {
@@ -149,7 +150,7 @@ func (l *Ledger) scan(ctx context.Context, s *standing, scan law.Scan, found fun
 			return err
 		}
 		for _, kv := range r.Kvs {
-			c := candidate{letter: waitingRecord}
+			c := candidate{letter: layout.WaitingRecord}
 			if scan.Kind == law.ScanMembers {
 				// What has come in since the work was owed was decided since, and holds at that
 				// revision (I5): whoever goes on writing does not keep the work from its end.
@@ -157,20 +158,20 @@ func (l *Ledger) scan(ctx context.Context, s *standing, scan law.Scan, found fun
 					continue
 				}
 				var m law.Member
-				if err := decode(kv.Value, &m); err != nil {
+				if err := layout.Decode(kv.Value, &m); err != nil {
 					return fmt.Errorf("ledger: %s: %w", kv.Key, err)
 				}
-				if _, _, c.namespace, c.object, err = l.layout.memberOf(string(kv.Key)); err != nil {
+				if _, _, c.namespace, c.object, err = l.layout.ParseMember(string(kv.Key)); err != nil {
 					return err
 				}
 				c.uid, c.created, c.held = m.UID, m.Created, m.Admission == law.AdmittedPlain
 			} else {
-				var w waiter
-				if err := decode(kv.Value, &w); err != nil {
+				var w layout.Waiter
+				if err := layout.Decode(kv.Value, &w); err != nil {
 					return fmt.Errorf("ledger: %s: %w", kv.Key, err)
 				}
 				var ok bool
-				if c.letter, c.namespace, c.object, ok = who(string(kv.Key)); !ok {
+				if c.letter, c.namespace, c.object, ok = layout.WaitingObject(string(kv.Key)); !ok {
 					return fmt.Errorf("ledger: %q is no waiting key", kv.Key)
 				}
 				c.uid, c.created, c.held = w.UID, w.Created, w.Held

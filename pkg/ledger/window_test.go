@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
 // However many candidates there are, in whichever order they are found, the parts are
@@ -18,9 +19,9 @@ func TestWindow_partsAreAllOfIt_S2_7(t *testing.T) {
 	find := func(found func(candidate)) {
 		for i := range n {
 			i := i * 7919 % n
-			c := candidate{letter: waitingRecord, namespace: []string{"own", "other"}[i%2], object: fmt.Sprintf("r%d", i), uid: fmt.Sprintf("uid-%d", i), created: int64(i / 5)}
+			c := candidate{letter: layout.WaitingRecord, namespace: []string{"own", "other"}[i%2], object: fmt.Sprintf("r%d", i), uid: fmt.Sprintf("uid-%d", i), created: int64(i / 5)}
 			if i%1000 == 0 {
-				c.letter = waitingZone
+				c.letter = layout.WaitingZone
 			}
 			found(c)
 			if i%3 == 0 { // by another scan too
@@ -45,7 +46,7 @@ func TestWindow_partsAreAllOfIt_S2_7(t *testing.T) {
 	}
 	seen := map[string]bool{}
 	for i, c := range all {
-		if c.letter == waitingZone && i > n/1000 || seen[c.uid] {
+		if c.letter == layout.WaitingZone && i > n/1000 || seen[c.uid] {
 			t.Fatalf("%d: %+v", i, c)
 		}
 		seen[c.uid] = true

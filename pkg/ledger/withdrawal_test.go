@@ -21,6 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/pkg/ledger/layout"
 	"kubi.zone/kubizone/test/store"
 )
 
@@ -250,11 +251,11 @@ func TestWithdrawal_keepsWhatAnEndedZoneHadUntilItIsWithdrawn_S3_4(t *testing.T)
 		if err != nil {
 			t.Fatal(err)
 		}
-		layout := ledger.Layout{Prefix: st.Prefix}
+		keys := layout.Keys{Prefix: st.Prefix}
 		for _, room := range []string{"holders", "members", "counts", "cuts", "debts", "owners", "journal", "outbox"} {
-			prefix := layout.Room(room) + string(zone.UID) + "/"
+			prefix := keys.Room(room) + string(zone.UID) + "/"
 			if room == "outbox" {
-				prefix = layout.Room(room)
+				prefix = keys.Room(room)
 			}
 			r, err := client.Get(t.Context(), prefix, clientv3.WithPrefix(), clientv3.WithKeysOnly())
 			if err != nil {

@@ -72,6 +72,10 @@ var table = []row{
 		why:   "validation sees one object: what needs another is the law's",
 	},
 	{
+		pkg: "pkg/ledger/layout", may: []string{"pkg/law/...", "pkg/dns/..."}, never: []string{etcd, "k8s.io/apiserver/...", "k8s.io/client-go/..."}, avoid: blocking, calls: clock,
+		why: "where a key stands and how a value is encoded is arithmetic on strings",
+	},
+	{
 		pkg: "pkg/ledger/...", may: []string{"pkg/ledger/...", "pkg/law/...", "pkg/dns/...", "pkg/apis/..."},
 		avoid: []string{"k8s.io/client-go/...", miekg},
 		why:   "it carries out plans in etcd and owes nothing to who asks or who reads",

@@ -24,6 +24,7 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/ledger/fsck"
+	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
 // Store is a prefix of the shared etcd.
@@ -141,7 +142,7 @@ func (s *Store) Settle() {
 // Formats 1 and 2 are plain and sealed keys, before the key named the least reader.
 func (s *Store) Old(format int) {
 	s.T.Helper()
-	key, all := ledger.Layout{Prefix: s.Prefix}.Config(), map[string]any{}
+	key, all := layout.Keys{Prefix: s.Prefix}.Config(), map[string]any{}
 	r, err := s.Client.Client.Get(s.T.Context(), key)
 	if err != nil || len(r.Kvs) != 1 {
 		s.T.Fatal(err, r)
@@ -164,8 +165,8 @@ func (s *Store) Old(format int) {
 // Quiet reports whether outbox and debts are empty.
 func (s *Store) Quiet() bool {
 	s.T.Helper()
-	layout := ledger.Layout{Prefix: s.Prefix}
-	return s.empty(layout.Room("outbox")) && s.empty(layout.Room("debts"))
+	keys := layout.Keys{Prefix: s.Prefix}
+	return s.empty(keys.Room("outbox")) && s.empty(keys.Room("debts"))
 }
 
 func (s *Store) empty(prefix string) bool {

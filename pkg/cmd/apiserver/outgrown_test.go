@@ -17,7 +17,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/apiserver"
 	"kubi.zone/kubizone/pkg/apiserver/embed"
-	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/pkg/ledger/layout"
 	"kubi.zone/kubizone/test/rig"
 )
 
@@ -69,7 +69,7 @@ func TestRun_keepsTheMemberOfAStoreThatWasOutgrown(t *testing.T) {
 		t.Helper()
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
-		client, key := member("a"), ledger.Layout{Prefix: apiserver.Prefix}.Internal()+"config"
+		client, key := member("a"), layout.Keys{Prefix: apiserver.Prefix}.Internal()+"config"
 		r, err := client.Get(ctx, key)
 		if err != nil || len(r.Kvs) != 1 {
 			t.Fatalf("%v, %v", r, err)

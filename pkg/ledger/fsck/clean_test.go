@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/pkg/ledger/layout"
 	"kubi.zone/kubizone/test/store"
 )
 
@@ -174,7 +174,7 @@ func TestRun_isCleanOnEveryKindOfStore(t *testing.T) {
 	if !r.Clean() || r.Owed.Total > 0 {
 		t.Fatalf("%s", store.Text(r))
 	}
-	for _, room := range ledger.Rooms {
+	for _, room := range layout.Rooms {
 		got := store.Must(st.Client.Client.Get(s.Ctx, s.Ledger.Layout().Room(room), prefix()...))
 		passing := []string{"outbox", "debts", "logs", "reserved"}
 		if !slices.Contains(passing, room) && len(got.Kvs) == 0 {

@@ -536,8 +536,8 @@ func TestFsck_namesAZoneThatCannotBeReadAndNotWhatBelongsToIt(t *testing.T) {
 	st.Settle()
 	stop()
 	v := &vandal{t: t, s: s, st: st}
-	layout := s.Ledger.Layout()
-	for _, key := range []string{layout.Zone("infra", "top"), layout.Room("outbox") + "abc"} {
+	keys := s.Ledger.Layout()
+	for _, key := range []string{keys.Zone("infra", "top"), keys.Room("outbox") + "abc"} {
 		v.put(key, []byte("{damaged"))
 		r := st.Fsck()
 		if r.Damage.Total != 1 || r.Damage.List[0].Key != key || r.Damage.List[0].Rule != "I2" {
@@ -549,7 +549,7 @@ func TestFsck_namesAZoneThatCannotBeReadAndNotWhatBelongsToIt(t *testing.T) {
 		v.restore()
 	}
 	v.zone("infra", "other", func(z *v1alpha1.Zone) { z.Status.FQDN = "two..dots." })
-	if r := st.Fsck(); r.Damage.Total != 1 || r.Damage.List[0].Key != layout.Zone("infra", "other") || !strings.Contains(r.Damage.List[0].Have, "keys and records belong to it") {
+	if r := st.Fsck(); r.Damage.Total != 1 || r.Damage.List[0].Key != keys.Zone("infra", "other") || !strings.Contains(r.Damage.List[0].Have, "keys and records belong to it") {
 		t.Errorf("a Zone that the law cannot read: %s", store.Text(r))
 	}
 }

@@ -15,6 +15,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
 // Config of one check.
@@ -113,7 +114,7 @@ func (r *Report) WriteText(w io.Writer) error {
 type check struct {
 	ctx    context.Context
 	config Config
-	layout ledger.Layout
+	layout layout.Keys
 	report Report
 	model
 	condensed map[string]*condensed // by uid
@@ -131,7 +132,7 @@ func Run(ctx context.Context, config Config) (Report, error) {
 		return Report{}, fmt.Errorf("fsck: %w", err)
 	}
 	config.Client = client
-	c := &check{ctx: ctx, config: config, layout: ledger.Layout{Prefix: config.Prefix}, model: newModel()}
+	c := &check{ctx: ctx, config: config, layout: layout.Keys{Prefix: config.Prefix}, model: newModel()}
 	c.report.Revision = config.Revision
 	for _, step := range []func() error{
 		c.checkFormat, c.readZones, c.readNames, c.readOutbox, c.readDebts, c.readCuts, c.readLogs, c.readRecords, c.readMembers,

@@ -14,7 +14,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law"
-	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
 // ahead compares serials as kept in objects (RFC 1982).
@@ -313,17 +313,17 @@ func (c *check) checkOrphans() error {
 		if r.adopted != nil {
 			continue
 		}
-		for _, key := range c.layout.WaitingKeys(&law.Waiting{View: r.view, FQDN: r.fqdn, Zone: r.ZoneRef}, "records", r.Namespace, r.Name) {
-			want[key] = ledger.WaitingValue(r.UID, r.Created, false)
+		for _, key := range c.layout.Waiting(&law.Waiting{View: r.view, FQDN: r.fqdn, Zone: r.ZoneRef}, "records", r.Namespace, r.Name) {
+			want[key] = layout.WaitingValue(r.UID, r.Created, false)
 			if r.moving { // whether it held its name where it left, nothing else says
-				held[key] = ledger.WaitingValue(r.UID, r.Created, true)
+				held[key] = layout.WaitingValue(r.UID, r.Created, true)
 			}
 		}
 	}
 	for _, z := range c.zones {
 		if z.Pending {
-			for _, key := range c.layout.WaitingKeys(&law.Waiting{View: z.spec.View, FQDN: z.Wanted, Zone: z.target()}, "zones", z.Namespace, z.Name) {
-				want[key] = ledger.WaitingValue(z.UID, z.created, false)
+			for _, key := range c.layout.Waiting(&law.Waiting{View: z.spec.View, FQDN: z.Wanted, Zone: z.target()}, "zones", z.Namespace, z.Name) {
+				want[key] = layout.WaitingValue(z.UID, z.created, false)
 			}
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/sethash"
 	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
 // checkFormat reads the config key and looks for keys of rooms that this
@@ -46,8 +47,8 @@ func (c *check) checkFormat() error {
 		}
 	}
 	from := c.layout.Internal()
-	ends := make([]string, 0, len(ledger.Rooms)+1)
-	starts := append(slices.Clone(ledger.Rooms), "")
+	ends := make([]string, 0, len(layout.Rooms)+1)
+	starts := append(slices.Clone(layout.Rooms), "")
 	for i := range starts {
 		if starts[i] == "" {
 			ends = append(ends, clientv3.GetPrefixRangeEnd(c.layout.Internal()))
@@ -305,7 +306,7 @@ func (c *check) standing(key, uid string) *zone {
 }
 
 func (c *check) readRecords() error {
-	unwritten, err := c.layout.Unwritten(c.get)
+	unwritten, err := ledger.Unwritten(c.layout, c.get)
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package ledger
+package layout
 
 import (
 	"encoding/json"
@@ -24,7 +24,7 @@ func TestJournalValue_isTheTransaction(t *testing.T) {
 	texts := []string{`"<>&"`, `"\\u003c"`, `"\200\"\\"`, `"plain"`, "\u2028"}
 	for seed := range uint64(50) {
 		rnd := rand.New(rand.NewPCG(seed, 3))
-		var j journalValue
+		var j JournalValue
 		tx := content.Transaction{Settled: rnd.IntN(2) == 0}
 		for n := range uint64(1 + rnd.IntN(5)) {
 			step := content.Step{N: 7 + n, From: 4, Serial: 5, By: "<me>", Record: &content.RecordRef{Namespace: "a", Name: "b"}}
@@ -34,19 +34,19 @@ func TestJournalValue_isTheTransaction(t *testing.T) {
 			if rnd.IntN(4) == 0 {
 				long := step
 				long.Removed = []content.Row{{Owner: owner, Type: 16, Data: strings.Repeat("x", 1000)}}
-				if octets, ok := j.add(&long, 1000); ok || octets < 1000 {
+				if octets, ok := j.Add(&long, 1000); ok || octets < 1000 {
 					t.Fatalf("a step of more than 1,000 octets is taken as %d", octets)
 				}
 			}
-			if _, ok := j.add(&step, 1000); !ok {
+			if _, ok := j.Add(&step, 1000); !ok {
 				t.Fatalf("%+v is too long", step)
 			}
 			tx.Steps = append(tx.Steps, step)
 		}
-		if last := tx.Steps[len(tx.Steps)-1].N; j.steps[0].N != 7 || j.last() != last || !reflect.DeepEqual(j.steps, tx.Steps) {
-			t.Errorf("%d steps from %d to %d, want %d to %d", len(j.steps), j.steps[0].N, j.last(), len(tx.Steps), last)
+		if last := tx.Steps[len(tx.Steps)-1].N; j.Steps[0].N != 7 || j.Last() != last || !reflect.DeepEqual(j.Steps, tx.Steps) {
+			t.Errorf("%d steps from %d to %d, want %d to %d", len(j.Steps), j.Steps[0].N, j.Last(), len(tx.Steps), last)
 		}
-		if have, want := string(j.value(tx.Settled)), string(encode(&tx)); have != want {
+		if have, want := string(j.Value(tx.Settled)), string(Encode(&tx)); have != want {
 			t.Errorf("seed %d:\n%s, at once\n%s", seed, have, want)
 		}
 	}
@@ -56,7 +56,7 @@ func TestJournalValue_isTheTransaction(t *testing.T) {
 func TestEncode_isPlain(t *testing.T) {
 	for _, text := range []string{"", "plain", "<", `\u003c`, `\\u003c`, `"<" \\ > & \u0026`, strings.Repeat("<", 1000)} {
 		value := law.StandingWork{ID: text}
-		data := encode(value)
+		data := Encode(value)
 		var back law.StandingWork
 		if err := json.Unmarshal(data, &back); err != nil || !reflect.DeepEqual(back, value) {
 			t.Errorf("%q became %s and then %q: %v", text, data, back.ID, err)

@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package ledger
+package layout
 
 import (
 	"encoding"
@@ -19,7 +19,7 @@ import (
 // reading costs one look at each field's name, and writing one at each Unknown.
 
 // decode reads an internal value into a pointer to a struct.
-func decode(data []byte, into any) error {
+func Decode(data []byte, into any) error {
 	if err := json.Unmarshal(data, into); err != nil {
 		return err
 	}
@@ -33,11 +33,11 @@ func decode(data []byte, into any) error {
 // Rewrite changes an internal value as the server would that reads and writes it.
 func Rewrite[T any](data []byte, edit func(*T)) ([]byte, error) {
 	var v T
-	if err := decode(data, &v); err != nil {
+	if err := Decode(data, &v); err != nil {
 		return nil, err
 	}
 	edit(&v)
-	return encode(v), nil
+	return Encode(v), nil
 }
 
 // withUnknown is the JSON of v with the fields in it that this program does not know.
@@ -262,7 +262,7 @@ func (s *shape) merge(data []byte, v reflect.Value) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		return plain(all)
+		return encodePlain(all)
 	}
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal(data, &all); err != nil {
@@ -284,5 +284,5 @@ func (s *shape) merge(data []byte, v reflect.Value) ([]byte, error) {
 			}
 		}
 	}
-	return plain(all)
+	return encodePlain(all)
 }

@@ -1,0 +1,37 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package layout says where everything stands in etcd and how the ledger's own values are encoded.
+//
+// Objects stand where Kubernetes' storage expects them, under <prefix>/kubi.zone/zones/ and records/. The ledger's own keys
+// stand under <prefix>/ledger/, outside every prefix that a watch of the API follows. Names in keys are label-reversed, so
+// that a name and all names below it are one range (name.Name.Key). A uid is a zone's.
+//
+//	key                                   value                 says
+//	config                                JSON                  format, least reader, keys of the encryption
+//	names/<view>/<fqdn>                   law.Holding           which zone has the name, and what other zones' writes need of it
+//	serials/<view>/<fqdn>                 law.LastSerial        the last serial of a name whose zone is gone (S6.5)
+//	owners/<uid>/<owner>                  law.Owner             the RRsets at an owner, as digests
+//	holders/<uid>/<name>                  law.Holders           which namespaces have records at a name (S4.6)
+//	members/<uid>/<owner>/<ns>/<record>   law.Member            a record of the zone
+//	counts/<uid>/<ns>                     law.Count             how many RRsets a namespace has in the zone
+//	cuts/<uid>/<child uid>                law.CountedCut        what a parent counts of a child (S6.1)
+//	debts/<uid>/<child uid>               law.Debt              a cut that the parent has to count yet
+//	deletions/<uid>/                      law.Deletions         contents of the last ten minutes (S7.5)
+//	deleted/<uid>/<owner>                 law.Deleted           which of their RRsets went
+//	journal/<uid>/<step>                  content.Transaction   what changed, by steps
+//	condensed/<uid>/                      ledger.Condensed      the oldest steps of a held zone, as one
+//	orphans/<view>/<fqdn>/<letter>/<ns>/<object>,
+//	orphans/@ref/<ns>/<zone>/<letter>/…   Waiter                an object that no zone has adopted
+//	outbox/<id>                           law.Work              what a write owes to other objects (I4)
+//	logs/<uid>/<id>, reserved/<ns>/<record>                     records of a batch that are decided and not written yet
+//
+// Promises. (1) A key of a zone (owners to journal) changes only in a transaction that changes the Zone object: one compare of
+// it proves them all (I5). names/, outbox/, debts/ and reserved/ are compared by themselves. (2) An encoded value is one that a
+// program of another version can read and write again: fields that it does not know survive (Unknown). (3) No value is lost by
+// parsing: what a Parse function reads from a key, the function of that key writes.
+//
+// It knows nothing of transactions, clients or time: it is arithmetic on strings.
+//
+// Read first: keys.go, then value.go.
+package layout

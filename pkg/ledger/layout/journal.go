@@ -1,0 +1,55 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package layout
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"kubi.zone/kubizone/pkg/law/content"
+)
+
+// JournalValue is a content.Transaction with steps and without a zone that is encoded as its steps are decided, each once:
+// how much it takes is known before all of them are there.
+type JournalValue struct {
+	buf     bytes.Buffer
+	encoder *json.Encoder
+	Steps   []content.Step
+}
+
+// Add takes a step in unless that takes more than most octets, and returns how many it does.
+func (j *JournalValue) Add(step *content.Step, most int) (octets int, ok bool) {
+	if j.encoder == nil {
+		j.encoder = json.NewEncoder(&j.buf)
+		j.encoder.SetEscapeHTML(false)
+		j.buf.WriteString(`{"s":[`)
+	}
+	before := j.buf.Len()
+	if len(j.Steps) > 0 {
+		j.buf.WriteByte(',')
+	}
+	if err := j.encoder.Encode(step); err != nil {
+		panic(fmt.Sprintf("ledger: %T: %v", step, err))
+	}
+	j.buf.Truncate(j.buf.Len() - 1) // the end of the line
+	if octets = j.buf.Len() - before; octets > most {
+		j.buf.Truncate(before)
+		return octets, false
+	}
+	j.Steps = append(j.Steps, *step)
+	return octets, true
+}
+
+func (j *JournalValue) Last() uint64 { return j.Steps[len(j.Steps)-1].N }
+
+// Value ends it.
+func (j *JournalValue) Value(settled bool) []byte {
+	j.buf.WriteByte(']')
+	if settled {
+		j.buf.WriteString(`,"ok":true`)
+	}
+	j.buf.WriteByte('}')
+	return j.buf.Bytes()
+}

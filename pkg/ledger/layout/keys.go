@@ -1,0 +1,334 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package layout
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/law"
+)
+
+// Keys knows where everything is in etcd. The internal keys stand outside
+// every prefix that an API watch follows. Names are written label-reversed, so
+// that what is at and below one is one range (name.Name.Key).
+type Keys struct {
+	// Prefix of the whole server, without a trailing slash: "/registry/kubizone".
+	Prefix string
+}
+
+// defaultView stands for the empty view in keys; no RFC 1123 label looks like it.
+const defaultView = "@"
+
+// byReference stands in a view's place for what waits for a zone object, not for a name.
+const byReference = "@ref"
+
+// Object is the key of an object of the group.
+func (k Keys) Object(resource, namespace, object string) string {
+	return k.Prefix + "/kubi.zone/" + resource + "/" + namespace + "/" + object
+}
+
+// Zone is the key of a Zone object.
+func (k Keys) Zone(namespace, object string) string { return k.Object("zones", namespace, object) }
+
+// Record is the key of a Record object.
+func (k Keys) Record(namespace, object string) string {
+	return k.Object("records", namespace, object)
+}
+
+// Objects is the prefix of all objects of a resource.
+func (k Keys) Objects(resource string) string { return k.Prefix + "/kubi.zone/" + resource + "/" }
+
+// ObjectName splits an object's key.
+func (k Keys) ObjectName(key string) (namespace, object string, ok bool) {
+	rest := key[strings.LastIndexByte(key, '/')+1:]
+	head := strings.TrimSuffix(key, "/"+rest)
+	i := strings.LastIndexByte(head, '/')
+	if i < 0 || rest == "" {
+		return "", "", false
+	}
+	return head[i+1:], rest, true
+}
+
+// Internal is the prefix of every key that is the ledger's own.
+func (k Keys) Internal() string { return k.Prefix + "/ledger/" }
+
+// Room is the prefix of one kind of internal keys.
+func (k Keys) Room(room string) string { return k.Internal() + room + "/" }
+
+// Config is the key of the store's format.
+func (k Keys) Config() string { return k.Internal() + "config" }
+
+// LabelsAt is the index in an internal key at which the labels of a name begin,
+// -1 where none do (sealed.Layout).
+func (k Keys) LabelsAt(key string) int {
+	room, rest, _ := strings.Cut(strings.TrimPrefix(key, k.Internal()), "/")
+	switch room {
+	case "names", "serials", "owners", "holders", "members", "orphans", "deleted":
+	default:
+		return -1
+	}
+	of, labels, ok := strings.Cut(rest, "/")
+	if !ok || of == byReference {
+		return -1
+	}
+	return len(key) - len(labels)
+}
+
+func viewKey(view string) string {
+	if view == "" {
+		return defaultView
+	}
+	return view
+}
+
+// Key is the key, or for the kinds that ask about a range the prefix, of a fact.
+func (k Keys) Key(f law.Key) string {
+	switch f.Kind {
+	case law.KindHolding, law.KindZonesBelow:
+		return k.Room("names") + viewKey(f.View) + "/" + f.Name.Key()
+	case law.KindArriving:
+		return k.WaitingAt(f.View, f.Name, false)
+	case law.KindLastSerial:
+		return k.Room("serials") + viewKey(f.View) + "/" + f.Name.Key()
+	case law.KindFloor:
+		return k.Room("serials") + "@floor" // no view is called so: it has no "/"
+	case law.KindZone:
+		return k.Zone(f.Namespace, f.Object)
+	case law.KindOwner, law.KindOwnersBelow:
+		return k.Room("owners") + f.Zone + "/" + f.Owner.Key()
+	case law.KindHolders, law.KindHeldBelow:
+		return k.Room("holders") + f.Zone + "/" + f.Owner.Key()
+	case law.KindDeletions:
+		return k.Room("deletions") + f.Zone + "/"
+	case law.KindDeleted:
+		return k.Room("deleted") + f.Zone + "/" + f.Owner.Key()
+	case law.KindCut:
+		return k.Cut(f.Zone, f.Object)
+	case law.KindCount:
+		return k.Room("counts") + f.Zone + "/" + f.Namespace
+	case law.KindMember:
+		return k.Room("members") + f.Zone + "/" + f.Owner.Key() + "/" + f.Namespace + "/" + f.Object
+	case law.KindTenantsBelow:
+		return k.Room("members") + f.Zone + "/" + f.Owner.Key()
+	case law.KindRoster:
+		return k.Room("members") + f.Zone + "/"
+	}
+	panic(fmt.Sprintf("ledger: no key for kind %d", f.Kind)) // a new kind without a key is a bug of this package
+}
+
+// IsRange reports whether a fact is about everything under its key.
+func IsRange(k law.Key) bool {
+	switch k.Kind {
+	case law.KindZonesBelow, law.KindOwnersBelow, law.KindTenantsBelow, law.KindRoster, law.KindArriving, law.KindHeldBelow:
+		return true
+	}
+	return false
+}
+
+// Rooms are the kinds of internal keys, in key order; beside them there is only config.
+var Rooms = []string{"condensed", "counts", "cuts", "debts", "deleted", "deletions", "holders", "journal", "logs", "members", "names", "orphans", "outbox", "owners", "reserved", "serials"}
+
+// ZoneRooms are those of a zone that are purged with it, in this order: a zone that is made at the
+// name meanwhile reads holders and members of the one before (law.LastSerial.Zone), and
+// once its records are let go they are nobody's (S2.7).
+// The last are what a zone is withdrawn by where a provider cannot list what it has.
+var ZoneRooms = []string{"holders", "members", "counts", "cuts", "debts", "deleted", "deletions", "owners", "journal", "condensed"}
+
+// OwnRooms is how many of ZoneRooms an ended zone that is still delivered needs no more.
+const OwnRooms = 7
+
+// Journal is the prefix of a zone's journal, Step the key of the transaction that ended with step n.
+func (k Keys) Journal(zone string) string { return k.Room("journal") + zone + "/" }
+
+func (k Keys) Step(zone string, n uint64) string {
+	return k.Journal(zone) + fmt.Sprintf("%016x", n)
+}
+
+// StepSettled marks a change of Settled without a step: it stands behind the step
+// it follows and is written anew each time.
+func (k Keys) StepSettled(zone string, n uint64) string { return k.Step(zone, n) + ".settled" }
+
+// ParseStep reads zone and step from a journal key.
+func (k Keys) ParseStep(key string) (zone string, n uint64, ok bool) {
+	rest, ok := strings.CutPrefix(key, k.Room("journal"))
+	if !ok {
+		return "", 0, false
+	}
+	zone, count, ok := strings.Cut(rest, "/")
+	if !ok {
+		return "", 0, false
+	}
+	count, _, _ = strings.Cut(count, ".")
+	n, err := strconv.ParseUint(count, 16, 64)
+	return zone, n, err == nil
+}
+
+// Cut is the key of what a parent counts of a child (law.CountedCut), PendingCut that of what it has to count yet (law.Debt),
+// and Outbox that of a work item.
+func (k Keys) Cut(parent, child string) string        { return k.Room("cuts") + parent + "/" + child }
+func (k Keys) PendingCut(parent, child string) string { return k.Room("debts") + parent + "/" + child }
+func (k Keys) Outbox(id string) string                { return k.Room("outbox") + id }
+
+// Reserved is the key that reserves a record for a redo log: its namespace and name,
+// since every write of a record names it.
+func (k Keys) Reserved(recordKey string) string {
+	return k.Room("reserved") + strings.TrimPrefix(recordKey, k.Objects("records"))
+}
+
+// IsReserved reports whether a key is a reservation. Its value, the name of a log, is compared.
+func (k Keys) IsReserved(key string) bool { return strings.HasPrefix(key, k.Room("reserved")) }
+
+// Objects of the two resources that wait are told apart in orphans/ by one letter.
+const (
+	WaitingRecord = "r"
+	WaitingZone   = "z"
+)
+
+// WaitingLetter is that of a resource.
+func WaitingLetter(resource string) string {
+	if resource == "zones" {
+		return WaitingZone
+	}
+	return WaitingRecord
+}
+
+// Waiting are the keys under which something unadopted is found again. resource is "records" or "zones".
+func (k Keys) Waiting(w *law.Waiting, resource, namespace, object string) []string {
+	var keys []string
+	suffix := "/" + WaitingLetter(resource) + "/" + namespace + "/" + object
+	if !w.FQDN.IsZero() {
+		keys = append(keys, k.Room("orphans")+viewKey(w.View)+"/"+w.FQDN.Key()+suffix)
+	}
+	if w.Zone != nil {
+		keys = append(keys, k.Room("orphans")+byReference+"/"+w.Zone.Namespace+"/"+w.Zone.Name+suffix)
+	}
+	return keys
+}
+
+// WaitingAt is the prefix of what waits at a name, or at and below it.
+func (k Keys) WaitingAt(view string, n name.Name, exact bool) string {
+	p := k.Room("orphans") + viewKey(view) + "/" + n.Key()
+	if exact {
+		p += "/"
+	}
+	return p
+}
+
+// WaitingFor is the prefix of what waits for a Zone object.
+func (k Keys) WaitingFor(target *law.Ref) string {
+	return k.Room("orphans") + byReference + "/" + target.Namespace + "/" + target.Name + "/"
+}
+
+// WaitingObject reads letter, namespace and object from the end of a waiting key.
+func WaitingObject(key string) (letter, namespace, object string, ok bool) {
+	parts := strings.Split(key, "/")
+	if len(parts) < 3 {
+		return "", "", "", false
+	}
+	t := parts[len(parts)-3:]
+	return t[0], t[1], t[2], true
+}
+
+// ParseWaiting reads the name from a waiting key that has one.
+func (k Keys) ParseWaiting(key string) (name.Name, error) {
+	rest, _ := strings.CutPrefix(key, k.Room("orphans"))
+	_, rest, ok := strings.Cut(rest, "/")
+	for range 3 { // resource, namespace and object
+		i := strings.LastIndexByte(rest, '/')
+		if !ok || i < 0 {
+			return name.Name{}, fmt.Errorf("ledger: %q is no waiting key", key)
+		}
+		rest = rest[:i]
+	}
+	return name.FromKey(rest)
+}
+
+// Waiter is the value of a waiting key.
+type Waiter struct {
+	UID     string `json:"uid"`
+	Created int64  `json:"t"`
+	// Held: see law.Waiting.
+	Held bool `json:"h,omitempty"`
+}
+
+// ParseMember reads zone, owner, namespace and object from a member key.
+func (k Keys) ParseMember(key string) (zone string, owner name.Rel, namespace, object string, err error) {
+	rest, _ := strings.CutPrefix(key, k.Room("members"))
+	zone, rest, _ = strings.Cut(rest, "/")
+	j := strings.LastIndexByte(rest, '/')
+	if j < 0 {
+		return "", owner, "", "", fmt.Errorf("ledger: %q is no member key", key)
+	}
+	rest, object = rest[:j], rest[j+1:]
+	i := strings.LastIndexByte(rest, '/')
+	if i < 0 {
+		return "", owner, "", "", fmt.Errorf("ledger: %q is no member key", key)
+	}
+	rest, namespace = rest[:i], rest[i+1:]
+	owner, err = name.RelFromKey(rest)
+	return zone, owner, namespace, object, err
+}
+
+// ParseName reads view and fqdn from a names/ or serials/ key.
+func (k Keys) ParseName(room, key string) (view string, fqdn name.Name, err error) {
+	rest, _ := strings.CutPrefix(key, k.Room(room))
+	view, rest, ok := strings.Cut(rest, "/")
+	if !ok {
+		return "", name.Name{}, fmt.Errorf("ledger: %q is no key of %s/", key, room)
+	}
+	if view == defaultView {
+		view = ""
+	}
+	fqdn, err = name.FromKey(rest)
+	return view, fqdn, err
+}
+
+// ParseOwner reads zone and owner from an owners/ or holders/ key.
+func (k Keys) ParseOwner(room, key string) (zone string, owner name.Rel, err error) {
+	rest, _ := strings.CutPrefix(key, k.Room(room))
+	zone, rest, _ = strings.Cut(rest, "/")
+	owner, err = name.RelFromKey(rest)
+	return zone, owner, err
+}
+
+// What the ledger's own keys take, about: those of a Record or Zone in which its name stands, and the journal of a zone whose
+// changes are small. What a zone's journal may take at most is bounded by journalSteps and journalOctets.
+const (
+	namesOctets = 1 << 10
+	stepsOctets = 16 << 10
+	// dataOctets are those of one value of a Record in the fact of its name, however short it is.
+	dataOctets = 80
+)
+
+// StoredOctets is what a Record or Zone takes in etcd: its key, its form of so many octets and, as an estimate, the ledger's own keys.
+// values are a Record's.
+func (k Keys) StoredOctets(key string, octets, values int) int64 {
+	stored := int64(len(key)+octets) + namesOctets + int64(values)*dataOctets
+	if strings.HasPrefix(key, k.Objects("zones")) {
+		stored += stepsOctets
+	}
+	return stored
+}
+
+// Log is the key of a redo log of a zone, Logs the prefix of them.
+func (k Keys) Logs(zone string) string    { return k.Room("logs") + zone + "/" }
+func (k Keys) Log(zone, id string) string { return k.Logs(zone) + id }
+
+// Condensed is the key that says what is condensed of a zone's journal up to which step, CondensedPart one of its parts.
+func (k Keys) Condensed(zone string) string { return k.Room("condensed") + zone + "/" }
+
+func (k Keys) CondensedPart(zone string, n uint64, part int) string {
+	return k.Condensed(zone) + fmt.Sprintf("%016x/%08x", n, part)
+}
+
+// MigrationLock is the key of the lock of migrations; it stands beside the internal keys, unsealed.
+func (k Keys) MigrationLock() string { return k.Prefix + "/migrating" }
+
+// WaitingValue is the value under each of the keys of Waiting; held as in law.Waiting.
+func WaitingValue(uid string, created int64, held bool) string {
+	return string(Encode(Waiter{UID: uid, Created: created, Held: held}))
+}

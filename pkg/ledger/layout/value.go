@@ -1,0 +1,68 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package layout
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"kubi.zone/kubizone/pkg/law"
+)
+
+// encode writes an internal value. The types are this module's own and always encode. No browser reads it: "<" stays one
+// octet, and is not six.
+func Encode(v any) []byte {
+	b, err := encodePlain(v)
+	if err == nil {
+		b, err = withUnknown(b, v)
+	}
+	if err != nil {
+		panic(fmt.Sprintf("ledger: %T: %v", v, err))
+	}
+	return b
+}
+
+func encodePlain(v any) ([]byte, error) {
+	b, err := json.Marshal(v)
+	if err == nil && bytes.Contains(b, escaped) {
+		var plain bytes.Buffer
+		encoder := json.NewEncoder(&plain)
+		encoder.SetEscapeHTML(false)
+		err = encoder.Encode(v)
+		b = bytes.TrimSuffix(plain.Bytes(), []byte("\n"))
+	}
+	return b, err
+}
+
+// escaped is how <, > and & begin where they are escaped. Control characters, which no value has, do too.
+var escaped = []byte(`\u00`)
+
+// DecodeFact reads the stored value of a single-key fact.
+func DecodeFact(k law.Key, data []byte) (any, error) {
+	var v any
+	switch k.Kind {
+	case law.KindHolding:
+		v = &law.Holding{}
+	case law.KindOwner:
+		v = &law.Owner{}
+	case law.KindHolders:
+		v = &law.Holders{}
+	case law.KindCount:
+		v = &law.Count{}
+	case law.KindMember:
+		v = &law.Member{}
+	case law.KindDeletions:
+		v = &law.Deletions{}
+	case law.KindDeleted:
+		v = &law.Deleted{}
+	case law.KindCut:
+		v = &law.CountedCut{}
+	case law.KindLastSerial, law.KindFloor:
+		v = &law.LastSerial{}
+	default:
+		return nil, fmt.Errorf("ledger: kind %d is not stored", k.Kind)
+	}
+	return v, Decode(data, v)
+}
