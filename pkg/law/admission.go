@@ -32,7 +32,7 @@ func (d *recordDecision) admissible(z *Zone, holding *Holding, p *place, come *C
 		return nil, marks{}
 	}
 	yielded := c
-	if d.stood && c.yields { // no record holds the name here, and it held it where it comes from (S2.7)
+	if d.stood && c.yields { // no record holds the name here, and it stood there where it comes from (S2.7)
 		c = claim{}
 	}
 	var mark marks
@@ -42,7 +42,7 @@ func (d *recordDecision) admissible(z *Zone, holding *Holding, p *place, come *C
 	}
 	bySpec := refusal != nil && z.refusesItself(holding, p, come, ns)
 	if refusal == nil && ns != z.Namespace && (come.Type == rdata.NS && !come.Owner.IsApex() || come.Type == rdata.DNAME) {
-		refusal = d.cutsOthers(z, holding, p, come, admitted.admission != AdmittedPlain && c.namespace != ns)
+		refusal = d.cutsOthers(z, holding, p, come, admitted.admission != AdmittedPlain && c.namespace != "" && c.namespace != ns)
 	}
 	if refusal == nil && ns != z.Namespace && come.Type == rdata.DS && admitted.admission != AdmittedShared {
 		refusal = d.signsOthers(z, p, come)

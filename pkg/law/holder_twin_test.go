@@ -111,11 +111,11 @@ func (w *world) isIn(at *law.Adopted) bool {
 }
 
 // stoodTwin reads S2.7: whether a record that a cascade brings from a zone in which it
-// held its name may be refused for the holders in the zone that it comes to. Wildcards
+// stood may be refused for the holders in the zone that it comes to. Wildcards
 // and cuts refuse it nothing, nor do names below that came with it or after it.
 func (w *world) stoodTwin(r *law.Record) bool {
 	z, fqdn := w.longest(r)
-	if plain, _, _, _ := grants(z, r, fqdn); !plain || r.Type == rdata.DS { // it holds no name there, or is about the zone below
+	if r.Type == rdata.DS { // it is about the zone below
 		return true
 	}
 	h := w.holding(z)

@@ -202,12 +202,7 @@ func (w *world) again(o object, work *law.Work) law.RecordAsk {
 	if work != nil {
 		ask.Work, ask.WorkBy = work.ID, work.By
 	}
-	ask.Stood = r.waits != nil && r.waits.Held
-	if b := ask.Before; b != nil {
-		for k, v := range w.facts { // in a zone that is gone, too, of which only the keys tell the name
-			ask.Stood = ask.Stood || k.Kind == law.KindMember && k.Zone == b.Zone.UID && k.Namespace == o.Namespace && k.Object == o.Name && v.(*law.Member).Admission == law.AdmittedPlain
-		}
-	}
+	ask.Stood = ask.Before != nil || r.placed.Reason == law.ReasonMoving
 	return ask
 }
 
@@ -230,7 +225,7 @@ func (w *world) reconsiderRecord(work *law.Work, c candidate) {
 			plan.Record.Serial = r.placed.Serial
 		}
 		if ask.Stood && plan.Record.Reason == law.ReasonNameHeld && !w.isIn(ask.Before) && r.placed.FQDN == plan.Record.FQDN && !w.stoodTwin(&r.record) {
-			bug("S2.7: %s held its name where it comes from, and no record holds it in the zone: %s", c.object, plan.Record.Message)
+			bug("S2.7: %s stood at its name where it comes from, and no record holds it in the zone: %s", c.object, plan.Record.Message)
 		}
 		w.apply(c.object, false, plan, work)
 		r.placed, r.waits = *plan.Record, plan.Orphan

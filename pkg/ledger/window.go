@@ -25,8 +25,7 @@ type candidate struct {
 	letter, namespace, object string
 	uid                       string
 	created                   int64
-	turn                      int  // of those that the work names in order, 0 for the others
-	held                      bool // its base name, where it is a member or was one (law.Waiting)
+	turn                      int // of those that the work names in order, 0 for the others
 }
 
 // window is the next part of what a work decides anew, in order: zones first, since
@@ -164,7 +163,7 @@ func (l *Ledger) scan(ctx context.Context, s *standing, scan law.Scan, found fun
 				if _, _, c.namespace, c.object, err = l.layout.ParseMember(string(kv.Key)); err != nil {
 					return err
 				}
-				c.uid, c.created, c.held = m.UID, m.Created, m.Admission == law.AdmittedPlain
+				c.uid, c.created = m.UID, m.Created
 			} else {
 				var w layout.Waiter
 				if err := layout.Decode(kv.Value, &w); err != nil {
@@ -174,7 +173,7 @@ func (l *Ledger) scan(ctx context.Context, s *standing, scan law.Scan, found fun
 				if c.letter, c.namespace, c.object, ok = layout.WaitingObject(string(kv.Key)); !ok {
 					return fmt.Errorf("ledger: %q is no waiting key", kv.Key)
 				}
-				c.uid, c.created, c.held = w.UID, w.Created, w.Held
+				c.uid, c.created = w.UID, w.Created
 			}
 			found(c)
 		}
