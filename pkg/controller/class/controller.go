@@ -124,7 +124,8 @@ type Controller struct {
 	// standings is what Records were told of last, by their zone's UID; unsaid are the zones of which not all Records were told.
 	standings map[string]*standing
 	unsaid    map[string]bool
-	mass      *rate.Limiter
+	// mass and wrong bound what is told to many Records (massRate, wrongRate).
+	mass, wrong *rate.Limiter
 	// told is what the Loop was told of each zone, by UID; uids are the UIDs of the objects that there were.
 	told    map[string]delivery.Zone
 	uids    map[cache.ObjectName]string
@@ -158,6 +159,7 @@ func New(config Config) (*Controller, error) {
 		standings:   map[string]*standing{},
 		unsaid:      map[string]bool{},
 		mass:        rate.NewLimiter(massRate, massBurst),
+		wrong:       rate.NewLimiter(wrongRate, massBurst),
 		told:        map[string]delivery.Zone{},
 		uids:        map[cache.ObjectName]string{},
 		known:       map[string]*knownClass{},

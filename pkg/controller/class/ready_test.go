@@ -120,7 +120,7 @@ func (r *readiness) start() {
 		r.Fatal(err)
 	}
 	if r.mass != nil {
-		controller.mass = r.mass
+		controller.mass, controller.wrong = r.mass, r.mass
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	informers.StartWithContext(ctx)
@@ -459,25 +459,27 @@ func TestReady_ofManyRecordsAtABoundedRate(t *testing.T) {
 			t.Errorf("%d Records were written when nothing was to be said", n)
 		}
 		r.zone(refsOf("none"))
+		// What is wrong goes out sooner than that all of them are Stalled by now (S7.4).
 		before := 0
-		for second := range 30 {
-			r.after(time.Second)
-			now := told()
-			if most := massRate + 1; second > 0 && now-before > most || second == 0 && now > massBurst+massRate {
-				t.Errorf("%d Records were told in second %d", now-before, second)
+		for _, rate := range []int{wrongRate, massRate} {
+			for second := range 30 {
+				r.after(time.Second)
+				if now, most := told()-before, massBurst+(second+1)*rate; now > most {
+					t.Errorf("%d Records were told in %d seconds, more than %d", now, second+1, most)
+				}
 			}
-			before = now
-		}
-		if before != records+1 {
-			t.Errorf("%d of %d Records were told, each once", before, records+1)
+			if before = told(); rate == wrongRate && before != records+1 {
+				t.Errorf("%d of %d Records were told, each once", before, records+1)
+			}
+			r.after(stallAfter - 30*time.Second - time.Second)
 		}
 		list, err := r.client.KubizoneV1alpha1().Records("team").List(t.Context(), metav1.ListOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, one := range list.Items {
-			if ready := meta.FindStatusCondition(one.Status.Conditions, v1alpha1.ConditionReady); says(*ready) != "False DNSClassNotFound" {
-				t.Fatalf("%s says %s", one.Name, says(*ready))
+			if ready := meta.FindStatusCondition(one.Status.Conditions, v1alpha1.ConditionReady); says(*ready) != "False DNSClassNotFound" || !meta.IsStatusConditionTrue(one.Status.Conditions, v1alpha1.ConditionStalled) {
+				t.Fatalf("%s says %+v", one.Name, one.Status.Conditions)
 			}
 		}
 		r.stop()

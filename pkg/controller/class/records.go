@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/time/rate"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -31,9 +32,12 @@ const (
 )
 
 // massRate is how many Records a second are told of what is not an answer to their own change: a class that is gone, moved or out of reach may concern
-// all Records of a zone. At 1 to 2 KB a write that is a sixth of what a namespace may write (S9.2). massBurst are told at once.
+// all Records of a zone. At 1 to 2 KB a write that is a sixth of what a namespace may write (S9.2). wrongRate is how many are told that
+// are said to be Ready and are not, which programs act on: most of what a namespace may write, beside the minute's worth that it has at once.
+// massBurst are told at once, and in one look at a zone: the next one sees what became of it meanwhile.
 const (
 	massRate  = 200
+	wrongRate = 1000
 	massBurst = 1000
 )
 
@@ -116,15 +120,18 @@ func (c *Controller) syncRecords(ctx context.Context, zone *v1alpha1.Zone, force
 	})
 	var group errgroup.Group
 	group.SetLimit(patches)
-	left := false
+	left, told := false, 0
 	var without busy
 	for _, say := range all {
 		if without.is(say.record.Namespace) {
 			continue // the error of the first has all looked at again
 		}
-		if !say.answers() && !c.mass.Allow() {
-			left = true
-			continue
+		if !say.answers() {
+			if told == massBurst || !c.limit(say).Allow() {
+				left = true
+				continue
+			}
+			told++
 		}
 		group.Go(func() error {
 			err := c.say(ctx, say)
@@ -133,9 +140,12 @@ func (c *Controller) syncRecords(ctx context.Context, zone *v1alpha1.Zone, force
 		})
 	}
 	err = group.Wait()
-	if left {
+	switch {
+	case told == massBurst:
+		c.queue.Add(task{zoneTask, zone.Namespace, zone.Name})
+	case left:
 		c.queue.AddAfter(task{zoneTask, zone.Namespace, zone.Name}, time.Second)
-	} else if err == nil {
+	case err == nil:
 		c.mu.Lock()
 		delete(c.unsaid, uid)
 		c.mu.Unlock()
@@ -169,11 +179,19 @@ func (c *Controller) syncRecord(ctx context.Context, namespace, name string) err
 	case say.answers():
 	case isTold: // With all of its zone, those that are wrong first.
 		return nil
-	case !c.mass.Allow():
+	case !c.limit(say).Allow():
 		c.queue.AddAfter(task{recordTask, namespace, name}, time.Second)
 		return nil
 	}
 	return c.say(ctx, say)
+}
+
+// limit bounds how many Records are told such a thing.
+func (c *Controller) limit(say saying) *rate.Limiter {
+	if say.wrong() {
+		return c.wrong
+	}
+	return c.mass
 }
 
 func (c *Controller) say(ctx context.Context, say saying) error {
