@@ -65,10 +65,16 @@ func (p *Provider) call(ctx context.Context, timeout time.Duration, before deliv
 	}
 }
 
-func (p *Provider) attempt(ctx context.Context, timeout time.Duration, method, path string, body []byte) (answer, error) {
-	if timeout <= 0 || timeout > p.config.Timeout {
-		timeout = p.config.Timeout
+// within is how long a call may take that is given so much time; 0: as long as the class allows, which is the most.
+func (p *Provider) within(timeout time.Duration) time.Duration {
+	if timeout <= 0 {
+		return p.config.Timeout
 	}
+	return min(timeout, p.config.Timeout)
+}
+
+func (p *Provider) attempt(ctx context.Context, timeout time.Duration, method, path string, body []byte) (answer, error) {
+	timeout = p.within(timeout)
 	attempt, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	request, secrets, err := p.request(attempt, method, p.basePath+path, body)

@@ -47,7 +47,7 @@ const extensionsLife = 10 * time.Minute
 // Deliver posts and deletes what changed, or posts all. An RRset that the server refuses is in the report's Failed,
 // and Confirmed is plan.Serial beside it; with an error it is not known what arrived.
 func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
-	w := &writer{provider: p, plan: plan, fence: fence}
+	w := &writer{provider: p, plan: plan, fence: fence, timeout: p.within(plan.CallTimeout)}
 	err := w.writeAll(ctx)
 	if err == nil {
 		err = w.finish(ctx)
@@ -175,7 +175,7 @@ func (p *Provider) putBehind(zone name.Name, key delivery.RRsetKey, last bool) {
 
 // Withdraw deletes every RRset of the plan. The protocol has no way to tell whose an RRset is that stands there now.
 func (p *Provider) Withdraw(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
-	w := &writer{provider: p, plan: plan, fence: fence, settled: nameServers(plan)}
+	w := &writer{provider: p, plan: plan, fence: fence, timeout: p.within(plan.CallTimeout), settled: nameServers(plan)}
 	err := func() error {
 		listed := map[delivery.RRsetKey]bool{}
 		for _, change := range plan.Changes {

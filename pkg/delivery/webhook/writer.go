@@ -22,14 +22,20 @@ const (
 	// it is the server's. Where that is healthy the rest of the zone goes out: no tenant holds up another's records by
 	// records that the server chokes on.
 	patience = 3
-	// maxSilent is how many RRsets may time out in one attempt, each as long as the class allows, and maxFailed how many that
-	// failed before may fail again in one, though the server says that it is healthy.
+	// maxSilent is how many RRsets may time out before the others of the attempt have half of the time each, though the server says that
+	// it is healthy; of those that failed before, the rest is not tried then. maxFailed is how many may fail in one attempt.
 	maxSilent, maxFailed = 2 * patience, 256
-	// soon is when an attempt goes on that ended at RRsets that timed out for the first time: they are written last then.
+	// soon is when an attempt goes on that ended at RRsets that failed for the first time: they are written last then.
 	soon = 5 * time.Second
 	// maxBehind bounds what is remembered of one zone to be written last.
 	maxBehind = 4096
 )
+
+// least is the shortest time that an RRset has where others time out, and slack how many times as long as the slowest answer of the
+// attempt it is at least: an RRset that is only slow is not to be taken for one that is never answered.
+var least = time.Second
+
+const slack = 4
 
 // featureRetry is how often a server is asked for an extension that a record needs.
 const featureRetry = 10 * time.Minute
@@ -45,7 +51,9 @@ type writer struct {
 	size    int // octets of waiting in a batch
 	// streak are the failures in a row since a success or a healthy answer; failed and silent are those of the attempt.
 	streak, failed, silent int
-	full                   *delivery.Error // the quota is used up
+	// timeout is how long a write may take, slowest how long the slowest took that was answered.
+	timeout, slowest time.Duration
+	full             *delivery.Error // the quota is used up
 	// last: what failed before is being written, all else is. spent: so much of that failed that the rest is not tried this time.
 	last, spent bool
 	// refused are the items that the server refused for good so far; helped: others succeeded after one of them.
@@ -235,7 +243,7 @@ func (w *writer) writeBatch(ctx context.Context, items []item) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	got, err := w.provider.call(ctx, w.plan.CallTimeout, w.fence, http.MethodPost, protocol.BatchPath, body)
+	got, err := w.call(ctx, http.MethodPost, protocol.BatchPath, body)
 	var none *delivery.Error
 	if errors.As(err, &none) && ctx.Err() == nil && !none.WholeClass && (none.Reason == delivery.ReasonServerUnreachable || none.Reason == delivery.ReasonServerError) {
 		w.silent++
@@ -288,7 +296,7 @@ func (w *writer) write(ctx context.Context, i item) error {
 			return err
 		}
 	}
-	got, err := w.provider.call(ctx, w.plan.CallTimeout, w.fence, method, path, body)
+	got, err := w.call(ctx, method, path, body)
 	var failure *delivery.Error
 	switch {
 	case err == nil:
@@ -359,12 +367,23 @@ func (w *writer) settle(ctx context.Context, i item, failure *delivery.Error, sp
 	case !exhausted:
 	case w.last:
 		w.spent = true
+	case w.failed < maxFailed:
+		w.timeout, w.silent = max(w.timeout/2, least, slack*w.slowest), 0
 	default:
 		again := *ofServer
 		again.RetryAfter = soon
 		return &again
 	}
 	return nil
+}
+
+func (w *writer) call(ctx context.Context, method, path string, body []byte) (answer, error) {
+	began := time.Now()
+	got, err := w.provider.call(ctx, w.timeout, w.fence, method, path, body)
+	if err == nil {
+		w.slowest = max(w.slowest, time.Since(began))
+	}
+	return got, err
 }
 
 // ofClass: it concerns every zone of the class, whatever was asked.
