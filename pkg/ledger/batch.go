@@ -213,7 +213,7 @@ func (b *assembly) admit(ctx context.Context, r *request) (missing []law.Key, ok
 	s := b.l.session(r.w.guess && b.guess)
 	out := r.w.ask(s.seen)
 	for len(out.Need) > 0 {
-		cold, ok := b.recall(s, dedupe(out.Need))
+		cold, ok := b.lookUp(s, dedupe(out.Need))
 		if !ok || len(cold) > 0 {
 			return cold, ok
 		}
@@ -342,51 +342,21 @@ func (b *assembly) include(s *session, p *law.Plan) bool {
 	return true
 }
 
-// recall finds facts without reading: as the batch leaves them, at the head, in
-// the index, by guess. cold are those that must be read.
-func (b *assembly) recall(s *session, need []law.Key) (cold []law.Key, ok bool) {
-	l := b.l
-	l.mu.Lock()
-	defer l.mu.Unlock()
+// lookUp finds the facts that a session needs in memory. cold are those that must be read; not ok: a batch
+// decides nothing that needs them.
+func (b *assembly) lookUp(s *session, need []law.Key) (cold []law.Key, ok bool) {
+	b.l.mu.Lock()
+	defer b.l.mu.Unlock()
+	s.batch = b
 	for _, k := range need {
-		if _, known := s.seen.Get(k); known || layout.IsRange(k) {
-			return nil, false
-		}
+		_, known := s.seen.Get(k)
 		switch {
-		case k.Kind == law.KindHolding && k.Name.NumLabels() > deepName:
+		case known || layout.IsRange(k) || k.Kind == law.KindHolding && k.Name.NumLabels() > deepName:
 			return nil, false
-		case k.Kind == law.KindHolding && l.doubt[k]:
+		case k.Kind != law.KindHolding && k.Kind != law.KindZone && k.Zone != b.zone.UID:
+			return nil, false
+		case !s.lookUp(k):
 			cold = append(cold, k)
-		case k.Kind == law.KindHolding:
-			if x := l.index[k]; x != nil {
-				s.seen.Put(k, x.holding)
-				s.prove(k, x.mod)
-			} else {
-				s.seen.Put(k, (*law.Holding)(nil))
-				s.prove(k, 0)
-			}
-		case k.Kind == law.KindZone && l.layout.Key(k) == b.head.key:
-			s.seen.Put(k, b.zone)
-			s.zones = append(s.zones, zoneSeen{b.head.key, b.mod, b.base})
-		case k.Kind == law.KindZone:
-			if h := l.head(l.layout.Key(k)); h.loaded {
-				s.sawZone(k, h)
-			} else {
-				cold = append(cold, k)
-			}
-		case !zoneScoped(k) || k.Zone != b.zone.UID:
-			return nil, false
-		default:
-			if v, known := b.facts[k]; known {
-				s.seen.Put(k, v)
-			} else if v, known := b.head.facts[k]; known && b.head.mod == b.mod {
-				s.seen.Put(k, v)
-			} else if s.guess {
-				s.seen.Put(k, nil)
-				s.prove(k, 0)
-			} else {
-				cold = append(cold, k)
-			}
 		}
 	}
 	return cold, true

@@ -6,12 +6,12 @@ package ledger
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"k8s.io/apiserver/pkg/storage"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/law"
-	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
 // EarlyRecord decides a Record write before it begins, from what this server
@@ -43,7 +43,7 @@ func (l *Ledger) EarlyRecord(ctx context.Context, before, after *v1alpha1.Record
 		s.reset()
 		l.sessions.Put(s)
 	}()
-	out := s.recollect(bare)
+	out := s.decideFromMemory(bare)
 	if p := out.Plan; p != nil && p.Move != nil {
 		return fmt.Sprintf("zone %s, pattern %q", p.Move.Move.To.FQDN, p.Rule), nil
 	} else if p != nil && p.Rule != "" && p.Zone != nil {
@@ -53,7 +53,7 @@ func (l *Ledger) EarlyRecord(ctx context.Context, before, after *v1alpha1.Record
 		return "", nil
 	}
 	// It will be refused; with its data it may be for a reason that comes first.
-	if out = s.recollect(ask); out.Refusal == nil || out.Refusal.Kind != law.Forbidden {
+	if out = s.decideFromMemory(ask); out.Refusal == nil || out.Refusal.Kind != law.Forbidden {
 		return "", nil
 	}
 	proven, err := s.hold(ctx, l.layout.Record(after.Namespace, after.Name), before)
@@ -63,66 +63,27 @@ func (l *Ledger) EarlyRecord(ctx context.Context, before, after *v1alpha1.Record
 	return "", status("records", after.Name, out.Refusal)
 }
 
-// recollect runs the law on what is remembered; an empty outcome: that is not enough.
-func (s *session) recollect(ask law.RecordAsk) law.Outcome {
+// decideFromMemory runs the law on what is remembered; an empty outcome: that is not enough.
+func (s *session) decideFromMemory(ask law.RecordAsk) law.Outcome {
 	for {
 		out := law.DecideRecord(s.seen, ask)
 		if len(out.Need) == 0 {
 			return out
 		}
-		if !s.recall(dedupe(out.Need)) {
+		if !s.lookUpAll(dedupe(out.Need)) {
 			return law.Outcome{}
 		}
 	}
 }
 
-// recall is learn without reading: a key of a zone at hand that was never met is
-// taken as absent, as a creation's first try does. false: memory does not tell.
-func (s *session) recall(need []law.Key) bool {
-	l := s.l
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, k := range need {
-		if _, known := s.seen.Get(k); known {
-			return false // facts of two moments
-		}
-		switch {
-		case layout.IsRange(k):
-			return false
-		case k.Kind == law.KindHolding:
-			if l.doubt[k] || k.Name.NumLabels() > deepName {
-				return false
-			}
-			if x := l.index[k]; x != nil {
-				s.seen.Put(k, x.holding)
-				s.prove(k, x.mod)
-			} else {
-				s.seen.Put(k, (*law.Holding)(nil))
-				s.prove(k, 0)
-			}
-		case k.Kind == law.KindZone:
-			h := l.heads[l.layout.Key(k)]
-			if h == nil || !h.loaded {
-				return false
-			}
-			s.sawZone(k, h)
-		case zoneScoped(k):
-			h := l.byUID[k.Zone]
-			if h == nil || !h.loaded {
-				return false
-			}
-			if z := s.zone(h.key); z == nil || z.mod != h.mod {
-				return false
-			}
-			v, known := h.facts[k]
-			if s.seen.Put(k, v); !known {
-				s.prove(k, 0)
-			}
-		default:
-			return false
-		}
-	}
-	return true
+// lookUpAll finds facts in memory. false: it does not tell all of them at one moment.
+func (s *session) lookUpAll(need []law.Key) bool {
+	s.l.mu.Lock()
+	defer s.l.mu.Unlock()
+	return !slices.ContainsFunc(need, func(k law.Key) bool {
+		_, known := s.seen.Get(k)
+		return known || !s.lookUp(k)
+	})
 }
 
 // hold asks etcd whether the used facts stand, with the object at its present

@@ -44,6 +44,8 @@ type session struct {
 	guess bool
 	// depth: zones at names of more labels are read and guarded as a range.
 	depth int
+	// batch is the one that the decision is a part of, nil for none: its zone and facts are as its earlier parts leave them.
+	batch *assembly
 }
 
 type proof struct {
@@ -151,7 +153,7 @@ func (s *session) decide(ctx context.Context, ask func(*law.Seen) law.Outcome) (
 			s.guess = false
 			continue
 		}
-		if err := s.learn(ctx, need); err != nil {
+		if err := s.find(ctx, need); err != nil {
 			return law.Outcome{}, err
 		}
 	}
@@ -210,44 +212,70 @@ func (s *session) stoodAt(h *head) bool {
 	return z != nil && z.mod == h.mod
 }
 
-// learn finds facts: in the index, at a head, by guess, else in one read.
-func (s *session) learn(ctx context.Context, need []law.Key) error {
+// lookUp finds a fact in memory: as the batch leaves it, in the index of names, at the head of a zone that the
+// decision looked at, or by guess. The caller holds l.mu. false: it has to be read.
+func (s *session) lookUp(k law.Key) bool {
+	l := s.l
+	switch {
+	case layout.IsRange(k):
+		return false
+	case k.Kind == law.KindHolding:
+		if l.doubt[k] || k.Name.NumLabels() > s.depth {
+			return false
+		}
+		var holding *law.Holding
+		var mod int64
+		if x := l.index[k]; x != nil {
+			holding, mod = x.holding, x.mod
+		}
+		s.seen.Put(k, holding)
+		s.prove(k, mod)
+	case k.Kind == law.KindZone:
+		key := l.layout.Key(k)
+		if b := s.batch; b != nil && key == b.head.key {
+			s.seen.Put(k, b.zone)
+			s.zones = append(s.zones, zoneSeen{key, b.mod, b.base})
+			return true
+		}
+		h := l.heads[key]
+		if h == nil || !h.loaded {
+			return false
+		}
+		s.sawZone(k, h)
+	case !zoneScoped(k):
+		return false
+	default:
+		if s.batch != nil {
+			if v, ok := s.batch.facts[k]; ok {
+				s.seen.Put(k, v)
+				return true
+			}
+		}
+		h := l.byUID[k.Zone]
+		if h == nil || !h.loaded || !s.stoodAt(h) {
+			return false
+		}
+		v, ok := h.facts[k]
+		if !ok && !s.guess {
+			return false
+		}
+		if s.seen.Put(k, v); !ok {
+			s.prove(k, 0)
+		}
+	}
+	return true
+}
+
+// find looks facts up in memory, and reads the others at one moment.
+func (s *session) find(ctx context.Context, need []law.Key) error {
 	var read, deep []law.Key
 	s.l.mu.Lock()
 	for _, k := range need {
 		switch {
 		case k.Kind == law.KindHolding && k.Name.NumLabels() > s.depth:
 			deep = append(deep, k)
-		case k.Kind == law.KindHolding:
-			if s.l.doubt[k] {
-				read = append(read, k)
-			} else if x := s.l.index[k]; x != nil {
-				s.seen.Put(k, x.holding)
-				s.prove(k, x.mod)
-			} else {
-				s.seen.Put(k, (*law.Holding)(nil))
-				s.prove(k, 0)
-			}
-		case k.Kind == law.KindZone:
-			if h := s.l.head(s.l.layout.Key(k)); h.loaded {
-				s.sawZone(k, h)
-			} else {
-				read = append(read, k)
-			}
-		case layout.IsRange(k) || !zoneScoped(k):
+		case !s.lookUp(k):
 			read = append(read, k)
-		default:
-			h := s.l.byUID[k.Zone]
-			if h == nil || !h.loaded || !s.stoodAt(h) {
-				read = append(read, k)
-			} else if v, ok := h.facts[k]; ok {
-				s.seen.Put(k, v)
-			} else if s.guess {
-				s.seen.Put(k, nil)
-				s.prove(k, 0)
-			} else {
-				read = append(read, k)
-			}
 		}
 	}
 	s.l.mu.Unlock()

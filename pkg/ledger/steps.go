@@ -482,7 +482,7 @@ func (b *assembly) foresee(ctx context.Context, s *standing, st *step) (d decide
 	session := b.l.session(false)
 	out := st.r.w.ask(session.seen)
 	for len(out.Need) > 0 {
-		cold, ok := b.recall(session, dedupe(out.Need))
+		cold, ok := b.lookUp(session, dedupe(out.Need))
 		if !ok || len(cold) > 0 {
 			return d, cold, false, nil
 		}
