@@ -320,12 +320,13 @@ func (l *Loader) apply(ctx context.Context, m *manifest) (Result, *Refusal, erro
 	case before == nil:
 		l.plan("+ %s", objectLine(m.describe(), after))
 		return Result{Written: 1}, nil, nil
-	case before.GetResourceVersion() == after.GetResourceVersion() && !l.cfg.DryRun:
+	case before.GetResourceVersion() == after.GetResourceVersion():
 		return Result{Present: 1}, nil, nil
 	}
-	// A dry run answers with another version whether or not it changes something.
+	// A dry run answers with another version whether or not it changes something, and so does an apply where the status has been written
+	// since the object was read.
 	change := objectChange(before, after)
-	if change == "" && l.cfg.DryRun {
+	if change == "" {
 		return Result{Present: 1}, nil, nil
 	}
 	l.plan("~ %s: %s", m.describe(), change)

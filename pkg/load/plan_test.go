@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
@@ -204,6 +205,29 @@ func TestPlan_takesTheWholeRootZone(t *testing.T) {
 	for _, s := range p.sets {
 		if (s.typ == rdata.A || s.typ == rdata.AAAA) && !named[s.owner] {
 			t.Errorf("no NS names %s", s.owner)
+		}
+	}
+}
+
+// What the server wrote into the status meanwhile is no change by an apply; what stands beside metadata and spec is compared too.
+func TestObjectChange(t *testing.T) {
+	object := func(rest string) *unstructured.Unstructured {
+		o := &unstructured.Unstructured{}
+		if err := o.UnmarshalJSON([]byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","resourceVersion":"1"}` + rest + `}`)); err != nil {
+			t.Fatal(err)
+		}
+		return o
+	}
+	before := object(`,"data":{"a":"1","b":"1"},"immutable":false,"status":{"serial":1}`)
+	for rest, want := range map[string]string{
+		`,"data":{"a":"1","b":"1"},"immutable":false,"status":{"serial":2}`: "",
+		`,"data":{"a":"2","b":"1"},"immutable":false`:                       `data.a "2" instead of "1"`,
+		`,"data":{"a":"1","b":"1"}`:                                         "immutable nothing instead of false",
+	} {
+		after := object(rest)
+		after.SetResourceVersion("2")
+		if got := objectChange(before, after); got != want {
+			t.Errorf("%s: %q, want %q", rest, got, want)
 		}
 	}
 }

@@ -577,18 +577,24 @@ func objectLine(what string, o *unstructured.Unstructured) string {
 	return strings.TrimSuffix(line, ":")
 }
 
-// objectChange is what an apply changes of an object, field by field, empty where it changes nothing.
+// objectChange is what an apply changes of an object, field by field, empty where it changes nothing but its status.
 func objectChange(before, after *unstructured.Unstructured) string {
 	before, after = before.DeepCopy(), after.DeepCopy()
 	fields := make(map[string][2]any)
 	for i, o := range []*unstructured.Unstructured{before, after} {
+		set := func(field string, value any) {
+			pair := fields[field]
+			pair[i] = value
+			fields[field] = pair
+		}
 		forget(o)
-		for _, part := range []string{"metadata", "spec"} {
-			content, _, _ := unstructured.NestedMap(o.Object, part)
-			for key, value := range content {
-				pair := fields[part+"."+key]
-				pair[i] = value
-				fields[part+"."+key] = pair
+		for part, content := range o.Object {
+			inner, ok := content.(map[string]any)
+			if !ok {
+				set(part, content)
+			}
+			for key, value := range inner {
+				set(part+"."+key, value)
 			}
 		}
 	}
