@@ -4,6 +4,7 @@
 package rfc2136
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"net"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	mdns "github.com/miekg/dns"
@@ -35,6 +37,8 @@ type Config struct {
 // Backend is a webhookserver.Backend.
 type Backend struct {
 	config Config
+	// knows is a zone for which the server has taken the key, or refused it; nil before.
+	knows atomic.Pointer[name.Name]
 }
 
 var _ webhookserver.Conditional = (*Backend)(nil)
@@ -204,12 +208,19 @@ func (b *Backend) Read(ctx context.Context, zone, owner name.Name, t rdata.Type)
 	return set, nil
 }
 
-// Health asks the server anything: an answer that it signed says that it is there and knows the key.
+// Health asks for the SOA of a zone that the server has shown to have, before the first one for the root's. An answer that it signed says that
+// it is there and knows the key. One without a signature says nothing of the key: Knot signs nothing about a zone that it has not.
 func (b *Backend) Health(ctx context.Context) error {
+	zone := b.knows.Load()
 	query := new(mdns.Msg)
-	query.SetQuestion(".", mdns.TypeSOA)
+	query.SetQuestion(cmp.Or(zone, &name.Root).String(), mdns.TypeSOA)
 	query.RecursionDesired = false
 	_, err := b.exchange(ctx, query)
+	var refusal *transfer.Refusal
+	if errors.As(err, &refusal) && refusal.TSIG == 0 && (refusal.Rcode == mdns.RcodeRefused || refusal.Rcode == mdns.RcodeNotAuth) {
+		b.knows.CompareAndSwap(zone, nil) // it has the zone no more
+		return nil
+	}
 	return err
 }
 
@@ -222,10 +233,13 @@ func updateOf(zone name.Name) *mdns.Msg {
 func (b *Backend) update(ctx context.Context, zone name.Name, update *mdns.Msg) (int, error) {
 	answer, err := b.exchange(ctx, update)
 	var refusal *transfer.Refusal
+	if err == nil && answer.Rcode == mdns.RcodeSuccess || errors.As(err, &refusal) && refusal.TSIG != 0 {
+		b.knows.Store(&zone)
+	}
 	switch {
 	case err == nil:
 		return answer.Rcode, nil
-	case !errors.As(err, &refusal) || refusal.Rcode != mdns.RcodeNotAuth || refusal.TSIG != 0:
+	case refusal == nil || refusal.Rcode != mdns.RcodeNotAuth || refusal.TSIG != 0:
 		return 0, err
 	}
 	// The signature of a NOTAUTH is not read by the library, and what is answered for it stops clients for good. So

@@ -240,6 +240,51 @@ func TestBackend_saysWhatStands(t *testing.T) {
 	}
 }
 
+// Knot signs nothing about a zone that it has not, such as the root: that is no fault. Of a key that it has shown not to know it is one.
+func TestHealth_beforeKnot(t *testing.T) {
+	zone := name.MustParse("zone0.example.")
+	knot, err := rig.StartKnot(t.Context(), rig.KnotConfig{Key: &updateKey, Zones: []rig.PrimaryZone{{
+		Zone: zone.String(), UpdateKey: updateKey.Name, Text: "zone0.example. 3600 IN SOA ns.example.net. host.zone0.example. 1 3600 600 86400 300\nzone0.example. 3600 IN NS ns.example.net.\n",
+	}}})
+	rig.SkipMissing(t, err)
+	t.Cleanup(func() { knot.Close() })
+	www := protocol.RRset{Zone: zone, Name: name.MustParse("www.zone0.example."), Type: rdata.A, TTL: 300, Data: []string{"192.0.2.1"}}
+	for what, key := range map[string]rig.TSIGKey{
+		"":               updateKey,
+		"another secret": {Name: updateKey.Name, Algorithm: updateKey.Algorithm, Secret: "YW5vdGhlci1zZWNyZXQtdGhhbi10aGUtc2VydmVycy0x"},
+		"another name":   {Name: "other.example.", Algorithm: updateKey.Algorithm, Secret: updateKey.Secret},
+	} {
+		backend, err := New(Config{Server: knot.Addr.String(), Key: keyOf(t, key)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := backend.Health(t.Context()); err != nil {
+			t.Errorf("%s: health before the first update: %v", what, err)
+		}
+		if err := backend.Apply(t.Context(), zone, []protocol.RRset{www})[0]; (err == nil) != (what == "") {
+			t.Errorf("%s: an update: %v", what, err)
+		}
+		if err := backend.Health(t.Context()); (err == nil) != (what == "") {
+			t.Errorf("%s: health after an update: %v", what, err)
+		}
+		gone := name.MustParse("gone.example.")
+		if what == "" {
+			backend.knows.Store(&gone)
+		}
+		if err := backend.Health(t.Context()); (err == nil) != (what == "") {
+			t.Errorf("%s: health where it has the zone no more: %v", what, err)
+		}
+	}
+	knot.Stop()
+	backend, err := New(Config{Server: knot.Addr.String(), Key: keyOf(t, updateKey)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if backend.Health(t.Context()) == nil {
+		t.Error("a server that is down is healthy")
+	}
+}
+
 // between has something happen after an RRset was read.
 type between struct {
 	*Backend
