@@ -1,0 +1,453 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package mass_deletion_held
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	mdns "github.com/miekg/dns"
+	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
+	typed "kubi.zone/kubizone/pkg/generated/clientset/versioned/typed/kubizone/v1alpha1"
+	"kubi.zone/kubizone/test/rig"
+)
+
+// timeout bounds every wait for a fact: a loaded machine is slow, not wrong.
+const timeout = 3 * time.Minute
+
+var (
+	transferKey = rig.TSIGKey{Name: "transfer.example", Algorithm: "hmac-sha256", Secret: "YSBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3RldHMgb2s="}
+	updateKey   = rig.TSIGKey{Name: "update.example", Algorithm: "hmac-sha256", Secret: "YW5vdGhlciBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3Q="}
+)
+
+// kubizone is the program.
+var kubizone string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "kubizone-held-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	code := func() int {
+		defer os.RemoveAll(dir)
+		if kubizone, err = rig.Kubizone(context.Background(), dir, ""); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		return m.Run()
+	}()
+	os.Exit(code)
+}
+
+// program is a kubizone that can be killed and started again with the same flags.
+type program struct {
+	*testing.T
+	args  []string
+	ready *regexp.Regexp
+	*rig.Process
+}
+
+func run(t *testing.T, ready string, args ...string) *program {
+	t.Helper()
+	p := &program{T: t, args: args, ready: regexp.MustCompile(`(?m)` + ready)}
+	p.start()
+	t.Cleanup(func() {
+		p.End()
+		if t.Failed() {
+			said := p.Process.Log()
+			t.Logf("kubizone %s said:\n%s", args[0], said[max(0, len(said)-10_000):])
+		}
+	})
+	return p
+}
+
+func (p *program) start() {
+	p.Helper()
+	var err error
+	if p.Process, err = rig.StartProcess(nil, p.TempDir(), kubizone, p.args...); err != nil {
+		p.Fatal(err)
+	}
+	eventually(p.T, "kubizone "+p.args[0]+" is ready", func() string {
+		select {
+		case <-p.Ended():
+			p.Fatalf("kubizone %s ended: %v\n%s", p.args[0], p.Err(), p.Process.Log())
+		default:
+		}
+		if p.ready.MatchString(p.Process.Log()) {
+			return ""
+		}
+		return "it says no such line"
+	})
+}
+
+// again kills it, as a power failure does, and starts it.
+func (p *program) again() {
+	p.Helper()
+	p.Kill()
+	p.start()
+}
+
+// eventually asks until nothing is against it.
+func eventually(t *testing.T, what string, against func() string) {
+	t.Helper()
+	for deadline := time.Now().Add(timeout); ; time.Sleep(50 * time.Millisecond) {
+		reason := against()
+		if reason == "" {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("never so: %s: %s", what, reason)
+		}
+	}
+}
+
+// place is a server that has the zone: a primary, a secondary, or what a class writes into.
+type place struct {
+	name string
+	at   netip.AddrPort
+	key  *rig.TSIGKey
+	// serial: it has the serials of the Zone.
+	serial bool
+}
+
+// has is what it hands on by AXFR: the serial, and all records but the SOA, sorted.
+func (p place) has() (uint32, []string, error) {
+	question := new(mdns.Msg).SetAxfr("example.org.")
+	transfer := &mdns.Transfer{DialTimeout: 2 * time.Second, ReadTimeout: 5 * time.Second}
+	if p.key != nil {
+		transfer.TsigSecret = map[string]string{p.key.Name + ".": p.key.Secret}
+		question.SetTsig(p.key.Name+".", mdns.HmacSHA256, 300, time.Now().Unix())
+	}
+	envelopes, err := transfer.In(question, p.at.String())
+	if err != nil {
+		return 0, nil, err
+	}
+	var serial uint32
+	var all []string
+	for e := range envelopes {
+		if err = e.Error; err != nil {
+			continue // to its end
+		}
+		for _, rr := range e.RR {
+			if soa, ok := rr.(*mdns.SOA); ok {
+				serial = soa.Serial
+				continue
+			}
+			all = append(all, strings.Join(strings.Fields(rr.String()), " "))
+		}
+	}
+	slices.Sort(all)
+	return serial, all, err
+}
+
+// against is what is against the place having this, "" for nothing.
+func (p place) against(serial int64, want []string) string {
+	at, has, err := p.has()
+	switch {
+	case err != nil:
+		return err.Error()
+	case p.serial && int64(at) != serial:
+		return fmt.Sprintf("%s has serial %d, want %d", p.name, at, serial)
+	}
+	return differ(p.name, has, want)
+}
+
+// differ says how two sorted lists of records do, "" for not at all.
+func differ(place string, has, want []string) string {
+	if slices.Equal(has, want) {
+		return ""
+	}
+	var lacks, more []string
+	for _, line := range want {
+		if !slices.Contains(has, line) {
+			lacks = append(lacks, line)
+		}
+	}
+	for _, line := range has {
+		if !slices.Contains(want, line) {
+			more = append(more, line)
+		}
+	}
+	return fmt.Sprintf("%s lacks %d records %.300q and has %d beside %.300q", place, len(lacks), lacks, len(more), more)
+}
+
+// world is everything that runs.
+type world struct {
+	*testing.T
+	api                       typed.KubizoneV1alpha1Interface
+	secrets, kubeconfig       string
+	up                        *program
+	primaries                 [2]*program
+	bind                      *rig.BIND // secondary of the first primary
+	knot                      *rig.Knot // secondary of the second
+	ofBIND, ofKnot            []rig.SecondaryZone
+	first, second             place // the primaries
+	secondBIND, secondKnot    place
+	update, moved, hook, late place
+}
+
+// write puts a file below the directory of Secrets.
+func (w *world) write(path, text string) string {
+	w.Helper()
+	path = filepath.Join(w.secrets, path)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		w.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		w.Fatal(err)
+	}
+	return path
+}
+
+func (w *world) port() netip.AddrPort {
+	w.Helper()
+	at, err := rig.FreePort()
+	if err != nil {
+		w.Fatal(err)
+	}
+	return at
+}
+
+// empty is what a server has that a class writes into, before.
+const empty = "example.org. 360 IN SOA ns.example.net. hostmaster.example.org. 1 86400 7200 3600000 360\nexample.org. 360 IN NS ns.example.net.\n"
+
+// start starts two primaries beside a server that is a third, a secondary of each, and two servers that classes write into, one by
+// the webhook server. Two more are there for a class that comes later and for one that is moved.
+func start(t *testing.T) *world {
+	t.Helper()
+	ctx := rig.Within(t, timeout)
+	dir := t.TempDir()
+	w := &world{T: t, secrets: filepath.Join(dir, "secrets"), kubeconfig: filepath.Join(dir, "data", "kubeconfig")}
+	for name, key := range map[string]rig.TSIGKey{"transfer": transferKey, "update": updateKey} {
+		w.write("dns/"+name+"/name", key.Name)
+		w.write("dns/"+name+"/algorithm", key.Algorithm)
+		w.write("dns/"+name+"/secret", key.Secret)
+	}
+	hmac := w.write("dns/hook/key", "a secret of the webhook server")
+
+	target := func() netip.AddrPort {
+		t.Helper()
+		bind, err := rig.StartBIND(ctx, rig.BINDConfig{Keys: []rig.TSIGKey{updateKey}, Primaries: []rig.PrimaryZone{{Zone: "example.org.", Text: empty, UpdateKey: updateKey.Name}}})
+		rig.SkipMissing(t, err)
+		t.Cleanup(func() { bind.Close() })
+		return bind.Addr
+	}
+	written, err := rig.StartKnot(ctx, rig.KnotConfig{Key: &updateKey, Zones: []rig.PrimaryZone{{Zone: "example.org.", Text: empty, UpdateKey: updateKey.Name}}})
+	rig.SkipMissing(t, err)
+	t.Cleanup(func() { written.Close() })
+	w.update = place{name: "the server of the class update", at: target(), key: &updateKey}
+	w.moved = place{name: "the server to which the class update is moved", at: target(), key: &updateKey}
+	w.late = place{name: "the server of the class late", at: target(), key: &updateKey}
+	w.hook = place{name: "the server behind the webhook server", at: written.Addr, key: &updateKey}
+	w.first = place{name: "the first primary", at: w.port(), key: &transferKey, serial: true}
+	w.second = place{name: "the second primary", at: w.port(), key: &transferKey, serial: true}
+	w.secondBIND = place{name: "BIND", at: w.port(), serial: true}
+	w.secondKnot = place{name: "Knot", at: w.port(), key: &transferKey, serial: true}
+	w.ofBIND = []rig.SecondaryZone{{Zone: "example.org.", Primary: w.first.at, Key: transferKey.Name}}
+	w.ofKnot = []rig.SecondaryZone{{Zone: "example.org.", Primary: w.second.at, Key: transferKey.Name}}
+
+	hook := w.port()
+	run(t, `^ready`, "webhook-server", "--listen", hook.String(), "--hmac-secret-file", hmac, "--rfc2136-server", written.Addr.String(), "--tsig-key-file", w.write("update.key", updateKey.Statement()))
+	w.up = run(t, `^ready`, "up", "--data-dir", filepath.Dir(w.kubeconfig), "--listen", w.port().String(), "--dns-listen", "127.0.0.1:0", "--secrets-dir", w.secrets, "--record-retry-base-delay", "1s", "--record-retry-max-delay", "2s")
+	for i, at := range []netip.AddrPort{w.first.at, w.second.at} {
+		w.primaries[i] = run(t, `^ready: DNS on`, "primary", "--dns-listen", at.String(), "--health-listen", "127.0.0.1:0", "--transfer-allow", "", "--kubeconfig", w.kubeconfig, "--secrets-dir", w.secrets)
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", w.kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.QPS = -1
+	client, err := versioned.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.api = client.KubizoneV1alpha1()
+
+	ref := func(name string) v1alpha1.SecretReference {
+		return v1alpha1.SecretReference{Namespace: "dns", Name: name}
+	}
+	transfer := ref("transfer")
+	w.class("secondaries", v1alpha1.DNSClassSpec{Transfer: &v1alpha1.TransferProvider{TSIGSecretRef: &transfer, Secondaries: []v1alpha1.Secondary{{Address: w.secondBIND.at.String()}, {Address: w.secondKnot.at.String()}}}})
+	w.class("update", v1alpha1.DNSClassSpec{RFC2136: &v1alpha1.RFC2136Provider{Server: w.update.at.String(), TSIGSecretRef: ref("update")}})
+	w.class("late", v1alpha1.DNSClassSpec{RFC2136: &v1alpha1.RFC2136Provider{Server: w.late.at.String(), TSIGSecretRef: ref("update")}})
+	w.class("hook", v1alpha1.DNSClassSpec{Webhook: &v1alpha1.WebhookProvider{Server: "http://" + hook.String(), HMACAuth: &v1alpha1.HMACAuth{SecretRef: &v1alpha1.SecretKeyReference{Namespace: "dns", Name: "hook", Key: "key"}}}})
+	return w
+}
+
+func (w *world) class(name string, spec v1alpha1.DNSClassSpec) {
+	w.Helper()
+	spec.AllowLocalAddresses, spec.Namespaces = true, &v1alpha1.NamespaceSelection{Names: []string{"infra"}}
+	if _, err := w.api.DNSClasses().Create(w.Context(), &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{}); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// startBIND and startKnot start a secondary that has nothing: it transfers the whole zone.
+func (w *world) startBIND() {
+	w.Helper()
+	var err error
+	w.bind, err = rig.StartBIND(rig.Within(w, timeout), rig.BINDConfig{Addr: w.secondBIND.at, Keys: []rig.TSIGKey{transferKey}, Secondaries: w.ofBIND})
+	rig.SkipMissing(w, err)
+	bind := w.bind
+	w.Cleanup(func() { bind.Close() })
+}
+
+func (w *world) startKnot() {
+	w.Helper()
+	var err error
+	w.knot, err = rig.StartKnot(rig.Within(w, timeout), rig.KnotConfig{Addr: w.secondKnot.at, Key: &transferKey, Secondaries: w.ofKnot})
+	rig.SkipMissing(w, err)
+	knot := w.knot
+	w.Cleanup(func() { knot.Close() })
+}
+
+func (w *world) record(namespace, name string) error {
+	_, err := w.api.Records(namespace).Create(w.Context(), &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.RecordSpec{
+		DomainName: name + ".example.org.", Type: "A", RData: "192.0.2.1",
+	}}, metav1.CreateOptions{})
+	return err
+}
+
+// lines are what the zone has with the records of these names.
+func lines(names ...string) []string {
+	out := []string{"example.org. 360 IN NS ns.example.net."}
+	for _, name := range names {
+		out = append(out, name+".example.org. 360 IN A 192.0.2.1")
+	}
+	slices.Sort(out)
+	return out
+}
+
+func (w *world) patch(format string, args ...any) *v1alpha1.Zone {
+	w.Helper()
+	zone, err := w.api.Zones("infra").Patch(w.Context(), "example", types.MergePatchType, fmt.Appendf(nil, format, args...), metav1.PatchOptions{})
+	if err != nil {
+		w.Fatal(err)
+	}
+	return zone
+}
+
+func (w *world) zone() *v1alpha1.Zone {
+	w.Helper()
+	zone, err := w.api.Zones("infra").Get(w.Context(), "example", metav1.GetOptions{})
+	if err != nil {
+		w.Fatal(err)
+	}
+	return zone
+}
+
+// classes has the Zone name these.
+func (w *world) classes(names ...string) {
+	w.Helper()
+	var refs []string
+	for _, name := range names {
+		refs = append(refs, fmt.Sprintf(`{"name":%q}`, name))
+	}
+	w.patch(`{"spec":{"dnsClassRefs":[%s]}}`, strings.Join(refs, ","))
+}
+
+// each does something for the numbers, many at once.
+func (w *world) each(n int, do func(i int) error) {
+	w.Helper()
+	var group errgroup.Group
+	group.SetLimit(16)
+	for i := range n {
+		group.Go(func() error { return do(i) })
+	}
+	if err := group.Wait(); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// says waits for a condition of the Zone, or of a Record of the namespace team.
+func (w *world) says(record, condition, want string) {
+	w.Helper()
+	what := fmt.Sprintf("%s is %s", cmp.Or(record, "the Zone"), want)
+	eventually(w.T, what, func() string {
+		conditions := w.zone().Status.Conditions
+		if record != "" {
+			one, err := w.api.Records("team").Get(w.Context(), record, metav1.GetOptions{})
+			if err != nil {
+				return err.Error()
+			}
+			conditions = one.Status.Conditions
+		}
+		is := meta.FindStatusCondition(conditions, condition)
+		if is == nil || string(is.Status)+" "+is.Reason != want {
+			return fmt.Sprintf("%+v%s", is, w.deliveries())
+		}
+		return ""
+	})
+}
+
+func (w *world) deliveries() string {
+	list, err := w.api.Deliveries("infra").List(w.Context(), metav1.ListOptions{})
+	if err != nil {
+		return err.Error()
+	}
+	var text strings.Builder
+	for _, one := range list.Items {
+		fmt.Fprintf(&text, "\n%s: %+v", one.Spec.ClassRef.Name, one.Status)
+	}
+	return text.String()
+}
+
+// arrives waits until each of these places has that.
+func (w *world) arrives(serial int64, want []string, at ...place) {
+	w.Helper()
+	for _, p := range at {
+		eventually(w.T, "what is delivered is at "+p.name, func() string { return p.against(serial, want) })
+	}
+}
+
+// stay looks at the places until the function returned is called: whatever they hand on is that. One that is down hands on nothing.
+func (w *world) stay(want []string, at ...place) (stop func()) {
+	ctx, cancel := context.WithCancel(w.Context())
+	var looking sync.WaitGroup
+	looks := make([]int, len(at))
+	for i, p := range at {
+		looking.Go(func() {
+			for ; ctx.Err() == nil; time.Sleep(100 * time.Millisecond) {
+				_, has, err := p.has()
+				if err != nil {
+					continue
+				}
+				looks[i]++
+				if reason := differ(p.name, has, want); reason != "" {
+					w.Errorf("while the zone is held %s", reason)
+					return
+				}
+			}
+		})
+	}
+	return sync.OnceFunc(func() {
+		w.Helper()
+		cancel()
+		looking.Wait()
+		for i, n := range looks {
+			if n == 0 {
+				w.Errorf("%s was never seen", at[i].name)
+			}
+		}
+		w.Logf("the places were looked at %v times", looks)
+	})
+}
