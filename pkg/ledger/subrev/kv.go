@@ -1,0 +1,299 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package subrev
+
+import (
+	"context"
+	"fmt"
+
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"k8s.io/apiserver/pkg/storage/etcd3"
+)
+
+// Wrap puts the mapping between a client and its users; it must not have been used yet. clientv3's Kubernetes
+// interface goes through KV, so it is mapped too.
+func (m *Mapping) Wrap(c *clientv3.Client) {
+	k := &kv{KV: c.KV, m: m}
+	w := &watcher{Watcher: c.Watcher, kv: k, closed: make(chan struct{})}
+	k.watcher = w
+	c.KV, c.Watcher = k, w
+}
+
+// Compactor maps what the compactor of a client that is not wrapped knows: its key holds etcd's revisions.
+func Compactor(inner etcd3.Compactor) etcd3.Compactor { return compactor{inner} }
+
+type compactor struct{ etcd3.Compactor }
+
+func (c compactor) CompactRevision() int64 { return Version(c.Compactor.CompactRevision(), Last) }
+
+type kv struct {
+	clientv3.KV
+	m       *Mapping
+	watcher *watcher
+}
+
+func (k *kv) Put(ctx context.Context, key, val string, opts ...clientv3.OpOption) (*clientv3.PutResponse, error) {
+	r, err := k.Do(ctx, clientv3.OpPut(key, val, opts...))
+	return r.Put(), err
+}
+
+func (k *kv) Get(ctx context.Context, key string, opts ...clientv3.OpOption) (*clientv3.GetResponse, error) {
+	r, err := k.Do(ctx, clientv3.OpGet(key, opts...))
+	return r.Get(), err
+}
+
+func (k *kv) Delete(ctx context.Context, key string, opts ...clientv3.OpOption) (*clientv3.DeleteResponse, error) {
+	r, err := k.Do(ctx, clientv3.OpDelete(key, opts...))
+	return r.Del(), err
+}
+
+// Compact keeps what can be read at the version.
+func (k *kv) Compact(ctx context.Context, version int64, opts ...clientv3.CompactOption) (*clientv3.CompactResponse, error) {
+	r, err := k.KV.Compact(ctx, whole(version), opts...)
+	if err == nil {
+		header(r.Header)
+	}
+	return r, err
+}
+
+func (k *kv) Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, error) {
+	if op.IsTxn() {
+		cmps, then, orelse := op.Txn()
+		r, err := k.Txn(ctx).If(cmps...).Then(then...).Else(orelse...).Commit()
+		if err != nil {
+			return clientv3.OpResponse{}, err
+		}
+		return r.OpResponse(), nil
+	}
+	if op.IsGet() && k.splits(op) {
+		r, err := k.within(ctx, op)
+		if err != nil {
+			return clientv3.OpResponse{}, err
+		}
+		return r.OpResponse(), nil
+	}
+	ops := []clientv3.Op{op}
+	if _, err := k.mapped(ops, nil); err != nil {
+		return clientv3.OpResponse{}, err
+	}
+	r, err := k.KV.Do(ctx, ops[0])
+	if err != nil {
+		return r, err
+	}
+	switch {
+	case r.Get() != nil:
+		header(r.Get().Header)
+		k.m.kvs(r.Get().Kvs)
+	case r.Put() != nil:
+		header(r.Put().Header)
+		k.m.kv(r.Put().PrevKv, -1)
+	case r.Del() != nil:
+		header(r.Del().Header)
+		k.m.kvs(r.Del().PrevKvs)
+	}
+	return r, nil
+}
+
+// GetStream maps each piece. Inside a revision there is one.
+func (k *kv) GetStream(ctx context.Context, key string, opts ...clientv3.OpOption) (clientv3.GetStreamChan, error) {
+	op := clientv3.OpGet(key, opts...)
+	if k.splits(op) {
+		r, err := k.within(ctx, op)
+		if err != nil {
+			return nil, err
+		}
+		out := make(chan clientv3.RangeStreamResponse, 1)
+		out <- clientv3.RangeStreamResponse{RangeResponse: (*etcdserverpb.RangeResponse)(r)}
+		close(out)
+		return out, nil
+	}
+	ops := []clientv3.Op{op}
+	if _, err := k.mapped(ops, nil); err != nil {
+		return nil, err
+	}
+	in, err := k.KV.GetStream(ctx, key, append(opts[:len(opts):len(opts)], clientv3.WithRev(ops[0].Rev()))...)
+	if err != nil {
+		return nil, err
+	}
+	out := make(chan clientv3.RangeStreamResponse, 1)
+	go func() {
+		defer close(out)
+		for r := range in {
+			if r.RangeResponse != nil {
+				header(r.Header)
+				k.m.kvs(r.Kvs)
+			}
+			select {
+			case out <- r:
+			case <-ctx.Done():
+				for range in { // its sender does not look at the context
+				}
+				return
+			}
+		}
+	}()
+	return out, nil
+}
+
+// splits reports whether an operation reads objects at a version inside a revision. Other keys are not written inside.
+func (k *kv) splits(op clientv3.Op) bool {
+	if revision, _ := Split(op.Rev()); !inside(op.Rev()) || revision < 2 { // etcd begins at revision 1, with nothing
+		return false
+	}
+	touched, _ := k.m.touched(spanOf(op))
+	return len(touched) > 0
+}
+
+// mapped numbers the writes of a branch and maps what it reads, in place.
+func (k *kv) mapped(ops []clientv3.Op, cmps []clientv3.Cmp) (subs []int64, err error) {
+	if subs, err = k.m.number(ops, func(key string) bool { return comparesPresent(cmps, key) }); err != nil {
+		return nil, err
+	}
+	for i := range ops {
+		op := &ops[i]
+		switch {
+		case op.IsTxn():
+			cmps, then, orelse := op.Txn()
+			t := &txn{kv: k, cmps: cmps, then: then, orelse: orelse}
+			if err := t.number(); err != nil {
+				return nil, err
+			}
+			*op = clientv3.OpTxn(t.cmps, t.then, t.orelse)
+		case op.IsGet():
+			if op.MinModRev() != 0 || op.MaxModRev() != 0 || op.MinCreateRev() != 0 || op.MaxCreateRev() != 0 {
+				return nil, errFilter
+			}
+			if k.splits(*op) {
+				return nil, fmt.Errorf("subrev: %s: a transaction does not read objects at a version inside a revision", op.KeyBytes())
+			}
+			if op.Rev() > 0 {
+				clientv3.WithRev(max(1, whole(op.Rev())))(op) // 0 would be now
+			}
+		}
+	}
+	return subs, nil
+}
+
+// comparesPresent reports whether the compares, as etcd has them, hold only while the key is there.
+func comparesPresent(cmps []clientv3.Cmp, key string) bool {
+	for i := range cmps {
+		c := cmps[i].GetCompare()
+		if string(c.Key) == key && len(c.RangeEnd) == 0 && c.Target == etcdserverpb.Compare_MOD && c.Result == etcdserverpb.Compare_EQUAL && c.GetModRevision() > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (k *kv) Txn(ctx context.Context) clientv3.Txn { return &txn{Txn: k.KV.Txn(ctx), kv: k} }
+
+// txn numbers at Commit, when it knows what is written and what is compared.
+type txn struct {
+	clientv3.Txn
+	kv               *kv
+	cmps             []clientv3.Cmp
+	then, orelse     []clientv3.Op
+	inThen, inOrelse []int64 // sub-revisions
+}
+
+func (t *txn) If(cmps ...clientv3.Cmp) clientv3.Txn { t.cmps = append(t.cmps, cmps...); return t }
+func (t *txn) Then(ops ...clientv3.Op) clientv3.Txn { t.then = append(t.then, ops...); return t }
+func (t *txn) Else(ops ...clientv3.Op) clientv3.Txn { t.orelse = append(t.orelse, ops...); return t }
+
+func (t *txn) Commit() (*clientv3.TxnResponse, error) {
+	if err := t.number(); err != nil {
+		return nil, err
+	}
+	r, err := t.Txn.If(t.cmps...).Then(t.then...).Else(t.orelse...).Commit()
+	if err != nil {
+		return nil, err
+	}
+	subs := t.inOrelse
+	if r.Succeeded {
+		subs = t.inThen
+	}
+	t.kv.m.answer((*etcdserverpb.TxnResponse)(r), subs)
+	return r, nil
+}
+
+// number makes the transaction one in etcd's terms; the caller's slices stay as they are.
+func (t *txn) number() (err error) {
+	if t.cmps, err = t.kv.m.compares(t.cmps); err != nil {
+		return err
+	}
+	t.then, t.orelse = append([]clientv3.Op(nil), t.then...), append([]clientv3.Op(nil), t.orelse...)
+	if t.inThen, err = t.kv.mapped(t.then, t.cmps); err != nil {
+		return err
+	}
+	t.inOrelse, err = t.kv.mapped(t.orelse, nil)
+	return err
+}
+
+// compares maps versions to revisions. A key has one version in a revision, so equal revisions are equal versions; an
+// order holds only where the version is the end of its revision.
+func (m *Mapping) compares(cmps []clientv3.Cmp) ([]clientv3.Cmp, error) {
+	out := make([]clientv3.Cmp, len(cmps))
+	for i := range cmps {
+		out[i] = cmps[i].Clone()
+		c := out[i].GetCompare()
+		version := c.GetModRevision()
+		switch c.Target {
+		case etcdserverpb.Compare_VALUE:
+			if touched, _ := m.touched(span{string(c.Key), string(c.RangeEnd)}); len(touched) > 0 {
+				return nil, fmt.Errorf("subrev: %s: the value of an object is not compared, since it may have an octet; compare its version", c.Key)
+			}
+			continue
+		case etcdserverpb.Compare_MOD:
+		case etcdserverpb.Compare_CREATE:
+			version = c.GetCreateRevision()
+		default:
+			continue
+		}
+		revision, sub := Split(version)
+		equality := c.Result == etcdserverpb.Compare_EQUAL || c.Result == etcdserverpb.Compare_NOT_EQUAL
+		switch {
+		case revision == 0 && version != 0: // divided it would be the one of what is absent
+			return nil, fmt.Errorf("subrev: %s is compared with %d, which is the version of no write", c.Key, version)
+		case equality, c.Result == etcdserverpb.Compare_LESS && version > 0 && sub == 0, c.Result == etcdserverpb.Compare_GREATER && (version == 0 || sub == Last):
+		default:
+			return nil, fmt.Errorf("subrev: %s: no order against version %d, which is inside a revision; compare < its revision's last version + 1, or > its last version", c.Key, version)
+		}
+		if c.Target == etcdserverpb.Compare_MOD {
+			c.TargetUnion = &etcdserverpb.Compare_ModRevision{ModRevision: revision}
+		} else {
+			c.TargetUnion = &etcdserverpb.Compare_CreateRevision{CreateRevision: revision}
+		}
+	}
+	return out, nil
+}
+
+// answer maps the answer to a transaction whose writes have these sub-revisions; nil: none writes an object.
+func (m *Mapping) answer(r *etcdserverpb.TxnResponse, subs []int64) {
+	revision := r.Header.GetRevision()
+	header(r.Header)
+	own := func(i int) *etcdserverpb.ResponseHeader {
+		sub := int64(Last)
+		if subs != nil {
+			sub = subs[i]
+		}
+		return &etcdserverpb.ResponseHeader{Revision: Version(revision, sub)}
+	}
+	for i, one := range r.Responses {
+		switch {
+		case one.GetResponseRange() != nil:
+			header(one.GetResponseRange().Header)
+			m.kvs(one.GetResponseRange().Kvs)
+		case one.GetResponsePut() != nil:
+			one.GetResponsePut().Header = own(i)
+			m.kv(one.GetResponsePut().PrevKv, -1)
+		case one.GetResponseDeleteRange() != nil:
+			one.GetResponseDeleteRange().Header = own(i)
+			m.kvs(one.GetResponseDeleteRange().PrevKvs)
+		case one.GetResponseTxn() != nil:
+			one.GetResponseTxn().Header = &etcdserverpb.ResponseHeader{Revision: revision}
+			m.answer(one.GetResponseTxn(), nil)
+		}
+	}
+}

@@ -1,0 +1,152 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package subrev
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+const (
+	// Objects is how many objects of a resource one transaction may write.
+	Objects = 128
+	// Last is the sub-revision of the last object of a resource in its revision, and of a lone one.
+	Last = Objects - 1
+
+	octet = 0x80 // the bit that no stored form of Kubernetes begins with, but CBOR
+)
+
+// Version is that of a sub-revision; revision 0, which is before everything, stays 0.
+func Version(revision, sub int64) int64 {
+	if revision == 0 {
+		return 0
+	}
+	return revision*Objects + sub
+}
+
+// Split is the inverse of Version.
+func Split(version int64) (revision, sub int64) { return version / Objects, version % Objects }
+
+// whole is the last revision of which nothing is above the version.
+func whole(version int64) int64 { return (version+1)/Objects - 1 }
+
+// inside reports whether a version lies before the end of its revision.
+func inside(version int64) bool { return version > 0 && version%Objects != Last }
+
+// stored is a value as etcd has it: at the last sub-revision as it is, unless it would be taken for one with an octet.
+func stored(value []byte, sub int64) []byte {
+	if sub == Last && value[0] < octet {
+		return value
+	}
+	return append([]byte{octet | byte(sub)}, value...)
+}
+
+// loaded is the inverse of stored. An empty value was not asked for, or is a deletion's.
+func loaded(value []byte) (rest []byte, sub int64) {
+	if len(value) == 0 || value[0] < octet {
+		return value, Last
+	}
+	return value[1:], int64(value[0] &^ octet)
+}
+
+// Mapping knows which keys are objects.
+type Mapping struct {
+	resources []string // prefixes, none of which contains another
+}
+
+// New is the mapping of resources, each given by the prefix of its objects.
+func New(resources ...string) (*Mapping, error) {
+	for i, r := range resources {
+		if !strings.HasSuffix(r, "/") {
+			return nil, fmt.Errorf("subrev: resource %q: a prefix ends in /", r)
+		}
+		for j, other := range resources {
+			if i != j && strings.HasPrefix(r, other) {
+				return nil, fmt.Errorf("subrev: resource %q lies in %q: an object belongs to one resource", r, other)
+			}
+		}
+	}
+	return &Mapping{resources}, nil
+}
+
+// resource is the index of the one that a key belongs to, or -1.
+func (m *Mapping) resource(key []byte) int {
+	for i, r := range m.resources {
+		if len(key) > len(r) && string(key[:len(r)]) == r {
+			return i
+		}
+	}
+	return -1
+}
+
+// span is a range of keys as etcd has it: no end is one key, the end "\x00" is none.
+type span struct{ key, end string }
+
+func spanOf(op clientv3.Op) span { return span{string(op.KeyBytes()), string(op.RangeBytes())} }
+
+func (s span) contains(key string) bool {
+	if s.end == "" {
+		return key == s.key
+	}
+	return key >= s.key && (s.end == "\x00" || key < s.end)
+}
+
+// covers reports whether all keys of a resource lie in the range.
+func (s span) covers(resource string) bool {
+	return s.end != "" && s.key <= resource && (s.end == "\x00" || s.end >= clientv3.GetPrefixRangeEnd(resource))
+}
+
+// touched are the resources that the range may have objects of. in reports whether it has no other keys.
+func (m *Mapping) touched(s span) (touched []int, in bool) {
+	for i, r := range m.resources {
+		end := clientv3.GetPrefixRangeEnd(r)
+		if s.end == "" && m.resource([]byte(s.key)) == i {
+			return []int{i}, true
+		}
+		if s.end != "" && s.key < end && (s.end == "\x00" || s.end > r) {
+			touched = append(touched, i)
+			in = s.key >= r && s.end != "\x00" && s.end <= end
+		}
+	}
+	return touched, in && len(touched) == 1
+}
+
+// kv turns a key as etcd has it into what the caller sees. sub is that of its write, or negative: its value says it.
+func (m *Mapping) kv(kv *mvccpb.KeyValue, sub int64) {
+	if kv == nil {
+		return
+	}
+	own := int64(Last)
+	if m.resource(kv.Key) >= 0 {
+		kv.Value, own = loaded(kv.Value)
+	}
+	if sub < 0 {
+		sub = own
+	}
+	created := kv.CreateRevision == kv.ModRevision
+	kv.ModRevision = Version(kv.ModRevision, sub)
+	kv.CreateRevision = Version(kv.CreateRevision, Last)
+	if created { // etcd3 and clientv3 tell a creation by this equality
+		kv.CreateRevision = kv.ModRevision
+	}
+}
+
+func (m *Mapping) kvs(kvs []*mvccpb.KeyValue) {
+	for _, kv := range kvs {
+		m.kv(kv, -1)
+	}
+}
+
+func header(h *etcdserverpb.ResponseHeader) {
+	if h != nil {
+		h.Revision = Version(h.Revision, Last)
+	}
+}
+
+var errFilter = errors.New("subrev: a read by modification or creation revision is not mapped; read the range and compare the versions")

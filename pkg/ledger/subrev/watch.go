@@ -1,0 +1,188 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package subrev
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+// burst is how many events of one revision a watch hands over before it pauses. A watcher of the watch cache has
+// room for ten, and is closed when it does not take the next in time. With a pause the events of a transaction come as
+// fast as those of lone writes at most.
+const burst = 8
+
+// pause is a variable for the test that measures it.
+var pause = time.Millisecond
+
+type watcher struct {
+	clientv3.Watcher
+	kv     *kv
+	closed chan struct{}
+	once   sync.Once
+	all    sync.WaitGroup
+}
+
+// view is one watch: what its caller asked for, and how far it is.
+type view struct {
+	m       *Mapping
+	asked   span
+	narrow  bool  // asked is a part of the resource that is watched
+	since   int64 // the first version to be shown; 0: any
+	objects bool
+	begun   bool
+	last    int64 // revision
+}
+
+// Watch asks etcd for all of a resource, since only a whole revision can be numbered, and from the beginning of the
+// revision that it begins in.
+func (w *watcher) Watch(ctx context.Context, key string, opts ...clientv3.OpOption) clientv3.WatchChan {
+	out := make(chan clientv3.WatchResponse, 1)
+	op := clientv3.OpWatch(key, opts...)
+	v := &view{m: w.kv.m, asked: spanOf(op), since: op.Rev()}
+	opts = opts[:len(opts):len(opts)] // of each kind the last one counts
+	touched, in := v.m.touched(v.asked)
+	if v.objects = len(touched) > 0; v.objects {
+		if op.IsFilterDelete() || op.IsFilterPut() {
+			return refused(out, errors.New("subrev: a watch of objects has no filter, since a deletion is numbered by the writes that follow it"))
+		}
+		for _, r := range touched {
+			if resource := v.m.resources[r]; in && !v.asked.covers(resource) {
+				v.narrow = true
+				key, opts = resource, append(opts, clientv3.WithPrefix())
+			} else if !v.asked.covers(resource) {
+				return refused(out, errors.New("subrev: a watch is of whole resources, of a part of one, or of none"))
+			}
+		}
+	}
+	if v.since > 0 {
+		revision, _ := Split(v.since)
+		opts = append(opts, clientv3.WithRev(max(1, revision)))
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	answers := w.Watcher.Watch(ctx, key, opts...)
+	w.all.Go(func() {
+		defer cancel()
+		defer close(out)
+		for r := range answers {
+			if !w.kv.show(ctx, v, &r) {
+				continue
+			}
+			if !w.hand(ctx, out, r) || r.Err() != nil {
+				return
+			}
+		}
+	})
+	return out
+}
+
+func refused(out chan clientv3.WatchResponse, err error) clientv3.WatchChan {
+	out <- clientv3.WatchResponse{Canceled: true, CancelReason: err.Error()}
+	close(out)
+	return out
+}
+
+// hand gives a response to the caller, in parts where a revision has many events.
+func (w *watcher) hand(ctx context.Context, out chan<- clientv3.WatchResponse, r clientv3.WatchResponse) bool {
+	send := func(events []*clientv3.Event) bool {
+		part := r
+		part.Events = events
+		select {
+		case out <- part:
+			return true
+		case <-ctx.Done():
+		case <-w.closed:
+		}
+		return false
+	}
+	from, same := 0, 0
+	for i, e := range r.Events {
+		if i > 0 && e.Kv.ModRevision/Objects != r.Events[i-1].Kv.ModRevision/Objects {
+			same = 0
+		}
+		if same == burst {
+			if !send(r.Events[from:i]) {
+				return false
+			}
+			from, same = i, 0
+			select {
+			case <-time.After(pause):
+			case <-ctx.Done():
+				return false
+			case <-w.closed:
+				return false
+			}
+		}
+		same++
+	}
+	return send(r.Events[from:])
+}
+
+// show maps a response. It reports whether there is something for the caller in it: an empty one would look like progress.
+func (k *kv) show(ctx context.Context, v *view, r *clientv3.WatchResponse) bool {
+	if h := r.Header; h != nil { // etcd's client gives one header to several watches, and resumes by it
+		r.Header = &etcdserverpb.ResponseHeader{ClusterId: h.ClusterId, MemberId: h.MemberId, Revision: Version(h.Revision, Last), RaftTerm: h.RaftTerm}
+	}
+	r.CompactRevision = Version(r.CompactRevision, 0)
+	if len(r.Events) == 0 {
+		// A member that lags tells progress from before the beginning.
+		return !r.IsProgressNotify() || r.Header.GetRevision() >= v.since-1
+	}
+	if begins, _ := Split(v.since); v.objects && !v.begun && r.Events[0].Kv.ModRevision == begins && begins > 1 {
+		// What is compacted at a revision may have lost what the revision deleted, and what stood before it. It had not
+		// been compacted when etcd made this response, if the revision before is there still.
+		switch _, err := k.KV.Get(ctx, v.asked.key, clientv3.WithRev(begins-1), clientv3.WithCountOnly()); {
+		case errors.Is(err, rpctypes.ErrCompacted):
+			*r = compacted(r, begins)
+			return true
+		case err != nil:
+			*r = clientv3.WatchResponse{Header: r.Header, Canceled: true, CancelReason: err.Error()}
+			return true
+		}
+	}
+	v.begun = true
+	shown := r.Events[:0:0]
+	var room [8]int64
+	for rest := r.Events; len(rest) > 0; {
+		revision, n := rest[0].Kv.ModRevision, 1
+		for n < len(rest) && rest[n].Kv.ModRevision == revision {
+			n++
+		}
+		subs, ok := v.m.numbered(rest[:n], room[:0])
+		if !ok || revision == v.last {
+			*r = compacted(r, revision+1)
+			return true
+		}
+		for i, e := range rest[:n] {
+			if Version(revision, subs[i]) < v.since || v.narrow && !v.asked.contains(string(e.Kv.Key)) {
+				continue
+			}
+			v.m.kv(e.Kv, subs[i])
+			v.m.kv(e.PrevKv, -1)
+			shown = append(shown, e)
+		}
+		v.last, rest = revision, rest[n:]
+	}
+	r.Events = shown
+	return len(shown) > 0
+}
+
+// compacted tells the caller to list anew.
+func compacted(r *clientv3.WatchResponse, revision int64) clientv3.WatchResponse {
+	return clientv3.WatchResponse{Header: r.Header, Canceled: true, CompactRevision: Version(revision, 0)}
+}
+
+// Close ends the watches that began here, and inner.
+func (w *watcher) Close() error {
+	err := w.Watcher.Close()
+	w.once.Do(func() { close(w.closed) })
+	w.all.Wait()
+	return err
+}

@@ -1,0 +1,122 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package subrev
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc/metadata"
+)
+
+// within reads objects at a version inside a revision: what stood before the revision, and the writes of it up to the
+// version laid over that. Kubernetes asks for it by itself: a first page of a cache that is in the middle of a
+// revision continues at such a version, and so does its check of the cache against etcd.
+func (k *kv) within(ctx context.Context, op clientv3.Op) (*clientv3.GetResponse, error) {
+	touched, in := k.m.touched(spanOf(op))
+	if !in || op.IsSortSet() {
+		return nil, fmt.Errorf("subrev: %s: a read at a version inside a revision is of one resource, in the order of its keys", op.KeyBytes())
+	}
+	revision, _ := Split(op.Rev())
+	writes, err := k.writes(ctx, k.m.resources[touched[0]], op.Rev())
+	if err != nil {
+		return nil, err
+	}
+	asked := spanOf(op)
+	writes = slices.DeleteFunc(writes, func(e *clientv3.Event) bool { return !asked.contains(string(e.Kv.Key)) })
+	limit := op.Limit()
+	clientv3.WithRev(Version(revision-1, Last))(&op)
+	if limit > 0 {
+		clientv3.WithLimit(limit + int64(len(writes)))(&op) // deletions must leave a page
+	}
+	answer, err := k.Do(ctx, op)
+	if err != nil {
+		return nil, err
+	}
+	r := answer.Get()
+	end := "" // of the page
+	if len(r.Kvs) > 0 {
+		end = string(r.Kvs[len(r.Kvs)-1].Key)
+	}
+	for _, e := range writes {
+		key := string(e.Kv.Key)
+		if op.IsKeysOnly() {
+			e.Kv.Value = nil
+		}
+		i, found := slices.BinarySearchFunc(r.Kvs, key, func(kv *mvccpb.KeyValue, key string) int { return strings.Compare(string(kv.Key), key) })
+		shown := !op.IsCountOnly() && (!r.More || key <= end)
+		switch {
+		case e.Type == mvccpb.Event_DELETE:
+			if r.Count--; found {
+				r.Kvs = slices.Delete(r.Kvs, i, i+1)
+			}
+		case !e.IsCreate():
+			if found {
+				r.Kvs[i] = e.Kv
+			}
+		default:
+			if r.Count++; shown {
+				r.Kvs = slices.Insert(r.Kvs, i, e.Kv)
+			}
+		}
+	}
+	if limit > 0 && int64(len(r.Kvs)) > limit {
+		r.Kvs, r.More = r.Kvs[:limit], true
+	}
+	return r, nil
+}
+
+var streams atomic.Int64
+
+// writes are those of a version's revision that are not above the version.
+func (k *kv) writes(ctx context.Context, resource string, version int64) ([]*clientv3.Event, error) {
+	revision, _ := Split(version)
+	// A watch of what is to come would wait, and one of what is gone is this read's error.
+	if _, err := k.KV.Get(ctx, resource, clientv3.WithRev(revision), clientv3.WithCountOnly()); err != nil {
+		return nil, err
+	}
+	// A stream of its own: progress is told to all watches of a stream.
+	ctx, cancel := context.WithCancel(metadata.AppendToOutgoingContext(clientv3.WithRequireLeader(ctx), "kubizone-read", strconv.FormatInt(streams.Add(1), 10)))
+	defer cancel()
+	in := k.watcher.Watch(ctx, resource, clientv3.WithPrefix(), clientv3.WithRev(Version(revision, 0)))
+	// That there is no write up to the version, a watch learns from progress, which etcd tells once the watch has caught up.
+	ask := time.NewTicker(20 * time.Millisecond)
+	defer ask.Stop()
+	var out []*clientv3.Event
+	for {
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-ask.C:
+			if err := k.watcher.RequestProgress(ctx); err != nil {
+				return nil, err
+			}
+		case r, ok := <-in:
+			if !ok {
+				return nil, ctx.Err()
+			}
+			if err := r.Err(); err != nil {
+				return nil, err
+			}
+			for _, e := range r.Events {
+				if e.Kv.ModRevision <= version {
+					out = append(out, e)
+				}
+				if e.Kv.ModRevision >= version {
+					return out, nil
+				}
+			}
+			if r.IsProgressNotify() && r.Header.GetRevision() > version {
+				return out, nil
+			}
+		}
+	}
+}
