@@ -1,0 +1,386 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package subrev_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/client/v3/kubernetes"
+
+	"kubi.zone/kubizone/pkg/ledger/subrev"
+	"kubi.zone/kubizone/test/store"
+)
+
+// Promises 1, 2 and 4
+func TestKV_eachWriteOfATransactionHasAVersion(t *testing.T) {
+	w, ctx := newWorld(t), t.Context()
+	a, b, o, j := w.key("pods", "ns/a"), w.key("pods", "ns/b"), w.key("others", "ns/o"), w.root+"/journal/1"
+	first := store.Must(w.client.KV.Put(ctx, a, "one")).Header.Revision
+	if _, sub := subrev.Split(first); sub != subrev.Last {
+		t.Errorf("a lone write is at %d", sub)
+	}
+	r := store.Must(w.client.Txn(ctx).If(clientv3.Compare(clientv3.ModRevision(a), "=", first), clientv3.Compare(clientv3.ModRevision(b), "=", 0)).Then(
+		clientv3.OpPut(b, "two", clientv3.WithPrevKV()), clientv3.OpPut(j, "step"), clientv3.OpPut(o, "other"), clientv3.OpDelete(a, clientv3.WithPrevKV()), clientv3.OpGet(w.root, clientv3.WithPrefix()),
+	).Commit())
+	header := r.Header.Revision
+	if !r.Succeeded || header != first+subrev.Objects {
+		t.Errorf("succeeded %v; header %d after %d", r.Succeeded, header, first)
+	}
+	for i, want := range []int64{header - 1, header, header, header} {
+		got := r.Responses[i].GetResponsePut().GetHeader().GetRevision() + r.Responses[i].GetResponseDeleteRange().GetHeader().GetRevision()
+		if got != want {
+			t.Errorf("write %d has version %d, not %d", i, got, want)
+		}
+	}
+	if was := r.Responses[3].GetResponseDeleteRange().PrevKvs[0]; was.ModRevision != first || string(was.Value) != "one" {
+		t.Errorf("what was deleted: %v", was)
+	}
+	inside := r.Responses[4].GetResponseRange()
+	after := store.Must(w.client.KV.Get(ctx, w.root, clientv3.WithPrefix()))
+	for _, read := range [][]*mvccpb.KeyValue{inside.Kvs, after.Kvs} {
+		var got []string
+		for _, kv := range read {
+			got = append(got, fmt.Sprintf("%s=%s %d %d", strings.TrimPrefix(string(kv.Key), w.root), kv.Value, kv.ModRevision-header, kv.CreateRevision-header))
+		}
+		if want := []string{"/journal/1=step 0 0", "/others/ns/o=other 0 0", "/pods/ns/b=two -1 -1"}; !slices.Equal(got, want) {
+			t.Errorf("read: %q", got)
+		}
+	}
+	if after.Header.Revision != header || inside.Header.Revision != header {
+		t.Errorf("headers %d and %d, not %d", inside.Header.Revision, after.Header.Revision, header)
+	}
+	// A change is no creation, though both are of one transaction's objects.
+	r = store.Must(w.client.Txn(ctx).Then(clientv3.OpPut(b, "three"), clientv3.OpPut(o, "again")).Commit())
+	kv := store.Must(w.client.KV.Get(ctx, b)).Kvs[0]
+	if kv.CreateRevision == kv.ModRevision || kv.CreateRevision != header || kv.ModRevision != r.Header.Revision {
+		t.Errorf("created at %d, changed at %d", kv.CreateRevision, kv.ModRevision)
+	}
+	// A transaction that writes nothing has the version that is there.
+	if r := store.Must(w.client.Txn(ctx).If(clientv3.Compare(clientv3.ModRevision(b), "=", first)).Then(clientv3.OpDelete(b)).Else(clientv3.OpGet(b)).Commit()); r.Succeeded || r.Responses[0].GetResponseRange().Kvs[0].ModRevision != kv.ModRevision {
+		t.Errorf("a transaction that lost: %v", r)
+	}
+	nested := store.Must(w.client.KV.Do(ctx, clientv3.OpTxn(nil, []clientv3.Op{clientv3.OpTxn([]clientv3.Cmp{clientv3.Compare(clientv3.ModRevision(b), "=", kv.ModRevision)}, []clientv3.Op{clientv3.OpPut(j, "more"), clientv3.OpGet(b)}, nil)}, nil))).Txn()
+	inner := nested.Responses[0].GetResponseTxn()
+	if !inner.Succeeded || inner.Responses[0].GetResponsePut().Header.Revision != nested.Header.Revision || inner.Responses[1].GetResponseRange().Kvs[0].ModRevision != kv.ModRevision {
+		t.Errorf("nested: %v", nested)
+	}
+	if d := store.Must(w.client.KV.Delete(ctx, b, clientv3.WithPrevKV())); d.PrevKvs[0].ModRevision != kv.ModRevision {
+		t.Errorf("deleted: %v", d)
+	}
+	if p := store.Must(w.client.KV.Put(ctx, o, "last", clientv3.WithPrevKV())); string(p.PrevKv.Value) != "again" || p.PrevKv.ModRevision != r.Header.Revision {
+		t.Errorf("put over: %v", p)
+	}
+}
+
+// A key has one version in a revision, so "=" compares the revision; an order holds at the end of one.
+func TestKV_compares(t *testing.T) {
+	w, ctx := newWorld(t), t.Context()
+	header := w.commit(write{resource: "pods", name: "ns/a", value: "1"}, write{resource: "pods", name: "ns/b", value: "1"})
+	a, none, journal := w.key("pods", "ns/a"), w.key("pods", "ns/none"), w.root+"/journal/1"
+	step := store.Must(w.client.KV.Put(ctx, journal, "1")).Header.Revision
+	version := header - 1 // a's
+	for _, c := range []struct {
+		what  clientv3.Cmp
+		holds bool
+		error string
+	}{
+		{clientv3.Compare(clientv3.ModRevision(a), "=", version), true, ""},
+		{clientv3.Compare(clientv3.ModRevision(a), "!=", version), false, ""},
+		{clientv3.Compare(clientv3.ModRevision(a), "=", step), false, ""},
+		{clientv3.Compare(clientv3.ModRevision(a), "=", 0), false, ""},
+		{clientv3.Compare(clientv3.ModRevision(none), "=", 0), true, ""},
+		{clientv3.Compare(clientv3.ModRevision(a), ">", 0), true, ""},
+		{clientv3.Compare(clientv3.CreateRevision(a), "=", version), true, ""},
+		{clientv3.Compare(clientv3.CreateRevision(a), "=", header), true, ""},
+		{clientv3.Compare(clientv3.CreateRevision(none), ">", 0), false, ""},
+		{clientv3.Compare(clientv3.Version(a), "=", 1), true, ""},
+		{clientv3.Compare(clientv3.ModRevision(w.root), "<", step+1).WithPrefix(), true, ""}, // as the ledger asks for what is newer
+		{clientv3.Compare(clientv3.ModRevision(w.root), "<", header+1).WithPrefix(), false, ""},
+		{clientv3.Compare(clientv3.ModRevision(journal), ">", header), true, ""},
+		{clientv3.Compare(clientv3.ModRevision(journal), ">", step), false, ""},
+		{clientv3.Compare(clientv3.Value(journal), "=", "1"), true, ""},
+		{clientv3.Compare(clientv3.ModRevision(a), "<", version), false, "inside a revision"},
+		{clientv3.Compare(clientv3.ModRevision(a), "<", header), false, "inside a revision"},
+		{clientv3.Compare(clientv3.ModRevision(a), ">", version), false, "inside a revision"},
+		{clientv3.Compare(clientv3.ModRevision(none), "=", 5), false, "the version of no write"}, // an etcd revision of before: divided it is 0
+		{clientv3.Compare(clientv3.Value(a), "=", "1"), false, "value of an object"},
+		{clientv3.Compare(clientv3.Value(w.root), "=", "1").WithPrefix(), false, "value of an object"},
+	} {
+		r, err := w.client.Txn(ctx).If(c.what).Commit()
+		switch {
+		case (err == nil) != (c.error == "") || err != nil && !strings.Contains(err.Error(), c.error):
+			t.Errorf("%v: %v", c.what, err)
+		case err == nil && r.Succeeded != c.holds:
+			t.Errorf("%v: %v", c.what, r.Succeeded)
+		}
+	}
+}
+
+// What is refused is not sent.
+func TestKV_refuses(t *testing.T) {
+	w, ctx := newWorld(t), t.Context()
+	header := w.commit(write{resource: "pods", name: "ns/a", value: "1"}, write{resource: "pods", name: "ns/b", value: "1"})
+	a := w.key("pods", "ns/a")
+	before := store.Must(w.raw().KV.Get(ctx, w.root)).Header.Revision
+	txn := func(ops ...clientv3.Op) error { _, err := w.client.Txn(ctx).Then(ops...).Commit(); return err }
+	get := func(opts ...clientv3.OpOption) error {
+		_, err := w.client.KV.Get(ctx, w.root, append(opts, clientv3.WithPrefix())...)
+		return err
+	}
+	_, streamed := w.client.KV.GetStream(ctx, w.root, clientv3.WithPrefix(), clientv3.WithMinModRev(header))
+	for what, err := range map[string]error{
+		"a deletion beside a put":                      txn(clientv3.OpPut(a, "2"), clientv3.OpDelete(w.key("pods", "ns/b"))),
+		"a read inside a revision in a transaction":    txn(clientv3.OpGet(a, clientv3.WithRev(header-1))),
+		"such a read in one inside":                    txn(clientv3.OpTxn(nil, []clientv3.Op{clientv3.OpGet(a, clientv3.WithRev(header-1))}, nil)),
+		"objects in one inside":                        txn(clientv3.OpTxn(nil, nil, []clientv3.Op{clientv3.OpPut(a, "2")})),
+		"a read inside a revision over both resources": get(clientv3.WithRev(header - 1)),
+		"a range of modification":                      get(clientv3.WithMinModRev(header)),
+		"a range of creation":                          get(clientv3.WithMaxCreateRev(header)),
+		"a stream of a range of modification":          streamed,
+	} {
+		if err == nil {
+			t.Errorf("%s: no error", what)
+		}
+	}
+	// etcd itself refuses a key twice, so that a key has one version in a revision.
+	if _, err := w.client.Txn(ctx).If(clientv3.Compare(clientv3.ModRevision(a), "=", header-1)).Then(clientv3.OpDelete(a), clientv3.OpPut(a, "2")).Commit(); !errors.Is(err, rpctypes.ErrDuplicateKey) {
+		t.Errorf("a key twice: %v", err)
+	}
+	if after := store.Must(w.raw().KV.Get(ctx, w.root)).Header.Revision; after != before {
+		t.Errorf("refusals took etcd from revision %d to %d", before, after)
+	}
+}
+
+// Promise 5: a read at a version is what was there then, in every form of a read.
+func TestKV_readsAtEachVersion(t *testing.T) {
+	w := newWorld(t)
+	w.fill(1, transactions(), 12)
+	var all sync.WaitGroup // each read inside a revision waits for a turn of etcd's, which looks at all of them at once
+	checks := 0
+	for _, resource := range []string{"pods", "others"} {
+		for _, version := range w.versions(resource) {
+			checks++
+			all.Go(func() { w.reads(resource, version, 5) })
+		}
+	}
+	all.Wait()
+	if checks < 60 {
+		t.Errorf("%d versions are read", checks)
+	}
+}
+
+// reads reads a resource at a version, whole, by pages, its keys, its number, one namespace, and single keys.
+func (w *world) reads(resource string, version int64, page int64) {
+	w.t.Helper()
+	ctx, prefix, want := context.Background(), w.prefix(resource), w.at(resource, version)
+	names := slices.Sorted(maps.Keys(want))
+	get := func(key string, opts ...clientv3.OpOption) *clientv3.GetResponse {
+		r, err := w.client.KV.Get(ctx, key, append(opts, clientv3.WithRev(version))...)
+		if err != nil {
+			w.t.Errorf("%s at %d: %v", key, version, err)
+			return &clientv3.GetResponse{}
+		}
+		return r
+	}
+	check := func(what string, got, want any) {
+		if text, wanted := fmt.Sprint(got), fmt.Sprint(want); text != wanted {
+			w.t.Errorf("%s of %s at %d:\n%s\nnot\n%s", what, resource, version, text, wanted)
+		}
+	}
+	objects := func(kvs []*mvccpb.KeyValue) map[string]string {
+		out := map[string]string{}
+		for _, kv := range kvs {
+			out[strings.TrimPrefix(string(kv.Key), prefix)] = fmt.Sprintf("%s@%d", kv.Value, kv.ModRevision)
+		}
+		return out
+	}
+	all := get(prefix, clientv3.WithPrefix())
+	check("all", objects(all.Kvs), want)
+	check("the order", slices.IsSortedFunc(all.Kvs, func(x, y *mvccpb.KeyValue) int { return strings.Compare(string(x.Key), string(y.Key)) }), true)
+	check("the number", []any{all.Count, get(prefix, clientv3.WithPrefix(), clientv3.WithCountOnly()).Count, all.More}, []any{len(want), len(want), false})
+	keys := []string{}
+	for _, kv := range get(prefix, clientv3.WithPrefix(), clientv3.WithKeysOnly()).Kvs {
+		keys = append(keys, strings.TrimPrefix(string(kv.Key), prefix)+string(kv.Value))
+	}
+	check("the keys", keys, names)
+	ns1 := maps.Clone(want)
+	maps.DeleteFunc(ns1, func(name, _ string) bool { return !strings.HasPrefix(name, "ns1/") })
+	check("a namespace", objects(get(prefix+"ns1/", clientv3.WithPrefix()).Kvs), ns1)
+	paged, from, left := map[string]string{}, prefix, len(want)
+	for more := true; more; {
+		r := get(from, clientv3.WithRange(clientv3.GetPrefixRangeEnd(prefix)), clientv3.WithLimit(page))
+		check("the rest of a page", []any{r.Count, r.More, int64(len(r.Kvs)) <= page}, []any{left, int64(left) > page, true})
+		maps.Copy(paged, objects(r.Kvs))
+		if more = r.More; more {
+			from, left = string(r.Kvs[len(r.Kvs)-1].Key)+"\x00", left-len(r.Kvs)
+		}
+	}
+	check("pages", paged, want)
+	for _, name := range []string{"ns0/00", "ns1/07", "ns2/11"} {
+		one := get(prefix + name)
+		single := map[string]string{}
+		if there, ok := want[name]; ok {
+			single[name] = there
+		}
+		check(name, objects(one.Kvs), single)
+	}
+	stream, err := w.client.KV.GetStream(ctx, prefix, clientv3.WithPrefix(), clientv3.WithRev(version))
+	if err != nil {
+		w.t.Errorf("stream at %d: %v", version, err)
+		return
+	}
+	var kvs []*mvccpb.KeyValue
+	for r := range stream {
+		if r.Err() != nil {
+			w.t.Errorf("stream at %d: %v", version, r.Err())
+			return
+		}
+		kvs = append(kvs, r.Kvs...)
+	}
+	check("the stream", objects(kvs), want)
+}
+
+// Inside a revision that wrote nothing of a resource there is nothing to wait for but that etcd says so. What is to come, and what
+// etcd never had, is etcd's own answer.
+func TestKV_readsInsideWhatWroteNothing(t *testing.T) {
+	w, ctx := newWorld(t), t.Context()
+	w.commit(write{resource: "pods", name: "ns/a", value: "1"})
+	header := store.Must(w.client.KV.Put(ctx, w.root+"/journal/1", "x")).Header.Revision
+	for _, version := range []int64{header - 100, header - 1, header} {
+		if r, err := w.client.KV.Get(ctx, w.prefix("pods"), clientv3.WithPrefix(), clientv3.WithRev(version)); err != nil || len(r.Kvs) != 1 {
+			t.Errorf("at %d: %v %v", version, r, err)
+		}
+	}
+	if r := store.Must(w.client.KV.Get(ctx, w.root+"/journal/1", clientv3.WithRev(header-1))); len(r.Kvs) != 0 {
+		t.Errorf("what is no object is not written inside: %v", r.Kvs)
+	}
+	if _, err := w.client.KV.Get(ctx, w.prefix("pods"), clientv3.WithPrefix(), clientv3.WithRev(header+1_000_000)); !errors.Is(err, rpctypes.ErrFutureRev) {
+		t.Errorf("what is to come: %v", err)
+	}
+	for _, version := range []int64{1, 127, 128, 200, 255} {
+		if r, err := w.client.KV.Get(ctx, w.prefix("pods"), clientv3.WithPrefix(), clientv3.WithRev(version)); err != nil || len(r.Kvs) != 0 {
+			t.Errorf("at %d, before anything: %v %v", version, r, err)
+		}
+	}
+}
+
+// What was written before has no octets and stays readable; what has one is not readable without this package.
+func TestKV_readsWhatWasWrittenBefore(t *testing.T) {
+	w, ctx := newWorld(t), t.Context()
+	plain := w.raw()
+	old := store.Must(plain.KV.Put(ctx, w.key("pods", "ns/old"), "k8s\x00old")).Header.Revision
+	kv := store.Must(w.client.KV.Get(ctx, w.key("pods", "ns/old"))).Kvs[0]
+	if string(kv.Value) != "k8s\x00old" || kv.ModRevision != subrev.Version(old, subrev.Last) {
+		t.Errorf("%q at %d", kv.Value, kv.ModRevision)
+	}
+	w.commit(write{resource: "pods", name: "ns/a", value: "k8s\x00a"}, write{resource: "pods", name: "ns/b", value: "k8s\x00b"})
+	for name, want := range map[string]string{"ns/a": "\xfek8s\x00a", "ns/b": "k8s\x00b"} {
+		if got := store.Must(plain.KV.Get(ctx, w.key("pods", name))).Kvs[0].Value; string(got) != want {
+			t.Errorf("%s stands as %q, not %q", name, got, want)
+		}
+	}
+}
+
+// A read of keys alone sees no octet: the version is that of the revision, good for "=" and for nothing else.
+func TestKV_keysAloneHaveTheVersionOfTheirRevision(t *testing.T) {
+	w, ctx := newWorld(t), t.Context()
+	header := w.commit(write{resource: "pods", name: "ns/a", value: "1"}, write{resource: "pods", name: "ns/b", value: "1"})
+	kv := store.Must(w.client.KV.Get(ctx, w.key("pods", "ns/a"), clientv3.WithKeysOnly())).Kvs[0]
+	if kv.ModRevision != header {
+		t.Errorf("version %d, not %d", kv.ModRevision, header)
+	}
+	if r := store.Must(w.client.Txn(ctx).If(clientv3.Compare(clientv3.ModRevision(string(kv.Key)), "=", kv.ModRevision)).Commit()); !r.Succeeded {
+		t.Error("it is not equal")
+	}
+}
+
+// Compaction at a version keeps what can be read there, and what is gone is said.
+func TestKV_compacts(t *testing.T) {
+	w, ctx := worldAlone(t), t.Context()
+	w.fill(2, 3, 8)
+	header := w.commit(write{resource: "pods", name: "ns/a", value: "1"}, write{resource: "pods", name: "ns/b", value: "1"})
+	w.commit(write{resource: "pods", name: "ns/c", value: "1"})
+	store.Must(w.client.Compact(ctx, header-1))
+	for _, version := range []int64{header - 1, header} {
+		w.reads("pods", version, 3)
+	}
+	store.Must(w.client.Compact(ctx, header))
+	w.reads("pods", header, 3)
+	for _, opts := range [][]clientv3.OpOption{{clientv3.WithRev(header - 1)}, {clientv3.WithRev(header - 1), clientv3.WithLimit(1)}, {clientv3.WithRev(header - subrev.Objects)}} {
+		if r, err := w.client.KV.Get(ctx, w.prefix("pods"), append(opts, clientv3.WithPrefix())...); !errors.Is(err, rpctypes.ErrCompacted) {
+			t.Errorf("what is gone: %v %v", r, err)
+		}
+	}
+	if _, err := w.client.Compact(ctx, header); !errors.Is(err, rpctypes.ErrCompacted) {
+		t.Errorf("again: %v", err)
+	}
+}
+
+type fixed int64
+
+func (f fixed) CompactRevision() int64 { return int64(f) }
+func (fixed) Stop()                    {}
+
+func TestCompactor(t *testing.T) {
+	for revision, version := range map[int64]int64{0: 0, 1: 255, 7: 7*128 + 127} {
+		if got := subrev.Compactor(fixed(revision)).CompactRevision(); got != version {
+			t.Errorf("%d is %d, not %d", revision, got, version)
+		}
+	}
+}
+
+// etcd3 writes by clientv3's Kubernetes interface, which goes through KV.
+func TestKV_underTheKubernetesInterface(t *testing.T) {
+	w, ctx := newWorld(t), t.Context()
+	header := w.commit(write{resource: "pods", name: "ns/a", value: "1"}, write{resource: "pods", name: "ns/b", value: "1"})
+	k, a := w.client.Kubernetes, w.key("pods", "ns/a")
+	if r := store.Must(k.Get(ctx, a, kubernetes.GetOptions{})); r.KV.ModRevision != header-1 || string(r.KV.Value) != "1" || r.Revision != header {
+		t.Errorf("get: %v", r)
+	}
+	if r := store.Must(k.OptimisticPut(ctx, a, []byte("2"), header+subrev.Objects, kubernetes.PutOptions{GetOnFailure: true})); r.Succeeded || r.KV.ModRevision != header-1 {
+		t.Errorf("put at another version: %v", r)
+	}
+	put := store.Must(k.OptimisticPut(ctx, a, []byte("2"), header-1, kubernetes.PutOptions{}))
+	if !put.Succeeded || put.Revision != header+subrev.Objects {
+		t.Errorf("put: %v", put)
+	}
+	if r := store.Must(k.List(ctx, w.prefix("pods"), kubernetes.ListOptions{Revision: header - 1})); r.Count != 1 || r.Kvs[0].ModRevision != header-1 {
+		t.Errorf("list inside: %v", r)
+	}
+	if r := store.Must(k.OptimisticDelete(ctx, a, put.Revision, kubernetes.DeleteOptions{})); !r.Succeeded || r.Revision != put.Revision+subrev.Objects {
+		t.Errorf("delete: %v", r)
+	}
+	if n := store.Must(k.Count(ctx, w.prefix("pods"), kubernetes.CountOptions{})); n != 1 {
+		t.Errorf("%d are left", n)
+	}
+}
+
+// An etcd without RangeStream says so through the mapping, since etcd3 then reads by pages.
+func TestKV_passesWhatEtcdCannot(t *testing.T) {
+	w := newWorld(t)
+	c := w.raw()
+	c.KV = streamless{c.KV}
+	w.mapping().Wrap(c.Client)
+	if _, err := c.KV.GetStream(t.Context(), w.root); !errors.Is(err, errStreamless) {
+		t.Error(err)
+	}
+}
+
+var errStreamless = errors.New("unimplemented")
+
+type streamless struct{ clientv3.KV }
+
+func (streamless) GetStream(context.Context, string, ...clientv3.OpOption) (clientv3.GetStreamChan, error) {
+	return nil, errStreamless
+}

@@ -1,0 +1,394 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package subrev_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/client/v3/kubernetes"
+
+	"kubi.zone/kubizone/pkg/ledger/subrev"
+	"kubi.zone/kubizone/test/store"
+)
+
+// Promises 3 and 5: a watch from each version is exactly the rest, with the versions that the writers were told: of a
+// whole resource, of a namespace, of a key, by this server and by another.
+func TestWatcher_resumesAtEachVersion(t *testing.T) {
+	w := newWorld(t)
+	before := w.fill(3, transactions(), 12)
+	other := w.wrapped()
+	var all sync.WaitGroup
+	watches := 0
+	for _, c := range []struct {
+		what           string
+		client         *kubernetes.Client
+		resource, name string
+	}{
+		{"pods", w.client, "pods", ""}, {"others", w.client, "others", ""}, {"pods of another server", other, "pods", ""},
+		{"a namespace", w.client, "pods", "ns1/"}, {"a key", other, "pods", w.history[0].name},
+	} {
+		for _, version := range append([]int64{before}, w.versions(c.resource)...) {
+			watches++
+			all.Go(func() {
+				key, opts := w.key(c.resource, c.name), []clientv3.OpOption{clientv3.WithPrefix()}
+				if c.name != "" && !strings.HasSuffix(c.name, "/") {
+					opts = nil
+				}
+				want := w.after(c.resource, c.name, version)
+				if got := w.watched(c.client, version+1, len(want), key, opts...); !slices.Equal(got, want) {
+					t.Errorf("%s after %d:\n%q\nnot\n%q", c.what, version, got, want)
+				}
+			})
+		}
+	}
+	all.Wait()
+	if watches < 200 {
+		t.Errorf("%d watches", watches)
+	}
+}
+
+// What was before an event has its own version, and a creation is told by it.
+func TestWatcher_saysWhatWasBefore(t *testing.T) {
+	w := newWorld(t)
+	first := w.commit(write{resource: "pods", name: "ns/a", value: "1"}, write{resource: "pods", name: "ns/b", value: "1"})
+	second := w.commit(write{resource: "pods", name: "ns/b", value: "2"}, write{resource: "pods", name: "ns/a"}, write{resource: "pods", name: "ns/c", value: "1"})
+	var got []string
+	for r := range w.client.Watch(t.Context(), w.prefix("pods"), clientv3.WithPrefix(), clientv3.WithPrevKV(), clientv3.WithRev(first-1)) {
+		for _, e := range r.Events {
+			was := ""
+			if e.PrevKv != nil {
+				was = fmt.Sprintf("%s@%d", e.PrevKv.Value, e.PrevKv.ModRevision-first)
+			}
+			got = append(got, fmt.Sprintf("%s@%d was %q, created %v", strings.TrimPrefix(string(e.Kv.Key), w.prefix("pods")), e.Kv.ModRevision-first, was, e.IsCreate()))
+		}
+		if r.Header.Revision != second {
+			t.Errorf("header %d, not %d", r.Header.Revision, second)
+		}
+		if len(got) >= 5 {
+			break
+		}
+	}
+	if want := []string{
+		`ns/a@-1 was "", created true`, `ns/b@0 was "", created true`,
+		`ns/b@126 was "1@0", created false`, `ns/a@127 was "1@-1", created false`, `ns/c@128 was "", created true`,
+	}; !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+}
+
+// A watch begins inside what was compacted at its revision: the rest is whole or ErrCompacted, never less.
+func TestWatcher_saysWhatIsCompacted(t *testing.T) {
+	w := worldAlone(t)
+	w.fill(4, 3, 10)
+	first := w.commit(write{resource: "pods", name: "ns/a", value: "1"}, write{resource: "pods", name: "ns/b", value: "1"}, write{resource: "pods", name: "ns/c", value: "1"})
+	header := w.commit(write{resource: "pods", name: "ns/a"}, write{resource: "pods", name: "ns/d", value: "1"}, write{resource: "pods", name: "ns/b", value: "2"}, write{resource: "pods", name: "ns/c"})
+	w.commit(write{resource: "pods", name: "ns/e", value: "1"})
+	watch := func(after int64) (got, want []string) {
+		want = w.after("pods", "", after)
+		return w.watched(w.client, after+1, len(want), w.prefix("pods"), clientv3.WithPrefix()), want
+	}
+	revision, _ := subrev.Split(header)
+	for _, c := range []struct {
+		compacted int64
+		whole     []int64 // versions after which it is
+		isRefused []int64
+	}{
+		{revision - 1, []int64{first, header - 4, header - 3, header - 1, header}, []int64{first - 1}},
+		{revision, []int64{header}, []int64{first, header - 4, header - 3, header - 1}},
+	} {
+		store.Must(w.raw().Compact(t.Context(), c.compacted, clientv3.WithCompactPhysical()))
+		for _, after := range c.whole {
+			if got, want := watch(after); !slices.Equal(got, want) {
+				t.Errorf("compacted at %d, after %d: %q, not %q", c.compacted, after, got, want)
+			}
+		}
+		for _, after := range c.isRefused {
+			if got, _ := watch(after); !slices.Equal(got, []string{rpctypes.ErrCompacted.Error()}) {
+				t.Errorf("compacted at %d, after %d: %q", c.compacted, after, got)
+			}
+		}
+	}
+}
+
+// Promise 6: what others wrote is numbered, or ends the watch. A later watch goes on.
+func TestWatcher_meetsWhatOthersWrote(t *testing.T) {
+	w, ctx := newWorld(t), t.Context()
+	plain := w.raw()
+	puts := func(keys ...string) (ops []clientv3.Op) {
+		for _, key := range keys {
+			ops = append(ops, clientv3.OpPut(w.key("pods", key), "x"))
+		}
+		return ops
+	}
+	var many []string
+	for i := range 300 {
+		many = append(many, fmt.Sprintf("many/%03d", i))
+	}
+	for _, c := range []struct {
+		what string
+		ops  [][]clientv3.Op // all but the last come before
+		want func(header int64) []string
+	}{
+		{"a lone put", [][]clientv3.Op{puts("o/a")}, func(h int64) []string { return []string{fmt.Sprint(h, " pods/o/a=x")} }},
+		{"two puts without numbers", [][]clientv3.Op{puts("o/b", "o/c")}, nil},
+		{"128 deletions", [][]clientv3.Op{puts(many[:128]...), {clientv3.OpDelete(w.key("pods", "many/"), clientv3.WithPrefix())}}, func(h int64) (out []string) {
+			for i := range int64(128) {
+				out = append(out, fmt.Sprintf("%d pods/%s deleted", h-127+i, many[i]))
+			}
+			return out
+		}},
+		{"300 deletions", [][]clientv3.Op{puts(many...), {clientv3.OpDelete(w.key("pods", "many/"), clientv3.WithPrefix())}}, nil},
+		{"a range of both resources", [][]clientv3.Op{puts("z/1", "z/2"), {clientv3.OpPut(w.key("others", "z"), "x")}, {clientv3.OpDelete(w.root, clientv3.WithPrefix())}}, func(h int64) []string {
+			return []string{fmt.Sprint(h-4, " pods/o/a deleted"), fmt.Sprint(h-3, " pods/o/b deleted"), fmt.Sprint(h-2, " pods/o/c deleted"), fmt.Sprint(h-1, " pods/z/1 deleted"), fmt.Sprint(h, " pods/z/2 deleted")}
+		}},
+	} {
+		var before, header int64
+		for _, ops := range c.ops {
+			before, header = header, subrev.Version(store.Must(plain.Txn(ctx).Then(ops...).Commit()).Header.Revision, subrev.Last)
+		}
+		if before == 0 {
+			before = header - subrev.Objects
+		}
+		want := []string{rpctypes.ErrCompacted.Error()}
+		if c.want != nil {
+			want = c.want(header)
+		}
+		if got := w.watched(w.client, before+1, len(want), w.prefix("pods"), clientv3.WithPrefix()); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, not %q", c.what, got, want)
+		}
+		store.Must(w.client.KV.Put(ctx, w.root+"/journal/1", "x"))
+		w.history = nil
+		next := w.commit(write{resource: "pods", name: "next/1", value: "1"}, write{resource: "pods", name: "next/2", value: "1"})
+		if got, want := w.watched(w.client, next-subrev.Objects+1, 2, w.prefix("pods"), clientv3.WithPrefix()), w.after("pods", "", 0); !slices.Equal(got, want) {
+			t.Errorf("after %s: %q, not %q", c.what, got, want)
+		}
+		w.commit(write{resource: "pods", name: "next/1"}, write{resource: "pods", name: "next/2"})
+	}
+}
+
+// The octet can be changed by one who can write to etcd: that moves the object inside its revision, or ends the watch; it
+// does not change the object, nor another revision.
+func TestWatcher_goesByTheOctetOfOthers(t *testing.T) {
+	w, ctx := newWorld(t), t.Context()
+	r := store.Must(w.raw().KV.Put(ctx, w.key("pods", "ns/a"), "\x85x"))
+	version := subrev.Version(r.Header.Revision, 5)
+	if got := w.watched(w.client, version, 1, w.prefix("pods"), clientv3.WithPrefix()); !slices.Equal(got, []string{fmt.Sprint(version, " pods/ns/a=x")}) {
+		t.Errorf("watch: %q", got)
+	}
+	if kv := store.Must(w.client.KV.Get(ctx, w.key("pods", "ns/a"))).Kvs[0]; kv.ModRevision != version || string(kv.Value) != "x" {
+		t.Errorf("get: %v", kv)
+	}
+}
+
+// Keys of a lease go in one revision, and each has its own version.
+func TestWatcher_numbersWhatALeaseTakesAway(t *testing.T) {
+	w, ctx := newWorld(t), t.Context()
+	lease := store.Must(w.client.Grant(ctx, 600)).ID
+	var header int64
+	for i := range 3 {
+		header = store.Must(w.client.KV.Put(ctx, w.key("pods", fmt.Sprint("ns/", i)), "x", clientv3.WithLease(lease))).Header.Revision
+	}
+	store.Must(w.client.Revoke(ctx, lease))
+	got := w.watched(w.client, header+1, 3, w.prefix("pods"), clientv3.WithPrefix())
+	for i := range got {
+		got[i], _, _ = strings.Cut(got[i], " ")
+	}
+	if want := []string{fmt.Sprint(header + 126), fmt.Sprint(header + 127), fmt.Sprint(header + 128)}; !slices.Equal(got, want) {
+		t.Errorf("%q, not %q", got, want)
+	}
+}
+
+// A transaction that is larger than a fragment comes whole.
+func TestWatcher_joinsFragments(t *testing.T) {
+	w := newWorld(t)
+	big := strings.Repeat("x", 30_000)
+	txn := func(value string) (out []write) {
+		for i := range 40 {
+			out = append(out, write{resource: "pods", name: fmt.Sprintf("big/%02d", i), value: value + big})
+		}
+		return out
+	}
+	before := w.commit(txn("old")...)
+	w.commit(txn("new")...)
+	want := w.after("pods", "", before)
+	if got := w.watched(w.client, before+1, 40, w.prefix("pods"), clientv3.WithPrefix(), clientv3.WithFragment()); !slices.Equal(got, want) {
+		t.Errorf("%.60q", got)
+	}
+}
+
+func TestWatcher_refuses(t *testing.T) {
+	w := newWorld(t)
+	for what, c := range map[string]struct {
+		key  string
+		opts []clientv3.OpOption
+	}{
+		"no deletions":        {w.prefix("pods"), []clientv3.OpOption{clientv3.WithPrefix(), clientv3.WithFilterDelete()}},
+		"deletions alone":     {w.root, []clientv3.OpOption{clientv3.WithPrefix(), clientv3.WithFilterPut()}},
+		"half of one of two":  {w.root + "/others/a", []clientv3.OpOption{clientv3.WithRange(w.root + "/pods0")}},
+		"a part, and another": {w.root + "/pods/a", []clientv3.OpOption{clientv3.WithRange(w.root + "/z")}},
+	} {
+		r, ok := <-w.client.Watch(t.Context(), c.key, c.opts...)
+		if !ok || r.Err() == nil {
+			t.Errorf("%s: %v", what, r)
+		}
+	}
+	// What is no object has its filters, and all of the store is whole resources.
+	journal := w.client.Watch(t.Context(), w.root+"/journal/", clientv3.WithPrefix(), clientv3.WithFilterDelete())
+	all := w.client.Watch(t.Context(), w.root+"/", clientv3.WithPrefix(), clientv3.WithRev(store.Must(w.client.KV.Put(t.Context(), w.root+"/journal/0", "x")).Header.Revision))
+	header := store.Must(w.client.KV.Put(t.Context(), w.root+"/journal/1", "x")).Header.Revision
+	for what, in := range map[string]clientv3.WatchChan{"journal": journal, "all": all} {
+		for r := range in {
+			if r.Err() != nil {
+				t.Errorf("%s: %v", what, r.Err())
+			} else if at := r.Events[len(r.Events)-1].Kv.ModRevision; at == header {
+				break
+			}
+		}
+	}
+}
+
+// told is an inner watcher that says what the test says, until it is closed.
+type told struct {
+	clientv3.Watcher
+	in   chan clientv3.WatchResponse
+	once *sync.Once
+}
+
+func (x told) Watch(context.Context, string, ...clientv3.OpOption) clientv3.WatchChan { return x.in }
+func (x told) Close() error {
+	x.once.Do(func() { close(x.in) })
+	return x.Watcher.Close()
+}
+
+// telling is a wrapped client whose watch says what is sent there.
+func (w *world) telling() (*kubernetes.Client, chan clientv3.WatchResponse) {
+	c, in := w.raw(), make(chan clientv3.WatchResponse, 100)
+	c.Watcher = told{c.Watcher, in, new(sync.Once)}
+	w.mapping().Wrap(c.Client)
+	return c, in
+}
+
+func (w *world) puts(revision int64, n int) (out []*clientv3.Event) {
+	for i := range n {
+		value := "x"
+		if i < n-1 {
+			value = string([]byte{0x80 | byte(128-n+i), 'x'})
+		}
+		out = append(out, &clientv3.Event{Type: mvccpb.Event_PUT, Kv: &mvccpb.KeyValue{Key: []byte(w.key("pods", fmt.Sprintf("ns/%03d", i))), Value: []byte(value), ModRevision: revision}})
+	}
+	return out
+}
+
+// Promise 8: a watcher of the watch cache has room for ten events.
+func TestWatcher_handsARevisionOverInParts(t *testing.T) {
+	w := newWorld(t)
+	client, in := w.telling()
+	watch := client.Watch(t.Context(), w.prefix("pods"), clientv3.WithPrefix())
+	in <- clientv3.WatchResponse{Header: &etcdserverpb.ResponseHeader{Revision: 12}, Events: slices.Concat(w.puts(10, 1), w.puts(11, 40), w.puts(12, 8))}
+	var parts []int
+	last, n := int64(0), 0
+	for r := range watch {
+		parts = append(parts, len(r.Events))
+		for _, e := range r.Events {
+			if e.Kv.ModRevision <= last {
+				t.Errorf("%d follows %d", e.Kv.ModRevision, last)
+			}
+			last = e.Kv.ModRevision
+		}
+		if n += len(r.Events); n == 49 {
+			break
+		}
+	}
+	// The first part has the lone event of the revision before, the last one the next revision.
+	if want := []int{9, 8, 8, 8, 16}; !slices.Equal(parts, want) {
+		t.Errorf("parts of %v, not %v", parts, want)
+	}
+}
+
+// What looks like progress must be progress: to a watch cache it means that all up to there has come.
+func TestWatcher_tellsProgress(t *testing.T) {
+	w := newWorld(t)
+	client, in := w.telling()
+	since := subrev.Version(20, 100)
+	watch := client.Watch(t.Context(), w.prefix("pods"), clientv3.WithPrefix(), clientv3.WithRev(since))
+	shared := &etcdserverpb.ResponseHeader{Revision: 30}
+	in <- clientv3.WatchResponse{Header: &etcdserverpb.ResponseHeader{Revision: 18}, Created: true}
+	in <- clientv3.WatchResponse{Header: &etcdserverpb.ResponseHeader{Revision: 19}}                                // a member that lags
+	in <- clientv3.WatchResponse{Header: &etcdserverpb.ResponseHeader{Revision: 25}, Events: w.puts(20, 128)[:100]} // all below
+	in <- clientv3.WatchResponse{Header: shared}
+	in <- clientv3.WatchResponse{Header: shared}
+	if r := <-watch; !r.Created || r.Header.Revision != subrev.Version(18, subrev.Last) {
+		t.Errorf("created: %v", r)
+	}
+	for range 2 { // of one header, which etcd's client resumes by
+		if r := <-watch; !r.IsProgressNotify() || r.Header.Revision != subrev.Version(30, subrev.Last) || shared.Revision != 30 {
+			t.Errorf("progress: %v, header %d", r, shared.Revision)
+		}
+	}
+	in <- clientv3.WatchResponse{CompactRevision: 40, Canceled: true}
+	if r := <-watch; !errors.Is(r.Err(), rpctypes.ErrCompacted) || r.CompactRevision != subrev.Version(40, 0) {
+		t.Errorf("compacted: %v", r)
+	}
+	if r, more := <-watch; more {
+		t.Errorf("and the watch goes on: %v", r)
+	}
+}
+
+// A revision that comes in two responses cannot be numbered. etcd never sends one so; a client that did would be found out.
+func TestWatcher_findsARevisionThatIsCut(t *testing.T) {
+	w := newWorld(t)
+	client, in := w.telling()
+	watch := client.Watch(t.Context(), w.prefix("pods"), clientv3.WithPrefix())
+	all := w.puts(20, 4)
+	in <- clientv3.WatchResponse{Header: &etcdserverpb.ResponseHeader{Revision: 20}, Events: all[:2]}
+	in <- clientv3.WatchResponse{Header: &etcdserverpb.ResponseHeader{Revision: 20}, Events: all[2:]}
+	if r := <-watch; len(r.Events) != 2 || r.Err() != nil {
+		t.Errorf("%v", r)
+	}
+	if r := <-watch; !errors.Is(r.Err(), rpctypes.ErrCompacted) {
+		t.Errorf("%v", r)
+	}
+}
+
+// A watcher whose caller has gone ends, in the middle of a revision too, and Close waits for it.
+func TestWatcher_ends(t *testing.T) {
+	w := newWorld(t)
+	client, in := w.telling()
+	ctx, cancel := context.WithCancel(t.Context())
+	left := client.Watch(ctx, w.prefix("pods"), clientv3.WithPrefix())
+	in <- clientv3.WatchResponse{Header: &etcdserverpb.ResponseHeader{Revision: 20}, Events: w.puts(20, 128)}
+	<-left
+	cancel()
+	store.Eventually(t, "the watch is closed", func() bool {
+		select {
+		case _, more := <-left:
+			return !more
+		default:
+			return false
+		}
+	})
+	client.Watch(t.Context(), w.prefix("pods"), clientv3.WithPrefix())
+	in <- clientv3.WatchResponse{Header: &etcdserverpb.ResponseHeader{Revision: 21}, Events: w.puts(21, 128)}
+	done := make(chan error)
+	go func() { done <- client.Watcher.Close() }()
+	select {
+	case err := <-done:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(time.Minute):
+		t.Error("Close waits for a caller that has gone")
+	}
+}

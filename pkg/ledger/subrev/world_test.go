@@ -1,0 +1,231 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package subrev_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/client/v3/kubernetes"
+
+	"kubi.zone/kubizone/pkg/ledger/subrev"
+	"kubi.zone/kubizone/test/rig"
+	"kubi.zone/kubizone/test/store"
+)
+
+// transactions is how many mixed ones a test fills a world with.
+func transactions() int {
+	if rig.Long() {
+		return 12
+	}
+	return 3
+}
+
+// world is a prefix of an etcd with two resources, pods and others, and what was written there by version.
+type world struct {
+	t       testing.TB
+	connect func() (*kubernetes.Client, error) // an unwrapped connection of its own
+	root    string
+	client  *kubernetes.Client // the writer's
+	history []write
+}
+
+// write is one of an object; no value: it is deleted.
+type write struct {
+	resource, name, value string // name with its namespace
+	version               int64
+}
+
+func (w write) String() string {
+	if w.value == "" {
+		return fmt.Sprintf("%d %s/%s deleted", w.version, w.resource, w.name)
+	}
+	return fmt.Sprintf("%d %s/%s=%s", w.version, w.resource, w.name, w.value)
+}
+
+var (
+	worlds atomic.Int64
+	shared struct {
+		sync.Once
+		etcd *store.Etcd
+	}
+)
+
+// newWorld is one on an etcd that tests share.
+func newWorld(t testing.TB) *world {
+	shared.Do(func() { shared.etcd = store.Fresh(t) })
+	return worldOn(t, shared.etcd.Client)
+}
+
+// worldAlone is one on an etcd of its own, for tests that compact it.
+func worldAlone(t testing.TB) *world { return worldOn(t, store.Fresh(t).Client) }
+
+func worldOn(t testing.TB, connect func() (*kubernetes.Client, error)) *world {
+	w := &world{t: t, connect: connect, root: fmt.Sprintf("/world-%d", worlds.Add(1))}
+	w.client = w.wrapped()
+	return w
+}
+
+// raw is a connection that speaks of etcd's revisions.
+func (w *world) raw() *kubernetes.Client {
+	w.t.Helper()
+	c := store.Must(w.connect())
+	w.t.Cleanup(func() { c.Close() })
+	return c
+}
+
+func (w *world) mapping() *subrev.Mapping {
+	return store.Must(subrev.New(w.root+"/pods/", w.root+"/others/"))
+}
+
+// wrapped is a connection of its own, as another server's.
+func (w *world) wrapped() *kubernetes.Client {
+	w.t.Helper()
+	c := w.raw()
+	w.mapping().Wrap(c.Client)
+	return c
+}
+
+func (w *world) key(resource, name string) string { return w.root + "/" + resource + "/" + name }
+
+func (w *world) prefix(resource string) string { return w.key(resource, "") }
+
+// at is what a resource was at a version, by what was written.
+func (w *world) at(resource string, version int64) map[string]string {
+	out := map[string]string{}
+	for _, one := range w.history {
+		if one.resource != resource || one.version > version {
+			continue
+		}
+		if delete(out, one.name); one.value != "" {
+			out[one.name] = fmt.Sprintf("%s@%d", one.value, one.version)
+		}
+	}
+	return out
+}
+
+// after are the writes of a resource above a version, of those names that begin so.
+func (w *world) after(resource, name string, version int64) (out []string) {
+	for _, one := range w.history {
+		if one.resource == resource && one.version > version && strings.HasPrefix(one.name, name) {
+			out = append(out, one.String())
+		}
+	}
+	return out
+}
+
+// commit carries writes out in one transaction, in their order, and notes the versions that the answer gives them.
+func (w *world) commit(writes ...write) (header int64) {
+	w.t.Helper()
+	var cmps []clientv3.Cmp
+	var ops []clientv3.Op
+	now := map[string]map[string]string{"pods": w.at("pods", 1<<62), "others": w.at("others", 1<<62)}
+	for _, one := range writes {
+		at, key := int64(0), w.key(one.resource, one.name)
+		if there, ok := now[one.resource][one.name]; ok {
+			_, version, _ := strings.Cut(there, "@")
+			fmt.Sscan(version, &at)
+		}
+		cmps = append(cmps, clientv3.Compare(clientv3.ModRevision(key), "=", at))
+		if one.value == "" {
+			ops = append(ops, clientv3.OpDelete(key))
+		} else {
+			ops = append(ops, clientv3.OpPut(key, one.value))
+		}
+	}
+	r, err := w.client.Txn(context.Background()).If(cmps...).Then(ops...).Commit()
+	if err != nil || !r.Succeeded {
+		w.t.Fatalf("commit of %v: %v", writes, err)
+	}
+	for i, one := range r.Responses {
+		if put := one.GetResponsePut(); put != nil {
+			writes[i].version = put.Header.Revision
+		} else {
+			writes[i].version = one.GetResponseDeleteRange().Header.Revision
+		}
+	}
+	w.history = append(w.history, writes...)
+	return r.Header.Revision
+}
+
+// mixed are the writes of one transaction over all there can be: creations, changes and deletions of both resources in
+// three namespaces, shuffled.
+func (w *world) mixed(random *rand.Rand, n int) (out []write) {
+	for _, resource := range []string{"pods", "others"} {
+		there := slices.Sorted(maps.Keys(w.at(resource, 1<<62)))
+		used := map[string]bool{}
+		for range n {
+			one := write{resource: resource, name: fmt.Sprintf("ns%d/%02d", random.IntN(3), random.IntN(30)), value: fmt.Sprint("v", random.IntN(1000))}
+			if len(there) > 0 && random.IntN(3) == 0 {
+				one.name, one.value = there[random.IntN(len(there))], ""
+			}
+			if !used[one.name] {
+				used[one.name], out = true, append(out, one)
+			}
+		}
+	}
+	random.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
+	return out
+}
+
+// fill writes so many mixed transactions, with what concerns no object between them. It returns the version before.
+func (w *world) fill(seed uint64, transactions, n int) (before int64) {
+	w.t.Helper()
+	random := rand.New(rand.NewPCG(seed, 1))
+	before = store.Must(w.client.KV.Get(context.Background(), w.root)).Header.Revision
+	for i := range transactions {
+		w.commit(w.mixed(random, n)...)
+		store.Must(w.client.KV.Put(context.Background(), w.root+"/journal/1", fmt.Sprint(i)))
+		w.commit(w.mixed(random, 1)...)
+	}
+	return before
+}
+
+// versions are those at which a resource was written, and the ones beside them.
+func (w *world) versions(resource string) []int64 {
+	around := map[int64]bool{}
+	for _, one := range w.history {
+		if one.resource == resource {
+			around[one.version-1], around[one.version], around[one.version+1] = true, true, true
+		}
+	}
+	all := slices.Sorted(maps.Keys(around))
+	return all[:len(all)-1] // the last one is to come
+}
+
+// watched are n events of a watch, and why it ended where there were fewer.
+func (w *world) watched(client *kubernetes.Client, from int64, n int, key string, opts ...clientv3.OpOption) (out []string) {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	in := client.Watch(ctx, key, append(opts, clientv3.WithRev(from), clientv3.WithPrevKV())...)
+	for len(out) < n {
+		r, ok := <-in
+		if !ok {
+			return append(out, "closed")
+		}
+		if r.Err() != nil {
+			return append(out, r.Err().Error())
+		}
+		for _, e := range r.Events {
+			out = append(out, w.event(e))
+		}
+	}
+	return out
+}
+
+func (w *world) event(e *clientv3.Event) string {
+	rest := strings.TrimPrefix(string(e.Kv.Key), w.root+"/")
+	resource, name, _ := strings.Cut(rest, "/")
+	return write{resource, name, string(e.Kv.Value), e.Kv.ModRevision}.String()
+}
