@@ -5,6 +5,7 @@ package law
 
 import (
 	"fmt"
+	"slices"
 
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/serial"
@@ -178,8 +179,15 @@ type Scan struct {
 	Name   name.Name `json:"name,omitzero"`
 	Exact  bool      `json:"exact,omitempty"`
 	Target *Ref      `json:"target,omitempty"`
+	// Namespaces are those that it goes through; none: all.
+	Namespaces []string `json:"namespaces,omitempty"`
 
 	Unknown *Unknown `json:"-"`
+}
+
+// Of reports whether it goes through what is in a namespace.
+func (s *Scan) Of(namespace string) bool {
+	return len(s.Namespaces) == 0 || slices.Contains(s.Namespaces, namespace)
 }
 
 // RefusalKind is how a refusal is told to the client.

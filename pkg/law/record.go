@@ -5,6 +5,7 @@ package law
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 
@@ -670,7 +671,7 @@ func (d *recordDecision) change(plan *Plan, z *Zone, holding *Holding, p *place,
 	for _, host := range holding.unnamed(z, left) {
 		// It is the zone's no longer: records that wait there, or for what is taken for it, may come.
 		opened = append(opened, host)
-		if scan := (Scan{Kind: ScanWaiting, View: z.View, Name: at(topmost(host))}); !slices.Contains(retry, scan) {
+		if scan := (Scan{Kind: ScanWaiting, View: z.View, Name: at(topmost(host))}); !slices.ContainsFunc(retry, func(s Scan) bool { return reflect.DeepEqual(s, scan) }) {
 			retry = append(retry, scan)
 		}
 	}

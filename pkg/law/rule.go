@@ -57,6 +57,39 @@ func absent(target *Ref, namespace string) string {
 	return fmt.Sprintf("zone %s/%s does not exist, or delegates nothing to namespace %q yet", target.Namespace, target.Name, namespace)
 }
 
+// changedRules are the namespaces of the rules that came, went or changed: what is not theirs is decided as before (S2.5). None: every
+// namespace's, since the limit changed, or a rule for any namespace, or one with shared: true, which gives names to the zone's own
+// namespace (S4.6). changed false: nothing did, but maybe their order.
+func changedRules(before, after *Zone) (namespaces []string, changed bool) {
+	if before.RecordsPerNamespace != after.RecordsPerNamespace {
+		return nil, true
+	}
+	differ := map[string]int{}
+	for i := range before.Rules {
+		differ[before.Rules[i].text()]--
+	}
+	for i := range after.Rules {
+		differ[after.Rules[i].text()]++
+	}
+	for _, rules := range [][]Rule{before.Rules, after.Rules} {
+		for i := range rules {
+			r := &rules[i]
+			if differ[r.text()] == 0 {
+				continue
+			}
+			if len(r.Namespaces) == 0 || slices.ContainsFunc(r.Records, func(rr RecordRule) bool { return rr.Shared }) {
+				return nil, true
+			}
+			namespaces = append(namespaces, r.Namespaces...)
+		}
+	}
+	slices.Sort(namespaces)
+	return slices.Compact(namespaces), len(namespaces) > 0
+}
+
+// text is the same for rules that say the same.
+func (r *Rule) text() string { return fmt.Sprint(*r) }
+
 func (r *RecordRule) allowsType(t rdata.Type, own bool) bool {
 	if len(r.Types) > 0 {
 		return slices.Contains(r.Types, t)

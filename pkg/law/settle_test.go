@@ -142,14 +142,14 @@ func (w *world) candidates(work *law.Work) []candidate {
 		switch scan.Kind {
 		case law.ScanMembers:
 			for k, v := range w.facts {
-				if k.Kind == law.KindMember && k.Zone == scan.Zone && below(k.Owner, scan.Owner) {
+				if k.Kind == law.KindMember && k.Zone == scan.Zone && below(k.Owner, scan.Owner) && scan.Of(k.Namespace) {
 					m := v.(*law.Member)
 					found[candidate{object: object{k.Namespace, k.Object}, uid: m.UID, created: m.Created}] = true
 				}
 			}
 		case law.ScanWaiting, law.ScanReferring, law.ScanPending:
 			for k := range w.waiting {
-				if scan.Kind == law.ScanPending && !k.zone {
+				if scan.Kind == law.ScanPending && !k.zone || !scan.Of(k.object.Namespace) {
 					continue
 				}
 				named := scan.Kind == law.ScanPending && !scan.Name.IsZero() && !k.fqdn.IsZero() && k.view == scan.View && scan.Name.Encloses(k.fqdn)
@@ -265,6 +265,12 @@ func (w *world) reparent(scan law.Scan) {
 		o := object{b.Namespace, b.Holding.Name}
 		z := w.zones[o]
 		if b.FQDN == scan.Name || z == nil || z.zone.UID != b.UID {
+			continue
+		}
+		between := slices.ContainsFunc(below.Zones, func(x law.ZoneBelow) bool {
+			return x.FQDN != scan.Name && x.FQDN != b.FQDN && x.FQDN.Encloses(b.FQDN)
+		})
+		if !between && !scan.Of(b.Namespace) {
 			continue
 		}
 		out := w.decideParent(z)

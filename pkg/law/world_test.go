@@ -482,7 +482,6 @@ func (w *world) putZone(spec law.ZoneSpec, establish bool) (*law.Plan, *law.Refu
 		before := *was.zone
 		ask.Before, ask.Waits = &before, was.waits
 		ask.SameName = was.spec.DomainName == spec.DomainName && was.spec.View == spec.View && fingerprint(was.spec.ZoneRef) == fingerprint(spec.ZoneRef)
-		ask.RulesChanged = fmt.Sprint(was.spec.Rules) != fmt.Sprint(spec.Rules) || was.spec.RecordsPerNamespace != spec.RecordsPerNamespace
 	} else {
 		spec.UID = w.fresh("zone")
 	}

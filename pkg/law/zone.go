@@ -55,9 +55,6 @@ type ZoneAsk struct {
 	Waits *Waiting
 	// After is what the zone shall be; nil when it goes.
 	After *ZoneSpec
-	// RulesChanged: delegations or limits differ, so that what is in the zone, or
-	// waits for it, must be decided anew.
-	RulesChanged bool
 	// SameName: domainName, view and zoneRef are as they were, so a zone that stands
 	// keeps its seat, whatever became of the zone it refers to (S3.2).
 	SameName bool
@@ -614,22 +611,25 @@ func (d *zoneDecision) amend(plan *Plan, s *seat) (*Plan, *Refusal) {
 		return nil, refusal
 	}
 	d.undottedServers(plan, z, before)
-	if !ask.RulesChanged && slices.ContainsFunc(before.Made, func(s content.RRset) bool {
+	fewer := slices.ContainsFunc(before.Made, func(s content.RRset) bool {
 		return !slices.ContainsFunc(z.Made, func(t content.RRset) bool { return s.Compare(t) == 0 && len(s.Data) <= len(t.Data) })
-	}) || slices.ContainsFunc(before.MadeNames, func(n name.Rel) bool { return !slices.Contains(z.MadeNames, n) }) {
-		// What a name server kept out may come in now (S2.7).
-		plan.Work = &Work{ID: ask.WorkID, Reason: fmt.Sprintf("zone %s has fewer name servers", s.fqdn), View: s.view, By: z.Namespace, Since: ask.Now.Unix(),
-			Scans: []Scan{{Kind: ScanWaiting, View: s.view, Name: s.fqdn}, pendingBelow(z.Ref, s.view, s.fqdn)}, Zones: []Place{{Ref: z.Ref, View: s.view, FQDN: s.fqdn}}}
-	}
-	if ask.RulesChanged {
+	}) || slices.ContainsFunc(before.MadeNames, func(n name.Rel) bool { return !slices.Contains(z.MadeNames, n) })
+	switch namespaces, changed := changedRules(before, z); {
+	case changed:
+		if fewer {
+			namespaces = nil
+		}
 		d.dead(plan, z)
 		d.withdrawing(plan, change, before)
 		d.owe(plan, change, fmt.Sprintf("the delegations of zone %s changed", s.fqdn), s, "", name.Name{}, []Scan{
-			{Kind: ScanMembers, Zone: z.UID, Owner: name.Apex},
-			{Kind: ScanWaiting, View: s.view, Name: s.fqdn},
-			{Kind: ScanReferring, Target: &Ref{Namespace: z.Namespace, Name: z.Name}},
-			{Kind: ScanZones, View: s.view, Name: s.fqdn},
+			{Kind: ScanMembers, Zone: z.UID, Owner: name.Apex, Namespaces: namespaces},
+			{Kind: ScanWaiting, View: s.view, Name: s.fqdn, Namespaces: namespaces},
+			{Kind: ScanReferring, Target: &Ref{Namespace: z.Namespace, Name: z.Name}, Namespaces: namespaces},
+			{Kind: ScanZones, View: s.view, Name: s.fqdn, Namespaces: namespaces},
 		})
+	case fewer: // what a name server kept out may come in now (S2.7)
+		plan.Work = &Work{ID: ask.WorkID, Reason: fmt.Sprintf("zone %s has fewer name servers", s.fqdn), View: s.view, By: z.Namespace, Since: ask.Now.Unix(),
+			Scans: []Scan{{Kind: ScanWaiting, View: s.view, Name: s.fqdn}, pendingBelow(z.Ref, s.view, s.fqdn)}, Zones: []Place{{Ref: z.Ref, View: s.view, FQDN: s.fqdn}}}
 	}
 	raised := z.MinimumSerial != nil && serial.Serial(*z.MinimumSerial).Ahead(z.Serial) && (h.MinimumConsumed == nil || *h.MinimumConsumed != *z.MinimumSerial)
 	switch {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/ledger"
@@ -436,6 +437,45 @@ func TestCascade_nobodyWaitsForAnothers_S7_2(t *testing.T) {
 	stop()
 	if got := in("a"); got != n {
 		t.Errorf("%d of a's %d records are in its zone", got, n)
+	}
+	st.MustBeClean()
+}
+
+// What a rule changes is decided anew for the namespaces of the rule alone: a tenant that is taken in, or let go, costs the others nothing (S2.5).
+func TestRules_concernTheirNamespaces(t *testing.T) {
+	t.Parallel()
+	st := store.New(t)
+	s := st.Server()
+	s.Run()
+	team := func(ns string) v1alpha1.Delegation { return store.Allow(ns, "*."+ns) }
+	store.Must(s.CreateZone(store.Zone("infra", "org", "example.org.", team("a"), team("b"), team("c"))))
+	const n = 60
+	for i := range n {
+		for _, ns := range []string{"a", "b"} {
+			store.Must(s.CreateRecord(t.Context(), store.Record(ns, fmt.Sprint("r", i), fmt.Sprintf("r%d.%s.example.org.", i, ns), "A", "192.0.2.1")))
+		}
+	}
+	store.Must(s.CreateRecord(t.Context(), store.Record("c", "r", "r.c.example.org.", "A", "192.0.2.1")))
+	st.Settle()
+	for _, x := range []struct {
+		rules   []v1alpha1.Delegation
+		adopted bool // the record of c
+		most    int64
+	}{
+		{[]v1alpha1.Delegation{team("a"), team("c")}, true, n}, // those of b wait from now on
+		{[]v1alpha1.Delegation{team("a")}, false, 1},
+		{[]v1alpha1.Delegation{team("a"), team("c")}, true, 1},
+		{[]v1alpha1.Delegation{team("c"), team("a")}, true, 0},
+		{[]v1alpha1.Delegation{team("a")}, false, 1},
+		{[]v1alpha1.Delegation{team("a"), store.Allow("", "*.c")}, true, 2*n + 1},
+	} {
+		before := s.Ledger.Stats().CascadeSteps.Load()
+		store.Must(s.UpdateZone("infra", "org", func(z *v1alpha1.Zone) { z.Spec.Delegations = x.rules }))
+		st.Settle()
+		steps := s.Ledger.Stats().CascadeSteps.Load() - before
+		if adopted := meta.IsStatusConditionTrue(s.Record("c", "r").Status.Conditions, v1alpha1.ConditionAdopted); adopted != x.adopted || steps > x.most || x.most > 2*n && steps < x.most {
+			t.Errorf("with %d rules: the record is adopted: %t, want %t; %d steps, want at most %d", len(x.rules), adopted, x.adopted, steps, x.most)
+		}
 	}
 	st.MustBeClean()
 }

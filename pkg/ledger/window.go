@@ -156,12 +156,15 @@ func (l *Ledger) scan(ctx context.Context, s *standing, scan law.Scan, found fun
 				if s.since > 0 && kv.ModRevision > s.since {
 					continue
 				}
+				if _, _, c.namespace, c.object, err = l.layout.ParseMember(string(kv.Key)); err != nil {
+					return err
+				}
+				if !scan.Of(c.namespace) {
+					continue
+				}
 				var m law.Member
 				if err := layout.Decode(kv.Value, &m); err != nil {
 					return fmt.Errorf("ledger: %s: %w", kv.Key, err)
-				}
-				if _, _, c.namespace, c.object, err = l.layout.ParseMember(string(kv.Key)); err != nil {
-					return err
 				}
 				c.uid, c.created = m.UID, m.Created
 			} else {
@@ -172,6 +175,9 @@ func (l *Ledger) scan(ctx context.Context, s *standing, scan law.Scan, found fun
 				var ok bool
 				if c.letter, c.namespace, c.object, ok = layout.WaitingObject(string(kv.Key)); !ok {
 					return fmt.Errorf("ledger: %q is no waiting key", kv.Key)
+				}
+				if !scan.Of(c.namespace) {
+					continue
 				}
 				c.uid, c.created = w.UID, w.Created
 			}

@@ -250,7 +250,6 @@ func (l *Ledger) zoneAsk(ctx context.Context, before, after *v1alpha1.Zone) (law
 		ask.After = spec
 		ask.Behind = behind(before, after)
 		ask.SameName = before != nil && before.Spec.DomainName == after.Spec.DomainName && before.Spec.View == after.Spec.View && apiequality.Semantic.DeepEqual(before.Spec.ZoneRef, after.Spec.ZoneRef)
-		ask.RulesChanged = before != nil && (!apiequality.Semantic.DeepEqual(before.Spec.Delegations, after.Spec.Delegations) || ask.Before.RecordsPerNamespace != spec.RecordsPerNamespace)
 	}
 	return ask, nil
 }
