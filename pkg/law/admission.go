@@ -169,7 +169,11 @@ func (d *recordDecision) stands(z *Zone, come *Contribution) bool {
 
 // claimant is the record as it asks for a name of the zone that holding is about.
 func (d *recordDecision) claimant(holding *Holding) claimant {
-	return claimant{uid: d.ask.UID, namespace: d.ask.Namespace, cascade: d.ask.Cascade, together: d.together(holding)}
+	by := claimant{uid: d.ask.UID, namespace: d.ask.Namespace, cascade: d.ask.Cascade, together: d.together(holding)}
+	if b := d.ask.Before; b != nil {
+		by.from = b.FQDN
+	}
+	return by
 }
 
 // together: what is below its name in the zone stood there with it before the cascade,

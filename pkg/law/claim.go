@@ -27,7 +27,9 @@ type claim struct {
 // claimant is the record that asks for a name.
 type claimant struct {
 	uid, namespace string
-	cascade        bool
+	// from is the name at which it is adopted now.
+	from    name.Name
+	cascade bool
 	// together: see recordDecision.
 	together bool
 }
@@ -39,7 +41,7 @@ type claimant struct {
 //  2. the holder of the name (S4.6);
 //  3. the namespace of a record on its way there (S2.6);
 //  4. while a cascade brings records here, the holder in the zone they leave (S2.7);
-//  5. the zone's own namespace, where a shared rule lists the name;
+//  5. the zone's own namespace, where a shared rule lists the name, or while a cascade brings records there that never hold it;
 //  6. the namespace that alone holds the name of the nearest cut at it or above, or the zone's own where none does or several do;
 //  7. the namespace of the wildcard that synthesises it;
 //  8. the zone's own namespace, where its apex names it.
@@ -56,7 +58,11 @@ func (r *reading) claim(z *Zone, holding *Holding, base name.Rel, by claimant) (
 	if !known || first != "" {
 		return claim{namespace: first}, known
 	}
-	if z.listsShared(base) {
+	shared, known := r.sharedElsewhere(z, holding, base, by)
+	if !known {
+		return claim{}, false
+	}
+	if shared || z.listsShared(base) {
 		return claim{namespace: z.Namespace, yields: true}, true
 	}
 	c, known := r.cutOff(z, holding, base, by)
@@ -364,13 +370,12 @@ func (r *reading) wildElsewhere(z *Zone, holding *Holding, base name.Rel) (map[n
 		h, _ := glance[Holders](r, k)
 		put(there[i], h.Holder())
 	}
-	if coming, _ := get[Arriving](r, arriving); coming != nil {
-		for _, a := range coming.Records {
-			at, ok := a.FQDN.Rel(z.FQDN())
-			for ; ok; at, ok = at.Parent() {
-				if up, below := at.Parent(); below && at.IsWildcard() && slices.Contains(ups, up) {
-					put(up, a.Namespace)
-				}
+	coming, _ := get[Arriving](r, arriving)
+	for _, a := range coming.holding() {
+		at, ok := a.FQDN.Rel(z.FQDN())
+		for ; ok; at, ok = at.Parent() {
+			if up, below := at.Parent(); below && at.IsWildcard() && slices.Contains(ups, up) {
+				put(up, a.Namespace)
 			}
 		}
 	}
@@ -619,11 +624,9 @@ func (r *reading) holdsElsewhereBelow(h *Holding, view string, n name.Name, ns s
 			others = others || slices.ContainsFunc(held.Holders, func(h Holder) bool { return h.Namespace != ns })
 		}
 	}
-	if c, _ := get[Arriving](r, coming); c != nil {
-		others = others || slices.ContainsFunc(c.Records, func(a Arrival) bool {
-			rel, ok := a.FQDN.Rel(n)
-			return a.Namespace != ns && ok && !Base(rel).IsApex()
-		})
-	}
-	return others, true
+	c, _ := get[Arriving](r, coming)
+	return others || slices.ContainsFunc(c.holding(), func(a Arrival) bool {
+		rel, ok := a.FQDN.Rel(n)
+		return a.Namespace != ns && ok && !Base(rel).IsApex()
+	}), true
 }

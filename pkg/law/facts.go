@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"iter"
+	"slices"
 
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
@@ -39,8 +40,7 @@ const (
 	KindZonesBelow
 	// KindLastSerial asks for the last serial served under (View, Name) by a zone that is gone: *LastSerial.
 	KindLastSerial
-	// KindArriving asks what has left one zone with its hold on a name and is not in
-	// the next yet, at or below (View, Name): *Arriving.
+	// KindArriving asks what has left one zone and is not in the next yet, at or below (View, Name): *Arriving.
 	KindArriving
 	// KindRoster asks about all records of the zone with uid Zone: *Roster.
 	KindRoster
@@ -555,11 +555,21 @@ type LastSerial struct {
 type Arrival struct {
 	FQDN      name.Name
 	Namespace string
+	// Left is how it was admitted where it left.
+	Left Admission
 }
 
-// Arriving lists the records that left a zone where they held their base name and
-// wait for the step that takes them into another (S2.7).
+// Arriving lists the records that left a zone and wait for the step that takes them into
+// another (S2.7).
 type Arriving struct{ Records []Arrival }
+
+// holding are those that may hold their base name.
+func (a *Arriving) holding() []Arrival {
+	if a == nil {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(a.Records), func(x Arrival) bool { return x.Left != AdmittedPlain })
+}
 
 // Roster sums up the records of a zone: how many have absolute names, and the
 // octets of the longest owner relative to the zone.

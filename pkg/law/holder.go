@@ -144,19 +144,45 @@ func (r *reading) heldElsewhere(h *Holding, view string, at name.Name, ns string
 		namespaces = append(namespaces, from.namespaces()...)
 	}
 	there := len(namespaces)
-	if c, _ := get[Arriving](r, coming); c != nil {
-		for _, a := range c.Records {
-			rel, ok := a.FQDN.Rel(at)
-			switch {
-			case !ok || !Base(rel).IsApex(): // it holds a name below
-			case a.Namespace == ns:
-				namespaces = slices.Insert(namespaces, there, ns)
-			default:
-				namespaces = append(namespaces, a.Namespace)
-			}
+	c, _ := get[Arriving](r, coming)
+	for _, a := range c.holding() {
+		rel, ok := a.FQDN.Rel(at)
+		switch {
+		case !ok || !Base(rel).IsApex(): // it holds a name below
+		case a.Namespace == ns:
+			namespaces = slices.Insert(namespaces, there, ns)
+		default:
+			namespaces = append(namespaces, a.Namespace)
 		}
 	}
 	return namespaces, true
+}
+
+// sharedElsewhere reports whether records that never hold stand at a base name that none holds,
+// in a zone that a standing cascade brings records from, or on the way from there (S2.7). It
+// does not where by is one of them. known false: facts are needed.
+func (r *reading) sharedElsewhere(z *Zone, holding *Holding, base name.Rel, by claimant) (shared, known bool) {
+	at, err := base.In(z.FQDN())
+	if err != nil || by.cascade || by.from == at || !holding.gaining() {
+		return false, true
+	}
+	coming, ks := Key{Kind: KindArriving, View: z.View, Name: at}, holding.losing(z, base)
+	if !r.all(append(ks, coming)) {
+		return false, false
+	}
+	for _, k := range ks {
+		o, _ := glance[Owner](r, k)
+		shared = shared || o != nil && len(o.Values) > 0
+	}
+	if c, _ := get[Arriving](r, coming); c != nil {
+		for _, a := range c.Records {
+			if a.FQDN == at && a.Namespace == by.namespace {
+				return false, true
+			}
+			shared = shared || a.FQDN == at
+		}
+	}
+	return shared, true
 }
 
 // arriving reports whether a standing cascade brings records of another
@@ -187,7 +213,7 @@ func (r *reading) arriving(h *Holding, view string, n name.Name, ns string) (for
 		if !known {
 			return false, false
 		}
-		foreign = foreign || coming != nil && slices.ContainsFunc(coming.Records, func(a Arrival) bool { return a.Namespace != ns })
+		foreign = foreign || coming != nil && slices.ContainsFunc(coming.Records, func(a Arrival) bool { return a.Namespace != ns && a.Left != AdmittedUnderscore })
 	}
 	return foreign, true
 }

@@ -157,7 +157,7 @@ func (d *recordDecision) move(plan *Plan, home *Zone, homeHolding *Holding, p *p
 		}
 	}
 	plan.Orphan = p.waiting(ask.After)
-	plan.Orphan.Held = r.Admission == AdmittedPlain
+	plan.Orphan.Left = r.Admission
 	plan.Record = &Placement{FQDN: p.fqdn, View: p.view, Reason: ReasonMoving, Message: fmt.Sprintf("moves to zone %s, where its place is reserved", p.zone.FQDN())}
 	if plan, refusal = d.change(plan, home, homeHolding, nil, nil); len(d.needs) > 0 || refusal != nil {
 		return nil, refusal

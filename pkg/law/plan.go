@@ -103,9 +103,9 @@ type Waiting struct {
 	View string
 	FQDN name.Name // zero: only by reference
 	Zone *Ref      // the zoneRef's target
-	// Held: it moves, and held its base name where it left. Until it is taken in, the
-	// name is still its namespace's (S2.7).
-	Held bool
+	// Left: it moves, and was admitted so where it left; "": it does not. Until it is taken
+	// in it counts as it did there (S2.7).
+	Left Admission
 }
 
 // Work is an outbox item: records and zones to decide anew.

@@ -279,7 +279,9 @@ func (d *recordDecision) decide() (*Plan, *Refusal) {
 			return nil, nil
 		}
 		plan.Orphan = p.waiting(ask.After)
-		plan.Orphan.Held = was != nil && was.Admission == AdmittedPlain
+		if was != nil {
+			plan.Orphan.Left = was.Admission
+		}
 		plan.Record = &Placement{FQDN: p.fqdn, View: p.view, Reason: ReasonMoving, Message: fmt.Sprintf("moves to zone %s", p.zone.FQDN())}
 		return d.change(plan, home, homeHolding, nil, nil)
 	}

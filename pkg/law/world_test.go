@@ -109,8 +109,8 @@ func (w *world) answer(k law.Key) any {
 	case law.KindArriving:
 		out := &law.Arriving{}
 		for o, r := range w.records {
-			if r.waits != nil && r.waits.Held && r.waits.View == k.View && k.Name.Encloses(r.waits.FQDN) {
-				out.Records = append(out.Records, law.Arrival{FQDN: r.waits.FQDN, Namespace: o.Namespace})
+			if r.waits != nil && r.waits.Left != "" && r.waits.View == k.View && k.Name.Encloses(r.waits.FQDN) {
+				out.Records = append(out.Records, law.Arrival{FQDN: r.waits.FQDN, Namespace: o.Namespace, Left: r.waits.Left})
 			}
 		}
 		slices.SortFunc(out.Records, func(x, y law.Arrival) int {

@@ -295,6 +295,15 @@ func TestCascade_nobodyStealsANameOfAZoneThatComes_S2_7(t *testing.T) {
 	})
 }
 
+// The same where records that stood by a rule with shared, and held nothing, come to a zone whose rules let them hold.
+func TestCascade_nobodyStealsASharedNameOfAZoneThatWent_S2_7(t *testing.T) {
+	t.Parallel()
+	nobodySteals(t, func(s *store.Server) {
+		shared := v1alpha1.Delegation{Namespace: "team-a", Records: []v1alpha1.RecordDelegation{{Pattern: "*", Shared: true}}}
+		store.Must(s.CreateZone(store.Zone("infra", "dev", "dev.example.org.", shared)))
+	}, func(s *store.Server) error { return s.DeleteZone("infra", "dev") })
+}
+
 // nobodySteals lets thieves try for the names of records whose zone changes.
 func nobodySteals(t *testing.T, before func(*store.Server), change func(*store.Server) error) {
 	st := store.New(t)

@@ -432,7 +432,7 @@ func (p *puts) waiting(l *Ledger, plan *law.Plan, w *write, who waits) {
 	}
 	if plan.Orphan != nil {
 		for _, key := range l.layout.Waiting(plan.Orphan, w.resource, w.namespace, w.name) {
-			p.set(key, layout.Waiter{UID: who.uid, Created: who.created, Held: plan.Orphan.Held})
+			p.set(key, layout.WaiterOf(who.uid, who.created, plan.Orphan.Left))
 		}
 	}
 }

@@ -574,14 +574,14 @@ func (l *Ledger) decodeRange(k law.Key, kvs []*mvccpb.KeyValue) (any, error) {
 				return nil, unreadable(string(kv.Key), err)
 			}
 			_, namespace, _, ok := layout.WaitingObject(string(kv.Key))
-			if !w.Held || !ok {
+			if w.Left() == "" || !ok {
 				continue
 			}
 			fqdn, err := l.layout.ParseWaiting(string(kv.Key))
 			if err != nil {
 				return nil, unreadable(string(kv.Key), err)
 			}
-			out.Records = append(out.Records, law.Arrival{FQDN: fqdn, Namespace: namespace})
+			out.Records = append(out.Records, law.Arrival{FQDN: fqdn, Namespace: namespace, Left: w.Left()})
 		}
 		return out, nil
 	case law.KindTenantsBelow, law.KindRoster:

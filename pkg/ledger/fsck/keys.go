@@ -308,22 +308,24 @@ func (c *check) checkCount(z *zone, ns, key string, kv *mvccpb.KeyValue) {
 
 // checkOrphans compares both indexes of what waits.
 func (c *check) checkOrphans() error {
-	want, held := map[string]string{}, map[string]string{}
+	want, moving := map[string]string{}, map[string][]string{}
 	for _, r := range c.records {
 		if r.adopted != nil {
 			continue
 		}
 		for _, key := range c.layout.Waiting(&law.Waiting{View: r.view, FQDN: r.fqdn, Zone: r.ZoneRef}, "records", r.Namespace, r.Name) {
-			want[key] = layout.WaitingValue(r.UID, r.Created, false)
-			if r.moving { // whether it held its name where it left, nothing else says
-				held[key] = layout.WaitingValue(r.UID, r.Created, true)
+			want[key] = layout.WaitingValue(r.UID, r.Created, "")
+			for _, left := range []law.Admission{law.AdmittedPlain, law.AdmittedShared, law.AdmittedUnderscore} {
+				if r.moving { // how it was admitted where it left, nothing else says
+					moving[key] = append(moving[key], layout.WaitingValue(r.UID, r.Created, left))
+				}
 			}
 		}
 	}
 	for _, z := range c.zones {
 		if z.Pending {
 			for _, key := range c.layout.Waiting(&law.Waiting{View: z.spec.View, FQDN: z.Wanted, Zone: z.target()}, "zones", z.Namespace, z.Name) {
-				want[key] = layout.WaitingValue(z.UID, z.created, false)
+				want[key] = layout.WaitingValue(z.UID, z.created, "")
 			}
 		}
 	}
@@ -331,7 +333,7 @@ func (c *check) checkOrphans() error {
 		c.report.Keys++
 		if w, ok := want[key]; !ok {
 			c.damage(key, "S2.3", string(kv.Value), "nothing: nothing unadopted waits there")
-		} else if w != string(kv.Value) && held[key] != string(kv.Value) {
+		} else if w != string(kv.Value) && !slices.Contains(moving[key], string(kv.Value)) {
 			c.damage(key, "S2.3", string(kv.Value), "%s", w)
 		}
 		delete(want, key)

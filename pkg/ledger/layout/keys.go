@@ -251,8 +251,26 @@ func (k Keys) ParseWaiting(key string) (name.Name, error) {
 type Waiter struct {
 	UID     string `json:"uid"`
 	Created int64  `json:"t"`
-	// Held: see law.Waiting.
-	Held bool `json:"h,omitempty"`
+	// Held and Never are Left of law.Waiting: it held its base name there, or by which kind of
+	// rule it never did.
+	Held  bool          `json:"h,omitempty"`
+	Never law.Admission `json:"a,omitempty"`
+}
+
+// WaiterOf is the value for an object; left as in law.Waiting.
+func WaiterOf(uid string, created int64, left law.Admission) Waiter {
+	if left == law.AdmittedPlain {
+		return Waiter{UID: uid, Created: created, Held: true}
+	}
+	return Waiter{UID: uid, Created: created, Never: left}
+}
+
+// Left is how it was admitted where it left, see law.Waiting.
+func (w *Waiter) Left() law.Admission {
+	if w.Held {
+		return law.AdmittedPlain
+	}
+	return w.Never
 }
 
 // ParseMember reads zone, owner, namespace and object from a member key.
@@ -328,7 +346,7 @@ func (k Keys) CondensedPart(zone string, n uint64, part int) string {
 // MigrationLock is the key of the lock of migrations; it stands beside the internal keys, unsealed.
 func (k Keys) MigrationLock() string { return k.Prefix + "/migrating" }
 
-// WaitingValue is the value under each of the keys of Waiting; held as in law.Waiting.
-func WaitingValue(uid string, created int64, held bool) string {
-	return string(Encode(Waiter{UID: uid, Created: created, Held: held}))
+// WaitingValue is the value under each of the keys of Waiting; left as in law.Waiting.
+func WaitingValue(uid string, created int64, left law.Admission) string {
+	return string(Encode(WaiterOf(uid, created, left)))
 }
