@@ -17,6 +17,7 @@ import (
 	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -40,6 +41,7 @@ const (
 	installNamespace = "kubizone-system"
 	serverName       = "kubizone-apiserver"
 	servingSecret    = "kubizone-apiserver-serving"
+	controllerLease  = "kubizone-controller"
 
 	// dialTime bounds a connection that a firewall may swallow.
 	dialTime = 3 * time.Second
@@ -73,6 +75,11 @@ type facts struct {
 	roles    []rbacv1.Role // of all namespaces
 	cluster  []rbacv1.ClusterRole
 	rolesErr error
+
+	lease    *coordinationv1.Lease // of the controller
+	leaseErr error
+	// classes are all there are; undecided counts the Zones and Records of which nothing says whether they are delivered.
+	classes, undecided int
 
 	held       []heldZone
 	outdated   []outdated
@@ -177,6 +184,9 @@ func gather(ctx context.Context, client kubernetes.Interface, registrations aggr
 	if f.secret, f.secretErr = client.CoreV1().Secrets(namespace).Get(ctx, servingSecret, metav1.GetOptions{}); f.secretErr != nil {
 		f.secret = nil
 	}
+	if f.lease, f.leaseErr = client.CoordinationV1().Leases(namespace).Get(ctx, controllerLease, metav1.GetOptions{}); f.leaseErr != nil {
+		f.lease = nil
+	}
 	account := serverName
 	if len(f.pods) > 0 && f.pods[0].Spec.ServiceAccountName != "" {
 		account = f.pods[0].Spec.ServiceAccountName
@@ -267,10 +277,20 @@ func roles(ctx context.Context, client kubernetes.Interface) ([]rbacv1.Role, []r
 	return namespaced.Items, cluster.Items, nil
 }
 
-// objects looks at all Zones and Records: which zones are held, and which Records are refused now, in their zones and out of them, by our own
+// objects looks at all DNSClasses, Zones and Records: which wait for a controller, which zones are held, and which Records are refused now, in their zones and out of them, by our own
 // judgement: a server of an older version has another.
 func (f *facts) objects(ctx context.Context, client versioned.Interface) error {
 	var found law.Outdated
+	if err := inPages(func(o metav1.ListOptions) (string, error) {
+		list, err := client.KubizoneV1alpha1().DNSClasses().List(ctx, o)
+		if err != nil {
+			return "", err
+		}
+		f.classes += len(list.Items)
+		return list.Continue, nil
+	}); err != nil {
+		return err
+	}
 	if err := inPages(func(o metav1.ListOptions) (string, error) {
 		list, err := client.KubizoneV1alpha1().Zones(metav1.NamespaceAll).List(ctx, o)
 		if err != nil {
@@ -280,6 +300,9 @@ func (f *facts) objects(ctx context.Context, client versioned.Interface) error {
 			z := &list.Items[i]
 			if err := ledger.AddZone(&found, z); err != nil {
 				return "", err
+			}
+			if z.Status.Serial != 0 && isUndecided(z.Status.Conditions) {
+				f.undecided++
 			}
 			if settled := meta.FindStatusCondition(z.Status.Conditions, v1alpha1.ConditionSettled); settled != nil && settled.Reason == v1alpha1.ReasonMassDeletion {
 				f.held = append(f.held, heldZone{z.Namespace, z.Name, settled.Message})
@@ -296,6 +319,9 @@ func (f *facts) objects(ctx context.Context, client versioned.Interface) error {
 		}
 		for i := range list.Items {
 			r := &list.Items[i]
+			if r.Status.ZoneRef != nil && isUndecided(r.Status.Conditions) {
+				f.undecided++
+			}
 			if message, ok := ledger.Outdated(r); ok {
 				f.outdated = append(f.outdated, outdated{r.Namespace, r.Name, message, false})
 			} else if err := ledger.AddRecord(&found, r); err != nil {
@@ -312,6 +338,12 @@ func (f *facts) objects(ctx context.Context, client versioned.Interface) error {
 		}
 	}
 	return nil
+}
+
+// isUndecided: nothing has said whether the object is delivered as it is now.
+func isUndecided(conditions []metav1.Condition) bool {
+	ready := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady)
+	return ready == nil || ready.Status == metav1.ConditionUnknown
 }
 
 // inPages calls for lists until one does not go on.

@@ -16,8 +16,10 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	certutil "k8s.io/client-go/util/cert"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+	"k8s.io/utils/ptr"
 
 	"kubi.zone/kubizone/pkg/apiserver"
 	"kubi.zone/kubizone/pkg/apiserver/maintenance"
@@ -57,7 +59,7 @@ func judge(f *facts, now time.Time) []Finding {
 	if f.registration != nil {
 		findings = append(findings, f.judgeAnswer())
 	}
-	findings = append(findings, f.judgeHeld(), f.judgeRecords())
+	findings = append(findings, f.judgeController(now), f.judgeHeld(), f.judgeRecords())
 	return findings
 }
 
@@ -517,6 +519,37 @@ func (f *facts) judgeAnswer() Finding {
 		return fail(check, "through kube-apiserver: "+f.discovery.Error(), "mend the first FAIL above, and this one goes")
 	}
 	return ok(check, "kube-apiserver passes requests on and they are answered")
+}
+
+// late is how much later than its Lease says a controller may renew it: our clock is not its.
+const late = time.Minute
+
+// judgeController says whether a controller works, by its Lease. Without one nothing is delivered, and a Zone or Record whose Ready the server cannot
+// tell alone stays Unknown (S6.7).
+func (f *facts) judgeController(now time.Time) Finding {
+	const check = "controller"
+	namespace, _, _ := f.at()
+	at := namespace + "/" + controllerLease
+	if f.leaseErr != nil && !apierrors.IsNotFound(f.leaseErr) {
+		return unseen(check, "Lease "+at, f.leaseErr)
+	}
+	fault := "there is no Lease " + at + ", so no controller has worked"
+	if f.lease != nil {
+		spec := f.lease.Spec
+		holder, renewed, lasts := ptr.Deref(spec.HolderIdentity, ""), ptr.Deref(spec.RenewTime, metav1.MicroTime{}), time.Duration(ptr.Deref(spec.LeaseDurationSeconds, 0))*time.Second
+		if holder != "" && now.Before(renewed.Add(lasts+late)) {
+			return ok(check, holder+" works: it holds Lease "+at)
+		}
+		fault = "no controller works: Lease " + at + " was renewed last at " + renewed.UTC().Format(time.RFC3339)
+	}
+	if f.classes == 0 && f.undecided == 0 {
+		if f.objectsErr != nil {
+			return unseen(check, fault+"; whether one is needed", f.objectsErr)
+		}
+		return ok(check, fault+"; none is needed: there is no DNSClass, and no Zone or Record waits for one")
+	}
+	return warn(check, fmt.Sprintf("%s: %d DNSClasses deliver nothing, and %d Zones and Records stay Ready=Unknown", fault, f.classes, f.undecided),
+		"add the component artifacts/deploy/controller (docs/install.md), and see its pods: kubectl get pods -n "+namespace+" -l app.kubernetes.io/name="+controllerLease+"; one that was started with another --lease is not seen here")
 }
 
 // most Zones and Records are named.

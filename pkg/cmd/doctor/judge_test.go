@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -58,6 +59,7 @@ func healthy(t *testing.T) (*facts, *pki.Pair) {
 	yes, port := true, int32(10250)
 	serving := leaf(t, ca, servedName, 90*24*time.Hour)
 	return &facts{
+		lease: leaseOf("controller-1", now), classes: 1, undecided: 1,
 		secret: &corev1.Secret{Data: map[string][]byte{corev1.TLSCertKey: serving.CertPEM}},
 		name:   "v1alpha1.kubi.zone", version: "v1.37.1", account: "system:serviceaccount:kubizone-system:kubizone-apiserver",
 		registration: &apiregistrationv1.APIService{
@@ -72,6 +74,10 @@ func healthy(t *testing.T) (*facts, *pki.Pair) {
 		}},
 		answers: []answer{{from: "10.0.0.7:10250", direct: true, chain: []*x509.Certificate{serving.Cert}, readyz: readyz, health: healthz}},
 	}, ca
+}
+
+func leaseOf(holder string, renewed time.Time) *coordinationv1.Lease {
+	return &coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{HolderIdentity: &holder, RenewTime: &metav1.MicroTime{Time: renewed}, LeaseDurationSeconds: new(int32(15))}}
 }
 
 func find(t *testing.T, findings []Finding, check string) Finding {
@@ -115,6 +121,15 @@ func TestJudge_namesTheFaultAndTheNextStep(t *testing.T) {
 		"kube-apiserver old": {func(_ *testing.T, f *facts, _ *pki.Pair) {
 			f.absent = []string{"mutatingadmissionpolicies.admissionregistration.k8s.io"}
 		}, "version", Fail, "mutatingadmissionpolicies", "--disable-admission-plugins"},
+		"no controller ever": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.lease, f.leaseErr, f.undecided = nil, notFound, 0 }, "controller", Warn, "no Lease kubizone-system/kubizone-controller", "artifacts/deploy/controller"},
+		"no controller now": {func(_ *testing.T, f *facts, _ *pki.Pair) {
+			f.lease, f.classes, f.undecided = leaseOf("controller-1", now.Add(-3*time.Minute)), 0, 7
+		}, "controller", Warn, "7 Zones and Records stay Ready=Unknown", "kubectl get pods -n kubizone-system"},
+		"controller let go": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.lease = leaseOf("", now) }, "controller", Warn, "no controller works", "artifacts/deploy/controller"},
+		"no controller, and none needed": {func(_ *testing.T, f *facts, _ *pki.Pair) {
+			f.lease, f.leaseErr, f.classes, f.undecided = nil, notFound, 0, 0
+		}, "controller", OK, "none is needed", ""},
+		"controller unseen":   {func(_ *testing.T, f *facts, _ *pki.Pair) { f.lease, f.leaseErr = nil, forbidden }, "controller", Warn, "could not be looked at", "who may see"},
 		"no APIService":       {func(_ *testing.T, f *facts, _ *pki.Pair) { f.registration, f.registrationErr = nil, notFound }, "apiservice", Fail, "not there", "kubectl apply"},
 		"APIService unseen":   {func(_ *testing.T, f *facts, _ *pki.Pair) { f.registration, f.registrationErr = nil, forbidden }, "apiservice", Warn, "could not be looked at", "who may see"},
 		"APIService of a CRD": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.registration.Spec.Service = nil }, "apiservice", Fail, "CustomResourceDefinition", "migration.md"},
