@@ -47,11 +47,12 @@ var kindsOf = map[string]reflect.Type{
 
 // refuseWrongTypes answers a write of our objects in which a field has a value of the wrong type with the field, what it has and what it takes (S5.2). By the kind of
 // write, the generic server says it in words of Go, repeats the whole object, names no field, or takes what is left of a number that is too large.
+// A field that is unknown, where the client wants that refused, is answered with the one that is nearest.
 func refuseWrongTypes(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		info, ok := request.RequestInfoFrom(r.Context())
 		if ok && info.IsResourceRequest && info.APIGroup == v1alpha1.GroupName && kindsOf[info.Resource] != nil && slices.Contains([]string{"create", "update", "patch"}, info.Verb) {
-			r.Body = &checkedBody{ReadCloser: r.Body, contentType: r.Header.Get("Content-Type"), of: kindsOf[info.Resource]}
+			r.Body = &checkedBody{ReadCloser: r.Body, contentType: r.Header.Get("Content-Type"), of: kindsOf[info.Resource], strict: r.URL.Query().Get("fieldValidation") == metav1.FieldValidationStrict}
 		}
 		handler.ServeHTTP(w, r)
 	})
@@ -64,6 +65,7 @@ type checkedBody struct {
 	of          reflect.Type
 	read        bytes.Buffer
 	long        bool
+	strict      bool
 }
 
 func (b *checkedBody) Read(into []byte) (int, error) {
@@ -80,7 +82,7 @@ func (b *checkedBody) Read(into []byte) (int, error) {
 	}
 	read := b.read.Bytes()
 	b.read = bytes.Buffer{}
-	if wrong := wrongTypes(read, b.contentType, b.of); len(wrong) > 0 {
+	if wrong := wrongTypes(read, b.contentType, b.of, b.strict); len(wrong) > 0 {
 		return n, wrongTypesError(b.of.Name(), wrong)
 	}
 	return n, err
@@ -91,9 +93,13 @@ func wrongTypesError(kind string, wrong field.ErrorList) error {
 	var fields []string
 	var causes []metav1.StatusCause
 	for _, one := range wrong {
-		causes = append(causes, metav1.StatusCause{Type: metav1.CauseTypeTypeInvalid, Field: one.Field, Message: one.Detail})
+		causes = append(causes, metav1.StatusCause{Type: metav1.CauseType(one.Type), Field: one.Field, Message: one.Detail})
+		text := one.Field + " " + one.Detail
+		if one.Type == field.ErrorTypeForbidden {
+			text = one.Detail
+		}
 		if len(fields) < toldFields {
-			fields = append(fields, one.Field+" "+one.Detail)
+			fields = append(fields, text)
 		}
 	}
 	if more := len(wrong) - len(fields); more > 0 {
@@ -105,8 +111,8 @@ func wrongTypesError(kind string, wrong field.ErrorList) error {
 	return err
 }
 
-// wrongTypes are the fields of an object, or of a patch of one, that have a value of another type than theirs.
-func wrongTypes(body []byte, contentType string, of reflect.Type) field.ErrorList {
+// wrongTypes are the fields of an object, or of a patch of one, that have a value of another type than theirs, and where that is strict those that are unknown.
+func wrongTypes(body []byte, contentType string, of reflect.Type, strict bool) field.ErrorList {
 	var value any
 	media, _, _ := mime.ParseMediaType(contentType)
 	if media == runtime.ContentTypeProtobuf {
@@ -125,7 +131,7 @@ func wrongTypes(body []byte, contentType string, of reflect.Type) field.ErrorLis
 		return nil
 	}
 	if media != string(types.JSONPatchType) {
-		return fit(value, of, nil)
+		return fit(value, of, nil, strict)
 	}
 	var wrong field.ErrorList
 	operations, _ := value.([]any)
@@ -133,7 +139,7 @@ func wrongTypes(body []byte, contentType string, of reflect.Type) field.ErrorLis
 		one, _ := operation.(map[string]any)
 		path, _ := one["path"].(string)
 		if at, to := follow(of, path); to != nil && (one["op"] == "add" || one["op"] == "replace") {
-			wrong = append(wrong, fit(one["value"], to, at)...)
+			wrong = append(wrong, fit(one["value"], to, at, strict)...)
 		}
 	}
 	return wrong
@@ -209,8 +215,9 @@ var forms = map[reflect.Type]string{
 	reflect.TypeFor[metav1.MicroTime](): `a time, such as "2026-01-02T15:04:05.000000Z"`,
 }
 
-// fit are the faults of a value that is to be of a type. What the type does not know is no fault here.
-func fit(value any, of reflect.Type, path *field.Path) field.ErrorList {
+// fit are the faults of a value that is to be of a type. What the type does not know is one where that is strict; a directive of a strategic merge
+// patch ($patch, $setElementOrder) is none.
+func fit(value any, of reflect.Type, path *field.Path, strict bool) field.ErrorList {
 	for of.Kind() == reflect.Pointer {
 		of = of.Elem()
 	}
@@ -239,8 +246,15 @@ func fit(value any, of reflect.Type, path *field.Path) field.ErrorList {
 		}
 		fields := fieldsOf(of)
 		for _, name := range slices.Sorted(maps.Keys(object)) {
-			if fields[name] != nil {
-				wrong = append(wrong, fit(object[name], fields[name], child(path, name))...)
+			switch at := child(path, name); {
+			case fields[name] != nil:
+				wrong = append(wrong, fit(object[name], fields[name], at, strict)...)
+			case strict && object[name] != nil && !strings.HasPrefix(name, "$"):
+				unknown := fmt.Sprintf("unknown field %q", at)
+				if near := nearest(name, fields); near != "" {
+					unknown += ", did you mean " + near + "?"
+				}
+				wrong = append(wrong, field.Forbidden(at, unknown))
 			}
 		}
 	case of.Kind() == reflect.Map:
@@ -249,7 +263,7 @@ func fit(value any, of reflect.Type, path *field.Path) field.ErrorList {
 			return fault("an object")
 		}
 		for _, key := range slices.Sorted(maps.Keys(object)) {
-			wrong = append(wrong, fit(object[key], of.Elem(), path.Key(key))...)
+			wrong = append(wrong, fit(object[key], of.Elem(), path.Key(key), strict)...)
 		}
 	case of.Kind() == reflect.Slice && of.Elem().Kind() == reflect.Uint8:
 		if text, ok := value.(string); !ok || json.Unmarshal([]byte(strconv.Quote(text)), new([]byte)) != nil {
@@ -258,13 +272,13 @@ func fit(value any, of reflect.Type, path *field.Path) field.ErrorList {
 	case of.Kind() == reflect.Slice:
 		list, ok := value.([]any)
 		if !ok {
-			if len(fit(value, of.Elem(), path)) == 0 {
+			if len(fit(value, of.Elem(), path, strict)) == 0 {
 				return fault("a list: put this one into [ ]")
 			}
 			return fault("a list")
 		}
 		for i, item := range list {
-			wrong = append(wrong, fit(item, of.Elem(), path.Index(i))...)
+			wrong = append(wrong, fit(item, of.Elem(), path.Index(i), strict)...)
 		}
 	case of.Kind() == reflect.String:
 		if _, ok := value.(string); !ok {
@@ -296,6 +310,37 @@ func fit(value any, of reflect.Type, path *field.Path) field.ErrorList {
 		}
 	}
 	return wrong
+}
+
+// nearest is the field that a name was meant to be, at most two letters away; empty for none.
+func nearest(typed string, fields map[string]reflect.Type) (near string) {
+	least := min(2, len(typed)-1)
+	for _, name := range slices.Backward(slices.Sorted(maps.Keys(fields))) {
+		if d := distance(strings.ToLower(typed), strings.ToLower(name)); d <= least {
+			near, least = name, d
+		}
+	}
+	return near
+}
+
+// distance is Levenshtein's: how many letters are put in, taken out or replaced between two words.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		last := i
+		row[0] = i + 1
+		for j := range len(b) {
+			change := last
+			if a[i] != b[j] {
+				change++
+			}
+			last, row[j+1] = row[j+1], min(change, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
 }
 
 // show is what stands there, in the words of JSON.

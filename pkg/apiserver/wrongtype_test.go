@@ -149,7 +149,7 @@ func merge(object, patch string) (string, error) {
 // What our own clients write fits, for every field that a kind has.
 func TestWrongTypes_ofWhatFits(t *testing.T) {
 	for _, text := range []string{aRecord, aZone, `{"metadata":{"creationTimestamp":null,"managedFields":[{"fieldsV1":{"f:spec":{}},"time":"2026-01-02T15:04:05Z"}]},"spec":{"$patch":"replace","ttl":null,"class":"IN"}}`, `{"spec":{"ttl":3e2}}`, `{"spec":{"ttl":300.0}}`, `[]`, `"text"`, `{`} {
-		if wrong := wrongTypes([]byte(text), "application/json", reflect.TypeFor[v1alpha1.Record]()); len(wrong) > 0 {
+		if wrong := wrongTypes([]byte(text), "application/json", reflect.TypeFor[v1alpha1.Record](), false); len(wrong) > 0 {
 			t.Errorf("%s: %v", text, wrong)
 		}
 	}
@@ -157,8 +157,47 @@ func TestWrongTypes_ofWhatFits(t *testing.T) {
 
 func BenchmarkWrongTypes(b *testing.B) {
 	for b.Loop() {
-		if len(wrongTypes([]byte(aRecord), "application/json", reflect.TypeFor[v1alpha1.Record]())) > 0 {
+		if len(wrongTypes([]byte(aRecord), "application/json", reflect.TypeFor[v1alpha1.Record](), true)) > 0 {
 			b.Fatal("a Record does not fit")
 		}
+	}
+}
+
+// An unknown field is refused where the client asks for that, with the field that was meant, and once; a directive of a patch is none.
+func TestWrite_namesTheFieldThatWasMeant(t *testing.T) {
+	client := whole(t)
+	if err := client.RESTClient().Post().Namespace("team").Resource("zones").SetHeader("Content-Type", "application/json").Body([]byte(aZone)).Do(t.Context()).Error(); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct{ resource, with, says string }{
+		{"records", `{"spec":{"tll":300}}`, `unknown field "spec.tll", did you mean ttl?`},
+		{"records", `{"spec":{"zoneRef":{"nmae":"z"},"whatever":1}}`, `unknown field "spec.whatever"; unknown field "spec.zoneRef.nmae", did you mean name?`},
+		{"records", `{"metdata":{}}`, `unknown field "metdata", did you mean metadata?`},
+		{"zones", `{"spec":{"delegations":[{"namespace":"a","record":[{"pattern":"*"}]}]}}`, `unknown field "spec.delegations[0].record", did you mean records?`},
+		{"zones", `{"spec":{"DomainName":"example.","limits":{"maxDeletePercent":"half"}}}`, `unknown field "spec.DomainName", did you mean domainName?; spec.limits.maxDeletePercent takes a whole number, and has the text "half"`},
+	} {
+		kind, object := "Record", aRecord
+		if test.resource == "zones" {
+			kind, object = "Zone", strings.Replace(aZone, `"z"`, `"other"`, 1)
+		}
+		body, err := merge(object, test.with)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = client.RESTClient().Post().Namespace("team").Resource(test.resource).SetHeader("Content-Type", "application/json").Param("fieldValidation", "Strict").Body([]byte(body)).Do(t.Context()).Error()
+		if want := kind + " cannot be read: " + test.says; err == nil || err.Error() != want || !apierrors.IsBadRequest(err) {
+			t.Errorf("%v\nwant %s", err, want)
+		}
+	}
+	body, err := merge(aRecord, `{"spec":{"tll":300}}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := client.RESTClient().Post().Namespace("team").Resource("records").SetHeader("Content-Type", "application/json").Param("fieldValidation", "Ignore").Body([]byte(body)).Do(t.Context()).Error(); err != nil {
+		t.Error("not strict:", err)
+	}
+	directive := `{"metadata":{"$deleteFromPrimitiveList/finalizers":["x"]},"spec":{"$retainKeys":["domainName","type","rdata"],"domainName":"www.example.","type":"A","rdata":"192.0.2.2"}}`
+	if err := client.RESTClient().Patch(types.StrategicMergePatchType).Namespace("team").Resource("records").Name("www").Param("fieldValidation", "Strict").Body([]byte(directive)).Do(t.Context()).Error(); err != nil {
+		t.Error("a directive:", err)
 	}
 }
