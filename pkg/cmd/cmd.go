@@ -158,6 +158,7 @@ func Main(arguments []string, out, stderr io.Writer) int {
 	root.SetOut(out)
 	root.SetErr(stderr)
 	command, err := root.ExecuteContextC(ctx)
+	said := fmt.Sprint(err)
 	switch {
 	case err == nil:
 		return 0
@@ -170,9 +171,12 @@ func Main(arguments []string, out, stderr io.Writer) int {
 				commands = append(commands, command.Name())
 			}
 		}
-		fmt.Fprintf(stderr, "kubizone: %v;%s kubizone --help lists the commands\n", err, didYouMean("", near(typed, commands)))
-	default:
-		fmt.Fprintf(stderr, "kubizone: %v\n", err)
+		said = fmt.Sprintf("%v;%s kubizone --help lists the commands", err, didYouMean("", near(typed, commands)))
+	}
+	if root.PersistentFlags().Lookup("logging-format").Value.String() == logJSON {
+		jsonLogger(stderr, 0).WithOptions(zap.WithCaller(false)).Error(said)
+	} else {
+		fmt.Fprintf(stderr, "kubizone: %s\n", said)
 	}
 	if slices.ContainsFunc(answers, func(answer error) bool { return errors.Is(err, answer) }) {
 		return exitDiffers

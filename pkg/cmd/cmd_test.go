@@ -249,6 +249,15 @@ func TestLog_isJSONWhereAsked(t *testing.T) {
 	if got := texts(said(2)); !slices.Equal(got, append([]string{"info information", "info detail"}, loud...)) {
 		t.Errorf("with -v=2: %q", got)
 	}
+	// The last line is of the same form.
+	for _, arguments := range [][]string{{"version", "-o", "xml"}, {"doctor", "--timeout", "0s"}, {"export", "--none"}} {
+		var last struct{ Level, Msg string }
+		code, _, stderr := run(append([]string{"--logging-format=json"}, arguments...)...)
+		_, _, text := run(arguments...)
+		if json.Unmarshal([]byte(stderr), &last) != nil || code != exitFailed || last.Level != "error" || "kubizone: "+last.Msg+"\n" != text {
+			t.Errorf("%q: %d %q, as text %q", arguments, code, stderr, text)
+		}
+	}
 	if code, _, stderr := run("version", "--logging-format", "xml"); code != exitFailed || stderr != "kubizone: --logging-format \"xml\": write text or json\n" {
 		t.Errorf("%d %q", code, stderr)
 	}
