@@ -42,7 +42,9 @@ func (d *recordDecision) admissible(z *Zone, holding *Holding, p *place, come *C
 	}
 	bySpec := refusal != nil && z.refusesItself(holding, p, come, ns)
 	if refusal == nil && ns != z.Namespace && (come.Type == rdata.NS && !come.Owner.IsApex() || come.Type == rdata.DNAME) {
-		refusal = d.cutsOthers(z, holding, p, come, admitted.admission != AdmittedPlain && c.namespace != "" && c.namespace != ns)
+		// NS records that no namespace holds, at the very name: cutsOthers finds those of others among what stands there.
+		itself := c.cut && c.above == come.Owner
+		refusal = d.cutsOthers(z, holding, p, come, admitted.admission != AdmittedPlain && c.namespace != "" && c.namespace != ns && !itself)
 	}
 	if refusal == nil && ns != z.Namespace && come.Type == rdata.DS && admitted.admission != AdmittedShared {
 		refusal = d.signsOthers(z, p, come)
@@ -106,7 +108,11 @@ func (d *recordDecision) meets(z *Zone, p *place, come *Contribution, others *Ow
 	case own && c.namespace != "" && c.namespace != z.Namespace && c.yields:
 		warn("a wildcard of another namespace answered for %s of zone %s until now (S4.6)", base, z.FQDN())
 	case own && c.namespace != "" && c.namespace != z.Namespace:
-		warn("%s of zone %s is held by another namespace, and what stands there is now its own and the zone's (S4.5)", base, z.FQDN())
+		below := ""
+		if at, _ := get[Owner](&d.reading, OwnerKey(z.UID, base)); at.hasType(rdata.NS) || come.Type == rdata.NS && come.Owner == base {
+			below = ", and free names below its NS records are the zone's alone (S4.6)"
+		}
+		warn("%s of zone %s is held by another namespace, and what stands there is now its own and the zone's (S4.5)%s", base, z.FQDN(), below)
 	case !own && a == AdmittedPlain && h != nil && slices.ContainsFunc(h.List, func(x Holder) bool { return x.Namespace == z.Namespace }):
 		warn("the zone's own namespace has records at %s of zone %s, too (S4.5)", base, z.FQDN())
 	case others.hasType(come.Type) && (a == AdmittedShared || own && z.listsShared(come.Owner)):
