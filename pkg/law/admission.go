@@ -32,7 +32,7 @@ func (d *recordDecision) admissible(z *Zone, holding *Holding, p *place, come *C
 		return nil, marks{}
 	}
 	yielded := c
-	if d.stood && c.yields { // no record holds the name here, and it stood there where it comes from (S2.7)
+	if d.stood && d.ask.Held && c.yields { // no record holds the name here, and it held it where it comes from (S2.7)
 		c = claim{}
 	}
 	var mark marks

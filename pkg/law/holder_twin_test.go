@@ -29,17 +29,9 @@ func (w *world) holderTwin(z *law.Zone, r *law.Record, fqdn name.Name) (refused,
 	if !plain && !shared && !underscore {
 		return false, false
 	}
-	named := func() bool { // a plain rule names the very name, or wildcard
-		return slices.ContainsFunc(z.Rules, func(rule law.Rule) bool {
-			return (len(rule.Namespaces) == 0 || slices.Contains(rule.Namespaces, r.Namespace)) && slices.ContainsFunc(rule.Records, func(to law.RecordRule) bool {
-				return !to.Shared && !to.Pattern.NamesUnderscore(fqdn, z.FQDN()) && (len(to.Types) == 0 || slices.Contains(to.Types, r.Type)) &&
-					(!wild || len(rule.Namespaces) == 1) && to.Pattern.Names(fqdn, z.FQDN())
-			})
-		})
-	}
 	holder, byRecord := t.holder(base)
 	held := holder != "" && holder != r.Namespace
-	if held && !shared && !underscore && (byRecord || !named()) {
+	if held && !shared && !underscore && (byRecord || !named(z, r, fqdn)) {
 		return true, true // S4.6, S4.7
 	}
 	if slices.Contains(z.MadeNames, owner) {
@@ -101,6 +93,34 @@ func grants(z *law.Zone, r *law.Record, fqdn name.Name) (plain, shared, undersco
 	return plain, shared, underscore, meant
 }
 
+// named: a plain rule of the zone that allows the record names its very name, or wildcard (S4.7).
+func named(z *law.Zone, r *law.Record, fqdn name.Name) bool {
+	return slices.ContainsFunc(z.Rules, func(rule law.Rule) bool {
+		return (len(rule.Namespaces) == 0 || slices.Contains(rule.Namespaces, r.Namespace)) && slices.ContainsFunc(rule.Records, func(to law.RecordRule) bool {
+			return !to.Shared && !to.Pattern.NamesUnderscore(fqdn, z.FQDN()) && (len(to.Types) == 0 || slices.Contains(to.Types, r.Type)) &&
+				(!fqdn.IsWildcard() || len(rule.Namespaces) == 1) && to.Pattern.Names(fqdn, z.FQDN())
+		})
+	})
+}
+
+// takes reads S4.6 for a record that a zone takes in by a cascade, and that did not hold its base name before: it becomes the
+// holder of that, which another namespace has without a record there, and no rule names it.
+func (w *world) takes(r *law.Record, plan *law.Plan) bool {
+	if plan.Record.Zone == nil || r.Namespace == plan.Record.Zone.Namespace {
+		return false
+	}
+	z := w.zones[object{plan.Record.Zone.Namespace, plan.Record.Zone.Name}].zone
+	owner, _ := plan.Record.FQDN.Rel(z.FQDN())
+	for _, x := range plan.Writes {
+		if m, ok := x.Value.(*law.Member); ok && m.Admission == law.AdmittedPlain {
+			t := &tenancy{world: w, zone: z, records: w.plain(z)}
+			holder, _ := t.holder(baseName(owner))
+			return holder != "" && holder != r.Namespace && !named(z, r, plan.Record.FQDN)
+		}
+	}
+	return false
+}
+
 // isIn: the zone that a record is adopted by stands.
 func (w *world) isIn(at *law.Adopted) bool {
 	if at == nil {
@@ -111,9 +131,9 @@ func (w *world) isIn(at *law.Adopted) bool {
 }
 
 // stoodTwin reads S2.7: whether a record that a cascade brings from a zone in which it
-// stood may be refused for the holders in the zone that it comes to. Wildcards
-// and cuts refuse it nothing, nor do names below that came with it or after it.
-func (w *world) stoodTwin(r *law.Record) bool {
+// stood may be refused for the holders in the zone that it comes to. Where it held its name,
+// wildcards and cuts refuse it nothing, nor do names below that came with it or after it.
+func (w *world) stoodTwin(r *law.Record, held bool) bool {
 	z, fqdn := w.longest(r)
 	if r.Type == rdata.DS { // it is about the zone below
 		return true
@@ -133,6 +153,9 @@ func (w *world) stoodTwin(r *law.Record) bool {
 		return x.Admission == law.AdmittedPlain && x.Namespace != r.Namespace && baseName(x.Owner) == base
 	}) {
 		return true // one on its way by a write of its own counts as there (S2.6)
+	}
+	if holder, _ := t.holder(base); !held && holder != "" && holder != r.Namespace {
+		return true // it never held the name
 	}
 	for _, host := range t.hosts() { // S6.2
 		if first, _ := t.first(host); under(base, host) && (first != r.Namespace || slices.Contains(z.MadeNames, host)) {

@@ -55,9 +55,9 @@ type RecordAsk struct {
 	After *Record
 	// Cascade: nobody asks; a refusal becomes the reason why it is not adopted (S2.5, S2.7).
 	Cascade bool
-	// Stood: it is between two zones, or in one that is gone (S2.7).
-	Stood bool
-	Now   time.Time
+	// Stood: it is between two zones, or in one that is gone (S2.7). Held: it held its base name there.
+	Stood, Held bool
+	Now         time.Time
 	// By is who asks, for the journal.
 	By string
 	// WorkID names the outbox item this decision may need.
@@ -95,7 +95,7 @@ type recordDecision struct {
 	// standsBelow: what it was refused for stands strictly below its name.
 	standsBelow bool
 	// yielded is the claim of another namespace that gave way: to a rule that names the record's name literally (S4.7), or to
-	// a record that stood at the name in the zone it comes from (S2.7).
+	// a record that held the name in the zone it comes from (S2.7).
 	yielded claim
 	// stood: a cascade brings it from another zone, where it stood at its name until now.
 	stood bool

@@ -45,7 +45,7 @@ func (w *world) arrive(work *law.Work) {
 		return
 	}
 	ask := w.again(o, nil)
-	ask.Move, ask.By = work, m.By
+	ask.Move, ask.By, ask.Stood, ask.Held = work, m.By, false, false
 	out := w.decide(func(s *law.Seen) law.Outcome { return law.DecideRecord(s, ask) })
 	if out.Refusal != nil {
 		bug("an arrival is refused: %v", out.Refusal)
@@ -203,6 +203,12 @@ func (w *world) again(o object, work *law.Work) law.RecordAsk {
 		ask.Work, ask.WorkBy = work.ID, work.By
 	}
 	ask.Stood = ask.Before != nil || r.placed.Reason == law.ReasonMoving
+	ask.Held = r.waits != nil && r.waits.Left == law.AdmittedPlain
+	if b := ask.Before; b != nil {
+		for k, v := range w.facts { // in a zone that is gone, too, of which only the keys tell the name
+			ask.Held = ask.Held || k.Kind == law.KindMember && k.Zone == b.Zone.UID && k.Namespace == o.Namespace && k.Object == o.Name && v.(*law.Member).Admission == law.AdmittedPlain
+		}
+	}
 	return ask
 }
 
@@ -224,8 +230,11 @@ func (w *world) reconsiderRecord(work *law.Work, c candidate) {
 		if plan.Zone == nil && plan.Record.Zone != nil {
 			plan.Record.Serial = r.placed.Serial
 		}
-		if ask.Stood && plan.Record.Reason == law.ReasonNameHeld && !w.isIn(ask.Before) && r.placed.FQDN == plan.Record.FQDN && !w.stoodTwin(&r.record) {
+		if ask.Stood && plan.Record.Reason == law.ReasonNameHeld && !w.isIn(ask.Before) && r.placed.FQDN == plan.Record.FQDN && !w.stoodTwin(&r.record, ask.Held) {
 			bug("S2.7: %s stood at its name where it comes from, and no record holds it in the zone: %s", c.object, plan.Record.Message)
+		}
+		if !ask.Held && w.takes(&r.record, plan) {
+			bug("S2.7: %s takes a name that it did not hold, and that is another namespace's: %s", c.object, plan.Record.Message)
 		}
 		w.apply(c.object, false, plan, work)
 		r.placed, r.waits = *plan.Record, plan.Orphan

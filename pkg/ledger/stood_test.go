@@ -63,3 +63,48 @@ func TestCascade_whatStoodKeepsItsName_S2_7(t *testing.T) {
 		}
 	}
 }
+
+// What a rule with shared let in at a name that it lists holds that no more in the zone that gains it.
+func TestCascade_whatNeverHeldTakesNoName_S2_7(t *testing.T) {
+	t.Parallel()
+	for _, made := range []bool{false, true} {
+		for _, n := range []int{1, 40} {
+			t.Run(fmt.Sprintf("made=%v,records=%d", made, n), func(t *testing.T) {
+				t.Parallel()
+				st := store.New(t)
+				s := st.Server()
+				s.Run()
+				zone := func(name, fqdn string) *v1alpha1.Zone {
+					listed := store.Allow("a", "listed.example.org.")
+					listed.Records[0].Shared, listed.Records[0].Types = true, []string{"TXT"}
+					z := store.Zone("platform", name, fqdn, store.Allow("a", "*"), listed, store.Allow("platform"))
+					z.Spec.Delegations[2].Zones = []string{"*"}
+					return z
+				}
+				store.Must(s.CreateZone(zone("org", "org.")))
+				if !made {
+					store.Must(s.CreateZone(zone("example", "example.org.")))
+				}
+				st.Settle()
+				for i := range n {
+					store.Must(s.CreateRecord(t.Context(), store.Record("a", fmt.Sprint("r", i), "listed.example.org.", "TXT", fmt.Sprint("text ", i))))
+				}
+				if made {
+					store.Must(s.CreateZone(zone("example", "example.org.")))
+				} else if err := s.DeleteZone("platform", "example"); err != nil {
+					t.Fatal(err)
+				}
+				st.Settle()
+				for _, r := range s.ListRecords("a") {
+					if r.Status.ZoneRef == nil {
+						t.Errorf("%s: %s", r.Name, r.Status.Conditions[0].Message)
+					}
+				}
+				if r, err := s.CreateRecord(t.Context(), store.Record("a", "taken", "listed.example.org.", "A", "192.0.2.66")); err == nil {
+					t.Errorf("a holds the listed name now: %s", r.Status.Conditions[0].Message)
+				}
+				st.MustBeClean()
+			})
+		}
+	}
+}

@@ -25,7 +25,8 @@ type candidate struct {
 	letter, namespace, object string
 	uid                       string
 	created                   int64
-	turn                      int // of those that the work names in order, 0 for the others
+	turn                      int  // of those that the work names in order, 0 for the others
+	held                      bool // its base name, where it is a member or was one (law.Waiting)
 }
 
 // window is the next part of what a work decides anew, in order: zones first, since
@@ -166,7 +167,7 @@ func (l *Ledger) scan(ctx context.Context, s *standing, scan law.Scan, found fun
 				if err := layout.Decode(kv.Value, &m); err != nil {
 					return fmt.Errorf("ledger: %s: %w", kv.Key, err)
 				}
-				c.uid, c.created = m.UID, m.Created
+				c.uid, c.created, c.held = m.UID, m.Created, m.Admission == law.AdmittedPlain
 			} else {
 				var w layout.Waiter
 				if err := layout.Decode(kv.Value, &w); err != nil {
@@ -179,7 +180,7 @@ func (l *Ledger) scan(ctx context.Context, s *standing, scan law.Scan, found fun
 				if !scan.Of(c.namespace) {
 					continue
 				}
-				c.uid, c.created = w.UID, w.Created
+				c.uid, c.created, c.held = w.UID, w.Created, w.Held
 			}
 			found(c)
 		}
