@@ -5,6 +5,7 @@ package law
 
 import (
 	"cmp"
+	"reflect"
 	"slices"
 	"time"
 
@@ -92,6 +93,61 @@ func (c *CountedCut) under(from, to name.Name) *CountedCut {
 	return out
 }
 
+// maxCutOwners is how many owners one step of a parent counts anew. With their marks (S7.5) they fit into a transaction of etcd's
+// default of 128 operations.
+const maxCutOwners = 40
+
+// toward is c on its way to be as all: at most so many owners more are. What comes or changes is first, then the child's name, then what
+// goes, so that no NS names a host that lacks its glue; where all has no NS, the child's name is last.
+func (c *CountedCut) toward(all *CountedCut, most int) *CountedCut {
+	var owners []name.Rel
+	for _, x := range []*CountedCut{c, all} {
+		for _, s := range x.at(nil) {
+			if !slices.Contains(owners, s.Owner) {
+				owners = append(owners, s.Owner)
+			}
+		}
+	}
+	rank := func(owner name.Rel) int {
+		switch {
+		case owner == all.apex():
+			return 1
+		case len(all.at(&owner)) > 0:
+			return 0
+		case owner == c.apex():
+			return 3
+		}
+		return 2
+	}
+	differ := slices.DeleteFunc(slices.Clone(owners), func(owner name.Rel) bool { return reflect.DeepEqual(c.at(&owner), all.at(&owner)) })
+	if len(differ) <= most {
+		return all
+	}
+	slices.SortStableFunc(differ, func(x, y name.Rel) int { return cmp.Compare(rank(x), rank(y)) })
+	out := &CountedCut{}
+	for _, owner := range owners {
+		if slices.Contains(differ[most:], owner) {
+			out.Sets = append(out.Sets, c.at(&owner)...)
+		} else {
+			out.Sets = append(out.Sets, all.at(&owner)...)
+		}
+	}
+	return out
+}
+
+// at are the sets at an owner; nil: all of them.
+func (c *CountedCut) at(owner *name.Rel) (sets []content.RRset) {
+	if c == nil {
+		return nil
+	}
+	for _, s := range c.Sets {
+		if owner == nil || s.Owner == *owner {
+			sets = append(sets, s)
+		}
+	}
+	return sets
+}
+
 // keepsCut notes in h, the holding of a held zone that gets another parent or another name, what its parent counted for it under the name fqdn:
 // the next one counts that too. before is the holding until now. false: facts are needed.
 func (r *reading) keepsCut(h, before *Holding, fqdn name.Name) bool {
@@ -115,10 +171,10 @@ func (r *reading) keepsCut(h, before *Holding, fqdn name.Name) bool {
 	return true
 }
 
-// CutAsk is the request to count a child's NS and glue anew: to pay a debt.
+// CutAsk is the request to count a child's NS and glue anew, as Debt says.
 type CutAsk struct {
 	Parent *Zone
-	Child  Ref
+	Debt   Debt
 	// Holding of the child, which stands at FQDN, and Cut is what it has there; nil where the parent delegates it not, or no more.
 	Holding *Holding
 	FQDN    name.Name
@@ -169,16 +225,20 @@ func decideCut(d *reading, ask CutAsk) (*Plan, *Refusal) {
 		d.stale()
 		return nil, nil
 	}
-	key := CutKey(p.UID, ask.Child.UID)
+	key := CutKey(p.UID, ask.Debt.Child.UID)
 	before, ok := get[CountedCut](d, key)
 	if !ok {
 		return nil, nil
 	}
-	var counts *CountedCut
+	var all *CountedCut
 	if ask.Holding != nil {
-		counts = ask.Holding.Counts(p.FQDN(), ask.FQDN, before, ask.Cut)
+		all = ask.Holding.Counts(p.FQDN(), ask.FQDN, before, ask.Cut)
 	}
 	plan := &Plan{}
+	counts := before.toward(all, maxCutOwners)
+	if counts != all {
+		plan.Debts = append(plan.Debts, ask.Debt) // the rest is another step
+	}
 	df, owners, after := cutDiff(d, p, before, counts)
 	if len(d.needs) > 0 {
 		return nil, nil
@@ -194,7 +254,7 @@ func decideCut(d *reading, ask CutAsk) (*Plan, *Refusal) {
 			return nil, r
 		}
 	}
-	if !d.brake(plan, change, p, moved{of: ask.Child.Namespace, put: counts.comes(before), own: ask.Own, cascade: ask.Work != ""}, ask.Now.Unix()) {
+	if !d.brake(plan, change, p, moved{of: ask.Debt.Child.Namespace, put: counts.comes(before), own: ask.Own, cascade: ask.Work != ""}, ask.Now.Unix()) {
 		return nil, nil
 	}
 	c, known := servable(d, change.Zone, change.Holding, after)

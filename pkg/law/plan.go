@@ -98,6 +98,11 @@ type Debt struct {
 	Unknown *Unknown `json:"-"`
 }
 
+// Same reports whether both are about one child and one parent.
+func (d Debt) Same(other Debt) bool {
+	return d.Parent.UID == other.Parent.UID && d.Child.UID == other.Child.UID
+}
+
 // Waiting says under which keys something unadopted is found again.
 type Waiting struct {
 	View string

@@ -310,7 +310,7 @@ func (w *world) payDebts() {
 			continue
 		}
 		parent := *p.zone
-		ask := law.CutAsk{Parent: &parent, Child: d.Child, Now: w.now, Own: d.Child.Namespace == parent.Namespace}
+		ask := law.CutAsk{Parent: &parent, Debt: d, Now: w.now, Own: d.Child.Namespace == parent.Namespace}
 		if h := w.standing(d.Child); h != nil {
 			ask.Own = h.RemovedBy(&parent)
 		}

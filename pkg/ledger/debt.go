@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 
+	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"k8s.io/klog/v2"
 
@@ -55,15 +56,21 @@ func (l *Ledger) pay(ctx context.Context, d law.Debt) error {
 		if len(r.Kvs) == 0 {
 			return nil
 		}
-		var failed error
 		stand, err := l.gaining(ctx, d)
 		if err != nil {
 			return err
 		}
-		cutAsk := law.CutAsk{Child: d.Child, Now: l.now(), By: user(ctx)}
+		ask := law.CutAsk{Debt: d, Now: l.now(), By: user(ctx)}
 		if stand != nil {
-			cutAsk.Work, cutAsk.WorkBy = stand.work.ID, stand.work.By
+			ask.Work, ask.WorkBy = stand.work.ID, stand.work.By
 		}
+		// Before the parent's queue is taken, since it reads each host of the child: the parent's other writers do not wait for that.
+		parent, err := l.count(ctx, &ask)
+		if err != nil {
+			return err
+		}
+		ask.Own = ask.Own && !l.terminates(d.Parent.Namespace)
+		moved := false
 		w := &write{
 			resource: "zones", namespace: d.Parent.Namespace, name: d.Parent.Name, key: debtKey, expected: r.Kvs[0].ModRevision,
 			hint: l.layout.Zone(d.Parent.Namespace, d.Parent.Name), standing: stand,
@@ -73,20 +80,24 @@ func (l *Ledger) pay(ctx context.Context, d law.Debt) error {
 				if !ok {
 					return law.Outcome{Need: []law.Key{key, law.CutKey(d.Parent.UID, d.Child.UID)}}
 				}
-				parent, _ := p.(*law.Zone)
-				if parent == nil || parent.UID != d.Parent.UID || parent.Pending {
+				ask.Parent, _ = p.(*law.Zone)
+				if !stands(ask.Parent, d) {
 					return law.Outcome{Plan: &law.Plan{}} // the parent is gone, and its keys go with it
 				}
-				if failed = l.count(ctx, parent, &cutAsk); failed != nil {
+				if moved = parent == nil || parent.FQDN() != ask.Parent.FQDN(); moved {
 					return law.Outcome{Plan: &law.Plan{}}
 				}
-				cutAsk.Own = cutAsk.Own && !l.terminates(parent.Namespace)
-				cutAsk.Parent = parent
-				return law.DecideCut(seen, cutAsk)
+				return law.DecideCut(seen, ask)
 			},
-			primary: func(context.Context, *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
+			primary: func(_ context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
+				if moved {
+					return nil, nil, errThrough // it is counted anew, under the name that the parent has now
+				}
+				if slices.ContainsFunc(plan.Debts, d.Same) {
+					return nil, nil, nil // it stays, for the next step
+				}
 				op := clientv3.OpDelete(debtKey)
-				return &op, nil, failed
+				return &op, nil, nil
 			},
 		}
 		out, err := l.commit(ctx, w, waits{})
@@ -96,11 +107,20 @@ func (l *Ledger) pay(ctx context.Context, d law.Debt) error {
 		if err != nil {
 			return err
 		}
-		if out.ok {
-			l.payNow(ctx, w.plan.Debts) // of a parent that is no longer held, since the child has put something back
+		if !out.ok {
+			continue
+		}
+		left := slices.DeleteFunc(slices.Clone(w.plan.Debts), d.Same)
+		l.payNow(ctx, left) // of a parent that is no longer held, since the child has put something back
+		if len(left) == len(w.plan.Debts) {
 			return nil
 		}
 	}
+}
+
+// stands reports whether the parent of a debt is what it was when it was owed.
+func stands(parent *law.Zone, d law.Debt) bool {
+	return parent != nil && parent.UID == d.Parent.UID && !parent.Pending
 }
 
 // gaining is the standing cascade that brings records of the debt's parent to
@@ -130,41 +150,45 @@ func (l *Ledger) gaining(ctx context.Context, d law.Debt) (*standing, error) {
 	return s, nil
 }
 
-// count looks up what the child has that parent is to count.
-func (l *Ledger) count(ctx context.Context, parent *law.Zone, ask *law.CutAsk) error {
-	child := ask.Child
-	ask.Holding, ask.FQDN, ask.Cut = nil, name.Name{}, nil
+// count looks up what the child of a debt has that its parent is to count, and returns the parent for which it is, nil where that does not
+// stand. The debt guards what is read of the child: whatever changes of it owes again.
+func (l *Ledger) count(ctx context.Context, ask *law.CutAsk) (*law.Zone, error) {
+	parent, err := l.parentOf(ctx, ask.Debt)
+	if err != nil || !stands(parent, ask.Debt) {
+		return nil, err
+	}
+	child := ask.Debt.Child
 	ask.Own = child.Namespace == parent.Namespace
 	r, err := l.config.Client.Get(ctx, l.layout.Zone(child.Namespace, child.Name))
 	if err != nil || len(r.Kvs) == 0 {
-		return err
+		return parent, err
 	}
 	object := &v1alpha1.Zone{}
 	if err := l.config.Zones.decode(ctx, string(r.Kvs[0].Key), r.Kvs[0].Value, r.Kvs[0].ModRevision, object); err != nil {
-		return err
+		return nil, err
 	}
 	if string(object.UID) != child.UID || object.Status.FQDN == "" {
-		return nil
+		return parent, nil
 	}
 	z, err := LawZone(object)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	k := law.HoldingKey(z.View, z.FQDN())
 	if r, err = l.config.Client.Get(ctx, l.layout.Key(k)); err != nil || len(r.Kvs) == 0 {
-		return err
+		return parent, err
 	}
 	v, err := layout.DecodeFact(k, r.Kvs[0].Value)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	h := v.(*law.Holding)
 	if h.UID != child.UID {
-		return nil
+		return parent, nil
 	}
 	ask.Own = h.RemovedBy(parent)
 	if !h.CountedBy(parent) {
-		return nil
+		return parent, nil
 	}
 	ask.Holding, ask.FQDN = h, z.FQDN()
 	var failed error
@@ -185,7 +209,33 @@ func (l *Ledger) count(ctx context.Context, parent *law.Zone, ask *law.CutAsk) e
 	if len(sets) > 0 {
 		ask.Cut = &law.CountedCut{Sets: sets}
 	}
-	return failed
+	return parent, failed
+}
+
+// parentOf is the parent of a debt as it is remembered, or read where it is not. nil: there is none.
+func (l *Ledger) parentOf(ctx context.Context, d law.Debt) (*law.Zone, error) {
+	key := l.layout.Zone(d.Parent.Namespace, d.Parent.Name)
+	l.mu.Lock()
+	h := l.head(key)
+	zone, loaded := h.zone, h.loaded
+	l.mu.Unlock()
+	if loaded {
+		return zone, nil
+	}
+	r, err := l.config.Client.Get(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	var kv *mvccpb.KeyValue
+	if len(r.Kvs) > 0 {
+		kv = r.Kvs[0]
+	}
+	if err := l.reload(ctx, h, kv, r.Header.Revision); err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return h.zone, nil
 }
 
 // setsAt are the RRsets that a zone's records make at one owner.

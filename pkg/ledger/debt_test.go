@@ -1,0 +1,63 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ledger_test
+
+import (
+	"fmt"
+	"testing"
+
+	"go.etcd.io/etcd/server/v3/embed"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/test/store"
+)
+
+// A parent follows its child on an etcd with its default of operations, however many name servers the child has: in steps, of which each
+// has the glue of all that it names (ledger A4).
+func TestCut_isCountedInSteps_S6_1(t *testing.T) {
+	notUnderRace(t)
+	t.Parallel()
+	st := store.On(t, store.Fresh(t, func(c *embed.Config) { c.MaxTxnOps = embed.DefaultMaxTxnOps }), "/registry/kubizone")
+	s := st.Server()
+	s.Run()
+	all := store.Allow("team", "*")
+	all.Records = append(all.Records, v1alpha1.RecordDelegation{Pattern: "@", Types: []string{"NS"}})
+	top := store.Allow("team")
+	top.Zones = []string{"sub"}
+	store.Must(s.CreateZone(store.Zone("infra", "org", "example.org.", top)))
+	store.Must(s.CreateZone(store.Zone("team", "sub", "sub.example.org.", all)))
+	const n = 70
+	hosts := func(prefix string) (out []string) {
+		for i := range n {
+			out = append(out, fmt.Sprintf("%s%d.sub.example.org.", prefix, i))
+		}
+		return out
+	}
+	for _, prefix := range []string{"a", "b"} {
+		fill(t, s, n, func(i int) *v1alpha1.Record {
+			return store.Record("team", fmt.Sprint(prefix, i), fmt.Sprintf("%s%d.sub.example.org.", prefix, i), "A", "192.0.2.1")
+		})
+	}
+	entries := func(want int64) {
+		t.Helper()
+		store.Eventually(t, fmt.Sprintf("org. has %d entries", want), func() bool { return s.Zone("infra", "org").Status.EntryCount == want })
+		st.Settle()
+		st.MustBeClean()
+	}
+	st.Settle()
+	none := s.Zone("infra", "org").Status.EntryCount
+	store.Must(s.CreateRecord(t.Context(), store.Record("team", "ns", "sub.example.org.", "NS", hosts("a")...)))
+	entries(none + 2*n)
+	before := s.Zone("infra", "org").Status.Serial
+	store.Must(s.UpdateRecord(t.Context(), "team", "ns", func(r *v1alpha1.Record) { r.Spec.Values = hosts("b") }))
+	st.Settle()
+	entries(none + 2*n)
+	if steps := s.Zone("infra", "org").Status.Serial - before; steps < 3 {
+		t.Errorf("the parent followed in %d steps: too few to show anything", steps)
+	}
+	if err := s.DeleteRecord(t.Context(), "team", "ns"); err != nil {
+		t.Fatal(err)
+	}
+	entries(none)
+}
