@@ -81,6 +81,11 @@ func belowAWildcard(t *testing.T, a *arena) {
 	_, err := a.tenants[mallory].zones().Create(ctx, zone(mallory, "glue", "ns1.dev.cut.example.", rule(mallory, nil, "*")), metav1.CreateOptions{})
 	refused(t, "zone ns1.dev.cut.example.", err, forbidden)
 	a.puts(ctx, t, victim, "quietvictim-glue", "ns1.dev.cut.example.", "A", "192.0.2.1")
+
+	// A name that mallory holds is delegated away by the platform.
+	a.puts(ctx, t, mallory, "early", "team.cut.example.", "TXT", "x")
+	a.puts(ctx, t, platform, "team-cut", "team.cut.example.", "NS", "ns1.team.cut.example.")
+	a.tries(ctx, t, "early-glue", "ns1.team.cut.example. A 192.0.2.66", "x.ns1.team.cut.example. A 192.0.2.66", "_acme-challenge.ns1.team.cut.example. TXT token")
 }
 
 // 65: S4.6. Several may feed it, so nobody becomes its holder by a wider rule.
