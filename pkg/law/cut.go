@@ -22,17 +22,20 @@ type CountedCut struct {
 }
 
 // Counts is what parent counts for the zone at fqdn that h is the holding of, where it counted before and the zone's present cut is now. While
-// a mass deletion holds the zone (S7.5) nothing of before, or else of what the last parent counted, goes: a resolver finds what is
+// a mass deletion holds the zone (S7.5) nothing of before goes, nor of what the last parent counted: a resolver finds what is
 // delivered of the zone by it. What was counted at another name, before a rename, goes all the same.
 func (h *Holding) Counts(parent, fqdn name.Name, before, now *CountedCut) *CountedCut {
+	owner, ok := fqdn.Rel(parent)
+	if !ok {
+		return before // parent was renamed, and this zone follows it: then it is counted anew
+	}
 	if h.Held == nil {
 		return now
 	}
-	owner, ok := fqdn.Rel(parent)
-	if before.apex() != owner {
-		before = h.Held.Cut.under(name.Root, parent)
+	if kept := h.Held.Cut.under(name.Root, parent); kept.apex() == owner && !before.has(kept) {
+		before = kept
 	}
-	if !ok || before.apex() != owner || now.has(before) {
+	if before.apex() != owner || now.has(before) {
 		return now
 	}
 	return before
@@ -149,9 +152,13 @@ func (c *CountedCut) at(owner *name.Rel) (sets []content.RRset) {
 }
 
 // keepsCut notes in h, the holding of a held zone that gets another parent or another name, what its parent counted for it under the name fqdn:
-// the next one counts that too. before is the holding until now. false: facts are needed.
+// the next one counts that too. Of several names it is the first, under which the zone is delivered. before is the holding until now.
+// false: facts are needed.
 func (r *reading) keepsCut(h, before *Holding, fqdn name.Name) bool {
 	if h.Held == nil || before.Parent == nil {
+		return true
+	}
+	if at, _ := fqdn.Rel(name.Root); h.Held.Cut != nil && h.Held.Cut.apex() != at {
 		return true
 	}
 	c, ok := get[CountedCut](r, CutKey(before.Parent.UID, before.UID))

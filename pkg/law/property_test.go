@@ -357,6 +357,111 @@ func TestForest(t *testing.T) {
 	})
 }
 
+// TestHeldChild does to the parents of a held zone what may change them: zones between come and go, rules too, the zone and its parent are renamed
+// and renamed back, and its name servers are edited. What was counted for it stays counted (S7.5, checkHolds).
+func TestHeldChild(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld()
+		header := content.Header{TTL: 360, Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}
+		rules := map[bool][]law.Rule{true: generous()}
+		zone := func(o object, fqdn string, ref *law.Ref, delegates bool) {
+			spec := law.ZoneSpec{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name}, DomainName: fqdn, ZoneRef: ref, Header: header, Rules: rules[delegates], Grace: 3600, MaxDeletePercent: 30}
+			_, _ = w.putZone(spec, true)
+		}
+		record := func(name, owner string, values ...string) {
+			r := law.Record{Namespace: "a", Name: name, DomainName: owner, ZoneRef: &law.Ref{Namespace: "a", Name: "child"}}
+			for _, text := range values {
+				mnemonic, data, _ := strings.Cut(text, " ")
+				r.Type, _ = rdata.ParseType(mnemonic)
+				v, err := rdata.Parse(r.Type, data)
+				if err != nil {
+					t.Fatal(err)
+				}
+				r.Values = append(r.Values, v)
+			}
+			_, _ = w.putRecord(r)
+		}
+		remove := func(name string) {
+			if w.records[object{"a", name}] != nil {
+				w.deleteRecord(object{"a", name})
+			}
+		}
+		relative := &law.Ref{Namespace: "owner", Name: "top"}
+		follows := rapid.Bool().Draw(t, "follows")
+		child := func(label string) {
+			if follows {
+				zone(object{"a", "child"}, label+".b.c", relative, true)
+			} else {
+				zone(object{"a", "child"}, label+".b.c.example.", nil, true)
+			}
+		}
+		zone(object{"owner", "top"}, "example.", nil, true)
+		child("x")
+		record("ns", "@", "NS ns1", "NS ns2")
+		record("ns1", "ns1", "A 192.0.2.1")
+		record("ns2", "ns2", "A 192.0.2.2")
+		for i := range 11 {
+			record(fmt.Sprint("r", i), fmt.Sprint("r", i), "A 192.0.2.3")
+		}
+		w.settle()
+		w.now = w.now.Add(time.Hour)
+		for i := range 11 {
+			remove(fmt.Sprint("r", i))
+		}
+		if len(w.holds) != 1 {
+			t.Fatalf("%d zones are held", len(w.holds))
+		}
+		act := func(do func(*rapid.T)) func(*rapid.T) {
+			return func(t *rapid.T) {
+				do(t)
+				for _, line := range w.check() {
+					t.Fatalf("%s", line)
+				}
+			}
+		}
+		t.Repeat(map[string]func(*rapid.T){
+			"rules": act(func(t *rapid.T) {
+				zone(object{"owner", "top"}, rapid.SampledFrom([]string{"example.", "example.", "other."}).Draw(t, "name"), nil, rapid.Bool().Draw(t, "delegates"))
+			}),
+			"between": act(func(t *rapid.T) {
+				o := object{"owner", rapid.SampledFrom([]string{"c", "b"}).Draw(t, "zone")}
+				if w.zones[o] != nil && rapid.Bool().Draw(t, "goes") {
+					w.deleteZone(o)
+					return
+				}
+				zone(o, map[string]string{"c": "c.example.", "b": "b.c.example."}[o.Name], nil, rapid.IntRange(0, 3).Draw(t, "delegates") > 0)
+			}),
+			"cut": act(func(t *rapid.T) { // above it, by the owner of the top: an external cut (S3.5)
+				r := law.Record{Namespace: "owner", Name: "cut", DomainName: "c.example.", Type: rdata.NS}
+				v, _ := rdata.Parse(rdata.NS, "ns.example.net.")
+				if r.Values = append(r.Values, v); w.records[object{"owner", "cut"}] != nil {
+					w.deleteRecord(object{"owner", "cut"})
+					return
+				}
+				_, _ = w.putRecord(r)
+			}),
+			"child": act(func(t *rapid.T) { child(rapid.SampledFrom([]string{"x", "x", "y"}).Draw(t, "name")) }),
+			"servers": act(func(t *rapid.T) {
+				switch name := rapid.SampledFrom([]string{"ns", "ns1", "ns2"}).Draw(t, "record"); {
+				case w.records[object{"a", name}] != nil && rapid.Bool().Draw(t, "goes"):
+					remove(name)
+				case name == "ns":
+					record("ns", "@", rapid.SampledFrom([][]string{{"NS ns1"}, {"NS ns2"}, {"NS ns1", "NS ns2", "NS ns.example.net."}}).Draw(t, "hosts")...)
+				default:
+					record(name, name, "A 192.0.2."+rapid.SampledFrom([]string{"1", "9"}).Draw(t, "address"))
+				}
+			}),
+			"step": act(func(t *rapid.T) {
+				if len(w.outbox) > 0 {
+					w.carryOut(w.outbox[0])
+					w.outbox = w.outbox[1:]
+				}
+			}),
+			"settle": act(func(t *rapid.T) { w.settle() }),
+		})
+	})
+}
+
 func sortedObjects[V any](m map[object]V) []object {
 	return slices.SortedFunc(maps.Keys(m), func(x, y object) int { return strings.Compare(x.String(), y.String()) })
 }

@@ -48,6 +48,7 @@ func (w *world) check() []string {
 			}
 		}
 	}
+	w.checkHolds(report)
 	want := map[waitKey]bool{}
 	for o, r := range w.records {
 		if (r.placed.Zone == nil) != (r.waits != nil) {
@@ -425,6 +426,47 @@ func (w *world) checkContent(z *law.Zone, h *law.Holding, report func(string, ..
 	}
 	if h.Settled() {
 		w.checkLoadable(view, report)
+	}
+}
+
+// checkHolds proves that nothing which a parent has counted for a held zone goes while one counts it under the name at which it is delivered
+// (S7.5), whichever parent that is.
+func (w *world) checkHolds(report func(string, ...any)) {
+	for uid, hold := range w.holds {
+		for _, z := range w.zones {
+			if z.zone.UID != uid || z.zone.Pending || z.zone.FQDN() != hold.at {
+				continue
+			}
+			h := w.holding(z.zone)
+			if h.Held == nil {
+				report("S7.5: zone %s was held, and no transaction has ended that", hold.at)
+				continue
+			}
+			if h.Parent == nil || h.ExternalCut {
+				continue
+			}
+			of := w.zones[object{h.Parent.Namespace, h.Parent.Name}]
+			if of == nil || of.zone.UID != h.Parent.UID || of.zone.Pending || !of.zone.FQDN().Encloses(hold.at) {
+				continue // it went, or was renamed and this one follows: its cascade decides
+			}
+			p := of.zone
+			counted := map[content.Row]bool{}
+			if c := w.counted(p.UID, uid); c != nil {
+				for _, s := range c.Sets {
+					at, _ := s.Owner.In(p.FQDN())
+					owner, _ := at.Rel(name.Root)
+					for _, text := range s.Data {
+						counted[content.Row{Owner: owner, Type: s.Type, Data: text}] = true
+					}
+				}
+			}
+			for row := range hold.counted {
+				if !counted[row] {
+					report("S7.5: %s counted %s %s for the held zone %s, and does not any more", p.FQDN(), row.Owner, row.Data, hold.at)
+				}
+			}
+			hold.counted = counted
+		}
 	}
 }
 

@@ -29,6 +29,7 @@ type world struct {
 	waiting map[waitKey]bool
 	outbox  []*law.Work
 	debts   []law.Debt
+	holds   map[string]*hold              // of the zones that are held, by uid
 	views   map[string]*zoneview.Snapshot // by zone uid, from the journal alone
 	journal map[string][]content.Step
 
@@ -55,6 +56,12 @@ type zoneObject struct {
 	servable  *law.Condition
 }
 
+// hold is what is known of a held zone: the name that it had when that began, and what its parents have counted for it under this name since.
+type hold struct {
+	at      name.Name
+	counted map[content.Row]bool
+}
+
 type recordObject struct {
 	record law.Record
 	placed law.Placement
@@ -72,7 +79,7 @@ type waitKey struct {
 func newWorld() *world {
 	return &world{
 		facts: map[law.Key]any{}, zones: map[object]*zoneObject{}, records: map[object]*recordObject{},
-		waiting: map[waitKey]bool{}, views: map[string]*zoneview.Snapshot{}, journal: map[string][]content.Step{},
+		waiting: map[waitKey]bool{}, holds: map[string]*hold{}, views: map[string]*zoneview.Snapshot{}, journal: map[string][]content.Step{},
 		now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
 	}
 }
@@ -359,6 +366,11 @@ func (w *world) applyZone(c *law.ZoneChange, standing *law.Work) {
 		after.SettledSerial = after.Serial
 	}
 	z.zone = &after
+	if c.Held {
+		w.holds[after.UID] = &hold{at: after.FQDN()}
+	} else if after.Pending || c.Holding.Held == nil {
+		delete(w.holds, after.UID)
+	}
 	if standing != nil && !after.Pending && slices.ContainsFunc(c.Holding.Works, func(x law.StandingWork) bool { return x.ID == standing.ID }) &&
 		!slices.ContainsFunc(standing.Zones, func(p law.Place) bool { return p.UID == after.UID }) {
 		standing.Zones = append(standing.Zones, law.Place{Ref: after.Ref, View: after.View, FQDN: after.FQDN()})
