@@ -26,9 +26,9 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/primary"
 	"kubi.zone/kubizone/pkg/cmd/up"
 	"kubi.zone/kubizone/pkg/dns/name"
-	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
 	"kubi.zone/kubizone/pkg/transfer"
 	"kubi.zone/kubizone/test/rig"
+	"kubi.zone/kubizone/test/standalone"
 )
 
 // said keeps what a process says.
@@ -88,34 +88,6 @@ func runs(t *testing.T, run func(ctx context.Context) error) (ended chan error, 
 	return ended, stop
 }
 
-type api struct {
-	versioned.Interface
-	kubeconfig, dns string
-	stop            func()
-}
-
-func startAPI(t *testing.T) *api {
-	t.Helper()
-	options := up.NewOptions()
-	options.DataDir, options.Listen, options.DNSListen = filepath.Join(t.TempDir(), "data"), "127.0.0.1:0", "127.0.0.1:0"
-	out := &said{}
-	config, err := options.Complete(out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ended, stop := runs(t, config.Run)
-	a := &api{kubeconfig: filepath.Join(options.DataDir, "kubeconfig"), stop: stop}
-	a.dns = out.find(t, ended, `^ready: .*DNS on (\S+) `)
-	client, err := clientcmd.BuildConfigFromFlags("", a.kubeconfig)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if a.Interface, err = versioned.NewForConfig(client); err != nil {
-		t.Fatal(err)
-	}
-	return a
-}
-
 func completed(t *testing.T, out io.Writer, arguments ...string) (*primary.Config, error) {
 	t.Helper()
 	o := primary.NewOptions()
@@ -155,7 +127,11 @@ func transferred(t *testing.T, server string) string {
 // A primary far from the server hands out what the one inside it does, follows it, and goes on without it (2).
 func TestPrimary_servesWhatTheAPIHas(t *testing.T) {
 	t.Parallel()
-	a := startAPI(t)
+	at, err := rig.FreePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := standalone.Start(t, func(o *up.Options) { o.DNSListen = at.String() })
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: "org"}, Spec: v1alpha1.ZoneSpec{
 		DomainName: "example.org.", NameServers: []v1alpha1.NameServer{{Name: "ns", Addresses: []string{"192.0.2.53"}}},
 		Delegations: []v1alpha1.Delegation{{Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}},
@@ -172,7 +148,7 @@ func TestPrimary_servesWhatTheAPIHas(t *testing.T) {
 	add("first")
 
 	out := &said{}
-	config, err := completed(t, out, "--kubeconfig", a.kubeconfig)
+	config, err := completed(t, out, "--kubeconfig", a.Kubeconfig)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +158,7 @@ func TestPrimary_servesWhatTheAPIHas(t *testing.T) {
 	if code, body := get(t, health+"/readyz"); code != http.StatusOK {
 		t.Errorf("/readyz: %d %s", code, body)
 	}
-	if got, want := transferred(t, dns), transferred(t, a.dns); got != want || !strings.Contains(got, "first.example.org.") {
+	if got, want := transferred(t, dns), transferred(t, at.String()); got != want || !strings.Contains(got, "first.example.org.") {
 		t.Errorf("the primary has\n%s\nthe server\n%s", got, want)
 	}
 	add("second")
@@ -193,7 +169,7 @@ func TestPrimary_servesWhatTheAPIHas(t *testing.T) {
 	}
 	want := transferred(t, dns)
 
-	a.stop()
+	a.Stop()
 	if got := transferred(t, dns); got != want {
 		t.Errorf("without the API the primary has\n%s", got)
 	}

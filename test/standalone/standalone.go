@@ -26,6 +26,8 @@ type Server struct {
 	versioned.Interface
 	// Kubeconfig is the path of the administrator's.
 	Kubeconfig string
+	// Stop ends it before the test ends.
+	Stop func()
 }
 
 // Start runs a server with the usual options, changed where the test says so, until the test ends.
@@ -44,12 +46,13 @@ func Start(t testing.TB, change ...func(*up.Options)) *Server {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- config.Run(ctx) }()
-	t.Cleanup(func() {
+	stop := sync.OnceFunc(func() {
 		cancel()
 		if err := <-ended; err != nil {
 			t.Errorf("the server: %v\n%s", err, out)
 		}
 	})
+	t.Cleanup(stop)
 	select {
 	case <-out.ready:
 	case err := <-ended:
@@ -58,7 +61,7 @@ func Start(t testing.TB, change ...func(*up.Options)) *Server {
 	case <-time.After(patience):
 		t.Fatalf("the server is not ready after %s:\n%s", patience, out)
 	}
-	s := &Server{Kubeconfig: filepath.Join(options.DataDir, "kubeconfig")}
+	s := &Server{Kubeconfig: filepath.Join(options.DataDir, "kubeconfig"), Stop: stop}
 	client, err := clientcmd.BuildConfigFromFlags("", s.Kubeconfig)
 	if err != nil {
 		t.Fatal(err)
