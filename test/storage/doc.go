@@ -10,7 +10,9 @@
 // same form as the ledger's counts them in a second key that must agree when the
 // suite is through. (2) The ledger's own decorators of Zones and Records keep
 // those promises that a caller sees at a write: what is returned is what is
-// stored, conflicts, preconditions, suggestions from a cache, empty updates.
+// stored, conflicts, preconditions, suggestions from a cache, empty updates. (3) The
+// suites pass over pkg/ledger/subrev too, where objects share a revision: lone writes,
+// the seam, and a seam whose companion is an object of the same resource.
 //
 // It does not know the ledger's decisions (pkg/ledger proves them), and the suites do
 // not run over Zones and Records: they write Pods and nothing else. Not run:

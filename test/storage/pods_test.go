@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -36,6 +37,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/pkg/ledger/subrev"
 	"kubi.zone/kubizone/test/store"
 )
 
@@ -61,6 +63,7 @@ type pods struct {
 	root   string
 	queue  sync.Map    // namespace → *sync.Mutex: writers of one companion queue, as those of a zone do
 	leased atomic.Bool // a pod was written with a lease, and will go without anybody's doing
+	last   bool        // the companion is an object of the pod's resource, and the pod follows it in the transaction
 }
 
 func (p *pods) companion(key string) string {
@@ -89,16 +92,28 @@ func (p *pods) commit(ctx context.Context, key string, expected int64, put []byt
 		delta = -1
 	}
 	count, at := 0, int64(0)
+	own := 0
+	if p.last {
+		own = 1
+	}
 	for {
+		ops := []clientv3.Op{op, clientv3.OpPut(companion, strconv.Itoa(count+delta))}
+		if p.last {
+			slices.Reverse(ops)
+		}
 		r, err := p.client.Txn(ctx).If(
 			clientv3.Compare(clientv3.ModRevision(key), "=", expected),
 			clientv3.Compare(clientv3.ModRevision(companion), "=", at),
-		).Then(op, clientv3.OpPut(companion, strconv.Itoa(count+delta))).Else(clientv3.OpGet(key), clientv3.OpGet(companion)).Commit()
+		).Then(ops...).Else(clientv3.OpGet(key), clientv3.OpGet(companion)).Commit()
 		if err != nil {
 			return false, 0, nil, err
 		}
 		if r.Succeeded {
-			return true, r.Header.Revision, nil, nil
+			answer := r.Responses[own]
+			if answer.GetResponsePut() != nil {
+				return true, answer.GetResponsePut().Header.Revision, nil, nil
+			}
+			return true, answer.GetResponseDeleteRange().Header.Revision, nil, nil
 		}
 		count, at = 0, 0
 		if kvs := r.Responses[1].GetResponseRange().Kvs; len(kvs) > 0 {
@@ -171,9 +186,21 @@ func (x *exchanged) TransformToStorage(ctx context.Context, data []byte, about v
 	return x.now().TransformToStorage(ctx, data, about)
 }
 
+// mode is what stands between etcd3's store and etcd.
+type mode string
+
+const (
+	revisions mode = "revisions" // nothing; writes pass the seam
+	lone      mode = "lone"      // subrev; writes do not pass the seam
+	seam      mode = "seam"      // subrev; the companion is no object
+	last      mode = "last"      // subrev; the companion is an object of the same resource, and watches are narrow
+)
+
 // exam is what one suite is run on.
 type exam struct {
 	storage.Interface
+	mode        mode
+	compactor   *clientv3.Client // speaks of etcd's revisions
 	client      *kubernetes.Client
 	codec       runtime.Codec
 	transformer *exchanged
@@ -206,20 +233,29 @@ var exams atomic.Int64
 
 // newExam makes a store over an empty prefix, decorated, behind a watch cache if
 // cached, on an etcd without a past if fresh; when the test ends the companions must agree with the pods.
-func newExam(t *testing.T, cached, fresh bool) (context.Context, *exam) {
+func newExam(t *testing.T, m mode, cached, fresh bool) (context.Context, *exam) {
 	t.Helper()
 	st := store.New(t, store.Unchecked)
 	if fresh {
 		st = store.On(t, store.Fresh(t), "/unused")
 		st.Damaged = true
 	}
-	client := st.Client
-	recorder := storagetesting.NewKubernetesRecorder(client.Kubernetes)
-	client.KV = storagetesting.NewKVRecorder(client.KV, recorder)
-	client.Kubernetes = recorder
+	client, unmapped := st.Client, store.Must(st.Connect())
+	t.Cleanup(func() { unmapped.Close() })
 	root := fmt.Sprintf("/exam-%d", exams.Add(1))
 	if !cached {
 		root = "" // some suites read etcd at the keys they write
+	}
+	switch m {
+	case lone, seam:
+		store.Must(subrev.New(root + "/pods/")).Wrap(client.Client)
+	case last:
+		store.Must(subrev.New(root + "/")).Wrap(client.Client)
+	}
+	recorder := storagetesting.NewKubernetesRecorder(client.Kubernetes)
+	client.KV = storagetesting.NewKVRecorder(client.KV, recorder)
+	client.Kubernetes = recorder
+	if !cached {
 		if _, err := client.KV.Delete(t.Context(), "/pods/", clientv3.WithPrefix()); err != nil {
 			t.Fatal(err)
 		}
@@ -227,11 +263,15 @@ func newExam(t *testing.T, cached, fresh bool) (context.Context, *exam) {
 			t.Fatal(err)
 		}
 	}
-	e := &exam{client: client, codec: apitesting.TestCodec(codecs, examplev1.SchemeGroupVersion),
+	e := &exam{mode: m, compactor: unmapped, client: client, codec: apitesting.TestCodec(codecs, examplev1.SchemeGroupVersion),
 		transformer: &exchanged{t: storagetesting.NewPrefixTransformer([]byte(prefixed), false)}}
 	versioner := storage.APIObjectVersioner{}
-	compactor := etcd3.NewCompactor(client.Client, 0, clock.RealClock{}, nil)
-	t.Cleanup(compactor.Stop)
+	inner := etcd3.NewCompactor(unmapped, 0, clock.RealClock{}, nil)
+	t.Cleanup(inner.Stop)
+	var compactor etcd3.Compactor = inner
+	if m != revisions {
+		compactor = subrev.Compactor(inner)
+	}
 	resource := schema.GroupResource{Resource: "pods"}
 	raw, err := etcd3.New(ledger.Seam(client), compactor, e.codec, newPod, newPodList, root, "/pods/", resource, e.transformer,
 		etcd3.NewDefaultLeaseManagerConfig(), etcd3.NewDefaultDecoder(e.codec, versioner), versioner)
@@ -239,10 +279,14 @@ func newExam(t *testing.T, cached, fresh bool) (context.Context, *exam) {
 		t.Fatal(err)
 	}
 	t.Cleanup(raw.Close)
-	e.pods = &pods{Interface: raw, client: client.Client, root: root}
-	e.Interface = e.pods
+	e.pods = &pods{Interface: raw, client: client.Client, root: root, last: m == last}
+	var below storage.Interface = e.pods
+	if m == lone {
+		below = raw
+	}
+	e.Interface = below
 	if cached {
-		c, err := cacher.NewCacherFromConfig(cacher.Config{Storage: e.pods, Versioner: versioner, GroupResource: resource,
+		c, err := cacher.NewCacherFromConfig(cacher.Config{Storage: below, Versioner: versioner, GroupResource: resource,
 			EventsHistoryWindow: cacher.DefaultEventFreshDuration, ResourcePrefix: "/pods/", KeyFunc: func(obj runtime.Object) (string, error) {
 				if strings.Contains(t.Name(), "ClusterScoped") {
 					return storage.NoNamespaceKeyFunc("/pods/", obj)
@@ -253,7 +297,7 @@ func newExam(t *testing.T, cached, fresh bool) (context.Context, *exam) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		delegator := cacher.NewCacheDelegator(c, e.pods)
+		delegator := cacher.NewCacheDelegator(c, below)
 		t.Cleanup(func() { delegator.Stop(); c.Stop() })
 		e.Interface = delegator
 		store.Eventually(t, "the watch cache is ready", func() bool { return delegator.ReadinessCheck() == nil })
@@ -306,9 +350,13 @@ func (e *exam) compact(ctx context.Context, t *testing.T, revision string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	at := to
+	if e.mode != revisions {
+		at, _ = subrev.Split(to)
+	}
 	// A call with another version of the compactor's key does nothing but tell the right one.
-	for version, compacted := int64(0), int64(0); compacted < to; {
-		if version, _, compacted, err = etcd3.Compact(ctx, e.client.Client, version, to); err != nil {
+	for version, compacted := int64(0), int64(0); compacted < at; {
+		if version, _, compacted, err = etcd3.Compact(ctx, e.compactor, version, at); err != nil {
 			t.Fatal(err)
 		}
 	}

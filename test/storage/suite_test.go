@@ -128,22 +128,25 @@ var suites = []suite{
 // read from its first revision on, so these come last.
 var compacting = []string{"List", "CompactRevision", "ListInconsistentContinuation", "WatchFromZero"}
 
-func TestSuites_rawStoreUnderTheSeam(t *testing.T) { examine(t, false, false) }
+func TestSuites_rawStoreUnderTheSeam(t *testing.T) { examine(t, revisions, false, false) }
 
-func TestSuites_watchCacheOverTheSeam(t *testing.T) { examine(t, true, false) }
+func TestSuites_watchCacheOverTheSeam(t *testing.T) { examine(t, revisions, true, false) }
 
 func TestSuites_whereHistoryIsCompacted(t *testing.T) {
-	t.Run("raw", func(t *testing.T) { examine(t, false, true) })
-	t.Run("cached", func(t *testing.T) { examine(t, true, true) })
+	t.Run("raw", func(t *testing.T) { examine(t, revisions, false, true) })
+	t.Run("cached", func(t *testing.T) { examine(t, revisions, true, true) })
 }
 
-func examine(t *testing.T, cached, compacts bool) {
+func examine(t *testing.T, m mode, cached, compacts bool) {
 	for _, s := range suites {
+		if m != revisions && slices.Contains(reckoning, s.name) != reckons() {
+			continue
+		}
 		if slices.Contains(compacting, s.name) != compacts || s.where == rawOnly && cached || s.where == cachedOnly && !cached {
 			continue
 		}
 		t.Run(s.name, func(t *testing.T) {
-			ctx, e := newExam(t, cached, s.name == "WatchSemantics") // which watches from revision 1
+			ctx, e := newExam(t, m, cached, s.name == "WatchSemantics") // which watches from revision 1
 			s.run(ctx, t, e, cached)
 		})
 	}

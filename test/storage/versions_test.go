@@ -1,0 +1,88 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package storage
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"kubi.zone/kubizone/test/rig"
+)
+
+// reckoning are the suites that take the version after one for that of the next revision, or 1 for that of an empty etcd.
+var reckoning = []string{"List", "ConsistentList", "CompactRevision", "WatchSemantics"}
+
+// reckons reports whether this process has upstream's text with the next revision in it: then only those suites run.
+func reckons() bool { return os.Getenv("KUBIZONE_TEST_RECKONS") != "" }
+
+// TestSuites_overVersions is the exam where several objects share a revision.
+func TestSuites_overVersions(t *testing.T) {
+	for _, m := range []mode{last, seam, lone} {
+		if m != last && !rig.Long() {
+			continue
+		}
+		for _, cached := range []bool{false, true} {
+			for _, compacts := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s/cached=%v/compacts=%v", m, cached, compacts), func(t *testing.T) { examine(t, m, cached, compacts) })
+			}
+		}
+	}
+}
+
+// TestSuites_overVersionsWithTheNextRevision runs the suites that reckon, with what they reckon put right in a copy of
+// their text: the next revision is 128 versions on, and an empty etcd is at 255.
+func TestSuites_overVersionsWithTheNextRevision(t *testing.T) {
+	if !rig.Long() {
+		t.Skip("builds upstream's suites anew: KUBIZONE_TEST_LONG=1")
+	}
+	vendored, err := filepath.Abs("../../vendor/k8s.io/apiserver/pkg/storage/testing")
+	if err != nil {
+		t.Fatal(err)
+	}
+	overlay := map[string]string{}
+	for name, changes := range map[string]map[string]string{
+		"store_tests.go": {
+			`\bcontinueRV ?\+ ?1\b`: "continueRV+128", `\bcontinueRV \+ 2\b`: "continueRV+256", `\blastResourceWriteRV \+ 1\b`: "lastResourceWriteRV+128",
+			`\bconsistentRV\+\+`: "consistentRV+=128", `\bcurrentRV \+ 1\b`: "currentRV+128",
+		},
+		"watcher_tests.go": {`(resourceVersion: +)"1"`: `${1}"255"`},
+	} {
+		text, err := os.ReadFile(filepath.Join(vendored, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for from, to := range changes {
+			pattern := regexp.MustCompile(from)
+			if !pattern.Match(text) {
+				t.Errorf("%s has no %s any more: see how upstream says the next revision now", name, from)
+			}
+			text = pattern.ReplaceAll(text, []byte(to))
+		}
+		copied := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(copied, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		overlay[filepath.Join(vendored, name)] = copied
+	}
+	text, err := json.Marshal(map[string]any{"Replace": overlay})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "overlay.json")
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "go", "test", "-overlay", file, "-vet=off", "-count=1", "-v", "-run", "^TestSuites_overVersions$", ".")
+	cmd.Env = append(os.Environ(), "KUBIZONE_TEST_RECKONS=1")
+	out, err := cmd.CombinedOutput()
+	ran := len(regexp.MustCompile(`(?m)^ +--- PASS: \S+/(List|ConsistentList|CompactRevision|WatchSemantics) `).FindAll(out, -1))
+	if err != nil || ran != 3*2*len(reckoning) {
+		t.Errorf("%d suites passed, not %d: %v\n%s", ran, 3*2*len(reckoning), err, regexp.MustCompile(`(?m)^ *(--- FAIL|\w+\.go:\d+:|panic).*$`).FindAll(out, 100))
+	}
+}
