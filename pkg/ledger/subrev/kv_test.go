@@ -10,7 +10,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
@@ -166,7 +165,7 @@ func TestKV_refuses(t *testing.T) {
 func TestKV_readsAtEachVersion(t *testing.T) {
 	w := newWorld(t)
 	w.fill(1, transactions(), 12)
-	var all sync.WaitGroup // each read inside a revision waits for a turn of etcd's, which looks at all of them at once
+	all := crowd{at: make(chan struct{}, 32)} // each read inside a revision waits for a turn of etcd's, which looks at all of them at once
 	checks := 0
 	for _, resource := range []string{"pods", "others"} {
 		for _, version := range w.versions(resource) {
@@ -330,7 +329,6 @@ func TestKV_compacts(t *testing.T) {
 type fixed int64
 
 func (f fixed) CompactRevision() int64 { return int64(f) }
-func (fixed) Stop()                    {}
 
 func TestCompactor(t *testing.T) {
 	for revision, version := range map[int64]int64{0: 0, 1: 255, 7: 7*128 + 127} {

@@ -29,7 +29,7 @@ func TestWatcher_resumesAtEachVersion(t *testing.T) {
 	w := newWorld(t)
 	before := w.fill(3, transactions(), 12)
 	other := w.wrapped()
-	var all sync.WaitGroup
+	all := crowd{at: make(chan struct{}, 32)}
 	watches := 0
 	for _, c := range []struct {
 		what           string

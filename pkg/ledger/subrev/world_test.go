@@ -206,7 +206,7 @@ func (w *world) versions(resource string) []int64 {
 // watched are n events of a watch, and why it ended where there were fewer.
 func (w *world) watched(client *kubernetes.Client, from int64, n int, key string, opts ...clientv3.OpOption) (out []string) {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	in := client.Watch(ctx, key, append(opts, clientv3.WithRev(from), clientv3.WithPrevKV())...)
 	for len(out) < n {
@@ -228,4 +228,18 @@ func (w *world) event(e *clientv3.Event) string {
 	rest := strings.TrimPrefix(string(e.Kv.Key), w.root+"/")
 	resource, name, _ := strings.Cut(rest, "/")
 	return write{resource, name, string(e.Kv.Value), e.Kv.ModRevision}.String()
+}
+
+// crowd runs so many at a time: what one machine can do at once.
+type crowd struct {
+	sync.WaitGroup
+	at chan struct{}
+}
+
+func (c *crowd) Go(f func()) {
+	c.at <- struct{}{}
+	c.WaitGroup.Go(func() {
+		defer func() { <-c.at }()
+		f()
+	})
 }

@@ -1,0 +1,645 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package subrev_test
+
+import (
+	"context"
+	"crypto/aes"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"k8s.io/apimachinery/pkg/api/apitesting"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/apiserver/pkg/apis/example"
+	examplev1 "k8s.io/apiserver/pkg/apis/example/v1"
+	"k8s.io/apiserver/pkg/storage"
+	"k8s.io/apiserver/pkg/storage/cacher"
+	"k8s.io/apiserver/pkg/storage/cacher/consistency"
+	"k8s.io/apiserver/pkg/storage/etcd3"
+	"k8s.io/apiserver/pkg/storage/value"
+	aestransformer "k8s.io/apiserver/pkg/storage/value/encrypt/aes"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/utils/clock"
+
+	"kubi.zone/kubizone/pkg/ledger/subrev"
+	"kubi.zone/kubizone/test/rig"
+	"kubi.zone/kubizone/test/store"
+)
+
+var codec = func() runtime.Codec {
+	scheme := runtime.NewScheme()
+	metav1.AddToGroupVersion(scheme, metav1.SchemeGroupVersion)
+	utilruntime.Must(example.AddToScheme(scheme))
+	utilruntime.Must(examplev1.AddToScheme(scheme))
+	return apitesting.TestCodec(serializer.NewCodecFactory(scheme), examplev1.SchemeGroupVersion)
+}()
+
+// encryption is as an encryption configuration makes it: bound to the key, with a prefix.
+var encryption = func() value.Transformer {
+	gcm := store.Must(aestransformer.NewGCMTransformer(store.Must(aes.NewCipher([]byte("0123456789abcdef")))))
+	return value.NewPrefixTransformers(nil, value.PrefixTransformer{Prefix: []byte("k8s:enc:aesgcm:v1:k:"), Transformer: gcm})
+}()
+
+// server is the storage of pods as one API server has it.
+type server struct {
+	raw    storage.Interface
+	cached *cacher.CacheDelegator
+	cacher *cacher.Cacher
+}
+
+func newPod() runtime.Object     { return &example.Pod{} }
+func newPodList() runtime.Object { return &example.PodList{} }
+
+func attributes(runtime.Object) (labels.Set, fields.Set, error) { return nil, nil, nil }
+
+// server starts one; mapped says whether it is over subrev.
+func (w *world) server(mapped bool) *server {
+	versioner, resource := storage.APIObjectVersioner{}, schema.GroupResource{Resource: "pods"}
+	inner := etcd3.NewCompactor(w.raw().Client, 0, clock.RealClock{}, nil)
+	w.t.Cleanup(inner.Stop)
+	client, compactor := w.raw(), etcd3.Compactor(inner)
+	if mapped {
+		client, compactor = w.wrapped(), subrev.Compactor(inner)
+	}
+	raw, err := etcd3.New(client, compactor, codec, newPod, newPodList, w.root, "/pods/", resource, encryption,
+		etcd3.NewDefaultLeaseManagerConfig(), etcd3.NewDefaultDecoder(codec, versioner), versioner)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(raw.Close)
+	c, err := cacher.NewCacherFromConfig(cacher.Config{Storage: raw, Versioner: versioner, GroupResource: resource,
+		EventsHistoryWindow: cacher.DefaultEventFreshDuration, ResourcePrefix: "/pods/", KeyFunc: func(o runtime.Object) (string, error) {
+			return storage.NamespaceKeyFunc("/pods/", o)
+		},
+		GetAttrsFunc: attributes, NewFunc: newPod, NewListFunc: newPodList, Codec: codec, Clock: clock.RealClock{}})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	d := cacher.NewCacheDelegator(c, raw)
+	w.t.Cleanup(func() { d.Stop(); c.Stop() })
+	store.Eventually(w.t, "the watch cache is ready", func() bool { return d.ReadinessCheck() == nil })
+	return &server{raw, d, c}
+}
+
+// encoded is the stored form of a pod.
+func (w *world) encoded(name, data string) string {
+	namespace, rest, _ := strings.Cut(name, "/")
+	pod := &example.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: rest, Annotations: map[string]string{"data": data}}}
+	return string(store.Must(encryption.TransformToStorage(context.Background(), store.Must(runtime.Encode(codec, pod)), value.DefaultContext(w.key("pods", name)))))
+}
+
+// pods carries writes out whose values are the data of pods, and keeps the data in the history.
+func (w *world) pods(writes ...write) (header int64) {
+	w.t.Helper()
+	data := make([]string, len(writes))
+	for i, one := range writes {
+		if data[i] = one.value; one.value != "" && one.resource == "pods" {
+			writes[i].value = w.encoded(one.name, one.value)
+		}
+	}
+	header = w.commit(writes...)
+	for i := range data {
+		w.history[len(w.history)-len(data)+i].value = data[i]
+	}
+	return header
+}
+
+func batch(name string, n int, data string) (out []write) {
+	for i := range n {
+		out = append(out, write{resource: "pods", name: fmt.Sprintf("ns%d/%s-%03d", i%3, name, i), value: data})
+	}
+	return out
+}
+
+// bare is an object that a cache may share between watchers.
+func bare(o runtime.Object) runtime.Object {
+	if c, ok := o.(runtime.CacheableObject); ok {
+		return c.GetObject()
+	}
+	return o
+}
+
+func versionOf(o runtime.Object) int64 {
+	return int64(store.Must(storage.APIObjectVersioner{}.ObjectResourceVersion(bare(o))))
+}
+
+func options(version int64) storage.ListOptions {
+	o := storage.ListOptions{Recursive: true, Predicate: storage.Everything}
+	if version > 0 {
+		o.ResourceVersion = strconv.FormatInt(version, 10)
+	}
+	return o
+}
+
+func eventText(e watch.Event) string {
+	pod, ok := bare(e.Object).(*example.Pod)
+	if !ok {
+		return fmt.Sprint(e.Object)
+	}
+	one := write{"pods", pod.Namespace + "/" + pod.Name, pod.Annotations["data"], versionOf(pod)}
+	if e.Type == watch.Deleted {
+		one.value = ""
+	}
+	return one.String()
+}
+
+// listen is n events after a version, and why the watch ended where there were fewer.
+func listen(s storage.Interface, key string, version int64, n int) (out []string) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	defer cancel()
+	in, err := s.Watch(ctx, key, options(version))
+	if err != nil {
+		return []string{err.Error()}
+	}
+	defer in.Stop()
+	for e := range in.ResultChan() {
+		if out = append(out, eventText(e)); len(out) >= n {
+			return out
+		}
+	}
+	return append(out, "closed")
+}
+
+func listed(s storage.Interface, key string, o storage.ListOptions) (map[string]string, *example.PodList, error) {
+	o.Recursive, o.Predicate.GetAttrs = true, attributes
+	o.Predicate.Label, o.Predicate.Field = labels.Everything(), fields.Everything()
+	l, out := &example.PodList{}, map[string]string{}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	defer cancel()
+	err := s.GetList(ctx, key, o, l)
+	for _, p := range l.Items {
+		out[p.Namespace+"/"+p.Name] = p.Annotations["data"] + "@" + p.ResourceVersion
+	}
+	return out, l, err
+}
+
+// A read at the version of an answer has all that the transaction wrote, and a watch from before it has all of it, whenever it
+// begins: by the watch cache over etcd's revisions neither holds.
+func TestCache_isNotTorn(t *testing.T) {
+	const watchers, lists, initial, n = 24, 4, 4, 40
+	w := newWorld(t)
+	s, writer := w.server(true), rand.New(rand.NewPCG(1, 7))
+	rounds := 6
+	if rig.Long() {
+		rounds = 60
+	}
+	var closed atomic.Int64
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	progress := w.informed(ctx, s)
+	for round := range rounds {
+		name := fmt.Sprintf("r%d", round)
+		before := int64(store.Must(s.raw.GetCurrentResourceVersion(ctx)))
+		var group sync.WaitGroup
+		begin, answer := make(chan struct{}), make(chan int64)
+		for i := range watchers + initial {
+			delay := time.Duration(writer.Int64N(int64(6 * time.Millisecond)))
+			group.Go(func() {
+				<-begin
+				time.Sleep(delay) // at whatever moment of the transaction
+				o := options(before)
+				if i >= watchers { // an informer's first request
+					o = options(0)
+					o.SendInitialEvents, o.Predicate.AllowWatchBookmarks = new(true), true
+				}
+				limit, cancel := context.WithTimeout(ctx, 5*time.Minute)
+				defer cancel()
+				if got := follow(limit, s.cached, o, "/"+name+"-", n, &closed); got < n {
+					t.Errorf("round %d: watcher %d has %d of %d", round, i, got, n)
+				}
+			})
+		}
+		for range lists {
+			group.Go(func() {
+				version := <-answer
+				got, _, err := listed(s.cached, "/pods/", storage.ListOptions{ResourceVersion: strconv.FormatInt(version, 10)})
+				have := 0
+				for key := range got {
+					if strings.Contains(key, "/"+name+"-") {
+						have++
+					}
+				}
+				if err != nil || have < n {
+					t.Errorf("round %d: a list at the answer's version has %d of %d: %v", round, have, n, err)
+				}
+			})
+		}
+		close(begin)
+		header := w.pods(batch(name, n, "x")...)
+		for range lists {
+			answer <- header
+		}
+		group.Wait()
+	}
+	store.Eventually(t, "the watch that is told progress has all", func() bool { return progress.events.Load() == int64(rounds*n) })
+	if progress.disorder.Load() > 0 || progress.bookmarks.Load() == 0 {
+		t.Errorf("%d events not above what came before or a bookmark, %d bookmarks", progress.disorder.Load(), progress.bookmarks.Load())
+	}
+	t.Logf("%d watchers, %d of them closed by the cache, %d bookmarks", rounds*(watchers+initial), closed.Load(), progress.bookmarks.Load())
+}
+
+// follow counts the pods of that name as an informer does: where its watch is closed it goes on after the last event.
+func follow(ctx context.Context, s storage.Interface, o storage.ListOptions, name string, n int, closed *atomic.Int64) int {
+	got := map[string]bool{}
+	for ctx.Err() == nil {
+		in, err := s.Watch(ctx, "/pods/", o)
+		if err != nil {
+			return len(got)
+		}
+		for e := range in.ResultChan() {
+			pod, ok := bare(e.Object).(*example.Pod)
+			if !ok {
+				in.Stop()
+				return len(got)
+			}
+			if o.SendInitialEvents == nil || pod.Annotations[metav1.InitialEventsAnnotationKey] == "true" {
+				o.ResourceVersion, o.SendInitialEvents = pod.ResourceVersion, nil
+			}
+			if strings.HasPrefix(pod.Name, name[1:]) {
+				got[pod.Name] = true
+			}
+			if len(got) == n {
+				in.Stop()
+				return n
+			}
+		}
+		in.Stop()
+		if ctx.Err() == nil {
+			closed.Add(1)
+		}
+	}
+	return len(got)
+}
+
+// informed counts what a watch of etcd says that asks for progress all the time.
+type informed struct{ events, bookmarks, disorder atomic.Int64 }
+
+func (w *world) informed(ctx context.Context, s *server) *informed {
+	out := &informed{}
+	o := options(int64(store.Must(s.raw.GetCurrentResourceVersion(ctx))))
+	o.ProgressNotify = true
+	in := store.Must(s.raw.Watch(ctx, "/pods/", o))
+	go func() {
+		last := int64(0)
+		for e := range in.ResultChan() {
+			version := versionOf(e.Object)
+			if e.Type == watch.Bookmark {
+				out.bookmarks.Add(1)
+				last = max(last, version)
+				continue
+			}
+			if out.events.Add(1); version <= last {
+				out.disorder.Add(1)
+			}
+			last = version
+		}
+	}()
+	go func() {
+		for ctx.Err() == nil {
+			_ = s.raw.RequestWatchProgress(ctx)
+			time.Sleep(500 * time.Microsecond)
+		}
+	}()
+	return out
+}
+
+// The test above finds what it is there for: over etcd's revisions a list at the answer's version misses objects.
+func TestCache_isTornWithoutVersions(t *testing.T) {
+	w := newWorld(t)
+	w.client = w.raw()
+	s := w.server(false)
+	for round := range 100 {
+		name := fmt.Sprintf("r%d", round)
+		header := w.pods(batch(name, 40, "x")...)
+		got, _, err := listed(s.cached, "/pods/", storage.ListOptions{ResourceVersion: strconv.FormatInt(header, 10)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(got) < 40*(round+1) {
+			return
+		}
+	}
+	t.Error("100 lists are whole: this test does not see what tears")
+}
+
+// A watch by storage after each version, and an exact list at it, of etcd and of the cache, of this server and of another.
+func TestCache_resumesAndListsAtEachVersion(t *testing.T) {
+	w := newWorld(t)
+	one, two := w.server(true), w.server(true)
+	random := rand.New(rand.NewPCG(5, 5))
+	before := int64(store.Must(one.raw.GetCurrentResourceVersion(t.Context())))
+	w.pods(batch("old", 12, "x")...)
+	for range transactions() {
+		w.pods(w.mixed(random, 15)...)
+	}
+	header := w.pods(w.mixed(random, 15)...)
+	checks := 0
+	all := crowd{at: make(chan struct{}, 32)}
+	for what, s := range map[string]storage.Interface{"etcd": one.raw, "the cache": one.cached, "another server's etcd": two.raw, "another server's cache": two.cached} {
+		for i, version := range w.versions("pods") {
+			if version < before || version >= header || testing.Short() && (int(version)+len(what))%5 > 0 {
+				continue
+			}
+			for _, name := range []string{"", "ns1/"} {
+				want := w.after("pods", name, version)
+				if len(want) == 0 {
+					continue
+				}
+				checks++
+				all.Go(func() {
+					if got := listen(s, "/pods/"+name, version, len(want)); !slices.Equal(got, want) {
+						t.Errorf("%s: watch of %q after %d:\n%q\nnot\n%q", what, name, version, got, want)
+					}
+				})
+			}
+			if i%4 == 0 || len(w.at("pods", version)) == 0 {
+				continue
+			}
+			checks++
+			all.Go(func() {
+				text := strconv.FormatInt(version, 10)
+				want := w.at("pods", version)
+				got, l, err := listed(s, "/pods/", storage.ListOptions{ResourceVersion: text, ResourceVersionMatch: metav1.ResourceVersionMatchExact})
+				if err != nil || l.ResourceVersion != text || !maps.Equal(got, want) {
+					t.Errorf("%s: list at %s is at %s: %v\n%v\nnot\n%v", what, text, l.ResourceVersion, err, got, want)
+				}
+				// The first page is this one's, the next are etcd's, as when a cache has forgotten.
+				o := storage.ListOptions{ResourceVersion: text, ResourceVersionMatch: metav1.ResourceVersionMatchExact, Predicate: storage.SelectionPredicate{Limit: 4}}
+				pages, l, err := listed(s, "/pods/", o)
+				for err == nil && l.Continue != "" {
+					var page map[string]string
+					page, l, err = listed(one.raw, "/pods/", storage.ListOptions{Predicate: storage.SelectionPredicate{Limit: 4, Continue: l.Continue}})
+					maps.Copy(pages, page)
+				}
+				if err != nil || !maps.Equal(pages, want) {
+					t.Errorf("%s: pages at %s: %v\n%v\nnot\n%v", what, text, err, pages, want)
+				}
+			})
+		}
+	}
+	all.Wait()
+	t.Logf("%d watches and lists", checks)
+	if checks < 100 {
+		t.Error("there are more versions to check")
+	}
+}
+
+// The check that Kubernetes makes of a cache every few minutes lists etcd at the cache's version, in the middle of a revision too:
+// it must find them equal.
+func TestCache_isConsistentInTheMiddleOfARevision(t *testing.T) {
+	w := newWorld(t)
+	s := w.server(true)
+	checker := consistency.NewChecker("/pods/", schema.GroupResource{Resource: "pods"}, newPodList, s.cacher, s.raw)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var writer sync.WaitGroup
+	writer.Go(func() {
+		for i := 0; ctx.Err() == nil; i++ {
+			w.pods(batch(fmt.Sprint("r", i%5), 100, fmt.Sprint(i))...)
+		}
+	})
+	defer writer.Wait()
+	defer cancel()
+	inside, until := 0, time.Now().Add(5*time.Minute)
+	for checks := 0; inside < 5 || checks < 20; checks++ {
+		d, err := checker.CalculateDigests(ctx)
+		if err != nil || d.CacheDigest != d.EtcdDigest {
+			t.Fatalf("check %d: %v %+v", checks, err, d)
+		}
+		if _, sub := subrev.Split(store.Must(strconv.ParseInt(d.ResourceVersion, 10, 64))); sub != subrev.Last {
+			inside++
+		}
+		if time.Now().After(until) {
+			t.Fatalf("of %d checks %d were in the middle of a revision", checks, inside)
+		}
+	}
+}
+
+// A bookmark says that all up to its version has come. The cache sends them by its timers, two seconds before the request ends at last.
+func TestCache_bookmarksWhatHasCome(t *testing.T) {
+	w := newWorld(t)
+	s := w.server(true)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	before := int64(store.Must(s.raw.GetCurrentResourceVersion(ctx)))
+	requests := 12
+	if rig.Long() {
+		requests = 200
+	}
+	var watchers, writer sync.WaitGroup
+	type said struct {
+		events   []int64
+		bookmark int64 // and how many came before
+		at       int
+	}
+	all := make([]said, requests)
+	for i := range all {
+		timeout := 2500*time.Millisecond + time.Duration(i%20)*50*time.Millisecond
+		watchers.Go(func() {
+			limit, cancel := context.WithTimeout(ctx, timeout)
+			defer cancel()
+			for from := before; limit.Err() == nil; { // where the cache closes it, it goes on
+				o := options(from)
+				o.Predicate.AllowWatchBookmarks = true
+				in, err := s.cached.Watch(limit, "/pods/", o)
+				if err != nil {
+					return
+				}
+				for e := range in.ResultChan() {
+					from = versionOf(e.Object)
+					if e.Type == watch.Bookmark {
+						all[i].bookmark, all[i].at = from, len(all[i].events)
+					} else {
+						all[i].events = append(all[i].events, from)
+					}
+				}
+				in.Stop()
+			}
+		})
+	}
+	done := make(chan struct{})
+	writer.Go(func() {
+		for i := 0; ; i++ {
+			select {
+			case <-done:
+				return
+			default:
+				w.pods(batch(fmt.Sprint("r", i%5), 20, fmt.Sprint(i))...)
+			}
+		}
+	})
+	watchers.Wait()
+	close(done)
+	writer.Wait()
+	var versions []int64
+	for _, one := range w.history {
+		versions = append(versions, one.version)
+	}
+	slices.Sort(versions)
+	bookmarks := 0
+	for i, one := range all {
+		if !slices.Equal(one.events, versions[:len(one.events)]) {
+			t.Errorf("watcher %d: its %d events are not the first ones", i, len(one.events))
+		}
+		if one.bookmark == 0 {
+			continue
+		}
+		bookmarks++
+		if covered, _ := slices.BinarySearch(versions, one.bookmark+1); one.at < covered {
+			t.Errorf("watcher %d: bookmark %d covers %d events, %d came before it", i, one.bookmark, covered, one.at)
+		}
+	}
+	t.Logf("%d bookmarks to %d watchers, %d events", bookmarks, requests, len(versions))
+	if bookmarks == 0 {
+		t.Error("there was no bookmark")
+	}
+}
+
+// cut ends each watch after one event.
+type cut struct {
+	watch.Interface
+	out chan watch.Event
+}
+
+func (c cut) ResultChan() <-chan watch.Event { return c.out }
+
+func cutAfterOne(inner watch.Interface) watch.Interface {
+	c := cut{inner, make(chan watch.Event, 1)}
+	go func() {
+		defer close(c.out)
+		if e, ok := <-inner.ResultChan(); ok {
+			e.Object = bare(e.Object)
+			c.out <- e
+		}
+		inner.Stop()
+	}()
+	return c
+}
+
+// An informer whose watch is cut after each event ends with what is there and never lists again.
+func TestCache_informersThatAreCutAfterEachEventMissNothing(t *testing.T) {
+	for _, what := range []string{"etcd", "the cache"} {
+		t.Run(what, func(t *testing.T) {
+			w := newWorld(t)
+			server := w.server(true)
+			s := server.raw
+			if what == "the cache" {
+				s = server.cached
+			}
+			w.pods(batch("before", 5, "x")...)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			var lists, watches atomic.Int64
+			have := cache.NewStore(cache.MetaNamespaceKeyFunc)
+			go cache.NewReflectorWithOptions(&cache.ListWatch{
+				ListWithContextFunc: func(context.Context, metav1.ListOptions) (runtime.Object, error) {
+					lists.Add(1)
+					_, l, err := listed(s, "/pods/", storage.ListOptions{})
+					return l, err
+				},
+				WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+					if o.SendInitialEvents != nil {
+						return nil, apierrors.NewInvalid(schema.GroupKind{}, "", nil)
+					}
+					watches.Add(1)
+					in, err := s.Watch(ctx, "/pods/", storage.ListOptions{ResourceVersion: o.ResourceVersion, Recursive: true, Predicate: storage.Everything})
+					if err != nil {
+						return nil, err
+					}
+					return cutAfterOne(in), nil
+				},
+			}, &example.Pod{}, have, cache.ReflectorOptions{MinWatchTimeout: time.Hour}).RunWithContext(ctx)
+			store.Eventually(t, "the informer has begun", func() bool { return len(have.List()) == 5 })
+			random, events := rand.New(rand.NewPCG(6, 6)), int64(0)
+			for range 3 {
+				changes := w.mixed(random, 15)
+				w.pods(changes...)
+			}
+			events = int64(len(w.after("pods", "", 0)) - 5)
+			want := w.at("pods", 1<<62)
+			store.Eventually(t, "the informer has all", func() bool {
+				got := map[string]string{}
+				for _, o := range have.List() {
+					p := o.(*example.Pod)
+					got[p.Namespace+"/"+p.Name] = p.Annotations["data"] + "@" + p.ResourceVersion
+				}
+				return maps.Equal(got, want)
+			})
+			t.Logf("%d events, %d watches, %d lists", events, watches.Load(), lists.Load())
+			if lists.Load() != 1 || watches.Load() < events {
+				t.Errorf("%d events, %d watches, %d lists", events, watches.Load(), lists.Load())
+			}
+		})
+	}
+}
+
+// What others write ends the cache's watch, or is numbered; the cache agrees with etcd again each time.
+func TestCache_agreesAfterWhatOthersWrote(t *testing.T) {
+	w, ctx := newWorld(t), t.Context()
+	s, plain := w.server(true), w.raw()
+	for _, step := range []struct {
+		what string
+		do   func()
+	}{
+		{"a lone put", func() { store.Must(plain.KV.Put(ctx, w.key("pods", "ns/ctl"), w.encoded("ns/ctl", "x"))) }},
+		{"two puts without numbers", func() {
+			put := func(name string) clientv3.Op { return clientv3.OpPut(w.key("pods", name), w.encoded(name, "x")) }
+			store.Must(plain.Txn(ctx).Then(put("ns/u1"), put("ns/u2")).Commit())
+		}},
+		{"300 deletions", func() {
+			for i := range 3 {
+				w.pods(batch(fmt.Sprint("many", i), 100, "x")...)
+			}
+			store.Must(plain.KV.Delete(ctx, w.prefix("pods"), clientv3.WithPrefix()))
+			w.history = nil
+		}},
+		{"a transaction of its own again", func() { w.pods(batch("again", 40, "x")...) }},
+	} {
+		step.do()
+		store.Eventually(t, "the cache agrees after "+step.what, func() bool {
+			etcd, _, err1 := listed(s.raw, "/pods/", storage.ListOptions{})
+			cached, _, err2 := listed(s.cached, "/pods/", storage.ListOptions{ResourceVersion: "0"})
+			return err1 == nil && err2 == nil && maps.Equal(etcd, cached)
+		})
+	}
+	if got, _, _ := listed(s.cached, "/pods/", storage.ListOptions{}); len(got) != 40 {
+		t.Errorf("%d pods", len(got))
+	}
+}
+
+// An informer of the time before resumes with a version that is 128 times too small: it is told to list.
+func TestCache_tellsInformersOfBeforeToList(t *testing.T) {
+	w := newWorld(t)
+	store.Must(w.raw().KV.Put(t.Context(), w.key("pods", "ns/old"), w.encoded("ns/old", "x")))
+	_, before, err := listed(w.server(false).raw, "/pods/", storage.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := w.server(true)
+	version := store.Must(strconv.ParseInt(before.ResourceVersion, 10, 64))
+	if got := listen(s.cached, "/pods/", version, 1); !strings.Contains(got[0], "too old resource version") {
+		t.Errorf("after %d: %q", version, got)
+	}
+	got, _, err := listed(s.cached, "/pods/", storage.ListOptions{})
+	if err != nil || !strings.HasPrefix(got["ns/old"], "x@") {
+		t.Errorf("%v %v", got, err)
+	}
+}
