@@ -106,7 +106,8 @@ func ZoneWarnings(zone *v1alpha1.Zone) []string {
 func NewZoneWarnings(zone *v1alpha1.Zone) []string {
 	warnings := ZoneWarnings(zone)
 	if len(zone.Spec.Delegations) == 0 {
-		warnings = append(warnings, `spec.delegations is empty, so the zone takes no Record and no child zone, also not from its own namespace; a rule {"records":[{"pattern":"*"},{"pattern":"@"}]} would take all (S4.1)`)
+		warnings = append(warnings, fmt.Sprintf(`spec.delegations is empty, so the zone takes no Record and no child zone, also not from its own namespace; for the Records of its own namespace add the rule `+
+			`{"namespace":%q,"records":[{"pattern":"@"},{"pattern":"*"}]} (S4.1); a rule without a namespace is for every namespace (S4.2)`, zone.Namespace))
 	}
 	return bounded(warnings)
 }

@@ -184,7 +184,7 @@ func TestZoneWarnings(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) { wantWarning(t, ZoneWarnings(newZone(test.change)), test.want) })
 	}
 
-	wantWarning(t, NewZoneWarnings(newZone(rules())), "spec.delegations is empty")
+	wantWarning(t, NewZoneWarnings(newZone(rules())), `add the rule {"namespace":"dns","records":[{"pattern":"@"},{"pattern":"*"}]} (S4.1); a rule without a namespace is for every namespace`)
 	var many []rule
 	for range 100 {
 		many = append(many, rule{})
