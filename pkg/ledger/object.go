@@ -142,7 +142,7 @@ func zoneSpec(o *v1alpha1.Zone) (*law.ZoneSpec, error) {
 		HasClass:    len(o.Spec.DNSClassRefs) > 0,
 		Grace:       int64(v1alpha1.DefaultWithdrawalGracePeriod.Seconds()),
 
-		MaxDeletePercent: v1alpha1.DefaultMaxDeletePercent,
+		MaxDeletePercent: v1alpha1.MaxDeletePercentOf(o.Spec.Limits),
 	}
 	if d := o.Spec.WithdrawalGracePeriod; d != nil {
 		s.Grace = int64(d.Seconds())
@@ -156,9 +156,6 @@ func zoneSpec(o *v1alpha1.Zone) (*law.ZoneSpec, error) {
 	}
 	if l := o.Spec.Limits; l != nil && l.RecordsPerNamespace != nil {
 		s.RecordsPerNamespace = int64(*l.RecordsPerNamespace)
-	}
-	if l := o.Spec.Limits; l != nil && l.MaxDeletePercent != nil {
-		s.MaxDeletePercent = int64(*l.MaxDeletePercent)
 	}
 	s.Publish = publishDeletions(o)
 	for i, d := range o.Spec.Delegations {

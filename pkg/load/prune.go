@@ -349,10 +349,7 @@ func typeOf(r *v1alpha1.Record) *rdata.Type {
 
 // foretell says that a zone would be held by what the plan removes (S7.5). What was removed within the last ten minutes is not known here.
 func (l *Loader) foretell(id types.NamespacedName, zone *v1alpha1.Zone, removed *thinned) {
-	percent := int64(v1alpha1.DefaultMaxDeletePercent)
-	if limits := zone.Spec.Limits; limits != nil && limits.MaxDeletePercent != nil {
-		percent = int64(*limits.MaxDeletePercent)
-	}
+	percent := v1alpha1.MaxDeletePercentOf(zone.Spec.Limits)
 	gone, of := len(removed.gone), int(zone.Status.RRsetCount)+removed.fresh
 	switch {
 	case !law.IsMassDeletion(gone, of, percent):

@@ -26,7 +26,16 @@ const (
 )
 
 // DefaultMaxDeletePercent is the share of a zone's RRsets that its own namespace may remove within ten minutes where spec.limits does not say another (S7.5).
+// The other two numbers of that rule, ten RRsets and ten minutes, are constants in pkg/law/deletions.go.
 const DefaultMaxDeletePercent = 30
+
+// MaxDeletePercentOf is the share that a zone with these limits, which may be nil, has.
+func MaxDeletePercentOf(limits *ZoneLimits) int64 {
+	if limits == nil || limits.MaxDeletePercent == nil {
+		return DefaultMaxDeletePercent
+	}
+	return int64(*limits.MaxDeletePercent)
+}
 
 // The driftInterval of a DNSClass.
 const (

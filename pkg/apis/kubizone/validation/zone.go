@@ -82,7 +82,7 @@ func zoneSpec(zone *v1alpha1.Zone) field.ErrorList {
 		errs = append(errs, field.Invalid(specPath.Child("limits", "recordsPerNamespace"), *l.RecordsPerNamespace, "must be at least 1; leave it out for no limit, and delegate nothing to allow no Record (S5.6)"))
 	}
 	if l := spec.Limits; l != nil && l.MaxDeletePercent != nil && (*l.MaxDeletePercent < 0 || *l.MaxDeletePercent > 100) {
-		errs = append(errs, field.Invalid(specPath.Child("limits", "maxDeletePercent"), *l.MaxDeletePercent, "must be from 0 to 100, which is no limit; leave it out for 30 (S7.5)"))
+		errs = append(errs, field.Invalid(specPath.Child("limits", "maxDeletePercent"), *l.MaxDeletePercent, fmt.Sprintf("must be from 0 to 100, which is no limit; leave it out for %d (S7.5)", v1alpha1.DefaultMaxDeletePercent)))
 	}
 	if d := spec.WithdrawalGracePeriod; d != nil && (d.Duration < 0 || d.Duration > v1alpha1.MaxWithdrawalGracePeriod || d.Duration%time.Second != 0) {
 		errs = append(errs, field.Invalid(specPath.Child("withdrawalGracePeriod"), d.Duration.String(), "must be whole seconds from 0s to 720h, which is 30 days (S3.4)"))
