@@ -31,5 +31,6 @@
 // Read first: commit.go (one write, from decision to transaction), then
 // session.go (facts and what proves them), queue.go, batch.go and log.go (the
 // writers of a hot zone together), then cascade.go with steps.go and window.go,
-// move.go and rename.go. What changes the form of what is stored: migrate.go.
+// move.go and rename.go. Which keys stand in etcd, and what their values say: the
+// package layout. What changes the form of what is stored: migrate.go.
 package ledger
