@@ -195,6 +195,12 @@ func (s *Scan) Of(namespace string) bool {
 	return len(s.Namespaces) == 0 || slices.Contains(s.Namespaces, namespace)
 }
 
+// OfZone reports whether it goes through the zone that h is the holding of. That came by the rules for the zones of its lineage, too,
+// and one that is withdrawn concerns it whatever became of those (S3.4).
+func (s *Scan) OfZone(h *Holding) bool {
+	return s.Of(h.Namespace) || slices.ContainsFunc(h.Lineage, func(l Link) bool { return s.Of(l.Namespace) })
+}
+
 // RefusalKind is how a refusal is told to the client.
 type RefusalKind int
 

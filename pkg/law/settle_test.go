@@ -279,7 +279,7 @@ func (w *world) reparent(scan law.Scan) {
 		between := slices.ContainsFunc(below.Zones, func(x law.ZoneBelow) bool {
 			return x.FQDN != scan.Name && x.FQDN != b.FQDN && x.FQDN.Encloses(b.FQDN)
 		})
-		if !between && !scan.Of(b.Namespace) {
+		if !between && !scan.OfZone(&b.Holding) {
 			continue
 		}
 		out := w.decideParent(z)

@@ -15,6 +15,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
@@ -371,4 +372,25 @@ func zoneHeader(t *testing.T, o *v1alpha1.Zone) content.Header {
 		t.Fatal(err)
 	}
 	return z.Header
+}
+
+// A rule for one namespace that goes concerns the zone of another, which came through a zone of the first; also where that is gone (S3.4).
+func TestWithdrawal_ofARuleForTheNamespaceBetween_S3_4(t *testing.T) {
+	t.Parallel()
+	st := store.New(t)
+	s := st.Server()
+	s.Run()
+	_, none := kids(t, s, time.Hour)
+	store.Must(s.CreateZone(store.Zone("team-b", "other", "other.kids.shared.example.")))
+	st.Settle()
+	if err := s.DeleteZone("team-a", "kids"); err != nil {
+		t.Fatal(err)
+	}
+	st.Settle()
+	rules(s, none)
+	st.Settle()
+	if c := meta.FindStatusCondition(s.Zone("team-b", "other").Status.Conditions, v1alpha1.ConditionDelegated); c == nil || c.Reason != "DelegationWithdrawn" {
+		t.Errorf("the zone that came by the rule says %+v", c)
+	}
+	st.MustBeClean()
 }
