@@ -19,7 +19,8 @@ type claim struct {
 	namespace string
 	// yields: no record at the name holds it, so a rule that names it literally comes first (S4.7).
 	yields bool
-	// above is the name of a cut (cut), or right above a wildcard, whose claim it is; zero: neither's.
+	// above is the name of a cut (cut), the base name itself or one above it, or the name right above a wildcard, whose claim it
+	// is; zero: neither's.
 	above name.Rel
 	cut   bool
 }
