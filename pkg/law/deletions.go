@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
@@ -16,6 +17,8 @@ import (
 
 // The brake on mass deletion (S7.5). The zone's own namespace is free to remove what it likes, and the API shows
 // it at once; but what it removes in a short time is not delivered unasked when it is much of the zone.
+//
+// The last NS at the apex counts for the whole zone: without it BIND serves nothing of the zone.
 //
 // What is counted are RRsets: those that the zone had at a *base*, that its own namespace has removed since, and that
 // it has not put back: what other namespaces write at these names neither ends nor prolongs a hold. Bases are the contents that were settled within the last ten minutes, at most one for each
@@ -88,15 +91,43 @@ type Span struct {
 type Held struct {
 	// Serial is what is delivered meanwhile.
 	Serial serial.Serial `json:"serial"`
-	// Gone of RRsets were removed when it began, Percent of them at most may be.
-	Gone    int   `json:"gone"`
-	RRsets  int   `json:"rrsets"`
-	Percent int64 `json:"percent"`
-	Since   int64 `json:"since"`
+	Since  int64         `json:"since"`
 	// Cut is what the last parent counted for the zone, with owners relative to the root: another one counts it too (Holding.Counts).
 	Cut *CountedCut `json:"cut,omitempty"`
 
 	Unknown *Unknown `json:"-"`
+}
+
+// Excess is why a zone is held, as counted last. It is no part of Held: that would have each removal write the holding, so that none shares a transaction.
+type Excess struct {
+	// Gone of RRsets are removed; Percent of them may be.
+	Gone, RRsets int
+	Percent      int64
+	// NameServers: the last NS at the apex is among them.
+	NameServers bool
+}
+
+// Allowed is how many RRsets may be missing.
+func (e *Excess) Allowed() int { return max(minDeletions-1, int(e.Percent*int64(e.RRsets)/100)) }
+
+// TooMany reports whether more are gone than Allowed.
+func (e *Excess) TooMany() bool { return e.Gone > e.Allowed() }
+
+// Holds reports whether what is gone is not delivered unasked.
+func (e *Excess) Holds() bool {
+	return e.TooMany() || e.NameServers && e.RRsets >= minDeletions && e.Percent < 100
+}
+
+// String is what is gone.
+func (e *Excess) String() string {
+	var parts []string
+	if e.NameServers {
+		parts = append(parts, "the last NS record at the apex")
+	}
+	if e.TooMany() {
+		parts = append(parts, fmt.Sprintf("%d of its %d RRsets, more than %d %%", e.Gone, e.RRsets, e.Percent))
+	}
+	return strings.Join(parts, ", and ")
 }
 
 // DeletionsKey and DeletedKey are the keys of these facts.
@@ -157,14 +188,9 @@ func push(bases []PastContent, z *Zone, h *Holding, now int64) []PastContent {
 	return append(bases, PastContent{Serial: z.settledAt(h), N: z.N, RRsets: z.RRsets, Last: now})
 }
 
-// exceeds reports whether more is gone than z lets go unasked.
-func (b PastContent) exceeds(z *Zone) bool {
-	return IsMassDeletion(b.Gone, b.RRsets, z.MaxDeletePercent)
-}
-
-// IsMassDeletion reports whether so many of a zone's RRsets are more than go unasked, where so many percent may.
-func IsMassDeletion(gone, of int, percent int64) bool {
-	return gone >= minDeletions && int64(gone)*100 > percent*int64(of)
+// excess is what of z is gone since b. ns is what became of the NS RRset at the apex, nil where it stands or is not looked at.
+func (b PastContent) excess(z *Zone, ns *DeletedRRset) *Excess {
+	return &Excess{Gone: b.Gone, RRsets: b.RRsets, Percent: z.MaxDeletePercent, NameServers: ns != nil && ns.GoneFrom(b.N) && len(z.Header.NameServers) == 0}
 }
 
 // published reports whether all that the zone's own namespace removes at now is delivered: the annotation became one that says so
@@ -292,28 +318,35 @@ func (r *reading) brake(plan *Plan, change *ZoneChange, z *Zone, m moved, now in
 	for _, x := range m.put {
 		mark(x.owner, func(d *Deleted) bool { return d.restore(bases, x.t, of) })
 	}
+	var ns *DeletedRRset
+	if change.Holding.Held != nil || goes && slices.ContainsFunc(ttls, func(t content.TTLChange) bool { return t.After == nil && t.Owner.IsApex() && t.Type == rdata.NS }) {
+		mark(name.Apex, func(d *Deleted) bool { ns = d.find(rdata.NS); return false })
+	}
 	if len(r.needs) > 0 {
 		return false
 	}
 	for _, owner := range changed {
 		(*keys)(&plan.Writes).put(DeletedKey(z.UID, owner), deletedFact(deleted[owner]))
 	}
-	r.hold(plan, change, stored, bases, z.settledAt(change.Holding), goes, now)
+	hold(plan, change, stored, bases, ns, z.settledAt(change.Holding), goes, now)
 	return true
 }
 
-// hold begins or ends the hold by what is counted, and writes that. goes: the zone's own namespace removes something now.
-// settled is what was delivered until now.
-func (r *reading) hold(plan *Plan, change *ZoneChange, stored *Deletions, bases []PastContent, settled serial.Serial, goes bool, now int64) {
-	z := change.Zone
-	first := slices.IndexFunc(bases, func(b PastContent) bool { return b.exceeds(z) })
-	switch held := change.Holding.Held; {
-	case held == nil && goes && first >= 0:
-		h, base := *change.Holding, bases[first]
-		h.Held = &Held{Serial: settled, Gone: base.Gone, RRsets: base.RRsets, Percent: z.MaxDeletePercent, Since: now}
-		change.Holding, change.Held = &h, true
-		bases = []PastContent{base}
-	case held != nil && first < 0:
+// hold begins or ends the hold by what is counted, and writes that. ns is what became of the NS RRset at the apex, where the zone is held or this
+// step removes it; goes: the zone's own namespace removes something now; settled is what was delivered until now.
+func hold(plan *Plan, change *ZoneChange, stored *Deletions, bases []PastContent, ns *DeletedRRset, settled serial.Serial, goes bool, now int64) {
+	z, held := change.Zone, change.Holding.Held != nil
+	first := slices.IndexFunc(bases, func(b PastContent) bool { return b.excess(z, ns).Holds() })
+	switch {
+	case first >= 0 && (held || goes):
+		change.Excess = bases[first].excess(z, ns)
+		if !held {
+			h := *change.Holding
+			h.Held = &Held{Serial: settled, Since: now}
+			change.Holding, change.Held = &h, true
+			bases = []PastContent{bases[first]}
+		}
+	case held:
 		change.unhold(plan)
 		bases[0].Last = now // until now it was what was delivered
 	}
@@ -474,7 +507,11 @@ func (r *reading) release(plan *Plan, change *ZoneChange, now int64) bool {
 		change.unhold(plan)
 		return true
 	}
-	r.hold(plan, change, stored, bases, change.Holding.Held.Serial, false, now)
+	marks, ok := get[Deleted](r, DeletedKey(change.Zone.UID, name.Apex))
+	if !ok {
+		return false
+	}
+	hold(plan, change, stored, bases, marks.still(bases[0].N).find(rdata.NS), change.Holding.Held.Serial, false, now)
 	if z := change.Zone; change.Holding.Held != nil && z.Publish != nil {
 		plan.Warnings = append(plan.Warnings, fmt.Sprintf("zone %s is still held by a mass deletion, which kubi.zone/publish-deletions: \"%d\" does not let through: it is older than the deletions, or names none of the serials since they began; "+
 			"name %d (S7.5)", z.FQDN(), *z.Publish, ToPublish(change.Holding.Held.Serial, z.Publish)))

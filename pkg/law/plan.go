@@ -75,8 +75,9 @@ type ZoneChange struct {
 	Gone                bool
 	// Ended is the zone as it stood, where it ends and is pending from now on (S3.4).
 	Ended *Zone
-	// Held: the change begins a hold (S7.5).
-	Held bool
+	// Held: the change begins a hold (S7.5). Excess is why the zone is held now; nil where it is not, or the change counts nothing.
+	Held   bool
+	Excess *Excess
 	// EndsAt is about when the zone ends, unix seconds; 0 leaves what was said.
 	EndsAt int64
 }

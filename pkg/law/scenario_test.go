@@ -364,12 +364,20 @@ func (w *world) drop(t *testing.T, d *datadriven.TestData) string {
 		h := plan.Zone.Holding.Held
 		if fqdn := plan.Zone.Zone.FQDN().String(); held[fqdn] != (h != nil) {
 			if held[fqdn] = h != nil; plan.Zone.Held {
-				fmt.Fprintf(&out, "%d: %s is held at serial %d, %d of %d RRsets\n", i, fqdn, h.Serial, h.Gone, h.RRsets)
+				fmt.Fprintf(&out, "%d: %s is held at serial %d, %s\n", i, fqdn, h.Serial, excess(plan.Zone.Excess))
 			}
 		}
 	}
 	w.quick = false
 	return out.String()
+}
+
+func excess(e *law.Excess) string {
+	text := fmt.Sprintf("%d of %d RRsets", e.Gone, e.RRsets)
+	if e.NameServers {
+		text += " and the last NS at the apex"
+	}
+	return text
 }
 
 var refusalKinds = map[law.RefusalKind]string{law.Forbidden: "403 Forbidden", law.Invalid: "422 Invalid", law.Duplicate: "422 Duplicate"}
@@ -488,7 +496,7 @@ func (w *world) show(t *testing.T, d *datadriven.TestData) string {
 			h := w.holding(z.zone)
 			say("  settled %v, settled serial %d", h.Settled(), z.zone.SettledSerial)
 			if h.Held != nil {
-				say("  held at serial %d: %d of %d RRsets, more than %d %%", h.Held.Serial, h.Held.Gone, h.Held.RRsets, h.Held.Percent)
+				say("  held at serial %d: %s, %d %% may go", h.Held.Serial, excess(z.excess), z.excess.Percent)
 			}
 		}
 	case "holders":

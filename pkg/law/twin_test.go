@@ -261,7 +261,7 @@ func (w *world) checkDeletions(o object, z *law.Zone, h *law.Holding, report fun
 		}
 		return
 	}
-	gone := make([]int, len(d.Bases))
+	gone, nameServers := make([]int, len(d.Bases)), false
 	counts := h.Held != nil || slices.ContainsFunc(d.Bases, func(b law.PastContent) bool {
 		age := w.now.Unix() - b.Last
 		return age < 600 && age > -600 // a clock that was ahead
@@ -279,6 +279,7 @@ func (w *world) checkDeletions(o object, z *law.Zone, h *law.Holding, report fun
 				if x.GoneFrom(b.N) {
 					gone[i]++
 					counted = true
+					nameServers = nameServers || i == 0 && k.Owner.IsApex() && x.Type == rdata.NS && len(z.Header.NameServers) == 0
 				}
 			}
 			if !counted {
@@ -296,8 +297,15 @@ func (w *world) checkDeletions(o object, z *law.Zone, h *law.Holding, report fun
 			report("S7.5: zone %s says that %d of the %d RRsets of serial %d are gone, and %d are", o, b.Gone, b.RRsets, b.Serial, gone[i])
 		}
 	}
-	if b := d.Bases[0]; h.Held != nil && (!law.IsMassDeletion(b.Gone, b.RRsets, z.MaxDeletePercent) || h.Held.Serial != z.SettledSerial) {
+	if h.Held == nil {
+		return
+	}
+	b := d.Bases[0]
+	if !(b.Gone >= 10 && int64(b.Gone)*100 > z.MaxDeletePercent*int64(b.RRsets)) && !(nameServers && b.RRsets >= 10 && z.MaxDeletePercent < 100) || h.Held.Serial != z.SettledSerial {
 		report("S7.5: zone %s is held at serial %d, %d is settled, and %d of %d RRsets are gone", o, h.Held.Serial, z.SettledSerial, b.Gone, b.RRsets)
+	}
+	if want := (law.Excess{Gone: b.Gone, RRsets: b.RRsets, Percent: z.MaxDeletePercent, NameServers: nameServers}); *w.zones[o].excess != want {
+		report("S7.5: zone %s is said to be held for %+v, and %+v is so", o, *w.zones[o].excess, want)
 	}
 }
 

@@ -54,6 +54,7 @@ type zoneObject struct {
 	waits     *law.Waiting
 	delegated *law.Condition
 	servable  *law.Condition
+	excess    *law.Excess
 }
 
 // hold is what is known of a held zone: the name that it had when that began, and what its parents have counted for it under this name since.
@@ -349,6 +350,12 @@ func (w *world) applyZone(c *law.ZoneChange, standing *law.Work) {
 	}
 	if c.Servable != nil {
 		z.servable = c.Servable
+	}
+	switch {
+	case c.Holding == nil || c.Holding.Held == nil:
+		z.excess = nil
+	case c.Excess != nil:
+		z.excess = c.Excess
 	}
 	if before != nil && !before.Pending && !after.Pending {
 		// I3: serial, state and N change with a step and only with one.

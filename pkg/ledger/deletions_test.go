@@ -442,6 +442,7 @@ func TestMassDeletion_putBackByAChild_S7_5(t *testing.T) {
 	create(store.Zone("infra", "example", "example.org.", store.Allow("infra", "@", "*")))
 	own := store.Record("infra", "ns", "example.org.", "NS", "ns.example.net.")
 	store.Must(s.CreateRecord(t.Context(), own))
+	store.Must(s.CreateRecord(t.Context(), store.Record("infra", "other", "example.org.", "NS", "ns2.example.net.")))
 	for i := range 10 {
 		create(store.Zone("infra", fmt.Sprint("c", i), fmt.Sprintf("c%d.example.org.", i), store.Allow("infra", "@")))
 		store.Must(s.CreateRecord(t.Context(), ns(i)))
@@ -787,4 +788,38 @@ func BenchmarkCreate(b *testing.B) {
 			}
 		})
 	}
+}
+
+// S7.5: the last NS at the apex counts for the whole zone, and the condition goes on counting while the zone is held.
+func TestMassDeletion_lastNS_S7_5(t *testing.T) {
+	notUnderRace(t)
+	t.Parallel()
+	b := newBrake(t, 2, 20)
+	store.Must(b.first().UpdateZone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.Delegations = append(z.Spec.Delegations, store.Allow("infra", "@")) }))
+	ns := store.Record("infra", "apex-ns", "@", "NS", "ns.example.net.")
+	ns.Spec.ZoneRef = &v1alpha1.ZoneReference{Name: "example"}
+	store.Must(b.first().CreateRecord(b.Context(), ns.DeepCopy()))
+	b.Settle()
+	before := b.zone()
+	says := func(want string) {
+		t.Helper()
+		z := b.held(true)
+		c := meta.FindStatusCondition(z.Status.Conditions, v1alpha1.ConditionSettled)
+		want = fmt.Sprintf("the zone's own namespace has removed %s, or this lets the deletions through: kubectl annotate zone example -n infra --overwrite kubi.zone/publish-deletions=%d", want, before.Status.Serial)
+		if want = strings.ReplaceAll(want, "SERIAL", fmt.Sprint(before.Status.Serial)); c.Message != want {
+			t.Errorf("the condition says\n%s\nand not\n%s", c.Message, want)
+		}
+	}
+	if err := b.first().DeleteRecord(b.Context(), "infra", "apex-ns"); err != nil {
+		t.Fatal(err)
+	}
+	says("the last NS record at the apex: serial SERIAL is delivered until an NS record is back there")
+	b.drop("infra", "r", 1, 9)
+	says("the last NS record at the apex, and 10 of its 21 RRsets, more than 30 %: serial SERIAL is delivered until an NS record is back there and no more than 9 RRsets are missing")
+	b.drop("infra", "r", 10, 10)
+	store.Must(b.first().CreateRecord(b.Context(), ns.DeepCopy()))
+	says("10 of its 21 RRsets, more than 30 %: serial SERIAL is delivered until no more than 9 RRsets are missing")
+	b.fill("infra", "r", 1)
+	b.held(false)
+	b.MustBeClean()
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -95,10 +96,16 @@ func LawZone(o *v1alpha1.Zone) (*law.Zone, error) {
 }
 
 // massDeletion says why a zone is held, and how that ends (S7.5).
-func massDeletion(o *v1alpha1.Zone, h *law.Held) string {
-	publish := law.ToPublish(h.Serial, publishDeletions(o))
-	return fmt.Sprintf("%d of %d RRsets were removed by the zone's own namespace within ten minutes, more than %d %%: serial %d is delivered until enough of them are back, or this lets the deletions through: "+
-		"kubectl annotate zone %s -n %s --overwrite %s=%d", h.Gone, h.RRsets, h.Percent, h.Serial, o.Name, o.Namespace, v1alpha1.AnnotationPublishDeletions, publish)
+func massDeletion(o *v1alpha1.Zone, h *law.Held, e *law.Excess) string {
+	var back []string
+	if e.NameServers {
+		back = append(back, "an NS record is back there")
+	}
+	if e.TooMany() {
+		back = append(back, fmt.Sprintf("no more than %d RRsets are missing", e.Allowed()))
+	}
+	return fmt.Sprintf("the zone's own namespace has removed %s: serial %d is delivered until %s, or this lets the deletions through: kubectl annotate zone %s -n %s --overwrite %s=%d",
+		e, h.Serial, strings.Join(back, " and "), o.Name, o.Namespace, v1alpha1.AnnotationPublishDeletions, law.ToPublish(h.Serial, publishDeletions(o)))
 }
 
 // publishDeletions is the serial that the annotation of o names, nil for none (S7.5).
@@ -366,7 +373,13 @@ func (l *Ledger) placeZone(o *v1alpha1.Zone, c *law.ZoneChange) {
 	setParentLabel(o, c.Holding.Parent)
 	switch held := c.Holding.Held; {
 	case held != nil: // first, since it waits for a person
-		l.setCondition(&s.Conditions, v1alpha1.ConditionSettled, "False", v1alpha1.ReasonMassDeletion, massDeletion(o, held), o.Generation)
+		var message string
+		if c.Excess != nil {
+			message = massDeletion(o, held, c.Excess)
+		} else if said := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionSettled); said != nil {
+			message = said.Message // nothing that it says has changed
+		}
+		l.setCondition(&s.Conditions, v1alpha1.ConditionSettled, "False", v1alpha1.ReasonMassDeletion, message, o.Generation)
 	case len(c.Holding.Works) == 0:
 		l.setCondition(&s.Conditions, v1alpha1.ConditionSettled, "True", v1alpha1.ReasonSettled, "no pending changes", o.Generation)
 	default:

@@ -349,15 +349,15 @@ func typeOf(r *v1alpha1.Record) *rdata.Type {
 
 // foretell says that a zone would be held by what the plan removes (S7.5). What was removed within the last ten minutes is not known here.
 func (l *Loader) foretell(id types.NamespacedName, zone *v1alpha1.Zone, removed *thinned) {
-	percent := v1alpha1.MaxDeletePercentOf(zone.Spec.Limits)
-	gone, of := len(removed.gone), int(zone.Status.RRsetCount)+removed.fresh
+	gone := law.Excess{Gone: len(removed.gone), RRsets: int(zone.Status.RRsetCount) + removed.fresh, Percent: v1alpha1.MaxDeletePercentOf(zone.Spec.Limits),
+		NameServers: len(zone.Spec.NameServers) == 0 && removed.gone[rrset{zone.Status.FQDN, rdata.NS}]}
 	switch {
-	case !law.IsMassDeletion(gone, of, percent):
+	case !gone.Holds():
 	case l.cfg.AllowDeletions:
-		l.say("zone %s: %d of %d RRsets are removed, more than %d %%, and --allow-deletions lets that through (S7.5)", id, gone, of, percent)
+		l.say("zone %s loses %s; --allow-deletions lets that through (S7.5)", id, &gone)
 	default:
-		l.say("zone %s would be held, and what is removed not be delivered: %d of %d RRsets are removed, more than %d %% (S7.5); if that is meant, import with --prune --allow-deletions, or let it through "+
-			"afterwards with the annotation %s, to which the import prints the line", id, gone, of, percent, v1alpha1.AnnotationPublishDeletions)
+		l.say("zone %s would be held, and what is removed not be delivered: it loses %s (S7.5); if that is meant, import with --prune --allow-deletions, or let it through "+
+			"afterwards with the annotation %s, to which the import prints the line", id, &gone, v1alpha1.AnnotationPublishDeletions)
 	}
 }
 

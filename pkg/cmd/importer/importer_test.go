@@ -437,7 +437,7 @@ func TestImport_printsTheHoldOfAMassDeletion_S7_5(t *testing.T) {
 	arguments := []string{"--zone", "a/t", "--origin", "t.test.", "--create-zone", "--prune"}
 	s.importing("", append(arguments, many)...)
 	for flag, want := range map[string]string{
-		"--plan":            "zone a/t would be held, and what is removed not be delivered: 29 of 31 RRsets are removed, more than 30 % (S7.5); if that is meant, import with --prune --allow-deletions",
+		"--plan":            "zone a/t would be held, and what is removed not be delivered: it loses 29 of its 31 RRsets, more than 30 % (S7.5); if that is meant, import with --prune --allow-deletions",
 		"--allow-deletions": "--allow-deletions lets that through",
 	} {
 		s.importing("", append(arguments, few, "--plan", flag)...).hears(want)
