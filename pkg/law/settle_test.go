@@ -31,6 +31,7 @@ type candidate struct {
 	object
 	uid     string
 	created int64
+	last    bool
 }
 
 // arrive ends a move: the record is taken in, or what is left of the move goes.
@@ -135,7 +136,7 @@ func (w *world) run(d time.Duration) {
 }
 
 // candidates of a work in the order of S2.7: zones, since they take records in;
-// the gaining zone's own namespace; age; uid.
+// the gaining zone's own namespace; age; uid; last what comes from another zone and held no name there.
 func (w *world) candidates(work *law.Work) []candidate {
 	found := map[candidate]bool{}
 	for _, scan := range work.Scans {
@@ -144,7 +145,7 @@ func (w *world) candidates(work *law.Work) []candidate {
 			for k, v := range w.facts {
 				if k.Kind == law.KindMember && k.Zone == scan.Zone && below(k.Owner, scan.Owner) && scan.Of(k.Namespace) {
 					m := v.(*law.Member)
-					found[candidate{object: object{k.Namespace, k.Object}, uid: m.UID, created: m.Created}] = true
+					found[candidate{object: object{k.Namespace, k.Object}, uid: m.UID, created: m.Created, last: m.Admission != law.AdmittedPlain && !(len(work.Zones) > 0 && work.Zones[0].UID == scan.Zone)}] = true
 				}
 			}
 		case law.ScanWaiting, law.ScanReferring, law.ScanPending:
@@ -165,7 +166,7 @@ func (w *world) candidates(work *law.Work) []candidate {
 					c.uid, c.created = z.spec.UID, z.created
 				} else {
 					r := w.records[k.object]
-					c.uid, c.created = r.record.UID, r.record.Created
+					c.uid, c.created, c.last = r.record.UID, r.record.Created, r.waits.Left != "" && r.waits.Left != law.AdmittedPlain
 				}
 				found[c] = true
 			}
@@ -185,6 +186,8 @@ func (w *world) candidates(work *law.Work) []candidate {
 			return 0
 		case c.Namespace == own:
 			return 1
+		case c.last:
+			return 3
 		}
 		return 2
 	}

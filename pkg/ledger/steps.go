@@ -73,7 +73,7 @@ func (l *Ledger) stepOf(s *standing, c candidate, o *v1alpha1.Record, mod int64)
 	// Whether it held its name stands in a key of the zone that it leaves, or where it
 	// waits. Neither says another thing while the record stays as it was read.
 	ask.Stood = ask.Before != nil || moving(o)
-	ask.Held = ask.Stood && c.held
+	ask.Held = ask.Stood && c.left == law.AdmittedPlain
 	key := l.layout.Record(o.Namespace, o.Name)
 	return &write{
 		resource: "records", namespace: o.Namespace, name: o.Name, key: key, expected: mod, hint: l.guessZone(r), standing: s,
@@ -98,7 +98,7 @@ func (l *Ledger) stepOf(s *standing, c candidate, o *v1alpha1.Record, mod int64)
 // has notes what became of a step by its plan.
 func (st *step) has(p *law.Plan) {
 	if st.moves = leavesFor(p); st.moves && p.Orphan != nil {
-		st.held = p.Orphan.Left == law.AdmittedPlain
+		st.left = p.Orphan.Left
 	}
 }
 

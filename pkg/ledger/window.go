@@ -25,12 +25,14 @@ type candidate struct {
 	letter, namespace, object string
 	uid                       string
 	created                   int64
-	turn                      int  // of those that the work names in order, 0 for the others
-	held                      bool // its base name, where it is a member or was one (law.Waiting)
+	turn                      int           // of those that the work names in order, 0 for the others
+	left                      law.Admission // where it is a member, or was one (law.Waiting); "": it waits
+	last                      bool          // it comes from another zone, where it did not hold its base name
 }
 
 // window is the next part of what a work decides anew, in order: zones first, since
-// they take records; then the gaining zone's own namespace, then age, then uid (S2.7).
+// they take records; then the gaining zone's own namespace, then age, then uid; at the end
+// what comes from another zone and held no name there, so that it takes none from what did (S2.7).
 type window struct {
 	own   string
 	after *candidate
@@ -54,6 +56,8 @@ func (w *window) compare(x, y candidate) int {
 			return 0
 		case c.namespace == w.own:
 			return 1
+		case c.last:
+			return 3
 		}
 		return 2
 	}
@@ -167,7 +171,8 @@ func (l *Ledger) scan(ctx context.Context, s *standing, scan law.Scan, found fun
 				if err := layout.Decode(kv.Value, &m); err != nil {
 					return fmt.Errorf("ledger: %s: %w", kv.Key, err)
 				}
-				c.uid, c.created, c.held = m.UID, m.Created, m.Admission == law.AdmittedPlain
+				c.uid, c.created, c.left = m.UID, m.Created, m.Admission
+				c.last = m.Admission != law.AdmittedPlain && !(len(s.work.Zones) > 0 && s.work.Zones[0].UID == scan.Zone)
 			} else {
 				var w layout.Waiter
 				if err := layout.Decode(kv.Value, &w); err != nil {
@@ -180,7 +185,8 @@ func (l *Ledger) scan(ctx context.Context, s *standing, scan law.Scan, found fun
 				if !scan.Of(c.namespace) {
 					continue
 				}
-				c.uid, c.created, c.held = w.UID, w.Created, w.Held
+				c.uid, c.created, c.left = w.UID, w.Created, w.Left()
+				c.last = c.left != "" && c.left != law.AdmittedPlain
 			}
 			found(c)
 		}
