@@ -319,7 +319,7 @@ func heldBy(zone *v1alpha1.Zone) judgement {
 	if settled == nil || settled.Reason != v1alpha1.ReasonMassDeletion {
 		return judgement{}
 	}
-	return judgement{metav1.ConditionFalse, v1alpha1.ReasonMassDeletion, "its own namespace removed much of it, and it is delivered as it was before; the condition Settled says how to let that through (S7.5)"}
+	return judgement{metav1.ConditionFalse, v1alpha1.ReasonMassDeletion, "its own namespace removed much of it, and nothing from then on is delivered; the condition Settled says how to let that through (S7.5)"}
 }
 
 // judge is the Ready of a zone (S6.7); empty while there is nothing to say.

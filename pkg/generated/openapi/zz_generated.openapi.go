@@ -6816,7 +6816,7 @@ func schema_pkg_apis_kubizone_v1alpha1_ZoneLimits(ref common.ReferenceCallback) 
 					},
 					"maxDeletePercent": {
 						SchemaProps: spec.SchemaProps{
-							Description: "maxDeletePercent is the share of the zone's RRsets that the zone's own namespace may remove within ten minutes, in percent, 0 to 100. When it removes more than that, and at least ten RRsets, the zone is delivered as it was until the annotation kubi.zone/publish-deletions lets the deletions through, or so many RRsets are put back. 100: no limit. Absent: 30.",
+							Description: "maxDeletePercent is the share of the zone's RRsets that the zone's own namespace may remove within ten minutes, in percent, 0 to 100. When it removes more than that, and at least ten RRsets, or the last NS Record at the apex, nothing from then on is delivered until the annotation kubi.zone/publish-deletions lets the deletions through, or so many RRsets are put back. 100: no limit. Absent: 30.",
 							Minimum:     ptr.To[float64](0),
 							Maximum:     ptr.To[float64](100),
 							Type:        []string{"integer"},

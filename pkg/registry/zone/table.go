@@ -7,6 +7,7 @@ import (
 	"context"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -61,6 +62,15 @@ func row(zone *v1alpha1.Zone) []any {
 		zone.Name, status.OrNone(zone.Status.FQDN), zone.Status.Serial, zone.Status.EntryCount, status.Cut(status.OrNone(strings.Join(classes, ",")), classesWidth), parent,
 		status.Ready(zone.Status.Conditions), status.Age(zone.CreationTimestamp),
 		zone.Spec.DomainName, status.OrNone(hash), status.OrNone(zone.Status.View),
-		status.Message(zone.Status.Conditions, v1alpha1.ConditionDelegated, v1alpha1.ConditionServable, v1alpha1.ConditionSettled, v1alpha1.ConditionReady),
+		message(zone),
 	}
+}
+
+// message is why the zone is not ready. A mass deletion comes first: what it removed mostly makes the zone not servable too, and it alone says how to go on.
+func message(zone *v1alpha1.Zone) string {
+	types := []string{v1alpha1.ConditionDelegated, v1alpha1.ConditionServable, v1alpha1.ConditionSettled, v1alpha1.ConditionReady}
+	if settled := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionSettled); settled != nil && settled.Reason == v1alpha1.ReasonMassDeletion {
+		types = []string{v1alpha1.ConditionSettled}
+	}
+	return status.Message(zone.Status.Conditions, types...)
 }

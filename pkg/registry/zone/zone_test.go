@@ -80,6 +80,20 @@ func TestRow(t *testing.T) {
 	}
 }
 
+// What a mass deletion removed makes a zone not servable too; the way out is in Settled.
+func TestRow_saysTheHoldFirst_S7_5(t *testing.T) {
+	for reason, want := range map[string]string{v1alpha1.ReasonMassDeletion: "MassDeletion: the way out", v1alpha1.ReasonCascading: "NoNameServers: none"} {
+		zone := exampleZone(7)
+		zone.Status.Conditions = []metav1.Condition{
+			{Type: v1alpha1.ConditionServable, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonNoNameServers, Message: "none"},
+			{Type: v1alpha1.ConditionSettled, Status: metav1.ConditionFalse, Reason: reason, Message: "the way out"},
+		}
+		if cells := row(zone); cells[len(cells)-1] != want {
+			t.Errorf("%s: %q, and not %q", reason, cells[len(cells)-1], want)
+		}
+	}
+}
+
 // S3.2: the resourceName is the fqdn without trailing dot, "." for the root, behind the view.
 func TestResourceName(t *testing.T) {
 	for _, test := range []struct{ domainName, view, want string }{

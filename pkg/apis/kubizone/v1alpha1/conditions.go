@@ -91,7 +91,7 @@ const (
 	ReasonSettled = "Settled"
 	// ReasonCascading: Records or zones are being adopted, released or renamed.
 	ReasonCascading = "Cascading"
-	// ReasonMassDeletion: the zone's own namespace has removed so much that it is delivered as it was before (S7.5).
+	// ReasonMassDeletion: the zone's own namespace has removed so much that nothing from then on is delivered (S7.5).
 	ReasonMassDeletion = "MassDeletion"
 )
 

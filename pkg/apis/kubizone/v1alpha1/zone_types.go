@@ -230,8 +230,8 @@ type ZoneLimits struct {
 	// +k8s:validation:maximum=2147483647
 	RecordsPerNamespace *int32 `json:"recordsPerNamespace,omitempty" protobuf:"varint,1,opt,name=recordsPerNamespace"`
 
-	// maxDeletePercent is the share of the zone's RRsets that the zone's own namespace may remove within ten minutes, in percent, 0 to 100. When it removes more than that, and at least ten RRsets, the zone is delivered as it was
-	// until the annotation kubi.zone/publish-deletions lets the deletions through, or so many RRsets are put back. 100: no limit. Absent: 30.
+	// maxDeletePercent is the share of the zone's RRsets that the zone's own namespace may remove within ten minutes, in percent, 0 to 100. When it removes more than that, and at least ten RRsets, or the last
+	// NS Record at the apex, nothing from then on is delivered until the annotation kubi.zone/publish-deletions lets the deletions through, or so many RRsets are put back. 100: no limit. Absent: 30.
 	// +optional
 	// +k8s:validation:minimum=0
 	// +k8s:validation:maximum=100
