@@ -178,10 +178,10 @@ func (r *reading) keepsCut(h, before *Holding, fqdn name.Name) bool {
 	return true
 }
 
-// CutAsk is the request to count a child's NS and glue anew, as Debt says.
+// CutAsk is the request to count a child's NS and glue anew, as Owed says.
 type CutAsk struct {
 	Parent *Zone
-	Debt   Debt
+	Owed   Debt
 	// Holding of the child, which stands at FQDN, and Cut is what it has there; nil where the parent delegates it not, or no more.
 	Holding *Holding
 	FQDN    name.Name
@@ -232,7 +232,7 @@ func decideCut(d *reading, ask CutAsk) (*Plan, *Refusal) {
 		d.stale()
 		return nil, nil
 	}
-	key := CutKey(p.UID, ask.Debt.Child.UID)
+	key := CutKey(p.UID, ask.Owed.Child.UID)
 	before, ok := get[CountedCut](d, key)
 	if !ok {
 		return nil, nil
@@ -244,7 +244,7 @@ func decideCut(d *reading, ask CutAsk) (*Plan, *Refusal) {
 	plan := &Plan{}
 	counts := before.toward(all, maxCutOwners)
 	if counts != all {
-		plan.Debts = append(plan.Debts, ask.Debt) // the rest is another step
+		plan.Debts = append(plan.Debts, ask.Owed) // the rest is another step
 	}
 	df, owners, after := cutDiff(d, p, before, counts)
 	if len(d.needs) > 0 {
@@ -261,7 +261,7 @@ func decideCut(d *reading, ask CutAsk) (*Plan, *Refusal) {
 			return nil, r
 		}
 	}
-	if !d.brake(plan, change, p, moved{of: ask.Debt.Child.Namespace, put: counts.comes(before), own: ask.Own, cascade: ask.Work != ""}, ask.Now.Unix()) {
+	if !d.brake(plan, change, p, moved{of: ask.Owed.Child.Namespace, put: counts.comes(before), own: ask.Own, cascade: ask.Work != ""}, ask.Now.Unix()) {
 		return nil, nil
 	}
 	c, known := servable(d, change.Zone, change.Holding, after)

@@ -313,7 +313,7 @@ func (w *world) payDebts() {
 			continue
 		}
 		parent := *p.zone
-		ask := law.CutAsk{Parent: &parent, Debt: d, Now: w.now, Own: d.Child.Namespace == parent.Namespace}
+		ask := law.CutAsk{Parent: &parent, Owed: d, Now: w.now, Own: d.Child.Namespace == parent.Namespace}
 		if h := w.standing(d.Child); h != nil {
 			ask.Own = h.RemovedBy(&parent)
 		}

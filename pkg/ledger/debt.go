@@ -60,7 +60,7 @@ func (l *Ledger) pay(ctx context.Context, d law.Debt) error {
 		if err != nil {
 			return err
 		}
-		ask := law.CutAsk{Debt: d, Now: l.now(), By: user(ctx)}
+		ask := law.CutAsk{Owed: d, Now: l.now(), By: user(ctx)}
 		if stand != nil {
 			ask.Work, ask.WorkBy = stand.work.ID, stand.work.By
 		}
@@ -153,11 +153,11 @@ func (l *Ledger) gaining(ctx context.Context, d law.Debt) (*standing, error) {
 // count looks up what the child of a debt has that its parent is to count, and returns the parent for which it is, nil where that does not
 // stand. The debt guards what is read of the child: whatever changes of it owes again.
 func (l *Ledger) count(ctx context.Context, ask *law.CutAsk) (*law.Zone, error) {
-	parent, err := l.parentOf(ctx, ask.Debt)
-	if err != nil || !stands(parent, ask.Debt) {
+	parent, err := l.parentOf(ctx, ask.Owed)
+	if err != nil || !stands(parent, ask.Owed) {
 		return nil, err
 	}
-	child := ask.Debt.Child
+	child := ask.Owed.Child
 	ask.Own = child.Namespace == parent.Namespace
 	r, err := l.config.Client.Get(ctx, l.layout.Zone(child.Namespace, child.Name))
 	if err != nil || len(r.Kvs) == 0 {
