@@ -49,8 +49,8 @@ func (c *check) checkDecisions() error {
 	return nil
 }
 
-// ask runs the law on the model; ok is false where it finds the facts at odds.
-func (c *check) ask(decide func(*law.Seen) law.Outcome) (out law.Outcome, ok bool) {
+// ask runs the law on the model, where nothing stands under the keys of without; ok is false where it finds the facts at odds.
+func (c *check) ask(decide func(*law.Seen) law.Outcome, without ...law.Key) (out law.Outcome, ok bool) {
 	seen := law.NewSeen()
 	for {
 		out = decide(seen)
@@ -63,6 +63,10 @@ func (c *check) ask(decide func(*law.Seen) law.Outcome) (out law.Outcome, ok boo
 			}
 		}
 		for _, k := range out.Need {
+			if slices.Contains(without, k) {
+				seen.Put(k, nil)
+				continue
+			}
 			seen.Put(k, c.fact(k))
 		}
 	}
@@ -118,7 +122,8 @@ func placement(out law.Outcome) *law.Placement {
 func (c *check) checkWaiting(r *record) {
 	ask := c.recordAsk(r)
 	ask.Waits = &law.Waiting{View: r.view, FQDN: r.fqdn, Zone: r.ZoneRef}
-	out, ok := c.ask(func(seen *law.Seen) law.Outcome { return law.DecideRecord(seen, ask) })
+	decide := func(seen *law.Seen) law.Outcome { return law.DecideRecord(seen, ask) }
+	out, ok := c.ask(decide)
 	p := placement(out)
 	switch {
 	case !ok || p == nil:
@@ -127,9 +132,21 @@ func (c *check) checkWaiting(r *record) {
 		c.differs(c.covered(r), r.key, "S2.3", "not adopted", "adopted by zone %s/%s, which allows it", p.Zone.Namespace, p.Zone.Name)
 	case p.FQDN != r.fqdn || p.View != r.view:
 		c.differs(c.covered(r), r.key, "S2.3", fmt.Sprintf("waits at %q %q", r.view, r.fqdn), "%q %q, where its zone would look for it", p.View, p.FQDN)
-	case len(out.Plan.Writes) > 0 && !c.noticed(r, p):
+	case len(out.Plan.Writes) > 0 && !c.noticed(r, p) && c.admits(decide, out.Plan.Writes):
 		c.differs(c.covered(r), r.key, "S2.7", fmt.Sprintf("waits (%s) and no key in its way says so", p.Reason), "a waiter mark, or nobody tries it again: %s", p.Message)
 	}
+}
+
+// admits reports whether a record that waits would be adopted if what stands under the keys that a loser marks went. They may have come
+// after it lost, for another reason: then its marks are nowhere, and of no use.
+func (c *check) admits(decide func(*law.Seen) law.Outcome, marks []law.Write) bool {
+	var keys []law.Key
+	for _, x := range marks {
+		keys = append(keys, x.Key)
+	}
+	out, ok := c.ask(decide, keys...)
+	p := placement(out)
+	return ok && p != nil && p.Zone != nil
 }
 
 // noticed: one of the keys that can be in a record's way has a waiter mark.
