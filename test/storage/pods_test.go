@@ -55,7 +55,7 @@ func init() {
 }
 
 // pods decorates a raw store as the ledger's decorators do: it learns what is
-// written from the storage call and carries it out at the seam, here with a
+// written from the storage call and carries it out at the hooked, here with a
 // count of the pods of a namespace as the companion that must never differ.
 type pods struct {
 	storage.Interface
@@ -192,7 +192,7 @@ type mode string
 const (
 	revisions mode = "revisions" // nothing; writes pass the seam
 	lone      mode = "lone"      // subrev; writes do not pass the seam
-	seam      mode = "seam"      // subrev; the companion is no object
+	hooked    mode = "hooked"    // subrev; the companion is no object
 	last      mode = "last"      // subrev; the companion is an object of the same resource, and watches are narrow
 )
 
@@ -247,7 +247,7 @@ func newExam(t *testing.T, m mode, cached, fresh bool) (context.Context, *exam) 
 		root = "" // some suites read etcd at the keys they write
 	}
 	switch m {
-	case lone, seam:
+	case lone, hooked:
 		store.Must(subrev.New(root + "/pods/")).Wrap(client.Client)
 	case last:
 		store.Must(subrev.New(root + "/")).Wrap(client.Client)

@@ -23,7 +23,7 @@ func reckons() bool { return os.Getenv("KUBIZONE_TEST_RECKONS") != "" }
 
 // TestSuites_overVersions is the exam where several objects share a revision.
 func TestSuites_overVersions(t *testing.T) {
-	for _, m := range []mode{last, seam, lone} {
+	for _, m := range []mode{last, hooked, lone} {
 		if m != last && !rig.Long() {
 			continue
 		}
