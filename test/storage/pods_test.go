@@ -55,7 +55,7 @@ func init() {
 }
 
 // pods decorates a raw store as the ledger's decorators do: it learns what is
-// written from the storage call and carries it out at the hooked, here with a
+// written from the storage call and carries it out at the storage hook, here with a
 // count of the pods of a namespace as the companion that must never differ.
 type pods struct {
 	storage.Interface
