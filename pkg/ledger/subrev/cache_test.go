@@ -222,7 +222,7 @@ func TestCache_isNotTorn(t *testing.T) {
 				}
 				limit, cancel := context.WithTimeout(ctx, 5*time.Minute)
 				defer cancel()
-				if got := follow(limit, s.cached, o, "/"+name+"-", n, &closed); got < n {
+				if got := follow(limit, s.cached, o, "/"+name+"-", n, &closed, func() {}); got < n {
 					t.Errorf("round %d: watcher %d has %d of %d", round, i, got, n)
 				}
 			})
@@ -257,13 +257,15 @@ func TestCache_isNotTorn(t *testing.T) {
 }
 
 // follow counts the pods of that name as an informer does: where its watch is closed it goes on after the last event.
-func follow(ctx context.Context, s storage.Interface, o storage.ListOptions, name string, n int, closed *atomic.Int64) int {
+// begun is called when it watches.
+func follow(ctx context.Context, s storage.Interface, o storage.ListOptions, name string, n int, closed *atomic.Int64, begun func()) int {
 	got := map[string]bool{}
 	for ctx.Err() == nil {
 		in, err := s.Watch(ctx, "/pods/", o)
 		if err != nil {
 			return len(got)
 		}
+		begun()
 		for e := range in.ResultChan() {
 			pod, ok := bare(e.Object).(*example.Pod)
 			if !ok {

@@ -15,8 +15,8 @@
 // compacted what that needs, the answer is ErrCompacted and never less. (6) A revision whose writes cannot be numbered
 // ends the watch with ErrCompacted, so that its caller lists anew. (7) What would make versions wrong is refused before
 // it is sent: more than 128 objects of a resource, a deletion of what may be absent beside other writes, an order against a
-// version inside a revision. (8) A watch hands over a revision of many events in parts with a pause between them, since
-// the watch cache closes watchers that more than ten events meet at once.
+// version inside a revision. (8) A watch hands over what transactions wrote in parts, with a pause between them, since the
+// watch cache closes watchers that more than ten events meet at once.
 //
 // It does not know what objects are, nor which transactions write them. A read of keys alone sees no octets, so its
 // versions say the revision and not the sub-revision. Revisions that leave etcd by another way (the status of a member, the compactor's

@@ -14,9 +14,9 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// burst is how many events of one revision a watch hands over before it pauses. A watcher of the watch cache has
-// room for ten, and is closed when it does not take the next in time. With a pause the events of a transaction come as
-// fast as those of lone writes at most.
+// burst is how many events of shared revisions a watch hands over before it pauses. A watcher of the watch cache has room
+// for ten, and is closed when it does not take the next in time. Events of small transactions that follow each
+// other within a pause count together. A lone write is not counted: its commit is its pause.
 const burst = 8
 
 // pause is a variable for the test that measures it.
@@ -38,7 +38,9 @@ type view struct {
 	since   int64 // the first version to be shown; 0: any
 	objects bool
 	begun   bool
-	last    int64 // revision
+	last    int64     // revision
+	handed  int       // events of shared revisions since the last pause
+	paused  time.Time // since when nothing was handed over
 }
 
 // Watch asks etcd for all of a resource, since only a whole revision can be numbered, and from the beginning of the
@@ -75,7 +77,7 @@ func (w *watcher) Watch(ctx context.Context, key string, opts ...clientv3.OpOpti
 			if !w.kv.show(ctx, v, &r) {
 				continue
 			}
-			if !w.hand(ctx, out, r) || r.Err() != nil {
+			if !w.hand(ctx, v, out, r) || r.Err() != nil {
 				return
 			}
 		}
@@ -89,8 +91,8 @@ func refused(out chan clientv3.WatchResponse, err error) clientv3.WatchChan {
 	return out
 }
 
-// hand gives a response to the caller, in parts where a revision has many events.
-func (w *watcher) hand(ctx context.Context, out chan<- clientv3.WatchResponse, r clientv3.WatchResponse) bool {
+// hand gives a response to the caller, in parts where transactions wrote many objects.
+func (w *watcher) hand(ctx context.Context, v *view, out chan<- clientv3.WatchResponse, r clientv3.WatchResponse) bool {
 	send := func(events []*clientv3.Event) bool {
 		part := r
 		part.Events = events
@@ -102,16 +104,20 @@ func (w *watcher) hand(ctx context.Context, out chan<- clientv3.WatchResponse, r
 		}
 		return false
 	}
-	from, same := 0, 0
-	for i, e := range r.Events {
-		if i > 0 && e.Kv.ModRevision/Objects != r.Events[i-1].Kv.ModRevision/Objects {
-			same = 0
+	revision := func(i int) int64 { return r.Events[i].Kv.ModRevision / Objects }
+	from := 0
+	for i := range r.Events {
+		if (i == 0 || revision(i) != revision(i-1)) && (i == len(r.Events)-1 || revision(i) != revision(i+1)) {
+			continue
 		}
-		if same == burst {
-			if !send(r.Events[from:i]) {
+		if i == 0 && time.Since(v.paused) >= pause {
+			v.handed = 0
+		}
+		if v.handed == burst {
+			if i > from && !send(r.Events[from:i]) {
 				return false
 			}
-			from, same = i, 0
+			from, v.handed = i, 0
 			select {
 			case <-time.After(pause):
 			case <-ctx.Done():
@@ -120,8 +126,9 @@ func (w *watcher) hand(ctx context.Context, out chan<- clientv3.WatchResponse, r
 				return false
 			}
 		}
-		same++
+		v.handed++
 	}
+	defer func() { v.paused = time.Now() }()
 	return send(r.Events[from:])
 }
 

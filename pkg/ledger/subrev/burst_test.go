@@ -1,0 +1,98 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package subrev_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"kubi.zone/kubizone/pkg/ledger/subrev"
+	"kubi.zone/kubizone/test/store"
+)
+
+// The watch cache closes a watcher that does not take its events in time, and an informer then sends a new request.
+// Without the pause it closes hundreds here, each time; with it none, unless something else takes the machine away meanwhile.
+func TestCache_closesNoInformerByTransactions(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it looks at time, which the race detector takes")
+	}
+	w := newWorld(t)
+	s := w.server(true)
+	for attempt := range 20 {
+		r := w.burst(s, fmt.Sprintf("burst%02d", attempt), 24, 40, 20)
+		if t.Log(r); r.closed == 0 {
+			return
+		}
+	}
+	t.Error("each time watchers were closed")
+}
+
+// burstResult is what transactions without a pause between them did to watchers.
+type burstResult struct {
+	watchers, objects, rounds int
+	closed                    int64
+	took, fresh               time.Duration // to all watchers; to a list at the answer's version, on average
+}
+
+func (r burstResult) String() string {
+	n := r.objects * r.rounds
+	return fmt.Sprintf("%d watchers, %d transactions of %d: %d closed; %d objects/s to every watcher; a list at the answer's version after %s",
+		r.watchers, r.rounds, r.objects, r.closed, int(float64(n)/r.took.Seconds()), r.fresh)
+}
+
+// burst makes transactions one after the other, while watchers follow as informers do.
+func (w *world) burst(s *server, name string, watchers, objects, rounds int) burstResult {
+	ctx, cancel := context.WithTimeout(w.t.Context(), 5*time.Minute)
+	defer cancel()
+	o := options(int64(store.Must(s.raw.GetCurrentResourceVersion(ctx))))
+	var closed, torn atomic.Int64
+	var all sync.WaitGroup
+	var begun sync.WaitGroup
+	for range watchers {
+		begun.Add(1)
+		all.Go(func() {
+			if follow(ctx, s.cached, o, "/"+name+"-", objects*rounds, &closed, sync.OnceFunc(begun.Done)) < objects*rounds {
+				torn.Add(1)
+			}
+		})
+	}
+	begun.Wait()
+	begin := time.Now()
+	var fresh time.Duration
+	for round := range rounds {
+		header := w.pods(batch(fmt.Sprintf("%s-%04d", name, round), objects, "x")...)
+		answered := time.Now()
+		if _, _, err := listed(s.cached, "/pods/none/", options(header)); err != nil {
+			w.t.Error(err)
+		}
+		fresh += time.Since(answered)
+	}
+	all.Wait()
+	if torn.Load() > 0 {
+		w.t.Errorf("%d of %d watchers are torn", torn.Load(), watchers)
+	}
+	return burstResult{watchers, objects, rounds, closed.Load(), time.Since(begin), fresh / time.Duration(rounds)}
+}
+
+// BenchmarkBurst prints what the pause costs and what it saves: go test -run none -bench Burst -benchtime 1x
+func BenchmarkBurst(b *testing.B) {
+	for _, pause := range []time.Duration{0, 200 * time.Microsecond, time.Millisecond} {
+		for _, objects := range []int{1, 2, 4, 8, 12, 40, 64, 128} {
+			b.Run(fmt.Sprintf("pause=%s/objects=%d", pause, objects), func(b *testing.B) {
+				defer subrev.SetPause(pause)()
+				for b.Loop() {
+					w := newWorld(b)
+					r := w.burst(w.server(true), "burst", 24, objects, 20)
+					b.ReportMetric(float64(r.closed), "closed")
+					b.ReportMetric(float64(r.objects*r.rounds)/r.took.Seconds(), "objects/s")
+					b.ReportMetric(float64(r.fresh.Microseconds()), "µs-to-a-fresh-list")
+				}
+			})
+		}
+	}
+}
