@@ -177,7 +177,7 @@ func (l *Loader) applyManifests(ctx context.Context, what string, all []*manifes
 			return result, fmt.Errorf("load %s: %w", what, err)
 		}
 	}
-	l.say("%s: %d objects applied, %d skipped: field conflict with another manager, %d refused, in %.1f s", what, result.Written+result.Present, result.Left, result.Refused, time.Since(began).Seconds())
+	l.say("%s: %s, in %.1f s", what, result, time.Since(began).Seconds())
 	if l.cfg.DryRun {
 		return result, nil // nothing is there to compare
 	}
@@ -316,15 +316,12 @@ func (l *Loader) apply(ctx context.Context, m *manifest) (Result, *Refusal, erro
 		return Result{}, nil, fmt.Errorf("%s:%d: %s: %w", m.path, m.line, m.describe(), err)
 	}
 	l.manifests().add(after)
-	switch {
-	case before == nil:
+	if before == nil {
 		l.plan("+ %s", objectLine(m.describe(), after))
 		return Result{Written: 1}, nil, nil
-	case before.GetResourceVersion() == after.GetResourceVersion():
-		return Result{Present: 1}, nil, nil
 	}
-	// A dry run answers with another version whether or not it changes something, and so does an apply where the status has been written
-	// since the object was read.
+	// The resourceVersion does not tell: that of a dry run may be any, and an apply has another where the status has been written since the
+	// object was read.
 	change := objectChange(before, after)
 	if change == "" {
 		return Result{Present: 1}, nil, nil
