@@ -89,12 +89,9 @@ func (l *Loader) importFile(ctx context.Context, path string, text []byte, targe
 	if l.cfg.DryRun {
 		dry = " (server dry run)"
 	}
-	l.say("%s into zone %s (%s)%s: %d RRsets; %d objects written, %d there already, %d skipped: field conflict with another manager, %d refused, in %.1f s",
-		path, to.fqdn, target.Zone, dry, len(p.sets), result.Written, result.Present, result.Left, result.Refused, time.Since(began).Seconds())
-	if l.cfg.DryRun || to.ttl == nil { // a zone that may not be read
-		return result, nil
-	}
-	return result, l.reportServable(ctx, target.Zone, &result)
+	l.say("%s into zone %s (%s)%s: %d RRsets; %s, in %.1f s", path, to.fqdn, target.Zone, dry, len(p.sets), result, time.Since(began).Seconds())
+	into.readable = into.readable || to.ttl != nil
+	return result, nil
 }
 
 // getZone is nil where there is none; one that may not be read has an empty spec, for its name may still be in the file.
@@ -173,10 +170,10 @@ func (l *Loader) planImport(ctx context.Context, path string, text []byte, zone 
 	p.group(path, all, soa)
 	l.zoneScope(to.zone, to.namespace).add(l, path, p, to)
 	if zone != nil && zone.Status.FQDN != "" && soa >= 0 {
-		l.reportSOA(path, all[soa], zone)
+		result.NotTaken += l.reportSOA(path, all[soa], zone)
 	}
 	if zone != nil && !target.CreateZone {
-		l.reportNameServers(ctx, path, p, zone, to)
+		result.NotTaken += l.reportNameServers(ctx, path, p, zone, to)
 	}
 	return p, to, result, nil
 }
@@ -236,18 +233,18 @@ func AsWritten(object any) (map[string]any, error) {
 	return content, nil
 }
 
-// reportSOA says where the SOA of the file differs from the Zone's, and how to take it over.
-func (l *Loader) reportSOA(path string, soa zonefile.RR, zone *v1alpha1.Zone) {
+// reportSOA says where the SOA of the file differs from the Zone's, and how to take it over. It returns how many lines stay untaken.
+func (l *Loader) reportSOA(path string, soa zonefile.RR, zone *v1alpha1.Zone) int {
 	text := soa.Name.String() + " SOA " + soa.Data
 	var wrong []string
 	said, err := zoneSpec(soa, "", func(r Refusal) { wrong = append(wrong, r.Reason) })
 	if err != nil {
 		l.say("not taken over: %s", Refusal{Path: path, Lines: []int{soa.Line}, Text: text, Reason: err.Error()})
-		return
+		return 1
 	}
 	if len(wrong) > 0 {
 		l.say("not taken over: %s", Refusal{Path: path, Lines: []int{soa.Line}, Text: text, Reason: strings.Join(wrong, ", ")})
-		return
+		return 1
 	}
 	patch := make(map[string]any)
 	for _, field := range []struct {
@@ -271,31 +268,38 @@ func (l *Loader) reportSOA(path string, soa zonefile.RR, zone *v1alpha1.Zone) {
 		patch["minimumSerial"] = *said.MinimumSerial
 	}
 	if len(patch) == 0 {
-		return
+		return 0
 	}
 	l.say("not taken over: %s", Refusal{Path: path, Lines: []int{soa.Line}, Text: text,
 		Reason: "the SOA is made from the Zone, which differs", Fix: "to take it over: " + patchCommand(zone, patch)})
+	return 1
 }
 
-// reportNameServers takes the NS at the apex out of the plan, and says those that the Zone does not have.
-func (l *Loader) reportNameServers(ctx context.Context, path string, p *plan, zone *v1alpha1.Zone, to *destination) {
+// reportNameServers takes the NS at the apex out of the plan, and says those that the Zone does not have. They stay in the plan where the
+// zone has them as the Record of an import, and where it has none at all, as when such a Record was deleted. It returns how many lines stay untaken.
+func (l *Loader) reportNameServers(ctx context.Context, path string, p *plan, zone *v1alpha1.Zone, to *destination) int {
 	i := slices.IndexFunc(p.sets, func(s *set) bool { return s.owner.IsApex() && s.typ == rdata.NS })
 	if i < 0 {
-		return
+		return 0
 	}
 	ns := p.sets[i]
-	p.sets = slices.Delete(p.sets, i, i+1)
+	untaken := len(ns.lines)
 	at := Refusal{Path: path, Lines: ns.lines, Text: ns.describe(p.fqdn) + " " + strings.Join(ns.data, " "), Reason: "the name servers of a zone are its Zone's"}
 	if zone.Status.FQDN == "" {
+		p.sets = slices.Delete(p.sets, i, i+1)
 		at.Fix = "ask the owner of the zone to set spec.nameServers"
 		l.say("not taken over: %s", at)
-		return
+		return untaken
 	}
-	there, err := l.apexNameServers(ctx, zone, p.fqdn)
+	there, asRecord, err := l.apexNameServers(ctx, zone, ns, to)
+	if err == nil && asRecord {
+		return 0
+	}
+	p.sets = slices.Delete(p.sets, i, i+1)
 	if err != nil {
 		at.Fix = err.Error()
 		l.say("not taken over: %s", at)
-		return
+		return untaken
 	}
 	servers := slices.Clone(zone.Spec.NameServers)
 	for _, host := range ns.data {
@@ -304,24 +308,44 @@ func (l *Loader) reportNameServers(ctx context.Context, path string, p *plan, zo
 		}
 	}
 	if len(servers) == len(zone.Spec.NameServers) {
-		return
+		return 0
 	}
 	at.Fix = "to serve them: " + patchCommand(zone, map[string]any{"nameServers": servers})
 	l.say("not taken over: %s", at)
+	return untaken
 }
 
-// apexNameServers are the name servers that the zone has, from spec.nameServers or Records.
-func (l *Loader) apexNameServers(ctx context.Context, zone *v1alpha1.Zone, fqdn name.Name) (map[string]bool, error) {
-	there := make(map[string]bool)
+// apexNameServers are the name servers that the zone has, from spec.nameServers or Records. asRecord says that ns belongs into a Record: the
+// zone has that one of an import, or no name server at all.
+func (l *Loader) apexNameServers(ctx context.Context, zone *v1alpha1.Zone, ns *set, to *destination) (there map[string]bool, asRecord bool, err error) {
+	there, fqdn := make(map[string]bool), to.fqdn
 	for row, err := range l.entries(ctx, types.NamespacedName{Namespace: zone.Namespace, Name: zone.Name}, map[string]string{"type": "NS", "name": fqdn.String()}) {
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		if row.Name == fqdn && row.Type == rdata.NS {
 			there[row.Data] = true
 		}
 	}
-	return there, nil
+	if len(zone.Spec.NameServers) > 0 || len(there) == 0 {
+		return there, len(there) == 0, nil
+	}
+	for _, object := range recordObjectNames(ns.owner, ns.typ, to.zone.Name) {
+		var have *v1alpha1.Record
+		err := patient(ctx, func() (err error) {
+			have, err = l.typed.KubizoneV1alpha1().Records(to.namespace).Get(ctx, object, metav1.GetOptions{})
+			return err
+		})
+		switch {
+		case apierrors.IsNotFound(err):
+		case err != nil:
+			return nil, false, err
+		case have.Spec.DomainName == ns.owner.String() && have.Spec.Type == ns.typ.String() && isIn(have, to.zone):
+			ours, others := l.made(have.ManagedFields, metav1.ManagedFieldsOperationUpdate)
+			return there, ours && len(others) == 0, nil
+		}
+	}
+	return there, false, nil
 }
 
 func patchCommand(zone *v1alpha1.Zone, spec map[string]any) string {

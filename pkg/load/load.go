@@ -84,6 +84,8 @@ type Result struct {
 	Removed int
 	// Left were changed by somebody else and stay so (L4).
 	Left int
+	// NotTaken are lines of zone files that say what the fields of their Zone say otherwise, which stay.
+	NotTaken int
 	// Refused are lines of zone files and objects of manifests that were not loaded.
 	Refused int
 	// Failed are files of which nothing, or not everything, could be tried.
@@ -102,6 +104,7 @@ func (r *Result) Add(more Result) {
 	r.Present += more.Present
 	r.Removed += more.Removed
 	r.Left += more.Left
+	r.NotTaken += more.NotTaken
 	r.Refused += more.Refused
 	r.Failed += more.Failed
 	r.NotServable += more.NotServable

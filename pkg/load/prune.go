@@ -82,7 +82,10 @@ func (l *Loader) scopeOf(key string, make func() *scope) *scope {
 // rrsetScope is the scope of zone files of one Zone.
 type rrsetScope struct {
 	*scope
-	wanted map[rrset]bool
+	zone types.NamespacedName
+	// readable says that a file was put into the Zone, which this user may read.
+	readable bool
+	wanted   map[rrset]bool
 	// there are the Records that stood before the last file was put.
 	there *standing
 }
@@ -92,7 +95,7 @@ func (l *Loader) zoneScope(zone types.NamespacedName, namespace string) *rrsetSc
 	if z := l.zoneScopes[key]; z != nil {
 		return z
 	}
-	z := &rrsetScope{wanted: make(map[rrset]bool)}
+	z := &rrsetScope{zone: zone, wanted: make(map[rrset]bool)}
 	z.scope = l.scopeOf(key, func() *scope {
 		return &scope{what: "zone " + zone.String(), operation: metav1.ManagedFieldsOperationUpdate}
 	})
@@ -238,8 +241,8 @@ func (l *Loader) Finish(ctx context.Context, doubt string) (Result, error) {
 			return result, fmt.Errorf("%s: %w", s.what, err)
 		}
 	}
-	held, err := l.afterRemoval(ctx)
-	result.Add(held)
+	judged, err := l.judgeZones(ctx)
+	result.Add(judged)
 	if err != nil {
 		return result, err
 	}
@@ -347,8 +350,8 @@ func typeOf(r *v1alpha1.Record) *rdata.Type {
 	return &t
 }
 
-// foretell says that a zone would be held by what the plan removes (S7.5). What was removed within the last ten minutes is not known here.
-func (l *Loader) foretell(id types.NamespacedName, zone *v1alpha1.Zone, removed *thinned) {
+// foretell says whether a zone would be held by what the plan removes (S7.5). What was removed within the last ten minutes is not known here.
+func (l *Loader) foretell(id types.NamespacedName, zone *v1alpha1.Zone, removed *thinned) bool {
 	gone := law.Excess{Gone: len(removed.gone), RRsets: int(zone.Status.RRsetCount) + removed.fresh, Percent: v1alpha1.MaxDeletePercentOf(zone.Spec.Limits),
 		NameServers: len(zone.Spec.NameServers) == 0 && removed.gone[rrset{zone.Status.FQDN, rdata.NS}]}
 	switch {
@@ -358,56 +361,93 @@ func (l *Loader) foretell(id types.NamespacedName, zone *v1alpha1.Zone, removed 
 	default:
 		l.say("zone %s would be held, and what is removed not be delivered: it loses %s (S7.5); if that is meant, import with --prune --allow-deletions, or let it through "+
 			"afterwards with the annotation %s, to which the import prints the line", id, &gone, v1alpha1.AnnotationPublishDeletions)
+		return true
 	}
+	return false
 }
 
-// afterRemoval reports the zones that what was removed holds back (S7.5), or lets it through with Config.AllowDeletions. Of a dry run it
-// says which would be.
-func (l *Loader) afterRemoval(ctx context.Context) (Result, error) {
+// judgeZones says which Zones of the sources name servers would not load as they are now, and with Config.Prune which are held: once all
+// sources are in, since one may bring what another lacks.
+func (l *Loader) judgeZones(ctx context.Context) (Result, error) {
 	var result Result
-	for _, id := range slices.SortedFunc(maps.Keys(l.thinned), func(a, b types.NamespacedName) int { return strings.Compare(a.String(), b.String()) }) {
-		zones := l.typed.KubizoneV1alpha1().Zones(id.Namespace)
+	files, whole := make(map[types.NamespacedName]bool), make(map[types.NamespacedName]bool)
+	for _, z := range l.zoneScopes {
+		files[z.zone] = files[z.zone] || z.readable
+		whole[z.zone] = whole[z.zone] || z.doubt == ""
+	}
+	if m := l.manifested; m != nil && m.doubt == "" {
+		maps.Copy(whole, m.zones)
+	}
+	zones := maps.Clone(files)
+	maps.Copy(zones, whole)
+	for id := range l.thinned {
+		zones[id], whole[id] = true, true
+	}
+	for _, id := range slices.SortedFunc(maps.Keys(zones), func(a, b types.NamespacedName) int { return strings.Compare(a.String(), b.String()) }) {
+		servable, held := files[id] && !l.cfg.DryRun, whole[id] && l.cfg.Prune
+		if !servable && !held {
+			continue
+		}
 		var zone *v1alpha1.Zone
-		err := patient(ctx, func() (err error) { zone, err = zones.Get(ctx, id.Name, metav1.GetOptions{}); return err })
+		err := patient(ctx, func() (err error) {
+			zone, err = l.typed.KubizoneV1alpha1().Zones(id.Namespace).Get(ctx, id.Name, metav1.GetOptions{})
+			return err
+		})
 		if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
 			continue // nothing can be said of it
 		} else if err != nil {
 			return result, fmt.Errorf("zone %s: %w", id, err)
 		}
-		if l.cfg.DryRun {
-			l.foretell(id, zone, l.thinned[id])
-			continue
+		if servable {
+			l.reportServable(id, zone, &result)
 		}
-		settled := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionSettled)
-		if settled == nil || settled.Reason != v1alpha1.ReasonMassDeletion {
-			continue
-		}
-		if !l.cfg.AllowDeletions {
-			result.Held++
-			l.say("zone %s is held, and what is removed is not delivered: %s (or import with --prune --allow-deletions)", id, settled.Message)
-			continue
-		}
-		publish := serial.Serial(zone.Status.SettledSerial)
-		if zone.Annotations[v1alpha1.AnnotationPublishDeletions] == publish.String() {
-			publish = publish.Next() // it counts from its change (S7.5)
-		}
-		patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:"%d"}}}`, v1alpha1.AnnotationPublishDeletions, publish)
-		err = patient(ctx, func() (err error) {
-			zone, err = zones.Patch(ctx, id.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: l.cfg.FieldManager})
-			return err
-		})
-		switch reason, refused := refusal(err); {
-		case refused:
-			result.Held++
-			l.refuse(Refusal{Path: "zone " + id.String(), Text: v1alpha1.AnnotationPublishDeletions, Reason: reason, Fix: "have the owner of the zone set it: " + settled.Message})
-		case err != nil:
-			return result, fmt.Errorf("zone %s: %w", id, err)
-		default:
-			l.say("zone %s: what was removed since serial %s is let through", id, zone.Annotations[v1alpha1.AnnotationPublishDeletions])
+		if held {
+			if err := l.reportHeld(ctx, id, zone, &result); err != nil {
+				return result, err
+			}
 		}
 	}
 	clear(l.thinned)
 	return result, nil
+}
+
+// reportHeld says that a zone is held by what this run or an earlier one removed (S7.5), or lets that through with Config.AllowDeletions. Of
+// a dry run it says whether it would be.
+func (l *Loader) reportHeld(ctx context.Context, id types.NamespacedName, zone *v1alpha1.Zone, result *Result) error {
+	if l.cfg.DryRun {
+		if removed := l.thinned[id]; removed != nil && l.foretell(id, zone, removed) {
+			result.Held++
+		}
+		return nil
+	}
+	settled := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionSettled)
+	if settled == nil || settled.Reason != v1alpha1.ReasonMassDeletion {
+		return nil
+	}
+	if !l.cfg.AllowDeletions {
+		result.Held++
+		l.say("zone %s is held, and what is removed is not delivered: %s (or import with --prune --allow-deletions)", id, settled.Message)
+		return nil
+	}
+	publish := serial.Serial(zone.Status.SettledSerial)
+	if zone.Annotations[v1alpha1.AnnotationPublishDeletions] == publish.String() {
+		publish = publish.Next() // it counts from its change (S7.5)
+	}
+	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:"%d"}}}`, v1alpha1.AnnotationPublishDeletions, publish)
+	err := patient(ctx, func() (err error) {
+		zone, err = l.typed.KubizoneV1alpha1().Zones(id.Namespace).Patch(ctx, id.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: l.cfg.FieldManager})
+		return err
+	})
+	switch reason, refused := refusal(err); {
+	case refused:
+		result.Held++
+		l.refuse(Refusal{Path: "zone " + id.String(), Text: v1alpha1.AnnotationPublishDeletions, Reason: reason, Fix: "have the owner of the zone set it: " + settled.Message})
+	case err != nil:
+		return fmt.Errorf("zone %s: %w", id, err)
+	default:
+		l.say("zone %s: what was removed since serial %s is let through", id, zone.Annotations[v1alpha1.AnnotationPublishDeletions])
+	}
+	return nil
 }
 
 func (l *Loader) reportLeft(s *scope, left []*v1alpha1.Record) {

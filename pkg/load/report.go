@@ -6,6 +6,7 @@ package load
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -99,6 +100,40 @@ func (p *reports) rest() []string {
 	}
 	p.kinds, p.order, p.beyond = nil, nil, 0
 	return lines
+}
+
+// String is the summary: what is written and what was there, and of the rest what there is.
+func (r Result) String() string {
+	said := []string{fmt.Sprintf("%d written, %d unchanged", r.Written, r.Present)}
+	said = append(said, counted(r.Removed, "removed", "removed")...)
+	said = append(said, counted(r.NotTaken, "not taken over", "not taken over")...)
+	if amiss := r.Amiss(); amiss != "" {
+		said = append(said, amiss)
+	}
+	return strings.Join(said, ", ")
+}
+
+// Amiss is what the report names to be mended, empty where there is nothing.
+func (r Result) Amiss() string {
+	return strings.Join(slices.Concat(
+		counted(r.Left, "left to others", "left to others"),
+		counted(r.Refused, "refused", "refused"),
+		counted(r.Failed, "source incomplete", "sources incomplete"),
+		counted(r.Changed, "entry missing or changed", "entries missing or changed"),
+		counted(r.NotServable, "zone not servable", "zones not servable"),
+		counted(r.Held, "zone held", "zones held"),
+	), ", ")
+}
+
+// counted is nothing where there are none.
+func counted(n int, one, more string) []string {
+	switch n {
+	case 0:
+		return nil
+	case 1:
+		return []string{"1 " + one}
+	}
+	return []string{fmt.Sprintf("%d %s", n, more)}
 }
 
 // refuse reports what is not loaded (L2).

@@ -91,26 +91,17 @@ func (l *Loader) loadZoneFile(ctx context.Context, path string, source Source) (
 			return result, fmt.Errorf("zone %s: %w", p.fqdn, err)
 		}
 	}
-	l.say("%s is zone %s%s as %s/%s: %d RRsets; %d objects written, %d there already, %d skipped: field conflict with another manager, %d refused, in %.1f s",
-		short, p.fqdn, inView(view), zone.Namespace, zone.Name, len(p.sets), result.Written, result.Present, result.Left, result.Refused, time.Since(began).Seconds())
-	return result, l.reportServable(ctx, types.NamespacedName{Namespace: zone.Namespace, Name: zone.Name}, &result)
+	l.say("%s is zone %s%s as %s/%s: %d RRsets; %s, in %.1f s", short, p.fqdn, inView(view), zone.Namespace, zone.Name, len(p.sets), result, time.Since(began).Seconds())
+	into.readable = true
+	return result, nil
 }
 
 // reportServable says why name servers would not load the zone as it is now, and counts that.
-func (l *Loader) reportServable(ctx context.Context, id types.NamespacedName, result *Result) error {
-	var zone *v1alpha1.Zone
-	err := patient(ctx, func() (err error) {
-		zone, err = l.typed.KubizoneV1alpha1().Zones(id.Namespace).Get(ctx, id.Name, metav1.GetOptions{})
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("zone %s: %w", id, err)
-	}
+func (l *Loader) reportServable(id types.NamespacedName, zone *v1alpha1.Zone, result *Result) {
 	if c := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionServable); c != nil && c.Status == metav1.ConditionFalse {
 		result.NotServable++
 		l.say("zone %s (%s) is not servable: %s: %s", zone.Status.FQDN, id, c.Reason, c.Message)
 	}
-	return nil
 }
 
 func inView(view string) string {

@@ -28,8 +28,8 @@ import (
 // FieldManager is the name under which an import writes.
 const FieldManager = "kubizone-import"
 
-// ErrRefused says that the report names what was not taken.
-var ErrRefused = errors.New("not everything was taken: see above")
+// ErrRefused says that the report names what is to be mended.
+var ErrRefused = errors.New("see above")
 
 // Options are the flags.
 type Options struct {
@@ -243,7 +243,7 @@ func (c *Config) Run(ctx context.Context, in io.Reader, out, progress io.Writer)
 				break
 			}
 		}
-		if cfg.StopAtRefusal && (err != nil || c.incomplete(total)) {
+		if cfg.StopAtRefusal && (err != nil || one.Amiss() != "") {
 			doubt = "the import stopped at the first refusal"
 			break
 		}
@@ -260,18 +260,9 @@ func (c *Config) Run(ctx context.Context, in io.Reader, out, progress io.Writer)
 	for _, line := range planned {
 		fmt.Fprintln(out, line)
 	}
-	summary := fmt.Sprintf("%d written, %d unchanged, %d left to others, %d refused", total.Written, total.Present, total.Left, total.Refused)
-	if cfg.Prune {
-		summary += fmt.Sprintf(", %d removed", total.Removed)
-	}
-	if total.Held > 0 {
-		summary += fmt.Sprintf(", %d zones held", total.Held)
-	}
+	summary := total.String()
 	if len(failed) > 0 {
 		summary += fmt.Sprintf(", %d of %d sources not imported", len(failed), len(c.sources))
-	}
-	if cfg.FromCRD {
-		summary += fmt.Sprintf(", %d entries missing or changed", total.Changed)
 	}
 	switch {
 	case c.plan:
@@ -280,16 +271,10 @@ func (c *Config) Run(ctx context.Context, in io.Reader, out, progress io.Writer)
 		summary += " (server dry run)"
 	}
 	fmt.Fprintln(out, summary)
-	if len(failed) == 0 && c.incomplete(total) {
-		return ErrRefused
+	if amiss := total.Amiss(); len(failed) == 0 && amiss != "" {
+		return fmt.Errorf("%s: %w", amiss, ErrRefused)
 	}
 	return errors.Join(failed...)
-}
-
-// incomplete says that the report names what is to be mended. Whether a zone is servable is the matter of an import that
-// makes the zone: another one may bring a part.
-func (c *Config) incomplete(r load.Result) bool {
-	return r.Refused+r.Left+r.Changed+r.Failed+r.Held > 0 || c.target.CreateZone && r.NotServable > 0
 }
 
 func (c *Config) importOne(ctx context.Context, loader *load.Loader, s source, in io.Reader) (load.Result, error) {
@@ -323,11 +308,12 @@ func NewCommand() *cobra.Command {
 		Short: "bring zone files, transfers and manifests into zones",
 		Long: `Bring the records of zone files, or of zones that other servers hand out by AXFR, into a Zone: one Record for each RRset,
 through the API, as the user of the kubeconfig. A source that cannot be read or holds no zone is reported, the others are
-imported, and the exit code is 1. A file that begins with "@ IN SOA" gets its origin from --origin, the
+imported, and the exit code is 2. A file that begins with "@ IN SOA" gets its origin from --origin, the
 Zone, or its own name (example.org.zone, db.example.org). What is not taken is reported line by line with what would be right,
 and the exit code is 1. The same import again writes nothing.
 
-SOA and name servers are the Zone's: what the file has of them is reported with the command that sets it.
+SOA and name servers are the Zone's: what the file has of them is reported with the command that sets it. A Zone without name servers
+gets those of the file as a Record.
 --plan prints what would change. Records of an earlier import that no source has any more are reported, and removed with
 --prune; where that is so much of a zone that the zone is held (S7.5), --plan foretells it, the report says so, the exit code is 1, and
 --allow-deletions lets it through. The records go into the namespace of -n, which may be another one than the Zone's; without it, into the Zone's.

@@ -69,7 +69,7 @@ func TestImport_bringsAFileIntoAZoneThatIsThere(t *testing.T) {
 		"not taken over: "+path+":4,5: example.org. NS",
 		`-p '{"spec":{"nameServers":[{"name":"ns1","addresses":["192.0.2.53"]},{"name":"ns.example.net."}]}}'`,
 	)
-	if first.out != "4 written, 1 unchanged, 0 left to others, 3 refused\n" {
+	if first.out != "4 written, 1 unchanged, 3 not taken over, 3 refused\n" {
 		t.Errorf("standard output: %s", first.out)
 	}
 	text := s.export("platform/example-org")
@@ -80,7 +80,7 @@ func TestImport_bringsAFileIntoAZoneThatIsThere(t *testing.T) {
 	}
 	before := s.zone("platform", "example-org")
 	second := s.importing("", path, "--zone", "example-org", "-n", "platform")
-	if second.out != "0 written, 5 unchanged, 0 left to others, 3 refused\n" {
+	if second.out != "0 written, 5 unchanged, 3 not taken over, 3 refused\n" {
 		t.Errorf("the second time: %s", second.out)
 	}
 	if after := s.zone("platform", "example-org"); after.Status.ContentGeneration != before.Status.ContentGeneration {
@@ -107,7 +107,7 @@ func TestImport_leavesWhatOthersChangedUnlessForced(t *testing.T) {
 	changed := "www 3600 IN A 203.0.113.1\nwww 3600 IN A 203.0.113.2\napi 3600 IN A 203.0.113.3\n"
 	left := s.importing(changed, "-", "--zone", "platform/example-org")
 	left.hears(`standard input:1,2: www.example.org. A (platform/www-a.example-org): it differs from the file and was changed by ["kubectl-edit"]`)
-	if !errors.Is(left.failed, importer.ErrRefused) || left.out != "1 written, 1 unchanged, 1 left to others, 0 refused\n" {
+	if !errors.Is(left.failed, importer.ErrRefused) || left.out != "1 written, 1 unchanged, 1 left to others\n" {
 		t.Errorf("%v, %s", left.failed, left.out)
 	}
 	if forced := s.importing(changed, "-", "--zone", "platform/example-org", "--force-conflicts"); forced.failed != nil {
@@ -130,7 +130,7 @@ func TestImport_takesAPartOfAZoneFromStandardInput(t *testing.T) {
 	part := "www.apps CNAME www\napi.apps A 192.0.2.7\nadmin A 192.0.2.8\n"
 	got := s.importing(part, "-", "--zone", "platform/example-org", "-n", "team")
 	got.hears("refused: standard input:3: admin.example.org. A: ", `zone example.org. does not delegate A at admin.example.org. to namespace "team"`)
-	if got.out != "1 written, 2 unchanged, 0 left to others, 1 refused\n" {
+	if got.out != "1 written, 2 unchanged, 1 refused\n" {
 		t.Errorf("standard output: %s", got.out)
 	}
 	record, err := s.KubizoneV1alpha1().Records("team").Get(t.Context(), "api.apps-a.example-org", metav1.GetOptions{})
@@ -282,7 +282,7 @@ func TestImport_takesAFileWhoseSOANamesNoHost(t *testing.T) {
 	path := write(t, "t.test.zone", "$TTL 300\n@ SOA my_ns my.host_master 1 3600 3600 604800 300\n@ NS ns\nns A 192.0.2.1\n")
 	first := s.importing("", path, "--zone", "a/t-test", "--create-zone")
 	first.hears("refused: "+path+":2: t.test. SOA my_ns.t.test. ", "spec.primaryNameServer", "spec.contact", "retry 3600 must be less than refresh 3600; loaded with retry 3599")
-	if first.out != "3 written, 0 unchanged, 0 left to others, 3 refused\n" {
+	if first.out != "3 written, 0 unchanged, 3 refused\n" {
 		t.Errorf("%v, %s", first.failed, first.out)
 	}
 	zone := s.zone("a", "t-test")
@@ -305,7 +305,7 @@ func TestImport_goesOnAfterASourceThatFails(t *testing.T) {
 	if got.failed == nil || !strings.Contains(got.failed.Error(), "import "+other+": the file is of zone example.net.") || !strings.Contains(got.failed.Error(), "open no-such-file") {
 		t.Errorf("%v", got.failed)
 	}
-	if got.out != "1 written, 1 unchanged, 0 left to others, 0 refused, 2 of 3 sources not imported\n" {
+	if got.out != "1 written, 1 unchanged, 2 of 3 sources not imported\n" {
 		t.Errorf("standard output: %s", got.out)
 	}
 	noServer := write(t, "example.net.zone", "@ 60 SOA ns h 1 1800 900 604800 300\nwww 60 A 192.0.2.1\n")
@@ -315,9 +315,13 @@ func TestImport_goesOnAfterASourceThatFails(t *testing.T) {
 		t.Errorf("%v", made.failed)
 	}
 	more := s.importing("", noServer, "--zone", "platform/example-net")
-	more.hears("is not servable")
-	if more.failed != nil {
+	if more.hears("is not servable"); !errors.Is(more.failed, importer.ErrRefused) || more.failed.Error() != "1 zone not servable: see above" {
 		t.Errorf("a part for a zone that is not servable: %v", more.failed)
+	}
+	// What one source lacks another may bring.
+	servers := write(t, "servers.zone", "$ORIGIN example.net.\n@ 60 NS ns.example.org.\n")
+	if both := s.importing("", noServer, servers, "--zone", "platform/example-net"); both.failed != nil {
+		t.Errorf("both parts: %v, %s", both.failed, both.err)
 	}
 }
 
@@ -338,7 +342,7 @@ func TestImport_takesADirectory(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := s.importing("", dir); got.failed != nil || got.out != "2 written, 0 unchanged, 0 left to others, 0 refused\n" {
+	if got := s.importing("", dir); got.failed != nil || got.out != "2 written, 0 unchanged\n" {
 		t.Errorf("%v, %s", got.failed, got.out)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "part.zone"), []byte("ftp A 192.0.2.2\n"), 0o644); err != nil {
@@ -384,7 +388,7 @@ func TestImport_plansAndPrunesWhatTheFileNoLongerHas(t *testing.T) {
 	changed := write(t, "changed.zone", fullOf("a A 192.0.2.2\nc 60 A 192.0.2.7\nd A 192.0.2.4\nalias CNAME a\n"))
 	kept := s.importing("", changed, "--zone", "a/t", "--create-zone")
 	kept.hears("zone a/t: 2 Records that an earlier run made are not in "+changed+", and stay: alias.t.test. A (a/alias-a.t), b.t.test. A (a/b-a.t)", "--prune")
-	if kept.out != "2 written, 4 unchanged, 0 left to others, 1 refused\n" {
+	if kept.out != "2 written, 4 unchanged, 1 refused\n" {
 		t.Errorf("without --prune: %s", kept.out)
 	}
 	back := write(t, "back.zone", fullOf("a A 192.0.2.2\nb A 192.0.2.3\nc A 192.0.2.4\nedited A 192.0.2.5\nalias A 192.0.2.6\n"))
@@ -399,7 +403,7 @@ func TestImport_plansAndPrunesWhatTheFileNoLongerHas(t *testing.T) {
 - b.t.test. A 192.0.2.3
 ~ c.t.test. A: ttl 60 instead of that of the zone, with 192.0.2.7, without 192.0.2.4
 + d.t.test. 300 A 192.0.2.4
-3 written, 4 unchanged, 1 left to others, 0 refused, 2 removed (plan: nothing is kept)
+3 written, 4 unchanged, 2 removed, 1 left to others (plan: nothing is kept)
 `
 	if plan.out != want {
 		t.Errorf("plan:\n%swant\n%s", plan.out, want)
@@ -409,7 +413,7 @@ func TestImport_plansAndPrunesWhatTheFileNoLongerHas(t *testing.T) {
 		t.Error("the plan changed the zone")
 	}
 	pruned := s.importing("", changed, "--zone", "a/t", "--create-zone", "--prune")
-	if pruned.out != "3 written, 4 unchanged, 1 left to others, 0 refused, 2 removed\n" {
+	if pruned.out != "3 written, 4 unchanged, 2 removed, 1 left to others\n" {
 		t.Errorf("prune: %s", pruned.out)
 	}
 	text := s.export("a/t")
@@ -423,7 +427,6 @@ func TestImport_plansAndPrunesWhatTheFileNoLongerHas(t *testing.T) {
 	}
 }
 
-// What may be the half of a zone removes nothing.
 // A removal of most of a zone is not delivered unasked (S7.5): the report says so and how to let it through, or --allow-deletions does.
 func TestImport_printsTheHoldOfAMassDeletion_S7_5(t *testing.T) {
 	s := start(t)
@@ -437,10 +440,13 @@ func TestImport_printsTheHoldOfAMassDeletion_S7_5(t *testing.T) {
 	arguments := []string{"--zone", "a/t", "--origin", "t.test.", "--create-zone", "--prune"}
 	s.importing("", append(arguments, many)...)
 	for flag, want := range map[string]string{
-		"--plan":            "zone a/t would be held, and what is removed not be delivered: it loses 29 of its 31 RRsets, more than 30 % (S7.5); if that is meant, import with --prune --allow-deletions",
+		"--prune":           "zone a/t would be held, and what is removed not be delivered: it loses 29 of its 31 RRsets, more than 30 % (S7.5); if that is meant, import with --prune --allow-deletions",
 		"--allow-deletions": "--allow-deletions lets that through",
 	} {
-		s.importing("", append(arguments, few, "--plan", flag)...).hears(want)
+		planned := s.importing("", append(arguments, few, "--plan", flag)...)
+		if planned.hears(want); errors.Is(planned.failed, importer.ErrRefused) != (flag == "--prune") { // as the run
+			t.Errorf("a plan with %s: %v", flag, planned.failed)
+		}
 	}
 	some := s.importing("", append(arguments, write(t, "some.zone", strings.Replace(text.String(), "r29 300 A 192.0.2.1\n", "", 1)), "--plan")...)
 	if strings.Contains(some.err, "held") {
@@ -449,8 +455,15 @@ func TestImport_printsTheHoldOfAMassDeletion_S7_5(t *testing.T) {
 	got := s.importing("", append(arguments, few)...)
 	zone := s.zone("a", "t")
 	got.hears("zone a/t is held", fmt.Sprintf("kubectl annotate zone t -n a --overwrite kubi.zone/publish-deletions=%d (or import with --prune --allow-deletions)", zone.Status.SettledSerial))
-	if !errors.Is(got.failed, importer.ErrRefused) || !strings.Contains(got.out, "29 removed, 1 zones held") || zone.Status.SettledSerial == zone.Status.Serial {
+	if !errors.Is(got.failed, importer.ErrRefused) || !strings.Contains(got.out, "29 removed, 1 zone held") || zone.Status.SettledSerial == zone.Status.Serial {
 		t.Errorf("%v, %s; serial %d of which %d is settled", got.failed, got.out, zone.Status.Serial, zone.Status.SettledSerial)
+	}
+	if got.failed.Error() != "1 zone held: see above" {
+		t.Errorf("the last line: %v", got.failed)
+	}
+	// The same again removes nothing: the zone is still held.
+	if again := s.importing("", append(arguments, few)...); again.failed == nil || again.out != "0 written, 3 unchanged, 1 zone held\n" {
+		t.Errorf("again: %v, %s", again.failed, again.out)
 	}
 	// Putting all back ends the hold; with the flag it never stays.
 	if back := s.importing("", append(arguments, many)...); back.failed != nil {
@@ -469,6 +482,54 @@ func TestImport_printsTheHoldOfAMassDeletion_S7_5(t *testing.T) {
 	}
 }
 
+// What an earlier run removed is let through, too: the flag is the way out that the report of a hold prints.
+func TestImport_letsThroughWhatAnEarlierRunRemoved_S7_5(t *testing.T) {
+	s := start(t)
+	text := "$ORIGIN t.test.\n@ 300 IN SOA ns.example.net. hostmaster 1 1800 900 604800 300\n@ 300 NS ns.example.net.\n"
+	few := write(t, "few.zone", text)
+	for i := range 20 {
+		text += fmt.Sprintf("r%d 300 A 192.0.2.1\n", i)
+	}
+	arguments := []string{"--zone", "a/t", "--create-zone", "--prune"}
+	s.importing("", append(arguments, write(t, "t.test.zone", text))...)
+	s.importing("", append(arguments, few)...).hears("zone a/t is held")
+	later := s.importing("", append(arguments, few, "--allow-deletions")...)
+	later.hears("what was removed since serial")
+	if zone := s.zone("a", "t"); later.failed != nil || later.out != "0 written, 2 unchanged\n" || zone.Status.SettledSerial != zone.Status.Serial {
+		t.Errorf("%v, %s; serial %d is settled and %d is there", later.failed, later.out, zone.Status.SettledSerial, zone.Status.Serial)
+	}
+}
+
+// A zone without spec.nameServers has those of its file as a Record. The same file puts that Record back, also without --create-zone.
+func TestImport_putsBackTheNameServersThatItWrote(t *testing.T) {
+	s := start(t)
+	path := write(t, "t.zone", fullOf("a A 192.0.2.2\n"))
+	if first := s.importing("", path, "--zone", "a/t", "--create-zone"); first.failed != nil {
+		t.Fatal(first.failed)
+	}
+	records := s.KubizoneV1alpha1().Records("a")
+	if err := records.Delete(t.Context(), "apex-ns.t", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if back := s.importing("", path, "--zone", "a/t"); back.failed != nil || back.out != "1 written, 3 unchanged\n" {
+		t.Errorf("%v, %s%s", back.failed, back.err, back.out)
+	}
+	other := write(t, "other.zone", strings.Replace(fullOf("a A 192.0.2.2\n"), "NS ns\n", "NS ns.example.net.\n", 1))
+	if changed := s.importing("", other, "--zone", "a/t"); changed.failed != nil || changed.out != "1 written, 3 unchanged\n" {
+		t.Errorf("%v, %s%s", changed.failed, changed.err, changed.out)
+	}
+	// One that somebody changed is the Zone's matter, as spec.nameServers are.
+	if _, err := records.Patch(t.Context(), "apex-ns.t", types.MergePatchType, []byte(`{"spec":{"description":"mine"}}`), metav1.PatchOptions{FieldManager: "kubectl-edit"}); err != nil {
+		t.Fatal(err)
+	}
+	kept := s.importing("", path, "--zone", "a/t")
+	kept.hears("not taken over: " + path + ":4: t.test. NS ns.t.test.: ")
+	if kept.failed != nil || kept.out != "0 written, 3 unchanged, 1 not taken over\n" {
+		t.Errorf("%v, %s%s", kept.failed, kept.err, kept.out)
+	}
+}
+
+// What may be the half of a zone removes nothing.
 func TestImport_prunesNothingOnTheWordOfHalfAFile(t *testing.T) {
 	s := start(t)
 	whole := write(t, "t.zone", fullOf("a A 192.0.2.2\nb A 192.0.2.3\n"))
@@ -485,12 +546,12 @@ func TestImport_prunesNothingOnTheWordOfHalfAFile(t *testing.T) {
 	} {
 		got := s.importing("", append(arguments, "--zone", "a/t", "--create-zone", "--prune")...)
 		got.hears("zone a/t: nothing is removed: ", want)
-		if got.failed == nil || !strings.Contains(got.out, ", 0 removed") {
+		if got.failed == nil || strings.Contains(got.out, "removed") {
 			t.Errorf("%s: %v, %s", want, got.failed, got.out)
 		}
 	}
 	// All files of a run count together.
-	if both := s.importing("", one, other, "--zone", "a/t", "--create-zone", "--prune"); both.failed != nil || !strings.Contains(both.out, ", 0 removed") {
+	if both := s.importing("", one, other, "--zone", "a/t", "--create-zone", "--prune"); both.failed != nil || strings.Contains(both.out, "removed") {
 		t.Errorf("%v, %s", both.failed, both.out)
 	}
 	if after := s.zone("a", "t"); after.Status.ContentGeneration != before.Status.ContentGeneration {
@@ -522,16 +583,16 @@ func TestImport_plansAndPrunesManifests(t *testing.T) {
 ~ record a/one: spec.rdata "192.0.2.9" instead of "192.0.2.1"
 + record a/three: three A 192.0.2.3
 - two.t.test. A 192.0.2.2
-3 written, 0 unchanged, 1 left to others, 0 refused, 2 removed (plan: nothing is kept)
+3 written, 0 unchanged, 2 removed, 1 left to others (plan: nothing is kept)
 `
 	if plan.out != want {
 		t.Errorf("plan:\n%swant\n%s", plan.out, want)
 	}
 	pruned := s.importing(changed, "-", "--prune")
-	if pruned.out != "3 written, 0 unchanged, 1 left to others, 0 refused, 2 removed\n" {
+	if pruned.out != "3 written, 0 unchanged, 2 removed, 1 left to others\n" {
 		t.Errorf("prune: %s", pruned.out)
 	}
-	if again := s.importing(changed, "-", "--plan"); again.out != "0 written, 3 unchanged, 0 left to others, 0 refused (plan: nothing is kept)\n" {
+	if again := s.importing(changed, "-", "--plan"); again.out != "0 written, 3 unchanged (plan: nothing is kept)\n" {
 		t.Errorf("again: %s", again.out)
 	}
 	text := s.export("a/t")

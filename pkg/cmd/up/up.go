@@ -199,12 +199,13 @@ func (c *Config) loadAll(ctx context.Context, kubeconfig string) error {
 	if total.Failed > 0 {
 		doubt = "not all files were loaded"
 	}
-	if _, err := loader.Finish(ctx, doubt); err != nil {
+	finished, err := loader.Finish(ctx, doubt)
+	if err != nil {
 		return err
 	}
-	if total.Failed+total.Refused+total.Left+total.NotServable > 0 {
-		c.say("warning: not all of --load is served: %d files not loaded, %d lines or objects refused, %d objects skipped: field conflict with another manager, %d zones not servable: see above",
-			total.Failed, total.Refused, total.Left, total.NotServable)
+	total.Add(finished)
+	if amiss := total.Amiss(); amiss != "" {
+		c.say("warning: not everything is served as --load says it: %s: see above", amiss)
 	}
 	return nil
 }

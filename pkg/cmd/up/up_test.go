@@ -195,7 +195,7 @@ spec:
 	o := options(filepath.Join(dir, "data"))
 	o.Load, o.LoadNamespace = []string{manifest, file}, "net"
 	first := start(t, o)
-	for _, want := range []string{file + ":8: ", "example.net.zone is zone example.net. as net/example.net: 5 RRsets; 6 objects written, 0 there already, 0 skipped: field conflict with another manager, 1 refused"} {
+	for _, want := range []string{file + ":8: ", "example.net.zone is zone example.net. as net/example.net: 5 RRsets; 6 written, 0 unchanged, 1 refused"} {
 		if !strings.Contains(first.out.String(), want) {
 			t.Errorf("nothing says %q in\n%s", want, first.out)
 		}
@@ -225,7 +225,7 @@ spec:
 			t.Errorf("%s: serial %d became %d over a restart", zone, serial, got)
 		}
 	}
-	if !strings.Contains(second.out.String(), "0 objects written, 6 there already") {
+	if !strings.Contains(second.out.String(), "0 written, 6 unchanged") {
 		t.Errorf("the second start says\n%s", second.out)
 	}
 }
@@ -349,7 +349,7 @@ func TestRun_servesTheRestWhereAFileCannotBeLoaded(t *testing.T) {
 	soa(t, r.dns(t), "example.org.")
 	for _, want := range []string{
 		"not loaded: " + readme + ": no SOA", "zone example.net. (default/example.net) is not servable: NoNameServers: ",
-		"warning: not all of --load is served: 1 files not loaded, 0 lines or objects refused, 0 objects skipped: field conflict with another manager, 1 zones not servable",
+		"warning: not everything is served as --load says it: 1 source incomplete, 1 zone not servable",
 	} {
 		if !strings.Contains(r.out.String(), want) {
 			t.Errorf("nothing says %q in\n%s", want, r.out)
