@@ -82,6 +82,12 @@ func TestDirectorySecrets(t *testing.T) {
 	if _, err := secrets.Get(t.Context(), "dns", "none"); !errors.Is(err, class.ErrSecretNotFound) {
 		t.Errorf("none: %v", err)
 	}
+	for _, in := range []DirectorySecrets{secrets, DirectorySecrets(filepath.Join(dir, "nowhere"))} {
+		_, err := in.Get(t.Context(), "dns", "none")
+		if want := filepath.Join(string(in), "dns", "none", "KEY"); !errors.Is(err, class.ErrSecretNotFound) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v does not name %s", err, want)
+		}
+	}
 	if data, err := secrets.Get(t.Context(), "../out", "hook"); err == nil {
 		t.Errorf("led out of the directory, to %q", data)
 	}

@@ -46,15 +46,19 @@ func (s DirectorySecrets) Get(_ context.Context, namespace, name string) (map[st
 		return nil, fmt.Errorf("%w: --secrets-dir names none", class.ErrSecretNotFound)
 	}
 	// What stands in a class must not lead out of the directory.
+	at := filepath.Join(namespace, name)
+	missing := &class.MissingSecret{Next: "write each of its keys to a file " + filepath.Join(string(s), at, "KEY")}
 	root, err := os.OpenRoot(string(s))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, missing
+	}
 	if err != nil {
 		return nil, err
 	}
 	defer root.Close()
-	at := filepath.Join(namespace, name)
 	files, err := fs.ReadDir(root.FS(), filepath.ToSlash(at))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%w: %w", class.ErrSecretNotFound, err)
+		return nil, missing
 	}
 	if err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/netip"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -63,7 +64,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.LoadNamespace, "load-namespace", o.LoadNamespace, "namespace of the objects made from zone files, and of manifests that name none")
 	flags.IntVar(&o.LoadWorkers, "load-workers", o.LoadWorkers, "how many writes of --load are under way at a time")
 	flags.BoolVar(&o.AllowInlineSecrets, "allow-inline-secrets", o.AllowInlineSecrets, "take DNSClasses that hold a secret themselves; everybody reads it who may read classes: for tests")
-	flags.StringVar(&o.SecretsDir, "secrets-dir", o.SecretsDir, "directory of the Secrets that DNSClasses name, as files NAMESPACE/NAME/KEY; a change is seen within seconds")
+	flags.StringVar(&o.SecretsDir, "secrets-dir", o.SecretsDir, "directory of the Secrets that DNSClasses name, as files NAMESPACE/NAME/KEY; a change is seen within seconds (default: secrets in --data-dir, which need not be there)")
 }
 
 // Config is what the options mean.
@@ -108,7 +109,9 @@ func (o *Options) Complete(out io.Writer) (*Config, error) {
 	if limits != (budget.Limits{}) {
 		c.Budgets = &o.Budgets
 	}
-	if o.SecretsDir != "" {
+	if o.SecretsDir == "" {
+		c.SecretsDir = filepath.Join(o.DataDir, "secrets")
+	} else {
 		if info, err := os.Stat(o.SecretsDir); err != nil {
 			fault(fmt.Errorf("--secrets-dir: %w; name a directory with files NAMESPACE/NAME/KEY", err))
 		} else if !info.IsDir() {

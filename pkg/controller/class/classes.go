@@ -205,7 +205,11 @@ func (c *Controller) provide(ctx context.Context, of *v1alpha1.DNSClass, fresh *
 			data, digest, err := c.secret(ctx, namespace, name)
 			fresh.secrets[namespace+"/"+name] = digest
 			if err != nil {
-				klog.FromContext(ctx).Error(errors.Unwrap(err), "a Secret that a class names cannot be read", "class", of.Name, "namespace", namespace, "name", name)
+				cause := errors.Unwrap(err)
+				if cause == nil {
+					cause = err
+				}
+				klog.FromContext(ctx).Error(cause, "a Secret that a class names cannot be read", "class", of.Name, "namespace", namespace, "name", name)
 			}
 			return data, err
 		})
@@ -219,7 +223,12 @@ func (c *Controller) provide(ctx context.Context, of *v1alpha1.DNSClass, fresh *
 func (c *Controller) secret(ctx context.Context, namespace, name string) (map[string][]byte, string, error) {
 	data, err := c.config.Secrets.Get(ctx, namespace, name)
 	if errors.Is(err, ErrSecretNotFound) {
-		return nil, "none", &delivery.Error{Reason: delivery.ReasonSecretNotFound, Message: fmt.Sprintf("there is no Secret %s/%s; make it, or name another one in the DNSClass", namespace, name)}
+		next := "make it"
+		var missing *MissingSecret
+		if errors.As(err, &missing) {
+			next = missing.Next
+		}
+		return nil, "none", &delivery.Error{Reason: delivery.ReasonSecretNotFound, Message: fmt.Sprintf("there is no Secret %s/%s; %s, or name another one in the DNSClass", namespace, name, next)}
 	}
 	if err != nil {
 		return nil, "error", &delivery.Error{Reason: delivery.ReasonSecretNotFound, Message: fmt.Sprintf("the Secret %s/%s cannot be read; the controller's log says why", namespace, name), Err: err}

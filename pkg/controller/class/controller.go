@@ -50,6 +50,13 @@ type Secrets interface {
 // ErrSecretNotFound: there is no Secret of this name.
 var ErrSecretNotFound = errors.New("there is no such Secret")
 
+// MissingSecret is ErrSecretNotFound with what makes the Secret.
+type MissingSecret struct{ Next string }
+
+func (e *MissingSecret) Error() string { return ErrSecretNotFound.Error() + "; " + e.Next }
+
+func (e *MissingSecret) Unwrap() error { return ErrSecretNotFound }
+
 // Config of a Controller. Identity, Client, Informers, Views, Providers and Secrets are required.
 type Config struct {
 	// Identity of this process, never used by another one.
