@@ -342,6 +342,15 @@ func TestReady_ofAZoneThatIsNotServableYet_S6_7(t *testing.T) {
 		if zone, record := r.ready(); says(zone) != "True NoClass" || says(record) != "True NoClass" {
 			t.Errorf("the Zone says %s, the Record %s", says(zone), says(record))
 		}
+		// S3.4: a zone that ends does not come to be servable by itself, so its Records say what their Zone says.
+		r.zone(func(zone *v1alpha1.Zone) {
+			zone.Status.EndsAt = &metav1.Time{Time: time.Now().Add(time.Hour)}
+			meta.SetStatusCondition(&zone.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionDelegated, Status: metav1.ConditionFalse, Reason: "DelegationWithdrawn"})
+		})
+		r.after(time.Minute)
+		if zone, record := r.ready(); says(zone) != "False NotDelegatedOrServable" || says(record) != "False NotDelegatedOrServable" {
+			t.Errorf("of a zone that ends, the Zone says %s, the Record %s", says(zone), says(record))
+		}
 		r.stop()
 	})
 }
