@@ -4,6 +4,9 @@
 package class
 
 import (
+	"fmt"
+	"strings"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -62,9 +65,10 @@ func (logged) Eventf(regarding, _ runtime.Object, kind, reason, _, note string, 
 	if !ok {
 		return
 	}
+	text, _, _ := strings.Cut(fmt.Sprintf(note, args...), whereCause) // which is this log
 	if kind == corev1.EventTypeWarning {
-		klog.Warningf("%s %s/%s: %s: "+note, append([]any{about.Kind, about.Namespace, about.Name, reason}, args...)...)
+		klog.Warningf("%s %s/%s: %s: %s", about.Kind, about.Namespace, about.Name, reason, text)
 		return
 	}
-	klog.Infof("%s %s/%s: %s: "+note, append([]any{about.Kind, about.Namespace, about.Name, reason}, args...)...)
+	klog.Infof("%s %s/%s: %s: %s", about.Kind, about.Namespace, about.Name, reason, text)
 }

@@ -37,8 +37,11 @@ func publicMessage(class string, reason delivery.Reason, message string) string 
 	if !ofClass {
 		return message
 	}
-	return fmt.Sprintf("%s; a cluster admin finds the cause in the status of DNSClass %s and in the controller's log", fault, class)
+	return fmt.Sprintf("%s%sthe controller's log, and in the status of DNSClass %s where that is not Ready", fault, whereCause, class)
 }
+
+// whereCause is between the kind of a fault and where the provider's words are.
+const whereCause = "; a cluster admin finds the cause in "
 
 // kindOfFault is what a Record is told of a failure that is not of its own RRset: the class and the kind of fault, and nothing of what another's data or the
 // provider had to do with it.

@@ -6,6 +6,7 @@ package class
 import (
 	"bytes"
 	"encoding/json"
+	"flag"
 	"strings"
 	"testing"
 
@@ -21,13 +22,24 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
+// logOf is what is logged from now on, each line once.
+func logOf(t *testing.T) *bytes.Buffer {
+	flags := flag.NewFlagSet("klog", flag.ContinueOnError)
+	klog.InitFlags(flags)
+	if err := flags.Set("one_output", "true"); err != nil {
+		t.Fatal(err)
+	}
+	log := &bytes.Buffer{}
+	klog.LogToStderr(false)
+	klog.SetOutput(log)
+	t.Cleanup(func() { klog.SetOutput(bytes.NewBuffer(nil)); klog.LogToStderr(true) })
+	return log
+}
+
 // S6.7: what a provider says of an RRset is in the log of the controller, without a higher verbosity, once; and neither in the
 // Ready of the Record nor in the Delivery, which tenants read.
 func TestObserve_logsWhatTheProviderSays_S6_7(t *testing.T) {
-	var log bytes.Buffer
-	klog.LogToStderr(false)
-	klog.SetOutput(&log)
-	t.Cleanup(func() { klog.SetOutput(bytes.NewBuffer(nil)); klog.LogToStderr(true) })
+	log := logOf(t)
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "z", UID: "u"}}
 	client := fake.NewClientset(zone)
 	c, err := New(Config{Identity: "me", Client: client, Informers: externalversions.NewSharedInformerFactory(client, 0), Views: zoneview.NewSet(zoneview.Config{}), Secrets: noSecrets{}})
@@ -51,7 +63,7 @@ func TestObserve_logsWhatTheProviderSays_S6_7(t *testing.T) {
 	}
 	klog.Flush()
 	text := log.String()
-	if strings.Count(text, "zone 7 is locked") != 1 || strings.Count(text, "zone 8 is locked") != 1 || !strings.Contains(text, "www.example.org. A") {
+	if strings.Count(text, "zone 7 is locked") != 1 || strings.Count(text, "zone 8 is locked") != 1 || !strings.Contains(text, "www.example.org. A") || text[0] != 'E' {
 		t.Errorf("the log:\n%s", text)
 	}
 	event := refused("zone 8 is locked")
@@ -63,6 +75,27 @@ func TestObserve_logsWhatTheProviderSays_S6_7(t *testing.T) {
 	}
 	if all := j.message + last + string(status); strings.Contains(all, "locked") || !strings.Contains(j.message, "the server refuses the record") {
 		t.Errorf("%+v, %s, %s", j, last, status)
+	}
+}
+
+// What the status sends to the log for is there as an error, which every verbosity shows: the provider's words, and not that they are there.
+func TestStore_logsWhyAClassFails(t *testing.T) {
+	log := logOf(t)
+	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "z", UID: "u"}}
+	s := &store{seen: make(map[delivery.Key]seen)}
+	key := delivery.Key{UID: "u", Class: "main"}
+	failed := func(message string) *delivery.State {
+		return &delivery.State{Error: &delivery.StateError{Reason: delivery.ReasonServerError, Message: message}, Ready: delivery.Condition{Status: delivery.False}}
+	}
+	trying := &delivery.State{Ready: delivery.Condition{Status: delivery.Unknown}}
+	for _, state := range []*delivery.State{failed("rndc: connection refused"), failed(publicMessage("main", delivery.ReasonServerError, "")), trying, failed("rndc: connection refused")} {
+		s.logFailure(key, zone, state)
+	}
+	logged{}.Eventf(referTo("Zone", &zone.ObjectMeta), nil, "Warning", string(delivery.ReasonServerError), actionDeliver, "%s", public("main", delivery.ReasonServerError, ""))
+	klog.Flush()
+	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
+	if len(lines) != 2 || lines[0][0] != 'E' || !strings.Contains(lines[0], "rndc: connection refused") || !strings.HasSuffix(lines[1], "ServerError: main: its server could not do it") {
+		t.Errorf("the log:\n%s", log.String())
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"hash/fnv"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -37,10 +38,18 @@ type store struct {
 	seen    map[delivery.Key]seen
 }
 
-// logFailure logs what the Delivery does not say: the provider's words, when they are others than before.
-func (s *store) logFailure(key delivery.Key, zone *v1alpha1.Zone, failure *delivery.StateError) {
+// logFailure logs what the Delivery does not say: the provider's words, when they are others than before. An attempt under way has no error
+// yet, so the words are forgotten when the zone is delivered.
+func (s *store) logFailure(key delivery.Key, zone *v1alpha1.Zone, state *delivery.State) {
+	failure := state.Error
+	if failure == nil && state.Ready.Status != delivery.True {
+		return
+	}
 	said := ""
 	if failure != nil {
+		if strings.Contains(failure.Message, whereCause) {
+			return // as it was read from the Delivery: the log has the provider's words already, or the next attempt brings them
+		}
 		said = string(failure.Reason) + " " + failure.Code + " " + failure.Message
 	}
 	s.mu.Lock()
@@ -50,7 +59,7 @@ func (s *store) logFailure(key delivery.Key, zone *v1alpha1.Zone, failure *deliv
 	s.seen[key] = known
 	s.mu.Unlock()
 	if failure != nil && !again {
-		klog.Background().Info("A class does not deliver a zone", "class", key.Class, "namespace", zone.Namespace, "zone", zone.Name, "reason", failure.Reason, "code", failure.Code, "message", failure.Message)
+		klog.Background().Error(nil, "A class does not deliver a zone", "class", key.Class, "namespace", zone.Namespace, "zone", zone.Name, "reason", failure.Reason, "code", failure.Code, "message", failure.Message)
 	}
 }
 
@@ -93,7 +102,7 @@ func (s *store) Save(ctx context.Context, key delivery.Key, state delivery.State
 	s.mu.Lock()
 	known := s.seen[key]
 	s.mu.Unlock()
-	s.logFailure(key, zone, state.Error)
+	s.logFailure(key, zone, &state)
 	ref := refOf(key.Class)
 	one := &v1alpha1.Delivery{
 		ObjectMeta: metav1.ObjectMeta{Name: class.DeliveryName(zone.Name, zone.UID, ref), Namespace: zone.Namespace, ResourceVersion: state.Version},

@@ -279,10 +279,10 @@ func (c *Controller) Observe(event delivery.Event) {
 	}
 	for n, failure := range said {
 		if n == maxSayings {
-			klog.Background().Info("A provider refuses more RRsets of the zone, with words of its own", "class", event.Key.Class, "namespace", zone.Namespace, "zone", zone.Name, "more", len(said)-n)
+			klog.Background().Error(nil, "A provider refuses more RRsets of the zone, with words of its own", "class", event.Key.Class, "namespace", zone.Namespace, "zone", zone.Name, "more", len(said)-n)
 			break
 		}
-		klog.Background().Info("A provider refuses an RRset", "class", event.Key.Class, "namespace", zone.Namespace, "zone", zone.Name,
+		klog.Background().Error(nil, "A provider refuses an RRset", "class", event.Key.Class, "namespace", zone.Namespace, "zone", zone.Name,
 			"rrset", delivery.RRsetKey{Name: failure.Name, Type: failure.Type}.String(), "reason", failure.Err.Reason, "code", failure.Err.Code, "said", failure.Err.Said)
 	}
 	c.queue.Add(task{zoneTask, zone.Namespace, zone.Name})
