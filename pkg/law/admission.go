@@ -158,11 +158,11 @@ func (d *recordDecision) warnOfHosts(z *Zone, holding *Holding, p *place, come *
 		case !known:
 		case cut && encloses(come.Owner, host) && (c.namespace == "" || c.yields): // it is below the cut, and no record holds it
 		case cut && c.namespace == "":
-			plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s at %s names %s, which no namespace holds: the first that writes it answers for all that is delegated away (S6.2; write it)", come.Type, p.fqdn, at))
+			plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s at %s names %s, which no namespace holds: the namespace that first writes an address there controls all that is delegated to it; write one (S6.2)", come.Type, p.fqdn, at))
 		case (cut && c.namespace != d.ask.Namespace || own) && c.namespace != "" && c.namespace != z.Namespace:
 			plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s at %s names %s, which another namespace holds: it stays with that one (S6.2)", come.Type, p.fqdn, at))
 		case !own && c.namespace == "":
-			plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s at %s names %s, which no namespace holds: the first that writes it says where it leads (S6.2; write it, or have the zone's own namespace name it)", come.Type, p.fqdn, at))
+			plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s at %s names %s, which no namespace holds: the namespace that first writes an address there says where it leads; write one, or have the zone's own namespace name it (S6.2)", come.Type, p.fqdn, at))
 		}
 	}
 }
