@@ -49,6 +49,8 @@ type Zone struct {
 	sets   map[key]set
 	// guest: see Guest.
 	guest bool
+	// undone: of the SOA the serial alone is known, see Undo.
+	undone bool
 }
 
 type key struct {
@@ -142,6 +144,29 @@ func (z *Zone) add(row zonefile.RR) {
 	z.sets[k] = s
 }
 
+// Undo is the zone as it was at a serial, since which it has had the changes, oldest first. They say nothing of the SOA.
+func (z *Zone) Undo(at serial.Serial, changes []dns.Change) *Zone {
+	was := &Zone{FQDN: z.FQDN, Serial: at, sets: maps.Clone(z.sets), guest: z.guest, undone: true}
+	for _, change := range slices.Backward(changes) {
+		for _, e := range change.Added {
+			k := key{e.Name, e.Type}
+			s := was.sets[k]
+			if s.data = slices.DeleteFunc(slices.Clone(s.data), func(data string) bool { return data == e.Data }); len(s.data) == 0 {
+				delete(was.sets, k)
+			} else {
+				was.sets[k] = s
+			}
+		}
+		for _, e := range change.Removed {
+			k := key{e.Name, e.Type}
+			s := was.sets[k]
+			was.sets[k] = set{s.ttl, slices.Clone(s.data)}
+			was.add(zonefile.RR{Name: e.Name, Type: e.Type, TTL: e.TTL, Data: e.Data})
+		}
+	}
+	return was
+}
+
 // Guest is the zone as it is at a primary of somebody else, which takes updates (RFC 2136): the SOA, its serial, the name
 // servers at the apex and what signs the zone are that one's own, and no difference.
 func (z *Zone) Guest() *Zone {
@@ -199,8 +224,8 @@ func (z *Zone) against(server, by string, got *Zone) Report {
 	for _, k := range slices.SortedFunc(maps.Keys(z.sets), compareKeys) {
 		want, has := z.sets[k], got.sets[k]
 		switch {
-		case k == soa && r.State != Current:
-			// That it differs is what the serial says already.
+		case k == soa && (r.State != Current || z.undone):
+			// The serial says all that is known.
 		case has.data == nil:
 			r.Missing = append(r.Missing, want.rrset(k))
 		case !want.equal(has):

@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
@@ -26,6 +27,8 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/delivering"
 	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
 	"kubi.zone/kubizone/pkg/controller/class"
+	"kubi.zone/kubizone/pkg/dns"
+	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
 	"kubi.zone/kubizone/pkg/load"
 	"kubi.zone/kubizone/pkg/primary"
@@ -76,12 +79,16 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 // Result is what is printed with -o json.
 type Result struct {
 	// Zone is NAMESPACE/NAME of the Zone.
-	Zone   string `json:"zone"`
-	FQDN   string `json:"fqdn"`
-	View   string `json:"view,omitempty"`
+	Zone string `json:"zone"`
+	FQDN string `json:"fqdn"`
+	View string `json:"view,omitempty"`
+	// Serial is the one that is delivered, with which servers are compared, and RRsets is how many the zone has at it.
 	Serial uint32 `json:"serial"`
-	// RRsets is how many the zone has.
-	RRsets  int             `json:"rrsets"`
+	RRsets int    `json:"rrsets"`
+	// Newest is the serial of the zone where that is not delivered yet, and NotDelivered the reason of its condition Settled.
+	Newest       uint32 `json:"newest,omitempty"`
+	NotDelivered string `json:"notDelivered,omitempty"`
+
 	Servers []verify.Report `json:"servers"`
 }
 
@@ -206,14 +213,14 @@ func (r *run) compare(ctx context.Context) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	result := &Result{Zone: r.id.String(), FQDN: truth.FQDN.String(), View: object.Status.View, Serial: uint32(truth.Serial), RRsets: truth.Len()}
+	result := &Result{Zone: r.id.String(), FQDN: truth.FQDN.String(), View: object.Status.View, Serial: uint32(truth.Serial), RRsets: truth.Len(), Newest: uint32(truth.newest), NotDelivered: truth.why}
 	for _, server := range r.servers {
-		report := server.seen(truth).Compare(ctx, server.address, server.key)
+		report := server.seen(truth.Zone).Compare(ctx, server.address, server.key)
 		if report.State == verify.Ahead {
 			if truth, err = r.truth(ctx); err != nil {
 				return nil, err
 			}
-			report = server.seen(truth).Compare(ctx, server.address, server.key)
+			report = server.seen(truth.Zone).Compare(ctx, server.address, server.key)
 		}
 		if server.label != "" {
 			report.Server = server.label
@@ -224,7 +231,7 @@ func (r *run) compare(ctx context.Context) (*Result, error) {
 		result.Servers = append(result.Servers, report)
 	}
 	for _, h := range r.hooks {
-		result.Servers = append(result.Servers, r.request(ctx, h, object, truth))
+		result.Servers = append(result.Servers, r.request(ctx, h, object, truth.Zone))
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
@@ -241,8 +248,16 @@ func (a asked) seen(truth *verify.Zone) *verify.Zone {
 	return truth
 }
 
-// truth is what the zone contains now.
-func (r *run) truth(ctx context.Context) (*verify.Zone, error) {
+// delivered is what is delivered of a zone.
+type delivered struct {
+	*verify.Zone
+	// newest is the serial of the zone where it is not settled, and why the reason of that; else neither.
+	newest serial.Serial
+	why    string
+}
+
+// truth is what is delivered of the zone now: what it contains, and while it is not settled what it had at settledSerial (S7.2, S7.5).
+func (r *run) truth(ctx context.Context) (*delivered, error) {
 	text, err := load.OpenEntries(ctx, r.client, r.id, nil)
 	if err != nil {
 		return nil, err
@@ -252,7 +267,32 @@ func (r *run) truth(ctx context.Context) (*verify.Zone, error) {
 	if err != nil {
 		return nil, fmt.Errorf("entries of zone %s: %w", r.id, err)
 	}
-	return zone, nil
+	// The Zone is read after its entries: where its settledSerial is behind theirs, they are not settled.
+	zones := r.client.KubizoneV1alpha1()
+	object, err := zones.Zones(r.id.Namespace).Get(ctx, r.id.Name, metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	settled := serial.Serial(object.Status.SettledSerial)
+	if settled == 0 || !zone.Serial.Ahead(settled) {
+		return &delivered{Zone: zone}, nil
+	}
+	var answer v1alpha1.ZoneChanges
+	if err := zones.RESTClient().Get().Namespace(r.id.Namespace).Resource("zones").Name(r.id.Name).SubResource("changes").
+		Param("since", settled.String()).Param("until", zone.Serial.String()).Do(ctx).Into(&answer); err != nil {
+		return nil, fmt.Errorf("zone %s is not settled, and what is delivered of it is not known: changes since serial %s: %w", r.id, settled, err)
+	}
+	changes := make([]dns.Change, len(answer.Changes))
+	for i, change := range answer.Changes {
+		if changes[i], err = class.ChangeOf(change); err != nil {
+			return nil, fmt.Errorf("changes of zone %s: %w", r.id, err)
+		}
+	}
+	d := &delivered{Zone: zone.Undo(settled, changes), newest: zone.Serial}
+	if condition := meta.FindStatusCondition(object.Status.Conditions, v1alpha1.ConditionSettled); condition != nil {
+		d.why = condition.Reason
+	}
+	return d, nil
 }
 
 func (r *Result) print(out io.Writer) error {
@@ -261,7 +301,11 @@ func (r *Result) print(out io.Writer) error {
 	if r.View != "" {
 		view = " in view " + r.View
 	}
-	fmt.Fprintf(&text, "zone %s%s of %s: serial %d, %d RRsets\n", r.FQDN, view, r.Zone, r.Serial, r.RRsets)
+	fmt.Fprintf(&text, "zone %s%s of %s: serial %d, %d RRsets", r.FQDN, view, r.Zone, r.Serial, r.RRsets)
+	if r.Newest != 0 {
+		fmt.Fprintf(&text, "; the zone is at serial %d, which is not delivered: %s, as its condition Settled says", r.Newest, r.NotDelivered)
+	}
+	text.WriteString("\n")
 	table := tabwriter.NewWriter(&text, 0, 8, 3, ' ', 0)
 	fmt.Fprintln(table, "SERVER\tSTATE\tSERIAL\tMISSING\tFOREIGN\tDIFFERING\tBY")
 	for _, s := range r.Servers {
@@ -328,7 +372,7 @@ func NewCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "verify ZONE",
 		Short: "compare what name servers answer with what a zone contains",
-		Long: `Ask name servers for a zone and print where each stands against what the API says: its serial, and the RRsets that are
+		Long: `Ask name servers for a zone and print where each stands against what is delivered of it (status.settledSerial): its serial, and the RRsets that are
 missing, foreign or different. Servers are those of the zone's Deliveries, each asked with the key that its class knows it by,
 and those of --name-server. With --repair the classes are asked first to compare the zone and to mend what differs. A server that does not hand out the zone is asked for each RRset. The exit code is 1 when anything differs,
 2 when nothing does but a server could not be compared. ZONE is the name of the Zone object, or NAMESPACE/NAME.`,

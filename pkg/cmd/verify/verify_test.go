@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -100,6 +101,7 @@ func (a *api) verify(arguments ...string) (out string, err error) {
 // result is what verify says of one server.
 func (a *api) result(want error, arguments ...string) (r struct {
 	Serial  uint32
+	RRsets  int
 	Servers []struct {
 		Server, State, By, Error string
 
@@ -236,5 +238,51 @@ func TestVerify_refusesWhatItCannotMean(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), strings.TrimSuffix(arguments[1], "=b")) {
 			t.Errorf("%q: %v", arguments, err)
 		}
+	}
+}
+
+// S7.5: of a zone that a mass deletion holds back, servers are to have what was settled.
+func TestVerify_comparesWithWhatIsDelivered_S7_5(t *testing.T) {
+	a := start(t)
+	for i := range 20 {
+		a.record(fmt.Sprint("r", i), v1alpha1.RecordSpec{DomainName: fmt.Sprintf("r%d.example.org.", i), Type: "TXT", RData: fmt.Sprintf(`"two; words" "%d"`, i)})
+	}
+	zone := func() *v1alpha1.Zone {
+		t.Helper()
+		z, err := a.KubizoneV1alpha1().Zones("a").Get(t.Context(), "org", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return z
+	}
+	var settled string
+	for i := range 20 {
+		if z := zone(); z.Status.SettledSerial == z.Status.Serial {
+			settled = a.text()
+		}
+		if err := a.KubizoneV1alpha1().Records("a").Delete(t.Context(), fmt.Sprint("r", i), metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// One value of an RRset goes and its TTL changes; another RRset comes.
+	if _, err := a.KubizoneV1alpha1().Records("a").Patch(t.Context(), "www", apitypes.MergePatchType, []byte(`{"spec":{"values":["192.0.2.3","192.0.2.1"],"ttl":77}}`), metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	a.record("new", v1alpha1.RecordSpec{DomainName: "new.example.org.", Type: "A", RData: "192.0.2.9"})
+	z := zone()
+	if z.Status.SettledSerial == z.Status.Serial {
+		t.Fatal("the zone is not held")
+	}
+	held := bind(t, settled)
+	r := a.result(nil, "--name-server", held)
+	if r.Servers[0].State != "Current" || int64(r.Serial) != z.Status.SettledSerial {
+		t.Errorf("%+v", r)
+	}
+	line := fmt.Sprintf("serial %d, %d RRsets; the zone is at serial %d, which is not delivered: MassDeletion, as its condition Settled says", z.Status.SettledSerial, r.RRsets, z.Status.Serial)
+	if out, _ := a.verify("--name-server", held); !strings.Contains(out, line) {
+		t.Errorf("it does not say %q", line)
+	}
+	if r := a.result(verify.ErrDifferent, "--name-server", bind(t, a.text())); r.Servers[0].State != "Ahead" {
+		t.Errorf("%+v", r)
 	}
 }

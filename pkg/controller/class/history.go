@@ -39,15 +39,21 @@ func (c *Controller) history(ctx context.Context, uid string, since, until seria
 	}
 	changes := make([]dns.Change, len(answer.Changes))
 	for i, change := range answer.Changes {
-		changes[i] = dns.Change{From: serial.Serial(change.From), To: serial.Serial(change.To)}
-		if changes[i].Removed, err = entriesOf(change.Removed); err != nil {
-			return nil, err
-		}
-		if changes[i].Added, err = entriesOf(change.Added); err != nil {
+		if changes[i], err = ChangeOf(change); err != nil {
 			return nil, err
 		}
 	}
 	return changes, nil
+}
+
+// ChangeOf reads one change of an answer.
+func ChangeOf(listed v1alpha1.ZoneChange) (change dns.Change, err error) {
+	change.From, change.To = serial.Serial(listed.From), serial.Serial(listed.To)
+	if change.Removed, err = entriesOf(listed.Removed); err != nil {
+		return change, err
+	}
+	change.Added, err = entriesOf(listed.Added)
+	return change, err
 }
 
 // left asks the server what a zone that ended had since a serial.
