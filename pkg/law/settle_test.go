@@ -31,7 +31,7 @@ type candidate struct {
 	object
 	uid     string
 	created int64
-	last    bool
+	came    law.Admission
 }
 
 // arrive ends a move: the record is taken in, or what is left of the move goes.
@@ -136,7 +136,7 @@ func (w *world) run(d time.Duration) {
 }
 
 // candidates of a work in the order of S2.7: zones, since they take records in;
-// the gaining zone's own namespace; age; uid; last what comes from another zone and held no name there.
+// the gaining zone's own namespace; what held its name in the zone that it leaves; the others; what comes and held none; of each by age, then uid.
 func (w *world) candidates(work *law.Work) []candidate {
 	found := map[candidate]bool{}
 	for _, scan := range work.Scans {
@@ -145,7 +145,11 @@ func (w *world) candidates(work *law.Work) []candidate {
 			for k, v := range w.facts {
 				if k.Kind == law.KindMember && k.Zone == scan.Zone && below(k.Owner, scan.Owner) && scan.Of(k.Namespace) {
 					m := v.(*law.Member)
-					found[candidate{object: object{k.Namespace, k.Object}, uid: m.UID, created: m.Created, last: m.Admission != law.AdmittedPlain && !(len(work.Zones) > 0 && work.Zones[0].UID == scan.Zone)}] = true
+					c := candidate{object: object{k.Namespace, k.Object}, uid: m.UID, created: m.Created}
+					if len(work.Zones) == 0 || work.Zones[0].UID != scan.Zone {
+						c.came = m.Admission
+					}
+					found[c] = true
 				}
 			}
 		case law.ScanWaiting, law.ScanReferring, law.ScanPending:
@@ -166,7 +170,7 @@ func (w *world) candidates(work *law.Work) []candidate {
 					c.uid, c.created = z.spec.UID, z.created
 				} else {
 					r := w.records[k.object]
-					c.uid, c.created, c.last = r.record.UID, r.record.Created, r.waits.Left != "" && r.waits.Left != law.AdmittedPlain
+					c.uid, c.created, c.came = r.record.UID, r.record.Created, r.waits.Left
 				}
 				found[c] = true
 			}
@@ -186,10 +190,12 @@ func (w *world) candidates(work *law.Work) []candidate {
 			return 0
 		case c.Namespace == own:
 			return 1
-		case c.last:
+		case c.came == law.AdmittedPlain:
+			return 2
+		case c.came == "":
 			return 3
 		}
-		return 2
+		return 4
 	}
 	slices.SortFunc(all, func(x, y candidate) int {
 		return cmp.Or(cmp.Compare(rank(x), rank(y)), cmp.Compare(x.created, y.created), cmp.Compare(len(x.uid), len(y.uid)), cmp.Compare(x.uid, y.uid))

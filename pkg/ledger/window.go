@@ -27,12 +27,12 @@ type candidate struct {
 	created                   int64
 	turn                      int           // of those that the work names in order, 0 for the others
 	left                      law.Admission // where it is a member, or was one (law.Waiting); "": it waits
-	last                      bool          // it comes from another zone, where it did not hold its base name
+	came                      law.Admission // left, where that is another zone than the one that takes it; "": it waits, or is in that one
 }
 
-// window is the next part of what a work decides anew, in order: zones first, since
-// they take records; then the gaining zone's own namespace, then age, then uid; at the end
-// what comes from another zone and held no name there, so that it takes none from what did (S2.7).
+// window is the next part of what a work decides anew, in order: zones first, since they take records; then the gaining
+// zone's own namespace; what held its base name in the zone that it leaves, so that no record that waited takes a name that
+// is served; all others; and what comes from another zone and held none there. Of each, age decides, then uid (S2.7).
 type window struct {
 	own   string
 	after *candidate
@@ -56,10 +56,12 @@ func (w *window) compare(x, y candidate) int {
 			return 0
 		case c.namespace == w.own:
 			return 1
-		case c.last:
+		case c.came == law.AdmittedPlain:
+			return 2
+		case c.came == "":
 			return 3
 		}
-		return 2
+		return 4
 	}
 	return cmp.Or(cmp.Compare(x.turn, y.turn), cmp.Compare(rank(x), rank(y)), cmp.Compare(x.created, y.created), cmp.Compare(x.uid, y.uid))
 }
@@ -172,7 +174,9 @@ func (l *Ledger) scan(ctx context.Context, s *standing, scan law.Scan, found fun
 					return fmt.Errorf("ledger: %s: %w", kv.Key, err)
 				}
 				c.uid, c.created, c.left = m.UID, m.Created, m.Admission
-				c.last = m.Admission != law.AdmittedPlain && !(len(s.work.Zones) > 0 && s.work.Zones[0].UID == scan.Zone)
+				if len(s.work.Zones) == 0 || s.work.Zones[0].UID != scan.Zone {
+					c.came = c.left
+				}
 			} else {
 				var w layout.Waiter
 				if err := layout.Decode(kv.Value, &w); err != nil {
@@ -186,7 +190,7 @@ func (l *Ledger) scan(ctx context.Context, s *standing, scan law.Scan, found fun
 					continue
 				}
 				c.uid, c.created, c.left = w.UID, w.Created, w.Left()
-				c.last = c.left != "" && c.left != law.AdmittedPlain
+				c.came = c.left
 			}
 			found(c)
 		}
