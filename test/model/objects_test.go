@@ -333,8 +333,8 @@ func (s *state) applyRecord(before, r *v1alpha1.Record, zone *change, was int64)
 		if r.Status.Serial > z.Status.Serial {
 			return fmt.Errorf("S7.1: record %s is at serial %d of zone %s, which is at %d", key, r.Status.Serial, z.Status.FQDN, z.Status.Serial)
 		}
-	} else if r.Status.Serial != z.Status.Serial && (behind(was, r.Status.Serial) <= 0 || behind(r.Status.Serial, z.Status.Serial) <= 0) {
-		// The first record of a batch comes with the zone at the last one's serial; each has its own.
+	} else if r.Status.Serial != z.Status.Serial && (behind(was, r.Status.Serial) < 0 || behind(r.Status.Serial, z.Status.Serial) <= 0) {
+		// The first record of a batch comes with the zone at the last one's serial; each has its own, that of before where it changes no definition (S5.8).
 		return fmt.Errorf("S7.1: record %s came with serial %d, and its zone went from %d to %d", key, r.Status.Serial, was, z.Status.Serial)
 	}
 	longest := s.enclosing(r.Status.View, fqdn, r.Spec.Type)
