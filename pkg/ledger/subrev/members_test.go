@@ -1,8 +1,6 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-//go:build linux
-
 package subrev_test
 
 import (
