@@ -799,6 +799,7 @@ func TestMassDeletion_lastNS_S7_5(t *testing.T) {
 	ns := store.Record("infra", "apex-ns", "@", "NS", "ns.example.net.")
 	ns.Spec.ZoneRef = &v1alpha1.ZoneReference{Name: "example"}
 	store.Must(b.first().CreateRecord(b.Context(), ns.DeepCopy()))
+	store.Must(b.first().UpdateZone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.NameServers = nil }))
 	b.Settle()
 	before := b.zone()
 	says := func(want string) {
