@@ -333,8 +333,8 @@ func (s *state) applyRecord(before, r *v1alpha1.Record, zone *change, was int64)
 		if r.Status.Serial > z.Status.Serial {
 			return fmt.Errorf("S7.1: record %s is at serial %d of zone %s, which is at %d", key, r.Status.Serial, z.Status.FQDN, z.Status.Serial)
 		}
-	} else if r.Status.Serial != z.Status.Serial && (behind(was, r.Status.Serial) < 0 || behind(r.Status.Serial, z.Status.Serial) <= 0) {
-		// The first record of a batch comes with the zone at the last one's serial; each has its own, that of before where it changes no definition (S5.8).
+	} else if r.Status.Serial != z.Status.Serial && (behind(was, r.Status.Serial) <= 0 && !(was == r.Status.Serial && s.givesNothingNew(r)) || behind(r.Status.Serial, z.Status.Serial) <= 0) {
+		// The first record of a batch comes with the zone at the last one's serial; each has its own, that of before where it changes no definition.
 		return fmt.Errorf("S7.1: record %s came with serial %d, and its zone went from %d to %d", key, r.Status.Serial, was, z.Status.Serial)
 	}
 	longest := s.enclosing(r.Status.View, fqdn, r.Spec.Type)
@@ -357,6 +357,17 @@ func (s *state) applyRecord(before, r *v1alpha1.Record, zone *change, was int64)
 		}
 	}
 	return nil
+}
+
+// givesNothingNew reports whether other records of its zone give all values of a record, which changes no definition then (S5.8).
+func (s *state) givesNothingNew(r *v1alpha1.Record) bool {
+	var given []string
+	for _, o := range s.records {
+		if o.UID != r.UID && o.Status.ZoneRef != nil && o.Status.ZoneRef.UID == r.Status.ZoneRef.UID && o.Status.FQDN == r.Status.FQDN && o.Spec.Type == r.Spec.Type {
+			given = append(append(given, o.Spec.Values...), o.Spec.RData)
+		}
+	}
+	return len(given) > 0 && !slices.ContainsFunc(append(slices.Clone(r.Spec.Values), r.Spec.RData), func(v string) bool { return v != "" && !slices.Contains(given, v) })
 }
 
 // baseOf is the base name of a record in its zone, relative to it: what follows the last label that is * or begins with _ (S4.6).
