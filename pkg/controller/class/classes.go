@@ -49,8 +49,8 @@ type knownClass struct {
 	err     *delivery.Error
 	// spec is what the Loop was told.
 	spec delivery.Class
-	// checked is when its health was asked last, proven when a delivery showed it last.
-	checked, proven time.Time
+	// checked is when its health was asked last, learned when a delivery showed last what works (learn).
+	checked, learned time.Time
 	// health is what was found last, if asked: nil for health.
 	asked  bool
 	health error
@@ -309,7 +309,7 @@ func (c *Controller) check(ctx context.Context, of *v1alpha1.DNSClass) {
 	known := c.known[of.Name]
 	proven := false
 	if known != nil {
-		proven = known.asked && known.health == nil && !known.proven.Before(known.checked)
+		proven = known.asked && known.health == nil && !known.learned.Before(known.checked)
 		known.checked = time.Now()
 	}
 	c.mu.Unlock()
@@ -332,17 +332,16 @@ func (c *Controller) check(ctx context.Context, of *v1alpha1.DNSClass) {
 	})
 }
 
-// found takes down what a class was found to be by a check that began then, unless a delivery has shown since that it works.
+// found takes down what a class was found to be by a check that began then, unless a delivery has shown since what works.
 func (c *Controller) found(known *knownClass, began time.Time, err error) {
 	if known == nil {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !known.proven.Before(began) {
-		err = nil
+	if known.learned.Before(began) { // else a delivery has shown since then what works
+		known.heard(err)
 	}
-	known.heard(err)
 }
 
 // heard takes down what the class was just found to be.
@@ -375,9 +374,7 @@ func (c *Controller) learn(event delivery.Event) {
 	if known == nil || known.missing {
 		return
 	}
-	if health == nil {
-		known.proven = time.Now()
-	}
+	known.learned = time.Now()
 	if known.asked && alike(known.health, health) {
 		return
 	}
