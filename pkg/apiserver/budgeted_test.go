@@ -23,7 +23,7 @@ import (
 func bounded(t *testing.T, options budget.Options) typed.KubizoneV1alpha1Interface {
 	t.Helper()
 	api := whole(t, func(c *Config) { c.Budgets = &options })
-	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: "shared"}, Spec: v1alpha1.ZoneSpec{DomainName: "example.org.", Delegations: []v1alpha1.Delegation{{Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}}}}
+	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: "shared"}, Spec: v1alpha1.ZoneSpec{DomainName: "example.org.", Delegations: []v1alpha1.DelegationRule{{Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}}}}
 	if _, err := api.Zones("platform").Create(t.Context(), zone, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func TestBudgets_stored_S9_1(t *testing.T) {
 // S9.3: a zone that a namespace has is delivered, however full the namespace is and however fast it writes: the finalizer by which
 // it is held passes. A finalizer in a write of the Zone itself does not.
 func TestBudgets_finalizersPass_S9_3(t *testing.T) {
-	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: "own"}, Spec: v1alpha1.ZoneSpec{DomainName: "team.example.", Delegations: []v1alpha1.Delegation{{Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}}}}
+	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: "own"}, Spec: v1alpha1.ZoneSpec{DomainName: "team.example.", Delegations: []v1alpha1.DelegationRule{{Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}}}}
 	for name, options := range map[string]budget.Options{
 		"full": {Stored: "512Ki", Written: "unlimited", Burst: time.Minute},
 		"fast": {Stored: "unlimited", Written: "1Ki", Burst: 20 * time.Second},

@@ -284,7 +284,7 @@ func testClassColumns(t *testing.T, api typed.KubizoneV1alpha1Interface) {
 
 func zoneOfClasses(namespace, name string, refs ...string) *v1alpha1.Zone {
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: v1alpha1.ZoneSpec{
-		DomainName: name + ".example.", Delegations: []v1alpha1.Delegation{{Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}},
+		DomainName: name + ".example.", Delegations: []v1alpha1.DelegationRule{{Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}},
 	}}
 	for _, ref := range refs {
 		zone.Spec.DNSClassRefs = append(zone.Spec.DNSClassRefs, v1alpha1.DNSClassReference{Name: ref})

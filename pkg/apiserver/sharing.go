@@ -31,7 +31,7 @@ type sharing struct {
 type pieces struct {
 	annotations   map[string]string
 	managedFields []metav1.ManagedFieldsEntry
-	delegations   []v1alpha1.Delegation
+	delegations   []v1alpha1.DelegationRule
 	nameServers   []v1alpha1.NameServer
 	values        []string
 }
@@ -54,7 +54,7 @@ func (s sharing) Decode(data []byte, defaults *schema.GroupVersionKind, into run
 	return object, kind, nil
 }
 
-func (s sharing) share(meta *metav1.ObjectMeta, delegations *[]v1alpha1.Delegation, nameServers *[]v1alpha1.NameServer, values *[]string) {
+func (s sharing) share(meta *metav1.ObjectMeta, delegations *[]v1alpha1.DelegationRule, nameServers *[]v1alpha1.NameServer, values *[]string) {
 	var have pieces
 	if last, ok := s.last.Get(meta.UID); ok {
 		have = last.(pieces)

@@ -22,7 +22,7 @@ import (
 func longZone(serial uint32) *v1alpha1.Zone {
 	z := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: "z", UID: "u", Annotations: map[string]string{"a": "b"}}}
 	for i := range 300 {
-		z.Spec.Delegations = append(z.Spec.Delegations, v1alpha1.Delegation{Namespace: "team-b", Records: []v1alpha1.RecordDelegation{{Pattern: fmt.Sprint(i) + strings.Repeat("a", 180)}}})
+		z.Spec.Delegations = append(z.Spec.Delegations, v1alpha1.DelegationRule{Namespace: "team-b", Records: []v1alpha1.RecordDelegation{{Pattern: fmt.Sprint(i) + strings.Repeat("a", 180)}}})
 	}
 	z.Status.Serial = int64(serial)
 	return z

@@ -134,7 +134,7 @@ func TestPrimary_servesWhatTheAPIHas(t *testing.T) {
 	a := standalone.Start(t, func(o *up.Options) { o.DNSListen = at.String() })
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: "org"}, Spec: v1alpha1.ZoneSpec{
 		DomainName: "example.org.", NameServers: []v1alpha1.NameServer{{Name: "ns", Addresses: []string{"192.0.2.53"}}},
-		Delegations: []v1alpha1.Delegation{{Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}},
+		Delegations: []v1alpha1.DelegationRule{{Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}},
 	}}
 	if _, err := a.KubizoneV1alpha1().Zones("a").Create(t.Context(), zone, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)

@@ -39,7 +39,7 @@ func TestCascade_renamesWhateverFollows_S6_8(t *testing.T) {
 			st := store.New(t)
 			s := st.Server()
 			s.Run()
-			store.Must(s.CreateZone(store.Zone("infra", "top", "example.org.", v1alpha1.Delegation{Zones: []string{"*"}})))
+			store.Must(s.CreateZone(store.Zone("infra", "top", "example.org.", v1alpha1.DelegationRule{Zones: []string{"*"}})))
 			z := served("kid", strings.TrimSuffix(strings.Repeat("a.", x.labels), "."), x.hosts, 1, "")
 			z.Spec.ZoneRef = &v1alpha1.ZoneReference{Namespace: "infra", Name: "top"}
 			if _, err := s.CreateZone(z); err != nil {
@@ -71,7 +71,7 @@ func TestCascade_letsAnyWaitingZoneStand_S3_1(t *testing.T) {
 		z.Spec.ZoneRef = &v1alpha1.ZoneReference{Namespace: "infra", Name: "top"}
 		store.Must(s.CreateZone(z))
 	}
-	store.Must(s.CreateZone(store.Zone("infra", "top", "example.org.", v1alpha1.Delegation{Zones: []string{"*"}})))
+	store.Must(s.CreateZone(store.Zone("infra", "top", "example.org.", v1alpha1.DelegationRule{Zones: []string{"*"}})))
 	st.Settle()
 	for i := range 3 {
 		if z := s.Zone("team-a", fmt.Sprintf("kid%d", i)); z.Status.FQDN == "" {
@@ -87,7 +87,7 @@ func TestChild_glueCanBeTakenAway_S6_1(t *testing.T) {
 	st := store.New(t)
 	s := st.Server()
 	s.Run()
-	parent := store.Zone("infra", "top", "example.org.", v1alpha1.Delegation{Zones: []string{"*"}})
+	parent := store.Zone("infra", "top", "example.org.", v1alpha1.DelegationRule{Zones: []string{"*"}})
 	store.Must(s.CreateZone(parent))
 	alone := s.Zone("infra", "top").Status
 	below := "." + strings.Repeat("x", 60) + "." + strings.Repeat("y", 60) + "." + strings.Repeat("z", 40)

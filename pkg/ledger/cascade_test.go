@@ -125,7 +125,7 @@ func TestCascade_interruptedAnywhereItGoesOn_I4(t *testing.T) {
 	}
 	st := store.New(t)
 	s := st.Server()
-	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"), v1alpha1.Delegation{Zones: []string{"*"}})))
+	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"), v1alpha1.DelegationRule{Zones: []string{"*"}})))
 	stop := s.Run()
 	st.Settle()
 	stop()
@@ -144,12 +144,12 @@ func TestCascade_interruptedAnywhereItGoesOn_I4(t *testing.T) {
 	if got := count("dev"); got != n {
 		t.Errorf("%d of %d records in the child", got, n)
 	}
-	store.Must(s.UpdateZone("infra", "dev", func(z *v1alpha1.Zone) { z.Spec.Delegations = []v1alpha1.Delegation{store.Allow("team-0", "*")} }))
+	store.Must(s.UpdateZone("infra", "dev", func(z *v1alpha1.Zone) { z.Spec.Delegations = []v1alpha1.DelegationRule{store.Allow("team-0", "*")} }))
 	times += interrupted(t, st, nil)
 	if got := count("dev"); got != (n+2)/3 {
 		t.Errorf("%d records in the child, want the %d of team-0", got, (n+2)/3)
 	}
-	store.Must(s.UpdateZone("infra", "dev", func(z *v1alpha1.Zone) { z.Spec.Delegations = []v1alpha1.Delegation{store.Allow("", "*")} }))
+	store.Must(s.UpdateZone("infra", "dev", func(z *v1alpha1.Zone) { z.Spec.Delegations = []v1alpha1.DelegationRule{store.Allow("", "*")} }))
 	times += interrupted(t, st, func(i int) { // clients go on meanwhile
 		if _, err := s.CreateRecord(t.Context(), store.Record("team-9", fmt.Sprintf("between-%d", i), fmt.Sprintf("between-%d.dev.example.org.", i), "TXT", "x")); err != nil {
 			t.Errorf("a client's write between: %v", err)
@@ -238,7 +238,7 @@ func TestDebt_parentFollowsItsChildUnderLoad_S6_1(t *testing.T) {
 	servers := []*store.Server{st.Server(), st.Server()}
 	servers[0].Run()
 	servers[1].Run()
-	store.Must(servers[0].CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"), v1alpha1.Delegation{Zones: []string{"*"}})))
+	store.Must(servers[0].CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"), v1alpha1.DelegationRule{Zones: []string{"*"}})))
 	store.Must(servers[0].CreateZone(store.Zone("team-a", "dev", "dev.example.org.", store.Allow("", "@", "*"))))
 	st.Settle()
 	ctx := deadline(t)
@@ -299,7 +299,7 @@ func TestCascade_nobodyStealsANameOfAZoneThatComes_S2_7(t *testing.T) {
 func TestCascade_nobodyStealsASharedNameOfAZoneThatWent_S2_7(t *testing.T) {
 	t.Parallel()
 	nobodySteals(t, func(s *store.Server) {
-		shared := v1alpha1.Delegation{Namespace: "team-a", Records: []v1alpha1.RecordDelegation{{Pattern: "*", Shared: true}}}
+		shared := v1alpha1.DelegationRule{Namespace: "team-a", Records: []v1alpha1.RecordDelegation{{Pattern: "*", Shared: true}}}
 		store.Must(s.CreateZone(store.Zone("infra", "dev", "dev.example.org.", shared)))
 	}, func(s *store.Server) error { return s.DeleteZone("infra", "dev") })
 }
@@ -309,7 +309,7 @@ func nobodySteals(t *testing.T, before func(*store.Server), change func(*store.S
 	st := store.New(t)
 	servers := []*store.Server{st.Server(), st.Server()}
 	stop := servers[0].Run()
-	store.Must(servers[0].CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"), v1alpha1.Delegation{Zones: []string{"*"}})))
+	store.Must(servers[0].CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"), v1alpha1.DelegationRule{Zones: []string{"*"}})))
 	before(servers[0])
 	st.Settle()
 	stop()
@@ -407,7 +407,7 @@ func TestCascade_nobodyWaitsForAnothers_S7_2(t *testing.T) {
 		}
 	})
 	stop := s.Run()
-	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"), v1alpha1.Delegation{Zones: []string{"*"}})))
+	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"), v1alpha1.DelegationRule{Zones: []string{"*"}})))
 	st.Settle()
 	const n = 20
 	in := func(team string) (in int) {
@@ -456,7 +456,7 @@ func TestRules_concernTheirNamespaces(t *testing.T) {
 	st := store.New(t)
 	s := st.Server()
 	s.Run()
-	team := func(ns string) v1alpha1.Delegation { return store.Allow(ns, "*."+ns) }
+	team := func(ns string) v1alpha1.DelegationRule { return store.Allow(ns, "*."+ns) }
 	store.Must(s.CreateZone(store.Zone("infra", "org", "example.org.", team("a"), team("b"), team("c"))))
 	const n = 60
 	for i := range n {
@@ -467,16 +467,16 @@ func TestRules_concernTheirNamespaces(t *testing.T) {
 	store.Must(s.CreateRecord(t.Context(), store.Record("c", "r", "r.c.example.org.", "A", "192.0.2.1")))
 	st.Settle()
 	for _, x := range []struct {
-		rules   []v1alpha1.Delegation
+		rules   []v1alpha1.DelegationRule
 		adopted bool // the record of c
 		most    int64
 	}{
-		{[]v1alpha1.Delegation{team("a"), team("c")}, true, n}, // those of b wait from now on
-		{[]v1alpha1.Delegation{team("a")}, false, 1},
-		{[]v1alpha1.Delegation{team("a"), team("c")}, true, 1},
-		{[]v1alpha1.Delegation{team("c"), team("a")}, true, 0},
-		{[]v1alpha1.Delegation{team("a")}, false, 1},
-		{[]v1alpha1.Delegation{team("a"), store.Allow("", "*.c")}, true, 2*n + 1},
+		{[]v1alpha1.DelegationRule{team("a"), team("c")}, true, n}, // those of b wait from now on
+		{[]v1alpha1.DelegationRule{team("a")}, false, 1},
+		{[]v1alpha1.DelegationRule{team("a"), team("c")}, true, 1},
+		{[]v1alpha1.DelegationRule{team("c"), team("a")}, true, 0},
+		{[]v1alpha1.DelegationRule{team("a")}, false, 1},
+		{[]v1alpha1.DelegationRule{team("a"), store.Allow("", "*.c")}, true, 2*n + 1},
 	} {
 		before := s.Ledger.Stats().CascadeSteps.Load()
 		store.Must(s.UpdateZone("infra", "org", func(z *v1alpha1.Zone) { z.Spec.Delegations = x.rules }))

@@ -57,7 +57,7 @@ func TestMetered_theWriterPays_S9_2(t *testing.T) {
 	st := store.New(t)
 	s := st.Server(metered(&b))
 	s.Run()
-	store.Must(s.CreateZone(store.Zone("infra", "fat", "example.org.", store.Allow("team-b", "*"), store.Allow("team-a", "*"), v1alpha1.Delegation{Namespace: "team-c", Zones: []string{"*"}})))
+	store.Must(s.CreateZone(store.Zone("infra", "fat", "example.org.", store.Allow("team-b", "*"), store.Allow("team-a", "*"), v1alpha1.DelegationRule{Namespace: "team-c", Zones: []string{"*"}})))
 	fatten := func(z *v1alpha1.Zone) {
 		for i := range 300 {
 			z.Spec.Delegations = append(z.Spec.Delegations, store.Allow("team-z", fmt.Sprintf("%04d%s", i, strings.Repeat("x", 50))))

@@ -169,9 +169,9 @@ func crashLoad(ctx context.Context, servers [2]*store.Server) {
 		}
 	}
 	any := store.Allow("", "@", "*", "*.*")
-	base(servers[0], store.Zone("infra", "one", "one.test.", any, v1alpha1.Delegation{Zones: []string{"*"}}))
+	base(servers[0], store.Zone("infra", "one", "one.test.", any, v1alpha1.DelegationRule{Zones: []string{"*"}}))
 	base(servers[0], store.Zone("infra", "two", "two.test.", any))
-	base(servers[0], store.Zone("infra", "three", "three.test.", any, v1alpha1.Delegation{Zones: []string{"*"}}))
+	base(servers[0], store.Zone("infra", "three", "three.test.", any, v1alpha1.DelegationRule{Zones: []string{"*"}}))
 	follows := store.Zone("infra", "follows", "follows", any)
 	follows.Spec.ZoneRef = &v1alpha1.ZoneReference{Name: "three"}
 	base(servers[0], follows)
@@ -239,7 +239,7 @@ func crashLoad(ctx context.Context, servers [2]*store.Server) {
 				if len(z.Spec.Delegations) > 0 {
 					z.Spec.Delegations = nil
 				} else {
-					z.Spec.Delegations = []v1alpha1.Delegation{any}
+					z.Spec.Delegations = []v1alpha1.DelegationRule{any}
 				}
 			}); err != nil {
 				note("wrong: rules: %v", err)

@@ -253,7 +253,7 @@ func TestMassDeletion_notCounted_S7_5(t *testing.T) {
 		},
 		"records move into a child zone": func(b *brake) {
 			store.Must(b.first().UpdateZone("infra", "example", func(z *v1alpha1.Zone) {
-				z.Spec.Delegations = append(z.Spec.Delegations, v1alpha1.Delegation{Zones: []string{"*"}})
+				z.Spec.Delegations = append(z.Spec.Delegations, v1alpha1.DelegationRule{Zones: []string{"*"}})
 			}))
 			for i := range 20 {
 				r := store.Record("infra", fmt.Sprint("below", i), fmt.Sprintf("b%d.child.example.org.", i), "A", "192.0.2.1")
@@ -295,7 +295,7 @@ func TestMassDeletion_ofAWithdrawnRule_S7_5(t *testing.T) {
 	t.Parallel()
 	b := newBrake(t, 1, 30)
 	b.fill("team", "t", 30)
-	rules := func(publish int64, delegations ...v1alpha1.Delegation) {
+	rules := func(publish int64, delegations ...v1alpha1.DelegationRule) {
 		store.Must(b.first().UpdateZone("infra", "example", func(z *v1alpha1.Zone) {
 			z.Spec.Delegations, z.Annotations = delegations, map[string]string{v1alpha1.AnnotationPublishDeletions: fmt.Sprint(publish)}
 		}))
@@ -335,7 +335,7 @@ func TestMassDeletion_ofADelegatedZone_S7_5(t *testing.T) {
 			t.Parallel()
 			b := newBrake(t, 2, 0)
 			store.Must(b.first().UpdateZone("infra", "example", func(z *v1alpha1.Zone) {
-				z.Spec.Delegations = append(z.Spec.Delegations, v1alpha1.Delegation{Zones: []string{"*"}, Namespaces: []string{"team"}})
+				z.Spec.Delegations = append(z.Spec.Delegations, v1alpha1.DelegationRule{Zones: []string{"*"}, Namespaces: []string{"team"}})
 			}))
 			z := store.Zone("team", "child", "child.example.org.", store.Allow("team", "*", "@"))
 			z.Spec.Limits = nil
@@ -382,7 +382,7 @@ func TestMassDeletion_underAnotherParent_S7_5(t *testing.T) {
 	t.Parallel()
 	b := newBrake(t, 2, 0)
 	store.Must(b.first().UpdateZone("infra", "example", func(z *v1alpha1.Zone) {
-		z.Spec.Delegations = append(z.Spec.Delegations, v1alpha1.Delegation{Zones: []string{"*"}, Namespaces: []string{"team", "infra"}})
+		z.Spec.Delegations = append(z.Spec.Delegations, v1alpha1.DelegationRule{Zones: []string{"*"}, Namespaces: []string{"team", "infra"}})
 	}))
 	child := store.Zone("team", "child", "child.b.example.org.", store.Allow("team", "*", "@"))
 	child.Spec.Limits, child.Spec.NameServers = nil, nil
@@ -410,7 +410,7 @@ func TestMassDeletion_underAnotherParent_S7_5(t *testing.T) {
 	counts("example", entries)
 	between := store.Zone("infra", "b", "b.example.org.")
 	between.Spec.NameServers = []v1alpha1.NameServer{{Name: "ns.example.net."}}
-	between.Spec.Delegations = []v1alpha1.Delegation{{Zones: []string{"*"}, Namespaces: []string{"team"}}}
+	between.Spec.Delegations = []v1alpha1.DelegationRule{{Zones: []string{"*"}, Namespaces: []string{"team"}}}
 	store.Must(b.servers[1].CreateZone(between))
 	counts("example", entries-2+1)
 	counts("b", 2+2)
@@ -432,7 +432,7 @@ func TestMassDeletion_putBackByAChild_S7_5(t *testing.T) {
 	create := func(z *v1alpha1.Zone) {
 		t.Helper()
 		z.Spec.Limits, z.Spec.NameServers = nil, nil
-		z.Spec.Delegations = append(z.Spec.Delegations, v1alpha1.Delegation{Zones: []string{"*"}})
+		z.Spec.Delegations = append(z.Spec.Delegations, v1alpha1.DelegationRule{Zones: []string{"*"}})
 		store.Must(s.CreateZone(z))
 	}
 	ns := func(i int) *v1alpha1.Record {
@@ -720,7 +720,7 @@ func TestMassDeletion_ofALongCascade_S7_5(t *testing.T) {
 	b := newBrake(t, 2, 30, ledger.JournalOctets(16<<10))
 	b.fill("team", "t", n)
 	was := list(t, b.first()).bases["infra/example"]
-	rules := func(delegations ...v1alpha1.Delegation) time.Duration {
+	rules := func(delegations ...v1alpha1.DelegationRule) time.Duration {
 		began := time.Now()
 		store.Must(b.first().UpdateZone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.Delegations = delegations }))
 		b.Settle()

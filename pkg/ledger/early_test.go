@@ -94,7 +94,7 @@ func TestEarlyRecord_isNeverRefusedByAStaleMemory_S2_2(t *testing.T) {
 	foreign := r.DeepCopy()
 	foreign.Spec.DomainName = "team-a.example.org."
 	store.Must(s.UpdateZone("platform", "example-org", func(z *v1alpha1.Zone) {
-		z.Spec.Delegations = []v1alpha1.Delegation{store.Allow("team-a", "*"), store.Allow("team-b", "www")}
+		z.Spec.Delegations = []v1alpha1.DelegationRule{store.Allow("team-a", "*"), store.Allow("team-b", "www")}
 	}))
 	if _, err := s.Ledger.EarlyRecord(s.Ctx, r, foreign); err != nil {
 		t.Errorf("refused early from a state of the object that is gone: %v", err)
@@ -134,7 +134,7 @@ func TestEarlyRecord_isNeverRefusedWhileDelegated_S2_2(t *testing.T) {
 	st := store.New(t)
 	s, other := st.Server(), st.Server()
 	other.Run()
-	given, withdrawn := []v1alpha1.Delegation{store.Allow("team-a", "*")}, []v1alpha1.Delegation{store.Allow("platform", "*")}
+	given, withdrawn := []v1alpha1.DelegationRule{store.Allow("team-a", "*")}, []v1alpha1.DelegationRule{store.Allow("platform", "*")}
 	store.Must(s.CreateZone(store.Zone("platform", "example-org", "example.org.", given...)))
 	// Even: nothing is under way; a multiple of four: it is given.
 	var epoch atomic.Int64

@@ -33,7 +33,7 @@ func TestDebt_isPaidWhileTheChildsCascadeEnds_S7_2(t *testing.T) {
 	})
 	other := st.Server()
 	stop := other.Run()
-	store.Must(payer.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"), v1alpha1.Delegation{Zones: []string{"*"}})))
+	store.Must(payer.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"), v1alpha1.DelegationRule{Zones: []string{"*"}})))
 	store.Must(payer.CreateRecord(t.Context(), store.Record("team-a", "www", "www.dev.example.org.", "A", "192.0.2.1")))
 	st.Settle()
 	stop()
@@ -130,7 +130,7 @@ func TestCascade_pendingZoneIsTriedAgain_S2_7(t *testing.T) {
 	st.Settle()
 	store.Must(s.CreateRecord(t.Context(), store.Record("team-a", "www", "www.kid.example.org.", "A", "192.0.2.1")))
 	store.Must(s.UpdateZone("infra", "example", func(z *v1alpha1.Zone) {
-		z.Spec.Delegations = append(z.Spec.Delegations, v1alpha1.Delegation{Zones: []string{"*"}})
+		z.Spec.Delegations = append(z.Spec.Delegations, v1alpha1.DelegationRule{Zones: []string{"*"}})
 	}))
 	st.Settle()
 	if z := s.Zone("team-b", "kid"); z.Status.FQDN != "" {

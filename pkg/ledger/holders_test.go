@@ -71,7 +71,7 @@ func TestRace_zonesBelow_I5_S4_7(t *testing.T) {
 	st := store.New(t)
 	first, second := st.Server(), st.Server()
 	first.Run()
-	store.Must(first.CreateZone(store.Zone("platform", "top", "example.org.", store.Allow("attacker", "*"), v1alpha1.Delegation{Namespace: "victim", Zones: []string{"*"}})))
+	store.Must(first.CreateZone(store.Zone("platform", "top", "example.org.", store.Allow("attacker", "*"), v1alpha1.DelegationRule{Namespace: "victim", Zones: []string{"*"}})))
 	refused, both := 0, 0
 	for i := range 24 {
 		var zone *v1alpha1.Zone

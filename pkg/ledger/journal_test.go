@@ -81,7 +81,7 @@ func TestJournal_keepsSoManyOctets(t *testing.T) {
 				store.Must(s.UpdateRecord(t.Context(), "team-b", "fat", func(r *v1alpha1.Record) { r.Spec.Values = fat("<", i+1) }))
 				if i == rounds/2 { // a mark that the zone has settled stands among its steps
 					for _, who := range []string{"team-b", ""} {
-						store.Must(s.UpdateZone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.Delegations = []v1alpha1.Delegation{store.Allow(who, "*")} }))
+						store.Must(s.UpdateZone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.Delegations = []v1alpha1.DelegationRule{store.Allow(who, "*")} }))
 					}
 					st.Settle()
 				}

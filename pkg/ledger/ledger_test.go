@@ -90,7 +90,7 @@ func TestCascade_orphanIsAdopted_S2_3(t *testing.T) {
 		c := meta.FindStatusCondition(s.Record("default", "www").Status.Conditions, v1alpha1.ConditionAdopted)
 		return c.Reason == v1alpha1.ReasonDelegationWithdrawn
 	})
-	store.Must(s.UpdateZone("default", "example-org", func(z *v1alpha1.Zone) { z.Spec.Delegations = []v1alpha1.Delegation{store.Allow("", "www")} }))
+	store.Must(s.UpdateZone("default", "example-org", func(z *v1alpha1.Zone) { z.Spec.Delegations = []v1alpha1.DelegationRule{store.Allow("", "www")} }))
 	store.Eventually(t, "adoption again", func() bool { return s.Record("default", "www").Status.ZoneRef != nil })
 	if err := s.DeleteZone("default", "example-org"); err != nil {
 		t.Fatal(err)
@@ -103,7 +103,7 @@ func TestChild_parentCountsItsNameServers_S6_1(t *testing.T) {
 	t.Parallel()
 	s := store.New(t).Server()
 	s.Run()
-	parent := store.Zone("default", "example-org", "example.org.", v1alpha1.Delegation{Namespace: "team-a", Zones: []string{"dev"}})
+	parent := store.Zone("default", "example-org", "example.org.", v1alpha1.DelegationRule{Namespace: "team-a", Zones: []string{"dev"}})
 	store.Must(s.CreateZone(parent))
 	child := store.Zone("team-a", "dev", "dev.example.org.", store.Allow("team-a", "@", "*"))
 	before := s.Zone("default", "example-org")
@@ -132,7 +132,7 @@ func TestChild_parentCountsItsNameServers_S6_1(t *testing.T) {
 func TestWrite_deepNames_S1_4(t *testing.T) {
 	t.Parallel()
 	s := store.New(t).Server()
-	store.Must(s.CreateZone(store.Zone("default", "example-org", "example.org.", store.Allow("default", "*"), v1alpha1.Delegation{Zones: []string{"*"}})))
+	store.Must(s.CreateZone(store.Zone("default", "example-org", "example.org.", store.Allow("default", "*"), v1alpha1.DelegationRule{Zones: []string{"*"}})))
 	deep := strings.Repeat("a.", 120) + "example.org."
 	r := store.Must(s.CreateRecord(s.Ctx, store.Record("default", "deep", deep, "A", "192.0.2.1")))
 	if r.Status.FQDN != deep || r.Status.ZoneRef == nil {

@@ -103,7 +103,7 @@ func TestCascade_releasesAndNeverTakesInWhatIsInATerminatingNamespace_S2_8(t *te
 	}
 	count(3)
 
-	store.Must(s.UpdateZone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.Delegations = []v1alpha1.Delegation{store.Allow("infra", "*")} }))
+	store.Must(s.UpdateZone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.Delegations = []v1alpha1.DelegationRule{store.Allow("infra", "*")} }))
 	through(t, st, "team-a")
 	for _, r := range []*v1alpha1.Record{s.Record("team-a", "r2"), s.Record("team-b", "b1")} {
 		if r.Status.ZoneRef != nil {
@@ -111,14 +111,14 @@ func TestCascade_releasesAndNeverTakesInWhatIsInATerminatingNamespace_S2_8(t *te
 		}
 	}
 	count(0)
-	store.Must(s.UpdateZone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.Delegations = []v1alpha1.Delegation{store.Allow("", "*")} }))
+	store.Must(s.UpdateZone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.Delegations = []v1alpha1.DelegationRule{store.Allow("", "*")} }))
 	through(t, st, "team-a")
 	if r := s.Record("team-b", "b1"); r.Status.ZoneRef == nil {
 		t.Error("a rule that came back does not count")
 	}
 	count(1)
 
-	store.Must(s.CreateZone(store.Zone("infra", "edu", "example.edu.", store.Allow("", "*"), v1alpha1.Delegation{Zones: []string{"*"}})))
+	store.Must(s.CreateZone(store.Zone("infra", "edu", "example.edu.", store.Allow("", "*"), v1alpha1.DelegationRule{Zones: []string{"*"}})))
 	through(t, st, "team-a")
 	if r := s.Record("team-a", "waits"); r.Status.ZoneRef != nil {
 		t.Error("what waits in a terminating namespace was adopted")
@@ -165,7 +165,7 @@ func TestCascade_releasesWhatIsBeingDeleted_S2_8(t *testing.T) {
 	s.Run()
 	ctx := deadline(t)
 	platform := store.Allow("infra", "*")
-	rules := []v1alpha1.Delegation{store.Allow("", "*"), {Namespace: "team-a", Records: []v1alpha1.RecordDelegation{{Pattern: "deep", Types: []string{"NS"}}}}, {Zones: []string{"*"}}}
+	rules := []v1alpha1.DelegationRule{store.Allow("", "*"), {Namespace: "team-a", Records: []v1alpha1.RecordDelegation{{Pattern: "deep", Types: []string{"NS"}}}}, {Zones: []string{"*"}}}
 	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", rules...)))
 	add := func(name, domain, rtype, value string) {
 		r := referring("team-a", name)
@@ -193,7 +193,7 @@ func TestCascade_releasesWhatIsBeingDeleted_S2_8(t *testing.T) {
 	if r := s.Record("team-a", "alias"); r.Status.ZoneRef != nil {
 		t.Error("a CNAME stands beside the address of a delegated zone's name server")
 	}
-	store.Must(s.UpdateZone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.Delegations = []v1alpha1.Delegation{platform, rules[2]} }))
+	store.Must(s.UpdateZone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.Delegations = []v1alpha1.DelegationRule{platform, rules[2]} }))
 	st.Settle()
 	for _, name := range held {
 		if r := s.Record("team-a", name); r.Status.ZoneRef != nil {
@@ -233,7 +233,7 @@ func TestCascade_namespacesComeAndGo_S2_8(t *testing.T) {
 	for _, s := range servers {
 		s.Run()
 	}
-	store.Must(servers[0].CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"), v1alpha1.Delegation{Zones: []string{"*"}})))
+	store.Must(servers[0].CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"), v1alpha1.DelegationRule{Zones: []string{"*"}})))
 	for i := range 24 {
 		r := referring(fmt.Sprintf("team-%d", i%3), fmt.Sprintf("r%d", i))
 		if i%2 == 0 {
@@ -257,7 +257,7 @@ func TestCascade_namespacesComeAndGo_S2_8(t *testing.T) {
 					err = s.DeleteZone("infra", "dev")
 				case 2:
 					_, err = s.UpdateZone("infra", "example", func(z *v1alpha1.Zone) {
-						z.Spec.Delegations = []v1alpha1.Delegation{store.Allow(fmt.Sprintf("team-%d", rnd.IntN(3)), "*", "*.dev"), {Zones: []string{"*"}}}
+						z.Spec.Delegations = []v1alpha1.DelegationRule{store.Allow(fmt.Sprintf("team-%d", rnd.IntN(3)), "*", "*.dev"), {Zones: []string{"*"}}}
 					})
 				case 3:
 					_, err = s.UpdateZone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.DomainName = []string{"example.org.", "example.net."}[rnd.IntN(2)] })
@@ -286,7 +286,7 @@ func TestCascade_namespacesComeAndGo_S2_8(t *testing.T) {
 	}
 	tell(true)
 	store.Must(servers[0].UpdateZone("infra", "example", func(z *v1alpha1.Zone) {
-		z.Spec.Delegations = []v1alpha1.Delegation{store.Allow("team-1", "*", "*.dev"), {Zones: []string{"*"}}}
+		z.Spec.Delegations = []v1alpha1.DelegationRule{store.Allow("team-1", "*", "*.dev"), {Zones: []string{"*"}}}
 	}))
 	through(t, st, "team-0", "team-1", "team-2")
 	tell(false)
@@ -318,7 +318,7 @@ func TestCascade_leftAloneWhileItIsDecidedAnew_S2_8(t *testing.T) {
 		store.Must(behind.CreateRecord(ctx, referring("team-a", fmt.Sprintf("r%d", i))))
 	}
 	allow := func(ns string) {
-		store.Must(behind.UpdateZone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.Delegations = []v1alpha1.Delegation{store.Allow(ns, "*")} }))
+		store.Must(behind.UpdateZone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.Delegations = []v1alpha1.DelegationRule{store.Allow(ns, "*")} }))
 		through(t, st, "team-a")
 	}
 	allow("team-a")

@@ -35,7 +35,7 @@ func TestMarks_ofLosersTakeNoKeysOfTheirOwn_S9_1(t *testing.T) {
 		waiting(fmt.Sprint("r", i), fmt.Sprintf("_%d._%s.www", i, strings.Repeat("x", 40)), "TXT", "t")
 	}
 	waiting("odd", "a_b", "A", "192.0.2.1") // at no host name, whatever stands there
-	allowed := func(d ...v1alpha1.Delegation) {
+	allowed := func(d ...v1alpha1.DelegationRule) {
 		store.Must(s.UpdateZone("platform", "top", func(z *v1alpha1.Zone) { z.Spec.Delegations = d }))
 		st.Settle()
 	}
@@ -71,7 +71,7 @@ func TestMarks_ofLosersTakeNoKeysOfTheirOwn_S9_1(t *testing.T) {
 // again when the spec or the apex changes, and then it leaves one.
 func TestMarks_ofLosersToTheZoneItself_S2_7(t *testing.T) {
 	t.Parallel()
-	shared := v1alpha1.Delegation{Records: []v1alpha1.RecordDelegation{{Pattern: "host", Types: []string{"TXT"}, Shared: true}}, Namespace: "third"}
+	shared := v1alpha1.DelegationRule{Records: []v1alpha1.RecordDelegation{{Pattern: "host", Types: []string{"TXT"}, Shared: true}}, Namespace: "third"}
 	for _, c := range []struct {
 		name, domain   string
 		claim, unclaim func(*v1alpha1.Zone)
@@ -114,7 +114,7 @@ func TestMarks_ofLosersToTheZoneItself_S2_7(t *testing.T) {
 			waits.Spec.ZoneRef = &v1alpha1.ZoneReference{Namespace: "platform", Name: "top"}
 			store.Must(s.CreateRecord(ctx, waits))
 			store.Must(s.UpdateZone("platform", "top", func(z *v1alpha1.Zone) {
-				z.Spec.Delegations = append([]v1alpha1.Delegation{store.Allow("other", "*")}, z.Spec.Delegations...)
+				z.Spec.Delegations = append([]v1alpha1.DelegationRule{store.Allow("other", "*")}, z.Spec.Delegations...)
 			}))
 			held(v1alpha1.ReasonNameHeld)
 			store.Must(s.CreateRecord(ctx, store.Record("platform", "own", c.domain, "A", "192.0.2.2")))

@@ -99,7 +99,7 @@ func TestCascade_rate(t *testing.T) {
 	}{
 		{"renamed", func(z *v1alpha1.Zone) { z.Spec.DomainName = "renamed.example." }, n},
 		{"withdrawn", func(z *v1alpha1.Zone) { z.Spec.Delegations = nil }, 0},
-		{"given back", func(z *v1alpha1.Zone) { z.Spec.Delegations = []v1alpha1.Delegation{rules} }, n},
+		{"given back", func(z *v1alpha1.Zone) { z.Spec.Delegations = []v1alpha1.DelegationRule{rules} }, n},
 	} {
 		busy := spent(t)
 		least := min(n/10, 500)

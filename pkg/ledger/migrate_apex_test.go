@@ -36,7 +36,7 @@ func TestMigration11_countsTheHostsOfTheApex_S6_2(t *testing.T) {
 		ctx := t.Context()
 		shared := store.Allow("guest", "@")
 		shared.Records[0].Shared = true
-		rules := []v1alpha1.Delegation{store.Allow("platform", "@", "*"), store.Allow("team", "*"), shared}
+		rules := []v1alpha1.DelegationRule{store.Allow("platform", "@", "*"), store.Allow("team", "*"), shared}
 		store.Must(s.CreateZone(store.Zone("platform", "top", "example.org.", rules...)))
 		store.Must(s.CreateZone(store.Zone("platform", "other", "example.net.", store.Allow("platform", "@"))))
 		store.Must(s.CreateRecord(ctx, store.Record("team", "free", "free.example.org.", "A", "192.0.2.66")))
@@ -45,7 +45,7 @@ func TestMigration11_countsTheHostsOfTheApex_S6_2(t *testing.T) {
 		store.Must(s.CreateRecord(ctx, store.Record("platform", "svcb", "example.org.", "SVCB", "1 mail")))
 		store.Must(s.CreateRecord(ctx, store.Record("platform", "srv", "example.net.", "SRV", "1 1 1 host")))
 		// free.example.org. loses its place while the platform names it, and then the guest alone does.
-		store.Must(s.UpdateZone("platform", "top", func(z *v1alpha1.Zone) { z.Spec.Delegations = []v1alpha1.Delegation{rules[0], shared} }))
+		store.Must(s.UpdateZone("platform", "top", func(z *v1alpha1.Zone) { z.Spec.Delegations = []v1alpha1.DelegationRule{rules[0], shared} }))
 		st.Settle()
 		store.Must(s.CreateRecord(ctx, store.Record("platform", "for-a-while", "example.org.", "MX", "30 free")))
 		store.Must(s.UpdateZone("platform", "top", func(z *v1alpha1.Zone) { z.Spec.Delegations = rules }))

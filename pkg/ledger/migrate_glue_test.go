@@ -19,7 +19,7 @@ func TestMigration5_countsNameServersWithoutAnAddressAnew(t *testing.T) {
 	t.Parallel()
 	st := store.New(t, store.Unchecked)
 	s := st.Server()
-	store.Must(s.CreateZone(store.Zone("platform", "top", "example.org.", v1alpha1.Delegation{Zones: []string{"*"}})))
+	store.Must(s.CreateZone(store.Zone("platform", "top", "example.org.", v1alpha1.DelegationRule{Zones: []string{"*"}})))
 	for _, kid := range []string{"kid", "other"} {
 		z := store.Zone("team", kid, kid+".example.org.")
 		z.Spec.NameServers = []v1alpha1.NameServer{{Name: "ns1", Addresses: []string{"192.0.2.53"}}}

@@ -30,11 +30,11 @@ func TestMigration9_fillsLineageAndWhatEncloses_S3_4_S4_7(t *testing.T) {
 		s := st.Server()
 		stop := s.Run()
 		_, none := kids(t, s, time.Hour)
-		all := v1alpha1.Delegation{Zones: []string{"*"}}
+		all := v1alpha1.DelegationRule{Zones: []string{"*"}}
 		store.Must(s.UpdateZone("team-a", "low", func(z *v1alpha1.Zone) {
-			z.Spec.Delegations = append(z.Spec.Delegations, v1alpha1.Delegation{Zones: []string{"mid"}})
+			z.Spec.Delegations = append(z.Spec.Delegations, v1alpha1.DelegationRule{Zones: []string{"mid"}})
 		}))
-		store.Must(s.CreateZone(store.Zone("team-a", "mid", "mid.low.kids.shared.example.", v1alpha1.Delegation{Zones: []string{"lower"}})))
+		store.Must(s.CreateZone(store.Zone("team-a", "mid", "mid.low.kids.shared.example.", v1alpha1.DelegationRule{Zones: []string{"lower"}})))
 		store.Must(s.CreateZone(store.Zone("team-a", "lower", "lower.mid.low.kids.shared.example.", all)))
 		store.Must(s.CreateZone(store.Zone("team-a", "lowest", "lowest.lower.mid.low.kids.shared.example.")))
 		store.Must(s.CreateZone(store.Zone("infra", "alone", "alone.")))

@@ -377,7 +377,7 @@ func TestMigrate_owesOrdinaryWork(t *testing.T) {
 	if err := store.Codec().Decode(t.Context(), key, kv.Value, kv.ModRevision, old); err != nil {
 		t.Fatal(err)
 	}
-	old.Spec.Delegations = []v1alpha1.Delegation{store.Allow("team", "b")}
+	old.Spec.Delegations = []v1alpha1.DelegationRule{store.Allow("team", "b")}
 	store.Must(st.Client.Client.Put(t.Context(), key, string(store.Must(runtime.Encode(store.Codec().Codec, old)))))
 	step := ledger.Migration{Number: ledger.Format + 1, Name: "less is allowed", OldersMayWrite: true, Run: func(ctx context.Context, m *ledger.Migrating) error {
 		z, err := ledger.LawZone(old)

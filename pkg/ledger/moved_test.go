@@ -24,13 +24,13 @@ func TestCascade_objectsThatMoveUnderItHoldUpNobody(t *testing.T) {
 	st := store.New(t)
 	s := st.Server()
 	defer s.Run()()
-	zones := v1alpha1.Delegation{Zones: []string{"*"}}
+	zones := v1alpha1.DelegationRule{Zones: []string{"*"}}
 	store.Must(s.CreateZone(store.Zone("infra", "org", "example.org.", store.Allow("", "*"), zones)))
 	rnd := rand.New(rand.NewPCG(1, 2))
 	any := func() string { return fmt.Sprintf("n%d-%d.example.org.", rnd.IntN(6), rnd.IntN(40)) }
 	delegate := func(pattern string) error {
 		_, err := s.UpdateZone("infra", "org", func(z *v1alpha1.Zone) {
-			z.Spec.Delegations = []v1alpha1.Delegation{store.Allow("", pattern), zones}
+			z.Spec.Delegations = []v1alpha1.DelegationRule{store.Allow("", pattern), zones}
 		})
 		return err
 	}

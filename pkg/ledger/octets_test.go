@@ -202,7 +202,7 @@ func TestBatch_isAsLongAsEtcdTakes(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	store.Must(s.UpdateZone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.Delegations = []v1alpha1.Delegation{store.Allow("team-a", "*")} }))
+	store.Must(s.UpdateZone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.Delegations = []v1alpha1.DelegationRule{store.Allow("team-a", "*")} }))
 	s.Run()
 	st.Settle()
 	for _, r := range s.ListRecords("team-b") {

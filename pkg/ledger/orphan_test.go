@@ -83,7 +83,7 @@ func TestRace_recordMeetsALongerZone_S2_1(t *testing.T) {
 	hold := holdAt("before-commit")
 	writer, maker := st.Server(func(c *ledger.Config) { c.Fault = hold.fault }), st.Server()
 	maker.Run()
-	store.Must(maker.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"), v1alpha1.Delegation{Zones: []string{"*"}})))
+	store.Must(maker.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"), v1alpha1.DelegationRule{Zones: []string{"*"}})))
 	st.Settle()
 	hold.armed.Store(true)
 	done := make(chan error, 1)

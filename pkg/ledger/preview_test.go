@@ -26,7 +26,7 @@ func TestPreview_isNotOfStaleMemory_S7_3(t *testing.T) {
 	if err := there.Ledger.PreviewRecord(t.Context(), nil, b.DeepCopy()); !apierrors.IsForbidden(err) {
 		t.Fatalf("b: %v", err)
 	}
-	store.Must(here.UpdateZone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.Delegations = []v1alpha1.Delegation{store.Allow("team", "b")} }))
+	store.Must(here.UpdateZone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.Delegations = []v1alpha1.DelegationRule{store.Allow("team", "b")} }))
 	preview := b.DeepCopy()
 	if err := there.Ledger.PreviewRecord(t.Context(), nil, preview); err != nil || preview.Status.ZoneRef == nil {
 		t.Errorf("b, which may be written now: %v", err)
@@ -34,7 +34,7 @@ func TestPreview_isNotOfStaleMemory_S7_3(t *testing.T) {
 	if err := there.Ledger.PreviewRecord(t.Context(), nil, a.DeepCopy()); !apierrors.IsForbidden(err) {
 		t.Errorf("a, which may not: %v", err)
 	}
-	store.Must(here.UpdateZone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.Delegations = []v1alpha1.Delegation{store.Allow("team", "a")} }))
+	store.Must(here.UpdateZone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.Delegations = []v1alpha1.DelegationRule{store.Allow("team", "a")} }))
 	if err := there.Ledger.PreviewRecord(t.Context(), nil, b.DeepCopy()); !apierrors.IsForbidden(err) {
 		t.Errorf("b passes by what the rules were: %v", err)
 	}
@@ -54,7 +54,7 @@ func TestPreview_isNotOfStaleMemory_S7_3(t *testing.T) {
 func TestPreview_ofAMoveIntoTheParent_S7_3(t *testing.T) {
 	t.Parallel()
 	s := store.New(t).Server(today)
-	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*", "*.dev"), v1alpha1.Delegation{Zones: []string{"dev"}})))
+	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*", "*.dev"), v1alpha1.DelegationRule{Zones: []string{"dev"}})))
 	child := store.Zone("team", "dev", "dev.example.org.", store.Allow("", "@", "*"))
 	child.Spec.NameServers = append(child.Spec.NameServers, v1alpha1.NameServer{Name: "ns2"})
 	store.Must(s.CreateZone(child))

@@ -25,7 +25,7 @@ import (
 func chainOf(t *testing.T, st *store.Store, s *store.Server, top string, n int) {
 	t.Helper()
 	stop := s.Run()
-	rules := []v1alpha1.Delegation{store.Allow("", "@", "*"), {Zones: []string{"*"}}}
+	rules := []v1alpha1.DelegationRule{store.Allow("", "@", "*"), {Zones: []string{"*"}}}
 	store.Must(s.CreateZone(store.Zone("infra", "z0", top, rules...)))
 	for i := range n {
 		z := store.Zone("infra", fmt.Sprintf("z%d", i+1), fmt.Sprintf("l%d", i+1), rules...)
@@ -258,7 +258,7 @@ func TestCascade_renameTakesAlongAsManyAsItSays_S6_8(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
 	s := st.Server()
-	rules := []v1alpha1.Delegation{store.Allow("", "@", "*"), {Zones: []string{"*"}}}
+	rules := []v1alpha1.DelegationRule{store.Allow("", "@", "*"), {Zones: []string{"*"}}}
 	store.Must(s.CreateZone(store.Zone("infra", "top", "top.example.org.", rules...)))
 	follow := func(name, of string) {
 		z := store.Zone("infra", name, "l-"+name, rules...)
@@ -308,7 +308,7 @@ func TestRename_toANameAbove_S6_8(t *testing.T) {
 	st := store.New(t)
 	s := st.Server()
 	served := func(name, domain string) *v1alpha1.Zone {
-		z := store.Zone("infra", name, domain, store.Allow("", "*"), v1alpha1.Delegation{Zones: []string{"*"}})
+		z := store.Zone("infra", name, domain, store.Allow("", "*"), v1alpha1.DelegationRule{Zones: []string{"*"}})
 		z.Spec.NameServers = []v1alpha1.NameServer{{Name: "ns1", Addresses: []string{"192.0.2.53"}}}
 		return z
 	}

@@ -36,7 +36,7 @@ func populated(t *testing.T, st *store.Store, s *store.Server, n int) {
 func withdraw(t *testing.T, s *store.Server) {
 	t.Helper()
 	store.Must(s.UpdateZone("infra", "example", func(z *v1alpha1.Zone) {
-		z.Spec.Delegations = []v1alpha1.Delegation{store.Allow("team-b", "*")}
+		z.Spec.Delegations = []v1alpha1.DelegationRule{store.Allow("team-b", "*")}
 	}))
 }
 
@@ -147,7 +147,7 @@ func TestCascade_whatIsServedComesBeforeWhatWaits_S2_7(t *testing.T) {
 	st := store.New(t)
 	s := st.Server()
 	stop := s.Run()
-	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"), v1alpha1.Delegation{Zones: []string{"*"}})))
+	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"), v1alpha1.DelegationRule{Zones: []string{"*"}})))
 	st.Settle()
 	stop()
 	const n, room = 50, 20

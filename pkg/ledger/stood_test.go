@@ -117,7 +117,7 @@ func TestCascade_whatHeldComesFirst_S2_7(t *testing.T) {
 	s.Run()
 	shared := store.Allow("a", "www")
 	shared.Records[0].Shared = true
-	store.Must(s.CreateZone(store.Zone("platform", "org", "org.", store.Allow("a", "*"), store.Allow("b", "*"), v1alpha1.Delegation{Namespace: "platform", Zones: []string{"*"}})))
+	store.Must(s.CreateZone(store.Zone("platform", "org", "org.", store.Allow("a", "*"), store.Allow("b", "*"), v1alpha1.DelegationRule{Namespace: "platform", Zones: []string{"*"}})))
 	store.Must(s.CreateZone(store.Zone("platform", "example", "example.org.", shared, store.Allow("b", "www"))))
 	st.Settle()
 	store.Must(s.CreateRecord(t.Context(), store.Record("a", "older", "www.example.org.", "TXT", "x")))

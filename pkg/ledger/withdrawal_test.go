@@ -33,13 +33,13 @@ func grace(z *v1alpha1.Zone, d time.Duration) *v1alpha1.Zone {
 }
 
 // kids is a zone that delegates kids to a tenant that has a record and a zone in it.
-func kids(t *testing.T, s *store.Server, period time.Duration) (allow, none []v1alpha1.Delegation) {
+func kids(t *testing.T, s *store.Server, period time.Duration) (allow, none []v1alpha1.DelegationRule) {
 	t.Helper()
 	ctx := deadline(t)
-	none = []v1alpha1.Delegation{store.Allow("", "*"), {Namespace: "infra", Zones: []string{"*"}}}
-	allow = append(slices.Clone(none), v1alpha1.Delegation{Namespace: "team-a", Zones: []string{"kids"}})
+	none = []v1alpha1.DelegationRule{store.Allow("", "*"), {Namespace: "infra", Zones: []string{"*"}}}
+	allow = append(slices.Clone(none), v1alpha1.DelegationRule{Namespace: "team-a", Zones: []string{"kids"}})
 	store.Must(s.CreateZone(grace(store.Zone("infra", "shared", "shared.example.", allow...), period)))
-	store.Must(s.CreateZone(store.Zone("team-a", "kids", "kids.shared.example.", store.Allow("", "*"), v1alpha1.Delegation{Zones: []string{"*"}})))
+	store.Must(s.CreateZone(store.Zone("team-a", "kids", "kids.shared.example.", store.Allow("", "*"), v1alpha1.DelegationRule{Zones: []string{"*"}})))
 	r := store.Record("team-a", "www", "www", "A", "203.0.113.66")
 	r.Spec.ZoneRef = &v1alpha1.ZoneReference{Name: "kids"}
 	store.Must(s.CreateRecord(ctx, r))
@@ -50,7 +50,7 @@ func kids(t *testing.T, s *store.Server, period time.Duration) (allow, none []v1
 	return allow, none
 }
 
-func rules(s *store.Server, d []v1alpha1.Delegation) {
+func rules(s *store.Server, d []v1alpha1.DelegationRule) {
 	store.Must(s.UpdateZone("infra", "shared", func(z *v1alpha1.Zone) { z.Spec.Delegations = d }))
 }
 
@@ -65,9 +65,9 @@ func TestWithdrawal_endsWhatWasPreparedBelow_S3_4(t *testing.T) {
 	s := st.Server()
 	s.Run()
 	allow, none := kids(t, s, time.Hour)
-	all := v1alpha1.Delegation{Zones: []string{"*"}}
+	all := v1alpha1.DelegationRule{Zones: []string{"*"}}
 	store.Must(s.UpdateZone("team-a", "low", func(z *v1alpha1.Zone) {
-		z.Spec.Delegations = append(z.Spec.Delegations, v1alpha1.Delegation{Zones: []string{"mid"}})
+		z.Spec.Delegations = append(z.Spec.Delegations, v1alpha1.DelegationRule{Zones: []string{"mid"}})
 	}))
 	store.Must(s.CreateZone(store.Zone("team-a", "mid", "mid.low.kids.shared.example.", all)))
 	store.Must(s.CreateZone(store.Zone("team-a", "prepared", "prepared.mid.low.kids.shared.example.")))

@@ -331,7 +331,7 @@ func zoneSpec(soa zonefile.RR, namespace string, refuse func(Refusal)) (v1alpha1
 		Expire:                ptr.To(int32(expire)),
 		NegativeResponseCache: ptr.To(int32(minimum)),
 		// What is loaded is the zone's own: everything at and below its apex, every type but those by number.
-		Delegations: []v1alpha1.Delegation{{
+		Delegations: []v1alpha1.DelegationRule{{
 			Namespace: namespace,
 			Records:   []v1alpha1.RecordDelegation{{Pattern: "@"}, {Pattern: "*"}},
 		}},

@@ -43,7 +43,7 @@ func TestPlan_makesAZoneOfTheSOA(t *testing.T) {
 		DomainName: "example.org.", View: "inside", TTL: ptr.To[int32](3600),
 		Refresh: ptr.To[int32](1800), Retry: ptr.To[int32](900), Expire: ptr.To[int32](604800), NegativeResponseCache: ptr.To[int32](86400),
 		PrimaryNameServer: "ns1.example.net.", Contact: "john.doe@example.org", MinimumSerial: ptr.To[int64](2018031200),
-		Delegations: []v1alpha1.Delegation{{Namespace: "team", Records: []v1alpha1.RecordDelegation{{Pattern: "@"}, {Pattern: "*"}}}},
+		Delegations: []v1alpha1.DelegationRule{{Namespace: "team", Records: []v1alpha1.RecordDelegation{{Pattern: "@"}, {Pattern: "*"}}}},
 	}
 	if !reflect.DeepEqual(p.spec, want) || len(p.refused) > 0 || len(p.sets) > 0 {
 		t.Errorf("spec %+v, refused %v, sets %v; want %+v", p.spec, refusals(p), p.sets, want)

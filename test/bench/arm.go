@@ -89,7 +89,7 @@ func (b *backend) zone(ctx context.Context, object, domain string) error {
 	z := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: zoneNamespace, Name: object}}
 	z.Spec.DomainName = domain
 	z.Spec.NameServers = []v1alpha1.NameServer{{Name: "ns1", Addresses: []string{"192.0.2.53"}}}
-	z.Spec.Delegations = []v1alpha1.Delegation{{Namespace: recordNamespace, Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}}
+	z.Spec.Delegations = []v1alpha1.DelegationRule{{Namespace: recordNamespace, Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}}
 	if _, err := b.client.KubizoneV1alpha1().Zones(zoneNamespace).Create(ctx, z, metav1.CreateOptions{}); err != nil {
 		return err
 	}

@@ -84,9 +84,9 @@ func (w *world) direct(t *testing.T, s *replica) *rest.Config {
 	return config
 }
 
-var anyName = v1alpha1.Delegation{Records: []v1alpha1.RecordDelegation{{Pattern: "*"}, {Pattern: "@"}, {Pattern: "*.*"}}}
+var anyName = v1alpha1.DelegationRule{Records: []v1alpha1.RecordDelegation{{Pattern: "*"}, {Pattern: "@"}, {Pattern: "*.*"}}}
 
-func zone(namespace, name, domain string, rules ...v1alpha1.Delegation) *v1alpha1.Zone {
+func zone(namespace, name, domain string, rules ...v1alpha1.DelegationRule) *v1alpha1.Zone {
 	return &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: v1alpha1.ZoneSpec{
 		Limits:     &v1alpha1.ZoneLimits{MaxDeletePercent: new(int32(100))},
 		DomainName: domain, Delegations: rules, NameServers: []v1alpha1.NameServer{{Name: "ns1", Addresses: []string{"192.0.2.53"}}},
@@ -135,9 +135,9 @@ func (w *world) newLoad(ctx context.Context, t *testing.T, servers ...*replica) 
 	follower := zone(owner, "follower", "below", anyName) // it is renamed with "three" (S6.8)
 	follower.Spec.ZoneRef = &v1alpha1.ZoneReference{Namespace: owner, Name: "three"}
 	for _, z := range []*v1alpha1.Zone{
-		zone(owner, "one", "one.test.", anyName, v1alpha1.Delegation{Zones: []string{"*"}}),
+		zone(owner, "one", "one.test.", anyName, v1alpha1.DelegationRule{Zones: []string{"*"}}),
 		zone(owner, "two", "two.test.", anyName),
-		zone(owner, "three", "three.test.", anyName, v1alpha1.Delegation{Zones: []string{"*"}}),
+		zone(owner, "three", "three.test.", anyName, v1alpha1.DelegationRule{Zones: []string{"*"}}),
 		follower,
 	} {
 		if _, err := l.clients[0].Zones(owner).Create(ctx, z, metav1.CreateOptions{}); err != nil {
@@ -399,7 +399,7 @@ func (l *load) meddle(ctx context.Context) {
 			if len(z.Spec.Delegations) > 0 {
 				z.Spec.Delegations = nil
 			} else {
-				z.Spec.Delegations = []v1alpha1.Delegation{anyName}
+				z.Spec.Delegations = []v1alpha1.DelegationRule{anyName}
 			}
 		})
 		change("three", func(z *v1alpha1.Zone) { z.Spec.DomainName = fmt.Sprintf("three-%d.test.", i%4) })

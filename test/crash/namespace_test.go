@@ -58,7 +58,7 @@ func TestNamespace_terminatesUnderACascade_S2_8(t *testing.T) {
 		return must(api.Records(namespace).Get(ctx, name, metav1.GetOptions{}))(t).Status.ZoneRef != nil
 	}
 	z := must(api.Zones(owner).Get(ctx, "one", metav1.GetOptions{}))(t)
-	z.Spec.Delegations = []v1alpha1.Delegation{{Namespace: owner, Records: anyName.Records}}
+	z.Spec.Delegations = []v1alpha1.DelegationRule{{Namespace: owner, Records: anyName.Records}}
 	if _, err := api.Zones(owner).Update(ctx, z, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func TestNamespace_terminatesUnderACascade_S2_8(t *testing.T) {
 		t.Error("what was withdrawn from a namespace that stays is in the zone")
 	}
 	z = must(api.Zones(owner).Get(ctx, "one", metav1.GetOptions{}))(t)
-	z.Spec.Delegations = []v1alpha1.Delegation{anyName}
+	z.Spec.Delegations = []v1alpha1.DelegationRule{anyName}
 	if _, err := api.Zones(owner).Update(ctx, z, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,7 @@ func TestViews_oneZoneOfAName_H7(t *testing.T) {
 	w.settle()
 	inside := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: "inside"}, Spec: v1alpha1.ZoneSpec{
 		DomainName: "example.org.", View: "inside", NameServers: []v1alpha1.NameServer{{Name: "ns.example.net."}},
-		DNSClassRefs: []v1alpha1.DNSClassReference{{Name: "hook"}}, Delegations: []v1alpha1.Delegation{{Namespace: "default", Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}},
+		DNSClassRefs: []v1alpha1.DNSClassReference{{Name: "hook"}}, Delegations: []v1alpha1.DelegationRule{{Namespace: "default", Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}},
 	}}
 	if _, err := w.api.Zones("default").Create(t.Context(), inside, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)

@@ -278,7 +278,7 @@ func (w *world) zone(name, fqdn string, classes ...string) {
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.ZoneSpec{
 		Limits:     &v1alpha1.ZoneLimits{MaxDeletePercent: new(int32(100))},
 		DomainName: fqdn, NameServers: []v1alpha1.NameServer{{Name: "ns.example.net."}},
-		Delegations: []v1alpha1.Delegation{{Namespace: "default", Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}},
+		Delegations: []v1alpha1.DelegationRule{{Namespace: "default", Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}},
 	}}
 	for _, class := range classes {
 		zone.Spec.DNSClassRefs = append(zone.Spec.DNSClassRefs, v1alpha1.DNSClassReference{Name: class})

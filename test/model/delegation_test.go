@@ -29,8 +29,8 @@ func TestDelegation_withdrawnAndWidened(t *testing.T) {
 	w := need(t)
 	ctx := t.Context()
 	apis := [2]typed.KubizoneV1alpha1Interface{w.api(t, 0), w.api(t, 1)}
-	rule := func(pattern string) []v1alpha1.Delegation {
-		return []v1alpha1.Delegation{{Namespace: "a", Records: []v1alpha1.RecordDelegation{{Pattern: pattern}}}}
+	rule := func(pattern string) []v1alpha1.DelegationRule {
+		return []v1alpha1.DelegationRule{{Namespace: "a", Records: []v1alpha1.RecordDelegation{{Pattern: pattern}}}}
 	}
 	made, err := apis[0].Zones("owner").Create(ctx, &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: "wide"}, Spec: v1alpha1.ZoneSpec{
 		Limits:     &v1alpha1.ZoneLimits{MaxDeletePercent: new(int32(100))},
@@ -60,7 +60,7 @@ func TestDelegation_withdrawnAndWidened(t *testing.T) {
 		t.Errorf("S6.5: %d records are %d serials", *delegated, grown)
 	}
 
-	change := func(rules []v1alpha1.Delegation) *v1alpha1.Zone {
+	change := func(rules []v1alpha1.DelegationRule) *v1alpha1.Zone {
 		t.Helper()
 		var z *v1alpha1.Zone
 		if err := retry.RetryOnConflict(retry.DefaultRetry, func() (err error) {

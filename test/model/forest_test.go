@@ -129,7 +129,7 @@ func (op *operation) zone(r *rand.Rand, ns, name string) {
 	}
 	var rules []string
 	for range r.IntN(4) {
-		d := v1alpha1.Delegation{Namespaces: [][]string{nil, {"a"}, {"b"}, {"a", "b"}}[r.IntN(4)]}
+		d := v1alpha1.DelegationRule{Namespaces: [][]string{nil, {"a"}, {"b"}, {"a", "b"}}[r.IntN(4)]}
 		if r.IntN(3) == 0 {
 			d.Zones = []string{pick(r, patterns)}
 		} else {
@@ -139,7 +139,7 @@ func (op *operation) zone(r *rand.Rand, ns, name string) {
 		rules = append(rules, fmt.Sprintf("%v%v to %v", d.Zones, d.Records, d.Namespaces))
 	}
 	if r.IntN(2) == 0 { // generous, or there would be nothing but refusals
-		spec.Delegations = append(spec.Delegations, v1alpha1.Delegation{Zones: []string{"*"}, Records: []v1alpha1.RecordDelegation{{Pattern: "*"}, {Pattern: "@"}}})
+		spec.Delegations = append(spec.Delegations, v1alpha1.DelegationRule{Zones: []string{"*"}, Records: []v1alpha1.RecordDelegation{{Pattern: "*"}, {Pattern: "@"}}})
 		rules = append(rules, "everything to everybody")
 	}
 	for _, server := range []v1alpha1.NameServer{{Name: "ns1", Addresses: []string{"192.0.2.53"}}, {Name: "ns.example.net."}} {

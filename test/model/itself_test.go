@@ -18,7 +18,7 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 )
 
-func zoneAt(revision int64, name, fqdn string, serial int64, hash string, rules ...v1alpha1.Delegation) change {
+func zoneAt(revision int64, name, fqdn string, serial int64, hash string, rules ...v1alpha1.DelegationRule) change {
 	z := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "owner", Name: name, UID: types.UID(name)}, Spec: v1alpha1.ZoneSpec{Delegations: rules}}
 	z.Status = v1alpha1.ZoneStatus{FQDN: fqdn, Serial: serial, Hash: hash, ContentGeneration: serial, Conditions: []metav1.Condition{{Type: "Settled", Status: "True"}}}
 	return change{revision: revision, object: "owner/" + name, zone: z}
@@ -35,7 +35,7 @@ func recordAt(revision int64, namespace, fqdn, zone string, serial int64) change
 
 // TestCheck_findsWhatIsWrong: the model refuses each history that would be a bug of the server.
 func TestCheck_findsWhatIsWrong(t *testing.T) {
-	everything := v1alpha1.Delegation{Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}
+	everything := v1alpha1.DelegationRule{Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}
 	org := zoneAt(1, "org", "org.", 1, "a", everything)
 	gone := recordAt(3, "b", "ftp.org.", "org", 2)
 	gone.gone = true
@@ -99,7 +99,7 @@ func TestSequential_findsWhatIsWrong(t *testing.T) {
 
 // TestReplay_isAScenarioOfTheLaw: what is written for people is run by pkg/law, which says what comes of it.
 func TestReplay_isAScenarioOfTheLaw(t *testing.T) {
-	z := zoneAt(1, "org", "org.", 1, "a", v1alpha1.Delegation{Namespaces: []string{"a", "b"}, Zones: []string{"x"}, Records: []v1alpha1.RecordDelegation{{Pattern: "*", Types: []string{"A"}}}})
+	z := zoneAt(1, "org", "org.", 1, "a", v1alpha1.DelegationRule{Namespaces: []string{"a", "b"}, Zones: []string{"x"}, Records: []v1alpha1.RecordDelegation{{Pattern: "*", Types: []string{"A"}}}})
 	z.zone.Generation, z.zone.Spec.DomainName, z.zone.Spec.View = 1, "org.", "inside"
 	z.zone.Spec.NameServers = []v1alpha1.NameServer{{Name: "ns1", Addresses: []string{"192.0.2.53"}}}
 	r := recordAt(2, "a", "www.org.", "org", 2)

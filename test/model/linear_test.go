@@ -185,10 +185,10 @@ func TestLinearizable(t *testing.T) {
 	}
 }
 
-func rules(open bool) []v1alpha1.Delegation {
-	all := []v1alpha1.Delegation{{Namespace: linearOwner, Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}}
+func rules(open bool) []v1alpha1.DelegationRule {
+	all := []v1alpha1.DelegationRule{{Namespace: linearOwner, Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}}
 	if open {
-		all = append(all, v1alpha1.Delegation{Namespace: linearTenant, Records: []v1alpha1.RecordDelegation{{Pattern: "t*"}}})
+		all = append(all, v1alpha1.DelegationRule{Namespace: linearTenant, Records: []v1alpha1.RecordDelegation{{Pattern: "t*"}}})
 	}
 	return all
 }

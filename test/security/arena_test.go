@@ -257,7 +257,7 @@ func (a *arena) fsck(ctx context.Context) error {
 	return nil
 }
 
-func zone(namespace, name, domain string, rules ...v1alpha1.Delegation) *v1alpha1.Zone {
+func zone(namespace, name, domain string, rules ...v1alpha1.DelegationRule) *v1alpha1.Zone {
 	return &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: v1alpha1.ZoneSpec{
 		Limits:     &v1alpha1.ZoneLimits{MaxDeletePercent: new(int32(100))},
 		DomainName: domain, Delegations: rules, NameServers: []v1alpha1.NameServer{{Name: "ns1", Addresses: []string{"192.0.2.53"}}},
@@ -268,8 +268,8 @@ func record(namespace, name, domain, kind string, values ...string) *v1alpha1.Re
 	return &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: v1alpha1.RecordSpec{DomainName: domain, Type: kind, Values: values}}
 }
 
-func rule(namespace string, types []string, patterns ...string) v1alpha1.Delegation {
-	d := v1alpha1.Delegation{Namespace: namespace}
+func rule(namespace string, types []string, patterns ...string) v1alpha1.DelegationRule {
+	d := v1alpha1.DelegationRule{Namespace: namespace}
 	for _, p := range patterns {
 		d.Records = append(d.Records, v1alpha1.RecordDelegation{Pattern: p, Types: types})
 	}
@@ -282,7 +282,7 @@ func (a *arena) settle(ctx context.Context) error {
 	shared := zone(platform, "shared", "shared.example.",
 		rule(platform, nil, "*", "@", "*.@"), rule(victim, nil, "*", "*.*"),
 		rule(mallory, []string{"A", "AAAA"}, "team", "*.team"), rule(mallory, nil, "own", "*.own"), rule(mallory, []string{"NS"}, "deep"),
-		v1alpha1.Delegation{Namespace: mallory, Zones: []string{"kids", "*.team"}})
+		v1alpha1.DelegationRule{Namespace: mallory, Zones: []string{"kids", "*.team"}})
 	for _, z := range []*v1alpha1.Zone{zone(victim, "quietvictim-zone", "victim.example.", rule(victim, nil, "*", "@", "*.*", "*.@")), shared} {
 		owner := a.tenants[z.Namespace]
 		// The authorizer follows its informers: the right to establish came a moment ago.

@@ -16,9 +16,9 @@ import (
 )
 
 // held makes a zone that the platform shares by "*" with the victim and mallory, each in a rule of its own.
-func (a *arena) held(ctx context.Context, t *testing.T, domain string, more ...v1alpha1.Delegation) {
+func (a *arena) held(ctx context.Context, t *testing.T, domain string, more ...v1alpha1.DelegationRule) {
 	t.Helper()
-	rules := append([]v1alpha1.Delegation{rule(platform, nil, "*", "@"), rule(victim, nil, "*"), rule(mallory, nil, "*"), {Namespace: mallory, Zones: []string{"*"}}}, more...)
+	rules := append([]v1alpha1.DelegationRule{rule(platform, nil, "*", "@"), rule(victim, nil, "*"), rule(mallory, nil, "*"), {Namespace: mallory, Zones: []string{"*"}}}, more...)
 	object := zone(platform, strings.TrimSuffix(domain, ".example."), domain, rules...)
 	if _, err := a.tenants[platform].zones().Create(ctx, object, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
@@ -75,7 +75,7 @@ func belowAWildcard(t *testing.T, a *arena) {
 	a.tries(ctx, t, "window", "x.pay.apps.below.example. A 192.0.2.66") // the victim's own challenge opens nothing
 
 	// The first to write the address of the name server answers for all that is delegated away.
-	a.held(ctx, t, "cut.example.", v1alpha1.Delegation{Namespace: victim, Records: []v1alpha1.RecordDelegation{{Pattern: "*", Types: []string{"NS"}}}})
+	a.held(ctx, t, "cut.example.", v1alpha1.DelegationRule{Namespace: victim, Records: []v1alpha1.RecordDelegation{{Pattern: "*", Types: []string{"NS"}}}})
 	a.puts(ctx, t, victim, "quietvictim-cut", "dev.cut.example.", "NS", "ns1.dev.cut.example.")
 	a.tries(ctx, t, "glue", "ns1.dev.cut.example. A 192.0.2.66", "x.ns1.dev.cut.example. A 192.0.2.66", "*.ns1.dev.cut.example. A 192.0.2.66", "_acme-challenge.ns1.dev.cut.example. TXT token")
 	_, err := a.tenants[mallory].zones().Create(ctx, zone(mallory, "glue", "ns1.dev.cut.example.", rule(mallory, nil, "*")), metav1.CreateOptions{})
@@ -91,7 +91,7 @@ func belowAWildcard(t *testing.T, a *arena) {
 // 65: S4.6. Several may feed it, so nobody becomes its holder by a wider rule.
 func sharedName(t *testing.T, a *arena) {
 	ctx := within(t, patience)
-	a.held(ctx, t, "several.example.", v1alpha1.Delegation{Namespaces: []string{victim, "team-b"}, Records: []v1alpha1.RecordDelegation{{Pattern: "status", Shared: true}}})
+	a.held(ctx, t, "several.example.", v1alpha1.DelegationRule{Namespaces: []string{victim, "team-b"}, Records: []v1alpha1.RecordDelegation{{Pattern: "status", Shared: true}}})
 	a.tries(ctx, t, "before", "status.several.example. A 192.0.2.66", "_acme-challenge.status.several.example. TXT token", "*.status.several.example. A 192.0.2.66")
 	a.puts(ctx, t, victim, "quietvictim-status", "status.several.example.", "A", "192.0.2.1")
 	a.tries(ctx, t, "after", "status.several.example. A 192.0.2.66", "_acme-challenge.status.several.example. TXT token")
@@ -132,7 +132,7 @@ func namedHosts(t *testing.T, a *arena) {
 	}
 
 	// A tenant that shares the apex takes no names of others by naming them there.
-	a.held(ctx, t, "sharedapex.example.", v1alpha1.Delegation{Namespace: mallory, Records: []v1alpha1.RecordDelegation{{Pattern: "@", Types: []string{"MX", "HTTPS"}, Shared: true}}})
+	a.held(ctx, t, "sharedapex.example.", v1alpha1.DelegationRule{Namespace: mallory, Records: []v1alpha1.RecordDelegation{{Pattern: "@", Types: []string{"MX", "HTTPS"}, Shared: true}}})
 	a.puts(ctx, t, victim, "quietvictim-apex", "shop.sharedapex.example.", "A", "192.0.2.1")
 	a.puts(ctx, t, mallory, "names-mx", "sharedapex.example.", "MX", "10 x.shop", "20 new")
 	a.puts(ctx, t, mallory, "names-https", "sharedapex.example.", "HTTPS", "1 y.shop")

@@ -535,7 +535,7 @@ func forgedConsent(t *testing.T, a *arena) {
 func recreatedZone(t *testing.T, a *arena) {
 	ctx := within(t, patience)
 	owner, them := a.tenants[platform], a.tenants[mallory]
-	make := func(rules ...v1alpha1.Delegation) {
+	make := func(rules ...v1alpha1.DelegationRule) {
 		t.Helper()
 		if _, err := owner.zones().Create(ctx, zone(platform, "again", "again.example.", rules...), metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)

@@ -25,7 +25,7 @@ func objectMeta(ns, name string) metav1.ObjectMeta {
 }
 
 // Zone is a zone with one name server of its own. No mass deletion holds it back: what tests withdraw is meant (S7.5).
-func Zone(ns, name, domain string, delegations ...v1alpha1.Delegation) *v1alpha1.Zone {
+func Zone(ns, name, domain string, delegations ...v1alpha1.DelegationRule) *v1alpha1.Zone {
 	z := &v1alpha1.Zone{ObjectMeta: objectMeta(ns, name)}
 	z.Spec.Limits = &v1alpha1.ZoneLimits{MaxDeletePercent: new(int32(100))}
 	z.Spec.DomainName, z.Spec.Delegations = domain, delegations
@@ -34,8 +34,8 @@ func Zone(ns, name, domain string, delegations ...v1alpha1.Delegation) *v1alpha1
 }
 
 // Allow is a rule for one namespace, "" for any.
-func Allow(ns string, patterns ...string) v1alpha1.Delegation {
-	d := v1alpha1.Delegation{Namespace: ns}
+func Allow(ns string, patterns ...string) v1alpha1.DelegationRule {
+	d := v1alpha1.DelegationRule{Namespace: ns}
 	for _, p := range patterns {
 		d.Records = append(d.Records, v1alpha1.RecordDelegation{Pattern: p})
 	}

@@ -39,15 +39,15 @@ other.example.net.	IN	A	192.0.2.9
 *	300	IN	TXT	"any; \"quoted\""
 `
 
-func everything(namespace string) []v1alpha1.Delegation {
-	return []v1alpha1.Delegation{{Namespace: namespace, Records: []v1alpha1.RecordDelegation{{Pattern: "@"}, {Pattern: "*"}}}}
+func everything(namespace string) []v1alpha1.DelegationRule {
+	return []v1alpha1.DelegationRule{{Namespace: namespace, Records: []v1alpha1.RecordDelegation{{Pattern: "@"}, {Pattern: "*"}}}}
 }
 
 func organisation() v1alpha1.ZoneSpec {
 	return v1alpha1.ZoneSpec{
 		DomainName: "example.org.", TTL: ptr.To[int32](3600), Refresh: ptr.To[int32](1800), Retry: ptr.To[int32](900), Expire: ptr.To[int32](604800),
 		NameServers: []v1alpha1.NameServer{{Name: "ns1", Addresses: []string{"192.0.2.53"}}},
-		Delegations: append(everything("platform"), v1alpha1.Delegation{Namespace: "team", Records: []v1alpha1.RecordDelegation{{Pattern: "*.apps"}}}),
+		Delegations: append(everything("platform"), v1alpha1.DelegationRule{Namespace: "team", Records: []v1alpha1.RecordDelegation{{Pattern: "*.apps"}}}),
 	}
 }
 

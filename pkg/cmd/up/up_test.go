@@ -236,7 +236,7 @@ func TestRun_holdsAMassDeletion_S7_5(t *testing.T) {
 	r := start(t, o)
 	api := r.client(t).KubizoneV1alpha1()
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: "example-org"}, Spec: v1alpha1.ZoneSpec{DomainName: "example.org.",
-		NameServers: []v1alpha1.NameServer{{Name: "ns1", Addresses: []string{"192.0.2.53"}}}, Delegations: []v1alpha1.Delegation{{Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}}}}
+		NameServers: []v1alpha1.NameServer{{Name: "ns1", Addresses: []string{"192.0.2.53"}}}, Delegations: []v1alpha1.DelegationRule{{Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}}}}
 	if _, err := api.Zones("a").Create(t.Context(), zone, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}

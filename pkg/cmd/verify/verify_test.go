@@ -56,7 +56,7 @@ func start(t *testing.T, changes ...func(*up.Options)) *api {
 func (a *api) zone(name string, spec v1alpha1.ZoneSpec) {
 	a.t.Helper()
 	spec.NameServers = []v1alpha1.NameServer{{Name: "ns", Addresses: []string{"192.0.2.53", "2001:db8::53"}}, {Name: "ns.example.net."}}
-	spec.Delegations = []v1alpha1.Delegation{{Records: []v1alpha1.RecordDelegation{{Pattern: "@"}, {Pattern: "*"}}, Zones: []string{"*"}}}
+	spec.Delegations = []v1alpha1.DelegationRule{{Records: []v1alpha1.RecordDelegation{{Pattern: "@"}, {Pattern: "*"}}, Zones: []string{"*"}}}
 	if _, err := a.KubizoneV1alpha1().Zones("a").Create(a.t.Context(), &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{}); err != nil {
 		a.t.Fatal(err)
 	}

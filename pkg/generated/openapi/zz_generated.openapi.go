@@ -110,7 +110,7 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		v1alpha1.DNSClassReference{}.OpenAPIModelName():                  schema_pkg_apis_kubizone_v1alpha1_DNSClassReference(ref),
 		v1alpha1.DNSClassSpec{}.OpenAPIModelName():                       schema_pkg_apis_kubizone_v1alpha1_DNSClassSpec(ref),
 		v1alpha1.DNSClassStatus{}.OpenAPIModelName():                     schema_pkg_apis_kubizone_v1alpha1_DNSClassStatus(ref),
-		v1alpha1.Delegation{}.OpenAPIModelName():                         schema_pkg_apis_kubizone_v1alpha1_Delegation(ref),
+		v1alpha1.DelegationRule{}.OpenAPIModelName():                     schema_pkg_apis_kubizone_v1alpha1_DelegationRule(ref),
 		v1alpha1.DeliveredZone{}.OpenAPIModelName():                      schema_pkg_apis_kubizone_v1alpha1_DeliveredZone(ref),
 		v1alpha1.Delivery{}.OpenAPIModelName():                           schema_pkg_apis_kubizone_v1alpha1_Delivery(ref),
 		v1alpha1.DeliveryError{}.OpenAPIModelName():                      schema_pkg_apis_kubizone_v1alpha1_DeliveryError(ref),
@@ -4466,11 +4466,11 @@ func schema_pkg_apis_kubizone_v1alpha1_DNSClassStatus(ref common.ReferenceCallba
 	}
 }
 
-func schema_pkg_apis_kubizone_v1alpha1_Delegation(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_pkg_apis_kubizone_v1alpha1_DelegationRule(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "Delegation is one rule: which names and types, or which child zones, which namespaces may have. A rule that names no namespace holds for every namespace.",
+				Description: "DelegationRule is one rule: which names and types, or which child zones, which namespaces may have. A rule that names no namespace holds for every namespace.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"records": {
@@ -6988,7 +6988,7 @@ func schema_pkg_apis_kubizone_v1alpha1_ZoneSpec(ref common.ReferenceCallback) co
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
 									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1alpha1.Delegation{}.OpenAPIModelName()),
+										Ref: ref(v1alpha1.DelegationRule{}.OpenAPIModelName()),
 									},
 								},
 							},
@@ -7142,7 +7142,7 @@ func schema_pkg_apis_kubizone_v1alpha1_ZoneSpec(ref common.ReferenceCallback) co
 			},
 		},
 		Dependencies: []string{
-			metav1.Duration{}.OpenAPIModelName(), v1alpha1.DNSClassReference{}.OpenAPIModelName(), v1alpha1.Delegation{}.OpenAPIModelName(), v1alpha1.NameServer{}.OpenAPIModelName(), v1alpha1.ZoneLimits{}.OpenAPIModelName(), v1alpha1.ZoneReference{}.OpenAPIModelName()},
+			metav1.Duration{}.OpenAPIModelName(), v1alpha1.DNSClassReference{}.OpenAPIModelName(), v1alpha1.DelegationRule{}.OpenAPIModelName(), v1alpha1.NameServer{}.OpenAPIModelName(), v1alpha1.ZoneLimits{}.OpenAPIModelName(), v1alpha1.ZoneReference{}.OpenAPIModelName()},
 	}
 }
 

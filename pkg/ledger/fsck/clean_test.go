@@ -55,9 +55,9 @@ func world(t *testing.T, st *store.Store) *store.Server {
 	record(store.Record("team-a", "no-ref", "www", "A", "192.0.2.9"), func(r *v1alpha1.Record) { r.Spec.ZoneRef = &v1alpha1.ZoneReference{Name: "never"} })
 	zone(store.Zone("team-a", "pending", "sub"), func(z *v1alpha1.Zone) { z.Spec.ZoneRef = &v1alpha1.ZoneReference{Name: "never"} })
 
-	top := v1alpha1.Delegation{Records: []v1alpha1.RecordDelegation{{Pattern: "*"}, {Pattern: "_acme-challenge.*"}, {Pattern: "*", Types: []string{"NS", "DNAME", "DS", "CNAME", "A"}}},
+	top := v1alpha1.DelegationRule{Records: []v1alpha1.RecordDelegation{{Pattern: "*"}, {Pattern: "_acme-challenge.*"}, {Pattern: "*", Types: []string{"NS", "DNAME", "DS", "CNAME", "A"}}},
 		Zones: []string{"dev", "*.dev", "late"}}
-	zone(store.Zone("infra", "example", "example.org.", store.Allow("infra", "@", "*"), top, v1alpha1.Delegation{Namespace: "infra", Records: []v1alpha1.RecordDelegation{{Pattern: "odd", Types: []string{"TYPE65280"}}}}, store.Allow("team-e", "*.apps")), func(z *v1alpha1.Zone) {
+	zone(store.Zone("infra", "example", "example.org.", store.Allow("infra", "@", "*"), top, v1alpha1.DelegationRule{Namespace: "infra", Records: []v1alpha1.RecordDelegation{{Pattern: "odd", Types: []string{"TYPE65280"}}}}, store.Allow("team-e", "*.apps")), func(z *v1alpha1.Zone) {
 		limit := int32(5)
 		z.Spec.Limits = &v1alpha1.ZoneLimits{RecordsPerNamespace: &limit}
 	})
@@ -78,7 +78,7 @@ func world(t *testing.T, st *store.Store) *store.Server {
 	record(store.Record("team-e", "wild", "*.apps.example.org.", "A", "192.0.2.8"))
 
 	// A delegated child with glue, one below it, one in another view, a renamed one, one that is gone.
-	zone(store.Zone("team-d", "dev", "dev.example.org.", store.Allow("team-d", "@", "*"), v1alpha1.Delegation{Zones: []string{"*"}}))
+	zone(store.Zone("team-d", "dev", "dev.example.org.", store.Allow("team-d", "@", "*"), v1alpha1.DelegationRule{Zones: []string{"*"}}))
 	record(store.Record("team-d", "dev-ns", "dev.example.org.", "NS", "ns2", "ns.elsewhere.test."))
 	record(store.Record("team-d", "dev-ns2", "ns2.dev.example.org.", "A", "192.0.2.60"))
 	record(store.Record("infra", "ds", "dev.example.org.", "DS", "1 13 2 0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"))

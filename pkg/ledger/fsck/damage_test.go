@@ -526,7 +526,7 @@ func TestFsck_namesAZoneThatCannotBeReadAndNotWhatBelongsToIt(t *testing.T) {
 	st := store.New(t, store.Unchecked)
 	s := st.Server()
 	stop := s.Run()
-	store.Must(s.CreateZone(store.Zone("infra", "up", "org.", store.Allow("", "*"), v1alpha1.Delegation{Zones: []string{"*"}})))
+	store.Must(s.CreateZone(store.Zone("infra", "up", "org.", store.Allow("", "*"), v1alpha1.DelegationRule{Zones: []string{"*"}})))
 	for _, name := range []string{"top", "other"} {
 		store.Must(s.CreateZone(store.Zone("infra", name, name+".org.", store.Allow("", "*"))))
 		for _, owner := range []string{"www", "mail"} {

@@ -33,10 +33,10 @@ func TestRun_halfway(t *testing.T) {
 		}
 	})
 	stop := s.Run()
-	store.Must(s.CreateZone(store.Zone("infra", "org", "example.org.", store.Allow("", "*"), v1alpha1.Delegation{Zones: []string{"*"}})))
+	store.Must(s.CreateZone(store.Zone("infra", "org", "example.org.", store.Allow("", "*"), v1alpha1.DelegationRule{Zones: []string{"*"}})))
 	store.Must(s.CreateZone(store.Zone("infra", "net", "example.net.", store.Allow("", "*"))))
 	for _, parent := range []string{"org", "sub"} {
-		z := store.Zone("infra", map[string]string{"org": "sub", "sub": "low"}[parent], parent+"s", store.Allow("", "*"), v1alpha1.Delegation{Zones: []string{"*"}})
+		z := store.Zone("infra", map[string]string{"org": "sub", "sub": "low"}[parent], parent+"s", store.Allow("", "*"), v1alpha1.DelegationRule{Zones: []string{"*"}})
 		z.Spec.ZoneRef = &v1alpha1.ZoneReference{Name: parent}
 		store.Must(s.CreateZone(z))
 	}
@@ -51,7 +51,7 @@ func TestRun_halfway(t *testing.T) {
 	store.Must(s.CreateZone(edu))
 	st.Settle()
 	store.Must(s.UpdateZone("infra", "edu", func(z *v1alpha1.Zone) {
-		z.Spec.Delegations = append(z.Spec.Delegations, v1alpha1.Delegation{Zones: []string{"*"}})
+		z.Spec.Delegations = append(z.Spec.Delegations, v1alpha1.DelegationRule{Zones: []string{"*"}})
 	}))
 	st.Settle()
 	stop()

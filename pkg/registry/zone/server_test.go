@@ -248,7 +248,7 @@ func (s *server) as(t *testing.T, name string) versioned.Interface {
 func zoneNamed(object, domainName string) *v1alpha1.Zone {
 	return &v1alpha1.Zone{
 		ObjectMeta: metav1.ObjectMeta{Name: object, Namespace: "dns"},
-		Spec:       v1alpha1.ZoneSpec{DomainName: domainName, Delegations: []v1alpha1.Delegation{{Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}}},
+		Spec:       v1alpha1.ZoneSpec{DomainName: domainName, Delegations: []v1alpha1.DelegationRule{{Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}}},
 	}
 }
 

@@ -244,7 +244,7 @@ func (s *server) difference(f *fed, interest func(*v1alpha1.Zone) bool) string {
 func (s *server) makeZone(namespace, name string, spec v1alpha1.ZoneSpec) *v1alpha1.Zone {
 	s.t.Helper()
 	if spec.Delegations == nil {
-		spec.Delegations = []v1alpha1.Delegation{{Records: []v1alpha1.RecordDelegation{{Pattern: "@"}, {Pattern: "*"}}, Zones: []string{"*"}}}
+		spec.Delegations = []v1alpha1.DelegationRule{{Records: []v1alpha1.RecordDelegation{{Pattern: "@"}, {Pattern: "*"}}, Zones: []string{"*"}}}
 	}
 	if spec.NameServers == nil {
 		spec.NameServers = []v1alpha1.NameServer{{Name: "ns", Addresses: []string{"192.0.2.53"}}}

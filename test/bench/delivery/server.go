@@ -184,7 +184,7 @@ func (u *server) zone(ctx context.Context, object, domain string, classes ...str
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: object}, Spec: v1alpha1.ZoneSpec{
 		Limits:     &v1alpha1.ZoneLimits{MaxDeletePercent: new(int32(100))},
 		DomainName: domain, NameServers: []v1alpha1.NameServer{{Name: "ns.example.net."}},
-		Delegations: []v1alpha1.Delegation{{Namespace: namespace, Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}},
+		Delegations: []v1alpha1.DelegationRule{{Namespace: namespace, Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}},
 	}}
 	for _, class := range classes {
 		zone.Spec.DNSClassRefs = append(zone.Spec.DNSClassRefs, v1alpha1.DNSClassReference{Name: class})

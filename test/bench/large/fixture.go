@@ -98,7 +98,7 @@ func (f fixture) fill(ctx context.Context, dir, kept string) error {
 		return err
 	}
 	go func() { _ = s.Ledger.Run(ctx) }()
-	zone := func(name, fqdn string, rules ...v1alpha1.Delegation) error {
+	zone := func(name, fqdn string, rules ...v1alpha1.DelegationRule) error {
 		z := store.Zone(owner, name, fqdn, rules...)
 		z.UID = types.UID(uuid.NewUUID())
 		z.Spec.NameServers = []v1alpha1.NameServer{{Name: "ns", Addresses: []string{"192.0.2.53"}}}

@@ -180,7 +180,7 @@ func (s *server) zone(t *testing.T, object, fqdn string, classes ...string) {
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: object, Namespace: "team"}, Spec: v1alpha1.ZoneSpec{
 		Limits:     &v1alpha1.ZoneLimits{MaxDeletePercent: new(int32(100))},
 		DomainName: fqdn, NameServers: []v1alpha1.NameServer{{Name: "ns", Addresses: []string{"192.0.2.53"}}},
-		Delegations: []v1alpha1.Delegation{{Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}},
+		Delegations: []v1alpha1.DelegationRule{{Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}},
 	}}
 	for _, class := range classes {
 		zone.Spec.DNSClassRefs = append(zone.Spec.DNSClassRefs, v1alpha1.DNSClassReference{Name: class})

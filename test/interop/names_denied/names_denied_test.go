@@ -84,7 +84,7 @@ func TestKnotDeniesSomeNames(t *testing.T) {
 	for _, name := range []string{"org", "net"} {
 		if _, err := api.Zones("team").Create(ctx, &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.ZoneSpec{
 			DomainName: "example." + name + ".", NameServers: []v1alpha1.NameServer{{Name: "ns", Addresses: []string{"192.0.2.53"}}},
-			Delegations:  []v1alpha1.Delegation{{Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}},
+			Delegations:  []v1alpha1.DelegationRule{{Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}},
 			DNSClassRefs: []v1alpha1.DNSClassReference{{Name: "knot"}},
 		}}, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)

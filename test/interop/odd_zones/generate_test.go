@@ -78,7 +78,7 @@ func (g *generator) names() {
 	for n := range 100 {
 		numbered = append(numbered, fmt.Sprintf("TYPE%d", 65280+n))
 	}
-	s.Delegations = []v1alpha1.Delegation{{Records: []v1alpha1.RecordDelegation{{Pattern: "*"}, {Pattern: "@"}, {Pattern: "*", Types: numbered}, {Pattern: "@", Types: numbered}}, Zones: []string{"*"}}}
+	s.Delegations = []v1alpha1.DelegationRule{{Records: []v1alpha1.RecordDelegation{{Pattern: "*"}, {Pattern: "@"}, {Pattern: "*", Types: numbered}, {Pattern: "@", Types: numbered}}, Zones: []string{"*"}}}
 	forms := []string{
 		"plain%d.example.", "Büro-%d.Example.", "%d.2.0.192.in-addr.arpa.", "0/25.%d.0.192.in-addr.arpa.", "_sub.u%d.example.",
 		"%d.0.8.b.d.0.1.0.0.2.ip6.arpa.", label(63) + ".n%d.example.", "r%d---x.example.", "x-%d." + strings.Repeat("d.", 60) + "example.",

@@ -250,14 +250,14 @@ func (c *tenant) odd(samples []sample) (part []record) {
 }
 
 // anything lets the own namespace write every type, by number too.
-func anything() []v1alpha1.Delegation {
+func anything() []v1alpha1.DelegationRule {
 	var numbers []string
 	for _, rt := range types() {
 		if rt.ByNumber() {
 			numbers = append(numbers, rt.String())
 		}
 	}
-	return []v1alpha1.Delegation{{Zones: []string{"*"}, Records: []v1alpha1.RecordDelegation{{Pattern: "*"}, {Pattern: "@"}, {Pattern: "*", Types: numbers}, {Pattern: "@", Types: numbers}}}}
+	return []v1alpha1.DelegationRule{{Zones: []string{"*"}, Records: []v1alpha1.RecordDelegation{{Pattern: "*"}, {Pattern: "@"}, {Pattern: "*", Types: numbers}, {Pattern: "@", Types: numbers}}}}
 }
 
 func plainZone(fqdn string) v1alpha1.ZoneSpec {

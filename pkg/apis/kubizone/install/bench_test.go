@@ -31,7 +31,7 @@ func BenchmarkStorage(b *testing.B) {
 	zone.Spec = v1alpha1.ZoneSpec{DomainName: "example.org.", TTL: ptr.To[int32](300), Refresh: ptr.To[int32](86400), Retry: ptr.To[int32](7200), Expire: ptr.To[int32](3600000), NegativeResponseCache: ptr.To[int32](360),
 		NameServers: []v1alpha1.NameServer{{Name: "ns1", Addresses: []string{"192.0.2.1"}}, {Name: "ns2", Addresses: []string{"192.0.2.2"}}}, DeletionPolicy: v1alpha1.DeletionPolicyDelete}
 	for i := range 4 {
-		zone.Spec.Delegations = append(zone.Spec.Delegations, v1alpha1.Delegation{Namespaces: []string{fmt.Sprintf("team-%d", i)}, Records: []v1alpha1.RecordDelegation{{Pattern: fmt.Sprintf("*.team-%d", i), Types: []string{"A", "AAAA", "CNAME"}}}})
+		zone.Spec.Delegations = append(zone.Spec.Delegations, v1alpha1.DelegationRule{Namespaces: []string{fmt.Sprintf("team-%d", i)}, Records: []v1alpha1.RecordDelegation{{Pattern: fmt.Sprintf("*.team-%d", i), Types: []string{"A", "AAAA", "CNAME"}}}})
 	}
 	zone.Status = v1alpha1.ZoneStatus{ObservedGeneration: 3, FQDN: "example.org.", Serial: 2026112001, SettledSerial: 2026112001, Hash: fmt.Sprintf("%064x", 7), ContentState: fmt.Sprintf("%043d", 7), ContentGeneration: 4711, EntryCount: 1000,
 		Conditions: []metav1.Condition{condition("Delegated", "has no parent here"), condition("Servable", "has 2 name servers"), condition("Settled", "nothing is outstanding"), condition("Ready", "nothing delivers it elsewhere")}}

@@ -34,7 +34,7 @@ func (m *DNSClassSpec) Reset() { *m = DNSClassSpec{} }
 
 func (m *DNSClassStatus) Reset() { *m = DNSClassStatus{} }
 
-func (m *Delegation) Reset() { *m = Delegation{} }
+func (m *DelegationRule) Reset() { *m = DelegationRule{} }
 
 func (m *DeliveredZone) Reset() { *m = DeliveredZone{} }
 
@@ -552,7 +552,7 @@ func (m *DNSClassStatus) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	return len(dAtA) - i, nil
 }
 
-func (m *Delegation) Marshal() (dAtA []byte, err error) {
+func (m *DelegationRule) Marshal() (dAtA []byte, err error) {
 	size := m.Size()
 	dAtA = make([]byte, size)
 	n, err := m.MarshalToSizedBuffer(dAtA[:size])
@@ -562,12 +562,12 @@ func (m *Delegation) Marshal() (dAtA []byte, err error) {
 	return dAtA[:n], nil
 }
 
-func (m *Delegation) MarshalTo(dAtA []byte) (int, error) {
+func (m *DelegationRule) MarshalTo(dAtA []byte) (int, error) {
 	size := m.Size()
 	return m.MarshalToSizedBuffer(dAtA[:size])
 }
 
-func (m *Delegation) MarshalToSizedBuffer(dAtA []byte) (int, error) {
+func (m *DelegationRule) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	i := len(dAtA)
 	_ = i
 	var l int
@@ -3374,7 +3374,7 @@ func (m *DNSClassStatus) Size() (n int) {
 	return n
 }
 
-func (m *Delegation) Size() (n int) {
+func (m *DelegationRule) Size() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -4506,7 +4506,7 @@ func (this *DNSClassStatus) String() string {
 	}, "")
 	return s
 }
-func (this *Delegation) String() string {
+func (this *DelegationRule) String() string {
 	if this == nil {
 		return "nil"
 	}
@@ -4515,7 +4515,7 @@ func (this *Delegation) String() string {
 		repeatedStringForRecords += strings.Replace(strings.Replace(f.String(), "RecordDelegation", "RecordDelegation", 1), `&`, ``, 1) + ","
 	}
 	repeatedStringForRecords += "}"
-	s := strings.Join([]string{`&Delegation{`,
+	s := strings.Join([]string{`&DelegationRule{`,
 		`Records:` + repeatedStringForRecords + `,`,
 		`Zones:` + fmt.Sprintf("%v", this.Zones) + `,`,
 		`Namespace:` + fmt.Sprintf("%v", this.Namespace) + `,`,
@@ -5144,9 +5144,9 @@ func (this *ZoneSpec) String() string {
 	if this == nil {
 		return "nil"
 	}
-	repeatedStringForDelegations := "[]Delegation{"
+	repeatedStringForDelegations := "[]DelegationRule{"
 	for _, f := range this.Delegations {
-		repeatedStringForDelegations += strings.Replace(strings.Replace(f.String(), "Delegation", "Delegation", 1), `&`, ``, 1) + ","
+		repeatedStringForDelegations += strings.Replace(strings.Replace(f.String(), "DelegationRule", "DelegationRule", 1), `&`, ``, 1) + ","
 	}
 	repeatedStringForDelegations += "}"
 	repeatedStringForNameServers := "[]NameServer{"
@@ -6530,7 +6530,7 @@ func (m *DNSClassStatus) Unmarshal(dAtA []byte) error {
 	}
 	return nil
 }
-func (m *Delegation) Unmarshal(dAtA []byte) error {
+func (m *DelegationRule) Unmarshal(dAtA []byte) error {
 	l := len(dAtA)
 	iNdEx := 0
 	for iNdEx < l {
@@ -6553,10 +6553,10 @@ func (m *Delegation) Unmarshal(dAtA []byte) error {
 		fieldNum := int32(wire >> 3)
 		wireType := int(wire & 0x7)
 		if wireType == 4 {
-			return fmt.Errorf("proto: Delegation: wiretype end group for non-group")
+			return fmt.Errorf("proto: DelegationRule: wiretype end group for non-group")
 		}
 		if fieldNum <= 0 {
-			return fmt.Errorf("proto: Delegation: illegal tag %d (wire type %d)", fieldNum, wire)
+			return fmt.Errorf("proto: DelegationRule: illegal tag %d (wire type %d)", fieldNum, wire)
 		}
 		switch fieldNum {
 		case 1:
@@ -14193,7 +14193,7 @@ func (m *ZoneSpec) Unmarshal(dAtA []byte) error {
 			if postIndex > l {
 				return io.ErrUnexpectedEOF
 			}
-			m.Delegations = append(m.Delegations, Delegation{})
+			m.Delegations = append(m.Delegations, DelegationRule{})
 			if err := m.Delegations[len(m.Delegations)-1].Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
 				return err
 			}

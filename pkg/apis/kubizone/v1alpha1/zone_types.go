@@ -46,7 +46,7 @@ type ZoneSpec struct {
 	// +optional
 	// +listType=atomic
 	// +k8s:validation:maxItems=1000
-	Delegations []Delegation `json:"delegations,omitempty" protobuf:"bytes,4,rep,name=delegations"`
+	Delegations []DelegationRule `json:"delegations,omitempty" protobuf:"bytes,4,rep,name=delegations"`
 
 	// nameServers are the zone's own name servers. They make NS at the apex and, for hosts in the zone, their addresses, without a delegation. NS Records at "@" add to them. Absent: the nameServers of the zone's first class, written here when the Zone is made; [] is none.
 	// +optional
@@ -140,8 +140,8 @@ const (
 	DeletionPolicyRetain DeletionPolicy = "Retain"
 )
 
-// Delegation is one rule: which names and types, or which child zones, which namespaces may have. A rule that names no namespace holds for every namespace.
-type Delegation struct {
+// DelegationRule is one rule: which names and types, or which child zones, which namespaces may have. A rule that names no namespace holds for every namespace.
+type DelegationRule struct {
 	// records are the Records the rule allows.
 	// +optional
 	// +listType=atomic

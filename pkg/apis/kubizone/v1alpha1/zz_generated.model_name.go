@@ -44,8 +44,8 @@ func (in DNSClassStatus) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
-func (in Delegation) OpenAPIModelName() string {
-	return "zone.kubi.v1alpha1.Delegation"
+func (in DelegationRule) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.DelegationRule"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.

@@ -102,7 +102,7 @@ func TestSize_ofSpecAndStatus_S5_6(t *testing.T) {
 	rules := func(octets int) *v1alpha1.Zone {
 		return newZone(func(s *v1alpha1.ZoneSpec) {
 			for i := range octets / 200 {
-				s.Delegations = append(s.Delegations, v1alpha1.Delegation{Namespace: "team-a", Records: []v1alpha1.RecordDelegation{{Pattern: fmt.Sprintf("%05d%s.%s.%s", i, strings.Repeat("a", 55), strings.Repeat("b", 60), strings.Repeat("c", 54))}}})
+				s.Delegations = append(s.Delegations, v1alpha1.DelegationRule{Namespace: "team-a", Records: []v1alpha1.RecordDelegation{{Pattern: fmt.Sprintf("%05d%s.%s.%s", i, strings.Repeat("a", 55), strings.Repeat("b", 60), strings.Repeat("c", 54))}}})
 			}
 		})
 	}

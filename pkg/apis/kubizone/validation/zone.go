@@ -113,7 +113,7 @@ func zoneName(spec *v1alpha1.ZoneSpec) field.ErrorList {
 }
 
 // delegations judges the shape of the rules (S4.2–S4.4).
-func delegations(rules []v1alpha1.Delegation) field.ErrorList {
+func delegations(rules []v1alpha1.DelegationRule) field.ErrorList {
 	path := specPath.Child("delegations")
 	if len(rules) > MaxDelegations {
 		return field.ErrorList{field.TooMany(path, len(rules), MaxDelegations)}

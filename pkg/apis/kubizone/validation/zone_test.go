@@ -20,7 +20,7 @@ func newZone(change func(*v1alpha1.ZoneSpec)) *v1alpha1.Zone {
 		ObjectMeta: metav1.ObjectMeta{Name: "example-org", Namespace: "dns"},
 		Spec: v1alpha1.ZoneSpec{
 			DomainName:  "example.org.",
-			Delegations: []v1alpha1.Delegation{{Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}},
+			Delegations: []v1alpha1.DelegationRule{{Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}},
 		},
 	}
 	v1alpha1.SetObjectDefaults_Zone(zone)
@@ -30,7 +30,7 @@ func newZone(change func(*v1alpha1.ZoneSpec)) *v1alpha1.Zone {
 	return zone
 }
 
-func rules(rules ...v1alpha1.Delegation) func(*v1alpha1.ZoneSpec) {
+func rules(rules ...v1alpha1.DelegationRule) func(*v1alpha1.ZoneSpec) {
 	return func(s *v1alpha1.ZoneSpec) { s.Delegations = rules }
 }
 
@@ -40,7 +40,7 @@ func servers(servers ...v1alpha1.NameServer) func(*v1alpha1.ZoneSpec) {
 
 func TestZone_oneObject(t *testing.T) {
 	type spec = *v1alpha1.ZoneSpec
-	type rule = v1alpha1.Delegation
+	type rule = v1alpha1.DelegationRule
 	type records = []v1alpha1.RecordDelegation
 	type server = v1alpha1.NameServer
 	for _, test := range []struct {
@@ -161,7 +161,7 @@ func TestZoneUpdate_answersForWhatItChanges(t *testing.T) {
 }
 
 func TestZoneWarnings(t *testing.T) {
-	type rule = v1alpha1.Delegation
+	type rule = v1alpha1.DelegationRule
 	type records = []v1alpha1.RecordDelegation
 	for _, test := range []struct {
 		name   string
@@ -202,7 +202,7 @@ func FuzzZone(f *testing.F) {
 	f.Fuzz(func(t *testing.T, domainName, pattern, rrtype, host, address, contact, namespace string, n int32, serial int64) {
 		zone := newZone(func(s *v1alpha1.ZoneSpec) {
 			s.DomainName, s.View, s.PrimaryNameServer, s.Contact = domainName, namespace, host, contact
-			s.Delegations = []v1alpha1.Delegation{
+			s.Delegations = []v1alpha1.DelegationRule{
 				{Namespace: namespace, Namespaces: []string{namespace, host}, Zones: []string{pattern, domainName}},
 				{Records: []v1alpha1.RecordDelegation{{Pattern: pattern, Types: []string{rrtype}}}},
 			}

@@ -22,7 +22,7 @@ type ZoneSpecApplyConfiguration struct {
 	// zoneRef names the parent that domainName is relative to, and the only zone that may be the parent.
 	ZoneRef *ZoneReferenceApplyConfiguration `json:"zoneRef,omitempty"`
 	// delegations are the rules by which the zone takes in Records and child zones. What no rule lists is refused, also from the zone's own namespace.
-	Delegations []DelegationApplyConfiguration `json:"delegations,omitempty"`
+	Delegations []DelegationRuleApplyConfiguration `json:"delegations,omitempty"`
 	// nameServers are the zone's own name servers. They make NS at the apex and, for hosts in the zone, their addresses, without a delegation. NS Records at "@" add to them. Absent: the nameServers of the zone's first class, written here when the Zone is made; [] is none.
 	NameServers []NameServerApplyConfiguration `json:"nameServers,omitempty"`
 	// ttl is the time to live in seconds of the SOA and of every Record that has none, 0 to 2147483647 (RFC 2181 §8). Absent: the defaultTTL of the zone's first class, else 360; it is written here when the Zone is made.
@@ -86,7 +86,7 @@ func (b *ZoneSpecApplyConfiguration) WithZoneRef(value *ZoneReferenceApplyConfig
 // WithDelegations adds the given value to the Delegations field in the declarative configuration
 // and returns the receiver, so that objects can be build by chaining "With" function invocations.
 // If called multiple times, values provided by each call will be appended to the Delegations field.
-func (b *ZoneSpecApplyConfiguration) WithDelegations(values ...*DelegationApplyConfiguration) *ZoneSpecApplyConfiguration {
+func (b *ZoneSpecApplyConfiguration) WithDelegations(values ...*DelegationRuleApplyConfiguration) *ZoneSpecApplyConfiguration {
 	for i := range values {
 		if values[i] == nil {
 			panic("nil value passed to WithDelegations")

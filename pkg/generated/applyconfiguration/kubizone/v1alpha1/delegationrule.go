@@ -5,11 +5,11 @@
 
 package v1alpha1
 
-// DelegationApplyConfiguration represents a declarative configuration of the Delegation type for use
+// DelegationRuleApplyConfiguration represents a declarative configuration of the DelegationRule type for use
 // with apply.
 //
-// Delegation is one rule: which names and types, or which child zones, which namespaces may have. A rule that names no namespace holds for every namespace.
-type DelegationApplyConfiguration struct {
+// DelegationRule is one rule: which names and types, or which child zones, which namespaces may have. A rule that names no namespace holds for every namespace.
+type DelegationRuleApplyConfiguration struct {
 	// records are the Records the rule allows.
 	Records []RecordDelegationApplyConfiguration `json:"records,omitempty"`
 	// zones are patterns of the child zones the rule allows, written as records[].pattern.
@@ -20,16 +20,16 @@ type DelegationApplyConfiguration struct {
 	Namespaces []string `json:"namespaces,omitempty"`
 }
 
-// DelegationApplyConfiguration constructs a declarative configuration of the Delegation type for use with
+// DelegationRuleApplyConfiguration constructs a declarative configuration of the DelegationRule type for use with
 // apply.
-func Delegation() *DelegationApplyConfiguration {
-	return &DelegationApplyConfiguration{}
+func DelegationRule() *DelegationRuleApplyConfiguration {
+	return &DelegationRuleApplyConfiguration{}
 }
 
 // WithRecords adds the given value to the Records field in the declarative configuration
 // and returns the receiver, so that objects can be build by chaining "With" function invocations.
 // If called multiple times, values provided by each call will be appended to the Records field.
-func (b *DelegationApplyConfiguration) WithRecords(values ...*RecordDelegationApplyConfiguration) *DelegationApplyConfiguration {
+func (b *DelegationRuleApplyConfiguration) WithRecords(values ...*RecordDelegationApplyConfiguration) *DelegationRuleApplyConfiguration {
 	for i := range values {
 		if values[i] == nil {
 			panic("nil value passed to WithRecords")
@@ -42,7 +42,7 @@ func (b *DelegationApplyConfiguration) WithRecords(values ...*RecordDelegationAp
 // WithZones adds the given value to the Zones field in the declarative configuration
 // and returns the receiver, so that objects can be build by chaining "With" function invocations.
 // If called multiple times, values provided by each call will be appended to the Zones field.
-func (b *DelegationApplyConfiguration) WithZones(values ...string) *DelegationApplyConfiguration {
+func (b *DelegationRuleApplyConfiguration) WithZones(values ...string) *DelegationRuleApplyConfiguration {
 	for i := range values {
 		b.Zones = append(b.Zones, values[i])
 	}
@@ -52,7 +52,7 @@ func (b *DelegationApplyConfiguration) WithZones(values ...string) *DelegationAp
 // WithNamespace sets the Namespace field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the Namespace field is set to the value of the last call.
-func (b *DelegationApplyConfiguration) WithNamespace(value string) *DelegationApplyConfiguration {
+func (b *DelegationRuleApplyConfiguration) WithNamespace(value string) *DelegationRuleApplyConfiguration {
 	b.Namespace = &value
 	return b
 }
@@ -60,7 +60,7 @@ func (b *DelegationApplyConfiguration) WithNamespace(value string) *DelegationAp
 // WithNamespaces adds the given value to the Namespaces field in the declarative configuration
 // and returns the receiver, so that objects can be build by chaining "With" function invocations.
 // If called multiple times, values provided by each call will be appended to the Namespaces field.
-func (b *DelegationApplyConfiguration) WithNamespaces(values ...string) *DelegationApplyConfiguration {
+func (b *DelegationRuleApplyConfiguration) WithNamespaces(values ...string) *DelegationRuleApplyConfiguration {
 	for i := range values {
 		b.Namespaces = append(b.Namespaces, values[i])
 	}
