@@ -22,6 +22,7 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/ledger/layout"
+	"kubi.zone/kubizone/pkg/ledger/subrev"
 )
 
 // MaxSerialJump keeps a jump far from half of all serials, at which RFC 1982 no longer says what comes later: from
@@ -55,7 +56,7 @@ func RaiseSerials(ctx context.Context, source Source, jump uint32) (zones int, e
 	versioner := storage.APIObjectVersioner{}
 	compactor := etcd3.NewCompactor(client.Client, 0, nil, nil)
 	defer compactor.Stop()
-	raw, err := etcd3.New(ledger.Seam(client), compactor, zoneCodec.Codec,
+	raw, err := etcd3.New(ledger.Seam(client, ledger.Versions(Prefix)), subrev.Compactor(compactor), zoneCodec.Codec,
 		func() runtime.Object { return &v1alpha1.Zone{} }, func() runtime.Object { return &v1alpha1.ZoneList{} },
 		Prefix, "/"+v1alpha1.GroupName+"/zones", v1alpha1.Resource("zones"), transformer,
 		etcd3.NewDefaultLeaseManagerConfig(), etcd3.NewDefaultDecoder(zoneCodec.Codec, versioner), versioner)

@@ -80,14 +80,17 @@ type Server struct {
 	loopback   *restclient.Config
 	ledger     *ledger.Ledger
 	client     *kubernetes.Client
-	compactor  interface{ Stop() }
-	keeper     *maintenance.Keeper
-	feed       *feed
-	figures    *figures
-	classes    *classes
-	budgets    *budget.Budgets // nil: there are none
-	announcer  announcer
-	closing    sync.Once
+	compactor  interface { // of etcd's revisions
+		etcd3.Compactor
+		Stop()
+	}
+	keeper    *maintenance.Keeper
+	feed      *feed
+	figures   *figures
+	classes   *classes
+	budgets   *budget.Budgets // nil: there are none
+	announcer announcer
+	closing   sync.Once
 	// namespacesSynced says whether the cluster's namespaces are known; nil standalone.
 	namespacesSynced cache.InformerSynced
 }
@@ -255,20 +258,13 @@ func etcdOptions(registry install.Registry, cfg Config) *genericoptions.EtcdOpti
 }
 
 func (s *Server) decorator(where storagebackend.TransportConfig, plain bool) generic.StorageDecorator {
-	compactor, _ := s.compactor.(etcd3.Compactor)
 	above := fromcache.Storage
 	if plain {
 		above = func(cached storage.Interface) storage.Interface { return cached }
 	}
 	return decorator(
-		func() (*kubernetes.Client, error) {
-			client, err := dial(context.Background(), where)
-			if err != nil {
-				return nil, err
-			}
-			return ledger.Seam(client), nil
-		},
-		compactor,
+		func() (*kubernetes.Client, error) { return dial(context.Background(), where) },
+		s.compactor, ledger.Versions(Prefix),
 		func(resource schema.GroupResource, raw storage.Interface) (storage.Interface, error) {
 			if plain {
 				return raw, nil // the seam lets pass what no committer came with

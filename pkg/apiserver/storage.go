@@ -18,6 +18,9 @@ import (
 	"k8s.io/apiserver/pkg/storage/storagebackend/factory"
 	"k8s.io/apiserver/pkg/storage/value/encrypt/identity"
 	"k8s.io/client-go/tools/cache"
+
+	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/pkg/ledger/subrev"
 )
 
 // ours is where the generic server gets its storage from: upstream's answers, but for what the storage of a resource is
@@ -35,8 +38,9 @@ func (o ours) GetRESTOptions(resource schema.GroupResource, example runtime.Obje
 
 // decorator is upstream's storage with a watch cache, on a client of ours and with the ledger between the cache and
 // etcd; above is what stands above the cache. connect gives each resource its own client: progress notifications are
-// counted by client, and two caches on one would take each other's.
-func decorator(connect func() (*kubernetes.Client, error), compactor etcd3.Compactor, wrap func(schema.GroupResource, storage.Interface) (storage.Interface, error), above func(storage.Interface) storage.Interface) generic.StorageDecorator {
+// counted by client, and two caches on one would take each other's. versions makes versions of its revisions, and of compactor's.
+func decorator(connect func() (*kubernetes.Client, error), compactor etcd3.Compactor, versions *subrev.Mapping, wrap func(schema.GroupResource, storage.Interface) (storage.Interface, error), above func(storage.Interface) storage.Interface) generic.StorageDecorator {
+	compactor = subrev.Compactor(compactor)
 	return func(
 		config *storagebackend.ConfigForResource, resourcePrefix string, key func(runtime.Object) (string, error),
 		newObject, newList func() runtime.Object, attributes storage.AttrFunc, triggers storage.IndexerFuncs, indexers *cache.Indexers,
@@ -50,7 +54,7 @@ func decorator(connect func() (*kubernetes.Client, error), compactor etcd3.Compa
 			transformer = identity.NewEncryptCheckTransformer()
 		}
 		versioner := storage.APIObjectVersioner{}
-		raw, err := etcd3.New(client, compactor, newSharing(config.Codec), newObject, newList, config.Prefix, resourcePrefix, config.GroupResource,
+		raw, err := etcd3.New(ledger.Seam(client, versions), compactor, newSharing(config.Codec), newObject, newList, config.Prefix, resourcePrefix, config.GroupResource,
 			transformer, config.LeaseManagerConfig, etcd3.NewDefaultDecoder(config.Codec, versioner), versioner)
 		if err != nil {
 			client.Close()

@@ -150,6 +150,9 @@ func (l *Ledger) commit(ctx context.Context, w *write, who waits) (outcome, erro
 			if c := out.Plan.Zone; c != nil && c.Held && l.config.Held != nil {
 				l.config.Held(t.object.DeepCopy())
 			}
+			if t.writes {
+				return outcome{ok: true, rev: versionAt(r, 0)}, nil
+			}
 			return outcome{ok: true, rev: r.Header.Revision}, nil
 		}
 		l.stats.Conflicts.Add(1)
@@ -377,7 +380,8 @@ func (l *Ledger) yield(w *write, tries int, trip time.Duration) {
 // transaction of a decision.
 type transaction struct {
 	cmps   []clientv3.Cmp
-	then   []clientv3.Op
+	then   []clientv3.Op // the object first, where it writes one
+	writes bool
 	orelse []clientv3.Op // the object, then the zones of the session, then with logs what stands in the way (clear)
 	logs   bool
 	head   *head // of the zone that changes
@@ -491,7 +495,7 @@ func (l *Ledger) transaction(ctx context.Context, w *write, s *session, out law.
 	}
 	t.then = make([]clientv3.Op, 0, len(plan.Writes)+6)
 	if op != nil {
-		t.then = append(t.then, *op)
+		t.then, t.writes = append(t.then, *op), true
 	}
 	for _, log := range w.logs {
 		puts.del(log.key)
@@ -753,5 +757,5 @@ func (l *Ledger) plain(ctx context.Context, key string, expected int64, data []b
 	if !r.Succeeded {
 		return outcome{rev: r.Header.Revision, kv: one(r.Responses[0])}, nil
 	}
-	return outcome{ok: true, rev: r.Header.Revision}, nil
+	return outcome{ok: true, rev: versionAt(r, 0)}, nil
 }

@@ -60,6 +60,13 @@ func Migrations(more ...Migration) func(*Config) {
 	}
 }
 
+// Known are the migrations of a program that knows no more than the n-th.
+func Known(n int) func(*Config) {
+	return func(c *Config) {
+		c.migrations, c.olderEnd, c.lockSeconds = migrations[:slices.IndexFunc(migrations, func(m migration) bool { return m.Number == n })+1], time.Nanosecond, 1
+	}
+}
+
 type (
 	Migration = migration
 	Migrating = migrating

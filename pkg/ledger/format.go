@@ -34,7 +34,7 @@ const (
 	plainFormat  = 1
 	sealedFormat = 2
 	// Format is the newest that this package knows: the number of its last migration.
-	Format = spansDeleted
+	Format = mapsVersions
 )
 
 func (c stored) leastReader() int {
@@ -103,7 +103,7 @@ func (endsError) Unwrap() error { return ErrFormat }
 // this program must not read it any more; from then on this ledger sends etcd no
 // transaction, also where a caller asks it for one. It returns nil when ctx ends.
 func (l *Ledger) FollowFormat(ctx context.Context) error {
-	s := l.store(l.config.Client)
+	s := &store{client: l.config.Client, layout: l.layout, migrations: l.config.migrations}
 	for ctx.Err() == nil {
 		// From before the reading on: nothing between both is missed.
 		following, cancel := context.WithCancel(ctx)

@@ -237,7 +237,7 @@ func Open(ctx context.Context, config Config) (*Ledger, error) {
 	if l.now == nil {
 		l.now = time.Now
 	}
-	s := l.store(config.Client)
+	s := newStore(config.Client, config.Prefix, config.Records.Transformer, config.migrations)
 	client, err := s.opened(ctx)
 	if err != nil {
 		return nil, err
@@ -255,12 +255,7 @@ func Open(ctx context.Context, config Config) (*Ledger, error) {
 	return l, nil
 }
 
-// store is what this ledger opens through a client.
-func (l *Ledger) store(client *clientv3.Client) *store {
-	return &store{client: client, layout: l.layout, transformer: l.config.Records.Transformer, migrations: l.config.migrations}
-}
-
-// Client sees the internal keys as Layout writes them, sealed or not. It lives as
+// Client sees the internal keys as Layout writes them, sealed or not, and versions for revisions. It lives as
 // long as the one in Config.
 func (l *Ledger) Client() *clientv3.Client { return l.config.Client }
 

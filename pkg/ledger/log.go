@@ -128,7 +128,7 @@ func (l *Ledger) redo(ctx context.Context, e logEntry, at int64) (rev int64, own
 		return 0, false, err
 	}
 	if r.Succeeded {
-		return r.Header.Revision, true, nil
+		return versionAt(r, 0), true, nil
 	}
 	now, err := l.config.Client.Get(ctx, e.Key)
 	if err != nil {
@@ -233,7 +233,7 @@ func (b *assembly) start(ctx context.Context) *early {
 					return
 				}
 				l.stats.Early.Add(1)
-				x.revs[i] <- r.Header.Revision
+				x.revs[i] <- versionAt(r, 0)
 			})
 		}
 	})

@@ -74,10 +74,15 @@ var migrations = []migration{
 	{Number: countsRRsets, Name: "zones say how many RRsets they have, and mass deletions hold them back", Run: countRRsets},
 	{Number: countsApexHosts, Name: "of hosts that the apex names by MX, SVCB and HTTPS those alone are the zone's that its own namespace names", Run: countApexHosts},
 	{Number: spansDeleted, Name: "marks of removed RRsets say when the zone had them", Run: spanDeleted},
+	{Number: mapsVersions, Name: "objects of one transaction have a resourceVersion each"}, // what was written before is lone, and stays as it is
 }
 
-// namesLeastReader is the first format in which config has a leastReader.
-const namesLeastReader = 3
+const (
+	// namesLeastReader is the first format in which config has a leastReader.
+	namesLeastReader = 3
+	// mapsVersions is the first format in which a resourceVersion is no revision of etcd, and a value may begin with an octet (package subrev).
+	mapsVersions = 13
+)
 
 // newest is the format that a program with these migrations knows.
 func newest(all []migration) int { return all[len(all)-1].Number }

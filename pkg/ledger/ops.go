@@ -27,6 +27,14 @@ func revisionIs(key string, rev int64) clientv3.Cmp {
 	return c
 }
 
+// versionAt is that of what the i-th operation of a transaction put or deleted.
+func versionAt(r *clientv3.TxnResponse, i int) int64 {
+	if put := r.Responses[i].GetResponsePut(); put != nil {
+		return put.Header.Revision
+	}
+	return r.Responses[i].GetResponseDeleteRange().Header.Revision
+}
+
 // absent holds when the key does not exist.
 func absent(key string) clientv3.Cmp {
 	var c clientv3.Cmp

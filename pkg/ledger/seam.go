@@ -9,13 +9,20 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/kubernetes"
+
+	"kubi.zone/kubizone/pkg/ledger/subrev"
 )
 
 // Seam is the client that the Kubernetes storage of our resources must be built
 // with: its optimistic writes of Records and Zones become the ledger's
-// transactions. etcd3.store writes objects only through these two methods;
-// reads and watches pass.
-func Seam(client *kubernetes.Client) *kubernetes.Client {
+// transactions, and its revisions are versions. etcd3.store writes objects only through these two methods;
+// reads and watches pass. client stays as it is, and is the one to be closed. versions is Versions(prefix); nil leaves
+// etcd's revisions, for a storage of which every transaction writes one object.
+func Seam(client *kubernetes.Client, versions *subrev.Mapping) *kubernetes.Client {
+	if versions != nil {
+		client = &kubernetes.Client{Client: versioned(client.Client, versions)}
+		client.Kubernetes = client
+	}
 	return &kubernetes.Client{Client: client.Client, Kubernetes: seam{client.Kubernetes}}
 }
 

@@ -21,21 +21,19 @@ import (
 
 // OpenStore checks that this program may read and write the store, writes the format
 // into an empty one, and returns the client that sees the internal keys as Layout
-// writes them. It carries no migration out, which Open does. transformer is
+// writes them, and versions for revisions. It carries no migration out, which Open does. transformer is
 // that of Records, nil for none: where it encrypts, an empty store is sealed, and
 // one made without has its values sealed from now on. Where another provider of
 // it is first than the one the store's keys were encrypted by, they are written
 // anew, so that the old one can be taken away. Errors: ErrFormat, ErrSealed, and what etcd says.
 func OpenStore(ctx context.Context, client *clientv3.Client, prefix string, transformer value.Transformer) (*clientv3.Client, error) {
-	s := store{client: client, layout: layout.Keys{Prefix: prefix}, transformer: transformer, migrations: migrations}
-	return s.opened(ctx)
+	return newStore(client, prefix, transformer, migrations).opened(ctx)
 }
 
 // CheckFormat returns ErrFormat where this program must not read the store. It reads one key and writes nothing, so a
 // server asks it before it does anything else to etcd.
 func CheckFormat(ctx context.Context, client *clientv3.Client, prefix string) error {
-	s := store{client: client, layout: layout.Keys{Prefix: prefix}, migrations: migrations}
-	_, _, err := s.read(ctx)
+	_, _, err := newStore(client, prefix, nil, migrations).read(ctx)
 	return err
 }
 
@@ -43,20 +41,20 @@ func CheckFormat(ctx context.Context, client *clientv3.Client, prefix string) er
 // key that is missing or damaged is left to fsck. Errors: ErrFormat where a program
 // that knows no more than this one must not read the store, ErrSealed, and what etcd says.
 func ReadStore(ctx context.Context, client *clientv3.Client, prefix string, transformer value.Transformer) (*clientv3.Client, error) {
-	s := store{client: client, layout: layout.Keys{Prefix: prefix}, transformer: transformer, migrations: migrations}
-	r, err := client.Get(ctx, s.layout.Config())
+	s := newStore(client, prefix, transformer, migrations)
+	r, err := s.client.Get(ctx, s.layout.Config())
 	if err != nil {
 		return nil, fmt.Errorf("ledger: reading the format: %w", err)
 	}
 	var config stored
 	if len(r.Kvs) == 0 || json.Unmarshal(r.Kvs[0].Value, &config) != nil {
-		return client, nil
+		return s.client, nil
 	}
 	if err := config.mayRead(s.migrations); err != nil {
 		return nil, err
 	}
 	if len(config.Keys) == 0 {
-		return client, nil
+		return s.client, nil
 	}
 	opened, _, _, err := s.unseal(ctx, config)
 	return opened, err
@@ -64,10 +62,15 @@ func ReadStore(ctx context.Context, client *clientv3.Client, prefix string, tran
 
 // store is one that is being opened.
 type store struct {
-	client      *clientv3.Client
+	client      *clientv3.Client // speaks of versions, as all do that are made of it
 	layout      layout.Keys
 	transformer value.Transformer
 	migrations  []migration // that this program knows
+}
+
+// newStore is one over a client that speaks of etcd's revisions.
+func newStore(client *clientv3.Client, prefix string, transformer value.Transformer, known []migration) *store {
+	return &store{client: versioned(client, Versions(prefix)), layout: layout.Keys{Prefix: prefix}, transformer: transformer, migrations: known}
 }
 
 func (s *store) opened(ctx context.Context) (*clientv3.Client, error) {

@@ -22,6 +22,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"kubi.zone/kubizone/pkg/ledger/subrev"
 	"kubi.zone/kubizone/test/rig"
 )
 
@@ -152,7 +153,7 @@ func (w *world) stopAndWake(ctx context.Context, t *testing.T, stopped *member, 
 			if err != nil {
 				return 0, 0, err
 			}
-			return r.Header.Revision, least, nil
+			return subrev.Version(r.Header.Revision, subrev.Last), least, nil
 		})
 		ask("its server, of a record,", func() (int64, int64, error) {
 			least := answered.Load()

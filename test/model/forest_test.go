@@ -20,6 +20,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	typed "kubi.zone/kubizone/pkg/generated/clientset/versioned/typed/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/ledger/subrev"
 )
 
 // A small forest, so that clients, names and zones meet all the time.
@@ -206,7 +207,7 @@ func (w *world) carryOut(t *testing.T, ops []operation) ([]answered, error) {
 			for _, op := range mine {
 				a := answered{client: op.client, server: op.server, what: op.what}
 				if now, err := w.client.Client.Get(t.Context(), "/"); err == nil {
-					a.before = now.Header.Revision
+					a.before = subrev.Version(now.Header.Revision, subrev.Last)
 				}
 				object, err := op.do(t.Context(), apis[op.server])
 				if a.err = err; err == nil && object != nil {
@@ -247,7 +248,7 @@ func (w *world) run(t *testing.T, ops []operation) (r ran) {
 		w.mark(t)
 	}
 	to := w.revision(t)
-	r.revisions = to - from
+	r.revisions = (to - from) / subrev.Objects
 	r.history = w.history(t, 0, from)
 	if r.wrong != nil {
 		return r
@@ -258,7 +259,7 @@ func (w *world) run(t *testing.T, ops []operation) (r ran) {
 	if r.about, r.wrong = acknowledged(r.history, r.asked); r.wrong != nil {
 		return r
 	}
-	for revision := from + 1; revision <= to; revision++ {
+	for revision := from + subrev.Objects; revision <= to; revision += subrev.Objects {
 		if report := w.fsck(t, revision); !report.Clean() {
 			r.wrong = fmt.Errorf("at revision %d: %v", revision, report.Damage.List)
 			return r

@@ -16,12 +16,16 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/ledger/subrev"
 )
+
+// lone is the version of what is written alone at a revision.
+func lone(revision int64) int64 { return subrev.Version(revision, subrev.Last) }
 
 func zoneAt(revision int64, name, fqdn string, serial int64, hash string, rules ...v1alpha1.DelegationRule) change {
 	z := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "owner", Name: name, UID: types.UID(name)}, Spec: v1alpha1.ZoneSpec{Delegations: rules}}
 	z.Status = v1alpha1.ZoneStatus{FQDN: fqdn, Serial: serial, Hash: hash, ContentGeneration: serial, Conditions: []metav1.Condition{{Type: "Settled", Status: "True"}}}
-	return change{revision: revision, object: "owner/" + name, zone: z}
+	return change{revision: lone(revision), object: "owner/" + name, zone: z}
 }
 
 func recordAt(revision int64, namespace, fqdn, zone string, serial int64) change {
@@ -30,7 +34,7 @@ func recordAt(revision int64, namespace, fqdn, zone string, serial int64) change
 	if zone != "" {
 		r.Status.ZoneRef = &v1alpha1.AdoptingZone{Namespace: "owner", Name: zone, UID: types.UID(zone)}
 	}
-	return change{revision: revision, object: namespace + "/r", record: r}
+	return change{revision: lone(revision), object: namespace + "/r", record: r}
 }
 
 // TestCheck_findsWhatIsWrong: the model refuses each history that would be a bug of the server.
@@ -43,7 +47,7 @@ func TestCheck_findsWhatIsWrong(t *testing.T) {
 		org, zoneAt(2, "org", "org.", 2, "b", everything), recordAt(2, "b", "ftp.org.", "org", 2),
 		zoneAt(3, "org", "org.", 4, "c", everything), recordAt(3, "a", "www.org.", "org", 3), gone,
 	}
-	batch[5].revision = 4
+	batch[5].revision = lone(4)
 	if _, err := check(batch); err != nil {
 		t.Errorf("a batch is refused: %v", err)
 	}
@@ -105,7 +109,7 @@ func TestReplay_isAScenarioOfTheLaw(t *testing.T) {
 	r := recordAt(2, "a", "www.org.", "org", 2)
 	r.record.Spec = v1alpha1.RecordSpec{DomainName: "www", ZoneRef: &v1alpha1.ZoneReference{Namespace: "owner", Name: "org"}, Type: "A", RData: "192.0.2.1"}
 	trace, gone := z, r
-	trace.revision, gone.revision, gone.gone = 2, 3, true
+	trace.revision, gone.revision, gone.gone = lone(2), lone(3), true
 	const want = `zone owner/org establish view=inside
 org.
 ns ns1 192.0.2.53

@@ -21,15 +21,22 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/law/pattern"
+	"kubi.zone/kubizone/pkg/ledger/subrev"
 )
 
-// change is one object at one revision, as a watch shows it.
+// change is one object at one version, as a watch shows it.
 type change struct {
-	revision int64
+	revision int64  // its resourceVersion
 	object   string // namespace/name
 	gone     bool
 	zone     *v1alpha1.Zone // or
 	record   *v1alpha1.Record
+}
+
+// transaction is the revision of etcd that it was made at.
+func (c change) transaction() int64 {
+	revision, _ := subrev.Split(c.revision)
+	return revision
 }
 
 func (c change) String() string {
@@ -81,7 +88,7 @@ func (w *world) history(t testing.TB, server int, from int64) history {
 		}
 		h = append(h, changes...)
 	}
-	slices.SortStableFunc(h, func(x, y change) int { return cmp.Compare(x.revision, y.revision) })
+	slices.SortStableFunc(h, func(x, y change) int { return cmp.Compare(x.transaction(), y.transaction()) })
 	return h
 }
 
@@ -191,7 +198,7 @@ func check(h history) (about []string, err error) {
 	s := state{zones: map[types.UID]*v1alpha1.Zone{}, records: map[string]*v1alpha1.Record{}, late: map[types.UID]int64{}}
 	for i := 0; i < len(h); {
 		n := i + 1
-		for n < len(h) && h[n].revision == h[i].revision {
+		for n < len(h) && h[n].transaction() == h[i].transaction() {
 			n++
 		}
 		if about, err := s.apply(h[i:n]); err != nil {

@@ -10,6 +10,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"kubi.zone/kubizone/pkg/ledger/subrev"
 )
 
 func errorOf(o runtime.Object) error { return apierrors.FromObject(o) }
@@ -90,7 +92,8 @@ func TestWatch_resumedAnywhere(t *testing.T) {
 	}
 	later("restarted")
 	middle := from + (to-from)/2
-	if _, err := w.client.Compact(t.Context(), middle); err != nil {
+	compacted, _ := subrev.Split(middle)
+	if _, err := w.client.Compact(t.Context(), compacted); err != nil {
 		t.Fatal(err)
 	}
 	resume("compacted", from, true)

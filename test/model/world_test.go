@@ -27,6 +27,7 @@ import (
 	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
 	typed "kubi.zone/kubizone/pkg/generated/clientset/versioned/typed/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/ledger/fsck"
+	"kubi.zone/kubizone/pkg/ledger/subrev"
 	"kubi.zone/kubizone/test/rig"
 	"kubi.zone/kubizone/test/rig/kuberig"
 	"kubi.zone/kubizone/test/store"
@@ -240,19 +241,20 @@ func (w *world) api(t testing.TB, server int) typed.KubizoneV1alpha1Interface {
 	return versioned.NewForConfigOrDie(config).KubizoneV1alpha1()
 }
 
-// revision is the present one of etcd.
+// revision is the version of etcd's present revision.
 func (w *world) revision(t testing.TB) int64 {
 	t.Helper()
 	r, err := w.client.Client.Get(t.Context(), "/")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return r.Header.Revision
+	return subrev.Version(r.Header.Revision, subrev.Last)
 }
 
-// fsck checks the store at a revision, 0 for the present one.
-func (w *world) fsck(t testing.TB, revision int64) fsck.Report {
+// fsck checks the store at the revision of a version, 0 for the present one.
+func (w *world) fsck(t testing.TB, version int64) fsck.Report {
 	t.Helper()
+	revision, _ := subrev.Split(version)
 	r, err := fsck.Run(t.Context(), fsck.Config{Client: w.client.Client, Prefix: apiserver.Prefix, Zones: store.Codec(), Records: store.Codec(), Revision: revision})
 	if err != nil {
 		t.Fatal(err)

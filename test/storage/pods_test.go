@@ -273,7 +273,7 @@ func newExam(t *testing.T, m mode, cached, fresh bool) (context.Context, *exam) 
 		compactor = subrev.Compactor(inner)
 	}
 	resource := schema.GroupResource{Resource: "pods"}
-	raw, err := etcd3.New(ledger.Seam(client), compactor, e.codec, newPod, newPodList, root, "/pods/", resource, e.transformer,
+	raw, err := etcd3.New(ledger.Seam(client, nil), compactor, e.codec, newPod, newPodList, root, "/pods/", resource, e.transformer,
 		etcd3.NewDefaultLeaseManagerConfig(), etcd3.NewDefaultDecoder(e.codec, versioner), versioner)
 	if err != nil {
 		t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/ledger/layout"
+	"kubi.zone/kubizone/pkg/ledger/subrev"
 )
 
 // Config of one check.
@@ -199,12 +200,12 @@ func (c *check) eachBetween(from, to string, f func(key string, kv *mvccpb.KeyVa
 
 // get reads at the checked revision, which the first read fixes.
 func (c *check) get(key string, opts ...clientv3.OpOption) (*clientv3.GetResponse, error) {
-	r, err := c.config.Client.Get(c.ctx, key, append(opts, clientv3.WithRev(c.report.Revision))...)
+	r, err := c.config.Client.Get(c.ctx, key, append(opts, clientv3.WithRev(subrev.Version(c.report.Revision, subrev.Last)))...)
 	if err != nil {
 		return nil, fmt.Errorf("reading %s at revision %d: %w", key, c.report.Revision, err)
 	}
 	if c.report.Revision == 0 {
-		c.report.Revision = r.Header.Revision
+		c.report.Revision, _ = subrev.Split(r.Header.Revision)
 	}
 	return r, nil
 }

@@ -53,6 +53,10 @@ func (k Keys) ObjectName(key string) (namespace, object string, ok bool) {
 	return head[i+1:], rest, true
 }
 
+// Resources are those whose objects stand here. Each counts the versions of its objects for itself (subrev), so a new kind is named here
+// before one of it is written.
+var Resources = []string{"zones", "records", "deliveries", "dnsclasses"}
+
 // Internal is the prefix of every key that is the ledger's own.
 func (k Keys) Internal() string { return k.Prefix + "/ledger/" }
 

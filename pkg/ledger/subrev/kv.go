@@ -109,6 +109,9 @@ func (k *kv) GetStream(ctx context.Context, key string, opts ...clientv3.OpOptio
 		close(out)
 		return out, nil
 	}
+	if filtered(op) {
+		return nil, errFilter
+	}
 	ops := []clientv3.Op{op}
 	if _, err := k.mapped(ops, nil); err != nil {
 		return nil, err
@@ -162,8 +165,8 @@ func (k *kv) mapped(ops []clientv3.Op, cmps []clientv3.Cmp) (subs []int64, err e
 			}
 			*op = clientv3.OpTxn(t.cmps, t.then, t.orelse)
 		case op.IsGet():
-			if op.MinModRev() != 0 || op.MaxModRev() != 0 || op.MinCreateRev() != 0 || op.MaxCreateRev() != 0 {
-				return nil, errFilter
+			if err := k.m.filters(op); err != nil {
+				return nil, err
 			}
 			if k.splits(*op) {
 				return nil, fmt.Errorf("subrev: %s: a transaction does not read objects at a version inside a revision", op.KeyBytes())
@@ -174,6 +177,28 @@ func (k *kv) mapped(ops []clientv3.Op, cmps []clientv3.Cmp) (subs []int64, err e
 		}
 	}
 	return subs, nil
+}
+
+// filters maps what a read asks of the modification and creation of keys that are no objects, whose versions are all the last of a
+// revision. Those of objects etcd cannot know: an octet in the value says them.
+func (m *Mapping) filters(op *clientv3.Op) error {
+	if touched, _ := m.touched(spanOf(*op)); filtered(*op) && len(touched) > 0 {
+		return errFilter
+	}
+	clientv3.WithMinModRev(op.MinModRev() / Objects)(op)
+	clientv3.WithMinCreateRev(op.MinCreateRev() / Objects)(op)
+	// 0 would be any; nothing is written at 1.
+	if version := op.MaxModRev(); version != 0 {
+		clientv3.WithMaxModRev(max(1, whole(version)))(op)
+	}
+	if version := op.MaxCreateRev(); version != 0 {
+		clientv3.WithMaxCreateRev(max(1, whole(version)))(op)
+	}
+	return nil
+}
+
+func filtered(op clientv3.Op) bool {
+	return op.MinModRev() != 0 || op.MinCreateRev() != 0 || op.MaxModRev() != 0 || op.MaxCreateRev() != 0
 }
 
 // comparesPresent reports whether the compares, as etcd has them, hold only while the key is there.
@@ -254,6 +279,8 @@ func (m *Mapping) compares(cmps []clientv3.Cmp) ([]clientv3.Cmp, error) {
 		revision, sub := Split(version)
 		equality := c.Result == etcdserverpb.Compare_EQUAL || c.Result == etcdserverpb.Compare_NOT_EQUAL
 		switch {
+		case version == 1 && c.Result == etcdserverpb.Compare_LESS: // absent: its version is 0, and the one after that 1
+			revision = 1
 		case revision == 0 && version != 0: // divided it would be the one of what is absent
 			return nil, fmt.Errorf("subrev: %s is compared with %d, which is the version of no write", c.Key, version)
 		case equality, c.Result == etcdserverpb.Compare_LESS && version > 0 && sub == 0, c.Result == etcdserverpb.Compare_GREATER && (version == 0 || sub == Last):

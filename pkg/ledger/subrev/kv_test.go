@@ -106,6 +106,8 @@ func TestKV_compares(t *testing.T) {
 		{clientv3.Compare(clientv3.Version(a), "=", 1), true, ""},
 		{clientv3.Compare(clientv3.ModRevision(w.root), "<", step+1).WithPrefix(), true, ""}, // as the ledger asks for what is newer
 		{clientv3.Compare(clientv3.ModRevision(w.root), "<", header+1).WithPrefix(), false, ""},
+		{clientv3.Compare(clientv3.ModRevision(w.root+"/none/"), "<", 1).WithPrefix(), true, ""}, // newer than 0: nothing is there
+		{clientv3.Compare(clientv3.ModRevision(w.root), "<", 1).WithPrefix(), false, ""},
 		{clientv3.Compare(clientv3.ModRevision(journal), ">", header), true, ""},
 		{clientv3.Compare(clientv3.ModRevision(journal), ">", step), false, ""},
 		{clientv3.Compare(clientv3.Value(journal), "=", "1"), true, ""},
@@ -158,6 +160,45 @@ func TestKV_refuses(t *testing.T) {
 	}
 	if after := store.Must(w.raw().KV.Get(ctx, w.root)).Header.Revision; after != before {
 		t.Errorf("refusals took etcd from revision %d to %d", before, after)
+	}
+}
+
+// Keys that are no objects are read by their versions as they are by revisions: the locks of etcd's client ask so. Each
+// question is asked of the versions around each write, and answered by the versions that a read of all of them shows.
+func TestKV_readsKeysThatAreNoObjectsByTheirVersions(t *testing.T) {
+	w, ctx := newWorld(t), t.Context()
+	room := w.root + "/journal/"
+	var around []int64
+	for i := range 3 {
+		for _, key := range []string{fmt.Sprint(i), "changed"} {
+			header := store.Must(w.client.KV.Put(ctx, room+key, "x")).Header.Revision
+			around = append(around, header-1, header, header+1)
+		}
+	}
+	all := store.Must(w.client.KV.Get(ctx, room, clientv3.WithPrefix())).Kvs
+	for what, q := range map[string]struct {
+		with  func(int64) clientv3.OpOption
+		holds func(kv *mvccpb.KeyValue, version int64) bool
+	}{
+		"modified from":  {clientv3.WithMinModRev, func(kv *mvccpb.KeyValue, version int64) bool { return kv.ModRevision >= version }},
+		"modified up to": {clientv3.WithMaxModRev, func(kv *mvccpb.KeyValue, version int64) bool { return kv.ModRevision <= version }},
+		"created from":   {clientv3.WithMinCreateRev, func(kv *mvccpb.KeyValue, version int64) bool { return kv.CreateRevision >= version }},
+		"created up to":  {clientv3.WithMaxCreateRev, func(kv *mvccpb.KeyValue, version int64) bool { return kv.CreateRevision <= version }},
+	} {
+		for _, version := range append(around, 1) {
+			var want, got []string
+			for _, kv := range all {
+				if q.holds(kv, version) {
+					want = append(want, string(kv.Key))
+				}
+			}
+			for _, kv := range store.Must(w.client.KV.Get(ctx, room, clientv3.WithPrefix(), q.with(version))).Kvs {
+				got = append(got, string(kv.Key))
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("%s %d: %q, not %q", what, version, got, want)
+			}
+		}
 	}
 }
 

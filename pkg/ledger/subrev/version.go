@@ -149,4 +149,4 @@ func header(h *etcdserverpb.ResponseHeader) {
 	}
 }
 
-var errFilter = errors.New("subrev: a read by modification or creation revision is not mapped; read the range and compare the versions")
+var errFilter = errors.New("subrev: objects, and streams, are not read by modification or creation revision; read the range and compare the versions")
