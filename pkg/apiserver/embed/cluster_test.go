@@ -245,7 +245,7 @@ func TestDir_Restore_makesAMemberThatOthersJoin(t *testing.T) {
 			break
 		}
 	}
-	if err != nil || len(answer.Kvs) != 1 || answer.Header.Revision < revisionBump {
+	if err != nil || len(answer.Kvs) != 1 || answer.Header.Revision < RevisionBump {
 		t.Errorf("on the member that joined: %v, %v", answer, err)
 	}
 }

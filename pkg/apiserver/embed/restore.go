@@ -19,10 +19,11 @@ const (
 	solePeer   = "http://127.0.0.1:2380"
 )
 
-// revisionBump is added to the revision of a restored store, and everything before is compacted: who has seen a later
+// RevisionBump is added to the revision of a restored store, and everything before is compacted: who has seen a later
 // revision than the snapshot's is told to list again, and never sees it a second time with other content. It is three
-// years of ten thousand writes a second, and 2^63 has room for nine million restores.
-const revisionBump = 1_000_000_000_000
+// years of ten thousand writes a second, and resourceVersions, which are 128 times as large, have room for 70,000 restores. Serials of
+// catalogs count revisions modulo 2^32-1 (transferclass): it takes them ahead by 2^30, which every secondary follows.
+const RevisionBump = 233*(1<<32-1) + 1<<30
 
 // Snapshot says what Restore restores.
 type Snapshot struct {
@@ -61,7 +62,7 @@ func (d *Dir) Restore(from Snapshot) error {
 		config.InitialCluster = from.MemberName + "=" + members[from.MemberName].String()
 	}
 	if from.Bump {
-		config.RevisionBump, config.MarkCompacted = revisionBump, true
+		config.RevisionBump, config.MarkCompacted = RevisionBump, true
 	}
 	if err := snapshot.NewV3(zap.NewNop()).Restore(config); err != nil {
 		os.RemoveAll(partial)

@@ -110,7 +110,8 @@ func first(a, b row) int { return cmp.Or(a.since.Compare(b.since), cmp.Compare(a
 
 // serialAt is the serial of a catalog: the revision, counted from the second in which the class was made. So a class made
 // anew in a store whose revisions began anew is ahead of the one before it, unless that was written to more than once a
-// second all its life.
+// second all its life. A secondary that was away follows where less than 2^31 revisions have come meanwhile, and a restore makes
+// fewer of it (embed.RevisionBump).
 func serialAt(created time.Time, revision uint64) serial.Serial {
 	const numbers = 1<<32 - 1 // 0 is none
 	return serial.Serial((uint64(created.Unix())+revision)%numbers + 1)
@@ -322,11 +323,15 @@ func (s store) tell(classes map[string]bool) {
 	}
 }
 
-// revisionOf reads a resourceVersion, which is a revision of the server's etcd: this API is served by no other store.
+// versions is how many resourceVersions there are in one revision of etcd (subrev.Objects).
+const versions = 128
+
+// revisionOf reads the revision of the server's etcd from a resourceVersion: this API is served by no other store. No transaction
+// writes two Deliveries, so the revision stands for what they say.
 func revisionOf(version string) (uint64, error) {
-	revision, err := strconv.ParseUint(version, 10, 64)
-	if err != nil || revision == 0 {
-		return 0, fmt.Errorf("resourceVersion %q is no revision", version)
+	n, err := strconv.ParseUint(version, 10, 64)
+	if err != nil || n < versions {
+		return 0, fmt.Errorf("resourceVersion %q is of no revision", version)
 	}
-	return revision, nil
+	return n / versions, nil
 }

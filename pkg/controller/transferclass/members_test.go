@@ -15,17 +15,22 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apiserver/embed"
 	"kubi.zone/kubizone/pkg/controller/class"
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/ledger/subrev"
 	"kubi.zone/kubizone/pkg/primary"
 )
 
 var created = time.Unix(1700000000, 0)
 
+// lone is the resourceVersion of what is written alone at a revision.
+func lone(revision int) string { return fmt.Sprint(subrev.Version(int64(revision), subrev.Last)) }
+
 // deliveryOf is a Delivery of a zone, by uid and fqdn, with a class, at a revision. An empty fqdn: nothing was begun.
 func deliveryOf(class, uid, fqdn string, revision int) *v1alpha1.Delivery {
-	one := &v1alpha1.Delivery{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: uid + "-" + class, UID: types.UID("d-" + uid), CreationTimestamp: metav1.NewTime(created), ResourceVersion: fmt.Sprint(revision)}}
+	one := &v1alpha1.Delivery{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: uid + "-" + class, UID: types.UID("d-" + uid), CreationTimestamp: metav1.NewTime(created), ResourceVersion: lone(revision)}}
 	one.Spec.Zone, one.Spec.ClassRef = v1alpha1.DeliveredZone{Name: uid, UID: types.UID(uid)}, v1alpha1.DNSClassReference{Kind: v1alpha1.KindDNSClass, Name: class}
 	one.Status.FQDN = fqdn
 	return one
@@ -62,7 +67,7 @@ func TestMembers_areWhatDeliveriesSay(t *testing.T) {
 		t.Fatal("known before anything was listed")
 	default:
 	}
-	do(t, s.Replace([]any{deliveryOf("red", "a", "a.test.", 5), deliveryOf("red", "b", "", 6), deliveryOf("blue", "a", "a.test.", 7)}, "10"))
+	do(t, s.Replace([]any{deliveryOf("red", "a", "a.test.", 5), deliveryOf("red", "b", "", 6), deliveryOf("blue", "a", "a.test.", 7)}, lone(10)))
 	<-m.synced
 	begun := m.Of("red", created)
 	if text(begun) != "a=a.test." || begun.Serial != serialAt(created, 10) || !m.Any("a") || m.Any("b") {
@@ -91,11 +96,11 @@ func TestMembers_areWhatDeliveriesSay(t *testing.T) {
 	}
 	// A listing that says the same changes nothing, one that lacks something is all there is.
 	*told = nil
-	do(t, s.Replace([]any{deliveryOf("red", "b", "renamed.test.", 13), deliveryOf("blue", "a", "a.test.", 7)}, "20"))
+	do(t, s.Replace([]any{deliveryOf("red", "b", "renamed.test.", 13), deliveryOf("blue", "a", "a.test.", 7)}, lone(20)))
 	if now := m.Of("red", created); now.Serial != serialAt(created, 14) || len(*told) != 0 {
 		t.Errorf("nothing new: %d, told of %v", now.Serial, *told)
 	}
-	do(t, s.Replace([]any{deliveryOf("red", "b", "renamed.test.", 13)}, "30"))
+	do(t, s.Replace([]any{deliveryOf("red", "b", "renamed.test.", 13)}, lone(30)))
 	if now := m.Of("blue", created); len(now.Members) != 0 || now.Serial != serialAt(created, 30) || !slices.Equal(*told, []string{"blue"}) {
 		t.Errorf("blue: %s at %d, told of %v", text(now), now.Serial, *told)
 	}
@@ -110,7 +115,7 @@ func TestMembers_oneZoneHasAName(t *testing.T) {
 	late.CreationTimestamp = metav1.NewTime(created.Add(time.Second))
 	for _, list := range [][]any{{late, early}, {early, late}} {
 		m, _ := newMembers()
-		do(t, store{m}.Replace(list, "10"))
+		do(t, store{m}.Replace(list, lone(10)))
 		of := m.OfClass("red")
 		if got := of.Holder(name.MustParse("x.test.")); got != "early" || of.Name("late") != name.MustParse("x.test.") || text(m.Of("red", created)) != "early=x.test. late=x.test." {
 			t.Errorf("%s has it; %s", got, text(m.Of("red", created)))
@@ -137,8 +142,8 @@ func TestMembers_areTheSameUnderASerial(t *testing.T) {
 		}
 		watching, _ := newMembers()
 		listed, _ := newMembers()
-		do(t, store{watching}.Replace(nil, "1"))
-		do(t, store{listed}.Replace(nil, "1"))
+		do(t, store{watching}.Replace(nil, lone(1)))
+		do(t, store{listed}.Replace(nil, lone(1)))
 		known := map[string]string{}
 		see := func(m *Members) {
 			now := m.Of("red", created)
@@ -152,7 +157,7 @@ func TestMembers_areTheSameUnderASerial(t *testing.T) {
 			uid := fmt.Sprint("u", rnd.IntN(6))
 			if there[uid] != nil && rnd.IntN(3) == 0 {
 				gone := there[uid].DeepCopy()
-				gone.ResourceVersion = fmt.Sprint(revision)
+				gone.ResourceVersion = lone(revision)
 				delete(there, uid)
 				do(t, store{watching}.Delete(gone))
 			} else {
@@ -161,12 +166,12 @@ func TestMembers_areTheSameUnderASerial(t *testing.T) {
 			}
 			see(watching)
 			if rnd.IntN(5) == 0 {
-				do(t, store{listed}.Replace(listing(), fmt.Sprint(revision)))
+				do(t, store{listed}.Replace(listing(), lone(revision)))
 				see(listed)
 			}
 			if rnd.IntN(10) == 0 {
 				fresh, _ := newMembers()
-				do(t, store{fresh}.Replace(listing(), fmt.Sprint(revision)))
+				do(t, store{fresh}.Replace(listing(), lone(revision)))
 				see(fresh)
 			}
 		}
@@ -191,6 +196,34 @@ func TestSerialAt(t *testing.T) {
 	}
 	if again := serialAt(created.Add(24*time.Hour), 10); !again.Ahead(serialAt(created, 50000)) {
 		t.Error("a class made anew in a new store is behind the one before it")
+	}
+}
+
+// A restored store is behind what was served before it was lost, and ahead of it by its bump: a secondary that has the later serial
+// takes the catalog that is restored. So after each restore.
+func TestSerialAt_isAheadAfterARestore(t *testing.T) {
+	const served, lost = 5_000_000, 1_000_000 // revisions; since the backup
+	at := uint64(served)
+	for restore := range 10 {
+		restored := at - lost + embed.RevisionBump + 1
+		if before, now := serialAt(created, at), serialAt(created, restored); !now.Ahead(before) {
+			t.Errorf("restore %d: serial %d after %d", restore, now, before)
+		}
+		at = restored + served
+	}
+}
+
+// The serial of a catalog counts revisions, as it did when a resourceVersion was one.
+func TestRevisionOf_isEtcds(t *testing.T) {
+	for _, sub := range []int64{0, subrev.Last} {
+		if got, err := revisionOf(fmt.Sprint(subrev.Version(7, sub))); got != 7 || err != nil {
+			t.Errorf("sub-revision %d of revision 7: %d, %v", sub, got, err)
+		}
+	}
+	for _, none := range []string{"", "0", "127", "x"} {
+		if got, err := revisionOf(none); err == nil {
+			t.Errorf("%q is of revision %d", none, got)
+		}
 	}
 }
 
