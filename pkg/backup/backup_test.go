@@ -11,9 +11,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -22,8 +24,11 @@ import (
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apiserver/pkg/server/options/encryptionconfig"
+	"k8s.io/apiserver/pkg/storage"
 	"k8s.io/apiserver/pkg/storage/storagebackend"
+	"k8s.io/apiserver/pkg/storage/value"
 	"k8s.io/utils/ptr"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
@@ -32,6 +37,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/pkg/ledger/layout"
+	"kubi.zone/kubizone/pkg/ledger/subrev"
 	"kubi.zone/kubizone/test/store"
 )
 
@@ -299,6 +306,134 @@ func TestBackup_inTheMiddleOfABatchIsRestored(t *testing.T) {
 	}
 }
 
+// versionsOf are the versions and the data of records, by name, and the version of the list.
+func versionsOf(t *testing.T, s *running) (objects map[string]string, list int64) {
+	t.Helper()
+	all := &v1alpha1.RecordList{}
+	if err := s.Records.GetList(t.Context(), "/kubi.zone/records/", storage.ListOptions{Recursive: true, Predicate: storage.Everything}, all); err != nil {
+		t.Fatal(err)
+	}
+	objects = map[string]string{}
+	for _, r := range all.Items {
+		objects[r.Name] = fmt.Sprint(r.Spec.Values, "@", r.ResourceVersion)
+	}
+	return objects, store.Must(strconv.ParseInt(all.ResourceVersion, 10, 64))
+}
+
+// Objects that share a revision have the versions that they had, whoever restores them, and everything after is ahead of what was
+// handed out before the store was lost.
+func TestRestore_keepsVersionsInsideARevision(t *testing.T) {
+	for _, encrypted := range []bool{false, true} {
+		t.Run(fmt.Sprint("encrypted: ", encrypted), func(t *testing.T) {
+			t.Parallel()
+			configuration, transformer := encryption(t, "one", [32]byte{1})
+			change := func(s *store.Store) {
+				if encrypted {
+					s.Encryption = transformer
+				}
+			}
+			old := start(t, t.TempDir(), change)
+			store.Must(old.CreateZone(store.Zone("dns", "org", "example.org.", store.Allow("", "*"))))
+			at := layout.Keys{Prefix: apiserver.Prefix}
+			var keys []string
+			for i := range 40 {
+				r := store.Must(old.CreateRecord(t.Context(), store.Record("app", fmt.Sprint("r", i), fmt.Sprintf("r%d.example.org.", i), "A", fmt.Sprint("192.0.2.", i))))
+				keys = append(keys, at.Record(r.Namespace, r.Name))
+			}
+			old.store.Together(keys...)
+			octets := 0
+			for _, kv := range store.Must(old.store.Client.Client.Get(t.Context(), at.Objects("records"), clientv3.WithPrefix())).Kvs {
+				if kv.Value[0] >= 0x80 {
+					octets++
+				}
+			}
+			if octets != 39 {
+				t.Errorf("%d of 40 values have an octet", octets)
+			}
+			file := filepath.Join(t.TempDir(), "backup")
+			store.Must(Take(t.Context(), old.where, file))
+			before, _ := versionsOf(t, old)
+			old.store.Together(keys[:20]...) // which is lost
+			_, last := versionsOf(t, old)
+			old.member.Stop()
+			old.store.Damaged = true // it is checked as long as it runs only
+
+			path, _, err := restore(t, file, func(r *Restore) {
+				if encrypted {
+					r.EncryptionProviderConfigFile = configuration
+				}
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			again := start(t, path, change)
+			after, list := versionsOf(t, again)
+			if !maps.Equal(after, before) {
+				t.Errorf("the records are\n%v\nnot\n%v", after, before)
+			}
+			if list <= last {
+				t.Errorf("a list is at %d after %d was handed out", list, last)
+			}
+			watched, err := again.Records.Watch(t.Context(), "/kubi.zone/records/", storage.ListOptions{ResourceVersion: fmt.Sprint(last), Recursive: true, Predicate: storage.Everything})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if e := <-watched.ResultChan(); !apierrors.IsResourceExpired(apierrors.FromObject(e.Object)) && !apierrors.IsGone(apierrors.FromObject(e.Object)) {
+				t.Errorf("a watch from before goes on: %v", e)
+			}
+			changed := store.Must(again.UpdateRecord(t.Context(), "app", "r3", func(r *v1alpha1.Record) { r.Spec.Values = []string{"192.0.2.99"} }))
+			if at := store.Must(strconv.ParseInt(changed.ResourceVersion, 10, 64)); at <= list {
+				t.Errorf("what is written is at %d, the list before it at %d", at, list)
+			}
+			if err := again.DeleteRecord(t.Context(), "app", "r4"); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// A backup of the format before versions, in the middle of a batch, is migrated where it is restored.
+func TestRestore_ofTheFormatBeforeVersions(t *testing.T) {
+	for _, sealed := range []bool{false, true} {
+		t.Run(fmt.Sprint("sealed: ", sealed), func(t *testing.T) {
+			t.Parallel()
+			configuration, transformer := encryption(t, "one", sha256.Sum256([]byte("one")))
+			of := func(s *store.Store) {
+				if s.Damaged = true; sealed { // work is owed, and its server does not run
+					s.Encryption = transformer
+				}
+			}
+			dir := store.Must(embed.OpenDir(t.TempDir(), 0))
+			defer dir.Close()
+			member := store.Must(embed.Start(t.Context(), embed.Config{Dir: dir}))
+			defer member.Stop()
+			old := store.On(t, &store.Etcd{Endpoint: member.Endpoints()[0]}, apiserver.Prefix)
+			of(old)
+			old.LoadFormat12(sealed)
+			file := filepath.Join(t.TempDir(), "backup")
+			m, err := Take(t.Context(), storagebackend.TransportConfig{ServerList: member.Endpoints()}, file)
+			if err != nil || m.Format != 12 || m.Decided != 6 {
+				t.Fatalf("%+v, %v", m, err)
+			}
+			path, _, err := restore(t, file, func(r *Restore) {
+				if sealed {
+					r.EncryptionProviderConfigFile = configuration
+				}
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			again := start(t, path, of)
+			if have, list := versionsOf(t, again); len(have) != m.Records+m.Decided || list < embed.RevisionBump*subrev.Objects {
+				t.Errorf("%d records are restored of %s, at %d", len(have), m, list)
+			}
+			if now, err := Take(t.Context(), again.where, file+"-now"); err != nil || now.Format != ledger.Format || now.Decided != 0 {
+				t.Errorf("it is %+v now: %v", now, err)
+			}
+		})
+	}
+}
+
 // B2, B3: nothing is written where the file is not what it should be.
 func TestRestore_refusesWhatIsNoWholeBackup(t *testing.T) {
 	old := start(t, t.TempDir())
@@ -359,17 +494,23 @@ func TestRestore_refusesWhatIsNoWholeBackup(t *testing.T) {
 	}
 }
 
-// B3: what the server encrypts stays so, and is restored with its configuration alone; names are in no file in plain.
-func TestRestore_ofWhatIsEncryptedNeedsItsKeys(t *testing.T) {
-	configuration := filepath.Join(t.TempDir(), "encryption.yaml")
-	key := base64.StdEncoding.EncodeToString([]byte("0123456789abcdef0123456789abcdef"))
+// encryption is a configuration with one key, as a file and as the server has it.
+func encryption(t *testing.T, name string, key [32]byte) (file string, records value.Transformer) {
+	t.Helper()
+	file = filepath.Join(t.TempDir(), "encryption.yaml")
 	text := "apiVersion: apiserver.config.k8s.io/v1\nkind: EncryptionConfiguration\nresources:\n- resources: [zones.kubi.zone, records.kubi.zone]\n" +
-		"  providers:\n  - secretbox: {keys: [{name: one, secret: " + key + "}]}\n"
-	if err := os.WriteFile(configuration, []byte(text), 0o600); err != nil {
+		"  providers:\n  - secretbox: {keys: [{name: " + name + ", secret: " + base64.StdEncoding.EncodeToString(key[:]) + "}]}\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	loaded := store.Must(encryptionconfig.LoadEncryptionConfig(t.Context(), configuration, false, ""))
-	encrypted := store.Encrypted(loaded.Transformers[v1alpha1.Resource("records")])
+	loaded := store.Must(encryptionconfig.LoadEncryptionConfig(t.Context(), file, false, ""))
+	return file, loaded.Transformers[v1alpha1.Resource("records")]
+}
+
+// B3: what the server encrypts stays so, and is restored with its configuration alone; names are in no file in plain.
+func TestRestore_ofWhatIsEncryptedNeedsItsKeys(t *testing.T) {
+	configuration, transformer := encryption(t, "one", [32]byte([]byte("0123456789abcdef0123456789abcdef")))
+	encrypted := store.Encrypted(transformer)
 	old := start(t, t.TempDir(), encrypted)
 	store.Must(old.CreateZone(store.Zone("dns", "org", "example.org.", store.Allow("", "*"))))
 	store.Must(old.CreateRecord(t.Context(), store.Record("app", "r", "hidden-name.example.org.", "A", "192.0.2.1")))

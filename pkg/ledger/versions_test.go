@@ -6,6 +6,8 @@ package ledger_test
 import (
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"testing"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
@@ -22,20 +24,22 @@ func atLast(t *testing.T, st *store.Store, key string) string {
 	return fmt.Sprint(subrev.Version(kv.ModRevision, subrev.Last))
 }
 
-// Migration 13: what was written before reads as it did, with resourceVersions that are above all of before, and is written on. A
-// program that knows no more than format 12 refuses the store before it reads anything else, and one that runs ends.
+// Migration 13: what format 12 has written reads as it did, with versions that are above all of before, redo logs are carried out, and
+// it is written on. A program that knows no more than format 12 refuses the store before it reads anything else, and one that runs ends.
 func TestMigration13_versionsOfObjects(t *testing.T) {
 	t.Parallel()
-	for what, change := range map[string]func(*store.Store){"plain": func(*store.Store) {}, "encrypted": store.Encrypted(provided("one"))} {
-		t.Run(what, func(t *testing.T) {
+	for _, sealed := range []bool{false, true} {
+		t.Run(fmt.Sprint("sealed: ", sealed), func(t *testing.T) {
 			t.Parallel()
-			st := store.New(t, change)
-			s, keys := st.Server(), layout.Keys{Prefix: st.Prefix}
-			store.Must(s.CreateZone(store.Zone("platform", "top", "example.org.", store.Allow("", "*"))))
-			store.Must(s.CreateRecord(t.Context(), store.Record("team", "www", "www.example.org.", "A", "192.0.2.1")))
-			st.Old(12)
-			if err := opening(t, st, ledger.Known(12)); err != nil {
-				t.Fatalf("format 12 is not known by its own program: %v", err)
+			st := store.On(t, store.Fresh(t), store.Prefix12)
+			if sealed {
+				st.Encryption = provided("one")
+			}
+			st.LoadFormat12(sealed)
+			keys := layout.Keys{Prefix: st.Prefix}
+			before := store.Must(st.Client.Client.Get(t.Context(), "x")).Header.Revision
+			if r := st.Fsck(); !r.Clean() || !strings.Contains(store.Text(r), "decided by a redo log") {
+				t.Fatalf("of format 12: %s", store.Text(r))
 			}
 			older := st.Server(ledger.Known(12))
 			ended := make(chan error, 1)
@@ -48,17 +52,32 @@ func TestMigration13_versionsOfObjects(t *testing.T) {
 			if _, err := older.CreateZone(store.Zone("platform", "late", "late.test.")); !errors.Is(err, ledger.ErrFormat) {
 				t.Errorf("the older server writes: %v", err)
 			}
+			rev := store.Must(st.Client.Client.Get(t.Context(), "x")).Header.Revision
 			if err := opening(t, st, ledger.Known(12)); !errors.Is(err, ledger.ErrFormat) {
 				t.Errorf("an older program opens the store: %v", err)
 			}
-			if z := next.Zone("platform", "top"); z.ResourceVersion != atLast(t, st, keys.Zone("platform", "top")) {
+			if now := store.Must(st.Client.Client.Get(t.Context(), "x")).Header.Revision; now != rev {
+				t.Errorf("and writes %d revisions", now-rev)
+			}
+			if z := next.Zone("platform", "org"); z.ResourceVersion != atLast(t, st, keys.Zone("platform", "org")) {
 				t.Errorf("the zone is at %s", z.ResourceVersion)
 			}
-			if r := next.Record("team", "www"); r.ResourceVersion != atLast(t, st, keys.Record("team", "www")) || r.Spec.Values[0] != "192.0.2.1" {
-				t.Errorf("the record is %v at %s", r.Spec.Values, r.ResourceVersion)
+			all := next.ListRecords("")
+			for _, r := range all {
+				if at, _ := strconv.ParseInt(r.ResourceVersion, 10, 64); r.ResourceVersion != atLast(t, st, keys.Record(r.Namespace, r.Name)) || at <= before {
+					t.Errorf("%s is at %s, after %d", r.Name, r.ResourceVersion, before)
+				}
 			}
-			changed := store.Must(next.UpdateRecord(t.Context(), "team", "www", func(r *v1alpha1.Record) { r.Spec.Values = []string{"192.0.2.2"} }))
-			if changed.ResourceVersion != atLast(t, st, keys.Record("team", "www")) {
+			if len(all) != 19 { // 9 that stood, and the batch
+				t.Errorf("%d records", len(all))
+			}
+			next.Run()
+			st.Settle()
+			if r := next.Record("tenant", "net-0"); r.Status.ZoneRef != nil {
+				t.Errorf("what was owed is not done: %+v", r.Status)
+			}
+			changed := store.Must(next.UpdateRecord(t.Context(), "team", "org-0", func(r *v1alpha1.Record) { r.Spec.Values = []string{"192.0.2.2"} }))
+			if changed.ResourceVersion != atLast(t, st, keys.Record("team", "org-0")) {
 				t.Errorf("the answer says %s", changed.ResourceVersion)
 			}
 		})
