@@ -89,7 +89,7 @@ func (w *world) server(mapped bool) *server {
 		EventsHistoryWindow: cacher.DefaultEventFreshDuration, ResourcePrefix: "/pods/", KeyFunc: func(o runtime.Object) (string, error) {
 			return storage.NamespaceKeyFunc("/pods/", o)
 		},
-		GetAttrsFunc: attributes, NewFunc: newPod, NewListFunc: newPodList, Codec: codec, Clock: clock.RealClock{}})
+		GetAttrsFunc: attributes, NewFunc: newPod, NewListFunc: newPodList, Codec: codec, Clock: w.clock})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -435,29 +435,91 @@ func TestCache_isConsistentInTheMiddleOfARevision(t *testing.T) {
 	}
 }
 
-// A bookmark says that all up to its version has come. The cache sends them by its timers, two seconds before the request ends at last.
-func TestCache_bookmarksWhatHasCome(t *testing.T) {
+// exact counts the lists of etcd at a version, which the cache's own check makes.
+type exact struct {
+	storage.Interface
+	checks, inside atomic.Int64
+}
+
+func (e *exact) GetList(ctx context.Context, key string, o storage.ListOptions, into runtime.Object) error {
+	err := e.Interface.GetList(ctx, key, o, into)
+	if version, _ := strconv.ParseInt(o.ResourceVersion, 10, 64); o.ResourceVersionMatch == metav1.ResourceVersionMatchExact && err == nil {
+		e.checks.Add(1)
+		if _, sub := subrev.Split(version); sub != subrev.Last {
+			e.inside.Add(1)
+		}
+	}
+	return err
+}
+
+// So does the check that a cache runs by its timer, while transactions come: an inconsistency would panic here.
+func TestCache_isConsistentByItsOwnTimer(t *testing.T) {
+	period, panics := consistency.CheckPeriod, consistency.PanicOnCacheInconsistency
+	consistency.CheckPeriod, consistency.PanicOnCacheInconsistency = 20*time.Millisecond, true
+	t.Cleanup(func() { consistency.CheckPeriod, consistency.PanicOnCacheInconsistency = period, panics })
 	w := newWorld(t)
 	s := w.server(true)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	lists := &exact{Interface: s.raw}
+	checked := cacher.NewCacheDelegator(s.cacher, lists)
+	t.Cleanup(checked.Stop)
+	for i, until := 0, time.Now().Add(5*time.Minute); lists.checks.Load() < 20 || lists.inside.Load() < 5; i++ {
+		w.pods(batch(fmt.Sprint("r", i%5), 100, fmt.Sprint(i))...)
+		if time.Now().After(until) {
+			t.Fatalf("%d checks, %d of them in the middle of a revision", lists.checks.Load(), lists.inside.Load())
+		}
+	}
+	t.Logf("%d checks, %d of them in the middle of a revision", lists.checks.Load(), lists.inside.Load())
+}
+
+// fast is a clock that shows a minute each second, by which what is due every minute is.
+type fast struct {
+	clock.RealClock
+	begun time.Time
+}
+
+func (f fast) Now() time.Time { return f.begun.Add(60 * time.Since(f.begun)) }
+
+func (f fast) Since(t time.Time) time.Duration { return f.Now().Sub(t) }
+
+// A bookmark says that all up to its version has come. The cache sends one every minute, and one two seconds before the request ends.
+func TestCache_bookmarksWhatHasCome(t *testing.T) {
+	for what, every := range map[string]bool{"every minute": true, "before the end": false} {
+		t.Run(what, func(t *testing.T) {
+			w := newWorld(t)
+			if every {
+				w.clock = fast{begun: time.Now()}
+			}
+			w.bookmarks(every)
+		})
+	}
+}
+
+func (w *world) bookmarks(every bool) {
+	t, s := w.t, w.server(true)
+	requests, each, patience := 12, 3, 30*time.Second
+	if rig.Long() {
+		requests, each, patience = 100, 10, 5*time.Minute
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	before := int64(store.Must(s.raw.GetCurrentResourceVersion(ctx)))
-	requests := 12
-	if rig.Long() {
-		requests = 200
-	}
 	var watchers, writer sync.WaitGroup
 	type said struct {
-		events   []int64
-		bookmark int64 // and how many came before
-		at       int
+		events    []int64
+		bookmarks []int64
+		at        []int // how many events came before each
 	}
 	all := make([]said, requests)
 	for i := range all {
 		timeout := 2500*time.Millisecond + time.Duration(i%20)*50*time.Millisecond
 		watchers.Go(func() {
 			limit, cancel := context.WithTimeout(ctx, timeout)
+			if every { // and the request has no end
+				limit, cancel = context.WithCancel(context.WithoutCancel(ctx))
+				defer context.AfterFunc(ctx, cancel)()
+			}
 			defer cancel()
+			one := &all[i]
 			for from := before; limit.Err() == nil; { // where the cache closes it, it goes on
 				o := options(from)
 				o.Predicate.AllowWatchBookmarks = true
@@ -466,11 +528,13 @@ func TestCache_bookmarksWhatHasCome(t *testing.T) {
 					return
 				}
 				for e := range in.ResultChan() {
-					from = versionOf(e.Object)
-					if e.Type == watch.Bookmark {
-						all[i].bookmark, all[i].at = from, len(all[i].events)
-					} else {
-						all[i].events = append(all[i].events, from)
+					if from = versionOf(e.Object); e.Type != watch.Bookmark {
+						one.events = append(one.events, from)
+						continue
+					}
+					if one.bookmarks, one.at = append(one.bookmarks, from), append(one.at, len(one.events)); every && len(one.at) >= each {
+						in.Stop()
+						return
 					}
 				}
 				in.Stop()
@@ -479,12 +543,18 @@ func TestCache_bookmarksWhatHasCome(t *testing.T) {
 	}
 	done := make(chan struct{})
 	writer.Go(func() {
+		objects, pace := 20, time.Nanosecond
+		if every { // a watcher that is behind gets none of these
+			objects, pace = 100, 20*time.Millisecond
+		}
+		rate := time.NewTicker(pace)
+		defer rate.Stop()
 		for i := 0; ; i++ {
 			select {
 			case <-done:
 				return
-			default:
-				w.pods(batch(fmt.Sprint("r", i%5), 20, fmt.Sprint(i))...)
+			case <-rate.C:
+				w.pods(batch(fmt.Sprint("r", i%5), objects, fmt.Sprint(i))...)
 			}
 		}
 	})
@@ -496,20 +566,22 @@ func TestCache_bookmarksWhatHasCome(t *testing.T) {
 		versions = append(versions, one.version)
 	}
 	slices.Sort(versions)
-	bookmarks := 0
+	bookmarks, inside := 0, 0
 	for i, one := range all {
 		if !slices.Equal(one.events, versions[:len(one.events)]) {
 			t.Errorf("watcher %d: its %d events are not the first ones", i, len(one.events))
 		}
-		if one.bookmark == 0 {
-			continue
-		}
-		bookmarks++
-		if covered, _ := slices.BinarySearch(versions, one.bookmark+1); one.at < covered {
-			t.Errorf("watcher %d: bookmark %d covers %d events, %d came before it", i, one.bookmark, covered, one.at)
+		bookmarks += len(one.bookmarks)
+		for n, bookmark := range one.bookmarks {
+			if _, sub := subrev.Split(bookmark); sub != subrev.Last {
+				inside++
+			}
+			if covered, _ := slices.BinarySearch(versions, bookmark+1); one.at[n] < covered {
+				t.Errorf("watcher %d: bookmark %d covers %d events, %d came before it", i, bookmark, covered, one.at[n])
+			}
 		}
 	}
-	t.Logf("%d bookmarks to %d watchers, %d events", bookmarks, requests, len(versions))
+	t.Logf("%d bookmarks, %d of them inside a revision, to %d watchers, %d events", bookmarks, inside, requests, len(versions))
 	if bookmarks == 0 {
 		t.Error("there was no bookmark")
 	}

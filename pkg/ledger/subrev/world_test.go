@@ -17,6 +17,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/kubernetes"
+	"k8s.io/utils/clock"
 
 	"kubi.zone/kubizone/pkg/ledger/subrev"
 	"kubi.zone/kubizone/test/rig"
@@ -38,6 +39,7 @@ type world struct {
 	root    string
 	client  *kubernetes.Client // the writer's
 	history []write
+	clock   clock.WithTicker // of its servers
 }
 
 // write is one of an object; no value: it is deleted.
@@ -71,7 +73,7 @@ func newWorld(t testing.TB) *world {
 func worldAlone(t testing.TB) *world { return worldOn(t, store.Fresh(t).Client) }
 
 func worldOn(t testing.TB, connect func() (*kubernetes.Client, error)) *world {
-	w := &world{t: t, connect: connect, root: fmt.Sprintf("/world-%d", worlds.Add(1))}
+	w := &world{t: t, connect: connect, root: fmt.Sprintf("/world-%d", worlds.Add(1)), clock: clock.RealClock{}}
 	w.client = w.wrapped()
 	return w
 }
