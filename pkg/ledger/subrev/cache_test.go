@@ -18,6 +18,10 @@ import (
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/client/v3/kubernetes"
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
 	"k8s.io/apimachinery/pkg/api/apitesting"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -161,21 +165,31 @@ func eventText(e watch.Event) string {
 	return one.String()
 }
 
-// listen is n events after a version, and why the watch ended where there were fewer.
+// listen is n events after a version, and why the watch ended where there were fewer. Where the cache closes a watcher that does not
+// keep up it goes on behind what it has, as informers do.
 func listen(s storage.Interface, key string, version int64, n int) (out []string) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
-	in, err := s.Watch(ctx, key, options(version))
-	if err != nil {
-		return []string{err.Error()}
-	}
-	defer in.Stop()
-	for e := range in.ResultChan() {
-		if out = append(out, eventText(e)); len(out) >= n {
-			return out
+	for {
+		before := version
+		in, err := s.Watch(ctx, key, options(version))
+		if err != nil {
+			return append(out, err.Error())
+		}
+		for e := range in.ResultChan() {
+			if out = append(out, eventText(e)); len(out) >= n {
+				in.Stop()
+				return out
+			}
+			if e.Type == watch.Error {
+				break
+			}
+			version = versionOf(e.Object)
+		}
+		if in.Stop(); version == before {
+			return append(out, "closed")
 		}
 	}
-	return append(out, "closed")
 }
 
 func listed(s storage.Interface, key string, o storage.ListOptions) (map[string]string, *example.PodList, error) {
@@ -343,8 +357,30 @@ func TestCache_isTornWithoutVersions(t *testing.T) {
 }
 
 // A watch by storage after each version, and an exact list at it, of etcd and of the cache, of this server and of another.
-func TestCache_resumesAndListsAtEachVersion(t *testing.T) {
-	w := newWorld(t)
+func TestCache_resumesAndListsAtEachVersion(t *testing.T) { newWorld(t).resumesAndLists() }
+
+// So where etcd knows no streams of reads, as before 3.7: storage asks for one, is told so, and reads page by page.
+func TestCache_resumesAndListsWithoutStreams(t *testing.T) {
+	var refused atomic.Int64
+	etcd := store.Fresh(t)
+	w := worldOn(t, func() (*kubernetes.Client, error) {
+		return kubernetes.New(clientv3.Config{Endpoints: []string{etcd.Endpoint}, DialTimeout: 30 * time.Second, Logger: zap.NewNop(),
+			DialOptions: []grpc.DialOption{grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithChainStreamInterceptor(
+				func(ctx context.Context, d *grpc.StreamDesc, c *grpc.ClientConn, method string, begin grpc.Streamer, o ...grpc.CallOption) (grpc.ClientStream, error) {
+					if method == "/etcdserverpb.KV/RangeStream" {
+						refused.Add(1)
+						method = "/etcdserverpb.KV/NotThere" // the server's own refusal
+					}
+					return begin(ctx, d, c, method, o...)
+				})}})
+	})
+	if w.resumesAndLists(); refused.Load() == 0 {
+		t.Error("storage asked for no stream")
+	}
+}
+
+func (w *world) resumesAndLists() {
+	t := w.t
 	one, two := w.server(true), w.server(true)
 	random := rand.New(rand.NewPCG(5, 5))
 	before := int64(store.Must(one.raw.GetCurrentResourceVersion(t.Context())))
