@@ -522,13 +522,12 @@ func (r *reading) release(plan *Plan, change *ZoneChange, now int64) bool {
 // withdrawing warns that the records which a changed rule lets go may be too many to be delivered unasked.
 func (d *zoneDecision) withdrawing(plan *Plan, change *ZoneChange, before *Zone) {
 	z := change.Zone
-	if before.RRsets < minDeletions || change.Holding.published(d.ask.Now.Unix()) || z.MaxDeletePercent >= 100 || !slices.ContainsFunc(before.Rules, func(r Rule) bool {
+	if !slices.ContainsFunc(before.Rules, func(r Rule) bool {
 		return !slices.ContainsFunc(z.Rules, func(s Rule) bool { return reflect.DeepEqual(r, s) })
 	}) {
 		return
 	}
-	plan.Warnings = append(plan.Warnings, fmt.Sprintf("a rule of zone %s went or changed: where more than %d %% of the %d RRsets that the zone has, and at least %d, go with it, "+
-		"the zone is delivered as it is now until it has the annotation kubi.zone/publish-deletions: \"%d\", which may be set in the same change (S7.5)", z.FQDN(), z.MaxDeletePercent, before.RRsets, minDeletions, ToPublish(before.settledAt(change.Holding), before.Publish)))
+	excessive(plan, z, change.Holding, d.ask.Now.Unix(), before)
 }
 
 // deletes reports whether what the record has in z and goes is removed by the zone's own namespace. What lies in

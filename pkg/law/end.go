@@ -77,6 +77,9 @@ func (d *zoneDecision) end(ask EndAsk) *Plan {
 		d.stale()
 		return nil
 	}
+	if p, known = d.ruledFor(p, z.Namespace); !known {
+		return nil
+	}
 	if p.DelegatesZone(z.FQDN(), z.Namespace) {
 		return plan // it is back, and a cascade is about to say so
 	}

@@ -54,6 +54,14 @@ const (
 	KindCut
 	// KindFloor asks what a restored store begins names at that it remembers no serial of: *LastSerial.
 	KindFloor
+	// KindRules asks which rules Delegations give Namespace in the zone with uid Zone: *NamespaceRules.
+	KindRules
+	// KindListed asks how many Delegations of the zone with uid Zone list Owner with shared: true: *Listed.
+	KindListed
+	// KindListedBelow asks which names strictly below Owner they list so: *ListedBelow.
+	KindListedBelow
+	// KindWork asks for the outbox item with the id Object: *Work.
+	KindWork
 )
 
 // Key names one fact. The fields a Kind does not use are zero, so that equal
@@ -240,6 +248,9 @@ type Holding struct {
 	Held *Held `json:"held,omitempty"`
 	// Published is when (unix seconds) the annotation last changed, where it lets through what the zone's own namespace removes; else 0 (S7.5).
 	Published int64 `json:"published,omitempty"`
+	// Delegations is how many Delegations are in force here, and Listed how many names they list with shared: true (S4.8).
+	Delegations int `json:"delegations,omitempty"`
+	Listed      int `json:"listed,omitempty"`
 
 	Unknown *Unknown `json:"-"`
 }
@@ -346,6 +357,9 @@ type Zone struct {
 	State         [32]byte
 	// Rows and RRsets count what records and cuts give the zone.
 	Rows, RRsets int
+
+	// given is what Delegations add to Rules, in a decision that has asked for it.
+	given *given
 }
 
 // FQDN is the zone's name.

@@ -109,7 +109,7 @@ func (w *world) takes(r *law.Record, plan *law.Plan) bool {
 	if plan.Record.Zone == nil || r.Namespace == plan.Record.Zone.Namespace {
 		return false
 	}
-	z := w.zones[object{plan.Record.Zone.Namespace, plan.Record.Zone.Name}].zone
+	z := w.union(w.zones[object{plan.Record.Zone.Namespace, plan.Record.Zone.Name}].zone)
 	owner, _ := plan.Record.FQDN.Rel(z.FQDN())
 	for _, x := range plan.Writes {
 		if m, ok := x.Value.(*law.Member); ok && m.Admission == law.AdmittedPlain {
@@ -143,7 +143,7 @@ func (w *world) stoodTwin(r *law.Record, held bool) bool {
 		return true // a zone that is renamed has names of its own below
 	}
 	owner, _ := fqdn.Rel(z.FQDN())
-	t := &tenancy{world: w, zone: z, records: w.plain(z)}
+	t := &tenancy{world: w, zone: w.union(z), records: w.plain(z)}
 	base := baseName(owner)
 	first, _ := t.first(base)
 	if base.IsApex() || slices.Contains(z.MadeNames, base) || first != "" && first != r.Namespace {

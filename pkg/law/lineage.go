@@ -166,7 +166,11 @@ func (r *reading) revoked(view string, fqdn name.Name, ns string, lineage []Link
 		if i+1 < len(lineage) {
 			next, of = lineage[i+1].at(fqdn), lineage[i+1].Namespace
 		}
-		if !z.DelegatesZone(next, of) {
+		given, known := r.ruledFor(z, of)
+		if !known {
+			return nil, false
+		}
+		if !given.DelegatesZone(next, of) {
 			return z, true
 		}
 	}

@@ -131,7 +131,11 @@ func (r *reading) parentOf(view string, fqdn name.Name, ns string, has *Holding,
 		r.stale()
 		return nil, false
 	}
-	x := &parentage{parent: p, delegates: p.DelegatesZone(fqdn, ns), lineage: above.LineageBelow(p.FQDN()), enclosed: has.Enclosed}
+	given, known := r.ruledFor(p, ns)
+	if !known {
+		return nil, false
+	}
+	x := &parentage{parent: p, delegates: given.DelegatesZone(fqdn, ns), lineage: above.LineageBelow(p.FQDN()), enclosed: has.Enclosed}
 	if x.enclosed == nil || x.enclosed.By != p.UID {
 		x.enclosed = &Enclosed{By: p.UID, N: p.N}
 	}

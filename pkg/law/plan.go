@@ -41,6 +41,8 @@ type Plan struct {
 	Debts []Debt
 	// Orphan says under which keys the unadopted record (or pending zone) waits; OrphanBefore where it waited.
 	Orphan, OrphanBefore *Waiting
+	// Delegation is what becomes of the Delegation that was asked about, nil when it goes.
+	Delegation *DelegationPlacement
 	// Rule is the delegation that allowed it, for the audit annotation.
 	Rule     string
 	Warnings []string
@@ -122,6 +124,8 @@ type Work struct {
 	Scans  []Scan `json:"scans"`
 	// Zones carry a StandingWork with this ID, which goes when the work is through.
 	Zones []Place `json:"zones,omitempty"`
+	// Unmarked: its steps bear no mark, and what it changes is delivered as it comes (S7.2).
+	Unmarked bool `json:"unmarked,omitempty"`
 	// Renames: the zones after the first follow it to another name, parents first (S6.8).
 	Renames bool `json:"renames,omitempty"`
 	// Purge is the uid of a zone that is gone; its internal keys go at the end.
@@ -172,6 +176,9 @@ const (
 	ScanReferring ScanKind = "referring"
 	// ScanPending: the zones among those, and the zones that wait at or below (View, Name).
 	ScanPending ScanKind = "pending"
+	// ScanNamespaces: of Namespaces the records that the zone with uid Zone has, and what waits at or below (View, Name) or
+	// for the zone object Target. It costs what is in these namespaces, whatever others have in the zone.
+	ScanNamespaces ScanKind = "namespaces"
 	// ScanZones: the zones strictly below (View, Name), whose parent may be another now.
 	ScanZones ScanKind = "zones"
 )
@@ -241,6 +248,7 @@ func invalid(field string, value any, reason, format string, args ...any) *Refus
 // Reasons of the Adopted and Delegated conditions that the law gives (S2.3, S2.5, S2.7, S3.1–S3.5).
 const (
 	ReasonAdopted             = "Adopted"
+	ReasonAccepted            = "Accepted"
 	ReasonZoneNotFound        = "ZoneNotFound"
 	ReasonNoEnclosingZone     = "NoEnclosingZone"
 	ReasonDelegationWithdrawn = "DelegationWithdrawn"

@@ -216,7 +216,7 @@ func TestForest(t *testing.T) {
 				in, fqdn := w.longest(&r)
 				refuses, judged := false, false
 				if in != nil && w.quiet() {
-					refuses, judged = w.holderTwin(in, &r, fqdn)
+					refuses, judged = w.holderTwin(w.union(in), &r, fqdn)
 				}
 				plan, refusal := w.putRecord(r)
 				refused(before, refusal)
@@ -317,6 +317,24 @@ func TestForest(t *testing.T) {
 				}
 				o := rapid.SampledFrom(sortedObjects(w.zones)).Draw(t, "object")
 				act("delete zone", func() { w.deleteZone(o) })
+			},
+			"delegation": func(t *rapid.T) {
+				o, spec := drawDelegation(t)
+				if was := w.delegations[o]; was != nil {
+					spec.Zone = was.spec.Zone
+				}
+				act("delegation", func() {
+					if _, refusal := w.putDelegation(o, spec); refusal != nil && refusal.Kind != law.Later {
+						t.Fatalf("S4.8: a Delegation is refused: %v", refusal)
+					}
+				})
+			},
+			"delete delegation": func(t *rapid.T) {
+				if len(w.delegations) == 0 {
+					t.Skip("no delegations")
+				}
+				o := rapid.SampledFrom(sortedObjects(w.delegations)).Draw(t, "object")
+				act("delete delegation", func() { w.deleteDelegation(o) })
 			},
 			"terminate": func(t *rapid.T) {
 				if len(w.zones) == 0 || rapid.IntRange(0, 2).Draw(t, "rarely") > 0 {
@@ -464,4 +482,26 @@ func TestHeldChild(t *testing.T) {
 
 func sortedObjects[V any](m map[object]V) []object {
 	return slices.SortedFunc(maps.Keys(m), func(x, y object) int { return strings.Compare(x.String(), y.String()) })
+}
+
+// drawDelegation is a Delegation for a zone of its namespace, which may not stand yet.
+func drawDelegation(t *rapid.T) (object, law.DelegationSpec) {
+	o := rapid.SampledFrom([]object{{"owner", "one"}, {"owner", "two"}, {"owner", "three"}, {"a", "one"}}).Draw(t, "delegation")
+	zones := slices.DeleteFunc(slices.Clone(someZones), func(z object) bool { return z.Namespace != o.Namespace })
+	spec := law.DelegationSpec{Zone: rapid.SampledFrom(zones).Draw(t, "of").Name}
+	spec.Rule.Namespaces = slices.Clone(rapid.SampledFrom([][]string{{"owner"}, {"a"}, {"b"}, {"a", "b"}}).Draw(t, "to"))
+	for range rapid.IntRange(0, 2).Draw(t, "patterns") {
+		text := rapid.SampledFrom(somePatterns).Draw(t, "pattern")
+		p, err := pattern.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rapid.IntRange(0, 2).Draw(t, "for zones") == 0 {
+			spec.Rule.Zones = append(spec.Rule.Zones, p)
+			continue
+		}
+		shared := rapid.IntRange(0, 2).Draw(t, "shared") == 0 && !strings.HasSuffix(text, ".")
+		spec.Rule.Records = append(spec.Rule.Records, law.RecordRule{Pattern: p, Text: text, Types: rapid.SampledFrom(someTypes).Draw(t, "types"), Shared: shared})
+	}
+	return o, spec
 }

@@ -95,7 +95,7 @@ func (r *reading) longest(view string, n name.Name) (name.Name, *Holding, bool) 
 // false: facts are needed.
 func (r *reading) cycle(z *Zone, self Ref) (cycle, known bool) {
 	seen := []Ref{}
-	for z != nil && z.knownTo(self.Namespace) && z.Pending && z.ZoneRef != nil {
+	for z != nil && z.Pending && z.knownTo(self.Namespace) && z.ZoneRef != nil {
 		at := Ref{Namespace: z.ZoneRef.Namespace, Name: z.ZoneRef.Name}
 		if at.Namespace == self.Namespace && at.Name == self.Name {
 			return true, true

@@ -80,6 +80,9 @@ func DecideRecord(seen *Seen, ask RecordAsk) Outcome {
 	if ask.Move != nil && plan != nil && len(d.needs) == 0 {
 		d.arrive(plan, ask.Move, ask.WorkID)
 	}
+	if plan != nil && plan.Zone != nil {
+		plan.Zone.Zone = plan.Zone.Zone.plain()
+	}
 	if len(d.needs) > 0 {
 		return Outcome{Need: d.needs}
 	}
@@ -125,7 +128,14 @@ func (d *recordDecision) locate(r *Record) (*place, *Refusal) {
 		if !ok {
 			return nil, nil
 		}
-		if z == nil || z.Pending || !z.knownTo(r.Namespace) {
+		knows := false
+		if z != nil && !z.Pending {
+			var known bool
+			if knows, known = d.knows(z, r.Namespace); !known {
+				return nil, nil
+			}
+		}
+		if !knows {
 			if r.Absolute() {
 				p.fqdn, _ = name.Parse(r.DomainName)
 			}
@@ -184,8 +194,15 @@ func (d *recordDecision) locate(r *Record) (*place, *Refusal) {
 	if target != nil && z.UID != target.UID {
 		return nil, forbidden(ReasonBelowZoneCut, "%s lies in the longer zone %s, and zoneRef names %s (drop zoneRef, or refer to the longer zone)", p.fqdn, at, target.FQDN())
 	}
-	p.zone, p.holding = z, holding
 	p.owner, _ = p.fqdn.Rel(z.FQDN())
+	given, known := d.ruledFor(z, r.Namespace)
+	if known {
+		given, known = d.listing(given, holding, Base(p.owner), speaksBelow(p.owner, r.Type))
+	}
+	if !known {
+		return nil, nil
+	}
+	p.zone, p.holding = given, holding
 	return p, nil
 }
 

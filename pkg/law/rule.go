@@ -43,9 +43,15 @@ func (r *Rule) covers(namespace string) bool {
 // namespace. To others a zoneRef to it is answered as if there were none (S2.3):
 // names and views of zones are not to be learnt from refusals (S1.7).
 func (z *Zone) knownTo(namespace string) bool {
-	return z.Namespace == namespace || slices.ContainsFunc(z.Rules, func(r Rule) bool {
-		return len(r.Records)+len(r.Zones) > 0 && r.covers(namespace)
-	})
+	if z.Namespace == namespace {
+		return true
+	}
+	for _, rules := range z.rules() {
+		if slices.ContainsFunc(rules, func(r Rule) bool { return len(r.Records)+len(r.Zones) > 0 && r.covers(namespace) }) {
+			return true
+		}
+	}
+	return false
 }
 
 // absent says of a zoneRef that it leads to no zone, in the same words whether there
@@ -115,23 +121,25 @@ type grant struct {
 func (z *Zone) grants(n name.Name, t rdata.Type, namespace string) []grant {
 	var out []grant
 	own := namespace == z.Namespace
-	for i := range z.Rules {
-		r := &z.Rules[i]
-		if !r.covers(namespace) {
-			continue
-		}
-		for j := range r.Records {
-			rr := &r.Records[j]
-			if !rr.allowsType(t, own) || !rr.Pattern.Match(n, z.FQDN()) {
+	for _, rules := range z.rules() {
+		for i := range rules {
+			r := &rules[i]
+			if !r.covers(namespace) {
 				continue
 			}
-			out = append(out, grant{
-				text:       rr.Text,
-				shared:     rr.Shared,
-				underscore: rr.Pattern.NamesUnderscore(n, z.FQDN()),
-				literal:    rr.Pattern.Names(n, z.FQDN()),
-				single:     len(r.Namespaces) == 1,
-			})
+			for j := range r.Records {
+				rr := &r.Records[j]
+				if !rr.allowsType(t, own) || !rr.Pattern.Match(n, z.FQDN()) {
+					continue
+				}
+				out = append(out, grant{
+					text:       rr.Text,
+					shared:     rr.Shared,
+					underscore: rr.Pattern.NamesUnderscore(n, z.FQDN()),
+					literal:    rr.Pattern.Names(n, z.FQDN()),
+					single:     len(r.Namespaces) == 1,
+				})
+			}
 		}
 	}
 	return out
@@ -140,6 +148,9 @@ func (z *Zone) grants(n name.Name, t rdata.Type, namespace string) []grant {
 // listsShared reports whether a rule with shared: true lists a name literally: then
 // several are meant to feed it, and nobody becomes its holder by a wider rule (S4.6).
 func (z *Zone) listsShared(owner name.Rel) bool {
+	if z.given != nil && slices.Contains(z.given.listed, owner) {
+		return true
+	}
 	at, err := owner.In(z.FQDN())
 	return err == nil && slices.ContainsFunc(z.Rules, func(r Rule) bool {
 		return slices.ContainsFunc(r.Records, func(rr RecordRule) bool { return rr.Shared && rr.Pattern.Names(at, z.FQDN()) })
@@ -149,6 +160,9 @@ func (z *Zone) listsShared(owner name.Rel) bool {
 // listed are the names that rules with shared: true list literally (S4.6).
 func (z *Zone) listed() []name.Rel {
 	var out []name.Rel
+	if z.given != nil {
+		out = slices.Clone(z.given.listed)
+	}
 	for i := range z.Rules {
 		for j := range z.Rules[i].Records {
 			rr := &z.Rules[i].Records[j]
@@ -165,7 +179,8 @@ func (z *Zone) listed() []name.Rel {
 	return out
 }
 
-// DelegatesZone reports whether a rule of z allows the namespace a zone named n (S3.1).
+// DelegatesZone reports whether a rule of z allows the namespace a zone named n (S3.1). What Delegations allow is told by
+// a zone that the decision has asked about them (reading.ruledFor).
 func (z *Zone) DelegatesZone(n name.Name, namespace string) bool {
 	return z.zoneRule(namespace, func(p pattern.Pattern) bool { return p.Match(n, z.FQDN()) })
 }
@@ -181,7 +196,12 @@ func (z *Zone) namesUnderscoreZone(n name.Name, namespace string) bool {
 }
 
 func (z *Zone) zoneRule(namespace string, matches func(pattern.Pattern) bool) bool {
-	return slices.ContainsFunc(z.Rules, func(r Rule) bool { return r.covers(namespace) && slices.ContainsFunc(r.Zones, matches) })
+	for _, rules := range z.rules() {
+		if slices.ContainsFunc(rules, func(r Rule) bool { return r.covers(namespace) && slices.ContainsFunc(r.Zones, matches) }) {
+			return true
+		}
+	}
+	return false
 }
 
 // Base is the base name of an owner (S4.6): the labels after the last one that

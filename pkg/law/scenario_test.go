@@ -43,9 +43,10 @@ var scenarios = flag.String("scenarios", "testdata/*.txt", "the files that TestS
 //	                                                       halfway: the request's time ends between the two zones of a move
 //	try                                                    a create a line: NS NAME [TTL] TYPE RDATA [; ref=NS/NAME];
 //	                                                       what is stored is taken back, so each is decided alone
+//	delegation NS/NAME ZONE                                create or replace: lines as in zone, each rule for the namespaces of the first
 //	fill NS PREFIX COUNT                                   COUNT records; the line is as in record, with % for the number, & for three digits of it
 //	drop NS PREFIX FROM TO [every=DURATION]                delete those of fill, PREFIX with each number; says where the zone begins or ends to be held
-//	delete record|zone NS/NAME; terminate zone NS/NAME; deleting record NS/NAME
+//	delete record|zone|delegation NS/NAME; terminate zone NS/NAME; deleting record NS/NAME
 //	reset; settle; clock TIME|+DURATION; patience; floor SERIAL jump=N (of a restored store)
 //	run DURATION                                           servers run so long: what is withdrawn may end
 //	show zone|record|holders|members|entries|journal|waiting ...; grep=TEXT keeps lines with it
@@ -84,6 +85,18 @@ func (w *world) command(t *testing.T, d *datadriven.TestData) (out string) {
 	case "zone":
 		plan, refusal := w.putZone(parseZone(t, d), d.HasArg("establish"))
 		out = w.outcome(plan, refusal)
+	case "delegation":
+		o := parseObject(t, d, d.CmdArgs[0].Key)
+		spec := law.DelegationSpec{Zone: d.CmdArgs[1].Key}
+		for _, line := range strings.Split(d.Input, "\n") {
+			r := parseRule(t, d, strings.Fields(line))
+			if spec.Rule.Namespaces == nil {
+				spec.Rule.Namespaces = r.Namespaces
+			}
+			spec.Rule.Records, spec.Rule.Zones = append(spec.Rule.Records, r.Records...), append(spec.Rule.Zones, r.Zones...)
+		}
+		plan, refusal := w.putDelegation(o, spec)
+		out = w.outcome(plan, refusal)
 	case "record":
 		w.halfway = d.HasArg("halfway")
 		plan, refusal := w.putRecord(parseRecord(t, d, object{}, d.Input))
@@ -98,9 +111,12 @@ func (w *world) command(t *testing.T, d *datadriven.TestData) (out string) {
 	case "delete":
 		o := parseObject(t, d, d.CmdArgs[1].Key)
 		var plan *law.Plan
-		if d.CmdArgs[0].Key == "zone" {
+		switch d.CmdArgs[0].Key {
+		case "zone":
 			plan = w.deleteZone(o)
-		} else {
+		case "delegation":
+			plan = w.deleteDelegation(o)
+		default:
 			plan = w.deleteRecord(o)
 		}
 		out = w.outcome(plan, nil)
@@ -394,6 +410,8 @@ func (w *world) outcome(plan *law.Plan, refusal *law.Refusal) string {
 		return out.String()
 	}
 	switch {
+	case plan.Delegation != nil:
+		fmt.Fprintf(&out, "%s: %s\n", plan.Delegation.Reason, plan.Delegation.Message)
 	case plan.Record != nil && plan.Record.Zone != nil:
 		fmt.Fprintf(&out, "adopted %s, serial %d, %s\n", plan.Record.FQDN, plan.Record.Serial, plan.Record.Message)
 	case plan.Record != nil:

@@ -81,6 +81,7 @@ func (w *world) carryOut(work *law.Work) {
 	for i := 1; work.Renames && i < len(work.Zones); i++ {
 		w.follow(work, work.Zones[i])
 	}
+	w.takeIn(work)
 	for _, scan := range work.Scans {
 		if scan.Kind == law.ScanZones {
 			w.reparent(scan)
@@ -141,6 +142,10 @@ func (w *world) candidates(work *law.Work) []candidate {
 	found := map[candidate]bool{}
 	for _, scan := range work.Scans {
 		switch scan.Kind {
+		case law.ScanNamespaces:
+			for _, c := range w.ofNamespaces(scan) {
+				found[c] = true
+			}
 		case law.ScanMembers:
 			for k, v := range w.facts {
 				if k.Kind == law.KindMember && k.Zone == scan.Zone && below(k.Owner, scan.Owner) && scan.Of(k.Namespace) {
@@ -209,7 +214,9 @@ func (w *world) again(o object, work *law.Work) law.RecordAsk {
 	record := r.record
 	ask := law.RecordAsk{Namespace: o.Namespace, Name: o.Name, UID: record.UID, Before: r.adopted(), Waits: r.waits, After: &record, Cascade: true, Now: w.now, WorkID: w.fresh("work")}
 	if work != nil {
-		ask.Work, ask.WorkBy = work.ID, work.By
+		if ask.WorkBy = work.By; !work.Unmarked {
+			ask.Work = work.ID
+		}
 	}
 	ask.Stood = ask.Before != nil || r.placed.Reason == law.ReasonMoving
 	ask.Held = r.waits != nil && r.waits.Left == law.AdmittedPlain

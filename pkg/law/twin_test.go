@@ -49,6 +49,7 @@ func (w *world) check() []string {
 		}
 	}
 	w.checkHolds(report)
+	w.checkDelegations(standing, report)
 	want := map[waitKey]bool{}
 	for o, r := range w.records {
 		if (r.placed.Zone == nil) != (r.waits != nil) {
@@ -335,7 +336,7 @@ func (w *world) checkLineage(o object, z *law.Zone, h *law.Holding, standing map
 			of = h.Lineage[i+1].Namespace
 		}
 		if q := standing[l.UID]; q != nil && q.View == z.View && q.FQDN().Encloses(next) && q.FQDN().NumLabels() == l.Labels && !l.Renamed {
-			went = went || !q.DelegatesZone(next, of)
+			went = went || !w.union(q).DelegatesZone(next, of)
 		}
 	}
 	if withdrawn := h.Parent == nil && went; withdrawn != (h.Withdrawn != nil) {
@@ -550,6 +551,9 @@ func (w *world) checkSettled() []string {
 			continue
 		}
 		p := out.Plan.Record
+		if in := r.placed.Zone; in != nil && p.Reason == law.ReasonDelegationWithdrawn && w.zones[object{in.Namespace, in.Name}].spec.Terminating {
+			continue // of a zone that is being deleted a Delegation that goes releases nothing (S8.2)
+		}
 		if fingerprint(p.Zone) != fingerprint(r.placed.Zone) || p.FQDN != r.placed.FQDN || p.Reason != r.placed.Reason && p.Zone != nil {
 			report("record %s was forgotten: it is %s, decided anew it is %s", o, placed(&r.placed), placed(p))
 		}

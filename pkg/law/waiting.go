@@ -52,6 +52,12 @@ func pendingBelow(z Ref, view string, fqdn name.Name) Scan {
 	return Scan{Kind: ScanPending, Target: &Ref{Namespace: z.Namespace, Name: z.Name}, View: view, Name: fqdn}
 }
 
+// For reports whether what waits so is what a scan of namespaces looks for.
+func (w *Waiting) For(s *Scan) bool {
+	return w.Zone != nil && s.Target != nil && w.Zone.Namespace == s.Target.Namespace && w.Zone.Name == s.Target.Name ||
+		!w.FQDN.IsZero() && w.View == s.View && s.Name.Encloses(w.FQDN)
+}
+
 // marks are the keys at which a record that lost leaves a mark.
 type marks struct {
 	keys []Key

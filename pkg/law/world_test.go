@@ -26,12 +26,14 @@ type world struct {
 	facts   map[law.Key]any // the stored kinds only
 	zones   map[object]*zoneObject
 	records map[object]*recordObject
-	waiting map[waitKey]bool
-	outbox  []*law.Work
-	debts   []law.Debt
-	holds   map[string]*hold              // of the zones that are held, by uid
-	views   map[string]*zoneview.Snapshot // by zone uid, from the journal alone
-	journal map[string][]content.Step
+	// delegations stand beside the rules of the zones (S4.8).
+	delegations map[object]*delegationObject
+	waiting     map[waitKey]bool
+	outbox      []*law.Work
+	debts       []law.Debt
+	holds       map[string]*hold              // of the zones that are held, by uid
+	views       map[string]*zoneview.Snapshot // by zone uid, from the journal alone
+	journal     map[string][]content.Step
 
 	now time.Time
 	uid int
@@ -79,7 +81,7 @@ type waitKey struct {
 
 func newWorld() *world {
 	return &world{
-		facts: map[law.Key]any{}, zones: map[object]*zoneObject{}, records: map[object]*recordObject{},
+		facts: map[law.Key]any{}, zones: map[object]*zoneObject{}, records: map[object]*recordObject{}, delegations: map[object]*delegationObject{},
 		waiting: map[waitKey]bool{}, holds: map[string]*hold{}, views: map[string]*zoneview.Snapshot{}, journal: map[string][]content.Step{},
 		now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
 	}
@@ -112,6 +114,16 @@ func (w *world) answer(k law.Key) any {
 		return out
 	case law.KindHeldBelow:
 		return w.heldBelow(k)
+	case law.KindListedBelow:
+		return w.listedBelow(k)
+	case law.KindWork:
+		for _, x := range w.outbox {
+			if x.ID == k.Object {
+				copied := *x
+				return &copied
+			}
+		}
+		return nil
 	case law.KindTenantsBelow, law.KindRoster:
 		return w.members(k)
 	case law.KindArriving:
@@ -296,7 +308,7 @@ func fingerprint(v any) string {
 func (w *world) apply(o object, isZone bool, plan *law.Plan, standing *law.Work) {
 	for _, x := range plan.Writes {
 		switch x.Key.Kind {
-		case law.KindHolding, law.KindOwner, law.KindHolders, law.KindCount, law.KindMember, law.KindLastSerial, law.KindDeletions, law.KindDeleted, law.KindCut:
+		case law.KindHolding, law.KindOwner, law.KindHolders, law.KindCount, law.KindMember, law.KindLastSerial, law.KindDeletions, law.KindDeleted, law.KindCut, law.KindRules, law.KindListed:
 		default:
 			bug("a plan writes the computed fact %v", x.Key)
 		}
@@ -318,6 +330,10 @@ func (w *world) apply(o object, isZone bool, plan *law.Plan, standing *law.Work)
 	for _, owed := range []*law.Work{plan.Work, plan.Move} {
 		if owed != nil {
 			work := *owed
+			if i := slices.IndexFunc(w.outbox, func(x *law.Work) bool { return x.ID == work.ID }); i >= 0 { // what a Delegation owes is one item
+				w.outbox[i] = &work
+				continue
+			}
 			w.outbox = append(w.outbox, &work)
 		}
 	}

@@ -207,7 +207,11 @@ func (d *zoneDecision) sit() (*seat, *Refusal) {
 			s.pending = true
 			return s, nil
 		}
-		if !z.knownTo(spec.Namespace) {
+		knows, known := d.knows(z, spec.Namespace)
+		if !known {
+			return nil, nil
+		}
+		if !knows {
 			below, known := d.belongsTo(z)
 			if !known {
 				return nil, nil
@@ -337,6 +341,13 @@ func (d *zoneDecision) may(plan *Plan, s *seat) (externalCut bool, refusal *Refu
 	}
 	if w := s.parentHolding.moving(); w != nil && (!d.ask.Cascade || slices.ContainsFunc(w.Coming, func(n name.Name) bool { return n.Encloses(s.fqdn) })) {
 		return false, forbidden(ReasonMoving, "zone %s is just being renamed with the zones that follow it, and takes no zone below it until that is through (S6.8; try again when its condition Settled is True)", p.FQDN())
+	}
+	p, known := d.ruledFor(p, ns)
+	if known {
+		p, known = d.listing(p, s.parentHolding, Base(s.owner), s.owner != Base(s.owner))
+	}
+	if !known {
+		return false, nil
 	}
 	if !p.DelegatesZone(s.fqdn, ns) {
 		return false, forbidden(ReasonNotDelegated, "zone %s does not delegate the zone %s to namespace %q (its owner can add a delegation with zones: [%q])", p.FQDN(), s.fqdn, ns, s.owner)

@@ -1,0 +1,587 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package law
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law/pattern"
+)
+
+// The rules of Delegations stand beside those of the Zone (S4.8): for each namespace that they are for one key of the zone,
+// with all rules that it has by them. So a decision about a namespace reads its own key and no other one's, however many
+// Delegations the zone has. The keys change only together with the Zone object, as every key of a zone does (I5). The
+// holding says how many Delegations and how many of their names there are: a zone without any costs no fact.
+
+// NamespaceRules are the rules that Delegations give a namespace in a zone, in the order of their names.
+type NamespaceRules struct {
+	List []DelegatedRule `json:"d"`
+
+	Unknown *Unknown `json:"-"`
+}
+
+// DelegatedRule is the rule of one Delegation, which is in the namespace of the zone.
+type DelegatedRule struct {
+	Name string `json:"n"`
+	UID  string `json:"u"`
+	Rule Rule   `json:"r"`
+
+	Unknown *Unknown `json:"-"`
+}
+
+// Listed says how many Delegations list a name with shared: true (S4.6).
+type Listed struct {
+	Delegations int `json:"n"`
+
+	Unknown *Unknown `json:"-"`
+}
+
+// ListedBelow are the names strictly below one that Delegations list so.
+type ListedBelow struct{ Names []name.Rel }
+
+// Bounds of what Delegations give (S4.8): MaxDelegatedOctets of patterns and types to one namespace in one zone, and
+// MaxListed names with shared: true by one Delegation.
+const (
+	MaxDelegatedOctets = 32 << 10
+	MaxListed          = 16
+)
+
+// RulesKey asks for what Delegations give a namespace in a zone: *NamespaceRules.
+func RulesKey(zone, namespace string) Key {
+	return Key{Kind: KindRules, Zone: zone, Namespace: namespace}
+}
+
+// ListedKey asks how many Delegations of a zone list a name with shared: true: *Listed.
+func ListedKey(zone string, owner name.Rel) Key {
+	return Key{Kind: KindListed, Zone: zone, Owner: owner}
+}
+
+// WorkKey asks for an outbox item: *Work.
+func WorkKey(id string) Key { return Key{Kind: KindWork, Object: id} }
+
+// DelegationWorkID is the id of the outbox item of a Delegation: what its writes owe is one item, however fast they come.
+func DelegationWorkID(namespace, name string) string { return "delegation-" + namespace + "." + name }
+
+type storedRule struct {
+	Namespaces []string       `json:"n,omitempty"`
+	Records    []storedRecord `json:"r,omitempty"`
+	Zones      []string       `json:"z,omitempty"`
+}
+
+type storedRecord struct {
+	Pattern string   `json:"p"`
+	Types   []string `json:"t,omitempty"`
+	Shared  bool     `json:"s,omitempty"`
+}
+
+// MarshalJSON is the stored form of a rule: its patterns as text.
+func (r Rule) MarshalJSON() ([]byte, error) {
+	s := storedRule{Namespaces: r.Namespaces}
+	for i := range r.Records {
+		rr := &r.Records[i]
+		record := storedRecord{Pattern: rr.Text, Shared: rr.Shared}
+		for _, t := range rr.Types {
+			record.Types = append(record.Types, t.String())
+		}
+		s.Records = append(s.Records, record)
+	}
+	for _, p := range r.Zones {
+		s.Zones = append(s.Zones, p.String())
+	}
+	return json.Marshal(s)
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (r *Rule) UnmarshalJSON(data []byte) error {
+	var s storedRule
+	if err := json.Unmarshal(data, &s); err != nil {
+		return err
+	}
+	*r = Rule{Namespaces: s.Namespaces}
+	for _, record := range s.Records {
+		p, err := pattern.Parse(record.Pattern)
+		if err != nil {
+			return err
+		}
+		rr := RecordRule{Pattern: p, Text: record.Pattern, Shared: record.Shared}
+		for _, text := range record.Types {
+			t, err := rdata.ParseType(text)
+			if err != nil {
+				return err
+			}
+			rr.Types = append(rr.Types, t)
+		}
+		r.Records = append(r.Records, rr)
+	}
+	for _, text := range s.Zones {
+		p, err := pattern.Parse(text)
+		if err != nil {
+			return err
+		}
+		r.Zones = append(r.Zones, p)
+	}
+	return nil
+}
+
+// octets are what counts of a rule against MaxDelegatedOctets.
+func (r *Rule) octets() (n int) {
+	for i := range r.Records {
+		rr := &r.Records[i]
+		n += len(rr.Text) + 16 + 10*len(rr.Types)
+	}
+	for _, p := range r.Zones {
+		n += len(p.String()) + 3
+	}
+	return n + 3*len(r.Namespaces)
+}
+
+// Lists are the names, relative to its zone, that a rule lists with shared: true (S4.6), each once. Patterns without "*" of a
+// Delegation are relative to the zone, so that a rename of it changes none of them.
+func (r *Rule) Lists() (out []name.Rel) {
+	zone := name.Root // relative patterns make the same names in every zone
+	for i := range r.Records {
+		rr := &r.Records[i]
+		if !rr.Shared {
+			continue
+		}
+		if n, ok := rr.Pattern.Only(zone); ok {
+			if rel, ok := n.Rel(zone); ok && !slices.Contains(out, rel) {
+				out = append(out, rel)
+			}
+		}
+	}
+	return out
+}
+
+// given is what Delegations add to the rules of a zone, as far as the decision has asked for it.
+type given struct {
+	rules  []Rule
+	listed []name.Rel
+}
+
+// rules are those of the Zone, and those that Delegations give the namespace of the decision.
+func (z *Zone) rules() [2][]Rule {
+	if z.given == nil {
+		return [2][]Rule{z.Rules}
+	}
+	return [2][]Rule{z.Rules, z.given.rules}
+}
+
+// plain is the zone without what a decision was told of Delegations: what is written and remembered holds for every namespace.
+func (z *Zone) plain() *Zone {
+	if z == nil || z.given == nil {
+		return z
+	}
+	out := *z
+	out.given = nil
+	return &out
+}
+
+// with is a copy of the zone with more of what Delegations give.
+func (z *Zone) with(more given) *Zone {
+	out := *z
+	if z.given != nil {
+		more.rules, more.listed = append(slices.Clone(z.given.rules), more.rules...), append(slices.Clone(z.given.listed), more.listed...)
+	}
+	out.given = &more
+	return &out
+}
+
+// ruledFor is the zone with the rules that Delegations give a namespace. known false: facts are needed.
+func (r *reading) ruledFor(z *Zone, namespace string) (*Zone, bool) {
+	if z == nil || z.Pending {
+		return z, true
+	}
+	h, ok := get[Holding](r, HoldingKey(z.View, z.FQDN()))
+	if !ok {
+		return nil, false
+	}
+	if h == nil || h.UID != z.UID { // the name and the object are of two moments
+		r.stale()
+		return nil, false
+	}
+	if h.Delegations == 0 {
+		return z, true
+	}
+	f, ok := get[NamespaceRules](r, RulesKey(z.UID, namespace))
+	if !ok || f == nil {
+		return z, ok
+	}
+	var more given
+	for i := range f.List {
+		more.rules = append(more.rules, f.List[i].Rule)
+	}
+	return z.with(more), true
+}
+
+// listing is the zone with base, where Delegations list it with shared: true, and where below says so with what they list
+// below it. known false: facts are needed.
+func (r *reading) listing(z *Zone, h *Holding, base name.Rel, below bool) (*Zone, bool) {
+	if h.Listed == 0 {
+		return z, true
+	}
+	ks := []Key{ListedKey(z.UID, base)}
+	if below {
+		ks = append(ks, Key{Kind: KindListedBelow, Zone: z.UID, Owner: base})
+	}
+	if !r.all(ks) {
+		return nil, false
+	}
+	var more given
+	if l, _ := get[Listed](r, ks[0]); l != nil {
+		more.listed = append(more.listed, base)
+	}
+	if below {
+		if l, _ := get[ListedBelow](r, ks[1]); l != nil {
+			more.listed = append(more.listed, l.Names...)
+		}
+	}
+	if len(more.listed) == 0 {
+		return z, true
+	}
+	return z.with(more), true
+}
+
+// knows reports whether the zone is known to the namespace (S1.7), by the rules of Delegations too. known false: facts are needed.
+func (r *reading) knows(z *Zone, namespace string) (knows, known bool) {
+	if z.knownTo(namespace) {
+		return true, true
+	}
+	if z, known = r.ruledFor(z, namespace); !known {
+		return false, false
+	}
+	return z.knownTo(namespace), true
+}
+
+// DelegationSpec is what a Delegation asks for. Its zone is in its own namespace.
+type DelegationSpec struct {
+	Zone string
+	Rule Rule
+}
+
+// DelegationAsk is the request to decide a write of one Delegation.
+type DelegationAsk struct {
+	Ref
+	// Before is what it asked for, and In the uid of the zone that it is in force in, "" for none.
+	Before *DelegationSpec
+	In     string
+	// Waits is where it waits now.
+	Waits *Waiting
+	// After is what it shall be; nil when it goes.
+	After *DelegationSpec
+	// Terminating: its namespace is being deleted, so what it let in stays until the zone goes (S8.2).
+	Terminating bool
+	// Cascade: nobody asks; a refusal becomes the reason why it is not in force. Covered: the cascade decides all that the
+	// rules may concern after this.
+	Cascade, Covered bool
+	Now              time.Time
+}
+
+// DelegationPlacement says in which zone a Delegation is in force, nil for none, and why.
+type DelegationPlacement struct {
+	Zone            *Ref
+	Reason, Message string
+}
+
+// DecideDelegation decides a write of one Delegation (S4.8).
+func DecideDelegation(seen *Seen, ask DelegationAsk) Outcome {
+	d := &delegationDecision{reading: read(seen), ask: ask}
+	plan, refusal := d.decide()
+	if len(d.needs) > 0 {
+		return Outcome{Need: d.needs}
+	}
+	if refusal != nil {
+		return Outcome{Refusal: refusal}
+	}
+	return Outcome{Plan: plan}
+}
+
+type delegationDecision struct {
+	reading
+	ask DelegationAsk
+}
+
+func (d *delegationDecision) decide() (*Plan, *Refusal) {
+	ask := &d.ask
+	plan := &Plan{OrphanBefore: ask.Waits}
+	spec := ask.After
+	if spec == nil {
+		spec = ask.Before
+	}
+	z, ok := get[Zone](&d.reading, ZoneKey(ask.Namespace, spec.Zone))
+	if !ok {
+		return nil, nil
+	}
+	if z == nil || z.Pending { // what it gave there is purged with the zone's keys
+		if ask.After != nil {
+			what := fmt.Sprintf("zone %s/%s does not exist", ask.Namespace, spec.Zone)
+			if z != nil {
+				what = fmt.Sprintf("zone %s/%s is pending", ask.Namespace, spec.Zone)
+			}
+			d.wait(plan, ReasonZoneNotFound, what+"; the rules are in force as soon as it stands")
+		}
+		return plan, nil
+	}
+	holding, ok := get[Holding](&d.reading, HoldingKey(z.View, z.FQDN()))
+	if !ok {
+		return nil, nil
+	}
+	if holding == nil || holding.UID != z.UID {
+		d.stale()
+		return nil, nil
+	}
+	var before, after *Rule
+	if ask.Before != nil && ask.In == z.UID {
+		before = &ask.Before.Rule
+	}
+	if ask.After != nil {
+		after = &ask.After.Rule
+	}
+	changed, refusal := d.write(plan, z, before, after)
+	if len(d.needs) > 0 {
+		return nil, nil
+	}
+	if refusal != nil {
+		if !ask.Cascade || before != nil {
+			return nil, refusal
+		}
+		plan.Writes = nil
+		d.wait(plan, refusal.Reason, refusal.Message)
+		return plan, nil
+	}
+	h := *holding
+	gone, came := d.list(plan, z, &h, before, after)
+	if len(d.needs) > 0 {
+		return nil, nil
+	}
+	if (before == nil) != (after == nil) {
+		if h.Delegations++; after == nil {
+			h.Delegations -= 2
+		}
+	}
+	if after != nil {
+		plan.Delegation = &DelegationPlacement{Zone: &z.Ref, Reason: ReasonAccepted, Message: fmt.Sprintf("the rules are in force in zone %s", z.FQDN())}
+		d.dead(plan, z, after)
+	}
+	if len(changed) == 0 {
+		return plan, nil
+	}
+	if before != nil && (after == nil || after.text() != before.text()) && !ask.Cascade {
+		excessive(plan, z, &h, ask.Now.Unix(), z)
+	}
+	if !ask.Covered && !z.Terminating {
+		if refusal := d.owe(plan, z, &h, changed, before, after, gone); refusal != nil {
+			return nil, refusal
+		}
+		if len(d.needs) > 0 {
+			return nil, nil
+		}
+	}
+	plan.Zone = &ZoneChange{Zone: z, Holding: &h}
+	if (before == nil) != (after == nil) || len(gone)+len(came) > 0 || len(h.Awaited) != len(holding.Awaited) {
+		plan.Writes = append(plan.Writes, Write{Key: HoldingKey(z.View, z.FQDN()), Value: &h})
+	}
+	return plan, nil
+}
+
+func (d *delegationDecision) wait(plan *Plan, reason, message string) {
+	plan.Orphan = &Waiting{Zone: &Ref{Namespace: d.ask.Namespace, Name: d.ask.After.Zone}}
+	plan.Delegation = &DelegationPlacement{Reason: reason, Message: message}
+	if !d.ask.Cascade {
+		plan.Warnings = append(plan.Warnings, message)
+	}
+}
+
+// write gives each namespace its rules, and returns those for which they change.
+func (d *delegationDecision) write(plan *Plan, z *Zone, before, after *Rule) (changed []string, refusal *Refusal) {
+	var namespaces []string
+	for _, r := range []*Rule{before, after} {
+		if r != nil {
+			namespaces = append(namespaces, r.Namespaces...)
+		}
+	}
+	slices.Sort(namespaces)
+	namespaces = slices.Compact(namespaces)
+	ks := make([]Key, 0, len(namespaces))
+	for _, ns := range namespaces {
+		ks = append(ks, RulesKey(z.UID, ns))
+	}
+	if !d.all(ks) {
+		return nil, nil
+	}
+	for i, ns := range namespaces {
+		have, _ := get[NamespaceRules](&d.reading, ks[i])
+		next := &NamespaceRules{}
+		octets, was := 0, 0
+		if have != nil {
+			next.Unknown = have.Unknown
+			for _, r := range have.List {
+				was += r.Rule.octets()
+				if r.Name != d.ask.Name {
+					next.List, octets = append(next.List, r), octets+r.Rule.octets()
+				}
+			}
+		}
+		if after != nil && slices.Contains(after.Namespaces, ns) {
+			next.List = append(next.List, DelegatedRule{Name: d.ask.Name, UID: d.ask.UID, Rule: *after})
+			octets += after.octets()
+			slices.SortFunc(next.List, func(x, y DelegatedRule) int { return strings.Compare(x.Name, y.Name) })
+		}
+		if have == nil && len(next.List) == 0 || have != nil && sameRules(have.List, next.List) {
+			continue
+		}
+		if octets > MaxDelegatedOctets && octets > was {
+			return nil, &Refusal{Kind: Invalid, Field: "spec.namespaces", Value: ns, Reason: ReasonLimitExceeded, Message: fmt.Sprintf(
+				"the Delegations of zone %s would give namespace %q rules of %d octets, and one namespace may have %d (S4.8; replace several patterns by one with *, or delegate a child zone)", z.FQDN(), ns, octets, MaxDelegatedOctets)}
+		}
+		changed = append(changed, ns)
+		var value any
+		if len(next.List) > 0 {
+			value = next
+		}
+		plan.Writes = append(plan.Writes, Write{Key: ks[i], Value: value})
+	}
+	return changed, nil
+}
+
+func sameRules(x, y []DelegatedRule) bool {
+	return slices.EqualFunc(x, y, func(x, y DelegatedRule) bool {
+		return x.Name == y.Name && x.UID == y.UID && x.Rule.text() == y.Rule.text()
+	})
+}
+
+// list counts the names that come to be listed with shared: true, and those that are so no more (S4.6): gone are the names
+// that no Delegation lists any longer.
+func (d *delegationDecision) list(plan *Plan, z *Zone, h *Holding, before, after *Rule) (gone, came []name.Rel) {
+	var was, is []name.Rel
+	if before != nil {
+		was = before.Lists()
+	}
+	if after != nil {
+		is = after.Lists()
+	}
+	var ks []Key
+	for _, n := range append(slices.Clone(was), is...) {
+		if slices.Contains(was, n) != slices.Contains(is, n) {
+			ks = append(ks, ListedKey(z.UID, n))
+		}
+	}
+	if !d.all(ks) {
+		return nil, nil
+	}
+	for _, k := range ks {
+		have, _ := get[Listed](&d.reading, k)
+		next := &Listed{}
+		if have != nil {
+			*next = *have
+		}
+		switch {
+		case slices.Contains(is, k.Owner):
+			if next.Delegations++; next.Delegations == 1 {
+				h.Listed++
+				came = append(came, k.Owner)
+			}
+		default:
+			if next.Delegations--; next.Delegations == 0 {
+				h.Listed--
+				gone = append(gone, k.Owner)
+			}
+		}
+		var value any
+		if next.Delegations > 0 {
+			value = next
+		}
+		plan.Writes = append(plan.Writes, Write{Key: k, Value: value})
+	}
+	return gone, came
+}
+
+// maxOwed bounds the scans and the namespaces of what one Delegation owes: where it changes faster than that is carried out,
+// the next change waits.
+const maxOwed = 128
+
+// owe has those decided anew whom the change may concern (S2.5): the namespaces whose rules changed, and at names that are listed
+// no more whoever waits there. Where it says so already, the item says so once. Nothing of it unsettles the zone (S7.2): each
+// step is delivered as it comes, so that nobody's delivery waits for a tenant's records.
+func (d *delegationDecision) owe(plan *Plan, z *Zone, h *Holding, changed []string, before, after *Rule, gone []name.Rel) *Refusal {
+	ask := &d.ask
+	id := DelegationWorkID(ask.Namespace, ask.Name)
+	standing, ok := get[Work](&d.reading, WorkKey(id))
+	if !ok {
+		return nil
+	}
+	w := &Work{ID: id, Reason: fmt.Sprintf("Delegation %s of zone %s changed", ask.Name, z.FQDN()), View: z.View, By: ask.Namespace, Since: ask.Now.Unix(), Unmarked: true}
+	if standing != nil {
+		*w = *standing
+		w.Scans, w.Zones = slices.Clone(w.Scans), slices.Clone(w.Zones)
+		w.Times++ // who carries it out begins again
+	}
+	w.Left = ""
+	if ask.Terminating {
+		w.Left = ask.Namespace
+	}
+	if !slices.ContainsFunc(w.Zones, func(p Place) bool { return p.UID == z.UID }) {
+		w.Zones = append(w.Zones, Place{Ref: z.Ref, View: z.View, FQDN: z.FQDN()})
+	}
+	add := func(s Scan) {
+		for i := range w.Scans {
+			x := w.Scans[i]
+			if x.Namespaces = s.Namespaces; !reflect.DeepEqual(x, s) {
+				continue
+			}
+			all := append(slices.Clone(w.Scans[i].Namespaces), s.Namespaces...)
+			slices.Sort(all)
+			w.Scans[i].Namespaces = slices.Compact(all)
+			return
+		}
+		w.Scans = append(w.Scans, s)
+	}
+	target := &Ref{Namespace: z.Namespace, Name: z.Name}
+	add(Scan{Kind: ScanNamespaces, Zone: z.UID, View: z.View, Name: z.FQDN(), Target: target, Namespaces: changed})
+	if before != nil && len(before.Zones) > 0 || after != nil && len(after.Zones) > 0 {
+		add(Scan{Kind: ScanZones, View: z.View, Name: z.FQDN(), Namespaces: changed})
+	}
+	for _, n := range gone {
+		if at, err := topmost(n).In(z.FQDN()); err == nil {
+			add(Scan{Kind: ScanWaiting, View: z.View, Name: at})
+		}
+		if left, waits := h.letGo(n); waits {
+			*h = *left
+			add(pendingBelow(z.Ref, z.View, z.FQDN()))
+		}
+	}
+	namespaces := 0
+	for i := range w.Scans {
+		namespaces = max(namespaces, len(w.Scans[i].Namespaces))
+	}
+	if len(w.Scans) > maxOwed || namespaces > maxOwed {
+		return &Refusal{Kind: Later, Message: "the last changes of this Delegation are still being carried out; change it again when they are through"}
+	}
+	plan.Work = w
+	return nil
+}
+
+// dead warns of patterns that no name in the zone can match (S4.4).
+func (d *delegationDecision) dead(plan *Plan, z *Zone, rule *Rule) {
+	if d.ask.Cascade {
+		return
+	}
+	warnDead(plan, z, rule)
+}
+
+// excessive warns that the records which a withdrawn rule lets go may be too many to be delivered unasked (S7.5).
+func excessive(plan *Plan, z *Zone, h *Holding, now int64, before *Zone) {
+	if before.RRsets < minDeletions || h.published(now) || z.MaxDeletePercent >= 100 {
+		return
+	}
+	plan.Warnings = append(plan.Warnings, fmt.Sprintf("a rule of zone %s went or changed: where more than %d %% of the %d RRsets that the zone has, and at least %d, go with it, "+
+		"the zone is delivered as it is now until it has the annotation kubi.zone/publish-deletions: \"%d\", which may be set in the same change (S7.5)", z.FQDN(), z.MaxDeletePercent, before.RRsets, minDeletions, ToPublish(before.settledAt(h), before.Publish)))
+}

@@ -1,0 +1,195 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package law_test
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/law"
+)
+
+// delegationObject is a Delegation in a world: what it asks for, in which zone it is in force, and where it waits.
+type delegationObject struct {
+	spec   law.DelegationSpec
+	uid    string
+	in     string // uid of the zone, "" for none
+	reason string
+	waits  *law.Waiting
+}
+
+// putDelegation is a client's create or update of a Delegation.
+func (w *world) putDelegation(o object, spec law.DelegationSpec) (*law.Plan, *law.Refusal) {
+	was := w.delegations[o]
+	ask := law.DelegationAsk{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name}, After: &spec, Now: w.now}
+	if was != nil {
+		ask.UID, ask.Before, ask.In, ask.Waits = was.uid, &was.spec, was.in, was.waits
+	} else {
+		ask.UID = w.fresh("delegation")
+	}
+	return w.decideDelegation(o, ask)
+}
+
+func (w *world) deleteDelegation(o object) *law.Plan {
+	was := w.delegations[o]
+	plan, refusal := w.decideDelegation(o, law.DelegationAsk{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name, UID: was.uid}, Before: &was.spec, In: was.in, Waits: was.waits, Now: w.now})
+	if refusal != nil {
+		bug("S2.4: deleting Delegation %s is refused: %v", o, refusal)
+	}
+	return plan
+}
+
+func (w *world) decideDelegation(o object, ask law.DelegationAsk) (*law.Plan, *law.Refusal) {
+	out := w.decide(func(s *law.Seen) law.Outcome { return law.DecideDelegation(s, ask) })
+	if out.Refusal != nil {
+		return nil, out.Refusal
+	}
+	plan := *out.Plan
+	plan.Orphan, plan.OrphanBefore = nil, nil // which letter they have is the ledger's matter
+	w.apply(o, false, &plan, nil)
+	w.payDebts()
+	if ask.After == nil {
+		delete(w.delegations, o)
+		return out.Plan, nil
+	}
+	d := &delegationObject{spec: *ask.After, uid: ask.UID, waits: out.Plan.Orphan, reason: out.Plan.Delegation.Reason}
+	if z := out.Plan.Delegation.Zone; z != nil {
+		d.in = z.UID
+	}
+	w.delegations[o] = d
+	return out.Plan, nil
+}
+
+// takeIn decides the Delegations anew that a work finds: those of the zone that it purges, and those that wait for a zone.
+func (w *world) takeIn(work *law.Work) {
+	for _, o := range sortedObjects(w.delegations) {
+		d := w.delegations[o]
+		waits := d.waits != nil && slices.ContainsFunc(work.Scans, func(s law.Scan) bool {
+			return s.Kind == law.ScanReferring && s.Target.Namespace == d.waits.Zone.Namespace && s.Target.Name == d.waits.Zone.Name
+		})
+		if !waits && (work.Purge == "" || d.in != work.Purge) {
+			continue
+		}
+		spec := d.spec
+		ask := law.DelegationAsk{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name, UID: d.uid}, Before: &spec, In: d.in, Waits: d.waits, After: &spec, Cascade: true, Covered: work.Purge == "", Now: w.now}
+		if _, refusal := w.decideDelegation(o, ask); refusal != nil {
+			bug("a cascade is refused: %v", refusal)
+		}
+	}
+}
+
+// ofNamespaces are the candidates of a scan of namespaces, from the objects.
+func (w *world) ofNamespaces(scan law.Scan) (out []candidate) {
+	target := object{scan.Target.Namespace, scan.Target.Name}
+	for o, r := range w.records {
+		if !slices.Contains(scan.Namespaces, o.Namespace) {
+			continue
+		}
+		in := r.placed.Zone != nil && r.placed.Zone.UID == scan.Zone
+		if x := r.waits; x != nil {
+			in = !x.FQDN.IsZero() && x.View == scan.View && scan.Name.Encloses(x.FQDN) || x.Zone != nil && (object{x.Zone.Namespace, x.Zone.Name}) == target
+		}
+		if in {
+			out = append(out, candidate{object: o, uid: r.record.UID, created: r.record.Created})
+		}
+	}
+	for o, z := range w.zones {
+		if x := z.waits; x != nil && slices.Contains(scan.Namespaces, o.Namespace) &&
+			(x.Zone != nil && (object{x.Zone.Namespace, x.Zone.Name}) == target || !x.FQDN.IsZero() && x.View == scan.View && scan.Name.Encloses(x.FQDN)) {
+			out = append(out, candidate{zone: true, object: o, uid: z.spec.UID, created: z.created})
+		}
+	}
+	return out
+}
+
+// union is a zone with the rules of all its Delegations as its own: what they are meant to be together (S4.8).
+func (w *world) union(z *law.Zone) *law.Zone {
+	out := *z
+	out.Rules = slices.Clone(z.Rules)
+	for _, o := range sortedObjects(w.delegations) {
+		if d := w.delegations[o]; d.in == z.UID {
+			out.Rules = append(out.Rules, d.spec.Rule)
+		}
+	}
+	return &out
+}
+
+// checkDelegations recomputes what the keys of a zone say of Delegations.
+func (w *world) checkDelegations(standing map[string]*law.Zone, report func(string, ...any)) {
+	rules, listed := map[law.Key][]law.DelegatedRule{}, map[law.Key]int{}
+	inForce, names := map[string]int{}, map[string]int{}
+	for _, o := range sortedObjects(w.delegations) {
+		d := w.delegations[o]
+		if (d.in == "") != (d.waits != nil) {
+			report("S4.8: Delegation %s is in force and waits, or neither", o)
+		}
+		if d.in == "" {
+			if z := w.zones[object{o.Namespace, d.spec.Zone}]; z != nil && !z.zone.Pending && d.reason == law.ReasonZoneNotFound && len(w.outbox) == 0 {
+				report("S4.8: Delegation %s was forgotten", o)
+			}
+			continue
+		}
+		if standing[d.in] == nil {
+			if len(w.outbox) == 0 {
+				report("S4.8: Delegation %s is in force in a zone that is gone", o)
+			}
+			continue
+		}
+		inForce[d.in]++
+		for _, ns := range d.spec.Rule.Namespaces {
+			k := law.RulesKey(d.in, ns)
+			rules[k] = append(rules[k], law.DelegatedRule{Name: o.Name, UID: d.uid, Rule: d.spec.Rule})
+		}
+		for _, n := range d.spec.Rule.Lists() {
+			if k := law.ListedKey(d.in, n); listed[k] == 0 {
+				names[d.in]++
+				listed[k] = 1
+			} else {
+				listed[k]++
+			}
+		}
+	}
+	for k, v := range w.facts {
+		if standing[k.Zone] == nil {
+			continue
+		}
+		switch fact := v.(type) {
+		case *law.NamespaceRules:
+			if fingerprint(fact.List) != fingerprint(rules[k]) {
+				report("S4.8: %v says %s, its Delegations %s", k, fingerprint(fact.List), fingerprint(rules[k]))
+			}
+			delete(rules, k)
+		case *law.Listed:
+			if fact.Delegations != listed[k] {
+				report("S4.6: %v is listed by %d Delegations, and says %d", k, listed[k], fact.Delegations)
+			}
+			delete(listed, k)
+		}
+	}
+	for k := range maps.Keys(rules) {
+		report("S4.8: no key %v", k)
+	}
+	for k := range maps.Keys(listed) {
+		report("S4.6: no key %v", k)
+	}
+	for uid, z := range standing {
+		if h := w.holding(z); h != nil && (h.Delegations != inForce[uid] || h.Listed != names[uid]) {
+			report("S4.8: zone %s has %d Delegations with %d listed names, and says %d and %d", z.FQDN(), inForce[uid], names[uid], h.Delegations, h.Listed)
+		}
+	}
+}
+
+// listedBelow answers law.KindListedBelow.
+func (w *world) listedBelow(k law.Key) any {
+	out := &law.ListedBelow{}
+	for key := range w.facts {
+		if key.Kind == law.KindListed && key.Zone == k.Zone && key.Owner != k.Owner && below(key.Owner, k.Owner) {
+			out.Names = append(out.Names, key.Owner)
+		}
+	}
+	slices.SortFunc(out.Names, func(x, y name.Rel) int { return cmp.Compare(x.Key(), y.Key()) })
+	return out
+}
