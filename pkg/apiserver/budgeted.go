@@ -18,7 +18,7 @@ import (
 	"kubi.zone/kubizone/pkg/registry/preview"
 )
 
-// sized is a Record or a Zone in the form in which it is stored.
+// sized is a Record, a Zone or a Delegation in the form in which it is stored.
 type sized interface {
 	runtime.Object
 	metav1.Object
@@ -73,13 +73,16 @@ func unchanged(before, after sized) bool {
 
 func (w asked) octets(s *Server, object sized) int64 {
 	keys := s.ledger.Layout()
-	if r, ok := object.(*v1alpha1.Record); ok {
-		return keys.StoredOctets(keys.Record(r.Namespace, r.Name), r.Size(), max(1, len(r.Spec.Values)))
+	switch o := object.(type) {
+	case *v1alpha1.Record:
+		return keys.StoredOctets(keys.Record(o.Namespace, o.Name), o.Size(), max(1, len(o.Spec.Values)))
+	case *v1alpha1.Delegation:
+		return keys.StoredOctets(keys.Delegation(o.Namespace, o.Name), o.Size(), len(o.Spec.Namespaces))
 	}
 	return keys.StoredOctets(keys.Zone(object.GetNamespace(), object.GetName()), object.Size(), 0)
 }
 
-// budgeted judges writes of Records or Zones by the budgets of their namespaces before the ledger decides about them, so that a
+// budgeted judges writes of Records, Zones or Delegations by the budgets of their namespaces before the ledger decides about them, so that a
 // refused one costs nothing.
 type budgeted struct {
 	storage.Interface

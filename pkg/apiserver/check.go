@@ -25,37 +25,38 @@ type Source struct {
 	EncryptionProviderConfigFile string
 }
 
-// open connects to the store. The caller closes the client.
-func (s Source) open(ctx context.Context) (client *kubernetes.Client, zones, records ledger.ObjectCodec, err error) {
+// open connects to the store, and says how the objects of a resource stand there. The caller closes the client.
+func (s Source) open(ctx context.Context) (client *kubernetes.Client, of func(resource string) ledger.ObjectCodec, err error) {
 	options := etcdOptions(install.New(), Config{Etcd: s.Etcd})
 	var encryption value.ResourceTransformers
 	if s.EncryptionProviderConfigFile != "" {
 		loaded, err := encryptionconfig.LoadEncryptionConfig(ctx, s.EncryptionProviderConfigFile, false, "")
 		if err != nil {
-			return nil, zones, records, fmt.Errorf("--encryption-provider-config: %w", err)
+			return nil, nil, fmt.Errorf("--encryption-provider-config: %w", err)
 		}
 		encryption = encryptionconfig.StaticTransformers(loaded.Transformers)
 	}
-	zones = stored(options, encryption, v1alpha1.Resource("zones"))
-	records = stored(options, encryption, v1alpha1.Resource("records"))
+	of = func(resource string) ledger.ObjectCodec {
+		return stored(options, encryption, v1alpha1.Resource(resource))
+	}
 	client, err = dial(ctx, options.StorageConfig.Transport)
-	return client, zones, records, err
+	return client, of, err
 }
 
 // Check recomputes what the ledger keeps, from the objects stored there. It writes nothing and may run beside a server.
 func Check(ctx context.Context, source Source) (fsck.Report, error) {
-	client, zones, records, err := source.open(ctx)
+	client, of, err := source.open(ctx)
 	if err != nil {
 		return fsck.Report{}, err
 	}
 	defer client.Close()
-	return fsck.Run(ctx, fsck.Config{Client: client.Client, Prefix: Prefix, Zones: zones, Records: records})
+	return fsck.Run(ctx, fsck.Config{Client: client.Client, Prefix: Prefix, Zones: of("zones"), Records: of("records"), Delegations: of("delegations")})
 }
 
 // AdoptCluster makes the store belong to the cluster whose kube-system has this uid, and returns the one it belonged to,
 // "" for none (S8.3). Servers may run.
 func AdoptCluster(ctx context.Context, source Source, uid string) (before string, err error) {
-	client, _, _, err := source.open(ctx)
+	client, _, err := source.open(ctx)
 	if err != nil {
 		return "", err
 	}

@@ -40,12 +40,13 @@ func RaiseSerials(ctx context.Context, source Source, jump uint32) (zones int, e
 	if jump < 1 || jump > MaxSerialJump {
 		return 0, fmt.Errorf("a jump of %d: must be from 1 to %d", jump, MaxSerialJump)
 	}
-	client, zoneCodec, recordCodec, err := source.open(ctx)
+	client, of, err := source.open(ctx)
 	if err != nil {
 		return 0, err
 	}
 	defer client.Close()
-	opened, err := ledger.Open(ctx, ledger.Config{Client: client.Client, Prefix: Prefix, Zones: zoneCodec, Records: recordCodec})
+	zoneCodec := of("zones")
+	opened, err := ledger.Open(ctx, ledger.Config{Client: client.Client, Prefix: Prefix, Zones: zoneCodec, Records: of("records"), Delegations: of("delegations")})
 	if err != nil {
 		return 0, err
 	}

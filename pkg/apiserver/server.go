@@ -40,6 +40,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/pkg/registry/delegation"
 	"kubi.zone/kubizone/pkg/registry/delivery"
 	"kubi.zone/kubizone/pkg/registry/dnsclass"
 	"kubi.zone/kubizone/pkg/registry/fromcache"
@@ -163,9 +164,10 @@ func connect(ctx context.Context, config *genericapiserver.RecommendedConfig, et
 	s.compactor = etcd3.StartCompactorPerEndpoint(s.client.Client, etcd.StorageConfig.CompactionInterval)
 	s.ledger, err = ledger.Open(ctx, ledger.Config{
 		Client: s.client.Client, Prefix: Prefix,
-		Zones:      stored(etcd, config.ResourceTransformers, v1alpha1.Resource("zones")),
-		Records:    stored(etcd, config.ResourceTransformers, v1alpha1.Resource("records")),
-		Deliveries: stored(etcd, config.ResourceTransformers, v1alpha1.Resource("deliveries")),
+		Zones:       stored(etcd, config.ResourceTransformers, v1alpha1.Resource("zones")),
+		Records:     stored(etcd, config.ResourceTransformers, v1alpha1.Resource("records")),
+		Delegations: stored(etcd, config.ResourceTransformers, v1alpha1.Resource("delegations")),
+		Deliveries:  stored(etcd, config.ResourceTransformers, v1alpha1.Resource("deliveries")),
 
 		DefaultClass: s.classes.mayDeliver,
 		Terminating:  s.classes.terminating,
@@ -270,7 +272,7 @@ func (s *Server) decorator(where storagebackend.TransportConfig, plain bool) gen
 				return raw, nil // the seam lets pass what no committer came with
 			}
 			count := func(store storage.Interface) (storage.Interface, error) {
-				if resource := resource.Resource; s.budgets != nil && (resource == "zones" || resource == "records") {
+				if resource := resource.Resource; s.budgets != nil && (resource == "zones" || resource == "records" || resource == "delegations") {
 					store = &budgeted{Interface: store, server: s, resource: v1alpha1.Resource(resource)}
 				}
 				return &counting{Interface: store, resource: resource.Resource, writes: s.figures.writes}, nil
@@ -280,6 +282,8 @@ func (s *Server) decorator(where storagebackend.TransportConfig, plain bool) gen
 				return count(s.ledger.Zones(raw))
 			case v1alpha1.Resource("records"):
 				return count(s.ledger.Records(raw))
+			case v1alpha1.Resource("delegations"):
+				return count(s.ledger.Delegations(raw))
 			case v1alpha1.Resource("dnsclasses"), v1alpha1.Resource("deliveries"):
 				return count(raw) // nothing that a zone contains
 			}
@@ -292,6 +296,10 @@ func (s *Server) decorator(where storagebackend.TransportConfig, plain bool) gen
 // install makes the storage of the group and serves it.
 func (s *Server) install(registry install.Registry, options generic.RESTOptionsGetter, of assembly) error {
 	records, err := record.NewStorage(record.Config{Scheme: registry.Scheme, RESTOptions: options, Preview: previewed(s, "records", s.ledger.PreviewRecord)})
+	if err != nil {
+		return err
+	}
+	delegations, err := delegation.NewStorage(delegation.Config{Scheme: registry.Scheme, RESTOptions: options, Preview: previewed(s, "delegations", s.ledger.PreviewDelegation)})
 	if err != nil {
 		return err
 	}
@@ -343,6 +351,7 @@ func (s *Server) install(registry install.Registry, options generic.RESTOptionsG
 		"zones/changes":         zones.Changes,
 		"records":               records.Record,
 		"records/status":        records.Status,
+		"delegations":           delegations,
 		"dnsclasses":            classes.DNSClass,
 		"dnsclasses/status":     classes.Status,
 		"dnsclasses/finalizers": classes.Finalizers,

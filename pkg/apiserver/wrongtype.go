@@ -42,7 +42,7 @@ const (
 // kindsOf are the Go types of what the resources of our group hold.
 var kindsOf = map[string]reflect.Type{
 	"records": reflect.TypeFor[v1alpha1.Record](), "zones": reflect.TypeFor[v1alpha1.Zone](),
-	"dnsclasses": reflect.TypeFor[v1alpha1.DNSClass](), "deliveries": reflect.TypeFor[v1alpha1.Delivery](),
+	"delegations": reflect.TypeFor[v1alpha1.Delegation](), "dnsclasses": reflect.TypeFor[v1alpha1.DNSClass](), "deliveries": reflect.TypeFor[v1alpha1.Delivery](),
 }
 
 // refuseWrongTypes answers a write of our objects in which a field has a value of the wrong type with the field, what it has and what it takes (S5.2). By the kind of

@@ -35,10 +35,11 @@ type Manifest struct {
 	// whose stores this one reads.
 	Format      int `json:"format"`
 	LeastReader int `json:"leastReader,omitempty"`
-	// Revision of etcd, and how many zones and records are written at it.
-	Revision int64 `json:"revision"`
-	Zones    int   `json:"zones"`
-	Records  int   `json:"records"`
+	// Revision of etcd, and how many zones, records and Delegations are written at it.
+	Revision    int64 `json:"revision"`
+	Zones       int   `json:"zones"`
+	Records     int   `json:"records"`
+	Delegations int   `json:"delegations,omitempty"`
 	// Decided are the records that redo logs decide and that are not written at it: made, changed or removed by who
 	// carries out the logs, which the backup has (I2).
 	Decided int `json:"decided,omitempty"`
@@ -49,11 +50,19 @@ type Manifest struct {
 
 // String says how much it is, for people.
 func (m *Manifest) String() string {
-	text := fmt.Sprintf("%d zones and %d records", m.Zones, m.Records)
+	text := m.contents()
 	if m.Decided > 0 {
 		text += fmt.Sprintf(" (and %d that are decided and will be written)", m.Decided)
 	}
 	return text
+}
+
+// contents are how many objects are written.
+func (m *Manifest) contents() string {
+	if m.Delegations > 0 {
+		return fmt.Sprintf("%d zones, %d records and %d delegations", m.Zones, m.Records, m.Delegations)
+	}
+	return fmt.Sprintf("%d zones and %d records", m.Zones, m.Records)
 }
 
 // ManifestFile is where the manifest of a backup is.

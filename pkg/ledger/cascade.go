@@ -150,6 +150,8 @@ func (l *Ledger) Run(ctx context.Context) error {
 	defer tick.Stop()
 	defer l.lanes.Wait()
 	var debts, logs map[string]int64
+	var used time.Time
+	l.noteAll()
 	var serials map[string]kept
 	var swept time.Time
 	var withdrawals map[string]counted
@@ -168,6 +170,10 @@ func (l *Ledger) Run(ctx context.Context) error {
 		if first || time.Since(swept) >= l.config.serialsEvery {
 			serials, swept = l.sweepSerials(ctx, serials), time.Now()
 			_, _ = l.sweepDeleted(ctx), l.sweepCondensed(ctx) // what is left of it goes in an hour
+		}
+		if time.Since(used) >= l.config.usageEvery {
+			l.sweepUsage(ctx)
+			used = time.Now()
 		}
 		first = false
 		select {
@@ -282,7 +288,10 @@ func (l *Ledger) carryOut(ctx context.Context, s *standing) error {
 		if l.terminates(s.work.Left) {
 			return nil
 		}
-		s.left.times = s.work.Times
+	}
+	s.left.times = s.work.Times
+	if err := l.takeIn(ctx, s); err != nil {
+		return err
 	}
 	if s.work.Renames {
 		if err := l.renameFollowers(ctx, s); err != nil {
@@ -353,6 +362,7 @@ func (l *Ledger) carryOut(ctx context.Context, s *standing) error {
 			if err := l.tell(ctx, s); err != nil {
 				return err
 			}
+			l.noteCascade(s)
 			return l.finish(ctx, s)
 		}
 	}

@@ -25,11 +25,11 @@ const (
 	configReaped  = "reaped"
 )
 
-// Namespaces lists, sorted, the namespaces that have Zones or Records. It costs a
-// round trip for each of both, whatever is in it.
+// Namespaces lists, sorted, the namespaces that have Zones, Records or Delegations. It costs a
+// round trip for each of them, whatever is in it.
 func (l *Ledger) Namespaces(ctx context.Context) ([]string, error) {
 	var out []string
-	for _, resource := range []string{"zones", "records"} {
+	for _, resource := range []string{"zones", "records", "delegations"} {
 		prefix := l.layout.Objects(resource)
 		end := clientv3.GetPrefixRangeEnd(prefix)
 		for from := prefix; ; {

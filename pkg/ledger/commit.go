@@ -55,6 +55,8 @@ type write struct {
 	also func(plan *law.Plan) ([]clientv3.Cmp, []clientv3.Op)
 	// standing is the cascade that makes this write, nil for a client's.
 	standing *standing
+	// withdraws is the uid of a zone in which it may take rights away; "": it takes none.
+	withdraws string
 	// hint is the zone key it will probably change.
 	hint string
 	// keep: the locks stay with the write after a lost race on its own object, so
@@ -66,6 +68,14 @@ type write struct {
 
 	locks []*head
 	plan  *law.Plan // as committed
+}
+
+// withdrawsFrom is the uid of the zone in which the write may take rights away; "": there is none.
+func (w *write) withdrawsFrom() string {
+	if w.was != nil && w.key == w.hint {
+		return string(w.was.UID)
+	}
+	return w.withdraws
 }
 
 // uid of the waiting object, for the orphan keys.
@@ -87,7 +97,7 @@ func (l *Ledger) commit(ctx context.Context, w *write, who waits) (outcome, erro
 		if err := l.acquire(ctx, w, w.hint); err != nil {
 			return outcome{}, l.late(w, err)
 		}
-		if w.resource == "zones" {
+		if w.resource != "records" {
 			l.landed(w.locks[0], ctx.Done()) // which saves it from carrying their log out
 		}
 	}
@@ -448,9 +458,9 @@ func (l *Ledger) transaction(ctx context.Context, w *write, s *session, out law.
 	if w.resource == "records" && l.config.dropGuards != "reserved" {
 		t.cmps = append(t.cmps, absent(l.layout.Reserved(w.key)))
 		logs = clientv3.OpGet(l.layout.Reserved(w.key))
-	} else if w.was != nil && w.key == w.hint {
+	} else if of := w.withdrawsFrom(); of != "" {
 		// What a zone withdraws was decided before, and is written before (I5).
-		standing := l.layout.Logs(string(w.was.UID))
+		standing := l.layout.Logs(of)
 		newest := int64(0)
 		for _, log := range w.logs {
 			newest = max(newest, log.mod)

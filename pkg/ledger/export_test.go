@@ -24,6 +24,7 @@ func SlowTurn(d time.Duration) func(*Config) { return func(c *Config) { c.slowTu
 
 // SerialsEvery is how often last serials are swept, and MaxLeftBy how many of a namespace's are kept.
 func SerialsEvery(d time.Duration) func(*Config) { return func(c *Config) { c.serialsEvery = d } }
+func UsageEvery(d time.Duration) func(*Config)   { return func(c *Config) { c.usageEvery = d } }
 func MaxLeftBy(n int) func(*Config)              { return func(c *Config) { c.maxLeftBy = n } }
 
 // Waiting is how many writes wait at a zone to go together.

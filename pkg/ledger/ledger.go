@@ -32,6 +32,8 @@ type Config struct {
 	// Zones and Records say how the objects stand in etcd; required. Where Records
 	// are encrypted the internal keys are too.
 	Zones, Records ObjectCodec
+	// Delegations stand in etcd like this; what the zero value stands for: as Records do.
+	Delegations ObjectCodec
 	// Deliveries stand in etcd like this. What the zero value stands for: there are none,
 	// and no journal is kept for them.
 	Deliveries ObjectCodec
@@ -66,6 +68,8 @@ type Config struct {
 	// serialsEvery is serialsEvery and maxLeftBy maxLeftBy, for tests.
 	serialsEvery time.Duration
 	maxLeftBy    int
+	// usageEvery is usageEvery, for tests.
+	usageEvery time.Duration
 	// migrations is migrations, olderEnd olderEnd and lockSeconds lockSeconds, for tests.
 	migrations  []migration
 	olderEnd    time.Duration
@@ -120,6 +124,7 @@ type Ledger struct {
 	lead     atomic.Int64 // of it before its records, ns
 	stats    Stats
 	made     made
+	usage    usage
 }
 
 // Stats count what happened; all fields only grow.
@@ -216,6 +221,12 @@ func Open(ctx context.Context, config Config) (*Ledger, error) {
 	}
 	if config.serialsEvery == 0 {
 		config.serialsEvery = serialsEvery
+	}
+	if config.usageEvery == 0 {
+		config.usageEvery = usageEvery
+	}
+	if config.Delegations.Codec == nil {
+		config.Delegations = config.Records
 	}
 	if config.maxLeftBy == 0 {
 		config.maxLeftBy = maxLeftBy

@@ -74,7 +74,7 @@ var migrations = []migration{
 	{Number: countsRRsets, Name: "zones say how many RRsets they have, and mass deletions hold them back", Run: countRRsets},
 	{Number: countsApexHosts, Name: "of hosts that the apex names by MX, SVCB and HTTPS those alone are the zone's that its own namespace names", Run: countApexHosts},
 	{Number: spansDeleted, Name: "marks of removed RRsets say when the zone had them", Run: spanDeleted},
-	{Number: mapsVersions, Name: "objects of one transaction have a resourceVersion each"}, // what was written before is lone, and stays as it is
+	{Number: mapsVersions, Name: "objects of one transaction have a resourceVersion each, and Delegations give rules beside those of Zones"}, // what was written before is lone, and stays as it is
 }
 
 const (

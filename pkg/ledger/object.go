@@ -166,35 +166,44 @@ func zoneSpec(o *v1alpha1.Zone) (*law.ZoneSpec, error) {
 	}
 	s.Publish = publishDeletions(o)
 	for i, d := range o.Spec.Delegations {
-		rule := law.Rule{Namespaces: slices.Clone(d.Namespaces)}
+		rule, err := lawRule(fmt.Sprintf("spec.delegations[%d]", i), d.Records, d.Zones)
+		if err != nil {
+			return nil, err
+		}
+		rule.Namespaces = slices.Clone(d.Namespaces)
 		if d.Namespace != "" && !slices.Contains(rule.Namespaces, d.Namespace) {
 			rule.Namespaces = append(rule.Namespaces, d.Namespace)
-		}
-		for j, r := range d.Records {
-			p, err := pattern.Parse(r.Pattern)
-			if err != nil {
-				return nil, fmt.Errorf("spec.delegations[%d].records[%d].pattern: %w", i, j, err)
-			}
-			rr := law.RecordRule{Pattern: p, Text: r.Pattern, Shared: r.Shared}
-			for _, text := range r.Types {
-				t, err := rdata.ParseType(text)
-				if err != nil {
-					return nil, fmt.Errorf("spec.delegations[%d].records[%d].types: %w", i, j, err)
-				}
-				rr.Types = append(rr.Types, t)
-			}
-			rule.Records = append(rule.Records, rr)
-		}
-		for j, text := range d.Zones {
-			p, err := pattern.Parse(text)
-			if err != nil {
-				return nil, fmt.Errorf("spec.delegations[%d].zones[%d]: %w", i, j, err)
-			}
-			rule.Zones = append(rule.Zones, p)
 		}
 		s.Rules = append(s.Rules, rule)
 	}
 	return s, nil
+}
+
+// lawRule is what a rule allows, whose fields are at path.
+func lawRule(path string, records []v1alpha1.RecordDelegation, zones []string) (rule law.Rule, err error) {
+	for i, r := range records {
+		p, err := pattern.Parse(r.Pattern)
+		if err != nil {
+			return rule, fmt.Errorf("%s.records[%d].pattern: %w", path, i, err)
+		}
+		rr := law.RecordRule{Pattern: p, Text: r.Pattern, Shared: r.Shared}
+		for _, text := range r.Types {
+			t, err := rdata.ParseType(text)
+			if err != nil {
+				return rule, fmt.Errorf("%s.records[%d].types: %w", path, i, err)
+			}
+			rr.Types = append(rr.Types, t)
+		}
+		rule.Records = append(rule.Records, rr)
+	}
+	for i, text := range zones {
+		p, err := pattern.Parse(text)
+		if err != nil {
+			return rule, fmt.Errorf("%s.zones[%d]: %w", path, i, err)
+		}
+		rule.Zones = append(rule.Zones, p)
+	}
+	return rule, nil
 }
 
 // lawRecord is the record an object asks for.

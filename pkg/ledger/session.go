@@ -566,6 +566,18 @@ func (l *Ledger) decodeRange(k law.Key, kvs []*mvccpb.KeyValue) (any, error) {
 			out.Add(v.(*law.Holders))
 		}
 		return out, nil
+	case law.KindListedBelow:
+		out := &law.ListedBelow{}
+		for _, kv := range kvs {
+			_, owner, err := l.layout.ParseOwner("listed", string(kv.Key))
+			if err != nil {
+				return nil, err
+			}
+			if owner != k.Owner {
+				out.Names = append(out.Names, owner)
+			}
+		}
+		return out, nil
 	case law.KindArriving:
 		out := &law.Arriving{}
 		for _, kv := range kvs {

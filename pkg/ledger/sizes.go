@@ -6,6 +6,7 @@ package ledger
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,19 +26,28 @@ type Sizes interface {
 	Counted()
 }
 
-// stored is StoredOctets of what stands at key. Of a Record that cannot be read the values are not counted.
+// stored is StoredOctets of what stands at key. Of what cannot be read the values are not counted.
 func (l *Ledger) stored(ctx context.Context, key string, data []byte, mod int64) int64 {
 	values := 0
-	if strings.HasPrefix(key, l.layout.Objects("records")) {
+	switch {
+	case strings.HasPrefix(key, l.layout.Objects("records")):
 		var r v1alpha1.Record
 		if l.config.Records.decode(ctx, key, data, mod, &r) == nil {
 			values = max(1, len(r.Spec.Values))
+		}
+	case strings.HasPrefix(key, l.layout.Objects("delegations")):
+		var d v1alpha1.Delegation
+		if l.config.Delegations.decode(ctx, key, data, mod, &d) == nil {
+			values = len(d.Spec.Namespaces)
 		}
 	}
 	return l.layout.StoredOctets(key, len(data), values)
 }
 
-// FollowSizes tells sink how much the Records and Zones of each namespace take, until ctx ends: all of them at one revision, then
+// sizedResources are those whose objects count, in the order of their keys.
+var sizedResources = []string{"delegations", "records", "zones"}
+
+// FollowSizes tells sink how much the Records, Zones and Delegations of each namespace take, until ctx ends: all of them at one revision, then
 // each change. It keeps nothing of single objects, since etcd says what stood there before; where it does not, it counts anew.
 func (l *Ledger) FollowSizes(ctx context.Context, sink Sizes) error {
 	for ctx.Err() == nil {
@@ -54,7 +64,7 @@ func (l *Ledger) FollowSizes(ctx context.Context, sink Sizes) error {
 func (l *Ledger) countSizes(ctx context.Context, sink Sizes) error {
 	sink.Recount()
 	rev := int64(0)
-	for _, resource := range []string{"zones", "records"} {
+	for _, resource := range sizedResources {
 		err := l.each(ctx, l.layout.Objects(resource), &rev, func(key string, data []byte, mod int64) error {
 			if namespace, _, ok := l.layout.ObjectName(key); ok {
 				sink.Add(namespace, l.stored(ctx, key, data, mod))
@@ -68,15 +78,15 @@ func (l *Ledger) countSizes(ctx context.Context, sink Sizes) error {
 	sink.Counted()
 	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx))
 	defer cancel()
-	// Both resources in one watch: no other has a name between theirs.
-	from, end := l.layout.Objects("records"), clientv3.GetPrefixRangeEnd(l.layout.Objects("zones"))
+	// All of them in one watch, with the few others whose names are between theirs.
+	from, end := l.layout.Objects(sizedResources[0]), clientv3.GetPrefixRangeEnd(l.layout.Objects(sizedResources[len(sizedResources)-1]))
 	for r := range l.config.Client.Watch(ctx, from, clientv3.WithRange(end), clientv3.WithRev(rev+1), clientv3.WithPrevKV()) {
 		if err := r.Err(); err != nil {
 			return err
 		}
 		for _, e := range r.Events {
 			namespace, _, ok := l.layout.ObjectName(string(e.Kv.Key))
-			if !ok {
+			if !ok || !slices.ContainsFunc(sizedResources, func(r string) bool { return strings.HasPrefix(string(e.Kv.Key), l.layout.Objects(r)) }) {
 				continue
 			}
 			octets := int64(0)

@@ -65,7 +65,7 @@ func (l *Ledger) stepOf(s *standing, c candidate, o *v1alpha1.Record, mod int64)
 	}
 	r.Terminating = r.Terminating || l.terminates(o.Namespace)
 	ask := law.RecordAsk{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID), After: r, Cascade: true,
-		Now: l.now(), By: "", WorkID: newID(), Work: s.work.ID, WorkBy: s.work.By,
+		Now: l.now(), By: "", WorkID: newID(), Work: s.mark(), WorkBy: s.work.By,
 		Uncounted: l.terminates(s.work.By) || strings.HasPrefix(s.work.ID, migrationID)}
 	if ask.Before, ask.Waits, err = adopted(o); err != nil {
 		return nil, fmt.Errorf("%w: %w", errDamaged, err)
@@ -93,6 +93,14 @@ func (l *Ledger) stepOf(s *standing, c candidate, o *v1alpha1.Record, mod int64)
 			return &op, nil, err
 		},
 	}, nil
+}
+
+// mark is the id that the steps of a work leave at the zones that they change; "": those stay settled (law.Work.Unmarked).
+func (s *standing) mark() string {
+	if s.work.Unmarked {
+		return ""
+	}
+	return s.work.ID
 }
 
 // has notes what became of a step by its plan.

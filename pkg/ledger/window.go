@@ -134,6 +134,8 @@ func (l *Ledger) scan(ctx context.Context, s *standing, scan law.Scan, found fun
 		prefix = l.layout.WaitingAt(scan.View, scan.Name, scan.Exact)
 	case law.ScanReferring:
 		prefix = l.layout.WaitingFor(scan.Target)
+	case law.ScanNamespaces:
+		return l.scanNamespaces(ctx, s, scan, found)
 	case law.ScanPending:
 		prefix = l.layout.WaitingFor(scan.Target) + layout.WaitingZone + "/"
 		if !scan.Name.IsZero() { // and those that wait for a name
@@ -186,7 +188,7 @@ func (l *Ledger) scan(ctx context.Context, s *standing, scan law.Scan, found fun
 				if c.letter, c.namespace, c.object, ok = layout.WaitingObject(string(kv.Key)); !ok {
 					return fmt.Errorf("ledger: %q is no waiting key", kv.Key)
 				}
-				if !scan.Of(c.namespace) {
+				if c.letter == layout.WaitingDelegation || !scan.Of(c.namespace) { // takeIn has seen to those
 					continue
 				}
 				c.uid, c.created, c.left = w.UID, w.Created, w.Left()

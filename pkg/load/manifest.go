@@ -128,7 +128,7 @@ func (l *Loader) ImportManifests(ctx context.Context, path string, text []byte) 
 func (l *Loader) applyManifests(ctx context.Context, what string, all []*manifest) (Result, error) {
 	began := time.Now()
 	var result Result
-	var zones, rest []*manifest
+	var zones, delegations, rest []*manifest
 	var served []*customResource
 	for _, m := range all {
 		if m.object.GroupVersionKind().GroupKind() == (schema.GroupKind{Kind: "Namespace"}) {
@@ -155,19 +155,22 @@ func (l *Loader) applyManifests(ctx context.Context, what string, all []*manifes
 		m.remember()
 		forget(m.object)
 		l.manifests().add(m.object)
-		if m.object.GroupVersionKind().GroupKind() == (schema.GroupKind{Group: v1alpha1.GroupName, Kind: "Zone"}) {
+		switch m.object.GroupVersionKind().GroupKind() {
+		case schema.GroupKind{Group: v1alpha1.GroupName, Kind: "Zone"}:
 			zones = append(zones, m)
-		} else {
+		case schema.GroupKind{Group: v1alpha1.GroupName, Kind: "Delegation"}:
+			delegations = append(delegations, m)
+		default:
 			rest = append(rest, m)
 		}
 	}
 	// A zone made above others does not capture them (S3.3), and records without a zone wait for one: parents first,
-	// one after the other, then everything else.
+	// one after the other, then what they delegate, then everything else.
 	order(zones)
 	for _, batch := range []struct {
 		groups  [][]*manifest
 		workers int
-	}{{[][]*manifest{zones}, 1}, {byOwner(rest), l.cfg.Workers}} {
+	}{{[][]*manifest{zones}, 1}, {[][]*manifest{delegations}, 1}, {byOwner(rest), l.cfg.Workers}} {
 		one, err := l.applyAll(ctx, what, batch.groups, batch.workers)
 		result.Add(one)
 		if errors.Is(err, errStopped) {

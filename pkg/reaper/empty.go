@@ -34,21 +34,29 @@ type kind struct {
 	remove func(ctx context.Context, name string, options metav1.DeleteOptions) error
 }
 
-// kinds in the order they are removed: a zone that goes last need not release its records.
+// kinds in the order they are removed: a zone that goes last need not release its records, and a Delegation that is in force nowhere releases none.
 func (r *Reaper) kinds(namespace string) []kind {
-	records, zones := r.config.Objects.KubizoneV1alpha1().Records(namespace), r.config.Objects.KubizoneV1alpha1().Zones(namespace)
+	all := r.config.Objects.KubizoneV1alpha1()
+	records, zones, delegations := all.Records(namespace), all.Zones(namespace), all.Delegations(namespace)
 	return []kind{
 		{"records", func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return records.List(ctx, o) }, records.Delete},
 		{"zones", func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return zones.List(ctx, o) }, zones.Delete},
+		{"delegations", func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			return delegations.List(ctx, o)
+		}, delegations.Delete},
 	}
 }
 
-// each calls f with every object of a kind that can be removed: not what is being deleted, nor what is protected.
+// each calls f with every object of a kind that can be removed: not what is being deleted, nor what is protected, nor a Delegation of a zone that stands:
+// what others have there by it goes with the zone.
 func each(ctx context.Context, k kind, f func(metav1.Object) error) error {
 	p := pager.New(k.list)
 	p.PageSize, p.PageBufferSize = page, 1
 	return p.EachListItem(ctx, metav1.ListOptions{}, func(item runtime.Object) error {
 		if zone, ok := item.(*v1alpha1.Zone); ok && zone.Spec.DeletionProtection {
+			return nil
+		}
+		if d, ok := item.(*v1alpha1.Delegation); ok && d.Status.ZoneRef != nil {
 			return nil
 		}
 		object := item.(metav1.Object)

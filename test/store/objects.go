@@ -42,6 +42,14 @@ func Allow(ns string, patterns ...string) v1alpha1.DelegationRule {
 	return d
 }
 
+// Delegation is a rule for a zone of its namespace, for some namespaces and patterns of records.
+func Delegation(ns, name, zone string, namespaces []string, patterns ...string) *v1alpha1.Delegation {
+	d := &v1alpha1.Delegation{ObjectMeta: objectMeta(ns, name)}
+	d.Spec.ZoneRef.Name, d.Spec.Namespaces = zone, namespaces
+	d.Spec.Records = Allow("", patterns...).Records
+	return d
+}
+
 // Record is a record by name, without a zoneRef.
 func Record(ns, name, domain, kind string, values ...string) *v1alpha1.Record {
 	r := &v1alpha1.Record{ObjectMeta: objectMeta(ns, name)}
@@ -63,6 +71,37 @@ func (s *Server) CreateRecord(ctx context.Context, r *v1alpha1.Record) (*v1alpha
 	out := &v1alpha1.Record{}
 	err := s.Records.Create(ctx, Key("records", r.Namespace, r.Name), r, out, 0)
 	return out, err
+}
+
+func (s *Server) CreateDelegation(d *v1alpha1.Delegation) (*v1alpha1.Delegation, error) {
+	out := &v1alpha1.Delegation{}
+	err := s.Delegations.Create(s.Ctx, Key("delegations", d.Namespace, d.Name), d, out, 0)
+	return out, err
+}
+
+// UpdateDelegation changes the spec.
+func (s *Server) UpdateDelegation(ns, name string, change func(*v1alpha1.Delegation)) (*v1alpha1.Delegation, error) {
+	out := &v1alpha1.Delegation{}
+	err := s.Delegations.GuaranteedUpdate(s.Ctx, Key("delegations", ns, name), out, false, nil, func(in runtime.Object, _ storage.ResponseMeta) (runtime.Object, *uint64, error) {
+		d := in.(*v1alpha1.Delegation)
+		change(d)
+		d.Generation++
+		return d, nil, nil
+	}, nil)
+	return out, err
+}
+
+func (s *Server) DeleteDelegation(ns, name string) error {
+	return s.Delegations.Delete(s.Ctx, Key("delegations", ns, name), &v1alpha1.Delegation{}, nil, always, nil, storage.DeleteOptions{})
+}
+
+func (s *Server) Delegation(ns, name string) *v1alpha1.Delegation {
+	s.T.Helper()
+	d := &v1alpha1.Delegation{}
+	if err := s.Delegations.Get(s.Ctx, Key("delegations", ns, name), storage.GetOptions{}, d); err != nil {
+		s.T.Fatal(err)
+	}
+	return d
 }
 
 // UpdateRecord changes the spec.

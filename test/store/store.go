@@ -107,7 +107,7 @@ func encrypted(t value.Transformer) ledger.ObjectCodec {
 // Fsck checks the store.
 func (s *Store) Fsck() fsck.Report {
 	s.T.Helper()
-	r, err := fsck.Run(context.Background(), fsck.Config{Client: s.Client.Client, Prefix: s.Prefix, Zones: encrypted(s.Encryption), Records: encrypted(s.Encryption)})
+	r, err := fsck.Run(context.Background(), fsck.Config{Client: s.Client.Client, Prefix: s.Prefix, Zones: encrypted(s.Encryption), Records: encrypted(s.Encryption), Delegations: encrypted(s.Encryption)})
 	if err != nil {
 		s.T.Fatal(err)
 	}
@@ -163,49 +163,30 @@ func (s *Store) Old(format int) {
 	}
 }
 
-// Together writes objects once more as they are, in one transaction (see Together).
+// Together writes objects once more as they are, in one transaction, so that they share a revision. Each has a version of its own then, and
+// a value with an octet before it, but for the last of each resource.
 func (s *Store) Together(keys ...string) {
 	s.T.Helper()
-	client, err := s.Connect()
-	if err == nil {
-		defer client.Close()
-		err = Together(s.T.Context(), client, s.Prefix, 1, func() {}, keys...)
-	}
+	connection, err := s.etcd.Client()
 	if err != nil {
 		s.T.Fatal(err)
 	}
-}
-
-// Together writes objects so many times more as they are, each time all of them in one transaction, so that they share a revision. Each
-// has a version of its own then, and a value with an octet before it, but for the last of each resource. It is what a batch of the
-// ledger does to watches, with nothing decided. after is called behind each transaction; client is used for nothing else.
-func Together(ctx context.Context, client *clientv3.Client, prefix string, times int, after func(), keys ...string) error {
-	ledger.Versions(prefix).Wrap(client)
-	at, values := make([]int64, len(keys)), make([]string, len(keys))
-	for i, key := range keys {
-		r, err := client.Get(ctx, key)
+	defer connection.Close()
+	client := connection.Client
+	ledger.Versions(s.Prefix).Wrap(client)
+	var cmps []clientv3.Cmp
+	var ops []clientv3.Op
+	for _, key := range keys {
+		r, err := client.Get(s.T.Context(), key)
 		if err != nil || len(r.Kvs) != 1 {
-			return fmt.Errorf("%s: %v, %w", key, r, err)
+			s.T.Fatalf("%s: %v, %v", key, r, err)
 		}
-		at[i], values[i] = r.Kvs[0].ModRevision, string(r.Kvs[0].Value)
+		cmps = append(cmps, clientv3.Compare(clientv3.ModRevision(key), "=", r.Kvs[0].ModRevision))
+		ops = append(ops, clientv3.OpPut(key, string(r.Kvs[0].Value)))
 	}
-	for range times {
-		var cmps []clientv3.Cmp
-		var ops []clientv3.Op
-		for i, key := range keys {
-			cmps = append(cmps, clientv3.Compare(clientv3.ModRevision(key), "=", at[i]))
-			ops = append(ops, clientv3.OpPut(key, values[i]))
-		}
-		r, err := client.Txn(ctx).If(cmps...).Then(ops...).Commit()
-		if err != nil || !r.Succeeded {
-			return fmt.Errorf("written together: %v, %w", r, err)
-		}
-		for i := range keys {
-			at[i] = r.Responses[i].GetResponsePut().Header.Revision
-		}
-		after()
+	if r, err := client.Txn(s.T.Context()).If(cmps...).Then(ops...).Commit(); err != nil || !r.Succeeded {
+		s.T.Fatalf("written together: %v, %v", r, err)
 	}
-	return nil
 }
 
 // Quiet reports whether outbox and debts are empty.
@@ -238,7 +219,9 @@ type Server struct {
 	Ledger  *ledger.Ledger
 	Zones   storage.Interface
 	Records storage.Interface
-	stop    func()
+	// Delegations are rules beside those of the Zones.
+	Delegations storage.Interface
+	stop        func()
 }
 
 // Server starts one; it ends with the test.
@@ -246,7 +229,7 @@ func (s *Store) Server(change ...func(*ledger.Config)) *Server {
 	s.T.Helper()
 	client := s.connect()
 	own := func(c *ledger.Config) {
-		c.Zones, c.Records, c.Deliveries = encrypted(s.Encryption), encrypted(s.Encryption), encrypted(s.Encryption)
+		c.Zones, c.Records, c.Delegations, c.Deliveries = encrypted(s.Encryption), encrypted(s.Encryption), encrypted(s.Encryption), encrypted(s.Encryption)
 		c.JournalSteps = 10000 // so that fsck proves each of them
 	}
 	server, err := NewServer(s.T.Context(), client, s.Prefix, append([]func(*ledger.Config){own}, change...)...)
@@ -301,7 +284,11 @@ func NewServer(ctx context.Context, client *kubernetes.Client, prefix string, ch
 	if err != nil {
 		return nil, err
 	}
-	s.Zones, s.Records = l.Zones(zones), l.Records(records)
+	delegations := raw("delegations", func() runtime.Object { return &v1alpha1.Delegation{} }, func() runtime.Object { return &v1alpha1.DelegationList{} })
+	if err != nil {
+		return nil, err
+	}
+	s.Zones, s.Records, s.Delegations = l.Zones(zones), l.Records(records), l.Delegations(delegations)
 	return s, nil
 }
 

@@ -93,6 +93,21 @@ func (o *Options) exportManifests(ctx context.Context, client versioned.Interfac
 	zone.ObjectMeta = asWritten(zone.ObjectMeta)
 	zone.Status = v1alpha1.ZoneStatus{}
 	objects := []any{zone}
+	delegations, err := delegationsOf(ctx, client, id)
+	if apierrors.IsForbidden(err) {
+		if _, err := fmt.Fprintf(remarks, "Delegations of the zone are not in it, for they may not be listed (%v); ask for the right to list delegations in namespace %s\n", err, id.Namespace); err != nil {
+			return err
+		}
+	} else if err != nil {
+		return err
+	}
+	for i := range delegations {
+		delegation := &delegations[i]
+		delegation.TypeMeta = metav1.TypeMeta{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: "Delegation"}
+		delegation.ObjectMeta = asWritten(delegation.ObjectMeta)
+		delegation.Status = v1alpha1.DelegationStatus{}
+		objects = append(objects, delegation)
+	}
 	for i := range records {
 		record := &records[i]
 		record.TypeMeta = metav1.TypeMeta{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: "Record"}
@@ -111,6 +126,24 @@ func (o *Options) exportManifests(ctx context.Context, client versioned.Interfac
 		_, err = fmt.Fprintf(remarks, "records that the zone has from other namespaces than %s are not in it, for they may not be listed (%v); ask for the right to list records in all namespaces, or export -o zonefile\n", id.Namespace, missing)
 	}
 	return err
+}
+
+// delegationsOf are the Delegations of the zone; a server that has no such kind has none.
+func delegationsOf(ctx context.Context, client versioned.Interface, zone types.NamespacedName) (all []v1alpha1.Delegation, err error) {
+	options := metav1.ListOptions{FieldSelector: v1alpha1.FieldDelegationZoneRefName + "=" + zone.Name, Limit: pageSize}
+	for {
+		page, err := client.KubizoneV1alpha1().Delegations(zone.Namespace).List(ctx, options)
+		if apierrors.IsNotFound(err) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, page.Items...)
+		if options.Continue = page.Continue; options.Continue == "" {
+			return all, nil
+		}
+	}
 }
 
 // recordsOf are the Records that the zone has adopted. missing says why there may be others.
@@ -182,8 +215,8 @@ func NewCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "export ZONE",
 		Short: "write a zone out as zone file or manifests",
-		Long: `Write a zone out: what it contains, as a zone file that name servers load and kubizone import reads, or the Zone and its
-Records as manifests that can be applied again. ZONE is the name of the Zone object, or NAMESPACE/NAME.`,
+		Long: `Write a zone out: what it contains, as a zone file that name servers load and kubizone import reads, or the Zone, its
+Delegations and Records as manifests that can be applied again. ZONE is the name of the Zone object, or NAMESPACE/NAME.`,
 		Example: `  kubizone export -n platform example-org > example.org.zone
   kubizone export platform/example-org -o yaml | kubectl --context other apply -f -`,
 		Args: cobra.ExactArgs(1),

@@ -23,8 +23,16 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &kubizonev1alpha1.AdoptingZoneApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ClassHealth"):
 		return &kubizonev1alpha1.ClassHealthApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("DelegatedZone"):
+		return &kubizonev1alpha1.DelegatedZoneApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("Delegation"):
+		return &kubizonev1alpha1.DelegationApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("DelegationRule"):
 		return &kubizonev1alpha1.DelegationRuleApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("DelegationSpec"):
+		return &kubizonev1alpha1.DelegationSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("DelegationStatus"):
+		return &kubizonev1alpha1.DelegationStatusApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("DeliveredZone"):
 		return &kubizonev1alpha1.DeliveredZoneApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Delivery"):

@@ -110,7 +110,12 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		v1alpha1.DNSClassReference{}.OpenAPIModelName():                  schema_pkg_apis_kubizone_v1alpha1_DNSClassReference(ref),
 		v1alpha1.DNSClassSpec{}.OpenAPIModelName():                       schema_pkg_apis_kubizone_v1alpha1_DNSClassSpec(ref),
 		v1alpha1.DNSClassStatus{}.OpenAPIModelName():                     schema_pkg_apis_kubizone_v1alpha1_DNSClassStatus(ref),
+		v1alpha1.DelegatedZone{}.OpenAPIModelName():                      schema_pkg_apis_kubizone_v1alpha1_DelegatedZone(ref),
+		v1alpha1.Delegation{}.OpenAPIModelName():                         schema_pkg_apis_kubizone_v1alpha1_Delegation(ref),
+		v1alpha1.DelegationList{}.OpenAPIModelName():                     schema_pkg_apis_kubizone_v1alpha1_DelegationList(ref),
 		v1alpha1.DelegationRule{}.OpenAPIModelName():                     schema_pkg_apis_kubizone_v1alpha1_DelegationRule(ref),
+		v1alpha1.DelegationSpec{}.OpenAPIModelName():                     schema_pkg_apis_kubizone_v1alpha1_DelegationSpec(ref),
+		v1alpha1.DelegationStatus{}.OpenAPIModelName():                   schema_pkg_apis_kubizone_v1alpha1_DelegationStatus(ref),
 		v1alpha1.DeliveredZone{}.OpenAPIModelName():                      schema_pkg_apis_kubizone_v1alpha1_DeliveredZone(ref),
 		v1alpha1.Delivery{}.OpenAPIModelName():                           schema_pkg_apis_kubizone_v1alpha1_Delivery(ref),
 		v1alpha1.DeliveryError{}.OpenAPIModelName():                      schema_pkg_apis_kubizone_v1alpha1_DeliveryError(ref),
@@ -4466,6 +4471,132 @@ func schema_pkg_apis_kubizone_v1alpha1_DNSClassStatus(ref common.ReferenceCallba
 	}
 }
 
+func schema_pkg_apis_kubizone_v1alpha1_DelegatedZone(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "DelegatedZone names a Zone of the same namespace.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name of the Zone.",
+							Default:     "",
+							MinLength:   ptr.To[int64](1),
+							MaxLength:   ptr.To[int64](253),
+							Pattern:     "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"name"},
+			},
+		},
+	}
+}
+
+func schema_pkg_apis_kubizone_v1alpha1_Delegation(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "Delegation is one rule for a Zone of its namespace, as an object of its own: which names and types, or which child zones, up to 16 namespaces may have. The rules of all Delegations of a Zone and those in its spec.delegations hold together.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Standard object's metadata.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(metav1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Description: "spec is the rule.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.DelegationSpec{}.OpenAPIModelName()),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Description: "status says whether it is in force. The server writes it; what a client sends here is ignored.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.DelegationStatus{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"spec"},
+			},
+		},
+		Dependencies: []string{
+			metav1.ObjectMeta{}.OpenAPIModelName(), v1alpha1.DelegationSpec{}.OpenAPIModelName(), v1alpha1.DelegationStatus{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_kubizone_v1alpha1_DelegationList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "DelegationList is a list of Delegations.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Standard list metadata.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(metav1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Description: "items are the Delegations.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1alpha1.Delegation{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			metav1.ListMeta{}.OpenAPIModelName(), v1alpha1.Delegation{}.OpenAPIModelName()},
+	}
+}
+
 func schema_pkg_apis_kubizone_v1alpha1_DelegationRule(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
@@ -4573,6 +4704,174 @@ func schema_pkg_apis_kubizone_v1alpha1_DelegationRule(ref common.ReferenceCallba
 		},
 		Dependencies: []string{
 			v1alpha1.RecordDelegation{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_kubizone_v1alpha1_DelegationSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "DelegationSpec is a rule for one Zone.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"zoneRef": {
+						SchemaProps: spec.SchemaProps{
+							Description: "zoneRef names the Zone, which is in the namespace of the Delegation. Immutable.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.DelegatedZone{}.OpenAPIModelName()),
+						},
+					},
+					"namespaces": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "set",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "namespaces the rule holds for, 1 to 16. A wildcard, such as the name \"*.apps\", needs a rule for one namespace alone, or shared.",
+							MinItems:    ptr.To[int64](1),
+							MaxItems:    ptr.To[int64](16),
+							AllOf: []spec.Schema{
+								{
+									SchemaProps: spec.SchemaProps{
+										Items: &spec.SchemaOrArray{
+											Schema: &spec.Schema{
+												SchemaProps: spec.SchemaProps{
+													MaxLength: ptr.To[int64](63),
+													Pattern:   "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
+												},
+											},
+										},
+									},
+								},
+							},
+							Type: []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+					"records": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "records are the Records the rule allows.",
+							MaxItems:    ptr.To[int64](1000),
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1alpha1.RecordDelegation{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"zones": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "zones are patterns of the child zones the rule allows, written as records[].pattern.",
+							MaxItems:    ptr.To[int64](1000),
+							AllOf: []spec.Schema{
+								{
+									SchemaProps: spec.SchemaProps{
+										Items: &spec.SchemaOrArray{
+											Schema: &spec.Schema{
+												SchemaProps: spec.SchemaProps{
+													MinLength: ptr.To[int64](1),
+												},
+											},
+										},
+									},
+								},
+							},
+							Type: []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"zoneRef", "namespaces"},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.DelegatedZone{}.OpenAPIModelName(), v1alpha1.RecordDelegation{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_kubizone_v1alpha1_DelegationStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "DelegationStatus is what a Delegation has become.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"observedGeneration": {
+						SchemaProps: spec.SchemaProps{
+							Description: "observedGeneration is the metadata.generation that this status is about.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"zoneRef": {
+						SchemaProps: spec.SchemaProps{
+							Description: "zoneRef is the Zone that the rule is in force in. Absent: it is in force nowhere.",
+							Ref:         ref(v1alpha1.AdoptingZone{}.OpenAPIModelName()),
+						},
+					},
+					"records": {
+						SchemaProps: spec.SchemaProps{
+							Description: "records is how many Records the namespaces of the rule have in that Zone, by this rule or another one. It is at most some ten seconds late.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"conditions": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-map-keys": []interface{}{
+									"type",
+								},
+								"x-kubernetes-list-type":       "map",
+								"x-kubernetes-patch-merge-key": "type",
+								"x-kubernetes-patch-strategy":  "merge",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "conditions: Accepted is True while the rule is in force in the Zone.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(metav1.Condition{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			metav1.Condition{}.OpenAPIModelName(), v1alpha1.AdoptingZone{}.OpenAPIModelName()},
 	}
 }
 

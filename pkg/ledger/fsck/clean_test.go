@@ -77,6 +77,15 @@ func world(t *testing.T, st *store.Store) *store.Server {
 	record(store.Record("infra", "unknown", "odd", "TYPE65280", `\# 3 010203`), in("example"))
 	record(store.Record("team-e", "wild", "*.apps.example.org.", "A", "192.0.2.8"))
 
+	// Delegations: of one namespace, of two with a name that they share, and for a zone that never comes.
+	shared := store.Delegation("infra", "shared", "example", []string{"team-f", "team-g"}, "feed")
+	shared.Spec.Records[0].Shared = true
+	for _, d := range []*v1alpha1.Delegation{shared, store.Delegation("infra", "team-f", "example", []string{"team-f"}, "*.f"), store.Delegation("team-a", "never", "never", []string{"team-f"}, "*")} {
+		store.Must(s.CreateDelegation(d))
+	}
+	record(store.Record("team-f", "www", "www.f.example.org.", "A", "192.0.2.8"))
+	record(store.Record("team-g", "feed", "feed.example.org.", "A", "192.0.2.8"))
+
 	// A delegated child with glue, one below it, one in another view, a renamed one, one that is gone.
 	zone(store.Zone("team-d", "dev", "dev.example.org.", store.Allow("team-d", "@", "*"), v1alpha1.DelegationRule{Zones: []string{"*"}}))
 	record(store.Record("team-d", "dev-ns", "dev.example.org.", "NS", "ns2", "ns.elsewhere.test."))

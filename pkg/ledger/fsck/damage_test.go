@@ -102,6 +102,11 @@ func (v *vandal) record(ns, name string, change func(*v1alpha1.Record)) string {
 	return v.object(v.s.Ledger.Layout().Record(ns, name), r, func() { change(r) })
 }
 
+func (v *vandal) delegation(ns, name string, change func(*v1alpha1.Delegation)) string {
+	d := &v1alpha1.Delegation{}
+	return v.object(v.s.Ledger.Layout().Delegation(ns, name), d, func() { change(d) })
+}
+
 func (v *vandal) room(room string) string { return v.s.Ledger.Layout().Room(room) }
 
 // mid is the key of a journal step of example.org. from its middle.
@@ -179,6 +184,42 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 		{"another host of the apex", "S6.2", func(v *vandal) string {
 			return edit(v, v.room("names")+"@/org.example.", func(_ string, h *law.Holding) bool { h.ApexHosts = map[string]int{"zz": 1}; return true })
 		}},
+		{"another number of Delegations", "S4.8", func(v *vandal) string {
+			return edit(v, v.room("names")+"@/org.example.", func(_ string, h *law.Holding) bool { h.Delegations++; return h.Delegations > 1 })
+		}},
+		{"another number of listed names", "S4.8", func(v *vandal) string {
+			return edit(v, v.room("names")+"@/org.example.", func(_ string, h *law.Holding) bool { h.Listed--; return h.Listed == 0 })
+		}},
+		{"no rules of a namespace", "S4.8", drop("rules", example+"/team-f")},
+		{"rules of nobody", "S4.8", func(v *vandal) string {
+			v.put(v.room("rules")+example+"/team-x", v.get(v.room("rules")+example+"/team-f"))
+			return v.room("rules") + example + "/team-x"
+		}},
+		{"a rule that its Delegation has not", "S4.8", func(v *vandal) string {
+			return edit(v, v.room("rules")+example+"/team-f", func(_ string, r *law.NamespaceRules) bool {
+				r.List[0].Rule.Namespaces = append(r.List[0].Rule.Namespaces, "team-x")
+				return true
+			})
+		}},
+		{"a name listed too often", "S4.6", func(v *vandal) string {
+			return edit(v, v.room("listed")+example, func(_ string, l *law.Listed) bool { l.Delegations++; return true })
+		}},
+		{"a Delegation in force in no zone", "S4.8", func(v *vandal) string {
+			return v.delegation("team-a", "never", func(d *v1alpha1.Delegation) {
+				d.Status.ZoneRef = &v1alpha1.AdoptingZone{Namespace: "team-a", Name: "never", UID: "zz"}
+				d.Status.Conditions[0].Status = "True"
+			})
+		}},
+		{"a Delegation that waits for a zone which stands", "S4.8", func(v *vandal) string {
+			return v.delegation("infra", "shared", func(d *v1alpha1.Delegation) {
+				d.Status.ZoneRef, d.Status.Conditions[0].Status, d.Status.Conditions[0].Reason = nil, "False", v1alpha1.ReasonZoneNotFound
+			})
+		}},
+		{"a Delegation that does not parse", "S4.8", func(v *vandal) string {
+			v.put(s.Ledger.Layout().Delegation("infra", "shared"), []byte("{"))
+			return s.Ledger.Layout().Delegation("infra", "shared")
+		}},
+		{"a Delegation that no zone would find", "S2.3", drop("orphans", "@ref/team-a/never/d/team-a/never")},
 		{"a withdrawal that is none", "S3.4", func(v *vandal) string {
 			return edit(v, v.room("names")+"@/org.example.dev.", func(_ string, h *law.Holding) bool {
 				h.Withdrawn = &law.Withdrawal{By: "zz"}

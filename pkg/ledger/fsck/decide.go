@@ -88,6 +88,9 @@ func (c *check) checkAdopted(r *record) {
 	if ok && p != nil && p.Zone != nil && p.Zone.UID == r.zone.UID || p != nil && p.Zone == nil && slices.Contains(orderly, p.Reason) {
 		return
 	}
+	if p != nil && p.Zone == nil && p.Reason == law.ReasonDelegationWithdrawn && r.zone.Terminating {
+		return // of a zone that is being deleted a Delegation that goes releases nothing (S8.2)
+	}
 	if p != nil && p.Zone == nil && law.OutdatedReason(p.Reason, r.Type) && c.refusedNow[r.UID] {
 		return // listed by checkOutdated
 	}
@@ -181,6 +184,8 @@ func (c *check) checkPending(z *zone) {
 	t := z.target()
 	excused := c.leftAlone(z.Namespace) || c.scanned(func(s *law.Scan) bool {
 		switch {
+		case s.Kind == law.ScanNamespaces:
+			return s.Of(z.Namespace) && spec.Waiting().For(s)
 		case t != nil:
 			return (s.Kind == law.ScanReferring || s.Kind == law.ScanPending) && s.Target != nil && s.Target.Namespace == t.Namespace && s.Target.Name == t.Name
 		case s.Kind == law.ScanWaiting && s.Exact:
@@ -231,6 +236,8 @@ func (c *check) covered(r *record) bool {
 	}
 	return c.refusedNow[r.UID] || r.adopted == nil && c.leftAlone(r.Namespace) || c.scanned(func(s *law.Scan) bool {
 		switch s.Kind {
+		case law.ScanNamespaces:
+			return s.Of(r.Namespace) && (r.adopted != nil && string(r.adopted.UID) == s.Zone || r.adopted == nil && (&law.Waiting{View: r.view, FQDN: r.fqdn, Zone: r.ZoneRef}).For(s))
 		case law.ScanMembers:
 			return r.adopted != nil && string(r.adopted.UID) == s.Zone && (r.zone == nil || strings.HasPrefix(r.owner.Key(), s.Owner.Key()))
 		case law.ScanWaiting:
@@ -313,7 +320,7 @@ func (c *check) fact(k law.Key) any {
 	case law.KindTenantsBelow:
 		return z.tenants(k)
 	}
-	return nil
+	return z.fact(k)
 }
 
 func (c *check) zonesBelow(k law.Key) *law.ZonesBelow {

@@ -27,6 +27,8 @@ type Config struct {
 	Prefix string
 	// Zones and Records say how the objects stand in etcd, as in ledger.Config; required.
 	Zones, Records ledger.ObjectCodec
+	// Delegations likewise; the zero value: as Records do.
+	Delegations ledger.ObjectCodec
 	// Revision to check; 0: the present one.
 	Revision int64
 }
@@ -128,6 +130,9 @@ func Run(ctx context.Context, config Config) (Report, error) {
 	if config.Client == nil || config.Prefix == "" || config.Zones.Codec == nil || config.Records.Codec == nil {
 		return Report{}, errors.New("fsck: Client, Prefix and the codecs of Zones and Records are required")
 	}
+	if config.Delegations.Codec == nil {
+		config.Delegations = config.Records
+	}
 	client, err := ledger.ReadStore(ctx, config.Client, config.Prefix, config.Records.Transformer)
 	if err != nil {
 		return Report{}, fmt.Errorf("fsck: %w", err)
@@ -136,7 +141,7 @@ func Run(ctx context.Context, config Config) (Report, error) {
 	c := &check{ctx: ctx, config: config, layout: layout.Keys{Prefix: config.Prefix}, model: newModel()}
 	c.report.Revision = config.Revision
 	for _, step := range []func() error{
-		c.checkFormat, c.readZones, c.readNames, c.readOutbox, c.readDebts, c.readCuts, c.readLogs, c.readRecords, c.readMembers,
+		c.checkFormat, c.readZones, c.readNames, c.readOutbox, c.readDelegations, c.readDebts, c.readCuts, c.readLogs, c.readRecords, c.readMembers,
 		c.checkKeys, c.checkSerials, c.checkZones, c.checkCuts, c.checkDecisions, c.checkJournals,
 	} {
 		if err := step(); err != nil {

@@ -154,6 +154,9 @@ func (c *check) checkKeys() error {
 	}); err != nil {
 		return err
 	}
+	if err := c.checkGiven(); err != nil {
+		return err
+	}
 	if err := c.checkDeletions(); err != nil {
 		return err
 	}
@@ -329,6 +332,7 @@ func (c *check) checkOrphans() error {
 			}
 		}
 	}
+	c.wantedOrphans(want)
 	err := c.each(c.layout.Room("orphans"), func(key string, kv *mvccpb.KeyValue) error {
 		c.report.Keys++
 		if w, ok := want[key]; !ok {

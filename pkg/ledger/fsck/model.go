@@ -28,6 +28,7 @@ type model struct {
 	debts   map[edge]bool
 	cuts    map[edge]*law.CountedCut
 	records []*record
+	waiting []waitingDelegation
 	waited  map[string]bool // keys with a waiter mark
 	// releasing are the uids of zones that a work takes records from, since they are refused now; refusedNow
 	// those of the records, and of records that cannot stand together with them.
@@ -85,6 +86,9 @@ type zone struct {
 	// holding is what stands under its name; nil when nothing of this zone does.
 	holding         *law.Holding
 	holdingRevision int64
+
+	// given is what Delegations add to its rules.
+	given given
 
 	records []*record
 	owners  map[name.Rel]*law.Owner

@@ -162,6 +162,9 @@ func (c *check) checkHolding(z *zone) {
 		}
 		above = l.Labels + 1
 	}
+	if h.Delegations != z.given.delegations || h.Listed != len(z.given.listed) {
+		c.damage(key, "S4.8", fmt.Sprintf("%d Delegations, which list %d names", h.Delegations, h.Listed), "%d, which list %d", z.given.delegations, len(z.given.listed))
+	}
 	if follows := !name.IsAbsolute(z.spec.DomainName); follows != (h.Follows != "") {
 		c.damage(key, "S6.8", fmt.Sprintf("follows %q", h.Follows), "a zone only where the name is relative")
 	}

@@ -31,6 +31,14 @@ func (k Keys) Object(resource, namespace, object string) string {
 	return k.Prefix + "/kubi.zone/" + resource + "/" + namespace + "/" + object
 }
 
+// Delegation is the key of a Delegation object.
+func (k Keys) Delegation(namespace, object string) string {
+	return k.Object("delegations", namespace, object)
+}
+
+// Rules is the prefix of what Delegations give in a zone (law.NamespaceRules).
+func (k Keys) Rules(zone string) string { return k.Room("rules") + zone + "/" }
+
 // Zone is the key of a Zone object.
 func (k Keys) Zone(namespace, object string) string { return k.Object("zones", namespace, object) }
 
@@ -55,7 +63,7 @@ func (k Keys) ObjectName(key string) (namespace, object string, ok bool) {
 
 // Resources are those whose objects stand here. Each counts the versions of its objects for itself (subrev), so a new kind is named here
 // before one of it is written.
-var Resources = []string{"zones", "records", "deliveries", "dnsclasses"}
+var Resources = []string{"zones", "records", "delegations", "deliveries", "dnsclasses"}
 
 // Internal is the prefix of every key that is the ledger's own.
 func (k Keys) Internal() string { return k.Prefix + "/ledger/" }
@@ -71,7 +79,7 @@ func (k Keys) Config() string { return k.Internal() + "config" }
 func (k Keys) LabelsAt(key string) int {
 	room, rest, _ := strings.Cut(strings.TrimPrefix(key, k.Internal()), "/")
 	switch room {
-	case "names", "serials", "owners", "holders", "members", "orphans", "deleted":
+	case "names", "serials", "owners", "holders", "members", "orphans", "deleted", "listed":
 	default:
 		return -1
 	}
@@ -112,6 +120,12 @@ func (k Keys) Key(f law.Key) string {
 		return k.Room("deleted") + f.Zone + "/" + f.Owner.Key()
 	case law.KindCut:
 		return k.Cut(f.Zone, f.Object)
+	case law.KindRules:
+		return k.Room("rules") + f.Zone + "/" + f.Namespace
+	case law.KindListed, law.KindListedBelow:
+		return k.Room("listed") + f.Zone + "/" + f.Owner.Key()
+	case law.KindWork:
+		return k.Outbox(f.Object)
 	case law.KindCount:
 		return k.Room("counts") + f.Zone + "/" + f.Namespace
 	case law.KindMember:
@@ -127,23 +141,23 @@ func (k Keys) Key(f law.Key) string {
 // IsRange reports whether a fact is about everything under its key.
 func IsRange(k law.Key) bool {
 	switch k.Kind {
-	case law.KindZonesBelow, law.KindOwnersBelow, law.KindTenantsBelow, law.KindRoster, law.KindArriving, law.KindHeldBelow:
+	case law.KindZonesBelow, law.KindOwnersBelow, law.KindTenantsBelow, law.KindRoster, law.KindArriving, law.KindHeldBelow, law.KindListedBelow:
 		return true
 	}
 	return false
 }
 
 // Rooms are the kinds of internal keys, in key order; beside them there is only config.
-var Rooms = []string{"condensed", "counts", "cuts", "debts", "deleted", "deletions", "holders", "journal", "logs", "members", "names", "orphans", "outbox", "owners", "reserved", "serials"}
+var Rooms = []string{"condensed", "counts", "cuts", "debts", "deleted", "deletions", "holders", "journal", "listed", "logs", "members", "names", "orphans", "outbox", "owners", "reserved", "rules", "serials"}
 
 // ZoneRooms are those of a zone that are purged with it, in this order: a zone that is made at the
 // name meanwhile reads holders and members of the one before (law.LastSerial.Zone), and
 // once its records are let go they are nobody's (S2.7).
 // The last are what a zone is withdrawn by where a provider cannot list what it has.
-var ZoneRooms = []string{"holders", "members", "counts", "cuts", "debts", "deleted", "deletions", "owners", "journal", "condensed"}
+var ZoneRooms = []string{"holders", "members", "counts", "cuts", "debts", "deleted", "deletions", "rules", "listed", "owners", "journal", "condensed"}
 
 // OwnRooms is how many of ZoneRooms an ended zone that is still delivered needs no more.
-const OwnRooms = 7
+const OwnRooms = 9
 
 // Journal is the prefix of a zone's journal, Step the key of the transaction that ended with step n.
 func (k Keys) Journal(zone string) string { return k.Room("journal") + zone + "/" }
@@ -186,21 +200,25 @@ func (k Keys) Reserved(recordKey string) string {
 // IsReserved reports whether a key is a reservation. Its value, the name of a log, is compared.
 func (k Keys) IsReserved(key string) bool { return strings.HasPrefix(key, k.Room("reserved")) }
 
-// Objects of the two resources that wait are told apart in orphans/ by one letter.
+// Objects of the three resources that wait are told apart in orphans/ by one letter.
 const (
-	WaitingRecord = "r"
-	WaitingZone   = "z"
+	WaitingDelegation = "d"
+	WaitingRecord     = "r"
+	WaitingZone       = "z"
 )
 
 // WaitingLetter is that of a resource.
 func WaitingLetter(resource string) string {
-	if resource == "zones" {
+	switch resource {
+	case "zones":
 		return WaitingZone
+	case "delegations":
+		return WaitingDelegation
 	}
 	return WaitingRecord
 }
 
-// Waiting are the keys under which something unadopted is found again. resource is "records" or "zones".
+// Waiting are the keys under which something unadopted is found again. resource is "records", "zones" or "delegations".
 func (k Keys) Waiting(w *law.Waiting, resource, namespace, object string) []string {
 	var keys []string
 	suffix := "/" + WaitingLetter(resource) + "/" + namespace + "/" + object
@@ -326,12 +344,15 @@ const (
 	dataOctets = 80
 )
 
-// StoredOctets is what a Record or Zone takes in etcd: its key, its form of so many octets and, as an estimate, the ledger's own keys.
-// values are a Record's.
+// StoredOctets is what a Record, Zone or Delegation takes in etcd: its key, its form of so many octets and, as an estimate, the ledger's
+// own keys. values are a Record's, or the namespaces of a Delegation, each of which has its rule in a key of its own.
 func (k Keys) StoredOctets(key string, octets, values int) int64 {
 	stored := int64(len(key)+octets) + namesOctets + int64(values)*dataOctets
-	if strings.HasPrefix(key, k.Objects("zones")) {
+	switch {
+	case strings.HasPrefix(key, k.Objects("zones")):
 		stored += stepsOctets
+	case strings.HasPrefix(key, k.Objects("delegations")):
+		stored += int64(values) * int64(octets)
 	}
 	return stored
 }

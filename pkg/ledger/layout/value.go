@@ -59,6 +59,12 @@ func DecodeFact(k law.Key, data []byte) (any, error) {
 		v = &law.Deleted{}
 	case law.KindCut:
 		v = &law.CountedCut{}
+	case law.KindRules:
+		v = &law.NamespaceRules{}
+	case law.KindListed:
+		v = &law.Listed{}
+	case law.KindWork:
+		v = &law.Work{}
 	case law.KindLastSerial, law.KindFloor:
 		v = &law.LastSerial{}
 	default:

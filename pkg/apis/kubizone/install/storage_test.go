@@ -28,7 +28,7 @@ func TestStorageCodec_keepsEveryField(t *testing.T) {
 		func(meta *metav1.TypeMeta, c randfill.Continue) {},
 	)
 	for i := range 500 {
-		for _, object := range []runtime.Object{&v1alpha1.Zone{}, &v1alpha1.Record{}, &v1alpha1.DNSClass{}, &v1alpha1.Delivery{}} {
+		for _, object := range []runtime.Object{&v1alpha1.Zone{}, &v1alpha1.Record{}, &v1alpha1.Delegation{}, &v1alpha1.DNSClass{}, &v1alpha1.Delivery{}} {
 			fill.Fill(object)
 			data, err := runtime.Encode(stored, object.DeepCopyObject())
 			if err != nil {

@@ -20,8 +20,15 @@ const (
 	ConditionSettled = "Settled"
 )
 
+// ConditionAccepted of a Delegation: True while its rule is in force in the Zone that it names.
+const ConditionAccepted = "Accepted"
+
 // ConditionDrifted of a Delivery: True while the provider does not hold what it had confirmed, Unknown while the two cannot be compared.
 const ConditionDrifted = "Drifted"
+
+// ReasonAccepted of the condition Accepted: the rule is in force. The others are ZoneNotFound, where the Zone does not exist or is
+// pending, and LimitExceeded, where a namespace would have rules beyond the limit (S4.8).
+const ReasonAccepted = "Accepted"
 
 // Reasons of the condition Adopted.
 const (

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Field selectors of Zones, Records and Deliveries, beside metadata.name and metadata.namespace.
+// Field selectors of Zones, Records, Delegations and Deliveries, beside metadata.name and metadata.namespace.
 const (
 	FieldZoneFQDN = "status.fqdn"
 	FieldZoneView = "spec.view"
@@ -26,15 +26,18 @@ const (
 	// FieldRecordAdopted is "true" or "false".
 	FieldRecordAdopted = "status.adopted"
 
+	FieldDelegationZoneRefName = "spec.zoneRef.name"
+
 	FieldDeliveryZoneName     = "spec.zone.name"
 	FieldDeliveryClassRefName = "spec.classRef.name"
 )
 
 func addConversionFuncs(scheme *runtime.Scheme) error {
 	selectors := map[string][]string{
-		"Zone":     {FieldZoneFQDN, FieldZoneView},
-		"Delivery": {FieldDeliveryZoneName, FieldDeliveryClassRefName},
-		"Record":   {FieldRecordType, FieldRecordZoneRefName, FieldRecordFQDN, FieldRecordZone, FieldRecordAdopted},
+		"Zone":       {FieldZoneFQDN, FieldZoneView},
+		"Delegation": {FieldDelegationZoneRefName},
+		"Delivery":   {FieldDeliveryZoneName, FieldDeliveryClassRefName},
+		"Record":     {FieldRecordType, FieldRecordZoneRefName, FieldRecordFQDN, FieldRecordZone, FieldRecordAdopted},
 	}
 	for kind, labels := range selectors {
 		if err := scheme.AddFieldLabelConversionFunc(SchemeGroupVersion.WithKind(kind), selectable(kind, labels)); err != nil {

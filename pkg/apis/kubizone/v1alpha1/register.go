@@ -35,7 +35,7 @@ func Resource(resource string) schema.GroupResource {
 // Types lists every kind of this package, lists and options included. Package install registers the same Go types as the internal version.
 func Types() []runtime.Object {
 	return []runtime.Object{
-		&Zone{}, &ZoneList{}, &Record{}, &RecordList{},
+		&Zone{}, &ZoneList{}, &Record{}, &RecordList{}, &Delegation{}, &DelegationList{},
 		&DNSClass{}, &DNSClassList{}, &Delivery{}, &DeliveryList{},
 		&ZoneEntries{}, &ZoneEntriesOptions{}, &ZoneChanges{}, &ZoneChangesOptions{},
 	}

@@ -44,8 +44,33 @@ func (in DNSClassStatus) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in DelegatedZone) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.DelegatedZone"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in Delegation) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.Delegation"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in DelegationList) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.DelegationList"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in DelegationRule) OpenAPIModelName() string {
 	return "zone.kubi.v1alpha1.DelegationRule"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in DelegationSpec) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.DelegationSpec"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in DelegationStatus) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.DelegationStatus"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.

@@ -62,44 +62,56 @@ func ZoneWarnings(zone *v1alpha1.Zone) []string {
 	var warnings []string
 	fqdn := knownName(zone.Spec.DomainName, zone.Status.FQDN)
 	// S4.4: a pattern that can match nothing.
-	judge := func(text, path string) {
+	judge := func(text, path string) []string {
 		p, err := pattern.Parse(text)
 		if err != nil || fqdn.IsZero() || p.CanMatch(fqdn) {
-			return
+			return nil
 		}
-		warnings = append(warnings, fmt.Sprintf("%s: pattern %q can match no name of %s; patterns are relative to the zone unless they end in a dot (S4.4)", path, cut(text), fqdn))
+		return []string{fmt.Sprintf("%s: pattern %q can match no name of %s; patterns are relative to the zone unless they end in a dot (S4.4)", path, cut(text), fqdn)}
 	}
 	for i := range zone.Spec.Delegations {
-		rule, path := &zone.Spec.Delegations[i], fmt.Sprintf("spec.delegations[%d]", i)
-		if len(rule.Records) == 0 && len(rule.Zones) == 0 {
-			warnings = append(warnings, path+": lists neither records nor zones, so it allows nothing (S4.1)")
-		}
-		for j := range rule.Records {
-			at := fmt.Sprintf("%s.records[%d]", path, j)
-			judge(rule.Records[j].Pattern, at+".pattern")
-			for k, text := range rule.Records[j].Types {
-				rrtype, err := rdata.ParseType(text)
-				if err != nil {
-					continue
-				}
-				if err := rrtype.CheckRecord(); err != nil {
-					warnings = append(warnings, fmt.Sprintf("%s.types[%d]: there is no Record of it: %v", at, k, err))
-				}
-			}
-		}
-		for j, text := range rule.Zones {
-			at := fmt.Sprintf("%s.zones[%d]", path, j)
-			if text == "@" {
-				warnings = append(warnings, at+`: "@" is this zone's own name, where no child can be (S4.4)`)
-				continue
-			}
-			judge(text, at)
-		}
+		rule := &zone.Spec.Delegations[i]
+		warnings = append(warnings, ruleWarnings(rule.Records, rule.Zones, fmt.Sprintf("spec.delegations[%d]", i), judge)...)
 	}
 	if expire := orDefault(zone.Spec.Expire, v1alpha1.DefaultExpire); expire > serial.KeptSeconds {
 		warnings = append(warnings, fmt.Sprintf("spec.expire: %d: once this zone is removed its last serial is remembered for %d seconds (60 days), so a secondary that goes on without an answer for longer would not take a zone of that name made later (S6.5)", expire, serial.KeptSeconds))
 	}
 	return bounded(warnings)
+}
+
+// ruleWarnings says it of one rule, whose fields are at path; judge says it of a pattern.
+func ruleWarnings(records []v1alpha1.RecordDelegation, zones []string, path string, judge func(text, path string) []string) []string {
+	var warnings []string
+	if len(records) == 0 && len(zones) == 0 {
+		warnings = append(warnings, path+": lists neither records nor zones, so it allows nothing (S4.1)")
+	}
+	for i := range records {
+		at := fmt.Sprintf("%s.records[%d]", path, i)
+		warnings = append(warnings, judge(records[i].Pattern, at+".pattern")...)
+		for j, text := range records[i].Types {
+			rrtype, err := rdata.ParseType(text)
+			if err != nil {
+				continue
+			}
+			if err := rrtype.CheckRecord(); err != nil {
+				warnings = append(warnings, fmt.Sprintf("%s.types[%d]: there is no Record of it: %v", at, j, err))
+			}
+		}
+	}
+	for i, text := range zones {
+		at := fmt.Sprintf("%s.zones[%d]", path, i)
+		if text == "@" {
+			warnings = append(warnings, at+`: "@" is this zone's own name, where no child can be (S4.4)`)
+			continue
+		}
+		warnings = append(warnings, judge(text, at)...)
+	}
+	return warnings
+}
+
+// DelegationWarnings says what is legal in a Delegation but most likely not meant. Which patterns match nothing in its zone, the decision about it says.
+func DelegationWarnings(delegation *v1alpha1.Delegation) []string {
+	return bounded(ruleWarnings(delegation.Spec.Records, delegation.Spec.Zones, "spec", func(string, string) []string { return nil }))
 }
 
 // NewZoneWarnings adds what is worth saying once, when the Zone is created.

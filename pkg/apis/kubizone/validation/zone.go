@@ -121,27 +121,40 @@ func delegations(rules []v1alpha1.DelegationRule) field.ErrorList {
 	var errs field.ErrorList
 	for i := range rules {
 		rule, path := &rules[i], path.Index(i)
-		errs = append(errs, atMost(len(rule.Records), path.Child("records"))...)
-		errs = append(errs, atMost(len(rule.Zones), path.Child("zones"))...)
 		errs = append(errs, atMost(len(rule.Namespaces), path.Child("namespaces"))...)
-		for j := range rule.Records {
-			errs = append(errs, recordRule(&rule.Records[j], path.Child("records").Index(j))...)
-		}
-		for j, text := range rule.Zones {
-			errs = append(errs, patternText(text, path.Child("zones").Index(j))...)
-		}
+		errs = append(errs, allowed(rule.Records, rule.Zones, path)...)
 		if rule.Namespace != "" {
 			errs = append(errs, namespace(rule.Namespace, path.Child("namespace"))...)
 		}
-		seen := map[string]bool{}
-		for j, text := range rule.Namespaces {
-			at := path.Child("namespaces").Index(j)
-			if seen[text] {
-				errs = append(errs, field.Duplicate(at, text))
-			}
-			seen[text] = true
-			errs = append(errs, namespace(text, at)...)
+		errs = append(errs, namespaces(rule.Namespaces, path.Child("namespaces"))...)
+	}
+	return errs
+}
+
+// allowed judges what a rule allows, which is at path.
+func allowed(records []v1alpha1.RecordDelegation, zones []string, path *field.Path) field.ErrorList {
+	errs := atMost(len(records), path.Child("records"))
+	errs = append(errs, atMost(len(zones), path.Child("zones"))...)
+	for i := range records {
+		errs = append(errs, recordRule(&records[i], path.Child("records").Index(i))...)
+	}
+	for i, text := range zones {
+		errs = append(errs, patternText(text, path.Child("zones").Index(i))...)
+	}
+	return errs
+}
+
+// namespaces judges a list of them.
+func namespaces(all []string, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	seen := map[string]bool{}
+	for i, text := range all {
+		at := path.Index(i)
+		if seen[text] {
+			errs = append(errs, field.Duplicate(at, text))
 		}
+		seen[text] = true
+		errs = append(errs, namespace(text, at)...)
 	}
 	return errs
 }

@@ -42,6 +42,8 @@ func (f *sharedInformerFactory) ForResource(resource schema.GroupVersionResource
 	// Group=kubi.zone, Version=v1alpha1
 	case v1alpha1.SchemeGroupVersion.WithResource("dnsclasses"):
 		return &genericInformer{resource: resource.GroupResource(), informer: f.Kubizone().V1alpha1().DNSClasses().Informer()}, nil
+	case v1alpha1.SchemeGroupVersion.WithResource("delegations"):
+		return &genericInformer{resource: resource.GroupResource(), informer: f.Kubizone().V1alpha1().Delegations().Informer()}, nil
 	case v1alpha1.SchemeGroupVersion.WithResource("deliveries"):
 		return &genericInformer{resource: resource.GroupResource(), informer: f.Kubizone().V1alpha1().Deliveries().Informer()}, nil
 	case v1alpha1.SchemeGroupVersion.WithResource("records"):

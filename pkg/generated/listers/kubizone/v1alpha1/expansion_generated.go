@@ -9,6 +9,14 @@ package v1alpha1
 // DNSClassLister.
 type DNSClassListerExpansion interface{}
 
+// DelegationListerExpansion allows custom methods to be added to
+// DelegationLister.
+type DelegationListerExpansion interface{}
+
+// DelegationNamespaceListerExpansion allows custom methods to be added to
+// DelegationNamespaceLister.
+type DelegationNamespaceListerExpansion interface{}
+
 // DeliveryListerExpansion allows custom methods to be added to
 // DeliveryLister.
 type DeliveryListerExpansion interface{}

@@ -13,6 +13,8 @@ import (
 type Interface interface {
 	// DNSClasses returns a DNSClassInformer.
 	DNSClasses() TypedDNSClassInformer
+	// Delegations returns a DelegationInformer.
+	Delegations() TypedDelegationInformer
 	// Deliveries returns a DeliveryInformer.
 	Deliveries() TypedDeliveryInformer
 	// Records returns a RecordInformer.
@@ -35,6 +37,11 @@ func New(f internalinterfaces.SharedInformerFactory, namespace string, tweakList
 // DNSClasses returns a TypedDNSClassInformer.
 func (v *version) DNSClasses() TypedDNSClassInformer {
 	return &dNSClassInformer{factory: v.factory, tweakListOptions: v.tweakListOptions}
+}
+
+// Delegations returns a TypedDelegationInformer.
+func (v *version) Delegations() TypedDelegationInformer {
+	return &delegationInformer{factory: v.factory, namespace: v.namespace, tweakListOptions: v.tweakListOptions}
 }
 
 // Deliveries returns a TypedDeliveryInformer.

@@ -7,6 +7,8 @@ package v1alpha1
 
 type DNSClassExpansion interface{}
 
+type DelegationExpansion interface{}
+
 type DeliveryExpansion interface{}
 
 type RecordExpansion interface{}

@@ -16,6 +16,7 @@ import (
 type KubizoneV1alpha1Interface interface {
 	RESTClient() rest.Interface
 	DNSClassesGetter
+	DelegationsGetter
 	DeliveriesGetter
 	RecordsGetter
 	ZonesGetter
@@ -28,6 +29,10 @@ type KubizoneV1alpha1Client struct {
 
 func (c *KubizoneV1alpha1Client) DNSClasses() DNSClassInterface {
 	return newDNSClasses(c)
+}
+
+func (c *KubizoneV1alpha1Client) Delegations(namespace string) DelegationInterface {
+	return newDelegations(c, namespace)
 }
 
 func (c *KubizoneV1alpha1Client) Deliveries(namespace string) DeliveryInterface {

@@ -19,6 +19,10 @@ func (c *FakeKubizoneV1alpha1) DNSClasses() v1alpha1.DNSClassInterface {
 	return newFakeDNSClasses(c)
 }
 
+func (c *FakeKubizoneV1alpha1) Delegations(namespace string) v1alpha1.DelegationInterface {
+	return newFakeDelegations(c, namespace)
+}
+
 func (c *FakeKubizoneV1alpha1) Deliveries(namespace string) v1alpha1.DeliveryInterface {
 	return newFakeDeliveries(c, namespace)
 }

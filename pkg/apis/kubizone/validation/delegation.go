@@ -1,0 +1,90 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package validation
+
+import (
+	"fmt"
+	"strings"
+
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+)
+
+// Bounds of a Delegation (S4.8). Each namespace has a key of the zone, which a write of the Delegation writes.
+const (
+	MaxDelegationNamespaces = 16
+	// MaxListedNames are the patterns without "*" that a Delegation may list with shared: each is a key of the zone.
+	MaxListedNames = 16
+	// MaxDelegationOctets is what one takes as it is stored, and the spec half of that.
+	MaxDelegationOctets = 64 << 10
+)
+
+const splitDelegation = "write several Delegations, or replace several patterns by one with *"
+
+// Delegation reports everything that is wrong with a new Delegation.
+func Delegation(delegation *v1alpha1.Delegation) field.ErrorList {
+	errs := apivalidation.ValidateObjectMeta(&delegation.ObjectMeta, true, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
+	errs = append(errs, DelegationSize(delegation, nil)...)
+	return append(errs, delegationSpec(&delegation.Spec)...)
+}
+
+// DelegationUpdate reports what is wrong with the change from before to after.
+func DelegationUpdate(after, before *v1alpha1.Delegation) field.ErrorList {
+	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
+	if after.Spec.ZoneRef != before.Spec.ZoneRef {
+		errs = append(errs, field.Invalid(specPath.Child("zoneRef", "name"), after.Spec.ZoneRef.Name, fmt.Sprintf("is immutable, and was %q: one write changes one zone; make another Delegation and delete this one (S4.8)", before.Spec.ZoneRef.Name)))
+	}
+	errs = append(errs, DelegationSize(after, before)...)
+	return append(errs, unlessStood(delegationSpec(&after.Spec), func() field.ErrorList { return delegationSpec(&before.Spec) })...)
+}
+
+// DelegationSize reports a Delegation that is too large, as ZoneSize does.
+func DelegationSize(after, before *v1alpha1.Delegation) field.ErrorList {
+	is, was := partsOf(&after.ObjectMeta, &after.Spec, &after.Status), parts{}
+	if before != nil {
+		was = partsOf(&before.ObjectMeta, &before.Spec, &before.Status)
+	}
+	if errs := atMostOctets(specPath, "spec", is.spec, was.spec, MaxDelegationOctets/2, splitDelegation); errs != nil {
+		return errs
+	}
+	return size("Delegation", is, was, MaxDelegationOctets, splitDelegation)
+}
+
+func delegationSpec(spec *v1alpha1.DelegationSpec) field.ErrorList {
+	var errs field.ErrorList
+	path := specPath.Child("zoneRef", "name")
+	if spec.ZoneRef.Name == "" {
+		errs = append(errs, field.Required(path, "the metadata.name of a Zone in the namespace of the Delegation"))
+	} else {
+		for _, message := range apivalidation.NameIsDNSSubdomain(spec.ZoneRef.Name, false) {
+			errs = append(errs, field.Invalid(path, cut(spec.ZoneRef.Name), message))
+		}
+	}
+	path = specPath.Child("namespaces")
+	switch n := len(spec.Namespaces); {
+	case n == 0:
+		errs = append(errs, field.Required(path, "the namespaces the rule holds for: a Delegation for every namespace is none, a rule in spec.delegations of the Zone is (S4.2)"))
+	case n > MaxDelegationNamespaces:
+		errs = append(errs, field.TooMany(path, n, MaxDelegationNamespaces))
+	default:
+		errs = append(errs, namespaces(spec.Namespaces, path)...)
+	}
+	errs = append(errs, allowed(spec.Records, spec.Zones, specPath)...)
+	listed := 0
+	for i := range spec.Records {
+		rule := &spec.Records[i]
+		if !rule.Shared || strings.Contains(rule.Pattern, "*") {
+			continue
+		}
+		if listed++; listed > MaxListedNames {
+			return append(errs, field.Invalid(specPath.Child("records").Index(i).Child("shared"), true, fmt.Sprintf("a Delegation lists at most %d names with shared (S4.8): %s", MaxListedNames, splitDelegation)))
+		}
+		if strings.HasSuffix(rule.Pattern, ".") { // no other dot ends a pattern (S1.3)
+			errs = append(errs, field.Invalid(specPath.Child("records").Index(i).Child("pattern"), cut(rule.Pattern), "is a name with shared, which a Delegation lists relative to the zone: leave out the zone's name and the dot (S4.8)"))
+		}
+	}
+	return errs
+}

@@ -1,0 +1,108 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package validation
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+)
+
+func newDelegation(change func(*v1alpha1.DelegationSpec)) *v1alpha1.Delegation {
+	d := &v1alpha1.Delegation{ObjectMeta: metav1.ObjectMeta{Name: "team-a", Namespace: "dns"}}
+	d.Spec = v1alpha1.DelegationSpec{ZoneRef: v1alpha1.DelegatedZone{Name: "example-org"}, Namespaces: []string{"team-a"}, Records: []v1alpha1.RecordDelegation{{Pattern: "*.a"}}}
+	if change != nil {
+		change(&d.Spec)
+	}
+	return d
+}
+
+func TestDelegation_oneObject_S4_8(t *testing.T) {
+	type spec = *v1alpha1.DelegationSpec
+	many := func(n int) (out []string) {
+		for i := range n {
+			out = append(out, fmt.Sprint("n", i))
+		}
+		return out
+	}
+	shared := func(patterns ...string) func(spec) {
+		return func(s spec) {
+			s.Records = nil
+			for _, p := range patterns {
+				s.Records = append(s.Records, v1alpha1.RecordDelegation{Pattern: p, Shared: true})
+			}
+		}
+	}
+	for _, test := range []struct {
+		sentence string
+		change   func(spec)
+		want     string // type and field of the only error; "" for none
+	}{
+		{"an ordinary one", nil, ""},
+		{"no zone", func(s spec) { s.ZoneRef.Name = "" }, "Required value: spec.zoneRef.name"},
+		{"a zone of no name", func(s spec) { s.ZoneRef.Name = "Example" }, "Invalid value: spec.zoneRef.name"},
+		{"for nobody", func(s spec) { s.Namespaces = nil }, "Required value: spec.namespaces"},
+		{"for 16", func(s spec) { s.Namespaces = many(16) }, ""},
+		{"for 17", func(s spec) { s.Namespaces = many(17) }, "Too many: spec.namespaces"},
+		{"for one twice", func(s spec) { s.Namespaces = []string{"a", "a"} }, "Duplicate value: spec.namespaces[1]"},
+		{"for a namespace of no name", func(s spec) { s.Namespaces = []string{"A"} }, "Invalid value: spec.namespaces[0]"},
+		{"S4.4 a pattern that does not parse", func(s spec) { s.Records[0].Pattern = "a..b" }, "Invalid value: spec.records[0].pattern"},
+		{"S4.4 of zones, too", func(s spec) { s.Zones = []string{""} }, "Required value: spec.zones[0]"},
+		{"S4.3 a type that is none", func(s spec) { s.Records[0].Types = []string{"B"} }, "Invalid value: spec.records[0].types[0]"},
+		{"sixteen names with shared", shared(many(16)...), ""},
+		{"one more", shared(many(17)...), "Invalid value: spec.records[16].shared"},
+		{"patterns with shared count not", shared(append(many(16), "*.x")...), ""},
+		{"an absolute name with shared", shared("feed.example.org."), "Invalid value: spec.records[0].pattern"},
+		{"with another dot (S1.3)", shared("feed.example.org\u3002"), "Invalid value: spec.records[0].pattern"},
+		{"an absolute pattern with shared", shared("*.example.org."), ""},
+		{"an absolute name without", func(s spec) { s.Records[0].Pattern = "feed.example.org." }, ""},
+		{"S5.6 too large", func(s spec) {
+			for i := range 700 {
+				s.Records = append(s.Records, v1alpha1.RecordDelegation{Pattern: strings.Repeat("x", 50) + fmt.Sprint(i)})
+			}
+		}, "Too long: spec"},
+	} {
+		var got []string
+		for _, err := range Delegation(newDelegation(test.change)) {
+			got = append(got, err.Type.String()+": "+err.Field)
+		}
+		if text := strings.Join(got, ", "); text != test.want {
+			t.Errorf("%s: %q, want %q", test.sentence, text, test.want)
+		}
+	}
+}
+
+func TestDelegationUpdate_S4_8(t *testing.T) {
+	before, after := newDelegation(nil), newDelegation(func(s *v1alpha1.DelegationSpec) { s.ZoneRef.Name = "other" })
+	before.ResourceVersion, after.ResourceVersion = "1", "1"
+	errs := DelegationUpdate(after, before)
+	if len(errs) != 1 || errs[0].Field != "spec.zoneRef.name" || !strings.Contains(errs[0].Detail, "make another Delegation") {
+		t.Errorf("another zone: %v", errs)
+	}
+	before.Spec.Records[0].Pattern = "a..b" // of an earlier version
+	after.Spec = *before.Spec.DeepCopy()
+	after.Spec.Namespaces = []string{"team-b"}
+	if errs := DelegationUpdate(after, before); len(errs) != 0 {
+		t.Errorf("what stood may stand: %v", errs)
+	}
+}
+
+func TestDelegationWarnings(t *testing.T) {
+	for want, change := range map[string]func(*v1alpha1.DelegationSpec){
+		"so it allows nothing (S4.1)": func(s *v1alpha1.DelegationSpec) { s.Records = nil },
+		"where no child can be":       func(s *v1alpha1.DelegationSpec) { s.Zones = []string{"@"} },
+		"there is no Record of it":    func(s *v1alpha1.DelegationSpec) { s.Records[0].Types = []string{"SOA"} },
+	} {
+		if got := DelegationWarnings(newDelegation(change)); len(got) != 1 || !strings.Contains(got[0], want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	if got := DelegationWarnings(newDelegation(nil)); len(got) != 0 {
+		t.Errorf("an ordinary one: %q", got)
+	}
+}

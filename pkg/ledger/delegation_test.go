@@ -1,0 +1,448 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ledger_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/pkg/ledger/layout"
+	"kubi.zone/kubizone/test/store"
+)
+
+func accepted(d *v1alpha1.Delegation) string {
+	c := meta.FindStatusCondition(d.Status.Conditions, v1alpha1.ConditionAccepted)
+	if c == nil {
+		return "nothing"
+	}
+	return string(c.Status) + " " + c.Reason
+}
+
+// A Delegation lets its namespaces in and no other, what waits comes when it comes, and what it let in goes when it goes; the
+// zone's content changes with the records alone, and stays settled.
+func TestDelegation_givesAndTakes_S4_8(t *testing.T) {
+	t.Parallel()
+	st := store.New(t)
+	s, other := st.Server(ledger.UsageEvery(20*time.Millisecond)), st.Server()
+	s.Run()
+	ctx := deadline(t)
+	zone := store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.")))
+	st.Settle()
+	waits := store.Record("a", "waits", "waits", "A", "192.0.2.1")
+	waits.Spec.ZoneRef = &v1alpha1.ZoneReference{Namespace: "infra", Name: "example"}
+	if r := store.Must(s.CreateRecord(ctx, waits)); r.Status.ZoneRef != nil {
+		t.Fatalf("taken in before there was a rule: %+v", r.Status)
+	}
+	before := s.Zone("infra", "example")
+	d := store.Must(s.CreateDelegation(store.Delegation("infra", "team-a", "example", []string{"a"}, "*")))
+	if accepted(d) != "True Accepted" || d.Status.ZoneRef == nil || d.Status.ZoneRef.UID != zone.UID || d.Status.ObservedGeneration != d.Generation {
+		t.Errorf("made: %+v", d.Status)
+	}
+	if after := s.Zone("infra", "example"); after.ResourceVersion == before.ResourceVersion && after.Status.Serial == before.Status.Serial {
+		t.Error("I5: the zone did not move with its key")
+	}
+	st.Settle()
+	if r := s.Record("a", "waits"); r.Status.ZoneRef == nil {
+		t.Errorf("S2.3: what waited was forgotten: %+v", r.Status)
+	}
+	if _, err := other.CreateRecord(ctx, store.Record("a", "www", "www.example.org.", "A", "192.0.2.1")); err != nil {
+		t.Errorf("another server: %v", err)
+	}
+	if _, err := s.CreateRecord(ctx, store.Record("b", "www", "b.example.org.", "A", "192.0.2.1")); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), `pattern "b"`) {
+		t.Errorf("a namespace that it does not name: %v", err)
+	}
+	store.Eventually(t, "the Delegation counts two Records", func() bool {
+		return s.Delegation("infra", "team-a").Status.Records == 2 || other.Delegation("infra", "team-a").Status.Records == 1 // the other server counts its own
+	})
+	if z := s.Zone("infra", "example"); !meta.IsStatusConditionTrue(z.Status.Conditions, v1alpha1.ConditionSettled) || z.Status.SettledSerial != z.Status.Serial {
+		t.Errorf("S7.2: %+v", z.Status)
+	}
+	if _, err := s.UpdateDelegation("infra", "team-a", func(d *v1alpha1.Delegation) { d.Spec.Namespaces = []string{"b"} }); err != nil {
+		t.Fatal(err)
+	}
+	st.Settle()
+	for _, name := range []string{"waits", "www"} {
+		if r := s.Record("a", name); r.Status.ZoneRef != nil {
+			t.Errorf("S2.5: %s is still in the zone", name)
+		}
+	}
+	if _, err := s.CreateRecord(ctx, store.Record("b", "www", "b.example.org.", "A", "192.0.2.1")); err != nil {
+		t.Errorf("the namespace that it names now: %v", err)
+	}
+	if err := s.DeleteDelegation("infra", "team-a"); err != nil {
+		t.Fatal(err)
+	}
+	st.Settle()
+	if r := s.Record("b", "www"); r.Status.ZoneRef != nil {
+		t.Error("S2.5: it is still in the zone")
+	}
+	keys := layout.Keys{Prefix: st.Prefix}
+	for _, room := range []string{"rules", "listed"} {
+		if r := store.Must(st.Client.Client.Get(ctx, keys.Room(room), clientv3.WithPrefix())); len(r.Kvs) > 0 {
+			t.Errorf("%s is left", r.Kvs[0].Key)
+		}
+	}
+}
+
+// A Delegation comes before its zone, goes with it and comes back with it, with records and all.
+func TestDelegation_waitsForItsZone_S4_8(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string][]func(*store.Store){"plain": nil, "encrypted": {store.Encrypted(provided("key"))}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			st := store.New(t, change...)
+			s := st.Server()
+			s.Run()
+			ctx := deadline(t)
+			shared := store.Delegation("infra", "shared", "example", []string{"a", "b"}, "feed")
+			shared.Spec.Records[0].Shared = true
+			for _, d := range []*v1alpha1.Delegation{store.Delegation("infra", "team-a", "example", []string{"a"}, "*.a"), shared} {
+				if d := store.Must(s.CreateDelegation(d)); accepted(d) != "False ZoneNotFound" {
+					t.Errorf("before its zone: %s", accepted(d))
+				}
+			}
+			store.Must(s.CreateRecord(ctx, store.Record("a", "www", "www.a.example.org.", "A", "192.0.2.1")))
+			store.Must(s.CreateRecord(ctx, store.Record("b", "feed", "feed.example.org.", "A", "192.0.2.2")))
+			for round := range 3 {
+				store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.")))
+				st.Settle()
+				if d := s.Delegation("infra", "team-a"); accepted(d) != "True Accepted" {
+					t.Errorf("round %d: %s", round, accepted(d))
+				}
+				if s.Record("a", "www").Status.ZoneRef == nil || s.Record("b", "feed").Status.ZoneRef == nil {
+					t.Errorf("round %d: what waited was forgotten", round)
+				}
+				if err := s.DeleteZone("infra", "example"); err != nil {
+					t.Fatal(err)
+				}
+				st.Settle()
+				if d := s.Delegation("infra", "team-a"); accepted(d) != "False ZoneNotFound" || d.Status.ZoneRef != nil {
+					t.Errorf("round %d: %+v", round, d.Status)
+				}
+			}
+			if err := s.DeleteDelegation("infra", "shared"); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// A zone that is made again at once under its name has its Delegations, whichever cascade comes first.
+func TestDelegation_findsTheNextZoneOfTheName_S4_8(t *testing.T) {
+	t.Parallel()
+	st := store.New(t)
+	s := st.Server()
+	ctx := deadline(t)
+	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.")))
+	store.Must(s.CreateDelegation(store.Delegation("infra", "team-a", "example", []string{"a"}, "*")))
+	store.Must(s.CreateRecord(ctx, store.Record("a", "www", "www.example.org.", "A", "192.0.2.1")))
+	if err := s.DeleteZone("infra", "example"); err != nil {
+		t.Fatal(err)
+	}
+	next := store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.")))
+	s.Run()
+	st.Settle()
+	if d := s.Delegation("infra", "team-a"); d.Status.ZoneRef == nil || d.Status.ZoneRef.UID != next.UID {
+		t.Errorf("%+v", d.Status)
+	}
+	if r := s.Record("a", "www"); r.Status.ZoneRef == nil || r.Status.ZoneRef.UID != next.UID {
+		t.Errorf("%+v", r.Status)
+	}
+}
+
+// While the namespace of a zone terminates, or the zone does, Delegations that go release nothing; should the namespace come
+// back, the rules in force are carried out.
+func TestDelegation_releasesNothingWhileItsNamespaceTerminates_S8_2(t *testing.T) {
+	t.Parallel()
+	st := store.New(t)
+	known := &namespaces{}
+	s := st.Server(known.config)
+	s.Run()
+	ctx := deadline(t)
+	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.")))
+	store.Must(s.CreateDelegation(store.Delegation("infra", "team-a", "example", []string{"a"}, "*")))
+	store.Must(s.CreateRecord(ctx, store.Record("a", "www", "www.example.org.", "A", "192.0.2.1")))
+	st.Settle()
+	known.set("infra", true)
+	if err := s.DeleteDelegation("infra", "team-a"); err != nil {
+		t.Fatal(err)
+	}
+	store.Must(s.CreateZone(store.Zone("other", "marker", "example.net.", store.Allow("", "*")))) // another namespace's cascade goes through meanwhile
+	store.Eventually(t, "the other cascade is through", func() bool {
+		r := st.Fsck()
+		return r.Clean() && r.Owed.Total <= 2 && meta.IsStatusConditionTrue(s.Zone("other", "marker").Status.Conditions, v1alpha1.ConditionSettled)
+	})
+	if r := s.Record("a", "www"); r.Status.ZoneRef == nil {
+		t.Error("released while the namespace terminates")
+	}
+	known.set("infra", false)
+	st.Settle()
+	if r := s.Record("a", "www"); r.Status.ZoneRef != nil {
+		t.Error("the namespace came back, and no rule allows it")
+	}
+}
+
+// Records are written, by two servers, while the only rule for them comes and goes: what stands in the end is what the rules allow,
+// and every serial is a change.
+func TestRace_delegationAgainstRecords_S4_8(t *testing.T) {
+	t.Parallel()
+	st := store.New(t)
+	servers := []*store.Server{st.Server(), st.Server()}
+	for _, s := range servers {
+		s.Run()
+	}
+	ctx := deadline(t)
+	store.Must(servers[0].CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("b", "*"))))
+	var refused, taken atomic.Int64
+	writes := scale(400, 60)
+	parallel(6, func(w int) {
+		s, rnd := servers[w%2], rand.New(rand.NewPCG(uint64(w), 3))
+		for i := range writes {
+			name := fmt.Sprintf("r-%d-%d", w, i)
+			if w == 0 { // the owner
+				d := store.Delegation("infra", "team-a", "example", []string{"a"}, "*")
+				if rnd.IntN(3) == 0 {
+					d.Spec.Records[0].Pattern, d.Spec.Records[0].Shared = "feed", true
+				}
+				if _, err := s.CreateDelegation(d); err != nil {
+					t.Errorf("making it: %v", err)
+				}
+				if _, err := s.UpdateDelegation("infra", "team-a", func(d *v1alpha1.Delegation) { d.Spec.Namespaces = []string{"a", fmt.Sprint("n", i)} }); err != nil && !apierrors.IsTooManyRequests(err) {
+					t.Errorf("changing it: %v", err)
+				}
+				if i < writes-1 {
+					if err := s.DeleteDelegation("infra", "team-a"); err != nil && !apierrors.IsTooManyRequests(err) {
+						t.Errorf("removing it: %v", err)
+					} else if err != nil {
+						break
+					}
+				}
+				continue
+			}
+			ns := []string{"a", "a", "b"}[rnd.IntN(3)]
+			owner := name
+			if rnd.IntN(10) == 0 {
+				owner = "feed"
+			}
+			_, err := s.CreateRecord(ctx, store.Record(ns, name, owner+".example.org.", "TXT", name))
+			switch {
+			case err == nil:
+				taken.Add(1)
+			case apierrors.IsForbidden(err), apierrors.IsInvalid(err):
+				refused.Add(1)
+			default:
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	})
+	st.Settle()
+	if taken.Load() == 0 || refused.Load() == 0 {
+		t.Errorf("%d taken in and %d refused: nothing met", taken.Load(), refused.Load())
+	}
+	t.Logf("%d taken in, %d refused", taken.Load(), refused.Load())
+}
+
+// However often a Delegation changes, what it owes is one item; however many there are for a namespace, its rules are bounded.
+func TestDelegation_bounds_S4_8(t *testing.T) {
+	t.Parallel()
+	st := store.New(t)
+	s := st.Server() // nobody carries anything out
+	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.")))
+	store.Must(s.CreateDelegation(store.Delegation("infra", "churn", "example", []string{"a"}, "*")))
+	for i := range 50 {
+		if _, err := s.UpdateDelegation("infra", "churn", func(d *v1alpha1.Delegation) { d.Spec.Records[0].Pattern = fmt.Sprint("p", i) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	keys := layout.Keys{Prefix: st.Prefix}
+	if r := store.Must(st.Client.Client.Get(t.Context(), keys.Outbox("delegation-"), clientv3.WithPrefix())); len(r.Kvs) != 1 {
+		t.Errorf("%d items for one Delegation", len(r.Kvs))
+	}
+	wide := strings.Repeat("x", 60)
+	var refused error
+	for i := range 1000 {
+		d := store.Delegation("infra", fmt.Sprint("wide-", i), "example", []string{"a"})
+		for j := range 20 {
+			d.Spec.Records = append(d.Spec.Records, v1alpha1.RecordDelegation{Pattern: fmt.Sprintf("%s%d.%s", wide, j, wide)})
+		}
+		if _, refused = s.CreateDelegation(d); refused != nil {
+			break
+		}
+	}
+	if !apierrors.IsInvalid(refused) || !strings.Contains(refused.Error(), "spec.namespaces") || !strings.Contains(refused.Error(), "32768") {
+		t.Errorf("rules without end: %v", refused)
+	}
+	if _, err := s.CreateDelegation(store.Delegation("infra", "for-b", "example", []string{"b"}, "*")); err != nil {
+		t.Errorf("another namespace: %v", err)
+	}
+	s.Run()
+	st.Settle()
+}
+
+// Who may write in a namespace of his own gives himself nothing of a zone elsewhere: not by the name of its object, nor by an
+// absolute pattern in a zone of his own (attack 82).
+func TestDelegation_ofAnotherNamespaceGivesNothing_S4_8(t *testing.T) {
+	t.Parallel()
+	st := store.New(t)
+	s := st.Server()
+	s.Run()
+	ctx := deadline(t)
+	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("infra", "*"))))
+	store.Must(s.CreateZone(store.Zone("a", "mine", "mine.test.")))
+	if d := store.Must(s.CreateDelegation(store.Delegation("a", "grab", "example", []string{"a"}, "*", "*.example.org."))); accepted(d) != "False ZoneNotFound" {
+		t.Errorf("of a zone elsewhere: %s", accepted(d))
+	}
+	if d := store.Must(s.CreateDelegation(store.Delegation("a", "wide", "mine", []string{"a"}, "*.example.org.", "*"))); accepted(d) != "True Accepted" {
+		t.Errorf("of his own zone: %s", accepted(d))
+	}
+	st.Settle()
+	_, absolute := s.CreateRecord(ctx, store.Record("a", "www", "www.example.org.", "A", "192.0.2.1"))
+	if !apierrors.IsForbidden(absolute) {
+		t.Errorf("an absolute name: %v", absolute)
+	}
+	for _, r := range []*v1alpha1.Record{referring("a", "example"), referring("a", "never")} {
+		r.Spec.ZoneRef.Name = r.Name
+		stored := store.Must(s.CreateRecord(ctx, r))
+		c := meta.FindStatusCondition(stored.Status.Conditions, v1alpha1.ConditionAdopted)
+		if said := strings.ReplaceAll(c.Message, r.Name, "NAME"); c.Reason != v1alpha1.ReasonZoneNotFound || said != `zone infra/NAME does not exist, or delegates nothing to namespace "a" yet; the record is adopted when that changes` {
+			t.Errorf("S1.7: the zone of another, by reference: %s: %s", c.Reason, c.Message)
+		}
+	}
+	if _, err := s.CreateRecord(ctx, store.Record("a", "own", "www.mine.test.", "A", "192.0.2.1")); err != nil {
+		t.Errorf("his own zone: %v", err)
+	}
+}
+
+// total is what all namespaces were charged since the last call.
+func (b *bill) total() (octets int) {
+	for _, n := range b.take() {
+		octets += n
+	}
+	return octets
+}
+
+// What a record's write puts into etcd does not depend on how many Delegations its zone has, nor does what a Delegation's
+// write puts there.
+func TestDelegation_costsNoOtherNamespace_S4_8(t *testing.T) {
+	t.Parallel()
+	st := store.New(t)
+	var w bill
+	s := st.Server(metered(&w))
+	cost := map[string][2]int{}
+	for zone, n := range map[string]int{"few": 1, "many": scale(10000, 300)} {
+		store.Must(s.CreateZone(store.Zone("infra", zone, zone+".test.")))
+		for i := range n {
+			store.Must(s.CreateDelegation(store.Delegation("infra", fmt.Sprintf("%s-%05d", zone, i), zone, []string{fmt.Sprintf("team-%05d", i)}, fmt.Sprintf("*.t%05d", i))))
+		}
+		var c [2]int
+		for i, write := range []func() error{
+			func() error {
+				_, err := s.CreateRecord(t.Context(), store.Record("team-00000", zone, "www.t00000."+zone+".test.", "A", "192.0.2.1"))
+				return err
+			},
+			func() error {
+				_, err := s.CreateDelegation(store.Delegation("infra", zone+"-one-more", zone, []string{"one-more"}, "*.one-more"))
+				return err
+			},
+		} {
+			w.take()
+			if err := write(); err != nil {
+				t.Fatal(err)
+			}
+			c[i] = w.total()
+		}
+		cost[zone] = c
+	}
+	for i, what := range []string{"a record", "a Delegation"} {
+		few, many := cost["few"][i], cost["many"][i]
+		if few == 0 || many > few*11/10 {
+			t.Errorf("%s takes %d octets in a zone with one Delegation, and %d in one with many", what, few, many)
+		}
+	}
+	s.Run()
+	st.Settle()
+}
+
+// BenchmarkDelegations is what a create costs in a zone with 10,000 Delegations beside one with a single one, by turns, and how long it
+// takes to add and to remove a Delegation of the former while others have 10,000 records there.
+func BenchmarkDelegations(b *testing.B) {
+	const tenants, records, round = 10000, 10000, 64
+	st := store.New(b)
+	var w bill
+	s := st.Server(metered(&w))
+	defer s.Run()()
+	zones := []string{"one", "many"}
+	for _, zone := range zones {
+		store.Must(s.CreateZone(store.Zone("infra", zone, zone+".test.", store.Allow("others", "*.others"))))
+		store.Must(s.CreateDelegation(store.Delegation("infra", zone, zone, []string{"team"}, "*.team")))
+	}
+	parallel(8, func(worker int) {
+		for i := worker; i < tenants; i += 8 {
+			store.Must(s.CreateDelegation(store.Delegation("infra", fmt.Sprintf("t%05d", i), "many", []string{fmt.Sprintf("team-%05d", i)}, fmt.Sprintf("*.t%05d", i))))
+		}
+	})
+	parallel(16, func(worker int) {
+		for i := worker; i < records; i += 16 {
+			store.Must(s.CreateRecord(b.Context(), store.Record("others", fmt.Sprint("r", i), fmt.Sprintf("r%d.others.many.test.", i), "A", "192.0.2.1")))
+		}
+	})
+	store.Eventually(b, "the outbox is empty", st.Quiet)
+	for _, callers := range []int{1, 16} {
+		b.Run(fmt.Sprintf("create/%d", callers), func(b *testing.B) {
+			took, octets := map[string]time.Duration{}, map[string]int{}
+			for n := 0; n < b.N; n += round {
+				for _, zone := range zones {
+					var next atomic.Int64
+					w.take()
+					began := time.Now()
+					parallel(callers, func(int) {
+						for at := next.Add(1); at <= round; at = next.Add(1) {
+							object := fmt.Sprintf("%s%d-%d-%d-%d", zone, callers, b.N, n, at)
+							if _, err := s.CreateRecord(b.Context(), store.Record("team", object, object+".team."+zone+".test.", "A", "192.0.2.1")); err != nil {
+								b.Error(err)
+							}
+						}
+					})
+					took[zone] += time.Since(began)
+					octets[zone] += w.total()
+				}
+			}
+			all := float64((b.N + round - 1) / round * round)
+			for _, zone := range zones {
+				b.ReportMetric(float64(took[zone].Microseconds())/all, zone+"-µs/op")
+				b.ReportMetric(float64(octets[zone])/all, zone+"-octets/op")
+			}
+			b.ReportMetric(float64(took["many"])/float64(took["one"]), "÷")
+		})
+	}
+	b.Run("delegation", func(b *testing.B) {
+		var add, remove []time.Duration
+		for n := range b.N {
+			began := time.Now()
+			store.Must(s.CreateDelegation(store.Delegation("infra", fmt.Sprint("n", n), "many", []string{fmt.Sprint("new-", n)}, fmt.Sprintf("*.n%d", n))))
+			added := time.Now()
+			store.Must(0, s.DeleteDelegation("infra", fmt.Sprint("n", n)))
+			add, remove = append(add, added.Sub(began)), append(remove, time.Since(added))
+		}
+		slices.Sort(add)
+		slices.Sort(remove)
+		b.ReportMetric(float64(add[len(add)/2].Microseconds()), "add-p50-µs")
+		b.ReportMetric(float64(add[len(add)*99/100].Microseconds()), "add-p99-µs")
+		b.ReportMetric(float64(remove[len(remove)/2].Microseconds()), "remove-p50-µs")
+		b.ReportMetric(float64(remove[len(remove)*99/100].Microseconds()), "remove-p99-µs")
+	})
+	store.Eventually(b, "the outbox is empty", st.Quiet)
+	st.Damaged = true // the check of 30,000 objects is another test's
+}

@@ -1,0 +1,156 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package fsck
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/pkg/ledger/layout"
+)
+
+// given is what the Delegations of a zone make of it (S4.8).
+type given struct {
+	delegations int
+	rules       map[string][]law.DelegatedRule // by namespace, in the order of the names of the Delegations
+	listed      map[name.Rel]int
+}
+
+// waitingDelegation is one that is in force nowhere.
+type waitingDelegation struct {
+	law.Ref
+	created int64
+	zone    law.Ref
+}
+
+// readDelegations works out what Delegations give in each zone, and which of them wait.
+func (c *check) readDelegations() error {
+	return c.each(c.layout.Objects("delegations"), func(key string, kv *mvccpb.KeyValue) error {
+		o := &v1alpha1.Delegation{}
+		if err := c.config.Delegations.Decode(c.ctx, key, kv.Value, kv.ModRevision, o); err != nil {
+			c.damage(key, "S4.8", err.Error(), "a Delegation")
+			return nil
+		}
+		rule, err := ledger.DelegationRule(o)
+		if err != nil {
+			c.damage(key, "S4.8", err.Error(), "a Delegation the law can read")
+			return nil
+		}
+		if key != c.layout.Delegation(o.Namespace, o.Name) {
+			c.damage(key, "S4.8", o.Namespace+"/"+o.Name, "the object that the key names")
+		}
+		accepted := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionAccepted)
+		if in := o.Status.ZoneRef != nil; accepted == nil || in != (accepted.Status == "True") {
+			c.damage(key, "S4.8", fmt.Sprintf("in force %t and %s", in, encoded(accepted)), "the condition Accepted says the same as status.zoneRef")
+		}
+		named := law.Ref{Namespace: o.Namespace, Name: o.Spec.ZoneRef.Name}
+		if o.Status.ZoneRef == nil {
+			c.waiting = append(c.waiting, waitingDelegation{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID)}, created: o.CreationTimestamp.Unix(), zone: named})
+			if z := c.objects[named]; z != nil && !z.Pending && accepted != nil && accepted.Reason == v1alpha1.ReasonZoneNotFound {
+				c.differs(c.scanned(func(s *law.Scan) bool {
+					return s.Kind == law.ScanReferring && s.Target.Namespace == named.Namespace && s.Target.Name == named.Name
+				}), key, "S4.8", "in force nowhere", "in force in zone %s, which stands", z.key)
+			}
+			return nil
+		}
+		uid := string(o.Status.ZoneRef.UID)
+		z := c.zones[uid]
+		if z == nil || z.Pending {
+			if !c.unread.has(law.Ref{Namespace: named.Namespace, Name: named.Name, UID: uid}) {
+				c.differs(c.purging[uid], key, "S4.8", "in force in zone "+uid, "in force nowhere: no such zone stands")
+			}
+			return nil
+		}
+		if named.Namespace != z.Namespace || named.Name != z.Name {
+			c.damage(key, "S4.8", "in force in zone "+z.key, "in force in the zone that it names, %s/%s", named.Namespace, named.Name)
+		}
+		z.given.delegations++
+		for _, ns := range rule.Namespaces {
+			if z.given.rules == nil {
+				z.given.rules = map[string][]law.DelegatedRule{}
+			}
+			z.given.rules[ns] = append(z.given.rules[ns], law.DelegatedRule{Name: o.Name, UID: string(o.UID), Rule: rule})
+		}
+		for _, n := range rule.Lists() {
+			if z.given.listed == nil {
+				z.given.listed = map[name.Rel]int{}
+			}
+			z.given.listed[n]++
+		}
+		return nil
+	})
+}
+
+// checkGiven compares what Delegations make in rules/ and listed/.
+func (c *check) checkGiven() error {
+	if err := c.room("rules", "S4.8", func(z *zone, ns, key string, kv *mvccpb.KeyValue) {
+		var have law.NamespaceRules
+		if c.parse(key, kv, &have) && encoded(have.List) != encoded(z.given.rules[ns]) {
+			c.damage(key, "S4.8", encoded(have.List), "%s", encoded(z.given.rules[ns]))
+		}
+	}, func(z *zone, want func(string, string)) {
+		for ns, rules := range z.given.rules {
+			want(c.layout.Key(law.RulesKey(z.UID, ns)), encoded(rules))
+		}
+	}); err != nil {
+		return err
+	}
+	return c.room("listed", "S4.6", func(z *zone, rest, key string, kv *mvccpb.KeyValue) {
+		var have law.Listed
+		n, err := name.RelFromKey(rest)
+		if err != nil {
+			c.damage(key, "S4.6", err.Error(), "a name")
+			return
+		}
+		if c.parse(key, kv, &have) && have.Delegations != z.given.listed[n] {
+			c.damage(key, "S4.6", fmt.Sprintf("listed by %d Delegations", have.Delegations), "%d", z.given.listed[n])
+		}
+	}, func(z *zone, want func(string, string)) {
+		for n, count := range z.given.listed {
+			want(c.layout.Key(law.ListedKey(z.UID, n)), fmt.Sprint(count))
+		}
+	})
+}
+
+// fact answers the law from what Delegations give.
+func (z *zone) fact(k law.Key) any {
+	switch k.Kind {
+	case law.KindRules:
+		if rules := z.given.rules[k.Namespace]; len(rules) > 0 {
+			return &law.NamespaceRules{List: rules}
+		}
+	case law.KindListed:
+		if n := z.given.listed[k.Owner]; n > 0 {
+			return &law.Listed{Delegations: n}
+		}
+	case law.KindListedBelow:
+		out := &law.ListedBelow{}
+		for n := range z.given.listed {
+			if n != k.Owner && strings.HasPrefix(n.Key(), k.Owner.Key()) {
+				out.Names = append(out.Names, n)
+			}
+		}
+		slices.SortFunc(out.Names, func(x, y name.Rel) int { return cmp.Compare(x.Key(), y.Key()) })
+		return out
+	}
+	return nil
+}
+
+// wantedOrphans are the keys of the Delegations that wait.
+func (c *check) wantedOrphans(want map[string]string) {
+	for _, d := range c.waiting {
+		for _, key := range c.layout.Waiting(&law.Waiting{Zone: &d.zone}, "delegations", d.Namespace, d.Name) {
+			want[key] = layout.WaitingValue(d.UID, d.created, "")
+		}
+	}
+}

@@ -1,0 +1,52 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package delegation
+
+import (
+	"context"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/registry/status"
+)
+
+// namespacesWidth is the most characters of namespaces in a row.
+const namespacesWidth = 40
+
+var columns = []metav1.TableColumnDefinition{
+	{Name: "Name", Type: "string", Format: "name", Description: "metadata.name of the Delegation."},
+	{Name: "Zone", Type: "string", Description: "The Zone that the rule is for, in the same namespace."},
+	{Name: "Namespaces", Type: "string", Description: "The namespaces that the rule holds for, cut where they are many."},
+	{Name: "Records", Type: "integer", Format: "int64", Description: "How many Records these have in the zone, by this rule or another one."},
+	{Name: "Accepted", Type: "string", Description: "Whether the rule is in force."},
+	{Name: "Age", Type: "string", Description: "Time since the creation of the Delegation."},
+	{Name: "Patterns", Type: "string", Priority: 1, Description: "What the rule allows: patterns of records, then of zones."},
+	{Name: "Message", Type: "string", Priority: 1, Description: "Why the rule is not in force."},
+}
+
+// ConvertToTable makes what `kubectl get` prints.
+func (*REST) ConvertToTable(_ context.Context, obj, options runtime.Object) (*metav1.Table, error) {
+	return status.Table(columns, obj, options, row)
+}
+
+func row(delegation *v1alpha1.Delegation) []any {
+	accepted := string(metav1.ConditionUnknown)
+	if c := meta.FindStatusCondition(delegation.Status.Conditions, v1alpha1.ConditionAccepted); c != nil {
+		accepted = string(c.Status)
+	}
+	var patterns []string
+	for i := range delegation.Spec.Records {
+		patterns = append(patterns, delegation.Spec.Records[i].Pattern)
+	}
+	patterns = append(patterns, delegation.Spec.Zones...)
+	return []any{
+		delegation.Name, delegation.Spec.ZoneRef.Name, status.Cut(strings.Join(delegation.Spec.Namespaces, ","), namespacesWidth),
+		delegation.Status.Records, accepted, status.Age(delegation.CreationTimestamp),
+		status.OrNone(status.Cut(strings.Join(patterns, ","), namespacesWidth)), status.Message(delegation.Status.Conditions, v1alpha1.ConditionAccepted),
+	}
+}
