@@ -532,11 +532,11 @@ func TestCache_bookmarksWhatHasCome(t *testing.T) {
 
 func (w *world) bookmarks(every bool) {
 	t, s := w.t, w.server(true)
-	requests, each, patience := 12, 3, 30*time.Second
+	requests, each, timeout := 12, 3, 30*time.Second
 	if rig.Long() {
-		requests, each, patience = 100, 10, 5*time.Minute
+		requests, each, timeout = 100, 10, 5*time.Minute
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	defer cancel()
 	before := int64(store.Must(s.raw.GetCurrentResourceVersion(ctx)))
 	var watchers, writer sync.WaitGroup
