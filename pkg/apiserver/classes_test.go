@@ -35,7 +35,7 @@ import (
 )
 
 // whole is a standalone server with everything in it.
-func whole(t *testing.T, change ...func(*Config)) typed.KubizoneV1alpha1Interface {
+func whole(t testing.TB, change ...func(*Config)) typed.KubizoneV1alpha1Interface {
 	t.Helper()
 	etcd, err := kuberig.StartEtcd(t.Context(), t.TempDir())
 	if err != nil {

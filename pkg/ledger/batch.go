@@ -29,8 +29,7 @@ import (
 //	      and a reservation each
 //	Else  the zones as they are
 //
-// Then each of the others is written in a transaction of its own, since two
-// objects in one would share a resourceVersion (I1); where a commit takes long, those
+// Then each of the others is written in a transaction of its own; where a commit takes long, those
 // are sent right behind it (early in log.go). The reservation is consumed
 // by that write: while it stands nobody else writes the record, under any zone,
 // and whoever meets it carries the log out first (log.go). So the next batch need not

@@ -5,8 +5,9 @@
 // write, with the Record, its Zone and every internal key that follows from
 // them. It also pays what a write owes elsewhere: cascades and parents' cuts.
 //
-// Promises, which ledger/fsck recomputes from the objects. (I1) A transaction
-// touches at most one Record and at most one Zone. (I2) The definition of a zone
+// Promises, which ledger/fsck recomputes from the objects. (I1) Two objects of one
+// resource never have one resourceVersion; a transaction changes Records or Delegations
+// of one zone, and that zone. (I2) The definition of a zone
 // at the revision of its last write is a function of the store at that revision:
 // its records, with its redo logs laid over them where such stand (Unwritten).
 // (I3) Serial and hash change in the transaction that changes the definition,
@@ -24,6 +25,10 @@
 // last of these stands nothing comes to the zone that loses them at those names, and what
 // leaves there is on its way or in this zone: both are compared, and what was read of the
 // losing zone is not.
+//
+// All clients of etcd in it speak of versions, which package subrev makes of etcd's
+// revisions: they are compared and watched from, and stand in no value. What
+// a zone or record is at is the version in the answer to its own write.
 //
 // It does not know DNS transfer, views, HTTP or admission; registry and
 // apiserver plug it into Kubernetes' storage (Seam, Records, Zones).

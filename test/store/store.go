@@ -163,30 +163,49 @@ func (s *Store) Old(format int) {
 	}
 }
 
-// Together writes objects once more as they are, in one transaction, so that they share a revision. Each has a version of its own then, and
-// a value with an octet before it, but for the last of each resource.
+// Together writes objects once more as they are, in one transaction (see Together).
 func (s *Store) Together(keys ...string) {
 	s.T.Helper()
-	connection, err := s.etcd.Client()
+	client, err := s.Connect()
+	if err == nil {
+		defer client.Close()
+		err = Together(s.T.Context(), client, s.Prefix, 1, func() {}, keys...)
+	}
 	if err != nil {
 		s.T.Fatal(err)
 	}
-	defer connection.Close()
-	client := connection.Client
-	ledger.Versions(s.Prefix).Wrap(client)
-	var cmps []clientv3.Cmp
-	var ops []clientv3.Op
-	for _, key := range keys {
-		r, err := client.Get(s.T.Context(), key)
+}
+
+// Together writes objects so many times more as they are, each time all of them in one transaction, so that they share a revision. Each
+// has a version of its own then, and a value with an octet before it, but for the last of each resource. It is what a batch of the
+// ledger does to watches, with nothing decided. after is called behind each transaction; client is used for nothing else.
+func Together(ctx context.Context, client *clientv3.Client, prefix string, times int, after func(), keys ...string) error {
+	ledger.Versions(prefix).Wrap(client)
+	at, values := make([]int64, len(keys)), make([]string, len(keys))
+	for i, key := range keys {
+		r, err := client.Get(ctx, key)
 		if err != nil || len(r.Kvs) != 1 {
-			s.T.Fatalf("%s: %v, %v", key, r, err)
+			return fmt.Errorf("%s: %v, %w", key, r, err)
 		}
-		cmps = append(cmps, clientv3.Compare(clientv3.ModRevision(key), "=", r.Kvs[0].ModRevision))
-		ops = append(ops, clientv3.OpPut(key, string(r.Kvs[0].Value)))
+		at[i], values[i] = r.Kvs[0].ModRevision, string(r.Kvs[0].Value)
 	}
-	if r, err := client.Txn(s.T.Context()).If(cmps...).Then(ops...).Commit(); err != nil || !r.Succeeded {
-		s.T.Fatalf("written together: %v, %v", r, err)
+	for range times {
+		var cmps []clientv3.Cmp
+		var ops []clientv3.Op
+		for i, key := range keys {
+			cmps = append(cmps, clientv3.Compare(clientv3.ModRevision(key), "=", at[i]))
+			ops = append(ops, clientv3.OpPut(key, values[i]))
+		}
+		r, err := client.Txn(ctx).If(cmps...).Then(ops...).Commit()
+		if err != nil || !r.Succeeded {
+			return fmt.Errorf("written together: %v, %w", r, err)
+		}
+		for i := range keys {
+			at[i] = r.Responses[i].GetResponsePut().Header.Revision
+		}
+		after()
 	}
+	return nil
 }
 
 // Quiet reports whether outbox and debts are empty.

@@ -1,0 +1,175 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apiserver
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	typed "kubi.zone/kubizone/pkg/generated/clientset/versioned/typed/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/ledger/layout"
+	"kubi.zone/kubizone/test/rig"
+	"kubi.zone/kubizone/test/rig/kuberig"
+	"kubi.zone/kubizone/test/store"
+)
+
+// A client that has a version of before versions is told 410, lists, and goes on.
+func TestVersions_clientsOfBeforeListAnew(t *testing.T) {
+	etcd := store.Fresh(t)
+	st := store.On(t, etcd, Prefix)
+	st.LoadFormat12(false)
+	before := store.Must(st.Client.Client.Get(t.Context(), "x")).Header.Revision // as a list of before said
+	api := whole(t, func(c *Config) { c.Etcd.ServerList = []string{etcd.Endpoint} })
+	ctx := t.Context()
+	watched, err := api.Records("").Watch(ctx, metav1.ListOptions{ResourceVersion: fmt.Sprint(before)})
+	if err == nil {
+		e := <-watched.ResultChan()
+		watched.Stop()
+		err = apierrors.FromObject(e.Object)
+	}
+	if !apierrors.IsResourceExpired(err) && !apierrors.IsGone(err) {
+		t.Errorf("a watch from %d: %v", before, err)
+	}
+	list := store.Must(api.Records("").List(ctx, metav1.ListOptions{}))
+	if len(list.Items) != 19 {
+		t.Errorf("%d records", len(list.Items))
+	}
+	watched = store.Must(api.Records("").Watch(ctx, metav1.ListOptions{ResourceVersion: list.ResourceVersion}))
+	defer watched.Stop()
+	changed := store.Must(api.Records("team").Get(ctx, "org-0", metav1.GetOptions{}))
+	changed.Labels = map[string]string{"a": "b"}
+	changed = store.Must(api.Records("team").Update(ctx, changed, metav1.UpdateOptions{}))
+	for e := range watched.ResultChan() { // others are what the migration owed
+		if r := e.Object.(*v1alpha1.Record); r.Name == changed.Name && r.ResourceVersion == changed.ResourceVersion {
+			return
+		}
+	}
+	t.Error("the watch ends")
+}
+
+// lister is what an informer of all Records asks.
+func lister(api typed.KubizoneV1alpha1Interface) cache.ListerWatcherWithContext {
+	return cache.ToListerWatcherWithContext(&cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			return api.Records("").List(ctx, o)
+		},
+		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			return api.Records("").Watch(ctx, o)
+		},
+	})
+}
+
+// following is a server with 40 Records and informers of them.
+type following struct {
+	api   typed.KubizoneV1alpha1Interface
+	store *store.Store
+	keys  []string // of the Records
+	all   []*kuberig.Informer
+}
+
+func newFollowing(ctx context.Context, t testing.TB, informers int) *following {
+	t.Helper()
+	const objects = 40
+	etcd := store.Fresh(t)
+	f := &following{store: store.On(t, etcd, Prefix)}
+	f.api = whole(t, func(c *Config) { c.Etcd.ServerList = []string{etcd.Endpoint} })
+	store.Must(f.api.Zones("platform").Create(ctx, store.Zone("platform", "org", "example.org.", store.Allow("", "*")), metav1.CreateOptions{}))
+	for i := range objects {
+		r := store.Must(f.api.Records("team").Create(ctx, store.Record("team", fmt.Sprint("r", i), fmt.Sprintf("r%d.example.org.", i), "A", "192.0.2.1"), metav1.CreateOptions{}))
+		f.keys = append(f.keys, layout.Keys{Prefix: Prefix}.Record(r.Namespace, r.Name))
+	}
+	for range informers {
+		i := kuberig.Inform(ctx, lister(f.api), &v1alpha1.Record{})
+		<-i.Synced()
+		f.all = append(f.all, i)
+	}
+	return f
+}
+
+// through writes the first Records so many times, each time in one transaction, and begins the next one not before its time, or where every
+// is 0 when all informers have this one. It returns how many requests the informers had to send anew, and checks what they were told.
+func (f *following) through(ctx context.Context, t testing.TB, objects, times int, every time.Duration) (anew int) {
+	t.Helper()
+	before := make([]kuberig.Informed, len(f.all))
+	for i := range f.all {
+		before[i] = f.all[i].Counts()
+	}
+	have := func() {
+		want := map[string]string{}
+		for _, r := range store.Must(f.api.Records("").List(ctx, metav1.ListOptions{})).Items {
+			want[r.Namespace+"/"+r.Name] = r.ResourceVersion
+		}
+		for _, informer := range f.all {
+			store.Eventually(t, "an informer has all", func() bool { return maps.Equal(informer.Has(), want) })
+		}
+	}
+	due := time.NewTicker(max(every, 1))
+	defer due.Stop()
+	err := store.Together(ctx, store.Must(f.store.Connect()), Prefix, times, func() {
+		if every == 0 {
+			have()
+		}
+		<-due.C
+	}, f.keys[:objects]...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	have()
+	for i, informer := range f.all {
+		now := informer.Counts()
+		if events := now.Events - before[i].Events; events != objects*times || now.Disorder > 0 {
+			t.Errorf("informer %d: %d events of %d, %d in disorder", i, events, objects*times, now.Disorder)
+		}
+		anew += now.Watches - before[i].Watches + now.Lists - before[i].Lists
+	}
+	return anew
+}
+
+// A transaction of 40 Records reaches each of 24 informers that keep up whole and in order, and none of them has to ask anew: what closes
+// an informer is that more is written than it takes, as with lone writes (BenchmarkVersions_informers).
+func TestVersions_aTransactionClosesNoInformer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it looks at time, which the race detector takes")
+	}
+	f, times := newFollowing(t.Context(), t, 24), 10
+	if rig.Long() {
+		times = 200
+	}
+	anew := 0
+	for range 10 { // what the machine takes away meanwhile is no fault of transactions
+		if anew = f.through(t.Context(), t, 40, times, 0); anew == 0 {
+			return
+		}
+	}
+	t.Errorf("each time informers asked anew, in the end %d", anew)
+}
+
+// BenchmarkVersions_informers says at which rate informers are closed that server, etcd and informers share a machine with:
+// go test -run none -bench Versions -benchtime 1x
+func BenchmarkVersions_informers(b *testing.B) {
+	f := newFollowing(b.Context(), b, 24)
+	for _, objects := range []int{1, 8, 40} {
+		for _, rate := range []int{200, 400, 1000, 2000} { // of objects
+			b.Run(fmt.Sprintf("objects=%d/rate=%d", objects, rate), func(b *testing.B) {
+				for b.Loop() {
+					began := time.Now()
+					times := max(1, 2*rate/objects)
+					anew := f.through(b.Context(), b, objects, times, time.Duration(objects)*time.Second/time.Duration(rate))
+					b.ReportMetric(float64(anew), "anew")
+					b.ReportMetric(float64(times*objects)/time.Since(began).Seconds(), "objects/s")
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,140 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package kuberig
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strconv"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+)
+
+// Informer follows a resource as client-go's informers do, and counts what it costs. Nothing of it is a subject's code.
+type Informer struct {
+	mu      sync.Mutex
+	objects map[string]string // by namespace and name, their versions
+	last    int64             // version of an event
+	synced  chan struct{}
+	once    sync.Once
+	counts  Informed
+}
+
+// Informed counts what an informer has asked and was told.
+type Informed struct {
+	Lists, Watches, Events int
+	// Disorder are events whose version is not above the one before.
+	Disorder int
+}
+
+// Inform begins to follow what of reads; it ends with ctx.
+func Inform(ctx context.Context, of cache.ListerWatcherWithContext, object runtime.Object) *Informer {
+	i := &Informer{objects: map[string]string{}, synced: make(chan struct{})}
+	r := cache.NewReflectorWithOptions(asked{of, i}, object, told{i}, cache.ReflectorOptions{})
+	go r.RunWithContext(ctx)
+	return i
+}
+
+// Synced is closed when it has everything for the first time.
+func (i *Informer) Synced() <-chan struct{} { return i.synced }
+
+// Has are the versions of all objects that it has, by namespace and name.
+func (i *Informer) Has() map[string]string {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return maps.Clone(i.objects)
+}
+
+func (i *Informer) Counts() Informed {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.counts
+}
+
+func (i *Informer) count(f func(*Informed)) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	f(&i.counts)
+}
+
+type asked struct {
+	cache.ListerWatcherWithContext
+	i *Informer
+}
+
+func (a asked) ListWithContext(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+	a.i.count(func(c *Informed) { c.Lists++ })
+	return a.ListerWatcherWithContext.ListWithContext(ctx, o)
+}
+
+func (a asked) WatchWithContext(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+	a.i.count(func(c *Informed) { c.Watches++ })
+	return a.ListerWatcherWithContext.WatchWithContext(ctx, o)
+}
+
+// List and Watch are for callers without a context, of whom there is none.
+func (a asked) List(o metav1.ListOptions) (runtime.Object, error) {
+	return a.ListWithContext(context.TODO(), o)
+}
+func (a asked) Watch(o metav1.ListOptions) (watch.Interface, error) {
+	return a.WatchWithContext(context.TODO(), o)
+}
+
+// told is where the reflector puts what it hears.
+type told struct{ i *Informer }
+
+var _ cache.ReflectorStore = told{}
+
+func (s told) Add(object any) error    { return s.event(object, true) }
+func (s told) Update(object any) error { return s.event(object, true) }
+func (s told) Delete(object any) error { return s.event(object, false) }
+func (s told) Resync() error           { return nil }
+
+func (s told) event(object any, there bool) error {
+	o, err := meta.Accessor(object)
+	if err != nil {
+		return err
+	}
+	version, err := strconv.ParseInt(o.GetResourceVersion(), 10, 64)
+	if err != nil {
+		return fmt.Errorf("%s: %w", o.GetName(), err)
+	}
+	s.i.mu.Lock()
+	defer s.i.mu.Unlock()
+	if s.i.counts.Events++; version <= s.i.last {
+		s.i.counts.Disorder++
+	}
+	s.i.last = version
+	key := o.GetNamespace() + "/" + o.GetName()
+	if delete(s.i.objects, key); there {
+		s.i.objects[key] = o.GetResourceVersion()
+	}
+	return nil
+}
+
+func (s told) Replace(list []any, version string) error {
+	now := map[string]string{}
+	for _, object := range list {
+		o, err := meta.Accessor(object)
+		if err != nil {
+			return err
+		}
+		now[o.GetNamespace()+"/"+o.GetName()] = o.GetResourceVersion()
+	}
+	at, err := strconv.ParseInt(version, 10, 64)
+	if err != nil {
+		return err
+	}
+	s.i.mu.Lock()
+	s.i.objects, s.i.last = now, at
+	s.i.mu.Unlock()
+	s.i.once.Do(func() { close(s.i.synced) })
+	return nil
+}
