@@ -19,8 +19,8 @@ import (
 // read fills in what the snapshot at path says of itself. A server could be asked, but would answer for another moment.
 func (m *Manifest) read(path string) error {
 	keys := layout.Keys{Prefix: apiserver.Prefix}
-	zones, records, delegations, reserved := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
-	live := map[string]map[string]bool{keys.Objects("zones"): zones, keys.Objects("records"): records, keys.Objects("delegations"): delegations, keys.Room("reserved"): reserved}
+	zones, records, delegations := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	live := map[string]map[string]bool{keys.Objects("zones"): zones, keys.Objects("records"): records, keys.Objects("delegations"): delegations}
 	var config []byte
 	err := embed.ReadSnapshot(path, func(change embed.Change) {
 		m.Revision = change.Revision
@@ -48,7 +48,7 @@ func (m *Manifest) read(path string) error {
 		return fmt.Errorf("%s holds no data of kubizone: %s is %q; is this the right etcd?", path, keys.Config(), config)
 	}
 	m.Format, m.LeastReader = format.Format, format.LeastReader
-	m.Zones, m.Records, m.Delegations, m.Decided = len(zones), len(records), len(delegations), len(reserved)
+	m.Zones, m.Records, m.Delegations = len(zones), len(records), len(delegations)
 	return nil
 }
 
@@ -63,8 +63,8 @@ func (m *Manifest) compare(ctx context.Context, client *clientv3.Client) error {
 		}
 		*n = int(answer.Count)
 	}
-	if restored.Zones != m.Zones || restored.Records != m.Records || restored.Delegations != m.Delegations { // Decided is for people: manifests there were before it say nothing of it
-		return fmt.Errorf("it held %s, and %s are restored: not this file's manifest; copy both files again, or take another backup", m.contents(), restored.contents())
+	if restored.Zones != m.Zones || restored.Records != m.Records || restored.Delegations != m.Delegations {
+		return fmt.Errorf("it held %s, and %s are restored: not this file's manifest; copy both files again, or take another backup", m, &restored)
 	}
 	return nil
 }

@@ -40,9 +40,6 @@ type Manifest struct {
 	Zones       int   `json:"zones"`
 	Records     int   `json:"records"`
 	Delegations int   `json:"delegations,omitempty"`
-	// Decided are the records that redo logs decide and that are not written at it: made, changed or removed by who
-	// carries out the logs, which the backup has (I2).
-	Decided int `json:"decided,omitempty"`
 	// Bytes and SHA256 (hex) are of the snapshot's file.
 	Bytes  int64  `json:"bytes"`
 	SHA256 string `json:"sha256"`
@@ -50,15 +47,6 @@ type Manifest struct {
 
 // String says how much it is, for people.
 func (m *Manifest) String() string {
-	text := m.contents()
-	if m.Decided > 0 {
-		text += fmt.Sprintf(" (and %d that are decided and will be written)", m.Decided)
-	}
-	return text
-}
-
-// contents are how many objects are written.
-func (m *Manifest) contents() string {
 	if m.Delegations > 0 {
 		return fmt.Sprintf("%d zones, %d records and %d delegations", m.Zones, m.Records, m.Delegations)
 	}

@@ -6,11 +6,14 @@ package ledger
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/mvccpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/law"
@@ -18,281 +21,382 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// Writers of one zone queue at its head. Who finds others waiting takes them
-// along: their records are decided one after the other, each on what the last one
-// left, and one transaction makes all of it true. It is the commit point:
+// A batch is one or more writes of one zone that one transaction makes true. They are decided one after the other, each on what
+// those before it leave:
 //
-//	If    the zone and every fact the decisions used are as they were, and each
-//	      record is at its expected revision and not reserved
-//	Then  the zone with the last serial, the zone's keys, one journal key with a
-//	      step for each record, the first record, and for the others a redo log
-//	      and a reservation each
-//	Else  the zones as they are
+//	If    every fact that a decision used is as it was, and each object is at its expected revision
+//	Then  the objects, their zone with the last serial, the zone's keys, one journal key with a step for each write, under which
+//	      keys objects wait, the outbox items, the debts
 //
-// Then each of the others is written in a transaction of its own; where a commit takes long, those
-// are sent right behind it (early in log.go). The reservation is consumed
-// by that write: while it stands nobody else writes the record, under any zone,
-// and whoever meets it carries the log out first (log.go). So the next batch need not
-// wait for these writes (queue.go), and the content of a zone at a revision is its
-// records with its standing logs laid over them (I2).
+// When the compares do not hold, the objects and zones are read, and the writes are decided anew; a write whose object has changed
+// is answered. When etcd takes no request so large, the next batch is smaller, and a write alone is refused. When
+// the outcome is unknown, what depends on it is forgotten, and each caller is told: no write is repeated blindly.
 
 const (
-	// maxBatch, wideOps and maxBatchBytes keep a batch within what etcd takes: the operations that an embedded one
+	// maxBatch, wideOps and maxBatchOctets keep a batch within what etcd takes: the operations that an embedded one
 	// is told, which are tried at any, 128 of them by default (narrowOps), or what it turns out to be told, and 1.5 MiB of a
-	// request: maxBatchBytes, what the last one brings, and a Zone of 512 KiB, which an older kubizone let in (S5.6).
-	maxBatch      = 64
-	wideOps       = 500
-	narrowOps     = 120
-	maxBatchBytes = 512 << 10
-	// maxEntry is for the tenant who writes the longest record there may be into a
+	// request: maxBatchOctets, what the last one brings, and a Zone of 512 KiB, which an older kubizone let in (S5.6).
+	maxBatch       = 64
+	wideOps        = 500
+	narrowOps      = 120
+	maxBatchOctets = 512 << 10
+	// maxEntry is for the tenant that writes the longest record there may be into a
 	// zone of many, or changes it: what takes more, in its record or in the journal,
-	// goes alone, and does not make everybody's request too large.
+	// goes alone, and does not make the request of other tenants too large.
 	maxEntry = 64 << 10
-	// maxTries of a batch whose guards do not hold; then each of its requests goes alone.
-	maxTries = 8
-	// batchTimeout bounds a batch: it belongs to many requests and ends with none of them.
-	batchTimeout = 20 * time.Second
-	// maxDone logs that are carried out go with one write of the zone.
-	maxDone = 3
+	// maxPasses of facts that are read for a batch; then each write reads its own.
+	maxPasses = 4
 )
 
-// assembly is a batch while it is decided: the zone and its facts as the
-// decisions so far leave them.
-type assembly struct {
+// batch is one while it is decided: the zone and its facts as the decisions so far leave them.
+type batch struct {
 	l     *Ledger
-	head  *head
-	guess bool
-	stale bool // another server has had a turn, so what is remembered would be refused
+	locks []*head
+	head  *head // of the zone; nil where no zone is locked
+	try   int   // 0: the first
+	bound int   // how many octets the next may be decided behind
 
-	base   *v1alpha1.Zone // at mod
-	mod    int64
-	zone   *law.Zone
-	facts  map[law.Key]any
-	change *law.ZoneChange
-	// journal has the steps; bound is how many octets the next may be decided behind.
-	journal layout.JournalValue
-	written int // octets of the journal, ended
-	bound   int
+	base    *v1alpha1.Zone // at mod
+	mod     int64
+	zone    *law.Zone
+	facts   map[law.Key]any
+	change  *law.ZoneChange
+	object  *v1alpha1.Zone // the zone as it will stand, where a write is of it
+	held    bool           // a hold begins (S7.5)
+	steps   layout.JournalValue
+	puts    puts // beside the zone's keys
+	touched []touched
 
 	cmps    []clientv3.Cmp
 	proven  map[string]bool // the keys they compare
-	zones   []zoneSeen      // other than the base, for the else branch
-	places  []decided
-	waiting puts // under which keys records wait that the zone lets go, and no longer wait that it takes in
-	octets  int  // of all that, about
-	members int  // places that write
-	// large: etcd did not take so many.
-	large bool
-
-	// What is left to do after the commit point, at that revision.
-	late   []*decided
-	log    redoLog
-	logKey string
-	at     int64
-	early  *early
-	done   []standingLog // logs carried out before, which it takes away
-	// knocked: another server has taken one of those.
-	knocked bool
+	zones   []zoneSeen
+	members []member
+	writes  int // members that write their object
+	octets  int // of all that, about
+	closed  bool
+	raced   bool // its compares did not hold
 }
 
-// decided is one request's part in a batch.
-type decided struct {
-	r       *request
+// member is one write's part in a batch.
+type member struct {
+	*request
 	session *session
 	refusal *law.Refusal
 	plan    *law.Plan
 	op      clientv3.Op
-	waiting puts
+	at      int64 // the version that its object has, once it is written
 }
 
-// writes: what was decided is more than what stands already.
-func (d *decided) writes() bool { return d.op.IsPut() || d.op.IsDelete() }
+// writesObject: what was decided is more than what stands already.
+func (m *member) writesObject() bool { return m.op.IsPut() || m.op.IsDelete() }
 
-// decide takes in as many requests as fit and returns those left over. Who is no
-// matter for a batch is told so.
-func (b *assembly) decide(ctx context.Context, batch []*request) (rest []*request) {
-	for pass := 0; ; pass++ {
-		if err := b.begin(ctx); err != nil || b.zone == nil {
-			alone(batch) // which meet the reason themselves
-			return rest
+// carry has requests decided and committed under the caller's locks of zones, in order, as many at a time as go together, until each is
+// answered.
+func (l *Ledger) carry(ctx context.Context, locks []*head, requests []*request) {
+	bound := maxBatchOctets
+	for try := 0; len(requests) > 0; {
+		b := &batch{l: l, locks: locks, try: try, bound: bound}
+		if len(locks) > 0 {
+			b.head = locks[0]
 		}
-		b.places = slices.Grow(b.places, len(batch))
-		var cold []law.Key
-		var waiting []*request
-		for i, r := range batch {
-			if b.full() {
-				rest = append(rest, batch[i:]...)
-				break
+		rest := b.decide(ctx, requests)
+		again := b.commit(ctx)
+		switch {
+		case len(again) == 0:
+			try = 0
+		case b.raced:
+			try++
+		}
+		bound = b.bound
+		if requests = append(again, b.overtake(rest)...); ctx.Err() != nil {
+			for _, r := range requests {
+				r.reply(answer{err: ctx.Err()})
 			}
-			missing, ok := b.admit(ctx, r)
-			switch {
-			case !ok:
-				r.answer <- answer{alone: true}
-			case len(missing) > 0:
-				cold, waiting = append(cold, missing...), append(waiting, r)
-			}
+			return
 		}
-		if len(cold) == 0 {
-			return rest
-		}
-		// What memory does not tell is read for all at once, and remembered at the head. Then those that asked are decided
-		// after the others, unless the zone has moved: then none of it is worth anything.
-		if err := b.warm(ctx, dedupe(cold)); err != nil || pass == 2 {
-			alone(waiting)
-			return rest
-		}
-		b.l.mu.Lock()
-		moved := b.head.mod != b.mod
-		b.l.mu.Unlock()
-		if moved {
-			batch = nil
-			for _, d := range b.places {
-				batch = append(batch, d.r)
-			}
-			batch = append(batch, waiting...)
-			b.anew()
-			continue
-		}
-		batch = waiting
 	}
 }
 
-// anew forgets what was decided.
-func (b *assembly) anew() { *b = assembly{l: b.l, head: b.head, bound: b.bound} }
-
-func alone(requests []*request) {
-	for _, r := range requests {
-		r.answer <- answer{alone: true}
-	}
-}
-
-// begin takes the zone as it is remembered, or reads it.
-func (b *assembly) begin(ctx context.Context) error {
-	if b.base != nil {
+// decide takes in as many requests as go together, from the first on, and returns those left over.
+func (b *batch) decide(ctx context.Context, requests []*request) (rest []*request) {
+	if err := b.begin(ctx); err != nil {
+		for _, r := range requests {
+			r.reply(answer{err: err})
+		}
 		return nil
 	}
-	for try := 0; ; try++ {
-		b.l.mu.Lock()
-		if h := b.head; h.loaded && !b.stale || try > 0 {
-			b.base, b.mod, b.zone = h.object, h.mod, h.zone
-			b.l.mu.Unlock()
-			b.facts = map[law.Key]any{}
-			return nil
+	b.members = make([]member, 0, len(requests))
+	for pass := 0; ; pass++ {
+		var cold []law.Key
+		done := 0 // requests that need not be looked at again
+	requests:
+		for i, r := range requests {
+			looking := len(cold) > 0 // on facts for those behind the first that lacks some, no more
+			if !looking && b.full() {
+				break
+			}
+			verdict, lacks := b.admit(ctx, r, looking, len(requests) == 1 || pass == maxPasses)
+			switch {
+			case verdict == lacking && pass < maxPasses:
+				cold = append(cold, lacks...)
+			case verdict != taken:
+				break requests
+			case !looking:
+				done = i + 1
+			}
 		}
+		requests = requests[done:]
+		if len(cold) == 0 {
+			return requests
+		}
+		// What memory does not tell is read for all at once, and remembered at the head. Where the zone has moved,
+		// all of it is decided anew.
+		err := b.warm(ctx, dedupe(cold))
+		b.l.mu.Lock()
+		moved := b.head != nil && (b.head.mod != b.mod || !b.head.loaded)
 		b.l.mu.Unlock()
-		r, err := b.l.config.Client.Get(ctx, b.head.key)
+		if err != nil || moved {
+			again := make([]*request, 0, len(b.members)+len(requests))
+			for i := range b.members {
+				again = append(again, b.members[i].request)
+			}
+			if requests = append(again, requests...); err != nil {
+				for _, r := range requests {
+					r.reply(answer{err: err})
+				}
+				requests = nil
+			}
+			*b = batch{l: b.l, locks: b.locks, head: b.head, try: b.try, bound: b.bound}
+			if len(requests) == 0 {
+				return nil
+			}
+			if err := b.begin(ctx); err != nil {
+				for _, r := range requests {
+					r.reply(answer{err: err})
+				}
+				return nil
+			}
+		}
+	}
+}
+
+// begin takes the zone as it is remembered, or reads it. What is remembered beside another server would not hold.
+func (b *batch) begin(ctx context.Context) error {
+	if b.head == nil {
+		return nil
+	}
+	l, stale := b.l, b.try == 0 && b.l.rivalled(b.head)
+	l.mu.Lock()
+	known := b.head.loaded && !stale
+	l.mu.Unlock()
+	if !known {
+		r, err := l.config.Client.Get(ctx, b.head.key)
 		if err != nil {
 			return err
 		}
-		if len(r.Kvs) == 0 {
-			return nil
+		var kv *mvccpb.KeyValue
+		if len(r.Kvs) > 0 {
+			kv = r.Kvs[0]
 		}
-		if err := b.l.reload(ctx, b.head, r.Kvs[0], r.Header.Revision); err != nil {
+		if err := l.reload(ctx, b.head, kv, r.Header.Revision); err != nil {
 			return err
 		}
 	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	b.base, b.mod, b.zone = b.head.object, b.head.mod, b.head.zone
+	return nil
 }
 
 // full: the next record might not fit. A record brings at most nine operations
 // beside those that all of them share, and some 200 KiB: twice maxEntry and what is known of its name.
-func (b *assembly) full() bool {
-	const each, shared = 9, 8 + maxDone
+func (b *batch) full() bool {
+	const each, shared = 9, 8
 	ops := int(b.l.ops.Load())
-	return len(b.places) > 0 && (len(b.cmps)+each > ops || len(b.facts)+len(b.waiting)+b.members+each+shared > ops || b.octets > b.bound)
+	return b.closed || len(b.members) > 0 && (len(b.cmps)+each > ops || len(b.facts)+len(b.puts)+b.writes+each+shared > ops || b.octets > b.bound)
 }
 
-// admit decides one request on what the others left. missing: what memory does not
-// tell, the request was not taken in; not ok: it is no matter for a batch.
-func (b *assembly) admit(ctx context.Context, r *request) (missing []law.Key, ok bool) {
+// verdict is what becomes of a request that a batch might take in.
+type verdict int
+
+const (
+	taken    verdict = iota // or answered
+	lacking                 // facts that must be read
+	boundary                // it begins the next batch
+)
+
+// admit decides one request on what the others left. looking: it is not taken in. reading: it reads the facts that memory does not have.
+func (b *batch) admit(ctx context.Context, r *request, looking, reading bool) (verdict, []law.Key) {
 	r.deciding.Lock()
 	defer r.deciding.Unlock()
-	if r.gone {
-		return nil, true
-	}
-	s := b.l.session(r.w.guess && b.guess)
-	out := r.w.ask(s.seen)
-	for len(out.Need) > 0 {
-		cold, ok := b.lookUp(s, dedupe(out.Need))
-		if !ok || len(cold) > 0 {
-			return cold, ok
+	w, first := r.w, len(b.members) == 0
+	switch {
+	case r.gone:
+		return taken, nil
+	case r.order != nil && r.order.broken.Load():
+		if !looking {
+			r.reply(answer{behind: true})
 		}
-		out = r.w.ask(s.seen)
+		return taken, nil
+	case w.alone() && (!first || looking):
+		return boundary, nil
+	case b.has(w.key): // its expected revision is about to end
+		return boundary, nil
 	}
-	cmps := s.guards()
-	if len(b.cmps)+len(cmps)+2 > int(b.l.ops.Load()) && len(b.places) > 0 || len(s.ranges)+len(s.deep) > 0 {
-		return nil, false
+	s, out, cold, err := b.ask(ctx, w, first && !looking, reading || w.alone() || b.zone == nil)
+	switch {
+	case errors.Is(err, errMoved):
+		out, err := b.l.moved(ctx, w)
+		r.reply(answer{out: out, err: err})
+		return taken, nil
+	case err != nil:
+		r.reply(answer{err: err})
+		return taken, nil
+	case len(cold) > 0:
+		return lacking, cold
+	case s == nil:
+		return boundary, nil
+	case looking:
+		return taken, nil
+	case out.Refusal != nil && out.Refusal.Kind == law.Later:
+		b.l.mu.Lock()
+		b.l.suspect(s)
+		b.l.mu.Unlock()
+		r.reply(answer{later: out.Refusal})
+		return taken, nil
 	}
-	d := decided{r: r, session: s, refusal: out.Refusal, plan: out.Plan}
+	cmps := append(s.guards(), revisionIs(w.key, w.expected))
+	if first && len(cmps) > maxCompares {
+		if s.guess || s.depth > flatName { // read instead of guessing, then ranges instead of names
+			w.guess, w.flat = false, !s.guess
+			return b.again(ctx, r)
+		}
+		r.reply(answer{err: tooManyFacts(w, s.seen, len(cmps))})
+		return taken, nil
+	}
+	if !first && len(b.cmps)+len(cmps) > int(b.l.ops.Load()) {
+		return boundary, nil
+	}
+	m := member{request: r, session: s, refusal: out.Refusal, plan: out.Plan}
 	if out.Refusal == nil {
-		if !b.takes(out.Plan) {
-			return nil, false
+		if missing := b.l.missing(b.locks, out.Plan); len(missing) > 0 {
+			r.reply(answer{locks: missing})
+			return taken, nil
 		}
-		op, _, err := r.w.primary(ctx, out.Plan)
+		if first {
+			b.settleOn(s, w, out.Plan)
+		}
+		op, object, err := w.primary(ctx, out.Plan)
 		if err != nil {
-			r.reply(outcome{}, err)
-			return nil, true
+			r.reply(answer{err: err})
+			return taken, nil
 		}
-		if op == nil || len(op.ValueBytes()) > maxEntry {
-			return nil, false
+		if op != nil {
+			m.op = *op
 		}
-		d.op = *op
-		if !b.include(s, out.Plan) {
-			return nil, false
+		if !b.include(&m, object) {
+			return boundary, nil
 		}
+	} else if r.order != nil {
+		r.order.broken.Store(true)
 	}
-	b.seat(d)
-	return nil, true
-}
-
-// seat gives a decision its place, with what it compares.
-func (b *assembly) seat(d decided) {
-	for _, c := range b.l.proof(d.session, d.r.w) {
+	for _, c := range cmps {
 		b.compare(c)
 	}
-	for _, z := range d.session.zones {
-		if z.key != b.head.key && !slices.ContainsFunc(b.zones, func(have zoneSeen) bool { return have.key == z.key }) {
+	for _, z := range s.zones {
+		if !slices.ContainsFunc(b.zones, func(have zoneSeen) bool { return have.key == z.key }) {
 			b.zones = append(b.zones, z)
 		}
 	}
-	if d.writes() {
-		b.octets += len(d.op.ValueBytes()) + 2*len(d.r.w.key) + keyOctets
-		b.members++
-		for _, x := range d.waiting {
-			b.octets += len(x.key) + len(x.value)
+	b.members = append(b.members, m)
+	b.closed = b.closed || w.alone()
+	return taken, nil
+}
+
+// settleOn has the batch be of the zone that its first write changes, as that was decided on.
+func (b *batch) settleOn(s *session, w *write, p *law.Plan) {
+	if p.Zone != nil {
+		key := b.l.layout.Zone(p.Zone.Zone.Namespace, p.Zone.Zone.Name)
+		b.head = b.locks[slices.IndexFunc(b.locks, func(h *head) bool { return h.key == key })]
+		if z := s.zone(key); z != nil {
+			b.base, b.mod = z.object, z.mod
 		}
-		b.waiting = append(b.waiting, d.waiting...)
+		if key == w.key {
+			b.base, b.mod = w.was, w.expected
+		}
 	}
-	b.places = append(b.places, d)
+	b.closed = b.closed || len(b.locks) > 1
+}
+
+// again is admit for a request whose write has changed how it is guarded.
+func (b *batch) again(ctx context.Context, r *request) (verdict, []law.Key) {
+	r.deciding.Unlock()
+	defer r.deciding.Lock()
+	return b.admit(ctx, r, false, true)
+}
+
+func (b *batch) has(key string) bool {
+	return slices.ContainsFunc(b.members, func(m member) bool { return m.w.key == key })
+}
+
+// ask runs the law on what is remembered, with the zone as the batch leaves it. The first write of a batch reads what it lacks where it has to:
+// ranges, names that are too deep for single compares, and facts of other zones. cold are facts that can be read into memory.
+// nil: the write has to be the first.
+func (b *batch) ask(ctx context.Context, w *write, first, reading bool) (s *session, out law.Outcome, cold []law.Key, err error) {
+	s = b.l.session(w.guess && b.try == 0)
+	if w.flat {
+		s.depth = flatName
+	}
+	if !first || !reading {
+		s.batch = b
+		for out = w.ask(s.seen); len(out.Need) > 0; out = w.ask(s.seen) {
+			missing, ok := s.lookUpAll(dedupe(out.Need))
+			if ok && len(missing) == 0 {
+				continue
+			}
+			for _, k := range missing {
+				ok = ok && (k.Kind == law.KindHolding || k.Kind == law.KindZone || b.zone != nil && k.Zone == b.zone.UID)
+			}
+			switch {
+			case ok:
+				return s, out, missing, nil
+			case !first:
+				return nil, out, nil, nil
+			}
+			s.reset()
+			s.batch = nil
+			break
+		}
+		if s.batch != nil {
+			return s, out, nil, nil
+		}
+	}
+	out, err = s.decide(ctx, w.ask)
+	if b.head != nil && err == nil { // the zone as it was read
+		if z := s.zone(b.head.key); z != nil {
+			b.base, b.mod = z.object, z.mod
+			b.l.mu.Lock()
+			if b.head.loaded && b.head.mod == z.mod {
+				b.zone = b.head.zone
+			} else {
+				b.closed = true // for others it is decided anew
+			}
+			b.l.mu.Unlock()
+		}
+	}
+	return s, out, nil, err
 }
 
 // compare adds a compare, of each key one.
-func (b *assembly) compare(c clientv3.Cmp) {
+func (b *batch) compare(c clientv3.Cmp) {
 	if b.proven == nil {
 		b.proven = map[string]bool{}
 	}
-	if key := string(c.KeyBytes()); !b.proven[key] {
+	if key := string(c.KeyBytes()); len(c.GetCompare().RangeEnd) > 0 || !b.proven[key] {
 		b.proven[key] = true
 		b.octets += len(key)
 		b.cmps = append(b.cmps, c)
 	}
-}
-
-// proof are the compares of a record's write: what was decided on, and that the
-// record is as it was and nobody's log has another for it.
-func (l *Ledger) proof(s *session, w *write) []clientv3.Cmp {
-	cmps := append(s.guards(), revisionIs(w.key, w.expected))
-	if l.config.dropGuards != "reserved" {
-		cmps = append(cmps, absent(l.layout.Reserved(w.key)))
-	}
-	return cmps
-}
-
-// takes: the plan changes this zone's definition and owes nothing elsewhere. What
-// does more has a transaction for itself.
-func (b *assembly) takes(p *law.Plan) bool {
-	c := p.Zone
-	return c != nil && c.Zone.UID == b.zone.UID && c.Step != nil && !c.Gone && p.Work == nil && len(p.Debts) == 0 && p.Orphan == nil && p.OrphanBefore == nil &&
-		!slices.ContainsFunc(p.Writes, func(x law.Write) bool { return x.Key.Zone != b.zone.UID })
 }
 
 // keyOctets are more than a key and what etcd's messages put around it mostly take.
@@ -309,19 +413,29 @@ func weight(fact any) int {
 	return 2 * keyOctets
 }
 
-// include moves the zone and its facts on. false: nothing of it, the step is too long for company.
-func (b *assembly) include(s *session, p *law.Plan) bool {
-	c := *p.Zone
-	if c.Step != nil {
-		octets, ok := b.journal.Add(c.Step, maxEntry)
+// include moves the zone and its facts on. false: nothing of it, since it does not go with the others.
+func (b *batch) include(m *member, object *v1alpha1.Zone) bool {
+	p, w, first, long := m.plan, m.w, len(b.members) == 0, len(m.op.ValueBytes()) > maxEntry
+	if !first && long || p.Zone != nil && b.change != nil && b.change.Settled() && !p.Zone.Settled() {
+		return false // what is delivered from then on ends with a transaction
+	}
+	if c := p.Zone; c != nil && c.Step != nil {
+		most := maxEntry
+		if first {
+			most = maxBatchOctets << 10 // any
+		}
+		octets, ok := b.steps.Add(c.Step, most)
 		if !ok {
 			return false
 		}
-		b.octets += octets
+		b.octets, long = b.octets+octets, long || octets > maxEntry
 	}
 	for _, x := range p.Writes {
-		if s.stands(x) {
+		if m.session.stands(x) {
 			continue
+		}
+		if b.facts == nil {
+			b.facts = map[law.Key]any{}
 		}
 		if before, written := b.facts[x.Key]; written {
 			b.octets -= weight(before)
@@ -329,43 +443,87 @@ func (b *assembly) include(s *session, p *law.Plan) bool {
 		b.octets += weight(x.Value)
 		b.facts[x.Key] = x.Value
 	}
-	if b.change != nil {
-		if c.Delegated == nil {
-			c.Delegated = b.change.Delegated
-		}
-		if c.Servable == nil {
-			c.Servable = b.change.Servable
+	count := len(b.puts)
+	b.puts.waiting(b.l, p, w, w.who)
+	for _, owed := range []*law.Work{p.Work, p.Move} {
+		if owed != nil {
+			b.puts.set(b.l.layout.Outbox(owed.ID), owed)
 		}
 	}
-	b.change, b.zone = &c, c.Zone
+	for _, d := range p.Debts {
+		b.puts.set(b.l.layout.PendingCut(d.Parent.UID, d.Child.UID), d)
+	}
+	if p.Zone != nil {
+		b.moveOn(*p.Zone, object)
+		if w.standing != nil {
+			b.touch(w.standing, p.Zone)
+		}
+	}
+	if w.also != nil {
+		cmps, ops := w.also(p)
+		for _, c := range cmps {
+			b.compare(c)
+		}
+		for _, op := range ops {
+			b.puts.add(keyValue{key: string(op.KeyBytes()), value: op.ValueBytes(), gone: op.IsDelete()})
+		}
+	}
+	for _, x := range b.puts[min(count, len(b.puts)):] {
+		b.octets += len(x.key) + len(x.value)
+	}
+	if m.writesObject() {
+		b.octets += len(m.op.ValueBytes()) + 2*len(w.key) + keyOctets
+		b.writes++
+	}
+	b.closed = b.closed || long
 	return true
 }
 
-// lookUp finds the facts that a session needs in memory. cold are those that must be read; not ok: a batch
-// decides nothing that needs them.
-func (b *assembly) lookUp(s *session, need []law.Key) (cold []law.Key, ok bool) {
-	b.l.mu.Lock()
-	defer b.l.mu.Unlock()
-	s.batch = b
-	for _, k := range need {
-		_, known := s.seen.Get(k)
-		switch {
-		case known || layout.IsRange(k) || k.Kind == law.KindHolding && k.Name.NumLabels() > deepName:
-			return nil, false
-		case k.Kind != law.KindHolding && k.Kind != law.KindZone && k.Zone != b.zone.UID:
-			return nil, false
-		case !s.lookUp(k):
-			cold = append(cold, k)
+// moveOn makes the zone what a change leaves. What an earlier change says and this one leaves is kept.
+func (b *batch) moveOn(c law.ZoneChange, object *v1alpha1.Zone) {
+	b.held = b.held || c.Held
+	if before := b.change; before != nil {
+		if c.Delegated == nil {
+			c.Delegated = before.Delegated
+		}
+		if c.Servable == nil {
+			c.Servable = before.Servable
+		}
+		if c.Excess == nil {
+			c.Excess = before.Excess
+		}
+		if c.EndsAt == 0 {
+			c.EndsAt = before.EndsAt
 		}
 	}
-	return cold, true
+	b.change, b.zone, b.object = &c, c.Zone, object
+}
+
+// touch has the item of a cascade name each zone that the cascade changes, in the transaction that changes it first, so that a server that
+// finishes the cascade knows all of them. A write that leaves the cascade's mark at the zone compares the item in any case: its
+// mark may have been taken off, and the item be gone, since the item was read.
+func (b *batch) touch(s *standing, c *law.ZoneChange) {
+	if c.Gone || c.Zone.Pending || !slices.ContainsFunc(c.Holding.Works, func(w law.StandingWork) bool { return w.ID == s.work.ID }) {
+		return
+	}
+	key := b.l.layout.Outbox(s.work.ID)
+	b.compare(revisionIs(key, s.mod))
+	if slices.ContainsFunc(s.work.Zones, func(p law.Place) bool { return p.UID == c.Zone.UID }) {
+		return
+	}
+	next := s.work
+	next.Zones = append(slices.Clone(s.work.Zones), law.Place{Ref: c.Zone.Ref, View: c.Zone.View, FQDN: c.Zone.FQDN()})
+	b.puts.set(key, next)
+	b.touched = append(b.touched, touched{s, next})
 }
 
 // warm reads facts into memory, the zone's under its present revision.
-func (b *assembly) warm(ctx context.Context, keys []law.Key) error {
+func (b *batch) warm(ctx context.Context, keys []law.Key) error {
 	s := b.l.session(false)
 	b.l.mu.Lock()
-	s.sawZone(law.ZoneKey(b.zone.Namespace, b.zone.Name), b.head)
+	if b.zone != nil {
+		s.sawZone(law.ZoneKey(b.zone.Namespace, b.zone.Name), b.head)
+	}
 	b.l.mu.Unlock()
 	for chunk := range slices.Chunk(keys, 100) {
 		if err := s.read(ctx, chunk); err != nil {
@@ -375,88 +533,56 @@ func (b *assembly) warm(ctx context.Context, keys []law.Key) error {
 	return nil
 }
 
-// commit sends the batch and answers what it settles; the records in b.late are
-// decided then, and finish writes them within flight. again are requests whose guards did not hold.
-func (b *assembly) commit(ctx, flight context.Context) (again []*request) {
-	if len(b.places) == 0 {
+// commit sends the batch and answers what it settles. again are requests that are to be decided anew.
+func (b *batch) commit(ctx context.Context) (again []*request) {
+	if len(b.members) == 0 {
 		return nil
 	}
 	l := b.l
-	var first *decided
-	for i := range b.places {
-		switch d := &b.places[i]; {
-		case !d.writes():
-		case first == nil:
-			first = d
-		default:
-			b.late = append(b.late, d)
-			b.log.Entries = append(b.log.Entries, logEntry{Key: d.r.w.key, Value: d.op.ValueBytes()})
-		}
-	}
-	then, object, err := b.operations(ctx, first)
+	then, journal, err := b.operations(ctx)
 	if err != nil {
-		b.late = nil
-		b.fail(err)
+		b.answerAll(answer{err: err})
 		return nil
 	}
-	orelse := []clientv3.Op{clientv3.OpGet(b.head.key)}
-	for _, z := range b.zones {
-		orelse = append(orelse, clientv3.OpGet(z.key))
-	}
-	for _, log := range b.done {
-		orelse = append(orelse, clientv3.OpGet(log.key, clientv3.WithKeysOnly()))
+	var orelse []clientv3.Op
+	if b.try > 0 { // the first try will do, mostly
+		orelse = b.gets()
 	}
 	l.fault("before-commit")
 	l.stats.Transactions.Add(1)
-	b.early = b.start(flight)
+	started := time.Now()
 	r, err := l.config.Client.Txn(b.paid(ctx)).If(b.cmps...).Then(then...).Else(orelse...).Commit()
-	b.early.enough()
-	b.large = tooLarge(err)
-	if many := errors.Is(err, rpctypes.ErrTooManyOps) && len(b.places) > 1; many || b.large { // it is refused before anything is done
-		b.late = nil
-		for i := range b.places {
-			again = append(again, b.places[i].r)
-		}
-		switch {
-		case many:
+	trip := time.Since(started)
+	switch many := errors.Is(err, rpctypes.ErrTooManyOps); {
+	case (many || tooLarge(err)) && len(b.members) > 1: // it is refused before anything is done
+		if many {
 			l.narrow(max(len(b.cmps), len(then)))
-		case len(b.places) == 1: // where it meets the same, there is somebody to be told
-			alone(again)
-			return nil
-		default:
+		} else {
 			b.bound = min(b.bound, b.octets) / 2
 		}
-		return again
-	}
-	if err != nil {
-		// The outcome is unknown: forget what depends on it. A log that came to be is carried out by the sweeper.
-		b.late = nil
-		for _, d := range b.places {
-			l.drop(d.session)
+		return b.requests()
+	case tooLarge(err):
+		octets := 0
+		for _, op := range then {
+			octets += len(op.KeyBytes()) + len(op.ValueBytes())
 		}
-		b.fail(err)
+		b.answerAll(answer{err: tooLong(b.members[0].w, octets)})
+		return nil
+	case err != nil:
+		for i := range b.members {
+			l.drop(b.members[i].session)
+		}
+		b.answerAll(answer{err: err, sent: true})
 		return nil
 	}
 	l.fault("after-commit")
 	if !r.Succeeded {
 		l.stats.Conflicts.Add(1)
-		b.late = nil
+		b.raced = true
 		return b.lost(ctx, r)
 	}
-	if len(b.late) > 0 {
-		l.stats.Batches.Add(1)
-	}
-	b.at = r.Header.Revision
-	b.settle(object)
-	for i := range b.places {
-		switch d := &b.places[i]; {
-		case d.refusal != nil:
-			d.r.reply(outcome{}, status(d.r.w.resource, d.r.w.name, d.refusal))
-		case d == first || !d.writes():
-			d.r.w.plan = d.plan
-			d.r.reply(outcome{ok: true, rev: r.Header.Revision}, nil)
-		}
-	}
+	l.latency.took(trip)
+	b.applied(r, journal, trip)
 	return nil
 }
 
@@ -471,27 +597,61 @@ func (l *Ledger) narrow(operations int) {
 	}
 }
 
-func (b *assembly) fail(err error) {
-	for _, d := range b.places {
-		d.r.reply(outcome{}, err)
+func (b *batch) requests() []*request {
+	all := make([]*request, len(b.members))
+	for i := range b.members {
+		all[i] = b.members[i].request
+	}
+	return all
+}
+
+func (b *batch) answerAll(a answer) {
+	for i := range b.members {
+		b.members[i].reply(a)
 	}
 }
 
-// operations of the transaction that is the commit point; none where nothing is
-// to be written.
-func (b *assembly) operations(ctx context.Context, first *decided) (then []clientv3.Op, object *v1alpha1.Zone, err error) {
-	if first == nil {
-		return nil, nil, nil
-	}
+// operations of the transaction; journal is the octets of the step that it writes. The objects stand first, in order.
+func (b *batch) operations(ctx context.Context) (then []clientv3.Op, journal int, err error) {
 	l := b.l
-	object = b.base.DeepCopy()
-	l.placeZone(object, b.change)
-	data, err := l.config.Zones.encode(ctx, b.head.key, object)
-	if err != nil {
-		return nil, nil, err
+	then = make([]clientv3.Op, 0, b.writes+len(b.facts)+len(b.puts)+3)
+	own := ""
+	for i := range b.members {
+		if m := &b.members[i]; m.writesObject() {
+			then = append(then, m.op)
+			own = m.w.key
+		}
 	}
-	then = make([]clientv3.Op, 0, len(b.facts)+len(b.waiting)+b.members+4+maxDone)
-	then = append(then, first.op, opPut(b.head.key, data))
+	if b.change == nil && b.try > 0 && b.writes > 0 && b.zone != nil && b.members[0].w.key != b.head.key && b.compares(b.head.key) {
+		// What loses a race moves the zone's revision in any case, as all servers do that take turns there.
+		data, err := l.config.Zones.encode(ctx, b.head.key, b.base.DeepCopy())
+		if err != nil {
+			return nil, 0, err
+		}
+		then = append(then, opPut(b.head.key, data))
+		b.object = b.base
+	}
+	if c := b.change; c != nil {
+		key := l.layout.Zone(c.Zone.Namespace, c.Zone.Name)
+		if key != own {
+			b.object = b.base.DeepCopy()
+			l.placeZone(b.object, c)
+			data, err := l.config.Zones.encode(ctx, key, b.object)
+			if err != nil {
+				return nil, 0, fmt.Errorf("ledger: encoding zone %s: %w", key, err)
+			}
+			then = append(then, opPut(key, data))
+		}
+		if !c.Zone.Pending || c.Ended != nil {
+			if key, value, tx := b.journalled(c); tx != nil {
+				then = append(then, opPut(key, value))
+				l.made.put(key, value, tx)
+				if len(tx.Steps) > 0 {
+					journal = len(value)
+				}
+			}
+		}
+	}
 	for k, v := range b.facts {
 		if v == nil {
 			then = append(then, clientv3.OpDelete(l.layout.Key(k)))
@@ -499,152 +659,302 @@ func (b *assembly) operations(ctx context.Context, first *decided) (then []clien
 			then = append(then, opPut(l.layout.Key(k), layout.Encode(v)))
 		}
 	}
-	then = append(then, b.waiting.ops()...)
-	uid := b.zone.UID
-	if len(b.journal.Steps) > 0 {
-		last := b.journal.Last()
-		value := b.journal.Value(b.change.Settled())
-		b.written = len(value)
-		key := l.layout.Step(uid, last)
-		then = append(then, opPut(key, value))
-		l.made.put(key, value, &content.Transaction{Steps: b.journal.Steps, Settled: b.change.Settled()})
-	}
-	l.mu.Lock()
-	b.done = slices.Clone(b.head.logs[:min(len(b.head.logs), maxDone)])
-	l.mu.Unlock()
-	for _, log := range b.done { // another server may have taken it, so that this one knows of it (knock)
-		b.cmps = append(b.cmps, revisionIs(log.key, log.mod))
-		then = append(then, clientv3.OpDelete(log.key))
-	}
-	if len(b.log.Entries) > 0 {
-		b.logKey = l.layout.Log(uid, newID())
-		then = append(then, opPut(b.logKey, b.log.encode()))
-		for _, e := range b.log.Entries {
-			then = append(then, clientv3.OpPut(l.layout.Reserved(e.Key), b.logKey))
-		}
-	}
-	return then, object, nil
+	return append(then, b.puts.ops()...), journal, nil
 }
 
-// settle remembers what the commit point made true.
-func (b *assembly) settle(object *v1alpha1.Zone) {
-	if object == nil {
-		return
+func (b *batch) compares(key string) bool { return b.proven[key] }
+
+// journalled is the journal key of the batch: its steps, or a mark that the zone
+// settled, unsettled or went. nil: there is nothing to tell.
+func (b *batch) journalled(c *law.ZoneChange) (key string, value []byte, tx *content.Transaction) {
+	l := b.l
+	switch {
+	case c.Gone || c.Ended != nil:
+		z := c.Zone
+		if c.Ended != nil {
+			z = c.Ended
+		}
+		key, tx = l.layout.Step(z.UID, z.N)+".gone", &content.Transaction{After: z.N, Gone: true}
+	case len(b.steps.Steps) > 0:
+		key, tx = l.layout.Step(c.Zone.UID, b.steps.Last()), &content.Transaction{Steps: b.steps.Steps, Settled: c.Settled()}
+		if !b.steps.Steps[0].Creates() {
+			return key, b.steps.Value(c.Settled()), tx
+		}
+		tx.Zone = &content.Identity{View: c.Zone.View, Namespace: c.Zone.Namespace, Name: c.Zone.Name}
+	case b.base != nil && c.Settled() != (b.base.Status.SettledSerial == b.base.Status.Serial):
+		key, tx = l.layout.StepSettled(c.Zone.UID, c.Zone.N), &content.Transaction{After: c.Zone.N, Settled: c.Settled()}
+	default:
+		return "", nil, nil
 	}
-	l, h, rev := b.l, b.head, b.at
+	return key, layout.Encode(tx), tx
+}
+
+// applied remembers what the transaction made true, and answers.
+func (b *batch) applied(r *clientv3.TxnResponse, journal int, trip time.Duration) {
+	l, rev := b.l, r.Header.Revision
+	if len(b.members) > 1 {
+		l.stats.Batches.Add(1)
+	}
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	h.taken(b.done...)
-	if n := len(b.journal.Steps); n > 0 { // a cascade's batch may have none
-		l.journals(h, object, n, b.written)
-	}
-	if len(b.late) > 0 {
-		if h.aloft == nil {
-			h.aloft = map[string]bool{}
-		}
-		if h.flights++; h.landing == nil {
-			h.landing = make(chan struct{})
-		}
-		for _, e := range b.log.Entries {
-			h.aloft[e.Key] = true
+	for _, h := range b.locks {
+		if time.Since(h.rival) < rivalry {
+			h.yield = min(2*trip, maxYield)
 		}
 	}
-	if h.mod > rev {
-		return
+	b.remember(rev, journal)
+	next := 0 // of the responses, in which the objects stand first
+	for i := range b.members {
+		m := &b.members[i]
+		if m.refusal != nil {
+			m.reply(answer{err: status(m.w.resource, m.w.name, m.refusal)})
+			continue
+		}
+		m.w.plan = m.plan
+		out := outcome{ok: true, rev: rev}
+		if m.writesObject() {
+			out.rev = versionAt(r, next)
+			next++
+			m.at = out.rev
+		}
+		m.reply(answer{out: out})
 	}
+	if b.head != nil {
+		b.head.queue = b.overtake(b.head.queue)
+	}
+	l.mu.Unlock()
+	if b.held && l.config.Held != nil {
+		l.config.Held(b.object.DeepCopy())
+	}
+}
+
+// overtake answers those requests that were begun on an object as it stood before the batch wrote it, and returns the others.
+func (b *batch) overtake(waiting []*request) []*request {
+	return slices.DeleteFunc(waiting, func(r *request) bool {
+		i := slices.IndexFunc(b.members, func(m member) bool { return m.at > 0 && m.w.key == r.w.key })
+		if i < 0 {
+			return false
+		}
+		m := &b.members[i]
+		out := outcome{rev: m.at}
+		if m.op.IsPut() {
+			out.kv = &mvccpb.KeyValue{Key: []byte(m.w.key), Value: m.op.ValueBytes(), ModRevision: m.at}
+		}
+		r.reply(answer{out: out})
+		return true
+	})
+}
+
+// remember takes in what the transaction at rev made true of the zone and of names. The caller holds l.mu.
+func (b *batch) remember(rev int64, journal int) {
+	l := b.l
+	if c := b.change; c != nil {
+		h := l.head(l.layout.Zone(c.Zone.Namespace, c.Zone.Name))
+		if journal > 0 {
+			l.journals(h, b.object, len(b.steps.Steps), journal)
+		}
+		if h.mod <= rev {
+			if c.Gone {
+				l.absent(h, rev)
+			} else {
+				b.advance(h, c.Zone, rev)
+			}
+		}
+	} else if b.object != nil && b.head.mod == b.mod { // it moved as it is
+		b.object = b.base.DeepCopy()
+		b.head.object, b.head.mod = b.object, rev
+	}
+	for k, v := range b.facts {
+		if k.Kind == law.KindHolding {
+			h, _ := v.(*law.Holding)
+			l.remember(k, h, rev)
+		}
+	}
+	for _, t := range b.touched {
+		t.s.work, t.s.mod = t.next, rev
+	}
+	for i := range b.members {
+		if p := b.members[i].plan; p != nil && p.Work != nil {
+			l.works[p.Work.ID] = true
+			l.rouse()
+		}
+	}
+}
+
+// advance has the head of the zone stand at rev. What was known holds on, unless the zone was read at a revision between, or
+// is pending: what is left of its keys is purged, and it may come again with others. The caller holds l.mu.
+func (b *batch) advance(h *head, zone *law.Zone, rev int64) {
 	facts := h.facts
-	if h.mod != b.mod && h.mod != rev {
+	if h.mod != b.mod && h.mod != rev || zone.Pending {
 		facts = nil
 	}
-	l.set(h, object, b.zone, rev)
+	b.l.set(h, b.object, zone, rev)
 	h.facts = facts
-	for i := range b.places {
-		d := &b.places[i]
-		for _, p := range d.session.single { // a guess that held is knowledge
-			if p.key.Zone == b.zone.UID && d.session.seen.Used(p.key) {
-				v, _ := d.session.seen.Get(p.key)
+	for i := range b.members {
+		s := b.members[i].session
+		for _, p := range s.single { // a guess that held is knowledge
+			if p.key.Zone == zone.UID && s.seen.Used(p.key) {
+				v, _ := s.seen.Get(p.key)
 				h.know(p.key, v)
 			}
 		}
 	}
 	for k, v := range b.facts {
-		h.know(k, v)
+		if k.Zone == zone.UID {
+			h.know(k, v)
+		}
 	}
 }
 
-// lost takes the else branch in. Where no zone has moved, who lost its own race is
-// told what stands there; the others are decided anew.
-func (b *assembly) lost(ctx context.Context, r *clientv3.TxnResponse) (again []*request) {
+// gets read what the batch has compared: its zones, then its objects.
+func (b *batch) gets() []clientv3.Op {
+	ops := make([]clientv3.Op, 0, len(b.zones)+len(b.members))
+	for _, z := range b.zones {
+		ops = append(ops, clientv3.OpGet(z.key))
+	}
+	for i := range b.members {
+		ops = append(ops, clientv3.OpGet(b.members[i].w.key))
+	}
+	return ops
+}
+
+// lost takes in what stands there. A write whose object has changed is told so; the others are decided anew. Where a zone has moved at which
+// whose lock this process does not have, those that looked at it take that first.
+func (b *batch) lost(ctx context.Context, r *clientv3.TxnResponse) (again []*request) {
 	l := b.l
-	moved := false
-	for i := range 1 + len(b.zones) {
-		h, mod := b.head, b.mod
-		kv := one(r.Responses[i])
-		if i > 0 {
-			l.mu.Lock()
-			h, mod = l.head(b.zones[i-1].key), b.zones[i-1].mod
-			l.mu.Unlock()
-		}
-		if modRevision(kv) == mod {
-			continue
-		}
-		if moved = true; h == b.head {
-			l.mu.Lock()
-			h.rival = time.Now()
-			l.mu.Unlock()
-		}
-		if err := l.reload(ctx, h, kv, r.Header.Revision); err != nil {
-			b.fail(err)
+	if len(r.Responses) == 0 {
+		var err error
+		if r, err = l.config.Client.Txn(ctx).Then(b.gets()...).Commit(); err != nil {
+			b.answerAll(answer{err: err})
 			return nil
 		}
 	}
-	for i, log := range b.done {
-		if modRevision(one(r.Responses[1+len(b.zones)+i])) != log.mod {
-			moved, b.knocked = true, true
-			l.mu.Lock()
-			b.head.taken(log)
-			b.head.rival = time.Now()
-			l.mu.Unlock()
+	var moved, strange []string
+	for i, z := range b.zones {
+		kv := one(r.Responses[i])
+		if modRevision(kv) == z.mod {
+			continue
+		}
+		moved = append(moved, z.key)
+		l.mu.Lock()
+		h := l.head(z.key)
+		if slices.Contains(b.locks, h) {
+			h.rival = time.Now()
+		} else {
+			strange = append(strange, z.key)
+		}
+		l.mu.Unlock()
+		if err := l.reload(ctx, h, kv, r.Header.Revision); err != nil {
+			b.answerAll(answer{err: err})
+			return nil
 		}
 	}
-	if moved {
-		for _, d := range b.places {
-			again = append(again, d.r)
+	explained := len(moved) > 0
+	refreshed := map[*standing]error{}
+	for i := range b.members {
+		m := &b.members[i]
+		kv := one(r.Responses[len(b.zones)+i])
+		own := modRevision(kv) != m.w.expected
+		explained = explained || own
+		var needs []string
+		for _, key := range strange {
+			if key != m.w.key && m.session.zone(key) != nil && (len(b.members) == 1 || b.try > 1) {
+				needs = append(needs, key)
+			}
 		}
-		return again
-	}
-	var ops []clientv3.Op
-	for _, d := range b.places {
-		ops = append(ops, clientv3.OpGet(d.r.w.key), clientv3.OpGet(l.layout.Reserved(d.r.w.key)))
-	}
-	now, err := l.config.Client.Txn(ctx).Then(ops...).Commit()
-	if err != nil {
-		b.fail(err)
-		return nil
-	}
-	explained := false
-	for i, d := range b.places {
-		kv, reserved := one(now.Responses[2*i]), one(now.Responses[2*i+1])
-		explained = explained || reserved != nil || modRevision(kv) != d.r.w.expected
-		switch {
-		case reserved != nil:
-			if err := l.carryOutLog(ctx, string(reserved.Value)); err != nil {
-				d.r.reply(outcome{}, err)
+		if s := m.w.standing; s != nil {
+			if _, known := refreshed[s]; !known {
+				refreshed[s] = s.refresh(ctx, l)
+			}
+			if err := refreshed[s]; err != nil {
+				m.reply(answer{err: err})
 				continue
 			}
-			again = append(again, d.r)
-		case modRevision(kv) != d.r.w.expected:
-			d.r.reply(outcome{rev: now.Header.Revision, kv: kv}, nil)
+		}
+		switch {
+		case m.order != nil && m.order.broken.Load():
+			m.reply(answer{behind: true})
+		case own: // etcd3 runs the caller's update again, or reports AlreadyExists
+			m.reply(answer{out: outcome{rev: r.Header.Revision, kv: kv}})
+		case len(needs) > 0:
+			for _, h := range b.locks {
+				needs = append(needs, h.key)
+			}
+			m.reply(answer{locks: needs})
 		default:
-			again = append(again, d.r)
+			again = append(again, m.request)
 		}
 	}
 	if !explained { // then a name is not held as it is remembered
 		l.mu.Lock()
-		defer l.mu.Unlock()
-		for _, d := range b.places {
-			l.suspect(d.session)
+		for i := range b.members {
+			l.suspect(b.members[i].session)
 		}
+		l.mu.Unlock()
+	}
+	if klog.V(4).Enabled() {
+		klog.FromContext(ctx).V(4).Info("writes decided anew", "writes", len(again), "moved", moved, "try", b.try)
 	}
 	return again
+}
+
+// rivalled reports whether another server has been met at the zone lately.
+func (l *Ledger) rivalled(h *head) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return time.Since(h.rival) < rivalry
+}
+
+// touched is an item as a batch writes it.
+type touched struct {
+	s    *standing
+	next law.Work
+}
+
+// puts are the writes of a transaction beside the objects and the zone's keys, the last of each key.
+type puts []keyValue
+
+type keyValue struct {
+	key   string
+	value []byte
+	gone  bool
+}
+
+func (p *puts) add(x keyValue) {
+	for i := range *p {
+		if (*p)[i].key == x.key {
+			(*p)[i] = x
+			return
+		}
+	}
+	*p = append(*p, x)
+}
+
+func (p *puts) set(key string, v any) { p.add(keyValue{key: key, value: layout.Encode(v)}) }
+func (p *puts) del(key string)        { p.add(keyValue{key: key, gone: true}) }
+
+func (p puts) ops() []clientv3.Op {
+	ops := make([]clientv3.Op, 0, len(p))
+	for _, x := range p {
+		if x.gone {
+			ops = append(ops, clientv3.OpDelete(x.key))
+		} else {
+			ops = append(ops, opPut(x.key, x.value))
+		}
+	}
+	return ops
+}
+
+// waiting puts under the keys by which a plan's record or zone is found while it
+// waits, and takes it from those where it waited.
+func (p *puts) waiting(l *Ledger, plan *law.Plan, w *write, who waits) {
+	if plan.OrphanBefore != nil {
+		for _, key := range l.layout.Waiting(plan.OrphanBefore, w.resource, w.namespace, w.name) {
+			p.del(key)
+		}
+	}
+	if plan.Orphan != nil {
+		for _, key := range l.layout.Waiting(plan.Orphan, w.resource, w.namespace, w.name) {
+			p.set(key, layout.WaiterOf(who.uid, who.created, plan.Orphan.Left))
+		}
+	}
 }

@@ -33,7 +33,6 @@ var (
 type standing struct {
 	work law.Work
 	mod  int64
-	next *law.Work // the item as the transaction under way writes it
 	left left
 	// damaged are the records that are left out (damaged.go).
 	damaged []law.Ref
@@ -43,35 +42,6 @@ type standing struct {
 	// said in the item that it carries it out.
 	since  int64
 	beaten time.Time
-	// landing is closed when the records are written that the last batch decided (steps.go).
-	landing chan struct{}
-}
-
-// touch marks a zone that a step changes for the first time in the item itself,
-// in the same transaction, so that whoever finishes the work knows all of them.
-// A step that leaves the work's mark at a zone compares the item in any case: its
-// mark may have been taken off, and the item be gone, since the item was read.
-func (s *standing) touch(t *transaction, l *Ledger, c *law.ZoneChange, set func(string, any)) {
-	s.next = nil
-	if c.Gone || c.Zone.Pending || !slices.ContainsFunc(c.Holding.Works, func(w law.StandingWork) bool { return w.ID == s.work.ID }) {
-		return
-	}
-	key := l.layout.Outbox(s.work.ID)
-	t.cmps = append(t.cmps, revisionIs(key, s.mod))
-	if slices.ContainsFunc(s.work.Zones, func(p law.Place) bool { return p.UID == c.Zone.UID }) {
-		return
-	}
-	next := s.work
-	next.Zones = append(slices.Clone(s.work.Zones), law.Place{Ref: c.Zone.Ref, View: c.Zone.View, FQDN: c.Zone.FQDN()})
-	s.next = &next
-	set(key, next)
-}
-
-// touched: the transaction committed.
-func (s *standing) touched(_ *law.Plan, rev int64) {
-	if s.next != nil {
-		s.work, s.mod, s.next = *s.next, rev, nil
-	}
 }
 
 // refresh reads the item again after a lost race; errThrough when it is gone.
@@ -149,7 +119,7 @@ func (l *Ledger) Run(ctx context.Context) error {
 	tick := time.NewTicker(sweepEvery)
 	defer tick.Stop()
 	defer l.lanes.Wait()
-	var debts, logs map[string]int64
+	var debts map[string]int64
 	var used time.Time
 	l.noteAll()
 	var serials map[string]kept
@@ -158,9 +128,6 @@ func (l *Ledger) Run(ctx context.Context) error {
 	first := true
 	for n := 0; ; n++ {
 		l.sweepOutbox(ctx, first)
-		if first || n%2 == 0 {
-			logs = l.sweepLogs(ctx, logs, first)
-		}
 		if first || n%4 == 0 {
 			debts = l.sweepDebts(ctx, debts)
 			l.sweepPatience(ctx)
@@ -305,7 +272,6 @@ func (l *Ledger) carryOut(ctx context.Context, s *standing) error {
 			}
 		}
 	}
-	defer s.landed()
 	w := l.window(s)
 	for {
 		if err := l.collect(ctx, s, w); err != nil {
@@ -345,7 +311,6 @@ func (l *Ledger) carryOut(ctx context.Context, s *standing) error {
 				rest(ctx, time.Since(began)/2, l.lanes.len())
 			}
 			if paused = l.lanes.over(s.place); paused {
-				s.landed()
 				w.behind(chunk[len(chunk)-1])
 				if err := l.giveWay(ctx, s); err != nil {
 					return err
@@ -358,7 +323,6 @@ func (l *Ledger) carryOut(ctx context.Context, s *standing) error {
 		case w.more:
 			w.next()
 		default:
-			s.landed()
 			if err := l.tell(ctx, s); err != nil {
 				return err
 			}

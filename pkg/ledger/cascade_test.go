@@ -57,12 +57,6 @@ type mishap struct{ left atomic.Int64 }
 
 type struck struct{}
 
-// beside are fault points that goroutines of a group come by: what ended there would
-// count as done.
-func beside(point string) bool {
-	return point == "batch-record" || point == "cascade-record" || point == "log-entry"
-}
-
 // interrupted runs fresh servers, each of which is struck after a few fault
 // points, until nothing is owed; after each the store is checked.
 func interrupted(t *testing.T, st *store.Store, between func(i int)) (times int) {
@@ -78,10 +72,10 @@ func interrupted(t *testing.T, st *store.Store, between func(i int)) (times int)
 		m.left.Store(1 + int64(rnd.IntN(8<<min(i/scale(4, 2), 10))))
 		softly := i%2 == 0
 		s := st.Server(func(c *ledger.Config) {
-			c.Fault = func(point string) {
+			c.Fault = func(string) {
 				if m.left.Add(-1) == 0 {
 					cancel()
-					if !softly && !beside(point) {
+					if !softly {
 						runtime.Goexit()
 					}
 				}

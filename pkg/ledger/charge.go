@@ -23,28 +23,25 @@ func paidBy(ctx context.Context, payers ...payer) context.Context {
 	return context.WithValue(ctx, payersKey{}, payers)
 }
 
-// paid is ctx for a batch's commit point: each record's namespace pays for what is written of it, and an equal share of what all
-// of them write together. A cascade's batch is its namespace's.
-func (b *assembly) paid(ctx context.Context) context.Context {
-	all := make([]payer, 0, len(b.places))
-	for i := range b.places {
-		d := &b.places[i]
-		if d.r.w.standing != nil {
-			return ctx
-		}
-		if d.writes() {
-			all = append(all, payer{d.r.w.namespace, len(d.op.ValueBytes()) + keyOctets})
-		}
-	}
-	return paidBy(ctx, all...)
-}
-
-// paidAlone is ctx for the transaction of one record of a batch.
-func (d *decided) paidAlone(ctx context.Context) context.Context {
-	if d.r.w.standing != nil {
+// paid is ctx for a batch: each record's namespace pays for what is written of it, and an equal share of what all
+// of them write together. The write of a cascade is paid by the namespace that caused it.
+func (b *batch) paid(ctx context.Context) context.Context {
+	if len(b.members) == 1 {
 		return ctx
 	}
-	return paidBy(ctx, payer{d.r.w.namespace, 1})
+	all := make([]payer, 0, len(b.members))
+	for i := range b.members {
+		m := &b.members[i]
+		if !m.writesObject() {
+			continue
+		}
+		namespace := m.w.namespace
+		if m.w.standing != nil {
+			namespace = m.w.standing.work.By
+		}
+		all = append(all, payer{namespace, len(m.op.ValueBytes()) + keyOctets})
+	}
+	return paidBy(ctx, all...)
 }
 
 // Metered tells charge how many octets of keys and values each transaction through kv has put into etcd, by the namespace that it

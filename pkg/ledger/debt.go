@@ -295,27 +295,15 @@ func addSet(sets []content.RRset, s content.RRset) []content.RRset {
 // readRecord reads one Record from etcd; nil when there is none.
 func (l *Ledger) readRecord(ctx context.Context, namespace, object string) (*v1alpha1.Record, int64, error) {
 	key := l.layout.Record(namespace, object)
-	for {
-		r, err := l.config.Client.Txn(ctx).Then(clientv3.OpGet(key), clientv3.OpGet(l.layout.Reserved(key))).Commit()
-		if err != nil {
-			return nil, 0, err
-		}
-		if reserved := one(r.Responses[1]); reserved != nil {
-			if err := l.carryOutLog(ctx, string(reserved.Value)); err != nil {
-				return nil, 0, err
-			}
-			continue
-		}
-		kv := one(r.Responses[0])
-		if kv == nil {
-			return nil, 0, nil
-		}
-		o := &v1alpha1.Record{}
-		if err := l.config.Records.decode(ctx, key, kv.Value, kv.ModRevision, o); err != nil {
-			return nil, 0, fmt.Errorf("ledger: %s: %w: %w", key, errDamaged, err)
-		}
-		return o, kv.ModRevision, nil
+	r, err := l.config.Client.Get(ctx, key)
+	if err != nil || len(r.Kvs) == 0 {
+		return nil, 0, err
 	}
+	o := &v1alpha1.Record{}
+	if err := l.config.Records.decode(ctx, key, r.Kvs[0].Value, r.Kvs[0].ModRevision, o); err != nil {
+		return nil, 0, fmt.Errorf("ledger: %s: %w: %w", key, errDamaged, err)
+	}
+	return o, r.Kvs[0].ModRevision, nil
 }
 
 // sweepDebts pays what stayed owed: after a crash, or when its writer's time was up.

@@ -148,8 +148,8 @@ func (l *Ledger) delegationTx(ask law.DelegationAsk, after *v1alpha1.Delegation,
 	}
 	return &write{
 		resource: "delegations", namespace: ask.Namespace, name: ask.Name, key: key, expected: expected,
-		hint: l.layout.Zone(ask.Namespace, spec.Zone), withdraws: ask.In,
-		ask: func(seen *law.Seen) law.Outcome { return law.DecideDelegation(seen, ask) },
+		hint: l.layout.Zone(ask.Namespace, spec.Zone),
+		ask:  func(seen *law.Seen) law.Outcome { return law.DecideDelegation(seen, ask) },
 		primary: func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
 			*placed = nil
 			if plan.Delegation == nil {
@@ -312,7 +312,7 @@ func (l *Ledger) reconsiderDelegation(ctx context.Context, s *standing, namespac
 		// The work of a zone that is made decides all that waits for it after this.
 		ask.Cascade, ask.Covered = true, s.work.Purge == ""
 		tx, _ := l.delegationTx(ask, o, r.Kvs[0].ModRevision)
-		tx.standing, tx.withdraws = s, ""
+		tx.standing = s
 		out, err := l.commit(ctx, tx, delegationWaits(o, o))
 		if err != nil {
 			return err

@@ -1,15 +1,15 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ledger carries out what law decides: one etcd transaction for each
-// write, with the Record, its Zone and every internal key that follows from
+// Package ledger carries out what law decides: one etcd transaction for one or more
+// writes of a zone, with the Records, the Zone and every internal key that follows from
 // them. It also pays what a write owes elsewhere: cascades and parents' cuts.
 //
 // Promises, which ledger/fsck recomputes from the objects. (I1) Two objects of one
 // resource never have one resourceVersion; a transaction changes Records or Delegations
 // of one zone, and that zone. (I2) The definition of a zone
 // at the revision of its last write is a function of the store at that revision:
-// its records, with its redo logs laid over them where such stand (Unwritten).
+// its records.
 // (I3) Serial and hash change in the transaction that changes the definition,
 // once for each. (I4) What a write owes elsewhere is an outbox item or a debt in
 // the same transaction, consumed in the transaction that pays it. (I5) A
@@ -33,9 +33,8 @@
 // It does not know DNS transfer, views, HTTP or admission; registry and
 // apiserver plug it into Kubernetes' storage (Seam, Records, Zones).
 //
-// Read first: commit.go (one write, from decision to transaction), then
-// session.go (facts and what proves them), queue.go, batch.go and log.go (the
-// writers of a hot zone together), then cascade.go with steps.go and window.go,
-// move.go and rename.go. Which keys stand in etcd, and what their values say: the
+// Read first: commit.go (a write), queue.go (the turn at a zone), batch.go (writes that one
+// transaction makes true), session.go (facts and what proves them), then cascade.go with steps.go
+// and window.go, move.go and rename.go. Which keys stand in etcd, and what their values say: the
 // package layout. What changes the form of what is stored: migrate.go.
 package ledger

@@ -6,7 +6,6 @@ package ledger
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"k8s.io/apiserver/pkg/storage"
 
@@ -70,20 +69,10 @@ func (s *session) decideFromMemory(ask law.RecordAsk) law.Outcome {
 		if len(out.Need) == 0 {
 			return out
 		}
-		if !s.lookUpAll(dedupe(out.Need)) {
+		if missing, ok := s.lookUpAll(dedupe(out.Need)); !ok || len(missing) > 0 {
 			return law.Outcome{}
 		}
 	}
-}
-
-// lookUpAll finds facts in memory. false: it does not tell all of them at one moment.
-func (s *session) lookUpAll(need []law.Key) bool {
-	s.l.mu.Lock()
-	defer s.l.mu.Unlock()
-	return !slices.ContainsFunc(need, func(k law.Key) bool {
-		_, known := s.seen.Get(k)
-		return known || !s.lookUp(k)
-	})
 }
 
 // hold asks etcd whether the used facts stand, with the object at its present

@@ -79,27 +79,6 @@ func tooBusy(resource, object string, cause error) error {
 	return e
 }
 
-// decidedOnly: the write's zone and its redo log are committed, and the record itself could not be written yet. No
-// error of etcd after the commit point is a refusal. There is no Retry-After: clients would repeat the write by
-// themselves and read that it is there already, or gone.
-func decidedOnly(w *write, cause error) error {
-	return &apierrors.StatusError{ErrStatus: metav1.Status{
-		Status: metav1.StatusFailure,
-		Code:   http.StatusGatewayTimeout,
-		Reason: metav1.StatusReasonTimeout,
-		Message: fmt.Sprintf("%s %s/%s: this write is decided and its zone has it, but etcd did not take the object yet (%v). The server writes it as soon as etcd takes writes: "+
-			"read the object before you repeat the write", w.resource, w.namespace, w.name, causeOf(cause)),
-	}}
-}
-
-// causeOf is what an error of etcd says without the advice for a write that was refused.
-func causeOf(err error) string {
-	if status, ok := err.(apierrors.APIStatus); ok {
-		return string(status.Status().Reason)
-	}
-	return err.Error()
-}
-
 // unreadable: a key of the ledger's own does not parse.
 func unreadable(key string, err error) error {
 	return fmt.Errorf("ledger: %s does not parse (%w): run kubizone fsck, which says what is damaged", key, err)

@@ -16,11 +16,11 @@ import (
 )
 
 // DropGuards leaves out the compares of zones ("zone"), of single keys ("facts")
-// or both ("all"), or of reservations ("reserved"): the controls of the race tests.
+// or both ("all"): the controls of the race tests.
 func DropGuards(kind string) func(*Config) { return func(c *Config) { c.dropGuards = kind } }
 
-// SlowTurn is from what duration of a commit point on a batch's records are sent before it is answered.
-func SlowTurn(d time.Duration) func(*Config) { return func(c *Config) { c.slowTurn = d } }
+// SlowCommit is from what duration of a commit on a batch waits for company. Always, it does; never, it does not.
+func SlowCommit(d time.Duration) func(*Config) { return func(c *Config) { c.slowCommit = d } }
 
 // SerialsEvery is how often last serials are swept, and MaxLeftBy how many of a namespace's are kept.
 func SerialsEvery(d time.Duration) func(*Config) { return func(c *Config) { c.serialsEvery = d } }

@@ -185,12 +185,6 @@ func (l *Ledger) start(ctx context.Context, sink Sink) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	unwritten, err := Unwritten(l.layout, func(key string, opts ...clientv3.OpOption) (*clientv3.GetResponse, error) {
-		return l.config.Client.Get(ctx, key, append(opts, clientv3.WithRev(rev))...)
-	})
-	if err != nil {
-		return 0, fmt.Errorf("ledger: %w", err)
-	}
 	take := func(key string, data []byte, mod int64) error {
 		o := &v1alpha1.Record{}
 		var a *law.Adopted
@@ -217,19 +211,7 @@ func (l *Ledger) start(ctx context.Context, sink Sink) (int64, error) {
 		sets[a.Zone.UID][a.Owner] = addRecord(sets[a.Zone.UID][a.Owner], a.Owner, &law.Record{Type: a.Type, TTL: a.TTL, Values: a.Values})
 		return nil
 	}
-	err = l.each(ctx, l.layout.Objects("records"), &rev, func(key string, data []byte, mod int64) error {
-		if unwritten[key] != nil {
-			return nil
-		}
-		return take(key, data, mod)
-	})
-	for key, kv := range unwritten {
-		if err == nil && kv.Value != nil {
-			if err = take(key, kv.Value, kv.ModRevision); err != nil {
-				err = fmt.Errorf("ledger: %s: %w", key, err)
-			}
-		}
-	}
+	err = l.each(ctx, l.layout.Objects("records"), &rev, take)
 	if err != nil {
 		return 0, err
 	}

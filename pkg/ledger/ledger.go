@@ -61,8 +61,8 @@ type Config struct {
 	// dropGuards leaves out compares of a kind: the controls of the race tests,
 	// which must then find the damage.
 	dropGuards string
-	// slowTurn is slowTurn of log.go, for tests.
-	slowTurn time.Duration
+	// slowCommit is slowCommit, for tests.
+	slowCommit time.Duration
 	// journalOctets is journalOctets, for tests.
 	journalOctets int
 	// serialsEvery is serialsEvery and maxLeftBy maxLeftBy, for tests.
@@ -120,8 +120,7 @@ type Ledger struct {
 	sessions sync.Pool
 	wake     chan struct{}
 	ops      atomic.Int64 // that etcd takes in one transaction, as far as is known
-	turns    turns
-	lead     atomic.Int64 // of it before its records, ns
+	latency  latencies
 	stats    Stats
 	made     made
 	usage    usage
@@ -133,8 +132,6 @@ type Stats struct {
 	Transactions, Conflicts atomic.Int64
 	// Batches are transactions that decided several records (batch.go).
 	Batches atomic.Int64
-	// Early are records of batches that were written before their commit point was answered.
-	Early atomic.Int64
 	// Reads are transactions that only fetched facts.
 	Reads atomic.Int64
 	// CascadeSteps are records and zones decided anew by a cascade.
@@ -164,24 +161,15 @@ type head struct {
 	zone   *law.Zone
 	facts  map[law.Key]any
 	used   time.Time // when one of them was learned last
-	// foreign: the last write met a revision of another server, so it leaves the
-	// next round trip to that one (replicas take turns).
-	foreign bool
-	// queue of the writes that may go together (batch.go), and whether somebody sees to it.
+	// queue of the writes that wait here, and whether a committer sees to it.
 	queue      []*request
 	committing bool
-	// enough is closed when want of them wait; nil: nobody asks.
+	// enough is closed when want of them wait; nil: nothing waits for that.
 	enough chan struct{}
 	want   int
-	// aloft are the records that this process's logs have and that are being written, of
-	// so many flights; landing is closed when those of one are, nil while there are none.
-	aloft   map[string]bool
-	flights int
-	landing chan struct{}
-	// logs are carried out and not deleted yet.
-	logs []standingLog
-	// rival is when another server was met at the zone, by a batch.
+	// rival is when another server was met at the zone, yield how long the next turn is kept back for it.
 	rival time.Time
+	yield time.Duration
 	// condensed are the octets of what was condensed of it, as trim found it last.
 	condensed int
 	// written are the steps of the zone's journal since it was trimmed last, octets theirs and long those of long ones since it
@@ -210,8 +198,8 @@ func Open(ctx context.Context, config Config) (*Ledger, error) {
 	if config.JournalSteps == 0 {
 		config.JournalSteps = journalSteps
 	}
-	if config.slowTurn == 0 {
-		config.slowTurn = slowTurn
+	if config.slowCommit == 0 {
+		config.slowCommit = slowCommit
 	}
 	if config.journalOctets == 0 {
 		config.journalOctets = journalOctets
@@ -244,7 +232,6 @@ func Open(ctx context.Context, config Config) (*Ledger, error) {
 	}
 	l.sessions.New = func() any { return l.session(true) }
 	l.ops.Store(wideOps)
-	l.lead.Store(int64(minLead))
 	if l.now == nil {
 		l.now = time.Now
 	}
@@ -413,7 +400,7 @@ func (l *Ledger) head(key string) *head {
 	if h == nil {
 		if len(l.heads) >= maxHeads {
 			for k, old := range l.heads { // any that is not in use; it is read again when needed
-				if len(old.sem) == 0 && len(old.queue) == 0 && old.flights == 0 {
+				if len(old.sem) == 0 && len(old.queue) == 0 {
 					if old.zone != nil && l.byUID[old.zone.UID] == old {
 						delete(l.byUID, old.zone.UID)
 					}

@@ -107,7 +107,7 @@ const (
 	// transaction, which any etcd takes; migrationOctets bounds its values.
 	migrationPage   = 500
 	migrationOps    = 100
-	migrationOctets = maxBatchBytes
+	migrationOctets = maxBatchOctets
 )
 
 // errLockLost: the lock went to another server, which goes on.
@@ -149,8 +149,10 @@ func (l *Ledger) migrateLocked(ctx context.Context, s *store) error {
 		case <-time.After(l.config.olderEnd):
 		}
 	}
-	if err := m.each(ctx, l.layout.Room("logs"), func(kv *mvccpb.KeyValue) error { return l.carryOutLog(ctx, string(kv.Key)) }); err != nil {
-		return err
+	if config.Format < mapsVersions {
+		if err := carryOutLogs(ctx, m); err != nil { // which the other migrations and what follows read as part of the zones
+			return err
+		}
 	}
 	for _, step := range s.migrations {
 		if step.Number <= config.Format {

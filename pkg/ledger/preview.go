@@ -100,7 +100,7 @@ func (l *Ledger) preview(ctx context.Context, w *write) (law.Outcome, error) {
 		if len(cmps) > maxCompares {
 			return out, tooManyFacts(w, s.seen, len(cmps))
 		}
-		orelse := []clientv3.Op{clientv3.OpGet(w.key)}
+		var orelse []clientv3.Op
 		for _, z := range s.zones {
 			orelse = append(orelse, clientv3.OpGet(z.key))
 		}
@@ -109,8 +109,21 @@ func (l *Ledger) preview(ctx context.Context, w *write) (law.Outcome, error) {
 		if err != nil || r.Succeeded {
 			return out, l.late(w, err)
 		}
-		if _, err := l.catchUp(ctx, w, s, false, r); err != nil {
-			return out, err
+		moved := false
+		for i, z := range s.zones {
+			kv := one(r.Responses[i])
+			moved = moved || modRevision(kv) != z.mod
+			l.mu.Lock()
+			h := l.head(z.key)
+			l.mu.Unlock()
+			if err := l.reload(ctx, h, kv, r.Header.Revision); err != nil {
+				return out, err
+			}
+		}
+		if !moved {
+			l.mu.Lock()
+			l.suspect(s)
+			l.mu.Unlock()
 		}
 	}
 }

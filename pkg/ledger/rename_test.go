@@ -175,13 +175,9 @@ func TestCascade_renameDiesInEachWindow_I4(t *testing.T) {
 		var m mishap
 		ctx, cancel := context.WithCancel(t.Context())
 		s := st.Server(func(c *ledger.Config) {
-			c.Fault = func(point string) {
+			c.Fault = func(string) {
 				if m.left.Add(-1) == 0 {
-					if beside(point) {
-						cancel()
-					} else {
-						panic(struck{})
-					}
+					panic(struck{})
 				}
 			}
 		})

@@ -12,6 +12,7 @@ import (
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/mvccpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
@@ -45,7 +46,7 @@ type session struct {
 	// depth: zones at names of more labels are read and guarded as a range.
 	depth int
 	// batch is the one that the decision is a part of, nil for none: its zone and facts are as its earlier parts leave them.
-	batch *assembly
+	batch *batch
 }
 
 type proof struct {
@@ -216,6 +217,12 @@ func (s *session) stoodAt(h *head) bool {
 // decision looked at, or by guess. The caller holds l.mu. false: it has to be read.
 func (s *session) lookUp(k law.Key) bool {
 	l := s.l
+	if s.batch != nil {
+		if v, ok := s.batch.facts[k]; ok {
+			s.seen.Put(k, v)
+			return true
+		}
+	}
 	switch {
 	case layout.IsRange(k):
 		return false
@@ -232,7 +239,7 @@ func (s *session) lookUp(k law.Key) bool {
 		s.prove(k, mod)
 	case k.Kind == law.KindZone:
 		key := l.layout.Key(k)
-		if b := s.batch; b != nil && key == b.head.key {
+		if b := s.batch; b != nil && b.head != nil && key == b.head.key {
 			s.seen.Put(k, b.zone)
 			s.zones = append(s.zones, zoneSeen{key, b.mod, b.base})
 			return true
@@ -245,12 +252,6 @@ func (s *session) lookUp(k law.Key) bool {
 	case !zoneScoped(k):
 		return false
 	default:
-		if s.batch != nil {
-			if v, ok := s.batch.facts[k]; ok {
-				s.seen.Put(k, v)
-				return true
-			}
-		}
 		h := l.byUID[k.Zone]
 		if h == nil || !h.loaded || !s.stoodAt(h) {
 			return false
@@ -264,6 +265,21 @@ func (s *session) lookUp(k law.Key) bool {
 		}
 	}
 	return true
+}
+
+// lookUpAll finds facts in memory. missing have to be read; not ok: they are asked for again, or have no place in memory.
+func (s *session) lookUpAll(need []law.Key) (missing []law.Key, ok bool) {
+	s.l.mu.Lock()
+	defer s.l.mu.Unlock()
+	for _, k := range need {
+		if _, known := s.seen.Get(k); known || layout.IsRange(k) || k.Kind == law.KindHolding && k.Name.NumLabels() > s.depth {
+			return nil, false
+		}
+		if !s.lookUp(k) {
+			missing = append(missing, k)
+		}
+	}
+	return missing, true
 }
 
 // find looks facts up in memory, and reads the others at one moment.
@@ -354,6 +370,13 @@ func (s *session) read(ctx context.Context, keys []law.Key) error {
 	}
 	l.stats.Reads.Add(1)
 	r, err := l.config.Client.Txn(ctx).Then(ops...).Commit()
+	if errors.Is(err, rpctypes.ErrTooManyOps) && len(keys) > 1 {
+		l.narrow(len(ops))
+		if err := s.read(ctx, keys[:len(keys)/2]); err != nil {
+			return err
+		}
+		return s.read(ctx, keys[len(keys)/2:])
+	}
 	if err != nil {
 		return err
 	}

@@ -8,47 +8,32 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
-	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"golang.org/x/sync/errgroup"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law"
 )
 
-// A cascade decides records one after the other, each on what the last one left, and
-// writes many at once. Those that leave a zone, or come into one, go together as the
-// writes of its clients do (batch.go), at one commit point. Where the zone contains
-// after the step what it did before (a rename), each record has a transaction of its
-// own, and these run side by side, each with the proof of all that was decided on.
-// What owes something itself, or is the first to touch a zone, goes alone.
+// A cascade decides records one after the other, each on what the last one left, and hands many at once to the zone's queue, where they
+// go in as the writes of its clients do (batch.go), in order.
 //
 // Order is S2.7's. What leaves one zone for another does so before the records that
-// wait with it are decided, then all of these come in in order: so who comes first
-// to a name does not hang on where he comes from.
-//
-// A step holds the zone's queue like a client's batch, and no longer: clients that
-// wait there have the turn after it.
+// wait with it are decided, then all of these come in in order: so which comes first
+// to a name does not hang on where it comes from.
 
 const (
 	// maxSteps is how many records are read at once, and decided in one go at most:
 	// about as many as one transaction takes.
 	maxSteps = 16
-	// sideBySide bounds the writes of a cascade that are under way: it is one caller
-	// among others, and their writes wait behind its own in etcd.
-	sideBySide = 8
-	// maxStepTries of steps that go together, whose guards do not hold; then the first goes alone.
-	maxStepTries = 8
 )
 
 // step is a candidate with its record as it was read.
 type step struct {
 	candidate
-	r *request
+	w *write
 	// zone is the key of the one it probably changes, "" for none. stands: that is the
 	// zone it is in.
 	zone   string
@@ -76,7 +61,7 @@ func (l *Ledger) stepOf(s *standing, c candidate, o *v1alpha1.Record, mod int64)
 	ask.Held = ask.Stood && c.left == law.AdmittedPlain
 	key := l.layout.Record(o.Namespace, o.Name)
 	return &write{
-		resource: "records", namespace: o.Namespace, name: o.Name, key: key, expected: mod, hint: l.guessZone(r), standing: s,
+		resource: "records", namespace: o.Namespace, name: o.Name, key: key, expected: mod, hint: l.guessZone(r), standing: s, who: waits{uid: string(o.UID), created: o.CreationTimestamp.Unix()},
 		ask: func(seen *law.Seen) law.Outcome { return law.DecideRecord(seen, ask) },
 		primary: func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
 			if l.stays(o, plan) {
@@ -137,7 +122,6 @@ func (l *Ledger) advance(ctx context.Context, s *standing, cs []candidate, kvs [
 		}
 	}
 	if len(inside) > 0 && len(onward) > 0 {
-		s.landed()
 		if steps, err = l.readSteps(ctx, s, onward); err != nil {
 			return err
 		}
@@ -171,15 +155,6 @@ func byZone(steps []*step) func(yield func(string, []*step) bool) {
 	}
 }
 
-// landed waits until the records are written that the last batch of the cascade has
-// decided. Where that fails, whoever meets their log writes them.
-func (s *standing) landed() {
-	if s.landing != nil {
-		<-s.landing
-		s.landing = nil
-	}
-}
-
 // readSteps reads the records of candidates and makes their steps.
 func (l *Ledger) readSteps(ctx context.Context, s *standing, cs []candidate) ([]*step, error) {
 	kvs, err := l.readRecords(ctx, cs)
@@ -191,37 +166,20 @@ func (l *Ledger) readSteps(ctx context.Context, s *standing, cs []candidate) ([]
 
 // readRecords reads the records of candidates, at most maxSteps, in one round trip.
 func (l *Ledger) readRecords(ctx context.Context, cs []candidate) ([]*mvccpb.KeyValue, error) {
-	ops := make([]clientv3.Op, 0, 2*len(cs))
+	ops := make([]clientv3.Op, 0, len(cs))
 	for _, c := range cs {
-		key := l.layout.Record(c.namespace, c.object)
-		ops = append(ops, clientv3.OpGet(key), clientv3.OpGet(l.layout.Reserved(key)))
+		ops = append(ops, clientv3.OpGet(l.layout.Record(c.namespace, c.object)))
 	}
-	for {
-		l.stats.Reads.Add(1)
-		r, err := l.config.Client.Txn(ctx).Then(ops...).Commit()
-		if err != nil {
-			return nil, err
-		}
-		logs := map[string]bool{}
-		for i := range cs {
-			if reserved := one(r.Responses[2*i+1]); reserved != nil {
-				logs[string(reserved.Value)] = true
-			}
-		}
-		for log := range logs {
-			if err := l.carryOutLog(ctx, log); err != nil {
-				return nil, err
-			}
-		}
-		if len(logs) > 0 {
-			continue
-		}
-		kvs := make([]*mvccpb.KeyValue, len(cs))
-		for i := range cs {
-			kvs[i] = one(r.Responses[2*i])
-		}
-		return kvs, nil
+	l.stats.Reads.Add(1)
+	r, err := l.config.Client.Txn(ctx).Then(ops...).Commit()
+	if err != nil {
+		return nil, err
 	}
+	kvs := make([]*mvccpb.KeyValue, len(cs))
+	for i := range cs {
+		kvs[i] = one(r.Responses[i])
+	}
+	return kvs, nil
 }
 
 // stepsOf makes the steps of candidates. Those that are gone are left out.
@@ -246,14 +204,14 @@ func (l *Ledger) stepsOf(ctx context.Context, s *standing, cs []candidate, kvs [
 			return nil, err
 		}
 		var err error
-		st := &step{candidate: c, r: &request{answer: make(chan answer, 1)}}
-		if st.r.w, err = l.stepOf(s, c, o, kv.ModRevision); err != nil {
+		st := &step{candidate: c}
+		if st.w, err = l.stepOf(s, c, o, kv.ModRevision); err != nil {
 			if err = s.leaveOut(ctx, c.ref(), err); err != nil {
 				return nil, err
 			}
 			continue
 		}
-		st.zone = st.r.w.hint
+		st.zone = st.w.hint
 		if ref := o.Status.ZoneRef; ref != nil {
 			home := l.layout.Zone(ref.Namespace, ref.Name)
 			if st.stands, err = l.isAt(ctx, home, string(ref.UID)); err != nil {
@@ -296,18 +254,27 @@ func (l *Ledger) isAt(ctx context.Context, key, uid string) (bool, error) {
 // inOrder carries out steps that probably change one zone; inside: it is the one that
 // their records are in, and what leaves it for another is not taken in there yet.
 func (l *Ledger) inOrder(ctx context.Context, s *standing, zone string, inside bool, steps []*step) error {
-	bound := maxBatchBytes
-	for tries := 0; len(steps) > 0; tries++ {
-		alone, err := l.together(ctx, s, zone, steps, tries > 0, &bound)
-		if err != nil {
-			return err
+	for {
+		answers := l.submitInOrder(ctx, zone, steps)
+		var first *answer // of those that did not go in
+		for i, st := range steps {
+			a := &answers[i]
+			switch {
+			case a.err != nil:
+				return a.err
+			case a.out.ok:
+				st.done = true
+				st.has(st.w.plan)
+				l.payNow(ctx, st.w.plan.Debts)
+			case first == nil:
+				first = a
+			}
 		}
-		before := len(steps)
 		steps = slices.DeleteFunc(slices.Clone(steps), func(st *step) bool { return st.done })
-		switch {
-		case len(steps) < before && !alone:
-			tries = -1
-		case len(steps) > 0 && (alone || tries == maxStepTries):
+		if len(steps) == 0 {
+			return nil
+		}
+		if len(first.locks) > 0 || first.later != nil {
 			st := steps[0]
 			plan, err := l.reconsiderRecord(ctx, s, st.candidate)
 			if err != nil {
@@ -317,17 +284,39 @@ func (l *Ledger) inOrder(ctx context.Context, s *standing, zone string, inside b
 			if st.done = !st.moves || inside; st.done {
 				steps = steps[1:]
 			}
-			tries = -1
-		default: // somebody was faster, or it was too much at once
-			if err := s.refresh(ctx, l); err != nil {
-				return err
-			}
-			if steps, err = l.readAgain(ctx, s, inside, steps); err != nil {
-				return err
-			}
+		} else if err := s.refresh(ctx, l); err != nil {
+			return err
+		}
+		var err error
+		if steps, err = l.readAgain(ctx, s, inside, steps); err != nil || len(steps) == 0 {
+			return err
 		}
 	}
-	return nil
+}
+
+// submitInOrder has steps go in at a zone, "" for none, of which none does once one before it has not.
+func (l *Ledger) submitInOrder(ctx context.Context, zone string, steps []*step) []answer {
+	requests, in := make([]*request, len(steps)), &order{}
+	for i, st := range steps {
+		requests[i] = newRequest(st.w)
+		requests[i].order = in
+	}
+	answers := make([]answer, len(steps))
+	if zone == "" {
+		l.carry(ctx, nil, requests)
+		for i, r := range requests {
+			answers[i] = <-r.answer
+		}
+		return answers
+	}
+	l.mu.Lock()
+	h := l.head(zone)
+	l.mu.Unlock()
+	l.enqueue(ctx, h, requests...)
+	for i, r := range requests {
+		answers[i] = l.wait(ctx, h, r)
+	}
+	return answers
 }
 
 // readAgain gives steps what stands of their records now, and returns those that are
@@ -347,268 +336,10 @@ func (l *Ledger) readAgain(ctx context.Context, s *standing, inside bool, steps 
 		if i < 0 {
 			continue
 		}
-		st.r = found[i].r
+		st.w = found[i].w
 		if st.stands = found[i].stands; st.stands || !inside {
 			left = append(left, st)
 		}
 	}
 	return left, nil
-}
-
-// together decides steps in order, from the first on, as many as go into one
-// transaction of the zone, and writes them. again: they lost a race, so they move the
-// zone's revision in any case, as everybody does who takes part in the turns there.
-// alone: the first that is not done is no matter for this. bound: see assembly; it
-// is less after the call where etcd did not take that much.
-func (l *Ledger) together(ctx context.Context, s *standing, zone string, steps []*step, again bool, bound *int) (alone bool, err error) {
-	began, release := time.Now(), func() {}
-	b := &assembly{l: l, bound: *bound}
-	if zone != "" {
-		w := &write{}
-		if err := l.acquire(ctx, w, zone); err != nil {
-			return false, err
-		}
-		b.head = w.locks[0]
-		release = sync.OnceFunc(func() {
-			l.yield(w, 0, time.Since(began))
-			l.release(w)
-		})
-		defer release()
-		if err := b.begin(ctx); err != nil {
-			return false, err
-		}
-	}
-	var taken int
-	if b.zone == nil {
-		taken, err = b.decideNowhere(ctx, steps)
-	} else {
-		taken, alone, err = b.decideSteps(ctx, s, steps)
-	}
-	if err != nil || taken == 0 {
-		return taken == 0, err
-	}
-	same := b.change == nil // as the zone is
-	if again && same && b.zone != nil && b.members > 0 {
-		if h, ok := b.holding(); ok {
-			b.change, same = &law.ZoneChange{Zone: b.zone, Holding: h}, false
-		}
-	}
-	switch {
-	case same && (b.members > 0 || b.zone == nil):
-		if err := l.apart(ctx, b.places); err != nil {
-			return false, err
-		}
-	default:
-		b.commit(ctx, ctx)
-		if *bound = b.bound; b.large {
-			return taken == 1, nil
-		}
-		if len(b.late) > 0 {
-			release() // the zone's next writes need not wait for these records, nor do the next steps
-			s.landed()
-			landing := make(chan struct{})
-			s.landing = landing
-			go func() {
-				defer close(landing)
-				b.finish(ctx)
-			}()
-		}
-		if b.at > 0 {
-			for i, st := range steps[:taken] {
-				st.done = true
-				st.has(b.places[i].plan)
-			}
-			return alone, nil
-		}
-	}
-	for _, st := range steps[:taken] {
-		select {
-		case a := <-st.r.answer:
-			if a.err != nil {
-				return false, a.err
-			}
-			if st.done = a.out.ok; st.done {
-				st.has(st.r.w.plan)
-			}
-			alone = alone && a.out.ok
-		default:
-			alone = false
-		}
-	}
-	return alone, nil
-}
-
-// decideSteps takes steps in from the first on. alone: the one behind the last taken
-// has to go alone.
-func (b *assembly) decideSteps(ctx context.Context, s *standing, steps []*step) (taken int, alone bool, err error) {
-	for pass := 0; ; pass++ {
-		if err := b.begin(ctx); err != nil || b.zone == nil {
-			return 0, false, err
-		}
-		var cold []law.Key
-	looking:
-		for i := taken; i < len(steps) && !b.full(); i++ {
-			d, missing, ok, err := b.foresee(ctx, s, steps[i])
-			switch {
-			case err != nil:
-				return 0, false, err
-			case len(missing) > 0:
-				cold = append(cold, missing...)
-			case len(cold) > 0: // not before those in front of it
-			case !ok:
-				alone = true
-				break looking
-			default:
-				if d.plan.Zone != nil {
-					if !b.include(d.session, d.plan) {
-						alone = true
-						break looking
-					}
-					b.marks(s, d.plan.Zone)
-				}
-				b.seat(d)
-				taken++
-			}
-		}
-		if len(cold) == 0 {
-			return taken, alone, nil
-		}
-		if pass == 4 {
-			return taken, true, nil
-		}
-		if err := b.warm(ctx, dedupe(cold)); err != nil {
-			return 0, false, err
-		}
-		b.l.mu.Lock()
-		moved := b.head.mod != b.mod
-		b.l.mu.Unlock()
-		if moved {
-			taken = 0
-			b.anew()
-		}
-	}
-}
-
-// foresee decides a step on what those before it leave. missing: what memory does not
-// tell; not ok: the step goes alone.
-func (b *assembly) foresee(ctx context.Context, s *standing, st *step) (d decided, missing []law.Key, ok bool, err error) {
-	session := b.l.session(false)
-	out := st.r.w.ask(session.seen)
-	for len(out.Need) > 0 {
-		cold, ok := b.lookUp(session, dedupe(out.Need))
-		if !ok || len(cold) > 0 {
-			return d, cold, false, nil
-		}
-		out = st.r.w.ask(session.seen)
-	}
-	if out.Refusal != nil || len(session.ranges)+len(session.deep) > 0 || !b.carries(s, out.Plan) {
-		return d, nil, false, nil
-	}
-	d, err = b.l.place(ctx, st, session, out.Plan)
-	return d, nil, err == nil && len(d.op.ValueBytes()) <= maxEntry, err
-}
-
-// place is what a step's plan writes of the record, and where it waits.
-func (l *Ledger) place(ctx context.Context, st *step, session *session, plan *law.Plan) (decided, error) {
-	d := decided{r: st.r, session: session, plan: plan}
-	op, _, err := st.r.w.primary(ctx, plan)
-	if err == nil && op != nil {
-		d.op = *op
-		d.waiting.waiting(l, plan, st.r.w, waits{uid: st.uid, created: st.created})
-	}
-	return d, err
-}
-
-// carries: nothing is owed for the plan elsewhere, and where it marks the zone as one
-// that the work touches, the work knows that zone.
-func (b *assembly) carries(s *standing, p *law.Plan) bool {
-	if p.Work != nil || p.Move != nil || len(p.Debts) > 0 || slices.ContainsFunc(p.Writes, func(x law.Write) bool { return x.Key.Zone != b.zone.UID }) {
-		return false
-	}
-	c := p.Zone
-	if c == nil {
-		return len(p.Writes) == 0
-	}
-	return c.Zone.UID == b.zone.UID && !c.Gone && (!s.marks(c) || slices.ContainsFunc(s.work.Zones, func(p law.Place) bool { return p.UID == c.Zone.UID }))
-}
-
-// marks: the zone bears the work's mark.
-func (s *standing) marks(c *law.ZoneChange) bool {
-	return slices.ContainsFunc(c.Holding.Works, func(w law.StandingWork) bool { return w.ID == s.work.ID })
-}
-
-// marks compares the item of the work whose mark the zone bears, as standing.touch does.
-func (b *assembly) marks(s *standing, c *law.ZoneChange) {
-	item := revisionIs(b.l.layout.Outbox(s.work.ID), s.mod)
-	if s.marks(c) {
-		b.compare(item)
-	}
-}
-
-// holding is what stands under the zone's name, as the decisions saw it.
-func (b *assembly) holding() (*law.Holding, bool) {
-	for i := range b.places {
-		if v, ok := b.places[i].session.seen.Get(law.HoldingKey(b.zone.View, b.zone.FQDN())); ok {
-			h, _ := v.(*law.Holding)
-			return h, h != nil && h.UID == b.zone.UID
-		}
-	}
-	return nil, false
-}
-
-// decideNowhere decides steps that no zone takes in.
-func (b *assembly) decideNowhere(ctx context.Context, steps []*step) (taken int, err error) {
-	for _, st := range steps {
-		session := b.l.session(false)
-		out, err := session.decide(ctx, st.r.w.ask)
-		if err != nil || out.Refusal != nil || len(session.ranges)+len(session.deep) > 0 {
-			return taken, nil // which it meets alone
-		}
-		if p := out.Plan; p.Zone != nil || p.Work != nil || p.Move != nil || len(p.Debts)+len(p.Writes) > 0 {
-			return taken, nil
-		}
-		d, err := b.l.place(ctx, st, session, out.Plan)
-		if err != nil {
-			return 0, err
-		}
-		b.places = append(b.places, d)
-		taken++
-	}
-	return taken, nil
-}
-
-// apart writes records whose zones stay as they are, each in a transaction of its own
-// that compares all that it was decided on (I5).
-func (l *Ledger) apart(ctx context.Context, places []decided) error {
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(sideBySide)
-	for i := range places {
-		d := &places[i]
-		var then []clientv3.Op
-		if d.writes() {
-			then = append(d.waiting.ops(), d.op)
-		}
-		group.Go(func() error {
-			l.fault("cascade-record")
-			orelse := []clientv3.Op{clientv3.OpGet(d.r.w.key)}
-			for _, z := range d.session.zones {
-				orelse = append(orelse, clientv3.OpGet(z.key))
-			}
-			l.stats.Transactions.Add(1)
-			r, err := l.config.Client.Txn(ctx).If(l.proof(d.session, d.r.w)...).Then(then...).Else(orelse...).Commit()
-			if err != nil {
-				l.drop(d.session)
-				return err
-			}
-			if r.Succeeded {
-				d.r.w.plan = d.plan
-				d.r.reply(outcome{ok: true, rev: r.Header.Revision}, nil)
-				return nil
-			}
-			l.stats.Conflicts.Add(1)
-			_, err = l.catchUp(ctx, d.r.w, d.session, false, r)
-			return err
-		})
-	}
-	return group.Wait()
 }

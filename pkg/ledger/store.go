@@ -191,7 +191,7 @@ func (s *store) unseal(ctx context.Context, config stored) (*clientv3.Client, se
 	if err != nil {
 		return nil, keys, false, fmt.Errorf("ledger: %w (%w): --encryption-provider-config must name a file that has for records.kubi.zone the provider and key of the last start", ErrSealed, err)
 	}
-	protects := sealed.Layout{Prefix: s.layout.Internal(), Except: s.layout.Config(), Labels: s.layout.LabelsAt, Compared: s.layout.IsReserved}
+	protects := sealed.Layout{Prefix: s.layout.Internal(), Except: s.layout.Config(), Labels: s.layout.LabelsAt}
 	seal, err := sealed.New(protects, keys)
 	if err != nil {
 		return nil, keys, false, fmt.Errorf("ledger: %s: %w", s.layout.Config(), errors.Join(ErrSealed, err))

@@ -280,10 +280,10 @@ func TestWithdrawal_keepsWhatAnEndedZoneHadUntilItIsWithdrawn_S3_4(t *testing.T)
 		var left atomic.Int64
 		left.Store(i)
 		other := st.Server(func(c *ledger.Config) {
-			c.Fault = func(point string) {
+			c.Fault = func(string) {
 				if left.Add(-1) == 0 {
 					cancel()
-					if i%2 == 0 && !beside(point) {
+					if i%2 == 0 {
 						runtime.Goexit()
 					}
 				}

@@ -111,7 +111,8 @@ func (w *zoneWrite) copyTo(out runtime.Object) {
 
 func (w *zoneWrite) release() {
 	if w.tx != nil {
-		w.l.release(w.tx)
+		w.l.release(w.tx.locks...)
+		w.tx.locks = nil
 	}
 }
 
@@ -184,7 +185,7 @@ func (w *zoneWrite) commit(ctx context.Context, key string, expected int64, put 
 	if err != nil || !out.ok {
 		return out, err
 	}
-	l.release(tx)
+	w.release()
 	warn(ctx, tx.plan.Warnings)
 	if placed != nil {
 		w.commitAs(placed.DeepCopy(), out.rev) // the head keeps placed, and the caller may change what it gets

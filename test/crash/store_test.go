@@ -319,7 +319,7 @@ func TestF05_serverStoppedInAWrite(t *testing.T) {
 	e := startEtcd(ctx, t, 1, false)
 	one, other := w.server(ctx, t, e.endpoints()), w.server(ctx, t, e.endpoints())
 	l := w.startLoad(ctx, t, one, other)
-	points := []string{"record-put-before:7", "batch-before:2", "redo-before:2"}
+	points := []string{"record-put-before:7", "batch-before:2", "batch-after:4"}
 	if *soak > 0 {
 		for _, kind := range windows() {
 			points = append(points, kind+"-before:3", kind+"-after:3")

@@ -47,9 +47,13 @@ func TestCheck_findsWhatIsWrong(t *testing.T) {
 		org, zoneAt(2, "org", "org.", 2, "b", everything), recordAt(2, "b", "ftp.org.", "org", 2),
 		zoneAt(3, "org", "org.", 4, "c", everything), recordAt(3, "a", "www.org.", "org", 3), gone,
 	}
-	batch[5].revision = lone(4)
+	batch[4].revision = lone(3) - 1
 	if _, err := check(batch); err != nil {
 		t.Errorf("a batch is refused: %v", err)
+	}
+	batch[4].revision = lone(3)
+	if _, err := check(batch); err == nil || !strings.Contains(err.Error(), "have one version") {
+		t.Errorf("check says %v of two records with one version", err)
 	}
 	alone := history{batch[0], batch[1], batch[2], batch[5]}
 	if _, err := check(alone); err == nil || !strings.Contains(err.Error(), "does not change with it") {
@@ -58,7 +62,7 @@ func TestCheck_findsWhatIsWrong(t *testing.T) {
 	for says, h := range map[string]history{
 		"":                      {org, zoneAt(2, "org", "org.", 2, "b", everything), recordAt(2, "a", "www.org.", "org", 2), zoneAt(3, "net", "net.", 1, "c")},
 		"two zones change":      {org, zoneAt(2, "org", "org.", 2, "b"), zoneAt(2, "net", "net.", 1, "c")},
-		"two records change":    {org, recordAt(2, "a", "www.net.", "", 0), recordAt(2, "b", "www.net.", "", 0)},
+		"records of two zones":  {org, zoneAt(2, "org", "org.", 2, "b", everything), recordAt(2, "a", "www.org.", "org", 2), recordAt(2, "b", "www.net.", "net", 2)},
 		"are both org.":         {org, zoneAt(2, "other", "org.", 1, "a")},
 		"two definitions":       {org, zoneAt(2, "org", "org.", 1, "b")},
 		"serial 1 after 2":      {zoneAt(1, "org", "org.", 2, "a"), zoneAt(2, "org", "org.", 1, "b")},

@@ -188,14 +188,11 @@ func (w *world) newest(ctx context.Context, t testing.TB, server int, kind strin
 type state struct {
 	zones   map[types.UID]*v1alpha1.Zone
 	records map[string]*v1alpha1.Record
-	// late are the changes of a zone's definition that came with those of another record, in one batch: as many of its
-	// records are written without it.
-	late map[types.UID]int64
 }
 
 // check replays a history through the model; about names the objects that an error is about.
 func check(h history) (about []string, err error) {
-	s := state{zones: map[types.UID]*v1alpha1.Zone{}, records: map[string]*v1alpha1.Record{}, late: map[types.UID]int64{}}
+	s := state{zones: map[types.UID]*v1alpha1.Zone{}, records: map[string]*v1alpha1.Record{}}
 	for i := 0; i < len(h); {
 		n := i + 1
 		for n < len(h) && h[n].transaction() == h[i].transaction() {
@@ -209,21 +206,25 @@ func check(h history) (about []string, err error) {
 	return nil, nil
 }
 
-// apply takes in what one revision changed.
+// apply takes in what one revision changed: records of one zone, in the order of their decisions, and that zone (I1).
 func (s *state) apply(together []change) (about []string, err error) {
-	var zone, record *change
+	var zone *change
+	var records []*change
 	for i := range together {
 		about = append(about, together[i].object)
-		if c := &together[i]; c.zone != nil {
-			if zone != nil {
-				return about, fmt.Errorf("I1: two zones change at once: %s, %s", zone, c)
-			}
-			zone = c
+		if c := &together[i]; c.zone == nil {
+			records = append(records, c)
+		} else if zone != nil {
+			return about, fmt.Errorf("I1: two zones change at once: %s, %s", zone, c)
 		} else {
-			if record != nil {
-				return about, fmt.Errorf("I1: two records change at once: %s, %s", record, c)
-			}
-			record = c
+			zone = c
+		}
+	}
+	for i, c := range records[:max(0, len(records)-1)] {
+		if next := records[i+1]; s.zoneOf(c) != s.zoneOf(next) {
+			return about, fmt.Errorf("I1: records of two zones change at once: %s, %s", c, next)
+		} else if c.revision >= next.revision {
+			return about, fmt.Errorf("I1: two records have one version: %s, %s", c, next)
 		}
 	}
 	var was int64 // serial of that zone before
@@ -235,34 +236,37 @@ func (s *state) apply(together []change) (about []string, err error) {
 			return about, err
 		}
 	}
-	if record == nil {
-		return nil, nil
-	}
-	before := s.records[record.object]
-	if record.gone {
-		if before != nil && before.Status.ZoneRef != nil && s.stands(before.Status.ZoneRef.UID) && zone == nil && !s.isLate(before.Status.ZoneRef.UID) {
-			return about, fmt.Errorf("S7.1: record %s goes, and its zone does not change with it", record.object)
+	for _, c := range records {
+		before := s.records[c.object]
+		if c.gone {
+			if before != nil && before.Status.ZoneRef != nil && s.stands(before.Status.ZoneRef.UID) && zone == nil {
+				return about, fmt.Errorf("S7.1: record %s goes, and its zone does not change with it", c.object)
+			}
+			delete(s.records, c.object)
+			continue
 		}
-		delete(s.records, record.object)
-		return nil, nil
+		s.records[c.object] = c.record
+		if err := s.applyRecord(before, c.record, zone, was); err != nil {
+			return about, err
+		}
 	}
-	s.records[record.object] = record.record
-	return about, s.applyRecord(before, record.record, zone, was)
+	return about, nil
+}
+
+// zoneOf is the zone that the change of a record changes: the one that it leaves, or else the one that it comes into.
+func (s *state) zoneOf(c *change) types.UID {
+	for _, r := range []*v1alpha1.Record{s.records[c.object], c.record} {
+		if r != nil && r.Status.ZoneRef != nil {
+			return r.Status.ZoneRef.UID
+		}
+	}
+	return ""
 }
 
 // stands: the zone is there, and has not ended (S3.4).
 func (s *state) stands(uid types.UID) bool {
 	z := s.zones[uid]
 	return z != nil && z.Status.Serial != 0
-}
-
-// isLate takes a record that is written without its zone as one that a batch decided, if there is one left.
-func (s *state) isLate(zone types.UID) bool {
-	if s.late[zone] == 0 {
-		return false
-	}
-	s.late[zone]--
-	return true
 }
 
 func (s *state) applyZone(c *change) error {
@@ -286,11 +290,9 @@ func (s *state) applyZone(c *change) error {
 		if d := apimeta.FindStatusCondition(before.Status.Conditions, "Delegated"); d == nil || d.Reason != "DelegationWithdrawn" {
 			return fmt.Errorf("S3.4: zone %s ended, and no rule for it was withdrawn: %+v", c.object, d)
 		}
-		delete(s.late, uid)
 		return nil
 	}
 	was := &before.Status
-	s.late[uid] += max(0, is.ContentGeneration-was.ContentGeneration-1)
 	moved, changed := was.Serial != is.Serial, was.Hash != is.Hash
 	switch {
 	case changed && !moved:
@@ -335,13 +337,12 @@ func (s *state) applyRecord(before, r *v1alpha1.Record, zone *change, was int64)
 		return nil
 	}
 	if zone == nil || zone.zone.UID != ref.UID {
-		s.isLate(ref.UID)
 		// A second record with the same value changes no definition, and metadata none either (S5.8).
 		if r.Status.Serial > z.Status.Serial {
 			return fmt.Errorf("S7.1: record %s is at serial %d of zone %s, which is at %d", key, r.Status.Serial, z.Status.FQDN, z.Status.Serial)
 		}
 	} else if r.Status.Serial != z.Status.Serial && (behind(was, r.Status.Serial) <= 0 && !(was == r.Status.Serial && s.givesNothingNew(r)) || behind(r.Status.Serial, z.Status.Serial) <= 0) {
-		// The first record of a batch comes with the zone at the last one's serial; each has its own, that of before where it changes no definition.
+		// The records of a batch come with the zone at the last one's serial; each has its own, that of before where it changes no definition.
 		return fmt.Errorf("S7.1: record %s came with serial %d, and its zone went from %d to %d", key, r.Status.Serial, was, z.Status.Serial)
 	}
 	longest := s.enclosing(r.Status.View, fqdn, r.Spec.Type)

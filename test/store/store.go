@@ -107,11 +107,16 @@ func encrypted(t value.Transformer) ledger.ObjectCodec {
 // Fsck checks the store.
 func (s *Store) Fsck() fsck.Report {
 	s.T.Helper()
-	r, err := fsck.Run(context.Background(), fsck.Config{Client: s.Client.Client, Prefix: s.Prefix, Zones: encrypted(s.Encryption), Records: encrypted(s.Encryption), Delegations: encrypted(s.Encryption)})
+	r, err := s.Check()
 	if err != nil {
 		s.T.Fatal(err)
 	}
 	return r
+}
+
+// Check is Fsck where that may be refused.
+func (s *Store) Check() (fsck.Report, error) {
+	return fsck.Run(context.Background(), fsck.Config{Client: s.Client.Client, Prefix: s.Prefix, Zones: encrypted(s.Encryption), Records: encrypted(s.Encryption), Delegations: encrypted(s.Encryption)})
 }
 
 // MustBeClean fails the test where fsck finds damage.

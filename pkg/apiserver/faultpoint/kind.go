@@ -22,20 +22,26 @@ const (
 	cascadeStep  = "cascade-step"  // one step of it
 	cascadeLast  = "cascade-last"  // what takes it out of the outbox
 	debtPaid     = "debt-paid"     // a child's name servers are counted in its parent
-	batch        = "batch"         // several writes of one zone: the zone, the first of them, and the log of the others
-	redo         = "redo"          // one of those others
+	batch        = "batch"         // several Records of one zone
 	otherWrite   = "other"         // of any other resource, and the hourly sweep of last serials
 )
 
 // kindOf is the kind of a transaction; empty for one that writes nothing.
 func kindOf(prefix string, cmps []clientv3.Cmp, then []clientv3.Op) string {
 	put, gone, compared := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	records := 0
 	for _, op := range then {
+		of := room(prefix, op.KeyBytes())
 		switch {
 		case op.IsPut():
-			put[room(prefix, op.KeyBytes())] = true
+			put[of] = true
 		case op.IsDelete():
-			gone[room(prefix, op.KeyBytes())] = true
+			gone[of] = true
+		default:
+			continue
+		}
+		if of == "records" {
+			records++
 		}
 	}
 	for i := range cmps {
@@ -44,10 +50,8 @@ func kindOf(prefix string, cmps []clientv3.Cmp, then []clientv3.Op) string {
 	switch {
 	case len(put)+len(gone) == 0:
 		return ""
-	case put["logs"]:
+	case records > 1 && !compared["outbox"]:
 		return batch
-	case gone["reserved"]:
-		return redo
 	case gone["outbox"]:
 		return cascadeLast
 	case compared["outbox"]:

@@ -141,7 +141,7 @@ func Run(ctx context.Context, config Config) (Report, error) {
 	c := &check{ctx: ctx, config: config, layout: layout.Keys{Prefix: config.Prefix}, model: newModel()}
 	c.report.Revision = config.Revision
 	for _, step := range []func() error{
-		c.checkFormat, c.readZones, c.readNames, c.readOutbox, c.readDelegations, c.readDebts, c.readCuts, c.readLogs, c.readRecords, c.readMembers,
+		c.checkFormat, c.readZones, c.readNames, c.readOutbox, c.readDelegations, c.readDebts, c.readCuts, c.readRecords, c.readMembers,
 		c.checkKeys, c.checkSerials, c.checkZones, c.checkCuts, c.checkDecisions, c.checkJournals,
 	} {
 		if err := step(); err != nil {

@@ -42,6 +42,9 @@ func (c *check) checkFormat() error {
 		case err != nil || have.Format < 1 || have.HashAlgorithm != sethash.Algorithm:
 			c.damage(key, "format", string(r.Kvs[0].Value), "format %d, hash algorithm %d", ledger.Format, sethash.Algorithm)
 		case have.Format < ledger.Format:
+			if err := c.refuseLogs(have.Format); err != nil {
+				return err
+			}
 			c.unreleased = have.Format < ledger.ReleasesRefused
 			c.owed(key, "format", fmt.Sprintf("format %d", have.Format), "format %d: the next server that starts migrates the store, and what is said here of other keys may come of that", ledger.Format)
 		}
@@ -292,6 +295,15 @@ func (c *check) readCuts() error {
 	})
 }
 
+// refuseLogs: of an older format a zone may have Records that stand in a redo log alone, which this version does not read.
+func (c *check) refuseLogs(format int) error {
+	logs, err := c.get(c.layout.Room("logs"), clientv3.WithPrefix(), clientv3.WithCountOnly())
+	if err == nil && logs.Count > 0 {
+		err = fmt.Errorf("the store is of format %d and has %d redo logs, which a server of its version writes into their records: start that version or this one once, or check it with that version", format, logs.Count)
+	}
+	return err
+}
+
 // standing is the zone a key belongs to; nil when the zone is gone, which is
 // damage unless a work purges it.
 func (c *check) standing(key, uid string) *zone {
@@ -306,11 +318,7 @@ func (c *check) standing(key, uid string) *zone {
 }
 
 func (c *check) readRecords() error {
-	unwritten, err := ledger.Unwritten(c.layout, c.get)
-	if err != nil {
-		return err
-	}
-	take := func(key string, kv *mvccpb.KeyValue) error {
+	return c.each(c.layout.Objects("records"), func(key string, kv *mvccpb.KeyValue) error {
 		c.report.Records++
 		o := &v1alpha1.Record{}
 		if err := c.config.Records.Decode(c.ctx, key, kv.Value, kv.ModRevision, o); err != nil {
@@ -341,43 +349,6 @@ func (c *check) readRecords() error {
 		}
 		c.records = append(c.records, r)
 		c.place(r)
-		return nil
-	}
-	if err := c.each(c.layout.Objects("records"), func(key string, kv *mvccpb.KeyValue) error {
-		if unwritten[key] != nil {
-			return nil
-		}
-		return take(key, kv)
-	}); err != nil {
-		return err
-	}
-	for key, kv := range unwritten {
-		c.owed(key, "I2", "decided by a redo log", "written")
-		if kv.Value != nil {
-			if err := take(key, kv); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// readLogs compares redo logs and reservations: a reservation is of a log that
-// names its record, or nobody would ever take it away.
-func (c *check) readLogs() error {
-	logs := map[string]int64{}
-	if err := c.each(c.layout.Room("logs"), func(key string, kv *mvccpb.KeyValue) error {
-		c.report.Keys++
-		logs[key] = kv.ModRevision
-		return nil
-	}); err != nil {
-		return err
-	}
-	return c.each(c.layout.Room("reserved"), func(key string, kv *mvccpb.KeyValue) error {
-		c.report.Keys++
-		if at, ok := logs[string(kv.Value)]; !ok || at != kv.ModRevision {
-			c.damage(key, "I2", fmt.Sprintf("reserved by %s at revision %d", kv.Value, kv.ModRevision), "free: no such log stands, so nobody would write the record or free it")
-		}
 		return nil
 	})
 }

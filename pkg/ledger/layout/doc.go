@@ -26,10 +26,9 @@
 //	orphans/<view>/<fqdn>/<letter>/<ns>/<object>,
 //	orphans/@ref/<ns>/<zone>/<letter>/…   Waiter                an object that no zone has adopted
 //	outbox/<id>                           law.Work              what a write owes to other objects (I4)
-//	logs/<uid>/<id>, reserved/<ns>/<record>                     records of a batch that are decided and not written yet
 //
 // Promises. (1) A key of a zone (owners to journal) changes only in a transaction that changes the Zone object: one compare of
-// it proves them all (I5). names/, outbox/, debts/ and reserved/ are compared by themselves. (2) An encoded value is one that a
+// it proves them all (I5). names/, outbox/ and debts/ are compared by themselves. (2) An encoded value is one that a
 // program of another version can read and write again: fields that it does not know survive (Unknown). (3) No value is lost by
 // parsing: what a Parse function reads from a key, the function of that key writes.
 //

@@ -148,7 +148,7 @@ func IsRange(k law.Key) bool {
 }
 
 // Rooms are the kinds of internal keys, in key order; beside them there is only config.
-var Rooms = []string{"condensed", "counts", "cuts", "debts", "deleted", "deletions", "holders", "journal", "listed", "logs", "members", "names", "orphans", "outbox", "owners", "reserved", "rules", "serials"}
+var Rooms = []string{"condensed", "counts", "cuts", "debts", "deleted", "deletions", "holders", "journal", "listed", "members", "names", "orphans", "outbox", "owners", "rules", "serials"}
 
 // ZoneRooms are those of a zone that are purged with it, in this order: a zone that is made at the
 // name meanwhile reads holders and members of the one before (law.LastSerial.Zone), and
@@ -190,15 +190,6 @@ func (k Keys) ParseStep(key string) (zone string, n uint64, ok bool) {
 func (k Keys) Cut(parent, child string) string        { return k.Room("cuts") + parent + "/" + child }
 func (k Keys) PendingCut(parent, child string) string { return k.Room("debts") + parent + "/" + child }
 func (k Keys) Outbox(id string) string                { return k.Room("outbox") + id }
-
-// Reserved is the key that reserves a record for a redo log: its namespace and name,
-// since every write of a record names it.
-func (k Keys) Reserved(recordKey string) string {
-	return k.Room("reserved") + strings.TrimPrefix(recordKey, k.Objects("records"))
-}
-
-// IsReserved reports whether a key is a reservation. Its value, the name of a log, is compared.
-func (k Keys) IsReserved(key string) bool { return strings.HasPrefix(key, k.Room("reserved")) }
 
 // Objects of the three resources that wait are told apart in orphans/ by one letter.
 const (
@@ -356,10 +347,6 @@ func (k Keys) StoredOctets(key string, octets, values int) int64 {
 	}
 	return stored
 }
-
-// Log is the key of a redo log of a zone, Logs the prefix of them.
-func (k Keys) Logs(zone string) string    { return k.Room("logs") + zone + "/" }
-func (k Keys) Log(zone, id string) string { return k.Logs(zone) + id }
 
 // Condensed is the key that says what is condensed of a zone's journal up to which step, CondensedPart one of its parts.
 func (k Keys) Condensed(zone string) string { return k.Room("condensed") + zone + "/" }

@@ -7,7 +7,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-	"time"
+
+	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // A log is read as it was written, by whoever comes after a crash (I4); what is no
@@ -18,7 +19,7 @@ func TestRedoLog_isReadAsWritten_I4(t *testing.T) {
 		{Key: "/registry/kubi.zone/records/team/gone"},
 		{Key: "/registry/kubi.zone/records/team/long", Value: []byte(strings.Repeat("x", 700))},
 	}}
-	data := log.encode()
+	data := encodeLog(log)
 	if have, err := decodeLog([]byte(data)); err != nil || !reflect.DeepEqual(have, log) {
 		t.Errorf("%v: %d entries", err, len(have.Entries))
 	}
@@ -43,46 +44,26 @@ func TestRedoLog_isReadAsWritten_I4(t *testing.T) {
 	}
 }
 
-// A turn that something else held up says nothing of the disk; many that all took long do.
-func TestTurns_theLeastOfTheLastCounts(t *testing.T) {
-	l := &Ledger{config: Config{slowTurn: slowTurn}}
-	for _, x := range []struct {
-		trip time.Duration
-		n    int
-		slow bool
-	}{
-		{0, 0, false},
-		{slowTurn, 1, true}, // all that is known
-		{slowTurn / 2, 1, false},
-		{3 * slowTurn, manyTurns - 1, false},
-		{slowTurn, 1, true},
-		{slowTurn - 1, 1, false},
-	} {
-		for range x.n {
-			l.turns.took(x.trip)
+// encodeLog writes a log as the servers before format 13 did.
+func encodeLog(l redoLog) []byte {
+	size := 0
+	for _, e := range l.Entries {
+		size += len(e.Key) + len(e.Value) + 16 // tags and lengths
+	}
+	out := make([]byte, 0, size)
+	for _, e := range l.Entries {
+		inner := 1 + protowire.SizeBytes(len(e.Key))
+		if e.Value != nil {
+			inner += 1 + protowire.SizeBytes(len(e.Value))
 		}
-		if got := l.slow(); got != x.slow {
-			t.Errorf("after %d turns of %s: slow is %t, want %t (the least is %s)", x.n, x.trip, got, x.slow, l.turns.disk())
+		out = protowire.AppendTag(out, 1, protowire.BytesType)
+		out = protowire.AppendVarint(out, uint64(inner))
+		out = protowire.AppendTag(out, 1, protowire.BytesType)
+		out = protowire.AppendString(out, e.Key)
+		if e.Value != nil {
+			out = protowire.AppendTag(out, 2, protowire.BytesType)
+			out = protowire.AppendBytes(out, e.Value)
 		}
 	}
-}
-
-// Where the disk is fast nobody is waited for, and a small batch says that there is no company.
-func TestGather_waitsWhereTheDiskIsSlow(t *testing.T) {
-	for _, x := range []struct {
-		turn    time.Duration
-		company int
-		want    int // that are waited for
-	}{
-		{slowTurn, companyOf, companyOf},
-		{slowTurn, companyOf - 1, 0},
-		{slowTurn / 2, companyOf, 0},
-	} {
-		l, h := &Ledger{config: Config{slowTurn: slowTurn}}, &head{}
-		l.turns.took(x.turn)
-		l.gather(h, x.company, time.Now())
-		if h.want != x.want {
-			t.Errorf("after a turn of %s and a batch of %d: %d are waited for, want %d", x.turn, x.company, h.want, x.want)
-		}
-	}
+	return out
 }

@@ -1,0 +1,102 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// Before format 13 a Record had a transaction to itself. Of a batch the first was written with the zone; for each of the others
+// that transaction made an entry of a redo log and a reservation, which went with the write of the Record.
+// A server that was killed left them. The migration carries them out before anything else, and nothing reads them afterwards.
+
+// redoLog is the value under logs/: the messages `repeated Entry = 1; Entry { string key = 1; bytes value = 2; }`.
+type redoLog struct {
+	Entries []logEntry
+}
+
+// logEntry is one record as it shall stand, encoded for storage; Value nil: deleted.
+type logEntry struct {
+	Key   string
+	Value []byte
+}
+
+// decodeLog reads a redo log; the entries are parts of data.
+func decodeLog(data []byte) (log redoLog, err error) {
+	err = fields(data, func(_ protowire.Number, entry []byte) error {
+		var e logEntry
+		if err := fields(entry, func(field protowire.Number, v []byte) error {
+			if field == 1 {
+				e.Key = string(v)
+			} else {
+				e.Value = v
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+		if e.Key == "" {
+			return errors.New("an entry of a redo log names no record")
+		}
+		log.Entries = append(log.Entries, e)
+		return nil
+	})
+	return log, err
+}
+
+// fields calls take for each field of a message whose fields are all octets.
+func fields(data []byte, take func(protowire.Number, []byte) error) error {
+	for len(data) > 0 {
+		field, kind, n := protowire.ConsumeTag(data)
+		if n < 0 {
+			return protowire.ParseError(n)
+		}
+		v, m := protowire.ConsumeBytes(data[n:])
+		if m < 0 {
+			return protowire.ParseError(m)
+		}
+		if kind != protowire.BytesType || field > 2 {
+			return fmt.Errorf("a redo log has field %d of type %d", field, kind)
+		}
+		if err := take(field, v); err != nil {
+			return err
+		}
+		data = data[n+m:]
+	}
+	return nil
+}
+
+// operation of an entry.
+func (e logEntry) operation() clientv3.Op {
+	if e.Value == nil {
+		return clientv3.OpDelete(e.Key)
+	}
+	return opPut(e.Key, e.Value)
+}
+
+// carryOutLogs writes the Records of each log whose reservation still stands, and removes log and reservations.
+func carryOutLogs(ctx context.Context, m *migrating) error {
+	return m.each(ctx, m.layout.Room("logs"), func(kv *mvccpb.KeyValue) error {
+		log, err := decodeLog(kv.Value)
+		if err != nil {
+			return unreadable(string(kv.Key), err)
+		}
+		for _, e := range log.Entries {
+			reserved := m.layout.Room("reserved") + strings.TrimPrefix(e.Key, m.layout.Objects("records"))
+			// Where the compare does not hold the Record was written, and others may have changed it since.
+			if _, err := m.commit(ctx, []clientv3.Cmp{revisionIs(reserved, kv.ModRevision)}, e.operation(), clientv3.OpDelete(reserved)); err != nil {
+				return err
+			}
+		}
+		_, err = m.commit(ctx, nil, clientv3.OpDelete(string(kv.Key)))
+		return err
+	})
+}
