@@ -8,8 +8,8 @@
 // Promises. (1) A label in a key is encrypted by AES-SIV with the text before it
 // as associated data: equal labels look equal only below the same name, and what
 // is at and below a name is one range still. (2) A value is encrypted and bound
-// to its key: moved elsewhere it does not decrypt. Equal values look equal only where the
-// Layout has them compared. (3) A range that would mean
+// to its key: moved elsewhere it does not decrypt. Equal values look
+// different. (3) A range that would mean
 // something else in etcd is an error, never another range. (4) An answer that is
 // whole is in the order of the caller's keys; one that is a page is in etcd's.
 // (5) What does not decrypt is an error that names the key. In sight remain rooms,

@@ -23,8 +23,7 @@ func (s *Seal) Client(client *clientv3.Client) *clientv3.Client {
 	return c
 }
 
-// KV seals what goes through inner. A value cannot be compared but where Layout.Compared
-// says so, and names cannot be sorted by etcd: both are errors.
+// KV seals what goes through inner. A sealed value cannot be compared, and names cannot be sorted by etcd: both are errors.
 func (s *Seal) KV(inner clientv3.KV) clientv3.KV { return &kv{inner, s} }
 
 type kv struct {
@@ -157,7 +156,7 @@ func (s *Seal) op(op clientv3.Op) (clientv3.Op, error) {
 		op.WithRangeBytes([]byte(end))
 	}
 	if op.IsPut() && s.covers(key) {
-		op.WithValueBytes(s.sealValue(from, op.ValueBytes(), s.compares(key)))
+		op.WithValueBytes(s.sealValue(from, op.ValueBytes()))
 	}
 	return op, nil
 }
@@ -168,12 +167,8 @@ func (s *Seal) cmps(cmps []clientv3.Cmp) ([]clientv3.Cmp, error) {
 		out[i] = cmps[i].Clone()
 		c := out[i].GetCompare()
 		key := string(c.Key)
-		value := c.Target == etcdserverpb.Compare_VALUE && s.covers(key)
-		if value && !s.compares(key) {
+		if c.Target == etcdserverpb.Compare_VALUE && s.covers(key) {
 			return nil, fmt.Errorf("sealed: %q: its value cannot be compared: the same one looks different each time it is written", key)
-		}
-		if value && (len(c.RangeEnd) > 0 || c.Result != etcdserverpb.Compare_EQUAL && c.Result != etcdserverpb.Compare_NOT_EQUAL) {
-			return nil, fmt.Errorf("sealed: %q: its value can be compared for equality alone, and by itself", key)
 		}
 		from, end, err := s.interval(key, string(c.RangeEnd))
 		if err != nil {
@@ -182,9 +177,6 @@ func (s *Seal) cmps(cmps []clientv3.Cmp) ([]clientv3.Cmp, error) {
 		c.Key = []byte(from)
 		if end != "" {
 			c.RangeEnd = []byte(end)
-		}
-		if value {
-			c.TargetUnion = &etcdserverpb.Compare_Value{Value: s.sealValue(from, c.GetValue(), true)}
 		}
 	}
 	return out, nil

@@ -47,7 +47,6 @@ func newTwins(t *testing.T) *twins {
 	root := "/" + t.Name() + "/"
 	seal, err := sealed.New(sealed.Layout{
 		Prefix: root + "sealed/", Except: root + "sealed/config", Labels: labelsIn(root + "sealed/"),
-		Compared: func(key string) bool { return strings.HasPrefix(key, root+"sealed/marks/") },
 	}, sealed.NewKeys(true))
 	if err != nil {
 		t.Fatal(err)
@@ -174,23 +173,6 @@ func (x twin) pages(ctx context.Context, key string) string {
 	}
 }
 
-// What is not sealed streams as etcd has it; what contains something sealed does not.
-func TestKV_comparesWhatTheLayoutSays(t *testing.T) {
-	tw := newTwins(t)
-	for _, c := range []struct{ written, wanted, result string }{
-		{"one", "one", "="}, {"one", "two", "="}, {"", "", "="}, {"one", "", "="}, {"one", "one", "!="}, {"one", "two", "!="},
-	} {
-		tw.both(fmt.Sprint(c), func(x twin) string {
-			store.Must(x.Put(t.Context(), x.root+"marks/1", c.written))
-			store.Must(x.Put(t.Context(), x.root+"marks/2", c.written))
-			holds := func(key string) bool {
-				return store.Must(x.Txn(t.Context()).If(clientv3.Compare(clientv3.Value(x.root+key), c.result, c.wanted)).Commit()).Succeeded
-			}
-			return fmt.Sprint(holds("marks/1"), holds("marks/2"), holds("marks/absent"), x.get("marks/", clientv3.WithPrefix()))
-		})
-	}
-}
-
 func TestKV_streamsWhatIsNotSealed(t *testing.T) {
 	tw := newTwins(t)
 	tw.plain.fill(t.Context())
@@ -228,12 +210,10 @@ func TestKV_refuses(t *testing.T) {
 	}
 	value := clientv3.Compare(clientv3.Value(x.root+"outbox/1"), "=", "value of outbox/1")
 	_, compared := x.Txn(ctx).If(value).Commit()
-	_, ordered := x.Txn(ctx).If(clientv3.Compare(clientv3.Value(x.root+"marks/1"), "<", "one")).Commit()
-	_, several := x.Txn(ctx).If(clientv3.Compare(clientv3.Value(x.root+"marks/"), "=", "one").WithPrefix()).Commit()
 	_, streamed := x.GetStream(ctx, x.root, clientv3.WithPrefix())
 	_, sorted := x.Get(ctx, x.root+"names/", clientv3.WithPrefix(), clientv3.WithSort(clientv3.SortByKey, clientv3.SortDescend))
 	for what, err := range map[string]error{
-		"a value compared": compared, "its order": ordered, "values of a range": several, "a stream": streamed, "names sorted": sorted,
+		"a value compared": compared, "a stream": streamed, "names sorted": sorted,
 		"half a label read":            do(clientv3.OpGet(x.root+"names/@/or", clientv3.WithPrefix())),
 		"half a label written":         do(clientv3.OpPut(x.root+"names/@/or", "")),
 		"half a label deleted":         do(clientv3.OpDelete(x.root+"names/@/or", clientv3.WithPrefix())),

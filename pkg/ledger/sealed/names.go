@@ -5,8 +5,6 @@ package sealed
 
 import (
 	"crypto/cipher"
-	"crypto/hkdf"
-	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
 	"strings"
@@ -25,9 +23,6 @@ type Layout struct {
 	// slash ends them all, and text follows that stays. -1: the key has no such
 	// place. It depends only on what stands before that index.
 	Labels func(key string) int
-	// Compared says of a key whether its values are compared for equality; nil: none are. Such values look equal
-	// where they are, so they are no data of tenants.
-	Compared func(key string) bool
 }
 
 // Seal translates keys and values between a caller and etcd.
@@ -35,7 +30,6 @@ type Seal struct {
 	layout Layout
 	names  *subtle.AESSIV // nil: names stay as they are
 	values cipher.AEAD
-	nonces []byte // the key that nonces of compared values come from
 }
 
 // New is the Seal of a store with the keys.
@@ -44,9 +38,6 @@ func New(layout Layout, keys Keys) (*Seal, error) {
 	var err error
 	if s.values, err = chacha20poly1305.NewX(keys.Values); err != nil {
 		return nil, fmt.Errorf("sealed: the key of values: %w", err)
-	}
-	if s.nonces, err = hkdf.Key(sha256.New, keys.Values, nil, "nonces of compared values", sha256.Size); err != nil {
-		return nil, fmt.Errorf("sealed: the key of nonces: %w", err)
 	}
 	if len(keys.Names) > 0 {
 		if s.names, err = subtle.NewAESSIV(keys.Names); err != nil {
@@ -59,11 +50,6 @@ func New(layout Layout, keys Keys) (*Seal, error) {
 // covers: the key is one whose value is sealed.
 func (s *Seal) covers(key string) bool {
 	return strings.HasPrefix(key, s.layout.Prefix) && key != s.layout.Except
-}
-
-// compares: the value of the key looks the same each time it is written.
-func (s *Seal) compares(key string) bool {
-	return s.layout.Compared != nil && s.layout.Compared(key)
 }
 
 // text is how a sealed label is written: of its characters none parts labels or

@@ -5,9 +5,7 @@ package sealed
 
 import (
 	"bytes"
-	"crypto/hmac"
 	"crypto/rand"
-	"crypto/sha256"
 	"fmt"
 )
 
@@ -15,20 +13,11 @@ import (
 // begins so.
 const mark = "sealed:1:"
 
-// sealValue is a value as it stands in etcd under the stored key. One that is compared
-// has a nonce of its own making, in the manner of RFC 5297, so that two nonces are equal where all is.
-func (s *Seal) sealValue(stored string, data []byte, compared bool) []byte {
+// sealValue is a value as it stands in etcd under the stored key.
+func (s *Seal) sealValue(stored string, data []byte) []byte {
 	out := make([]byte, len(mark)+s.values.NonceSize(), len(mark)+s.values.NonceSize()+len(data)+s.values.Overhead())
 	nonce := out[copy(out, mark):]
-	if compared {
-		mac := hmac.New(sha256.New, s.nonces)
-		mac.Write([]byte(stored))
-		mac.Write([]byte{0}) // no key has one
-		mac.Write(data)
-		copy(nonce, mac.Sum(nil))
-	} else {
-		_, _ = rand.Read(nonce) // never fails (crypto/rand)
-	}
+	_, _ = rand.Read(nonce) // never fails (crypto/rand)
 	return s.values.Seal(out, nonce, data, []byte(stored))
 }
 
