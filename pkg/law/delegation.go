@@ -521,15 +521,12 @@ func (d *delegationDecision) owe(plan *Plan, z *Zone, h *Holding, changed []stri
 	w := &Work{ID: id, Reason: fmt.Sprintf("Delegation %s of zone %s changed", ask.Name, z.FQDN()), View: z.View, By: ask.Namespace, Since: ask.Now.Unix(), Unmarked: true}
 	if standing != nil {
 		*w = *standing
-		w.Scans, w.Zones = slices.Clone(w.Scans), slices.Clone(w.Zones)
+		w.Scans = slices.Clone(w.Scans)
 		w.Times++ // who carries it out begins again
 	}
 	w.Left = ""
 	if ask.Terminating {
 		w.Left = ask.Namespace
-	}
-	if !slices.ContainsFunc(w.Zones, func(p Place) bool { return p.UID == z.UID }) {
-		w.Zones = append(w.Zones, Place{Ref: z.Ref, View: z.View, FQDN: z.FQDN()})
 	}
 	add := func(s Scan) {
 		for i := range w.Scans {

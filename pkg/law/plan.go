@@ -124,7 +124,8 @@ type Work struct {
 	Scans  []Scan `json:"scans"`
 	// Zones carry a StandingWork with this ID, which goes when the work is through.
 	Zones []Place `json:"zones,omitempty"`
-	// Unmarked: its steps bear no mark, and what it changes is delivered as it comes (S7.2).
+	// Unmarked: it names no zone and its steps leave no mark at any, so that what it changes is delivered as it comes (S7.2). By is the
+	// namespace of the zone.
 	Unmarked bool `json:"unmarked,omitempty"`
 	// Renames: the zones after the first follow it to another name, parents first (S6.8).
 	Renames bool `json:"renames,omitempty"`

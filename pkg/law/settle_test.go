@@ -188,6 +188,8 @@ func (w *world) candidates(work *law.Work) []candidate {
 	own := ""
 	if len(work.Zones) > 0 {
 		own = work.Zones[0].Namespace
+	} else if work.Unmarked {
+		own = work.By
 	}
 	rank := func(c candidate) int {
 		switch {

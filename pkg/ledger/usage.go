@@ -77,6 +77,13 @@ func (l *Ledger) noteCascade(s *standing) {
 	for _, place := range s.work.Zones {
 		l.usage.add(law.CountKey(place.UID, ""))
 	}
+	for i := range s.work.Scans {
+		for _, namespace := range s.work.Scans[i].Namespaces {
+			if scan := &s.work.Scans[i]; scan.Kind == law.ScanNamespaces {
+				l.usage.add(law.CountKey(scan.Zone, namespace))
+			}
+		}
+	}
 }
 
 // noteAll has those of all zones counted: what others wrote before this server started nobody may have counted.

@@ -45,6 +45,8 @@ func (l *Ledger) window(s *standing) *window {
 	w := &window{names: map[string]string{}}
 	if len(s.work.Zones) > 0 {
 		w.own = s.work.Zones[0].Namespace
+	} else if s.work.Unmarked {
+		w.own = s.work.By
 	}
 	return w
 }

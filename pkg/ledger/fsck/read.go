@@ -209,7 +209,7 @@ func (c *check) readOutbox() error {
 			if z == nil || z.Pending {
 				continue // gone since; nothing to take from it
 			}
-			if w.Unmarked || i == 0 && retries(&w) {
+			if i == 0 && retries(&w) {
 				continue // named for its namespace to come first; the step that first touches it marks it (S7.2)
 			}
 			if !slices.ContainsFunc(z.holding.Works, func(s law.StandingWork) bool { return s.ID == w.ID }) {
