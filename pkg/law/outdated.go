@@ -60,13 +60,19 @@ func (o *Outdated) AddZone(z *Zone) {
 	}
 	kept := *z
 	kept.Rules = nil
-	for _, r := range z.Rules {
-		r.Records = slices.DeleteFunc(slices.Clone(r.Records), func(rr RecordRule) bool { return !slices.ContainsFunc(rr.Types, rdata.Type.ByNumber) })
-		if r.Zones = nil; len(r.Records) > 0 {
-			kept.Rules = append(kept.Rules, r)
-		}
-	}
 	o.zones[z.UID] = &kept
+	for _, r := range z.Rules {
+		o.AddRule(z.UID, r)
+	}
+}
+
+// AddRule takes in a rule of the zone with that uid, such as that of a Delegation: what it says of types by number.
+func (o *Outdated) AddRule(zone string, r Rule) {
+	r.Records = slices.DeleteFunc(slices.Clone(r.Records), func(rr RecordRule) bool { return !slices.ContainsFunc(rr.Types, rdata.Type.ByNumber) })
+	if z := o.zones[zone]; z != nil && len(r.Records) > 0 {
+		r.Zones = nil
+		z.Rules = append(z.Rules, r)
+	}
 }
 
 // AddRecord takes in a record, created then in unix seconds, and where it stands.

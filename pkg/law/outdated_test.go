@@ -32,6 +32,11 @@ func TestOutdated_whoLeaves_S5_9(t *testing.T) {
 	z.Rules = []Rule{{Records: []RecordRule{named}}}
 	var o Outdated
 	o.AddZone(z)
+	d, err := pattern.Parse("d")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.AddRule(z.UID, Rule{Namespaces: []string{"b"}, Records: []RecordRule{{Text: "d", Pattern: d, Types: []rdata.Type{20000}}}})
 	n := int64(0)
 	add := func(ns, id, owner, typ string, values ...string) {
 		t.Helper()
@@ -62,6 +67,8 @@ func TestOutdated_whoLeaves_S5_9(t *testing.T) {
 	add("own", "cert", "c", "CERT", "0 0 0 AAAA")
 	add("own", "fine", "c", "CERT", "1 0 0 AAAA")
 	add("own", "unnamed", "n", "TYPE20000", `\# 1 00`)
+	add("b", "delegated", "d", "TYPE20000", `\# 1 00`) // by a Delegation (S4.8)
+	add("a", "foreign", "d", "TYPE20000", `\# 1 00`)
 	// With SOA and NS 100 types, and one more: that of mx, while txtlast has a type that others have.
 	for i := range 97 {
 		add("own", fmt.Sprintf("t%02d", i), "@", fmt.Sprintf("TYPE%d", 20000+i), `\# 1 00`)
@@ -84,7 +91,7 @@ func TestOutdated_whoLeaves_S5_9(t *testing.T) {
 		}
 	}
 	// Refused by themselves, then by name; what is refused by itself takes no place from others.
-	if want := []string{"cert", "unnamed", "cds", "mx", "second", "same", "first"}; !slices.Equal(leave, want) {
+	if want := []string{"cert", "unnamed", "foreign", "cds", "mx", "second", "same", "first"}; !slices.Equal(leave, want) {
 		t.Errorf("%s leave, want %s", leave, want)
 	}
 	if len(stay) != 97+20001+1 || !slices.Contains(stay, "last") || !slices.Contains(stay, "txtlast") || slices.Contains(stay, "alone") {

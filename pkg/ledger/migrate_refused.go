@@ -86,6 +86,15 @@ func AddZone(to *law.Outdated, o *v1alpha1.Zone) error {
 	return err
 }
 
+// AddDelegation takes in the rule of a Delegation, where it is in force.
+func AddDelegation(to *law.Outdated, o *v1alpha1.Delegation) error {
+	rule, err := DelegationRule(o)
+	if in := o.Status.ZoneRef; err == nil && in != nil {
+		to.AddRule(string(in.UID), rule)
+	}
+	return err
+}
+
 // AddRecord takes a Record in, where a zone has it.
 func AddRecord(to *law.Outdated, o *v1alpha1.Record) error {
 	at, _, err := adopted(o)

@@ -21,6 +21,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -82,6 +83,7 @@ type facts struct {
 	classes, undecided int
 
 	held       []heldZone
+	idle       []idleDelegation
 	outdated   []outdated
 	objectsErr error // Zones and Records, which both are read from
 
@@ -105,6 +107,9 @@ type outdated struct {
 	// stands: its zone has it still.
 	stands bool
 }
+
+// idleDelegation is a Delegation that is in force nowhere (S4.8), and why.
+type idleDelegation struct{ namespace, name, message string }
 
 // heldZone is a zone that a mass deletion holds back (S7.5). message ends in the line that lets it through.
 type heldZone struct{ namespace, name, message string }
@@ -277,7 +282,7 @@ func roles(ctx context.Context, client kubernetes.Interface) ([]rbacv1.Role, []r
 	return namespaced.Items, cluster.Items, nil
 }
 
-// objects looks at all DNSClasses, Zones and Records: which wait for a controller, which zones are held, and which Records are refused now, in their zones and out of them, by our own
+// objects looks at all DNSClasses, Zones, Delegations and Records: which wait for a controller, which zones are held, which Delegations are in force nowhere, and which Records are refused now, in their zones and out of them, by our own
 // judgement: a server of an older version has another.
 func (f *facts) objects(ctx context.Context, client versioned.Interface) error {
 	var found law.Outdated
@@ -306,6 +311,27 @@ func (f *facts) objects(ctx context.Context, client versioned.Interface) error {
 			}
 			if settled := meta.FindStatusCondition(z.Status.Conditions, v1alpha1.ConditionSettled); settled != nil && settled.Reason == v1alpha1.ReasonMassDeletion {
 				f.held = append(f.held, heldZone{z.Namespace, z.Name, settled.Message})
+			}
+		}
+		return list.Continue, nil
+	}); err != nil {
+		return err
+	}
+	if err := inPages(func(o metav1.ListOptions) (string, error) {
+		list, err := client.KubizoneV1alpha1().Delegations(metav1.NamespaceAll).List(ctx, o)
+		if apierrors.IsNotFound(err) { // a server of an older version has no such kind
+			return "", nil
+		}
+		if err != nil {
+			return "", err
+		}
+		for i := range list.Items {
+			d := &list.Items[i]
+			if err := ledger.AddDelegation(&found, d); err != nil {
+				return "", err
+			}
+			if accepted := meta.FindStatusCondition(d.Status.Conditions, v1alpha1.ConditionAccepted); accepted != nil && accepted.Status == metav1.ConditionFalse {
+				f.idle = append(f.idle, idleDelegation{d.Namespace, d.Name, accepted.Message})
 			}
 		}
 		return list.Continue, nil

@@ -216,7 +216,7 @@ func TestGather_standaloneNeedsNoInstallation(t *testing.T) {
 				t.Errorf("%+v", finding)
 			}
 		}
-		if !slices.Equal(checks, []string{"version", "ready", "etcd", "held", "records"}) || find(t, findings, "ready").Status != test.status {
+		if !slices.Equal(checks, []string{"version", "ready", "etcd", "held", "delegations", "records"}) || find(t, findings, "ready").Status != test.status {
 			t.Errorf("%+v", findings)
 		}
 	}

@@ -44,7 +44,7 @@ func judge(f *facts, now time.Time) []Finding {
 	if f.standalone() {
 		return []Finding{
 			ok("version", "this is kubizone up ("+f.version+"), which needs no installation: APIService, Service, pods, certificates and Roles are not looked at"),
-			f.judgeReady(), f.judgeEtcd(), f.judgeHeld(), f.judgeRecords(),
+			f.judgeReady(), f.judgeEtcd(), f.judgeHeld(), f.judgeDelegations(), f.judgeRecords(),
 		}
 	}
 	findings := []Finding{f.judgeVersion(), f.judgeAPIService()}
@@ -59,7 +59,7 @@ func judge(f *facts, now time.Time) []Finding {
 	if f.registration != nil {
 		findings = append(findings, f.judgeAnswer())
 	}
-	findings = append(findings, f.judgeController(now), f.judgeHeld(), f.judgeRecords())
+	findings = append(findings, f.judgeController(now), f.judgeHeld(), f.judgeDelegations(), f.judgeRecords())
 	return findings
 }
 
@@ -574,6 +574,27 @@ func (f *facts) judgeHeld() Finding {
 	}
 	return warn(check, fmt.Sprintf("%d held by a mass deletion: %s%s", len(f.held), strings.Join(texts, "; "), more),
 		"put back what was removed, or run the line of the zone (docs/operations.md, Mass deletions)")
+}
+
+// judgeDelegations lists the Delegations that are in force nowhere (S4.8).
+func (f *facts) judgeDelegations() Finding {
+	const check = "delegations"
+	if len(f.idle) == 0 {
+		if f.objectsErr != nil {
+			return unseen(check, "Delegations", f.objectsErr)
+		}
+		return ok(check, "each is in force")
+	}
+	var texts []string
+	for _, d := range f.idle[:min(len(f.idle), most)] {
+		texts = append(texts, fmt.Sprintf("%s/%s: %s", d.namespace, d.name, d.message))
+	}
+	more := ""
+	if n := len(f.idle) - most; n > 0 {
+		more = fmt.Sprintf("; and %d more", n)
+	}
+	return warn(check, fmt.Sprintf("%d are in force nowhere: %s%s", len(f.idle), strings.Join(texts, "; "), more),
+		"make the Zone that spec.zoneRef names, in the namespace of the Delegation, or delete the Delegation")
 }
 
 // judgeRecords lists the Records that are refused now, which an upgrade releases or has released (S5.9).

@@ -217,7 +217,10 @@ func TestJudge_namesTheFaultAndTheNextStep(t *testing.T) {
 			f.held = []heldZone{{"infra", "example", "12 of 20 RRsets were removed: kubectl annotate zone example"}}
 		}, "held", Warn, "1 held by a mass deletion: infra/example: 12 of 20 RRsets were removed: kubectl annotate zone example", "put back"},
 		"Zones unseen, and whether one is held": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.objectsErr = forbidden }, "held", Warn, "could not be looked at", "who may see"},
-		"Zones unseen":                          {func(_ *testing.T, f *facts, _ *pki.Pair) { f.objectsErr = forbidden }, "records", Warn, "could not be looked at", "who may see"},
+		"a Delegation for no zone": {func(_ *testing.T, f *facts, _ *pki.Pair) {
+			f.idle = []idleDelegation{{"infra", "team-a", "zone infra/never does not exist"}}
+		}, "delegations", Warn, "1 are in force nowhere: infra/team-a: zone infra/never does not exist", "spec.zoneRef"},
+		"Zones unseen": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.objectsErr = forbidden }, "records", Warn, "could not be looked at", "who may see"},
 		"versions mixed": {func(_ *testing.T, f *facts, _ *pki.Pair) {
 			other := *f.pods[0].DeepCopy()
 			other.Spec.Containers[0].Image = "kubizone:v0.0.9@sha256:00"
