@@ -213,13 +213,17 @@ func delegationSpec(o *v1alpha1.Delegation) (*law.DelegationSpec, error) {
 // placeDelegation writes what was decided into the object's status.
 func (l *Ledger) placeDelegation(o *v1alpha1.Delegation, p *law.DelegationPlacement) {
 	o.Status.ObservedGeneration = o.Generation
-	if p.Zone == nil {
+	accepted := "False"
+	if p.Zone != nil {
+		accepted = "True"
+		o.Status.ZoneRef = &v1alpha1.AdoptingZone{Namespace: p.Zone.Namespace, Name: p.Zone.Name, UID: types.UID(p.Zone.UID)}
+	} else {
 		o.Status.ZoneRef, o.Status.Records = nil, 0
-		l.setCondition(&o.Status.Conditions, v1alpha1.ConditionAccepted, "False", p.Reason, p.Message, o.Generation)
-		return
 	}
-	o.Status.ZoneRef = &v1alpha1.AdoptingZone{Namespace: p.Zone.Namespace, Name: p.Zone.Name, UID: types.UID(p.Zone.UID)}
-	l.setCondition(&o.Status.Conditions, v1alpha1.ConditionAccepted, "True", p.Reason, p.Message, o.Generation)
+	// Ready is what tools wait for, whatever the kind.
+	for _, condition := range []string{v1alpha1.ConditionAccepted, v1alpha1.ConditionReady} {
+		l.setCondition(&o.Status.Conditions, condition, accepted, p.Reason, p.Message, o.Generation)
+	}
 }
 
 // PreviewDelegation is PreviewRecord for a Delegation.

@@ -4856,7 +4856,7 @@ func schema_pkg_apis_kubizone_v1alpha1_DelegationStatus(ref common.ReferenceCall
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "conditions: Accepted is True while the rule is in force in the Zone.",
+							Description: "conditions: Accepted is True while the rule is in force in the Zone, and Ready says the same.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{

@@ -8,7 +8,7 @@ const (
 	// ConditionAdopted of a Record: True while its data is part of a zone.
 	ConditionAdopted = "Adopted"
 	// ConditionReady of a Record: True when every class in force has confirmed a serial at or after status.serial.
-	// Of a Zone: True when Delegated, Servable and Settled are True and its serial is delivered everywhere.
+	// Of a Zone: True when Delegated, Servable and Settled are True and its serial is delivered everywhere. Of a Delegation: as Accepted.
 	ConditionReady = "Ready"
 	// ConditionStalled of a Zone, a Record or a DNSClass: True where it waits for a person, for a reason that has stood two minutes (S7.4). It is not there else.
 	ConditionStalled = "Stalled"

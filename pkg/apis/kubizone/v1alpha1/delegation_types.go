@@ -72,7 +72,7 @@ type DelegationStatus struct {
 	// records is how many Records the namespaces of the rule have in that Zone, by this rule or another one. It is at most some ten seconds late.
 	// +optional
 	Records int64 `json:"records,omitempty" protobuf:"varint,3,opt,name=records"`
-	// conditions: Accepted is True while the rule is in force in the Zone.
+	// conditions: Accepted is True while the rule is in force in the Zone, and Ready says the same.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
