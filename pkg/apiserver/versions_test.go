@@ -92,6 +92,9 @@ func newFollowing(ctx context.Context, t testing.TB, informers int) *following {
 	for range informers {
 		i := kuberig.Inform(ctx, lister(f.api), &v1alpha1.Record{})
 		<-i.Synced()
+		if first := i.Counts(); first.Lists != 0 || first.Watches != 1 { // else the cache has to ask etcd at each read too
+			t.Errorf("an informer begins by %d lists and %d watches: etcd is not asked how far it is", first.Lists, first.Watches)
+		}
 		f.all = append(f.all, i)
 	}
 	return f

@@ -9,6 +9,8 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/kubernetes"
+	"k8s.io/apiserver/pkg/storage"
+	"k8s.io/apiserver/pkg/storage/feature"
 
 	"kubi.zone/kubizone/pkg/ledger/subrev"
 )
@@ -20,6 +22,9 @@ import (
 // etcd's revisions, for a storage of which every transaction writes one object.
 func Seam(client *kubernetes.Client, versions *subrev.Mapping) *kubernetes.Client {
 	if versions != nil {
+		// etcd3.New asks the members that its client connects to whether they tell progress, which lists from the cache and
+		// watches with initial events need. A versioned client connects to none.
+		feature.DefaultFeatureSupportChecker.CheckClient(client.Ctx(), client, storage.RequestWatchProgress)
 		client = &kubernetes.Client{Client: versioned(client.Client, versions)}
 		client.Kubernetes = client
 	}
