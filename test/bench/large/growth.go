@@ -6,7 +6,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -154,6 +153,12 @@ func (p *plan) mass(ctx context.Context, r *figures.Results, n int, s *server, w
 	if err != nil {
 		return err
 	}
+	var alone, beside neighbour
+	for i := range 10 {
+		if err := s.lone(ctx, fmt.Sprintf("%s-alone-%d", what, i), &alone); err != nil {
+			return err
+		}
+	}
 	zones := s.client.KubizoneV1alpha1().Zones(owner)
 	began := time.Now()
 	if _, err := zones.Patch(ctx, big, types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
@@ -171,7 +176,6 @@ func (p *plan) mass(ctx context.Context, r *figures.Results, n int, s *server, w
 			time.Sleep(50 * time.Millisecond)
 		}
 	}()
-	var took []float64
 	for i := 0; ; i++ {
 		select {
 		case err := <-through:
@@ -180,32 +184,47 @@ func (p *plan) mass(ctx context.Context, r *figures.Results, n int, s *server, w
 			}
 			r.Add(at(n, what+" follows"), "/s", float64(n)/time.Since(began).Seconds())
 			r.Add(at(n, what+" follows ÷ creates"), "", float64(n)/time.Since(began).Seconds()/before["creates"])
-			if len(took) > 0 {
-				slices.Sort(took)
-				r.Add(at(n, what+" neighbour"), "", took[len(took)/2]/before["create ms"])
+			if len(beside.creates) > 0 {
+				r.Add(at(n, what+" neighbour"), "", figures.Quantile(beside.creates, 0.5)/before["create ms"])
+				for _, of := range []struct {
+					op            string
+					alone, beside []time.Duration
+				}{{"create", alone.creates, beside.creates}, {"read", alone.reads, beside.reads}} {
+					p99 := figures.Quantile(of.beside, 0.99)
+					r.Add(at(n, what+" neighbour "+of.op+" p99"), "ms", p99)
+					r.Add(at(n, what+" neighbour "+of.op+" p99 ÷ alone"), "", p99/figures.Quantile(of.alone, 0.99))
+				}
 			}
 			return nil
 		default:
 		}
-		during, err := s.lone(ctx, fmt.Sprintf("%s-during-%d", what, i))
-		if err != nil {
+		if err := s.lone(ctx, fmt.Sprintf("%s-during-%d", what, i), &beside); err != nil {
 			return err
 		}
-		took = append(took, during)
 	}
 }
 
-// lone is the median time of a neighbour's create, in ms.
-func (s *server) lone(ctx context.Context, label string) (float64, error) {
-	var all [][]time.Duration
-	for _, op := range s.operations(label, other) {
-		took, _, err := figures.Callers(ctx, 1, 20, op.do)
-		if err != nil {
-			return 0, err
+// neighbour is what it took who writes another zone, and reads what was written: the watch cache answers when it has come.
+type neighbour struct{ creates, reads []time.Duration }
+
+// lone adds twenty creates of a neighbour, with a read after each.
+func (s *server) lone(ctx context.Context, label string, into *neighbour) error {
+	records, ops := s.client.KubizoneV1alpha1().Records(tenant), s.operations(label, other)
+	for i := range 20 {
+		began := time.Now()
+		if err := ops[0].do(ctx, i); err != nil {
+			return err
 		}
-		all = append(all, took)
+		created := time.Now()
+		if _, err := records.List(ctx, metav1.ListOptions{FieldSelector: fmt.Sprintf("metadata.name=%s-%d", label, i)}); err != nil {
+			return err
+		}
+		into.creates, into.reads = append(into.creates, created.Sub(began)), append(into.reads, time.Since(created))
+		if err := ops[1].do(ctx, i); err != nil {
+			return err
+		}
 	}
-	return figures.Quantile(all[0], 0.5), nil
+	return nil
 }
 
 // measureZones takes the figures of many zones; what is written goes into one of them.

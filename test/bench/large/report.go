@@ -34,7 +34,9 @@ var rows = []struct{ what, unit string }{
 	{"a watcher", "kB"}, {"event to all watchers", "ms"}, {"an event to a watcher CPU", "µs"},
 	{"slow readers hold", "MB"}, {"slow readers cut after", "events"}, {"slow readers told 410", ""},
 	{"rename answered", "ms"}, {"rename follows", "/s"}, {"rename follows ÷ creates", ""}, {"rename neighbour", ""},
+	{"rename neighbour create p99", "ms"}, {"rename neighbour create p99 ÷ alone", ""}, {"rename neighbour read p99", "ms"}, {"rename neighbour read p99 ÷ alone", ""},
 	{"withdraw answered", "ms"}, {"withdraw follows", "/s"}, {"withdraw follows ÷ creates", ""}, {"withdraw neighbour", ""},
+	{"withdraw neighbour create p99", "ms"}, {"withdraw neighbour create p99 ÷ alone", ""}, {"withdraw neighbour read p99", "ms"}, {"withdraw neighbour read p99 ÷ alone", ""},
 }
 
 func (r report) cell(name string) string {
