@@ -5,6 +5,7 @@ package ledger_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -170,7 +171,9 @@ func TestFollowSizes_S9_1(t *testing.T) {
 		name := fmt.Sprintf("many%d", i)
 		store.Must(s.CreateRecord(t.Context(), store.Record("team-c", name, name+".example.org.", "TXT", values...)))
 	}
-	if err := s.DeleteRecord(t.Context(), "team-a", "r0"); err != nil {
+	store.Must(s.CreateDelegation(store.Delegation("infra", "two", "example", []string{"team-a", "team-b"}, "*.two")))
+	store.Must(s.CreateDelegation(store.Delegation("infra", "gone", "example", []string{"team-a"}, "*.gone")))
+	if err := errors.Join(s.DeleteDelegation("infra", "gone"), s.DeleteRecord(t.Context(), "team-a", "r0")); err != nil {
 		t.Fatal(err)
 	}
 	st.Settle()
@@ -182,8 +185,11 @@ func TestFollowSizes_S9_1(t *testing.T) {
 		if rest, ok := strings.CutPrefix(key, st.Prefix+"/kubi.zone/"); ok {
 			parts := strings.Split(rest, "/")
 			values := 0
-			if parts[0] == "records" {
+			switch parts[0] {
+			case "records":
 				values = max(1, len(s.Record(parts[1], parts[2]).Spec.Values))
+			case "delegations":
+				values = len(s.Delegation(parts[1], parts[2]).Spec.Namespaces)
 			}
 			octets := keys.StoredOctets(key, len(kv.Value), values)
 			stored[parts[1]] += octets

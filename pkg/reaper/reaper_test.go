@@ -127,6 +127,13 @@ func (w *world) left() []string {
 	for _, o := range zones.Items {
 		out = append(out, o.Namespace+"/"+o.Name)
 	}
+	delegations, err := w.objects.KubizoneV1alpha1().Delegations("").List(context.Background(), metav1.ListOptions{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, o := range delegations.Items {
+		out = append(out, o.Namespace+"/"+o.Name)
+	}
 	slices.Sort(out)
 	return out
 }
@@ -463,6 +470,18 @@ func TestReap_stopsWhenTheNamespaceIsBack_S8_3(t *testing.T) {
 }
 
 // Two replicas, or a user, remove the same: what is gone already is no failure, and what is another object by now stays.
+// Of a zone that stays the Delegations stay: what others have there goes with the zone, and not before. What is in force nowhere goes.
+func TestReap_leavesTheDelegationsOfAZoneThatStays_S8_3(t *testing.T) {
+	protected := zone("gone", "protected")
+	protected.Spec.DeletionProtection = true
+	inForce := &v1alpha1.Delegation{ObjectMeta: metav1.ObjectMeta{Namespace: "gone", Name: "in-force"}}
+	inForce.Status.ZoneRef = &v1alpha1.AdoptingZone{Namespace: "gone", Name: "protected", UID: "u"}
+	waits := &v1alpha1.Delegation{ObjectMeta: metav1.ObjectMeta{Namespace: "gone", Name: "waits"}}
+	w := newWorld(t, protected, inForce, waits)
+	w.run().pass(10 * time.Minute)
+	w.mustHave("after ten minutes", "gone/in-force", "gone/protected")
+}
+
 func TestReap_isIdempotent_S8_3(t *testing.T) {
 	w := newWorld(t, record("team-b", "a"), record("team-b", "b"), record("team-b", "c"), record("team-b", "d"))
 	w.objects.PrependReactor("delete", "records", func(a clienttesting.Action) (bool, runtime.Object, error) {
