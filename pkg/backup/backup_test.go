@@ -93,7 +93,8 @@ func lastSerial(t *testing.T, s *running, zone string) serial.Serial {
 func TestBackup_underLoadIsRestoredAheadOfWhatWasHandedOut(t *testing.T) {
 	old := start(t, t.TempDir())
 	store.Must(old.CreateZone(store.Zone("dns", "org", "example.org.", store.Allow("", "*"))))
-	store.Must(old.CreateZone(store.Zone("dns", "com", "example.com.", store.Allow("", "*"))))
+	store.Must(old.CreateZone(store.Zone("dns", "com", "example.com.")))
+	store.Must(old.CreateDelegation(store.Delegation("dns", "app", "com", []string{"app"}, "*")))
 	store.Must(old.CreateZone(store.Zone("dns", "gone", "gone.test.", store.Allow("", "*"))))
 	gone := lastSerial(t, old, "gone")
 	if err := old.DeleteZone("dns", "gone"); err != nil {
@@ -121,7 +122,7 @@ func TestBackup_underLoadIsRestoredAheadOfWhatWasHandedOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if int64(m.Records) < acknowledged || m.Zones != 2 || m.Format != ledger.Format || m.LeastReader == 0 {
+	if int64(m.Records) < acknowledged || m.Zones != 2 || m.Delegations != 1 || m.Format != ledger.Format || m.LeastReader == 0 {
 		t.Errorf("%d records were written before it began: %+v", acknowledged, m)
 	}
 	after := written.Load()
@@ -148,12 +149,15 @@ func TestBackup_underLoadIsRestoredAheadOfWhatWasHandedOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(said, "2 zones") {
+	if !strings.Contains(said, "2 zones, ") || !strings.Contains(said, "1 delegations") {
 		t.Errorf("said: %s", said)
 	}
 	again := start(t, path)
 	if n := len(again.ListRecords("")); n != m.Records {
 		t.Errorf("%d records, %d in the backup", n, m.Records)
+	}
+	if _, err := again.CreateRecord(t.Context(), store.Record("app", "after", "after.example.com.", "A", "192.0.2.1")); err != nil {
+		t.Errorf("the rule of a Delegation: %v", err)
 	}
 	for zone, was := range handedOut {
 		if now := lastSerial(t, again, zone); !now.Ahead(was) || now.Compare(was+2000) == serial.After {
