@@ -247,6 +247,22 @@ func crashLoad(ctx context.Context, servers [2]*store.Server) {
 			if _, err := servers[0].UpdateZone("infra", "three", func(z *v1alpha1.Zone) { z.Spec.DomainName = fmt.Sprintf("three-%d.test.", i%4) }); err != nil && !apierrors.IsInvalid(err) { // 422: the one before is under way
 				note("wrong: rename: %v", err)
 			}
+			for j, s := range servers { // rules beside those of the zone, for one that is renamed too
+				name, zone := fmt.Sprint("some", j), []string{"two", "three"}[j]
+				var err error
+				switch d := store.Delegation("infra", name, zone, []string{"team-0", "team-1", "team-2"}, "*", fmt.Sprint("shared", i%3)); i % 3 {
+				case 0:
+					d.Spec.Records[1].Shared = true
+					_, err = s.CreateDelegation(d)
+				case 1:
+					_, err = s.UpdateDelegation("infra", name, func(d *v1alpha1.Delegation) { d.Spec.Namespaces = []string{"team-2", "team-3"} })
+				case 2:
+					err = s.DeleteDelegation("infra", name)
+				}
+				if err != nil && !storage.IsExist(err) && !storage.IsNotFound(err) && !apierrors.IsTooManyRequests(err) {
+					note("wrong: Delegation: %v", err)
+				}
+			}
 			time.Sleep(50 * time.Millisecond)
 		}
 	}()
