@@ -15,6 +15,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apiserver/budget"
+	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/registry/preview"
 )
 
@@ -57,7 +58,7 @@ func (s *Server) allow(ctx context.Context, w asked) error {
 			}
 		}
 	}
-	err := s.budgets.Admit(budget.Write{Resource: w.resource, Namespace: w.after.GetNamespace(), Name: w.after.GetName(), Grows: grows})
+	err := s.budgets.Admit(budget.Write{Resource: w.resource, Namespace: w.after.GetNamespace(), Name: w.after.GetName(), Grows: ledger.GrowsBy(ctx, grows)})
 	if err != nil && w.before != nil && unchanged(w.before, w.after) {
 		return nil
 	}

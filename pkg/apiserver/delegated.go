@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apiserver/pkg/admission/plugin/resourcequota"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/apiserver/pkg/server/healthz"
@@ -96,6 +97,9 @@ func NewDelegated(ctx context.Context, cfg Delegated) (_ *Server, err error) {
 		return nil, err
 	}
 	s.announcer = newAnnouncer(client)
+	if slices.Contains(cfg.plugins(), resourcequota.PluginName) {
+		s.core = client
+	}
 	config.AddReadyzChecks(healthz.NamedCheck("permissions", func(*http.Request) error { return permissions.check() }))
 	if err := config.AddPostStartHook("kubizone-permissions", func(hook genericapiserver.PostStartHookContext) error {
 		go permissions.run(hook)

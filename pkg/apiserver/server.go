@@ -27,6 +27,7 @@ import (
 	"k8s.io/apiserver/pkg/storage/storagebackend"
 	"k8s.io/apiserver/pkg/storage/value"
 	"k8s.io/apiserver/pkg/storage/value/encrypt/identity"
+	kubeclient "k8s.io/client-go/kubernetes"
 	restclient "k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/component-base/metrics/legacyregistry"
@@ -40,6 +41,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/pkg/registry/changeset"
 	"kubi.zone/kubizone/pkg/registry/delegation"
 	"kubi.zone/kubizone/pkg/registry/delivery"
 	"kubi.zone/kubizone/pkg/registry/dnsclass"
@@ -91,7 +93,9 @@ type Server struct {
 	classes   *classes
 	budgets   *budget.Budgets // nil: there are none
 	announcer announcer
-	closing   sync.Once
+	// core is kube-apiserver where quotas are counted there; nil: none are.
+	core    kubeclient.Interface
+	closing sync.Once
 	// namespacesSynced says whether the cluster's namespaces are known; nil standalone.
 	namespacesSynced cache.InformerSynced
 }
@@ -211,13 +215,14 @@ func (s *Server) assemble(registry install.Registry, config *genericapiserver.Re
 			klog.V(4).Infof("metrics of budgets are not shown: %v", err)
 		}
 	}
+	items := keepItems(&config.Config)
 	if s.generic, err = config.Complete().New(Component, genericapiserver.NewEmptyDelegate()); err != nil {
 		return fmt.Errorf("API server: %w", err)
 	}
 	s.generic.ShutdownTimeout = drainTimeout
 	s.authorizer = config.Authorization.Authorizer
 	options := ours{RESTOptionsGetter: config.RESTOptionsGetter, decorator: s.decorator(etcd.StorageConfig.Transport, of.plain)}
-	return s.install(registry, options, of)
+	return s.install(registry, options, of, items)
 }
 
 // stored is how objects of a resource are written: the codec and, with an encryption configuration, what it says of them.
@@ -294,7 +299,7 @@ func (s *Server) decorator(where storagebackend.TransportConfig, plain bool) gen
 }
 
 // install makes the storage of the group and serves it.
-func (s *Server) install(registry install.Registry, options generic.RESTOptionsGetter, of assembly) error {
+func (s *Server) install(registry install.Registry, options generic.RESTOptionsGetter, of assembly, items http.Handler) error {
 	records, err := record.NewStorage(record.Config{Scheme: registry.Scheme, RESTOptions: options, Preview: previewed(s, "records", s.ledger.PreviewRecord)})
 	if err != nil {
 		return err
@@ -341,6 +346,10 @@ func (s *Server) install(registry install.Registry, options generic.RESTOptionsG
 	if err != nil {
 		return err
 	}
+	changes := changeset.Config{Handler: items, NewSet: func(n int) changeset.Set { return s.ledger.NewSet(n) }}
+	if s.core != nil {
+		changes.GiveBack = s.giveBack
+	}
 	group := genericapiserver.NewDefaultAPIGroupInfo(v1alpha1.GroupName, registry.Scheme, registry.ParameterCodec, registry.Codecs)
 	group.VersionedResourcesStorageMap[v1alpha1.SchemeGroupVersion.Version] = map[string]rest.Storage{
 		"zones":                 zones.Zone,
@@ -352,6 +361,7 @@ func (s *Server) install(registry install.Registry, options generic.RESTOptionsG
 		"records":               records.Record,
 		"records/status":        records.Status,
 		"delegations":           delegations,
+		"changesets":            changeset.NewREST(changes),
 		"dnsclasses":            classes.DNSClass,
 		"dnsclasses/status":     classes.Status,
 		"dnsclasses/finalizers": classes.Finalizers,

@@ -43,6 +43,7 @@ const (
 var kindsOf = map[string]reflect.Type{
 	"records": reflect.TypeFor[v1alpha1.Record](), "zones": reflect.TypeFor[v1alpha1.Zone](),
 	"delegations": reflect.TypeFor[v1alpha1.Delegation](), "dnsclasses": reflect.TypeFor[v1alpha1.DNSClass](), "deliveries": reflect.TypeFor[v1alpha1.Delivery](),
+	"changesets": reflect.TypeFor[v1alpha1.ChangeSet](),
 }
 
 // refuseWrongTypes answers a write of our objects in which a field has a value of the wrong type with the field, what it has and what it takes (S5.2). By the kind of

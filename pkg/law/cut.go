@@ -257,7 +257,7 @@ func decideCut(d *reading, ask CutAsk) (*Plan, *Refusal) {
 	marked := holding.WithWork(ask.Work, p.Namespace, ask.WorkBy, "", name.Name{}, ask.Now.Unix())
 	change := &ZoneChange{Zone: p, Holding: marked}
 	if !df.empty() {
-		if r := advance(change, p, df, ask.Now, nil, ask.By); r != nil {
+		if r := advance(change, p, nil, df, ask.Now, nil, ask.By); r != nil {
 			return nil, r
 		}
 	}

@@ -71,6 +71,9 @@ type RecordAsk struct {
 	Uncounted bool
 	// Move is the outbox item that this step ends, nil for none: the record arrives (S2.6).
 	Move *Work
+	// Set is the zone as it was before the writes that are decided before this one and committed with it, as one step (S10.1);
+	// nil: this one is a step by itself.
+	Set *Zone
 }
 
 // DecideRecord decides a write of one record (S1–S5).
@@ -451,7 +454,7 @@ func (d *recordDecision) change(plan *Plan, z *Zone, holding *Holding, p *place,
 		after[gone.Owner].remove(gone)
 		records--
 	}
-	n := z.N + 1
+	n := stepOf(z, ask.Set)
 	var member *Member
 	var rule string
 	if come != nil {
@@ -728,7 +731,7 @@ func (d *recordDecision) change(plan *Plan, z *Zone, holding *Holding, p *place,
 	change := &ZoneChange{Zone: z, Holding: holdingAfter}
 	if !df.empty() {
 		record := &content.RecordRef{Namespace: ask.Namespace, Name: ask.Name, UID: ask.UID}
-		if r := advance(change, z, &df, ask.Now, record, ask.By); r != nil {
+		if r := advance(change, z, ask.Set, &df, ask.Now, record, ask.By); r != nil {
 			return nil, r
 		}
 	}
@@ -742,7 +745,11 @@ func (d *recordDecision) change(plan *Plan, z *Zone, holding *Holding, p *place,
 			return nil, nil
 		}
 	}
-	if !d.brake(plan, change, z, m, ask.Now.Unix()) {
+	delivered := z
+	if ask.Set != nil {
+		delivered = ask.Set // no content between two writes of one step is ever delivered
+	}
+	if !d.brake(plan, change, delivered, m, ask.Now.Unix()) {
 		return nil, nil
 	}
 	if !d.nameServers(plan, change, holding, z, gone, come, after) {
@@ -765,13 +772,27 @@ func (d *recordDecision) standing(z *Zone, h *Holding) *Holding {
 	return h.WithWork(d.ask.Work, z.Namespace, d.ask.WorkBy, "", name.Name{}, d.ask.Now.Unix())
 }
 
-// advance fills change with the next serial, state and journal step of z (I3).
-func advance(change *ZoneChange, z *Zone, df *diff, now time.Time, record *content.RecordRef, by string) *Refusal {
+// stepOf is the number of the step that a change of z belongs to: the next one, or that of the writes since set.
+func stepOf(z, set *Zone) uint64 {
+	if set != nil && z.N > set.N {
+		return z.N
+	}
+	return z.N + 1
+}
+
+// advance fills change with the next serial, state and journal step of z (I3). Where earlier writes of the same step, since set, have taken the
+// serial, it is theirs, and the step says what this write adds to them.
+func advance(change *ZoneChange, z, set *Zone, df *diff, now time.Time, record *content.RecordRef, by string) *Refusal {
 	state, err := df.apply(sethash.State(z.State))
 	if err != nil {
 		return &Refusal{Kind: Invalid, Field: "status.contentState", Reason: ReasonInvalid, Message: fmt.Sprintf("zone %s: %v; run kubizone fsck", z.FQDN(), err)}
 	}
-	next, used := NextSerial(z.Serial, now, z.MinimumSerial, change.Holding.MinimumConsumed)
+	n, from, next, used := stepOf(z, set), z.Serial, z.Serial, false
+	if n == z.N {
+		from = set.Serial
+	} else {
+		next, used = NextSerial(z.Serial, now, z.MinimumSerial, change.Holding.MinimumConsumed)
+	}
 	if used {
 		h := *change.Holding
 		m := *z.MinimumSerial
@@ -779,9 +800,9 @@ func advance(change *ZoneChange, z *Zone, df *diff, now time.Time, record *conte
 		change.Holding = &h
 	}
 	after := *z
-	after.Serial, after.State, after.Rows, after.RRsets, after.N = next, state, z.Rows+df.rows, z.RRsets+df.rrsets(), z.N+1
+	after.Serial, after.State, after.Rows, after.RRsets, after.N = next, state, z.Rows+df.rows, z.RRsets+df.rrsets(), n
 	change.Zone = &after
-	change.Step = &content.Step{N: z.N + 1, From: z.Serial, Serial: next, State: state, Removed: df.removed, Added: df.added, TTLs: df.ttls, Record: record, By: by, Time: now.Unix()}
+	change.Step = &content.Step{N: n, From: from, Serial: next, State: state, Removed: df.removed, Added: df.added, TTLs: df.ttls, Record: record, By: by, Time: now.Unix()}
 	return nil
 }
 

@@ -566,7 +566,7 @@ func (d *zoneDecision) gain(plan *Plan, change *ZoneChange, losing string, losin
 
 // advanceHeader makes the step of a header change; before nil is a creation.
 func (d *zoneDecision) advanceHeader(change *ZoneChange, z *Zone, before *content.Header) *Refusal {
-	if r := advance(change, z, &diff{}, d.ask.Now, nil, d.ask.By); r != nil {
+	if r := advance(change, z, nil, &diff{}, d.ask.Now, nil, d.ask.By); r != nil {
 		return r
 	}
 	header := z.Header
@@ -653,7 +653,7 @@ func (d *zoneDecision) amend(plan *Plan, s *seat) (*Plan, *Refusal) {
 			plan.Debts = append(plan.Debts, Debt{Parent: *h.Parent, Child: z.Ref, View: z.View, FQDN: z.FQDN()})
 		}
 	case raised: // S6.6
-		if r := advance(change, z, &diff{}, ask.Now, nil, ask.By); r != nil {
+		if r := advance(change, z, nil, &diff{}, ask.Now, nil, ask.By); r != nil {
 			return nil, r
 		}
 	case ask.Behind != nil && h.Held == nil: // it would not be told

@@ -55,6 +55,7 @@ type batch struct {
 	head  *head // of the zone; nil where no zone is locked
 	try   int   // 0: the first
 	bound int   // how many octets the next may be decided behind
+	whole bool  // it is a change set: all of it goes together, as one step
 
 	base    *v1alpha1.Zone // at mod
 	mod     int64
@@ -416,10 +417,10 @@ func weight(fact any) int {
 // include moves the zone and its facts on. false: nothing of it, since it does not go with the others.
 func (b *batch) include(m *member, object *v1alpha1.Zone) bool {
 	p, w, first, long := m.plan, m.w, len(b.members) == 0, len(m.op.ValueBytes()) > maxEntry
-	if !first && long || p.Zone != nil && b.change != nil && b.change.Settled() && !p.Zone.Settled() {
+	if !b.whole && (!first && long || p.Zone != nil && b.change != nil && b.change.Settled() && !p.Zone.Settled()) {
 		return false // what is delivered from then on ends with a transaction
 	}
-	if c := p.Zone; c != nil && c.Step != nil {
+	if c := p.Zone; c != nil && c.Step != nil && !b.whole {
 		most := maxEntry
 		if first {
 			most = maxBatchOctets << 10 // any

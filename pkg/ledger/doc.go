@@ -34,7 +34,7 @@
 // apiserver plug it into Kubernetes' storage (Seam, Records, Zones).
 //
 // Read first: commit.go (a write), queue.go (the turn at a zone), batch.go (writes that one
-// transaction makes true), session.go (facts and what proves them), then cascade.go with steps.go
-// and window.go, move.go and rename.go. Which keys stand in etcd, and what their values say: the
+// transaction makes true), session.go (facts and what proves them), set.go and together.go (change
+// sets: all or nothing), then cascade.go with steps.go and window.go, move.go and rename.go. Which keys stand in etcd, and what their values say: the
 // package layout. What changes the form of what is stored: migrate.go.
 package ledger

@@ -51,6 +51,9 @@ func (l *Ledger) EarlyRecord(ctx context.Context, before, after *v1alpha1.Record
 	if out.Refusal == nil || out.Refusal.Kind != law.Forbidden {
 		return "", nil
 	}
+	if set, _ := setOf(ctx); set != nil {
+		return "", nil // others of the set may make room for it
+	}
 	// It will be refused; with its data it may be for a reason that comes first.
 	if out = s.decideFromMemory(ask); out.Refusal == nil || out.Refusal.Kind != law.Forbidden {
 		return "", nil

@@ -18,6 +18,9 @@ import (
 // after.Status says what would be (S7.3). before nil: create; after nil: delete.
 // Errors are those of the write itself.
 func (l *Ledger) PreviewRecord(ctx context.Context, before, after *v1alpha1.Record) error {
+	if set, index := setOf(ctx); set != nil {
+		return l.previewInSet(ctx, set, index, before, after)
+	}
 	if after != nil && sameContent(before, after) {
 		if after.Generation != before.Generation {
 			after.Status.ObservedGeneration = after.Generation

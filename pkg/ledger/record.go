@@ -37,6 +37,8 @@ type recordWrite struct {
 	l             *Ledger
 	before, after *v1alpha1.Record
 	committed     *v1alpha1.Record
+	// reached: the store wrote what the last update gave it; else that changed nothing.
+	reached bool
 }
 
 func (s *records) Create(ctx context.Context, key string, obj, out runtime.Object, ttl uint64) error {
@@ -67,7 +69,7 @@ func (s *records) Delete(ctx context.Context, key string, out runtime.Object, pr
 func (s *records) GuaranteedUpdate(ctx context.Context, key string, destination runtime.Object, ignoreNotFound bool, preconditions *storage.Preconditions, tryUpdate storage.UpdateFunc, cached runtime.Object) error {
 	w := &recordWrite{l: s.l}
 	try := func(in runtime.Object, meta storage.ResponseMeta) (runtime.Object, *uint64, error) {
-		w.before = nil
+		w.before, w.reached = nil, false
 		if meta.ResourceVersion != 0 {
 			w.before = in.(*v1alpha1.Record).DeepCopy() // tryUpdate may change in
 		}
@@ -81,11 +83,21 @@ func (s *records) GuaranteedUpdate(ctx context.Context, key string, destination 
 		w.after = out.(*v1alpha1.Record)
 		return out, ttl, nil
 	}
-	if err := s.Interface.GuaranteedUpdate(withCommitter(ctx, w), key, destination, ignoreNotFound, preconditions, try, cached); err != nil {
-		return err
+	for {
+		if err := s.Interface.GuaranteedUpdate(withCommitter(ctx, w), key, destination, ignoreNotFound, preconditions, try, cached); err != nil {
+			return err
+		}
+		set, index := setOf(ctx)
+		if set == nil || w.reached {
+			w.copyTo(destination)
+			return nil
+		}
+		// It changes nothing, and that is to hold when the others of the set are committed.
+		if out, err := w.stays(ctx, set, index, s.l.layout.Record(w.before.Namespace, w.before.Name)); err != nil || out.ok {
+			return err
+		}
+		cached = nil
 	}
-	w.copyTo(destination)
-	return nil
 }
 
 // copyTo gives the caller the object as committed, which is not what it encoded.
@@ -119,6 +131,10 @@ func (w *recordWrite) commit(ctx context.Context, key string, expected int64, pu
 	}
 	if put != nil && expected != 0 && w.before == nil {
 		return outcome{}, fmt.Errorf("ledger: update of %s without its present state", key)
+	}
+	w.reached = true
+	if set, index := setOf(ctx); set != nil {
+		return w.inSet(ctx, set, index, key, expected, put)
 	}
 	if w.after != nil && sameContent(w.before, w.after) { // S2.4
 		if w.after.Generation == w.before.Generation {

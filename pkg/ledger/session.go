@@ -127,6 +127,9 @@ func zoneScoped(k law.Key) bool { return k.Zone != "" }
 // decided about, so that has moved.
 var errMoved = errors.New("the object has changed since it was read")
 
+// errOverlayMoved: the zone that a change set is decided on has moved, so all of the set is decided anew.
+var errOverlayMoved = errors.New("the zone of the change set has changed since it was read")
+
 // decide runs the law until it has what it asks for. errMoved: no facts go
 // together with what was asked.
 func (s *session) decide(ctx context.Context, ask func(*law.Seen) law.Outcome) (law.Outcome, error) {
@@ -284,6 +287,9 @@ func (s *session) lookUpAll(need []law.Key) (missing []law.Key, ok bool) {
 
 // find looks facts up in memory, and reads the others at one moment.
 func (s *session) find(ctx context.Context, need []law.Key) error {
+	if err := s.overlaps(need); err != nil {
+		return err
+	}
 	var read, deep []law.Key
 	s.l.mu.Lock()
 	for _, k := range need {
@@ -401,6 +407,9 @@ func (s *session) read(ctx context.Context, keys []law.Key) error {
 		if err := s.take(ctx, k, r.Responses[i], r.Header.Revision, covered[k.Zone]); err != nil {
 			return err
 		}
+	}
+	if moved && s.batch != nil {
+		return errOverlayMoved
 	}
 	if moved {
 		// Facts of two revisions of one zone: what was read now is remembered at the

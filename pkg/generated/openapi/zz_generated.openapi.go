@@ -104,6 +104,12 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		runtime.Unknown{}.OpenAPIModelName():                             schema_k8sio_apimachinery_pkg_runtime_Unknown(ref),
 		version.Info{}.OpenAPIModelName():                                schema_k8sio_apimachinery_pkg_version_Info(ref),
 		v1alpha1.AdoptingZone{}.OpenAPIModelName():                       schema_pkg_apis_kubizone_v1alpha1_AdoptingZone(ref),
+		v1alpha1.ChangeSet{}.OpenAPIModelName():                          schema_pkg_apis_kubizone_v1alpha1_ChangeSet(ref),
+		v1alpha1.ChangeSetDelete{}.OpenAPIModelName():                    schema_pkg_apis_kubizone_v1alpha1_ChangeSetDelete(ref),
+		v1alpha1.ChangeSetItem{}.OpenAPIModelName():                      schema_pkg_apis_kubizone_v1alpha1_ChangeSetItem(ref),
+		v1alpha1.ChangeSetItemStatus{}.OpenAPIModelName():                schema_pkg_apis_kubizone_v1alpha1_ChangeSetItemStatus(ref),
+		v1alpha1.ChangeSetSpec{}.OpenAPIModelName():                      schema_pkg_apis_kubizone_v1alpha1_ChangeSetSpec(ref),
+		v1alpha1.ChangeSetStatus{}.OpenAPIModelName():                    schema_pkg_apis_kubizone_v1alpha1_ChangeSetStatus(ref),
 		v1alpha1.ClassHealth{}.OpenAPIModelName():                        schema_pkg_apis_kubizone_v1alpha1_ClassHealth(ref),
 		v1alpha1.DNSClass{}.OpenAPIModelName():                           schema_pkg_apis_kubizone_v1alpha1_DNSClass(ref),
 		v1alpha1.DNSClassList{}.OpenAPIModelName():                       schema_pkg_apis_kubizone_v1alpha1_DNSClassList(ref),
@@ -4108,6 +4114,269 @@ func schema_pkg_apis_kubizone_v1alpha1_AdoptingZone(ref common.ReferenceCallback
 				Required: []string{"namespace", "name", "uid"},
 			},
 		},
+	}
+}
+
+func schema_pkg_apis_kubizone_v1alpha1_ChangeSet(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ChangeSet changes Records of its namespace that belong to one zone: all of them in one transaction with one new serial of the zone, or none. It is created and answered, and not stored. Each item is authorized, admitted and counted as the apply or the delete of a Record that it is.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "metadata needs no name: nothing of it is stored.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(metav1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Description: "spec says what to change.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.ChangeSetSpec{}.OpenAPIModelName()),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Description: "status of the answer says what was changed.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.ChangeSetStatus{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"spec"},
+			},
+		},
+		Dependencies: []string{
+			metav1.ObjectMeta{}.OpenAPIModelName(), v1alpha1.ChangeSetSpec{}.OpenAPIModelName(), v1alpha1.ChangeSetStatus{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_kubizone_v1alpha1_ChangeSetDelete(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ChangeSetDelete names a Record to delete. One that has finalizers cannot be deleted by a ChangeSet.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name of the Record.",
+							Default:     "",
+							MinLength:   ptr.To[int64](1),
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"uid": {
+						SchemaProps: spec.SchemaProps{
+							Description: "uid that the Record must have.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"resourceVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "resourceVersion that the Record must have.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"name"},
+			},
+		},
+	}
+}
+
+func schema_pkg_apis_kubizone_v1alpha1_ChangeSetItem(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ChangeSetItem is one change. It has exactly one member.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"apply": {
+						SchemaProps: spec.SchemaProps{
+							Description: "apply is a Record to apply, as a server-side apply sends it: with apiVersion, kind, metadata.name and the fields that its manager sets. With metadata.uid or metadata.resourceVersion it is refused where the Record has another one.",
+							Ref:         ref(runtime.RawExtension{}.OpenAPIModelName()),
+						},
+					},
+					"delete": {
+						SchemaProps: spec.SchemaProps{
+							Description: "delete names a Record to delete.",
+							Ref:         ref(v1alpha1.ChangeSetDelete{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			runtime.RawExtension{}.OpenAPIModelName(), v1alpha1.ChangeSetDelete{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_kubizone_v1alpha1_ChangeSetItemStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ChangeSetItemStatus is what became of one item.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name of the Record.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"uid": {
+						SchemaProps: spec.SchemaProps{
+							Description: "uid of the Record.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"resourceVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "resourceVersion of the Record; absent where it was deleted.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"generation": {
+						SchemaProps: spec.SchemaProps{
+							Description: "generation of the Record; absent where it was deleted.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"operation": {
+						SchemaProps: spec.SchemaProps{
+							Description: "operation is Created, Updated, Unchanged or Deleted.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"name", "operation"},
+			},
+		},
+	}
+}
+
+func schema_pkg_apis_kubizone_v1alpha1_ChangeSetSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ChangeSetSpec says what to change.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"items": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "items are the changes: at most 100 of them, which take at most 256 KiB of JSON together. No two are of one Record.",
+							MinItems:    ptr.To[int64](1),
+							MaxItems:    ptr.To[int64](100),
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1alpha1.ChangeSetItem{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"fieldManager": {
+						SchemaProps: spec.SchemaProps{
+							Description: "fieldManager is the manager of the items that are applied. Without it, it is that of the request.",
+							MaxLength:   ptr.To[int64](128),
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"force": {
+						SchemaProps: spec.SchemaProps{
+							Description: "force takes fields that other managers have.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.ChangeSetItem{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_kubizone_v1alpha1_ChangeSetStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ChangeSetStatus says what was changed.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"zoneRef": {
+						SchemaProps: spec.SchemaProps{
+							Description: "zoneRef is the zone of the items.",
+							Ref:         ref(v1alpha1.AdoptingZone{}.OpenAPIModelName()),
+						},
+					},
+					"serial": {
+						SchemaProps: spec.SchemaProps{
+							Description: "serial of the zone with the changes. Where they change nothing of what the zone contains, it is the one of before.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"items": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "items are in the order of spec.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1alpha1.ChangeSetItemStatus{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.AdoptingZone{}.OpenAPIModelName(), v1alpha1.ChangeSetItemStatus{}.OpenAPIModelName()},
 	}
 }
 

@@ -38,6 +38,7 @@ func Types() []runtime.Object {
 		&Zone{}, &ZoneList{}, &Record{}, &RecordList{}, &Delegation{}, &DelegationList{},
 		&DNSClass{}, &DNSClassList{}, &Delivery{}, &DeliveryList{},
 		&ZoneEntries{}, &ZoneEntriesOptions{}, &ZoneChanges{}, &ZoneChangesOptions{},
+		&ChangeSet{},
 	}
 }
 

@@ -14,6 +14,36 @@ func (in AdoptingZone) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ChangeSet) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.ChangeSet"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ChangeSetDelete) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.ChangeSetDelete"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ChangeSetItem) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.ChangeSetItem"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ChangeSetItemStatus) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.ChangeSetItemStatus"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ChangeSetSpec) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.ChangeSetSpec"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ChangeSetStatus) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.ChangeSetStatus"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in ClassHealth) OpenAPIModelName() string {
 	return "zone.kubi.v1alpha1.ClassHealth"
 }

@@ -5,6 +5,8 @@
 
 package v1alpha1
 
+type ChangeSetExpansion interface{}
+
 type DNSClassExpansion interface{}
 
 type DelegationExpansion interface{}

@@ -15,6 +15,7 @@ import (
 
 type KubizoneV1alpha1Interface interface {
 	RESTClient() rest.Interface
+	ChangeSetsGetter
 	DNSClassesGetter
 	DelegationsGetter
 	DeliveriesGetter
@@ -25,6 +26,10 @@ type KubizoneV1alpha1Interface interface {
 // KubizoneV1alpha1Client is used to interact with features provided by the kubi.zone group.
 type KubizoneV1alpha1Client struct {
 	restClient rest.Interface
+}
+
+func (c *KubizoneV1alpha1Client) ChangeSets(namespace string) ChangeSetInterface {
+	return newChangeSets(c, namespace)
 }
 
 func (c *KubizoneV1alpha1Client) DNSClasses() DNSClassInterface {

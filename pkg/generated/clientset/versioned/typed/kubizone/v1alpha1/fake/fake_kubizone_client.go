@@ -15,6 +15,10 @@ type FakeKubizoneV1alpha1 struct {
 	*testing.Fake
 }
 
+func (c *FakeKubizoneV1alpha1) ChangeSets(namespace string) v1alpha1.ChangeSetInterface {
+	return newFakeChangeSets(c, namespace)
+}
+
 func (c *FakeKubizoneV1alpha1) DNSClasses() v1alpha1.DNSClassInterface {
 	return newFakeDNSClasses(c)
 }

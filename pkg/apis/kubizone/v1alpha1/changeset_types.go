@@ -1,0 +1,121 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Bounds of a ChangeSet (S10.5).
+const (
+	// MaxChangeSetItems is how many items a ChangeSet may have.
+	MaxChangeSetItems = 100
+	// MaxChangeSetOctets is how many octets of JSON all its items may take together.
+	MaxChangeSetOctets = 256 << 10
+)
+
+// StatusReasonChangeSetEnded is the reason of the answer to an item that is not written, since its ChangeSet is not.
+const StatusReasonChangeSetEnded metav1.StatusReason = "ChangeSetEnded"
+
+// What became of an item of a ChangeSet: values of its status.items[].operation.
+const (
+	OperationCreated   = "Created"
+	OperationUpdated   = "Updated"
+	OperationUnchanged = "Unchanged"
+	OperationDeleted   = "Deleted"
+)
+
+// +genclient
+// +genclient:onlyVerbs=create
+// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+
+// ChangeSet changes Records of its namespace that belong to one zone: all of them in one transaction with one new serial of the zone, or none. It is created and
+// answered, and not stored. Each item is authorized, admitted and counted as the apply or the delete of a Record that it is.
+type ChangeSet struct {
+	metav1.TypeMeta `json:",inline"`
+	// metadata needs no name: nothing of it is stored.
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
+
+	// spec says what to change.
+	Spec ChangeSetSpec `json:"spec" protobuf:"bytes,2,opt,name=spec"`
+	// status of the answer says what was changed.
+	// +optional
+	Status ChangeSetStatus `json:"status,omitempty" protobuf:"bytes,3,opt,name=status"`
+}
+
+// ChangeSetSpec says what to change.
+type ChangeSetSpec struct {
+	// items are the changes: at most 100 of them, which take at most 256 KiB of JSON together. No two are of one Record.
+	// +required
+	// +listType=atomic
+	// +k8s:validation:minItems=1
+	// +k8s:validation:maxItems=100
+	Items []ChangeSetItem `json:"items" protobuf:"bytes,1,rep,name=items"`
+	// fieldManager is the manager of the items that are applied. Without it, it is that of the request.
+	// +optional
+	// +k8s:validation:maxLength=128
+	FieldManager string `json:"fieldManager,omitempty" protobuf:"bytes,2,opt,name=fieldManager"`
+	// force takes fields that other managers have.
+	// +optional
+	Force bool `json:"force,omitempty" protobuf:"varint,3,opt,name=force"`
+}
+
+// ChangeSetItem is one change. It has exactly one member.
+type ChangeSetItem struct {
+	// apply is a Record to apply, as a server-side apply sends it: with apiVersion, kind, metadata.name and the fields that its manager sets. With metadata.uid or
+	// metadata.resourceVersion it is refused where the Record has another one.
+	// +optional
+	Apply *runtime.RawExtension `json:"apply,omitempty" protobuf:"bytes,1,opt,name=apply"`
+	// delete names a Record to delete.
+	// +optional
+	Delete *ChangeSetDelete `json:"delete,omitempty" protobuf:"bytes,2,opt,name=delete"`
+}
+
+// ChangeSetDelete names a Record to delete. One that has finalizers cannot be deleted by a ChangeSet.
+type ChangeSetDelete struct {
+	// name of the Record.
+	// +required
+	// +k8s:validation:minLength=1
+	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`
+	// uid that the Record must have.
+	// +optional
+	UID types.UID `json:"uid,omitempty" protobuf:"bytes,2,opt,name=uid,casttype=k8s.io/apimachinery/pkg/types.UID"`
+	// resourceVersion that the Record must have.
+	// +optional
+	ResourceVersion string `json:"resourceVersion,omitempty" protobuf:"bytes,3,opt,name=resourceVersion"`
+}
+
+// ChangeSetStatus says what was changed.
+type ChangeSetStatus struct {
+	// zoneRef is the zone of the items.
+	// +optional
+	ZoneRef *AdoptingZone `json:"zoneRef,omitempty" protobuf:"bytes,1,opt,name=zoneRef"`
+	// serial of the zone with the changes. Where they change nothing of what the zone contains, it is the one of before.
+	// +optional
+	Serial int64 `json:"serial,omitempty" protobuf:"varint,2,opt,name=serial"`
+	// items are in the order of spec.
+	// +optional
+	// +listType=atomic
+	Items []ChangeSetItemStatus `json:"items,omitempty" protobuf:"bytes,3,rep,name=items"`
+}
+
+// ChangeSetItemStatus is what became of one item.
+type ChangeSetItemStatus struct {
+	// name of the Record.
+	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`
+	// uid of the Record.
+	// +optional
+	UID types.UID `json:"uid,omitempty" protobuf:"bytes,2,opt,name=uid,casttype=k8s.io/apimachinery/pkg/types.UID"`
+	// resourceVersion of the Record; absent where it was deleted.
+	// +optional
+	ResourceVersion string `json:"resourceVersion,omitempty" protobuf:"bytes,3,opt,name=resourceVersion"`
+	// generation of the Record; absent where it was deleted.
+	// +optional
+	Generation int64 `json:"generation,omitempty" protobuf:"varint,4,opt,name=generation"`
+	// operation is Created, Updated, Unchanged or Deleted.
+	Operation string `json:"operation" protobuf:"bytes,5,opt,name=operation"`
+}

@@ -1,0 +1,84 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apiserver
+
+import (
+	"context"
+	"net/http"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	genericapifilters "k8s.io/apiserver/pkg/endpoints/filters"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	genericfilters "k8s.io/apiserver/pkg/server/filters"
+	"k8s.io/klog/v2"
+
+	"kubi.zone/kubizone/pkg/registry/changeset"
+)
+
+// itemHandler serves the items of change sets once the generic server is made: its handler is a part of that.
+type itemHandler struct{ http.Handler }
+
+// keepItems has the server serve the items of change sets, too: what a request meets behind authentication, impersonation, priority and fairness. The set has passed
+// these for all its items. A seat for each item would be held while it waits for the others, which may wait for seats; so the set has one, for as long as all of its items take.
+// Each has an audit event of its own, as the policy says for Records, with the set's ID.
+func keepItems(config *genericapiserver.Config) *itemHandler {
+	items := &itemHandler{}
+	build := config.BuildHandlerChainFunc
+	config.BuildHandlerChainFunc = func(api http.Handler, c *genericapiserver.Config) http.Handler {
+		handler := genericapifilters.WithAuthorization(refuseWrongTypes(api), c.Authorization.Authorizer, c.Serializer)
+		handler = genericapifilters.WithAudit(handler, c.AuditBackend, c.AuditPolicyRuleEvaluator, c.LongRunningFunc)
+		handler = genericapifilters.WithLatencyTrackers(handler)
+		handler = genericapifilters.WithRequestInfo(handler, c.RequestInfoResolver)
+		handler = genericapifilters.WithRequestReceivedTimestamp(handler)
+		handler = genericfilters.WithPanicRecovery(handler, c.RequestInfoResolver)
+		items.Handler = genericapifilters.WithAuditInit(handler)
+		return build(changeset.WithRequest(api), c)
+	}
+	return items
+}
+
+// quotaOfRecords is the quota that counts Records.
+const quotaOfRecords = "count/records.kubi.zone"
+
+// giveBack returns to the quotas of a namespace so many Records that the plugin ResourceQuota has counted and that were not created. Upstream's controller would, some
+// minutes later. What is there stays counted, whatever that has done meanwhile.
+func (s *Server) giveBack(ctx context.Context, namespace string, records int) {
+	logger := klog.FromContext(ctx)
+	present, err := s.client.Client.Get(ctx, s.ledger.Layout().Record(namespace, ""), clientv3.WithPrefix(), clientv3.WithCountOnly())
+	if err != nil {
+		logger.Error(err, "What a refused change set took of the quota of Records is counted until quotas are counted anew", "namespace", namespace, "records", records)
+		return
+	}
+	for range maxGiveBacks {
+		quotas, err := s.core.CoreV1().ResourceQuotas(namespace).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			logger.Error(err, "What a refused change set took of the quota of Records is counted until quotas are counted anew", "namespace", namespace, "records", records)
+			return
+		}
+		conflict := false
+		for i := range quotas.Items {
+			quota := &quotas.Items[i]
+			used, counts := quota.Status.Used[quotaOfRecords]
+			left := max(used.Value()-int64(records), present.Count)
+			if !counts || left >= used.Value() {
+				continue
+			}
+			quota.Status.Used[quotaOfRecords] = *resource.NewQuantity(left, resource.DecimalSI)
+			if _, err := s.core.CoreV1().ResourceQuotas(namespace).UpdateStatus(ctx, quota, metav1.UpdateOptions{}); apierrors.IsConflict(err) && len(quotas.Items) == 1 {
+				conflict = true
+			} else if err != nil {
+				logger.Error(err, "What a refused change set took of a quota of Records is counted until quotas are counted anew", "namespace", namespace, "quota", quota.Name, "records", records)
+			}
+		}
+		if !conflict {
+			return
+		}
+	}
+}
+
+// maxGiveBacks bounds how often a quota is read anew that somebody else has written.
+const maxGiveBacks = 5

@@ -1,0 +1,611 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apiserver
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apiserver/pkg/admission"
+	auditinternal "k8s.io/apiserver/pkg/apis/audit"
+	"k8s.io/apiserver/pkg/audit"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/apiserver/pkg/storage/storagebackend"
+	restclient "k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/install"
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apiserver/budget"
+	"kubi.zone/kubizone/pkg/apiserver/pki"
+	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
+	typed "kubi.zone/kubizone/pkg/generated/clientset/versioned/typed/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/zoneview"
+	"kubi.zone/kubizone/test/rig/kuberig"
+)
+
+// watched is a server of which a test sees and decides who may do what, what is admitted, and what is audited.
+type watched struct {
+	api      typed.KubizoneV1alpha1Interface
+	reach    *restclient.Config
+	warnings *heard
+	server   *Server
+
+	mu sync.Mutex
+	// denied are `VERB RESOURCE NAME` that nobody may do; refused are names of Records that admission refuses.
+	denied, refused []string
+	// admit is called with each Record before it is decided whether it is refused.
+	admit func(ctx context.Context, operation admission.Operation, name string)
+	// asked are all `VERB RESOURCE NAME`, admitted all `OPERATION NAME by MANAGER`.
+	asked, admitted []string
+	events          []*auditinternal.Event
+}
+
+type heard struct {
+	mu    sync.Mutex
+	texts []string
+}
+
+func (h *heard) HandleWarningHeader(_ int, _, text string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.texts = append(h.texts, text)
+}
+
+func (w *watched) Authorize(ctx context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
+	what := a.GetVerb() + " " + a.GetResource() + " " + a.GetName()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.asked = append(w.asked, what)
+	if slices.Contains(w.denied, what) {
+		return authorizer.DecisionDeny, "the test says so", nil
+	}
+	return authorizer.DecisionAllow, "", nil
+}
+
+func (w *watched) Handles(operation admission.Operation) bool { return true }
+
+func (w *watched) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
+	if a.GetResource().Resource != "records" {
+		return nil
+	}
+	manager := ""
+	if o, ok := a.GetObject().(*v1alpha1.Record); ok && len(o.ManagedFields) > 0 {
+		manager = o.ManagedFields[len(o.ManagedFields)-1].Manager
+	}
+	w.mu.Lock()
+	admit := w.admit
+	w.admitted = append(w.admitted, fmt.Sprintf("%s %s by %s", a.GetOperation(), a.GetName(), manager))
+	refused := slices.Contains(w.refused, a.GetName())
+	w.mu.Unlock()
+	if admit != nil {
+		admit(ctx, a.GetOperation(), a.GetName())
+	}
+	if refused {
+		return admission.NewForbidden(a, errors.New("the test's policy"))
+	}
+	return nil
+}
+
+func (w *watched) EvaluatePolicyRule(a authorizer.Attributes) audit.RequestAuditConfig {
+	if a.GetResource() != "records" && a.GetResource() != "changesets" {
+		return audit.RequestAuditConfig{Level: auditinternal.LevelNone}
+	}
+	return audit.RequestAuditConfig{Level: auditinternal.LevelRequestResponse, OmitStages: []auditinternal.Stage{auditinternal.StageRequestReceived, auditinternal.StageResponseStarted}}
+}
+
+func (w *watched) ProcessEvents(events ...*auditinternal.Event) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, e := range events {
+		w.events = append(w.events, e.DeepCopy())
+	}
+	return true
+}
+func (w *watched) Run(<-chan struct{}) error { return nil }
+func (w *watched) Shutdown()                 {}
+func (w *watched) String() string            { return "test" }
+
+// newWatched starts one with the zone example.org. of platform, in which everybody may write.
+func newWatched(t *testing.T, budgets *budget.Options, change ...func(*Server)) *watched {
+	t.Helper()
+	w := &watched{warnings: &heard{}}
+	etcd, err := kuberig.StartEtcd(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(etcd.Close)
+	us, err := pki.Open(t.TempDir(), pki.Hosts("127.0.0.1"), time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	registry := install.New(addReviews)
+	config, err := genericConfig(registry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := Config{Listener: listener, ServingCert: us.ServingCert, ServingKey: us.ServingKey, ClientCA: us.CA, Zones: zoneview.NewSet(zoneview.Config{}), Etcd: storagebackend.TransportConfig{ServerList: []string{etcd.Endpoint}}}
+	if err := errors.Join(serveStandalone(&config.Config, cfg), applyStandalone(&config.Config, cfg.ClientCA)); err != nil {
+		t.Fatal(err)
+	}
+	config.Authorization.Authorizer, config.AdmissionControl, config.AuditBackend, config.AuditPolicyRuleEvaluator = authorizer.AuthorizerFunc(w.Authorize), w, w, w
+	options := etcdOptions(registry, cfg)
+	server, err := connect(t.Context(), config, options, budgets)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range change {
+		f(server)
+	}
+	if err := server.assemble(registry, config, options, assembly{zones: cfg.Zones}); err != nil {
+		t.Fatal(err)
+	}
+	w.server = server
+	runs(t, server)
+	kubeconfig, err := us.Kubeconfig("https://" + listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w.reach, err = clientcmd.RESTConfigFromKubeConfig([]byte(kubeconfig)); err != nil {
+		t.Fatal(err)
+	}
+	w.reach.QPS, w.reach.WarningHandler = -1, w.warnings
+	client, err := versioned.NewForConfig(w.reach)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.api = client.KubizoneV1alpha1()
+	for name, domain := range map[string]string{"org": "example.org.", "net": "example.net."} {
+		zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.ZoneSpec{DomainName: domain, Delegations: []v1alpha1.DelegationRule{{Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}}}}
+		if _, err := w.api.Zones("platform").Create(t.Context(), zone, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return w
+}
+
+// runs runs the server until the test ends.
+func runs(t *testing.T, server *Server) {
+	t.Helper()
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 2)
+	go func() { ended <- server.RunLedger(ctx) }()
+	go func() { ended <- server.Run(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		for range 2 {
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+		}
+		server.Close()
+	})
+	waiting, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := server.WaitForAPI(waiting); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// applying is an item that applies an A record, deleting one that deletes it.
+func applying(name, address string) v1alpha1.ChangeSetItem {
+	return applied(fmt.Sprintf(`{"apiVersion":"kubi.zone/v1alpha1","kind":"Record","metadata":{"name":%q},"spec":{"domainName":"%s.example.org.","type":"A","rdata":%q}}`, name, name, address))
+}
+
+func applied(raw string) v1alpha1.ChangeSetItem {
+	return v1alpha1.ChangeSetItem{Apply: &runtime.RawExtension{Raw: []byte(raw)}}
+}
+
+func deleting(name string) v1alpha1.ChangeSetItem {
+	return v1alpha1.ChangeSetItem{Delete: &v1alpha1.ChangeSetDelete{Name: name}}
+}
+
+func changes(items ...v1alpha1.ChangeSetItem) *v1alpha1.ChangeSet {
+	return &v1alpha1.ChangeSet{Spec: v1alpha1.ChangeSetSpec{Items: items, FieldManager: "bridge"}}
+}
+
+func (w *watched) send(t *testing.T, set *v1alpha1.ChangeSet) (*v1alpha1.ChangeSet, error) {
+	return w.api.ChangeSets("team").Create(t.Context(), set, metav1.CreateOptions{})
+}
+
+// post sends a set as no client of Go does, with a query.
+func (w *watched) post(t *testing.T, query string, set *v1alpha1.ChangeSet) (code int, text string) {
+	t.Helper()
+	client, err := restclient.HTTPClientFor(w.reach)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := json.Marshal(set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := client.Post(w.reach.Host+"/apis/kubi.zone/v1alpha1/namespaces/team/changesets?"+query, "application/json", bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	read, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.StatusCode, string(read)
+}
+
+func (w *watched) must(t *testing.T, set *v1alpha1.ChangeSet) v1alpha1.ChangeSetStatus {
+	t.Helper()
+	made, err := w.send(t, set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made.Status
+}
+
+func (w *watched) serial(t *testing.T) int64 {
+	t.Helper()
+	zone, err := w.api.Zones("platform").Get(t.Context(), "org", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return zone.Status.Serial
+}
+
+func (w *watched) names(t *testing.T) (names []string) {
+	t.Helper()
+	records, err := w.api.Records("team").List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range records.Items {
+		names = append(names, r.Name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// causes are `FIELD: TYPE` of an error, in order.
+func causes(err error) (out []string) {
+	var status apierrors.APIStatus
+	if errors.As(err, &status) && status.Status().Details != nil {
+		for _, c := range status.Status().Details.Causes {
+			out = append(out, c.Field+": "+string(c.Type))
+		}
+	}
+	return out
+}
+
+// TestChangeSets runs one server through what a change set promises; each part has names of its own.
+func TestChangeSets(t *testing.T) {
+	w := newWatched(t, nil)
+
+	t.Run("answers what became of each item, at one serial S10.1", func(t *testing.T) {
+		before := w.must(t, changes(applying("one", "192.0.2.1"), applying("two", "192.0.2.2"), applying("three", "192.0.2.3")))
+		after := w.must(t, changes(applying("one", "192.0.2.11"), applying("two", "192.0.2.2"), deleting("three"), applying("four", "192.0.2.4")))
+		if before.Serial == 0 || after.Serial != before.Serial+1 || after.Serial != w.serial(t) || after.ZoneRef == nil || after.ZoneRef.Name != "org" {
+			t.Errorf("serial %d, then %d in %v", before.Serial, after.Serial, after.ZoneRef)
+		}
+		var operations []string
+		versions := map[string]bool{}
+		for i, item := range after.Items {
+			operations = append(operations, item.Name+" "+item.Operation)
+			if item.UID == "" || item.Operation != v1alpha1.OperationDeleted && (item.Generation == 0 || item.ResourceVersion == "") {
+				t.Errorf("item %d: %+v", i, item)
+			}
+			if item.Operation == v1alpha1.OperationDeleted {
+				continue
+			}
+			versions[item.ResourceVersion] = true
+			record, err := w.api.Records("team").Get(t.Context(), item.Name, metav1.GetOptions{})
+			if err != nil || record.ResourceVersion != item.ResourceVersion || record.UID != item.UID || record.Generation != item.Generation {
+				t.Errorf("item %d: %+v, %v", i, item, err)
+			}
+		}
+		if got := fmt.Sprint(operations); got != "[one Updated two Unchanged three Deleted four Created]" || len(versions) != 3 {
+			t.Errorf("%s, %d versions", got, len(versions))
+		}
+		if got := fmt.Sprint(w.names(t)); got != "[four one two]" {
+			t.Errorf("records %s", got)
+		}
+	})
+
+	t.Run("tells all refusals, and writes nothing S10.3", func(t *testing.T) {
+		names, serial := w.names(t), w.serial(t)
+		w.mu.Lock()
+		w.denied, w.refused = []string{"patch records authz"}, []string{"policy"}
+		w.mu.Unlock()
+		_, err := w.send(t, changes(applying("fine", "192.0.2.1"), applying("authz", "192.0.2.1"), applying("policy", "192.0.2.1"), applying("bad", "no address"), deleting("missing"),
+			applied(`{"apiVersion":"kubi.zone/v1alpha1","kind":"Record","metadata":{"name":"away"},"spec":{"domainName":"away.example.net.","type":"A","rdata":"192.0.2.1"}}`),
+			applied(`{"apiVersion":"kubi.zone/v1alpha1","kind":"Record","metadata":{"name":"none"},"spec":{"domainName":"www.nowhere.test.","type":"A","rdata":"192.0.2.1"}}`)))
+		want := "spec.items[1]: Forbidden spec.items[2]: Forbidden spec.items[3].apply.spec.rdata: FieldValueInvalid spec.items[4]: NotFound spec.items[5].apply.spec.domainName: FieldValueForbidden spec.items[6].apply.spec.domainName: FieldValueForbidden"
+		if got := strings.Join(causes(err), " "); !apierrors.IsInvalid(err) || got != want {
+			t.Errorf("%v\ngot  %s\nwant %s", err, got, want)
+		}
+		if after := w.names(t); !slices.Equal(after, names) || w.serial(t) != serial {
+			t.Errorf("%v became %v", names, after)
+		}
+		// Of one code, it is that.
+		if _, err := w.send(t, changes(applying("authz", "192.0.2.1"), applying("policy", "192.0.2.1"))); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "the test's policy") || !strings.Contains(err.Error(), "the test says so") {
+			t.Errorf("two of 403 are %v", err)
+		}
+		w.mu.Lock()
+		w.denied, w.refused = nil, nil
+		w.mu.Unlock()
+	})
+
+	t.Run("asks for the right to each item S10.4", func(t *testing.T) {
+		w.must(t, changes(applying("old", "192.0.2.1")))
+		w.mu.Lock()
+		w.asked, w.admitted = nil, nil
+		w.mu.Unlock()
+		w.must(t, changes(applying("new", "192.0.2.1"), deleting("old")))
+		w.mu.Lock()
+		slices.Sort(w.asked)
+		slices.Sort(w.admitted)
+		if got := fmt.Sprint(w.asked, w.admitted); got != "[create changesets  create records new delete records old patch records new] [CREATE new by bridge DELETE old by ]" {
+			t.Errorf("asked and admitted %s", got)
+		}
+		w.mu.Unlock()
+		w.mu.Lock()
+		w.denied = []string{"create records never"}
+		w.mu.Unlock()
+		if _, err := w.send(t, changes(applying("never", "192.0.2.1"))); !apierrors.IsForbidden(err) {
+			t.Errorf("a creation by who may patch alone: %v", err)
+		}
+	})
+
+	t.Run("applies for its manager S10.4", func(t *testing.T) {
+		w.must(t, changes(applying("owned", "192.0.2.1"), applying("owned2", "192.0.2.1")))
+		other := changes(applying("owned", "192.0.2.2"), applying("owned2", "192.0.2.2"))
+		other.Spec.FieldManager = "other"
+		_, err := w.send(t, other)
+		if got := strings.Join(causes(err), " "); !apierrors.IsConflict(err) || got != "spec.items[0].apply.spec.rdata: FieldManagerConflict spec.items[1].apply.spec.rdata: FieldManagerConflict" {
+			t.Errorf("a conflict is %v: %s", err, got)
+		}
+		other.Spec.Force = true
+		w.must(t, other)
+		nobody := changes(applying("owned", "192.0.2.2"))
+		nobody.Spec.FieldManager = ""
+		if _, err := w.send(t, nobody); !apierrors.IsInvalid(err) || fmt.Sprint(causes(err)) != "[spec.fieldManager: FieldValueRequired]" {
+			t.Errorf("nobody applies: %v", err)
+		}
+		if _, err := w.api.ChangeSets("team").Create(t.Context(), nobody, metav1.CreateOptions{FieldManager: "other"}); err != nil {
+			t.Errorf("the request says who: %v", err)
+		}
+	})
+
+	t.Run("holds what items must be S10.4", func(t *testing.T) {
+		made := w.must(t, changes(applying("pre", "192.0.2.1"), applying("pre2", "192.0.2.1"))).Items
+		wrong := deleting("pre")
+		wrong.Delete.UID = "another"
+		stale := deleting("pre2")
+		stale.Delete.ResourceVersion = "1"
+		if _, err := w.send(t, changes(wrong, stale)); !apierrors.IsConflict(err) || len(causes(err)) != 2 {
+			t.Errorf("%v: %v", err, causes(err))
+		}
+		wrong.Delete.UID, stale.Delete.ResourceVersion = made[0].UID, made[1].ResourceVersion
+		w.must(t, changes(wrong, stale))
+		if _, err := w.send(t, changes(applied(`{"apiVersion":"kubi.zone/v1alpha1","kind":"Record","metadata":{"name":"pre","uid":"gone"},"spec":{"domainName":"pre.example.org.","type":"A","rdata":"192.0.2.1"}}`))); !apierrors.IsConflict(err) {
+			t.Errorf("a uid that is gone: %v", err)
+		}
+	})
+
+	t.Run("refuses what is no set of one zone S10.5", func(t *testing.T) {
+		w.must(t, changes(applying("held", "192.0.2.1"), applying("mover", "192.0.2.1")))
+		if _, err := w.api.Records("team").Patch(t.Context(), "held", types.MergePatchType, []byte(`{"metadata":{"finalizers":["example.org/held"]}}`), metav1.PatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		move := applied(`{"apiVersion":"kubi.zone/v1alpha1","kind":"Record","metadata":{"name":"mover"},"spec":{"domainName":"mover.example.net.","type":"A","rdata":"192.0.2.1"}}`)
+		many, large := changes(), changes()
+		for i := range 101 {
+			many.Spec.Items = append(many.Spec.Items, applying(fmt.Sprintf("many%d", i), "192.0.2.1"))
+		}
+		for i := range 5 {
+			large.Spec.Items = append(large.Spec.Items, applied(fmt.Sprintf(`{"apiVersion":"kubi.zone/v1alpha1","kind":"Record","metadata":{"name":"large%d"},"spec":{"domainName":"large%d.example.org.","type":"TXT","rdata":%q}}`, i, i, strings.Repeat("x", 60000))))
+		}
+		for what, c := range map[string]struct {
+			set  *v1alpha1.ChangeSet
+			want string
+			text string
+		}{
+			"finalizers": {changes(deleting("held"), applying("beside", "192.0.2.1")), "spec.items[0]: FieldValueForbidden", "finalizers"},
+			"a move":     {changes(applying("beside", "192.0.2.1"), move), "spec.items[1].apply.spec.domainName: FieldValueForbidden", "moves to zone example.net."},
+			"twice":      {changes(applying("beside", "192.0.2.1"), deleting("beside")), "spec.items[1]: FieldValueDuplicate", "beside"},
+			"nothing":    {changes(), "spec.items: FieldValueRequired", "1 to 100"},
+			"too many":   {many, "spec.items: FieldValueTooMany", "at most 100"},
+			"too large":  {large, "spec.items: FieldValueInvalid", "may have 262144"},
+			"both":       {changes(v1alpha1.ChangeSetItem{Apply: applying("x", "192.0.2.1").Apply, Delete: deleting("x").Delete}), "spec.items[0]: FieldValueInvalid", "either apply"},
+			"no Record":  {changes(applied(`{"apiVersion":"v1","kind":"Secret","metadata":{"name":"x"}}`)), "spec.items[0].apply.apiVersion: FieldValueNotSupported spec.items[0].apply.kind: FieldValueNotSupported", "Secret"},
+			"elsewhere":  {changes(applied(`{"apiVersion":"kubi.zone/v1alpha1","kind":"Record","metadata":{"name":"x","namespace":"other"}}`)), "spec.items[0].apply.metadata.namespace: FieldValueInvalid", "other"},
+		} {
+			_, err := w.send(t, c.set)
+			if got := strings.Join(causes(err), " "); !apierrors.IsInvalid(err) || got != c.want || !strings.Contains(err.Error(), c.text) {
+				t.Errorf("%s: %v\n%s", what, err, got)
+			}
+		}
+		if slices.Contains(w.names(t), "beside") {
+			t.Error("a part of a refused set was written")
+		}
+	})
+
+	t.Run("previews S10.7", func(t *testing.T) {
+		serial, names := w.serial(t), w.names(t)
+		set, err := w.api.ChangeSets("team").Create(t.Context(), changes(applying("dry", "192.0.2.1"), deleting("one"), applying("two", "192.0.2.2")), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if set.Status.Serial != serial+1 || set.Status.Items[0].Operation != v1alpha1.OperationCreated || set.Status.Items[1].Operation != v1alpha1.OperationDeleted || set.Status.Items[2].Operation != v1alpha1.OperationUnchanged {
+			t.Errorf("%+v", set.Status)
+		}
+		if w.serial(t) != serial || !slices.Equal(names, w.names(t)) {
+			t.Error("a dry run wrote")
+		}
+		if _, err := w.api.ChangeSets("team").Create(t.Context(), changes(applying("dry", "192.0.2.1"), deleting("held")), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}); fmt.Sprint(causes(err)) != "[spec.items[1]: FieldValueForbidden]" {
+			t.Errorf("a dry run of what is refused: %v", err)
+		}
+	})
+
+	t.Run("is audited by item S10.4", func(t *testing.T) {
+		w.mu.Lock()
+		w.events = nil
+		w.mu.Unlock()
+		w.must(t, changes(applying("audited", "192.0.2.1"), deleting("one")))
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		seen := map[string]string{}
+		for _, e := range w.events {
+			seen[e.ObjectRef.Resource+" "+e.Verb] = string(e.AuditID) + " " + e.UserAgent + " " + strings.Join(e.SourceIPs, ",")
+			if e.ObjectRef.Resource == "changesets" {
+				if got := e.Annotations["changesets.kubi.zone/item-0"] + e.Annotations["changesets.kubi.zone/item-1"]; !strings.HasPrefix(got, "apply audited: 201, resourceVersion ") || !strings.HasSuffix(got, "delete one: 200") {
+					t.Errorf("annotations %v", e.Annotations)
+				}
+				if e.RequestObject == nil || !strings.Contains(string(e.RequestObject.Raw), "ChangeSet") {
+					t.Error("the event of the set has an item's object")
+				}
+			}
+		}
+		if len(w.events) != 3 || seen["records patch"] == "" || seen["records patch"] != seen["changesets create"] || seen["records delete"] != seen["changesets create"] {
+			t.Errorf("%d events: %v", len(w.events), seen)
+		}
+	})
+
+	t.Run("warns by item", func(t *testing.T) {
+		w.warnings.mu.Lock()
+		w.warnings.texts = nil
+		w.warnings.mu.Unlock()
+		w.must(t, changes(applied(`{"apiVersion":"kubi.zone/v1alpha1","kind":"Record","metadata":{"name":"twice"},"spec":{"domainName":"twice.example.org.","type":"A","values":["192.0.2.1","192.0.2.1"]}}`)))
+		w.warnings.mu.Lock()
+		defer w.warnings.mu.Unlock()
+		if got := strings.Join(w.warnings.texts, "\n"); !strings.HasPrefix(got, "spec.items[0] (twice): ") {
+			t.Errorf("warnings %q", got)
+		}
+	})
+
+	t.Run("ends with its request S10.6", func(t *testing.T) {
+		entered, leave := make(chan struct{}, 2), make(chan struct{})
+		w.mu.Lock()
+		w.admit = func(ctx context.Context, _ admission.Operation, name string) {
+			if name == "slow" { // a webhook that answers nobody
+				entered <- struct{}{}
+				select {
+				case <-ctx.Done():
+				case <-leave:
+				}
+			}
+		}
+		w.mu.Unlock()
+		defer close(leave)
+		ctx, gone := context.WithCancel(t.Context())
+		defer gone()
+		ended := make(chan error, 1)
+		go func() {
+			_, err := w.api.ChangeSets("team").Create(ctx, changes(applying("slow", "192.0.2.1"), applying("beside", "192.0.2.1")), metav1.CreateOptions{})
+			ended <- err
+		}()
+		<-entered
+		// Nobody else waits, for the zone or for the record.
+		w.must(t, changes(applying("beside", "192.0.2.9"), applying("quick", "192.0.2.9")))
+		gone()
+		if err := <-ended; err == nil {
+			t.Error("a client that has gone is answered")
+		}
+		code, text := w.post(t, "timeout=1s", changes(applying("slow", "192.0.2.1"), applying("beside", "192.0.2.1")))
+		if code != http.StatusGatewayTimeout {
+			t.Errorf("a webhook that answers nobody: %d %s", code, text)
+		}
+		w.mu.Lock()
+		w.admit = nil
+		w.mu.Unlock()
+		if record, err := w.api.Records("team").Get(t.Context(), "beside", metav1.GetOptions{}); err != nil || record.Spec.RData != "192.0.2.9" || slices.Contains(w.names(t), "slow") {
+			t.Errorf("%v, %v", record.Spec, err)
+		}
+	})
+
+	t.Run("many at once S10.6", func(t *testing.T) {
+		var wrong sync.Map
+		var all sync.WaitGroup
+		for n := range 60 {
+			all.Go(func() {
+				address := fmt.Sprintf("192.0.2.%d", n+1)
+				set := changes(applying("left", address), applying("right", address), applying(fmt.Sprintf("own%d", n), address))
+				if _, err := w.send(t, set); err != nil {
+					wrong.Store(n, err)
+				}
+			})
+		}
+		all.Wait()
+		wrong.Range(func(n, err any) bool { t.Errorf("set %v: %v", n, err); return true })
+		left, err1 := w.api.Records("team").Get(t.Context(), "left", metav1.GetOptions{})
+		right, err2 := w.api.Records("team").Get(t.Context(), "right", metav1.GetOptions{})
+		if err := errors.Join(err1, err2); err != nil || left.Spec.RData != right.Spec.RData || left.Status.Serial != right.Status.Serial {
+			t.Errorf("left %s, right %s, %v", left.Spec.RData, right.Spec.RData, err)
+		}
+	})
+
+	t.Run("says what etcd takes S10.5", func(t *testing.T) {
+		set := changes()
+		for i := range 100 {
+			set.Spec.Items = append(set.Spec.Items, applying(fmt.Sprintf("hundred%d", i), "192.0.2.1"))
+		}
+		_, err := w.send(t, set)
+		if !apierrors.IsRequestEntityTooLargeError(err) || !strings.Contains(err.Error(), "etcd takes 128; nothing was written") || len(causes(err)) != 0 {
+			t.Errorf("a hundred items for an etcd of 128 operations: %v %v", err, causes(err))
+		}
+		if set.Spec.Items = set.Spec.Items[:30]; slices.Contains(w.names(t), "hundred0") {
+			t.Error("a part was written")
+		}
+		serial := w.serial(t)
+		if status := w.must(t, set); status.Serial != serial+1 || len(status.Items) != 30 {
+			t.Errorf("serial %d to %d", serial, status.Serial)
+		}
+	})
+
+	t.Run("stores nothing", func(t *testing.T) {
+		for _, verb := range []string{http.MethodGet, http.MethodDelete} {
+			err := w.api.RESTClient().Verb(verb).Namespace("team").Resource("changesets").Do(t.Context()).Error()
+			if !apierrors.IsMethodNotSupported(err) {
+				t.Errorf("%s: %v", verb, err)
+			}
+		}
+	})
+}
+
+// S9.1, S10.4: the items of a set are counted together: none of them fits into what the others fill.
+func TestChangeSets_areBudgetedTogether_S9_1(t *testing.T) {
+	w := newWatched(t, &budget.Options{Stored: "128Ki", Written: "unlimited", Burst: time.Minute})
+	var set []v1alpha1.ChangeSetItem
+	for i := range 8 {
+		set = append(set, applied(fmt.Sprintf(`{"apiVersion":"kubi.zone/v1alpha1","kind":"Record","metadata":{"name":"large%d"},"spec":{"domainName":"large%d.example.org.","type":"TXT","values":["1%[3]s","2%[3]s","3%[3]s","4%[3]s","5%[3]s"]}}`, i, i, strings.Repeat("x", 3900))))
+	}
+	if _, err := w.send(t, changes(set...)); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "may have 128.0 KiB") {
+		t.Errorf("%v", err)
+	}
+	if names := w.names(t); len(names) != 0 {
+		t.Errorf("written: %v", names)
+	}
+	w.must(t, changes(set[:1]...))
+}
+
+var (
+	_ admission.ValidationInterface = (*watched)(nil)
+	_ audit.Backend                 = (*watched)(nil)
+	_ audit.PolicyRuleEvaluator     = (*watched)(nil)
+)

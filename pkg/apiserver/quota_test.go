@@ -1,0 +1,43 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apiserver
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
+)
+
+// S10.4: what a refused set took of a quota is given back, down to what is there, and of no other quota; a dry run took nothing.
+func TestGiveBack_S10_4(t *testing.T) {
+	quota := func(name string, counts corev1.ResourceName) *corev1.ResourceQuota {
+		return &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: name}, Status: corev1.ResourceQuotaStatus{Used: corev1.ResourceList{counts: *resource.NewQuantity(7, resource.DecimalSI)}}}
+	}
+	core := fake.NewClientset(quota("records", quotaOfRecords), quota("secrets", "count/secrets"))
+	w := newWatched(t, nil, func(s *Server) { s.core = core })
+	used := func(name string) (n int64) {
+		t.Helper()
+		quota, err := core.CoreV1().ResourceQuotas("team").Get(t.Context(), name, metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, used := range quota.Status.Used {
+			n = used.Value()
+		}
+		return n
+	}
+	w.must(t, changes(applying("one", "192.0.2.1"), applying("two", "192.0.2.1")))
+	refused := changes(applying("three", "192.0.2.1"), applying("four", "192.0.2.1"), applying("one", "192.0.2.9"), deleting("missing"))
+	if _, err := w.api.ChangeSets("team").Create(t.Context(), refused, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}); err == nil || used("records") != 7 {
+		t.Errorf("a dry run gives back: %d, %v", used("records"), err)
+	}
+	for _, left := range []int64{5, 3, 2, 2} {
+		if _, err := w.send(t, refused); err == nil || used("records") != left || used("secrets") != 7 {
+			t.Errorf("%v: %d are counted, want %d", err, used("records"), left)
+		}
+	}
+}

@@ -1,0 +1,372 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/storage"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/law"
+)
+
+// A change set is several writes of Records of one zone that are committed together or not at all (S10.1). Each write comes through the
+// ordinary storage of Records, with what precedes it there (admission, preconditions, field managers), and waits at the point where it would be
+// committed until all have come. Then all are decided, each on what the earlier ones leave, and one transaction makes all of them true.
+//
+// No write holds a lock while it waits, so a set cannot keep others from being written, and two sets cannot wait for each other. The end of any
+// one write's context ends the set.
+
+// Set is one change set. Its methods may be called from any goroutine.
+type Set struct {
+	l *Ledger
+	n int
+
+	mu sync.Mutex
+	// waiting are the writes that have come and are not answered, left those that will not come (again); both by index.
+	waiting map[int]*setWrite
+	left    map[int]bool
+	// came are the writes that have come at least once, creates those of them that create an object, and unchanged those that change nothing.
+	came, creates, unchanged map[int]bool
+	// grows is by how much each write makes its object larger.
+	grows map[int]int64
+	// refused: a write that left was refused, so nothing is committed.
+	refused bool
+	// failure is what is wrong with all of it.
+	failure error
+	// over is why nothing is committed any more; nil while that is open.
+	over error
+	// deciding: the writes that wait are being decided, and will be answered by that.
+	deciding bool
+	// zone and serial are those of the commit.
+	zone   *v1alpha1.AdoptingZone
+	serial int64
+}
+
+// setWrite is one write of a set that waits.
+type setWrite struct {
+	ctx      context.Context
+	index    int
+	key      string
+	expected int64
+	// before and after are the Record as it stands and as it shall be; nil: there is none.
+	before, after *v1alpha1.Record
+	// put is the object as encoded where it is written and nothing is decided (S2.4); same: nothing is written.
+	put  []byte
+	same bool
+	// dry: it is decided, and not written.
+	dry bool
+	// answered gets one answer.
+	answered chan setAnswer
+
+	// What a decision says; the next one begins anew.
+	member  *member
+	plan    *law.Plan
+	refusal error
+	placed  *v1alpha1.Record
+}
+
+type setAnswer struct {
+	out    outcome
+	placed *v1alpha1.Record
+	err    error
+}
+
+// NewSet begins a change set of n writes of Records.
+func (l *Ledger) NewSet(n int) *Set {
+	return &Set{l: l, n: n, waiting: map[int]*setWrite{}, left: map[int]bool{}, came: map[int]bool{}, creates: map[int]bool{}, unchanged: map[int]bool{}, grows: map[int]int64{}}
+}
+
+type setKey struct{}
+
+type setPlace struct {
+	set   *Set
+	index int
+}
+
+// Context makes a write through the storage of Records, or the preview of one, write i of the set.
+func (s *Set) Context(ctx context.Context, i int) context.Context {
+	return context.WithValue(ctx, setKey{}, setPlace{s, i})
+}
+
+// setOf is the set that a write under ctx belongs to, nil for none.
+func setOf(ctx context.Context) (*Set, int) {
+	p, _ := ctx.Value(setKey{}).(setPlace)
+	return p.set, p.index
+}
+
+// GrowsBy is by how much a write under ctx, and the others of its set so far, make what is stored larger: the namespace has all of them or none.
+func GrowsBy(ctx context.Context, octets int64) int64 {
+	s, i := setOf(ctx)
+	if s == nil {
+		return octets
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.grows[i] = octets
+	all := int64(0)
+	for _, n := range s.grows {
+		all += n
+	}
+	return all
+}
+
+// errSetEnded is what a write of a set is told that is not refused itself.
+func errSetEnded(why error) error {
+	return &setEndedError{why}
+}
+
+type setEndedError struct{ why error }
+
+func (e *setEndedError) Error() string {
+	return "not written, as the change set was not: " + e.why.Error()
+}
+func (e *setEndedError) Unwrap() error { return e.why }
+
+// Status makes it an API error, which no handler of Kubernetes takes for one that it should try again.
+func (e *setEndedError) Status() metav1.Status {
+	return metav1.Status{Status: metav1.StatusFailure, Code: http.StatusFailedDependency, Reason: v1alpha1.StatusReasonChangeSetEnded, Message: e.Error()}
+}
+
+// errOthersRefused is why a write is not made that nothing is wrong with.
+var errOthersRefused = errors.New("other items of it were refused")
+
+// Leave says that write i will not come, or not again: its request has ended, and refused says whether with a refusal. A write that was
+// answered by the set may be said to leave too.
+func (s *Set) Leave(i int, refused bool) {
+	s.mu.Lock()
+	s.left[i] = true
+	s.refused = s.refused || refused
+	ready := s.ready()
+	s.mu.Unlock()
+	if ready != nil {
+		s.decide(ready)
+	}
+}
+
+// Came reports whether write i came to the point where it would be committed.
+func (s *Set) Came(i int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.came[i]
+}
+
+// Unchanged reports whether write i changes nothing.
+func (s *Set) Unchanged(i int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.unchanged[i]
+}
+
+// Creates is how many writes came that create a Record.
+func (s *Set) Creates() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.creates)
+}
+
+// Failed is the error that the set as a whole met, where that is none of a write; nil else.
+func (s *Set) Failed() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.failure
+}
+
+// Committed is the zone of the writes and its serial with them; nil where they were not committed.
+func (s *Set) Committed() (*v1alpha1.AdoptingZone, int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.zone, s.serial
+}
+
+// Abandon ends the set: writes that wait, and those that come later, are answered with the cause. What is being committed is.
+func (s *Set) Abandon(cause error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.abandon(cause)
+}
+
+func (s *Set) abandon(cause error) {
+	if s.over != nil || s.deciding {
+		return
+	}
+	s.over = errSetEnded(cause)
+	for i, w := range s.waiting {
+		w.answered <- setAnswer{err: s.over}
+		delete(s.waiting, i)
+	}
+}
+
+// ready takes the writes to be decided now, nil while some have yet to come. The caller holds s.mu.
+func (s *Set) ready() []*setWrite {
+	if s.over != nil || s.deciding || len(s.waiting) == 0 {
+		return nil
+	}
+	for i := range s.n {
+		if s.waiting[i] == nil && !s.left[i] {
+			return nil
+		}
+	}
+	s.deciding = true
+	all := make([]*setWrite, 0, len(s.waiting))
+	for i := range s.n {
+		if w := s.waiting[i]; w != nil {
+			all = append(all, w)
+		}
+	}
+	return all
+}
+
+// come is one write's: it waits for the others, and for what becomes of all.
+func (s *Set) come(w *setWrite) setAnswer {
+	w.answered = make(chan setAnswer, 1)
+	s.mu.Lock()
+	if s.over != nil {
+		defer s.mu.Unlock()
+		return setAnswer{err: s.over}
+	}
+	if w.index < 0 || w.index >= s.n || s.waiting[w.index] != nil || s.left[w.index] {
+		defer s.mu.Unlock()
+		return setAnswer{err: fmt.Errorf("ledger: write %d of a change set of %d comes twice or not at all", w.index, s.n)}
+	}
+	s.waiting[w.index], s.came[w.index], s.unchanged[w.index] = w, true, w.same
+	if w.before == nil && w.after != nil {
+		s.creates[w.index] = true
+	}
+	ready := s.ready()
+	s.mu.Unlock()
+	if ready != nil {
+		s.decide(ready)
+	}
+	select {
+	case a := <-w.answered:
+		return a
+	case <-w.ctx.Done():
+	}
+	s.Abandon(context.Cause(w.ctx))
+	return <-w.answered // by that, or by the decision under way, which ends by the same deadline
+}
+
+// decide decides the writes that have come and answers them, but for those whose objects have changed meanwhile: these are told so, and come again.
+func (s *Set) decide(writes []*setWrite) {
+	s.mu.Lock()
+	commit := !s.refused
+	s.mu.Unlock()
+	b := &together{l: s.l, writes: writes, commit: commit}
+	err := b.run(decisionContext(writes))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.deciding = false
+	if err != nil && !commit {
+		err = errSetEnded(err) // nothing would have been written: what others were refused for is the answer
+	}
+	if commit {
+		s.failure = err
+	}
+	again := len(b.lost) > 0 && err == nil
+	refused := slices.ContainsFunc(writes, func(w *setWrite) bool { return w.refusal != nil })
+	if !again && (err != nil || refused || !commit) {
+		s.over = errSetEnded(errOthersRefused)
+	}
+	for _, w := range writes {
+		var a setAnswer
+		switch out, lost := b.lost[w]; {
+		case again && !lost:
+			continue // it waits on
+		case again:
+			a.out = out
+		case err != nil:
+			a.err = err
+		case w.refusal != nil:
+			a.err = w.refusal
+		case s.over != nil:
+			a.err = s.over
+		default:
+			a.out, a.placed = outcome{ok: true, rev: b.at[w]}, w.placed
+		}
+		delete(s.waiting, w.index)
+		w.answered <- a
+	}
+	if !again && s.over == nil {
+		s.zone, s.serial = b.zone()
+		s.over = errSetEnded(errors.New("it is committed already"))
+	}
+}
+
+// decisionContext is that of the write that ends first: the end of any ends the set.
+func decisionContext(writes []*setWrite) context.Context {
+	first := writes[0].ctx
+	for _, w := range writes[1:] {
+		at, ok := w.ctx.Deadline()
+		if least, has := first.Deadline(); ok && (!has || at.Before(least)) {
+			first = w.ctx
+		}
+	}
+	return first
+}
+
+// inSet commits the write of a Record with the others of its set.
+func (w *recordWrite) inSet(ctx context.Context, s *Set, index int, key string, expected int64, put []byte) (outcome, error) {
+	x := &setWrite{ctx: ctx, index: index, key: key, expected: expected, before: w.before, after: w.after}
+	if w.before != nil && w.after != nil && w.before.DeletionTimestamp == nil && w.after.DeletionTimestamp != nil {
+		return outcome{}, x.refuse(field.NewPath("metadata", "finalizers"), "has %s and goes when they do, and a change set deletes at once: delete it by itself", strings.Join(w.before.Finalizers, ", "))
+	}
+	if w.after != nil && sameContent(w.before, w.after) { // S2.4
+		x.put = put
+		if w.after.Generation != w.before.Generation {
+			x.placed = w.after.DeepCopy()
+			x.placed.Status.ObservedGeneration = x.placed.Generation
+			data, err := w.l.config.Records.encode(ctx, key, x.placed)
+			if err != nil {
+				return outcome{}, err
+			}
+			x.put = data
+		}
+	}
+	a := s.come(x)
+	if a.err == nil && a.out.ok && a.placed != nil {
+		w.commitAs(a.placed, a.out.rev)
+	}
+	return a.out, a.err
+}
+
+// stays takes part in a set with a write that changes nothing: the object is compared.
+func (w *recordWrite) stays(ctx context.Context, s *Set, index int, key string) (outcome, error) {
+	rev, err := (storage.APIObjectVersioner{}).ObjectResourceVersion(w.before)
+	if err != nil {
+		return outcome{}, err
+	}
+	a := s.come(&setWrite{ctx: ctx, index: index, key: key, expected: int64(rev), before: w.before, after: w.after, same: true})
+	return a.out, a.err
+}
+
+// previewInSet decides the preview of a write with the others of its set.
+func (l *Ledger) previewInSet(ctx context.Context, s *Set, index int, before, after *v1alpha1.Record) error {
+	x := &setWrite{ctx: ctx, index: index, before: before, after: after, dry: true}
+	o := x.object()
+	x.key = l.layout.Record(o.Namespace, o.Name)
+	if before != nil {
+		rev, err := (storage.APIObjectVersioner{}).ObjectResourceVersion(before)
+		if err != nil {
+			return err
+		}
+		x.expected = int64(rev)
+		x.same = after != nil && apiequality.Semantic.DeepEqual(before, after)
+	}
+	a := s.come(x)
+	if a.err == nil && !a.out.ok {
+		return tooBusy("records", o.Name, errMoved)
+	}
+	return a.err
+}

@@ -1,0 +1,157 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package changeset
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/registry/status"
+)
+
+const (
+	// toldItems is how many refusals a message has; all of them are in the causes.
+	toldItems = 10
+	// maxOutcome is how many characters an audit annotation has of what became of an item.
+	maxOutcome = 300
+)
+
+// answer is the error of a set that was not written: what is wrong with all of it, or the refusals of all items; nil where none failed.
+func answer(set *v1alpha1.ChangeSet, items []*item, failure error) error {
+	if failure != nil {
+		if _, ok := failure.(apierrors.APIStatus); ok {
+			return failure
+		}
+		return apierrors.NewInternalError(fmt.Errorf("%w; whether the change set was written is not known: read the Records before you repeat it", failure))
+	}
+	var refused, failed, ended []*item
+	for _, one := range items {
+		switch {
+		case one.failure == nil:
+		case one.ended():
+			ended = append(ended, one)
+		case one.code >= http.StatusInternalServerError:
+			failed = append(failed, one)
+		default:
+			refused = append(refused, one)
+		}
+	}
+	switch {
+	case len(refused) > 0:
+		return told(set, refused, "nothing was written")
+	case len(failed) > 0:
+		return told(set, failed, "whether it was written is not known: read the Records before you repeat it")
+	case len(ended) > 0:
+		e := apierrors.NewTimeoutError("the change set was not decided in time, and nothing was written: "+ended[0].failure.Message, 0)
+		return e
+	}
+	return nil
+}
+
+// told is the error of several items: that of all where they have one code, 422 where they differ, so that a client that repeats some codes
+// does not repeat what cannot pass.
+func told(set *v1alpha1.ChangeSet, items []*item, so string) error {
+	status := metav1.Status{
+		Status: metav1.StatusFailure, Code: int32(items[0].code), Reason: items[0].failure.Reason,
+		Details: &metav1.StatusDetails{Group: v1alpha1.GroupName, Kind: "changesets", Name: set.Name},
+	}
+	var texts []string
+	for _, one := range items {
+		if one.code != items[0].code {
+			status.Code, status.Reason = http.StatusUnprocessableEntity, metav1.StatusReasonInvalid
+		}
+		if len(texts) < toldItems {
+			texts = append(texts, fmt.Sprintf("%s (%s): %s", one.path(), one.name, one.failure.Message))
+		}
+		status.Details.Causes = append(status.Details.Causes, one.causes()...)
+		status.Details.RetryAfterSeconds = max(status.Details.RetryAfterSeconds, retryAfter(one))
+	}
+	if status.Code == http.StatusUnprocessableEntity {
+		status.Details.RetryAfterSeconds = 0
+	}
+	if more := len(items) - len(texts); more > 0 {
+		texts = append(texts, fmt.Sprintf("and %d more", more))
+	}
+	status.Message = fmt.Sprintf("%d of %d items failed, and %s: %s", len(items), len(set.Spec.Items), so, strings.Join(texts, "; "))
+	return &apierrors.StatusError{ErrStatus: status}
+}
+
+func retryAfter(x *item) int32 {
+	if d := x.failure.Details; d != nil {
+		return d.RetryAfterSeconds
+	}
+	return 0
+}
+
+// causes are those of the item, each with the field that it has in the set.
+func (x *item) causes() (causes []metav1.StatusCause) {
+	if d := x.failure.Details; d != nil {
+		for _, c := range d.Causes {
+			if c.Message == "" {
+				c.Message = x.failure.Message
+			}
+			c.Field = x.fieldOf(c.Field)
+			causes = append(causes, c)
+		}
+	}
+	if len(causes) == 0 {
+		causes = []metav1.StatusCause{{Type: metav1.CauseType(x.failure.Reason), Field: x.path().String(), Message: x.failure.Message}}
+	}
+	return causes
+}
+
+// fieldOf is a field of the Record as one of the set: that of the Record to apply, or else the item, which has no such field.
+func (x *item) fieldOf(name string) string {
+	if name == "" || x.deletes() != nil {
+		return x.path().String()
+	}
+	return x.member().Child(strings.TrimPrefix(name, ".")).String()
+}
+
+// outcome is what the audit event of the set says of the item.
+func (x *item) outcome() string {
+	what := "apply " + x.name
+	if x.deletes() != nil {
+		what = "delete " + x.name
+	}
+	switch {
+	case x.failure == nil && x.record.ResourceVersion != "":
+		what += fmt.Sprintf(": %d, resourceVersion %s", x.code, x.record.ResourceVersion)
+	case x.failure == nil:
+		what += fmt.Sprintf(": %d", x.code)
+	default:
+		what += fmt.Sprintf(": %d %s", x.code, x.failure.Message)
+	}
+	return status.Cut(what, maxOutcome)
+}
+
+var columns = []metav1.TableColumnDefinition{
+	{Name: "Name", Type: "string", Format: "name", Description: "metadata.name of the Record."},
+	{Name: "Operation", Type: "string", Description: "What became of it: Created, Updated, Unchanged or Deleted."},
+	{Name: "Generation", Type: "integer", Format: "int64", Description: "The generation of the Record, 0 where it is deleted."},
+	{Name: "Serial", Type: "integer", Format: "int64", Description: "The serial of the zone with all the changes."},
+}
+
+// ConvertToTable makes a row for each item.
+func (*REST) ConvertToTable(_ context.Context, obj, options runtime.Object) (*metav1.Table, error) {
+	set, ok := obj.(*v1alpha1.ChangeSet)
+	if !ok {
+		return nil, apierrors.NewInternalError(fmt.Errorf("%T is not a ChangeSet", obj))
+	}
+	table := &metav1.Table{}
+	if opt, ok := options.(*metav1.TableOptions); !ok || !opt.NoHeaders {
+		table.ColumnDefinitions = columns
+	}
+	for _, one := range set.Status.Items {
+		table.Rows = append(table.Rows, metav1.TableRow{Cells: []any{one.Name, one.Operation, one.Generation, set.Status.Serial}, Object: runtime.RawExtension{Object: set}})
+	}
+	return table, nil
+}

@@ -1,0 +1,245 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package changeset
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"go.opentelemetry.io/otel/trace"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/audit"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/util/dryrun"
+	"k8s.io/apiserver/pkg/warning"
+	"k8s.io/klog/v2"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+)
+
+// item is one change of a set: a request to records.kubi.zone, and its answer.
+type item struct {
+	index   int
+	name    string
+	of      *v1alpha1.ChangeSet
+	options *metav1.CreateOptions
+	from    *http.Request
+
+	// code is that of the answer; record the object of a success, failure the status of anything else.
+	code    int
+	record  metav1.PartialObjectMetadata
+	failure *metav1.Status
+}
+
+func (x *item) path() *field.Path { return field.NewPath("spec", "items").Index(x.index) }
+
+func (x *item) deletes() *v1alpha1.ChangeSetDelete { return x.of.Spec.Items[x.index].Delete }
+
+// member is where in the item the Record is.
+func (x *item) member() *field.Path {
+	if x.deletes() != nil {
+		return x.path().Child("delete")
+	}
+	return x.path().Child("apply")
+}
+
+// requestKey is that of the request of a set in its context.
+type requestKey struct{}
+
+// WithRequest keeps the request of a ChangeSet for its items, which come from where it came.
+func WithRequest(handler http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if info, ok := genericapirequest.RequestInfoFrom(r.Context()); ok && info.APIGroup == v1alpha1.GroupName && info.Resource == "changesets" {
+			r = r.WithContext(context.WithValue(r.Context(), requestKey{}, r))
+		}
+		handler.ServeHTTP(w, r)
+	})
+}
+
+func sentBy(ctx context.Context) *http.Request {
+	from, _ := ctx.Value(requestKey{}).(*http.Request)
+	return from
+}
+
+// send sends the item as a request and waits for the answer.
+func (x *item) send(ctx context.Context, handler http.Handler, set Set) {
+	own, cancel := x.context(ctx)
+	defer cancel()
+	w := &recorder{header: http.Header{}}
+	request, err := x.request(set.Context(own, x.index))
+	if err == nil {
+		handler.ServeHTTP(w, request)
+		err = x.read(w)
+	}
+	if err != nil {
+		x.fail(apierrors.NewInternalError(err))
+	}
+	if x.failure == nil && x.deletes() != nil && !set.Came(x.index) {
+		x.fail(apierrors.NewInvalid(v1alpha1.Kind("Record"), x.name, field.ErrorList{field.Forbidden(field.NewPath("metadata", "finalizers"),
+			"a Record with finalizers goes when they do, and a change set deletes at once: delete it by itself")}))
+	}
+	set.Leave(x.index, x.failure != nil)
+}
+
+func (x *item) fail(err apierrors.APIStatus) {
+	status := err.Status()
+	x.code, x.failure = int(status.Code), &status
+}
+
+// context of the request: it ends with the set's, and of what that knows it has the user alone, as a request from outside would have.
+func (x *item) context(ctx context.Context) (context.Context, context.CancelFunc) {
+	own, cancel := context.WithCancelCause(context.Background())
+	stop := context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
+	release := func() { stop(); cancel(nil) }
+	if end, ok := ctx.Deadline(); ok {
+		var timeout context.CancelFunc
+		own, timeout = context.WithDeadline(own, end)
+		release = func() { stop(); timeout(); cancel(nil) }
+	}
+	if user, ok := genericapirequest.UserFrom(ctx); ok {
+		own = genericapirequest.WithUser(own, user)
+	}
+	own = trace.ContextWithSpan(own, trace.SpanFromContext(ctx))
+	own = klog.NewContext(own, klog.FromContext(ctx))
+	return warning.WithWarningRecorder(own, warnings{ctx, fmt.Sprintf("%s (%s): ", x.path(), x.name)}), release
+}
+
+// warnings are told with the item that they are of.
+type warnings struct {
+	of   context.Context
+	item string
+}
+
+func (w warnings) AddWarning(agent, text string) {
+	if text != "" {
+		warning.AddWarning(w.of, agent, w.item+text)
+	}
+}
+
+// request is the item as a client would send it.
+func (x *item) request(ctx context.Context) (*http.Request, error) {
+	method, kind, body := http.MethodPatch, string(types.ApplyYAMLPatchType), []byte(nil)
+	query := url.Values{}
+	if dryrun.IsDryRun(x.options.DryRun) {
+		query.Set("dryRun", metav1.DryRunAll)
+	}
+	if d := x.deletes(); d != nil {
+		method, kind = http.MethodDelete, runtime.ContentTypeJSON
+		options := metav1.DeleteOptions{TypeMeta: metav1.TypeMeta{Kind: "DeleteOptions", APIVersion: "v1"}, DryRun: x.options.DryRun}
+		if d.UID != "" || d.ResourceVersion != "" {
+			options.Preconditions = &metav1.Preconditions{}
+		}
+		if d.UID != "" {
+			options.Preconditions.UID = &d.UID
+		}
+		if d.ResourceVersion != "" {
+			options.Preconditions.ResourceVersion = &d.ResourceVersion
+		}
+		var err error
+		if body, err = json.Marshal(options); err != nil {
+			return nil, err
+		}
+	} else {
+		body = x.of.Spec.Items[x.index].Apply.Raw
+		query.Set("fieldManager", x.of.Spec.FieldManager)
+		query.Set("force", strconv.FormatBool(x.of.Spec.Force))
+		if x.options.FieldValidation != "" {
+			query.Set("fieldValidation", x.options.FieldValidation)
+		}
+	}
+	target := url.URL{
+		Path:     fmt.Sprintf("/apis/%s/namespaces/%s/records/%s", v1alpha1.SchemeGroupVersion, x.of.Namespace, x.name),
+		RawPath:  fmt.Sprintf("/apis/%s/namespaces/%s/records/%s", v1alpha1.SchemeGroupVersion, url.PathEscape(x.of.Namespace), url.PathEscape(x.name)),
+		RawQuery: query.Encode(),
+	}
+	request, err := http.NewRequestWithContext(ctx, method, target.String(), bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	request.RequestURI = request.URL.RequestURI()
+	request.Header.Set("Content-Type", kind)
+	request.Header.Set("Accept", runtime.ContentTypeJSON)
+	if x.from != nil { // what audit events say of a request; the ID is that of the set
+		request.RemoteAddr, request.Host, request.Proto, request.TLS = x.from.RemoteAddr, x.from.Host, x.from.Proto, x.from.TLS
+		for _, name := range []string{"User-Agent", "X-Forwarded-For", "X-Real-Ip"} {
+			if values := x.from.Header.Values(name); len(values) > 0 {
+				request.Header[name] = values
+			}
+		}
+		if id, ok := audit.AuditIDFrom(x.from.Context()); ok && id != "" {
+			request.Header.Set("Audit-Id", string(id))
+		}
+	}
+	return request, nil
+}
+
+// recorder keeps an answer.
+type recorder struct {
+	header http.Header
+	code   int
+	body   bytes.Buffer
+}
+
+func (r *recorder) Header() http.Header { return r.header }
+
+func (r *recorder) WriteHeader(code int) {
+	if r.code == 0 {
+		r.code = code
+	}
+}
+
+func (r *recorder) Write(data []byte) (int, error) {
+	r.WriteHeader(http.StatusOK)
+	return r.body.Write(data)
+}
+
+// read takes the answer in.
+func (x *item) read(w *recorder) error {
+	x.code = w.code
+	var kind metav1.TypeMeta
+	if err := json.Unmarshal(w.body.Bytes(), &kind); err != nil {
+		return fmt.Errorf("the answer to %s, with code %d, is no JSON: %w", x.path(), w.code, err)
+	}
+	if kind.Kind != "Status" {
+		return json.Unmarshal(w.body.Bytes(), &x.record)
+	}
+	status := &metav1.Status{}
+	if err := json.Unmarshal(w.body.Bytes(), status); err != nil {
+		return err
+	}
+	if status.Status != metav1.StatusSuccess {
+		x.failure = status
+	} else if status.Details != nil {
+		x.record.UID = status.Details.UID
+	}
+	return nil
+}
+
+// status of the item in a set that was committed.
+func (x *item) status(set Set) v1alpha1.ChangeSetItemStatus {
+	s := v1alpha1.ChangeSetItemStatus{Name: x.name, UID: x.record.UID, ResourceVersion: x.record.ResourceVersion, Generation: x.record.Generation, Operation: v1alpha1.OperationUpdated}
+	switch {
+	case x.deletes() != nil:
+		s.Operation, s.ResourceVersion, s.Generation = v1alpha1.OperationDeleted, "", 0
+	case set.Unchanged(x.index):
+		s.Operation = v1alpha1.OperationUnchanged
+	case x.code == http.StatusCreated:
+		s.Operation = v1alpha1.OperationCreated
+	}
+	return s
+}
+
+// ended: nothing was wrong with the item, and others were not written.
+func (x *item) ended() bool {
+	return x.failure != nil && x.failure.Reason == v1alpha1.StatusReasonChangeSetEnded
+}

@@ -1,0 +1,66 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package changeset
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// S10.6: four sets of a namespace are under way and 32 in all; the next waits, and is told when its time ends. Nothing is left of who has gone.
+func TestSlots_S10_6(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &slots{all: make(chan struct{}, maxSets), of: map[string]*namespaceSlots{}}
+		var releases []func()
+		take := func(namespace string) {
+			t.Helper()
+			release, err := s.acquire(t.Context(), namespace)
+			if err != nil {
+				t.Fatal(err)
+			}
+			releases = append(releases, release)
+		}
+		full := func(namespace string) {
+			t.Helper()
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			if _, err := s.acquire(ctx, namespace); !apierrors.IsTooManyRequests(err) {
+				t.Errorf("one more of %s: %v", namespace, err)
+			}
+		}
+		for range maxSetsOfNamespace {
+			take("noisy")
+		}
+		full("noisy")
+		take("quiet")
+		for n := 0; len(releases) < maxSets; n++ {
+			take(fmt.Sprintf("team-%d", n))
+		}
+		full("late")
+		waiting := make(chan error, 1)
+		go func() {
+			release, err := s.acquire(t.Context(), "noisy")
+			if err == nil {
+				defer release()
+			}
+			waiting <- err
+		}()
+		synctest.Wait()
+		releases[0]()
+		if err := <-waiting; err != nil {
+			t.Error(err)
+		}
+		for _, release := range releases[1:] {
+			release()
+		}
+		if len(s.of) != 0 || len(s.all) != 0 {
+			t.Errorf("%d namespaces and %d slots are left", len(s.of), len(s.all))
+		}
+	})
+}

@@ -1,0 +1,149 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package changeset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/audit"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/apiserver/pkg/util/dryrun"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
+)
+
+// Set is what the writes of the items wait in for each other.
+type Set interface {
+	// Context makes a write under it write i of the set.
+	Context(ctx context.Context, i int) context.Context
+	// Leave says that write i will not come, or not again, and whether its request was refused.
+	Leave(i int, refused bool)
+	// Came reports whether write i came to be committed, and Unchanged whether it changes nothing.
+	Came(i int) bool
+	Unchanged(i int) bool
+	// Creates is how many writes came that create a Record.
+	Creates() int
+	// Abandon ends the set.
+	Abandon(cause error)
+	// Failed is the error of the set as a whole, where that is none of an item; nil else.
+	Failed() error
+	// Committed is the zone of the writes and its serial with them; nil where they were not committed.
+	Committed() (*v1alpha1.AdoptingZone, int64)
+}
+
+// Config is what the storage of ChangeSets is made of. Fields are required where nothing else is said.
+type Config struct {
+	// Handler serves the requests of items. It is what every request meets behind authentication, and priority and fairness.
+	Handler http.Handler
+	// NewSet begins a set of n writes.
+	NewSet func(n int) Set
+	// GiveBack returns to the quota of a namespace so many Records that were counted and not created. Optional.
+	GiveBack func(ctx context.Context, namespace string, records int)
+}
+
+// Bounds of what is under way. An item holds some tens of KiB while it waits.
+const (
+	maxSets            = 32
+	maxSetsOfNamespace = 4
+)
+
+// REST is the storage of changesets.
+type REST struct {
+	config Config
+	slots  slots
+}
+
+var (
+	_ rest.Creater              = (*REST)(nil)
+	_ rest.Scoper               = (*REST)(nil)
+	_ rest.SingularNameProvider = (*REST)(nil)
+	_ rest.TableConvertor       = (*REST)(nil)
+)
+
+// NewREST makes the storage of ChangeSets.
+func NewREST(config Config) *REST {
+	return &REST{config: config, slots: slots{all: make(chan struct{}, maxSets), of: map[string]*namespaceSlots{}}}
+}
+
+// New is what a request is about.
+func (*REST) New() runtime.Object { return &v1alpha1.ChangeSet{} }
+
+// Destroy has nothing to let go of.
+func (*REST) Destroy() {}
+
+// NamespaceScoped: a change set is of Records of its namespace.
+func (*REST) NamespaceScoped() bool { return true }
+
+// GetSingularName of the resource.
+func (*REST) GetSingularName() string { return "changeset" }
+
+// Create makes the changes, or none of them.
+func (r *REST) Create(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error) {
+	set, ok := obj.(*v1alpha1.ChangeSet)
+	if !ok {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("not a ChangeSet: %T", obj))
+	}
+	set.ManagedFields, set.Status = nil, v1alpha1.ChangeSetStatus{}
+	set.Namespace = genericapirequest.NamespaceValue(ctx)
+	if set.Spec.FieldManager == "" {
+		set.Spec.FieldManager = options.FieldManager
+	}
+	names, errs := validation.ChangeSet(set)
+	if len(errs) > 0 {
+		return nil, apierrors.NewInvalid(v1alpha1.Kind("ChangeSet"), set.Name, errs)
+	}
+	if validate != nil {
+		if err := validate(ctx, set.DeepCopyObject()); err != nil {
+			return nil, err
+		}
+	}
+	release, err := r.slots.acquire(ctx, set.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	return r.carryOut(ctx, set, names, options)
+}
+
+// carryOut sends the items, and answers when all of them are answered.
+func (r *REST) carryOut(ctx context.Context, set *v1alpha1.ChangeSet, names []string, options *metav1.CreateOptions) (runtime.Object, error) {
+	together := r.config.NewSet(len(names))
+	stop := context.AfterFunc(ctx, func() { together.Abandon(context.Cause(ctx)) })
+	defer stop()
+	from := sentBy(ctx)
+	items := make([]*item, len(names))
+	var all sync.WaitGroup
+	for i, name := range names {
+		items[i] = &item{index: i, name: name, of: set, options: options, from: from}
+		all.Go(func() { items[i].send(ctx, r.config.Handler, together) })
+	}
+	all.Wait()
+	for _, one := range items {
+		audit.AddAuditAnnotation(ctx, fmt.Sprintf("changesets.kubi.zone/item-%d", one.index), one.outcome())
+	}
+	zone, serial := together.Committed()
+	if err := answer(set, items, together.Failed()); err != nil {
+		if n := together.Creates(); zone == nil && n > 0 && r.config.GiveBack != nil && !dryrun.IsDryRun(options.DryRun) {
+			r.config.GiveBack(context.WithoutCancel(ctx), set.Namespace, n)
+		}
+		return nil, err
+	}
+	if zone == nil {
+		return nil, apierrors.NewInternalError(errors.New("every item is answered, and the set was not decided"))
+	}
+	set.Status = v1alpha1.ChangeSetStatus{ZoneRef: zone, Serial: serial}
+	for _, one := range items {
+		set.Status.Items = append(set.Status.Items, one.status(together))
+	}
+	return set, nil
+}
