@@ -30,6 +30,7 @@ import (
 	"kubi.zone/kubizone/pkg/apiserver"
 	"kubi.zone/kubizone/pkg/cmd/adoptcluster"
 	apiservercmd "kubi.zone/kubizone/pkg/cmd/apiserver"
+	"kubi.zone/kubizone/pkg/cmd/applier"
 	"kubi.zone/kubizone/pkg/cmd/backup"
 	"kubi.zone/kubizone/pkg/cmd/changes"
 	"kubi.zone/kubizone/pkg/cmd/controller"
@@ -74,6 +75,7 @@ changes a record, and secondaries are told within a second.`,
 		primarycmd.NewCommand(),
 		importer.NewCommand(),
 		exporter.NewCommand(),
+		applier.NewCommand(),
 		changes.NewCommand(),
 		verifycmd.NewCommand(),
 		fsck.NewCommand(),

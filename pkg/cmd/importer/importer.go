@@ -271,6 +271,9 @@ func (c *Config) Run(ctx context.Context, in io.Reader, out, progress io.Writer)
 		summary += " (server dry run)"
 	}
 	fmt.Fprintln(out, summary)
+	if amiss := total.Amiss(); !cfg.DryRun && total.Written+total.Removed > 0 && (len(failed) > 0 || amiss != "") {
+		fmt.Fprintln(progress, "what is written stays: an import is not one transaction; kubizone apply --atomic changes up to 100 Records in one")
+	}
 	if amiss := total.Amiss(); len(failed) == 0 && amiss != "" {
 		return fmt.Errorf("%s: %w", amiss, ErrRefused)
 	}
@@ -310,7 +313,8 @@ func NewCommand() *cobra.Command {
 through the API, as the user of the kubeconfig. A source that cannot be read or holds no zone is reported, the others are
 imported, and the exit code is 2. A file that begins with "@ IN SOA" gets its origin from --origin, the
 Zone, or its own name (example.org.zone, db.example.org). What is not taken is reported line by line with what would be right,
-and the exit code is 1. The same import again writes nothing.
+and the exit code is 1. The same import again writes nothing. Records are written beside each other, and what was written stays where others
+are refused: an import is not one transaction. kubizone apply --atomic changes up to 100 Records in one.
 
 SOA and name servers are the Zone's: what the file has of them is reported with the command that sets it. A Zone without name servers
 gets those of the file as a Record.

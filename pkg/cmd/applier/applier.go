@@ -1,0 +1,266 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package applier
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/yaml"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
+	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
+)
+
+// FieldManager is the name under which Records are applied where no flag says another.
+const FieldManager = "kubizone-apply"
+
+// Options are the flags.
+type Options struct {
+	Client         *kubeconfig.Options
+	Atomic         bool
+	Files, Delete  []string
+	FieldManager   string
+	ForceConflicts bool
+	DryRun         string
+}
+
+// The values of --dry-run.
+const (
+	dryRunNone   = "none"
+	dryRunServer = "server"
+)
+
+// NewOptions are the defaults.
+func NewOptions() *Options {
+	return &Options{Client: kubeconfig.NewOptions(), FieldManager: FieldManager, DryRun: dryRunNone}
+}
+
+// AddFlags binds the options to flags.
+func (o *Options) AddFlags(flags *pflag.FlagSet) {
+	o.Client.AddFlags(flags)
+	o.Client.AddNamespaceFlag(flags)
+	flags.BoolVar(&o.Atomic, "atomic", o.Atomic, "change all Records in one transaction, or none; it has to be given, since nothing else is done here")
+	flags.StringSliceVarP(&o.Files, "filename", "f", o.Files, "files of manifests, YAML or JSON; - is standard input")
+	flags.StringSliceVar(&o.Delete, "delete", o.Delete, "names of Records to delete in the same transaction")
+	flags.StringVar(&o.FieldManager, "field-manager", o.FieldManager, "who has the fields that are applied")
+	flags.BoolVar(&o.ForceConflicts, "force-conflicts", o.ForceConflicts, "take fields that other managers have")
+	flags.StringVar(&o.DryRun, "dry-run", o.DryRun, "none, or server: the server decides about everything and keeps nothing")
+	flags.Lookup("dry-run").NoOptDefVal = dryRunServer
+}
+
+// Run sends the change set and prints what became of each Record.
+func (o *Options) Run(ctx context.Context, in io.Reader, out io.Writer) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	config, namespace, err := o.Client.Client()
+	if err != nil {
+		return err
+	}
+	set, from, err := o.changeSet(in)
+	if err != nil {
+		return err
+	}
+	if namespace, err = namespaceOf(set, from, namespace, o.Client.Namespace() != ""); err != nil {
+		return err
+	}
+	client, err := versioned.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	options := metav1.CreateOptions{}
+	suffix := ""
+	if o.DryRun == dryRunServer {
+		options.DryRun, suffix = []string{metav1.DryRunAll}, " (server dry run)"
+	}
+	made, err := client.KubizoneV1alpha1().ChangeSets(namespace).Create(ctx, set, options)
+	if err != nil {
+		return located(err, from)
+	}
+	buffered := bufio.NewWriter(out)
+	for _, item := range made.Status.Items {
+		fmt.Fprintf(buffered, "record.kubi.zone/%s %s%s\n", item.Name, strings.ToLower(item.Operation), suffix)
+	}
+	if zone := made.Status.ZoneRef; zone != nil {
+		fmt.Fprintf(buffered, "zone %s/%s: serial %d%s\n", zone.Namespace, zone.Name, made.Status.Serial, suffix)
+	}
+	return buffered.Flush()
+}
+
+func (o *Options) check() error {
+	var wrong []error
+	if !o.Atomic {
+		wrong = append(wrong, errors.New("write --atomic: one Record after the other is what kubectl apply does"))
+	}
+	if len(o.Files)+len(o.Delete) == 0 {
+		wrong = append(wrong, errors.New("write -f FILE, or --delete NAME: there is nothing to change"))
+	}
+	if o.DryRun != dryRunNone && o.DryRun != dryRunServer {
+		wrong = append(wrong, fmt.Errorf("--dry-run %q: write %s or %s; what a Record would meet only the server knows", o.DryRun, dryRunNone, dryRunServer))
+	}
+	return errors.Join(wrong...)
+}
+
+// place is where an item was read.
+type place struct {
+	where, namespace string
+}
+
+// changeSet reads the files. What does not fit into one is refused here: no part of it is sent.
+func (o *Options) changeSet(in io.Reader) (*v1alpha1.ChangeSet, []place, error) {
+	set := &v1alpha1.ChangeSet{Spec: v1alpha1.ChangeSetSpec{FieldManager: o.FieldManager, Force: o.ForceConflicts}}
+	var from []place
+	for _, name := range o.Files {
+		read := in
+		if name != "-" {
+			file, err := os.Open(name)
+			if err != nil {
+				return nil, nil, err
+			}
+			defer file.Close()
+			read = file
+		}
+		objects, err := documents(name, read)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, object := range objects {
+			set.Spec.Items = append(set.Spec.Items, v1alpha1.ChangeSetItem{Apply: &runtime.RawExtension{Raw: object.raw}})
+			from = append(from, object.place)
+		}
+	}
+	for _, name := range o.Delete {
+		set.Spec.Items = append(set.Spec.Items, v1alpha1.ChangeSetItem{Delete: &v1alpha1.ChangeSetDelete{Name: name}})
+		from = append(from, place{where: "--delete " + name})
+	}
+	octets := 0
+	for _, item := range set.Spec.Items {
+		if item.Apply != nil {
+			octets += len(item.Apply.Raw)
+		}
+	}
+	switch n := len(set.Spec.Items); {
+	case n == 0:
+		return nil, nil, fmt.Errorf("%s: there is no Record in it", strings.Join(o.Files, ", "))
+	case n > v1alpha1.MaxChangeSetItems:
+		return nil, nil, fmt.Errorf("%d Records, and one transaction takes at most %d (S10.5): apply them in parts, of which each is whole or not at all, or with kubizone import, which writes one after the other", n, v1alpha1.MaxChangeSetItems)
+	case octets > v1alpha1.MaxChangeSetOctets:
+		return nil, nil, fmt.Errorf("%d octets of Records, and one transaction takes at most %d (S10.5): apply them in parts, of which each is whole or not at all, or with kubizone import, which writes one after the other", octets, v1alpha1.MaxChangeSetOctets)
+	}
+	return set, from, nil
+}
+
+type document struct {
+	raw []byte
+	place
+}
+
+// documents are the objects of a file, those of lists by themselves. All are Records.
+func documents(name string, in io.Reader) (found []document, err error) {
+	reader := utilyaml.NewYAMLReader(bufio.NewReader(in))
+	for n := 1; ; n++ {
+		text, err := reader.Read()
+		if errors.Is(err, io.EOF) {
+			return found, nil
+		}
+		where := fmt.Sprintf("%s, document %d", name, n)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", where, err)
+		}
+		raw, err := yaml.YAMLToJSON(text)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", where, err)
+		}
+		if string(raw) == "null" {
+			continue
+		}
+		var list struct {
+			Items []json.RawMessage `json:"items"`
+		}
+		objects := []json.RawMessage{raw}
+		if err := json.Unmarshal(raw, &list); err == nil && list.Items != nil {
+			objects = list.Items
+		}
+		for _, object := range objects {
+			var header metav1.PartialObjectMetadata
+			if err := json.Unmarshal(object, &header); err != nil {
+				return nil, fmt.Errorf("%s: %w", where, err)
+			}
+			if header.Kind != "Record" || header.APIVersion != v1alpha1.SchemeGroupVersion.String() {
+				return nil, fmt.Errorf("%s: %s %s %q is no Record of %s, and Records alone are changed together: apply it by itself with kubectl", where, header.APIVersion, header.Kind, header.Name, v1alpha1.SchemeGroupVersion)
+			}
+			found = append(found, document{object, place{where: fmt.Sprintf("%s, record %s", name, header.Name), namespace: header.Namespace}})
+		}
+	}
+}
+
+// namespaceOf is the one namespace of all Records: that of -n, else theirs, else that of the kubeconfig.
+func namespaceOf(set *v1alpha1.ChangeSet, from []place, namespace string, told bool) (string, error) {
+	for i, item := range set.Spec.Items {
+		switch own := from[i].namespace; {
+		case item.Apply == nil || own == "" || own == namespace:
+		case !told:
+			namespace, told = own, true
+		default:
+			return "", fmt.Errorf("%s is of namespace %s, and another namespace is %s: what is changed together is of one namespace", from[i].where, own, namespace)
+		}
+	}
+	return namespace, nil
+}
+
+var itemPath = regexp.MustCompile(`spec\.items\[(\d+)\]`)
+
+// located says of a refusal in which file each item stands.
+func located(err error, from []place) error {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return err
+	}
+	text := itemPath.ReplaceAllStringFunc(status.Status().Message, func(found string) string {
+		i, err := strconv.Atoi(itemPath.FindStringSubmatch(found)[1])
+		if err != nil || i >= len(from) {
+			return found
+		}
+		return from[i].where
+	})
+	return errors.New(text)
+}
+
+// NewCommand is the sub-command.
+func NewCommand() *cobra.Command {
+	options := NewOptions()
+	command := &cobra.Command{
+		Use:   "apply",
+		Short: "change Records of one zone in one transaction",
+		Long: `Apply the Records of files, and delete others, in one transaction: all of them are changed with one new serial of their zone,
+or none is and each refusal is told. They are of one namespace and one zone, at most 100, and take at most 256 KiB of JSON; what is more is
+refused, and never split. Records are applied as kubectl apply --server-side does, as the user of the kubeconfig.`,
+		Example: `  kubizone apply --atomic -n team-a -f records.yaml
+  kubizone apply --atomic -n team-a -f new.yaml --delete old-www,old-mail --dry-run`,
+		Args: cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			return options.Run(command.Context(), command.InOrStdin(), command.OutOrStdout())
+		},
+	}
+	options.AddFlags(command.Flags())
+	utilruntime.Must(command.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions([]string{dryRunNone, dryRunServer}, cobra.ShellCompDirectiveNoFileComp)))
+	return command
+}

@@ -1,0 +1,87 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package applier_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/cmd/applier"
+	"kubi.zone/kubizone/test/standalone"
+)
+
+func manifest(name, address string) string {
+	return fmt.Sprintf("apiVersion: kubi.zone/v1alpha1\nkind: Record\nmetadata: {name: %s}\nspec: {domainName: %s.example.org., type: A, rdata: %q}\n---\n", name, name, address)
+}
+
+func TestApply_together_S10_1(t *testing.T) {
+	up := standalone.Start(t)
+	run := func(in string, arguments ...string) (string, error) {
+		t.Helper()
+		var out bytes.Buffer
+		command := applier.NewCommand()
+		command.SilenceErrors, command.SilenceUsage = true, true
+		command.SetArgs(append(arguments, "--kubeconfig", up.Kubeconfig, "-n", "team"))
+		command.SetIn(strings.NewReader(in))
+		command.SetOut(&out)
+		err := command.ExecuteContext(t.Context())
+		return out.String(), err
+	}
+	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: "org"}, Spec: v1alpha1.ZoneSpec{DomainName: "example.org.", Delegations: []v1alpha1.DelegationRule{{Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}}}}
+	if _, err := up.KubizoneV1alpha1().Zones("platform").Create(t.Context(), zone, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	serial := func() int64 {
+		z, err := up.KubizoneV1alpha1().Zones("platform").Get(t.Context(), "org", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return z.Status.Serial
+	}
+	file := filepath.Join(t.TempDir(), "records.yaml")
+	if err := os.WriteFile(file, []byte(manifest("a", "192.0.2.1")+manifest("b", "192.0.2.2")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	first := serial()
+	if out, err := run("", "--atomic", "-f", file, "--dry-run"); err != nil || out != fmt.Sprintf("record.kubi.zone/a created (server dry run)\nrecord.kubi.zone/b created (server dry run)\nzone platform/org: serial %d (server dry run)\n", first+1) || serial() != first {
+		t.Errorf("a dry run says %q, %v", out, err)
+	}
+	if out, err := run("", "--atomic", "-f", file); err != nil || out != fmt.Sprintf("record.kubi.zone/a created\nrecord.kubi.zone/b created\nzone platform/org: serial %d\n", first+1) {
+		t.Errorf("%q, %v", out, err)
+	}
+	list := "kind: List\napiVersion: v1\nitems:\n- " + strings.ReplaceAll(strings.TrimSuffix(manifest("c", "192.0.2.3"), "---\n"), "\n", "\n  ")
+	if out, err := run(list, "--atomic", "-f", "-", "--delete", "b"); err != nil || out != fmt.Sprintf("record.kubi.zone/c created\nrecord.kubi.zone/b deleted\nzone platform/org: serial %d\n", first+2) {
+		t.Errorf("%q, %v", out, err)
+	}
+	for what, c := range map[string]struct {
+		in        string
+		arguments []string
+		want      string
+	}{
+		"refused":          {manifest("d", "192.0.2.4") + manifest("e", "no address"), []string{"--atomic", "-f", "-"}, `nothing was written: -, record e (e): Record.kubi.zone "e" is invalid`},
+		"deletes nothing":  {"", []string{"--atomic", "--delete", "gone"}, "--delete gone (gone): records.kubi.zone \"gone\" not found"},
+		"not atomic":       {manifest("d", "192.0.2.4"), []string{"-f", "-"}, "write --atomic"},
+		"nothing":          {"", []string{"--atomic"}, "nothing to change"},
+		"empty":            {"---\n", []string{"--atomic", "-f", "-"}, "there is no Record in it"},
+		"too many":         {strings.Repeat(manifest("d", "192.0.2.4"), 101), []string{"--atomic", "-f", "-"}, "101 Records, and one transaction takes at most 100"},
+		"too large":        {manifest("d", strings.Repeat("x", 270000)), []string{"--atomic", "-f", "-"}, "one transaction takes at most 262144"},
+		"no Record":        {"apiVersion: v1\nkind: Secret\nmetadata: {name: x}\n", []string{"--atomic", "-f", "-"}, `document 1: v1 Secret "x" is no Record`},
+		"two namespaces":   {strings.Replace(manifest("d", "192.0.2.4"), "{name: d}", "{name: d, namespace: other}", 1), []string{"--atomic", "-f", "-"}, "record d is of namespace other"},
+		"an unknown field": {strings.Replace(manifest("d", "192.0.2.4"), "rdata", "rdatas", 1), []string{"--atomic", "-f", "-"}, "rdatas"},
+	} {
+		if out, err := run(c.in, c.arguments...); err == nil || !strings.Contains(err.Error(), c.want) || out != "" {
+			t.Errorf("%s: %q, %v", what, out, err)
+		}
+	}
+	if now := serial(); now != first+2 {
+		t.Errorf("serial %d to %d: a refused set was written", first+2, now)
+	}
+}

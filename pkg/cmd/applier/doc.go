@@ -1,0 +1,15 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package applier applies and deletes Records together, from the command line.
+//
+// It promises:
+//
+//	P1. All Records of a call are changed in one transaction, or none is (S10.1).
+//	P2. What is too much for one transaction is refused before anything is sent, with the limit; it is never split.
+//	P3. A refusal names each Record that is refused, with its file.
+//
+// It does not know how a change set is carried out: it sends one to the API.
+//
+// Read applier.go.
+package applier
