@@ -206,18 +206,21 @@ func (w *zoneWrite) plain(ctx context.Context, key string, expected int64, put [
 	}
 	out, err := l.plain(ctx, key, expected, put)
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	h := l.head(key)
 	switch {
 	case err != nil:
 		h.loaded = false
-	case out.ok && h.loaded && h.mod == expected:
+	case !out.ok: // another write was faster: what is known of the zone at that revision holds on
+		l.mu.Unlock()
+		return out, l.reload(ctx, h, out.kv, out.rev)
+	case h.loaded && h.mod == expected:
 		object := w.after.DeepCopy()
 		_ = (storage.APIObjectVersioner{}).UpdateObject(object, uint64(out.rev))
 		h.object, h.mod = object, out.rev
 	default:
 		h.loaded = false
 	}
+	l.mu.Unlock()
 	return out, err
 }
 
