@@ -434,6 +434,7 @@ func TestChangeSets(t *testing.T) {
 			"too large":  {large, "spec.items: FieldValueInvalid", "may have 262144"},
 			"both":       {changes(v1alpha1.ChangeSetItem{Apply: applying("x", "192.0.2.1").Apply, Delete: deleting("x").Delete}), "spec.items[0]: FieldValueInvalid", "either apply"},
 			"no Record":  {changes(applied(`{"apiVersion":"v1","kind":"Secret","metadata":{"name":"x"}}`)), "spec.items[0].apply.apiVersion: FieldValueNotSupported spec.items[0].apply.kind: FieldValueNotSupported", "Secret"},
+			"a path":     {changes(deleting("../../other/records/x"), applied(`{"apiVersion":"kubi.zone/v1alpha1","kind":"Record","metadata":{"name":"held/status"}}`)), "spec.items[0]: FieldValueInvalid spec.items[1]: FieldValueInvalid", "RFC 1123 subdomain"},
 			"elsewhere":  {changes(applied(`{"apiVersion":"kubi.zone/v1alpha1","kind":"Record","metadata":{"name":"x","namespace":"other"}}`)), "spec.items[0].apply.metadata.namespace: FieldValueInvalid", "other"},
 		} {
 			_, err := w.send(t, c.set)
@@ -537,6 +538,24 @@ func TestChangeSets(t *testing.T) {
 		if record, err := w.api.Records("team").Get(t.Context(), "beside", metav1.GetOptions{}); err != nil || record.Spec.RData != "192.0.2.9" || slices.Contains(w.names(t), "slow") {
 			t.Errorf("%v, %v", record.Spec, err)
 		}
+	})
+
+	t.Run("survives an item that cannot be served S10.6", func(t *testing.T) {
+		w.mu.Lock()
+		w.admit = func(_ context.Context, _ admission.Operation, name string) {
+			if name == "panics" {
+				panic("the test says so")
+			}
+		}
+		w.mu.Unlock()
+		_, err := w.send(t, changes(applying("panics", "192.0.2.1"), applying("beside", "192.0.2.1")))
+		w.mu.Lock()
+		w.admit = nil
+		w.mu.Unlock()
+		if !apierrors.IsInternalError(err) || !strings.Contains(err.Error(), "spec.items[0] (panics)") {
+			t.Errorf("%v", err)
+		}
+		w.must(t, changes(applying("panics", "192.0.2.1"), applying("beside", "192.0.2.1")))
 	})
 
 	t.Run("many at once S10.6", func(t *testing.T) {

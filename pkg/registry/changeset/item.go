@@ -75,13 +75,7 @@ func sentBy(ctx context.Context) *http.Request {
 func (x *item) send(ctx context.Context, handler http.Handler, set Set) {
 	own, cancel := x.context(ctx)
 	defer cancel()
-	w := &recorder{header: http.Header{}}
-	request, err := x.request(set.Context(own, x.index))
-	if err == nil {
-		handler.ServeHTTP(w, request)
-		err = x.read(w)
-	}
-	if err != nil {
+	if err := x.ask(set.Context(own, x.index), handler); err != nil {
 		x.fail(apierrors.NewInternalError(err))
 	}
 	if x.failure == nil && x.deletes() != nil && !set.Came(x.index) {
@@ -89,6 +83,22 @@ func (x *item) send(ctx context.Context, handler http.Handler, set Set) {
 			"a Record with finalizers goes when they do, and a change set deletes at once: delete it by itself")}))
 	}
 	set.Leave(x.index, x.failure != nil)
+}
+
+// ask has the request served. A panic is the item's alone: the server of a client's request would stop it, too, and log it.
+func (x *item) ask(ctx context.Context, handler http.Handler) (err error) {
+	defer func() {
+		if why := recover(); why != nil {
+			err = fmt.Errorf("%s cannot be served: %v", x.path(), why)
+		}
+	}()
+	request, err := x.request(ctx)
+	if err != nil {
+		return err
+	}
+	w := &recorder{header: http.Header{}}
+	handler.ServeHTTP(w, request)
+	return x.read(w)
 }
 
 func (x *item) fail(err apierrors.APIStatus) {

@@ -6,7 +6,9 @@ package validation
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -53,6 +55,9 @@ func ChangeSet(set *v1alpha1.ChangeSet) (names []string, errs field.ErrorList) {
 			var wrong field.ErrorList
 			name, wrong = applied(item.Apply.Raw, set.Namespace, path.Child("apply"))
 			errs = append(errs, wrong...)
+		}
+		if wrong := apivalidation.NameIsDNSSubdomain(name, false); name != "" && len(wrong) > 0 { // it stands in the path of the item's request
+			errs = append(errs, field.Invalid(path, cut(name), "is the name of no Record: "+strings.Join(wrong, ", ")))
 		}
 		if before, twice := first[name]; twice && name != "" {
 			errs = append(errs, field.Duplicate(path, fmt.Sprintf("%s, which is spec.items[%d] too", name, before)))
