@@ -61,7 +61,7 @@ func answer(set *v1alpha1.ChangeSet, items []*item, failure error) error {
 func told(set *v1alpha1.ChangeSet, items []*item, so string) error {
 	status := metav1.Status{
 		Status: metav1.StatusFailure, Code: int32(items[0].code), Reason: items[0].failure.Reason,
-		Details: &metav1.StatusDetails{Group: v1alpha1.GroupName, Kind: "changesets", Name: set.Name},
+		Details: &metav1.StatusDetails{Group: v1alpha1.GroupName, Kind: "ChangeSet", Name: set.Name},
 	}
 	var texts []string
 	for _, one := range items {
