@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -100,43 +101,54 @@ func newFollowing(ctx context.Context, t testing.TB, informers int) *following {
 	return f
 }
 
+// have waits until each informer has all Records.
+func (f *following) have(ctx context.Context, t testing.TB) {
+	t.Helper()
+	want := map[string]string{}
+	for _, r := range store.Must(f.api.Records("").List(ctx, metav1.ListOptions{})).Items {
+		want[r.Namespace+"/"+r.Name] = r.ResourceVersion
+	}
+	for _, informer := range f.all {
+		store.Eventually(t, "an informer has all", func() bool { return maps.Equal(informer.Has(), want) })
+	}
+}
+
+// asked is how many requests the informers have sent.
+func (f *following) asked() (sum int) {
+	for _, informer := range f.all {
+		now := informer.Counts()
+		sum += now.Lists + now.Watches
+	}
+	return sum
+}
+
 // through writes the first Records so many times, each time in one transaction, and begins the next one not before its time, or where every
 // is 0 when all informers have this one. It returns how many requests the informers had to send anew, and checks what they were told.
 func (f *following) through(ctx context.Context, t testing.TB, objects, times int, every time.Duration) (anew int) {
 	t.Helper()
-	before := make([]kuberig.Informed, len(f.all))
+	asked, before := f.asked(), make([]kuberig.Informed, len(f.all))
 	for i := range f.all {
 		before[i] = f.all[i].Counts()
-	}
-	have := func() {
-		want := map[string]string{}
-		for _, r := range store.Must(f.api.Records("").List(ctx, metav1.ListOptions{})).Items {
-			want[r.Namespace+"/"+r.Name] = r.ResourceVersion
-		}
-		for _, informer := range f.all {
-			store.Eventually(t, "an informer has all", func() bool { return maps.Equal(informer.Has(), want) })
-		}
 	}
 	due := time.NewTicker(max(every, 1))
 	defer due.Stop()
 	err := store.Together(ctx, store.Must(f.store.Connect()), Prefix, times, func() {
 		if every == 0 {
-			have()
+			f.have(ctx, t)
 		}
 		<-due.C
 	}, f.keys[:objects]...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	have()
+	f.have(ctx, t)
 	for i, informer := range f.all {
 		now := informer.Counts()
 		if events := now.Events - before[i].Events; events != objects*times || now.Disorder > 0 {
 			t.Errorf("informer %d: %d events of %d, %d in disorder", i, events, objects*times, now.Disorder)
 		}
-		anew += now.Watches - before[i].Watches + now.Lists - before[i].Lists
 	}
-	return anew
+	return f.asked() - asked
 }
 
 // A transaction of 40 Records reaches each of 24 informers that keep up whole and in order, and none of them has to ask anew: what closes
@@ -162,6 +174,29 @@ func TestVersions_aTransactionClosesNoInformer(t *testing.T) {
 // go test -run none -bench Versions -benchtime 1x
 func BenchmarkVersions_informers(b *testing.B) {
 	f := newFollowing(b.Context(), b, 24)
+	for _, callers := range []int{1, 16, 64} { // of the API, in one zone
+		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {
+			for n := 0; b.Loop(); n++ {
+				const records = 1000
+				before, began := f.asked(), time.Now()
+				var all errgroup.Group
+				all.SetLimit(callers)
+				for i := range records {
+					all.Go(func() error {
+						name := fmt.Sprintf("c%d-%d-%d", callers, n, i)
+						_, err := f.api.Records("team").Create(b.Context(), store.Record("team", name, name+".example.org.", "A", "192.0.2.1"), metav1.CreateOptions{})
+						return err
+					})
+				}
+				if err := all.Wait(); err != nil {
+					b.Fatal(err)
+				}
+				b.ReportMetric(records/time.Since(began).Seconds(), "objects/s")
+				f.have(b.Context(), b)
+				b.ReportMetric(float64(f.asked()-before), "anew")
+			}
+		})
+	}
 	for _, objects := range []int{1, 8, 40} {
 		for _, rate := range []int{200, 400, 1000, 2000} { // of objects
 			b.Run(fmt.Sprintf("objects=%d/rate=%d", objects, rate), func(b *testing.B) {
