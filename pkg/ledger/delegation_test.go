@@ -297,6 +297,78 @@ func TestRace_recordIsDecidedAnewWhenItsDelegationWent_I5(t *testing.T) {
 	}
 }
 
+// While all that a tenant has is released, and while it comes back, the zone stays settled: what others write meanwhile is delivered
+// as it is written.
+func TestDelegation_holdsUpNobodysDelivery_S7_2(t *testing.T) {
+	t.Parallel()
+	st := store.New(t)
+	s := st.Server()
+	s.Run()
+	ctx := deadline(t)
+	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("b", "*.b"))))
+	n := scale(1000, 100)
+	for round := range 2 {
+		store.Must(s.CreateDelegation(store.Delegation("infra", "team-a", "example", []string{"a"}, "*.a")))
+		for i := range n {
+			if round == 0 {
+				store.Must(s.CreateRecord(ctx, store.Record("a", fmt.Sprint("r", i), fmt.Sprintf("r%d.a.example.org.", i), "A", "192.0.2.1")))
+			}
+		}
+		st.Settle()
+		if err := s.DeleteDelegation("infra", "team-a"); err != nil {
+			t.Fatal(err)
+		}
+		between := 0
+		for i := 0; ; i++ {
+			r := store.Must(s.CreateRecord(ctx, store.Record("b", fmt.Sprintf("w%d-%d", round, i), fmt.Sprintf("w%d-%d.b.example.org.", round, i), "A", "192.0.2.1")))
+			z := s.Zone("infra", "example")
+			if !meta.IsStatusConditionTrue(z.Status.Conditions, v1alpha1.ConditionSettled) || z.Status.SettledSerial != z.Status.Serial || r.Status.Serial > z.Status.SettledSerial {
+				t.Fatalf("serial %d of another namespace's record waits: %+v", r.Status.Serial, z.Status)
+			}
+			if st.Quiet() {
+				break
+			}
+			between++
+		}
+		t.Logf("%d records of another namespace were written while %d were released", between, n)
+		for _, r := range s.ListRecords("a") {
+			if r.Status.ZoneRef != nil {
+				t.Fatalf("%s is still in the zone", r.Name)
+			}
+		}
+	}
+}
+
+// A Delegation that goes with most of a zone is a mass deletion of the zone's own namespace, and the answer says so.
+func TestDelegation_thatTakesMostOfAZoneHoldsIt_S7_5(t *testing.T) {
+	t.Parallel()
+	st := store.New(t)
+	s := st.Server()
+	s.Run()
+	zone := store.Zone("infra", "example", "example.org.")
+	zone.Spec.Limits = nil
+	store.Must(s.CreateZone(zone))
+	store.Must(s.CreateDelegation(store.Delegation("infra", "team-a", "example", []string{"a"}, "*")))
+	for i := range 20 {
+		store.Must(s.CreateRecord(t.Context(), store.Record("a", fmt.Sprint("r", i), fmt.Sprintf("r%d.example.org.", i), "A", "192.0.2.1")))
+	}
+	st.Settle()
+	before := s.Zone("infra", "example").Status.SettledSerial
+	if err := s.DeleteDelegation("infra", "team-a"); err != nil {
+		t.Fatal(err)
+	}
+	st.Settle()
+	z := s.Zone("infra", "example")
+	if c := meta.FindStatusCondition(z.Status.Conditions, v1alpha1.ConditionSettled); c.Reason != v1alpha1.ReasonMassDeletion || z.Status.SettledSerial < before || z.Status.SettledSerial == z.Status.Serial {
+		t.Errorf("%s, %d of %d is delivered, and %d was", c.Reason, z.Status.SettledSerial, z.Status.Serial, before)
+	}
+	store.Must(s.CreateDelegation(store.Delegation("infra", "team-a", "example", []string{"a"}, "*")))
+	st.Settle()
+	if z := s.Zone("infra", "example"); z.Status.SettledSerial != z.Status.Serial {
+		t.Errorf("put back, and %d of %d is delivered", z.Status.SettledSerial, z.Status.Serial)
+	}
+}
+
 // However often a Delegation changes, what it owes is one item; however many there are for a namespace, its rules are bounded.
 func TestDelegation_bounds_S4_8(t *testing.T) {
 	t.Parallel()
