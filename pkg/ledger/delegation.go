@@ -6,10 +6,12 @@ package ledger
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"golang.org/x/sync/errgroup"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -250,6 +252,9 @@ func (l *Ledger) PreviewDelegation(ctx context.Context, before, after *v1alpha1.
 	return nil
 }
 
+// takenAtOnce is how many Delegations a cascade decides side by side: of a zone that goes they wait for nothing of each other.
+const takenAtOnce = 8
+
 // takeIn decides the Delegations anew that a work is about: those of the zone that goes, and those that wait for a zone. It comes before
 // anything else of the work is collected, so that what waits is decided by their rules.
 func (l *Ledger) takeIn(ctx context.Context, s *standing) error {
@@ -258,9 +263,9 @@ func (l *Ledger) takeIn(ctx context.Context, s *standing) error {
 		if scan.Kind != law.ScanReferring {
 			continue
 		}
+		names := map[string]bool{}
+		var rev int64
 		if s.work.Purge != "" {
-			names := map[string]bool{}
-			var rev int64
 			if err := l.eachPage(ctx, l.layout.Rules(s.work.Purge), &rev, func(key string, data []byte, _ int64) error {
 				var rules law.NamespaceRules
 				if err := layout.Decode(data, &rules); err != nil {
@@ -273,23 +278,25 @@ func (l *Ledger) takeIn(ctx context.Context, s *standing) error {
 			}); err != nil {
 				return err
 			}
-			for name := range names {
-				if err := l.reconsiderDelegation(ctx, s, scan.Target.Namespace, name); err != nil {
-					return err
-				}
-			}
 		}
-		var waiting []string
-		var rev int64
-		prefix := l.layout.WaitingFor(scan.Target) + layout.WaitingDelegation + "/"
-		if err := l.eachPage(ctx, prefix, &rev, func(key string, _ []byte, _ int64) error {
-			waiting = append(waiting, key[strings.LastIndexByte(key, '/')+1:])
+		waiting := l.layout.WaitingFor(scan.Target) + layout.WaitingDelegation + "/"
+		if err := l.eachPage(ctx, waiting, &rev, func(key string, _ []byte, _ int64) error {
+			names[key[strings.LastIndexByte(key, '/')+1:]] = true
 			return nil
 		}); err != nil {
 			return err
 		}
-		for _, name := range waiting {
-			if err := l.reconsiderDelegation(ctx, s, scan.Target.Namespace, name); err != nil {
+		// The work of a zone that is made decides all that waits for it after this.
+		covered := s.work.Purge == ""
+		for some := range slices.Chunk(slices.Sorted(maps.Keys(names)), takenAtOnce) {
+			group, within := errgroup.WithContext(ctx)
+			for _, name := range some {
+				group.Go(func() error { return l.reconsiderDelegation(within, scan.Target.Namespace, name, covered) })
+			}
+			if err := group.Wait(); err != nil {
+				return err
+			}
+			if err := s.beat(ctx, l); err != nil {
 				return err
 			}
 		}
@@ -297,8 +304,8 @@ func (l *Ledger) takeIn(ctx context.Context, s *standing) error {
 	return nil
 }
 
-// reconsiderDelegation decides a Delegation anew, in a transaction of its own.
-func (l *Ledger) reconsiderDelegation(ctx context.Context, s *standing, namespace, name string) error {
+// reconsiderDelegation decides a Delegation anew, in a transaction of its own. covered: what its rules may concern is decided after this.
+func (l *Ledger) reconsiderDelegation(ctx context.Context, namespace, name string, covered bool) error {
 	key := l.layout.Delegation(namespace, name)
 	for {
 		r, err := l.config.Client.Get(ctx, key)
@@ -313,17 +320,15 @@ func (l *Ledger) reconsiderDelegation(ctx context.Context, s *standing, namespac
 		if err != nil {
 			return err
 		}
-		// The work of a zone that is made decides all that waits for it after this.
-		ask.Cascade, ask.Covered = true, s.work.Purge == ""
+		ask.Cascade, ask.Covered = true, covered
 		tx, _ := l.delegationTx(ask, o, r.Kvs[0].ModRevision)
-		tx.standing = s
 		out, err := l.commit(ctx, tx, delegationWaits(o, o))
 		if err != nil {
 			return err
 		}
 		if out.ok {
 			l.usage.note(tx.plan)
-			return s.beat(ctx, l)
+			return nil
 		}
 	}
 }

@@ -369,6 +369,48 @@ func TestDelegation_thatTakesMostOfAZoneHoldsIt_S7_5(t *testing.T) {
 	}
 }
 
+// A zone with many Delegations goes and comes again; what is decided of them takes longer than a cascade may say nothing.
+func TestDelegation_manyGoAndComeWithTheirZone_S4_8(t *testing.T) {
+	t.Parallel()
+	st := store.New(t)
+	var slow atomic.Bool
+	s := st.Server(func(c *ledger.Config) {
+		c.Fault = func(point string) {
+			if point == "before-commit" && slow.CompareAndSwap(true, false) {
+				time.Sleep(1200 * time.Millisecond) // longer than the second after which the server says in the item that it is at it
+			}
+		}
+	})
+	s.Run()
+	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.")))
+	n := scale(3000, 40)
+	parallel(8, func(w int) {
+		for i := w; i < n; i += 8 {
+			if _, err := s.CreateDelegation(store.Delegation("infra", fmt.Sprint("d", i), "example", []string{fmt.Sprint("t", i)}, "*")); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	st.Settle()
+	for _, change := range []func() error{
+		func() error { return s.DeleteZone("infra", "example") },
+		func() error { _, err := s.CreateZone(store.Zone("infra", "example", "example.org.")); return err },
+	} {
+		began := time.Now()
+		if err := change(); err != nil {
+			t.Fatal(err)
+		}
+		slow.Store(true)
+		st.Settle()
+		t.Logf("%d Delegations in %v", n, time.Since(began))
+	}
+	for i := range n {
+		if d := s.Delegation("infra", fmt.Sprint("d", i)); accepted(d) != "True Accepted" {
+			t.Errorf("%s: %s", d.Name, accepted(d))
+		}
+	}
+}
+
 // However often a Delegation changes, what it owes is one item; however many there are for a namespace, its rules are bounded.
 func TestDelegation_bounds_S4_8(t *testing.T) {
 	t.Parallel()
