@@ -696,6 +696,7 @@ func (b *batch) applied(r *clientv3.TxnResponse, journal int, trip time.Duration
 	if len(b.members) > 1 {
 		l.stats.Batches.Add(1)
 	}
+	l.usage.note(b.change, b.facts)
 	l.mu.Lock()
 	for _, h := range b.locks {
 		if time.Since(h.rival) < rivalry {

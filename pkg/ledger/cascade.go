@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
@@ -120,8 +121,9 @@ func (l *Ledger) Run(ctx context.Context) error {
 	defer tick.Stop()
 	defer l.lanes.Wait()
 	var debts map[string]int64
-	var used time.Time
-	l.noteAll()
+	var counting sync.WaitGroup
+	defer counting.Wait()
+	counting.Go(func() { l.followUsage(ctx) })
 	var serials map[string]kept
 	var swept time.Time
 	var withdrawals map[string]counted
@@ -137,10 +139,6 @@ func (l *Ledger) Run(ctx context.Context) error {
 		if first || time.Since(swept) >= l.config.serialsEvery {
 			serials, swept = l.sweepSerials(ctx, serials), time.Now()
 			_, _ = l.sweepDeleted(ctx), l.sweepCondensed(ctx) // what is left of it goes in an hour
-		}
-		if time.Since(used) >= l.config.usageEvery {
-			l.sweepUsage(ctx)
-			used = time.Now()
 		}
 		first = false
 		select {
@@ -326,7 +324,6 @@ func (l *Ledger) carryOut(ctx context.Context, s *standing) error {
 			if err := l.tell(ctx, s); err != nil {
 				return err
 			}
-			l.noteCascade(s)
 			return l.finish(ctx, s)
 		}
 	}

@@ -124,7 +124,6 @@ func (w *delegationWrite) commit(ctx context.Context, key string, expected int64
 		return out, err
 	}
 	warn(ctx, tx.plan.Warnings)
-	l.usage.note(tx.plan)
 	if *placed != nil {
 		w.committed = *placed
 		_ = (storage.APIObjectVersioner{}).UpdateObject(w.committed, uint64(out.rev))
@@ -327,7 +326,6 @@ func (l *Ledger) reconsiderDelegation(ctx context.Context, namespace, name strin
 			return err
 		}
 		if out.ok {
-			l.usage.note(tx.plan)
 			return nil
 		}
 	}

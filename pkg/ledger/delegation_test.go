@@ -297,6 +297,40 @@ func TestRace_recordIsDecidedAnewWhenItsDelegationWent_I5(t *testing.T) {
 	}
 }
 
+// A Delegation counts what its namespaces have in the zone, however that came there: by a client, by a move from another zone, or by
+// a cascade.
+func TestDelegation_countsWhatComesAndGoes_S4_8(t *testing.T) {
+	t.Parallel()
+	st := store.New(t)
+	s := st.Server(ledger.UsageEvery(10 * time.Millisecond))
+	s.Run()
+	ctx := deadline(t)
+	for _, zone := range []string{"here", "there"} {
+		store.Must(s.CreateZone(store.Zone("infra", zone, zone+".test.")))
+		store.Must(s.CreateDelegation(store.Delegation("infra", zone, zone, []string{"a", "b"}, "*")))
+	}
+	count := func(what string, here, there int64) {
+		t.Helper()
+		store.Eventually(t, what, func() bool {
+			return s.Delegation("infra", "here").Status.Records == here && s.Delegation("infra", "there").Status.Records == there
+		})
+	}
+	store.Must(s.CreateRecord(ctx, store.Record("a", "one", "one.here.test.", "A", "192.0.2.1")))
+	store.Must(s.CreateRecord(ctx, store.Record("b", "two", "two.here.test.", "A", "192.0.2.1")))
+	count("two are here", 2, 0)
+	store.Must(s.UpdateRecord(ctx, "b", "two", func(r *v1alpha1.Record) { r.Spec.DomainName = "two.there.test." }))
+	count("one has moved", 1, 1)
+	store.Must(s.UpdateDelegation("infra", "there", func(d *v1alpha1.Delegation) { d.Spec.Namespaces = []string{"c"} }))
+	st.Settle()
+	count("it is released", 1, 0)
+	store.Must(s.UpdateDelegation("infra", "there", func(d *v1alpha1.Delegation) { d.Spec.Namespaces = []string{"b"} }))
+	count("it is taken in", 1, 1)
+	if err := s.DeleteRecord(ctx, "a", "one"); err != nil {
+		t.Fatal(err)
+	}
+	count("one is deleted", 0, 1)
+}
+
 // While all that a tenant has is released, and while it comes back, the zone stays settled: what others write meanwhile is delivered
 // as it is written.
 func TestDelegation_holdsUpNobodysDelivery_S7_2(t *testing.T) {

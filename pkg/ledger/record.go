@@ -183,7 +183,6 @@ func (w *recordWrite) commit(ctx context.Context, key string, expected int64, pu
 		return out, err
 	}
 	warn(ctx, tx.plan.Warnings)
-	l.usage.note(tx.plan)
 	if tx.plan.Move != nil { // before the debts: what it left may be owed to the zone it comes to, whose serial is foretold (S7.3)
 		out, placed = l.arriveNow(ctx, tx.plan.Move, out, placed)
 	}

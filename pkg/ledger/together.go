@@ -440,7 +440,6 @@ func (t *together) send(ctx context.Context) (done bool, err error) {
 		if w.plan == nil {
 			continue
 		}
-		l.usage.note(w.plan)
 		for _, d := range w.plan.Debts {
 			if !slices.ContainsFunc(owed, d.Same) {
 				owed = append(owed, d)

@@ -36,14 +36,14 @@ type usage struct {
 	changed map[law.Key]bool
 }
 
-// note takes the counts of a committed plan, and those of the namespaces whose rules it changes.
-func (u *usage) note(plan *law.Plan) {
-	if plan == nil {
+// note takes the counts that a committed batch has changed of a zone with Delegations, and those of the namespaces whose rules it changes.
+func (u *usage) note(c *law.ZoneChange, facts map[law.Key]any) {
+	if c == nil || c.Holding == nil || c.Holding.Delegations == 0 {
 		return
 	}
-	for _, x := range plan.Writes {
-		if x.Key.Kind == law.KindCount || x.Key.Kind == law.KindRules {
-			u.add(law.CountKey(x.Key.Zone, x.Key.Namespace))
+	for k := range facts {
+		if k.Kind == law.KindCount || k.Kind == law.KindRules {
+			u.add(law.CountKey(k.Zone, k.Namespace))
 		}
 	}
 }
@@ -72,20 +72,6 @@ func (u *usage) take(most int) []law.Key {
 	return out
 }
 
-// noteCascade has the Delegations of the zones that a work touched counted.
-func (l *Ledger) noteCascade(s *standing) {
-	for _, place := range s.work.Zones {
-		l.usage.add(law.CountKey(place.UID, ""))
-	}
-	for i := range s.work.Scans {
-		for _, namespace := range s.work.Scans[i].Namespaces {
-			if scan := &s.work.Scans[i]; scan.Kind == law.ScanNamespaces {
-				l.usage.add(law.CountKey(scan.Zone, namespace))
-			}
-		}
-	}
-}
-
 // noteAll has those of all zones counted: what others wrote before this server started nobody may have counted.
 func (l *Ledger) noteAll() {
 	l.mu.Lock()
@@ -93,6 +79,21 @@ func (l *Ledger) noteAll() {
 	for _, x := range l.index {
 		if x.holding.Delegations > 0 {
 			l.usage.add(law.CountKey(x.holding.UID, ""))
+		}
+	}
+}
+
+// followUsage sweeps until ctx ends: beside the outbox, which is not to wait for it.
+func (l *Ledger) followUsage(ctx context.Context) {
+	tick := time.NewTicker(l.config.usageEvery)
+	defer tick.Stop()
+	l.noteAll()
+	for {
+		l.sweepUsage(ctx)
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
 		}
 	}
 }
