@@ -63,7 +63,7 @@ type batch struct {
 	facts   map[law.Key]any
 	change  *law.ZoneChange
 	object  *v1alpha1.Zone // the zone as it will stand, where a write is of it
-	held    bool           // a hold begins (S7.5)
+	held    bool           // a hold begins, and stands at the end (S7.5)
 	steps   layout.JournalValue
 	puts    puts // beside the zone's keys
 	touched []touched
@@ -482,7 +482,7 @@ func (b *batch) include(m *member, object *v1alpha1.Zone) bool {
 
 // moveOn makes the zone what a change leaves. What an earlier change says and this one leaves is kept.
 func (b *batch) moveOn(c law.ZoneChange, object *v1alpha1.Zone) {
-	b.held = b.held || c.Held
+	b.held = (b.held || c.Held) && c.Holding != nil && c.Holding.Held != nil // not where a later write of the transaction puts back what went
 	if before := b.change; before != nil {
 		if c.Delegated == nil {
 			c.Delegated = before.Delegated

@@ -206,7 +206,9 @@ func TestSet_isDecidedTogether_S10_2(t *testing.T) {
 func TestSet_isOneContentForMassDeletions_S7_5(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
-	s := exampleOrg(t, st)
+	exampleOrg(t, st)
+	var told atomic.Int64
+	s := st.Server(today, func(c *ledger.Config) { c.Held = func(*v1alpha1.Zone) { told.Add(1) } })
 	store.Must(s.UpdateZone("platform", "example-org", func(z *v1alpha1.Zone) { z.Spec.Limits = nil }))
 	s.Run()
 	st.Settle()
@@ -221,14 +223,14 @@ func TestSet_isOneContentForMassDeletions_S7_5(t *testing.T) {
 		t.Fatal(text(errs))
 	}
 	before := s.Zone("platform", "example-org").Status
-	if before.SettledSerial != before.Serial {
-		t.Fatalf("held at %d of %d", before.SettledSerial, before.Serial)
+	if before.SettledSerial != before.Serial || told.Load() != 0 {
+		t.Fatalf("held at %d of %d, told %d times", before.SettledSerial, before.Serial, told.Load())
 	}
 	if _, errs := inSet(t.Context(), s, append(second, gone...)...); errors.Join(errs...) != nil {
 		t.Fatal(text(errs))
 	}
-	if after := s.Zone("platform", "example-org").Status; after.SettledSerial != before.Serial || after.Serial != before.Serial+1 {
-		t.Errorf("%d is delivered of %d, want %d", after.SettledSerial, after.Serial, before.Serial)
+	if after := s.Zone("platform", "example-org").Status; after.SettledSerial != before.Serial || after.Serial != before.Serial+1 || told.Load() != 1 {
+		t.Errorf("%d is delivered of %d, want %d; told %d times", after.SettledSerial, after.Serial, before.Serial, told.Load())
 	}
 }
 
