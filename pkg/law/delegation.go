@@ -131,16 +131,20 @@ func (r *Rule) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// octets are what counts of a rule against MaxDelegatedOctets.
-func (r *Rule) octets() (n int) {
-	for i := range r.Records {
-		rr := &r.Records[i]
+// octets are what counts of a rule against MaxDelegatedOctets: about what stores it.
+func (d *DelegatedRule) octets() int {
+	n := len(d.Name) + len(d.UID) + 32
+	for i := range d.Rule.Records {
+		rr := &d.Rule.Records[i]
 		n += len(rr.Text) + 16 + 10*len(rr.Types)
 	}
-	for _, p := range r.Zones {
+	for _, p := range d.Rule.Zones {
 		n += len(p.String()) + 3
 	}
-	return n + 3*len(r.Namespaces)
+	for _, ns := range d.Rule.Namespaces {
+		n += len(ns) + 3
+	}
+	return n
 }
 
 // Lists are the names, relative to its zone, that a rule lists with shared: true (S4.6), each once. Patterns without "*" of a
@@ -424,15 +428,15 @@ func (d *delegationDecision) write(plan *Plan, z *Zone, before, after *Rule) (ch
 		if have != nil {
 			next.Unknown = have.Unknown
 			for _, r := range have.List {
-				was += r.Rule.octets()
+				was += r.octets()
 				if r.Name != d.ask.Name {
-					next.List, octets = append(next.List, r), octets+r.Rule.octets()
+					next.List, octets = append(next.List, r), octets+r.octets()
 				}
 			}
 		}
 		if after != nil && slices.Contains(after.Namespaces, ns) {
-			next.List = append(next.List, DelegatedRule{Name: d.ask.Name, UID: d.ask.UID, Rule: *after})
-			octets += after.octets()
+			rule := DelegatedRule{Name: d.ask.Name, UID: d.ask.UID, Rule: *after}
+			next.List, octets = append(next.List, rule), octets+rule.octets()
 			slices.SortFunc(next.List, func(x, y DelegatedRule) int { return strings.Compare(x.Name, y.Name) })
 		}
 		if have == nil && len(next.List) == 0 || have != nil && sameRules(have.List, next.List) {

@@ -475,6 +475,16 @@ func TestDelegation_bounds_S4_8(t *testing.T) {
 	if !apierrors.IsInvalid(refused) || !strings.Contains(refused.Error(), "spec.namespaces") || !strings.Contains(refused.Error(), "32768") {
 		t.Errorf("rules without end: %v", refused)
 	}
+	// Rules of few octets are bounded by what stores them.
+	empty := 0
+	for refused = nil; refused == nil && empty < 2000; empty++ {
+		d := store.Delegation("infra", fmt.Sprint("empty-", empty), "example", []string{"c"})
+		_, refused = s.CreateDelegation(d)
+	}
+	c := store.Must(st.Client.Client.Get(t.Context(), keys.Rules(string(s.Zone("infra", "example").UID))+"c")).Kvs[0].Value
+	if !apierrors.IsInvalid(refused) || len(c) > 64<<10 {
+		t.Errorf("%d Delegations that allow nothing take %d octets: %v", empty, len(c), refused)
+	}
 	if _, err := s.CreateDelegation(store.Delegation("infra", "for-b", "example", []string{"b"}, "*")); err != nil {
 		t.Errorf("another namespace: %v", err)
 	}
