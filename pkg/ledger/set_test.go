@@ -343,6 +343,60 @@ func TestSet_saysWhatEtcdTakes_S10_5(t *testing.T) {
 	}
 }
 
+// S10.2, S6.1: name servers of a child and their addresses, changed together, are in its parent when the set is answered, in an encrypted store too.
+func TestSet_paysTheParent_S6_1(t *testing.T) {
+	t.Parallel()
+	for what, change := range map[string]func(*store.Store){"plain": func(*store.Store) {}, "encrypted": store.Encrypted(provided("one"))} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			st := store.New(t, change)
+			s := st.Server(today)
+			top := store.Zone("platform", "top", "example.org.", store.Allow("", "*"))
+			top.Spec.Delegations[0].Zones = []string{"*"}
+			store.Must(s.CreateZone(top))
+			store.Must(s.CreateZone(store.Zone("team", "dev", "dev.example.org.", store.Allow("", "*", "@"))))
+			before := s.Zone("platform", "top").Status
+			set, errs := inSet(t.Context(), s,
+				created(store.Record("team", "ns", "dev.example.org.", "NS", "ns8.dev.example.org.", "ns9.dev.example.org.")),
+				created(store.Record("team", "ns8", "ns8.dev.example.org.", "A", "192.0.2.60")), created(store.Record("team", "ns9", "ns9.dev.example.org.", "AAAA", "2001:db8::60")))
+			if errors.Join(errs...) != nil {
+				t.Fatal(text(errs))
+			}
+			if ref, _ := set.Committed(); ref.Name != "dev" {
+				t.Errorf("committed in %v", ref)
+			}
+			if after := s.Zone("platform", "top").Status; after.EntryCount != before.EntryCount+4 || after.Serial != before.Serial+1 {
+				t.Errorf("the parent had %d entries and has %d, its serial was %d and is %d", before.EntryCount, after.EntryCount, before.Serial, after.Serial)
+			}
+		})
+	}
+}
+
+// S10.1: one zone, by whichever of its names its Records say so, and by whichever rule they are in it.
+func TestSet_isOfOneZoneByAnyName_S10_1(t *testing.T) {
+	t.Parallel()
+	s := exampleOrg(t, store.New(t))
+	byRef := store.Record("team", "ref", "ref", "A", "192.0.2.1")
+	byRef.Spec.ZoneRef = &v1alpha1.ZoneReference{Namespace: "platform", Name: "example-org"}
+	if _, errs := inSet(t.Context(), s, created(byRef), created(store.Record("team", "absolute", "absolute.example.org.", "A", "192.0.2.1"))); errors.Join(errs...) != nil {
+		t.Error(text(errs))
+	}
+}
+
+// S10.5: what is decided by all names below its own is refused where others of the set write there, and taken where they do not.
+func TestSet_refusesWhatRestsOnOthers_S10_5(t *testing.T) {
+	t.Parallel()
+	s := exampleOrg(t, store.New(t))
+	cut := store.Record("platform", "cut", "sub.example.org.", "NS", "ns.example.net.")
+	_, errs := inSet(t.Context(), s, created(store.Record("platform", "below", "www.sub.example.org.", "A", "192.0.2.1")), created(cut))
+	if !apierrors.IsInvalid(errs[1]) || !strings.Contains(errs[1].Error(), "is decided by all that stands below sub") {
+		t.Error(text(errs))
+	}
+	if _, errs := inSet(t.Context(), s, created(store.Record("platform", "beside", "www.example.org.", "A", "192.0.2.1")), created(cut.DeepCopy())); errors.Join(errs...) != nil {
+		t.Error(text(errs))
+	}
+}
+
 // S10.5: a hundred items are one transaction of an etcd that takes 512 operations.
 func TestSet_ofAHundred_S10_5(t *testing.T) {
 	t.Parallel()
