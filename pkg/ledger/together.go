@@ -150,6 +150,9 @@ func (t *together) decide(ctx context.Context) error {
 		}
 		return 0
 	})
+	if err := t.warm(ctx, pending); err != nil {
+		return err
+	}
 	for len(pending) > 0 {
 		var refused []*setWrite
 		for _, w := range pending {
@@ -240,6 +243,43 @@ func (t *together) thatIs() string {
 		return ""
 	}
 	return ", here " + t.opening.FQDN().String()
+}
+
+// warm reads what memory lacks of the facts for all writes at once, where each would read its own.
+func (t *together) warm(ctx context.Context, writes []*setWrite) error {
+	if t.opening == nil || len(writes) < 2 {
+		return nil
+	}
+	l, b := t.l, t.b
+	for range maxPasses {
+		var cold []law.Key
+		for _, w := range writes {
+			ask, _, err := l.recordAsk(w.ctx, w.before, w.after)
+			if err != nil {
+				continue // it is refused with that
+			}
+			ask.Set = t.opening
+			w.member.w.ask = func(seen *law.Seen) law.Outcome { return law.DecideRecord(seen, ask) }
+			_, _, lacks, err := b.ask(ctx, w.member.w, false, false)
+			if err != nil {
+				return err
+			}
+			cold = append(cold, lacks...)
+		}
+		if len(cold) == 0 {
+			return nil
+		}
+		if err := b.warm(ctx, dedupe(cold)); err != nil {
+			return err
+		}
+		l.mu.Lock()
+		moved := b.head.mod != b.mod || !b.head.loaded
+		l.mu.Unlock()
+		if moved {
+			return errOverlayMoved
+		}
+	}
+	return nil
 }
 
 // judge decides one write on what the others have left.
