@@ -13,6 +13,7 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
 // DropGuards leaves out the compares of zones ("zone"), of single keys ("facts")
@@ -98,3 +99,32 @@ func (l *Ledger) Condense(ctx context.Context, z *v1alpha1.Zone, n uint64) (uint
 
 // SweepCondensed takes away what is condensed and not needed any more.
 func (l *Ledger) SweepCondensed(ctx context.Context) error { return l.sweepCondensed(ctx) }
+
+// StepTwice has one record decided anew twice, in order, as a cascade does that finds it by two scans, and reports how many times that wrote it
+// and how many times it was told what stands there.
+func (l *Ledger) StepTwice(ctx context.Context, namespace, name string) (wrote, told int, err error) {
+	o, mod, err := l.readRecord(ctx, namespace, name)
+	if err != nil {
+		return 0, 0, err
+	}
+	var steps []*step
+	for range 2 {
+		st := &step{candidate: candidate{letter: layout.WaitingRecord, namespace: namespace, object: name, uid: string(o.UID)}}
+		if st.w, err = l.stepOf(&standing{work: law.Work{Unmarked: true}}, st.candidate, o, mod); err != nil {
+			return 0, 0, err
+		}
+		st.w.standing = nil
+		steps = append(steps, st)
+	}
+	for _, a := range l.submitInOrder(ctx, "", steps) {
+		switch {
+		case a.err != nil:
+			err = a.err
+		case a.out.ok:
+			wrote++
+		case a.out.kv != nil:
+			told++
+		}
+	}
+	return wrote, told, err
+}

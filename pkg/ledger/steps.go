@@ -303,7 +303,7 @@ func (l *Ledger) submitInOrder(ctx context.Context, zone string, steps []*step) 
 	}
 	answers := make([]answer, len(steps))
 	if zone == "" {
-		l.carry(ctx, nil, requests)
+		l.carry(ctx, nil, slices.Clone(requests)) // which takes out of them what is overtaken
 		for i, r := range requests {
 			answers[i] = <-r.answer
 		}

@@ -253,3 +253,24 @@ func TestCascade_oneServerAtATime(t *testing.T) {
 	}
 	t.Logf("%d and %d goes", steps(0), steps(1))
 }
+
+// A record that moves is found by its namespace and at its name, in different places of the order, so one cascade may decide it twice. Where it
+// is in no zone, too, the second time is answered with what the first one wrote.
+func TestSteps_ofOneRecordInNoZone(t *testing.T) {
+	t.Parallel()
+	st := store.New(t)
+	s := st.Server()
+	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"))))
+	store.Must(s.CreateRecord(t.Context(), store.Record("team", "www", "www.example.org.", "A", "192.0.2.1")))
+	if err := s.DeleteZone("infra", "example"); err != nil {
+		t.Fatal(err)
+	}
+	if wrote, told, err := s.Ledger.StepTwice(t.Context(), "team", "www"); wrote != 1 || told != 1 || err != nil {
+		t.Errorf("written %d times, told %d times: %v", wrote, told, err)
+	}
+	if r := s.Record("team", "www"); r.Status.ZoneRef != nil {
+		t.Errorf("it is still in a zone: %+v", r.Status)
+	}
+	s.Run()
+	st.Settle()
+}
