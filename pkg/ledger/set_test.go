@@ -266,6 +266,65 @@ func TestSet_isDecidedAnew_S10_2(t *testing.T) {
 	}
 }
 
+// S10.2: a record that a cascade releases, and a zone that is made anew, while others of the set are waited for: what was read of them goes with
+// nothing that stands, and the items are decided on what does.
+func TestSet_isDecidedAnewAfterACascade_S10_2(t *testing.T) {
+	t.Parallel()
+	for what, c := range map[string]struct {
+		meanwhile func(*store.Server)
+		refused   bool
+	}{
+		"released": {func(s *store.Server) {
+			store.Must(s.UpdateZone("platform", "example-org", func(z *v1alpha1.Zone) { z.Spec.Delegations = []v1alpha1.DelegationRule{store.Allow("other", "*")} }))
+		}, true},
+		"in a zone that went": {func(s *store.Server) {
+			store.Must(0, s.DeleteZone("platform", "example-org"))
+		}, true},
+		"in another zone of the name": {func(s *store.Server) {
+			store.Must(0, s.DeleteZone("platform", "example-org"))
+			store.Must(s.CreateZone(store.Zone("platform", "example-org", "example.org.", store.Allow("", "*", "@"))))
+		}, false},
+	} {
+		for _, settled := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, settled %t", what, settled), func(t *testing.T) {
+				t.Parallel()
+				st := store.New(t)
+				s, others := exampleOrg(t, st, "a", "b"), st.Server(today)
+				stop := others.Run()
+				st.Settle()
+				if !settled {
+					stop()
+				}
+				set, errs, ctx := s.Ledger.NewSet(2), make([]error, 2), deadline(t)
+				write := func(i int, name string) {
+					errs[i] = valued("team", name, "192.0.2.2")(set.Context(ctx, i), s)
+					set.Leave(i, errs[i] != nil)
+				}
+				var first sync.WaitGroup
+				first.Go(func() { write(0, "a") })
+				store.Eventually(t, "the first has come", func() bool { return set.Came(0) })
+				c.meanwhile(others)
+				if settled {
+					st.Settle()
+				}
+				if settled {
+					store.Must(s.CreateRecord(ctx, store.Record("other", "o", "o.example.org.", "A", "192.0.2.1"))) // so this server has read the zone anew
+				}
+				write(1, "b")
+				first.Wait()
+				for i, err := range errs {
+					var status apierrors.APIStatus
+					if err != nil && !errors.As(err, &status) || err == nil && settled && c.refused || err != nil && settled && !c.refused {
+						t.Errorf("%d: %v", i, err)
+					}
+				}
+				others.Run()
+				st.Settle()
+			})
+		}
+	}
+}
+
 // S10.6: the end of one item's request ends the set, and what waits for it is released.
 func TestSet_endsWithAnyOfItsRequests_S10_6(t *testing.T) {
 	t.Parallel()

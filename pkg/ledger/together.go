@@ -33,10 +33,12 @@ type together struct {
 	lost map[*setWrite]outcome
 	at   map[*setWrite]int64
 
-	// locks are those of the zones that the writes change; postponed is how long they have waited for cascades, and try counts lost races.
+	// locks are those of the zones that the writes change; postponed is how long they have waited for cascades, try counts lost races, and strange
+	// how often no facts went together with an object that had not changed.
 	locks     write
 	postponed time.Duration
 	try       int
+	strange   int
 
 	// What a round of decisions leaves; the next one begins anew. b is of no zone where that is not there, and opening is nil then.
 	b       *batch
@@ -45,6 +47,9 @@ type together struct {
 	missing []string // zones whose lock a plan needs
 	later   bool
 }
+
+// maxStrange is how often a zone may have changed under the facts of a decision, before damage is reckoned with.
+const maxStrange = 3
 
 // zone is what was committed: the zone of the writes, and its serial.
 func (t *together) zone() (*v1alpha1.AdoptingZone, int64) {
@@ -78,6 +83,8 @@ func (t *together) run(ctx context.Context) error {
 		switch {
 		case errors.Is(err, errOverlayMoved) && ctx.Err() == nil:
 			continue
+		case errors.Is(err, errMoved) && len(t.lost) > 0:
+			return nil
 		case err != nil:
 			return t.late(err)
 		case t.later && t.postponed < maxPostponed:
@@ -301,6 +308,8 @@ func (t *together) judge(ctx context.Context, w *setWrite) error {
 	case errors.As(err, &within):
 		w.refusal = w.refuse(field.NewPath("spec", "domainName"), "is decided by all that stands below %s, and other items of the change set write there: write it by itself", within.name)
 		return nil
+	case errors.Is(err, errMoved):
+		return t.moved(ctx, w)
 	case err != nil:
 		return err
 	}
@@ -335,6 +344,21 @@ func (t *together) judge(ctx context.Context, w *setWrite) error {
 	}
 	t.b.include(w.member, nil)
 	return nil
+}
+
+// moved is what becomes of a write that no facts go together with: its object has changed since it was read, and it begins again, or the zone
+// has, and all are decided anew. Where neither has, something is damaged.
+func (t *together) moved(ctx context.Context, w *setWrite) error {
+	out, err := t.l.moved(ctx, w.member.w)
+	switch {
+	case err == nil:
+		t.lost = map[*setWrite]outcome{w: out}
+		return errMoved
+	case t.strange == maxStrange:
+		return err
+	}
+	t.strange++
+	return errOverlayMoved
 }
 
 // refused: nothing is written, since a decision is a refusal or a write has left with one.
