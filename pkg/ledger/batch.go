@@ -46,6 +46,8 @@ const (
 	maxEntry = 64 << 10
 	// maxPasses of facts that are read for a batch; then each write reads its own.
 	maxPasses = 4
+	// maxReads is how many writes of a batch read facts by themselves, while others wait for the zone.
+	maxReads = 8
 )
 
 // batch is one while it is decided: the zone and its facts as the decisions so far leave them.
@@ -74,6 +76,7 @@ type batch struct {
 	members []member
 	writes  int // members that write their object
 	octets  int // of all that, about
+	reads   int // writes that have read facts by themselves
 	closed  bool
 	raced   bool // its compares did not hold
 }
@@ -244,7 +247,7 @@ func (b *batch) admit(ctx context.Context, r *request, looking, reading bool) (v
 	case b.has(w.key): // its expected revision is about to end
 		return boundary, nil
 	}
-	s, out, cold, err := b.ask(ctx, w, first && !looking, reading || w.alone() || b.zone == nil)
+	s, out, cold, err := b.ask(ctx, w, first && !looking, looking, reading || w.alone() || b.zone == nil)
 	switch {
 	case errors.Is(err, errMoved):
 		out, err := b.l.moved(ctx, w)
@@ -340,52 +343,60 @@ func (b *batch) has(key string) bool {
 	return slices.ContainsFunc(b.members, func(m member) bool { return m.w.key == key })
 }
 
-// ask runs the law on what is remembered, with the zone as the batch leaves it. The first write of a batch reads what it lacks where it has to:
-// ranges, names that are too deep for single compares, and facts of other zones. cold are facts that can be read into memory.
-// nil: the write has to be the first.
-func (b *batch) ask(ctx context.Context, w *write, first, reading bool) (s *session, out law.Outcome, cold []law.Key, err error) {
+// ask runs the law on what is remembered, with the zone as the batch leaves it. cold are facts that can be read into memory, for all requests at
+// once. Others a write reads by itself: ranges, names that are too deep for single compares, and facts of other zones. nil: the write has to be the
+// first, since it rests on what the batch writes, or the batch has read enough.
+func (b *batch) ask(ctx context.Context, w *write, first, looking, reading bool) (s *session, out law.Outcome, cold []law.Key, err error) {
 	s = b.l.session(w.guess && b.try == 0)
 	if w.flat {
 		s.depth = flatName
 	}
 	if !first || !reading {
 		s.batch = b
-		for out = w.ask(s.seen); len(out.Need) > 0; out = w.ask(s.seen) {
-			missing, ok := s.lookUpAll(dedupe(out.Need))
-			if ok && len(missing) == 0 {
-				continue
+		known := true
+		for out = w.ask(s.seen); known && len(out.Need) > 0; {
+			cold, known = s.lookUpAll(dedupe(out.Need))
+			for _, k := range cold {
+				known = known && (k.Kind == law.KindHolding || k.Kind == law.KindZone || b.zone != nil && k.Zone == b.zone.UID)
 			}
-			for _, k := range missing {
-				ok = ok && (k.Kind == law.KindHolding || k.Kind == law.KindZone || b.zone != nil && k.Zone == b.zone.UID)
+			if known && len(cold) > 0 {
+				return s, out, cold, nil
 			}
-			switch {
-			case ok:
-				return s, out, missing, nil
-			case !first:
-				return nil, out, nil, nil
+			if known {
+				out = w.ask(s.seen)
 			}
-			s.reset()
-			s.batch = nil
-			break
 		}
-		if s.batch != nil {
+		switch {
+		case known:
 			return s, out, nil, nil
+		case first:
+			s.batch = nil
+		case looking || b.zone == nil || b.reads == maxReads:
+			return nil, out, nil, nil
+		default:
+			b.reads++
 		}
+		s.reset()
 	}
 	out, err = s.decide(ctx, w.ask)
-	if b.head != nil && err == nil { // the zone as it was read
-		if z := s.zone(b.head.key); z != nil {
-			b.base, b.mod = z.object, z.mod
-			b.l.mu.Lock()
-			if b.head.loaded && b.head.mod == z.mod {
-				b.zone = b.head.zone
-			} else {
-				b.closed = true // for others it is decided anew
-			}
-			b.l.mu.Unlock()
-		}
+	var overlap *overlapError
+	switch {
+	case s.batch != nil && (errors.Is(err, errOverlayMoved) || errors.Is(err, errMoved) || errors.As(err, &overlap)):
+		return nil, out, nil, nil
+	case err != nil || s.batch != nil || b.head == nil:
+		return s, out, nil, err
 	}
-	return s, out, nil, err
+	if z := s.zone(b.head.key); z != nil { // the zone as it was read
+		b.base, b.mod = z.object, z.mod
+		b.l.mu.Lock()
+		if b.head.loaded && b.head.mod == z.mod {
+			b.zone = b.head.zone
+		} else {
+			b.closed = true // for others it is decided anew
+		}
+		b.l.mu.Unlock()
+	}
+	return s, out, nil, nil
 }
 
 // compare adds a compare, of each key one.

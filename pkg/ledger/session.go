@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/mvccpb"
@@ -127,8 +128,8 @@ func zoneScoped(k law.Key) bool { return k.Zone != "" }
 // decided about, so that has moved.
 var errMoved = errors.New("the object has changed since it was read")
 
-// errOverlayMoved: the zone that a change set is decided on has moved, so all of the set is decided anew.
-var errOverlayMoved = errors.New("the zone of the change set has changed since it was read")
+// errOverlayMoved: the zone that a batch is decided on has moved, so all of it is decided anew.
+var errOverlayMoved = errors.New("the zone of the batch has changed since it was read")
 
 // decide runs the law until it has what it asks for. errMoved: no facts go
 // together with what was asked.
@@ -268,6 +269,36 @@ func (s *session) lookUp(k law.Key) bool {
 		}
 	}
 	return true
+}
+
+// overlapError ends a decision that rests on a range of keys in which earlier writes of the batch have written: what etcd has there is not what
+// the write would find.
+type overlapError struct{ name string }
+
+func (e *overlapError) Error() string { return "rests on what is being written below " + e.name }
+
+// overlaps refuses ranges in which earlier writes of the batch have written.
+func (s *session) overlaps(need []law.Key) error {
+	if s.batch == nil {
+		return nil
+	}
+	for _, k := range need {
+		if !layout.IsRange(k) {
+			continue
+		}
+		prefix := s.l.layout.Key(k)
+		for written := range s.batch.facts {
+			if at := written.Owner == k.Owner && k.Kind != law.KindTenantsBelow; !at && strings.HasPrefix(s.l.layout.Key(written), prefix) {
+				return &overlapError{k.Owner.String()}
+			}
+		}
+		for _, x := range s.batch.puts {
+			if strings.HasPrefix(x.key, prefix) {
+				return &overlapError{k.Owner.String()}
+			}
+		}
+	}
+	return nil
 }
 
 // lookUpAll finds facts in memory. missing have to be read; not ok: they are asked for again, or have no place in memory.

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
@@ -19,7 +18,6 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/content"
-	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
 // together decides the writes of a change set as one batch, which is committed whole, with one step and one serial. Where a decision is a
@@ -569,29 +567,4 @@ func (l *Ledger) mostOps(ctx context.Context, refused int) (int, error) {
 	}
 	l.narrow(refused)
 	return takes, nil
-}
-
-// overlapError ends a decision that rests on a range of keys in which earlier writes of the set have written: what etcd has there is not what
-// the write would find.
-type overlapError struct{ name string }
-
-func (e *overlapError) Error() string { return "rests on what is being written below " + e.name }
-
-// overlaps refuses ranges in which earlier writes of the set have written.
-func (s *session) overlaps(need []law.Key) error {
-	if s.batch == nil {
-		return nil
-	}
-	for _, k := range need {
-		if !layout.IsRange(k) {
-			continue
-		}
-		prefix := s.l.layout.Key(k)
-		for written := range s.batch.facts {
-			if at := written.Owner == k.Owner && k.Kind != law.KindTenantsBelow; !at && strings.HasPrefix(s.l.layout.Key(written), prefix) {
-				return &overlapError{k.Owner.String()}
-			}
-		}
-	}
-	return nil
 }
