@@ -71,7 +71,7 @@ type batch struct {
 	touched []touched
 
 	cmps    []clientv3.Cmp
-	proven  map[string]bool // the keys they compare
+	proven  map[string]int64 // the revisions of single keys that they expect
 	zones   []zoneSeen
 	members []member
 	writes  int // members that write their object
@@ -399,16 +399,21 @@ func (b *batch) ask(ctx context.Context, w *write, first, looking, reading bool)
 	return s, out, nil, nil
 }
 
-// compare adds a compare, of each key one.
+// compare adds a compare, unless it is there. Two that expect different revisions of one key both stay: they cannot hold, and what they are of is
+// decided anew.
 func (b *batch) compare(c clientv3.Cmp) {
-	if b.proven == nil {
-		b.proven = map[string]bool{}
+	key, mod := string(c.KeyBytes()), c.GetCompare().GetModRevision()
+	if len(c.GetCompare().RangeEnd) == 0 {
+		if have, ok := b.proven[key]; ok && have == mod {
+			return
+		}
+		if b.proven == nil {
+			b.proven = map[string]int64{}
+		}
+		b.proven[key] = mod
 	}
-	if key := string(c.KeyBytes()); len(c.GetCompare().RangeEnd) > 0 || !b.proven[key] {
-		b.proven[key] = true
-		b.octets += len(key)
-		b.cmps = append(b.cmps, c)
-	}
+	b.octets += len(key)
+	b.cmps = append(b.cmps, c)
 }
 
 // keyOctets are more than a key and what etcd's messages put around it mostly take.
@@ -674,7 +679,7 @@ func (b *batch) operations(ctx context.Context) (then []clientv3.Op, journal int
 	return append(then, b.puts.ops()...), journal, nil
 }
 
-func (b *batch) compares(key string) bool { return b.proven[key] }
+func (b *batch) compares(key string) bool { _, ok := b.proven[key]; return ok }
 
 // journalled is the journal key of the batch: its steps, or a mark that the zone
 // settled, unsettled or went. nil: there is nothing to tell.

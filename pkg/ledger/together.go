@@ -265,7 +265,7 @@ func (t *together) warm(ctx context.Context, writes []*setWrite) error {
 			}
 			ask.Set = t.opening
 			w.member.w.ask = func(seen *law.Seen) law.Outcome { return law.DecideRecord(seen, ask) }
-			_, _, lacks, err := b.ask(ctx, w.member.w, false, false)
+			_, _, lacks, err := b.ask(ctx, w.member.w, false, true, false)
 			if err != nil {
 				return err
 			}
