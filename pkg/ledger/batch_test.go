@@ -436,7 +436,7 @@ func TestBatch_comparesWhatIsExpectedToo(t *testing.T) {
 	st := store.New(t)
 	s := st.Server()
 	s.Run()
-	is := store.Must(s.CreateZone(store.Zone("infra", "z", "example.org.", store.Allow("", "*"))))
+	is := store.Must(s.CreateZone(store.Zone("infra", "z", "example.org.", store.Allow("", "*"), v1alpha1.DelegationRule{Zones: []string{"*"}})))
 	store.Must(0, createAt(s, 0))
 	st.Settle()
 	if _, err := s.CreateZone(store.Zone("infra", "z", "dev.example.org.", store.Allow("", "*"))); !storage.IsExist(err) {

@@ -221,9 +221,11 @@ func (s *state) apply(together []change) (about []string, err error) {
 		}
 	}
 	for i, c := range records[:max(0, len(records)-1)] {
-		if next := records[i+1]; s.zoneOf(c) != s.zoneOf(next) {
+		next := records[i+1]
+		if of, other := s.zoneOf(c), s.zoneOf(next); of != "" && other != "" && of != other {
 			return about, fmt.Errorf("I1: records of two zones change at once: %s, %s", c, next)
-		} else if c.revision >= next.revision {
+		}
+		if c.revision >= next.revision {
 			return about, fmt.Errorf("I1: two records have one version: %s, %s", c, next)
 		}
 	}
@@ -253,12 +255,13 @@ func (s *state) apply(together []change) (about []string, err error) {
 	return about, nil
 }
 
-// zoneOf is the zone that the change of a record changes: the one that it leaves, or else the one that it comes into.
+// zoneOf is the zone that the change of a record changes: the one that it leaves, if that stands, or else the one that it comes into. "": none.
 func (s *state) zoneOf(c *change) types.UID {
-	for _, r := range []*v1alpha1.Record{s.records[c.object], c.record} {
-		if r != nil && r.Status.ZoneRef != nil {
-			return r.Status.ZoneRef.UID
-		}
+	if r := s.records[c.object]; r != nil && r.Status.ZoneRef != nil && s.stands(r.Status.ZoneRef.UID) {
+		return r.Status.ZoneRef.UID
+	}
+	if c.record != nil && c.record.Status.ZoneRef != nil {
+		return c.record.Status.ZoneRef.UID
 	}
 	return ""
 }
