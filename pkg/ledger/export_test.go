@@ -128,3 +128,10 @@ func (l *Ledger) StepTwice(ctx context.Context, namespace, name string) (wrote, 
 	}
 	return wrote, told, err
 }
+
+// Locked reports whether a write has the lock of a zone.
+func (l *Ledger) Locked(namespace, name string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.head(l.layout.Zone(namespace, name)).sem) > 0
+}

@@ -431,6 +431,36 @@ func TestSet_paysTheParent_S6_1(t *testing.T) {
 	}
 }
 
+// S10.6: a set pays the parent when it holds the lock of no zone any more: what changes both takes the parent's first, and each would wait for
+// the other's until its time ends.
+func TestSet_paysWithoutLocks_S10_6(t *testing.T) {
+	t.Parallel()
+	st, g := store.New(t), &gate{}
+	s := st.Server(today, func(c *ledger.Config) { c.Fault = g.pass })
+	top := store.Zone("platform", "top", "example.org.", store.Allow("", "*"))
+	top.Spec.Delegations[0].Zones = []string{"*"}
+	store.Must(s.CreateZone(top))
+	store.Must(s.CreateZone(store.Zone("team", "dev", "dev.example.org.", store.Allow("", "*", "@"))))
+	g.set("before-commit")
+	var set sync.WaitGroup
+	set.Go(func() {
+		if _, errs := inSet(deadline(t), s, created(store.Record("team", "ns", "dev.example.org.", "NS", "ns8.example.net."))); errs[0] != nil {
+			t.Error(errs[0])
+		}
+	})
+	<-g.reached
+	if !s.Ledger.Locked("team", "dev") {
+		t.Error("the set is committed without the lock of its zone")
+	}
+	g.set("before-commit")
+	<-g.reached
+	if !s.Ledger.Locked("platform", "top") || s.Ledger.Locked("team", "dev") {
+		t.Error("the parent is paid without its lock, or under the child's")
+	}
+	g.set("")
+	set.Wait()
+}
+
 // S10.1: one zone, by whichever of its names its Records say so, and by whichever rule they are in it.
 func TestSet_isOfOneZoneByAnyName_S10_1(t *testing.T) {
 	t.Parallel()

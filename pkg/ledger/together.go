@@ -30,6 +30,8 @@ type together struct {
 	// What run leaves: the writes whose objects have changed, with what stands there, and the version of each that was committed.
 	lost map[*setWrite]outcome
 	at   map[*setWrite]int64
+	// owed are the debts that it leaves, each once.
+	owed []law.Debt
 
 	// locks are those of the zones that the writes change; postponed is how long they have waited for cascades, try counts lost races, and strange
 	// how often no facts went together with an object that had not changed.
@@ -99,6 +101,9 @@ func (t *together) run(ctx context.Context) error {
 		}
 		done, err := t.send(ctx)
 		if err != nil || done {
+			l.release(t.locks.locks...)
+			t.locks.locks = nil
+			l.payNow(ctx, t.owed) // what changes a child and its parent takes the parent's lock first
 			return err
 		}
 	}
@@ -496,19 +501,17 @@ func (t *together) send(ctx context.Context) (done bool, err error) {
 	}
 	b.applied(r, journal, time.Since(started))
 	t.at = map[*setWrite]int64{}
-	var owed []law.Debt
 	for _, w := range t.writes {
 		t.at[w] = (<-w.member.answer).out.rev
 		if w.plan == nil {
 			continue
 		}
 		for _, d := range w.plan.Debts {
-			if !slices.ContainsFunc(owed, d.Same) {
-				owed = append(owed, d)
+			if !slices.ContainsFunc(t.owed, d.Same) {
+				t.owed = append(t.owed, d)
 			}
 		}
 	}
-	l.payNow(ctx, owed)
 	return true, nil
 }
 
