@@ -254,12 +254,12 @@ func (l *Ledger) PreviewDelegation(ctx context.Context, before, after *v1alpha1.
 // takenAtOnce is how many Delegations a cascade decides side by side: of a zone that goes they wait for nothing of each other.
 const takenAtOnce = 8
 
-// takeIn decides the Delegations anew that a work is about: those of the zone that goes, and those that wait for a zone. It comes before
-// anything else of the work is collected, so that what waits is decided by their rules.
+// takeIn decides the Delegations anew that a work is about: those of the zone that goes, those that wait for a zone, and those for which others
+// left no room in it, where one of these has changed. It comes before anything else of the work is collected, so that what waits is decided by their rules.
 func (l *Ledger) takeIn(ctx context.Context, s *standing) error {
 	for i := range s.work.Scans {
 		scan := &s.work.Scans[i]
-		if scan.Kind != law.ScanReferring {
+		if scan.Kind != law.ScanReferring && scan.Kind != law.ScanNamespaces {
 			continue
 		}
 		names := map[string]bool{}
@@ -285,8 +285,8 @@ func (l *Ledger) takeIn(ctx context.Context, s *standing) error {
 		}); err != nil {
 			return err
 		}
-		// The work of a zone that is made decides all that waits for it after this.
-		covered := s.work.Purge == ""
+		// The work of a zone that is made decides all that waits for it after this; that of a Delegation what its own namespaces have.
+		covered := s.work.Purge == "" && scan.Kind == law.ScanReferring
 		for some := range slices.Chunk(slices.Sorted(maps.Keys(names)), takenAtOnce) {
 			group, within := errgroup.WithContext(ctx)
 			for _, name := range some {

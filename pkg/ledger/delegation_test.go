@@ -653,3 +653,42 @@ func BenchmarkDelegations(b *testing.B) {
 	store.Eventually(b, "the outbox is empty", st.Quiet)
 	st.Damaged = true // the check of 30,000 objects is another test's
 }
+
+// What waits because others leave a namespace no room is in force once they do, and what waits for its rules is taken in.
+func TestDelegation_waitsForRoom_S4_8(t *testing.T) {
+	t.Parallel()
+	st := store.New(t)
+	s := st.Server()
+	s.Run()
+	ctx := deadline(t)
+	wide := strings.Repeat("x", 60)
+	for i := range 20 {
+		d := store.Delegation("infra", fmt.Sprintf("wide-%02d", i), "example", []string{"a"}, fmt.Sprintf("www-%02d", i))
+		for j := range 20 {
+			d.Spec.Records = append(d.Spec.Records, v1alpha1.RecordDelegation{Pattern: fmt.Sprintf("%s%d.%s", wide, j, wide)})
+		}
+		store.Must(s.CreateDelegation(d))
+	}
+	late := store.Record("a", "late", "www-19", "A", "192.0.2.1")
+	late.Spec.ZoneRef = &v1alpha1.ZoneReference{Namespace: "infra", Name: "example"}
+	store.Must(s.CreateRecord(ctx, late))
+	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.")))
+	st.Settle()
+	if d := s.Delegation("infra", "wide-19"); accepted(d) != "False LimitExceeded" || s.Record("a", "late").Status.ZoneRef != nil {
+		t.Fatalf("twenty of them have room: %s", accepted(d))
+	}
+	for i := range 10 {
+		if err := s.DeleteDelegation("infra", fmt.Sprintf("wide-%02d", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	st.Settle()
+	for i := 10; i < 20; i++ {
+		if d := s.Delegation("infra", fmt.Sprintf("wide-%02d", i)); accepted(d) != "True Accepted" {
+			t.Errorf("%s: %s", d.Name, accepted(d))
+		}
+	}
+	if r := s.Record("a", "late"); r.Status.ZoneRef == nil {
+		t.Errorf("what waited was forgotten: %+v", r.Status)
+	}
+}
