@@ -13,6 +13,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -446,4 +447,41 @@ func TestBatch_comparesWhatIsExpectedToo(t *testing.T) {
 		t.Errorf("the zone is %s %s, was %s %s", z.UID, z.Status.FQDN, is.UID, is.Status.FQDN)
 	}
 	st.MustBeClean()
+}
+
+// A write that is answered while it waits for the lock of its zone, since another write of its record went first, gives the lock on.
+func TestBatch_givesTheLockOnWhereItIsAnswered(t *testing.T) {
+	t.Parallel()
+	st, g := store.New(t), &gate{}
+	s := st.Server(func(c *ledger.Config) { c.Fault = g.pass })
+	for _, z := range []string{"z", "y"} {
+		store.Must(s.CreateZone(store.Zone("infra", z, z+".example.org.", store.Allow("", "*"))))
+	}
+	store.Must(s.CreateRecord(t.Context(), store.Record("team", "r", "r.z.example.org.", "A", "192.0.2.1")))
+	s.Run()
+	st.Settle()
+	outcomes := make(chan error, 2)
+	update := func(change func(*v1alpha1.Record)) {
+		go func() {
+			_, err := s.UpdateRecord(context.Background(), "team", "r", change)
+			outcomes <- err
+		}()
+	}
+	g.set("before-commit")
+	update(func(r *v1alpha1.Record) { r.Spec.DomainName = "r.y.example.org." }) // it has the locks of both zones
+	<-g.reached
+	update(func(r *v1alpha1.Record) { r.Spec.Values = []string{"192.0.2.2"} })
+	store.Eventually(t, "a write waits at the zone", func() bool { return s.Ledger.Waiting("infra", "z") == 1 })
+	g.set("")
+	for range 2 {
+		if err := <-outcomes; err != nil {
+			t.Error(err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if _, err := s.CreateRecord(ctx, store.Record("team", "next", "next.z.example.org.", "A", "192.0.2.1")); err != nil {
+		t.Errorf("the next write of the zone: %v", err)
+	}
+	st.Settle()
 }

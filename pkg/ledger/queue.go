@@ -138,10 +138,8 @@ func (l *Ledger) enqueue(ctx context.Context, h *head, requests ...*request) {
 		return
 	}
 	batch := l.take(h)
-	if len(batch) == len(requests) && (len(batch) == 0 || batch[0] == requests[0]) {
-		if len(batch) > 0 {
-			l.carry(ctx, []*head{h}, batch)
-		}
+	if !slices.ContainsFunc(batch, func(r *request) bool { return !slices.Contains(requests, r) }) { // its own, if they are not answered yet (overtake)
+		l.carry(ctx, []*head{h}, batch)
 		l.release(h)
 		l.resign(ctx, h)
 		return
