@@ -716,7 +716,9 @@ func (b *batch) applied(r *clientv3.TxnResponse, journal int, trip time.Duration
 	l.mu.Lock()
 	for _, h := range b.locks {
 		if time.Since(h.rival) < rivalry {
-			h.yield = min(2*trip, maxYield)
+			h.yield = min(time.Duration(yieldTrips+h.asked)*trip, maxYield)
+		} else {
+			h.asked = 0
 		}
 	}
 	b.remember(rev, journal)
@@ -856,7 +858,9 @@ func (b *batch) lost(ctx context.Context, r *clientv3.TxnResponse) (again []*req
 		l.mu.Lock()
 		h := l.head(z.key)
 		if slices.Contains(b.locks, h) {
-			h.rival = time.Now()
+			if h.rival, h.asked = time.Now(), 0; b.try%2 == 1 {
+				l.spawn(func() { l.askFor(h.key) })
+			}
 		} else {
 			strange = append(strange, z.key)
 		}

@@ -167,8 +167,10 @@ type head struct {
 	// enough is closed when want of them wait; nil: nothing waits for that.
 	enough chan struct{}
 	want   int
-	// rival is when another server was met at the zone, yield how long the next turn is kept back for it.
+	// rival is when another server was met at the zone, asked how often one has asked since for the next commit there, yield how long that is
+	// left to it.
 	rival time.Time
+	asked int
 	yield time.Duration
 	// condensed are the octets of what was condensed of it, as trim found it last.
 	condensed int
@@ -250,6 +252,7 @@ func Open(ctx context.Context, config Config) (*Ledger, error) {
 		return nil, err
 	}
 	go l.followNames(client.Ctx(), rev)
+	go l.followAsked(client.Ctx(), rev)
 	return l, nil
 }
 

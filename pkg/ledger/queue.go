@@ -6,9 +6,12 @@ package ledger
 import (
 	"context"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"kubi.zone/kubizone/pkg/law"
 )
@@ -20,10 +23,11 @@ import (
 const (
 	// batchTimeout bounds a batch: it belongs to many requests and ends with none of them.
 	batchTimeout = 20 * time.Second
-	// rivalry is how long another server is reckoned with that was met at a zone, and
-	// maxYield the longest wait that makes room for it.
-	rivalry  = time.Second
-	maxYield = 50 * time.Millisecond
+	// rivalry is how long another server is reckoned with that was met at a zone. After each commit it is left so long as yieldTrips of them
+	// take, to read what it has to decide on anew and commit, one more for each time that it has asked and still lost, and maxYield at most.
+	rivalry    = time.Second
+	yieldTrips = 2
+	maxYield   = 200 * time.Millisecond
 	// Where a commit takes slowCommit, a batch of companyOf or more is followed by a pause of at most maxPause for the callers that it
 	// answered: they come back together, and half of them would miss the next transaction.
 	slowCommit = 4 * time.Millisecond
@@ -101,7 +105,7 @@ func (l *Ledger) acquire(ctx context.Context, w *write, keys ...string) error {
 }
 
 // release gives locks up. Of a zone where another server was met it does so later, once after each commit, so that the other one
-// has the next two round trips: it reads what it has to decide on anew, and commits (the replicas' turn rule).
+// has the next round trips (the replicas' turn rule).
 func (l *Ledger) release(locks ...*head) {
 	for _, h := range locks {
 		l.mu.Lock()
@@ -237,6 +241,37 @@ func (l *Ledger) gather(h *head, company int, started time.Time) {
 	select {
 	case <-timer.C:
 	case <-enough:
+	}
+}
+
+// askFor has the other servers leave this one the next commit at a zone. A server that always wins meets no other, so one that has lost twice
+// says that it is there.
+func (l *Ledger) askFor(zone string) {
+	ctx, cancel := context.WithTimeout(l.config.Client.Ctx(), batchTimeout)
+	defer cancel()
+	_, _ = l.config.Client.Txn(ctx).Then(opPut(l.layout.Asked(), []byte(l.id+" "+zone))).Commit() // the next loss asks again
+}
+
+// followAsked notes which zones other servers ask for.
+func (l *Ledger) followAsked(ctx context.Context, rev int64) {
+	for ctx.Err() == nil {
+		_ = l.watch(ctx, l.layout.Asked(), rev, func(events []*clientv3.Event) error {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			for _, e := range events {
+				id, zone, _ := strings.Cut(string(e.Kv.Value), " ")
+				if h := l.heads[zone]; h != nil && id != l.id {
+					h.rival, h.asked = time.Now(), h.asked+1
+				}
+			}
+			return nil
+		})
+		// Compacted: what was asked before is through.
+		if r, err := l.config.Client.Get(ctx, l.layout.Asked()); err == nil {
+			rev = r.Header.Revision
+		} else {
+			pause(ctx, time.Second)
+		}
 	}
 }
 

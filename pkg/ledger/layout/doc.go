@@ -8,6 +8,7 @@
 // that a name and all names below it are one range (name.Name.Key). A uid is a zone's.
 //
 //	key                                   value                 says
+//	asked                                 text                  which server asks for the next commit at which zone
 //	config                                JSON                  format, least reader, keys of the encryption
 //	names/<view>/<fqdn>                   law.Holding           which zone has the name, and what other zones' writes need of it
 //	serials/<view>/<fqdn>                 law.LastSerial        the last serial of a name whose zone is gone (S6.5)

@@ -74,6 +74,9 @@ func (k Keys) Room(room string) string { return k.Internal() + room + "/" }
 // Config is the key of the store's format.
 func (k Keys) Config() string { return k.Internal() + "config" }
 
+// Asked is the key by which a server asks the others for the next commit at a zone; it is written over each time, and nothing rests on it.
+func (k Keys) Asked() string { return k.Internal() + "asked" }
+
 // LabelsAt is the index in an internal key at which the labels of a name begin,
 // -1 where none do (sealed.Layout).
 func (k Keys) LabelsAt(key string) int {
@@ -147,7 +150,7 @@ func IsRange(k law.Key) bool {
 	return false
 }
 
-// Rooms are the kinds of internal keys, in key order; beside them there is only config.
+// Rooms are the kinds of internal keys, in key order; beside them there are only asked and config.
 var Rooms = []string{"condensed", "counts", "cuts", "debts", "deleted", "deletions", "holders", "journal", "listed", "members", "names", "orphans", "outbox", "owners", "rules", "serials"}
 
 // ZoneRooms are those of a zone that are purged with it, in this order: a zone that is made at the
