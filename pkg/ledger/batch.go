@@ -194,15 +194,11 @@ func (b *batch) begin(ctx context.Context) error {
 	known := b.head.loaded && !stale
 	l.mu.Unlock()
 	if !known {
-		r, err := l.config.Client.Get(ctx, b.head.key)
+		kv, rev, err := l.readKey(ctx, b.head.key)
 		if err != nil {
 			return err
 		}
-		var kv *mvccpb.KeyValue
-		if len(r.Kvs) > 0 {
-			kv = r.Kvs[0]
-		}
-		if err := l.reload(ctx, b.head, kv, r.Header.Revision); err != nil {
+		if err := l.reload(ctx, b.head, kv, rev); err != nil {
 			return err
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/mvccpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"google.golang.org/grpc/codes"
@@ -123,18 +124,24 @@ func (w *write) alone() bool { return w.resource != "records" || w.keep }
 
 // moved is the outcome of a write whose object has changed since it was read: the present one.
 func (l *Ledger) moved(ctx context.Context, w *write) (outcome, error) {
-	r, err := l.config.Client.Get(ctx, w.key)
+	kv, rev, err := l.readKey(ctx, w.key)
 	if err != nil {
 		return outcome{}, err
 	}
-	out := outcome{rev: r.Header.Revision}
-	if len(r.Kvs) > 0 {
-		out.kv = r.Kvs[0]
-	}
+	out := outcome{rev: rev, kv: kv}
 	if modRevision(out.kv) == w.expected {
 		return outcome{}, fmt.Errorf("ledger: what is known of %s does not go together with it: run kubizone fsck, which says what is damaged", w.key)
 	}
 	return out, nil
+}
+
+// readKey returns what stands at a key, nil for nothing, and at which revision. It is a transaction, which does not wait for an etcd that is away.
+func (l *Ledger) readKey(ctx context.Context, key string) (kv *mvccpb.KeyValue, rev int64, err error) {
+	r, err := l.config.Client.Txn(ctx).Then(clientv3.OpGet(key)).Commit()
+	if err != nil {
+		return nil, 0, err
+	}
+	return one(r.Responses[0]), r.Header.Revision, nil
 }
 
 // late turns the end of the request's time into an answer.

@@ -295,15 +295,15 @@ func addSet(sets []content.RRset, s content.RRset) []content.RRset {
 // readRecord reads one Record from etcd; nil when there is none.
 func (l *Ledger) readRecord(ctx context.Context, namespace, object string) (*v1alpha1.Record, int64, error) {
 	key := l.layout.Record(namespace, object)
-	r, err := l.config.Client.Get(ctx, key)
-	if err != nil || len(r.Kvs) == 0 {
+	kv, _, err := l.readKey(ctx, key)
+	if err != nil || kv == nil {
 		return nil, 0, err
 	}
 	o := &v1alpha1.Record{}
-	if err := l.config.Records.decode(ctx, key, r.Kvs[0].Value, r.Kvs[0].ModRevision, o); err != nil {
+	if err := l.config.Records.decode(ctx, key, kv.Value, kv.ModRevision, o); err != nil {
 		return nil, 0, fmt.Errorf("ledger: %s: %w: %w", key, errDamaged, err)
 	}
-	return o, r.Kvs[0].ModRevision, nil
+	return o, kv.ModRevision, nil
 }
 
 // sweepDebts pays what stayed owed: after a crash, or when its writer's time was up.
