@@ -281,6 +281,9 @@ func (r *reading) brake(plan *Plan, change *ZoneChange, z *Zone, m moved, now in
 		bases = push(bases, z, change.Holding, now)
 	}
 	if len(bases) == 0 {
+		if stored != nil && len(stored.Bases) > 0 { // a clock that is behind would count by them, and not know what comes and goes now
+			(*keys)(&plan.Writes).put(DeletionsKey(z.UID), &Deletions{Unknown: stored.Unknown})
+		}
 		return r.release(plan, change, now)
 	}
 	if goes && m.cascade {
