@@ -113,9 +113,7 @@ func (l *Ledger) carry(ctx context.Context, locks []*head, requests []*request) 
 		}
 		bound = b.bound
 		if requests = append(again, b.overtake(rest)...); ctx.Err() != nil {
-			for _, r := range requests {
-				r.reply(answer{err: ctx.Err()})
-			}
+			replyAll(requests, answer{err: ctx.Err()})
 			return
 		}
 	}
@@ -124,9 +122,7 @@ func (l *Ledger) carry(ctx context.Context, locks []*head, requests []*request) 
 // decide takes in as many requests as go together, from the first on, and returns those left over.
 func (b *batch) decide(ctx context.Context, requests []*request) (rest []*request) {
 	if err := b.begin(ctx); err != nil {
-		for _, r := range requests {
-			r.reply(answer{err: err})
-		}
+		replyAll(requests, answer{err: err})
 		return nil
 	}
 	b.members = make([]member, 0, len(requests))
@@ -159,27 +155,17 @@ func (b *batch) decide(ctx context.Context, requests []*request) (rest []*reques
 		b.l.mu.Lock()
 		moved := b.head != nil && (b.head.mod != b.mod || !b.head.loaded)
 		b.l.mu.Unlock()
-		if err != nil || moved {
-			again := make([]*request, 0, len(b.members)+len(requests))
-			for i := range b.members {
-				again = append(again, b.members[i].request)
-			}
-			if requests = append(again, requests...); err != nil {
-				for _, r := range requests {
-					r.reply(answer{err: err})
-				}
-				requests = nil
-			}
-			*b = batch{l: b.l, locks: b.locks, head: b.head, try: b.try, bound: b.bound}
-			if len(requests) == 0 {
-				return nil
-			}
-			if err := b.begin(ctx); err != nil {
-				for _, r := range requests {
-					r.reply(answer{err: err})
-				}
-				return nil
-			}
+		if err == nil && !moved {
+			continue
+		}
+		requests = append(b.requests(), requests...)
+		*b = batch{l: b.l, locks: b.locks, head: b.head, try: b.try, bound: b.bound}
+		if err == nil {
+			err = b.begin(ctx)
+		}
+		if err != nil {
+			replyAll(requests, answer{err: err})
+			return nil
 		}
 	}
 }
@@ -229,6 +215,11 @@ const (
 func (b *batch) admit(ctx context.Context, r *request, looking, reading bool) (verdict, []law.Key) {
 	r.deciding.Lock()
 	defer r.deciding.Unlock()
+	return b.admitLocked(ctx, r, looking, reading)
+}
+
+// admitLocked is admit for a caller that holds r.deciding.
+func (b *batch) admitLocked(ctx context.Context, r *request, looking, reading bool) (verdict, []law.Key) {
 	w, first := r.w, len(b.members) == 0
 	switch {
 	case r.gone:
@@ -269,7 +260,7 @@ func (b *batch) admit(ctx context.Context, r *request, looking, reading bool) (v
 	if first && len(cmps) > maxCompares {
 		if s.guess || s.depth > flatName { // read instead of guessing, then ranges instead of names
 			w.guess, w.flat = false, !s.guess
-			return b.again(ctx, r)
+			return b.admitLocked(ctx, r, false, true)
 		}
 		r.reply(answer{err: tooManyFacts(w, s.seen, len(cmps))})
 		return taken, nil
@@ -328,13 +319,6 @@ func (b *batch) settleOn(s *session, w *write, p *law.Plan) {
 	b.closed = b.closed || len(b.locks) > 1
 }
 
-// again is admit for a request whose write has changed how it is guarded.
-func (b *batch) again(ctx context.Context, r *request) (verdict, []law.Key) {
-	r.deciding.Unlock()
-	defer r.deciding.Lock()
-	return b.admit(ctx, r, false, true)
-}
-
 func (b *batch) has(key string) bool {
 	return slices.ContainsFunc(b.members, func(m member) bool { return m.w.key == key })
 }
@@ -374,7 +358,7 @@ func (b *batch) ask(ctx context.Context, w *write, first, looking, reading bool)
 		}
 		s.reset()
 	}
-	out, err = s.decide(ctx, w.ask)
+	out, err = s.decide(w.paidIn(ctx), w.ask)
 	var overlap *overlapError
 	switch {
 	case s.batch != nil && (errors.Is(err, errOverlayMoved) || errors.Is(err, errMoved) || errors.As(err, &overlap)):
@@ -457,7 +441,7 @@ func (b *batch) include(m *member, object *v1alpha1.Zone) bool {
 		b.facts[x.Key] = x.Value
 	}
 	count := len(b.puts)
-	b.puts.waiting(b.l, p, w, w.who)
+	b.puts.waiting(b.l, p, w)
 	for _, owed := range []*law.Work{p.Work, p.Move} {
 		if owed != nil {
 			b.puts.set(b.l.layout.Outbox(owed.ID), owed)
@@ -481,7 +465,7 @@ func (b *batch) include(m *member, object *v1alpha1.Zone) bool {
 			b.puts.add(keyValue{key: string(op.KeyBytes()), value: op.ValueBytes(), gone: op.IsDelete()})
 		}
 	}
-	for _, x := range b.puts[min(count, len(b.puts)):] {
+	for _, x := range b.puts[count:] {
 		b.octets += len(x.key) + len(x.value)
 	}
 	if m.writesObject() {
@@ -618,9 +602,11 @@ func (b *batch) requests() []*request {
 	return all
 }
 
-func (b *batch) answerAll(a answer) {
-	for i := range b.members {
-		b.members[i].reply(a)
+func (b *batch) answerAll(a answer) { replyAll(b.requests(), a) }
+
+func replyAll(requests []*request, a answer) {
+	for _, r := range requests {
+		r.reply(a)
 	}
 }
 
@@ -635,7 +621,7 @@ func (b *batch) operations(ctx context.Context) (then []clientv3.Op, journal int
 			own = m.w.key
 		}
 	}
-	if b.change == nil && b.try > 0 && b.writes > 0 && b.zone != nil && b.members[0].w.key != b.head.key && b.compares(b.head.key) {
+	if b.change == nil && b.try > 0 && b.writes > 0 && b.zone != nil && b.members[0].w.key != b.head.key && b.comparesZone() {
 		// What loses a race moves the zone's revision in any case, as all servers do that take turns there.
 		data, err := l.config.Zones.encode(ctx, b.head.key, b.base.DeepCopy())
 		if err != nil {
@@ -675,7 +661,10 @@ func (b *batch) operations(ctx context.Context) (then []clientv3.Op, journal int
 	return append(then, b.puts.ops()...), journal, nil
 }
 
-func (b *batch) compares(key string) bool { _, ok := b.proven[key]; return ok }
+func (b *batch) comparesZone() bool {
+	_, ok := b.proven[b.head.key]
+	return ok
+}
 
 // journalled is the journal key of the batch: its steps, or a mark that the zone
 // settled, unsettled or went. nil: there is nothing to tell.
@@ -833,8 +822,8 @@ func (b *batch) gets() []clientv3.Op {
 	return ops
 }
 
-// lost takes in what stands there. A write whose object has changed is told so; the others are decided anew. Where a zone has moved at which
-// whose lock this process does not have, those that looked at it take that first.
+// lost takes in what stands there. A write whose object has changed is told so; the others are decided anew. Where a zone has moved
+// whose lock they do not have, those that looked at it take that first.
 func (b *batch) lost(ctx context.Context, r *clientv3.TxnResponse) (again []*request) {
 	l := b.l
 	if len(r.Responses) == 0 {
@@ -964,7 +953,7 @@ func (p puts) ops() []clientv3.Op {
 
 // waiting puts under the keys by which a plan's record or zone is found while it
 // waits, and takes it from those where it waited.
-func (p *puts) waiting(l *Ledger, plan *law.Plan, w *write, who waits) {
+func (p *puts) waiting(l *Ledger, plan *law.Plan, w *write) {
 	if plan.OrphanBefore != nil {
 		for _, key := range l.layout.Waiting(plan.OrphanBefore, w.resource, w.namespace, w.name) {
 			p.del(key)
@@ -972,7 +961,7 @@ func (p *puts) waiting(l *Ledger, plan *law.Plan, w *write, who waits) {
 	}
 	if plan.Orphan != nil {
 		for _, key := range l.layout.Waiting(plan.Orphan, w.resource, w.namespace, w.name) {
-			p.set(key, layout.WaiterOf(who.uid, who.created, plan.Orphan.Left))
+			p.set(key, layout.WaiterOf(w.who.uid, w.who.created, plan.Orphan.Left))
 		}
 	}
 }

@@ -23,23 +23,36 @@ func paidBy(ctx context.Context, payers ...payer) context.Context {
 	return context.WithValue(ctx, payersKey{}, payers)
 }
 
-// paid is ctx for a batch: each record's namespace pays for what is written of it, and an equal share of what all
-// of them write together. The write of a cascade is paid by the namespace that caused it.
+// payer of a write that waited in the queue of its zone, where no context of its caller goes along: the namespace of its object, or the one
+// that caused its cascade.
+func (w *write) payer() payer {
+	if w.standing != nil {
+		return payer{w.standing.work.By, keyOctets}
+	}
+	return payer{w.namespace, keyOctets}
+}
+
+// paidIn is ctx for what one write reads: paid by its caller where it is carried in the caller's context.
+func (w *write) paidIn(ctx context.Context) context.Context {
+	if payers, _ := ctx.Value(payersKey{}).([]payer); len(payers) > 0 {
+		return ctx
+	}
+	return paidBy(ctx, w.payer())
+}
+
+// paid is ctx for a batch: each namespace pays for what is written of its objects, and an equal share of what all
+// of them write together. Refusals pay where nothing is written.
 func (b *batch) paid(ctx context.Context) context.Context {
 	if len(b.members) == 1 {
-		return ctx
+		return b.members[0].w.paidIn(ctx)
 	}
 	all := make([]payer, 0, len(b.members))
 	for i := range b.members {
-		m := &b.members[i]
-		if !m.writesObject() {
-			continue
+		if m := &b.members[i]; m.writesObject() || b.writes == 0 {
+			by := m.w.payer()
+			by.weight += len(m.op.ValueBytes())
+			all = append(all, by)
 		}
-		namespace := m.w.namespace
-		if m.w.standing != nil {
-			namespace = m.w.standing.work.By
-		}
-		all = append(all, payer{namespace, len(m.op.ValueBytes()) + keyOctets})
 	}
 	return paidBy(ctx, all...)
 }

@@ -218,3 +218,64 @@ func TestFollowSizes_S9_1(t *testing.T) {
 	}
 	until(t, "nothing is left of them", func() bool { return len(early.now()) == 1 && len(late.now()) == 1 })
 }
+
+// S9.2: a write that waits for its zone pays for what it writes and reads as one that finds the zone free.
+func TestMetered_aWriteThatWaitsPaysToo_S9_2(t *testing.T) {
+	notUnderRace(t)
+	t.Parallel()
+	var b bill
+	st, g := store.New(t), &gate{}
+	s := st.Server(metered(&b), func(c *ledger.Config) { c.Fault = g.pass })
+	s.Run()
+	store.Must(s.CreateZone(store.Zone("infra", "z", "example.org.", store.Allow("", "*"))))
+	parallel(8, func(w int) { // what a name server below reads
+		for i := range 100 {
+			name := fmt.Sprintf("n%d-%d", w, i)
+			store.Must(s.CreateRecord(t.Context(), store.Record("team-b", name, name+"."+strings.Repeat("x", 60)+".sub.example.org.", "A", "192.0.2.1")))
+		}
+	})
+	st.Settle()
+	for what, write := range map[string]func(ctx context.Context, name string) error{
+		"infra reads all below a name": func(ctx context.Context, name string) error {
+			_, err := s.CreateRecord(ctx, store.Record("infra", name, "sub.example.org.", "NS", "ns.elsewhere.net."))
+			return err
+		},
+		"team-c writes one record": func(ctx context.Context, name string) error {
+			_, err := s.CreateRecord(ctx, store.Record("team-c", name, "c.example.org.", "A", "192.0.2.1"))
+			return err
+		},
+	} {
+		namespace, _, _ := strings.Cut(what, " ")
+		paid := map[int]int{}
+		for waiting := range 3 { // it finds the zone free, waits alone, waits with another
+			b.take()
+			writes := map[string]func() error{"b": func() error { return write(context.Background(), "r") }}
+			if waiting == 2 {
+				writes["a"] = func() error {
+					_, err := s.CreateRecord(context.Background(), store.Record("team-d", "other", "other.example.org.", "A", "192.0.2.1"))
+					return err
+				}
+			}
+			if waiting > 0 {
+				for _, err := range companyIn(t, s, g, "z", writes) {
+					store.Must(0, err)
+				}
+			} else {
+				store.Must(0, write(t.Context(), "r"))
+			}
+			paid[waiting] = b.take()[namespace]
+			store.Must(0, s.DeleteRecord(t.Context(), namespace, "r"))
+			if waiting > 0 {
+				store.Must(0, s.DeleteRecord(t.Context(), "team-a", "alone"))
+			}
+			if waiting == 2 {
+				store.Must(0, s.DeleteRecord(t.Context(), "team-d", "other"))
+			}
+			st.Settle()
+		}
+		// With another it shares the Zone and the journal.
+		if paid[0] == 0 || paid[1] < paid[0]*9/10 || paid[2] < paid[0]/2 {
+			t.Errorf("%s: %d octets where the zone is free, %d where it waits, %d where it goes with another", what, paid[0], paid[1], paid[2])
+		}
+	}
+}
