@@ -961,7 +961,7 @@ func (p *puts) waiting(l *Ledger, plan *law.Plan, w *write) {
 	}
 	if plan.Orphan != nil {
 		for _, key := range l.layout.Waiting(plan.Orphan, w.resource, w.namespace, w.name) {
-			p.set(key, layout.WaiterOf(w.who.uid, w.who.created, plan.Orphan.Left))
+			p.set(key, layout.WaiterOf(w.waits.uid, w.waits.created, plan.Orphan.Left))
 		}
 	}
 }

@@ -401,7 +401,7 @@ func (l *Ledger) reconsiderRecord(ctx context.Context, s *standing, c candidate)
 		if err != nil {
 			return nil, err
 		}
-		out, err := l.commit(ctx, w, waits{uid: string(o.UID), created: o.CreationTimestamp.Unix()})
+		out, err := l.commit(ctx, w)
 		if err != nil {
 			return nil, err
 		}
@@ -548,25 +548,23 @@ func (l *Ledger) reparentZone(ctx context.Context, s *standing, h *law.Holding) 
 
 // writeZone commits a decision about a zone object that nobody asked for.
 func (l *Ledger) writeZone(ctx context.Context, o *v1alpha1.Zone, mod int64, s *standing, ask func(*law.Seen) law.Outcome) (outcome, *write, error) {
-	key := l.layout.Zone(o.Namespace, o.Name)
-	w := &write{
-		resource: "zones", namespace: o.Namespace, name: o.Name, key: key, expected: mod, was: o, hint: key, standing: s, ask: ask,
-		primary: func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
-			if plan.Zone == nil {
-				return nil, nil, nil
-			}
-			placed := o.DeepCopy()
-			l.placeZone(placed, plan.Zone)
-			if apiequality.Semantic.DeepEqual(placed.Status, o.Status) && len(plan.Writes) == 0 {
-				plan.Zone, plan.Orphan, plan.OrphanBefore = nil, nil, nil
-				return nil, nil, nil
-			}
-			data, err := l.config.Zones.encode(ctx, key, placed)
-			op := opPut(key, data)
-			return &op, placed, err
-		},
+	w := l.writeOf("zones", o, mod)
+	w.was, w.hint, w.standing, w.ask = o, w.key, s, ask
+	w.primary = func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
+		if plan.Zone == nil {
+			return nil, nil, nil
+		}
+		placed := o.DeepCopy()
+		l.placeZone(placed, plan.Zone)
+		if apiequality.Semantic.DeepEqual(placed.Status, o.Status) && len(plan.Writes) == 0 {
+			plan.Zone, plan.Orphan, plan.OrphanBefore = nil, nil, nil
+			return nil, nil, nil
+		}
+		data, err := l.config.Zones.encode(ctx, w.key, placed)
+		op := opPut(w.key, data)
+		return &op, placed, err
 	}
-	out, err := l.commit(ctx, w, waits{uid: string(o.UID), created: o.CreationTimestamp.Unix()})
+	out, err := l.commit(ctx, w)
 	return out, w, err
 }
 
@@ -619,7 +617,7 @@ func (l *Ledger) finish(ctx context.Context, s *standing) error {
 			w.hint = l.layout.Zone(of.Namespace, of.Name)
 		}
 		l.fault("cascade-finish")
-		out, err := l.commit(ctx, w, waits{})
+		out, err := l.commit(ctx, w)
 		if err != nil {
 			return err
 		}

@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/codes"
 	grpcstatus "google.golang.org/grpc/status"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/law"
@@ -49,7 +50,8 @@ type write struct {
 	// that the caller's next try cannot lose to this process again.
 	keep bool
 
-	who   waits   // of the object
+	// waits is what is put under the keys where the object waits.
+	waits waits
 	locks []*head // of zones, which this write has
 	plan  *law.Plan
 }
@@ -58,6 +60,14 @@ type write struct {
 type waits struct {
 	uid     string
 	created int64
+}
+
+// writeOf is the write of an object that is expected at a revision, 0 where it is made.
+func (l *Ledger) writeOf(resource string, o metav1.Object, expected int64) *write {
+	return &write{
+		resource: resource, namespace: o.GetNamespace(), name: o.GetName(), key: l.layout.Object(resource, o.GetNamespace(), o.GetName()), expected: expected,
+		waits: waits{uid: string(o.GetUID()), created: o.GetCreationTimestamp().Unix()},
+	}
 }
 
 // A write that may pass when cascades are through is decided anew every laterPause, for
@@ -70,8 +80,7 @@ const (
 
 // commit has a write decided and committed. The outcome is not ok where the object is at another revision than the
 // expected one. A write whose plan changes more zones than the one it waited at takes the locks of all of them.
-func (l *Ledger) commit(ctx context.Context, w *write, who waits) (outcome, error) {
-	w.who = who
+func (l *Ledger) commit(ctx context.Context, w *write) (outcome, error) {
 	if !w.keep {
 		defer func() { l.release(w.locks...); w.locks = nil }()
 	}

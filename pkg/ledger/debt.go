@@ -100,7 +100,7 @@ func (l *Ledger) pay(ctx context.Context, d law.Debt) error {
 				return &op, nil, nil
 			},
 		}
-		out, err := l.commit(ctx, w, waits{})
+		out, err := l.commit(ctx, w)
 		if errors.Is(err, errThrough) {
 			continue // the child's cascade ended meanwhile
 		}

@@ -118,8 +118,8 @@ func (w *delegationWrite) commit(ctx context.Context, key string, expected int64
 	if err != nil {
 		return outcome{}, err
 	}
-	tx, placed := l.delegationTx(ask, w.after, expected)
-	out, err := l.commit(ctx, tx, delegationWaits(w.before, w.after))
+	tx, placed := l.delegationTx(ask, w.before, w.after, expected)
+	out, err := l.commit(ctx, tx)
 	if err != nil || !out.ok {
 		return out, err
 	}
@@ -131,44 +131,34 @@ func (w *delegationWrite) commit(ctx context.Context, key string, expected int64
 	return out, nil
 }
 
-func delegationWaits(before, after *v1alpha1.Delegation) waits {
-	o := before
-	if after != nil {
-		o = after
-	}
-	return waits{uid: string(o.UID), created: o.CreationTimestamp.Unix()}
-}
-
 // delegationTx is the write of a decision about a Delegation; placed is set to the object as it will stand.
-func (l *Ledger) delegationTx(ask law.DelegationAsk, after *v1alpha1.Delegation, expected int64) (tx *write, placed **v1alpha1.Delegation) {
-	key := l.layout.Delegation(ask.Namespace, ask.Name)
-	placed = new(*v1alpha1.Delegation)
-	spec := ask.After
+func (l *Ledger) delegationTx(ask law.DelegationAsk, before, after *v1alpha1.Delegation, expected int64) (tx *write, placed **v1alpha1.Delegation) {
+	spec, of := ask.After, after
 	if spec == nil {
-		spec = ask.Before
+		spec, of = ask.Before, before
 	}
-	return &write{
-		resource: "delegations", namespace: ask.Namespace, name: ask.Name, key: key, expected: expected,
-		hint: l.layout.Zone(ask.Namespace, spec.Zone),
-		ask:  func(seen *law.Seen) law.Outcome { return law.DecideDelegation(seen, ask) },
-		primary: func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
-			*placed = nil
-			if plan.Delegation == nil {
-				op := clientv3.OpDelete(key)
-				return &op, nil, nil
-			}
-			o := after.DeepCopy()
-			l.placeDelegation(o, plan.Delegation)
-			if ask.Cascade && plan.Zone == nil && apiequality.Semantic.DeepEqual(o.Status, after.Status) {
-				plan.Orphan, plan.OrphanBefore = nil, nil
-				return nil, nil, nil
-			}
-			data, err := l.config.Delegations.encode(ctx, key, o)
-			*placed = o
-			op := opPut(key, data)
-			return &op, nil, err
-		},
-	}, placed
+	placed = new(*v1alpha1.Delegation)
+	tx = l.writeOf("delegations", of, expected)
+	tx.hint = l.layout.Zone(ask.Namespace, spec.Zone)
+	tx.ask = func(seen *law.Seen) law.Outcome { return law.DecideDelegation(seen, ask) }
+	tx.primary = func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
+		*placed = nil
+		if plan.Delegation == nil {
+			op := clientv3.OpDelete(tx.key)
+			return &op, nil, nil
+		}
+		o := after.DeepCopy()
+		l.placeDelegation(o, plan.Delegation)
+		if ask.Cascade && plan.Zone == nil && apiequality.Semantic.DeepEqual(o.Status, after.Status) {
+			plan.Orphan, plan.OrphanBefore = nil, nil
+			return nil, nil, nil
+		}
+		data, err := l.config.Delegations.encode(ctx, tx.key, o)
+		*placed = o
+		op := opPut(tx.key, data)
+		return &op, nil, err
+	}
+	return tx, placed
 }
 
 // delegationAsk makes the request to the law of a write.
@@ -320,8 +310,8 @@ func (l *Ledger) reconsiderDelegation(ctx context.Context, namespace, name strin
 			return err
 		}
 		ask.Cascade, ask.Covered = true, covered
-		tx, _ := l.delegationTx(ask, o, r.Kvs[0].ModRevision)
-		out, err := l.commit(ctx, tx, delegationWaits(o, o))
+		tx, _ := l.delegationTx(ask, o, o, r.Kvs[0].ModRevision)
+		out, err := l.commit(ctx, tx)
 		if err != nil {
 			return err
 		}

@@ -81,7 +81,7 @@ func (l *Ledger) arrive(ctx context.Context, s *standing) error {
 					return &op, nil, nil
 				},
 			}
-			out, err := l.commit(ctx, w, waits{})
+			out, err := l.commit(ctx, w)
 			if err != nil || out.ok {
 				return err
 			}
@@ -98,23 +98,20 @@ func (l *Ledger) arrive(ctx context.Context, s *standing) error {
 		if ask.Before, ask.Waits, err = adopted(o); err != nil {
 			return err
 		}
-		key := l.layout.Record(o.Namespace, o.Name)
-		w := &write{
-			resource: "records", namespace: o.Namespace, name: o.Name, key: key, expected: mod, standing: s,
-			hint: l.layout.Zone(m.To.Namespace, m.To.Name),
-			ask:  func(seen *law.Seen) law.Outcome { return law.DecideRecord(seen, ask) },
-			primary: func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
-				placed := o.DeepCopy()
-				l.placeRecord(placed, plan.Record)
-				data, err := l.config.Records.encode(ctx, key, placed)
-				op := opPut(key, data)
-				return &op, nil, err
-			},
-			also: func(*law.Plan) ([]clientv3.Cmp, []clientv3.Op) {
-				return []clientv3.Cmp{revisionIs(item, s.mod)}, []clientv3.Op{clientv3.OpDelete(item)}
-			},
+		w := l.writeOf("records", o, mod)
+		w.hint, w.standing = l.layout.Zone(m.To.Namespace, m.To.Name), s
+		w.ask = func(seen *law.Seen) law.Outcome { return law.DecideRecord(seen, ask) }
+		w.primary = func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
+			placed := o.DeepCopy()
+			l.placeRecord(placed, plan.Record)
+			data, err := l.config.Records.encode(ctx, w.key, placed)
+			op := opPut(w.key, data)
+			return &op, nil, err
 		}
-		out, err := l.commit(ctx, w, waits{uid: string(o.UID), created: o.CreationTimestamp.Unix()})
+		w.also = func(*law.Plan) ([]clientv3.Cmp, []clientv3.Op) {
+			return []clientv3.Cmp{revisionIs(item, s.mod)}, []clientv3.Op{clientv3.OpDelete(item)}
+		}
+		out, err := l.commit(ctx, w)
 		if err != nil {
 			return err
 		}

@@ -162,23 +162,21 @@ func (w *recordWrite) commit(ctx context.Context, key string, expected int64, pu
 	if w.after != nil {
 		id = w.after
 	}
-	tx := &write{
-		resource: "records", namespace: id.Namespace, name: id.Name, key: key, expected: expected, hint: hint,
-		guess: w.before == nil,
-		ask:   func(seen *law.Seen) law.Outcome { return law.DecideRecord(seen, ask) },
-		primary: func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
-			if plan.Record == nil {
-				op := clientv3.OpDelete(key)
-				return &op, nil, nil
-			}
-			placed = w.after.DeepCopy()
-			l.placeRecord(placed, plan.Record)
-			data, err := l.config.Records.encode(ctx, key, placed)
-			op := opPut(key, data)
-			return &op, nil, err
-		},
+	tx := l.writeOf("records", id, expected)
+	tx.hint, tx.guess = hint, w.before == nil
+	tx.ask = func(seen *law.Seen) law.Outcome { return law.DecideRecord(seen, ask) }
+	tx.primary = func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
+		if plan.Record == nil {
+			op := clientv3.OpDelete(key)
+			return &op, nil, nil
+		}
+		placed = w.after.DeepCopy()
+		l.placeRecord(placed, plan.Record)
+		data, err := l.config.Records.encode(ctx, key, placed)
+		op := opPut(key, data)
+		return &op, nil, err
 	}
-	out, err := l.commit(ctx, tx, waits{uid: string(id.UID), created: id.CreationTimestamp.Unix()})
+	out, err := l.commit(ctx, tx)
 	if err != nil || !out.ok {
 		return out, err
 	}

@@ -59,25 +59,24 @@ func (l *Ledger) stepOf(s *standing, c candidate, o *v1alpha1.Record, mod int64)
 	// waits. Neither says another thing while the record stays as it was read.
 	ask.Stood = ask.Before != nil || moving(o)
 	ask.Held = ask.Stood && c.left == law.AdmittedPlain
-	key := l.layout.Record(o.Namespace, o.Name)
-	return &write{
-		resource: "records", namespace: o.Namespace, name: o.Name, key: key, expected: mod, hint: l.guessZone(r), standing: s, who: waits{uid: string(o.UID), created: o.CreationTimestamp.Unix()},
-		ask: func(seen *law.Seen) law.Outcome { return law.DecideRecord(seen, ask) },
-		primary: func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
-			if l.stays(o, plan) {
-				plan.Orphan, plan.OrphanBefore = nil, nil
-				return nil, nil, nil
-			}
-			placed := o.DeepCopy()
-			if plan.Zone == nil && plan.Record.Zone != nil {
-				plan.Record.Serial = serial.Serial(o.Status.Serial) // its zone did not change
-			}
-			l.placeRecord(placed, plan.Record)
-			data, err := l.config.Records.encode(ctx, key, placed)
-			op := opPut(key, data)
-			return &op, nil, err
-		},
-	}, nil
+	w := l.writeOf("records", o, mod)
+	w.hint, w.standing = l.guessZone(r), s
+	w.ask = func(seen *law.Seen) law.Outcome { return law.DecideRecord(seen, ask) }
+	w.primary = func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
+		if l.stays(o, plan) {
+			plan.Orphan, plan.OrphanBefore = nil, nil
+			return nil, nil, nil
+		}
+		placed := o.DeepCopy()
+		if plan.Zone == nil && plan.Record.Zone != nil {
+			plan.Record.Serial = serial.Serial(o.Status.Serial) // its zone did not change
+		}
+		l.placeRecord(placed, plan.Record)
+		data, err := l.config.Records.encode(ctx, w.key, placed)
+		op := opPut(w.key, data)
+		return &op, nil, err
+	}
+	return w, nil
 }
 
 // mark is the id that the steps of a work leave at the zones that they change; "": those stay settled (law.Work.Unmarked).

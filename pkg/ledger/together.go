@@ -145,8 +145,7 @@ func (t *together) decide(ctx context.Context) error {
 	for _, w := range t.writes {
 		o := w.object()
 		w.plan, w.placed = nil, nil
-		w.member = &member{session: t.l.session(false), request: newRequest(&write{resource: "records", namespace: o.Namespace, name: o.Name, key: w.key, expected: w.expected,
-			who: waits{uid: string(o.UID), created: o.CreationTimestamp.Unix()}})}
+		w.member = &member{session: t.l.session(false), request: newRequest(t.l.writeOf("records", o, w.expected))}
 		if w.refusal = t.misfit(w); w.refusal == nil && w.decided() {
 			pending = append(pending, w)
 		}

@@ -159,7 +159,8 @@ func (w *zoneWrite) commit(ctx context.Context, key string, expected int64, put 
 		id = w.after
 	}
 	if w.tx == nil {
-		w.tx = &write{resource: "zones", namespace: id.Namespace, name: id.Name, key: key, hint: key, keep: true}
+		w.tx = l.writeOf("zones", id, expected)
+		w.tx.hint, w.tx.keep = key, true
 	}
 	tx := w.tx
 	tx.expected, tx.was = expected, w.before
@@ -181,7 +182,7 @@ func (w *zoneWrite) commit(ctx context.Context, key string, expected int64, put 
 		op := opPut(key, data)
 		return &op, placed, err
 	}
-	out, err := l.commit(ctx, tx, waits{uid: string(id.UID), created: id.CreationTimestamp.Unix()})
+	out, err := l.commit(ctx, tx)
 	if err != nil || !out.ok {
 		return out, err
 	}
