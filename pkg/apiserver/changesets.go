@@ -80,5 +80,5 @@ func (s *Server) giveBack(ctx context.Context, namespace string, records int) {
 	}
 }
 
-// maxGiveBacks bounds how often a quota is read anew that somebody else has written.
+// maxGiveBacks bounds how often a quota is read anew that another request has written.
 const maxGiveBacks = 5

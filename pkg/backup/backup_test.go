@@ -275,7 +275,7 @@ func versionsOf(t *testing.T, s *running) (objects map[string]string, list int64
 	return objects, store.Must(strconv.ParseInt(all.ResourceVersion, 10, 64))
 }
 
-// Objects that share a revision have the versions that they had, whoever restores them, and everything after is ahead of what was
+// Objects that share a revision have the versions that they had after a restore by every program, and everything after is ahead of what was
 // handed out before the store was lost.
 func TestRestore_keepsVersionsInsideARevision(t *testing.T) {
 	for _, encrypted := range []bool{false, true} {

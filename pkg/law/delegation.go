@@ -512,9 +512,9 @@ func (d *delegationDecision) list(plan *Plan, z *Zone, h *Holding, before, after
 // the next change waits.
 const maxOwed = 128
 
-// owe has those decided anew whom the change may concern (S2.5): the namespaces whose rules changed, and at names that are listed
-// no more whoever waits there. Where it says so already, the item says so once. Nothing of it unsettles the zone (S7.2): each
-// step is delivered as it comes, so that nobody's delivery waits for a tenant's records.
+// owe has the records decided anew that the change may concern (S2.5): those of the namespaces whose rules changed, and those that
+// wait at a name which is listed no more. A standing item is not put twice. Nothing of it unsettles the zone (S7.2): each step is
+// delivered as it comes, so that no delivery waits for a tenant's records.
 func (d *delegationDecision) owe(plan *Plan, z *Zone, h *Holding, changed []string, before, after *Rule, gone []name.Rel) *Refusal {
 	ask := &d.ask
 	id := DelegationWorkID(ask.Namespace, ask.Name)
@@ -526,7 +526,7 @@ func (d *delegationDecision) owe(plan *Plan, z *Zone, h *Holding, changed []stri
 	if standing != nil {
 		*w = *standing
 		w.Scans = slices.Clone(w.Scans)
-		w.Times++ // who carries it out begins again
+		w.Times++ // the server that carries it out begins again
 	}
 	w.Left = ""
 	if ask.Terminating {

@@ -72,7 +72,7 @@ func (u *usage) take(most int) []law.Key {
 	return out
 }
 
-// noteAll has those of all zones counted: what others wrote before this server started nobody may have counted.
+// noteAll has the records of all zones counted: no server may have counted what was written before this one started.
 func (l *Ledger) noteAll() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -60,7 +60,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.Atomic, "atomic", o.Atomic, "change all Records in one transaction, or none; it has to be given, since nothing else is done here")
 	flags.StringSliceVarP(&o.Files, "filename", "f", o.Files, "files of manifests, YAML or JSON; - is standard input")
 	flags.StringSliceVar(&o.Delete, "delete", o.Delete, "names of Records to delete in the same transaction")
-	flags.StringVar(&o.FieldManager, "field-manager", o.FieldManager, "who has the fields that are applied")
+	flags.StringVar(&o.FieldManager, "field-manager", o.FieldManager, "the field manager that the applied fields belong to")
 	flags.BoolVar(&o.ForceConflicts, "force-conflicts", o.ForceConflicts, "take fields that other managers have")
 	flags.StringVar(&o.DryRun, "dry-run", o.DryRun, "none, or server: the server decides about everything and keeps nothing")
 	flags.Lookup("dry-run").NoOptDefVal = dryRunServer

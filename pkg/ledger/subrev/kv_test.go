@@ -416,7 +416,7 @@ func TestKV_passesWhatEtcdCannot(t *testing.T) {
 	}
 }
 
-var errStreamless = errors.New("unimplemented")
+var errStreamless = errors.New("etcd has no RangeStream")
 
 type streamless struct{ clientv3.KV }
 

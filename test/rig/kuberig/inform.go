@@ -37,7 +37,17 @@ type Informed struct {
 // Inform begins to follow what of reads; it ends with ctx.
 func Inform(ctx context.Context, of cache.ListerWatcherWithContext, object runtime.Object) *Informer {
 	i := &Informer{objects: map[string]string{}, synced: make(chan struct{})}
-	r := cache.NewReflectorWithOptions(asked{of, i}, object, told{i}, cache.ReflectorOptions{})
+	counted := &cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			i.count(func(c *Informed) { c.Lists++ })
+			return of.ListWithContext(ctx, o)
+		},
+		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			i.count(func(c *Informed) { c.Watches++ })
+			return of.WatchWithContext(ctx, o)
+		},
+	}
+	r := cache.NewReflectorWithOptions(counted, object, told{i}, cache.ReflectorOptions{})
 	go r.RunWithContext(ctx)
 	return i
 }
@@ -62,29 +72,6 @@ func (i *Informer) count(f func(*Informed)) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	f(&i.counts)
-}
-
-type asked struct {
-	cache.ListerWatcherWithContext
-	i *Informer
-}
-
-func (a asked) ListWithContext(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-	a.i.count(func(c *Informed) { c.Lists++ })
-	return a.ListerWatcherWithContext.ListWithContext(ctx, o)
-}
-
-func (a asked) WatchWithContext(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-	a.i.count(func(c *Informed) { c.Watches++ })
-	return a.ListerWatcherWithContext.WatchWithContext(ctx, o)
-}
-
-// List and Watch are for callers without a context, of whom there is none.
-func (a asked) List(o metav1.ListOptions) (runtime.Object, error) {
-	return a.ListWithContext(context.TODO(), o)
-}
-func (a asked) Watch(o metav1.ListOptions) (watch.Interface, error) {
-	return a.WatchWithContext(context.TODO(), o)
 }
 
 // told is where the reflector puts what it hears.

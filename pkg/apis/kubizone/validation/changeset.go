@@ -69,7 +69,7 @@ func ChangeSet(set *v1alpha1.ChangeSet) (names []string, errs field.ErrorList) {
 	path := specPath.Child("fieldManager")
 	errs = append(errs, metavalidation.ValidateFieldManager(set.Spec.FieldManager, path)...)
 	if applies && set.Spec.FieldManager == "" {
-		errs = append(errs, field.Required(path, "who applies, as with kubectl apply --server-side --field-manager; the request names nobody either"))
+		errs = append(errs, field.Required(path, "the field manager that applies, as with kubectl apply --server-side --field-manager; the request has no fieldManager either"))
 	}
 	return names, errs
 }
