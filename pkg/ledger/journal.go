@@ -83,7 +83,7 @@ func (l *Ledger) journals(h *head, z *v1alpha1.Zone, steps, octets int) {
 		served := l.config.Client.Ctx()
 		ctx, cancel := context.WithTimeout(served, trimTimeout)
 		defer cancel()
-		condensed, err := l.trim(ctx, z, weigh)
+		condensed, err := l.trim(ctx, h, z, weigh)
 		l.mu.Lock()
 		h.trimming, h.trimmed, h.condensed = false, true, condensed
 		if err != nil { // the next step tries again
@@ -99,7 +99,7 @@ func (l *Ledger) journals(h *head, z *v1alpha1.Zone, steps, octets int) {
 // trim leaves so many steps of a journal, counted back from the one that z stands at, and what a Delivery needs, and of all that so
 // many octets, if they are weighed. Of an unsettled zone it condenses what it takes away of that, and returns the octets of what was. Two servers may do it at once. A Delivery that is made after they were read needs no step before
 // the serial that the zone has by then, and the others need fewer as time goes.
-func (l *Ledger) trim(ctx context.Context, z *v1alpha1.Zone, weigh bool) (condensed int, err error) {
+func (l *Ledger) trim(ctx context.Context, h *head, z *v1alpha1.Zone, weigh bool) (condensed int, err error) {
 	zone, newest := string(z.UID), uint64(z.Status.ContentGeneration)
 	oldest, most := newest-min(newest, uint64(l.config.JournalSteps)), l.config.journalOctets
 	var needs func(serial.Serial) bool
@@ -115,7 +115,7 @@ func (l *Ledger) trim(ctx context.Context, z *v1alpha1.Zone, weigh bool) (conden
 		}
 	}
 	if needs != nil {
-		if oldest, err = l.firstNeeded(ctx, zone, oldest, needs); err != nil {
+		if oldest, err = l.firstNeeded(ctx, zone, l.trimmedTo(h, zone), oldest, needs); err != nil {
 			return 0, err
 		}
 		most = l.keptOctets(z)
@@ -142,22 +142,29 @@ func (l *Ledger) trim(ctx context.Context, z *v1alpha1.Zone, weigh bool) (conden
 		}
 		end = l.layout.Step(zone, last)
 	}
-	for more := true; more; {
-		r, err := l.config.Client.Get(ctx, l.layout.Journal(zone), clientv3.WithRange(end), clientv3.WithLimit(purgePage), clientv3.WithKeysOnly())
-		if err != nil || len(r.Kvs) == 0 {
+	for from, more := l.trimmedTo(h, zone), true; more && from < end; {
+		if from, more, err = l.deletePage(ctx, from, end); err != nil {
 			return condensed, err
 		}
-		last := string(r.Kvs[len(r.Kvs)-1].Key)
-		if _, err := l.config.Client.Delete(ctx, l.layout.Journal(zone), clientv3.WithRange(last+"\x00")); err != nil {
-			return condensed, err
-		}
-		more = r.More
+		l.mu.Lock()
+		h.trimmedTo = from
+		l.mu.Unlock()
 	}
 	return condensed, nil
 }
 
-// firstNeeded is the first step before oldest that is needed, oldest where none is.
-func (l *Ledger) firstNeeded(ctx context.Context, zone string, oldest uint64, needs func(serial.Serial) bool) (uint64, error) {
+// trimmedTo is the key before which this process has left nothing of the zone's journal. No step is written there any more.
+func (l *Ledger) trimmedTo(h *head, zone string) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if journal := l.layout.Journal(zone); !strings.HasPrefix(h.trimmedTo, journal) { // nothing yet, or of a zone that had the name before
+		h.trimmedTo = journal
+	}
+	return h.trimmedTo
+}
+
+// firstNeeded is the first step behind a key and before oldest that is needed, oldest where none is.
+func (l *Ledger) firstNeeded(ctx context.Context, zone, from string, oldest uint64, needs func(serial.Serial) bool) (uint64, error) {
 	needed := func(kv *mvccpb.KeyValue) (needed, mark bool, err error) {
 		tx, err := l.made.read(string(kv.Key), kv.Value)
 		if err != nil {
@@ -177,7 +184,7 @@ func (l *Ledger) firstNeeded(ctx context.Context, zone string, oldest uint64, ne
 			return oldest, err
 		}
 	}
-	for from, more := l.layout.Journal(zone), true; more; {
+	for more := true; more; {
 		if r, err = l.config.Client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(trimPage)); err != nil {
 			return 0, err
 		}

@@ -403,3 +403,94 @@ func TestRace_journalOfADelivery_S8_2(t *testing.T) {
 		}
 	}
 }
+
+// ranges notes from where on keys are deleted.
+type ranges struct {
+	clientv3.KV
+	mu    sync.Mutex
+	begin []string
+}
+
+func (r *ranges) Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, error) {
+	if op.IsDelete() && len(op.RangeBytes()) > 0 {
+		r.mu.Lock()
+		r.begin = append(r.begin, string(op.KeyBytes()))
+		r.mu.Unlock()
+	}
+	return r.KV.Do(ctx, op)
+}
+
+func (r *ranges) Get(ctx context.Context, key string, opts ...clientv3.OpOption) (*clientv3.GetResponse, error) {
+	out, err := r.Do(ctx, clientv3.OpGet(key, opts...))
+	return out.Get(), err
+}
+
+func (r *ranges) Delete(ctx context.Context, key string, opts ...clientv3.OpOption) (*clientv3.DeleteResponse, error) {
+	out, err := r.Do(ctx, clientv3.OpDelete(key, opts...))
+	return out.Del(), err
+}
+
+// below is how often a range began at each key below a prefix.
+func (r *ranges) below(prefix string) map[string]int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	times := map[string]int{}
+	for _, key := range r.begin {
+		if strings.HasPrefix(key, prefix) {
+			times[key]++
+		}
+	}
+	return times
+}
+
+// etcd goes through deleted keys, too, until it has compacted them. So no deletion begins where one before it began.
+func TestJournal_goesOnWhereItWasTrimmed(t *testing.T) {
+	t.Parallel()
+	st, seen := store.New(t), &ranges{}
+	s := st.Server(func(c *ledger.Config) { c.JournalSteps, seen.KV = 4, c.Client.KV; c.Client.KV = seen })
+	s.Run()
+	z := store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"))))
+	store.Must(s.CreateRecord(t.Context(), store.Record("team-b", "small", "small.example.org.", "A", "192.0.2.1")))
+	uid := string(z.UID)
+	for i := range 40 {
+		store.Must(s.UpdateRecord(t.Context(), "team-b", "small", func(r *v1alpha1.Record) { r.Spec.Values = []string{fmt.Sprintf("192.0.2.%d", i+2)} }))
+		until(t, "the journal is trimmed", func() bool { keys, _ := journalOf(t, st, uid); return len(keys) <= 8 })
+	}
+	begins := seen.below(st.Prefix + "/ledger/journal/" + uid + "/")
+	for key, times := range begins {
+		if times > 1 {
+			t.Errorf("%d ranges begin at %s", times, key)
+		}
+	}
+	if len(begins) < 10 {
+		t.Errorf("the journal was trimmed %d times", len(begins))
+	}
+	st.MustBeClean()
+}
+
+// The same of the keys of a zone that is gone.
+func TestPurge_goesOnWhereItDeleted(t *testing.T) {
+	t.Parallel()
+	st, seen := store.New(t), &ranges{}
+	s := st.Server(func(c *ledger.Config) { seen.KV = c.Client.KV; c.Client.KV = seen })
+	z := store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"))))
+	room := st.Prefix + "/ledger/members/" + string(z.UID) + "/"
+	for i := range 1200 {
+		store.Must(st.Client.Client.Put(t.Context(), fmt.Sprintf("%sn%04d./team/r", room, i), `{"uid":"u","a":"plain","t":1,"n":1}`))
+	}
+	s.Run()
+	store.Must(0, s.DeleteZone("infra", "example"))
+	st.Settle()
+	if left := store.Must(st.Client.Client.Get(t.Context(), room, clientv3.WithPrefix(), clientv3.WithCountOnly())); left.Count > 0 {
+		t.Errorf("%d keys are left", left.Count)
+	}
+	pages := 0
+	for key, times := range seen.below(room) {
+		if pages++; times > 1 {
+			t.Errorf("%d ranges begin at %s", times, key)
+		}
+	}
+	if pages != 3 {
+		t.Errorf("%d pages of 1,200 keys", pages)
+	}
+}

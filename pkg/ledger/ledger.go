@@ -175,9 +175,10 @@ type head struct {
 	// condensed are the octets of what was condensed of it, as trim found it last.
 	condensed int
 	// written are the steps of the zone's journal since it was trimmed last, octets theirs and long those of long ones since it
-	// was weighed; trimming: it is being; trimmed: it was, by this process.
+	// was weighed; trimming: it is being; trimmed: it was, by this process, which has left nothing before the key trimmedTo.
 	written, octets, long int
 	trimming, trimmed     bool
+	trimmedTo             string
 	// gone is the last revision at which the zone was known not to stand.
 	gone int64
 }

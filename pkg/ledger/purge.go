@@ -38,10 +38,11 @@ func (l *Ledger) purge(ctx context.Context, s *standing) error {
 	}
 	for _, room := range rooms {
 		from := l.layout.Room(room) + s.work.Purge + "/"
+		end := clientv3.GetPrefixRangeEnd(from)
 		for more := true; more; {
 			began := time.Now()
 			var err error
-			if more, err = l.purgeOnce(ctx, from); err != nil {
+			if from, more, err = l.deletePage(ctx, from, end); err != nil {
 				return err
 			}
 			l.fault("purge-page")
@@ -71,13 +72,14 @@ func (l *Ledger) waitsForDelivery(ctx context.Context, s *standing) (bool, error
 	return err == nil && o != nil && string(o.UID) == s.work.Purge && l.held(o), err
 }
 
-// purgeOnce deletes the first keys below a prefix, and reports whether there are more.
-func (l *Ledger) purgeOnce(ctx context.Context, prefix string) (more bool, err error) {
-	r, err := l.config.Client.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithLimit(purgePage), clientv3.WithKeysOnly())
+// deletePage deletes the first purgePage keys from one key to another, and says from which on there may be more. The next page begins
+// there, not where this one did: etcd goes through keys that are gone until it has compacted them.
+func (l *Ledger) deletePage(ctx context.Context, from, end string) (next string, more bool, err error) {
+	r, err := l.config.Client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(purgePage), clientv3.WithKeysOnly())
 	if err != nil || len(r.Kvs) == 0 {
-		return false, err
+		return end, false, err
 	}
-	last := string(r.Kvs[len(r.Kvs)-1].Key)
-	_, err = l.config.Client.Delete(ctx, prefix, clientv3.WithRange(last+"\x00"))
-	return r.More, err
+	next = string(r.Kvs[len(r.Kvs)-1].Key) + "\x00"
+	_, err = l.config.Client.Delete(ctx, from, clientv3.WithRange(next))
+	return next, r.More, err
 }
