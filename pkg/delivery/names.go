@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/precedence"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
@@ -32,10 +33,9 @@ type spot struct {
 
 // right of a delivery: of two of a name, the one that was made first has it.
 type right struct {
-	key   Key
-	since time.Time
-	id    string
-	has   []name.Name
+	key  Key
+	rank precedence.Rank
+	has  []name.Name
 	// ours: the Loop itself keeps the delivery by now, and knows better than a watch.
 	ours bool
 }
@@ -45,14 +45,14 @@ func newNames() names {
 }
 
 func (r *right) before(other *right) int {
-	return cmp.Or(r.since.Compare(other.since), cmp.Compare(r.id, other.id), cmp.Compare(r.key.UID, other.key.UID))
+	return cmp.Or(r.rank.Compare(other.rank), cmp.Compare(r.key.UID, other.key.UID))
 }
 
 // of is the right of a delivery, made at the first look.
 func (n *names) of(key Key) *right {
 	r := n.rights[key]
 	if r == nil {
-		r = &right{key: key, since: time.Now()}
+		r = &right{key: key, rank: precedence.Rank{Since: time.Now()}}
 		n.rights[key] = r
 	}
 	return r
@@ -128,7 +128,7 @@ func (l *Loop) Hold(key Key, since time.Time, id string, state State) {
 		return
 	}
 	waited := l.names.set(r, nil)
-	r.since, r.id = since, id
+	r.rank = precedence.Rank{Since: since, ID: id}
 	if has := state.names(); len(has) > 0 {
 		l.names.set(r, has)
 	} else {

@@ -14,6 +14,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/precedence"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
@@ -92,12 +93,11 @@ func (p *Primary) AddClass(c ClassConfig, of Membership) (*Class, error) {
 
 // seats are the members that have a name, and who has which.
 func seats(members []Member, catalog name.Name) (map[string]name.Name, map[name.Name]string) {
+	has, _ := precedence.Decide(members, func(m Member) map[name.Name]string { return map[name.Name]string{m.Zone: m.UID} })
+	delete(has, catalog)
 	named, byName := map[string]name.Name{}, map[name.Name]string{}
-	for _, m := range members {
-		if _, taken := byName[m.Zone]; taken || m.Zone == catalog {
-			continue
-		}
-		named[m.UID], byName[m.Zone] = m.Zone, m.UID
+	for zone, m := range has {
+		named[m.UID], byName[zone] = zone, m.UID
 	}
 	return named, byName
 }

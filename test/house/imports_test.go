@@ -81,6 +81,10 @@ var table = []row{
 		why:   "it carries out plans in etcd and owes nothing to who asks or who reads",
 	},
 	{
+		pkg: "pkg/precedence", never: impure, avoid: blocking, calls: clock,
+		why: "which claimant has a name is a function of the claims: primaries, controllers and the loop must answer alike",
+	},
+	{
 		pkg: "pkg/memory", never: impure,
 		why: "it reads from a file how much memory there is; its callers decide what it is for",
 	},
@@ -94,7 +98,7 @@ var table = []row{
 		why:   "the door declares the interfaces it needs and apiserver plugs them: it never imports the warehouse",
 	},
 	{
-		pkg: "pkg/primary", may: []string{"pkg/zoneview", "pkg/dns/...", "pkg/law/content"}, never: []string{"k8s.io/apimachinery/...", "k8s.io/apiserver/...", "k8s.io/client-go/...", etcd},
+		pkg: "pkg/primary", may: []string{"pkg/zoneview", "pkg/dns/...", "pkg/law/content", "pkg/precedence"}, never: []string{"k8s.io/apimachinery/...", "k8s.io/apiserver/...", "k8s.io/client-go/...", etcd},
 		why: "a DNS server over views: it can run far from the API server",
 	},
 	{
@@ -119,7 +123,7 @@ var table = []row{
 		why: "a store as a file: what is in it, the server and the ledger say",
 	},
 	{
-		pkg: "pkg/delivery", may: []string{"pkg/zoneview", "pkg/dns/...", "pkg/law/content"},
+		pkg: "pkg/delivery", may: []string{"pkg/zoneview", "pkg/dns/...", "pkg/law/content", "pkg/precedence"},
 		avoid: []string{"k8s.io/...", "sigs.k8s.io/...", etcd, miekg},
 		why:   "classes come in as values and statuses go out through an interface: it can run far from any cluster",
 	},
@@ -153,11 +157,11 @@ var table = []row{
 		why:   "the other half of the protocol, as anybody could write it: no secret way to the client",
 	},
 	{
-		pkg: "pkg/controller/...", may: []string{"pkg/controller/...", "pkg/delivery", "pkg/zoneview/...", "pkg/generated/...", "pkg/apis/...", "pkg/dns/..."},
+		pkg: "pkg/controller/...", may: []string{"pkg/controller/...", "pkg/delivery", "pkg/zoneview/...", "pkg/generated/...", "pkg/apis/...", "pkg/dns/...", "pkg/precedence"},
 		avoid: []string{etcd, miekg},
 		why:   "it turns objects into running deliveries and back; which providers there are, pkg/cmd says",
 	}, {
-		pkg: "pkg/controller/transferclass", may: []string{"pkg/controller/...", "pkg/delivery/...", "pkg/primary", "pkg/transfer", "pkg/zoneview/...", "pkg/generated/...", "pkg/apis/...", "pkg/dns/..."},
+		pkg: "pkg/controller/transferclass", may: []string{"pkg/controller/...", "pkg/delivery/...", "pkg/primary", "pkg/transfer", "pkg/zoneview/...", "pkg/generated/...", "pkg/apis/...", "pkg/dns/...", "pkg/precedence"},
 		why: "which zones a class shows is the same at every primary, with or without a loop beside it, so it is decided where both can reach it",
 	},
 

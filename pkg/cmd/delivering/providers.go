@@ -26,7 +26,6 @@ import (
 	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
-	"kubi.zone/kubizone/pkg/primary"
 	wire "kubi.zone/kubizone/pkg/transfer"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
@@ -85,25 +84,19 @@ func (t Transfer) newProvider(of *v1alpha1.DNSClass, secret class.GetSecret) (de
 	}
 	slices.Sort(addresses)
 	sum := sha256.Sum256([]byte(strings.Join(addresses, " ")))
-	return &withKeys{provider, peers.Class.Keys}, fmt.Sprintf("transfer by %s to %d secondaries (%x)", of.Name, len(addresses), sum[:4]), nil
+	return &claimant{provider, peers.Claims()}, fmt.Sprintf("transfer by %s to %d secondaries (%x)", of.Name, len(addresses), sum[:4]), nil
 }
 
-// withKeys has the names of a class's keys: a primary has one key of each.
-type withKeys struct {
+// claimant claims the names of a class's keys: a primary has one key of each.
+type claimant struct {
 	*transfer.Provider
-	keys []primary.Key
+	claims map[string]string
 }
 
-var _ class.Claimant = (*withKeys)(nil)
+var _ class.Claimant = (*claimant)(nil)
 
 // Claims are the keys by name.
-func (p *withKeys) Claims() map[string]string {
-	claims := map[string]string{}
-	for _, key := range p.keys {
-		claims[key.Name] = string(key.Algorithm) + string(key.MAC([]byte(key.Name)))
-	}
-	return claims
-}
+func (p *claimant) Claims() map[string]string { return p.claims }
 
 func newRFC2136(of *v1alpha1.DNSClass, secret class.GetSecret) (delivery.Provider, string, error) {
 	block := of.Spec.RFC2136

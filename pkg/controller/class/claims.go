@@ -4,13 +4,13 @@
 package class
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"time"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/precedence"
 )
 
 // Claimant is a Provider that some names can mean one thing for in all classes together.
@@ -39,34 +39,18 @@ func claimOf(of *v1alpha1.DNSClass, provider delivery.Provider) *claim {
 // contend finds out who has what: the class that was made first, as primaries see it (transferclass). It has classes of
 // which that is another one now looked at again. c.mu is held.
 func (c *Controller) contend() {
-	var order []string
+	var order []precedence.Rank // their ids are the names of classes
 	for name, known := range c.known {
 		if known.claim != nil {
-			order = append(order, name)
+			order = append(order, precedence.Rank{Since: known.claim.since, ID: name})
 		}
 	}
-	slices.SortFunc(order, func(a, b string) int {
-		return cmp.Or(c.known[a].claim.since.Compare(c.known[b].claim.since), cmp.Compare(a, b))
-	})
-	type held struct{ class, meaning string }
-	has := map[string]held{}
-	for _, name := range order {
-		known, lost := c.known[name], ""
-		for text, meaning := range known.claim.names {
-			if first, ok := has[text]; ok && first.meaning != meaning && (lost == "" || first.class < lost) {
-				lost = first.class
-			}
-		}
-		if lost == "" {
-			for text, meaning := range known.claim.names {
-				if _, ok := has[text]; !ok {
-					has[text] = held{name, meaning}
-				}
-			}
-		}
-		if known.claim.lost != lost {
-			known.claim.lost, known.stale = lost, true
-			c.queue.Add(task{kind: classTask, name: name})
+	slices.SortFunc(order, precedence.Rank.Compare)
+	_, lost := precedence.Decide(order, func(class precedence.Rank) map[string]string { return c.known[class.ID].claim.names })
+	for at, class := range order {
+		if known := c.known[class.ID]; known.claim.lost != lost[at].ID {
+			known.claim.lost, known.stale = lost[at].ID, true
+			c.queue.Add(task{kind: classTask, name: class.ID})
 		}
 	}
 }

@@ -5,7 +5,6 @@ package transferclass
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,6 +22,7 @@ import (
 	"kubi.zone/kubizone/pkg/controller/class"
 	"kubi.zone/kubizone/pkg/generated/clientset/versioned"
 	informers "kubi.zone/kubizone/pkg/generated/informers/externalversions/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/precedence"
 	"kubi.zone/kubizone/pkg/primary"
 )
 
@@ -145,7 +145,7 @@ func (c *Controller) Run(ctx context.Context) {
 		all = append(all, object.(*v1alpha1.DNSClass))
 	}
 	// In the order in which they have a right to the names of their keys.
-	slices.SortFunc(all, earlier)
+	slices.SortFunc(all, func(a, b *v1alpha1.DNSClass) int { return rankOf(a).Compare(rankOf(b)) })
 	for _, of := range all {
 		c.look(ctx, task{of.Name, true})
 	}
@@ -208,9 +208,9 @@ func (c *Controller) look(ctx context.Context, at task) {
 	}
 }
 
-// earlier is the order of rights to the name of a key.
-func earlier(a, b *v1alpha1.DNSClass) int {
-	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
+// rankOf is the right of a class to the names of its keys.
+func rankOf(of *v1alpha1.DNSClass) precedence.Rank {
+	return precedence.Rank{Since: of.CreationTimestamp.Time, ID: of.Name}
 }
 
 // errUnread: a Secret is there, or may be, and could not be read.
@@ -284,23 +284,23 @@ func (c *Controller) end(name string) {
 // keysFree ends later classes that have another key of the same name: a peer says by the name alone which it means, and
 // which class has it must not depend on who was looked at first.
 func (c *Controller) keysFree(of *v1alpha1.DNSClass, peers Peers) error {
+	order, claims := []precedence.Rank{rankOf(of)}, map[string]map[string]string{of.Name: peers.Claims()}
 	for name, other := range c.serving {
-		if name == of.Name || !keysClash(peers.Class.Keys, other.peers.Class.Keys) {
-			continue
+		if name != of.Name {
+			order, claims[name] = append(order, rankOf(other.of)), other.peers.Claims()
 		}
-		if earlier(other.of, of) < 0 {
-			return fmt.Errorf("DNSClass %s has another key of the same name; name one of both otherwise, in its Secret and at the secondaries", name)
+	}
+	slices.SortFunc(order, precedence.Rank.Compare)
+	_, lost := precedence.Decide(order, func(class precedence.Rank) map[string]string { return claims[class.ID] })
+	for at, to := range lost {
+		name := order[at].ID
+		if name == of.Name {
+			return fmt.Errorf("DNSClass %s has another key of the same name; name one of both otherwise, in its Secret and at the secondaries", to.ID)
 		}
 		c.end(name)
 		c.queue.AddRateLimited(task{name, true})
 	}
 	return nil
-}
-
-func keysClash(ours, theirs []primary.Key) bool {
-	return slices.ContainsFunc(ours, func(key primary.Key) bool {
-		return slices.ContainsFunc(theirs, func(other primary.Key) bool { return key.Name == other.Name && !sameKey(key, other) })
-	})
 }
 
 func sameKey(a, b primary.Key) bool {

@@ -4,7 +4,6 @@
 package transferclass
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -23,6 +22,7 @@ import (
 	"kubi.zone/kubizone/pkg/delivery/transfer"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/precedence"
 	"kubi.zone/kubizone/pkg/primary"
 )
 
@@ -46,9 +46,8 @@ type row struct {
 	class, uid string
 	zone       name.Name
 	of         cache.ObjectName // the Zone
-	// since and id say who came first.
-	since time.Time
-	id    string
+	// rank decides which of two rows of one name has it.
+	rank precedence.Rank
 	// confirmed: every secondary has the serial that is wanted.
 	confirmed bool
 }
@@ -97,7 +96,7 @@ func (m *Members) Of(class string, created time.Time) primary.Membership {
 			of = append(of, one)
 		}
 	}
-	slices.SortFunc(of, first)
+	slices.SortFunc(of, row.compare)
 	membership := primary.Membership{Serial: serialAt(created, at)}
 	for _, one := range of {
 		membership.Members = append(membership.Members, primary.Member{UID: one.uid, Zone: one.zone})
@@ -105,8 +104,8 @@ func (m *Members) Of(class string, created time.Time) primary.Membership {
 	return membership
 }
 
-// first is the order of rights to a name: it is the earlier Delivery's.
-func first(a, b row) int { return cmp.Or(a.since.Compare(b.since), cmp.Compare(a.id, b.id)) }
+// compare is the order of rights to a name: it is the earlier Delivery's.
+func (r row) compare(other row) int { return r.rank.Compare(other.rank) }
 
 // serialAt is the serial of a catalog: the revision, counted from the second in which the class was made. So a class made
 // anew in a store whose revisions began anew is ahead of the one before it, unless that was written to more than once a
@@ -181,15 +180,18 @@ func (c ofClass) Name(uid string) name.Name {
 func (c ofClass) Holder(zone name.Name) string {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	var holder row
+	var named []row
 	if known := c.classes[c.class]; known != nil {
-		for uid, one := range known.rows {
-			if one.zone == zone && (holder.uid == "" || first(one, holder) < 0) {
-				holder = known.rows[uid]
+		for _, one := range known.rows {
+			if one.zone == zone {
+				named = append(named, one)
 			}
 		}
 	}
-	return holder.uid
+	if len(named) == 0 {
+		return ""
+	}
+	return slices.MinFunc(named, row.compare).uid
 }
 
 // rowOf is false for a Delivery that nothing was ever begun of.
@@ -205,7 +207,7 @@ func rowOf(one *v1alpha1.Delivery) (row, bool) {
 	}
 	return row{
 		class: one.Spec.ClassRef.Name, uid: string(one.Spec.Zone.UID), zone: zone, of: cache.NewObjectName(one.Namespace, one.Spec.Zone.Name),
-		since: one.CreationTimestamp.Time, id: string(one.UID), confirmed: meta.IsStatusConditionTrue(one.Status.Conditions, v1alpha1.ConditionReady),
+		rank: precedence.Rank{Since: one.CreationTimestamp.Time, ID: string(one.UID)}, confirmed: meta.IsStatusConditionTrue(one.Status.Conditions, v1alpha1.ConditionReady),
 	}, true
 }
 
@@ -231,7 +233,7 @@ func (m *Members) put(at cache.ObjectName, one *v1alpha1.Delivery, revision uint
 		m.rows[at] = after
 		m.class(after.class).rows[after.uid] = after
 	}
-	if was && is && before.class == after.class && before.uid == after.uid && before.zone == after.zone && before.id == after.id {
+	if was && is && before.class == after.class && before.uid == after.uid && before.zone == after.zone && before.rank.ID == after.rank.ID {
 		return
 	}
 	if was {

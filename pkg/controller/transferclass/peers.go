@@ -30,6 +30,15 @@ type Peers struct {
 	Catalog     name.Name
 }
 
+// Claims are what each name of a key means to the class, for all classes of a primary together.
+func (p Peers) Claims() map[string]string {
+	claims := map[string]string{}
+	for _, key := range p.Class.Keys {
+		claims[key.Name] = string(key.Algorithm) + string(key.MAC([]byte(key.Name)))
+	}
+	return claims
+}
+
 // ReadPeers reads the block and the Secrets that it names. Errors are *delivery.Error; those of secret are returned as
 // they are.
 //

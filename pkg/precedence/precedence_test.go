@@ -1,0 +1,54 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package precedence
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestRank_earlierPrecedes(t *testing.T) {
+	early, late := time.Unix(1, 0), time.Unix(2, 0)
+	ranks := []Rank{{late, "a"}, {early, "c"}, {early, "b"}}
+	slices.SortFunc(ranks, Rank.Compare)
+	if want := []Rank{{early, "b"}, {early, "c"}, {late, "a"}}; !slices.Equal(ranks, want) {
+		t.Errorf("%v, want %v", ranks, want)
+	}
+}
+
+// A claimant is written "id name=meaning ...", in the order of ranks.
+func TestDecide(t *testing.T) {
+	for what, test := range map[string]struct{ claims, has, lost string }{
+		"the first has a name":                        {"one www=1; two www=2; three mail=3", "mail:three www:one", "two:one"},
+		"one meaning is several claimants'":           {"one key=x; two key=x; three key=y", "key:one", "three:one"},
+		"a claimant that lost one name has none":      {"one a=1; two a=2 b=2; three b=3", "a:one b:three", "two:one"},
+		"it lost to the earliest that stands against": {"one a=1; two b=2; three b=3 a=3", "a:one b:two", "three:one"},
+		"a claimant without names has and loses none": {"one; two a=2", "a:two", ""},
+		"the same name means the same to the holder":  {"one a=1; two a=1 b=2; three b=2", "a:one b:two", ""},
+	} {
+		has, lost := Decide(strings.Split(test.claims, "; "), func(claimant string) map[string]string {
+			claims := map[string]string{}
+			for _, claim := range strings.Fields(claimant)[1:] {
+				name, meaning, _ := strings.Cut(claim, "=")
+				claims[name] = meaning
+			}
+			return claims
+		})
+		id := func(claimant string) string { return strings.Fields(claimant)[0] }
+		var gotHas, gotLost []string
+		for _, name := range slices.Sorted(maps.Keys(has)) {
+			gotHas = append(gotHas, name+":"+id(has[name]))
+		}
+		for at, to := range lost {
+			gotLost = append(gotLost, fmt.Sprint(id(strings.Split(test.claims, "; ")[at]), ":", id(to)))
+		}
+		if strings.Join(gotHas, " ") != test.has || strings.Join(gotLost, " ") != test.lost {
+			t.Errorf("%s: %s: has %q, lost %q", what, test.claims, gotHas, gotLost)
+		}
+	}
+}
