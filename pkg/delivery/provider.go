@@ -45,7 +45,42 @@ type Provider interface {
 // while it waits.
 type Fence func(ctx context.Context) error
 
-// Plan is one zone at one settled serial.
+// Plan is one zone at one settled serial. Say example.org. had these RRsets at serial 7, which the provider confirmed, and has them at 8:
+//
+//	at 7                        at 8
+//	@    NS  ns1.example.net.   @     NS  ns1.example.net.
+//	old  A   192.0.2.1
+//	                            mail  A   192.0.2.2
+//	www  A   192.0.2.3          www   A   192.0.2.4
+//
+// Then the plan has
+//
+//	Since 7, Serial 8, Delivered
+//	Changes  mail A   Before nothing     After 192.0.2.2
+//	         old  A   Before 192.0.2.1   After nothing
+//	         www  A   Before 192.0.2.3   After 192.0.2.4
+//	All      @ NS, mail A, www A, as they are at 8
+//
+// and for a zone that was never delivered, or of which the difference is not known, Since 0, Changes nil and the same All. Deliver does
+// what this does, in as many or as few calls outside as the provider likes:
+//
+//	puts := the After of each of plan.Changes
+//	if plan.Changes == nil {
+//		puts = plan.All                       // what else stands there stays
+//	}
+//	for each set of puts {
+//		stands := what the provider holds of set.Key(), where it can tell
+//		switch {
+//		case stands is set:                   // nothing to do, nothing to ask
+//		case stands is not ours:              // neither Before nor, of an Uncertain plan, in Owed or History
+//			report.Failed += set, Conflict    // or it is replaced, where the class says so
+//		default:
+//			if err := fence(ctx); err != nil { return report, err }
+//			make it set; remove it where set has no Data
+//			if the provider refuses it { report.Failed += set, its reason }
+//		}
+//	}
+//	report.Confirmed = plan.Serial
 type Plan struct {
 	Zone name.Name
 	// UID of the Zone object: a zone made anew under the same name is another one.
