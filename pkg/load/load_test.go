@@ -511,6 +511,32 @@ sibling NS ns.sub
 	}
 }
 
+// What is written before the name servers of a zone have addresses is told twice how far it is: that the zone is not Servable, and that it is.
+func TestLoad_makesTheZoneServableFirst(t *testing.T) {
+	path := write(t, filepath.Join(t.TempDir(), "example.org.zone"), `$ORIGIN example.org.
+$TTL 3600
+@	IN	SOA	ns1 hostmaster 1 1800 900 604800 86400
+www	A	192.0.2.2
+sub	NS	ns.sub
+ns.sub	A	192.0.2.3
+ns1	AAAA	2001:db8::1
+ns1	A	192.0.2.1
+@	NS	ns1
+`)
+	l := newLab(t, fake.NewSimpleClientset())
+	l.cfg.Workers = 1
+	l.load(t, path)
+	var order []string
+	for _, w := range l.writes() {
+		if name, is := strings.CutPrefix(w, "create "); is && name != "example.org" {
+			order = append(order, strings.TrimSuffix(name, ".example.org"))
+		}
+	}
+	if got, want := strings.Join(order, " "), "apex-ns ns1-aaaa ns1-a sub-ns www-a ns.sub-a"; got != want {
+		t.Errorf("written in the order %q, want %q", got, want)
+	}
+}
+
 func TestWarnings_areSaidOnceAndNotWithoutEnd(t *testing.T) {
 	var w warnings
 	for i := range 2 * (maxWarnings + 3) {

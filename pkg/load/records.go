@@ -46,19 +46,21 @@ func (l *Loader) putRecords(ctx context.Context, path string, sets []*set, to *d
 		}
 		owners[i] = append(owners[i], s)
 	}
-	// Zone cuts first, or the server warns of the glue below them (S5.5).
-	cut := func(sets []*set) bool {
-		return slices.ContainsFunc(sets, func(s *set) bool { return s.typ == rdata.NS })
-	}
-	slices.SortStableFunc(owners, func(x, y []*set) int {
-		switch {
-		case cut(x) == cut(y):
+	// The apex and the hosts that it names first: until these have addresses the zone is not Servable (S6.7), and what is written meanwhile is told so, and
+	// told again when they have. Then zone cuts, or the server warns of the glue below them (S5.5).
+	hosts := namedHosts(slices.DeleteFunc(slices.Clone(sets), func(s *set) bool { return !s.owner.IsApex() }), to.fqdn)
+	rank := func(sets []*set) int {
+		switch owner := sets[0].owner; {
+		case owner.IsApex():
 			return 0
-		case cut(x):
-			return -1
+		case hosts[owner]:
+			return 1
+		case slices.ContainsFunc(sets, func(s *set) bool { return s.typ == rdata.NS }):
+			return 2
 		}
-		return 1
-	})
+		return 3
+	}
+	slices.SortStableFunc(owners, func(x, y []*set) int { return rank(x) - rank(y) })
 	needless := needlessWarnings(sets, to.fqdn)
 	weights := make([]int, len(owners))
 	for i, sets := range owners {
