@@ -33,12 +33,8 @@ import (
 // the outcome is unknown, what depends on it is forgotten, and each caller is told: no write is repeated blindly.
 
 const (
-	// maxBatch, wideOps and maxBatchOctets keep a batch within what etcd takes: the operations that an embedded one
-	// is told, which are tried at any, 128 of them by default (narrowOps), or what it turns out to be told, and 1.5 MiB of a
-	// request: maxBatchOctets, what the last one brings, and a Zone of 512 KiB, which an older kubizone let in (S5.6).
-	maxBatch       = 64
-	wideOps        = 500
-	narrowOps      = 120
+	// maxBatchOctets keep a batch within the 1.5 MiB of a request that etcd takes: beside them there are what the last write
+	// brings, and a Zone of 512 KiB, which an older kubizone let in (S5.6).
 	maxBatchOctets = 512 << 10
 	// maxEntry is for the tenant that writes the longest record there may be into a
 	// zone of many, or changes it: what takes more, in its record or in the journal,
@@ -50,24 +46,21 @@ const (
 	maxReads = 8
 )
 
-// batch is one while it is decided: the zone and its facts as the decisions so far leave them.
+// batch is one while it is decided.
 type batch struct {
-	l     *Ledger
-	locks []*head
-	head  *head // of the zone; nil where no zone is locked
-	try   int   // 0: the first
-	bound int   // how many octets the next may be decided behind
-	whole bool  // it is a change set: all of it goes together, as one step
+	overlay // of its zone, as the decisions so far leave it
 
-	base    *v1alpha1.Zone // at mod
-	mod     int64
-	zone    *law.Zone
-	facts   map[law.Key]any
+	com   *committer
+	locks []*queue
+	head  *queue // of the zone; nil where no zone is locked
+	try   int    // 0: the first
+	bound int    // how many octets the next may be decided behind
+	whole bool   // it is a change set: all of it goes together, as one step
+
 	change  *law.ZoneChange
 	object  *v1alpha1.Zone // the zone as it will stand, where a write is of it
 	held    bool           // a hold begins, and stands at the end (S7.5)
 	steps   layout.JournalValue
-	puts    puts // beside the zone's keys
 	touched []touched
 
 	cmps    []clientv3.Cmp
@@ -96,10 +89,10 @@ func (m *member) writesObject() bool { return m.op.IsPut() || m.op.IsDelete() }
 
 // carry has requests decided and committed under the caller's locks of zones, in order, as many at a time as go together, until each is
 // answered.
-func (l *Ledger) carry(ctx context.Context, locks []*head, requests []*request) {
+func (com *committer) carry(ctx context.Context, locks []*queue, requests []*request) {
 	bound := maxBatchOctets
 	for try := 0; len(requests) > 0; {
-		b := &batch{l: l, locks: locks, try: try, bound: bound}
+		b := &batch{com: com, locks: locks, try: try, bound: bound}
 		if len(locks) > 0 {
 			b.head = locks[0]
 		}
@@ -152,14 +145,14 @@ func (b *batch) decide(ctx context.Context, requests []*request) (rest []*reques
 		// What memory does not tell is read for all at once, and remembered at the head. Where the zone has moved,
 		// all of it is decided anew.
 		err := b.warm(ctx, dedupe(cold))
-		b.l.mu.Lock()
+		b.com.mem.mu.Lock()
 		moved := b.head != nil && (b.head.mod != b.mod || !b.head.loaded)
-		b.l.mu.Unlock()
+		b.com.mem.mu.Unlock()
 		if err == nil && !moved {
 			continue
 		}
 		requests = append(b.requests(), requests...)
-		*b = batch{l: b.l, locks: b.locks, head: b.head, try: b.try, bound: b.bound}
+		*b = batch{com: b.com, locks: b.locks, head: b.head, try: b.try, bound: b.bound}
 		if err == nil {
 			err = b.begin(ctx)
 		}
@@ -175,22 +168,22 @@ func (b *batch) begin(ctx context.Context) error {
 	if b.head == nil {
 		return nil
 	}
-	l, stale := b.l, b.try == 0 && b.l.rivalled(b.head)
-	l.mu.Lock()
+	com, stale := b.com, b.try == 0 && b.com.rivalled(b.head)
+	com.mem.mu.Lock()
 	known := b.head.loaded && !stale
-	l.mu.Unlock()
+	com.mem.mu.Unlock()
 	if !known {
-		kv, rev, err := l.readKey(ctx, b.head.key)
+		kv, rev, err := readKey(ctx, com.mem.client, b.head.key)
 		if err != nil {
 			return err
 		}
-		if err := l.reload(ctx, b.head, kv, rev); err != nil {
+		if err := com.mem.reload(ctx, b.head.head, kv, rev); err != nil {
 			return err
 		}
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	b.base, b.mod, b.zone = b.head.object, b.head.mod, b.head.zone
+	com.mem.mu.Lock()
+	defer com.mem.mu.Unlock()
+	b.key, b.base, b.mod, b.zone = b.head.key, b.head.object, b.head.mod, b.head.zone
 	return nil
 }
 
@@ -198,7 +191,7 @@ func (b *batch) begin(ctx context.Context) error {
 // beside those that all of them share, and some 200 KiB: twice maxEntry and what is known of its name.
 func (b *batch) full() bool {
 	const each, shared = 9, 8
-	ops := int(b.l.ops.Load())
+	ops := int(b.com.mem.ops.Load())
 	return b.closed || len(b.members) > 0 && (len(b.cmps)+each > ops || len(b.facts)+len(b.puts)+b.writes+each+shared > ops || b.octets > b.bound)
 }
 
@@ -237,7 +230,7 @@ func (b *batch) admitLocked(ctx context.Context, r *request, looking, reading bo
 	s, out, cold, err := b.ask(ctx, w, first && !looking, looking, reading || w.alone() || b.zone == nil)
 	switch {
 	case errors.Is(err, errMoved):
-		out, err := b.l.moved(ctx, w)
+		out, err := b.com.moved(ctx, w)
 		r.reply(answer{out: out, err: err})
 		return taken, nil
 	case err != nil:
@@ -250,9 +243,9 @@ func (b *batch) admitLocked(ctx context.Context, r *request, looking, reading bo
 	case looking:
 		return taken, nil
 	case out.Refusal != nil && out.Refusal.Kind == law.Later:
-		b.l.mu.Lock()
-		b.l.suspect(s)
-		b.l.mu.Unlock()
+		b.com.mem.mu.Lock()
+		b.com.mem.suspect(s)
+		b.com.mem.mu.Unlock()
 		r.reply(answer{later: out.Refusal})
 		return taken, nil
 	}
@@ -265,12 +258,12 @@ func (b *batch) admitLocked(ctx context.Context, r *request, looking, reading bo
 		r.reply(answer{err: tooManyFacts(w, s.seen, len(cmps))})
 		return taken, nil
 	}
-	if !first && len(b.cmps)+len(cmps) > int(b.l.ops.Load()) {
+	if !first && len(b.cmps)+len(cmps) > int(b.com.mem.ops.Load()) {
 		return boundary, nil
 	}
 	m := member{request: r, session: s, refusal: out.Refusal, plan: out.Plan}
 	if out.Refusal == nil {
-		if missing := b.l.missing(b.locks, out.Plan); len(missing) > 0 {
+		if missing := b.com.missing(b.locks, out.Plan); len(missing) > 0 {
 			r.reply(answer{locks: missing})
 			return taken, nil
 		}
@@ -307,8 +300,9 @@ func (b *batch) admitLocked(ctx context.Context, r *request, looking, reading bo
 // settleOn has the batch be of the zone that its first write changes, as that was decided on.
 func (b *batch) settleOn(s *session, w *write, p *law.Plan) {
 	if p.Zone != nil {
-		key := b.l.layout.Zone(p.Zone.Zone.Namespace, p.Zone.Zone.Name)
-		b.head = b.locks[slices.IndexFunc(b.locks, func(h *head) bool { return h.key == key })]
+		key := b.com.mem.layout.Zone(p.Zone.Zone.Namespace, p.Zone.Zone.Name)
+		b.head = b.locks[slices.IndexFunc(b.locks, func(h *queue) bool { return h.key == key })]
+		b.key = key
 		if z := s.zone(key); z != nil {
 			b.base, b.mod = z.object, z.mod
 		}
@@ -327,12 +321,12 @@ func (b *batch) has(key string) bool {
 // once. Others a write reads by itself: ranges, names that are too deep for single compares, and facts of other zones. nil: the write has to be the
 // first, since it rests on what the batch writes, or the batch has read enough.
 func (b *batch) ask(ctx context.Context, w *write, first, looking, reading bool) (s *session, out law.Outcome, cold []law.Key, err error) {
-	s = b.l.session(w.guess && b.try == 0)
+	s = b.com.mem.session(w.guess && b.try == 0)
 	if w.flat {
 		s.depth = flatName
 	}
 	if !first || !reading {
-		s.batch = b
+		s.over = &b.overlay
 		known := true
 		for out = w.ask(s.seen); known && len(out.Need) > 0; {
 			cold, known = s.lookUpAll(dedupe(out.Need))
@@ -350,7 +344,7 @@ func (b *batch) ask(ctx context.Context, w *write, first, looking, reading bool)
 		case known:
 			return s, out, nil, nil
 		case first:
-			s.batch = nil
+			s.over = nil
 		case looking || b.zone == nil || b.reads == maxReads:
 			return nil, out, nil, nil
 		default:
@@ -361,20 +355,20 @@ func (b *batch) ask(ctx context.Context, w *write, first, looking, reading bool)
 	out, err = s.decide(w.paidIn(ctx), w.ask)
 	var overlap *overlapError
 	switch {
-	case s.batch != nil && (errors.Is(err, errOverlayMoved) || errors.Is(err, errMoved) || errors.As(err, &overlap)):
+	case s.over != nil && (errors.Is(err, errOverlayMoved) || errors.Is(err, errMoved) || errors.As(err, &overlap)):
 		return nil, out, nil, nil
-	case err != nil || s.batch != nil || b.head == nil:
+	case err != nil || s.over != nil || b.head == nil:
 		return s, out, nil, err
 	}
 	if z := s.zone(b.head.key); z != nil { // the zone as it was read
 		b.base, b.mod = z.object, z.mod
-		b.l.mu.Lock()
+		b.com.mem.mu.Lock()
 		if b.head.loaded && b.head.mod == z.mod {
 			b.zone = b.head.zone
 		} else {
 			b.closed = true // for others it is decided anew
 		}
-		b.l.mu.Unlock()
+		b.com.mem.mu.Unlock()
 	}
 	return s, out, nil, nil
 }
@@ -395,9 +389,6 @@ func (b *batch) compare(c clientv3.Cmp) {
 	b.octets += len(key)
 	b.cmps = append(b.cmps, c)
 }
-
-// keyOctets are more than a key and what etcd's messages put around it mostly take.
-const keyOctets = 256
 
 // weight is about what a fact takes, with its key. What a tenant can make long is counted.
 func weight(fact any) int {
@@ -441,19 +432,19 @@ func (b *batch) include(m *member, object *v1alpha1.Zone) bool {
 		b.facts[x.Key] = x.Value
 	}
 	count := len(b.puts)
-	b.puts.waiting(b.l, p, w)
+	b.puts.waiting(b.com, p, w)
 	for _, owed := range []*law.Work{p.Work, p.Move} {
 		if owed != nil {
-			b.puts.set(b.l.layout.Outbox(owed.ID), owed)
+			b.puts.set(b.com.mem.layout.Outbox(owed.ID), owed)
 		}
 	}
 	for _, d := range p.Debts {
-		b.puts.set(b.l.layout.PendingCut(d.Parent.UID, d.Child.UID), d)
+		b.puts.set(b.com.mem.layout.PendingCut(d.Parent.UID, d.Child.UID), d)
 	}
 	if p.Zone != nil {
 		b.moveOn(*p.Zone, object)
-		if w.standing != nil {
-			b.touch(w.standing, p.Zone)
+		if w.item != nil {
+			b.touch(w.item, p.Zone)
 		}
 	}
 	if w.also != nil {
@@ -499,11 +490,11 @@ func (b *batch) moveOn(c law.ZoneChange, object *v1alpha1.Zone) {
 // touch has the item of a cascade name each zone that the cascade changes, in the transaction that changes it first, so that a server that
 // finishes the cascade knows all of them. A write that leaves the cascade's mark at the zone compares the item in any case: its
 // mark may have been taken off, and the item be gone, since the item was read.
-func (b *batch) touch(s *standing, c *law.ZoneChange) {
+func (b *batch) touch(s *item, c *law.ZoneChange) {
 	if c.Gone || c.Zone.Pending || !slices.ContainsFunc(c.Holding.Works, func(w law.StandingWork) bool { return w.ID == s.work.ID }) {
 		return
 	}
-	key := b.l.layout.Outbox(s.work.ID)
+	key := b.com.mem.layout.Outbox(s.work.ID)
 	b.compare(revisionIs(key, s.mod))
 	if slices.ContainsFunc(s.work.Zones, func(p law.Place) bool { return p.UID == c.Zone.UID }) {
 		return
@@ -516,12 +507,12 @@ func (b *batch) touch(s *standing, c *law.ZoneChange) {
 
 // warm reads facts into memory, the zone's under its present revision.
 func (b *batch) warm(ctx context.Context, keys []law.Key) error {
-	s := b.l.session(false)
-	b.l.mu.Lock()
+	s := b.com.mem.session(false)
+	b.com.mem.mu.Lock()
 	if b.zone != nil {
-		s.sawZone(law.ZoneKey(b.zone.Namespace, b.zone.Name), b.head)
+		s.sawZone(law.ZoneKey(b.zone.Namespace, b.zone.Name), b.head.head)
 	}
-	b.l.mu.Unlock()
+	b.com.mem.mu.Unlock()
 	for chunk := range slices.Chunk(keys, 100) {
 		if err := s.read(ctx, chunk); err != nil {
 			return err
@@ -535,7 +526,7 @@ func (b *batch) commit(ctx context.Context) (again []*request) {
 	if len(b.members) == 0 {
 		return nil
 	}
-	l := b.l
+	com := b.com
 	then, journal, err := b.operations(ctx)
 	if err != nil {
 		b.answerAll(answer{err: err})
@@ -545,15 +536,15 @@ func (b *batch) commit(ctx context.Context) (again []*request) {
 	if b.try > 0 { // the first try will do, mostly
 		orelse = b.gets()
 	}
-	l.fault("before-commit")
-	l.stats.Transactions.Add(1)
+	com.mem.fault("before-commit")
+	com.mem.stats.Transactions.Add(1)
 	started := time.Now()
-	r, err := l.config.Client.Txn(b.paid(ctx)).If(b.cmps...).Then(then...).Else(orelse...).Commit()
+	r, err := com.mem.client.Txn(b.paid(ctx)).If(b.cmps...).Then(then...).Else(orelse...).Commit()
 	trip := time.Since(started)
 	switch many := errors.Is(err, rpctypes.ErrTooManyOps); {
 	case (many || tooLarge(err)) && len(b.members) > 1: // it is refused before anything is done
 		if many {
-			l.narrow(max(len(b.cmps), len(then)))
+			com.mem.narrow(max(len(b.cmps), len(then)))
 		} else {
 			b.bound = min(b.bound, b.octets) / 2
 		}
@@ -567,31 +558,20 @@ func (b *batch) commit(ctx context.Context) (again []*request) {
 		return nil
 	case err != nil:
 		for i := range b.members {
-			l.drop(b.members[i].session)
+			com.mem.drop(b.members[i].session)
 		}
 		b.answerAll(answer{err: err, sent: true})
 		return nil
 	}
-	l.fault("after-commit")
+	com.mem.fault("after-commit")
 	if !r.Succeeded {
-		l.stats.Conflicts.Add(1)
+		com.mem.stats.Conflicts.Add(1)
 		b.raced = true
 		return b.lost(ctx, r)
 	}
-	l.latency.took(trip)
+	com.latency.took(trip)
 	b.applied(r, journal, trip)
 	return nil
-}
-
-// narrow takes in that so many operations are too many: probably etcd has its default, else fewer.
-func (l *Ledger) narrow(operations int) {
-	fewer := int64(narrowOps)
-	if operations <= narrowOps {
-		fewer = int64(operations) / 2
-	}
-	if fewer < l.ops.Load() {
-		l.ops.Store(fewer)
-	}
 }
 
 func (b *batch) requests() []*request {
@@ -612,7 +592,7 @@ func replyAll(requests []*request, a answer) {
 
 // operations of the transaction; journal is the octets of the step that it writes. The objects stand first, in order.
 func (b *batch) operations(ctx context.Context) (then []clientv3.Op, journal int, err error) {
-	l := b.l
+	com := b.com
 	then = make([]clientv3.Op, 0, b.writes+len(b.facts)+len(b.puts)+3)
 	own := ""
 	for i := range b.members {
@@ -623,7 +603,7 @@ func (b *batch) operations(ctx context.Context) (then []clientv3.Op, journal int
 	}
 	if b.change == nil && b.try > 0 && b.writes > 0 && b.zone != nil && b.members[0].w.key != b.head.key && b.comparesZone() {
 		// What loses a race moves the zone's revision in any case, as all servers do that take turns there.
-		data, err := l.config.Zones.encode(ctx, b.head.key, b.base.DeepCopy())
+		data, err := com.mem.zones.encode(ctx, b.head.key, b.base.DeepCopy())
 		if err != nil {
 			return nil, 0, err
 		}
@@ -631,11 +611,11 @@ func (b *batch) operations(ctx context.Context) (then []clientv3.Op, journal int
 		b.object = b.base
 	}
 	if c := b.change; c != nil {
-		key := l.layout.Zone(c.Zone.Namespace, c.Zone.Name)
+		key := com.mem.layout.Zone(c.Zone.Namespace, c.Zone.Name)
 		if key != own {
 			b.object = b.base.DeepCopy()
-			l.placeZone(b.object, c)
-			data, err := l.config.Zones.encode(ctx, key, b.object)
+			com.placer.placeZone(b.object, c)
+			data, err := com.mem.zones.encode(ctx, key, b.object)
 			if err != nil {
 				return nil, 0, fmt.Errorf("ledger: encoding zone %s: %w", key, err)
 			}
@@ -644,7 +624,7 @@ func (b *batch) operations(ctx context.Context) (then []clientv3.Op, journal int
 		if !c.Zone.Pending || c.Ended != nil {
 			if key, value, tx := b.journalled(c); tx != nil {
 				then = append(then, opPut(key, value))
-				l.made.put(key, value, tx)
+				com.jr.made.put(key, value, tx)
 				if len(tx.Steps) > 0 {
 					journal = len(value)
 				}
@@ -653,9 +633,9 @@ func (b *batch) operations(ctx context.Context) (then []clientv3.Op, journal int
 	}
 	for k, v := range b.facts {
 		if v == nil {
-			then = append(then, clientv3.OpDelete(l.layout.Key(k)))
+			then = append(then, clientv3.OpDelete(com.mem.layout.Key(k)))
 		} else {
-			then = append(then, opPut(l.layout.Key(k), layout.Encode(v)))
+			then = append(then, opPut(com.mem.layout.Key(k), layout.Encode(v)))
 		}
 	}
 	return append(then, b.puts.ops()...), journal, nil
@@ -669,22 +649,22 @@ func (b *batch) comparesZone() bool {
 // journalled is the journal key of the batch: its steps, or a mark that the zone
 // settled, unsettled or went. nil: there is nothing to tell.
 func (b *batch) journalled(c *law.ZoneChange) (key string, value []byte, tx *content.Transaction) {
-	l := b.l
+	com := b.com
 	switch {
 	case c.Gone || c.Ended != nil:
 		z := c.Zone
 		if c.Ended != nil {
 			z = c.Ended
 		}
-		key, tx = l.layout.Step(z.UID, z.N)+".gone", &content.Transaction{After: z.N, Gone: true}
+		key, tx = com.mem.layout.Step(z.UID, z.N)+".gone", &content.Transaction{After: z.N, Gone: true}
 	case len(b.steps.Steps) > 0:
-		key, tx = l.layout.Step(c.Zone.UID, b.steps.Last()), &content.Transaction{Steps: b.steps.Steps, Settled: c.Settled()}
+		key, tx = com.mem.layout.Step(c.Zone.UID, b.steps.Last()), &content.Transaction{Steps: b.steps.Steps, Settled: c.Settled()}
 		if !b.steps.Steps[0].Creates() {
 			return key, b.steps.Value(c.Settled()), tx
 		}
 		tx.Zone = &content.Identity{View: c.Zone.View, Namespace: c.Zone.Namespace, Name: c.Zone.Name}
 	case b.base != nil && c.Settled() != (b.base.Status.SettledSerial == b.base.Status.Serial):
-		key, tx = l.layout.StepSettled(c.Zone.UID, c.Zone.N), &content.Transaction{After: c.Zone.N, Settled: c.Settled()}
+		key, tx = com.mem.layout.StepSettled(c.Zone.UID, c.Zone.N), &content.Transaction{After: c.Zone.N, Settled: c.Settled()}
 	default:
 		return "", nil, nil
 	}
@@ -693,12 +673,12 @@ func (b *batch) journalled(c *law.ZoneChange) (key string, value []byte, tx *con
 
 // applied remembers what the transaction made true, and answers.
 func (b *batch) applied(r *clientv3.TxnResponse, journal int, trip time.Duration) {
-	l, rev := b.l, r.Header.Revision
+	com, rev := b.com, r.Header.Revision
 	if len(b.members) > 1 {
-		l.stats.Batches.Add(1)
+		com.mem.stats.Batches.Add(1)
 	}
-	l.usage.note(b.change, b.facts)
-	l.mu.Lock()
+	com.usage.note(b.change, b.facts)
+	com.mem.mu.Lock()
 	for _, h := range b.locks {
 		if time.Since(h.rival) < rivalry {
 			h.yield = min(time.Duration(yieldTrips+h.asked)*trip, maxYield)
@@ -724,11 +704,11 @@ func (b *batch) applied(r *clientv3.TxnResponse, journal int, trip time.Duration
 		m.reply(answer{out: out})
 	}
 	if b.head != nil {
-		b.head.queue = b.overtake(b.head.queue)
+		b.head.waiting = b.overtake(b.head.waiting)
 	}
-	l.mu.Unlock()
-	if b.held && l.config.Held != nil {
-		l.config.Held(b.object.DeepCopy())
+	com.mem.mu.Unlock()
+	if b.held && com.held != nil {
+		com.held(b.object.DeepCopy())
 	}
 }
 
@@ -749,19 +729,19 @@ func (b *batch) overtake(waiting []*request) []*request {
 	})
 }
 
-// remember takes in what the transaction at rev made true of the zone and of names. The caller holds l.mu.
+// remember takes in what the transaction at rev made true of the zone and of names. The caller holds com.mem.mu.
 func (b *batch) remember(rev int64, journal int) {
-	l := b.l
+	com := b.com
 	if c := b.change; c != nil {
-		h := l.head(l.layout.Zone(c.Zone.Namespace, c.Zone.Name))
+		h := com.queueAt(com.mem.layout.Zone(c.Zone.Namespace, c.Zone.Name))
 		if journal > 0 {
-			l.journals(h, b.object, len(b.steps.Steps), journal)
+			com.jr.journals(&h.trimming, h.key, b.object, len(b.steps.Steps), journal)
 		}
 		if h.mod <= rev {
 			if c.Gone {
-				l.absent(h, rev)
+				com.mem.absent(h.head, rev)
 			} else {
-				b.advance(h, c.Zone, rev)
+				b.advance(h.head, c.Zone, rev)
 			}
 		}
 	} else if b.object != nil && b.head.mod == b.mod { // it moved as it is
@@ -771,7 +751,7 @@ func (b *batch) remember(rev int64, journal int) {
 	for k, v := range b.facts {
 		if k.Kind == law.KindHolding {
 			h, _ := v.(*law.Holding)
-			l.remember(k, h, rev)
+			com.mem.remember(k, h, rev)
 		}
 	}
 	for _, t := range b.touched {
@@ -779,20 +759,20 @@ func (b *batch) remember(rev int64, journal int) {
 	}
 	for i := range b.members {
 		if p := b.members[i].plan; p != nil && p.Work != nil {
-			l.works[p.Work.ID] = true
-			l.rouse()
+			com.works[p.Work.ID] = true
+			com.rouse()
 		}
 	}
 }
 
 // advance has the head of the zone stand at rev. What was known holds on, unless the zone was read at a revision between, or
-// is pending: what is left of its keys is purged, and it may come again with others. The caller holds l.mu.
+// is pending: what is left of its keys is purged, and it may come again with others. The caller holds com.mem.mu.
 func (b *batch) advance(h *head, zone *law.Zone, rev int64) {
 	facts := h.facts
 	if h.mod != b.mod && h.mod != rev || zone.Pending {
 		facts = nil
 	}
-	b.l.set(h, b.object, zone, rev)
+	b.com.mem.set(h, b.object, zone, rev)
 	h.facts = facts
 	for i := range b.members {
 		s := b.members[i].session
@@ -825,10 +805,10 @@ func (b *batch) gets() []clientv3.Op {
 // lost takes in what stands there. A write whose object has changed is told so; the others are decided anew. Where a zone has moved
 // whose lock they do not have, those that looked at it take that first.
 func (b *batch) lost(ctx context.Context, r *clientv3.TxnResponse) (again []*request) {
-	l := b.l
+	com := b.com
 	if len(r.Responses) == 0 {
 		var err error
-		if r, err = l.config.Client.Txn(ctx).Then(b.gets()...).Commit(); err != nil {
+		if r, err = com.mem.client.Txn(ctx).Then(b.gets()...).Commit(); err != nil {
 			b.answerAll(answer{err: err})
 			return nil
 		}
@@ -840,23 +820,24 @@ func (b *batch) lost(ctx context.Context, r *clientv3.TxnResponse) (again []*req
 			continue
 		}
 		moved = append(moved, z.key)
-		l.mu.Lock()
-		h := l.head(z.key)
-		if slices.Contains(b.locks, h) {
-			if h.rival, h.asked = time.Now(), 0; b.try%2 == 1 {
-				l.spawn(func() { l.askFor(h.key) })
+		com.mem.mu.Lock()
+		h := com.mem.head(z.key)
+		if i := slices.IndexFunc(b.locks, func(q *queue) bool { return q.key == z.key }); i >= 0 {
+			q := b.locks[i]
+			if q.rival, q.asked = time.Now(), 0; b.try%2 == 1 {
+				com.mem.spawn(func() { com.askFor(q.key) })
 			}
 		} else {
 			strange = append(strange, z.key)
 		}
-		l.mu.Unlock()
-		if err := l.reload(ctx, h, kv, r.Header.Revision); err != nil {
+		com.mem.mu.Unlock()
+		if err := com.mem.reload(ctx, h, kv, r.Header.Revision); err != nil {
 			b.answerAll(answer{err: err})
 			return nil
 		}
 	}
 	explained := len(moved) > 0
-	refreshed := map[*standing]error{}
+	refreshed := map[*item]error{}
 	for i := range b.members {
 		m := &b.members[i]
 		kv := one(r.Responses[len(b.zones)+i])
@@ -868,9 +849,9 @@ func (b *batch) lost(ctx context.Context, r *clientv3.TxnResponse) (again []*req
 				needs = append(needs, key)
 			}
 		}
-		if s := m.w.standing; s != nil {
+		if s := m.w.item; s != nil {
 			if _, known := refreshed[s]; !known {
-				refreshed[s] = s.refresh(ctx, l)
+				refreshed[s] = s.refresh(ctx, com.mem)
 			}
 			if err := refreshed[s]; err != nil {
 				m.reply(answer{err: err})
@@ -892,11 +873,11 @@ func (b *batch) lost(ctx context.Context, r *clientv3.TxnResponse) (again []*req
 		}
 	}
 	if !explained { // then a name is not held as it is remembered
-		l.mu.Lock()
+		com.mem.mu.Lock()
 		for i := range b.members {
-			l.suspect(b.members[i].session)
+			com.mem.suspect(b.members[i].session)
 		}
-		l.mu.Unlock()
+		com.mem.mu.Unlock()
 	}
 	if klog.V(4).Enabled() {
 		klog.FromContext(ctx).V(4).Info("writes decided anew", "writes", len(again), "moved", moved, "try", b.try)
@@ -905,63 +886,63 @@ func (b *batch) lost(ctx context.Context, r *clientv3.TxnResponse) (again []*req
 }
 
 // rivalled reports whether another server has been met at the zone lately.
-func (l *Ledger) rivalled(h *head) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+func (com *committer) rivalled(h *queue) bool {
+	com.mem.mu.Lock()
+	defer com.mem.mu.Unlock()
 	return time.Since(h.rival) < rivalry
 }
 
 // touched is an item as a batch writes it.
 type touched struct {
-	s    *standing
+	s    *item
 	next law.Work
-}
-
-// puts are the writes of a transaction beside the objects and the zone's keys, the last of each key.
-type puts []keyValue
-
-type keyValue struct {
-	key   string
-	value []byte
-	gone  bool
-}
-
-func (p *puts) add(x keyValue) {
-	for i := range *p {
-		if (*p)[i].key == x.key {
-			(*p)[i] = x
-			return
-		}
-	}
-	*p = append(*p, x)
-}
-
-func (p *puts) set(key string, v any) { p.add(keyValue{key: key, value: layout.Encode(v)}) }
-func (p *puts) del(key string)        { p.add(keyValue{key: key, gone: true}) }
-
-func (p puts) ops() []clientv3.Op {
-	ops := make([]clientv3.Op, 0, len(p))
-	for _, x := range p {
-		if x.gone {
-			ops = append(ops, clientv3.OpDelete(x.key))
-		} else {
-			ops = append(ops, opPut(x.key, x.value))
-		}
-	}
-	return ops
 }
 
 // waiting puts under the keys by which a plan's record or zone is found while it
 // waits, and takes it from those where it waited.
-func (p *puts) waiting(l *Ledger, plan *law.Plan, w *write) {
+func (p *puts) waiting(com *committer, plan *law.Plan, w *write) {
 	if plan.OrphanBefore != nil {
-		for _, key := range l.layout.Waiting(plan.OrphanBefore, w.resource, w.namespace, w.name) {
+		for _, key := range com.mem.layout.Waiting(plan.OrphanBefore, w.resource, w.namespace, w.name) {
 			p.del(key)
 		}
 	}
 	if plan.Orphan != nil {
-		for _, key := range l.layout.Waiting(plan.Orphan, w.resource, w.namespace, w.name) {
+		for _, key := range com.mem.layout.Waiting(plan.Orphan, w.resource, w.namespace, w.name) {
 			p.set(key, layout.WaiterOf(w.waits.uid, w.waits.created, plan.Orphan.Left))
 		}
 	}
+}
+
+// payer of a write that waited in the queue of its zone, where no context of its caller goes along: the namespace of its object, or the one
+// that caused its cascade.
+func (w *write) payer() payer {
+	if w.item != nil {
+		return payer{w.item.work.By, keyOctets}
+	}
+	return payer{w.namespace, keyOctets}
+}
+
+// paidIn is ctx for what one write reads: paid by its caller where it is carried in the caller's context.
+func (w *write) paidIn(ctx context.Context) context.Context {
+	if payers, _ := ctx.Value(payersKey{}).([]payer); len(payers) > 0 {
+		return ctx
+	}
+	return paidBy(ctx, w.payer())
+}
+
+// paid is ctx for a batch: each namespace pays for what is written of its objects, and an equal share of what all
+// of them write together. Refusals pay where nothing is written.
+func (b *batch) paid(ctx context.Context) context.Context {
+	if len(b.members) == 1 {
+		return b.members[0].w.paidIn(ctx)
+	}
+	all := make([]payer, 0, len(b.members))
+	for i := range b.members {
+		if m := &b.members[i]; m.writesObject() || b.writes == 0 {
+			by := m.w.payer()
+			by.weight += len(m.op.ValueBytes())
+			all = append(all, by)
+		}
+	}
+	return paidBy(ctx, all...)
 }

@@ -7,7 +7,7 @@ import "context"
 
 // CarryOut empties the outbox, one work after the other, and does nothing else of Run.
 func CarryOut(l *Ledger, ctx context.Context) {
-	for _, s := range l.due(ctx, true) {
-		l.takeUp(ctx, s)
+	for _, s := range l.box.due(ctx, true) {
+		l.box.takeUp(ctx, s)
 	}
 }

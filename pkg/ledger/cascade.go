@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -20,20 +21,35 @@ import (
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// errThrough: another server finished the work meanwhile; errElsewhere: one carries it out.
-var (
-	errThrough   = errors.New("the cascade is through")
-	errElsewhere = errors.New("another server carries the cascade out")
-)
+// outbox carries out what writes owe.
+type outbox struct {
+	mem    *memory
+	jr     *journal
+	com    *committer
+	placer *placer
+	// terminating and released are those of Config.
+	terminating              func(namespace string) bool
+	released                 func(*v1alpha1.Record)
+	serialsEvery, usageEvery time.Duration
+	maxLeftBy                int
+	foreign                  map[string]foreignWork // as the last sweep saw it
+	lanes                    lanes
+	failed                   failures
+}
 
-// standing is a work in progress: the outbox item and its revision.
+func newOutbox(mem *memory, jr *journal, com *committer, placer *placer, terminating func(string) bool, released func(*v1alpha1.Record), serialsEvery, usageEvery time.Duration, maxLeftBy int) *outbox {
+	return &outbox{mem: mem, jr: jr, com: com, placer: placer, terminating: terminating, released: released, serialsEvery: serialsEvery, usageEvery: usageEvery, maxLeftBy: maxLeftBy,
+		lanes: lanes{busy: map[string]bool{}, most: maxLanes, slice: laneSlice}}
+}
+
+// standing is a work in progress.
 type standing struct {
-	work law.Work
-	mod  int64
+	item
 	left left
 	// damaged are the records that are left out (damaged.go).
 	damaged []law.Ref
@@ -45,38 +61,23 @@ type standing struct {
 	beaten time.Time
 }
 
-// refresh reads the item again after a lost race; errThrough when it is gone.
-func (s *standing) refresh(ctx context.Context, l *Ledger) error {
-	r, err := l.config.Client.Get(ctx, l.layout.Outbox(s.work.ID))
-	if err != nil {
-		return err
-	}
-	if len(r.Kvs) == 0 {
-		return errThrough
-	}
-	if r.Kvs[0].ModRevision == s.mod {
+// of is the item that writes name; nil where they are no cascade's.
+func (s *standing) of() *item {
+	if s == nil {
 		return nil
 	}
-	var w law.Work
-	if err := layout.Decode(r.Kvs[0].Value, &w); err != nil {
-		return fmt.Errorf("ledger: %s: %w", r.Kvs[0].Key, err)
-	}
-	before := s.work.Runner
-	if s.work, s.mod = w, r.Kvs[0].ModRevision; w.Runner != before && w.Runner != l.id {
-		return errElsewhere
-	}
-	return nil
+	return &s.item
 }
 
 // rewrite puts another text of the item in place of the one that was read last.
-func (s *standing) rewrite(ctx context.Context, l *Ledger, next law.Work) error {
-	key := l.layout.Outbox(s.work.ID)
-	r, err := l.config.Client.Txn(ctx).If(revisionIs(key, s.mod)).Then(opPut(key, layout.Encode(next))).Commit()
+func (s *standing) rewrite(ctx context.Context, box *outbox, next law.Work) error {
+	key := box.mem.layout.Outbox(s.work.ID)
+	r, err := box.mem.client.Txn(ctx).If(revisionIs(key, s.mod)).Then(opPut(key, layout.Encode(next))).Commit()
 	if err != nil {
 		return err
 	}
 	if !r.Succeeded {
-		return s.refresh(ctx, l)
+		return s.refresh(ctx, box.mem)
 	}
 	s.work, s.mod = next, r.Header.Revision
 	return nil
@@ -85,7 +86,7 @@ func (s *standing) rewrite(ctx context.Context, l *Ledger, next law.Work) error 
 // beat says in the item, once a second, that this server carries the work out. Two
 // may begin (after a start, or when one stood still): the first to say so goes on, and
 // the other looks on. Nothing rests on it but their time: each step is guarded.
-func (s *standing) beat(ctx context.Context, l *Ledger) error {
+func (s *standing) beat(ctx context.Context, box *outbox) error {
 	if s.beaten.IsZero() {
 		s.beaten = time.Now()
 	}
@@ -94,9 +95,12 @@ func (s *standing) beat(ctx context.Context, l *Ledger) error {
 	}
 	s.beaten = time.Now()
 	next := s.work
-	next.Runner = l.id
-	return s.rewrite(ctx, l, next)
+	next.Runner = box.mem.id
+	return s.rewrite(ctx, box, next)
 }
+
+// migrationID is how the ids of works begin that a migration owes.
+const migrationID = "migration-"
 
 // Intervals of the background.
 const (
@@ -116,45 +120,45 @@ type foreignWork struct {
 // Run carries out what writes owe: cascades, debts, the patience of zones. It
 // returns when ctx ends. Several servers may run it on one store: every step is
 // decided by the law, guarded, and worth nothing the second time.
-func (l *Ledger) Run(ctx context.Context) error {
+func (box *outbox) Run(ctx context.Context) error {
 	tick := time.NewTicker(sweepEvery)
 	defer tick.Stop()
-	defer l.lanes.Wait()
+	defer box.lanes.Wait()
 	var debts map[string]int64
 	var counting sync.WaitGroup
 	defer counting.Wait()
-	counting.Go(func() { l.followUsage(ctx) })
+	counting.Go(func() { box.followUsage(ctx) })
 	var serials map[string]kept
 	var swept time.Time
 	var withdrawals map[string]counted
 	first := true
 	for n := 0; ; n++ {
-		l.sweepOutbox(ctx, first)
+		box.sweepOutbox(ctx, first)
 		if first || n%4 == 0 {
-			debts = l.sweepDebts(ctx, debts)
-			l.sweepPatience(ctx)
-			withdrawals = l.sweepWithdrawals(ctx, withdrawals)
-			l.forget(time.Now().Add(-remembers))
+			debts = box.sweepDebts(ctx, debts)
+			box.sweepPatience(ctx)
+			withdrawals = box.sweepWithdrawals(ctx, withdrawals)
+			box.mem.forget(time.Now().Add(-remembers))
 		}
-		if first || time.Since(swept) >= l.config.serialsEvery {
-			serials, swept = l.sweepSerials(ctx, serials), time.Now()
-			_, _ = l.sweepDeleted(ctx), l.sweepCondensed(ctx) // what is left of it goes in an hour
+		if first || time.Since(swept) >= box.serialsEvery {
+			serials, swept = box.sweepSerials(ctx, serials), time.Now()
+			_, _ = box.sweepDeleted(ctx), box.sweepCondensed(ctx) // what is left of it goes in an hour
 		}
 		first = false
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-l.wake:
+		case <-box.com.wake:
 		case <-tick.C:
 		}
 	}
 }
 
 // sweepOutbox begins to carry out what is due in the outbox, lane by lane.
-func (l *Ledger) sweepOutbox(ctx context.Context, all bool) {
+func (box *outbox) sweepOutbox(ctx context.Context, all bool) {
 	due := map[string][]*standing{}
 	var order []string
-	for _, s := range l.due(ctx, all) {
+	for _, s := range box.due(ctx, all) {
 		name := lane(&s.work)
 		if due[name] == nil {
 			order = append(order, name)
@@ -162,23 +166,23 @@ func (l *Ledger) sweepOutbox(ctx context.Context, all bool) {
 		due[name] = append(due[name], s)
 	}
 	for _, name := range order {
-		if !l.lanes.take(name) {
+		if !box.lanes.take(name) {
 			continue
 		}
-		l.lanes.Go(func() {
+		box.lanes.Go(func() {
 			defer func() {
-				if l.lanes.leave(name) {
-					l.rouse()
+				if box.lanes.leave(name) {
+					box.com.rouse()
 				}
 			}()
-			place, ok := l.lanes.enter(ctx, name)
+			place, ok := box.lanes.enter(ctx, name)
 			if !ok {
 				return
 			}
-			defer l.lanes.exit(place)
+			defer box.lanes.exit(place)
 			for _, s := range due[name] {
 				s.place = place
-				l.takeUp(ctx, s)
+				box.takeUp(ctx, s)
 			}
 		})
 	}
@@ -186,24 +190,24 @@ func (l *Ledger) sweepOutbox(ctx context.Context, all bool) {
 
 // due are the works that are this server's to carry out, oldest first: its own, and at
 // its start all, but for those of which another says that it is at them.
-func (l *Ledger) due(ctx context.Context, all bool) (works []*standing) {
-	r, err := l.config.Client.Get(ctx, l.layout.Room("outbox"), clientv3.WithPrefix(), clientv3.WithSort(clientv3.SortByCreateRevision, clientv3.SortAscend))
+func (box *outbox) due(ctx context.Context, all bool) (works []*standing) {
+	r, err := box.mem.client.Get(ctx, box.mem.layout.Room("outbox"), clientv3.WithPrefix(), clientv3.WithSort(clientv3.SortByCreateRevision, clientv3.SortAscend))
 	if err != nil {
 		return nil
 	}
 	foreign, known := map[string]foreignWork{}, map[string]bool{}
-	defer func() { l.foreign = foreign }()
+	defer func() { box.foreign = foreign }()
 	for _, kv := range r.Kvs {
 		var w law.Work
 		if err := layout.Decode(kv.Value, &w); err != nil {
 			klog.FromContext(ctx).Error(err, "an outbox item does not parse; run kubizone fsck", "key", string(kv.Key))
 			continue
 		}
-		l.mu.Lock()
-		mine := l.works[w.ID]
-		l.mu.Unlock()
+		box.mem.mu.Lock()
+		mine := box.com.works[w.ID]
+		box.mem.mu.Unlock()
 		if !mine && (!all || w.Runner != "") {
-			seen, ok := l.foreign[w.ID]
+			seen, ok := box.foreign[w.ID]
 			if !ok || seen.mod != kv.ModRevision {
 				seen = foreignWork{kv.ModRevision, time.Now()}
 			}
@@ -211,106 +215,106 @@ func (l *Ledger) due(ctx context.Context, all bool) (works []*standing) {
 				continue
 			}
 		}
-		if known[w.ID] = true; !l.failed.rests(w.ID) {
-			works = append(works, &standing{work: w, mod: kv.ModRevision, since: kv.CreateRevision})
+		if known[w.ID] = true; !box.failed.rests(w.ID) {
+			works = append(works, &standing{item: item{w, kv.ModRevision}, since: kv.CreateRevision})
 		}
 	}
-	l.failed.keep(known)
+	box.failed.keep(known)
 	return works
 }
 
 // takeUp carries a work out, if it is still due: it may have ended after the outbox was read.
-func (l *Ledger) takeUp(ctx context.Context, s *standing) {
+func (box *outbox) takeUp(ctx context.Context, s *standing) {
 	if ctx.Err() != nil {
 		return
 	}
-	err := s.refresh(ctx, l)
+	err := s.refresh(ctx, box.mem)
 	if err == nil {
-		err = l.carryOut(ctx, s)
+		err = box.carryOut(ctx, s)
 	}
 	if errors.Is(err, errDelivered) {
-		l.failed.add(s.work.ID, longestWait)
+		box.failed.add(s.work.ID, longestWait)
 		return
 	}
 	if err != nil && !errors.Is(err, errThrough) && !errors.Is(err, errElsewhere) {
 		if ctx.Err() == nil {
-			klog.FromContext(ctx).Error(err, "a cascade was interrupted; it goes on", "why", s.work.Reason, "in", l.failed.add(s.work.ID, longestRest))
+			klog.FromContext(ctx).Error(err, "a cascade was interrupted; it goes on", "why", s.work.Reason, "in", box.failed.add(s.work.ID, longestRest))
 		}
 		return
 	}
-	l.mu.Lock()
-	delete(l.works, s.work.ID)
-	l.mu.Unlock()
+	box.mem.mu.Lock()
+	delete(box.com.works, s.work.ID)
+	box.mem.mu.Unlock()
 }
 
 // carryOut does all of a work and consumes its item.
-func (l *Ledger) carryOut(ctx context.Context, s *standing) error {
+func (box *outbox) carryOut(ctx context.Context, s *standing) error {
 	ctx = paidBy(ctx, payer{s.work.By, 1})
 	if s.work.Move != nil {
-		return l.arrive(ctx, s)
+		return box.arrive(ctx, s)
 	}
 	if s.work.Left != "" {
-		if l.terminates(s.work.Left) {
+		if box.terminates(s.work.Left) {
 			return nil
 		}
 	}
 	s.left.times = s.work.Times
-	if err := l.takeIn(ctx, s); err != nil {
+	if err := box.takeIn(ctx, s); err != nil {
 		return err
 	}
 	if s.work.Renames {
-		if err := l.renameFollowers(ctx, s); err != nil {
+		if err := box.renameFollowers(ctx, s); err != nil {
 			return err
 		}
 	}
 	for i := range s.work.Scans {
 		if s.work.Scans[i].Kind == law.ScanZones {
-			if err := l.reparent(ctx, s, s.work.Scans[i]); err != nil {
+			if err := box.reparent(ctx, s, s.work.Scans[i]); err != nil {
 				return err
 			}
 		}
 	}
-	w := l.window(s)
+	w := box.window(s)
 	for {
-		if err := l.collect(ctx, s, w); err != nil {
+		if err := box.collect(ctx, s, w); err != nil {
 			return err
 		}
 		found, paused := w.cut(), false
 		for len(found) > 0 && found[0].letter == layout.WaitingZone {
-			l.fault("cascade-step")
-			l.stats.CascadeSteps.Add(1)
-			if err := l.reconsiderZone(ctx, s, found[0]); err != nil {
+			box.mem.fault("cascade-step")
+			box.mem.stats.CascadeSteps.Add(1)
+			if err := box.reconsiderZone(ctx, s, found[0]); err != nil {
 				return err
 			}
 			found = found[1:]
 		}
 		var ahead chan read
 		for len(found) > 0 {
-			began, clients := time.Now(), l.clients.Load()
+			began, clients := time.Now(), box.com.clients.Load()
 			chunk := found[:min(len(found), maxSteps)]
 			found = found[len(chunk):]
 			if ahead == nil {
-				ahead = l.readAhead(ctx, chunk)
+				ahead = box.readAhead(ctx, chunk)
 			}
 			r := <-ahead
 			if r.err != nil {
 				return r.err
 			}
 			if ahead = nil; len(found) > 0 {
-				ahead = l.readAhead(ctx, found[:min(len(found), maxSteps)])
+				ahead = box.readAhead(ctx, found[:min(len(found), maxSteps)])
 			}
-			if err := l.advance(ctx, s, chunk, r.kvs); err != nil {
+			if err := box.advance(ctx, s, chunk, r.kvs); err != nil {
 				return err
 			}
-			if err := s.beat(ctx, l); err != nil {
+			if err := s.beat(ctx, box); err != nil {
 				return err
 			}
-			if l.clients.Load() != clients {
-				rest(ctx, time.Since(began)/2, l.lanes.len())
+			if box.com.clients.Load() != clients {
+				rest(ctx, time.Since(began)/2, box.lanes.len())
 			}
-			if paused = l.lanes.over(s.place); paused {
+			if paused = box.lanes.over(s.place); paused {
 				w.behind(chunk[len(chunk)-1])
-				if err := l.giveWay(ctx, s); err != nil {
+				if err := box.giveWay(ctx, s); err != nil {
 					return err
 				}
 				break
@@ -321,29 +325,29 @@ func (l *Ledger) carryOut(ctx context.Context, s *standing) error {
 		case w.more:
 			w.next()
 		default:
-			if err := l.tell(ctx, s); err != nil {
+			if err := box.tell(ctx, s); err != nil {
 				return err
 			}
-			return l.finish(ctx, s)
+			return box.finish(ctx, s)
 		}
 	}
 }
 
 // tell hands each record that the work has released to Config.Released. After a crash the server that
 // carries the work out hands them over again.
-func (l *Ledger) tell(ctx context.Context, s *standing) error {
-	if l.config.Released == nil {
+func (box *outbox) tell(ctx context.Context, s *standing) error {
+	if box.released == nil {
 		return nil
 	}
 	for _, record := range s.work.Refused {
-		o, _, err := l.readRecord(ctx, record.Namespace, record.Name)
+		o, _, err := box.mem.readRecord(ctx, record.Namespace, record.Name)
 		if err != nil && !errors.Is(err, errDamaged) {
 			return err
 		}
 		if err != nil || o == nil || string(o.UID) != record.UID || o.Status.ZoneRef != nil {
 			continue
 		}
-		l.config.Released(o)
+		box.released(o)
 	}
 	return nil
 }
@@ -356,10 +360,10 @@ type read struct {
 
 // readAhead reads the records of candidates while those before them are decided. What
 // changes since is read again: each step compares its record.
-func (l *Ledger) readAhead(ctx context.Context, cs []candidate) chan read {
+func (box *outbox) readAhead(ctx context.Context, cs []candidate) chan read {
 	ahead := make(chan read, 1)
 	go func() {
-		kvs, err := l.readRecords(ctx, cs)
+		kvs, err := box.readRecords(ctx, cs)
 		ahead <- read{kvs, err}
 	}()
 	return ahead
@@ -382,38 +386,38 @@ func rest(ctx context.Context, d time.Duration, cascades int) {
 
 // reconsiderRecord decides a record anew, in a transaction of its own, and returns what
 // it wrote; nil for nothing.
-func (l *Ledger) reconsiderRecord(ctx context.Context, s *standing, c candidate) (*law.Plan, error) {
+func (box *outbox) reconsiderRecord(ctx context.Context, s *standing, c candidate) (*law.Plan, error) {
 	for {
-		o, mod, err := l.readRecord(ctx, c.namespace, c.object)
+		o, mod, err := box.mem.readRecord(ctx, c.namespace, c.object)
 		if errors.Is(err, errDamaged) {
 			return nil, s.leaveOut(ctx, c.ref(), err)
 		}
 		if err != nil || o == nil || string(o.UID) != c.uid {
 			return nil, err
 		}
-		if _, err := l.leaves(ctx, s, o); err != nil {
+		if _, err := box.leaves(ctx, s, o); err != nil {
 			return nil, err
 		}
-		w, err := l.stepOf(s, c, o, mod)
+		w, err := box.stepOf(s, c, o, mod)
 		if errors.Is(err, errDamaged) {
 			return nil, s.leaveOut(ctx, c.ref(), err)
 		}
 		if err != nil {
 			return nil, err
 		}
-		out, err := l.commit(ctx, w)
+		out, err := box.com.commit(ctx, w)
 		if err != nil {
 			return nil, err
 		}
 		if out.ok {
-			l.payNow(ctx, w.plan.Debts)
+			box.payNow(ctx, w.plan.Debts)
 			return w.plan, nil
 		}
 	}
 }
 
 // stays: the decision is what the object says already.
-func (l *Ledger) stays(o *v1alpha1.Record, plan *law.Plan) bool {
+func (box *outbox) stays(o *v1alpha1.Record, plan *law.Plan) bool {
 	if plan.Zone != nil || len(plan.Writes) > 0 || plan.Record == nil {
 		return false
 	}
@@ -428,41 +432,27 @@ func (l *Ledger) stays(o *v1alpha1.Record, plan *law.Plan) bool {
 	return string(o.Status.ZoneRef.UID) == p.Zone.UID && have.Status == "True"
 }
 
-// readZone reads one Zone from etcd; nil when there is none.
-func (l *Ledger) readZone(ctx context.Context, namespace, object string) (*v1alpha1.Zone, int64, error) {
-	key := l.layout.Zone(namespace, object)
-	r, err := l.config.Client.Get(ctx, key)
-	if err != nil || len(r.Kvs) == 0 {
-		return nil, 0, err
-	}
-	o := &v1alpha1.Zone{}
-	if err := l.config.Zones.decode(ctx, key, r.Kvs[0].Value, r.Kvs[0].ModRevision, o); err != nil {
-		return nil, 0, fmt.Errorf("ledger: %s: %w", key, err)
-	}
-	return o, r.Kvs[0].ModRevision, nil
-}
-
 // reconsiderZone decides a pending zone anew, as a new child (S3.1).
-func (l *Ledger) reconsiderZone(ctx context.Context, s *standing, c candidate) error {
+func (box *outbox) reconsiderZone(ctx context.Context, s *standing, c candidate) error {
 	for {
-		o, mod, err := l.readZone(ctx, c.namespace, c.object)
+		o, mod, err := box.mem.readZone(ctx, c.namespace, c.object)
 		if err != nil || o == nil || string(o.UID) != c.uid || o.Status.FQDN != "" {
 			return err
 		}
-		if alone, err := l.leaves(ctx, s, o); alone || err != nil {
+		if alone, err := box.leaves(ctx, s, o); alone || err != nil {
 			return err
 		}
-		ask, err := l.zoneAsk(ctx, o, o)
+		ask, err := box.zoneAsk(ctx, false, o, o)
 		if err != nil {
 			return err
 		}
-		ask.Cascade, ask.MayEstablish = true, false
-		out, tx, err := l.writeZone(ctx, o, mod, s, func(seen *law.Seen) law.Outcome { return law.DecideZone(seen, ask) })
+		ask.Cascade = true
+		out, tx, err := box.writeZone(ctx, o, mod, s, func(seen *law.Seen) law.Outcome { return law.DecideZone(seen, ask) })
 		if err != nil {
 			return err
 		}
 		if out.ok {
-			l.payNow(ctx, tx.plan.Debts)
+			box.payNow(ctx, tx.plan.Debts)
 			return nil
 		}
 	}
@@ -470,15 +460,15 @@ func (l *Ledger) reconsiderZone(ctx context.Context, s *standing, c candidate) e
 
 // reparent decides anew who the parent of each zone below a name is (S3.3–S3.5). A zone
 // that another below the name keeps is left out where it says how that one came there (S3.4).
-func (l *Ledger) reparent(ctx context.Context, s *standing, scan law.Scan) error {
+func (box *outbox) reparent(ctx context.Context, s *standing, scan law.Scan) error {
 	k := law.Key{Kind: law.KindZonesBelow, View: scan.View, Name: scan.Name}
 	decided := map[string]bool{}
 	for again := true; again; { // a zone made meanwhile may have come by what one above it said before
-		r, err := l.config.Client.Get(ctx, l.layout.Key(k), clientv3.WithPrefix())
+		r, err := box.mem.client.Get(ctx, box.mem.layout.Key(k), clientv3.WithPrefix())
 		if err != nil {
 			return err
 		}
-		v, err := l.decodeRange(k, r.Kvs)
+		v, err := box.mem.decodeRange(k, r.Kvs)
 		if err != nil {
 			return err
 		}
@@ -501,14 +491,14 @@ func (l *Ledger) reparent(ctx context.Context, s *standing, scan law.Scan) error
 			if kept || decided[below.UID] {
 				continue
 			}
-			if err := l.reparentZone(ctx, s, &below.Holding); err != nil {
+			if err := box.reparentZone(ctx, s, &below.Holding); err != nil {
 				return err
 			}
 			decided[below.UID], again = true, true
-			if err := s.beat(ctx, l); err != nil {
+			if err := s.beat(ctx, box); err != nil {
 				return err
 			}
-			if err := l.giveWay(ctx, s); err != nil {
+			if err := box.giveWay(ctx, s); err != nil {
 				return err
 			}
 		}
@@ -517,9 +507,9 @@ func (l *Ledger) reparent(ctx context.Context, s *standing, scan law.Scan) error
 }
 
 // reparentZone decides anew who the parent of a zone is, and what its holding says.
-func (l *Ledger) reparentZone(ctx context.Context, s *standing, h *law.Holding) error {
+func (box *outbox) reparentZone(ctx context.Context, s *standing, h *law.Holding) error {
 	for {
-		o, mod, err := l.readZone(ctx, h.Namespace, h.Ref.Name)
+		o, mod, err := box.mem.readZone(ctx, h.Namespace, h.Ref.Name)
 		if err != nil || o == nil || string(o.UID) != h.UID || o.Status.FQDN == "" {
 			return err
 		}
@@ -528,11 +518,11 @@ func (l *Ledger) reparentZone(ctx context.Context, s *standing, h *law.Holding) 
 			return err
 		}
 		cond := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionDelegated)
-		ask := law.ParentAsk{Zone: z, Now: l.now()}
+		ask := law.ParentAsk{Zone: z, Now: box.mem.now()}
 		if cond != nil {
 			ask.Says = cond.Message
 		}
-		out, tx, err := l.writeZone(ctx, o, mod, s, func(seen *law.Seen) law.Outcome { return law.DecideParent(seen, ask) })
+		out, tx, err := box.writeZone(ctx, o, mod, s, func(seen *law.Seen) law.Outcome { return law.DecideParent(seen, ask) })
 		if err != nil {
 			return err
 		}
@@ -540,45 +530,45 @@ func (l *Ledger) reparentZone(ctx context.Context, s *standing, h *law.Holding) 
 			if tx.plan.Zone != nil {
 				*h = *tx.plan.Zone.Holding
 			}
-			l.payNow(ctx, tx.plan.Debts)
+			box.payNow(ctx, tx.plan.Debts)
 			return nil
 		}
 	}
 }
 
 // writeZone commits a decision about a zone object that nobody asked for.
-func (l *Ledger) writeZone(ctx context.Context, o *v1alpha1.Zone, mod int64, s *standing, ask func(*law.Seen) law.Outcome) (outcome, *write, error) {
-	w := l.writeOf("zones", o, mod)
-	w.was, w.hint, w.standing, w.ask = o, w.key, s, ask
+func (box *outbox) writeZone(ctx context.Context, o *v1alpha1.Zone, mod int64, s *standing, ask func(*law.Seen) law.Outcome) (outcome, *write, error) {
+	w := box.com.writeOf("zones", o, mod)
+	w.was, w.hint, w.item, w.ask = o, w.key, s.of(), ask
 	w.primary = func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
 		if plan.Zone == nil {
 			return nil, nil, nil
 		}
 		placed := o.DeepCopy()
-		l.placeZone(placed, plan.Zone)
+		box.placer.placeZone(placed, plan.Zone)
 		if apiequality.Semantic.DeepEqual(placed.Status, o.Status) && len(plan.Writes) == 0 {
 			plan.Zone, plan.Orphan, plan.OrphanBefore = nil, nil, nil
 			return nil, nil, nil
 		}
-		data, err := l.config.Zones.encode(ctx, w.key, placed)
+		data, err := box.mem.zones.encode(ctx, w.key, placed)
 		op := opPut(w.key, data)
 		return &op, placed, err
 	}
-	out, err := l.commit(ctx, w)
+	out, err := box.com.commit(ctx, w)
 	return out, w, err
 }
 
 // finish takes the work's mark from every zone it touched, one transaction each,
 // and consumes the outbox item with the last one (I4), or after the purge it owes.
-func (l *Ledger) finish(ctx context.Context, s *standing) error {
-	key := l.layout.Outbox(s.work.ID)
+func (box *outbox) finish(ctx context.Context, s *standing) error {
+	key := box.mem.layout.Outbox(s.work.ID)
 	purges := s.work.Purge != ""
 	for {
 		if s.work.Times != s.left.times {
-			return l.carryOut(ctx, s)
+			return box.carryOut(ctx, s)
 		}
 		if purges && len(s.work.Zones) == 0 {
-			if err := l.purge(ctx, s); err != nil {
+			if err := box.purge(ctx, s); err != nil {
 				return err
 			}
 			purges = false
@@ -600,7 +590,7 @@ func (l *Ledger) finish(ctx context.Context, s *standing) error {
 				case place != nil:
 					return law.DecideThrough(seen, *place, s.work.ID)
 				case s.work.Ended != nil:
-					return law.DecideEnded(seen, &s.work, l.now().Unix())
+					return law.DecideEnded(seen, &s.work, box.mem.now().Unix())
 				}
 				return law.Outcome{Plan: &law.Plan{}}
 			},
@@ -614,15 +604,15 @@ func (l *Ledger) finish(ctx context.Context, s *standing) error {
 		}
 		if of := cmp.Or(place, s.work.Ended); of != nil {
 			w.namespace, w.name = of.Namespace, of.Name
-			w.hint = l.layout.Zone(of.Namespace, of.Name)
+			w.hint = box.mem.layout.Zone(of.Namespace, of.Name)
 		}
-		l.fault("cascade-finish")
-		out, err := l.commit(ctx, w)
+		box.mem.fault("cascade-finish")
+		out, err := box.com.commit(ctx, w)
 		if err != nil {
 			return err
 		}
 		if !out.ok {
-			if err := s.refresh(ctx, l); err != nil {
+			if err := s.refresh(ctx, box.mem); err != nil {
 				return err
 			}
 			continue
@@ -638,22 +628,64 @@ func (l *Ledger) finish(ctx context.Context, s *standing) error {
 }
 
 // sweepPatience lets zones be delivered that their cascades held back too long (S7.2).
-func (l *Ledger) sweepPatience(ctx context.Context) {
-	now := l.now().Unix()
-	l.mu.Lock()
-	unsettled := maps.Clone(l.unsettled)
-	l.mu.Unlock()
+func (box *outbox) sweepPatience(ctx context.Context) {
+	now := box.mem.now().Unix()
+	box.mem.mu.Lock()
+	unsettled := maps.Clone(box.mem.unsettled)
+	box.mem.mu.Unlock()
 	for k, h := range unsettled {
 		if !h.OverdueAt(now) {
 			continue
 		}
-		o, mod, err := l.readZone(ctx, h.Namespace, h.Name)
+		o, mod, err := box.mem.readZone(ctx, h.Namespace, h.Name)
 		if err != nil || o == nil {
 			continue
 		}
 		place := law.Place{Ref: h.Ref, View: k.View, FQDN: k.Name}
-		if _, _, err := l.writeZone(ctx, o, mod, nil, func(seen *law.Seen) law.Outcome { return law.DecideOverdue(seen, place, now) }); err != nil {
+		if _, _, err := box.writeZone(ctx, o, mod, nil, func(seen *law.Seen) law.Outcome { return law.DecideOverdue(seen, place, now) }); err != nil {
 			klog.FromContext(ctx).V(2).Info("a zone stays unsettled", "zone", k.Name.String(), "why", err.Error())
 		}
 	}
+}
+
+// behind is what a write of status says of a secondary (S6.6): the serial that it names in the place of the zone's own,
+// which the door lets through for that alone.
+func behind(before, after *v1alpha1.Zone) *law.Behind {
+	if before == nil || after == nil || before.Status.Serial == after.Status.Serial {
+		return nil
+	}
+	b := &law.Behind{Serial: serial.Serial(after.Status.Serial)}
+	if accepted, err := strconv.ParseUint(after.Annotations[v1alpha1.AnnotationAcceptSerial], 10, 32); err == nil {
+		b.Accepted = serial.Serial(accepted)
+	}
+	return b
+}
+
+// zoneAsk makes the request to the law of a client's zone write.
+func (box *outbox) zoneAsk(ctx context.Context, mayEstablish bool, before, after *v1alpha1.Zone) (law.ZoneAsk, error) {
+	ask := law.ZoneAsk{MayEstablish: mayEstablish, Now: box.mem.now(), By: user(ctx), WorkID: newID()}
+	if before != nil {
+		z, err := LawZone(before)
+		if err != nil {
+			return ask, err
+		}
+		ask.Before = z
+		if z.Pending {
+			spec, err := zoneSpec(before)
+			if err != nil {
+				return ask, err
+			}
+			ask.Waits = spec.Waiting()
+		}
+	}
+	if after != nil {
+		spec, err := zoneSpec(after)
+		if err != nil {
+			return ask, status("zones", after.Name, &law.Refusal{Kind: law.Invalid, Message: err.Error()})
+		}
+		ask.After = spec
+		ask.Behind = behind(before, after)
+		ask.SameName = before != nil && before.Spec.DomainName == after.Spec.DomainName && before.Spec.View == after.Spec.View && apiequality.Semantic.DeepEqual(before.Spec.ZoneRef, after.Spec.ZoneRef)
+	}
+	return ask, nil
 }

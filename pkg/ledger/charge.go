@@ -23,40 +23,6 @@ func paidBy(ctx context.Context, payers ...payer) context.Context {
 	return context.WithValue(ctx, payersKey{}, payers)
 }
 
-// payer of a write that waited in the queue of its zone, where no context of its caller goes along: the namespace of its object, or the one
-// that caused its cascade.
-func (w *write) payer() payer {
-	if w.standing != nil {
-		return payer{w.standing.work.By, keyOctets}
-	}
-	return payer{w.namespace, keyOctets}
-}
-
-// paidIn is ctx for what one write reads: paid by its caller where it is carried in the caller's context.
-func (w *write) paidIn(ctx context.Context) context.Context {
-	if payers, _ := ctx.Value(payersKey{}).([]payer); len(payers) > 0 {
-		return ctx
-	}
-	return paidBy(ctx, w.payer())
-}
-
-// paid is ctx for a batch: each namespace pays for what is written of its objects, and an equal share of what all
-// of them write together. Refusals pay where nothing is written.
-func (b *batch) paid(ctx context.Context) context.Context {
-	if len(b.members) == 1 {
-		return b.members[0].w.paidIn(ctx)
-	}
-	all := make([]payer, 0, len(b.members))
-	for i := range b.members {
-		if m := &b.members[i]; m.writesObject() || b.writes == 0 {
-			by := m.w.payer()
-			by.weight += len(m.op.ValueBytes())
-			all = append(all, by)
-		}
-	}
-	return paidBy(ctx, all...)
-}
-
 // Metered tells charge how many octets of keys and values each transaction through kv has put into etcd, by the namespace that it
 // was written for. What was not committed, or changed nothing, is not told; what etcd has not answered is. What it answers counts
 // likewise beyond freeOctets.
@@ -140,3 +106,6 @@ func answered(r *clientv3.TxnResponse) (octets int) {
 	}
 	return octets
 }
+
+// keyOctets are more than a key and what etcd's messages put around it mostly take.
+const keyOctets = 256

@@ -30,10 +30,10 @@ const (
 func (l *Ledger) Namespaces(ctx context.Context) ([]string, error) {
 	var out []string
 	for _, resource := range []string{"zones", "records", "delegations"} {
-		prefix := l.layout.Objects(resource)
+		prefix := l.mem.layout.Objects(resource)
 		end := clientv3.GetPrefixRangeEnd(prefix)
 		for from := prefix; ; {
-			r, err := l.config.Client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(1), clientv3.WithKeysOnly())
+			r, err := l.mem.client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(1), clientv3.WithKeysOnly())
 			if err != nil {
 				return nil, fmt.Errorf("ledger: looking for the namespaces of %s: %w", resource, err)
 			}
@@ -53,7 +53,7 @@ func (l *Ledger) Namespaces(ctx context.Context) ([]string, error) {
 // to none yet, it belongs to uid from now on (S8.3).
 func (l *Ledger) RememberCluster(ctx context.Context, uid string) (string, error) {
 	remembered := uid
-	err := editConfig(ctx, l.config.Client, l.layout, func(config map[string]json.RawMessage) (bool, error) {
+	err := editConfig(ctx, l.mem.client, l.mem.layout, func(config map[string]json.RawMessage) (bool, error) {
 		remembered = uid
 		text, ok := config[configCluster]
 		if !ok {
@@ -88,9 +88,9 @@ func AdoptCluster(ctx context.Context, client *clientv3.Client, prefix, uid stri
 // to one of them, once in each pace, and to the others how long it is to the next
 // turn. A turn that is not used is lost.
 func (l *Ledger) TakeReapingTurn(ctx context.Context, pace time.Duration) (wait time.Duration, err error) {
-	err = editConfig(ctx, l.config.Client, l.layout, func(config map[string]json.RawMessage) (bool, error) {
+	err = editConfig(ctx, l.mem.client, l.mem.layout, func(config map[string]json.RawMessage) (bool, error) {
 		wait = 0
-		now := l.now()
+		now := l.mem.now()
 		if text, ok := config[configReaped]; ok {
 			var seconds int64
 			if err := json.Unmarshal(text, &seconds); err != nil {
@@ -126,14 +126,14 @@ func editConfig(ctx context.Context, client *clientv3.Client, keys layout.Keys, 
 		}
 		config, format := map[string]json.RawMessage{}, stored{}
 		if err := errors.Join(json.Unmarshal(r.Kvs[0].Value, &config), json.Unmarshal(r.Kvs[0].Value, &format)); err != nil {
-			return unreadable(key, err)
+			return layout.Unreadable(key, err)
 		}
 		if err := format.mayRead(migrations); err != nil {
 			return err
 		}
 		write, err := edit(config)
 		if err != nil {
-			return unreadable(key, err)
+			return layout.Unreadable(key, err)
 		}
 		if !write {
 			return nil

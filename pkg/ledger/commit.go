@@ -8,20 +8,38 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
+	"sync/atomic"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
-	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"google.golang.org/grpc/codes"
-	grpcstatus "google.golang.org/grpc/status"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/law"
 )
+
+// committer has writes decided and committed.
+type committer struct {
+	mem        *memory
+	jr         *journal
+	placer     *placer
+	held       func(*v1alpha1.Zone) // Config.Held
+	slowCommit time.Duration
+	latency    latencies
+	clients    atomic.Int64 // writes of content that were asked for
+	usage      usage
+	wake       chan struct{}
+
+	// Both are guarded by memory.mu. works are outbox items of this process, not yet taken up.
+	queues map[string]*queue // by zone key
+	works  map[string]bool
+}
+
+func newCommitter(mem *memory, jr *journal, placer *placer, held func(*v1alpha1.Zone), slowCommit time.Duration) *committer {
+	return &committer{mem: mem, jr: jr, placer: placer, held: held, slowCommit: slowCommit, queues: map[string]*queue{}, works: map[string]bool{}, wake: make(chan struct{}, 1)}
+}
 
 // write is one decision on its way into a transaction (batch.go). Each write takes this way: those of clients, of
 // cascades, of moves, and of parents that count a child. A refusal takes it too: it is answered when a transaction without
@@ -42,8 +60,8 @@ type write struct {
 	primary func(ctx context.Context, plan *law.Plan) (op *clientv3.Op, zone *v1alpha1.Zone, err error)
 	// also are further operations and compares of the same transaction.
 	also func(plan *law.Plan) ([]clientv3.Cmp, []clientv3.Op)
-	// standing is the cascade that makes this write, nil for a client's.
-	standing *standing
+	// item is of the work that makes this write, nil for a client's.
+	item *item
 	// hint is the zone key it will probably change.
 	hint string
 	// keep: the locks stay with the write after a lost race on its own object, so
@@ -52,7 +70,7 @@ type write struct {
 
 	// waits is what is put under the keys where the object waits.
 	waits waits
-	locks []*head // of zones, which this write has
+	locks []*queue // of zones, which this write has
 	plan  *law.Plan
 }
 
@@ -63,9 +81,9 @@ type waits struct {
 }
 
 // writeOf is the write of an object that is expected at a revision, 0 where it is made.
-func (l *Ledger) writeOf(resource string, o metav1.Object, expected int64) *write {
+func (com *committer) writeOf(resource string, o metav1.Object, expected int64) *write {
 	return &write{
-		resource: resource, namespace: o.GetNamespace(), name: o.GetName(), key: l.layout.Object(resource, o.GetNamespace(), o.GetName()), expected: expected,
+		resource: resource, namespace: o.GetNamespace(), name: o.GetName(), key: com.mem.layout.Object(resource, o.GetNamespace(), o.GetName()), expected: expected,
 		waits: waits{uid: string(o.GetUID()), created: o.GetCreationTimestamp().Unix()},
 	}
 }
@@ -80,26 +98,26 @@ const (
 
 // commit has a write decided and committed. The outcome is not ok where the object is at another revision than the
 // expected one. A write whose plan changes more zones than the one it waited at takes the locks of all of them.
-func (l *Ledger) commit(ctx context.Context, w *write) (outcome, error) {
+func (com *committer) commit(ctx context.Context, w *write) (outcome, error) {
 	if !w.keep {
-		defer func() { l.release(w.locks...); w.locks = nil }()
+		defer func() { com.release(w.locks...); w.locks = nil }()
 	}
 	for postponed := time.Duration(0); ; {
-		a := l.submit(ctx, w)
+		a := com.submit(ctx, w)
 		switch {
 		case a.sent:
 			return outcome{}, a.err
 		case a.err != nil:
-			return outcome{}, l.late(w, a.err)
+			return outcome{}, com.late(w, a.err)
 		case len(a.locks) > 0:
-			if err := l.acquire(ctx, w, a.locks...); err != nil {
-				return outcome{}, l.late(w, err)
+			if err := com.acquire(ctx, w, a.locks...); err != nil {
+				return outcome{}, com.late(w, err)
 			}
 		case a.later != nil:
 			if postponed += laterPause; postponed > maxPostponed {
 				return outcome{}, status(w.resource, w.name, a.later)
 			}
-			l.release(w.locks...)
+			com.release(w.locks...)
 			w.locks = nil
 			pause(ctx, laterPause)
 		default:
@@ -110,30 +128,30 @@ func (l *Ledger) commit(ctx context.Context, w *write) (outcome, error) {
 
 // submit has a write go with others that wait at its zone, or by itself where it has its locks, changes more than a Record,
 // or concerns no zone that is known.
-func (l *Ledger) submit(ctx context.Context, w *write) answer {
+func (com *committer) submit(ctx context.Context, w *write) answer {
 	r := newRequest(w)
 	if w.alone() && w.hint != "" && len(w.locks) == 0 {
-		if err := l.acquire(ctx, w, w.hint); err != nil {
+		if err := com.acquire(ctx, w, w.hint); err != nil {
 			return answer{err: err}
 		}
 	}
 	if len(w.locks) > 0 || w.hint == "" {
-		l.carry(ctx, w.locks, []*request{r})
+		com.carry(ctx, w.locks, []*request{r})
 		return <-r.answer
 	}
-	l.mu.Lock()
-	h := l.head(w.hint)
-	l.mu.Unlock()
-	l.enqueue(ctx, h, r)
-	return l.wait(ctx, h, r)
+	com.mem.mu.Lock()
+	h := com.queueAt(w.hint)
+	com.mem.mu.Unlock()
+	com.enqueue(ctx, h, r)
+	return com.wait(ctx, h, r)
 }
 
 // alone: the write is a batch by itself. A zone's own object, and what is written of it for others, is decided on the zone as it stands.
 func (w *write) alone() bool { return w.resource != "records" || w.keep }
 
 // moved is the outcome of a write whose object has changed since it was read: the present one.
-func (l *Ledger) moved(ctx context.Context, w *write) (outcome, error) {
-	kv, rev, err := l.readKey(ctx, w.key)
+func (com *committer) moved(ctx context.Context, w *write) (outcome, error) {
+	kv, rev, err := readKey(ctx, com.mem.client, w.key)
 	if err != nil {
 		return outcome{}, err
 	}
@@ -144,17 +162,8 @@ func (l *Ledger) moved(ctx context.Context, w *write) (outcome, error) {
 	return out, nil
 }
 
-// readKey returns what stands at a key, nil for nothing, and at which revision. It is a transaction, which does not wait for an etcd that is away.
-func (l *Ledger) readKey(ctx context.Context, key string) (kv *mvccpb.KeyValue, rev int64, err error) {
-	r, err := l.config.Client.Txn(ctx).Then(clientv3.OpGet(key)).Commit()
-	if err != nil {
-		return nil, 0, err
-	}
-	return one(r.Responses[0]), r.Header.Revision, nil
-}
-
 // late turns the end of the request's time into an answer.
-func (l *Ledger) late(w *write, err error) error {
+func (com *committer) late(w *write, err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return tooBusy(w.resource, w.name, err)
 	}
@@ -163,10 +172,10 @@ func (l *Ledger) late(w *write, err error) error {
 
 // missing are the zones whose lock a plan needs beside those at hand: the one that changes, and those whose holding it writes (a move
 // reserves a place, a removal leaves a mark), since each write of theirs compares that too.
-func (l *Ledger) missing(locks []*head, plan *law.Plan) (missing []string) {
+func (com *committer) missing(locks []*queue, plan *law.Plan) (missing []string) {
 	need := func(z law.Ref) {
-		key := l.layout.Zone(z.Namespace, z.Name)
-		if !slices.ContainsFunc(locks, func(h *head) bool { return h.key == key }) && !slices.Contains(missing, key) {
+		key := com.mem.layout.Zone(z.Namespace, z.Name)
+		if !slices.ContainsFunc(locks, func(h *queue) bool { return h.key == key }) && !slices.Contains(missing, key) {
 			missing = append(missing, key)
 		}
 	}
@@ -179,11 +188,6 @@ func (l *Ledger) missing(locks []*head, plan *law.Plan) (missing []string) {
 		}
 	}
 	return missing
-}
-
-// tooLarge: etcd, or the connection to it, takes no request of so many octets, and nothing was done.
-func tooLarge(err error) bool {
-	return errors.Is(err, rpctypes.ErrRequestTooLarge) || grpcstatus.Code(err) == codes.ResourceExhausted && strings.Contains(err.Error(), "larger than max")
 }
 
 // tooLong: the write is too large by itself.
@@ -205,12 +209,12 @@ func tooManyFacts(w *write, seen *law.Seen, facts int) error {
 }
 
 // plain writes an object whose content does not change: its own revision is all that it compares, and no zone waits for it.
-func (l *Ledger) plain(ctx context.Context, key string, expected int64, data []byte) (outcome, error) {
+func (com *committer) plain(ctx context.Context, key string, expected int64, data []byte) (outcome, error) {
 	op := clientv3.OpDelete(key)
 	if data != nil {
 		op = opPut(key, data)
 	}
-	r, err := l.config.Client.Txn(ctx).If(revisionIs(key, expected)).Then(op).Else(clientv3.OpGet(key)).Commit()
+	r, err := com.mem.client.Txn(ctx).If(revisionIs(key, expected)).Then(op).Else(clientv3.OpGet(key)).Commit()
 	if err != nil {
 		return outcome{}, err
 	}
@@ -220,36 +224,66 @@ func (l *Ledger) plain(ctx context.Context, key string, expected int64, data []b
 	return outcome{ok: true, rev: versionAt(r, 0)}, nil
 }
 
-// maxDoubt bounds the names that are read before they are believed: a write that is given up does not read those that it suspects.
-const maxDoubt = 1 << 16
-
-// drop forgets everything a transaction of unknown outcome may have changed.
-func (l *Ledger) drop(s *session) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, z := range s.zones {
-		l.head(z.key).loaded = false
+// rouse has the outbox looked at now.
+func (com *committer) rouse() {
+	select {
+	case com.wake <- struct{}{}:
+	default:
 	}
-	l.suspect(s)
 }
 
-// suspect makes the next decision read the names that this one took from memory,
-// since one of them may be what has changed. The caller holds l.mu.
-func (l *Ledger) suspect(s *session) {
-	if len(l.doubt) > maxDoubt { // a name that is wrongly believed costs one more try
-		clear(l.doubt)
-	}
-	for _, p := range s.single {
-		if p.key.Kind == law.KindHolding {
-			l.doubt[p.key] = true
+// preview decides what a write would, and proves it as a refusal is proved: by its
+// compares, with nothing to put. What was stale is read, and the decision made anew.
+// The object itself is not compared: it is the caller's, read just before.
+func (com *committer) preview(ctx context.Context, w *write) (law.Outcome, error) {
+	for s := com.mem.session(false); ; s.reset() {
+		out, err := s.decide(ctx, w.ask)
+		if errors.Is(err, errMoved) {
+			return out, tooBusy(w.resource, w.name, err)
+		}
+		if err != nil {
+			return out, com.late(w, err)
+		}
+		cmps := s.guards()
+		if len(cmps) > maxCompares && s.depth > flatName {
+			s.depth = flatName
+			continue
+		}
+		if len(cmps) > maxCompares {
+			return out, tooManyFacts(w, s.seen, len(cmps))
+		}
+		var orelse []clientv3.Op
+		for _, z := range s.zones {
+			orelse = append(orelse, clientv3.OpGet(z.key))
+		}
+		com.mem.stats.Transactions.Add(1)
+		r, err := com.mem.client.Txn(ctx).If(cmps...).Else(orelse...).Commit()
+		if err != nil || r.Succeeded {
+			return out, com.late(w, err)
+		}
+		moved := false
+		for i, z := range s.zones {
+			kv := one(r.Responses[i])
+			moved = moved || modRevision(kv) != z.mod
+			com.mem.mu.Lock()
+			h := com.mem.head(z.key)
+			com.mem.mu.Unlock()
+			if err := com.mem.reload(ctx, h, kv, r.Header.Revision); err != nil {
+				return out, err
+			}
+		}
+		if !moved {
+			com.mem.mu.Lock()
+			com.mem.suspect(s)
+			com.mem.mu.Unlock()
 		}
 	}
 }
 
-// rouse has the outbox looked at now.
-func (l *Ledger) rouse() {
-	select {
-	case l.wake <- struct{}{}:
-	default:
-	}
+// outcome as etcd3.store wants to see it: not ok means that key was not at the
+// expected revision, and kv is what stands there.
+type outcome struct {
+	ok  bool
+	rev int64
+	kv  *mvccpb.KeyValue
 }

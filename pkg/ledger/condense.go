@@ -7,9 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
-	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
@@ -48,9 +46,9 @@ type Condensed struct {
 
 // readCondensed is what is condensed of a zone, with the revision of its key, as it was at *rev; 0 takes the present one. nil: nothing is. Of
 // another hold it is since another serial.
-func (l *Ledger) readCondensed(ctx context.Context, zone string, rev *int64) (c *Condensed, mod int64, err error) {
-	key := l.layout.Condensed(zone)
-	r, err := l.config.Client.Get(ctx, key, clientv3.WithRev(*rev))
+func (jr *journal) readCondensed(ctx context.Context, zone string, rev *int64) (c *Condensed, mod int64, err error) {
+	key := jr.layout.Condensed(zone)
+	r, err := jr.client.Get(ctx, key, clientv3.WithRev(*rev))
 	if err != nil {
 		return nil, 0, err
 	}
@@ -68,11 +66,11 @@ func (l *Ledger) readCondensed(ctx context.Context, zone string, rev *int64) (c 
 }
 
 // condensedStep is the whole of it, as it was at a revision.
-func (l *Ledger) condensedStep(ctx context.Context, zone string, c *Condensed, at int64) (content.Step, error) {
+func (jr *journal) condensedStep(ctx context.Context, zone string, c *Condensed, at int64) (content.Step, error) {
 	step := c.Step
 	for i := range c.Parts {
-		key := l.layout.CondensedPart(zone, step.N, i)
-		r, err := l.config.Client.Get(ctx, key, clientv3.WithRev(at))
+		key := jr.layout.CondensedPart(zone, step.N, i)
+		r, err := jr.client.Get(ctx, key, clientv3.WithRev(at))
 		if err != nil {
 			return step, err
 		}
@@ -90,10 +88,10 @@ func (l *Ledger) condensedStep(ctx context.Context, zone string, c *Condensed, a
 
 // condense takes the steps of the journal of z up to step n into what is condensed of it. It returns before which step the journal may be
 // trimmed: 0 where another server was ahead.
-func (l *Ledger) condense(ctx context.Context, z *v1alpha1.Zone, n uint64) (uint64, error) {
+func (jr *journal) condense(ctx context.Context, z *v1alpha1.Zone, n uint64) (uint64, error) {
 	zone, settled := string(z.UID), serial.Serial(z.Status.SettledSerial)
 	var rev int64
-	c, mod, err := l.readCondensed(ctx, zone, &rev)
+	c, mod, err := jr.readCondensed(ctx, zone, &rev)
 	switch {
 	case err != nil:
 		return 0, err
@@ -107,15 +105,15 @@ func (l *Ledger) condense(ctx context.Context, z *v1alpha1.Zone, n uint64) (uint
 		if c.Step.N >= n {
 			return c.Step.N, nil
 		}
-		step, err := l.condensedStep(ctx, zone, c, rev)
+		step, err := jr.condensedStep(ctx, zone, c, rev)
 		if err != nil {
 			return 0, err
 		}
 		since, steps = step.Serial, append(steps, step)
 	}
-	before, more, err := l.journalFrom(ctx, zone, since, n, false, new(int64))
+	before, more, err := jr.journalFrom(ctx, zone, since, n, false, new(int64))
 	if errors.Is(err, ErrTrimmed) { // another server was ahead, or an earlier version has trimmed what is to be condensed
-		if _, now, err := l.readCondensed(ctx, zone, new(int64)); err != nil || now != mod {
+		if _, now, err := jr.readCondensed(ctx, zone, new(int64)); err != nil || now != mod {
 			return 0, err
 		}
 		return n, nil
@@ -135,41 +133,41 @@ func (l *Ledger) condense(ctx context.Context, z *v1alpha1.Zone, n uint64) (uint
 	if c != nil {
 		next.Unknown = c.Unknown
 	}
-	stands, err := l.stillNamed(ctx, z)
+	stands, err := jr.stillNamed(ctx, z)
 	if err != nil || stands == nil {
 		return 0, err
 	}
-	l.fault("condense")
+	jr.fault("condense")
 	for _, part := range partsOf(&step) {
 		value := layout.Encode(part)
-		done, err := l.config.Client.Txn(ctx).If(*stands).Then(opPut(l.layout.CondensedPart(zone, n, next.Parts), value)).Commit()
+		done, err := jr.client.Txn(ctx).If(*stands).Then(opPut(jr.layout.CondensedPart(zone, n, next.Parts), value)).Commit()
 		if err != nil || !done.Succeeded {
 			return 0, err
 		}
 		next.Parts, next.Octets = next.Parts+1, next.Octets+len(value)
 	}
-	key := l.layout.Condensed(zone)
-	done, err := l.config.Client.Txn(ctx).If(*stands, revisionIs(key, mod)).Then(opPut(key, layout.Encode(next))).Commit()
+	key := jr.layout.Condensed(zone)
+	done, err := jr.client.Txn(ctx).If(*stands, revisionIs(key, mod)).Then(opPut(key, layout.Encode(next))).Commit()
 	if err != nil || !done.Succeeded {
 		return 0, err
 	}
-	_, err = l.config.Client.Delete(ctx, key+"0", clientv3.WithRange(l.layout.CondensedPart(zone, n, 0)))
+	_, err = jr.client.Delete(ctx, key+"0", clientv3.WithRange(jr.layout.CondensedPart(zone, n, 0)))
 	return n, err
 }
 
 // stillNamed compares that z stands under its name; nil: it does not. Of a zone that is gone nothing may be written that its purge could have
 // passed (I4). What else changes at the name is no matter.
-func (l *Ledger) stillNamed(ctx context.Context, z *v1alpha1.Zone) (*clientv3.Cmp, error) {
+func (jr *journal) stillNamed(ctx context.Context, z *v1alpha1.Zone) (*clientv3.Cmp, error) {
 	fqdn, err := name.Parse(z.Status.FQDN)
 	if err != nil {
 		return nil, fmt.Errorf("ledger: zone %s/%s: status.fqdn: %w", z.Namespace, z.Name, err)
 	}
-	key := l.layout.Key(law.HoldingKey(z.Status.View, fqdn))
-	r, err := l.config.Client.Get(ctx, key)
+	key := jr.layout.Key(law.HoldingKey(z.Status.View, fqdn))
+	r, err := jr.client.Get(ctx, key)
 	if err != nil || len(r.Kvs) == 0 {
 		return nil, err
 	}
-	if _, h, err := l.decodeName(r.Kvs[0]); err != nil || h.UID != string(z.UID) {
+	if _, h, err := jr.layout.DecodeName(string(r.Kvs[0].Key), r.Kvs[0].Value); err != nil || h.UID != string(z.UID) {
 		return nil, err
 	}
 	is := clientv3.Compare(clientv3.CreateRevision(key), "=", r.Kvs[0].CreateRevision)
@@ -198,82 +196,4 @@ func partsOf(step *content.Step) (parts []*content.Step) {
 		p.TTLs = append(p.TTLs, change)
 	}
 	return parts
-}
-
-// sweepCondensed takes away what is condensed of zones that have settled since, or are gone, and parts that no key names. What is made
-// meanwhile has another revision.
-func (l *Ledger) sweepCondensed(ctx context.Context) error {
-	type stored struct {
-		key string
-		mod int64
-	}
-	room, rev := l.layout.Room("condensed"), int64(0)
-	found := map[string][]stored{} // by uid, the key that names the parts first
-	for from, more := room, true; more; {
-		r, err := l.config.Client.Get(ctx, from, clientv3.WithRange(clientv3.GetPrefixRangeEnd(room)), clientv3.WithLimit(purgePage), clientv3.WithKeysOnly(), clientv3.WithRev(rev))
-		if err != nil || len(r.Kvs) == 0 {
-			return err
-		}
-		rev, more = r.Header.Revision, r.More
-		for _, kv := range r.Kvs {
-			key := string(kv.Key)
-			uid, _, _ := strings.Cut(strings.TrimPrefix(key, room), "/")
-			found[uid] = append(found[uid], stored{key, kv.ModRevision})
-			from = key + "\x00"
-		}
-	}
-	standing, purged, err := l.zonesInStore(ctx)
-	if err != nil {
-		return err
-	}
-	for uid, keys := range found {
-		if purged[uid] {
-			continue
-		}
-		if ref, stands := standing[uid]; stands {
-			z, _, err := l.readZone(ctx, ref.Namespace, ref.Name)
-			if err != nil || z == nil || string(z.UID) != uid || unsettled(z) {
-				continue // it has just gone, or is needed
-			}
-		}
-		names := l.layout.Condensed(uid)
-		for _, x := range keys {
-			cmps := []clientv3.Cmp{revisionIs(x.key, x.mod)}
-			if x.key != names {
-				cmps = append(cmps, absent(names))
-			}
-			done, err := l.config.Client.Txn(ctx).If(cmps...).Then(clientv3.OpDelete(x.key)).Commit()
-			if err != nil {
-				return err
-			}
-			if !done.Succeeded {
-				break
-			}
-		}
-	}
-	return nil
-}
-
-// zonesInStore are the zones that stand, by uid, and those whose keys work is to purge, as the store has them: the index may not know of
-// the newest.
-func (l *Ledger) zonesInStore(ctx context.Context) (standing map[string]law.Ref, purged map[string]bool, err error) {
-	standing, purged = map[string]law.Ref{}, map[string]bool{}
-	var rev int64
-	err = l.each(ctx, l.layout.Room("names"), &rev, func(key string, data []byte, _ int64) error {
-		_, h, err := l.decodeName(&mvccpb.KeyValue{Key: []byte(key), Value: data})
-		if err == nil {
-			standing[h.UID] = h.Ref
-		}
-		return err
-	})
-	if err != nil {
-		return nil, nil, err
-	}
-	err = l.each(ctx, l.layout.Room("outbox"), &rev, func(_ string, data []byte, _ int64) error {
-		var w law.Work
-		err := layout.Decode(data, &w)
-		purged[w.Purge] = true
-		return err
-	})
-	return standing, purged, err
 }

@@ -22,9 +22,6 @@ import (
 // stays, with nothing but what was left out: a server that can read it again, or finds it
 // gone, brings the item to its end.
 
-// errDamaged: what is stored of a record does not decode, or is nothing the law can read.
-var errDamaged = errors.New("a record cannot be read; run kubizone fsck, which says what is damaged")
-
 // maxDamaged bounds what an item notes. With more of them it is the store that is
 // damaged, or the wrong encryption configuration, and the cascade waits for its repair.
 const maxDamaged = 100
@@ -53,10 +50,10 @@ func (s *standing) remains() law.Work {
 }
 
 // collectNamed finds the records that a work names: what it has left out and can be read again, and what is refused now.
-func (l *Ledger) collectNamed(ctx context.Context, s *standing, add func(candidate)) error {
+func (box *outbox) collectNamed(ctx context.Context, s *standing, add func(candidate)) error {
 	for i, record := range slices.Concat(s.work.Damaged, s.work.Refused) {
 		turn := max(0, i+1-len(s.work.Damaged))
-		o, _, err := l.readRecord(ctx, record.Namespace, record.Name)
+		o, _, err := box.mem.readRecord(ctx, record.Namespace, record.Name)
 		switch {
 		case errors.Is(err, errDamaged):
 			if err := s.leaveOut(ctx, record, err); err != nil {

@@ -24,9 +24,9 @@ import (
 // payNow counts what a write made a parent owe before the write is answered, so
 // that who changed a child's name servers sees the parent changed. What cannot
 // be paid now stays a debt, and the sweeper pays it (I4).
-func (l *Ledger) payNow(ctx context.Context, debts []law.Debt) {
+func (box *outbox) payNow(ctx context.Context, debts []law.Debt) {
 	for _, d := range debts {
-		if err := l.pay(ctx, d); err != nil {
+		if err := box.pay(ctx, d); err != nil {
 			klog.FromContext(ctx).V(2).Info("a parent's cut is paid later", "parent", d.Parent.Namespace+"/"+d.Parent.Name, "child", d.Child.Namespace+"/"+d.Child.Name, "why", err.Error())
 		}
 	}
@@ -35,13 +35,13 @@ func (l *Ledger) payNow(ctx context.Context, debts []law.Debt) {
 // pay counts one child's NS and glue in its parent and consumes the debt, in one
 // transaction of the parent. The debt's own revision guards what was read of the
 // child: whatever changes there later owes again.
-func (l *Ledger) pay(ctx context.Context, d law.Debt) error {
-	debtKey := l.layout.PendingCut(d.Parent.UID, d.Child.UID)
+func (box *outbox) pay(ctx context.Context, d law.Debt) error {
+	debtKey := box.mem.layout.PendingCut(d.Parent.UID, d.Child.UID)
 	// Payers of one debt queue here before they count: who waited finds it paid,
 	// where all of them would count, and all but one in vain.
-	l.mu.Lock()
-	queue := l.head(debtKey)
-	l.mu.Unlock()
+	box.mem.mu.Lock()
+	queue := box.com.queueAt(debtKey)
+	box.mem.mu.Unlock()
 	select {
 	case queue.sem <- struct{}{}:
 		defer func() { <-queue.sem }()
@@ -49,31 +49,31 @@ func (l *Ledger) pay(ctx context.Context, d law.Debt) error {
 		return ctx.Err()
 	}
 	for {
-		r, err := l.config.Client.Get(ctx, debtKey)
+		r, err := box.mem.client.Get(ctx, debtKey)
 		if err != nil {
 			return err
 		}
 		if len(r.Kvs) == 0 {
 			return nil
 		}
-		stand, err := l.gaining(ctx, d)
+		stand, err := box.gaining(ctx, d)
 		if err != nil {
 			return err
 		}
-		ask := law.CutAsk{Owed: d, Now: l.now(), By: user(ctx)}
+		ask := law.CutAsk{Owed: d, Now: box.mem.now(), By: user(ctx)}
 		if stand != nil {
 			ask.Work, ask.WorkBy = stand.work.ID, stand.work.By
 		}
 		// Before the parent's queue is taken, since it reads each host of the child: the parent's other writers do not wait for that.
-		parent, err := l.count(ctx, &ask)
+		parent, err := box.count(ctx, &ask)
 		if err != nil {
 			return err
 		}
-		ask.Own = ask.Own && !l.terminates(d.Parent.Namespace)
+		ask.Own = ask.Own && !box.terminates(d.Parent.Namespace)
 		moved := false
 		w := &write{
 			resource: "zones", namespace: d.Parent.Namespace, name: d.Parent.Name, key: debtKey, expected: r.Kvs[0].ModRevision,
-			hint: l.layout.Zone(d.Parent.Namespace, d.Parent.Name), standing: stand,
+			hint: box.mem.layout.Zone(d.Parent.Namespace, d.Parent.Name), item: stand.of(),
 			ask: func(seen *law.Seen) law.Outcome {
 				key := law.ZoneKey(d.Parent.Namespace, d.Parent.Name)
 				p, ok := seen.Get(key)
@@ -100,7 +100,7 @@ func (l *Ledger) pay(ctx context.Context, d law.Debt) error {
 				return &op, nil, nil
 			},
 		}
-		out, err := l.commit(ctx, w)
+		out, err := box.com.commit(ctx, w)
 		if errors.Is(err, errThrough) {
 			continue // the child's cascade ended meanwhile
 		}
@@ -111,7 +111,7 @@ func (l *Ledger) pay(ctx context.Context, d law.Debt) error {
 			continue
 		}
 		left := slices.DeleteFunc(slices.Clone(w.plan.Debts), d.Same)
-		l.payNow(ctx, left) // of a parent that is no longer held, since the child has put something back
+		box.payNow(ctx, left) // of a parent that is no longer held, since the child has put something back
 		if len(left) == len(w.plan.Debts) {
 			return nil
 		}
@@ -125,23 +125,23 @@ func stands(parent *law.Zone, d law.Debt) bool {
 
 // gaining is the standing cascade that brings records of the debt's parent to
 // its child, nil when there is none.
-func (l *Ledger) gaining(ctx context.Context, d law.Debt) (*standing, error) {
+func (box *outbox) gaining(ctx context.Context, d law.Debt) (*standing, error) {
 	var id string
-	l.mu.Lock()
-	if x := l.index[law.HoldingKey(d.View, d.FQDN)]; x != nil && x.holding.UID == d.Child.UID {
+	box.mem.mu.Lock()
+	if x := box.mem.index[law.HoldingKey(d.View, d.FQDN)]; x != nil && x.holding.UID == d.Child.UID {
 		for _, w := range x.holding.Works {
 			if w.Losing == d.Parent.UID {
 				id = w.ID
 			}
 		}
 	}
-	l.mu.Unlock()
+	box.mem.mu.Unlock()
 	if id == "" {
 		return nil, nil
 	}
 	s := &standing{}
 	s.work.ID = id
-	if err := s.refresh(ctx, l); err != nil && !errors.Is(err, errThrough) {
+	if err := s.refresh(ctx, box.mem); err != nil && !errors.Is(err, errThrough) {
 		return nil, err
 	}
 	if s.mod == 0 {
@@ -152,19 +152,19 @@ func (l *Ledger) gaining(ctx context.Context, d law.Debt) (*standing, error) {
 
 // count looks up what the child of a debt has that its parent is to count, and returns the parent for which it is, nil where that does not
 // stand. The debt guards what is read of the child: whatever changes of it owes again.
-func (l *Ledger) count(ctx context.Context, ask *law.CutAsk) (*law.Zone, error) {
-	parent, err := l.parentOf(ctx, ask.Owed)
+func (box *outbox) count(ctx context.Context, ask *law.CutAsk) (*law.Zone, error) {
+	parent, err := box.parentOf(ctx, ask.Owed)
 	if err != nil || !stands(parent, ask.Owed) {
 		return nil, err
 	}
 	child := ask.Owed.Child
 	ask.Own = child.Namespace == parent.Namespace
-	r, err := l.config.Client.Get(ctx, l.layout.Zone(child.Namespace, child.Name))
+	r, err := box.mem.client.Get(ctx, box.mem.layout.Zone(child.Namespace, child.Name))
 	if err != nil || len(r.Kvs) == 0 {
 		return parent, err
 	}
 	object := &v1alpha1.Zone{}
-	if err := l.config.Zones.decode(ctx, string(r.Kvs[0].Key), r.Kvs[0].Value, r.Kvs[0].ModRevision, object); err != nil {
+	if err := box.mem.zones.decode(ctx, string(r.Kvs[0].Key), r.Kvs[0].Value, r.Kvs[0].ModRevision, object); err != nil {
 		return nil, err
 	}
 	if string(object.UID) != child.UID || object.Status.FQDN == "" {
@@ -175,7 +175,7 @@ func (l *Ledger) count(ctx context.Context, ask *law.CutAsk) (*law.Zone, error) 
 		return nil, err
 	}
 	k := law.HoldingKey(z.View, z.FQDN())
-	if r, err = l.config.Client.Get(ctx, l.layout.Key(k)); err != nil || len(r.Kvs) == 0 {
+	if r, err = box.mem.client.Get(ctx, box.mem.layout.Key(k)); err != nil || len(r.Kvs) == 0 {
 		return parent, err
 	}
 	v, err := layout.DecodeFact(k, r.Kvs[0].Value)
@@ -195,7 +195,7 @@ func (l *Ledger) count(ctx context.Context, ask *law.CutAsk) (*law.Zone, error) 
 	at := map[name.Rel][]content.RRset{}
 	sets := content.Cut(parent.FQDN(), z.Header, func(owner name.Rel, t rdata.Type) (content.RRset, bool) {
 		if _, ok := at[owner]; !ok {
-			if at[owner], err = l.setsAt(ctx, child.UID, owner); err != nil {
+			if at[owner], err = box.setsAt(ctx, child.UID, owner); err != nil {
 				failed = err
 			}
 		}
@@ -213,16 +213,16 @@ func (l *Ledger) count(ctx context.Context, ask *law.CutAsk) (*law.Zone, error) 
 }
 
 // parentOf is the parent of a debt as it is remembered, or read where it is not. nil: there is none.
-func (l *Ledger) parentOf(ctx context.Context, d law.Debt) (*law.Zone, error) {
-	key := l.layout.Zone(d.Parent.Namespace, d.Parent.Name)
-	l.mu.Lock()
-	h := l.head(key)
+func (box *outbox) parentOf(ctx context.Context, d law.Debt) (*law.Zone, error) {
+	key := box.mem.layout.Zone(d.Parent.Namespace, d.Parent.Name)
+	box.mem.mu.Lock()
+	h := box.mem.head(key)
 	zone, loaded := h.zone, h.loaded
-	l.mu.Unlock()
+	box.mem.mu.Unlock()
 	if loaded {
 		return zone, nil
 	}
-	r, err := l.config.Client.Get(ctx, key)
+	r, err := box.mem.client.Get(ctx, key)
 	if err != nil {
 		return nil, err
 	}
@@ -230,29 +230,29 @@ func (l *Ledger) parentOf(ctx context.Context, d law.Debt) (*law.Zone, error) {
 	if len(r.Kvs) > 0 {
 		kv = r.Kvs[0]
 	}
-	if err := l.reload(ctx, h, kv, r.Header.Revision); err != nil {
+	if err := box.mem.reload(ctx, h, kv, r.Header.Revision); err != nil {
 		return nil, err
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	box.mem.mu.Lock()
+	defer box.mem.mu.Unlock()
 	return h.zone, nil
 }
 
 // setsAt are the RRsets that a zone's records make at one owner.
-func (l *Ledger) setsAt(ctx context.Context, zone string, owner name.Rel) ([]content.RRset, error) {
-	prefix := l.layout.Key(law.OwnerKey(zone, owner))
-	prefix = l.layout.Room("members") + prefix[len(l.layout.Room("owners")):] + "/"
-	members, err := l.config.Client.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithKeysOnly())
+func (box *outbox) setsAt(ctx context.Context, zone string, owner name.Rel) ([]content.RRset, error) {
+	prefix := box.mem.layout.Key(law.OwnerKey(zone, owner))
+	prefix = box.mem.layout.Room("members") + prefix[len(box.mem.layout.Room("owners")):] + "/"
+	members, err := box.mem.client.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithKeysOnly())
 	if err != nil {
 		return nil, err
 	}
 	var sets []content.RRset
 	for _, m := range members.Kvs {
-		_, _, ns, object, err := l.layout.ParseMember(string(m.Key))
+		_, _, ns, object, err := box.mem.layout.ParseMember(string(m.Key))
 		if err != nil {
 			return nil, err
 		}
-		o, _, err := l.readRecord(ctx, ns, object)
+		o, _, err := box.mem.readRecord(ctx, ns, object)
 		if err != nil {
 			return nil, err
 		}
@@ -292,23 +292,9 @@ func addSet(sets []content.RRset, s content.RRset) []content.RRset {
 	return append(sets, s)
 }
 
-// readRecord reads one Record from etcd; nil when there is none.
-func (l *Ledger) readRecord(ctx context.Context, namespace, object string) (*v1alpha1.Record, int64, error) {
-	key := l.layout.Record(namespace, object)
-	kv, _, err := l.readKey(ctx, key)
-	if err != nil || kv == nil {
-		return nil, 0, err
-	}
-	o := &v1alpha1.Record{}
-	if err := l.config.Records.decode(ctx, key, kv.Value, kv.ModRevision, o); err != nil {
-		return nil, 0, fmt.Errorf("ledger: %s: %w: %w", key, errDamaged, err)
-	}
-	return o, kv.ModRevision, nil
-}
-
 // sweepDebts pays what stayed owed: after a crash, or when its writer's time was up.
-func (l *Ledger) sweepDebts(ctx context.Context, old map[string]int64) map[string]int64 {
-	r, err := l.config.Client.Get(ctx, l.layout.Room("debts"), clientv3.WithPrefix())
+func (box *outbox) sweepDebts(ctx context.Context, old map[string]int64) map[string]int64 {
+	r, err := box.mem.client.Get(ctx, box.mem.layout.Room("debts"), clientv3.WithPrefix())
 	if err != nil {
 		return old
 	}
@@ -323,7 +309,7 @@ func (l *Ledger) sweepDebts(ctx context.Context, old map[string]int64) map[strin
 			klog.FromContext(ctx).Error(err, "a debt does not parse; run kubizone fsck", "key", string(kv.Key))
 			continue
 		}
-		if err := l.pay(ctx, d); err != nil {
+		if err := box.pay(ctx, d); err != nil {
 			klog.FromContext(ctx).Error(err, "counting a delegated zone's name servers failed; it is tried again", "parent", d.Parent.Namespace+"/"+d.Parent.Name, "child", d.Child.Namespace+"/"+d.Child.Name)
 		}
 	}

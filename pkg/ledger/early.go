@@ -7,8 +7,6 @@ import (
 	"context"
 	"fmt"
 
-	"k8s.io/apiserver/pkg/storage"
-
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/law"
 )
@@ -37,10 +35,10 @@ func (l *Ledger) EarlyRecord(ctx context.Context, before, after *v1alpha1.Record
 		stood.Values = nil
 		bare.Before = &stood
 	}
-	s := l.sessions.Get().(*session)
+	s := l.mem.sessions.Get().(*session)
 	defer func() {
 		s.reset()
-		l.sessions.Put(s)
+		l.mem.sessions.Put(s)
 	}()
 	out := s.decideFromMemory(bare)
 	if p := out.Plan; p != nil && p.Move != nil {
@@ -58,44 +56,9 @@ func (l *Ledger) EarlyRecord(ctx context.Context, before, after *v1alpha1.Record
 	if out = s.decideFromMemory(ask); out.Refusal == nil || out.Refusal.Kind != law.Forbidden {
 		return "", nil
 	}
-	proven, err := s.hold(ctx, l.layout.Record(after.Namespace, after.Name), before)
+	proven, err := s.hold(ctx, l.mem.layout.Record(after.Namespace, after.Name), before)
 	if err != nil || !proven {
 		return "", nil
 	}
 	return "", status("records", after.Name, out.Refusal)
-}
-
-// decideFromMemory runs the law on what is remembered; an empty outcome: that is not enough.
-func (s *session) decideFromMemory(ask law.RecordAsk) law.Outcome {
-	for {
-		out := law.DecideRecord(s.seen, ask)
-		if len(out.Need) == 0 {
-			return out
-		}
-		if missing, ok := s.lookUpAll(dedupe(out.Need)); !ok || len(missing) > 0 {
-			return law.Outcome{}
-		}
-	}
-}
-
-// hold asks etcd whether the used facts stand, with the object at its present
-// revision. A write begun from an older one will be decided from the newer.
-func (s *session) hold(ctx context.Context, key string, before *v1alpha1.Record) (bool, error) {
-	var expected uint64
-	if before != nil {
-		var err error
-		if expected, err = (storage.APIObjectVersioner{}).ObjectResourceVersion(before); err != nil {
-			return false, err
-		}
-	}
-	cmps := append(s.guards(), revisionIs(key, int64(expected)))
-	if len(cmps) > maxCompares {
-		return false, nil
-	}
-	s.l.stats.Transactions.Add(1)
-	r, err := s.l.config.Client.Txn(ctx).If(cmps...).Commit()
-	if err != nil {
-		return false, err
-	}
-	return r.Succeeded, nil
 }

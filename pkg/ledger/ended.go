@@ -33,12 +33,12 @@ type Left struct {
 }
 
 // Left names what a zone that ended had since a serial. ErrTrimmed: that is not known, or the zone had another name since.
-func (l *Ledger) Left(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial) (*Left, error) {
+func (jr *journal) Left(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial) (*Left, error) {
 	uid := string(zone.UID)
 	trimmed := func(why string) error { return fmt.Errorf("zone %s, %s: %w", uid, why, ErrTrimmed) }
 	var had *content.Header
 	rev := int64(0)
-	err := l.each(ctx, l.layout.Room("outbox"), &rev, func(key string, data []byte, _ int64) error {
+	err := each(ctx, jr.client, jr.layout.Room("outbox"), &rev, func(key string, data []byte, _ int64) error {
 		var w law.Work
 		if err := layout.Decode(data, &w); err == nil && w.Purge == uid && w.Had != nil {
 			had = w.Had
@@ -49,8 +49,8 @@ func (l *Ledger) Left(ctx context.Context, zone *v1alpha1.Zone, since serial.Ser
 		return nil, err
 	}
 	// Before the finalizer is gone nothing of this is purged.
-	key := l.layout.Zone(zone.Namespace, zone.Name)
-	r, err := l.config.Client.Get(ctx, key, clientv3.WithRev(rev))
+	key := jr.layout.Zone(zone.Namespace, zone.Name)
+	r, err := jr.client.Get(ctx, key, clientv3.WithRev(rev))
 	if err != nil {
 		return nil, err
 	}
@@ -58,16 +58,16 @@ func (l *Ledger) Left(ctx context.Context, zone *v1alpha1.Zone, since serial.Ser
 		return nil, trimmed("no work keeps what it had")
 	}
 	var o v1alpha1.Zone
-	if err := l.config.Zones.decode(ctx, key, r.Kvs[0].Value, r.Kvs[0].ModRevision, &o); err != nil {
+	if err := jr.zones.decode(ctx, key, r.Kvs[0].Value, r.Kvs[0].ModRevision, &o); err != nil {
 		return nil, fmt.Errorf("ledger: %s: %w", key, err)
 	}
-	if o.UID != zone.UID || !l.held(&o) {
+	if o.UID != zone.UID || !jr.held(&o) {
 		return nil, trimmed("it is withdrawn")
 	}
 	left := &Left{Header: *had}
-	owners := l.layout.Room("owners") + uid + "/"
-	err = l.each(ctx, owners, &rev, func(key string, data []byte, _ int64) error {
-		_, owner, err := l.layout.ParseOwner("owners", key)
+	owners := jr.layout.Room("owners") + uid + "/"
+	err = each(ctx, jr.client, owners, &rev, func(key string, data []byte, _ int64) error {
+		_, owner, err := jr.layout.ParseOwner("owners", key)
 		if err != nil {
 			return err
 		}
@@ -85,18 +85,18 @@ func (l *Ledger) Left(ctx context.Context, zone *v1alpha1.Zone, since serial.Ser
 	if err != nil {
 		return nil, err
 	}
-	last, err := l.config.Client.Get(ctx, l.layout.Journal(uid), clientv3.WithPrefix(), clientv3.WithLimit(1), clientv3.WithSort(clientv3.SortByKey, clientv3.SortDescend), clientv3.WithRev(rev))
+	last, err := jr.client.Get(ctx, jr.layout.Journal(uid), clientv3.WithPrefix(), clientv3.WithLimit(1), clientv3.WithSort(clientv3.SortByKey, clientv3.SortDescend), clientv3.WithRev(rev))
 	if err != nil {
 		return nil, err
 	}
 	if len(last.Kvs) == 0 {
 		return nil, trimmed("it has no journal")
 	}
-	_, n, ok := l.layout.ParseStep(string(last.Kvs[0].Key))
+	_, n, ok := jr.layout.ParseStep(string(last.Kvs[0].Key))
 	if !ok {
 		return nil, fmt.Errorf("ledger: %s: no key of a journal", last.Kvs[0].Key)
 	}
-	_, steps, err := l.Steps(ctx, uid, since, n)
+	_, steps, err := jr.Steps(ctx, uid, since, n)
 	if err != nil {
 		return nil, err
 	}

@@ -13,24 +13,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/warning"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/law"
 )
-
-// errLease: expiry would take an object away behind the ledger's back.
-var errLease = errors.New("ledger: objects of kubi.zone cannot expire: write them without a TTL")
-
-// ErrFormat is returned by Open and FollowFormat when the store was written by a newer kubizone.
-var ErrFormat = errors.New("the data was written by a newer kubizone")
-
-// ErrSealed is returned by Open when the encryption configuration does not open
-// the keys that the store is sealed with.
-var ErrSealed = errors.New("the data is encrypted, and this encryption configuration does not decrypt it")
-
-// ErrTrimmed: the journal no longer reaches back so far.
-var ErrTrimmed = errors.New("the journal no longer reaches back so far")
 
 // status is the one place where a refusal becomes an API error.
 func status(resource, object string, err error) error {
@@ -79,13 +67,15 @@ func tooBusy(resource, object string, cause error) error {
 	return e
 }
 
-// unreadable: a key of the ledger's own does not parse.
-func unreadable(key string, err error) error {
-	return fmt.Errorf("ledger: %s does not parse (%w): run kubizone fsck, which says what is damaged", key, err)
-}
-
 func warn(ctx context.Context, texts []string) {
 	for _, t := range texts {
 		warning.AddWarning(ctx, "", t)
 	}
+}
+
+func user(ctx context.Context) string {
+	if u, ok := genericapirequest.UserFrom(ctx); ok {
+		return u.GetName()
+	}
+	return ""
 }

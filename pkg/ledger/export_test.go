@@ -30,26 +30,26 @@ func MaxLeftBy(n int) func(*Config)              { return func(c *Config) { c.ma
 
 // Waiting is how many writes wait at a zone to go together.
 func (l *Ledger) Waiting(namespace, zone string) int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.head(l.layout.Zone(namespace, zone)).queue)
+	l.mem.mu.Lock()
+	defer l.mem.mu.Unlock()
+	return len(l.com.queueAt(l.mem.layout.Zone(namespace, zone)).waiting)
 }
 
 // Facts is how many are remembered of a zone; Forget lets go of those of zones not written since.
 func (l *Ledger) Facts(namespace, zone string) int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.head(l.layout.Zone(namespace, zone)).facts)
+	l.mem.mu.Lock()
+	defer l.mem.mu.Unlock()
+	return len(l.mem.head(l.mem.layout.Zone(namespace, zone)).facts)
 }
 
-func (l *Ledger) Forget(since time.Time) { l.forget(since) }
+func (l *Ledger) Forget(since time.Time) { l.mem.forget(since) }
 
 // Knows: the server has heard of the zone with this name.
 func (l *Ledger) Knows(view, fqdn string) bool {
 	n, err := name.Parse(fqdn)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return err == nil && l.index[law.HoldingKey(view, n)] != nil
+	l.mem.mu.Lock()
+	defer l.mem.mu.Unlock()
+	return err == nil && l.mem.index[law.HoldingKey(view, n)] != nil
 }
 
 // Storage is what a decorated storage of Records is around.
@@ -90,33 +90,33 @@ func (m *migrating) Owe(ctx context.Context, z *law.Zone, reason string, scans .
 }
 
 // SetLanes has at most n namespaces' cascades run at a time, for a slice each.
-func (l *Ledger) SetLanes(n int, slice time.Duration) { l.lanes.most, l.lanes.slice = n, slice }
+func (l *Ledger) SetLanes(n int, slice time.Duration) { l.box.lanes.most, l.box.lanes.slice = n, slice }
 
 // Condense takes the steps of a held zone up to step n into one.
 func (l *Ledger) Condense(ctx context.Context, z *v1alpha1.Zone, n uint64) (uint64, error) {
-	return l.condense(ctx, z, n)
+	return l.jr.condense(ctx, z, n)
 }
 
 // SweepCondensed takes away what is condensed and not needed any more.
-func (l *Ledger) SweepCondensed(ctx context.Context) error { return l.sweepCondensed(ctx) }
+func (l *Ledger) SweepCondensed(ctx context.Context) error { return l.box.sweepCondensed(ctx) }
 
 // StepTwice has one record decided anew twice, in order, as a cascade does that finds it by two scans, and reports how many times that wrote it
 // and how many times it was told what stands there.
 func (l *Ledger) StepTwice(ctx context.Context, namespace, name string) (wrote, told int, err error) {
-	o, mod, err := l.readRecord(ctx, namespace, name)
+	o, mod, err := l.mem.readRecord(ctx, namespace, name)
 	if err != nil {
 		return 0, 0, err
 	}
 	var steps []*step
 	for range 2 {
 		st := &step{candidate: candidate{letter: layout.WaitingRecord, namespace: namespace, object: name, uid: string(o.UID)}}
-		if st.w, err = l.stepOf(&standing{work: law.Work{Unmarked: true}}, st.candidate, o, mod); err != nil {
+		if st.w, err = l.box.stepOf(&standing{item: item{work: law.Work{Unmarked: true}}}, st.candidate, o, mod); err != nil {
 			return 0, 0, err
 		}
-		st.w.standing = nil
+		st.w.item = nil
 		steps = append(steps, st)
 	}
-	for _, a := range l.submitInOrder(ctx, "", steps) {
+	for _, a := range l.box.submitInOrder(ctx, "", steps) {
 		switch {
 		case a.err != nil:
 			err = a.err
@@ -131,7 +131,7 @@ func (l *Ledger) StepTwice(ctx context.Context, namespace, name string) (wrote, 
 
 // Locked reports whether a write has the lock of a zone.
 func (l *Ledger) Locked(namespace, name string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.head(l.layout.Zone(namespace, name)).sem) > 0
+	l.mem.mu.Lock()
+	defer l.mem.mu.Unlock()
+	return len(l.com.queueAt(l.mem.layout.Zone(namespace, name)).sem) > 0
 }

@@ -14,8 +14,8 @@ import (
 
 // TakeLate reads a fact of a zone as a decision does, and takes it in after what is done meanwhile.
 func (l *Ledger) TakeLate(ctx context.Context, zone string, k law.Key, meanwhile func()) error {
-	s := l.session(false)
-	r, err := l.config.Client.Txn(ctx).Then(l.get(k), clientv3.OpGet(zone)).Commit()
+	s := l.mem.session(false)
+	r, err := l.mem.client.Txn(ctx).Then(l.mem.get(k), clientv3.OpGet(zone)).Commit()
 	if err != nil {
 		return err
 	}
@@ -25,33 +25,33 @@ func (l *Ledger) TakeLate(ctx context.Context, zone string, k law.Key, meanwhile
 
 // ReloadLate reads a zone, and has it remembered after what is done meanwhile.
 func (l *Ledger) ReloadLate(ctx context.Context, zone string, meanwhile func()) error {
-	r, err := l.config.Client.Get(ctx, zone)
+	r, err := l.mem.client.Get(ctx, zone)
 	if err != nil {
 		return err
 	}
-	l.mu.Lock()
-	h := l.head(zone)
-	l.mu.Unlock()
+	l.mem.mu.Lock()
+	h := l.mem.head(zone)
+	l.mem.mu.Unlock()
 	meanwhile()
 	var kv *mvccpb.KeyValue
 	if len(r.Kvs) > 0 {
 		kv = r.Kvs[0]
 	}
-	return l.reload(ctx, h, kv, r.Header.Revision)
+	return l.mem.reload(ctx, h, kv, r.Header.Revision)
 }
 
 // Doubted is how many names are read before they are believed.
 func (l *Ledger) Doubted() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.doubt)
+	l.mem.mu.Lock()
+	defer l.mem.mu.Unlock()
+	return len(l.mem.doubt)
 }
 
 // Stands: the ledger remembers the zone, and that it stands.
 func (l *Ledger) Stands(namespace, zone string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	h := l.head(l.layout.Zone(namespace, zone))
+	l.mem.mu.Lock()
+	defer l.mem.mu.Unlock()
+	h := l.mem.head(l.mem.layout.Zone(namespace, zone))
 	return h.loaded && h.zone != nil
 }
 

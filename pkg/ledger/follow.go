@@ -12,8 +12,6 @@ import (
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"google.golang.org/grpc/codes"
-	grpcstatus "google.golang.org/grpc/status"
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
@@ -74,23 +72,14 @@ func (l *Ledger) Follow(ctx context.Context, sink Sink) error {
 	return nil
 }
 
-func pause(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(d):
-		return true
-	}
-}
-
 func (l *Ledger) followJournal(ctx context.Context, sink Sink, rev int64) error {
-	return l.watch(ctx, l.layout.Room("journal"), rev, func(events []*clientv3.Event) error {
+	return watch(ctx, l.mem.client, l.mem.layout.Room("journal"), rev, func(events []*clientv3.Event) error {
 		for _, e := range events {
-			uid, _, ok := l.layout.ParseStep(string(e.Kv.Key))
+			uid, _, ok := l.mem.layout.ParseStep(string(e.Kv.Key))
 			if !ok {
 				return fmt.Errorf("ledger: %q is no journal key", e.Kv.Key)
 			}
-			tx, err := l.made.read(string(e.Kv.Key), e.Kv.Value)
+			tx, err := l.jr.made.read(string(e.Kv.Key), e.Kv.Value)
 			if err != nil {
 				return fmt.Errorf("ledger: %s: %w", e.Kv.Key, err)
 			}
@@ -98,53 +87,6 @@ func (l *Ledger) followJournal(ctx context.Context, sink Sink, rev int64) error 
 		}
 		return nil
 	}, clientv3.WithFilterDelete())
-}
-
-// watch hands over what changes under a prefix after a revision, each change once and in order. Where it is cut off, as
-// all watches of a member are that has lost its leader, it goes on behind the last revision that it knows to be through:
-// of an event, or of the progress that etcd tells while nothing changes. It returns when ctx ends, take says an error, or
-// etcd has compacted what comes next.
-func (l *Ledger) watch(ctx context.Context, prefix string, rev int64, take func([]*clientv3.Event) error, opts ...clientv3.OpOption) error {
-	for {
-		again, err := l.watchOnce(ctx, prefix, rev, take, opts...)
-		switch {
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case err != nil:
-			return err
-		case again == rev: // it was cut off at once
-			if !pause(ctx, resumeAfter) {
-				return ctx.Err()
-			}
-		}
-		rev = again
-	}
-}
-
-// resumeAfter is how long a watch rests that etcd cut off without a word.
-const resumeAfter = 200 * time.Millisecond
-
-func (l *Ledger) watchOnce(ctx context.Context, prefix string, rev int64, take func([]*clientv3.Event) error, opts ...clientv3.OpOption) (int64, error) {
-	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx))
-	defer cancel()
-	for r := range l.config.Client.Watch(ctx, prefix, append([]clientv3.OpOption{clientv3.WithPrefix(), clientv3.WithRev(rev + 1), clientv3.WithProgressNotify()}, opts...)...) {
-		if r.CompactRevision != 0 {
-			return rev, r.Err()
-		}
-		if r.Err() != nil {
-			return rev, nil
-		}
-		if err := take(r.Events); err != nil {
-			return rev, err
-		}
-		switch n := len(r.Events); {
-		case n > 0: // etcd may be further, and have more to tell
-			rev = max(rev, r.Events[n-1].Kv.ModRevision)
-		case r.IsProgressNotify():
-			rev = max(rev, r.Header.Revision)
-		}
-	}
-	return rev, nil
 }
 
 // start reads every zone, its records and its cuts at one revision.
@@ -162,10 +104,10 @@ func (l *Ledger) start(ctx context.Context, sink Sink) (int64, error) {
 		return nil
 	}
 	sets := map[string]map[name.Rel][]content.RRset{}
-	err := l.each(ctx, l.layout.Objects("zones"), &rev, func(key string, data []byte, mod int64) error {
+	err := each(ctx, l.mem.client, l.mem.layout.Objects("zones"), &rev, func(key string, data []byte, mod int64) error {
 		o := &v1alpha1.Zone{}
 		var z *law.Zone
-		err := l.config.Zones.decode(ctx, key, data, mod, o)
+		err := l.mem.zones.decode(ctx, key, data, mod, o)
 		switch {
 		case err == nil && o.Status.FQDN == "":
 			return nil
@@ -173,7 +115,7 @@ func (l *Ledger) start(ctx context.Context, sink Sink) (int64, error) {
 			z, err = LawZone(o)
 		}
 		if err != nil {
-			if namespace, object, ok := l.layout.ObjectName(key); ok {
+			if namespace, object, ok := l.mem.layout.ObjectName(key); ok {
 				sink.Unreadable(namespace, object, err)
 			}
 			return skip(key, err)
@@ -188,7 +130,7 @@ func (l *Ledger) start(ctx context.Context, sink Sink) (int64, error) {
 	take := func(key string, data []byte, mod int64) error {
 		o := &v1alpha1.Record{}
 		var a *law.Adopted
-		err := l.config.Records.decode(ctx, key, data, mod, o)
+		err := l.mem.records.decode(ctx, key, data, mod, o)
 		if err == nil {
 			a, _, err = adopted(o)
 		}
@@ -211,12 +153,12 @@ func (l *Ledger) start(ctx context.Context, sink Sink) (int64, error) {
 		sets[a.Zone.UID][a.Owner] = addRecord(sets[a.Zone.UID][a.Owner], a.Owner, &law.Record{Type: a.Type, TTL: a.TTL, Values: a.Values})
 		return nil
 	}
-	err = l.each(ctx, l.layout.Objects("records"), &rev, take)
+	err = each(ctx, l.mem.client, l.mem.layout.Objects("records"), &rev, take)
 	if err != nil {
 		return 0, err
 	}
-	cuts := l.layout.Room("cuts")
-	err = l.each(ctx, cuts, &rev, func(key string, data []byte, _ int64) error {
+	cuts := l.mem.layout.Room("cuts")
+	err = each(ctx, l.mem.client, cuts, &rev, func(key string, data []byte, _ int64) error {
 		parent := key[len(cuts):]
 		for i := range parent {
 			if parent[i] == '/' {
@@ -245,10 +187,10 @@ func (l *Ledger) start(ctx context.Context, sink Sink) (int64, error) {
 		slices.SortFunc(b.Sets, content.RRset.Compare)
 		delete(sets, uid)
 		if !b.Settled && b.Zone.SettledSerial != 0 {
-			_, b.Since, err = l.stepsFrom(ctx, uid, b.Zone.SettledSerial, b.Zone.N, false, rev)
+			_, b.Since, err = l.jr.stepsFrom(ctx, uid, b.Zone.SettledSerial, b.Zone.N, false, rev)
 			if errors.Is(err, rpctypes.ErrCompacted) {
 				// What is there now may fit still. Else the journal cannot be followed from rev either, and all is read again.
-				if _, b.Since, err = l.Steps(ctx, uid, b.Zone.SettledSerial, b.Zone.N); err != nil {
+				if _, b.Since, err = l.jr.Steps(ctx, uid, b.Zone.SettledSerial, b.Zone.N); err != nil {
 					err = fmt.Errorf("%w: %w", ErrTrimmed, err)
 				}
 			}
@@ -261,61 +203,4 @@ func (l *Ledger) start(ctx context.Context, sink Sink) (int64, error) {
 		sink.Base(*b)
 	}
 	return rev, nil
-}
-
-// each reads a prefix whole at one revision; *rev 0 takes the present one. It is read as a stream where it can be: for each
-// page etcd counts all that comes behind it, which for n pages is n² steps.
-func (l *Ledger) each(ctx context.Context, prefix string, rev *int64, f func(key string, data []byte, mod int64) error) error {
-	streaming, cancel := context.WithCancel(ctx)
-	stream, err := l.config.Client.GetStream(streaming, prefix, clientv3.WithPrefix(), clientv3.WithRev(*rev))
-	if err != nil { // sealed keys come in no order of ours
-		cancel()
-		return l.eachPage(ctx, prefix, rev, f)
-	}
-	defer func() { // the client waits for somebody who takes what it has read
-		cancel()
-		for range stream {
-		}
-	}()
-	began := false
-	for r := range stream {
-		if err := r.Err(); grpcstatus.Code(err) == codes.Unimplemented && !began { // before etcd 3.7
-			return l.eachPage(ctx, prefix, rev, f)
-		} else if err != nil {
-			return fmt.Errorf("ledger: %w", err)
-		}
-		began = true
-		for _, kv := range r.Kvs {
-			if err := f(string(kv.Key), kv.Value, kv.ModRevision); err != nil {
-				return fmt.Errorf("ledger: %s: %w", kv.Key, err)
-			}
-		}
-		if r.Header != nil && *rev == 0 { // the last says at which revision all of them were read
-			*rev = r.Header.Revision
-		}
-	}
-	return ctx.Err()
-}
-
-// eachPage is each, page by page.
-func (l *Ledger) eachPage(ctx context.Context, prefix string, rev *int64, f func(key string, data []byte, mod int64) error) error {
-	key, end := prefix, clientv3.GetPrefixRangeEnd(prefix)
-	for {
-		r, err := l.config.Client.Get(ctx, key, clientv3.WithRange(end), clientv3.WithLimit(5000), clientv3.WithRev(*rev))
-		if err != nil {
-			return fmt.Errorf("ledger: %w", err)
-		}
-		if *rev == 0 {
-			*rev = r.Header.Revision
-		}
-		for _, kv := range r.Kvs {
-			if err := f(string(kv.Key), kv.Value, kv.ModRevision); err != nil {
-				return fmt.Errorf("ledger: %s: %w", kv.Key, err)
-			}
-		}
-		if !r.More {
-			return nil
-		}
-		key = string(r.Kvs[len(r.Kvs)-1].Key) + "\x00"
-	}
 }

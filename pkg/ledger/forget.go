@@ -20,16 +20,16 @@ const deletedKept = 3600
 // sweepDeleted takes the marks of deleted RRsets away that no decision looks at any more: of a zone whose contents all count no longer, and those that are not
 // behind the oldest one that counts. A decision that comes upon such a mark passes over it, so they go without their zone's object; each goes as it was read,
 // while the zone's deletions are as they were read.
-func (l *Ledger) sweepDeleted(ctx context.Context) error {
+func (box *outbox) sweepDeleted(ctx context.Context) error {
 	standing := map[string]*law.Holding{}
-	l.mu.Lock()
-	for _, x := range l.index {
+	box.mem.mu.Lock()
+	for _, x := range box.mem.index {
 		standing[x.holding.UID] = x.holding
 	}
-	l.mu.Unlock()
-	room, before := l.layout.Room("deletions"), l.now().Unix()-deletedKept
+	box.mem.mu.Unlock()
+	room, before := box.mem.layout.Room("deletions"), box.mem.now().Unix()-deletedKept
 	var rev int64
-	return l.eachPage(ctx, room, &rev, func(deletions string, data []byte, mod int64) error {
+	return eachPage(ctx, box.mem.client, room, &rev, func(deletions string, data []byte, mod int64) error {
 		uid := strings.TrimSuffix(strings.TrimPrefix(deletions, room), "/")
 		h := standing[uid]
 		var d law.Deletions
@@ -42,12 +42,12 @@ func (l *Ledger) sweepDeleted(ctx context.Context) error {
 			if len(ops) == 0 {
 				return nil
 			}
-			_, err := l.config.Client.Txn(ctx).If(cmps...).Then(ops...).Commit() // where something has changed they have their turn in an hour
+			_, err := box.mem.client.Txn(ctx).If(cmps...).Then(ops...).Commit() // where something has changed they have their turn in an hour
 			cmps, ops = cmps[:1], nil
 			return err
 		}
 		var at int64
-		if err := l.eachPage(ctx, l.layout.Room("deleted")+uid+"/", &at, func(key string, data []byte, mod int64) error {
+		if err := eachPage(ctx, box.mem.client, box.mem.layout.Room("deleted")+uid+"/", &at, func(key string, data []byte, mod int64) error {
 			var marks law.Deleted
 			if layout.Decode(data, &marks) != nil || !stale && (len(d.Bases) == 0 || marks.Counts(d.Bases[0].N)) {
 				return nil
@@ -62,4 +62,82 @@ func (l *Ledger) sweepDeleted(ctx context.Context) error {
 		}
 		return send()
 	})
+}
+
+// sweepCondensed takes away what is condensed of zones that have settled since, or are gone, and parts that no key names. What is made
+// meanwhile has another revision.
+func (box *outbox) sweepCondensed(ctx context.Context) error {
+	type stored struct {
+		key string
+		mod int64
+	}
+	room, rev := box.mem.layout.Room("condensed"), int64(0)
+	found := map[string][]stored{} // by uid, the key that names the parts first
+	for from, more := room, true; more; {
+		r, err := box.mem.client.Get(ctx, from, clientv3.WithRange(clientv3.GetPrefixRangeEnd(room)), clientv3.WithLimit(purgePage), clientv3.WithKeysOnly(), clientv3.WithRev(rev))
+		if err != nil || len(r.Kvs) == 0 {
+			return err
+		}
+		rev, more = r.Header.Revision, r.More
+		for _, kv := range r.Kvs {
+			key := string(kv.Key)
+			uid, _, _ := strings.Cut(strings.TrimPrefix(key, room), "/")
+			found[uid] = append(found[uid], stored{key, kv.ModRevision})
+			from = key + "\x00"
+		}
+	}
+	standing, purged, err := box.zonesInStore(ctx)
+	if err != nil {
+		return err
+	}
+	for uid, keys := range found {
+		if purged[uid] {
+			continue
+		}
+		if ref, stands := standing[uid]; stands {
+			z, _, err := box.mem.readZone(ctx, ref.Namespace, ref.Name)
+			if err != nil || z == nil || string(z.UID) != uid || unsettled(z) {
+				continue // it has just gone, or is needed
+			}
+		}
+		names := box.mem.layout.Condensed(uid)
+		for _, x := range keys {
+			cmps := []clientv3.Cmp{revisionIs(x.key, x.mod)}
+			if x.key != names {
+				cmps = append(cmps, absent(names))
+			}
+			done, err := box.mem.client.Txn(ctx).If(cmps...).Then(clientv3.OpDelete(x.key)).Commit()
+			if err != nil {
+				return err
+			}
+			if !done.Succeeded {
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// zonesInStore are the zones that stand, by uid, and those whose keys work is to purge, as the store has them: the index may not know of
+// the newest.
+func (box *outbox) zonesInStore(ctx context.Context) (standing map[string]law.Ref, purged map[string]bool, err error) {
+	standing, purged = map[string]law.Ref{}, map[string]bool{}
+	var rev int64
+	err = each(ctx, box.mem.client, box.mem.layout.Room("names"), &rev, func(key string, data []byte, _ int64) error {
+		_, h, err := box.mem.layout.DecodeName(key, data)
+		if err == nil {
+			standing[h.UID] = h.Ref
+		}
+		return err
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	err = each(ctx, box.mem.client, box.mem.layout.Room("outbox"), &rev, func(_ string, data []byte, _ int64) error {
+		var w law.Work
+		err := layout.Decode(data, &w)
+		purged[w.Purge] = true
+		return err
+	})
+	return standing, purged, err
 }

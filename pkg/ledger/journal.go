@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
@@ -20,6 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/law/sethash"
+	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
 // The journal of a zone says what the zone had before. Views follow what is written to it, and a server starts from the records,
@@ -53,45 +55,71 @@ func unsettled(z *v1alpha1.Zone) bool {
 
 // keptOctets is how many octets of the journal of a zone are kept for its Deliveries, and while it is unsettled; then older steps are
 // condensed.
-func (l *Ledger) keptOctets(z *v1alpha1.Zone) int {
-	return max(2*l.config.journalOctets, entryOctets*int(z.Status.EntryCount))
+func (jr *journal) keptOctets(z *v1alpha1.Zone) int {
+	return max(2*jr.octets, entryOctets*int(z.Status.EntryCount))
 }
 
 // held: the zone has Deliveries.
-func (l *Ledger) held(z *v1alpha1.Zone) bool {
-	return l.config.Deliveries.Codec != nil && slices.Contains(z.Finalizers, v1alpha1.FinalizerDelivery)
+func (jr *journal) held(z *v1alpha1.Zone) bool {
+	return jr.deliveries.Codec != nil && slices.Contains(z.Finalizers, v1alpha1.FinalizerDelivery)
 }
 
-// journals takes in how long the value is that a transaction has written to the journal of z, whose last step it holds. The caller holds l.mu.
-func (l *Ledger) journals(h *head, z *v1alpha1.Zone, steps, octets int) {
+// journal reads and trims the journals of zones.
+type journal struct {
+	client            *clientv3.Client
+	layout            layout.Keys
+	zones, deliveries ObjectCodec
+	// keptSteps and octets are how much is kept of each.
+	keptSteps, octets int
+	spawn             func(func())
+	fault             func(point string)
+	made              made
+}
+
+// trimming is what is known of the journal of one zone that this process writes to.
+type trimming struct {
+	mu sync.Mutex
+	// condensed are the octets of what was condensed of it, as trim found it last.
+	condensed int
+	// written are the steps since it was trimmed last, octets theirs and long those of long ones since it was weighed.
+	written, octets, long int
+	// running: it is being trimmed; done: it was, by this process, which has left nothing before the key to.
+	running, done bool
+	to            string
+}
+
+// journals takes in how long the value is that a transaction has written to the journal of z, whose last step it holds. name is the zone's, for the log.
+func (jr *journal) journals(t *trimming, name string, z *v1alpha1.Zone, steps, octets int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	if octets > steps*longStep {
-		h.long += octets
+		t.long += octets
 	}
-	h.written, h.octets = h.written+steps, h.octets+octets
-	newest, most := uint64(z.Status.ContentGeneration), l.config.JournalSteps
+	t.written, t.octets = t.written+steps, t.octets+octets
+	newest, most := uint64(z.Status.ContentGeneration), jr.keptSteps
 	// The first write of this process takes away what a server with other bounds left.
-	first := !h.trimmed && newest > uint64(most)
-	weigh := first || h.long >= l.config.journalOctets || (l.held(z) || unsettled(z)) && h.octets >= max(l.keptOctets(z), h.condensed)/4
-	if h.trimming || !weigh && (h.written < max(1, most/2) || newest <= uint64(most)) {
+	first := !t.done && newest > uint64(most)
+	weigh := first || t.long >= jr.octets || (jr.held(z) || unsettled(z)) && t.octets >= max(jr.keptOctets(z), t.condensed)/4
+	if t.running || !weigh && (t.written < max(1, most/2) || newest <= uint64(most)) {
 		return
 	}
 	if weigh {
-		h.long, h.octets = 0, 0
+		t.long, t.octets = 0, 0
 	}
-	h.written, h.trimming = 0, true
-	l.spawn(func() {
-		served := l.config.Client.Ctx()
+	t.written, t.running = 0, true
+	jr.spawn(func() {
+		served := jr.client.Ctx()
 		ctx, cancel := context.WithTimeout(served, trimTimeout)
 		defer cancel()
-		condensed, err := l.trim(ctx, h, z, weigh)
-		l.mu.Lock()
-		h.trimming, h.trimmed, h.condensed = false, true, condensed
+		condensed, err := jr.trim(ctx, t, z, weigh)
+		t.mu.Lock()
+		t.running, t.done, t.condensed = false, true, condensed
 		if err != nil { // the next step tries again
-			h.long += l.config.journalOctets
+			t.long += jr.octets
 		}
-		l.mu.Unlock()
+		t.mu.Unlock()
 		if err != nil && served.Err() == nil {
-			klog.FromContext(ctx).Error(err, "the journal of a zone is not trimmed; it is tried again", "zone", h.key)
+			klog.FromContext(ctx).Error(err, "the journal of a zone is not trimmed; it is tried again", "zone", name)
 		}
 	})
 }
@@ -99,12 +127,12 @@ func (l *Ledger) journals(h *head, z *v1alpha1.Zone, steps, octets int) {
 // trim leaves so many steps of a journal, counted back from the one that z stands at, and what a Delivery needs, and of all that so
 // many octets, if they are weighed. Of an unsettled zone it condenses what it takes away of that, and returns the octets of what was. Two servers may do it at once. A Delivery that is made after they were read needs no step before
 // the serial that the zone has by then, and the others need fewer as time goes.
-func (l *Ledger) trim(ctx context.Context, h *head, z *v1alpha1.Zone, weigh bool) (condensed int, err error) {
+func (jr *journal) trim(ctx context.Context, t *trimming, z *v1alpha1.Zone, weigh bool) (condensed int, err error) {
 	zone, newest := string(z.UID), uint64(z.Status.ContentGeneration)
-	oldest, most := newest-min(newest, uint64(l.config.JournalSteps)), l.config.journalOctets
+	oldest, most := newest-min(newest, uint64(jr.keptSteps)), jr.octets
 	var needs func(serial.Serial) bool
-	if l.held(z) {
-		if needs, err = l.undelivered(ctx, z); err != nil {
+	if jr.held(z) {
+		if needs, err = jr.undelivered(ctx, z); err != nil {
 			return 0, err
 		}
 	}
@@ -115,14 +143,14 @@ func (l *Ledger) trim(ctx context.Context, h *head, z *v1alpha1.Zone, weigh bool
 		}
 	}
 	if needs != nil {
-		if oldest, err = l.firstNeeded(ctx, zone, l.trimmedTo(h, zone), oldest, needs); err != nil {
+		if oldest, err = jr.firstNeeded(ctx, zone, t.from(jr.layout.Journal(zone)), oldest, needs); err != nil {
 			return 0, err
 		}
-		most = l.keptOctets(z)
+		most = jr.keptOctets(z)
 	}
-	end := l.layout.Step(zone, oldest)
+	end := jr.layout.Step(zone, oldest)
 	if unsettled(z) {
-		c, _, err := l.readCondensed(ctx, zone, new(int64))
+		c, _, err := jr.readCondensed(ctx, zone, new(int64))
 		if err != nil {
 			return 0, err
 		}
@@ -131,51 +159,51 @@ func (l *Ledger) trim(ctx context.Context, h *head, z *v1alpha1.Zone, weigh bool
 		}
 	}
 	if weigh {
-		if end, err = l.weigh(ctx, zone, newest, oldest, max(most, condensed)); err != nil { // what was condensed is written anew each time
+		if end, err = jr.weigh(ctx, zone, newest, oldest, max(most, condensed)); err != nil { // what was condensed is written anew each time
 			return condensed, err
 		}
 	}
-	if unsettled(z) && end > l.layout.Step(zone, oldest) {
-		_, last, _ := l.layout.ParseStep(strings.TrimSuffix(end, "\x00"))
-		if last, err = l.condense(ctx, z, last); err != nil {
+	if unsettled(z) && end > jr.layout.Step(zone, oldest) {
+		_, last, _ := jr.layout.ParseStep(strings.TrimSuffix(end, "\x00"))
+		if last, err = jr.condense(ctx, z, last); err != nil {
 			return condensed, err
 		}
-		end = l.layout.Step(zone, last)
+		end = jr.layout.Step(zone, last)
 	}
-	for from, more := l.trimmedTo(h, zone), true; more && from < end; {
-		if from, more, err = l.deletePage(ctx, from, end); err != nil {
+	for from, more := t.from(jr.layout.Journal(zone)), true; more && from < end; {
+		if from, more, err = deletePage(ctx, jr.client, from, end); err != nil {
 			return condensed, err
 		}
-		l.mu.Lock()
-		h.trimmedTo = from
-		l.mu.Unlock()
+		t.mu.Lock()
+		t.to = from
+		t.mu.Unlock()
 	}
 	return condensed, nil
 }
 
-// trimmedTo is the key before which this process has left nothing of the zone's journal. No step is written there any more.
-func (l *Ledger) trimmedTo(h *head, zone string) string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if journal := l.layout.Journal(zone); !strings.HasPrefix(h.trimmedTo, journal) { // nothing yet, or of a zone that had the name before
-		h.trimmedTo = journal
+// from is the key before which this process has left nothing of a journal. No step is written there any more.
+func (t *trimming) from(journal string) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !strings.HasPrefix(t.to, journal) { // nothing yet, or of a zone that had the name before
+		t.to = journal
 	}
-	return h.trimmedTo
+	return t.to
 }
 
 // firstNeeded is the first step behind a key and before oldest that is needed, oldest where none is.
-func (l *Ledger) firstNeeded(ctx context.Context, zone, from string, oldest uint64, needs func(serial.Serial) bool) (uint64, error) {
+func (jr *journal) firstNeeded(ctx context.Context, zone, from string, oldest uint64, needs func(serial.Serial) bool) (uint64, error) {
 	needed := func(kv *mvccpb.KeyValue) (needed, mark bool, err error) {
-		tx, err := l.made.read(string(kv.Key), kv.Value)
+		tx, err := jr.made.read(string(kv.Key), kv.Value)
 		if err != nil {
 			return false, false, fmt.Errorf("ledger: %s: %w", kv.Key, err)
 		}
 		n := len(tx.Steps)
 		return n > 0 && needs(tx.Steps[n-1].Serial), n == 0, nil
 	}
-	end := l.layout.Step(zone, oldest)
+	end := jr.layout.Step(zone, oldest)
 	// Mostly none is, as the last of them says.
-	r, err := l.config.Client.Get(ctx, l.layout.Step(zone, oldest-min(oldest, maxBatch)), clientv3.WithRange(end), clientv3.WithLimit(1), clientv3.WithSort(clientv3.SortByKey, clientv3.SortDescend))
+	r, err := jr.client.Get(ctx, jr.layout.Step(zone, oldest-min(oldest, layout.MaxSteps)), clientv3.WithRange(end), clientv3.WithLimit(1), clientv3.WithSort(clientv3.SortByKey, clientv3.SortDescend))
 	if err != nil {
 		return 0, err
 	}
@@ -185,14 +213,14 @@ func (l *Ledger) firstNeeded(ctx context.Context, zone, from string, oldest uint
 		}
 	}
 	for more := true; more; {
-		if r, err = l.config.Client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(trimPage)); err != nil {
+		if r, err = jr.client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(trimPage)); err != nil {
 			return 0, err
 		}
 		for _, kv := range r.Kvs {
 			if is, _, err := needed(kv); err != nil {
 				return 0, err
 			} else if is {
-				_, first, _ := l.layout.ParseStep(string(kv.Key))
+				_, first, _ := jr.layout.ParseStep(string(kv.Key))
 				return first, nil
 			}
 			from = string(kv.Key) + "\x00"
@@ -204,11 +232,11 @@ func (l *Ledger) firstNeeded(ctx context.Context, zone, from string, oldest uint
 
 // weigh returns before which key a journal is to end: before oldest, and before all that are more than so many octets, counted back from
 // the step newest, which stays in any case.
-func (l *Ledger) weigh(ctx context.Context, zone string, newest, oldest uint64, most int) (string, error) {
+func (jr *journal) weigh(ctx context.Context, zone string, newest, oldest uint64, most int) (string, error) {
 	octets := 0
 	for end, page := newest, uint64(trimPage); end > oldest; {
 		from, before := end-min(end-oldest, page), octets
-		r, err := l.config.Client.Get(ctx, l.layout.Step(zone, from), clientv3.WithRange(l.layout.Step(zone, end)))
+		r, err := jr.client.Get(ctx, jr.layout.Step(zone, from), clientv3.WithRange(jr.layout.Step(zone, end)))
 		if err != nil {
 			return "", err
 		}
@@ -222,23 +250,23 @@ func (l *Ledger) weigh(ctx context.Context, zone string, newest, oldest uint64, 
 		}
 		end = from
 	}
-	return l.layout.Step(zone, oldest), nil
+	return jr.layout.Step(zone, oldest), nil
 }
 
 // undelivered says which steps the Deliveries of a zone need: those that lead to the earliest serial of which something may
 // stand at a provider, or to a later one. nil: none.
-func (l *Ledger) undelivered(ctx context.Context, z *v1alpha1.Zone) (func(serial.Serial) bool, error) {
+func (jr *journal) undelivered(ctx context.Context, z *v1alpha1.Zone) (func(serial.Serial) bool, error) {
 	var earliest serial.Serial
 	unread := false
 	// The name of a Delivery begins with the zone's, cut where that is long.
-	prefix := l.layout.Object("deliveries", z.Namespace, strings.TrimRight(z.Name[:min(len(z.Name), 200)], ".-")+"-")
+	prefix := jr.layout.Object("deliveries", z.Namespace, strings.TrimRight(z.Name[:min(len(z.Name), 200)], ".-")+"-")
 	if len(z.Name) > 200 {
 		prefix = strings.TrimSuffix(prefix, "-")
 	}
 	rev := int64(0)
-	err := l.eachPage(ctx, prefix, &rev, func(key string, data []byte, mod int64) error {
+	err := eachPage(ctx, jr.client, prefix, &rev, func(key string, data []byte, mod int64) error {
 		var d v1alpha1.Delivery
-		if err := l.config.Deliveries.decode(ctx, key, data, mod, &d); err != nil {
+		if err := jr.deliveries.decode(ctx, key, data, mod, &d); err != nil {
 			klog.FromContext(ctx).Error(err, "a Delivery cannot be read; the journal of its zone is kept as if it had confirmed nothing", "key", key)
 			unread = true
 			return nil
@@ -273,24 +301,24 @@ func (l *Ledger) undelivered(ctx context.Context, z *v1alpha1.Zone) (func(serial
 
 // Steps are what a zone's journal has after the serial since and up to step n, oldest first, and the content state at that serial, by
 // which they can be proven. ErrTrimmed: it does not reach back so far, or the zone never had that serial.
-func (l *Ledger) Steps(ctx context.Context, zone string, since serial.Serial, n uint64) (before sethash.State, steps []content.Step, err error) {
-	return l.stepsFrom(ctx, zone, since, n, false, 0)
+func (jr *journal) Steps(ctx context.Context, zone string, since serial.Serial, n uint64) (before sethash.State, steps []content.Step, err error) {
+	return jr.stepsFrom(ctx, zone, since, n, false, 0)
 }
 
 // HeldSteps are all that a zone's journal has up to step n, as Steps has them: from the oldest serial whose content state it has, or
 // from the serial at which the zone was made. ErrTrimmed: it has none.
-func (l *Ledger) HeldSteps(ctx context.Context, zone string, n uint64) (before sethash.State, steps []content.Step, err error) {
-	return l.stepsFrom(ctx, zone, 0, n, true, 0)
+func (jr *journal) HeldSteps(ctx context.Context, zone string, n uint64) (before sethash.State, steps []content.Step, err error) {
+	return jr.stepsFrom(ctx, zone, 0, n, true, 0)
 }
 
 // stepsFrom reads the journal and what is condensed of it at one revision, 0 for the present one: of two revisions a step could have gone
 // from the one before it has come into the other. At the revision at which the zone stood at step n they always fit.
-func (l *Ledger) stepsFrom(ctx context.Context, zone string, since serial.Serial, n uint64, all bool, rev int64) (sethash.State, []content.Step, error) {
-	before, steps, err := l.journalFrom(ctx, zone, since, n, all, &rev)
+func (jr *journal) stepsFrom(ctx context.Context, zone string, since serial.Serial, n uint64, all bool, rev int64) (sethash.State, []content.Step, error) {
+	before, steps, err := jr.journalFrom(ctx, zone, since, n, all, &rev)
 	if all || !errors.Is(err, ErrTrimmed) {
 		return before, steps, err
 	}
-	c, _, failed := l.readCondensed(ctx, zone, &rev)
+	c, _, failed := jr.readCondensed(ctx, zone, &rev)
 	if failed != nil || c == nil || c.From != since {
 		return before, nil, cmp.Or(failed, err)
 	}
@@ -302,7 +330,7 @@ func (l *Ledger) stepsFrom(ctx context.Context, zone string, since serial.Serial
 	default:
 		steps = steps[uint64(len(steps))-after:]
 	}
-	first, err := l.condensedStep(ctx, zone, c, rev)
+	first, err := jr.condensedStep(ctx, zone, c, rev)
 	if err != nil {
 		return before, nil, err
 	}
@@ -310,7 +338,7 @@ func (l *Ledger) stepsFrom(ctx context.Context, zone string, since serial.Serial
 }
 
 // journalFrom is stepsFrom by the journal alone, and tells the revision. With ErrTrimmed come those steps that it has.
-func (l *Ledger) journalFrom(ctx context.Context, zone string, since serial.Serial, n uint64, all bool, rev *int64) (before sethash.State, steps []content.Step, err error) {
+func (jr *journal) journalFrom(ctx context.Context, zone string, since serial.Serial, n uint64, all bool, rev *int64) (before sethash.State, steps []content.Step, err error) {
 	trimmed := func() (sethash.State, []content.Step, error) {
 		if last := len(steps) - 1; all && last >= 0 {
 			// The content before the oldest step is not stored; the content after it is.
@@ -322,10 +350,10 @@ func (l *Ledger) journalFrom(ctx context.Context, zone string, since serial.Seri
 		return before, steps, fmt.Errorf("zone %s, from serial %d to step %d: %w", zone, since, n, ErrTrimmed)
 	}
 	// A batch stands at the last of its steps, so step n may stand behind its own key.
-	for to, page := clientv3.GetPrefixRangeEnd(l.layout.Journal(zone)), uint64(trimPage); ; page *= 2 {
+	for to, page := clientv3.GetPrefixRangeEnd(jr.layout.Journal(zone)), uint64(trimPage); ; page *= 2 {
 		next := n - uint64(len(steps)) // the step that is wanted next
 		from := next - min(next, page)
-		r, err := l.config.Client.Get(ctx, l.layout.Step(zone, from), clientv3.WithRange(to), clientv3.WithRev(*rev))
+		r, err := jr.client.Get(ctx, jr.layout.Step(zone, from), clientv3.WithRange(to), clientv3.WithRev(*rev))
 		if err != nil {
 			return before, nil, err
 		}
@@ -333,7 +361,7 @@ func (l *Ledger) journalFrom(ctx context.Context, zone string, since serial.Seri
 			*rev = r.Header.Revision
 		}
 		for _, kv := range slices.Backward(r.Kvs) {
-			tx, err := l.made.read(string(kv.Key), kv.Value)
+			tx, err := jr.made.read(string(kv.Key), kv.Value)
 			if err != nil {
 				return before, nil, fmt.Errorf("ledger: %s: %w", kv.Key, err)
 			}
@@ -354,6 +382,9 @@ func (l *Ledger) journalFrom(ctx context.Context, zone string, since serial.Seri
 		if next >= from { // all that stands behind from was read
 			return trimmed()
 		}
-		to = l.layout.Step(zone, from)
+		to = jr.layout.Step(zone, from)
 	}
 }
+
+// ErrTrimmed: the journal no longer reaches back so far.
+var ErrTrimmed = errors.New("the journal no longer reaches back so far")

@@ -148,12 +148,12 @@ func (p *lanes) len() int {
 
 // giveWay lets another lane run where this one's slice is over, and waits for its next
 // turn. It says meanwhile that the cascade is this server's.
-func (l *Ledger) giveWay(ctx context.Context, s *standing) error {
-	if !l.lanes.over(s.place) {
+func (box *outbox) giveWay(ctx context.Context, s *standing) error {
+	if !box.lanes.over(s.place) {
 		return nil
 	}
-	turn := l.lanes.queue()
-	l.lanes.exit(s.place)
+	turn := box.lanes.queue()
+	box.lanes.exit(s.place)
 	beats := time.NewTicker(beatEvery)
 	defer beats.Stop()
 	var err error
@@ -164,10 +164,10 @@ func (l *Ledger) giveWay(ctx context.Context, s *standing) error {
 			return err
 		case <-beats.C:
 			if err == nil {
-				err = s.beat(ctx, l)
+				err = s.beat(ctx, box)
 			}
 		case <-ctx.Done():
-			s.place.lost = !l.lanes.withdraw(turn)
+			s.place.lost = !box.lanes.withdraw(turn)
 			return ctx.Err()
 		}
 	}

@@ -32,18 +32,18 @@ type left struct {
 	times int
 }
 
-func (l *Ledger) terminates(namespace string) bool {
-	return l.config.Terminating != nil && l.config.Terminating(namespace)
+func (box *outbox) terminates(namespace string) bool {
+	return box.terminating != nil && box.terminating(namespace)
 }
 
 // leaves reports whether a cascade takes the object in nowhere, and sees to it that
 // this is not the last word about one whose namespace terminates.
-func (l *Ledger) leaves(ctx context.Context, s *standing, o metav1.Object) (bool, error) {
+func (box *outbox) leaves(ctx context.Context, s *standing, o metav1.Object) (bool, error) {
 	if o.GetDeletionTimestamp() != nil {
 		return true, nil
 	}
 	namespace := o.GetNamespace()
-	if !l.terminates(namespace) {
+	if !box.terminates(namespace) {
 		return false, nil
 	}
 	s.left.mu.Lock()
@@ -51,7 +51,7 @@ func (l *Ledger) leaves(ctx context.Context, s *standing, o metav1.Object) (bool
 	if s.left.said[namespace] {
 		return true, nil
 	}
-	if err := l.leave(ctx, namespace); err != nil {
+	if err := box.leave(ctx, namespace); err != nil {
 		return true, err
 	}
 	if s.left.said == nil {
@@ -65,23 +65,23 @@ func (l *Ledger) leaves(ctx context.Context, s *standing, o metav1.Object) (bool
 func LeftID(namespace string) string { return "left-" + namespace }
 
 // leave writes the item of a namespace, or counts one more cascade in it.
-func (l *Ledger) leave(ctx context.Context, namespace string) error {
-	key := l.layout.Outbox(LeftID(namespace))
+func (box *outbox) leave(ctx context.Context, namespace string) error {
+	key := box.mem.layout.Outbox(LeftID(namespace))
 	for {
-		r, err := l.config.Client.Get(ctx, key)
+		r, err := box.mem.client.Get(ctx, key)
 		if err != nil {
 			return err
 		}
-		w := law.Work{ID: LeftID(namespace), Reason: fmt.Sprintf("cascades took in nothing that is in namespace %s, which terminates", namespace), Left: namespace, By: namespace, Since: l.now().Unix()}
+		w := law.Work{ID: LeftID(namespace), Reason: fmt.Sprintf("cascades took in nothing that is in namespace %s, which terminates", namespace), Left: namespace, By: namespace, Since: box.mem.now().Unix()}
 		mod := int64(0)
 		if len(r.Kvs) > 0 {
 			mod = r.Kvs[0].ModRevision
 			if err := layout.Decode(r.Kvs[0].Value, &w); err != nil {
-				return unreadable(key, err)
+				return layout.Unreadable(key, err)
 			}
 		}
 		w.Times++
-		done, err := l.config.Client.Txn(ctx).If(revisionIs(key, mod)).Then(opPut(key, layout.Encode(w))).Commit()
+		done, err := box.mem.client.Txn(ctx).If(revisionIs(key, mod)).Then(opPut(key, layout.Encode(w))).Commit()
 		if err != nil || done.Succeeded {
 			return err
 		}
@@ -89,7 +89,7 @@ func (l *Ledger) leave(ctx context.Context, namespace string) error {
 }
 
 // collectLeft finds the records and the waiting zones of the namespace that a work was left for.
-func (l *Ledger) collectLeft(ctx context.Context, s *standing, add func(candidate)) error {
+func (box *outbox) collectLeft(ctx context.Context, s *standing, add func(candidate)) error {
 	namespace := s.work.Left
 	if namespace == "" {
 		return nil
@@ -98,10 +98,10 @@ func (l *Ledger) collectLeft(ctx context.Context, s *standing, add func(candidat
 	found := func(letter string, o metav1.Object) {
 		add(candidate{letter: letter, namespace: o.GetNamespace(), object: o.GetName(), uid: string(o.GetUID()), created: o.GetCreationTimestamp().Unix()})
 	}
-	if err := l.each(ctx, l.layout.Record(namespace, ""), &rev, func(key string, data []byte, mod int64) error {
+	if err := each(ctx, box.mem.client, box.mem.layout.Record(namespace, ""), &rev, func(key string, data []byte, mod int64) error {
 		o := &v1alpha1.Record{}
-		if err := l.config.Records.decode(ctx, key, data, mod, o); err != nil {
-			_, object, _ := l.layout.ObjectName(key)
+		if err := box.mem.records.decode(ctx, key, data, mod, o); err != nil {
+			_, object, _ := box.mem.layout.ObjectName(key)
 			return s.leaveOut(ctx, law.Ref{Namespace: namespace, Name: object}, err)
 		}
 		found(layout.WaitingRecord, o)
@@ -109,9 +109,9 @@ func (l *Ledger) collectLeft(ctx context.Context, s *standing, add func(candidat
 	}); err != nil {
 		return err
 	}
-	return l.each(ctx, l.layout.Zone(namespace, ""), &rev, func(key string, data []byte, mod int64) error {
+	return each(ctx, box.mem.client, box.mem.layout.Zone(namespace, ""), &rev, func(key string, data []byte, mod int64) error {
 		o := &v1alpha1.Zone{}
-		if err := l.config.Zones.decode(ctx, key, data, mod, o); err != nil {
+		if err := box.mem.zones.decode(ctx, key, data, mod, o); err != nil {
 			return err
 		}
 		if o.Status.FQDN == "" {

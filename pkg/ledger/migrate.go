@@ -132,8 +132,8 @@ func (l *Ledger) migrateLocked(ctx context.Context, s *store) error {
 		return fmt.Errorf("ledger: locking the store for a migration: %w", err)
 	}
 	defer session.Close()
-	lock := concurrency.NewMutex(session, l.layout.MigrationLock())
-	klog.FromContext(ctx).Info("The store is of an older format; the first server migrates it, and others wait", "lock", l.layout.MigrationLock())
+	lock := concurrency.NewMutex(session, l.mem.layout.MigrationLock())
+	klog.FromContext(ctx).Info("The store is of an older format; the first server migrates it, and others wait", "lock", l.mem.layout.MigrationLock())
 	if err := lock.Lock(ctx); err != nil {
 		return fmt.Errorf("ledger: locking the store for a migration: %w", err)
 	}
@@ -195,8 +195,8 @@ func (m *migrating) leaveOut(ctx context.Context, key string, err error) error {
 
 // commit sends a transaction that compares the lock too; false: another compare did not hold.
 func (m *migrating) commit(ctx context.Context, cmps []clientv3.Cmp, ops ...clientv3.Op) (bool, error) {
-	m.fault("migration")
-	r, err := m.config.Client.Txn(ctx).If(append(cmps, m.lock.IsOwner())...).Then(ops...).Else(clientv3.OpGet(m.lock.Key())).Commit()
+	m.mem.fault("migration")
+	r, err := m.mem.client.Txn(ctx).If(append(cmps, m.lock.IsOwner())...).Then(ops...).Else(clientv3.OpGet(m.lock.Key())).Commit()
 	switch {
 	case err != nil:
 		return false, err
@@ -223,7 +223,7 @@ func (m *migrating) each(ctx context.Context, prefix string, f func(*mvccpb.KeyV
 // pages reads a page again where f is not done with it.
 func (m *migrating) pages(ctx context.Context, prefix string, f func([]*mvccpb.KeyValue) (done bool, err error)) error {
 	for key, end := prefix, clientv3.GetPrefixRangeEnd(prefix); ; {
-		r, err := m.config.Client.Get(ctx, key, clientv3.WithRange(end), clientv3.WithLimit(migrationPage))
+		r, err := m.mem.client.Get(ctx, key, clientv3.WithRange(end), clientv3.WithLimit(migrationPage))
 		if err != nil {
 			return err
 		}
@@ -296,17 +296,14 @@ func (m *migrating) owe(ctx context.Context, z *law.Zone, reason string, scans .
 	return m.outbox(ctx, w)
 }
 
-// migrationID is how the ids of works begin that a migration owes.
-const migrationID = "migration-"
-
 // work is one for a zone, of which there is one in a migration.
 func (m *migrating) work(z *law.Zone, reason string) law.Work {
-	return law.Work{ID: fmt.Sprintf("%s%d-%s", migrationID, m.number, z.UID), Reason: reason, View: z.View, By: z.Namespace, Since: m.now().Unix()}
+	return law.Work{ID: fmt.Sprintf("%s%d-%s", migrationID, m.number, z.UID), Reason: reason, View: z.View, By: z.Namespace, Since: m.mem.now().Unix()}
 }
 
 // outbox puts a work there, unless an earlier try has.
 func (m *migrating) outbox(ctx context.Context, w law.Work) error {
-	key := m.layout.Outbox(w.ID)
+	key := m.mem.layout.Outbox(w.ID)
 	_, err := m.commit(ctx, []clientv3.Cmp{absent(key)}, opPut(key, layout.Encode(w)))
 	return err
 }

@@ -24,8 +24,8 @@ import (
 // debt that a change of the child's name servers would, and that is paid as any other.
 func countGlue(ctx context.Context, m *migrating) error {
 	zones := map[string]law.Place{}
-	if err := m.each(ctx, m.layout.Room("names"), func(kv *mvccpb.KeyValue) error {
-		k, h, err := m.decodeName(kv)
+	if err := m.each(ctx, m.mem.layout.Room("names"), func(kv *mvccpb.KeyValue) error {
+		k, h, err := m.mem.layout.DecodeName(string(kv.Key), kv.Value)
 		if err == nil {
 			zones[h.UID] = law.Place{Ref: h.Ref, View: k.View, FQDN: k.Name}
 		}
@@ -33,8 +33,8 @@ func countGlue(ctx context.Context, m *migrating) error {
 	}); err != nil {
 		return err
 	}
-	return m.each(ctx, m.layout.Room("cuts"), func(kv *mvccpb.KeyValue) error {
-		of, uid, _ := strings.Cut(strings.TrimPrefix(string(kv.Key), m.layout.Room("cuts")), "/")
+	return m.each(ctx, m.mem.layout.Room("cuts"), func(kv *mvccpb.KeyValue) error {
+		of, uid, _ := strings.Cut(strings.TrimPrefix(string(kv.Key), m.mem.layout.Room("cuts")), "/")
 		parent, child := zones[of], zones[uid]
 		var cut law.CountedCut
 		if err := json.Unmarshal(kv.Value, &cut); err != nil {
@@ -43,7 +43,7 @@ func countGlue(ctx context.Context, m *migrating) error {
 		if parent.UID == "" || child.UID == "" || !lacksGlue(&cut, parent.FQDN, child.FQDN) {
 			return nil
 		}
-		key := m.layout.PendingCut(parent.UID, child.UID)
+		key := m.mem.layout.PendingCut(parent.UID, child.UID)
 		_, err := m.commit(ctx, []clientv3.Cmp{absent(key)}, opPut(key, layout.Encode(law.Debt{Parent: parent.Ref, Child: child.Ref, View: child.View, FQDN: child.FQDN})))
 		return err
 	})

@@ -12,6 +12,8 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
 // Before format 13 a Record had a transaction to itself. Of a batch the first was written with the zone; for each of the others
@@ -84,13 +86,13 @@ func (e logEntry) operation() clientv3.Op {
 
 // carryOutLogs writes the Records of each log whose reservation still stands, and removes log and reservations.
 func carryOutLogs(ctx context.Context, m *migrating) error {
-	return m.each(ctx, m.layout.Room("logs"), func(kv *mvccpb.KeyValue) error {
+	return m.each(ctx, m.mem.layout.Room("logs"), func(kv *mvccpb.KeyValue) error {
 		log, err := decodeLog(kv.Value)
 		if err != nil {
-			return unreadable(string(kv.Key), err)
+			return layout.Unreadable(string(kv.Key), err)
 		}
 		for _, e := range log.Entries {
-			reserved := m.layout.Room("reserved") + strings.TrimPrefix(e.Key, m.layout.Objects("records"))
+			reserved := m.mem.layout.Room("reserved") + strings.TrimPrefix(e.Key, m.mem.layout.Objects("records"))
 			// Where the compare does not hold the Record was written, and others may have changed it since.
 			if _, err := m.commit(ctx, []clientv3.Cmp{revisionIs(reserved, kv.ModRevision)}, e.operation(), clientv3.OpDelete(reserved)); err != nil {
 				return err

@@ -31,9 +31,9 @@ const (
 // lists it again, under another number, and has fsck know that one.
 func releaseRefused(ctx context.Context, m *migrating) error {
 	var outdated law.Outdated
-	if err := m.each(ctx, m.layout.Objects("zones"), func(kv *mvccpb.KeyValue) error {
+	if err := m.each(ctx, m.mem.layout.Objects("zones"), func(kv *mvccpb.KeyValue) error {
 		o := &v1alpha1.Zone{}
-		err := m.config.Zones.decode(ctx, string(kv.Key), kv.Value, kv.ModRevision, o)
+		err := m.mem.zones.decode(ctx, string(kv.Key), kv.Value, kv.ModRevision, o)
 		if err == nil {
 			err = AddZone(&outdated, o)
 		}
@@ -41,9 +41,9 @@ func releaseRefused(ctx context.Context, m *migrating) error {
 	}); err != nil {
 		return err
 	}
-	if err := m.each(ctx, m.layout.Objects("records"), func(kv *mvccpb.KeyValue) error {
+	if err := m.each(ctx, m.mem.layout.Objects("records"), func(kv *mvccpb.KeyValue) error {
 		o := &v1alpha1.Record{}
-		err := m.config.Records.decode(ctx, string(kv.Key), kv.Value, kv.ModRevision, o)
+		err := m.mem.records.decode(ctx, string(kv.Key), kv.Value, kv.ModRevision, o)
 		if err == nil {
 			err = AddRecord(&outdated, o)
 		}
@@ -103,3 +103,7 @@ func AddRecord(to *law.Outdated, o *v1alpha1.Record) error {
 	}
 	return err
 }
+
+// ReleasesRefused is the format from which on records that an earlier version took in and that are refused now have left
+// their zones, or an outbox item lets them go.
+const ReleasesRefused = releasesRefused

@@ -24,8 +24,8 @@ const answerIn = 2 * time.Second
 // is answered. When the time ends, or etcd does not answer, the record stands in
 // no zone and says so, its place is kept, and the outbox finishes it (S2.6). The
 // write itself has succeeded with out and placed, and what is returned is no less.
-func (l *Ledger) arriveNow(ctx context.Context, move *law.Work, out outcome, placed *v1alpha1.Record) (outcome, *v1alpha1.Record) {
-	l.fault("moved-out")
+func (box *outbox) arriveNow(ctx context.Context, move *law.Work, out outcome, placed *v1alpha1.Record) (outcome, *v1alpha1.Record) {
+	box.mem.fault("moved-out")
 	arrival := ctx
 	if until, ok := ctx.Deadline(); ok {
 		left := time.Until(until)
@@ -33,15 +33,15 @@ func (l *Ledger) arriveNow(ctx context.Context, move *law.Work, out outcome, pla
 		arrival, cancel = context.WithTimeout(ctx, left-min(answerIn, left/4))
 		defer cancel()
 	}
-	s := &standing{work: *move, mod: out.rev}
-	err := l.arrive(arrival, s)
+	s := &standing{item: item{*move, out.rev}}
+	err := box.arrive(arrival, s)
 	if errors.Is(err, errThrough) {
 		err = nil // another server was faster
 	}
 	if err == nil {
 		var o *v1alpha1.Record
 		var mod int64
-		if o, mod, err = l.readRecord(ctx, placed.Namespace, placed.Name); err == nil && o != nil && o.UID == placed.UID && o.Generation == placed.Generation {
+		if o, mod, err = box.mem.readRecord(ctx, placed.Namespace, placed.Name); err == nil && o != nil && o.UID == placed.UID && o.Generation == placed.Generation {
 			if c := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionAdopted); o.Status.ZoneRef == nil && c != nil {
 				warn(ctx, []string{fmt.Sprintf("the record has left its zone, and zone %s changed before it came there: %s", move.Move.To.FQDN, c.Message)})
 			}
@@ -49,10 +49,10 @@ func (l *Ledger) arriveNow(ctx context.Context, move *law.Work, out outcome, pla
 		}
 	}
 	if err != nil {
-		l.mu.Lock()
-		l.works[move.ID] = true
-		l.mu.Unlock()
-		l.rouse()
+		box.mem.mu.Lock()
+		box.com.works[move.ID] = true
+		box.mem.mu.Unlock()
+		box.com.rouse()
 		warn(ctx, []string{fmt.Sprintf("the record has left its zone and is not yet in zone %s, where its place is reserved: the server takes it in by itself (S2.6)", move.Move.To.FQDN)})
 	}
 	return out, placed
@@ -61,31 +61,31 @@ func (l *Ledger) arriveNow(ctx context.Context, move *law.Work, out outcome, pla
 // arrive takes a moving record into its zone and consumes the item, in one
 // transaction. What has another place by now, or is gone, gives up the place that
 // was reserved. errThrough: the item is gone.
-func (l *Ledger) arrive(ctx context.Context, s *standing) error {
+func (box *outbox) arrive(ctx context.Context, s *standing) error {
 	m := s.work.Move
-	item := l.layout.Outbox(s.work.ID)
+	item := box.mem.layout.Outbox(s.work.ID)
 	for {
-		l.fault("move-arrives")
-		o, mod, err := l.readRecord(ctx, m.Namespace, m.Name)
+		box.mem.fault("move-arrives")
+		o, mod, err := box.mem.readRecord(ctx, m.Namespace, m.Name)
 		if err != nil {
 			return err
 		}
 		workID := newID()
 		if o == nil || string(o.UID) != m.UID || !moving(o) {
 			w := &write{
-				resource: "zones", namespace: m.To.Namespace, name: m.To.Name, key: item, expected: s.mod, standing: s,
-				hint: l.layout.Zone(m.To.Namespace, m.To.Name),
+				resource: "zones", namespace: m.To.Namespace, name: m.To.Name, key: item, expected: s.mod, item: s.of(),
+				hint: box.mem.layout.Zone(m.To.Namespace, m.To.Name),
 				ask:  func(seen *law.Seen) law.Outcome { return law.DecideMoved(seen, &s.work, workID) },
 				primary: func(context.Context, *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
 					op := clientv3.OpDelete(item)
 					return &op, nil, nil
 				},
 			}
-			out, err := l.commit(ctx, w)
+			out, err := box.com.commit(ctx, w)
 			if err != nil || out.ok {
 				return err
 			}
-			if err := s.refresh(ctx, l); err != nil {
+			if err := s.refresh(ctx, box.mem); err != nil {
 				return err
 			}
 			continue
@@ -94,36 +94,30 @@ func (l *Ledger) arrive(ctx context.Context, s *standing) error {
 		if err != nil {
 			return fmt.Errorf("record %s/%s: %w", m.Namespace, m.Name, err)
 		}
-		ask := law.RecordAsk{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID), After: r, Cascade: true, Now: l.now(), By: m.By, WorkID: workID, Move: &s.work}
+		ask := law.RecordAsk{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID), After: r, Cascade: true, Now: box.mem.now(), By: m.By, WorkID: workID, Move: &s.work}
 		if ask.Before, ask.Waits, err = adopted(o); err != nil {
 			return err
 		}
-		w := l.writeOf("records", o, mod)
-		w.hint, w.standing = l.layout.Zone(m.To.Namespace, m.To.Name), s
+		w := box.com.writeOf("records", o, mod)
+		w.hint, w.item = box.mem.layout.Zone(m.To.Namespace, m.To.Name), s.of()
 		w.ask = func(seen *law.Seen) law.Outcome { return law.DecideRecord(seen, ask) }
 		w.primary = func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
 			placed := o.DeepCopy()
-			l.placeRecord(placed, plan.Record)
-			data, err := l.config.Records.encode(ctx, w.key, placed)
+			box.placer.placeRecord(placed, plan.Record)
+			data, err := box.mem.records.encode(ctx, w.key, placed)
 			op := opPut(w.key, data)
 			return &op, nil, err
 		}
 		w.also = func(*law.Plan) ([]clientv3.Cmp, []clientv3.Op) {
 			return []clientv3.Cmp{revisionIs(item, s.mod)}, []clientv3.Op{clientv3.OpDelete(item)}
 		}
-		out, err := l.commit(ctx, w)
+		out, err := box.com.commit(ctx, w)
 		if err != nil {
 			return err
 		}
 		if out.ok {
-			l.payNow(ctx, w.plan.Debts)
+			box.payNow(ctx, w.plan.Debts)
 			return nil
 		}
 	}
-}
-
-// moving: the record is between two zones.
-func moving(o *v1alpha1.Record) bool {
-	adopted := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionAdopted)
-	return o.Status.ZoneRef == nil && adopted != nil && adopted.Reason == law.ReasonMoving
 }

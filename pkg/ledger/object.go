@@ -5,16 +5,20 @@ package ledger
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apiserver/pkg/storage"
 	"k8s.io/apiserver/pkg/storage/value"
 
@@ -263,28 +267,28 @@ func adopted(o *v1alpha1.Record) (*law.Adopted, *law.Waiting, error) {
 	return a, nil, nil
 }
 
-func (l *Ledger) setCondition(conditions *[]metav1.Condition, kind, status, reason, message string, generation int64) {
+func (pl *placer) setCondition(conditions *[]metav1.Condition, kind, status, reason, message string, generation int64) {
 	meta.SetStatusCondition(conditions, metav1.Condition{Type: kind, Status: metav1.ConditionStatus(status), Reason: reason, Message: message,
-		ObservedGeneration: generation, LastTransitionTime: metav1.NewTime(l.now().UTC().Truncate(1e9))})
+		ObservedGeneration: generation, LastTransitionTime: metav1.NewTime(pl.now().UTC().Truncate(1e9))})
 }
 
 // placeRecord writes what was decided into the object's status (S6.7).
-func (l *Ledger) placeRecord(o *v1alpha1.Record, p *law.Placement) {
+func (pl *placer) placeRecord(o *v1alpha1.Record, p *law.Placement) {
 	o.Status.ObservedGeneration = o.Generation
 	o.Status.FQDN, o.Status.View = p.FQDN.String(), p.View
 	o.Status.ZoneRef, o.Status.Serial = nil, 0
 	if p.Zone == nil {
 		delete(o.Labels, v1alpha1.LabelParentZone)
-		l.setCondition(&o.Status.Conditions, v1alpha1.ConditionAdopted, "False", p.Reason, p.Message, o.Generation)
-		l.setCondition(&o.Status.Conditions, v1alpha1.ConditionReady, "False", v1alpha1.ReasonNotAdopted, "no zone has taken the record in", o.Generation)
+		pl.setCondition(&o.Status.Conditions, v1alpha1.ConditionAdopted, "False", p.Reason, p.Message, o.Generation)
+		pl.setCondition(&o.Status.Conditions, v1alpha1.ConditionReady, "False", v1alpha1.ReasonNotAdopted, "no zone has taken the record in", o.Generation)
 		dropStalled(&o.Status.Conditions, o.Generation)
 		return
 	}
 	o.Status.ZoneRef = &v1alpha1.AdoptingZone{Namespace: p.Zone.Namespace, Name: p.Zone.Name, UID: types.UID(p.Zone.UID)}
 	o.Status.Serial = int64(p.Serial)
 	setParentLabel(o, p.Zone)
-	l.setCondition(&o.Status.Conditions, v1alpha1.ConditionAdopted, "True", v1alpha1.ReasonAdopted, p.Message, o.Generation)
-	l.setReady(&o.Status.Conditions, l.delivers(p.HasClass, p.Zone.Namespace, p.View), p.Served, o.Generation)
+	pl.setCondition(&o.Status.Conditions, v1alpha1.ConditionAdopted, "True", v1alpha1.ReasonAdopted, p.Message, o.Generation)
+	pl.setReady(&o.Status.Conditions, pl.delivers(p.HasClass, p.Zone.Namespace, p.View), p.Served, o.Generation)
 	dropStalled(&o.Status.Conditions, o.Generation)
 }
 
@@ -303,7 +307,7 @@ func dropStalled(conditions *[]metav1.Condition, generation int64) {
 // setReady says Ready in the content write itself, so that a wait never returns on an
 // old True (S6.7): Unknown until every class has confirmed it, or True at once where
 // none delivers the zone and what it contains is settled and served.
-func (l *Ledger) setReady(conditions *[]metav1.Condition, delivers, served bool, generation int64) {
+func (pl *placer) setReady(conditions *[]metav1.Condition, delivers, served bool, generation int64) {
 	status, reason, message := "Unknown", v1alpha1.ReasonPending, "written; not yet confirmed by every class in force"
 	switch {
 	case delivers:
@@ -312,13 +316,13 @@ func (l *Ledger) setReady(conditions *[]metav1.Condition, delivers, served bool,
 	default:
 		message = "no class is in force; the zone is not yet delegated, servable, settled and withdrawn from the classes that had it"
 	}
-	l.setCondition(conditions, v1alpha1.ConditionReady, status, reason, message, generation)
+	pl.setCondition(conditions, v1alpha1.ConditionReady, status, reason, message, generation)
 }
 
 // delivers reports whether a class is in force for a zone: one that it names, or a
 // default one for its namespace and view.
-func (l *Ledger) delivers(named bool, namespace, view string) bool {
-	return named || l.config.DefaultClass != nil && l.config.DefaultClass(namespace, view)
+func (pl *placer) delivers(named bool, namespace, view string) bool {
+	return named || pl.defaultClass != nil && pl.defaultClass(namespace, view)
 }
 
 // served reports whether a zone is delegated and servable, and no class has anything
@@ -343,14 +347,14 @@ func setParentLabel(o metav1.Object, zone *law.Ref) {
 
 // placeZone writes what was decided into a Zone object; o is the object to
 // store and is changed in place.
-func (l *Ledger) placeZone(o *v1alpha1.Zone, c *law.ZoneChange) {
+func (pl *placer) placeZone(o *v1alpha1.Zone, c *law.ZoneChange) {
 	z, s := c.Zone, &o.Status
 	if c.Delegated != nil {
-		l.setCondition(&s.Conditions, v1alpha1.ConditionDelegated, c.Delegated.Status, c.Delegated.Reason, c.Delegated.Message, o.Generation)
+		pl.setCondition(&s.Conditions, v1alpha1.ConditionDelegated, c.Delegated.Status, c.Delegated.Reason, c.Delegated.Message, o.Generation)
 	}
 	if z.Pending {
 		if c.Ended != nil {
-			*s = v1alpha1.ZoneStatus{ObservedGeneration: s.ObservedGeneration, Conditions: s.Conditions, EndsAt: &metav1.Time{Time: l.now().UTC().Truncate(1e9)}}
+			*s = v1alpha1.ZoneStatus{ObservedGeneration: s.ObservedGeneration, Conditions: s.Conditions, EndsAt: &metav1.Time{Time: pl.now().UTC().Truncate(1e9)}}
 			meta.RemoveStatusCondition(&s.Conditions, v1alpha1.ConditionServable)
 			meta.RemoveStatusCondition(&s.Conditions, v1alpha1.ConditionSettled)
 			setParentLabel(o, nil)
@@ -359,7 +363,7 @@ func (l *Ledger) placeZone(o *v1alpha1.Zone, c *law.ZoneChange) {
 			s.EndsAt = nil
 		}
 		s.View = z.View
-		l.setCondition(&s.Conditions, v1alpha1.ConditionReady, "False", v1alpha1.ReasonNotDelegatedOrServable, "the zone waits for the zone it refers to, or for one that delegates it", o.Generation)
+		pl.setCondition(&s.Conditions, v1alpha1.ConditionReady, "False", v1alpha1.ReasonNotDelegatedOrServable, "the zone waits for the zone it refers to, or for one that delegates it", o.Generation)
 		dropStalled(&s.Conditions, o.Generation)
 		return
 	}
@@ -388,24 +392,93 @@ func (l *Ledger) placeZone(o *v1alpha1.Zone, c *law.ZoneChange) {
 		} else if said := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionSettled); said != nil {
 			message = said.Message // nothing that it says has changed
 		}
-		l.setCondition(&s.Conditions, v1alpha1.ConditionSettled, "False", v1alpha1.ReasonMassDeletion, message, o.Generation)
+		pl.setCondition(&s.Conditions, v1alpha1.ConditionSettled, "False", v1alpha1.ReasonMassDeletion, message, o.Generation)
 	case len(c.Holding.Works) == 0:
-		l.setCondition(&s.Conditions, v1alpha1.ConditionSettled, "True", v1alpha1.ReasonSettled, "no pending changes", o.Generation)
+		pl.setCondition(&s.Conditions, v1alpha1.ConditionSettled, "True", v1alpha1.ReasonSettled, "no pending changes", o.Generation)
 	default:
-		l.setCondition(&s.Conditions, v1alpha1.ConditionSettled, "False", v1alpha1.ReasonCascading, "records or zones are being adopted or released", o.Generation)
+		pl.setCondition(&s.Conditions, v1alpha1.ConditionSettled, "False", v1alpha1.ReasonCascading, "records or zones are being adopted or released", o.Generation)
 	}
 	if c.Settled() {
 		s.SettledSerial = s.Serial
 	}
 	if c.Servable != nil {
-		l.setCondition(&s.Conditions, v1alpha1.ConditionServable, c.Servable.Status, c.Servable.Reason, c.Servable.Message, o.Generation)
+		pl.setCondition(&s.Conditions, v1alpha1.ConditionServable, c.Servable.Status, c.Servable.Reason, c.Servable.Message, o.Generation)
 	}
-	delivers := l.delivers(z.HasClass, o.Namespace, z.View)
+	delivers := pl.delivers(z.HasClass, o.Namespace, z.View)
 	isServed := served(o) && meta.IsStatusConditionTrue(s.Conditions, v1alpha1.ConditionSettled)
 	ready := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionReady)
 	// What controllers said stays, but where the zone came to classes, or lost the last one, with this write.
 	if c.Step != nil || ready == nil || !delivers && (isServed || ready.Status == "True") || delivers && ready.Reason == v1alpha1.ReasonNoClass {
-		l.setReady(&s.Conditions, delivers, isServed, o.Generation)
+		pl.setReady(&s.Conditions, delivers, isServed, o.Generation)
 	}
 	dropStalled(&s.Conditions, o.Generation)
+}
+
+// DelegationRule is the rule of a Delegation as the law has it.
+func DelegationRule(o *v1alpha1.Delegation) (law.Rule, error) {
+	rule, err := lawRule("spec", o.Spec.Records, o.Spec.Zones)
+	rule.Namespaces = slices.Clone(o.Spec.Namespaces)
+	return rule, err
+}
+
+func delegationSpec(o *v1alpha1.Delegation) (*law.DelegationSpec, error) {
+	rule, err := DelegationRule(o)
+	return &law.DelegationSpec{Zone: o.Spec.ZoneRef.Name, Rule: rule}, err
+}
+
+// placeDelegation writes what was decided into the object's status.
+func (pl *placer) placeDelegation(o *v1alpha1.Delegation, p *law.DelegationPlacement) {
+	o.Status.ObservedGeneration = o.Generation
+	accepted := "False"
+	if p.Zone != nil {
+		accepted = "True"
+		o.Status.ZoneRef = &v1alpha1.AdoptingZone{Namespace: p.Zone.Namespace, Name: p.Zone.Name, UID: types.UID(p.Zone.UID)}
+	} else {
+		o.Status.ZoneRef, o.Status.Records = nil, 0
+	}
+	// Ready is what tools wait for, whatever the kind.
+	for _, condition := range []string{v1alpha1.ConditionAccepted, v1alpha1.ConditionReady} {
+		pl.setCondition(&o.Status.Conditions, condition, accepted, p.Reason, p.Message, o.Generation)
+	}
+}
+
+// Decode reads an object as it stands in etcd under key.
+func (c ObjectCodec) Decode(ctx context.Context, key string, data []byte, revision int64, into runtime.Object) error {
+	return c.decode(ctx, key, data, revision, into)
+}
+
+// LawRecord is the record an object asks for. Error: its spec does not parse.
+func LawRecord(o *v1alpha1.Record) (*law.Record, error) { return lawRecord(o) }
+
+// parentLabel is `<name>.<namespace>`, cut with a short hash where that is no
+// label value (S3.8).
+func parentLabel(namespace, object string) string {
+	v := object + "." + namespace
+	if len(v) <= validation.LabelValueMaxLength {
+		return v
+	}
+	sum := sha256.Sum256([]byte(v))
+	return strings.TrimRight(v[:validation.LabelValueMaxLength-11], "-.") + "-" + hex.EncodeToString(sum[:5])
+}
+
+// moving: the record is between two zones.
+func moving(o *v1alpha1.Record) bool {
+	adopted := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionAdopted)
+	return o.Status.ZoneRef == nil && adopted != nil && adopted.Reason == law.ReasonMoving
+}
+
+// sameContent: nothing the zone contains, or the decision rests on, differs.
+func sameContent(before, after *v1alpha1.Record) bool {
+	if before == nil || after == nil {
+		return false
+	}
+	x, y := before.Spec, after.Spec
+	x.Description, y.Description = "", ""
+	return apiequality.Semantic.DeepEqual(x, y)
+}
+
+// placer writes what was decided into objects.
+type placer struct {
+	now          func() time.Time
+	defaultClass func(namespace, view string) bool // Config.DefaultClass
 }

@@ -4,8 +4,20 @@
 package ledger
 
 import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"strings"
+
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc/codes"
+	grpcstatus "google.golang.org/grpc/status"
+
+	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
 // Operations and compares of which a write has a dozen. The client's own constructors copy the value, and each compare
@@ -42,4 +54,73 @@ func absent(key string) clientv3.Cmp {
 	p.Key, p.Target, p.Result = []byte(key), etcdserverpb.Compare_CREATE, etcdserverpb.Compare_EQUAL
 	p.TargetUnion = &etcdserverpb.Compare_CreateRevision{}
 	return c
+}
+
+// puts are the writes of a transaction beside the objects and the zone's keys, the last of each key.
+type puts []keyValue
+
+type keyValue struct {
+	key   string
+	value []byte
+	gone  bool
+}
+
+func (p *puts) add(x keyValue) {
+	for i := range *p {
+		if (*p)[i].key == x.key {
+			(*p)[i] = x
+			return
+		}
+	}
+	*p = append(*p, x)
+}
+
+func (p *puts) set(key string, v any) { p.add(keyValue{key: key, value: layout.Encode(v)}) }
+
+func (p *puts) del(key string) { p.add(keyValue{key: key, gone: true}) }
+
+func (p puts) ops() []clientv3.Op {
+	ops := make([]clientv3.Op, 0, len(p))
+	for _, x := range p {
+		if x.gone {
+			ops = append(ops, clientv3.OpDelete(x.key))
+		} else {
+			ops = append(ops, opPut(x.key, x.value))
+		}
+	}
+	return ops
+}
+
+// readKey returns what stands at a key, nil for nothing, and at which revision. It is a transaction, which does not wait for an etcd that is away.
+func readKey(ctx context.Context, client *clientv3.Client, key string) (kv *mvccpb.KeyValue, rev int64, err error) {
+	r, err := client.Txn(ctx).Then(clientv3.OpGet(key)).Commit()
+	if err != nil {
+		return nil, 0, err
+	}
+	return one(r.Responses[0]), r.Header.Revision, nil
+}
+
+// tooLarge: etcd, or the connection to it, takes no request of so many octets, and nothing was done.
+func tooLarge(err error) bool {
+	return errors.Is(err, rpctypes.ErrRequestTooLarge) || grpcstatus.Code(err) == codes.ResourceExhausted && strings.Contains(err.Error(), "larger than max")
+}
+
+func one(r *etcdserverpb.ResponseOp) *mvccpb.KeyValue {
+	if kvs := r.GetResponseRange().Kvs; len(kvs) > 0 {
+		return kvs[0]
+	}
+	return nil
+}
+
+func modRevision(kv *mvccpb.KeyValue) int64 {
+	if kv == nil {
+		return 0
+	}
+	return kv.ModRevision
+}
+
+func newID() string {
+	var b [12]byte
+	_, _ = rand.Read(b[:]) // never fails (crypto/rand)
+	return hex.EncodeToString(b[:])
 }

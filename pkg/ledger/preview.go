@@ -5,9 +5,7 @@ package ledger
 
 import (
 	"context"
-	"errors"
 
-	clientv3 "go.etcd.io/etcd/client/v3"
 	"k8s.io/apimachinery/pkg/types"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
@@ -31,8 +29,8 @@ func (l *Ledger) PreviewRecord(ctx context.Context, before, after *v1alpha1.Reco
 	if err != nil {
 		return err
 	}
-	w := &write{resource: "records", name: ask.Name, key: l.layout.Record(ask.Namespace, ask.Name), ask: func(seen *law.Seen) law.Outcome { return law.DecideRecord(seen, ask) }}
-	out, err := l.preview(paidBy(ctx, payer{ask.Namespace, 1}), w)
+	w := &write{resource: "records", name: ask.Name, key: l.mem.layout.Record(ask.Namespace, ask.Name), ask: func(seen *law.Seen) law.Outcome { return law.DecideRecord(seen, ask) }}
+	out, err := l.com.preview(paidBy(ctx, payer{ask.Namespace, 1}), w)
 	if err != nil {
 		return err
 	}
@@ -45,7 +43,7 @@ func (l *Ledger) PreviewRecord(ctx context.Context, before, after *v1alpha1.Reco
 		if out.Plan.Arrival != nil { // it moves, and that is where it ends
 			place = out.Plan.Arrival
 		}
-		l.placeRecord(after, place)
+		l.placer.placeRecord(after, place)
 	}
 	return nil
 }
@@ -59,7 +57,7 @@ func (l *Ledger) PreviewZone(ctx context.Context, before, after *v1alpha1.Zone) 
 		after.UID = types.UID(newID()) // a dry run has not given it one; the law tells zones apart by it
 		defer func() { after.UID = "" }()
 	}
-	ask, err := l.zoneAsk(ctx, before, after)
+	ask, err := l.box.zoneAsk(ctx, mayEstablish(ctx), before, after)
 	if err != nil {
 		return err
 	}
@@ -67,8 +65,8 @@ func (l *Ledger) PreviewZone(ctx context.Context, before, after *v1alpha1.Zone) 
 	if object == nil {
 		object = before
 	}
-	w := &write{resource: "zones", name: object.Name, key: l.layout.Zone(object.Namespace, object.Name), ask: func(seen *law.Seen) law.Outcome { return law.DecideZone(seen, ask) }}
-	out, err := l.preview(ctx, w)
+	w := &write{resource: "zones", name: object.Name, key: l.mem.layout.Zone(object.Namespace, object.Name), ask: func(seen *law.Seen) law.Outcome { return law.DecideZone(seen, ask) }}
+	out, err := l.com.preview(ctx, w)
 	if err != nil {
 		return err
 	}
@@ -78,55 +76,7 @@ func (l *Ledger) PreviewZone(ctx context.Context, before, after *v1alpha1.Zone) 
 	warn(ctx, out.Plan.Warnings)
 	if after != nil {
 		after.Status.ObservedGeneration = after.Generation
-		l.placeZone(after, out.Plan.Zone)
+		l.placer.placeZone(after, out.Plan.Zone)
 	}
 	return nil
-}
-
-// preview decides what a write would, and proves it as a refusal is proved: by its
-// compares, with nothing to put. What was stale is read, and the decision made anew.
-// The object itself is not compared: it is the caller's, read just before.
-func (l *Ledger) preview(ctx context.Context, w *write) (law.Outcome, error) {
-	for s := l.session(false); ; s.reset() {
-		out, err := s.decide(ctx, w.ask)
-		if errors.Is(err, errMoved) {
-			return out, tooBusy(w.resource, w.name, err)
-		}
-		if err != nil {
-			return out, l.late(w, err)
-		}
-		cmps := s.guards()
-		if len(cmps) > maxCompares && s.depth > flatName {
-			s.depth = flatName
-			continue
-		}
-		if len(cmps) > maxCompares {
-			return out, tooManyFacts(w, s.seen, len(cmps))
-		}
-		var orelse []clientv3.Op
-		for _, z := range s.zones {
-			orelse = append(orelse, clientv3.OpGet(z.key))
-		}
-		l.stats.Transactions.Add(1)
-		r, err := l.config.Client.Txn(ctx).If(cmps...).Else(orelse...).Commit()
-		if err != nil || r.Succeeded {
-			return out, l.late(w, err)
-		}
-		moved := false
-		for i, z := range s.zones {
-			kv := one(r.Responses[i])
-			moved = moved || modRevision(kv) != z.mod
-			l.mu.Lock()
-			h := l.head(z.key)
-			l.mu.Unlock()
-			if err := l.reload(ctx, h, kv, r.Header.Revision); err != nil {
-				return out, err
-			}
-		}
-		if !moved {
-			l.mu.Lock()
-			l.suspect(s)
-			l.mu.Unlock()
-		}
-	}
 }

@@ -14,6 +14,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
 // Writes of one zone queue at its head, in order. The first of them commits by itself; those that come meanwhile go together in
@@ -34,6 +35,47 @@ const (
 	companyOf  = 4
 	maxPause   = 10 * time.Millisecond
 )
+
+// queue is that of a zone.
+type queue struct {
+	*head
+	sem chan struct{} // the lock of the zone
+
+	// The rest is guarded by Ledger.mu.
+	// waiting are the writes that wait here; committing: a committer sees to them.
+	waiting    []*request
+	committing bool
+	// enough is closed when want of them wait; nil: nothing waits for that.
+	enough chan struct{}
+	want   int
+	// rival is when another server was met at the zone, asked how often one has asked since for the next commit there, yield how long that is
+	// left to it.
+	rival time.Time
+	asked int
+	yield time.Duration
+	// trimming is that of its journal.
+	trimming trimming
+}
+
+// queueAt returns the queue of a zone. The caller holds com.mem.mu.
+func (com *committer) queueAt(key string) *queue {
+	q := com.queues[key]
+	if q == nil {
+		if len(com.queues) >= maxHeads {
+			for k, old := range com.queues { // any that is not in use
+				if len(old.sem) == 0 && len(old.waiting) == 0 {
+					old.pinned = false
+					delete(com.queues, k)
+					break
+				}
+			}
+		}
+		q = &queue{head: com.mem.head(key), sem: make(chan struct{}, 1)}
+		q.pinned = true
+		com.queues[key] = q
+	}
+	return q
+}
 
 // request is a write that waits at a zone.
 type request struct {
@@ -79,24 +121,24 @@ func (r *request) leave() {
 
 // acquire takes the locks of zones beside those that the write has, in key order so that two
 // writes never wait for each other.
-func (l *Ledger) acquire(ctx context.Context, w *write, keys ...string) error {
+func (com *committer) acquire(ctx context.Context, w *write, keys ...string) error {
 	for _, h := range w.locks {
 		if !slices.Contains(keys, h.key) {
 			keys = append(keys, h.key)
 		}
 	}
-	l.release(w.locks...)
+	com.release(w.locks...)
 	w.locks = nil
 	slices.Sort(keys)
 	for _, key := range keys {
-		l.mu.Lock()
-		h := l.head(key)
-		l.mu.Unlock()
+		com.mem.mu.Lock()
+		h := com.queueAt(key)
+		com.mem.mu.Unlock()
 		select {
 		case h.sem <- struct{}{}:
 			w.locks = append(w.locks, h)
 		case <-ctx.Done():
-			l.release(w.locks...)
+			com.release(w.locks...)
 			w.locks = nil
 			return ctx.Err()
 		}
@@ -106,12 +148,12 @@ func (l *Ledger) acquire(ctx context.Context, w *write, keys ...string) error {
 
 // release gives locks up. Of a zone where another server was met it does so later, once after each commit, so that the other one
 // has the next round trips (the replicas' turn rule).
-func (l *Ledger) release(locks ...*head) {
+func (com *committer) release(locks ...*queue) {
 	for _, h := range locks {
-		l.mu.Lock()
+		com.mem.mu.Lock()
 		wait := h.yield
 		h.yield = 0
-		l.mu.Unlock()
+		com.mem.mu.Unlock()
 		if wait > 0 {
 			time.AfterFunc(wait, func() { <-h.sem })
 		} else {
@@ -122,47 +164,47 @@ func (l *Ledger) release(locks ...*head) {
 
 // enqueue puts requests behind those that wait at a zone. The first caller that finds none there takes the lock itself; where others
 // have come by then, a goroutine goes on, so that a write that is decided waits for no other.
-func (l *Ledger) enqueue(ctx context.Context, h *head, requests ...*request) {
-	l.mu.Lock()
-	h.queue = append(h.queue, requests...)
+func (com *committer) enqueue(ctx context.Context, h *queue, requests ...*request) {
+	com.mem.mu.Lock()
+	h.waiting = append(h.waiting, requests...)
 	first := !h.committing
 	h.committing = true
-	if h.enough != nil && len(h.queue) >= h.want {
+	if h.enough != nil && len(h.waiting) >= h.want {
 		close(h.enough)
 		h.enough = nil
 	}
-	l.mu.Unlock()
+	com.mem.mu.Unlock()
 	if !first {
 		return
 	}
 	select {
 	case h.sem <- struct{}{}:
 	case <-ctx.Done():
-		l.resign(ctx, h)
+		com.resign(ctx, h)
 		return
 	}
-	batch := l.take(h)
+	batch := com.take(h)
 	if !slices.ContainsFunc(batch, func(r *request) bool { return !slices.Contains(requests, r) }) { // its own, if they are not answered yet (overtake)
-		l.carry(ctx, []*head{h}, batch)
-		l.release(h)
-		l.resign(ctx, h)
+		com.carry(ctx, []*queue{h}, batch)
+		com.release(h)
+		com.resign(ctx, h)
 		return
 	}
-	l.spawn(func() { l.committer(paidBy(context.WithoutCancel(ctx)), h, batch) })
+	com.mem.spawn(func() { com.commitQueue(paidBy(context.WithoutCancel(ctx)), h, batch) })
 }
 
 // wait returns the answer to a request, and takes it out of the queue where its time ends first.
-func (l *Ledger) wait(ctx context.Context, h *head, r *request) answer {
+func (com *committer) wait(ctx context.Context, h *queue, r *request) answer {
 	select {
 	case a := <-r.answer:
 		return a
 	case <-ctx.Done():
 	}
-	l.mu.Lock()
-	waiting := len(h.queue)
-	h.queue = slices.DeleteFunc(h.queue, func(x *request) bool { return x == r })
-	waiting -= len(h.queue)
-	l.mu.Unlock()
+	com.mem.mu.Lock()
+	waiting := len(h.waiting)
+	h.waiting = slices.DeleteFunc(h.waiting, func(x *request) bool { return x == r })
+	waiting -= len(h.waiting)
+	com.mem.mu.Unlock()
 	if waiting > 0 {
 		return answer{err: ctx.Err()}
 	}
@@ -176,24 +218,24 @@ func (l *Ledger) wait(ctx context.Context, h *head, r *request) answer {
 }
 
 // resign leaves the writes that wait at a zone to a goroutine, where there are any.
-func (l *Ledger) resign(ctx context.Context, h *head) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if h.committing = len(h.queue) > 0; h.committing {
-		l.spawn(func() { l.committer(paidBy(context.WithoutCancel(ctx)), h, nil) })
+func (com *committer) resign(ctx context.Context, h *queue) {
+	com.mem.mu.Lock()
+	defer com.mem.mu.Unlock()
+	if h.committing = len(h.waiting) > 0; h.committing {
+		com.mem.spawn(func() { com.commitQueue(paidBy(context.WithoutCancel(ctx)), h, nil) })
 	}
 }
 
 // committer carries one batch after the other, beginning with one for which it has the lock, until no write waits.
-func (l *Ledger) committer(ctx context.Context, h *head, batch []*request) {
+func (com *committer) commitQueue(ctx context.Context, h *queue, batch []*request) {
 	for {
 		if len(batch) == 0 {
 			h.sem <- struct{}{}
-			if batch = l.take(h); len(batch) == 0 {
-				l.mu.Lock()
-				h.committing = len(h.queue) > 0
+			if batch = com.take(h); len(batch) == 0 {
+				com.mem.mu.Lock()
+				h.committing = len(h.waiting) > 0
 				more := h.committing
-				l.mu.Unlock()
+				com.mem.mu.Unlock()
 				<-h.sem
 				if !more {
 					return
@@ -203,39 +245,39 @@ func (l *Ledger) committer(ctx context.Context, h *head, batch []*request) {
 		}
 		within, cancel := context.WithTimeout(ctx, batchTimeout)
 		started := time.Now()
-		l.carry(within, []*head{h}, batch)
+		com.carry(within, []*queue{h}, batch)
 		cancel()
-		l.release(h)
-		l.gather(h, len(batch), started)
+		com.release(h)
+		com.gather(h, len(batch), started)
 		batch = nil
 	}
 }
 
 // take is the next batch, in order.
-func (l *Ledger) take(h *head) []*request {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	batch := h.queue
-	if len(batch) > maxBatch {
-		batch = batch[:maxBatch:maxBatch]
+func (com *committer) take(h *queue) []*request {
+	com.mem.mu.Lock()
+	defer com.mem.mu.Unlock()
+	batch := h.waiting
+	if len(batch) > layout.MaxSteps {
+		batch = batch[:layout.MaxSteps:layout.MaxSteps]
 	}
-	h.queue = slices.Clone(h.queue[len(batch):])
+	h.waiting = slices.Clone(h.waiting[len(batch):])
 	return batch
 }
 
 // gather waits for as many writes as the last batch had, where a commit takes long.
-func (l *Ledger) gather(h *head, company int, started time.Time) {
-	if company < companyOf || l.latency.disk() < l.config.slowCommit {
+func (com *committer) gather(h *queue, company int, started time.Time) {
+	if company < companyOf || com.latency.disk() < com.slowCommit {
 		return
 	}
-	l.mu.Lock()
-	if len(h.queue) >= company {
-		l.mu.Unlock()
+	com.mem.mu.Lock()
+	if len(h.waiting) >= company {
+		com.mem.mu.Unlock()
 		return
 	}
 	enough := make(chan struct{})
 	h.want, h.enough = company, enough
-	l.mu.Unlock()
+	com.mem.mu.Unlock()
 	timer := time.NewTimer(min(time.Since(started)/2, maxPause))
 	defer timer.Stop()
 	select {
@@ -246,28 +288,28 @@ func (l *Ledger) gather(h *head, company int, started time.Time) {
 
 // askFor has the other servers leave this one the next commit at a zone. A server that always wins meets no other, so one that has lost twice
 // says that it is there.
-func (l *Ledger) askFor(zone string) {
-	ctx, cancel := context.WithTimeout(l.config.Client.Ctx(), batchTimeout)
+func (com *committer) askFor(zone string) {
+	ctx, cancel := context.WithTimeout(com.mem.client.Ctx(), batchTimeout)
 	defer cancel()
-	_, _ = l.config.Client.Txn(ctx).Then(opPut(l.layout.Asked(), []byte(l.id+" "+zone))).Commit() // the next loss asks again
+	_, _ = com.mem.client.Txn(ctx).Then(opPut(com.mem.layout.Asked(), []byte(com.mem.id+" "+zone))).Commit() // the next loss asks again
 }
 
 // followAsked notes which zones other servers ask for.
-func (l *Ledger) followAsked(ctx context.Context, rev int64) {
+func (com *committer) followAsked(ctx context.Context, rev int64) {
 	for ctx.Err() == nil {
-		_ = l.watch(ctx, l.layout.Asked(), rev, func(events []*clientv3.Event) error {
-			l.mu.Lock()
-			defer l.mu.Unlock()
+		_ = watch(ctx, com.mem.client, com.mem.layout.Asked(), rev, func(events []*clientv3.Event) error {
+			com.mem.mu.Lock()
+			defer com.mem.mu.Unlock()
 			for _, e := range events {
 				id, zone, _ := strings.Cut(string(e.Kv.Value), " ")
-				if h := l.heads[zone]; h != nil && id != l.id {
+				if h := com.queues[zone]; h != nil && id != com.mem.id {
 					h.rival, h.asked = time.Now(), h.asked+1
 				}
 			}
 			return nil
 		})
 		// Compacted: what was asked before is through.
-		if r, err := l.config.Client.Get(ctx, l.layout.Asked()); err == nil {
+		if r, err := com.mem.client.Get(ctx, com.mem.layout.Asked()); err == nil {
 			rev = r.Header.Revision
 		} else {
 			pause(ctx, time.Second)

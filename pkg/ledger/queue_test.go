@@ -10,7 +10,7 @@ import (
 
 // A turn that something else held up says nothing of the disk; many that all took long do.
 func TestLatencies_theLeastOfTheLastCounts(t *testing.T) {
-	l := &Ledger{config: Config{slowCommit: slowCommit}}
+	com := newCommitter(newMemory(memoryConfig{}), nil, nil, nil, slowCommit)
 	for _, x := range []struct {
 		trip time.Duration
 		n    int
@@ -24,10 +24,10 @@ func TestLatencies_theLeastOfTheLastCounts(t *testing.T) {
 		{slowCommit - 1, 1, false},
 	} {
 		for range x.n {
-			l.latency.took(x.trip)
+			com.latency.took(x.trip)
 		}
-		if got := (l.latency.disk() >= l.config.slowCommit); got != x.slow {
-			t.Errorf("after %d commits of %s: slow is %t, want %t (the least is %s)", x.n, x.trip, got, x.slow, l.latency.disk())
+		if got := (com.latency.disk() >= com.slowCommit); got != x.slow {
+			t.Errorf("after %d commits of %s: slow is %t, want %t (the least is %s)", x.n, x.trip, got, x.slow, com.latency.disk())
 		}
 	}
 }
@@ -43,9 +43,9 @@ func TestGather_waitsWhereTheDiskIsSlow(t *testing.T) {
 		{slowCommit, companyOf - 1, 0},
 		{slowCommit / 2, companyOf, 0},
 	} {
-		l, h := &Ledger{config: Config{slowCommit: slowCommit}}, &head{}
-		l.latency.took(x.turn)
-		l.gather(h, x.company, time.Now())
+		com, h := newCommitter(newMemory(memoryConfig{}), nil, nil, nil, slowCommit), &queue{}
+		com.latency.took(x.turn)
+		com.gather(h, x.company, time.Now())
 		if h.want != x.want {
 			t.Errorf("after a turn of %s and a batch of %d: %d are waited for, want %d", x.turn, x.company, h.want, x.want)
 		}

@@ -7,15 +7,11 @@ import (
 	"context"
 	"fmt"
 
-	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	clientv3 "go.etcd.io/etcd/client/v3"
 	"k8s.io/apimachinery/pkg/runtime"
-	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/storage"
 
-	clientv3 "go.etcd.io/etcd/client/v3"
-
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/law"
 )
 
@@ -93,7 +89,7 @@ func (s *records) GuaranteedUpdate(ctx context.Context, key string, destination 
 			return nil
 		}
 		// It changes nothing, and that is to hold when the others of the set are committed.
-		if out, err := w.stays(ctx, set, index, s.l.layout.Record(w.before.Namespace, w.before.Name)); err != nil || out.ok {
+		if out, err := w.stays(ctx, set, index, s.l.mem.layout.Record(w.before.Namespace, w.before.Name)); err != nil || out.ok {
 			return err
 		}
 		cached = nil
@@ -107,19 +103,9 @@ func (w *recordWrite) copyTo(out runtime.Object) {
 	}
 }
 
-// sameContent: nothing the zone contains, or the decision rests on, differs.
-func sameContent(before, after *v1alpha1.Record) bool {
-	if before == nil || after == nil {
-		return false
-	}
-	x, y := before.Spec, after.Spec
-	x.Description, y.Description = "", ""
-	return apiequality.Semantic.DeepEqual(x, y)
-}
-
 func (w *recordWrite) commit(ctx context.Context, key string, expected int64, put []byte) (outcome, error) {
 	l := w.l
-	if namespace, _, ok := l.layout.ObjectName(key); ok {
+	if namespace, _, ok := l.mem.layout.ObjectName(key); ok {
 		ctx = paidBy(ctx, payer{namespace, 1})
 	}
 	w.committed = nil
@@ -138,21 +124,21 @@ func (w *recordWrite) commit(ctx context.Context, key string, expected int64, pu
 	}
 	if w.after != nil && sameContent(w.before, w.after) { // S2.4
 		if w.after.Generation == w.before.Generation {
-			return l.plain(ctx, key, expected, put)
+			return l.com.plain(ctx, key, expected, put)
 		}
 		o := w.after.DeepCopy()
 		o.Status.ObservedGeneration = o.Generation
-		data, err := l.config.Records.encode(ctx, key, o)
+		data, err := l.mem.records.encode(ctx, key, o)
 		if err != nil {
 			return outcome{}, err
 		}
-		out, err := l.plain(ctx, key, expected, data)
+		out, err := l.com.plain(ctx, key, expected, data)
 		if err == nil && out.ok {
 			w.commitAs(o, out.rev)
 		}
 		return out, err
 	}
-	l.clients.Add(1)
+	l.com.clients.Add(1)
 	ask, hint, err := l.recordAsk(ctx, w.before, w.after)
 	if err != nil {
 		return outcome{}, err
@@ -162,7 +148,7 @@ func (w *recordWrite) commit(ctx context.Context, key string, expected int64, pu
 	if w.after != nil {
 		id = w.after
 	}
-	tx := l.writeOf("records", id, expected)
+	tx := l.com.writeOf("records", id, expected)
 	tx.hint, tx.guess = hint, w.before == nil
 	tx.ask = func(seen *law.Seen) law.Outcome { return law.DecideRecord(seen, ask) }
 	tx.primary = func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
@@ -171,20 +157,20 @@ func (w *recordWrite) commit(ctx context.Context, key string, expected int64, pu
 			return &op, nil, nil
 		}
 		placed = w.after.DeepCopy()
-		l.placeRecord(placed, plan.Record)
-		data, err := l.config.Records.encode(ctx, key, placed)
+		l.placer.placeRecord(placed, plan.Record)
+		data, err := l.mem.records.encode(ctx, key, placed)
 		op := opPut(key, data)
 		return &op, nil, err
 	}
-	out, err := l.commit(ctx, tx)
+	out, err := l.com.commit(ctx, tx)
 	if err != nil || !out.ok {
 		return out, err
 	}
 	warn(ctx, tx.plan.Warnings)
 	if tx.plan.Move != nil { // before the debts: what it left may be owed to the zone it comes to, whose serial is foretold (S7.3)
-		out, placed = l.arriveNow(ctx, tx.plan.Move, out, placed)
+		out, placed = l.box.arriveNow(ctx, tx.plan.Move, out, placed)
 	}
-	l.payNow(ctx, tx.plan.Debts)
+	l.box.payNow(ctx, tx.plan.Debts)
 	if placed != nil {
 		w.commitAs(placed, out.rev)
 	}
@@ -199,17 +185,17 @@ func (w *recordWrite) commitAs(o *v1alpha1.Record, rev int64) {
 // recordAsk makes the request to the law of a client's write. hint is the zone
 // that will probably change.
 func (l *Ledger) recordAsk(ctx context.Context, before, after *v1alpha1.Record) (law.RecordAsk, string, error) {
-	ask := law.RecordAsk{Now: l.now(), WorkID: newID(), By: user(ctx)}
+	ask := law.RecordAsk{Now: l.mem.now(), WorkID: newID(), By: user(ctx)}
 	var hint string
 	if before != nil {
-		ask.Uncounted = l.terminates(before.Namespace)
+		ask.Uncounted = l.box.terminates(before.Namespace)
 		ask.Namespace, ask.Name, ask.UID = before.Namespace, before.Name, string(before.UID)
 		var err error
 		if ask.Before, ask.Waits, err = adopted(before); err != nil {
 			return ask, "", err
 		}
 		if ask.Before != nil {
-			hint = l.layout.Zone(ask.Before.Zone.Namespace, ask.Before.Zone.Name)
+			hint = l.mem.layout.Zone(ask.Before.Zone.Namespace, ask.Before.Zone.Name)
 		}
 	}
 	if after != nil {
@@ -220,29 +206,8 @@ func (l *Ledger) recordAsk(ctx context.Context, before, after *v1alpha1.Record) 
 		}
 		ask.After = r
 		if hint == "" {
-			hint = l.guessZone(r)
+			hint = l.mem.guessZone(r)
 		}
 	}
 	return ask, hint, nil
-}
-
-func (l *Ledger) guessZone(r *law.Record) string {
-	if r.ZoneRef != nil {
-		return l.layout.Zone(r.ZoneRef.Namespace, r.ZoneRef.Name)
-	}
-	n, err := name.Parse(r.DomainName)
-	if err != nil {
-		return ""
-	}
-	if h := l.enclosing(r.View, n); h != nil {
-		return l.layout.Zone(h.Namespace, h.Name)
-	}
-	return ""
-}
-
-func user(ctx context.Context) string {
-	if u, ok := genericapirequest.UserFrom(ctx); ok {
-		return u.GetName()
-	}
-	return ""
 }

@@ -6,7 +6,6 @@ package ledger
 import (
 	"context"
 
-	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/kubernetes"
 	"k8s.io/apiserver/pkg/storage"
@@ -31,31 +30,23 @@ func Seam(client *kubernetes.Client, versions *subrev.Mapping) *kubernetes.Clien
 	return &kubernetes.Client{Client: client.Client, Kubernetes: seam{client.Kubernetes}}
 }
 
-// committer carries out the write that the storage decorator put in the context.
-type committer interface {
+// optimistic carries out the write that the storage decorator put in the context.
+type optimistic interface {
 	// commit writes key from its expected revision (0: absent). put is the value
 	// the store encoded; nil deletes.
 	commit(ctx context.Context, key string, expected int64, put []byte) (outcome, error)
 }
 
-// outcome as etcd3.store wants to see it: not ok means that key was not at the
-// expected revision, and kv is what stands there.
-type outcome struct {
-	ok  bool
-	rev int64
-	kv  *mvccpb.KeyValue
-}
-
 type committerKey struct{}
 
-func withCommitter(ctx context.Context, c committer) context.Context {
+func withCommitter(ctx context.Context, c optimistic) context.Context {
 	return context.WithValue(ctx, committerKey{}, c)
 }
 
 type seam struct{ kubernetes.Interface }
 
 func (s seam) OptimisticPut(ctx context.Context, key string, data []byte, expected int64, opts kubernetes.PutOptions) (kubernetes.PutResponse, error) {
-	c, _ := ctx.Value(committerKey{}).(committer)
+	c, _ := ctx.Value(committerKey{}).(optimistic)
 	if c == nil {
 		return s.Interface.OptimisticPut(ctx, key, data, expected, opts)
 	}
@@ -70,7 +61,7 @@ func (s seam) OptimisticPut(ctx context.Context, key string, data []byte, expect
 }
 
 func (s seam) OptimisticDelete(ctx context.Context, key string, expected int64, opts kubernetes.DeleteOptions) (kubernetes.DeleteResponse, error) {
-	c, _ := ctx.Value(committerKey{}).(committer)
+	c, _ := ctx.Value(committerKey{}).(optimistic)
 	if c == nil {
 		return s.Interface.OptimisticDelete(ctx, key, expected, opts)
 	}

@@ -49,13 +49,13 @@ type forgettable struct {
 // behind what its secondaries have. The first server that kept a serial for keepsFor takes
 // that off what is left, and the others begin anew at its revision: together they never
 // count more than went by, and less where servers end sooner.
-func (l *Ledger) sweepSerials(ctx context.Context, seen map[string]kept) map[string]kept {
+func (box *outbox) sweepSerials(ctx context.Context, seen map[string]kept) map[string]kept {
 	known, by := map[string]kept{}, map[string][]forgettable{}
 	var cmps []clientv3.Cmp
 	var ops []clientv3.Op
 	send := func() {
 		if len(ops) > 0 { // where one has changed meanwhile they have their turn in an hour
-			_, _ = l.config.Client.Txn(ctx).If(cmps...).Then(ops...).Commit()
+			_, _ = box.mem.client.Txn(ctx).If(cmps...).Then(ops...).Commit()
 		}
 		cmps, ops = nil, nil
 	}
@@ -65,7 +65,7 @@ func (l *Ledger) sweepSerials(ctx context.Context, seen map[string]kept) map[str
 		}
 	}
 	var rev int64
-	err := l.eachPage(ctx, l.layout.Room("serials"), &rev, func(key string, data []byte, mod int64) error {
+	err := eachPage(ctx, box.mem.client, box.mem.layout.Room("serials"), &rev, func(key string, data []byte, mod int64) error {
 		var last law.LastSerial
 		if layout.Decode(data, &last) != nil {
 			return nil // fsck says so
@@ -90,9 +90,9 @@ func (l *Ledger) sweepSerials(ctx context.Context, seen map[string]kept) map[str
 		return seen
 	}
 	for _, left := range by {
-		if len(left) > l.config.maxLeftBy {
+		if len(left) > box.maxLeftBy {
 			slices.SortFunc(left, func(x, y forgettable) int { return cmp.Compare(x.left, y.left) })
-			for _, f := range left[:len(left)-l.config.maxLeftBy] {
+			for _, f := range left[:len(left)-box.maxLeftBy] {
 				write(f.key, f.mod, clientv3.OpDelete(f.key))
 			}
 		}

@@ -15,6 +15,7 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"k8s.io/apiserver/pkg/storage"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/law"
@@ -28,7 +29,7 @@ const maxCompares = 90
 // session collects the facts of one decision together with what proves that
 // they still hold when it commits. There are some ten of them: lists, no maps.
 type session struct {
-	l    *Ledger
+	mem  *memory
 	seen *law.Seen
 	// single facts: the revision of their key, compared unless the zone's own
 	// revision covers them.
@@ -46,8 +47,18 @@ type session struct {
 	guess bool
 	// depth: zones at names of more labels are read and guarded as a range.
 	depth int
-	// batch is the one that the decision is a part of, nil for none: its zone and facts are as its earlier parts leave them.
-	batch *batch
+	// over is what earlier decisions of the same transaction leave, nil for none.
+	over *overlay
+}
+
+// overlay is a zone and its facts as the writes leave them that were decided first, of those that one transaction makes true.
+type overlay struct {
+	key   string         // of the zone; "": of none
+	base  *v1alpha1.Zone // as it stands, at mod
+	mod   int64
+	zone  *law.Zone
+	facts map[law.Key]any
+	puts  puts // beside the zone's keys
 }
 
 type proof struct {
@@ -62,8 +73,8 @@ type zoneSeen struct {
 	object *v1alpha1.Zone
 }
 
-func (l *Ledger) session(guess bool) *session {
-	return &session{l: l, guess: guess, depth: deepName, seen: law.NewSeen(), single: make([]proof, 0, 8), zones: make([]zoneSeen, 0, 2)}
+func (mem *memory) session(guess bool) *session {
+	return &session{mem: mem, guess: guess, depth: deepName, seen: law.NewSeen(), single: make([]proof, 0, 8), zones: make([]zoneSeen, 0, 2)}
 }
 
 func (s *session) reset() {
@@ -186,26 +197,26 @@ func dedupe(keys []law.Key) []law.Key {
 
 // forget drops what is remembered of the named facts, so that they are read.
 func (s *session) forget(keys []law.Key) {
-	s.l.mu.Lock()
-	defer s.l.mu.Unlock()
+	s.mem.mu.Lock()
+	defer s.mem.mu.Unlock()
 	for _, k := range keys {
 		switch {
 		case k.Kind == law.KindZone:
-			s.l.head(s.l.layout.Key(k)).loaded = false
+			s.mem.head(s.mem.layout.Key(k)).loaded = false
 		case k.Kind == law.KindHolding:
-			s.l.unname(k)
-			if h := s.l.byUID[k.Zone]; h != nil {
+			s.mem.unname(k)
+			if h := s.mem.byUID[k.Zone]; h != nil {
 				h.loaded = false
 			}
 		case zoneScoped(k):
-			if h := s.l.byUID[k.Zone]; h != nil {
+			if h := s.mem.byUID[k.Zone]; h != nil {
 				h.loaded = false
 			}
 		}
 	}
 	for _, k := range keys {
 		if k.Kind == law.KindHolding {
-			s.l.doubt[k] = true
+			s.mem.doubt[k] = true
 		}
 	}
 }
@@ -218,11 +229,11 @@ func (s *session) stoodAt(h *head) bool {
 }
 
 // lookUp finds a fact in memory: as the batch leaves it, in the index of names, at the head of a zone that the
-// decision looked at, or by guess. The caller holds l.mu. false: it has to be read.
+// decision looked at, or by guess. The caller holds mem.mu. false: it has to be read.
 func (s *session) lookUp(k law.Key) bool {
-	l := s.l
-	if s.batch != nil {
-		if v, ok := s.batch.facts[k]; ok {
+	mem := s.mem
+	if s.over != nil {
+		if v, ok := s.over.facts[k]; ok {
 			s.seen.Put(k, v)
 			return true
 		}
@@ -231,24 +242,24 @@ func (s *session) lookUp(k law.Key) bool {
 	case layout.IsRange(k):
 		return false
 	case k.Kind == law.KindHolding:
-		if l.doubt[k] || k.Name.NumLabels() > s.depth {
+		if mem.doubt[k] || k.Name.NumLabels() > s.depth {
 			return false
 		}
 		var holding *law.Holding
 		var mod int64
-		if x := l.index[k]; x != nil {
+		if x := mem.index[k]; x != nil {
 			holding, mod = x.holding, x.mod
 		}
 		s.seen.Put(k, holding)
 		s.prove(k, mod)
 	case k.Kind == law.KindZone:
-		key := l.layout.Key(k)
-		if b := s.batch; b != nil && b.head != nil && key == b.head.key {
+		key := mem.layout.Key(k)
+		if b := s.over; b != nil && b.key != "" && key == b.key {
 			s.seen.Put(k, b.zone)
 			s.zones = append(s.zones, zoneSeen{key, b.mod, b.base})
 			return true
 		}
-		h := l.heads[key]
+		h := mem.heads[key]
 		if h == nil || !h.loaded {
 			return false
 		}
@@ -256,7 +267,7 @@ func (s *session) lookUp(k law.Key) bool {
 	case !zoneScoped(k):
 		return false
 	default:
-		h := l.byUID[k.Zone]
+		h := mem.byUID[k.Zone]
 		if h == nil || !h.loaded || !s.stoodAt(h) {
 			return false
 		}
@@ -279,20 +290,20 @@ func (e *overlapError) Error() string { return "rests on what is being written b
 
 // overlaps refuses ranges in which earlier writes of the batch have written.
 func (s *session) overlaps(need []law.Key) error {
-	if s.batch == nil {
+	if s.over == nil {
 		return nil
 	}
 	for _, k := range need {
 		if !layout.IsRange(k) {
 			continue
 		}
-		prefix := s.l.layout.Key(k)
-		for written := range s.batch.facts {
-			if at := written.Owner == k.Owner && k.Kind != law.KindTenantsBelow; !at && strings.HasPrefix(s.l.layout.Key(written), prefix) {
+		prefix := s.mem.layout.Key(k)
+		for written := range s.over.facts {
+			if at := written.Owner == k.Owner && k.Kind != law.KindTenantsBelow; !at && strings.HasPrefix(s.mem.layout.Key(written), prefix) {
 				return &overlapError{k.Owner.String()}
 			}
 		}
-		for _, x := range s.batch.puts {
+		for _, x := range s.over.puts {
 			if strings.HasPrefix(x.key, prefix) {
 				return &overlapError{k.Owner.String()}
 			}
@@ -303,8 +314,8 @@ func (s *session) overlaps(need []law.Key) error {
 
 // lookUpAll finds facts in memory. missing have to be read; not ok: they are asked for again, or have no place in memory.
 func (s *session) lookUpAll(need []law.Key) (missing []law.Key, ok bool) {
-	s.l.mu.Lock()
-	defer s.l.mu.Unlock()
+	s.mem.mu.Lock()
+	defer s.mem.mu.Unlock()
 	for _, k := range need {
 		if _, known := s.seen.Get(k); known || layout.IsRange(k) || k.Kind == law.KindHolding && k.Name.NumLabels() > s.depth {
 			return nil, false
@@ -322,7 +333,7 @@ func (s *session) find(ctx context.Context, need []law.Key) error {
 		return err
 	}
 	var read, deep []law.Key
-	s.l.mu.Lock()
+	s.mem.mu.Lock()
 	for _, k := range need {
 		switch {
 		case k.Kind == law.KindHolding && k.Name.NumLabels() > s.depth:
@@ -331,7 +342,7 @@ func (s *session) find(ctx context.Context, need []law.Key) error {
 			read = append(read, k)
 		}
 	}
-	s.l.mu.Unlock()
+	s.mem.mu.Unlock()
 	if err := s.dive(ctx, deep); err != nil {
 		return err
 	}
@@ -362,11 +373,11 @@ func (s *session) dive(ctx context.Context, keys []law.Key) error {
 		for all.Name.NumLabels() > s.depth {
 			all.Name, _ = all.Name.Parent()
 		}
-		r, err := s.l.config.Client.Get(ctx, s.l.layout.Key(all), clientv3.WithPrefix())
+		r, err := s.mem.client.Get(ctx, s.mem.layout.Key(all), clientv3.WithPrefix())
 		if err != nil {
 			return err
 		}
-		v, err := s.l.decodeRange(all, r.Kvs)
+		v, err := s.mem.decodeRange(all, r.Kvs)
 		if err != nil {
 			return err
 		}
@@ -383,7 +394,7 @@ func (s *session) dive(ctx context.Context, keys []law.Key) error {
 			s.seen.Put(k, at[k])
 			if h := at[k]; h != nil {
 				for _, kv := range r.Kvs {
-					if string(kv.Key) == s.l.layout.Key(k) {
+					if string(kv.Key) == s.mem.layout.Key(k) {
 						s.prove(k, kv.ModRevision)
 					}
 				}
@@ -396,19 +407,19 @@ func (s *session) dive(ctx context.Context, keys []law.Key) error {
 
 // read fetches facts at one revision, with the zones they belong to.
 func (s *session) read(ctx context.Context, keys []law.Key) error {
-	l := s.l
+	mem := s.mem
 	var ops []clientv3.Op
 	for _, k := range keys {
-		ops = append(ops, l.get(k))
+		ops = append(ops, mem.get(k))
 	}
 	zones := s.homes(keys)
 	for _, z := range zones {
 		ops = append(ops, clientv3.OpGet(z.key))
 	}
-	l.stats.Reads.Add(1)
-	r, err := l.config.Client.Txn(ctx).Then(ops...).Commit()
+	mem.stats.Reads.Add(1)
+	r, err := mem.client.Txn(ctx).Then(ops...).Commit()
 	if errors.Is(err, rpctypes.ErrTooManyOps) && len(keys) > 1 {
-		l.narrow(len(ops))
+		mem.narrow(len(ops))
 		if err := s.read(ctx, keys[:len(keys)/2]); err != nil {
 			return err
 		}
@@ -421,25 +432,25 @@ func (s *session) read(ctx context.Context, keys []law.Key) error {
 	moved := false
 	for i, z := range zones {
 		kv := one(r.Responses[len(keys)+i])
-		if err := l.reload(ctx, z, kv, r.Header.Revision); err != nil {
+		if err := mem.reload(ctx, z, kv, r.Header.Revision); err != nil {
 			return err
 		}
 		// A fact is covered by its zone's revision where the decision compares that anyway.
 		seen := s.zone(z.key)
 		compared := seen != nil
 		moved = moved || compared && seen.mod != modRevision(kv)
-		l.mu.Lock()
+		mem.mu.Lock()
 		if compared && z.zone != nil && z.mod == modRevision(kv) {
 			covered[z.zone.UID] = z.mod
 		}
-		l.mu.Unlock()
+		mem.mu.Unlock()
 	}
 	for i, k := range keys {
 		if err := s.take(ctx, k, r.Responses[i], r.Header.Revision, covered[k.Zone]); err != nil {
 			return err
 		}
 	}
-	if moved && s.batch != nil {
+	if moved && s.over != nil {
 		return errOverlayMoved
 	}
 	if moved {
@@ -452,10 +463,10 @@ func (s *session) read(ctx context.Context, keys []law.Key) error {
 
 // take puts one answer into the session. covered is the revision of the zone that proves it, 0: none does.
 func (s *session) take(ctx context.Context, k law.Key, r *etcdserverpb.ResponseOp, rev, covered int64) error {
-	l := s.l
+	mem := s.mem
 	kvs := r.GetResponseRange().Kvs
 	if layout.IsRange(k) {
-		v, err := l.decodeRange(k, kvs)
+		v, err := mem.decodeRange(k, kvs)
 		if err != nil {
 			return err
 		}
@@ -467,35 +478,35 @@ func (s *session) take(ctx context.Context, k law.Key, r *etcdserverpb.ResponseO
 	}
 	kv := one(r)
 	if k.Kind == law.KindZone {
-		l.mu.Lock()
-		h := l.head(l.layout.Key(k))
-		l.mu.Unlock()
-		if err := l.reload(ctx, h, kv, rev); err != nil {
+		mem.mu.Lock()
+		h := mem.head(mem.layout.Key(k))
+		mem.mu.Unlock()
+		if err := mem.reload(ctx, h, kv, rev); err != nil {
 			return err
 		}
-		l.mu.Lock()
+		mem.mu.Lock()
 		s.sawZone(k, h)
-		l.mu.Unlock()
+		mem.mu.Unlock()
 		return nil
 	}
 	var v any
 	if kv != nil {
 		var err error
 		if v, err = layout.DecodeFact(k, kv.Value); err != nil {
-			return unreadable(string(kv.Key), err)
+			return layout.Unreadable(string(kv.Key), err)
 		}
 	}
 	s.seen.Put(k, v)
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	mem.mu.Lock()
+	defer mem.mu.Unlock()
 	if k.Kind == law.KindHolding {
 		h, _ := v.(*law.Holding)
 		s.seen.Put(k, h)
-		delete(l.doubt, k)
-		l.remember(k, h, modRevision(kv))
+		delete(mem.doubt, k)
+		mem.remember(k, h, modRevision(kv))
 	}
 	if covered != 0 {
-		if h := l.byUID[k.Zone]; h != nil && h.mod == covered { // a write since may have changed it, and knows it
+		if h := mem.byUID[k.Zone]; h != nil && h.mod == covered { // a write since may have changed it, and knows it
 			h.know(k, v)
 		}
 		return nil
@@ -506,11 +517,11 @@ func (s *session) take(ctx context.Context, k law.Key, r *etcdserverpb.ResponseO
 
 // homes are the heads of the zones that the keys belong to.
 func (s *session) homes(keys []law.Key) []*head {
-	s.l.mu.Lock()
-	defer s.l.mu.Unlock()
+	s.mem.mu.Lock()
+	defer s.mem.mu.Unlock()
 	var out []*head
 	for _, k := range keys {
-		if h := s.l.byUID[k.Zone]; zoneScoped(k) && h != nil && !slices.Contains(out, h) {
+		if h := s.mem.byUID[k.Zone]; zoneScoped(k) && h != nil && !slices.Contains(out, h) {
 			out = append(out, h)
 		}
 	}
@@ -518,57 +529,43 @@ func (s *session) homes(keys []law.Key) []*head {
 }
 
 // get is the operation that fetches a fact.
-func (l *Ledger) get(k law.Key) clientv3.Op {
-	key := l.layout.Key(k)
+func (mem *memory) get(k law.Key) clientv3.Op {
+	key := mem.layout.Key(k)
 	if layout.IsRange(k) {
 		return clientv3.OpGet(key, clientv3.WithPrefix())
 	}
 	return clientv3.OpGet(key)
 }
 
-func one(r *etcdserverpb.ResponseOp) *mvccpb.KeyValue {
-	if kvs := r.GetResponseRange().Kvs; len(kvs) > 0 {
-		return kvs[0]
-	}
-	return nil
-}
-
-func modRevision(kv *mvccpb.KeyValue) int64 {
-	if kv == nil {
-		return 0
-	}
-	return kv.ModRevision
-}
-
 // reload makes a head stand at what was read of its zone at revision rev, unless it knows better: a read that took long
 // does not take back what a write has made since, be it a zone or its removal.
-func (l *Ledger) reload(ctx context.Context, h *head, kv *mvccpb.KeyValue, rev int64) error {
-	l.mu.Lock()
+func (mem *memory) reload(ctx context.Context, h *head, kv *mvccpb.KeyValue, rev int64) error {
+	mem.mu.Lock()
 	known := h.knows(kv, rev)
 	if kv == nil && !known {
-		l.absent(h, rev)
+		mem.absent(h, rev)
 	}
-	l.mu.Unlock()
+	mem.mu.Unlock()
 	if known || kv == nil {
 		return nil
 	}
 	object := &v1alpha1.Zone{}
-	if err := l.config.Zones.decode(ctx, h.key, kv.Value, kv.ModRevision, object); err != nil {
+	if err := mem.zones.decode(ctx, h.key, kv.Value, kv.ModRevision, object); err != nil {
 		return fmt.Errorf("ledger: %s: %w", h.key, err)
 	}
 	zone, err := LawZone(object)
 	if err != nil {
 		return fmt.Errorf("ledger: %w", err)
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	mem.mu.Lock()
+	defer mem.mu.Unlock()
 	if !h.knows(kv, rev) {
-		l.set(h, object, zone, kv.ModRevision)
+		mem.set(h, object, zone, kv.ModRevision)
 	}
 	return nil
 }
 
-// knows: the head stands at what was read at revision rev, or at something later. The caller holds l.mu.
+// knows: the head stands at what was read at revision rev, or at something later. The caller holds mem.mu.
 func (h *head) knows(kv *mvccpb.KeyValue, rev int64) bool {
 	switch {
 	case kv != nil && kv.ModRevision <= h.gone:
@@ -582,12 +579,12 @@ func (h *head) knows(kv *mvccpb.KeyValue, rev int64) bool {
 }
 
 // decodeRange reads a fact that is about a range of keys.
-func (l *Ledger) decodeRange(k law.Key, kvs []*mvccpb.KeyValue) (any, error) {
+func (mem *memory) decodeRange(k law.Key, kvs []*mvccpb.KeyValue) (any, error) {
 	switch k.Kind {
 	case law.KindZonesBelow:
 		out := &law.ZonesBelow{}
 		for _, kv := range kvs {
-			key, h, err := l.decodeName(kv)
+			key, h, err := mem.layout.DecodeName(string(kv.Key), kv.Value)
 			if err != nil {
 				return nil, err
 			}
@@ -597,13 +594,13 @@ func (l *Ledger) decodeRange(k law.Key, kvs []*mvccpb.KeyValue) (any, error) {
 	case law.KindOwnersBelow:
 		out := &law.OwnersBelow{}
 		for _, kv := range kvs {
-			_, owner, err := l.layout.ParseOwner("owners", string(kv.Key))
+			_, owner, err := mem.layout.ParseOwner("owners", string(kv.Key))
 			if err != nil {
 				return nil, err
 			}
 			v, err := layout.DecodeFact(law.Key{Kind: law.KindOwner}, kv.Value)
 			if err != nil {
-				return nil, unreadable(string(kv.Key), err)
+				return nil, layout.Unreadable(string(kv.Key), err)
 			}
 			o := v.(*law.Owner)
 			if owner == k.Owner || len(o.Values) == 0 {
@@ -615,7 +612,7 @@ func (l *Ledger) decodeRange(k law.Key, kvs []*mvccpb.KeyValue) (any, error) {
 	case law.KindHeldBelow:
 		out := &law.HeldBelow{}
 		for _, kv := range kvs {
-			_, base, err := l.layout.ParseOwner("holders", string(kv.Key))
+			_, base, err := mem.layout.ParseOwner("holders", string(kv.Key))
 			if err != nil {
 				return nil, err
 			}
@@ -624,7 +621,7 @@ func (l *Ledger) decodeRange(k law.Key, kvs []*mvccpb.KeyValue) (any, error) {
 			}
 			v, err := layout.DecodeFact(law.Key{Kind: law.KindHolders}, kv.Value)
 			if err != nil {
-				return nil, unreadable(string(kv.Key), err)
+				return nil, layout.Unreadable(string(kv.Key), err)
 			}
 			out.Add(v.(*law.Holders))
 		}
@@ -632,7 +629,7 @@ func (l *Ledger) decodeRange(k law.Key, kvs []*mvccpb.KeyValue) (any, error) {
 	case law.KindListedBelow:
 		out := &law.ListedBelow{}
 		for _, kv := range kvs {
-			_, owner, err := l.layout.ParseOwner("listed", string(kv.Key))
+			_, owner, err := mem.layout.ParseOwner("listed", string(kv.Key))
 			if err != nil {
 				return nil, err
 			}
@@ -646,15 +643,15 @@ func (l *Ledger) decodeRange(k law.Key, kvs []*mvccpb.KeyValue) (any, error) {
 		for _, kv := range kvs {
 			var w layout.Waiter
 			if err := layout.Decode(kv.Value, &w); err != nil {
-				return nil, unreadable(string(kv.Key), err)
+				return nil, layout.Unreadable(string(kv.Key), err)
 			}
 			_, namespace, _, ok := layout.WaitingObject(string(kv.Key))
 			if w.Left() == "" || !ok {
 				continue
 			}
-			fqdn, err := l.layout.ParseWaiting(string(kv.Key))
+			fqdn, err := mem.layout.ParseWaiting(string(kv.Key))
 			if err != nil {
-				return nil, unreadable(string(kv.Key), err)
+				return nil, layout.Unreadable(string(kv.Key), err)
 			}
 			out.Records = append(out.Records, law.Arrival{FQDN: fqdn, Namespace: namespace, Left: w.Left()})
 		}
@@ -663,13 +660,13 @@ func (l *Ledger) decodeRange(k law.Key, kvs []*mvccpb.KeyValue) (any, error) {
 		tenants, roster := &law.TenantsBelow{}, &law.Roster{}
 		at := map[string]int{}
 		for _, kv := range kvs {
-			_, owner, ns, _, err := l.layout.ParseMember(string(kv.Key))
+			_, owner, ns, _, err := mem.layout.ParseMember(string(kv.Key))
 			if err != nil {
 				return nil, err
 			}
 			v, err := layout.DecodeFact(law.Key{Kind: law.KindMember}, kv.Value)
 			if err != nil {
-				return nil, unreadable(string(kv.Key), err)
+				return nil, layout.Unreadable(string(kv.Key), err)
 			}
 			m := v.(*law.Member)
 			i, ok := at[ns]
@@ -721,8 +718,8 @@ func (s *session) stands(x law.Write) bool {
 
 // guards are the compares that prove the facts (I5).
 func (s *session) guards() []clientv3.Cmp {
-	l := s.l
-	drop := l.config.dropGuards
+	mem := s.mem
+	drop := mem.dropGuards
 	out := make([]clientv3.Cmp, 0, len(s.zones)+len(s.single)+len(s.deep)+len(s.ranges)+2) // and the object's own
 	for _, z := range s.zones {
 		if drop != "zone" && drop != "all" {
@@ -731,16 +728,107 @@ func (s *session) guards() []clientv3.Cmp {
 	}
 	for _, p := range s.single {
 		if s.seen.Guarded(p.key) && drop != "facts" && drop != "all" {
-			out = append(out, revisionIs(l.layout.Key(p.key), p.rev))
+			out = append(out, revisionIs(mem.layout.Key(p.key), p.rev))
 		}
 	}
 	for _, p := range s.deep {
-		out = append(out, clientv3.Compare(clientv3.ModRevision(l.layout.Key(p.key)), "<", p.rev+1).WithPrefix())
+		out = append(out, clientv3.Compare(clientv3.ModRevision(mem.layout.Key(p.key)), "<", p.rev+1).WithPrefix())
 	}
 	for _, p := range s.ranges {
 		if s.seen.Used(p.key) {
-			out = append(out, clientv3.Compare(clientv3.ModRevision(l.layout.Key(p.key)), "<", p.rev+1).WithPrefix())
+			out = append(out, clientv3.Compare(clientv3.ModRevision(mem.layout.Key(p.key)), "<", p.rev+1).WithPrefix())
 		}
 	}
 	return out
+}
+
+// readZone reads one Zone from etcd; nil when there is none.
+func (mem *memory) readZone(ctx context.Context, namespace, object string) (*v1alpha1.Zone, int64, error) {
+	key := mem.layout.Zone(namespace, object)
+	r, err := mem.client.Get(ctx, key)
+	if err != nil || len(r.Kvs) == 0 {
+		return nil, 0, err
+	}
+	o := &v1alpha1.Zone{}
+	if err := mem.zones.decode(ctx, key, r.Kvs[0].Value, r.Kvs[0].ModRevision, o); err != nil {
+		return nil, 0, fmt.Errorf("ledger: %s: %w", key, err)
+	}
+	return o, r.Kvs[0].ModRevision, nil
+}
+
+// readRecord reads one Record from etcd; nil when there is none.
+func (mem *memory) readRecord(ctx context.Context, namespace, object string) (*v1alpha1.Record, int64, error) {
+	key := mem.layout.Record(namespace, object)
+	kv, _, err := readKey(ctx, mem.client, key)
+	if err != nil || kv == nil {
+		return nil, 0, err
+	}
+	o := &v1alpha1.Record{}
+	if err := mem.records.decode(ctx, key, kv.Value, kv.ModRevision, o); err != nil {
+		return nil, 0, fmt.Errorf("ledger: %s: %w: %w", key, errDamaged, err)
+	}
+	return o, kv.ModRevision, nil
+}
+
+// isAt: the zone with that uid stands at the key, as far as this server knows.
+func (mem *memory) isAt(ctx context.Context, key, uid string) (bool, error) {
+	mem.mu.Lock()
+	h := mem.head(key)
+	known, zone := h.loaded, h.zone
+	mem.mu.Unlock()
+	if !known {
+		r, err := mem.client.Get(ctx, key)
+		if err != nil {
+			return false, err
+		}
+		var kv *mvccpb.KeyValue
+		if len(r.Kvs) > 0 {
+			kv = r.Kvs[0]
+		}
+		if err := mem.reload(ctx, h, kv, r.Header.Revision); err != nil {
+			return false, err
+		}
+		mem.mu.Lock()
+		zone = h.zone
+		mem.mu.Unlock()
+	}
+	return zone != nil && zone.UID == uid && !zone.Pending, nil
+}
+
+// errDamaged: what is stored of a record does not decode, or is nothing the law can read.
+var errDamaged = errors.New("a record cannot be read; run kubizone fsck, which says what is damaged")
+
+// decideFromMemory runs the law on what is remembered; an empty outcome: that is not enough.
+func (s *session) decideFromMemory(ask law.RecordAsk) law.Outcome {
+	for {
+		out := law.DecideRecord(s.seen, ask)
+		if len(out.Need) == 0 {
+			return out
+		}
+		if missing, ok := s.lookUpAll(dedupe(out.Need)); !ok || len(missing) > 0 {
+			return law.Outcome{}
+		}
+	}
+}
+
+// hold asks etcd whether the used facts stand, with the object at its present
+// revision. A write begun from an older one will be decided from the newer.
+func (s *session) hold(ctx context.Context, key string, before *v1alpha1.Record) (bool, error) {
+	var expected uint64
+	if before != nil {
+		var err error
+		if expected, err = (storage.APIObjectVersioner{}).ObjectResourceVersion(before); err != nil {
+			return false, err
+		}
+	}
+	cmps := append(s.guards(), revisionIs(key, int64(expected)))
+	if len(cmps) > maxCompares {
+		return false, nil
+	}
+	s.mem.stats.Transactions.Add(1)
+	r, err := s.mem.client.Txn(ctx).If(cmps...).Commit()
+	if err != nil {
+		return false, err
+	}
+	return r.Succeeded, nil
 }

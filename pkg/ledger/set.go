@@ -54,35 +54,6 @@ type Set struct {
 	serial int64
 }
 
-// setWrite is one write of a set that waits.
-type setWrite struct {
-	ctx      context.Context
-	index    int
-	key      string
-	expected int64
-	// before and after are the Record as it stands and as it shall be; nil: there is none.
-	before, after *v1alpha1.Record
-	// put is the object as encoded where it is written and nothing is decided (S2.4); same: nothing is written.
-	put  []byte
-	same bool
-	// dry: it is decided, and not written.
-	dry bool
-	// answered gets one answer.
-	answered chan setAnswer
-
-	// What a decision says; the next one begins anew.
-	member  *member
-	plan    *law.Plan
-	refusal error
-	placed  *v1alpha1.Record
-}
-
-type setAnswer struct {
-	out    outcome
-	placed *v1alpha1.Record
-	err    error
-}
-
 // NewSet begins a change set of n writes of Records.
 func (l *Ledger) NewSet(n int) *Set {
 	return &Set{l: l, n: n, waiting: map[int]*setWrite{}, left: map[int]bool{}, came: map[int]bool{}, creates: map[int]bool{}, unchanged: map[int]bool{}, grows: map[int]int64{}}
@@ -263,8 +234,10 @@ func (s *Set) decide(writes []*setWrite) {
 	s.mu.Lock()
 	commit := !s.refused
 	s.mu.Unlock()
-	b := &together{l: s.l, writes: writes, commit: commit}
-	err := b.run(decisionContext(writes))
+	b := &together{com: s.l.com, writes: writes, commit: commit}
+	ctx := decisionContext(writes)
+	err := b.run(ctx)
+	s.l.box.payNow(paidBy(ctx, payer{writes[0].namespace(), 1}), b.owed)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.deciding = false
@@ -316,9 +289,15 @@ func decisionContext(writes []*setWrite) context.Context {
 	return first
 }
 
+// asks makes the question of a write of a set.
+func (l *Ledger) asks(w *setWrite) func() (law.RecordAsk, string, error) {
+	return func() (law.RecordAsk, string, error) { return l.recordAsk(w.ctx, w.before, w.after) }
+}
+
 // inSet commits the write of a Record with the others of its set.
 func (w *recordWrite) inSet(ctx context.Context, s *Set, index int, key string, expected int64, put []byte) (outcome, error) {
 	x := &setWrite{ctx: ctx, index: index, key: key, expected: expected, before: w.before, after: w.after}
+	x.ask = w.l.asks(x)
 	if w.before != nil && w.after != nil && w.before.DeletionTimestamp == nil && w.after.DeletionTimestamp != nil {
 		return outcome{}, x.refuse(field.NewPath("metadata", "finalizers"), "has %s and goes when they do, and a change set deletes at once: delete it by itself", strings.Join(w.before.Finalizers, ", "))
 	}
@@ -327,7 +306,7 @@ func (w *recordWrite) inSet(ctx context.Context, s *Set, index int, key string, 
 		if w.after.Generation != w.before.Generation {
 			x.placed = w.after.DeepCopy()
 			x.placed.Status.ObservedGeneration = x.placed.Generation
-			data, err := w.l.config.Records.encode(ctx, key, x.placed)
+			data, err := w.l.mem.records.encode(ctx, key, x.placed)
 			if err != nil {
 				return outcome{}, err
 			}
@@ -347,15 +326,18 @@ func (w *recordWrite) stays(ctx context.Context, s *Set, index int, key string) 
 	if err != nil {
 		return outcome{}, err
 	}
-	a := s.come(&setWrite{ctx: ctx, index: index, key: key, expected: int64(rev), before: w.before, after: w.after, same: true})
+	x := &setWrite{ctx: ctx, index: index, key: key, expected: int64(rev), before: w.before, after: w.after, same: true}
+	x.ask = w.l.asks(x)
+	a := s.come(x)
 	return a.out, a.err
 }
 
 // previewInSet decides the preview of a write with the others of its set.
 func (l *Ledger) previewInSet(ctx context.Context, s *Set, index int, before, after *v1alpha1.Record) error {
 	x := &setWrite{ctx: ctx, index: index, before: before, after: after, dry: true}
+	x.ask = l.asks(x)
 	o := x.object()
-	x.key = l.layout.Record(o.Namespace, o.Name)
+	x.key = l.mem.layout.Record(o.Namespace, o.Name)
 	if before != nil {
 		rev, err := (storage.APIObjectVersioner{}).ObjectResourceVersion(before)
 		if err != nil {

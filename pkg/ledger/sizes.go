@@ -30,18 +30,18 @@ type Sizes interface {
 func (l *Ledger) stored(ctx context.Context, key string, data []byte, mod int64) int64 {
 	values := 0
 	switch {
-	case strings.HasPrefix(key, l.layout.Objects("records")):
+	case strings.HasPrefix(key, l.mem.layout.Objects("records")):
 		var r v1alpha1.Record
-		if l.config.Records.decode(ctx, key, data, mod, &r) == nil {
+		if l.mem.records.decode(ctx, key, data, mod, &r) == nil {
 			values = max(1, len(r.Spec.Values))
 		}
-	case strings.HasPrefix(key, l.layout.Objects("delegations")):
+	case strings.HasPrefix(key, l.mem.layout.Objects("delegations")):
 		var d v1alpha1.Delegation
-		if l.config.Delegations.decode(ctx, key, data, mod, &d) == nil {
+		if l.mem.delegations.decode(ctx, key, data, mod, &d) == nil {
 			values = len(d.Spec.Namespaces)
 		}
 	}
-	return l.layout.StoredOctets(key, len(data), values)
+	return l.mem.layout.StoredOctets(key, len(data), values)
 }
 
 // sizedResources are those whose objects count, in the order of their keys.
@@ -65,8 +65,8 @@ func (l *Ledger) countSizes(ctx context.Context, sink Sizes) error {
 	sink.Recount()
 	rev := int64(0)
 	for _, resource := range sizedResources {
-		err := l.each(ctx, l.layout.Objects(resource), &rev, func(key string, data []byte, mod int64) error {
-			if namespace, _, ok := l.layout.ObjectName(key); ok {
+		err := each(ctx, l.mem.client, l.mem.layout.Objects(resource), &rev, func(key string, data []byte, mod int64) error {
+			if namespace, _, ok := l.mem.layout.ObjectName(key); ok {
 				sink.Add(namespace, l.stored(ctx, key, data, mod))
 			}
 			return nil
@@ -79,14 +79,14 @@ func (l *Ledger) countSizes(ctx context.Context, sink Sizes) error {
 	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx))
 	defer cancel()
 	// All of them in one watch, with the few others whose names are between theirs.
-	from, end := l.layout.Objects(sizedResources[0]), clientv3.GetPrefixRangeEnd(l.layout.Objects(sizedResources[len(sizedResources)-1]))
-	for r := range l.config.Client.Watch(ctx, from, clientv3.WithRange(end), clientv3.WithRev(rev+1), clientv3.WithPrevKV()) {
+	from, end := l.mem.layout.Objects(sizedResources[0]), clientv3.GetPrefixRangeEnd(l.mem.layout.Objects(sizedResources[len(sizedResources)-1]))
+	for r := range l.mem.client.Watch(ctx, from, clientv3.WithRange(end), clientv3.WithRev(rev+1), clientv3.WithPrevKV()) {
 		if err := r.Err(); err != nil {
 			return err
 		}
 		for _, e := range r.Events {
-			namespace, _, ok := l.layout.ObjectName(string(e.Kv.Key))
-			if !ok || !slices.ContainsFunc(sizedResources, func(r string) bool { return strings.HasPrefix(string(e.Kv.Key), l.layout.Objects(r)) }) {
+			namespace, _, ok := l.mem.layout.ObjectName(string(e.Kv.Key))
+			if !ok || !slices.ContainsFunc(sizedResources, func(r string) bool { return strings.HasPrefix(string(e.Kv.Key), l.mem.layout.Objects(r)) }) {
 				continue
 			}
 			octets := int64(0)

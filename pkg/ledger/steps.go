@@ -43,15 +43,15 @@ type step struct {
 }
 
 // stepOf is the write of a record that is decided anew (S2.5). Error: errDamaged.
-func (l *Ledger) stepOf(s *standing, c candidate, o *v1alpha1.Record, mod int64) (*write, error) {
+func (box *outbox) stepOf(s *standing, c candidate, o *v1alpha1.Record, mod int64) (*write, error) {
 	r, err := lawRecord(o)
 	if err != nil {
 		return nil, fmt.Errorf("record %s/%s: %w: %w", o.Namespace, o.Name, errDamaged, err)
 	}
-	r.Terminating = r.Terminating || l.terminates(o.Namespace)
+	r.Terminating = r.Terminating || box.terminates(o.Namespace)
 	ask := law.RecordAsk{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID), After: r, Cascade: true,
-		Now: l.now(), By: "", WorkID: newID(), Work: s.mark(), WorkBy: s.work.By,
-		Uncounted: l.terminates(s.work.By) || strings.HasPrefix(s.work.ID, migrationID)}
+		Now: box.mem.now(), By: "", WorkID: newID(), Work: s.mark(), WorkBy: s.work.By,
+		Uncounted: box.terminates(s.work.By) || strings.HasPrefix(s.work.ID, migrationID)}
 	if ask.Before, ask.Waits, err = adopted(o); err != nil {
 		return nil, fmt.Errorf("%w: %w", errDamaged, err)
 	}
@@ -59,11 +59,11 @@ func (l *Ledger) stepOf(s *standing, c candidate, o *v1alpha1.Record, mod int64)
 	// waits. Neither says another thing while the record stays as it was read.
 	ask.Stood = ask.Before != nil || moving(o)
 	ask.Held = ask.Stood && c.left == law.AdmittedPlain
-	w := l.writeOf("records", o, mod)
-	w.hint, w.standing = l.guessZone(r), s
+	w := box.com.writeOf("records", o, mod)
+	w.hint, w.item = box.mem.guessZone(r), s.of()
 	w.ask = func(seen *law.Seen) law.Outcome { return law.DecideRecord(seen, ask) }
 	w.primary = func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
-		if l.stays(o, plan) {
+		if box.stays(o, plan) {
 			plan.Orphan, plan.OrphanBefore = nil, nil
 			return nil, nil, nil
 		}
@@ -71,8 +71,8 @@ func (l *Ledger) stepOf(s *standing, c candidate, o *v1alpha1.Record, mod int64)
 		if plan.Zone == nil && plan.Record.Zone != nil {
 			plan.Record.Serial = serial.Serial(o.Status.Serial) // its zone did not change
 		}
-		l.placeRecord(placed, plan.Record)
-		data, err := l.config.Records.encode(ctx, w.key, placed)
+		box.placer.placeRecord(placed, plan.Record)
+		data, err := box.mem.records.encode(ctx, w.key, placed)
 		op := opPut(w.key, data)
 		return &op, nil, err
 	}
@@ -101,16 +101,16 @@ func leavesFor(p *law.Plan) bool {
 
 // advance decides candidates anew, at most maxSteps, in order. kvs is what was read
 // of their records.
-func (l *Ledger) advance(ctx context.Context, s *standing, cs []candidate, kvs []*mvccpb.KeyValue) error {
-	l.fault("cascade-step")
-	l.stats.CascadeSteps.Add(int64(len(cs)))
-	steps, err := l.stepsOf(ctx, s, cs, kvs)
+func (box *outbox) advance(ctx context.Context, s *standing, cs []candidate, kvs []*mvccpb.KeyValue) error {
+	box.mem.fault("cascade-step")
+	box.mem.stats.CascadeSteps.Add(int64(len(cs)))
+	steps, err := box.stepsOf(ctx, s, cs, kvs)
 	if err != nil {
 		return err
 	}
 	inside := slices.DeleteFunc(slices.Clone(steps), func(st *step) bool { return !st.stands })
 	for zone, group := range byZone(inside) {
-		if err := l.inOrder(ctx, s, zone, true, group); err != nil {
+		if err := box.inOrder(ctx, s, zone, true, group); err != nil {
 			return err
 		}
 	}
@@ -121,13 +121,13 @@ func (l *Ledger) advance(ctx context.Context, s *standing, cs []candidate, kvs [
 		}
 	}
 	if len(inside) > 0 && len(onward) > 0 {
-		if steps, err = l.readSteps(ctx, s, onward); err != nil {
+		if steps, err = box.readSteps(ctx, s, onward); err != nil {
 			return err
 		}
 	}
 	if len(onward) > 0 {
 		for zone, group := range byZone(steps) {
-			if err := l.inOrder(ctx, s, zone, false, group); err != nil {
+			if err := box.inOrder(ctx, s, zone, false, group); err != nil {
 				return err
 			}
 		}
@@ -155,22 +155,22 @@ func byZone(steps []*step) func(yield func(string, []*step) bool) {
 }
 
 // readSteps reads the records of candidates and makes their steps.
-func (l *Ledger) readSteps(ctx context.Context, s *standing, cs []candidate) ([]*step, error) {
-	kvs, err := l.readRecords(ctx, cs)
+func (box *outbox) readSteps(ctx context.Context, s *standing, cs []candidate) ([]*step, error) {
+	kvs, err := box.readRecords(ctx, cs)
 	if err != nil {
 		return nil, err
 	}
-	return l.stepsOf(ctx, s, cs, kvs)
+	return box.stepsOf(ctx, s, cs, kvs)
 }
 
 // readRecords reads the records of candidates, at most maxSteps, in one round trip.
-func (l *Ledger) readRecords(ctx context.Context, cs []candidate) ([]*mvccpb.KeyValue, error) {
+func (box *outbox) readRecords(ctx context.Context, cs []candidate) ([]*mvccpb.KeyValue, error) {
 	ops := make([]clientv3.Op, 0, len(cs))
 	for _, c := range cs {
-		ops = append(ops, clientv3.OpGet(l.layout.Record(c.namespace, c.object)))
+		ops = append(ops, clientv3.OpGet(box.mem.layout.Record(c.namespace, c.object)))
 	}
-	l.stats.Reads.Add(1)
-	r, err := l.config.Client.Txn(ctx).Then(ops...).Commit()
+	box.mem.stats.Reads.Add(1)
+	r, err := box.mem.client.Txn(ctx).Then(ops...).Commit()
 	if err != nil {
 		return nil, err
 	}
@@ -182,7 +182,7 @@ func (l *Ledger) readRecords(ctx context.Context, cs []candidate) ([]*mvccpb.Key
 }
 
 // stepsOf makes the steps of candidates. Those that are gone are left out.
-func (l *Ledger) stepsOf(ctx context.Context, s *standing, cs []candidate, kvs []*mvccpb.KeyValue) ([]*step, error) {
+func (box *outbox) stepsOf(ctx context.Context, s *standing, cs []candidate, kvs []*mvccpb.KeyValue) ([]*step, error) {
 	steps := make([]*step, 0, len(cs))
 	for i, c := range cs {
 		kv := kvs[i]
@@ -190,7 +190,7 @@ func (l *Ledger) stepsOf(ctx context.Context, s *standing, cs []candidate, kvs [
 			continue
 		}
 		o := &v1alpha1.Record{}
-		if err := l.config.Records.decode(ctx, string(kv.Key), kv.Value, kv.ModRevision, o); err != nil {
+		if err := box.mem.records.decode(ctx, string(kv.Key), kv.Value, kv.ModRevision, o); err != nil {
 			if err := s.leaveOut(ctx, c.ref(), err); err != nil {
 				return nil, err
 			}
@@ -199,12 +199,12 @@ func (l *Ledger) stepsOf(ctx context.Context, s *standing, cs []candidate, kvs [
 		if string(o.UID) != c.uid {
 			continue
 		}
-		if _, err := l.leaves(ctx, s, o); err != nil {
+		if _, err := box.leaves(ctx, s, o); err != nil {
 			return nil, err
 		}
 		var err error
 		st := &step{candidate: c}
-		if st.w, err = l.stepOf(s, c, o, kv.ModRevision); err != nil {
+		if st.w, err = box.stepOf(s, c, o, kv.ModRevision); err != nil {
 			if err = s.leaveOut(ctx, c.ref(), err); err != nil {
 				return nil, err
 			}
@@ -212,8 +212,8 @@ func (l *Ledger) stepsOf(ctx context.Context, s *standing, cs []candidate, kvs [
 		}
 		st.zone = st.w.hint
 		if ref := o.Status.ZoneRef; ref != nil {
-			home := l.layout.Zone(ref.Namespace, ref.Name)
-			if st.stands, err = l.isAt(ctx, home, string(ref.UID)); err != nil {
+			home := box.mem.layout.Zone(ref.Namespace, ref.Name)
+			if st.stands, err = box.mem.isAt(ctx, home, string(ref.UID)); err != nil {
 				return nil, err
 			}
 			if st.stands {
@@ -225,36 +225,11 @@ func (l *Ledger) stepsOf(ctx context.Context, s *standing, cs []candidate, kvs [
 	return steps, nil
 }
 
-// isAt: the zone with that uid stands at the key, as far as this server knows.
-func (l *Ledger) isAt(ctx context.Context, key, uid string) (bool, error) {
-	l.mu.Lock()
-	h := l.head(key)
-	known, zone := h.loaded, h.zone
-	l.mu.Unlock()
-	if !known {
-		r, err := l.config.Client.Get(ctx, key)
-		if err != nil {
-			return false, err
-		}
-		var kv *mvccpb.KeyValue
-		if len(r.Kvs) > 0 {
-			kv = r.Kvs[0]
-		}
-		if err := l.reload(ctx, h, kv, r.Header.Revision); err != nil {
-			return false, err
-		}
-		l.mu.Lock()
-		zone = h.zone
-		l.mu.Unlock()
-	}
-	return zone != nil && zone.UID == uid && !zone.Pending, nil
-}
-
 // inOrder carries out steps that probably change one zone; inside: it is the one that
 // their records are in, and what leaves it for another is not taken in there yet.
-func (l *Ledger) inOrder(ctx context.Context, s *standing, zone string, inside bool, steps []*step) error {
+func (box *outbox) inOrder(ctx context.Context, s *standing, zone string, inside bool, steps []*step) error {
 	for {
-		answers := l.submitInOrder(ctx, zone, steps)
+		answers := box.submitInOrder(ctx, zone, steps)
 		var first *answer // of those that did not go in
 		for i, st := range steps {
 			a := &answers[i]
@@ -264,7 +239,7 @@ func (l *Ledger) inOrder(ctx context.Context, s *standing, zone string, inside b
 			case a.out.ok:
 				st.done = true
 				st.has(st.w.plan)
-				l.payNow(ctx, st.w.plan.Debts)
+				box.payNow(ctx, st.w.plan.Debts)
 			case first == nil:
 				first = a
 			}
@@ -275,7 +250,7 @@ func (l *Ledger) inOrder(ctx context.Context, s *standing, zone string, inside b
 		}
 		if len(first.locks) > 0 || first.later != nil {
 			st := steps[0]
-			plan, err := l.reconsiderRecord(ctx, s, st.candidate)
+			plan, err := box.reconsiderRecord(ctx, s, st.candidate)
 			if err != nil {
 				return err
 			}
@@ -283,18 +258,18 @@ func (l *Ledger) inOrder(ctx context.Context, s *standing, zone string, inside b
 			if st.done = !st.moves || inside; st.done {
 				steps = steps[1:]
 			}
-		} else if err := s.refresh(ctx, l); err != nil {
+		} else if err := s.refresh(ctx, box.mem); err != nil {
 			return err
 		}
 		var err error
-		if steps, err = l.readAgain(ctx, s, inside, steps); err != nil || len(steps) == 0 {
+		if steps, err = box.readAgain(ctx, s, inside, steps); err != nil || len(steps) == 0 {
 			return err
 		}
 	}
 }
 
 // submitInOrder has steps go in at a zone, "" for none, of which none does once one before it has not.
-func (l *Ledger) submitInOrder(ctx context.Context, zone string, steps []*step) []answer {
+func (box *outbox) submitInOrder(ctx context.Context, zone string, steps []*step) []answer {
 	requests, in := make([]*request, len(steps)), &order{}
 	for i, st := range steps {
 		requests[i] = newRequest(st.w)
@@ -302,30 +277,30 @@ func (l *Ledger) submitInOrder(ctx context.Context, zone string, steps []*step) 
 	}
 	answers := make([]answer, len(steps))
 	if zone == "" {
-		l.carry(ctx, nil, slices.Clone(requests)) // which takes out of them what is overtaken
+		box.com.carry(ctx, nil, slices.Clone(requests)) // which takes out of them what is overtaken
 		for i, r := range requests {
 			answers[i] = <-r.answer
 		}
 		return answers
 	}
-	l.mu.Lock()
-	h := l.head(zone)
-	l.mu.Unlock()
-	l.enqueue(ctx, h, requests...)
+	box.mem.mu.Lock()
+	h := box.com.queueAt(zone)
+	box.mem.mu.Unlock()
+	box.com.enqueue(ctx, h, requests...)
 	for i, r := range requests {
-		answers[i] = l.wait(ctx, h, r)
+		answers[i] = box.com.wait(ctx, h, r)
 	}
 	return answers
 }
 
 // readAgain gives steps what stands of their records now, and returns those that are
 // left: what is gone is done, and who has left the zone comes with those who wait.
-func (l *Ledger) readAgain(ctx context.Context, s *standing, inside bool, steps []*step) ([]*step, error) {
+func (box *outbox) readAgain(ctx context.Context, s *standing, inside bool, steps []*step) ([]*step, error) {
 	var cs []candidate
 	for _, st := range steps {
 		cs = append(cs, st.candidate)
 	}
-	found, err := l.readSteps(ctx, s, cs)
+	found, err := box.readSteps(ctx, s, cs)
 	if err != nil {
 		return nil, err
 	}

@@ -176,11 +176,11 @@ func (s *store) edited(kv *mvccpb.KeyValue, config stored) ([]byte, error) {
 	all := map[string]json.RawMessage{}
 	if kv != nil {
 		if err := json.Unmarshal(kv.Value, &all); err != nil {
-			return nil, unreadable(s.layout.Config(), err)
+			return nil, layout.Unreadable(s.layout.Config(), err)
 		}
 	}
 	if err := json.Unmarshal(layout.Encode(config), &all); err != nil {
-		return nil, unreadable(s.layout.Config(), err)
+		return nil, layout.Unreadable(s.layout.Config(), err)
 	}
 	return layout.Encode(all), nil
 }
@@ -208,3 +208,13 @@ func (s *store) warn(ctx context.Context, keys sealed.Keys, encrypts bool) {
 		klog.FromContext(ctx).Info("Warning: this store was made without encryption. Values are encrypted as they are written, but DNS names stay readable in the ledger's own keys; to have them encrypted, kubizone export every zone and import it into a new store that has the encryption configuration from its first start", "prefix", s.layout.Internal())
 	}
 }
+
+// errLease: expiry would take an object away behind the ledger's back.
+var errLease = errors.New("ledger: objects of kubi.zone cannot expire: write them without a TTL")
+
+// ErrFormat is returned by Open and FollowFormat when the store was written by a newer kubizone.
+var ErrFormat = errors.New("the data was written by a newer kubizone")
+
+// ErrSealed is returned by Open when the encryption configuration does not open
+// the keys that the store is sealed with.
+var ErrSealed = errors.New("the data is encrypted, and this encryption configuration does not decrypt it")

@@ -23,14 +23,14 @@ import (
 // together decides the writes of a change set as one batch, which is committed whole, with one step and one serial. Where a decision is a
 // refusal, or commit is not asked for, its transaction has no puts: it proves the refusals (I5).
 type together struct {
-	l      *Ledger
+	com    *committer
 	writes []*setWrite
 	commit bool
 
 	// What run leaves: the writes whose objects have changed, with what stands there, and the version of each that was committed.
 	lost map[*setWrite]outcome
 	at   map[*setWrite]int64
-	// owed are the debts that it leaves, each once.
+	// owed are the debts that it leaves, each once. They are paid without its locks: what changes a child and its parent takes the parent's first.
 	owed []law.Debt
 
 	// locks are those of the zones that the writes change; postponed is how long they have waited for cascades, try counts lost races, and strange
@@ -66,13 +66,13 @@ func (t *together) zone() (*v1alpha1.AdoptingZone, int64) {
 
 // run decides until the decisions hold. An error is that of all writes; refusals are theirs.
 func (t *together) run(ctx context.Context) error {
-	l := t.l
+	com := t.com
 	t.locks = write{resource: "records"}
-	defer func() { l.release(t.locks.locks...) }()
+	defer func() { com.release(t.locks.locks...) }()
 	ctx = paidBy(ctx, payer{t.writes[0].namespace(), 1})
 	for _, w := range t.writes { // the zone that it will be, mostly
-		if _, hint, err := l.recordAsk(ctx, w.before, w.after); err == nil && hint != "" && w.decided() {
-			if err := l.acquire(ctx, &t.locks, hint); err != nil {
+		if _, hint, err := w.ask(); err == nil && hint != "" && w.decided() {
+			if err := com.acquire(ctx, &t.locks, hint); err != nil {
 				return t.late(err)
 			}
 			break
@@ -89,21 +89,18 @@ func (t *together) run(ctx context.Context) error {
 			return t.late(err)
 		case t.later && t.postponed < maxPostponed:
 			t.postponed += laterPause
-			l.release(t.locks.locks...)
+			com.release(t.locks.locks...)
 			t.locks.locks = nil
 			pause(ctx, laterPause)
 			continue
 		case len(t.missing) > 0:
-			if err := l.acquire(ctx, &t.locks, t.missing...); err != nil {
+			if err := com.acquire(ctx, &t.locks, t.missing...); err != nil {
 				return t.late(err)
 			}
 			continue // what was true before the lock may not be now
 		}
 		done, err := t.send(ctx)
 		if err != nil || done {
-			l.release(t.locks.locks...)
-			t.locks.locks = nil
-			l.payNow(ctx, t.owed) // what changes a child and its parent takes the parent's lock first
 			return err
 		}
 	}
@@ -145,7 +142,7 @@ func (t *together) decide(ctx context.Context) error {
 	for _, w := range t.writes {
 		o := w.object()
 		w.plan, w.placed = nil, nil
-		w.member = &member{session: t.l.session(false), request: newRequest(t.l.writeOf("records", o, w.expected))}
+		w.member = &member{session: t.com.mem.session(false), request: newRequest(t.com.writeOf("records", o, w.expected))}
 		if w.refusal = t.misfit(w); w.refusal == nil && w.decided() {
 			pending = append(pending, w)
 		}
@@ -193,20 +190,20 @@ func (t *together) decide(ctx context.Context) error {
 
 // open takes the zone of the first write, as it stands, for what all are decided on.
 func (t *together) open(ctx context.Context) error {
-	l := t.l
-	t.b, t.opening = &batch{l: l, locks: t.locks.locks, try: t.try, whole: true, facts: map[law.Key]any{}}, nil
+	com := t.com
+	t.b, t.opening = &batch{com: com, locks: t.locks.locks, try: t.try, whole: true, overlay: overlay{facts: map[law.Key]any{}}}, nil
 	var key string
 	for _, w := range t.writes {
-		ask, hint, err := l.recordAsk(ctx, w.before, w.after)
+		ask, hint, err := w.ask()
 		if err != nil || !w.decided() {
 			continue
 		}
-		out, err := l.session(false).decide(ctx, func(seen *law.Seen) law.Outcome { return law.DecideRecord(seen, ask) })
+		out, err := com.mem.session(false).decide(ctx, func(seen *law.Seen) law.Outcome { return law.DecideRecord(seen, ask) })
 		if err != nil && !errors.Is(err, errMoved) {
 			return err
 		}
 		if key = hint; out.Plan != nil && out.Plan.Zone != nil { // else memory says where it belongs
-			key = l.layout.Zone(out.Plan.Zone.Zone.Namespace, out.Plan.Zone.Zone.Name)
+			key = com.mem.layout.Zone(out.Plan.Zone.Zone.Namespace, out.Plan.Zone.Zone.Name)
 		}
 		if key != "" {
 			break
@@ -215,9 +212,9 @@ func (t *together) open(ctx context.Context) error {
 	if key == "" {
 		return nil
 	}
-	l.mu.Lock()
-	head := l.head(key)
-	l.mu.Unlock()
+	com.mem.mu.Lock()
+	head := com.queueAt(key)
+	com.mem.mu.Unlock()
 	b := *t.b
 	b.head = head
 	if err := b.begin(ctx); err != nil {
@@ -259,11 +256,11 @@ func (t *together) warm(ctx context.Context, writes []*setWrite) error {
 	if t.opening == nil || len(writes) < 2 {
 		return nil
 	}
-	l, b := t.l, t.b
+	com, b := t.com, t.b
 	for range maxPasses {
 		var cold []law.Key
 		for _, w := range writes {
-			ask, _, err := l.recordAsk(w.ctx, w.before, w.after)
+			ask, _, err := w.ask()
 			if err != nil {
 				continue // it is refused with that
 			}
@@ -281,9 +278,9 @@ func (t *together) warm(ctx context.Context, writes []*setWrite) error {
 		if err := b.warm(ctx, dedupe(cold)); err != nil {
 			return err
 		}
-		l.mu.Lock()
+		com.mem.mu.Lock()
 		moved := b.head.mod != b.mod || !b.head.loaded
-		l.mu.Unlock()
+		com.mem.mu.Unlock()
 		if moved {
 			return errOverlayMoved
 		}
@@ -294,15 +291,15 @@ func (t *together) warm(ctx context.Context, writes []*setWrite) error {
 // judge decides one write on what the others have left.
 func (t *together) judge(ctx context.Context, w *setWrite) error {
 	w.refusal = nil
-	ask, _, err := t.l.recordAsk(w.ctx, w.before, w.after)
+	ask, _, err := w.ask()
 	if err != nil {
 		w.refusal = err
 		return nil
 	}
 	ask.Set = t.opening
-	s := t.l.session(false)
+	s := t.com.mem.session(false)
 	if t.opening != nil {
-		s.batch = t.b
+		s.over = &t.b.overlay
 	}
 	out, err := s.decide(ctx, func(seen *law.Seen) law.Outcome { return law.DecideRecord(seen, ask) })
 	var within *overlapError
@@ -335,7 +332,7 @@ func (t *together) judge(ctx context.Context, w *setWrite) error {
 	if w.refusal != nil {
 		return nil
 	}
-	for _, key := range t.l.missing(t.b.locks, p) {
+	for _, key := range t.com.missing(t.b.locks, p) {
 		if !slices.Contains(t.missing, key) {
 			t.missing = append(t.missing, key)
 		}
@@ -351,7 +348,7 @@ func (t *together) judge(ctx context.Context, w *setWrite) error {
 // moved is what becomes of a write that no facts go together with: its object has changed since it was read, and it begins again, or the zone
 // has, and all are decided anew. Where neither has, something is damaged.
 func (t *together) moved(ctx context.Context, w *setWrite) error {
-	out, err := t.l.moved(ctx, w.member.w)
+	out, err := t.com.moved(ctx, w.member.w)
 	switch {
 	case err == nil:
 		t.lost = map[*setWrite]outcome{w: out}
@@ -370,7 +367,7 @@ func (t *together) refused() bool {
 
 // place gives each object the state that it is to have, and the batch its one step.
 func (t *together) place(ctx context.Context) error {
-	l, b := t.l, t.b
+	com, b := t.com, t.b
 	if len(t.steps) > 0 {
 		step := content.Condense(t.steps)
 		step.By = t.steps[0].By
@@ -403,8 +400,8 @@ func (t *together) place(ctx context.Context) error {
 			if place.Serial.Ahead(b.zone.Serial) {
 				place.Serial = b.zone.Serial
 			}
-			l.placeRecord(w.placed, &place)
-			data, err := l.config.Records.encode(ctx, w.key, w.placed)
+			com.placer.placeRecord(w.placed, &place)
+			data, err := com.mem.records.encode(ctx, w.key, w.placed)
 			if err != nil {
 				return err
 			}
@@ -422,7 +419,7 @@ func (t *together) undoSerial() {
 	c.Zone, c.Step = &z, nil
 	key := law.HoldingKey(z.View, z.FQDN())
 	if h, _ := b.facts[key].(*law.Holding); h != nil {
-		before, after := b.l.holdingOf(key), *h
+		before, after := b.com.mem.holdingOf(key), *h
 		if after.MinimumConsumed = nil; before != nil {
 			after.MinimumConsumed = before.MinimumConsumed
 		}
@@ -431,19 +428,9 @@ func (t *together) undoSerial() {
 	b.zone, b.change = &z, &c
 }
 
-// holdingOf is what is remembered under a name.
-func (l *Ledger) holdingOf(k law.Key) *law.Holding {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if x := l.index[k]; x != nil {
-		return x.holding
-	}
-	return nil
-}
-
 // send proves the decisions and commits them. done: that is it, or writes are lost.
 func (t *together) send(ctx context.Context) (done bool, err error) {
-	l, b, dry := t.l, t.b, t.writes[0].dry
+	com, b, dry := t.com, t.b, t.writes[0].dry
 	var then []clientv3.Op
 	journal := 0
 	if !t.refused() {
@@ -462,10 +449,10 @@ func (t *together) send(ctx context.Context) (done bool, err error) {
 	if dry {
 		then = nil
 	}
-	l.fault("before-commit")
-	l.stats.Transactions.Add(1)
+	com.mem.fault("before-commit")
+	com.mem.stats.Transactions.Add(1)
 	started := time.Now()
-	r, err := l.config.Client.Txn(ctx).If(b.cmps...).Then(then...).Commit()
+	r, err := com.mem.client.Txn(ctx).If(b.cmps...).Then(then...).Commit()
 	switch {
 	case errors.Is(err, rpctypes.ErrTooManyOps):
 		return false, t.tooMany(ctx, max(len(b.cmps), len(then)))
@@ -474,16 +461,16 @@ func (t *together) send(ctx context.Context) (done bool, err error) {
 			"or have etcd started with a larger --max-request-bytes (1.5 MiB by default)")
 	case err != nil: // the outcome is unknown: forget what depends on it, never repeat blindly
 		for _, w := range t.writes {
-			l.drop(w.member.session)
+			com.mem.drop(w.member.session)
 		}
 		if len(then) == 0 {
 			err = t.late(err)
 		}
 		return false, err
 	}
-	l.fault("after-commit")
+	com.mem.fault("after-commit")
 	if !r.Succeeded {
-		l.stats.Conflicts.Add(1)
+		com.mem.stats.Conflicts.Add(1)
 		t.try++
 		return t.conflicted(ctx, r)
 	}
@@ -534,7 +521,7 @@ func (t *together) conflicted(ctx context.Context, r *clientv3.TxnResponse) (don
 	}
 	if len(t.lost) == 0 && len(locks) > 0 {
 		slices.Sort(locks)
-		if err := t.l.acquire(ctx, &t.locks, slices.Compact(locks)...); err != nil {
+		if err := t.com.acquire(ctx, &t.locks, slices.Compact(locks)...); err != nil {
 			return false, t.late(err)
 		}
 	}
@@ -543,7 +530,7 @@ func (t *together) conflicted(ctx context.Context, r *clientv3.TxnResponse) (don
 
 // tooMany says how many operations the set takes and etcd does.
 func (t *together) tooMany(ctx context.Context, operations int) error {
-	most, err := t.l.mostOps(ctx, operations)
+	most, err := t.com.mostOps(ctx, operations)
 	if err != nil {
 		return err
 	}
@@ -552,12 +539,12 @@ func (t *together) tooMany(ctx context.Context, operations int) error {
 }
 
 // mostOps finds how many operations etcd takes in a transaction, of which it refused as many as were too many. The questions write nothing.
-func (l *Ledger) mostOps(ctx context.Context, refused int) (int, error) {
+func (com *committer) mostOps(ctx context.Context, refused int) (int, error) {
 	takes := 1
 	for refused-takes > 1 {
 		n := (takes + refused) / 2
-		ops := slices.Repeat([]clientv3.Op{clientv3.OpGet(l.layout.Config(), clientv3.WithCountOnly())}, n)
-		_, err := l.config.Client.Txn(ctx).Then(ops...).Commit()
+		ops := slices.Repeat([]clientv3.Op{clientv3.OpGet(com.mem.layout.Config(), clientv3.WithCountOnly())}, n)
+		_, err := com.mem.client.Txn(ctx).Then(ops...).Commit()
 		switch {
 		case errors.Is(err, rpctypes.ErrTooManyOps):
 			refused = n
@@ -567,6 +554,37 @@ func (l *Ledger) mostOps(ctx context.Context, refused int) (int, error) {
 			takes = n
 		}
 	}
-	l.narrow(refused)
+	com.mem.narrow(refused)
 	return takes, nil
+}
+
+// setWrite is one write of a set that waits.
+type setWrite struct {
+	ctx      context.Context
+	index    int
+	key      string
+	expected int64
+	// before and after are the Record as it stands and as it shall be; nil: there is none. ask makes the question to the law of that, and says
+	// the key of the zone that will probably decide it.
+	before, after *v1alpha1.Record
+	ask           func() (ask law.RecordAsk, hint string, err error)
+	// put is the object as encoded where it is written and nothing is decided (S2.4); same: nothing is written.
+	put  []byte
+	same bool
+	// dry: it is decided, and not written.
+	dry bool
+	// answered gets one answer.
+	answered chan setAnswer
+
+	// What a decision says; the next one begins anew.
+	member  *member
+	plan    *law.Plan
+	refusal error
+	placed  *v1alpha1.Record
+}
+
+type setAnswer struct {
+	out    outcome
+	placed *v1alpha1.Record
+	err    error
 }

@@ -41,7 +41,7 @@ type window struct {
 	names map[string]string // namespaces, each once in memory
 }
 
-func (l *Ledger) window(s *standing) *window {
+func (box *outbox) window(s *standing) *window {
 	w := &window{names: map[string]string{}}
 	if len(s.work.Zones) > 0 {
 		w.own = s.work.Zones[0].Namespace
@@ -111,15 +111,15 @@ func (w *window) behind(last candidate) {
 }
 
 // collect finds what a work names.
-func (l *Ledger) collect(ctx context.Context, s *standing, w *window) error {
-	if err := l.collectNamed(ctx, s, w.add); err != nil {
+func (box *outbox) collect(ctx context.Context, s *standing, w *window) error {
+	if err := box.collectNamed(ctx, s, w.add); err != nil {
 		return err
 	}
-	if err := l.collectLeft(ctx, s, w.add); err != nil {
+	if err := box.collectLeft(ctx, s, w.add); err != nil {
 		return err
 	}
 	for _, scan := range s.work.Scans {
-		if err := l.scan(ctx, s, scan, w.add); err != nil {
+		if err := box.scan(ctx, s, scan, w.add); err != nil {
 			return err
 		}
 	}
@@ -127,22 +127,22 @@ func (l *Ledger) collect(ctx context.Context, s *standing, w *window) error {
 }
 
 // scan finds what a scan names, in the order of keys.
-func (l *Ledger) scan(ctx context.Context, s *standing, scan law.Scan, found func(candidate)) error {
+func (box *outbox) scan(ctx context.Context, s *standing, scan law.Scan, found func(candidate)) error {
 	var prefix string
 	switch scan.Kind {
 	case law.ScanMembers:
-		prefix = l.layout.Key(law.Key{Kind: law.KindTenantsBelow, Zone: scan.Zone, Owner: scan.Owner})
+		prefix = box.mem.layout.Key(law.Key{Kind: law.KindTenantsBelow, Zone: scan.Zone, Owner: scan.Owner})
 	case law.ScanWaiting:
-		prefix = l.layout.WaitingAt(scan.View, scan.Name, scan.Exact)
+		prefix = box.mem.layout.WaitingAt(scan.View, scan.Name, scan.Exact)
 	case law.ScanReferring:
-		prefix = l.layout.WaitingFor(scan.Target)
+		prefix = box.mem.layout.WaitingFor(scan.Target)
 	case law.ScanNamespaces:
-		return l.scanNamespaces(ctx, s, scan, found)
+		return box.scanNamespaces(ctx, s, scan, found)
 	case law.ScanPending:
-		prefix = l.layout.WaitingFor(scan.Target) + layout.WaitingZone + "/"
+		prefix = box.mem.layout.WaitingFor(scan.Target) + layout.WaitingZone + "/"
 		if !scan.Name.IsZero() { // and those that wait for a name
 			named := law.Scan{Kind: law.ScanWaiting, View: scan.View, Name: scan.Name}
-			if err := l.scan(ctx, s, named, func(c candidate) {
+			if err := box.scan(ctx, s, named, func(c candidate) {
 				if c.letter == layout.WaitingZone {
 					found(c)
 				}
@@ -155,7 +155,7 @@ func (l *Ledger) scan(ctx context.Context, s *standing, scan law.Scan, found fun
 	}
 	key, end := prefix, clientv3.GetPrefixRangeEnd(prefix)
 	for {
-		r, err := l.config.Client.Get(ctx, key, clientv3.WithRange(end), clientv3.WithLimit(2000))
+		r, err := box.mem.client.Get(ctx, key, clientv3.WithRange(end), clientv3.WithLimit(2000))
 		if err != nil {
 			return err
 		}
@@ -167,7 +167,7 @@ func (l *Ledger) scan(ctx context.Context, s *standing, scan law.Scan, found fun
 				if s.since > 0 && kv.ModRevision > s.since {
 					continue
 				}
-				if _, _, c.namespace, c.object, err = l.layout.ParseMember(string(kv.Key)); err != nil {
+				if _, _, c.namespace, c.object, err = box.mem.layout.ParseMember(string(kv.Key)); err != nil {
 					return err
 				}
 				if !scan.Of(c.namespace) {

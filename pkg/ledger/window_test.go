@@ -29,9 +29,9 @@ func TestWindow_partsAreAllOfIt_S2_7(t *testing.T) {
 			}
 		}
 	}
-	var l *Ledger
+	var box *outbox
 	var all []candidate
-	for w := l.window(&standing{work: law.Work{Zones: []law.Place{{Ref: law.Ref{Namespace: "own"}}}}}); ; w.next() {
+	for w := box.window(&standing{item: item{work: law.Work{Zones: []law.Place{{Ref: law.Ref{Namespace: "own"}}}}}}); ; w.next() {
 		find(w.add)
 		part := w.cut()
 		if len(part) > maxWindow || cap(w.found) > 4*maxWindow {

@@ -33,10 +33,10 @@ type counted struct {
 // counts from when it met what another wrote down last, and the first to be due writes.
 // The key is the zone and what was written down, not the revision of the holding, which
 // the zone's own tenant can move.
-func (l *Ledger) sweepWithdrawals(ctx context.Context, seen map[string]counted) map[string]counted {
+func (box *outbox) sweepWithdrawals(ctx context.Context, seen map[string]counted) map[string]counted {
 	known, written := map[string]counted{}, 0
 	graces := map[string]int64{}
-	for k, h := range l.withdrawn() {
+	for k, h := range box.withdrawn() {
 		c, ok := seen[h.UID]
 		if !ok || c.By != h.Withdrawn.By || c.Since != h.Withdrawn.Since || c.Passed != h.Withdrawn.Passed {
 			c = counted{*h.Withdrawn, time.Now()}
@@ -44,7 +44,7 @@ func (l *Ledger) sweepWithdrawals(ctx context.Context, seen map[string]counted) 
 		known[h.UID] = c
 		grace, ok := graces[h.Withdrawn.By]
 		if !ok {
-			grace = l.graceOf(ctx, k, h.Withdrawn)
+			grace = box.graceOf(ctx, k, h.Withdrawn)
 			graces[h.Withdrawn.By] = grace
 		}
 		passed := time.Since(c.at)
@@ -54,7 +54,7 @@ func (l *Ledger) sweepWithdrawals(ctx context.Context, seen map[string]counted) 
 			continue
 		}
 		written++
-		if err := l.end(ctx, k, h, c.Withdrawal, passed); err != nil && ctx.Err() == nil {
+		if err := box.end(ctx, k, h, c.Withdrawal, passed); err != nil && ctx.Err() == nil {
 			klog.FromContext(ctx).Error(err, "the end of a zone whose delegation was withdrawn failed; it is tried again", "zone", k.Name.String())
 		}
 	}
@@ -62,11 +62,11 @@ func (l *Ledger) sweepWithdrawals(ctx context.Context, seen map[string]counted) 
 }
 
 // withdrawn lists the zones whose rule went, as far as this server has heard.
-func (l *Ledger) withdrawn() map[law.Key]*law.Holding {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+func (box *outbox) withdrawn() map[law.Key]*law.Holding {
+	box.mem.mu.Lock()
+	defer box.mem.mu.Unlock()
 	out := map[law.Key]*law.Holding{}
-	for k, v := range l.index {
+	for k, v := range box.mem.index {
 		if v.holding.Withdrawn != nil {
 			out[k] = v.holding
 		}
@@ -76,12 +76,12 @@ func (l *Ledger) withdrawn() map[law.Key]*law.Holding {
 
 // graceOf is the period in force, in seconds, of the zone that withdrew the rule; where
 // that cannot be read, the one by which status.endsAt was told.
-func (l *Ledger) graceOf(ctx context.Context, k law.Key, w *law.Withdrawal) int64 {
-	h := l.above(k, w.By)
+func (box *outbox) graceOf(ctx context.Context, k law.Key, w *law.Withdrawal) int64 {
+	h := box.above(k, w.By)
 	if h == nil {
 		return w.Grace
 	}
-	o, _, err := l.readZone(ctx, h.Namespace, h.Name)
+	o, _, err := box.mem.readZone(ctx, h.Namespace, h.Name)
 	if err != nil || o == nil || string(o.UID) != w.By {
 		return w.Grace
 	}
@@ -93,11 +93,11 @@ func (l *Ledger) graceOf(ctx context.Context, k law.Key, w *law.Withdrawal) int6
 }
 
 // above is the zone with that uid where it stands above a name, as far as this server has heard.
-func (l *Ledger) above(k law.Key, uid string) *law.Holding {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+func (box *outbox) above(k law.Key, uid string) *law.Holding {
+	box.mem.mu.Lock()
+	defer box.mem.mu.Unlock()
 	for up, ok := k.Name.Parent(); ok; up, ok = up.Parent() {
-		if x := l.index[law.HoldingKey(k.View, up)]; x != nil && x.holding.UID == uid {
+		if x := box.mem.index[law.HoldingKey(k.View, up)]; x != nil && x.holding.UID == uid {
 			return x.holding
 		}
 	}
@@ -105,9 +105,9 @@ func (l *Ledger) above(k law.Key, uid string) *law.Holding {
 }
 
 // end notes how long servers ran since a withdrawal, and ends the zone when that is over.
-func (l *Ledger) end(ctx context.Context, k law.Key, h *law.Holding, c law.Withdrawal, passed time.Duration) error {
+func (box *outbox) end(ctx context.Context, k law.Key, h *law.Holding, c law.Withdrawal, passed time.Duration) error {
 	for {
-		o, mod, err := l.readZone(ctx, h.Namespace, h.Name)
+		o, mod, err := box.mem.readZone(ctx, h.Namespace, h.Name)
 		if err != nil || o == nil || string(o.UID) != h.UID || o.Status.FQDN == "" {
 			return err
 		}
@@ -119,14 +119,14 @@ func (l *Ledger) end(ctx context.Context, k law.Key, h *law.Holding, c law.Withd
 		if err != nil {
 			return err
 		}
-		ask := law.EndAsk{Zone: z, Spec: spec, Counted: c, Passed: int64(passed.Seconds()), Now: l.now(), WorkID: newID()}
-		l.fault("zone-ends")
-		out, tx, err := l.writeZone(ctx, o, mod, nil, func(seen *law.Seen) law.Outcome { return law.DecideEnd(seen, ask) })
+		ask := law.EndAsk{Zone: z, Spec: spec, Counted: c, Passed: int64(passed.Seconds()), Now: box.mem.now(), WorkID: newID()}
+		box.mem.fault("zone-ends")
+		out, tx, err := box.writeZone(ctx, o, mod, nil, func(seen *law.Seen) law.Outcome { return law.DecideEnd(seen, ask) })
 		if err != nil {
 			return err
 		}
 		if out.ok {
-			l.payNow(ctx, tx.plan.Debts)
+			box.payNow(ctx, tx.plan.Debts)
 			return nil
 		}
 	}

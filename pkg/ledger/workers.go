@@ -39,6 +39,3 @@ func (w *workers) work(ctx context.Context, f func()) {
 		}
 	}
 }
-
-// spawn has f called beside the caller.
-func (l *Ledger) spawn(f func()) { l.workers.run(l.config.Client.Ctx(), f) }

@@ -6,16 +6,13 @@ package ledger
 import (
 	"context"
 	"fmt"
-	"strconv"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/storage"
 
-	clientv3 "go.etcd.io/etcd/client/v3"
-
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law"
 )
 
@@ -111,7 +108,7 @@ func (w *zoneWrite) copyTo(out runtime.Object) {
 
 func (w *zoneWrite) release() {
 	if w.tx != nil {
-		w.l.release(w.tx.locks...)
+		w.l.com.release(w.tx.locks...)
 		w.tx.locks = nil
 	}
 }
@@ -122,22 +119,9 @@ func zoneUnchanged(before, after *v1alpha1.Zone) bool {
 		before.Annotations[v1alpha1.AnnotationPublishDeletions] == after.Annotations[v1alpha1.AnnotationPublishDeletions] && before.Status.Serial == after.Status.Serial
 }
 
-// behind is what a write of status says of a secondary (S6.6): the serial that it names in the place of the zone's own,
-// which the door lets through for that alone.
-func behind(before, after *v1alpha1.Zone) *law.Behind {
-	if before == nil || after == nil || before.Status.Serial == after.Status.Serial {
-		return nil
-	}
-	b := &law.Behind{Serial: serial.Serial(after.Status.Serial)}
-	if accepted, err := strconv.ParseUint(after.Annotations[v1alpha1.AnnotationAcceptSerial], 10, 32); err == nil {
-		b.Accepted = serial.Serial(accepted)
-	}
-	return b
-}
-
 func (w *zoneWrite) commit(ctx context.Context, key string, expected int64, put []byte) (outcome, error) {
 	l := w.l
-	if namespace, _, ok := l.layout.ObjectName(key); ok {
+	if namespace, _, ok := l.mem.layout.ObjectName(key); ok {
 		ctx = paidBy(ctx, payer{namespace, 1})
 	}
 	w.committed = nil
@@ -150,7 +134,7 @@ func (w *zoneWrite) commit(ctx context.Context, key string, expected int64, put 
 	if put != nil && expected != 0 && w.before == nil {
 		return outcome{}, fmt.Errorf("ledger: update of %s without its present state", key)
 	}
-	ask, err := l.zoneAsk(ctx, w.before, w.after)
+	ask, err := l.box.zoneAsk(ctx, mayEstablish(ctx), w.before, w.after)
 	if err != nil {
 		return outcome{}, err
 	}
@@ -159,7 +143,7 @@ func (w *zoneWrite) commit(ctx context.Context, key string, expected int64, put 
 		id = w.after
 	}
 	if w.tx == nil {
-		w.tx = l.writeOf("zones", id, expected)
+		w.tx = l.com.writeOf("zones", id, expected)
 		w.tx.hint, w.tx.keep = key, true
 	}
 	tx := w.tx
@@ -167,7 +151,7 @@ func (w *zoneWrite) commit(ctx context.Context, key string, expected int64, put 
 	if w.before != nil && w.after != nil && zoneUnchanged(w.before, w.after) {
 		return w.plain(ctx, key, expected, put)
 	}
-	l.clients.Add(1)
+	l.com.clients.Add(1)
 	var placed *v1alpha1.Zone
 	tx.ask = func(seen *law.Seen) law.Outcome { return law.DecideZone(seen, ask) }
 	tx.primary = func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
@@ -177,12 +161,12 @@ func (w *zoneWrite) commit(ctx context.Context, key string, expected int64, put 
 		}
 		placed = w.after.DeepCopy()
 		placed.Status.ObservedGeneration = placed.Generation
-		l.placeZone(placed, plan.Zone)
-		data, err := l.config.Zones.encode(ctx, key, placed)
+		l.placer.placeZone(placed, plan.Zone)
+		data, err := l.mem.zones.encode(ctx, key, placed)
 		op := opPut(key, data)
 		return &op, placed, err
 	}
-	out, err := l.commit(ctx, tx)
+	out, err := l.com.commit(ctx, tx)
 	if err != nil || !out.ok {
 		return out, err
 	}
@@ -191,7 +175,7 @@ func (w *zoneWrite) commit(ctx context.Context, key string, expected int64, put 
 	if placed != nil {
 		w.commitAs(placed.DeepCopy(), out.rev) // the head keeps placed, and the caller may change what it gets
 	}
-	l.payNow(ctx, tx.plan.Debts)
+	l.box.payNow(ctx, tx.plan.Debts)
 	return out, nil
 }
 
@@ -201,19 +185,19 @@ func (w *zoneWrite) commit(ctx context.Context, key string, expected int64, put 
 func (w *zoneWrite) plain(ctx context.Context, key string, expected int64, put []byte) (outcome, error) {
 	l := w.l
 	if len(w.tx.locks) == 0 {
-		if err := l.acquire(ctx, w.tx, key); err != nil {
-			return outcome{}, l.late(w.tx, err)
+		if err := l.com.acquire(ctx, w.tx, key); err != nil {
+			return outcome{}, l.com.late(w.tx, err)
 		}
 	}
-	out, err := l.plain(ctx, key, expected, put)
-	l.mu.Lock()
-	h := l.head(key)
+	out, err := l.com.plain(ctx, key, expected, put)
+	l.mem.mu.Lock()
+	h := l.mem.head(key)
 	switch {
 	case err != nil:
 		h.loaded = false
 	case !out.ok: // another write was faster: what is known of the zone at that revision holds on
-		l.mu.Unlock()
-		return out, l.reload(ctx, h, out.kv, out.rev)
+		l.mem.mu.Unlock()
+		return out, l.mem.reload(ctx, h, out.kv, out.rev)
 	case h.loaded && h.mod == expected:
 		object := w.after.DeepCopy()
 		_ = (storage.APIObjectVersioner{}).UpdateObject(object, uint64(out.rev))
@@ -221,40 +205,11 @@ func (w *zoneWrite) plain(ctx context.Context, key string, expected int64, put [
 	default:
 		h.loaded = false
 	}
-	l.mu.Unlock()
+	l.mem.mu.Unlock()
 	return out, err
 }
 
 func (w *zoneWrite) commitAs(o *v1alpha1.Zone, rev int64) {
 	_ = (storage.APIObjectVersioner{}).UpdateObject(o, uint64(rev))
 	w.committed = o
-}
-
-// zoneAsk makes the request to the law of a client's zone write.
-func (l *Ledger) zoneAsk(ctx context.Context, before, after *v1alpha1.Zone) (law.ZoneAsk, error) {
-	ask := law.ZoneAsk{MayEstablish: mayEstablish(ctx), Now: l.now(), By: user(ctx), WorkID: newID()}
-	if before != nil {
-		z, err := LawZone(before)
-		if err != nil {
-			return ask, err
-		}
-		ask.Before = z
-		if z.Pending {
-			spec, err := zoneSpec(before)
-			if err != nil {
-				return ask, err
-			}
-			ask.Waits = spec.Waiting()
-		}
-	}
-	if after != nil {
-		spec, err := zoneSpec(after)
-		if err != nil {
-			return ask, status("zones", after.Name, &law.Refusal{Kind: law.Invalid, Message: err.Error()})
-		}
-		ask.After = spec
-		ask.Behind = behind(before, after)
-		ask.SameName = before != nil && before.Spec.DomainName == after.Spec.DomainName && before.Spec.View == after.Spec.View && apiequality.Semantic.DeepEqual(before.Spec.ZoneRef, after.Spec.ZoneRef)
-	}
-	return ask, nil
 }

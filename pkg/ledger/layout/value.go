@@ -72,3 +72,22 @@ func DecodeFact(k law.Key, data []byte) (any, error) {
 	}
 	return v, Decode(data, v)
 }
+
+// DecodeName reads a key of names/ and what stands there.
+func (k Keys) DecodeName(key string, value []byte) (law.Key, *law.Holding, error) {
+	view, fqdn, err := k.ParseName("names", key)
+	if err != nil {
+		return law.Key{}, nil, err
+	}
+	fact := law.HoldingKey(view, fqdn)
+	v, err := DecodeFact(fact, value)
+	if err != nil {
+		return law.Key{}, nil, Unreadable(key, err)
+	}
+	return fact, v.(*law.Holding), nil
+}
+
+// Unreadable: a key of the ledger's own does not parse.
+func Unreadable(key string, err error) error {
+	return fmt.Errorf("ledger: %s does not parse (%w): run kubizone fsck, which says what is damaged", key, err)
+}
