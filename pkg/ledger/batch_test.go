@@ -5,22 +5,13 @@ package ledger_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net/http"
 	"slices"
-	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
-	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/server/v3/embed"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apiserver/pkg/storage"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/ledger"
@@ -55,98 +46,6 @@ func (g *gate) set(point string) {
 		close(g.open)
 	}
 	g.point, g.reached, g.open = point, make(chan struct{}, 100), make(chan struct{})
-}
-
-// Each of a batch is decided on what those before it leave, and what is no matter
-// for a batch goes its own way.
-func TestBatch_refusalsAndLoneWritesOfOneBatch(t *testing.T) {
-	t.Parallel()
-	s := store.New(t)
-	g := &gate{}
-	server := s.Server(func(c *ledger.Config) { c.Fault = g.pass })
-	server.Run()
-	store.Must(server.CreateZone(store.Zone("infra", "z", "example.org.", store.Allow("", "*"))))
-	for _, name := range []string{"updated", "deleted"} {
-		store.Must(server.CreateRecord(t.Context(), store.Record("team", name, name+".example.org.", "A", "192.0.2.1")))
-	}
-	cold := s.Server(func(c *ledger.Config) { c.Fault = g.pass }) // knows nothing: what it needs is read for all at once
-	store.Eventually(t, "it has heard of the zone", func() bool {
-		_, err := cold.CreateRecord(t.Context(), store.Record("infra", "known", "known.example.org.", "A", "192.0.2.1"))
-		known := cold.Record("infra", "known").Status.ZoneRef != nil
-		store.Must(0, cold.DeleteRecord(t.Context(), "infra", "known"))
-		return err == nil && known
-	})
-	before := server.Zone("infra", "z").Status.Serial
-	g.set("before-commit")
-	held := make(chan error, 1)
-	go func() {
-		_, err := cold.CreateRecord(t.Context(), store.Record("team", "first", "first.example.org.", "A", "192.0.2.1"))
-		held <- err
-	}()
-	<-g.reached
-	ctx := t.Context()
-	writes := []struct {
-		name string
-		do   func() error
-		want string
-	}{
-		{"a new name", func() error {
-			_, err := cold.CreateRecord(ctx, store.Record("team", "new", "new.example.org.", "A", "192.0.2.1"))
-			return err
-		}, ""},
-		{"a second value at it, decided on the first", func() error {
-			_, err := cold.CreateRecord(ctx, store.Record("team", "new-2", "new.example.org.", "A", "192.0.2.2"))
-			return err
-		}, ""},
-		{"a CNAME beside it", func() error {
-			_, err := cold.CreateRecord(ctx, store.Record("team", "alias", "new.example.org.", "CNAME", "www"))
-			return err
-		}, "CNAME"},
-		{"somebody else's name", func() error {
-			_, err := cold.CreateRecord(ctx, store.Record("rival", "new", "new.example.org.", "TXT", "mine"))
-			return err
-		}, "held by another namespace"},
-		{"an update", func() error {
-			_, err := cold.UpdateRecord(ctx, "team", "updated", func(r *v1alpha1.Record) { r.Spec.Values = []string{"192.0.2.7"} })
-			return err
-		}, ""},
-		{"a deletion", func() error { return cold.DeleteRecord(ctx, "team", "deleted") }, ""},
-		{"a record too long for company", func() error {
-			r := store.Record("team", "long", "long.example.org.", "TXT", "v")
-			r.Annotations = map[string]string{"long": strings.Repeat("x", 200<<10)}
-			_, err := cold.CreateRecord(ctx, r)
-			return err
-		}, ""},
-		{"name servers of a cut: no matter for a batch", func() error {
-			_, err := cold.CreateRecord(ctx, store.Record("infra", "ns", "sub.example.org.", "NS", "ns.elsewhere.net."))
-			return err
-		}, ""},
-	}
-	outcomes := make([]chan error, len(writes))
-	for i, w := range writes {
-		outcomes[i] = make(chan error, 1)
-		go func() { outcomes[i] <- w.do() }()
-		store.Eventually(t, w.name+" waits", func() bool { return cold.Ledger.Waiting("infra", "z") == i+1 })
-	}
-	g.set("")
-	if err := <-held; err != nil {
-		t.Fatal(err)
-	}
-	for i, w := range writes {
-		if err := <-outcomes[i]; w.want == "" && err != nil || w.want != "" && (err == nil || !strings.Contains(err.Error(), w.want)) {
-			t.Errorf("%s: %v, want %q", w.name, err, w.want)
-		}
-	}
-	if n := cold.Ledger.Stats().Batches.Load(); n != 1 {
-		t.Errorf("%d batches, want 1", n)
-	}
-	s.Settle()
-	if after := server.Zone("infra", "z").Status.Serial; after != before+7 {
-		t.Errorf("serial %d, was %d: want one for each of 7 changes", after, before)
-	}
-	if got := server.Record("team", "updated").Spec.Values[0]; got != "192.0.2.7" {
-		t.Errorf("updated: %s", got)
-	}
 }
 
 // Whose time is up has his object to himself again, though the batch that took his
@@ -265,68 +164,6 @@ func TestBatch_isAsLargeAsEtcdTakes(t *testing.T) {
 	}
 }
 
-// refusing answers transactions with err while that is set.
-type refusing struct {
-	clientv3.KV
-	err atomic.Pointer[error]
-}
-
-func (r *refusing) Txn(ctx context.Context) clientv3.Txn { return refusingTxn{r.KV.Txn(ctx), r} }
-
-type refusingTxn struct {
-	clientv3.Txn
-	r *refusing
-}
-
-func (t refusingTxn) If(cs ...clientv3.Cmp) clientv3.Txn { return refusingTxn{t.Txn.If(cs...), t.r} }
-func (t refusingTxn) Then(ops ...clientv3.Op) clientv3.Txn {
-	return refusingTxn{t.Txn.Then(ops...), t.r}
-}
-func (t refusingTxn) Else(ops ...clientv3.Op) clientv3.Txn {
-	return refusingTxn{t.Txn.Else(ops...), t.r}
-}
-
-func (t refusingTxn) Commit() (*clientv3.TxnResponse, error) {
-	if err := t.r.err.Load(); err != nil {
-		return nil, *err
-	}
-	return t.Txn.Commit()
-}
-
-// Where etcd is full each write of a batch is refused, nothing of it stands, and the same writes go in when there is space (S7.1).
-func TestBatch_allOfItIsRefusedWhereEtcdIsFull_S7_1(t *testing.T) {
-	t.Parallel()
-	full := &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusInsufficientStorage, Reason: "InsufficientStorage", Message: "nothing was written"}}
-	for what, cause := range map[string]error{"as etcd says it": rpctypes.ErrNoSpace, "as clients are told": full} {
-		t.Run(what, func(t *testing.T) {
-			st := store.New(t)
-			g, etcd := &gate{}, &refusing{}
-			s := st.Server(func(c *ledger.Config) {
-				etcd.KV, c.Fault = c.Client.KV, g.pass
-				c.Client.KV = etcd
-			})
-			store.Must(s.CreateZone(store.Zone("infra", "z", "example.org.", store.Allow("", "*"))))
-			s.Run()
-			st.Settle()
-			before := s.Zone("infra", "z").Status.Serial
-			outcomes := together(t, s, g, 4, func(i int) error { return createAt(s, i) }, func() { etcd.err.Store(&cause) })
-			for _, err := range outcomes {
-				if !errors.Is(err, cause) {
-					t.Errorf("%v, want %v", err, cause)
-				}
-			}
-			etcd.err.Store(nil)
-			if z := s.Zone("infra", "z"); z.Status.Serial != before+1 || len(s.ListRecords("team")) != 1 {
-				t.Errorf("serial %d was %d, and %d records: want the one that came before", z.Status.Serial, before, len(s.ListRecords("team")))
-			}
-			for i := range 4 {
-				store.Must(0, createAt(s, i))
-			}
-			st.Settle()
-		})
-	}
-}
-
 // createAt creates the record ri.
 func createAt(s *store.Server, i int) error {
 	name := fmt.Sprintf("r%d", i)
@@ -428,25 +265,6 @@ func TestBatch_ofOneRecord(t *testing.T) {
 	}
 	s.Run()
 	st.Settle()
-}
-
-// What a decision saw of an object takes no place of what its writer expects: a zone that encloses the name which it shall be made anew with is the
-// decision's parent, and stands.
-func TestBatch_comparesWhatIsExpectedToo(t *testing.T) {
-	t.Parallel()
-	st := store.New(t)
-	s := st.Server()
-	s.Run()
-	is := store.Must(s.CreateZone(store.Zone("infra", "z", "example.org.", store.Allow("", "*"), v1alpha1.DelegationRule{Zones: []string{"*"}})))
-	store.Must(0, createAt(s, 0))
-	st.Settle()
-	if _, err := s.CreateZone(store.Zone("infra", "z", "dev.example.org.", store.Allow("", "*"))); !storage.IsExist(err) {
-		t.Errorf("%v, want AlreadyExists", err)
-	}
-	if z := s.Zone("infra", "z"); z.UID != is.UID || z.Status.FQDN != "example.org." {
-		t.Errorf("the zone is %s %s, was %s %s", z.UID, z.Status.FQDN, is.UID, is.Status.FQDN)
-	}
-	st.MustBeClean()
 }
 
 // A write that is answered while it waits for the lock of its zone, since another write of its record went first, gives the lock on.

@@ -4,7 +4,6 @@
 package ledger_test
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -253,48 +252,6 @@ func TestRace_delegationAgainstRecords_S4_8(t *testing.T) {
 		t.Errorf("%d taken in and %d refused: nothing met", taken.Load(), refused.Load())
 	}
 	t.Logf("%d taken in, %d refused", taken.Load(), refused.Load())
-}
-
-// A record is decided by a rule and held before it is committed; the Delegation goes meanwhile, by another server. The record is
-// decided anew, and refused: the zone's revision, which moved with the rule, is among what it compares. Without its compares it leaks in.
-func TestRace_recordIsDecidedAnewWhenItsDelegationWent_I5(t *testing.T) {
-	t.Parallel()
-	for name, change := range map[string]func(*ledger.Config){"with its compares": func(*ledger.Config) {}, "without": ledger.DropGuards("all")} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			st := store.New(t, func(s *store.Store) { s.Damaged = name == "without" })
-			g := &gate{}
-			a, b := st.Server(func(c *ledger.Config) { c.Fault = g.pass }, change), st.Server()
-			store.Must(b.CreateZone(store.Zone("infra", "example", "example.org.")))
-			store.Must(b.CreateDelegation(store.Delegation("infra", "team-a", "example", []string{"a"}, "*")))
-			store.Eventually(t, "a has read zone and rule", func() bool { // without its compares nothing tells it that its names are old
-				return a.Ledger.PreviewRecord(t.Context(), nil, store.Record("a", "asked", "asked.example.org.", "A", "192.0.2.1")) == nil
-			})
-			g.set("before-commit")
-			outcome := make(chan error, 1)
-			go func() {
-				_, err := a.CreateRecord(context.Background(), store.Record("a", "www", "www.example.org.", "A", "192.0.2.1"))
-				outcome <- err
-			}()
-			<-g.reached
-			if err := b.DeleteDelegation("infra", "team-a"); err != nil {
-				t.Error(err)
-			}
-			g.set("")
-			err := <-outcome
-			if name == "without" {
-				if err != nil {
-					t.Errorf("the control finds no leak: %v", err)
-				}
-				return
-			}
-			if !apierrors.IsForbidden(err) {
-				t.Errorf("taken in after its rule went: %v", err)
-			}
-			b.Run()
-			st.Settle()
-		})
-	}
 }
 
 // A Delegation counts what its namespaces have in the zone, however that came there: by a client, by a move from another zone, or by

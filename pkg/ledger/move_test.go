@@ -4,10 +4,8 @@
 package ledger_test
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -15,10 +13,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apiserver/pkg/warning"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/test/store"
 )
 
@@ -39,18 +35,6 @@ func reasonOf(r *v1alpha1.Record) string {
 		return c.Reason
 	}
 	return ""
-}
-
-// warned collects the warnings of a request.
-type warned struct {
-	mu    sync.Mutex
-	texts []string
-}
-
-func (w *warned) AddWarning(_, text string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.texts = append(w.texts, text)
 }
 
 // The answer to a move is the record in its new zone, with one serial in each, and
@@ -92,103 +76,6 @@ func TestMove_answersFromTheNewZone_S2_6(t *testing.T) {
 	}
 	if got := s.Zone("infra", "org").ResourceVersion; got != rev {
 		t.Errorf("a refused move wrote the zone")
-	}
-}
-
-// The request's time ends between the two zones: 200, Moving, a Warning; nobody
-// takes the name, and the outbox of another server finishes it.
-func TestMove_timeEndsInBetween_S2_6(t *testing.T) {
-	t.Parallel()
-	st := store.New(t)
-	var armed atomic.Bool
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	s := st.Server(func(c *ledger.Config) {
-		c.Fault = func(point string) {
-			if point == "moved-out" && armed.CompareAndSwap(true, false) {
-				cancel() // as the end of its time
-			}
-		}
-	})
-	twoZones(st, s)
-	armed.Store(true)
-	told := &warned{}
-	r, err := s.UpdateRecord(warning.WithWarningRecorder(ctx, told), "team-a", "www", toNet)
-	if err != nil {
-		t.Fatalf("the write that began the move: %v, want 200", err)
-	}
-	if reasonOf(r) != "Moving" || r.Status.ZoneRef != nil || r.Status.FQDN != "www.example.net." {
-		t.Errorf("%s: %+v", reasonOf(r), r.Status)
-	}
-	if len(told.texts) != 1 || !strings.Contains(told.texts[0], "example.net.") {
-		t.Errorf("warnings %q", told.texts)
-	}
-	st.MustBeClean()
-	other := st.Server()
-	for _, thief := range []*v1alpha1.Record{
-		store.Record("team-b", "holder", "www.example.net.", "TXT", "stolen"),
-		store.Record("team-a", "alias", "www.example.net.", "CNAME", "x"),
-		store.Record("team-b", "below", "_acme-challenge.www.example.net.", "TXT", "stolen"),
-	} {
-		if _, err := other.CreateRecord(t.Context(), thief); !apierrors.IsForbidden(err) && !apierrors.IsInvalid(err) {
-			t.Errorf("%s while the name is kept: %v", thief.Name, err)
-		}
-	}
-	other.Run()
-	st.Settle()
-	if r := other.Record("team-a", "www"); r.Status.ZoneRef == nil || r.Status.ZoneRef.Name != "net" {
-		t.Errorf("finished as %+v", r.Status)
-	}
-}
-
-// A server dies in each window of a move; the store is whole, and another one
-// finishes what was begun (I4).
-func TestMove_serverDiesInEachWindow_I4(t *testing.T) {
-	notUnderRace(t)
-	t.Parallel()
-	inNet := 0
-	for at := int64(1); ; at++ {
-		st := store.New(t)
-		var m mishap
-		s := st.Server(func(c *ledger.Config) {
-			c.Fault = func(string) {
-				if m.left.Add(-1) == 0 {
-					panic(struck{})
-				}
-			}
-		})
-		twoZones(st, s)
-		m.left.Store(at)
-		died := func() (died bool) {
-			defer func() {
-				if r := recover(); r != nil {
-					if _, died = r.(struck); !died {
-						panic(r)
-					}
-				}
-			}()
-			store.Must(s.UpdateRecord(t.Context(), "team-a", "www", toNet))
-			return false
-		}()
-		if rep := st.Fsck(); !rep.Clean() {
-			t.Fatalf("died at fault point %d: %s", at, store.Text(rep))
-		}
-		next := st.Server()
-		next.Run()
-		st.Settle()
-		r := next.Record("team-a", "www")
-		if r.Status.ZoneRef == nil || "www."+map[string]string{"org": "example.org.", "net": "example.net."}[r.Status.ZoneRef.Name] != r.Spec.DomainName {
-			t.Fatalf("died at fault point %d: %q is %s, %+v", at, r.Spec.DomainName, reasonOf(r), r.Status)
-		}
-		if r.Status.ZoneRef.Name == "net" {
-			inNet++
-		}
-		if !died {
-			break
-		}
-	}
-	if inNet < 4 {
-		t.Errorf("only %d deaths in the midst of a move", inNet)
 	}
 }
 

@@ -391,34 +391,6 @@ func revision(text string) int64 {
 	return n
 }
 
-// The control: what keeps records out are the compares, first of them that of the
-// zone's revision. The second server has the zone in its memory as it was.
-func TestRace_withoutItsComparesRecordsLeakIn(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		drop  string
-		leaks bool
-	}{{"", false}, {"facts", false}, {"all", true}} {
-		st := store.New(t)
-		st.Damaged = c.leaks
-		here, there := st.Server(ledger.DropGuards(c.drop)), st.Server(ledger.DropGuards(c.drop))
-		store.Must(here.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("team-a", "*"))))
-		store.Eventually(t, "the second server has heard of the zone", func() bool {
-			r := store.Record("team-a", "before", "before.example.org.", "A", "192.0.2.1")
-			return there.Ledger.PreviewRecord(t.Context(), nil, r) == nil && r.Status.ZoneRef != nil
-		})
-		store.Must(there.CreateRecord(t.Context(), store.Record("team-a", "before", "before.example.org.", "A", "192.0.2.1")))
-		store.Must(here.UpdateZone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.Delegations = nil }))
-		r, err := there.CreateRecord(t.Context(), store.Record("team-a", "after", "after.example.org.", "A", "192.0.2.1"))
-		switch leaked := err == nil && r.Status.ZoneRef != nil; {
-		case leaked != c.leaks:
-			t.Errorf("without the compares %q: leaked %t, want %t (%v)", c.drop, leaked, c.leaks, err)
-		case !leaked && !apierrors.IsForbidden(err):
-			t.Errorf("without the compares %q: %v, want 403", c.drop, err)
-		}
-	}
-}
-
 // Two servers give one name away: to the first.
 func TestRace_oneHolderOfAName_S4_6(t *testing.T) {
 	t.Parallel()
