@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"time"
 
 	"kubi.zone/kubizone/pkg/dns"
@@ -58,7 +57,7 @@ type Backoff struct {
 
 func (b Backoff) delay(attempt int) time.Duration {
 	if attempt >= b.Attempts {
-		return jitter(b.Slow)
+		return b.Slow
 	}
 	delay := b.Base
 	for range attempt {
@@ -66,11 +65,19 @@ func (b Backoff) delay(attempt int) time.Duration {
 			break
 		}
 	}
-	return jitter(min(delay, b.Max))
+	return min(delay, b.Max)
 }
 
-// jitter takes off up to a fifth, so that what failed together does not come back together.
-func jitter(d time.Duration) time.Duration { return d - time.Duration(rand.Int64N(int64(d)/5+1)) }
+// after is when what failed is tried again, after so many failures before. jitter takes off up to a fifth.
+func (b Backoff) after(e *Error, failures int, jitter func(time.Duration) time.Duration) time.Duration {
+	switch {
+	case e.RetryAfter > 0:
+		return e.RetryAfter
+	case e.Permanent || e.Reason == ReasonQuotaExceeded:
+		return jitter(b.Slow)
+	}
+	return jitter(b.delay(failures))
+}
 
 // Validate reports everything that is wrong, by field.
 func (c Config) Validate() error {
@@ -181,9 +188,6 @@ type Zone struct {
 	// Frozen is the serial to stay at, 0 for none: the namespace of the zone terminates, and its records go before it.
 	Frozen serial.Serial
 }
-
-// retains reports whether what the zone leaves behind may stay at the provider (S8.2).
-func (a *attempt) retains() bool { return a.zone.Retain && a.spec.AllowRetain }
 
 // broken is why a class has no provider.
 func (c Class) broken() *Error {

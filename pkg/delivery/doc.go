@@ -16,5 +16,8 @@
 // It does not know Kubernetes: classes come in as values, statuses go out through an interface it declares. It does not
 // know any provider: those are packages below it, each held to deliverytest.
 //
-// Read provider.go first, then errors.go; for the loop state.go, loop.go, item.go, names.go.
+// An attempt at a delivery asks next (decide.go) what to do, carries that out (attempt.go) and asks again. The decision is a function of what is
+// stored, what this process remembers, what is desired, the zone, the names of others and the time.
+//
+// Read provider.go first, then errors.go; for the loop state.go, memory.go, decide.go, attempt.go.
 package delivery

@@ -4,6 +4,7 @@
 package delivery
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -104,3 +105,25 @@ var ErrNotProven = errors.New("the first zone shows it")
 
 // ErrFenced: a later plan of the zone is under way elsewhere.
 var ErrFenced = errors.New("another worker delivers the zone")
+
+// asError is the one border where errors of providers become what users read. Of an error that is not in the
+// contract's form nobody knows what it may hold: it goes into the log only.
+func asError(err error) *Error {
+	var e *Error
+	switch {
+	case errors.As(err, &e) && e != nil:
+		return e
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		return &Error{Reason: ReasonServerUnreachable, Message: "no answer in time", Err: err}
+	}
+	return &Error{Reason: ReasonInternalError, Message: "the provider failed in a way that it does not explain; the controller's log has the error", Err: err}
+}
+
+// said is what the provider says of an error, in its own words.
+func said(err error) string {
+	var e *Error
+	if errors.As(err, &e) && e != nil {
+		return e.Said
+	}
+	return ""
+}

@@ -6,12 +6,15 @@ package delivery
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
 
 	"golang.org/x/time/rate"
 
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
@@ -57,6 +60,40 @@ type class struct {
 	// Else its health is asked at probeAt, and it goes on where that is good; lifted: it did; misled: and failed all the same.
 	down, bidden, lifted, misled bool
 	probeAt                      time.Time
+}
+
+// item is one (zone, class). At most one worker runs it.
+type item struct {
+	key   Key
+	class *class
+	zone  *zone
+
+	// These are guarded by Loop.mu. changed is when the oldest change not delivered yet was seen.
+	queued, running, again, gone, withdrawn, failing bool
+	// delivered: the class has confirmed a serial of the zone; former classes go when all that are in force have.
+	delivered bool
+	changed   time.Time
+	// since is when the oldest change that is not confirmed yet was seen; confirmed and behind are of the state, for Status.
+	since     time.Time
+	confirmed serial.Serial
+	behind    []string
+	// claimed is the name that the zone is delivered under, also where nothing is stored yet; awaits is one that another zone has. woken: that
+	// one has it no more; asked: another one awaits a name that this one has.
+	claimed, awaits name.Name
+	woken, asked    bool
+	// down: it failed for the sake of its class.
+	down  bool
+	timer *time.Timer
+
+	// The rest belongs to the worker.
+	memory
+}
+
+func (i *item) stopTimer() {
+	if i.timer != nil {
+		i.timer.Stop()
+		i.timer = nil
+	}
 }
 
 // shared closes a provider when the last one that uses it is done.
@@ -267,7 +304,7 @@ func (l *Loop) Health(ctx context.Context, class string) error {
 	l.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, l.config.CallTimeout)
 	defer cancel()
-	err := l.guard(spec, "Health", func() error { return provider.Health(ctx) })
+	err := l.config.guard(spec, "Health", func() error { return provider.Health(ctx) })
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.release(provider, false)
@@ -372,7 +409,7 @@ func (l *Loop) release(provider *shared, closing bool) {
 		l.closing.Add(1)
 		go func() {
 			defer l.closing.Done()
-			if err := l.guard(Class{}, "Close", provider.Close); err != nil {
+			if err := l.config.guard(Class{}, "Close", provider.Close); err != nil {
 				l.config.Logger.Warn("A provider did not close", "err", err)
 			}
 		}()
@@ -444,11 +481,42 @@ func (l *Loop) pump(c *class) {
 		if c.provider != nil {
 			c.provider.uses++
 		}
-		attempt := &attempt{loop: l, item: i, zone: i.zone.Zone, class: c, spec: c.spec, provider: c.provider, limiter: c.limiter, revision: c.revision, changed: i.changed, woken: i.woken, asked: i.asked}
+		a := l.attempt(i)
 		i.changed, i.woken, i.asked = time.Time{}, false, false
 		l.working.Add(1)
-		go l.work(attempt)
+		go l.work(i, c, a)
 	}
+}
+
+// attempt is what an item and its class are told of now. It is called with mu held.
+func (l *Loop) attempt(i *item) *attempt {
+	c := i.class
+	a := &attempt{
+		key: i.key, config: &l.config, provider: c.provider, last: i.zone.last, others: othersOf{l, i, i.asked}, memory: &i.memory,
+		facts: facts{
+			random: rand.Int64N, config: &l.config, zone: i.zone.Zone, class: c.spec, revision: c.revision,
+			woken: i.woken, asked: i.asked, changed: i.changed, withdrawn: i.withdrawn,
+		},
+	}
+	a.lease = lease{key: i.key, config: &l.config, memory: &i.memory, target: c.spec.Target, limiter: c.limiter, current: func() error {
+		return l.current(i, a)
+	}}
+	return a
+}
+
+// current: what the attempt was told of class and zone still holds.
+func (l *Loop) current(i *item, a *attempt) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.ctx.Err() != nil:
+		return errStopping
+	case (slices.Contains(i.zone.Classes, i.key.Class) && !i.zone.Withdraw) == i.leaving:
+		return errSuperseded
+	case i.gone, i.class.revision != a.facts.revision, !i.class.known, i.class.spec.Paused, i.zone.Paused && !a.takesAway:
+		return errSuperseded
+	}
+	return nil
 }
 
 // recovered has everything tried again at once that failed for the class's sake. It is called with mu held.
@@ -473,12 +541,12 @@ func (l *Loop) probe(c *class) {
 	}
 }
 
-func (l *Loop) work(a *attempt) {
+func (l *Loop) work(i *item, c *class, a *attempt) {
 	defer l.working.Done()
 	a.run(l.ctx)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	i, c := a.item, a.class
+	f := &a.facts
 	i.running = false
 	c.running--
 	l.release(a.provider, false)
@@ -493,10 +561,10 @@ func (l *Loop) work(a *attempt) {
 	if i.loaded {
 		i.confirmed = i.state.Serial
 	}
-	if a.settled {
+	if f.settled {
 		i.since = i.changed // of what was seen meanwhile
 	}
-	if now := i.loaded && !i.leaving && i.state.Serial != 0 && i.state.Target == a.spec.Target; now != i.delivered && (now || i.loaded || i.withdrawn) {
+	if now := i.loaded && !i.leaving && i.state.Serial != 0 && i.state.Target == f.class.Target; now != i.delivered && (now || i.loaded || i.withdrawn) {
 		i.delivered = now
 		for _, other := range i.zone.items {
 			if now && other != i {
@@ -504,35 +572,35 @@ func (l *Loop) work(a *attempt) {
 			}
 		}
 	}
-	if !a.settled && i.changed.IsZero() {
-		i.changed = a.changed // Its lag goes on.
+	if !f.settled && i.changed.IsZero() {
+		i.changed = f.changed // Its lag goes on.
 	}
 	switch now := time.Now(); {
-	case a.revision != c.revision: // what it met is no longer how the class is
-	case a.pause != nil && !c.until.After(now):
-		delay := l.config.Backoff.delay(c.attempts)
+	case f.revision != c.revision: // what it met is no longer how the class is
+	case f.pause != nil && !c.until.After(now):
+		delay := f.jitter(l.config.Backoff.delay(c.attempts))
 		c.attempts++
-		if a.pause.RetryAfter > 0 {
-			delay = a.pause.RetryAfter
+		if f.pause.RetryAfter > 0 {
+			delay = f.pause.RetryAfter
 		}
-		c.until, c.bidden = now.Add(delay), a.pause.RetryAfter > 0
+		c.until, c.bidden = now.Add(delay), f.pause.RetryAfter > 0
 		c.probeAt, c.misled, c.lifted = now.Add(l.config.Backoff.Max), c.lifted, false
 	}
 	switch {
-	case a.revision != c.revision:
-	case a.pause != nil:
+	case f.revision != c.revision:
+	case f.pause != nil:
 		i.down, c.down = true, true
-	case a.worked:
+	case f.worked:
 		i.down, c.attempts, c.lifted = false, 0, false
 		l.recovered(c)
 	}
 	i.stopTimer()
-	switch wake := i.wake(a.began); {
+	switch wake := i.wake(f.began); {
 	case i.gone || l.ctx.Err() != nil:
-	case i.again:
+	case i.again || f.again:
 		i.again = false
 		l.enqueue(i) // From here on it may belong to the next worker.
-	case !wake.IsZero():
+	case !wake.IsZero() && !i.withdrawn:
 		i.timer = time.AfterFunc(time.Until(wake), func() {
 			l.mu.Lock()
 			defer l.mu.Unlock()

@@ -5,13 +5,11 @@ package delivery
 
 import (
 	"cmp"
-	"context"
 	"slices"
 	"time"
 
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/precedence"
-	"kubi.zone/kubizone/pkg/zoneview"
 )
 
 // names are who has which name in which class: at a provider there is one zone of a name, whatever views the Zones are of, and what two write
@@ -106,18 +104,6 @@ func (n *names) wait(i *item, zone name.Name) {
 	}
 }
 
-// names of a state are those under which the provider may have something of the zone.
-func (s State) names() []name.Name {
-	var names []name.Name
-	if !s.Zone.IsZero() {
-		names = append(names, s.Zone)
-	}
-	for _, former := range s.Former {
-		names = append(names, former.Zone)
-	}
-	return names
-}
-
 // Hold tells of a delivery that is stored, and of its end with the zero State: of each before Run, and of what another worker changes. It has its
 // names until the Loop sees otherwise, and of two that have the same one the one that was made earlier has it; id is for those of one moment.
 func (l *Loop) Hold(key Key, since time.Time, id string, state State) {
@@ -148,12 +134,6 @@ func (l *Loop) wakeAll(keys []Key) {
 	}
 }
 
-func (a *attempt) keep() {
-	a.loop.mu.Lock()
-	defer a.loop.mu.Unlock()
-	a.loop.keep(a.item)
-}
-
 // keep brings what is known of the names of an item up to date. It is called with mu held, by its worker or while it has none.
 func (l *Loop) keep(i *item) {
 	var has []name.Name
@@ -181,9 +161,37 @@ func (l *Loop) keep(i *item) {
 	}
 }
 
-// claim takes a name for the zone. It is false where another one has it: that one hears that it is awaited, and this one when it is free.
-func (a *attempt) claim(zone name.Name) bool {
-	l, i := a.loop, a.item
+// othersOf is what one delivery asks of the others of its class and its zone.
+type othersOf struct {
+	loop *Loop
+	item *item
+	// asked: another delivery awaits a name of this one.
+	asked bool
+}
+
+func (o othersOf) claims() claims {
+	l, i := o.loop, o.item
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.keep(i)
+	c := claims{claimed: i.claimed, leaving: l.leaving(i), replaced: l.replaced(i), handedOver: l.handedOver(i)}
+	if r := l.names.rights[i.key]; r != nil {
+		for _, zone := range r.has {
+			if len(l.names.awaited[spot{i.key.Class, zone}]) > 0 {
+				c.awaited = append(c.awaited, zone)
+			}
+		}
+	}
+	for _, zone := range i.state.names() {
+		if first := l.names.first(spot{i.key.Class, zone}); first != nil && first.key != i.key {
+			c.given = append(c.given, zone)
+		}
+	}
+	return c
+}
+
+func (o othersOf) claim(zone name.Name) bool {
+	l, i := o.loop, o.item
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	first := l.names.first(spot{i.key.Class, zone})
@@ -197,7 +205,7 @@ func (a *attempt) claim(zone name.Name) bool {
 	fresh := i.awaits != zone
 	l.names.wait(i, zone)
 	l.keep(i)
-	if a.asked && !fresh {
+	if o.asked && !fresh {
 		return false // Two that wait for each other would ask each other for ever.
 	}
 	if z := l.zones[first.key.UID]; z != nil && z.items[i.key.Class] != nil {
@@ -207,9 +215,8 @@ func (a *attempt) claim(zone name.Name) bool {
 	return false
 }
 
-// disclaim lets go of a name that was claimed, as far as nothing is known to stand under it.
-func (a *attempt) disclaim(zone name.Name) {
-	l, i := a.loop, a.item
+func (o othersOf) disclaim(zone name.Name) {
+	l, i := o.loop, o.item
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if i.claimed == zone {
@@ -218,86 +225,46 @@ func (a *attempt) disclaim(zone name.Name) {
 	}
 }
 
-// awaited are the names other than one that this delivery has and others wait for.
-func (a *attempt) awaited(but name.Name) []name.Name {
-	l, i := a.loop, a.item
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	var awaited []name.Name
-	if r := l.names.rights[i.key]; r != nil {
-		for _, zone := range r.has {
-			if zone != but && len(l.names.awaited[spot{i.key.Class, zone}]) > 0 {
-				awaited = append(awaited, zone)
-			}
+func (o othersOf) setWithdrawn(withdrawn bool) {
+	o.loop.mu.Lock()
+	defer o.loop.mu.Unlock()
+	o.item.withdrawn = withdrawn
+}
+
+func (o othersOf) atWork(class string) bool {
+	o.loop.mu.Lock()
+	defer o.loop.mu.Unlock()
+	other := o.item.zone.items[class]
+	return other != nil && other.running
+}
+
+// replaced: every class in force has the zone. Until then those that were in force before keep it, or the name would be
+// gone in between; but what is not to have it any more goes, lest a tenant keep it there by naming a class that never works.
+// It is called with mu held.
+func (l *Loop) replaced(i *item) bool {
+	if slices.Contains(i.zone.Expelled, i.key.Class) {
+		return true
+	}
+	return !slices.ContainsFunc(i.zone.Classes, func(class string) bool { return i.zone.items[class] == nil || !i.zone.items[class].delivered })
+}
+
+// handedOver: another class in force has the zone at the same place, where to withdraw it would take that one's data. It is called with mu held.
+func (l *Loop) handedOver(i *item) bool {
+	target := i.state.Target
+	return target != "" && !i.zone.Withdraw && slices.ContainsFunc(i.zone.Classes, func(class string) bool {
+		c, other := l.classes[class], i.zone.items[class]
+		return c != nil && c.known && c.spec.Target == target && other != nil && other.delivered
+	})
+}
+
+// leaving are the classes that the zone of an item is to be withdrawn from. It is called with mu held.
+func (l *Loop) leaving(i *item) []string {
+	var names []string
+	for class, other := range i.zone.items {
+		if !slices.Contains(i.zone.Classes, class) && !other.withdrawn {
+			names = append(names, class)
 		}
 	}
-	return awaited
-}
-
-// given: another one has the name first, so what stands under it is not this zone's to take away.
-func (a *attempt) given(zone name.Name) bool {
-	l := a.loop
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	first := l.names.first(spot{a.item.key.Class, zone})
-	return first != nil && first.key != a.item.key
-}
-
-// nameTaken is why a zone is not delivered under its name.
-func nameTaken(zone name.Name) *Error {
-	return Errorf(ReasonConflict, "another zone of the class is named %s, or was and is being withdrawn, and the class has one zone of a name, whatever their views; "+
-		"this one is delivered when that one leaves: rename one of both, or deliver it by another class", zone)
-}
-
-// makeRoom withdraws the zone from names that others wait for, but not from the one that it is to have, and is false where that could not be done.
-// It is for where the zone cannot be delivered under that one for the time being, which else comes first (S6.8).
-func (a *attempt) makeRoom(ctx context.Context, snapshot *zoneview.Snapshot) bool {
-	i, now := a.item, time.Now()
-	for _, zone := range a.awaited(snapshot.FQDN()) {
-		if i.formerAt.After(now) {
-			return false
-		}
-		a.disclaim(zone)
-		next := i.state
-		of, own := next, zone == next.Zone
-		if own {
-			next.Zone, next.Serial, next.Hash, next.Intent = name.Name{}, 0, "", nil
-			next.Servers, next.Failed, next.Skipped = nil, 0, 0
-			next.Drifted, next.Drift = Condition{}, nil
-		} else if at := slices.IndexFunc(next.Former, func(former Former) bool { return former.Zone == zone }); at >= 0 {
-			of = next.Former[at].state()
-			next.Former = slices.Delete(slices.Clone(next.Former), at, at+1)
-		} else {
-			continue
-		}
-		if !a.retains() && !a.given(zone) {
-			if a.provider == nil {
-				return false
-			}
-			done, report, err := a.takeAway(ctx, snapshot, of, nil)
-			if err != nil {
-				if !own {
-					i.state.Intent = next.Intent
-				}
-				i.formerAt = now.Add(a.loop.config.Backoff.delay(i.lingered))
-				i.lingered++
-				a.fail(ctx, snapshot.Serial(), report, err)
-			}
-			if !done {
-				return false
-			}
-		}
-		i.lingers, i.lingered = nil, 0
-		switch {
-		case own:
-			next.Ready = Condition{Unknown, ReasonPending, "the zone has left a name that another one waits for, and is not yet delivered under its own"}
-		case next.Serial == snapshot.Serial() && next.Intent == nil:
-			next.Error, next.Ready = nil, delivered
-		}
-		if err := a.save(ctx, next); err != nil {
-			a.storeFailed(ctx, "save", err)
-			return false
-		}
-	}
-	return true
+	slices.Sort(names)
+	return names
 }

@@ -21,15 +21,15 @@ import (
 const maxListed = 256
 
 // snapshot is what of the zone is to be delivered, nil while there is nothing.
-func (l *Loop) snapshot(zone Zone) *zoneview.Snapshot {
-	settled, ok := l.config.Views.Settled(zone.UID)
+func (c *Config) snapshot(zone Zone) *zoneview.Snapshot {
+	settled, ok := c.Views.Settled(zone.UID)
 	if !ok {
 		return nil
 	}
 	if zone.Frozen == 0 || !settled.Serial().Ahead(zone.Frozen) {
 		return settled
 	}
-	steps, err := l.config.Views.Changes(zone.UID, zone.Frozen, settled.Serial())
+	steps, err := c.Views.Changes(zone.UID, zone.Frozen, settled.Serial())
 	if err != nil {
 		return nil // What it was then is not known any more; what it is now must not go out.
 	}
@@ -41,47 +41,37 @@ func (l *Loop) snapshot(zone Zone) *zoneview.Snapshot {
 	return settled
 }
 
-// last is what a zone had whose view is gone, nil where that is not known.
-func (l *Loop) last(uid string) *zoneview.Snapshot {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if z := l.zones[uid]; z != nil {
-		return z.last
-	}
-	return nil
-}
-
 // changes are what each serial after since did, up to until. No error but that there is no knowing.
-func (l *Loop) changes(ctx context.Context, uid string, since, until serial.Serial) ([]dns.Change, error) {
+func (c *Config) changes(ctx context.Context, uid string, since, until serial.Serial) ([]dns.Change, error) {
 	if since == until {
 		return nil, nil
 	}
-	changes, err := l.config.Views.EntryChanges(uid, since, until)
-	if err != nil && l.config.History != nil {
-		changes, err = l.config.History(ctx, uid, since, until)
+	changes, err := c.Views.EntryChanges(uid, since, until)
+	if err != nil && c.History != nil {
+		changes, err = c.History(ctx, uid, since, until)
 	}
 	return changes, err
 }
 
 // basePlan is the plan of a whole zone.
-func (l *Loop) basePlan(snapshot *zoneview.Snapshot) Plan {
+func (c *Config) basePlan(snapshot *zoneview.Snapshot) Plan {
 	soa := snapshot.SOA()
 	return Plan{
 		Zone: snapshot.FQDN(), UID: snapshot.Zone().UID, Serial: snapshot.Serial(), Hash: snapshot.Hash(),
 		SOA: RRset{soa.Name, soa.Type, soa.TTL, []string{soa.Data}}, All: rrsets(snapshot.Entries()),
-		CallTimeout: l.config.CallTimeout,
+		CallTimeout: c.CallTimeout,
 	}
 }
 
 // plans lead from state to snapshot: one, and where the whole zone is written after something was written in part a
 // second one, of what may stand there and shall not.
-func (l *Loop) plans(ctx context.Context, state State, snapshot *zoneview.Snapshot) ([]Plan, error) {
-	plan := l.basePlan(snapshot)
+func (c *Config) plans(ctx context.Context, state State, snapshot *zoneview.Snapshot) ([]Plan, error) {
+	plan := c.basePlan(snapshot)
 	plan.Since, plan.Delivered = state.Serial, state.Serial != 0
 	intent := state.Intent
 	if intent == nil {
 		if state.Serial != 0 {
-			changes, err := l.difference(ctx, plan.UID, state.Serial, snapshot)
+			changes, err := c.difference(ctx, plan.UID, state.Serial, snapshot)
 			if err != nil && !errors.Is(err, zoneview.ErrTrimmed) {
 				return nil, err
 			}
@@ -94,7 +84,7 @@ func (l *Loop) plans(ctx context.Context, state State, snapshot *zoneview.Snapsh
 	}
 	plan.Uncertain, plan.Owed = true, intent.exhaustive()
 	stood := map[RRsetKey][]dns.Entry{}
-	history, err := l.changes(ctx, plan.UID, state.from(), plan.Serial)
+	history, err := c.changes(ctx, plan.UID, state.from(), plan.Serial)
 	switch {
 	case err == nil:
 		stood = undo(snapshot, history)
@@ -105,7 +95,7 @@ func (l *Loop) plans(ctx context.Context, state State, snapshot *zoneview.Snapsh
 	touched, known := maps.Clone(stood), err == nil
 	if state.Serial != 0 && state.Serial != state.from() && !intent.Unlisted {
 		// Only what is listed stands as it was at From.
-		changes, err := l.changes(ctx, plan.UID, state.Serial, plan.Serial)
+		changes, err := c.changes(ctx, plan.UID, state.Serial, plan.Serial)
 		if err != nil && !errors.Is(err, zoneview.ErrTrimmed) {
 			return nil, err
 		}
@@ -135,12 +125,42 @@ func (l *Loop) plans(ctx context.Context, state State, snapshot *zoneview.Snapsh
 	return []Plan{plan, second}, nil
 }
 
+// toDeliver are the plans of an attempt, and what carrying them out may leave half written. repeat: what was written when an intent was taken
+// over is written once more.
+func (c *Config) toDeliver(ctx context.Context, m *memory, snapshot *zoneview.Snapshot, repeat bool) ([]Plan, Intent, error) {
+	plans, err := c.plans(ctx, m.inTurn(), snapshot)
+	if err != nil {
+		return nil, Intent{}, err
+	}
+	intent := Intent{Serial: snapshot.Serial(), From: snapshot.Serial(), Holder: c.Identity}
+	if m.state.Intent != nil {
+		intent.From = m.state.Intent.From
+	} else if m.state.Serial != 0 {
+		intent.From = m.state.Serial
+	}
+	intent.RRsets, intent.Unlisted = written(m.state.Intent, plans...)
+	intent.Unlisted = intent.Unlisted || intent.From == 0 || m.knowsAside()
+	if repeat && m.takeover.whole {
+		state := m.state
+		state.Serial = 0
+		if plans, err = c.plans(ctx, state, snapshot); err != nil {
+			return nil, Intent{}, err
+		}
+	}
+	for n := range plans {
+		if plans[n].Delivered = m.state.Serial != 0; m.knowsAside() {
+			plans[n].Owed = slices.SortedFunc(maps.Keys(m.refused.aside), RRsetKey.Compare)
+		}
+	}
+	return plans, intent, nil
+}
+
 // difference is never nil without an error.
-func (l *Loop) difference(ctx context.Context, uid string, since serial.Serial, snapshot *zoneview.Snapshot) ([]Change, error) {
+func (c *Config) difference(ctx context.Context, uid string, since serial.Serial, snapshot *zoneview.Snapshot) ([]Change, error) {
 	changes := []dns.Change{}
-	if net, err := l.config.Views.Difference(snapshot, since); err == nil {
+	if net, err := c.Views.Difference(snapshot, since); err == nil {
 		changes = append(changes, net.Change)
-	} else if changes, err = l.changes(ctx, uid, since, snapshot.Serial()); err != nil {
+	} else if changes, err = c.changes(ctx, uid, since, snapshot.Serial()); err != nil {
 		return nil, err
 	}
 	return slices.DeleteFunc(toChanges(snapshot, undo(snapshot, changes)), func(change Change) bool {
@@ -235,9 +255,9 @@ func rrsets(entries iter.Seq[dns.Entry]) iter.Seq[RRset] {
 
 // withdrawal is the plan that takes away what state says the provider has. snapshot may be nil: then only what the
 // provider itself knows to be ours can go, and what is left of an ended zone.
-func (l *Loop) withdrawal(ctx context.Context, uid string, state State, snapshot *zoneview.Snapshot, left []RRsetKey) (Plan, error) {
+func (c *Config) withdrawal(ctx context.Context, uid string, state State, snapshot *zoneview.Snapshot, left []RRsetKey) (Plan, error) {
 	zone := state.Zone
-	plan := Plan{Zone: zone, UID: uid, Serial: state.Serial, Hash: state.Hash, Since: state.Serial, Uncertain: true, Delivered: state.Serial != 0, CallTimeout: l.config.CallTimeout, All: func(func(RRset) bool) {}}
+	plan := Plan{Zone: zone, UID: uid, Serial: state.Serial, Hash: state.Hash, Since: state.Serial, Uncertain: true, Delivered: state.Serial != 0, CallTimeout: c.CallTimeout, All: func(func(RRset) bool) {}}
 	plan.Owed = []RRsetKey{}
 	touched := map[RRsetKey]bool{}
 	if state.Intent != nil {
@@ -253,19 +273,19 @@ func (l *Loop) withdrawal(ctx context.Context, uid string, state State, snapshot
 		plan.Changes, plan.Forgotten, plan.Named = absent(touched), state.Serial != 0 || state.Intent != nil && state.Intent.Unlisted, left != nil
 		return plan, nil
 	}
-	whole := l.basePlan(snapshot)
+	whole := c.basePlan(snapshot)
 	plan.SOA, plan.All = whole.SOA, moved(whole.All, snapshot.FQDN(), zone)
 	plan.SOA.Name = zone
 	from := state.from()
 	if from == 0 || from == snapshot.Serial() {
 		plan.History = []dns.Change{}
 	} else {
-		changes, err := l.changes(ctx, uid, from, snapshot.Serial())
+		changes, err := c.changes(ctx, uid, from, snapshot.Serial())
 		if err != nil && !errors.Is(err, zoneview.ErrTrimmed) && !errors.Is(err, zoneview.ErrUnknown) {
 			return Plan{}, err
 		}
 		if err != nil {
-			left = l.left(ctx, uid, state)
+			left = c.left(ctx, uid, state)
 			plan.Forgotten, plan.Named = true, left != nil
 			for _, key := range left {
 				touched[key] = zone.Encloses(key.Name)
@@ -292,12 +312,12 @@ func (l *Loop) withdrawal(ctx context.Context, uid string, state State, snapshot
 }
 
 // left is what a zone had under the name of a state, if it ended under that name; nil where that is not known.
-func (l *Loop) left(ctx context.Context, uid string, of State) []RRsetKey {
+func (c *Config) left(ctx context.Context, uid string, of State) []RRsetKey {
 	since := of.from()
-	if l.config.Left == nil || since == 0 {
+	if c.Left == nil || since == 0 {
 		return nil
 	}
-	fqdn, keys, err := l.config.Left(ctx, uid, since)
+	fqdn, keys, err := c.Left(ctx, uid, since)
 	if err != nil || fqdn != of.Zone {
 		return nil
 	}

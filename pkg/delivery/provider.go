@@ -118,6 +118,20 @@ type Plan struct {
 	All iter.Seq[RRset]
 }
 
+// puts are the RRsets that the provider is to take.
+func (p Plan) puts() iter.Seq[RRset] {
+	if p.Changes == nil {
+		return p.All
+	}
+	return func(yield func(RRset) bool) {
+		for _, change := range p.Changes {
+			if len(change.After.Data) > 0 && !yield(change.After) {
+				return
+			}
+		}
+	}
+}
+
 // RRsetKey names an RRset of a zone.
 type RRsetKey struct {
 	Name name.Name
@@ -193,6 +207,20 @@ type Failure struct {
 	Name name.Name
 	Type rdata.Type
 	Err  *Error
+}
+
+func (f Failure) key() RRsetKey { return RRsetKey{f.Name, f.Type} }
+
+// add takes in the report of a further plan.
+func (r *Report) add(part Report) {
+	if part.Servers != nil {
+		r.Servers = part.Servers
+	}
+	r.Confirmed = part.Confirmed
+	r.Failed = append(r.Failed, part.Failed...)
+	r.Skipped += part.Skipped
+	r.Remains = r.Remains || part.Remains
+	r.Proven = r.Proven || part.Proven
 }
 
 // Drift is what a provider holds beside and in the place of the zone.

@@ -115,6 +115,54 @@ func (i *Intent) alike(other *Intent) bool {
 	return i.same(other) && (i == nil || i.From == other.From && i.Unlisted == other.Unlisted && slices.Equal(i.RRsets, other.RRsets))
 }
 
+// names of a state are those under which the provider may have something of the zone.
+func (s State) names() []name.Name {
+	var names []name.Name
+	if !s.Zone.IsZero() {
+		names = append(names, s.Zone)
+	}
+	for _, former := range s.Former {
+		names = append(names, former.Zone)
+	}
+	return names
+}
+
+// state is a Former as withdrawal takes it.
+func (f Former) state() State {
+	return State{Zone: f.Zone, Serial: f.From, Intent: &Intent{Serial: f.From, From: f.From, RRsets: f.RRsets, Unlisted: f.Unlisted}}
+}
+
+// formerStates are Formers as withdrawal takes them.
+func formerStates(formers []Former) []State {
+	var states []State
+	for _, former := range formers {
+		states = append(states, former.state())
+	}
+	return states
+}
+
+// alike: they differ in nothing but times.
+func (s State) alike(other State) bool {
+	if s.Error == nil != (other.Error == nil) || s.Error != nil && (s.Error.Reason != other.Error.Reason || s.Error.Code != other.Error.Code || s.Error.Message != other.Error.Message) {
+		return false
+	}
+	return s.Zone == other.Zone && s.Target == other.Target && s.Serial == other.Serial && s.Hash == other.Hash && s.Intent.alike(other.Intent) &&
+		s.Request == other.Request && s.Drifted == other.Drifted && slices.Equal(s.Drift, other.Drift) &&
+		s.Failed == other.Failed && s.Skipped == other.Skipped && s.Ready == other.Ready && slices.EqualFunc(s.Servers, other.Servers, Server.alike) &&
+		slices.EqualFunc(s.Former, other.Former, Former.alike)
+}
+
+func (f Former) alike(other Former) bool {
+	return f.Zone == other.Zone && f.From == other.From && f.Unlisted == other.Unlisted && slices.Equal(f.RRsets, other.RRsets)
+}
+
+func (s Server) alike(other Server) bool {
+	if s.Err == nil != (other.Err == nil) || s.Err != nil && s.Err.Message != other.Err.Message {
+		return false
+	}
+	return s.Name == other.Name && s.Serial == other.Serial
+}
+
 // StateError is a failure as users read it.
 type StateError struct {
 	Reason  Reason
@@ -144,10 +192,15 @@ func (s *State) drift(keys []RRsetKey) {
 		return
 	}
 	s.Drifted = Condition{True, ReasonDriftFound, fmt.Sprintf("the provider does not hold %s, which it did", keys[0])}
-	if more := len(keys) - 1; more > 0 {
-		s.Drifted.Message += fmt.Sprintf(" (and %d more RRsets)", more)
+	s.Drifted.Message += moreRRsets(len(keys)-1) + "; Ready says why it is not mended"
+}
+
+// moreRRsets is what follows the first of several.
+func moreRRsets(more int) string {
+	if more < 1 {
+		return ""
 	}
-	s.Drifted.Message += "; Ready says why it is not mended"
+	return fmt.Sprintf(" (and %d more RRsets)", more)
 }
 
 // Condition of a delivery.

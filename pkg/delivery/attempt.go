@@ -1,0 +1,471 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package delivery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/zoneview"
+)
+
+// attempt is one run of a delivery: it carries out what next decides, until there is nothing left that can be done now.
+type attempt struct {
+	key      Key
+	config   *Config
+	others   others
+	memory   *memory
+	provider *shared // nil: the class cannot work
+	// snapshot is what is to be delivered, or withdrawn, nil: not known. last is what a zone had that ended (S3.4).
+	snapshot, last *zoneview.Snapshot
+	facts          facts
+	lease          lease
+	// takesAway: it withdraws, which a pause of the zone does not stop.
+	takesAway bool
+}
+
+// others are what an attempt asks of the other deliveries of its class and its zone, and tells them.
+type others interface {
+	// claims are the names of the delivery, of which the others learn, and what they want of them.
+	claims() claims
+	// claim takes a name for the zone. It is false where another one has it: that one hears that it is awaited, and this one when it is free.
+	claim(zone name.Name) bool
+	// disclaim lets go of a name that was claimed, as far as nothing is known to stand under it.
+	disclaim(zone name.Name)
+	// setWithdrawn says that nothing of the zone is there, or that this is no longer so.
+	setWithdrawn(withdrawn bool)
+	// atWork reports whether another class of the zone has an attempt under way.
+	atWork(class string) bool
+}
+
+// run carries out what is decided until that is to wait, or takes the rest of the attempt.
+func (a *attempt) run(ctx context.Context) {
+	now := time.Now()
+	a.facts.began, a.facts.now, a.lease.began = now, now, now
+	a.look()
+	a.memory.begin(&a.facts)
+	if ctx.Err() != nil {
+		return
+	}
+	for {
+		a.facts.claims = a.others.claims()
+		var act action
+		*a.memory, act = next(*a.memory, &a.facts)
+		a.facts.settled = a.facts.settled || act.settled
+		a.say(act)
+		if !a.carryOut(ctx, act) {
+			return
+		}
+		a.facts.now = time.Now()
+	}
+}
+
+// look finds what there is to deliver or to withdraw.
+func (a *attempt) look() {
+	a.snapshot = a.config.snapshot(a.facts.zone)
+	if a.snapshot == nil && !a.facts.wanted() {
+		// As it was when it was frozen would be better; what is left of it names less.
+		if a.snapshot = a.last; a.snapshot == nil {
+			a.snapshot, _ = a.config.Views.Settled(a.key.UID)
+		}
+	}
+	if s := a.snapshot; s != nil {
+		a.facts.view = &view{s.FQDN(), s.Serial(), s.Hash()}
+	}
+}
+
+// say logs what the delivery does, and once what it waits for.
+func (a *attempt) say(act action) {
+	if act.why == a.memory.why {
+		return
+	}
+	a.memory.why = act.why
+	a.config.Logger.Debug("Delivery", "uid", a.key.UID, "class", a.key.Class, "action", string(act.do), "why", act.why, "until", act.until)
+}
+
+// carryOut does what was decided. more: the attempt is not over.
+func (a *attempt) carryOut(ctx context.Context, act action) (more bool) {
+	m, f := a.memory, &a.facts
+	switch act.do {
+	case doLoad:
+		if f.wanted() {
+			a.others.setWithdrawn(false)
+		}
+		if err := a.lease.load(ctx); err != nil {
+			a.storeFailed(ctx, "load", err)
+			return false
+		}
+		return true
+	case doTakeOver:
+		a.lease.takeOver(ctx, f, a.snapshot, act.quiet)
+		return true
+	case doLookUp:
+		f.left = map[name.Name][]RRsetKey{}
+		for _, of := range act.names {
+			if keys := a.config.left(ctx, a.key.UID, of); keys != nil {
+				f.left[of.Zone] = keys
+			}
+		}
+		return true
+	case doInherit:
+		f.inherited = true
+		return a.inherit(ctx)
+	case doClaim:
+		f.claimed, f.taken = true, !a.others.claim(act.name)
+		return true
+	case doLeave:
+		return a.leave(ctx, act.name)
+	case doVerify:
+		return a.verify(ctx)
+	case doDeliver:
+		a.deliver(ctx, act.repeat)
+	case doWithdraw:
+		a.withdraw(ctx, act.names)
+	case doFormer:
+		a.leaveFormer(ctx)
+		if act.settled {
+			m.compareNext(f)
+		}
+	case doFail:
+		at := m.state.Serial
+		if f.wanted() {
+			at = f.view.serial
+		}
+		a.conclude(ctx, m.fail(f, at, Report{}, act.err))
+	}
+	return false
+}
+
+// conclude saves the end of an attempt and tells it, unless there is nothing new in it: a retry that fails like the last
+// one writes nothing.
+func (a *attempt) conclude(ctx context.Context, done outcome) {
+	m := a.memory
+	switch {
+	case done.unsaved:
+	case done.state.alike(m.stored):
+		if done.ifNew {
+			return
+		}
+		done.state.Version = m.stored.Version
+		m.state, done.event.State = done.state, done.state
+	default:
+		// Done and not written down: it is done again, which changes nothing (F24).
+		if !a.save(ctx, done.state) {
+			return
+		}
+		done.event.State = m.state
+	}
+	a.observe(done.event)
+}
+
+// save stores a state; false: that failed, and is dealt with.
+func (a *attempt) save(ctx context.Context, next State) bool {
+	err := a.lease.save(ctx, next)
+	if err != nil {
+		a.storeFailed(ctx, "save", err)
+	}
+	return err == nil
+}
+
+func (a *attempt) observe(event Event) {
+	event.Key = a.key
+	if a.config.Observer != nil {
+		a.config.Observer.Observe(event)
+	}
+}
+
+// storeFailed is no failure of the provider: it is neither told nor stored.
+func (a *attempt) storeFailed(ctx context.Context, what string, err error) {
+	m, now := a.memory, time.Now()
+	if ctx.Err() != nil {
+		return
+	}
+	m.loaded = false
+	if errors.Is(err, ErrFenced) {
+		a.config.Metrics.Fenced(a.key.Class)
+		m.due.clear(dueRepeat)
+		m.due[dueRetry] = now.Add(a.facts.jitter(time.Second))
+		return
+	}
+	m.due[dueRetry] = now.Add(a.facts.jitter(a.config.Backoff.Base))
+	a.config.Logger.Warn("The delivery could not be stored or read", "what", what, "uid", a.key.UID, "class", a.key.Class, "err", err)
+}
+
+// stopped deals with an attempt whose fence failed: whatever the provider then returned says nothing.
+func (a *attempt) stopped(ctx context.Context, returned error) bool {
+	m := a.memory
+	err, began := a.lease.broken()
+	switch {
+	case err == nil && (returned == nil || ctx.Err() == nil):
+		return false
+	case errors.Is(err, errStopping), errors.Is(err, errSuperseded), ctx.Err() != nil:
+		// No call is on its way, so nobody has to wait for one.
+		if began && !m.due.isSet(dueRepeat) {
+			next := m.state
+			next.Intent = m.free(next.Intent, a.config.Identity)
+			if err := a.lease.save(ctx, next); err != nil {
+				m.loaded = false
+			}
+		}
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return false // The rate limit's wait ended with the call: an ordinary failure.
+	default:
+		a.storeFailed(ctx, "check", err)
+	}
+	return true
+}
+
+// deliver has the provider carry plans out.
+func (a *attempt) deliver(ctx context.Context, repeat bool) {
+	m, f := a.memory, &a.facts
+	m.due.clear(duePoll)
+	plans, intent, err := a.config.toDeliver(ctx, m, a.snapshot, repeat)
+	if err != nil {
+		a.storeFailed(ctx, "read the history of", err)
+		return
+	}
+	t := tried{plans: plans, before: m.state, owed: f.owed}
+	if m.state.Intent != nil && !f.compared {
+		t.owed = m.owed()
+	}
+	next := m.state
+	next.Zone, next.Target, next.Intent = plans[0].Zone, f.class.Target, &intent
+	a.lease.hold(next, a.lease.covers(plans))
+	var report Report
+	for _, plan := range plans {
+		var part Report
+		err = a.call(ctx, "Deliver", func(ctx context.Context) (err error) {
+			part, err = a.provider.Deliver(ctx, plan, a.lease.fence)
+			return err
+		})
+		if report.add(part); err != nil {
+			break
+		}
+	}
+	if a.stopped(ctx, err) {
+		return
+	}
+	f.now = time.Now()
+	a.conclude(ctx, m.answered(f, t, repeat, report, err))
+}
+
+// verify compares provider and zone. It reports whether there is something to repair.
+func (a *attempt) verify(ctx context.Context) (repair bool) {
+	if err := a.lease.limiter.Wait(ctx); err != nil {
+		return false
+	}
+	var drift Drift
+	err := a.call(ctx, "Verify", func(ctx context.Context) (err error) {
+		plan := a.config.basePlan(a.snapshot)
+		plan.Since = plan.Serial
+		drift, err = a.provider.Verify(ctx, plan)
+		return err
+	})
+	if ctx.Err() != nil {
+		return false
+	}
+	f := &a.facts
+	f.now = time.Now()
+	if done, anything := a.memory.compare(f, drift, err); anything {
+		a.conclude(ctx, done)
+	}
+	return f.repair
+}
+
+// withdraw ends a delivery: nothing of the zone stays under the names.
+func (a *attempt) withdraw(ctx context.Context, names []State) {
+	m, f := a.memory, &a.facts
+	var absent []name.Name
+	var missing *Error
+	for _, of := range names {
+		done, report, err := a.takeAway(ctx, of, f.left[of.Zone])
+		switch {
+		case err != nil && m.isAbsent(f, of.Zone, err):
+			absent = append(absent, of.Zone)
+		case err != nil && err.Reason == ReasonZoneNotFound:
+			missing = err // The other names are asked all the same: the day of each begins when it is asked first.
+		case err != nil:
+			a.conclude(ctx, m.fail(f, m.state.Serial, report, err))
+			return
+		case !done:
+			return
+		default:
+			delete(m.absent, of.Zone)
+		}
+	}
+	if missing != nil {
+		a.conclude(ctx, m.fail(f, m.state.Serial, Report{}, missing))
+		return
+	}
+	if err := a.lease.remove(ctx); err != nil {
+		a.storeFailed(ctx, "delete", err)
+		return
+	}
+	done := m.withdraw(f, absent)
+	a.others.setWithdrawn(true)
+	a.conclude(ctx, done)
+}
+
+// takeAway has the provider withdraw what a state says it has. It is not done where the fence failed, or the history
+// could not be read: that is dealt with.
+func (a *attempt) takeAway(ctx context.Context, of State, left []RRsetKey) (done bool, report Report, failed *Error) {
+	m, f := a.memory, &a.facts
+	plan, err := a.config.withdrawal(ctx, a.key.UID, of, a.snapshot, left)
+	if err != nil {
+		a.storeFailed(ctx, "read the history of", err)
+		return false, Report{}, nil
+	}
+	if of.Zone != m.state.Zone && a.snapshot != nil {
+		plan.Serial = a.snapshot.Serial() // of which it is a consequence
+	}
+	a.takesAway = true
+	a.lease.hold(m.withdrawing(f, of, plan.Serial), false)
+	err = a.call(ctx, "Withdraw", func(ctx context.Context) (err error) {
+		report, err = a.provider.Withdraw(ctx, plan, a.lease.fence)
+		return err
+	})
+	a.takesAway = false // what this attempt goes on with is a delivery
+	if a.stopped(ctx, err) {
+		return false, report, nil
+	}
+	f.now = time.Now()
+	if err == nil && len(report.Failed) > 0 {
+		err = report.Failed[0].Err
+	}
+	if err != nil {
+		return false, report, asError(err)
+	}
+	f.worked = true
+	if report.Remains {
+		a.observe(Event{Outcome: OutcomePending, Serial: plan.Serial, State: m.state, Remains: of.Zone})
+	}
+	return true, report, nil
+}
+
+// leave withdraws the zone from a name that another one waits for. It is false where that could not be done.
+func (a *attempt) leave(ctx context.Context, zone name.Name) bool {
+	m, f := a.memory, &a.facts
+	a.others.disclaim(zone)
+	next, of, own, has := m.leaveName(zone)
+	if !has {
+		return true
+	}
+	if !f.retains() && !f.given(zone) {
+		done, report, err := a.takeAway(ctx, of, nil)
+		if err != nil {
+			if !own {
+				m.state.Intent = next.Intent
+			}
+			m.due[dueFormer] = f.now.Add(f.jitter(a.config.Backoff.delay(m.lingered)))
+			m.lingered++
+			a.conclude(ctx, m.fail(f, f.view.serial, report, err))
+		}
+		if !done {
+			return false
+		}
+	}
+	return a.save(ctx, m.leftName(f, next, own))
+}
+
+// leaveFormer withdraws the oldest name that the zone had. What comes of it holds up no change of the zone that is delivered under its present name.
+func (a *attempt) leaveFormer(ctx context.Context) {
+	m, f := a.memory, &a.facts
+	former, owed := m.state.Former[0], m.state.Intent
+	m.due.clear(dueFormer)
+	if !f.retains() && !f.given(former.Zone) && former.Zone != m.state.Zone {
+		done, _, err := a.takeAway(ctx, former.state(), nil)
+		if err != nil {
+			a.conclude(ctx, m.linger(f, owed, err))
+			return
+		}
+		if !done {
+			return
+		}
+	}
+	if done, quiet := m.leftFormer(f, owed); quiet {
+		a.save(ctx, done.state)
+	} else {
+		a.conclude(ctx, done)
+	}
+}
+
+// inherit goes on from where a class that is not in force any more has brought the zone at the same place. It is false
+// while that one is at work.
+func (a *attempt) inherit(ctx context.Context) bool {
+	m, f := a.memory, &a.facts
+	for _, class := range f.claims.leaving {
+		at := Key{a.key.UID, class}
+		theirs, err := a.lease.read(ctx, at)
+		if err == nil && (theirs.Zone.IsZero() || theirs.Target != f.class.Target) {
+			continue
+		}
+		if a.others.atWork(class) {
+			m.due[dueRetry] = f.began.Add(f.jitter(time.Second))
+			return false
+		}
+		if err == nil {
+			theirs, err = a.lease.read(ctx, at) // as it is after its last attempt
+		}
+		if err != nil {
+			a.storeFailed(ctx, "load", err)
+			return false
+		}
+		m.inherit(f, theirs, a.config.repeatAfter())
+		return true
+	}
+	return true
+}
+
+// guard turns whatever a provider does into an error, a panic included: content must not stop the other zones
+// (attack 60).
+func (c *Config) guard(class Class, method string, f func() error) (err error) {
+	start := time.Now()
+	defer func() {
+		if crash := recover(); crash != nil {
+			c.Logger.Error("A provider crashed", "class", class.Name, "method", method, "panic", fmt.Sprint(crash), "stack", string(debug.Stack()))
+			err = &Error{Reason: ReasonInternalError, Message: "the provider crashed on this zone; the controller's log says where"}
+		}
+		call := Call{Class: class.Name, Provider: class.Kind, Method: method, Took: time.Since(start)}
+		if err != nil && !errors.Is(err, ErrCannotList) && !errors.Is(err, ErrNotProven) {
+			e := asError(err)
+			call.Reason, call.Code = e.Reason, e.Code
+		}
+		c.Metrics.Called(call)
+	}()
+	return f()
+}
+
+// call runs a provider's method. When the loop stops, the call that is on its way gets some time to end, so that as little
+// as can be of it arrives later; the fence lets no further one begin.
+func (a *attempt) call(ctx context.Context, method string, f func(context.Context) error) error {
+	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	var grace *time.Timer
+	var stopping sync.Mutex
+	stop := context.AfterFunc(ctx, func() {
+		stopping.Lock()
+		defer stopping.Unlock()
+		grace = time.AfterFunc(a.config.grace(), cancel)
+	})
+	defer func() {
+		stop()
+		stopping.Lock()
+		defer stopping.Unlock()
+		if grace != nil {
+			grace.Stop()
+		}
+	}()
+	err := a.lease.watched(cancel, func() error {
+		return a.config.guard(a.facts.class, method, func() error { return f(running) })
+	})
+	if err != nil && !errors.Is(err, ErrCannotList) {
+		a.config.Logger.Info("A provider call failed", "class", a.key.Class, "uid", a.key.UID, "zone", a.memory.state.Zone, "method", method, "err", err, "cause", errors.Unwrap(err), "said", said(err))
+	}
+	return err
+}

@@ -1,0 +1,450 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package delivery
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/serial"
+)
+
+// do is what an action does.
+type do string
+
+const (
+	doWait     do = "wait"
+	doLoad     do = "load"      // the state, from the Store
+	doLookUp   do = "look up"   // what a zone without a view left under its names
+	doInherit  do = "inherit"   // where a class that the zone leaves has brought it at the same place
+	doTakeOver do = "take over" // what another worker may have under way
+	doClaim    do = "claim"     // the zone's name in the class
+	doLeave    do = "leave"     // a name that another zone waits for
+	doWithdraw do = "withdraw"  // the zone, from all its names
+	doFormer   do = "withdraw a former name"
+	doFail     do = "fail" // without asking the provider
+	doDeliver  do = "deliver"
+	doVerify   do = "verify" // compare provider and zone
+)
+
+// action is what is done next for a delivery, and why, in a sentence for people.
+type action struct {
+	do  do
+	why string
+	// until is when doWait ends if nothing changes before; zero: not by itself.
+	until time.Time
+	// names are what doWithdraw withdraws, each as a state. name is that of doClaim and doLeave.
+	names []State
+	name  name.Name
+	// repeat: doDeliver writes once more what was written when an intent was taken over. quiet: nothing of the worker that
+	// doTakeOver takes over is on its way.
+	repeat, quiet bool
+	// err is that of doFail.
+	err *Error
+	// settled: nothing is left to deliver.
+	settled bool
+}
+
+// view is what of a zone is to be delivered.
+type view struct {
+	fqdn   name.Name
+	serial serial.Serial
+	hash   string
+}
+
+// claims are what a delivery has beside the others of its class and its zone.
+type claims struct {
+	// claimed is a name that it took to begin with, awaited are those of its names that others wait for.
+	claimed name.Name
+	awaited []name.Name
+	// given are names of its state that another one has first: what stands under them is not this zone's to take away.
+	given []name.Name
+	// leaving are the classes that the zone is to be withdrawn from.
+	leaving []string
+	// replaced: every class in force has the zone. handedOver: one of them has it at the same place.
+	replaced, handedOver bool
+}
+
+// facts are what a decision knows beside the memory of the delivery. What an attempt finds out is added to them.
+type facts struct {
+	// began is when the attempt began, now when its last call ended.
+	began, now time.Time
+	// random is a number below n, 0 in stories.
+	random func(n int64) int64
+	config *Config
+
+	zone  Zone
+	class Class
+	// revision of the class. woken: something that it waited for has come; asked: another zone awaits a name of this one.
+	revision     int
+	woken, asked bool
+	// changed is when the oldest change that is not delivered was seen.
+	changed time.Time
+	// withdrawn: nothing of the zone is there.
+	withdrawn bool
+	view      *view // nil: none
+	claims    claims
+
+	// What this attempt did so far: it has looked at other classes for what to inherit; it has claimed the name, which another one has
+	// (taken); left is what a zone without a view left, by name; compared: it has asked what the provider holds, and repair: that is to be mended.
+	inherited, claimed, taken bool
+	left                      map[name.Name][]RRsetKey
+	compared, repair          bool
+	owed                      map[RRsetKey]bool
+
+	// What came of it: settled: nothing is left to deliver. worked: the provider did what it was asked. again: there is more to
+	// do right after this attempt. pause: the provider wants every zone of the class to wait.
+	settled, worked, again bool
+	pause                  *Error
+}
+
+// wanted reports whether the class is to have the zone.
+func (f *facts) wanted() bool {
+	return slices.Contains(f.zone.Classes, f.class.Name) && !f.zone.Withdraw
+}
+
+// retains reports whether what the zone leaves behind may stay at the provider (S8.2).
+func (f *facts) retains() bool { return f.zone.Retain && f.class.AllowRetain }
+
+// given reports whether another zone has the name first.
+func (f *facts) given(zone name.Name) bool { return slices.Contains(f.claims.given, zone) }
+
+// jitter takes off up to a fifth, so that what failed together does not come back together.
+func (f *facts) jitter(d time.Duration) time.Duration {
+	return d - time.Duration(f.random(int64(d)/5+1))
+}
+
+// maxFormer bounds the names that a State remembers. A zone that has left as many and is withdrawn from none of them is not delivered under a further one.
+const maxFormer = 16
+
+// requestInterval is the time between two requests of a zone that are taken up: everyone with the right to write the Zone may ask.
+const requestInterval = 10 * time.Second
+
+// begin takes in what an attempt is told: what failed is tried at once where that is another question now, or there is news.
+func (m *memory) begin(f *facts) {
+	if f.revision != m.revision {
+		m.revision = f.revision
+		m.failures, m.refused.times, m.blocked, m.cannotList = 0, 0, false, false
+		m.due.clear(dueRetry, dueOwed, duePoll, dueFormer)
+	}
+	if wanted := f.wanted(); wanted == m.leaving {
+		m.leaving = !wanted
+		m.failures, m.blocked = 0, false
+		m.due.clear(dueRetry)
+	}
+	woken := f.woken
+	if request := f.zone.Request; request != "" && request != m.request {
+		if !m.due.waits(dueRequest, f.began) {
+			m.request, m.cannotList, woken = request, false, true
+			m.due[dueRequest] = f.began.Add(requestInterval)
+		} else if m.due[dueRetry].After(m.due[dueRequest]) {
+			m.due[dueRetry] = m.due[dueRequest]
+		}
+	}
+	if woken {
+		m.blocked = false
+		m.due.clear(dueRetry, dueOwed, dueFormer)
+	}
+	if !m.due.waits(dueRetry, f.began) {
+		m.due.clear(dueRetry)
+	}
+}
+
+// next decides what is done next for a delivery. It asks nothing and changes nothing: m is a copy, and the one that it returns is what is
+// remembered from then on. After an action that only finds something out, or makes room, it is asked again. It answers in this order:
+//
+//	what failed waits until it is due;
+//	what is withdrawn, or paused, waits for a change;
+//	the state is loaded, and another worker's intent is waited for, then taken over;
+//	a zone that is to go is withdrawn, when those that take its place are there;
+//	a name that another zone waits for is left;
+//	the zone's own name is claimed;
+//	what changed is delivered, what was refused is tried again, former names are withdrawn, the provider is compared.
+func next(m memory, f *facts) (memory, action) {
+	act := m.next(f)
+	return m, act
+}
+
+func (m *memory) next(f *facts) action {
+	wanted, now := f.wanted(), f.began
+	waits := m.due.waits(dueRetry, now)
+	switch {
+	case waits && !(wanted && f.asked):
+		return action{do: doWait, until: m.due[dueRetry], why: m.trouble("it failed")}
+	case !wanted && f.withdrawn:
+		return action{do: doWait, settled: true, why: "the zone is withdrawn from the class"}
+	case wanted && f.zone.Paused && len(f.claims.awaited) == 0:
+		return action{do: doWait, why: "the zone is paused"}
+	case !m.loaded:
+		return action{do: doLoad, why: "the stored state is not known"}
+	}
+	if act, mine := m.nextForeign(f); !mine {
+		return act
+	}
+	if !wanted {
+		return m.nextWithdrawal(f)
+	}
+	if f.view == nil {
+		return action{do: doWait, why: "the zone has no settled content here yet"}
+	}
+	if f.zone.Paused || waits {
+		if act, room := m.nextRoom(f); !room {
+			return act
+		}
+		if waits {
+			return action{do: doWait, until: m.due[dueRetry], why: m.trouble("it failed")}
+		}
+		return action{do: doWait, why: "the zone is paused"}
+	}
+	if m.state.Zone.IsZero() && f.class.Target != "" && len(f.claims.leaving) > 0 && !f.inherited {
+		return action{do: doInherit, why: "another class that the zone leaves may have it at the same place"}
+	}
+	fqdn, at := f.view.fqdn, f.view.serial
+	if m.state.Serial != 0 && m.state.Serial.Ahead(at) || m.state.Intent != nil && m.state.Intent.Serial.Ahead(at) {
+		return action{do: doWait, why: fmt.Sprintf("the view has serial %d and is behind what was delivered", at)}
+	}
+	if f.class.Provider == nil {
+		return action{do: doFail, err: f.class.broken(), why: "the class has no provider"}
+	}
+	if !f.claimed {
+		return action{do: doClaim, name: fqdn, why: "one zone of the class has a name"}
+	}
+	if f.taken && m.state.Zone == fqdn {
+		m.state.Hash = "" // Another one writes there, and takes away what both have when it goes.
+	}
+	if f.taken || m.fails() || m.pending != 0 {
+		if act, room := m.nextRoom(f); !room {
+			return act
+		}
+	}
+	if f.taken {
+		return action{do: doFail, err: nameTaken(fqdn), why: "another zone has the name"}
+	}
+	if m.state.Zone != fqdn && len(m.state.names()) > 0 {
+		if len(m.state.Former) >= maxFormer && !f.retains() {
+			// No name is forgotten before the zone is withdrawn from it (S8.2), so the oldest goes first.
+			if m.due.waits(dueFormer, now) {
+				return action{do: doWait, until: m.due[dueFormer], why: m.trouble("the zone has too many former names")}
+			}
+			return action{do: doFormer, why: "the zone has too many former names to have another one"}
+		}
+		m.rename(f)
+	}
+	return m.nextDelivery(f)
+}
+
+// trouble is why a delivery that failed waits.
+func (m *memory) trouble(otherwise string) string {
+	if m.state.Error == nil {
+		return otherwise
+	}
+	return m.state.Error.Message
+}
+
+// nextForeign has another worker's intent waited for, and taken over when that is old. mine: there is none, or it was taken over.
+func (m *memory) nextForeign(f *facts) (act action, mine bool) {
+	intent := m.foreign(f)
+	if intent == nil {
+		m.due.clear(dueTakeOver)
+		if m.takeover.foreign, m.takeover.taken = (Intent{}), (Intent{}); f.view != nil {
+			m.takeover.rested = m.state.Holder
+		}
+		return action{}, true
+	}
+	if f.config.Alone && m.state.Intent == nil && m.takeover.rested == intent.Holder {
+		// It had nothing to do when this process began to look, and has been gone since: nothing of it is on its way.
+		return action{do: doTakeOver, quiet: true, why: fmt.Sprintf("the zone changed since %s, which is gone, confirmed it", intent.Holder)}, false
+	}
+	if known := &m.takeover.foreign; !intent.same(known) || !intent.Time.Equal(known.Time) {
+		*known = *intent
+		since := f.began // Its clock may be ahead of ours.
+		if !intent.Time.IsZero() && intent.Time.Before(since) {
+			since = intent.Time
+		}
+		m.due[dueTakeOver] = since.Add(f.config.takeOverAfter())
+	}
+	if until := m.due[dueTakeOver]; until.After(f.began) && !f.config.Alone {
+		m.loaded = false
+		return action{do: doWait, until: until, why: fmt.Sprintf("%s delivers the zone, or has stopped doing so and may have calls under way", intent.Holder)}, false
+	}
+	m.due.clear(dueTakeOver)
+	if m.state.Intent == nil || !intent.same(&m.takeover.taken) {
+		return action{do: doTakeOver, why: fmt.Sprintf("%s has not been heard of since it began serial %d", intent.Holder, intent.Serial)}, false
+	}
+	return action{}, true
+}
+
+// foreign is what another worker may have under way, nil for nothing. One that keeps the zone records no intent: it may
+// be at what the zone changed since it confirmed it, which lease.foreign adds.
+func (m *memory) foreign(f *facts) *Intent {
+	state, me := &m.state, f.config.Identity
+	if intent := state.Intent; intent != nil {
+		if intent.Holder == "" || intent.Holder == me {
+			return nil
+		}
+		return intent
+	}
+	if state.Holder == "" || state.Holder == me || state.Serial == 0 || f.view == nil || f.view.serial == state.Serial || state.Serial.Ahead(f.view.serial) {
+		return nil
+	}
+	return &Intent{Serial: state.Serial, From: state.Serial, Holder: state.Holder, Unlisted: true}
+}
+
+// nextWithdrawal ends a delivery.
+func (m *memory) nextWithdrawal(f *facts) action {
+	if !f.zone.Withdraw && !f.retains() && !f.claims.replaced && len(f.claims.awaited) == 0 {
+		return action{do: doWait, why: "the zone is withdrawn when the classes in force have it"}
+	}
+	// Without a name nothing was ever begun: no provider has to be asked, and none may be there to be. What is another zone's now stays.
+	var names []State
+	for _, of := range slices.Concat([]State{m.state}, formerStates(m.state.Former)) {
+		if !of.Zone.IsZero() && !f.given(of.Zone) {
+			names = append(names, of)
+		}
+	}
+	if len(names) == 0 || f.retains() || f.claims.handedOver {
+		return action{do: doWithdraw, why: "nothing of the zone has to leave the provider"}
+	}
+	if f.view == nil {
+		if f.left == nil {
+			return action{do: doLookUp, names: names, why: "the zone has no view"}
+		}
+		// A view may be late after a restart, and without it a provider that cannot list does not learn what to remove.
+		if slices.ContainsFunc(names, func(of State) bool { return f.left[of.Zone] == nil }) {
+			if !m.due.isSet(dueView) {
+				m.due[dueView] = f.began.Add(f.config.Stall)
+			}
+			if m.due.waits(dueView, f.began) {
+				return action{do: doWait, until: m.due[dueView], why: "the view of the zone says what to withdraw, and has not come yet"}
+			}
+		}
+	}
+	if f.class.Provider == nil {
+		return action{do: doFail, err: f.class.broken(), why: "the class has no provider"}
+	}
+	if m.blocked && m.blockedAt == m.state.Serial {
+		return action{do: doWait, why: m.trouble("the provider refuses for good")}
+	}
+	return action{do: doWithdraw, names: names, why: "the class is not to have the zone"}
+}
+
+// nextRoom leaves names that others wait for, but not the one that the zone is to have, and says where that cannot be done. It is for where the zone
+// cannot be delivered under that one for the time being, which else comes first (S6.8).
+func (m *memory) nextRoom(f *facts) (act action, room bool) {
+	for _, zone := range f.claims.awaited {
+		if zone == f.view.fqdn || zone != f.claims.claimed && !slices.Contains(m.state.names(), zone) {
+			continue
+		}
+		if m.due.waits(dueFormer, f.began) {
+			return action{do: doWait, until: m.due[dueFormer], why: m.trouble("a name that another zone waits for could not be left")}, false
+		}
+		if f.class.Provider == nil && !f.retains() && !f.given(zone) {
+			return action{do: doWait, why: "another zone waits for a name of this one, and the class has no provider"}, false
+		}
+		return action{do: doLeave, name: zone, why: "another zone waits for the name"}, false
+	}
+	return action{}, true
+}
+
+// nextDelivery is what is left to do for the zone to be at its serial.
+func (m *memory) nextDelivery(f *facts) action {
+	state, at, now := &m.state, f.view.serial, f.began
+	if f.repair {
+		return action{do: doDeliver, why: "the provider does not hold what it did"}
+	}
+	if state.Target != f.class.Target || state.Hash == "" || state.Serial == at && state.Hash != f.view.hash {
+		state.Serial, state.Hash = 0, ""
+		state.Drifted, state.Drift = Condition{}, nil
+	}
+	m.scheduleComparison(f)
+	if m.blocked && m.blockedAt != at {
+		m.blocked = false
+	}
+	fresh, repeats := state.Serial == at, m.due.isSet(dueRepeat)
+	switch {
+	case repeats && !m.due.waits(dueRepeat, now):
+		return action{do: doDeliver, repeat: true, why: "a call of the worker before this one may have arrived late"}
+	case m.blocked && !fresh:
+		return action{do: doWait, why: m.trouble("the provider refuses for good")}
+	case !fresh && m.pending == at && m.due.waits(duePoll, now):
+		return action{do: doWait, until: m.due[duePoll], why: onTheirWay}
+	case !fresh && m.pending == at:
+		return action{do: doDeliver, why: onTheirWay}
+	case !fresh && state.Serial == 0:
+		return action{do: doDeliver, why: "no serial is confirmed there"}
+	case !fresh:
+		return action{do: doDeliver, why: fmt.Sprintf("the zone changed since serial %d", state.Serial)}
+	case m.knowsAside() && len(m.refused.turn) > 0:
+		return action{do: doDeliver, why: "more RRsets that were refused have their turn"}
+	case state.Error != nil && state.Intent == nil && len(state.Former) == 0 && !m.blocked:
+		return action{do: doDeliver, why: "it failed with nothing left to do, for want of a provider or a name, and the provider alone can say that it works now"}
+	case state.Intent != nil && !m.blocked && !m.due.waits(dueOwed, now) && (!repeats || state.Intent.Holder != f.config.Identity):
+		return action{do: doDeliver, why: "RRsets are owed that were refused, or may stand half written"}
+	case len(state.Former) > 0 && !m.due.waits(dueFormer, now) && !repeats:
+		return action{do: doFormer, settled: true, why: "the zone is delivered under its present name"}
+	case m.due.isSet(dueCompare) && !m.due.waits(dueCompare, now) && !repeats:
+		return action{do: doVerify, settled: true, why: "a comparison is due"}
+	}
+	return action{do: doWait, settled: true, until: m.wake(now), why: m.trouble(delivered.Message)}
+}
+
+// rename makes the name that the provider has the zone under a former one: it goes when the zone is delivered under the
+// present one, for until then it is all that resolvers find (S6.8).
+func (m *memory) rename(f *facts) {
+	state := &m.state
+	old := Former{Zone: state.Zone, From: state.from(), Unlisted: true}
+	if state.Intent != nil {
+		old.RRsets, old.Unlisted = state.Intent.RRsets, state.Intent.Unlisted
+	}
+	state.Former = slices.Clone(state.Former)
+	if !f.retains() && !old.Zone.IsZero() {
+		state.Former = append(state.Former, old)
+	}
+	state.Zone, state.Serial, state.Hash, state.Intent = f.view.fqdn, 0, "", nil
+	state.Drifted, state.Drift = Condition{}, nil
+	m.pending, m.polls = 0, 0
+	m.due.clear(dueFormer)
+	state.Former = slices.DeleteFunc(state.Former, func(former Former) bool {
+		if former.Zone != state.Zone {
+			return false
+		}
+		// It had this name before, and what it left there is not known to be gone.
+		state.Intent = &Intent{Serial: f.view.serial, From: former.From, Time: f.began, RRsets: former.RRsets, Unlisted: former.Unlisted}
+		return true
+	})
+}
+
+// scheduleComparison sets when provider and zone are compared next. What is overdue after a restart comes within ten minutes, and
+// not all at once.
+func (m *memory) scheduleComparison(f *facts) {
+	now, interval := f.began, f.class.DriftInterval
+	if m.cannotList || m.state.Serial == 0 {
+		m.due.clear(dueCompare)
+		return
+	}
+	if !m.due.isSet(dueCompare) {
+		last := m.state.DriftCheckTime
+		if last.IsZero() {
+			last = m.state.SyncTime
+		}
+		if m.due[dueCompare] = last.Add(f.jitter(interval)); !m.due.waits(dueCompare, now) {
+			m.due[dueCompare] = now.Add(time.Duration(f.random(int64(min(interval, 10*time.Minute)))))
+		}
+	}
+	if m.due[dueCompare].After(now.Add(interval)) {
+		m.due[dueCompare] = now.Add(f.jitter(interval))
+	}
+	if m.requested(f) && m.due.waits(dueCompare, now) {
+		if m.due[dueCompare] = now; m.request != f.zone.Request {
+			m.due[dueCompare] = m.due[dueRequest]
+		}
+	}
+}
+
+// requested: a comparison was asked for that has not been made.
+func (m *memory) requested(f *facts) bool {
+	return f.zone.Request != "" && f.zone.Request != m.state.Request
+}

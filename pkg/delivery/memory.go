@@ -1,0 +1,132 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package delivery
+
+import (
+	"time"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/serial"
+)
+
+// memory is what a process knows of one delivery: the state that is stored, and beside it what the process found out and has not stored. A
+// new process begins without it. Its worker alone reads and writes it.
+type memory struct {
+	// loaded: stored is what the Store has, and state what the delivery goes by. known: it was loaded once.
+	loaded, known bool
+	stored, state State
+	// unsaved is what may stand half written and no store knows of (lease.proceed).
+	unsaved *Intent
+	// revision is that of the class; another one forgets failures. leaving: the zone is being withdrawn.
+	revision int
+	leaving  bool
+	due      times
+	// failures counts those in a row. In a blocked zone nothing is tried before it passes blockedAt.
+	failures  int
+	blocked   bool
+	blockedAt serial.Serial
+	refused   refused
+	// pending is the serial that servers are on their way to, polls how often they were asked.
+	pending serial.Serial
+	polls   int
+	// cannotList: the provider cannot be compared.
+	cannotList bool
+	drift      driftCount
+	// request is the last Zone.Request that was taken up.
+	request  string
+	takeover takeover
+	// absent counts how often in a row the provider said of a name that it has no such zone when it was asked to withdraw it.
+	absent map[name.Name]int
+	// lingers is why a name that the zone had could not be withdrawn, lingered how often that failed.
+	lingers  *StateError
+	lingered int
+	// why is the last sentence that was logged of what the delivery waits for.
+	why string
+}
+
+// refused are RRsets that the provider refused.
+type refused struct {
+	// times is how often they were since the first refusal of one of them.
+	times int
+	// aside is what was refused, and why, where that is more than the intent lists; nil where it is not, or not known since the
+	// state was loaded. turn are those of it that are still to be tried this time.
+	aside map[RRsetKey]*Error
+	turn  []RRsetKey
+}
+
+// driftCount is for metrics: rrsets are those that a comparison found to be missing or different and that are not mended; others is how
+// many of others the last one found, and counts from the second one on (known).
+type driftCount struct {
+	rrsets map[RRsetKey]bool
+	others int
+	known  bool
+}
+
+// takeover of what another worker may have under way.
+type takeover struct {
+	// foreign is its intent, left alone until dueTakeOver; taken is one that was taken over and stands in the store until the first write.
+	foreign, taken Intent
+	// rested is the State.Holder that was seen when the zone was as that one had confirmed it.
+	rested string
+	// whole: the repeat is of all of the zone, since that was written when the intent was taken over and not all that was written then was of
+	// one serial (atOne).
+	whole, atOne bool
+}
+
+// cause is why a delivery is looked at again though nothing has changed.
+type cause int
+
+const (
+	// dueRetry: what failed is tried again, and nothing else before.
+	dueRetry cause = iota
+	// dueOwed: RRsets that were refused are tried again.
+	dueOwed
+	// duePoll: servers that are on their way to the serial are asked again.
+	duePoll
+	// dueCompare: provider and zone are compared.
+	dueCompare
+	// dueRepeat: the RRsets of an intent that was taken over are written once more.
+	dueRepeat
+	// dueTakeOver: another worker's intent is old enough to be taken over.
+	dueTakeOver
+	// dueFormer: a name that the zone had, or that another one waits for, is withdrawn again.
+	dueFormer
+	// dueView: the view of a zone that is to be withdrawn is waited for no longer.
+	dueView
+	// dueRequest: the next Zone.Request is taken up. It wakes nothing by itself.
+	dueRequest
+	causes
+)
+
+// times say when each cause is due; the zero time: it is not.
+type times [causes]time.Time
+
+func (t *times) clear(of ...cause) {
+	for _, c := range of {
+		t[c] = time.Time{}
+	}
+}
+
+// isSet reports whether a time stands for the cause, passed or not.
+func (t *times) isSet(c cause) bool { return !t[c].IsZero() }
+
+// waits reports whether the cause is due later.
+func (t *times) waits(c cause, now time.Time) bool { return t[c].After(now) }
+
+// fails reports whether what was tried last failed, or RRsets are refused.
+func (m *memory) fails() bool { return m.failures > 0 || m.refused.times > 0 || m.blocked }
+
+// wake is when there is something to do if nothing changes before, zero for never. What was due when the last attempt
+// began was dealt with or waits for a change.
+func (m *memory) wake(began time.Time) (wake time.Time) {
+	if m.due.isSet(dueRetry) {
+		return m.due[dueRetry]
+	}
+	for _, at := range m.due[:dueRequest] {
+		if at.After(began) && (wake.IsZero() || at.Before(wake)) {
+			wake = at
+		}
+	}
+	return wake
+}

@@ -1,0 +1,530 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package delivery
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/serial"
+)
+
+// outcome is what an attempt leaves behind: a state to be stored and an event to be told of it. A state that is stored already is not stored again.
+type outcome struct {
+	state State
+	event Event
+	// unsaved: the event is told and nothing is stored. ifNew: nothing is told either where nothing new is to be stored.
+	unsaved, ifNew bool
+}
+
+var delivered = Condition{True, ReasonDelivered, "everything in the class has confirmed the serial"}
+
+// onTheirWay is what Ready says of servers that have not fetched yet.
+const onTheirWay = "servers are on their way to the serial"
+
+// remains is what Ready says besides, until the next serial is confirmed, where the history of the zone did not reach back to what the provider had.
+const remains = "; RRsets that the zone had and has no more may still stand there, since what it lost after the last confirmed serial is not kept that long: " +
+	"compare what the provider has with zones/entries, and remove the rest there"
+
+// free is an intent whose RRsets are still owed and that nobody is writing.
+func (m *memory) free(intent *Intent, me string) *Intent {
+	if intent == nil {
+		return nil
+	}
+	free := *intent
+	if free.Holder = ""; m.due.isSet(dueRepeat) {
+		free.Holder = me
+	}
+	return &free
+}
+
+// answered is what comes of a delivery that the provider has answered, with what it did and with err.
+func (m *memory) answered(f *facts, t tried, repeat bool, report Report, err error) outcome {
+	if repeat && err == nil {
+		m.due.clear(dueRepeat)
+	}
+	if err == nil {
+		if e := t.zoneless(report.Failed); e != nil {
+			err = e
+		}
+	}
+	report.Failed = m.withAside(t.plans, report.Failed, err == nil)
+	plan := t.plans[0]
+	if err == nil {
+		return m.succeed(f, t, plan, report)
+	}
+	e := asError(err)
+	if e.Reason == ReasonZoneNotFound {
+		m.lose(plan.Serial, f.now)
+	}
+	return m.fail(f, plan.Serial, report, e)
+}
+
+// fail says why an attempt failed and decides when the next one is.
+func (m *memory) fail(f *facts, at serial.Serial, report Report, e *Error) outcome {
+	next := m.state
+	first := next.Error == nil
+	next.Intent = m.free(next.Intent, f.config.Identity)
+	since := f.now
+	if !first && next.Error.same(e) {
+		since = next.Error.Time
+	}
+	next.Error = &StateError{e.Reason, e.Code, e.Message, since}
+	next.Ready = Condition{False, e.Reason, e.Message}
+	next.Failed, next.Skipped = len(report.Failed), report.Skipped
+	if report.Servers != nil {
+		next.Servers = report.Servers
+	}
+	if f.compared {
+		next.Request = f.zone.Request
+	}
+	m.failures++
+	m.blocked = false
+	m.due[dueRetry] = m.later(f, e, m.failures-1, at)
+	m.due.clear(dueOwed)
+	event := Event{Outcome: OutcomeFailed, Serial: at, Failed: report.Failed, First: first}
+	if e.WholeClass {
+		f.pause, event.OfClass = e, e
+	}
+	return outcome{state: next, event: event}
+}
+
+// later is when what failed, after so many failures before, is tried again: zero where that waits for a change.
+func (m *memory) later(f *facts, e *Error, failures int, at serial.Serial) time.Time {
+	if e.Permanent && e.RetryAfter <= 0 {
+		m.blocked, m.blockedAt = true, at
+		return time.Time{}
+	}
+	return f.now.Add(f.config.Backoff.after(e, failures, f.jitter))
+}
+
+// succeed is what comes of a delivery without an error of its own: delivered, but for RRsets refused, or on the way.
+func (m *memory) succeed(f *facts, t tried, plan Plan, report Report) outcome {
+	if stood, fresh := t.split(report.Failed); min(len(stood), len(fresh)) > maxListed {
+		// An Intent that has the whole zone written does not reach back to what was removed: the whole change is tried again.
+		return m.fail(f, plan.Serial, report, refusal(report.Failed))
+	}
+	f.worked = true
+	next := m.state
+	next.Zone, next.Target = plan.Zone, f.class.Target
+	next.Servers, next.Failed, next.Skipped = report.Servers, len(report.Failed), report.Skipped
+	event := Event{Outcome: OutcomeDelivered, Serial: plan.Serial, Failed: report.Failed, Proven: report.Proven}
+	had := next.Error
+	next.Error = nil
+	if report.Confirmed != plan.Serial {
+		event.Outcome = OutcomePending
+		m.pend(f, &next, plan.Serial, report.Servers)
+	} else {
+		m.confirm(f, t, &next, plan, report)
+	}
+	if report.Remains {
+		event.Remains = plan.Zone
+	}
+	event.First, event.Recovered = had == nil && next.Error != nil, had != nil && next.Error == nil && event.Outcome == OutcomeDelivered
+	if event.Outcome == OutcomePending && next.Error == nil {
+		next.Error = had // It has not recovered before it has arrived.
+	}
+	return outcome{state: next, event: event}
+}
+
+// pend has servers asked again that are on their way to a serial.
+func (m *memory) pend(f *facts, next *State, at serial.Serial, servers []Server) {
+	if m.pending != at {
+		m.pending, m.polls = at, 0
+	}
+	m.due[duePoll] = f.now.Add(min(500*time.Millisecond<<min(m.polls, 7), time.Minute))
+	m.polls++
+	m.failures = 0
+	next.Intent = m.free(next.Intent, f.config.Identity)
+	next.Ready = Condition{Unknown, ReasonPending, onTheirWay}
+	for _, server := range servers {
+		if server.Err != nil {
+			next.Error = &StateError{server.Err.Reason, server.Err.Code, server.Err.Message, f.now}
+			next.Ready = Condition{False, server.Err.Reason, next.Error.Message}
+			break
+		}
+	}
+}
+
+// confirm says that everything in the class has the serial, but for what was refused.
+func (m *memory) confirm(f *facts, t tried, next *State, plan Plan, report Report) {
+	ahead := uint32(plan.Serial - next.Serial)
+	if next.Serial == 0 {
+		ahead = 1
+	}
+	if next.Serial != plan.Serial {
+		lag := time.Duration(0)
+		if !f.changed.IsZero() {
+			lag = f.now.Sub(f.changed)
+		}
+		f.config.Metrics.Delivered(f.class.Name, ahead, lag)
+	}
+	f.settled = true
+	next.Serial, next.Hash, next.SyncTime, next.Holder = plan.Serial, plan.Hash, f.now, f.config.Identity
+	next.Ready = delivered
+	if report.Remains {
+		next.Ready.Message += remains
+	}
+	m.pending, m.polls = 0, 0
+	m.due.clear(duePoll)
+	m.failures, m.blocked = 0, false
+	if !m.due.isSet(dueCompare) && !m.cannotList {
+		m.due[dueCompare] = f.now.Add(f.jitter(f.class.DriftInterval))
+	}
+	m.confirmDrift(f, next, report.Failed)
+	m.confirmIntent(f, t, next, plan, report.Failed)
+	if len(next.Former) > 0 {
+		f.again = true // The name that it had can go now.
+		if m.lingers != nil && len(report.Failed) == 0 {
+			next.Error, next.Ready = m.lingers, Condition{False, m.lingers.Reason, m.lingers.Message}
+		}
+	}
+	if len(report.Failed) == 0 {
+		m.due.clear(dueOwed)
+		m.refused.times = 0
+		return
+	}
+	e := refusal(report.Failed)
+	next.Error = &StateError{e.Reason, e.Code, e.Message, f.now}
+	next.Ready = Condition{False, e.Reason, e.Message}
+	// A change of the zone goes out meanwhile: what is refused is set aside, it holds up nothing. Nor does a change that goes
+	// out before it is due bring it forward or put it off.
+	if slices.ContainsFunc(report.Failed, func(failure Failure) bool { return !t.owed[failure.key()] }) {
+		m.refused.times = 0
+		m.due.clear(dueOwed)
+	}
+	if len(m.refused.turn) > 0 {
+		f.again = true // When the next time is, is decided at the end of this one.
+	} else if e.RetryAfter > 0 || e.Permanent || !m.due.waits(dueOwed, f.began) {
+		m.refused.times++
+		m.due[dueOwed] = m.later(f, e, m.refused.times-1, plan.Serial)
+	}
+}
+
+// confirmDrift forgets drift that is mended, and has the provider compared after what an attempt did in the place of that.
+func (m *memory) confirmDrift(f *facts, next *State, failed []Failure) {
+	remain := map[RRsetKey]bool{}
+	for _, failure := range failed {
+		remain[failure.key()] = true
+	}
+	mended := func(key RRsetKey) bool { return !remain[key] }
+	if next.Drifted.Status == True {
+		next.drift(slices.DeleteFunc(slices.Clone(next.Drift), mended))
+	}
+	maps.DeleteFunc(m.drift.rrsets, func(key RRsetKey, _ bool) bool { return mended(key) })
+	if f.compared {
+		next.Request = f.zone.Request
+	} else if m.requested(f) {
+		f.again = true
+	} else {
+		m.compareNext(f)
+	}
+}
+
+// confirmIntent says what is owed although the serial is confirmed.
+func (m *memory) confirmIntent(f *facts, t tried, next *State, plan Plan, failed []Failure) {
+	intent := next.Intent
+	switch {
+	case m.due.isSet(dueRepeat) && intent != nil:
+		// Kept until the repeat, and mine until then: another worker that takes it over repeats it too.
+		kept := *intent
+		kept.Holder, kept.Time = f.config.Identity, f.now
+		m.takeover.whole = m.takeover.whole || plan.Changes == nil && !m.takeover.atOne
+		if kept.Unlisted {
+			var owed []RRsetKey // What is refused is owed after the repeat too.
+			for _, failure := range failed {
+				owed = append(owed, failure.key())
+			}
+			kept.RRsets, _ = also(owed, true, kept.RRsets)
+		}
+		if len(kept.RRsets) > maxListed {
+			kept.From, kept.RRsets = 0, kept.RRsets[:maxListed]
+		}
+		next.Intent = &kept
+	case len(failed) > 0:
+		next.Intent = m.setAside(t, plan.Serial, failed, f.now)
+	default:
+		next.Intent = nil
+	}
+	if next.Intent == nil || !next.Intent.Unlisted || next.Intent.Holder != "" {
+		m.refused.aside, m.refused.turn = nil, nil
+	}
+}
+
+// lose: the provider has the zone no more. Made again there it is empty, so the next plan is of the whole zone; what may
+// stand there all the same, if it comes back as it was, stays known.
+func (m *memory) lose(at serial.Serial, now time.Time) {
+	state := &m.state
+	if state.Serial == 0 {
+		return
+	}
+	intent := Intent{Serial: at, Time: now}
+	if state.Intent != nil {
+		intent = *state.Intent
+	}
+	intent.From, intent.Unlisted = state.from(), true
+	state.Serial, state.Hash, state.Intent = 0, "", &intent
+}
+
+// compareNext has the item run once more where a comparison fell due while something else was done.
+func (m *memory) compareNext(f *facts) {
+	if m.due.isSet(dueCompare) && !m.due.waits(dueCompare, f.began) {
+		f.again = true
+	}
+}
+
+// compare takes in what the provider was found to hold. Where that is to be repaired it is put into the intent, beside what is owed, and f.repair is set.
+func (m *memory) compare(f *facts, drift Drift, err error) (done outcome, anything bool) {
+	at := f.view.serial
+	m.due[dueCompare] = f.now.Add(f.jitter(f.class.DriftInterval))
+	f.compared = true
+	if err != nil {
+		return m.notCompared(f, err)
+	}
+	f.worked = true
+	m.state.DriftCheckTime = f.now
+	if drift.Servers != nil {
+		m.state.Servers = drift.Servers
+	}
+	behind := slices.ContainsFunc(drift.Servers, func(s Server) bool { return s.Err != nil || s.Serial != at })
+	keys := keysOf(drift.Missing, drift.Differing)
+	// What was refused is not there, and Ready says so: that is drift only where it was there before.
+	owed := m.owed()
+	refused := func(set RRset) bool { return owed[set.Key()] && !slices.Contains(m.state.Drift, set.Key()) }
+	drift.Missing, drift.Differing = slices.DeleteFunc(drift.Missing, refused), slices.DeleteFunc(drift.Differing, refused)
+	drifted := keysOf(drift.Missing, drift.Differing)
+	m.count(f, drift)
+	m.state.drift(drifted)
+	if len(keys) == 0 && !behind && m.state.Intent == nil {
+		return m.report(f)
+	}
+	f.repair = true
+	intent := Intent{Serial: at, From: at, Time: f.now}
+	if m.state.Intent != nil {
+		intent, f.owed = *m.state.Intent, owed
+	}
+	// What was refused, for good too, is tried once more.
+	if m.knowsAside() {
+		m.turnTo(slices.DeleteFunc(keys, func(key RRsetKey) bool { return owed[key] }))
+	} else if rrsets, unlisted := also(intent.RRsets, false, keys); unlisted {
+		m.state.Serial, m.state.Hash = 0, ""
+	} else {
+		intent.RRsets = rrsets
+		m.state.Intent = &intent
+	}
+	return outcome{event: Event{Outcome: OutcomeDrifted, Serial: at, State: m.state, Drift: drift}, unsaved: true}, len(drifted) > 0 || behind
+}
+
+// count tells metrics of each RRset once that the provider does not hold, until it is mended, and of those of others that came
+// since the last comparison.
+func (m *memory) count(f *facts, drift Drift) {
+	others := 0
+	if m.drift.known {
+		others = max(0, len(drift.Foreign)-m.drift.others)
+	}
+	before, now := m.drift.rrsets, map[RRsetKey]bool{}
+	countNew := func(sets []RRset) (count int) {
+		for _, set := range sets {
+			if now[set.Key()] = true; !before[set.Key()] {
+				count++
+			}
+		}
+		return count
+	}
+	missing, differing := countNew(drift.Missing), countNew(drift.Differing)
+	m.drift = driftCount{now, len(drift.Foreign), true}
+	if missing+differing+others > 0 {
+		f.config.Metrics.Drifted(f.class.Name, missing, differing, others)
+	}
+}
+
+// notCompared is what comes of a comparison that failed. The zone was delivered and nothing says that it no longer is, so Ready
+// stays, unless the provider says that it has no such zone.
+func (m *memory) notCompared(f *facts, err error) (done outcome, anything bool) {
+	if errors.Is(err, ErrCannotList) {
+		m.cannotList = true
+		m.due.clear(dueCompare)
+		if m.requested(f) {
+			m.state.Drifted = Condition{Unknown, ReasonCannotList, "the provider cannot say what it holds"}
+		}
+		return m.report(f)
+	}
+	e := asError(err)
+	if e.Reason == ReasonZoneNotFound {
+		f.settled = false
+		m.lose(f.view.serial, f.now)
+		return m.fail(f, f.view.serial, Report{}, e), true
+	}
+	if e.WholeClass {
+		f.pause = e
+	}
+	m.due[dueCompare] = f.now.Add(f.jitter(min(f.class.DriftInterval, f.config.Backoff.Slow)))
+	if m.state.Drifted.Status != True {
+		m.state.Drifted = Condition{Unknown, e.Reason, e.Message}
+	}
+	return m.report(f)
+}
+
+// report is what a comparison leaves behind where nothing is to be repaired: a request that was carried out, and news. That
+// the provider holds the zone is none.
+func (m *memory) report(f *facts) (done outcome, anything bool) {
+	next := m.state
+	if !m.requested(f) && next.Drifted.Status != Unknown && m.stored.Drifted.Status != True && m.stored.Drifted.Status != Unknown {
+		return outcome{}, false
+	}
+	next.Request = f.zone.Request
+	return outcome{state: next, event: Event{Outcome: OutcomeCompared, Serial: next.Serial, OfClass: f.pause}, ifNew: true}, true
+}
+
+// A provider that has lost a zone for good cannot be asked to withdraw it. It is taken for withdrawn where the provider has said
+// nothing but that it has no such zone for absentTime, and to this process absentAttempts times in a row: a server that is
+// being set up anew, or loads its zones, has it again before that.
+const (
+	absentTime     = 24 * time.Hour
+	absentAttempts = 10
+)
+
+// isAbsent: the provider, which answers so when it is asked to withdraw a zone, is taken not to have it any more.
+func (m *memory) isAbsent(f *facts, zone name.Name, e *Error) bool {
+	since := m.state.Error
+	if e.Reason != ReasonZoneNotFound {
+		m.absent = nil
+		return false
+	}
+	if m.absent == nil {
+		m.absent = map[name.Name]int{}
+	}
+	m.absent[zone]++
+	return since != nil && since.same(e) && f.began.Sub(since.Time) >= absentTime && m.absent[zone] >= absentAttempts
+}
+
+// withdraw forgets a delivery of which nothing is at the provider any more.
+func (m *memory) withdraw(f *facts, absent []name.Name) outcome {
+	f.settled = true
+	event := Event{Outcome: OutcomeWithdrawn, Serial: m.state.Serial, Absent: absent}
+	m.loaded, m.stored, m.state, m.unsaved = false, State{}, State{}, nil
+	m.failures, m.refused.times, m.blocked, m.pending, m.polls, m.absent = 0, 0, false, 0, 0, nil
+	m.due.clear(dueRepeat, dueOwed, duePoll, dueCompare, dueFormer, dueView)
+	return outcome{event: event, unsaved: true}
+}
+
+// leaveName is the state after the zone has left a name for another one that waits for it, and what stands under that name, as a state. own: it had
+// the zone under it. It is false where the state does not have the name.
+func (m *memory) leaveName(zone name.Name) (next, of State, own, has bool) {
+	next = m.state
+	of, own = next, zone == next.Zone
+	if own {
+		next.Zone, next.Serial, next.Hash, next.Intent = name.Name{}, 0, "", nil
+		next.Servers, next.Failed, next.Skipped = nil, 0, 0
+		next.Drifted, next.Drift = Condition{}, nil
+		return next, of, own, true
+	}
+	at := slices.IndexFunc(next.Former, func(former Former) bool { return former.Zone == zone })
+	if at < 0 {
+		return next, of, own, false
+	}
+	of = next.Former[at].state()
+	next.Former = slices.Delete(slices.Clone(next.Former), at, at+1)
+	return next, of, own, true
+}
+
+// leftName is the state that is stored when a name was left.
+func (m *memory) leftName(f *facts, next State, own bool) State {
+	m.lingers, m.lingered = nil, 0
+	switch {
+	case own:
+		next.Ready = Condition{Unknown, ReasonPending, "the zone has left a name that another one waits for, and is not yet delivered under its own"}
+	case next.Serial == f.view.serial && next.Intent == nil:
+		next.Error, next.Ready = nil, delivered
+	}
+	return next
+}
+
+// leftFormer is what comes of the withdrawal of the oldest former name. owed is the intent that the state had before. What is owed, or the name
+// under which nothing is delivered yet, is what the state and its Error speak of: then there is nothing to tell.
+func (m *memory) leftFormer(f *facts, owed *Intent) (done outcome, quiet bool) {
+	next := m.state
+	next.Intent, next.Former = owed, slices.Clone(next.Former[1:])
+	m.lingers, m.lingered = nil, 0
+	unnamed := next.Zone != f.view.fqdn
+	f.again = f.again || len(next.Former) > 0 || unnamed
+	if owed != nil || unnamed {
+		return outcome{state: next}, true
+	}
+	event := Event{Outcome: OutcomeDelivered, Serial: f.view.serial, Recovered: next.Error != nil}
+	next.Error, next.Ready = nil, delivered
+	return outcome{state: next, event: event}, false
+}
+
+// linger says that a former name stays for the time being.
+func (m *memory) linger(f *facts, owed *Intent, e *Error) outcome {
+	m.due[dueFormer] = f.now.Add(f.config.Backoff.after(e, m.lingered, f.jitter))
+	m.lingered++
+	if e.WholeClass {
+		f.pause = e
+	}
+	next, zone := m.state, m.state.Former[0].Zone
+	first := next.Error == nil
+	next.Intent = owed
+	message := fmt.Sprintf("the zone is delivered, and its former name %s is not withdrawn: %s", zone, e.Message)
+	if next.Zone != f.view.fqdn {
+		message = fmt.Sprintf("the zone has %d former names that it is not withdrawn from, and is delivered under %s when it is withdrawn from the first of them, %s: %s",
+			len(next.Former), f.view.fqdn, zone, e.Message)
+	}
+	m.lingers = &StateError{e.Reason, e.Code, message, f.now}
+	if owed == nil {
+		next.Error, next.Ready = m.lingers, Condition{False, e.Reason, m.lingers.Message}
+	}
+	return outcome{state: next, event: Event{Outcome: OutcomeFailed, Serial: f.view.serial, First: first}}
+}
+
+// withdrawing is the state while the zone is withdrawn from a name with a plan.
+func (m *memory) withdrawing(f *facts, of State, at serial.Serial) State {
+	next := m.state
+	intent := Intent{Serial: at, From: cmp.Or(m.state.from(), at), Holder: f.config.Identity, Unlisted: true}
+	if m.state.Intent != nil {
+		intent.RRsets, intent.Unlisted = m.state.Intent.RRsets, m.state.Intent.Unlisted
+	}
+	next.Intent = &intent
+	if of.Zone == m.state.Zone {
+		next.Ready = Condition{Unknown, ReasonPending, "the zone is being withdrawn"}
+		next.Hash = "" // What was confirmed does not stand any more.
+		next.Drifted, next.Drift = Condition{}, nil
+	}
+	return next
+}
+
+// inherit goes on from the state of another class that has brought the zone to the same place.
+func (m *memory) inherit(f *facts, theirs State, repeatAfter time.Duration) {
+	// What it had begun and did not write down is what the zone changed since.
+	intent := Intent{Serial: theirs.Serial, From: theirs.Serial, Time: f.began, Unlisted: true}
+	if theirs.Intent != nil {
+		if intent = *theirs.Intent; intent.Holder != "" {
+			intent.Holder, m.due[dueRepeat] = "", f.began.Add(repeatAfter)
+		}
+	}
+	state := &m.state
+	state.Zone, state.Target, state.Serial, state.Hash, state.Intent = theirs.Zone, theirs.Target, theirs.Serial, theirs.Hash, &intent
+	state.Former = slices.Concat(state.Former, theirs.Former)
+}
+
+// nameTaken is why a zone is not delivered under its name.
+func nameTaken(zone name.Name) *Error {
+	return Errorf(ReasonConflict, "another zone of the class is named %s, or was and is being withdrawn, and the class has one zone of a name, whatever their views; "+
+		"this one is delivered when that one leaves: rename one of both, or deliver it by another class", zone)
+}
+
+func keysOf(lists ...[]RRset) []RRsetKey {
+	var keys []RRsetKey
+	for _, set := range slices.Concat(lists...) {
+		keys = append(keys, set.Key())
+	}
+	slices.SortFunc(keys, RRsetKey.Compare)
+	return keys
+}
