@@ -102,6 +102,9 @@ func MemberKey(zone string, owner name.Rel, namespace, object string) Key {
 // A decision knows some ten of them, so they are a list. A name of 120 labels, or hosts of
 // such names, take hundreds: beyond FewKeys an index tells where each is.
 type Seen struct {
+	// Look puts a fact here that is at hand, and reports whether it is. Nil: none is. So a decision goes on until it lacks one that has to be read.
+	Look func(Key) bool
+
 	facts []fact
 	index map[Key]int
 }
@@ -138,6 +141,15 @@ func (s *Seen) at(k Key) *fact {
 		}
 	}
 	return nil
+}
+
+// look is at for a decision, which takes what is at hand.
+func (s *Seen) look(k Key) *fact {
+	f := s.at(k)
+	if f == nil && s.Look != nil && s.Look(k) {
+		f = s.at(k)
+	}
+	return f
 }
 
 // Get returns a fact; false: it is not known.

@@ -25,7 +25,7 @@ func read(seen *Seen) reading {
 
 // get returns the fact of a key, nil when there is nothing; false: not known yet.
 func get[T any](r *reading, k Key) (*T, bool) {
-	f := r.seen.at(k)
+	f := r.seen.look(k)
 	if f == nil {
 		r.needs = append(r.needs, k)
 		return nil, false
@@ -40,7 +40,7 @@ func get[T any](r *reading, k Key) (*T, bool) {
 // the losing zone takes in nothing at those names, and what leaves it arrives, or is in the
 // gaining zone. So a deep name takes no compare for each of its labels and cascades.
 func glance[T any](r *reading, k Key) (*T, bool) {
-	f := r.seen.at(k)
+	f := r.seen.look(k)
 	if f == nil {
 		r.needs = append(r.needs, k)
 		return nil, false
@@ -54,7 +54,7 @@ func glance[T any](r *reading, k Key) (*T, bool) {
 func (r *reading) all(keys []Key) bool {
 	known := true
 	for _, k := range keys {
-		if r.seen.at(k) == nil {
+		if r.seen.look(k) == nil {
 			if r.needs == nil {
 				r.needs = make([]Key, 0, len(keys))
 			}

@@ -74,7 +74,9 @@ type zoneSeen struct {
 }
 
 func (mem *memory) session(guess bool) *session {
-	return &session{mem: mem, guess: guess, depth: deepName, seen: law.NewSeen(), single: make([]proof, 0, 8), zones: make([]zoneSeen, 0, 2)}
+	s := &session{mem: mem, guess: guess, depth: deepName, seen: law.NewSeen(), single: make([]proof, 0, 8), zones: make([]zoneSeen, 0, 2)}
+	s.seen.Look = s.atHand
+	return s
 }
 
 func (s *session) reset() {
@@ -226,6 +228,13 @@ func (s *session) forget(keys []law.Key) {
 func (s *session) stoodAt(h *head) bool {
 	z := s.zone(h.key)
 	return z != nil && z.mod == h.mod
+}
+
+// atHand is lookUp for a decision that is being made.
+func (s *session) atHand(k law.Key) bool {
+	s.mem.mu.Lock()
+	defer s.mem.mu.Unlock()
+	return s.lookUp(k)
 }
 
 // lookUp finds a fact in memory: as the batch leaves it, in the index of names, at the head of a zone that the
