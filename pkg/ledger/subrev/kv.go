@@ -6,6 +6,7 @@ package subrev
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -159,7 +160,7 @@ func (k *kv) mapped(ops []clientv3.Op, cmps []clientv3.Cmp) (subs []int64, err e
 		switch {
 		case op.IsTxn():
 			cmps, then, orelse := op.Txn()
-			t := &txn{kv: k, cmps: cmps, then: then, orelse: orelse}
+			t := &txn{kv: k, cmps: cmps, then: slices.Clone(then), orelse: slices.Clone(orelse)}
 			if err := t.number(); err != nil {
 				return nil, err
 			}
@@ -243,12 +244,11 @@ func (t *txn) Commit() (*clientv3.TxnResponse, error) {
 	return r, nil
 }
 
-// number makes the transaction one in etcd's terms; the caller's slices stay as they are.
+// number makes the transaction one in etcd's terms. Its slices are its own; what is compared is its caller's, too.
 func (t *txn) number() (err error) {
 	if t.cmps, err = t.kv.m.compares(t.cmps); err != nil {
 		return err
 	}
-	t.then, t.orelse = append([]clientv3.Op(nil), t.then...), append([]clientv3.Op(nil), t.orelse...)
 	if t.inThen, err = t.kv.mapped(t.then, t.cmps); err != nil {
 		return err
 	}
@@ -261,8 +261,9 @@ func (t *txn) number() (err error) {
 func (m *Mapping) compares(cmps []clientv3.Cmp) ([]clientv3.Cmp, error) {
 	out := make([]clientv3.Cmp, len(cmps))
 	for i := range cmps {
-		out[i] = cmps[i].Clone()
-		c := out[i].GetCompare()
+		c := out[i].GetCompare() // Clone copies by reflection
+		of := cmps[i].GetCompare()
+		c.Result, c.Target, c.Key, c.TargetUnion, c.RangeEnd = of.Result, of.Target, of.Key, of.TargetUnion, of.RangeEnd
 		version := c.GetModRevision()
 		switch c.Target {
 		case etcdserverpb.Compare_VALUE:

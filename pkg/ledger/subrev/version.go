@@ -58,6 +58,7 @@ func loaded(value []byte) (rest []byte, sub int64) {
 // Mapping knows which keys are objects.
 type Mapping struct {
 	resources []string // prefixes, none of which contains another
+	each      []int    // their indexes
 }
 
 // New is the mapping of resources, each given by the prefix of its objects.
@@ -72,7 +73,11 @@ func New(resources ...string) (*Mapping, error) {
 			}
 		}
 	}
-	return &Mapping{resources}, nil
+	m := &Mapping{resources: resources}
+	for i := range resources {
+		m.each = append(m.each, i)
+	}
+	return m, nil
 }
 
 // resource is the index of the one that a key belongs to, or -1.
@@ -104,12 +109,17 @@ func (s span) covers(resource string) bool {
 
 // touched are the resources that the range may have objects of. in reports whether it has no other keys.
 func (m *Mapping) touched(s span) (touched []int, in bool) {
+	if s.end == "" {
+		for i, r := range m.resources {
+			if len(s.key) > len(r) && s.key[:len(r)] == r {
+				return m.each[i : i+1 : i+1], true
+			}
+		}
+		return nil, false
+	}
 	for i, r := range m.resources {
 		end := clientv3.GetPrefixRangeEnd(r)
-		if s.end == "" && m.resource([]byte(s.key)) == i {
-			return []int{i}, true
-		}
-		if s.end != "" && s.key < end && (s.end == "\x00" || s.end > r) {
+		if s.key < end && (s.end == "\x00" || s.end > r) {
 			touched = append(touched, i)
 			in = s.key >= r && s.end != "\x00" && s.end <= end
 		}
