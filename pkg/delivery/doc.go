@@ -17,7 +17,7 @@
 // know any provider: those are packages below it, each held to deliverytest.
 //
 // An attempt at a delivery asks next (decide.go) what to do, carries that out (attempt.go) and asks again. The decision is a function of what is
-// stored, what this process remembers, what is desired, the zone, the names of others and the time.
+// stored, what this process remembers, what is desired, the zone, the names of others and the time; testdata tells it in stories.
 //
 // Read provider.go first, then errors.go; for the loop state.go, memory.go, decide.go, attempt.go.
 package delivery

@@ -107,10 +107,7 @@ func (l *lease) broken() (err error, began bool) {
 }
 
 func (l *lease) record(ctx context.Context) error {
-	l.next.Intent.Time = time.Now()
-	if l.next.Version == "" {
-		l.next.Ready = Condition{Unknown, ReasonPending, "the zone is being delivered for the first time"}
-	}
+	l.next = l.next.begun(time.Now())
 	if err := l.save(ctx, l.next); err != nil {
 		return err
 	}

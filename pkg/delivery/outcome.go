@@ -25,6 +25,16 @@ type outcome struct {
 
 var delivered = Condition{True, ReasonDelivered, "everything in the class has confirmed the serial"}
 
+// begun is the state that is recorded before the first call outside.
+func (s State) begun(now time.Time) State {
+	intent := *s.Intent
+	intent.Time = now
+	if s.Intent = &intent; s.Version == "" {
+		s.Ready = Condition{Unknown, ReasonPending, "the zone is being delivered for the first time"}
+	}
+	return s
+}
+
 // onTheirWay is what Ready says of servers that have not fetched yet.
 const onTheirWay = "servers are on their way to the serial"
 

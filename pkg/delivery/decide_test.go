@@ -1,0 +1,232 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package delivery_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+
+	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/delivery/deliverytest"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/zoneview"
+)
+
+// TestStories runs testdata/*.txt: what is decided for one delivery to class main, step by step, and why. "go test -rewrite" writes the output
+// anew. No jitter is drawn. Each file begins with a zone example.org. that has www and mail. Commands:
+//
+//	zone                       change it; a line an owner: NAME ADDRESS, or -NAME, which takes it away
+//	rename FQDN                give it another name
+//	desire [paused] [withdraw] [elsewhere] [request=TEXT]      what shall be done with it; elsewhere: another class is to have it
+//	class [target=TEXT] [broken] [alone]                       the class; broken: it has no provider; alone: no other process delivers
+//	others [taken] [awaited=FQDN] [given=FQDN] [replaced]      another zone has its name, or awaits or has first one that it had; other classes have it
+//	view gone                  nothing is known of what it contains
+//	next                       decide, up to what the provider or time has to answer
+//	confirmed [refuse=NAME,...] [permanent]                                what the provider answers to that: all is there, but for what it refuses
+//	pending                    ... servers are on their way
+//	failed REASON [permanent] [retry=DURATION] [class]         ... an error, of the whole class;
+//	    [times=N every=DURATION]                                   it is asked as often, at these intervals
+//	compared [missing=NAME,...]|cannot-list|failed REASON       ... it holds the zone, but for these; or what it says instead
+//	clock DURATION             time passes
+//	restart [NAME]             another process goes on, as this worker or as one of another name
+//	state                      what is stored
+func TestStories(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no stories: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			s := newStory(t)
+			datadriven.RunTest(t, file, func(t *testing.T, d *datadriven.TestData) string {
+				if d.Cmd == "begin" {
+					s = newStory(t)
+					return ""
+				}
+				return s.command(t, d)
+			})
+		})
+	}
+}
+
+// present is a provider that is never asked: the story says what it answers.
+var present = &deliverytest.Memory{}
+
+type story struct {
+	*delivery.Story
+	zone  *writer
+	views *zoneview.Set
+}
+
+func newStory(t *testing.T) *story {
+	views := zoneview.NewSet(zoneview.Config{})
+	s := &story{zone: newWriter(t, "z", "example.org.", views), views: views}
+	s.zone.put(map[string]string{"www": "192.0.2.1", "mail": "192.0.2.2"})
+	s.Story = &delivery.Story{
+		Config: delivery.Config{Identity: "one", Views: views}.WithDefaults(), Now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
+		Zone: zoneOf("z", "main"), Class: delivery.Class{Name: "main", Target: "here", Provider: present, DriftInterval: time.Hour},
+	}
+	s.look()
+	return s
+}
+
+// look brings the story's view up to date.
+func (s *story) look() { s.Snapshot, _ = s.views.Settled("z") }
+
+func owner(of string) name.Name { return name.MustParse(of + ".example.org.") }
+
+func keys(of string) (keys []delivery.RRsetKey) {
+	for _, label := range strings.Split(of, ",") {
+		keys = append(keys, delivery.RRsetKey{Name: owner(label), Type: www.Type})
+	}
+	return keys
+}
+
+func (s *story) command(t *testing.T, d *datadriven.TestData) string {
+	arg := func(key string) (value string) {
+		if d.HasArg(key) {
+			for _, arg := range d.CmdArgs {
+				if arg.Key == key && len(arg.Vals) > 0 {
+					value = strings.Join(arg.Vals, ",")
+				}
+			}
+		}
+		return value
+	}
+	names := func(key string) (names []name.Name) {
+		if value := arg(key); value != "" {
+			names = append(names, name.MustParse(value))
+		}
+		return names
+	}
+	answer := func(said []string) string { return strings.Join(said, "\n") + "; " + s.Wake() + "\n" }
+	switch d.Cmd {
+	case "zone":
+		changes := map[string]string{}
+		for _, line := range strings.Split(d.Input, "\n") {
+			of, address, _ := strings.Cut(line, " ")
+			changes[strings.TrimPrefix(of, "-")] = address
+		}
+		s.zone.put(changes)
+		s.look()
+		return fmt.Sprintf("serial %d\n", s.zone.serial)
+	case "rename":
+		s.zone.commit(nil, true, func(h *content.Header) { h.FQDN = name.MustParse(d.CmdArgs[0].Key) })
+		s.look()
+		return fmt.Sprintf("serial %d\n", s.zone.serial)
+	case "desire":
+		s.Zone = delivery.Zone{UID: "z", Classes: []string{"main"}, Paused: d.HasArg("paused"), Withdraw: d.HasArg("withdraw"), Request: arg("request")}
+		if d.HasArg("elsewhere") {
+			s.Zone.Classes, s.Zone.Former = []string{"other"}, []string{"main"}
+		}
+	case "class":
+		if target := arg("target"); target != "" {
+			s.Class.Target = target
+		}
+		s.Class.Provider, s.Class.Err = present, nil
+		if d.HasArg("broken") {
+			s.Class.Provider, s.Class.Err = nil, delivery.Errorf(delivery.ReasonSecretNotFound, "Secret dns/key is not there")
+		}
+		s.Config.Alone = d.HasArg("alone")
+	case "others":
+		s.Taken, s.Replaced, s.Awaited, s.Given = d.HasArg("taken"), d.HasArg("replaced"), names("awaited"), names("given")
+	case "view":
+		s.Snapshot = nil
+	case "next":
+		return strings.Join(s.Next(), "\n") + "\n"
+	case "confirmed":
+		var failed []delivery.Failure
+		if refuse := arg("refuse"); refuse != "" {
+			for _, key := range keys(refuse) {
+				e := &delivery.Error{Reason: delivery.ReasonValidationFailed, Message: "not this one", Permanent: d.HasArg("permanent")}
+				failed = append(failed, delivery.Failure{Name: key.Name, Type: key.Type, Err: e})
+			}
+		}
+		return answer(s.Confirmed(failed...))
+	case "pending":
+		return answer(s.Answer(delivery.Report{}, nil))
+	case "failed":
+		e := &delivery.Error{Reason: delivery.Reason(d.CmdArgs[0].Key), Message: "as the story says", Permanent: d.HasArg("permanent"), WholeClass: d.HasArg("class")}
+		if retry := arg("retry"); retry != "" {
+			e.RetryAfter = duration(t, d, retry)
+		}
+		said := s.Answer(delivery.Report{}, e)
+		for times, _ := strconv.Atoi(arg("times")); times > 1; times-- {
+			s.Now = s.Now.Add(duration(t, d, arg("every")))
+			s.Next()
+			said = s.Answer(delivery.Report{}, e)
+		}
+		return answer(said)
+	case "compared":
+		var drift delivery.Drift
+		var err error
+		if missing := arg("missing"); missing != "" {
+			for _, key := range keys(missing) {
+				drift.Missing = append(drift.Missing, delivery.RRset{Name: key.Name, Type: key.Type})
+			}
+		}
+		if d.HasArg("cannot-list") {
+			err = delivery.ErrCannotList
+		}
+		if len(d.CmdArgs) > 1 && d.CmdArgs[0].Key == "failed" {
+			err = delivery.Errorf(delivery.Reason(d.CmdArgs[1].Key), "as the story says")
+		}
+		return answer(s.Compared(drift, err))
+	case "clock":
+		s.Now = s.Now.Add(duration(t, d, d.CmdArgs[0].Key))
+	case "restart":
+		if len(d.CmdArgs) > 0 {
+			s.Config.Identity = d.CmdArgs[0].Key
+		}
+		s.Restart()
+	case "state":
+		return describe(s.Stored)
+	default:
+		d.Fatalf(t, "unknown command %s", d.Cmd)
+	}
+	return ""
+}
+
+func duration(t *testing.T, d *datadriven.TestData, text string) time.Duration {
+	of, err := time.ParseDuration(text)
+	if err != nil {
+		d.Fatalf(t, "%v", err)
+	}
+	return of
+}
+
+// describe is what a state says.
+func describe(s delivery.State) string {
+	if s.Version == "" {
+		return "nothing\n"
+	}
+	text := fmt.Sprintf("%s serial %d\nReady %s %s: %s\n", s.Zone, s.Serial, s.Ready.Status, s.Ready.Reason, s.Ready.Message)
+	if s.Drifted != (delivery.Condition{}) {
+		text += fmt.Sprintf("Drifted %s %s: %s\n", s.Drifted.Status, s.Drifted.Reason, s.Drifted.Message)
+	}
+	if i := s.Intent; i != nil {
+		text += fmt.Sprintf("intent from %d to %d", i.From, i.Serial)
+		if i.Holder != "" {
+			text += " of " + i.Holder
+		}
+		for _, key := range i.RRsets {
+			text += ", " + key.String()
+		}
+		if i.Unlisted {
+			text += ", and more"
+		}
+		text += "\n"
+	}
+	for _, former := range s.Former {
+		text += fmt.Sprintf("former %s from %d\n", former.Zone, former.From)
+	}
+	return text
+}

@@ -1,0 +1,285 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package delivery
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/zoneview"
+)
+
+// Story is one delivery that is decided step by step, without a Loop, a Store and a provider: what these would answer, the story says.
+type Story struct {
+	Config Config
+	Zone   Zone
+	Class  Class
+	Now    time.Time
+	// Snapshot is what there is of the zone, nil for nothing.
+	Snapshot *zoneview.Snapshot
+	Stored   State
+	// Taken: another zone has the name. Awaited and Given are names of this one that others wait for, or have first. Replaced: the classes
+	// in force have the zone. Left is what a zone without a view left, by name.
+	Taken          bool
+	Awaited, Given []name.Name
+	Replaced       bool
+	Left           map[name.Name][]RRsetKey
+
+	withdrawnNow bool
+	m            memory
+	f            facts
+	act          action
+	tried        tried
+}
+
+// Restart forgets what the process knew, as a crash does.
+func (s *Story) Restart() { s.m = memory{} }
+
+// Next decides, and carries out what needs no provider, until there is something to wait for or to ask.
+func (s *Story) Next() []string {
+	s.f = facts{
+		began: s.Now, now: s.Now, random: func(int64) int64 { return 0 }, config: &s.Config, zone: s.Zone, class: s.Class, revision: 1,
+		changed: s.Now, withdrawn: s.withdrawnNow,
+	}
+	if s.Snapshot != nil {
+		s.f.view = &view{s.Snapshot.FQDN(), s.Snapshot.Serial(), s.Snapshot.Hash()}
+	}
+	s.m.begin(&s.f)
+	var said []string
+	for range 20 {
+		s.f.claims = claims{awaited: s.Awaited, given: s.Given, replaced: s.Replaced}
+		s.m, s.act = next(s.m, &s.f)
+		if line := s.say(); s.act.do != doLoad && s.act.do != doClaim {
+			said = append(said, line)
+		}
+		if !s.carryOut() {
+			return said
+		}
+	}
+	panic("invariant: decides for ever: " + strings.Join(said, "\n"))
+}
+
+// again goes on with an attempt that found something to repair.
+func (s *Story) again() []string {
+	s.m, s.act = next(s.m, &s.f)
+	said := s.say()
+	s.carryOut()
+	return []string{said}
+}
+
+func (s *Story) say() string {
+	what := string(s.act.do)
+	switch s.act.do {
+	case doWait:
+		if until := s.m.wake(s.f.began); !until.IsZero() {
+			what += fmt.Sprintf(" %s", until.Sub(s.Now))
+		}
+	case doClaim, doLeave:
+		what += " " + s.act.name.String()
+	case doWithdraw:
+		for _, of := range s.act.names {
+			what += " " + of.Zone.String()
+		}
+		if len(s.act.names) > 0 {
+			of := s.act.names[0]
+			s.save(s.m.withdrawing(&s.f, of, of.Serial).begun(s.Now))
+		}
+	case doFormer:
+		what += " " + s.m.state.Former[0].Zone.String()
+	case doDeliver:
+		plans, intent, err := s.Config.toDeliver(context.Background(), &s.m, s.Snapshot, s.act.repeat)
+		if err != nil {
+			return "deliver: " + err.Error()
+		}
+		s.tried = tried{plans: plans, before: s.m.state, owed: s.f.owed}
+		if s.m.state.Intent != nil && !s.f.compared {
+			s.tried.owed = s.m.owed()
+		}
+		if l := (lease{config: &s.Config, memory: &s.m, target: s.Class.Target}); !l.covers(plans) {
+			// The fence records the intent before the first call.
+			next := s.m.state
+			next.Zone, next.Target, next.Intent = plans[0].Zone, s.Class.Target, &intent
+			s.save(next.begun(s.Now))
+		}
+		for _, plan := range plans {
+			what += " " + describe(plan)
+		}
+	}
+	return what + ": " + s.act.why
+}
+
+// describe is a plan in a line.
+func describe(plan Plan) string {
+	if plan.Changes == nil {
+		count := 0
+		for range plan.All {
+			count++
+		}
+		return fmt.Sprintf("all %d RRsets at serial %d", count, plan.Serial)
+	}
+	var changes []string
+	for _, change := range plan.Changes {
+		sign := "~"
+		if len(change.After.Data) == 0 {
+			sign = "-"
+		} else if len(change.Before.Data) == 0 {
+			sign = "+"
+		}
+		changes = append(changes, sign+change.After.Key().String())
+	}
+	noun := "changes"
+	if len(changes) == 1 {
+		noun = "change"
+	}
+	text := fmt.Sprintf("%d %s from serial %d to %d", len(changes), noun, plan.Since, plan.Serial)
+	if len(changes) > 0 {
+		text += " (" + strings.Join(changes, ", ") + ")"
+	}
+	return text
+}
+
+func (s *Story) save(next State) {
+	next.Version = "stored"
+	s.Stored, s.m.stored, s.m.state, s.m.unsaved = next, next, next, nil
+}
+
+// carryOut does what needs no provider. more: the attempt is not over.
+func (s *Story) carryOut() (more bool) {
+	m, f := &s.m, &s.f
+	switch s.act.do {
+	case doLoad:
+		s.withdrawnNow = s.withdrawnNow && !f.wanted()
+		m.loaded, m.known, m.stored, m.state = true, true, s.Stored, s.Stored
+		m.refused.aside, m.refused.turn = nil, nil
+	case doClaim:
+		f.claimed, f.taken = true, s.Taken
+	case doInherit:
+		f.inherited = true
+	case doLookUp:
+		if f.left = s.Left; f.left == nil {
+			f.left = map[name.Name][]RRsetKey{}
+		}
+	case doTakeOver:
+		l := lease{config: &s.Config, memory: m, key: Key{s.Zone.UID, s.Class.Name}, began: s.Now}
+		l.takeOver(context.Background(), f, s.Snapshot, s.act.quiet)
+	case doFail:
+		at := m.state.Serial
+		if f.wanted() {
+			at = f.view.serial
+		}
+		s.conclude(m.fail(f, at, Report{}, s.act.err))
+		return false
+	default:
+		return false
+	}
+	return true
+}
+
+// conclude stores and tells what came of an attempt.
+func (s *Story) conclude(done outcome) string {
+	said := string(done.event.Outcome)
+	if !done.unsaved {
+		s.save(done.state)
+	}
+	if done.event.Recovered {
+		said += ", recovered"
+	}
+	for _, failure := range done.event.Failed {
+		said += fmt.Sprintf(", %s is refused", failure.key())
+	}
+	return said
+}
+
+// Confirmed is that a provider has done what it was asked, but for some RRsets.
+func (s *Story) Confirmed(failed ...Failure) []string {
+	report := Report{Failed: failed}
+	if s.Snapshot != nil {
+		report.Confirmed = s.Snapshot.Serial()
+	}
+	return s.Answer(report, nil)
+}
+
+// Answer is what the provider says of what it was asked last.
+func (s *Story) Answer(report Report, err error) []string {
+	m, f := &s.m, &s.f
+	f.now = s.Now
+	var said string
+	switch s.act.do {
+	case doDeliver:
+		said = s.conclude(m.answered(f, s.tried, s.act.repeat, report, err))
+	case doWithdraw:
+		said = s.withdrawn(err)
+	case doFormer:
+		if owed := m.state.Intent; err != nil {
+			said = s.conclude(m.linger(f, owed, asError(err)))
+		} else {
+			done, _ := m.leftFormer(f, owed)
+			said = s.conclude(done)
+		}
+	case doLeave:
+		next, _, own, _ := m.leaveName(s.act.name)
+		s.save(m.leftName(f, next, own))
+		s.Awaited = nil
+		said = "left"
+	default:
+		return []string{"the provider was asked nothing"}
+	}
+	return []string{said}
+}
+
+func (s *Story) withdrawn(err error) string {
+	m, f := &s.m, &s.f
+	var absent []name.Name
+	for _, of := range s.act.names {
+		if err == nil {
+			continue
+		}
+		e := asError(err)
+		if !m.isAbsent(f, of.Zone, e) {
+			return s.conclude(m.fail(f, m.state.Serial, Report{}, e))
+		}
+		absent = append(absent, of.Zone)
+	}
+	said := s.conclude(m.withdraw(f, absent))
+	s.Stored, s.withdrawnNow = State{}, true
+	for _, zone := range absent {
+		said += fmt.Sprintf(", %s is not there any more", zone)
+	}
+	return said
+}
+
+// Compared is what the provider holds.
+func (s *Story) Compared(drift Drift, err error) []string {
+	if s.act.do != doVerify {
+		return []string{"the provider was asked for no comparison"}
+	}
+	s.f.now = s.Now
+	done, anything := s.m.compare(&s.f, drift, err)
+	said := "the same"
+	if anything {
+		said = s.conclude(done)
+	}
+	if s.f.repair {
+		return append([]string{said}, s.again()...)
+	}
+	return []string{said}
+}
+
+// Wake is when the delivery is looked at again, as a duration from now.
+func (s *Story) Wake() string {
+	if s.f.again {
+		return "again at once"
+	}
+	wake := s.m.wake(s.f.began)
+	if wake.IsZero() {
+		return "waits for a change"
+	}
+	return "again in " + wake.Sub(s.Now).String()
+}
+
+// WithDefaults is the Config that a Loop goes by.
+func (c Config) WithDefaults() Config { return c.withDefaults() }
