@@ -353,31 +353,6 @@ func nobodySteals(t *testing.T, before func(*store.Server), change func(*store.S
 	t.Logf("%d refused", refused.Load())
 }
 
-// A zone takes a name that was served further on: its serial goes on from there
-// (S6.5), and its journal from where it was itself (I2).
-func TestCascade_renamedToANameServedBefore_S6_5(t *testing.T) {
-	t.Parallel()
-	st := store.New(t)
-	s := st.Server()
-	s.Run()
-	store.Must(s.CreateZone(store.Zone("infra", "first", "example.org.", store.Allow("", "*"))))
-	for i := range 5 {
-		store.Must(s.CreateRecord(t.Context(), store.Record("infra", fmt.Sprintf("r%d", i), fmt.Sprintf("r%d.example.org.", i), "A", "192.0.2.1")))
-	}
-	st.Settle()
-	served := s.Zone("infra", "first").Status.Serial
-	if err := s.DeleteZone("infra", "first"); err != nil {
-		t.Fatal(err)
-	}
-	st.Settle()
-	store.Must(s.CreateZone(store.Zone("infra", "second", "example.net.", store.Allow("", "*"))))
-	z := store.Must(s.UpdateZone("infra", "second", func(z *v1alpha1.Zone) { z.Spec.DomainName = "example.org." }))
-	if z.Status.Serial != served+1 {
-		t.Errorf("serial %d, want %d, the next of the name", z.Status.Serial, served+1)
-	}
-	st.Settle()
-}
-
 // While one tenant's cascade stands still, another's goes through, and the zone that
 // both take records from is delivered as it is after a minute (S7.2).
 func TestCascade_nobodyWaitsForAnothers_S7_2(t *testing.T) {

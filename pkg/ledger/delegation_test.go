@@ -139,29 +139,6 @@ func TestDelegation_waitsForItsZone_S4_8(t *testing.T) {
 	}
 }
 
-// A zone that is made again at once under its name has its Delegations, whichever cascade comes first.
-func TestDelegation_findsTheNextZoneOfTheName_S4_8(t *testing.T) {
-	t.Parallel()
-	st := store.New(t)
-	s := st.Server()
-	ctx := deadline(t)
-	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.")))
-	store.Must(s.CreateDelegation(store.Delegation("infra", "team-a", "example", []string{"a"}, "*")))
-	store.Must(s.CreateRecord(ctx, store.Record("a", "www", "www.example.org.", "A", "192.0.2.1")))
-	if err := s.DeleteZone("infra", "example"); err != nil {
-		t.Fatal(err)
-	}
-	next := store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.")))
-	s.Run()
-	st.Settle()
-	if d := s.Delegation("infra", "team-a"); d.Status.ZoneRef == nil || d.Status.ZoneRef.UID != next.UID {
-		t.Errorf("%+v", d.Status)
-	}
-	if r := s.Record("a", "www"); r.Status.ZoneRef == nil || r.Status.ZoneRef.UID != next.UID {
-		t.Errorf("%+v", r.Status)
-	}
-}
-
 // While the namespace of a zone terminates, or the zone does, Delegations that go release nothing; should the namespace come
 // back, the rules in force are carried out.
 func TestDelegation_releasesNothingWhileItsNamespaceTerminates_S8_2(t *testing.T) {

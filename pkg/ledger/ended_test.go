@@ -4,69 +4,13 @@
 package ledger_test
 
 import (
-	"sync/atomic"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/test/store"
 )
-
-// A parent pays for its new child under the mark of the child's cascade, and while
-// the payment is on its way the cascade ends, on another server. The payment must
-// leave no mark: nobody would take it off again (S7.2, I4).
-func TestDebt_isPaidWhileTheChildsCascadeEnds_S7_2(t *testing.T) {
-	t.Parallel()
-	st := store.New(t)
-	reached, goOn := make(chan struct{}), make(chan struct{})
-	var commits atomic.Int64
-	payer := st.Server(func(c *ledger.Config) {
-		c.Fault = func(point string) {
-			// The first commit is the child's own, the second pays for it.
-			if point == "before-commit" && commits.Add(-1) == 0 {
-				close(reached)
-				<-goOn
-			}
-		}
-	})
-	other := st.Server()
-	stop := other.Run()
-	store.Must(payer.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"), v1alpha1.DelegationRule{Zones: []string{"*"}})))
-	store.Must(payer.CreateRecord(t.Context(), store.Record("team-a", "www", "www.dev.example.org.", "A", "192.0.2.1")))
-	st.Settle()
-	stop()
-	commits.Store(2)
-	done := make(chan error, 1)
-	go func() {
-		_, err := payer.CreateZone(store.Zone("team-a", "dev", "dev.example.org.", store.Allow("", "*")))
-		done <- err
-	}()
-	<-reached
-	if st.Quiet() {
-		t.Fatal("nothing is owed where the payment was held")
-	}
-	ledger.CarryOut(other.Ledger, t.Context())
-	if r := other.Record("team-a", "www"); r.Status.ZoneRef == nil || r.Status.ZoneRef.Name != "dev" {
-		t.Fatalf("the cascade has not run: %+v", r.Status)
-	}
-	close(goOn)
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
-	if !st.Quiet() {
-		t.Error("something is owed after the payment")
-	}
-	st.MustBeClean() // a mark without its work is damage
-	z := other.Zone("infra", "example")
-	if z.Status.SettledSerial != z.Status.Serial {
-		t.Errorf("the parent is unsettled for ever: serial %d, settled %d", z.Status.Serial, z.Status.SettledSerial)
-	}
-	if z.Status.EntryCount != 5 { // SOA, its name server with address, and the child's
-		t.Errorf("%d entries, want the child's name server and its address among 5", z.Status.EntryCount)
-	}
-}
 
 // A standalone zone is removed and made anew before its records are let go: nobody
 // takes a name of theirs, on either server, until they are back (S2.7).
@@ -113,34 +57,4 @@ func TestCascade_nobodyStealsANameOfAZoneMadeAnew_S2_7(t *testing.T) {
 		}
 	}
 	t.Logf("%d interruptions", times)
-}
-
-// A zone that waits and lost because of names below it is tried again when they
-// go, on whichever server, and its mark is fsck's matter (S2.7, S3.1).
-func TestCascade_pendingZoneIsTriedAgain_S2_7(t *testing.T) {
-	t.Parallel()
-	st := store.New(t)
-	s := st.Server()
-	s.Run()
-	kid := store.Zone("team-b", "kid", "kid", store.Allow("", "*"))
-	kid.Spec.ZoneRef = &v1alpha1.ZoneReference{Namespace: "infra", Name: "example"}
-	store.Must(s.CreateZone(kid))
-	parent := store.Zone("infra", "example", "example.org.", store.Allow("", "*"))
-	store.Must(s.CreateZone(parent))
-	st.Settle()
-	store.Must(s.CreateRecord(t.Context(), store.Record("team-a", "www", "www.kid.example.org.", "A", "192.0.2.1")))
-	store.Must(s.UpdateZone("infra", "example", func(z *v1alpha1.Zone) {
-		z.Spec.Delegations = append(z.Spec.Delegations, v1alpha1.DelegationRule{Zones: []string{"*"}})
-	}))
-	st.Settle()
-	if z := s.Zone("team-b", "kid"); z.Status.FQDN != "" {
-		t.Fatalf("it stands at %s over names of another namespace", z.Status.FQDN)
-	}
-	if err := st.Server().DeleteRecord(t.Context(), "team-a", "www"); err != nil {
-		t.Fatal(err)
-	}
-	st.Settle()
-	if z := s.Zone("team-b", "kid"); z.Status.FQDN != "kid.example.org." {
-		t.Errorf("still pending when the names have gone: %+v", z.Status.Conditions)
-	}
 }

@@ -296,32 +296,3 @@ func TestCascade_renameTakesAlongAsManyAsItSays_S6_8(t *testing.T) {
 		}
 	}
 }
-
-// A zone that gets a name above its old one has the zones that follow it below it all the while: what it counts for
-// them is of their new names before they have these, and no damage (S6.1, S6.8).
-func TestRename_toANameAbove_S6_8(t *testing.T) {
-	t.Parallel()
-	st := store.New(t)
-	s := st.Server()
-	served := func(name, domain string) *v1alpha1.Zone {
-		z := store.Zone("infra", name, domain, store.Allow("", "*"), v1alpha1.DelegationRule{Zones: []string{"*"}})
-		z.Spec.NameServers = []v1alpha1.NameServer{{Name: "ns1", Addresses: []string{"192.0.2.53"}}}
-		return z
-	}
-	stop := s.Run()
-	store.Must(s.CreateZone(served("parent", "dev.example.org.")))
-	child := served("child", "example")
-	child.Spec.ZoneRef = &v1alpha1.ZoneReference{Namespace: "infra", Name: "parent"}
-	store.Must(s.CreateZone(child))
-	st.Settle()
-	stop()
-	store.Must(s.UpdateZone("infra", "parent", func(z *v1alpha1.Zone) { z.Spec.DomainName = "org." }))
-	if r := st.Fsck(); !r.Clean() || r.Owed.Total == 0 {
-		t.Errorf("half way: %s", store.Text(r))
-	}
-	s.Run()
-	st.Settle()
-	if got := s.Zone("infra", "child").Status.FQDN; got != "example.org." {
-		t.Errorf("the child is %s", got)
-	}
-}

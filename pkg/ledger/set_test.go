@@ -131,76 +131,6 @@ func journalled(t *testing.T, st *store.Store, z *v1alpha1.Zone) content.Transac
 	return tx
 }
 
-// S10.3: one refusal, and nothing is written; each item that is refused says why, the others that the set is not written.
-func TestSet_isRefusedWhole_S10_3(t *testing.T) {
-	t.Parallel()
-	s := exampleOrg(t, store.New(t), "a", "b")
-	store.Must(s.CreateRecord(t.Context(), store.Record("other", "held", "held.example.org.", "A", "192.0.2.1")))
-	store.Must(s.CreateZone(store.Zone("platform", "net", "example.net.", store.Allow("", "*"))))
-	serial := s.Zone("platform", "example-org").Status.Serial
-	set, errs := inSet(t.Context(), s,
-		valued("team", "a", "192.0.2.2"), created(store.Record("team", "held", "held.example.org.", "A", "192.0.2.9")),
-		created(store.Record("team", "away", "www.example.net.", "A", "192.0.2.9")), created(store.Record("team", "none", "www.nowhere.test.", "A", "192.0.2.9")),
-		changed("team", "b", func(r *v1alpha1.Record) { r.Spec.DomainName = "b.example.net." }))
-	for i, want := range []string{"other items of it were refused", "another namespace", "belongs to zone example.net.", "no zone takes it in", "moves to zone example.net."} {
-		if errs[i] == nil || !strings.Contains(errs[i].Error(), want) {
-			t.Errorf("%d: %v\nwant %s", i, errs[i], want)
-		}
-	}
-	if after := s.Zone("platform", "example-org").Status.Serial; after != serial || len(s.ListRecords("team")) != 2 || s.Record("team", "a").Spec.Values[0] != "192.0.2.1" {
-		t.Errorf("something was written: serial %d to %d", serial, after)
-	}
-	if ref, _ := set.Committed(); ref != nil || set.Creates() != 3 {
-		t.Errorf("committed in %v, creations %d", ref, set.Creates())
-	}
-}
-
-// S10.3: where an item is refused before it comes to the decision, the others are decided all the same, for their refusals.
-func TestSet_tellsAllRefusals_S10_3(t *testing.T) {
-	t.Parallel()
-	s := exampleOrg(t, store.New(t), "a")
-	store.Must(s.CreateRecord(t.Context(), store.Record("other", "held", "held.example.org.", "A", "192.0.2.1")))
-	denied := errors.New("denied by a webhook")
-	_, errs := inSet(t.Context(), s, valued("team", "a", "192.0.2.2"),
-		func(context.Context, *store.Server) error { return denied }, created(store.Record("team", "held", "held.example.org.", "A", "192.0.2.9")))
-	if errs[1] != denied || !apierrors.IsForbidden(errs[2]) || apierrors.ReasonForError(errs[0]) != v1alpha1.StatusReasonChangeSetEnded {
-		t.Error(text(errs))
-	}
-	if s.Record("team", "a").Spec.Values[0] != "192.0.2.1" {
-		t.Error("it was written")
-	}
-}
-
-// S10.2: what one item frees another may have, in whichever order they stand; and what they do together is what counts.
-func TestSet_isDecidedTogether_S10_2(t *testing.T) {
-	t.Parallel()
-	s := exampleOrg(t, store.New(t), "a")
-	store.Must(s.CreateRecord(t.Context(), store.Record("team", "alias", "www.example.org.", "CNAME", "a.example.org.")))
-	_, errs := inSet(t.Context(), s, created(store.Record("team", "www", "www.example.org.", "A", "192.0.2.9")), deleted("team", "alias"))
-	if errors.Join(errs...) != nil {
-		t.Fatal(text(errs))
-	}
-	// An alias that moves away, behind the address that takes its name.
-	store.Must(s.CreateRecord(t.Context(), store.Record("team", "alias", "web.example.org.", "CNAME", "a.example.org.")))
-	if _, errs = inSet(t.Context(), s, created(store.Record("team", "web", "web.example.org.", "A", "192.0.2.9")),
-		changed("team", "alias", func(r *v1alpha1.Record) { r.Spec.DomainName = "web2.example.org." })); errors.Join(errs...) != nil {
-		t.Fatal(text(errs))
-	}
-	// The same data by another record: no new content, so no new serial (S6.6).
-	before := s.Zone("platform", "example-org").Status
-	set, errs := inSet(t.Context(), s, created(store.Record("team", "a2", "a.example.org.", "A", "192.0.2.1")), deleted("team", "a"))
-	if errors.Join(errs...) != nil {
-		t.Fatal(text(errs))
-	}
-	after := s.Zone("platform", "example-org").Status
-	if _, serial := set.Committed(); after.Serial != before.Serial || after.Hash != before.Hash || serial != before.Serial || s.Record("team", "a2").Status.Serial != before.Serial {
-		t.Errorf("serial %d to %d, the record's %d", before.Serial, after.Serial, s.Record("team", "a2").Status.Serial)
-	}
-	if _, err := s.CreateRecord(t.Context(), store.Record("team", "next", "next.example.org.", "A", "192.0.2.1")); err != nil {
-		t.Error(err)
-	}
-}
-
 // S10.2, S7.5: no content between two items was ever there, so a set that removes much and puts it back under other names is no mass deletion,
 // and one that removes too much is held at the serial of before.
 func TestSet_isOneContentForMassDeletions_S7_5(t *testing.T) {
@@ -234,97 +164,6 @@ func TestSet_isOneContentForMassDeletions_S7_5(t *testing.T) {
 	}
 }
 
-// S10.2: what changes while others of the set are waited for is met by another decision, also where an item changes nothing.
-func TestSet_isDecidedAnew_S10_2(t *testing.T) {
-	t.Parallel()
-	st := store.New(t)
-	s := exampleOrg(t, st, "a", "b", "c")
-	others := st.Server(today)
-	held := make(chan struct{})
-	runs := atomic.Int64{}
-	_, errs := inSet(t.Context(), s, valued("team", "a", "192.0.2.2"), changed("team", "b", func(r *v1alpha1.Record) {
-		runs.Add(1)
-		r.Spec.Values = append(r.Spec.Values[:1], "192.0.2.7")
-	}), changed("team", "c", func(r *v1alpha1.Record) { r.Spec.Values = []string{"192.0.2.1"} }), func(ctx context.Context, s *store.Server) error {
-		close(held)
-		for _, change := range []setWrite{valued("team", "b", "192.0.2.3"), valued("team", "c", "192.0.2.3"), created(store.Record("team", "e", "e.example.org.", "A", "192.0.2.3"))} {
-			if err := change(context.WithoutCancel(t.Context()), others); err != nil { // which no lock of the set holds up
-				return err
-			}
-		}
-		return created(store.Record("team", "d", "d.example.org.", "A", "192.0.2.3"))(ctx, s)
-	})
-	<-held
-	if errors.Join(errs...) != nil {
-		t.Fatal(text(errs))
-	}
-	if b := s.Record("team", "b").Spec.Values; fmt.Sprint(b) != "[192.0.2.3 192.0.2.7]" {
-		t.Errorf("b is %v: what came meanwhile is lost", b)
-	}
-	if c := s.Record("team", "c").Spec.Values; fmt.Sprint(c) != "[192.0.2.1]" {
-		t.Errorf("c is %v: the item that changed nothing does not hold", c)
-	}
-}
-
-// S10.2: a record that a cascade releases, and a zone that is made anew, while others of the set are waited for: what was read of them goes with
-// nothing that stands, and the items are decided on what does.
-func TestSet_isDecidedAnewAfterACascade_S10_2(t *testing.T) {
-	t.Parallel()
-	for what, c := range map[string]struct {
-		meanwhile func(*store.Server)
-		refused   bool
-	}{
-		"released": {func(s *store.Server) {
-			store.Must(s.UpdateZone("platform", "example-org", func(z *v1alpha1.Zone) { z.Spec.Delegations = []v1alpha1.DelegationRule{store.Allow("other", "*")} }))
-		}, true},
-		"in a zone that went": {func(s *store.Server) {
-			store.Must(0, s.DeleteZone("platform", "example-org"))
-		}, true},
-		"in another zone of the name": {func(s *store.Server) {
-			store.Must(0, s.DeleteZone("platform", "example-org"))
-			store.Must(s.CreateZone(store.Zone("platform", "example-org", "example.org.", store.Allow("", "*", "@"))))
-		}, false},
-	} {
-		for _, settled := range []bool{true, false} {
-			t.Run(fmt.Sprintf("%s, settled %t", what, settled), func(t *testing.T) {
-				t.Parallel()
-				st := store.New(t)
-				s, others := exampleOrg(t, st, "a", "b"), st.Server(today)
-				stop := others.Run()
-				st.Settle()
-				if !settled {
-					stop()
-				}
-				set, errs, ctx := s.Ledger.NewSet(2), make([]error, 2), deadline(t)
-				write := func(i int, name string) {
-					errs[i] = valued("team", name, "192.0.2.2")(set.Context(ctx, i), s)
-					set.Leave(i, errs[i] != nil)
-				}
-				var first sync.WaitGroup
-				first.Go(func() { write(0, "a") })
-				store.Eventually(t, "the first has come", func() bool { return set.Came(0) })
-				c.meanwhile(others)
-				if settled {
-					st.Settle()
-				}
-				if settled {
-					store.Must(s.CreateRecord(ctx, store.Record("other", "o", "o.example.org.", "A", "192.0.2.1"))) // so this server has read the zone anew
-				}
-				write(1, "b")
-				first.Wait()
-				for i, err := range errs {
-					var status apierrors.APIStatus
-					if err != nil && !errors.As(err, &status) || err == nil && settled && c.refused || err != nil && settled && !c.refused {
-						t.Errorf("%d: %v", i, err)
-					}
-				}
-				others.Run()
-				st.Settle()
-			})
-		}
-	}
-}
-
 // S10.6: the end of one item's request ends the set, and what waits for it is released.
 func TestSet_endsWithAnyOfItsRequests_S10_6(t *testing.T) {
 	t.Parallel()
@@ -352,31 +191,6 @@ func TestSet_endsWithAnyOfItsRequests_S10_6(t *testing.T) {
 	}
 }
 
-// S10.2: what a set owes elsewhere is owed in its transaction: a name that becomes free is had by who waits for it.
-func TestSet_owesWhatItsItemsOwe(t *testing.T) {
-	t.Parallel()
-	st := store.New(t)
-	s := exampleOrg(t, st, "www")
-	s.Run()
-	store.Must(s.CreateZone(store.Zone("platform", "dev", "dev.example.net.", store.Allow("", "*"))))
-	// A record that waits behind a CNAME: it comes by the cascade of a new zone, and loses to what is there.
-	store.Must(s.CreateRecord(t.Context(), store.Record("team", "late", "x.example.com.", "A", "192.0.2.1")))
-	store.Must(s.CreateRecord(t.Context(), store.Record("team", "older", "x.example.com.", "CNAME", "www.example.org.")))
-	store.Must(s.CreateZone(store.Zone("platform", "com", "example.com.", store.Allow("", "*"))))
-	st.Settle()
-	first, second := "late", "older"
-	if s.Record("team", "late").Status.ZoneRef == nil {
-		first, second = second, first
-	}
-	if _, errs := inSet(t.Context(), s, deleted("team", first), created(store.Record("team", "y", "y.example.com.", "A", "192.0.2.1"))); errors.Join(errs...) != nil {
-		t.Fatal(text(errs))
-	}
-	st.Settle()
-	if s.Record("team", second).Status.ZoneRef == nil {
-		t.Errorf("%s waits for a name that is free", second)
-	}
-}
-
 // S10.5: what etcd does not take is refused before anything is written, with what it takes.
 func TestSet_saysWhatEtcdTakes_S10_5(t *testing.T) {
 	t.Parallel()
@@ -399,35 +213,6 @@ func TestSet_saysWhatEtcdTakes_S10_5(t *testing.T) {
 	}
 	if _, errs := inSet(t.Context(), s, set(5)...); errors.Join(errs...) != nil {
 		t.Error(text(errs))
-	}
-}
-
-// S10.2, S6.1: name servers of a child and their addresses, changed together, are in its parent when the set is answered, in an encrypted store too.
-func TestSet_paysTheParent_S6_1(t *testing.T) {
-	t.Parallel()
-	for what, change := range map[string]func(*store.Store){"plain": func(*store.Store) {}, "encrypted": store.Encrypted(provided("one"))} {
-		t.Run(what, func(t *testing.T) {
-			t.Parallel()
-			st := store.New(t, change)
-			s := st.Server(today)
-			top := store.Zone("platform", "top", "example.org.", store.Allow("", "*"))
-			top.Spec.Delegations[0].Zones = []string{"*"}
-			store.Must(s.CreateZone(top))
-			store.Must(s.CreateZone(store.Zone("team", "dev", "dev.example.org.", store.Allow("", "*", "@"))))
-			before := s.Zone("platform", "top").Status
-			set, errs := inSet(t.Context(), s,
-				created(store.Record("team", "ns", "dev.example.org.", "NS", "ns8.dev.example.org.", "ns9.dev.example.org.")),
-				created(store.Record("team", "ns8", "ns8.dev.example.org.", "A", "192.0.2.60")), created(store.Record("team", "ns9", "ns9.dev.example.org.", "AAAA", "2001:db8::60")))
-			if errors.Join(errs...) != nil {
-				t.Fatal(text(errs))
-			}
-			if ref, _ := set.Committed(); ref.Name != "dev" {
-				t.Errorf("committed in %v", ref)
-			}
-			if after := s.Zone("platform", "top").Status; after.EntryCount != before.EntryCount+4 || after.Serial != before.Serial+1 {
-				t.Errorf("the parent had %d entries and has %d, its serial was %d and is %d", before.EntryCount, after.EntryCount, before.Serial, after.Serial)
-			}
-		})
 	}
 }
 
@@ -459,31 +244,6 @@ func TestSet_paysWithoutLocks_S10_6(t *testing.T) {
 	}
 	g.set("")
 	set.Wait()
-}
-
-// S10.1: one zone, by whichever of its names its Records say so, and by whichever rule they are in it.
-func TestSet_isOfOneZoneByAnyName_S10_1(t *testing.T) {
-	t.Parallel()
-	s := exampleOrg(t, store.New(t))
-	byRef := store.Record("team", "ref", "ref", "A", "192.0.2.1")
-	byRef.Spec.ZoneRef = &v1alpha1.ZoneReference{Namespace: "platform", Name: "example-org"}
-	if _, errs := inSet(t.Context(), s, created(byRef), created(store.Record("team", "absolute", "absolute.example.org.", "A", "192.0.2.1"))); errors.Join(errs...) != nil {
-		t.Error(text(errs))
-	}
-}
-
-// S10.5: what is decided by all names below its own is refused where others of the set write there, and taken where they do not.
-func TestSet_refusesWhatRestsOnOthers_S10_5(t *testing.T) {
-	t.Parallel()
-	s := exampleOrg(t, store.New(t))
-	cut := store.Record("platform", "cut", "sub.example.org.", "NS", "ns.example.net.")
-	_, errs := inSet(t.Context(), s, created(store.Record("platform", "below", "www.sub.example.org.", "A", "192.0.2.1")), created(cut))
-	if !apierrors.IsInvalid(errs[1]) || !strings.Contains(errs[1].Error(), "is decided by all that stands below sub") {
-		t.Error(text(errs))
-	}
-	if _, errs := inSet(t.Context(), s, created(store.Record("platform", "beside", "www.example.org.", "A", "192.0.2.1")), created(cut.DeepCopy())); errors.Join(errs...) != nil {
-		t.Error(text(errs))
-	}
 }
 
 // S10.5: a hundred items are one transaction of an etcd that takes 512 operations.
@@ -531,30 +291,3 @@ func TestRace_setsAreWhole_S10_1(t *testing.T) {
 }
 
 func s0(servers []*store.Server) *store.Server { return servers[0] }
-
-// S10.7: a preview of a set decides all together, and writes nothing.
-func TestSet_previews_S10_7(t *testing.T) {
-	t.Parallel()
-	s := exampleOrg(t, store.New(t))
-	alias := store.Must(s.CreateRecord(t.Context(), store.Record("team", "alias", "www.example.org.", "CNAME", "a.example.org.")))
-	serial := s.Zone("platform", "example-org").Status.Serial
-	www := store.Record("team", "www", "www.example.org.", "A", "192.0.2.9")
-	set := s.Ledger.NewSet(2)
-	errs := make([]error, 2)
-	parallel(2, func(i int) {
-		if i == 0 {
-			errs[i] = s.Ledger.PreviewRecord(set.Context(t.Context(), i), nil, www)
-		} else {
-			errs[i] = s.Ledger.PreviewRecord(set.Context(t.Context(), i), alias, nil)
-		}
-	})
-	if errors.Join(errs...) != nil || www.Status.Serial != serial+1 {
-		t.Errorf("%s, serial %d", text(errs), www.Status.Serial)
-	}
-	if _, would := set.Committed(); would != serial+1 {
-		t.Errorf("the set says serial %d", would)
-	}
-	if now := s.Zone("platform", "example-org").Status.Serial; now != serial || len(s.ListRecords("team")) != 1 {
-		t.Errorf("serial %d to %d", serial, now)
-	}
-}

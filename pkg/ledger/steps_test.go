@@ -93,51 +93,6 @@ func TestRace_twoServersCarryOutOneCascade_I3(t *testing.T) {
 	}
 }
 
-// A server stands still when it has written some of the records, before it knows that; another goes on, and when the first one
-// wakes up it does nothing twice.
-func TestCascade_standsStillAmongItsRecords_I4(t *testing.T) {
-	t.Parallel()
-	for _, x := range []struct {
-		what   string
-		change func(*v1alpha1.Zone)
-		in     bool
-	}{
-		{"renamed", func(z *v1alpha1.Zone) { z.Spec.DomainName = "example.net." }, true},
-		{"withdrawn", func(z *v1alpha1.Zone) { z.Spec.Delegations = nil }, false},
-	} {
-		t.Run(x.what, func(t *testing.T) {
-			st, g := store.New(t), &gate{}
-			still, other := st.Server(today, func(c *ledger.Config) { c.Fault = g.pass }), st.Server(today)
-			const n = 70 // more than two goes
-			populated(t, st, other, n)
-			before := store.Must(still.UpdateZone("infra", "example", x.change)).Status
-			g.set("after-commit")
-			still.Run()
-			<-g.reached
-			if r := st.Fsck(); !r.Clean() || r.Owed.Total == 0 {
-				t.Fatalf("in the middle: %s", store.Text(r))
-			}
-			other.Run()
-			st.Settle()
-			g.set("")
-			st.Settle()
-			after := other.Zone("infra", "example").Status
-			want := int64(n)
-			if x.in {
-				want = 0
-			}
-			if after.ContentGeneration-before.ContentGeneration != want {
-				t.Errorf("%d steps, want %d", after.ContentGeneration-before.ContentGeneration, want)
-			}
-			for _, r := range other.ListRecords("team-a") {
-				if (r.Status.ZoneRef != nil) != x.in || x.in && r.Status.FQDN != r.Name+".example.net." {
-					t.Fatalf("record %s: %+v", r.Name, r.Status)
-				}
-			}
-		})
-	}
-}
-
 // A name that is served in the zone above stays with its holder, however old what waited for the new zone is, and however many are decided in
 // one go (S2.7). So it is with those that there is room for (S5.6); of each kind age decides.
 func TestCascade_whatIsServedComesBeforeWhatWaits_S2_7(t *testing.T) {

@@ -108,29 +108,3 @@ func TestCascade_whatNeverHeldTakesNoName_S2_7(t *testing.T) {
 		}
 	}
 }
-
-// What held its name keeps it against an older record that a rule with shared let in beside it.
-func TestCascade_whatHeldComesFirst_S2_7(t *testing.T) {
-	t.Parallel()
-	st := store.New(t)
-	s := st.Server()
-	s.Run()
-	shared := store.Allow("a", "www")
-	shared.Records[0].Shared = true
-	store.Must(s.CreateZone(store.Zone("platform", "org", "org.", store.Allow("a", "*"), store.Allow("b", "*"), v1alpha1.DelegationRule{Namespace: "platform", Zones: []string{"*"}})))
-	store.Must(s.CreateZone(store.Zone("platform", "example", "example.org.", shared, store.Allow("b", "www"))))
-	st.Settle()
-	store.Must(s.CreateRecord(t.Context(), store.Record("a", "older", "www.example.org.", "TXT", "x")))
-	store.Must(s.CreateRecord(t.Context(), store.Record("b", "holder", "www.example.org.", "A", "192.0.2.1")))
-	if err := s.DeleteZone("platform", "example"); err != nil {
-		t.Fatal(err)
-	}
-	st.Settle()
-	if r := s.Record("b", "holder"); r.Status.ZoneRef == nil {
-		t.Error(r.Status.Conditions[0].Message)
-	}
-	if r := s.Record("a", "older"); r.Status.ZoneRef != nil {
-		t.Error(r.Status.Conditions[0].Message)
-	}
-	st.MustBeClean()
-}

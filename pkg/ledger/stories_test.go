@@ -49,8 +49,8 @@ import (
 //	record S NS/NAME [ref=NS/NAME] [view=VIEW]     create or replace; in this line or below it, a line a value: NAME TYPE RDATA; or + RDATA
 //	delegation S NS/NAME ZONE                      create or replace: lines as in zone, for the namespaces of the first
 //	delete S record|zone|delegation NS/NAME
-//	set S                                          a change set, a write a line: record NS/NAME NAME TYPE RDATA | delete NS/NAME | refused TEXT, which is
-//	                                               refused on its way; one behind "late" comes with the command rest W
+//	set S                                          a change set, a write a line: record NS/NAME [ref=NS/NAME] NAME TYPE RDATA or + RDATA | delete NS/NAME |
+//	                                               refused TEXT, which is refused on its way; one behind "late" comes with the command rest W
 //	    as=W                                       (of all of these) goes on beside the story; hold=POINT also holds it there
 //	    dry                                        decides, and writes nothing
 //	    new                                        (of zone) creates, though it is there
@@ -228,7 +228,7 @@ func (w *world) command(t *testing.T, d *datadriven.TestData) string {
 	case "next":
 		a := server()
 		a.gate.hold(a.gate.point)
-		return w.until(t, a, nil, func() bool { return w.allAnswered(a) })
+		return w.until(t, a, nil, func() bool { return a.stop == nil && w.allAnswered(a) })
 	case "release":
 		a := server()
 		a.gate.hold("")
@@ -376,7 +376,7 @@ func (w *world) begin(t *testing.T, d *datadriven.TestData, a *actor, rest chan 
 		d.Fatalf(t, "%s is under way", name)
 	}
 	w.pending[name] = x
-	return w.until(t, a, x.done, func() bool { return w.queued(a) > queued || comes != nil && comes() })
+	return w.until(t, a, x.done, func() bool { return a.gate.holds() && w.queued(a) > queued || comes != nil && comes() })
 }
 
 // queued is how many writes wait at the zones of the story.
@@ -414,7 +414,8 @@ func (w *world) until(t *testing.T, a *actor, done chan struct{}, more func() bo
 type stopper struct {
 	mu    sync.Mutex
 	point string
-	here  int // what came to the point and was not told of
+	stays int // how many it holds
+	here  int // those of them that were not told of
 	open  chan struct{}
 	dead  bool
 	ended chan struct{} // closed when it is dead
@@ -434,7 +435,7 @@ func (g *stopper) pass(point string) {
 	if point != g.point || g.dead {
 		open = nil
 	} else {
-		g.here++
+		g.stays, g.here = g.stays+1, g.here+1
 	}
 	g.mu.Unlock()
 	if open != nil {
@@ -451,7 +452,7 @@ func (g *stopper) hold(point string) {
 	if g.open != nil {
 		close(g.open)
 	}
-	g.point, g.open, g.here = point, make(chan struct{}), 0
+	g.point, g.open, g.stays, g.here = point, make(chan struct{}), 0, 0
 }
 
 // takes: something has come to the point since it was asked last.
@@ -461,6 +462,13 @@ func (g *stopper) takes() bool {
 	came := g.here > 0
 	g.here = 0
 	return came
+}
+
+// holds: something stays at the point, so that what waits behind it does.
+func (g *stopper) holds() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.stays > 0
 }
 
 func (g *stopper) kill() {
@@ -627,10 +635,7 @@ func (w *world) write(t *testing.T, d *datadriven.TestData, a *actor) func(conte
 		input = strings.Join(words, " ")
 	}
 	if beside, ok := strings.CutPrefix(input, "+ "); ok {
-		return func(ctx context.Context) string {
-			o, err := a.UpdateRecord(ctx, ns, name, func(o *v1alpha1.Record) { o.Spec.Values = append(o.Spec.Values, beside) })
-			return answerOf(o, err)
-		}
+		return func(ctx context.Context) string { return answerOf(writeBeside(ctx, a, ns, name, beside)) }
 	}
 	r := w.recordOf(t, d, ns, name, input)
 	return func(ctx context.Context) string {
@@ -655,6 +660,10 @@ func (w *warned) AddWarning(_, text string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.texts = append(w.texts, text)
+}
+
+func writeBeside(ctx context.Context, a *actor, ns, name, value string) (*v1alpha1.Record, error) {
+	return a.UpdateRecord(ctx, ns, name, func(o *v1alpha1.Record) { o.Spec.Values = append(o.Spec.Values, value) })
 }
 
 func writeRecord(ctx context.Context, a *actor, before, r *v1alpha1.Record, dry bool) (*v1alpha1.Record, error) {
@@ -690,11 +699,24 @@ func (w *world) set(t *testing.T, d *datadriven.TestData, a *actor) string {
 		w.now.Add(1)
 		switch f[0] {
 		case "record":
+			if beside, ok := strings.CutPrefix(strings.Join(f[2:], " "), "+ "); ok {
+				items[i] = func(ctx context.Context) string {
+					o, err := writeBeside(ctx, a, ns, name, beside)
+					refused[i] = err != nil
+					return answerOf(o, err)
+				}
+				continue
+			}
 			before := &v1alpha1.Record{}
 			if a.Records.Get(a.Ctx, store.Key("records", ns, name), storage.GetOptions{}, before) != nil {
 				before = nil
 			}
+			var ref *v1alpha1.ZoneReference
+			if text, ok := strings.CutPrefix(f[2], "ref="); ok {
+				ref, f = refTo(text), f[1:]
+			}
 			r := w.recordOf(t, d, ns, name, strings.Join(f[2:], " "))
+			r.Spec.ZoneRef = ref
 			items[i] = func(ctx context.Context) string {
 				o, err := writeRecord(ctx, a, before, r, d.HasArg("dry"))
 				refused[i] = err != nil
@@ -737,7 +759,7 @@ func (w *world) set(t *testing.T, d *datadriven.TestData, a *actor) string {
 		for i := range texts {
 			texts[i] = fmt.Sprintf("%d: %s\n", i+1, strings.TrimSuffix(texts[i], "\n"))
 		}
-		last := "not committed\n"
+		last := fmt.Sprintf("not committed, %d creations\n", set.Creates())
 		if zone, serial := set.Committed(); zone != nil {
 			last = fmt.Sprintf("committed in %s/%s, serial %d\n", zone.Namespace, zone.Name, serial)
 		} else if serial > 0 {
@@ -879,6 +901,18 @@ func delegationText(d *v1alpha1.Delegation) string {
 	return text
 }
 
+// earlier says where the zone of that name is another one.
+func (w *world) earlier(s *actor, ref *v1alpha1.AdoptingZone) string {
+	if ref == nil {
+		return ""
+	}
+	z := &v1alpha1.Zone{}
+	if s.Zones.Get(s.Ctx, store.Key("zones", ref.Namespace, ref.Name), storage.GetOptions{}, z) == nil && z.UID == ref.UID {
+		return ""
+	}
+	return ", which is gone"
+}
+
 func (w *world) objectMeta(o *metav1.ObjectMeta) {
 	o.CreationTimestamp = metav1.NewTime(time.Unix(w.now.Load(), 0).UTC())
 }
@@ -888,6 +922,10 @@ func (w *world) ref(t *testing.T, d *datadriven.TestData) *v1alpha1.ZoneReferenc
 	if d.MaybeScanArgs(t, "ref", &text); text == "" {
 		return nil
 	}
+	return refTo(text)
+}
+
+func refTo(text string) *v1alpha1.ZoneReference {
 	ns, name, _ := strings.Cut(text, "/")
 	return &v1alpha1.ZoneReference{Namespace: ns, Name: name}
 }
@@ -993,7 +1031,7 @@ func (w *world) show(t *testing.T, d *datadriven.TestData) string {
 		s = a
 	}
 	what, ns, name := d.CmdArgs[0].Key, "", ""
-	if len(d.CmdArgs) > 1 {
+	if len(d.CmdArgs) > 1 && len(d.CmdArgs[1].Vals) == 0 {
 		ns, name, _ = strings.Cut(d.CmdArgs[1].Key, "/")
 	}
 	uid := func() string { return string(s.Zone(ns, name).UID) }
@@ -1014,14 +1052,15 @@ func (w *world) show(t *testing.T, d *datadriven.TestData) string {
 	case "record":
 		r := &v1alpha1.Record{}
 		if err := s.Records.Get(s.Ctx, store.Key("records", ns, name), storage.GetOptions{}, r); err == nil {
-			say("%s", recordText(r))
+			say("%s%s", recordText(r), w.earlier(s, r.Status.ZoneRef))
 		}
 	case "records":
 		for _, r := range s.ListRecords(ns) {
 			say("%s/%s %s %s: %s", r.Namespace, r.Name, r.Spec.Type, strings.Join(r.Spec.Values, ", "), recordText(&r))
 		}
 	case "delegation":
-		say("%s", delegationText(s.Delegation(ns, name)))
+		o := s.Delegation(ns, name)
+		say("%s%s", delegationText(o), w.earlier(s, o.Status.ZoneRef))
 	case "holders":
 		stored(keys.Room("holders")+uid()+"/", func(key string, value []byte) error {
 			var h law.Holders
