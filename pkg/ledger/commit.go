@@ -199,13 +199,13 @@ func tooLong(w *write, octets int) error {
 
 // tooManyFacts refuses what does not fit into a transaction: for now, where cascades that
 // bring records to a zone of the decision have a share in that.
-func tooManyFacts(w *write, seen *law.Seen, facts int) error {
+func tooManyFacts(w *write, seen *law.Seen, count int) error {
 	for _, fact := range seen.All() {
 		if h, _ := fact.(*law.Holding); h != nil && slices.ContainsFunc(h.Works, func(w law.StandingWork) bool { return w.Losing != "" }) {
-			return status(w.resource, w.name, &law.Refusal{Kind: law.Later, Message: fmt.Sprintf("%d facts decide about it while records come to its zone from others, and at most %d fit into one transaction; try again when they are there", facts, maxCompares)})
+			return status(w.resource, w.name, &law.Refusal{Kind: law.Later, Message: fmt.Sprintf("%d facts decide about it while records come to its zone from others, and at most %d fit into one transaction; try again when they are there", count, maxCompares)})
 		}
 	}
-	return status(w.resource, w.name, &law.Refusal{Kind: law.Invalid, Field: "spec.domainName", Message: fmt.Sprintf("%d facts decide about it, and at most %d fit into one transaction (use fewer labels, or fewer name servers in the zone)", facts, maxCompares)})
+	return status(w.resource, w.name, &law.Refusal{Kind: law.Invalid, Field: "spec.domainName", Message: fmt.Sprintf("%d facts decide about it, and at most %d fit into one transaction (use fewer labels, or fewer name servers in the zone)", count, maxCompares)})
 }
 
 // plain writes an object whose content does not change: its own revision is all that it compares, and no zone waits for it.

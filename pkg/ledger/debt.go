@@ -164,7 +164,7 @@ func (box *outbox) count(ctx context.Context, ask *law.CutAsk) (*law.Zone, error
 		return parent, err
 	}
 	object := &v1alpha1.Zone{}
-	if err := box.mem.zones.decode(ctx, string(r.Kvs[0].Key), r.Kvs[0].Value, r.Kvs[0].ModRevision, object); err != nil {
+	if err := box.mem.zones.Decode(ctx, string(r.Kvs[0].Key), r.Kvs[0].Value, r.Kvs[0].ModRevision, object); err != nil {
 		return nil, err
 	}
 	if string(object.UID) != child.UID || object.Status.FQDN == "" {
@@ -259,7 +259,7 @@ func (box *outbox) setsAt(ctx context.Context, zone string, owner name.Rel) ([]c
 		if o == nil {
 			continue
 		}
-		r, err := lawRecord(o)
+		r, err := LawRecord(o)
 		if err != nil {
 			return nil, fmt.Errorf("record %s/%s: %w", ns, object, err)
 		}

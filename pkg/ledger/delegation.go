@@ -148,5 +148,3 @@ func (l *Ledger) PreviewDelegation(ctx context.Context, before, after *v1alpha1.
 	return nil
 }
 
-// takenAtOnce is how many Delegations a cascade decides side by side: of a zone that goes they wait for nothing of each other.
-const takenAtOnce = 8

@@ -135,7 +135,7 @@ func (box *outbox) reconsiderDelegation(ctx context.Context, namespace, name str
 			return err
 		}
 		o := &v1alpha1.Delegation{}
-		if err := box.mem.delegations.decode(ctx, key, r.Kvs[0].Value, r.Kvs[0].ModRevision, o); err != nil {
+		if err := box.mem.delegations.Decode(ctx, key, r.Kvs[0].Value, r.Kvs[0].ModRevision, o); err != nil {
 			return fmt.Errorf("ledger: %s: %w", key, err)
 		}
 		ask, err := box.delegationAsk(o, o)
@@ -161,7 +161,7 @@ func (box *outbox) scanNamespaces(ctx context.Context, s *standing, scan law.Sca
 	for _, namespace := range scan.Namespaces {
 		if err := each(ctx, box.mem.client, box.mem.layout.Record(namespace, ""), &rev, func(key string, data []byte, mod int64) error {
 			o := &v1alpha1.Record{}
-			if err := box.mem.records.decode(ctx, key, data, mod, o); err != nil {
+			if err := box.mem.records.Decode(ctx, key, data, mod, o); err != nil {
 				_, object, _ := box.mem.layout.ObjectName(key)
 				return s.leaveOut(ctx, law.Ref{Namespace: namespace, Name: object}, err)
 			}
@@ -178,7 +178,7 @@ func (box *outbox) scanNamespaces(ctx context.Context, s *standing, scan law.Sca
 		}
 		if err := each(ctx, box.mem.client, box.mem.layout.Zone(namespace, ""), &rev, func(key string, data []byte, mod int64) error {
 			o := &v1alpha1.Zone{}
-			if err := box.mem.zones.decode(ctx, key, data, mod, o); err != nil {
+			if err := box.mem.zones.Decode(ctx, key, data, mod, o); err != nil {
 				return fmt.Errorf("ledger: %s: %w", key, err)
 			}
 			if o.Status.FQDN != "" {
@@ -198,3 +198,6 @@ func (box *outbox) scanNamespaces(ctx context.Context, s *standing, scan law.Sca
 	}
 	return nil
 }
+
+// takenAtOnce is how many Delegations a cascade decides side by side: of a zone that goes they wait for nothing of each other.
+const takenAtOnce = 8

@@ -58,7 +58,7 @@ func (jr *journal) Left(ctx context.Context, zone *v1alpha1.Zone, since serial.S
 		return nil, trimmed("no work keeps what it had")
 	}
 	var o v1alpha1.Zone
-	if err := jr.zones.decode(ctx, key, r.Kvs[0].Value, r.Kvs[0].ModRevision, &o); err != nil {
+	if err := jr.zones.Decode(ctx, key, r.Kvs[0].Value, r.Kvs[0].ModRevision, &o); err != nil {
 		return nil, fmt.Errorf("ledger: %s: %w", key, err)
 	}
 	if o.UID != zone.UID || !jr.held(&o) {

@@ -13,7 +13,6 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/law"
-	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
 // DropGuards leaves out the compares of zones ("zone"), of single keys ("facts")
@@ -27,30 +26,6 @@ func SlowCommit(d time.Duration) func(*Config) { return func(c *Config) { c.slow
 func SerialsEvery(d time.Duration) func(*Config) { return func(c *Config) { c.serialsEvery = d } }
 func UsageEvery(d time.Duration) func(*Config)   { return func(c *Config) { c.usageEvery = d } }
 func MaxLeftBy(n int) func(*Config)              { return func(c *Config) { c.maxLeftBy = n } }
-
-// Waiting is how many writes wait at a zone to go together.
-func (l *Ledger) Waiting(namespace, zone string) int {
-	l.mem.mu.Lock()
-	defer l.mem.mu.Unlock()
-	return len(l.com.queueAt(l.mem.layout.Zone(namespace, zone)).waiting)
-}
-
-// Facts is how many are remembered of a zone; Forget lets go of those of zones not written since.
-func (l *Ledger) Facts(namespace, zone string) int {
-	l.mem.mu.Lock()
-	defer l.mem.mu.Unlock()
-	return len(l.mem.head(l.mem.layout.Zone(namespace, zone)).facts)
-}
-
-func (l *Ledger) Forget(since time.Time) { l.mem.forget(since) }
-
-// Knows: the server has heard of the zone with this name.
-func (l *Ledger) Knows(view, fqdn string) bool {
-	n, err := name.Parse(fqdn)
-	l.mem.mu.Lock()
-	defer l.mem.mu.Unlock()
-	return err == nil && l.mem.index[law.HoldingKey(view, n)] != nil
-}
 
 // Storage is what a decorated storage of Records is around.
 func Storage(s storage.Interface) storage.Interface { return s.(*records).Interface }
@@ -89,49 +64,53 @@ func (m *migrating) Owe(ctx context.Context, z *law.Zone, reason string, scans .
 	return m.owe(ctx, z, reason, scans...)
 }
 
-// SetLanes has at most n namespaces' cascades run at a time, for a slice each.
-func (l *Ledger) SetLanes(n int, slice time.Duration) { l.box.lanes.most, l.box.lanes.slice = n, slice }
+// What the rooms tell tests, by the names of objects.
 
-// Condense takes the steps of a held zone up to step n into one.
+func (l *Ledger) Waiting(namespace, zone string) int {
+	return l.com.Waiting(l.mem.layout.Zone(namespace, zone))
+}
+func (l *Ledger) Locked(namespace, zone string) bool {
+	return l.com.Locked(l.mem.layout.Zone(namespace, zone))
+}
+func (l *Ledger) Facts(namespace, zone string) int {
+	return l.mem.Remembered(l.mem.layout.Zone(namespace, zone))
+}
+func (l *Ledger) Stands(namespace, zone string) bool {
+	return l.mem.Stands(l.mem.layout.Zone(namespace, zone))
+}
+func (l *Ledger) Forget(since time.Time) { l.mem.forget(since) }
+func (l *Ledger) Doubted() int           { return l.mem.Doubted() }
+
+func (l *Ledger) Knows(view, fqdn string) bool {
+	n, err := name.Parse(fqdn)
+	return err == nil && l.mem.Knows(view, n)
+}
+
+func (l *Ledger) TakeLate(ctx context.Context, zone string, k law.Key, meanwhile func()) error {
+	return l.mem.TakeLate(ctx, zone, k, meanwhile)
+}
+
+func (l *Ledger) ReloadLate(ctx context.Context, zone string, meanwhile func()) error {
+	return l.mem.ReloadLate(ctx, zone, meanwhile)
+}
+
 func (l *Ledger) Condense(ctx context.Context, z *v1alpha1.Zone, n uint64) (uint64, error) {
 	return l.jr.condense(ctx, z, n)
 }
 
-// SweepCondensed takes away what is condensed and not needed any more.
 func (l *Ledger) SweepCondensed(ctx context.Context) error { return l.box.sweepCondensed(ctx) }
+func (l *Ledger) SetLanes(n int, slice time.Duration)      { l.box.SetLanes(n, slice) }
+func (l *Ledger) CarryOut(ctx context.Context)             { l.box.CarryOut(ctx) }
 
-// StepTwice has one record decided anew twice, in order, as a cascade does that finds it by two scans, and reports how many times that wrote it
-// and how many times it was told what stands there.
 func (l *Ledger) StepTwice(ctx context.Context, namespace, name string) (wrote, told int, err error) {
-	o, mod, err := l.mem.readRecord(ctx, namespace, name)
-	if err != nil {
-		return 0, 0, err
-	}
-	var steps []*step
-	for range 2 {
-		st := &step{candidate: candidate{letter: layout.WaitingRecord, namespace: namespace, object: name, uid: string(o.UID)}}
-		if st.w, err = l.box.stepOf(&standing{item: item{work: law.Work{Unmarked: true}}}, st.candidate, o, mod); err != nil {
-			return 0, 0, err
-		}
-		st.w.item = nil
-		steps = append(steps, st)
-	}
-	for _, a := range l.box.submitInOrder(ctx, "", steps) {
-		switch {
-		case a.err != nil:
-			err = a.err
-		case a.out.ok:
-			wrote++
-		case a.out.kv != nil:
-			told++
-		}
-	}
-	return wrote, told, err
+	return l.box.StepTwice(ctx, namespace, name)
 }
 
-// Locked reports whether a write has the lock of a zone.
-func (l *Ledger) Locked(namespace, name string) bool {
-	l.mem.mu.Lock()
-	defer l.mem.mu.Unlock()
-	return len(l.com.queueAt(l.mem.layout.Zone(namespace, name)).sem) > 0
-}
+func JournalOctets(n int) func(*Config) { return func(c *Config) { c.journalOctets = n } }
+
+const KeepsFor = keepsFor
+
+var (
+	Keep     = keep
+	TooLarge = tooLarge
+)

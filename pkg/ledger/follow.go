@@ -107,7 +107,7 @@ func (l *Ledger) start(ctx context.Context, sink Sink) (int64, error) {
 	err := each(ctx, l.mem.client, l.mem.layout.Objects("zones"), &rev, func(key string, data []byte, mod int64) error {
 		o := &v1alpha1.Zone{}
 		var z *law.Zone
-		err := l.mem.zones.decode(ctx, key, data, mod, o)
+		err := l.mem.zones.Decode(ctx, key, data, mod, o)
 		switch {
 		case err == nil && o.Status.FQDN == "":
 			return nil
@@ -130,7 +130,7 @@ func (l *Ledger) start(ctx context.Context, sink Sink) (int64, error) {
 	take := func(key string, data []byte, mod int64) error {
 		o := &v1alpha1.Record{}
 		var a *law.Adopted
-		err := l.mem.records.decode(ctx, key, data, mod, o)
+		err := l.mem.records.Decode(ctx, key, data, mod, o)
 		if err == nil {
 			a, _, err = adopted(o)
 		}

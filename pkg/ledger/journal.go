@@ -266,7 +266,7 @@ func (jr *journal) undelivered(ctx context.Context, z *v1alpha1.Zone) (func(seri
 	rev := int64(0)
 	err := eachPage(ctx, jr.client, prefix, &rev, func(key string, data []byte, mod int64) error {
 		var d v1alpha1.Delivery
-		if err := jr.deliveries.decode(ctx, key, data, mod, &d); err != nil {
+		if err := jr.deliveries.Decode(ctx, key, data, mod, &d); err != nil {
 			klog.FromContext(ctx).Error(err, "a Delivery cannot be read; the journal of its zone is kept as if it had confirmed nothing", "key", key)
 			unread = true
 			return nil

@@ -100,7 +100,7 @@ func (box *outbox) collectLeft(ctx context.Context, s *standing, add func(candid
 	}
 	if err := each(ctx, box.mem.client, box.mem.layout.Record(namespace, ""), &rev, func(key string, data []byte, mod int64) error {
 		o := &v1alpha1.Record{}
-		if err := box.mem.records.decode(ctx, key, data, mod, o); err != nil {
+		if err := box.mem.records.Decode(ctx, key, data, mod, o); err != nil {
 			_, object, _ := box.mem.layout.ObjectName(key)
 			return s.leaveOut(ctx, law.Ref{Namespace: namespace, Name: object}, err)
 		}
@@ -111,7 +111,7 @@ func (box *outbox) collectLeft(ctx context.Context, s *standing, add func(candid
 	}
 	return each(ctx, box.mem.client, box.mem.layout.Zone(namespace, ""), &rev, func(key string, data []byte, mod int64) error {
 		o := &v1alpha1.Zone{}
-		if err := box.mem.zones.decode(ctx, key, data, mod, o); err != nil {
+		if err := box.mem.zones.Decode(ctx, key, data, mod, o); err != nil {
 			return err
 		}
 		if o.Status.FQDN == "" {

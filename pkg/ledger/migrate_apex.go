@@ -97,10 +97,10 @@ func (m *migrating) contribution(ctx context.Context, key string) (*law.Contribu
 		return nil, err
 	}
 	o := &v1alpha1.Record{}
-	if err := m.mem.records.decode(ctx, key, r.Kvs[0].Value, r.Kvs[0].ModRevision, o); err != nil {
+	if err := m.mem.records.Decode(ctx, key, r.Kvs[0].Value, r.Kvs[0].ModRevision, o); err != nil {
 		return nil, m.leaveOut(ctx, key, err)
 	}
-	record, err := lawRecord(o)
+	record, err := LawRecord(o)
 	if err != nil {
 		return nil, m.leaveOut(ctx, key, err)
 	}

@@ -33,7 +33,7 @@ func releaseRefused(ctx context.Context, m *migrating) error {
 	var outdated law.Outdated
 	if err := m.each(ctx, m.mem.layout.Objects("zones"), func(kv *mvccpb.KeyValue) error {
 		o := &v1alpha1.Zone{}
-		err := m.mem.zones.decode(ctx, string(kv.Key), kv.Value, kv.ModRevision, o)
+		err := m.mem.zones.Decode(ctx, string(kv.Key), kv.Value, kv.ModRevision, o)
 		if err == nil {
 			err = AddZone(&outdated, o)
 		}
@@ -43,7 +43,7 @@ func releaseRefused(ctx context.Context, m *migrating) error {
 	}
 	if err := m.each(ctx, m.mem.layout.Objects("records"), func(kv *mvccpb.KeyValue) error {
 		o := &v1alpha1.Record{}
-		err := m.mem.records.decode(ctx, string(kv.Key), kv.Value, kv.ModRevision, o)
+		err := m.mem.records.Decode(ctx, string(kv.Key), kv.Value, kv.ModRevision, o)
 		if err == nil {
 			err = AddRecord(&outdated, o)
 		}

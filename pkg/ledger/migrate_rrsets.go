@@ -34,7 +34,7 @@ func countRRsets(ctx context.Context, m *migrating) error {
 	}
 	return m.rewrite(ctx, m.mem.layout.Objects("zones"), func(key string, value []byte) ([]byte, error) {
 		o := &v1alpha1.Zone{}
-		if err := m.mem.zones.decode(ctx, key, value, 0, o); err != nil || o.Status.FQDN == "" || o.Status.RRsetCount == counts[string(o.UID)] {
+		if err := m.mem.zones.Decode(ctx, key, value, 0, o); err != nil || o.Status.FQDN == "" || o.Status.RRsetCount == counts[string(o.UID)] {
 			return value, nil
 		}
 		o.Status.RRsetCount = counts[string(o.UID)]

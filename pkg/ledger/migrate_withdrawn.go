@@ -102,7 +102,7 @@ func (m *migrating) readable(ctx context.Context, ref law.Ref) (*v1alpha1.Zone, 
 		return nil, 0, err
 	}
 	o := &v1alpha1.Zone{}
-	if err := m.mem.zones.decode(ctx, key, r.Kvs[0].Value, r.Kvs[0].ModRevision, o); err != nil {
+	if err := m.mem.zones.Decode(ctx, key, r.Kvs[0].Value, r.Kvs[0].ModRevision, o); err != nil {
 		klog.FromContext(ctx).Error(err, "The migration leaves out an object that cannot be read; run kubizone fsck", "key", key)
 		return nil, 0, nil
 	}

@@ -90,7 +90,7 @@ func (box *outbox) arrive(ctx context.Context, s *standing) error {
 			}
 			continue
 		}
-		r, err := lawRecord(o)
+		r, err := LawRecord(o)
 		if err != nil {
 			return fmt.Errorf("record %s/%s: %w", m.Namespace, m.Name, err)
 		}

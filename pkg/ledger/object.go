@@ -55,7 +55,8 @@ func (c ObjectCodec) encode(ctx context.Context, key string, obj runtime.Object)
 	return data, err
 }
 
-func (c ObjectCodec) decode(ctx context.Context, key string, data []byte, rev int64, into runtime.Object) error {
+// Decode reads an object as it stands in etcd under key.
+func (c ObjectCodec) Decode(ctx context.Context, key string, data []byte, rev int64, into runtime.Object) error {
 	var err error
 	if c.Transformer != nil {
 		if data, _, err = c.Transformer.TransformFromStorage(ctx, data, storageKey(key)); err != nil {
@@ -210,8 +211,8 @@ func lawRule(path string, records []v1alpha1.RecordDelegation, zones []string) (
 	return rule, nil
 }
 
-// lawRecord is the record an object asks for.
-func lawRecord(o *v1alpha1.Record) (*law.Record, error) {
+// LawRecord is the record an object asks for. Error: its spec does not parse.
+func LawRecord(o *v1alpha1.Record) (*law.Record, error) {
 	t, err := rdata.ParseType(o.Spec.Type)
 	if err != nil {
 		return nil, fmt.Errorf("spec.type: %w", err)
@@ -253,7 +254,7 @@ func adopted(o *v1alpha1.Record) (*law.Adopted, *law.Waiting, error) {
 	if o.Status.ZoneRef == nil {
 		return nil, &law.Waiting{View: o.Status.View, FQDN: fqdn, Zone: ref(o.Spec.ZoneRef, o.Namespace)}, nil
 	}
-	r, err := lawRecord(o)
+	r, err := LawRecord(o)
 	if err != nil {
 		return nil, nil, fmt.Errorf("record %s/%s: %w", o.Namespace, o.Name, err)
 	}
@@ -441,14 +442,6 @@ func (pl *placer) placeDelegation(o *v1alpha1.Delegation, p *law.DelegationPlace
 		pl.setCondition(&o.Status.Conditions, condition, accepted, p.Reason, p.Message, o.Generation)
 	}
 }
-
-// Decode reads an object as it stands in etcd under key.
-func (c ObjectCodec) Decode(ctx context.Context, key string, data []byte, revision int64, into runtime.Object) error {
-	return c.decode(ctx, key, data, revision, into)
-}
-
-// LawRecord is the record an object asks for. Error: its spec does not parse.
-func LawRecord(o *v1alpha1.Record) (*law.Record, error) { return lawRecord(o) }
 
 // parentLabel is `<name>.<namespace>`, cut with a short hash where that is no
 // label value (S3.8).

@@ -200,7 +200,7 @@ func (l *Ledger) recordAsk(ctx context.Context, before, after *v1alpha1.Record) 
 	}
 	if after != nil {
 		ask.Namespace, ask.Name, ask.UID = after.Namespace, after.Name, string(after.UID)
-		r, err := lawRecord(after)
+		r, err := LawRecord(after)
 		if err != nil {
 			return ask, "", status("records", after.Name, &law.Refusal{Kind: law.Invalid, Message: err.Error()})
 		}

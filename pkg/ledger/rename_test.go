@@ -192,7 +192,7 @@ func TestCascade_renameDiesInEachWindow_I4(t *testing.T) {
 				}
 			}()
 			store.Must(s.UpdateZone("infra", "z0", func(z *v1alpha1.Zone) { z.Spec.DomainName = "example.net." }))
-			ledger.CarryOut(s.Ledger, ctx)
+			s.Ledger.CarryOut(ctx)
 			return ctx.Err() != nil
 		}()
 		if r := st.Fsck(); !r.Clean() {

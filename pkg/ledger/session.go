@@ -559,7 +559,7 @@ func (mem *memory) reload(ctx context.Context, h *head, kv *mvccpb.KeyValue, rev
 		return nil
 	}
 	object := &v1alpha1.Zone{}
-	if err := mem.zones.decode(ctx, h.key, kv.Value, kv.ModRevision, object); err != nil {
+	if err := mem.zones.Decode(ctx, h.key, kv.Value, kv.ModRevision, object); err != nil {
 		return fmt.Errorf("ledger: %s: %w", h.key, err)
 	}
 	zone, err := LawZone(object)
@@ -759,7 +759,7 @@ func (mem *memory) readZone(ctx context.Context, namespace, object string) (*v1a
 		return nil, 0, err
 	}
 	o := &v1alpha1.Zone{}
-	if err := mem.zones.decode(ctx, key, r.Kvs[0].Value, r.Kvs[0].ModRevision, o); err != nil {
+	if err := mem.zones.Decode(ctx, key, r.Kvs[0].Value, r.Kvs[0].ModRevision, o); err != nil {
 		return nil, 0, fmt.Errorf("ledger: %s: %w", key, err)
 	}
 	return o, r.Kvs[0].ModRevision, nil
@@ -773,7 +773,7 @@ func (mem *memory) readRecord(ctx context.Context, namespace, object string) (*v
 		return nil, 0, err
 	}
 	o := &v1alpha1.Record{}
-	if err := mem.records.decode(ctx, key, kv.Value, kv.ModRevision, o); err != nil {
+	if err := mem.records.Decode(ctx, key, kv.Value, kv.ModRevision, o); err != nil {
 		return nil, 0, fmt.Errorf("ledger: %s: %w: %w", key, errDamaged, err)
 	}
 	return o, kv.ModRevision, nil

@@ -232,24 +232,24 @@ func (s *Set) come(w *setWrite) setAnswer {
 // decide decides the writes that have come and answers them, but for those whose objects have changed meanwhile: these are told so, and come again.
 func (s *Set) decide(writes []*setWrite) {
 	s.mu.Lock()
-	commit := !s.refused
+	commits := !s.refused
 	s.mu.Unlock()
-	b := &together{com: s.l.com, writes: writes, commit: commit}
+	b := &together{com: s.l.com, writes: writes, commit: commits}
 	ctx := decisionContext(writes)
 	err := b.run(ctx)
 	s.l.box.payNow(paidBy(ctx, payer{writes[0].namespace(), 1}), b.owed)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.deciding = false
-	if err != nil && !commit {
+	if err != nil && !commits {
 		err = errSetEnded(err) // nothing would have been written: what others were refused for is the answer
 	}
-	if commit {
+	if commits {
 		s.failure = err
 	}
 	again := len(b.lost) > 0 && err == nil
 	refused := slices.ContainsFunc(writes, func(w *setWrite) bool { return w.refusal != nil })
-	if !again && (err != nil || refused || !commit) {
+	if !again && (err != nil || refused || !commits) {
 		s.over = errSetEnded(errOthersRefused)
 	}
 	for _, w := range writes {

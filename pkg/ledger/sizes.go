@@ -32,12 +32,12 @@ func (l *Ledger) stored(ctx context.Context, key string, data []byte, mod int64)
 	switch {
 	case strings.HasPrefix(key, l.mem.layout.Objects("records")):
 		var r v1alpha1.Record
-		if l.mem.records.decode(ctx, key, data, mod, &r) == nil {
+		if l.mem.records.Decode(ctx, key, data, mod, &r) == nil {
 			values = max(1, len(r.Spec.Values))
 		}
 	case strings.HasPrefix(key, l.mem.layout.Objects("delegations")):
 		var d v1alpha1.Delegation
-		if l.mem.delegations.decode(ctx, key, data, mod, &d) == nil {
+		if l.mem.delegations.Decode(ctx, key, data, mod, &d) == nil {
 			values = len(d.Spec.Namespaces)
 		}
 	}

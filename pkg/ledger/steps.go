@@ -44,7 +44,7 @@ type step struct {
 
 // stepOf is the write of a record that is decided anew (S2.5). Error: errDamaged.
 func (box *outbox) stepOf(s *standing, c candidate, o *v1alpha1.Record, mod int64) (*write, error) {
-	r, err := lawRecord(o)
+	r, err := LawRecord(o)
 	if err != nil {
 		return nil, fmt.Errorf("record %s/%s: %w: %w", o.Namespace, o.Name, errDamaged, err)
 	}
@@ -190,7 +190,7 @@ func (box *outbox) stepsOf(ctx context.Context, s *standing, cs []candidate, kvs
 			continue
 		}
 		o := &v1alpha1.Record{}
-		if err := box.mem.records.decode(ctx, string(kv.Key), kv.Value, kv.ModRevision, o); err != nil {
+		if err := box.mem.records.Decode(ctx, string(kv.Key), kv.Value, kv.ModRevision, o); err != nil {
 			if err := s.leaveOut(ctx, c.ref(), err); err != nil {
 				return nil, err
 			}

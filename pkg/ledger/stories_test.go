@@ -261,7 +261,7 @@ func (w *world) command(t *testing.T, d *datadriven.TestData) string {
 		w.settle(t, server())
 	case "carry":
 		a := server()
-		ledger.CarryOut(a.Ledger, a.ctx)
+		a.Ledger.CarryOut(a.ctx)
 	case "terminating":
 		server().known.set(arg(1), !d.HasArg("no"))
 	case "clock":

@@ -125,7 +125,7 @@ func (box *outbox) countUsage(ctx context.Context, uid, namespace, name string) 
 		return err
 	}
 	o := &v1alpha1.Delegation{}
-	if err := box.mem.delegations.decode(ctx, key, r.Kvs[0].Value, r.Kvs[0].ModRevision, o); err != nil {
+	if err := box.mem.delegations.Decode(ctx, key, r.Kvs[0].Value, r.Kvs[0].ModRevision, o); err != nil {
 		return fmt.Errorf("ledger: %s: %w", key, err)
 	}
 	if in := o.Status.ZoneRef; in == nil || string(in.UID) != uid {

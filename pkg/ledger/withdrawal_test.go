@@ -338,7 +338,7 @@ func TestWithdrawal_keepsWhatAnEndedZoneHadUntilItIsWithdrawn_S3_4(t *testing.T)
 		z.Spec.NameServers = []v1alpha1.NameServer{{Name: "theirs", Addresses: []string{"192.0.2.7"}}}
 	}))
 	rules(s, allow)
-	ledger.CarryOut(s.Ledger, t.Context())
+	s.Ledger.CarryOut(t.Context())
 	if now := names(); !slices.Equal(now, had) || standing(s, "kids") {
 		t.Errorf("it stands: %t, and had %v, now %v", standing(s, "kids"), had, now)
 	}

@@ -1,0 +1,52 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ledger
+
+import (
+	"context"
+	"time"
+
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/ledger/layout"
+)
+
+// What tests of the ledger ask of it.
+
+// CarryOut carries out all that is in the outbox, one work after the other.
+func (box *outbox) CarryOut(ctx context.Context) {
+	for _, s := range box.due(ctx, true) {
+		box.takeUp(ctx, s)
+	}
+}
+
+// SetLanes has at most n cascades run at once, each for a slice.
+func (box *outbox) SetLanes(n int, slice time.Duration) { box.lanes.most, box.lanes.slice = n, slice }
+
+// StepTwice decides a Record twice in one transaction, and says how often it was written, and told what had been.
+func (box *outbox) StepTwice(ctx context.Context, namespace, name string) (wrote, told int, err error) {
+	o, mod, err := box.mem.readRecord(ctx, namespace, name)
+	if err != nil {
+		return 0, 0, err
+	}
+	var steps []*step
+	for range 2 {
+		st := &step{candidate: candidate{letter: layout.WaitingRecord, namespace: namespace, object: name, uid: string(o.UID)}}
+		if st.w, err = box.stepOf(&standing{item: item{work: law.Work{Unmarked: true}}}, st.candidate, o, mod); err != nil {
+			return 0, 0, err
+		}
+		st.w.item = nil
+		steps = append(steps, st)
+	}
+	for _, a := range box.submitInOrder(ctx, "", steps) {
+		switch {
+		case a.err != nil:
+			err = a.err
+		case a.out.ok:
+			wrote++
+		case a.out.kv != nil:
+			told++
+		}
+	}
+	return wrote, told, err
+}
