@@ -16,6 +16,7 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/ledger/fsck"
+	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
 // Source is a store without a server of its own.
@@ -26,7 +27,7 @@ type Source struct {
 }
 
 // open connects to the store, and says how the objects of a resource stand there. The caller closes the client.
-func (s Source) open(ctx context.Context) (client *kubernetes.Client, of func(resource string) ledger.ObjectCodec, err error) {
+func (s Source) open(ctx context.Context) (client *kubernetes.Client, of func(resource string) objects.ObjectCodec, err error) {
 	options := etcdOptions(install.New(), Config{Etcd: s.Etcd})
 	var encryption value.ResourceTransformers
 	if s.EncryptionProviderConfigFile != "" {
@@ -36,7 +37,7 @@ func (s Source) open(ctx context.Context) (client *kubernetes.Client, of func(re
 		}
 		encryption = encryptionconfig.StaticTransformers(loaded.Transformers)
 	}
-	of = func(resource string) ledger.ObjectCodec {
+	of = func(resource string) objects.ObjectCodec {
 		return stored(options, encryption, v1alpha1.Resource(resource))
 	}
 	client, err = dial(ctx, options.StorageConfig.Transport)

@@ -41,6 +41,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/ledger"
+	ledgeretcd "kubi.zone/kubizone/pkg/ledger/etcd"
+	"kubi.zone/kubizone/pkg/ledger/objects"
 	"kubi.zone/kubizone/pkg/registry/changeset"
 	"kubi.zone/kubizone/pkg/registry/delegation"
 	"kubi.zone/kubizone/pkg/registry/delivery"
@@ -163,7 +165,7 @@ func connect(ctx context.Context, config *genericapiserver.RecommendedConfig, et
 			return nil, err
 		}
 		s.budgets = budget.New(budget.Config{Limits: limits, Burst: budgets.Burst, Quota: s.keeper.Quota, Override: s.classes.budget})
-		s.client.Client.KV = ledger.Metered(s.client.Client.KV, s.budgets.Charge)
+		s.client.Client.KV = ledgeretcd.Metered(s.client.Client.KV, s.budgets.Charge)
 	}
 	s.compactor = etcd3.StartCompactorPerEndpoint(s.client.Client, etcd.StorageConfig.CompactionInterval)
 	s.ledger, err = ledger.Open(ctx, ledger.Config{
@@ -227,9 +229,9 @@ func (s *Server) assemble(registry install.Registry, config *genericapiserver.Re
 
 // stored is how objects of a resource are written: the codec and, with an encryption configuration, what it says of them.
 // The ledger writes some of them past the storage and must write them alike.
-func stored(etcd *genericoptions.EtcdOptions, encryption value.ResourceTransformers, resource schema.GroupResource) ledger.ObjectCodec {
+func stored(etcd *genericoptions.EtcdOptions, encryption value.ResourceTransformers, resource schema.GroupResource) objects.ObjectCodec {
 	// Without encryption, what somebody else encrypted is called that, and not damaged.
-	codec := ledger.ObjectCodec{Codec: etcd.StorageConfig.Codec, Transformer: identity.NewEncryptCheckTransformer()}
+	codec := objects.ObjectCodec{Codec: etcd.StorageConfig.Codec, Transformer: identity.NewEncryptCheckTransformer()}
 	if encryption != nil {
 		codec.Transformer = encryption.TransformerForResource(resource)
 	}

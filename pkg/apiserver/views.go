@@ -26,7 +26,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/law/sethash"
-	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/pkg/ledger/journal"
 	"kubi.zone/kubizone/pkg/registry/zone"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
@@ -37,12 +37,12 @@ type views struct {
 	// frozen is why a zone (by uid) cannot be proven; nil: it can.
 	frozen func(uid string) error
 	// stored are the steps of a zone (by uid) after a serial and up to the step n, which the journal in etcd has, and the content
-	// state at that serial; ledger.ErrTrimmed where it does not reach back so far.
+	// state at that serial; journal.ErrTrimmed where it does not reach back so far.
 	stored func(ctx context.Context, uid string, since serial.Serial, n uint64) (sethash.State, []content.Step, error)
 	// journal are all that the journal in etcd has up to the step n, likewise.
 	journal func(ctx context.Context, uid string, n uint64) (sethash.State, []content.Step, error)
-	// left is what a zone that ended had since a serial, until it is withdrawn; ledger.ErrTrimmed where that is not known.
-	left func(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial) (*ledger.Left, error)
+	// left is what a zone that ended had since a serial, until it is withdrawn; journal.ErrTrimmed where that is not known.
+	left func(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial) (*journal.Left, error)
 }
 
 var _ zone.Views = views{}
@@ -101,7 +101,7 @@ func (v views) Oldest(ctx context.Context, object *v1alpha1.Zone) (serial.Serial
 	}
 	before, steps, err := v.journal(ctx, uid, newest.N())
 	switch {
-	case errors.Is(err, ledger.ErrTrimmed):
+	case errors.Is(err, journal.ErrTrimmed):
 		return oldest, nil
 	case err != nil:
 		return 0, err
@@ -203,7 +203,7 @@ func prove(ctx context.Context, after *zoneview.Snapshot, until serial.Serial, b
 
 // held says in the words of the door what the Set says in its own.
 func held(err error) error {
-	if errors.Is(err, zoneview.ErrTrimmed) || errors.Is(err, zoneview.ErrUnknown) || errors.Is(err, ledger.ErrTrimmed) {
+	if errors.Is(err, zoneview.ErrTrimmed) || errors.Is(err, zoneview.ErrUnknown) || errors.Is(err, journal.ErrTrimmed) {
 		return fmt.Errorf("%w: %w", zone.ErrNotHeld, err)
 	}
 	return err

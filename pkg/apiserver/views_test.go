@@ -20,7 +20,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/law/sethash"
-	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/pkg/ledger/journal"
 	"kubi.zone/kubizone/pkg/registry/zone"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
@@ -112,7 +112,7 @@ func TestViews_knowSerialsAsLongAsTheSetDoes(t *testing.T) {
 	damage := slices.Clone[[]content.Step]
 	v := views{set, func(string) error { return nil }, func(_ context.Context, zone string, since serial.Serial, n uint64) (before sethash.State, steps []content.Step, err error) {
 		if zone != uid || since < 101 || since >= 99+serial.Serial(n) {
-			return before, nil, ledger.ErrTrimmed
+			return before, nil, journal.ErrTrimmed
 		}
 		return all[since-100].State, damage(all[since-99 : n]), nil
 	}, func(_ context.Context, _ string, n uint64) (before sethash.State, steps []content.Step, err error) {
@@ -183,11 +183,11 @@ func TestViews_knowSerialsAsLongAsTheSetDoes(t *testing.T) {
 // S3.4, S8.2: a zone that ended is told by the names and types of what it had, each once, those of its header among them.
 func TestViews_nameWhatAnEndedZoneHad_S3_4(t *testing.T) {
 	known := true
-	v := views{left: func(_ context.Context, z *v1alpha1.Zone, since serial.Serial) (*ledger.Left, error) {
+	v := views{left: func(_ context.Context, z *v1alpha1.Zone, since serial.Serial) (*journal.Left, error) {
 		if !known {
-			return nil, ledger.ErrTrimmed
+			return nil, journal.ErrTrimmed
 		}
-		return &ledger.Left{
+		return &journal.Left{
 			Header: content.Header{FQDN: name.MustParse("example.org."), NameServers: []content.NameServer{{Name: "ns1", Addresses: []string{"192.0.2.53"}}}},
 			Serial: since + 2,
 			Rows:   []content.Row{{Owner: name.MustRel("www"), Type: rdata.A}, {Owner: name.MustRel("www"), Type: rdata.A}, {Owner: name.MustRel("@"), Type: rdata.MX}},

@@ -15,6 +15,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/pkg/ledger/etcd"
 	"kubi.zone/kubizone/test/store"
 )
 
@@ -45,7 +46,7 @@ func (b *bill) take() map[string]int {
 func metered(b *bill) func(*ledger.Config) {
 	return func(c *ledger.Config) {
 		client := clientv3.NewCtxClient(c.Client.Ctx())
-		client.KV, client.Watcher, client.Lease = ledger.Metered(c.Client.KV, b.charge), c.Client.Watcher, c.Client.Lease
+		client.KV, client.Watcher, client.Lease = etcd.Metered(c.Client.KV, b.charge), c.Client.Watcher, c.Client.Lease
 		c.Client = client
 	}
 }

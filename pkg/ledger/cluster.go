@@ -14,6 +14,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"kubi.zone/kubizone/pkg/ledger/etcd"
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
@@ -30,10 +31,10 @@ const (
 func (l *Ledger) Namespaces(ctx context.Context) ([]string, error) {
 	var out []string
 	for _, resource := range []string{"zones", "records", "delegations"} {
-		prefix := l.mem.layout.Objects(resource)
+		prefix := l.mem.Layout.Objects(resource)
 		end := clientv3.GetPrefixRangeEnd(prefix)
 		for from := prefix; ; {
-			r, err := l.mem.client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(1), clientv3.WithKeysOnly())
+			r, err := l.mem.Client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(1), clientv3.WithKeysOnly())
 			if err != nil {
 				return nil, fmt.Errorf("ledger: looking for the namespaces of %s: %w", resource, err)
 			}
@@ -53,7 +54,7 @@ func (l *Ledger) Namespaces(ctx context.Context) ([]string, error) {
 // to none yet, it belongs to uid from now on (S8.3).
 func (l *Ledger) RememberCluster(ctx context.Context, uid string) (string, error) {
 	remembered := uid
-	err := editConfig(ctx, l.mem.client, l.mem.layout, func(config map[string]json.RawMessage) (bool, error) {
+	err := editConfig(ctx, l.mem.Client, l.mem.Layout, func(config map[string]json.RawMessage) (bool, error) {
 		remembered = uid
 		text, ok := config[configCluster]
 		if !ok {
@@ -88,9 +89,9 @@ func AdoptCluster(ctx context.Context, client *clientv3.Client, prefix, uid stri
 // to one of them, once in each pace, and to the others how long it is to the next
 // turn. A turn that is not used is lost.
 func (l *Ledger) TakeReapingTurn(ctx context.Context, pace time.Duration) (wait time.Duration, err error) {
-	err = editConfig(ctx, l.mem.client, l.mem.layout, func(config map[string]json.RawMessage) (bool, error) {
+	err = editConfig(ctx, l.mem.Client, l.mem.Layout, func(config map[string]json.RawMessage) (bool, error) {
 		wait = 0
-		now := l.mem.now()
+		now := l.mem.Now()
 		if text, ok := config[configReaped]; ok {
 			var seconds int64
 			if err := json.Unmarshal(text, &seconds); err != nil {
@@ -138,7 +139,7 @@ func editConfig(ctx context.Context, client *clientv3.Client, keys layout.Keys, 
 		if !write {
 			return nil
 		}
-		done, err := client.Txn(ctx).If(revisionIs(key, r.Kvs[0].ModRevision)).Then(opPut(key, layout.Encode(config))).Commit()
+		done, err := client.Txn(ctx).If(etcd.RevisionIs(key, r.Kvs[0].ModRevision)).Then(etcd.OpPut(key, layout.Encode(config))).Commit()
 		if err != nil {
 			return fmt.Errorf("ledger: writing %s: %w", key, err)
 		}

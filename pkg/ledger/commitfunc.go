@@ -7,6 +7,8 @@ import (
 	"context"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
+
+	"kubi.zone/kubizone/pkg/ledger/commit"
 )
 
 // CommitFunc carries out one optimistic write of Kubernetes' storage in a
@@ -15,9 +17,9 @@ import (
 // for nothing. An error is the answer that the client gets.
 type CommitFunc func(ctx context.Context, key string, expected int64, put []byte) (ok bool, revision int64, present *mvccpb.KeyValue, err error)
 
-func (f CommitFunc) commit(ctx context.Context, key string, expected int64, put []byte) (outcome, error) {
+func (f CommitFunc) commit(ctx context.Context, key string, expected int64, put []byte) (commit.Outcome, error) {
 	ok, revision, present, err := f(ctx, key, expected, put)
-	return outcome{ok: ok, rev: revision, kv: present}, err
+	return commit.Outcome{OK: ok, Rev: revision, KV: present}, err
 }
 
 // WithCommit hands the write that a storage call makes through a client of Seam

@@ -16,6 +16,7 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/pkg/ledger/journal"
 	"kubi.zone/kubizone/pkg/ledger/layout"
 	"kubi.zone/kubizone/test/store"
 )
@@ -130,7 +131,7 @@ func condensedTo(b *brake, z *v1alpha1.Zone) uint64 {
 	if len(r.Kvs) == 0 {
 		return 0
 	}
-	var c ledger.Condensed
+	var c journal.Condensed
 	b.Should(layout.Decode(r.Kvs[0].Value, &c))
 	return c.Step.N
 }

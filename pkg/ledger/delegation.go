@@ -13,6 +13,8 @@ import (
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/ledger/commit"
+	"kubi.zone/kubizone/pkg/ledger/etcd"
 )
 
 // A write of a Delegation is one transaction: the object, its Zone, whose revision moves and whose content stays, the keys of
@@ -89,37 +91,37 @@ func (w *delegationWrite) copyTo(out runtime.Object) {
 	}
 }
 
-func (w *delegationWrite) commit(ctx context.Context, key string, expected int64, put []byte) (outcome, error) {
+func (w *delegationWrite) commit(ctx context.Context, key string, expected int64, put []byte) (commit.Outcome, error) {
 	l := w.l
-	if namespace, _, ok := l.mem.layout.ObjectName(key); ok {
-		ctx = paidBy(ctx, payer{namespace, 1})
+	if namespace, _, ok := l.mem.Layout.ObjectName(key); ok {
+		ctx = etcd.PaidBy(ctx, etcd.Payer{Namespace: namespace, Weight: 1})
 	}
 	w.committed = nil
 	if put == nil {
 		w.after = nil
 		if w.before == nil {
-			return outcome{}, fmt.Errorf("ledger: %s cannot be decoded, and deleting it unseen would leave its rules in the zone: restore it from a backup, then run kubizone fsck", key)
+			return commit.Outcome{}, fmt.Errorf("ledger: %s cannot be decoded, and deleting it unseen would leave its rules in the zone: restore it from a backup, then run kubizone fsck", key)
 		}
 	}
 	if put != nil && expected != 0 && w.before == nil {
-		return outcome{}, fmt.Errorf("ledger: update of %s without its present state", key)
+		return commit.Outcome{}, fmt.Errorf("ledger: update of %s without its present state", key)
 	}
 	if w.before != nil && w.after != nil && apiequality.Semantic.DeepEqual(w.before.Spec, w.after.Spec) { // S2.4
-		return l.com.plain(ctx, key, expected, put)
+		return l.com.Plain(ctx, key, expected, put)
 	}
-	ask, err := l.box.delegationAsk(w.before, w.after)
+	ask, err := l.box.DelegationAsk(w.before, w.after)
 	if err != nil {
-		return outcome{}, err
+		return commit.Outcome{}, err
 	}
-	tx, placed := l.box.delegationTx(ask, w.before, w.after, expected)
-	out, err := l.com.commit(ctx, tx)
-	if err != nil || !out.ok {
+	tx, placed := l.box.DelegationTx(ask, w.before, w.after, expected)
+	out, err := l.com.Commit(ctx, tx)
+	if err != nil || !out.OK {
 		return out, err
 	}
-	warn(ctx, tx.plan.Warnings)
+	commit.Warn(ctx, tx.Plan.Warnings)
 	if *placed != nil {
 		w.committed = *placed
-		_ = (storage.APIObjectVersioner{}).UpdateObject(w.committed, uint64(out.rev))
+		_ = (storage.APIObjectVersioner{}).UpdateObject(w.committed, uint64(out.Rev))
 	}
 	return out, nil
 }
@@ -129,22 +131,21 @@ func (l *Ledger) PreviewDelegation(ctx context.Context, before, after *v1alpha1.
 	if before != nil && after != nil && apiequality.Semantic.DeepEqual(before.Spec, after.Spec) {
 		return nil
 	}
-	ask, err := l.box.delegationAsk(before, after)
+	ask, err := l.box.DelegationAsk(before, after)
 	if err != nil {
 		return err
 	}
-	w := &write{resource: "delegations", name: ask.Name, key: l.mem.layout.Delegation(ask.Namespace, ask.Name), ask: func(seen *law.Seen) law.Outcome { return law.DecideDelegation(seen, ask) }}
-	out, err := l.com.preview(paidBy(ctx, payer{ask.Namespace, 1}), w)
+	w := &commit.Write{Resource: "delegations", Name: ask.Name, Key: l.mem.Layout.Delegation(ask.Namespace, ask.Name), Ask: func(seen *law.Seen) law.Outcome { return law.DecideDelegation(seen, ask) }}
+	out, err := l.com.Preview(etcd.PaidBy(ctx, etcd.Payer{Namespace: ask.Namespace, Weight: 1}), w)
 	if err != nil {
 		return err
 	}
 	if out.Refusal != nil {
-		return status("delegations", ask.Name, out.Refusal)
+		return commit.Status("delegations", ask.Name, out.Refusal)
 	}
-	warn(ctx, out.Plan.Warnings)
+	commit.Warn(ctx, out.Plan.Warnings)
 	if after != nil {
-		l.placer.placeDelegation(after, out.Plan.Delegation)
+		l.placer.PlaceDelegation(after, out.Plan.Delegation)
 	}
 	return nil
 }
-

@@ -1,40 +1,84 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ledger carries out what law decides: one etcd transaction for one or more
-// writes of a zone, with the Records, the Zone and every internal key that follows from
-// them. It also pays what a write owes elsewhere: cascades and parents' cuts.
+// Package ledger carries out what law decides: one etcd transaction for one or more writes of a zone, with the Records, the Zone and
+// every internal key that follows from them. It also pays what a write owes elsewhere: cascades and parents' cuts.
 //
-// Promises, which ledger/fsck recomputes from the objects. (I1) Two objects of one
-// resource never have one resourceVersion; a transaction changes Records or Delegations
-// of one zone, and that zone. (I2) The definition of a zone
-// at the revision of its last write is a function of the store at that revision:
-// its records.
-// (I3) Serial and hash change in the transaction that changes the definition,
-// once for each. (I4) What a write owes elsewhere is an outbox item or a debt in
-// the same transaction, consumed in the transaction that pays it. (I5) A
-// decision holds at the revision it commits: everything it read is compared.
+// # Rooms
 //
-// I5 rests on one rule: every key that belongs to a zone changes only together
-// with the zone's object. So a fact once read stays true while the zone stands
-// at its revision, and one compare covers all of them. Names of zones are
-// compared by themselves, present or absent, which is why no fences are needed.
-// What one zone must know of another's write stands in the holding under its name,
-// which its own writes compare: a place kept for a record that moves, the name a
-// cascade will give it, a zone that lost there, a cascade that brings records. While the
-// last of these stands nothing comes to the zone that loses them at those names, and what
-// leaves there is on its way or in this zone: both are compared, and what was read of the
-// losing zone is not.
+// This package is the door: it opens the store and migrates it, stands under Kubernetes' storage (Seam, Records, Zones, Delegations,
+// Set), decides ahead (Preview, EarlyRecord), and tells views and budgets what is written (Follow, FollowSizes). What it does it does
+// by the rooms below, each of which knows those to its left alone:
 //
-// All clients of etcd in it speak of versions, which package subrev makes of etcd's
-// revisions: they are compared and watched from, and stand in no value. What
-// a zone or record is at is the version in the answer to its own write.
+//	layout    where keys stand, and how values are encoded
+//	etcd      operations, ranges and watches of any key
+//	objects   what an object asks for, and what a decision says in its status
+//	journal   how long steps stay
+//	facts     what this server knows of the store, and what proves it
+//	commit    writes: their queue, their decision, their transaction
+//	outbox    what writes owe: cascades, moves, cuts, sweeps
 //
-// It does not know DNS transfer, views, HTTP or admission; registry and
-// apiserver plug it into Kubernetes' storage (Seam, Records, Zones).
+// Beside them stand subrev (versions of objects inside a revision), sealed (encryption of keys and values) and fsck.
 //
-// Read first: commit.go (a write), queue.go (the turn at a zone), batch.go (writes that one
-// transaction makes true), session.go (facts and what proves them), set.go and together.go (change
-// sets: all or nothing), then cascade.go with steps.go and window.go, move.go and rename.go. Which keys stand in etcd, and what their values say: the
-// package layout. What changes the form of what is stored: migrate.go.
+// # The life of a write
+//
+//	made       the door or the outbox says what to ask the law, what to put, and which zone will probably decide it   commit.Write
+//	queued     it waits at that zone, with those of other clients and cascades, and holds nothing                     commit/queue.go
+//	decided    law answers Need (facts are looked up, or read for all at once), Refusal or Plan                       commit/batch.go
+//	guarded    what the decision rests on becomes compares: Zones, names, facts that no Zone covers, ranges           facts/session.go
+//	sent       one transaction: If the compares, Then objects, Zone, facts, one journal value, outbox, cuts           commit/batch.go
+//	applied    memory moves on, and each caller is told the version of its object
+//	or lost    what has moved is read; a write whose own object has changed is told so, the others are decided anew
+//	or unknown what depends on it is forgotten, and each caller is told; nothing is sent twice
+//	owed       what it left in outbox/ and debts/ is carried out at once, or by any server later                      outbox
+//
+// # Keys
+//
+// Who writes each key, and what proves to a decision that it is as it was read. With the Zone means: only in a transaction that puts the
+// Zone object of that uid too, whose revision is compared.
+//
+//	key                    written by                                               proved by
+//	objects                the door, and the outbox in cascades                     their own revision
+//	names/                 what makes, moves, renames or removes a zone; marks of   its own revision, 0 where nothing stands
+//	                       cascades and of places kept (outbox)
+//	serials/               what removes or renames a zone; swept by the outbox      its own revision
+//	owners/ holders/       writes of Records, with the Zone                         the Zone's revision
+//	members/ counts/       the same                                                 the Zone's revision
+//	rules/ listed/         writes of Delegations, with the Zone                     the Zone's revision
+//	deletions/ deleted/    writes of the zone's own namespace, with the Zone;       the Zone's revision
+//	                       marks that count no more are swept
+//	cuts/                  the outbox, with the parent's Zone                       the Zone's revision
+//	debts/                 what changes a child's apex; consumed with cuts/         its own revision
+//	journal/               each transaction that changes a zone's content, under    nothing: no decision reads it
+//	                       the number of its last step; trimmed by journal
+//	condensed/             journal                                                  its own revision, and the name's creation
+//	orphans/               the write of the object that waits                       the range's revisions
+//	outbox/                what owes; rewritten and consumed by the outbox          its own revision
+//	asked                  a server that has lost twice at a zone                   nothing
+//	config                 the door: format, keys of the encryption                 its own revision
+//
+// # Promises
+//
+// ledger/fsck recomputes them from the objects. (I1) Two objects of one resource never have one resourceVersion; a transaction changes
+// Records or Delegations of one zone, and that zone. (I2) The definition of a zone at the revision of its last write is a function of
+// the store at that revision: its records. (I3) Serial and hash change in the transaction that changes the definition, once for each.
+// (I4) What a write owes elsewhere is an outbox item or a debt in the same transaction, consumed in the transaction that pays it.
+// (I5) A decision holds at the revision it commits: everything it read is compared.
+//
+// I5 rests on one rule: every key that belongs to a zone changes only together with the zone's object. So a fact once read stays true
+// while the zone stands at its revision, and one compare covers all of them. Names of zones are compared by themselves, present or
+// absent, which is why no fences are needed. What one zone must know of another's write stands in the holding under its name, which
+// its own writes compare: a place kept for a record that moves, the name a cascade will give it, a zone that lost there, a cascade that
+// brings records. While the last of these stands nothing comes to the zone that loses them at those names, and what leaves there is
+// on its way or in this zone: both are compared, and what was read of the losing zone is not.
+//
+// All clients of etcd in it speak of versions, which package subrev makes of etcd's revisions: they are compared and watched from, and
+// stand in no value. What a zone or record is at is the version in the answer to its own write.
+//
+// # Limits
+//
+// It does not know DNS transfer, views, HTTP or admission; registry and apiserver plug it into Kubernetes' storage.
+//
+// Read first: ledger.go, then record.go and seam.go; of the rooms commit and facts, then outbox. What changes the form of what is stored:
+// migrate.go.
 package ledger

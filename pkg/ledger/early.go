@@ -9,6 +9,9 @@ import (
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/ledger/commit"
+	"kubi.zone/kubizone/pkg/ledger/facts"
+	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
 // EarlyRecord decides a Record write before it begins, from what this server
@@ -19,7 +22,7 @@ import (
 // fact it rests on. What is in doubt, and what is 422, is left to the write.
 // before is nil for a creation; both are left as they are.
 func (l *Ledger) EarlyRecord(ctx context.Context, before, after *v1alpha1.Record) (rule string, err error) {
-	if sameContent(before, after) { // S2.4
+	if objects.SameContent(before, after) { // S2.4
 		return "", nil
 	}
 	ask, _, err := l.recordAsk(ctx, before, after)
@@ -35,12 +38,12 @@ func (l *Ledger) EarlyRecord(ctx context.Context, before, after *v1alpha1.Record
 		stood.Values = nil
 		bare.Before = &stood
 	}
-	s := l.mem.sessions.Get().(*session)
+	s := l.mem.Sessions.Get().(*facts.Session)
 	defer func() {
-		s.reset()
-		l.mem.sessions.Put(s)
+		s.Reset()
+		l.mem.Sessions.Put(s)
 	}()
-	out := s.decideFromMemory(bare)
+	out := s.DecideFromMemory(bare)
 	if p := out.Plan; p != nil && p.Move != nil {
 		return fmt.Sprintf("zone %s, pattern %q", p.Move.Move.To.FQDN, p.Rule), nil
 	} else if p != nil && p.Rule != "" && p.Zone != nil {
@@ -53,12 +56,12 @@ func (l *Ledger) EarlyRecord(ctx context.Context, before, after *v1alpha1.Record
 		return "", nil // others of the set may make room for it
 	}
 	// It will be refused; with its data it may be for a reason that comes first.
-	if out = s.decideFromMemory(ask); out.Refusal == nil || out.Refusal.Kind != law.Forbidden {
+	if out = s.DecideFromMemory(ask); out.Refusal == nil || out.Refusal.Kind != law.Forbidden {
 		return "", nil
 	}
-	proven, err := s.hold(ctx, l.mem.layout.Record(after.Namespace, after.Name), before)
+	proven, err := s.Hold(ctx, l.mem.Layout.Record(after.Namespace, after.Name), before)
 	if err != nil || !proven {
 		return "", nil
 	}
-	return "", status("records", after.Name, out.Refusal)
+	return "", commit.Status("records", after.Name, out.Refusal)
 }

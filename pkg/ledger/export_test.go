@@ -13,6 +13,8 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/ledger/etcd"
+	"kubi.zone/kubizone/pkg/ledger/outbox"
 )
 
 // DropGuards leaves out the compares of zones ("zone"), of single keys ("facts")
@@ -67,18 +69,18 @@ func (m *migrating) Owe(ctx context.Context, z *law.Zone, reason string, scans .
 // What the rooms tell tests, by the names of objects.
 
 func (l *Ledger) Waiting(namespace, zone string) int {
-	return l.com.Waiting(l.mem.layout.Zone(namespace, zone))
+	return l.com.Waiting(l.mem.Layout.Zone(namespace, zone))
 }
 func (l *Ledger) Locked(namespace, zone string) bool {
-	return l.com.Locked(l.mem.layout.Zone(namespace, zone))
+	return l.com.Locked(l.mem.Layout.Zone(namespace, zone))
 }
 func (l *Ledger) Facts(namespace, zone string) int {
-	return l.mem.Remembered(l.mem.layout.Zone(namespace, zone))
+	return l.mem.Remembered(l.mem.Layout.Zone(namespace, zone))
 }
 func (l *Ledger) Stands(namespace, zone string) bool {
-	return l.mem.Stands(l.mem.layout.Zone(namespace, zone))
+	return l.mem.Stands(l.mem.Layout.Zone(namespace, zone))
 }
-func (l *Ledger) Forget(since time.Time) { l.mem.forget(since) }
+func (l *Ledger) Forget(since time.Time) { l.mem.Forget(since) }
 func (l *Ledger) Doubted() int           { return l.mem.Doubted() }
 
 func (l *Ledger) Knows(view, fqdn string) bool {
@@ -95,10 +97,10 @@ func (l *Ledger) ReloadLate(ctx context.Context, zone string, meanwhile func()) 
 }
 
 func (l *Ledger) Condense(ctx context.Context, z *v1alpha1.Zone, n uint64) (uint64, error) {
-	return l.jr.condense(ctx, z, n)
+	return l.jr.Condense(ctx, z, n)
 }
 
-func (l *Ledger) SweepCondensed(ctx context.Context) error { return l.box.sweepCondensed(ctx) }
+func (l *Ledger) SweepCondensed(ctx context.Context) error { return l.box.SweepCondensed(ctx) }
 func (l *Ledger) SetLanes(n int, slice time.Duration)      { l.box.SetLanes(n, slice) }
 func (l *Ledger) CarryOut(ctx context.Context)             { l.box.CarryOut(ctx) }
 
@@ -108,9 +110,9 @@ func (l *Ledger) StepTwice(ctx context.Context, namespace, name string) (wrote, 
 
 func JournalOctets(n int) func(*Config) { return func(c *Config) { c.journalOctets = n } }
 
-const KeepsFor = keepsFor
+const KeepsFor = outbox.KeepsFor
 
 var (
-	Keep     = keep
-	TooLarge = tooLarge
+	Keep     = outbox.Keep
+	TooLarge = etcd.TooLarge
 )

@@ -13,7 +13,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/law"
-	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/pkg/ledger/commit"
 	"kubi.zone/kubizone/pkg/ledger/layout"
 	"kubi.zone/kubizone/test/store"
 )
@@ -176,11 +176,11 @@ func TestFacts_thatAreTooManyForNow(t *testing.T) {
 	top := store.Must(name.Parse("org."))
 	seen := law.NewSeen()
 	seen.Put(law.HoldingKey("", top), &law.Holding{Works: []law.StandingWork{{ID: "settles"}}})
-	if err := ledger.TooManyFacts(seen, 100); !apierrors.IsInvalid(err) {
+	if err := commit.TooManyFacts(seen, 100); !apierrors.IsInvalid(err) {
 		t.Error(err)
 	}
 	seen.Put(law.HoldingKey("", top), &law.Holding{Works: []law.StandingWork{{ID: "settles"}, {ID: "brings", Losing: "uid", LosingFQDN: top}}})
-	err := ledger.TooManyFacts(seen, 100)
+	err := commit.TooManyFacts(seen, 100)
 	if seconds, again := apierrors.SuggestsClientDelay(err); !apierrors.IsTooManyRequests(err) || !again || seconds < 1 {
 		t.Error(err)
 	}

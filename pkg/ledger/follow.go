@@ -18,7 +18,11 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/ledger/etcd"
+	"kubi.zone/kubizone/pkg/ledger/journal"
 	"kubi.zone/kubizone/pkg/ledger/layout"
+	"kubi.zone/kubizone/pkg/ledger/objects"
+	"kubi.zone/kubizone/pkg/ledger/outbox"
 )
 
 // Base is a zone as the store has it at one revision: where a view starts.
@@ -59,7 +63,7 @@ func (l *Ledger) Follow(ctx context.Context, sink Sink) error {
 				return nil
 			}
 			klog.FromContext(ctx).Error(err, "reading the zones failed; trying again")
-			if !pause(ctx, time.Second) {
+			if !etcd.Pause(ctx, time.Second) {
 				return nil
 			}
 			continue
@@ -73,13 +77,13 @@ func (l *Ledger) Follow(ctx context.Context, sink Sink) error {
 }
 
 func (l *Ledger) followJournal(ctx context.Context, sink Sink, rev int64) error {
-	return watch(ctx, l.mem.client, l.mem.layout.Room("journal"), rev, func(events []*clientv3.Event) error {
+	return etcd.Watch(ctx, l.mem.Client, l.mem.Layout.Room("journal"), rev, func(events []*clientv3.Event) error {
 		for _, e := range events {
-			uid, _, ok := l.mem.layout.ParseStep(string(e.Kv.Key))
+			uid, _, ok := l.mem.Layout.ParseStep(string(e.Kv.Key))
 			if !ok {
 				return fmt.Errorf("ledger: %q is no journal key", e.Kv.Key)
 			}
-			tx, err := l.jr.made.read(string(e.Kv.Key), e.Kv.Value)
+			tx, err := l.jr.Made.Read(string(e.Kv.Key), e.Kv.Value)
 			if err != nil {
 				return fmt.Errorf("ledger: %s: %w", e.Kv.Key, err)
 			}
@@ -104,18 +108,18 @@ func (l *Ledger) start(ctx context.Context, sink Sink) (int64, error) {
 		return nil
 	}
 	sets := map[string]map[name.Rel][]content.RRset{}
-	err := each(ctx, l.mem.client, l.mem.layout.Objects("zones"), &rev, func(key string, data []byte, mod int64) error {
+	err := etcd.Each(ctx, l.mem.Client, l.mem.Layout.Objects("zones"), &rev, func(key string, data []byte, mod int64) error {
 		o := &v1alpha1.Zone{}
 		var z *law.Zone
-		err := l.mem.zones.Decode(ctx, key, data, mod, o)
+		err := l.mem.Zones.Decode(ctx, key, data, mod, o)
 		switch {
 		case err == nil && o.Status.FQDN == "":
 			return nil
 		case err == nil:
-			z, err = LawZone(o)
+			z, err = objects.LawZone(o)
 		}
 		if err != nil {
-			if namespace, object, ok := l.mem.layout.ObjectName(key); ok {
+			if namespace, object, ok := l.mem.Layout.ObjectName(key); ok {
 				sink.Unreadable(namespace, object, err)
 			}
 			return skip(key, err)
@@ -130,9 +134,9 @@ func (l *Ledger) start(ctx context.Context, sink Sink) (int64, error) {
 	take := func(key string, data []byte, mod int64) error {
 		o := &v1alpha1.Record{}
 		var a *law.Adopted
-		err := l.mem.records.Decode(ctx, key, data, mod, o)
+		err := l.mem.Records.Decode(ctx, key, data, mod, o)
 		if err == nil {
-			a, _, err = adopted(o)
+			a, _, err = objects.Adopted(o)
 		}
 		if err != nil {
 			return skip(key, err)
@@ -150,15 +154,15 @@ func (l *Ledger) start(ctx context.Context, sink Sink) (int64, error) {
 				return skip(key, fmt.Errorf("the record is not in %s, the zone it is adopted by", b.Zone.FQDN()))
 			}
 		}
-		sets[a.Zone.UID][a.Owner] = addRecord(sets[a.Zone.UID][a.Owner], a.Owner, &law.Record{Type: a.Type, TTL: a.TTL, Values: a.Values})
+		sets[a.Zone.UID][a.Owner] = outbox.AddRecord(sets[a.Zone.UID][a.Owner], a.Owner, &law.Record{Type: a.Type, TTL: a.TTL, Values: a.Values})
 		return nil
 	}
-	err = each(ctx, l.mem.client, l.mem.layout.Objects("records"), &rev, take)
+	err = etcd.Each(ctx, l.mem.Client, l.mem.Layout.Objects("records"), &rev, take)
 	if err != nil {
 		return 0, err
 	}
-	cuts := l.mem.layout.Room("cuts")
-	err = each(ctx, l.mem.client, cuts, &rev, func(key string, data []byte, _ int64) error {
+	cuts := l.mem.Layout.Room("cuts")
+	err = etcd.Each(ctx, l.mem.Client, cuts, &rev, func(key string, data []byte, _ int64) error {
 		parent := key[len(cuts):]
 		for i := range parent {
 			if parent[i] == '/' {
@@ -172,7 +176,7 @@ func (l *Ledger) start(ctx context.Context, sink Sink) (int64, error) {
 		}
 		for _, s := range c.Sets {
 			if m := sets[parent]; m != nil {
-				m[s.Owner] = addSet(m[s.Owner], s)
+				m[s.Owner] = outbox.AddSet(m[s.Owner], s)
 			}
 		}
 		return nil
@@ -187,14 +191,14 @@ func (l *Ledger) start(ctx context.Context, sink Sink) (int64, error) {
 		slices.SortFunc(b.Sets, content.RRset.Compare)
 		delete(sets, uid)
 		if !b.Settled && b.Zone.SettledSerial != 0 {
-			_, b.Since, err = l.jr.stepsFrom(ctx, uid, b.Zone.SettledSerial, b.Zone.N, false, rev)
+			_, b.Since, err = l.jr.StepsFrom(ctx, uid, b.Zone.SettledSerial, b.Zone.N, false, rev)
 			if errors.Is(err, rpctypes.ErrCompacted) {
 				// What is there now may fit still. Else the journal cannot be followed from rev either, and all is read again.
 				if _, b.Since, err = l.jr.Steps(ctx, uid, b.Zone.SettledSerial, b.Zone.N); err != nil {
-					err = fmt.Errorf("%w: %w", ErrTrimmed, err)
+					err = fmt.Errorf("%w: %w", journal.ErrTrimmed, err)
 				}
 			}
-			if errors.Is(err, ErrTrimmed) {
+			if errors.Is(err, journal.ErrTrimmed) {
 				klog.FromContext(ctx).Info("What is delivered of a zone is not known any more: it is served again when it settles", "zone", klog.KRef(b.Zone.Namespace, b.Zone.Name), "serial", b.Zone.SettledSerial, "reason", err.Error())
 			} else if err != nil {
 				return 0, err

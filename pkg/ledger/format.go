@@ -103,11 +103,11 @@ func (endsError) Unwrap() error { return ErrFormat }
 // this program must not read it any more; from then on this ledger sends etcd no
 // transaction, also where a caller asks it for one. It returns nil when ctx ends.
 func (l *Ledger) FollowFormat(ctx context.Context) error {
-	s := &store{client: l.mem.client, layout: l.mem.layout, migrations: l.config.migrations}
+	s := &store{client: l.mem.Client, layout: l.mem.Layout, migrations: l.config.migrations}
 	for ctx.Err() == nil {
 		// From before the reading on: nothing between both is missed.
 		following, cancel := context.WithCancel(ctx)
-		changes := l.mem.client.Watch(following, l.mem.layout.Config())
+		changes := l.mem.Client.Watch(following, l.mem.Layout.Config())
 		for again := true; again; {
 			_, _, err := s.read(ctx)
 			if errors.Is(err, ErrFormat) {

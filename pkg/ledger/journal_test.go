@@ -19,6 +19,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/pkg/ledger/journal"
 	"kubi.zone/kubizone/test/rig"
 	"kubi.zone/kubizone/test/store"
 )
@@ -278,7 +279,7 @@ func TestJournal_keepsWhatADeliveryNeeds_S8_2(t *testing.T) {
 				chained(t, stepsOf(t, s, uid, step.From, newest), step.From, serial.Serial(z.Status.Serial))
 				chained(t, stepsOf(t, s, uid, serial.Serial(since), step.N), serial.Serial(since), step.Serial)
 				if i > 0 {
-					if _, _, err := s.Ledger.Steps(t.Context(), uid, step.Serial, all[i-1].N); !errors.Is(err, ledger.ErrTrimmed) {
+					if _, _, err := s.Ledger.Steps(t.Context(), uid, step.Serial, all[i-1].N); !errors.Is(err, journal.ErrTrimmed) {
 						t.Errorf("from serial %d, which comes after: %v", step.Serial, err)
 					}
 				}
@@ -297,7 +298,7 @@ func TestJournal_keepsWhatADeliveryNeeds_S8_2(t *testing.T) {
 			run()
 			until(t, "what was confirmed is gone", func() bool { keys, _ := journalOf(t, st, uid); return len(keys) <= changes+keep+1 })
 			now := s.Zone("infra", "example")
-			if _, _, err := s.Ledger.Steps(t.Context(), uid, serial.Serial(since), uint64(now.Status.ContentGeneration)); !errors.Is(err, ledger.ErrTrimmed) {
+			if _, _, err := s.Ledger.Steps(t.Context(), uid, serial.Serial(since), uint64(now.Status.ContentGeneration)); !errors.Is(err, journal.ErrTrimmed) {
 				t.Errorf("steps that everybody has confirmed: %v", err)
 			}
 			chained(t, stepsOf(t, s, uid, serial.Serial(z.Status.Serial), uint64(now.Status.ContentGeneration)), serial.Serial(z.Status.Serial), serial.Serial(now.Status.Serial))
@@ -335,7 +336,7 @@ func TestJournal_keepsSoMuchForADelivery_S8_2(t *testing.T) {
 		t.Errorf("the journal has %d octets, and had %d, want some %d", octets, most, bound)
 	}
 	z := s.Zone("infra", "example")
-	if _, _, err := s.Ledger.Steps(t.Context(), uid, serial.Serial(since), uint64(z.Status.ContentGeneration)); !errors.Is(err, ledger.ErrTrimmed) {
+	if _, _, err := s.Ledger.Steps(t.Context(), uid, serial.Serial(since), uint64(z.Status.ContentGeneration)); !errors.Is(err, journal.ErrTrimmed) {
 		t.Errorf("steps that are too many: %v", err)
 	}
 	store.Must(st.Client.Client.Put(t.Context(), st.Prefix+"/kubi.zone/deliveries/infra/example-0123456789", "\x00"))

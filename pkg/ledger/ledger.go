@@ -15,7 +15,12 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/law/sethash"
+	"kubi.zone/kubizone/pkg/ledger/commit"
+	"kubi.zone/kubizone/pkg/ledger/facts"
+	"kubi.zone/kubizone/pkg/ledger/journal"
 	"kubi.zone/kubizone/pkg/ledger/layout"
+	"kubi.zone/kubizone/pkg/ledger/objects"
+	"kubi.zone/kubizone/pkg/ledger/outbox"
 )
 
 // Config of a Ledger.
@@ -26,12 +31,12 @@ type Config struct {
 	Prefix string
 	// Zones and Records say how the objects stand in etcd; required. Where Records
 	// are encrypted the internal keys are too.
-	Zones, Records ObjectCodec
+	Zones, Records objects.ObjectCodec
 	// Delegations stand in etcd like this; what the zero value stands for: as Records do.
-	Delegations ObjectCodec
+	Delegations objects.ObjectCodec
 	// Deliveries stand in etcd like this. What the zero value stands for: there are none,
 	// and no journal is kept for them.
-	Deliveries ObjectCodec
+	Deliveries objects.ObjectCodec
 	// JournalSteps kept for each zone; 0: journalSteps. Where steps are longer than
 	// longStep, fewer are: see journalOctets; where a provider has yet to hear of them, more.
 	JournalSteps int
@@ -89,11 +94,11 @@ func (c *Config) Validate() error {
 // Ledger carries out what law decides. One is shared by all storage of a server.
 type Ledger struct {
 	config   Config
-	mem      *memory
-	jr       *journal
-	com      *committer
-	box      *outbox
-	placer   *placer
+	mem      *facts.Memory
+	jr       *journal.Journal
+	com      *commit.Committer
+	box      *outbox.Outbox
+	placer   *objects.Placer
 	outgrown atomic.Bool // see FollowFormat
 }
 
@@ -105,28 +110,28 @@ func Open(ctx context.Context, config Config) (*Ledger, error) {
 		return nil, err
 	}
 	if config.JournalSteps == 0 {
-		config.JournalSteps = journalSteps
+		config.JournalSteps = journal.JournalSteps
 	}
 	if config.slowCommit == 0 {
-		config.slowCommit = slowCommit
+		config.slowCommit = commit.SlowCommit
 	}
 	if config.journalOctets == 0 {
-		config.journalOctets = journalOctets
+		config.journalOctets = journal.JournalOctets
 	}
 	if config.migrations == nil {
 		config.migrations = migrations
 	}
 	if config.serialsEvery == 0 {
-		config.serialsEvery = serialsEvery
+		config.serialsEvery = outbox.SerialsEvery
 	}
 	if config.usageEvery == 0 {
-		config.usageEvery = usageEvery
+		config.usageEvery = outbox.UsageEvery
 	}
 	if config.Delegations.Codec == nil {
 		config.Delegations = config.Records
 	}
 	if config.maxLeftBy == 0 {
-		config.maxLeftBy = maxLeftBy
+		config.maxLeftBy = outbox.MaxLeftBy
 	}
 	if config.olderEnd == 0 {
 		config.olderEnd = olderEnd
@@ -143,33 +148,33 @@ func Open(ctx context.Context, config Config) (*Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Ledger{config: config, placer: &placer{now, config.DefaultClass}}
+	l := &Ledger{config: config, placer: &objects.Placer{Now: now, DefaultClass: config.DefaultClass}}
 	client := clientv3.NewCtxClient(opened.Ctx())
 	client.KV, client.Watcher = fenced{opened.KV, &l.outgrown}, opened.Watcher
-	l.mem = newMemory(memoryConfig{client: client, layout: layout.Keys{Prefix: config.Prefix}, zones: config.Zones, records: config.Records, delegations: config.Delegations, now: now, onFault: config.Fault, dropGuards: config.dropGuards})
-	l.jr = &journal{client: client, layout: l.mem.layout, zones: config.Zones, deliveries: config.Deliveries, keptSteps: config.JournalSteps, octets: config.journalOctets, spawn: l.mem.spawn, fault: l.mem.fault}
-	l.com = newCommitter(l.mem, l.jr, l.placer, config.Held, config.slowCommit)
-	l.box = newOutbox(l.mem, l.jr, l.com, l.placer, config.Terminating, config.Released, config.serialsEvery, config.usageEvery, config.maxLeftBy)
+	l.mem = facts.New(facts.Config{Client: client, Layout: layout.Keys{Prefix: config.Prefix}, Zones: config.Zones, Records: config.Records, Delegations: config.Delegations, Now: now, OnFault: config.Fault, DropGuards: config.dropGuards})
+	l.jr = &journal.Journal{Client: client, Layout: l.mem.Layout, Zones: config.Zones, Deliveries: config.Deliveries, KeptSteps: config.JournalSteps, Octets: config.journalOctets, Spawn: l.mem.Spawn, Fault: l.mem.Fault}
+	l.com = commit.New(l.mem, l.jr, l.placer, config.Held, config.slowCommit)
+	l.box = outbox.New(l.mem, l.jr, l.com, l.placer, config.Terminating, config.Released, config.serialsEvery, config.usageEvery, config.maxLeftBy)
 	if err := l.migrate(ctx, s); err != nil {
 		return nil, err
 	}
-	rev, err := l.mem.loadNames(ctx)
+	rev, err := l.mem.LoadNames(ctx)
 	if err != nil {
 		return nil, err
 	}
-	go l.mem.followNames(client.Ctx(), rev)
-	go l.com.followAsked(client.Ctx(), rev)
+	go l.mem.FollowNames(client.Ctx(), rev)
+	go l.com.FollowAsked(client.Ctx(), rev)
 	return l, nil
 }
 
 // Client sees the internal keys as Layout writes them, sealed or not, and versions for revisions. It lives as
 // long as the one in Config.
-func (l *Ledger) Client() *clientv3.Client { return l.mem.client }
+func (l *Ledger) Client() *clientv3.Client { return l.mem.Client }
 
 // Layout of the keys.
-func (l *Ledger) Layout() layout.Keys { return l.mem.layout }
+func (l *Ledger) Layout() layout.Keys { return l.mem.Layout }
 
-// Run carries out what writes owe: cascades, pending cuts, the patience of zones, until ctx ends.
+// Run carries out what writes owe: cascades, pending cuts, zones that are held back too long, until ctx ends.
 func (l *Ledger) Run(ctx context.Context) error { return l.box.Run(ctx) }
 
 // HeldZones is how many zones mass deletions hold back (S7.5).
@@ -188,9 +193,9 @@ func (l *Ledger) HeldSteps(ctx context.Context, zone string, n uint64) (before s
 }
 
 // Left names what a zone that ended had since a serial. ErrTrimmed: that is not known, or the zone had another name since.
-func (l *Ledger) Left(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial) (*Left, error) {
+func (l *Ledger) Left(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial) (*journal.Left, error) {
 	return l.jr.Left(ctx, zone, since)
 }
 
 // Stats of this ledger.
-func (l *Ledger) Stats() *Stats { return &l.mem.stats }
+func (l *Ledger) Stats() *facts.Stats { return &l.mem.Stats }

@@ -21,6 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/ledger/layout"
+	"kubi.zone/kubizone/pkg/ledger/outbox"
 	"kubi.zone/kubizone/test/store"
 )
 
@@ -47,7 +48,7 @@ func through(t *testing.T, st *store.Store, left ...string) {
 		}
 		for _, f := range r.Owed.List {
 			item, is := strings.CutPrefix(f.Key, keys.Room("outbox"))
-			of, isLeft := strings.CutPrefix(item, ledger.LeftID(""))
+			of, isLeft := strings.CutPrefix(item, outbox.LeftID(""))
 			if is && !(isLeft && slices.Contains(left, of)) || strings.HasPrefix(f.Key, keys.Room("debts")) {
 				return false
 			}
@@ -128,7 +129,7 @@ func TestCascade_releasesAndNeverTakesInWhatIsInATerminatingNamespace_S2_8(t *te
 	}
 
 	// Without the item that remembers them they would be damage.
-	item := layout.Keys{Prefix: st.Prefix}.Room("outbox") + ledger.LeftID("team-a")
+	item := layout.Keys{Prefix: st.Prefix}.Room("outbox") + outbox.LeftID("team-a")
 	kv, err := st.Client.Client.Get(ctx, item)
 	if err != nil || len(kv.Kvs) != 1 {
 		t.Fatalf("the item: %v, %v", kv, err)

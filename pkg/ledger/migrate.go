@@ -15,7 +15,10 @@ import (
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/ledger/commit"
+	"kubi.zone/kubizone/pkg/ledger/etcd"
 	"kubi.zone/kubizone/pkg/ledger/layout"
+	"kubi.zone/kubizone/pkg/ledger/outbox"
 )
 
 // A migration brings the store from one form to the next. Those that a store lacks are
@@ -107,7 +110,7 @@ const (
 	// transaction, which any etcd takes; migrationOctets bounds its values.
 	migrationPage   = 500
 	migrationOps    = 100
-	migrationOctets = maxBatchOctets
+	migrationOctets = commit.MaxBatchOctets
 )
 
 // errLockLost: the lock went to another server, which goes on.
@@ -132,8 +135,8 @@ func (l *Ledger) migrateLocked(ctx context.Context, s *store) error {
 		return fmt.Errorf("ledger: locking the store for a migration: %w", err)
 	}
 	defer session.Close()
-	lock := concurrency.NewMutex(session, l.mem.layout.MigrationLock())
-	klog.FromContext(ctx).Info("The store is of an older format; the first server migrates it, and others wait", "lock", l.mem.layout.MigrationLock())
+	lock := concurrency.NewMutex(session, l.mem.Layout.MigrationLock())
+	klog.FromContext(ctx).Info("The store is of an older format; the first server migrates it, and others wait", "lock", l.mem.Layout.MigrationLock())
 	if err := lock.Lock(ctx); err != nil {
 		return fmt.Errorf("ledger: locking the store for a migration: %w", err)
 	}
@@ -186,8 +189,8 @@ func (m *migrating) leaveOut(ctx context.Context, key string, err error) error {
 	if err == nil {
 		return nil
 	}
-	if m.unread++; m.unread > maxDamaged {
-		return fmt.Errorf("more than %d objects cannot be read: %w", maxDamaged, err)
+	if m.unread++; m.unread > outbox.MaxDamaged {
+		return fmt.Errorf("more than %d objects cannot be read: %w", outbox.MaxDamaged, err)
 	}
 	klog.FromContext(ctx).Error(err, "The migration leaves out an object that cannot be read; run kubizone fsck", "key", key)
 	return nil
@@ -195,14 +198,14 @@ func (m *migrating) leaveOut(ctx context.Context, key string, err error) error {
 
 // commit sends a transaction that compares the lock too; false: another compare did not hold.
 func (m *migrating) commit(ctx context.Context, cmps []clientv3.Cmp, ops ...clientv3.Op) (bool, error) {
-	m.mem.fault("migration")
-	r, err := m.mem.client.Txn(ctx).If(append(cmps, m.lock.IsOwner())...).Then(ops...).Else(clientv3.OpGet(m.lock.Key())).Commit()
+	m.mem.Fault("migration")
+	r, err := m.mem.Client.Txn(ctx).If(append(cmps, m.lock.IsOwner())...).Then(ops...).Else(clientv3.OpGet(m.lock.Key())).Commit()
 	switch {
 	case err != nil:
 		return false, err
 	case r.Succeeded:
 		return true, nil
-	case one(r.Responses[0]) == nil:
+	case etcd.One(r.Responses[0]) == nil:
 		return false, errLockLost
 	}
 	return false, nil
@@ -223,7 +226,7 @@ func (m *migrating) each(ctx context.Context, prefix string, f func(*mvccpb.KeyV
 // pages reads a page again where f is not done with it.
 func (m *migrating) pages(ctx context.Context, prefix string, f func([]*mvccpb.KeyValue) (done bool, err error)) error {
 	for key, end := prefix, clientv3.GetPrefixRangeEnd(prefix); ; {
-		r, err := m.mem.client.Get(ctx, key, clientv3.WithRange(end), clientv3.WithLimit(migrationPage))
+		r, err := m.mem.Client.Get(ctx, key, clientv3.WithRange(end), clientv3.WithLimit(migrationPage))
 		if err != nil {
 			return err
 		}
@@ -273,10 +276,10 @@ func (m *migrating) write(ctx context.Context, changes []change) (bool, error) {
 			c := changes[len(ops)]
 			op := clientv3.OpDelete(c.key)
 			if c.value != nil {
-				op = opPut(c.key, c.value)
+				op = etcd.OpPut(c.key, c.value)
 			}
 			octets += len(c.key) + len(c.value)
-			cmps, ops = append(cmps, revisionIs(c.key, c.rev)), append(ops, op)
+			cmps, ops = append(cmps, etcd.RevisionIs(c.key, c.rev)), append(ops, op)
 		}
 		if done, err := m.commit(ctx, cmps, ops...); !done || err != nil {
 			return false, err
@@ -298,13 +301,13 @@ func (m *migrating) owe(ctx context.Context, z *law.Zone, reason string, scans .
 
 // work is one for a zone, of which there is one in a migration.
 func (m *migrating) work(z *law.Zone, reason string) law.Work {
-	return law.Work{ID: fmt.Sprintf("%s%d-%s", migrationID, m.number, z.UID), Reason: reason, View: z.View, By: z.Namespace, Since: m.mem.now().Unix()}
+	return law.Work{ID: fmt.Sprintf("%s%d-%s", outbox.MigrationID, m.number, z.UID), Reason: reason, View: z.View, By: z.Namespace, Since: m.mem.Now().Unix()}
 }
 
 // outbox puts a work there, unless an earlier try has.
 func (m *migrating) outbox(ctx context.Context, w law.Work) error {
-	key := m.mem.layout.Outbox(w.ID)
-	_, err := m.commit(ctx, []clientv3.Cmp{absent(key)}, opPut(key, layout.Encode(w)))
+	key := m.mem.Layout.Outbox(w.ID)
+	_, err := m.commit(ctx, []clientv3.Cmp{etcd.Absent(key)}, etcd.OpPut(key, layout.Encode(w)))
 	return err
 }
 
@@ -323,7 +326,7 @@ func (m *migrating) reached(ctx context.Context, s *store) error {
 		if err != nil {
 			return err
 		}
-		if done, err := m.commit(ctx, []clientv3.Cmp{revisionIs(s.layout.Config(), kv.ModRevision)}, opPut(s.layout.Config(), value)); done || err != nil {
+		if done, err := m.commit(ctx, []clientv3.Cmp{etcd.RevisionIs(s.layout.Config(), kv.ModRevision)}, etcd.OpPut(s.layout.Config(), value)); done || err != nil {
 			return err
 		}
 	}

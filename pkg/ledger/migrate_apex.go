@@ -15,6 +15,7 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/ledger/layout"
+	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
 // countsApexHosts is the migration that counts the hosts that a zone's own namespace names at the apex.
@@ -30,8 +31,8 @@ func countApexHosts(ctx context.Context, m *migrating) error {
 		own, others law.Holding // only their hosts
 	}
 	zones := map[string]*zone{}
-	if err := m.each(ctx, m.mem.layout.Room("names"), func(kv *mvccpb.KeyValue) error {
-		k, h, err := m.mem.layout.DecodeName(string(kv.Key), kv.Value)
+	if err := m.each(ctx, m.mem.Layout.Room("names"), func(kv *mvccpb.KeyValue) error {
+		k, h, err := m.mem.Layout.DecodeName(string(kv.Key), kv.Value)
 		if err == nil {
 			zones[h.UID] = &zone{Zone: law.Zone{Ref: h.Ref, View: k.View, Header: content.Header{FQDN: k.Name}}}
 		}
@@ -39,13 +40,13 @@ func countApexHosts(ctx context.Context, m *migrating) error {
 	}); err != nil {
 		return err
 	}
-	if err := m.each(ctx, m.mem.layout.Room("members"), func(kv *mvccpb.KeyValue) error {
-		uid, owner, namespace, object, err := m.mem.layout.ParseMember(string(kv.Key))
+	if err := m.each(ctx, m.mem.Layout.Room("members"), func(kv *mvccpb.KeyValue) error {
+		uid, owner, namespace, object, err := m.mem.Layout.ParseMember(string(kv.Key))
 		z := zones[uid]
 		if err != nil || z == nil || !owner.IsApex() {
 			return err
 		}
-		c, err := m.contribution(ctx, m.mem.layout.Record(namespace, object))
+		c, err := m.contribution(ctx, m.mem.Layout.Record(namespace, object))
 		if err != nil || c == nil {
 			return err
 		}
@@ -58,7 +59,7 @@ func countApexHosts(ctx context.Context, m *migrating) error {
 	}); err != nil {
 		return err
 	}
-	if err := m.rewrite(ctx, m.mem.layout.Room("names"), func(_ string, value []byte) ([]byte, error) {
+	if err := m.rewrite(ctx, m.mem.Layout.Room("names"), func(_ string, value []byte) ([]byte, error) {
 		v, err := layout.DecodeFact(law.Key{Kind: law.KindHolding}, value)
 		if err != nil {
 			return nil, err
@@ -92,15 +93,15 @@ func countApexHosts(ctx context.Context, m *migrating) error {
 
 // contribution is what a record gives at the apex of its zone, nil where it is gone or cannot be read.
 func (m *migrating) contribution(ctx context.Context, key string) (*law.Contribution, error) {
-	r, err := m.mem.client.Get(ctx, key)
+	r, err := m.mem.Client.Get(ctx, key)
 	if err != nil || len(r.Kvs) == 0 {
 		return nil, err
 	}
 	o := &v1alpha1.Record{}
-	if err := m.mem.records.Decode(ctx, key, r.Kvs[0].Value, r.Kvs[0].ModRevision, o); err != nil {
+	if err := m.mem.Records.Decode(ctx, key, r.Kvs[0].Value, r.Kvs[0].ModRevision, o); err != nil {
 		return nil, m.leaveOut(ctx, key, err)
 	}
-	record, err := LawRecord(o)
+	record, err := objects.LawRecord(o)
 	if err != nil {
 		return nil, m.leaveOut(ctx, key, err)
 	}

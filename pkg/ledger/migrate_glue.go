@@ -16,6 +16,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/ledger/etcd"
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
@@ -24,8 +25,8 @@ import (
 // debt that a change of the child's name servers would, and that is paid as any other.
 func countGlue(ctx context.Context, m *migrating) error {
 	zones := map[string]law.Place{}
-	if err := m.each(ctx, m.mem.layout.Room("names"), func(kv *mvccpb.KeyValue) error {
-		k, h, err := m.mem.layout.DecodeName(string(kv.Key), kv.Value)
+	if err := m.each(ctx, m.mem.Layout.Room("names"), func(kv *mvccpb.KeyValue) error {
+		k, h, err := m.mem.Layout.DecodeName(string(kv.Key), kv.Value)
 		if err == nil {
 			zones[h.UID] = law.Place{Ref: h.Ref, View: k.View, FQDN: k.Name}
 		}
@@ -33,8 +34,8 @@ func countGlue(ctx context.Context, m *migrating) error {
 	}); err != nil {
 		return err
 	}
-	return m.each(ctx, m.mem.layout.Room("cuts"), func(kv *mvccpb.KeyValue) error {
-		of, uid, _ := strings.Cut(strings.TrimPrefix(string(kv.Key), m.mem.layout.Room("cuts")), "/")
+	return m.each(ctx, m.mem.Layout.Room("cuts"), func(kv *mvccpb.KeyValue) error {
+		of, uid, _ := strings.Cut(strings.TrimPrefix(string(kv.Key), m.mem.Layout.Room("cuts")), "/")
 		parent, child := zones[of], zones[uid]
 		var cut law.CountedCut
 		if err := json.Unmarshal(kv.Value, &cut); err != nil {
@@ -43,8 +44,8 @@ func countGlue(ctx context.Context, m *migrating) error {
 		if parent.UID == "" || child.UID == "" || !lacksGlue(&cut, parent.FQDN, child.FQDN) {
 			return nil
 		}
-		key := m.mem.layout.PendingCut(parent.UID, child.UID)
-		_, err := m.commit(ctx, []clientv3.Cmp{absent(key)}, opPut(key, layout.Encode(law.Debt{Parent: parent.Ref, Child: child.Ref, View: child.View, FQDN: child.FQDN})))
+		key := m.mem.Layout.PendingCut(parent.UID, child.UID)
+		_, err := m.commit(ctx, []clientv3.Cmp{etcd.Absent(key)}, etcd.OpPut(key, layout.Encode(law.Debt{Parent: parent.Ref, Child: child.Ref, View: child.View, FQDN: child.FQDN})))
 		return err
 	})
 }

@@ -31,8 +31,8 @@ func fillLineage(ctx context.Context, m *migrating) error {
 	}
 	places := map[string]*place{}
 	standing := map[law.Key]string{}
-	floor := m.mem.layout.Key(law.Key{Kind: law.KindFloor})
-	if err := m.each(ctx, m.mem.layout.Room("serials"), func(kv *mvccpb.KeyValue) error {
+	floor := m.mem.Layout.Key(law.Key{Kind: law.KindFloor})
+	if err := m.each(ctx, m.mem.Layout.Room("serials"), func(kv *mvccpb.KeyValue) error {
 		var last struct {
 			law.LastSerial
 			Delegated string `json:"delegated"` // in formats 8 and before
@@ -40,7 +40,7 @@ func fillLineage(ctx context.Context, m *migrating) error {
 		if string(kv.Key) == floor || json.Unmarshal(kv.Value, &last) != nil || last.Zone == "" {
 			return nil
 		}
-		view, fqdn, err := m.mem.layout.ParseName("serials", string(kv.Key))
+		view, fqdn, err := m.mem.Layout.ParseName("serials", string(kv.Key))
 		by := last.Delegated
 		if w := last.Withdrawn; w != nil {
 			by = cmp.Or(by, w.By)
@@ -50,8 +50,8 @@ func fillLineage(ctx context.Context, m *migrating) error {
 	}); err != nil {
 		return err
 	}
-	if err := m.each(ctx, m.mem.layout.Room("names"), func(kv *mvccpb.KeyValue) error {
-		k, h, err := m.mem.layout.DecodeName(string(kv.Key), kv.Value)
+	if err := m.each(ctx, m.mem.Layout.Room("names"), func(kv *mvccpb.KeyValue) error {
+		k, h, err := m.mem.Layout.DecodeName(string(kv.Key), kv.Value)
 		if err != nil {
 			return err
 		}
@@ -77,7 +77,7 @@ func fillLineage(ctx context.Context, m *migrating) error {
 		p.lineage = above.LineageBelow(by.Name)
 		return p.lineage
 	}
-	return m.rewrite(ctx, m.mem.layout.Room("names"), func(_ string, value []byte) ([]byte, error) {
+	return m.rewrite(ctx, m.mem.Layout.Room("names"), func(_ string, value []byte) ([]byte, error) {
 		v, err := layout.DecodeFact(law.Key{Kind: law.KindHolding}, value)
 		if err != nil {
 			return nil, err

@@ -13,6 +13,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"kubi.zone/kubizone/pkg/ledger/etcd"
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
@@ -81,20 +82,20 @@ func (e logEntry) operation() clientv3.Op {
 	if e.Value == nil {
 		return clientv3.OpDelete(e.Key)
 	}
-	return opPut(e.Key, e.Value)
+	return etcd.OpPut(e.Key, e.Value)
 }
 
 // carryOutLogs writes the Records of each log whose reservation still stands, and removes log and reservations.
 func carryOutLogs(ctx context.Context, m *migrating) error {
-	return m.each(ctx, m.mem.layout.Room("logs"), func(kv *mvccpb.KeyValue) error {
+	return m.each(ctx, m.mem.Layout.Room("logs"), func(kv *mvccpb.KeyValue) error {
 		log, err := decodeLog(kv.Value)
 		if err != nil {
 			return layout.Unreadable(string(kv.Key), err)
 		}
 		for _, e := range log.Entries {
-			reserved := m.mem.layout.Room("reserved") + strings.TrimPrefix(e.Key, m.mem.layout.Objects("records"))
+			reserved := m.mem.Layout.Room("reserved") + strings.TrimPrefix(e.Key, m.mem.Layout.Objects("records"))
 			// Where the compare does not hold the Record was written, and others may have changed it since.
-			if _, err := m.commit(ctx, []clientv3.Cmp{revisionIs(reserved, kv.ModRevision)}, e.operation(), clientv3.OpDelete(reserved)); err != nil {
+			if _, err := m.commit(ctx, []clientv3.Cmp{etcd.RevisionIs(reserved, kv.ModRevision)}, e.operation(), clientv3.OpDelete(reserved)); err != nil {
 				return err
 			}
 		}

@@ -14,6 +14,7 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
 const (
@@ -31,9 +32,9 @@ const (
 // lists it again, under another number, and has fsck know that one.
 func releaseRefused(ctx context.Context, m *migrating) error {
 	var outdated law.Outdated
-	if err := m.each(ctx, m.mem.layout.Objects("zones"), func(kv *mvccpb.KeyValue) error {
+	if err := m.each(ctx, m.mem.Layout.Objects("zones"), func(kv *mvccpb.KeyValue) error {
 		o := &v1alpha1.Zone{}
-		err := m.mem.zones.Decode(ctx, string(kv.Key), kv.Value, kv.ModRevision, o)
+		err := m.mem.Zones.Decode(ctx, string(kv.Key), kv.Value, kv.ModRevision, o)
 		if err == nil {
 			err = AddZone(&outdated, o)
 		}
@@ -41,9 +42,9 @@ func releaseRefused(ctx context.Context, m *migrating) error {
 	}); err != nil {
 		return err
 	}
-	if err := m.each(ctx, m.mem.layout.Objects("records"), func(kv *mvccpb.KeyValue) error {
+	if err := m.each(ctx, m.mem.Layout.Objects("records"), func(kv *mvccpb.KeyValue) error {
 		o := &v1alpha1.Record{}
-		err := m.mem.records.Decode(ctx, string(kv.Key), kv.Value, kv.ModRevision, o)
+		err := m.mem.Records.Decode(ctx, string(kv.Key), kv.Value, kv.ModRevision, o)
 		if err == nil {
 			err = AddRecord(&outdated, o)
 		}
@@ -79,7 +80,7 @@ func Outdated(o *v1alpha1.Record) (message string, ok bool) {
 
 // AddZone takes a Zone in.
 func AddZone(to *law.Outdated, o *v1alpha1.Zone) error {
-	z, err := LawZone(o)
+	z, err := objects.LawZone(o)
 	if err == nil {
 		to.AddZone(z)
 	}
@@ -88,7 +89,7 @@ func AddZone(to *law.Outdated, o *v1alpha1.Zone) error {
 
 // AddDelegation takes in the rule of a Delegation, where it is in force.
 func AddDelegation(to *law.Outdated, o *v1alpha1.Delegation) error {
-	rule, err := DelegationRule(o)
+	rule, err := objects.DelegationRule(o)
 	if in := o.Status.ZoneRef; err == nil && in != nil {
 		to.AddRule(string(in.UID), rule)
 	}
@@ -97,7 +98,7 @@ func AddDelegation(to *law.Outdated, o *v1alpha1.Delegation) error {
 
 // AddRecord takes a Record in, where a zone has it.
 func AddRecord(to *law.Outdated, o *v1alpha1.Record) error {
-	at, _, err := adopted(o)
+	at, _, err := objects.Adopted(o)
 	if err == nil && at != nil {
 		to.AddRecord(law.Ref{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID)}, o.CreationTimestamp.Unix(), at)
 	}

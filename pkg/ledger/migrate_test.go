@@ -25,6 +25,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/ledger/fsck"
 	"kubi.zone/kubizone/pkg/ledger/layout"
+	"kubi.zone/kubizone/pkg/ledger/objects"
 	"kubi.zone/kubizone/test/store"
 )
 
@@ -380,7 +381,7 @@ func TestMigrate_owesOrdinaryWork(t *testing.T) {
 	old.Spec.Delegations = []v1alpha1.DelegationRule{store.Allow("team", "b")}
 	store.Must(st.Client.Client.Put(t.Context(), key, string(store.Must(runtime.Encode(store.Codec().Codec, old)))))
 	step := ledger.Migration{Number: ledger.Format + 1, Name: "less is allowed", OldersMayWrite: true, Run: func(ctx context.Context, m *ledger.Migrating) error {
-		z, err := ledger.LawZone(old)
+		z, err := objects.LawZone(old)
 		if err != nil {
 			return err
 		}

@@ -15,7 +15,9 @@ import (
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/ledger/etcd"
 	"kubi.zone/kubizone/pkg/ledger/layout"
+	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
 // countsWithdrawn is the migration that gives zones withdrawn before format 5 a time to end.
@@ -33,8 +35,8 @@ func countWithdrawn(ctx context.Context, m *migrating) error {
 	}
 	var candidates []named
 	standing := map[law.Key]*law.Holding{}
-	if err := m.each(ctx, m.mem.layout.Room("names"), func(kv *mvccpb.KeyValue) error {
-		k, h, err := m.mem.layout.DecodeName(string(kv.Key), kv.Value)
+	if err := m.each(ctx, m.mem.Layout.Room("names"), func(kv *mvccpb.KeyValue) error {
+		k, h, err := m.mem.Layout.DecodeName(string(kv.Key), kv.Value)
 		if err != nil {
 			return err
 		}
@@ -69,21 +71,21 @@ func countWithdrawn(ctx context.Context, m *migrating) error {
 		if said == nil || said.Reason != v1alpha1.ReasonDelegationWithdrawn {
 			continue
 		}
-		parent, err := LawZone(p)
+		parent, err := objects.LawZone(p)
 		if err != nil || parent.DelegatesZone(c.Name, c.Namespace) {
 			continue // it is back, and that has a cascade of its own
 		}
-		now := m.mem.now().UTC().Truncate(time.Second)
+		now := m.mem.Now().UTC().Truncate(time.Second)
 		h := *c.Holding
 		h.Withdrawn = &law.Withdrawal{By: above.UID, Since: now.Unix(), Grace: parent.Grace}
 		o.Status.EndsAt = &metav1.Time{Time: now.Add(time.Duration(parent.Grace) * time.Second)}
-		key := m.mem.layout.Zone(o.Namespace, o.Name)
-		data, err := m.mem.zones.encode(ctx, key, o)
+		key := m.mem.Layout.Zone(o.Namespace, o.Name)
+		data, err := m.mem.Zones.Encode(ctx, key, o)
 		if err != nil {
 			return err
 		}
-		name := m.mem.layout.Key(c.Key)
-		done, err := m.commit(ctx, []clientv3.Cmp{revisionIs(key, mod), revisionIs(name, c.rev)}, opPut(key, data), opPut(name, layout.Encode(&h)))
+		name := m.mem.Layout.Key(c.Key)
+		done, err := m.commit(ctx, []clientv3.Cmp{etcd.RevisionIs(key, mod), etcd.RevisionIs(name, c.rev)}, etcd.OpPut(key, data), etcd.OpPut(name, layout.Encode(&h)))
 		if err != nil {
 			return err
 		}
@@ -96,13 +98,13 @@ func countWithdrawn(ctx context.Context, m *migrating) error {
 
 // readable reads a zone; nil where it is gone, another one or cannot be decoded.
 func (m *migrating) readable(ctx context.Context, ref law.Ref) (*v1alpha1.Zone, int64, error) {
-	key := m.mem.layout.Zone(ref.Namespace, ref.Name)
-	r, err := m.mem.client.Get(ctx, key)
+	key := m.mem.Layout.Zone(ref.Namespace, ref.Name)
+	r, err := m.mem.Client.Get(ctx, key)
 	if err != nil || len(r.Kvs) == 0 {
 		return nil, 0, err
 	}
 	o := &v1alpha1.Zone{}
-	if err := m.mem.zones.Decode(ctx, key, r.Kvs[0].Value, r.Kvs[0].ModRevision, o); err != nil {
+	if err := m.mem.Zones.Decode(ctx, key, r.Kvs[0].Value, r.Kvs[0].ModRevision, o); err != nil {
 		klog.FromContext(ctx).Error(err, "The migration leaves out an object that cannot be read; run kubizone fsck", "key", key)
 		return nil, 0, nil
 	}

@@ -10,6 +10,9 @@ import (
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/ledger/commit"
+	"kubi.zone/kubizone/pkg/ledger/etcd"
+	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
 // PreviewRecord runs the whole decision of a Record write without writing:
@@ -19,7 +22,7 @@ func (l *Ledger) PreviewRecord(ctx context.Context, before, after *v1alpha1.Reco
 	if set, index := setOf(ctx); set != nil {
 		return l.previewInSet(ctx, set, index, before, after)
 	}
-	if after != nil && sameContent(before, after) {
+	if after != nil && objects.SameContent(before, after) {
 		if after.Generation != before.Generation {
 			after.Status.ObservedGeneration = after.Generation
 		}
@@ -29,21 +32,21 @@ func (l *Ledger) PreviewRecord(ctx context.Context, before, after *v1alpha1.Reco
 	if err != nil {
 		return err
 	}
-	w := &write{resource: "records", name: ask.Name, key: l.mem.layout.Record(ask.Namespace, ask.Name), ask: func(seen *law.Seen) law.Outcome { return law.DecideRecord(seen, ask) }}
-	out, err := l.com.preview(paidBy(ctx, payer{ask.Namespace, 1}), w)
+	w := &commit.Write{Resource: "records", Name: ask.Name, Key: l.mem.Layout.Record(ask.Namespace, ask.Name), Ask: func(seen *law.Seen) law.Outcome { return law.DecideRecord(seen, ask) }}
+	out, err := l.com.Preview(etcd.PaidBy(ctx, etcd.Payer{Namespace: ask.Namespace, Weight: 1}), w)
 	if err != nil {
 		return err
 	}
 	if out.Refusal != nil {
-		return status("records", ask.Name, out.Refusal)
+		return commit.Status("records", ask.Name, out.Refusal)
 	}
-	warn(ctx, out.Plan.Warnings)
+	commit.Warn(ctx, out.Plan.Warnings)
 	if after != nil {
 		place := out.Plan.Record
 		if out.Plan.Arrival != nil { // it moves, and that is where it ends
 			place = out.Plan.Arrival
 		}
-		l.placer.placeRecord(after, place)
+		l.placer.PlaceRecord(after, place)
 	}
 	return nil
 }
@@ -54,10 +57,10 @@ func (l *Ledger) PreviewZone(ctx context.Context, before, after *v1alpha1.Zone) 
 		return nil
 	}
 	if after != nil && after.UID == "" {
-		after.UID = types.UID(newID()) // a dry run has not given it one; the law tells zones apart by it
+		after.UID = types.UID(etcd.NewID()) // a dry run has not given it one; the law tells zones apart by it
 		defer func() { after.UID = "" }()
 	}
-	ask, err := l.box.zoneAsk(ctx, mayEstablish(ctx), before, after)
+	ask, err := l.box.ZoneAsk(ctx, mayEstablish(ctx), before, after)
 	if err != nil {
 		return err
 	}
@@ -65,18 +68,18 @@ func (l *Ledger) PreviewZone(ctx context.Context, before, after *v1alpha1.Zone) 
 	if object == nil {
 		object = before
 	}
-	w := &write{resource: "zones", name: object.Name, key: l.mem.layout.Zone(object.Namespace, object.Name), ask: func(seen *law.Seen) law.Outcome { return law.DecideZone(seen, ask) }}
-	out, err := l.com.preview(ctx, w)
+	w := &commit.Write{Resource: "zones", Name: object.Name, Key: l.mem.Layout.Zone(object.Namespace, object.Name), Ask: func(seen *law.Seen) law.Outcome { return law.DecideZone(seen, ask) }}
+	out, err := l.com.Preview(ctx, w)
 	if err != nil {
 		return err
 	}
 	if out.Refusal != nil {
-		return status("zones", object.Name, out.Refusal)
+		return commit.Status("zones", object.Name, out.Refusal)
 	}
-	warn(ctx, out.Plan.Warnings)
+	commit.Warn(ctx, out.Plan.Warnings)
 	if after != nil {
 		after.Status.ObservedGeneration = after.Generation
-		l.placer.placeZone(after, out.Plan.Zone)
+		l.placer.PlaceZone(after, out.Plan.Zone)
 	}
 	return nil
 }

@@ -13,6 +13,9 @@ import (
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/ledger/commit"
+	"kubi.zone/kubizone/pkg/ledger/etcd"
+	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
 // Records decorates the raw storage of Records: every write of one goes through
@@ -89,7 +92,7 @@ func (s *records) GuaranteedUpdate(ctx context.Context, key string, destination 
 			return nil
 		}
 		// It changes nothing, and that is to hold when the others of the set are committed.
-		if out, err := w.stays(ctx, set, index, s.l.mem.layout.Record(w.before.Namespace, w.before.Name)); err != nil || out.ok {
+		if out, err := w.stays(ctx, set, index, s.l.mem.Layout.Record(w.before.Namespace, w.before.Name)); err != nil || out.OK {
 			return err
 		}
 		cached = nil
@@ -103,76 +106,76 @@ func (w *recordWrite) copyTo(out runtime.Object) {
 	}
 }
 
-func (w *recordWrite) commit(ctx context.Context, key string, expected int64, put []byte) (outcome, error) {
+func (w *recordWrite) commit(ctx context.Context, key string, expected int64, put []byte) (commit.Outcome, error) {
 	l := w.l
-	if namespace, _, ok := l.mem.layout.ObjectName(key); ok {
-		ctx = paidBy(ctx, payer{namespace, 1})
+	if namespace, _, ok := l.mem.Layout.ObjectName(key); ok {
+		ctx = etcd.PaidBy(ctx, etcd.Payer{Namespace: namespace, Weight: 1})
 	}
 	w.committed = nil
 	if put == nil {
 		w.after = nil
 		if w.before == nil {
-			return outcome{}, fmt.Errorf("ledger: %s cannot be decoded, and deleting it unseen would leave its data in the zone: restore it from a backup, then run kubizone fsck", key)
+			return commit.Outcome{}, fmt.Errorf("ledger: %s cannot be decoded, and deleting it unseen would leave its data in the zone: restore it from a backup, then run kubizone fsck", key)
 		}
 	}
 	if put != nil && expected != 0 && w.before == nil {
-		return outcome{}, fmt.Errorf("ledger: update of %s without its present state", key)
+		return commit.Outcome{}, fmt.Errorf("ledger: update of %s without its present state", key)
 	}
 	w.reached = true
 	if set, index := setOf(ctx); set != nil {
 		return w.inSet(ctx, set, index, key, expected, put)
 	}
-	if w.after != nil && sameContent(w.before, w.after) { // S2.4
+	if w.after != nil && objects.SameContent(w.before, w.after) { // S2.4
 		if w.after.Generation == w.before.Generation {
-			return l.com.plain(ctx, key, expected, put)
+			return l.com.Plain(ctx, key, expected, put)
 		}
 		o := w.after.DeepCopy()
 		o.Status.ObservedGeneration = o.Generation
-		data, err := l.mem.records.encode(ctx, key, o)
+		data, err := l.mem.Records.Encode(ctx, key, o)
 		if err != nil {
-			return outcome{}, err
+			return commit.Outcome{}, err
 		}
-		out, err := l.com.plain(ctx, key, expected, data)
-		if err == nil && out.ok {
-			w.commitAs(o, out.rev)
+		out, err := l.com.Plain(ctx, key, expected, data)
+		if err == nil && out.OK {
+			w.commitAs(o, out.Rev)
 		}
 		return out, err
 	}
-	l.com.clients.Add(1)
+	l.com.Clients.Add(1)
 	ask, hint, err := l.recordAsk(ctx, w.before, w.after)
 	if err != nil {
-		return outcome{}, err
+		return commit.Outcome{}, err
 	}
 	var placed *v1alpha1.Record
 	id := w.before
 	if w.after != nil {
 		id = w.after
 	}
-	tx := l.com.writeOf("records", id, expected)
-	tx.hint, tx.guess = hint, w.before == nil
-	tx.ask = func(seen *law.Seen) law.Outcome { return law.DecideRecord(seen, ask) }
-	tx.primary = func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
+	tx := l.com.WriteOf("records", id, expected)
+	tx.Hint, tx.Guess = hint, w.before == nil
+	tx.Ask = func(seen *law.Seen) law.Outcome { return law.DecideRecord(seen, ask) }
+	tx.Primary = func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
 		if plan.Record == nil {
 			op := clientv3.OpDelete(key)
 			return &op, nil, nil
 		}
 		placed = w.after.DeepCopy()
-		l.placer.placeRecord(placed, plan.Record)
-		data, err := l.mem.records.encode(ctx, key, placed)
-		op := opPut(key, data)
+		l.placer.PlaceRecord(placed, plan.Record)
+		data, err := l.mem.Records.Encode(ctx, key, placed)
+		op := etcd.OpPut(key, data)
 		return &op, nil, err
 	}
-	out, err := l.com.commit(ctx, tx)
-	if err != nil || !out.ok {
+	out, err := l.com.Commit(ctx, tx)
+	if err != nil || !out.OK {
 		return out, err
 	}
-	warn(ctx, tx.plan.Warnings)
-	if tx.plan.Move != nil { // before the debts: what it left may be owed to the zone it comes to, whose serial is foretold (S7.3)
-		out, placed = l.box.arriveNow(ctx, tx.plan.Move, out, placed)
+	commit.Warn(ctx, tx.Plan.Warnings)
+	if tx.Plan.Move != nil { // before the debts: what it left may be owed to the zone it comes to, whose serial is foretold (S7.3)
+		out, placed = l.box.ArriveNow(ctx, tx.Plan.Move, out, placed)
 	}
-	l.box.payNow(ctx, tx.plan.Debts)
+	l.box.PayNow(ctx, tx.Plan.Debts)
 	if placed != nil {
-		w.commitAs(placed, out.rev)
+		w.commitAs(placed, out.Rev)
 	}
 	return out, nil
 }
@@ -185,28 +188,28 @@ func (w *recordWrite) commitAs(o *v1alpha1.Record, rev int64) {
 // recordAsk makes the request to the law of a client's write. hint is the zone
 // that will probably change.
 func (l *Ledger) recordAsk(ctx context.Context, before, after *v1alpha1.Record) (law.RecordAsk, string, error) {
-	ask := law.RecordAsk{Now: l.mem.now(), WorkID: newID(), By: user(ctx)}
+	ask := law.RecordAsk{Now: l.mem.Now(), WorkID: etcd.NewID(), By: commit.User(ctx)}
 	var hint string
 	if before != nil {
-		ask.Uncounted = l.box.terminates(before.Namespace)
+		ask.Uncounted = l.box.Terminates(before.Namespace)
 		ask.Namespace, ask.Name, ask.UID = before.Namespace, before.Name, string(before.UID)
 		var err error
-		if ask.Before, ask.Waits, err = adopted(before); err != nil {
+		if ask.Before, ask.Waits, err = objects.Adopted(before); err != nil {
 			return ask, "", err
 		}
 		if ask.Before != nil {
-			hint = l.mem.layout.Zone(ask.Before.Zone.Namespace, ask.Before.Zone.Name)
+			hint = l.mem.Layout.Zone(ask.Before.Zone.Namespace, ask.Before.Zone.Name)
 		}
 	}
 	if after != nil {
 		ask.Namespace, ask.Name, ask.UID = after.Namespace, after.Name, string(after.UID)
-		r, err := LawRecord(after)
+		r, err := objects.LawRecord(after)
 		if err != nil {
-			return ask, "", status("records", after.Name, &law.Refusal{Kind: law.Invalid, Message: err.Error()})
+			return ask, "", commit.Status("records", after.Name, &law.Refusal{Kind: law.Invalid, Message: err.Error()})
 		}
 		ask.After = r
 		if hint == "" {
-			hint = l.mem.guessZone(r)
+			hint = l.mem.GuessZone(r)
 		}
 	}
 	return ask, hint, nil

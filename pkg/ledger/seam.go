@@ -11,6 +11,7 @@ import (
 	"k8s.io/apiserver/pkg/storage"
 	"k8s.io/apiserver/pkg/storage/feature"
 
+	"kubi.zone/kubizone/pkg/ledger/commit"
 	"kubi.zone/kubizone/pkg/ledger/subrev"
 )
 
@@ -34,7 +35,7 @@ func Seam(client *kubernetes.Client, versions *subrev.Mapping) *kubernetes.Clien
 type optimistic interface {
 	// commit writes key from its expected revision (0: absent). put is the value
 	// the store encoded; nil deletes.
-	commit(ctx context.Context, key string, expected int64, put []byte) (outcome, error)
+	commit(ctx context.Context, key string, expected int64, put []byte) (commit.Outcome, error)
 }
 
 type committerKey struct{}
@@ -57,7 +58,7 @@ func (s seam) OptimisticPut(ctx context.Context, key string, data []byte, expect
 	if err != nil {
 		return kubernetes.PutResponse{}, err
 	}
-	return kubernetes.PutResponse{Succeeded: out.ok, Revision: out.rev, KV: out.kv}, nil
+	return kubernetes.PutResponse{Succeeded: out.OK, Revision: out.Rev, KV: out.KV}, nil
 }
 
 func (s seam) OptimisticDelete(ctx context.Context, key string, expected int64, opts kubernetes.DeleteOptions) (kubernetes.DeleteResponse, error) {
@@ -69,5 +70,5 @@ func (s seam) OptimisticDelete(ctx context.Context, key string, expected int64, 
 	if err != nil {
 		return kubernetes.DeleteResponse{}, err
 	}
-	return kubernetes.DeleteResponse{Succeeded: out.ok, Revision: out.rev, KV: out.kv}, nil
+	return kubernetes.DeleteResponse{Succeeded: out.OK, Revision: out.Rev, KV: out.KV}, nil
 }

@@ -19,6 +19,10 @@ import (
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/ledger/commit"
+	"kubi.zone/kubizone/pkg/ledger/etcd"
+	"kubi.zone/kubizone/pkg/ledger/facts"
+	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
 // A change set is several writes of Records of one zone that are committed together or not at all (S10.1). Each write comes through the
@@ -35,7 +39,7 @@ type Set struct {
 
 	mu sync.Mutex
 	// waiting are the writes that have come and are not answered, left those that will not come (again); both by index.
-	waiting map[int]*setWrite
+	waiting map[int]*commit.SetWrite
 	left    map[int]bool
 	// came are the writes that have come at least once, creates those of them that create an object, and unchanged those that change nothing.
 	came, creates, unchanged map[int]bool
@@ -56,7 +60,7 @@ type Set struct {
 
 // NewSet begins a change set of n writes of Records.
 func (l *Ledger) NewSet(n int) *Set {
-	return &Set{l: l, n: n, waiting: map[int]*setWrite{}, left: map[int]bool{}, came: map[int]bool{}, creates: map[int]bool{}, unchanged: map[int]bool{}, grows: map[int]int64{}}
+	return &Set{l: l, n: n, waiting: map[int]*commit.SetWrite{}, left: map[int]bool{}, came: map[int]bool{}, creates: map[int]bool{}, unchanged: map[int]bool{}, grows: map[int]int64{}}
 }
 
 type setKey struct{}
@@ -174,13 +178,13 @@ func (s *Set) abandon(cause error) {
 	}
 	s.over = errSetEnded(cause)
 	for i, w := range s.waiting {
-		w.answered <- setAnswer{err: s.over}
+		w.Answered <- commit.SetAnswer{Err: s.over}
 		delete(s.waiting, i)
 	}
 }
 
 // ready takes the writes to be decided now, nil while some have yet to come. The caller holds s.mu.
-func (s *Set) ready() []*setWrite {
+func (s *Set) ready() []*commit.SetWrite {
 	if s.over != nil || s.deciding || len(s.waiting) == 0 {
 		return nil
 	}
@@ -190,7 +194,7 @@ func (s *Set) ready() []*setWrite {
 		}
 	}
 	s.deciding = true
-	all := make([]*setWrite, 0, len(s.waiting))
+	all := make([]*commit.SetWrite, 0, len(s.waiting))
 	for i := range s.n {
 		if w := s.waiting[i]; w != nil {
 			all = append(all, w)
@@ -200,20 +204,20 @@ func (s *Set) ready() []*setWrite {
 }
 
 // come is one write's: it waits for the others, and for what becomes of all.
-func (s *Set) come(w *setWrite) setAnswer {
-	w.answered = make(chan setAnswer, 1)
+func (s *Set) come(w *commit.SetWrite) commit.SetAnswer {
+	w.Answered = make(chan commit.SetAnswer, 1)
 	s.mu.Lock()
 	if s.over != nil {
 		defer s.mu.Unlock()
-		return setAnswer{err: s.over}
+		return commit.SetAnswer{Err: s.over}
 	}
-	if w.index < 0 || w.index >= s.n || s.waiting[w.index] != nil || s.left[w.index] {
+	if w.Index < 0 || w.Index >= s.n || s.waiting[w.Index] != nil || s.left[w.Index] {
 		defer s.mu.Unlock()
-		return setAnswer{err: fmt.Errorf("ledger: write %d of a change set of %d comes twice or not at all", w.index, s.n)}
+		return commit.SetAnswer{Err: fmt.Errorf("ledger: write %d of a change set of %d comes twice or not at all", w.Index, s.n)}
 	}
-	s.waiting[w.index], s.came[w.index], s.unchanged[w.index] = w, true, w.same
-	if w.before == nil && w.after != nil {
-		s.creates[w.index] = true
+	s.waiting[w.Index], s.came[w.Index], s.unchanged[w.Index] = w, true, w.Same
+	if w.Before == nil && w.After != nil {
+		s.creates[w.Index] = true
 	}
 	ready := s.ready()
 	s.mu.Unlock()
@@ -221,23 +225,23 @@ func (s *Set) come(w *setWrite) setAnswer {
 		s.decide(ready)
 	}
 	select {
-	case a := <-w.answered:
+	case a := <-w.Answered:
 		return a
-	case <-w.ctx.Done():
+	case <-w.Ctx.Done():
 	}
-	s.Abandon(context.Cause(w.ctx))
-	return <-w.answered // by that, or by the decision under way, which ends by the same deadline
+	s.Abandon(context.Cause(w.Ctx))
+	return <-w.Answered // by that, or by the decision under way, which ends by the same deadline
 }
 
 // decide decides the writes that have come and answers them, but for those whose objects have changed meanwhile: these are told so, and come again.
-func (s *Set) decide(writes []*setWrite) {
+func (s *Set) decide(writes []*commit.SetWrite) {
 	s.mu.Lock()
 	commits := !s.refused
 	s.mu.Unlock()
-	b := &together{com: s.l.com, writes: writes, commit: commits}
+	b := &commit.Set{Committer: s.l.com, Writes: writes, Commits: commits}
 	ctx := decisionContext(writes)
-	err := b.run(ctx)
-	s.l.box.payNow(paidBy(ctx, payer{writes[0].namespace(), 1}), b.owed)
+	err := b.Run(ctx)
+	s.l.box.PayNow(etcd.PaidBy(ctx, etcd.Payer{Namespace: writes[0].Namespace(), Weight: 1}), b.Owed)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.deciding = false
@@ -247,108 +251,108 @@ func (s *Set) decide(writes []*setWrite) {
 	if commits {
 		s.failure = err
 	}
-	again := len(b.lost) > 0 && err == nil
-	refused := slices.ContainsFunc(writes, func(w *setWrite) bool { return w.refusal != nil })
+	again := len(b.Lost) > 0 && err == nil
+	refused := slices.ContainsFunc(writes, func(w *commit.SetWrite) bool { return w.Refusal != nil })
 	if !again && (err != nil || refused || !commits) {
 		s.over = errSetEnded(errOthersRefused)
 	}
 	for _, w := range writes {
-		var a setAnswer
-		switch out, lost := b.lost[w]; {
+		var a commit.SetAnswer
+		switch out, lost := b.Lost[w]; {
 		case again && !lost:
 			continue // it waits on
 		case again:
-			a.out = out
+			a.Out = out
 		case err != nil:
-			a.err = err
-		case w.refusal != nil:
-			a.err = w.refusal
+			a.Err = err
+		case w.Refusal != nil:
+			a.Err = w.Refusal
 		case s.over != nil:
-			a.err = s.over
+			a.Err = s.over
 		default:
-			a.out, a.placed = outcome{ok: true, rev: b.at[w]}, w.placed
+			a.Out, a.Placed = commit.Outcome{OK: true, Rev: b.At[w]}, w.Placed
 		}
-		delete(s.waiting, w.index)
-		w.answered <- a
+		delete(s.waiting, w.Index)
+		w.Answered <- a
 	}
 	if !again && s.over == nil {
-		s.zone, s.serial = b.zone()
+		s.zone, s.serial = b.Zone()
 		s.over = errSetEnded(errors.New("it is committed already"))
 	}
 }
 
 // decisionContext is that of the write that ends first: the end of any ends the set.
-func decisionContext(writes []*setWrite) context.Context {
-	first := writes[0].ctx
+func decisionContext(writes []*commit.SetWrite) context.Context {
+	first := writes[0].Ctx
 	for _, w := range writes[1:] {
-		at, ok := w.ctx.Deadline()
+		at, ok := w.Ctx.Deadline()
 		if least, has := first.Deadline(); ok && (!has || at.Before(least)) {
-			first = w.ctx
+			first = w.Ctx
 		}
 	}
 	return first
 }
 
 // asks makes the question of a write of a set.
-func (l *Ledger) asks(w *setWrite) func() (law.RecordAsk, string, error) {
-	return func() (law.RecordAsk, string, error) { return l.recordAsk(w.ctx, w.before, w.after) }
+func (l *Ledger) asks(w *commit.SetWrite) func() (law.RecordAsk, string, error) {
+	return func() (law.RecordAsk, string, error) { return l.recordAsk(w.Ctx, w.Before, w.After) }
 }
 
 // inSet commits the write of a Record with the others of its set.
-func (w *recordWrite) inSet(ctx context.Context, s *Set, index int, key string, expected int64, put []byte) (outcome, error) {
-	x := &setWrite{ctx: ctx, index: index, key: key, expected: expected, before: w.before, after: w.after}
-	x.ask = w.l.asks(x)
+func (w *recordWrite) inSet(ctx context.Context, s *Set, index int, key string, expected int64, put []byte) (commit.Outcome, error) {
+	x := &commit.SetWrite{Ctx: ctx, Index: index, Key: key, Expected: expected, Before: w.before, After: w.after}
+	x.Ask = w.l.asks(x)
 	if w.before != nil && w.after != nil && w.before.DeletionTimestamp == nil && w.after.DeletionTimestamp != nil {
-		return outcome{}, x.refuse(field.NewPath("metadata", "finalizers"), "has %s and goes when they do, and a change set deletes at once: delete it by itself", strings.Join(w.before.Finalizers, ", "))
+		return commit.Outcome{}, x.Refuse(field.NewPath("metadata", "finalizers"), "has %s and goes when they do, and a change set deletes at once: delete it by itself", strings.Join(w.before.Finalizers, ", "))
 	}
-	if w.after != nil && sameContent(w.before, w.after) { // S2.4
-		x.put = put
+	if w.after != nil && objects.SameContent(w.before, w.after) { // S2.4
+		x.Put = put
 		if w.after.Generation != w.before.Generation {
-			x.placed = w.after.DeepCopy()
-			x.placed.Status.ObservedGeneration = x.placed.Generation
-			data, err := w.l.mem.records.encode(ctx, key, x.placed)
+			x.Placed = w.after.DeepCopy()
+			x.Placed.Status.ObservedGeneration = x.Placed.Generation
+			data, err := w.l.mem.Records.Encode(ctx, key, x.Placed)
 			if err != nil {
-				return outcome{}, err
+				return commit.Outcome{}, err
 			}
-			x.put = data
+			x.Put = data
 		}
 	}
 	a := s.come(x)
-	if a.err == nil && a.out.ok && a.placed != nil {
-		w.commitAs(a.placed, a.out.rev)
+	if a.Err == nil && a.Out.OK && a.Placed != nil {
+		w.commitAs(a.Placed, a.Out.Rev)
 	}
-	return a.out, a.err
+	return a.Out, a.Err
 }
 
 // stays takes part in a set with a write that changes nothing: the object is compared.
-func (w *recordWrite) stays(ctx context.Context, s *Set, index int, key string) (outcome, error) {
+func (w *recordWrite) stays(ctx context.Context, s *Set, index int, key string) (commit.Outcome, error) {
 	rev, err := (storage.APIObjectVersioner{}).ObjectResourceVersion(w.before)
 	if err != nil {
-		return outcome{}, err
+		return commit.Outcome{}, err
 	}
-	x := &setWrite{ctx: ctx, index: index, key: key, expected: int64(rev), before: w.before, after: w.after, same: true}
-	x.ask = w.l.asks(x)
+	x := &commit.SetWrite{Ctx: ctx, Index: index, Key: key, Expected: int64(rev), Before: w.before, After: w.after, Same: true}
+	x.Ask = w.l.asks(x)
 	a := s.come(x)
-	return a.out, a.err
+	return a.Out, a.Err
 }
 
 // previewInSet decides the preview of a write with the others of its set.
 func (l *Ledger) previewInSet(ctx context.Context, s *Set, index int, before, after *v1alpha1.Record) error {
-	x := &setWrite{ctx: ctx, index: index, before: before, after: after, dry: true}
-	x.ask = l.asks(x)
-	o := x.object()
-	x.key = l.mem.layout.Record(o.Namespace, o.Name)
+	x := &commit.SetWrite{Ctx: ctx, Index: index, Before: before, After: after, Dry: true}
+	x.Ask = l.asks(x)
+	o := x.Object()
+	x.Key = l.mem.Layout.Record(o.Namespace, o.Name)
 	if before != nil {
 		rev, err := (storage.APIObjectVersioner{}).ObjectResourceVersion(before)
 		if err != nil {
 			return err
 		}
-		x.expected = int64(rev)
-		x.same = after != nil && apiequality.Semantic.DeepEqual(before, after)
+		x.Expected = int64(rev)
+		x.Same = after != nil && apiequality.Semantic.DeepEqual(before, after)
 	}
 	a := s.come(x)
-	if a.err == nil && !a.out.ok {
-		return tooBusy("records", o.Name, errMoved)
+	if a.Err == nil && !a.Out.OK {
+		return commit.TooBusy("records", o.Name, facts.ErrMoved)
 	}
-	return a.err
+	return a.Err
 }

@@ -14,6 +14,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/ledger/etcd"
 )
 
 // Sizes takes in what FollowSizes reads. Its methods are called one after the other.
@@ -30,18 +31,18 @@ type Sizes interface {
 func (l *Ledger) stored(ctx context.Context, key string, data []byte, mod int64) int64 {
 	values := 0
 	switch {
-	case strings.HasPrefix(key, l.mem.layout.Objects("records")):
+	case strings.HasPrefix(key, l.mem.Layout.Objects("records")):
 		var r v1alpha1.Record
-		if l.mem.records.Decode(ctx, key, data, mod, &r) == nil {
+		if l.mem.Records.Decode(ctx, key, data, mod, &r) == nil {
 			values = max(1, len(r.Spec.Values))
 		}
-	case strings.HasPrefix(key, l.mem.layout.Objects("delegations")):
+	case strings.HasPrefix(key, l.mem.Layout.Objects("delegations")):
 		var d v1alpha1.Delegation
-		if l.mem.delegations.Decode(ctx, key, data, mod, &d) == nil {
+		if l.mem.Delegations.Decode(ctx, key, data, mod, &d) == nil {
 			values = len(d.Spec.Namespaces)
 		}
 	}
-	return l.mem.layout.StoredOctets(key, len(data), values)
+	return l.mem.Layout.StoredOctets(key, len(data), values)
 }
 
 // sizedResources are those whose objects count, in the order of their keys.
@@ -56,7 +57,7 @@ func (l *Ledger) FollowSizes(ctx context.Context, sink Sizes) error {
 			return nil
 		}
 		klog.FromContext(ctx).V(2).Info("what the namespaces take is counted anew", "why", err.Error())
-		pause(ctx, time.Second)
+		etcd.Pause(ctx, time.Second)
 	}
 	return nil
 }
@@ -65,8 +66,8 @@ func (l *Ledger) countSizes(ctx context.Context, sink Sizes) error {
 	sink.Recount()
 	rev := int64(0)
 	for _, resource := range sizedResources {
-		err := each(ctx, l.mem.client, l.mem.layout.Objects(resource), &rev, func(key string, data []byte, mod int64) error {
-			if namespace, _, ok := l.mem.layout.ObjectName(key); ok {
+		err := etcd.Each(ctx, l.mem.Client, l.mem.Layout.Objects(resource), &rev, func(key string, data []byte, mod int64) error {
+			if namespace, _, ok := l.mem.Layout.ObjectName(key); ok {
 				sink.Add(namespace, l.stored(ctx, key, data, mod))
 			}
 			return nil
@@ -79,14 +80,14 @@ func (l *Ledger) countSizes(ctx context.Context, sink Sizes) error {
 	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx))
 	defer cancel()
 	// All of them in one watch, with the few others whose names are between theirs.
-	from, end := l.mem.layout.Objects(sizedResources[0]), clientv3.GetPrefixRangeEnd(l.mem.layout.Objects(sizedResources[len(sizedResources)-1]))
-	for r := range l.mem.client.Watch(ctx, from, clientv3.WithRange(end), clientv3.WithRev(rev+1), clientv3.WithPrevKV()) {
+	from, end := l.mem.Layout.Objects(sizedResources[0]), clientv3.GetPrefixRangeEnd(l.mem.Layout.Objects(sizedResources[len(sizedResources)-1]))
+	for r := range l.mem.Client.Watch(ctx, from, clientv3.WithRange(end), clientv3.WithRev(rev+1), clientv3.WithPrevKV()) {
 		if err := r.Err(); err != nil {
 			return err
 		}
 		for _, e := range r.Events {
-			namespace, _, ok := l.mem.layout.ObjectName(string(e.Kv.Key))
-			if !ok || !slices.ContainsFunc(sizedResources, func(r string) bool { return strings.HasPrefix(string(e.Kv.Key), l.mem.layout.Objects(r)) }) {
+			namespace, _, ok := l.mem.Layout.ObjectName(string(e.Kv.Key))
+			if !ok || !slices.ContainsFunc(sizedResources, func(r string) bool { return strings.HasPrefix(string(e.Kv.Key), l.mem.Layout.Objects(r)) }) {
 				continue
 			}
 			octets := int64(0)

@@ -15,6 +15,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/pkg/law/sethash"
+	"kubi.zone/kubizone/pkg/ledger/etcd"
 	"kubi.zone/kubizone/pkg/ledger/layout"
 	"kubi.zone/kubizone/pkg/ledger/sealed"
 )
@@ -164,7 +165,7 @@ func (s *store) write(ctx context.Context, kv *mvccpb.KeyValue, config stored) (
 	if err != nil {
 		return false, err
 	}
-	r, err := s.client.Txn(ctx).If(revisionIs(key, modRevision(kv))).Then(opPut(key, value)).Commit()
+	r, err := s.client.Txn(ctx).If(etcd.RevisionIs(key, etcd.ModRevision(kv))).Then(etcd.OpPut(key, value)).Commit()
 	if err != nil {
 		return false, fmt.Errorf("ledger: writing the format: %w", err)
 	}

@@ -22,7 +22,9 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/pkg/ledger/journal"
 	"kubi.zone/kubizone/pkg/ledger/layout"
+	"kubi.zone/kubizone/pkg/ledger/objects"
 	"kubi.zone/kubizone/test/store"
 )
 
@@ -327,7 +329,7 @@ func TestWithdrawal_keepsWhatAnEndedZoneHadUntilItIsWithdrawn_S3_4(t *testing.T)
 			t.Errorf("%s is not among what the zone had: %v", one, had)
 		}
 	}
-	if _, err := s.Ledger.Left(t.Context(), zone, confirmed-1000); !errors.Is(err, ledger.ErrTrimmed) {
+	if _, err := s.Ledger.Left(t.Context(), zone, confirmed-1000); !errors.Is(err, journal.ErrTrimmed) {
 		t.Errorf("since a serial that it never had: %v", err)
 	}
 	// Nothing that its tenant writes changes that, and the rule alone makes it nowhere.
@@ -348,7 +350,7 @@ func TestWithdrawal_keepsWhatAnEndedZoneHadUntilItIsWithdrawn_S3_4(t *testing.T)
 	s.Run()
 	store.Eventually(t, "it is made anew", func() bool { return standing(s, "kids") })
 	st.Settle()
-	if _, err := s.Ledger.Left(t.Context(), zone, confirmed); !errors.Is(err, ledger.ErrTrimmed) {
+	if _, err := s.Ledger.Left(t.Context(), zone, confirmed); !errors.Is(err, journal.ErrTrimmed) {
 		t.Errorf("what it had when it was withdrawn: %v", err)
 	}
 	// It ends once more, and is removed.
@@ -367,7 +369,7 @@ func TestWithdrawal_keepsWhatAnEndedZoneHadUntilItIsWithdrawn_S3_4(t *testing.T)
 
 func zoneHeader(t *testing.T, o *v1alpha1.Zone) content.Header {
 	t.Helper()
-	z, err := ledger.LawZone(o)
+	z, err := objects.LawZone(o)
 	if err != nil {
 		t.Fatal(err)
 	}

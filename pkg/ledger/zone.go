@@ -14,6 +14,8 @@ import (
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/ledger/commit"
+	"kubi.zone/kubizone/pkg/ledger/etcd"
 )
 
 // Zones decorates the raw storage of Zones. raw must be built with a client from Seam.
@@ -46,7 +48,7 @@ type zoneWrite struct {
 	committed     *v1alpha1.Zone
 	// tx keeps the zone's queue after a lost race until the storage call returns:
 	// otherwise a PATCH under many record writers would lose for ever.
-	tx *write
+	tx *commit.Write
 }
 
 func (s *zones) Create(ctx context.Context, key string, obj, out runtime.Object, ttl uint64) error {
@@ -108,8 +110,8 @@ func (w *zoneWrite) copyTo(out runtime.Object) {
 
 func (w *zoneWrite) release() {
 	if w.tx != nil {
-		w.l.com.release(w.tx.locks...)
-		w.tx.locks = nil
+		w.l.com.Release(w.tx.Locks...)
+		w.tx.Locks = nil
 	}
 }
 
@@ -119,93 +121,93 @@ func zoneUnchanged(before, after *v1alpha1.Zone) bool {
 		before.Annotations[v1alpha1.AnnotationPublishDeletions] == after.Annotations[v1alpha1.AnnotationPublishDeletions] && before.Status.Serial == after.Status.Serial
 }
 
-func (w *zoneWrite) commit(ctx context.Context, key string, expected int64, put []byte) (outcome, error) {
+func (w *zoneWrite) commit(ctx context.Context, key string, expected int64, put []byte) (commit.Outcome, error) {
 	l := w.l
-	if namespace, _, ok := l.mem.layout.ObjectName(key); ok {
-		ctx = paidBy(ctx, payer{namespace, 1})
+	if namespace, _, ok := l.mem.Layout.ObjectName(key); ok {
+		ctx = etcd.PaidBy(ctx, etcd.Payer{Namespace: namespace, Weight: 1})
 	}
 	w.committed = nil
 	if put == nil {
 		w.after = nil
 		if w.before == nil {
-			return outcome{}, fmt.Errorf("ledger: %s cannot be decoded, and deleting it unseen would leave its names taken: restore it from a backup, then run kubizone fsck", key)
+			return commit.Outcome{}, fmt.Errorf("ledger: %s cannot be decoded, and deleting it unseen would leave its names taken: restore it from a backup, then run kubizone fsck", key)
 		}
 	}
 	if put != nil && expected != 0 && w.before == nil {
-		return outcome{}, fmt.Errorf("ledger: update of %s without its present state", key)
+		return commit.Outcome{}, fmt.Errorf("ledger: update of %s without its present state", key)
 	}
-	ask, err := l.box.zoneAsk(ctx, mayEstablish(ctx), w.before, w.after)
+	ask, err := l.box.ZoneAsk(ctx, mayEstablish(ctx), w.before, w.after)
 	if err != nil {
-		return outcome{}, err
+		return commit.Outcome{}, err
 	}
 	id := w.before
 	if w.after != nil {
 		id = w.after
 	}
 	if w.tx == nil {
-		w.tx = l.com.writeOf("zones", id, expected)
-		w.tx.hint, w.tx.keep = key, true
+		w.tx = l.com.WriteOf("zones", id, expected)
+		w.tx.Hint, w.tx.Keep = key, true
 	}
 	tx := w.tx
-	tx.expected, tx.was = expected, w.before
+	tx.Expected, tx.Was = expected, w.before
 	if w.before != nil && w.after != nil && zoneUnchanged(w.before, w.after) {
 		return w.plain(ctx, key, expected, put)
 	}
-	l.com.clients.Add(1)
+	l.com.Clients.Add(1)
 	var placed *v1alpha1.Zone
-	tx.ask = func(seen *law.Seen) law.Outcome { return law.DecideZone(seen, ask) }
-	tx.primary = func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
+	tx.Ask = func(seen *law.Seen) law.Outcome { return law.DecideZone(seen, ask) }
+	tx.Primary = func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
 		if w.after == nil {
 			op := clientv3.OpDelete(key)
 			return &op, nil, nil
 		}
 		placed = w.after.DeepCopy()
 		placed.Status.ObservedGeneration = placed.Generation
-		l.placer.placeZone(placed, plan.Zone)
-		data, err := l.mem.zones.encode(ctx, key, placed)
-		op := opPut(key, data)
+		l.placer.PlaceZone(placed, plan.Zone)
+		data, err := l.mem.Zones.Encode(ctx, key, placed)
+		op := etcd.OpPut(key, data)
 		return &op, placed, err
 	}
-	out, err := l.com.commit(ctx, tx)
-	if err != nil || !out.ok {
+	out, err := l.com.Commit(ctx, tx)
+	if err != nil || !out.OK {
 		return out, err
 	}
 	w.release()
-	warn(ctx, tx.plan.Warnings)
+	commit.Warn(ctx, tx.Plan.Warnings)
 	if placed != nil {
-		w.commitAs(placed.DeepCopy(), out.rev) // the head keeps placed, and the caller may change what it gets
+		w.commitAs(placed.DeepCopy(), out.Rev) // the head keeps placed, and the caller may change what it gets
 	}
-	l.box.payNow(ctx, tx.plan.Debts)
+	l.box.PayNow(ctx, tx.Plan.Debts)
 	return out, nil
 }
 
 // plain writes metadata or status of a zone. It changes the revision that
 // guards the zone's keys and nothing they say, so the head moves along and keeps
 // what it knows.
-func (w *zoneWrite) plain(ctx context.Context, key string, expected int64, put []byte) (outcome, error) {
+func (w *zoneWrite) plain(ctx context.Context, key string, expected int64, put []byte) (commit.Outcome, error) {
 	l := w.l
-	if len(w.tx.locks) == 0 {
-		if err := l.com.acquire(ctx, w.tx, key); err != nil {
-			return outcome{}, l.com.late(w.tx, err)
+	if len(w.tx.Locks) == 0 {
+		if err := l.com.Acquire(ctx, w.tx, key); err != nil {
+			return commit.Outcome{}, l.com.Late(w.tx, err)
 		}
 	}
-	out, err := l.com.plain(ctx, key, expected, put)
-	l.mem.mu.Lock()
-	h := l.mem.head(key)
+	out, err := l.com.Plain(ctx, key, expected, put)
+	l.mem.Mu.Lock()
+	h := l.mem.Head(key)
 	switch {
 	case err != nil:
-		h.loaded = false
-	case !out.ok: // another write was faster: what is known of the zone at that revision holds on
-		l.mem.mu.Unlock()
-		return out, l.mem.reload(ctx, h, out.kv, out.rev)
-	case h.loaded && h.mod == expected:
+		h.Loaded = false
+	case !out.OK: // another write was faster: what is known of the zone at that revision holds on
+		l.mem.Mu.Unlock()
+		return out, l.mem.Reload(ctx, h, out.KV, out.Rev)
+	case h.Loaded && h.Mod == expected:
 		object := w.after.DeepCopy()
-		_ = (storage.APIObjectVersioner{}).UpdateObject(object, uint64(out.rev))
-		h.object, h.mod = object, out.rev
+		_ = (storage.APIObjectVersioner{}).UpdateObject(object, uint64(out.Rev))
+		h.Object, h.Mod = object, out.Rev
 	default:
-		h.loaded = false
+		h.Loaded = false
 	}
-	l.mem.mu.Unlock()
+	l.mem.Mu.Unlock()
 	return out, err
 }
 

@@ -25,6 +25,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/ledger/fsck"
 	"kubi.zone/kubizone/pkg/ledger/layout"
+	"kubi.zone/kubizone/pkg/ledger/objects"
 	"kubi.zone/kubizone/pkg/ledger/subrev"
 )
 
@@ -94,11 +95,11 @@ func (s *Store) connect() *kubernetes.Client {
 }
 
 // Codec is how objects stand in etcd here.
-func Codec() ledger.ObjectCodec {
-	return ledger.ObjectCodec{Codec: install.New().StorageCodec()}
+func Codec() objects.ObjectCodec {
+	return objects.ObjectCodec{Codec: install.New().StorageCodec()}
 }
 
-func encrypted(t value.Transformer) ledger.ObjectCodec {
+func encrypted(t value.Transformer) objects.ObjectCodec {
 	c := Codec()
 	c.Transformer = t
 	return c

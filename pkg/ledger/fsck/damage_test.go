@@ -17,8 +17,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/content"
-	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/ledger/fsck"
+	"kubi.zone/kubizone/pkg/ledger/journal"
 	"kubi.zone/kubizone/test/store"
 )
 
@@ -452,7 +452,7 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 			return under
 		}},
 		{"what was condensed is of steps that are gone", "S7.5", func(v *vandal) string {
-			return edit(v, v.room("condensed")+held+"/", func(_ string, c *ledger.Condensed) bool { c.Step.N = 1; return true })
+			return edit(v, v.room("condensed")+held+"/", func(_ string, c *journal.Condensed) bool { c.Step.N = 1; return true })
 		}},
 		{"content state", "S6.4", func(v *vandal) string {
 			return v.zone("infra", "example", func(z *v1alpha1.Zone) { z.Status.ContentState = s.Zone("team-d", "dev").Status.ContentState })

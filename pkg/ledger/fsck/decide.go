@@ -16,7 +16,7 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/law"
-	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/pkg/ledger/outbox"
 )
 
 // checkDecisions asks the law again, with facts from the objects alone: a record
@@ -252,7 +252,7 @@ func (c *check) covered(r *record) bool {
 // leftAlone: cascades took in nothing that is in the namespace, since it terminated,
 // and a standing work will decide that anew should it not (S2.8).
 func (c *check) leftAlone(namespace string) bool {
-	w := c.works[ledger.LeftID(namespace)]
+	w := c.works[outbox.LeftID(namespace)]
 	return w != nil && w.Left == namespace
 }
 

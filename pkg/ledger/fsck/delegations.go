@@ -15,8 +15,8 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/law"
-	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/ledger/layout"
+	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
 // given is what the Delegations of a zone make of it (S4.8).
@@ -41,7 +41,7 @@ func (c *check) readDelegations() error {
 			c.damage(key, "S4.8", err.Error(), "a Delegation")
 			return nil
 		}
-		rule, err := ledger.DelegationRule(o)
+		rule, err := objects.DelegationRule(o)
 		if err != nil {
 			c.damage(key, "S4.8", err.Error(), "a Delegation the law can read")
 			return nil

@@ -16,6 +16,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/ledger/layout"
+	"kubi.zone/kubizone/pkg/ledger/objects"
 	"kubi.zone/kubizone/pkg/ledger/subrev"
 )
 
@@ -26,9 +27,9 @@ type Config struct {
 	// Prefix of all keys, without a trailing slash, as the ledger's; required.
 	Prefix string
 	// Zones and Records say how the objects stand in etcd, as in ledger.Config; required.
-	Zones, Records ledger.ObjectCodec
+	Zones, Records objects.ObjectCodec
 	// Delegations likewise; the zero value: as Records do.
-	Delegations ledger.ObjectCodec
+	Delegations objects.ObjectCodec
 	// Revision to check; 0: the present one.
 	Revision int64
 }

@@ -16,7 +16,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/law/sethash"
-	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/pkg/ledger/journal"
 )
 
 // checkJournals recomputes each zone's content, then undoes its journal step by
@@ -89,7 +89,7 @@ func (c *check) replay(z *zone, sets map[setKey]*rrset) error {
 
 // condensed are the steps since the serial that is delivered of a zone, as one.
 type condensed struct {
-	ledger.Condensed
+	journal.Condensed
 	key    string
 	parts  map[uint64]int // by the step up to which they go
 	joined bool

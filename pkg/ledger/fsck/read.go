@@ -20,6 +20,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/sethash"
 	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/ledger/layout"
+	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
 // checkFormat reads the config key and looks for keys of rooms that this
@@ -86,7 +87,7 @@ func (c *check) readZones() error {
 			c.unread.named[law.Ref{Namespace: namespace, Name: object}] = key
 			return nil
 		}
-		z, err := ledger.LawZone(o)
+		z, err := objects.LawZone(o)
 		if err != nil {
 			c.unread.uids[string(o.UID)] = key
 			c.damage(key, "I2", err.Error(), "a Zone the law can read")
@@ -325,7 +326,7 @@ func (c *check) readRecords() error {
 			c.damage(key, "I2", err.Error(), "a Record")
 			return nil
 		}
-		l, err := ledger.LawRecord(o)
+		l, err := objects.LawRecord(o)
 		if err != nil {
 			c.damage(key, "I2", err.Error(), "a Record the law can read")
 			return nil

@@ -1,0 +1,950 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package commit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"k8s.io/klog/v2"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/ledger/etcd"
+	"kubi.zone/kubizone/pkg/ledger/facts"
+	"kubi.zone/kubizone/pkg/ledger/layout"
+)
+
+// A batch is one or more writes of one zone that one transaction makes true. They are decided one after the other, each on what
+// those before it leave:
+//
+//	If    every fact that a decision used is as it was, and each object is at its expected revision
+//	Then  the objects, their zone with the last serial, the zone's keys, one journal key with a step for each write, under which
+//	      keys objects wait, the outbox items, the debts
+//
+// When the compares do not hold, the objects and zones are read, and the writes are decided anew; a write whose object has changed
+// is answered. When etcd takes no request so large, the next batch is smaller, and a write alone is refused. When
+// the outcome is unknown, what depends on it is forgotten, and each caller is told: no write is repeated blindly.
+
+const (
+	// MaxBatchOctets keep a batch within the 1.5 MiB of a request that etcd takes: beside them there are what the last write
+	// brings, and a Zone of 512 KiB, which an older kubizone let in (S5.6).
+	MaxBatchOctets = 512 << 10
+	// maxEntry is for the tenant that writes the longest record there may be into a
+	// zone of many, or changes it: what takes more, in its record or in the journal,
+	// goes alone, and does not make the request of other tenants too large.
+	maxEntry = 64 << 10
+	// maxPasses of facts that are read for a batch; then each write reads its own.
+	maxPasses = 4
+	// maxReads is how many writes of a batch read facts by themselves, while others wait for the zone.
+	maxReads = 8
+)
+
+// batch is one while it is decided.
+type batch struct {
+	facts.Overlay // of its zone, as the decisions so far leave it
+
+	com   *Committer
+	locks []*queue
+	head  *queue // of the zone; nil where no zone is locked
+	try   int    // 0: the first
+	bound int    // how many octets the next may be decided behind
+	whole bool   // it is a change set: all of it goes together, as one step
+
+	change  *law.ZoneChange
+	object  *v1alpha1.Zone // the zone as it will stand, where a write is of it
+	held    bool           // a hold begins, and stands at the end (S7.5)
+	steps   layout.JournalValue
+	touched []touched
+
+	cmps    []clientv3.Cmp
+	proven  map[string]int64 // the revisions of single keys that they expect
+	zones   []facts.ZoneSeen
+	members []member
+	writes  int // members that write their object
+	octets  int // of all that, about
+	reads   int // writes that have read facts by themselves
+	closed  bool
+	raced   bool // its compares did not hold
+}
+
+// member is one write's part in a batch.
+type member struct {
+	*Request
+	session *facts.Session
+	refusal *law.Refusal
+	plan    *law.Plan
+	op      clientv3.Op
+	at      int64 // the version that its object has, once it is written
+}
+
+// writesObject: what was decided is more than what stands already.
+func (m *member) writesObject() bool { return m.op.IsPut() || m.op.IsDelete() }
+
+// Carry has requests decided and committed under the caller's locks of zones, in order, as many at a time as go together, until each is
+// answered.
+func (com *Committer) Carry(ctx context.Context, locks []*queue, requests []*Request) {
+	bound := MaxBatchOctets
+	for try := 0; len(requests) > 0; {
+		b := &batch{com: com, locks: locks, try: try, bound: bound}
+		if len(locks) > 0 {
+			b.head = locks[0]
+		}
+		rest := b.decide(ctx, requests)
+		again := b.commit(ctx)
+		switch {
+		case len(again) == 0:
+			try = 0
+		case b.raced:
+			try++
+		}
+		bound = b.bound
+		if requests = append(again, b.overtake(rest)...); ctx.Err() != nil {
+			replyAll(requests, Answer{Err: ctx.Err()})
+			return
+		}
+	}
+}
+
+// decide takes in as many requests as go together, from the first on, and returns those left over.
+func (b *batch) decide(ctx context.Context, requests []*Request) (rest []*Request) {
+	if err := b.begin(ctx); err != nil {
+		replyAll(requests, Answer{Err: err})
+		return nil
+	}
+	b.members = make([]member, 0, len(requests))
+	for pass := 0; ; pass++ {
+		var cold []law.Key
+		done := 0 // requests that need not be looked at again
+	requests:
+		for i, r := range requests {
+			looking := len(cold) > 0 // on facts for those behind the first that lacks some, no more
+			if !looking && b.full() {
+				break
+			}
+			verdict, lacks := b.admit(ctx, r, looking, len(requests) == 1 || pass == maxPasses)
+			switch {
+			case verdict == lacking && pass < maxPasses:
+				cold = append(cold, lacks...)
+			case verdict != taken:
+				break requests
+			case !looking:
+				done = i + 1
+			}
+		}
+		requests = requests[done:]
+		if len(cold) == 0 {
+			return requests
+		}
+		// What memory does not tell is read for all at once, and remembered at the head. Where the zone has moved,
+		// all of it is decided anew.
+		err := b.warm(ctx, facts.Dedupe(cold))
+		b.com.mem.Mu.Lock()
+		moved := b.head != nil && (b.head.Mod != b.Mod || !b.head.Loaded)
+		b.com.mem.Mu.Unlock()
+		if err == nil && !moved {
+			continue
+		}
+		requests = append(b.requests(), requests...)
+		*b = batch{com: b.com, locks: b.locks, head: b.head, try: b.try, bound: b.bound}
+		if err == nil {
+			err = b.begin(ctx)
+		}
+		if err != nil {
+			replyAll(requests, Answer{Err: err})
+			return nil
+		}
+	}
+}
+
+// begin takes the zone as it is remembered, or reads it. What is remembered beside another server would not hold.
+func (b *batch) begin(ctx context.Context) error {
+	if b.head == nil {
+		return nil
+	}
+	com, stale := b.com, b.try == 0 && b.com.contended(b.head)
+	com.mem.Mu.Lock()
+	known := b.head.Loaded && !stale
+	com.mem.Mu.Unlock()
+	if !known {
+		kv, rev, err := etcd.ReadKey(ctx, com.mem.Client, b.head.Key)
+		if err != nil {
+			return err
+		}
+		if err := com.mem.Reload(ctx, b.head.Head, kv, rev); err != nil {
+			return err
+		}
+	}
+	com.mem.Mu.Lock()
+	defer com.mem.Mu.Unlock()
+	b.Key, b.Base, b.Mod, b.Zone = b.head.Key, b.head.Object, b.head.Mod, b.head.Zone
+	return nil
+}
+
+// full: the next record might not fit. A record brings at most nine operations
+// beside those that all of them share, and some 200 KiB: twice maxEntry and what is known of its name.
+func (b *batch) full() bool {
+	const each, shared = 9, 8
+	ops := int(b.com.mem.Ops.Load())
+	return b.closed || len(b.members) > 0 && (len(b.cmps)+each > ops || len(b.Facts)+len(b.Puts)+b.writes+each+shared > ops || b.octets > b.bound)
+}
+
+// verdict is what becomes of a request that a batch might take in.
+type verdict int
+
+const (
+	taken    verdict = iota // or answered
+	lacking                 // facts that must be read
+	boundary                // it begins the next batch
+)
+
+// admit decides one request on what the others left. looking: it is not taken in. reading: it reads the facts that memory does not have.
+func (b *batch) admit(ctx context.Context, r *Request, looking, reading bool) (verdict, []law.Key) {
+	r.deciding.Lock()
+	defer r.deciding.Unlock()
+	return b.admitLocked(ctx, r, looking, reading)
+}
+
+// admitLocked is admit for a caller that holds r.deciding.
+func (b *batch) admitLocked(ctx context.Context, r *Request, looking, reading bool) (verdict, []law.Key) {
+	w, first := r.w, len(b.members) == 0
+	switch {
+	case r.gone:
+		return taken, nil
+	case r.Order != nil && r.Order.broken.Load():
+		if !looking {
+			r.reply(Answer{behind: true})
+		}
+		return taken, nil
+	case w.alone() && (!first || looking):
+		return boundary, nil
+	case b.has(w.Key): // its expected revision is about to end
+		return boundary, nil
+	}
+	s, out, cold, err := b.ask(ctx, w, first && !looking, looking, reading || w.alone() || b.Zone == nil)
+	switch {
+	case errors.Is(err, facts.ErrMoved):
+		out, err := b.com.moved(ctx, w)
+		r.reply(Answer{Out: out, Err: err})
+		return taken, nil
+	case err != nil:
+		r.reply(Answer{Err: err})
+		return taken, nil
+	case len(cold) > 0:
+		return lacking, cold
+	case s == nil:
+		return boundary, nil
+	case looking:
+		return taken, nil
+	case out.Refusal != nil && out.Refusal.Kind == law.Later:
+		b.com.mem.Mu.Lock()
+		b.com.mem.Suspect(s)
+		b.com.mem.Mu.Unlock()
+		r.reply(Answer{Later: out.Refusal})
+		return taken, nil
+	}
+	cmps := append(s.Guards(), etcd.RevisionIs(w.Key, w.Expected))
+	if first && len(cmps) > facts.MaxCompares {
+		if s.Guess || s.Depth > facts.FlatName { // read instead of guessing, then ranges instead of names
+			w.Guess, w.flat = false, !s.Guess
+			return b.admitLocked(ctx, r, false, true)
+		}
+		r.reply(Answer{Err: tooManyFacts(w, s.Seen, len(cmps))})
+		return taken, nil
+	}
+	if !first && len(b.cmps)+len(cmps) > int(b.com.mem.Ops.Load()) {
+		return boundary, nil
+	}
+	m := member{Request: r, session: s, refusal: out.Refusal, plan: out.Plan}
+	if out.Refusal == nil {
+		if missing := b.com.missing(b.locks, out.Plan); len(missing) > 0 {
+			r.reply(Answer{Locks: missing})
+			return taken, nil
+		}
+		if first {
+			b.settleOn(s, w, out.Plan)
+		}
+		op, object, err := w.Primary(ctx, out.Plan)
+		if err != nil {
+			r.reply(Answer{Err: err})
+			return taken, nil
+		}
+		if op != nil {
+			m.op = *op
+		}
+		if !b.include(&m, object) {
+			return boundary, nil
+		}
+	} else if r.Order != nil {
+		r.Order.broken.Store(true)
+	}
+	for _, c := range cmps {
+		b.compare(c)
+	}
+	for _, z := range s.Zones {
+		if !slices.ContainsFunc(b.zones, func(have facts.ZoneSeen) bool { return have.Key == z.Key }) {
+			b.zones = append(b.zones, z)
+		}
+	}
+	b.members = append(b.members, m)
+	b.closed = b.closed || w.alone()
+	return taken, nil
+}
+
+// settleOn has the batch be of the zone that its first write changes, as that was decided on.
+func (b *batch) settleOn(s *facts.Session, w *Write, p *law.Plan) {
+	if p.Zone != nil {
+		key := b.com.mem.Layout.Zone(p.Zone.Zone.Namespace, p.Zone.Zone.Name)
+		b.head = b.locks[slices.IndexFunc(b.locks, func(h *queue) bool { return h.Key == key })]
+		b.Key = key
+		if z := s.Zone(key); z != nil {
+			b.Base, b.Mod = z.Object, z.Mod
+		}
+		if key == w.Key {
+			b.Base, b.Mod = w.Was, w.Expected
+		}
+	}
+	b.closed = b.closed || len(b.locks) > 1
+}
+
+func (b *batch) has(key string) bool {
+	return slices.ContainsFunc(b.members, func(m member) bool { return m.w.Key == key })
+}
+
+// ask runs the law on what is remembered, with the zone as the batch leaves it. cold are facts that can be read into memory, for all requests at
+// once. Others a write reads by itself: ranges, names that are too deep for single compares, and facts of other zones. nil: the write has to be the
+// first, since it rests on what the batch writes, or the batch has read enough.
+func (b *batch) ask(ctx context.Context, w *Write, first, looking, reading bool) (s *facts.Session, out law.Outcome, cold []law.Key, err error) {
+	s = b.com.mem.Session(w.Guess && b.try == 0)
+	if w.flat {
+		s.Depth = facts.FlatName
+	}
+	if !first || !reading {
+		s.Over = &b.Overlay
+		known := true
+		for out = w.Ask(s.Seen); known && len(out.Need) > 0; {
+			cold, known = s.LookUpAll(facts.Dedupe(out.Need))
+			for _, k := range cold {
+				known = known && (k.Kind == law.KindHolding || k.Kind == law.KindZone || b.Zone != nil && k.Zone == b.Zone.UID)
+			}
+			if known && len(cold) > 0 {
+				return s, out, cold, nil
+			}
+			if known {
+				out = w.Ask(s.Seen)
+			}
+		}
+		switch {
+		case known:
+			return s, out, nil, nil
+		case first:
+			s.Over = nil
+		case looking || b.Zone == nil || b.reads == maxReads:
+			return nil, out, nil, nil
+		default:
+			b.reads++
+		}
+		s.Reset()
+	}
+	out, err = s.Decide(w.paidIn(ctx), w.Ask)
+	var overlap *facts.OverlapError
+	switch {
+	case s.Over != nil && (errors.Is(err, facts.ErrOverlayMoved) || errors.Is(err, facts.ErrMoved) || errors.As(err, &overlap)):
+		return nil, out, nil, nil
+	case err != nil || s.Over != nil || b.head == nil:
+		return s, out, nil, err
+	}
+	if z := s.Zone(b.head.Key); z != nil { // the zone as it was read
+		b.Base, b.Mod = z.Object, z.Mod
+		b.com.mem.Mu.Lock()
+		if b.head.Loaded && b.head.Mod == z.Mod {
+			b.Zone = b.head.Zone
+		} else {
+			b.closed = true // for others it is decided anew
+		}
+		b.com.mem.Mu.Unlock()
+	}
+	return s, out, nil, nil
+}
+
+// compare adds a compare, unless it is there. Two that expect different revisions of one key both stay: they cannot hold, and what they are of is
+// decided anew.
+func (b *batch) compare(c clientv3.Cmp) {
+	key, mod := string(c.KeyBytes()), c.GetCompare().GetModRevision()
+	if len(c.GetCompare().RangeEnd) == 0 {
+		if have, ok := b.proven[key]; ok && have == mod {
+			return
+		}
+		if b.proven == nil {
+			b.proven = map[string]int64{}
+		}
+		b.proven[key] = mod
+	}
+	b.octets += len(key)
+	b.cmps = append(b.cmps, c)
+}
+
+// weight is about what a fact takes, with its key. What a tenant can make long is counted.
+func weight(fact any) int {
+	switch v := fact.(type) {
+	case *law.Owner:
+		return etcd.KeyOctets + 96*(len(v.Values)+len(v.Cut))
+	case *law.Holders:
+		return etcd.KeyOctets + 128*len(v.List)
+	}
+	return 2 * etcd.KeyOctets
+}
+
+// include moves the zone and its facts on. false: nothing of it, since it does not go with the others.
+func (b *batch) include(m *member, object *v1alpha1.Zone) bool {
+	p, w, first, long := m.plan, m.w, len(b.members) == 0, len(m.op.ValueBytes()) > maxEntry
+	if !b.whole && (!first && long || p.Zone != nil && b.change != nil && b.change.Settled() && !p.Zone.Settled()) {
+		return false // what is delivered from then on ends with a transaction
+	}
+	if c := p.Zone; c != nil && c.Step != nil && !b.whole {
+		most := maxEntry
+		if first {
+			most = MaxBatchOctets << 10 // any
+		}
+		octets, ok := b.steps.Add(c.Step, most)
+		if !ok {
+			return false
+		}
+		b.octets, long = b.octets+octets, long || octets > maxEntry
+	}
+	for _, x := range p.Writes {
+		if m.session.Stands(x) {
+			continue
+		}
+		if b.Facts == nil {
+			b.Facts = map[law.Key]any{}
+		}
+		if before, written := b.Facts[x.Key]; written {
+			b.octets -= weight(before)
+		}
+		b.octets += weight(x.Value)
+		b.Facts[x.Key] = x.Value
+	}
+	count := len(b.Puts)
+	b.putWaiting(p, w)
+	for _, owed := range []*law.Work{p.Work, p.Move} {
+		if owed != nil {
+			b.Puts.Set(b.com.mem.Layout.Outbox(owed.ID), owed)
+		}
+	}
+	for _, d := range p.Debts {
+		b.Puts.Set(b.com.mem.Layout.PendingCut(d.Parent.UID, d.Child.UID), d)
+	}
+	if p.Zone != nil {
+		b.moveOn(*p.Zone, object)
+		if w.Item != nil {
+			b.touch(w.Item, p.Zone)
+		}
+	}
+	if w.Also != nil {
+		cmps, ops := w.Also(p)
+		for _, c := range cmps {
+			b.compare(c)
+		}
+		for _, op := range ops {
+			b.Puts.Add(etcd.KeyValue{Key: string(op.KeyBytes()), Value: op.ValueBytes(), Gone: op.IsDelete()})
+		}
+	}
+	for _, x := range b.Puts[count:] {
+		b.octets += len(x.Key) + len(x.Value)
+	}
+	if m.writesObject() {
+		b.octets += len(m.op.ValueBytes()) + 2*len(w.Key) + etcd.KeyOctets
+		b.writes++
+	}
+	b.closed = b.closed || long
+	return true
+}
+
+// moveOn makes the zone what a change leaves. What an earlier change says and this one leaves is kept.
+func (b *batch) moveOn(c law.ZoneChange, object *v1alpha1.Zone) {
+	b.held = (b.held || c.Held) && c.Holding != nil && c.Holding.Held != nil // not where a later write of the transaction puts back what went
+	if before := b.change; before != nil {
+		if c.Delegated == nil {
+			c.Delegated = before.Delegated
+		}
+		if c.Servable == nil {
+			c.Servable = before.Servable
+		}
+		if c.Excess == nil {
+			c.Excess = before.Excess
+		}
+		if c.EndsAt == 0 {
+			c.EndsAt = before.EndsAt
+		}
+	}
+	b.change, b.Zone, b.object = &c, c.Zone, object
+}
+
+// touch has the item of a cascade name each zone that the cascade changes, in the transaction that changes it first, so that a server that
+// finishes the cascade knows all of them. A write that leaves the cascade's mark at the zone compares the item in any case: its
+// mark may have been taken off, and the item be gone, since the item was read.
+func (b *batch) touch(s *Item, c *law.ZoneChange) {
+	if c.Gone || c.Zone.Pending || !slices.ContainsFunc(c.Holding.Works, func(w law.StandingWork) bool { return w.ID == s.Work.ID }) {
+		return
+	}
+	key := b.com.mem.Layout.Outbox(s.Work.ID)
+	b.compare(etcd.RevisionIs(key, s.Mod))
+	if slices.ContainsFunc(s.Work.Zones, func(p law.Place) bool { return p.UID == c.Zone.UID }) {
+		return
+	}
+	next := s.Work
+	next.Zones = append(slices.Clone(s.Work.Zones), law.Place{Ref: c.Zone.Ref, View: c.Zone.View, FQDN: c.Zone.FQDN()})
+	b.Puts.Set(key, next)
+	b.touched = append(b.touched, touched{s, next})
+}
+
+// warm reads facts into memory, the zone's under its present revision.
+func (b *batch) warm(ctx context.Context, keys []law.Key) error {
+	s := b.com.mem.Session(false)
+	b.com.mem.Mu.Lock()
+	if b.Zone != nil {
+		s.SawZone(law.ZoneKey(b.Zone.Namespace, b.Zone.Name), b.head.Head)
+	}
+	b.com.mem.Mu.Unlock()
+	for chunk := range slices.Chunk(keys, 100) {
+		if err := s.Read(ctx, chunk); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// commit sends the batch and answers what it settles. again are requests that are to be decided anew.
+func (b *batch) commit(ctx context.Context) (again []*Request) {
+	if len(b.members) == 0 {
+		return nil
+	}
+	com := b.com
+	then, journal, err := b.operations(ctx)
+	if err != nil {
+		b.answerAll(Answer{Err: err})
+		return nil
+	}
+	var orelse []clientv3.Op
+	if b.try > 0 { // the first try will do, mostly
+		orelse = b.gets()
+	}
+	com.mem.Fault("before-commit")
+	com.mem.Stats.Transactions.Add(1)
+	started := time.Now()
+	r, err := com.mem.Client.Txn(b.paid(ctx)).If(b.cmps...).Then(then...).Else(orelse...).Commit()
+	trip := time.Since(started)
+	switch many := errors.Is(err, rpctypes.ErrTooManyOps); {
+	case (many || etcd.TooLarge(err)) && len(b.members) > 1: // it is refused before anything is done
+		if many {
+			com.mem.Narrow(max(len(b.cmps), len(then)))
+		} else {
+			b.bound = min(b.bound, b.octets) / 2
+		}
+		return b.requests()
+	case etcd.TooLarge(err):
+		octets := 0
+		for _, op := range then {
+			octets += len(op.KeyBytes()) + len(op.ValueBytes())
+		}
+		b.answerAll(Answer{Err: tooLong(b.members[0].w, octets)})
+		return nil
+	case err != nil:
+		for i := range b.members {
+			com.mem.Drop(b.members[i].session)
+		}
+		b.answerAll(Answer{Err: err, sent: true})
+		return nil
+	}
+	com.mem.Fault("after-commit")
+	if !r.Succeeded {
+		com.mem.Stats.Conflicts.Add(1)
+		b.raced = true
+		return b.lost(ctx, r)
+	}
+	com.latency.took(trip)
+	b.applied(r, journal, trip)
+	return nil
+}
+
+func (b *batch) requests() []*Request {
+	all := make([]*Request, len(b.members))
+	for i := range b.members {
+		all[i] = b.members[i].Request
+	}
+	return all
+}
+
+func (b *batch) answerAll(a Answer) { replyAll(b.requests(), a) }
+
+func replyAll(requests []*Request, a Answer) {
+	for _, r := range requests {
+		r.reply(a)
+	}
+}
+
+// operations of the transaction; journal is the octets of the step that it writes. The objects stand first, in order.
+func (b *batch) operations(ctx context.Context) (then []clientv3.Op, journal int, err error) {
+	com := b.com
+	then = make([]clientv3.Op, 0, b.writes+len(b.Facts)+len(b.Puts)+3)
+	own := ""
+	for i := range b.members {
+		if m := &b.members[i]; m.writesObject() {
+			then = append(then, m.op)
+			own = m.w.Key
+		}
+	}
+	if b.change == nil && b.try > 0 && b.writes > 0 && b.Zone != nil && b.members[0].w.Key != b.head.Key && b.comparesZone() {
+		// What loses a race moves the zone's revision in any case, as all servers do that take turns there.
+		data, err := com.mem.Zones.Encode(ctx, b.head.Key, b.Base.DeepCopy())
+		if err != nil {
+			return nil, 0, err
+		}
+		then = append(then, etcd.OpPut(b.head.Key, data))
+		b.object = b.Base
+	}
+	if c := b.change; c != nil {
+		key := com.mem.Layout.Zone(c.Zone.Namespace, c.Zone.Name)
+		if key != own {
+			b.object = b.Base.DeepCopy()
+			com.placer.PlaceZone(b.object, c)
+			data, err := com.mem.Zones.Encode(ctx, key, b.object)
+			if err != nil {
+				return nil, 0, fmt.Errorf("ledger: encoding zone %s: %w", key, err)
+			}
+			then = append(then, etcd.OpPut(key, data))
+		}
+		if !c.Zone.Pending || c.Ended != nil {
+			if key, value, tx := b.journalled(c); tx != nil {
+				then = append(then, etcd.OpPut(key, value))
+				com.jr.Made.Put(key, value, tx)
+				if len(tx.Steps) > 0 {
+					journal = len(value)
+				}
+			}
+		}
+	}
+	for k, v := range b.Facts {
+		if v == nil {
+			then = append(then, clientv3.OpDelete(com.mem.Layout.Key(k)))
+		} else {
+			then = append(then, etcd.OpPut(com.mem.Layout.Key(k), layout.Encode(v)))
+		}
+	}
+	return append(then, b.Puts.Ops()...), journal, nil
+}
+
+func (b *batch) comparesZone() bool {
+	_, ok := b.proven[b.head.Key]
+	return ok
+}
+
+// journalled is the journal key of the batch: its steps, or a mark that the zone
+// settled, unsettled or went. nil: there is nothing to tell.
+func (b *batch) journalled(c *law.ZoneChange) (key string, value []byte, tx *content.Transaction) {
+	com := b.com
+	switch {
+	case c.Gone || c.Ended != nil:
+		z := c.Zone
+		if c.Ended != nil {
+			z = c.Ended
+		}
+		key, tx = com.mem.Layout.Step(z.UID, z.N)+".gone", &content.Transaction{After: z.N, Gone: true}
+	case len(b.steps.Steps) > 0:
+		key, tx = com.mem.Layout.Step(c.Zone.UID, b.steps.Last()), &content.Transaction{Steps: b.steps.Steps, Settled: c.Settled()}
+		if !b.steps.Steps[0].Creates() {
+			return key, b.steps.Value(c.Settled()), tx
+		}
+		tx.Zone = &content.Identity{View: c.Zone.View, Namespace: c.Zone.Namespace, Name: c.Zone.Name}
+	case b.Base != nil && c.Settled() != (b.Base.Status.SettledSerial == b.Base.Status.Serial):
+		key, tx = com.mem.Layout.StepSettled(c.Zone.UID, c.Zone.N), &content.Transaction{After: c.Zone.N, Settled: c.Settled()}
+	default:
+		return "", nil, nil
+	}
+	return key, layout.Encode(tx), tx
+}
+
+// applied remembers what the transaction made true, and answers.
+func (b *batch) applied(r *clientv3.TxnResponse, journal int, trip time.Duration) {
+	com, rev := b.com, r.Header.Revision
+	if len(b.members) > 1 {
+		com.mem.Stats.Batches.Add(1)
+	}
+	com.Usage.note(b.change, b.Facts)
+	com.mem.Mu.Lock()
+	for _, h := range b.locks {
+		if time.Since(h.met) < contention {
+			h.yield = min(time.Duration(yieldTrips+h.asked)*trip, maxYield)
+		} else {
+			h.asked = 0
+		}
+	}
+	b.remember(rev, journal)
+	next := 0 // of the responses, in which the objects stand first
+	for i := range b.members {
+		m := &b.members[i]
+		if m.refusal != nil {
+			m.reply(Answer{Err: Status(m.w.Resource, m.w.Name, m.refusal)})
+			continue
+		}
+		m.w.Plan = m.plan
+		out := Outcome{OK: true, Rev: rev}
+		if m.writesObject() {
+			out.Rev = etcd.VersionAt(r, next)
+			next++
+			m.at = out.Rev
+		}
+		m.reply(Answer{Out: out})
+	}
+	if b.head != nil {
+		b.head.waiting = b.overtake(b.head.waiting)
+	}
+	com.mem.Mu.Unlock()
+	if b.held && com.held != nil {
+		com.held(b.object.DeepCopy())
+	}
+}
+
+// overtake answers those requests that were begun on an object as it stood before the batch wrote it, and returns the others.
+func (b *batch) overtake(waiting []*Request) []*Request {
+	return slices.DeleteFunc(waiting, func(r *Request) bool {
+		i := slices.IndexFunc(b.members, func(m member) bool { return m.at > 0 && m.w.Key == r.w.Key })
+		if i < 0 {
+			return false
+		}
+		m := &b.members[i]
+		out := Outcome{Rev: m.at}
+		if m.op.IsPut() {
+			out.KV = &mvccpb.KeyValue{Key: []byte(m.w.Key), Value: m.op.ValueBytes(), ModRevision: m.at}
+		}
+		r.reply(Answer{Out: out})
+		return true
+	})
+}
+
+// remember takes in what the transaction at rev made true of the zone and of names. The caller holds com.mem.mu.
+func (b *batch) remember(rev int64, journal int) {
+	com := b.com
+	if c := b.change; c != nil {
+		h := com.QueueAt(com.mem.Layout.Zone(c.Zone.Namespace, c.Zone.Name))
+		if journal > 0 {
+			com.jr.Wrote(&h.trimming, h.Key, b.object, len(b.steps.Steps), journal)
+		}
+		if h.Mod <= rev {
+			if c.Gone {
+				com.mem.Absent(h.Head, rev)
+			} else {
+				b.advance(h.Head, c.Zone, rev)
+			}
+		}
+	} else if b.object != nil && b.head.Mod == b.Mod { // it moved as it is
+		b.object = b.Base.DeepCopy()
+		b.head.Object, b.head.Mod = b.object, rev
+	}
+	for k, v := range b.Facts {
+		if k.Kind == law.KindHolding {
+			h, _ := v.(*law.Holding)
+			com.mem.Remember(k, h, rev)
+		}
+	}
+	for _, t := range b.touched {
+		t.s.Work, t.s.Mod = t.next, rev
+	}
+	for i := range b.members {
+		if p := b.members[i].plan; p != nil && p.Work != nil {
+			com.Works[p.Work.ID] = true
+			com.Rouse()
+		}
+	}
+}
+
+// advance has the head of the zone stand at rev. What was known holds on, unless the zone was read at a revision between, or
+// is pending: what is left of its keys is purged, and it may come again with others. The caller holds com.mem.mu.
+func (b *batch) advance(h *facts.Head, zone *law.Zone, rev int64) {
+	facts := h.Facts
+	if h.Mod != b.Mod && h.Mod != rev || zone.Pending {
+		facts = nil
+	}
+	b.com.mem.StandAt(h, b.object, zone, rev)
+	h.Facts = facts
+	for i := range b.members {
+		s := b.members[i].session
+		for _, p := range s.Single { // a guess that held is knowledge
+			if p.Key.Zone == zone.UID && s.Seen.Used(p.Key) {
+				v, _ := s.Seen.Get(p.Key)
+				h.Note(p.Key, v)
+			}
+		}
+	}
+	for k, v := range b.Facts {
+		if k.Zone == zone.UID {
+			h.Note(k, v)
+		}
+	}
+}
+
+// gets read what the batch has compared: its zones, then its objects.
+func (b *batch) gets() []clientv3.Op {
+	ops := make([]clientv3.Op, 0, len(b.zones)+len(b.members))
+	for _, z := range b.zones {
+		ops = append(ops, clientv3.OpGet(z.Key))
+	}
+	for i := range b.members {
+		ops = append(ops, clientv3.OpGet(b.members[i].w.Key))
+	}
+	return ops
+}
+
+// lost takes in what stands there. A write whose object has changed is told so; the others are decided anew. Where a zone has moved
+// whose lock they do not have, those that looked at it take that first.
+func (b *batch) lost(ctx context.Context, r *clientv3.TxnResponse) (again []*Request) {
+	com := b.com
+	if len(r.Responses) == 0 {
+		var err error
+		if r, err = com.mem.Client.Txn(ctx).Then(b.gets()...).Commit(); err != nil {
+			b.answerAll(Answer{Err: err})
+			return nil
+		}
+	}
+	var moved, strange []string
+	for i, z := range b.zones {
+		kv := etcd.One(r.Responses[i])
+		if etcd.ModRevision(kv) == z.Mod {
+			continue
+		}
+		moved = append(moved, z.Key)
+		com.mem.Mu.Lock()
+		h := com.mem.Head(z.Key)
+		if i := slices.IndexFunc(b.locks, func(q *queue) bool { return q.Key == z.Key }); i >= 0 {
+			q := b.locks[i]
+			if q.met, q.asked = time.Now(), 0; b.try%2 == 1 {
+				com.mem.Spawn(func() { com.askFor(q.Key) })
+			}
+		} else {
+			strange = append(strange, z.Key)
+		}
+		com.mem.Mu.Unlock()
+		if err := com.mem.Reload(ctx, h, kv, r.Header.Revision); err != nil {
+			b.answerAll(Answer{Err: err})
+			return nil
+		}
+	}
+	explained := len(moved) > 0
+	refreshed := map[*Item]error{}
+	for i := range b.members {
+		m := &b.members[i]
+		kv := etcd.One(r.Responses[len(b.zones)+i])
+		own := etcd.ModRevision(kv) != m.w.Expected
+		explained = explained || own
+		var needs []string
+		for _, key := range strange {
+			if key != m.w.Key && m.session.Zone(key) != nil && (len(b.members) == 1 || b.try > 1) {
+				needs = append(needs, key)
+			}
+		}
+		if s := m.w.Item; s != nil {
+			if _, known := refreshed[s]; !known {
+				refreshed[s] = s.Refresh(ctx, com.mem)
+			}
+			if err := refreshed[s]; err != nil {
+				m.reply(Answer{Err: err})
+				continue
+			}
+		}
+		switch {
+		case m.Order != nil && m.Order.broken.Load():
+			m.reply(Answer{behind: true})
+		case own: // etcd3 runs the caller's update again, or reports AlreadyExists
+			m.reply(Answer{Out: Outcome{Rev: r.Header.Revision, KV: kv}})
+		case len(needs) > 0:
+			for _, h := range b.locks {
+				needs = append(needs, h.Key)
+			}
+			m.reply(Answer{Locks: needs})
+		default:
+			again = append(again, m.Request)
+		}
+	}
+	if !explained { // then a name is not held as it is remembered
+		com.mem.Mu.Lock()
+		for i := range b.members {
+			com.mem.Suspect(b.members[i].session)
+		}
+		com.mem.Mu.Unlock()
+	}
+	if klog.V(4).Enabled() {
+		klog.FromContext(ctx).V(4).Info("writes decided anew", "writes", len(again), "moved", moved, "try", b.try)
+	}
+	return again
+}
+
+// contended reports whether another server has been met at the zone lately.
+func (com *Committer) contended(h *queue) bool {
+	com.mem.Mu.Lock()
+	defer com.mem.Mu.Unlock()
+	return time.Since(h.met) < contention
+}
+
+// touched is an item as a batch writes it.
+type touched struct {
+	s    *Item
+	next law.Work
+}
+
+// putWaiting puts under the keys by which a plan's record or zone is found while it
+// waits, and takes it from those where it waited.
+func (b *batch) putWaiting(plan *law.Plan, w *Write) {
+	if plan.OrphanBefore != nil {
+		for _, key := range b.com.mem.Layout.Waiting(plan.OrphanBefore, w.Resource, w.Namespace, w.Name) {
+			b.Puts.Del(key)
+		}
+	}
+	if plan.Orphan != nil {
+		for _, key := range b.com.mem.Layout.Waiting(plan.Orphan, w.Resource, w.Namespace, w.Name) {
+			b.Puts.Set(key, layout.WaiterOf(w.waits.uid, w.waits.created, plan.Orphan.Left))
+		}
+	}
+}
+
+// payer of a write that waited in the queue of its zone, where no context of its caller goes along: the namespace of its object, or the one
+// that caused its cascade.
+func (w *Write) payer() etcd.Payer {
+	if w.Item != nil {
+		return etcd.Payer{Namespace: w.Item.Work.By, Weight: etcd.KeyOctets}
+	}
+	return etcd.Payer{Namespace: w.Namespace, Weight: etcd.KeyOctets}
+}
+
+// paidIn is ctx for what one write reads: paid by its caller where it is carried in the caller's context.
+func (w *Write) paidIn(ctx context.Context) context.Context {
+	if payers, _ := ctx.Value(etcd.PayersKey{}).([]etcd.Payer); len(payers) > 0 {
+		return ctx
+	}
+	return etcd.PaidBy(ctx, w.payer())
+}
+
+// paid is ctx for a batch: each namespace pays for what is written of its objects, and an equal share of what all
+// of them write together. Refusals pay where nothing is written.
+func (b *batch) paid(ctx context.Context) context.Context {
+	if len(b.members) == 1 {
+		return b.members[0].w.paidIn(ctx)
+	}
+	all := make([]etcd.Payer, 0, len(b.members))
+	for i := range b.members {
+		if m := &b.members[i]; m.writesObject() || b.writes == 0 {
+			by := m.w.payer()
+			by.Weight += len(m.op.ValueBytes())
+			all = append(all, by)
+		}
+	}
+	return etcd.PaidBy(ctx, all...)
+}

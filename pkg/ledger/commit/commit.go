@@ -1,0 +1,293 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package commit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/ledger/etcd"
+	"kubi.zone/kubizone/pkg/ledger/facts"
+	"kubi.zone/kubizone/pkg/ledger/journal"
+	"kubi.zone/kubizone/pkg/ledger/objects"
+)
+
+// Committer has writes decided and committed.
+type Committer struct {
+	mem        *facts.Memory
+	jr         *journal.Journal
+	placer     *objects.Placer
+	held       func(*v1alpha1.Zone) // Config.Held
+	slowCommit time.Duration
+	latency    latencies
+	Clients    atomic.Int64 // writes of content that were asked for
+	Usage      usage
+	Wake       chan struct{}
+
+	// Both are guarded by memory.mu. works are outbox items of this process, not yet taken up.
+	queues map[string]*queue // by zone key
+	Works  map[string]bool
+}
+
+func New(mem *facts.Memory, jr *journal.Journal, placer *objects.Placer, held func(*v1alpha1.Zone), slowCommit time.Duration) *Committer {
+	return &Committer{mem: mem, jr: jr, placer: placer, held: held, slowCommit: slowCommit, queues: map[string]*queue{}, Works: map[string]bool{}, Wake: make(chan struct{}, 1)}
+}
+
+// Write is one decision on its way into a transaction (batch.go). Each write takes this way: those of clients, of
+// cascades, of moves, and of parents that count a child. A refusal takes it too: it is answered when a transaction without
+// puts has proved the facts that it rests on, so that no stale memory refuses a write.
+type Write struct {
+	Resource, Namespace, Name string
+	Key                       string
+	Expected                  int64
+	// Was is the zone at that revision where key is a zone's, nil while it is made.
+	Was *v1alpha1.Zone
+	// Guess: see session.guess. flat: zones at names of more than flatName labels
+	// are guarded by ranges.
+	Guess, flat bool
+	// Ask runs the law.
+	Ask func(*law.Seen) law.Outcome
+	// Primary is the operation on key under a plan, nil for none. When key is a
+	// zone it also returns the object as it will stand (nil: gone).
+	Primary func(ctx context.Context, plan *law.Plan) (op *clientv3.Op, zone *v1alpha1.Zone, err error)
+	// Also are further operations and compares of the same transaction.
+	Also func(plan *law.Plan) ([]clientv3.Cmp, []clientv3.Op)
+	// Item is of the work that makes this write, nil for a client's.
+	Item *Item
+	// Hint is the zone key it will probably change.
+	Hint string
+	// Keep: the locks stay with the write after a lost race on its own object, so
+	// that the caller's next try cannot lose to this process again.
+	Keep bool
+
+	// waits is what is put under the keys where the object waits.
+	waits waits
+	Locks []*queue // of zones, which this write has
+	Plan  *law.Plan
+}
+
+// waits is what the keys say under which an object waits.
+type waits struct {
+	uid     string
+	created int64
+}
+
+// WriteOf is the write of an object that is expected at a revision, 0 where it is made.
+func (com *Committer) WriteOf(resource string, o metav1.Object, expected int64) *Write {
+	return &Write{
+		Resource: resource, Namespace: o.GetNamespace(), Name: o.GetName(), Key: com.mem.Layout.Object(resource, o.GetNamespace(), o.GetName()), Expected: expected,
+		waits: waits{uid: string(o.GetUID()), created: o.GetCreationTimestamp().Unix()},
+	}
+}
+
+// A write that may pass when cascades are through is decided anew every laterPause, for
+// maxPostponed in all; then the client is told to come again. It has no turn meanwhile:
+// the cascades need it.
+const (
+	laterPause   = 50 * time.Millisecond
+	maxPostponed = time.Second
+)
+
+// Commit has a write decided and committed. The outcome is not ok where the object is at another revision than the
+// expected one. A write whose plan changes more zones than the one it waited at takes the locks of all of them.
+func (com *Committer) Commit(ctx context.Context, w *Write) (Outcome, error) {
+	if !w.Keep {
+		defer func() { com.Release(w.Locks...); w.Locks = nil }()
+	}
+	for postponed := time.Duration(0); ; {
+		a := com.submit(ctx, w)
+		switch {
+		case a.sent:
+			return Outcome{}, a.Err
+		case a.Err != nil:
+			return Outcome{}, com.Late(w, a.Err)
+		case len(a.Locks) > 0:
+			if err := com.Acquire(ctx, w, a.Locks...); err != nil {
+				return Outcome{}, com.Late(w, err)
+			}
+		case a.Later != nil:
+			if postponed += laterPause; postponed > maxPostponed {
+				return Outcome{}, Status(w.Resource, w.Name, a.Later)
+			}
+			com.Release(w.Locks...)
+			w.Locks = nil
+			etcd.Pause(ctx, laterPause)
+		default:
+			return a.Out, nil
+		}
+	}
+}
+
+// submit has a write go with others that wait at its zone, or by itself where it has its locks, changes more than a Record,
+// or concerns no zone that is known.
+func (com *Committer) submit(ctx context.Context, w *Write) Answer {
+	r := NewRequest(w)
+	if w.alone() && w.Hint != "" && len(w.Locks) == 0 {
+		if err := com.Acquire(ctx, w, w.Hint); err != nil {
+			return Answer{Err: err}
+		}
+	}
+	if len(w.Locks) > 0 || w.Hint == "" {
+		com.Carry(ctx, w.Locks, []*Request{r})
+		return <-r.Answer
+	}
+	com.mem.Mu.Lock()
+	h := com.QueueAt(w.Hint)
+	com.mem.Mu.Unlock()
+	com.Enqueue(ctx, h, r)
+	return com.Wait(ctx, h, r)
+}
+
+// alone: the write is a batch by itself. A zone's own object, and what is written of it for others, is decided on the zone as it stands.
+func (w *Write) alone() bool { return w.Resource != "records" || w.Keep }
+
+// moved is the outcome of a write whose object has changed since it was read: the present one.
+func (com *Committer) moved(ctx context.Context, w *Write) (Outcome, error) {
+	kv, rev, err := etcd.ReadKey(ctx, com.mem.Client, w.Key)
+	if err != nil {
+		return Outcome{}, err
+	}
+	out := Outcome{Rev: rev, KV: kv}
+	if etcd.ModRevision(out.KV) == w.Expected {
+		return Outcome{}, fmt.Errorf("ledger: what is known of %s does not go together with it: run kubizone fsck, which says what is damaged", w.Key)
+	}
+	return out, nil
+}
+
+// Late turns the end of the request's time into an answer.
+func (com *Committer) Late(w *Write, err error) error {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return TooBusy(w.Resource, w.Name, err)
+	}
+	return err
+}
+
+// missing are the zones whose lock a plan needs beside those at hand: the one that changes, and those whose holding it writes (a move
+// reserves a place, a removal leaves a mark), since each write of theirs compares that too.
+func (com *Committer) missing(locks []*queue, plan *law.Plan) (missing []string) {
+	need := func(z law.Ref) {
+		key := com.mem.Layout.Zone(z.Namespace, z.Name)
+		if !slices.ContainsFunc(locks, func(h *queue) bool { return h.Key == key }) && !slices.Contains(missing, key) {
+			missing = append(missing, key)
+		}
+	}
+	if plan.Zone != nil {
+		need(plan.Zone.Zone.Ref)
+	}
+	for _, x := range plan.Writes {
+		if h, ok := x.Value.(*law.Holding); ok && h != nil {
+			need(h.Ref)
+		}
+	}
+	return missing
+}
+
+// tooLong: the write is too large by itself.
+func tooLong(w *Write, octets int) error {
+	what := w.Resource + " " + w.Namespace + "/" + w.Name
+	return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("%s: with its zone and what the journal says of the change it is %d octets, more than etcd takes in one transaction; nothing was written: "+
+		"change fewer values at once, or shorter ones, or have etcd started with a larger --max-request-bytes (1.5 MiB by default)", what, octets))
+}
+
+// tooManyFacts refuses what does not fit into a transaction: for now, where cascades that
+// bring records to a zone of the decision have a share in that.
+func tooManyFacts(w *Write, seen *law.Seen, count int) error {
+	for _, fact := range seen.All() {
+		if h, _ := fact.(*law.Holding); h != nil && slices.ContainsFunc(h.Works, func(w law.StandingWork) bool { return w.Losing != "" }) {
+			return Status(w.Resource, w.Name, &law.Refusal{Kind: law.Later, Message: fmt.Sprintf("%d facts decide about it while records come to its zone from others, and at most %d fit into one transaction; try again when they are there", count, facts.MaxCompares)})
+		}
+	}
+	return Status(w.Resource, w.Name, &law.Refusal{Kind: law.Invalid, Field: "spec.domainName", Message: fmt.Sprintf("%d facts decide about it, and at most %d fit into one transaction (use fewer labels, or fewer name servers in the zone)", count, facts.MaxCompares)})
+}
+
+// Plain writes an object whose content does not change: its own revision is all that it compares, and no zone waits for it.
+func (com *Committer) Plain(ctx context.Context, key string, expected int64, data []byte) (Outcome, error) {
+	op := clientv3.OpDelete(key)
+	if data != nil {
+		op = etcd.OpPut(key, data)
+	}
+	r, err := com.mem.Client.Txn(ctx).If(etcd.RevisionIs(key, expected)).Then(op).Else(clientv3.OpGet(key)).Commit()
+	if err != nil {
+		return Outcome{}, err
+	}
+	if !r.Succeeded {
+		return Outcome{Rev: r.Header.Revision, KV: etcd.One(r.Responses[0])}, nil
+	}
+	return Outcome{OK: true, Rev: etcd.VersionAt(r, 0)}, nil
+}
+
+// Rouse has the outbox looked at now.
+func (com *Committer) Rouse() {
+	select {
+	case com.Wake <- struct{}{}:
+	default:
+	}
+}
+
+// Preview decides what a write would, and proves it as a refusal is proved: by its
+// compares, with nothing to put. What was stale is read, and the decision made anew.
+// The object itself is not compared: it is the caller's, read just before.
+func (com *Committer) Preview(ctx context.Context, w *Write) (law.Outcome, error) {
+	for s := com.mem.Session(false); ; s.Reset() {
+		out, err := s.Decide(ctx, w.Ask)
+		if errors.Is(err, facts.ErrMoved) {
+			return out, TooBusy(w.Resource, w.Name, err)
+		}
+		if err != nil {
+			return out, com.Late(w, err)
+		}
+		cmps := s.Guards()
+		if len(cmps) > facts.MaxCompares && s.Depth > facts.FlatName {
+			s.Depth = facts.FlatName
+			continue
+		}
+		if len(cmps) > facts.MaxCompares {
+			return out, tooManyFacts(w, s.Seen, len(cmps))
+		}
+		var orelse []clientv3.Op
+		for _, z := range s.Zones {
+			orelse = append(orelse, clientv3.OpGet(z.Key))
+		}
+		com.mem.Stats.Transactions.Add(1)
+		r, err := com.mem.Client.Txn(ctx).If(cmps...).Else(orelse...).Commit()
+		if err != nil || r.Succeeded {
+			return out, com.Late(w, err)
+		}
+		moved := false
+		for i, z := range s.Zones {
+			kv := etcd.One(r.Responses[i])
+			moved = moved || etcd.ModRevision(kv) != z.Mod
+			com.mem.Mu.Lock()
+			h := com.mem.Head(z.Key)
+			com.mem.Mu.Unlock()
+			if err := com.mem.Reload(ctx, h, kv, r.Header.Revision); err != nil {
+				return out, err
+			}
+		}
+		if !moved {
+			com.mem.Mu.Lock()
+			com.mem.Suspect(s)
+			com.mem.Mu.Unlock()
+		}
+	}
+}
+
+// Outcome as etcd3.store wants to see it: not ok means that key was not at the
+// expected revision, and kv is what stands there.
+type Outcome struct {
+	OK  bool
+	Rev int64
+	KV  *mvccpb.KeyValue
+}

@@ -1,0 +1,27 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package commit
+
+import "kubi.zone/kubizone/pkg/law"
+
+// What tests of the ledger ask of it.
+
+// Waiting is how many writes wait at a zone.
+func (com *Committer) Waiting(zone string) int {
+	com.mem.Mu.Lock()
+	defer com.mem.Mu.Unlock()
+	return len(com.QueueAt(zone).waiting)
+}
+
+// Locked reports whether the lock of a zone is taken.
+func (com *Committer) Locked(zone string) bool {
+	com.mem.Mu.Lock()
+	defer com.mem.Mu.Unlock()
+	return len(com.QueueAt(zone).Sem) > 0
+}
+
+// TooManyFacts is how a write of a Record is refused that rests on so many facts.
+func TooManyFacts(seen *law.Seen, facts int) error {
+	return tooManyFacts(&Write{Resource: "records", Name: "r"}, seen, facts)
+}

@@ -1,0 +1,81 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package commit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/warning"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/law"
+)
+
+// Status is the one place where a refusal becomes an API error.
+func Status(resource, object string, err error) error {
+	var refusal *law.Refusal
+	if !errors.As(err, &refusal) {
+		return err
+	}
+	gr := v1alpha1.Resource(resource)
+	switch refusal.Kind {
+	case law.Forbidden:
+		e := apierrors.NewForbidden(gr, object, errors.New(refusal.Message))
+		// For people: `records.kubi.zone "www" is forbidden: <why>`; for programs the reason of the condition a cascade would set.
+		e.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: metav1.CauseType(refusal.Reason), Message: refusal.Message}}
+		return e
+	case law.Later:
+		return apierrors.NewTooManyRequests(fmt.Sprintf("%s %q: %s", resource, object, refusal.Message), laterSeconds)
+	case law.Duplicate:
+		return apierrors.NewInvalid(kind(resource), object, field.ErrorList{{Type: field.ErrorTypeDuplicate, Field: refusal.Field, BadValue: refusal.Value, Detail: refusal.Message}})
+	}
+	at := refusal.Field
+	if at == "" {
+		at = "spec"
+	}
+	value := refusal.Value
+	if value == nil {
+		value = field.OmitValueType{}
+	}
+	return apierrors.NewInvalid(kind(resource), object, field.ErrorList{field.Invalid(field.NewPath(at), value, refusal.Message)})
+}
+
+func kind(resource string) schema.GroupKind {
+	if resource == "zones" {
+		return v1alpha1.Kind("Zone")
+	}
+	return v1alpha1.Kind("Record")
+}
+
+// laterSeconds is after how long a client may ask again what was refused for now.
+const laterSeconds = 5
+
+// TooBusy: the guards did not hold within the request's deadline.
+func TooBusy(resource, object string, cause error) error {
+	e := apierrors.NewServerTimeout(v1alpha1.Resource(resource), "write", 1)
+	e.ErrStatus.Message = fmt.Sprintf("%s %q: other writes kept changing what this one depends on (%v); nothing was written, try again", resource, object, cause)
+	e.ErrStatus.Code = http.StatusGatewayTimeout
+	return e
+}
+
+func Warn(ctx context.Context, texts []string) {
+	for _, t := range texts {
+		warning.AddWarning(ctx, "", t)
+	}
+}
+
+func User(ctx context.Context) string {
+	if u, ok := genericapirequest.UserFrom(ctx); ok {
+		return u.GetName()
+	}
+	return ""
+}

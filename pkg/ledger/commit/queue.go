@@ -1,0 +1,348 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package commit
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/ledger/etcd"
+	"kubi.zone/kubizone/pkg/ledger/facts"
+	"kubi.zone/kubizone/pkg/ledger/journal"
+	"kubi.zone/kubizone/pkg/ledger/layout"
+)
+
+// Writes of one zone queue at its head, in order. The first of them commits by itself; those that come meanwhile go together in
+// the next transaction. The lock of a zone is this process's own: it commits one batch at a time there, since two would
+// only fail each other's compares. Nothing rests on it but time.
+
+const (
+	// batchTimeout bounds a batch: it belongs to many requests and ends with none of them.
+	batchTimeout = 20 * time.Second
+	// contention is how long another server is reckoned with that was met at a zone. After each commit it is left so long as yieldTrips of them
+	// take, to read what it has to decide on anew and commit, one more for each time that it has asked and still lost, and maxYield at most.
+	contention = time.Second
+	yieldTrips = 2
+	maxYield   = 200 * time.Millisecond
+	// Where a commit takes slowCommit, a batch of largeBatch or more is followed by a pause of at most maxPause for the callers that it
+	// answered: they come back together, and half of them would miss the next transaction.
+	SlowCommit = 4 * time.Millisecond
+	largeBatch = 4
+	maxPause   = 10 * time.Millisecond
+)
+
+// queue is that of a zone.
+type queue struct {
+	*facts.Head
+	Sem chan struct{} // the lock of the zone
+
+	// The rest is guarded by Ledger.mu.
+	// waiting are the writes that wait here; committing: a committer sees to them.
+	waiting    []*Request
+	committing bool
+	// enough is closed when want of them wait; nil: nothing waits for that.
+	enough chan struct{}
+	want   int
+	// met is when another server was met at the zone, asked how often one has asked since for the next commit there, yield how long that is
+	// left to it.
+	met   time.Time
+	asked int
+	yield time.Duration
+	// trimming is that of its journal.
+	trimming journal.Trimming
+}
+
+// QueueAt returns the queue of a zone. The caller holds com.mem.mu.
+func (com *Committer) QueueAt(key string) *queue {
+	q := com.queues[key]
+	if q == nil {
+		if len(com.queues) >= facts.MaxHeads {
+			for k, old := range com.queues { // any that is not in use
+				if len(old.Sem) == 0 && len(old.waiting) == 0 {
+					old.Pinned = false
+					delete(com.queues, k)
+					break
+				}
+			}
+		}
+		q = &queue{Head: com.mem.Head(key), Sem: make(chan struct{}, 1)}
+		q.Pinned = true
+		com.queues[key] = q
+	}
+	return q
+}
+
+// Request is a write that waits at a zone.
+type Request struct {
+	w      *Write
+	Answer chan Answer // of one
+	// Order: this write and others are to go in, in order.
+	Order *Order
+	// deciding is held while the write is decided, which reads the object of its caller. A caller that has gone may change that,
+	// so gone has the write left out.
+	deciding sync.Mutex
+	gone     bool
+}
+
+// Order is of writes of which none goes in once one before it has not.
+type Order struct{ broken atomic.Bool }
+
+// Answer to a request: an outcome, or what the write needs first. locks are those of zones that its plan changes too;
+// later: a refusal that may not stand for long; behind: a write before it in its order did not go in. sent: the write may be committed all the same.
+type Answer struct {
+	Out    Outcome
+	Err    error
+	sent   bool
+	Locks  []string
+	Later  *law.Refusal
+	behind bool
+}
+
+func NewRequest(w *Write) *Request { return &Request{w: w, Answer: make(chan Answer, 1)} }
+
+func (r *Request) reply(a Answer) {
+	if r.Order != nil && !a.Out.OK {
+		r.Order.broken.Store(true)
+	}
+	r.Answer <- a
+}
+
+// leave waits until nothing reads the caller's object, and sees to it that nothing will again.
+func (r *Request) leave() {
+	r.deciding.Lock()
+	r.gone = true
+	r.deciding.Unlock()
+}
+
+// Acquire takes the locks of zones beside those that the write has, in key order so that two
+// writes never wait for each other.
+func (com *Committer) Acquire(ctx context.Context, w *Write, keys ...string) error {
+	for _, h := range w.Locks {
+		if !slices.Contains(keys, h.Key) {
+			keys = append(keys, h.Key)
+		}
+	}
+	com.Release(w.Locks...)
+	w.Locks = nil
+	slices.Sort(keys)
+	for _, key := range keys {
+		com.mem.Mu.Lock()
+		h := com.QueueAt(key)
+		com.mem.Mu.Unlock()
+		select {
+		case h.Sem <- struct{}{}:
+			w.Locks = append(w.Locks, h)
+		case <-ctx.Done():
+			com.Release(w.Locks...)
+			w.Locks = nil
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// Release gives locks up. Of a zone where another server was met it does so later, once after each commit, so that the other one
+// has the next round trips (the replicas' turn rule).
+func (com *Committer) Release(locks ...*queue) {
+	for _, h := range locks {
+		com.mem.Mu.Lock()
+		wait := h.yield
+		h.yield = 0
+		com.mem.Mu.Unlock()
+		if wait > 0 {
+			time.AfterFunc(wait, func() { <-h.Sem })
+		} else {
+			<-h.Sem
+		}
+	}
+}
+
+// Enqueue puts requests behind those that wait at a zone. The first caller that finds none there takes the lock itself; where others
+// have come by then, a goroutine goes on, so that a write that is decided waits for no other.
+func (com *Committer) Enqueue(ctx context.Context, h *queue, requests ...*Request) {
+	com.mem.Mu.Lock()
+	h.waiting = append(h.waiting, requests...)
+	first := !h.committing
+	h.committing = true
+	if h.enough != nil && len(h.waiting) >= h.want {
+		close(h.enough)
+		h.enough = nil
+	}
+	com.mem.Mu.Unlock()
+	if !first {
+		return
+	}
+	select {
+	case h.Sem <- struct{}{}:
+	case <-ctx.Done():
+		com.resign(ctx, h)
+		return
+	}
+	batch := com.take(h)
+	if !slices.ContainsFunc(batch, func(r *Request) bool { return !slices.Contains(requests, r) }) { // its own, if they are not answered yet (overtake)
+		com.Carry(ctx, []*queue{h}, batch)
+		com.Release(h)
+		com.resign(ctx, h)
+		return
+	}
+	com.mem.Spawn(func() { com.commitQueue(etcd.PaidBy(context.WithoutCancel(ctx)), h, batch) })
+}
+
+// Wait returns the answer to a request, and takes it out of the queue where its time ends first.
+func (com *Committer) Wait(ctx context.Context, h *queue, r *Request) Answer {
+	select {
+	case a := <-r.Answer:
+		return a
+	case <-ctx.Done():
+	}
+	com.mem.Mu.Lock()
+	waiting := len(h.waiting)
+	h.waiting = slices.DeleteFunc(h.waiting, func(x *Request) bool { return x == r })
+	waiting -= len(h.waiting)
+	com.mem.Mu.Unlock()
+	if waiting > 0 {
+		return Answer{Err: ctx.Err()}
+	}
+	r.leave()
+	select {
+	case a := <-r.Answer:
+		return a
+	default:
+		return Answer{Err: ctx.Err(), sent: true}
+	}
+}
+
+// resign leaves the writes that wait at a zone to a goroutine, where there are any.
+func (com *Committer) resign(ctx context.Context, h *queue) {
+	com.mem.Mu.Lock()
+	defer com.mem.Mu.Unlock()
+	if h.committing = len(h.waiting) > 0; h.committing {
+		com.mem.Spawn(func() { com.commitQueue(etcd.PaidBy(context.WithoutCancel(ctx)), h, nil) })
+	}
+}
+
+// committer carries one batch after the other, beginning with one for which it has the lock, until no write waits.
+func (com *Committer) commitQueue(ctx context.Context, h *queue, batch []*Request) {
+	for {
+		if len(batch) == 0 {
+			h.Sem <- struct{}{}
+			if batch = com.take(h); len(batch) == 0 {
+				com.mem.Mu.Lock()
+				h.committing = len(h.waiting) > 0
+				more := h.committing
+				com.mem.Mu.Unlock()
+				<-h.Sem
+				if !more {
+					return
+				}
+				continue
+			}
+		}
+		within, cancel := context.WithTimeout(ctx, batchTimeout)
+		started := time.Now()
+		com.Carry(within, []*queue{h}, batch)
+		cancel()
+		com.Release(h)
+		com.waitForBatch(h, len(batch), started)
+		batch = nil
+	}
+}
+
+// take is the next batch, in order.
+func (com *Committer) take(h *queue) []*Request {
+	com.mem.Mu.Lock()
+	defer com.mem.Mu.Unlock()
+	batch := h.waiting
+	if len(batch) > layout.MaxSteps {
+		batch = batch[:layout.MaxSteps:layout.MaxSteps]
+	}
+	h.waiting = slices.Clone(h.waiting[len(batch):])
+	return batch
+}
+
+// waitForBatch waits for as many writes as the last batch had, where a commit takes long.
+func (com *Committer) waitForBatch(h *queue, size int, started time.Time) {
+	if size < largeBatch || com.latency.disk() < com.slowCommit {
+		return
+	}
+	com.mem.Mu.Lock()
+	if len(h.waiting) >= size {
+		com.mem.Mu.Unlock()
+		return
+	}
+	enough := make(chan struct{})
+	h.want, h.enough = size, enough
+	com.mem.Mu.Unlock()
+	timer := time.NewTimer(min(time.Since(started)/2, maxPause))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-enough:
+	}
+}
+
+// askFor has the other servers leave this one the next commit at a zone. A server that always wins meets no other, so one that has lost twice
+// says that it is there.
+func (com *Committer) askFor(zone string) {
+	ctx, cancel := context.WithTimeout(com.mem.Client.Ctx(), batchTimeout)
+	defer cancel()
+	_, _ = com.mem.Client.Txn(ctx).Then(etcd.OpPut(com.mem.Layout.Asked(), []byte(com.mem.ID+" "+zone))).Commit() // the next loss asks again
+}
+
+// FollowAsked notes which zones other servers ask for.
+func (com *Committer) FollowAsked(ctx context.Context, rev int64) {
+	for ctx.Err() == nil {
+		_ = etcd.Watch(ctx, com.mem.Client, com.mem.Layout.Asked(), rev, func(events []*clientv3.Event) error {
+			com.mem.Mu.Lock()
+			defer com.mem.Mu.Unlock()
+			for _, e := range events {
+				id, zone, _ := strings.Cut(string(e.Kv.Value), " ")
+				if h := com.queues[zone]; h != nil && id != com.mem.ID {
+					h.met, h.asked = time.Now(), h.asked+1
+				}
+			}
+			return nil
+		})
+		// Compacted: what was asked before is through.
+		if r, err := com.mem.Client.Get(ctx, com.mem.Layout.Asked()); err == nil {
+			rev = r.Header.Revision
+		} else {
+			etcd.Pause(ctx, time.Second)
+		}
+	}
+}
+
+// latencies are what the last transactions of writes took.
+type latencies struct {
+	mu   sync.Mutex
+	last [manyLatencies]time.Duration
+	n    int
+}
+
+// manyLatencies are a second or two of a zone that is hot. Among few of them there may be none that found a processor free.
+const manyLatencies = 256
+
+func (t *latencies) took(trip time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.last[t.n%len(t.last)] = trip
+	t.n++
+}
+
+// disk is the least of them: what is waited for beside the disk is CPU time, which no waiting makes less. 0: none is known.
+func (t *latencies) disk() time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.n == 0 {
+		return 0
+	}
+	return slices.Min(t.last[:min(t.n, len(t.last))])
+}

@@ -1,0 +1,374 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package facts
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/ledger/etcd"
+	"kubi.zone/kubizone/pkg/ledger/layout"
+	"kubi.zone/kubizone/pkg/ledger/objects"
+)
+
+// wideOps are the operations of a transaction that an embedded etcd is told to take, which are tried at any; narrowOps are within the 128
+// that one takes by default.
+const (
+	wideOps   = 500
+	narrowOps = 120
+)
+
+// Narrow takes in that so many operations are too many: probably etcd has its default, else fewer.
+func (mem *Memory) Narrow(operations int) {
+	fewer := int64(narrowOps)
+	if operations <= narrowOps {
+		fewer = int64(operations) / 2
+	}
+	if fewer < mem.Ops.Load() {
+		mem.Ops.Store(fewer)
+	}
+}
+
+// maxDoubt bounds the names that are read before they are believed: a write that is given up does not read those that it suspects.
+const maxDoubt = 1 << 16
+
+// Drop forgets everything a transaction of unknown outcome may have changed.
+func (mem *Memory) Drop(s *Session) {
+	mem.Mu.Lock()
+	defer mem.Mu.Unlock()
+	for _, z := range s.Zones {
+		mem.Head(z.Key).Loaded = false
+	}
+	mem.Suspect(s)
+}
+
+// Suspect makes the next decision read the names that this one took from memory,
+// since one of them may be what has changed. The caller holds mem.mu.
+func (mem *Memory) Suspect(s *Session) {
+	if len(mem.doubt) > maxDoubt { // a name that is wrongly believed costs one more try
+		clear(mem.doubt)
+	}
+	for _, p := range s.Single {
+		if p.Key.Kind == law.KindHolding {
+			mem.doubt[p.Key] = true
+		}
+	}
+}
+
+// Stats count what happened; all fields only grow.
+type Stats struct {
+	// Transactions sent, and those whose guards did not hold.
+	Transactions, Conflicts atomic.Int64
+	// Batches are transactions that decided several records (batch.go).
+	Batches atomic.Int64
+	// Reads are transactions that only fetched facts.
+	Reads atomic.Int64
+	// CascadeSteps are records and zones decided anew by a cascade.
+	CascadeSteps atomic.Int64
+}
+
+// Memory is what a server knows of the store, and how it reads the rest.
+type Memory struct {
+	Config
+	ID      string // of this server among those on its store
+	workers etcd.Workers
+	Stats   Stats
+	Ops     atomic.Int64 // that etcd takes in one transaction, as far as is known
+	// Sessions of decisions that nothing comes of (EarlyRecord), for the next one.
+	Sessions sync.Pool
+
+	Mu    sync.Mutex // guards everything below
+	Index map[law.Key]*indexed
+	heads map[string]*Head // by zone key
+	// Unsettled are the zones of the index that cascades stand against.
+	Unsettled map[law.Key]*law.Holding
+	// stopped are those that mass deletions hold back (S7.5).
+	stopped map[law.Key]bool
+	byUID   map[string]*Head
+	// doubt: names whose place in the index led a decision astray; they are read.
+	doubt map[law.Key]bool
+}
+
+type Config struct {
+	Client                      *clientv3.Client
+	Layout                      layout.Keys
+	Zones, Records, Delegations objects.ObjectCodec
+	Now                         func() time.Time
+	OnFault                     func(point string) // Config.Fault
+	DropGuards                  string
+}
+
+func New(config Config) *Memory {
+	mem := &Memory{
+		Config: config, ID: etcd.NewID(), workers: etcd.Workers{Free: make(chan func())},
+		Index: map[law.Key]*indexed{}, Unsettled: map[law.Key]*law.Holding{}, stopped: map[law.Key]bool{}, heads: map[string]*Head{}, byUID: map[string]*Head{}, doubt: map[law.Key]bool{},
+	}
+	mem.Sessions.New = func() any { return mem.Session(true) }
+	mem.Ops.Store(wideOps)
+	return mem
+}
+
+// indexed is what stands under names/ at a revision.
+type indexed struct {
+	Holding *law.Holding
+	mod     int64
+}
+
+// Head is what is known of one zone: its object at a revision, and facts under
+// its keys that hold as long as the zone is at that revision, because each of
+// them changes only together with the zone (I5).
+type Head struct {
+	Key string
+	// Pinned: more than these facts hangs on it, so it stays.
+	Pinned bool
+
+	// The rest is guarded by Ledger.mu.
+	Loaded bool
+	Mod    int64 // 0: there is no such zone
+	Object *v1alpha1.Zone
+	Zone   *law.Zone
+	Facts  map[law.Key]any
+	used   time.Time // when one of them was learned last
+	// gone is the last revision at which the zone was known not to stand.
+	gone int64
+}
+
+// maxFacts bounds what a head remembers, remembers how long after the last write; maxHeads
+// how many zones are remembered.
+const (
+	Remembers = time.Minute
+	maxFacts  = 1 << 17
+	MaxHeads  = 1 << 14
+)
+
+func (mem *Memory) Fault(point string) {
+	if mem.OnFault != nil {
+		mem.OnFault(point)
+	}
+}
+
+// LoadNames reads names/ whole; it returns the revision it was read at.
+func (mem *Memory) LoadNames(ctx context.Context) (int64, error) {
+	prefix := mem.Layout.Room("names")
+	key, end := prefix, clientv3.GetPrefixRangeEnd(prefix)
+	var rev int64
+	fresh := map[law.Key]*indexed{}
+	for {
+		r, err := mem.Client.Get(ctx, key, clientv3.WithRange(end), clientv3.WithLimit(5000), clientv3.WithRev(rev))
+		if err != nil {
+			return 0, fmt.Errorf("ledger: loading the names of zones: %w", err)
+		}
+		if rev == 0 {
+			rev = r.Header.Revision
+		}
+		for _, kv := range r.Kvs {
+			k, h, err := mem.Layout.DecodeName(string(kv.Key), kv.Value)
+			if err != nil {
+				return 0, err
+			}
+			fresh[k] = &indexed{Holding: h, mod: kv.ModRevision}
+		}
+		if !r.More {
+			break
+		}
+		key = string(r.Kvs[len(r.Kvs)-1].Key) + "\x00"
+	}
+	mem.Mu.Lock()
+	defer mem.Mu.Unlock()
+	mem.Index, mem.Unsettled, mem.stopped = make(map[law.Key]*indexed, len(fresh)), map[law.Key]*law.Holding{}, map[law.Key]bool{}
+	for k, x := range fresh {
+		mem.name(k, x.Holding, x.mod)
+	}
+	return rev, nil
+}
+
+// FollowNames keeps the index near the store. It may lag: every decision
+// compares what it used, so a stale index costs a round trip, never truth.
+func (mem *Memory) FollowNames(ctx context.Context, rev int64) {
+	for ctx.Err() == nil {
+		_ = etcd.Watch(ctx, mem.Client, mem.Layout.Room("names"), rev, func(events []*clientv3.Event) error {
+			mem.Mu.Lock()
+			defer mem.Mu.Unlock()
+			for _, e := range events {
+				view, fqdn, err := mem.Layout.ParseName("names", string(e.Kv.Key))
+				if err != nil {
+					continue
+				}
+				k := law.HoldingKey(view, fqdn)
+				if have := mem.Index[k]; have != nil && have.mod > e.Kv.ModRevision {
+					continue
+				}
+				if e.Type == clientv3.EventTypeDelete {
+					mem.unname(k)
+				} else if _, h, err := mem.Layout.DecodeName(string(e.Kv.Key), e.Kv.Value); err == nil {
+					mem.name(k, h, e.Kv.ModRevision)
+				}
+			}
+			return nil
+		})
+		for ctx.Err() == nil { // compacted: read it whole again
+			again, err := mem.LoadNames(ctx)
+			if err == nil {
+				rev = again
+				break
+			}
+			etcd.Pause(ctx, time.Second)
+		}
+	}
+}
+
+// Remember puts what is known of a name into the index. The caller holds mem.mu.
+func (mem *Memory) Remember(k law.Key, h *law.Holding, mod int64) {
+	if h == nil {
+		mem.unname(k)
+		return
+	}
+	if have := mem.Index[k]; have == nil || have.mod <= mod {
+		mem.name(k, h, mod)
+	}
+}
+
+// name and unname change the index, and which zones in it cascades stand against. The caller holds mem.mu.
+func (mem *Memory) name(k law.Key, h *law.Holding, mod int64) {
+	mem.Index[k] = &indexed{Holding: h, mod: mod}
+	if len(h.Works) > 0 {
+		mem.Unsettled[k] = h
+	} else {
+		delete(mem.Unsettled, k)
+	}
+	if h.Held != nil {
+		mem.stopped[k] = true
+	} else {
+		delete(mem.stopped, k)
+	}
+}
+
+// HeldZones is how many zones mass deletions hold back (S7.5).
+func (mem *Memory) HeldZones() int {
+	mem.Mu.Lock()
+	defer mem.Mu.Unlock()
+	return len(mem.stopped)
+}
+
+func (mem *Memory) unname(k law.Key) {
+	delete(mem.Index, k)
+	delete(mem.Unsettled, k)
+	delete(mem.stopped, k)
+}
+
+// Head returns the head of a zone key. The caller holds mem.mu.
+func (mem *Memory) Head(key string) *Head {
+	h := mem.heads[key]
+	if h == nil {
+		if len(mem.heads) >= MaxHeads {
+			for k, old := range mem.heads { // any; it is read again when needed
+				if !old.Pinned {
+					if old.Zone != nil && mem.byUID[old.Zone.UID] == old {
+						delete(mem.byUID, old.Zone.UID)
+					}
+					delete(mem.heads, k)
+					break
+				}
+			}
+		}
+		h = &Head{Key: key}
+		mem.heads[key] = h
+	}
+	return h
+}
+
+// StandAt makes the head stand at a revision of its zone. The caller holds mem.mu.
+func (mem *Memory) StandAt(h *Head, object *v1alpha1.Zone, zone *law.Zone, mod int64) {
+	if h.Zone != nil && mem.byUID[h.Zone.UID] == h {
+		delete(mem.byUID, h.Zone.UID)
+	}
+	if zone != nil && zone.Served != objects.Served(object) {
+		after := *zone // as decided, before its conditions were
+		after.Served = !zone.Served
+		zone = &after
+	}
+	h.Loaded, h.Mod, h.Object, h.Zone, h.Facts = true, mod, object, zone, nil
+	if zone != nil {
+		mem.byUID[zone.UID] = h
+		if settled := serial.Serial(object.Status.SettledSerial); settled != zone.SettledSerial { // what was decided did not know it
+			written := *zone
+			written.SettledSerial = settled
+			h.Zone = &written
+		}
+	}
+}
+
+// Absent makes the head know that its zone did not stand at a revision. The caller holds mem.mu.
+func (mem *Memory) Absent(h *Head, rev int64) {
+	mem.StandAt(h, nil, nil, 0)
+	h.gone = max(h.gone, rev)
+}
+
+func (h *Head) Note(k law.Key, v any) {
+	h.used = time.Now()
+	if h.Facts == nil || len(h.Facts) >= maxFacts {
+		h.Facts = map[law.Key]any{}
+	}
+	h.Facts[k] = v
+}
+
+// Forget lets go of the facts of zones that nobody has written since: who writes to many
+// zones in turn does not fill the memory.
+func (mem *Memory) Forget(since time.Time) {
+	mem.Mu.Lock()
+	defer mem.Mu.Unlock()
+	for _, h := range mem.heads {
+		if h.used.Before(since) {
+			h.Facts = nil
+		}
+	}
+}
+
+// enclosing guesses the zone at or above a name from the index.
+func (mem *Memory) enclosing(view string, n name.Name) *law.Holding {
+	mem.Mu.Lock()
+	defer mem.Mu.Unlock()
+	for at, ok := n, true; ok; at, ok = at.Parent() {
+		if x := mem.Index[law.HoldingKey(view, at)]; x != nil {
+			return x.Holding
+		}
+	}
+	return nil
+}
+
+func (mem *Memory) GuessZone(r *law.Record) string {
+	if r.ZoneRef != nil {
+		return mem.Layout.Zone(r.ZoneRef.Namespace, r.ZoneRef.Name)
+	}
+	n, err := name.Parse(r.DomainName)
+	if err != nil {
+		return ""
+	}
+	if h := mem.enclosing(r.View, n); h != nil {
+		return mem.Layout.Zone(h.Namespace, h.Name)
+	}
+	return ""
+}
+
+// HoldingOf is what is remembered under a name.
+func (mem *Memory) HoldingOf(k law.Key) *law.Holding {
+	mem.Mu.Lock()
+	defer mem.Mu.Unlock()
+	if x := mem.Index[k]; x != nil {
+		return x.Holding
+	}
+	return nil
+}
+
+// Spawn has f called beside the caller.
+func (mem *Memory) Spawn(f func()) { mem.workers.Run(mem.Client.Ctx(), f) }

@@ -1,0 +1,845 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package facts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"k8s.io/apiserver/pkg/storage"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/ledger/etcd"
+	"kubi.zone/kubizone/pkg/ledger/layout"
+	"kubi.zone/kubizone/pkg/ledger/objects"
+)
+
+// MaxCompares keeps a transaction below etcd's 128 operations (its longest of
+// compare, then, else) with room for the object, its zone and the journal.
+const MaxCompares = 90
+
+// Session collects the facts of one decision together with what proves that
+// they still hold when it commits. There are some ten of them: lists, no maps.
+type Session struct {
+	mem  *Memory
+	Seen *law.Seen
+	// Single facts: the revision of their key, compared unless the zone's own
+	// revision covers them.
+	Single []proof
+	// proven says where the proof of each key is, from the first one beyond law.FewKeys on.
+	proven map[law.Key]int
+	// ranges: the revision they were read at; nothing in them may be younger.
+	ranges []proof
+	// deep: ranges of names above deepName labels, read at a revision.
+	deep []proof
+	// Zones the decision looked at.
+	Zones []ZoneSeen
+	// Guess: a key never met is taken as absent and compared so, which saves the
+	// round trip of a read where that is likely (a new name).
+	Guess bool
+	// Depth: zones at names of more labels are read and guarded as a range.
+	Depth int
+	// Over is what earlier decisions of the same transaction leave, nil for none.
+	Over *Overlay
+}
+
+// Overlay is a zone and its facts as the writes leave them that were decided first, of those that one transaction makes true.
+type Overlay struct {
+	Key   string         // of the zone; "": of none
+	Base  *v1alpha1.Zone // as it stands, at mod
+	Mod   int64
+	Zone  *law.Zone
+	Facts map[law.Key]any
+	Puts  etcd.Puts // beside the zone's keys
+}
+
+type proof struct {
+	Key law.Key
+	rev int64
+}
+
+// ZoneSeen is a zone object at a revision, 0 and nil where there is none.
+type ZoneSeen struct {
+	Key    string
+	Mod    int64
+	Object *v1alpha1.Zone
+}
+
+func (mem *Memory) Session(guess bool) *Session {
+	s := &Session{mem: mem, Guess: guess, Depth: deepName, Seen: law.NewSeen(), Single: make([]proof, 0, 8), Zones: make([]ZoneSeen, 0, 2)}
+	s.Seen.Look = s.atHand
+	return s
+}
+
+func (s *Session) Reset() {
+	s.Seen.Forget()
+	clear(s.Single)
+	clear(s.Zones)
+	s.Single, s.Zones = s.Single[:0], s.Zones[:0]
+	s.proven, s.ranges, s.deep = nil, nil, nil
+}
+
+func (s *Session) prove(k law.Key, rev int64) {
+	if i := s.proof(k); i >= 0 {
+		s.Single[i].rev = rev
+		return
+	}
+	s.Single = append(s.Single, proof{k, rev})
+	switch n := len(s.Single); {
+	case s.proven != nil:
+		s.proven[k] = n - 1
+	case n > law.FewKeys:
+		s.proven = make(map[law.Key]int, 4*n)
+		for i := range s.Single {
+			s.proven[s.Single[i].Key] = i
+		}
+	}
+}
+
+// proof is the place of a key in single, -1 for none.
+func (s *Session) proof(k law.Key) int {
+	if s.proven != nil {
+		if i, ok := s.proven[k]; ok {
+			return i
+		}
+		return -1
+	}
+	return slices.IndexFunc(s.Single, func(p proof) bool { return p.Key == k })
+}
+
+// Zone is what was seen of a zone object; nil: the decision did not look at it.
+func (s *Session) Zone(key string) *ZoneSeen {
+	for i := range s.Zones {
+		if s.Zones[i].Key == key {
+			return &s.Zones[i]
+		}
+	}
+	return nil
+}
+
+func (s *Session) SawZone(k law.Key, h *Head) {
+	s.Seen.Put(k, h.Zone)
+	if z := s.Zone(h.Key); z != nil {
+		z.Mod, z.Object = h.Mod, h.Object
+		return
+	}
+	s.Zones = append(s.Zones, ZoneSeen{h.Key, h.Mod, h.Object})
+}
+
+// zoneScoped: the key belongs to one zone and changes only with its object.
+func zoneScoped(k law.Key) bool { return k.Zone != "" }
+
+// ErrMoved: facts read at one moment do not go together with the object that is
+// decided about, so that has moved.
+var ErrMoved = errors.New("the object has changed since it was read")
+
+// ErrOverlayMoved: the zone that a batch is decided on has moved, so all of it is decided anew.
+var ErrOverlayMoved = errors.New("the zone of the batch has changed since it was read")
+
+// Decide runs the law until it has what it asks for. errMoved: no facts go
+// together with what was asked.
+func (s *Session) Decide(ctx context.Context, ask func(*law.Seen) law.Outcome) (law.Outcome, error) {
+	for stale := 0; ; {
+		if err := ctx.Err(); err != nil {
+			return law.Outcome{}, err
+		}
+		out := ask(s.Seen)
+		if len(out.Need) == 0 {
+			return out, nil
+		}
+		need := Dedupe(out.Need)
+		again := false
+		for _, k := range need {
+			if _, known := s.Seen.Get(k); known {
+				again = true // facts of two moments: all of them anew
+			}
+		}
+		if again {
+			if stale++; stale > 2 {
+				return law.Outcome{}, ErrMoved
+			}
+			s.forget(need)
+			s.Reset()
+			s.Guess = false
+			continue
+		}
+		if err := s.find(ctx, need); err != nil {
+			return law.Outcome{}, err
+		}
+	}
+}
+
+func Dedupe(keys []law.Key) []law.Key {
+	out := keys[:0]
+	if len(keys) > law.FewKeys {
+		met := make(map[law.Key]bool, len(keys))
+		for _, k := range keys {
+			if !met[k] {
+				met[k] = true
+				out = append(out, k)
+			}
+		}
+		return out
+	}
+	for _, k := range keys {
+		if !slices.Contains(out, k) {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+// forget drops what is remembered of the named facts, so that they are read.
+func (s *Session) forget(keys []law.Key) {
+	s.mem.Mu.Lock()
+	defer s.mem.Mu.Unlock()
+	for _, k := range keys {
+		switch {
+		case k.Kind == law.KindZone:
+			s.mem.Head(s.mem.Layout.Key(k)).Loaded = false
+		case k.Kind == law.KindHolding:
+			s.mem.unname(k)
+			if h := s.mem.byUID[k.Zone]; h != nil {
+				h.Loaded = false
+			}
+		case zoneScoped(k):
+			if h := s.mem.byUID[k.Zone]; h != nil {
+				h.Loaded = false
+			}
+		}
+	}
+	for _, k := range keys {
+		if k.Kind == law.KindHolding {
+			s.mem.doubt[k] = true
+		}
+	}
+}
+
+// stoodAt: the decision looked at the zone, and at the revision that the head
+// stands at.
+func (s *Session) stoodAt(h *Head) bool {
+	z := s.Zone(h.Key)
+	return z != nil && z.Mod == h.Mod
+}
+
+// atHand is lookUp for a decision that is being made.
+func (s *Session) atHand(k law.Key) bool {
+	s.mem.Mu.Lock()
+	defer s.mem.Mu.Unlock()
+	return s.lookUp(k)
+}
+
+// lookUp finds a fact in memory: as the batch leaves it, in the index of names, at the head of a zone that the
+// decision looked at, or by guess. The caller holds mem.mu. false: it has to be read.
+func (s *Session) lookUp(k law.Key) bool {
+	mem := s.mem
+	if s.Over != nil {
+		if v, ok := s.Over.Facts[k]; ok {
+			s.Seen.Put(k, v)
+			return true
+		}
+	}
+	switch {
+	case layout.IsRange(k):
+		return false
+	case k.Kind == law.KindHolding:
+		if mem.doubt[k] || k.Name.NumLabels() > s.Depth {
+			return false
+		}
+		var holding *law.Holding
+		var mod int64
+		if x := mem.Index[k]; x != nil {
+			holding, mod = x.Holding, x.mod
+		}
+		s.Seen.Put(k, holding)
+		s.prove(k, mod)
+	case k.Kind == law.KindZone:
+		key := mem.Layout.Key(k)
+		if b := s.Over; b != nil && b.Key != "" && key == b.Key {
+			s.Seen.Put(k, b.Zone)
+			s.Zones = append(s.Zones, ZoneSeen{key, b.Mod, b.Base})
+			return true
+		}
+		h := mem.heads[key]
+		if h == nil || !h.Loaded {
+			return false
+		}
+		s.SawZone(k, h)
+	case !zoneScoped(k):
+		return false
+	default:
+		h := mem.byUID[k.Zone]
+		if h == nil || !h.Loaded || !s.stoodAt(h) {
+			return false
+		}
+		v, ok := h.Facts[k]
+		if !ok && !s.Guess {
+			return false
+		}
+		if s.Seen.Put(k, v); !ok {
+			s.prove(k, 0)
+		}
+	}
+	return true
+}
+
+// OverlapError ends a decision that rests on a range of keys in which earlier writes of the batch have written: what etcd has there is not what
+// the write would find.
+type OverlapError struct{ Name string }
+
+func (e *OverlapError) Error() string { return "rests on what is being written below " + e.Name }
+
+// overlaps refuses ranges in which earlier writes of the batch have written.
+func (s *Session) overlaps(need []law.Key) error {
+	if s.Over == nil {
+		return nil
+	}
+	for _, k := range need {
+		if !layout.IsRange(k) {
+			continue
+		}
+		prefix := s.mem.Layout.Key(k)
+		for written := range s.Over.Facts {
+			if at := written.Owner == k.Owner && k.Kind != law.KindTenantsBelow; !at && strings.HasPrefix(s.mem.Layout.Key(written), prefix) {
+				return &OverlapError{k.Owner.String()}
+			}
+		}
+		for _, x := range s.Over.Puts {
+			if strings.HasPrefix(x.Key, prefix) {
+				return &OverlapError{k.Owner.String()}
+			}
+		}
+	}
+	return nil
+}
+
+// LookUpAll finds facts in memory. missing have to be read; not ok: they are asked for again, or have no place in memory.
+func (s *Session) LookUpAll(need []law.Key) (missing []law.Key, ok bool) {
+	s.mem.Mu.Lock()
+	defer s.mem.Mu.Unlock()
+	for _, k := range need {
+		if _, known := s.Seen.Get(k); known || layout.IsRange(k) || k.Kind == law.KindHolding && k.Name.NumLabels() > s.Depth {
+			return nil, false
+		}
+		if !s.lookUp(k) {
+			missing = append(missing, k)
+		}
+	}
+	return missing, true
+}
+
+// find looks facts up in memory, and reads the others at one moment.
+func (s *Session) find(ctx context.Context, need []law.Key) error {
+	if err := s.overlaps(need); err != nil {
+		return err
+	}
+	var read, deep []law.Key
+	s.mem.Mu.Lock()
+	for _, k := range need {
+		switch {
+		case k.Kind == law.KindHolding && k.Name.NumLabels() > s.Depth:
+			deep = append(deep, k)
+		case !s.lookUp(k):
+			read = append(read, k)
+		}
+	}
+	s.mem.Mu.Unlock()
+	if err := s.dive(ctx, deep); err != nil {
+		return err
+	}
+	for len(read) > 0 {
+		n := min(len(read), 100)
+		if err := s.Read(ctx, read[:n]); err != nil {
+			return err
+		}
+		read = read[n:]
+	}
+	return nil
+}
+
+// deepName is the number of labels above which the zones at a name's ancestors
+// are read and guarded as one range: a name may have 127 labels, and one compare
+// for each would not fit into a transaction. Where a decision looks at several
+// such names, or at those of many name servers, it is made again with flatName.
+const (
+	deepName = 40
+	FlatName = 6
+)
+
+// dive reads the holdings of ancestors that all have more than depth labels, one
+// range for each name of depth labels above them.
+func (s *Session) dive(ctx context.Context, keys []law.Key) error {
+	for len(keys) > 0 {
+		all := law.Key{Kind: law.KindZonesBelow, View: keys[0].View, Name: keys[0].Name}
+		for all.Name.NumLabels() > s.Depth {
+			all.Name, _ = all.Name.Parent()
+		}
+		r, err := s.mem.Client.Get(ctx, s.mem.Layout.Key(all), clientv3.WithPrefix())
+		if err != nil {
+			return err
+		}
+		v, err := s.mem.DecodeRange(all, r.Kvs)
+		if err != nil {
+			return err
+		}
+		at := map[law.Key]*law.Holding{}
+		for _, z := range v.(*law.ZonesBelow).Zones {
+			at[law.HoldingKey(all.View, z.FQDN)] = &z.Holding
+		}
+		var others []law.Key
+		for _, k := range keys {
+			if k.View != all.View || !all.Name.Encloses(k.Name) {
+				others = append(others, k)
+				continue
+			}
+			s.Seen.Put(k, at[k])
+			if h := at[k]; h != nil {
+				for _, kv := range r.Kvs {
+					if string(kv.Key) == s.mem.Layout.Key(k) {
+						s.prove(k, kv.ModRevision)
+					}
+				}
+			}
+		}
+		s.deep, keys = append(s.deep, proof{all, r.Header.Revision}), others
+	}
+	return nil
+}
+
+// Read fetches facts at one revision, with the zones they belong to.
+func (s *Session) Read(ctx context.Context, keys []law.Key) error {
+	mem := s.mem
+	var ops []clientv3.Op
+	for _, k := range keys {
+		ops = append(ops, mem.get(k))
+	}
+	zones := s.homes(keys)
+	for _, z := range zones {
+		ops = append(ops, clientv3.OpGet(z.Key))
+	}
+	mem.Stats.Reads.Add(1)
+	r, err := mem.Client.Txn(ctx).Then(ops...).Commit()
+	if errors.Is(err, rpctypes.ErrTooManyOps) && len(keys) > 1 {
+		mem.Narrow(len(ops))
+		if err := s.Read(ctx, keys[:len(keys)/2]); err != nil {
+			return err
+		}
+		return s.Read(ctx, keys[len(keys)/2:])
+	}
+	if err != nil {
+		return err
+	}
+	covered := map[string]int64{} // at the revision of which zone
+	moved := false
+	for i, z := range zones {
+		kv := etcd.One(r.Responses[len(keys)+i])
+		if err := mem.Reload(ctx, z, kv, r.Header.Revision); err != nil {
+			return err
+		}
+		// A fact is covered by its zone's revision where the decision compares that anyway.
+		seen := s.Zone(z.Key)
+		compared := seen != nil
+		moved = moved || compared && seen.Mod != etcd.ModRevision(kv)
+		mem.Mu.Lock()
+		if compared && z.Zone != nil && z.Mod == etcd.ModRevision(kv) {
+			covered[z.Zone.UID] = z.Mod
+		}
+		mem.Mu.Unlock()
+	}
+	for i, k := range keys {
+		if err := s.take(ctx, k, r.Responses[i], r.Header.Revision, covered[k.Zone]); err != nil {
+			return err
+		}
+	}
+	if moved && s.Over != nil {
+		return ErrOverlayMoved
+	}
+	if moved {
+		// Facts of two revisions of one zone: what was read now is remembered at the
+		// head, and the decision starts over from it.
+		s.Reset()
+	}
+	return nil
+}
+
+// take puts one answer into the session. covered is the revision of the zone that proves it, 0: none does.
+func (s *Session) take(ctx context.Context, k law.Key, r *etcdserverpb.ResponseOp, rev, covered int64) error {
+	mem := s.mem
+	kvs := r.GetResponseRange().Kvs
+	if layout.IsRange(k) {
+		v, err := mem.DecodeRange(k, kvs)
+		if err != nil {
+			return err
+		}
+		s.Seen.Put(k, v)
+		if covered == 0 {
+			s.ranges = append(s.ranges, proof{k, rev})
+		}
+		return nil
+	}
+	kv := etcd.One(r)
+	if k.Kind == law.KindZone {
+		mem.Mu.Lock()
+		h := mem.Head(mem.Layout.Key(k))
+		mem.Mu.Unlock()
+		if err := mem.Reload(ctx, h, kv, rev); err != nil {
+			return err
+		}
+		mem.Mu.Lock()
+		s.SawZone(k, h)
+		mem.Mu.Unlock()
+		return nil
+	}
+	var v any
+	if kv != nil {
+		var err error
+		if v, err = layout.DecodeFact(k, kv.Value); err != nil {
+			return layout.Unreadable(string(kv.Key), err)
+		}
+	}
+	s.Seen.Put(k, v)
+	mem.Mu.Lock()
+	defer mem.Mu.Unlock()
+	if k.Kind == law.KindHolding {
+		h, _ := v.(*law.Holding)
+		s.Seen.Put(k, h)
+		delete(mem.doubt, k)
+		mem.Remember(k, h, etcd.ModRevision(kv))
+	}
+	if covered != 0 {
+		if h := mem.byUID[k.Zone]; h != nil && h.Mod == covered { // a write since may have changed it, and knows it
+			h.Note(k, v)
+		}
+		return nil
+	}
+	s.prove(k, etcd.ModRevision(kv))
+	return nil
+}
+
+// homes are the heads of the zones that the keys belong to.
+func (s *Session) homes(keys []law.Key) []*Head {
+	s.mem.Mu.Lock()
+	defer s.mem.Mu.Unlock()
+	var out []*Head
+	for _, k := range keys {
+		if h := s.mem.byUID[k.Zone]; zoneScoped(k) && h != nil && !slices.Contains(out, h) {
+			out = append(out, h)
+		}
+	}
+	return out
+}
+
+// get is the operation that fetches a fact.
+func (mem *Memory) get(k law.Key) clientv3.Op {
+	key := mem.Layout.Key(k)
+	if layout.IsRange(k) {
+		return clientv3.OpGet(key, clientv3.WithPrefix())
+	}
+	return clientv3.OpGet(key)
+}
+
+// Reload makes a head stand at what was read of its zone at revision rev, unless it knows better: a read that took long
+// does not take back what a write has made since, be it a zone or its removal.
+func (mem *Memory) Reload(ctx context.Context, h *Head, kv *mvccpb.KeyValue, rev int64) error {
+	mem.Mu.Lock()
+	known := h.knows(kv, rev)
+	if kv == nil && !known {
+		mem.Absent(h, rev)
+	}
+	mem.Mu.Unlock()
+	if known || kv == nil {
+		return nil
+	}
+	object := &v1alpha1.Zone{}
+	if err := mem.Zones.Decode(ctx, h.Key, kv.Value, kv.ModRevision, object); err != nil {
+		return fmt.Errorf("ledger: %s: %w", h.Key, err)
+	}
+	zone, err := objects.LawZone(object)
+	if err != nil {
+		return fmt.Errorf("ledger: %w", err)
+	}
+	mem.Mu.Lock()
+	defer mem.Mu.Unlock()
+	if !h.knows(kv, rev) {
+		mem.StandAt(h, object, zone, kv.ModRevision)
+	}
+	return nil
+}
+
+// knows: the head stands at what was read at revision rev, or at something later. The caller holds mem.mu.
+func (h *Head) knows(kv *mvccpb.KeyValue, rev int64) bool {
+	switch {
+	case kv != nil && kv.ModRevision <= h.gone:
+		return true
+	case !h.Loaded:
+		return false
+	case kv == nil:
+		return h.Mod > rev
+	}
+	return h.Mod >= kv.ModRevision
+}
+
+// DecodeRange reads a fact that is about a range of keys.
+func (mem *Memory) DecodeRange(k law.Key, kvs []*mvccpb.KeyValue) (any, error) {
+	switch k.Kind {
+	case law.KindZonesBelow:
+		out := &law.ZonesBelow{}
+		for _, kv := range kvs {
+			key, h, err := mem.Layout.DecodeName(string(kv.Key), kv.Value)
+			if err != nil {
+				return nil, err
+			}
+			out.Zones = append(out.Zones, law.ZoneBelow{FQDN: key.Name, Holding: *h})
+		}
+		return out, nil
+	case law.KindOwnersBelow:
+		out := &law.OwnersBelow{}
+		for _, kv := range kvs {
+			_, owner, err := mem.Layout.ParseOwner("owners", string(kv.Key))
+			if err != nil {
+				return nil, err
+			}
+			v, err := layout.DecodeFact(law.Key{Kind: law.KindOwner}, kv.Value)
+			if err != nil {
+				return nil, layout.Unreadable(string(kv.Key), err)
+			}
+			o := v.(*law.Owner)
+			if owner == k.Owner || len(o.Values) == 0 {
+				continue
+			}
+			out.Any = true
+		}
+		return out, nil
+	case law.KindHeldBelow:
+		out := &law.HeldBelow{}
+		for _, kv := range kvs {
+			_, base, err := mem.Layout.ParseOwner("holders", string(kv.Key))
+			if err != nil {
+				return nil, err
+			}
+			if base == k.Owner {
+				continue
+			}
+			v, err := layout.DecodeFact(law.Key{Kind: law.KindHolders}, kv.Value)
+			if err != nil {
+				return nil, layout.Unreadable(string(kv.Key), err)
+			}
+			out.Add(v.(*law.Holders))
+		}
+		return out, nil
+	case law.KindListedBelow:
+		out := &law.ListedBelow{}
+		for _, kv := range kvs {
+			_, owner, err := mem.Layout.ParseOwner("listed", string(kv.Key))
+			if err != nil {
+				return nil, err
+			}
+			if owner != k.Owner {
+				out.Names = append(out.Names, owner)
+			}
+		}
+		return out, nil
+	case law.KindArriving:
+		out := &law.Arriving{}
+		for _, kv := range kvs {
+			var w layout.Waiter
+			if err := layout.Decode(kv.Value, &w); err != nil {
+				return nil, layout.Unreadable(string(kv.Key), err)
+			}
+			_, namespace, _, ok := layout.WaitingObject(string(kv.Key))
+			if w.Left() == "" || !ok {
+				continue
+			}
+			fqdn, err := mem.Layout.ParseWaiting(string(kv.Key))
+			if err != nil {
+				return nil, layout.Unreadable(string(kv.Key), err)
+			}
+			out.Records = append(out.Records, law.Arrival{FQDN: fqdn, Namespace: namespace, Left: w.Left()})
+		}
+		return out, nil
+	case law.KindTenantsBelow, law.KindRoster:
+		tenants, roster := &law.TenantsBelow{}, &law.Roster{}
+		at := map[string]int{}
+		for _, kv := range kvs {
+			_, owner, ns, _, err := mem.Layout.ParseMember(string(kv.Key))
+			if err != nil {
+				return nil, err
+			}
+			v, err := layout.DecodeFact(law.Key{Kind: law.KindMember}, kv.Value)
+			if err != nil {
+				return nil, layout.Unreadable(string(kv.Key), err)
+			}
+			m := v.(*law.Member)
+			i, ok := at[ns]
+			if !ok {
+				i = len(tenants.Tenants)
+				at[ns] = i
+				tenants.Tenants = append(tenants.Tenants, law.Tenant{Namespace: ns})
+			}
+			t := &tenants.Tenants[i]
+			t.Records++
+			if owner == k.Owner {
+				t.At++
+			}
+			if m.Admission != law.AdmittedUnderscore {
+				t.Blocking++
+			}
+			if m.Absolute {
+				roster.Absolute++
+			}
+			octets := 0
+			for _, label := range owner.Labels() {
+				octets += len(label) + 1
+			}
+			roster.Longest = max(roster.Longest, octets)
+		}
+		if k.Kind == law.KindRoster {
+			return roster, nil
+		}
+		return tenants, nil
+	}
+	return nil, fmt.Errorf("ledger: kind %d is no range", k.Kind)
+}
+
+// Stands reports whether what is to be written is there already, by a fact that
+// the same transaction proves. Half the keys of a record's update are such.
+func (s *Session) Stands(x law.Write) bool {
+	seen, known := s.Seen.Get(x.Key)
+	if !known || !zoneScoped(x.Key) {
+		return false // names are remembered with the revision of their last write
+	}
+	if s.proof(x.Key) >= 0 && !s.Seen.Used(x.Key) {
+		return false
+	}
+	if seen != nil && seen == x.Value {
+		return false // one object in two roles says nothing
+	}
+	return reflect.DeepEqual(seen, x.Value)
+}
+
+// Guards are the compares that prove the facts (I5).
+func (s *Session) Guards() []clientv3.Cmp {
+	mem := s.mem
+	drop := mem.DropGuards
+	out := make([]clientv3.Cmp, 0, len(s.Zones)+len(s.Single)+len(s.deep)+len(s.ranges)+2) // and the object's own
+	for _, z := range s.Zones {
+		if drop != "zone" && drop != "all" {
+			out = append(out, etcd.RevisionIs(z.Key, z.Mod))
+		}
+	}
+	for _, p := range s.Single {
+		if s.Seen.Guarded(p.Key) && drop != "facts" && drop != "all" {
+			out = append(out, etcd.RevisionIs(mem.Layout.Key(p.Key), p.rev))
+		}
+	}
+	for _, p := range s.deep {
+		out = append(out, clientv3.Compare(clientv3.ModRevision(mem.Layout.Key(p.Key)), "<", p.rev+1).WithPrefix())
+	}
+	for _, p := range s.ranges {
+		if s.Seen.Used(p.Key) {
+			out = append(out, clientv3.Compare(clientv3.ModRevision(mem.Layout.Key(p.Key)), "<", p.rev+1).WithPrefix())
+		}
+	}
+	return out
+}
+
+// ReadZone reads one Zone from etcd; nil when there is none.
+func (mem *Memory) ReadZone(ctx context.Context, namespace, object string) (*v1alpha1.Zone, int64, error) {
+	key := mem.Layout.Zone(namespace, object)
+	r, err := mem.Client.Get(ctx, key)
+	if err != nil || len(r.Kvs) == 0 {
+		return nil, 0, err
+	}
+	o := &v1alpha1.Zone{}
+	if err := mem.Zones.Decode(ctx, key, r.Kvs[0].Value, r.Kvs[0].ModRevision, o); err != nil {
+		return nil, 0, fmt.Errorf("ledger: %s: %w", key, err)
+	}
+	return o, r.Kvs[0].ModRevision, nil
+}
+
+// ReadRecord reads one Record from etcd; nil when there is none.
+func (mem *Memory) ReadRecord(ctx context.Context, namespace, object string) (*v1alpha1.Record, int64, error) {
+	key := mem.Layout.Record(namespace, object)
+	kv, _, err := etcd.ReadKey(ctx, mem.Client, key)
+	if err != nil || kv == nil {
+		return nil, 0, err
+	}
+	o := &v1alpha1.Record{}
+	if err := mem.Records.Decode(ctx, key, kv.Value, kv.ModRevision, o); err != nil {
+		return nil, 0, fmt.Errorf("ledger: %s: %w: %w", key, ErrDamaged, err)
+	}
+	return o, kv.ModRevision, nil
+}
+
+// IsAt: the zone with that uid stands at the key, as far as this server knows.
+func (mem *Memory) IsAt(ctx context.Context, key, uid string) (bool, error) {
+	mem.Mu.Lock()
+	h := mem.Head(key)
+	known, zone := h.Loaded, h.Zone
+	mem.Mu.Unlock()
+	if !known {
+		r, err := mem.Client.Get(ctx, key)
+		if err != nil {
+			return false, err
+		}
+		var kv *mvccpb.KeyValue
+		if len(r.Kvs) > 0 {
+			kv = r.Kvs[0]
+		}
+		if err := mem.Reload(ctx, h, kv, r.Header.Revision); err != nil {
+			return false, err
+		}
+		mem.Mu.Lock()
+		zone = h.Zone
+		mem.Mu.Unlock()
+	}
+	return zone != nil && zone.UID == uid && !zone.Pending, nil
+}
+
+// ErrDamaged: what is stored of a record does not decode, or is nothing the law can read.
+var ErrDamaged = errors.New("a record cannot be read; run kubizone fsck, which says what is damaged")
+
+// DecideFromMemory runs the law on what is remembered; an empty outcome: that is not enough.
+func (s *Session) DecideFromMemory(ask law.RecordAsk) law.Outcome {
+	for {
+		out := law.DecideRecord(s.Seen, ask)
+		if len(out.Need) == 0 {
+			return out
+		}
+		if missing, ok := s.LookUpAll(Dedupe(out.Need)); !ok || len(missing) > 0 {
+			return law.Outcome{}
+		}
+	}
+}
+
+// Hold asks etcd whether the used facts stand, with the object at its present
+// revision. A write begun from an older one will be decided from the newer.
+func (s *Session) Hold(ctx context.Context, key string, before *v1alpha1.Record) (bool, error) {
+	var expected uint64
+	if before != nil {
+		var err error
+		if expected, err = (storage.APIObjectVersioner{}).ObjectResourceVersion(before); err != nil {
+			return false, err
+		}
+	}
+	cmps := append(s.Guards(), etcd.RevisionIs(key, int64(expected)))
+	if len(cmps) > MaxCompares {
+		return false, nil
+	}
+	s.mem.Stats.Transactions.Add(1)
+	r, err := s.mem.Client.Txn(ctx).If(cmps...).Commit()
+	if err != nil {
+		return false, err
+	}
+	return r.Succeeded, nil
+}

@@ -1,0 +1,200 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package journal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/law/sethash"
+	"kubi.zone/kubizone/pkg/ledger/etcd"
+	"kubi.zone/kubizone/pkg/ledger/layout"
+)
+
+// What is delivered of an unsettled zone is an earlier content, and a server that starts finds it by undoing the steps since. A mass
+// deletion holds a zone back for days (S7.5), and the journal is bounded. So of these steps the oldest are condensed into one before they
+// are trimmed: the rows of that are no more than those of the two contents between which it leads, however much was written meanwhile.
+// The last of the steps that are in it stays in the journal, so that those behind it join on to it.
+//
+// It is stored in parts, and they count only by the key that names them, which is compared when it is written: of two servers that condense
+// at once one is in vain. Each server makes the same parts up to the same step.
+
+// condensedPart is how many octets of rows a part has at most, one row more at least.
+const condensedPart = 256 << 10
+
+// Condensed are the steps of a zone since the serial that is delivered of it, as one.
+type Condensed struct {
+	// From is that serial, and State the content state at it.
+	From  serial.Serial `json:"f"`
+	State sethash.State `json:"h"`
+	// Step is without its rows and TTLs, which are in so many parts.
+	Step  content.Step `json:"s"`
+	Parts int          `json:"p"`
+	// Octets are how many the parts have.
+	Octets int `json:"o"`
+
+	Unknown *law.Unknown `json:"-"`
+}
+
+// readCondensed is what is condensed of a zone, with the revision of its key, as it was at *rev; 0 takes the present one. nil: nothing is. Of
+// another hold it is since another serial.
+func (jr *Journal) readCondensed(ctx context.Context, zone string, rev *int64) (c *Condensed, mod int64, err error) {
+	key := jr.Layout.Condensed(zone)
+	r, err := jr.Client.Get(ctx, key, clientv3.WithRev(*rev))
+	if err != nil {
+		return nil, 0, err
+	}
+	if *rev == 0 {
+		*rev = r.Header.Revision
+	}
+	if len(r.Kvs) == 0 {
+		return nil, 0, nil
+	}
+	c, mod = &Condensed{}, r.Kvs[0].ModRevision
+	if err := layout.Decode(r.Kvs[0].Value, c); err != nil {
+		return nil, 0, fmt.Errorf("ledger: %s: %w", key, err)
+	}
+	return c, mod, nil
+}
+
+// condensedStep is the whole of it, as it was at a revision.
+func (jr *Journal) condensedStep(ctx context.Context, zone string, c *Condensed, at int64) (content.Step, error) {
+	step := c.Step
+	for i := range c.Parts {
+		key := jr.Layout.CondensedPart(zone, step.N, i)
+		r, err := jr.Client.Get(ctx, key, clientv3.WithRev(at))
+		if err != nil {
+			return step, err
+		}
+		if len(r.Kvs) == 0 {
+			return step, fmt.Errorf("ledger: %s: a part is missing", key)
+		}
+		var part content.Step
+		if err := layout.Decode(r.Kvs[0].Value, &part); err != nil {
+			return step, fmt.Errorf("ledger: %s: %w", key, err)
+		}
+		step.Removed, step.Added, step.TTLs = append(step.Removed, part.Removed...), append(step.Added, part.Added...), append(step.TTLs, part.TTLs...)
+	}
+	return step, nil
+}
+
+// Condense takes the steps of the journal of z up to step n into what is condensed of it. It returns before which step the journal may be
+// trimmed: 0 where another server was ahead.
+func (jr *Journal) Condense(ctx context.Context, z *v1alpha1.Zone, n uint64) (uint64, error) {
+	zone, settled := string(z.UID), serial.Serial(z.Status.SettledSerial)
+	var rev int64
+	c, mod, err := jr.readCondensed(ctx, zone, &rev)
+	switch {
+	case err != nil:
+		return 0, err
+	case c != nil && c.From.Ahead(settled): // z is of an earlier hold
+		return 0, nil
+	case c != nil && c.From != settled:
+		c = nil // c is of an earlier hold
+	}
+	since, steps := settled, []content.Step(nil)
+	if c != nil {
+		if c.Step.N >= n {
+			return c.Step.N, nil
+		}
+		step, err := jr.condensedStep(ctx, zone, c, rev)
+		if err != nil {
+			return 0, err
+		}
+		since, steps = step.Serial, append(steps, step)
+	}
+	before, more, err := jr.journalFrom(ctx, zone, since, n, false, new(int64))
+	if errors.Is(err, ErrTrimmed) { // another server was ahead, or an earlier version has trimmed what is to be condensed
+		if _, now, err := jr.readCondensed(ctx, zone, new(int64)); err != nil || now != mod {
+			return 0, err
+		}
+		return n, nil
+	}
+	if err != nil || len(more) == 0 {
+		return n, err
+	}
+	if c != nil {
+		before = c.State
+	}
+	step := content.Condense(append(steps, more...))
+	if state, err := before.Update(step.Elements()); err != nil || state != step.State {
+		return 0, fmt.Errorf("ledger: zone %s: the steps from serial %d to %d do not add up (%v); run kubizone fsck", zone, settled, step.Serial, err)
+	}
+	next := &Condensed{From: settled, State: before, Step: step}
+	next.Step.Removed, next.Step.Added, next.Step.TTLs = nil, nil, nil
+	if c != nil {
+		next.Unknown = c.Unknown
+	}
+	stands, err := jr.stillNamed(ctx, z)
+	if err != nil || stands == nil {
+		return 0, err
+	}
+	jr.Fault("condense")
+	for _, part := range partsOf(&step) {
+		value := layout.Encode(part)
+		done, err := jr.Client.Txn(ctx).If(*stands).Then(etcd.OpPut(jr.Layout.CondensedPart(zone, n, next.Parts), value)).Commit()
+		if err != nil || !done.Succeeded {
+			return 0, err
+		}
+		next.Parts, next.Octets = next.Parts+1, next.Octets+len(value)
+	}
+	key := jr.Layout.Condensed(zone)
+	done, err := jr.Client.Txn(ctx).If(*stands, etcd.RevisionIs(key, mod)).Then(etcd.OpPut(key, layout.Encode(next))).Commit()
+	if err != nil || !done.Succeeded {
+		return 0, err
+	}
+	_, err = jr.Client.Delete(ctx, key+"0", clientv3.WithRange(jr.Layout.CondensedPart(zone, n, 0)))
+	return n, err
+}
+
+// stillNamed compares that z stands under its name; nil: it does not. Of a zone that is gone nothing may be written that its purge could have
+// passed (I4). What else changes at the name is no matter.
+func (jr *Journal) stillNamed(ctx context.Context, z *v1alpha1.Zone) (*clientv3.Cmp, error) {
+	fqdn, err := name.Parse(z.Status.FQDN)
+	if err != nil {
+		return nil, fmt.Errorf("ledger: zone %s/%s: status.fqdn: %w", z.Namespace, z.Name, err)
+	}
+	key := jr.Layout.Key(law.HoldingKey(z.Status.View, fqdn))
+	r, err := jr.Client.Get(ctx, key)
+	if err != nil || len(r.Kvs) == 0 {
+		return nil, err
+	}
+	if _, h, err := jr.Layout.DecodeName(string(r.Kvs[0].Key), r.Kvs[0].Value); err != nil || h.UID != string(z.UID) {
+		return nil, err
+	}
+	is := clientv3.Compare(clientv3.CreateRevision(key), "=", r.Kvs[0].CreateRevision)
+	return &is, nil
+}
+
+// partsOf cuts the rows and TTLs of a step.
+func partsOf(step *content.Step) (parts []*content.Step) {
+	octets := condensedPart
+	in := func(more int) *content.Step {
+		if octets += more; octets > condensedPart {
+			parts, octets = append(parts, &content.Step{}), more
+		}
+		return parts[len(parts)-1]
+	}
+	for _, row := range step.Removed {
+		p := in(len(row.Data) + 100)
+		p.Removed = append(p.Removed, row)
+	}
+	for _, row := range step.Added {
+		p := in(len(row.Data) + 100)
+		p.Added = append(p.Added, row)
+	}
+	for _, change := range step.TTLs {
+		p := in(150)
+		p.TTLs = append(p.TTLs, change)
+	}
+	return parts
+}

@@ -1,0 +1,120 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package journal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/ledger/etcd"
+	"kubi.zone/kubizone/pkg/ledger/layout"
+)
+
+// A zone that ended has no content, and its records may be anything by now. But while it has the finalizer of Delivery the keys of
+// its owners and its journal stay, and the outbox item that is to purge them with the header: they name every RRset that may stand
+// at a provider. No tenant writes them. The zone is not made anew before they are purged.
+
+// ErrDelivered: the rest of a purge waits until Delivery has withdrawn the zone.
+var ErrDelivered = errors.New("the zone is not withdrawn yet")
+
+// Left is what an ended zone had.
+type Left struct {
+	Header content.Header
+	Serial serial.Serial
+	// Rows are the owners and types of its RRsets besides those of the header, and of those that steps changed; they are without data.
+	Rows []content.Row
+}
+
+// Left names what a zone that ended had since a serial. ErrTrimmed: that is not known, or the zone had another name since.
+func (jr *Journal) Left(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial) (*Left, error) {
+	uid := string(zone.UID)
+	trimmed := func(why string) error { return fmt.Errorf("zone %s, %s: %w", uid, why, ErrTrimmed) }
+	var had *content.Header
+	rev := int64(0)
+	err := etcd.Each(ctx, jr.Client, jr.Layout.Room("outbox"), &rev, func(key string, data []byte, _ int64) error {
+		var w law.Work
+		if err := layout.Decode(data, &w); err == nil && w.Purge == uid && w.Had != nil {
+			had = w.Had
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	// Before the finalizer is gone nothing of this is purged.
+	key := jr.Layout.Zone(zone.Namespace, zone.Name)
+	r, err := jr.Client.Get(ctx, key, clientv3.WithRev(rev))
+	if err != nil {
+		return nil, err
+	}
+	if had == nil || len(r.Kvs) == 0 {
+		return nil, trimmed("no work keeps what it had")
+	}
+	var o v1alpha1.Zone
+	if err := jr.Zones.Decode(ctx, key, r.Kvs[0].Value, r.Kvs[0].ModRevision, &o); err != nil {
+		return nil, fmt.Errorf("ledger: %s: %w", key, err)
+	}
+	if o.UID != zone.UID || !jr.Holds(&o) {
+		return nil, trimmed("it is withdrawn")
+	}
+	left := &Left{Header: *had}
+	owners := jr.Layout.Room("owners") + uid + "/"
+	err = etcd.Each(ctx, jr.Client, owners, &rev, func(key string, data []byte, _ int64) error {
+		_, owner, err := jr.Layout.ParseOwner("owners", key)
+		if err != nil {
+			return err
+		}
+		var has law.Owner
+		if err := layout.Decode(data, &has); err != nil {
+			return err
+		}
+		for _, values := range [][]law.OwnerValue{has.Values, has.Cut} {
+			for _, value := range values {
+				left.Rows = append(left.Rows, content.Row{Owner: owner, Type: value.Type})
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	last, err := jr.Client.Get(ctx, jr.Layout.Journal(uid), clientv3.WithPrefix(), clientv3.WithLimit(1), clientv3.WithSort(clientv3.SortByKey, clientv3.SortDescend), clientv3.WithRev(rev))
+	if err != nil {
+		return nil, err
+	}
+	if len(last.Kvs) == 0 {
+		return nil, trimmed("it has no journal")
+	}
+	_, n, ok := jr.Layout.ParseStep(string(last.Kvs[0].Key))
+	if !ok {
+		return nil, fmt.Errorf("ledger: %s: no key of a journal", last.Kvs[0].Key)
+	}
+	_, steps, err := jr.Steps(ctx, uid, since, n)
+	if err != nil {
+		return nil, err
+	}
+	left.Serial = since
+	for _, step := range steps {
+		left.Serial = step.Serial
+		if before := step.HeaderBefore; before != nil {
+			if before.FQDN != had.FQDN {
+				return nil, trimmed("it had another name")
+			}
+			left.Header.NameServers = append(left.Header.NameServers[:len(left.Header.NameServers):len(left.Header.NameServers)], before.NameServers...)
+		}
+		for _, rows := range [][]content.Row{step.Removed, step.Added} {
+			for _, row := range rows {
+				left.Rows = append(left.Rows, content.Row{Owner: row.Owner, Type: row.Type})
+			}
+		}
+	}
+	return left, nil
+}

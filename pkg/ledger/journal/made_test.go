@@ -1,0 +1,60 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package journal
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/ledger/layout"
+)
+
+// What was sent is what etcd says it is, whatever of it is remembered.
+func TestMade_readsWhatIsStored(t *testing.T) {
+	var m made
+	of := func(by string) ([]byte, *content.Transaction) {
+		tx := &content.Transaction{Steps: []content.Step{{N: 1, Serial: 1, By: by}}}
+		return layout.Encode(tx), tx
+	}
+	read := func(key string, value []byte) *content.Transaction {
+		t.Helper()
+		tx, err := m.Read(key, value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return tx
+	}
+	ours, tx := of("us")
+	theirs, _ := of("them")
+	m.Put("a", ours, tx)
+	if read("a", ours) != tx {
+		t.Error("it is parsed again")
+	}
+	if got := read("a", theirs); got.Steps[0].By != "them" {
+		t.Errorf("another one's value under the key is read as ours: %+v", got)
+	}
+	if got := read("b", ours); got == tx || got.Steps[0].By != "us" {
+		t.Errorf("a key that was not put: %+v", got)
+	}
+	if _, err := m.Read("a", ours[1:]); err == nil {
+		t.Error("what is damaged is read")
+	}
+	long, longer := of(strings.Repeat("x", maxMadeOctets))
+	m.Put("long", long, longer)
+	if read("long", long) == longer {
+		t.Errorf("%d octets are remembered", len(long))
+	}
+	m.Put("roomy", append(make([]byte, 0, 10*maxMadeOctets), ours...), tx)
+	if have := m.values["roomy"].octets; cap(have) > 2*maxMadeOctets || string(have) != string(ours) {
+		t.Errorf("%d octets are remembered in %d", len(have), cap(have))
+	}
+	for i := range 2 * maxMade {
+		m.Put(fmt.Sprint(i), ours, tx)
+	}
+	if read("a", ours) == tx || read(fmt.Sprint(maxMade), ours) != tx || len(m.values) > maxMade {
+		t.Errorf("not the last %d are remembered: %d are", maxMade, len(m.values))
+	}
+}

@@ -1,0 +1,477 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package objects
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apiserver/pkg/storage"
+	"k8s.io/apiserver/pkg/storage/value"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/law/pattern"
+	"kubi.zone/kubizone/pkg/law/sethash"
+)
+
+// ObjectCodec is how the objects of one resource stand in etcd: the resource's
+// own storage codec and its encryption at rest. Transformer nil: no encryption.
+type ObjectCodec struct {
+	Codec       runtime.Codec
+	Transformer value.Transformer
+}
+
+// storageKey binds an encrypted value to its key, as etcd3's store does.
+type storageKey string
+
+func (k storageKey) AuthenticatedData() []byte { return []byte(k) }
+
+func (c ObjectCodec) Encode(ctx context.Context, key string, obj runtime.Object) ([]byte, error) {
+	if err := (storage.APIObjectVersioner{}).PrepareObjectForStorage(obj); err != nil {
+		return nil, err
+	}
+	data, err := runtime.Encode(c.Codec, obj)
+	if err == nil && c.Transformer != nil {
+		data, err = c.Transformer.TransformToStorage(ctx, data, storageKey(key))
+	}
+	return data, err
+}
+
+// Decode reads an object as it stands in etcd under key.
+func (c ObjectCodec) Decode(ctx context.Context, key string, data []byte, rev int64, into runtime.Object) error {
+	var err error
+	if c.Transformer != nil {
+		if data, _, err = c.Transformer.TransformFromStorage(ctx, data, storageKey(key)); err != nil {
+			return err
+		}
+	}
+	if _, _, err = c.Codec.Decode(data, nil, into); err != nil {
+		return err
+	}
+	return (storage.APIObjectVersioner{}).UpdateObject(into, uint64(rev))
+}
+
+// LawZone is the zone an object says it is.
+func LawZone(o *v1alpha1.Zone) (*law.Zone, error) {
+	spec, err := ZoneSpec(o)
+	if err != nil {
+		return nil, err
+	}
+	z := &law.Zone{Ref: spec.Ref, View: o.Status.View, Header: spec.Header, Rules: spec.Rules, RecordsPerNamespace: spec.RecordsPerNamespace,
+		MinimumSerial: spec.MinimumSerial, Terminating: spec.Terminating, HasClass: spec.HasClass,
+		MaxDeletePercent: spec.MaxDeletePercent, Publish: spec.Publish,
+		Serial: serial.Serial(o.Status.Serial), SettledSerial: serial.Serial(o.Status.SettledSerial), N: uint64(o.Status.ContentGeneration), RRsets: int(o.Status.RRsetCount)}
+	z.Grace = spec.Grace
+	z.Served = Served(o)
+	if o.Status.FQDN == "" {
+		z.Pending, z.ZoneRef, z.Wanted, z.Ending = true, spec.ZoneRef, spec.Waiting().FQDN, o.Status.EndsAt != nil
+		return z, nil
+	}
+	if z.Header.FQDN, err = name.Parse(o.Status.FQDN); err != nil {
+		return nil, fmt.Errorf("zone %s/%s: status.fqdn: %w", o.Namespace, o.Name, err)
+	}
+	if o.Status.ContentState != "" {
+		state, err := sethash.ParseState(o.Status.ContentState)
+		if err != nil {
+			return nil, fmt.Errorf("zone %s/%s: status.contentState: %w", o.Namespace, o.Name, err)
+		}
+		z.State = state
+	}
+	z.Complete()
+	z.Rows = int(o.Status.EntryCount) - content.EntryCount(z.Header, 0)
+	return z, nil
+}
+
+// massDeletion says why a zone is held, and how that ends (S7.5).
+func massDeletion(o *v1alpha1.Zone, h *law.Held, e *law.Excess) string {
+	var back []string
+	if e.NameServers {
+		back = append(back, "an NS record is back there")
+	}
+	if e.TooMany() {
+		back = append(back, fmt.Sprintf("no more than %d RRsets are missing", e.Allowed()))
+	}
+	return fmt.Sprintf("the zone's own namespace has removed %s: serial %d is delivered until %s, or this lets the deletions through: kubectl annotate zone %s -n %s --overwrite %s=%d",
+		e, h.Serial, strings.Join(back, " and "), o.Name, o.Namespace, v1alpha1.AnnotationPublishDeletions, law.ToPublish(h.Serial, publishDeletions(o)))
+}
+
+// publishDeletions is the serial that the annotation of o names, nil for none (S7.5).
+func publishDeletions(o *v1alpha1.Zone) *uint32 {
+	at, err := strconv.ParseUint(o.Annotations[v1alpha1.AnnotationPublishDeletions], 10, 32)
+	if err != nil {
+		return nil
+	}
+	publish := uint32(at)
+	return &publish
+}
+
+func ref(r *v1alpha1.ZoneReference, namespace string) *law.Ref {
+	if r == nil {
+		return nil
+	}
+	if r.Namespace != "" {
+		namespace = r.Namespace
+	}
+	return &law.Ref{Namespace: namespace, Name: r.Name}
+}
+
+func seconds(v *int32, def uint32) uint32 {
+	if v == nil {
+		return def
+	}
+	return uint32(*v)
+}
+
+// ZoneSpec is what a Zone object asks for.
+func ZoneSpec(o *v1alpha1.Zone) (*law.ZoneSpec, error) {
+	s := &law.ZoneSpec{
+		Ref:        law.Ref{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID)},
+		DomainName: o.Spec.DomainName, View: o.Spec.View, ZoneRef: ref(o.Spec.ZoneRef, o.Namespace),
+		Header: content.Header{
+			TTL: seconds(o.Spec.TTL, 360), Refresh: seconds(o.Spec.Refresh, 86400), Retry: seconds(o.Spec.Retry, 7200),
+			Expire: seconds(o.Spec.Expire, 3600000), NegativeResponseCache: seconds(o.Spec.NegativeResponseCache, 360),
+			PrimaryNameServer: o.Spec.PrimaryNameServer, Contact: o.Spec.Contact,
+		},
+		Terminating: o.DeletionTimestamp != nil,
+		HasClass:    len(o.Spec.DNSClassRefs) > 0,
+		Grace:       int64(v1alpha1.DefaultWithdrawalGracePeriod.Seconds()),
+
+		MaxDeletePercent: v1alpha1.MaxDeletePercentOf(o.Spec.Limits),
+	}
+	if d := o.Spec.WithdrawalGracePeriod; d != nil {
+		s.Grace = int64(d.Seconds())
+	}
+	for _, ns := range o.Spec.NameServers {
+		s.Header.NameServers = append(s.Header.NameServers, content.NameServer{Name: ns.Name, Addresses: slices.Clone(ns.Addresses)})
+	}
+	if o.Spec.MinimumSerial != nil {
+		m := uint32(*o.Spec.MinimumSerial)
+		s.MinimumSerial = &m
+	}
+	if l := o.Spec.Limits; l != nil && l.RecordsPerNamespace != nil {
+		s.RecordsPerNamespace = int64(*l.RecordsPerNamespace)
+	}
+	s.Publish = publishDeletions(o)
+	for i, d := range o.Spec.Delegations {
+		rule, err := lawRule(fmt.Sprintf("spec.delegations[%d]", i), d.Records, d.Zones)
+		if err != nil {
+			return nil, err
+		}
+		rule.Namespaces = slices.Clone(d.Namespaces)
+		if d.Namespace != "" && !slices.Contains(rule.Namespaces, d.Namespace) {
+			rule.Namespaces = append(rule.Namespaces, d.Namespace)
+		}
+		s.Rules = append(s.Rules, rule)
+	}
+	return s, nil
+}
+
+// lawRule is what a rule allows, whose fields are at path.
+func lawRule(path string, records []v1alpha1.RecordDelegation, zones []string) (rule law.Rule, err error) {
+	for i, r := range records {
+		p, err := pattern.Parse(r.Pattern)
+		if err != nil {
+			return rule, fmt.Errorf("%s.records[%d].pattern: %w", path, i, err)
+		}
+		rr := law.RecordRule{Pattern: p, Text: r.Pattern, Shared: r.Shared}
+		for _, text := range r.Types {
+			t, err := rdata.ParseType(text)
+			if err != nil {
+				return rule, fmt.Errorf("%s.records[%d].types: %w", path, i, err)
+			}
+			rr.Types = append(rr.Types, t)
+		}
+		rule.Records = append(rule.Records, rr)
+	}
+	for i, text := range zones {
+		p, err := pattern.Parse(text)
+		if err != nil {
+			return rule, fmt.Errorf("%s.zones[%d]: %w", path, i, err)
+		}
+		rule.Zones = append(rule.Zones, p)
+	}
+	return rule, nil
+}
+
+// LawRecord is the record an object asks for. Error: its spec does not parse.
+func LawRecord(o *v1alpha1.Record) (*law.Record, error) {
+	t, err := rdata.ParseType(o.Spec.Type)
+	if err != nil {
+		return nil, fmt.Errorf("spec.type: %w", err)
+	}
+	r := &law.Record{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID), View: o.Spec.View, DomainName: o.Spec.DomainName,
+		ZoneRef: ref(o.Spec.ZoneRef, o.Namespace), Type: t, Created: o.CreationTimestamp.Unix(), Terminating: o.DeletionTimestamp != nil}
+	if o.Spec.TTL != nil {
+		ttl := uint32(*o.Spec.TTL)
+		r.TTL = &ttl
+	}
+	values := o.Spec.Values
+	if o.Spec.RData != "" || len(values) == 0 {
+		values = []string{o.Spec.RData}
+	}
+	seen := map[string]bool{}
+	for i, text := range values {
+		v, err := rdata.ParseStored(t, text)
+		if err != nil {
+			return nil, fmt.Errorf("spec.values[%d]: %w", i, err)
+		}
+		if !seen[v.Text] { // an RRset is a set: a value written twice is one (RFC 2181 §5)
+			seen[v.Text] = true
+			r.Values = append(r.Values, v)
+		}
+	}
+	return r, nil
+}
+
+// Adopted is what a stored record contributes, and where it waits when it does not.
+func Adopted(o *v1alpha1.Record) (*law.Adopted, *law.Waiting, error) {
+	var fqdn name.Name
+	if o.Status.FQDN != "" {
+		n, err := name.Parse(o.Status.FQDN)
+		if err != nil {
+			return nil, nil, fmt.Errorf("record %s/%s: status.fqdn: %w", o.Namespace, o.Name, err)
+		}
+		fqdn = n
+	}
+	if o.Status.ZoneRef == nil {
+		return nil, &law.Waiting{View: o.Status.View, FQDN: fqdn, Zone: ref(o.Spec.ZoneRef, o.Namespace)}, nil
+	}
+	r, err := LawRecord(o)
+	if err != nil {
+		return nil, nil, fmt.Errorf("record %s/%s: %w", o.Namespace, o.Name, err)
+	}
+	a := &law.Adopted{Zone: law.Ref{Namespace: o.Status.ZoneRef.Namespace, Name: o.Status.ZoneRef.Name, UID: string(o.Status.ZoneRef.UID)}, FQDN: fqdn}
+	a.Type, a.TTL, a.Values = r.Type, r.TTL, r.Values
+	if !r.Absolute() {
+		if a.Owner, err = name.ParseRel(o.Spec.DomainName); err != nil {
+			return nil, nil, fmt.Errorf("record %s/%s: spec.domainName: %w", o.Namespace, o.Name, err)
+		}
+	}
+	return a, nil, nil
+}
+
+func (pl *Placer) setCondition(conditions *[]metav1.Condition, kind, status, reason, message string, generation int64) {
+	meta.SetStatusCondition(conditions, metav1.Condition{Type: kind, Status: metav1.ConditionStatus(status), Reason: reason, Message: message,
+		ObservedGeneration: generation, LastTransitionTime: metav1.NewTime(pl.Now().UTC().Truncate(1e9))})
+}
+
+// PlaceRecord writes what was decided into the object's status (S6.7).
+func (pl *Placer) PlaceRecord(o *v1alpha1.Record, p *law.Placement) {
+	o.Status.ObservedGeneration = o.Generation
+	o.Status.FQDN, o.Status.View = p.FQDN.String(), p.View
+	o.Status.ZoneRef, o.Status.Serial = nil, 0
+	if p.Zone == nil {
+		delete(o.Labels, v1alpha1.LabelParentZone)
+		pl.setCondition(&o.Status.Conditions, v1alpha1.ConditionAdopted, "False", p.Reason, p.Message, o.Generation)
+		pl.setCondition(&o.Status.Conditions, v1alpha1.ConditionReady, "False", v1alpha1.ReasonNotAdopted, "no zone has taken the record in", o.Generation)
+		dropStalled(&o.Status.Conditions, o.Generation)
+		return
+	}
+	o.Status.ZoneRef = &v1alpha1.AdoptingZone{Namespace: p.Zone.Namespace, Name: p.Zone.Name, UID: types.UID(p.Zone.UID)}
+	o.Status.Serial = int64(p.Serial)
+	setParentLabel(o, p.Zone)
+	pl.setCondition(&o.Status.Conditions, v1alpha1.ConditionAdopted, "True", v1alpha1.ReasonAdopted, p.Message, o.Generation)
+	pl.setReady(&o.Status.Conditions, pl.delivers(p.HasClass, p.Zone.Namespace, p.View), p.Served, o.Generation)
+	dropStalled(&o.Status.Conditions, o.Generation)
+}
+
+// dropStalled takes the condition Stalled away where nothing is the reason for it any
+// more, or the object has changed since, for then it may come right (S7.4).
+func dropStalled(conditions *[]metav1.Condition, generation int64) {
+	stalled := meta.FindStatusCondition(*conditions, v1alpha1.ConditionStalled)
+	if stalled == nil || stalled.ObservedGeneration == generation && slices.ContainsFunc(*conditions, func(c metav1.Condition) bool {
+		return c.Type != v1alpha1.ConditionStalled && c.Status == metav1.ConditionFalse && c.Reason == stalled.Reason
+	}) {
+		return
+	}
+	meta.RemoveStatusCondition(conditions, v1alpha1.ConditionStalled)
+}
+
+// setReady says Ready in the content write itself, so that a wait never returns on an
+// old True (S6.7): Unknown until every class has confirmed it, or True at once where
+// none delivers the zone and what it contains is settled and served.
+func (pl *Placer) setReady(conditions *[]metav1.Condition, delivers, served bool, generation int64) {
+	status, reason, message := "Unknown", v1alpha1.ReasonPending, "written; not yet confirmed by every class in force"
+	switch {
+	case delivers:
+	case served:
+		status, reason, message = "True", v1alpha1.ReasonNoClass, v1alpha1.MessageNoClass
+	default:
+		message = "no class is in force; the zone is not yet delegated, servable, settled and withdrawn from the classes that had it"
+	}
+	pl.setCondition(conditions, v1alpha1.ConditionReady, status, reason, message, generation)
+}
+
+// delivers reports whether a class is in force for a zone: one that it names, or a
+// default one for its namespace and view.
+func (pl *Placer) delivers(named bool, namespace, view string) bool {
+	return named || pl.DefaultClass != nil && pl.DefaultClass(namespace, view)
+}
+
+// Served reports whether a zone is delegated and servable, and no class has anything
+// of it, which the finalizer says (S8.2).
+func Served(o *v1alpha1.Zone) bool {
+	return meta.IsStatusConditionTrue(o.Status.Conditions, v1alpha1.ConditionDelegated) && meta.IsStatusConditionTrue(o.Status.Conditions, v1alpha1.ConditionServable) &&
+		!slices.Contains(o.Finalizers, v1alpha1.FinalizerDelivery)
+}
+
+func setParentLabel(o metav1.Object, zone *law.Ref) {
+	labels := o.GetLabels()
+	if zone == nil {
+		delete(labels, v1alpha1.LabelParentZone)
+		return
+	}
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	labels[v1alpha1.LabelParentZone] = parentLabel(zone.Namespace, zone.Name)
+	o.SetLabels(labels)
+}
+
+// PlaceZone writes what was decided into a Zone object; o is the object to
+// store and is changed in place.
+func (pl *Placer) PlaceZone(o *v1alpha1.Zone, c *law.ZoneChange) {
+	z, s := c.Zone, &o.Status
+	if c.Delegated != nil {
+		pl.setCondition(&s.Conditions, v1alpha1.ConditionDelegated, c.Delegated.Status, c.Delegated.Reason, c.Delegated.Message, o.Generation)
+	}
+	if z.Pending {
+		if c.Ended != nil {
+			*s = v1alpha1.ZoneStatus{ObservedGeneration: s.ObservedGeneration, Conditions: s.Conditions, EndsAt: &metav1.Time{Time: pl.Now().UTC().Truncate(1e9)}}
+			meta.RemoveStatusCondition(&s.Conditions, v1alpha1.ConditionServable)
+			meta.RemoveStatusCondition(&s.Conditions, v1alpha1.ConditionSettled)
+			setParentLabel(o, nil)
+		}
+		if !z.Ending {
+			s.EndsAt = nil
+		}
+		s.View = z.View
+		pl.setCondition(&s.Conditions, v1alpha1.ConditionReady, "False", v1alpha1.ReasonNotDelegatedOrServable, "the zone waits for the zone it refers to, or for one that delegates it", o.Generation)
+		dropStalled(&s.Conditions, o.Generation)
+		return
+	}
+	switch {
+	case c.Holding.Withdrawn == nil:
+		s.EndsAt = nil
+	case c.EndsAt != 0:
+		s.EndsAt = &metav1.Time{Time: time.Unix(c.EndsAt, 0).UTC()}
+	}
+	s.FQDN, s.View = z.FQDN().String(), z.View
+	s.Serial, s.ContentGeneration = int64(z.Serial), int64(z.N)
+	state := sethash.State(z.State)
+	s.ContentState = state.String()
+	s.Hash = z.Header.Hash(state)
+	s.EntryCount, s.RRsetCount = int64(content.EntryCount(z.Header, z.Rows)), int64(z.RRsets)
+	s.ParentRef = nil
+	if p := c.Holding.Parent; p != nil {
+		s.ParentRef = &v1alpha1.ZoneParent{Namespace: p.Namespace, Name: p.Name}
+	}
+	setParentLabel(o, c.Holding.Parent)
+	switch held := c.Holding.Held; {
+	case held != nil: // first, since it waits for a person
+		var message string
+		if c.Excess != nil {
+			message = massDeletion(o, held, c.Excess)
+		} else if said := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionSettled); said != nil {
+			message = said.Message // nothing that it says has changed
+		}
+		pl.setCondition(&s.Conditions, v1alpha1.ConditionSettled, "False", v1alpha1.ReasonMassDeletion, message, o.Generation)
+	case len(c.Holding.Works) == 0:
+		pl.setCondition(&s.Conditions, v1alpha1.ConditionSettled, "True", v1alpha1.ReasonSettled, "no pending changes", o.Generation)
+	default:
+		pl.setCondition(&s.Conditions, v1alpha1.ConditionSettled, "False", v1alpha1.ReasonCascading, "records or zones are being adopted or released", o.Generation)
+	}
+	if c.Settled() {
+		s.SettledSerial = s.Serial
+	}
+	if c.Servable != nil {
+		pl.setCondition(&s.Conditions, v1alpha1.ConditionServable, c.Servable.Status, c.Servable.Reason, c.Servable.Message, o.Generation)
+	}
+	delivers := pl.delivers(z.HasClass, o.Namespace, z.View)
+	isServed := Served(o) && meta.IsStatusConditionTrue(s.Conditions, v1alpha1.ConditionSettled)
+	ready := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionReady)
+	// What controllers said stays, but where the zone came to classes, or lost the last one, with this write.
+	if c.Step != nil || ready == nil || !delivers && (isServed || ready.Status == "True") || delivers && ready.Reason == v1alpha1.ReasonNoClass {
+		pl.setReady(&s.Conditions, delivers, isServed, o.Generation)
+	}
+	dropStalled(&s.Conditions, o.Generation)
+}
+
+// DelegationRule is the rule of a Delegation as the law has it.
+func DelegationRule(o *v1alpha1.Delegation) (law.Rule, error) {
+	rule, err := lawRule("spec", o.Spec.Records, o.Spec.Zones)
+	rule.Namespaces = slices.Clone(o.Spec.Namespaces)
+	return rule, err
+}
+
+func DelegationSpec(o *v1alpha1.Delegation) (*law.DelegationSpec, error) {
+	rule, err := DelegationRule(o)
+	return &law.DelegationSpec{Zone: o.Spec.ZoneRef.Name, Rule: rule}, err
+}
+
+// PlaceDelegation writes what was decided into the object's status.
+func (pl *Placer) PlaceDelegation(o *v1alpha1.Delegation, p *law.DelegationPlacement) {
+	o.Status.ObservedGeneration = o.Generation
+	accepted := "False"
+	if p.Zone != nil {
+		accepted = "True"
+		o.Status.ZoneRef = &v1alpha1.AdoptingZone{Namespace: p.Zone.Namespace, Name: p.Zone.Name, UID: types.UID(p.Zone.UID)}
+	} else {
+		o.Status.ZoneRef, o.Status.Records = nil, 0
+	}
+	// Ready is what tools wait for, whatever the kind.
+	for _, condition := range []string{v1alpha1.ConditionAccepted, v1alpha1.ConditionReady} {
+		pl.setCondition(&o.Status.Conditions, condition, accepted, p.Reason, p.Message, o.Generation)
+	}
+}
+
+// parentLabel is `<name>.<namespace>`, cut with a short hash where that is no
+// label value (S3.8).
+func parentLabel(namespace, object string) string {
+	v := object + "." + namespace
+	if len(v) <= validation.LabelValueMaxLength {
+		return v
+	}
+	sum := sha256.Sum256([]byte(v))
+	return strings.TrimRight(v[:validation.LabelValueMaxLength-11], "-.") + "-" + hex.EncodeToString(sum[:5])
+}
+
+// Moving: the record is between two zones.
+func Moving(o *v1alpha1.Record) bool {
+	adopted := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionAdopted)
+	return o.Status.ZoneRef == nil && adopted != nil && adopted.Reason == law.ReasonMoving
+}
+
+// SameContent: nothing the zone contains, or the decision rests on, differs.
+func SameContent(before, after *v1alpha1.Record) bool {
+	if before == nil || after == nil {
+		return false
+	}
+	x, y := before.Spec, after.Spec
+	x.Description, y.Description = "", ""
+	return apiequality.Semantic.DeepEqual(x, y)
+}
+
+// Placer writes what was decided into objects.
+type Placer struct {
+	Now          func() time.Time
+	DefaultClass func(namespace, view string) bool // nil: no class is a default one
+}

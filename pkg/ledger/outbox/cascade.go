@@ -1,0 +1,696 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package outbox
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/klog/v2"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/ledger/commit"
+	"kubi.zone/kubizone/pkg/ledger/etcd"
+	"kubi.zone/kubizone/pkg/ledger/facts"
+	"kubi.zone/kubizone/pkg/ledger/journal"
+	"kubi.zone/kubizone/pkg/ledger/layout"
+	"kubi.zone/kubizone/pkg/ledger/objects"
+)
+
+// Outbox carries out what writes owe.
+type Outbox struct {
+	mem    *facts.Memory
+	jr     *journal.Journal
+	com    *commit.Committer
+	placer *objects.Placer
+	// terminating and released are those of Config.
+	terminating              func(namespace string) bool
+	released                 func(*v1alpha1.Record)
+	serialsEvery, usageEvery time.Duration
+	maxLeftBy                int
+	foreign                  map[string]foreignWork // as the last sweep saw it
+	lanes                    lanes
+	failed                   failures
+}
+
+func New(mem *facts.Memory, jr *journal.Journal, com *commit.Committer, placer *objects.Placer, terminating func(string) bool, released func(*v1alpha1.Record), serialsEvery, usageEvery time.Duration, maxLeftBy int) *Outbox {
+	return &Outbox{mem: mem, jr: jr, com: com, placer: placer, terminating: terminating, released: released, serialsEvery: serialsEvery, usageEvery: usageEvery, maxLeftBy: maxLeftBy,
+		lanes: lanes{busy: map[string]bool{}, most: maxLanes, slice: laneSlice}}
+}
+
+// standing is a work in progress.
+type standing struct {
+	commit.Item
+	left left
+	// damaged are the records that are left out (damaged.go).
+	damaged []law.Ref
+	// place is that of its lane; nil: it needs none.
+	place *place
+	// since is the revision at which the work was owed, beaten when this server last
+	// said in the item that it carries it out.
+	since  int64
+	beaten time.Time
+}
+
+// of is the item that writes name; nil where they are no cascade's.
+func (s *standing) of() *commit.Item {
+	if s == nil {
+		return nil
+	}
+	return &s.Item
+}
+
+// rewrite puts another text of the item in place of the one that was read last.
+func (s *standing) rewrite(ctx context.Context, box *Outbox, next law.Work) error {
+	key := box.mem.Layout.Outbox(s.Work.ID)
+	r, err := box.mem.Client.Txn(ctx).If(etcd.RevisionIs(key, s.Mod)).Then(etcd.OpPut(key, layout.Encode(next))).Commit()
+	if err != nil {
+		return err
+	}
+	if !r.Succeeded {
+		return s.Refresh(ctx, box.mem)
+	}
+	s.Work, s.Mod = next, r.Header.Revision
+	return nil
+}
+
+// beat says in the item, once a second, that this server carries the work out. Two
+// may begin (after a start, or when one stood still): the first to say so goes on, and
+// the other looks on. Nothing rests on it but their time: each step is guarded.
+func (s *standing) beat(ctx context.Context, box *Outbox) error {
+	if s.beaten.IsZero() {
+		s.beaten = time.Now()
+	}
+	if time.Since(s.beaten) < beatEvery {
+		return nil
+	}
+	s.beaten = time.Now()
+	next := s.Work
+	next.Runner = box.mem.ID
+	return s.rewrite(ctx, box, next)
+}
+
+// MigrationID is how the ids of works begin that a migration owes.
+const MigrationID = "migration-"
+
+// Intervals of the background.
+const (
+	sweepEvery = 500 * time.Millisecond
+	// foreignAfter is how long another server's cascade is left to that server when it
+	// says nothing of it; beatEvery how often it does.
+	foreignAfter = 3 * time.Second
+	beatEvery    = time.Second
+)
+
+// foreignWork is another server's item as this one first met it at its revision.
+type foreignWork struct {
+	mod int64
+	at  time.Time
+}
+
+// Run carries out what writes owe: cascades, pending cuts, zones that are held back too long. It
+// returns when ctx ends. Several servers may run it on one store: every step is
+// decided by the law, guarded, and worth nothing the second time.
+func (box *Outbox) Run(ctx context.Context) error {
+	tick := time.NewTicker(sweepEvery)
+	defer tick.Stop()
+	defer box.lanes.Wait()
+	var pending map[string]int64
+	var counting sync.WaitGroup
+	defer counting.Wait()
+	counting.Go(func() { box.followUsage(ctx) })
+	var serials map[string]kept
+	var swept time.Time
+	var withdrawals map[string]counted
+	first := true
+	for n := 0; ; n++ {
+		box.sweepOutbox(ctx, first)
+		if first || n%4 == 0 {
+			pending = box.sweepCuts(ctx, pending)
+			box.sweepOverdue(ctx)
+			withdrawals = box.sweepWithdrawals(ctx, withdrawals)
+			box.mem.Forget(time.Now().Add(-facts.Remembers))
+		}
+		if first || time.Since(swept) >= box.serialsEvery {
+			serials, swept = box.sweepSerials(ctx, serials), time.Now()
+			_, _ = box.sweepDeleted(ctx), box.SweepCondensed(ctx) // what is left of it goes in an hour
+		}
+		first = false
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-box.com.Wake:
+		case <-tick.C:
+		}
+	}
+}
+
+// sweepOutbox begins to carry out what is due in the outbox, lane by lane.
+func (box *Outbox) sweepOutbox(ctx context.Context, all bool) {
+	due := map[string][]*standing{}
+	var order []string
+	for _, s := range box.due(ctx, all) {
+		name := lane(&s.Work)
+		if due[name] == nil {
+			order = append(order, name)
+		}
+		due[name] = append(due[name], s)
+	}
+	for _, name := range order {
+		if !box.lanes.take(name) {
+			continue
+		}
+		box.lanes.Go(func() {
+			defer func() {
+				if box.lanes.leave(name) {
+					box.com.Rouse()
+				}
+			}()
+			place, ok := box.lanes.enter(ctx, name)
+			if !ok {
+				return
+			}
+			defer box.lanes.exit(place)
+			for _, s := range due[name] {
+				s.place = place
+				box.takeUp(ctx, s)
+			}
+		})
+	}
+}
+
+// due are the works that are this server's to carry out, oldest first: its own, and at
+// its start all, but for those of which another says that it is at them.
+func (box *Outbox) due(ctx context.Context, all bool) (works []*standing) {
+	r, err := box.mem.Client.Get(ctx, box.mem.Layout.Room("outbox"), clientv3.WithPrefix(), clientv3.WithSort(clientv3.SortByCreateRevision, clientv3.SortAscend))
+	if err != nil {
+		return nil
+	}
+	foreign, known := map[string]foreignWork{}, map[string]bool{}
+	defer func() { box.foreign = foreign }()
+	for _, kv := range r.Kvs {
+		var w law.Work
+		if err := layout.Decode(kv.Value, &w); err != nil {
+			klog.FromContext(ctx).Error(err, "an outbox item does not parse; run kubizone fsck", "key", string(kv.Key))
+			continue
+		}
+		box.mem.Mu.Lock()
+		mine := box.com.Works[w.ID]
+		box.mem.Mu.Unlock()
+		if !mine && (!all || w.Runner != "") {
+			seen, ok := box.foreign[w.ID]
+			if !ok || seen.mod != kv.ModRevision {
+				seen = foreignWork{kv.ModRevision, time.Now()}
+			}
+			if foreign[w.ID] = seen; time.Since(seen.at) < foreignAfter {
+				continue
+			}
+		}
+		if known[w.ID] = true; !box.failed.rests(w.ID) {
+			works = append(works, &standing{Item: commit.Item{Work: w, Mod: kv.ModRevision}, since: kv.CreateRevision})
+		}
+	}
+	box.failed.keep(known)
+	return works
+}
+
+// takeUp carries a work out, if it is still due: it may have ended after the outbox was read.
+func (box *Outbox) takeUp(ctx context.Context, s *standing) {
+	if ctx.Err() != nil {
+		return
+	}
+	err := s.Refresh(ctx, box.mem)
+	if err == nil {
+		err = box.carryOut(ctx, s)
+	}
+	if errors.Is(err, journal.ErrDelivered) {
+		box.failed.add(s.Work.ID, longestWait)
+		return
+	}
+	if err != nil && !errors.Is(err, commit.ErrThrough) && !errors.Is(err, commit.ErrElsewhere) {
+		if ctx.Err() == nil {
+			klog.FromContext(ctx).Error(err, "a cascade was interrupted; it goes on", "why", s.Work.Reason, "in", box.failed.add(s.Work.ID, longestRest))
+		}
+		return
+	}
+	box.mem.Mu.Lock()
+	delete(box.com.Works, s.Work.ID)
+	box.mem.Mu.Unlock()
+}
+
+// carryOut does all of a work and consumes its item.
+func (box *Outbox) carryOut(ctx context.Context, s *standing) error {
+	ctx = etcd.PaidBy(ctx, etcd.Payer{Namespace: s.Work.By, Weight: 1})
+	if s.Work.Move != nil {
+		return box.arrive(ctx, s)
+	}
+	if s.Work.Left != "" {
+		if box.Terminates(s.Work.Left) {
+			return nil
+		}
+	}
+	s.left.times = s.Work.Times
+	if err := box.takeIn(ctx, s); err != nil {
+		return err
+	}
+	if s.Work.Renames {
+		if err := box.renameFollowers(ctx, s); err != nil {
+			return err
+		}
+	}
+	for i := range s.Work.Scans {
+		if s.Work.Scans[i].Kind == law.ScanZones {
+			if err := box.reparent(ctx, s, s.Work.Scans[i]); err != nil {
+				return err
+			}
+		}
+	}
+	w := box.window(s)
+	for {
+		if err := box.collect(ctx, s, w); err != nil {
+			return err
+		}
+		found, paused := w.cut(), false
+		for len(found) > 0 && found[0].letter == layout.WaitingZone {
+			box.mem.Fault("cascade-step")
+			box.mem.Stats.CascadeSteps.Add(1)
+			if err := box.reconsiderZone(ctx, s, found[0]); err != nil {
+				return err
+			}
+			found = found[1:]
+		}
+		var ahead chan read
+		for len(found) > 0 {
+			began, clients := time.Now(), box.com.Clients.Load()
+			chunk := found[:min(len(found), maxSteps)]
+			found = found[len(chunk):]
+			if ahead == nil {
+				ahead = box.readAhead(ctx, chunk)
+			}
+			r := <-ahead
+			if r.err != nil {
+				return r.err
+			}
+			if ahead = nil; len(found) > 0 {
+				ahead = box.readAhead(ctx, found[:min(len(found), maxSteps)])
+			}
+			if err := box.advance(ctx, s, chunk, r.kvs); err != nil {
+				return err
+			}
+			if err := s.beat(ctx, box); err != nil {
+				return err
+			}
+			if box.com.Clients.Load() != clients {
+				rest(ctx, time.Since(began)/2, box.lanes.len())
+			}
+			if paused = box.lanes.over(s.place); paused {
+				w.behind(chunk[len(chunk)-1])
+				if err := box.giveWay(ctx, s); err != nil {
+					return err
+				}
+				break
+			}
+		}
+		switch {
+		case paused: // what is behind is collected anew: a cascade that waits keeps no candidates
+		case w.more:
+			w.next()
+		default:
+			if err := box.tell(ctx, s); err != nil {
+				return err
+			}
+			return box.finish(ctx, s)
+		}
+	}
+}
+
+// tell hands each record that the work has released to Config.Released. After a crash the server that
+// carries the work out hands them over again.
+func (box *Outbox) tell(ctx context.Context, s *standing) error {
+	if box.released == nil {
+		return nil
+	}
+	for _, record := range s.Work.Refused {
+		o, _, err := box.mem.ReadRecord(ctx, record.Namespace, record.Name)
+		if err != nil && !errors.Is(err, facts.ErrDamaged) {
+			return err
+		}
+		if err != nil || o == nil || string(o.UID) != record.UID || o.Status.ZoneRef != nil {
+			continue
+		}
+		box.released(o)
+	}
+	return nil
+}
+
+// read is what a cascade has read ahead.
+type read struct {
+	kvs []*mvccpb.KeyValue
+	err error
+}
+
+// readAhead reads the records of candidates while those before them are decided. What
+// changes since is read again: each step compares its record.
+func (box *Outbox) readAhead(ctx context.Context, cs []candidate) chan read {
+	ahead := make(chan read, 1)
+	go func() {
+		kvs, err := box.readRecords(ctx, cs)
+		ahead <- read{kvs, err}
+	}()
+	return ahead
+}
+
+// maxRest bounds what a cascade waits for after one go, however long that took.
+const maxRest = 20 * time.Millisecond
+
+// rest leaves server and etcd to clients that write meanwhile, in whichever zone: a
+// cascade that always has writes under way makes each of theirs wait for some. Of
+// several cascades each rests the longer.
+func rest(ctx context.Context, d time.Duration, cascades int) {
+	timer := time.NewTimer(min(d, maxRest) * time.Duration(max(1, cascades)))
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}
+
+// reconsiderRecord decides a record anew, in a transaction of its own, and returns what
+// it wrote; nil for nothing.
+func (box *Outbox) reconsiderRecord(ctx context.Context, s *standing, c candidate) (*law.Plan, error) {
+	for {
+		o, mod, err := box.mem.ReadRecord(ctx, c.namespace, c.object)
+		if errors.Is(err, facts.ErrDamaged) {
+			return nil, s.leaveOut(ctx, c.ref(), err)
+		}
+		if err != nil || o == nil || string(o.UID) != c.uid {
+			return nil, err
+		}
+		if _, err := box.leaves(ctx, s, o); err != nil {
+			return nil, err
+		}
+		w, err := box.stepOf(s, c, o, mod)
+		if errors.Is(err, facts.ErrDamaged) {
+			return nil, s.leaveOut(ctx, c.ref(), err)
+		}
+		if err != nil {
+			return nil, err
+		}
+		out, err := box.com.Commit(ctx, w)
+		if err != nil {
+			return nil, err
+		}
+		if out.OK {
+			box.PayNow(ctx, w.Plan.Debts)
+			return w.Plan, nil
+		}
+	}
+}
+
+// stays: the decision is what the object says already.
+func (box *Outbox) stays(o *v1alpha1.Record, plan *law.Plan) bool {
+	if plan.Zone != nil || len(plan.Writes) > 0 || plan.Record == nil {
+		return false
+	}
+	p := plan.Record
+	have := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionAdopted)
+	if have == nil || o.Status.FQDN != p.FQDN.String() || o.Status.View != p.View || (p.Zone == nil) != (o.Status.ZoneRef == nil) {
+		return false
+	}
+	if p.Zone == nil {
+		return have.Reason == p.Reason && have.Message == p.Message
+	}
+	return string(o.Status.ZoneRef.UID) == p.Zone.UID && have.Status == "True"
+}
+
+// reconsiderZone decides a pending zone anew, as a new child (S3.1).
+func (box *Outbox) reconsiderZone(ctx context.Context, s *standing, c candidate) error {
+	for {
+		o, mod, err := box.mem.ReadZone(ctx, c.namespace, c.object)
+		if err != nil || o == nil || string(o.UID) != c.uid || o.Status.FQDN != "" {
+			return err
+		}
+		if alone, err := box.leaves(ctx, s, o); alone || err != nil {
+			return err
+		}
+		ask, err := box.ZoneAsk(ctx, false, o, o)
+		if err != nil {
+			return err
+		}
+		ask.Cascade = true
+		out, tx, err := box.writeZone(ctx, o, mod, s, func(seen *law.Seen) law.Outcome { return law.DecideZone(seen, ask) })
+		if err != nil {
+			return err
+		}
+		if out.OK {
+			box.PayNow(ctx, tx.Plan.Debts)
+			return nil
+		}
+	}
+}
+
+// reparent decides anew who the parent of each zone below a name is (S3.3–S3.5). A zone
+// that another below the name keeps is left out where it says how that one came there (S3.4).
+func (box *Outbox) reparent(ctx context.Context, s *standing, scan law.Scan) error {
+	k := law.Key{Kind: law.KindZonesBelow, View: scan.View, Name: scan.Name}
+	decided := map[string]bool{}
+	for again := true; again; { // a zone made meanwhile may have come by what one above it said before
+		r, err := box.mem.Client.Get(ctx, box.mem.Layout.Key(k), clientv3.WithPrefix())
+		if err != nil {
+			return err
+		}
+		v, err := box.mem.DecodeRange(k, r.Kvs)
+		if err != nil {
+			return err
+		}
+		again = false
+		var above []*law.ZoneBelow
+		for i := range v.(*law.ZonesBelow).Zones {
+			below := &v.(*law.ZonesBelow).Zones[i]
+			if below.FQDN == scan.Name {
+				continue
+			}
+			for len(above) > 0 && !above[len(above)-1].FQDN.Encloses(below.FQDN) {
+				above = above[:len(above)-1]
+			}
+			// It stays as it is where it came by the zone above, or where what changed of the scanned zone does not concern it.
+			kept := !scan.OfZone(&below.Holding)
+			if len(above) > 0 {
+				kept = below.CameBy(above[len(above)-1])
+			}
+			above = append(above, below)
+			if kept || decided[below.UID] {
+				continue
+			}
+			if err := box.reparentZone(ctx, s, &below.Holding); err != nil {
+				return err
+			}
+			decided[below.UID], again = true, true
+			if err := s.beat(ctx, box); err != nil {
+				return err
+			}
+			if err := box.giveWay(ctx, s); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// reparentZone decides anew who the parent of a zone is, and what its holding says.
+func (box *Outbox) reparentZone(ctx context.Context, s *standing, h *law.Holding) error {
+	for {
+		o, mod, err := box.mem.ReadZone(ctx, h.Namespace, h.Ref.Name)
+		if err != nil || o == nil || string(o.UID) != h.UID || o.Status.FQDN == "" {
+			return err
+		}
+		z, err := objects.LawZone(o)
+		if err != nil {
+			return err
+		}
+		cond := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionDelegated)
+		ask := law.ParentAsk{Zone: z, Now: box.mem.Now()}
+		if cond != nil {
+			ask.Says = cond.Message
+		}
+		out, tx, err := box.writeZone(ctx, o, mod, s, func(seen *law.Seen) law.Outcome { return law.DecideParent(seen, ask) })
+		if err != nil {
+			return err
+		}
+		if out.OK {
+			if tx.Plan.Zone != nil {
+				*h = *tx.Plan.Zone.Holding
+			}
+			box.PayNow(ctx, tx.Plan.Debts)
+			return nil
+		}
+	}
+}
+
+// writeZone commits a decision about a zone object that nobody asked for.
+func (box *Outbox) writeZone(ctx context.Context, o *v1alpha1.Zone, mod int64, s *standing, ask func(*law.Seen) law.Outcome) (commit.Outcome, *commit.Write, error) {
+	w := box.com.WriteOf("zones", o, mod)
+	w.Was, w.Hint, w.Item, w.Ask = o, w.Key, s.of(), ask
+	w.Primary = func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
+		if plan.Zone == nil {
+			return nil, nil, nil
+		}
+		placed := o.DeepCopy()
+		box.placer.PlaceZone(placed, plan.Zone)
+		if apiequality.Semantic.DeepEqual(placed.Status, o.Status) && len(plan.Writes) == 0 {
+			plan.Zone, plan.Orphan, plan.OrphanBefore = nil, nil, nil
+			return nil, nil, nil
+		}
+		data, err := box.mem.Zones.Encode(ctx, w.Key, placed)
+		op := etcd.OpPut(w.Key, data)
+		return &op, placed, err
+	}
+	out, err := box.com.Commit(ctx, w)
+	return out, w, err
+}
+
+// finish takes the work's mark from every zone it touched, one transaction each,
+// and consumes the outbox item with the last one (I4), or after the purge it owes.
+func (box *Outbox) finish(ctx context.Context, s *standing) error {
+	key := box.mem.Layout.Outbox(s.Work.ID)
+	purges := s.Work.Purge != ""
+	for {
+		if s.Work.Times != s.left.times {
+			return box.carryOut(ctx, s)
+		}
+		if purges && len(s.Work.Zones) == 0 {
+			if err := box.purge(ctx, s); err != nil {
+				return err
+			}
+			purges = false
+		}
+		rest := s.Work
+		var place *law.Place
+		if n := len(rest.Zones); n > 0 {
+			place = &rest.Zones[n-1]
+			rest.Zones = slices.Clone(rest.Zones[:n-1])
+		}
+		last := len(rest.Zones) == 0 && !purges
+		if last && len(s.damaged) > 0 {
+			rest = s.remains()
+		}
+		w := &commit.Write{
+			Resource: "zones", Key: key, Expected: s.Mod,
+			Ask: func(seen *law.Seen) law.Outcome {
+				switch {
+				case place != nil:
+					return law.DecideThrough(seen, *place, s.Work.ID)
+				case s.Work.Ended != nil:
+					return law.DecideEnded(seen, &s.Work, box.mem.Now().Unix())
+				}
+				return law.Outcome{Plan: &law.Plan{}}
+			},
+			Primary: func(context.Context, *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
+				op := clientv3.OpDelete(key)
+				if !last || len(s.damaged) > 0 {
+					op = etcd.OpPut(key, layout.Encode(rest))
+				}
+				return &op, nil, nil
+			},
+		}
+		if of := cmp.Or(place, s.Work.Ended); of != nil {
+			w.Namespace, w.Name = of.Namespace, of.Name
+			w.Hint = box.mem.Layout.Zone(of.Namespace, of.Name)
+		}
+		box.mem.Fault("cascade-finish")
+		out, err := box.com.Commit(ctx, w)
+		if err != nil {
+			return err
+		}
+		if !out.OK {
+			if err := s.Refresh(ctx, box.mem); err != nil {
+				return err
+			}
+			continue
+		}
+		if last && len(s.damaged) > 0 {
+			return fmt.Errorf("%d records are left out: %w", len(s.damaged), facts.ErrDamaged)
+		}
+		if last {
+			return nil
+		}
+		s.Work, s.Mod = rest, out.Rev
+	}
+}
+
+// sweepOverdue lets zones be delivered that their cascades held back too long (S7.2).
+func (box *Outbox) sweepOverdue(ctx context.Context) {
+	now := box.mem.Now().Unix()
+	box.mem.Mu.Lock()
+	unsettled := maps.Clone(box.mem.Unsettled)
+	box.mem.Mu.Unlock()
+	for k, h := range unsettled {
+		if !h.OverdueAt(now) {
+			continue
+		}
+		o, mod, err := box.mem.ReadZone(ctx, h.Namespace, h.Name)
+		if err != nil || o == nil {
+			continue
+		}
+		place := law.Place{Ref: h.Ref, View: k.View, FQDN: k.Name}
+		if _, _, err := box.writeZone(ctx, o, mod, nil, func(seen *law.Seen) law.Outcome { return law.DecideOverdue(seen, place, now) }); err != nil {
+			klog.FromContext(ctx).V(2).Info("a zone stays unsettled", "zone", k.Name.String(), "why", err.Error())
+		}
+	}
+}
+
+// behind is what a write of status says of a secondary (S6.6): the serial that it names in the place of the zone's own,
+// which the door lets through for that alone.
+func behind(before, after *v1alpha1.Zone) *law.Behind {
+	if before == nil || after == nil || before.Status.Serial == after.Status.Serial {
+		return nil
+	}
+	b := &law.Behind{Serial: serial.Serial(after.Status.Serial)}
+	if accepted, err := strconv.ParseUint(after.Annotations[v1alpha1.AnnotationAcceptSerial], 10, 32); err == nil {
+		b.Accepted = serial.Serial(accepted)
+	}
+	return b
+}
+
+// ZoneAsk makes the request to the law of a client's zone write.
+func (box *Outbox) ZoneAsk(ctx context.Context, mayEstablish bool, before, after *v1alpha1.Zone) (law.ZoneAsk, error) {
+	ask := law.ZoneAsk{MayEstablish: mayEstablish, Now: box.mem.Now(), By: commit.User(ctx), WorkID: etcd.NewID()}
+	if before != nil {
+		z, err := objects.LawZone(before)
+		if err != nil {
+			return ask, err
+		}
+		ask.Before = z
+		if z.Pending {
+			spec, err := objects.ZoneSpec(before)
+			if err != nil {
+				return ask, err
+			}
+			ask.Waits = spec.Waiting()
+		}
+	}
+	if after != nil {
+		spec, err := objects.ZoneSpec(after)
+		if err != nil {
+			return ask, commit.Status("zones", after.Name, &law.Refusal{Kind: law.Invalid, Message: err.Error()})
+		}
+		ask.After = spec
+		ask.Behind = behind(before, after)
+		ask.SameName = before != nil && before.Spec.DomainName == after.Spec.DomainName && before.Spec.View == after.Spec.View && apiequality.Semantic.DeepEqual(before.Spec.ZoneRef, after.Spec.ZoneRef)
+	}
+	return ask, nil
+}

@@ -1,0 +1,319 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package outbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"k8s.io/klog/v2"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/ledger/commit"
+	"kubi.zone/kubizone/pkg/ledger/layout"
+	"kubi.zone/kubizone/pkg/ledger/objects"
+)
+
+// PayNow counts what a write made a parent owe before the write is answered, so
+// that who changed a child's name servers sees the parent changed. What cannot
+// be paid now stays a debt, and the sweeper pays it (I4).
+func (box *Outbox) PayNow(ctx context.Context, cuts []law.Debt) {
+	for _, d := range cuts {
+		if err := box.pay(ctx, d); err != nil {
+			klog.FromContext(ctx).V(2).Info("a parent's cut is paid later", "parent", d.Parent.Namespace+"/"+d.Parent.Name, "child", d.Child.Namespace+"/"+d.Child.Name, "why", err.Error())
+		}
+	}
+}
+
+// pay counts one child's NS and glue in its parent and consumes the debt, in one
+// transaction of the parent. The debt's own revision guards what was read of the
+// child: whatever changes there later owes again.
+func (box *Outbox) pay(ctx context.Context, d law.Debt) error {
+	cutKey := box.mem.Layout.PendingCut(d.Parent.UID, d.Child.UID)
+	// Payers of one debt queue here before they count: who waited finds it paid,
+	// where all of them would count, and all but one in vain.
+	box.mem.Mu.Lock()
+	queue := box.com.QueueAt(cutKey)
+	box.mem.Mu.Unlock()
+	select {
+	case queue.Sem <- struct{}{}:
+		defer func() { <-queue.Sem }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	for {
+		r, err := box.mem.Client.Get(ctx, cutKey)
+		if err != nil {
+			return err
+		}
+		if len(r.Kvs) == 0 {
+			return nil
+		}
+		stand, err := box.gaining(ctx, d)
+		if err != nil {
+			return err
+		}
+		ask := law.CutAsk{Owed: d, Now: box.mem.Now(), By: commit.User(ctx)}
+		if stand != nil {
+			ask.Work, ask.WorkBy = stand.Work.ID, stand.Work.By
+		}
+		// Before the parent's queue is taken, since it reads each host of the child: the parent's other writers do not wait for that.
+		parent, err := box.count(ctx, &ask)
+		if err != nil {
+			return err
+		}
+		ask.Own = ask.Own && !box.Terminates(d.Parent.Namespace)
+		moved := false
+		w := &commit.Write{
+			Resource: "zones", Namespace: d.Parent.Namespace, Name: d.Parent.Name, Key: cutKey, Expected: r.Kvs[0].ModRevision,
+			Hint: box.mem.Layout.Zone(d.Parent.Namespace, d.Parent.Name), Item: stand.of(),
+			Ask: func(seen *law.Seen) law.Outcome {
+				key := law.ZoneKey(d.Parent.Namespace, d.Parent.Name)
+				p, ok := seen.Get(key)
+				if !ok {
+					return law.Outcome{Need: []law.Key{key, law.CutKey(d.Parent.UID, d.Child.UID)}}
+				}
+				ask.Parent, _ = p.(*law.Zone)
+				if !stands(ask.Parent, d) {
+					return law.Outcome{Plan: &law.Plan{}} // the parent is gone, and its keys go with it
+				}
+				if moved = parent == nil || parent.FQDN() != ask.Parent.FQDN(); moved {
+					return law.Outcome{Plan: &law.Plan{}}
+				}
+				return law.DecideCut(seen, ask)
+			},
+			Primary: func(_ context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
+				if moved {
+					return nil, nil, commit.ErrThrough // it is counted anew, under the name that the parent has now
+				}
+				if slices.ContainsFunc(plan.Debts, d.Same) {
+					return nil, nil, nil // it stays, for the next step
+				}
+				op := clientv3.OpDelete(cutKey)
+				return &op, nil, nil
+			},
+		}
+		out, err := box.com.Commit(ctx, w)
+		if errors.Is(err, commit.ErrThrough) {
+			continue // the child's cascade ended meanwhile
+		}
+		if err != nil {
+			return err
+		}
+		if !out.OK {
+			continue
+		}
+		left := slices.DeleteFunc(slices.Clone(w.Plan.Debts), d.Same)
+		box.PayNow(ctx, left) // of a parent that is no longer held, since the child has put something back
+		if len(left) == len(w.Plan.Debts) {
+			return nil
+		}
+	}
+}
+
+// stands reports whether the parent of a debt is what it was when it was owed.
+func stands(parent *law.Zone, d law.Debt) bool {
+	return parent != nil && parent.UID == d.Parent.UID && !parent.Pending
+}
+
+// gaining is the standing cascade that brings records of the debt's parent to
+// its child, nil when there is none.
+func (box *Outbox) gaining(ctx context.Context, d law.Debt) (*standing, error) {
+	var id string
+	box.mem.Mu.Lock()
+	if x := box.mem.Index[law.HoldingKey(d.View, d.FQDN)]; x != nil && x.Holding.UID == d.Child.UID {
+		for _, w := range x.Holding.Works {
+			if w.Losing == d.Parent.UID {
+				id = w.ID
+			}
+		}
+	}
+	box.mem.Mu.Unlock()
+	if id == "" {
+		return nil, nil
+	}
+	s := &standing{}
+	s.Work.ID = id
+	if err := s.Refresh(ctx, box.mem); err != nil && !errors.Is(err, commit.ErrThrough) {
+		return nil, err
+	}
+	if s.Mod == 0 {
+		return nil, nil
+	}
+	return s, nil
+}
+
+// count looks up what the child of a debt has that its parent is to count, and returns the parent for which it is, nil where that does not
+// stand. The debt guards what is read of the child: whatever changes of it owes again.
+func (box *Outbox) count(ctx context.Context, ask *law.CutAsk) (*law.Zone, error) {
+	parent, err := box.parentOf(ctx, ask.Owed)
+	if err != nil || !stands(parent, ask.Owed) {
+		return nil, err
+	}
+	child := ask.Owed.Child
+	ask.Own = child.Namespace == parent.Namespace
+	r, err := box.mem.Client.Get(ctx, box.mem.Layout.Zone(child.Namespace, child.Name))
+	if err != nil || len(r.Kvs) == 0 {
+		return parent, err
+	}
+	object := &v1alpha1.Zone{}
+	if err := box.mem.Zones.Decode(ctx, string(r.Kvs[0].Key), r.Kvs[0].Value, r.Kvs[0].ModRevision, object); err != nil {
+		return nil, err
+	}
+	if string(object.UID) != child.UID || object.Status.FQDN == "" {
+		return parent, nil
+	}
+	z, err := objects.LawZone(object)
+	if err != nil {
+		return nil, err
+	}
+	k := law.HoldingKey(z.View, z.FQDN())
+	if r, err = box.mem.Client.Get(ctx, box.mem.Layout.Key(k)); err != nil || len(r.Kvs) == 0 {
+		return parent, err
+	}
+	v, err := layout.DecodeFact(k, r.Kvs[0].Value)
+	if err != nil {
+		return nil, err
+	}
+	h := v.(*law.Holding)
+	if h.UID != child.UID {
+		return parent, nil
+	}
+	ask.Own = h.RemovedBy(parent)
+	if !h.CountedBy(parent) {
+		return parent, nil
+	}
+	ask.Holding, ask.FQDN = h, z.FQDN()
+	var failed error
+	at := map[name.Rel][]content.RRset{}
+	sets := content.Cut(parent.FQDN(), z.Header, func(owner name.Rel, t rdata.Type) (content.RRset, bool) {
+		if _, ok := at[owner]; !ok {
+			if at[owner], err = box.setsAt(ctx, child.UID, owner); err != nil {
+				failed = err
+			}
+		}
+		for _, s := range at[owner] {
+			if s.Type == t {
+				return s, true
+			}
+		}
+		return content.RRset{}, false
+	})
+	if len(sets) > 0 {
+		ask.Cut = &law.CountedCut{Sets: sets}
+	}
+	return parent, failed
+}
+
+// parentOf is the parent of a debt as it is remembered, or read where it is not. nil: there is none.
+func (box *Outbox) parentOf(ctx context.Context, d law.Debt) (*law.Zone, error) {
+	key := box.mem.Layout.Zone(d.Parent.Namespace, d.Parent.Name)
+	box.mem.Mu.Lock()
+	h := box.mem.Head(key)
+	zone, loaded := h.Zone, h.Loaded
+	box.mem.Mu.Unlock()
+	if loaded {
+		return zone, nil
+	}
+	r, err := box.mem.Client.Get(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	var kv *mvccpb.KeyValue
+	if len(r.Kvs) > 0 {
+		kv = r.Kvs[0]
+	}
+	if err := box.mem.Reload(ctx, h, kv, r.Header.Revision); err != nil {
+		return nil, err
+	}
+	box.mem.Mu.Lock()
+	defer box.mem.Mu.Unlock()
+	return h.Zone, nil
+}
+
+// setsAt are the RRsets that a zone's records make at one owner.
+func (box *Outbox) setsAt(ctx context.Context, zone string, owner name.Rel) ([]content.RRset, error) {
+	prefix := box.mem.Layout.Key(law.OwnerKey(zone, owner))
+	prefix = box.mem.Layout.Room("members") + prefix[len(box.mem.Layout.Room("owners")):] + "/"
+	members, err := box.mem.Client.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithKeysOnly())
+	if err != nil {
+		return nil, err
+	}
+	var sets []content.RRset
+	for _, m := range members.Kvs {
+		_, _, ns, object, err := box.mem.Layout.ParseMember(string(m.Key))
+		if err != nil {
+			return nil, err
+		}
+		o, _, err := box.mem.ReadRecord(ctx, ns, object)
+		if err != nil {
+			return nil, err
+		}
+		if o == nil {
+			continue
+		}
+		r, err := objects.LawRecord(o)
+		if err != nil {
+			return nil, fmt.Errorf("record %s/%s: %w", ns, object, err)
+		}
+		sets = AddRecord(sets, owner, r)
+	}
+	return sets, nil
+}
+
+// AddRecord merges a record's values into the RRsets of its owner.
+func AddRecord(sets []content.RRset, owner name.Rel, r *law.Record) []content.RRset {
+	s := content.RRset{Owner: owner, Type: r.Type, TTL: content.InheritTTL()}
+	if r.TTL != nil {
+		s.TTL = content.ExplicitTTL(*r.TTL)
+	}
+	for _, v := range r.Values {
+		s.Data = append(s.Data, v.Text)
+	}
+	slices.Sort(s.Data)
+	return AddSet(sets, s)
+}
+
+// AddSet merges an RRset into those of its owner.
+func AddSet(sets []content.RRset, s content.RRset) []content.RRset {
+	for i := range sets {
+		if sets[i].Type == s.Type {
+			sets[i] = sets[i].Merge(s)
+			return sets
+		}
+	}
+	return append(sets, s)
+}
+
+// sweepCuts pays what stayed owed: after a crash, or when its writer's time was up.
+func (box *Outbox) sweepCuts(ctx context.Context, old map[string]int64) map[string]int64 {
+	r, err := box.mem.Client.Get(ctx, box.mem.Layout.Room("debts"), clientv3.WithPrefix())
+	if err != nil {
+		return old
+	}
+	now := map[string]int64{}
+	for _, kv := range r.Kvs {
+		if old != nil && old[string(kv.Key)] != kv.ModRevision {
+			now[string(kv.Key)] = kv.ModRevision // young: its writer is about to pay
+			continue
+		}
+		var d law.Debt
+		if err := layout.Decode(kv.Value, &d); err != nil {
+			klog.FromContext(ctx).Error(err, "a debt does not parse; run kubizone fsck", "key", string(kv.Key))
+			continue
+		}
+		if err := box.pay(ctx, d); err != nil {
+			klog.FromContext(ctx).Error(err, "counting a delegated zone's name servers failed; it is tried again", "parent", d.Parent.Namespace+"/"+d.Parent.Name, "child", d.Child.Namespace+"/"+d.Child.Name)
+		}
+	}
+	return now
+}

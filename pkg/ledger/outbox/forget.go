@@ -1,0 +1,145 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package outbox
+
+import (
+	"context"
+	"strings"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/ledger/etcd"
+	"kubi.zone/kubizone/pkg/ledger/journal"
+	"kubi.zone/kubizone/pkg/ledger/layout"
+)
+
+// deletedKept is for how many seconds longer than decisions look at them the marks of deleted RRsets stay: a server
+// whose clock is behind by less still finds what it counts (S7.5).
+const deletedKept = 3600
+
+// sweepDeleted takes the marks of deleted RRsets away that no decision looks at any more: of a zone whose contents all count no longer, and those that are not
+// behind the oldest one that counts. A decision that comes upon such a mark passes over it, so they go without their zone's object; each goes as it was read,
+// while the zone's deletions are as they were read.
+func (box *Outbox) sweepDeleted(ctx context.Context) error {
+	standing := map[string]*law.Holding{}
+	box.mem.Mu.Lock()
+	for _, x := range box.mem.Index {
+		standing[x.Holding.UID] = x.Holding
+	}
+	box.mem.Mu.Unlock()
+	room, before := box.mem.Layout.Room("deletions"), box.mem.Now().Unix()-deletedKept
+	var rev int64
+	return etcd.EachPage(ctx, box.mem.Client, room, &rev, func(deletions string, data []byte, mod int64) error {
+		uid := strings.TrimSuffix(strings.TrimPrefix(deletions, room), "/")
+		h := standing[uid]
+		var d law.Deletions
+		if h == nil || layout.Decode(data, &d) != nil {
+			return nil // it is purged with its zone, or fsck says so
+		}
+		stale := d.Stale(h, before)
+		cmps, ops := []clientv3.Cmp{etcd.RevisionIs(deletions, mod)}, []clientv3.Op(nil)
+		send := func() error {
+			if len(ops) == 0 {
+				return nil
+			}
+			_, err := box.mem.Client.Txn(ctx).If(cmps...).Then(ops...).Commit() // where something has changed they have their turn in an hour
+			cmps, ops = cmps[:1], nil
+			return err
+		}
+		var at int64
+		if err := etcd.EachPage(ctx, box.mem.Client, box.mem.Layout.Room("deleted")+uid+"/", &at, func(key string, data []byte, mod int64) error {
+			var marks law.Deleted
+			if layout.Decode(data, &marks) != nil || !stale && (len(d.Bases) == 0 || marks.Counts(d.Bases[0].N)) {
+				return nil
+			}
+			cmps, ops = append(cmps, etcd.RevisionIs(key, mod)), append(ops, clientv3.OpDelete(key))
+			if len(ops) < sweptAtOnce {
+				return nil
+			}
+			return send()
+		}); err != nil {
+			return err
+		}
+		return send()
+	})
+}
+
+// SweepCondensed takes away what is condensed of zones that have settled since, or are gone, and parts that no key names. What is made
+// meanwhile has another revision.
+func (box *Outbox) SweepCondensed(ctx context.Context) error {
+	type stored struct {
+		key string
+		mod int64
+	}
+	room, rev := box.mem.Layout.Room("condensed"), int64(0)
+	found := map[string][]stored{} // by uid, the key that names the parts first
+	for from, more := room, true; more; {
+		r, err := box.mem.Client.Get(ctx, from, clientv3.WithRange(clientv3.GetPrefixRangeEnd(room)), clientv3.WithLimit(etcd.PurgePage), clientv3.WithKeysOnly(), clientv3.WithRev(rev))
+		if err != nil || len(r.Kvs) == 0 {
+			return err
+		}
+		rev, more = r.Header.Revision, r.More
+		for _, kv := range r.Kvs {
+			key := string(kv.Key)
+			uid, _, _ := strings.Cut(strings.TrimPrefix(key, room), "/")
+			found[uid] = append(found[uid], stored{key, kv.ModRevision})
+			from = key + "\x00"
+		}
+	}
+	standing, purged, err := box.zonesInStore(ctx)
+	if err != nil {
+		return err
+	}
+	for uid, keys := range found {
+		if purged[uid] {
+			continue
+		}
+		if ref, stands := standing[uid]; stands {
+			z, _, err := box.mem.ReadZone(ctx, ref.Namespace, ref.Name)
+			if err != nil || z == nil || string(z.UID) != uid || journal.Unsettled(z) {
+				continue // it has just gone, or is needed
+			}
+		}
+		names := box.mem.Layout.Condensed(uid)
+		for _, x := range keys {
+			cmps := []clientv3.Cmp{etcd.RevisionIs(x.key, x.mod)}
+			if x.key != names {
+				cmps = append(cmps, etcd.Absent(names))
+			}
+			done, err := box.mem.Client.Txn(ctx).If(cmps...).Then(clientv3.OpDelete(x.key)).Commit()
+			if err != nil {
+				return err
+			}
+			if !done.Succeeded {
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// zonesInStore are the zones that stand, by uid, and those whose keys work is to purge, as the store has them: the index may not know of
+// the newest.
+func (box *Outbox) zonesInStore(ctx context.Context) (standing map[string]law.Ref, purged map[string]bool, err error) {
+	standing, purged = map[string]law.Ref{}, map[string]bool{}
+	var rev int64
+	err = etcd.Each(ctx, box.mem.Client, box.mem.Layout.Room("names"), &rev, func(key string, data []byte, _ int64) error {
+		_, h, err := box.mem.Layout.DecodeName(key, data)
+		if err == nil {
+			standing[h.UID] = h.Ref
+		}
+		return err
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	err = etcd.Each(ctx, box.mem.Client, box.mem.Layout.Room("outbox"), &rev, func(_ string, data []byte, _ int64) error {
+		var w law.Work
+		err := layout.Decode(data, &w)
+		purged[w.Purge] = true
+		return err
+	})
+	return standing, purged, err
+}

@@ -1,0 +1,174 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package outbox
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"kubi.zone/kubizone/pkg/law"
+)
+
+const (
+	// maxLanes is how many namespaces' cascades run side by side on one server.
+	maxLanes = 8
+	// laneSlice is for how long a namespace's cascades run while another's wait for a place.
+	laneSlice = 5 * time.Second
+)
+
+// lanes are the namespaces whose works are being carried out. Those of one follow each
+// other. At most most of them run at a time; the others wait in the order in which they
+// came, and one that has run for a slice gives its place up to them and waits behind
+// them: nobody's cascades wait for the end of another's, however many records that one
+// has set moving.
+type lanes struct {
+	sync.WaitGroup
+	most  int
+	slice time.Duration
+
+	mu   sync.Mutex
+	busy map[string]bool
+	wide int             // places that are taken
+	wait []chan struct{} // each closed when it has a place
+	// missed: a work was due whose lane was busy.
+	missed bool
+}
+
+// place is what a lane has while it runs.
+type place struct {
+	since time.Time
+	lost  bool // given up, and not had back before the end
+}
+
+// lane is where a work has its place. A move is one record, and waits for no cascade.
+func lane(w *law.Work) string {
+	if w.Move != nil {
+		return w.By + moves
+	}
+	return w.By
+}
+
+// moves ends the name of a lane of moves; no namespace ends so.
+const moves = "/moves"
+
+// take reports whether the lane was free; it is the caller's then, until leave.
+func (p *lanes) take(name string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.busy[name] {
+		p.missed = true
+		return false
+	}
+	p.busy[name] = true
+	return true
+}
+
+// leave reports whether a work waits for a lane.
+func (p *lanes) leave(name string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.busy, name)
+	missed := p.missed
+	p.missed = false
+	return missed
+}
+
+// enter waits for a place; nil for moves, which need none. false: ctx ended.
+func (p *lanes) enter(ctx context.Context, name string) (*place, bool) {
+	if strings.HasSuffix(name, moves) {
+		return nil, true
+	}
+	turn := p.queue()
+	select {
+	case <-turn:
+	case <-ctx.Done():
+		if !p.withdraw(turn) {
+			return nil, false
+		}
+	}
+	return &place{since: time.Now()}, true
+}
+
+// queue returns a channel that is closed when its caller has a place.
+func (p *lanes) queue() chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	ch := make(chan struct{})
+	if p.wide < p.most {
+		p.wide++
+		close(ch)
+	} else {
+		p.wait = append(p.wait, ch)
+	}
+	return ch
+}
+
+// withdraw takes a caller out of the queue, and reports whether it has a place already.
+func (p *lanes) withdraw(turn chan struct{}) (has bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	i := slices.Index(p.wait, turn)
+	if i >= 0 {
+		p.wait = slices.Delete(p.wait, i, i+1)
+	}
+	return i < 0
+}
+
+// exit gives a place up.
+func (p *lanes) exit(at *place) {
+	if at == nil || at.lost {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.wait) == 0 {
+		p.wide--
+		return
+	}
+	close(p.wait[0])
+	p.wait = slices.Delete(p.wait, 0, 1)
+}
+
+// over reports whether a lane has had its slice and another waits.
+func (p *lanes) over(at *place) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return at != nil && len(p.wait) > 0 && time.Since(at.since) >= p.slice
+}
+
+func (p *lanes) len() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.wide
+}
+
+// giveWay lets another lane run where this one's slice is over, and waits for its next
+// turn. It says meanwhile that the cascade is this server's.
+func (box *Outbox) giveWay(ctx context.Context, s *standing) error {
+	if !box.lanes.over(s.place) {
+		return nil
+	}
+	turn := box.lanes.queue()
+	box.lanes.exit(s.place)
+	beats := time.NewTicker(beatEvery)
+	defer beats.Stop()
+	var err error
+	for {
+		select {
+		case <-turn: // also after an error: the lane has its place back, and gives it up once
+			s.place.since = time.Now()
+			return err
+		case <-beats.C:
+			if err == nil {
+				err = s.beat(ctx, box)
+			}
+		case <-ctx.Done():
+			s.place.lost = !box.lanes.withdraw(turn)
+			return ctx.Err()
+		}
+	}
+}

@@ -1,0 +1,97 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package outbox
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"kubi.zone/kubizone/pkg/law"
+)
+
+func newLanes(most int) *lanes {
+	return &lanes{busy: map[string]bool{}, most: most, slice: laneSlice}
+}
+
+// However many cascades run, a move does not wait for one; and works of one namespace follow each other.
+func TestLanes_aMoveWaitsForNoCascade(t *testing.T) {
+	p := newLanes(1)
+	cascade, move := lane(&law.Work{By: "team-0"}), lane(&law.Work{By: "team-0", Move: &law.Move{}})
+	if !p.take(cascade) || p.take(cascade) {
+		t.Error("two cascades of one namespace run at once, or none")
+	}
+	at, ok := p.enter(t.Context(), cascade)
+	if !ok || p.len() != 1 {
+		t.Error("the first cascade has no place")
+	}
+	if !p.take(move) || p.take(move) {
+		t.Error("a move waits for cascades, or two of one namespace run at once")
+	}
+	if _, ok := p.enter(t.Context(), move); !ok || p.len() != 1 {
+		t.Error("a move has no place, or takes a cascade's")
+	}
+	if !p.leave(move) {
+		t.Error("a work that came to a busy lane is not told")
+	}
+	p.exit(at)
+	if p.leave(cascade); p.len() != 0 {
+		t.Error("the place of a cascade that ended is still taken")
+	}
+}
+
+// Eight namespaces with cascades without an end do not keep a ninth's from its own: each
+// has a slice of time, in turn.
+func TestLanes_haveSlicesOfTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newLanes(maxLanes)
+		var mu sync.Mutex
+		var order []string
+		begins := func(name string) { mu.Lock(); order = append(order, name); mu.Unlock() }
+		begun := func() []string { mu.Lock(); defer mu.Unlock(); return slices.Clone(order) }
+		stop := make(chan struct{})
+		for i := range maxLanes + 2 {
+			name := fmt.Sprintf("team-%d", i)
+			time.Sleep(time.Millisecond) // they come in this order
+			go func() {
+				at, _ := p.enter(t.Context(), name)
+				begins(name)
+				for {
+					select {
+					case <-stop:
+						p.exit(at)
+						return
+					case <-time.After(10 * time.Millisecond):
+					}
+					if p.over(at) {
+						turn := p.queue()
+						p.exit(at)
+						<-turn
+						at.since = time.Now()
+						begins(name)
+					}
+				}
+			}()
+		}
+		time.Sleep(laneSlice / 2)
+		synctest.Wait()
+		if n := len(begun()); n != maxLanes {
+			t.Errorf("%d cascades run, want %d", n, maxLanes)
+		}
+		time.Sleep(laneSlice)
+		synctest.Wait()
+		if want, order := []string{"team-8", "team-9"}, begun(); len(order) < maxLanes+2 || !slices.Equal(order[maxLanes:maxLanes+2], want) {
+			t.Errorf("after a slice %v have a place, want %v first", order[maxLanes:], want)
+		}
+		time.Sleep(laneSlice)
+		synctest.Wait()
+		if p.len() != maxLanes {
+			t.Errorf("%d places are taken", p.len())
+		}
+		close(stop)
+	})
+}

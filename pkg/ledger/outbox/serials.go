@@ -1,0 +1,117 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package outbox
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/ledger/etcd"
+	"kubi.zone/kubizone/pkg/ledger/layout"
+)
+
+const (
+	// SerialsEvery is how often a server goes through the last serials of names without a zone.
+	SerialsEvery = time.Hour
+	// KeepsFor is after how long a server writes down that it kept a last serial: one that
+	// runs a day counts most of it, and a memory of sixty days is written 240 times.
+	KeepsFor = 6 * time.Hour
+	// MaxLeftBy is how many names of one namespace's zones are remembered. A name costs it
+	// two writes and the store some 300 octets, which is 3 MiB for each namespace; beyond
+	// that those go first that have the least left.
+	MaxLeftBy = 10000
+	// sweptAtOnce are written in one transaction.
+	sweptAtOnce = 100
+)
+
+// kept is a last serial as this server first met it at its revision.
+type kept struct {
+	mod int64
+	at  time.Time
+}
+
+// forgettable is a last serial of a namespace's.
+type forgettable struct {
+	key  string
+	mod  int64
+	left int64
+}
+
+// sweepSerials forgets serials that no secondary can remember (S6.5). What is counted is
+// the time that servers ran, which no clock moves: one that is ahead by a year for a
+// minute would forget all of them, and a zone made again after it is right would begin
+// behind what its secondaries have. The first server that kept a serial for keepsFor takes
+// that off what is left, and the others begin anew at its revision: together they never
+// count more than went by, and less where servers end sooner.
+func (box *Outbox) sweepSerials(ctx context.Context, seen map[string]kept) map[string]kept {
+	known, by := map[string]kept{}, map[string][]forgettable{}
+	var cmps []clientv3.Cmp
+	var ops []clientv3.Op
+	send := func() {
+		if len(ops) > 0 { // where one has changed meanwhile they have their turn in an hour
+			_, _ = box.mem.Client.Txn(ctx).If(cmps...).Then(ops...).Commit()
+		}
+		cmps, ops = nil, nil
+	}
+	write := func(key string, mod int64, op clientv3.Op) {
+		if cmps, ops = append(cmps, etcd.RevisionIs(key, mod)), append(ops, op); len(ops) == sweptAtOnce {
+			send()
+		}
+	}
+	var rev int64
+	err := etcd.EachPage(ctx, box.mem.Client, box.mem.Layout.Room("serials"), &rev, func(key string, data []byte, mod int64) error {
+		var last law.LastSerial
+		if layout.Decode(data, &last) != nil {
+			return nil // fsck says so
+		}
+		k, ok := seen[key]
+		if !ok || k.mod != mod {
+			k = kept{mod, time.Now()}
+		}
+		known[key] = k
+		switch next, due := Keep(last, time.Since(k.at)); {
+		case due && next == nil:
+			write(key, mod, clientv3.OpDelete(key))
+			return nil
+		case due:
+			write(key, mod, etcd.OpPut(key, layout.Encode(next)))
+		case last.By != "":
+			by[last.By] = append(by[last.By], forgettable{key, mod, last.Left})
+		}
+		return nil
+	})
+	if err != nil {
+		return seen
+	}
+	for _, left := range by {
+		if len(left) > box.maxLeftBy {
+			slices.SortFunc(left, func(x, y forgettable) int { return cmp.Compare(x.left, y.left) })
+			for _, f := range left[:len(left)-box.maxLeftBy] {
+				write(f.key, f.mod, clientv3.OpDelete(f.key))
+			}
+		}
+	}
+	send()
+	return known
+}
+
+// Keep takes what a server has kept a last serial off what is left of it; nil: it may go.
+// due says that it is time to write that down.
+func Keep(last law.LastSerial, d time.Duration) (next *law.LastSerial, due bool) {
+	if last.Left == 0 || last.Left > serial.KeptSeconds { // older versions kept it longer, or by clocks
+		last.Left = serial.KeptSeconds
+	}
+	passed := int64(d.Seconds())
+	if passed >= last.Left {
+		return nil, true
+	}
+	last.Left -= passed
+	return &last, d >= KeepsFor
+}

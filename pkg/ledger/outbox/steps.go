@@ -1,0 +1,323 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package outbox
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/ledger/commit"
+	"kubi.zone/kubizone/pkg/ledger/etcd"
+	"kubi.zone/kubizone/pkg/ledger/facts"
+	"kubi.zone/kubizone/pkg/ledger/objects"
+)
+
+// A cascade decides records one after the other, each on what the last one left, and hands many at once to the zone's queue, where they
+// go in as the writes of its clients do (batch.go), in order.
+//
+// Order is S2.7's. What leaves one zone for another does so before the records that
+// wait with it are decided, then all of these come in in order: so which comes first
+// to a name does not hang on where it comes from.
+
+const (
+	// maxSteps is how many records are read at once, and decided in one go at most:
+	// about as many as one transaction takes.
+	maxSteps = 16
+)
+
+// step is a candidate with its record as it was read.
+type step struct {
+	candidate
+	w *commit.Write
+	// zone is the key of the one it probably changes, "" for none. stands: that is the
+	// zone it is in.
+	zone   string
+	stands bool
+	// done: decided. moves: it is between two zones, and another step takes it in (I1).
+	done, moves bool
+}
+
+// stepOf is the write of a record that is decided anew (S2.5). Error: errDamaged.
+func (box *Outbox) stepOf(s *standing, c candidate, o *v1alpha1.Record, mod int64) (*commit.Write, error) {
+	r, err := objects.LawRecord(o)
+	if err != nil {
+		return nil, fmt.Errorf("record %s/%s: %w: %w", o.Namespace, o.Name, facts.ErrDamaged, err)
+	}
+	r.Terminating = r.Terminating || box.Terminates(o.Namespace)
+	ask := law.RecordAsk{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID), After: r, Cascade: true,
+		Now: box.mem.Now(), By: "", WorkID: etcd.NewID(), Work: s.mark(), WorkBy: s.Work.By,
+		Uncounted: box.Terminates(s.Work.By) || strings.HasPrefix(s.Work.ID, MigrationID)}
+	if ask.Before, ask.Waits, err = objects.Adopted(o); err != nil {
+		return nil, fmt.Errorf("%w: %w", facts.ErrDamaged, err)
+	}
+	// Whether it held its name stands in a key of the zone that it leaves, or where it
+	// waits. Neither says another thing while the record stays as it was read.
+	ask.Stood = ask.Before != nil || objects.Moving(o)
+	ask.Held = ask.Stood && c.left == law.AdmittedPlain
+	w := box.com.WriteOf("records", o, mod)
+	w.Hint, w.Item = box.mem.GuessZone(r), s.of()
+	w.Ask = func(seen *law.Seen) law.Outcome { return law.DecideRecord(seen, ask) }
+	w.Primary = func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
+		if box.stays(o, plan) {
+			plan.Orphan, plan.OrphanBefore = nil, nil
+			return nil, nil, nil
+		}
+		placed := o.DeepCopy()
+		if plan.Zone == nil && plan.Record.Zone != nil {
+			plan.Record.Serial = serial.Serial(o.Status.Serial) // its zone did not change
+		}
+		box.placer.PlaceRecord(placed, plan.Record)
+		data, err := box.mem.Records.Encode(ctx, w.Key, placed)
+		op := etcd.OpPut(w.Key, data)
+		return &op, nil, err
+	}
+	return w, nil
+}
+
+// mark is the id that the steps of a work leave at the zones that they change; "": those stay settled (law.Work.Unmarked).
+func (s *standing) mark() string {
+	if s.Work.Unmarked {
+		return ""
+	}
+	return s.Work.ID
+}
+
+// has notes what became of a step by its plan.
+func (st *step) has(p *law.Plan) {
+	if st.moves = leavesFor(p); st.moves && p.Orphan != nil {
+		st.left = p.Orphan.Left
+	}
+}
+
+// leavesFor: the plan lets the record go for another zone to take it in (I1).
+func leavesFor(p *law.Plan) bool {
+	return p != nil && p.Record != nil && p.Record.Reason == law.ReasonMoving
+}
+
+// advance decides candidates anew, at most maxSteps, in order. kvs is what was read
+// of their records.
+func (box *Outbox) advance(ctx context.Context, s *standing, cs []candidate, kvs []*mvccpb.KeyValue) error {
+	box.mem.Fault("cascade-step")
+	box.mem.Stats.CascadeSteps.Add(int64(len(cs)))
+	steps, err := box.stepsOf(ctx, s, cs, kvs)
+	if err != nil {
+		return err
+	}
+	inside := slices.DeleteFunc(slices.Clone(steps), func(st *step) bool { return !st.stands })
+	for zone, group := range byZone(inside) {
+		if err := box.inOrder(ctx, s, zone, true, group); err != nil {
+			return err
+		}
+	}
+	var onward []candidate
+	for _, st := range steps {
+		if !st.stands || st.moves {
+			onward = append(onward, st.candidate)
+		}
+	}
+	if len(inside) > 0 && len(onward) > 0 {
+		if steps, err = box.readSteps(ctx, s, onward); err != nil {
+			return err
+		}
+	}
+	if len(onward) > 0 {
+		for zone, group := range byZone(steps) {
+			if err := box.inOrder(ctx, s, zone, false, group); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// byZone yields steps by the zone they change, in the order of the first of each.
+func byZone(steps []*step) func(yield func(string, []*step) bool) {
+	return func(yield func(string, []*step) bool) {
+		var zones []string
+		groups := map[string][]*step{}
+		for _, st := range steps {
+			if _, ok := groups[st.zone]; !ok {
+				zones = append(zones, st.zone)
+			}
+			groups[st.zone] = append(groups[st.zone], st)
+		}
+		for _, zone := range zones {
+			if !yield(zone, groups[zone]) {
+				return
+			}
+		}
+	}
+}
+
+// readSteps reads the records of candidates and makes their steps.
+func (box *Outbox) readSteps(ctx context.Context, s *standing, cs []candidate) ([]*step, error) {
+	kvs, err := box.readRecords(ctx, cs)
+	if err != nil {
+		return nil, err
+	}
+	return box.stepsOf(ctx, s, cs, kvs)
+}
+
+// readRecords reads the records of candidates, at most maxSteps, in one round trip.
+func (box *Outbox) readRecords(ctx context.Context, cs []candidate) ([]*mvccpb.KeyValue, error) {
+	ops := make([]clientv3.Op, 0, len(cs))
+	for _, c := range cs {
+		ops = append(ops, clientv3.OpGet(box.mem.Layout.Record(c.namespace, c.object)))
+	}
+	box.mem.Stats.Reads.Add(1)
+	r, err := box.mem.Client.Txn(ctx).Then(ops...).Commit()
+	if err != nil {
+		return nil, err
+	}
+	kvs := make([]*mvccpb.KeyValue, len(cs))
+	for i := range cs {
+		kvs[i] = etcd.One(r.Responses[i])
+	}
+	return kvs, nil
+}
+
+// stepsOf makes the steps of candidates. Those that are gone are left out.
+func (box *Outbox) stepsOf(ctx context.Context, s *standing, cs []candidate, kvs []*mvccpb.KeyValue) ([]*step, error) {
+	steps := make([]*step, 0, len(cs))
+	for i, c := range cs {
+		kv := kvs[i]
+		if kv == nil {
+			continue
+		}
+		o := &v1alpha1.Record{}
+		if err := box.mem.Records.Decode(ctx, string(kv.Key), kv.Value, kv.ModRevision, o); err != nil {
+			if err := s.leaveOut(ctx, c.ref(), err); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if string(o.UID) != c.uid {
+			continue
+		}
+		if _, err := box.leaves(ctx, s, o); err != nil {
+			return nil, err
+		}
+		var err error
+		st := &step{candidate: c}
+		if st.w, err = box.stepOf(s, c, o, kv.ModRevision); err != nil {
+			if err = s.leaveOut(ctx, c.ref(), err); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		st.zone = st.w.Hint
+		if ref := o.Status.ZoneRef; ref != nil {
+			home := box.mem.Layout.Zone(ref.Namespace, ref.Name)
+			if st.stands, err = box.mem.IsAt(ctx, home, string(ref.UID)); err != nil {
+				return nil, err
+			}
+			if st.stands {
+				st.zone = home
+			}
+		}
+		steps = append(steps, st)
+	}
+	return steps, nil
+}
+
+// inOrder carries out steps that probably change one zone; inside: it is the one that
+// their records are in, and what leaves it for another is not taken in there yet.
+func (box *Outbox) inOrder(ctx context.Context, s *standing, zone string, inside bool, steps []*step) error {
+	for {
+		answers := box.submitInOrder(ctx, zone, steps)
+		var first *commit.Answer // of those that did not go in
+		for i, st := range steps {
+			a := &answers[i]
+			switch {
+			case a.Err != nil:
+				return a.Err
+			case a.Out.OK:
+				st.done = true
+				st.has(st.w.Plan)
+				box.PayNow(ctx, st.w.Plan.Debts)
+			case first == nil:
+				first = a
+			}
+		}
+		steps = slices.DeleteFunc(slices.Clone(steps), func(st *step) bool { return st.done })
+		if len(steps) == 0 {
+			return nil
+		}
+		if len(first.Locks) > 0 || first.Later != nil {
+			st := steps[0]
+			plan, err := box.reconsiderRecord(ctx, s, st.candidate)
+			if err != nil {
+				return err
+			}
+			st.has(plan)
+			if st.done = !st.moves || inside; st.done {
+				steps = steps[1:]
+			}
+		} else if err := s.Refresh(ctx, box.mem); err != nil {
+			return err
+		}
+		var err error
+		if steps, err = box.readAgain(ctx, s, inside, steps); err != nil || len(steps) == 0 {
+			return err
+		}
+	}
+}
+
+// submitInOrder has steps go in at a zone, "" for none, of which none does once one before it has not.
+func (box *Outbox) submitInOrder(ctx context.Context, zone string, steps []*step) []commit.Answer {
+	requests, in := make([]*commit.Request, len(steps)), &commit.Order{}
+	for i, st := range steps {
+		requests[i] = commit.NewRequest(st.w)
+		requests[i].Order = in
+	}
+	answers := make([]commit.Answer, len(steps))
+	if zone == "" {
+		box.com.Carry(ctx, nil, slices.Clone(requests)) // which takes out of them what is overtaken
+		for i, r := range requests {
+			answers[i] = <-r.Answer
+		}
+		return answers
+	}
+	box.mem.Mu.Lock()
+	h := box.com.QueueAt(zone)
+	box.mem.Mu.Unlock()
+	box.com.Enqueue(ctx, h, requests...)
+	for i, r := range requests {
+		answers[i] = box.com.Wait(ctx, h, r)
+	}
+	return answers
+}
+
+// readAgain gives steps what stands of their records now, and returns those that are
+// left: what is gone is done, and who has left the zone comes with those who wait.
+func (box *Outbox) readAgain(ctx context.Context, s *standing, inside bool, steps []*step) ([]*step, error) {
+	var cs []candidate
+	for _, st := range steps {
+		cs = append(cs, st.candidate)
+	}
+	found, err := box.readSteps(ctx, s, cs)
+	if err != nil {
+		return nil, err
+	}
+	var left []*step
+	for _, st := range steps {
+		i := slices.IndexFunc(found, func(f *step) bool { return f.candidate == st.candidate })
+		if i < 0 {
+			continue
+		}
+		st.w = found[i].w
+		if st.stands = found[i].stands; st.stands || !inside {
+			left = append(left, st)
+		}
+	}
+	return left, nil
+}

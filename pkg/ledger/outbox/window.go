@@ -1,0 +1,206 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package outbox
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/ledger/layout"
+)
+
+// maxWindow is how many candidates of a cascade are in memory: some five megabytes.
+// With more of them what the work scans is read once for each so many.
+const maxWindow = 1 << 14
+
+// candidate is something to decide anew.
+type candidate struct {
+	letter, namespace, object string
+	uid                       string
+	created                   int64
+	turn                      int           // of those that the work names in order, 0 for the others
+	left                      law.Admission // where it is a member, or was one (law.Waiting); "": it waits
+	came                      law.Admission // left, where that is another zone than the one that takes it; "": it waits, or is in that one
+}
+
+// window is the next part of what a work decides anew, in order: zones first, since they take records; then the gaining
+// zone's own namespace; what held its base name in the zone that it leaves, so that no record that waited takes a name that
+// is served; all others; and what comes from another zone and held none there. Of each, age decides, then uid (S2.7).
+type window struct {
+	own   string
+	after *candidate
+	found []candidate
+	more  bool
+	names map[string]string // namespaces, each once in memory
+}
+
+func (box *Outbox) window(s *standing) *window {
+	w := &window{names: map[string]string{}}
+	if len(s.Work.Zones) > 0 {
+		w.own = s.Work.Zones[0].Namespace
+	} else if s.Work.Unmarked {
+		w.own = s.Work.By
+	}
+	return w
+}
+
+func (w *window) compare(x, y candidate) int {
+	rank := func(c candidate) int {
+		switch {
+		case c.letter == layout.WaitingZone:
+			return 0
+		case c.namespace == w.own:
+			return 1
+		case c.came == law.AdmittedPlain:
+			return 2
+		case c.came == "":
+			return 3
+		}
+		return 4
+	}
+	return cmp.Or(cmp.Compare(x.turn, y.turn), cmp.Compare(rank(x), rank(y)), cmp.Compare(x.created, y.created), cmp.Compare(x.uid, y.uid))
+}
+
+// add takes a candidate in where it may be of this part.
+func (w *window) add(c candidate) {
+	if w.after != nil && w.compare(c, *w.after) <= 0 {
+		return
+	}
+	namespace, ok := w.names[c.namespace]
+	if !ok {
+		namespace = strings.Clone(c.namespace)
+		w.names[namespace] = namespace
+	}
+	c.namespace, c.object = namespace, strings.Clone(c.object)
+	if w.found = append(w.found, c); len(w.found) >= 2*maxWindow {
+		w.cut()
+	}
+}
+
+// cut keeps what comes first, each candidate once.
+func (w *window) cut() []candidate {
+	slices.SortFunc(w.found, w.compare)
+	kept := w.found[:0]
+	for _, c := range w.found {
+		if n := len(kept); n == 0 || kept[n-1].uid != c.uid {
+			kept = append(kept, c)
+		}
+	}
+	if w.found = kept; len(kept) > maxWindow {
+		w.found, w.more = kept[:maxWindow], true
+	}
+	return w.found
+}
+
+// next begins the part behind this one.
+func (w *window) next() {
+	last := w.found[len(w.found)-1]
+	w.after, w.found, w.more = &last, w.found[:0], false
+}
+
+// behind begins the part that follows a candidate, which is not collected yet.
+func (w *window) behind(last candidate) {
+	w.after, w.found, w.more = &last, nil, false
+}
+
+// collect finds what a work names.
+func (box *Outbox) collect(ctx context.Context, s *standing, w *window) error {
+	if err := box.collectNamed(ctx, s, w.add); err != nil {
+		return err
+	}
+	if err := box.collectLeft(ctx, s, w.add); err != nil {
+		return err
+	}
+	for _, scan := range s.Work.Scans {
+		if err := box.scan(ctx, s, scan, w.add); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// scan finds what a scan names, in the order of keys.
+func (box *Outbox) scan(ctx context.Context, s *standing, scan law.Scan, found func(candidate)) error {
+	var prefix string
+	switch scan.Kind {
+	case law.ScanMembers:
+		prefix = box.mem.Layout.Key(law.Key{Kind: law.KindTenantsBelow, Zone: scan.Zone, Owner: scan.Owner})
+	case law.ScanWaiting:
+		prefix = box.mem.Layout.WaitingAt(scan.View, scan.Name, scan.Exact)
+	case law.ScanReferring:
+		prefix = box.mem.Layout.WaitingFor(scan.Target)
+	case law.ScanNamespaces:
+		return box.scanNamespaces(ctx, s, scan, found)
+	case law.ScanPending:
+		prefix = box.mem.Layout.WaitingFor(scan.Target) + layout.WaitingZone + "/"
+		if !scan.Name.IsZero() { // and those that wait for a name
+			named := law.Scan{Kind: law.ScanWaiting, View: scan.View, Name: scan.Name}
+			if err := box.scan(ctx, s, named, func(c candidate) {
+				if c.letter == layout.WaitingZone {
+					found(c)
+				}
+			}); err != nil {
+				return err
+			}
+		}
+	default:
+		return nil
+	}
+	key, end := prefix, clientv3.GetPrefixRangeEnd(prefix)
+	for {
+		r, err := box.mem.Client.Get(ctx, key, clientv3.WithRange(end), clientv3.WithLimit(2000))
+		if err != nil {
+			return err
+		}
+		for _, kv := range r.Kvs {
+			c := candidate{letter: layout.WaitingRecord}
+			if scan.Kind == law.ScanMembers {
+				// What has come in since the work was owed was decided since, and holds at that
+				// revision (I5): whoever goes on writing does not keep the work from its end.
+				if s.since > 0 && kv.ModRevision > s.since {
+					continue
+				}
+				if _, _, c.namespace, c.object, err = box.mem.Layout.ParseMember(string(kv.Key)); err != nil {
+					return err
+				}
+				if !scan.Of(c.namespace) {
+					continue
+				}
+				var m law.Member
+				if err := layout.Decode(kv.Value, &m); err != nil {
+					return fmt.Errorf("ledger: %s: %w", kv.Key, err)
+				}
+				c.uid, c.created, c.left = m.UID, m.Created, m.Admission
+				if len(s.Work.Zones) == 0 || s.Work.Zones[0].UID != scan.Zone {
+					c.came = c.left
+				}
+			} else {
+				var w layout.Waiter
+				if err := layout.Decode(kv.Value, &w); err != nil {
+					return fmt.Errorf("ledger: %s: %w", kv.Key, err)
+				}
+				var ok bool
+				if c.letter, c.namespace, c.object, ok = layout.WaitingObject(string(kv.Key)); !ok {
+					return fmt.Errorf("ledger: %q is no waiting key", kv.Key)
+				}
+				if c.letter == layout.WaitingDelegation || !scan.Of(c.namespace) { // takeIn has seen to those
+					continue
+				}
+				c.uid, c.created, c.left = w.UID, w.Created, w.Left()
+				c.came = c.left
+			}
+			found(c)
+		}
+		if !r.More {
+			return nil
+		}
+		key = string(r.Kvs[len(r.Kvs)-1].Key) + "\x00"
+	}
+}

@@ -1,0 +1,58 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package outbox
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/ledger/commit"
+	"kubi.zone/kubizone/pkg/ledger/layout"
+)
+
+// However many candidates there are, in whichever order they are found, the parts are
+// all of them in the order of S2.7, each once, and no more than a part is in memory.
+func TestWindow_partsAreAllOfIt_S2_7(t *testing.T) {
+	const n = 3*maxWindow + 7
+	find := func(found func(candidate)) {
+		for i := range n {
+			i := i * 7919 % n
+			c := candidate{letter: layout.WaitingRecord, namespace: []string{"own", "other"}[i%2], object: fmt.Sprintf("r%d", i), uid: fmt.Sprintf("uid-%d", i), created: int64(i / 5)}
+			if i%1000 == 0 {
+				c.letter = layout.WaitingZone
+			}
+			found(c)
+			if i%3 == 0 { // by another scan too
+				found(c)
+			}
+		}
+	}
+	var box *Outbox
+	var all []candidate
+	for w := box.window(&standing{Item: commit.Item{Work: law.Work{Zones: []law.Place{{Ref: law.Ref{Namespace: "own"}}}}}}); ; w.next() {
+		find(w.add)
+		part := w.cut()
+		if len(part) > maxWindow || cap(w.found) > 4*maxWindow {
+			t.Fatalf("%d candidates, room for %d", len(part), cap(w.found))
+		}
+		if all = append(all, part...); !w.more {
+			if !slices.IsSortedFunc(all, w.compare) {
+				t.Error("they are not in order")
+			}
+			break
+		}
+	}
+	seen := map[string]bool{}
+	for i, c := range all {
+		if c.letter == layout.WaitingZone && i > n/1000 || seen[c.uid] {
+			t.Fatalf("%d: %+v", i, c)
+		}
+		seen[c.uid] = true
+	}
+	if len(all) != n {
+		t.Errorf("%d of %d", len(all), n)
+	}
+}

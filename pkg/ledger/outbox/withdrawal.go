@@ -1,0 +1,135 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package outbox
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/klog/v2"
+
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/ledger/etcd"
+	"kubi.zone/kubizone/pkg/ledger/objects"
+)
+
+const (
+	// countsFor is the longest that a server counts a withdrawal before it writes down how
+	// long: a server that ends loses no more. Of a short period it is an eighth.
+	countsFor = time.Hour
+	// minCount bounds what short periods write.
+	minCount = 10 * time.Second
+	// maxCounted is how many withdrawals one sweep writes; the next ones have their turn after.
+	maxCounted = 100
+)
+
+// counted is a withdrawal as this server first met it.
+type counted struct {
+	law.Withdrawal
+	at time.Time
+}
+
+// sweepWithdrawals counts for zones whose rule went how long servers ran since, and ends
+// those whose time is over (S3.4). As with last serials no clock moves it: each server
+// counts from when it met what another wrote down last, and the first to be due writes.
+// The key is the zone and what was written down, not the revision of the holding, which
+// the zone's own tenant can move.
+func (box *Outbox) sweepWithdrawals(ctx context.Context, seen map[string]counted) map[string]counted {
+	known, written := map[string]counted{}, 0
+	graces := map[string]int64{}
+	for k, h := range box.withdrawn() {
+		c, ok := seen[h.UID]
+		if !ok || c.By != h.Withdrawn.By || c.Since != h.Withdrawn.Since || c.Passed != h.Withdrawn.Passed {
+			c = counted{*h.Withdrawn, time.Now()}
+		}
+		known[h.UID] = c
+		grace, ok := graces[h.Withdrawn.By]
+		if !ok {
+			grace = box.graceOf(ctx, k, h.Withdrawn)
+			graces[h.Withdrawn.By] = grace
+		}
+		passed := time.Since(c.at)
+		every := max(minCount, min(countsFor, time.Duration(grace)*time.Second/8))
+		over := c.Passed+int64(passed.Seconds()) >= grace
+		if !over && passed < every && grace == h.Withdrawn.Grace || written == maxCounted {
+			continue
+		}
+		written++
+		if err := box.end(ctx, k, h, c.Withdrawal, passed); err != nil && ctx.Err() == nil {
+			klog.FromContext(ctx).Error(err, "the end of a zone whose delegation was withdrawn failed; it is tried again", "zone", k.Name.String())
+		}
+	}
+	return known
+}
+
+// withdrawn lists the zones whose rule went, as far as this server has heard.
+func (box *Outbox) withdrawn() map[law.Key]*law.Holding {
+	box.mem.Mu.Lock()
+	defer box.mem.Mu.Unlock()
+	out := map[law.Key]*law.Holding{}
+	for k, v := range box.mem.Index {
+		if v.Holding.Withdrawn != nil {
+			out[k] = v.Holding
+		}
+	}
+	return out
+}
+
+// graceOf is the period in force, in seconds, of the zone that withdrew the rule; where
+// that cannot be read, the one by which status.endsAt was told.
+func (box *Outbox) graceOf(ctx context.Context, k law.Key, w *law.Withdrawal) int64 {
+	h := box.above(k, w.By)
+	if h == nil {
+		return w.Grace
+	}
+	o, _, err := box.mem.ReadZone(ctx, h.Namespace, h.Name)
+	if err != nil || o == nil || string(o.UID) != w.By {
+		return w.Grace
+	}
+	spec, err := objects.ZoneSpec(o)
+	if err != nil {
+		return w.Grace
+	}
+	return spec.Grace
+}
+
+// above is the zone with that uid where it stands above a name, as far as this server has heard.
+func (box *Outbox) above(k law.Key, uid string) *law.Holding {
+	box.mem.Mu.Lock()
+	defer box.mem.Mu.Unlock()
+	for up, ok := k.Name.Parent(); ok; up, ok = up.Parent() {
+		if x := box.mem.Index[law.HoldingKey(k.View, up)]; x != nil && x.Holding.UID == uid {
+			return x.Holding
+		}
+	}
+	return nil
+}
+
+// end notes how long servers ran since a withdrawal, and ends the zone when that is over.
+func (box *Outbox) end(ctx context.Context, k law.Key, h *law.Holding, c law.Withdrawal, passed time.Duration) error {
+	for {
+		o, mod, err := box.mem.ReadZone(ctx, h.Namespace, h.Name)
+		if err != nil || o == nil || string(o.UID) != h.UID || o.Status.FQDN == "" {
+			return err
+		}
+		z, err := objects.LawZone(o)
+		if err != nil {
+			return err
+		}
+		spec, err := objects.ZoneSpec(o)
+		if err != nil {
+			return err
+		}
+		ask := law.EndAsk{Zone: z, Spec: spec, Counted: c, Passed: int64(passed.Seconds()), Now: box.mem.Now(), WorkID: etcd.NewID()}
+		box.mem.Fault("zone-ends")
+		out, tx, err := box.writeZone(ctx, o, mod, nil, func(seen *law.Seen) law.Outcome { return law.DecideEnd(seen, ask) })
+		if err != nil {
+			return err
+		}
+		if out.OK {
+			box.PayNow(ctx, tx.Plan.Debts)
+			return nil
+		}
+	}
+}
