@@ -21,7 +21,7 @@ type attempt struct {
 	config   *Config
 	others   others
 	memory   *memory
-	provider *shared // nil: the class cannot work
+	provider Provider // nil: the class cannot work
 	// snapshot is what is to be delivered, or withdrawn, nil: not known. last is what a zone had that ended (S3.4).
 	snapshot, last *zoneview.Snapshot
 	facts          facts

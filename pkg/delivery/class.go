@@ -47,38 +47,6 @@ type Config struct {
 	Backoff Backoff
 }
 
-// Backoff is when a failed delivery is tried again: after min(Base·2ⁿ, Max), less up to a fifth, for Attempts
-// times, then every Slow. The zero value of a field stands for 5 s, 60 s, 5, 10 min.
-type Backoff struct {
-	Base, Max time.Duration
-	Attempts  int
-	Slow      time.Duration
-}
-
-func (b Backoff) delay(attempt int) time.Duration {
-	if attempt >= b.Attempts {
-		return b.Slow
-	}
-	delay := b.Base
-	for range attempt {
-		if delay *= 2; delay >= b.Max {
-			break
-		}
-	}
-	return min(delay, b.Max)
-}
-
-// after is when what failed is tried again, after so many failures before. jitter takes off up to a fifth.
-func (b Backoff) after(e *Error, failures int, jitter func(time.Duration) time.Duration) time.Duration {
-	switch {
-	case e.RetryAfter > 0:
-		return e.RetryAfter
-	case e.Permanent || e.Reason == ReasonQuotaExceeded:
-		return jitter(b.Slow)
-	}
-	return jitter(b.delay(failures))
-}
-
 // Validate reports everything that is wrong, by field.
 func (c Config) Validate() error {
 	var errs []error

@@ -13,7 +13,6 @@ import (
 
 	"golang.org/x/time/rate"
 
-	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
@@ -47,19 +46,7 @@ type class struct {
 	known    bool // SetClass was called; until then its items wait
 	provider *shared
 	limiter  *rate.Limiter
-	// revision is counted up when failures are forgotten.
-	revision int
-
-	ready   []*item
-	running int
-	// until is when a class whose provider wants to be left alone goes on; attempts are its failures in a row.
-	until    time.Time
-	attempts int
-	timer    *time.Timer
-	// down: deliveries failed for the class's sake since one last succeeded. bidden: its provider said itself when it goes on.
-	// Else its health is asked at probeAt, and it goes on where that is good; lifted: it did; misled: and failed all the same.
-	down, bidden, lifted, misled bool
-	probeAt                      time.Time
+	queue    queue
 }
 
 // item is one (zone, class). At most one worker runs it.
@@ -68,32 +55,19 @@ type item struct {
 	class *class
 	zone  *zone
 
-	// These are guarded by Loop.mu. changed is when the oldest change not delivered yet was seen.
-	queued, running, again, gone, withdrawn, failing bool
-	// delivered: the class has confirmed a serial of the zone; former classes go when all that are in force have.
-	delivered bool
-	changed   time.Time
-	// since is when the oldest change that is not confirmed yet was seen; confirmed and behind are of the state, for Status.
-	since     time.Time
+	// These are guarded by Loop.mu. withdrawn: nothing of the zone is there. delivered: the class has confirmed a serial of the zone; former
+	// classes go when all that are in force have. asked: another one awaits a name that this one has.
+	job
+	withdrawn, delivered, asked bool
+	// changed is when the oldest change not delivered yet was seen, since when the oldest one that is not confirmed yet was.
+	changed, since time.Time
+	// failing, confirmed and behind are of the memory, for Status.
+	failing   bool
 	confirmed serial.Serial
 	behind    []string
-	// claimed is the name that the zone is delivered under, also where nothing is stored yet; awaits is one that another zone has. woken: that
-	// one has it no more; asked: another one awaits a name that this one has.
-	claimed, awaits name.Name
-	woken, asked    bool
-	// down: it failed for the sake of its class.
-	down  bool
-	timer *time.Timer
 
 	// The rest belongs to the worker.
 	memory
-}
-
-func (i *item) stopTimer() {
-	if i.timer != nil {
-		i.timer.Stop()
-		i.timer = nil
-	}
 }
 
 // shared closes a provider when the last one that uses it is done.
@@ -121,7 +95,7 @@ func (l *Loop) Run(ctx context.Context) error {
 	}
 	l.ctx = ctx
 	for _, c := range l.classes {
-		l.pump(c)
+		c.queue.pump()
 	}
 	l.mu.Unlock()
 	events, unsubscribe := l.config.Views.Subscribe()
@@ -152,13 +126,11 @@ func (l *Loop) Run(ctx context.Context) error {
 	l.mu.Lock()
 	for _, z := range l.zones {
 		for _, i := range z.items {
-			i.stopTimer()
+			i.job.stop()
 		}
 	}
 	for _, c := range l.classes {
-		if c.timer != nil {
-			c.timer.Stop()
-		}
+		c.queue.stop()
 		l.release(c.provider, true)
 		c.provider, c.known = nil, false
 	}
@@ -196,15 +168,15 @@ func (l *Loop) SetClass(spec Class) {
 		}
 	}
 	if !c.known || before.Provider != spec.Provider || before.Generation != spec.Generation || before.Target != spec.Target {
-		c.restart()
+		c.queue.restart()
 	}
 	c.known = true
 	for _, z := range l.zones {
 		if i := z.items[spec.Name]; i != nil {
-			l.enqueue(i)
+			i.queue.enqueue(&i.job)
 		}
 	}
-	l.pump(c)
+	c.queue.pump()
 }
 
 // RemoveClass forgets a class. Zones that name it wait for it to come again.
@@ -232,12 +204,14 @@ func (l *Loop) SetZone(desired Zone) {
 	z.Zone = desired
 	for _, name := range slices.Concat(desired.Classes, desired.Former) {
 		if z.items[name] == nil {
-			z.items[name] = &item{key: Key{desired.UID, name}, class: l.class(name), zone: z}
+			i := &item{key: Key{desired.UID, name}, class: l.class(name), zone: z}
+			i.job = job{queue: &i.class.queue, start: func() { l.start(i) }}
+			z.items[name] = i
 		}
 	}
 	for name, i := range z.items {
 		if i.withdrawn && !i.running && !slices.Contains(desired.Classes, name) && !slices.Contains(desired.Former, name) {
-			i.stopTimer()
+			i.queue.drop(&i.job)
 			delete(z.items, name)
 		}
 	}
@@ -254,8 +228,7 @@ func (l *Loop) RemoveZone(uid string) {
 	}
 	delete(l.zones, uid)
 	for _, i := range z.items {
-		i.gone = true
-		i.stopTimer()
+		i.queue.drop(&i.job)
 		if !i.running {
 			l.keep(i)
 		}
@@ -270,20 +243,13 @@ func (l *Loop) Retry(class string) {
 	if c == nil {
 		return
 	}
-	c.restart()
+	c.queue.restart()
 	for _, z := range l.zones {
 		if i := z.items[class]; i != nil {
-			l.enqueue(i)
+			i.queue.enqueue(&i.job)
 		}
 	}
-	l.pump(c)
-}
-
-// restart forgets failures. It is called with mu held.
-func (c *class) restart() {
-	c.revision++
-	c.until, c.attempts = time.Time{}, 0
-	c.down, c.bidden, c.lifted, c.misled = false, false, false, false
+	c.queue.pump()
 }
 
 // Health asks the class's provider whether it works (Provider.Health). It waits for nothing else of the class. Where it
@@ -299,7 +265,7 @@ func (l *Loop) Health(ctx context.Context, class string) error {
 		defer l.mu.Unlock()
 		return c.spec.broken()
 	}
-	provider, spec, revision := c.provider, c.spec, c.revision
+	provider, spec, revision := c.provider, c.spec, c.queue.revision
 	provider.uses++
 	l.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, l.config.CallTimeout)
@@ -308,10 +274,8 @@ func (l *Loop) Health(ctx context.Context, class string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.release(provider, false)
-	if (err == nil || errors.Is(err, ErrNotProven)) && c.down && !c.bidden && !c.misled && c.revision == revision {
-		c.until, c.lifted = time.Time{}, true
-		l.recovered(c)
-		l.pump(c)
+	if err == nil || errors.Is(err, ErrNotProven) {
+		c.queue.lift(revision)
 	}
 	return err
 }
@@ -339,9 +303,9 @@ func (l *Loop) Status() []ClassStatus {
 	counts := map[*class]*ClassStatus{}
 	var all []*ClassStatus
 	for name, c := range l.classes {
-		status := &ClassStatus{Name: name, Waiting: len(c.ready), Working: c.running}
-		if c.until.After(time.Now()) {
-			status.PausedUntil = c.until
+		status := &ClassStatus{Name: name, Waiting: len(c.queue.ready), Working: c.queue.running}
+		if c.queue.until.After(time.Now()) {
+			status.PausedUntil = c.queue.until
 		}
 		counts[c], all = status, append(all, status)
 	}
@@ -389,6 +353,12 @@ func (l *Loop) class(name string) *class {
 	c := l.classes[name]
 	if c == nil {
 		c = &class{spec: Class{Name: name}}
+		c.queue = queue{mu: &l.mu, workers: l.config.Workers, backoff: l.config.Backoff, failed: map[*job]bool{}}
+		c.queue.open = func() bool { return l.ctx != nil && l.ctx.Err() == nil && c.known && !c.spec.Paused }
+		c.queue.probe = func() {
+			l.working.Add(1)
+			go l.probe(c)
+		}
 		l.classes[name] = c
 	}
 	return c
@@ -425,78 +395,33 @@ func (l *Loop) enqueueZone(z *zone) {
 		if i.since.IsZero() {
 			i.since = i.changed
 		}
-		l.enqueue(i)
+		i.queue.enqueue(&i.job)
 	}
 }
 
-// enqueue is called with mu held.
-func (l *Loop) enqueue(i *item) {
-	switch {
-	case i.gone || i.queued:
-	case i.running:
-		i.again = true
-	default:
-		i.queued = true
-		i.class.ready = append(i.class.ready, i)
-		l.pump(i.class)
+// start has a worker make an attempt. It is called with mu held.
+func (l *Loop) start(i *item) {
+	a := l.attempt(i)
+	if i.class.provider != nil {
+		i.class.provider.uses++
 	}
-}
-
-// pump starts workers for what is ready. It is called with mu held.
-func (l *Loop) pump(c *class) {
-	if l.ctx == nil || l.ctx.Err() != nil || !c.known || c.spec.Paused {
-		return
-	}
-	if wait := time.Until(c.until); wait > 0 {
-		if c.timer != nil {
-			c.timer.Stop()
-		}
-		if !c.bidden && !c.misled {
-			wait = min(wait, time.Until(c.probeAt))
-		}
-		c.timer = time.AfterFunc(wait, func() {
-			l.mu.Lock()
-			defer l.mu.Unlock()
-			if now := time.Now(); l.ctx.Err() == nil && c.until.After(now) && !c.probeAt.After(now) && !c.bidden && !c.misled {
-				c.probeAt = now.Add(l.config.Backoff.Max)
-				l.working.Add(1)
-				go l.probe(c)
-			}
-			l.pump(c)
-		})
-		return
-	}
-	for len(c.ready) > 0 && c.running < l.config.Workers {
-		i := c.ready[0]
-		c.ready[0] = nil
-		if c.ready = c.ready[1:]; len(c.ready) == 0 {
-			c.ready = nil // lets go of what a burst needed
-		}
-		i.queued = false
-		if i.gone {
-			continue
-		}
-		i.running = true
-		c.running++
-		if c.provider != nil {
-			c.provider.uses++
-		}
-		a := l.attempt(i)
-		i.changed, i.woken, i.asked = time.Time{}, false, false
-		l.working.Add(1)
-		go l.work(i, c, a)
-	}
+	i.changed, i.woken, i.asked = time.Time{}, false, false
+	l.working.Add(1)
+	go l.work(i, a, i.class.provider)
 }
 
 // attempt is what an item and its class are told of now. It is called with mu held.
 func (l *Loop) attempt(i *item) *attempt {
 	c := i.class
 	a := &attempt{
-		key: i.key, config: &l.config, provider: c.provider, last: i.zone.last, others: othersOf{l, i, i.asked}, memory: &i.memory,
+		key: i.key, config: &l.config, last: i.zone.last, others: othersOf{l, i, i.asked}, memory: &i.memory,
 		facts: facts{
-			random: rand.Int64N, config: &l.config, zone: i.zone.Zone, class: c.spec, revision: c.revision,
+			random: rand.Int64N, config: &l.config, zone: i.zone.Zone, class: c.spec, revision: c.queue.revision,
 			woken: i.woken, asked: i.asked, changed: i.changed, withdrawn: i.withdrawn,
 		},
+	}
+	if c.provider != nil {
+		a.provider = c.provider
 	}
 	a.lease = lease{key: i.key, config: &l.config, memory: &i.memory, target: c.spec.Target, limiter: c.limiter, current: func() error {
 		return l.current(i, a)
@@ -513,24 +438,10 @@ func (l *Loop) current(i *item, a *attempt) error {
 		return errStopping
 	case (slices.Contains(i.zone.Classes, i.key.Class) && !i.zone.Withdraw) == i.leaving:
 		return errSuperseded
-	case i.gone, i.class.revision != a.facts.revision, !i.class.known, i.class.spec.Paused, i.zone.Paused && !a.takesAway:
+	case i.gone, i.queue.revision != a.facts.revision, !i.class.known, i.class.spec.Paused, i.zone.Paused && !a.takesAway:
 		return errSuperseded
 	}
 	return nil
-}
-
-// recovered has everything tried again at once that failed for the class's sake. It is called with mu held.
-func (l *Loop) recovered(c *class) {
-	if !c.down {
-		return
-	}
-	c.down = false
-	for _, z := range l.zones {
-		if i := z.items[c.spec.Name]; i != nil && i.down {
-			i.down, i.woken = false, true
-			l.enqueue(i)
-		}
-	}
 }
 
 // probe asks whether a class that waits could go on.
@@ -541,15 +452,14 @@ func (l *Loop) probe(c *class) {
 	}
 }
 
-func (l *Loop) work(i *item, c *class, a *attempt) {
+// work makes an attempt and takes note of how it ended.
+func (l *Loop) work(i *item, a *attempt, provider *shared) {
 	defer l.working.Done()
 	a.run(l.ctx)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	f := &a.facts
-	i.running = false
-	c.running--
-	l.release(a.provider, false)
+	f, q := &a.facts, i.queue
+	l.release(provider, false)
 	l.keep(i)
 	i.failing = i.fails()
 	i.behind = nil
@@ -563,49 +473,21 @@ func (l *Loop) work(i *item, c *class, a *attempt) {
 	}
 	if f.settled {
 		i.since = i.changed // of what was seen meanwhile
+	} else if i.changed.IsZero() {
+		i.changed = f.changed // Its lag goes on.
 	}
+	q.end(&i.job, f.revision, f.pause, f.worked)
 	if now := i.loaded && !i.leaving && i.state.Serial != 0 && i.state.Target == f.class.Target; now != i.delivered && (now || i.loaded || i.withdrawn) {
 		i.delivered = now
 		for _, other := range i.zone.items {
 			if now && other != i {
-				l.enqueue(other) // It may wait for this one.
+				other.queue.enqueue(&other.job) // It may wait for this one.
 			}
 		}
 	}
-	if !f.settled && i.changed.IsZero() {
-		i.changed = f.changed // Its lag goes on.
+	wake := i.wake(f.began)
+	if i.withdrawn {
+		wake = time.Time{}
 	}
-	switch now := time.Now(); {
-	case f.revision != c.revision: // what it met is no longer how the class is
-	case f.pause != nil && !c.until.After(now):
-		delay := f.jitter(l.config.Backoff.delay(c.attempts))
-		c.attempts++
-		if f.pause.RetryAfter > 0 {
-			delay = f.pause.RetryAfter
-		}
-		c.until, c.bidden = now.Add(delay), f.pause.RetryAfter > 0
-		c.probeAt, c.misled, c.lifted = now.Add(l.config.Backoff.Max), c.lifted, false
-	}
-	switch {
-	case f.revision != c.revision:
-	case f.pause != nil:
-		i.down, c.down = true, true
-	case f.worked:
-		i.down, c.attempts, c.lifted = false, 0, false
-		l.recovered(c)
-	}
-	i.stopTimer()
-	switch wake := i.wake(f.began); {
-	case i.gone || l.ctx.Err() != nil:
-	case i.again || f.again:
-		i.again = false
-		l.enqueue(i) // From here on it may belong to the next worker.
-	case !wake.IsZero() && !i.withdrawn:
-		i.timer = time.AfterFunc(time.Until(wake), func() {
-			l.mu.Lock()
-			defer l.mu.Unlock()
-			l.enqueue(i)
-		})
-	}
-	l.pump(c)
+	q.next(&i.job, f.again, wake)
 }

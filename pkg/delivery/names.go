@@ -19,8 +19,9 @@ type names struct {
 	rights map[Key]*right
 	// holders in the order of their rights: the first has the name. There are more only where more had it before this process began.
 	holders map[spot][]*right
-	// awaited are those who want a name that another one has.
+	// awaited are the deliveries that want a name which another one has, awaits the name that each of them wants.
 	awaited map[spot][]Key
+	awaits  map[Key]name.Name
 }
 
 // spot is a name in a class.
@@ -34,12 +35,14 @@ type right struct {
 	key  Key
 	rank precedence.Rank
 	has  []name.Name
+	// claimed is the name that the zone is delivered under, also where nothing is stored yet.
+	claimed name.Name
 	// ours: the Loop itself keeps the delivery by now, and knows better than a watch.
 	ours bool
 }
 
 func newNames() names {
-	return names{map[Key]*right{}, map[spot][]*right{}, map[spot][]Key{}}
+	return names{map[Key]*right{}, map[spot][]*right{}, map[spot][]Key{}, map[Key]name.Name{}}
 }
 
 func (r *right) before(other *right) int {
@@ -88,183 +91,48 @@ func (n *names) set(r *right, has []name.Name) (waited []Key) {
 }
 
 // wait has a delivery wait for a name and for no other; the zero Name: for none.
-func (n *names) wait(i *item, zone name.Name) {
-	if i.awaits == zone {
+func (n *names) wait(key Key, zone name.Name) {
+	before := n.awaits[key]
+	if before == zone {
 		return
 	}
-	if !i.awaits.IsZero() {
-		at := spot{i.key.Class, i.awaits}
-		if n.awaited[at] = slices.DeleteFunc(n.awaited[at], func(key Key) bool { return key == i.key }); len(n.awaited[at]) == 0 {
+	if !before.IsZero() {
+		at := spot{key.Class, before}
+		if n.awaited[at] = slices.DeleteFunc(n.awaited[at], func(other Key) bool { return other == key }); len(n.awaited[at]) == 0 {
 			delete(n.awaited, at)
 		}
+		delete(n.awaits, key)
 	}
-	if i.awaits = zone; !zone.IsZero() {
-		at := spot{i.key.Class, zone}
-		n.awaited[at] = append(n.awaited[at], i.key)
-	}
-}
-
-// Hold tells of a delivery that is stored, and of its end with the zero State: of each before Run, and of what another worker changes. It has its
-// names until the Loop sees otherwise, and of two that have the same one the one that was made earlier has it; id is for those of one moment.
-func (l *Loop) Hold(key Key, since time.Time, id string, state State) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	r := l.names.of(key)
-	if r.ours {
-		return
-	}
-	waited := l.names.set(r, nil)
-	r.rank = precedence.Rank{Since: since, ID: id}
-	if has := state.names(); len(has) > 0 {
-		l.names.set(r, has)
-	} else {
-		delete(l.names.rights, key)
-	}
-	l.wakeAll(waited)
-}
-
-// wakeAll has deliveries try again at once that waited for a name. It is called with mu held.
-func (l *Loop) wakeAll(keys []Key) {
-	for _, key := range keys {
-		if z := l.zones[key.UID]; z != nil && z.items[key.Class] != nil {
-			i := z.items[key.Class]
-			i.woken = true
-			l.enqueue(i)
-		}
+	if !zone.IsZero() {
+		at := spot{key.Class, zone}
+		n.awaited[at] = append(n.awaited[at], key)
+		n.awaits[key] = zone
 	}
 }
 
-// keep brings what is known of the names of an item up to date. It is called with mu held, by its worker or while it has none.
-func (l *Loop) keep(i *item) {
+// keep says the names that a delivery has by its states, beside the one that it claimed, and returns the deliveries that waited for one that it has
+// no more. leaving: it claims and awaits none; over: it has none.
+func (n *names) keep(key Key, states []State, leaving, over bool) (waited []Key) {
+	r := n.of(key)
+	r.ours = true
+	if leaving || over {
+		r.claimed = name.Name{}
+		n.wait(key, name.Name{})
+	}
 	var has []name.Name
-	over := i.gone || i.withdrawn
-	if !i.known && !over {
-		return // what it has is what was told
-	}
-	if over || i.leaving && i.loaded {
-		i.claimed = name.Name{}
-		l.names.wait(i, name.Name{})
-	}
 	if !over {
-		has = slices.Concat(i.state.names(), i.stored.names())
-		if !i.claimed.IsZero() {
-			has = append(has, i.claimed)
+		for _, state := range states {
+			has = append(has, state.names()...)
+		}
+		if !r.claimed.IsZero() {
+			has = append(has, r.claimed)
 		}
 		slices.SortFunc(has, name.Name.Compare)
 		has = slices.Compact(has)
 	}
-	r := l.names.of(i.key)
-	r.ours = true
-	l.wakeAll(l.names.set(r, has))
+	waited = n.set(r, has)
 	if over {
-		delete(l.names.rights, i.key)
+		delete(n.rights, key)
 	}
-}
-
-// othersOf is what one delivery asks of the others of its class and its zone.
-type othersOf struct {
-	loop *Loop
-	item *item
-	// asked: another delivery awaits a name of this one.
-	asked bool
-}
-
-func (o othersOf) claims() claims {
-	l, i := o.loop, o.item
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.keep(i)
-	c := claims{claimed: i.claimed, leaving: l.leaving(i), replaced: l.replaced(i), handedOver: l.handedOver(i)}
-	if r := l.names.rights[i.key]; r != nil {
-		for _, zone := range r.has {
-			if len(l.names.awaited[spot{i.key.Class, zone}]) > 0 {
-				c.awaited = append(c.awaited, zone)
-			}
-		}
-	}
-	for _, zone := range i.state.names() {
-		if first := l.names.first(spot{i.key.Class, zone}); first != nil && first.key != i.key {
-			c.given = append(c.given, zone)
-		}
-	}
-	return c
-}
-
-func (o othersOf) claim(zone name.Name) bool {
-	l, i := o.loop, o.item
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	first := l.names.first(spot{i.key.Class, zone})
-	if first == nil || first.key == i.key {
-		i.claimed = zone
-		l.names.wait(i, name.Name{})
-		l.keep(i)
-		return true
-	}
-	i.claimed = name.Name{}
-	fresh := i.awaits != zone
-	l.names.wait(i, zone)
-	l.keep(i)
-	if o.asked && !fresh {
-		return false // Two that wait for each other would ask each other for ever.
-	}
-	if z := l.zones[first.key.UID]; z != nil && z.items[i.key.Class] != nil {
-		z.items[i.key.Class].asked = true
-		l.enqueue(z.items[i.key.Class])
-	}
-	return false
-}
-
-func (o othersOf) disclaim(zone name.Name) {
-	l, i := o.loop, o.item
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if i.claimed == zone {
-		i.claimed = name.Name{}
-		l.keep(i)
-	}
-}
-
-func (o othersOf) setWithdrawn(withdrawn bool) {
-	o.loop.mu.Lock()
-	defer o.loop.mu.Unlock()
-	o.item.withdrawn = withdrawn
-}
-
-func (o othersOf) atWork(class string) bool {
-	o.loop.mu.Lock()
-	defer o.loop.mu.Unlock()
-	other := o.item.zone.items[class]
-	return other != nil && other.running
-}
-
-// replaced: every class in force has the zone. Until then those that were in force before keep it, or the name would be
-// gone in between; but what is not to have it any more goes, lest a tenant keep it there by naming a class that never works.
-// It is called with mu held.
-func (l *Loop) replaced(i *item) bool {
-	if slices.Contains(i.zone.Expelled, i.key.Class) {
-		return true
-	}
-	return !slices.ContainsFunc(i.zone.Classes, func(class string) bool { return i.zone.items[class] == nil || !i.zone.items[class].delivered })
-}
-
-// handedOver: another class in force has the zone at the same place, where to withdraw it would take that one's data. It is called with mu held.
-func (l *Loop) handedOver(i *item) bool {
-	target := i.state.Target
-	return target != "" && !i.zone.Withdraw && slices.ContainsFunc(i.zone.Classes, func(class string) bool {
-		c, other := l.classes[class], i.zone.items[class]
-		return c != nil && c.known && c.spec.Target == target && other != nil && other.delivered
-	})
-}
-
-// leaving are the classes that the zone of an item is to be withdrawn from. It is called with mu held.
-func (l *Loop) leaving(i *item) []string {
-	var names []string
-	for class, other := range i.zone.items {
-		if !slices.Contains(i.zone.Classes, class) && !other.withdrawn {
-			names = append(names, class)
-		}
-	}
-	slices.Sort(names)
-	return names
+	return waited
 }

@@ -17,9 +17,6 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// maxListed bounds the RRsets that an Intent lists, and so what a State can weigh.
-const maxListed = 256
-
 // snapshot is what of the zone is to be delivered, nil while there is nothing.
 func (c *Config) snapshot(zone Zone) *zoneview.Snapshot {
 	settled, ok := c.Views.Settled(zone.UID)

@@ -69,6 +69,9 @@ type Former struct {
 	Unlisted bool
 }
 
+// maxListed bounds the RRsets that an Intent lists, and so what a State can weigh.
+const maxListed = 256
+
 // Intent of a worker: written before the first call that changes something outside, read before each further one.
 type Intent struct {
 	// Serial that is being delivered.

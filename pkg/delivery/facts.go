@@ -1,0 +1,122 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package delivery
+
+import (
+	"slices"
+	"time"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/serial"
+)
+
+// do is what an action does.
+type do string
+
+const (
+	doWait     do = "wait"
+	doLoad     do = "load"      // the state, from the Store
+	doLookUp   do = "look up"   // what a zone without a view left under its names
+	doInherit  do = "inherit"   // where a class that the zone leaves has brought it at the same place
+	doTakeOver do = "take over" // what another worker may have under way
+	doClaim    do = "claim"     // the zone's name in the class
+	doLeave    do = "leave"     // a name that another zone waits for
+	doWithdraw do = "withdraw"  // the zone, from all its names
+	doFormer   do = "withdraw a former name"
+	doFail     do = "fail" // without asking the provider
+	doDeliver  do = "deliver"
+	doVerify   do = "verify" // compare provider and zone
+)
+
+// action is what is done next for a delivery, and why, in a sentence for people.
+type action struct {
+	do  do
+	why string
+	// until is when doWait ends if nothing changes before; zero: not by itself.
+	until time.Time
+	// names are what doWithdraw withdraws, each as a state. name is that of doClaim and doLeave.
+	names []State
+	name  name.Name
+	// repeat: doDeliver writes once more what was written when an intent was taken over. quiet: nothing of the worker that
+	// doTakeOver takes over is on its way.
+	repeat, quiet bool
+	// err is that of doFail.
+	err *Error
+	// settled: nothing is left to deliver.
+	settled bool
+}
+
+// view is what of a zone is to be delivered.
+type view struct {
+	fqdn   name.Name
+	serial serial.Serial
+	hash   string
+}
+
+// claims are what a delivery has beside the others of its class and its zone.
+type claims struct {
+	// claimed is a name that it took to begin with, awaited are those of its names that others wait for.
+	claimed name.Name
+	awaited []name.Name
+	// given are names of its state that another one has first: what stands under them is not this zone's to take away.
+	given []name.Name
+	// leaving are the classes that the zone is to be withdrawn from.
+	leaving []string
+	// replaced: every class in force has the zone. handedOver: one of them has it at the same place.
+	replaced, handedOver bool
+}
+
+// facts are what a decision knows beside the memory of the delivery. What an attempt finds out is added to them.
+type facts struct {
+	// began is when the attempt began, now when its last call ended.
+	began, now time.Time
+	// random is a number below n, 0 in stories.
+	random func(n int64) int64
+	config *Config
+
+	zone  Zone
+	class Class
+	// revision of the class. woken: something that it waited for has come; asked: another zone awaits a name of this one.
+	revision     int
+	woken, asked bool
+	// changed is when the oldest change that is not delivered was seen.
+	changed time.Time
+	// withdrawn: nothing of the zone is there.
+	withdrawn bool
+	view      *view // nil: none
+	claims    claims
+
+	// What this attempt did so far: it has looked at other classes for what to inherit; it has claimed the name, which another one has
+	// (taken); left is what a zone without a view left, by name; compared: it has asked what the provider holds, and repair: that is to be mended.
+	inherited, claimed, taken bool
+	left                      map[name.Name][]RRsetKey
+	compared, repair          bool
+	owed                      map[RRsetKey]bool
+
+	// What came of it: settled: nothing is left to deliver. worked: the provider did what it was asked. again: there is more to
+	// do right after this attempt. pause: the provider wants every zone of the class to wait.
+	settled, worked, again bool
+	pause                  *Error
+}
+
+// wanted reports whether the class is to have the zone.
+func (f *facts) wanted() bool {
+	return slices.Contains(f.zone.Classes, f.class.Name) && !f.zone.Withdraw
+}
+
+// retains reports whether what the zone leaves behind may stay at the provider (S8.2).
+func (f *facts) retains() bool { return f.zone.Retain && f.class.AllowRetain }
+
+// given reports whether another zone has the name first.
+func (f *facts) given(zone name.Name) bool { return slices.Contains(f.claims.given, zone) }
+
+// jitter takes off up to a fifth, so that what failed together does not come back together.
+func (f *facts) jitter(d time.Duration) time.Duration {
+	return d - time.Duration(f.random(int64(d)/5+1))
+}
+
+// requested: a comparison was asked for that has not been made.
+func (m *memory) requested(f *facts) bool {
+	return f.zone.Request != "" && f.zone.Request != m.state.Request
+}

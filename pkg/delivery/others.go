@@ -1,0 +1,160 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package delivery
+
+import (
+	"slices"
+	"time"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/precedence"
+)
+
+// Hold tells of a delivery that is stored, and of its end with the zero State: of each before Run, and of what another worker changes. It has its
+// names until the Loop sees otherwise, and of two that have the same one the one that was made earlier has it; id is for those of one moment.
+func (l *Loop) Hold(key Key, since time.Time, id string, state State) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r := l.names.of(key)
+	if r.ours {
+		return
+	}
+	waited := l.names.set(r, nil)
+	r.rank = precedence.Rank{Since: since, ID: id}
+	if has := state.names(); len(has) > 0 {
+		l.names.set(r, has)
+	} else {
+		delete(l.names.rights, key)
+	}
+	l.wakeAll(waited)
+}
+
+// wakeAll has deliveries try again at once that waited for a name. It is called with mu held.
+func (l *Loop) wakeAll(keys []Key) {
+	for _, key := range keys {
+		if z := l.zones[key.UID]; z != nil && z.items[key.Class] != nil {
+			i := z.items[key.Class]
+			i.woken = true
+			i.queue.enqueue(&i.job)
+		}
+	}
+}
+
+// keep brings what is known of the names of an item up to date. It is called with mu held, by its worker or while it has none.
+func (l *Loop) keep(i *item) {
+	over := i.gone || i.withdrawn
+	if !i.known && !over {
+		return // what it has is what was told
+	}
+	l.wakeAll(l.names.keep(i.key, []State{i.state, i.stored}, i.leaving && i.loaded, over))
+}
+
+// othersOf is what one delivery asks of the others of its class and its zone.
+type othersOf struct {
+	loop *Loop
+	item *item
+	// asked: another delivery awaits a name of this one.
+	asked bool
+}
+
+func (o othersOf) claims() claims {
+	l, i := o.loop, o.item
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.keep(i)
+	c := claims{leaving: l.leaving(i), replaced: l.replaced(i), handedOver: l.handedOver(i)}
+	if r := l.names.rights[i.key]; r != nil {
+		c.claimed = r.claimed
+		for _, zone := range r.has {
+			if len(l.names.awaited[spot{i.key.Class, zone}]) > 0 {
+				c.awaited = append(c.awaited, zone)
+			}
+		}
+	}
+	for _, zone := range i.state.names() {
+		if first := l.names.first(spot{i.key.Class, zone}); first != nil && first.key != i.key {
+			c.given = append(c.given, zone)
+		}
+	}
+	return c
+}
+
+func (o othersOf) claim(zone name.Name) bool {
+	l, i := o.loop, o.item
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r, first := l.names.of(i.key), l.names.first(spot{i.key.Class, zone})
+	if first == nil || first == r {
+		r.claimed = zone
+		l.names.wait(i.key, name.Name{})
+		l.keep(i)
+		return true
+	}
+	r.claimed = name.Name{}
+	isNew := l.names.awaits[i.key] != zone
+	l.names.wait(i.key, zone)
+	l.keep(i)
+	if o.asked && !isNew {
+		return false // Two that wait for each other would ask each other for ever.
+	}
+	if z := l.zones[first.key.UID]; z != nil && z.items[i.key.Class] != nil {
+		other := z.items[i.key.Class]
+		other.asked = true
+		other.queue.enqueue(&other.job)
+	}
+	return false
+}
+
+func (o othersOf) disclaim(zone name.Name) {
+	o.loop.mu.Lock()
+	defer o.loop.mu.Unlock()
+	if r := o.loop.names.of(o.item.key); r.claimed == zone {
+		r.claimed = name.Name{}
+		o.loop.keep(o.item)
+	}
+}
+
+func (o othersOf) setWithdrawn(withdrawn bool) {
+	o.loop.mu.Lock()
+	defer o.loop.mu.Unlock()
+	o.item.withdrawn = withdrawn
+}
+
+func (o othersOf) atWork(class string) bool {
+	o.loop.mu.Lock()
+	defer o.loop.mu.Unlock()
+	other := o.item.zone.items[class]
+	return other != nil && other.running
+}
+
+// replaced: every class in force has the zone. Until then those that were in force before keep it, or the name would be
+// gone in between; but what is not to have it any more goes, lest a tenant keep it there by naming a class that never works.
+// It is called with mu held.
+func (l *Loop) replaced(i *item) bool {
+	if slices.Contains(i.zone.Expelled, i.key.Class) {
+		return true
+	}
+	return !slices.ContainsFunc(i.zone.Classes, func(class string) bool { return i.zone.items[class] == nil || !i.zone.items[class].delivered })
+}
+
+// handedOver: another class in force has the zone at the same place, where to withdraw it would take that one's data. It is called with mu held.
+func (l *Loop) handedOver(i *item) bool {
+	target := i.state.Target
+	return target != "" && !i.zone.Withdraw && slices.ContainsFunc(i.zone.Classes, func(class string) bool {
+		c, other := l.classes[class], i.zone.items[class]
+		return c != nil && c.known && c.spec.Target == target && other != nil && other.delivered
+	})
+}
+
+// leaving are the classes that the zone of an item is to be withdrawn from. It is called with mu held.
+func (l *Loop) leaving(i *item) []string {
+	var names []string
+	for class, other := range i.zone.items {
+		if !slices.Contains(i.zone.Classes, class) && !other.withdrawn {
+			names = append(names, class)
+		}
+	}
+	slices.Sort(names)
+	return names
+}

@@ -1,0 +1,231 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package delivery
+
+import (
+	"math/rand/v2"
+	"sync"
+	"time"
+)
+
+// Backoff is when a failed delivery is tried again: after min(Base·2ⁿ, Max), less up to a fifth, for Attempts
+// times, then every Slow. The zero value of a field stands for 5 s, 60 s, 5, 10 min.
+type Backoff struct {
+	Base, Max time.Duration
+	Attempts  int
+	Slow      time.Duration
+}
+
+func (b Backoff) delay(attempt int) time.Duration {
+	if attempt >= b.Attempts {
+		return b.Slow
+	}
+	delay := b.Base
+	for range attempt {
+		if delay *= 2; delay >= b.Max {
+			break
+		}
+	}
+	return min(delay, b.Max)
+}
+
+// after is when what failed is tried again, after so many failures before.
+func (b Backoff) after(e *Error, failures int, jitter func(time.Duration) time.Duration) time.Duration {
+	switch {
+	case e.RetryAfter > 0:
+		return e.RetryAfter
+	case e.Permanent || e.Reason == ReasonQuotaExceeded:
+		return jitter(b.Slow)
+	}
+	return jitter(b.delay(failures))
+}
+
+// jitter takes off up to a fifth, so that what failed together does not come back together. random is a number below n.
+func jitter(d time.Duration, random func(n int64) int64) time.Duration {
+	return d - time.Duration(random(int64(d)/5+1))
+}
+
+// job is run by a queue, by one worker at a time, when it is enqueued and when its timer fires.
+type job struct {
+	queue *queue
+	// start begins a run, with the mutex held; the end of it is told by queue.end.
+	start func()
+	// again: it was enqueued while it ran. gone: it is not run any more. woken: something that it waited for has come.
+	queued, running, again, gone, woken bool
+	timer                               *time.Timer
+}
+
+// queue runs the jobs of one class: some at a time, and none while the class is to be left alone. All of its methods are called with the mutex held.
+type queue struct {
+	mu      *sync.Mutex
+	workers int
+	backoff Backoff
+	// open: jobs may run. probe asks whether a class that waits could go on (lift); it does not block.
+	open  func() bool
+	probe func()
+
+	ready   []*job
+	running int
+	// revision is counted up when failures are forgotten.
+	revision int
+	// until is when a class whose provider wants to be left alone goes on; failures are those in a row.
+	until    time.Time
+	failures int
+	timer    *time.Timer
+	// down: jobs failed for the class's sake since one last succeeded; failed are these. bidden: its provider said itself when it goes on.
+	// Else its health is asked at probeAt, and it goes on where that is good; lifted: it did; misled: and failed all the same.
+	down, bidden, lifted, misled bool
+	failed                       map[*job]bool
+	probeAt                      time.Time
+}
+
+// enqueue has a job run, once more where it runs.
+func (q *queue) enqueue(j *job) {
+	switch {
+	case j.gone || j.queued:
+	case j.running:
+		j.again = true
+	default:
+		j.queued = true
+		q.ready = append(q.ready, j)
+		q.pump()
+	}
+}
+
+// pump starts what is ready.
+func (q *queue) pump() {
+	if !q.open() {
+		return
+	}
+	if wait := time.Until(q.until); wait > 0 {
+		q.waitFor(wait)
+		return
+	}
+	for len(q.ready) > 0 && q.running < q.workers {
+		j := q.ready[0]
+		q.ready[0] = nil
+		if q.ready = q.ready[1:]; len(q.ready) == 0 {
+			q.ready = nil // lets go of what a burst needed
+		}
+		if j.queued = false; j.gone {
+			continue
+		}
+		j.running = true
+		q.running++
+		j.start()
+	}
+}
+
+// waitFor has a class that waits looked at when it may go on, or may be asked whether it could.
+func (q *queue) waitFor(wait time.Duration) {
+	q.stop()
+	if q.probes() {
+		wait = min(wait, time.Until(q.probeAt))
+	}
+	q.timer = time.AfterFunc(wait, func() {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		if now := time.Now(); q.open() && q.until.After(now) && !q.probeAt.After(now) && q.probes() {
+			q.probeAt = now.Add(q.backoff.Max)
+			q.probe()
+		}
+		q.pump()
+	})
+}
+
+// probes reports whether the health of the class says when it goes on.
+func (q *queue) probes() bool { return !q.bidden && !q.misled }
+
+// end takes note of a run that ended, which met the class as it was at revision. pause: its provider wants every job to wait. worked: it did what it
+// was asked.
+func (q *queue) end(j *job, revision int, pause *Error, worked bool) {
+	j.running = false
+	q.running--
+	switch now := time.Now(); {
+	case revision != q.revision: // what it met is no longer how the class is
+	case pause != nil:
+		if q.down, q.failed[j] = true, true; q.until.After(now) {
+			return
+		}
+		delay := pause.RetryAfter
+		if q.bidden = delay > 0; !q.bidden {
+			delay = jitter(q.backoff.delay(q.failures), rand.Int64N)
+		}
+		q.failures++
+		q.until, q.probeAt = now.Add(delay), now.Add(q.backoff.Max)
+		q.misled, q.lifted = q.lifted, false
+	case worked:
+		delete(q.failed, j)
+		q.failures, q.lifted = 0, false
+		q.retryFailed()
+	}
+}
+
+// next has a job that ended run at once, where it is to, or at a time, the zero time: not by itself.
+func (q *queue) next(j *job, again bool, at time.Time) {
+	j.stop()
+	switch {
+	case j.gone:
+	case j.again || again:
+		j.again = false
+		q.enqueue(j) // From here on it may belong to the next worker.
+	case !at.IsZero():
+		j.timer = time.AfterFunc(time.Until(at), func() {
+			q.mu.Lock()
+			defer q.mu.Unlock()
+			q.enqueue(j)
+		})
+	}
+	q.pump()
+}
+
+// lift has a class that waits go on, since it was asked at revision and works.
+func (q *queue) lift(revision int) {
+	if q.down && q.probes() && q.revision == revision {
+		q.until, q.lifted = time.Time{}, true
+		q.retryFailed()
+		q.pump()
+	}
+}
+
+// retryFailed has everything tried again at once that failed for the class's sake.
+func (q *queue) retryFailed() {
+	if !q.down {
+		return
+	}
+	failed := q.failed
+	q.down, q.failed = false, map[*job]bool{}
+	for j := range failed {
+		j.woken = true
+		q.enqueue(j)
+	}
+}
+
+// restart forgets failures.
+func (q *queue) restart() {
+	q.revision++
+	q.until, q.failures = time.Time{}, 0
+	q.down, q.bidden, q.lifted, q.misled = false, false, false, false
+	clear(q.failed)
+}
+
+// drop has a job not run any more.
+func (q *queue) drop(j *job) {
+	j.gone = true
+	j.stop()
+	delete(q.failed, j)
+}
+
+func (q *queue) stop() {
+	if q.timer != nil {
+		q.timer.Stop()
+	}
+}
+
+func (j *job) stop() {
+	if j.timer != nil {
+		j.timer.Stop()
+		j.timer = nil
+	}
+}
