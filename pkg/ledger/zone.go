@@ -192,22 +192,16 @@ func (w *zoneWrite) plain(ctx context.Context, key string, expected int64, put [
 		}
 	}
 	out, err := l.com.Plain(ctx, key, expected, put)
-	l.mem.Mu.Lock()
-	h := l.mem.Head(key)
 	switch {
 	case err != nil:
-		h.Loaded = false
+		l.mem.Unknown(key)
 	case !out.OK: // another write was faster: what is known of the zone at that revision holds on
-		l.mem.Mu.Unlock()
-		return out, l.mem.Reload(ctx, h, out.KV, out.Rev)
-	case h.Loaded && h.Mod == expected:
+		return out, l.mem.Moved(ctx, key, out.KV, out.Rev)
+	default:
 		object := w.after.DeepCopy()
 		_ = (storage.APIObjectVersioner{}).UpdateObject(object, uint64(out.Rev))
-		h.Object, h.Mod = object, out.Rev
-	default:
-		h.Loaded = false
+		l.mem.Rewritten(key, expected, object, out.Rev)
 	}
-	l.mem.Mu.Unlock()
 	return out, err
 }
 

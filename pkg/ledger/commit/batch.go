@@ -78,7 +78,7 @@ type batch struct {
 
 // member is one write's part in a batch.
 type member struct {
-	*Request
+	*request
 	session *facts.Session
 	refusal *law.Refusal
 	plan    *law.Plan
@@ -89,9 +89,9 @@ type member struct {
 // writesObject: what was decided is more than what stands already.
 func (m *member) writesObject() bool { return m.op.IsPut() || m.op.IsDelete() }
 
-// Carry has requests decided and committed under the caller's locks of zones, in order, as many at a time as go together, until each is
+// carry has requests decided and committed under the caller's locks of zones, in order, as many at a time as go together, until each is
 // answered.
-func (com *Committer) Carry(ctx context.Context, locks []*queue, requests []*Request) {
+func (com *Committer) carry(ctx context.Context, locks []*queue, requests []*request) {
 	bound := MaxBatchOctets
 	for try := 0; len(requests) > 0; {
 		b := &batch{com: com, locks: locks, try: try, bound: bound}
@@ -115,7 +115,7 @@ func (com *Committer) Carry(ctx context.Context, locks []*queue, requests []*Req
 }
 
 // decide takes in as many requests as go together, from the first on, and returns those left over.
-func (b *batch) decide(ctx context.Context, requests []*Request) (rest []*Request) {
+func (b *batch) decide(ctx context.Context, requests []*request) (rest []*request) {
 	if err := b.begin(ctx); err != nil {
 		replyAll(requests, Answer{Err: err})
 		return nil
@@ -207,19 +207,19 @@ const (
 )
 
 // admit decides one request on what the others left. looking: it is not taken in. reading: it reads the facts that memory does not have.
-func (b *batch) admit(ctx context.Context, r *Request, looking, reading bool) (verdict, []law.Key) {
+func (b *batch) admit(ctx context.Context, r *request, looking, reading bool) (verdict, []law.Key) {
 	r.deciding.Lock()
 	defer r.deciding.Unlock()
 	return b.admitLocked(ctx, r, looking, reading)
 }
 
 // admitLocked is admit for a caller that holds r.deciding.
-func (b *batch) admitLocked(ctx context.Context, r *Request, looking, reading bool) (verdict, []law.Key) {
+func (b *batch) admitLocked(ctx context.Context, r *request, looking, reading bool) (verdict, []law.Key) {
 	w, first := r.w, len(b.members) == 0
 	switch {
 	case r.gone:
 		return taken, nil
-	case r.Order != nil && r.Order.broken.Load():
+	case r.order != nil && r.order.broken.Load():
 		if !looking {
 			r.reply(Answer{behind: true})
 		}
@@ -263,7 +263,7 @@ func (b *batch) admitLocked(ctx context.Context, r *Request, looking, reading bo
 	if !first && len(b.cmps)+len(cmps) > int(b.com.mem.Ops.Load()) {
 		return boundary, nil
 	}
-	m := member{Request: r, session: s, refusal: out.Refusal, plan: out.Plan}
+	m := member{request: r, session: s, refusal: out.Refusal, plan: out.Plan}
 	if out.Refusal == nil {
 		if missing := b.com.missing(b.locks, out.Plan); len(missing) > 0 {
 			r.reply(Answer{Locks: missing})
@@ -283,8 +283,8 @@ func (b *batch) admitLocked(ctx context.Context, r *Request, looking, reading bo
 		if !b.include(&m, object) {
 			return boundary, nil
 		}
-	} else if r.Order != nil {
-		r.Order.broken.Store(true)
+	} else if r.order != nil {
+		r.order.broken.Store(true)
 	}
 	for _, c := range cmps {
 		b.compare(c)
@@ -524,7 +524,7 @@ func (b *batch) warm(ctx context.Context, keys []law.Key) error {
 }
 
 // commit sends the batch and answers what it settles. again are requests that are to be decided anew.
-func (b *batch) commit(ctx context.Context) (again []*Request) {
+func (b *batch) commit(ctx context.Context) (again []*request) {
 	if len(b.members) == 0 {
 		return nil
 	}
@@ -576,17 +576,17 @@ func (b *batch) commit(ctx context.Context) (again []*Request) {
 	return nil
 }
 
-func (b *batch) requests() []*Request {
-	all := make([]*Request, len(b.members))
+func (b *batch) requests() []*request {
+	all := make([]*request, len(b.members))
 	for i := range b.members {
-		all[i] = b.members[i].Request
+		all[i] = b.members[i].request
 	}
 	return all
 }
 
 func (b *batch) answerAll(a Answer) { replyAll(b.requests(), a) }
 
-func replyAll(requests []*Request, a Answer) {
+func replyAll(requests []*request, a Answer) {
 	for _, r := range requests {
 		r.reply(a)
 	}
@@ -715,8 +715,8 @@ func (b *batch) applied(r *clientv3.TxnResponse, journal int, trip time.Duration
 }
 
 // overtake answers those requests that were begun on an object as it stood before the batch wrote it, and returns the others.
-func (b *batch) overtake(waiting []*Request) []*Request {
-	return slices.DeleteFunc(waiting, func(r *Request) bool {
+func (b *batch) overtake(waiting []*request) []*request {
+	return slices.DeleteFunc(waiting, func(r *request) bool {
 		i := slices.IndexFunc(b.members, func(m member) bool { return m.at > 0 && m.w.Key == r.w.Key })
 		if i < 0 {
 			return false
@@ -731,11 +731,11 @@ func (b *batch) overtake(waiting []*Request) []*Request {
 	})
 }
 
-// remember takes in what the transaction at rev made true of the zone and of names. The caller holds com.mem.mu.
+// remember takes in what the transaction at rev made true of the zone and of names. The caller holds Memory.Mu.
 func (b *batch) remember(rev int64, journal int) {
 	com := b.com
 	if c := b.change; c != nil {
-		h := com.QueueAt(com.mem.Layout.Zone(c.Zone.Namespace, c.Zone.Name))
+		h := com.queueAt(com.mem.Layout.Zone(c.Zone.Namespace, c.Zone.Name))
 		if journal > 0 {
 			com.jr.Wrote(&h.trimming, h.Key, b.object, len(b.steps.Steps), journal)
 		}
@@ -761,14 +761,14 @@ func (b *batch) remember(rev int64, journal int) {
 	}
 	for i := range b.members {
 		if p := b.members[i].plan; p != nil && p.Work != nil {
-			com.Works[p.Work.ID] = true
+			com.works[p.Work.ID] = true
 			com.Rouse()
 		}
 	}
 }
 
 // advance has the head of the zone stand at rev. What was known holds on, unless the zone was read at a revision between, or
-// is pending: what is left of its keys is purged, and it may come again with others. The caller holds com.mem.mu.
+// is pending: what is left of its keys is purged, and it may come again with others. The caller holds Memory.Mu.
 func (b *batch) advance(h *facts.Head, zone *law.Zone, rev int64) {
 	facts := h.Facts
 	if h.Mod != b.Mod && h.Mod != rev || zone.Pending {
@@ -806,7 +806,7 @@ func (b *batch) gets() []clientv3.Op {
 
 // lost takes in what stands there. A write whose object has changed is told so; the others are decided anew. Where a zone has moved
 // whose lock they do not have, those that looked at it take that first.
-func (b *batch) lost(ctx context.Context, r *clientv3.TxnResponse) (again []*Request) {
+func (b *batch) lost(ctx context.Context, r *clientv3.TxnResponse) (again []*request) {
 	com := b.com
 	if len(r.Responses) == 0 {
 		var err error
@@ -861,7 +861,7 @@ func (b *batch) lost(ctx context.Context, r *clientv3.TxnResponse) (again []*Req
 			}
 		}
 		switch {
-		case m.Order != nil && m.Order.broken.Load():
+		case m.order != nil && m.order.broken.Load():
 			m.reply(Answer{behind: true})
 		case own: // etcd3 runs the caller's update again, or reports AlreadyExists
 			m.reply(Answer{Out: Outcome{Rev: r.Header.Revision, KV: kv}})
@@ -871,7 +871,7 @@ func (b *batch) lost(ctx context.Context, r *clientv3.TxnResponse) (again []*Req
 			}
 			m.reply(Answer{Locks: needs})
 		default:
-			again = append(again, m.Request)
+			again = append(again, m.request)
 		}
 	}
 	if !explained { // then a name is not held as it is remembered

@@ -34,15 +34,15 @@ type Committer struct {
 	latency    latencies
 	Clients    atomic.Int64 // writes of content that were asked for
 	Usage      usage
-	Wake       chan struct{}
+	wake       chan struct{}
 
-	// Both are guarded by memory.mu. works are outbox items of this process, not yet taken up.
+	// Both are guarded by Memory.Mu. works are outbox items of this process, not yet taken up.
 	queues map[string]*queue // by zone key
-	Works  map[string]bool
+	works  map[string]bool
 }
 
 func New(mem *facts.Memory, jr *journal.Journal, placer *objects.Placer, held func(*v1alpha1.Zone), slowCommit time.Duration) *Committer {
-	return &Committer{mem: mem, jr: jr, placer: placer, held: held, slowCommit: slowCommit, queues: map[string]*queue{}, Works: map[string]bool{}, Wake: make(chan struct{}, 1)}
+	return &Committer{mem: mem, jr: jr, placer: placer, held: held, slowCommit: slowCommit, queues: map[string]*queue{}, works: map[string]bool{}, wake: make(chan struct{}, 1)}
 }
 
 // Write is one decision on its way into a transaction (batch.go). Each write takes this way: those of clients, of
@@ -133,21 +133,21 @@ func (com *Committer) Commit(ctx context.Context, w *Write) (Outcome, error) {
 // submit has a write go with others that wait at its zone, or by itself where it has its locks, changes more than a Record,
 // or concerns no zone that is known.
 func (com *Committer) submit(ctx context.Context, w *Write) Answer {
-	r := NewRequest(w)
+	r := newRequest(w)
 	if w.alone() && w.Hint != "" && len(w.Locks) == 0 {
 		if err := com.Acquire(ctx, w, w.Hint); err != nil {
 			return Answer{Err: err}
 		}
 	}
 	if len(w.Locks) > 0 || w.Hint == "" {
-		com.Carry(ctx, w.Locks, []*Request{r})
-		return <-r.Answer
+		com.carry(ctx, w.Locks, []*request{r})
+		return <-r.answer
 	}
 	com.mem.Mu.Lock()
-	h := com.QueueAt(w.Hint)
+	h := com.queueAt(w.Hint)
 	com.mem.Mu.Unlock()
-	com.Enqueue(ctx, h, r)
-	return com.Wait(ctx, h, r)
+	com.enqueue(ctx, h, r)
+	return com.wait(ctx, h, r)
 }
 
 // alone: the write is a batch by itself. A zone's own object, and what is written of it for others, is decided on the zone as it stands.
@@ -228,10 +228,35 @@ func (com *Committer) Plain(ctx context.Context, key string, expected int64, dat
 	return Outcome{OK: true, Rev: etcd.VersionAt(r, 0)}, nil
 }
 
+// Own makes an item of the outbox this process's to take up.
+func (com *Committer) Own(id string) {
+	com.mem.Mu.Lock()
+	com.works[id] = true
+	com.mem.Mu.Unlock()
+	com.Rouse()
+}
+
+// Owns reports whether an item is this process's, and has not been taken up to its end.
+func (com *Committer) Owns(id string) bool {
+	com.mem.Mu.Lock()
+	defer com.mem.Mu.Unlock()
+	return com.works[id]
+}
+
+// Disown says that an item is through.
+func (com *Committer) Disown(id string) {
+	com.mem.Mu.Lock()
+	defer com.mem.Mu.Unlock()
+	delete(com.works, id)
+}
+
+// Owing tells that the outbox is to be looked at.
+func (com *Committer) Owing() <-chan struct{} { return com.wake }
+
 // Rouse has the outbox looked at now.
 func (com *Committer) Rouse() {
 	select {
-	case com.Wake <- struct{}{}:
+	case com.wake <- struct{}{}:
 	default:
 	}
 }
@@ -269,10 +294,7 @@ func (com *Committer) Preview(ctx context.Context, w *Write) (law.Outcome, error
 		for i, z := range s.Zones {
 			kv := etcd.One(r.Responses[i])
 			moved = moved || etcd.ModRevision(kv) != z.Mod
-			com.mem.Mu.Lock()
-			h := com.mem.Head(z.Key)
-			com.mem.Mu.Unlock()
-			if err := com.mem.Reload(ctx, h, kv, r.Header.Revision); err != nil {
+			if err := com.mem.Moved(ctx, z.Key, kv, r.Header.Revision); err != nil {
 				return out, err
 			}
 		}

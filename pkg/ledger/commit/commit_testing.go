@@ -11,14 +11,14 @@ import "kubi.zone/kubizone/pkg/law"
 func (com *Committer) Waiting(zone string) int {
 	com.mem.Mu.Lock()
 	defer com.mem.Mu.Unlock()
-	return len(com.QueueAt(zone).waiting)
+	return len(com.queueAt(zone).waiting)
 }
 
 // Locked reports whether the lock of a zone is taken.
 func (com *Committer) Locked(zone string) bool {
 	com.mem.Mu.Lock()
 	defer com.mem.Mu.Unlock()
-	return len(com.QueueAt(zone).Sem) > 0
+	return len(com.queueAt(zone).sem) > 0
 }
 
 // TooManyFacts is how a write of a Record is refused that rests on so many facts.

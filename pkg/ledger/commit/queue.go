@@ -42,11 +42,11 @@ const (
 // queue is that of a zone.
 type queue struct {
 	*facts.Head
-	Sem chan struct{} // the lock of the zone
+	sem chan struct{} // the lock of the zone
 
-	// The rest is guarded by Ledger.mu.
+	// The rest is guarded by Memory.Mu.
 	// waiting are the writes that wait here; committing: a committer sees to them.
-	waiting    []*Request
+	waiting    []*request
 	committing bool
 	// enough is closed when want of them wait; nil: nothing waits for that.
 	enough chan struct{}
@@ -60,40 +60,78 @@ type queue struct {
 	trimming journal.Trimming
 }
 
-// QueueAt returns the queue of a zone. The caller holds com.mem.mu.
-func (com *Committer) QueueAt(key string) *queue {
+// queueAt returns the queue of a zone. The caller holds Memory.Mu.
+func (com *Committer) queueAt(key string) *queue {
 	q := com.queues[key]
 	if q == nil {
 		if len(com.queues) >= facts.MaxHeads {
 			for k, old := range com.queues { // any that is not in use
-				if len(old.Sem) == 0 && len(old.waiting) == 0 {
+				if len(old.sem) == 0 && len(old.waiting) == 0 {
 					old.Pinned = false
 					delete(com.queues, k)
 					break
 				}
 			}
 		}
-		q = &queue{Head: com.mem.Head(key), Sem: make(chan struct{}, 1)}
+		q = &queue{Head: com.mem.Head(key), sem: make(chan struct{}, 1)}
 		q.Pinned = true
 		com.queues[key] = q
 	}
 	return q
 }
 
-// Request is a write that waits at a zone.
-type Request struct {
+// Lock takes the lock of a key for what is not a write, and returns what gives it up.
+func (com *Committer) Lock(ctx context.Context, key string) (unlock func(), err error) {
+	com.mem.Mu.Lock()
+	q := com.queueAt(key)
+	com.mem.Mu.Unlock()
+	select {
+	case q.sem <- struct{}{}:
+		return func() { <-q.sem }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// SubmitInOrder has writes go in at a zone, "" for none, of which none does once one before it has not.
+func (com *Committer) SubmitInOrder(ctx context.Context, zone string, writes []*Write) []Answer {
+	requests, in := make([]*request, len(writes)), &order{}
+	for i, w := range writes {
+		requests[i] = newRequest(w)
+		requests[i].order = in
+	}
+	answers := make([]Answer, len(writes))
+	if zone == "" {
+		com.carry(ctx, nil, slices.Clone(requests)) // which takes out of them what is overtaken
+		for i, r := range requests {
+			answers[i] = <-r.answer
+		}
+		return answers
+	}
+	com.mem.Mu.Lock()
+	q := com.queueAt(zone)
+	com.mem.Mu.Unlock()
+	com.enqueue(ctx, q, requests...)
+	for i, r := range requests {
+		answers[i] = com.wait(ctx, q, r)
+	}
+	return answers
+}
+
+// request is a write that waits at a zone.
+type request struct {
 	w      *Write
-	Answer chan Answer // of one
-	// Order: this write and others are to go in, in order.
-	Order *Order
+	answer chan Answer // of one
+	// order: this write and others are to go in, in order.
+	order *order
 	// deciding is held while the write is decided, which reads the object of its caller. A caller that has gone may change that,
 	// so gone has the write left out.
 	deciding sync.Mutex
 	gone     bool
 }
 
-// Order is of writes of which none goes in once one before it has not.
-type Order struct{ broken atomic.Bool }
+// order is of writes of which none goes in once one before it has not.
+type order struct{ broken atomic.Bool }
 
 // Answer to a request: an outcome, or what the write needs first. locks are those of zones that its plan changes too;
 // later: a refusal that may not stand for long; behind: a write before it in its order did not go in. sent: the write may be committed all the same.
@@ -106,17 +144,17 @@ type Answer struct {
 	behind bool
 }
 
-func NewRequest(w *Write) *Request { return &Request{w: w, Answer: make(chan Answer, 1)} }
+func newRequest(w *Write) *request { return &request{w: w, answer: make(chan Answer, 1)} }
 
-func (r *Request) reply(a Answer) {
-	if r.Order != nil && !a.Out.OK {
-		r.Order.broken.Store(true)
+func (r *request) reply(a Answer) {
+	if r.order != nil && !a.Out.OK {
+		r.order.broken.Store(true)
 	}
-	r.Answer <- a
+	r.answer <- a
 }
 
 // leave waits until nothing reads the caller's object, and sees to it that nothing will again.
-func (r *Request) leave() {
+func (r *request) leave() {
 	r.deciding.Lock()
 	r.gone = true
 	r.deciding.Unlock()
@@ -135,10 +173,10 @@ func (com *Committer) Acquire(ctx context.Context, w *Write, keys ...string) err
 	slices.Sort(keys)
 	for _, key := range keys {
 		com.mem.Mu.Lock()
-		h := com.QueueAt(key)
+		h := com.queueAt(key)
 		com.mem.Mu.Unlock()
 		select {
-		case h.Sem <- struct{}{}:
+		case h.sem <- struct{}{}:
 			w.Locks = append(w.Locks, h)
 		case <-ctx.Done():
 			com.Release(w.Locks...)
@@ -158,16 +196,16 @@ func (com *Committer) Release(locks ...*queue) {
 		h.yield = 0
 		com.mem.Mu.Unlock()
 		if wait > 0 {
-			time.AfterFunc(wait, func() { <-h.Sem })
+			time.AfterFunc(wait, func() { <-h.sem })
 		} else {
-			<-h.Sem
+			<-h.sem
 		}
 	}
 }
 
-// Enqueue puts requests behind those that wait at a zone. The first caller that finds none there takes the lock itself; where others
+// enqueue puts requests behind those that wait at a zone. The first caller that finds none there takes the lock itself; where others
 // have come by then, a goroutine goes on, so that a write that is decided waits for no other.
-func (com *Committer) Enqueue(ctx context.Context, h *queue, requests ...*Request) {
+func (com *Committer) enqueue(ctx context.Context, h *queue, requests ...*request) {
 	com.mem.Mu.Lock()
 	h.waiting = append(h.waiting, requests...)
 	first := !h.committing
@@ -181,14 +219,14 @@ func (com *Committer) Enqueue(ctx context.Context, h *queue, requests ...*Reques
 		return
 	}
 	select {
-	case h.Sem <- struct{}{}:
+	case h.sem <- struct{}{}:
 	case <-ctx.Done():
 		com.resign(ctx, h)
 		return
 	}
 	batch := com.take(h)
-	if !slices.ContainsFunc(batch, func(r *Request) bool { return !slices.Contains(requests, r) }) { // its own, if they are not answered yet (overtake)
-		com.Carry(ctx, []*queue{h}, batch)
+	if !slices.ContainsFunc(batch, func(r *request) bool { return !slices.Contains(requests, r) }) { // its own, if they are not answered yet (overtake)
+		com.carry(ctx, []*queue{h}, batch)
 		com.Release(h)
 		com.resign(ctx, h)
 		return
@@ -196,16 +234,16 @@ func (com *Committer) Enqueue(ctx context.Context, h *queue, requests ...*Reques
 	com.mem.Spawn(func() { com.commitQueue(etcd.PaidBy(context.WithoutCancel(ctx)), h, batch) })
 }
 
-// Wait returns the answer to a request, and takes it out of the queue where its time ends first.
-func (com *Committer) Wait(ctx context.Context, h *queue, r *Request) Answer {
+// wait returns the answer to a request, and takes it out of the queue where its time ends first.
+func (com *Committer) wait(ctx context.Context, h *queue, r *request) Answer {
 	select {
-	case a := <-r.Answer:
+	case a := <-r.answer:
 		return a
 	case <-ctx.Done():
 	}
 	com.mem.Mu.Lock()
 	waiting := len(h.waiting)
-	h.waiting = slices.DeleteFunc(h.waiting, func(x *Request) bool { return x == r })
+	h.waiting = slices.DeleteFunc(h.waiting, func(x *request) bool { return x == r })
 	waiting -= len(h.waiting)
 	com.mem.Mu.Unlock()
 	if waiting > 0 {
@@ -213,7 +251,7 @@ func (com *Committer) Wait(ctx context.Context, h *queue, r *Request) Answer {
 	}
 	r.leave()
 	select {
-	case a := <-r.Answer:
+	case a := <-r.answer:
 		return a
 	default:
 		return Answer{Err: ctx.Err(), sent: true}
@@ -230,16 +268,16 @@ func (com *Committer) resign(ctx context.Context, h *queue) {
 }
 
 // committer carries one batch after the other, beginning with one for which it has the lock, until no write waits.
-func (com *Committer) commitQueue(ctx context.Context, h *queue, batch []*Request) {
+func (com *Committer) commitQueue(ctx context.Context, h *queue, batch []*request) {
 	for {
 		if len(batch) == 0 {
-			h.Sem <- struct{}{}
+			h.sem <- struct{}{}
 			if batch = com.take(h); len(batch) == 0 {
 				com.mem.Mu.Lock()
 				h.committing = len(h.waiting) > 0
 				more := h.committing
 				com.mem.Mu.Unlock()
-				<-h.Sem
+				<-h.sem
 				if !more {
 					return
 				}
@@ -248,7 +286,7 @@ func (com *Committer) commitQueue(ctx context.Context, h *queue, batch []*Reques
 		}
 		within, cancel := context.WithTimeout(ctx, batchTimeout)
 		started := time.Now()
-		com.Carry(within, []*queue{h}, batch)
+		com.carry(within, []*queue{h}, batch)
 		cancel()
 		com.Release(h)
 		com.waitForBatch(h, len(batch), started)
@@ -257,7 +295,7 @@ func (com *Committer) commitQueue(ctx context.Context, h *queue, batch []*Reques
 }
 
 // take is the next batch, in order.
-func (com *Committer) take(h *queue) []*Request {
+func (com *Committer) take(h *queue) []*request {
 	com.mem.Mu.Lock()
 	defer com.mem.Mu.Unlock()
 	batch := h.waiting

@@ -147,7 +147,7 @@ func (t *Set) decide(ctx context.Context) error {
 	for _, w := range t.Writes {
 		o := w.Object()
 		w.plan, w.Placed = nil, nil
-		w.member = &member{session: t.Committer.mem.Session(false), Request: NewRequest(t.Committer.WriteOf("records", o, w.Expected))}
+		w.member = &member{session: t.Committer.mem.Session(false), request: newRequest(t.Committer.WriteOf("records", o, w.Expected))}
 		if w.Refusal = t.misfit(w); w.Refusal == nil && w.decided() {
 			pending = append(pending, w)
 		}
@@ -218,7 +218,7 @@ func (t *Set) open(ctx context.Context) error {
 		return nil
 	}
 	com.mem.Mu.Lock()
-	head := com.QueueAt(key)
+	head := com.queueAt(key)
 	com.mem.Mu.Unlock()
 	b := *t.b
 	b.head = head
@@ -493,7 +493,7 @@ func (t *Set) send(ctx context.Context) (done bool, err error) {
 	b.applied(r, journal, time.Since(started))
 	t.At = map[*SetWrite]int64{}
 	for _, w := range t.Writes {
-		t.At[w] = (<-w.member.Answer).Out.Rev
+		t.At[w] = (<-w.member.answer).Out.Rev
 		if w.plan == nil {
 			continue
 		}
@@ -512,10 +512,10 @@ func (t *Set) conflicted(ctx context.Context, r *clientv3.TxnResponse) (done boo
 	t.Lost = map[*SetWrite]Outcome{}
 	var locks []string
 	for _, w := range t.Writes {
-		if slices.Contains(again, w.member.Request) {
+		if slices.Contains(again, w.member.request) {
 			continue
 		}
-		switch a := <-w.member.Answer; {
+		switch a := <-w.member.answer; {
 		case a.Err != nil:
 			return false, t.late(a.Err)
 		case len(a.Locks) > 0:

@@ -6,10 +6,12 @@ package facts
 import (
 	"context"
 	"fmt"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/v1alpha1"
@@ -53,7 +55,7 @@ func (mem *Memory) Drop(s *Session) {
 }
 
 // Suspect makes the next decision read the names that this one took from memory,
-// since one of them may be what has changed. The caller holds mem.mu.
+// since one of them may be what has changed. The caller holds Mu.
 func (mem *Memory) Suspect(s *Session) {
 	if len(mem.doubt) > maxDoubt { // a name that is wrongly believed costs one more try
 		clear(mem.doubt)
@@ -88,10 +90,10 @@ type Memory struct {
 	Sessions sync.Pool
 
 	Mu    sync.Mutex // guards everything below
-	Index map[law.Key]*indexed
+	index map[law.Key]*indexed
 	heads map[string]*Head // by zone key
-	// Unsettled are the zones of the index that cascades stand against.
-	Unsettled map[law.Key]*law.Holding
+	// unsettled are the zones of the index that cascades stand against.
+	unsettled map[law.Key]*law.Holding
 	// stopped are those that mass deletions hold back (S7.5).
 	stopped map[law.Key]bool
 	byUID   map[string]*Head
@@ -111,7 +113,7 @@ type Config struct {
 func New(config Config) *Memory {
 	mem := &Memory{
 		Config: config, ID: etcd.NewID(), workers: etcd.Workers{Free: make(chan func())},
-		Index: map[law.Key]*indexed{}, Unsettled: map[law.Key]*law.Holding{}, stopped: map[law.Key]bool{}, heads: map[string]*Head{}, byUID: map[string]*Head{}, doubt: map[law.Key]bool{},
+		index: map[law.Key]*indexed{}, unsettled: map[law.Key]*law.Holding{}, stopped: map[law.Key]bool{}, heads: map[string]*Head{}, byUID: map[string]*Head{}, doubt: map[law.Key]bool{},
 	}
 	mem.Sessions.New = func() any { return mem.Session(true) }
 	mem.Ops.Store(wideOps)
@@ -120,7 +122,7 @@ func New(config Config) *Memory {
 
 // indexed is what stands under names/ at a revision.
 type indexed struct {
-	Holding *law.Holding
+	holding *law.Holding
 	mod     int64
 }
 
@@ -132,7 +134,7 @@ type Head struct {
 	// Pinned: more than these facts hangs on it, so it stays.
 	Pinned bool
 
-	// The rest is guarded by Ledger.mu.
+	// The rest is guarded by Mu.
 	Loaded bool
 	Mod    int64 // 0: there is no such zone
 	Object *v1alpha1.Zone
@@ -176,7 +178,7 @@ func (mem *Memory) LoadNames(ctx context.Context) (int64, error) {
 			if err != nil {
 				return 0, err
 			}
-			fresh[k] = &indexed{Holding: h, mod: kv.ModRevision}
+			fresh[k] = &indexed{holding: h, mod: kv.ModRevision}
 		}
 		if !r.More {
 			break
@@ -185,9 +187,9 @@ func (mem *Memory) LoadNames(ctx context.Context) (int64, error) {
 	}
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
-	mem.Index, mem.Unsettled, mem.stopped = make(map[law.Key]*indexed, len(fresh)), map[law.Key]*law.Holding{}, map[law.Key]bool{}
+	mem.index, mem.unsettled, mem.stopped = make(map[law.Key]*indexed, len(fresh)), map[law.Key]*law.Holding{}, map[law.Key]bool{}
 	for k, x := range fresh {
-		mem.name(k, x.Holding, x.mod)
+		mem.name(k, x.holding, x.mod)
 	}
 	return rev, nil
 }
@@ -205,7 +207,7 @@ func (mem *Memory) FollowNames(ctx context.Context, rev int64) {
 					continue
 				}
 				k := law.HoldingKey(view, fqdn)
-				if have := mem.Index[k]; have != nil && have.mod > e.Kv.ModRevision {
+				if have := mem.index[k]; have != nil && have.mod > e.Kv.ModRevision {
 					continue
 				}
 				if e.Type == clientv3.EventTypeDelete {
@@ -227,24 +229,24 @@ func (mem *Memory) FollowNames(ctx context.Context, rev int64) {
 	}
 }
 
-// Remember puts what is known of a name into the index. The caller holds mem.mu.
+// Remember puts what is known of a name into the index. The caller holds Mu.
 func (mem *Memory) Remember(k law.Key, h *law.Holding, mod int64) {
 	if h == nil {
 		mem.unname(k)
 		return
 	}
-	if have := mem.Index[k]; have == nil || have.mod <= mod {
+	if have := mem.index[k]; have == nil || have.mod <= mod {
 		mem.name(k, h, mod)
 	}
 }
 
-// name and unname change the index, and which zones in it cascades stand against. The caller holds mem.mu.
+// name and unname change the index, and which zones in it cascades stand against. The caller holds Mu.
 func (mem *Memory) name(k law.Key, h *law.Holding, mod int64) {
-	mem.Index[k] = &indexed{Holding: h, mod: mod}
+	mem.index[k] = &indexed{holding: h, mod: mod}
 	if len(h.Works) > 0 {
-		mem.Unsettled[k] = h
+		mem.unsettled[k] = h
 	} else {
-		delete(mem.Unsettled, k)
+		delete(mem.unsettled, k)
 	}
 	if h.Held != nil {
 		mem.stopped[k] = true
@@ -261,12 +263,12 @@ func (mem *Memory) HeldZones() int {
 }
 
 func (mem *Memory) unname(k law.Key) {
-	delete(mem.Index, k)
-	delete(mem.Unsettled, k)
+	delete(mem.index, k)
+	delete(mem.unsettled, k)
 	delete(mem.stopped, k)
 }
 
-// Head returns the head of a zone key. The caller holds mem.mu.
+// Head returns the head of a zone key. The caller holds Mu.
 func (mem *Memory) Head(key string) *Head {
 	h := mem.heads[key]
 	if h == nil {
@@ -287,7 +289,7 @@ func (mem *Memory) Head(key string) *Head {
 	return h
 }
 
-// StandAt makes the head stand at a revision of its zone. The caller holds mem.mu.
+// StandAt makes the head stand at a revision of its zone. The caller holds Mu.
 func (mem *Memory) StandAt(h *Head, object *v1alpha1.Zone, zone *law.Zone, mod int64) {
 	if h.Zone != nil && mem.byUID[h.Zone.UID] == h {
 		delete(mem.byUID, h.Zone.UID)
@@ -308,7 +310,7 @@ func (mem *Memory) StandAt(h *Head, object *v1alpha1.Zone, zone *law.Zone, mod i
 	}
 }
 
-// Absent makes the head know that its zone did not stand at a revision. The caller holds mem.mu.
+// Absent makes the head know that its zone did not stand at a revision. The caller holds Mu.
 func (mem *Memory) Absent(h *Head, rev int64) {
 	mem.StandAt(h, nil, nil, 0)
 	h.gone = max(h.gone, rev)
@@ -339,8 +341,8 @@ func (mem *Memory) enclosing(view string, n name.Name) *law.Holding {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
 	for at, ok := n, true; ok; at, ok = at.Parent() {
-		if x := mem.Index[law.HoldingKey(view, at)]; x != nil {
-			return x.Holding
+		if x := mem.index[law.HoldingKey(view, at)]; x != nil {
+			return x.holding
 		}
 	}
 	return nil
@@ -364,10 +366,56 @@ func (mem *Memory) GuessZone(r *law.Record) string {
 func (mem *Memory) HoldingOf(k law.Key) *law.Holding {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
-	if x := mem.Index[k]; x != nil {
-		return x.Holding
+	if x := mem.index[k]; x != nil {
+		return x.holding
 	}
 	return nil
+}
+
+// Holdings are those that are remembered and that want takes. It must not wait.
+func (mem *Memory) Holdings(want func(*law.Holding) bool) map[law.Key]*law.Holding {
+	mem.Mu.Lock()
+	defer mem.Mu.Unlock()
+	found := map[law.Key]*law.Holding{}
+	for k, x := range mem.index {
+		if want(x.holding) {
+			found[k] = x.holding
+		}
+	}
+	return found
+}
+
+// Unsettled are those of zones that cascades stand against.
+func (mem *Memory) Unsettled() map[law.Key]*law.Holding {
+	mem.Mu.Lock()
+	defer mem.Mu.Unlock()
+	return maps.Clone(mem.unsettled)
+}
+
+// Rewritten takes in that the object of a zone was written anew from one revision to another, with all that follows from it as it was.
+func (mem *Memory) Rewritten(key string, expected int64, object *v1alpha1.Zone, mod int64) {
+	mem.Mu.Lock()
+	defer mem.Mu.Unlock()
+	if h := mem.Head(key); h.Loaded && h.Mod == expected {
+		h.Object, h.Mod = object, mod
+	} else {
+		h.Loaded = false
+	}
+}
+
+// Moved takes in what stood at the key of a zone at a revision.
+func (mem *Memory) Moved(ctx context.Context, key string, kv *mvccpb.KeyValue, rev int64) error {
+	mem.Mu.Lock()
+	h := mem.Head(key)
+	mem.Mu.Unlock()
+	return mem.Reload(ctx, h, kv, rev)
+}
+
+// Unknown has a zone read before it is believed.
+func (mem *Memory) Unknown(key string) {
+	mem.Mu.Lock()
+	defer mem.Mu.Unlock()
+	mem.Head(key).Loaded = false
 }
 
 // Spawn has f called beside the caller.

@@ -26,7 +26,7 @@ func (mem *Memory) Remembered(zone string) int {
 func (mem *Memory) Knows(view string, n name.Name) bool {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
-	return mem.Index[law.HoldingKey(view, n)] != nil
+	return mem.index[law.HoldingKey(view, n)] != nil
 }
 
 // Doubted is how many names are read before they are believed.

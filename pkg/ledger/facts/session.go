@@ -240,7 +240,7 @@ func (s *Session) atHand(k law.Key) bool {
 }
 
 // lookUp finds a fact in memory: as the batch leaves it, in the index of names, at the head of a zone that the
-// decision looked at, or by guess. The caller holds mem.mu. false: it has to be read.
+// decision looked at, or by guess. The caller holds Mu. false: it has to be read.
 func (s *Session) lookUp(k law.Key) bool {
 	mem := s.mem
 	if s.Over != nil {
@@ -258,8 +258,8 @@ func (s *Session) lookUp(k law.Key) bool {
 		}
 		var holding *law.Holding
 		var mod int64
-		if x := mem.Index[k]; x != nil {
-			holding, mod = x.Holding, x.mod
+		if x := mem.index[k]; x != nil {
+			holding, mod = x.holding, x.mod
 		}
 		s.Seen.Put(k, holding)
 		s.prove(k, mod)
@@ -576,7 +576,7 @@ func (mem *Memory) Reload(ctx context.Context, h *Head, kv *mvccpb.KeyValue, rev
 	return nil
 }
 
-// knows: the head stands at what was read at revision rev, or at something later. The caller holds mem.mu.
+// knows: the head stands at what was read at revision rev, or at something later. The caller holds Mu.
 func (h *Head) knows(kv *mvccpb.KeyValue, rev int64) bool {
 	switch {
 	case kv != nil && kv.ModRevision <= h.gone:
@@ -781,29 +781,25 @@ func (mem *Memory) ReadRecord(ctx context.Context, namespace, object string) (*v
 	return o, kv.ModRevision, nil
 }
 
-// IsAt: the zone with that uid stands at the key, as far as this server knows.
-func (mem *Memory) IsAt(ctx context.Context, key, uid string) (bool, error) {
+// ZoneAt is the zone at a key as it is remembered, or read where it is not; nil: there is none.
+func (mem *Memory) ZoneAt(ctx context.Context, key string) (*law.Zone, error) {
 	mem.Mu.Lock()
 	h := mem.Head(key)
-	known, zone := h.Loaded, h.Zone
+	zone, loaded := h.Zone, h.Loaded
 	mem.Mu.Unlock()
-	if !known {
-		r, err := mem.Client.Get(ctx, key)
-		if err != nil {
-			return false, err
-		}
-		var kv *mvccpb.KeyValue
-		if len(r.Kvs) > 0 {
-			kv = r.Kvs[0]
-		}
-		if err := mem.Reload(ctx, h, kv, r.Header.Revision); err != nil {
-			return false, err
-		}
-		mem.Mu.Lock()
-		zone = h.Zone
-		mem.Mu.Unlock()
+	if loaded {
+		return zone, nil
 	}
-	return zone != nil && zone.UID == uid && !zone.Pending, nil
+	kv, rev, err := etcd.ReadKey(ctx, mem.Client, key)
+	if err != nil {
+		return nil, err
+	}
+	if err := mem.Reload(ctx, h, kv, rev); err != nil {
+		return nil, err
+	}
+	mem.Mu.Lock()
+	defer mem.Mu.Unlock()
+	return h.Zone, nil
 }
 
 // ErrDamaged: what is stored of a record does not decode, or is nothing the law can read.

@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"sync"
@@ -153,7 +152,7 @@ func (box *Outbox) Run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-box.com.Wake:
+		case <-box.com.Owing():
 		case <-tick.C:
 		}
 	}
@@ -208,10 +207,7 @@ func (box *Outbox) due(ctx context.Context, all bool) (works []*standing) {
 			klog.FromContext(ctx).Error(err, "an outbox item does not parse; run kubizone fsck", "key", string(kv.Key))
 			continue
 		}
-		box.mem.Mu.Lock()
-		mine := box.com.Works[w.ID]
-		box.mem.Mu.Unlock()
-		if !mine && (!all || w.Runner != "") {
+		if !box.com.Owns(w.ID) && (!all || w.Runner != "") {
 			seen, ok := box.foreign[w.ID]
 			if !ok || seen.mod != kv.ModRevision {
 				seen = foreignWork{kv.ModRevision, time.Now()}
@@ -247,9 +243,7 @@ func (box *Outbox) takeUp(ctx context.Context, s *standing) {
 		}
 		return
 	}
-	box.mem.Mu.Lock()
-	delete(box.com.Works, s.Work.ID)
-	box.mem.Mu.Unlock()
+	box.com.Disown(s.Work.ID)
 }
 
 // carryOut does all of a work and consumes its item.
@@ -635,10 +629,7 @@ func (box *Outbox) finish(ctx context.Context, s *standing) error {
 // sweepOverdue lets zones be delivered that their cascades held back too long (S7.2).
 func (box *Outbox) sweepOverdue(ctx context.Context) {
 	now := box.mem.Now().Unix()
-	box.mem.Mu.Lock()
-	unsettled := maps.Clone(box.mem.Unsettled)
-	box.mem.Mu.Unlock()
-	for k, h := range unsettled {
+	for k, h := range box.mem.Unsettled() {
 		if !h.OverdueAt(now) {
 			continue
 		}

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"slices"
 
-	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"k8s.io/klog/v2"
 
@@ -41,15 +40,11 @@ func (box *Outbox) pay(ctx context.Context, d law.Debt) error {
 	cutKey := box.mem.Layout.PendingCut(d.Parent.UID, d.Child.UID)
 	// Payers of one debt queue here before they count: who waited finds it paid,
 	// where all of them would count, and all but one in vain.
-	box.mem.Mu.Lock()
-	queue := box.com.QueueAt(cutKey)
-	box.mem.Mu.Unlock()
-	select {
-	case queue.Sem <- struct{}{}:
-		defer func() { <-queue.Sem }()
-	case <-ctx.Done():
-		return ctx.Err()
+	unlock, err := box.com.Lock(ctx, cutKey)
+	if err != nil {
+		return err
 	}
+	defer unlock()
 	for {
 		r, err := box.mem.Client.Get(ctx, cutKey)
 		if err != nil {
@@ -129,15 +124,13 @@ func stands(parent *law.Zone, d law.Debt) bool {
 // its child, nil when there is none.
 func (box *Outbox) gaining(ctx context.Context, d law.Debt) (*standing, error) {
 	var id string
-	box.mem.Mu.Lock()
-	if x := box.mem.Index[law.HoldingKey(d.View, d.FQDN)]; x != nil && x.Holding.UID == d.Child.UID {
-		for _, w := range x.Holding.Works {
+	if h := box.mem.HoldingOf(law.HoldingKey(d.View, d.FQDN)); h != nil && h.UID == d.Child.UID {
+		for _, w := range h.Works {
 			if w.Losing == d.Parent.UID {
 				id = w.ID
 			}
 		}
 	}
-	box.mem.Mu.Unlock()
 	if id == "" {
 		return nil, nil
 	}
@@ -155,7 +148,7 @@ func (box *Outbox) gaining(ctx context.Context, d law.Debt) (*standing, error) {
 // count looks up what the child of a debt has that its parent is to count, and returns the parent for which it is, nil where that does not
 // stand. The debt guards what is read of the child: whatever changes of it owes again.
 func (box *Outbox) count(ctx context.Context, ask *law.CutAsk) (*law.Zone, error) {
-	parent, err := box.parentOf(ctx, ask.Owed)
+	parent, err := box.mem.ZoneAt(ctx, box.mem.Layout.Zone(ask.Owed.Parent.Namespace, ask.Owed.Parent.Name))
 	if err != nil || !stands(parent, ask.Owed) {
 		return nil, err
 	}
@@ -212,32 +205,6 @@ func (box *Outbox) count(ctx context.Context, ask *law.CutAsk) (*law.Zone, error
 		ask.Cut = &law.CountedCut{Sets: sets}
 	}
 	return parent, failed
-}
-
-// parentOf is the parent of a debt as it is remembered, or read where it is not. nil: there is none.
-func (box *Outbox) parentOf(ctx context.Context, d law.Debt) (*law.Zone, error) {
-	key := box.mem.Layout.Zone(d.Parent.Namespace, d.Parent.Name)
-	box.mem.Mu.Lock()
-	h := box.mem.Head(key)
-	zone, loaded := h.Zone, h.Loaded
-	box.mem.Mu.Unlock()
-	if loaded {
-		return zone, nil
-	}
-	r, err := box.mem.Client.Get(ctx, key)
-	if err != nil {
-		return nil, err
-	}
-	var kv *mvccpb.KeyValue
-	if len(r.Kvs) > 0 {
-		kv = r.Kvs[0]
-	}
-	if err := box.mem.Reload(ctx, h, kv, r.Header.Revision); err != nil {
-		return nil, err
-	}
-	box.mem.Mu.Lock()
-	defer box.mem.Mu.Unlock()
-	return h.Zone, nil
 }
 
 // setsAt are the RRsets that a zone's records make at one owner.

@@ -24,11 +24,9 @@ const deletedKept = 3600
 // while the zone's deletions are as they were read.
 func (box *Outbox) sweepDeleted(ctx context.Context) error {
 	standing := map[string]*law.Holding{}
-	box.mem.Mu.Lock()
-	for _, x := range box.mem.Index {
-		standing[x.Holding.UID] = x.Holding
+	for _, h := range box.mem.Holdings(func(*law.Holding) bool { return true }) {
+		standing[h.UID] = h
 	}
-	box.mem.Mu.Unlock()
 	room, before := box.mem.Layout.Room("deletions"), box.mem.Now().Unix()-deletedKept
 	var rev int64
 	return etcd.EachPage(ctx, box.mem.Client, room, &rev, func(deletions string, data []byte, mod int64) error {

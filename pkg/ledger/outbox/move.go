@@ -52,10 +52,7 @@ func (box *Outbox) ArriveNow(ctx context.Context, move *law.Work, out commit.Out
 		}
 	}
 	if err != nil {
-		box.mem.Mu.Lock()
-		box.com.Works[move.ID] = true
-		box.mem.Mu.Unlock()
-		box.com.Rouse()
+		box.com.Own(move.ID)
 		commit.Warn(ctx, []string{fmt.Sprintf("the record has left its zone and is not yet in zone %s, where its place is reserved: the server takes it in by itself (S2.6)", move.Move.To.FQDN)})
 	}
 	return out, placed

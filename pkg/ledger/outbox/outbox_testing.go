@@ -39,7 +39,7 @@ func (box *Outbox) StepTwice(ctx context.Context, namespace, name string) (wrote
 		st.w.Item = nil
 		steps = append(steps, st)
 	}
-	for _, a := range box.submitInOrder(ctx, "", steps) {
+	for _, a := range box.com.SubmitInOrder(ctx, "", writesOf(steps)) {
 		switch {
 		case a.Err != nil:
 			err = a.Err

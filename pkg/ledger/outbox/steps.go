@@ -217,10 +217,11 @@ func (box *Outbox) stepsOf(ctx context.Context, s *standing, cs []candidate, kvs
 		st.zone = st.w.Hint
 		if ref := o.Status.ZoneRef; ref != nil {
 			home := box.mem.Layout.Zone(ref.Namespace, ref.Name)
-			if st.stands, err = box.mem.IsAt(ctx, home, string(ref.UID)); err != nil {
+			zone, err := box.mem.ZoneAt(ctx, home)
+			if err != nil {
 				return nil, err
 			}
-			if st.stands {
+			if st.stands = zone != nil && zone.UID == string(ref.UID) && !zone.Pending; st.stands {
 				st.zone = home
 			}
 		}
@@ -233,7 +234,7 @@ func (box *Outbox) stepsOf(ctx context.Context, s *standing, cs []candidate, kvs
 // their records are in, and what leaves it for another is not taken in there yet.
 func (box *Outbox) inOrder(ctx context.Context, s *standing, zone string, inside bool, steps []*step) error {
 	for {
-		answers := box.submitInOrder(ctx, zone, steps)
+		answers := box.com.SubmitInOrder(ctx, zone, writesOf(steps))
 		var first *commit.Answer // of those that did not go in
 		for i, st := range steps {
 			a := &answers[i]
@@ -272,29 +273,12 @@ func (box *Outbox) inOrder(ctx context.Context, s *standing, zone string, inside
 	}
 }
 
-// submitInOrder has steps go in at a zone, "" for none, of which none does once one before it has not.
-func (box *Outbox) submitInOrder(ctx context.Context, zone string, steps []*step) []commit.Answer {
-	requests, in := make([]*commit.Request, len(steps)), &commit.Order{}
+func writesOf(steps []*step) []*commit.Write {
+	writes := make([]*commit.Write, len(steps))
 	for i, st := range steps {
-		requests[i] = commit.NewRequest(st.w)
-		requests[i].Order = in
+		writes[i] = st.w
 	}
-	answers := make([]commit.Answer, len(steps))
-	if zone == "" {
-		box.com.Carry(ctx, nil, slices.Clone(requests)) // which takes out of them what is overtaken
-		for i, r := range requests {
-			answers[i] = <-r.Answer
-		}
-		return answers
-	}
-	box.mem.Mu.Lock()
-	h := box.com.QueueAt(zone)
-	box.mem.Mu.Unlock()
-	box.com.Enqueue(ctx, h, requests...)
-	for i, r := range requests {
-		answers[i] = box.com.Wait(ctx, h, r)
-	}
-	return answers
+	return writes
 }
 
 // readAgain gives steps what stands of their records now, and returns those that are

@@ -32,14 +32,13 @@ const (
 
 // noteAll has the records of all zones counted: no server may have counted what was written before this one started.
 func (box *Outbox) noteAll() {
-	box.mem.Mu.Lock()
-	defer box.mem.Mu.Unlock()
-	for _, x := range box.mem.Index {
-		if x.Holding.Delegations > 0 {
-			box.com.Usage.Add(law.CountKey(x.Holding.UID, ""))
-		}
+	for _, h := range box.mem.Holdings(delegates) {
+		box.com.Usage.Add(law.CountKey(h.UID, ""))
 	}
 }
+
+// delegates: Delegations are in force in the zone.
+func delegates(h *law.Holding) bool { return h.Delegations > 0 }
 
 // followUsage sweeps until ctx ends: beside the outbox, which is not to wait for it.
 func (box *Outbox) followUsage(ctx context.Context) {
@@ -59,13 +58,9 @@ func (box *Outbox) followUsage(ctx context.Context) {
 // sweepUsage writes into Delegations how many Records their namespaces have, where that has changed.
 func (box *Outbox) sweepUsage(ctx context.Context) {
 	delegated := map[string]*law.Holding{}
-	box.mem.Mu.Lock()
-	for _, x := range box.mem.Index {
-		if x.Holding.Delegations > 0 {
-			delegated[x.Holding.UID] = x.Holding
-		}
+	for _, h := range box.mem.Holdings(delegates) {
+		delegated[h.UID] = h
 	}
-	box.mem.Mu.Unlock()
 	due := map[string]map[string]bool{} // names of Delegations by the uid of their zone
 	for _, k := range box.com.Usage.Take(usageAtOnce) {
 		if delegated[k.Zone] == nil {

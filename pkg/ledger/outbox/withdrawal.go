@@ -65,15 +65,7 @@ func (box *Outbox) sweepWithdrawals(ctx context.Context, seen map[string]counted
 
 // withdrawn lists the zones whose rule went, as far as this server has heard.
 func (box *Outbox) withdrawn() map[law.Key]*law.Holding {
-	box.mem.Mu.Lock()
-	defer box.mem.Mu.Unlock()
-	out := map[law.Key]*law.Holding{}
-	for k, v := range box.mem.Index {
-		if v.Holding.Withdrawn != nil {
-			out[k] = v.Holding
-		}
-	}
-	return out
+	return box.mem.Holdings(func(h *law.Holding) bool { return h.Withdrawn != nil })
 }
 
 // graceOf is the period in force, in seconds, of the zone that withdrew the rule; where
@@ -96,11 +88,9 @@ func (box *Outbox) graceOf(ctx context.Context, k law.Key, w *law.Withdrawal) in
 
 // above is the zone with that uid where it stands above a name, as far as this server has heard.
 func (box *Outbox) above(k law.Key, uid string) *law.Holding {
-	box.mem.Mu.Lock()
-	defer box.mem.Mu.Unlock()
 	for up, ok := k.Name.Parent(); ok; up, ok = up.Parent() {
-		if x := box.mem.Index[law.HoldingKey(k.View, up)]; x != nil && x.Holding.UID == uid {
-			return x.Holding
+		if h := box.mem.HoldingOf(law.HoldingKey(k.View, up)); h != nil && h.UID == uid {
+			return h
 		}
 	}
 	return nil
