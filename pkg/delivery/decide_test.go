@@ -30,7 +30,8 @@ import (
 //	others [taken] [awaited=FQDN] [given=FQDN] [replaced]      another zone has its name, or awaits or has first one that it had; other classes have it
 //	view gone                  nothing is known of what it contains
 //	next                       decide, up to what the provider or time has to answer
-//	confirmed [refuse=NAME,...] [permanent]                                what the provider answers to that: all is there, but for what it refuses
+//	confirmed [refuse=NAME,...] [permanent] [unasked]          what the provider answers to that: all is there, but for what it refuses;
+//	                                                           unasked: it asked no fence, so nothing is recorded
 //	pending                    ... servers are on their way
 //	failed REASON [permanent] [retry=DURATION] [class]         ... an error, of the whole class;
 //	    [times=N every=DURATION]                                   it is asked as often, at these intervals
@@ -149,6 +150,9 @@ func (s *story) command(t *testing.T, d *datadriven.TestData) string {
 				e := &delivery.Error{Reason: delivery.ReasonValidationFailed, Message: "not this one", Permanent: d.HasArg("permanent")}
 				failed = append(failed, delivery.Failure{Name: key.Name, Type: key.Type, Err: e})
 			}
+		}
+		if d.HasArg("unasked") {
+			s.Unasked()
 		}
 		return answer(s.Confirmed(failed...))
 	case "pending":

@@ -34,6 +34,7 @@ type Story struct {
 	f            facts
 	act          action
 	tried        tried
+	unasked      func() // takes back what the fence recorded
 }
 
 // Restart forgets what the process knew, as a crash does.
@@ -101,6 +102,9 @@ func (s *Story) say() string {
 		}
 		if l := (lease{config: &s.Config, memory: &s.m, target: s.Class.Target}); !l.covers(plans) {
 			// The fence records the intent before the first call.
+			s.unasked = func(stored, known, state State) func() {
+				return func() { s.Stored, s.m.stored, s.m.state = stored, known, state }
+			}(s.Stored, s.m.stored, s.m.state)
 			next := s.m.state
 			next.Zone, next.Target, next.Intent = plans[0].Zone, s.Class.Target, &intent
 			s.save(next.begun(s.Now))
@@ -202,6 +206,9 @@ func (s *Story) Confirmed(failed ...Failure) []string {
 	}
 	return s.Answer(report, nil)
 }
+
+// Unasked says that the provider has not asked the fence: it found nothing to write.
+func (s *Story) Unasked() { s.unasked() }
 
 // Answer is what the provider says of what it was asked last.
 func (s *Story) Answer(report Report, err error) []string {

@@ -246,13 +246,11 @@ func (m *memory) confirmIntent(f *facts, t tried, next *State, plan Plan, failed
 		kept := *intent
 		kept.Holder, kept.Time = f.config.Identity, f.now
 		m.takeover.whole = m.takeover.whole || plan.Changes == nil && !m.takeover.atOne
-		if kept.Unlisted {
-			var owed []RRsetKey // What is refused is owed after the repeat too.
-			for _, failure := range failed {
-				owed = append(owed, failure.key())
-			}
-			kept.RRsets, _ = also(owed, true, kept.RRsets)
+		var owed []RRsetKey // What is refused is owed after the repeat too, and is not listed where the fence was not asked.
+		for _, failure := range failed {
+			owed = append(owed, failure.key())
 		}
+		kept.RRsets, kept.Unlisted = also(owed, kept.Unlisted, kept.RRsets)
 		if len(kept.RRsets) > maxListed {
 			kept.From, kept.RRsets = 0, kept.RRsets[:maxListed]
 		}
