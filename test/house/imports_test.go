@@ -456,3 +456,31 @@ func TestImports_noRowIsStale(t *testing.T) {
 }
 
 func (r *row) is(pkg string) bool { return r != nil && r.pkg == pkg }
+
+// pureFiles decide; what carries their decisions out lives in the same package, so that no row can say it of them.
+var pureFiles = []string{
+	"pkg/delivery/decide.go", "pkg/delivery/facts.go", "pkg/delivery/memory.go", "pkg/delivery/outcome.go", "pkg/delivery/refused.go",
+}
+
+func TestImports_decisionsOfDeliveriesAskNothing(t *testing.T) {
+	for _, file := range pureFiles {
+		tree, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, file), nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Errorf("%v", err)
+			continue
+		}
+		for _, imported := range tree.Imports {
+			if p := strings.Trim(imported.Path.Value, `"`); anyMatches([]string{"context", "sync/...", "math/rand/...", "os/...", "net/..."}, p) {
+				t.Errorf("%s imports %s: a decision is a function of the facts it was given", file, p)
+			}
+		}
+		ast.Inspect(tree, func(n ast.Node) bool {
+			if sel, ok := n.(*ast.SelectorExpr); ok {
+				if x, ok := sel.X.(*ast.Ident); ok && slices.Contains(clock, x.Name+"."+sel.Sel.Name) {
+					t.Errorf("%s uses %s.%s: time is a fact that is handed in", file, x.Name, sel.Sel.Name)
+				}
+			}
+			return true
+		})
+	}
+}
