@@ -3,7 +3,7 @@
 
 // Package commit makes decisions true: a write (commit.go) waits in the queue of its zone (queue.go), is decided there with others, each on
 // what those before it leave, and goes into one transaction with them (batch.go). A change set is a batch of which all goes in or
-// nothing (together.go).
+// nothing (set.go).
 //
 // The life of a write. It is *made* by the door or the outbox with what it asks the law and what it puts (Write). It *waits* in a Queue,
 // holding nothing. It is *decided* in a batch: taken in, or answered at once with a refusal that memory alone says, or told which locks
@@ -17,5 +17,5 @@
 // It does not know what a plan means, nor the clients, cascades and moves that make writes; what a write owes elsewhere it puts into the
 // outbox, and carries nothing of it out.
 //
-// Read first: commit.go, then queue.go and batch.go, then together.go.
+// Read first: commit.go, then queue.go and batch.go, then set.go.
 package commit

@@ -24,13 +24,14 @@ import (
 )
 
 // Set decides the writes of a change set as one batch, which is committed whole, with one step and one serial. Where a decision is a
-// refusal, or commit is not asked for, its transaction has no puts: it proves the refusals (I5).
+// refusal, or Commits is false, its transaction has no puts: it proves the refusals (I5).
 type Set struct {
 	Committer *Committer
 	Writes    []*SetWrite
-	Commits   bool
+	// Commits is false where a write of the set was refused before it came here: the others are decided to say what they are refused for.
+	Commits bool
 
-	// What run leaves: the writes whose objects have changed, with what stands there, and the version of each that was committed.
+	// What Run leaves: the writes whose objects have changed, with what stands there, and the version of each that was committed.
 	Lost map[*SetWrite]Outcome
 	At   map[*SetWrite]int64
 	// Owed are the debts that it leaves, each once. They are paid without its locks: what changes a child and its parent takes the parent's first.
