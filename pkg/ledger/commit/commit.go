@@ -41,6 +41,8 @@ type Committer struct {
 	works  map[string]bool
 }
 
+// New has writes commit over mem. held is told of each zone that a mass deletion holds back (S7.5); slowCommit is from which duration of a
+// commit on a batch waits for others.
 func New(mem *facts.Memory, jr *journal.Journal, placer *objects.Placer, held func(*v1alpha1.Zone), slowCommit time.Duration) *Committer {
 	return &Committer{mem: mem, jr: jr, placer: placer, held: held, slowCommit: slowCommit, queues: map[string]*queue{}, works: map[string]bool{}, wake: make(chan struct{}, 1)}
 }

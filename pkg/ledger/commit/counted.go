@@ -27,6 +27,7 @@ func (u *usage) note(c *law.ZoneChange, facts map[law.Key]any) {
 	}
 }
 
+// Add has a count looked at by the next sweep.
 func (u *usage) Add(k law.Key) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -67,12 +67,14 @@ func TooBusy(resource, object string, cause error) error {
 	return e
 }
 
+// Warn adds warnings to the answer of the request of ctx.
 func Warn(ctx context.Context, texts []string) {
 	for _, t := range texts {
 		warning.AddWarning(ctx, "", t)
 	}
 }
 
+// User is the name of the user whose request ctx is, "" for none.
 func User(ctx context.Context) string {
 	if u, ok := genericapirequest.UserFrom(ctx); ok {
 		return u.GetName()

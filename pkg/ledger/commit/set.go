@@ -118,6 +118,7 @@ func (t *Set) late(err error) error {
 	return err
 }
 
+// Object is the Record of the write, as it shall be where it stays.
 func (w *SetWrite) Object() *v1alpha1.Record {
 	if w.After != nil {
 		return w.After
@@ -125,6 +126,7 @@ func (w *SetWrite) Object() *v1alpha1.Record {
 	return w.Before
 }
 
+// Namespace is that of the Record.
 func (w *SetWrite) Namespace() string { return w.Object().Namespace }
 
 // decided: the law is asked about the write.
@@ -570,11 +572,11 @@ type SetWrite struct {
 	Index    int
 	Key      string
 	Expected int64
-	// Before and after are the Record as it stands and as it shall be; nil: there is none. ask makes the question to the law of that, and says
+	// Before and After are the Record as it stands and as it shall be; nil: there is none. Ask makes the question to the law of that, and says
 	// the key of the zone that will probably decide it.
 	Before, After *v1alpha1.Record
 	Ask           func() (ask law.RecordAsk, hint string, err error)
-	// Put is the object as encoded where it is written and nothing is decided (S2.4); same: nothing is written.
+	// Put is the object as encoded where it is written and nothing is decided (S2.4); Same: nothing is written.
 	Put  []byte
 	Same bool
 	// Dry: it is decided, and not written.
@@ -589,6 +591,7 @@ type SetWrite struct {
 	Placed  *v1alpha1.Record
 }
 
+// SetAnswer is what becomes of one write of a set: an outcome with the object as it was placed, or an error.
 type SetAnswer struct {
 	Out    Outcome
 	Placed *v1alpha1.Record

@@ -15,6 +15,7 @@ type Payer struct {
 	Weight    int
 }
 
+// PayersKey is that of a context under which the payers of its transactions stand.
 type PayersKey struct{}
 
 // PaidBy says for whom transactions under ctx are written: a client's write for the namespace of its object, whatever zones and

@@ -59,12 +59,14 @@ func Absent(key string) clientv3.Cmp {
 // Puts are the writes of a transaction beside the objects and the zone's keys, the last of each key.
 type Puts []KeyValue
 
+// KeyValue is one write: a value for a key, or nothing any more.
 type KeyValue struct {
 	Key   string
 	Value []byte
 	Gone  bool
 }
 
+// Add takes a write in, in the place of one of the same key.
 func (p *Puts) Add(x KeyValue) {
 	for i := range *p {
 		if (*p)[i].Key == x.Key {
@@ -75,10 +77,13 @@ func (p *Puts) Add(x KeyValue) {
 	*p = append(*p, x)
 }
 
+// Set puts v, encoded, at a key.
 func (p *Puts) Set(key string, v any) { p.Add(KeyValue{Key: key, Value: layout.Encode(v)}) }
 
+// Del deletes a key.
 func (p *Puts) Del(key string) { p.Add(KeyValue{Key: key, Gone: true}) }
 
+// Ops are the operations of all of them.
 func (p Puts) Ops() []clientv3.Op {
 	ops := make([]clientv3.Op, 0, len(p))
 	for _, x := range p {
@@ -105,6 +110,7 @@ func TooLarge(err error) bool {
 	return errors.Is(err, rpctypes.ErrRequestTooLarge) || grpcstatus.Code(err) == codes.ResourceExhausted && strings.Contains(err.Error(), "larger than max")
 }
 
+// One is the value that a get of one key found, nil for none.
 func One(r *etcdserverpb.ResponseOp) *mvccpb.KeyValue {
 	if kvs := r.GetResponseRange().Kvs; len(kvs) > 0 {
 		return kvs[0]
@@ -112,6 +118,7 @@ func One(r *etcdserverpb.ResponseOp) *mvccpb.KeyValue {
 	return nil
 }
 
+// ModRevision is at which revision a key was written last, 0 for nil.
 func ModRevision(kv *mvccpb.KeyValue) int64 {
 	if kv == nil {
 		return 0
@@ -119,6 +126,7 @@ func ModRevision(kv *mvccpb.KeyValue) int64 {
 	return kv.ModRevision
 }
 
+// NewID is a new id of a server or of an item of the outbox, 24 characters of hexadecimal.
 func NewID() string {
 	var b [12]byte
 	_, _ = rand.Read(b[:]) // never fails (crypto/rand)

@@ -13,6 +13,7 @@ import (
 	grpcstatus "google.golang.org/grpc/status"
 )
 
+// Pause waits, and reports whether ctx still goes on.
 func Pause(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-ctx.Done():

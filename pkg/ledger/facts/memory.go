@@ -101,6 +101,8 @@ type Memory struct {
 	doubt map[law.Key]bool
 }
 
+// Config is what a Memory reads with. Fault is called at the named points, for tests; DropGuards leaves compares of a kind out, for the controls of race
+// tests.
 type Config struct {
 	Client                      *clientv3.Client
 	Layout                      layout.Keys
@@ -110,6 +112,7 @@ type Config struct {
 	DropGuards                  string
 }
 
+// New remembers nothing yet: LoadNames reads the names of zones.
 func New(config Config) *Memory {
 	mem := &Memory{
 		Config: config, ID: etcd.NewID(), workers: etcd.Workers{Free: make(chan func())},
@@ -153,6 +156,7 @@ const (
 	MaxHeads  = 1 << 14
 )
 
+// Fault is a named point at which tests kill or delay.
 func (mem *Memory) Fault(point string) {
 	if mem.OnFault != nil {
 		mem.OnFault(point)
@@ -316,6 +320,7 @@ func (mem *Memory) Absent(h *Head, rev int64) {
 	h.gone = max(h.gone, rev)
 }
 
+// Note remembers a fact of the zone, which holds at the revision that the head stands at. The caller holds Memory.Mu.
 func (h *Head) Note(k law.Key, v any) {
 	h.used = time.Now()
 	if h.Facts == nil || len(h.Facts) >= maxFacts {
@@ -348,6 +353,7 @@ func (mem *Memory) enclosing(view string, n name.Name) *law.Holding {
 	return nil
 }
 
+// GuessZone is the key of the zone that a Record probably belongs to, "" for none: as it refers to it, or as names are remembered.
 func (mem *Memory) GuessZone(r *law.Record) string {
 	if r.ZoneRef != nil {
 		return mem.Layout.Zone(r.ZoneRef.Namespace, r.ZoneRef.Name)

@@ -75,12 +75,14 @@ type ZoneSeen struct {
 	Object *v1alpha1.Zone
 }
 
+// Session begins to collect the facts of a decision.
 func (mem *Memory) Session(guess bool) *Session {
 	s := &Session{mem: mem, Guess: guess, Depth: deepName, Seen: law.NewSeen(), Single: make([]proof, 0, 8), Zones: make([]ZoneSeen, 0, 2)}
 	s.Seen.Look = s.atHand
 	return s
 }
 
+// Reset forgets what was collected, for the decision to begin anew.
 func (s *Session) Reset() {
 	s.Seen.Forget()
 	clear(s.Single)
@@ -127,6 +129,7 @@ func (s *Session) Zone(key string) *ZoneSeen {
 	return nil
 }
 
+// SawZone notes that the decision looked at a zone, as the head has it. The caller holds Memory.Mu.
 func (s *Session) SawZone(k law.Key, h *Head) {
 	s.Seen.Put(k, h.Zone)
 	if z := s.Zone(h.Key); z != nil {
@@ -179,6 +182,7 @@ func (s *Session) Decide(ctx context.Context, ask func(*law.Seen) law.Outcome) (
 	}
 }
 
+// Dedupe has each key once, in the order of the first.
 func Dedupe(keys []law.Key) []law.Key {
 	out := keys[:0]
 	if len(keys) > law.FewKeys {

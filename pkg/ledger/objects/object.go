@@ -44,6 +44,7 @@ type storageKey string
 
 func (k storageKey) AuthenticatedData() []byte { return []byte(k) }
 
+// Encode is an object as it stands in etcd under key.
 func (c ObjectCodec) Encode(ctx context.Context, key string, obj runtime.Object) ([]byte, error) {
 	if err := (storage.APIObjectVersioner{}).PrepareObjectForStorage(obj); err != nil {
 		return nil, err
@@ -422,6 +423,7 @@ func DelegationRule(o *v1alpha1.Delegation) (law.Rule, error) {
 	return rule, err
 }
 
+// DelegationSpec is what a Delegation object asks for. Error: a pattern does not parse.
 func DelegationSpec(o *v1alpha1.Delegation) (*law.DelegationSpec, error) {
 	rule, err := DelegationRule(o)
 	return &law.DelegationSpec{Zone: o.Spec.ZoneRef.Name, Rule: rule}, err

@@ -46,6 +46,8 @@ type Outbox struct {
 	failed                   failures
 }
 
+// New is an outbox over the rooms below. terminating says of a namespace whether it is being deleted, released is told of each Record that a
+// migration let go; both may be nil.
 func New(mem *facts.Memory, jr *journal.Journal, com *commit.Committer, placer *objects.Placer, terminating func(string) bool, released func(*v1alpha1.Record), serialsEvery, usageEvery time.Duration, maxLeftBy int) *Outbox {
 	return &Outbox{mem: mem, jr: jr, com: com, placer: placer, terminating: terminating, released: released, serialsEvery: serialsEvery, usageEvery: usageEvery, maxLeftBy: maxLeftBy,
 		lanes: lanes{busy: map[string]bool{}, most: maxLanes, slice: laneSlice}}

@@ -33,6 +33,7 @@ type left struct {
 	times int
 }
 
+// Terminates reports whether a namespace is being deleted, as far as this server has heard (S2.8).
 func (box *Outbox) Terminates(namespace string) bool {
 	return box.terminating != nil && box.terminating(namespace)
 }
