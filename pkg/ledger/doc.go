@@ -57,6 +57,28 @@
 //	asked                  a server that has lost twice at a zone                   nothing
 //	config                 the door: format, keys of the encryption                 its own revision
 //
+// # Tests
+//
+// What the race suite shows. A story is a file of testdata: write at a, hold at a point, write at b, show. Go tests count on chance, load or the
+// race detector.
+//
+//	story             shows                                                                                        rests on
+//	races.txt         one server has decided and is held, another commits: names, wildcards, names below, CNAME,   I5
+//	                  zones that come or go, rules, Delegations; and the damage where compares are left out
+//	two-servers.txt   what is remembered wrongly refuses nothing and lets nothing in; serials without a gap        I3, I5
+//	batches.txt       writes that wait are one transaction, each decided on those before it; requests that end,    I1, I3
+//	                  a full etcd, an answer that is lost
+//	sets.txt          a change set is one step or nothing, whatever comes between its items (S10)                  I1, I3, I5
+//	cascades.txt      between two steps no name is taken (S2.7), no mark stays (S7.2)                              I2, I4
+//	crashes.txt       a server dies at each point of a write; another one finishes what it owed                    I4
+//
+//	test              shows                                                                                        rests on
+//	TestRace_*        16 clients of two or three servers: as many serials as changes, one holder of a name, no     I3, I5
+//	                  record behind a rule that went; with a compare left out the damage is seen
+//	TestRace_records* and cascades of two servers beside writers that want the names: none is stolen, lost or      I2, I4
+//	TestCascade_*     written twice
+//	TestCrash_*       the process with etcd is killed: what was acknowledged stands                                I4
+//
 // # Promises
 //
 // ledger/fsck recomputes them from the objects. (I1) Two objects of one resource never have one resourceVersion; a transaction changes
