@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -80,13 +81,17 @@ func (a *attempt) look() {
 	}
 }
 
-// say logs what the delivery does, and once what it waits for.
+// say logs once what the delivery waits for.
 func (a *attempt) say(act action) {
-	if act.why == a.memory.why {
+	if act.do != doWait || act.why == a.memory.why {
 		return
 	}
 	a.memory.why = act.why
-	a.config.Logger.Debug("Delivery", "uid", a.key.UID, "class", a.key.Class, "action", string(act.do), "why", act.why, "until", act.until)
+	level := slog.LevelDebug
+	if act.notable {
+		level = slog.LevelInfo
+	}
+	a.config.Logger.Log(context.Background(), level, "A delivery waits", "uid", a.key.UID, "class", a.key.Class, "why", act.why, "until", act.until)
 }
 
 // carryOut does what was decided. more: the attempt is not over.

@@ -96,7 +96,7 @@ func (m *memory) next(f *facts) action {
 	}
 	fqdn, at := f.view.fqdn, f.view.serial
 	if m.state.Serial != 0 && m.state.Serial.Ahead(at) || m.state.Intent != nil && m.state.Intent.Serial.Ahead(at) {
-		return action{do: doWait, why: fmt.Sprintf("the view has serial %d and is behind what was delivered", at)}
+		return action{do: doWait, notable: true, why: fmt.Sprintf("the view has serial %d and is behind what was delivered", at)}
 	}
 	if f.class.Provider == nil {
 		return action{do: doFail, err: f.class.broken(), why: "the class has no provider"}

@@ -43,8 +43,8 @@ type action struct {
 	repeat, quiet bool
 	// err is that of doFail.
 	err *Error
-	// settled: nothing is left to deliver.
-	settled bool
+	// settled: nothing is left to deliver. notable: doWait may have to be looked into.
+	settled, notable bool
 }
 
 // view is what of a zone is to be delivered.

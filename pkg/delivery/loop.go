@@ -171,12 +171,7 @@ func (l *Loop) SetClass(spec Class) {
 		c.queue.restart()
 	}
 	c.known = true
-	for _, z := range l.zones {
-		if i := z.items[spec.Name]; i != nil {
-			i.queue.enqueue(&i.job)
-		}
-	}
-	c.queue.pump()
+	l.enqueueClass(c)
 }
 
 // RemoveClass forgets a class. Zones that name it wait for it to come again.
@@ -244,12 +239,7 @@ func (l *Loop) Retry(class string) {
 		return
 	}
 	c.queue.restart()
-	for _, z := range l.zones {
-		if i := z.items[class]; i != nil {
-			i.queue.enqueue(&i.job)
-		}
-	}
-	c.queue.pump()
+	l.enqueueClass(c)
 }
 
 // Health asks the class's provider whether it works (Provider.Health). It waits for nothing else of the class. Where it
@@ -384,6 +374,16 @@ func (l *Loop) release(provider *shared, closing bool) {
 			}
 		}()
 	}
+}
+
+// enqueueClass is called with mu held.
+func (l *Loop) enqueueClass(c *class) {
+	for _, z := range l.zones {
+		if i := z.items[c.spec.Name]; i != nil {
+			c.queue.enqueue(&i.job)
+		}
+	}
+	c.queue.pump()
 }
 
 // enqueueZone is called with mu held.

@@ -41,7 +41,7 @@ type memory struct {
 	// lingers is why a name that the zone had could not be withdrawn, lingered how often that failed.
 	lingers  *StateError
 	lingered int
-	// why is the last sentence that was logged of what the delivery waits for.
+	// why is what the delivery waits for, as it was logged last.
 	why string
 }
 

@@ -73,12 +73,25 @@ type queue struct {
 	until    time.Time
 	failures int
 	timer    *time.Timer
-	// down: jobs failed for the class's sake since one last succeeded; failed are these. bidden: its provider said itself when it goes on.
-	// Else its health is asked at probeAt, and it goes on where that is good; lifted: it did; misled: and failed all the same.
-	down, bidden, lifted, misled bool
-	failed                       map[*job]bool
-	probeAt                      time.Time
+	// down: jobs failed for the class's sake since one last succeeded; failed are these.
+	down   bool
+	failed map[*job]bool
+	// health says what its health is worth to a class that waits; it is asked for at probeAt.
+	health  health
+	probeAt time.Time
 }
+
+// health of a class that waits.
+type health int
+
+const (
+	// healthAsked: the class goes on where it is good.
+	healthAsked health = iota
+	// healthTrusted: it was good, so the class went on, and nothing has succeeded since.
+	healthTrusted
+	// healthIgnored: the provider said itself when the class goes on, or its health was good and what was tried failed all the same.
+	healthIgnored
+)
 
 // enqueue has a job run, once more where it runs.
 func (q *queue) enqueue(j *job) {
@@ -120,22 +133,19 @@ func (q *queue) pump() {
 // waitFor has a class that waits looked at when it may go on, or may be asked whether it could.
 func (q *queue) waitFor(wait time.Duration) {
 	q.stop()
-	if q.probes() {
+	if q.health != healthIgnored {
 		wait = min(wait, time.Until(q.probeAt))
 	}
 	q.timer = time.AfterFunc(wait, func() {
 		q.mu.Lock()
 		defer q.mu.Unlock()
-		if now := time.Now(); q.open() && q.until.After(now) && !q.probeAt.After(now) && q.probes() {
+		if now := time.Now(); q.open() && q.until.After(now) && !q.probeAt.After(now) && q.health != healthIgnored {
 			q.probeAt = now.Add(q.backoff.Max)
 			q.probe()
 		}
 		q.pump()
 	})
 }
-
-// probes reports whether the health of the class says when it goes on.
-func (q *queue) probes() bool { return !q.bidden && !q.misled }
 
 // end takes note of a run that ended, which met the class as it was at revision. pause: its provider wants every job to wait. worked: it did what it
 // was asked.
@@ -149,15 +159,21 @@ func (q *queue) end(j *job, revision int, pause *Error, worked bool) {
 			return
 		}
 		delay := pause.RetryAfter
-		if q.bidden = delay > 0; !q.bidden {
+		if delay > 0 || q.health == healthTrusted {
+			q.health = healthIgnored
+		} else {
+			q.health = healthAsked
+		}
+		if delay <= 0 {
 			delay = jitter(q.backoff.delay(q.failures), rand.Int64N)
 		}
 		q.failures++
 		q.until, q.probeAt = now.Add(delay), now.Add(q.backoff.Max)
-		q.misled, q.lifted = q.lifted, false
 	case worked:
 		delete(q.failed, j)
-		q.failures, q.lifted = 0, false
+		if q.failures = 0; q.health == healthTrusted {
+			q.health = healthAsked
+		}
 		q.retryFailed()
 	}
 }
@@ -182,8 +198,8 @@ func (q *queue) next(j *job, again bool, at time.Time) {
 
 // lift has a class that waits go on, since it was asked at revision and works.
 func (q *queue) lift(revision int) {
-	if q.down && q.probes() && q.revision == revision {
-		q.until, q.lifted = time.Time{}, true
+	if q.down && q.health != healthIgnored && q.revision == revision {
+		q.until, q.health = time.Time{}, healthTrusted
 		q.retryFailed()
 		q.pump()
 	}
@@ -205,8 +221,7 @@ func (q *queue) retryFailed() {
 // restart forgets failures.
 func (q *queue) restart() {
 	q.revision++
-	q.until, q.failures = time.Time{}, 0
-	q.down, q.bidden, q.lifted, q.misled = false, false, false, false
+	q.until, q.failures, q.down, q.health = time.Time{}, 0, false, healthAsked
 	clear(q.failed)
 }
 
