@@ -60,6 +60,50 @@ func TestFacts_thatComeLateAreNotRemembered_I5(t *testing.T) {
 	st.Settle()
 }
 
+// What speaks for the names below a new one, or cuts them off, is decided without a read where nothing is below. What is there all the same fails the
+// compare, and is read (I5).
+func TestFacts_belowANewNameAreGuessed_I5(t *testing.T) {
+	t.Parallel()
+	st := store.New(t)
+	s := st.Server()
+	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"))))
+	create := func(namespace, object, domain, typ, value string) error {
+		_, err := s.CreateRecord(t.Context(), store.Record(namespace, object, domain+".example.org.", typ, value))
+		return err
+	}
+	for _, at := range []string{"held", "cut"} { // and what the zone has is known
+		if err := create("team-b", at, "www."+at, "A", "192.0.2.1"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := create("team-a", "first", "first", "A", "192.0.2.1"); err != nil {
+		t.Fatal(err)
+	}
+	stats := s.Ledger.Stats()
+	reads, transactions := stats.Reads.Load(), stats.Transactions.Load()
+	if err := create("team-a", "alias", "alias", "CNAME", "example.net."); err != nil {
+		t.Error(err)
+	}
+	if err := create("infra", "new", "new", "NS", "ns.example.net."); err != nil {
+		t.Error(err)
+	}
+	if r, n := stats.Reads.Load()-reads, stats.Transactions.Load()-transactions; r != 0 || n != 2 {
+		t.Errorf("two new names took %d reads and %d transactions", r, n)
+	}
+	lost := stats.Conflicts.Load()
+	if err := create("team-a", "held", "held", "CNAME", "example.net."); !apierrors.IsForbidden(err) {
+		t.Errorf("a CNAME above the name of another namespace: %v", err)
+	}
+	if n := stats.Conflicts.Load() - lost; n != 1 {
+		t.Errorf("%d guesses were wrong, want one", n)
+	}
+	if err := create("team-a", "cut", "cut", "CNAME", "example.net."); !apierrors.IsForbidden(err) {
+		t.Errorf("a CNAME above the name of another namespace: %v", err)
+	}
+	s.Run()
+	st.Settle()
+}
+
 // Who creates what is there already, each time at another name, fills no memory with names: his record explains why he lost.
 func TestFacts_ofWhoLosesHisOwnRaceAreNotDoubted(t *testing.T) {
 	t.Parallel()

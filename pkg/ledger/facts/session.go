@@ -255,7 +255,7 @@ func (s *Session) lookUp(k law.Key) bool {
 	}
 	switch {
 	case layout.IsRange(k):
-		return false
+		return s.Guess && s.guessEmpty(k)
 	case k.Kind == law.KindHolding:
 		if mem.doubt[k] || k.Name.NumLabels() > s.Depth {
 			return false
@@ -294,6 +294,39 @@ func (s *Session) lookUp(k law.Key) bool {
 			s.prove(k, 0)
 		}
 	}
+	return true
+}
+
+// guessEmpty takes it that nothing is at or below a new name, and has that compared. Where something is known to be, or is being written there, and
+// below an apex, where mostly something is, the range is read. The caller holds mem.mu.
+func (s *Session) guessEmpty(k law.Key) bool {
+	at := k
+	switch k.Kind {
+	case law.KindZonesBelow:
+		at.Kind = law.KindHolding
+		if s.mem.doubt[at] || s.mem.index[at] != nil {
+			return false
+		}
+	case law.KindOwnersBelow, law.KindHeldBelow:
+		if at.Kind = law.KindOwner; k.Kind == law.KindHeldBelow {
+			at.Kind = law.KindHolders
+		}
+		h := s.mem.byUID[k.Zone]
+		if k.Owner.IsApex() || h == nil || h.Facts[at] != nil || s.Over != nil && s.Over.Facts[at] != nil {
+			return false
+		}
+	default:
+		return false
+	}
+	if s.overlaps([]law.Key{k}) != nil {
+		return false
+	}
+	nothing, err := s.mem.DecodeRange(k, nil)
+	if err != nil {
+		return false
+	}
+	s.Seen.Put(k, nothing)
+	s.ranges = append(s.ranges, proof{Key: k})
 	return true
 }
 
