@@ -54,8 +54,8 @@ func (a *attempt) run(ctx context.Context) {
 	if ctx.Err() != nil {
 		return
 	}
+	a.facts.claims = a.others.claims()
 	for {
-		a.facts.claims = a.others.claims()
 		var act action
 		*a.memory, act = next(*a.memory, &a.facts)
 		a.facts.settled = a.facts.settled || act.settled
@@ -77,7 +77,7 @@ func (a *attempt) look() {
 		}
 	}
 	if s := a.snapshot; s != nil {
-		a.facts.view = &view{s.FQDN(), s.Serial(), s.Hash()}
+		a.facts.view = &view{s.FQDN(), s.Serial(), s.Hash}
 	}
 }
 
@@ -106,6 +106,7 @@ func (a *attempt) carryOut(ctx context.Context, act action) (more bool) {
 			a.storeFailed(ctx, "load", err)
 			return false
 		}
+		f.claims = a.others.claims()
 		return true
 	case doTakeOver:
 		a.lease.takeOver(ctx, f, a.snapshot, act.quiet)
@@ -120,12 +121,18 @@ func (a *attempt) carryOut(ctx context.Context, act action) (more bool) {
 		return true
 	case doInherit:
 		f.inherited = true
-		return a.inherit(ctx)
+		more = a.inherit(ctx)
+		f.claims = a.others.claims()
+		return more
 	case doClaim:
-		f.claimed, f.taken = true, !a.others.claim(act.name)
+		if f.claimed, f.claims.claimed = true, act.name; !a.others.claim(act.name) {
+			f.taken, f.claims.claimed = true, name.Name{}
+		}
 		return true
 	case doLeave:
-		return a.leave(ctx, act.name)
+		more = a.leave(ctx, act.name)
+		f.claims = a.others.claims()
+		return more
 	case doVerify:
 		return a.verify(ctx)
 	case doDeliver:

@@ -247,7 +247,7 @@ func (m *memory) nextDelivery(f *facts) action {
 	if f.repair {
 		return action{do: doDeliver, why: "the provider does not hold what it did"}
 	}
-	if state.Target != f.class.Target || state.Hash == "" || state.Serial == at && state.Hash != f.view.hash {
+	if state.Target != f.class.Target || state.Hash == "" || state.Serial == at && state.Hash != f.view.hash() {
 		state.Serial, state.Hash = 0, ""
 		state.Drifted, state.Drift = Condition{}, nil
 	}

@@ -47,7 +47,7 @@ func (s *Story) Next() []string {
 		changed: s.Now, withdrawn: s.withdrawnNow,
 	}
 	if s.Snapshot != nil {
-		s.f.view = &view{s.Snapshot.FQDN(), s.Snapshot.Serial(), s.Snapshot.Hash()}
+		s.f.view = &view{s.Snapshot.FQDN(), s.Snapshot.Serial(), s.Snapshot.Hash}
 	}
 	s.m.begin(&s.f)
 	var said []string

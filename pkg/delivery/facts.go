@@ -51,7 +51,7 @@ type action struct {
 type view struct {
 	fqdn   name.Name
 	serial serial.Serial
-	hash   string
+	hash   func() string
 }
 
 // claims are what a delivery has beside the others of its class and its zone.

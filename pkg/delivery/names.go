@@ -119,10 +119,11 @@ func (n *names) keep(key Key, states []State, leaving, over bool) (waited []Key)
 		r.claimed = name.Name{}
 		n.wait(key, name.Name{})
 	}
-	var has []name.Name
+	var few [4]name.Name
+	has := few[:0]
 	if !over {
 		for _, state := range states {
-			has = append(has, state.names()...)
+			has = state.addNames(has)
 		}
 		if !r.claimed.IsZero() {
 			has = append(has, r.claimed)
@@ -130,7 +131,9 @@ func (n *names) keep(key Key, states []State, leaving, over bool) (waited []Key)
 		slices.SortFunc(has, name.Name.Compare)
 		has = slices.Compact(has)
 	}
-	waited = n.set(r, has)
+	if !slices.Equal(has, r.has) {
+		waited = n.set(r, slices.Clone(has))
+	}
 	if over {
 		delete(n.rights, key)
 	}

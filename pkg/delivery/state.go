@@ -119,15 +119,16 @@ func (i *Intent) alike(other *Intent) bool {
 }
 
 // names of a state are those under which the provider may have something of the zone.
-func (s State) names() []name.Name {
-	var names []name.Name
+func (s State) names() []name.Name { return s.addNames(nil) }
+
+func (s State) addNames(to []name.Name) []name.Name {
 	if !s.Zone.IsZero() {
-		names = append(names, s.Zone)
+		to = append(to, s.Zone)
 	}
 	for _, former := range s.Former {
-		names = append(names, former.Zone)
+		to = append(to, former.Zone)
 	}
-	return names
+	return to
 }
 
 // state is a Former as withdrawal takes it.
