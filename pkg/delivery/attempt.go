@@ -35,7 +35,8 @@ type attempt struct {
 type others interface {
 	// claims are the names of the delivery, of which the others learn, and what they want of them.
 	claims() claims
-	// claim takes a name for the zone. It is false where another one has it: that one hears that it is awaited, and this one when it is free.
+	// claim takes a name for the zone. It is false where another one has it: that one hears that it is awaited, and this one when it is
+	// free.
 	claim(zone name.Name) bool
 	// disclaim lets go of a name that was claimed, as far as nothing is known to stand under it.
 	disclaim(zone name.Name)
@@ -49,7 +50,7 @@ type others interface {
 func (a *attempt) run(ctx context.Context) {
 	now := time.Now()
 	a.facts.began, a.facts.now, a.lease.began = now, now, now
-	a.look()
+	a.findSnapshot()
 	a.memory.begin(&a.facts)
 	if ctx.Err() != nil {
 		return
@@ -59,7 +60,7 @@ func (a *attempt) run(ctx context.Context) {
 		var act action
 		*a.memory, act = next(*a.memory, &a.facts)
 		a.facts.settled = a.facts.settled || act.settled
-		a.say(act)
+		a.logWait(act)
 		if !a.carryOut(ctx, act) {
 			return
 		}
@@ -67,8 +68,8 @@ func (a *attempt) run(ctx context.Context) {
 	}
 }
 
-// look finds what there is to deliver or to withdraw.
-func (a *attempt) look() {
+// findSnapshot finds what there is to deliver or to withdraw.
+func (a *attempt) findSnapshot() {
 	a.snapshot = a.config.snapshot(a.facts.zone)
 	if a.snapshot == nil && !a.facts.wanted() {
 		// As it was when it was frozen would be better; what is left of it names less.
@@ -81,8 +82,8 @@ func (a *attempt) look() {
 	}
 }
 
-// say logs once what the delivery waits for.
-func (a *attempt) say(act action) {
+// logWait logs once what the delivery waits for.
+func (a *attempt) logWait(act action) {
 	if act.do != doWait || act.why == a.memory.why {
 		return
 	}
@@ -121,7 +122,7 @@ func (a *attempt) carryOut(ctx context.Context, act action) (more bool) {
 		return true
 	case doInherit:
 		f.inherited = true
-		more = a.inherit(ctx)
+		more = a.inheritState(ctx)
 		f.claims = a.others.claims()
 		return more
 	case doClaim:
@@ -130,15 +131,15 @@ func (a *attempt) carryOut(ctx context.Context, act action) (more bool) {
 		}
 		return true
 	case doLeave:
-		more = a.leave(ctx, act.name)
+		more = a.leaveName(ctx, act.name)
 		f.claims = a.others.claims()
 		return more
 	case doVerify:
-		return a.verify(ctx)
+		return a.compareProvider(ctx)
 	case doDeliver:
-		a.deliver(ctx, act.repeat)
+		a.deliverPlans(ctx, act.repeat)
 	case doWithdraw:
-		a.withdraw(ctx, act.names)
+		a.withdrawZone(ctx, act.names)
 	case doFormer:
 		a.leaveFormer(ctx)
 		if act.settled {
@@ -149,14 +150,14 @@ func (a *attempt) carryOut(ctx context.Context, act action) (more bool) {
 		if f.wanted() {
 			at = f.view.serial
 		}
-		a.conclude(ctx, m.fail(f, at, Report{}, act.err))
+		a.storeOutcome(ctx, m.recordFailure(f, at, Report{}, act.err))
 	}
 	return false
 }
 
-// conclude saves the end of an attempt and tells it, unless there is nothing new in it: a retry that fails like the last
+// storeOutcome saves the end of an attempt and tells it, unless there is nothing new in it: a retry that fails like the last
 // one writes nothing.
-func (a *attempt) conclude(ctx context.Context, done outcome) {
+func (a *attempt) storeOutcome(ctx context.Context, done outcome) {
 	m := a.memory
 	switch {
 	case done.unsaved:
@@ -220,7 +221,7 @@ func (a *attempt) stopped(ctx context.Context, returned error) bool {
 		// No call is on its way, so nobody has to wait for one.
 		if began && !m.due.isSet(dueRepeat) {
 			next := m.state
-			next.Intent = m.free(next.Intent, a.config.Identity)
+			next.Intent = m.freeIntent(next.Intent, a.config.Identity)
 			if err := a.lease.save(ctx, next); err != nil {
 				m.loaded = false
 			}
@@ -233,8 +234,8 @@ func (a *attempt) stopped(ctx context.Context, returned error) bool {
 	return true
 }
 
-// deliver has the provider carry plans out.
-func (a *attempt) deliver(ctx context.Context, repeat bool) {
+// deliverPlans has the provider carry plans out.
+func (a *attempt) deliverPlans(ctx context.Context, repeat bool) {
 	m, f := a.memory, &a.facts
 	m.due.clear(duePoll)
 	plans, intent, err := a.config.toDeliver(ctx, m, a.snapshot, repeat)
@@ -248,11 +249,11 @@ func (a *attempt) deliver(ctx context.Context, repeat bool) {
 	}
 	next := m.state
 	next.Zone, next.Target, next.Intent = plans[0].Zone, f.class.Target, &intent
-	a.lease.hold(next, a.lease.covers(plans))
+	a.lease.prepare(next, a.lease.covers(plans))
 	var report Report
 	for _, plan := range plans {
 		var part Report
-		err = a.call(ctx, "Deliver", func(ctx context.Context) (err error) {
+		err = a.callProvider(ctx, "Deliver", func(ctx context.Context) (err error) {
 			part, err = a.provider.Deliver(ctx, plan, a.lease.fence)
 			return err
 		})
@@ -264,16 +265,16 @@ func (a *attempt) deliver(ctx context.Context, repeat bool) {
 		return
 	}
 	f.now = time.Now()
-	a.conclude(ctx, m.answered(f, t, repeat, report, err))
+	a.storeOutcome(ctx, m.recordAnswer(f, t, repeat, report, err))
 }
 
-// verify compares provider and zone. It reports whether there is something to repair.
-func (a *attempt) verify(ctx context.Context) (repair bool) {
+// compareProvider compares provider and zone. It reports whether there is something to repair.
+func (a *attempt) compareProvider(ctx context.Context) (repair bool) {
 	if err := a.lease.limiter.Wait(ctx); err != nil {
 		return false
 	}
 	var drift Drift
-	err := a.call(ctx, "Verify", func(ctx context.Context) (err error) {
+	err := a.callProvider(ctx, "Verify", func(ctx context.Context) (err error) {
 		plan := a.config.basePlan(a.snapshot)
 		plan.Since = plan.Serial
 		drift, err = a.provider.Verify(ctx, plan)
@@ -284,14 +285,14 @@ func (a *attempt) verify(ctx context.Context) (repair bool) {
 	}
 	f := &a.facts
 	f.now = time.Now()
-	if done, anything := a.memory.compare(f, drift, err); anything {
-		a.conclude(ctx, done)
+	if done, anything := a.memory.recordComparison(f, drift, err); anything {
+		a.storeOutcome(ctx, done)
 	}
 	return f.repair
 }
 
-// withdraw ends a delivery: nothing of the zone stays under the names.
-func (a *attempt) withdraw(ctx context.Context, names []State) {
+// withdrawZone ends a delivery: nothing of the zone stays under the names.
+func (a *attempt) withdrawZone(ctx context.Context, names []State) {
 	m, f := a.memory, &a.facts
 	var absent []name.Name
 	var missing *Error
@@ -303,7 +304,7 @@ func (a *attempt) withdraw(ctx context.Context, names []State) {
 		case err != nil && err.Reason == ReasonZoneNotFound:
 			missing = err // The other names are asked all the same: the day of each begins when it is asked first.
 		case err != nil:
-			a.conclude(ctx, m.fail(f, m.state.Serial, report, err))
+			a.storeOutcome(ctx, m.recordFailure(f, m.state.Serial, report, err))
 			return
 		case !done:
 			return
@@ -312,7 +313,7 @@ func (a *attempt) withdraw(ctx context.Context, names []State) {
 		}
 	}
 	if missing != nil {
-		a.conclude(ctx, m.fail(f, m.state.Serial, Report{}, missing))
+		a.storeOutcome(ctx, m.recordFailure(f, m.state.Serial, Report{}, missing))
 		return
 	}
 	if err := a.lease.remove(ctx); err != nil {
@@ -321,7 +322,7 @@ func (a *attempt) withdraw(ctx context.Context, names []State) {
 	}
 	done := m.withdraw(f, absent)
 	a.others.setWithdrawn(true)
-	a.conclude(ctx, done)
+	a.storeOutcome(ctx, done)
 }
 
 // takeAway has the provider withdraw what a state says it has. It is not done where the fence failed, or the history
@@ -337,8 +338,8 @@ func (a *attempt) takeAway(ctx context.Context, of State, left []RRsetKey) (done
 		plan.Serial = a.snapshot.Serial() // of which it is a consequence
 	}
 	a.takesAway = true
-	a.lease.hold(m.withdrawing(f, of, plan.Serial), false)
-	err = a.call(ctx, "Withdraw", func(ctx context.Context) (err error) {
+	a.lease.prepare(m.withdrawing(f, of, plan.Serial), false)
+	err = a.callProvider(ctx, "Withdraw", func(ctx context.Context) (err error) {
 		report, err = a.provider.Withdraw(ctx, plan, a.lease.fence)
 		return err
 	})
@@ -360,8 +361,8 @@ func (a *attempt) takeAway(ctx context.Context, of State, left []RRsetKey) (done
 	return true, report, nil
 }
 
-// leave withdraws the zone from a name that another one waits for. It is false where that could not be done.
-func (a *attempt) leave(ctx context.Context, zone name.Name) bool {
+// leaveName withdraws the zone from a name that another one waits for. It is false where that could not be done.
+func (a *attempt) leaveName(ctx context.Context, zone name.Name) bool {
 	m, f := a.memory, &a.facts
 	a.others.disclaim(zone)
 	next, of, own, has := m.leaveName(zone)
@@ -376,7 +377,7 @@ func (a *attempt) leave(ctx context.Context, zone name.Name) bool {
 			}
 			m.due[dueFormer] = f.now.Add(f.jitter(a.config.Backoff.delay(m.lingered)))
 			m.lingered++
-			a.conclude(ctx, m.fail(f, f.view.serial, report, err))
+			a.storeOutcome(ctx, m.recordFailure(f, f.view.serial, report, err))
 		}
 		if !done {
 			return false
@@ -385,7 +386,8 @@ func (a *attempt) leave(ctx context.Context, zone name.Name) bool {
 	return a.save(ctx, m.leftName(f, next, own))
 }
 
-// leaveFormer withdraws the oldest name that the zone had. What comes of it holds up no change of the zone that is delivered under its present name.
+// leaveFormer withdraws the oldest name that the zone had. What comes of it holds up no change of the zone that is delivered under its
+// present name.
 func (a *attempt) leaveFormer(ctx context.Context) {
 	m, f := a.memory, &a.facts
 	former, owed := m.state.Former[0], m.state.Intent
@@ -393,7 +395,7 @@ func (a *attempt) leaveFormer(ctx context.Context) {
 	if !f.retains() && !f.given(former.Zone) && former.Zone != m.state.Zone {
 		done, _, err := a.takeAway(ctx, former.state(), nil)
 		if err != nil {
-			a.conclude(ctx, m.linger(f, owed, err))
+			a.storeOutcome(ctx, m.keepFormer(f, owed, err))
 			return
 		}
 		if !done {
@@ -403,13 +405,13 @@ func (a *attempt) leaveFormer(ctx context.Context) {
 	if done, quiet := m.leftFormer(f, owed); quiet {
 		a.save(ctx, done.state)
 	} else {
-		a.conclude(ctx, done)
+		a.storeOutcome(ctx, done)
 	}
 }
 
-// inherit goes on from where a class that is not in force any more has brought the zone at the same place. It is false
+// inheritState goes on from where a class that is not in force any more has brought the zone at the same place. It is false
 // while that one is at work.
-func (a *attempt) inherit(ctx context.Context) bool {
+func (a *attempt) inheritState(ctx context.Context) bool {
 	m, f := a.memory, &a.facts
 	for _, class := range f.claims.leaving {
 		at := Key{a.key.UID, class}
@@ -453,9 +455,9 @@ func (c *Config) guard(class Class, method string, f func() error) (err error) {
 	return f()
 }
 
-// call runs a provider's method. When the loop stops, the call that is on its way gets some time to end, so that as little
+// callProvider runs a provider's method. When the loop stops, the call that is on its way gets some time to end, so that as little
 // as can be of it arrives later; the fence lets no further one begin.
-func (a *attempt) call(ctx context.Context, method string, f func(context.Context) error) error {
+func (a *attempt) callProvider(ctx context.Context, method string, f func(context.Context) error) error {
 	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	var grace *time.Timer

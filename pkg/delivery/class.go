@@ -120,8 +120,8 @@ type Class struct {
 	// Target stands for where zones go. When it is not the one of a State, what that confirmed is void and the whole
 	// zone is delivered.
 	Target string
-	// Provider belongs to the Loop from now on, which closes it. It is a pointer: another one is another provider. nil: the class cannot work, Err says why; what is
-	// retained can be let go of nevertheless.
+	// Provider belongs to the Loop from now on, which closes it. It is a pointer: another one is another provider. nil: the class cannot
+	// work, Err says why; what is retained can be let go of nevertheless.
 	Provider Provider
 	Err      *Error
 	// RequestsPerSecond bounds calls that write, all zones of the class together. 0: 50.

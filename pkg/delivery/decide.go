@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// maxFormer bounds the names that a State remembers. A zone that has left as many and is withdrawn from none of them is not delivered under a further one.
+// maxFormer bounds the names that a State remembers. A zone that has left as many and is withdrawn from none of them is not delivered
+// under a further one.
 const maxFormer = 16
 
 // requestInterval is the time between two requests of a zone that are taken up: everyone with the right to write the Zone may ask.
@@ -223,8 +224,8 @@ func (m *memory) nextWithdrawal(f *facts) action {
 	return action{do: doWithdraw, names: names, why: "the class is not to have the zone"}
 }
 
-// nextRoom leaves names that others wait for, but not the one that the zone is to have, and says where that cannot be done. It is for where the zone
-// cannot be delivered under that one for the time being, which else comes first (S6.8).
+// nextRoom leaves names that others wait for, but not the one that the zone is to have, and says where that cannot be done. It is for
+// where the zone cannot be delivered under that one for the time being, which else comes first (S6.8).
 func (m *memory) nextRoom(f *facts) (act action, room bool) {
 	for _, zone := range f.claims.awaited {
 		if zone == f.view.fqdn || zone != f.claims.claimed && !slices.Contains(m.state.names(), zone) {

@@ -175,7 +175,7 @@ func (s *Story) carryOut() (more bool) {
 		if f.wanted() {
 			at = f.view.serial
 		}
-		s.conclude(m.fail(f, at, Report{}, s.act.err))
+		s.conclude(m.recordFailure(f, at, Report{}, s.act.err))
 		return false
 	default:
 		return false
@@ -217,12 +217,12 @@ func (s *Story) Answer(report Report, err error) []string {
 	var said string
 	switch s.act.do {
 	case doDeliver:
-		said = s.conclude(m.answered(f, s.tried, s.act.repeat, report, err))
+		said = s.conclude(m.recordAnswer(f, s.tried, s.act.repeat, report, err))
 	case doWithdraw:
 		said = s.withdrawn(err)
 	case doFormer:
 		if owed := m.state.Intent; err != nil {
-			said = s.conclude(m.linger(f, owed, asError(err)))
+			said = s.conclude(m.keepFormer(f, owed, asError(err)))
 		} else {
 			done, _ := m.leftFormer(f, owed)
 			said = s.conclude(done)
@@ -247,7 +247,7 @@ func (s *Story) withdrawn(err error) string {
 		}
 		e := asError(err)
 		if !m.isAbsent(f, of.Zone, e) {
-			return s.conclude(m.fail(f, m.state.Serial, Report{}, e))
+			return s.conclude(m.recordFailure(f, m.state.Serial, Report{}, e))
 		}
 		absent = append(absent, of.Zone)
 	}
@@ -265,7 +265,7 @@ func (s *Story) Compared(drift Drift, err error) []string {
 		return []string{"the provider was asked for no comparison"}
 	}
 	s.f.now = s.Now
-	done, anything := s.m.compare(&s.f, drift, err)
+	done, anything := s.m.recordComparison(&s.f, drift, err)
 	said := "the same"
 	if anything {
 		said = s.conclude(done)

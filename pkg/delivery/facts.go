@@ -88,7 +88,8 @@ type facts struct {
 	claims    claims
 
 	// What this attempt did so far: it has looked at other classes for what to inherit; it has claimed the name, which another one has
-	// (taken); left is what a zone without a view left, by name; compared: it has asked what the provider holds, and repair: that is to be mended.
+	// (taken); left is what a zone without a view left, by name; compared: it has asked what the provider holds, and repair: that is to be
+	// mended.
 	inherited, claimed, taken bool
 	left                      map[name.Name][]RRsetKey
 	compared, repair          bool

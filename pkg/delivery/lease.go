@@ -45,8 +45,8 @@ type lease struct {
 	watch *time.Timer
 }
 
-// hold prepares the fence for calls that next describes.
-func (l *lease) hold(next State, covered bool) {
+// prepare prepares the fence for calls that next describes.
+func (l *lease) prepare(next State, covered bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.next, l.covered, l.recorded, l.begun, l.err = next, covered, false, false, nil
@@ -73,11 +73,11 @@ func (l *lease) fence(ctx context.Context) error {
 	}
 	switch {
 	case l.recorded:
-		l.err = l.confirm(ctx)
+		l.err = l.checkIntent(ctx)
 	case l.covered:
-		l.err = l.proceed(ctx)
+		l.err = l.checkConfirmation(ctx)
 	default:
-		l.err = l.record(ctx)
+		l.err = l.recordIntent(ctx)
 	}
 	if l.err == nil && l.watch != nil {
 		l.watch.Reset(l.config.Stall)
@@ -106,7 +106,7 @@ func (l *lease) broken() (err error, began bool) {
 	return l.err, l.recorded || l.begun
 }
 
-func (l *lease) record(ctx context.Context) error {
+func (l *lease) recordIntent(ctx context.Context) error {
 	l.next = l.next.begun(time.Now())
 	if err := l.save(ctx, l.next); err != nil {
 		return err
@@ -124,8 +124,8 @@ func (l *lease) covers(plans []Plan) bool {
 		m.stored.Zone == plans[0].Zone && m.stored.Target == l.target
 }
 
-// proceed looks whether the confirmation still is the last word.
-func (l *lease) proceed(ctx context.Context) error {
+// checkConfirmation looks whether the confirmation still is the last word.
+func (l *lease) checkConfirmation(ctx context.Context) error {
 	m := l.memory
 	now, err := l.read(ctx, l.key)
 	if err != nil {
@@ -137,7 +137,7 @@ func (l *lease) proceed(ctx context.Context) error {
 	m.stored.Version = now.Version
 	if time.Since(l.began) >= l.config.Lease/3 {
 		// Nobody shall take a long delivery for an abandoned one.
-		return l.record(ctx)
+		return l.recordIntent(ctx)
 	}
 	if !l.begun {
 		// From here on something may stand half written, and this process alone knows: it keeps it until it is stored.
@@ -148,7 +148,7 @@ func (l *lease) proceed(ctx context.Context) error {
 	return nil
 }
 
-func (l *lease) confirm(ctx context.Context) error {
+func (l *lease) checkIntent(ctx context.Context) error {
 	now, err := l.read(ctx, l.key)
 	if err != nil {
 		return err
@@ -229,7 +229,7 @@ func (l *lease) load(ctx context.Context) error {
 		m.drift.rrsets[key] = true
 	}
 	if unsaved := m.unsaved; unsaved != nil && state.Intent == nil && state.Holder == l.config.Identity {
-		m.state.Intent = m.free(unsaved, l.config.Identity)
+		m.state.Intent = m.freeIntent(unsaved, l.config.Identity)
 	} else {
 		m.unsaved = nil // Another one has begun since, and begins with what the zone changed.
 	}

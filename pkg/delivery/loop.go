@@ -55,8 +55,8 @@ type item struct {
 	class *class
 	zone  *zone
 
-	// These are guarded by Loop.mu. withdrawn: nothing of the zone is there. delivered: the class has confirmed a serial of the zone; former
-	// classes go when all that are in force have. asked: another one awaits a name that this one has.
+	// These are guarded by Loop.mu. withdrawn: nothing of the zone is there. delivered: the class has confirmed a serial of the zone;
+	// former classes go when all that are in force have. asked: another one awaits a name that this one has.
 	job
 	withdrawn, delivered, asked bool
 	// changed is when the oldest change not delivered yet was seen, since when the oldest one that is not confirmed yet was.
@@ -265,7 +265,7 @@ func (l *Loop) Health(ctx context.Context, class string) error {
 	defer l.mu.Unlock()
 	l.release(provider, false)
 	if err == nil || errors.Is(err, ErrNotProven) {
-		c.queue.lift(revision)
+		c.queue.liftWait(revision)
 	}
 	return err
 }
@@ -476,7 +476,7 @@ func (l *Loop) work(i *item, a *attempt, provider *shared) {
 	} else if i.changed.IsZero() {
 		i.changed = f.changed // Its lag goes on.
 	}
-	q.end(&i.job, f.revision, f.pause, f.worked)
+	q.endRun(&i.job, f.revision, f.pause, f.worked)
 	if now := i.loaded && !i.leaving && i.state.Serial != 0 && i.state.Target == f.class.Target; now != i.delivered && (now || i.loaded || i.withdrawn) {
 		i.delivered = now
 		for _, other := range i.zone.items {
@@ -489,5 +489,5 @@ func (l *Loop) work(i *item, a *attempt, provider *shared) {
 	if i.withdrawn {
 		wake = time.Time{}
 	}
-	q.next(&i.job, f.again, wake)
+	q.scheduleNext(&i.job, f.again, wake)
 }

@@ -16,7 +16,7 @@ type memory struct {
 	// loaded: stored is what the Store has, and state what the delivery goes by. known: it was loaded once.
 	loaded, known bool
 	stored, state State
-	// unsaved is what may stand half written and no store knows of (lease.proceed).
+	// unsaved is what may stand half written and no store knows of (lease.checkConfirmation).
 	unsaved *Intent
 	// revision is that of the class; another one forgets failures. leaving: the zone is being withdrawn.
 	revision int
@@ -69,8 +69,8 @@ type takeover struct {
 	foreign, taken Intent
 	// rested is the State.Holder that was seen when the zone was as that one had confirmed it.
 	rested string
-	// whole: the repeat is of all of the zone, since that was written when the intent was taken over and not all that was written then was of
-	// one serial (atOne).
+	// whole: the repeat is of all of the zone, since that was written when the intent was taken over and not all that was written then was
+	// of one serial (atOne).
 	whole, atOne bool
 }
 

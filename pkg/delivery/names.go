@@ -12,9 +12,9 @@ import (
 	"kubi.zone/kubizone/pkg/precedence"
 )
 
-// names are who has which name in which class: at a provider there is one zone of a name, whatever views the Zones are of, and what two write
-// there would be of both (H7). A delivery has the name of its state and its former ones, and the one that it claimed to begin with. It is
-// guarded by Loop.mu.
+// names are who has which name in which class: at a provider there is one zone of a name, whatever views the Zones are of, and what two
+// write there would be of both (H7). A delivery has the name of its state and its former ones, and the one that it claimed to begin with.
+// It is guarded by Loop.mu.
 type names struct {
 	rights map[Key]*right
 	// holders in the order of their rights: the first has the name. There are more only where more had it before this process began.
@@ -110,8 +110,8 @@ func (n *names) wait(key Key, zone name.Name) {
 	}
 }
 
-// keep says the names that a delivery has by its states, beside the one that it claimed, and returns the deliveries that waited for one that it has
-// no more. leaving: it claims and awaits none; over: it has none.
+// keep says the names that a delivery has by its states, beside the one that it claimed, and returns the deliveries that waited for one
+// that it has no more. leaving: it claims and awaits none; over: it has none.
 func (n *names) keep(key Key, states []State, leaving, over bool) (waited []Key) {
 	r := n.of(key)
 	r.ours = true

@@ -15,7 +15,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// outcome is what an attempt leaves behind: a state to be stored and an event to be told of it. A state that is stored already is not stored again.
+// outcome is what an attempt leaves behind: a state to be stored and an event to be told of it. A state that is stored already is not
+// stored again.
 type outcome struct {
 	state State
 	event Event
@@ -38,12 +39,13 @@ func (s State) begun(now time.Time) State {
 // onTheirWay is what Ready says of servers that have not fetched yet.
 const onTheirWay = "servers are on their way to the serial"
 
-// remains is what Ready says besides, until the next serial is confirmed, where the history of the zone did not reach back to what the provider had.
+// remains is what Ready says besides, until the next serial is confirmed, where the history of the zone did not reach back to what the
+// provider had.
 const remains = "; RRsets that the zone had and has no more may still stand there, since what it lost after the last confirmed serial is not kept that long: " +
 	"compare what the provider has with zones/entries, and remove the rest there"
 
-// free is an intent whose RRsets are still owed and that nobody is writing.
-func (m *memory) free(intent *Intent, me string) *Intent {
+// freeIntent is an intent whose RRsets are still owed and that nobody is writing.
+func (m *memory) freeIntent(intent *Intent, me string) *Intent {
 	if intent == nil {
 		return nil
 	}
@@ -54,8 +56,8 @@ func (m *memory) free(intent *Intent, me string) *Intent {
 	return &free
 }
 
-// answered is what comes of a delivery that the provider has answered, with what it did and with err.
-func (m *memory) answered(f *facts, t tried, repeat bool, report Report, err error) outcome {
+// recordAnswer is what comes of a delivery that the provider has answered, with what it did and with err.
+func (m *memory) recordAnswer(f *facts, t tried, repeat bool, report Report, err error) outcome {
 	if repeat && err == nil {
 		m.due.clear(dueRepeat)
 	}
@@ -67,20 +69,20 @@ func (m *memory) answered(f *facts, t tried, repeat bool, report Report, err err
 	report.Failed = m.withAside(t.plans, report.Failed, err == nil)
 	plan := t.plans[0]
 	if err == nil {
-		return m.succeed(f, t, plan, report)
+		return m.recordSuccess(f, t, plan, report)
 	}
 	e := asError(err)
 	if e.Reason == ReasonZoneNotFound {
-		m.lose(plan.Serial, f.now)
+		m.loseZone(plan.Serial, f.now)
 	}
-	return m.fail(f, plan.Serial, report, e)
+	return m.recordFailure(f, plan.Serial, report, e)
 }
 
-// fail says why an attempt failed and decides when the next one is.
-func (m *memory) fail(f *facts, at serial.Serial, report Report, e *Error) outcome {
+// recordFailure says why an attempt failed and decides when the next one is.
+func (m *memory) recordFailure(f *facts, at serial.Serial, report Report, e *Error) outcome {
 	next := m.state
 	first := next.Error == nil
-	next.Intent = m.free(next.Intent, f.config.Identity)
+	next.Intent = m.freeIntent(next.Intent, f.config.Identity)
 	since := f.now
 	if !first && next.Error.same(e) {
 		since = next.Error.Time
@@ -96,7 +98,7 @@ func (m *memory) fail(f *facts, at serial.Serial, report Report, e *Error) outco
 	}
 	m.failures++
 	m.blocked = false
-	m.due[dueRetry] = m.later(f, e, m.failures-1, at)
+	m.due[dueRetry] = m.scheduleRetry(f, e, m.failures-1, at)
 	m.due.clear(dueOwed)
 	event := Event{Outcome: OutcomeFailed, Serial: at, Failed: report.Failed, First: first}
 	if e.WholeClass {
@@ -105,8 +107,8 @@ func (m *memory) fail(f *facts, at serial.Serial, report Report, e *Error) outco
 	return outcome{state: next, event: event}
 }
 
-// later is when what failed, after so many failures before, is tried again: zero where that waits for a change.
-func (m *memory) later(f *facts, e *Error, failures int, at serial.Serial) time.Time {
+// scheduleRetry is when what failed, after so many failures before, is tried again: zero where that waits for a change.
+func (m *memory) scheduleRetry(f *facts, e *Error, failures int, at serial.Serial) time.Time {
 	if e.Permanent && e.RetryAfter <= 0 {
 		m.blocked, m.blockedAt = true, at
 		return time.Time{}
@@ -114,11 +116,11 @@ func (m *memory) later(f *facts, e *Error, failures int, at serial.Serial) time.
 	return f.now.Add(f.config.Backoff.after(e, failures, f.jitter))
 }
 
-// succeed is what comes of a delivery without an error of its own: delivered, but for RRsets refused, or on the way.
-func (m *memory) succeed(f *facts, t tried, plan Plan, report Report) outcome {
+// recordSuccess is what comes of a delivery without an error of its own: delivered, but for RRsets refused, or on the way.
+func (m *memory) recordSuccess(f *facts, t tried, plan Plan, report Report) outcome {
 	if stood, fresh := t.split(report.Failed); min(len(stood), len(fresh)) > maxListed {
 		// An Intent that has the whole zone written does not reach back to what was removed: the whole change is tried again.
-		return m.fail(f, plan.Serial, report, refusal(report.Failed))
+		return m.recordFailure(f, plan.Serial, report, refusal(report.Failed))
 	}
 	f.worked = true
 	next := m.state
@@ -129,9 +131,9 @@ func (m *memory) succeed(f *facts, t tried, plan Plan, report Report) outcome {
 	next.Error = nil
 	if report.Confirmed != plan.Serial {
 		event.Outcome = OutcomePending
-		m.pend(f, &next, plan.Serial, report.Servers)
+		m.awaitServers(f, &next, plan.Serial, report.Servers)
 	} else {
-		m.confirm(f, t, &next, plan, report)
+		m.confirmSerial(f, t, &next, plan, report)
 	}
 	if report.Remains {
 		event.Remains = plan.Zone
@@ -143,15 +145,15 @@ func (m *memory) succeed(f *facts, t tried, plan Plan, report Report) outcome {
 	return outcome{state: next, event: event}
 }
 
-// pend has servers asked again that are on their way to a serial.
-func (m *memory) pend(f *facts, next *State, at serial.Serial, servers []Server) {
+// awaitServers has servers asked again that are on their way to a serial.
+func (m *memory) awaitServers(f *facts, next *State, at serial.Serial, servers []Server) {
 	if m.pending != at {
 		m.pending, m.polls = at, 0
 	}
 	m.due[duePoll] = f.now.Add(min(500*time.Millisecond<<min(m.polls, 7), time.Minute))
 	m.polls++
 	m.failures = 0
-	next.Intent = m.free(next.Intent, f.config.Identity)
+	next.Intent = m.freeIntent(next.Intent, f.config.Identity)
 	next.Ready = Condition{Unknown, ReasonPending, onTheirWay}
 	for _, server := range servers {
 		if server.Err != nil {
@@ -162,8 +164,8 @@ func (m *memory) pend(f *facts, next *State, at serial.Serial, servers []Server)
 	}
 }
 
-// confirm says that everything in the class has the serial, but for what was refused.
-func (m *memory) confirm(f *facts, t tried, next *State, plan Plan, report Report) {
+// confirmSerial says that everything in the class has the serial, but for what was refused.
+func (m *memory) confirmSerial(f *facts, t tried, next *State, plan Plan, report Report) {
 	ahead := uint32(plan.Serial - next.Serial)
 	if next.Serial == 0 {
 		ahead = 1
@@ -213,7 +215,7 @@ func (m *memory) confirm(f *facts, t tried, next *State, plan Plan, report Repor
 		f.again = true // When the next time is, is decided at the end of this one.
 	} else if e.RetryAfter > 0 || e.Permanent || !m.due.waits(dueOwed, f.began) {
 		m.refused.times++
-		m.due[dueOwed] = m.later(f, e, m.refused.times-1, plan.Serial)
+		m.due[dueOwed] = m.scheduleRetry(f, e, m.refused.times-1, plan.Serial)
 	}
 }
 
@@ -265,9 +267,9 @@ func (m *memory) confirmIntent(f *facts, t tried, next *State, plan Plan, failed
 	}
 }
 
-// lose: the provider has the zone no more. Made again there it is empty, so the next plan is of the whole zone; what may
+// loseZone: the provider has the zone no more. Made again there it is empty, so the next plan is of the whole zone; what may
 // stand there all the same, if it comes back as it was, stays known.
-func (m *memory) lose(at serial.Serial, now time.Time) {
+func (m *memory) loseZone(at serial.Serial, now time.Time) {
 	state := &m.state
 	if state.Serial == 0 {
 		return
@@ -287,8 +289,9 @@ func (m *memory) compareNext(f *facts) {
 	}
 }
 
-// compare takes in what the provider was found to hold. Where that is to be repaired it is put into the intent, beside what is owed, and f.repair is set.
-func (m *memory) compare(f *facts, drift Drift, err error) (done outcome, anything bool) {
+// recordComparison takes in what the provider was found to hold. Where that is to be repaired it is put into the intent, beside what is
+// owed, and f.repair is set.
+func (m *memory) recordComparison(f *facts, drift Drift, err error) (done outcome, anything bool) {
 	at := f.view.serial
 	m.due[dueCompare] = f.now.Add(f.jitter(f.class.DriftInterval))
 	f.compared = true
@@ -307,10 +310,10 @@ func (m *memory) compare(f *facts, drift Drift, err error) (done outcome, anythi
 	refused := func(set RRset) bool { return owed[set.Key()] && !slices.Contains(m.state.Drift, set.Key()) }
 	drift.Missing, drift.Differing = slices.DeleteFunc(drift.Missing, refused), slices.DeleteFunc(drift.Differing, refused)
 	drifted := keysOf(drift.Missing, drift.Differing)
-	m.count(f, drift)
+	m.countDrift(f, drift)
 	m.state.drift(drifted)
 	if len(keys) == 0 && !behind && m.state.Intent == nil {
-		return m.report(f)
+		return m.reportComparison(f)
 	}
 	f.repair = true
 	intent := Intent{Serial: at, From: at, Time: f.now}
@@ -329,9 +332,9 @@ func (m *memory) compare(f *facts, drift Drift, err error) (done outcome, anythi
 	return outcome{event: Event{Outcome: OutcomeDrifted, Serial: at, State: m.state, Drift: drift}, unsaved: true}, len(drifted) > 0 || behind
 }
 
-// count tells metrics of each RRset once that the provider does not hold, until it is mended, and of those of others that came
+// countDrift tells metrics of each RRset once that the provider does not hold, until it is mended, and of those of others that came
 // since the last comparison.
-func (m *memory) count(f *facts, drift Drift) {
+func (m *memory) countDrift(f *facts, drift Drift) {
 	others := 0
 	if m.drift.known {
 		others = max(0, len(drift.Foreign)-m.drift.others)
@@ -361,13 +364,13 @@ func (m *memory) notCompared(f *facts, err error) (done outcome, anything bool) 
 		if m.requested(f) {
 			m.state.Drifted = Condition{Unknown, ReasonCannotList, "the provider cannot say what it holds"}
 		}
-		return m.report(f)
+		return m.reportComparison(f)
 	}
 	e := asError(err)
 	if e.Reason == ReasonZoneNotFound {
 		f.settled = false
-		m.lose(f.view.serial, f.now)
-		return m.fail(f, f.view.serial, Report{}, e), true
+		m.loseZone(f.view.serial, f.now)
+		return m.recordFailure(f, f.view.serial, Report{}, e), true
 	}
 	if e.WholeClass {
 		f.pause = e
@@ -376,12 +379,12 @@ func (m *memory) notCompared(f *facts, err error) (done outcome, anything bool) 
 	if m.state.Drifted.Status != True {
 		m.state.Drifted = Condition{Unknown, e.Reason, e.Message}
 	}
-	return m.report(f)
+	return m.reportComparison(f)
 }
 
-// report is what a comparison leaves behind where nothing is to be repaired: a request that was carried out, and news. That
+// reportComparison is what a comparison leaves behind where nothing is to be repaired: a request that was carried out, and news. That
 // the provider holds the zone is none.
-func (m *memory) report(f *facts) (done outcome, anything bool) {
+func (m *memory) reportComparison(f *facts) (done outcome, anything bool) {
 	next := m.state
 	if !m.requested(f) && next.Drifted.Status != Unknown && m.stored.Drifted.Status != True && m.stored.Drifted.Status != Unknown {
 		return outcome{}, false
@@ -422,8 +425,8 @@ func (m *memory) withdraw(f *facts, absent []name.Name) outcome {
 	return outcome{event: event, unsaved: true}
 }
 
-// leaveName is the state after the zone has left a name for another one that waits for it, and what stands under that name, as a state. own: it had
-// the zone under it. It is false where the state does not have the name.
+// leaveName is the state after the zone has left a name for another one that waits for it, and what stands under that name, as a state.
+// own: it had the zone under it. It is false where the state does not have the name.
 func (m *memory) leaveName(zone name.Name) (next, of State, own, has bool) {
 	next = m.state
 	of, own = next, zone == next.Zone
@@ -454,8 +457,8 @@ func (m *memory) leftName(f *facts, next State, own bool) State {
 	return next
 }
 
-// leftFormer is what comes of the withdrawal of the oldest former name. owed is the intent that the state had before. What is owed, or the name
-// under which nothing is delivered yet, is what the state and its Error speak of: then there is nothing to tell.
+// leftFormer is what comes of the withdrawal of the oldest former name. owed is the intent that the state had before. What is owed, or the
+// name under which nothing is delivered yet, is what the state and its Error speak of: then there is nothing to tell.
 func (m *memory) leftFormer(f *facts, owed *Intent) (done outcome, quiet bool) {
 	next := m.state
 	next.Intent, next.Former = owed, slices.Clone(next.Former[1:])
@@ -470,8 +473,8 @@ func (m *memory) leftFormer(f *facts, owed *Intent) (done outcome, quiet bool) {
 	return outcome{state: next, event: event}, false
 }
 
-// linger says that a former name stays for the time being.
-func (m *memory) linger(f *facts, owed *Intent, e *Error) outcome {
+// keepFormer says that a former name stays for the time being.
+func (m *memory) keepFormer(f *facts, owed *Intent, e *Error) outcome {
 	m.due[dueFormer] = f.now.Add(f.config.Backoff.after(e, m.lingered, f.jitter))
 	m.lingered++
 	if e.WholeClass {

@@ -122,8 +122,8 @@ func (c *Config) plans(ctx context.Context, state State, snapshot *zoneview.Snap
 	return []Plan{plan, second}, nil
 }
 
-// toDeliver are the plans of an attempt, and what carrying them out may leave half written. repeat: what was written when an intent was taken
-// over is written once more.
+// toDeliver are the plans of an attempt, and what carrying them out may leave half written. repeat: what was written when an intent was
+// taken over is written once more.
 func (c *Config) toDeliver(ctx context.Context, m *memory, snapshot *zoneview.Snapshot, repeat bool) ([]Plan, Intent, error) {
 	plans, err := c.plans(ctx, m.inTurn(), snapshot)
 	if err != nil {

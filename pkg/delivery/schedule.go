@@ -49,19 +49,20 @@ func jitter(d time.Duration, random func(n int64) int64) time.Duration {
 // job is run by a queue, by one worker at a time, when it is enqueued and when its timer fires.
 type job struct {
 	queue *queue
-	// start begins a run, with the mutex held; the end of it is told by queue.end.
+	// start begins a run, with the mutex held; the end of it is told by queue.endRun.
 	start func()
 	// again: it was enqueued while it ran. gone: it is not run any more. woken: something that it waited for has come.
 	queued, running, again, gone, woken bool
 	timer                               *time.Timer
 }
 
-// queue runs the jobs of one class: some at a time, and none while the class is to be left alone. All of its methods are called with the mutex held.
+// queue runs the jobs of one class: some at a time, and none while the class is to be left alone. All of its methods are called with the
+// mutex held.
 type queue struct {
 	mu      *sync.Mutex
 	workers int
 	backoff Backoff
-	// open: jobs may run. probe asks whether a class that waits could go on (lift); it does not block.
+	// open: jobs may run. probe asks whether a class that waits could go on (liftWait); it does not block.
 	open  func() bool
 	probe func()
 
@@ -147,9 +148,9 @@ func (q *queue) waitFor(wait time.Duration) {
 	})
 }
 
-// end takes note of a run that ended, which met the class as it was at revision. pause: its provider wants every job to wait. worked: it did what it
-// was asked.
-func (q *queue) end(j *job, revision int, pause *Error, worked bool) {
+// endRun takes note of a run that ended, which met the class as it was at revision. pause: its provider wants every job to wait. worked:
+// it did what it was asked.
+func (q *queue) endRun(j *job, revision int, pause *Error, worked bool) {
 	j.running = false
 	q.running--
 	switch now := time.Now(); {
@@ -178,8 +179,8 @@ func (q *queue) end(j *job, revision int, pause *Error, worked bool) {
 	}
 }
 
-// next has a job that ended run at once, where it is to, or at a time, the zero time: not by itself.
-func (q *queue) next(j *job, again bool, at time.Time) {
+// scheduleNext has a job that ended run at once, where it is to, or at a time, the zero time: not by itself.
+func (q *queue) scheduleNext(j *job, again bool, at time.Time) {
 	j.stop()
 	switch {
 	case j.gone:
@@ -196,8 +197,8 @@ func (q *queue) next(j *job, again bool, at time.Time) {
 	q.pump()
 }
 
-// lift has a class that waits go on, since it was asked at revision and works.
-func (q *queue) lift(revision int) {
+// liftWait has a class that waits go on, since it was asked at revision and works.
+func (q *queue) liftWait(revision int) {
 	if q.down && q.health != healthIgnored && q.revision == revision {
 		q.until, q.health = time.Time{}, healthTrusted
 		q.retryFailed()

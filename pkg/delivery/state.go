@@ -30,8 +30,8 @@ type State struct {
 	Zone name.Name
 	// Target is the Class.Target that Serial was confirmed for.
 	Target string
-	// Serial is what everything in the class confirmed last, 0 for none, Hash what the zone contained then; empty where some of that may have been
-	// withdrawn since.
+	// Serial is what everything in the class confirmed last, 0 for none, Hash what the zone contained then; empty where some of that may
+	// have been withdrawn since.
 	Serial serial.Serial
 	Hash   string
 	// SyncTime is when Serial was confirmed, DriftCheckTime when provider and zone were compared last, as of the last
@@ -267,7 +267,8 @@ type Event struct {
 	Drift Drift
 	// Absent of OutcomeWithdrawn: the names of which the provider said for so long that it has no such zone that it was not asked further.
 	Absent []name.Name
-	// Remains of Zone: RRsets that it has no more may still stand at the provider under that name, and nothing knows which (Report.Remains).
+	// Remains of Zone: RRsets that it has no more may still stand at the provider under that name, and nothing knows which
+	// (Report.Remains).
 	Remains name.Name
 }
 
